@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# "make help" lists the targets.
+
+KDIR	?= /lib/modules/$(shell uname -r)/build
+PREFIX	?= /usr/local
+BUILD	:= $(CURDIR)/build
+# kselftest_harness.h comes from the kernel's source
+KSRC	?= $(shell scripts/kernel.sh --source)
+
+# In a container, or after an upgrade, the running kernel has no headers.
+ifeq ($(wildcard $(KDIR)/Makefile),)
+  STOCK_KDIR := $(lastword $(sort $(wildcard /usr/src/linux-headers-6.1.*-amd64)))
+  ifneq ($(STOCK_KDIR),)
+    ifneq ($(filter module modules_install all,$(or $(MAKECMDGOALS),all)),)
+      $(info $(KDIR) does not exist, building for $(STOCK_KDIR))
+    endif
+    override KDIR := $(STOCK_KDIR)
+  endif
+endif
+
+# W=1, C=1 and CHECK=... given to make reach the kernel's Makefile by
+# themselves.
+.PHONY: all module lib examples tools selftests
+all: module lib examples tools
+
+module:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+lib:
+	$(MAKE) -C lib/libdxk BUILD=$(BUILD)
+
+examples: lib
+	$(MAKE) -C examples BUILD=$(BUILD)
+
+tools: $(if $(wildcard tools/Makefile),lib)
+	$(if $(wildcard tools/Makefile),$(MAKE) -C tools BUILD=$(BUILD))
+
+selftests: lib
+	$(MAKE) -C selftests BUILD=$(BUILD) KSRC=$(KSRC)
+
+.PHONY: install modules_install
+install: lib
+	$(MAKE) -C lib/libdxk BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
+
+# What other modules build against goes along, see Documentation/in-kernel.md.
+SRCDIR	:= $(DESTDIR)$(PREFIX)/src/dxk
+modules_install: module
+	$(MAKE) -C $(KDIR) M=$(CURDIR) \
+		INSTALL_MOD_PATH=$(or $(INSTALL_MOD_PATH),$(DESTDIR)) modules_install
+	install -D -m 644 dxk/dxk_api.h $(SRCDIR)/dxk/dxk_api.h
+	install -D -m 644 uapi/dxk.h $(SRCDIR)/uapi/dxk.h
+	install -D -m 644 Module.symvers $(SRCDIR)/Module.symvers
+
+.PHONY: setup check demo bench
+setup:
+	scripts/setup.sh
+
+check:
+	scripts/check.sh
+
+demo:
+	scripts/demo.sh
+
+bench:
+	scripts/bench.sh
+
+# Works without the headers the module was built with.
+.PHONY: clean
+clean:
+	rm -rf build .tmp_versions
+	find . -path ./.git -prune -o \( -name '*.o' -o -name '*.ko' -o \
+		-name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' -o \
+		-name '*.dwo' -o -name '*.gcno' -o -name '*.gcda' -o \
+		-name 'Module.symvers' -o -name 'modules.order' -o \
+		-name '.module-common.o' \) -type f -exec rm -f {} +
+
+.PHONY: help
+help:
+	@echo 'all              module, library and examples (the default)'
+	@echo 'module           dxk.ko and its executors for KDIR; W=1 and C=1 work'
+	@echo 'lib              build/lib/libdxk'
+	@echo 'examples         build/examples'
+	@echo 'selftests        build/selftests'
+	@echo 'install          the library into DESTDIR PREFIX ($(PREFIX))'
+	@echo 'modules_install  the modules below INSTALL_MOD_PATH'
+	@echo 'setup            the Debian packages that check and demo need'
+	@echo 'demo             an example at work in a guest'
+	@echo 'check            all tests, on all kernels, in guests'
+	@echo 'bench            the benchmarks'
+	@echo 'clean            removes what was built'

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Posting and collecting, as a member does it: for the ioctls and, exported, for
+ * other modules.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "client.h"
+#include "dxk_api.h"
+#include "role.h"
+
+/**
+ * dxk_client_add - make one more request of a post, with room for its data
+ * @p: its m set; gets the request at the end of rqes
+ * @req: what to do
+ *
+ * Return: the request, or an error pointer.
+ */
+struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *req)
+{
+	struct dxk_executor *held = NULL;
+	struct dxk_rqe *rqe;
+	int err;
+
+	/* Requests of one post often name one executor. */
+	if (!list_empty(&p->rqes))
+		held = list_last_entry(&p->rqes, struct dxk_rqe, link)->exec;
+	rqe = dxk_rqe_make(p->m, req, held);
+	if (IS_ERR(rqe))
+		return rqe;
+	list_add_tail(&rqe->link, &p->rqes);
+	err = dxk_rqe_reserve_data(rqe);
+	return err ? ERR_PTR(err) : rqe;
+}
+
+/**
+ * dxk_client_post - post requests and sleep for room if they ask for it
+ * @p: its m and rqes set
+ * @nr: number of requests in rqes
+ * @deadline: of the sleep
+ *
+ * Return: how many were taken, or, when none was, the error. Those that were not
+ * taken are still in p->rqes.
+ */
+int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
+{
+	struct dxk_member *m = p->m;
+	int err;
+
+	err = dxk_owner_stash_fill(&m->owners, nr);
+	if (err)
+		return err;
+	dxk_waiter_init(&p->w);
+	p->reason = 0;
+	dxk_perform(m->ctx, &p->op, dxk_post_run);
+	err = dxk_waiter_sleep(m->ctx, &p->w, deadline);
+	if (!err)
+		err = p->err;
+	if (m->state == DXK_M_POSTING)
+		dxk_member_set_state(m, dxk_member_home_state(m));
+	return p->taken ? (int)p->taken : err;
+}
+
+/**
+ * dxk_client_rejoin - collect requests and sleep for them if need be
+ * @r: its m, owner, max, min, wait and free set
+ * @deadline: of the sleep
+ *
+ * Return: 0 with r->answer and r->nr requests in r->rqes, or an error. A sleep
+ * that ends at its deadline answers %RJR_NONE_READY.
+ */
+int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
+{
+	struct dxk_member *m = r->m;
+	struct dxk_rqe *rqe;
+	int err;
+
+	dxk_waiter_init(&r->w);
+	INIT_LIST_HEAD(&r->rqes);
+	r->nr = 0;
+	r->mine = 0;
+	list_for_each_entry(rqe, &m->busy, link)
+		r->mine += rqe->owner == r->owner;
+	dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
+	err = dxk_waiter_sleep(m->ctx, &r->w, deadline);
+	if (m->state == DXK_M_REJOINING)
+		dxk_member_set_state(m, dxk_member_home_state(m));
+	if (err == -ETIMEDOUT) {
+		/* What is there by now, be it less than asked for. */
+		r->wait = false;
+		dxk_waiter_init(&r->w);
+		dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
+		err = 0;
+	}
+	return err ?: r->err;
+}
+
+/* --- other modules --------------------------------------------------------- */
+
+/**
+ * dxk_client_create - join a context's Thread Pool as a client
+ * @ctx: the context
+ *
+ * Return: a member for one thread at a time, or an error pointer.
+ */
+struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
+{
+	struct dxk_member *m;
+
+	mutex_lock(&ctx->mutex);
+	m = dxk_member_claim(ctx, DXK_MEMBER_CLIENT, NULL);
+	mutex_unlock(&ctx->mutex);
+	return m;
+}
+EXPORT_SYMBOL_GPL(dxk_client_create);
+
+/** dxk_client_destroy - leave the Thread Pool; no call of the member is running */
+void dxk_client_destroy(struct dxk_member *member)
+{
+	dxk_member_release(member);
+}
+EXPORT_SYMBOL_GPL(dxk_client_destroy);
+
+static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
+{
+	struct dxk_rqe *rqe;
+
+	if (req->attrs & PXR_FD && !req->file)
+		return -EBADF;
+	rqe = dxk_client_add(p, req);
+	if (IS_ERR(rqe))
+		return PTR_ERR(rqe);
+	if (req->data_len)
+		memcpy(rqe->data, req->data, req->data_len);
+	return 0;
+}
+
+/**
+ * dxk_post - post requests (DX-37..DX-48)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @reqs: the requests; copied
+ * @nr: how many, 1..%DXK_BATCH_MAX
+ * @deadline: of CLOCK_MONOTONIC in ns, ends the sleep of %PXR_WAITIF_BUSY
+ * @reason: out, PXR_POOL_FULL.. of the first request not taken; may be %NULL
+ *
+ * Return: how many were taken, or the error of the first one: see the contract in
+ * the uapi header. A malformed request refuses all.
+ */
+int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
+	     u64 deadline, u32 *reason)
+{
+	struct dxk_post_op p = { .m = member };
+	int ret = -EINVAL;
+	u32 i;
+
+	if (!nr || nr > DXK_BATCH_MAX)
+		return -EINVAL;
+	INIT_LIST_HEAD(&p.rqes);
+	for (i = 0; i < nr; i++) {
+		ret = dxk_post_make(&p, &reqs[i]);
+		if (ret)
+			goto out_drop;
+	}
+	ret = dxk_client_post(&p, nr, deadline);
+out_drop:
+	dxk_rqe_drop_all(member, &p.rqes);
+	if (reason)
+		*reason = p.reason;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dxk_post);
+
+static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
+{
+	a->executor = rqe->executor;
+	a->param = rqe->param;
+	a->status = rqe->status;
+	a->attrs = rqe->attrs;
+	a->prio = rqe->prio;
+	a->inspect_count = rqe->inspect;
+	a->worker = rqe->worker;
+	a->data_len = rqe->data_len;
+	if (a->data)
+		memcpy(a->data, rqe->data, min(rqe->data_len, a->data_room));
+}
+
+/**
+ * dxk_rejoin - collect completed requests of an owner (DX-87..DX-95)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @owner: whose
+ * @answers: room for the requests; data and data_room are set by the caller
+ * @nr: how many at most, 1..%DXK_BATCH_MAX
+ * @min: sleep until so many can be returned or no more can come; 0 is 1
+ * @deadline: of CLOCK_MONOTONIC in ns; 0 polls
+ * @answer: out, RJR_*
+ *
+ * Return: how many were returned, oldest completion first, or -EDEADLK when only
+ * requests that the caller executes are left, -ESHUTDOWN, -ERESTARTSYS.
+ */
+int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
+	       u32 nr, u32 min, u64 deadline, u32 *answer)
+{
+	struct dxk_rejoin_op r = {
+		.m = member,
+		.owner = owner,
+		.max = nr,
+		.min = min ?: 1,
+		.wait = deadline,
+		.free = true,
+	};
+	struct dxk_rqe *rqe;
+	u32 i = 0;
+	int err;
+
+	if (!nr || nr > DXK_BATCH_MAX || min > nr)
+		return -EINVAL;
+	err = dxk_client_rejoin(&r, deadline);
+	if (err)
+		return err;
+	list_for_each_entry(rqe, &r.rqes, link)
+		dxk_answer_fill(&answers[i++], rqe);
+	dxk_rqe_drop_all(member, &r.rqes);
+	*answer = r.answer;
+	return r.nr;
+}
+EXPORT_SYMBOL_GPL(dxk_rejoin);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What newer kernels offer and the oldest supported one (6.1) does not. The body
+ * of the module is written against the newest; a probe chooses, never a version.
+ */
+#ifndef _DXK_COMPAT_H
+#define _DXK_COMPAT_H
+
+#include <linux/file.h>
+
+/* The user pointer argument went from receive_fd_user() into receive_fd(). */
+static inline int dxk_receive_fd(struct file *file, unsigned int o_flags)
+{
+#ifdef DXK_HAVE_RECEIVE_FD_UPTR
+	return receive_fd(file, NULL, o_flags);
+#else
+	return receive_fd(file, o_flags);
+#endif
+}
+
+#endif /* _DXK_COMPAT_H */

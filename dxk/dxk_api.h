@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dxk for other modules: kernel executors, and contexts of in-kernel clients.
+ *
+ * All calls are for process context and may sleep, unless they say otherwise.
+ */
+#ifndef _DXK_API_H
+#define _DXK_API_H
+
+#include <linux/atomic.h>
+#include <linux/kobject.h>
+#include <linux/types.h>
+
+#include "../uapi/dxk.h"
+
+struct dxk_ctx;
+struct dxk_member;
+struct file;
+struct module;
+
+/**
+ * struct dxk_call - a request as its kernel executor sees it
+ * @owner: as posted
+ * @param: as posted
+ * @attrs: PXR_* bits as posted
+ * @prio: current priority, frozen at dispatch
+ * @data: the request's buffer: on entry @data_len bytes that came with the post;
+ *	the executor may write up to @result_room bytes of result over them. %NULL
+ *	when the request carries neither
+ * @data_len: bytes of data that came with the post
+ * @result_room: bytes that the result may have
+ * @result_len: out, bytes of result in @data, at most @result_room; 0 on entry
+ * @file: the file handed over with %PXR_FD, or %NULL. Valid during the call
+ * @self: the worker's member, to post and rejoin from within (DX-105)
+ */
+struct dxk_call {
+	u64 owner;
+	u64 param;
+	u32 attrs;
+	s32 prio;
+	void *data;
+	u32 data_len;
+	u32 result_room;
+	u32 result_len;
+	struct file *file;
+	struct dxk_member *self;
+};
+
+/**
+ * struct dxk_executor - a kernel executor: what a PXR_KERNEL request runs
+ * @name: unique, shorter than %DXK_NAME_LEN
+ * @owner: %THIS_MODULE; referenced while a live request names the executor
+ * @execute_this_request: runs one request in a kernel worker, on several workers
+ *	in parallel (DX-104). May sleep. Its return value is the request's status
+ *	(DX-85). Long runs ask dxk_should_stop()
+ *
+ * The struct belongs to the caller and stays in place until
+ * dxk_executor_unregister() returned.
+ */
+struct dxk_executor {
+	const char *name;
+	struct module *owner;
+	s32 (*execute_this_request)(struct dxk_call *call);
+
+	/* private: the registry's */
+	u32 id;
+	atomic_t users;
+	struct kobj_attribute attr;
+};
+
+int dxk_executor_register(struct dxk_executor *exec);
+void dxk_executor_unregister(struct dxk_executor *exec);
+int dxk_executor_find(const char *name, u64 *id);
+
+bool dxk_should_stop(const struct dxk_call *call);
+
+/**
+ * struct dxk_request - a request to post from the kernel
+ * @owner: opaque, see struct dxk_post_entry
+ * @executor: opaque, with %PXR_KERNEL an executor's id
+ * @param: opaque
+ * @data: @data_len bytes, copied
+ * @data_len: at most the policy's data_size
+ * @result_len: room for the result, at most data_size
+ * @prio: larger is more urgent
+ * @attrs: PXR_* bits; %PXR_FD hands over @file
+ * @file: an open file when @attrs has %PXR_FD; dxk takes its own reference
+ */
+struct dxk_request {
+	u64 owner;
+	u64 executor;
+	u64 param;
+	const void *data;
+	u32 data_len;
+	u32 result_len;
+	s32 prio;
+	u32 attrs;
+	struct file *file;
+};
+
+/**
+ * struct dxk_answer - a request that came back
+ * @executor: as posted
+ * @param: as posted
+ * @status: what the executor returned, -ECANCELED or -EOWNERDEAD
+ * @attrs: as posted
+ * @prio: priority at its dispatch
+ * @inspect_count: scheduler intervals in the Ready Pool
+ * @worker: id of the worker, 0 for none
+ * @data: in, where to store the result, or %NULL when it is not wanted
+ * @data_room: in, bytes at @data
+ * @data_len: out, bytes of the result; what is beyond @data_room is cut off
+ */
+struct dxk_answer {
+	u64 executor;
+	u64 param;
+	s32 status;
+	u32 attrs;
+	s32 prio;
+	u32 inspect_count;
+	u32 worker;
+	void *data;
+	u32 data_room;
+	u32 data_len;
+};
+
+void dxk_policy_init(struct dxk_policy *policy);
+
+struct dxk_ctx *dxk_ctx_create(void);
+int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy);
+int dxk_ctx_start(struct dxk_ctx *ctx);
+int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
+void dxk_ctx_destroy(struct dxk_ctx *ctx);
+
+struct dxk_member *dxk_client_create(struct dxk_ctx *ctx);
+void dxk_client_destroy(struct dxk_member *member);
+
+int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
+	     u64 deadline, u32 *reason);
+int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
+	       u32 nr, u32 min, u64 deadline, u32 *answer);
+
+#endif /* _DXK_API_H */

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The descriptors and their calls: one table per kind of descriptor, one place
+ * that copies an argument in. The calls on requests are in umember.c.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/build_bug.h>
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+
+#include "context.h"
+#include "dxk_api.h"
+#include "ioctl.h"
+#include "policy.h"
+#include "ucall.h"
+
+/**
+ * struct dxk_call_desc - one call
+ * @cmd: its number
+ * @min_size: size of the argument's first version
+ * @size: size of the argument now
+ * @fn: what it does with the descriptor's object
+ */
+struct dxk_call_desc {
+	u32 cmd;
+	u32 min_size;
+	u32 size;
+	long (*fn)(void *obj, struct dxk_ucall *c);
+};
+
+#define CALL(_cmd, _struct, _last, _fn)				\
+	{ .cmd = _cmd, .min_size = offsetofend(struct _struct, _last),	\
+	  .size = sizeof(struct _struct), .fn = _fn }
+
+static long dxk_call(const struct dxk_call_desc *table, size_t nr, void *obj,
+		     unsigned int cmd, unsigned long arg)
+{
+	struct dxk_ucall c = { .uptr = (void __user *)arg };
+	const struct dxk_call_desc *d;
+	int err;
+
+	for (d = table; d < table + nr; d++)
+		if (d->cmd == cmd)
+			break;
+	if (d == table + nr)
+		return -ENOTTY;
+	if (get_user(c.usize, (u32 __user *)c.uptr))
+		return -EFAULT;
+	if (c.usize < d->min_size)
+		return -EINVAL;
+	if (c.usize > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&c.args, d->size, c.uptr, c.usize);
+	if (err)
+		return err;
+	return d->fn(obj, &c);
+}
+
+/* Make a descriptor for @obj and tell the caller; on error @obj stays its own. */
+static int dxk_publish_fd(const char *name, const struct file_operations *fops,
+			  void *obj, s32 *out_fd, struct dxk_ucall *c, u32 size)
+{
+	struct file *file;
+	int fd, err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	/* The reply first: what can fail comes before what cannot be undone. */
+	*out_fd = fd;
+	err = dxk_ucall_reply(c, size);
+	if (err)
+		goto err_fd;
+	file = anon_inode_getfile(name, fops, obj, O_RDWR);
+	if (IS_ERR(file)) {
+		err = PTR_ERR(file);
+		goto err_fd;
+	}
+	fd_install(fd, file);
+	return 0;
+
+err_fd:
+	put_unused_fd(fd);
+	return err;
+}
+
+/* --- members --------------------------------------------------------------- */
+
+/* Two threads never share a member (DX-23). */
+static bool dxk_member_is_mine(const struct dxk_member *m)
+{
+	return m->pid == task_pid(current);
+}
+
+#define MEMBER_CALL(_name)						\
+	static long dxk_member_##_name(void *obj, struct dxk_ucall *c)	\
+	{								\
+		if (!dxk_member_is_mine(obj))				\
+			return -EPERM;					\
+		return dxk_##_name##_ioctl(obj, c);			\
+	}
+MEMBER_CALL(post)
+MEMBER_CALL(rejoin)
+MEMBER_CALL(next)
+
+static const struct dxk_call_desc dxk_member_calls[] = {
+	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next),
+	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post),
+	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin),
+};
+
+static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct dxk_member *m = file->private_data;
+	const struct dxk_call_desc *table = dxk_member_calls;
+	size_t nr = ARRAY_SIZE(dxk_member_calls);
+
+	/* The first call is for workers only. */
+	if (m->role != DXK_ROLE_WORKER)
+		table++, nr--;
+	return dxk_call(table, nr, m, cmd, arg);
+}
+
+static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
+{
+	struct dxk_member *m = file->private_data;
+	struct dxk_ctx *ctx = m->ctx;
+	__poll_t mask = 0;
+
+	poll_wait(file, &m->wait, wait);
+	if (m->role == DXK_ROLE_WORKER)
+		poll_wait(file, &ctx->crew.work_wait, wait);
+
+	spin_lock(&ctx->lock);
+	if (m->ready)
+		mask = EPOLLIN | EPOLLRDNORM;
+	if (m->role == DXK_ROLE_WORKER && !ctx->cancelling &&
+	    dxk_ready_best(&ctx->ready, m->kind, &ctx->crew.lanes[m->kind]))
+		mask = EPOLLIN | EPOLLRDNORM;
+	spin_unlock(&ctx->lock);
+	return mask;
+}
+
+static int dxk_member_close(struct inode *inode, struct file *file)
+{
+	dxk_member_release(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dxk_member_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_member_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.poll = dxk_member_poll,
+	.release = dxk_member_close,
+	.llseek = noop_llseek,
+};
+
+/* --- the context ----------------------------------------------------------- */
+
+static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_member_create *a = &c->args.member_create;
+	struct dxk_ctx *ctx = obj;
+	struct dxk_member *m;
+	int err;
+
+	if (a->kind != DXK_MEMBER_CLIENT && a->kind != DXK_MEMBER_WORKER)
+		return -EOPNOTSUPP;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -ERESTARTSYS;
+	m = dxk_member_claim(ctx, a->kind, task_pid(current));
+	mutex_unlock(&ctx->mutex);
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	a->id = m->id;
+	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
+	if (err)
+		dxk_member_release(m);
+	return err;
+}
+
+static long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
+{
+	if (c->args.ctx_start.flags)
+		return -EOPNOTSUPP;
+	return dxk_ctx_start(obj);
+}
+
+static long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_ctx_stop *a = &c->args.ctx_stop;
+
+	if (a->mode > DXK_STOP_CANCEL)
+		return -EOPNOTSUPP;
+	return dxk_ctx_stop(obj, a->mode, a->deadline);
+}
+
+static long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c)
+{
+	dxk_policy_get(obj, &c->args.policy);
+	return dxk_ucall_reply(c, sizeof(c->args.policy));
+}
+
+static long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c)
+{
+	int err = dxk_policy_set(obj, &c->args.policy);
+
+	/* bad_field; who cannot be told still gets the error. */
+	c->args.policy.size = c->usize;
+	return dxk_ucall_reply(c, sizeof(c->args.policy)) ?: err;
+}
+
+static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_executor_find *a = &c->args.executor_find;
+	int err;
+
+	if (a->reserved || strnlen(a->name, sizeof(a->name)) == sizeof(a->name))
+		return -EINVAL;
+	err = dxk_executor_find(a->name, &a->id);
+	return err ?: dxk_ucall_reply(c, sizeof(*a));
+}
+
+static const struct dxk_call_desc dxk_ctx_calls[] = {
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
+	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl),
+	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, deadline, dxk_ctx_stop_ioctl),
+	CALL(DXK_IOC_POLICY_GET, dxk_policy, reserved, dxk_policy_get_ioctl),
+	CALL(DXK_IOC_POLICY_SET, dxk_policy, reserved, dxk_policy_set_ioctl),
+	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl),
+};
+
+static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), file->private_data,
+			cmd, arg);
+}
+
+static int dxk_ctx_close(struct inode *inode, struct file *file)
+{
+	dxk_ctx_destroy(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dxk_ctx_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_ctx_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.release = dxk_ctx_close,
+	.llseek = noop_llseek,
+};
+
+/* --- control --------------------------------------------------------------- */
+
+static long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
+{
+	c->args.version = (struct dxk_version) {
+		.size = sizeof(struct dxk_version),
+		.abi = DXK_ABI_VERSION,
+		.capabilities = DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
+				DXK_CAP_DISPATCH_THREAD,
+		.batch_max = DXK_BATCH_MAX,
+		.max_threads = DXK_ID_WORKER_MAX,
+		.max_entries = 1U << 20,
+		.data_max = 4096,
+	};
+	return dxk_ucall_reply(c, sizeof(struct dxk_version));
+}
+
+static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_create *a = &c->args.ctx_create;
+	struct dxk_ctx *ctx;
+	int err;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	ctx = dxk_ctx_create();
+	if (IS_ERR(ctx))
+		return PTR_ERR(ctx);
+	a->id = ctx->id;
+	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, ctx, &a->fd, c, sizeof(*a));
+	if (err)
+		dxk_ctx_destroy(ctx);
+	return err;
+}
+
+static const struct dxk_call_desc dxk_control_calls[] = {
+	CALL(DXK_IOC_VERSION, dxk_version, data_max, dxk_version_ioctl),
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
+	CALL(DXK_IOC_CTX_CREATE, dxk_ctx_create, id, dxk_ctx_create_ioctl),
+};
+
+static long dxk_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dxk_call(dxk_control_calls, ARRAY_SIZE(dxk_control_calls), NULL, cmd, arg);
+}
+
+const struct file_operations dxk_control_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_control_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+/* The sum of the fields is the struct: no hole that could leak kernel memory. */
+#define FIELDS(_type, _n32, _n64, _bytes) \
+	BUILD_BUG_ON(sizeof(struct _type) != 4 * (_n32) + 8 * (_n64) + (_bytes))
+
+/** dxk_ioctl_check_abi - at build time: no ABI struct has padding */
+void dxk_ioctl_check_abi(void)
+{
+	FIELDS(dxk_version, 6, 1, 0);
+	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
+	FIELDS(dxk_ctx_create, 4, 0, 0);
+	FIELDS(dxk_policy, 26, 0, 0);
+	FIELDS(dxk_ctx_start, 2, 0, 0);
+	FIELDS(dxk_ctx_stop, 2, 1, 0);
+	FIELDS(dxk_member_create, 4, 0, 0);
+	FIELDS(dxk_post_entry, 6, 4, 0);
+	FIELDS(dxk_post, 6, 2, 0);
+	FIELDS(dxk_result, 6, 2, 0);
+	FIELDS(dxk_rejoin, 8, 4, 0);
+	FIELDS(dxk_done, 2, 2, 0);
+	FIELDS(dxk_work, 6, 4, 0);
+	FIELDS(dxk_next, 8, 4, 0);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dxk: the Domino eXplorer's work dispatcher as a kernel service.
+ */
+#include <linux/init.h>
+#include <linux/kobject.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+
+#include "context.h"
+#include "executor.h"
+#include "ioctl.h"
+#include "sysfs.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+static struct miscdevice dxk_device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "dxk",
+	.fops = &dxk_control_fops,
+	/* A context can start hundreds of threads: for root unless opened up. */
+	.mode = 0600,
+};
+
+static struct kobject *dxk_root;
+
+static int __init dxk_init(void)
+{
+	int err;
+
+	dxk_ioctl_check_abi();
+	dxk_sysfs_init();
+	err = dxk_rqe_init();
+	if (err)
+		return err;
+	err = dxk_owner_init();
+	if (err)
+		goto err_rqe;
+	err = -ENOMEM;
+	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
+	if (!dxk_root)
+		goto err_owner;
+	err = dxk_executors_init(dxk_root);
+	if (err)
+		goto err_root;
+	dxk_ctx_init(dxk_root);
+	err = misc_register(&dxk_device);
+	if (err)
+		goto err_executors;
+	return 0;
+
+err_executors:
+	dxk_executors_exit();
+err_root:
+	kobject_put(dxk_root);
+err_owner:
+	dxk_owner_exit();
+err_rqe:
+	dxk_rqe_exit();
+	return err;
+}
+
+static void __exit dxk_exit(void)
+{
+	misc_deregister(&dxk_device);
+	dxk_ctx_exit();
+	dxk_executors_exit();
+	kobject_put(dxk_root);
+	dxk_owner_exit();
+	dxk_rqe_exit();
+}
+
+module_init(dxk_init);
+module_exit(dxk_exit);
+
+MODULE_DESCRIPTION("Work dispatcher: priorities with ageing, lanes, authoritative rejoin");
+MODULE_AUTHOR("dxk developers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A member of the Thread Pool: one thread, its id, its directory in sysfs. Made
+ * vacant, occupied by a thread that joins, retired when that thread is gone; the
+ * object lives until its descriptor is closed as well.
+ */
+#include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/slab.h>
+
+#include "role.h"
+#include "sysfs.h"
+
+/** dxk_member_free - the last reference is gone; called by its kobject */
+void dxk_member_free(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	dxk_rqe_stash_free(&m->rqes);
+	dxk_owner_stash_free(&m->owners);
+	put_pid(m->pid);
+	kfree(m);
+	kobject_put(&ctx->kobj);
+}
+
+void dxk_member_get(struct dxk_member *m)
+{
+	kobject_get(&m->kobj);
+}
+
+void dxk_member_put(struct dxk_member *m)
+{
+	kobject_put(&m->kobj);
+}
+
+/** dxk_member_at - the member with an id, or NULL */
+struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id)
+{
+	lockdep_assert_held(&ctx->mutex);
+
+	return xa_load(&ctx->crew.members, id);
+}
+
+/** dxk_member_new - a vacant member with that id; the pool holds the reference */
+struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
+{
+	struct dxk_member *m;
+	int err;
+
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->ctx = ctx;
+	m->id = id;
+	m->since = jiffies;
+	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->rqes.list);
+	INIT_LIST_HEAD(&m->owners.list);
+	INIT_LIST_HEAD(&m->watch);
+	init_waitqueue_head(&m->wait);
+	kobject_get(&ctx->kobj);
+	kobject_init(&m->kobj, &dxk_member_ktype);
+
+	err = kobject_add(&m->kobj, ctx->crew.threads, "%u", id);
+	if (err)
+		goto err_put;
+	err = xa_err(xa_store(&ctx->crew.members, id, m, GFP_KERNEL));
+	if (err)
+		goto err_del;
+	return m;
+
+err_del:
+	kobject_del(&m->kobj);
+err_put:
+	dxk_member_put(m);
+	return ERR_PTR(err);
+}
+
+/**
+ * dxk_member_retire - take a member out of the pool
+ * @m: nobody executes as this member; its descriptor may still be open
+ */
+void dxk_member_retire(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	if (dxk_member_at(ctx, m->id) != m)
+		return;
+	xa_erase(&ctx->crew.members, m->id);
+	kobject_del(&m->kobj);
+	dxk_member_put(m);
+}
+
+/** dxk_member_do - run an operation about a member in the dispatcher role */
+void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
+{
+	struct dxk_list_op op = { .m = m };
+
+	INIT_LIST_HEAD(&op.ended);
+	dxk_perform(m->ctx, &op.op, run);
+	dxk_rqe_drop_all(NULL, &op.ended);
+}
+
+static void dxk_attach_run(struct dxk_ctx *ctx, struct dxk_op *op,
+			   struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
+
+	m->attached = true;
+	ctx->crew.workers[m->kind]++;
+	dxk_crew_set_lanes(ctx);
+	if (ctx->monitor.parked) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
+}
+
+/** dxk_member_occupy - a thread takes a vacant place */
+void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind)
+{
+	m->role = role;
+	m->kind = kind;
+	dxk_member_set_state(m, role == DXK_ROLE_WORKER ? DXK_M_AWAY : DXK_M_RUNNING);
+}
+
+/** dxk_member_attach - from here on the worker counts, and is given work */
+void dxk_member_attach(struct dxk_member *m)
+{
+	dxk_member_do(m, dxk_attach_run);
+}
+
+static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx)
+{
+	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
+	u32 id;
+
+	if (m && m->state == DXK_M_VACANT)
+		return m;
+	if (!m)
+		return dxk_member_new(ctx, DXK_ID_MAIN);
+	for (id = DXK_ID_CLIENT; id <= DXK_ID_MAX; id++)
+		if (!dxk_member_at(ctx, id))
+			return dxk_member_new(ctx, id);
+	return ERR_PTR(-ENOSPC);
+}
+
+static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
+{
+	u32 places = ctx->policy.max_threads - ctx->policy.kernel_threads;
+
+	if (READ_ONCE(ctx->state) != DXK_CTX_RUNNING)
+		return ERR_PTR(-ESHUTDOWN);
+	if (!places)
+		return ERR_PTR(-ENODEV);
+	if (dxk_crew_count(ctx, DXK_USER) >= places)
+		return ERR_PTR(-ENOSPC);
+	return dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
+}
+
+/**
+ * dxk_member_claim - a thread joins the Thread Pool
+ * @ctx: the context; its mutex is held
+ * @kind: what it wants to be
+ * @pid: the user thread, or NULL for an in-kernel client; referenced here
+ *
+ * Return: a member with a reference for the caller, or an error pointer.
+ */
+struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind kind,
+				    struct pid *pid)
+{
+	struct dxk_member *m;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (ctx->closed)
+		return ERR_PTR(-ESHUTDOWN);
+	m = kind == DXK_MEMBER_WORKER ? dxk_claim_worker(ctx) : dxk_claim_client(ctx);
+	if (IS_ERR(m))
+		return m;
+	dxk_member_get(m);
+	m->pid = get_pid(pid);
+	if (kind == DXK_MEMBER_WORKER) {
+		dxk_member_occupy(m, DXK_ROLE_WORKER, DXK_USER);
+		dxk_member_attach(m);
+	} else {
+		dxk_member_occupy(m, DXK_ROLE_CLIENT, DXK_USER);
+	}
+	return m;
+}
+
+/** dxk_member_bury - the member's thread is gone: answer its owners, free its id */
+void dxk_member_bury(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	dxk_member_do(m, dxk_died_run);
+	dxk_member_retire(m);
+	if (!ctx->closed && READ_ONCE(ctx->state) == DXK_CTX_RUNNING &&
+	    dxk_crew_fit(ctx))
+		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+			    "no memory to show the vacant id %u", m->id);
+}
+
+/** dxk_member_release - the member's descriptor is closed */
+void dxk_member_release(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	mutex_lock(&ctx->mutex);
+	dxk_member_bury(m);
+	mutex_unlock(&ctx->mutex);
+	dxk_member_put(m);
+}
+
+/** dxk_member_control - show a control thread in the pool */
+struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id)
+{
+	struct dxk_member *m = dxk_member_new(ctx, id);
+
+	if (!IS_ERR(m))
+		dxk_member_occupy(m, DXK_ROLE_CONTROL, DXK_KERNEL);
+	return m;
+}
+

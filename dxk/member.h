@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_MEMBER_H
+#define _DXK_MEMBER_H
+
+#include <linux/kobject.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+#include "dispatch.h"
+#include "request.h"
+
+struct dxk_ctx;
+struct dxk_owner;
+struct pid;
+struct task_struct;
+
+/* Thread ids (DX-22, DX-23). */
+#define DXK_ID_MAIN		0
+#define DXK_ID_WORKER_MAX	499
+#define DXK_ID_MONITOR		500
+#define DXK_ID_SCHEDULER	600
+#define DXK_ID_DISPATCHER	700
+#define DXK_ID_CLIENT		1000
+#define DXK_ID_MAX		65535
+
+enum dxk_role {
+	DXK_ROLE_CONTROL,
+	DXK_ROLE_CLIENT,
+	DXK_ROLE_WORKER,
+};
+
+enum dxk_member_state {
+	DXK_M_VACANT,		/* nobody has this id */
+	DXK_M_RUNNING,		/* a client or control thread, outside of dxk */
+	DXK_M_AWAY,		/* a worker that neither has work nor asks for it */
+	DXK_M_AVAILABLE,	/* a worker that sleeps for work */
+	DXK_M_BUSY,		/* a worker that executes */
+	DXK_M_POSTING,		/* sleeps for room in the Ready Pool */
+	DXK_M_REJOINING,	/* sleeps for a result */
+	DXK_M_COMPLETING,	/* sleeps for room in the Rejoin Pool */
+	DXK_M_STATES,
+};
+
+/**
+ * struct dxk_member - one thread of the Thread Pool (DX-12)
+ * @kobj: /sys/kernel/dxk/<ctx>/threads/<id>; holds the object
+ * @ctx: (C)
+ * @id: (C) thread id
+ * @role: (M) enum dxk_role
+ * @kind: (M) for workers
+ * @pid: (M) the only user thread that may use it; NULL: none, or a kernel thread
+ * @task: (M) the kernel thread, referenced
+ * @state: enum dxk_member_state, written by the thread itself or under the lock;
+ *	read by anybody for display
+ * @since: jiffies at the last change between available and busy
+ * @leaving: (L) takes no more work: the crew shrinks
+ * @gone: (A) the kernel thread has left its loop; set once
+ * @attached: (L) counts as a worker
+ * @busy: (T) requests that it executes: BUSY
+ * @executed: (T) requests that it has executed
+ * @rqes: (T) freed requests for its next posts
+ * @owners: spare owner records for its next posts: (T), but (L) while it posts
+ *	or rejoins
+ * @watch: (L) in dxk_owner.watchers
+ * @watching: (L) the owner that poll(2) watches, or NULL
+ * @ready: (L) poll(2) reports readable: what was watched has changed
+ * @wait: poll(2) sleeps here
+ */
+struct dxk_member {
+	struct kobject kobj;
+	struct dxk_ctx *ctx;
+	u32 id;
+	u8 role;
+	u8 kind;
+	u8 state;
+	bool leaving;
+	bool gone;
+	bool attached;
+	bool ready;
+	struct pid *pid;
+	struct task_struct *task;
+	unsigned long since;
+	struct list_head busy;
+	u64 executed;
+	struct dxk_stash rqes;
+	struct dxk_stash owners;
+	struct list_head watch;
+	struct dxk_owner *watching;
+	wait_queue_head_t wait;
+};
+
+struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id);
+struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id);
+void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind);
+void dxk_member_attach(struct dxk_member *m);
+void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
+void dxk_member_bury(struct dxk_member *m);
+struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind kind,
+				    struct pid *pid);
+void dxk_member_release(struct dxk_member *m);
+struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
+void dxk_member_retire(struct dxk_member *m);
+void dxk_member_get(struct dxk_member *m);
+void dxk_member_put(struct dxk_member *m);
+
+static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
+{
+	WRITE_ONCE(m->state, state);
+}
+
+/* A worker between two calls: does it have work? */
+static inline u8 dxk_member_home_state(const struct dxk_member *m)
+{
+	if (m->role != DXK_ROLE_WORKER)
+		return DXK_M_RUNNING;
+	return list_empty(&m->busy) ? DXK_M_AWAY : DXK_M_BUSY;
+}
+
+#endif /* _DXK_MEMBER_H */

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
+ * force and notices workers whose thread is gone. It ticks at its interval while
+ * a user worker is outside of dxk, where it could die unnoticed; else it sleeps
+ * until somebody asks for it.
+ */
+#include <linux/kthread.h>
+#include <linux/minmax.h>
+
+#include "context.h"
+#include "monitor.h"
+
+/* How soon to try again when a turn found the mutex taken. */
+#define DXK_RETRY_MS	10
+
+/* The review of kernel settings: a new policy takes effect here (DX-9). */
+static void dxk_monitor_review(struct dxk_ctx *ctx)
+{
+	struct dxk_wakes wakes;
+	int err;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (ctx->policy_changed) {
+		dxk_wakes_init(&wakes);
+		spin_lock(&ctx->lock);
+		ctx->policy = ctx->next_policy;
+		dxk_crew_set_lanes(ctx);
+		dxk_serve_posters(ctx, &wakes);
+		dxk_dispatch(ctx, &wakes);
+		spin_unlock(&ctx->lock);
+		ctx->policy_changed = false;
+		dxk_wakes_flush(ctx, &wakes);
+		dxk_thread_kick(&ctx->scheduler);
+	}
+	err = dxk_crew_review(ctx);
+	if (err && err != -EAGAIN)
+		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+			    "cannot start a worker: error %d", err);
+}
+
+/* May the Monitor sleep without a time limit? */
+static void dxk_monitor_park(struct dxk_ctx *ctx)
+{
+	spin_lock(&ctx->lock);
+	ctx->monitor.parked = dxk_crew_resting(ctx);
+	spin_unlock(&ctx->lock);
+}
+
+static void dxk_monitor_turn(struct dxk_ctx *ctx)
+{
+	switch (ctx->state) {
+	case DXK_CTX_STARTING:
+		if (!ctx->crew_wanted)
+			break;
+		ctx->crew_wanted = false;
+		ctx->crew_err = dxk_crew_review(ctx);
+		complete(&ctx->crew_up);
+		break;
+	case DXK_CTX_RUNNING:
+		dxk_monitor_review(ctx);
+		break;
+	}
+	dxk_crew_bury(ctx);
+	dxk_monitor_park(ctx);
+}
+
+static int dxk_monitor_fn(void *arg)
+{
+	struct dxk_ctx *ctx = arg;
+	struct dxk_thread *t = &ctx->monitor;
+
+	complete(&t->running);
+	while (!kthread_should_stop()) {
+		u32 ms = READ_ONCE(ctx->policy.monitor_interval_ms);
+
+		xchg(&t->kicked, false);
+		/* Stop may hold the mutex while it waits for this thread to end. */
+		if (mutex_trylock(&ctx->mutex)) {
+			dxk_monitor_turn(ctx);
+			if (t->parked)
+				ms = DXK_PARK;
+			mutex_unlock(&ctx->mutex);
+		} else {
+			/* Whoever called may hold it still: the call must not get lost. */
+			ms = min_t(u32, ms, DXK_RETRY_MS);
+		}
+		dxk_thread_wait(t, ms);
+	}
+	return 0;
+}
+
+/** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
+int dxk_monitor_start(struct dxk_ctx *ctx)
+{
+	return dxk_thread_start(&ctx->monitor, dxk_monitor_fn, ctx, DXK_ID_MONITOR,
+				"monitor");
+}
+
+/**
+ * dxk_monitor_start_crew - have the Monitor start the kernel workers
+ * @ctx: STARTING; its mutex is held, and given up meanwhile
+ */
+int dxk_monitor_start_crew(struct dxk_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->mutex);
+
+	reinit_completion(&ctx->crew_up);
+	ctx->crew_wanted = true;
+	mutex_unlock(&ctx->mutex);
+	dxk_thread_kick(&ctx->monitor);
+	wait_for_completion(&ctx->crew_up);
+	mutex_lock(&ctx->mutex);
+	return ctx->crew_err;
+}

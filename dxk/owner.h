@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_OWNER_H
+#define _DXK_OWNER_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "request.h"
+
+struct dxk_member;
+struct dxk_rejoin_op;
+struct dxk_wakes;
+
+/* Where a live request counts. DISPATCHED and BUSY are one place: only the
+ * worker itself tells them apart, without the lock.
+ */
+enum dxk_place {
+	DXK_AT_READY,
+	DXK_AT_WORK,
+	DXK_AT_REJOIN,
+	DXK_PLACES,
+	DXK_NOWHERE = DXK_PLACES,
+};
+
+/**
+ * struct dxk_owner - all that lives for one owner cookie
+ * @hash: in the context's hash of owners
+ * @cookie: the owner
+ * @nr: live requests by place. REJOIN includes those which a rejoin call is
+ *	still copying out: they exist until they are safely with the caller
+ * @nr_done: requests in @done
+ * @done: completed requests, oldest first
+ * @pollers: struct dxk_rejoin_op that sleep for a result, in order of arrival
+ * @watchers: members whose poll(2) watches this owner
+ *
+ * All (L). Exists from the first live request to the last; then nobody sleeps on
+ * it, since nothing is left to wait for.
+ */
+struct dxk_owner {
+	struct hlist_node hash;
+	u64 cookie;
+	u32 nr[DXK_PLACES];
+	u32 nr_done;
+	struct list_head done;
+	struct list_head pollers;
+	struct list_head watchers;
+};
+
+/**
+ * struct dxk_owners - the owners of a context and its Rejoin Pool
+ * @bucket: (L) hash by cookie
+ * @bits: (S) log2 of the number of buckets
+ * @seed: (C) keeps a program from choosing cookies that collide
+ * @nr: (L) owners that exist
+ * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
+ * @freed: (L) entries became free in this lock hold, see dxk_serve_freed()
+ * @entries: (S) size of the Rejoin Pool
+ * @blocked: (L) workers that wait for a Rejoin Pool entry (policy BLOCK_WORKER):
+ *	struct dxk_next_op in order of arrival
+ */
+struct dxk_owners {
+	struct hlist_head *bucket;
+	u32 bits;
+	u32 seed;
+	u32 nr;
+	u32 reserved;
+	bool freed;
+	u32 entries;
+	struct list_head blocked;
+};
+
+static inline u32 dxk_owner_live(const struct dxk_owner *own)
+{
+	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK] + own->nr[DXK_AT_REJOIN];
+}
+
+int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests);
+void dxk_owners_free(struct dxk_owners *owners);
+void dxk_owners_destroy(struct dxk_owners *owners);
+struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners, u64 cookie);
+struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, u64 cookie,
+				  struct dxk_stash *spares);
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
+		     struct dxk_stash *spares);
+int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
+void dxk_owner_stash_free(struct dxk_stash *spares);
+
+int dxk_owner_init(void);
+void dxk_owner_exit(void);
+
+#endif /* _DXK_OWNER_H */

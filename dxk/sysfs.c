@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/dxk/<context>: policy, pools, lanes, threads and counters, one value
+ * a file. Documentation/ABI describes them.
+ */
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/pid.h>
+#include <linux/stringify.h>
+#include <linux/sysfs.h>
+
+#include "context.h"
+#include "policy.h"
+#include "sysfs.h"
+
+static struct dxk_ctx *dxk_ctx_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct dxk_ctx, kobj);
+}
+
+/* An attribute of the context with a number that says which. */
+struct dxk_attr {
+	struct attribute attr;
+	ssize_t (*show)(struct dxk_ctx *ctx, u32 which, char *buf);
+	ssize_t (*store)(struct dxk_ctx *ctx, u32 which, const char *buf, size_t n);
+	u32 which;
+};
+
+#define DXK_ATTR(_name, _which, _mode, _show, _store)			\
+	(&((struct dxk_attr) {						\
+		.attr = { .name = _name, .mode = _mode },		\
+		.show = _show, .store = _store, .which = _which,	\
+	}).attr)
+
+static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
+				 char *buf)
+{
+	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+
+	return a->show(dxk_ctx_of(kobj), a->which, buf);
+}
+
+static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
+				  const char *buf, size_t n)
+{
+	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+
+	return a->store ? a->store(dxk_ctx_of(kobj), a->which, buf, n) : -EIO;
+}
+
+static const struct sysfs_ops dxk_ctx_sysfs_ops = {
+	.show = dxk_ctx_attr_show,
+	.store = dxk_ctx_attr_store,
+};
+
+/* --- policy ---------------------------------------------------------------- */
+
+static ssize_t dxk_policy_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	struct dxk_policy policy;
+
+	dxk_policy_get(ctx, &policy);
+	return sysfs_emit(buf, "%u\n", *dxk_field_of(&policy, &dxk_fields[which]));
+}
+
+static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
+				size_t n)
+{
+	u32 value;
+	int err;
+
+	err = kstrtou32(buf, 0, &value);
+	if (!err)
+		err = dxk_policy_set_field(ctx, &dxk_fields[which], value);
+	return err ?: n;
+}
+
+/* Filled from the table of fields; the last one is reserved and not shown. */
+#define DXK_POLICY_ATTRS	32
+static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
+static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
+
+static const struct attribute_group dxk_policy_group = {
+	.name = "policy",
+	.attrs = dxk_policy_attrs,
+};
+
+/* --- pools ----------------------------------------------------------------- */
+
+enum dxk_pool {
+	DXK_POOL_THREAD,
+	DXK_POOL_READY,
+	DXK_POOL_REJOIN,
+	DXK_POOL_LOG,
+	DXK_POOL_HANDLE,
+};
+
+static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	const u32 size[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->policy.max_threads),
+		[DXK_POOL_READY] = READ_ONCE(ctx->policy.ready_entries),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->policy.rejoin_entries),
+		[DXK_POOL_LOG] = READ_ONCE(ctx->policy.log_entries),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->policy.handle_entries),
+	};
+
+	return sysfs_emit(buf, "%u\n", size[pool]);
+}
+
+static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	const u32 use[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +
+				    READ_ONCE(ctx->crew.workers[DXK_KERNEL]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->nr[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->nr[DXK_AT_REJOIN]),
+		[DXK_POOL_LOG] = dxk_log_use(&ctx->log),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
+	};
+
+	return sysfs_emit(buf, "%u\n", use[pool]);
+}
+
+static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	const u32 high[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->high[DXK_AT_WORK]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->high[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->high[DXK_AT_REJOIN]),
+		[DXK_POOL_LOG] = READ_ONCE(ctx->log.high),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
+	};
+
+	return sysfs_emit(buf, "%u\n", high[pool]);
+}
+
+static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->nr[DXK_AT_WORK]));
+}
+
+static ssize_t dxk_log_lost_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(ctx->log.lost));
+}
+
+#define DXK_POOL(_name, _pool)							\
+	DXK_ATTR(_name "_size", _pool, 0444, dxk_pool_size_show, NULL),		\
+	DXK_ATTR(_name "_use", _pool, 0444, dxk_pool_use_show, NULL),		\
+	DXK_ATTR(_name "_high_water", _pool, 0444, dxk_pool_high_show, NULL)
+
+static struct attribute *dxk_pool_attrs[] = {
+	DXK_POOL("thread", DXK_POOL_THREAD),
+	DXK_ATTR("thread_busy", DXK_POOL_THREAD, 0444, dxk_pool_busy_show, NULL),
+	DXK_POOL("ready", DXK_POOL_READY),
+	DXK_POOL("rejoin", DXK_POOL_REJOIN),
+	DXK_POOL("log", DXK_POOL_LOG),
+	DXK_ATTR("log_lost", 0, 0444, dxk_log_lost_show, NULL),
+	DXK_POOL("handle", DXK_POOL_HANDLE),
+	NULL
+};
+
+static const struct attribute_group dxk_pool_group = {
+	.name = "pools",
+	.attrs = dxk_pool_attrs,
+};
+
+/* --- lanes ----------------------------------------------------------------- */
+
+enum dxk_resource {
+	DXK_RES_READY,
+	DXK_RES_USER,
+	DXK_RES_KERNEL,
+};
+
+#define DXK_LANE_KEY(_res, _lane)	((_res) * DXK_LANES + (_lane))
+
+static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32 key)
+{
+	switch (key / DXK_LANES) {
+	case DXK_RES_USER:
+		return &ctx->crew.lanes[DXK_USER];
+	case DXK_RES_KERNEL:
+		return &ctx->crew.lanes[DXK_KERNEL];
+	default:
+		return &ctx->ready.lanes;
+	}
+}
+
+static ssize_t dxk_lane_use_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	const struct dxk_lanes *lanes = dxk_resource_lanes(ctx, key);
+
+	return sysfs_emit(buf, "%u\n", READ_ONCE(lanes->used[key % DXK_LANES]));
+}
+
+static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	u32 limit;
+
+	spin_lock(&ctx->lock);
+	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
+	/* Without CMLS workers have no limit but their number. */
+	if (key / DXK_LANES == DXK_RES_USER)
+		limit = min(limit, ctx->crew.workers[DXK_USER]);
+	else if (key / DXK_LANES == DXK_RES_KERNEL)
+		limit = min(limit, ctx->crew.workers[DXK_KERNEL]);
+	spin_unlock(&ctx->lock);
+	return sysfs_emit(buf, "%u\n", limit);
+}
+
+/* Who waits for the resource: sleeping posters, or requests that are Ready. */
+static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	u32 lane = key % DXK_LANES;
+	struct list_head *pos;
+	u32 nr = 0;
+
+	spin_lock(&ctx->lock);
+	switch (key / DXK_LANES) {
+	case DXK_RES_USER:
+		nr = ctx->ready.nr[DXK_USER][lane];
+		break;
+	case DXK_RES_KERNEL:
+		nr = ctx->ready.nr[DXK_KERNEL][lane];
+		break;
+	default:
+		list_for_each(pos, &ctx->ready.posters[lane])
+			nr++;
+	}
+	spin_unlock(&ctx->lock);
+	return sysfs_emit(buf, "%u\n", nr);
+}
+
+#define DXK_LANE(_name, _res, _lane)						\
+	DXK_ATTR(_name "_lane" #_lane "_in_use", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_use_show, NULL),				\
+	DXK_ATTR(_name "_lane" #_lane "_limit", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_limit_show, NULL),				\
+	DXK_ATTR(_name "_lane" #_lane "_waiters", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_waiters_show, NULL)
+#define DXK_RESOURCE(_name, _res)						\
+	DXK_LANE(_name, _res, 0), DXK_LANE(_name, _res, 1),			\
+	DXK_LANE(_name, _res, 2), DXK_LANE(_name, _res, 3)
+
+static struct attribute *dxk_lane_attrs[] = {
+	DXK_RESOURCE("ready", DXK_RES_READY),
+	DXK_RESOURCE("user", DXK_RES_USER),
+	DXK_RESOURCE("kernel", DXK_RES_KERNEL),
+	NULL
+};
+
+static const struct attribute_group dxk_lane_group = {
+	.name = "lanes",
+	.attrs = dxk_lane_attrs,
+};
+
+/* --- counters -------------------------------------------------------------- */
+
+static ssize_t dxk_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
+{
+	u64 value;
+
+	spin_lock(&ctx->lock);
+	value = *(u64 *)((char *)&ctx->stats + offset);
+	spin_unlock(&ctx->lock);
+	return sysfs_emit(buf, "%llu\n", value);
+}
+
+#define DXK_STAT_ATTR(_name)					\
+	DXK_ATTR(#_name, offsetof(struct dxk_stats, _name), 0444, dxk_stat_show, NULL),
+
+static struct attribute *dxk_stat_attrs[] = {
+	DXK_STATS(DXK_STAT_ATTR)
+	NULL
+};
+
+static const struct attribute_group dxk_stat_group = {
+	.name = "stats",
+	.attrs = dxk_stat_attrs,
+};
+
+/* --- the context ----------------------------------------------------------- */
+
+static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	static const char * const name[] = {
+		[DXK_CTX_NEW] = "new",
+		[DXK_CTX_STARTING] = "starting",
+		[DXK_CTX_RUNNING] = "running",
+		[DXK_CTX_STOPPING] = "stopping",
+		[DXK_CTX_STOPPED] = "stopped",
+	};
+
+	return sysfs_emit(buf, "%s\n", name[READ_ONCE(ctx->state)]);
+}
+
+static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->owners.nr));
+}
+
+static struct attribute *dxk_ctx_attrs[] = {
+	DXK_ATTR("state", 0, 0444, dxk_state_show, NULL),
+	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
+	NULL
+};
+
+static const struct attribute_group dxk_ctx_group = {
+	.attrs = dxk_ctx_attrs,
+};
+
+static const struct attribute_group *dxk_ctx_groups[] = {
+	&dxk_ctx_group,
+	&dxk_policy_group,
+	&dxk_pool_group,
+	&dxk_lane_group,
+	&dxk_stat_group,
+	NULL
+};
+
+static void dxk_ctx_kobj_release(struct kobject *kobj)
+{
+	dxk_ctx_free(dxk_ctx_of(kobj));
+}
+
+const struct kobj_type dxk_ctx_ktype = {
+	.release = dxk_ctx_kobj_release,
+	.sysfs_ops = &dxk_ctx_sysfs_ops,
+	.default_groups = dxk_ctx_groups,
+};
+
+/* --- members --------------------------------------------------------------- */
+
+static struct dxk_member *dxk_member_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct dxk_member, kobj);
+}
+
+static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	static const char * const name[DXK_M_STATES] = {
+		[DXK_M_VACANT] = "vacant",
+		[DXK_M_RUNNING] = "running",
+		[DXK_M_AWAY] = "away",
+		[DXK_M_AVAILABLE] = "available",
+		[DXK_M_BUSY] = "busy",
+		[DXK_M_POSTING] = "posting",
+		[DXK_M_REJOINING] = "rejoining",
+		[DXK_M_COMPLETING] = "completing",
+	};
+
+	return sysfs_emit(buf, "%s\n", name[READ_ONCE(dxk_member_of(kobj)->state)]);
+}
+
+static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	const struct dxk_member *m = dxk_member_of(kobj);
+	const char *name = "client";
+
+	switch (m->id) {
+	case DXK_ID_MONITOR:
+		name = "monitor";
+		break;
+	case DXK_ID_SCHEDULER:
+		name = "scheduler";
+		break;
+	case DXK_ID_DISPATCHER:
+		name = "dispatcher";
+		break;
+	case 1 ... DXK_ID_WORKER_MAX:
+		if (READ_ONCE(m->state) == DXK_M_VACANT)
+			name = "worker";
+		else
+			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
+		break;
+	}
+	return sysfs_emit(buf, "%s\n", name);
+}
+
+/* Since when a worker is available, or busy with what it took last. */
+static ssize_t age_ms_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	unsigned long age = jiffies - READ_ONCE(dxk_member_of(kobj)->since);
+
+	return sysfs_emit(buf, "%u\n", jiffies_to_msecs(age));
+}
+
+static ssize_t executed_show(struct kobject *kobj, struct kobj_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", READ_ONCE(dxk_member_of(kobj)->executed));
+}
+
+static ssize_t pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", pid_vnr(dxk_member_of(kobj)->pid));
+}
+
+static struct kobj_attribute dxk_member_state_attr = __ATTR_RO(state);
+static struct kobj_attribute dxk_member_role_attr = __ATTR_RO(role);
+static struct kobj_attribute dxk_member_age_attr = __ATTR_RO(age_ms);
+static struct kobj_attribute dxk_member_executed_attr = __ATTR_RO(executed);
+static struct kobj_attribute dxk_member_pid_attr = __ATTR_RO(pid);
+
+static struct attribute *dxk_member_attrs[] = {
+	&dxk_member_state_attr.attr,
+	&dxk_member_role_attr.attr,
+	&dxk_member_age_attr.attr,
+	&dxk_member_executed_attr.attr,
+	&dxk_member_pid_attr.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(dxk_member);
+
+static void dxk_member_kobj_release(struct kobject *kobj)
+{
+	dxk_member_free(dxk_member_of(kobj));
+}
+
+const struct kobj_type dxk_member_ktype = {
+	.release = dxk_member_kobj_release,
+	.sysfs_ops = &kobj_sysfs_ops,
+	.default_groups = dxk_member_groups,
+};
+
+/** dxk_sysfs_init - make the policy's files from the table of its fields */
+void dxk_sysfs_init(void)
+{
+	u32 i, nr = 0;
+
+	BUILD_BUG_ON(sizeof(struct dxk_policy) / sizeof(u32) > DXK_POLICY_ATTRS);
+	for (i = 0; i < dxk_fields_nr; i++) {
+		struct dxk_attr *a = &dxk_policy_attr[nr];
+
+		if (dxk_fields[i].offset == offsetof(struct dxk_policy, reserved))
+			continue;
+		a->attr.name = dxk_fields[i].name;
+		a->attr.mode = dxk_fields[i].dynamic ? 0644 : 0444;
+		a->show = dxk_policy_show;
+		a->store = dxk_fields[i].dynamic ? dxk_policy_store : NULL;
+		a->which = i;
+		dxk_policy_attrs[nr++] = &a->attr;
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_UCALL_H
+#define _DXK_UCALL_H
+
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+#include "../uapi/dxk.h"
+
+struct dxk_member;
+
+/* The argument of any call, as far as this module knows it. */
+union dxk_args {
+	u32 size;
+	struct dxk_version version;
+	struct dxk_executor_find executor_find;
+	struct dxk_ctx_create ctx_create;
+	struct dxk_ctx_start ctx_start;
+	struct dxk_ctx_stop ctx_stop;
+	struct dxk_policy policy;
+	struct dxk_member_create member_create;
+	struct dxk_post post;
+	struct dxk_rejoin rejoin;
+	struct dxk_next next;
+};
+
+/**
+ * struct dxk_ucall - one ioctl on its way
+ * @args: the argument, copied in
+ * @uptr: where it came from
+ * @usize: the caller's size of it
+ */
+struct dxk_ucall {
+	union dxk_args args;
+	void __user *uptr;
+	u32 usize;
+};
+
+/* Copy the argument back; each has its out fields within the first version. */
+static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
+{
+	return copy_to_user(c->uptr, &c->args, min(c->usize, size)) ? -EFAULT : 0;
+}
+
+/* An array of the caller's: elements of a size that may differ from ours. */
+int dxk_array_check(u32 nr, u32 size, u32 first_size);
+int dxk_array_get(void *elem, size_t size, u64 array, u32 usize, u32 i);
+int dxk_array_put(const void *elem, size_t size, u64 array, u32 usize, u32 i);
+
+/* Calls on a member, umember.c */
+long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+
+#endif /* _DXK_UCALL_H */

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A worker's turn: it completes what it has executed and takes what is next, in
+ * one lock hold. With nothing to take it falls idle, and whoever makes a request
+ * Ready gives it to the worker that fell idle last.
+ */
+#include <linux/kernel.h>
+#include <linux/math.h>
+
+#include "move.h"
+#include "role.h"
+
+/* Take a request out of the Ready Pool for a worker (DX-78). */
+static void dxk_assign(struct dxk_ctx *ctx, struct dxk_next_op *n,
+		       struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	rqe->prio = clamp_t(s64, dxk_ready_prio(&ctx->ready, rqe), S32_MIN, S32_MAX);
+	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
+	rqe->ticket = ++ctx->ticket;
+	rqe->worker = n->m->id;
+	dxk_ready_remove(&ctx->ready, rqe);
+	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
+	list_add_tail(&rqe->link, &n->work);
+	n->nr++;
+	ctx->stats.dispatches++;
+	if (unlikely(dxk_ready_has_posters(&ctx->ready)))
+		dxk_serve_posters(ctx, wakes);
+}
+
+/*
+ * Take the best request, and more while the backlog is larger than one each and
+ * requests wait for nobody: one that a worker holds behind another cannot start,
+ * so only lane 3 is taken ahead.
+ */
+static bool dxk_take(struct dxk_ctx *ctx, struct dxk_next_op *n,
+		     struct dxk_wakes *wakes)
+{
+	enum dxk_kind kind = n->m->kind;
+	struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
+	struct dxk_rqe *rqe;
+	u32 share;
+
+	if (unlikely(ctx->cancelling))
+		return false;
+	rqe = dxk_ready_best(&ctx->ready, kind, lanes);
+	if (!rqe)
+		return false;
+	share = n->max == 1 ? 1 :
+		DIV_ROUND_UP(dxk_ready_nr(&ctx->ready, kind),
+			     max(1U, ctx->crew.workers[kind]));
+	do {
+		dxk_assign(ctx, n, rqe, wakes);
+		if (n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
+			break;
+		rqe = dxk_ready_best(&ctx->ready, kind, lanes);
+	} while (rqe && rqe->lane == DXK_LANES - 1);
+	return true;
+}
+
+static void dxk_next_finish(struct dxk_next_op *n, int err, struct dxk_wakes *wakes)
+{
+	n->err = err;
+	dxk_waiter_finish(&n->w, wakes);
+}
+
+/**
+ * dxk_give_idle - give the best Ready request of a kind to an idle worker
+ * @ctx: the context, locked
+ * @kind: has an idle worker
+ * @wakes: gets the wake-up
+ *
+ * Return: false when the lanes admit none.
+ */
+bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct dxk_next_op *n;
+	struct dxk_rqe *rqe;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (unlikely(ctx->cancelling))
+		return false;
+	rqe = dxk_ready_best(&ctx->ready, kind, &ctx->crew.lanes[kind]);
+	if (!rqe)
+		return false;
+	n = list_first_entry(&ctx->crew.idle[kind], struct dxk_next_op, w.link);
+	list_del_init(&n->w.link);
+	dxk_assign(ctx, n, rqe, wakes);
+	if (unlikely(ctx->monitor.parked) && kind == DXK_USER) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
+	dxk_next_finish(n, 0, wakes);
+	return true;
+}
+
+/** dxk_out_of_work - stopping, and nothing is left to do for anybody */
+bool dxk_out_of_work(const struct dxk_ctx *ctx)
+{
+	switch (ctx->state) {
+	case DXK_CTX_STARTING:	/* the first workers run before Start is over */
+	case DXK_CTX_RUNNING:
+		return false;
+	case DXK_CTX_STOPPING:
+		return !ctx->nr[DXK_AT_READY] && !ctx->nr[DXK_AT_WORK];
+	default:
+		return true;
+	}
+}
+
+/*
+ * Must a rejoinable completion wait for a Rejoin Pool entry? Not once Stop has
+ * begun, else it would wait for a collector that may never come.
+ */
+static bool dxk_rejoin_blocks(const struct dxk_ctx *ctx)
+{
+	return ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER &&
+	       ctx->nr[DXK_AT_REJOIN] >= ctx->owners.entries &&
+	       ctx->state == DXK_CTX_RUNNING;
+}
+
+/* Go on with a worker's turn as far as it gets. */
+static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
+			      struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = n->m;
+
+	while (!list_empty(&n->done)) {
+		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
+
+		if (dxk_rqe_rejoinable(rqe) && dxk_rejoin_blocks(ctx)) {
+			dxk_waiter_queue(&n->w, &ctx->owners.blocked,
+					 &ctx->stats.complete_blocks,
+					 &ctx->stats.complete_block_ns);
+			dxk_member_set_state(m, DXK_M_COMPLETING);
+			return;
+		}
+		list_del(&rqe->link);
+		n->taken++;
+		m->executed++;
+		dxk_complete(ctx, rqe, rqe->status, m, &n->ended, wakes);
+	}
+
+	if (!n->max) {
+		dxk_next_finish(n, 0, wakes);
+	} else if (!m->attached || m->leaving) {
+		dxk_next_finish(n, -ESHUTDOWN, wakes);
+	} else if (dxk_take(ctx, n, wakes)) {
+		dxk_next_finish(n, 0, wakes);
+	} else if (dxk_out_of_work(ctx)) {
+		dxk_next_finish(n, -ESHUTDOWN, wakes);
+	} else {
+		list_add(&n->w.link, &ctx->crew.idle[m->kind]);
+		m->since = jiffies;
+		dxk_member_set_state(m, DXK_M_AVAILABLE);
+	}
+	if (unlikely(ctx->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(ctx, wakes);
+}
+
+/** dxk_next_run - a worker's turn */
+void dxk_next_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	dxk_next_continue(ctx, container_of(op, struct dxk_next_op, op), wakes);
+}
+
+/** dxk_serve_blocked - complete for workers that wait for a Rejoin Pool entry */
+void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct list_head *blocked = &ctx->owners.blocked;
+
+	lockdep_assert_held(&ctx->lock);
+
+	while (!list_empty(blocked) && !dxk_rejoin_blocks(ctx)) {
+		struct dxk_next_op *n;
+
+		n = list_first_entry(blocked, struct dxk_next_op, w.link);
+		dxk_waiter_leave(&n->w);
+		dxk_next_continue(ctx, n, wakes);
+	}
+}
+
+/**
+ * dxk_stop_workers - let idle workers go once Stop has nothing left for them
+ * @ctx: the context, locked
+ * @wakes: gets the wake-ups, that of Stop included
+ */
+void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct dxk_waiter *w, *next_w;
+	struct dxk_next_op *n, *next;
+	u32 kind;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (!dxk_out_of_work(ctx))
+		return;
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		list_for_each_entry_safe(n, next, &ctx->crew.idle[kind], w.link)
+			dxk_next_finish(n, -ESHUTDOWN, wakes);
+	list_for_each_entry_safe(w, next_w, &ctx->stoppers, link)
+		dxk_waiter_finish(w, wakes);
+}
+
+/*
+ * Dispatched requests that could not be fetched go back.
+ *
+ * They keep their keys, so they stand where they stood: neither lost nor doubled.
+ */
+void dxk_return_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	struct dxk_rqe *rqe, *next;
+
+	list_for_each_entry_safe(rqe, next, &l->rqes, link) {
+		list_del(&rqe->link);
+		rqe->worker = 0;
+		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
+		dxk_ready_put_back(&ctx->ready, rqe);
+		ctx->stats.put_back++;
+		if (ctx->cancelling)
+			dxk_cancel_ready(ctx, rqe, &l->ended, wakes);
+	}
+	if (unlikely(ctx->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(ctx, wakes);
+}
+
+/*
+ * A worker is gone (DX-25).
+ *
+ * What it executed ends with -EOWNERDEAD, so that no owner waits for ever. It
+ * does not wait for room in the Rejoin Pool: nobody is left to wait.
+ */
+void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	struct dxk_member *m = l->m;
+	struct dxk_rqe *rqe, *next;
+
+	list_for_each_entry_safe(rqe, next, &m->busy, link) {
+		list_del(&rqe->link);
+		rqe->data_len = 0;
+		ctx->stats.owner_dead++;
+		dxk_complete(ctx, rqe, -EOWNERDEAD, NULL, &l->ended, wakes);
+	}
+	if (m->attached && !m->leaving)
+		ctx->crew.workers[m->kind]--;
+	m->attached = false;
+	m->leaving = false;
+	dxk_crew_set_lanes(ctx);
+	dxk_member_forget(ctx, m);
+	if (unlikely(ctx->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(ctx, wakes);
+}
+
+/**
+ * dxk_next - a worker's turn, with the sleep when there is nothing to do
+ * @n: its arguments: m, done, max
+ * @deadline: of the sleep
+ *
+ * Return: 0 with requests in n->work, or when only completions were asked for;
+ * else an error. n->taken completions were taken in any case.
+ */
+int dxk_next(struct dxk_next_op *n, u64 deadline)
+{
+	struct dxk_member *m = n->m;
+	int err;
+
+	dxk_waiter_init(&n->w);
+	INIT_LIST_HEAD(&n->ended);
+	INIT_LIST_HEAD(&n->work);
+	n->taken = 0;
+	n->nr = 0;
+	n->err = 0;
+	dxk_perform(m->ctx, &n->op, dxk_next_run);
+	err = dxk_waiter_sleep(m->ctx, &n->w, deadline);
+	if (!err)
+		err = n->err;
+	m->since = jiffies;
+	return err;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A kernel worker: a thread that takes requests and runs kernel executors.
+ */
+#include <linux/kthread.h>
+#include <linux/sched/task.h>
+
+#include "dxk_api.h"
+#include "executor.h"
+#include "role.h"
+#include "worker.h"
+
+static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	struct dxk_call call = {
+		.owner = rqe->owner,
+		.param = rqe->param,
+		.attrs = rqe->attrs,
+		.prio = rqe->prio,
+		.data = rqe->data,
+		.data_len = rqe->data_len,
+		.result_room = rqe->result_room,
+		.file = rqe->file,
+		.self = m,
+	};
+	s32 status;
+
+	status = rqe->exec->execute_this_request(&call);
+	if (WARN_ON_ONCE(call.result_len > rqe->result_room))
+		call.result_len = rqe->result_room;
+	rqe->data_len = call.result_len;
+	return status;
+}
+
+static int dxk_worker_fn(void *arg)
+{
+	struct dxk_member *m = arg;
+	struct dxk_next_op n = { .m = m, .max = 1 };
+	struct dxk_rqe *rqe;
+	int err;
+
+	INIT_LIST_HEAD(&n.done);
+	for (;;) {
+		err = dxk_next(&n, DXK_FOREVER);
+		dxk_rqe_drop_all(m, &n.ended);
+		if (err)
+			break;
+		rqe = list_first_entry(&n.work, struct dxk_rqe, link);
+		list_move_tail(&rqe->link, &m->busy);
+		WRITE_ONCE(rqe->state, DXK_BUSY);
+		dxk_member_set_state(m, DXK_M_BUSY);
+		rqe->status = dxk_execute(m, rqe);
+		list_move_tail(&rqe->link, &n.done);
+		cond_resched();
+	}
+
+	dxk_member_set_state(m, DXK_M_AWAY);
+	WRITE_ONCE(m->gone, true);
+	dxk_thread_kick(&m->ctx->monitor);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/** dxk_worker_create - make the thread of a kernel worker; it does not run yet */
+int dxk_worker_create(struct dxk_member *m)
+{
+	struct task_struct *task;
+
+	task = kthread_create(dxk_worker_fn, m, "dxk%u/%u", m->ctx->id, m->id);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	get_task_struct(task);
+	m->task = task;
+	return 0;
+}
+
+void dxk_worker_run(struct dxk_member *m)
+{
+	wake_up_process(m->task);
+}
+
+/**
+ * dxk_worker_stop - end the thread of a kernel worker
+ * @m: leaving, or its context is out of work; or its thread never ran
+ *
+ * Waits until the executor that it may be running has returned.
+ */
+void dxk_worker_stop(struct dxk_member *m)
+{
+	kthread_stop(m->task);
+	put_task_struct(m->task);
+	m->task = NULL;
+}

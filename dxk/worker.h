@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_WORKER_H
+#define _DXK_WORKER_H
+
+struct dxk_member;
+
+int dxk_worker_create(struct dxk_member *m);
+void dxk_worker_run(struct dxk_member *m);
+void dxk_worker_stop(struct dxk_member *m);
+
+#endif /* _DXK_WORKER_H */

@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libdxk, the DX API: runtime, requests and Runnables under the names that the
+ * Domino eXplorer gave them, on top of the calls of <dxk.h>.
+ *
+ * Functions return 0 or a value that their text names, or a negative errno.
+ * Timeouts are relative, in nanoseconds: below 0 for ever, 0 do not wait.
+ *
+ * Which executive: a function whose name ends in Of takes the executive as its
+ * first argument; %NULL there, and the function without Of, mean the one whose
+ * worker the calling thread is, else the first one that the process made. -ENXIO
+ * when there is none.
+ *
+ * Threads: every call but the destructor may be made by any thread, worker or
+ * not. A thread becomes a member of the executive at its first call (DX-23) and
+ * leaves it when it ends. After fork() the child has no executive: -ENXIO, or
+ * -EPERM with one of the parent; it may make its own.
+ */
+#ifndef _DX_H
+#define _DX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/dxk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- settings -------------------------------------------------------------- */
+
+/**
+ * struct RunSettings - the basic configuration of an application
+ * @AppName: its name in the log
+ * @argc: number of arguments
+ * @argv: the arguments; kept, not copied
+ * @IsAddin: it is an add-in of a server. An add-in needs a message queue, which
+ *	this version does not have: MTExecutiveCreate() fails with -EOPNOTSUPP
+ * @LogPath: file of the persistent log, appended to and made if need be; %NULL
+ *	for standard error
+ * @Reserved: 0
+ *
+ * An application extends it by a struct of its own that begins with it::
+ *
+ *	typedef struct AppRunSettings {
+ *		RunSettings base;
+ *		unsigned int pages;
+ *	} AppRunSettings;
+ */
+typedef struct RunSettings {
+	const char *AppName;
+	int argc;
+	char **argv;
+	bool IsAddin;
+	const char *LogPath;
+	void *Reserved[4];
+} RunSettings;
+
+/**
+ * RunSettingsInit - the settings of an application that is no add-in
+ * @settings: out
+ * @name: becomes AppName
+ * @argc: number of arguments
+ * @argv: the arguments
+ */
+void RunSettingsInit(RunSettings *settings, const char *name, int argc,
+		     char **argv);
+
+/**
+ * struct ThreadManagerPolicy - the configuration of the runtime (DX-8)
+ * @TPSchedMode: %TPOOL_MODE_CMLS or 0
+ * @TPPrioPolicy: %PRIO_POLICY_AGERQS, %PRIO_POLICY_BOOST
+ * @TPMaxThreads: workers of both kinds, 1..499; default the number of CPUs
+ * @TPKernelThreads: how many of them are kernel threads, for requests with
+ *	%PXR_KERNEL; default 0. The others are threads of this process
+ * @TPReadyEntries: size of the Ready Pool
+ * @TPRejoinEntries: size of the Rejoin Pool
+ * @TPLogEntries: size of the Log Pool, a power of two
+ * @TPHandleEntries: size of the Handle Table
+ * @TPMaxRequests: hard limit of live requests
+ * @TPDataSize: most bytes of data in and out of a request, 0..4096
+ * @TPLanePct: percent of workers and Ready Pool entries of lanes 0, 1 and 2
+ * @TPBoostValue: what a boosted request gains more each scheduler interval
+ * @TPSchedInterval: milliseconds
+ * @TPMonitorInterval: milliseconds
+ * @TPDispatchInterval: milliseconds, 0 for event driven
+ * @TPDispatch: enum dxk_dispatch
+ * @TPLogFull: enum dxk_log_full
+ * @TPRejoinFull: enum dxk_rejoin_full
+ * @TPShutdown: %DXK_STOP_DRAIN or %DXK_STOP_CANCEL
+ * @TPOnBlock: enum dxk_on_block
+ * @TPOrder: enum dxk_order
+ * @TPFetchMax: most requests that a worker thread of this process fetches at a
+ *	time, 1..%DXK_BATCH_MAX, default 1. More than one saves system calls, but
+ *	the later ones wait in that worker and all complete together: only for
+ *	programs in which no lane 3 request waits for another one
+ * @TPStackSize: stack of a worker thread of this process in bytes, 0 for the
+ *	default of the C library
+ * @Reserved: 0
+ *
+ * Ranges and defaults not given here are those of struct dxk_policy.
+ */
+typedef struct ThreadManagerPolicy {
+	uint32_t TPSchedMode;
+	uint32_t TPPrioPolicy;
+	uint32_t TPMaxThreads;
+	uint32_t TPKernelThreads;
+	uint32_t TPReadyEntries;
+	uint32_t TPRejoinEntries;
+	uint32_t TPLogEntries;
+	uint32_t TPHandleEntries;
+	uint32_t TPMaxRequests;
+	uint32_t TPDataSize;
+	uint32_t TPLanePct[3];
+	uint32_t TPBoostValue;
+	uint32_t TPSchedInterval;
+	uint32_t TPMonitorInterval;
+	uint32_t TPDispatchInterval;
+	uint32_t TPDispatch;
+	uint32_t TPLogFull;
+	uint32_t TPRejoinFull;
+	uint32_t TPShutdown;
+	uint32_t TPOnBlock;
+	uint32_t TPOrder;
+	uint32_t TPFetchMax;
+	size_t TPStackSize;
+	uint64_t Reserved[4];
+} ThreadManagerPolicy;
+
+/**
+ * ThreadManagerPolicyInit - the default policy
+ * @policy: out
+ *
+ * Asks the module for its defaults.
+ *
+ * Return: 0; a negative errno when the module cannot be asked: @policy then has
+ * the defaults that the library knows.
+ */
+int ThreadManagerPolicyInit(ThreadManagerPolicy *policy);
+
+/* --- the runtime ----------------------------------------------------------- */
+
+/** MTExecutive - the run time: services, Thread Manager and worker threads */
+typedef struct MTExecutive MTExecutive;
+
+/**
+ * struct MTExecutiveError - why there is no executive
+ * @Error: negative errno
+ * @Step: the step that failed: "settings", "platform", "message queue", "log",
+ *	"context", "policy", "start", "member", "workers". A constant string
+ * @Field: name of the field that was refused ("TPLanePct[1]"), else ""
+ */
+typedef struct MTExecutiveError {
+	int Error;
+	const char *Step;
+	char Field[32];
+} MTExecutiveError;
+
+/**
+ * MTExecutiveCreate - the constructor (DX-1, DX-2, DX-3, DX-5, DX-6)
+ * @settings: the base of the application's settings; not used after the return
+ * @policy: %NULL for the defaults
+ * @error: out on failure; may be %NULL
+ *
+ * Initialises the services in this order: elapsed timer, platform run time
+ * (/dev/dxk and the version of its contract), message queue of an add-in,
+ * synchronous log. Then makes the Thread Manager and starts it, makes the
+ * calling thread a member (the first is thread 0, DX-22) and starts the worker
+ * threads of this process, which run with all but synchronous signals blocked.
+ * A failing step undoes the earlier ones in reverse order.
+ *
+ * Return: the executive, %NULL on failure.
+ */
+MTExecutive *MTExecutiveCreate(const RunSettings *settings,
+			       const ThreadManagerPolicy *policy,
+			       MTExecutiveError *error);
+
+/**
+ * MTExecutiveStop - Stop (DX-107, DX-108, DX-110, DX-112, DX-114)
+ * @mte: the executive
+ * @mode: enum dxk_stop_mode
+ * @timeout_ns: how long to wait for requests that execute
+ *
+ * Results can be collected afterwards, until the executive is destroyed.
+ *
+ * Return: 0; -ETIMEDOUT or -EINTR while workers still execute (the executive
+ * goes on stopping, call again); -EDEADLK in a worker of @mte; -EINVAL, -EPERM.
+ */
+int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
+
+/**
+ * MTExecutiveDestroy - the destructor: Stop, join the workers, free all
+ * @mte: the executive; %NULL does nothing
+ * @mode: enum dxk_stop_mode
+ * @timeout_ns: how long to wait for requests that execute
+ *
+ * No other thread may be in a call with @mte or begin one; members of other
+ * threads are closed.
+ *
+ * Return: 0, and @mte is gone; else as MTExecutiveStop(), and @mte still exists.
+ */
+int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
+
+/**
+ * MTExecutiveGetPolicy - the policy that is in effect (DX-9)
+ * @mte: the executive, or %NULL
+ * @policy: out
+ *
+ * Return: 0 or a negative errno.
+ */
+int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy);
+
+/**
+ * MTExecutiveSetPolicy - change dynamic fields of the policy (DX-9)
+ * @mte: the executive, or %NULL
+ * @policy: all fields, best from MTExecutiveGetPolicy()
+ * @error: out on failure, its Field names what was refused; may be %NULL
+ *
+ * The number of worker threads of this process cannot change.
+ *
+ * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP.
+ */
+int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
+			 MTExecutiveError *error);
+
+/**
+ * MTExecutiveElapsed - the default elapsed timer
+ * @mte: the executive, or %NULL
+ *
+ * Return: nanoseconds since its construction began, 0 when there is none.
+ */
+uint64_t MTExecutiveElapsed(MTExecutive *mte);
+
+/**
+ * MTExecutiveContextFd - the context descriptor, for <dxk.h> and for poll(2)
+ * @mte: the executive, or %NULL
+ *
+ * Return: the descriptor, which stays the executive's, or a negative errno.
+ */
+int MTExecutiveContextFd(MTExecutive *mte);
+
+/**
+ * MTExecutiveContextId - name of the directory below /sys/kernel/dxk
+ * @mte: the executive, or %NULL
+ *
+ * Return: the id or a negative errno.
+ */
+int MTExecutiveContextId(MTExecutive *mte);
+
+/**
+ * MTExecutiveMemberFd - the calling thread's member descriptor
+ * @mte: the executive, or %NULL
+ *
+ * For <dxk.h>, and for poll(2): in a client it becomes readable when the owner
+ * whose last rejoin answered %RJR_NONE_READY has a result or nothing left.
+ *
+ * Return: the descriptor, which stays the executive's, or a negative errno.
+ */
+int MTExecutiveMemberFd(MTExecutive *mte);
+
+/**
+ * MTExecutiveThreadId - the calling thread's id (DX-22, DX-23)
+ * @mte: the executive, or %NULL
+ *
+ * Return: 0 the main thread, 1..499 a worker, 1000.. another thread of the
+ * application; or a negative errno.
+ */
+int MTExecutiveThreadId(MTExecutive *mte);
+
+/**
+ * LogMessage - write a message to the persistent log (DX-3)
+ * @format: as printf(3)
+ *
+ * The log is synchronous: the message was handed to write(2) when the call
+ * returns. A line is "sequence monotonic-time UTC-time thread/tid message", its
+ * thread "-" when the caller is no member. A message longer than 900 bytes is
+ * cut and marked with "..." (DX-102), a control character becomes a space.
+ *
+ * Return: 0 or a negative errno of write(2).
+ */
+int LogMessage(const char *format, ...)
+	__attribute__((__format__(__printf__, 1, 2)));
+
+/**
+ * LogMessageOf - as LogMessage(), of a given executive
+ * @mte: the executive, or %NULL
+ * @format: as printf(3)
+ *
+ * Return: 0 or a negative errno.
+ */
+int LogMessageOf(MTExecutive *mte, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+
+/* --- Runnables ------------------------------------------------------------- */
+
+typedef struct Runnable Runnable;
+
+/**
+ * struct Runnable - an object that executes requests
+ * @ExecuteThisRequest: executes one request in a worker; its return value is the
+ *	request's status (DX-80, DX-85). One Runnable is called by several workers
+ *	in parallel (DX-104). It may post and collect requests (DX-105)
+ *
+ * To be embedded in the application's object. It must stay in place while a
+ * request names it.
+ */
+struct Runnable {
+	int (*ExecuteThisRequest)(Runnable *self, void *request);
+};
+
+/**
+ * enum RQEStates - states of a request (DX-34)
+ * @RQE_FREE: no request
+ * @RQE_POSTED: handed in, not yet in the Ready Pool
+ * @RQE_READY: in the Ready Pool
+ * @RQE_DISPATCHED: given to a worker
+ * @RQE_BUSY: a worker executes it
+ * @RQE_REJOIN: executed, handed to its owner
+ *
+ * A program sees the last two, in the copies that it gets.
+ */
+enum RQEStates {
+	RQE_FREE,
+	RQE_POSTED,
+	RQE_READY,
+	RQE_DISPATCHED,
+	RQE_BUSY,
+	RQE_REJOIN,
+};
+
+/**
+ * struct RQElement - a Request Queue Element, a copy that does not change
+ * @RQEState: enum RQEStates
+ * @RQEAttrs: PXR_* bits as posted
+ * @RQEPriority: its priority when it was dispatched (DX-63)
+ * @RQEInspectCount: scheduler intervals it spent in the Ready Pool (DX-36)
+ * @pOObject: the owner
+ * @pXObject: the executing object, a Runnable; %NULL with %PXR_KERNEL
+ * @pPObject: the parameter object, the request
+ * @RQEKernelExecutor: with %PXR_KERNEL the id of the kernel executor
+ * @pData: while busy the data that was posted; after rejoin the result's data
+ * @RQEDataLen: bytes at @pData
+ * @RQEResultRoom: while busy: bytes that SetRequestResult() may give
+ * @RQEStatus: after rejoin: what ExecuteThisRequest returned, or -ECANCELED: it
+ *	was cancelled before it ran, -EOWNERDEAD: its worker died
+ * @RQEWorker: thread id of its worker, 0 when none executed it
+ * @RQEFd: while busy, with %PXR_FD: a descriptor of the file that was handed
+ *	over, closed when the request ends; else -1
+ * @Reserved: 0
+ */
+typedef struct RQElement {
+	uint32_t RQEState;
+	uint32_t RQEAttrs;
+	int32_t RQEPriority;
+	uint32_t RQEInspectCount;
+	void *pOObject;
+	void *pXObject;
+	void *pPObject;
+	uint64_t RQEKernelExecutor;
+	const void *pData;
+	uint32_t RQEDataLen;
+	uint32_t RQEResultRoom;
+	int32_t RQEStatus;
+	uint32_t RQEWorker;
+	int RQEFd;
+	uint32_t Reserved[3];
+} RQElement;
+
+/**
+ * CurrentRequest - the request that the calling worker executes
+ *
+ * Return: its element, valid until ExecuteThisRequest returns; %NULL in a thread
+ * that executes none.
+ */
+const RQElement *CurrentRequest(void);
+
+/**
+ * SetRequestResult - give the request that the caller executes its result data
+ * @data: the bytes, copied
+ * @len: how many, at most RQEResultRoom
+ *
+ * The last call counts. The owner gets the data with GetRejoinElement().
+ *
+ * Return: 0; -EMSGSIZE, or -EPERM in a thread that executes no request.
+ */
+int SetRequestResult(const void *data, size_t len);
+
+/**
+ * TakeRequestFd - take over the file that came with the current request
+ *
+ * Return: RQEFd, from now on the caller's to close; -ENOENT when there is none
+ * (any more), -EPERM in a thread that executes no request.
+ */
+int TakeRequestFd(void);
+
+/* --- posting --------------------------------------------------------------- */
+
+/**
+ * PostARequest - post a request (DX-37..DX-48)
+ * @request: the parameter object, given to ExecuteThisRequest
+ * @executor: executes it, not %NULL
+ * @owner: any address; groups requests for GetRejoinRequest(). Usually the
+ *	parent request
+ * @priority: larger is more urgent; lower levels of a hierarchy should have
+ *	higher ones (DX-58)
+ * @flags: %PXR_REJOIN, %PXR_BOOST, at most one of %PXR_LANE0, %PXR_LANE1 and
+ *	%PXR_LANE2, and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
+ *	and %PXR_FD need PostRequests() (-EINVAL)
+ *
+ * Return: 0 when the request was taken; %PXR_POOL_FULL, %PXR_LANE_FULL,
+ * %PXR_LANE_CLOSED, %PXR_REJOIN_FULL; -ENOSPC, -EINTR, -ESHUTDOWN, -EDEADLK,
+ * -EINVAL, -EOPNOTSUPP, -ENOMEM when not.
+ */
+int PostARequest(void *request, Runnable *executor, void *owner, int priority,
+		 unsigned int flags);
+
+/**
+ * PostARequestOf - as PostARequest(), to a given executive
+ * @mte: the executive, or %NULL
+ * @request: see PostARequest()
+ * @executor: see PostARequest()
+ * @owner: see PostARequest()
+ * @priority: see PostARequest()
+ * @flags: see PostARequest()
+ *
+ * Return: see PostARequest().
+ */
+int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
+		   void *owner, int priority, unsigned int flags);
+
+/**
+ * struct RQPost - a request to post with all that it can have
+ * @pOObject: the owner
+ * @pXObject: the executing object; not read with %PXR_KERNEL
+ * @pPObject: the parameter object, the request
+ * @RQEKernelExecutor: with %PXR_KERNEL the id from FindKernelExecutor()
+ * @RQEPriority: larger is more urgent
+ * @RQEAttrs: PXR_* bits
+ * @pData: @RQEDataLen bytes that travel with the request, copied
+ * @RQEDataLen: at most the policy's TPDataSize
+ * @RQEResultRoom: room for the result's data, at most TPDataSize
+ * @RQEFd: with %PXR_FD an open file, which stays the caller's; else not read
+ * @Reserved: 0
+ *
+ * What is left 0 is not used.
+ */
+typedef struct RQPost {
+	void *pOObject;
+	void *pXObject;
+	void *pPObject;
+	uint64_t RQEKernelExecutor;
+	int32_t RQEPriority;
+	uint32_t RQEAttrs;
+	const void *pData;
+	uint32_t RQEDataLen;
+	uint32_t RQEResultRoom;
+	int RQEFd;
+	uint32_t Reserved[3];
+} RQPost;
+
+/**
+ * PostRequests - post many requests
+ * @posts: the requests, taken in this order
+ * @nr: how many, 1..INT_MAX
+ * @timeout_ns: ends the sleep of requests with %PXR_WAITIF_BUSY
+ * @reason: out, when fewer than @nr were taken: PXR_POOL_FULL..PXR_NO_SPACE for
+ *	the first that was not, 0 when another error ended the call; may be %NULL
+ *
+ * Return: how many were taken, as write(2) does; see dxk_post() for the errors
+ * when none was.
+ */
+int PostRequests(const RQPost *posts, unsigned int nr, int64_t timeout_ns,
+		 unsigned int *reason);
+
+/**
+ * PostRequestsOf - as PostRequests(), to a given executive
+ * @mte: the executive, or %NULL
+ * @posts: see PostRequests()
+ * @nr: see PostRequests()
+ * @timeout_ns: see PostRequests()
+ * @reason: see PostRequests()
+ *
+ * Return: see PostRequests().
+ */
+int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
+		   int64_t timeout_ns, unsigned int *reason);
+
+/**
+ * FindKernelExecutor - the id of a kernel executor
+ * @name: its name
+ * @id: out, for RQPost.RQEKernelExecutor
+ *
+ * Return: 0; -ENOENT when no module registered the name, -EINVAL.
+ */
+int FindKernelExecutor(const char *name, uint64_t *id);
+
+/**
+ * FindKernelExecutorOf - as FindKernelExecutor(), with a given executive
+ * @mte: the executive, or %NULL
+ * @name: see FindKernelExecutor()
+ * @id: see FindKernelExecutor()
+ *
+ * Return: see FindKernelExecutor().
+ */
+int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
+
+/* --- rejoin ---------------------------------------------------------------- */
+
+/**
+ * GetRejoinRequest - collect a completed request of an owner (DX-50..DX-55,
+ *	DX-87..DX-95)
+ * @owner: whose requests
+ * @request: out, the request (its pPObject) with %RJR_RETURNED, else %NULL; may
+ *	be %NULL
+ *
+ * A pure poll: it never waits for a completion (DX-91). Result data is dropped.
+ *
+ * Return: %RJR_RETURNED; %RJR_NONE_READY: none completed, but some exist;
+ * %RJR_NONE_EXIST: none exists, which is certain; or a negative errno.
+ */
+int GetRejoinRequest(void *owner, void **request);
+
+/**
+ * GetRejoinRequestOf - as GetRejoinRequest(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see GetRejoinRequest()
+ * @request: see GetRejoinRequest()
+ *
+ * Return: see GetRejoinRequest().
+ */
+int GetRejoinRequestOf(MTExecutive *mte, void *owner, void **request);
+
+/**
+ * RejoinWait - wait for a completed request of an owner
+ * @owner: whose requests
+ * @request: out, see GetRejoinRequest()
+ * @timeout_ns: how long to wait while none completed and some exist
+ *
+ * A Stop ends a wait with -ESHUTDOWN, which says nothing of the requests: a
+ * Runnable whose requests lie in its own memory calls again, until
+ * %RJR_NONE_EXIST.
+ *
+ * Return: as GetRejoinRequest(), %RJR_NONE_READY only when the time is over;
+ * -EINTR, -ESHUTDOWN, -EDEADLK.
+ */
+int RejoinWait(void *owner, void **request, int64_t timeout_ns);
+
+/**
+ * RejoinWaitOf - as RejoinWait(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see RejoinWait()
+ * @request: see RejoinWait()
+ * @timeout_ns: see RejoinWait()
+ *
+ * Return: see RejoinWait().
+ */
+int RejoinWaitOf(MTExecutive *mte, void *owner, void **request,
+		 int64_t timeout_ns);
+
+/**
+ * GetRejoinElement - collect a completed request with its status and data
+ * @owner: whose requests
+ * @element: out, filled with %RJR_RETURNED, else zero
+ * @data: out, room for the result's data, to which pData will point; %NULL when
+ *	the data is not wanted
+ * @room: bytes at @data
+ * @timeout_ns: 0 polls
+ *
+ * Return: as RejoinWait(); -EMSGSIZE when @room is less than the RQEResultRoom
+ * of the request, which stays in the Rejoin Pool.
+ */
+int GetRejoinElement(void *owner, RQElement *element, void *data, size_t room,
+		     int64_t timeout_ns);
+
+/**
+ * GetRejoinElementOf - as GetRejoinElement(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see GetRejoinElement()
+ * @element: see GetRejoinElement()
+ * @data: see GetRejoinElement()
+ * @room: see GetRejoinElement()
+ * @timeout_ns: see GetRejoinElement()
+ *
+ * Return: see GetRejoinElement().
+ */
+int GetRejoinElementOf(MTExecutive *mte, void *owner, RQElement *element,
+		       void *data, size_t room, int64_t timeout_ns);
+
+/**
+ * GetRejoinRequests - collect many completed requests of an owner
+ * @owner: whose requests
+ * @elements: out, room for @nr
+ * @nr: most to return, 1..INT_MAX
+ * @min: how many to wait for, 0..@nr, 0 is 1
+ * @data: out, @nr slots of @stride bytes for the result data, or %NULL
+ * @stride: bytes
+ * @timeout_ns: 0 polls
+ * @answer: out, RJR_*; may be %NULL
+ *
+ * Return: how many were returned, oldest completion first; or a negative errno
+ * when none was.
+ */
+int GetRejoinRequests(void *owner, RQElement *elements, unsigned int nr,
+		      unsigned int min, void *data, size_t stride,
+		      int64_t timeout_ns, unsigned int *answer);
+
+/**
+ * GetRejoinRequestsOf - as GetRejoinRequests(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see GetRejoinRequests()
+ * @elements: see GetRejoinRequests()
+ * @nr: see GetRejoinRequests()
+ * @min: see GetRejoinRequests()
+ * @data: see GetRejoinRequests()
+ * @stride: see GetRejoinRequests()
+ * @timeout_ns: see GetRejoinRequests()
+ * @answer: see GetRejoinRequests()
+ *
+ * Return: see GetRejoinRequests().
+ */
+int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
+			unsigned int nr, unsigned int min, void *data,
+			size_t stride, int64_t timeout_ns, unsigned int *answer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DX_H */

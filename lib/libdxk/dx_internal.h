@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the parts of the DX library know of each other.
+ *
+ * Locks, never held together:
+ *
+ *   L	dx_lock: which executives and members exist. Held over the calls that
+ *	make their descriptors, so that fork() never sees one that is not listed
+ *   G	log.lock: sequence numbers are given in the order of the lines
+ *   S	start.lock: workers that have not yet told how their attach went
+ *   T	no lock: only the thread that made the member touches it
+ *   C	no lock: does not change between construction and destruction
+ */
+#ifndef _DX_INTERNAL_H
+#define _DX_INTERNAL_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "dx.h"
+#include "dxk.h"
+
+/* The base of an executive: the services that need no thread. */
+struct ExecEnvironment {
+	uint64_t started;		/* C: elapsed timer, ns of CLOCK_MONOTONIC */
+	int ctl;			/* C: control descriptor */
+	struct {
+		pthread_mutex_t lock;
+		int fd;			/* C */
+		uint64_t seq;		/* G */
+	} log;
+};
+
+/* A thread in the Thread Pool of an executive. */
+struct dx_member {
+	_Atomic(MTExecutive *) mte;	/* NULL: the executive is gone; written L */
+	int fd;				/* C, L in destruction and fork */
+	unsigned int id;		/* C */
+	struct dx_member *next_own;	/* T: further members of this thread */
+	struct dx_member *next;		/* L: further members of the executive */
+};
+
+/* A worker thread of this process. All but the last two are its own. */
+struct dx_worker {
+	MTExecutive *mte;
+	struct dx_member *member;
+	struct dxk_work *works;		/* fetched, fetch_max elements */
+	struct dxk_done *dones;		/* one for each of them */
+	unsigned char *data;		/* a slot for each: data that came in ... */
+	unsigned char *results;		/* ... and the result's data */
+	struct dxk_done *done;		/* of the request that executes */
+	RQElement element;		/* of the request that executes */
+	_Atomic(void *) executing;	/* its executor, NULL when none; for Stop */
+	pthread_t thread;		/* the constructor's and destructor's */
+};
+
+struct MTExecutive {
+	struct ExecEnvironment env;
+	int ctx;			/* C: context descriptor */
+	unsigned int id;		/* C */
+	atomic_bool foreign;		/* a copy in the child of a fork() */
+	uint32_t fetch_max;		/* C */
+	uint32_t data_size;		/* C */
+	size_t slot;			/* C: data_size, aligned */
+	size_t stack_size;		/* C */
+	struct dx_worker *workers;	/* C */
+	unsigned int nr_workers;	/* C */
+	struct {
+		pthread_mutex_t lock;
+		pthread_cond_t all;
+		unsigned int missing;	/* S */
+		int error;		/* S: of the first that failed */
+	} start;
+	struct dx_member *members;	/* L */
+	MTExecutive *next;		/* L */
+};
+
+/* dx_env.c */
+uint64_t dx_now(void);
+int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
+		const char **step);
+void dx_env_exit(struct ExecEnvironment *env);
+
+/* dx_policy.c */
+int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
+		    MTExecutiveError *error);
+void dx_error_set(MTExecutiveError *error, int rc, const char *step,
+		  const char *field);
+
+/* dx_member.c */
+extern pthread_mutex_t dx_lock;
+extern _Thread_local struct dx_worker *dx_current;
+
+int dx_library_init(void);
+void dx_executive_add(MTExecutive *mte);
+void dx_executive_offer(MTExecutive *mte);
+void dx_executive_remove(MTExecutive *mte);
+MTExecutive *dx_executive(MTExecutive *mte);
+struct dx_member *dx_member_find(MTExecutive *mte);
+int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
+int dx_self(MTExecutive **mte, struct dx_member **out);
+
+/* dx_worker.c */
+int dx_workers_start(MTExecutive *mte, unsigned int nr);
+void dx_workers_report(MTExecutive *mte);
+void dx_workers_join(MTExecutive *mte);
+
+#endif /* _DX_INTERNAL_H */

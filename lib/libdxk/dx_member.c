@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which executives this process has, and which members its threads are.
+ *
+ * A thread becomes a member at its first call and leaves when it ends. Its
+ * members are listed twice: for the thread itself, which finds them without a
+ * lock, and for the executive, which closes what is left when it goes. The
+ * struct belongs to the thread; an executive that goes only marks it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dx_internal.h"
+
+pthread_mutex_t dx_lock = PTHREAD_MUTEX_INITIALIZER;
+_Thread_local struct dx_worker *dx_current;
+
+static MTExecutive *executives;			/* L */
+static _Atomic(MTExecutive *) first;		/* written under L */
+static _Thread_local struct dx_member *own;	/* T */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t thread_end;
+static int init_error;
+
+/* Takes the member out of its executive. The caller holds dx_lock. */
+static void member_close(struct dx_member *member)
+{
+	MTExecutive *mte = atomic_load(&member->mte);
+	struct dx_member **p;
+
+	if (!mte)
+		return;
+	for (p = &mte->members; *p != member; p = &(*p)->next)
+		;
+	*p = member->next;
+	close(member->fd);
+	member->fd = -1;
+	atomic_store(&member->mte, NULL);
+}
+
+/* Closes all descriptors of @mte. The caller holds dx_lock. */
+static void executive_close(MTExecutive *mte)
+{
+	int *fds[] = { &mte->ctx, &mte->env.log.fd, &mte->env.ctl };
+	size_t i;
+
+	while (mte->members)
+		member_close(mte->members);
+	for (i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
+/* Frees what executives that are gone left behind in this thread. */
+static void forget_gone(void)
+{
+	struct dx_member **p = &own, *member;
+
+	while ((member = *p)) {
+		if (atomic_load(&member->mte)) {
+			p = &member->next_own;
+			continue;
+		}
+		*p = member->next_own;
+		free(member);
+	}
+}
+
+static void leave_all(void *arg)
+{
+	struct dx_member *member;
+
+	(void)arg;
+	while ((member = own)) {
+		own = member->next_own;
+		pthread_mutex_lock(&dx_lock);
+		member_close(member);
+		pthread_mutex_unlock(&dx_lock);
+		free(member);
+	}
+}
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&dx_lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&dx_lock);
+}
+
+/*
+ * The child has neither the workers nor the right to use a member. It closes its
+ * copies of the descriptors: while one is open, the module could not see that
+ * the parent or a thread of it is gone.
+ */
+static void fork_child(void)
+{
+	MTExecutive *mte;
+
+	for (mte = executives; mte; mte = mte->next) {
+		atomic_store(&mte->foreign, true);
+		executive_close(mte);
+	}
+	executives = NULL;
+	atomic_store(&first, NULL);
+	dx_current = NULL;
+	pthread_mutex_unlock(&dx_lock);
+}
+
+static void init_once(void)
+{
+	init_error = pthread_key_create(&thread_end, leave_all);
+	if (!init_error)
+		init_error = pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+int dx_library_init(void)
+{
+	pthread_once(&once, init_once);
+	return -init_error;
+}
+
+/* From here on fork() knows the descriptors of @mte. */
+void dx_executive_add(MTExecutive *mte)
+{
+	pthread_mutex_lock(&dx_lock);
+	mte->next = executives;
+	executives = mte;
+	pthread_mutex_unlock(&dx_lock);
+}
+
+/* @mte is complete: it becomes the process's own unless there is one. */
+void dx_executive_offer(MTExecutive *mte)
+{
+	MTExecutive *none = NULL;
+
+	pthread_mutex_lock(&dx_lock);
+	atomic_compare_exchange_strong(&first, &none, mte);
+	pthread_mutex_unlock(&dx_lock);
+}
+
+/* Forgets @mte and closes its descriptors, members of other threads too. */
+void dx_executive_remove(MTExecutive *mte)
+{
+	MTExecutive **p, *self = mte;
+
+	pthread_mutex_lock(&dx_lock);
+	executive_close(mte);
+	for (p = &executives; *p != mte; p = &(*p)->next)
+		;
+	*p = mte->next;
+	atomic_compare_exchange_strong(&first, &self, NULL);
+	pthread_mutex_unlock(&dx_lock);
+	forget_gone();
+}
+
+MTExecutive *dx_executive(MTExecutive *mte)
+{
+	if (mte)
+		return mte;
+	return dx_current ? dx_current->mte : atomic_load(&first);
+}
+
+struct dx_member *dx_member_find(MTExecutive *mte)
+{
+	struct dx_member *member;
+
+	for (member = own; member; member = member->next_own)
+		if (atomic_load_explicit(&member->mte, memory_order_relaxed) == mte)
+			return member;
+	return NULL;
+}
+
+int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
+{
+	struct dx_member *member;
+	int rc, cancel;
+
+	if (atomic_load(&mte->foreign))
+		return -EPERM;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	forget_gone();
+	rc = -ENOMEM;
+	member = calloc(1, sizeof(*member));
+	/* Any value will do, it makes leave_all() run when the thread ends. */
+	if (!member || pthread_setspecific(thread_end, &own))
+		goto out;
+
+	pthread_mutex_lock(&dx_lock);
+	rc = member->fd = dxk_member_create(mte->ctx, kind, &member->id);
+	if (rc >= 0) {
+		atomic_init(&member->mte, mte);
+		member->next = mte->members;
+		mte->members = member;
+	}
+	pthread_mutex_unlock(&dx_lock);
+	if (rc < 0)
+		goto out;
+
+	rc = 0;
+	member->next_own = own;
+	own = member;
+	*out = member;
+	member = NULL;
+out:
+	free(member);
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}
+
+/**
+ * dx_self - the executive of a call and the member that the caller is in it
+ * @mte: as the call got it; out, which one it means
+ * @out: the member, made when the thread is none yet
+ *
+ * Return: 0 or a negative errno.
+ */
+int dx_self(MTExecutive **mte, struct dx_member **out)
+{
+	*mte = dx_executive(*mte);
+	if (!*mte)
+		return -ENXIO;
+	*out = dx_member_find(*mte);
+	return *out ? 0 : dx_member_join(*mte, DXK_MEMBER_CLIENT, out);
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * ThreadManagerPolicy: the fields of struct dxk_policy under their DX names, and
+ * those of the worker threads of this process.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dx_internal.h"
+
+#define THREADS_MAX	499
+
+static const struct field {
+	const char *name;
+	uint32_t dx, abi;	/* offsets */
+	uint32_t preset;	/* the module's default, for when it is not there */
+} fields[] = {
+#define FIELD(dx, abi, preset) {				\
+	#dx, offsetof(ThreadManagerPolicy, dx),			\
+	offsetof(struct dxk_policy, abi), preset }
+	FIELD(TPSchedMode, sched_mode, 0),
+	FIELD(TPPrioPolicy, prio_policy, 0),
+	FIELD(TPMaxThreads, max_threads, 0),
+	FIELD(TPKernelThreads, kernel_threads, 0),
+	FIELD(TPReadyEntries, ready_entries, 1024),
+	FIELD(TPRejoinEntries, rejoin_entries, 1024),
+	FIELD(TPLogEntries, log_entries, 1024),
+	FIELD(TPHandleEntries, handle_entries, 256),
+	FIELD(TPMaxRequests, max_requests, 65536),
+	FIELD(TPDataSize, data_size, 512),
+	FIELD(TPLanePct[0], lane_pct[0], 0),
+	FIELD(TPLanePct[1], lane_pct[1], 0),
+	FIELD(TPLanePct[2], lane_pct[2], 0),
+	FIELD(TPBoostValue, boost_value, 1),
+	FIELD(TPSchedInterval, sched_interval_ms, 1000),
+	FIELD(TPMonitorInterval, monitor_interval_ms, 100),
+	FIELD(TPDispatchInterval, dispatch_interval_ms, 0),
+	FIELD(TPDispatch, dispatch, DXK_DISPATCH_DIRECT),
+	FIELD(TPLogFull, log_full, DXK_LOG_BLOCK),
+	FIELD(TPRejoinFull, rejoin_full, DXK_REJOIN_GROW),
+	FIELD(TPShutdown, shutdown, DXK_STOP_DRAIN),
+	FIELD(TPOnBlock, on_block, DXK_ON_BLOCK_STRICT),
+	FIELD(TPOrder, order, DXK_ORDER_PRIO_GLOBAL),
+#undef FIELD
+};
+
+#define for_each_field(f) \
+	for (f = fields; f < fields + sizeof(fields) / sizeof(*fields); f++)
+
+static uint32_t *field_of(void *policy, uint32_t offset)
+{
+	return (uint32_t *)((char *)policy + offset);
+}
+
+static void from_abi(ThreadManagerPolicy *policy, struct dxk_policy *abi)
+{
+	const struct field *f;
+
+	for_each_field(f)
+		*field_of(policy, f->dx) = *field_of(abi, f->abi);
+}
+
+/* Fields of @abi that have no DX name keep their value. */
+static void to_abi(struct dxk_policy *abi, const ThreadManagerPolicy *policy)
+{
+	ThreadManagerPolicy copy = *policy;
+	const struct field *f;
+
+	for_each_field(f)
+		*field_of(abi, f->abi) = *field_of(&copy, f->dx);
+}
+
+static const char *name_of(uint32_t abi_offset)
+{
+	const struct field *f;
+
+	for_each_field(f)
+		if (f->abi == abi_offset)
+			return f->name;
+	return NULL;
+}
+
+void dx_error_set(MTExecutiveError *error, int rc, const char *step,
+		  const char *field)
+{
+	if (!error)
+		return;
+	error->Error = rc;
+	error->Step = step;
+	snprintf(error->Field, sizeof(error->Field), "%s", field ? field : "");
+}
+
+static int ask_module(struct dxk_policy *abi)
+{
+	int ctl, ctx, rc;
+
+	ctl = dxk_open();
+	if (ctl < 0)
+		return ctl;
+	rc = ctx = dxk_ctx_create(ctl, NULL);
+	if (ctx >= 0) {
+		rc = dxk_policy_get(ctx, abi);
+		close(ctx);
+	}
+	close(ctl);
+	return rc;
+}
+
+int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
+{
+	const struct field *f;
+	struct dxk_policy abi;
+	long cpus;
+	int rc;
+
+	memset(policy, 0, sizeof(*policy));
+	policy->TPFetchMax = 1;
+	rc = dx_library_init();
+	if (!rc) {
+		/* as an executive's, these descriptors are hidden from fork() */
+		pthread_mutex_lock(&dx_lock);
+		rc = ask_module(&abi);
+		pthread_mutex_unlock(&dx_lock);
+	}
+	if (rc >= 0) {
+		from_abi(policy, &abi);
+		return 0;
+	}
+
+	for_each_field(f)
+		*field_of(policy, f->dx) = f->preset;
+	cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	policy->TPMaxThreads = cpus < 1 ? 1 :
+			       cpus > THREADS_MAX ? THREADS_MAX : (uint32_t)cpus;
+	return rc;
+}
+
+/* The fields that the module does not know; the name of the first bad one. */
+static const char *check_own(const ThreadManagerPolicy *policy)
+{
+	pthread_attr_t attr;
+	size_t i;
+	int rc;
+
+	if (policy->TPFetchMax < 1 || policy->TPFetchMax > DXK_BATCH_MAX)
+		return "TPFetchMax";
+	if (policy->TPStackSize) {
+		pthread_attr_init(&attr);
+		rc = pthread_attr_setstacksize(&attr, policy->TPStackSize);
+		pthread_attr_destroy(&attr);
+		if (rc)
+			return "TPStackSize";
+	}
+	for (i = 0; i < sizeof(policy->Reserved) / sizeof(*policy->Reserved); i++)
+		if (policy->Reserved[i])
+			return "Reserved";
+	return NULL;
+}
+
+/* @running: the worker threads of this process are counted already. */
+static int apply(MTExecutive *mte, const ThreadManagerPolicy *policy,
+		 bool running, struct dxk_policy *abi, MTExecutiveError *error)
+{
+	const char *field = NULL;
+	unsigned int bad;
+	int rc;
+
+	rc = dxk_policy_get(mte->ctx, abi);
+	if (rc < 0)
+		goto refused;
+	rc = -EINVAL;
+	field = check_own(policy);
+	if (field)
+		goto refused;
+	to_abi(abi, policy);
+	rc = -EBUSY;
+	field = "TPMaxThreads";
+	if (running && abi->max_threads - abi->kernel_threads != mte->nr_workers)
+		goto refused;
+	rc = dxk_policy_set(mte->ctx, abi, &bad);
+	field = name_of(bad);
+	if (rc < 0)
+		goto refused;
+	return 0;
+
+refused:
+	dx_error_set(error, rc, "policy", field);
+	return rc;
+}
+
+/**
+ * dx_policy_start - give the policy to the new context and to @mte
+ * @mte: its context does not run
+ * @policy: %NULL for the defaults
+ * @error: out on failure
+ *
+ * Return: how many worker threads of this process the policy wants.
+ */
+int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
+		    MTExecutiveError *error)
+{
+	struct dxk_policy abi;
+	int rc;
+
+	if (policy) {
+		rc = apply(mte, policy, false, &abi, error);
+	} else {
+		rc = dxk_policy_get(mte->ctx, &abi);
+		dx_error_set(error, rc, "policy", NULL);
+	}
+	if (rc < 0)
+		return rc;
+	mte->fetch_max = policy ? policy->TPFetchMax : 1;
+	mte->stack_size = policy ? policy->TPStackSize : 0;
+	mte->data_size = abi.data_size;
+	return (int)(abi.max_threads - abi.kernel_threads);
+}
+
+int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
+{
+	struct dxk_policy abi;
+	int rc;
+
+	mte = dx_executive(mte);
+	if (!mte)
+		return -ENXIO;
+	if (atomic_load(&mte->foreign))
+		return -EPERM;
+	rc = dxk_policy_get(mte->ctx, &abi);
+	if (rc < 0)
+		return rc;
+	memset(policy, 0, sizeof(*policy));
+	from_abi(policy, &abi);
+	policy->TPFetchMax = mte->fetch_max;
+	policy->TPStackSize = mte->stack_size;
+	return 0;
+}
+
+int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
+			 MTExecutiveError *error)
+{
+	const char *field = NULL;
+	struct dxk_policy abi;
+	int rc;
+
+	mte = dx_executive(mte);
+	if (!mte) {
+		rc = -ENXIO;
+	} else if (atomic_load(&mte->foreign)) {
+		rc = -EPERM;
+	} else if (policy->TPFetchMax != mte->fetch_max ||
+		   policy->TPStackSize != mte->stack_size) {
+		rc = -EBUSY;
+		field = policy->TPFetchMax != mte->fetch_max ? "TPFetchMax" :
+							       "TPStackSize";
+	} else {
+		return apply(mte, policy, true, &abi, error);
+	}
+	dx_error_set(error, rc, "policy", field);
+	return rc;
+}

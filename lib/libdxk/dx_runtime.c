@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * MTExecutive: constructor, Stop and destructor.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dx_internal.h"
+
+void RunSettingsInit(RunSettings *settings, const char *name, int argc,
+		     char **argv)
+{
+	*settings = (RunSettings){ .AppName = name, .argc = argc, .argv = argv };
+}
+
+static int settings_check(const RunSettings *settings)
+{
+	size_t i;
+
+	if (!settings || !settings->AppName)
+		return -EINVAL;
+	for (i = 0; i < sizeof(settings->Reserved) / sizeof(*settings->Reserved); i++)
+		if (settings->Reserved[i])
+			return -EINVAL;
+	return 0;
+}
+
+static int context_create(MTExecutive *mte)
+{
+	int fd;
+
+	pthread_mutex_lock(&dx_lock);
+	fd = mte->ctx = dxk_ctx_create(mte->env.ctl, &mte->id);
+	pthread_mutex_unlock(&dx_lock);
+	return fd < 0 ? fd : 0;
+}
+
+/* Ends a start that failed. Nothing was posted, so there is nothing to wait for. */
+static void context_cancel(MTExecutive *mte)
+{
+	while (dxk_ctx_stop(mte->ctx, DXK_STOP_CANCEL, -1) == -EINTR)
+		;
+}
+
+static void executive_free(MTExecutive *mte)
+{
+	dx_executive_remove(mte);
+	dx_env_exit(&mte->env);
+	pthread_cond_destroy(&mte->start.all);
+	pthread_mutex_destroy(&mte->start.lock);
+	free(mte);
+}
+
+/* Return: 0, or an error that @error tells. */
+static int executive_start(MTExecutive *mte, const RunSettings *settings,
+			   const ThreadManagerPolicy *policy,
+			   MTExecutiveError *error)
+{
+	struct dx_member *member;
+	const char *step;
+	int rc, nr;
+
+	/* service initialisation */
+	rc = dx_env_init(&mte->env, settings, &step);
+	if (rc)
+		goto err;
+
+	/* the Thread Manager and its Start */
+	step = "context";
+	rc = context_create(mte);
+	if (rc)
+		goto err;
+	rc = nr = dx_policy_start(mte, policy, error);
+	if (rc < 0)
+		goto err_told;
+	step = "start";
+	rc = dxk_ctx_start(mte->ctx);
+	if (rc < 0)
+		goto err;
+
+	/* the threads of this process: the caller comes first and is thread 0 */
+	step = "member";
+	rc = dx_member_join(mte, DXK_MEMBER_CLIENT, &member);
+	if (rc)
+		goto err_stop;
+	step = "workers";
+	rc = dx_workers_start(mte, (unsigned int)nr);
+	if (rc)
+		goto err_stop;
+
+	LogMessageOf(mte, "%s: context %u runs with %d workers in the process",
+		     settings->AppName, mte->id, nr);
+	return 0;
+
+err_stop:
+	context_cancel(mte);
+	dx_workers_join(mte);
+err:
+	dx_error_set(error, rc, step, NULL);
+err_told:
+	if (mte->env.log.fd >= 0)
+		LogMessageOf(mte, "%s: %s%s%s: %s", settings->AppName, error->Step,
+			     *error->Field ? " " : "", error->Field,
+			     strerror(-rc));
+	return rc;
+}
+
+MTExecutive *MTExecutiveCreate(const RunSettings *settings,
+			       const ThreadManagerPolicy *policy,
+			       MTExecutiveError *error)
+{
+	MTExecutiveError unused;
+	MTExecutive *mte;
+	int rc, cancel;
+
+	if (!error)
+		error = &unused;
+	dx_error_set(error, 0, "settings", NULL);
+	rc = settings_check(settings);
+	if (!rc)
+		rc = dx_library_init();
+	mte = rc ? NULL : calloc(1, sizeof(*mte));
+	if (!mte) {
+		error->Error = rc ? rc : -ENOMEM;
+		return NULL;
+	}
+
+	/* A cancellation would leave a half-made executive to nobody. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
+	pthread_mutex_init(&mte->start.lock, NULL);
+	pthread_cond_init(&mte->start.all, NULL);
+	dx_executive_add(mte);
+	rc = executive_start(mte, settings, policy, error);
+	if (!rc)
+		dx_executive_offer(mte);
+	else
+		executive_free(mte);
+	pthread_setcancelstate(cancel, NULL);
+	return rc ? NULL : mte;
+}
+
+int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
+{
+	int rc;
+
+	if (!mte)
+		return -EINVAL;
+	if (atomic_load(&mte->foreign))
+		return -EPERM;
+	if (dx_current && dx_current->mte == mte)
+		return -EDEADLK;	/* it would wait for its own request */
+	rc = dxk_ctx_stop(mte->ctx, mode, timeout_ns);
+	if (rc == -ETIMEDOUT)
+		dx_workers_report(mte);
+	return rc < 0 ? rc : 0;
+}
+
+int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
+{
+	int rc, cancel;
+
+	if (!mte)
+		return 0;
+	rc = MTExecutiveStop(mte, mode, timeout_ns);
+	if (rc)
+		return rc;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	dx_workers_join(mte);
+	LogMessageOf(mte, "context %u ends", mte->id);
+	executive_free(mte);
+	pthread_setcancelstate(cancel, NULL);
+	return 0;
+}
+
+/* --- what an executive can be asked ---------------------------------------- */
+
+uint64_t MTExecutiveElapsed(MTExecutive *mte)
+{
+	mte = dx_executive(mte);
+	return mte ? dx_now() - mte->env.started : 0;
+}
+
+int MTExecutiveContextFd(MTExecutive *mte)
+{
+	mte = dx_executive(mte);
+	if (!mte)
+		return -ENXIO;
+	return atomic_load(&mte->foreign) ? -EPERM : mte->ctx;
+}
+
+int MTExecutiveContextId(MTExecutive *mte)
+{
+	mte = dx_executive(mte);
+	return mte ? (int)mte->id : -ENXIO;
+}
+
+int MTExecutiveMemberFd(MTExecutive *mte)
+{
+	struct dx_member *member;
+	int rc = dx_self(&mte, &member);
+
+	return rc ? rc : member->fd;
+}
+
+int MTExecutiveThreadId(MTExecutive *mte)
+{
+	struct dx_member *member;
+	int rc = dx_self(&mte, &member);
+
+	return rc ? rc : (int)member->id;
+}

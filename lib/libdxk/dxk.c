@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The thin API: each function fills in one struct of the contract and makes one
+ * call, dxk_post() and dxk_rejoin() one call per batch.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "dxk.h"
+
+#define NSEC_PER_SEC	1000000000ULL
+
+static int call(int fd, unsigned long request, void *arg)
+{
+	int rc = ioctl(fd, request, arg);
+
+	return rc < 0 ? -errno : rc;
+}
+
+static uint64_t address(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+static unsigned int min_u(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/* A longer slot than 32 bits can tell is as good as the longest they can. */
+static uint32_t stride32(size_t stride)
+{
+	return stride > UINT32_MAX ? UINT32_MAX : (uint32_t)stride;
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t dxk_deadline(int64_t timeout_ns)
+{
+	uint64_t start;
+
+	if (timeout_ns < 0)
+		return DXK_FOREVER;
+	if (!timeout_ns)
+		return 0;
+	start = now();
+	if ((uint64_t)timeout_ns > DXK_FOREVER - start)
+		return DXK_FOREVER;
+	return start + (uint64_t)timeout_ns;
+}
+
+int64_t dxk_remaining(uint64_t deadline)
+{
+	uint64_t start, left;
+
+	if (deadline == DXK_FOREVER)
+		return -1;
+	if (!deadline)
+		return 0;
+	start = now();
+	if (deadline <= start)
+		return 0;
+	left = deadline - start;
+	return left > INT64_MAX ? INT64_MAX : (int64_t)left;
+}
+
+int dxk_open(void)
+{
+	int fd = open(DXK_DEVICE, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int dxk_version(int ctl, struct dxk_version *version)
+{
+	*version = (struct dxk_version){ .size = sizeof(*version) };
+	return call(ctl, DXK_IOC_VERSION, version);
+}
+
+int dxk_executor_find(int fd, const char *name, uint64_t *id)
+{
+	struct dxk_executor_find find = { .size = sizeof(find) };
+	size_t len = strnlen(name, DXK_NAME_LEN);
+	int rc;
+
+	if (!len || len == DXK_NAME_LEN)
+		return -EINVAL;
+	memcpy(find.name, name, len);
+	rc = call(fd, DXK_IOC_EXECUTOR_FIND, &find);
+	if (rc >= 0)
+		*id = find.id;
+	return rc;
+}
+
+int dxk_ctx_create(int ctl, unsigned int *id)
+{
+	struct dxk_ctx_create create = { .size = sizeof(create), .fd = -1 };
+	int rc = call(ctl, DXK_IOC_CTX_CREATE, &create);
+
+	if (rc < 0)
+		return rc;
+	if (id)
+		*id = create.id;
+	return create.fd;
+}
+
+int dxk_policy_get(int ctx, struct dxk_policy *policy)
+{
+	*policy = (struct dxk_policy){ .size = sizeof(*policy) };
+	return call(ctx, DXK_IOC_POLICY_GET, policy);
+}
+
+int dxk_policy_set(int ctx, const struct dxk_policy *policy,
+		   unsigned int *bad_field)
+{
+	struct dxk_policy copy = *policy;
+	int rc;
+
+	copy.size = sizeof(copy);
+	copy.bad_field = 0;
+	rc = call(ctx, DXK_IOC_POLICY_SET, &copy);
+	if (bad_field)
+		*bad_field = rc < 0 ? copy.bad_field : 0;
+	return rc;
+}
+
+const char *dxk_policy_field_name(unsigned int offset)
+{
+#define FIELD(f)	[offsetof(struct dxk_policy, f) / sizeof(uint32_t)] = #f
+	static const char *const names[] = {
+		FIELD(sched_mode),
+		FIELD(prio_policy),
+		FIELD(max_threads),
+		FIELD(kernel_threads),
+		FIELD(ready_entries),
+		FIELD(rejoin_entries),
+		FIELD(log_entries),
+		FIELD(handle_entries),
+		FIELD(max_requests),
+		FIELD(data_size),
+		FIELD(lane_pct[0]),
+		FIELD(lane_pct[1]),
+		FIELD(lane_pct[2]),
+		FIELD(boost_value),
+		FIELD(sched_interval_ms),
+		FIELD(monitor_interval_ms),
+		FIELD(dispatch_interval_ms),
+		FIELD(dispatch),
+		FIELD(log_full),
+		FIELD(rejoin_full),
+		FIELD(shutdown),
+		FIELD(on_block),
+		FIELD(order),
+		FIELD(reserved),
+	};
+#undef FIELD
+	unsigned int i = offset / sizeof(uint32_t);
+
+	/* A field that the struct gets and this table does not would be nameless. */
+	_Static_assert(sizeof(names) / sizeof(*names) * sizeof(uint32_t) ==
+		       sizeof(struct dxk_policy), "a policy field has no name");
+
+	if (offset % sizeof(uint32_t) || i >= sizeof(names) / sizeof(*names))
+		return NULL;
+	return names[i];
+}
+
+int dxk_ctx_start(int ctx)
+{
+	struct dxk_ctx_start start = { .size = sizeof(start) };
+
+	return call(ctx, DXK_IOC_CTX_START, &start);
+}
+
+int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns)
+{
+	struct dxk_ctx_stop stop = {
+		.size = sizeof(stop),
+		.mode = mode,
+		.deadline = dxk_deadline(timeout_ns),
+	};
+
+	return call(ctx, DXK_IOC_CTX_STOP, &stop);
+}
+
+int dxk_member_create(int ctx, unsigned int kind, unsigned int *id)
+{
+	struct dxk_member_create create = {
+		.size = sizeof(create),
+		.kind = kind,
+		.fd = -1,
+	};
+	int rc = call(ctx, DXK_IOC_MEMBER_CREATE, &create);
+
+	if (rc < 0)
+		return rc;
+	if (id)
+		*id = create.id;
+	return create.fd;
+}
+
+int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     int64_t timeout_ns, unsigned int *reason)
+{
+	uint64_t deadline = dxk_deadline(timeout_ns);
+	unsigned int taken = 0, n, why = 0;
+	int rc;
+
+	if (nr > INT_MAX)
+		return -EINVAL;
+	do {
+		struct dxk_post post = {
+			.size = sizeof(post),
+			.deadline = deadline,
+			.entries = address(entries + taken),
+			.nr = n = min_u(nr - taken, DXK_BATCH_MAX),
+			.entry_size = sizeof(*entries),
+		};
+
+		rc = call(member, DXK_IOC_POST, &post);
+		if (rc > 0)
+			taken += (unsigned int)rc;
+		if (rc != (int)n)
+			why = post.reason;
+	} while (rc == (int)n && taken < nr);
+
+	if (reason)
+		*reason = why;
+	return taken ? (int)taken : rc;
+}
+
+int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
+	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
+	       int64_t timeout_ns, unsigned int *answer)
+{
+	uint64_t deadline = dxk_deadline(timeout_ns);
+	unsigned int got = 0, n, need, said = 0;
+	int rc;
+
+	if (nr > INT_MAX || min > nr)
+		return -EINVAL;
+	if (!min)
+		min = 1;
+	do {
+		struct dxk_rejoin rejoin = {
+			.size = sizeof(rejoin),
+			.owner = owner,
+			.results = address(results + got),
+			.nr = n = min_u(nr - got, DXK_BATCH_MAX),
+			.result_size = sizeof(*results),
+		};
+
+		/* Enough were returned: take what else is there, do not wait. */
+		need = min > got ? min_u(min - got, n) : 0;
+		rejoin.min = need;
+		rejoin.deadline = need ? deadline : 0;
+		if (data) {
+			rejoin.data = address((char *)data + got * data_stride);
+			rejoin.data_stride = stride32(data_stride);
+		}
+
+		rc = call(member, DXK_IOC_REJOIN, &rejoin);
+		if (rc > 0)
+			got += (unsigned int)rc;
+		if (!said)
+			said = rejoin.answer;
+		/* Fewer than asked for: the rest can only be waited for again. */
+	} while (rc == (int)n && got < nr);
+
+	if (answer)
+		*answer = said;
+	return got ? (int)got : rc;
+}
+
+int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
+	     unsigned int *nr_taken, struct dxk_work *works,
+	     unsigned int nr_work, void *data, size_t data_stride,
+	     int64_t timeout_ns)
+{
+	struct dxk_next next = {
+		.size = sizeof(next),
+		.deadline = dxk_deadline(timeout_ns),
+		.done = address(dones),
+		.work = address(works),
+		.data = address(data),
+		.nr_done = nr_done,
+		.done_size = nr_done ? sizeof(*dones) : 0,
+		.nr_work = nr_work,
+		.work_size = nr_work ? sizeof(*works) : 0,
+		.data_stride = data ? stride32(data_stride) : 0,
+	};
+	int rc = call(member, DXK_IOC_NEXT, &next);
+
+	if (nr_taken)
+		*nr_taken = rc < 0 ? 0 : next.nr_taken;
+	return rc;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libdxk, the thin API: one function for each call of the dxk module.
+ *
+ * <linux/dxk.h> is the contract; here only descriptors, struct sizes, deadlines
+ * and batches are taken off the caller. The DX names are in <dx.h>.
+ *
+ * Every function returns a value >= 0 or a negative errno of the table in
+ * <linux/dxk.h>; errno itself is not part of the interface. No function keeps
+ * state, so every one may be called by any number of threads at a time, with the
+ * exception that the module makes: a member belongs to the thread that made it.
+ * None is restarted after a signal: -EINTR is the caller's to judge.
+ *
+ * A timeout is relative, in nanoseconds, measured with CLOCK_MONOTONIC: below 0
+ * for ever, 0 do not wait.
+ */
+#ifndef _DXK_H
+#define _DXK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/dxk.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* the device that dxk_open() opens */
+#define DXK_DEVICE	"/dev/dxk"
+
+/**
+ * dxk_deadline - a relative timeout as an absolute deadline
+ * @timeout_ns: relative timeout in nanoseconds, see above
+ *
+ * For calls that are repeated after -EINTR: take the deadline once and give each
+ * call what is left of it (dxk_remaining()).
+ *
+ * Return: absolute time of CLOCK_MONOTONIC in nanoseconds; %DXK_FOREVER for a
+ * timeout below 0 and for a sum that does not fit; 0, which never sleeps, for 0.
+ */
+uint64_t dxk_deadline(int64_t timeout_ns);
+
+/**
+ * dxk_remaining - what is left until a deadline
+ * @deadline: from dxk_deadline()
+ *
+ * Return: a relative timeout: -1 for %DXK_FOREVER, 0 for a deadline that passed.
+ */
+int64_t dxk_remaining(uint64_t deadline);
+
+/**
+ * dxk_open - open the control descriptor
+ *
+ * The descriptor is close-on-exec and is closed with close(2).
+ *
+ * Return: the descriptor; -ENOENT or -ENXIO when the module is not loaded,
+ * -EACCES without the right to use the device, -EMFILE, -ENFILE.
+ */
+int dxk_open(void);
+
+/**
+ * dxk_version - what the module is and allows
+ * @ctl: control descriptor
+ * @version: out; its field size is filled in by the function
+ *
+ * Return: 0, or -ENOTTY when @ctl is no control descriptor.
+ */
+int dxk_version(int ctl, struct dxk_version *version);
+
+/**
+ * dxk_executor_find - the id of a kernel executor
+ * @fd: control or context descriptor
+ * @name: its name, shorter than %DXK_NAME_LEN
+ * @id: out, for dxk_post_entry.executor of a request with %PXR_KERNEL
+ *
+ * Return: 0; -ENOENT when no module registered the name, -EINVAL for a name
+ * that is empty or too long.
+ */
+int dxk_executor_find(int fd, const char *name, uint64_t *id);
+
+/**
+ * dxk_ctx_create - make a context (DX-7)
+ * @ctl: control descriptor
+ * @id: out, the name of its directory below /sys/kernel/dxk; may be %NULL
+ *
+ * The context has the default policy and does not run until dxk_ctx_start().
+ * Closing its last descriptor is a Stop that cancels (DX-113).
+ *
+ * Return: the context descriptor, close-on-exec; -ENOMEM, -EMFILE.
+ */
+int dxk_ctx_create(int ctl, unsigned int *id);
+
+/**
+ * dxk_policy_get - read the policy of a context (DX-8)
+ * @ctx: context descriptor
+ * @policy: out; its field size is filled in by the function
+ *
+ * Return: 0 or a negative errno.
+ */
+int dxk_policy_get(int ctx, struct dxk_policy *policy);
+
+/**
+ * dxk_policy_set - replace the policy of a context (DX-5, DX-8, DX-9)
+ * @ctx: context descriptor
+ * @policy: all fields, best from dxk_policy_get(); size and bad_field are not
+ *	read, the function fills them in
+ * @bad_field: out, the offset in struct dxk_policy of the field that was
+ *	refused, 0 when no field was; may be %NULL
+ *
+ * Return: 0; -EINVAL for a value out of range, -EOPNOTSUPP for one that this
+ * module does not offer, -EBUSY for a field that cannot change while the context
+ * runs.
+ */
+int dxk_policy_set(int ctx, const struct dxk_policy *policy,
+		   unsigned int *bad_field);
+
+/**
+ * dxk_policy_field_name - the name of a policy field (DX-5)
+ * @offset: what dxk_policy_set() gave as bad_field
+ *
+ * Return: "max_threads", "lane_pct[1]"...; %NULL when no field that can be
+ * refused begins there. The string is constant.
+ */
+const char *dxk_policy_field_name(unsigned int offset);
+
+/**
+ * dxk_ctx_start - Start (DX-4, DX-6, DX-10, DX-18)
+ * @ctx: context descriptor
+ *
+ * Return: 0 when the control threads run; -EBUSY when the context runs or
+ * stops, -ENOMEM, -EINTR. After an error nothing of the start is left.
+ */
+int dxk_ctx_start(int ctx);
+
+/**
+ * dxk_ctx_stop - Stop (DX-107, DX-108, DX-112, DX-114)
+ * @ctx: context descriptor
+ * @mode: enum dxk_stop_mode
+ * @timeout_ns: how long to wait for requests that execute
+ *
+ * Results stay collectable until the context is closed (DX-110).
+ *
+ * Return: 0 when stopped or never started; -ETIMEDOUT or -EINTR while it goes on
+ * stopping: a further call waits again and may turn a drain into a cancel.
+ */
+int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns);
+
+/**
+ * dxk_member_create - the calling thread joins the Thread Pool (DX-22, DX-23)
+ * @ctx: context descriptor
+ * @kind: enum dxk_member_kind
+ * @id: out, the thread id; may be %NULL
+ *
+ * Return: the member descriptor, close-on-exec, for the calling thread only;
+ * -ESHUTDOWN for a worker when the context does not run, -ENOSPC when every user
+ * worker's id is taken, -ENODEV when the policy has no user workers, -ENOMEM.
+ */
+int dxk_member_create(int ctx, unsigned int kind, unsigned int *id);
+
+/**
+ * dxk_post - post requests (DX-37..DX-48)
+ * @member: member descriptor of the calling thread
+ * @entries: the requests, taken in this order
+ * @nr: how many, 1..INT_MAX; sent in batches of %DXK_BATCH_MAX
+ * @timeout_ns: ends the sleep of requests with %PXR_WAITIF_BUSY; the time counts
+ *	for all batches together
+ * @reason: out, when fewer than @nr were taken: PXR_POOL_FULL..PXR_NO_SPACE for
+ *	the first that was not, 0 when another error ended the call; may be %NULL
+ *
+ * As write(2) does, the call returns a short count when an error comes after
+ * some requests were taken; the error shows when the rest is posted again. A
+ * malformed entry refuses its whole batch.
+ *
+ * Return: how many were taken; -EAGAIN, -EPERM, -ENOSPC (see @reason), -EINTR,
+ * -ETIMEDOUT, -ESHUTDOWN, -EINVAL, -EOPNOTSUPP, -EMSGSIZE, -EFAULT, -EBADF or
+ * -ELOOP for a file, -EDEADLK, -ENOMEM when none was.
+ */
+int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     int64_t timeout_ns, unsigned int *reason);
+
+/**
+ * dxk_rejoin - collect completed requests of an owner (DX-50..DX-55, DX-87..DX-95)
+ * @member: member descriptor of the calling thread
+ * @owner: whose requests
+ * @results: out, room for @nr
+ * @nr: most to return, 1..INT_MAX; asked for in batches of %DXK_BATCH_MAX
+ * @min: how many to wait for, 0..@nr, 0 is 1
+ * @data: out, @nr slots of @data_stride bytes for the result data, result i in
+ *	slot i; %NULL when the data is not wanted
+ * @data_stride: bytes, at least the result_len of each request returned
+ * @timeout_ns: 0 polls; otherwise waits until @min requests can be returned or
+ *	no further one can come
+ * @answer: out, %RJR_RETURNED, %RJR_NONE_READY or %RJR_NONE_EXIST; may be %NULL
+ *
+ * A timeout is not an error, it answers %RJR_NONE_READY. An error after some
+ * requests were returned shows at the next call.
+ *
+ * Return: how many were returned, oldest completion first; -EINTR, -EMSGSIZE or
+ * -EFAULT for a slot (that request stays in the Rejoin Pool), -ESHUTDOWN,
+ * -EDEADLK, -EINVAL when none was.
+ */
+int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
+	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
+	       int64_t timeout_ns, unsigned int *answer);
+
+/**
+ * dxk_next - complete requests and fetch more (DX-77..DX-85)
+ * @member: worker member descriptor of the calling thread
+ * @dones: executed requests, %NULL when @nr_done is 0
+ * @nr_done: 0..%DXK_BATCH_MAX
+ * @nr_taken: out, how many of @dones were taken; may be %NULL
+ * @works: out, requests to execute, %NULL when @nr_work is 0
+ * @nr_work: 0..%DXK_BATCH_MAX, 0 completes only
+ * @data: out, @nr_work slots of @data_stride bytes, or %NULL
+ * @data_stride: bytes, at least the policy's data_size
+ * @timeout_ns: how long to sleep while there is no work
+ *
+ * One call of the module: what is more than a batch is refused. Once a
+ * completion was taken the call does not fail; it returns 0 and the next call
+ * tells the error.
+ *
+ * Return: how many were fetched; -ESTALE when the first of @dones names a
+ * dispatch that this worker does not hold, -ETIMEDOUT, -EINTR, -ESHUTDOWN,
+ * -EMSGSIZE, -EFAULT, -EPERM, -EINVAL.
+ */
+int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
+	     unsigned int *nr_taken, struct dxk_work *works,
+	     unsigned int nr_work, void *data, size_t data_stride,
+	     int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DXK_H */

@@ -1,0 +1,308 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Boots a guest, runs a command in it as root and exits with its status.
+# The command sees the host's files (read-only), starts in the project's root
+# and has /tmp, /run and /var/tmp for itself.
+#
+#   guest.sh [options] -- COMMAND [ARG...]
+#
+#   --kernel K    stock (newest Debian 6.1, the default), stock-6.12, debug,
+#                 bench, or a kernel build directory
+#   --smp N       CPUs (2)
+#   --mem M       memory in MiB (1024)
+#   --timeout S   seconds until the guest is given up (120)
+#   --log FILE    keep the kernel's messages there
+#   --out FILE    write what COMMAND prints there instead of standard output
+#   --icount      counting clock: one CPU, 1 ns of guest time = 1 instruction
+#   --kmemleak    leave kmemleak and slab debugging on (debug kernel, slower)
+#   --append A    more kernel parameters
+#   --share DIR   the guest may write to this directory of the host
+#   -v            tell what is done
+#
+# Exit status: COMMAND's, or 124 when the time is up, 125 when the guest died
+# (panic, oops, no answer), 2 for wrong use.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(dirname "$here")
+cache=${DXK_CACHE:-/var/cache/dxk}
+
+kernel=stock smp='' mem=1024 limit=120 log='' out='' icount='' kmemleak=''
+append='' share='' verbose=''
+
+say() { echo "guest.sh: $*" >&2; }
+tell() { [[ -z $verbose ]] || say "$@"; }
+die() { say "$@"; exit 2; }
+
+while (($#)); do
+	case $1 in
+	--kernel) kernel=$2; shift ;;
+	--smp) smp=$2; shift ;;
+	--mem) mem=$2; shift ;;
+	--timeout) limit=$2; shift ;;
+	--log) log=$2; shift ;;
+	--out) out=$2; shift ;;
+	--icount) icount=1 ;;
+	--kmemleak) kmemleak=1 ;;
+	--append) append=$2; shift ;;
+	--share) share=$(realpath "$2"); shift ;;
+	-v | --verbose) verbose=1 ;;
+	-h | --help) sed -n '4,27s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--) shift; break ;;
+	*) die "unknown option $1" ;;
+	esac
+	shift
+done
+(($#)) || die "no command"
+
+# --- the kernel -------------------------------------------------------------
+
+newest_stock() {
+	local image
+	image=$(compgen -G "/boot/vmlinuz-$1.*-amd64" | grep -v cloud | grep -v rt- |
+		sort -V | tail -n 1)
+	[[ -n $image ]] || die "no Debian $1 kernel in /boot, run scripts/setup.sh"
+	echo "$image"
+}
+
+modules=()	# what a stock kernel loads before it can mount
+own=''		# a kernel of ours: everything is built in
+case $kernel in
+stock) image=$(newest_stock 6.1) ;;
+stock-6.12) image=$(newest_stock 6.12) ;;
+debug) image=$("$here/kernel.sh")/arch/x86/boot/bzImage own=1 ;;
+bench) image=$("$here/kernel.sh" --bench)/arch/x86/boot/bzImage own=1 ;;
+*)
+	image=$kernel/arch/x86/boot/bzImage own=1
+	[[ -e $image ]] || die "$kernel holds no arch/x86/boot/bzImage"
+	;;
+esac
+version=own
+if [[ -z $own ]]; then
+	version=${image#*vmlinuz-}
+	# in the order of their dependencies, each once
+	mapfile -t modules < <(for m in virtio_pci 9pnet_virtio 9p; do
+		modprobe -S "$version" --show-depends "$m"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }')
+	((${#modules[@]})) || die "no modules for $version"
+fi
+
+# An emulated CPU unpacks a kernel for seconds, so it is done here, once.  The
+# place of the packed kernel is in the boot header (setup_sects, payload_offset
+# and payload_length).  Where it does not work the guest unpacks it itself.
+unpacked() {
+	local image=$1 to=$2 sects offset length unpack
+	number() { od -An -tu"$3" -j"$2" -N"$3" "$1" | tr -d ' '; }
+	sects=$(number "$image" $((0x1f1)) 1)
+	offset=$(number "$image" $((0x248)) 4)
+	length=$(number "$image" $((0x24c)) 4)
+	offset=$(((sects + 1) * 512 + offset))
+	case $(od -An -tx1 -j"$offset" -N4 "$image") in
+	' fd 37 7a 58') unpack=xz ;;
+	' 28 b5 2f fd') unpack=zstd ;;
+	*) return 1 ;;
+	esac
+	# The size behind the packed data makes the unpacker complain.
+	tail -c +$((offset + 1)) "$image" | head -c "$length" |
+		"$unpack" -dcq 2>/dev/null >"$to.$$" || true
+	if [[ $(od -An -tx1 -N4 "$to.$$") != ' 7f 45 4c 46' ]]; then
+		rm -f "$to.$$"
+		return 1
+	fi
+	mv "$to.$$" "$to"
+}
+
+mkdir -p "$cache"
+if [[ -z $own ]]; then
+	plain=$cache/vmlinux-$version-$(stat -c %Y "$image")
+	[[ -e $plain ]] || unpacked "$image" "$plain" || plain=$image
+	image=$plain
+fi
+
+# --- the initramfs ----------------------------------------------------------
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/dxk-guest.XXXXXX")
+pids=()
+# shellcheck disable=SC2317 # called by the trap
+cleanup() {
+	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || :
+	rm -rf "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM HUP
+
+# Whatever goes into it is part of its name; made under another name, because
+# two guests may start at once.
+base=$cache/initramfs-$version-$({
+	sha256sum <"$here/guest-init.sh"
+	stat -c '%n %s %Y' /bin/busybox "${modules[@]}" "$0"
+} | sha256sum | cut -c1-12).cpio
+
+if [[ ! -e $base ]]; then
+	tell "making $base"
+	root=$work/root n=100
+	mkdir -p "$root"/{bin,sbin,dev,proc,sys,modules}
+	cp /bin/busybox "$root/bin/busybox"
+	for applet in $(/bin/busybox --list | grep -vx busybox); do
+		ln -sf /bin/busybox "$root/bin/$applet"
+	done
+	cp "$here/guest-init.sh" "$root/init"
+	chmod +x "$root/init"
+	# request_module() calls it outside of the chroot.
+	printf '#!/bin/sh\nexec /bin/chroot /root /sbin/modprobe "$@"\n' \
+		>"$root/sbin/modprobe"
+	chmod +x "$root/sbin/modprobe"
+	for m in "${modules[@]}"; do
+		to=$root/modules/$((++n))-$(basename "${m%.xz}")
+		case $m in
+		*.xz) xz -dc "$m" >"$to" ;;
+		*) cp "$m" "$to" ;;
+		esac
+	done
+	# Not compressed: unpacking costs an emulated CPU more than reading.
+	(cd "$root" && find . | LC_ALL=C sort | cpio --quiet -o -H newc -R 0:0) \
+		>"$work/base.cpio"
+	cp "$work/base.cpio" "$base.$$" && mv "$base.$$" "$base"
+	rm -rf "$root"
+	# those of yesterday's scripts
+	find "$cache" -maxdepth 1 -name 'initramfs-*' -mtime +1 -delete
+fi
+
+# Each run's own part follows in a second archive.
+hidden=
+for d in "$tree" "$PWD"; do
+	case $d in
+	/tmp/* | /run/* | /var/tmp/*) [[ $hidden == *"$d"* ]] || hidden+=" $d" ;;
+	esac
+done
+mkdir "$work/run"
+printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }" \
+	>"$work/run/guest.env"
+# shellcheck disable=SC2016
+printf 'cd "$1" || exit\nexec %s\n' "${*@Q}" >"$work/run/guest.command"
+(cd "$work/run" && printf '%s\n' guest.env guest.command |
+	cpio --quiet -o -H newc -R 0:0) >"$work/run.cpio"
+cat "$base" "$work/run.cpio" >"$work/initrd"
+
+# --- KVM or not -------------------------------------------------------------
+
+# A /dev/kvm may exist and yet hang at the first instruction, so only a guest
+# that has booted counts.  The verdict holds for this machine and its kernel.
+kvm_works() {
+	local id verdict=$cache/kvm-verdict answer=no
+	[[ -w /dev/kvm ]] || return
+	id="$(uname -r) $(grep -m1 'model name' /proc/cpuinfo || true)"
+	if ! grep -sqF "$id" "$verdict"; then
+		# a shell of its own takes the message when qemu aborts
+		(timeout -k 1 3 qemu-system-x86_64 -M pc -accel kvm -cpu host \
+			-m 256 -nodefaults -no-reboot -display none -kernel "$image" \
+			-initrd "$work/initrd" -serial null \
+			-serial "file:$work/probe" \
+			-append "quiet panic=-1 dxk.probe" || true) >/dev/null 2>&1
+		grep -sqa 'dxk-exit 0' "$work/probe" && answer=yes
+		echo "$answer $id" >"$verdict"
+		tell "KVM tried: $answer"
+	fi
+	grep -q '^yes' "$verdict"
+}
+
+accel=(-accel 'tcg,thread=multi' -cpu max)
+if [[ -n $icount ]]; then
+	accel=(-accel tcg -cpu max -icount 'shift=0,sleep=off'
+		-rtc 'base=2025-01-01T00:00:00,clock=vm')
+	# more than one CPU has to be asked for, stock 6.1 hangs with two
+	smp=${smp:-1}
+elif kvm_works; then
+	accel=(-accel kvm -cpu host)
+fi
+
+# --- the run ----------------------------------------------------------------
+
+console=$work/console
+output=$work/output
+[[ -z $log ]] || console=$log
+[[ -z $out ]] || output=$out
+: >"$console"
+: >"$output"
+
+args="console=ttyS0 panic=-1 oops=panic printk.devkmsg=on mitigations=off"
+if [[ -n $own ]]; then
+	# ACPI's interrupt routing takes minutes under KASAN
+	args+=" pci=noacpi"
+	[[ -n $kmemleak ]] || args+=" slab_debug=- kmemleak=off"
+fi
+args+=" $append"
+
+qemu=(qemu-system-x86_64 -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
+	-nodefaults -no-user-config -no-reboot -display none -monitor none
+	-kernel "$image" -initrd "$work/initrd" -append "$args"
+	-serial "file:$console" -serial "file:$output"
+	-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
+[[ -z $share ]] ||
+	qemu+=(-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap")
+
+tell "kernel $image, limit $limit s"
+tell "${qemu[*]@Q}"
+
+start=$(date +%s%N)
+boot() {
+	timeout -k 5 "$limit" "${qemu[@]}" </dev/null >"$work/qemu" 2>&1 &
+	pids=($!)
+}
+# Emulation with several threads sometimes hangs a kernel that patches its own code
+# while it boots. Nothing of this project has run then, so it may try again.
+reached_init() {
+	local i
+	for ((i = 0; i < 480; i++)); do
+		grep -aq 'Run /init as init process' "$console" && return 0
+		kill -0 "${pids[0]}" 2>/dev/null || return 0
+		sleep 0.25
+	done
+	return 1
+}
+boot
+for try in 1 2; do
+	reached_init && break
+	say "the kernel did not start its first program within 120 s, boot $((try + 1))"
+	kill "${pids[0]}" 2>/dev/null || :
+	wait "${pids[0]}" || :
+	: >"$console"
+	boot
+done
+answer=$'\001''dxk-exit [0-9]*$'
+if [[ -z $out ]]; then
+	# as it comes; the answer is not part of it
+	tail -s 0.1 --pid="${pids[0]}" -n +1 -f "$output" |
+		sed -u -e "/^$answer/d" -e "s/$answer//" &
+fi
+# In the background, because a trap does not interrupt a command but a wait.
+status=0
+wait "${pids[0]}" || status=$?
+wait
+pids=()
+tell "the guest ran $((($(date +%s%N) - start) / 1000000)) ms"
+
+show_console() {
+	say "the end of the guest's kernel log:"
+	tail -n 60 "$console" | tr -d '\r' | sed 's/^/  | /' >&2
+}
+
+result=$(grep -aoE "$answer" "$output" | tail -n 1 | tr -dc 0-9 || true)
+[[ -z $out ]] || sed -i -e "/^$answer/d" -e "s/$answer//" "$out"
+
+if ((status == 124 || status == 137)); then
+	say "the guest did not end within $limit s"
+	show_console
+	exit 124
+elif [[ -z $result ]]; then
+	say "the guest died without an answer"
+	[[ ! -s $work/qemu ]] || sed 's/^/  | /' "$work/qemu" >&2
+	show_console
+	exit 125
+elif grep -aqE 'Kernel panic|Oops: |BUG: unable' "$console"; then
+	say "the guest's kernel oopsed"
+	show_console
+	exit 125
+fi
+exit "$result"

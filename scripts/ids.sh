@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Lists the behaviours of selftests/ids.txt that no test names, exit 1 if any.
+#
+#   ids.sh [ROOT]
+#
+# Tests name a behaviour in a comment or in a test's name: DX-87, or a range,
+# DX-87..DX-90.
+set -euo pipefail
+
+cd "${1:-$(dirname "$0")/..}"
+
+files=()
+while IFS= read -r f; do
+	files+=("$f")
+done < <(find selftests dxk/tests \( -name '*.c' -o -name '*.sh' \) 2>/dev/null | sort)
+
+# Reads the ids of a text, whole words only: DX-1 is not in DX-10, R-1 is not
+# in PXR-1.
+# shellcheck disable=SC2016
+ids='
+function take(text, n, i, p, a, b) {
+	while (match(text, /[A-Za-z_]+-[0-9]+(\.\.([A-Z]+-)?[0-9]+)?/)) {
+		p = substr(text, RSTART, RLENGTH)
+		text = substr(text, RSTART + RLENGTH)
+		n = split(p, a, /\.\./)
+		b = a[1]; sub(/-[0-9]+$/, "", b)
+		sub(/^.*-/, "", a[1])
+		if (n == 2) sub(/^.*-/, "", a[2]); else a[2] = a[1]
+		for (i = a[1] + 0; i <= a[2] + 0; i++) print b "-" i
+	}
+}
+{ sub(strip, ""); take($0) }'
+
+wanted=$(awk -v strip='#.*' "$ids" selftests/ids.txt)
+named=''
+((${#files[@]} == 0)) || named=$(awk -v strip='$^' "$ids" "${files[@]}" | sort -u)
+
+missing=$(grep -vxF -f <(echo "$named") <<<"$wanted" || true)
+total=$(wc -l <<<"$wanted")
+if [[ -n $missing ]]; then
+	echo "$missing"
+	echo "ids.sh: $(wc -l <<<"$missing") of $total behaviours are named by no test" >&2
+	exit 1
+fi
+echo "ids.sh: all $total behaviours are named by a test"

@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the project's own 6.12 kernel outside the tree, once, and prints
+# where it is.
+#
+#   kernel.sh            debug kernel (base + x86 + debug fragments)
+#   kernel.sh --bench    the same without the debug fragment
+#   kernel.sh --source   only unpack the source and print its directory
+#   kernel.sh --path     print the debug build directory, build nothing;
+#                        exit 1 when it is not there (also --path --bench)
+#
+# The printed directory serves as KDIR and holds arch/x86/boot/bzImage.
+# DXK_CACHE (default /var/cache/dxk) is the place for all of it.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+cache=${DXK_CACHE:-/var/cache/dxk}
+flavour=debug mode=build
+
+for arg in "$@"; do
+	case $arg in
+	--bench) flavour=bench ;;
+	--debug) flavour=debug ;;
+	--source) mode=source ;;
+	--path) mode=path ;;
+	-h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	*) echo "kernel.sh: unknown argument $arg" >&2; exit 2 ;;
+	esac
+done
+
+say() { echo "kernel.sh: $*" >&2; }
+
+tarball=/usr/src/linux-source-6.12.tar.xz
+version=$(dpkg-query -W -f '${Version}' linux-source-6.12 2>/dev/null || true)
+if [[ -z $version || ! -e $tarball ]]; then
+	say "linux-source-6.12 is not installed, run scripts/setup.sh"
+	exit 1
+fi
+
+fragments=("$here/kernels/base.config" "$here/kernels/x86.config")
+[[ $flavour == bench ]] || fragments+=("$here/kernels/debug.config")
+
+# A kernel is its source, its configuration and its compiler.
+key=$({ echo "$version"; gcc -dumpfullversion; cat "${fragments[@]}"; } |
+	sha256sum | cut -c1-12)
+src=$cache/source-${version//[^A-Za-z0-9.-]/_}
+out=$cache/kernel-$flavour-$key
+
+if [[ $mode == path ]]; then
+	[[ -e $out/.complete ]] || exit 1
+	echo "$out"
+	exit 0
+fi
+
+mkdir -p "$cache"
+
+# Unpacked under another name, so that a directory of the final name is whole.
+unpack() {
+	[[ -d $src ]] && return
+	exec 8>"$cache/source.lock"
+	flock 8
+	if [[ ! -d $src ]]; then
+		say "unpacking $tarball"
+		rm -rf "$src.tmp"
+		mkdir "$src.tmp"
+		tar -C "$src.tmp" --strip-components=1 -xf "$tarball"
+		mv "$src.tmp" "$src"
+	fi
+	exec 8>&-
+}
+
+# "option as asked" lines that did not come out so.  Options that the fragments
+# do not name are n, so a line that is missing stands for n.
+compare() {
+	local asked want name
+	while read -r asked; do
+		case $asked in
+		CONFIG_*) want=$asked ;;
+		"# CONFIG_"*" is not set") want=$asked ;;
+		*) continue ;;
+		esac
+		name=$(grep -o 'CONFIG_[A-Za-z0-9_]*' <<<"$want")
+		[[ $want == *=n ]] && want="# $name is not set"
+		grep -qxF -e "$want" "$out/.config" && continue
+		if [[ $want == "#"* ]] && ! grep -q "^$name=" "$out/.config"; then
+			continue
+		fi
+		echo "$name"
+	done < <(cat "${fragments[@]}" | awk -F'[= ]' '
+		# the last word on an option counts
+		{ n = $0; sub(/^# /, "", n); sub(/[= ].*/, "", n)
+		  line[n] = $0; if (!(n in seen)) { order[++k] = n; seen[n] = 1 } }
+		END { for (i = 1; i <= k; i++) print line[order[i]] }')
+}
+
+# Neither exists in 6.12; the fragments name them for newer kernels.
+harmless=' CONFIG_KUNIT_AUTORUN_ENABLED CONFIG_PREEMPT_LAZY '
+
+configure() {
+	cat "${fragments[@]}" >"$out/frag.config"
+	make -C "$src" O="$out" KCONFIG_ALLCONFIG="$out/frag.config" \
+		allnoconfig >>"$out.log" 2>&1 || return
+	local name wrong=()
+	while read -r name; do
+		if [[ $harmless == *" $name "* ]]; then
+			say "note: this kernel has no $name (known, harmless)"
+		else
+			wrong+=("$name")
+		fi
+	done < <(compare)
+	((${#wrong[@]} == 0)) && return
+	say "these options did not come out as asked: ${wrong[*]}"
+	return 1
+}
+
+build() {
+	local start=$SECONDS
+	[[ -e $out/.complete ]] && return
+	exec 9>"$out.lock"
+	if ! flock -n 9; then
+		say "another build of this kernel is under way, waiting for it"
+		flock 9
+	fi
+	[[ -e $out/.complete ]] && return
+	mkdir -p "$out"
+	say "building the 6.12 $flavour kernel in $out, 5-10 minutes (log: $out.log)"
+	: >"$out.log"
+	# What is left of an interrupted build is used again by make.  Locks are
+	# not for the compiler's servants to inherit, hence 9>&-.
+	if ! configure || ! make -C "$src" O="$out" -j"$(nproc)" bzImage modules \
+		>>"$out.log" 2>&1 9>&-; then
+		say "the build failed, the end of its log:"
+		tail -n 25 "$out.log" >&2
+		exit 1
+	fi
+	# External modules need both.
+	if [[ ! -s $out/Module.symvers || ! -s $out/arch/x86/boot/bzImage ]]; then
+		say "the build left no Module.symvers or no bzImage in $out"
+		exit 1
+	fi
+	touch "$out/.complete"
+	say "built in $((SECONDS - start)) s"
+	exec 9>&-
+}
+
+unpack
+if [[ $mode == source ]]; then
+	echo "$src"
+	exit 0
+fi
+build
+echo "$out"

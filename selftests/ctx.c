@@ -1,0 +1,814 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The life of a context: made, started step by step, stopped, started again,
+ * closed by hand or by death; and what its Thread Pool shows.
+ */
+#include "dxk_test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* The ids below threads/, in ascending order: "0 1 2 500". */
+static const char *ids(const struct dxt *t)
+{
+	static char text[4096];
+	unsigned int id[600], nr = 0, i, j, tmp;
+	char path[64], *at = text;
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/threads", t->id);
+	dir = opendir(path);
+	if (!dir)
+		return "(none)";
+	while ((e = readdir(dir)))
+		if (e->d_name[0] != '.' && nr < ARRAY_SIZE(id))
+			id[nr++] = (unsigned int)atoi(e->d_name);
+	closedir(dir);
+	for (i = 0; i < nr; i++)
+		for (j = i + 1; j < nr; j++)
+			if (id[j] < id[i])
+				tmp = id[i], id[i] = id[j], id[j] = tmp;
+	text[0] = 0;
+	for (i = 0; i < nr; i++)
+		at += sprintf(at, "%s%u", i ? " " : "", id[i]);
+	return text;
+}
+
+static bool state_is(const struct dxt *t, const char *state)
+{
+	char text[32];
+
+	return dxt_text(t, text, sizeof(text), "state") && !strcmp(text, state);
+}
+
+static bool role_is(const struct dxt *t, unsigned int id, const char *role)
+{
+	char text[32];
+
+	return dxt_text(t, text, sizeof(text), "threads/%u/role", id) &&
+	       !strcmp(text, role);
+}
+
+/* A kernel thread gets its name when it runs first. */
+static bool kthreads_are(const struct dxt *t, int nr)
+{
+	return DXT_UNTIL(t, dxt_kthreads(t) == nr);
+}
+
+static bool context_dir(unsigned int id)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u", id);
+	return !access(path, F_OK);
+}
+
+/* --- the Thread Pool --------------------------------------------------------- */
+
+/* DX-11, DX-22: max_threads 4 lists exactly these ids, at any number of workers. */
+TEST(thread_ids)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	EXPECT_STREQ("", ids(&t));
+	EXPECT_TRUE(state_is(&t, "new"));
+	t.policy.max_threads = 4;
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_TRUE(state_is(&t, "running"));
+	EXPECT_EQ(0, t.member_id);
+	EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
+	EXPECT_TRUE(role_is(&t, 0, "client"));
+	EXPECT_TRUE(role_is(&t, 500, "monitor"));
+	EXPECT_TRUE(role_is(&t, 600, "scheduler"));
+	EXPECT_TRUE(role_is(&t, 700, "dispatcher"));
+	EXPECT_TRUE(role_is(&t, 1, "worker"));
+	EXPECT_TRUE(dxt_member_is(&t, 1, "vacant"));
+	EXPECT_EQ(4, dxt_num(&t, "pools/thread_size"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+
+	ASSERT_EQ(0, dxt_workers_start(&t, 4));
+	EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
+	EXPECT_TRUE(role_is(&t, 4, "user-worker"));
+	EXPECT_EQ(4, dxt_num(&t, "pools/thread_use"));
+	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+	dxt_down(&t);
+}
+
+/* DX-11, DX-12: each member shows its state; its slots are in execution, say. */
+TEST(member_state)
+{
+	static const unsigned int id[] = { 0, 1, 2, 500, 600, 700 };
+	struct dxt_gate *gate = dxt_gate_new();
+	unsigned int i;
+	char text[32];
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_up(&t, 2));
+	for (i = 0; i < ARRAY_SIZE(id); i++) {
+		EXPECT_TRUE(dxt_text(&t, text, sizeof(text), "threads/%u/state", id[i]));
+		EXPECT_TRUE(dxt_text(&t, text, sizeof(text), "threads/%u/role", id[i]));
+		EXPECT_LE(0, dxt_num(&t, "threads/%u/age_ms", id[i]));
+		EXPECT_EQ(0, dxt_num(&t, "threads/%u/executed", id[i]));
+		EXPECT_LE(0, dxt_num(&t, "threads/%u/pid", id[i]));
+	}
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_member_is(&t, 1, "available") &&
+				  dxt_member_is(&t, 2, "available")));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0,
+			       NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered == 1));
+	EXPECT_EQ(1, dxt_num(&t, "pools/thread_busy"));
+	EXPECT_FALSE(dxt_member_is(&t, gate->last, "available"));
+	EXPECT_TRUE(dxt_member_is(&t, 3 - gate->last, "available"));
+	/* counted in ticks, which another CPU may bring late */
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "threads/%u/age_ms", gate->last) >= 30));
+	dxt_gate_open(gate);
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	EXPECT_EQ(1, dxt_num(&t, "threads/%u/executed", gate->last));
+	EXPECT_EQ(0, dxt_num(&t, "threads/%u/executed", 3 - gate->last));
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+struct sleeper {
+	struct dxt *t;
+	uint64_t owner;
+	uint64_t param;
+	bool post;
+	_Atomic int member_id;
+	int rc;
+	uint32_t answer;
+};
+
+/* A client that sleeps in a post or in a rejoin. */
+static void *sleeper_thread(void *arg)
+{
+	struct sleeper *s = arg;
+	struct dxk_result result;
+	unsigned int id;
+	int fd = dxk_member_create(s->t->ctx, DXK_MEMBER_CLIENT, &id);
+
+	s->member_id = fd < 0 ? fd : (int)id;
+	if (s->post)
+		s->rc = dxt_post1(fd, s->owner, DXT_GATE, s->param,
+				  PXR_REJOIN | PXR_WAITIF_BUSY, DXK_FOREVER, &s->answer);
+	else
+		s->rc = dxt_rejoin(fd, s->owner, &result, 1, 1, DXK_FOREVER, &s->answer);
+	close(fd);
+	return NULL;
+}
+
+/*
+ * DX-23: further application threads have ids from 1000 up, the lowest free one;
+ * a member that goes frees its id. DX-12: their states say what they sleep in.
+ */
+TEST(client_ids)
+{
+	struct sleeper s[3];
+	pthread_t thread[3];
+	struct dxt_gate *gate = dxt_gate_new();
+	unsigned int i, id, again;
+	int fd;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0,
+			       NULL));
+	for (i = 0; i < 3; i++) {
+		s[i] = (struct sleeper){ .t = &t, .owner = 1, .member_id = -1 };
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, sleeper_thread, &s[i]));
+		ASSERT_TRUE(DXT_UNTIL(&t, s[i].member_id >= 0));
+		EXPECT_EQ(1000 + i, s[i].member_id);
+		EXPECT_TRUE(DXT_UNTIL(&t, dxt_member_is(&t, 1000 + i, "rejoining")));
+		EXPECT_TRUE(role_is(&t, 1000 + i, "client"));
+	}
+	EXPECT_STREQ("0 1 500 600 700 1000 1001 1002", ids(&t));
+	EXPECT_EQ(3, dxt_num(&t, "stats/rejoin_blocks"));
+	dxt_gate_open(gate);
+	/* one of them gets it, the others learn that nothing exists any more */
+	for (i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_EQ(1, s[0].rc + s[1].rc + s[2].rc);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(s[i].rc ? RJR_RETURNED : RJR_NONE_EXIST, s[i].answer);
+	EXPECT_STREQ("0 1 500 600 700", ids(&t));
+
+	/* one descriptor, one member: a second one of this thread is another */
+	fd = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, &id);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(1000, id);
+	close(t.member);
+	t.member = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, &again);
+	EXPECT_EQ(0, again);
+	close(fd);
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/*
+ * DX-24, DX-20: the Monitor has started the kernel workers when Start returns,
+ * after the control threads; every worker is an OS thread of its own.
+ */
+TEST(workers_are_threads)
+{
+	long long pid[8], i, j;
+	struct dxt_worker *w;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 5;
+	t.policy.kernel_threads = 3;
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(3, dxt_num(&t, "pools/thread_use"));
+	EXPECT_TRUE(kthreads_are(&t, 3 + 3));
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	EXPECT_TRUE(kthreads_are(&t, 3 + 3));
+	for (i = 1; i <= 3; i++)
+		EXPECT_TRUE(role_is(&t, (unsigned int)i, "kernel-worker"));
+	for (w = t.workers; w; w = w->next) {
+		EXPECT_LT(3, w->id);
+		EXPECT_EQ(w->tid, dxt_num(&t, "threads/%u/pid", w->id));
+		pid[w->id] = w->tid;
+	}
+	EXPECT_NE(pid[4], pid[5]);
+	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+	for (i = 1, j = 0; i <= 5; i++)
+		j += dxt_num(&t, "threads/%lld/executed", i);
+	EXPECT_EQ(0, j);
+	dxt_down(&t);
+	EXPECT_EQ(0, dxt_kthreads(&t));
+}
+
+/* --- Start ------------------------------------------------------------------- */
+
+/* DX-4: a second Start is EBUSY and starts nothing. */
+TEST(start_twice)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	EXPECT_TRUE(kthreads_are(&t, 3));
+	EXPECT_EQ(-EBUSY, dxk_ctx_start(t.ctx));
+	EXPECT_EQ(-EBUSY, dxk_ctx_start(t.ctx));
+	EXPECT_TRUE(kthreads_are(&t, 3));
+	EXPECT_STREQ("0 1 500 600 700", ids(&t));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	dxt_down(&t);
+}
+
+/* DX-5: an invalid policy names the field; no thread, no pool, no change. */
+TEST(invalid_policy)
+{
+	struct dxk_policy policy, now;
+	unsigned int bad;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	policy = t.policy;
+	policy.ready_entries = 0;
+	EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &policy, &bad));
+	EXPECT_EQ(offsetof(struct dxk_policy, ready_entries), bad);
+	EXPECT_STREQ("ready_entries", dxk_policy_field_name(bad));
+	EXPECT_TRUE(state_is(&t, "new"));
+	EXPECT_STREQ("", ids(&t));
+	EXPECT_EQ(0, dxt_kthreads(&t));
+	ASSERT_EQ(0, dxk_policy_get(t.ctx, &now));
+	EXPECT_EQ(1024, now.ready_entries);
+	dxt_down(&t);
+}
+
+/* DX-7: of two contexts none sees owners, ids, lanes, limits of the other. */
+TEST(contexts_are_independent)
+{
+	struct dxk_result result;
+	struct dxt_snapshot before, now;
+	struct dxt a, b;
+	uint32_t answer;
+
+	ASSERT_EQ(0, dxt_open(&b));
+	b.policy.ready_entries = 1;
+	ASSERT_EQ(0, dxt_start(&b));
+	ASSERT_EQ(0, dxt_open(&a));
+	a.policy.sched_mode = TPOOL_MODE_CMLS;
+	a.policy.lane_pct[1] = 50;
+	a.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&a));
+	EXPECT_NE(a.id, b.id);
+	EXPECT_EQ(0, a.member_id);
+	EXPECT_EQ(0, b.member_id);
+	dxt_snapshot(&b, &before);
+
+	ASSERT_EQ(0, dxt_workers_start(&a, 2));
+	EXPECT_EQ(1, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_REJOIN | PXR_LANE1, 0, NULL));
+	EXPECT_EQ(1, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&a, dxt_num(&a, "pools/rejoin_use") == 2));
+	dxt_snapshot(&b, &now);
+	EXPECT_EQ(NULL, dxt_differs(&before, &now))
+		TH_LOG("%s", dxt_differs(&before, &now));
+	EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&b));
+
+	/* the same owner is nobody over there */
+	EXPECT_EQ(0, dxt_rejoin(b.member, 5, &result, 1, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+	/* nor do the limits of one bind the other: no lanes here, one entry here */
+	EXPECT_EQ(1, dxt_post1(b.member, 5, DXT_NOP, 0, PXR_LANE0, 0, NULL));
+	EXPECT_EQ(-EAGAIN, dxt_post1(b.member, 5, DXT_NOP, 0, 0, 0, &answer));
+	EXPECT_EQ(PXR_POOL_FULL, answer);
+	EXPECT_EQ(-EPERM, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_LANE0, 0, NULL));
+	EXPECT_EQ(2, dxt_drain(&a, a.member, 5));
+	/* the end of one is not the end of the other */
+	dxt_down(&a);
+	EXPECT_FALSE(context_dir(a.id));
+	EXPECT_TRUE(state_is(&b, "running"));
+	ASSERT_EQ(0, dxt_workers_start(&b, 1));
+	EXPECT_TRUE(DXT_UNTIL(&b, dxt_num(&b, "stats/vanished") == 1));
+	dxt_down(&b);
+}
+
+/*
+ * DX-19: what is posted before any worker is there waits for it, in the order of
+ * priority, and is never lost. DX-13: until then it is in the Ready Pool, of
+ * which no more is used than there is; DX-14: then in the Rejoin Pool.
+ */
+TEST(posts_before_workers)
+{
+	struct dxk_result result[16];
+	uint32_t reason, answer;
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.ready_entries = 8;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < 8; i++) {
+		struct dxk_post_entry e = dxt_entry(9, DXT_PARAM, (uint64_t)i, PXR_REJOIN);
+		struct dxk_post post;
+
+		e.prio = i;
+		EXPECT_EQ(1, dxt_post(t.member, &e, 1, 0, &post));
+		EXPECT_EQ(i + 1, dxt_num(&t, "pools/ready_use"));
+	}
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(-EAGAIN, dxt_post1(t.member, 9, DXT_NOP, 0, 0, 0, &reason));
+		EXPECT_EQ(PXR_POOL_FULL, reason);
+		EXPECT_EQ(8, dxt_num(&t, "pools/ready_use"));
+	}
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_size"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_high_water"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(0, dxt_rejoin(t.member, 9, result, 16, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/rejoin_use") == 8));
+	EXPECT_EQ(0, dxt_num(&t, "pools/ready_use"));
+	EXPECT_EQ(8, dxt_rejoin(t.member, 9, result, 16, 8, 0, &answer));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(7 - i, result[i].status);
+	EXPECT_EQ(0, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/rejoin_high_water"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_high_water"));
+	dxt_down(&t);
+}
+
+#define TRACEFS	"/sys/kernel/tracing/"
+
+static int trace(const char *file, const char *format, ...)
+{
+	char path[128], text[128];
+	va_list ap;
+	int fd, rc;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), TRACEFS "%s", file);
+	fd = open(path, O_WRONLY | O_APPEND);
+	if (fd < 0)
+		return -errno;
+	rc = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/*
+ * DX-10: the pools are made in the order of the seed. DX-18: the Monitor runs
+ * before the Scheduler is started, then comes the Dispatcher, then the crew.
+ * Probes in the running kernel tell.
+ */
+TEST(start_order)
+{
+	static const char *const order[] = {
+		"step=\"thread pool\"", "step=\"ready pool\"", "step=\"rejoin pool\"",
+		"step=\"log pool\"", "step=\"handle table\"", "step=\"monitor\"",
+		"monitor_runs:", "step=\"scheduler\"", "step=\"dispatcher\"",
+		"step=\"crew\"", "worker_runs:",
+	};
+	char text[8192], *at = text;
+	struct dxt t;
+	unsigned int i;
+	ssize_t n;
+	int fd;
+
+	if (access(TRACEFS "kprobe_events", F_OK))
+		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (access(TRACEFS "kprobe_events", W_OK))
+		SKIP(return, "this kernel has no kprobe events");
+	ASSERT_EQ(0, trace("kprobe_events",
+			   "p:dxk_test/step dxk:dxk_start_step step=+0($arg1):string\n"));
+	ASSERT_EQ(0, trace("kprobe_events", "p:dxk_test/monitor_runs dxk:dxk_monitor_fn\n"));
+	ASSERT_EQ(0, trace("kprobe_events", "p:dxk_test/worker_runs dxk:dxk_worker_fn\n"));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = t.policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+	EXPECT_EQ(0, dxt_write(TRACEFS "trace", "\n"));
+	EXPECT_EQ(0, trace("events/dxk_test/enable", "1"));
+	EXPECT_EQ(0, dxk_ctx_start(t.ctx));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_member_is(&t, 1, "available")));
+	EXPECT_EQ(0, trace("events/dxk_test/enable", "0"));
+	dxt_down(&t);
+
+	fd = open(TRACEFS "trace", O_RDONLY);
+	for (size_t len = 0; fd >= 0 && len < sizeof(text) - 1; len += (size_t)n) {
+		n = read(fd, text + len, sizeof(text) - 1 - len);
+		if (n <= 0)
+			break;
+		text[len + (size_t)n] = 0;
+	}
+	close(fd);
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/step\n"));
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/monitor_runs\n"));
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/worker_runs\n"));
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		char *found = strstr(at, order[i]);
+
+		EXPECT_NE(NULL, found) {
+			TH_LOG("%s is not where it should be in:\n%s", order[i], text);
+			break;
+		}
+		at = found;
+	}
+}
+
+/* --- Start that fails -------------------------------------------------------- */
+
+#define FAIL_FUNCTION	"/sys/kernel/debug/fail_function/"
+
+/*
+ * DX-6: an error at every step in turn. The error is returned, no thread and no
+ * entry below sysfs is left, the context is as before, and a Start without error
+ * works. What would leak, kmemleak tells when the modules are unloaded.
+ */
+TEST(start_fails_at_each_step)
+{
+	unsigned int step, failed = 0, run;
+	char text[16];
+	struct dxt t;
+	int rc;
+
+	if (access(FAIL_FUNCTION "inject", W_OK))
+		SKIP(return, "this kernel cannot inject errors into functions");
+	ASSERT_EQ(0, dxt_write(FAIL_FUNCTION "inject", "dxk_start_step"));
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "dxk_start_step/retval",
+			       "0xfffffffffffffff4"));	/* -ENOMEM */
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "verbose", "0"));
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "probability", "100"));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.kernel_threads = 2;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+
+	/* Twice: a context that is new, one that ran before. */
+	for (run = 0; run < 2; run++) {
+		const char *before = run ? "stopped" : "new";
+
+		for (step = 1; step < 50; step++) {
+			snprintf(text, sizeof(text), "%u", step);
+			dxt_write(FAIL_FUNCTION "space", text);
+			dxt_write(FAIL_FUNCTION "times", "1");
+			rc = dxk_ctx_start(t.ctx);
+			dxt_write(FAIL_FUNCTION "times", "0");
+			if (!rc)
+				break;
+			failed++;
+			EXPECT_EQ(-ENOMEM, rc);
+			EXPECT_EQ(0, dxt_kthreads(&t)) TH_LOG("step %u", step);
+			EXPECT_STREQ("", ids(&t)) TH_LOG("step %u", step);
+			EXPECT_TRUE(state_is(&t, before)) TH_LOG("step %u", step);
+			EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+		}
+		EXPECT_EQ(10, step);
+		ASSERT_EQ(0, rc);
+		EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
+		EXPECT_TRUE(kthreads_are(&t, 3 + 2));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
+	}
+	EXPECT_EQ(2 * 9, failed);
+	dxt_write(FAIL_FUNCTION "inject", "");
+	dxt_down(&t);
+}
+
+/* DX-6: every allocation and copy of the calling thread in turn. */
+TEST(calls_fail_at_each_allocation)
+{
+	struct dxk_ctx_create create;
+	struct dxk_member_create member;
+	unsigned int n, kind, failed[4] = { 0 };
+	struct dxt t;
+	int rc;
+
+	if (!dxt_faults())
+		SKIP(return, "this kernel cannot make allocations fail");
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	t.policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+
+	for (n = 1; n < 2000; n++) {
+		create = (struct dxk_ctx_create){ .size = sizeof(create) };
+		dxt_fail_nth(n);
+		rc = dxt_ioctl(t.ctl, DXK_IOC_CTX_CREATE, &create);
+		if (!dxt_fail_hit())
+			break;
+		if (!rc) {
+			close(create.fd);
+			continue;
+		}
+		failed[0]++;
+		EXPECT_TRUE(rc == -ENOMEM || rc == -EFAULT) TH_LOG("%d at %u", rc, n);
+		EXPECT_FALSE(context_dir(t.id + 1));
+	}
+	EXPECT_EQ(0, rc);
+	close(create.fd);
+	EXPECT_LT(3, failed[0]);
+
+	for (n = 1; n < 2000; n++) {
+		dxt_fail_nth(n);
+		rc = dxk_ctx_start(t.ctx);
+		if (!dxt_fail_hit())
+			break;
+		if (!rc) {
+			EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, -1));
+			continue;
+		}
+		failed[1]++;
+		EXPECT_TRUE(rc == -ENOMEM || rc == -EFAULT) TH_LOG("%d at %u", rc, n);
+		EXPECT_STREQ("", ids(&t)) TH_LOG("fault %u", n);
+		/* a look at all processes takes its time; threads that are left stay */
+		if (n % 10 == 0)
+			EXPECT_EQ(0, dxt_kthreads(&t)) TH_LOG("fault %u", n);
+	}
+	ASSERT_EQ(0, rc);
+	EXPECT_LT(10, failed[1]);
+	EXPECT_STREQ("0 1 2 500 600 700", ids(&t));
+	EXPECT_TRUE(kthreads_are(&t, 4));
+
+	for (kind = DXK_MEMBER_CLIENT; kind <= DXK_MEMBER_WORKER; kind++) {
+		/* id 0 has its member already, 1000 is to be made */
+		t.member = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, NULL);
+		for (n = 1; n < 2000; n++) {
+			member = (struct dxk_member_create){
+				.size = sizeof(member), .kind = kind,
+			};
+			dxt_fail_nth(n);
+			rc = dxt_ioctl(t.ctx, DXK_IOC_MEMBER_CREATE, &member);
+			if (!dxt_fail_hit())
+				break;
+			if (!rc) {
+				close(member.fd);
+				continue;
+			}
+			failed[2 + kind]++;
+			EXPECT_TRUE(rc == -ENOMEM || rc == -EFAULT)
+				TH_LOG("%d at %u", rc, n);
+			EXPECT_STREQ("0 1 2 500 600 700", ids(&t)) TH_LOG("fault %u", n);
+			EXPECT_EQ(1, dxt_num(&t, "pools/thread_use"));
+		}
+		ASSERT_EQ(0, rc);
+		EXPECT_EQ(kind == DXK_MEMBER_WORKER ? 2 : 1000, member.id);
+		close(member.fd);
+		close(t.member);
+		t.member = -1;
+		EXPECT_LT(1, failed[2 + kind]);
+	}
+	dxt_down(&t);
+}
+
+/* --- Stop and close ---------------------------------------------------------- */
+
+/* DX-112: Stop of what does not run is 0, Stop twice is, Start after Stop works. */
+TEST(start_stop)
+{
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 0));
+	EXPECT_TRUE(state_is(&t, "new"));
+	EXPECT_EQ(-ESHUTDOWN, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, dxt_start(&t));
+		EXPECT_TRUE(state_is(&t, "running"));
+		EXPECT_TRUE(kthreads_are(&t, 3));
+		ASSERT_EQ(0, dxt_workers_start(&t, 2));
+		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+		EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_POLICY, DXT_SEC));
+		EXPECT_TRUE(state_is(&t, "stopped"));
+		EXPECT_EQ(0, dxt_kthreads(&t));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, DXT_SEC));
+		EXPECT_EQ(-ESHUTDOWN,
+			  dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+		EXPECT_EQ(-ESHUTDOWN, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+		/* the workers were told */
+		while (t.workers)
+			EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(t.workers));
+		EXPECT_STREQ("0", ids(&t));
+	}
+	dxt_down(&t);
+}
+
+/*
+ * DX-107: Stop refuses new posts and wakes all who sleep in a post or a rejoin.
+ * DX-110: the results stay until they are collected.
+ */
+TEST(stop_wakes_sleepers)
+{
+	struct sleeper poster, poller;
+	pthread_t thread[2];
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxk_result result[4];
+	uint32_t answer;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.ready_entries = 1;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0,
+			       NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered == 1));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+
+	poster = (struct sleeper){ .t = &t, .owner = 2, .post = true };
+	poller = (struct sleeper){ .t = &t, .owner = 1 };
+	ASSERT_EQ(0, pthread_create(&thread[0], NULL, sleeper_thread, &poster));
+	ASSERT_EQ(0, pthread_create(&thread[1], NULL, sleeper_thread, &poller));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/post_blocks") == 1 &&
+				  dxt_num(&t, "stats/rejoin_blocks") == 1));
+	EXPECT_EQ(1, dxt_num(&t, "lanes/ready_lane3_waiters"));
+
+	/* one executes: the time is over before it ends */
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 20 * DXT_MS));
+	EXPECT_TRUE(state_is(&t, "stopping"));
+	pthread_join(thread[0], NULL);
+	pthread_join(thread[1], NULL);
+	EXPECT_EQ(-ESHUTDOWN, poster.rc);
+	EXPECT_EQ(-ESHUTDOWN, poller.rc);
+	EXPECT_EQ(-ESHUTDOWN, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(-EBUSY, dxk_ctx_start(t.ctx));
+	EXPECT_EQ(0, dxt_rejoin(t.member, 1, result, 4, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+
+	dxt_gate_open(gate);
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
+	EXPECT_TRUE(state_is(&t, "stopped"));
+	EXPECT_EQ(2, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 1, 1, 0, &answer));
+	EXPECT_EQ(0, result[0].status);
+
+	/* a further Start does not throw the other one away */
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 4, 1, DXK_FOREVER, &answer));
+	EXPECT_EQ(0, dxt_rejoin(t.member, 1, result, 4, 1, DXK_FOREVER, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+	EXPECT_EQ(0, dxt_num(&t, "owners"));
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/* DX-108, DX-110: cancelled requests are results, too, and no one's executes. */
+TEST(stop_cancels)
+{
+	struct dxk_result result[8];
+	_Atomic unsigned int *ran = dxt_shared(sizeof(*ran));
+	uint32_t answer;
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_COUNT, DXT_PTR(ran),
+				       i < 4 ? PXR_REJOIN : 0, 0, NULL));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, DXT_SEC));
+	EXPECT_EQ(5, dxt_num(&t, "stats/cancelled"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/ready_use"));
+	EXPECT_EQ(4, dxt_rejoin(t.member, 1, result, 8, 1, 0, &answer));
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(-ECANCELED, result[i].status);
+		EXPECT_EQ(0, result[i].worker);
+	}
+	EXPECT_EQ(0, *ran);
+	EXPECT_EQ(0, dxt_num(&t, "owners"));
+	dxt_down(&t);
+}
+
+/*
+ * DX-113: the last close is a Stop(cancel): no thread and no entry is left. Copies
+ * of the descriptor count, members do not.
+ */
+TEST(close_is_stop)
+{
+	struct dxt t;
+	int copy;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.kernel_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	copy = dup(t.ctx);
+	close(t.ctx);
+	EXPECT_TRUE(state_is(&t, "running"));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	t.ctx = -1;
+	close(copy);
+	EXPECT_FALSE(context_dir(t.id));
+	EXPECT_EQ(0, dxt_kthreads(&t));
+	/* members know */
+	EXPECT_EQ(-ESHUTDOWN, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
+	while (t.workers)
+		EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(t.workers));
+	dxt_close(&t);
+}
+
+/* DX-113: the death of the process is one, too, whatever it was doing. */
+TEST(death_is_stop)
+{
+	struct shared { _Atomic unsigned int id, up; } *s = dxt_shared(sizeof(*s));
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxt none = { .id = 0 };
+	pid_t pid = dxt_fork();
+	int status;
+
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct dxk_result result;
+		struct dxt t;
+
+		if (dxt_up(&t, 3))
+			_exit(1);
+		dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0, NULL);
+		dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0, NULL);
+		s->id = t.id;
+		if (DXT_UNTIL(&t, gate->entered == 2))
+			s->up = 1;
+		dxt_rejoin(t.member, 1, &result, 1, 1, DXK_FOREVER, NULL);
+		_exit(2);
+	}
+	while (!s->up) {
+		ASSERT_EQ(0, waitpid(pid, &status, WNOHANG));
+		dxt_sleep_ms(1);
+	}
+	none.id = s->id;
+	EXPECT_TRUE(state_is(&none, "running"));
+	EXPECT_TRUE(kthreads_are(&none, 3));
+	EXPECT_EQ(0, kill(pid, SIGKILL));
+	status = dxt_reap(pid);
+	EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	/* the reaper can be faster than the last close of the last thread */
+	EXPECT_TRUE(DXT_UNTIL(&none, !context_dir(none.id)));
+	EXPECT_TRUE(DXT_UNTIL(&none, !dxt_kthreads(&none)));
+	dxt_gate_free(gate);
+}
+
+/* DX-113: the module cannot go while anything of it is open. */
+TEST(module_is_held)
+{
+	struct dxt t;
+	int member;
+
+	ASSERT_EQ(0, dxt_up(&t, 0));
+	member = t.member;
+	EXPECT_EQ(-1, syscall(SYS_delete_module, "dxk", O_NONBLOCK));
+	EXPECT_TRUE(errno == EWOULDBLOCK || errno == EBUSY);
+	t.member = -1;
+	dxt_down(&t);
+	/* the member alone */
+	EXPECT_EQ(-1, syscall(SYS_delete_module, "dxk", O_NONBLOCK));
+	EXPECT_TRUE(errno == EWOULDBLOCK || errno == EBUSY);
+	EXPECT_EQ(-ESHUTDOWN, dxt_post1(member, 1, DXT_NOP, 0, 0, 0, NULL));
+	close(member);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the test programs share: a context with a policy, workers whose executors
+ * are functions of the test, gates to hold requests in execution, the numbers of
+ * sysfs, waiting with a bound.
+ *
+ * The dispatch mode of every context comes from the environment (DXK_DISPATCH is
+ * "direct" or "thread"), so that each test runs in both.
+ *
+ * Functions return a value >= 0 or a negative errno. None of them fails a test by
+ * itself: a thread other than the test's main thread cannot.
+ */
+#ifndef DXK_TEST_H
+#define DXK_TEST_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include <dxk.h>
+
+/* dxk_test.c shares these declarations, but the harness has room for one main(). */
+#ifndef DXT_NO_HARNESS
+#include <kselftest_harness.h>
+/* The emulated debug kernel is ten times slower; run.sh bounds whole programs. */
+#undef TEST_TIMEOUT_DEFAULT
+#define TEST_TIMEOUT_DEFAULT	100
+#endif
+
+#define DXT_MS		1000000LL
+#define DXT_SEC		(1000 * DXT_MS)
+
+/* --- time and progress ----------------------------------------------------- */
+
+uint64_t dxt_now(void);			/* CLOCK_MONOTONIC in ns */
+uint64_t dxt_in(int64_t ns);		/* deadline that far from now */
+void dxt_sleep_ms(unsigned int ms);
+bool dxt_debug_kernel(void);		/* with lockdep: slow */
+
+/*
+ * No progress for so long, while there is work, is a hang: 2 s, on the debug
+ * kernel 10 s.
+ */
+uint64_t dxt_stall_ns(void);
+
+/* --- a context ------------------------------------------------------------- */
+
+struct dxt_worker;
+
+struct dxt {
+	int ctl;
+	int ctx;
+	int member;		/* a client of the thread that called dxt_start() */
+	unsigned int id;	/* name of the directory below /sys/kernel/dxk */
+	unsigned int member_id;
+	struct dxk_policy policy;
+	struct dxt_worker *workers;
+};
+
+unsigned int dxt_mode(void);		/* enum dxk_dispatch of this run */
+
+/*
+ * Control and context; t->policy holds the defaults with this run's dispatch mode,
+ * 4 workers and no kernel worker, for the test to change before dxt_start().
+ */
+int dxt_open(struct dxt *t);
+/* Sets t->policy, starts, makes the client member. */
+int dxt_start(struct dxt *t);
+/* dxt_open(), then dxt_start() with @nr user workers which are started, too. */
+int dxt_up(struct dxt *t, unsigned int nr);
+/* Stop(cancel) if it runs, joins the workers, closes all. Gates must be open. */
+void dxt_down(struct dxt *t);
+/* As dxt_down(), without Stop: the last close is one. */
+void dxt_close(struct dxt *t);
+
+/* --- numbers of sysfs ------------------------------------------------------ */
+
+/* Path below the context's directory, printf-like; -1: no such file or number. */
+long long dxt_num(const struct dxt *t, const char *path, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The text without its newline; false when it cannot be read. */
+bool dxt_text(const struct dxt *t, char *text, size_t room, const char *path, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Writes to a file of sysfs; 0 or a negative errno. */
+int dxt_store(const struct dxt *t, const char *path, const char *value);
+bool dxt_exists(const struct dxt *t, const char *path);
+/* A number that changes when requests move. */
+uint64_t dxt_progress(const struct dxt *t);
+
+/* Counters and pool use, to show that a call changed nothing. */
+struct dxt_snapshot {
+	long long value[40];
+};
+void dxt_snapshot(const struct dxt *t, struct dxt_snapshot *s);
+/* The path of the first value that differs, NULL when none does. */
+const char *dxt_differs(const struct dxt_snapshot *a, const struct dxt_snapshot *b);
+
+/*
+ * Waits until @cond is true; false when nothing moved in the context for
+ * dxt_stall_ns(). For "sleeps", "is idle": poll the number that shows it.
+ */
+#define DXT_UNTIL(t, cond) ({						\
+	struct dxt_wait _wait = { 0 };					\
+	bool _true;							\
+	while (!(_true = (cond)) && dxt_wait_more(t, &_wait))		\
+		;							\
+	_true;								\
+})
+
+struct dxt_wait {
+	uint64_t progress;
+	uint64_t since;
+	unsigned int polls;
+};
+bool dxt_wait_more(const struct dxt *t, struct dxt_wait *w);
+
+/* --- raw calls, outputs poisoned before ------------------------------------ */
+
+#define DXT_POISON	0xa5
+void dxt_poison(void *p, size_t n);
+bool dxt_poisoned(const void *p, size_t n);
+#define DXT_POISON32	0xa5a5a5a5U
+
+int dxt_ioctl(int fd, unsigned long cmd, void *arg);
+
+/* An entry without data. @exec is a dxt_exec_t, or an id with PXR_KERNEL. */
+struct dxk_post_entry dxt_entry(uint64_t owner, uint64_t exec, uint64_t param,
+				uint32_t attrs);
+#define DXT_FN(f)	((uint64_t)(uintptr_t)(dxt_exec_t)(f))
+#define DXT_PTR(p)	((uint64_t)(uintptr_t)(p))
+
+/* One call; @post is filled in whole by the function and may be looked at. */
+int dxt_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     uint64_t deadline, struct dxk_post *post);
+/* One request; @reason may be NULL. 1 when it was taken. */
+int dxt_post1(int member, uint64_t owner, uint64_t exec, uint64_t param,
+	      uint32_t attrs, uint64_t deadline, uint32_t *reason);
+/* One call without data; @answer may be NULL. @results are poisoned before. */
+int dxt_rejoin(int member, uint64_t owner, struct dxk_result *results,
+	       unsigned int nr, unsigned int min, uint64_t deadline,
+	       uint32_t *answer);
+/* Until none of the owner's exists: how many were returned. Bound by stalls. */
+int dxt_drain(const struct dxt *t, int member, uint64_t owner);
+
+/* --- faults (debug kernel) --------------------------------------------------- */
+
+/*
+ * Makes allocations and copies to and from user space of the calling thread fail
+ * by number. False where the kernel cannot.
+ */
+bool dxt_faults(void);
+void dxt_fail_nth(unsigned int n);
+/* Ends it; did the fault happen? */
+bool dxt_fail_hit(void);
+/* Writes to a file anywhere; 0 or a negative errno. */
+int dxt_write(const char *path, const char *value);
+/* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
+int dxt_kthreads(const struct dxt *t);
+
+/* --- workers --------------------------------------------------------------- */
+
+struct dxt_call {
+	struct dxt_worker *worker;
+	struct dxk_work work;
+	unsigned char *data;	/* work.data_len bytes; the result may replace them */
+	uint32_t result_len;	/* set by the executor */
+};
+
+/* A signal without effect but EINTR; its handler is set by the first worker. */
+#define DXT_NUDGE	SIGUSR1
+
+/* Returns the request's status. Its address is the executor cookie. */
+typedef int (*dxt_exec_t)(struct dxt_call *call);
+
+struct dxt_worker {
+	struct dxt_worker *next;
+	struct dxt *t;
+	pthread_t thread;
+	int ctx;
+	_Atomic int member;	/* descriptor, or a negative errno */
+	_Atomic int ready;	/* member is set */
+	_Atomic int leave;	/* close the member at the next turn */
+	_Atomic int tid;
+	unsigned int id;
+	int error;		/* what ended the loop */
+	_Atomic unsigned long executed;
+	void *priv;		/* of the test */
+};
+
+/* A thread that joins as a user worker and executes until ESHUTDOWN. */
+struct dxt_worker *dxt_worker_start(struct dxt *t);
+/* Start @nr; 0 or the first error of a member. */
+int dxt_workers_start(struct dxt *t, unsigned int nr);
+/* Asks it to leave after what it executes, joins and frees it. */
+int dxt_worker_end(struct dxt_worker *w);
+/* The loop itself, for threads and processes of the test's own. */
+int dxt_worker_loop(struct dxt_worker *w);
+/* A child process with @nr worker threads; returns when they are members. */
+pid_t dxt_worker_process(struct dxt *t, unsigned int nr);
+/* fork(2), but the child does not outlive the test. */
+pid_t dxt_fork(void);
+/* Waits for the child; its wait status. */
+int dxt_reap(pid_t pid);
+/* State of a member by id, from sysfs; "" when there is none. */
+bool dxt_member_is(const struct dxt *t, unsigned int id, const char *state);
+
+/* --- gates ----------------------------------------------------------------- */
+
+/*
+ * Holds requests in execution. It lies in shared memory and is but a futex, so a
+ * process that is killed at a gate leaves it usable.
+ */
+struct dxt_gate {
+	_Atomic unsigned int entered;	/* requests that came to it */
+	_Atomic unsigned int left;	/* requests that went through */
+	_Atomic unsigned int open;
+	_Atomic unsigned int last;	/* worker id of the last one that came */
+};
+
+struct dxt_gate *dxt_gate_new(void);
+void dxt_gate_open(struct dxt_gate *g);
+void dxt_gate_close(struct dxt_gate *g);
+void dxt_gate_free(struct dxt_gate *g);
+void dxt_gate_pass(struct dxt_gate *g, unsigned int worker);
+
+/* Memory that children share, zeroed; freed with munmap(). */
+void *dxt_shared(size_t n);
+
+/* Executors of general use */
+int dxt_exe_nop(struct dxt_call *call);		/* status 0 */
+int dxt_exe_param(struct dxt_call *call);	/* status is (int)param */
+int dxt_exe_echo(struct dxt_call *call);	/* data back as result */
+int dxt_exe_gate(struct dxt_call *call);	/* param: struct dxt_gate * */
+int dxt_exe_count(struct dxt_call *call);	/* param: _Atomic unsigned int * */
+
+/* Names: */
+#define DXT_NOP		DXT_FN(dxt_exe_nop)
+#define DXT_PARAM	DXT_FN(dxt_exe_param)
+#define DXT_ECHO	DXT_FN(dxt_exe_echo)
+#define DXT_GATE	DXT_FN(dxt_exe_gate)
+#define DXT_COUNT	DXT_FN(dxt_exe_count)
+
+#endif /* DXK_TEST_H */

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Constrained Multi Lane Scheduling of the workers and of the Ready Pool, from the
+ * post to the end (DX-47, DX-67..DX-76, D-2, D-3). The table of profiles is in
+ * probe.c.
+ *
+ * The standard example: 10 workers, 100 entries, 0/20/20 percent, so that lanes
+ * 0..k together may use 0, 2, 4, 10 workers and 0, 20, 40, 100 entries.
+ */
+#include "engine_test.h"
+
+#define WORKERS	10
+
+FIXTURE(lanes) {
+	struct dxt t;
+	struct puppet *w[WORKERS];
+};
+
+FIXTURE_SETUP(lanes)
+{
+	struct dxt *t = &self->t;
+
+	ASSERT_EQ(0, dxt_open(t));
+	no_periods(t);
+	puppet_signals(false);
+	use_cmls(t);
+	t->policy.max_threads = WORKERS;
+	t->policy.ready_entries = 100;
+}
+
+FIXTURE_TEARDOWN(lanes)
+{
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (self->w[i])
+			puppet_free(self->w[i]);
+	dxt_down(&self->t);
+}
+
+#define START() ({							\
+	ASSERT_EQ(0, dxt_start(&self->t));				\
+	puppets_new(&self->t, self->w, WORKERS, DXK_MEMBER_WORKER);	\
+	for (int _i = 0; _i < WORKERS; _i++)				\
+		ASSERT_TRUE(puppet_ask(self->w[_i]));			\
+})
+
+/* Posts until one is refused; how many were taken. */
+static int post(struct dxt *t, unsigned int lane, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (dxt_post1(t->member, 1, 0, lane, lane_attr(lane), 0, NULL) != 1)
+			break;
+	return i;
+}
+
+static long long working(struct dxt *t, unsigned int lane)
+{
+	return dxt_num(t, "lanes/user_lane%u_in_use", lane);
+}
+
+static long long waiting(struct dxt *t, unsigned int lane)
+{
+	return dxt_num(t, "lanes/ready_lane%u_in_use", lane);
+}
+
+static struct puppet *find_with(struct puppet **w, unsigned int lane)
+{
+	int i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (!puppet_busy(w[i]) && w[i]->held && w[i]->work[0].param == lane)
+			return w[i];
+	return NULL;
+}
+
+/*
+ * One of those that execute a request of the lane. What was dispatched may not
+ * have been fetched yet, but comes.
+ */
+static struct puppet *one_with(struct puppet **w, unsigned int lane)
+{
+	struct puppet *p = NULL;
+
+	DXT_UNTIL(w[0]->t, (p = find_with(w, lane)));
+	return p;
+}
+
+/* It ends its request and asks for the next. */
+static bool turn(struct puppet *p)
+{
+	if (!p)
+		return false;
+	puppet_next(p, 1, 0, 1, DXK_FOREVER);
+	return true;
+}
+
+/* DX-67: two of lane 1 execute at once, whatever waits and however many idle. */
+TEST_F(lanes, two_of_lane_one_execute)
+{
+	struct dxt *t = &self->t;
+	int i;
+
+	START();
+	ASSERT_EQ(20, post(t, 1, 20));
+	for (i = 18; i > 0; i--) {
+		EXPECT_EQ(2, working(t, 1));
+		EXPECT_EQ(i, waiting(t, 1));
+		ASSERT_TRUE(turn(one_with(self->w, 1)));
+	}
+	EXPECT_EQ(2, working(t, 1));
+	EXPECT_EQ(0, waiting(t, 1));
+	ASSERT_TRUE(turn(one_with(self->w, 1)));
+	EXPECT_EQ(1, working(t, 1));
+}
+
+/* DX-69: without lane 1, four of lane 2 execute and forty wait, not 41. */
+TEST_F(lanes, lane_two_borrows)
+{
+	struct dxt *t = &self->t;
+	uint32_t reason;
+
+	START();
+	EXPECT_EQ(44, post(t, 2, 60));
+	EXPECT_EQ(4, working(t, 2));
+	EXPECT_EQ(40, waiting(t, 2));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t->member, 1, 0, 2, PXR_LANE2, 0, &reason));
+	EXPECT_EQ(PXR_LANE_FULL, reason);
+	/* lane 3 has the rest of both */
+	EXPECT_EQ(66, post(t, 3, 100));
+	EXPECT_EQ(6, working(t, 3));
+	EXPECT_EQ(60, waiting(t, 3));
+}
+
+/* DX-70: no lane 1 starts until a borrower ends; then both limits are 4 - u1. */
+TEST_F(lanes, what_is_borrowed_is_in_use)
+{
+	struct dxk_post_entry e = prio_entry(1, 1, 10, PXR_LANE1);
+	struct dxt *t = &self->t;
+	struct dxk_post p;
+
+	START();
+	ASSERT_EQ(5, post(t, 2, 5));
+	EXPECT_EQ(4, working(t, 2));
+	/* more urgent than the fifth of lane 2, and six workers are idle */
+	ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &p));
+	ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &p));
+	EXPECT_EQ(0, working(t, 1));
+	ASSERT_TRUE(turn(one_with(self->w, 2)));
+	EXPECT_EQ(1, working(t, 1));
+	EXPECT_EQ(3, working(t, 2));
+	ASSERT_TRUE(turn(one_with(self->w, 2)));
+	EXPECT_EQ(2, working(t, 1));
+	EXPECT_EQ(2, working(t, 2));
+	EXPECT_EQ(1, waiting(t, 2));
+	/* lane 1 never borrows of lane 2 */
+	ASSERT_EQ(1, post(t, 1, 1));
+	ASSERT_TRUE(turn(one_with(self->w, 2)));
+	EXPECT_EQ(2, working(t, 1));
+	EXPECT_EQ(2, working(t, 2));
+	ASSERT_TRUE(turn(one_with(self->w, 2)));
+	EXPECT_EQ(2, working(t, 1));
+	EXPECT_EQ(1, working(t, 2));
+}
+
+/* DX-71: shares are caps, not reservations: lane 3 fills all, others wait. */
+TEST_F(lanes, lane_three_fills_everything)
+{
+	struct dxt *t = &self->t;
+	uint32_t reason;
+
+	START();
+	EXPECT_EQ(110, post(t, 3, 200));
+	EXPECT_EQ(10, working(t, 3));
+	EXPECT_EQ(100, waiting(t, 3));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t->member, 1, 0, 1, PXR_LANE1, 0, &reason));
+	EXPECT_EQ(PXR_POOL_FULL, reason);
+	ASSERT_TRUE(turn(one_with(self->w, 3)));
+	EXPECT_EQ(1, post(t, 1, 1));
+	EXPECT_EQ(0, working(t, 1));
+}
+
+/* DX-73: the first in priority waits, those behind it that may run do. */
+TEST_F(lanes, inadmissible_head_is_skipped)
+{
+	struct dxk_post_entry e[] = {
+		prio_entry(1, 1, 100, PXR_LANE1),
+		prio_entry(1, 3, 1, 0),
+		prio_entry(1, 2, 2, PXR_LANE2),
+		prio_entry(1, 3, 3, 0),
+	};
+	struct dxt *t = &self->t;
+	struct dxk_post p;
+	int i;
+
+	START();
+	ASSERT_EQ(2, post(t, 1, 2));
+	/* idle workers take no lane 1, but each of the others at once */
+	ASSERT_EQ(1, dxt_post(t->member, e, 1, 0, &p));
+	EXPECT_EQ(1, waiting(t, 1));
+	ASSERT_EQ(8, post(t, 3, 8));
+	EXPECT_EQ(8, working(t, 3));
+	/* all busy; now priority decides among the admissible: 3, 2, 1 */
+	ASSERT_EQ(3, dxt_post(t->member, e + 1, 3, 0, &p));
+	for (i = 0; i < 3; i++) {
+		struct puppet *w = one_with(self->w, 3);
+
+		ASSERT_TRUE(turn(w));
+		ASSERT_EQ(1, puppet_end(w));
+		EXPECT_EQ(3 - i, w->work[0].prio);
+		EXPECT_EQ(2, working(t, 1));
+		/* its own is no candidate for the next round */
+		w->work[0].param = 99;
+	}
+	EXPECT_EQ(1, waiting(t, 1));
+	/* the end of a lane 1 lets the head in */
+	ASSERT_TRUE(turn(one_with(self->w, 1)));
+	EXPECT_EQ(0, waiting(t, 1));
+}
+
+/* DX-75: a request that waits for its children still holds its lane. */
+TEST_F(lanes, waiting_for_children_is_executing)
+{
+	struct dxt *t = &self->t;
+	struct puppet *a, *b;
+
+	START();
+	ASSERT_EQ(3, post(t, 1, 3));
+	ASSERT_EQ(1, dxt_post1(t->member, 7, 0, 3, 0, 0, NULL));
+	a = one_with(self->w, 1);
+	b = one_with(self->w, 3);
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	ASSERT_TRUE(puppet_rejoin(a, 7, 1, 1, DXK_FOREVER));
+	EXPECT_EQ(2, working(t, 1));
+	EXPECT_EQ(1, waiting(t, 1));
+	ASSERT_EQ(0, puppet_finish(b, 0));
+	EXPECT_EQ(0, puppet_end(a));
+	EXPECT_EQ(RJR_NONE_EXIST, a->rejoin.answer);
+	EXPECT_EQ(2, working(t, 1));
+}
+
+/* A6: limits follow the workers that live. */
+TEST_F(lanes, limits_follow_the_crew)
+{
+	struct dxt *t = &self->t;
+	int i;
+
+	START();
+	EXPECT_EQ(2, dxt_num(t, "lanes/user_lane1_limit"));
+	EXPECT_EQ(4, dxt_num(t, "lanes/user_lane2_limit"));
+	for (i = 5; i < WORKERS; i++) {
+		puppet_free(self->w[i]);
+		self->w[i] = NULL;
+	}
+	EXPECT_EQ(1, dxt_num(t, "lanes/user_lane1_limit"));
+	EXPECT_EQ(2, dxt_num(t, "lanes/user_lane2_limit"));
+	EXPECT_EQ(5, dxt_num(t, "lanes/user_lane3_limit"));
+	EXPECT_EQ(20, dxt_num(t, "lanes/ready_lane1_limit"));
+}
+
+/* DX-47: without CMLS lane bits are kept and mean nothing. */
+TEST_F(lanes, cmls_off_ignores_lanes)
+{
+	struct dxt *t = &self->t;
+	int i;
+
+	t->policy.sched_mode = 0;
+	START();
+	/* lane 0 has 0 percent, and lane 1 has 20 */
+	ASSERT_EQ(1, dxt_post1(t->member, 1, 0, 0, PXR_LANE0 | PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(109, post(t, 1, 200));
+	EXPECT_EQ(100, dxt_num(t, "pools/ready_use"));
+	EXPECT_EQ(10, dxt_num(t, "pools/thread_busy"));
+	for (i = 0; i < WORKERS; i++)
+		puppet_end(self->w[i]);
+	for (i = 0; i < WORKERS; i++)
+		if (self->w[i]->held && !self->w[i]->work[0].param) {
+			EXPECT_EQ(PXR_LANE0 | PXR_REJOIN,
+				  self->w[i]->work[0].attrs);
+			break;
+		}
+	EXPECT_NE(WORKERS, i);
+}
+
+/* --- kernel workers -------------------------------------------------------- */
+
+static int post_sleep(struct dxt *t, uint64_t exec, unsigned int lane,
+		      unsigned int us, int nr)
+{
+	int i;
+
+	for (i = 0; i < nr; i++)
+		if (dxt_post1(t->member, 1, exec, us,
+			      lane_attr(lane) | PXR_KERNEL | PXR_REJOIN, 0, NULL) != 1)
+			break;
+	return i;
+}
+
+/* Do kernel workers 1..@nr sleep for work? Start does not wait for that. */
+static bool kernel_idle(struct dxt *t, unsigned int nr)
+{
+	unsigned int id;
+
+	for (id = 1; id <= nr; id++)
+		if (!dxt_member_is(t, id, "available"))
+			return false;
+	return true;
+}
+
+/* DX-67, DX-69, DX-71: the same for kernel workers, held by executor "sleep". */
+TEST_F(lanes, kernel_workers)
+{
+	struct dxt *t = &self->t;
+	uint64_t sleep, begin;
+	struct dxk_result r[5];
+
+	if (dxk_executor_find(t->ctl, "sleep", &sleep))
+		SKIP(return, "no executors loaded");
+	t->policy.kernel_threads = WORKERS;
+	ASSERT_EQ(0, dxt_start(t));
+	/* 5 of 100 ms each, two at once: three rounds, never faster */
+	begin = dxt_now();
+	ASSERT_EQ(5, post_sleep(t, sleep, 1, 100000, 5));
+	ASSERT_EQ(5, dxt_rejoin(t->member, 1, r, 5, 5, DXK_FOREVER, NULL));
+	EXPECT_GE(dxt_now() - begin, 299 * DXT_MS);
+
+	/* what sleeps a minute is there until the context is closed */
+	ASSERT_TRUE(DXT_UNTIL(t, kernel_idle(t, WORKERS)));
+	ASSERT_EQ(6, post_sleep(t, sleep, 2, 60000000, 6));
+	EXPECT_EQ(4, dxt_num(t, "lanes/kernel_lane2_in_use"));
+	ASSERT_EQ(2, post_sleep(t, sleep, 1, 60000000, 2));
+	EXPECT_EQ(0, dxt_num(t, "lanes/kernel_lane1_in_use"));
+	ASSERT_EQ(9, post_sleep(t, sleep, 3, 60000000, 9));
+	EXPECT_EQ(6, dxt_num(t, "lanes/kernel_lane3_in_use"));
+	EXPECT_EQ(7, dxt_num(t, "pools/ready_use"));
+}
+
+/* A mixed crew: each kind has limits of its own over one Ready Pool. */
+TEST_F(lanes, mixed_crew)
+{
+	struct dxt *t = &self->t;
+	uint64_t sleep;
+	int i;
+
+	if (dxk_executor_find(t->ctl, "sleep", &sleep))
+		SKIP(return, "no executors loaded");
+	t->policy.kernel_threads = 5;
+	ASSERT_EQ(0, dxt_start(t));
+	puppets_new(t, self->w, 5, DXK_MEMBER_WORKER);
+	for (i = 0; i < 5; i++)
+		ASSERT_TRUE(puppet_ask(self->w[i]));
+	ASSERT_TRUE(DXT_UNTIL(t, kernel_idle(t, 5)));
+	/* five of a kind: one of lane 1, two of lanes 1 and 2 */
+	ASSERT_EQ(3, post_sleep(t, sleep, 1, 60000000, 3));
+	EXPECT_EQ(1, dxt_num(t, "lanes/kernel_lane1_in_use"));
+	ASSERT_EQ(3, post(t, 1, 3));
+	EXPECT_EQ(1, working(t, 1));
+	ASSERT_EQ(3, post(t, 2, 3));
+	EXPECT_EQ(1, working(t, 2));
+	EXPECT_EQ(6, dxt_num(t, "pools/ready_use"));
+	/* what waits for one kind keeps neither kind's workers from theirs */
+	ASSERT_EQ(6, post(t, 3, 6));
+	EXPECT_EQ(3, working(t, 3));
+	ASSERT_EQ(6, post_sleep(t, sleep, 3, 60000000, 6));
+	EXPECT_EQ(4, dxt_num(t, "lanes/kernel_lane3_in_use"));
+	/* the entries are common: 20 of lane 1, of either kind */
+	EXPECT_EQ(4, waiting(t, 1));
+	EXPECT_EQ(16, post(t, 1, 30));
+}
+
+/* --- no thread is bound to a lane ------------------------------------------ */
+
+static _Atomic unsigned int seen[WORKERS + 1][4];
+
+static int exe_seen(struct dxt_call *call)
+{
+	seen[call->worker->id][call->work.param]++;
+	/* the others get their turn */
+	dxt_sleep_ms(1);
+	return 0;
+}
+
+static bool all_seen(void)
+{
+	unsigned int id, lane;
+
+	for (id = 1; id <= WORKERS; id++)
+		for (lane = 1; lane < 4; lane++)
+			if (!seen[id][lane])
+				return false;
+	return true;
+}
+
+/* DX-74, DX-81: over a long run every worker has executed every open lane. */
+TEST_F(lanes, no_thread_is_bound_to_a_lane)
+{
+	struct dxt *t = &self->t;
+	uint64_t state = dxt_now(), end;
+
+	memset((void *)seen, 0, sizeof(seen));
+	TH_LOG("seed %llu", (unsigned long long)state);
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxt_workers_start(t, WORKERS));
+	end = dxt_in(20 * DXT_SEC);
+	while (!all_seen() && dxt_now() < end) {
+		struct dxk_post_entry e[16];
+		struct dxk_post p;
+		int i;
+
+		for (i = 0; i < 16; i++) {
+			unsigned int lane = 1 + rnd(&state) % 3;
+
+			e[i] = prio_entry(1, lane, rnd(&state) % 10,
+					  lane_attr(lane) | PXR_WAITIF_BUSY);
+			e[i].executor = DXT_FN(exe_seen);
+		}
+		ASSERT_EQ(16, dxt_post(t->member, e, 16, DXK_FOREVER, &p));
+	}
+	EXPECT_TRUE(all_seen());
+}
+
+/* --- hierarchies ----------------------------------------------------------- */
+
+/*
+ * What executes, 16 bits a lane, in one number so that every look at it is one of
+ * an instant. It is counted after the dispatch and until before the completion:
+ * what is seen here is executing for the module, too.
+ */
+static _Atomic uint64_t executing;
+static uint64_t limit[4];	/* of lanes 0..k together */
+static _Atomic unsigned int broken, executed[4], wrong;
+static uint64_t leaf;		/* executor of the lowest level, if in the kernel */
+static unsigned int fan[4];	/* children of a request of that lane */
+
+static void enter(unsigned int lane)
+{
+	uint64_t now = atomic_fetch_add(&executing, 1ULL << 16 * lane) +
+		       (1ULL << 16 * lane);
+	uint64_t sum = 0;
+	unsigned int k;
+
+	executed[lane]++;
+	for (k = 0; k < 4; k++) {
+		sum += now >> 16 * k & 0xffff;
+		if (sum > limit[k])
+			broken++;
+	}
+}
+
+static void leave(unsigned int lane)
+{
+	atomic_fetch_sub(&executing, 1ULL << 16 * lane);
+}
+
+static int exe_level(struct dxt_call *call);
+
+/* Posts the children of a request and collects them all. */
+static void family(int member, uint64_t owner, unsigned int lane, unsigned int nr)
+{
+	struct dxk_result r[8];
+	unsigned int i, got = 0;
+	uint32_t answer = 0;
+	int rc;
+
+	for (i = 0; i < nr; i++) {
+		bool kernel = lane == 3 && leaf;
+
+		rc = dxt_post1(member, owner, kernel ? leaf : DXT_FN(exe_level),
+			       owner * 64 + i,
+			       lane_attr(lane) | PXR_REJOIN | PXR_WAITIF_BUSY |
+			       (kernel ? PXR_KERNEL : 0), DXK_FOREVER, NULL);
+		if (rc == -ESHUTDOWN)
+			return;
+		wrong += rc != 1;
+	}
+	while (answer != RJR_NONE_EXIST) {
+		rc = dxt_rejoin(member, owner, r, 8, 1, DXK_FOREVER, &answer);
+		if (rc == -ESHUTDOWN)
+			return;
+		if (rc < 0) {
+			wrong++;
+			return;
+		}
+		for (i = 0; i < (unsigned int)rc; i++)
+			wrong += r[i].param / 64 != owner;
+		got += rc;
+	}
+	wrong += got != nr;
+}
+
+/* The param of a request is the owner of its children, so owners differ. */
+static int exe_level(struct dxt_call *call)
+{
+	uint32_t bits = call->work.attrs & (PXR_LANE1 | PXR_LANE2);
+	unsigned int lane = bits == PXR_LANE1 ? 1 : bits == PXR_LANE2 ? 2 : 3;
+
+	enter(lane);
+	if (fan[lane])
+		family(call->worker->member, call->work.param, lane + 1, fan[lane]);
+	leave(lane);
+	return 0;
+}
+
+
+/* The root is a member of its own thread. */
+static void puppet_call_root(struct puppet *p)
+{
+	unsigned int lane = p->held, nr = p->post.nr;
+
+	family(p->fd, 1, lane, nr);
+	p->ret = 0;
+}
+
+FIXTURE(hierarchy) {
+	struct dxt t;
+};
+
+FIXTURE_VARIANT(hierarchy) {
+	unsigned int workers, kernel, entries, top;
+	unsigned int roots, transactions, subs;
+};
+
+/* D-2: two levels, 50 parents of 10 children. */
+FIXTURE_VARIANT_ADD(hierarchy, two_levels) {
+	.workers = 10, .entries = 100, .top = 2,
+	.roots = 50, .subs = 10,
+};
+
+/* D-3: three levels, 20 feeders of 10 transactions of 5 subs. */
+FIXTURE_VARIANT_ADD(hierarchy, three_levels) {
+	.workers = 10, .entries = 100, .top = 1,
+	.roots = 20, .transactions = 10, .subs = 5,
+};
+
+/* The least that CMLS takes: one worker and one entry a lane. */
+FIXTURE_VARIANT_ADD(hierarchy, three_levels_minimum) {
+	.workers = 3, .entries = 3, .top = 1,
+	.roots = 20, .transactions = 10, .subs = 5,
+};
+
+/* The lowest level in the kernel. */
+FIXTURE_VARIANT_ADD(hierarchy, three_levels_mixed) {
+	.workers = 10, .kernel = 3, .entries = 100, .top = 1,
+	.roots = 20, .transactions = 10, .subs = 5,
+};
+
+FIXTURE_SETUP(hierarchy)
+{
+	struct dxt *t = &self->t;
+
+	ASSERT_EQ(0, dxt_open(t));
+	no_periods(t);
+	puppet_signals(false);
+	use_cmls(t);
+	t->policy.max_threads = variant->workers;
+	t->policy.kernel_threads = variant->kernel;
+	t->policy.ready_entries = variant->entries;
+}
+
+FIXTURE_TEARDOWN(hierarchy)
+{
+	dxt_down(&self->t);
+}
+
+static unsigned int quota(unsigned int n)
+{
+	return n * 20 / 100 ? n * 20 / 100 : 1;
+}
+
+/*
+ * DX-76, DX-51, DX-105: every level posts with WAITIF and waits for the one below,
+ * and all of it ends, within the limits, with nothing but events to drive it.
+ */
+TEST_F_TIMEOUT(hierarchy, finishes, 100)
+{
+	struct dxt *t = &self->t;
+	unsigned int users = variant->workers - variant->kernel, i;
+	/* the debug kernel takes as long for a few as others for all */
+	unsigned int roots = dxt_debug_kernel() ? variant->roots / 4 : variant->roots;
+	unsigned int want[4] = { 0 };
+	struct puppet *root;
+
+	leaf = 0;
+	if (variant->kernel && dxk_executor_find(t->ctl, "nop", &leaf))
+		SKIP(return, "no executors loaded");
+	executing = 0;
+	broken = wrong = 0;
+	memset((void *)executed, 0, sizeof(executed));
+	memset(fan, 0, sizeof(fan));
+	fan[1] = variant->transactions;
+	fan[2] = variant->subs;
+	limit[0] = 0;
+	limit[1] = quota(users);
+	limit[2] = 2 * quota(users);
+	limit[3] = users;
+
+	ASSERT_EQ(0, dxt_start(t));
+	/* a crew that grows has smaller limits, so this is none for the start */
+	ASSERT_EQ(0, dxt_workers_start(t, users));
+	root = puppet_new(t, DXK_MEMBER_CLIENT);
+	root->held = variant->top;
+	root->post.nr = roots;
+	puppet_begin(root, puppet_call_root);
+	ASSERT_EQ(0, puppet_end(root));
+	root->held = 0;
+	puppet_free(root);
+
+	want[variant->top] = roots;
+	if (variant->top == 1)
+		want[2] = roots * variant->transactions;
+	want[3] = want[2] * variant->subs;
+	EXPECT_EQ(0, broken);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(want[1], executed[1]);
+	EXPECT_EQ(want[2], executed[2]);
+	EXPECT_EQ(leaf ? 0 : want[3], executed[3]);
+	EXPECT_EQ(want[1] + want[2] + want[3], dxt_num(t, "stats/completions"));
+	EXPECT_EQ(want[1] + want[2] + want[3], dxt_num(t, "stats/collected"));
+	EXPECT_LE(dxt_num(t, "pools/ready_high_water"), variant->entries);
+	EXPECT_EQ(0, dxt_num(t, "owners"));
+	EXPECT_EQ(0, dxt_num(t, "stats/missed_wakeups"));
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, working(t, i));
+		EXPECT_EQ(0, waiting(t, i));
+		EXPECT_EQ(0, dxt_num(t, "lanes/ready_lane%u_waiters", i));
+	}
+}
+
+TEST_HARNESS_MAIN

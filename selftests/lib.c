@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libdxk as a DX application uses it: settings, policy, executive, Runnables that
+ * post and collect, the log. Built a second time with the address sanitizer.
+ */
+#include "dxk_test.h"
+
+#include <dirent.h>
+#include <dx.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+
+#define LOG	"/tmp/dxk-lib-test.log"
+
+static unsigned int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static unsigned int contexts(void)
+{
+	DIR *dir = opendir("/sys/kernel/dxk");
+	unsigned int nr = 0;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		nr += e->d_name[0] >= '0' && e->d_name[0] <= '9';
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+static void settings_init(RunSettings *settings)
+{
+	static char *argv[] = { "lib", NULL };
+
+	RunSettingsInit(settings, "lib", 1, argv);
+	settings->LogPath = LOG;
+}
+
+static int policy_init(ThreadManagerPolicy *policy, unsigned int threads)
+{
+	int rc = ThreadManagerPolicyInit(policy);
+
+	policy->TPMaxThreads = threads;
+	policy->TPDispatch = dxt_mode();
+	return rc;
+}
+
+/* DX-1: AppRunSettings, then the policy, then the executive, whose constructor
+ * starts the Thread Manager.
+ */
+static MTExecutive *executive(unsigned int threads)
+{
+	struct AppRunSettings {
+		RunSettings base;
+		unsigned int pages;
+	} settings = { .pages = 7 };
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	MTExecutive *mte;
+
+	settings_init(&settings.base);
+	if (policy_init(&policy, threads))
+		return NULL;
+	mte = MTExecutiveCreate(&settings.base, &policy, &error);
+	if (!mte)
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+	return mte;
+}
+
+/* --- construction ------------------------------------------------------------ */
+
+/* DX-1, DX-22, DX-23: who is who after construction. */
+TEST(construction)
+{
+	unsigned int fds = descriptors(), before = contexts();
+	ThreadManagerPolicy policy;
+	MTExecutive *mte;
+	struct dxt t = { 0 };
+	int id;
+
+	EXPECT_EQ(-ENXIO, MTExecutiveThreadId(NULL));
+	EXPECT_EQ(0, MTExecutiveElapsed(NULL));
+	mte = executive(3);
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(before + 1, contexts());
+	EXPECT_EQ(0, MTExecutiveThreadId(mte));
+	EXPECT_EQ(0, MTExecutiveThreadId(NULL));
+	EXPECT_LT(0, MTExecutiveElapsed(NULL));
+	id = MTExecutiveContextId(NULL);
+	ASSERT_LE(0, id);
+	t.id = (unsigned int)id;
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+	ASSERT_EQ(0, MTExecutiveGetPolicy(NULL, &policy));
+	EXPECT_EQ(3, policy.TPMaxThreads);
+	EXPECT_EQ(dxt_mode(), policy.TPDispatch);
+	EXPECT_EQ(1024, policy.TPReadyEntries);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+	EXPECT_EQ(before, contexts());
+	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(-ENXIO, MTExecutiveThreadId(NULL));
+	EXPECT_EQ(0, MTExecutiveDestroy(NULL, DXK_STOP_POLICY, -1));
+}
+
+/*
+ * DX-2: timer, platform, message queue of an add-in, log; then DX-1: context,
+ * policy, start. Each trial has the next things wrong, too: the first wrong one in
+ * that order is what the error names. Nothing is left of any.
+ */
+TEST(construction_order)
+{
+	unsigned int fds = descriptors(), before = contexts();
+	struct rlimit old, none;
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+
+	ASSERT_EQ(0, policy_init(&policy, 2));
+	settings_init(&settings);
+	settings.IsAddin = true;
+	settings.LogPath = "/no/such/directory/log";
+	policy.TPReadyEntries = 0;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	EXPECT_STREQ("platform", error.Step);
+	EXPECT_EQ(-EMFILE, error.Error);
+
+	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
+	EXPECT_STREQ("message queue", error.Step);
+	EXPECT_EQ(-EOPNOTSUPP, error.Error);
+	settings.IsAddin = false;
+	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
+	EXPECT_STREQ("log", error.Step);
+	EXPECT_EQ(-ENOENT, error.Error);
+	settings.LogPath = LOG;
+	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
+	EXPECT_STREQ("policy", error.Step);
+	EXPECT_STREQ("TPReadyEntries", error.Field);
+	EXPECT_EQ(-EINVAL, error.Error);
+	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(before, contexts());
+	EXPECT_EQ(-ENXIO, MTExecutiveThreadId(NULL));
+}
+
+/* DX-5, DX-8: the error names the field by its DX name. */
+TEST(bad_fields)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+		uint32_t value;
+		int err;
+	} bad[] = {
+#define BAD(f, v, e) { #f, offsetof(ThreadManagerPolicy, f), v, e }
+		BAD(TPSchedMode, 8, EOPNOTSUPP),
+		BAD(TPPrioPolicy, 8, EOPNOTSUPP),
+		BAD(TPMaxThreads, 0, EINVAL),
+		BAD(TPMaxThreads, 500, EINVAL),
+		BAD(TPKernelThreads, 3, EINVAL),
+		BAD(TPReadyEntries, 0, EINVAL),
+		BAD(TPRejoinEntries, 0, EINVAL),
+		BAD(TPLogEntries, 3, EINVAL),
+		BAD(TPHandleEntries, 1 << 20, EINVAL),
+		BAD(TPMaxRequests, 1, EINVAL),
+		BAD(TPDataSize, 4097, EINVAL),
+		BAD(TPLanePct[0], 101, EINVAL),
+		BAD(TPLanePct[1], 101, EINVAL),
+		BAD(TPLanePct[2], 101, EINVAL),
+		BAD(TPBoostValue, 1 << 20, EINVAL),
+		BAD(TPSchedInterval, 0, EINVAL),
+		BAD(TPMonitorInterval, 0, EINVAL),
+		BAD(TPDispatchInterval, 3600001, EINVAL),
+		BAD(TPDispatch, 2, EOPNOTSUPP),
+		BAD(TPLogFull, 3, EOPNOTSUPP),
+		BAD(TPRejoinFull, 3, EOPNOTSUPP),
+		BAD(TPShutdown, 0, EINVAL),
+		BAD(TPOnBlock, 1, EOPNOTSUPP),
+		BAD(TPOrder, 1, EOPNOTSUPP),
+		BAD(TPFetchMax, 0, EINVAL),
+		BAD(TPFetchMax, 65, EINVAL),
+#undef BAD
+	};
+	unsigned int fds = descriptors(), before = contexts(), i;
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+
+	settings_init(&settings);
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		ASSERT_EQ(0, policy_init(&policy, 2));
+		memcpy((char *)&policy + bad[i].at, &bad[i].value, sizeof(uint32_t));
+		memset(&error, DXT_POISON, sizeof(error));
+		EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
+		EXPECT_STREQ(bad[i].name, error.Field);
+		EXPECT_EQ(-bad[i].err, error.Error) TH_LOG("%s", bad[i].name);
+	}
+	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(before, contexts());
+}
+
+/* DX-9: dynamic fields through the library; others name themselves. */
+TEST(change_policy)
+{
+	ThreadManagerPolicy policy, now;
+	MTExecutiveError error;
+	MTExecutive *mte = executive(2);
+	struct dxt t = { 0 };
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	ASSERT_EQ(0, MTExecutiveGetPolicy(mte, &policy));
+	policy.TPBoostValue = 5;
+	EXPECT_EQ(0, MTExecutiveSetPolicy(mte, &policy, &error));
+	EXPECT_TRUE(DXT_UNTIL(&t, !MTExecutiveGetPolicy(mte, &now) &&
+				  now.TPBoostValue == 5));
+	policy.TPReadyEntries = 5;
+	EXPECT_EQ(-EBUSY, MTExecutiveSetPolicy(mte, &policy, &error));
+	EXPECT_STREQ("TPReadyEntries", error.Field);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+}
+
+/* --- the sequence of the DX document ----------------------------------------- */
+
+#define SUBS	8
+
+struct request {
+	struct request *top;	/* NULL: it is the top one */
+	int number;
+	int status;
+	bool done;
+};
+
+struct worker_object {
+	Runnable base;
+	Runnable *helper;
+	struct request sub[SUBS];
+	_Atomic int inside, most;	/* sub-requests in execution */
+	_Atomic int wrong;
+	_Atomic unsigned int ran[1000];	/* by thread id */
+};
+
+static void check(struct worker_object *o, bool ok)
+{
+	if (!ok)
+		o->wrong++;
+}
+
+/* Keep it in execution until another one is, so that they overlap if they can. */
+static void overlap(struct worker_object *o)
+{
+	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
+	int inside = ++o->inside, most = o->most;
+
+	while (inside > most && !atomic_compare_exchange_weak(&o->most, &most, inside))
+		;
+	while (o->most < 2 && dxt_now() < end)
+		dxt_sleep_ms(1);
+	o->inside--;
+}
+
+static int execute(Runnable *self, void *request)
+{
+	struct worker_object *o = (struct worker_object *)self;
+	const RQElement *current = CurrentRequest();
+	struct request *r = request;
+	void *got;
+	int i, rc;
+
+	check(o, current && current->pPObject == request && current->pXObject == self &&
+		 current->RQEState == RQE_BUSY);
+	rc = MTExecutiveThreadId(NULL);
+	check(o, rc >= 1 && rc <= 499);
+	o->ran[rc]++;
+	if (r->top) {
+		check(o, current->pOObject == r->top && current->RQEPriority == 10);
+		overlap(o);
+		r->done = true;
+		return 100 + r->number;
+	}
+
+	/* DX-105: post for this Runnable and for another one, while executing. */
+	check(o, GetRejoinRequest(r, &got) == RJR_NONE_EXIST && !got);
+	for (i = 0; i < SUBS; i++) {
+		o->sub[i] = (struct request){ .top = r, .number = i };
+		rc = PostARequest(&o->sub[i], i == SUBS - 1 ? o->helper : self, r, 10,
+				  PXR_REJOIN | PXR_WAITIF_BUSY);
+		check(o, rc == 0);
+	}
+	for (i = 0; i < SUBS; i++) {
+		RQElement e;
+
+		rc = GetRejoinElement(r, &e, NULL, 0, (int64_t)dxt_stall_ns());
+		check(o, rc == RJR_RETURNED);
+		if (rc != RJR_RETURNED)
+			break;
+		check(o, ((struct request *)e.pPObject)->done);
+		check(o, e.RQEStatus == 100 + ((struct request *)e.pPObject)->number);
+		check(o, e.RQEState == RQE_REJOIN && e.pOObject == r);
+		((struct request *)e.pPObject)->status = e.RQEStatus;
+	}
+	check(o, GetRejoinRequest(r, &got) == RJR_NONE_EXIST);
+	/* after the sub-requests the current request is still the top one */
+	check(o, CurrentRequest() == current && current->pPObject == request);
+	return 42;
+}
+
+static int help(Runnable *self, void *request)
+{
+	struct request *r = request;
+
+	(void)self;
+	r->done = true;
+	return 100 + r->number;
+}
+
+/*
+ * DX-104, DX-105, DX-106: main posts the top request, a worker runs it, it posts
+ * sub-requests for the same Runnable, which run in parallel, collects them all and
+ * gets NONE_EXIST; it ends, main collects it and gets NONE_EXIST.
+ */
+TEST(sequence)
+{
+	Runnable helper = { .ExecuteThisRequest = help };
+	struct worker_object *o;
+	struct request top = { 0 };
+	MTExecutive *mte;
+	RQElement e;
+	void *got;
+	int i, owner;
+
+	o = calloc(1, sizeof(*o));
+	ASSERT_NE(NULL, o);
+	o->base.ExecuteThisRequest = execute;
+	o->helper = &helper;
+	mte = executive(4);
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(NULL, CurrentRequest());
+	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&owner, &got));
+	ASSERT_EQ(0, PostARequest(&top, &o->base, &owner, 1, PXR_REJOIN));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, NULL, 0,
+						 2 * (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(&top, e.pPObject);
+	EXPECT_EQ(&o->base, e.pXObject);
+	EXPECT_EQ(&owner, e.pOObject);
+	EXPECT_EQ(42, e.RQEStatus);
+	EXPECT_EQ(1, e.RQEPriority);
+	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&owner, &got));
+	EXPECT_EQ(NULL, got);
+	EXPECT_EQ(0, o->wrong);
+	EXPECT_LE(2, o->most) TH_LOG("sub-requests did not run in parallel");
+	for (i = 0; i < SUBS; i++)
+		EXPECT_EQ(100 + i, o->sub[i].status);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	free(o);
+}
+
+struct gated {
+	Runnable base;
+	struct dxt_gate *gate;
+	MTExecutive *mte;
+	_Atomic int stop_answer;
+};
+
+static int execute_gated(Runnable *self, void *request)
+{
+	struct gated *g = (struct gated *)self;
+
+	(void)request;
+	g->stop_answer = MTExecutiveStop(g->mte, DXK_STOP_DRAIN, 0);
+	dxt_gate_pass(g->gate, 0);
+	return 5;
+}
+
+/* DX-107, DX-110: Stop while a Runnable executes. */
+TEST(stop_while_executing)
+{
+	struct gated g = { .base.ExecuteThisRequest = execute_gated };
+	char owner, request[3];
+	MTExecutive *mte;
+	struct dxt t = { 0 };
+	RQElement e;
+	void *got;
+	int i;
+
+	g.gate = dxt_gate_new();
+	g.mte = mte = executive(1);
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(0, PostARequest(&request[i], &g.base, &owner, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&t, g.gate->entered == 1));
+	EXPECT_EQ(-ETIMEDOUT, MTExecutiveStop(mte, DXK_STOP_CANCEL, 10 * DXT_MS));
+	/* a worker cannot wait for itself */
+	EXPECT_EQ(-EDEADLK, g.stop_answer);
+	EXPECT_EQ(-ESHUTDOWN, PostARequest(&request[0], &g.base, &owner, 0, PXR_REJOIN));
+	for (i = 1; i < 3; i++) {
+		EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, NULL, 0, 0));
+		EXPECT_EQ(&request[i], e.pPObject);
+		EXPECT_EQ(-ECANCELED, e.RQEStatus);
+		EXPECT_EQ(0, e.RQEWorker);
+	}
+	EXPECT_EQ(RJR_NONE_READY, GetRejoinRequest(&owner, &got));
+	EXPECT_EQ(-ETIMEDOUT, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, 10 * DXT_MS));
+	dxt_gate_open(g.gate);
+	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, NULL, 0, 0));
+	EXPECT_EQ(5, e.RQEStatus);
+	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&owner, &got));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(g.gate);
+}
+
+static int execute_data(Runnable *self, void *request)
+{
+	const RQElement *current = CurrentRequest();
+	char text[64];
+
+	(void)self;
+	(void)request;
+	if (SetRequestResult(current, current->RQEResultRoom + 1) != -EMSGSIZE)
+		return 1;
+	snprintf(text, sizeof(text), "%.*s!", (int)current->RQEDataLen,
+		 (const char *)current->pData);
+	return SetRequestResult(text, strlen(text) + 1);
+}
+
+/* Data there and back; a result without room for it stays. */
+TEST(data)
+{
+	Runnable runnable = { .ExecuteThisRequest = execute_data };
+	MTExecutive *mte = executive(2);
+	char owner, room[64] = "";
+	RQPost post = {
+		.pOObject = &owner, .pXObject = &runnable, .RQEAttrs = PXR_REJOIN,
+		.pData = "hello", .RQEDataLen = 5, .RQEResultRoom = 16,
+	};
+	unsigned int reason;
+	RQElement e;
+
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(-EPERM, SetRequestResult("", 0));
+	EXPECT_EQ(-EPERM, TakeRequestFd());
+	ASSERT_EQ(1, PostRequests(&post, 1, 0, &reason));
+	EXPECT_EQ(-EMSGSIZE, GetRejoinElement(&owner, &e, room, 2,
+					      (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, room, sizeof(room), 0));
+	EXPECT_EQ(0, e.RQEStatus);
+	EXPECT_EQ(7, e.RQEDataLen);
+	EXPECT_TRUE(e.pData == room);
+	EXPECT_STREQ("hello!", room);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+}
+
+/* --- the log ----------------------------------------------------------------- */
+
+static size_t log_read(char *text, size_t room)
+{
+	int fd = open(LOG, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	return n < 0 ? 0 : (size_t)n;
+}
+
+#define LOGGERS		4
+#define MESSAGES	50
+
+static void *logger(void *arg)
+{
+	long i, wrong = 0, who = (long)(intptr_t)arg;
+
+	for (i = 0; i < MESSAGES; i++)
+		wrong += LogMessage("logger %ld message %ld", who, i) != 0;
+	return (void *)wrong;
+}
+
+/*
+ * DX-3: what LogMessage() said is in the file when it returns. Lines of many
+ * threads are whole, in the order of their sequence numbers.
+ */
+TEST(log_is_synchronous)
+{
+	static char text[65536];
+	char message[2000], *line, *save = NULL;
+	unsigned long long seq, last = 0;
+	pthread_t thread[LOGGERS];
+	MTExecutive *mte;
+	int i, next[LOGGERS] = { 0 }, lines = 0;
+	void *wrong;
+
+	unlink(LOG);
+	EXPECT_EQ(-ENXIO, LogMessage("nobody hears it"));
+	mte = executive(1);
+	ASSERT_NE(NULL, mte);
+	for (i = 0; i < 10; i++) {
+		snprintf(message, sizeof(message), "message %d of the test", i);
+		EXPECT_EQ(0, LogMessage("%s", message));
+		log_read(text, sizeof(text));
+		EXPECT_NE(NULL, strstr(text, message));
+	}
+	/* one line, whatever is in it; not longer than it may be */
+	memset(message, 'x', sizeof(message));
+	message[0] = '\n';
+	message[sizeof(message) - 1] = 0;
+	EXPECT_EQ(0, LogMessage("%s", message));
+
+	for (i = 0; i < LOGGERS; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, logger,
+					    (void *)(intptr_t)i));
+	for (i = 0; i < LOGGERS; i++) {
+		pthread_join(thread[i], &wrong);
+		EXPECT_EQ(NULL, wrong);
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+
+	log_read(text, sizeof(text));
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		int who, what, at = 0;
+		long long sec, nsec;
+
+		ASSERT_LE(3, sscanf(line, "%llu %lld.%lld %n", &seq, &sec, &nsec, &at))
+			TH_LOG("%s", line);
+		EXPECT_LT(last, seq);
+		last = seq;
+		EXPECT_GT(1100, strlen(line));
+		if (strstr(line, "logger ") &&
+		    sscanf(strstr(line, "logger "), "logger %d message %d", &who, &what) == 2) {
+			ASSERT_TRUE(who >= 0 && who < LOGGERS);
+			EXPECT_EQ(next[who], what);
+			next[who]++;
+			lines++;
+		}
+	}
+	EXPECT_EQ(LOGGERS * MESSAGES, lines);
+	unlink(LOG);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who makes the moves, as the tracepoint dxk_move tells it: its records carry the
+ * thread that made them.
+ */
+#include "dxk_test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TRACING		"/sys/kernel/tracing"
+#define INSTANCE	TRACING "/instances/dxk_selftest"
+#define NR		20
+
+FIXTURE(moves) {
+	struct dxt t;
+};
+
+FIXTURE_SETUP(moves)
+{
+	if (access(TRACING "/instances", F_OK))
+		mount("tracefs", TRACING, "tracefs", 0, NULL);
+	ASSERT_EQ(0, dxt_open(&self->t));
+}
+
+FIXTURE_TEARDOWN(moves)
+{
+	dxt_down(&self->t);
+	rmdir(INSTANCE);
+}
+
+struct count {
+	unsigned int moves;		/* of this context */
+	unsigned int by_scheduler;
+	unsigned int by_monitor;
+	unsigned int by_dispatcher;
+	unsigned int posts;
+	unsigned int dispatches;
+	unsigned int collected;
+};
+
+/* Reads what the instance has recorded about the context. */
+static bool count_moves(const struct dxt *t, struct count *c)
+{
+	char line[512], ctx[32], name[32];
+	FILE *f = fopen(INSTANCE "/trace", "r");
+
+	if (!f)
+		return false;
+	memset(c, 0, sizeof(*c));
+	snprintf(ctx, sizeof(ctx), "dxk_move: ctx=%u ", t->id);
+	while (fgets(line, sizeof(line), f)) {
+		if (!strstr(line, ctx))
+			continue;
+		c->moves++;
+		c->posts += !!strstr(line, " POSTED->READY ");
+		c->dispatches += !!strstr(line, " READY->DISPATCHED ");
+		c->collected += !!strstr(line, " REJOIN->FREE ");
+		snprintf(name, sizeof(name), "dxk%u/sched-", t->id);
+		c->by_scheduler += !!strstr(line, name);
+		snprintf(name, sizeof(name), "dxk%u/monitor-", t->id);
+		c->by_monitor += !!strstr(line, name);
+		snprintf(name, sizeof(name), "dxk%u/dispatch-", t->id);
+		c->by_dispatcher += !!strstr(line, name);
+	}
+	fclose(f);
+	return true;
+}
+
+/*
+ * DX-21: the Scheduler ages what is Ready and moves nothing. Posts, dispatches and
+ * rejoins are the Dispatcher's: thread 700 under dispatch=thread, and otherwise
+ * whoever has its role, which is the callers.
+ */
+TEST_F(moves, scheduler_ages_dispatcher_moves)
+{
+	struct dxk_result r[NR];
+	struct dxt *t = &self->t;
+	struct dxt_gate *gate = dxt_gate_new();
+	int aged = 0, got = 0, i, rc;
+	struct count c;
+
+	if (mkdir(INSTANCE, 0700) ||
+	    dxt_write(INSTANCE "/events/dxk/dxk_move/enable", "1"))
+		SKIP(return, "this kernel has no tracefs instances");
+	t->policy.prio_policy = PRIO_POLICY_AGERQS;
+	t->policy.sched_interval_ms = 5;
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxt_workers_start(t, 1));
+
+	/* one is executed, the others wait in the Ready Pool and age */
+	for (i = 0; i < NR; i++)
+		ASSERT_EQ(1, dxt_post1(t->member, 1, DXT_GATE, DXT_PTR(gate),
+				       PXR_REJOIN, 0, NULL));
+	ASSERT_TRUE(DXT_UNTIL(t, atomic_load(&gate->entered) == 1));
+	dxt_sleep_ms(20);
+	dxt_gate_open(gate);
+	while (got < NR) {
+		rc = dxt_rejoin(t->member, 1, r, NR, 1, dxt_in(30 * DXT_SEC), NULL);
+		ASSERT_GT(rc, 0);
+		for (i = 0; i < rc; i++)
+			aged += r[i].inspect_count > 0 &&
+				r[i].prio == (int)r[i].inspect_count;
+		got += rc;
+	}
+	dxt_gate_free(gate);
+
+	/* Nothing was posted after a tick but what waited before it. */
+	EXPECT_EQ(NR - 1, aged);
+	ASSERT_TRUE(count_moves(t, &c));
+	EXPECT_EQ(NR, c.posts);
+	EXPECT_EQ(NR, c.dispatches);
+	EXPECT_EQ(NR, c.collected);
+	EXPECT_EQ(0, c.by_scheduler);
+	EXPECT_EQ(0, c.by_monitor);
+	EXPECT_EQ(dxt_mode() == DXK_DISPATCH_THREAD ? c.moves : 0, c.by_dispatcher);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The policy: each field with its default, range and file (DX-8), what may change
+ * while the context runs and when it takes effect (DX-9).
+ */
+#include "dxk_test.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#define F(f)	offsetof(struct dxk_policy, f)
+
+enum { STATIC, DYNAMIC };
+
+/*
+ * @min and @max are accepted, @low and @high are not. CPUS: the number of CPUs.
+ * Fields that are choices or masks answer EOPNOTSUPP, others EINVAL.
+ */
+#define CPUS	UINT_MAX
+static const struct field {
+	const char *name;	/* of the library */
+	const char *file;
+	uint32_t at, standard, min, max;
+	int64_t low, high;	/* -1: none */
+	int err;
+	int dynamic;
+} fields[] = {
+	{ "sched_mode", "sched_mode", F(sched_mode), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
+	{ "prio_policy", "prio_policy", F(prio_policy), 0, 0, 3, -1, 4, EOPNOTSUPP,
+	  DYNAMIC },
+	{ "max_threads", "max_threads", F(max_threads), CPUS, 1, 499, 0, 500, EINVAL,
+	  DYNAMIC },
+	{ "kernel_threads", "kernel_threads", F(kernel_threads), 0, 0, 2, -1, 500,
+	  EINVAL, DYNAMIC },
+	{ "ready_entries", "ready_entries", F(ready_entries), 1024, 1, 65536, 0,
+	  (1 << 20) + 1, EINVAL, STATIC },
+	{ "rejoin_entries", "rejoin_entries", F(rejoin_entries), 1024, 1, 1 << 20, 0,
+	  (1 << 20) + 1, EINVAL, STATIC },
+	{ "log_entries", "log_entries", F(log_entries), 1024, 2, 1 << 20, 1,
+	  (1 << 20) + 1, EINVAL, STATIC },
+	{ "handle_entries", "handle_entries", F(handle_entries), 256, 0, 1 << 16, -1,
+	  (1 << 16) + 1, EINVAL, STATIC },
+	{ "max_requests", "max_requests", F(max_requests), 65536, 1024, 1 << 21, 0,
+	  (1 << 21) + 1, EINVAL, STATIC },
+	{ "data_size", "data_size", F(data_size), 512, 0, 4096, -1, 4097, EINVAL, STATIC },
+	{ "lane_pct[0]", "lane_pct0", F(lane_pct[0]), 0, 0, 100, -1, 101, EINVAL, DYNAMIC },
+	{ "lane_pct[1]", "lane_pct1", F(lane_pct[1]), 0, 0, 100, -1, 101, EINVAL, DYNAMIC },
+	{ "lane_pct[2]", "lane_pct2", F(lane_pct[2]), 0, 0, 100, -1, 101, EINVAL, DYNAMIC },
+	{ "boost_value", "boost_value", F(boost_value), 1, 0, 1 << 16, -1, (1 << 16) + 1,
+	  EINVAL, DYNAMIC },
+	{ "sched_interval_ms", "sched_interval_ms", F(sched_interval_ms), 1000, 1,
+	  3600000, 0, 3600001, EINVAL, DYNAMIC },
+	{ "monitor_interval_ms", "monitor_interval_ms", F(monitor_interval_ms), 100, 1,
+	  3600000, 0, 3600001, EINVAL, DYNAMIC },
+	{ "dispatch_interval_ms", "dispatch_interval_ms", F(dispatch_interval_ms), 0, 0,
+	  3600000, -1, 3600001, EINVAL, STATIC },
+	{ "dispatch", "dispatch", F(dispatch), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
+	{ "log_full", "log_full", F(log_full), 0, 0, 2, -1, 3, EOPNOTSUPP, DYNAMIC },
+	{ "rejoin_full", "rejoin_full", F(rejoin_full), 0, 0, 2, -1, 3, EOPNOTSUPP,
+	  STATIC },
+	{ "shutdown", "shutdown", F(shutdown), DXK_STOP_DRAIN, 1, 2, 0, 3, EINVAL,
+	  DYNAMIC },
+	{ "on_block", "on_block", F(on_block), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
+	{ "order", "order", F(order), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
+};
+
+static uint32_t *at(struct dxk_policy *p, uint32_t offset)
+{
+	return (uint32_t *)(void *)((char *)p + offset);
+}
+
+/* The error of a value beyond the top: choices are for later versions. */
+static int error_of(const struct field *f, bool high)
+{
+	return f->at == F(shutdown) && high ? EOPNOTSUPP : f->err;
+}
+
+/* Fresh, as the module makes it: no change by the helpers. */
+static int open_default(struct dxt *t)
+{
+	int rc = dxt_open(t);
+
+	return rc ? rc : dxk_policy_get(t->ctx, &t->policy);
+}
+
+/* DX-8: defaults, in the struct and in the files. */
+TEST(defaults)
+{
+	const struct field *f;
+	struct stat st;
+	struct dxt t;
+	char path[128];
+
+	ASSERT_EQ(0, open_default(&t));
+	for (f = fields; f < fields + ARRAY_SIZE(fields); f++) {
+		uint32_t want = f->standard;
+
+		if (want == CPUS)
+			want = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+		EXPECT_EQ(want, *at(&t.policy, f->at)) TH_LOG("%s", f->name);
+		EXPECT_EQ(want, dxt_num(&t, "policy/%s", f->file)) TH_LOG("%s", f->file);
+		EXPECT_STREQ(f->name, dxk_policy_field_name(f->at));
+		snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/policy/%s", t.id, f->file);
+		ASSERT_EQ(0, stat(path, &st));
+		EXPECT_EQ(f->dynamic ? 0644 : 0444, st.st_mode & 0777)
+			TH_LOG("%s", f->file);
+	}
+	/* size, bad_field and reserved are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
+	dxt_close(&t);
+}
+
+/* DX-8, DX-5: each field takes its range and no more, and the error names it. */
+TEST(ranges)
+{
+	struct dxk_policy p, now;
+	const struct field *f;
+	unsigned int bad, i;
+	struct dxt t;
+
+	ASSERT_EQ(0, open_default(&t));
+	t.policy.max_threads = 2;
+	for (f = fields; f < fields + ARRAY_SIZE(fields); f++) {
+		uint32_t good[] = { f->min, f->max };
+		int64_t wrong[] = { f->low, f->high, UINT_MAX, 1LL << 31 };
+
+		for (i = 0; i < ARRAY_SIZE(good); i++) {
+			p = t.policy;
+			*at(&p, f->at) = good[i];
+			EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad))
+				TH_LOG("%s = %u, %u", f->name, good[i], bad);
+			EXPECT_EQ(good[i], dxt_num(&t, "policy/%s", f->file));
+		}
+		ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+		for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+			if (wrong[i] < 0)
+				continue;
+			p = t.policy;
+			*at(&p, f->at) = (uint32_t)wrong[i];
+			EXPECT_EQ(-error_of(f, i > 0), dxk_policy_set(t.ctx, &p, &bad))
+				TH_LOG("%s = %lld", f->name, (long long)wrong[i]);
+			EXPECT_EQ(f->at, bad) TH_LOG("%s", f->name);
+			ASSERT_EQ(0, dxk_policy_get(t.ctx, &now));
+			EXPECT_EQ(0, memcmp(&now.sched_mode, &t.policy.sched_mode,
+					    sizeof(now) - F(sched_mode)));
+		}
+	}
+	dxt_close(&t);
+}
+
+/* DX-8: what one field says about another; DX-76: each open lane needs its own. */
+TEST(relations)
+{
+	static const struct {
+		struct { uint32_t at, value; } set[5];
+		uint32_t bad;
+	} wrong[] = {
+		{ { { F(max_threads), 2 }, { F(kernel_threads), 3 } }, F(kernel_threads) },
+		{ { { F(log_entries), 3 } }, F(log_entries) },
+		{ { { F(log_entries), 1000 } }, F(log_entries) },
+		{ { { F(max_requests), 1023 } }, F(max_requests) },
+		{ { { F(lane_pct[0]), 50 }, { F(lane_pct[1]), 51 } }, F(lane_pct[0]) },
+		{ { { F(lane_pct[0]), 100 }, { F(lane_pct[2]), 1 } }, F(lane_pct[0]) },
+		{ { { F(reserved), 1 } }, F(reserved) },
+		/* two lanes and lane 3 need three workers */
+		{ { { F(sched_mode), 1 }, { F(max_threads), 2 }, { F(lane_pct[1]), 20 },
+		    { F(lane_pct[2]), 20 } }, F(max_threads) },
+		{ { { F(sched_mode), 1 }, { F(max_threads), 1 }, { F(lane_pct[1]), 1 } },
+		  F(max_threads) },
+		/* kernel workers, of whom there are two, as well */
+		{ { { F(sched_mode), 1 }, { F(max_threads), 5 }, { F(kernel_threads), 2 },
+		    { F(lane_pct[1]), 20 }, { F(lane_pct[2]), 20 } }, F(kernel_threads) },
+		{ { { F(sched_mode), 1 }, { F(max_threads), 4 }, { F(ready_entries), 1 },
+		    { F(lane_pct[1]), 20 } }, F(ready_entries) },
+		/* nothing left for lane 3 */
+		{ { { F(sched_mode), 1 }, { F(max_threads), 4 }, { F(lane_pct[0]), 100 } },
+		  F(ready_entries) },
+	};
+	struct dxk_policy p;
+	unsigned int i, j, bad;
+	struct dxt t;
+
+	ASSERT_EQ(0, open_default(&t));
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		p = t.policy;
+		for (j = 0; j < 5 && wrong[i].set[j].at; j++)
+			*at(&p, wrong[i].set[j].at) = wrong[i].set[j].value;
+		EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &p, &bad)) TH_LOG("case %u", i);
+		EXPECT_EQ(wrong[i].bad, bad) TH_LOG("case %u", i);
+		/* the same without CMLS is no more than numbers */
+		if (p.sched_mode) {
+			p.sched_mode = 0;
+			EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad));
+		}
+	}
+	/* the seed's example */
+	p = t.policy;
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.max_threads = 10;
+	p.ready_entries = 100;
+	p.lane_pct[1] = p.lane_pct[2] = 20;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad));
+	dxt_close(&t);
+}
+
+static bool in_force(struct dxt *t, const struct field *f, uint32_t value)
+{
+	struct dxk_policy now;
+
+	return !dxk_policy_get(t->ctx, &now) && *at(&now, f->at) == value &&
+	       dxt_num(t, "policy/%s", f->file) == value;
+}
+
+/*
+ * DX-9: on a running context dynamic fields change, by ioctl and by file, at the
+ * Monitor's next review, which the change asks for; others are EBUSY and nothing
+ * of that call is taken.
+ */
+TEST(change_while_running)
+{
+	struct dxk_policy p, now;
+	const struct field *f;
+	unsigned int bad;
+	char text[16], path[64];
+	struct dxt t;
+
+	ASSERT_EQ(0, open_default(&t));
+	t.policy.max_threads = 3;
+	t.policy.kernel_threads = 1;
+	t.policy.dispatch = dxt_mode();
+	/* the review must come without waiting for the tick */
+	t.policy.monitor_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (f = fields; f < fields + ARRAY_SIZE(fields); f++) {
+		uint32_t old = *at(&t.policy, f->at);
+		uint32_t other = f->max == old ? f->min : f->max;
+
+		if (f->at == F(max_threads))
+			other = 5;
+		if (f->at == F(log_entries))
+			other = 64;
+		p = t.policy;
+		*at(&p, f->at) = other;
+		snprintf(text, sizeof(text), "%u\n", other);
+		if (f->min == f->max)
+			continue;
+		if (!f->dynamic) {
+			p.boost_value = 77;
+			EXPECT_EQ(-EBUSY, dxk_policy_set(t.ctx, &p, &bad))
+				TH_LOG("%s", f->name);
+			EXPECT_EQ(f->at, bad);
+			snprintf(path, sizeof(path), "policy/%s", f->file);
+			EXPECT_EQ(-EACCES, dxt_store(&t, path, text));
+			ASSERT_EQ(0, dxk_policy_get(t.ctx, &now));
+			EXPECT_EQ(0, memcmp(&now.sched_mode, &t.policy.sched_mode,
+					    sizeof(now) - F(sched_mode)));
+			continue;
+		}
+		EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad)) TH_LOG("%s", f->name);
+		EXPECT_TRUE(DXT_UNTIL(&t, in_force(&t, f, other))) TH_LOG("%s", f->name);
+		ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, &bad));
+		EXPECT_TRUE(DXT_UNTIL(&t, in_force(&t, f, old))) TH_LOG("%s", f->name);
+
+		/* the same by its file */
+		{
+			char wrong[32];
+
+			snprintf(path, sizeof(path), "policy/%s", f->file);
+			EXPECT_EQ(0, dxt_store(&t, path, text)) TH_LOG("%s", f->name);
+			EXPECT_TRUE(DXT_UNTIL(&t, in_force(&t, f, other)))
+				TH_LOG("%s", f->name);
+			snprintf(text, sizeof(text), "%u", old);
+			EXPECT_EQ(0, dxt_store(&t, path, text));
+			EXPECT_TRUE(DXT_UNTIL(&t, in_force(&t, f, old)));
+			snprintf(wrong, sizeof(wrong), "%lld", (long long)f->high);
+			EXPECT_EQ(-error_of(f, true), dxt_store(&t, path, wrong))
+				TH_LOG("%s", f->name);
+			EXPECT_EQ(-EINVAL, dxt_store(&t, path, "many"));
+			EXPECT_EQ(-EINVAL, dxt_store(&t, path, ""  "\n"));
+			EXPECT_EQ(-ERANGE, dxt_store(&t, path, "4294967296"));
+			EXPECT_TRUE(in_force(&t, f, old));
+		}
+	}
+	dxt_down(&t);
+}
+
+/*
+ * DX-9: no change is overlooked, however often: the Monitor may come to look while
+ * the change is still being made.
+ */
+TEST(many_changes)
+{
+	const struct field *f = fields;
+	uint32_t i;
+	struct dxt t;
+
+	while (f->at != F(boost_value))
+		f++;
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.monitor_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 1; i <= 300; i++) {
+		t.policy.boost_value = i;
+		ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+		ASSERT_TRUE(DXT_UNTIL(&t, in_force(&t, f, i))) TH_LOG("change %u", i);
+	}
+	dxt_down(&t);
+}
+
+/* A file whose field is not dynamic cannot be written, not even before Start. */
+TEST(static_files)
+{
+	const struct field *f;
+	char path[64];
+	struct dxt t;
+
+	ASSERT_EQ(0, open_default(&t));
+	for (f = fields; f < fields + ARRAY_SIZE(fields); f++) {
+		if (f->dynamic)
+			continue;
+		snprintf(path, sizeof(path), "policy/%s", f->file);
+		EXPECT_EQ(-EACCES, dxt_store(&t, path, "1")) TH_LOG("%s", f->name);
+	}
+	dxt_close(&t);
+}
+
+/*
+ * DX-9: max_threads grows: more workers may join at once. It shrinks while all
+ * execute: nobody is interrupted, those beyond leave when they have finished,
+ * the others go on.
+ */
+TEST(crew_grows_and_shrinks)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxk_result result[4];
+	unsigned int i, gone = 0;
+	struct dxt_worker *w, *next;
+	struct dxk_policy p;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+	p = t.policy;
+	p.max_threads = 4;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_exists(&t, "threads/4")));
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN,
+				       0, NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered == 4));
+
+	p.max_threads = 1;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_EQ(4, dxt_num(&t, "pools/thread_busy"));
+	EXPECT_EQ(0, gate->left);
+	dxt_gate_open(gate);
+	EXPECT_EQ(4, dxt_rejoin(t.member, 1, result, 4, 4,
+				dxt_in((int64_t)dxt_stall_ns()), NULL));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, result[i].status);
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/2") &&
+				  !dxt_exists(&t, "threads/4")));
+	/* three have left, the first one works on */
+	for (w = t.workers; w; w = next) {
+		next = w->next;
+		if (w->id == 1)
+			continue;
+		EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(w));
+		gone++;
+	}
+	EXPECT_EQ(3, gone);
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(3, dxt_rejoin(t.member, 1, result, 4, 3,
+				dxt_in((int64_t)dxt_stall_ns()), NULL));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(1, result[i].worker);
+	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/* DX-9, DX-20: the same for kernel workers, whom the Monitor starts and ends. */
+TEST(kernel_crew_grows_and_shrinks)
+{
+	struct dxk_result result[3];
+	struct dxk_policy p;
+	uint64_t nap, nop;
+	unsigned int i;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 3;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxk_executor_find(t.ctl, "sleep", &nap));
+	ASSERT_EQ(0, dxk_executor_find(t.ctl, "nop", &nop));
+	EXPECT_EQ(-ENODEV, dxt_post1(t.member, 1, nop, 0, PXR_KERNEL, 0, NULL));
+	p = t.policy;
+	p.kernel_threads = 3;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(1, dxt_post1(t.member, 1, nap, 200 * 1000, PXR_KERNEL |
+				       PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 3));
+	p.kernel_threads = 1;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_EQ(3, dxt_rejoin(t.member, 1, result, 3, 3,
+				dxt_in((int64_t)dxt_stall_ns()), NULL));
+	/* 0: the whole time, not told to stop */
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, result[i].status);
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_kthreads(&t) == 3 + 1));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, nop, 0, PXR_KERNEL | PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 1, 1,
+				dxt_in((int64_t)dxt_stall_ns()), NULL));
+	EXPECT_EQ(1, result[0].worker);
+	/* and the places are for user workers again */
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	dxt_down(&t);
+}
+
+/* DX-9: lane_pct at run time: limits follow, a poster that has room now goes on. */
+TEST(lanes_change)
+{
+	uint32_t reason;
+	struct dxk_policy p;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.sched_mode = TPOOL_MODE_CMLS;
+	t.policy.max_threads = 4;
+	t.policy.ready_entries = 4;
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(0, dxt_num(&t, "lanes/ready_lane1_limit"));
+	EXPECT_EQ(-EPERM, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_LANE1, 0, &reason));
+	EXPECT_EQ(PXR_LANE_CLOSED, reason);
+	p = t.policy;
+	p.lane_pct[1] = 25;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "lanes/ready_lane1_limit") == 1));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_LANE1, 0, NULL));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_LANE1, 0, &reason));
+	EXPECT_EQ(PXR_LANE_FULL, reason);
+	p.lane_pct[1] = 50;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "lanes/ready_lane1_limit") == 2));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_LANE1, 0, NULL));
+	/* what would leave lane 3 without a worker is refused as at Start */
+	p.lane_pct[1] = 100;
+	EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_EQ(2, dxt_num(&t, "lanes/ready_lane1_limit"));
+	/* below what is in use: nothing is taken back, nothing more comes in */
+	p.lane_pct[1] = 25;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "lanes/ready_lane1_limit") == 1));
+	EXPECT_EQ(2, dxt_num(&t, "lanes/ready_lane1_in_use"));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_LANE1, 0, NULL));
+	ASSERT_EQ(0, dxt_workers_start(&t, 4));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/vanished") == 2));
+	dxt_down(&t);
+}
+
+TEST_HARNESS_MAIN

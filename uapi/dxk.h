@@ -1,0 +1,616 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * dxk: a work dispatcher in the kernel. The contract with user space.
+ */
+#ifndef _UAPI_DXK_H
+#define _UAPI_DXK_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/**
+ * DOC: objects
+ *
+ * Every object is a file descriptor, made O_CLOEXEC. Its life time, its death
+ * and the right to use it are those of the descriptor.
+ *
+ * ========  ==========================  =======================================
+ * fd        made by                     is
+ * ========  ==========================  =======================================
+ * control   open("/dev/dxk")            queries, makes contexts
+ * context   DXK_IOC_CTX_CREATE          one runtime: policy, pools, control
+ *                                       threads, crew. Closing the last copy is
+ *                                       a Stop(cancel) (DX-113)
+ * member    DXK_IOC_MEMBER_CREATE       one thread of the Thread Pool. Only the
+ *                                       thread that made it may use it (DX-23);
+ *                                       closing it says that the thread is gone
+ * ========  ==========================  =======================================
+ */
+
+/**
+ * DOC: calls and errors
+ *
+ * A call is an ioctl whose argument points to a struct that begins with
+ * ``__u32 size``, the size the caller was compiled with. A shorter struct of an
+ * older program is taken as if its tail were zero; a longer one of a newer
+ * program is taken when the tail is zero. Calls that take arrays carry the size
+ * of one element beside the count, under the same rule.
+ *
+ * ===========  ==============================================================
+ * ENOTTY       no such call, or not on this kind of descriptor
+ * E2BIG        a tail that is not zero and that this module does not know
+ * EOPNOTSUPP   a known field with an unknown flag or a value that this version
+ *              does not offer
+ * EINVAL       a wrong value: too small a size, a count out of range, a
+ *              reserved field that is not zero, two lane bits
+ * EFAULT       an address that cannot be read or written; nothing was taken
+ * EPERM        a member used by a thread that did not make it; a post to a lane
+ *              whose limit is 0 (PXR_LANE_CLOSED)
+ * EAGAIN       no room and no PXR_WAITIF_BUSY; the reason says which
+ * EINTR        a signal ended the wait; nothing was taken
+ * ETIMEDOUT    the deadline ended the wait; nothing was taken
+ * ESHUTDOWN    the context does not run (not started, stopping, stopped)
+ * EDEADLK      the caller would wait for a request that it executes itself
+ * ENOSPC       the hard limit of a policy (max_requests, worker ids) is reached
+ * ENODEV       the crew has no place for a worker of the kind that is asked for
+ * ENOENT       no such kernel executor
+ * EBADF        PXR_FD with a descriptor that is not open
+ * ELOOP        PXR_FD with a descriptor that could hold others (a socket, an
+ *              epoll or other anonymous file, one of dxk's own)
+ * EMSGSIZE     data longer than the policy's data_size, or a slot too small
+ * ESTALE       a completion of a dispatch that this worker does not hold
+ * EMFILE       no free descriptor for a file that a fetched request hands over
+ *              (ENFILE, ENOMEM alike); the request went back to the Ready Pool
+ * EBUSY        a second Start; a policy field that only a Start can change
+ * ENOMEM       no memory; nothing was taken
+ * ===========  ==============================================================
+ *
+ * A call that takes several requests takes them in order and stops at the first
+ * that it cannot take. When at least one was taken it succeeds and returns how
+ * many, as write(2) does; the error shows when it is the first. A malformed
+ * element anywhere refuses the whole call before anything is taken.
+ */
+
+/**
+ * DOC: deadlines
+ *
+ * A deadline is an absolute time of CLOCK_MONOTONIC in nanoseconds. One that
+ * lies in the past (0 is) never sleeps, %DXK_FOREVER never ends. Absolute times
+ * make a call that a signal interrupted restartable without growing its wait.
+ */
+#define DXK_FOREVER		(~0ULL)
+
+/** DXK_ABI_VERSION - raised when a program must be able to tell a difference */
+#define DXK_ABI_VERSION		1
+
+/** DXK_BATCH_MAX - most elements of an array in one call; bounds a lock hold */
+#define DXK_BATCH_MAX		64
+
+/** DXK_NAME_LEN - size of a name with its terminating zero */
+#define DXK_NAME_LEN		32
+
+/** DXK_LANES - lanes of Constrained Multi Lane Scheduling */
+#define DXK_LANES		4
+
+#define DXK_IOC_TYPE		0xD8
+
+#define DXK_IOC_VERSION		_IO(DXK_IOC_TYPE, 0x00)	/* control */
+#define DXK_IOC_EXECUTOR_FIND	_IO(DXK_IOC_TYPE, 0x01)	/* control, context */
+#define DXK_IOC_CTX_CREATE	_IO(DXK_IOC_TYPE, 0x02)	/* control */
+#define DXK_IOC_CTX_START	_IO(DXK_IOC_TYPE, 0x10)	/* context */
+#define DXK_IOC_CTX_STOP	_IO(DXK_IOC_TYPE, 0x11)	/* context */
+#define DXK_IOC_POLICY_GET	_IO(DXK_IOC_TYPE, 0x12)	/* context */
+#define DXK_IOC_POLICY_SET	_IO(DXK_IOC_TYPE, 0x13)	/* context */
+#define DXK_IOC_MEMBER_CREATE	_IO(DXK_IOC_TYPE, 0x14)	/* context */
+#define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
+#define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
+#define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
+
+/* --- the control descriptor ------------------------------------------------ */
+
+/* Bits of dxk_version.capabilities */
+#define DXK_CAP_KERNEL_WORKERS	(1ULL << 0)
+#define DXK_CAP_USER_WORKERS	(1ULL << 1)
+#define DXK_CAP_DISPATCH_THREAD	(1ULL << 2)
+
+/**
+ * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
+ * @size: sizeof(struct dxk_version)
+ * @abi: out, %DXK_ABI_VERSION of the module
+ * @capabilities: out, DXK_CAP_* bits
+ * @batch_max: out, %DXK_BATCH_MAX of the module
+ * @max_threads: out, largest max_threads of a policy
+ * @max_entries: out, largest ready_entries of a policy
+ * @data_max: out, largest data_size of a policy, in bytes
+ */
+struct dxk_version {
+	__u32 size;
+	__u32 abi;
+	__aligned_u64 capabilities;
+	__u32 batch_max;
+	__u32 max_threads;
+	__u32 max_entries;
+	__u32 data_max;
+};
+
+/**
+ * struct dxk_executor_find - the id of a kernel executor (DXK_IOC_EXECUTOR_FIND)
+ * @size: sizeof(struct dxk_executor_find)
+ * @reserved: 0
+ * @id: out, to be given as dxk_post_entry.executor with %PXR_KERNEL. An id is
+ *	not used again while the module stays loaded
+ * @name: in, the name of the executor, zero-terminated
+ *
+ * ENOENT when no module registered the name.
+ */
+struct dxk_executor_find {
+	__u32 size;
+	__u32 reserved;
+	__aligned_u64 id;
+	char name[DXK_NAME_LEN];
+};
+
+/**
+ * struct dxk_ctx_create - make a context (DXK_IOC_CTX_CREATE)
+ * @size: sizeof(struct dxk_ctx_create)
+ * @flags: 0
+ * @fd: out, the context descriptor
+ * @id: out, the name of its directory below /sys/kernel/dxk
+ *
+ * The context has the default policy, no pool and no thread until
+ * %DXK_IOC_CTX_START. Contexts share nothing (DX-7).
+ */
+struct dxk_ctx_create {
+	__u32 size;
+	__u32 flags;
+	__s32 fd;
+	__u32 id;
+};
+
+/* --- the policy ------------------------------------------------------------ */
+
+/* dxk_policy.sched_mode (the seed's TPSchedMode) */
+#define TPOOL_MODE_CMLS		0x1
+
+/* dxk_policy.prio_policy */
+#define PRIO_POLICY_AGERQS	0x1
+#define PRIO_POLICY_BOOST	0x2
+
+/**
+ * enum dxk_dispatch - who holds the dispatcher role
+ * @DXK_DISPATCH_DIRECT: the thread that makes a call makes its moves; thread 700
+ *	is the fallback
+ * @DXK_DISPATCH_THREAD: callers publish, thread 700 makes every move
+ */
+enum dxk_dispatch {
+	DXK_DISPATCH_DIRECT,
+	DXK_DISPATCH_THREAD,
+};
+
+/**
+ * enum dxk_log_full - what happens to a message when the Log Pool is full
+ * @DXK_LOG_BLOCK: a user caller that asked to wait does; others as DROP_OLDEST
+ * @DXK_LOG_DROP_NEW: the message is dropped and counted
+ * @DXK_LOG_DROP_OLDEST: the oldest message is dropped and counted
+ */
+enum dxk_log_full {
+	DXK_LOG_BLOCK,
+	DXK_LOG_DROP_NEW,
+	DXK_LOG_DROP_OLDEST,
+};
+
+/**
+ * enum dxk_rejoin_full - what happens when the Rejoin Pool is full (DX-96)
+ * @DXK_REJOIN_GROW: it grows, the overflow is counted; a worker never blocks
+ * @DXK_REJOIN_BLOCK_WORKER: the completing worker waits for a free entry
+ * @DXK_REJOIN_RESERVE: a rejoinable post takes its entry; without one it waits
+ *	or is refused with %PXR_REJOIN_FULL
+ */
+enum dxk_rejoin_full {
+	DXK_REJOIN_GROW,
+	DXK_REJOIN_BLOCK_WORKER,
+	DXK_REJOIN_RESERVE,
+};
+
+/**
+ * enum dxk_stop_mode - what Stop does with requests that no worker has yet
+ * @DXK_STOP_POLICY: as the policy's field "shutdown" says; only for Stop itself
+ * @DXK_STOP_DRAIN: they are executed
+ * @DXK_STOP_CANCEL: they end with status -ECANCELED
+ */
+enum dxk_stop_mode {
+	DXK_STOP_POLICY,
+	DXK_STOP_DRAIN,
+	DXK_STOP_CANCEL,
+};
+
+/**
+ * enum dxk_on_block - what happens when a worker blocks in a call
+ * @DXK_ON_BLOCK_STRICT: it stays busy; nobody takes its place
+ */
+enum dxk_on_block {
+	DXK_ON_BLOCK_STRICT,
+};
+
+/**
+ * enum dxk_order - the order of the Ready Pool
+ * @DXK_ORDER_PRIO_GLOBAL: one order by priority over the whole context
+ */
+enum dxk_order {
+	DXK_ORDER_PRIO_GLOBAL,
+};
+
+/**
+ * struct dxk_policy - the configuration of a context (the seed's
+ *	ThreadManagerPolicy; DX-8)
+ * @size: sizeof(struct dxk_policy)
+ * @bad_field: out, when a call returns EINVAL, EOPNOTSUPP or EBUSY because of a
+ *	field: the byte offset of that field in this struct; otherwise 0
+ * @sched_mode: %TPOOL_MODE_CMLS or 0
+ * @prio_policy: %PRIO_POLICY_AGERQS: a Ready request gains 1 each scheduler
+ *	interval; %PRIO_POLICY_BOOST: one marked %PXR_BOOST gains @boost_value
+ *	more, only together with AGERQS (DX-62). Dynamic
+ * @max_threads: workers of both kinds, ids 1..max_threads; 1..499, default the
+ *	number of CPUs. Dynamic
+ * @kernel_threads: how many of them are kernel threads, ids 1..kernel_threads;
+ *	0..max_threads, default 0. The rest attach as user workers. Dynamic.
+ *	When the crew shrinks, workers beyond the limits leave once they have
+ *	finished what they execute: a user worker's next fetch gets ESHUTDOWN
+ * @ready_entries: size of the Ready Pool; 1..2^20, default 1024
+ * @rejoin_entries: size of the Rejoin Pool; 1..2^20, default 1024
+ * @log_entries: size of the Log Pool; a power of two, 2..2^20, default 1024
+ * @handle_entries: size of the Handle Table; 0..2^16, default 256
+ * @max_requests: hard limit of live requests, those not yet collected included;
+ *	ready_entries..2^21, default 65536. It also sizes the hash of owners
+ * @data_size: most bytes of data that a request may carry in and out; 0..4096,
+ *	default 512
+ * @lane_pct: percent of workers and of Ready Pool entries that lanes 0, 1, 2 may
+ *	use; 0..100 each, sum at most 100, default 0. Dynamic
+ * @boost_value: see @prio_policy; 0..2^16, default 1. Dynamic
+ * @sched_interval_ms: 1..3600000, default 1000. Dynamic
+ * @monitor_interval_ms: 1..3600000, default 100. Dynamic
+ * @dispatch_interval_ms: period of thread 700's fallback sweep, which runs only
+ *	while requests are Ready; 0..3600000, default 0: 1000
+ * @dispatch: enum dxk_dispatch, default DIRECT
+ * @log_full: enum dxk_log_full, default BLOCK. Dynamic
+ * @rejoin_full: enum dxk_rejoin_full, default GROW
+ * @shutdown: %DXK_STOP_DRAIN (default) or %DXK_STOP_CANCEL. Dynamic
+ * @on_block: enum dxk_on_block, default STRICT
+ * @order: enum dxk_order, default PRIO_GLOBAL
+ * @reserved: 0
+ *
+ * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
+ * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
+ * names the field.
+ *
+ * %DXK_IOC_POLICY_GET fills all fields. %DXK_IOC_POLICY_SET takes all fields; on
+ * a running context only dynamic ones may differ, and they take effect at the
+ * Monitor's next review (DX-9). Fields are also files below
+ * /sys/kernel/dxk/<id>/policy.
+ */
+struct dxk_policy {
+	__u32 size;
+	__u32 bad_field;
+	__u32 sched_mode;
+	__u32 prio_policy;
+	__u32 max_threads;
+	__u32 kernel_threads;
+	__u32 ready_entries;
+	__u32 rejoin_entries;
+	__u32 log_entries;
+	__u32 handle_entries;
+	__u32 max_requests;
+	__u32 data_size;
+	__u32 lane_pct[3];
+	__u32 boost_value;
+	__u32 sched_interval_ms;
+	__u32 monitor_interval_ms;
+	__u32 dispatch_interval_ms;
+	__u32 dispatch;
+	__u32 log_full;
+	__u32 rejoin_full;
+	__u32 shutdown;
+	__u32 on_block;
+	__u32 order;
+	__u32 reserved;
+};
+
+/* --- the context ----------------------------------------------------------- */
+
+/**
+ * struct dxk_ctx_start - Start (DXK_IOC_CTX_START)
+ * @size: sizeof(struct dxk_ctx_start)
+ * @flags: 0
+ *
+ * Makes the pools, starts the Monitor and waits until it runs, then the
+ * Scheduler and the Dispatcher; the Monitor starts the kernel workers. On error
+ * nothing of it is left (DX-6). EBUSY when the context runs or stops (DX-4).
+ * A stopped context can be started again (DX-112).
+ */
+struct dxk_ctx_start {
+	__u32 size;
+	__u32 flags;
+};
+
+/**
+ * struct dxk_ctx_stop - Stop (DXK_IOC_CTX_STOP)
+ * @size: sizeof(struct dxk_ctx_stop)
+ * @mode: enum dxk_stop_mode
+ * @deadline: how long to wait for executing requests
+ *
+ * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
+ * then waits until no request executes (and none is Ready, when draining), then
+ * ends the threads. A rejoin that is made while requests still execute sleeps and
+ * is answered as ever. After ETIMEDOUT or EINTR the context goes on stopping; a
+ * further Stop waits again and may turn a drain into a cancel. Results stay
+ * collectable (DX-110). Stop of a context that does not run returns 0.
+ */
+struct dxk_ctx_stop {
+	__u32 size;
+	__u32 mode;
+	__aligned_u64 deadline;
+};
+
+/**
+ * enum dxk_member_kind - what a member does
+ * @DXK_MEMBER_CLIENT: posts and rejoins. The first has id 0, the main
+ *	application thread, further ones 1000 and up
+ * @DXK_MEMBER_WORKER: fetches and executes requests as well. Its id is the
+ *	lowest free one of kernel_threads+1..max_threads
+ */
+enum dxk_member_kind {
+	DXK_MEMBER_CLIENT,
+	DXK_MEMBER_WORKER,
+};
+
+/**
+ * struct dxk_member_create - join the Thread Pool (DXK_IOC_MEMBER_CREATE)
+ * @size: sizeof(struct dxk_member_create)
+ * @kind: enum dxk_member_kind
+ * @fd: out, the member descriptor, for the calling thread only
+ * @id: out, the thread id
+ *
+ * A worker can join a running context only (ESHUTDOWN); ENOSPC when every user
+ * worker's id is taken, ENODEV when the policy has no place for any.
+ *
+ * poll(2) on a client: readable when the owner whose last rejoin answered
+ * %RJR_NONE_READY has a result or nothing left. On a worker: readable when a
+ * request waits that it could take.
+ */
+struct dxk_member_create {
+	__u32 size;
+	__u32 kind;
+	__s32 fd;
+	__u32 id;
+};
+
+/* --- posting --------------------------------------------------------------- */
+
+/* Attributes of a request (the seed's RQEAttrs and the flags of PostARequest) */
+#define PXR_WAITIF_BUSY		0x0001	/* sleep while there is no room */
+#define PXR_REJOIN		0x0002	/* deliver it to the Rejoin Pool at its end */
+#define PXR_BOOST		0x0004	/* marked for boosting */
+#define PXR_LANE0		0x0010	/* lane 0; without a lane bit: lane 3 */
+#define PXR_LANE1		0x0020
+#define PXR_LANE2		0x0040
+#define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
+#define PXR_FD			0x0200	/* hands over the file of field fd */
+
+/* Why a post was not taken (dxk_post.reason) */
+#define PXR_POOL_FULL		1	/* EAGAIN: no free Ready Pool entry */
+#define PXR_LANE_FULL		2	/* EAGAIN: the lane is at its limit */
+#define PXR_LANE_CLOSED		3	/* EPERM: the lane's limit is 0 */
+#define PXR_REJOIN_FULL		4	/* EAGAIN: no Rejoin Pool entry to reserve */
+#define PXR_NO_SPACE		5	/* ENOSPC: max_requests live requests */
+
+/**
+ * struct dxk_post_entry - one request to post
+ * @owner: opaque; groups requests for rejoin. 0 is an owner like others (DX-49)
+ * @executor: opaque; with %PXR_KERNEL the id of a kernel executor
+ * @param: opaque
+ * @data: address of @data_len bytes that travel with the request
+ * @data_len: at most the policy's data_size
+ * @result_len: room for the result's data in bytes, at most data_size
+ * @prio: larger is more urgent (DX-56)
+ * @attrs: PXR_* bits
+ * @fd: with %PXR_FD an open file of the caller, else 0
+ * @reserved: 0
+ *
+ * owner, executor and param are never dereferenced and come back unchanged.
+ */
+struct dxk_post_entry {
+	__aligned_u64 owner;
+	__aligned_u64 executor;
+	__aligned_u64 param;
+	__aligned_u64 data;
+	__u32 data_len;
+	__u32 result_len;
+	__s32 prio;
+	__u32 attrs;
+	__s32 fd;
+	__u32 reserved;
+};
+
+/**
+ * struct dxk_post - post requests (DXK_IOC_POST; DX-37..DX-48)
+ * @size: sizeof(struct dxk_post)
+ * @flags: 0
+ * @deadline: ends the sleep of requests with %PXR_WAITIF_BUSY
+ * @entries: address of @nr structs of @entry_size bytes
+ * @nr: 1..%DXK_BATCH_MAX
+ * @entry_size: sizeof(struct dxk_post_entry)
+ * @index: out, when fewer than @nr were taken or the call failed: the index of
+ *	the entry that was not taken
+ * @reason: out, PXR_POOL_FULL.. for that entry, 0 when another error ended the
+ *	call
+ *
+ * Returns how many were taken.
+ */
+struct dxk_post {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__aligned_u64 entries;
+	__u32 nr;
+	__u32 entry_size;
+	__u32 index;
+	__u32 reason;
+};
+
+/* --- rejoin ---------------------------------------------------------------- */
+
+/* Answers of a rejoin (dxk_rejoin.answer) */
+#define RJR_RETURNED		1	/* completed requests were returned */
+#define RJR_NONE_READY		2	/* none completed, but some exist */
+#define RJR_NONE_EXIST		3	/* none of this owner exists: authoritative */
+
+/**
+ * struct dxk_result - one completed request, all out
+ * @executor: as posted
+ * @param: as posted
+ * @status: what the executor returned; -ECANCELED: cancelled before it ran;
+ *	-EOWNERDEAD: its worker died
+ * @attrs: as posted
+ * @prio: the current priority at its dispatch (DX-63)
+ * @inspect_count: scheduler intervals it spent in the Ready Pool (DX-36)
+ * @data_len: bytes of result data, stored at dxk_rejoin.data + i * data_stride
+ * @worker: id of the thread that executed it, 0 when none did
+ */
+struct dxk_result {
+	__aligned_u64 executor;
+	__aligned_u64 param;
+	__s32 status;
+	__u32 attrs;
+	__s32 prio;
+	__u32 inspect_count;
+	__u32 data_len;
+	__u32 worker;
+};
+
+/**
+ * struct dxk_rejoin - collect completed requests of an owner (DXK_IOC_REJOIN;
+ *	DX-50..DX-55, DX-87..DX-95)
+ * @size: sizeof(struct dxk_rejoin)
+ * @flags: 0
+ * @owner: whose requests
+ * @deadline: 0 polls; otherwise sleeps until @min requests can be returned or
+ *	no further one can come
+ * @results: address of @nr structs of @result_size bytes
+ * @data: address of @nr slots of @data_stride bytes for the result data, or 0
+ *	when the data is not wanted
+ * @nr: 1..%DXK_BATCH_MAX
+ * @result_size: sizeof(struct dxk_result)
+ * @data_stride: bytes; with @data at least the result_len of each request
+ *	returned, else EMSGSIZE and that request stays
+ * @min: 1..@nr; 0 is 1. At the deadline fewer are returned, and under
+ *	%DXK_REJOIN_BLOCK_WORKER, where results keep workers waiting, the first
+ *	ends the sleep
+ * @answer: out, RJR_*
+ * @reserved: 0
+ *
+ * Returns how many requests were returned, oldest completion first; above 0 the
+ * answer is %RJR_RETURNED. A wait that ends at its deadline answers
+ * %RJR_NONE_READY, not an error. A result that cannot be copied out stays in the
+ * Rejoin Pool (EFAULT).
+ */
+struct dxk_rejoin {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 owner;
+	__aligned_u64 deadline;
+	__aligned_u64 results;
+	__aligned_u64 data;
+	__u32 nr;
+	__u32 result_size;
+	__u32 data_stride;
+	__u32 min;
+	__u32 answer;
+	__u32 reserved;
+};
+
+/* --- workers --------------------------------------------------------------- */
+
+/**
+ * struct dxk_done - one request that the worker has executed
+ * @ticket: dxk_work.ticket of the dispatch that this answers
+ * @data: address of @data_len bytes of result data
+ * @data_len: at most dxk_work.result_len, else EMSGSIZE
+ * @status: the executor's return value (DX-85)
+ */
+struct dxk_done {
+	__aligned_u64 ticket;
+	__aligned_u64 data;
+	__u32 data_len;
+	__s32 status;
+};
+
+/**
+ * struct dxk_work - one request to execute, all out
+ * @ticket: names this dispatch; never used again in this context
+ * @owner: as posted
+ * @executor: as posted
+ * @param: as posted
+ * @data_len: bytes of data, stored at dxk_next.data + i * data_stride
+ * @result_len: room for the result's data
+ * @prio: current priority, frozen now
+ * @attrs: as posted
+ * @inspect_count: scheduler intervals it spent in the Ready Pool
+ * @fd: with %PXR_FD a new descriptor (O_CLOEXEC) of the worker's process for the
+ *	file that was handed over; else -1
+ */
+struct dxk_work {
+	__aligned_u64 ticket;
+	__aligned_u64 owner;
+	__aligned_u64 executor;
+	__aligned_u64 param;
+	__u32 data_len;
+	__u32 result_len;
+	__s32 prio;
+	__u32 attrs;
+	__u32 inspect_count;
+	__s32 fd;
+};
+
+/**
+ * struct dxk_next - complete requests and fetch more (DXK_IOC_NEXT; DX-77..DX-85)
+ * @size: sizeof(struct dxk_next)
+ * @flags: 0
+ * @deadline: how long to sleep while there is no work
+ * @done: address of @nr_done structs of @done_size bytes
+ * @work: address of @nr_work structs of @work_size bytes
+ * @data: address of @nr_work slots of @data_stride bytes, or 0 when the data is
+ *	not wanted
+ * @nr_done: 0..%DXK_BATCH_MAX
+ * @done_size: sizeof(struct dxk_done); ignored when @nr_done is 0
+ * @nr_work: 0..%DXK_BATCH_MAX; 0 completes only
+ * @work_size: sizeof(struct dxk_work); ignored when @nr_work is 0
+ * @data_stride: bytes, with @data at least the policy's data_size (EMSGSIZE)
+ * @nr_taken: out, how many of @done were taken
+ *
+ * Takes the completions, then up to @nr_work requests in the same lock hold, and
+ * sleeps only if there is none. More than one is given only while no other
+ * worker is idle and only of lane 3, whose requests wait for nobody.
+ *
+ * Returns how many requests were fetched. Once a completion was taken the call
+ * does not fail: it returns 0, and the next call tells the error. ESTALE when
+ * @done names a dispatch that this worker does not hold (any more): those before
+ * it are taken, the first not taken is the stale one, nothing is fetched.
+ * ETIMEDOUT, EINTR and ESHUTDOWN end the sleep. A request that cannot be copied
+ * out goes back to the Ready Pool with its place in the order.
+ */
+struct dxk_next {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__aligned_u64 done;
+	__aligned_u64 work;
+	__aligned_u64 data;
+	__u32 nr_done;
+	__u32 done_size;
+	__u32 nr_work;
+	__u32 work_size;
+	__u32 data_stride;
+	__u32 nr_taken;
+};
+
+#endif /* _UAPI_DXK_H */
