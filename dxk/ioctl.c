@@ -231,8 +231,8 @@ static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
 	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl),
 	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, deadline, dxk_ctx_stop_ioctl),
-	CALL(DXK_IOC_POLICY_GET, dxk_policy, reserved, dxk_policy_get_ioctl),
-	CALL(DXK_IOC_POLICY_SET, dxk_policy, reserved, dxk_policy_set_ioctl),
+	CALL(DXK_IOC_POLICY_GET, dxk_policy, redo_max, dxk_policy_get_ioctl),
+	CALL(DXK_IOC_POLICY_SET, dxk_policy, redo_max, dxk_policy_set_ioctl),
 	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl),
 };
 
@@ -319,15 +319,27 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_version, 6, 1, 0);
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 4, 0, 0);
-	FIELDS(dxk_policy, 26, 0, 0);
+	FIELDS(dxk_policy, 30, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
-	FIELDS(dxk_ctx_stop, 2, 1, 0);
+	FIELDS(dxk_running, 2, 4, 0);
+	FIELDS(dxk_ctx_stop, 6, 2, 0);
 	FIELDS(dxk_member_create, 4, 0, 0);
 	FIELDS(dxk_post_entry, 6, 4, 0);
 	FIELDS(dxk_post, 6, 2, 0);
-	FIELDS(dxk_result, 6, 2, 0);
+	FIELDS(dxk_result, 8, 2, 0);
 	FIELDS(dxk_rejoin, 8, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
-	FIELDS(dxk_work, 6, 4, 0);
+	FIELDS(dxk_work, 8, 4, 0);
 	FIELDS(dxk_next, 8, 4, 0);
+	FIELDS(dxk_should_stop, 2, 1, 0);
+	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
+	FIELDS(dxk_log_write, 4, 2, 0);
+	FIELDS(dxk_log_read, 4, 2, 0);
+	FIELDS(dxk_log_file, 2, 0, 0);
+	FIELDS(dxk_command_send, 6, 5, 0);
+	FIELDS(dxk_command_attach, 2, 0, 0);
+	FIELDS(dxk_command_next, 6, 3, 0);
+	FIELDS(dxk_handle_open, 2, 1, 0);
+	FIELDS(dxk_handle_close, 2, 1, 0);
+	FIELDS(dxk_sample, 6, 4, 0);
 }

@@ -7,8 +7,6 @@
 
 #include "../uapi/dxk.h"
 
-#define DXK_LOG_TEXT	108
-
 /**
  * struct dxk_log_entry - one message
  * @seq: position in the stream; a gap says how many were lost

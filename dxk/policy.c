@@ -47,7 +47,11 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("shutdown", shutdown, DXK_STOP_DRAIN, DXK_STOP_CANCEL, CHOICE, DYNAMIC),
 	FIELD("on_block", on_block, 0, DXK_ON_BLOCK_STRICT, CHOICE),
 	FIELD("order", order, 0, DXK_ORDER_PRIO_GLOBAL, CHOICE),
-	FIELD("reserved", reserved, 0, 0),
+	FIELD("log_batch", log_batch, 1, 4096, DYNAMIC),
+	FIELD("sample_interval_ms", sample_interval_ms, 0, MS_MAX, DYNAMIC),
+	FIELD("sample_entries", sample_entries, 1, 4096),
+	FIELD("report_age_ms", report_age_ms, 0, 86400000, DYNAMIC),
+	FIELD("redo_max", redo_max, 1, 1000, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -71,6 +75,9 @@ void dxk_policy_init(struct dxk_policy *policy)
 		.sched_interval_ms = 1000,
 		.monitor_interval_ms = 100,
 		.shutdown = DXK_STOP_DRAIN,
+		.log_batch = 64,
+		.sample_entries = 64,
+		.redo_max = 3,
 	};
 }
 EXPORT_SYMBOL_GPL(dxk_policy_init);

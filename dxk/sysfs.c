@@ -75,7 +75,7 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 	return err ?: n;
 }
 
-/* Filled from the table of fields; the last one is reserved and not shown. */
+/* Filled from the table of fields. */
 #define DXK_POLICY_ATTRS	32
 static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
 static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
@@ -428,19 +428,17 @@ const struct kobj_type dxk_member_ktype = {
 /** dxk_sysfs_init - make the policy's files from the table of its fields */
 void dxk_sysfs_init(void)
 {
-	u32 i, nr = 0;
+	u32 i;
 
 	BUILD_BUG_ON(sizeof(struct dxk_policy) / sizeof(u32) > DXK_POLICY_ATTRS);
 	for (i = 0; i < dxk_fields_nr; i++) {
-		struct dxk_attr *a = &dxk_policy_attr[nr];
+		struct dxk_attr *a = &dxk_policy_attr[i];
 
-		if (dxk_fields[i].offset == offsetof(struct dxk_policy, reserved))
-			continue;
 		a->attr.name = dxk_fields[i].name;
 		a->attr.mode = dxk_fields[i].dynamic ? 0644 : 0444;
 		a->show = dxk_policy_show;
 		a->store = dxk_fields[i].dynamic ? dxk_policy_store : NULL;
 		a->which = i;
-		dxk_policy_attrs[nr++] = &a->attr;
+		dxk_policy_attrs[i] = &a->attr;
 	}
 }

@@ -22,6 +22,15 @@ union dxk_args {
 	struct dxk_post post;
 	struct dxk_rejoin rejoin;
 	struct dxk_next next;
+	struct dxk_should_stop should_stop;
+	struct dxk_log_write log_write;
+	struct dxk_log_read log_read;
+	struct dxk_log_file log_file;
+	struct dxk_command_send command_send;
+	struct dxk_command_attach command_attach;
+	struct dxk_command_next command_next;
+	struct dxk_handle_open handle_open;
+	struct dxk_handle_close handle_close;
 };
 
 /**

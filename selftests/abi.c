@@ -1126,8 +1126,7 @@ TEST(answers)
 	ASSERT_EQ(0, dxt_ioctl(t.ctx, DXK_IOC_POLICY_GET, &policy));
 	EXPECT_EQ(sizeof(policy), policy.size);
 	EXPECT_EQ(0, policy.bad_field);
-	EXPECT_EQ(0, policy.reserved);
-	for (uint32_t *p = &policy.sched_mode; p <= &policy.reserved; p++)
+	for (uint32_t *p = &policy.sched_mode; p <= &policy.redo_max; p++)
 		EXPECT_NE(DXT_POISON32, *p);
 	dxt_close(&t);
 }

@@ -63,6 +63,14 @@ static const struct field {
 	  DYNAMIC },
 	{ "on_block", "on_block", F(on_block), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
 	{ "order", "order", F(order), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
+	{ "log_batch", "log_batch", F(log_batch), 64, 1, 4096, 0, 4097, EINVAL, DYNAMIC },
+	{ "sample_interval_ms", "sample_interval_ms", F(sample_interval_ms), 0, 0,
+	  3600000, -1, 3600001, EINVAL, DYNAMIC },
+	{ "sample_entries", "sample_entries", F(sample_entries), 64, 1, 4096, 0, 4097,
+	  EINVAL, STATIC },
+	{ "report_age_ms", "report_age_ms", F(report_age_ms), 0, 0, 86400000, -1,
+	  86400001, EINVAL, DYNAMIC },
+	{ "redo_max", "redo_max", F(redo_max), 3, 1, 1000, 0, 1001, EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)
@@ -106,8 +114,8 @@ TEST(defaults)
 		EXPECT_EQ(f->dynamic ? 0644 : 0444, st.st_mode & 0777)
 			TH_LOG("%s", f->file);
 	}
-	/* size, bad_field and reserved are the only others */
-	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
+	/* size and bad_field are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
 	dxt_close(&t);
 }
 
@@ -162,7 +170,6 @@ TEST(relations)
 		{ { { F(max_requests), 1023 } }, F(max_requests) },
 		{ { { F(lane_pct[0]), 50 }, { F(lane_pct[1]), 51 } }, F(lane_pct[0]) },
 		{ { { F(lane_pct[0]), 100 }, { F(lane_pct[2]), 1 } }, F(lane_pct[0]) },
-		{ { { F(reserved), 1 } }, F(reserved) },
 		/* two lanes and lane 3 need three workers */
 		{ { { F(sched_mode), 1 }, { F(max_threads), 2 }, { F(lane_pct[1]), 20 },
 		    { F(lane_pct[2]), 20 } }, F(max_threads) },

@@ -463,8 +463,13 @@ struct hasty {
 static void *hasty_thread(void *arg)
 {
 	struct hasty *h = arg;
-	int fd = dxk_member_create(h->t->ctx, DXK_MEMBER_CLIENT, NULL);
 	uint64_t state = the_seed() + h->me;
+	int fd;
+
+	/* The signals do not wait until the threads are members. */
+	do
+		fd = dxk_member_create(h->t->ctx, DXK_MEMBER_CLIENT, NULL);
+	while (fd == -EINTR);
 
 	for (h->nr = 0; *h->go && h->nr < 2000; h->nr++) {
 		int rc = dxt_post1(fd, 1, DXT_FN(exe_hasty), h->me * 2000 + h->nr,

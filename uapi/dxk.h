@@ -102,9 +102,18 @@
 #define DXK_IOC_POLICY_GET	_IO(DXK_IOC_TYPE, 0x12)	/* context */
 #define DXK_IOC_POLICY_SET	_IO(DXK_IOC_TYPE, 0x13)	/* context */
 #define DXK_IOC_MEMBER_CREATE	_IO(DXK_IOC_TYPE, 0x14)	/* context */
+#define DXK_IOC_LOG_FILE	_IO(DXK_IOC_TYPE, 0x15)	/* context */
+#define DXK_IOC_LOG_READ	_IO(DXK_IOC_TYPE, 0x16)	/* context */
+#define DXK_IOC_COMMAND_SEND	_IO(DXK_IOC_TYPE, 0x17)	/* context */
+#define DXK_IOC_HANDLE_OPEN	_IO(DXK_IOC_TYPE, 0x18)	/* context */
+#define DXK_IOC_HANDLE_CLOSE	_IO(DXK_IOC_TYPE, 0x19)	/* context */
 #define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
 #define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
 #define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
+#define DXK_IOC_SHOULD_STOP	_IO(DXK_IOC_TYPE, 0x23)	/* member */
+#define DXK_IOC_LOG_WRITE	_IO(DXK_IOC_TYPE, 0x24)	/* member */
+#define DXK_IOC_COMMAND_ATTACH	_IO(DXK_IOC_TYPE, 0x25)	/* member */
+#define DXK_IOC_COMMAND_NEXT	_IO(DXK_IOC_TYPE, 0x26)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -277,7 +286,16 @@ enum dxk_order {
  * @shutdown: %DXK_STOP_DRAIN (default) or %DXK_STOP_CANCEL. Dynamic
  * @on_block: enum dxk_on_block, default STRICT
  * @order: enum dxk_order, default PRIO_GLOBAL
- * @reserved: 0
+ * @log_batch: most messages that the log's drain writes per turn (DX-100);
+ *	1..4096, default 64. Dynamic
+ * @sample_interval_ms: how often the Monitor takes a sample for the
+ *	instrumentation package; 0..3600000, default 0: never, and no latencies are
+ *	measured. Dynamic
+ * @sample_entries: samples that are kept; 1..4096, default 64
+ * @report_age_ms: the Monitor reports a request that executes for longer;
+ *	0..86400000, default 0: none. Dynamic
+ * @redo_max: how often a request with %PXR_REDO may be begun, the first time
+ *	included; 1..1000, default 3. Dynamic
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -312,7 +330,11 @@ struct dxk_policy {
 	__u32 shutdown;
 	__u32 on_block;
 	__u32 order;
-	__u32 reserved;
+	__u32 log_batch;
+	__u32 sample_interval_ms;
+	__u32 sample_entries;
+	__u32 report_age_ms;
+	__u32 redo_max;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -333,10 +355,34 @@ struct dxk_ctx_start {
 };
 
 /**
+ * struct dxk_running - a worker that Stop still waits for, all out (DX-114)
+ * @executor: of the request it fetched last
+ * @owner: of that request
+ * @param: of that request
+ * @age_ns: since it was fetched
+ * @thread: the worker's id
+ * @attrs: PXR_* bits of that request
+ */
+struct dxk_running {
+	__aligned_u64 executor;
+	__aligned_u64 owner;
+	__aligned_u64 param;
+	__aligned_u64 age_ns;
+	__u32 thread;
+	__u32 attrs;
+};
+
+/**
  * struct dxk_ctx_stop - Stop (DXK_IOC_CTX_STOP)
  * @size: sizeof(struct dxk_ctx_stop)
  * @mode: enum dxk_stop_mode
  * @deadline: how long to wait for executing requests
+ * @running: address of @nr structs of @running_size bytes, or 0
+ * @nr: 0..499; 0 asks for no report
+ * @running_size: sizeof(struct dxk_running); ignored when @nr is 0
+ * @nr_running: out, after ETIMEDOUT or EINTR: how many workers still execute.
+ *	The first @nr of them, by id, are in @running
+ * @reserved: 0
  *
  * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
  * then waits until no request executes (and none is Ready, when draining), then
@@ -349,6 +395,11 @@ struct dxk_ctx_stop {
 	__u32 size;
 	__u32 mode;
 	__aligned_u64 deadline;
+	__aligned_u64 running;
+	__u32 nr;
+	__u32 running_size;
+	__u32 nr_running;
+	__u32 reserved;
 };
 
 /**
@@ -390,6 +441,7 @@ struct dxk_member_create {
 #define PXR_WAITIF_BUSY		0x0001	/* sleep while there is no room */
 #define PXR_REJOIN		0x0002	/* deliver it to the Rejoin Pool at its end */
 #define PXR_BOOST		0x0004	/* marked for boosting */
+#define PXR_REDO		0x0008	/* run it again when its worker dies */
 #define PXR_LANE0		0x0010	/* lane 0; without a lane bit: lane 3 */
 #define PXR_LANE1		0x0020
 #define PXR_LANE2		0x0040
@@ -475,6 +527,8 @@ struct dxk_post {
  * @inspect_count: scheduler intervals it spent in the Ready Pool (DX-36)
  * @data_len: bytes of result data, stored at dxk_rejoin.data + i * data_stride
  * @worker: id of the thread that executed it, 0 when none did
+ * @attempts: how often it was begun: above 1 after %PXR_REDO, 0 when it never was
+ * @reserved: 0
  */
 struct dxk_result {
 	__aligned_u64 executor;
@@ -485,6 +539,8 @@ struct dxk_result {
 	__u32 inspect_count;
 	__u32 data_len;
 	__u32 worker;
+	__u32 attempts;
+	__u32 reserved;
 };
 
 /**
@@ -557,6 +613,9 @@ struct dxk_done {
  * @inspect_count: scheduler intervals it spent in the Ready Pool
  * @fd: with %PXR_FD a new descriptor (O_CLOEXEC) of the worker's process for the
  *	file that was handed over; else -1
+ * @attempt: 1 the first time; higher when earlier workers died over it
+ *	(%PXR_REDO)
+ * @reserved: 0
  */
 struct dxk_work {
 	__aligned_u64 ticket;
@@ -569,6 +628,8 @@ struct dxk_work {
 	__u32 attrs;
 	__u32 inspect_count;
 	__s32 fd;
+	__u32 attempt;
+	__u32 reserved;
 };
 
 /**
@@ -611,6 +672,280 @@ struct dxk_next {
 	__u32 work_size;
 	__u32 data_stride;
 	__u32 nr_taken;
+};
+
+/**
+ * struct dxk_should_stop - ask whether to end (DXK_IOC_SHOULD_STOP; DX-109)
+ * @size: sizeof(struct dxk_should_stop)
+ * @flags: 0
+ * @deadline: 0 only asks; otherwise sleeps until the answer is yes
+ *
+ * Returns 1 when the caller should end soon, 0 when not (until the deadline). A
+ * service request of lane 0 should from the begin of any Stop on, other requests
+ * from the begin of Stop(cancel) or from the close of the context on. A member
+ * that executes nothing is told as a service is. EINTR ends the sleep.
+ */
+struct dxk_should_stop {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+};
+
+/* --- the log --------------------------------------------------------------- */
+
+/* DXK_LOG_TEXT - room for a message in the Log Pool, its zero included */
+#define DXK_LOG_TEXT		224
+
+/* Bits of dxk_log_record.flags */
+#define DXK_LOG_CUT		0x1	/* the message was longer */
+#define DXK_LOG_GAP		0x2	/* no message: text says how many were lost */
+
+/**
+ * struct dxk_log_record - one message of the log, all out
+ * @seq: its number in the order of entry, from 1; of a gap that of the first
+ *	message lost
+ * @time_ns: CLOCK_MONOTONIC when it entered
+ * @thread: id of the thread that wrote it
+ * @flags: DXK_LOG_*
+ * @lost: of a gap, how many messages were lost in this place; else 0
+ * @len: bytes of @text without the zero
+ * @text: one line without a newline, zero-terminated
+ */
+struct dxk_log_record {
+	__aligned_u64 seq;
+	__aligned_u64 time_ns;
+	__u32 thread;
+	__u32 flags;
+	__u32 lost;
+	__u32 len;
+	char text[DXK_LOG_TEXT];
+};
+
+/* Bits of dxk_log_write.flags */
+#define DXK_LOG_WAIT		0x1	/* sleep while the pool is full (log_full BLOCK) */
+
+/**
+ * struct dxk_log_write - write a message (DXK_IOC_LOG_WRITE; DX-97..DX-102)
+ * @size: sizeof(struct dxk_log_write)
+ * @flags: %DXK_LOG_WAIT or 0
+ * @deadline: ends the sleep of %DXK_LOG_WAIT
+ * @text: address of @len bytes
+ * @len: any; what is beyond %DXK_LOG_TEXT - 1 bytes is cut off and the message
+ *	marked %DXK_LOG_CUT. Control characters become spaces
+ * @reserved: 0
+ *
+ * While the context runs the message enters the Log Pool, and the call returns
+ * without waiting for the persistent write. Before Start and after Stop the log is
+ * synchronous: the message is in the log file when the call returns (DX-3), and
+ * the error of that write is the call's; ENODEV when there is no log file.
+ *
+ * A full pool does as the policy's log_full says: a message that is dropped, this
+ * one or another, is counted and shown as a gap, and the call returns 0.
+ * ETIMEDOUT, EINTR and ESHUTDOWN end a sleep; the message was not taken.
+ */
+struct dxk_log_write {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__aligned_u64 text;
+	__u32 len;
+	__u32 reserved;
+};
+
+/**
+ * struct dxk_log_read - read and remove the oldest messages (DXK_IOC_LOG_READ)
+ * @size: sizeof(struct dxk_log_read)
+ * @flags: 0
+ * @deadline: 0 polls; otherwise sleeps until there is one
+ * @records: address of @nr structs of @record_size bytes
+ * @nr: 1..%DXK_BATCH_MAX
+ * @record_size: sizeof(struct dxk_log_record)
+ *
+ * Returns how many were read, 0 when there is none (until the deadline). All
+ * messages accepted before a Stop are still readable after it (DX-103); then
+ * ESHUTDOWN says that no more will come. EBUSY when a log file is set: it has
+ * them. What cannot be copied out stays. poll(2) on the context: readable when
+ * there is a message.
+ */
+struct dxk_log_read {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__aligned_u64 records;
+	__u32 nr;
+	__u32 record_size;
+};
+
+/**
+ * struct dxk_log_file - have the kernel write the log (DXK_IOC_LOG_FILE)
+ * @size: sizeof(struct dxk_log_file)
+ * @fd: a regular file open for appending, or -1 for none (any more)
+ *
+ * The kernel writes each message as one line, "seq seconds.nanoseconds thread
+ * message", with the rights the file was opened with, and goes on with what the
+ * pool holds after the application died: no accepted message is lost. With
+ * another file, for rotation, what was accepted before is in the old one when the
+ * call returns. A line that cannot be written (disk full, quota) is tried again
+ * as long as the pool has room for what comes meanwhile; then log_full decides.
+ *
+ * EBADF: not open for writing; EINVAL: not a regular file of a real file system,
+ * or not opened with O_APPEND; EINTR ended the wait for the old file.
+ */
+struct dxk_log_file {
+	__u32 size;
+	__s32 fd;
+};
+
+/* --- commands -------------------------------------------------------------- */
+
+/* DXK_COMMAND_MAX - most bytes of a command and of a reply, without a zero */
+#define DXK_COMMAND_MAX		4096
+
+/**
+ * struct dxk_command_send - send a command (DXK_IOC_COMMAND_SEND; DX-29..DX-32)
+ * @size: sizeof(struct dxk_command_send)
+ * @text_len: bytes at @text, 1..%DXK_COMMAND_MAX
+ * @deadline: how long to wait for the reply; 0 does not wait and gets none
+ * @at: CLOCK_MONOTONIC time to run it, 0 for now. A timed command runs at the
+ *	first tick of the Monitor that is not earlier, and has no reply
+ * @every_ns: run it again in this interval after @at, 0 for once
+ * @text: address of the command
+ * @reply: address of @reply_room bytes
+ * @reply_room: most bytes of reply wanted
+ * @reply_len: out, bytes of the reply, also those beyond @reply_room
+ * @status: out, 0 or the negative errno of the command
+ * @id: out, names a timed command for "cancel ID"
+ *
+ * A command goes to the attached handler; one that it does not know, and every
+ * one while there is no handler, goes to the context's own commands: show
+ * threads|pools|lanes|owners|commands, set FIELD VALUE, drain, quit, cancel ID.
+ * Unknown to both: status -ENOENT.
+ *
+ * EAGAIN: too many commands wait already (64), or timed ones (64). ETIMEDOUT and
+ * EINTR: no reply so far, the command may still run. EMSGSIZE: too long.
+ */
+struct dxk_command_send {
+	__u32 size;
+	__u32 text_len;
+	__aligned_u64 deadline;
+	__aligned_u64 at;
+	__aligned_u64 every_ns;
+	__aligned_u64 text;
+	__aligned_u64 reply;
+	__u32 reply_room;
+	__u32 reply_len;
+	__s32 status;
+	__u32 id;
+};
+
+/**
+ * struct dxk_command_attach - become the command handler (DXK_IOC_COMMAND_ATTACH)
+ * @size: sizeof(struct dxk_command_attach)
+ * @attach: 1, or 0 to be it no longer
+ *
+ * A new handler replaces the earlier one, whose calls get ESTALE from then on; a
+ * command that it has not answered yet goes to the context's own commands
+ * (DX-31). Closing the member detaches it as well.
+ */
+struct dxk_command_attach {
+	__u32 size;
+	__u32 attach;
+};
+
+/* What dxk_command_next got (dxk_command_next.kind) */
+#define DXK_COMMAND_TICK	1	/* the Monitor's interval is over */
+#define DXK_COMMAND_TEXT	2	/* a command: answer it with the next call */
+
+/**
+ * struct dxk_command_next - answer a command and get the next (DXK_IOC_COMMAND_NEXT)
+ * @size: sizeof(struct dxk_command_next)
+ * @status: of the command that the last call got: 0, a negative errno, or -ENOENT
+ *	to hand it to the context's own commands. Ignored when it got none
+ * @reply: address of @reply_len bytes of reply to it
+ * @deadline: how long to sleep while there is nothing
+ * @text: address of @text_room bytes for the next command
+ * @text_room: at least %DXK_COMMAND_MAX (EMSGSIZE)
+ * @text_len: out, bytes of the command
+ * @kind: out, DXK_COMMAND_TICK or DXK_COMMAND_TEXT
+ * @reply_len: at most %DXK_COMMAND_MAX
+ *
+ * Ticks come once per monitor interval (DX-29) and are not queued: a handler that
+ * is late gets one. Commands come in the order of sending. EPERM: not attached;
+ * ESTALE: replaced by another handler; ETIMEDOUT, EINTR; ESHUTDOWN once the
+ * context does not run and no command waits.
+ */
+struct dxk_command_next {
+	__u32 size;
+	__s32 status;
+	__aligned_u64 reply;
+	__aligned_u64 deadline;
+	__aligned_u64 text;
+	__u32 text_room;
+	__u32 text_len;
+	__u32 kind;
+	__u32 reply_len;
+};
+
+/* --- the Handle Table ------------------------------------------------------ */
+
+/**
+ * struct dxk_handle_open - put a file into the Handle Table (DXK_IOC_HANDLE_OPEN)
+ * @size: sizeof(struct dxk_handle_open)
+ * @fd: a regular file that is open for reading or writing
+ * @handle: out, names it in the data of requests for kernel executors
+ *
+ * A kernel executor that uses the handle gets a file of its own for its worker,
+ * opened at the first use there (DX-16, DX-26). ENOSPC: the table is full.
+ */
+struct dxk_handle_open {
+	__u32 size;
+	__s32 fd;
+	__aligned_u64 handle;
+};
+
+/**
+ * struct dxk_handle_close - close a handle (DXK_IOC_HANDLE_CLOSE; DX-27)
+ * @size: sizeof(struct dxk_handle_close)
+ * @flags: 0
+ * @handle: from dxk_handle_open
+ *
+ * Every worker's own file is closed, one that a running request uses when that
+ * request ends. ENOENT: no such handle (any more).
+ */
+struct dxk_handle_close {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 handle;
+};
+
+/* --- instrumentation ------------------------------------------------------- */
+
+/**
+ * struct dxk_sample - one sample of the instrumentation package
+ * @time_ns: CLOCK_MONOTONIC when it was taken
+ * @posts: requests posted since the sample before
+ * @dispatches: requests given to workers since then
+ * @completions: requests completed since then
+ * @ready: entries of the Ready Pool in use at this time
+ * @busy: requests with workers
+ * @rejoin: entries of the Rejoin Pool in use
+ * @log: entries of the Log Pool in use
+ * @handles: entries of the Handle Table in use
+ * @workers: workers of both kinds
+ *
+ * /sys/kernel/dxk/<id>/samples is an array of them, oldest first.
+ */
+struct dxk_sample {
+	__aligned_u64 time_ns;
+	__aligned_u64 posts;
+	__aligned_u64 dispatches;
+	__aligned_u64 completions;
+	__u32 ready;
+	__u32 busy;
+	__u32 rejoin;
+	__u32 log;
+	__u32 handles;
+	__u32 workers;
 };
 
 #endif /* _UAPI_DXK_H */

@@ -46,7 +46,11 @@ static const struct row rows[] = {
 	ROW(shutdown, DXK_STOP_DRAIN, DXK_STOP_CANCEL, CHOICE, true),
 	ROW(on_block, 0, DXK_ON_BLOCK_STRICT, CHOICE),
 	ROW(order, 0, DXK_ORDER_PRIO_GLOBAL, CHOICE),
-	ROW(reserved, 0, 0),
+	ROW(log_batch, 1, 4096, RANGE, true),
+	ROW(sample_interval_ms, 0, 3600000, RANGE, true),
+	ROW(sample_entries, 1, 4096),
+	ROW(report_age_ms, 0, 86400000, RANGE, true),
+	ROW(redo_max, 1, 1000, RANGE, true),
 };
 
 static void row_name(const struct row *r, char *name)

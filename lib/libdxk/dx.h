@@ -92,6 +92,12 @@ void RunSettingsInit(RunSettings *settings, const char *name, int argc,
  * @TPShutdown: %DXK_STOP_DRAIN or %DXK_STOP_CANCEL
  * @TPOnBlock: enum dxk_on_block
  * @TPOrder: enum dxk_order
+ * @TPLogBatch: most messages that the log's drain writes per turn
+ * @TPSampleInterval: milliseconds between samples, 0 for none
+ * @TPSampleEntries: samples that are kept
+ * @TPReportAge: milliseconds after which a request that executes is reported, 0
+ *	for never
+ * @TPRedoMax: how often a request with %PXR_REDO may be begun
  * @TPFetchMax: most requests that a worker thread of this process fetches at a
  *	time, 1..%DXK_BATCH_MAX, default 1. More than one saves system calls, but
  *	the later ones wait in that worker and all complete together: only for
@@ -124,6 +130,11 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPShutdown;
 	uint32_t TPOnBlock;
 	uint32_t TPOrder;
+	uint32_t TPLogBatch;
+	uint32_t TPSampleInterval;
+	uint32_t TPSampleEntries;
+	uint32_t TPReportAge;
+	uint32_t TPRedoMax;
 	uint32_t TPFetchMax;
 	size_t TPStackSize;
 	uint64_t Reserved[4];

@@ -44,6 +44,11 @@ static const struct field {
 	FIELD(TPShutdown, shutdown, DXK_STOP_DRAIN),
 	FIELD(TPOnBlock, on_block, DXK_ON_BLOCK_STRICT),
 	FIELD(TPOrder, order, DXK_ORDER_PRIO_GLOBAL),
+	FIELD(TPLogBatch, log_batch, 64),
+	FIELD(TPSampleInterval, sample_interval_ms, 0),
+	FIELD(TPSampleEntries, sample_entries, 64),
+	FIELD(TPReportAge, report_age_ms, 0),
+	FIELD(TPRedoMax, redo_max, 3),
 #undef FIELD
 };
 

@@ -162,7 +162,11 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(shutdown),
 		FIELD(on_block),
 		FIELD(order),
-		FIELD(reserved),
+		FIELD(log_batch),
+		FIELD(sample_interval_ms),
+		FIELD(sample_entries),
+		FIELD(report_age_ms),
+		FIELD(redo_max),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);
