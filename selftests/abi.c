@@ -28,17 +28,29 @@
 NO_HOLES(dxk_version, 6, 1, 0);
 NO_HOLES(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_create, 4, 0, 0);
-NO_HOLES(dxk_policy, 26, 0, 0);
+NO_HOLES(dxk_policy, 30, 0, 0);
 NO_HOLES(dxk_ctx_start, 2, 0, 0);
-NO_HOLES(dxk_ctx_stop, 2, 1, 0);
+NO_HOLES(dxk_running, 2, 4, 0);
+NO_HOLES(dxk_ctx_stop, 6, 2, 0);
 NO_HOLES(dxk_member_create, 4, 0, 0);
 NO_HOLES(dxk_post_entry, 6, 4, 0);
 NO_HOLES(dxk_post, 6, 2, 0);
-NO_HOLES(dxk_result, 6, 2, 0);
+NO_HOLES(dxk_result, 8, 2, 0);
 NO_HOLES(dxk_rejoin, 8, 4, 0);
 NO_HOLES(dxk_done, 2, 2, 0);
-NO_HOLES(dxk_work, 6, 4, 0);
+NO_HOLES(dxk_work, 8, 4, 0);
 NO_HOLES(dxk_next, 8, 4, 0);
+NO_HOLES(dxk_should_stop, 2, 1, 0);
+NO_HOLES(dxk_log_record, 4, 2, DXK_LOG_TEXT);
+NO_HOLES(dxk_log_write, 4, 2, 0);
+NO_HOLES(dxk_log_read, 4, 2, 0);
+NO_HOLES(dxk_log_file, 2, 0, 0);
+NO_HOLES(dxk_command_send, 6, 5, 0);
+NO_HOLES(dxk_command_attach, 2, 0, 0);
+NO_HOLES(dxk_command_next, 6, 3, 0);
+NO_HOLES(dxk_handle_open, 2, 1, 0);
+NO_HOLES(dxk_handle_close, 2, 1, 0);
+NO_HOLES(dxk_sample, 6, 4, 0);
 
 #define OWNER		7
 #define DATA_SIZE	256
