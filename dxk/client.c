@@ -181,9 +181,10 @@ static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 	a->prio = rqe->prio;
 	a->inspect_count = rqe->inspect;
 	a->worker = rqe->worker;
+	a->attempts = rqe->attempts;
 	a->data_len = rqe->data_len;
 	if (a->data)
-		memcpy(a->data, rqe->data, min(rqe->data_len, a->data_room));
+		memcpy(a->data, dxk_rqe_result(rqe), min(rqe->data_len, a->data_room));
 }
 
 /**

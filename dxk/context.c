@@ -39,6 +39,7 @@ struct dxk_ctx *dxk_ctx_create(void)
 	dxk_crew_init(&ctx->crew);
 	INIT_LIST_HEAD(&ctx->owners.blocked);
 	INIT_LIST_HEAD(&ctx->stoppers);
+	INIT_LIST_HEAD(&ctx->services);
 	init_llist_head(&ctx->inbox);
 	init_completion(&ctx->crew_up);
 	dxk_thread_init(&ctx->monitor);
@@ -80,6 +81,7 @@ void dxk_ctx_free(struct dxk_ctx *ctx)
 	WARN_ON_ONCE(ctx->nr[DXK_AT_READY] || ctx->nr[DXK_AT_WORK]);
 	dxk_owners_destroy(&ctx->owners);
 	dxk_log_free(&ctx->log);
+	dxk_instrument_free(&ctx->instrument);
 	xa_destroy(&ctx->crew.members);
 	ida_free(&dxk_ctx_ids, ctx->id);
 	kfree(ctx);
@@ -142,6 +144,16 @@ static int dxk_start_handle_table(struct dxk_ctx *ctx)
 	int err = dxk_start_step("handle table");
 
 	return err ?: dxk_handles_alloc(&ctx->handles, ctx->policy.handle_entries);
+}
+
+static int dxk_start_instrument(struct dxk_ctx *ctx)
+{
+	int err = dxk_start_step("instrumentation");
+
+	if (err)
+		return err;
+	ctx->stall = (struct dxk_stall) { };
+	return dxk_instrument_alloc(&ctx->instrument, ctx->policy.sample_entries);
 }
 
 static int dxk_start_monitor(struct dxk_ctx *ctx)
@@ -208,6 +220,9 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
 	err = dxk_start_handle_table(ctx);
 	if (err)
 		goto err_log_pool;
+	err = dxk_start_instrument(ctx);
+	if (err)
+		goto err_handle_table;
 	err = dxk_start_monitor(ctx);
 	if (err)
 		goto err_handle_table;
@@ -368,28 +383,6 @@ int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy)
 	return dxk_policy_set(ctx, policy);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_set_policy);
-
-/**
- * dxk_should_stop - does the context want this request to end soon?
- * @call: the running request
- *
- * True for every request once the context is being closed, and for a service
- * request of lane 0 from the begin of Stop on. Context: any.
- */
-bool dxk_should_stop(const struct dxk_call *call)
-{
-	const struct dxk_ctx *ctx = call->self->ctx;
-
-	switch (READ_ONCE(ctx->state)) {
-	case DXK_CTX_STOPPED:
-		return true;
-	case DXK_CTX_STOPPING:
-		return call->attrs & PXR_LANE0;
-	default:
-		return false;
-	}
-}
-EXPORT_SYMBOL_GPL(dxk_should_stop);
 
 int dxk_ctx_init(struct kobject *parent)
 {

@@ -32,10 +32,12 @@
 #include "crew.h"
 #include "dispatch.h"
 #include "handle.h"
+#include "instrument.h"
 #include "log.h"
 #include "owner.h"
 #include "ready.h"
 #include "request.h"
+#include "stall.h"
 #include "stats.h"
 #include "thread.h"
 
@@ -73,6 +75,9 @@ enum dxk_ctx_state {
  * @scheduler: thread 600
  * @dispatcher: thread 700
  * @stoppers: (L) struct dxk_stop_op that sleep until no request executes
+ * @services: (L) struct dxk_should_op that sleep until they are to end
+ * @stall: the Monitor's watch for stalls
+ * @instrument: samples and latencies
  * @log: the Log Pool
  * @handles: the Handle Table
  * @id: (C) name below /sys/kernel/dxk
@@ -104,6 +109,9 @@ struct dxk_ctx {
 	struct dxk_thread scheduler;
 	struct dxk_thread dispatcher;
 	struct list_head stoppers;
+	struct list_head services;
+	struct dxk_stall stall;
+	struct dxk_instrument instrument;
 	struct dxk_log log;
 	struct dxk_handles handles;
 	u32 id;

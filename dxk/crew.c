@@ -242,12 +242,7 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
  */
 bool dxk_crew_resting(const struct dxk_ctx *ctx)
 {
-	struct list_head *pos;
-	u32 idle = 0;
-
 	lockdep_assert_held(&ctx->lock);
 
-	list_for_each(pos, &ctx->crew.idle[DXK_USER])
-		idle++;
-	return idle == ctx->crew.workers[DXK_USER];
+	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER];
 }

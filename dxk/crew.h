@@ -20,7 +20,12 @@ struct kobject;
  * @threads: (C) directory of the members in sysfs
  * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
  *	last one to fall idle first: its cache is the warmest
+ * @nr_idle: (L) by kind: how many are in @idle
  * @workers: (L) by kind: workers that count, i.e. attached and not leaving
+ * @present: (L) workers of both kinds, the leaving ones included
+ * @asleep: (L) of these, how many sleep in a post, a rejoin or a completion
+ * @clients: (L) members that are no workers
+ * @clients_asleep: (L) of these, how many sleep in a post or a rejoin
  * @lanes: (L) by kind: CMLS over these workers
  * @work_wait: user workers in poll(2) sleep here
  */
@@ -28,10 +33,33 @@ struct dxk_crew {
 	struct xarray members;
 	struct kobject *threads;
 	struct list_head idle[DXK_KINDS];
+	u32 nr_idle[DXK_KINDS];
 	u32 workers[DXK_KINDS];
+	u32 present;
+	u32 asleep;
+	u32 clients;
+	u32 clients_asleep;
 	struct dxk_lanes lanes[DXK_KINDS];
 	wait_queue_head_t work_wait;
 };
+
+/* Where a member counts while it sleeps in a post, a rejoin or a completion. */
+static inline u32 *dxk_crew_sleepers(struct dxk_crew *crew, const struct dxk_member *m)
+{
+	return m->role == DXK_ROLE_WORKER ? &crew->asleep : &crew->clients_asleep;
+}
+
+/**
+ * dxk_crew_awake - workers that run, be it a request or on their way to the next
+ * @crew: of a locked context
+ *
+ * With none awake nothing in the context goes on by itself.
+ */
+static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
+{
+	return crew->present - crew->nr_idle[DXK_USER] - crew->nr_idle[DXK_KERNEL] -
+	       crew->asleep;
+}
 
 void dxk_crew_init(struct dxk_crew *crew);
 struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx);

@@ -77,6 +77,7 @@ void dxk_waiter_init(struct dxk_waiter *w)
 {
 	INIT_LIST_HEAD(&w->link);
 	w->task = current;
+	w->count = NULL;
 	w->blocked = NULL;
 	w->done = false;
 }
@@ -85,15 +86,20 @@ void dxk_waiter_init(struct dxk_waiter *w)
  * dxk_waiter_queue - let a caller sleep
  * @w: the caller's waiter
  * @queue: where whoever makes the move will find it; it enters at the tail
+ * @count: how many sleep so
  * @blocks: counter of such sleeps
  * @blocked_ns: counter of the time slept
+ *
+ * A sleeper that only changes its queue goes on with the sleep that it began.
  */
-void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue,
+void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 		      u64 *blocks, u64 *blocked_ns)
 {
 	list_add_tail(&w->link, queue);
-	if (w->blocked)
+	if (w->count)
 		return;
+	w->count = count;
+	(*count)++;
 	(*blocks)++;
 	w->blocked = blocked_ns;
 	w->since = ktime_get_ns();
@@ -105,6 +111,9 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	if (list_empty(&w->link))
 		return;
 	list_del_init(&w->link);
+	if (w->count)
+		(*w->count)--;
+	w->count = NULL;
 	if (w->blocked)
 		*w->blocked += ktime_get_ns() - w->since;
 	w->blocked = NULL;

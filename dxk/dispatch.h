@@ -43,6 +43,7 @@ struct dxk_wakes {
  * struct dxk_waiter - a thread that sleeps until somebody else did its move
  * @link: (L) in the queue it sleeps in; empty otherwise
  * @task: the sleeper
+ * @count: (L) how many sleep as it does; or NULL
  * @since: (L) ktime when it was queued
  * @blocked: (L) counter that gets the time it slept, or NULL
  * @done: (L) to set, any time to read; the last thing that the mover touches,
@@ -56,6 +57,7 @@ struct dxk_wakes {
 struct dxk_waiter {
 	struct list_head link;
 	struct task_struct *task;
+	u32 *count;
 	u64 since;
 	u64 *blocked;
 	bool done;
@@ -188,6 +190,22 @@ struct dxk_stop_op {
 	bool close;
 };
 
+/**
+ * struct dxk_should_op - a member asks whether to end, and may sleep until so
+ * @op: the operation
+ * @w: sleeps in dxk_ctx.services
+ * @m: the member
+ * @wait: may sleep
+ * @answer: it should
+ */
+struct dxk_should_op {
+	struct dxk_op op;
+	struct dxk_waiter w;
+	struct dxk_member *m;
+	bool wait;
+	bool answer;
+};
+
 /* A list of requests to move, for operations that need no more. */
 struct dxk_list_op {
 	struct dxk_op op;
@@ -204,7 +222,7 @@ struct dxk_cancel_op {
 };
 
 void dxk_waiter_init(struct dxk_waiter *w);
-void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue,
+void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 		      u64 *blocks, u64 *blocked_ns);
 void dxk_waiter_leave(struct dxk_waiter *w);
 void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);

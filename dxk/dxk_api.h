@@ -107,6 +107,7 @@ struct dxk_request {
  * @prio: priority at its dispatch
  * @inspect_count: scheduler intervals in the Ready Pool
  * @worker: id of the worker, 0 for none
+ * @attempts: how often it was begun
  * @data: in, where to store the result, or %NULL when it is not wanted
  * @data_room: in, bytes at @data
  * @data_len: out, bytes of the result; what is beyond @data_room is cut off
@@ -119,6 +120,7 @@ struct dxk_answer {
 	s32 prio;
 	u32 inspect_count;
 	u32 worker;
+	u32 attempts;
 	void *data;
 	u32 data_room;
 	u32 data_len;

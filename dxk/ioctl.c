@@ -17,6 +17,7 @@
 #include "dxk_api.h"
 #include "ioctl.h"
 #include "policy.h"
+#include "stop.h"
 #include "ucall.h"
 
 /**
@@ -107,11 +108,13 @@ static bool dxk_member_is_mine(const struct dxk_member *m)
 MEMBER_CALL(post)
 MEMBER_CALL(rejoin)
 MEMBER_CALL(next)
+MEMBER_CALL(should_stop)
 
 static const struct dxk_call_desc dxk_member_calls[] = {
 	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next),
 	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post),
 	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin),
+	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop),
 };
 
 static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -192,13 +195,38 @@ static long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ctx_start(obj);
 }
 
+/* Tell what Stop still waits for (DX-114); who cannot be told gets the error all the same. */
+static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
+{
+	struct dxk_ctx_stop *a = &c->args.ctx_stop;
+	struct dxk_running r;
+	u32 after = 0, i;
+
+	for (i = 0; dxk_running_next(ctx, after, &r); i++) {
+		after = r.thread;
+		if (i < a->nr && dxk_array_put(&r, sizeof(r), a->running,
+					       a->running_size, i))
+			return;
+	}
+	a->nr_running = i;
+	dxk_ucall_reply(c, sizeof(*a));
+}
+
 static long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_ctx_stop *a = &c->args.ctx_stop;
+	int err;
 
 	if (a->mode > DXK_STOP_CANCEL)
 		return -EOPNOTSUPP;
-	return dxk_ctx_stop(obj, a->mode, a->deadline);
+	if (a->reserved || a->nr > DXK_ID_WORKER_MAX)
+		return -EINVAL;
+	if (a->nr && a->running_size < offsetofend(struct dxk_running, attrs))
+		return -EINVAL;
+	err = dxk_ctx_stop(obj, a->mode, a->deadline);
+	if (err == -ETIMEDOUT || err == -ERESTARTSYS)
+		dxk_ctx_stop_report(obj, c);
+	return err;
 }
 
 static long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c)
@@ -230,10 +258,11 @@ static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
 static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
 	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl),
-	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, deadline, dxk_ctx_stop_ioctl),
+	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
 	CALL(DXK_IOC_POLICY_GET, dxk_policy, redo_max, dxk_policy_get_ioctl),
 	CALL(DXK_IOC_POLICY_SET, dxk_policy, redo_max, dxk_policy_set_ioctl),
 	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl),
+	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size, dxk_samples_read_ioctl),
 };
 
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -342,4 +371,5 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_handle_open, 2, 1, 0);
 	FIELDS(dxk_handle_close, 2, 1, 0);
 	FIELDS(dxk_sample, 6, 4, 0);
+	FIELDS(dxk_samples_read, 4, 2, 0);
 }

@@ -11,6 +11,22 @@
 #include "role.h"
 #include "sysfs.h"
 
+const char *dxk_member_state_name(u8 state)
+{
+	static const char * const name[DXK_M_STATES] = {
+		[DXK_M_VACANT] = "vacant",
+		[DXK_M_RUNNING] = "running",
+		[DXK_M_AWAY] = "away",
+		[DXK_M_AVAILABLE] = "available",
+		[DXK_M_BUSY] = "busy",
+		[DXK_M_POSTING] = "posting",
+		[DXK_M_REJOINING] = "rejoining",
+		[DXK_M_COMPLETING] = "completing",
+	};
+
+	return name[state];
+}
+
 /** dxk_member_free - the last reference is gone; called by its kobject */
 void dxk_member_free(struct dxk_member *m)
 {
@@ -107,6 +123,11 @@ static void dxk_attach_run(struct dxk_ctx *ctx, struct dxk_op *op,
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 
 	m->attached = true;
+	if (m->role != DXK_ROLE_WORKER) {
+		ctx->crew.clients++;
+		return;
+	}
+	ctx->crew.present++;
 	ctx->crew.workers[m->kind]++;
 	dxk_crew_set_lanes(ctx);
 	if (ctx->monitor.parked) {
@@ -123,7 +144,7 @@ void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind k
 	dxk_member_set_state(m, role == DXK_ROLE_WORKER ? DXK_M_AWAY : DXK_M_RUNNING);
 }
 
-/** dxk_member_attach - from here on the worker counts, and is given work */
+/** dxk_member_attach - from here on the member counts; a worker is given work */
 void dxk_member_attach(struct dxk_member *m)
 {
 	dxk_member_do(m, dxk_attach_run);
@@ -181,10 +202,10 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind ki
 	m->pid = get_pid(pid);
 	if (kind == DXK_MEMBER_WORKER) {
 		dxk_member_occupy(m, DXK_ROLE_WORKER, DXK_USER);
-		dxk_member_attach(m);
 	} else {
 		dxk_member_occupy(m, DXK_ROLE_CLIENT, DXK_USER);
 	}
+	dxk_member_attach(m);
 	return m;
 }
 

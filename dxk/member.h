@@ -53,10 +53,15 @@ enum dxk_member_state {
  * @task: (M) the kernel thread, referenced
  * @state: enum dxk_member_state, written by the thread itself or under the lock;
  *	read by anybody for display
- * @since: jiffies at the last change between available and busy
+ * @since: jiffies when it was last given work, or fell idle; written under the
+ *	lock, read by anybody
  * @leaving: (L) takes no more work: the crew shrinks
  * @gone: (A) the kernel thread has left its loop; set once
- * @attached: (L) counts as a worker
+ * @attached: (L) counts as a member of the crew
+ * @held: (L) requests that it was given and has neither completed nor returned
+ * @work: (L) what it was given last; its age_ns is not kept
+ * @work_ticket: (L) the ticket of that
+ * @told_ticket: (M) the Monitor has reported that one as overdue
  * @busy: (T) requests that it executes: BUSY
  * @executed: (T) requests that it has executed
  * @rqes: (T) freed requests for its next posts
@@ -81,6 +86,10 @@ struct dxk_member {
 	struct pid *pid;
 	struct task_struct *task;
 	unsigned long since;
+	u32 held;
+	struct dxk_running work;
+	u64 work_ticket;
+	u64 told_ticket;
 	struct list_head busy;
 	u64 executed;
 	struct dxk_stash rqes;
@@ -103,6 +112,8 @@ struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
 void dxk_member_retire(struct dxk_member *m);
 void dxk_member_get(struct dxk_member *m);
 void dxk_member_put(struct dxk_member *m);
+
+const char *dxk_member_state_name(u8 state);
 
 static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
 {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
- * force and notices workers whose thread is gone. It ticks at its interval while
- * a user worker is outside of dxk, where it could die unnoticed; else it sleeps
- * until somebody asks for it.
+ * force, notices workers whose thread is gone, reports what does not go on, and
+ * takes the samples of the instrumentation package. It ticks at its interval while
+ * there is something to watch; else it sleeps until somebody asks for it.
  */
 #include <linux/kthread.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 
 #include "context.h"
@@ -40,16 +41,41 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 			    "cannot start a worker: error %d", err);
 }
 
-/* May the Monitor sleep without a time limit? */
-static void dxk_monitor_park(struct dxk_ctx *ctx)
+/* May the Monitor sleep without a time limit? Whoever makes it a reason wakes it. */
+static bool dxk_monitor_park(struct dxk_ctx *ctx)
 {
+	const struct dxk_policy *p = &ctx->policy;
+	bool park;
+
 	spin_lock(&ctx->lock);
-	ctx->monitor.parked = dxk_crew_resting(ctx);
+	park = dxk_crew_resting(ctx) && !p->sample_interval_ms &&
+	       !(p->report_age_ms && ctx->nr[DXK_AT_WORK]);
+	ctx->monitor.parked = park;
 	spin_unlock(&ctx->lock);
+	return park;
 }
 
-static void dxk_monitor_turn(struct dxk_ctx *ctx)
+/* What to do on each turn of a running context. Return: ms to the next one. */
+static u32 dxk_monitor_watch(struct dxk_ctx *ctx)
 {
+	u32 ms = ctx->policy.monitor_interval_ms;
+
+	dxk_monitor_review(ctx);
+	dxk_overdue_check(ctx);
+	if (ctx->policy.sample_interval_ms) {
+		u64 left = div_u64(dxk_instrument_sample(ctx), NSEC_PER_MSEC);
+
+		ms = min_t(u64, ms, left + 1);
+	}
+	if (dxk_stall_check(ctx))
+		return min_t(u32, ms, DXK_STALL_MS);
+	return dxk_monitor_park(ctx) ? DXK_PARK : ms;
+}
+
+/* Return: ms to the next turn. */
+static u32 dxk_monitor_turn(struct dxk_ctx *ctx)
+{
+	dxk_crew_bury(ctx);
 	switch (ctx->state) {
 	case DXK_CTX_STARTING:
 		if (!ctx->crew_wanted)
@@ -59,11 +85,9 @@ static void dxk_monitor_turn(struct dxk_ctx *ctx)
 		complete(&ctx->crew_up);
 		break;
 	case DXK_CTX_RUNNING:
-		dxk_monitor_review(ctx);
-		break;
+		return dxk_monitor_watch(ctx);
 	}
-	dxk_crew_bury(ctx);
-	dxk_monitor_park(ctx);
+	return dxk_monitor_park(ctx) ? DXK_PARK : ctx->policy.monitor_interval_ms;
 }
 
 static int dxk_monitor_fn(void *arg)
@@ -73,18 +97,16 @@ static int dxk_monitor_fn(void *arg)
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
-		u32 ms = READ_ONCE(ctx->policy.monitor_interval_ms);
+		u32 ms = DXK_RETRY_MS;
 
 		xchg(&t->kicked, false);
-		/* Stop may hold the mutex while it waits for this thread to end. */
+		/*
+		 * Stop may hold the mutex while it waits for this thread to end;
+		 * whoever called may hold it still, and the call must not get lost.
+		 */
 		if (mutex_trylock(&ctx->mutex)) {
-			dxk_monitor_turn(ctx);
-			if (t->parked)
-				ms = DXK_PARK;
+			ms = dxk_monitor_turn(ctx);
 			mutex_unlock(&ctx->mutex);
-		} else {
-			/* Whoever called may hold it still: the call must not get lost. */
-			ms = min_t(u32, ms, DXK_RETRY_MS);
 		}
 		dxk_thread_wait(t, ms);
 	}

@@ -35,7 +35,8 @@ static const u8 dxk_moves[DXK_STATES] = {
 	[DXK_DISPATCHED]	= BIT(DXK_BUSY) |	/* fetched */
 				  BIT(DXK_READY),	/* could not be fetched */
 	[DXK_BUSY]		= BIT(DXK_REJOIN) |	/* end, rejoinable */
-				  BIT(DXK_FREE),	/* end */
+				  BIT(DXK_FREE) |	/* end */
+				  BIT(DXK_READY),	/* its worker died: redo */
 	[DXK_REJOIN]		= BIT(DXK_FREE),	/* collected */
 	[DXK_CANCELLED]		= BIT(DXK_REJOIN) |
 				  BIT(DXK_FREE),

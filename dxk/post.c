@@ -10,9 +10,11 @@
  * lane; a lane that is full does not hold up another (DX-45).
  */
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 
 #include "move.h"
 #include "role.h"
+#include "stall.h"
 
 /*
  * Is there room for the request? The order of the tests is that of the blocking
@@ -68,18 +70,23 @@ static void dxk_post_take(struct dxk_ctx *ctx, struct dxk_post_op *p,
 	rqe->own = dxk_owner_enter(&ctx->owners, rqe->owner, &p->m->owners);
 	dxk_move(ctx, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&ctx->ready, rqe);
+	if (unlikely(ctx->policy.sample_interval_ms))
+		rqe->posted = ktime_get_ns();
 	if (dxk_rqe_rejoinable(rqe))
 		ctx->owners.reserved++;
 	ctx->stats.posts++;
 	p->taken++;
 }
 
-static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane)
+static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
+			   struct dxk_wakes *wakes)
 {
 	p->arrival = ctx->ready.arrivals++;
 	dxk_waiter_queue(&p->w, &ctx->ready.posters[lane],
+			 dxk_crew_sleepers(&ctx->crew, p->m),
 			 &ctx->stats.post_blocks, &ctx->stats.post_block_ns);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
+	dxk_stall_suspect(ctx, wakes);
 }
 
 /*
@@ -113,7 +120,7 @@ static void dxk_post_continue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 la
 		}
 		if (rqe->lane != lane) {
 			list_del_init(&p->w.link);
-			dxk_post_queue(ctx, p, rqe->lane);
+			dxk_post_queue(ctx, p, rqe->lane, wakes);
 		}
 		return;
 	}

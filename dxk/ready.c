@@ -80,6 +80,21 @@ void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	dxk_ready_put_back(ready, rqe);
 }
 
+/**
+ * dxk_ready_resume - enter a request again that was begun in vain
+ * @ready: the pool
+ * @rqe: the request
+ *
+ * It goes on ageing where it was at its dispatch: only time in the pool counts
+ * (DX-63). Among equals it keeps its place.
+ */
+void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	rqe->key = rqe->prio - ready->gained[dxk_ready_class(rqe)];
+	rqe->tick0 = ready->tick - rqe->inspect;
+	dxk_ready_put_back(ready, rqe);
+}
+
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	struct rb_root_cached *tree =

@@ -57,6 +57,7 @@ struct dxk_ready {
 void dxk_ready_init(struct dxk_ready *ready);
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);

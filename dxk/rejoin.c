@@ -12,6 +12,7 @@
 
 #include "move.h"
 #include "role.h"
+#include "stall.h"
 
 /* Requests of the owner that are still to complete. */
 static u32 dxk_owner_coming(const struct dxk_owner *own)
@@ -192,9 +193,10 @@ void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 		dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	dxk_waiter_queue(&r->w, &own->pollers, &ctx->stats.rejoin_blocks,
-			 &ctx->stats.rejoin_block_ns);
+	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&ctx->crew, r->m),
+			 &ctx->stats.rejoin_blocks, &ctx->stats.rejoin_block_ns);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
+	dxk_stall_suspect(ctx, wakes);
 }
 
 /** dxk_settle_run - the results are with the caller, or go back */

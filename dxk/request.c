@@ -73,6 +73,8 @@ static struct dxk_rqe *dxk_rqe_alloc(struct dxk_stash *stash)
 struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
 			     struct dxk_executor *held)
 {
+	/* Kernel workers do not die, so their executors work in place. */
+	bool redo = req->attrs & PXR_REDO && !(req->attrs & PXR_KERNEL);
 	struct dxk_executor *exec = NULL;
 	struct dxk_rqe *rqe;
 	int err;
@@ -99,6 +101,8 @@ struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req
 		.exec = exec,
 		.file = req->attrs & PXR_FD ? get_file(req->file) : NULL,
 		.data_len = req->data_len,
+		.posted_len = req->data_len,
+		.result_at = redo ? req->data_len : 0,
 		.result_room = req->result_len,
 		.prio = req->prio,
 		.attrs = req->attrs,
@@ -112,7 +116,7 @@ struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req
 /** dxk_rqe_reserve_data - make room for the data that a request carries */
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe)
 {
-	u32 len = max(rqe->data_len, rqe->result_room);
+	u32 len = max(rqe->data_len, rqe->result_at + rqe->result_room);
 
 	if (!len)
 		return 0;

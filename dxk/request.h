@@ -59,13 +59,19 @@ enum dxk_kind {
  * @param: opaque
  * @exec: referenced kernel executor, or NULL
  * @file: referenced file of %PXR_FD, or NULL
- * @data: room for max(@data_len, @result_room) bytes, or NULL
+ * @data: room for what was posted and for the result, or NULL
  * @data_len: bytes that came with the post; from the completion on, those of the
  *	result
  * @result_room: bytes the result may have
  * @prio: posted priority; from the dispatch on, the one it had then
  * @inspect: scheduler intervals spent READY, known from the dispatch on
  * @status: the executor's return value
+ * @posted: ktime of the post; 0 unless latencies are measured
+ * @started: ktime when the worker began, if so
+ * @posted_len: bytes that came with the post; as @data_len may not, it stays
+ * @result_at: where in @data the result begins: behind what was posted if the
+ *	request may have to be run again, else over it
+ * @attempts: how often it was begun
  * @attrs: PXR_* bits
  * @worker: id of the thread that has or had it, 0 for none
  * @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself
@@ -98,6 +104,11 @@ struct dxk_rqe {
 	u32 inspect;
 	s32 status;
 	u32 attrs;
+	u64 posted;
+	u64 started;
+	u16 posted_len;
+	u16 result_at;
+	u16 attempts;
 	u16 worker;
 	u8 state;
 	u8 kind;
@@ -111,8 +122,14 @@ static inline bool dxk_rqe_rejoinable(const struct dxk_rqe *rqe)
 	return rqe->attrs & PXR_REJOIN;
 }
 
+/* The result's data of a completed request. */
+static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
+{
+	return rqe->data + rqe->result_at;
+}
+
 /* All attributes of this version. */
-#define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_LANE0 | \
+#define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
 
 /* Objects kept by a member for its next calls; (T). */

@@ -15,7 +15,8 @@
  * vanished          of these, requests that nobody asked to rejoin
  * cancelled         requests that Stop(cancel) took out of the Ready Pool
  * put_back          dispatched requests that could not be fetched
- * owner_dead        requests whose worker died
+ * owner_dead        requests that ended because their worker died
+ * redone            requests that began anew because their worker died
  * stale             completions that named a dispatch the worker does not hold
  * rejoin_returned   rejoin calls answered RJR_RETURNED
  * rejoin_none_ready rejoin calls answered RJR_NONE_READY
@@ -23,6 +24,8 @@
  * collected         requests returned by rejoin calls
  * self_poll         rejoin calls for an owner that the caller's own request has
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
+ * stalls            times that work existed and nobody could run it, see stall.h
+ * overdue           requests that executed for longer than report_age_ms
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
  * post_blocks       posts that slept, and the time they did
  * rejoin_blocks     rejoin calls that slept, and the time they did
@@ -37,6 +40,7 @@
 	S(cancelled)			\
 	S(put_back)			\
 	S(owner_dead)			\
+	S(redone)			\
 	S(stale)			\
 	S(rejoin_returned)		\
 	S(rejoin_none_ready)		\
@@ -44,6 +48,8 @@
 	S(collected)			\
 	S(self_poll)			\
 	S(rejoin_overflow)		\
+	S(stalls)			\
+	S(overdue)			\
 	S(missed_wakeups)		\
 	S(post_blocks)			\
 	S(post_block_ns)		\

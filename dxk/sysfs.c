@@ -281,6 +281,62 @@ static const struct attribute_group dxk_stat_group = {
 	.attrs = dxk_stat_attrs,
 };
 
+/* --- instrumentation ------------------------------------------------------- */
+
+static ssize_t dxk_sample_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	const struct dxk_sample *s;
+	ssize_t n = 0;
+
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -ERESTARTSYS;
+	s = dxk_instrument_newest(&ctx->instrument);
+	if (s)
+		n = sysfs_emit(buf, "%llu %llu %llu %llu %u %u %u %u %u %u\n",
+			       s->time_ns, s->posts, s->dispatches, s->completions,
+			       s->ready, s->busy, s->rejoin, s->log, s->handles,
+			       s->workers);
+	mutex_unlock(&ctx->mutex);
+	return n;
+}
+
+/* One line for each bucket that is not empty: its lower bound in ns, and how many. */
+static ssize_t dxk_latency_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	const u64 *bucket = ctx->instrument.latency[key / DXK_LANES][key % DXK_LANES];
+	ssize_t n = 0;
+	u32 i;
+
+	for (i = 0; i < DXK_LATENCY_BUCKETS; i++) {
+		u64 nr;
+
+		spin_lock(&ctx->lock);
+		nr = bucket[i];
+		spin_unlock(&ctx->lock);
+		if (nr)
+			n += sysfs_emit_at(buf, n, "%llu %llu\n", i ? 1ULL << i : 0, nr);
+	}
+	return n;
+}
+
+#define DXK_LATENCY_ATTR(_lane)							\
+	DXK_ATTR("lane" #_lane "_wait", DXK_LATENCY_WAIT * DXK_LANES + (_lane),	\
+		 0444, dxk_latency_show, NULL),					\
+	DXK_ATTR("lane" #_lane "_run", DXK_LATENCY_RUN * DXK_LANES + (_lane),	\
+		 0444, dxk_latency_show, NULL)
+
+static struct attribute *dxk_instrument_attrs[] = {
+	DXK_ATTR("sample", 0, 0444, dxk_sample_show, NULL),
+	DXK_LATENCY_ATTR(0), DXK_LATENCY_ATTR(1),
+	DXK_LATENCY_ATTR(2), DXK_LATENCY_ATTR(3),
+	NULL
+};
+
+static const struct attribute_group dxk_instrument_group = {
+	.name = "instrumentation",
+	.attrs = dxk_instrument_attrs,
+};
+
 /* --- the context ----------------------------------------------------------- */
 
 static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
@@ -317,6 +373,7 @@ static const struct attribute_group *dxk_ctx_groups[] = {
 	&dxk_pool_group,
 	&dxk_lane_group,
 	&dxk_stat_group,
+	&dxk_instrument_group,
 	NULL
 };
 
@@ -340,18 +397,9 @@ static struct dxk_member *dxk_member_of(struct kobject *kobj)
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	static const char * const name[DXK_M_STATES] = {
-		[DXK_M_VACANT] = "vacant",
-		[DXK_M_RUNNING] = "running",
-		[DXK_M_AWAY] = "away",
-		[DXK_M_AVAILABLE] = "available",
-		[DXK_M_BUSY] = "busy",
-		[DXK_M_POSTING] = "posting",
-		[DXK_M_REJOINING] = "rejoining",
-		[DXK_M_COMPLETING] = "completing",
-	};
+	u8 state = READ_ONCE(dxk_member_of(kobj)->state);
 
-	return sysfs_emit(buf, "%s\n", name[READ_ONCE(dxk_member_of(kobj)->state)]);
+	return sysfs_emit(buf, "%s\n", dxk_member_state_name(state));
 }
 
 static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

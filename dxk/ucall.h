@@ -31,6 +31,7 @@ union dxk_args {
 	struct dxk_command_next command_next;
 	struct dxk_handle_open handle_open;
 	struct dxk_handle_close handle_close;
+	struct dxk_samples_read samples_read;
 };
 
 /**
@@ -60,5 +61,6 @@ int dxk_array_put(const void *elem, size_t size, u64 array, u32 usize, u32 i);
 long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 
 #endif /* _DXK_UCALL_H */

@@ -165,13 +165,14 @@ static int dxk_result_put(const struct dxk_rejoin *a, u32 i, const struct dxk_rq
 		.inspect_count = rqe->inspect,
 		.data_len = rqe->data_len,
 		.worker = rqe->worker,
+		.attempts = rqe->attempts,
 	};
 
 	if (a->data && rqe->data_len) {
 		if (rqe->data_len > a->data_stride)
 			return -EMSGSIZE;
-		if (copy_to_user(dxk_array_at(a->data, a->data_stride, i), rqe->data,
-				 rqe->data_len))
+		if (copy_to_user(dxk_array_at(a->data, a->data_stride, i),
+				 dxk_rqe_result(rqe), rqe->data_len))
 			return -EFAULT;
 	}
 	return dxk_array_put(&r, sizeof(r), a->results, a->result_size, i);
@@ -218,7 +219,7 @@ long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 	if (a->reserved || a->min > a->nr)
 		return -EINVAL;
 	ret = dxk_array_check(a->nr, a->result_size,
-			      offsetofend(struct dxk_result, worker));
+			      offsetofend(struct dxk_result, reserved));
 	if (ret)
 		return ret;
 	ret = dxk_client_rejoin(&r, a->deadline);
@@ -257,7 +258,8 @@ static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
 		return -ESTALE;
 	if (d->data_len > rqe->result_room)
 		return -EMSGSIZE;
-	if (d->data_len && copy_from_user(rqe->data, u64_to_user_ptr(d->data), d->data_len))
+	if (d->data_len && copy_from_user(dxk_rqe_result(rqe), u64_to_user_ptr(d->data),
+					  d->data_len))
 		return -EFAULT;
 	rqe->data_len = d->data_len;
 	rqe->status = d->status;
@@ -314,6 +316,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 		.attrs = rqe->attrs,
 		.inspect_count = rqe->inspect,
 		.fd = -1,
+		.attempt = rqe->attempts,
 	};
 	int err;
 
@@ -351,6 +354,8 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 			break;
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
+		if (unlikely(rqe->posted))
+			rqe->started = ktime_get_ns();
 		nr++;
 	}
 	if (list_empty(&n->work))
@@ -377,7 +382,7 @@ static int dxk_next_check(const struct dxk_member *m, const struct dxk_next *a)
 				      offsetofend(struct dxk_done, status));
 	if (!err && a->nr_work)
 		err = dxk_array_check(a->nr_work, a->work_size,
-				      offsetofend(struct dxk_work, fd));
+				      offsetofend(struct dxk_work, reserved));
 	if (!err && a->nr_work && a->data && a->data_stride < m->ctx->policy.data_size)
 		err = -EMSGSIZE;
 	return err;

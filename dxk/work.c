@@ -4,11 +4,25 @@
  * one lock hold. With nothing to take it falls idle, and whoever makes a request
  * Ready gives it to the worker that fell idle last.
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/math.h>
 
+#include "instrument.h"
 #include "move.h"
 #include "role.h"
+#include "stall.h"
+
+/* What the reports of the Monitor and of Stop will say of the worker. */
+static void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	m->work.executor = rqe->executor;
+	m->work.owner = rqe->owner;
+	m->work.param = rqe->param;
+	m->work.attrs = rqe->attrs;
+	m->work_ticket = rqe->ticket;
+	m->since = jiffies;
+}
 
 /* Take a request out of the Ready Pool for a worker (DX-78). */
 static void dxk_assign(struct dxk_ctx *ctx, struct dxk_next_op *n,
@@ -18,11 +32,20 @@ static void dxk_assign(struct dxk_ctx *ctx, struct dxk_next_op *n,
 	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
 	rqe->ticket = ++ctx->ticket;
 	rqe->worker = n->m->id;
+	rqe->attempts++;
+	n->m->held++;
+	dxk_member_note(n->m, rqe);
 	dxk_ready_remove(&ctx->ready, rqe);
 	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
 	list_add_tail(&rqe->link, &n->work);
 	n->nr++;
 	ctx->stats.dispatches++;
+	/* A user worker may die unnoticed, any one may take too long. */
+	if (unlikely(ctx->monitor.parked) &&
+	    (rqe->kind == DXK_USER || ctx->policy.report_age_ms)) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
 	if (unlikely(dxk_ready_has_posters(&ctx->ready)))
 		dxk_serve_posters(ctx, wakes);
 }
@@ -84,12 +107,8 @@ bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind, struct dxk_wakes *wa
 	if (!rqe)
 		return false;
 	n = list_first_entry(&ctx->crew.idle[kind], struct dxk_next_op, w.link);
-	list_del_init(&n->w.link);
+	dxk_waiter_leave(&n->w);
 	dxk_assign(ctx, n, rqe, wakes);
-	if (unlikely(ctx->monitor.parked) && kind == DXK_USER) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
-	}
 	dxk_next_finish(n, 0, wakes);
 	return true;
 }
@@ -130,14 +149,19 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 
 		if (dxk_rqe_rejoinable(rqe) && dxk_rejoin_blocks(ctx)) {
 			dxk_waiter_queue(&n->w, &ctx->owners.blocked,
+					 &ctx->crew.asleep,
 					 &ctx->stats.complete_blocks,
 					 &ctx->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);
+			dxk_stall_suspect(ctx, wakes);
 			return;
 		}
 		list_del(&rqe->link);
 		n->taken++;
 		m->executed++;
+		m->held--;
+		if (unlikely(rqe->posted))
+			dxk_instrument_account(&ctx->instrument, rqe);
 		dxk_complete(ctx, rqe, rqe->status, m, &n->ended, wakes);
 	}
 
@@ -151,8 +175,12 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
 	} else {
 		list_add(&n->w.link, &ctx->crew.idle[m->kind]);
+		n->w.count = &ctx->crew.nr_idle[m->kind];
+		ctx->crew.nr_idle[m->kind]++;
 		m->since = jiffies;
 		dxk_member_set_state(m, DXK_M_AVAILABLE);
+		if (unlikely(ctx->crew.asleep | ctx->crew.clients_asleep))
+			dxk_stall_suspect(ctx, wakes);
 	}
 	if (unlikely(ctx->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(ctx, wakes);
@@ -215,6 +243,8 @@ void dxk_return_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 	list_for_each_entry_safe(rqe, next, &l->rqes, link) {
 		list_del(&rqe->link);
 		rqe->worker = 0;
+		rqe->attempts--;
+		l->m->held--;
 		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
 		dxk_ready_put_back(&ctx->ready, rqe);
 		ctx->stats.put_back++;
@@ -226,10 +256,22 @@ void dxk_return_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 }
 
 /*
- * A worker is gone (DX-25).
+ * May a request whose worker died be run again? Not when it was begun too often:
+ * it may be what kills them. Not once Ready requests are cancelled either.
+ */
+static bool dxk_redo(const struct dxk_ctx *ctx, const struct dxk_rqe *rqe)
+{
+	return rqe->attrs & PXR_REDO && rqe->attempts < ctx->policy.redo_max &&
+	       !ctx->cancelling &&
+	       (ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING);
+}
+
+/*
+ * A member is gone (DX-25).
  *
- * What it executed ends with -EOWNERDEAD, so that no owner waits for ever. It
- * does not wait for room in the Rejoin Pool: nobody is left to wait.
+ * What it executed is run again if its poster wants that, else it ends with
+ * -EOWNERDEAD, so that no owner waits for ever. It does not wait for room in the
+ * Rejoin Pool: nobody is left to wait.
  */
 void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -239,12 +281,25 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 
 	list_for_each_entry_safe(rqe, next, &m->busy, link) {
 		list_del(&rqe->link);
+		if (dxk_redo(ctx, rqe)) {
+			ctx->stats.redone++;
+			rqe->data_len = rqe->posted_len;
+			rqe->worker = 0;
+			dxk_move(ctx, rqe, DXK_BUSY, DXK_READY);
+			dxk_ready_resume(&ctx->ready, rqe);
+			continue;
+		}
 		rqe->data_len = 0;
 		ctx->stats.owner_dead++;
 		dxk_complete(ctx, rqe, -EOWNERDEAD, NULL, &l->ended, wakes);
 	}
-	if (m->attached && !m->leaving)
-		ctx->crew.workers[m->kind]--;
+	m->held = 0;
+	if (m->attached && m->role == DXK_ROLE_WORKER) {
+		ctx->crew.present--;
+		ctx->crew.workers[m->kind] -= !m->leaving;
+	} else if (m->attached) {
+		ctx->crew.clients--;
+	}
 	m->attached = false;
 	m->leaving = false;
 	dxk_crew_set_lanes(ctx);
@@ -274,8 +329,5 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	n->err = 0;
 	dxk_perform(m->ctx, &n->op, dxk_next_run);
 	err = dxk_waiter_sleep(m->ctx, &n->w, deadline);
-	if (!err)
-		err = n->err;
-	m->since = jiffies;
-	return err;
+	return err ?: n->err;
 }

@@ -48,6 +48,8 @@ static int dxk_worker_fn(void *arg)
 		rqe = list_first_entry(&n.work, struct dxk_rqe, link);
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
+		if (unlikely(rqe->posted))
+			rqe->started = ktime_get_ns();
 		dxk_member_set_state(m, DXK_M_BUSY);
 		rqe->status = dxk_execute(m, rqe);
 		list_move_tail(&rqe->link, &n.done);

@@ -51,6 +51,7 @@ NO_HOLES(dxk_command_next, 6, 3, 0);
 NO_HOLES(dxk_handle_open, 2, 1, 0);
 NO_HOLES(dxk_handle_close, 2, 1, 0);
 NO_HOLES(dxk_sample, 6, 4, 0);
+NO_HOLES(dxk_samples_read, 4, 2, 0);
 
 #define OWNER		7
 #define DATA_SIZE	256
@@ -70,6 +71,7 @@ struct arg {
 		struct dxk_ctx_stop stop;
 		struct dxk_policy policy;
 		struct dxk_member_create member;
+		struct dxk_samples_read samples;
 		struct dxk_post post;
 		struct dxk_rejoin rejoin;
 		struct dxk_next next;
@@ -106,6 +108,12 @@ static const struct call {
 	  offsetof(struct dxk_rejoin, flags), EOPNOTSUPP },
 	{ "NEXT", DXK_IOC_NEXT, ON_WORKER, sizeof(struct dxk_next),
 	  offsetof(struct dxk_next, flags), EOPNOTSUPP },
+	{ "SHOULD_STOP", DXK_IOC_SHOULD_STOP, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_should_stop), offsetof(struct dxk_should_stop, flags),
+	  EOPNOTSUPP },
+	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
+	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
+	  EOPNOTSUPP },
 };
 
 FIXTURE(abi) {
@@ -248,6 +256,11 @@ static void fill(struct arg *a, const struct call *c, void *array)
 		a->next.work = DXT_PTR(array);
 		a->next.nr_work = 1;
 		a->next.work_size = sizeof(struct dxk_work);
+		break;
+	case DXK_IOC_SAMPLES_READ:
+		a->samples.samples = DXT_PTR(array);
+		a->samples.nr = 1;
+		a->samples.sample_size = sizeof(struct dxk_sample);
 		break;
 	}
 }
@@ -849,7 +862,6 @@ TEST_F(abi, entries)
 		{ "two lanes", { .attrs = PXR_LANE1 | PXR_LANE2 }, EINVAL },
 		{ "two lanes", { .attrs = PXR_LANE0 | PXR_LANE2 }, EINVAL },
 		{ "three lanes", { .attrs = PXR_LANE0 | PXR_LANE1 | PXR_LANE2 }, EINVAL },
-		{ "attrs", { .attrs = 0x8 }, EOPNOTSUPP },
 		{ "attrs", { .attrs = 0x80 }, EOPNOTSUPP },
 		{ "attrs", { .attrs = 0x400 }, EOPNOTSUPP },
 		{ "attrs", { .attrs = 1U << 31 }, EOPNOTSUPP },

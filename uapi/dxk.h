@@ -107,6 +107,7 @@
 #define DXK_IOC_COMMAND_SEND	_IO(DXK_IOC_TYPE, 0x17)	/* context */
 #define DXK_IOC_HANDLE_OPEN	_IO(DXK_IOC_TYPE, 0x18)	/* context */
 #define DXK_IOC_HANDLE_CLOSE	_IO(DXK_IOC_TYPE, 0x19)	/* context */
+#define DXK_IOC_SAMPLES_READ	_IO(DXK_IOC_TYPE, 0x1a)	/* context */
 #define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
 #define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
 #define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
@@ -933,7 +934,8 @@ struct dxk_handle_close {
  * @handles: entries of the Handle Table in use
  * @workers: workers of both kinds
  *
- * /sys/kernel/dxk/<id>/samples is an array of them, oldest first.
+ * Rates are these counts over the time from the sample before. How long requests
+ * waited and ran is in /sys/kernel/dxk/<id>/instrumentation.
  */
 struct dxk_sample {
 	__aligned_u64 time_ns;
@@ -946,6 +948,27 @@ struct dxk_sample {
 	__u32 log;
 	__u32 handles;
 	__u32 workers;
+};
+
+/**
+ * struct dxk_samples_read - read samples (DXK_IOC_SAMPLES_READ)
+ * @size: sizeof(struct dxk_samples_read)
+ * @flags: 0
+ * @after_ns: only samples taken later than this
+ * @samples: address of @nr structs of @sample_size bytes
+ * @nr: 1..%DXK_BATCH_MAX
+ * @sample_size: sizeof(struct dxk_sample)
+ *
+ * Returns how many were read, oldest first. The context keeps sample_entries of
+ * them until its next Start.
+ */
+struct dxk_samples_read {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 after_ns;
+	__aligned_u64 samples;
+	__u32 nr;
+	__u32 sample_size;
 };
 
 #endif /* _UAPI_DXK_H */

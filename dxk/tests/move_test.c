@@ -22,6 +22,7 @@ static const enum dxk_state legal[][2] = {
 	{ DXK_REJOIN, DXK_FREE },
 	{ DXK_CANCELLED, DXK_REJOIN },
 	{ DXK_CANCELLED, DXK_FREE },
+	{ DXK_BUSY, DXK_READY },
 };
 
 struct counts {
@@ -93,6 +94,9 @@ static void move(struct dxk_ctx *ctx, struct dxk_rqe *rqe, u32 i)
 		break;
 	case 11:
 		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
+		break;
+	case 12:
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_READY);
 		break;
 	}
 	spin_unlock(&ctx->lock);

@@ -198,6 +198,48 @@ int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns)
 	return call(ctx, DXK_IOC_CTX_STOP, &stop);
 }
 
+int dxk_ctx_stop_report(int ctx, unsigned int mode, int64_t timeout_ns,
+			struct dxk_running *running, unsigned int nr,
+			unsigned int *nr_running)
+{
+	struct dxk_ctx_stop stop = {
+		.size = sizeof(stop),
+		.mode = mode,
+		.deadline = dxk_deadline(timeout_ns),
+		.running = address(running),
+		.nr = nr,
+		.running_size = sizeof(*running),
+	};
+	int rc = call(ctx, DXK_IOC_CTX_STOP, &stop);
+
+	*nr_running = stop.nr_running;
+	return rc;
+}
+
+int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
+		     unsigned int nr)
+{
+	struct dxk_samples_read read = {
+		.size = sizeof(read),
+		.after_ns = after_ns,
+		.samples = address(samples),
+		.nr = nr,
+		.sample_size = sizeof(*samples),
+	};
+
+	return call(ctx, DXK_IOC_SAMPLES_READ, &read);
+}
+
+int dxk_should_stop(int member, int64_t timeout_ns)
+{
+	struct dxk_should_stop should = {
+		.size = sizeof(should),
+		.deadline = dxk_deadline(timeout_ns),
+	};
+
+	return call(member, DXK_IOC_SHOULD_STOP, &should);
+}
+
 int dxk_member_create(int ctx, unsigned int kind, unsigned int *id)
 {
 	struct dxk_member_create create = {

@@ -147,6 +147,34 @@ int dxk_ctx_start(int ctx);
 int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns);
 
 /**
+ * dxk_ctx_stop_report - Stop, and tell what it still waits for (DX-114)
+ * @ctx: context descriptor
+ * @mode: enum dxk_stop_mode
+ * @timeout_ns: how long to wait for requests that execute
+ * @running: out, after -ETIMEDOUT or -EINTR, one element for each worker that
+ *	still executes, by thread id
+ * @nr: room at @running, 0..499
+ * @nr_running: out, how many there are, which may be more than @nr; else 0
+ *
+ * Return: as dxk_ctx_stop().
+ */
+int dxk_ctx_stop_report(int ctx, unsigned int mode, int64_t timeout_ns,
+			struct dxk_running *running, unsigned int nr,
+			unsigned int *nr_running);
+
+/**
+ * dxk_samples_read - read samples of the instrumentation package
+ * @ctx: context descriptor
+ * @after_ns: only those taken later than this time of CLOCK_MONOTONIC
+ * @samples: out, oldest first
+ * @nr: room, 1..%DXK_BATCH_MAX
+ *
+ * Return: how many were read; -EINTR, -EINVAL.
+ */
+int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
+		     unsigned int nr);
+
+/**
  * dxk_member_create - the calling thread joins the Thread Pool (DX-22, DX-23)
  * @ctx: context descriptor
  * @kind: enum dxk_member_kind
@@ -228,6 +256,19 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 	     unsigned int *nr_taken, struct dxk_work *works,
 	     unsigned int nr_work, void *data, size_t data_stride,
 	     int64_t timeout_ns);
+
+/**
+ * dxk_should_stop - ask whether the caller should end soon (DX-109)
+ * @member: member descriptor of the calling thread
+ * @timeout_ns: 0 only asks; otherwise sleeps until the answer is yes
+ *
+ * A service request of lane 0 should end from the begin of any Stop on, another
+ * request from the begin of Stop(cancel) on, a member that executes nothing as a
+ * service.
+ *
+ * Return: 1 yes, 0 not so far; -EINTR.
+ */
+int dxk_should_stop(int member, int64_t timeout_ns);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The instrumentation package: what the Monitor samples at an interval, and how
+ * long requests waited and ran.
+ */
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+
+#include "context.h"
+#include "instrument.h"
+#include "ucall.h"
+
+/** dxk_instrument_alloc - begin anew with a ring of @size samples */
+int dxk_instrument_alloc(struct dxk_instrument *in, u32 size)
+{
+	struct dxk_sample *ring;
+
+	ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return -ENOMEM;
+	dxk_instrument_free(in);
+	*in = (struct dxk_instrument) { .sample = ring, .size = size };
+	return 0;
+}
+
+void dxk_instrument_free(struct dxk_instrument *in)
+{
+	kvfree(in->sample);
+	in->sample = NULL;
+	in->size = 0;
+	in->taken = 0;
+}
+
+static void dxk_latency_add(u64 *bucket, u64 ns)
+{
+	bucket[min_t(u32, ns ? ilog2(ns) : 0, DXK_LATENCY_BUCKETS - 1)]++;
+}
+
+/**
+ * dxk_instrument_account - a request ends whose times were taken
+ * @in: of the locked context
+ * @rqe: the request
+ */
+void dxk_instrument_account(struct dxk_instrument *in, const struct dxk_rqe *rqe)
+{
+	dxk_latency_add(in->latency[DXK_LATENCY_WAIT][rqe->lane],
+			rqe->started - rqe->posted);
+	dxk_latency_add(in->latency[DXK_LATENCY_RUN][rqe->lane],
+			ktime_get_ns() - rqe->started);
+}
+
+static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out)
+{
+	struct dxk_sample *base = &ctx->instrument.base;
+	const struct dxk_stats *stats = &ctx->stats;
+
+	spin_lock(&ctx->lock);
+	*out = (struct dxk_sample) {
+		.time_ns = now,
+		.posts = stats->posts - base->posts,
+		.dispatches = stats->dispatches - base->dispatches,
+		.completions = stats->completions - base->completions,
+		.ready = ctx->nr[DXK_AT_READY],
+		.busy = ctx->nr[DXK_AT_WORK],
+		.rejoin = ctx->nr[DXK_AT_REJOIN],
+		.log = dxk_log_use(&ctx->log),
+		.handles = READ_ONCE(ctx->handles.use),
+		.workers = ctx->crew.workers[DXK_USER] + ctx->crew.workers[DXK_KERNEL],
+	};
+	base->posts = stats->posts;
+	base->dispatches = stats->dispatches;
+	base->completions = stats->completions;
+	spin_unlock(&ctx->lock);
+}
+
+/**
+ * dxk_instrument_sample - take a sample if one is due
+ * @ctx: the context; its mutex is held
+ *
+ * Return: ns until the next one is due.
+ */
+u64 dxk_instrument_sample(struct dxk_ctx *ctx)
+{
+	u64 interval = (u64)ctx->policy.sample_interval_ms * NSEC_PER_MSEC;
+	struct dxk_instrument *in = &ctx->instrument;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (now >= in->due) {
+		dxk_sample_take(ctx, now, &in->sample[in->taken++ % in->size]);
+		/* On a grid, unless it fell behind or the interval is new. */
+		in->due += interval;
+		if (in->due <= now || in->due > now + interval)
+			in->due = now + interval;
+	} else if (in->due > now + interval) {
+		in->due = now + interval;
+	}
+	return in->due - now;
+}
+
+/** dxk_instrument_newest - the last sample; NULL when there is none */
+const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in)
+{
+	return in->taken ? &in->sample[(in->taken - 1) % in->size] : NULL;
+}
+
+/* Copy out samples from number @from on. */
+static long dxk_samples_put(const struct dxk_instrument *in, u64 from,
+			    const struct dxk_samples_read *a)
+{
+	u32 i;
+
+	for (i = 0; i < a->nr && from + i < in->taken; i++)
+		if (dxk_array_put(&in->sample[(from + i) % in->size],
+				  sizeof(struct dxk_sample), a->samples,
+				  a->sample_size, i))
+			return -EFAULT;
+	return i;
+}
+
+long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_samples_read *a = &c->args.samples_read;
+	struct dxk_ctx *ctx = obj;
+	struct dxk_instrument *in = &ctx->instrument;
+	u64 from;
+	long ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	ret = dxk_array_check(a->nr, a->sample_size,
+			      offsetofend(struct dxk_sample, workers));
+	if (ret)
+		return ret;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -ERESTARTSYS;
+	from = in->taken > in->size ? in->taken - in->size : 0;
+	while (from < in->taken && in->sample[from % in->size].time_ns <= a->after_ns)
+		from++;
+	ret = dxk_samples_put(in, from, a);
+	mutex_unlock(&ctx->mutex);
+	return ret;
+}

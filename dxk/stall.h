@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_STALL_H
+#define _DXK_STALL_H
+
+#include <linux/types.h>
+
+struct dxk_ctx;
+struct dxk_wakes;
+
+/**
+ * struct dxk_stall - what the Monitor remembers of its last looks
+ * @since: (M) ktime of the first look that found nobody able to run, 0 for none
+ * @progress: (M) moves that the context had made then
+ * @reported: (M) it was told already
+ *
+ * A stall is a context in which work exists and no worker can run any: each of
+ * them is idle, with nothing admissible for it, or sleeps in a post, a rejoin or
+ * a completion until another one does something. That is a property of counters,
+ * known at any time under the lock. From within nothing ends it; from outside a
+ * deadline, a signal, a further worker or Stop does. So it is told when it has
+ * lasted.
+ */
+struct dxk_stall {
+	u64 since;
+	u64 progress;
+	bool reported;
+};
+
+/* How long nobody must have been able to run. */
+#define DXK_STALL_MS	100
+
+bool dxk_stall_check(struct dxk_ctx *ctx);
+void dxk_stall_suspect(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_overdue_check(struct dxk_ctx *ctx);
+
+#endif /* _DXK_STALL_H */
