@@ -34,12 +34,15 @@ static bool dxk_nobody_can_run(const struct dxk_ctx *ctx)
  * dxk_stall_suspect - a member has gone to sleep: was it the last one awake?
  * @ctx: the context, locked
  * @wakes: gets the Monitor's wake-up
+ *
+ * What this lock hold still gives to idle workers comes after: it may be a false
+ * alarm, which costs one look of the Monitor.
  */
 void dxk_stall_suspect(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 {
-	if (likely(!ctx->monitor.parked) || !dxk_nobody_can_run(ctx))
+	if (ctx->stall.watched || likely(!dxk_nobody_can_run(ctx)))
 		return;
-	ctx->monitor.parked = false;
+	ctx->stall.watched = true;
 	wakes->monitor = true;
 }
 
@@ -118,14 +121,16 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 		 now - stall->since >= DXK_STALL_MS * NSEC_PER_MSEC;
 	if (report)
 		dxk_stall_describe(ctx, ++ctx->stats.stalls, &s);
+	stall->reported |= report;
+	/* Told or over: whoever falls asleep next gives the alarm anew. */
+	stall->watched = stuck && !stall->reported;
 	spin_unlock(&ctx->lock);
 
 	if (report) {
-		stall->reported = true;
 		text[min_t(size_t, s.len, sizeof(text) - 1)] = '\0';
 		dxk_tell(ctx, "stalls", text);
 	}
-	return stuck && !stall->reported;
+	return stall->watched;
 }
 
 /**

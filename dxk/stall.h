@@ -9,6 +9,7 @@ struct dxk_wakes;
 
 /**
  * struct dxk_stall - what the Monitor remembers of its last looks
+ * @watched: (L) the Monitor knows that nobody can run, and looks again by itself
  * @since: (M) ktime of the first look that found nobody able to run, 0 for none
  * @progress: (M) moves that the context had made then
  * @reported: (M) it was told already
@@ -21,6 +22,7 @@ struct dxk_wakes;
  * lasted.
  */
 struct dxk_stall {
+	bool watched;
 	u64 since;
 	u64 progress;
 	bool reported;

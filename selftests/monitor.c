@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the Monitor sees and tells: stalls, requests that execute for too long,
+ * samples and latencies (DX-20, DX-115).
+ */
+#include "engine_test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+/* Longer than any look of the Monitor at a stall, which comes within 1 s. */
+static int64_t told_ns(void)
+{
+	return dxt_debug_kernel() ? 10 * DXT_SEC : DXT_SEC;
+}
+
+/* Does a counter get there in the time in which it must be told? */
+static bool told(const struct dxt *t, const char *counter, long long nr)
+{
+	uint64_t end = dxt_in(told_ns());
+
+	while (dxt_num(t, "stats/%s", counter) < nr && dxt_now() < end)
+		dxt_sleep_ms(5);
+	return dxt_num(t, "stats/%s", counter) == nr;
+}
+
+/*
+ * Nothing is told: no event can show that, so the bound is time. The Monitor has
+ * an interval of 10 ms here, and tells what lasts for 100.
+ */
+static bool not_told(const struct dxt *t, const char *counter, long long nr)
+{
+	dxt_sleep_ms(300);
+	return dxt_num(t, "stats/%s", counter) == nr;
+}
+
+/* The end of the kernel's log, from @since on, has a line with all of @words. */
+static bool kmsg_has(int kmsg, const char *const *words)
+{
+	char line[2048];
+	ssize_t n;
+
+	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0) {
+		const char *const *w;
+
+		line[n] = '\0';
+		for (w = words; *w && strstr(line, *w); w++)
+			;
+		if (!*w)
+			return true;
+	}
+	return false;
+}
+
+static int kmsg_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+/*
+ * A stall: the only worker waits for a child that nobody is left to run. It is
+ * told once, in the counter, to who polls it, and in the log with thread, lane and
+ * cookies; further work lets it be told again.
+ */
+TEST(stall_is_told)
+{
+	static const char *const words[] = { ": stall 1: ready", "1 lane 3;",
+		"asleep: 1 rejoining lane 2 owner 0x1 executor 0xabc", NULL };
+	struct pollfd p = { .events = POLLPRI };
+	struct puppet *w, *helper;
+	char path[64], text[16];
+	int kmsg = kmsg_open();
+	struct dxt t;
+
+	ASSERT_LE(0, kmsg);
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	t.policy.monitor_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(&t));
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/stats/stalls", t.id);
+	p.fd = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, p.fd);
+	ASSERT_LT(0, read(p.fd, text, sizeof(text)));
+
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0xabc, 0, PXR_REJOIN | PXR_LANE2, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	/* Busy outside of dxk is no stall, whatever waits. */
+	ASSERT_EQ(1, dxt_post1(t.member, 2, 0xdef, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(not_told(&t, "stalls", 0));
+
+	ASSERT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(told(&t, "stalls", 1));
+	EXPECT_EQ(1, poll(&p, 1, 0));
+	EXPECT_TRUE(p.revents & POLLPRI);
+	EXPECT_TRUE(kmsg_has(kmsg, words));
+	/* the same stall is not told twice */
+	EXPECT_TRUE(not_told(&t, "stalls", 1));
+
+	/* A second worker is the cure. */
+	helper = puppet_new(&t, DXK_MEMBER_WORKER);
+	EXPECT_EQ(1, puppet_fetch(helper));
+	EXPECT_TRUE(not_told(&t, "stalls", 1));
+	EXPECT_EQ(0, puppet_finish(helper, 0));
+	EXPECT_EQ(1, puppet_end(w));
+
+	/* It may come again. */
+	puppet_free(helper);
+	ASSERT_EQ(1, dxt_post1(t.member, 2, 0xdef, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(told(&t, "stalls", 2));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 0) == 0);
+	EXPECT_EQ(-ESHUTDOWN, puppet_end(w));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	puppet_free(w);
+	close(p.fd);
+	close(kmsg);
+	dxt_down(&t);
+}
+
+/*
+ * Whoever is the last to fall asleep wakes the Monitor: a stall is told in time
+ * with an interval of an hour, too, and again after the next one.
+ */
+TEST(stall_wakes_the_monitor)
+{
+	struct puppet *w[2];
+	struct dxt t;
+	unsigned int i;
+
+	puppet_signals(false);
+	ASSERT_EQ(0, dxt_open(&t));
+	no_periods(&t);
+	t.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	puppets_new(&t, w, 2, DXK_MEMBER_WORKER);
+	for (i = 0; i < 2; i++)
+		ASSERT_TRUE(puppet_ask(w[i]));
+	/* both idle: the Monitor parks; nothing is a stall */
+	EXPECT_TRUE(not_told(&t, "stalls", 0));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, PXR_REJOIN, 0, NULL));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, puppet_end(w[i]));
+	ASSERT_EQ(1, dxt_post1(t.member, 2, 0, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_TRUE(puppet_rejoin(w[0], 2, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(not_told(&t, "stalls", 0));
+	ASSERT_TRUE(puppet_rejoin(w[1], 2, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(told(&t, "stalls", 1));
+	/* one gives up, and waits again: the same stall, nothing has moved */
+	puppet_signal(w[1]);
+	EXPECT_EQ(-EINTR, puppet_end(w[1]));
+	ASSERT_TRUE(puppet_rejoin(w[1], 2, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(not_told(&t, "stalls", 1));
+	/* it ends what it executes, and the next one is the next stall */
+	puppet_signal(w[1]);
+	EXPECT_EQ(-EINTR, puppet_end(w[1]));
+	ASSERT_EQ(0, puppet_finish(w[1], 0));
+	ASSERT_EQ(1, puppet_fetch(w[1]));
+	ASSERT_EQ(1, dxt_post1(t.member, 3, 0, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_TRUE(puppet_rejoin(w[1], 3, 1, 1, DXK_FOREVER));
+	EXPECT_TRUE(told(&t, "stalls", 2));
+	dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 0);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(-ESHUTDOWN, puppet_end(w[i]));
+		EXPECT_EQ(0, puppet_finish(w[i], 0));
+	}
+	puppets_free(w, 2);
+	dxt_down(&t);
+}
+
+/* A client alone, asleep for room that no worker is there to make. */
+TEST(stall_of_clients)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.ready_entries = 1;
+	t.policy.monitor_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, 0, 0, NULL));
+	EXPECT_EQ(-ETIMEDOUT, dxt_post1(t.member, 1, 0, 0, PXR_WAITIF_BUSY,
+					dxt_in(told_ns()), NULL));
+	EXPECT_EQ(1, dxt_num(&t, "stats/stalls"));
+	dxt_down(&t);
+}
+
+/*
+ * A request that executes for longer than report_age_ms is told once; others not,
+ * and nothing with 0. The age can be set while it executes.
+ */
+TEST(overdue_is_told)
+{
+	static const char *const words[] = { ": overdue: 1 executes for ",
+		"lane 1 owner 0x7 executor 0x123", NULL };
+	int kmsg = kmsg_open();
+	struct puppet *w;
+	struct dxt t;
+
+	ASSERT_LE(0, kmsg);
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.monitor_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 7, 0x123, 0, PXR_LANE1, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_TRUE(not_told(&t, "overdue", 0));
+	ASSERT_EQ(0, dxt_store(&t, "policy/report_age_ms", "50"));
+	EXPECT_TRUE(told(&t, "overdue", 1));
+	EXPECT_TRUE(kmsg_has(kmsg, words));
+	EXPECT_TRUE(not_told(&t, "overdue", 1));
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	/* idle for longer than that is no fault */
+	ASSERT_TRUE(puppet_ask(w));
+	EXPECT_TRUE(not_told(&t, "overdue", 1));
+	ASSERT_EQ(1, dxt_post1(t.member, 7, 0x124, 0, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_end(w));
+	EXPECT_TRUE(told(&t, "overdue", 2));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	puppet_free(w);
+	close(kmsg);
+	dxt_down(&t);
+}
+
+/* Sum of a latency histogram; @least: its smallest lower bound. */
+static unsigned long long latencies(const struct dxt *t, const char *file,
+				    unsigned long long *least)
+{
+	unsigned long long bound, nr, sum = 0;
+	char path[96];
+	FILE *f;
+
+	*least = 0;
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/instrumentation/%s", t->id, file);
+	f = fopen(path, "r");
+	while (f && fscanf(f, "%llu %llu", &bound, &nr) == 2) {
+		if (!sum)
+			*least = bound;
+		sum += nr;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/*
+ * Samples come at their interval, their counts add up to what was done, and
+ * nothing is recorded before it is switched on. The ring keeps the newest.
+ */
+TEST(samples_add_up)
+{
+	enum { NR = 40, KEPT = 8 };
+	uint64_t posts = 0, ends = 0, dispatches = 0, last = 0;
+	struct dxk_sample s[DXK_BATCH_MAX];
+	unsigned long long least;
+	struct dxt t;
+	int n, i, rounds;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	t.policy.sample_entries = KEPT;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 2));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	EXPECT_EQ(0, dxk_samples_read(t.ctx, 0, s, DXK_BATCH_MAX));
+	EXPECT_EQ(0, latencies(&t, "lane3_wait", &least));
+
+	ASSERT_EQ(0, dxt_store(&t, "policy/sample_interval_ms", "20"));
+	ASSERT_TRUE(DXT_UNTIL(&t, dxk_samples_read(t.ctx, 0, s, 1) == 1));
+	/* the first one counts from the Start on */
+	last = s[0].time_ns;
+	for (i = 0; i < NR; i++)
+		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(NR, dxt_drain(&t, t.member, 1));
+	for (rounds = 0; rounds < 400 && ends < NR; rounds++) {
+		n = dxk_samples_read(t.ctx, last, s, DXK_BATCH_MAX);
+		ASSERT_LE(0, n);
+		ASSERT_GE(KEPT, n);
+		for (i = 0; i < n; i++) {
+			EXPECT_LT(last, s[i].time_ns);
+			last = s[i].time_ns;
+			posts += s[i].posts;
+			dispatches += s[i].dispatches;
+			ends += s[i].completions;
+			EXPECT_EQ(2, s[i].workers);
+			EXPECT_GE(NR, s[i].ready + s[i].busy + s[i].rejoin);
+		}
+		dxt_sleep_ms(5);
+	}
+	EXPECT_EQ(NR, posts);
+	EXPECT_EQ(NR, dispatches);
+	EXPECT_EQ(NR, ends);
+	EXPECT_EQ(NR, latencies(&t, "lane3_wait", &least));
+	EXPECT_EQ(NR, latencies(&t, "lane3_run", &least));
+	EXPECT_EQ(0, latencies(&t, "lane2_run", &least));
+
+	/* never more than the ring holds, and the newest ones */
+	ASSERT_TRUE(DXT_UNTIL(&t, dxk_samples_read(t.ctx, last, s, DXK_BATCH_MAX) == KEPT));
+	EXPECT_EQ(0, dxk_samples_read(t.ctx, UINT64_MAX, s, 1));
+	dxt_down(&t);
+}
+
+/* Latencies are measured from the post to the start and from there to the end. */
+TEST(latencies_are_those)
+{
+	unsigned long long least;
+	struct puppet *w;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.sample_interval_ms = 1000;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, PXR_LANE1, 0, NULL));
+	dxt_sleep_ms(40);
+	ASSERT_EQ(1, puppet_fetch(w));
+	dxt_sleep_ms(150);
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	EXPECT_EQ(1, latencies(&t, "lane1_wait", &least));
+	EXPECT_LE(33554432, least);	/* 2^25 ns: 33 ms */
+	EXPECT_EQ(1, latencies(&t, "lane1_run", &least));
+	EXPECT_LE(134217728, least);	/* 2^27 ns: 134 ms */
+	EXPECT_EQ(0, latencies(&t, "lane3_wait", &least));
+	puppet_free(w);
+	dxt_down(&t);
+}
+
+TEST_HARNESS_MAIN
