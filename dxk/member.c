@@ -150,6 +150,14 @@ void dxk_member_attach(struct dxk_member *m)
 	dxk_member_do(m, dxk_attach_run);
 }
 
+/* While it drains, too: who died over a request may have been the last worker. */
+static bool dxk_member_welcome(const struct dxk_ctx *ctx)
+{
+	u8 state = READ_ONCE(ctx->state);
+
+	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
+}
+
 static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx)
 {
 	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
@@ -169,7 +177,7 @@ static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 {
 	u32 places = ctx->policy.max_threads - ctx->policy.kernel_threads;
 
-	if (READ_ONCE(ctx->state) != DXK_CTX_RUNNING)
+	if (!dxk_member_welcome(ctx))
 		return ERR_PTR(-ESHUTDOWN);
 	if (!places)
 		return ERR_PTR(-ENODEV);
@@ -216,8 +224,7 @@ void dxk_member_bury(struct dxk_member *m)
 
 	dxk_member_do(m, dxk_died_run);
 	dxk_member_retire(m);
-	if (!ctx->closed && READ_ONCE(ctx->state) == DXK_CTX_RUNNING &&
-	    dxk_crew_fit(ctx))
+	if (dxk_member_welcome(ctx) && dxk_crew_fit(ctx))
 		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
 			    "no memory to show the vacant id %u", m->id);
 }

@@ -422,7 +422,7 @@ enum dxk_member_kind {
  * @fd: out, the member descriptor, for the calling thread only
  * @id: out, the thread id
  *
- * A worker can join a running context only (ESHUTDOWN); ENOSPC when every user
+ * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every user
  * worker's id is taken, ENODEV when the policy has no place for any.
  *
  * poll(2) on a client: readable when the owner whose last rejoin answered

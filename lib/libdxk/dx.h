@@ -229,9 +229,12 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy);
  * @policy: all fields, best from MTExecutiveGetPolicy()
  * @error: out on failure, its Field names what was refused; may be %NULL
  *
- * The number of worker threads of this process cannot change.
+ * With other numbers of threads the crew grows before the return, and shrinks as
+ * workers end what they execute: nobody is interrupted.
  *
- * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP.
+ * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP; the
+ * error of a worker thread that could not be started (Step "workers"): the policy
+ * is in effect and a further call tries again.
  */
 int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error);
@@ -357,6 +360,8 @@ enum RQEStates {
  * @RQEStatus: after rejoin: what ExecuteThisRequest returned, or -ECANCELED: it
  *	was cancelled before it ran, -EOWNERDEAD: its worker died
  * @RQEWorker: thread id of its worker, 0 when none executed it
+ * @RQEAttempts: how often it was begun, this time included: above 1 when workers
+ *	died over it (%PXR_REDO)
  * @RQEFd: while busy, with %PXR_FD: a descriptor of the file that was handed
  *	over, closed when the request ends; else -1
  * @Reserved: 0
@@ -375,8 +380,9 @@ typedef struct RQElement {
 	uint32_t RQEResultRoom;
 	int32_t RQEStatus;
 	uint32_t RQEWorker;
+	uint32_t RQEAttempts;
 	int RQEFd;
-	uint32_t Reserved[3];
+	uint32_t Reserved[2];
 } RQElement;
 
 /**
@@ -406,6 +412,19 @@ int SetRequestResult(const void *data, size_t len);
  */
 int TakeRequestFd(void);
 
+/**
+ * ShouldStop - ask whether the caller should end soon (DX-109)
+ * @timeout_ns: 0 only asks; otherwise sleeps until the answer is yes
+ *
+ * A Runnable that serves for the duration of the application (%PXR_LANE0) calls
+ * this in its loop and returns once the answer is 1, from the begin of any Stop
+ * on. Other requests are told by Stop(cancel) only. A thread that executes no
+ * request is told as a service is.
+ *
+ * Return: 1 yes, 0 not so far, or a negative errno.
+ */
+int ShouldStop(int64_t timeout_ns);
+
 /* --- posting --------------------------------------------------------------- */
 
 /**
@@ -416,7 +435,8 @@ int TakeRequestFd(void);
  *	parent request
  * @priority: larger is more urgent; lower levels of a hierarchy should have
  *	higher ones (DX-58)
- * @flags: %PXR_REJOIN, %PXR_BOOST, at most one of %PXR_LANE0, %PXR_LANE1 and
+ * @flags: %PXR_REJOIN, %PXR_BOOST, %PXR_REDO to have it run again when its worker
+ *	dies, at most one of %PXR_LANE0, %PXR_LANE1 and
  *	%PXR_LANE2, and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
  *	and %PXR_FD need PostRequests() (-EINVAL)
  *

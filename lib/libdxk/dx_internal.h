@@ -15,6 +15,7 @@
 #define _DX_INTERNAL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 
@@ -41,7 +42,7 @@ struct dx_member {
 	struct dx_member *next;		/* L: further members of the executive */
 };
 
-/* A worker thread of this process. All but the last two are its own. */
+/* A worker thread of this process. All that has no letter is its own. */
 struct dx_worker {
 	MTExecutive *mte;
 	struct dx_member *member;
@@ -51,8 +52,9 @@ struct dx_worker {
 	unsigned char *results;		/* ... and the result's data */
 	struct dxk_done *done;		/* of the request that executes */
 	RQElement element;		/* of the request that executes */
-	_Atomic(void *) executing;	/* its executor, NULL when none; for Stop */
-	pthread_t thread;		/* the constructor's and destructor's */
+	pthread_t thread;		/* W */
+	bool ended;			/* W: on its way out of its main function */
+	struct dx_worker *next;		/* W */
 };
 
 struct MTExecutive {
@@ -64,14 +66,16 @@ struct MTExecutive {
 	uint32_t data_size;		/* C */
 	size_t slot;			/* C: data_size, aligned */
 	size_t stack_size;		/* C */
-	struct dx_worker *workers;	/* C */
-	unsigned int nr_workers;	/* C */
 	struct {
 		pthread_mutex_t lock;
-		pthread_cond_t all;
-		unsigned int missing;	/* S */
-		int error;		/* S: of the first that failed */
-	} start;
+		pthread_cond_t changed;
+		struct dx_worker *workers;	/* W: that were not joined yet */
+		unsigned int wanted;		/* W */
+		unsigned int nr;		/* W: that have not ended */
+		unsigned int starting;		/* W: neither attached nor failed */
+		int error;			/* W: of the first that failed */
+		bool closing;			/* W: no more are started */
+	} crew;
 	struct dx_member *members;	/* L */
 	MTExecutive *next;		/* L */
 };
@@ -102,8 +106,16 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
 int dx_self(MTExecutive **mte, struct dx_member **out);
 
 /* dx_worker.c */
-int dx_workers_start(MTExecutive *mte, unsigned int nr);
-void dx_workers_report(MTExecutive *mte);
-void dx_workers_join(MTExecutive *mte);
+void *dx_worker_main(void *arg);
+void dx_worker_free(struct dx_worker *w);
+
+/* dx_crew.c */
+void dx_block_signals(sigset_t *old);
+void dx_worker_attached(struct dx_worker *w, int rc);
+void dx_worker_ended(struct dx_worker *w, bool died);
+void dx_crew_init(MTExecutive *mte);
+void dx_crew_exit(MTExecutive *mte);
+int dx_crew_resize(MTExecutive *mte, unsigned int nr);
+void dx_crew_join(MTExecutive *mte);
 
 #endif /* _DX_INTERNAL_H */

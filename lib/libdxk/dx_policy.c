@@ -165,9 +165,8 @@ static const char *check_own(const ThreadManagerPolicy *policy)
 	return NULL;
 }
 
-/* @running: the worker threads of this process are counted already. */
 static int apply(MTExecutive *mte, const ThreadManagerPolicy *policy,
-		 bool running, struct dxk_policy *abi, MTExecutiveError *error)
+		 struct dxk_policy *abi, MTExecutiveError *error)
 {
 	const char *field = NULL;
 	unsigned int bad;
@@ -181,10 +180,6 @@ static int apply(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	if (field)
 		goto refused;
 	to_abi(abi, policy);
-	rc = -EBUSY;
-	field = "TPMaxThreads";
-	if (running && abi->max_threads - abi->kernel_threads != mte->nr_workers)
-		goto refused;
 	rc = dxk_policy_set(mte->ctx, abi, &bad);
 	field = name_of(bad);
 	if (rc < 0)
@@ -211,7 +206,7 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	int rc;
 
 	if (policy) {
-		rc = apply(mte, policy, false, &abi, error);
+		rc = apply(mte, policy, &abi, error);
 	} else {
 		rc = dxk_policy_get(mte->ctx, &abi);
 		dx_error_set(error, rc, "policy", NULL);
@@ -262,7 +257,13 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		field = policy->TPFetchMax != mte->fetch_max ? "TPFetchMax" :
 							       "TPStackSize";
 	} else {
-		return apply(mte, policy, true, &abi, error);
+		rc = apply(mte, policy, &abi, error);
+		if (rc < 0)
+			return rc;
+		rc = dx_crew_resize(mte, abi.max_threads - abi.kernel_threads);
+		if (rc)
+			dx_error_set(error, rc, "workers", NULL);
+		return rc;
 	}
 	dx_error_set(error, rc, "policy", field);
 	return rc;

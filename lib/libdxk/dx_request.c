@@ -204,6 +204,7 @@ static void rejoin_element(RQElement *element, void *owner,
 		.RQEDataLen = data ? result->data_len : 0,
 		.RQEStatus = result->status,
 		.RQEWorker = result->worker,
+		.RQEAttempts = result->attempts,
 		.RQEFd = -1,
 	};
 }

@@ -48,8 +48,7 @@ static void executive_free(MTExecutive *mte)
 {
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
-	pthread_cond_destroy(&mte->start.all);
-	pthread_mutex_destroy(&mte->start.lock);
+	dx_crew_exit(mte);
 	free(mte);
 }
 
@@ -86,7 +85,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 	step = "workers";
-	rc = dx_workers_start(mte, (unsigned int)nr);
+	rc = dx_crew_resize(mte, (unsigned int)nr);
 	if (rc)
 		goto err_stop;
 
@@ -96,7 +95,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 
 err_stop:
 	context_cancel(mte);
-	dx_workers_join(mte);
+	dx_crew_join(mte);
 err:
 	dx_error_set(error, rc, step, NULL);
 err_told:
@@ -130,8 +129,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 	/* A cancellation would leave a half-made executive to nobody. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
-	pthread_mutex_init(&mte->start.lock, NULL);
-	pthread_cond_init(&mte->start.all, NULL);
+	dx_crew_init(mte);
 	dx_executive_add(mte);
 	rc = executive_start(mte, settings, policy, error);
 	if (!rc)
@@ -142,20 +140,33 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 	return rc ? NULL : mte;
 }
 
-int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
+/* Stop, and if the time was not enough, who still executes what (DX-114). */
+static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 {
+	struct dxk_running running[64];
+	unsigned int nr, i;
 	int rc;
 
+	rc = dxk_ctx_stop_report(mte->ctx, mode, timeout_ns, running, 64, &nr);
+	for (i = 0; i < nr && i < 64; i++)
+		LogMessageOf(mte, "worker %u still executes a request of %#llx for %#llx, since %llu ms",
+			     running[i].thread, (unsigned long long)running[i].executor,
+			     (unsigned long long)running[i].owner,
+			     (unsigned long long)running[i].age_ns / 1000000);
+	if (nr > 64)
+		LogMessageOf(mte, "and so do %u others", nr - 64);
+	return rc < 0 ? rc : 0;
+}
+
+int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
+{
 	if (!mte)
 		return -EINVAL;
 	if (atomic_load(&mte->foreign))
 		return -EPERM;
 	if (dx_current && dx_current->mte == mte)
 		return -EDEADLK;	/* it would wait for its own request */
-	rc = dxk_ctx_stop(mte->ctx, mode, timeout_ns);
-	if (rc == -ETIMEDOUT)
-		dx_workers_report(mte);
-	return rc < 0 ? rc : 0;
+	return context_stop(mte, mode, timeout_ns);
 }
 
 int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
@@ -168,7 +179,7 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 	if (rc)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	dx_workers_join(mte);
+	dx_crew_join(mte);
 	LogMessageOf(mte, "context %u ends", mte->id);
 	executive_free(mte);
 	pthread_setcancelstate(cancel, NULL);

@@ -5,16 +5,12 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "dx_internal.h"
-
-/* Slots are aligned as malloc() aligns, so that results can be any object. */
-#define SLOT_ALIGN	(2 * sizeof(void *))
 
 static void *pointer(uint64_t cookie)
 {
@@ -59,6 +55,15 @@ int TakeRequestFd(void)
 	return fd;
 }
 
+int ShouldStop(int64_t timeout_ns)
+{
+	struct dx_member *member;
+	MTExecutive *mte = NULL;
+	int rc = dx_self(&mte, &member);
+
+	return rc ? rc : dxk_should_stop(member->fd, timeout_ns);
+}
+
 /* --- the loop -------------------------------------------------------------- */
 
 static void execute(struct dx_worker *w, unsigned int i)
@@ -80,12 +85,11 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.RQEDataLen = work->data_len,
 		.RQEResultRoom = work->result_len,
 		.RQEWorker = w->member->id,
+		.RQEAttempts = work->attempt,
 		.RQEFd = work->fd,
 	};
 	w->done = done;
-	atomic_store_explicit(&w->executing, runnable, memory_order_relaxed);
 	done->status = runnable->ExecuteThisRequest(runnable, pointer(work->param));
-	atomic_store_explicit(&w->executing, NULL, memory_order_relaxed);
 	w->done = NULL;
 	if (w->element.RQEFd >= 0)
 		close(w->element.RQEFd);
@@ -139,16 +143,6 @@ static int work(struct dx_worker *w)
 	}
 }
 
-static void attached(MTExecutive *mte, int rc)
-{
-	pthread_mutex_lock(&mte->start.lock);
-	if (rc && !mte->start.error)
-		mte->start.error = rc;
-	if (!--mte->start.missing)
-		pthread_cond_signal(&mte->start.all);
-	pthread_mutex_unlock(&mte->start.lock);
-}
-
 static int allocate(struct dx_worker *w)
 {
 	const MTExecutive *mte = w->mte;
@@ -164,7 +158,29 @@ static int allocate(struct dx_worker *w)
 	return w->data && w->results ? 0 : -ENOMEM;
 }
 
-static void *worker_main(void *arg)
+/* The Runnable ended the thread: the request is answered for by the module. */
+static void died(void *arg)
+{
+	struct dx_worker *w = arg;
+
+	dx_current = NULL;
+	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
+	dx_worker_ended(w, true);
+}
+
+/* A place that the policy has just got is there after the Monitor's next review. */
+static int join_crew(struct dx_worker *w)
+{
+	unsigned int patience = 500;
+	int rc;
+
+	while ((rc = dx_member_join(w->mte, DXK_MEMBER_WORKER, &w->member)) == -ENOSPC &&
+	       patience--)
+		pause_a_little();
+	return rc;
+}
+
+void *dx_worker_main(void *arg)
 {
 	struct dx_worker *w = arg;
 	int rc;
@@ -173,105 +189,27 @@ static void *worker_main(void *arg)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
 	rc = allocate(w);
 	if (!rc)
-		rc = dx_member_join(w->mte, DXK_MEMBER_WORKER, &w->member);
-	attached(w->mte, rc);
+		rc = join_crew(w);
+	dx_worker_attached(w, rc);
 	if (rc)
 		return NULL;
 
 	dx_current = w;
+	pthread_cleanup_push(died, w);
 	rc = work(w);
+	pthread_cleanup_pop(0);
 	if (rc)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
 	dx_current = NULL;
+	dx_worker_ended(w, false);
 	return NULL;
 }
 
-/* --- start and end --------------------------------------------------------- */
-
-/* Signals are the application's threads' business, but for a thread's faults. */
-static void block_signals(sigset_t *old)
+void dx_worker_free(struct dx_worker *w)
 {
-	sigset_t set;
-
-	sigfillset(&set);
-	sigdelset(&set, SIGSEGV);
-	sigdelset(&set, SIGBUS);
-	sigdelset(&set, SIGFPE);
-	sigdelset(&set, SIGILL);
-	sigdelset(&set, SIGTRAP);
-	sigdelset(&set, SIGSYS);
-	pthread_sigmask(SIG_SETMASK, &set, old);
-}
-
-/* Workers that attached before a failure are left to dx_workers_join(). */
-int dx_workers_start(MTExecutive *mte, unsigned int nr)
-{
-	pthread_attr_t attr;
-	sigset_t old;
-	unsigned int i;
-	int rc = 0;
-
-	mte->slot = (mte->data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
-	if (!nr)
-		return 0;
-	mte->workers = calloc(nr, sizeof(*mte->workers));
-	if (!mte->workers)
-		return -ENOMEM;
-	rc = pthread_attr_init(&attr);
-	if (rc)
-		return -rc;
-	if (mte->stack_size)
-		pthread_attr_setstacksize(&attr, mte->stack_size);
-
-	mte->start.missing = nr;
-	block_signals(&old);
-	for (i = 0; i < nr && !rc; i++) {
-		mte->workers[i].mte = mte;
-		rc = pthread_create(&mte->workers[i].thread, &attr, worker_main,
-				    &mte->workers[i]);
-		mte->nr_workers += !rc;
-	}
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&attr);
-
-	pthread_mutex_lock(&mte->start.lock);
-	mte->start.missing -= nr - mte->nr_workers;
-	while (mte->start.missing)
-		pthread_cond_wait(&mte->start.all, &mte->start.lock);
-	rc = rc ? -rc : mte->start.error;
-	pthread_mutex_unlock(&mte->start.lock);
-	return rc;
-}
-
-/* For a Stop that ran out of time: who still executes what. */
-void dx_workers_report(MTExecutive *mte)
-{
-	unsigned int i;
-
-	for (i = 0; i < mte->nr_workers; i++) {
-		struct dx_worker *w = &mte->workers[i];
-		void *runnable = atomic_load_explicit(&w->executing,
-						      memory_order_relaxed);
-
-		if (runnable)
-			LogMessageOf(mte, "worker %u still executes a request of %p",
-				     w->member->id, runnable);
-	}
-}
-
-/* The context is stopped: the workers are at their end or on the way to it. */
-void dx_workers_join(MTExecutive *mte)
-{
-	unsigned int i;
-
-	for (i = 0; i < mte->nr_workers; i++) {
-		struct dx_worker *w = &mte->workers[i];
-
-		pthread_join(w->thread, NULL);
-		free(w->works);
-		free(w->dones);
-		free(w->data);
-		free(w->results);
-	}
-	free(mte->workers);
+	free(w->works);
+	free(w->dones);
+	free(w->data);
+	free(w->results);
+	free(w);
 }

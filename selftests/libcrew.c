@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The crew of an executive: worker threads that come and go with the policy, that
+ * are replaced when a Runnable ends them, and services that end with Stop.
+ */
+#include "dxk_test.h"
+
+#include <dx.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static MTExecutive *executive(unsigned int threads)
+{
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "libcrew", 0, NULL);
+	settings.LogPath = "/dev/null";
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = threads;
+	policy.TPMonitorInterval = 10;
+	policy.TPDispatch = dxt_mode();
+	mte = MTExecutiveCreate(&settings, &policy, &error);
+	if (!mte)
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+	return mte;
+}
+
+static int resize(MTExecutive *mte, unsigned int threads)
+{
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	int rc = MTExecutiveGetPolicy(mte, &policy);
+
+	policy.TPMaxThreads = threads;
+	if (!rc)
+		rc = MTExecutiveSetPolicy(mte, &policy, &error);
+	if (rc)
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+	return rc;
+}
+
+struct hold {
+	Runnable base;
+	struct dxt_gate *gate;
+};
+
+static int hold(Runnable *self, void *request)
+{
+	struct hold *h = (struct hold *)self;
+
+	(void)request;
+	dxt_gate_pass(h->gate, CurrentRequest()->RQEWorker);
+	return 0;
+}
+
+/* Post @nr requests that all execute at once, if the crew is large enough. */
+static bool fills(struct hold *h, const struct dxt *t, unsigned int nr)
+{
+	unsigned int i;
+	bool full;
+
+	h->gate->entered = h->gate->left = 0;
+	dxt_gate_close(h->gate);
+	for (i = 0; i < nr; i++)
+		if (PostARequest(h, &h->base, h, 0, PXR_REJOIN))
+			return false;
+	full = DXT_UNTIL(t, h->gate->entered == nr);
+	dxt_gate_open(h->gate);
+	while (RejoinWait(h, NULL, -1) == RJR_RETURNED)
+		;
+	return full;
+}
+
+/*
+ * DX-9, R-17: the crew grows before the call returns and shrinks as workers end
+ * what they execute; nobody is interrupted.
+ */
+TEST(grow_and_shrink)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	struct dxt t = { 0 };
+	unsigned int i;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	EXPECT_TRUE(fills(&h, &t, 2));
+	EXPECT_EQ(0, resize(mte, 5));
+	EXPECT_EQ(5, dxt_num(&t, "pools/thread_use"));
+	EXPECT_TRUE(fills(&h, &t, 5));
+
+	/* all five execute while the crew shrinks to one */
+	h.gate->entered = h.gate->left = 0;
+	dxt_gate_close(h.gate);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, PostARequest(&h, &h.base, &h, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&t, h.gate->entered == 5));
+	EXPECT_EQ(0, resize(mte, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_EQ(5, dxt_num(&t, "pools/thread_busy"));
+	dxt_gate_open(h.gate);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, -1));
+	EXPECT_EQ(0, dxt_num(&t, "stats/owner_dead"));
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/2")));
+	EXPECT_TRUE(fills(&h, &t, 1));
+
+	/* and again, many times */
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, resize(mte, 1 + i % 4));
+	EXPECT_EQ(0, resize(mte, 3));
+	EXPECT_TRUE(fills(&h, &t, 3));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+static int leave(Runnable *self, void *request)
+{
+	unsigned int *die = request;
+
+	(void)self;
+	if (CurrentRequest()->RQEAttempts <= *die)
+		pthread_exit(NULL);
+	return 42;
+}
+
+/*
+ * DX-25, DX-20: a Runnable that ends its thread: the owner gets -EOWNERDEAD, or
+ * the request is run again; another worker takes the place, every time.
+ */
+TEST(replaced)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	Runnable leaver = { leave };
+	struct dxt t = { 0 };
+	unsigned int die, i;
+	RQElement e;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	for (i = 0; i < 5; i++) {
+		die = 1;
+		EXPECT_EQ(0, PostARequest(&die, &leaver, &die, 0, PXR_REJOIN));
+		EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&die, &e, NULL, 0, -1));
+		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
+		EXPECT_EQ(1, e.RQEAttempts);
+		EXPECT_TRUE(fills(&h, &t, 2));
+
+		die = 2;
+		EXPECT_EQ(0, PostARequest(&die, &leaver, &die, 0, PXR_REJOIN | PXR_REDO));
+		EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&die, &e, NULL, 0, -1));
+		EXPECT_EQ(42, e.RQEStatus);
+		EXPECT_EQ(3, e.RQEAttempts);
+		EXPECT_TRUE(fills(&h, &t, 2));
+	}
+	EXPECT_EQ(5, dxt_num(&t, "stats/owner_dead"));
+	EXPECT_EQ(10, dxt_num(&t, "stats/redone"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+/* A crew that dies to the last one while the executive is being destroyed. */
+TEST(dies_while_stopping)
+{
+	unsigned int die = 1000, i;
+	Runnable leaver = { leave };
+	MTExecutive *mte;
+
+	for (i = 0; i < 20; i++) {
+		mte = executive(3);
+		ASSERT_NE(NULL, mte);
+		ASSERT_EQ(0, PostARequest(&die, &leaver, &die, 0, PXR_REDO));
+		ASSERT_EQ(0, PostARequest(&die, &leaver, &die, 0, 0));
+		ASSERT_EQ(0, MTExecutiveDestroy(mte, i % 2 ? DXK_STOP_DRAIN :
+							     DXK_STOP_CANCEL, -1));
+	}
+}
+
+static int serve(Runnable *self, void *request)
+{
+	_Atomic unsigned int *turns = request;
+	int rc;
+
+	(void)self;
+	while (!(rc = ShouldStop(DXT_MS)))
+		++*turns;
+	return rc;
+}
+
+/* DX-109: a service for the duration of the application ends with Stop(drain). */
+TEST(service)
+{
+	_Atomic unsigned int turns = 0;
+	MTExecutive *mte = executive(2);
+	Runnable server = { serve };
+	RQElement e;
+
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(0, ShouldStop(0));
+	ASSERT_EQ(0, PostARequest((void *)&turns, &server, &server, 0,
+				  PXR_REJOIN | PXR_LANE0));
+	while (!turns)
+		dxt_sleep_ms(1);
+	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&server, &e, NULL, 0, 0));
+	EXPECT_EQ(1, e.RQEStatus);
+	EXPECT_EQ(1, ShouldStop(0));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+}
+
+TEST_HARNESS_MAIN
