@@ -120,4 +120,50 @@ TEST_F(moves, scheduler_ages_dispatcher_moves)
 	EXPECT_EQ(dxt_mode() == DXK_DISPATCH_THREAD ? c.moves : 0, c.by_dispatcher);
 }
 
+/* In which order the context's kernel threads have ended, by their names. */
+static unsigned int exits(const struct dxt *t, char order[][16], unsigned int room)
+{
+	char line[512], prefix[32];
+	unsigned int nr = 0;
+	FILE *f = fopen(INSTANCE "/trace", "r");
+	const char *at;
+
+	snprintf(prefix, sizeof(prefix), "comm=dxk%u/", t->id);
+	while (f && nr < room && fgets(line, sizeof(line), f)) {
+		at = strstr(line, prefix);
+		if (at && sscanf(at + strlen(prefix), "%15[^ ]", order[nr]) == 1)
+			nr++;
+	}
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/*
+ * DX-111: Stop ends the workers, then Dispatcher, Scheduler and, last, Monitor; so
+ * does the end of a context that is closed while it runs.
+ */
+TEST_F(moves, order_of_stop)
+{
+	static const char *const control[] = { "dispatch", "sched", "monitor" };
+	struct dxt *t = &self->t;
+	unsigned int i, nr;
+	char order[8][16];
+
+	if (mkdir(INSTANCE, 0700) ||
+	    dxt_write(INSTANCE "/events/sched/sched_process_exit/enable", "1"))
+		SKIP(return, "this kernel has no tracefs instances");
+	t->policy.max_threads = t->policy.kernel_threads = 3;
+	ASSERT_EQ(0, dxt_start(t));
+	EXPECT_EQ(0, exits(t, order, 8));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	nr = exits(t, order, 8);
+	ASSERT_EQ(6, nr);
+	for (i = 0; i < 3; i++) {
+		/* workers, in any order */
+		EXPECT_TRUE(order[i][0] >= '1' && order[i][0] <= '3') TH_LOG("%s", order[i]);
+		EXPECT_STREQ(control[i], order[3 + i]);
+	}
+}
+
 TEST_HARNESS_MAIN
