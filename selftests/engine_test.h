@@ -347,6 +347,29 @@ static inline uint32_t rnd(uint64_t *state)
 	return *state >> 33;
 }
 
+/* The seed of a run, once; DXK_SEED repeats that of another. */
+static inline uint64_t the_seed(void)
+{
+	static _Atomic uint64_t seed;
+	const char *given = getenv("DXK_SEED");
+
+	if (!seed)
+		seed = given ? strtoull(given, NULL, 0) : dxt_now();
+	return seed;
+}
+
+/*
+ * Waits until @cond_ is true where others go on moving meanwhile, so that progress
+ * tells nothing; false after a time in which everything has happened that will.
+ */
+#define EVENTUALLY(cond_) ({						\
+	uint64_t _end = dxt_in((dxt_debug_kernel() ? 100 : 20) * DXT_SEC);	\
+	bool _true;							\
+	while (!(_true = (cond_)) && dxt_now() < _end)			\
+		dxt_sleep_ms(2);					\
+	_true;								\
+})
+
 /* How often to do a thing; the debug kernel finds in a few times what it can. */
 static inline int times_of(int nr)
 {

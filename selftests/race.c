@@ -38,17 +38,6 @@ static void dawdle(uint64_t *state)
 		usleep(rnd(state) % 3000);
 }
 
-/* The seed of a run, once; DXK_SEED repeats that of another. */
-static uint64_t the_seed(void)
-{
-	static _Atomic uint64_t seed;
-	const char *given = getenv("DXK_SEED");
-
-	if (!seed)
-		seed = given ? strtoull(given, NULL, 0) : dxt_now();
-	return seed;
-}
-
 static bool wait_for(struct dxt *t, _Atomic unsigned int *running)
 {
 	return DXT_UNTIL(t, !*running);
