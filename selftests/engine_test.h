@@ -370,6 +370,19 @@ static inline uint64_t the_seed(void)
 	_true;								\
 })
 
+/*
+ * Does the Monitor report a stall now, within 1 s, on the debug kernel 10 s? Counted
+ * in turns of this thread, so that a host that is busy elsewhere delays both.
+ */
+static inline bool stall_comes(const struct dxt *t, long long before)
+{
+	int turns = dxt_debug_kernel() ? 1000 : 100;
+
+	while (dxt_num(t, "stats/stalls") <= before && turns--)
+		dxt_sleep_ms(10);
+	return dxt_num(t, "stats/stalls") > before;
+}
+
 /* How often to do a thing; the debug kernel finds in a few times what it can. */
 static inline int times_of(int nr)
 {
@@ -381,6 +394,13 @@ static inline void no_periods(struct dxt *t)
 {
 	t->policy.sched_interval_ms = 3600000;
 	t->policy.monitor_interval_ms = 3600000;
+	t->policy.dispatch_interval_ms = 3600000;
+}
+
+/* Nothing but events moves a request; the Monitor's interval is the default. */
+static inline void no_sweeps(struct dxt *t)
+{
+	t->policy.sched_interval_ms = 3600000;
 	t->policy.dispatch_interval_ms = 3600000;
 }
 

@@ -619,6 +619,7 @@ TEST_F_TIMEOUT(kill, the_context_dies_with_it, 3600)
 			TH_LOG("round %u: a file is still held", round);
 		close(end[0]);
 	}
+	TH_LOG("%lld slab objects before", self->slabs);
 	TH_LOG("%u rounds; %u posts, %u rejoins, %u turns", round,
 	       (unsigned int)all->reached[0], (unsigned int)all->reached[1],
 	       (unsigned int)all->reached[2]);

@@ -9,6 +9,9 @@
  */
 #include "engine_test.h"
 
+#include <sys/mount.h>
+#include <sys/stat.h>
+
 #define WORKERS	10
 
 FIXTURE(lanes) {
@@ -514,8 +517,93 @@ static void puppet_call_root(struct puppet *p)
 	p->ret = 0;
 }
 
+/* --- the limits at every move ----------------------------------------------- */
+
+/*
+ * Executors see only what executes, and not the instant. The tracepoint has every
+ * move, made under the lock; its clock, a counter, puts them in their order.
+ */
+#define TRACING		"/sys/kernel/tracing"
+#define INSTANCE	TRACING "/instances/dxk_lanes"
+
+static bool trace_begin(void)
+{
+	if (access(TRACING "/instances", F_OK))
+		mount("tracefs", TRACING, "tracefs", 0, NULL);
+	return !mkdir(INSTANCE, 0700) &&
+	       !dxt_write(INSTANCE "/trace_clock", "counter") &&
+	       !dxt_write(INSTANCE "/buffer_size_kb", "4096") &&
+	       !dxt_write(INSTANCE "/events/dxk/dxk_move/enable", "1");
+}
+
+struct profile {
+	unsigned int used[4], high[4];	/* now, and the most of lanes 0..k together */
+};
+
+static unsigned int profile_add(struct profile *p, unsigned int lane,
+				const unsigned int *limits)
+{
+	unsigned int k, sum = 0, bad = 0;
+
+	p->used[lane]++;
+	for (k = 0; k < 4; k++) {
+		sum += p->used[k];
+		bad += k >= lane && sum > limits[k];
+		if (sum > p->high[k])
+			p->high[k] = sum;
+	}
+	return bad;
+}
+
+/* Requests of that place, from the name of a state: 0 none, 1 Ready, 2 with a worker. */
+static int place_of(const char *state)
+{
+	if (!strcmp(state, "READY"))
+		return 1;
+	return !strcmp(state, "DISPATCHED") || !strcmp(state, "BUSY") ? 2 : 0;
+}
+
+/*
+ * Replays all moves. Moves after which 1.1.12 did not hold for the Ready Pool
+ * (0) or the user workers (1); -1 when there is no record of them.
+ */
+static int replay(const struct dxt *t, const unsigned int limits[2][4],
+		  struct profile profile[2], unsigned int *posts)
+{
+	char line[512], ctx[32], from[16], to[16];
+	FILE *f = fopen(INSTANCE "/trace", "r");
+	unsigned int lane, attrs;
+	int bad = 0;
+
+	if (!f)
+		return -1;
+	memset(profile, 0, 2 * sizeof(*profile));
+	*posts = 0;
+	snprintf(ctx, sizeof(ctx), "dxk_move: ctx=%u ", t->id);
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strstr(line, ctx);
+		int place;
+
+		if (!at || sscanf(at + strlen(ctx), "rqe=%*s %15[A-Z]->%15[A-Z] owner=%*s "
+				  "param=%*s lane=%u prio=%*d attrs=%x", from, to,
+				  &lane, &attrs) != 4)
+			continue;
+		*posts += !strcmp(from, "POSTED");
+		place = place_of(from);
+		if (place == 1 || (place == 2 && !(attrs & PXR_KERNEL)))
+			profile[place - 1].used[lane]--;
+		place = place_of(to);
+		if (place == 1 || (place == 2 && !(attrs & PXR_KERNEL)))
+			bad += profile_add(&profile[place - 1], lane,
+					   limits[place - 1]);
+	}
+	fclose(f);
+	return bad;
+}
+
 FIXTURE(hierarchy) {
 	struct dxt t;
+	bool traced;
 };
 
 FIXTURE_VARIANT(hierarchy) {
@@ -529,16 +617,16 @@ FIXTURE_VARIANT_ADD(hierarchy, two_levels) {
 	.roots = 50, .subs = 10,
 };
 
-/* D-3: three levels, 20 feeders of 10 transactions of 5 subs. */
+/* D-3: three levels, 20 feeders of 20 transactions of 5 subs. */
 FIXTURE_VARIANT_ADD(hierarchy, three_levels) {
 	.workers = 10, .entries = 100, .top = 1,
-	.roots = 20, .transactions = 10, .subs = 5,
+	.roots = 20, .transactions = 20, .subs = 5,
 };
 
-/* The least that CMLS takes: one worker and one entry a lane. */
+/* D-3 with the least that CMLS takes: one worker and one entry a lane. */
 FIXTURE_VARIANT_ADD(hierarchy, three_levels_minimum) {
 	.workers = 3, .entries = 3, .top = 1,
-	.roots = 20, .transactions = 10, .subs = 5,
+	.roots = 20, .transactions = 20, .subs = 5,
 };
 
 /* The lowest level in the kernel. */
@@ -552,7 +640,8 @@ FIXTURE_SETUP(hierarchy)
 	struct dxt *t = &self->t;
 
 	ASSERT_EQ(0, dxt_open(t));
-	no_periods(t);
+	/* the Monitor moves nothing, but would report a stall */
+	no_sweeps(t);
 	puppet_signals(false);
 	use_cmls(t);
 	t->policy.max_threads = variant->workers;
@@ -563,6 +652,7 @@ FIXTURE_SETUP(hierarchy)
 FIXTURE_TEARDOWN(hierarchy)
 {
 	dxt_down(&self->t);
+	rmdir(INSTANCE);
 }
 
 static unsigned int quota(unsigned int n)
@@ -572,7 +662,8 @@ static unsigned int quota(unsigned int n)
 
 /*
  * DX-76, DX-51, DX-105: every level posts with WAITIF and waits for the one below,
- * and all of it ends, within the limits, with nothing but events to drive it.
+ * and all of it ends, with nothing but events to drive it and within the limits at
+ * every dispatch and every post; nobody reports a stall.
  */
 TEST_F_TIMEOUT(hierarchy, finishes, 100)
 {
@@ -580,7 +671,8 @@ TEST_F_TIMEOUT(hierarchy, finishes, 100)
 	unsigned int users = variant->workers - variant->kernel, i;
 	/* the debug kernel takes as long for a few as others for all */
 	unsigned int roots = dxt_debug_kernel() ? variant->roots / 4 : variant->roots;
-	unsigned int want[4] = { 0 };
+	unsigned int want[4] = { 0 }, limits[2][4], posts;
+	struct profile profile[2];
 	struct puppet *root;
 
 	leaf = 0;
@@ -596,6 +688,11 @@ TEST_F_TIMEOUT(hierarchy, finishes, 100)
 	limit[1] = quota(users);
 	limit[2] = 2 * quota(users);
 	limit[3] = users;
+	for (i = 0; i < 4; i++) {
+		limits[0][i] = i < 3 ? i * quota(variant->entries) : variant->entries;
+		limits[1][i] = (unsigned int)limit[i];
+	}
+	self->traced = trace_begin();
 
 	ASSERT_EQ(0, dxt_start(t));
 	/* a crew that grows has smaller limits, so this is none for the start */
@@ -620,6 +717,16 @@ TEST_F_TIMEOUT(hierarchy, finishes, 100)
 	EXPECT_EQ(want[1] + want[2] + want[3], dxt_num(t, "stats/completions"));
 	EXPECT_EQ(want[1] + want[2] + want[3], dxt_num(t, "stats/collected"));
 	EXPECT_LE(dxt_num(t, "pools/ready_high_water"), variant->entries);
+	EXPECT_EQ(0, dxt_num(t, "stats/stalls"));
+	if (self->traced) {
+		EXPECT_EQ(0, replay(t, limits, profile, &posts));
+		/* none of the records was lost */
+		EXPECT_EQ(want[1] + want[2] + want[3], posts);
+		EXPECT_EQ(dxt_num(t, "pools/ready_high_water"), profile[0].high[3]);
+		TH_LOG("most of lanes ..1, ..2, ..3: %u %u %u execute, %u %u %u wait",
+		       profile[1].high[1], profile[1].high[2], profile[1].high[3],
+		       profile[0].high[1], profile[0].high[2], profile[0].high[3]);
+	}
 	EXPECT_EQ(0, dxt_num(t, "owners"));
 	EXPECT_EQ(0, dxt_num(t, "stats/missed_wakeups"));
 	for (i = 0; i < 4; i++) {

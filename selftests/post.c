@@ -530,7 +530,10 @@ TEST_F(post, younger_sleeper_of_a_lane_with_room)
 	puppet_free(three);
 }
 
-/* S-6: sleepers of two lanes for the same entries: in order of arrival. */
+/*
+ * S-6: a hundred of lane 3 fill the pool. Sleepers of two lanes for the same entries
+ * get them in order of arrival, and no later post of lane 3 before them.
+ */
 TEST_F(post, pool_full_of_lane_three)
 {
 	struct puppet *one, *three;

@@ -185,7 +185,7 @@ TEST_F(rejoin, parent_does_not_count_for_itself)
 	EXPECT_EQ(RJR_RETURNED, rejoin(t, grand, &r));
 }
 
-/* DX-52: who polls the owner it belongs to sees itself; a wait is a deadlock. */
+/* DX-52, D-23: who polls the owner it belongs to sees itself; a wait is a deadlock. */
 TEST_F(rejoin, poll_of_the_own_owner)
 {
 	struct dxt *t = &self->t;
@@ -577,7 +577,8 @@ FIXTURE_SETUP(full)
 
 	ASSERT_EQ(0, dxt_open(t));
 	puppet_signals(false);
-	no_periods(t);
+	/* nothing but events moves a request; the Monitor looks for stalls */
+	no_sweeps(t);
 	t->policy.max_threads = 2;
 	t->policy.ready_entries = 4;
 	t->policy.rejoin_entries = 4;
@@ -611,13 +612,14 @@ TEST_F(full, grow)
 	EXPECT_EQ(CHILDREN, dxt_num(t, "pools/rejoin_high_water"));
 	EXPECT_EQ(CHILDREN - 4, dxt_num(t, "stats/rejoin_overflow"));
 	EXPECT_EQ(0, dxt_num(t, "stats/complete_blocks"));
+	EXPECT_EQ(0, dxt_num(t, "stats/stalls"));
 	EXPECT_EQ(CHILDREN, dxt_drain(t, t->member, OWNER));
 }
 
 /*
  * D-7, block_worker, the literal seed: 4 results, both workers with one each, 4
  * Ready: the parent's eleventh post sleeps, and all wait for the poll that the
- * parent will never make. Another thread's polls end it.
+ * parent will never make: a stall. Another thread's polls end it.
  */
 TEST_F(full, block_worker)
 {
@@ -633,6 +635,7 @@ TEST_F(full, block_worker)
 	EXPECT_EQ(4, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(2, dxt_num(t, "pools/thread_busy"));
 	EXPECT_EQ(0, dxt_num(t, "stats/rejoin_overflow"));
+	EXPECT_TRUE(stall_comes(t, 0));
 
 	EXPECT_EQ(CHILDREN, collect(t, CHILDREN));
 	ASSERT_EQ(1, puppet_end(self->parent));
@@ -690,6 +693,8 @@ TEST_F(full, reserve)
 				 puppet_sleeps(self->parent)));
 	EXPECT_EQ(4, dxt_num(t, "stats/posts"));
 	EXPECT_EQ(0, dxt_num(t, "pools/ready_use"));
+	/* it waits for itself, and not in silence */
+	EXPECT_TRUE(stall_comes(t, 0));
 	EXPECT_EQ(-EAGAIN, dxt_post1(t->member, OWNER, DXT_NOP, 99, PXR_REJOIN, 0,
 				     &reason));
 	EXPECT_EQ(PXR_REJOIN_FULL, reason);
