@@ -28,7 +28,7 @@ static bool kill_process(pid_t pid)
 }
 
 /*
- * DX-25: a worker process is killed while it executes: its owner gets the request
+ * R-16, DX-25: a worker process is killed while it executes: its owner gets the request
  * with -EOWNERDEAD, one that nobody rejoins vanishes, the ids are free again.
  */
 TEST(killed_while_executing)
@@ -187,7 +187,7 @@ static void *desert(void *arg)
 }
 
 /*
- * DX-25: a single thread ends by exit(2) while its process lives on and keeps the
+ * R-16, DX-25: a single thread ends by exit(2) while its process lives on and keeps the
  * descriptor open. The Monitor notices at its next turn.
  */
 TEST(thread_exits)
@@ -226,7 +226,7 @@ static void *sleep_on(void *arg)
 }
 
 /*
- * DX-25: the same for the first thread of a process. It stays a zombie for as long
+ * R-16, DX-25: the same for the first thread of a process. It stays a zombie for as long
  * as another thread lives, yet it will never answer.
  */
 TEST(first_thread_exits)
@@ -260,6 +260,54 @@ TEST(first_thread_exits)
 	EXPECT_EQ(0, kill(pid, 0));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 0));
 	EXPECT_TRUE(kill_process(pid));
+	dxt_down(&t);
+}
+
+/*
+ * R-16, DX-25: a worker closes its descriptor while it executes three requests.
+ * Nothing is to be waited for: the owner has them when the close is over.
+ */
+TEST(closes_while_executing)
+{
+	struct dxk_result result[4];
+	struct dxk_work work[3];
+	struct dxk_done done;
+	struct dxt t;
+	int me, i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.monitor_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_start(&t));
+	me = dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_LE(0, me);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, (uint64_t)i,
+				       i == 1 ? 0 : PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(3, dxk_next(me, NULL, 0, NULL, work, 3, NULL, 0, 0));
+	EXPECT_EQ(0, close(me));
+	EXPECT_EQ(2, dxt_rejoin(t.member, 1, result, 4, 1, 0, NULL));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(2 * i, result[i].param);
+		EXPECT_EQ(-EOWNERDEAD, result[i].status);
+		EXPECT_EQ(1, result[i].worker);
+	}
+	EXPECT_EQ(3, dxt_num(&t, "stats/owner_dead"));
+	EXPECT_EQ(1, dxt_num(&t, "stats/vanished"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_busy"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+
+	/* the same thread comes again: what it held is not its own any more */
+	me = dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_LE(0, me);
+	done = (struct dxk_done){ .ticket = work[0].ticket };
+	EXPECT_EQ(-ESTALE, dxk_next(me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	ASSERT_EQ(1, dxk_next(me, NULL, 0, NULL, work, 1, NULL, 0, 0));
+	EXPECT_EQ(3, work[0].param);
+	done = (struct dxk_done){ .ticket = work[0].ticket };
+	EXPECT_EQ(0, dxk_next(me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	close(me);
 	dxt_down(&t);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Constrained Multi Lane Scheduling of the workers and of the Ready Pool, from the
- * post to the end (DX-47, DX-67..DX-76, D-2, D-3). The table of profiles is in
+ * post to the end (DX-47, DX-67..DX-76, D-2, D-3, R-17). The table of profiles is in
  * probe.c.
  *
  * The standard example: 10 workers, 100 entries, 0/20/20 percent, so that lanes
@@ -262,6 +262,117 @@ TEST_F(lanes, limits_follow_the_crew)
 	EXPECT_EQ(2, dxt_num(t, "lanes/user_lane2_limit"));
 	EXPECT_EQ(5, dxt_num(t, "lanes/user_lane3_limit"));
 	EXPECT_EQ(20, dxt_num(t, "lanes/ready_lane1_limit"));
+}
+
+/* What executes, of each lane. No puppet may be between its calls. */
+static void look(struct dxt *t, unsigned int used[4])
+{
+	unsigned int lane;
+
+	for (lane = 0; lane < 4; lane++)
+		used[lane] = (unsigned int)working(t, lane);
+}
+
+/*
+ * Was anything admitted since @before, other than within the limits? @ended: the
+ * lane of the request that ended meanwhile.
+ */
+static bool over_admitted(struct dxt *t, const unsigned int before[4],
+			  unsigned int ended)
+{
+	unsigned int now[4], lane, k, sum = 0;
+	bool admitted = false, bad = false;
+
+	look(t, now);
+	for (k = 0; k < 4; k++) {
+		sum += now[k];
+		lane = k;
+		admitted |= now[lane] + (lane == ended) > before[lane];
+		/* the lowest lane that was admitted counts for all behind it */
+		bad |= admitted && sum > dxt_num(t, "lanes/user_lane%u_limit", k);
+	}
+	return bad;
+}
+
+static bool resize(struct dxt *t, unsigned int max_threads)
+{
+	t->policy.max_threads = max_threads;
+	return !dxk_policy_set(t->ctx, &t->policy, NULL) &&
+	       DXT_UNTIL(t, dxt_num(t, "policy/max_threads") == max_threads);
+}
+
+/*
+ * R-17: the crew shrinks while all ten workers execute and all lanes are full. The
+ * limits are those of five from then on: nothing is admitted beyond them, and
+ * nobody is interrupted in what he executes.
+ */
+TEST_F(lanes, crew_shrinks_while_lanes_are_full)
+{
+	unsigned int used[4], full[4] = { 0, 2, 2, 6 }, i, lane, left = 10, turns;
+	struct dxt *t = &self->t;
+
+	START();
+	for (lane = 1; lane < 4; lane++)
+		ASSERT_EQ(full[lane], post(t, lane, full[lane]));
+	look(t, used);
+	ASSERT_EQ(0, memcmp(used, full, sizeof(full)));
+	for (lane = 1; lane < 4; lane++)
+		ASSERT_EQ(8, post(t, lane, 8));
+	for (i = 0; i < WORKERS; i++)
+		ASSERT_EQ(1, puppet_end(self->w[i]));
+
+	ASSERT_TRUE(resize(t, 5));
+	ASSERT_TRUE(DXT_UNTIL(t, dxt_num(t, "lanes/user_lane3_limit") == 5));
+	EXPECT_EQ(1, dxt_num(t, "lanes/user_lane1_limit"));
+	EXPECT_EQ(2, dxt_num(t, "lanes/user_lane2_limit"));
+	look(t, used);
+	EXPECT_EQ(0, memcmp(used, full, sizeof(full)));
+
+	/* all end in turn; those who are to go hear of it then, not before */
+	for (turns = 0; turns < 200 && left; turns++) {
+		struct puppet *p = self->w[turns % WORKERS];
+
+		if (!p || puppet_busy(p))
+			continue;
+		if (!p->held) {
+			/* told to go: its completion was taken, this is the answer */
+			EXPECT_FALSE(puppet_ask(p));
+			EXPECT_EQ(-ESHUTDOWN, puppet_end(p));
+			EXPECT_LT(5, p->id);
+			puppet_free(p);
+			self->w[turns % WORKERS] = NULL;
+			continue;
+		}
+		lane = (unsigned int)p->work[0].param;
+		look(t, used);
+		puppet_next(p, 1, 0, 1, DXK_FOREVER);
+		/* what this end set free is dispatched, but may not be fetched yet */
+		for (i = 0; i < WORKERS; i++)
+			if (self->w[i] && puppet_busy(self->w[i]))
+				DXT_UNTIL(t, !puppet_busy(self->w[i]) ||
+					     puppet_sleeps(self->w[i]));
+		EXPECT_EQ(1, p->next.nr_taken);
+		EXPECT_FALSE(over_admitted(t, used, lane)) {
+			TH_LOG("turn %u of worker %u, lane %u", turns, p->id, lane);
+		}
+		left = (unsigned int)(dxt_num(t, "pools/ready_use") +
+				      dxt_num(t, "pools/thread_busy"));
+	}
+	EXPECT_EQ(0, left);
+	EXPECT_EQ(34, dxt_num(t, "stats/completions"));
+	EXPECT_EQ(0, dxt_num(t, "stats/owner_dead"));
+	EXPECT_EQ(0, dxt_num(t, "stats/put_back"));
+	EXPECT_EQ(5, dxt_num(t, "pools/thread_use"));
+
+	/* and grows again: the limits follow those who come */
+	ASSERT_TRUE(resize(t, WORKERS));
+	EXPECT_EQ(5, dxt_num(t, "lanes/user_lane3_limit"));
+	for (i = 0; i < WORKERS; i++)
+		if (!self->w[i])
+			self->w[i] = puppet_new(t, DXK_MEMBER_WORKER);
+	EXPECT_EQ(2, dxt_num(t, "lanes/user_lane1_limit"));
+	EXPECT_EQ(4, dxt_num(t, "lanes/user_lane2_limit"));
+	EXPECT_EQ(10, dxt_num(t, "lanes/user_lane3_limit"));
 }
 
 /* DX-47: without CMLS lane bits are kept and mean nothing. */

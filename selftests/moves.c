@@ -72,7 +72,7 @@ static bool count_moves(const struct dxt *t, struct count *c)
 }
 
 /*
- * DX-21: the Scheduler ages what is Ready and moves nothing. Posts, dispatches and
+ * DX-21, R-20: the Scheduler ages what is Ready and moves nothing. Posts, dispatches and
  * rejoins are the Dispatcher's: thread 700 under dispatch=thread, and otherwise
  * whoever has its role, which is the callers.
  */

@@ -289,8 +289,8 @@ TEST_F(prio, boost_table)
 	}
 }
 
-/* A stream of requests of priority 5 that always keeps two Ready. */
-static bool stream(struct dxt *t, struct puppet *worker, unsigned int steps,
+/* A stream of requests of a priority that always keeps two Ready. */
+static bool stream(struct dxt *t, struct puppet *worker, unsigned int steps, int prio,
 		   uint64_t *took, struct dxk_work *low)
 {
 	uint64_t stamp[4] = { 0 };
@@ -307,7 +307,7 @@ static bool stream(struct dxt *t, struct puppet *worker, unsigned int steps,
 			*took = dxt_now() - stamp[(i + 1) % 4];
 			return true;
 		}
-		if (post1(t, i + 1, 5, 0) != 1)
+		if (post1(t, i + 1, prio, 0) != 1)
 			return false;
 		dxt_sleep_ms(2);
 	}
@@ -322,11 +322,12 @@ TEST_F(prio, ageing_ends_starvation)
 	uint64_t took;
 	int i;
 
+	t->policy.sched_interval_ms = 10;
 	START(PRIO_POLICY_AGERQS, 1);
 	ASSERT_EQ(1, post1(t, 0, 0, 0));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(1, post1(t, 1000 + i, 5, 0));
-	ASSERT_TRUE(stream(t, self->worker, 5000, &took, &low));
+	ASSERT_TRUE(stream(t, self->worker, 5000, 5, &took, &low));
 	EXPECT_EQ((int)low.inspect_count, low.prio);
 	/* it waited until those of its age had no lead any more */
 	EXPECT_GE(low.inspect_count, 5);
@@ -348,8 +349,8 @@ TEST_F(prio, starvation_without_ageing)
 	START(0, 1);
 	ASSERT_EQ(1, post1(t, 0, 0, PXR_REJOIN));
 	for (i = 0; i < 2; i++)
-		ASSERT_EQ(1, post1(t, 1000 + i, 5, 0));
-	EXPECT_FALSE(stream(t, self->worker, 200, &took, &low));
+		ASSERT_EQ(1, post1(t, 1000 + i, 1, 0));
+	EXPECT_FALSE(stream(t, self->worker, 200, 1, &took, &low));
 	EXPECT_EQ(3, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, 10 * DXT_SEC));
 	EXPECT_EQ(3, dxt_num(t, "stats/cancelled"));

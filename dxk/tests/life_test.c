@@ -215,6 +215,67 @@ static void life_unregister_waits(struct kunit *test)
 	dxk_rig_finished(e);
 }
 
+/*
+ * R-20: thread 700 is dead, and so are its sweeps. Callers have its role: posts are
+ * executed, sleepers get their room and their results, Stop ends all of it.
+ */
+static void life_without_the_dispatcher(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_errand *poster, *poller;
+	struct dxk_job *gate, *second;
+	struct dxk_policy p;
+	struct dxk_ctx *ctx;
+	u32 answer, i;
+
+	dxk_rig_policy(test, &p, 2);
+	p.ready_entries = 2;
+	ctx = dxk_rig_start(rig, &p);
+	mutex_lock(&ctx->mutex);
+	dxk_thread_stop(&ctx->dispatcher);
+	mutex_unlock(&ctx->mutex);
+
+	/* to idle workers, by the poster */
+	for (i = 0; i < 10; i++) {
+		post(test, dxk_rig_job(rig), 5, 0);
+		KUNIT_ASSERT_EQ(test, dxk_rig_rejoin(rig, 5, &answer), 1);
+	}
+	/* out of a backlog, by the worker that ends; its entry to a sleeper */
+	gate = dxk_rig_gate(rig, 5, PXR_REJOIN);
+	second = dxk_rig_gate(rig, 5, PXR_REJOIN);
+	for (i = 0; i < 2; i++)
+		post(test, dxk_rig_job(rig), 6, 0);
+	poster = dxk_rig_poster(dxk_rig_job(rig), PXR_WAITIF_BUSY | PXR_REJOIN,
+				DXK_FOREVER);
+	KUNIT_EXPECT_FALSE(test, completion_done(&poster->done));
+	poller = dxk_rig_poller(rig, 6, DXK_FOREVER);
+	KUNIT_EXPECT_FALSE(test, completion_done(&poller->done));
+	complete(&gate->leave);
+	dxk_rig_finished(poster);
+	KUNIT_EXPECT_EQ(test, poster->ret, 1);
+	dxk_rig_finished(poller);
+	KUNIT_EXPECT_EQ(test, poller->answer, RJR_RETURNED);
+	complete(&second->leave);
+	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 5, &answer), 2);
+	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 6, &answer), 1);
+	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 0, &answer), 1);
+
+	/* under a worker that executes, by Stop */
+	gate = dxk_rig_gate(rig, 5, PXR_REJOIN);
+	poller = dxk_rig_poller(rig, 5, DXK_FOREVER);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, dxk_in_ms(20)),
+			-ETIMEDOUT);
+	dxk_rig_finished(poller);
+	KUNIT_EXPECT_EQ(test, poller->ret, -ESHUTDOWN);
+	complete(&gate->leave);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)), 0);
+	KUNIT_EXPECT_EQ(test, ctx->stats.missed_wakeups, 0);
+
+	/* a Start makes a new one */
+	KUNIT_EXPECT_EQ(test, dxk_ctx_start(ctx), 0);
+	KUNIT_EXPECT_NOT_NULL(test, ctx->dispatcher.task);
+}
+
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 
 static struct kunit_case life_cases[] = {
@@ -224,6 +285,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE_PARAM(life_stop_cancels, mode_gen_params),
 	KUNIT_CASE_PARAM(life_contexts_are_independent, mode_gen_params),
 	KUNIT_CASE_PARAM(life_unregister_waits, mode_gen_params),
+	KUNIT_CASE(life_without_the_dispatcher),
 	{ }
 };
 
