@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 
 #define FAMILIES	10
 
@@ -120,22 +121,31 @@ static int log_reports(int fd, const struct dxt *t, char *text, size_t room)
 	return nr;
 }
 
-/* Does the report name it, as a word of its own? */
-static bool names(const char *text, const char *fmt, unsigned long long value)
+/* Does the report say it? */
+static bool tells(const char *text, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool tells(const char *text, const char *fmt, ...)
 {
-	char word[64];
-	const char *at = text;
-	size_t len;
+	char words[128];
+	va_list ap;
 
-	len = (size_t)snprintf(word, sizeof(word), fmt, value);
-	while ((at = strstr(at, word))) {
-		char next = at[len];
+	va_start(ap, fmt);
+	vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	return strstr(text, words);
+}
 
-		if ((next < '0' || next > '9') && (next < 'a' || next > 'f'))
-			return true;
-		at++;
-	}
-	return false;
+/* The parents that it names, each with its thread, lane and cookies. */
+static unsigned int parents_told(const char *text, unsigned int lane,
+				 const char *state)
+{
+	unsigned int id, nr = 0;
+
+	for (id = 1; id <= FAMILIES; id++)
+		nr += tells(text, " %u %s lane %u owner 0x1 executor %#llx", id, state,
+			    lane, (unsigned long long)DXT_FN(exe_parent));
+	return nr;
 }
 
 FIXTURE(deadlock) {
@@ -280,10 +290,8 @@ TEST_F(deadlock, thread_exhaustion)
 	EXPECT_EQ(12, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(4, dxt_num(t, "pools/thread_busy"));
 	EXPECT_STALL(text);
-	for (i = 1; i <= 4; i++)
-		EXPECT_TRUE(names(text, "%llu", i));
-	for (i = 0; i < 4; i++)
-		EXPECT_TRUE(names(text, "%llx", DXT_PTR(&family[i])));
+	EXPECT_TRUE(tells(text, " 12 lane 3"));
+	EXPECT_EQ(4, parents_told(text, 3, "rejoining"));
 	EXPECT_STOP_ENDS_IT(4, 0);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(3, family[i].cancelled);
@@ -302,7 +310,8 @@ TEST_F(deadlock, pool_full_of_what_nobody_runs)
 	EXPECT_EQ(4, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(2, dxt_num(t, "lanes/ready_lane3_waiters"));
 	EXPECT_STALL(text);
-	EXPECT_TRUE(names(text, "%llu", 1) && names(text, "%llu", 2));
+	EXPECT_TRUE(tells(text, " 4 lane 3"));
+	EXPECT_EQ(2, parents_told(text, 3, "posting"));
 	EXPECT_STOP_ENDS_IT(2, 0);
 	EXPECT_EQ(-ESHUTDOWN, family[0].error);
 	EXPECT_EQ(-ESHUTDOWN, family[1].error);
@@ -344,6 +353,10 @@ TEST_F(deadlock, lane_three_waits_for_lane_three)
 	EXPECT_EQ(100, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(10, dxt_num(t, "pools/thread_busy"));
 	EXPECT_STALL(text);
+	EXPECT_TRUE(tells(text, " 100 lane 3"));
+	/* as many as there is room for in a line */
+	EXPECT_LE(3, parents_told(text, 3, "posting") +
+		     parents_told(text, 3, "rejoining"));
 	EXPECT_STOP_ENDS_IT(10, 0);
 }
 
@@ -355,7 +368,6 @@ TEST_F(deadlock, lane_two_waits_for_lane_one)
 {
 	struct dxt *t = &self->t;
 	char text[1024] = "";
-	unsigned int i, named = 0;
 
 	use_cmls(t);
 	t->policy.ready_entries = 100;
@@ -367,11 +379,9 @@ TEST_F(deadlock, lane_two_waits_for_lane_one)
 	EXPECT_EQ(12, dxt_num(t, "lanes/ready_lane1_in_use"));
 	EXPECT_EQ(4, dxt_num(t, "pools/thread_busy"));
 	EXPECT_STALL(text);
-	EXPECT_TRUE(names(text, "lane %llu", 1));
-	EXPECT_TRUE(names(text, "lane %llu", 2));
-	for (i = 0; i < 8; i++)
-		named += names(text, "%llx", DXT_PTR(&family[i]));
-	EXPECT_LE(4, named);
+	EXPECT_TRUE(tells(text, " 12 lane 1"));
+	EXPECT_TRUE(tells(text, " 4 lane 2"));
+	EXPECT_EQ(4, parents_told(text, 2, "rejoining"));
 	EXPECT_STOP_ENDS_IT(8, 4);
 }
 
@@ -411,6 +421,7 @@ TEST_F(deadlock, parent_in_the_crew_block_worker)
 	EXPECT_EQ(4, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(2, dxt_num(t, "pools/thread_busy"));
 	EXPECT_STALL(text);
+	EXPECT_EQ(1, parents_told(text, 3, "posting"));
 	EXPECT_STOP_ENDS_IT(1, 0);
 	EXPECT_EQ(5, family[0].executed);
 	EXPECT_EQ(4, family[0].cancelled);
@@ -569,7 +580,6 @@ TEST_F(deadlock, drain_with_a_deaf_service)
 	dxt_gate_open(gate);
 	stop.deadline = dxt_in(20 * DXT_SEC);
 	EXPECT_EQ(0, dxt_ioctl(t->ctx, DXK_IOC_CTX_STOP, &stop));
-	EXPECT_EQ(0, stop.nr_running);
 	dxt_gate_free(gate);
 }
 

@@ -693,8 +693,12 @@ TEST_F(full, reserve)
 				 puppet_sleeps(self->parent)));
 	EXPECT_EQ(4, dxt_num(t, "stats/posts"));
 	EXPECT_EQ(0, dxt_num(t, "pools/ready_use"));
-	/* it waits for itself, and not in silence */
+	/* it waits for itself, and, when no other client is there, not in silence */
+	EXPECT_EQ(0, dxt_num(t, "stats/stalls"));
+	close(t->member);
 	EXPECT_TRUE(stall_comes(t, 0));
+	t->member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+	ASSERT_LE(0, t->member);
 	EXPECT_EQ(-EAGAIN, dxt_post1(t->member, OWNER, DXT_NOP, 99, PXR_REJOIN, 0,
 				     &reason));
 	EXPECT_EQ(PXR_REJOIN_FULL, reason);
