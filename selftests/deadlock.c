@@ -36,14 +36,17 @@ static int exe_child(struct dxt_call *call)
 	return 7;
 }
 
-/* A parent that was refused works off what is Ready. */
+/* A parent that does not want to wait works off what is Ready. */
 static void help(int member)
 {
 	struct dxt_call call = { 0 };
 	struct dxk_done done = { 0 };
 
-	if (dxk_next(member, NULL, 0, NULL, &call.work, 1, NULL, 0, 0) != 1)
+	if (dxk_next(member, NULL, 0, NULL, &call.work, 1, NULL, 0, 0) != 1) {
+		/* the other parent has it */
+		sched_yield();
 		return;
+	}
 	done.ticket = call.work.ticket;
 	done.status = ((dxt_exec_t)(uintptr_t)call.work.executor)(&call);
 	dxk_next(member, &done, 1, NULL, NULL, 0, NULL, 0, 0);
@@ -54,6 +57,7 @@ static int exe_parent(struct dxt_call *call)
 {
 	struct family *f = (void *)(uintptr_t)call->work.param;
 	int member = call->worker->member, rc, i, ended = 0;
+	bool wait = f->attrs & PXR_WAITIF_BUSY;
 	struct dxk_result r[8];
 	uint32_t answer = 0;
 
@@ -72,12 +76,15 @@ static int exe_parent(struct dxt_call *call)
 		}
 	}
 	while (answer != RJR_NONE_EXIST) {
-		rc = dxt_rejoin(member, DXT_PTR(f), r, 8, 1, DXK_FOREVER, &answer);
+		rc = dxt_rejoin(member, DXT_PTR(f), r, 8, 1, wait ? DXK_FOREVER : 0,
+				&answer);
 		/* Stop wakes the sleepers, once; then they can go on */
 		if (rc == -ESHUTDOWN && !ended++)
 			continue;
 		if (rc < 0)
 			break;
+		if (answer == RJR_NONE_READY)
+			help(member);
 		for (i = 0; i < rc; i++)
 			f->cancelled += r[i].status == -ECANCELED;
 		f->returned += rc;
@@ -317,7 +324,10 @@ TEST_F(deadlock, pool_full_of_what_nobody_runs)
 	EXPECT_EQ(-ESHUTDOWN, family[1].error);
 }
 
-/* D-4, nowait: who is told that the pool is full can do something about it. */
+/*
+ * D-4, nowait: who is told that the pool is full can do something about it. So can
+ * who is told that nothing has come back: it executes, as long as something is Ready.
+ */
 TEST_F(deadlock, pool_full_without_waiting)
 {
 	struct dxt *t = &self->t;
