@@ -295,14 +295,23 @@ static void victim_lives(struct dxt *t, uint64_t seed, uint32_t owner, int pipe,
 		pause();
 }
 
-/* How long a victim lives: mostly short, so that its beginnings are met, too. */
+/*
+ * Half of the victims die some time after their birth, which meets their beginnings,
+ * the others some time after they were seen at work, however long that took.
+ */
 static void live_and_die(pid_t pid, uint64_t *seed)
 {
-	unsigned int most = dxt_debug_kernel() ? 400 : 60;
+	unsigned int most = dxt_debug_kernel() ? 200000 : 30000;
+	uint32_t turns = all->reached[2];
 
-	if (!(rnd(seed) % 4))
-		most /= 8;
-	usleep(rnd(seed) % (most * 1000));
+	if (rnd(seed) % 2) {
+		uint64_t end = dxt_in(5 * DXT_SEC);
+
+		while (all->reached[2] == turns && dxt_now() < end)
+			usleep(500);
+		most /= 2;
+	}
+	usleep(rnd(seed) % most);
 	kill(pid, SIGKILL);
 	dxt_reap(pid);
 }
