@@ -785,7 +785,7 @@ TEST_F_TIMEOUT(hierarchy, finishes, 100)
 	struct dxt *t = &self->t;
 	unsigned int users = variant->workers - variant->kernel, i;
 	/* the debug kernel takes as long for a few as others for all */
-	unsigned int roots = dxt_debug_kernel() ? variant->roots / 7 : variant->roots;
+	unsigned int roots = dxt_debug_kernel() ? variant->roots / 5 : variant->roots;
 	unsigned int want[4] = { 0 }, limits[2][4], posts;
 	struct profile profile[2];
 	struct puppet *root;
