@@ -157,9 +157,8 @@ static unsigned int parents_told(const char *text, unsigned int lane,
 
 FIXTURE(deadlock) {
 	struct dxt t;
-	struct pollfd stalls;
+	struct pollfd stalls;	/* the counter, as somebody watches it */
 	int log;
-	long long before;
 };
 
 FIXTURE_SETUP(deadlock)
@@ -181,8 +180,11 @@ FIXTURE_TEARDOWN(deadlock)
 	dxt_down(&self->t);
 	dxt_gate_free(barrier);
 	close(self->log);
+	if (self->stalls.fd > 0)
+		close(self->stalls.fd);
 }
 
+/* Reads the counter: poll(2) tells when it has changed since. */
 static void look(const struct dxt *t, struct pollfd *p)
 {
 	char path[64], text[32];
