@@ -226,8 +226,8 @@ static void *sleep_on(void *arg)
 }
 
 /*
- * R-16, DX-25: the same for the first thread of a process. It stays a zombie for as long
- * as another thread lives, yet it will never answer.
+ * R-16, DX-25: the same for the first thread of a process. It stays a zombie for as
+ * long as another thread lives, yet it will never answer.
  */
 TEST(first_thread_exits)
 {

@@ -670,7 +670,7 @@ static unsigned int profile_add(struct profile *p, unsigned int lane,
 	return bad;
 }
 
-/* Requests of that place, from the name of a state: 0 none, 1 Ready, 2 with a worker. */
+/* The place, from the name of a state: 0 none, 1 Ready, 2 with a worker. */
 static int place_of(const char *state)
 {
 	if (!strcmp(state, "READY"))
