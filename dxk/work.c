@@ -304,6 +304,8 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 	m->leaving = false;
 	dxk_crew_set_lanes(ctx);
 	dxk_member_forget(ctx, m);
+	/* Those who are left may all be asleep. */
+	dxk_stall_suspect(ctx, wakes);
 	if (unlikely(ctx->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(ctx, wakes);
 }

@@ -577,8 +577,7 @@ FIXTURE_SETUP(full)
 
 	ASSERT_EQ(0, dxt_open(t));
 	puppet_signals(false);
-	/* nothing but events moves a request; the Monitor looks for stalls */
-	no_sweeps(t);
+	no_periods(t);
 	t->policy.max_threads = 2;
 	t->policy.ready_entries = 4;
 	t->policy.rejoin_entries = 4;
