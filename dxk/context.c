@@ -45,7 +45,7 @@ struct dxk_ctx *dxk_ctx_create(void)
 	dxk_thread_init(&ctx->monitor);
 	dxk_thread_init(&ctx->scheduler);
 	dxk_thread_init(&ctx->dispatcher);
-	dxk_log_init(&ctx->log);
+	dxk_log_init(&ctx->log, &ctx->policy);
 	dxk_policy_init(&ctx->policy);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
@@ -133,10 +133,8 @@ static int dxk_start_log_pool(struct dxk_ctx *ctx)
 {
 	int err = dxk_start_step("log pool");
 
-	if (err)
-		return err;
-	dxk_log_free(&ctx->log);
-	return dxk_log_alloc(&ctx->log, ctx->policy.log_entries);
+	/* Messages of an earlier run stay, if nobody has read them (DX-103). */
+	return err ?: dxk_log_alloc(&ctx->log, ctx->policy.log_entries);
 }
 
 static int dxk_start_handle_table(struct dxk_ctx *ctx)
@@ -158,9 +156,17 @@ static int dxk_start_instrument(struct dxk_ctx *ctx)
 
 static int dxk_start_monitor(struct dxk_ctx *ctx)
 {
-	int err = dxk_start_step("monitor");
+	int err;
 
-	return err ?: dxk_monitor_start(ctx);
+	/*
+	 * What is logged from here on, by the starting thread too, enters the pool:
+	 * it does not wait for the Monitor, which does not run yet (DX-17).
+	 */
+	dxk_log_async(&ctx->log);
+	err = dxk_start_step("monitor") ?: dxk_monitor_start(ctx);
+	if (err)
+		dxk_log_sync(&ctx->log);
+	return err;
 }
 
 static int dxk_start_scheduler(struct dxk_ctx *ctx)
@@ -252,10 +258,11 @@ err_scheduler:
 	dxk_thread_stop(&ctx->scheduler);
 err_monitor:
 	dxk_thread_stop(&ctx->monitor);
+	dxk_log_sync(&ctx->log);
 err_handle_table:
 	dxk_handles_free(&ctx->handles);
 err_log_pool:
-	dxk_log_free(&ctx->log);
+	dxk_log_trim(&ctx->log);
 err_rejoin_pool:
 	if (!ctx->owners.nr)
 		dxk_owners_free(&ctx->owners);
@@ -297,6 +304,7 @@ static void dxk_ctx_teardown(struct dxk_ctx *ctx)
 	dxk_thread_stop(&ctx->scheduler);
 	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MAIN, "stopped");
 	dxk_thread_stop(&ctx->monitor);
+	dxk_log_sync(&ctx->log);
 	dxk_handles_free(&ctx->handles);
 	dxk_crew_clear(ctx);
 	if (ctx->policy_changed) {
@@ -364,6 +372,7 @@ void dxk_ctx_destroy(struct dxk_ctx *ctx)
 	ctx->closed = true;
 	dxk_crew_empty(ctx);
 	mutex_unlock(&ctx->mutex);
+	dxk_logfile_close(&ctx->log, ctx->id);
 
 	kobject_put(ctx->crew.threads);
 	kobject_del(&ctx->kobj);

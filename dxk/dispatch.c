@@ -139,7 +139,8 @@ void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
 	smp_store_release(&w->done, true);
 }
 
-static int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
+/** dxk_waiter_doze - sleep; the caller leaves the queue by itself on error */
+int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
 {
 	unsigned int state = current->flags & PF_KTHREAD ? TASK_IDLE :
 							   TASK_INTERRUPTIBLE;

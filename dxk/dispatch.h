@@ -226,6 +226,7 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 		      u64 *blocks, u64 *blocked_ns);
 void dxk_waiter_leave(struct dxk_waiter *w);
 void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);
+int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline);
 int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline);
 
 /**

@@ -73,6 +73,8 @@ void dxk_executor_unregister(struct dxk_executor *exec);
 int dxk_executor_find(const char *name, u64 *id);
 
 bool dxk_should_stop(const struct dxk_call *call);
+__printf(2, 3)
+void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 
 /**
  * struct dxk_request - a request to post from the kernel

@@ -109,12 +109,14 @@ MEMBER_CALL(post)
 MEMBER_CALL(rejoin)
 MEMBER_CALL(next)
 MEMBER_CALL(should_stop)
+MEMBER_CALL(log_write)
 
 static const struct dxk_call_desc dxk_member_calls[] = {
 	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next),
 	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post),
 	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin),
 	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop),
+	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write),
 };
 
 static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -263,12 +265,19 @@ static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_POLICY_SET, dxk_policy, redo_max, dxk_policy_set_ioctl),
 	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl),
 	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size, dxk_samples_read_ioctl),
+	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl),
+	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl),
 };
 
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), file->private_data,
 			cmd, arg);
+}
+
+static __poll_t dxk_ctx_poll(struct file *file, poll_table *wait)
+{
+	return dxk_log_poll(file->private_data, file, wait);
 }
 
 static int dxk_ctx_close(struct inode *inode, struct file *file)
@@ -281,6 +290,7 @@ static const struct file_operations dxk_ctx_fops = {
 	.owner = THIS_MODULE,
 	.unlocked_ioctl = dxk_ctx_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
+	.poll = dxk_ctx_poll,
 	.release = dxk_ctx_close,
 	.llseek = noop_llseek,
 };

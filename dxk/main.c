@@ -10,6 +10,7 @@
 #include "context.h"
 #include "executor.h"
 #include "ioctl.h"
+#include "log.h"
 #include "sysfs.h"
 
 #define CREATE_TRACE_POINTS
@@ -37,10 +38,13 @@ static int __init dxk_init(void)
 	err = dxk_owner_init();
 	if (err)
 		goto err_rqe;
+	err = dxk_logfile_init();
+	if (err)
+		goto err_owner;
 	err = -ENOMEM;
 	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
 	if (!dxk_root)
-		goto err_owner;
+		goto err_logfile;
 	err = dxk_executors_init(dxk_root);
 	if (err)
 		goto err_root;
@@ -54,6 +58,8 @@ err_executors:
 	dxk_executors_exit();
 err_root:
 	kobject_put(dxk_root);
+err_logfile:
+	dxk_logfile_exit();
 err_owner:
 	dxk_owner_exit();
 err_rqe:
@@ -67,6 +73,7 @@ static void __exit dxk_exit(void)
 	dxk_ctx_exit();
 	dxk_executors_exit();
 	kobject_put(dxk_root);
+	dxk_logfile_exit();
 	dxk_owner_exit();
 	dxk_rqe_exit();
 }

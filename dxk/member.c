@@ -22,6 +22,7 @@ const char *dxk_member_state_name(u8 state)
 		[DXK_M_POSTING] = "posting",
 		[DXK_M_REJOINING] = "rejoining",
 		[DXK_M_COMPLETING] = "completing",
+		[DXK_M_LOGGING] = "logging",
 	};
 
 	return name[state];

@@ -39,6 +39,7 @@ enum dxk_member_state {
 	DXK_M_POSTING,		/* sleeps for room in the Ready Pool */
 	DXK_M_REJOINING,	/* sleeps for a result */
 	DXK_M_COMPLETING,	/* sleeps for room in the Rejoin Pool */
+	DXK_M_LOGGING,		/* sleeps for room in the Log Pool */
 	DXK_M_STATES,
 };
 

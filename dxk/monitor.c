@@ -33,6 +33,7 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 		spin_unlock(&ctx->lock);
 		ctx->policy_changed = false;
 		dxk_wakes_flush(ctx, &wakes);
+		dxk_log_review(&ctx->log, ctx->policy.log_full);
 		dxk_thread_kick(&ctx->scheduler);
 	}
 	err = dxk_crew_review(ctx);

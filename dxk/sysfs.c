@@ -140,10 +140,20 @@ static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->nr[DXK_AT_WORK]));
 }
 
-static ssize_t dxk_log_lost_show(struct dxk_ctx *ctx, u32 which, char *buf)
+/* Counters of the Log Pool, which has its own lock. */
+static ssize_t dxk_log_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
 {
-	return sysfs_emit(buf, "%llu\n", READ_ONCE(ctx->log.lost));
+	unsigned long flags;
+	u64 value;
+
+	spin_lock_irqsave(&ctx->log.lock, flags);
+	value = *(u64 *)((char *)&ctx->log + offset);
+	spin_unlock_irqrestore(&ctx->log.lock, flags);
+	return sysfs_emit(buf, "%llu\n", value);
 }
+
+#define DXK_LOG_STAT(_name, _field)					\
+	DXK_ATTR(_name, offsetof(struct dxk_log, _field), 0444, dxk_log_stat_show, NULL)
 
 #define DXK_POOL(_name, _pool)							\
 	DXK_ATTR(_name "_size", _pool, 0444, dxk_pool_size_show, NULL),		\
@@ -156,7 +166,9 @@ static struct attribute *dxk_pool_attrs[] = {
 	DXK_POOL("ready", DXK_POOL_READY),
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
 	DXK_POOL("log", DXK_POOL_LOG),
-	DXK_ATTR("log_lost", 0, 0444, dxk_log_lost_show, NULL),
+	DXK_LOG_STAT("log_lost", lost),
+	DXK_LOG_STAT("log_blocks", blocks),
+	DXK_LOG_STAT("log_block_ns", block_ns),
 	DXK_POOL("handle", DXK_POOL_HANDLE),
 	NULL
 };

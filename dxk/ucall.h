@@ -2,11 +2,13 @@
 #ifndef _DXK_UCALL_H
 #define _DXK_UCALL_H
 
+#include <linux/poll.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
 
 #include "../uapi/dxk.h"
 
+struct dxk_ctx;
 struct dxk_member;
 
 /* The argument of any call, as far as this module knows it. */
@@ -56,6 +58,12 @@ static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
 int dxk_array_check(u32 nr, u32 size, u32 first_size);
 int dxk_array_get(void *elem, size_t size, u64 array, u32 usize, u32 i);
 int dxk_array_put(const void *elem, size_t size, u64 array, u32 usize, u32 i);
+
+/* The log's calls, ulog.c */
+long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c);
+__poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait);
 
 /* Calls on a member, umember.c */
 long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c);
