@@ -39,7 +39,7 @@ extern "C" {
  * @IsAddin: it is an add-in of a server. An add-in needs a message queue, which
  *	this version does not have: MTExecutiveCreate() fails with -EOPNOTSUPP
  * @LogPath: file of the persistent log, appended to and made if need be; %NULL
- *	for standard error
+ *	for standard error. LogRotate() opens it again
  * @Reserved: 0
  *
  * An application extends it by a struct of its own that begins with it::
@@ -67,6 +67,17 @@ typedef struct RunSettings {
  */
 void RunSettingsInit(RunSettings *settings, const char *name, int argc,
 		     char **argv);
+
+/**
+ * enum DXLogWriter - who writes the persistent log while the context runs
+ * @DX_LOG_WRITER_LIBRARY: a thread of the library
+ * @DX_LOG_WRITER_KERNEL: the kernel. It finishes what the application logged also
+ *	after its death. LogPath must be a regular file of a real file system
+ */
+enum DXLogWriter {
+	DX_LOG_WRITER_LIBRARY,
+	DX_LOG_WRITER_KERNEL,
+};
 
 /**
  * struct ThreadManagerPolicy - the configuration of the runtime (DX-8)
@@ -102,6 +113,7 @@ void RunSettingsInit(RunSettings *settings, const char *name, int argc,
  *	time, 1..%DXK_BATCH_MAX, default 1. More than one saves system calls, but
  *	the later ones wait in that worker and all complete together: only for
  *	programs in which no lane 3 request waits for another one
+ * @TPLogWriter: enum DXLogWriter, who writes the log while the context runs
  * @TPStackSize: stack of a worker thread of this process in bytes, 0 for the
  *	default of the C library
  * @Reserved: 0
@@ -136,6 +148,7 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPReportAge;
 	uint32_t TPRedoMax;
 	uint32_t TPFetchMax;
+	uint32_t TPLogWriter;
 	size_t TPStackSize;
 	uint64_t Reserved[4];
 } ThreadManagerPolicy;
@@ -160,7 +173,8 @@ typedef struct MTExecutive MTExecutive;
  * struct MTExecutiveError - why there is no executive
  * @Error: negative errno
  * @Step: the step that failed: "settings", "platform", "message queue", "log",
- *	"context", "policy", "start", "member", "workers". A constant string
+ *	"context", "policy", "log writer", "start", "member", "workers". A constant
+ *	string
  * @Field: name of the field that was refused ("TPLanePct[1]"), else ""
  */
 typedef struct MTExecutiveError {
@@ -284,15 +298,23 @@ int MTExecutiveMemberFd(MTExecutive *mte);
 int MTExecutiveThreadId(MTExecutive *mte);
 
 /**
- * LogMessage - write a message to the persistent log (DX-3)
+ * LogMessage - write a message to the persistent log (DX-3, DX-97..DX-103)
  * @format: as printf(3)
  *
- * The log is synchronous: the message was handed to write(2) when the call
- * returns. A line is "sequence monotonic-time UTC-time thread/tid message", its
- * thread "-" when the caller is no member. A message longer than 900 bytes is
- * cut and marked with "..." (DX-102), a control character becomes a space.
+ * Before Start and after Stop the log is synchronous: the message was handed to
+ * write(2) when the call returns. While the executive runs the message enters the
+ * Log Pool and is written in the background; when that is full TPLogFull decides,
+ * with %DXK_LOG_BLOCK the call waits for room. What cannot be written, because the
+ * disk is full, is tried again.
  *
- * Return: 0 or a negative errno of write(2).
+ * A line is "sequence monotonic-time UTC-time thread message", with
+ * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" when the caller is no
+ * member, and when the message is "n lost": so many were dropped here. A message
+ * of %DXK_LOG_TEXT bytes or more is cut and marked " [cut]" (DX-102), a control
+ * character becomes a space.
+ *
+ * Return: 0; -EINTR when a signal ended the wait for room: the message was not
+ * taken; a negative errno of write(2) when the log is synchronous.
  */
 int LogMessage(const char *format, ...)
 	__attribute__((__format__(__printf__, 1, 2)));
@@ -306,6 +328,26 @@ int LogMessage(const char *format, ...)
  */
 int LogMessageOf(MTExecutive *mte, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
+
+/**
+ * LogRotate - go on with a new file at LogPath, after the old one was renamed
+ *
+ * Opens LogPath again. Each message is in the one file or in the other, none in
+ * both, and their order is kept. With %DX_LOG_WRITER_KERNEL what was logged before
+ * the call is in the old file.
+ *
+ * Return: 0; -EINVAL when the log is on standard error, -EINTR, or why LogPath
+ * cannot be opened: the log stays with the old file.
+ */
+int LogRotate(void);
+
+/**
+ * LogRotateOf - as LogRotate(), of a given executive
+ * @mte: the executive, or %NULL
+ *
+ * Return: see LogRotate().
+ */
+int LogRotateOf(MTExecutive *mte);
 
 /* --- Runnables ------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
  *
  *   L	dx_lock: which executives and members exist. Held over the calls that
  *	make their descriptors, so that fork() never sees one that is not listed
- *   G	log.lock: sequence numbers are given in the order of the lines
+ *   G	log.lock: the file, and who writes to it
  *   S	start.lock: workers that have not yet told how their attach went
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
@@ -22,15 +22,31 @@
 #include "dx.h"
 #include "dxk.h"
 
-/* The base of an executive: the services that need no thread. */
+/* The persistent log. */
+struct dx_log {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;		/* G: any of the following has changed */
+	char *path;			/* C */
+	int fd;				/* C, the file behind it G */
+	bool kernel;			/* C: DX_LOG_WRITER_KERNEL */
+	bool pooled;			/* C: messages go through the Log Pool */
+	uint64_t seq;			/* G: of the last line */
+	size_t done;			/* G: bytes of a line that are in the file */
+	bool torn;			/* G: it ends within a line */
+	int error;			/* G: what keeps the drain from writing */
+	bool ended;			/* G: the drain thread has done its work */
+	bool quit;			/* G: it shall not try any longer */
+	bool threaded;			/* C: there is one */
+	pthread_t thread;		/* C */
+	uint64_t base;			/* C: lines before the Log Pool's first message */
+	struct dxk_log_record *recs;	/* the drain thread's */
+};
+
+/* The base of an executive: the services that come before the Thread Manager. */
 struct ExecEnvironment {
 	uint64_t started;		/* C: elapsed timer, ns of CLOCK_MONOTONIC */
 	int ctl;			/* C: control descriptor */
-	struct {
-		pthread_mutex_t lock;
-		int fd;			/* C */
-		uint64_t seq;		/* G */
-	} log;
+	struct dx_log log;
 };
 
 /* A thread in the Thread Pool of an executive. */
@@ -85,6 +101,14 @@ uint64_t dx_now(void);
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step);
 void dx_env_exit(struct ExecEnvironment *env);
+
+/* dx_log.c */
+void dx_log_setup(struct dx_log *log);
+int dx_log_init(struct dx_log *log, const char *path);
+void dx_log_exit(struct dx_log *log);
+int dx_log_hand_over(MTExecutive *mte);
+int dx_log_start(MTExecutive *mte);
+void dx_log_stop(MTExecutive *mte);
 
 /* dx_policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,

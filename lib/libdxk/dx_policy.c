@@ -152,6 +152,8 @@ static const char *check_own(const ThreadManagerPolicy *policy)
 
 	if (policy->TPFetchMax < 1 || policy->TPFetchMax > DXK_BATCH_MAX)
 		return "TPFetchMax";
+	if (policy->TPLogWriter > DX_LOG_WRITER_KERNEL)
+		return "TPLogWriter";
 	if (policy->TPStackSize) {
 		pthread_attr_init(&attr);
 		rc = pthread_attr_setstacksize(&attr, policy->TPStackSize);
@@ -215,8 +217,14 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		return rc;
 	mte->fetch_max = policy ? policy->TPFetchMax : 1;
 	mte->stack_size = policy ? policy->TPStackSize : 0;
+	mte->env.log.kernel = policy && policy->TPLogWriter == DX_LOG_WRITER_KERNEL;
 	mte->data_size = abi.data_size;
 	return (int)(abi.max_threads - abi.kernel_threads);
+}
+
+static uint32_t own_log_writer(const MTExecutive *mte)
+{
+	return mte->env.log.kernel ? DX_LOG_WRITER_KERNEL : DX_LOG_WRITER_LIBRARY;
 }
 
 int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
@@ -236,6 +244,7 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
 	from_abi(policy, &abi);
 	policy->TPFetchMax = mte->fetch_max;
 	policy->TPStackSize = mte->stack_size;
+	policy->TPLogWriter = own_log_writer(mte);
 	return 0;
 }
 
@@ -252,10 +261,12 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	} else if (atomic_load(&mte->foreign)) {
 		rc = -EPERM;
 	} else if (policy->TPFetchMax != mte->fetch_max ||
-		   policy->TPStackSize != mte->stack_size) {
+		   policy->TPStackSize != mte->stack_size ||
+		   policy->TPLogWriter != own_log_writer(mte)) {
 		rc = -EBUSY;
 		field = policy->TPFetchMax != mte->fetch_max ? "TPFetchMax" :
-							       "TPStackSize";
+			policy->TPStackSize != mte->stack_size ? "TPStackSize" :
+								 "TPLogWriter";
 	} else {
 		rc = apply(mte, policy, &abi, error);
 		if (rc < 0)

@@ -46,6 +46,7 @@ static void context_cancel(MTExecutive *mte)
 
 static void executive_free(MTExecutive *mte)
 {
+	dx_log_stop(mte);
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
 	dx_crew_exit(mte);
@@ -74,10 +75,18 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	rc = nr = dx_policy_start(mte, policy, error);
 	if (rc < 0)
 		goto err_told;
+	step = "log writer";
+	rc = mte->env.log.kernel ? dx_log_hand_over(mte) : 0;
+	if (rc)
+		goto err;
 	step = "start";
 	rc = dxk_ctx_start(mte->ctx);
 	if (rc < 0)
 		goto err;
+	step = "log writer";
+	rc = dx_log_start(mte);
+	if (rc)
+		goto err_stop;
 
 	/* the threads of this process: the caller comes first and is thread 0 */
 	step = "member";

@@ -352,3 +352,39 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 		*nr_taken = rc < 0 ? 0 : next.nr_taken;
 	return rc;
 }
+
+int dxk_log_write(int member, const void *text, size_t len, unsigned int flags,
+		  int64_t timeout_ns)
+{
+	struct dxk_log_write write = {
+		.size = sizeof(write),
+		.flags = flags,
+		.deadline = dxk_deadline(timeout_ns),
+		.text = address(text),
+		/* longer than 32 bits can tell is too long as well */
+		.len = stride32(len),
+	};
+
+	return call(member, DXK_IOC_LOG_WRITE, &write);
+}
+
+int dxk_log_read(int ctx, struct dxk_log_record *records, unsigned int nr,
+		 int64_t timeout_ns)
+{
+	struct dxk_log_read read = {
+		.size = sizeof(read),
+		.deadline = dxk_deadline(timeout_ns),
+		.records = address(records),
+		.nr = min_u(nr, DXK_BATCH_MAX),
+		.record_size = sizeof(*records),
+	};
+
+	return call(ctx, DXK_IOC_LOG_READ, &read);
+}
+
+int dxk_log_file(int ctx, int fd)
+{
+	struct dxk_log_file file = { .size = sizeof(file), .fd = fd };
+
+	return call(ctx, DXK_IOC_LOG_FILE, &file);
+}

@@ -270,6 +270,50 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
  */
 int dxk_should_stop(int member, int64_t timeout_ns);
 
+/* --- the log --------------------------------------------------------------- */
+
+/**
+ * dxk_log_write - write a message to the context's log (DX-97..DX-102)
+ * @member: member descriptor of the calling thread
+ * @text: the message, one line; need not end with a zero
+ * @len: bytes; what the Log Pool has no room for is cut off, and marked
+ * @flags: %DXK_LOG_WAIT to sleep while the Log Pool is full, or 0
+ * @timeout_ns: ends that sleep
+ *
+ * Return: 0; -EINTR, -ETIMEDOUT or -ESHUTDOWN ended the sleep, the message was not
+ * taken; -ENODEV when the context does not run and has no log file; or the error
+ * of writing to that.
+ */
+int dxk_log_write(int member, const void *text, size_t len, unsigned int flags,
+		  int64_t timeout_ns);
+
+/**
+ * dxk_log_read - read and remove the oldest messages of the log (DX-103)
+ * @ctx: context descriptor
+ * @records: out, room for @nr
+ * @nr: 1..INT_MAX; at most %DXK_BATCH_MAX are read at a time
+ * @timeout_ns: how long to sleep while there is none
+ *
+ * poll(2) reports the context descriptor readable when there is a message.
+ *
+ * Return: how many were read, 0 when there was none until the time was over;
+ * -ESHUTDOWN when the context does not run and all were read, -EBUSY when the
+ * kernel writes the log to a file, -EINTR, -EFAULT.
+ */
+int dxk_log_read(int ctx, struct dxk_log_record *records, unsigned int nr,
+		 int64_t timeout_ns);
+
+/**
+ * dxk_log_file - have the kernel write the log to a file
+ * @ctx: context descriptor
+ * @fd: a regular file open with O_APPEND, for another file or the first one; may
+ *	be closed afterwards. -1: to none any more
+ *
+ * Return: 0, and all that was logged before is in the former file if there was
+ * one that could be written; -EBADF, -EINVAL, -EINTR.
+ */
+int dxk_log_file(int ctx, int fd);
+
 #ifdef __cplusplus
 }
 #endif
