@@ -75,6 +75,8 @@ struct arg {
 		struct dxk_post post;
 		struct dxk_rejoin rejoin;
 		struct dxk_next next;
+		struct dxk_log_file log_file;
+		struct dxk_log_read log_read;
 	};
 };
 
@@ -114,6 +116,11 @@ static const struct call {
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
+	{ "LOG_FILE", DXK_IOC_LOG_FILE, ON_CONTEXT, sizeof(struct dxk_log_file), -1, 0 },
+	{ "LOG_READ", DXK_IOC_LOG_READ, ON_CONTEXT, sizeof(struct dxk_log_read),
+	  offsetof(struct dxk_log_read, flags), EOPNOTSUPP },
+	{ "LOG_WRITE", DXK_IOC_LOG_WRITE, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_log_write), offsetof(struct dxk_log_write, reserved), EINVAL },
 };
 
 FIXTURE(abi) {
@@ -262,6 +269,9 @@ static void fill(struct arg *a, const struct call *c, void *array)
 		a->samples.nr = 1;
 		a->samples.sample_size = sizeof(struct dxk_sample);
 		break;
+	case DXK_IOC_LOG_FILE:
+		a->log_file.fd = -1;
+		break;
 	}
 }
 
@@ -277,6 +287,8 @@ static int right_answer(const struct call *c)
 		return -EINVAL;		/* no policy is all zero */
 	case DXK_IOC_POST:
 		return -EPERM;		/* lane 0 is closed */
+	case DXK_IOC_LOG_READ:
+		return -EINVAL;		/* no message at all is asked for */
 	default:
 		return 0;
 	}
