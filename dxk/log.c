@@ -116,7 +116,7 @@ void dxk_log_free(struct dxk_log *log)
 /** dxk_log_trim - a Start failed: free the pool, if it holds nothing unread */
 void dxk_log_trim(struct dxk_log *log)
 {
-	if (!dxk_log_use(log))
+	if (!dxk_log_readable(log))
 		dxk_log_free(log);
 }
 
@@ -416,6 +416,18 @@ bool dxk_log_readable(struct dxk_log *log)
 	any = log->told != log->seq || READ_ONCE(log->holding);
 	spin_unlock_irqrestore(&log->lock, flags);
 	return any;
+}
+
+/** dxk_log_count - messages in the pool, for who looks from outside */
+u32 dxk_log_count(struct dxk_log *log)
+{
+	unsigned long flags;
+	u32 use;
+
+	spin_lock_irqsave(&log->lock, flags);
+	use = dxk_log_use(log);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return use;
 }
 
 /* --- Start and Stop -------------------------------------------------------- */

@@ -88,6 +88,7 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		 const char *fmt, ...);
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
 bool dxk_log_readable(struct dxk_log *log);
+u32 dxk_log_count(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
 
@@ -108,9 +109,10 @@ void dxk_logfile_close(struct dxk_log *log, u32 ctx_id);
 void dxk_logfile_work(struct work_struct *work);
 u32 dxk_logfile_line(const struct dxk_log_record *rec, char *line, size_t room);
 
+/* Exact only under the lock, see dxk_log_count(). */
 static inline u32 dxk_log_use(const struct dxk_log *log)
 {
-	return READ_ONCE(log->tail) - READ_ONCE(log->head);
+	return log->tail - log->head;
 }
 
 #endif /* _DXK_LOG_H */

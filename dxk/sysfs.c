@@ -115,7 +115,7 @@ static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 				    READ_ONCE(ctx->crew.workers[DXK_KERNEL]),
 		[DXK_POOL_READY] = READ_ONCE(ctx->nr[DXK_AT_READY]),
 		[DXK_POOL_REJOIN] = READ_ONCE(ctx->nr[DXK_AT_REJOIN]),
-		[DXK_POOL_LOG] = dxk_log_use(&ctx->log),
+		[DXK_POOL_LOG] = dxk_log_count(&ctx->log),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
 	};
 

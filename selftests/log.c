@@ -902,6 +902,7 @@ TEST_F(log, modes_change_under_load)
 TEST_F(log, bad_files)
 {
 	int fd[2], pair[2];
+	char name[64];
 
 	ASSERT_EQ(0, dxt_open(&self->t));
 	EXPECT_EQ(-EBADF, dxk_log_file(self->t.ctx, 987));
@@ -922,8 +923,8 @@ TEST_F(log, bad_files)
 	REFUSED(EINVAL, open("/dev/null", O_WRONLY | O_APPEND));
 	REFUSED(EINVAL, open("/dev/full", O_WRONLY | O_APPEND));
 	REFUSED(EINVAL, open("/proc/self/oom_score_adj", O_WRONLY | O_APPEND));
-	REFUSED(EINVAL, open("/sys/kernel/mm/transparent_hugepage/enabled",
-			     O_WRONLY | O_APPEND));
+	snprintf(name, sizeof(name), "/sys/kernel/dxk/%u/policy/log_full", self->t.id);
+	REFUSED(EINVAL, open(name, O_WRONLY | O_APPEND));
 	REFUSED(EINVAL, epoll_create1(0));
 	REFUSED(EINVAL, dup(self->t.ctx));
 	REFUSED(EINVAL, dup(self->t.ctl));
@@ -957,6 +958,8 @@ TEST_F(log, kernel_writes)
 	ASSERT_EQ(0, dxt_start(&self->t));
 	for (i = 1; i <= 500; i++)
 		ASSERT_EQ(0, say(self->t.member, DXK_LOG_WAIT, DXK_FOREVER, "message %u", i));
+	/* this one does not wait, so there must be room */
+	EXPECT_TRUE(DXT_UNTIL(&self->t, dxt_num(&self->t, "pools/log_use") < 16));
 	rc = write_raw(self->t.member, "a\nb\0c", 6);
 	EXPECT_EQ(0, rc);
 	EXPECT_TRUE(DXT_UNTIL(&self->t, in_file(LOG, "a b c ")));
@@ -994,8 +997,8 @@ TEST_F(log, disk_full)
 				 "message %u of a disk that is filled to its last page", i));
 	EXPECT_TRUE(DXT_UNTIL(&self->t, size_of(SMALL "/log") == 4096));
 	EXPECT_LT(0, dxt_num(&self->t, "pools/log_use"));
-	/* the line at the end of the page is not whole */
-	EXPECT_EQ(1, content_of(SMALL "/log").malformed);
+	/* the line at the end of the page is not whole, unless by chance */
+	EXPECT_GE(1, content_of(SMALL "/log").malformed);
 	for (; i <= 1000; i++)
 		ASSERT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
 	EXPECT_EQ(256, dxt_num(&self->t, "pools/log_use"));
@@ -1018,7 +1021,7 @@ TEST_F(log, disk_full_synchronous)
 {
 	struct content c;
 	int member, fd, rc = 0;
-	unsigned int i;
+	unsigned int i, torn;
 
 	ASSERT_EQ(0, small_mount());
 	ASSERT_EQ(0, dxt_open(&self->t));
@@ -1032,13 +1035,15 @@ TEST_F(log, disk_full_synchronous)
 	EXPECT_EQ(-ENOSPC, say(member, 0, 0, "message %u", i));
 	c = content_of(SMALL "/log");
 	EXPECT_EQ(i - 2, c.last);
-	EXPECT_EQ(1, c.malformed);	/* as much of it as there was room for */
+	EXPECT_GE(1, c.malformed);	/* as much of it as there was room for */
+	torn = c.malformed;
 	ASSERT_EQ(0, unlink(SMALL "/ballast"));
 	EXPECT_EQ(0, say(member, 0, 0, "message %u", i));
 	c = content_of(SMALL "/log");
 	EXPECT_EQ(i, c.last);
-	EXPECT_EQ(1, c.malformed);	/* it has a line for itself */
-	EXPECT_EQ(0, c.lost + c.disorder);
+	/* it has a line for itself, which may look like a message */
+	EXPECT_EQ(torn, c.malformed + c.disorder);
+	EXPECT_EQ(0, c.lost);
 	close(member);
 	EXPECT_EQ(0, dxk_log_file(self->t.ctx, -1));
 	small_umount();
@@ -1065,7 +1070,7 @@ TEST_F(log, rotation_from_full_disk)
 	close(fd);
 	EXPECT_TRUE(DXT_UNTIL(&self->t, content_of(LOG).last == 150));
 	c = content_of(SMALL "/log");
-	EXPECT_EQ(1, c.malformed);
+	EXPECT_GE(1, c.malformed);
 	c.malformed = 0;
 	content_add(&c, LOG);
 	EXPECT_EQ(150, c.messages);
