@@ -13,7 +13,8 @@
  *
  * Order: ctx->mutex, then ctx->lock. Nothing is taken inside ctx->lock; no
  * allocation, no user copy and no sleep happens under it. Wake-ups are collected
- * in struct dxk_wakes and done after unlock.
+ * in struct dxk_wakes and done after unlock. The log has locks of its own, see log.h:
+ * ctx->mutex, then log->drain; log->lock inside of whatever its caller holds.
  *
  * All transitions of all requests happen under ctx->lock. Therefore whatever is
  * answered under it, "none exists" above all, is authoritative (DX-92).

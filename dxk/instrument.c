@@ -54,6 +54,7 @@ static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out
 {
 	struct dxk_sample *base = &ctx->instrument.base;
 	const struct dxk_stats *stats = &ctx->stats;
+	u32 log = dxk_log_count(&ctx->log);
 
 	spin_lock(&ctx->lock);
 	*out = (struct dxk_sample) {
@@ -64,7 +65,7 @@ static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out
 		.ready = ctx->nr[DXK_AT_READY],
 		.busy = ctx->nr[DXK_AT_WORK],
 		.rejoin = ctx->nr[DXK_AT_REJOIN],
-		.log = dxk_log_use(&ctx->log),
+		.log = log,
 		.handles = READ_ONCE(ctx->handles.use),
 		.workers = ctx->crew.workers[DXK_USER] + ctx->crew.workers[DXK_KERNEL],
 	};

@@ -296,7 +296,8 @@ static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *r
 		spin_unlock_irqrestore(&log->lock, flags);
 		return 0;
 	}
-	dxk_waiter_queue(&op.w, &log->writers, &log->blocks, &log->block_ns);
+	dxk_waiter_queue(&op.w, &log->writers, &log->asleep, &log->blocks,
+			 &log->block_ns);
 	dxk_member_set_state(m, DXK_M_LOGGING);
 	spin_unlock_irqrestore(&log->lock, flags);
 

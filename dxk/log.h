@@ -29,6 +29,7 @@ struct file;
  * @async: (L) the context runs: user messages enter the pool
  * @closed: (L) the context is gone
  * @writers: (L) struct dxk_log_op that sleep while the pool is full (BLOCK)
+ * @asleep: (L) how many
  * @blocks: (L) how often one slept
  * @block_ns: (L) for how long
  * @readers: LOG_READ and poll(2) sleep here
@@ -61,6 +62,7 @@ struct dxk_log {
 	bool async;
 	bool closed;
 	struct list_head writers;
+	u32 asleep;
 	u64 blocks;
 	u64 block_ns;
 	wait_queue_head_t readers;
