@@ -46,6 +46,7 @@ struct dxk_ctx *dxk_ctx_create(void)
 	dxk_thread_init(&ctx->scheduler);
 	dxk_thread_init(&ctx->dispatcher);
 	dxk_log_init(&ctx->log, &ctx->policy);
+	dxk_handles_init(&ctx->handles);
 	dxk_policy_init(&ctx->policy);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);

@@ -7,11 +7,12 @@
  *   C  constant once the object is published
  *   S  written by Start and Stop only, while nobody uses it
  *   M  ctx->mutex: what control calls and the Monitor change
+ *   H  ctx->handles.lock: the Handle Table
  *   L  ctx->lock: what requests are, and all that a move of a request touches
  *   T  private to the thread of that member
  *   A  atomic, or READ_ONCE/WRITE_ONCE; the comment says why that is enough
  *
- * Order: ctx->mutex, then ctx->lock. Nothing is taken inside ctx->lock; no
+ * Order: ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is taken inside ctx->lock; no
  * allocation, no user copy and no sleep happens under it. Wake-ups are collected
  * in struct dxk_wakes and done after unlock. The log has locks of its own, see log.h:
  * ctx->mutex, then log->drain; log->lock inside of whatever its caller holds.

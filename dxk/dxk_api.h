@@ -75,6 +75,7 @@ int dxk_executor_find(const char *name, u64 *id);
 bool dxk_should_stop(const struct dxk_call *call);
 __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
+struct file *dxk_handle_file(struct dxk_call *call, u64 id);
 
 /**
  * struct dxk_request - a request to post from the kernel
@@ -135,6 +136,9 @@ int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy);
 int dxk_ctx_start(struct dxk_ctx *ctx);
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 void dxk_ctx_destroy(struct dxk_ctx *ctx);
+
+int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id);
+int dxk_handle_close(struct dxk_ctx *ctx, u64 id);
 
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx);
 void dxk_client_destroy(struct dxk_member *member);

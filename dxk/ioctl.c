@@ -257,6 +257,32 @@ static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
 	return err ?: dxk_ucall_reply(c, sizeof(*a));
 }
 
+static long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_handle_open *a = &c->args.handle_open;
+	struct file *file = fget(a->fd);
+	int err;
+
+	if (!file)
+		return -EBADF;
+	err = dxk_handle_open(obj, file, &a->handle);
+	fput(file);
+	if (err)
+		return err;
+	err = dxk_ucall_reply(c, sizeof(*a));
+	/* Nobody knows its name. */
+	if (err)
+		dxk_handle_close(obj, a->handle);
+	return err;
+}
+
+static long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c)
+{
+	if (c->args.handle_close.flags)
+		return -EOPNOTSUPP;
+	return dxk_handle_close(obj, c->args.handle_close.handle);
+}
+
 static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
 	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl),
@@ -267,6 +293,8 @@ static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size, dxk_samples_read_ioctl),
 	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl),
 	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl),
+	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl),
+	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl),
 };
 
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -380,6 +408,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_command_next, 6, 3, 0);
 	FIELDS(dxk_handle_open, 2, 1, 0);
 	FIELDS(dxk_handle_close, 2, 1, 0);
+	FIELDS(dxk_sha256_range, 0, 3, 0);
 	FIELDS(dxk_sample, 6, 4, 0);
 	FIELDS(dxk_samples_read, 4, 2, 0);
 }

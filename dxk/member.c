@@ -74,6 +74,7 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	INIT_LIST_HEAD(&m->rqes.list);
 	INIT_LIST_HEAD(&m->owners.list);
 	INIT_LIST_HEAD(&m->watch);
+	INIT_LIST_HEAD(&m->own_files);
 	init_waitqueue_head(&m->wait);
 	kobject_get(&ctx->kobj);
 	kobject_init(&m->kobj, &dxk_member_ktype);

@@ -63,8 +63,12 @@ enum dxk_member_state {
  * @work: (L) what it was given last; its age_ns is not kept
  * @work_ticket: (L) the ticket of that
  * @told_ticket: (M) the Monitor has reported that one as overdue
+ * @stale: (L) to set while it executes: it has own files whose handles are
+ *	closed, see handle.c. The worker clears it when it executes nothing
  * @busy: (T) requests that it executes: BUSY
- * @executed: (T) requests that it has executed
+ * @executed: requests that it has executed; counted under the lock, in the lock
+ *	hold that completes the request, and so constant while it executes
+ * @own_files: (H) struct dxk_own_file of a kernel worker
  * @rqes: (T) freed requests for its next posts
  * @owners: spare owner records for its next posts: (T), but (L) while it posts
  *	or rejoins
@@ -84,6 +88,7 @@ struct dxk_member {
 	bool gone;
 	bool attached;
 	bool ready;
+	bool stale;
 	struct pid *pid;
 	struct task_struct *task;
 	unsigned long since;
@@ -93,6 +98,7 @@ struct dxk_member {
 	u64 told_ticket;
 	struct list_head busy;
 	u64 executed;
+	struct list_head own_files;
 	struct dxk_stash rqes;
 	struct dxk_stash owners;
 	struct list_head watch;

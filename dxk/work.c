@@ -165,7 +165,8 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		dxk_complete(ctx, rqe, rqe->status, m, &n->ended, wakes);
 	}
 
-	if (!n->max) {
+	/* A stale worker has files to close before it is available (DX-28). */
+	if (!n->max || unlikely(m->stale)) {
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);

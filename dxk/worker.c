@@ -7,6 +7,7 @@
 
 #include "dxk_api.h"
 #include "executor.h"
+#include "handle.h"
 #include "role.h"
 #include "worker.h"
 
@@ -45,6 +46,11 @@ static int dxk_worker_fn(void *arg)
 		dxk_rqe_drop_all(m, &n.ended);
 		if (err)
 			break;
+		if (unlikely(READ_ONCE(m->stale))) {
+			/* It completed only (DX-28). */
+			dxk_own_files_release(m);
+			continue;
+		}
 		rqe = list_first_entry(&n.work, struct dxk_rqe, link);
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
@@ -56,6 +62,7 @@ static int dxk_worker_fn(void *arg)
 		cond_resched();
 	}
 
+	dxk_own_files_close(m);
 	dxk_member_set_state(m, DXK_M_AWAY);
 	WRITE_ONCE(m->gone, true);
 	dxk_thread_kick(&m->ctx->monitor);

@@ -50,6 +50,7 @@ NO_HOLES(dxk_command_attach, 2, 0, 0);
 NO_HOLES(dxk_command_next, 6, 3, 0);
 NO_HOLES(dxk_handle_open, 2, 1, 0);
 NO_HOLES(dxk_handle_close, 2, 1, 0);
+NO_HOLES(dxk_sha256_range, 0, 3, 0);
 NO_HOLES(dxk_sample, 6, 4, 0);
 NO_HOLES(dxk_samples_read, 4, 2, 0);
 

@@ -893,10 +893,16 @@ struct dxk_command_next {
  * struct dxk_handle_open - put a file into the Handle Table (DXK_IOC_HANDLE_OPEN)
  * @size: sizeof(struct dxk_handle_open)
  * @fd: a regular file that is open for reading or writing
- * @handle: out, names it in the data of requests for kernel executors
+ * @handle: out, names it in the data of requests for kernel executors; not given
+ *	again in this context
  *
  * A kernel executor that uses the handle gets a file of its own for its worker,
- * opened at the first use there (DX-16, DX-26). ENOSPC: the table is full.
+ * opened at the first use there (DX-16, DX-26) with the flags of @fd and the
+ * rights of who opened that. @fd may be closed. The table's size counts handles
+ * and workers' own files together. Stop closes all.
+ *
+ * ENOSPC: the table is full; EBADF; EINVAL: not a regular file, or one of a kernel
+ * interface as in /proc; ESHUTDOWN.
  */
 struct dxk_handle_open {
 	__u32 size;
@@ -917,6 +923,25 @@ struct dxk_handle_close {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 handle;
+};
+
+/**
+ * struct dxk_sha256_range - data of a request for the executor "sha256" without
+ *	PXR_FD
+ * @handle: of the file, from dxk_handle_open
+ * @offset: first byte
+ * @length: how many bytes; what lies beyond the end of the file does not count.
+ *	~0 for all up to the end
+ *
+ * The result is the 32 bytes of the digest of this range. Requests on ranges of
+ * one file run side by side, each worker with a file of its own. The status is
+ * ENOENT when there is no such handle (any more), ENOSPC when the table has no
+ * entry for the worker's own file.
+ */
+struct dxk_sha256_range {
+	__aligned_u64 handle;
+	__aligned_u64 offset;
+	__aligned_u64 length;
 };
 
 /* --- instrumentation ------------------------------------------------------- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sha256: the digest of a file that a client hands over.
+ * sha256: the digest of a file that a client hands over, or of a range of one that
+ * is in the Handle Table.
  *
  * Every call reads with a position of its own, from the first byte to the end of
  * the file. The position of the open file neither matters nor moves, so several
@@ -36,6 +37,14 @@
 /* Reads in a row that may end with EINTR; a FUSE server can answer so for ever. */
 #define INTR_MAX	16
 
+/* What to read. */
+struct sha256_job {
+	struct dxk_call *call;
+	struct file *file;
+	loff_t pos;
+	u64 left;
+};
+
 static struct crypto_shash *sha256_tfm;
 
 /* Can the file be read to its end by kernel_read(), which warns when it cannot? */
@@ -65,39 +74,41 @@ static int sha256_check_file(struct file *file)
  * and have contents, others grow. The mapping's host knows it for block devices
  * as well.
  */
-static size_t sha256_chunk_size(struct file *file)
+static size_t sha256_chunk_size(const struct sha256_job *job)
 {
-	loff_t size = i_size_read(file->f_mapping->host);
+	u64 size = i_size_read(job->file->f_mapping->host);
 
-	return clamp_t(loff_t, size, SZ_4K, CHUNK_MAX);
+	return clamp_t(u64, min(size, job->left), SZ_4K, CHUNK_MAX);
 }
 
-/* Read up to @size bytes: how many, 0 at the end of the file, or an error. */
-static ssize_t sha256_read(struct dxk_call *call, void *buf, size_t size,
-			   loff_t *pos)
+/* Read up to @size bytes: how many, 0 at the end of the range, or an error. */
+static ssize_t sha256_read(struct sha256_job *job, void *buf, size_t size)
 {
 	unsigned int tries = INTR_MAX;
 	ssize_t len;
 
+	size = min_t(u64, size, job->left);
+	if (!size)
+		return 0;
 	do {
-		if (dxk_should_stop(call))
+		if (dxk_should_stop(job->call))
 			return -ECANCELED;
-		len = kernel_read(call->file, buf, size, pos);
+		len = kernel_read(job->file, buf, size, &job->pos);
 		/* The ERESTART codes end as EINTR on the way to user space too. */
 		if (len != -EINTR && len != -ERESTARTSYS &&
-		    len != -ERESTARTNOINTR && len != -ERESTARTNOHAND)
+		    len != -ERESTARTNOINTR && len != -ERESTARTNOHAND) {
+			job->left -= max_t(ssize_t, len, 0);
 			return len;
+		}
 		cond_resched();
 	} while (--tries && !signal_pending(current));
 
-	return dxk_should_stop(call) ? -ECANCELED : -EINTR;
+	return dxk_should_stop(job->call) ? -ECANCELED : -EINTR;
 }
 
-static int sha256_digest_file(struct dxk_call *call, void *buf, size_t size,
-			      u8 *digest)
+static int sha256_digest(struct sha256_job *job, void *buf, size_t size, u8 *digest)
 {
 	SHASH_DESC_ON_STACK(desc, sha256_tfm);
-	loff_t pos = 0;
 	ssize_t len;
 	int err;
 
@@ -107,7 +118,7 @@ static int sha256_digest_file(struct dxk_call *call, void *buf, size_t size,
 		return err;
 
 	/* A short read is no end; only a read of nothing is. */
-	while ((len = sha256_read(call, buf, size, &pos)) > 0) {
+	while ((len = sha256_read(job, buf, size)) > 0) {
 		err = crypto_shash_update(desc, buf, len);
 		if (err)
 			goto out_zero;
@@ -120,41 +131,65 @@ out_zero:
 	return err;
 }
 
+/* The file of %PXR_FD, all of it; or what the request's data names. */
+static int sha256_job_get(struct sha256_job *job, struct dxk_call *call)
+{
+	struct dxk_sha256_range range;
+
+	*job = (struct sha256_job) { .call = call, .file = call->file, .left = U64_MAX };
+	if (job->file)
+		return 0;
+	if (call->data_len != sizeof(range))
+		return -EINVAL;
+	/* Its place becomes that of the digest. */
+	memcpy(&range, call->data, sizeof(range));
+	if (range.offset > LLONG_MAX)
+		return -EINVAL;
+	job->pos = range.offset;
+	job->left = range.length;
+	job->file = dxk_handle_file(call, range.handle);
+	return PTR_ERR_OR_ZERO(job->file);
+}
+
 /**
- * exe_sha256 - executor "sha256": the SHA-256 digest of a file
- * @call: the request; the file comes with %PXR_FD, the data that came with the
- *	request and @param are ignored
+ * exe_sha256 - executor "sha256": the SHA-256 digest of a file, or a part of it
+ * @call: the request; with %PXR_FD the file that it hands over is read to its end
+ *	and the data is ignored, else the data is a struct dxk_sha256_range. @param
+ *	is ignored
  *
  * The result is the 32 bytes of the digest. The position of the file does not
  * move.
  *
- * Return: 0; -EINVAL without a file, -EMSGSIZE when the result has room for less
- * than 32 bytes, -EBADF when the file is not open for reading, -EISDIR for a
- * directory, -EOPNOTSUPP when it is neither a regular file nor a block device,
- * was opened with O_DIRECT, or is one that the kernel cannot read for itself (as
- * many in /proc), -ECANCELED when dxk told the worker to stop, -EINTR, -ENOMEM,
- * or the error of the read. On error there is no result data.
+ * Return: 0; -EINVAL without a file and a range, -EMSGSIZE when the result has
+ * room for less than 32 bytes, -EBADF when the file is not open for reading,
+ * -EISDIR for a directory, -EOPNOTSUPP when it is neither a regular file nor a
+ * block device, was opened with O_DIRECT, or is one that the kernel cannot read
+ * for itself (as many in /proc), -ECANCELED when dxk told the worker to stop,
+ * -EINTR, -ENOMEM, the error of the read, or that of dxk_handle_file(). On error
+ * there is no result data.
  */
 s32 exe_sha256(struct dxk_call *call)
 {
+	struct sha256_job job;
 	size_t size;
 	void *buf;
 	int err;
 
-	if (!call->file)
-		return -EINVAL;
+	err = sha256_job_get(&job, call);
+	if (err)
+		return err;
 	if (call->result_room < SHA256_DIGEST_SIZE)
 		return -EMSGSIZE;
-	err = sha256_check_file(call->file);
+	err = sha256_check_file(job.file);
 	if (err)
 		return err;
 
-	size = sha256_chunk_size(call->file);
+	size = sha256_chunk_size(&job);
 	buf = kvmalloc(size, GFP_KERNEL);
 	if (!buf)
 		return -ENOMEM;
 
-	err = sha256_digest_file(call, buf, size, call->data);
+	err = sha256_digest(&job, buf, size, call->data);
 	if (!err)
 		call->result_len = SHA256_DIGEST_SIZE;
 
