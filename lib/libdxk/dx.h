@@ -697,6 +697,99 @@ int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
 			unsigned int nr, unsigned int min, void *data,
 			size_t stride, int64_t timeout_ns, unsigned int *answer);
 
+/* --- the Handle Table ------------------------------------------------------ */
+
+typedef struct HandleClass HandleClass;
+
+/**
+ * struct HandleClass - how handles of one kind are opened for a thread
+ * @OpenHandle: opens what @native stands for once more, for the calling worker
+ *	alone, and stores it in *@own. Return: 0, or a negative errno
+ * @CloseHandle: closes what @OpenHandle gave; called by the same worker when it
+ *	executes no request, and when a Runnable ends its thread
+ *
+ * To be embedded in the application's object. It must stay in place until the
+ * executive is destroyed. The call-backs are called without a lock, by several
+ * workers in parallel.
+ */
+struct HandleClass {
+	int (*OpenHandle)(HandleClass *self, void *native, void **own);
+	void (*CloseHandle)(HandleClass *self, void *own);
+};
+
+/**
+ * HandleTableAdd - put a native handle into the Handle Table (DX-16)
+ * @kind: how workers open it
+ * @native: any address but %NULL, for instance that of the creator's own handle;
+ *	not looked into
+ *
+ * The policy's TPHandleEntries bounds native handles and workers' own ones
+ * together.
+ *
+ * Return: 0; -EEXIST when @native is in the table, -ENOSPC when that is full,
+ * -EINVAL, -ENOMEM, -ENXIO.
+ */
+int HandleTableAdd(HandleClass *kind, void *native);
+
+/**
+ * HandleTableAddOf - as HandleTableAdd(), to the table of a given executive
+ * @mte: the executive, or %NULL
+ * @kind: see HandleTableAdd()
+ * @native: see HandleTableAdd()
+ *
+ * Return: see HandleTableAdd().
+ */
+int HandleTableAddOf(MTExecutive *mte, HandleClass *kind, void *native);
+
+/**
+ * HandleTableRemove - its creator closes a native handle (DX-27)
+ * @native: in the table
+ *
+ * No worker gets it any more. Each worker closes its own one itself: one that
+ * executes a request after that request ended, and after its result was handed to
+ * its owner (DX-28); one that sleeps for work before its next request, at the
+ * latest when the executive stops. What the own ones need, as the memory of
+ * @native if @CloseHandle looks into it, must last until the executive is
+ * destroyed; @native may be added again at once.
+ *
+ * Return: how many own handles are still to be closed by their workers, or
+ * -ENOENT, -ENXIO.
+ */
+int HandleTableRemove(void *native);
+
+/**
+ * HandleTableRemoveOf - as HandleTableRemove(), from the table of a given executive
+ * @mte: the executive, or %NULL
+ * @native: see HandleTableRemove()
+ *
+ * Return: see HandleTableRemove().
+ */
+int HandleTableRemoveOf(MTExecutive *mte, void *native);
+
+/**
+ * GetThreadHandle - the calling worker's own handle (DX-16, DX-26)
+ * @native: in the table of the worker's executive
+ * @own: out, valid until the request that the caller executes has ended
+ *
+ * Opened at the first use in this worker; later requests get the same.
+ *
+ * Return: 0; -ENOENT when @native is not in the table (any more), -ENOSPC when
+ * that is full, -ENOMEM, -EPERM in a thread that executes no request, or what
+ * @OpenHandle returned: then nothing is kept and the next call tries again.
+ */
+int GetThreadHandle(void *native, void **own);
+
+/**
+ * ReleaseThreadHandle - the worker does not need its own handle any more
+ * @native: see GetThreadHandle()
+ *
+ * It is closed when the request has ended. Another GetThreadHandle() before that
+ * keeps it.
+ *
+ * Return: 0; -ENOENT when the worker has none, -EPERM.
+ */
+int ReleaseThreadHandle(void *native);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
  *	make their descriptors, so that fork() never sees one that is not listed
  *   G	log.lock: the file, and who writes to it
  *   S	start.lock: workers that have not yet told how their attach went
+ *   H	handles.lock: the Handle Table; not held over call-backs
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
  */
@@ -68,6 +69,9 @@ struct dx_worker {
 	unsigned char *results;		/* ... and the result's data */
 	struct dxk_done *done;		/* of the request that executes */
 	RQElement element;		/* of the request that executes */
+	struct dx_own *owns;		/* its own handles */
+	unsigned int removals;		/* handles.removals when it last looked */
+	bool stale;			/* some of @owns are to be closed */
 	pthread_t thread;		/* W */
 	bool ended;			/* W: on its way out of its main function */
 	struct dx_worker *next;		/* W */
@@ -92,6 +96,13 @@ struct MTExecutive {
 		int error;			/* W: of the first that failed */
 		bool closing;			/* W: no more are started */
 	} crew;
+	struct {
+		pthread_mutex_t lock;
+		void *tree;		/* H: struct dx_native, see tsearch(3) */
+		unsigned int size;	/* C */
+		unsigned int use;	/* H: native and own ones */
+		atomic_uint removals;	/* counted H */
+	} handles;
 	struct dx_member *members;	/* L */
 	MTExecutive *next;		/* L */
 };
@@ -141,5 +152,12 @@ void dx_crew_init(MTExecutive *mte);
 void dx_crew_exit(MTExecutive *mte);
 int dx_crew_resize(MTExecutive *mte, unsigned int nr);
 void dx_crew_join(MTExecutive *mte);
+
+/* dx_handle.c */
+void dx_handles_init(MTExecutive *mte);
+void dx_handles_exit(MTExecutive *mte);
+bool dx_handles_stale(struct dx_worker *w);
+void dx_handles_release(struct dx_worker *w);
+void dx_handles_close(struct dx_worker *w);
 
 #endif /* _DX_INTERNAL_H */

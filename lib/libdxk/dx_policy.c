@@ -219,6 +219,7 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	mte->stack_size = policy ? policy->TPStackSize : 0;
 	mte->env.log.kernel = policy && policy->TPLogWriter == DX_LOG_WRITER_KERNEL;
 	mte->data_size = abi.data_size;
+	mte->handles.size = abi.handle_entries;
 	return (int)(abi.max_threads - abi.kernel_threads);
 }
 

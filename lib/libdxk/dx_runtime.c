@@ -49,6 +49,7 @@ static void executive_free(MTExecutive *mte)
 	dx_log_stop(mte);
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
+	dx_handles_exit(mte);
 	dx_crew_exit(mte);
 	free(mte);
 }
@@ -139,6 +140,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
 	dx_crew_init(mte);
+	dx_handles_init(mte);
 	dx_executive_add(mte);
 	rc = executive_start(mte, settings, policy, error);
 	if (!rc)

@@ -107,11 +107,19 @@ static int work(struct dx_worker *w)
 {
 	MTExecutive *mte = w->mte;
 	unsigned int first = 0, nr_done = 0, taken, i;
+	bool stale;
 	int rc;
 
 	for (;;) {
+		/* DX-28: with handles to close it completes, closes, and fetches. */
+		stale = dx_handles_stale(w);
+		if (stale && !nr_done) {
+			dx_handles_release(w);
+			stale = false;
+		}
 		rc = dxk_next(w->member->fd, w->dones + first, nr_done, &taken,
-			      w->works, mte->fetch_max, w->data, mte->slot, -1);
+			      w->works, stale ? 0 : mte->fetch_max, w->data,
+			      mte->slot, -1);
 		first += taken;
 		nr_done -= taken;
 
@@ -136,6 +144,9 @@ static int work(struct dx_worker *w)
 		if (rc < 0)
 			return rc;
 
+		/* removed while it slept */
+		if (dx_handles_stale(w))
+			dx_handles_release(w);
 		for (i = 0; i < (unsigned int)rc; i++)
 			execute(w, i);
 		first = 0;
@@ -164,6 +175,7 @@ static void died(void *arg)
 	struct dx_worker *w = arg;
 
 	dx_current = NULL;
+	dx_handles_close(w);
 	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
 	dx_worker_ended(w, true);
 }
@@ -200,6 +212,7 @@ void *dx_worker_main(void *arg)
 	pthread_cleanup_pop(0);
 	if (rc)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
+	dx_handles_close(w);
 	dx_current = NULL;
 	dx_worker_ended(w, false);
 	return NULL;

@@ -388,3 +388,20 @@ int dxk_log_file(int ctx, int fd)
 
 	return call(ctx, DXK_IOC_LOG_FILE, &file);
 }
+
+int dxk_handle_open(int ctx, int fd, uint64_t *handle)
+{
+	struct dxk_handle_open open = { .size = sizeof(open), .fd = fd };
+	int rc = call(ctx, DXK_IOC_HANDLE_OPEN, &open);
+
+	if (rc >= 0)
+		*handle = open.handle;
+	return rc;
+}
+
+int dxk_handle_close(int ctx, uint64_t handle)
+{
+	struct dxk_handle_close close = { .size = sizeof(close), .handle = handle };
+
+	return call(ctx, DXK_IOC_HANDLE_CLOSE, &close);
+}

@@ -314,6 +314,31 @@ int dxk_log_read(int ctx, struct dxk_log_record *records, unsigned int nr,
  */
 int dxk_log_file(int ctx, int fd);
 
+/* --- the Handle Table ------------------------------------------------------ */
+
+/**
+ * dxk_handle_open - put a file into the context's Handle Table (DX-16)
+ * @ctx: context descriptor
+ * @fd: a regular file; may be closed afterwards
+ * @handle: out, to be put into the data of requests for kernel executors
+ *
+ * Return: 0; -ENOSPC when the table is full, -EINVAL, -EBADF, -ENOMEM,
+ * -ESHUTDOWN.
+ */
+int dxk_handle_open(int ctx, int fd, uint64_t *handle);
+
+/**
+ * dxk_handle_close - close a handle and every worker's own file of it (DX-27)
+ * @ctx: context descriptor
+ * @handle: from dxk_handle_open()
+ *
+ * A worker's own file that its running request uses is closed when that request
+ * ends.
+ *
+ * Return: 0, or -ENOENT when there is no such handle any more.
+ */
+int dxk_handle_close(int ctx, uint64_t handle);
+
 #ifdef __cplusplus
 }
 #endif
