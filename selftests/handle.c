@@ -1,0 +1,1016 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The Handle Table: of the kernel through the executor sha256, of the library
+ * through Runnables. dxk/tests/handle_test.c looks at the kernel's from inside.
+ */
+#include "dxk_test.h"
+
+#include <dx.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OWNER	7
+#define MNT	"/tmp/dxk-handle-test"
+
+/* --- the kernel's ------------------------------------------------------------ */
+
+FIXTURE(kernel)
+{
+	struct dxt t;
+	uint64_t sha256;
+};
+
+/* A file system of its own: unmounting it shows whether a file is still open. */
+FIXTURE_SETUP(kernel)
+{
+	mkdir(MNT, 0700);
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+	ASSERT_EQ(0, dxt_open(&self->t));
+	self->t.policy.kernel_threads = 4;
+	if (dxk_executor_find(self->t.ctl, "sha256", &self->sha256))
+		SKIP(return, "no executors loaded");
+}
+
+/* Closing a file of a kernel thread or of a dead process can take a moment. */
+static bool unmounts(void)
+{
+	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
+
+	while (umount(MNT)) {
+		if (errno != EBUSY || dxt_now() > end)
+			return false;
+		dxt_sleep_ms(5);
+	}
+	return true;
+}
+
+FIXTURE_TEARDOWN(kernel)
+{
+	if (self->t.ctl >= 0)
+		dxt_down(&self->t);
+	EXPECT_TRUE(unmounts());
+	rmdir(MNT);
+}
+
+static int file_new(const char *name, off_t size)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), MNT "/%s", name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0 && ftruncate(fd, size))
+		abort();
+	return fd;
+}
+
+static struct dxk_post_entry range_entry(uint64_t exec, uint64_t param,
+					 const struct dxk_sha256_range *range)
+{
+	struct dxk_post_entry e = dxt_entry(OWNER, exec, param, PXR_REJOIN | PXR_KERNEL);
+
+	e.data = DXT_PTR(range);
+	e.data_len = sizeof(*range);
+	e.result_len = 32;
+	return e;
+}
+
+static int post_range(struct dxt *t, uint64_t exec, uint64_t handle, uint64_t offset,
+		      uint64_t length)
+{
+	struct dxk_sha256_range range = { handle, offset, length };
+	struct dxk_post_entry e = range_entry(exec, 0, &range);
+	struct dxk_post post;
+
+	return dxt_post(t->member, &e, 1, 0, &post);
+}
+
+/* One result; its status, or -EIO. */
+static int collect(struct dxt *t, unsigned char digest[32])
+{
+	struct dxk_result r;
+	unsigned int answer;
+
+	if (dxk_rejoin(t->member, OWNER, &r, 1, 1, digest, 32,
+		       (int64_t)dxt_stall_ns(), &answer) != 1)
+		return -EIO;
+	return r.status;
+}
+
+static int digest_range(struct dxt *t, uint64_t exec, uint64_t handle,
+			uint64_t offset, uint64_t length, unsigned char digest[32])
+{
+	if (post_range(t, exec, handle, offset, length) != 1)
+		return -EIO;
+	return collect(t, digest);
+}
+
+/* What sha256sum says of a range. */
+static bool sha256sum(const char *path, uint64_t offset, uint64_t length,
+		      unsigned char digest[32])
+{
+	char cmd[256], hex[65];
+	unsigned int i;
+	FILE *f;
+	bool ok;
+
+	snprintf(cmd, sizeof(cmd), "tail -c +%llu %s | head -c %llu | sha256sum",
+		 (unsigned long long)offset + 1, path, (unsigned long long)length);
+	f = popen(cmd, "r");
+	ok = f && fscanf(f, "%64s", hex) == 1;
+	if (f)
+		pclose(f);
+	for (i = 0; ok && i < 32; i++)
+		ok = sscanf(hex + 2 * i, "%2hhx", &digest[i]) == 1;
+	return ok;
+}
+
+/* What is no regular file of a file system, what is no handle, what is not asked
+ * for as it should be.
+ */
+TEST_F(kernel, refused)
+{
+	struct dxt *t = &self->t;
+	struct dxk_handle_open open_arg;
+	struct dxk_handle_close close_arg;
+	unsigned char longer[sizeof(open_arg) + 8];
+	int fd, pair[2], path, proc, sys;
+	void *page;
+	uint64_t handle = 1;
+
+	fd = file_new("file", 100);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(-ESHUTDOWN, dxk_handle_open(t->ctx, fd, &handle));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, 1));
+	ASSERT_EQ(0, dxt_start(t));
+
+	ASSERT_EQ(0, pipe2(pair, O_CLOEXEC));
+	path = open(MNT "/file", O_PATH | O_CLOEXEC);
+	proc = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	sys = open("/sys/kernel/dxk/executors/sha256", O_RDONLY | O_CLOEXEC);
+	ASSERT_TRUE(path >= 0 && proc >= 0 && sys >= 0);
+	EXPECT_EQ(-EBADF, dxk_handle_open(t->ctx, -1, &handle));
+	EXPECT_EQ(-EBADF, dxk_handle_open(t->ctx, path, &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, pair[0], &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, t->ctx, &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, t->ctl, &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, t->member, &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, proc, &handle));
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, sys, &handle));
+	EXPECT_EQ(1, handle);
+	close(path);
+	path = open(MNT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	EXPECT_EQ(-EINVAL, dxk_handle_open(t->ctx, path, &handle));
+	EXPECT_EQ(-ENOTTY, dxk_handle_open(t->ctl, fd, &handle));
+	EXPECT_EQ(-ENOTTY, dxk_handle_close(t->member, 1));
+	close(path);
+	close(proc);
+	close(sys);
+	close(pair[0]);
+	close(pair[1]);
+
+	/* sizes; an answer that cannot be delivered leaves no handle */
+	open_arg = (struct dxk_handle_open){ .size = sizeof(open_arg) - 1, .fd = fd };
+	EXPECT_EQ(-EINVAL, dxt_ioctl(t->ctx, DXK_IOC_HANDLE_OPEN, &open_arg));
+	memset(longer, 0, sizeof(longer));
+	open_arg.size = sizeof(longer);
+	memcpy(longer, &open_arg, sizeof(open_arg));
+	longer[sizeof(longer) - 1] = 1;
+	EXPECT_EQ(-E2BIG, dxt_ioctl(t->ctx, DXK_IOC_HANDLE_OPEN, longer));
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	open_arg.size = sizeof(open_arg);
+	memcpy(page, &open_arg, sizeof(open_arg));
+	mprotect(page, 4096, PROT_READ);
+	EXPECT_EQ(-EFAULT, dxt_ioctl(t->ctx, DXK_IOC_HANDLE_OPEN, page));
+	munmap(page, 4096);
+	EXPECT_EQ(0, dxt_num(t, "pools/handle_use"));
+
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	close(fd);
+	EXPECT_EQ(1, dxt_num(t, "pools/handle_use"));
+	close_arg = (struct dxk_handle_close){ sizeof(close_arg), 1, handle };
+	EXPECT_EQ(-EOPNOTSUPP, dxt_ioctl(t->ctx, DXK_IOC_HANDLE_CLOSE, &close_arg));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, handle + 1));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, 0));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, handle | 1ULL << 40));
+	EXPECT_EQ(0, dxk_handle_close(t->ctx, handle));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, handle));
+	EXPECT_EQ(0, dxt_num(t, "pools/handle_use"));
+}
+
+/* Many requests on ranges of one file: what sha256sum says, DX-16. */
+TEST_F(kernel, ranges)
+{
+	enum { N = 40, SIZE = 1000003 };
+	struct dxt *t = &self->t;
+	struct dxk_sha256_range range[N];
+	struct dxk_post_entry e[N];
+	unsigned char digest[N][32], want[32];
+	struct dxk_result r[N];
+	unsigned int answer, i;
+	struct dxk_post post;
+	char block[997];
+	uint64_t handle;
+	int fd;
+
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 0);
+	for (i = 0; i < SIZE / sizeof(block) + 1; i++) {
+		memset(block, 'a' + i % 26, sizeof(block));
+		ASSERT_EQ(sizeof(block), write(fd, block, sizeof(block)));
+	}
+	ASSERT_EQ(0, ftruncate(fd, SIZE));
+	/* its own position is not what they read from */
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	for (i = 0; i < N; i++) {
+		range[i] = (struct dxk_sha256_range){ handle, i * 25001, 25001 + i };
+		e[i] = range_entry(self->sha256, i, &range[i]);
+	}
+	range[N - 1].length = ~0ULL;
+	ASSERT_EQ(N, dxt_post(t->member, e, N, 0, &post));
+	ASSERT_EQ(N, dxk_rejoin(t->member, OWNER, r, N, N, digest, 32,
+				(int64_t)dxt_stall_ns(), &answer));
+	for (i = 0; i < N; i++) {
+		struct dxk_sha256_range *g = &range[r[i].param];
+
+		EXPECT_EQ(0, r[i].status);
+		EXPECT_EQ(32, r[i].data_len);
+		ASSERT_TRUE(sha256sum(MNT "/data", g->offset,
+				      g->length == ~0ULL ? SIZE : g->length, want));
+		EXPECT_EQ(0, memcmp(want, digest[i], 32)) TH_LOG("range %u", i);
+	}
+	EXPECT_EQ(lseek(fd, 0, SEEK_CUR), lseek(fd, 0, SEEK_CUR));
+	close(fd);
+	/* the native and at most one for each of the four workers */
+	EXPECT_LE(2, dxt_num(t, "pools/handle_use"));
+	EXPECT_GE(5, dxt_num(t, "pools/handle_use"));
+
+	/* beyond the end, nothing, wrong */
+	ASSERT_TRUE(sha256sum("/dev/null", 0, 0, want));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle, SIZE, 100, digest[0]));
+	EXPECT_EQ(0, memcmp(want, digest[0], 32));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle, 5, 0, digest[0]));
+	EXPECT_EQ(0, memcmp(want, digest[0], 32));
+	EXPECT_EQ(-EINVAL, digest_range(t, self->sha256, handle, 1ULL << 63, 1, digest[0]));
+	EXPECT_EQ(-ENOENT, digest_range(t, self->sha256, handle + 1, 0, 1, digest[0]));
+	e[0].data_len--;
+	ASSERT_EQ(1, dxt_post(t->member, e, 1, 0, &post));
+	EXPECT_EQ(-EINVAL, collect(t, digest[0]));
+	e[1].result_len = 31;
+	ASSERT_EQ(1, dxt_post(t->member, &e[1], 1, 0, &post));
+	EXPECT_EQ(-EMSGSIZE, collect(t, digest[0]));
+
+	EXPECT_EQ(0, dxk_handle_close(t->ctx, handle));
+	EXPECT_EQ(0, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(-ENOENT, digest_range(t, self->sha256, handle, 0, 1, digest[0]));
+	/* all closed, though the context runs */
+	EXPECT_TRUE(unmounts());
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+}
+
+/* The flags and rights of the native file are those of the own ones. */
+TEST_F(kernel, rights)
+{
+	struct dxt *t = &self->t;
+	unsigned char digest[32];
+	uint64_t handle;
+	int fd;
+
+	ASSERT_EQ(0, dxt_start(t));
+	close(file_new("data", 1000));
+	fd = open(MNT "/data", O_WRONLY | O_CLOEXEC);
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	close(fd);
+	EXPECT_EQ(-EBADF, digest_range(t, self->sha256, handle, 0, 1, digest));
+	/* still open for writing, the own one too */
+	EXPECT_EQ(2, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(-1, mount(NULL, MNT, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	EXPECT_EQ(EBUSY, errno);
+	EXPECT_EQ(0, dxk_handle_close(t->ctx, handle));
+
+	/* neither created nor truncated nor exclusive when it is opened again */
+	fd = open(MNT "/new", O_RDWR | O_CREAT | O_EXCL | O_TRUNC | O_CLOEXEC, 0600);
+	ASSERT_EQ(4, write(fd, "data", 4));
+	ASSERT_EQ(0, unlink(MNT "/new"));
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle, 0, ~0ULL, digest));
+	EXPECT_EQ(4, lseek(fd, 0, SEEK_END));
+	close(fd);
+}
+
+/*
+ * DX-27: closed while a request reads from it. The file is so large that the
+ * request goes on until the file is made small.
+ */
+TEST_F(kernel, closed_in_use)
+{
+	struct dxt *t = &self->t;
+	unsigned char digest[32];
+	uint64_t handle;
+	int fd, i;
+
+	t->policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxt_start(t));
+	for (i = 0; i < 5; i++) {
+		fd = file_new("large", 1LL << 40);
+		ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+		ASSERT_EQ(1, post_range(t, self->sha256, handle, 0, ~0ULL));
+		ASSERT_TRUE(DXT_UNTIL(t, dxt_num(t, "pools/handle_use") == 2));
+		EXPECT_EQ(0, dxk_handle_close(t->ctx, handle));
+		/* the worker's own one is what is left */
+		EXPECT_EQ(1, dxt_num(t, "pools/handle_use"));
+		EXPECT_EQ(1, dxt_num(t, "pools/thread_busy"));
+		ASSERT_EQ(0, ftruncate(fd, 0));
+		close(fd);
+		EXPECT_EQ(0, collect(t, digest));
+		EXPECT_TRUE(DXT_UNTIL(t, !dxt_num(t, "pools/handle_use")));
+		EXPECT_EQ(-ENOENT, digest_range(t, self->sha256, handle, 0, 1, digest));
+	}
+	EXPECT_TRUE(unmounts());
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+}
+
+/* The size counts handles and workers' own files; 0 is no table at all. */
+TEST_F(kernel, full)
+{
+	struct dxt *t = &self->t;
+	uint64_t handle[3], more;
+	unsigned char digest[32];
+	int fd;
+
+	t->policy.handle_entries = 3;
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 1000);
+	EXPECT_EQ(0, dxk_handle_open(t->ctx, fd, &handle[0]));
+	EXPECT_EQ(0, dxk_handle_open(t->ctx, fd, &handle[1]));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle[0], 0, 1, digest));
+	EXPECT_EQ(-ENOSPC, dxk_handle_open(t->ctx, fd, &more));
+	EXPECT_EQ(-ENOSPC, digest_range(t, self->sha256, handle[1], 0, 1, digest));
+	EXPECT_EQ(3, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(3, dxt_num(t, "pools/handle_high_water"));
+	EXPECT_EQ(0, dxk_handle_close(t->ctx, handle[0]));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle[1], 0, 1, digest));
+	EXPECT_EQ(2, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(0, dxk_handle_open(t->ctx, fd, &handle[2]));
+
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	t->policy.handle_entries = 0;
+	ASSERT_EQ(0, dxk_policy_set(t->ctx, &t->policy, NULL));
+	ASSERT_EQ(0, dxk_ctx_start(t->ctx));
+	EXPECT_EQ(-ENOSPC, dxk_handle_open(t->ctx, fd, &more));
+	EXPECT_EQ(-ENOENT, dxk_handle_close(t->ctx, handle[2]));
+	close(fd);
+}
+
+/* A thousand of them, and no name twice, not even after a restart. */
+TEST_F(kernel, thousand)
+{
+	struct dxt *t = &self->t;
+	uint64_t handle, last = 0;
+	unsigned char digest[32];
+	int fd, i;
+
+	t->policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 1000);
+	for (i = 0; i < 1000; i++) {
+		ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+		ASSERT_LT(last, handle);
+		last = handle;
+		if (i % 20 == 0)
+			ASSERT_EQ(0, digest_range(t, self->sha256, handle, 0, 9, digest));
+		ASSERT_EQ(0, dxk_handle_close(t->ctx, handle));
+	}
+	EXPECT_EQ(0, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(2, dxt_num(t, "pools/handle_high_water"));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	ASSERT_EQ(0, dxk_ctx_start(t->ctx));
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	EXPECT_LT(last, handle);
+	close(fd);
+}
+
+/* Stop with handles open closes all; so does the death of the process. */
+TEST_F(kernel, stop_and_death)
+{
+	struct dxt *t = &self->t;
+	struct dxt *child = dxt_shared(sizeof(*child));
+	_Atomic int *ready = dxt_shared(sizeof(*ready));
+	unsigned char digest[32];
+	uint64_t handle;
+	pid_t pid;
+	int fd, i;
+
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 1000);
+	for (i = 0; i < 20; i++) {
+		ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+		ASSERT_EQ(0, digest_range(t, self->sha256, handle, 0, 9, digest));
+	}
+	close(fd);
+	EXPECT_EQ(40, dxt_num(t, "pools/handle_use"));
+	EXPECT_EQ(-1, umount(MNT));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(0, dxt_num(t, "pools/handle_use"));
+	EXPECT_TRUE(unmounts());
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+
+	pid = dxt_fork();
+	if (!pid) {
+		bool ok = !dxt_open(child);
+
+		child->policy.kernel_threads = 2;
+		ok = ok && !dxt_start(child);
+		fd = file_new("data", 1000);
+		for (i = 0; i < 10 && ok; i++)
+			ok = !dxk_handle_open(child->ctx, fd, &handle) &&
+			     !digest_range(child, self->sha256, handle, 0, 9, digest);
+		/* and one that executes */
+		ok = ok && !ftruncate(fd, 1LL << 40) &&
+		     post_range(child, self->sha256, handle, 0, ~0ULL) == 1 &&
+		     DXT_UNTIL(child, dxt_num(child, "pools/thread_busy") == 1);
+		*ready = ok ? 1 : -1;
+		for (;;)
+			pause();
+	}
+	ASSERT_TRUE(DXT_UNTIL(t, *ready));
+	ASSERT_EQ(1, *ready);
+	EXPECT_EQ(-1, umount(MNT));
+	kill(pid, SIGKILL);
+	dxt_reap(pid);
+	EXPECT_TRUE(unmounts());
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+	munmap(child, sizeof(*child));
+}
+
+/* Handles are opened, used and closed by everybody at a time. */
+struct racer {
+	struct dxt *t;
+	uint64_t exec;
+	int fd;
+	int err;
+};
+
+static void *race(void *arg)
+{
+	struct racer *r = arg;
+	int i, member = dxk_member_create(r->t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	for (i = 0; i < (dxt_debug_kernel() ? 40 : 200) && !r->err; i++) {
+		struct dxk_sha256_range range = { .length = 100 };
+		struct dxk_post_entry e[4];
+		struct dxk_post post;
+		int k;
+
+		r->err = dxk_handle_open(r->t->ctx, r->fd, &range.handle);
+		if (r->err)
+			break;
+		for (k = 0; k < 4; k++) {
+			e[k] = range_entry(r->exec, 0, &range);
+			e[k].owner = DXT_PTR(r);
+		}
+		if (dxt_post(member, e, 4, 0, &post) != 4)
+			r->err = -EIO;
+		if (dxk_handle_close(r->t->ctx, range.handle))
+			r->err = -ENOENT;
+		/* done, or too late */
+		while (!r->err) {
+			struct dxk_result res[4];
+			uint32_t answer;
+			int n = dxt_rejoin(member, DXT_PTR(r), res, 4, 1,
+					   dxt_in((int64_t)dxt_stall_ns()), &answer);
+
+			if (n == 0 && answer == RJR_NONE_EXIST)
+				break;
+			if (n <= 0)
+				r->err = -ETIME;
+			while (n-- > 0)
+				if (res[n].status && res[n].status != -ENOENT)
+					r->err = res[n].status;
+		}
+	}
+	close(member);
+	return NULL;
+}
+
+TEST_F(kernel, race)
+{
+	struct dxt *t = &self->t;
+	pthread_t thread[3];
+	struct racer r[3];
+	int fd, i;
+
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 1000);
+	for (i = 0; i < 3; i++) {
+		r[i] = (struct racer){ t, self->sha256, fd, 0 };
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, race, &r[i]));
+	}
+	for (i = 0; i < 3; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, r[i].err);
+	}
+	close(fd);
+	EXPECT_TRUE(DXT_UNTIL(t, !dxt_num(t, "pools/handle_use")));
+	EXPECT_EQ(0, dxt_num(t, "stats/missed_wakeups"));
+	EXPECT_TRUE(unmounts());
+	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
+}
+
+/* --- the library's ----------------------------------------------------------- */
+
+#define LOG	"/tmp/dxk-handle-test.log"
+
+/* A worker's own handle. */
+struct own {
+	pthread_t thread;
+	void *native;
+	_Atomic bool open;
+};
+
+/* A class whose handles know what is done to them. */
+struct class {
+	HandleClass base;
+	struct dxt t;			/* for its numbers */
+	_Atomic unsigned int opens, closes, wrong;
+	_Atomic int fail, fail_in;	/* opens fail with it, in that thread; 0: all */
+	_Atomic int closed_by;		/* thread id */
+	_Atomic long long rejoin;	/* Rejoin Pool in use when one was closed */
+	_Atomic bool available;		/* its worker was available then */
+};
+
+static int open_own(HandleClass *base, void *native, void **out)
+{
+	struct class *c = (struct class *)base;
+	int thread = MTExecutiveThreadId(NULL);
+	struct own *own;
+
+	if (c->fail && (!c->fail_in || c->fail_in == thread))
+		return c->fail;
+	if (!CurrentRequest())
+		c->wrong++;
+	own = malloc(sizeof(*own));
+	*own = (struct own){ pthread_self(), native, true };
+	c->opens++;
+	*out = own;
+	return 0;
+}
+
+static void close_own(HandleClass *base, void *arg)
+{
+	struct class *c = (struct class *)base;
+	int thread = MTExecutiveThreadId(NULL);
+	struct own *own = arg;
+
+	if (CurrentRequest() || !own->open || !pthread_equal(own->thread, pthread_self()))
+		c->wrong++;
+	own->open = false;
+	c->rejoin = dxt_num(&c->t, "pools/rejoin_use");
+	c->available = dxt_member_is(&c->t, (unsigned int)thread, "available");
+	c->closed_by = thread;
+	free(own);
+	c->closes++;
+}
+
+/* A request that uses a handle. */
+struct job {
+	struct class *class;
+	void *native;
+	unsigned int times;
+	struct dxt_gate *before, *after;
+	bool release, again, quit;
+	int rc, thread;
+	unsigned int closes;		/* what the class had when it began */
+	void *own;
+};
+
+static int use(Runnable *self, void *request)
+{
+	struct job *j = request;
+	unsigned int i;
+	void *own;
+
+	(void)self;
+	j->thread = MTExecutiveThreadId(NULL);
+	j->closes = j->class->closes;
+	if (j->before)
+		dxt_gate_pass(j->before, (unsigned int)j->thread);
+	for (i = 0; i < j->times && !j->rc; i++) {
+		j->rc = GetThreadHandle(j->native, &own);
+		if (j->rc)
+			break;
+		if (!((struct own *)own)->open || ((struct own *)own)->native != j->native ||
+		    (j->own && j->own != own))
+			j->class->wrong++;
+		j->own = own;
+	}
+	if (j->release && !j->rc)
+		j->rc = ReleaseThreadHandle(j->native);
+	if (j->again && !j->rc)
+		j->rc = GetThreadHandle(j->native, &own);
+	if (j->after)
+		dxt_gate_pass(j->after, (unsigned int)j->thread);
+	if (!j->rc && j->own && !((struct own *)j->own)->open)
+		j->class->wrong++;
+	if (j->quit)
+		pthread_exit(NULL);
+	return j->rc;
+}
+
+static Runnable user = { use };
+
+FIXTURE(library)
+{
+	ThreadManagerPolicy policy;
+	MTExecutive *mte;
+	struct class class;
+};
+
+FIXTURE_SETUP(library)
+{
+	ThreadManagerPolicyInit(&self->policy);
+	self->policy.TPMaxThreads = 2;
+	self->policy.TPDispatch = dxt_mode();
+	self->class.base = (HandleClass){ open_own, close_own };
+}
+
+static MTExecutive *begin(ThreadManagerPolicy *policy, struct class *class)
+{
+	static char *argv[] = { "handle", NULL };
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "handle", 1, argv);
+	settings.LogPath = LOG;
+	mte = MTExecutiveCreate(&settings, policy, NULL);
+	if (mte)
+		class->t.id = (unsigned int)MTExecutiveContextId(mte);
+	return mte;
+}
+
+#define BEGIN()		ASSERT_NE(NULL, self->mte = begin(&self->policy, &self->class))
+
+FIXTURE_TEARDOWN(library)
+{
+	if (self->mte)
+		EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_CANCEL, -1));
+	/* whatever was opened is closed, by its thread, once */
+	EXPECT_EQ(self->class.opens, self->class.closes);
+	EXPECT_EQ(0, self->class.wrong);
+	unlink(LOG);
+}
+
+static int post(struct job *j, unsigned int attrs)
+{
+	return PostARequest(j, &user, j, 0, attrs);
+}
+
+/* Runs it; what it got. */
+static int run(struct job *j)
+{
+	int rc = post(j, PXR_REJOIN);
+
+	if (rc)
+		return rc;
+	rc = RejoinWait(j, NULL, (int64_t)dxt_stall_ns());
+	return rc == RJR_RETURNED ? j->rc : -ETIME;
+}
+
+static bool done(struct job *j)
+{
+	return RejoinWait(j, NULL, (int64_t)dxt_stall_ns()) == RJR_RETURNED;
+}
+
+/* DX-16, DX-26: worker 3 uses H twice and worker 4 once: exactly two opens. */
+TEST_F(library, two_opens)
+{
+	struct dxt_gate *gate[4];
+	struct job job[4], again;
+	int i, by[5] = { 0 }, h;
+
+	self->policy.TPMaxThreads = 4;
+	BEGIN();
+	ASSERT_EQ(0, HandleTableAdd(&self->class.base, &h));
+	/* one request in each of the four workers, held before it uses H */
+	for (i = 0; i < 4; i++) {
+		gate[i] = dxt_gate_new();
+		job[i] = (struct job){ .class = &self->class, .native = &h,
+				       .before = gate[i] };
+		ASSERT_EQ(0, post(&job[i], PXR_REJOIN));
+		ASSERT_TRUE(DXT_UNTIL(&self->class.t, gate[i]->entered));
+		ASSERT_TRUE(gate[i]->last >= 1 && gate[i]->last <= 4);
+		by[gate[i]->last] = i;
+	}
+	job[by[3]].times = 1;
+	job[by[4]].times = 1;
+	dxt_gate_open(gate[by[3]]);
+	ASSERT_TRUE(done(&job[by[3]]));
+	again = (struct job){ .class = &self->class, .native = &h, .times = 1 };
+	EXPECT_EQ(0, run(&again));
+	EXPECT_EQ(3, again.thread);
+	EXPECT_EQ(job[by[3]].own, again.own);
+	EXPECT_EQ(1, self->class.opens);
+	dxt_gate_open(gate[by[4]]);
+	ASSERT_TRUE(done(&job[by[4]]));
+	EXPECT_EQ(0, job[by[4]].rc);
+	EXPECT_NE(again.own, job[by[4]].own);
+	EXPECT_EQ(2, self->class.opens);
+	EXPECT_EQ(0, self->class.closes);
+	for (i = 1; i <= 2; i++) {
+		dxt_gate_open(gate[by[i]]);
+		ASSERT_TRUE(done(&job[by[i]]));
+	}
+	EXPECT_EQ(2, self->class.opens);
+	EXPECT_EQ(2, HandleTableRemove(&h));
+	for (i = 0; i < 4; i++)
+		dxt_gate_free(gate[i]);
+}
+
+/*
+ * DX-27, DX-28, DX-82: removed while one worker uses it and the other sleeps for
+ * work. Each closes its own: after its result is there, before it is available;
+ * before its next request.
+ */
+TEST_F(library, removed_in_use)
+{
+	struct class *c = &self->class;
+	struct dxt_gate *gate = dxt_gate_new(), *gate2 = dxt_gate_new();
+	struct job held = { .class = c, .times = 1, .after = gate };
+	struct job idle = { .class = c, .times = 1 }, next;
+	int h;
+
+	BEGIN();
+	held.native = idle.native = &h;
+	ASSERT_EQ(0, HandleTableAdd(&c->base, &h));
+	ASSERT_EQ(0, post(&held, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&c->t, gate->entered));
+	ASSERT_EQ(0, run(&idle));
+	ASSERT_EQ(2, c->opens);
+	EXPECT_EQ(2, HandleTableRemove(&h));
+	EXPECT_EQ(-ENOENT, HandleTableRemove(&h));
+	EXPECT_EQ(0, c->closes);
+
+	/* the other one closes before it begins this, and is then held by it */
+	next = (struct job){ .class = c, .native = &h, .times = 1, .before = gate2 };
+	ASSERT_EQ(0, post(&next, 0));
+	ASSERT_TRUE(DXT_UNTIL(&c->t, gate2->entered));
+	EXPECT_EQ(1, next.closes);
+	EXPECT_EQ(idle.thread, next.thread);
+	EXPECT_EQ(idle.thread, c->closed_by);
+	EXPECT_EQ(1, c->closes);
+
+	dxt_gate_open(gate);
+	ASSERT_TRUE(DXT_UNTIL(&c->t, c->closes == 2));
+	EXPECT_EQ(held.thread, c->closed_by);
+	EXPECT_EQ(1, c->rejoin);
+	EXPECT_FALSE(c->available);
+	EXPECT_TRUE(done(&held));
+	dxt_gate_open(gate2);
+	EXPECT_TRUE(DXT_UNTIL(&c->t, gate2->left));
+	EXPECT_TRUE(DXT_UNTIL(&c->t, !dxt_num(&c->t, "pools/thread_busy")));
+	EXPECT_EQ(-ENOENT, next.rc);
+	/* both go on */
+	EXPECT_EQ(-ENOENT, run(&idle));
+	dxt_gate_free(gate);
+	dxt_gate_free(gate2);
+}
+
+/* The same when a worker fetches several at a time: none is closed in between. */
+TEST_F(library, removed_in_a_batch)
+{
+	struct class *c = &self->class;
+	struct dxt_gate *gate = dxt_gate_new();
+	struct job first = { .class = c, .times = 1, .after = gate };
+	struct job warm = { .class = c, .times = 1 }, job[6];
+	RQPost posts[6];
+	int h, i;
+
+	self->policy.TPMaxThreads = 1;
+	self->policy.TPFetchMax = 8;
+	BEGIN();
+	first.native = warm.native = &h;
+	ASSERT_EQ(0, HandleTableAdd(&c->base, &h));
+	ASSERT_EQ(0, run(&warm));
+	memset(posts, 0, sizeof(posts));
+	for (i = 0; i < 6; i++) {
+		job[i] = i ? (struct job){ .class = c, .native = &h, .times = 1 } : first;
+		posts[i].pOObject = &h;
+		posts[i].pXObject = &user;
+		posts[i].pPObject = &job[i];
+		posts[i].RQEAttrs = PXR_REJOIN;
+	}
+	ASSERT_EQ(6, PostRequests(posts, 6, 0, NULL));
+	ASSERT_TRUE(DXT_UNTIL(&c->t, gate->entered));
+	EXPECT_EQ(1, HandleTableRemove(&h));
+	dxt_gate_open(gate);
+	for (i = 0; i < 6; i++)
+		ASSERT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(0, job[0].rc);
+	for (i = 1; i < 6; i++)
+		EXPECT_EQ(-ENOENT, job[i].rc);
+	EXPECT_TRUE(DXT_UNTIL(&c->t, c->closes == 1));
+	EXPECT_EQ(1, c->opens);
+	dxt_gate_free(gate);
+}
+
+/* An open that fails in one worker is that call's error; it is tried again. */
+TEST_F(library, open_fails)
+{
+	struct class *c = &self->class;
+	struct dxt_gate *gate = dxt_gate_new();
+	struct job held = { .class = c, .times = 1, .after = gate };
+	struct job other = { .class = c, .times = 1 };
+	int h;
+
+	self->policy.TPHandleEntries = 3;
+	BEGIN();
+	held.native = other.native = &h;
+	ASSERT_EQ(0, HandleTableAdd(&c->base, &h));
+	ASSERT_EQ(0, post(&held, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&c->t, gate->entered));
+	c->fail = -EMEDIUMTYPE;
+	c->fail_in = 3 - (int)gate->last;
+	EXPECT_EQ(-EMEDIUMTYPE, run(&other));
+	other.rc = 0;
+	EXPECT_EQ(-EMEDIUMTYPE, run(&other));
+	EXPECT_EQ(c->fail_in, other.thread);
+	EXPECT_EQ(1, c->opens);
+	/* nothing was kept: there is room for it now */
+	c->fail = 0;
+	other.rc = 0;
+	EXPECT_EQ(0, run(&other));
+	EXPECT_EQ(2, c->opens);
+	dxt_gate_open(gate);
+	EXPECT_TRUE(done(&held));
+	EXPECT_EQ(0, held.rc);
+	EXPECT_EQ(2, HandleTableRemove(&h));
+	dxt_gate_free(gate);
+}
+
+/* TPHandleEntries counts native handles and own ones. */
+TEST_F(library, full)
+{
+	struct class *c = &self->class;
+	struct job one = { .class = c, .times = 1 }, two = one;
+	int h[3];
+
+	self->policy.TPMaxThreads = 1;
+	self->policy.TPHandleEntries = 3;
+	BEGIN();
+	one.native = &h[0];
+	two.native = &h[1];
+	EXPECT_EQ(0, HandleTableAdd(&c->base, &h[0]));
+	EXPECT_EQ(0, HandleTableAdd(&c->base, &h[1]));
+	EXPECT_EQ(0, run(&one));
+	EXPECT_EQ(-ENOSPC, HandleTableAdd(&c->base, &h[2]));
+	EXPECT_EQ(-ENOSPC, run(&two));
+	two.rc = 0;
+	/* the one that was closed makes room when its worker has closed it, too */
+	EXPECT_EQ(1, HandleTableRemove(&h[0]));
+	EXPECT_EQ(0, run(&two));
+	EXPECT_EQ(0, HandleTableAdd(&c->base, &h[2]));
+	EXPECT_EQ(1, c->closes);
+}
+
+/* Not needed any more: closed at the end of the request, unless asked for again. */
+TEST_F(library, release)
+{
+	struct class *c = &self->class;
+	struct job job = { .class = c, .times = 2, .release = true };
+	int h;
+
+	self->policy.TPMaxThreads = 1;
+	BEGIN();
+	job.native = &h;
+	ASSERT_EQ(0, HandleTableAdd(&c->base, &h));
+	EXPECT_EQ(0, run(&job));
+	EXPECT_TRUE(DXT_UNTIL(&c->t, c->closes == 1));
+	EXPECT_EQ(1, c->rejoin + (c->rejoin == 0));	/* collected by now, maybe */
+	EXPECT_FALSE(c->available);
+	job.own = NULL;
+	EXPECT_EQ(0, run(&job));
+	EXPECT_TRUE(DXT_UNTIL(&c->t, c->closes == 2));
+	job.own = NULL;
+	job.again = true;
+	EXPECT_EQ(0, run(&job));
+	job.release = job.again = false;
+	EXPECT_EQ(0, run(&job));
+	EXPECT_EQ(3, c->opens);
+	EXPECT_EQ(2, c->closes);
+	/* one that it does not have */
+	job = (struct job){ .class = c, .native = &job, .release = true };
+	EXPECT_EQ(-ENOENT, run(&job));
+}
+
+/* A thousand of them; wrong calls; one that is removed and added again. */
+TEST_F(library, thousand)
+{
+	struct class *c = &self->class;
+	static char h[1000];
+	struct job job = { .class = c, .times = 1 };
+	HandleClass none = { NULL, close_own };
+	void *own;
+	pid_t pid;
+	int i;
+
+	EXPECT_EQ(-ENXIO, HandleTableAdd(&c->base, h));
+	EXPECT_EQ(-ENXIO, HandleTableRemove(h));
+	self->policy.TPMaxThreads = 1;
+	self->policy.TPHandleEntries = 1001;
+	BEGIN();
+	EXPECT_EQ(-EPERM, GetThreadHandle(h, &own));
+	EXPECT_EQ(-EPERM, ReleaseThreadHandle(h));
+	EXPECT_EQ(-EINVAL, HandleTableAdd(NULL, h));
+	EXPECT_EQ(-EINVAL, HandleTableAdd(&none, h));
+	EXPECT_EQ(-EINVAL, HandleTableAdd(&c->base, NULL));
+	for (i = 0; i < 1000; i++)
+		ASSERT_EQ(0, HandleTableAddOf(self->mte, &c->base, &h[i]));
+	EXPECT_EQ(-EEXIST, HandleTableAdd(&c->base, &h[500]));
+	for (i = 0; i < 1000; i += 100) {
+		job = (struct job){ .class = c, .native = &h[i], .times = 2 };
+		EXPECT_EQ(0, run(&job));
+		EXPECT_EQ(1, HandleTableRemoveOf(self->mte, &h[i]));
+		EXPECT_EQ(0, HandleTableAdd(&c->base, &h[i]));
+		job.own = NULL;
+		EXPECT_EQ(0, run(&job));
+	}
+	EXPECT_EQ(20, c->opens);
+	EXPECT_EQ(10, c->closes);
+	pid = dxt_fork();
+	if (!pid)
+		_exit(HandleTableAddOf(self->mte, &c->base, &job) != -EPERM ||
+		      HandleTableRemoveOf(self->mte, &h[1]) != -EPERM ||
+		      HandleTableAdd(&c->base, &job) != -ENXIO);
+	EXPECT_EQ(0, dxt_reap(pid));
+	/* half of them are left to the destructor */
+	for (i = 1; i < 1000; i += 2)
+		EXPECT_EQ(0, HandleTableRemove(&h[i]));
+}
+
+static void *destroy(void *mte)
+{
+	return (void *)(intptr_t)MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+}
+
+/* A Runnable that ends its thread: the destructor closes what it had. */
+TEST_F(library, worker_ends)
+{
+	struct class *c = &self->class;
+	struct job job = { .class = c, .times = 1, .quit = true };
+	pthread_t thread;
+	void *rc;
+	int h;
+
+	BEGIN();
+	job.native = &h;
+	ASSERT_EQ(0, HandleTableAdd(&c->base, &h));
+	ASSERT_EQ(0, post(&job, PXR_REJOIN));
+	ASSERT_TRUE(done(&job));
+	EXPECT_EQ(1, c->opens);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, destroy, self->mte));
+	pthread_join(thread, &rc);
+	EXPECT_EQ(NULL, rc);
+	self->mte = NULL;
+	EXPECT_EQ(1, c->closes);
+	/* by somebody else: its thread is gone */
+	EXPECT_EQ(1, c->wrong);
+	c->wrong = 0;
+}
+
+/* Handles come and go while four workers use them. */
+TEST_F(library, race)
+{
+	enum { N = 8 };
+	struct class *c = &self->class;
+	static struct job job[N];
+	static char h[N];
+	unsigned int i, rounds = dxt_debug_kernel() ? 60 : 300;
+	int rc;
+
+	self->policy.TPMaxThreads = 4;
+	BEGIN();
+	for (i = 0; i < rounds * N; i++) {
+		unsigned int k = i % N;
+
+		if (i >= N) {
+			ASSERT_EQ(RJR_RETURNED, RejoinWait(&job[k], NULL,
+							   (int64_t)dxt_stall_ns()));
+			ASSERT_TRUE(!job[k].rc || job[k].rc == -ENOENT);
+		}
+		job[k] = (struct job){ .class = c, .native = &h[i / 3 % N], .times = 3,
+				       .release = i % 5 == 0 };
+		ASSERT_EQ(0, post(&job[k], PXR_REJOIN));
+		rc = HandleTableRemove(&h[i * 7 % N]);
+		ASSERT_TRUE(rc >= 0 || rc == -ENOENT);
+		rc = HandleTableAdd(&c->base, &h[i * 5 % N]);
+		ASSERT_TRUE(!rc || rc == -EEXIST);
+	}
+	for (i = 0; i < N; i++)
+		EXPECT_TRUE(done(&job[i]));
+	EXPECT_LT(0, c->opens);
+}
+
+TEST_HARNESS_MAIN
