@@ -22,6 +22,7 @@ done
 # package, what for
 demo=(
 	"libssl-dev:hashes in examples/dxsum; builds the debug kernel"
+	"libsqlite3-dev:database in examples/dxpkg"
 	"gcc:compiler"
 	"make:runs the builds"
 	"libc6-dev:headers for user space"
@@ -43,6 +44,7 @@ more=(
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
 	"python3:test programs"
+	"sqlite3:looks into the database of examples/dxpkg"
 )
 wanted=("${demo[@]}")
 [[ $subset == demo ]] || wanted+=("${more[@]}")

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Feeders (lane 1): each reads one file, cuts it at the borders of stanzas into
+ * chunks, makes a transaction of every chunk and waits for all of them.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dxpkg.h"
+
+#define CHUNK_STANZAS	64		/* of a chunk */
+#define CHUNK_BYTES	(1 << 20)	/* after which it gets no more */
+#define STANZA_BYTES	(16 << 20)	/* what is longer is no stanza */
+#define WINDOW		8		/* chunks of a feeder that are alive */
+
+#define APT_HELPER	"/usr/lib/apt/apt-helper"
+
+extern char **environ;
+
+static void set_error(struct input *input, const char *format, const char *arg)
+{
+	if (!input->error && asprintf(&input->error, format, arg) < 0)
+		die(NOT_RUN, "memory exhausted");
+}
+
+/* --- the file -------------------------------------------------------------- */
+
+/* Return: a pipe from a child that unpacks the file, or a negative errno. */
+static int unpack(const char *path, pid_t *pid)
+{
+	char *argv[] = { (char *)APT_HELPER, (char *)"cat-file", (char *)path, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int fd[2], rc;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return -errno;
+	/* A worker has its signals blocked; the child must not. */
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd[1], STDOUT_FILENO);
+	rc = posix_spawn(pid, APT_HELPER, &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	close(fd[1]);
+	if (!rc)
+		return fd[0];
+	close(fd[0]);
+	return -rc;
+}
+
+static bool is_packed(const char *path)
+{
+	static const char *const suffixes[] = { ".lz4", ".xz", ".gz", ".bz2", ".zst",
+						".lzma" };
+	size_t i, len = strlen(path), n;
+
+	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+		n = strlen(suffixes[i]);
+		if (len > n && !strcmp(path + len - n, suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
+static FILE *open_input(struct input *input, pid_t *pid)
+{
+	int fd = open(input->path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	FILE *f;
+
+	*pid = 0;
+	if (fd < 0) {
+		set_error(input, "%s", strerror(errno));
+		return NULL;
+	}
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		set_error(input, "%s", strerror(EISDIR));
+		close(fd);
+		return NULL;
+	}
+	if (is_packed(input->path)) {
+		close(fd);
+		fd = unpack(input->path, pid);
+		if (fd < 0) {
+			set_error(input, "cannot be unpacked with " APT_HELPER
+				  ", unpack it first: %s", strerror(-fd));
+			return NULL;
+		}
+	}
+	f = fdopen(fd, "r");
+	if (!f)
+		die(NOT_RUN, "memory exhausted");
+	return f;
+}
+
+static void close_input(struct input *input, FILE *f, pid_t pid)
+{
+	int status = 0;
+
+	if (ferror(f))
+		set_error(input, "%s", strerror(EIO));
+	fclose(f);
+	if (!pid)
+		return;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	/* Whoever stops reading early kills it by SIGPIPE. */
+	if (status && !stopping())
+		set_error(input, "could not be unpacked to its end%s", "");
+}
+
+/* --- transactions ---------------------------------------------------------- */
+
+/* Takes the chunk. Return: it was posted. */
+static bool post_chunk(struct chunk *chunk)
+{
+	int rc;
+
+	do
+		rc = PostARequest(chunk, &app.transaction, chunk->input,
+				  PRIO_TRANSACTION,
+				  PXR_LANE2 | PXR_REJOIN | PXR_WAITIF_BUSY);
+	while (rc == -EINTR);
+	if (!rc)
+		return true;
+	if (rc != -ESHUTDOWN)
+		die(NOT_RUN, "a transaction cannot be posted: %s",
+		    rc < 0 ? strerror(-rc) : "the lane is closed");
+	chunk_free(chunk);
+	return false;
+}
+
+static void note_problem(struct input *input, const struct stanza *s)
+{
+	input->malformed++;
+	if (input->nr < sizeof(input->problems) / sizeof(*input->problems))
+		input->problems[input->nr++] = (struct problem){
+			s->bad_line, s->problem,
+		};
+}
+
+static void count_stanza(struct input *input, const struct stanza *s, bool stored)
+{
+	input->stanzas++;
+	switch (s->outcome) {
+	case STORE:
+		input->stored += stored;
+		break;
+	case NOT_INSTALLED:
+		input->absent++;
+		break;
+	case MALFORMED:
+		note_problem(input, s);
+		break;
+	case UNPARSED:
+		break;
+	}
+}
+
+/* Waits for a transaction. Return: there was one. */
+static bool collect_chunk(struct input *input)
+{
+	struct chunk *chunk;
+	RQElement done;
+	size_t i;
+
+	if (rejoin(input, &done) != RJR_RETURNED)
+		return false;
+	chunk = done.pPObject;
+	for (i = 0; i < chunk->nr; i++)
+		count_stanza(input, &chunk->stanzas[i], !done.RQEStatus);
+	chunk_free(chunk);
+	return true;
+}
+
+/* --- the feeder ------------------------------------------------------------ */
+
+static bool is_blank(const char *line, size_t len)
+{
+	return strspn(line, " \t\r\n") == len;
+}
+
+/*
+ * Reads the next chunk, up to a border of stanzas. Return: %NULL at the end of the
+ * file, and when it is none with stanzas.
+ */
+static struct chunk *read_chunk(struct input *input, FILE *f, unsigned long *line)
+{
+	struct chunk *chunk = chunk_new(input);
+	bool inside = false;
+	char *text = NULL;
+	size_t room = 0;
+	ssize_t len;
+
+	while ((len = getline(&text, &room, f)) > 0) {
+		++*line;
+		if (is_blank(text, (size_t)len)) {
+			inside = false;
+			if (chunk->nr >= CHUNK_STANZAS || chunk->len >= CHUNK_BYTES)
+				break;
+			continue;
+		}
+		if (!inside)
+			chunk_add_stanza(chunk, *line);
+		inside = true;
+		chunk_add_line(chunk, text, (size_t)len);
+		if (chunk->stanzas[chunk->nr - 1].len > STANZA_BYTES) {
+			set_error(input, "is no package list: more than 16 MB without an empty line%s", "");
+			chunk->nr = 0;
+			break;
+		}
+	}
+	free(text);
+	if (chunk->nr)
+		return chunk;
+	chunk_free(chunk);
+	return NULL;
+}
+
+/*
+ * The Runnable of a feeder. A window bounds how many of its chunks are alive, and
+ * thereby the memory that a large file takes.
+ */
+int ExecuteFeeder(Runnable *self, void *request)
+{
+	struct input *input = request;
+	struct chunk *chunk;
+	unsigned long line = 0;
+	unsigned int out = 0;
+	pid_t pid;
+	FILE *f;
+
+	(void)self;
+	f = open_input(input, &pid);
+	if (!f)
+		return 0;
+	while (!stopping() && (chunk = read_chunk(input, f, &line))) {
+		if (!post_chunk(chunk))
+			break;
+		if (++out == WINDOW)
+			out -= collect_chunk(input);
+	}
+	while (collect_chunk(input))
+		;
+	close_input(input, f, pid);
+	return 0;
+}

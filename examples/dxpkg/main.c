@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * dxpkg: options, the run time, and the top level of the hierarchy.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <glob.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dxpkg.h"
+
+#define WORKERS_MAX	499
+#define GRACE_NS	1000000000	/* for what executes when a signal came */
+#define STATUS_FILE	"/var/lib/dpkg/status"
+#define APT_LISTS	"/var/lib/apt/lists/*_Packages*"
+
+struct app app = {
+	.feeder.ExecuteThisRequest = ExecuteFeeder,
+	.transaction.ExecuteThisRequest = ExecuteTransaction,
+	.parser.ExecuteThisRequest = ExecuteParser,
+};
+
+/* --- small things ---------------------------------------------------------- */
+
+static void vtell(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	fflush(stdout);
+	fprintf(stderr, "dxpkg: %s\n", text);
+	free(text);
+}
+
+void tell(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vtell(format, args);
+	va_end(args);
+}
+
+void die(int status, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vtell(format, args);
+	va_end(args);
+	db_discard(app.db);
+	_exit(status);	/* the workers still run; the module takes care of them */
+}
+
+void *xrealloc(void *p, size_t nr, size_t size)
+{
+	p = reallocarray(p, nr, size);
+	if (!p)
+		die(NOT_RUN, "memory exhausted");
+	return p;
+}
+
+bool stopping(void)
+{
+	return app.stopped || app.failed;
+}
+
+/* --- options --------------------------------------------------------------- */
+
+static const char usage[] =
+"Usage: dxpkg --db FILE [OPTION]...\n"
+"Build a SQLite database of packages, their versions and all their relations.\n"
+"\n"
+"  --db FILE      the database; one that exists is replaced when all went well\n"
+"  --status FILE  what dpkg knows (" STATUS_FILE ", unless --index or --apt)\n"
+"  --index FILE   a Packages file; may be repeated, and may be packed if apt is\n"
+"                 there to unpack it\n"
+"  --apt          all of " APT_LISTS "\n"
+"  --workers N    worker threads (5 for each CPU, at least 3)\n"
+"  --dispatch D   direct or thread: who makes the moves (direct)\n"
+"  -h, --help     print this\n"
+"\n"
+"Malformed stanzas are told as FILE:LINE and left out. Tables: file, package,\n"
+"version, dependency (an alternative of a relation each), reverse (how many\n"
+"versions of a file name a package).\n"
+"\n"
+"Exit status: 0; 1 when a file could not be read or a stanza was malformed, the\n"
+"others are in the database; 2 when dxpkg could not run; 3 when the database could\n"
+"not be written; 128 + N when signal N ended it.\n";
+
+static _Noreturn void misuse(const char *format, const char *arg)
+{
+	fputs("dxpkg: ", stderr);
+	fprintf(stderr, format, arg);
+	fputs("\nTry 'dxpkg --help'.\n", stderr);
+	exit(NOT_RUN);
+}
+
+static void add_input(struct options *o, const char *path, const char *kind)
+{
+	o->inputs = xrealloc(o->inputs, o->nr + 1, sizeof(*o->inputs));
+	o->inputs[o->nr] = (struct input){ .path = path, .kind = kind,
+					   .id = (int)o->nr + 1 };
+	o->nr++;
+}
+
+/* An index that apt keeps both packed and not is one. */
+static void add_lists(struct options *o)
+{
+	glob_t found;
+	size_t i;
+
+	/* never freed: the names are used to the end */
+	if (glob(APT_LISTS, 0, NULL, &found))
+		misuse("--apt: there is no %s", APT_LISTS);
+	for (i = 0; i < found.gl_pathc; i++)
+		add_input(o, found.gl_pathv[i], "index");
+}
+
+static unsigned int number(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (*text < '0' || *text > '9' || *end || errno || value < 3 ||
+	    value > WORKERS_MAX)
+		misuse("--workers: '%s' is no number from 3 to 499", text);
+	return (unsigned int)value;
+}
+
+static void parse(int argc, char **argv, struct options *o)
+{
+	enum { DB = 256, STATUS_OPT, INDEX, APT, WORKERS, DISPATCH };
+	static const struct option options[] = {
+		{ "db", required_argument, NULL, DB },
+		{ "status", required_argument, NULL, STATUS_OPT },
+		{ "index", required_argument, NULL, INDEX },
+		{ "apt", no_argument, NULL, APT },
+		{ "workers", required_argument, NULL, WORKERS },
+		{ "dispatch", required_argument, NULL, DISPATCH },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	int opt;
+
+	o->workers = 5 * (unsigned int)(cpus < 1 ? 1 : cpus > 90 ? 90 : cpus);
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		switch (opt) {
+		case DB:
+			o->db = optarg;
+			break;
+		case STATUS_OPT:
+			add_input(o, optarg, "status");
+			break;
+		case INDEX:
+			add_input(o, optarg, "index");
+			break;
+		case APT:
+			add_lists(o);
+			break;
+		case WORKERS:
+			o->workers = number(optarg);
+			break;
+		case DISPATCH:
+			if (strcmp(optarg, "direct") && strcmp(optarg, "thread"))
+				misuse("--dispatch: '%s' is neither direct nor thread",
+				       optarg);
+			o->thread = !strcmp(optarg, "thread");
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(ALL_STORED);
+		case ':':
+			misuse("%s needs an argument", argv[optind - 1]);
+		default:
+			misuse("no such option: %s", argv[optind - 1]);
+		}
+	}
+	if (argv[optind])
+		misuse("'%s' is no option", argv[optind]);
+	if (!o->db || !*o->db)
+		misuse("%s: where shall the database be?", "--db");
+	if (!o->nr)
+		add_input(o, STATUS_FILE, "status");
+}
+
+/* --- the run time ---------------------------------------------------------- */
+
+static MTExecutive *start(int argc, char **argv, const struct options *o)
+{
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "dxpkg", argc, argv);
+	settings.LogPath = "/dev/null";	/* messages are dxpkg's own */
+	/* what fails here fails again in the constructor, which tells why */
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = o->workers;
+	policy.TPSchedMode = TPOOL_MODE_CMLS;
+	policy.TPLanePct[1] = 20;
+	policy.TPLanePct[2] = 20;
+	/* the database, and a connection of each worker */
+	policy.TPHandleEntries = 1 + o->workers;
+	policy.TPDispatch = o->thread ? DXK_DISPATCH_THREAD : DXK_DISPATCH_DIRECT;
+	mte = MTExecutiveCreate(&settings, &policy, &error);
+	if (mte)
+		return mte;
+	if (!strcmp(error.Step, "platform"))
+		die(NOT_RUN, "/dev/dxk: %s%s", strerror(-error.Error),
+		    error.Error == -EACCES ? "" : ": load dxk.ko first");
+	die(NOT_RUN, "the run time does not start: %s%s%s: %s", error.Step,
+	    *error.Field ? " " : "", error.Field, strerror(-error.Error));
+}
+
+/* --- signals --------------------------------------------------------------- */
+
+static struct {
+	sigset_t set;
+	pthread_t thread;
+} signals;
+
+/*
+ * SIGINT and its like cancel: what no worker has yet is not executed, what is
+ * executed ends early, and every level gets its requests back as always.
+ */
+static void *wait_for_signal(void *mte)
+{
+	int sig;
+
+	if (sigwait(&signals.set, &sig))
+		return NULL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
+	app.stopped = sig;
+	if (MTExecutiveStop(mte, DXK_STOP_CANCEL, GRACE_NS)) {
+		db_discard(app.db);
+		_exit(128 + sig);
+	}
+	return NULL;
+}
+
+static void signals_block(void)
+{
+	static const int end[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old;
+	size_t i;
+
+	sigemptyset(&signals.set);
+	for (i = 0; i < sizeof(end) / sizeof(*end); i++)
+		if (!sigaction(end[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaddset(&signals.set, end[i]);
+	pthread_sigmask(SIG_BLOCK, &signals.set, NULL);
+}
+
+static void signals_start(MTExecutive *mte)
+{
+	int rc = pthread_create(&signals.thread, NULL, wait_for_signal, mte);
+
+	if (rc)
+		die(NOT_RUN, "no thread for signals: %s", strerror(rc));
+}
+
+static void signals_end(void)
+{
+	pthread_cancel(signals.thread);
+	pthread_join(signals.thread, NULL);
+}
+
+/* --- the top of the hierarchy ---------------------------------------------- */
+
+/**
+ * rejoin - wait for a request of an owner
+ * @owner: whose
+ * @element: out
+ *
+ * A Stop does not end the wait: it brings the requests back, executed or not.
+ *
+ * Return: %RJR_RETURNED or %RJR_NONE_EXIST
+ */
+int rejoin(void *owner, RQElement *element)
+{
+	int rc;
+
+	do
+		rc = GetRejoinElement(owner, element, NULL, 0, -1);
+	while (rc == -EINTR || rc == -ESHUTDOWN);
+	if (rc < 0)
+		die(NOT_RUN, "requests cannot be collected: %s", strerror(-rc));
+	return rc;
+}
+
+static void post_feeder(struct input *input)
+{
+	int rc;
+
+	do
+		rc = PostARequest(input, &app.feeder, &app, PRIO_FEEDER,
+				  PXR_LANE1 | PXR_REJOIN | PXR_WAITIF_BUSY);
+	while (rc == -EINTR);
+	if (rc && rc != -ESHUTDOWN)
+		die(NOT_RUN, "a file cannot be posted: %s",
+		    rc < 0 ? strerror(-rc) : "the lane is closed");
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct problem *x = a, *y = b;
+
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* Return: nothing was wrong with it. */
+static bool report(struct input *input)
+{
+	size_t i;
+
+	qsort(input->problems, input->nr, sizeof(*input->problems), by_line);
+	for (i = 0; i < input->nr; i++)
+		tell("%s:%lu: %s", input->path, input->problems[i].line,
+		     input->problems[i].text);
+	if (input->malformed > input->nr)
+		tell("%s: %lu more malformed stanzas", input->path,
+		     input->malformed - input->nr);
+	if (input->error)
+		tell("%s: %s", input->path, input->error);
+	return !input->malformed && !input->error;
+}
+
+int main(int argc, char **argv)
+{
+	struct options *o = &app.opt;
+	int status = ALL_STORED;
+	MTExecutive *mte;
+	RQElement done;
+	size_t i;
+
+	parse(argc, argv, o);
+	signals_block();
+	mte = start(argc, argv, o);
+	app.db = db_create(o->db);
+	for (i = 0; i < o->nr; i++)
+		db_add_input(app.db, &o->inputs[i]);
+	db_share(app.db);
+	signals_start(mte);
+
+	for (i = 0; i < o->nr; i++)
+		post_feeder(&o->inputs[i]);
+	while (rejoin(&app, &done) == RJR_RETURNED)
+		;
+	signals_end();
+
+	/* The workers close their connections before the last one is used. */
+	db_unshare(app.db);
+	if (MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1))
+		die(NOT_RUN, "the run time does not stop");
+	if (app.stopped)
+		die(128 + app.stopped, "ended by signal %d", app.stopped);
+	if (app.failed)
+		die(NOT_WRITTEN, "%s: not made", o->db);
+	for (i = 0; i < o->nr; i++)
+		if (!report(&o->inputs[i]))
+			status = SOME_NOT_STORED;
+	db_finish(app.db, o);
+	printf("connections of %u workers: %u, waits for each other: %lu\n",
+	       o->workers, app.connections, app.busy_waits);
+	free(o->inputs);
+	if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "dxpkg: write error: %s\n", strerror(errno));
+		status = SOME_NOT_STORED;
+	}
+	return status;
+}
