@@ -47,6 +47,7 @@ struct dxk_ctx *dxk_ctx_create(void)
 	dxk_thread_init(&ctx->dispatcher);
 	dxk_log_init(&ctx->log, &ctx->policy);
 	dxk_handles_init(&ctx->handles);
+	dxk_commands_init(&ctx->commands);
 	dxk_policy_init(&ctx->policy);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
@@ -245,6 +246,7 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
 
 	dxk_ctx_set_state(ctx, DXK_CTX_RUNNING);
 	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MAIN, "started");
+	dxk_commands_open(ctx);
 	/* Have it look once at what there is to watch. */
 	dxk_thread_kick(&ctx->monitor);
 	return 0;
@@ -298,6 +300,7 @@ static void dxk_ctx_teardown(struct dxk_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->mutex);
 
+	dxk_commands_close(ctx);
 	/* Whoever sleeps for work or for a result goes. */
 	dxk_stop_begin(ctx, true, true);
 	dxk_crew_stop(ctx);
@@ -317,19 +320,16 @@ static void dxk_ctx_teardown(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_ctx_stop - Stop
+ * dxk_ctx_wind_down - the first half of Stop: nothing is executed any more
  * @ctx: the context
  * @mode: what to do with Ready requests
  * @deadline: how long to wait for those that execute
  *
- * Return: 0, also when the context did not run; -ETIMEDOUT or -ERESTARTSYS when
- * requests still execute: the context goes on stopping and a further call waits
- * again.
+ * Return: 0, also when the context did not run; see dxk_ctx_stop().
  */
-int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
+int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 {
 	bool running;
-	int err;
 
 	mutex_lock(&ctx->mutex);
 	running = ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING;
@@ -342,13 +342,25 @@ int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 	if (running)
 		dxk_stop_begin(ctx, mode == DXK_STOP_CANCEL, false);
 	mutex_unlock(&ctx->mutex);
-	if (!running)
-		return 0;
+	return running ? dxk_stop_wait(ctx, deadline) : 0;
+}
 
-	err = dxk_stop_wait(ctx, deadline);
+/**
+ * dxk_ctx_stop - Stop
+ * @ctx: the context
+ * @mode: what to do with Ready requests
+ * @deadline: how long to wait for those that execute
+ *
+ * Return: 0, also when the context did not run; -ETIMEDOUT or -ERESTARTSYS when
+ * requests still execute: the context goes on stopping and a further call waits
+ * again.
+ */
+int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
+{
+	int err = dxk_ctx_wind_down(ctx, mode, deadline);
+
 	if (err)
 		return err;
-
 	mutex_lock(&ctx->mutex);
 	if (ctx->state == DXK_CTX_STOPPING)
 		dxk_ctx_teardown(ctx);
@@ -375,6 +387,7 @@ void dxk_ctx_destroy(struct dxk_ctx *ctx)
 	mutex_unlock(&ctx->mutex);
 	dxk_logfile_close(&ctx->log, ctx->id);
 
+	dxk_commands_exit(ctx);
 	kobject_put(ctx->crew.threads);
 	kobject_del(&ctx->kobj);
 	kobject_put(&ctx->kobj);

@@ -31,6 +31,7 @@
 #include <linux/wait.h>
 
 #include "../uapi/dxk.h"
+#include "command.h"
 #include "crew.h"
 #include "dispatch.h"
 #include "handle.h"
@@ -82,6 +83,7 @@ enum dxk_ctx_state {
  * @instrument: samples and latencies
  * @log: the Log Pool
  * @handles: the Handle Table
+ * @commands: the command handler and what waits for it
  * @id: (C) name below /sys/kernel/dxk
  * @closed: (M) the context descriptor is gone
  * @kobj: holds the object; members hold it through their parent directory
@@ -116,6 +118,7 @@ struct dxk_ctx {
 	struct dxk_instrument instrument;
 	struct dxk_log log;
 	struct dxk_handles handles;
+	struct dxk_commands commands;
 	u32 id;
 	bool closed;
 	struct kobject kobj;
@@ -130,6 +133,8 @@ static inline bool dxk_ctx_cmls(const struct dxk_ctx *ctx)
 {
 	return ctx->policy.sched_mode & TPOOL_MODE_CMLS;
 }
+
+int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 
 int dxk_ctx_init(struct kobject *parent);
 void dxk_ctx_exit(void);

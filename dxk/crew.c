@@ -5,8 +5,6 @@
  * that the pool shows what it could hold.
  */
 #include <linux/kernel.h>
-#include <linux/pid.h>
-#include <linux/rcupdate.h>
 
 #include "role.h"
 #include "worker.h"
@@ -216,17 +214,7 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
-		struct task_struct *task;
-		bool dead;
-
-		if (!m->pid)
-			continue;
-		rcu_read_lock();
-		task = pid_task(m->pid, PIDTYPE_PID);
-		/* The first thread of a process outlives its end as a zombie. */
-		dead = !task || READ_ONCE(task->exit_state);
-		rcu_read_unlock();
-		if (!dead)
+		if (!dxk_member_is_dead(m))
 			continue;
 		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
 			    "worker %u is gone", m->id);

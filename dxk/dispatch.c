@@ -139,7 +139,14 @@ void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
 	smp_store_release(&w->done, true);
 }
 
-/** dxk_waiter_doze - sleep; the caller leaves the queue by itself on error */
+/**
+ * dxk_waiter_doze - sleep until the move is made, a signal comes or time is up
+ * @w: the caller's waiter
+ * @deadline: of CLOCK_MONOTONIC
+ *
+ * Return: 0 when the move was made. Else the caller takes the waiter out of its
+ * queue, under the lock of that queue, unless the move was made meanwhile.
+ */
 int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
 {
 	unsigned int state = current->flags & PF_KTHREAD ? TASK_IDLE :

@@ -148,4 +148,33 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	       u32 nr, u32 min, u64 deadline, u32 *answer);
 
+/**
+ * struct dxk_command_handler - the command handler of an in-kernel client's
+ *	context (DX-29..DX-32)
+ * @name: for "show commands"
+ * @owner: %THIS_MODULE; referenced while attached
+ * @tick: called once per monitor interval, or %NULL. One that is late is called
+ *	once for all that it missed
+ * @command: called for each command, with room for a zero-terminated reply; it
+ *	returns 0, a negative errno, or -ENOENT for a command that it does not
+ *	know: that is handed to the context's own commands. May be %NULL
+ *
+ * Both are called from a work item, never at the same time, and may sleep: neither
+ * the Monitor nor anything else of the context waits for them. The struct belongs
+ * to the caller and stays in place until it was replaced or detached.
+ */
+struct dxk_command_handler {
+	const char *name;
+	struct module *owner;
+	void (*tick)(struct dxk_command_handler *h, struct dxk_ctx *ctx);
+	int (*command)(struct dxk_command_handler *h, struct dxk_ctx *ctx,
+		       const char *text, char *reply, size_t room);
+};
+
+int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *h);
+int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
+		     u64 deadline);
+int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
+			   u64 every_ns, u32 *id);
+
 #endif /* _DXK_API_H */

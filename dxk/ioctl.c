@@ -110,6 +110,8 @@ MEMBER_CALL(rejoin)
 MEMBER_CALL(next)
 MEMBER_CALL(should_stop)
 MEMBER_CALL(log_write)
+MEMBER_CALL(command_attach)
+MEMBER_CALL(command_next)
 
 static const struct dxk_call_desc dxk_member_calls[] = {
 	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next),
@@ -117,6 +119,9 @@ static const struct dxk_call_desc dxk_member_calls[] = {
 	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin),
 	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop),
 	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write),
+	CALL(DXK_IOC_COMMAND_ATTACH, dxk_command_attach, attach,
+	     dxk_member_command_attach),
+	CALL(DXK_IOC_COMMAND_NEXT, dxk_command_next, reply_len, dxk_member_command_next),
 };
 
 static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -148,6 +153,8 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 	    dxk_ready_best(&ctx->ready, m->kind, &ctx->crew.lanes[m->kind]))
 		mask = EPOLLIN | EPOLLRDNORM;
 	spin_unlock(&ctx->lock);
+	if (dxk_command_readable(m))
+		mask = EPOLLIN | EPOLLRDNORM;
 	return mask;
 }
 
@@ -295,6 +302,7 @@ static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl),
 	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl),
 	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl),
+	CALL(DXK_IOC_COMMAND_SEND, dxk_command_send, id, dxk_command_send_ioctl),
 };
 
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

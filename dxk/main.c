@@ -7,6 +7,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
+#include "command.h"
 #include "context.h"
 #include "executor.h"
 #include "ioctl.h"
@@ -41,10 +42,13 @@ static int __init dxk_init(void)
 	err = dxk_logfile_init();
 	if (err)
 		goto err_owner;
+	err = dxk_command_init();
+	if (err)
+		goto err_logfile;
 	err = -ENOMEM;
 	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
 	if (!dxk_root)
-		goto err_logfile;
+		goto err_command;
 	err = dxk_executors_init(dxk_root);
 	if (err)
 		goto err_root;
@@ -58,6 +62,8 @@ err_executors:
 	dxk_executors_exit();
 err_root:
 	kobject_put(dxk_root);
+err_command:
+	dxk_command_exit();
 err_logfile:
 	dxk_logfile_exit();
 err_owner:
@@ -73,6 +79,7 @@ static void __exit dxk_exit(void)
 	dxk_ctx_exit();
 	dxk_executors_exit();
 	kobject_put(dxk_root);
+	dxk_command_exit();
 	dxk_logfile_exit();
 	dxk_owner_exit();
 	dxk_rqe_exit();

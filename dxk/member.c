@@ -6,6 +6,8 @@
  */
 #include <linux/kernel.h>
 #include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "role.h"
@@ -23,6 +25,7 @@ const char *dxk_member_state_name(u8 state)
 		[DXK_M_REJOINING] = "rejoining",
 		[DXK_M_COMPLETING] = "completing",
 		[DXK_M_LOGGING] = "logging",
+		[DXK_M_LISTENING] = "listening",
 	};
 
 	return name[state];
@@ -231,11 +234,34 @@ void dxk_member_bury(struct dxk_member *m)
 			    "no memory to show the vacant id %u", m->id);
 }
 
+/**
+ * dxk_member_is_dead - has the member's user thread ended without closing?
+ * @m: the member
+ *
+ * A process that dies closes its descriptors. This is for the single thread that
+ * ended while its process lives on.
+ */
+bool dxk_member_is_dead(const struct dxk_member *m)
+{
+	struct task_struct *task;
+	bool dead;
+
+	if (!m->pid)
+		return false;
+	rcu_read_lock();
+	task = pid_task(m->pid, PIDTYPE_PID);
+	/* The first thread of a process outlives its end as a zombie. */
+	dead = !task || READ_ONCE(task->exit_state);
+	rcu_read_unlock();
+	return dead;
+}
+
 /** dxk_member_release - the member's descriptor is closed */
 void dxk_member_release(struct dxk_member *m)
 {
 	struct dxk_ctx *ctx = m->ctx;
 
+	dxk_command_detach(m);
 	mutex_lock(&ctx->mutex);
 	dxk_member_bury(m);
 	mutex_unlock(&ctx->mutex);

@@ -40,7 +40,15 @@ enum dxk_member_state {
 	DXK_M_REJOINING,	/* sleeps for a result */
 	DXK_M_COMPLETING,	/* sleeps for room in the Rejoin Pool */
 	DXK_M_LOGGING,		/* sleeps for room in the Log Pool */
+	DXK_M_LISTENING,	/* sleeps for ticks and commands */
 	DXK_M_STATES,
+};
+
+/* Is a member the command handler? */
+enum dxk_handling {
+	DXK_HANDLES_NOT,
+	DXK_HANDLES,
+	DXK_HANDLES_NO_MORE,	/* another one replaced it */
 };
 
 /**
@@ -74,6 +82,7 @@ enum dxk_member_state {
  *	or rejoins
  * @watch: (L) in dxk_owner.watchers
  * @watching: (L) the owner that poll(2) watches, or NULL
+ * @handling: enum dxk_handling, under the lock of the commands
  * @ready: (L) poll(2) reports readable: what was watched has changed
  * @wait: poll(2) sleeps here
  */
@@ -89,6 +98,7 @@ struct dxk_member {
 	bool attached;
 	bool ready;
 	bool stale;
+	u8 handling;
 	struct pid *pid;
 	struct task_struct *task;
 	unsigned long since;
@@ -117,6 +127,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind ki
 void dxk_member_release(struct dxk_member *m);
 struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
 void dxk_member_retire(struct dxk_member *m);
+bool dxk_member_is_dead(const struct dxk_member *m);
 void dxk_member_get(struct dxk_member *m);
 void dxk_member_put(struct dxk_member *m);
 

@@ -3,7 +3,8 @@
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
  * force, notices workers whose thread is gone, reports what does not go on, and
  * takes the samples of the instrumentation package. It ticks at its interval while
- * there is something to watch; else it sleeps until somebody asks for it.
+ * there is something to watch, a command handler to tell or a command to run at its
+ * time; else it sleeps until somebody asks for it.
  */
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -109,7 +110,7 @@ static int dxk_monitor_fn(void *arg)
 			ms = dxk_monitor_turn(ctx);
 			mutex_unlock(&ctx->mutex);
 		}
-		dxk_thread_wait(t, ms);
+		dxk_thread_wait(t, dxk_commands_tick(ctx, ms));
 	}
 	return 0;
 }

@@ -206,8 +206,15 @@ int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
 	return err;
 }
 
-/** dxk_policy_set_field - as dxk_policy_set(), for one field */
-int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value)
+/**
+ * dxk_policy_set_field - as dxk_policy_set(), for one field
+ * @ctx: the context
+ * @f: the field
+ * @value: for it
+ * @bad_field: out, as in struct dxk_policy; may be NULL
+ */
+int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
+			 u32 *bad_field)
 {
 	struct dxk_policy policy;
 	int err;
@@ -217,6 +224,8 @@ int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 val
 	*dxk_field_of(&policy, f) = value;
 	err = dxk_policy_set_locked(ctx, &policy);
 	mutex_unlock(&ctx->mutex);
+	if (bad_field)
+		*bad_field = policy.bad_field;
 	return err;
 }
 

@@ -40,6 +40,7 @@ static inline u32 *dxk_field_of(struct dxk_policy *p, const struct dxk_field *f)
 int dxk_policy_check(struct dxk_policy *policy);
 int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy);
 void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy);
-int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value);
+int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
+			 u32 *bad_field);
 
 #endif /* _DXK_POLICY_H */

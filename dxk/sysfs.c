@@ -71,7 +71,7 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 
 	err = kstrtou32(buf, 0, &value);
 	if (!err)
-		err = dxk_policy_set_field(ctx, &dxk_fields[which], value);
+		err = dxk_policy_set_field(ctx, &dxk_fields[which], value, NULL);
 	return err ?: n;
 }
 
@@ -87,15 +87,7 @@ static const struct attribute_group dxk_policy_group = {
 
 /* --- pools ----------------------------------------------------------------- */
 
-enum dxk_pool {
-	DXK_POOL_THREAD,
-	DXK_POOL_READY,
-	DXK_POOL_REJOIN,
-	DXK_POOL_LOG,
-	DXK_POOL_HANDLE,
-};
-
-static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 size[] = {
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->policy.max_threads),
@@ -105,10 +97,15 @@ static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->policy.handle_entries),
 	};
 
-	return sysfs_emit(buf, "%u\n", size[pool]);
+	return size[pool];
 }
 
-static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_size(ctx, pool));
+}
+
+u32 dxk_pool_use(const struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 use[] = {
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +
@@ -119,10 +116,15 @@ static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
 	};
 
-	return sysfs_emit(buf, "%u\n", use[pool]);
+	return use[pool];
 }
 
-static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_use(ctx, pool));
+}
+
+u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 high[] = {
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->high[DXK_AT_WORK]),
@@ -132,7 +134,12 @@ static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
 	};
 
-	return sysfs_emit(buf, "%u\n", high[pool]);
+	return high[pool];
+}
+
+static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_high(ctx, pool));
 }
 
 static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
@@ -180,14 +187,6 @@ static const struct attribute_group dxk_pool_group = {
 
 /* --- lanes ----------------------------------------------------------------- */
 
-enum dxk_resource {
-	DXK_RES_READY,
-	DXK_RES_USER,
-	DXK_RES_KERNEL,
-};
-
-#define DXK_LANE_KEY(_res, _lane)	((_res) * DXK_LANES + (_lane))
-
 static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32 key)
 {
 	switch (key / DXK_LANES) {
@@ -200,14 +199,17 @@ static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32
 	}
 }
 
-static ssize_t dxk_lane_use_show(struct dxk_ctx *ctx, u32 key, char *buf)
+u32 dxk_lane_use(const struct dxk_ctx *ctx, u32 key)
 {
-	const struct dxk_lanes *lanes = dxk_resource_lanes(ctx, key);
-
-	return sysfs_emit(buf, "%u\n", READ_ONCE(lanes->used[key % DXK_LANES]));
+	return READ_ONCE(dxk_resource_lanes(ctx, key)->used[key % DXK_LANES]);
 }
 
-static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
+static ssize_t dxk_lane_use_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_use(ctx, key));
+}
+
+u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 {
 	u32 limit;
 
@@ -219,11 +221,16 @@ static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
 	else if (key / DXK_LANES == DXK_RES_KERNEL)
 		limit = min(limit, ctx->crew.workers[DXK_KERNEL]);
 	spin_unlock(&ctx->lock);
-	return sysfs_emit(buf, "%u\n", limit);
+	return limit;
+}
+
+static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_limit(ctx, key));
 }
 
 /* Who waits for the resource: sleeping posters, or requests that are Ready. */
-static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)
+u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key)
 {
 	u32 lane = key % DXK_LANES;
 	struct list_head *pos;
@@ -242,7 +249,12 @@ static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)
 			nr++;
 	}
 	spin_unlock(&ctx->lock);
-	return sysfs_emit(buf, "%u\n", nr);
+	return nr;
+}
+
+static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_waiters(ctx, key));
 }
 
 #define DXK_LANE(_name, _res, _lane)						\
@@ -414,9 +426,8 @@ static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	return sysfs_emit(buf, "%s\n", dxk_member_state_name(state));
 }
 
-static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+const char *dxk_member_role_name(const struct dxk_member *m)
 {
-	const struct dxk_member *m = dxk_member_of(kobj);
 	const char *name = "client";
 
 	switch (m->id) {
@@ -436,7 +447,12 @@ static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char
 			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
 		break;
 	}
-	return sysfs_emit(buf, "%s\n", name);
+	return name;
+}
+
+static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", dxk_member_role_name(dxk_member_of(kobj)));
 }
 
 /* Since when a worker is available, or busy with what it took last. */

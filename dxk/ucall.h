@@ -71,4 +71,9 @@ long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 
+/* Commands, ucommand.c */
+long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_command_attach_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+
 #endif /* _DXK_UCALL_H */

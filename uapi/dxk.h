@@ -810,7 +810,7 @@ struct dxk_log_file {
  * @at: CLOCK_MONOTONIC time to run it, 0 for now. A timed command runs at the
  *	first tick of the Monitor that is not earlier, and has no reply
  * @every_ns: run it again in this interval after @at, 0 for once
- * @text: address of the command
+ * @text: address of the command; no byte of it is 0
  * @reply: address of @reply_room bytes
  * @reply_room: most bytes of reply wanted
  * @reply_len: out, bytes of the reply, also those beyond @reply_room
@@ -822,8 +822,17 @@ struct dxk_log_file {
  * threads|pools|lanes|owners|commands, set FIELD VALUE, drain, quit, cancel ID.
  * Unknown to both: status -ENOENT.
  *
+ * "set" answers with status -EINVAL, -EOPNOTSUPP or -EBUSY and says why; "drain"
+ * begins a Stop(drain) and answers when nothing is Ready or executes any more,
+ * "quit" begins a Stop as the policy's shutdown says and answers at once: in both
+ * cases Stop itself is still to be called. A reply that does not fit ends with
+ * "... cut". An own command is run by its sender, who waits no longer than
+ * @deadline for it.
+ *
  * EAGAIN: too many commands wait already (64), or timed ones (64). ETIMEDOUT and
- * EINTR: no reply so far, the command may still run. EMSGSIZE: too long.
+ * EINTR: no reply so far, the command may still run. EMSGSIZE: too long. EDEADLK:
+ * the handler would wait for itself. A Stop answers what waits with status
+ * -ESHUTDOWN and forgets timed commands.
  */
 struct dxk_command_send {
 	__u32 size;
@@ -846,7 +855,8 @@ struct dxk_command_send {
  *
  * A new handler replaces the earlier one, whose calls get ESTALE from then on; a
  * command that it has not answered yet goes to the context's own commands
- * (DX-31). Closing the member detaches it as well.
+ * (DX-31). Closing the member, or the end of its thread, detaches it as well.
+ * A context that is stopped and started again keeps its handler.
  */
 struct dxk_command_attach {
 	__u32 size;
@@ -873,7 +883,9 @@ struct dxk_command_attach {
  * Ticks come once per monitor interval (DX-29) and are not queued: a handler that
  * is late gets one. Commands come in the order of sending. EPERM: not attached;
  * ESTALE: replaced by another handler; ETIMEDOUT, EINTR; ESHUTDOWN once the
- * context does not run and no command waits.
+ * context does not run and no command waits. After EFAULT, EINVAL (@status) and
+ * EMSGSIZE the answer is still owed or the next command still to come: call again.
+ * poll(2) on the handler's member: readable when this would not sleep.
  */
 struct dxk_command_next {
 	__u32 size;

@@ -405,3 +405,64 @@ int dxk_handle_close(int ctx, uint64_t handle)
 
 	return call(ctx, DXK_IOC_HANDLE_CLOSE, &close);
 }
+
+int dxk_command_send(int ctx, const void *text, size_t len, void *reply, size_t room,
+		     int *status, int64_t timeout_ns)
+{
+	struct dxk_command_send send = {
+		.size = sizeof(send),
+		.text_len = stride32(len),
+		.deadline = dxk_deadline(timeout_ns),
+		.text = address(text),
+		.reply = address(reply),
+		.reply_room = stride32(room),
+	};
+	int rc = call(ctx, DXK_IOC_COMMAND_SEND, &send);
+
+	if (status)
+		*status = rc < 0 ? 0 : send.status;
+	return rc < 0 ? rc : (int)send.reply_len;
+}
+
+int dxk_command_schedule(int ctx, const void *text, size_t len, uint64_t at,
+			 uint64_t every_ns)
+{
+	struct dxk_command_send send = {
+		.size = sizeof(send),
+		.text_len = stride32(len),
+		.at = at,
+		.every_ns = every_ns,
+		.text = address(text),
+	};
+	int rc;
+
+	if (!at && !every_ns)
+		return -EINVAL;
+	rc = call(ctx, DXK_IOC_COMMAND_SEND, &send);
+	return rc < 0 ? rc : (int)send.id;
+}
+
+int dxk_command_attach(int member, unsigned int attach)
+{
+	struct dxk_command_attach arg = { .size = sizeof(arg), .attach = attach };
+
+	return call(member, DXK_IOC_COMMAND_ATTACH, &arg);
+}
+
+int dxk_command_next(int member, int status, const void *reply, size_t reply_len,
+		     void *text, size_t *text_len, int64_t timeout_ns)
+{
+	struct dxk_command_next next = {
+		.size = sizeof(next),
+		.status = status,
+		.reply = address(reply),
+		.deadline = dxk_deadline(timeout_ns),
+		.text = address(text),
+		.text_room = DXK_COMMAND_MAX,
+		.reply_len = stride32(reply_len),
+	};
+	int rc = call(member, DXK_IOC_COMMAND_NEXT, &next);
+
+	*text_len = rc < 0 ? 0 : next.text_len;
+	return rc < 0 ? rc : (int)next.kind;
+}

@@ -338,6 +338,62 @@ int dxk_handle_open(int ctx, int fd, uint64_t *handle);
  * Return: 0, or -ENOENT when there is no such handle any more.
  */
 int dxk_handle_close(int ctx, uint64_t handle);
+/**
+ * dxk_command_send - send a command and wait for its reply (DX-29..DX-32)
+ * @ctx: context descriptor
+ * @text: the command
+ * @len: bytes at @text, 1..%DXK_COMMAND_MAX
+ * @reply: out, the reply, without a terminating zero; may be %NULL
+ * @room: bytes at @reply
+ * @status: out, 0 or the negative errno of the command; may be %NULL
+ * @timeout_ns: how long to wait for the reply, 0 for not at all
+ *
+ * Return: bytes of the reply, also those beyond @room; -EAGAIN when too many
+ * commands wait, -ETIMEDOUT or -EINTR (it may still run), -EMSGSIZE, -EINVAL,
+ * -ESHUTDOWN, -EDEADLK in the command handler.
+ */
+int dxk_command_send(int ctx, const void *text, size_t len, void *reply, size_t room,
+		     int *status, int64_t timeout_ns);
+
+/**
+ * dxk_command_schedule - send a command that runs later
+ * @ctx: context descriptor
+ * @text: the command
+ * @len: bytes at @text, 1..%DXK_COMMAND_MAX
+ * @at: CLOCK_MONOTONIC time in nanoseconds, 0 for now
+ * @every_ns: interval of further runs, 0 for none; not both 0
+ *
+ * Return: its id, for the command "cancel ID"; -EAGAIN when there are too many,
+ * -EMSGSIZE, -EINVAL, -ESHUTDOWN.
+ */
+int dxk_command_schedule(int ctx, const void *text, size_t len, uint64_t at,
+			 uint64_t every_ns);
+
+/**
+ * dxk_command_attach - become the command handler, or be it no longer (DX-31)
+ * @member: member descriptor of the calling thread
+ * @attach: 1 or 0
+ *
+ * Return: 0, -EINTR, -EPERM.
+ */
+int dxk_command_attach(int member, unsigned int attach);
+
+/**
+ * dxk_command_next - answer a command and get what is next (DX-29, DX-30)
+ * @member: member descriptor of the calling thread, which is the handler
+ * @status: of the command got last: 0, a negative errno, -ENOENT when it is
+ *	unknown; ignored when the last call got none
+ * @reply: reply to it, %NULL when @reply_len is 0
+ * @reply_len: at most %DXK_COMMAND_MAX
+ * @text: out, %DXK_COMMAND_MAX bytes for a command
+ * @text_len: out, bytes of the command
+ * @timeout_ns: how long to sleep while there is nothing
+ *
+ * Return: %DXK_COMMAND_TICK or %DXK_COMMAND_TEXT; -ETIMEDOUT, -EINTR, -ESHUTDOWN,
+ * -ESTALE when another handler replaced this one, -EPERM when not attached.
+ */
+int dxk_command_next(int member, int status, const void *reply, size_t reply_len,
+		     void *text, size_t *text_len, int64_t timeout_ns);
 
 #ifdef __cplusplus
 }
