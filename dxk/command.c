@@ -15,6 +15,8 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "context.h"
@@ -344,11 +346,15 @@ out:
 
 /* --- sending ---------------------------------------------------------------- */
 
-static bool dxk_command_is_handler(const struct dxk_commands *c)
+/*
+ * Does the sender wait for nobody else? A handler that sends, to do more than the
+ * context's own command does (DX-30), would wait for itself.
+ */
+static bool dxk_command_alone(const struct dxk_commands *c)
 {
 	if (c->kernel)
 		return current_work() == &c->call_work;
-	return c->user && c->user->pid == task_pid(current);
+	return !c->user || c->user->pid == task_pid(current);
 }
 
 /**
@@ -357,8 +363,8 @@ static bool dxk_command_is_handler(const struct dxk_commands *c)
  * @cmd: its answer is set when this returns 0
  * @deadline: how long to wait for the answer, 0 for not at all
  *
- * Return: 0; -ESHUTDOWN, -EAGAIN: too many wait; -EDEADLK: the handler would wait
- * for itself; -ETIMEDOUT, -EINTR: no answer so far.
+ * Return: 0; -ESHUTDOWN, -EAGAIN: too many wait; -ETIMEDOUT, -EINTR: no answer so
+ * far.
  */
 int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 {
@@ -370,14 +376,12 @@ int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 	spin_lock(&c->lock);
 	if (!c->open) {
 		err = -ESHUTDOWN;
-	} else if (!c->user && !c->kernel) {
+	} else if (deadline ? dxk_command_alone(c) : !c->user && !c->kernel) {
 		spin_unlock(&c->lock);
 		dxk_command_own(ctx, cmd, deadline);
 		return 0;
 	} else if (c->nr >= DXK_COMMANDS_MAX) {
 		err = -EAGAIN;
-	} else if (deadline && dxk_command_is_handler(c)) {
-		err = -EDEADLK;
 	} else {
 		cmd->waiting = deadline;
 		dxk_command_queue(c, cmd, &wakes);
@@ -453,7 +457,7 @@ int dxk_command_cancel(struct dxk_ctx *ctx, u32 id)
 {
 	struct dxk_commands *c = &ctx->commands;
 	struct dxk_command *cmd;
-	int err = -ENOENT;
+	int err = -ESRCH;
 
 	spin_lock(&c->lock);
 	list_for_each_entry(cmd, &c->timed, timed) {
@@ -791,7 +795,7 @@ static struct dxk_command *dxk_command_make(const char *text)
  * @deadline: how long to wait for the reply; 0 does not wait and gets none
  *
  * Return: the status of the command, or why it was not executed: see struct
- * dxk_command_send; -EDEADLK for a handler that would wait for itself.
+ * dxk_command_send.
  */
 int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
 		     u64 deadline)

@@ -4,6 +4,8 @@
  * Run by its sender, or by a work item when nobody waits.
  */
 #include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -323,10 +325,7 @@ static int dxk_own_cancel(struct dxk_ctx *ctx, char **word, u64 deadline,
 		dxk_text_line(t, "%s is no number\n", word[1]);
 		return -EINVAL;
 	}
-	if (!dxk_command_cancel(ctx, id))
-		return 0;
-	dxk_text_line(t, "no timed command %u\n", id);
-	return -ESRCH;
+	return dxk_command_cancel(ctx, id);
 }
 
 static int dxk_own_log(struct dxk_ctx *ctx, char **word, u64 deadline,

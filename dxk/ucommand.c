@@ -33,10 +33,13 @@ static struct dxk_command *dxk_command_get(const struct dxk_command_send *a)
 long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_command_send *a = &c->args.command_send;
-	struct dxk_command *cmd = dxk_command_get(a);
+	struct dxk_command *cmd;
 	struct dxk_ctx *ctx = obj;
 	int err;
 
+	if (a->id && !a->text_len)
+		return dxk_command_cancel(ctx, a->id);
+	cmd = dxk_command_get(a);
 	if (IS_ERR(cmd))
 		return PTR_ERR(cmd);
 	a->reply_len = 0;

@@ -567,8 +567,10 @@ TEST(abuse_answer)
 	EXPECT_STREQ("that", s->reply);
 	free(s);
 
-	/* the handler would wait for itself */
-	EXPECT_EQ(-EDEADLK, ask(&t, "show pools", text, sizeof(text)));
+	/* DX-30: it gets the context's own command when it asks itself: to extend it */
+	EXPECT_EQ(0, ask(&t, "show pools", text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, "high_water"));
+	EXPECT_EQ(-ENOENT, ask(&t, "me", text, sizeof(text)));
 	EXPECT_EQ(0, tell(&t, "me"));
 	EXPECT_EQ(DXK_COMMAND_TEXT,
 		  dxk_command_next(t.member, 0, NULL, 0, text, &len, 0));
@@ -1037,7 +1039,9 @@ TEST(timed)
 	EXPECT_EQ(0, ask(&t, "show commands", reply, sizeof(reply)));
 	EXPECT_NE(NULL, strstr(reply, "            10  echo again\n"));
 	snprintf(text, sizeof(text), "cancel %d", again);
-	EXPECT_EQ(0, ask(&t, text, reply, sizeof(reply)));
+	EXPECT_EQ(0, dxk_command_cancel(t.ctx, again));
+	EXPECT_EQ(-ESRCH, dxk_command_cancel(t.ctx, again));
+	EXPECT_EQ(-EINVAL, dxk_command_cancel(t.ctx, 0));
 	EXPECT_EQ(-ESRCH, ask(&t, text, reply, sizeof(reply)));
 	dxt_sleep_ms(50);	/* one that was on its way has come by now */
 	nr = h->texts;

@@ -805,7 +805,7 @@ struct dxk_log_file {
 /**
  * struct dxk_command_send - send a command (DXK_IOC_COMMAND_SEND; DX-29..DX-32)
  * @size: sizeof(struct dxk_command_send)
- * @text_len: bytes at @text, 1..%DXK_COMMAND_MAX
+ * @text_len: bytes at @text, 1..%DXK_COMMAND_MAX; 0 only with @id
  * @deadline: how long to wait for the reply; 0 does not wait and gets none
  * @at: CLOCK_MONOTONIC time to run it, 0 for now. A timed command runs at the
  *	first tick of the Monitor that is not earlier, and has no reply
@@ -815,7 +815,8 @@ struct dxk_log_file {
  * @reply_room: most bytes of reply wanted
  * @reply_len: out, bytes of the reply, also those beyond @reply_room
  * @status: out, 0 or the negative errno of the command
- * @id: out, names a timed command for "cancel ID"
+ * @id: out, names a timed command for "cancel ID". In, with @text_len 0: cancel
+ *	that one here and now; ESRCH when there is none (any more)
  *
  * A command goes to the attached handler; one that it does not know, and every
  * one while there is no handler, goes to the context's own commands: show
@@ -827,12 +828,12 @@ struct dxk_log_file {
  * "quit" begins a Stop as the policy's shutdown says and answers at once: in both
  * cases Stop itself is still to be called. A reply that does not fit ends with
  * "... cut". An own command is run by its sender, who waits no longer than
- * @deadline for it.
+ * @deadline for it; so does the handler's thread when it sends one and waits, be
+ * it to do more than that command does.
  *
  * EAGAIN: too many commands wait already (64), or timed ones (64). ETIMEDOUT and
- * EINTR: no reply so far, the command may still run. EMSGSIZE: too long. EDEADLK:
- * the handler would wait for itself. A Stop answers what waits with status
- * -ESHUTDOWN and forgets timed commands.
+ * EINTR: no reply so far, the command may still run. EMSGSIZE: too long. A
+ * Stop answers what waits with status -ESHUTDOWN and forgets timed commands.
  */
 struct dxk_command_send {
 	__u32 size;

@@ -8,7 +8,7 @@
  *
  * Which executive: a function whose name ends in Of takes the executive as its
  * first argument; %NULL there, and the function without Of, mean the one whose
- * worker the calling thread is, else the first one that the process made. -ENXIO
+ * worker or command handler's thread the calling thread is, else the first one that the process made. -ENXIO
  * when there is none.
  *
  * Threads: every call but the destructor may be made by any thread, worker or
@@ -222,7 +222,8 @@ int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
  * @timeout_ns: how long to wait for requests that execute
  *
  * No other thread may be in a call with @mte or begin one; members of other
- * threads are closed.
+ * threads are closed. Waits for a call of the command handler that is in progress;
+ * in one it is refused with -EDEADLK.
  *
  * Return: 0, and @mte is gone; else as MTExecutiveStop(), and @mte still exists.
  */
@@ -466,6 +467,148 @@ int TakeRequestFd(void);
  * Return: 1 yes, 0 not so far, or a negative errno.
  */
 int ShouldStop(int64_t timeout_ns);
+
+/* --- commands -------------------------------------------------------------- */
+
+typedef struct CommandHandler CommandHandler;
+
+/**
+ * struct CommandHandler - an object that handles commands (DX-29, DX-30)
+ * @Tick: called once per monitor interval, to look after timers and queues of the
+ *	application's own; may be %NULL. One that is late is called once for all
+ *	that it missed
+ * @HandleCommand: called for each command, with room for a zero-terminated reply.
+ *	It returns 0 or a negative errno; -ENOENT for a command that it does not
+ *	know, which is then the executive's own. So it adds commands and replaces
+ *	the executive's; by SendCommand() it gets the replaced one. May be %NULL
+ *
+ * To be embedded in the application's object. Both are called by one thread of the
+ * library, never at the same time, and may block: nothing else waits for them
+ * (DX-32), but commands do. They may not end their thread.
+ */
+struct CommandHandler {
+	void (*Tick)(CommandHandler *self);
+	int (*HandleCommand)(CommandHandler *self, const char *command, char *reply,
+			     size_t room);
+};
+
+/**
+ * AttachCommandHandler - set the command handler (DX-29, DX-31)
+ * @handler: replaces the one that there is; %NULL for none
+ *
+ * When it returns no call of an earlier handler of this process is in progress and
+ * none will come: it waits for one that is, and handlers may be freed then. The
+ * thread that calls the handler is made by the first attach and ends with the
+ * detach; without one there are no ticks and nothing wakes.
+ *
+ * A context has one handler: a process that attaches one replaces that of another
+ * process, which is told nothing but in its log.
+ *
+ * Return: 0; -EDEADLK in a call of the handler, -EPERM, -ENOMEM, -EAGAIN.
+ */
+int AttachCommandHandler(CommandHandler *handler);
+
+/**
+ * AttachCommandHandlerOf - as AttachCommandHandler(), of a given executive
+ * @mte: the executive, or %NULL
+ * @handler: see AttachCommandHandler()
+ *
+ * Return: see AttachCommandHandler().
+ */
+int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler);
+
+/**
+ * SendCommand - have a command executed
+ * @command: to the handler or, when that does not know it or there is none, to
+ *	the executive: "show threads|pools|lanes|owners|commands",
+ *	"set FIELD VALUE", "drain", "quit", "cancel ID", "log rotate"
+ * @reply: out, zero-terminated, cut if it is longer; may be %NULL
+ * @room: bytes at @reply
+ * @timeout_ns: how long to wait for the reply; 0 does not wait and gets none
+ *
+ * "log rotate" is LogRotate(): in the handler's process, else in the sender's.
+ *
+ * Return: bytes of the reply without its zero, also those cut; the negative errno
+ * of the command, with the reply that explains it; -ENOENT when nobody knows it,
+ * -EAGAIN when too many wait, -ETIMEDOUT or -EINTR (it may still run),
+ * -ESHUTDOWN, -EMSGSIZE, -EINVAL.
+ */
+int SendCommand(const char *command, char *reply, size_t room, int64_t timeout_ns);
+
+/**
+ * SendCommandOf - as SendCommand(), to a given executive
+ * @mte: the executive, or %NULL
+ * @command: see SendCommand()
+ * @reply: see SendCommand()
+ * @room: see SendCommand()
+ * @timeout_ns: see SendCommand()
+ *
+ * Return: see SendCommand().
+ */
+int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t room,
+		  int64_t timeout_ns);
+
+/**
+ * SendCommandAt - send a command that runs later
+ * @command: see SendCommand(); "log rotate" needs a handler attached then
+ * @at_ns: time of CLOCK_MONOTONIC in nanoseconds. It runs at the first tick of the
+ *	Monitor that is not earlier
+ *
+ * Timed commands are forgotten at Stop.
+ *
+ * Return: its id, above 0; -EAGAIN when there are 64 already, -ESHUTDOWN, -EMSGSIZE,
+ * -EINVAL.
+ */
+int SendCommandAt(const char *command, uint64_t at_ns);
+
+/**
+ * SendCommandAtOf - as SendCommandAt(), to a given executive
+ * @mte: the executive, or %NULL
+ * @command: see SendCommandAt()
+ * @at_ns: see SendCommandAt()
+ *
+ * Return: see SendCommandAt().
+ */
+int SendCommandAtOf(MTExecutive *mte, const char *command, uint64_t at_ns);
+
+/**
+ * SendCommandEvery - send a command that runs again and again
+ * @command: see SendCommandAt()
+ * @every_ns: interval in nanoseconds; it runs for the first time at the next tick.
+ *	A run whose turn comes while the earlier one still waits is left out
+ *
+ * Return: see SendCommandAt().
+ */
+int SendCommandEvery(const char *command, uint64_t every_ns);
+
+/**
+ * SendCommandEveryOf - as SendCommandEvery(), to a given executive
+ * @mte: the executive, or %NULL
+ * @command: see SendCommandEvery()
+ * @every_ns: see SendCommandEvery()
+ *
+ * Return: see SendCommandAt().
+ */
+int SendCommandEveryOf(MTExecutive *mte, const char *command, uint64_t every_ns);
+
+/**
+ * CancelCommand - forget a timed command
+ * @id: from SendCommandAt() or SendCommandEvery()
+ *
+ * A run that waits for the handler already still comes.
+ *
+ * Return: 0; -ESRCH when there is none (any more), -EINVAL.
+ */
+int CancelCommand(int id);
+
+/**
+ * CancelCommandOf - as CancelCommand(), of a given executive
+ * @mte: the executive, or %NULL
+ * @id: see CancelCommand()
+ *
+ * Return: see CancelCommand().
+ */
+int CancelCommandOf(MTExecutive *mte, int id);
 
 /* --- posting --------------------------------------------------------------- */
 

@@ -7,7 +7,8 @@
  *   L	dx_lock: which executives and members exist. Held over the calls that
  *	make their descriptors, so that fork() never sees one that is not listed
  *   G	log.lock: the file, and who writes to it
- *   S	start.lock: workers that have not yet told how their attach went
+ *   K	commander.lock: the command handler and the state of its thread
+ *   W	crew.lock: the worker threads
  *   H	handles.lock: the Handle Table; not held over call-backs
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
@@ -77,6 +78,26 @@ struct dx_worker {
 	struct dx_worker *next;		/* W */
 };
 
+enum dx_commander_state {
+	COMMANDER_NONE,			/* there is no thread; below 0: why */
+	COMMANDER_STARTS,
+	COMMANDER_UP,
+	COMMANDER_ENDED,		/* by itself; to be joined */
+};
+
+/* The command handler and the thread that calls it. */
+struct dx_commander {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	CommandHandler *handler;	/* K */
+	bool attaching;			/* K: somebody changes the handler */
+	bool calling;			/* K: the thread is in a call of it */
+	bool quit;			/* K: the thread is to end */
+	int state;			/* K */
+	int wake;			/* L: eventfd that tells it, or -1 */
+	pthread_t thread;		/* who attaches */
+};
+
 struct MTExecutive {
 	struct ExecEnvironment env;
 	int ctx;			/* C: context descriptor */
@@ -103,6 +124,7 @@ struct MTExecutive {
 		unsigned int use;	/* H: native and own ones */
 		atomic_uint removals;	/* counted H */
 	} handles;
+	struct dx_commander commander;
 	struct dx_member *members;	/* L */
 	MTExecutive *next;		/* L */
 };
@@ -130,6 +152,7 @@ void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 /* dx_member.c */
 extern pthread_mutex_t dx_lock;
 extern _Thread_local struct dx_worker *dx_current;
+extern _Thread_local MTExecutive *dx_commanding;	/* its handler's thread */
 
 int dx_library_init(void);
 void dx_executive_add(MTExecutive *mte);
@@ -159,5 +182,9 @@ void dx_handles_exit(MTExecutive *mte);
 bool dx_handles_stale(struct dx_worker *w);
 void dx_handles_release(struct dx_worker *w);
 void dx_handles_close(struct dx_worker *w);
+/* dx_command.c */
+void dx_commander_init(struct dx_commander *c);
+void dx_commander_exit(struct dx_commander *c);
+void dx_commander_end(MTExecutive *mte);
 
 #endif /* _DX_INTERNAL_H */

@@ -16,6 +16,7 @@
 
 pthread_mutex_t dx_lock = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local struct dx_worker *dx_current;
+_Thread_local MTExecutive *dx_commanding;
 
 static MTExecutive *executives;			/* L */
 static _Atomic(MTExecutive *) first;		/* written under L */
@@ -44,7 +45,7 @@ static void member_close(struct dx_member *member)
 /* Closes all descriptors of @mte. The caller holds dx_lock. */
 static void executive_close(MTExecutive *mte)
 {
-	int *fds[] = { &mte->ctx, &mte->env.log.fd, &mte->env.ctl };
+	int *fds[] = { &mte->ctx, &mte->commander.wake, &mte->env.log.fd, &mte->env.ctl };
 	size_t i;
 
 	while (mte->members)
@@ -111,6 +112,7 @@ static void fork_child(void)
 	executives = NULL;
 	atomic_store(&first, NULL);
 	dx_current = NULL;
+	dx_commanding = NULL;
 	pthread_mutex_unlock(&dx_lock);
 }
 
@@ -165,7 +167,9 @@ MTExecutive *dx_executive(MTExecutive *mte)
 {
 	if (mte)
 		return mte;
-	return dx_current ? dx_current->mte : atomic_load(&first);
+	if (dx_current)
+		return dx_current->mte;
+	return dx_commanding ? dx_commanding : atomic_load(&first);
 }
 
 struct dx_member *dx_member_find(MTExecutive *mte)

@@ -50,6 +50,7 @@ static void executive_free(MTExecutive *mte)
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
 	dx_handles_exit(mte);
+	dx_commander_exit(&mte->commander);
 	dx_crew_exit(mte);
 	free(mte);
 }
@@ -141,6 +142,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
 	dx_crew_init(mte);
 	dx_handles_init(mte);
+	dx_commander_init(&mte->commander);
 	dx_executive_add(mte);
 	rc = executive_start(mte, settings, policy, error);
 	if (!rc)
@@ -186,11 +188,14 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 
 	if (!mte)
 		return 0;
+	if (dx_commanding == mte)
+		return -EDEADLK;	/* it would wait for its own call */
 	rc = MTExecutiveStop(mte, mode, timeout_ns);
 	if (rc)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dx_crew_join(mte);
+	dx_commander_end(mte);
 	LogMessageOf(mte, "context %u ends", mte->id);
 	executive_free(mte);
 	pthread_setcancelstate(cancel, NULL);

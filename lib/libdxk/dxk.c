@@ -442,6 +442,13 @@ int dxk_command_schedule(int ctx, const void *text, size_t len, uint64_t at,
 	return rc < 0 ? rc : (int)send.id;
 }
 
+int dxk_command_cancel(int ctx, int id)
+{
+	struct dxk_command_send send = { .size = sizeof(send), .id = (uint32_t)id };
+
+	return id > 0 ? call(ctx, DXK_IOC_COMMAND_SEND, &send) : -EINVAL;
+}
+
 int dxk_command_attach(int member, unsigned int attach)
 {
 	struct dxk_command_attach arg = { .size = sizeof(arg), .attach = attach };

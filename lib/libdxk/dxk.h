@@ -350,7 +350,7 @@ int dxk_handle_close(int ctx, uint64_t handle);
  *
  * Return: bytes of the reply, also those beyond @room; -EAGAIN when too many
  * commands wait, -ETIMEDOUT or -EINTR (it may still run), -EMSGSIZE, -EINVAL,
- * -ESHUTDOWN, -EDEADLK in the command handler.
+ * -ESHUTDOWN.
  */
 int dxk_command_send(int ctx, const void *text, size_t len, void *reply, size_t room,
 		     int *status, int64_t timeout_ns);
@@ -363,11 +363,20 @@ int dxk_command_send(int ctx, const void *text, size_t len, void *reply, size_t 
  * @at: CLOCK_MONOTONIC time in nanoseconds, 0 for now
  * @every_ns: interval of further runs, 0 for none; not both 0
  *
- * Return: its id, for the command "cancel ID"; -EAGAIN when there are too many,
+ * Return: its id, above 0, for dxk_command_cancel(); -EAGAIN when there are too many,
  * -EMSGSIZE, -EINVAL, -ESHUTDOWN.
  */
 int dxk_command_schedule(int ctx, const void *text, size_t len, uint64_t at,
 			 uint64_t every_ns);
+
+/**
+ * dxk_command_cancel - forget a timed command
+ * @ctx: context descriptor
+ * @id: from dxk_command_schedule()
+ *
+ * Return: 0; -ESRCH when there is none (any more), -EINVAL.
+ */
+int dxk_command_cancel(int ctx, int id);
 
 /**
  * dxk_command_attach - become the command handler, or be it no longer (DX-31)
