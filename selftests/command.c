@@ -826,19 +826,19 @@ TEST(flood)
 	unsigned int taken = 0, busy = 0;
 	struct handler *h;
 	struct dxt t;
-	int i, rc;
+	int i, rc, nr = dxt_debug_kernel() ? 1000 : 10000;
 
 	ASSERT_EQ(0, up(&t, 10000));
 	h = handler_start(&t);
 	ASSERT_EQ(0, tell(&t, "hold"));
 	ASSERT_TRUE(SOON(h->gate->entered));
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < nr; i++) {
 		rc = tell(&t, "echo flood");
 		taken += !rc;
 		busy += rc == -EAGAIN;
 	}
 	EXPECT_EQ(PENDING - 1, taken);
-	EXPECT_EQ(10000 - taken, busy);
+	EXPECT_EQ(nr - taken, busy);
 	EXPECT_EQ(-EAGAIN, ask(&t, "echo flood", reply, sizeof(reply)));
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	dxt_gate_open(h->gate);
@@ -847,7 +847,7 @@ TEST(flood)
 	EXPECT_EQ(-EINTR, handler_end(h));
 	EXPECT_EQ(0, waiting(&t));
 	/* without a handler each sender does its own work */
-	for (i = 0; i < 1000; i++) {
+	for (i = 0; i < nr / 10; i++) {
 		EXPECT_EQ(0, tell(&t, "show pools"));
 	}
 	dxt_down(&t);
@@ -1201,7 +1201,7 @@ TEST(race)
 	ASSERT_EQ(0, up(&t, 1));
 	for (i = 0; i < 2; i++) {
 		racer[i].t = &t;
-		racer[i].rounds = dxt_debug_kernel() ? 1500 : 5000;
+		racer[i].rounds = dxt_debug_kernel() ? 300 : 5000;
 		ASSERT_EQ(0, pthread_create(&racer[i].thread, NULL, racer_thread,
 					    &racer[i]));
 	}
@@ -1235,7 +1235,7 @@ TEST(race_stop)
 	int round, i;
 
 	ASSERT_EQ(0, up(&t, 1));
-	for (round = 0; round < 20; round++) {
+	for (round = 0; round < (dxt_debug_kernel() ? 5 : 20); round++) {
 		h = handler_start(&t);
 		for (i = 0; i < 8; i++)
 			s[i] = sender_start(&t, i & 1 ? "echo x" : "show pools");

@@ -8,7 +8,6 @@
 /**
  * struct probe - a handler that counts, and can be held
  * @h: the handler
- * @ctx: in its call it attaches NULL to this one
  * @ticks: calls of tick
  * @texts: calls of command
  * @in: calls in progress
