@@ -78,6 +78,8 @@ struct arg {
 		struct dxk_next next;
 		struct dxk_log_file log_file;
 		struct dxk_log_read log_read;
+		struct dxk_command_send command;
+		struct dxk_command_next command_next;
 	};
 };
 
@@ -122,6 +124,12 @@ static const struct call {
 	  offsetof(struct dxk_log_read, flags), EOPNOTSUPP },
 	{ "LOG_WRITE", DXK_IOC_LOG_WRITE, ON_CLIENT | ON_WORKER,
 	  sizeof(struct dxk_log_write), offsetof(struct dxk_log_write, reserved), EINVAL },
+	{ "COMMAND_SEND", DXK_IOC_COMMAND_SEND, ON_CONTEXT,
+	  sizeof(struct dxk_command_send), -1, 0 },
+	{ "COMMAND_ATTACH", DXK_IOC_COMMAND_ATTACH, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_command_attach), -1, 0 },
+	{ "COMMAND_NEXT", DXK_IOC_COMMAND_NEXT, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_command_next), -1, 0 },
 };
 
 FIXTURE(abi) {
@@ -273,6 +281,14 @@ static void fill(struct arg *a, const struct call *c, void *array)
 	case DXK_IOC_LOG_FILE:
 		a->log_file.fd = -1;
 		break;
+	case DXK_IOC_COMMAND_SEND:
+		a->command.text = DXT_PTR("unknown");
+		a->command.text_len = 7;
+		break;
+	case DXK_IOC_COMMAND_NEXT:
+		a->command_next.text = DXT_PTR(array);
+		a->command_next.text_room = DXK_COMMAND_MAX;
+		break;
 	}
 }
 
@@ -290,6 +306,8 @@ static int right_answer(const struct call *c)
 		return -EPERM;		/* lane 0 is closed */
 	case DXK_IOC_LOG_READ:
 		return -EINVAL;		/* no message at all is asked for */
+	case DXK_IOC_COMMAND_NEXT:
+		return -EPERM;		/* it is no handler */
 	default:
 		return 0;
 	}
