@@ -105,7 +105,7 @@ static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 	return sysfs_emit(buf, "%u\n", dxk_pool_size(ctx, pool));
 }
 
-u32 dxk_pool_use(const struct dxk_ctx *ctx, enum dxk_pool pool)
+u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 use[] = {
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +

@@ -28,7 +28,7 @@ enum dxk_resource {
 
 /* What is shown, for others that show it. */
 u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool);
-u32 dxk_pool_use(const struct dxk_ctx *ctx, enum dxk_pool pool);
+u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool);
 u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool);
 u32 dxk_lane_use(const struct dxk_ctx *ctx, u32 key);
 u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key);
