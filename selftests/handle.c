@@ -592,6 +592,7 @@ struct job {
 	struct dxt_gate *before, *after;
 	bool release, again, quit;
 	int rc, thread;
+	int late;			/* asked once more behind @after */
 	unsigned int closes;		/* what the class had when it began */
 	void *own;
 };
@@ -620,8 +621,10 @@ static int use(Runnable *self, void *request)
 		j->rc = ReleaseThreadHandle(j->native);
 	if (j->again && !j->rc)
 		j->rc = GetThreadHandle(j->native, &own);
-	if (j->after)
+	if (j->after) {
 		dxt_gate_pass(j->after, (unsigned int)j->thread);
+		j->late = GetThreadHandle(j->native, &own);
+	}
 	if (!j->rc && j->own && !((struct own *)j->own)->open)
 		j->class->wrong++;
 	if (j->quit)
@@ -777,6 +780,7 @@ TEST_F(library, removed_in_use)
 	EXPECT_EQ(1, c->rejoin);
 	EXPECT_FALSE(c->available);
 	EXPECT_TRUE(done(&held));
+	EXPECT_EQ(-ENOENT, held.late);
 	dxt_gate_open(gate2);
 	EXPECT_TRUE(DXT_UNTIL(&c->t, gate2->left));
 	EXPECT_TRUE(DXT_UNTIL(&c->t, !dxt_num(&c->t, "pools/thread_busy")));
@@ -855,6 +859,7 @@ TEST_F(library, open_fails)
 	dxt_gate_open(gate);
 	EXPECT_TRUE(done(&held));
 	EXPECT_EQ(0, held.rc);
+	EXPECT_EQ(0, held.late);
 	EXPECT_EQ(2, HandleTableRemove(&h));
 	dxt_gate_free(gate);
 }

@@ -312,7 +312,10 @@ static void handle_closed_before_next(struct kunit *test)
 
 	use[0].id = table_open(test, ctx);
 	use[1].id = table_open(test, ctx);
+	/* opened in a request before the one that uses it */
+	KUNIT_ASSERT_EQ(test, use_handle(test, &use[0]), 0);
 	job = use_gated(test, &use[0]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&probe.opens), 1);
 	KUNIT_ASSERT_EQ(test, dxk_rig_post(use_job(test, &use[1]), 1, 0, 0, NULL), 1);
 	KUNIT_EXPECT_EQ(test, dxk_handle_close(ctx, use[0].id), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe.releases), 0);
