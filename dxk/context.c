@@ -152,7 +152,7 @@ static int dxk_start_instrument(struct dxk_ctx *ctx)
 
 	if (err)
 		return err;
-	ctx->stall = (struct dxk_stall) { };
+	dxk_stall_init(&ctx->stall);
 	return dxk_instrument_alloc(&ctx->instrument, ctx->policy.sample_entries);
 }
 

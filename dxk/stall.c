@@ -14,6 +14,14 @@
 #include "context.h"
 #include "stall.h"
 
+/** dxk_stall_init - of a context that starts */
+void dxk_stall_init(struct dxk_stall *stall)
+{
+	*stall = (struct dxk_stall) { };
+	ratelimit_state_init(&stall->limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+}
+
 /* Is there work, and nobody who could run it? O(1) */
 static bool dxk_nobody_can_run(const struct dxk_ctx *ctx)
 {
@@ -85,7 +93,8 @@ static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
 /* Tell in the kernel's log and in that of the context, and wake who watches. */
 static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
 {
-	pr_warn_ratelimited("dxk: context %u: %s\n", ctx->id, text);
+	if (__ratelimit(&ctx->stall.limit))
+		pr_warn("dxk: context %u: %s\n", ctx->id, text);
 	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR, "%s", text);
 	sysfs_notify(&ctx->kobj, "stats", counter);
 }
@@ -127,7 +136,11 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	spin_unlock(&ctx->lock);
 
 	if (report) {
-		text[min_t(size_t, s.len, sizeof(text) - 1)] = '\0';
+		if (seq_buf_has_overflowed(&s))
+			memcpy(text + sizeof(text) - sizeof("..."), "...",
+			       sizeof("..."));
+		else
+			text[s.len] = '\0';
 		dxk_tell(ctx, "stalls", text);
 	}
 	return stall->watched;

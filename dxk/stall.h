@@ -2,6 +2,7 @@
 #ifndef _DXK_STALL_H
 #define _DXK_STALL_H
 
+#include <linux/ratelimit.h>
 #include <linux/types.h>
 
 struct dxk_ctx;
@@ -13,6 +14,7 @@ struct dxk_wakes;
  * @since: (M) ktime of the first look that found nobody able to run, 0 for none
  * @progress: (M) moves that the context had made then
  * @reported: (M) it was told already
+ * @limit: of lines for the kernel's log
  *
  * A stall is a context in which work exists and no worker can run any: each of
  * them is idle, with nothing admissible for it, or sleeps in a post, a rejoin or
@@ -26,11 +28,13 @@ struct dxk_stall {
 	u64 since;
 	u64 progress;
 	bool reported;
+	struct ratelimit_state limit;
 };
 
 /* How long nobody must have been able to run. */
 #define DXK_STALL_MS	100
 
+void dxk_stall_init(struct dxk_stall *stall);
 bool dxk_stall_check(struct dxk_ctx *ctx);
 void dxk_stall_suspect(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_overdue_check(struct dxk_ctx *ctx);

@@ -77,6 +77,7 @@ struct arg {
 		struct dxk_rejoin rejoin;
 		struct dxk_next next;
 		struct dxk_log_file log_file;
+		struct dxk_handle_open handle;
 		struct dxk_log_read log_read;
 		struct dxk_command_send command;
 		struct dxk_command_next command_next;
@@ -124,6 +125,11 @@ static const struct call {
 	  offsetof(struct dxk_log_read, flags), EOPNOTSUPP },
 	{ "LOG_WRITE", DXK_IOC_LOG_WRITE, ON_CLIENT | ON_WORKER,
 	  sizeof(struct dxk_log_write), offsetof(struct dxk_log_write, reserved), EINVAL },
+	{ "HANDLE_OPEN", DXK_IOC_HANDLE_OPEN, ON_CONTEXT,
+	  sizeof(struct dxk_handle_open), -1, 0 },
+	{ "HANDLE_CLOSE", DXK_IOC_HANDLE_CLOSE, ON_CONTEXT,
+	  sizeof(struct dxk_handle_close), offsetof(struct dxk_handle_close, flags),
+	  EOPNOTSUPP },
 	{ "COMMAND_SEND", DXK_IOC_COMMAND_SEND, ON_CONTEXT,
 	  sizeof(struct dxk_command_send), -1, 0 },
 	{ "COMMAND_ATTACH", DXK_IOC_COMMAND_ATTACH, ON_CLIENT | ON_WORKER,
@@ -278,6 +284,9 @@ static void fill(struct arg *a, const struct call *c, void *array)
 		a->samples.nr = 1;
 		a->samples.sample_size = sizeof(struct dxk_sample);
 		break;
+	case DXK_IOC_HANDLE_OPEN:
+		a->handle.fd = -1;
+		break;
 	case DXK_IOC_LOG_FILE:
 		a->log_file.fd = -1;
 		break;
@@ -304,6 +313,10 @@ static int right_answer(const struct call *c)
 		return -EINVAL;		/* no policy is all zero */
 	case DXK_IOC_POST:
 		return -EPERM;		/* lane 0 is closed */
+	case DXK_IOC_HANDLE_OPEN:
+		return -EBADF;
+	case DXK_IOC_HANDLE_CLOSE:
+		return -ENOENT;
 	case DXK_IOC_LOG_READ:
 		return -EINVAL;		/* no message at all is asked for */
 	case DXK_IOC_COMMAND_NEXT:

@@ -204,6 +204,62 @@ TEST(send)
 	EXPECT_EQ(fds, entries("/proc/self/fd"));
 }
 
+/* Has the file a line that ends with @text? */
+static bool logged(const char *path, const char *text)
+{
+	char line[512];
+	bool found = false;
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		found |= strlen(line) >= strlen(text) &&
+			 !strcmp(line + strlen(line) - strlen(text), text);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * DX-30: "log rotate" is the library's own, with a handler that does not know it,
+ * without one, and as a timed command.
+ */
+TEST(log_rotate)
+{
+	static const char *const old[] = { LOG ".0", LOG ".1", LOG ".2" };
+	MTExecutive *mte = executive(10);
+	struct handler *h;
+	unsigned int i;
+	char text[16];
+
+	ASSERT_NE(NULL, mte);
+	h = handler_new(mte, "H");
+	for (i = 0; i < 3; i++) {
+		snprintf(text, sizeof(text), "before %u", i);
+		EXPECT_EQ(0, LogMessage("%s", text));
+		ASSERT_EQ(0, rename(LOG, old[i]));
+		if (i == 1) {
+			ASSERT_EQ(0, AttachCommandHandler(&h->base));
+		}
+		if (i < 2) {
+			EXPECT_EQ(0, SendCommand("log rotate", NULL, 0, STALL));
+		} else {
+			EXPECT_LT(0, SendCommandAt("log rotate", 1));
+		}
+		EXPECT_TRUE(SOON(!access(LOG, F_OK)));
+		EXPECT_EQ(0, LogMessage("after"));
+		EXPECT_TRUE(SOON(logged(LOG, "after")));
+		/* what was logged before is in one of the files */
+		EXPECT_NE(logged(old[i], text), logged(LOG, text));
+		unlink(old[i]);
+	}
+	EXPECT_EQ(2, h->texts);
+	EXPECT_EQ(0, AttachCommandHandler(NULL));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	handler_free(h);
+}
+
 /* --- handling ----------------------------------------------------------------- */
 
 /* DX-29, DX-30: one thread of the library, there while a handler is */

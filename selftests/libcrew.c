@@ -108,6 +108,22 @@ TEST(grow_and_shrink)
 	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/2")));
 	EXPECT_TRUE(fills(&h, &t, 1));
 
+	/* larger again before those who are to go have gone */
+	EXPECT_EQ(0, resize(mte, 5));
+	h.gate->entered = h.gate->left = 0;
+	dxt_gate_close(h.gate);
+	for (i = 0; i < 5; i++)
+		ASSERT_EQ(0, PostARequest(&h, &h.base, &h, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&t, h.gate->entered == 5));
+	EXPECT_EQ(0, resize(mte, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_EQ(0, resize(mte, 3));
+	dxt_gate_open(h.gate);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, -1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+	EXPECT_TRUE(fills(&h, &t, 3));
+
 	/* and again, many times */
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(0, resize(mte, 1 + i % 4));

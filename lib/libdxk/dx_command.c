@@ -17,12 +17,6 @@
 
 static const char rotate[] = "log rotate";
 
-static int dx_log_rotate(MTExecutive *mte)
-{
-	(void)mte;
-	return -EOPNOTSUPP;
-}
-
 /* --- the thread ------------------------------------------------------------ */
 
 /* The handler for one call, NULL when there is none for it (any more). */
@@ -72,7 +66,7 @@ static int handle(MTExecutive *mte, const char *text, char *reply, size_t room)
 		status = handler->HandleCommand(handler, text, reply, room);
 	call_end(&mte->commander);
 	if (status == -ENOENT && !strcmp(text, rotate))
-		status = dx_log_rotate(mte);
+		status = LogRotateOf(mte);
 	if (status > 0)
 		return 0;
 	return status < -4095 ? -EINVAL : status;
@@ -328,7 +322,7 @@ int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t roo
 		/* No handler of this process or another took it, the module cannot. */
 		if (reply && room)
 			*reply = '\0';
-		return dx_log_rotate(mte);
+		return LogRotateOf(mte);
 	}
 	return status < 0 ? status : rc;
 }

@@ -113,15 +113,18 @@ void dx_worker_attached(struct dx_worker *w, int rc)
 	pthread_mutex_unlock(&mte->crew.lock);
 }
 
-/* @died: in the middle of a request, so that another one takes its place. */
-void dx_worker_ended(struct dx_worker *w, bool died)
+/*
+ * @runs: the context goes on without this worker. If it died another one takes its
+ * place; if it was told to leave, the crew may have been made larger meanwhile.
+ */
+void dx_worker_ended(struct dx_worker *w, bool runs)
 {
 	MTExecutive *mte = w->mte;
 
 	pthread_mutex_lock(&mte->crew.lock);
 	w->ended = true;
 	mte->crew.nr--;
-	if (died)
+	if (runs)
 		fit(mte);
 	pthread_mutex_unlock(&mte->crew.lock);
 }

@@ -214,7 +214,8 @@ void *dx_worker_main(void *arg)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
-	dx_worker_ended(w, false);
+	/* Was it told to leave a context that goes on? */
+	dx_worker_ended(w, !rc && !dxk_should_stop(w->member->fd, 0));
 	return NULL;
 }
 
