@@ -197,8 +197,8 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 /**
  * dxk_log_add - add a message of the module's own
  * @log: the pool
- * @full: which message a full pool drops; a caller that cannot wait treats
- *	%DXK_LOG_BLOCK as %DXK_LOG_DROP_OLDEST
+ * @full: which message a full pool drops. Under %DXK_LOG_BLOCK this one: somebody
+ *	waited for room so that nothing is lost
  * @thread: id of the caller
  * @fmt: the message; cut to %DXK_LOG_TEXT
  *
@@ -209,6 +209,8 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 {
 	va_list args;
 
+	if (full == DXK_LOG_BLOCK)
+		full = DXK_LOG_DROP_NEW;
 	va_start(args, fmt);
 	dxk_log_vadd(log, full, thread, fmt, args);
 	va_end(args);

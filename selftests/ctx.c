@@ -505,13 +505,13 @@ TEST(start_fails_at_each_step)
 			EXPECT_TRUE(state_is(&t, before)) TH_LOG("step %u", step);
 			EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
 		}
-		EXPECT_EQ(10, step);
+		EXPECT_EQ(11, step);
 		ASSERT_EQ(0, rc);
 		EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
 		EXPECT_TRUE(kthreads_are(&t, 3 + 2));
 		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
 	}
-	EXPECT_EQ(2 * 9, failed);
+	EXPECT_EQ(2 * 10, failed);
 	dxt_write(FAIL_FUNCTION "inject", "");
 	dxt_down(&t);
 }

@@ -199,7 +199,8 @@ enum dxk_dispatch {
 
 /**
  * enum dxk_log_full - what happens to a message when the Log Pool is full
- * @DXK_LOG_BLOCK: a user caller that asked to wait does; others as DROP_OLDEST
+ * @DXK_LOG_BLOCK: a user caller that asked to wait does; others as DROP_OLDEST; the
+ *	module's own messages are dropped themselves
  * @DXK_LOG_DROP_NEW: the message is dropped and counted
  * @DXK_LOG_DROP_OLDEST: the oldest message is dropped and counted
  */

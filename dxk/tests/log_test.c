@@ -417,17 +417,17 @@ static void log_sleepers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, say(rig->m[0], 0, true, 0), -ETIMEDOUT);
 	for (i = 0; i < 3; i++)
 		e[i] = sleeper(test, ctx, 3 + i);
-	/* the module's own: does not wait, and wakes nobody */
+	/* the module's own: does not wait, wakes nobody, and displaces nothing */
 	dxk_log_add(&ctx->log, DXK_LOG_BLOCK, 500, "monitor");
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_FALSE(test, completion_done(&e[i]->done));
-	EXPECT_NEXT("1 lost");
-	EXPECT_NEXT("message 2");
+	EXPECT_NEXT("message 1");
 	dxk_rig_finished(e[0]);
 	KUNIT_EXPECT_FALSE(test, completion_done(&e[1]->done));
-	EXPECT_NEXT("monitor");
+	EXPECT_NEXT("message 2");
 	dxk_rig_finished(e[1]);
 	KUNIT_EXPECT_EQ(test, dxk_log_use(&ctx->log), 2);
+	EXPECT_NEXT("1 lost");
 	EXPECT_NEXT("message 3");
 	dxk_rig_finished(e[2]);
 	EXPECT_NEXT("message 4");

@@ -96,7 +96,22 @@ static int fit(MTExecutive *mte)
 
 /* --- of the workers -------------------------------------------------------- */
 
-/* @rc: whether the thread became a worker; one that did not has ended. */
+/* Is there no place to wait for, because the crew became smaller meanwhile? */
+bool dx_worker_surplus(struct dx_worker *w)
+{
+	MTExecutive *mte = w->mte;
+	bool surplus;
+
+	pthread_mutex_lock(&mte->crew.lock);
+	surplus = mte->crew.nr > mte->crew.wanted || mte->crew.closing;
+	pthread_mutex_unlock(&mte->crew.lock);
+	return surplus;
+}
+
+/*
+ * @rc: whether the thread became a worker; one that did not has ended, which is no
+ * error of a crew that has no need of it.
+ */
 void dx_worker_attached(struct dx_worker *w, int rc)
 {
 	MTExecutive *mte = w->mte;
@@ -104,8 +119,7 @@ void dx_worker_attached(struct dx_worker *w, int rc)
 	pthread_mutex_lock(&mte->crew.lock);
 	if (rc) {
 		w->ended = true;
-		mte->crew.nr--;
-		if (!mte->crew.error)
+		if (mte->crew.nr-- <= mte->crew.wanted && !mte->crew.error)
 			mte->crew.error = rc;
 	}
 	mte->crew.starting--;

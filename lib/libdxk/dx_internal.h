@@ -169,6 +169,7 @@ void dx_worker_free(struct dx_worker *w);
 
 /* dx_crew.c */
 void dx_block_signals(sigset_t *old);
+bool dx_worker_surplus(struct dx_worker *w);
 void dx_worker_attached(struct dx_worker *w, int rc);
 void dx_worker_ended(struct dx_worker *w, bool runs);
 void dx_crew_init(MTExecutive *mte);

@@ -187,7 +187,7 @@ static int join_crew(struct dx_worker *w)
 	int rc;
 
 	while ((rc = dx_member_join(w->mte, DXK_MEMBER_WORKER, &w->member)) == -ENOSPC &&
-	       patience--)
+	       patience-- && !dx_worker_surplus(w))
 		pause_a_little();
 	return rc;
 }
