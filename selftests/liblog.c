@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log of libdxk, written by the library or by the kernel. Built a second time
+ * with the address sanitizer.
+ */
+#include "log_test.h"
+
+#include <dx.h>
+
+FIXTURE(lib) {
+	ThreadManagerPolicy policy;
+	RunSettings settings;
+	MTExecutive *mte;
+};
+
+FIXTURE_VARIANT(lib) {
+	uint32_t writer;
+};
+
+FIXTURE_VARIANT_ADD(lib, library) { .writer = DX_LOG_WRITER_LIBRARY };
+FIXTURE_VARIANT_ADD(lib, kernel) { .writer = DX_LOG_WRITER_KERNEL };
+
+FIXTURE_SETUP(lib)
+{
+	mkdir(DIR_, 0755);
+	unlink(LOG);
+	ThreadManagerPolicyInit(&self->policy);
+	self->policy.TPMaxThreads = 2;
+	self->policy.TPDispatch = dxt_mode();
+	self->policy.TPLogEntries = 8;
+	self->policy.TPLogWriter = variant->writer;
+	RunSettingsInit(&self->settings, "log", 0, NULL);
+	self->settings.LogPath = LOG;
+}
+
+FIXTURE_TEARDOWN(lib)
+{
+	if (self->mte)
+		MTExecutiveDestroy(self->mte, DXK_STOP_CANCEL, -1);
+	umount(SMALL);
+	unlink(LOG);
+}
+
+static struct dxt of_executive(MTExecutive *mte)
+{
+	struct dxt t = { .ctx = MTExecutiveContextFd(mte),
+			 .id = (unsigned int)MTExecutiveContextId(mte) };
+
+	return t;
+}
+
+/* The messages "message N" of a log of the library; they must be in order. */
+static unsigned int library_lines(const char *path, unsigned int *wrong,
+				  unsigned long long *seq)
+{
+	unsigned int n, messages = 0;
+	unsigned long long s;
+	char line[512], *p;
+	FILE *f = fopen(path, "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (!strchr(line, '\n') || sscanf(line, "%llu", &s) != 1 || s != *seq + 1) {
+			++*wrong;
+			continue;
+		}
+		*seq = s;
+		p = strstr(line, " message ");
+		if (p && sscanf(p, " message %u", &n) == 1)
+			messages++;
+	}
+	if (f)
+		fclose(f);
+	return messages;
+}
+
+#define TALKERS	4
+
+static void *lib_talk(void *arg)
+{
+	unsigned int i, nr = (unsigned int)times_of(250);
+	_Atomic unsigned int *done = arg;
+
+	for (i = 0; i < nr; i++)
+		*done += !LogMessage("message %u", i);
+	return NULL;
+}
+
+/*
+ * DX-3, DX-97, DX-99: threads log more than the pool has room for; nothing is lost,
+ * before Start, between the modes, after Stop.
+ */
+TEST_F(lib, all_of_it)
+{
+	unsigned int i, wrong = 0, n;
+	_Atomic unsigned int done = 0;
+	unsigned long long seq = 0;
+	pthread_t thread[TALKERS];
+	ThreadManagerPolicy policy;
+
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	ASSERT_EQ(0, MTExecutiveGetPolicy(NULL, &policy));
+	EXPECT_EQ(variant->writer, policy.TPLogWriter);
+	policy.TPLogWriter ^= 1;
+	EXPECT_EQ(-EBUSY, MTExecutiveSetPolicy(NULL, &policy, NULL));
+	for (i = 0; i < TALKERS; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, lib_talk, &done));
+	for (i = 0; i < TALKERS; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_EQ(TALKERS * times_of(250), done);
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	/* now it is synchronous, and all that was before is there before it */
+	for (i = 1; i <= 3; i++) {
+		EXPECT_EQ(0, LogMessage("message %u", i));
+		seq = 0;
+		EXPECT_EQ(done + i, library_lines(LOG, &wrong, &seq));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->mte = NULL;
+	seq = 0;
+	n = library_lines(LOG, &wrong, &seq);
+	EXPECT_EQ(done + 3, n);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(-ENXIO, LogRotate());
+}
+
+/* LogRotate(): each line is in one file, and nothing is lost. */
+TEST_F(lib, rotate)
+{
+	unsigned int i, wrong = 0, n = 0;
+	int rounds = times_of(10);
+	_Atomic unsigned int done = 0;
+	unsigned long long seq = 0;
+	pthread_t thread;
+	char name[64];
+
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, lib_talk, &done));
+	for (i = 0; i < (unsigned int)rounds; i++) {
+		snprintf(name, sizeof(name), LOG ".%u", i);
+		EXPECT_EQ(0, rename(LOG, name));
+		EXPECT_EQ(0, i & 1 ? LogRotate() : LogRotateOf(self->mte));
+		EXPECT_LE(0, size_of(LOG));
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(times_of(250), done);
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(0, LogMessage("message 1"));
+	for (i = 0; i < (unsigned int)rounds; i++) {
+		snprintf(name, sizeof(name), LOG ".%u", i);
+		n += library_lines(name, &wrong, &seq);
+		unlink(name);
+	}
+	n += library_lines(LOG, &wrong, &seq);
+	EXPECT_EQ(done + 1, n);
+	EXPECT_EQ(0, wrong);
+}
+
+/* A full disk: kept, tried again, also when another file comes instead. */
+TEST_F(lib, disk_full)
+{
+	unsigned int i, wrong = 0;
+	unsigned long long seq = 0;
+	struct dxt t;
+
+	ASSERT_EQ(0, small_mount());
+	self->settings.LogPath = SMALL "/log";
+	self->policy.TPLogEntries = 256;
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	t = of_executive(self->mte);
+	for (i = 1; i <= 150; i++)
+		ASSERT_EQ(0, LogMessage("message %u fills the disk to its last page", i));
+	EXPECT_TRUE(DXT_UNTIL(&t, size_of(SMALL "/log") == 4096));
+	/* after Stop the error is the caller's, and Stop does not wait for the disk */
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(-ENOSPC, LogMessage("message 151"));
+	ASSERT_EQ(0, unlink(SMALL "/ballast"));
+	EXPECT_TRUE(DXT_UNTIL(&t, !LogMessage("message 151")));
+	EXPECT_EQ(151, library_lines(SMALL "/log", &wrong, &seq));
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->mte = NULL;
+	small_umount();
+}
+
+/* The destructor does not wait for a disk that stays full. */
+TEST_F(lib, disk_stays_full)
+{
+	unsigned int i;
+	struct dxt t;
+
+	ASSERT_EQ(0, small_mount());
+	self->settings.LogPath = SMALL "/log";
+	self->policy.TPLogEntries = 256;
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	t = of_executive(self->mte);
+	for (i = 1; i <= 150; i++)
+		ASSERT_EQ(0, LogMessage("message %u fills the disk to its last page", i));
+	EXPECT_TRUE(DXT_UNTIL(&t, size_of(SMALL "/log") == 4096));
+	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->mte = NULL;
+	small_umount();
+}
+
+/* What cannot be a log for the kernel is refused, and says so. */
+TEST_F(lib, refused)
+{
+	MTExecutiveError error;
+
+	self->policy.TPLogWriter = 2;
+	EXPECT_EQ(NULL, MTExecutiveCreate(&self->settings, &self->policy, &error));
+	EXPECT_EQ(-EINVAL, error.Error);
+	EXPECT_STREQ("TPLogWriter", error.Field);
+	self->policy.TPLogWriter = variant->writer;
+	self->settings.LogPath = "/dev/null";
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, &error);
+	if (variant->writer == DX_LOG_WRITER_KERNEL) {
+		EXPECT_EQ(NULL, self->mte);
+		EXPECT_EQ(-EINVAL, error.Error);
+		EXPECT_STREQ("log writer", error.Step);
+	} else {
+		EXPECT_NE(NULL, self->mte);
+		EXPECT_EQ(0, LogMessage("nowhere"));
+		EXPECT_EQ(0, LogRotate());
+	}
+	if (self->mte)
+		EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->settings.LogPath = NULL;
+	self->policy.TPLogWriter = DX_LOG_WRITER_LIBRARY;
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, &error);
+	ASSERT_NE(NULL, self->mte);
+	EXPECT_EQ(-EINVAL, LogRotate());
+}
+
+/* After fork() the child has no log; the parent's goes on. */
+TEST_F(lib, fork)
+{
+	pid_t pid;
+
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	pid = dxt_fork();
+	if (!pid)
+		_exit(!(LogMessage("no") == -ENXIO && LogRotateOf(self->mte) == -EPERM &&
+			LogMessageOf(self->mte, "no") == -EPERM));
+	EXPECT_EQ(0, dxt_reap(pid));
+	EXPECT_EQ(0, LogMessage("message"));
+}
+
+TEST_HARNESS_MAIN
