@@ -4,7 +4,7 @@
  * its timed forms (DX-29..DX-32, R-18). Built a second time with the address
  * sanitizer.
  */
-#include "dxk_test.h"
+#include "command_test.h"
 
 #include <dirent.h>
 #include <dx.h>
@@ -15,14 +15,6 @@
 
 #define LOG	"/tmp/dxk-libcommand-test.log"
 #define STALL	((int64_t)dxt_stall_ns())
-
-#define SOON(cond) ({							\
-	uint64_t _end = dxt_in(STALL);					\
-	bool _ok;							\
-	while (!(_ok = (cond)) && dxt_now() < _end)			\
-		dxt_sleep_ms(1);					\
-	_ok || (cond);							\
-})
 
 static unsigned int entries(const char *path)
 {

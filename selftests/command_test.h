@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the tests of commands share: senders, waiting for a handler. */
+#ifndef COMMAND_TEST_H
+#define COMMAND_TEST_H
+
+#include "dxk_test.h"
+
+#include <stdlib.h>
+
+/* Waits for @cond; the handler's own counts are the progress. */
+#define SOON(cond) ({							\
+	uint64_t _end = dxt_in((int64_t)dxt_stall_ns());		\
+	bool _ok;							\
+	while (!(_ok = (cond)) && dxt_now() < _end)			\
+		dxt_sleep_ms(1);					\
+	_ok || (cond);							\
+})
+
+/* Waits for the reply; the status, or why there is none. */
+static inline int ask_for(struct dxt *t, const char *text, char *reply, size_t room,
+			  int64_t ns)
+{
+	int status, rc;
+
+	memset(reply, 0, room);
+	rc = dxk_command_send(t->ctx, text, strlen(text), reply, room - 1, &status, ns);
+	return rc < 0 ? rc : status;
+}
+
+static inline int ask(struct dxt *t, const char *text, char *reply, size_t room)
+{
+	return ask_for(t, text, reply, room, (int64_t)dxt_stall_ns());
+}
+
+static inline int tell(struct dxt *t, const char *text)
+{
+	return dxk_command_send(t->ctx, text, strlen(text), NULL, 0, NULL, 0);
+}
+
+/* A sender in a thread of its own. */
+struct sender {
+	struct dxt *t;
+	const char *text;
+	char reply[DXK_COMMAND_MAX + 1];
+	int ret;
+	_Atomic int done;
+	pthread_t thread;
+};
+
+static inline void *sender_thread(void *arg)
+{
+	struct sender *s = arg;
+
+	s->ret = ask_for(s->t, s->text, s->reply, sizeof(s->reply), -1);
+	s->done = 1;
+	return NULL;
+}
+
+static inline struct sender *sender_start(struct dxt *t, const char *text)
+{
+	struct sender *s = calloc(1, sizeof(*s));
+
+	s->t = t;
+	s->text = text;
+	if (pthread_create(&s->thread, NULL, sender_thread, s))
+		abort();
+	return s;
+}
+
+static inline int sender_end(struct sender *s)
+{
+	int ret;
+
+	pthread_join(s->thread, NULL);
+	ret = s->ret;
+	free(s);
+	return ret;
+}
+
+#endif /* COMMAND_TEST_H */
