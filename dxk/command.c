@@ -235,8 +235,11 @@ static void dxk_command_wind(struct dxk_ctx *ctx)
 
 	lockdep_assert_held(&c->lock);
 
-	/* Not when it is overdue: who attaches often must not keep ticks away. */
-	if (c->next_tick + interval <= now)
+	/*
+	 * Not when it is overdue: who attaches often must not keep ticks away. At
+	 * first there is none, however short ago the machine was booted.
+	 */
+	if (!c->next_tick || c->next_tick + interval <= now)
 		c->next_tick = now + interval;
 }
 
