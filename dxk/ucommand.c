@@ -55,13 +55,12 @@ long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c)
 		dxk_command_cancel(ctx, a->id);
 		return -EFAULT;
 	}
-	err = dxk_command_send(ctx, cmd, a->deadline);
-	if (err)
+	/* The reply first: a command that was sent cannot be taken back. */
+	err = dxk_ucall_reply(c, sizeof(*a)) ?: dxk_command_send(ctx, cmd, a->deadline);
+	if (err || !a->deadline)
 		goto out_put;
-	if (a->deadline) {
-		a->status = cmd->status;
-		a->reply_len = cmd->reply_len;
-	}
+	a->status = cmd->status;
+	a->reply_len = cmd->reply_len;
 	if (copy_to_user(u64_to_user_ptr(a->reply), cmd->reply,
 			 min(a->reply_len, a->reply_room)))
 		err = -EFAULT;

@@ -833,8 +833,9 @@ struct dxk_log_file {
  * it to do more than that command does.
  *
  * EAGAIN: too many commands wait already (64), or timed ones (64). ETIMEDOUT and
- * EINTR: no reply so far, the command may still run. EMSGSIZE: too long. A
- * Stop answers what waits with status -ESHUTDOWN and forgets timed commands.
+ * EINTR: no reply so far, the command may still run. EFAULT at @reply: it ran, the
+ * reply is lost; any other EFAULT: it was not sent. EMSGSIZE: too long. A Stop
+ * answers what waits with status -ESHUTDOWN and forgets timed commands.
  */
 struct dxk_command_send {
 	__u32 size;
