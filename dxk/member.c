@@ -181,6 +181,8 @@ static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx)
 static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 {
 	u32 places = ctx->policy.max_threads - ctx->policy.kernel_threads;
+	struct dxk_member *m;
+	int err;
 
 	if (!dxk_member_welcome(ctx))
 		return ERR_PTR(-ESHUTDOWN);
@@ -188,7 +190,12 @@ static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 		return ERR_PTR(-ENODEV);
 	if (dxk_crew_count(ctx, DXK_USER) >= places)
 		return ERR_PTR(-ENOSPC);
-	return dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
+	m = dxk_crew_vacancy(ctx);
+	if (m)
+		return m;
+	/* When the one before left there may have been no memory for its id. */
+	err = dxk_crew_fit(ctx);
+	return err ? ERR_PTR(err) : dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
 }
 
 /**

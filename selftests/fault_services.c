@@ -461,6 +461,7 @@ static int redo(services *s, unsigned int n, bool *hit)
 	struct dxk_post post;
 	struct dxk_work work;
 	unsigned int attempt;
+	bool died;
 	int rc;
 
 	memset(posted, (int)n, DATA);
@@ -469,7 +470,7 @@ static int redo(services *s, unsigned int n, bool *hit)
 	rc = FAULTY(n, hit, dxt_post(s->me, &e, 1, 0, &post));
 	if (rc != 1)
 		return rc;
-	/* Its worker dies over it; the next one finds what was posted. */
+	/* Dies over it, with a fault; the next one finds its id and what was posted. */
 	for (attempt = 1; attempt <= 3; attempt++) {
 		if (dxk_next(s->me, NULL, 0, NULL, &work, 1, data, DATA, 0) != 1 ||
 		    work.attempt != attempt || work.data_len != DATA ||
@@ -477,7 +478,7 @@ static int redo(services *s, unsigned int n, bool *hit)
 			return WRONG;
 		if (attempt == 3)
 			break;
-		close(s->me);
+		(void)FAULTY(attempt, &died, close(s->me));
 		s->me = dxk_member_create(s->t.ctx, DXK_MEMBER_WORKER, &s->id);
 		if (s->me < 0)
 			return WRONG;
