@@ -661,7 +661,12 @@ void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
 	struct dxk_commands *c = &m->ctx->commands;
 
 	spin_lock(&c->lock);
-	if (c->user == m && op->kind == DXK_COMMAND_TICK) {
+	/* A new handler may have it by now. */
+	if (c->user != m) {
+		spin_unlock(&c->lock);
+		return;
+	}
+	if (op->kind == DXK_COMMAND_TICK) {
 		c->tick = true;
 		c->ticked = false;
 	} else if (op->cmd && c->held == op->cmd) {

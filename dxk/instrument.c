@@ -6,6 +6,7 @@
 #include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 
 #include "context.h"
 #include "instrument.h"
@@ -107,26 +108,25 @@ const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in)
 	return in->taken ? &in->sample[(in->taken - 1) % in->size] : NULL;
 }
 
-/* Copy out samples from number @from on. */
-static long dxk_samples_put(const struct dxk_instrument *in, u64 from,
-			    const struct dxk_samples_read *a)
+/* Take copies of the oldest samples that are younger than @after_ns. */
+static u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
+			   struct dxk_sample *out, u32 room)
 {
-	u32 i;
+	u64 i = in->taken > in->size ? in->taken - in->size : 0;
+	u32 nr = 0;
 
-	for (i = 0; i < a->nr && from + i < in->taken; i++)
-		if (dxk_array_put(&in->sample[(from + i) % in->size],
-				  sizeof(struct dxk_sample), a->samples,
-				  a->sample_size, i))
-			return -EFAULT;
-	return i;
+	for (; i < in->taken && nr < room; i++)
+		if (in->sample[i % in->size].time_ns > after_ns)
+			out[nr++] = in->sample[i % in->size];
+	return nr;
 }
 
 long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_samples_read *a = &c->args.samples_read;
 	struct dxk_ctx *ctx = obj;
-	struct dxk_instrument *in = &ctx->instrument;
-	u64 from;
+	struct dxk_sample *copy;
+	u32 i, nr;
 	long ret;
 
 	if (a->flags)
@@ -135,12 +135,23 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 			      offsetofend(struct dxk_sample, workers));
 	if (ret)
 		return ret;
+	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return -ENOMEM;
+	ret = -ERESTARTSYS;
 	if (mutex_lock_interruptible(&ctx->mutex))
-		return -ERESTARTSYS;
-	from = in->taken > in->size ? in->taken - in->size : 0;
-	while (from < in->taken && in->sample[from % in->size].time_ns <= a->after_ns)
-		from++;
-	ret = dxk_samples_put(in, from, a);
+		goto out_free;
+	nr = dxk_samples_get(&ctx->instrument, a->after_ns, copy, a->nr);
 	mutex_unlock(&ctx->mutex);
+
+	ret = nr;
+	for (i = 0; i < nr; i++) {
+		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
+			ret = -EFAULT;
+			break;
+		}
+	}
+out_free:
+	kfree(copy);
 	return ret;
 }
