@@ -239,9 +239,8 @@ TEST(log_rotate)
 		} else {
 			EXPECT_LT(0, SendCommandAt("log rotate", 1));
 		}
-		EXPECT_TRUE(SOON(!access(LOG, F_OK)));
-		EXPECT_EQ(0, LogMessage("after"));
-		EXPECT_TRUE(SOON(logged(LOG, "after")));
+		/* a timed command has its own time */
+		EXPECT_TRUE(SOON(!LogMessage("after") && logged(LOG, "after")));
 		/* what was logged before is in one of the files */
 		EXPECT_NE(logged(old[i], text), logged(LOG, text));
 		unlink(old[i]);
