@@ -67,7 +67,6 @@ static int probe_release(struct inode *inode, struct file *file)
 {
 	struct dxk_ctx *ctx = probe.ctx;
 
-	atomic_inc(&probe.releases);
 	if (probe.watch) {
 		spin_lock(&ctx->lock);
 		probe.rejoin = ctx->nr[DXK_AT_REJOIN];
@@ -76,6 +75,8 @@ static int probe_release(struct inode *inode, struct file *file)
 		probe.by = current;
 		probe.watch = false;
 	}
+	/* Last: whoever waits for the count looks at the rest; value-returning is ordered. */
+	atomic_inc_return(&probe.releases);
 	return 0;
 }
 
