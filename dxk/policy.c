@@ -45,13 +45,15 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("log_full", log_full, 0, DXK_LOG_DROP_OLDEST, CHOICE, DYNAMIC),
 	FIELD("rejoin_full", rejoin_full, 0, DXK_REJOIN_RESERVE, CHOICE),
 	FIELD("shutdown", shutdown, DXK_STOP_DRAIN, DXK_STOP_CANCEL, CHOICE, DYNAMIC),
-	FIELD("on_block", on_block, 0, DXK_ON_BLOCK_STRICT, CHOICE),
+	FIELD("on_block", on_block, 0, DXK_ON_BLOCK_SPARE, CHOICE),
 	FIELD("order", order, 0, DXK_ORDER_PRIO_GLOBAL, CHOICE),
 	FIELD("log_batch", log_batch, 1, 4096, DYNAMIC),
 	FIELD("sample_interval_ms", sample_interval_ms, 0, MS_MAX, DYNAMIC),
 	FIELD("sample_entries", sample_entries, 1, 4096),
 	FIELD("report_age_ms", report_age_ms, 0, 86400000, DYNAMIC),
 	FIELD("redo_max", redo_max, 1, 1000, DYNAMIC),
+	FIELD("help_depth", help_depth, 1, 64, DYNAMIC),
+	FIELD("max_spares", max_spares, 0, DXK_ID_WORKER_MAX),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -78,6 +80,8 @@ void dxk_policy_init(struct dxk_policy *policy)
 		.log_batch = 64,
 		.sample_entries = 64,
 		.redo_max = 3,
+		.help_depth = 4,
+		.max_spares = 8,
 	};
 }
 EXPORT_SYMBOL_GPL(dxk_policy_init);

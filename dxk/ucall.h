@@ -17,10 +17,12 @@ union dxk_args {
 	struct dxk_version version;
 	struct dxk_executor_find executor_find;
 	struct dxk_ctx_create ctx_create;
+	struct dxk_ctx_join ctx_join;
 	struct dxk_ctx_start ctx_start;
 	struct dxk_ctx_stop ctx_stop;
 	struct dxk_policy policy;
 	struct dxk_member_create member_create;
+	struct dxk_crew_wait crew_wait;
 	struct dxk_post post;
 	struct dxk_rejoin rejoin;
 	struct dxk_next next;

@@ -18,13 +18,45 @@
  * fd        made by                     is
  * ========  ==========================  =======================================
  * control   open("/dev/dxk")            queries, makes contexts
- * context   DXK_IOC_CTX_CREATE          one runtime: policy, pools, control
- *                                       threads, crew. Closing the last copy is
- *                                       a Stop(cancel) (DX-113)
+ * context   DXK_IOC_CTX_CREATE,         one runtime: policy, pools, control
+ *           DXK_IOC_CTX_JOIN            threads, crew. Closing the last one, of
+ *                                       all processes, is a Stop(cancel) (DX-113)
  * member    DXK_IOC_MEMBER_CREATE       one thread of the Thread Pool. Only the
  *                                       thread that made it may use it (DX-23);
  *                                       closing it says that the thread is gone
  * ========  ==========================  =======================================
+ */
+
+/**
+ * DOC: permissions
+ *
+ * A context has an owner, a group and a mode, as a file has, given when it is made.
+ * It belongs to the IPC namespace of its creator: nobody in another one finds its
+ * name, and none of its files in sysfs can be read from there but by the
+ * administrator of the machine.
+ *
+ * =======  =====================  ================================================
+ * bit      DXK_ACCESS_            allows
+ * =======  =====================  ================================================
+ * r        READ                   its files in sysfs, POLICY_GET, SAMPLES_READ
+ * w        WRITE                  client members: post, rejoin, log
+ * x        EXECUTE                worker members, CREW_WAIT: what a worker fetches
+ *                                 is everybody's data
+ * (owner)  CONTROL                all else: Start, Stop, the policy, commands, the
+ *                                 log, handles
+ * =======  =====================  ================================================
+ *
+ * Who joins says which of these it wants and is tested once, as open(2) does.
+ * CAP_IPC_OWNER in the user namespace of the IPC namespace overrides the mode,
+ * CAP_SYS_ADMIN there gives CONTROL. From then on the descriptor has these rights,
+ * whoever holds it: it can be passed on. That of the creator has all.
+ *
+ * Owner cookies are private to a descriptor of CTX_CREATE or CTX_JOIN and its
+ * copies: cookies of others, be they equal, are other owners, and nobody else can
+ * rejoin what was posted for them. Those who join with %DXK_JOIN_SHARED share
+ * theirs. When the last copy of a private descriptor, and of the members made from
+ * it, is closed, nobody can collect what it posted any more: what is Ready is still
+ * executed, results are dropped.
  */
 
 /**
@@ -46,6 +78,8 @@
  * EFAULT       an address that cannot be read or written; nothing was taken
  * EPERM        a member used by a thread that did not make it; a post to a lane
  *              whose limit is 0 (PXR_LANE_CLOSED)
+ * EACCES       the context descriptor was not opened for this; joining: its mode
+ *              does not allow it
  * EAGAIN       no room and no PXR_WAITIF_BUSY; the reason says which
  * EINTR        a signal ended the wait; nothing was taken
  * ETIMEDOUT    the deadline ended the wait; nothing was taken
@@ -80,7 +114,7 @@
  */
 #define DXK_FOREVER		(~0ULL)
 
-/** DXK_ABI_VERSION - raised when a program must be able to tell a difference */
+/** DXK_ABI_VERSION - raised when an older program would not be understood */
 #define DXK_ABI_VERSION		1
 
 /** DXK_BATCH_MAX - most elements of an array in one call; bounds a lock hold */
@@ -97,6 +131,7 @@
 #define DXK_IOC_VERSION		_IO(DXK_IOC_TYPE, 0x00)	/* control */
 #define DXK_IOC_EXECUTOR_FIND	_IO(DXK_IOC_TYPE, 0x01)	/* control, context */
 #define DXK_IOC_CTX_CREATE	_IO(DXK_IOC_TYPE, 0x02)	/* control */
+#define DXK_IOC_CTX_JOIN	_IO(DXK_IOC_TYPE, 0x03)	/* control */
 #define DXK_IOC_CTX_START	_IO(DXK_IOC_TYPE, 0x10)	/* context */
 #define DXK_IOC_CTX_STOP	_IO(DXK_IOC_TYPE, 0x11)	/* context */
 #define DXK_IOC_POLICY_GET	_IO(DXK_IOC_TYPE, 0x12)	/* context */
@@ -108,6 +143,7 @@
 #define DXK_IOC_HANDLE_OPEN	_IO(DXK_IOC_TYPE, 0x18)	/* context */
 #define DXK_IOC_HANDLE_CLOSE	_IO(DXK_IOC_TYPE, 0x19)	/* context */
 #define DXK_IOC_SAMPLES_READ	_IO(DXK_IOC_TYPE, 0x1a)	/* context */
+#define DXK_IOC_CREW_WAIT	_IO(DXK_IOC_TYPE, 0x1b)	/* context */
 #define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
 #define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
 #define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
@@ -122,6 +158,9 @@
 #define DXK_CAP_KERNEL_WORKERS	(1ULL << 0)
 #define DXK_CAP_USER_WORKERS	(1ULL << 1)
 #define DXK_CAP_DISPATCH_THREAD	(1ULL << 2)
+#define DXK_CAP_NAMES		(1ULL << 3)	/* names, CTX_JOIN, permissions */
+#define DXK_CAP_HELP		(1ULL << 4)	/* on_block=help */
+#define DXK_CAP_SPARE		(1ULL << 5)	/* on_block=spare */
 
 /**
  * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
@@ -160,21 +199,74 @@ struct dxk_executor_find {
 	char name[DXK_NAME_LEN];
 };
 
+/* Bits of dxk_ctx_create.flags */
+#define DXK_CTX_CHOWN		0x1	/* @uid and @gid are given */
+
 /**
  * struct dxk_ctx_create - make a context (DXK_IOC_CTX_CREATE)
  * @size: sizeof(struct dxk_ctx_create)
- * @flags: 0
+ * @flags: %DXK_CTX_CHOWN or 0
  * @fd: out, the context descriptor
  * @id: out, the name of its directory below /sys/kernel/dxk
+ * @uid: with %DXK_CTX_CHOWN its owner, else the caller is
+ * @gid: with %DXK_CTX_CHOWN its group, else the caller's
+ * @mode: its permissions, 0..0777
+ * @reserved: 0
+ * @name: how others find it, zero-terminated; empty for no name. Printable ASCII
+ *	without blank and "/", not "." nor ".."
  *
  * The context has the default policy, no pool and no thread until
- * %DXK_IOC_CTX_START. Contexts share nothing (DX-7).
+ * %DXK_IOC_CTX_START. Contexts share nothing (DX-7). A name is taken until the
+ * last descriptor of its context is closed.
+ *
+ * EEXIST: the name is taken in this IPC namespace. EINVAL: no such name is allowed,
+ * or bits beyond 0777. EPERM: another owner, or a group that the caller is not in,
+ * without CAP_CHOWN in the user namespace of the IPC namespace.
  */
 struct dxk_ctx_create {
 	__u32 size;
 	__u32 flags;
 	__s32 fd;
 	__u32 id;
+	__u32 uid;
+	__u32 gid;
+	__u32 mode;
+	__u32 reserved;
+	char name[DXK_NAME_LEN];
+};
+
+/* Bits of dxk_ctx_join.access, see DOC: permissions */
+#define DXK_ACCESS_EXECUTE	0x1
+#define DXK_ACCESS_WRITE	0x2
+#define DXK_ACCESS_READ		0x4
+#define DXK_ACCESS_CONTROL	0x8
+
+/* Bits of dxk_ctx_join.flags */
+#define DXK_JOIN_SHARED		0x1	/* owner cookies common to all who say so */
+#define DXK_JOIN_BY_ID		0x2	/* @id says which, @name is empty */
+
+/**
+ * struct dxk_ctx_join - open a context that another process made (DXK_IOC_CTX_JOIN)
+ * @size: sizeof(struct dxk_ctx_join)
+ * @flags: DXK_JOIN_* bits
+ * @fd: out, a context descriptor
+ * @id: out, the name of its directory below /sys/kernel/dxk; in with
+ *	%DXK_JOIN_BY_ID
+ * @access: DXK_ACCESS_* bits, at least one
+ * @abi: the %DXK_ABI_VERSION the caller was compiled with
+ * @name: of the context
+ *
+ * ENOENT: no such context in this IPC namespace. EACCES: not all of @access is
+ * allowed. EPROTONOSUPPORT: another ABI version than the module's.
+ */
+struct dxk_ctx_join {
+	__u32 size;
+	__u32 flags;
+	__s32 fd;
+	__u32 id;
+	__u32 access;
+	__u32 abi;
+	char name[DXK_NAME_LEN];
 };
 
 /* --- the policy ------------------------------------------------------------ */
@@ -236,11 +328,21 @@ enum dxk_stop_mode {
 };
 
 /**
- * enum dxk_on_block - what happens when a worker blocks in a call
- * @DXK_ON_BLOCK_STRICT: it stays busy; nobody takes its place
+ * enum dxk_on_block - what happens when a worker sleeps in a call, for room, for a
+ *	result or for a Rejoin Pool entry, while others could be executed
+ * @DXK_ON_BLOCK_STRICT: it stays busy; nobody takes its place (the seed's way)
+ * @DXK_ON_BLOCK_HELP: it executes Ready requests itself meanwhile, nested up to
+ *	help_depth; see %DXK_CALL_HELP
+ * @DXK_ON_BLOCK_SPARE: a spare worker takes its place, up to max_spares of them
+ *
+ * In every case its request goes on counting in its lane. A spare and a nested
+ * request do not raise the shares of lanes 0 to 2; they raise the number of all
+ * requests that execute, for they bring the thread that they execute on.
  */
 enum dxk_on_block {
 	DXK_ON_BLOCK_STRICT,
+	DXK_ON_BLOCK_HELP,
+	DXK_ON_BLOCK_SPARE,
 };
 
 /**
@@ -298,6 +400,12 @@ enum dxk_order {
  *	0..86400000, default 0: none. Dynamic
  * @redo_max: how often a request with %PXR_REDO may be begun, the first time
  *	included; 1..1000, default 3. Dynamic
+ * @help_depth: most requests that a worker has begun under on_block HELP besides
+ *	the one that it would execute anyway; 1..64, default 4. A kernel worker stops
+ *	earlier when half of its stack is in use. Dynamic
+ * @max_spares: most spare workers of both kinds under on_block SPARE, started when
+ *	they are needed first; 0..499 with max_threads, default 8. Their ids are the
+ *	highest up to 499
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -337,6 +445,8 @@ struct dxk_policy {
 	__u32 sample_entries;
 	__u32 report_age_ms;
 	__u32 redo_max;
+	__u32 help_depth;
+	__u32 max_spares;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -406,14 +516,18 @@ struct dxk_ctx_stop {
 
 /**
  * enum dxk_member_kind - what a member does
- * @DXK_MEMBER_CLIENT: posts and rejoins. The first has id 0, the main
- *	application thread, further ones 1000 and up
+ * @DXK_MEMBER_CLIENT: posts and rejoins. The first of the creator's descriptor has
+ *	id 0, the main application thread, further ones 1000 and up
  * @DXK_MEMBER_WORKER: fetches and executes requests as well. Its id is the
  *	lowest free one of kernel_threads+1..max_threads
+ * @DXK_MEMBER_SPARE: a worker that is given requests only in place of workers that
+ *	sleep in a call (%DXK_ON_BLOCK_SPARE). Its id is the highest free one from
+ *	499 down
  */
 enum dxk_member_kind {
 	DXK_MEMBER_CLIENT,
 	DXK_MEMBER_WORKER,
+	DXK_MEMBER_SPARE,
 };
 
 /**
@@ -423,8 +537,9 @@ enum dxk_member_kind {
  * @fd: out, the member descriptor, for the calling thread only
  * @id: out, the thread id
  *
- * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every user
- * worker's id is taken, ENODEV when the policy has no place for any.
+ * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every
+ * user worker's id is taken, ENODEV when the policy has no place for any. The same of
+ * spares: ENOSPC when there are max_spares, ENODEV unless on_block is SPARE.
  *
  * poll(2) on a client: readable when the owner whose last rejoin answered
  * %RJR_NONE_READY has a result or nothing left. On a worker: readable when a
@@ -437,7 +552,39 @@ struct dxk_member_create {
 	__u32 id;
 };
 
+/**
+ * struct dxk_crew_wait - wait until the crew has a use for threads
+ *	(DXK_IOC_CREW_WAIT)
+ * @size: sizeof(struct dxk_crew_wait)
+ * @flags: 0
+ * @deadline: 0 only asks
+ * @workers: out, free places for user workers
+ * @spares: out, user spares that are needed now: requests wait that a sleeping
+ *	worker keeps from running, and all spares there are have work
+ *
+ * For the thread of a process that starts its workers. Returns the sum of both, 0 at
+ * the deadline. Whoever attaches first gets a place. EINTR; ESHUTDOWN unless the
+ * context runs.
+ */
+struct dxk_crew_wait {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__u32 workers;
+	__u32 spares;
+};
+
 /* --- posting --------------------------------------------------------------- */
+
+/*
+ * DXK_CALL_HELP - of dxk_post.flags and dxk_rejoin.flags: the caller is a worker that
+ * can execute another request while it waits (%DXK_ON_BLOCK_HELP). Then its sleep
+ * ends when there is one for it: a post gets EAGAIN with %PXR_HELP, a rejoin
+ * returns 0 with the answer %RJR_HELP. It fetches that request with a DXK_IOC_NEXT of
+ * nr_work 1, executes and completes it, and calls again. Without the flag, or under
+ * another policy, the call sleeps on.
+ */
+#define DXK_CALL_HELP		0x1
 
 /* Attributes of a request (the seed's RQEAttrs and the flags of PostARequest) */
 #define PXR_WAITIF_BUSY		0x0001	/* sleep while there is no room */
@@ -456,6 +603,7 @@ struct dxk_member_create {
 #define PXR_LANE_CLOSED		3	/* EPERM: the lane's limit is 0 */
 #define PXR_REJOIN_FULL		4	/* EAGAIN: no Rejoin Pool entry to reserve */
 #define PXR_NO_SPACE		5	/* ENOSPC: max_requests live requests */
+#define PXR_HELP		6	/* EAGAIN: no room yet, a request to execute */
 
 /**
  * struct dxk_post_entry - one request to post
@@ -488,7 +636,7 @@ struct dxk_post_entry {
 /**
  * struct dxk_post - post requests (DXK_IOC_POST; DX-37..DX-48)
  * @size: sizeof(struct dxk_post)
- * @flags: 0
+ * @flags: %DXK_CALL_HELP or 0
  * @deadline: ends the sleep of requests with %PXR_WAITIF_BUSY
  * @entries: address of @nr structs of @entry_size bytes
  * @nr: 1..%DXK_BATCH_MAX
@@ -517,6 +665,7 @@ struct dxk_post {
 #define RJR_RETURNED		1	/* completed requests were returned */
 #define RJR_NONE_READY		2	/* none completed, but some exist */
 #define RJR_NONE_EXIST		3	/* none of this owner exists: authoritative */
+#define RJR_HELP		4	/* none completed yet, a request to execute */
 
 /**
  * struct dxk_result - one completed request, all out
@@ -549,7 +698,7 @@ struct dxk_result {
  * struct dxk_rejoin - collect completed requests of an owner (DXK_IOC_REJOIN;
  *	DX-50..DX-55, DX-87..DX-95)
  * @size: sizeof(struct dxk_rejoin)
- * @flags: 0
+ * @flags: %DXK_CALL_HELP or 0
  * @owner: whose requests
  * @deadline: 0 polls; otherwise sleeps until @min requests can be returned or
  *	no further one can come
@@ -651,7 +800,8 @@ struct dxk_work {
  * @nr_taken: out, how many of @done were taken
  *
  * Takes the completions, then up to @nr_work requests in the same lock hold, and
- * sleeps only if there is none. More than one is given only while no other
+ * sleeps only if there is none. A worker that was called to help gets that request,
+ * and only that. More than one is given only while no other
  * worker is idle and only of lane 3, whose requests wait for nobody.
  *
  * Returns how many requests were fetched. Once a completion was taken the call
