@@ -10,6 +10,7 @@
 #include "client.h"
 #include "dxk_api.h"
 #include "role.h"
+#include "worker.h"
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
@@ -53,9 +54,14 @@ int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
 	if (err)
 		return err;
 	dxk_waiter_init(&p->w);
+	p->helper.called = false;
 	p->reason = 0;
 	dxk_perform(m->ctx, &p->op, dxk_post_run);
 	err = dxk_waiter_sleep(m->ctx, &p->w, deadline);
+	if (!err && p->helper.called) {
+		p->err = -EAGAIN;
+		p->reason = PXR_HELP;
+	}
 	if (!err)
 		err = p->err;
 	if (m->state == DXK_M_POSTING)
@@ -78,13 +84,18 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	int err;
 
 	dxk_waiter_init(&r->w);
+	r->helper.called = false;
 	INIT_LIST_HEAD(&r->rqes);
 	r->nr = 0;
 	r->mine = 0;
 	list_for_each_entry(rqe, &m->busy, link)
-		r->mine += rqe->owner == r->owner;
+		r->mine += rqe->owner == r->owner && rqe->own->space == m->space;
 	dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
 	err = dxk_waiter_sleep(m->ctx, &r->w, deadline);
+	if (!err && r->helper.called) {
+		r->answer = RJR_HELP;
+		r->err = 0;
+	}
 	if (m->state == DXK_M_REJOINING)
 		dxk_member_set_state(m, dxk_member_home_state(m));
 	if (err == -ETIMEDOUT) {
@@ -110,7 +121,7 @@ struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 
 	mutex_lock(&ctx->mutex);
-	m = dxk_member_claim(ctx, DXK_MEMBER_CLIENT, NULL);
+	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, NULL);
 	mutex_unlock(&ctx->mutex);
 	return m;
 }
@@ -153,6 +164,7 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 {
 	struct dxk_post_op p = { .m = member };
 	int ret = -EINVAL;
+	u32 taken = 0;
 	u32 i;
 
 	if (!nr || nr > DXK_BATCH_MAX)
@@ -163,7 +175,16 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 		if (ret)
 			goto out_drop;
 	}
-	ret = dxk_client_post(&p, nr, deadline);
+	for (;;) {
+		p.help = dxk_worker_can_help(member);
+		ret = dxk_client_post(&p, nr - taken, deadline);
+		taken += p.taken;
+		if (!p.helper.called)
+			break;
+		dxk_worker_help(member);
+	}
+	if (taken)
+		ret = taken;
 out_drop:
 	dxk_rqe_drop_all(member, &p.rqes);
 	if (reason)
@@ -217,9 +238,15 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 
 	if (!nr || nr > DXK_BATCH_MAX || min > nr)
 		return -EINVAL;
-	err = dxk_client_rejoin(&r, deadline);
-	if (err)
-		return err;
+	for (;;) {
+		r.help = dxk_worker_can_help(member);
+		err = dxk_client_rejoin(&r, deadline);
+		if (err)
+			return err;
+		if (!r.helper.called)
+			break;
+		dxk_worker_help(member);
+	}
 	list_for_each_entry(rqe, &r.rqes, link)
 		dxk_answer_fill(&answers[i++], rqe);
 	dxk_rqe_drop_all(member, &r.rqes);

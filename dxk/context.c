@@ -20,18 +20,28 @@ static DEFINE_IDA(dxk_ctx_ids);
 static struct kobject *dxk_ctx_parent;
 
 /**
- * dxk_ctx_create - make a context with the default policy
+ * dxk_ctx_make - make a context with the default policy
+ * @who: its identity, taken over in any case
  *
  * Return: a context to be given to dxk_ctx_destroy(), or an error pointer.
  */
-struct dxk_ctx *dxk_ctx_create(void)
+struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 {
+	struct dxk_identity unused = *who;
 	struct dxk_ctx *ctx;
 	int err;
 
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
+	if (!ctx) {
+		err = -ENOMEM;
+		goto err_put_identity;
+	}
+	ctx->who = *who;
+	dxk_space_init(&ctx->home, 0);
+	dxk_space_init(&ctx->shared, 1);
+	ctx->spaces = 1;
+	INIT_LIST_HEAD(&ctx->joinable);
+	ctx->descriptors = 1;
 	spin_lock_init(&ctx->lock);
 	mutex_init(&ctx->mutex);
 	ctx->direct = true;
@@ -60,6 +70,9 @@ struct dxk_ctx *dxk_ctx_create(void)
 				   ctx->id);
 	if (err)
 		goto err_put;
+	err = dxk_sysfs_chown(&ctx->kobj, &ctx->who);
+	if (err)
+		goto err_del;
 	ctx->crew.threads = kobject_create_and_add("threads", &ctx->kobj);
 	err = -ENOMEM;
 	if (!ctx->crew.threads)
@@ -73,7 +86,26 @@ err_put:
 	return ERR_PTR(err);
 err_free:
 	kfree(ctx);
+err_put_identity:
+	dxk_identity_put(&unused);
 	return ERR_PTR(err);
+}
+
+/**
+ * dxk_ctx_create - make a context of an in-kernel client, with the default policy
+ *
+ * Nobody can join it, everybody can look at it in sysfs.
+ * Return: a context to be given to dxk_ctx_destroy(), or an error pointer.
+ */
+struct dxk_ctx *dxk_ctx_create(void)
+{
+	const struct dxk_identity kernel = {
+		.uid = GLOBAL_ROOT_UID,
+		.gid = GLOBAL_ROOT_GID,
+		.mode = 0444,
+	};
+
+	return dxk_ctx_make(&kernel);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_create);
 
@@ -86,6 +118,7 @@ void dxk_ctx_free(struct dxk_ctx *ctx)
 	dxk_instrument_free(&ctx->instrument);
 	xa_destroy(&ctx->crew.members);
 	ida_free(&dxk_ctx_ids, ctx->id);
+	dxk_identity_put(&ctx->who);
 	kfree(ctx);
 }
 

@@ -35,6 +35,7 @@
 #include "crew.h"
 #include "dispatch.h"
 #include "handle.h"
+#include "identity.h"
 #include "instrument.h"
 #include "log.h"
 #include "owner.h"
@@ -84,6 +85,12 @@ enum dxk_ctx_state {
  * @log: the Log Pool
  * @handles: the Handle Table
  * @commands: the command handler and what waits for it
+ * @who: name, owner and permissions
+ * @home: owner cookies of the creator's descriptor and of kernel executors
+ * @shared: owner cookies of all that join with %DXK_JOIN_SHARED
+ * @spaces: (L) the number of the newest space
+ * @joinable: in the list of contexts, under its lock; see session.c
+ * @descriptors: open context descriptors, under that lock
  * @id: (C) name below /sys/kernel/dxk
  * @closed: (M) the context descriptor is gone
  * @kobj: holds the object; members hold it through their parent directory
@@ -119,6 +126,12 @@ struct dxk_ctx {
 	struct dxk_log log;
 	struct dxk_handles handles;
 	struct dxk_commands commands;
+	struct dxk_identity who;
+	struct dxk_space home;
+	struct dxk_space shared;
+	u32 spaces;
+	struct list_head joinable;
+	u32 descriptors;
 	u32 id;
 	bool closed;
 	struct kobject kobj;
@@ -134,6 +147,7 @@ static inline bool dxk_ctx_cmls(const struct dxk_ctx *ctx)
 	return ctx->policy.sched_mode & TPOOL_MODE_CMLS;
 }
 
+struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who);
 int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 
 int dxk_ctx_init(struct kobject *parent);

@@ -6,6 +6,7 @@
  */
 #include <linux/kernel.h>
 
+#include "relief.h"
 #include "role.h"
 #include "worker.h"
 
@@ -15,8 +16,12 @@ void dxk_crew_init(struct dxk_crew *crew)
 
 	xa_init(&crew->members);
 	init_waitqueue_head(&crew->work_wait);
-	for (kind = 0; kind < DXK_KINDS; kind++)
+	INIT_LIST_HEAD(&crew->managers);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
 		INIT_LIST_HEAD(&crew->idle[kind]);
+		INIT_LIST_HEAD(&crew->helpers[kind]);
+		INIT_LIST_HEAD(&crew->parked[kind]);
+	}
 }
 
 /** dxk_crew_vacancy - the lowest vacant place for a worker, or NULL */
@@ -31,7 +36,7 @@ struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx)
 	return NULL;
 }
 
-/** dxk_crew_count - workers of a kind that are not leaving */
+/** dxk_crew_count - workers of a kind that are not leaving, without spares */
 u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
 {
 	struct dxk_member *m;
@@ -39,8 +44,26 @@ u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
 	u32 nr = 0;
 
 	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
-		nr += m->state != DXK_M_VACANT && m->kind == kind && !m->leaving;
+		nr += m->state != DXK_M_VACANT && m->kind == kind && !m->leaving &&
+		      !m->spare;
 	return nr;
+}
+
+/** dxk_crew_spare_place - a place for one more spare, or an error pointer */
+struct dxk_member *dxk_crew_spare_place(struct dxk_ctx *ctx)
+{
+	u32 id = DXK_ID_WORKER_MAX;
+	u32 last = DXK_ID_WORKER_MAX - ctx->policy.max_spares;
+	struct dxk_member *m;
+
+	while (id > last && dxk_member_at(ctx, id))
+		id--;
+	if (id == last)
+		return ERR_PTR(-ENOSPC);
+	m = dxk_member_new(ctx, id);
+	if (!IS_ERR(m))
+		m->spare = true;
+	return m;
 }
 
 static void dxk_leave_run(struct dxk_ctx *ctx, struct dxk_op *op,
@@ -91,21 +114,30 @@ void dxk_crew_set_lanes(struct dxk_ctx *ctx)
 	lockdep_assert_held(&ctx->lock);
 
 	dxk_lanes_set(&ctx->ready.lanes, cmls, p->ready_entries, p->lane_pct);
-	for (kind = 0; kind < DXK_KINDS; kind++)
-		dxk_lanes_set(&ctx->crew.lanes[kind], cmls,
-			      cmls ? ctx->crew.workers[kind] : U32_MAX, p->lane_pct);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
+
+		dxk_lanes_set(lanes, cmls, cmls ? ctx->crew.workers[kind] : U32_MAX,
+			      p->lane_pct);
+		/* They bring their threads: more can execute, but no share is larger. */
+		if (cmls)
+			lanes->quota[DXK_LANES - 1] += ctx->crew.extra[kind];
+	}
 }
 
-static int dxk_crew_add_kernel(struct dxk_ctx *ctx)
+/* @m: its place. On error it stays vacant. */
+static int dxk_crew_add_kernel(struct dxk_member *m)
 {
-	struct dxk_member *m = dxk_crew_vacancy(ctx);
 	int err;
 
-	if (!m)
-		return -EAGAIN;
+	if (IS_ERR_OR_NULL(m))
+		return m ? PTR_ERR(m) : -EAGAIN;
 	err = dxk_worker_create(m);
-	if (err)
+	if (err) {
+		if (m->spare)
+			dxk_member_retire(m);
 		return err;
+	}
 	dxk_member_occupy(m, DXK_ROLE_WORKER, DXK_KERNEL);
 	dxk_member_attach(m);
 	dxk_worker_run(m);
@@ -121,7 +153,8 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 
 	for (id = DXK_ID_WORKER_MAX; id >= 1; id--) {
 		m = dxk_member_at(ctx, id);
-		if (!m || m->state == DXK_M_VACANT || m->kind != kind || m->leaving)
+		if (!m || m->state == DXK_M_VACANT || m->kind != kind || m->leaving ||
+		    m->spare)
 			continue;
 		if (id <= ctx->policy.max_threads && nr <= places)
 			break;
@@ -158,7 +191,12 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 	dxk_crew_shrink(ctx, DXK_KERNEL, kernel);
 	dxk_crew_shrink(ctx, DXK_USER, ctx->policy.max_threads - kernel);
 	while (dxk_crew_count(ctx, DXK_KERNEL) < kernel) {
-		err = dxk_crew_add_kernel(ctx);
+		err = dxk_crew_add_kernel(dxk_crew_vacancy(ctx));
+		if (err)
+			return err;
+	}
+	while (dxk_spares_wanted(ctx, DXK_KERNEL)) {
+		err = dxk_crew_add_kernel(dxk_crew_spare_place(ctx));
 		if (err)
 			return err;
 	}
@@ -232,5 +270,6 @@ bool dxk_crew_resting(const struct dxk_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->lock);
 
-	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER];
+	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER] &&
+	       ctx->crew.nr_parked[DXK_USER] == ctx->crew.spares[DXK_USER];
 }

@@ -78,6 +78,7 @@ void dxk_waiter_init(struct dxk_waiter *w)
 	INIT_LIST_HEAD(&w->link);
 	w->task = current;
 	w->count = NULL;
+	w->helper = NULL;
 	w->blocked = NULL;
 	w->done = false;
 }
@@ -105,6 +106,26 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 	w->since = ktime_get_ns();
 }
 
+/**
+ * dxk_waiter_help - a sleeper may be called to execute a request meanwhile
+ * @w: its waiter, queued
+ * @helper: of the same operation
+ * @m: the sleeper, a worker
+ */
+void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
+		     struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	if (w->helper || ctx->policy.on_block != DXK_ON_BLOCK_HELP ||
+	    m->role != DXK_ROLE_WORKER || m->extra >= ctx->policy.help_depth)
+		return;
+	helper->m = m;
+	helper->w = w;
+	list_add(&helper->link, &ctx->crew.helpers[m->kind]);
+	w->helper = helper;
+}
+
 /** dxk_waiter_leave - take a sleeper, if it is one, out of its queue */
 void dxk_waiter_leave(struct dxk_waiter *w)
 {
@@ -114,6 +135,9 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	if (w->count)
 		(*w->count)--;
 	w->count = NULL;
+	if (unlikely(w->helper))
+		list_del(&w->helper->link);
+	w->helper = NULL;
 	if (w->blocked)
 		*w->blocked += ktime_get_ns() - w->since;
 	w->blocked = NULL;
@@ -241,6 +265,8 @@ void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 	}
 	if (dxk_ready_empty(&ctx->ready))
 		return;
+	if (unlikely(ctx->policy.on_block))
+		dxk_relieve(ctx, wakes);
 
 	/* A backlog: there is something to age, to sweep and to poll for. */
 	if (unlikely(ctx->scheduler.parked)) {

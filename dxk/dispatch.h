@@ -44,6 +44,7 @@ struct dxk_wakes {
  * @link: (L) in the queue it sleeps in; empty otherwise
  * @task: the sleeper
  * @count: (L) how many sleep as it does; or NULL
+ * @helper: (L) it may be called to execute a request meanwhile; or NULL
  * @since: (L) ktime when it was queued
  * @blocked: (L) counter that gets the time it slept, or NULL
  * @done: (L) to set, any time to read; the last thing that the mover touches,
@@ -58,9 +59,25 @@ struct dxk_waiter {
 	struct list_head link;
 	struct task_struct *task;
 	u32 *count;
+	struct dxk_helper *helper;
 	u64 since;
 	u64 *blocked;
 	bool done;
+};
+
+/**
+ * struct dxk_helper - a worker that can execute a request while it sleeps in a call
+ * @link: (L) in dxk_crew.helpers[]
+ * @m: the worker
+ * @w: its sleep
+ * @called: (L) to set, read by the worker when the sleep is over: its move was not
+ *	made, but dxk_member.called has a request for it
+ */
+struct dxk_helper {
+	struct list_head link;
+	struct dxk_member *m;
+	struct dxk_waiter *w;
+	bool called;
 };
 
 typedef void dxk_op_fn(struct dxk_ctx *ctx, struct dxk_op *op,
@@ -84,6 +101,8 @@ struct dxk_op {
  * struct dxk_post_op - a post of one or more requests
  * @op: the operation
  * @w: sleeps in dxk_ready.posters[] while the next request has no room
+ * @helper: for @w
+ * @help: the poster can execute a request while it sleeps
  * @m: the poster
  * @rqes: POSTED requests that were not taken yet, in order
  * @arrival: orders sleeping posters of different lanes
@@ -94,6 +113,8 @@ struct dxk_op {
 struct dxk_post_op {
 	struct dxk_op op;
 	struct dxk_waiter w;
+	struct dxk_helper helper;
+	bool help;
 	struct dxk_member *m;
 	struct list_head rqes;
 	u64 arrival;
@@ -106,6 +127,8 @@ struct dxk_post_op {
  * struct dxk_rejoin_op - a rejoin poll or wait
  * @op: the operation
  * @w: sleeps in dxk_owner.pollers
+ * @helper: for @w
+ * @help: the poller can execute a request while it sleeps
  * @m: the poller
  * @owner: whose requests
  * @max: most to return
@@ -123,6 +146,8 @@ struct dxk_post_op {
 struct dxk_rejoin_op {
 	struct dxk_op op;
 	struct dxk_waiter w;
+	struct dxk_helper helper;
+	bool help;
 	struct dxk_member *m;
 	u64 owner;
 	u32 max;
@@ -153,7 +178,7 @@ struct dxk_settle_op {
 /**
  * struct dxk_next_op - a worker completes requests and takes more
  * @op: the operation
- * @w: sleeps in dxk_crew.idle[], or in dxk_owners.blocked
+ * @w: sleeps in dxk_crew.idle[] or .parked[], or in dxk_owners.blocked
  * @m: the worker
  * @done: BUSY requests that it has executed, status set, in order
  * @ended: completed requests that nobody collects; the worker frees them
@@ -224,6 +249,8 @@ struct dxk_cancel_op {
 void dxk_waiter_init(struct dxk_waiter *w);
 void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 		      u64 *blocks, u64 *blocked_ns);
+void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
+		     struct dxk_member *m);
 void dxk_waiter_leave(struct dxk_waiter *w);
 void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);
 int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline);
@@ -271,6 +298,9 @@ dxk_op_fn dxk_next_run;		/* work.c */
 dxk_op_fn dxk_return_run;
 dxk_op_fn dxk_died_run;
 
+void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+		struct list_head *work, struct dxk_wakes *wakes);
+void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind,
 		   struct dxk_wakes *wakes);
 void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
@@ -281,6 +311,9 @@ void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
 		  struct dxk_wakes *wakes);
 void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
+
+u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
+		     struct list_head *ended, struct dxk_wakes *wakes);
 
 void dxk_stop_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);

@@ -17,6 +17,8 @@
 #include "dxk_api.h"
 #include "ioctl.h"
 #include "policy.h"
+#include "relief.h"
+#include "session.h"
 #include "stop.h"
 #include "ucall.h"
 
@@ -25,23 +27,28 @@
  * @cmd: its number
  * @min_size: size of the argument's first version
  * @size: size of the argument now
+ * @access: DXK_ACCESS_* bits that the descriptor must have
  * @fn: what it does with the descriptor's object
  */
 struct dxk_call_desc {
 	u32 cmd;
 	u32 min_size;
 	u32 size;
+	u32 access;
 	long (*fn)(void *obj, struct dxk_ucall *c);
 };
 
-#define CALL(_cmd, _struct, _last, _fn)				\
+#define CALL(_cmd, _struct, _last, _fn, _access)			\
 	{ .cmd = _cmd, .min_size = offsetofend(struct _struct, _last),	\
-	  .size = sizeof(struct _struct), .fn = _fn }
+	  .size = sizeof(struct _struct), .access = _access, .fn = _fn }
+#define CONTROL	DXK_ACCESS_CONTROL
 
+/* @access: what the descriptor was opened for; @s: the session, if it is one */
 static long dxk_call(const struct dxk_call_desc *table, size_t nr, void *obj,
-		     unsigned int cmd, unsigned long arg)
+		     u32 access, struct dxk_session *s, unsigned int cmd,
+		     unsigned long arg)
 {
-	struct dxk_ucall c = { .uptr = (void __user *)arg };
+	struct dxk_ucall c = { .uptr = (void __user *)arg, .session = s };
 	const struct dxk_call_desc *d;
 	int err;
 
@@ -50,6 +57,8 @@ static long dxk_call(const struct dxk_call_desc *table, size_t nr, void *obj,
 			break;
 	if (d == table + nr)
 		return -ENOTTY;
+	if (d->access & ~access)
+		return -EACCES;
 	if (get_user(c.usize, (u32 __user *)c.uptr))
 		return -EFAULT;
 	if (c.usize < d->min_size)
@@ -114,14 +123,14 @@ MEMBER_CALL(command_attach)
 MEMBER_CALL(command_next)
 
 static const struct dxk_call_desc dxk_member_calls[] = {
-	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next),
-	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post),
-	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin),
-	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop),
-	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write),
+	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next, 0),
+	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post, 0),
+	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin, 0),
+	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop, 0),
+	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write, 0),
 	CALL(DXK_IOC_COMMAND_ATTACH, dxk_command_attach, attach,
-	     dxk_member_command_attach),
-	CALL(DXK_IOC_COMMAND_NEXT, dxk_command_next, reply_len, dxk_member_command_next),
+	     dxk_member_command_attach, CONTROL),
+	CALL(DXK_IOC_COMMAND_NEXT, dxk_command_next, reply_len, dxk_member_command_next, 0),
 };
 
 static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -133,7 +142,7 @@ static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long 
 	/* The first call is for workers only. */
 	if (m->role != DXK_ROLE_WORKER)
 		table++, nr--;
-	return dxk_call(table, nr, m, cmd, arg);
+	return dxk_call(table, nr, m, m->access, NULL, cmd, arg);
 }
 
 static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
@@ -182,11 +191,14 @@ static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
 	struct dxk_member *m;
 	int err;
 
-	if (a->kind != DXK_MEMBER_CLIENT && a->kind != DXK_MEMBER_WORKER)
+	if (a->kind > DXK_MEMBER_SPARE)
 		return -EOPNOTSUPP;
+	if (~c->session->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
+								 DXK_ACCESS_EXECUTE))
+		return -EACCES;
 	if (mutex_lock_interruptible(&ctx->mutex))
 		return -ERESTARTSYS;
-	m = dxk_member_claim(ctx, a->kind, task_pid(current));
+	m = dxk_member_claim(ctx, c->session, a->kind, task_pid(current));
 	mutex_unlock(&ctx->mutex);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
@@ -290,35 +302,60 @@ static long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_handle_close(obj, c->args.handle_close.handle);
 }
 
+static long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_crew_wait *a = &c->args.crew_wait;
+	int nr;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	nr = dxk_crew_wait(obj, a->deadline, &a->workers, &a->spares);
+	if (nr < 0)
+		return nr;
+	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
+}
+
 static const struct dxk_call_desc dxk_ctx_calls[] = {
-	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
-	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl),
-	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
-	CALL(DXK_IOC_POLICY_GET, dxk_policy, redo_max, dxk_policy_get_ioctl),
-	CALL(DXK_IOC_POLICY_SET, dxk_policy, redo_max, dxk_policy_set_ioctl),
-	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl),
-	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size, dxk_samples_read_ioctl),
-	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl),
-	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl),
-	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl),
-	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl),
-	CALL(DXK_IOC_COMMAND_SEND, dxk_command_send, id, dxk_command_send_ioctl),
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
+	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl, CONTROL),
+	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl, CONTROL),
+	CALL(DXK_IOC_POLICY_GET, dxk_policy, max_spares, dxk_policy_get_ioctl,
+	     DXK_ACCESS_READ),
+	CALL(DXK_IOC_POLICY_SET, dxk_policy, max_spares, dxk_policy_set_ioctl, CONTROL),
+	/* client or worker: that is another right each */
+	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl, 0),
+	CALL(DXK_IOC_CREW_WAIT, dxk_crew_wait, spares, dxk_crew_wait_ioctl,
+	     DXK_ACCESS_EXECUTE),
+	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size,
+	     dxk_samples_read_ioctl, DXK_ACCESS_READ),
+	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl, CONTROL),
+	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl, CONTROL),
+	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl,
+	     CONTROL),
+	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl,
+	     CONTROL),
+	CALL(DXK_IOC_COMMAND_SEND, dxk_command_send, id, dxk_command_send_ioctl,
+	     CONTROL),
 };
 
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), file->private_data,
+	struct dxk_session *s = file->private_data;
+
+	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), s->ctx, s->access, s,
 			cmd, arg);
 }
 
 static __poll_t dxk_ctx_poll(struct file *file, poll_table *wait)
 {
-	return dxk_log_poll(file->private_data, file, wait);
+	struct dxk_session *s = file->private_data;
+
+	return s->access & CONTROL ? dxk_log_poll(s->ctx, file, wait) : 0;
 }
 
 static int dxk_ctx_close(struct inode *inode, struct file *file)
 {
-	dxk_ctx_destroy(file->private_data);
+	dxk_session_close(file->private_data);
 	return 0;
 }
 
@@ -339,7 +376,8 @@ static long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
 		.size = sizeof(struct dxk_version),
 		.abi = DXK_ABI_VERSION,
 		.capabilities = DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
-				DXK_CAP_DISPATCH_THREAD,
+				DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES |
+				DXK_CAP_HELP | DXK_CAP_SPARE,
 		.batch_max = DXK_BATCH_MAX,
 		.max_threads = DXK_ID_WORKER_MAX,
 		.max_entries = 1U << 20,
@@ -348,33 +386,64 @@ static long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ucall_reply(c, sizeof(struct dxk_version));
 }
 
-static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
+static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall *c,
+				u32 size)
 {
-	struct dxk_ctx_create *a = &c->args.ctx_create;
-	struct dxk_ctx *ctx;
 	int err;
 
-	if (a->flags)
-		return -EOPNOTSUPP;
-	ctx = dxk_ctx_create();
-	if (IS_ERR(ctx))
-		return PTR_ERR(ctx);
-	a->id = ctx->id;
-	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, ctx, &a->fd, c, sizeof(*a));
+	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, s, fd, c, size);
 	if (err)
-		dxk_ctx_destroy(ctx);
+		dxk_session_close(s);
 	return err;
 }
 
+static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_create *a = &c->args.ctx_create;
+	struct dxk_session *s;
+
+	if (a->flags & ~DXK_CTX_CHOWN)
+		return -EOPNOTSUPP;
+	if (a->reserved)
+		return -EINVAL;
+	s = dxk_session_create(a);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	a->id = s->ctx->id;
+	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+}
+
+static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_join *a = &c->args.ctx_join;
+	bool by_id = a->flags & DXK_JOIN_BY_ID;
+	struct dxk_session *s;
+
+	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID) ||
+	    a->access & ~DXK_ACCESS_ALL)
+		return -EOPNOTSUPP;
+	if (a->abi != DXK_ABI_VERSION)
+		return -EPROTONOSUPPORT;
+	if (!a->access || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
+		return -EINVAL;
+	s = dxk_session_join(a);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	a->id = s->ctx->id;
+	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+}
+
 static const struct dxk_call_desc dxk_control_calls[] = {
-	CALL(DXK_IOC_VERSION, dxk_version, data_max, dxk_version_ioctl),
-	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl),
-	CALL(DXK_IOC_CTX_CREATE, dxk_ctx_create, id, dxk_ctx_create_ioctl),
+	CALL(DXK_IOC_VERSION, dxk_version, data_max, dxk_version_ioctl, 0),
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
+	CALL(DXK_IOC_CTX_CREATE, dxk_ctx_create, name, dxk_ctx_create_ioctl, 0),
+	CALL(DXK_IOC_CTX_JOIN, dxk_ctx_join, name, dxk_ctx_join_ioctl, 0),
 };
 
 static long dxk_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dxk_call(dxk_control_calls, ARRAY_SIZE(dxk_control_calls), NULL, cmd, arg);
+	return dxk_call(dxk_control_calls, ARRAY_SIZE(dxk_control_calls), NULL, 0, NULL,
+			cmd, arg);
 }
 
 const struct file_operations dxk_control_fops = {

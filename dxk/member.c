@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "role.h"
+#include "session.h"
 #include "sysfs.h"
 
 const char *dxk_member_state_name(u8 state)
@@ -71,8 +72,10 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	if (!m)
 		return ERR_PTR(-ENOMEM);
 	m->ctx = ctx;
+	m->space = &ctx->home;
 	m->id = id;
 	m->since = jiffies;
+	INIT_LIST_HEAD(&m->called);
 	INIT_LIST_HEAD(&m->busy);
 	INIT_LIST_HEAD(&m->rqes.list);
 	INIT_LIST_HEAD(&m->owners.list);
@@ -85,6 +88,9 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	err = kobject_add(&m->kobj, ctx->crew.threads, "%u", id);
 	if (err)
 		goto err_put;
+	err = dxk_sysfs_chown(&m->kobj, &ctx->who);
+	if (err)
+		goto err_del;
 	err = xa_err(xa_store(&ctx->crew.members, id, m, GFP_KERNEL));
 	if (err)
 		goto err_del;
@@ -133,7 +139,12 @@ static void dxk_attach_run(struct dxk_ctx *ctx, struct dxk_op *op,
 		return;
 	}
 	ctx->crew.present++;
-	ctx->crew.workers[m->kind]++;
+	if (m->spare) {
+		ctx->crew.spares[m->kind]++;
+		ctx->crew.promised = false;
+	} else {
+		ctx->crew.workers[m->kind]++;
+	}
 	dxk_crew_set_lanes(ctx);
 	if (ctx->monitor.parked) {
 		ctx->monitor.parked = false;
@@ -163,15 +174,19 @@ static bool dxk_member_welcome(const struct dxk_ctx *ctx)
 	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
 }
 
-static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx)
+/* @s: who claims it; the main thread is one of the creator's */
+static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
+					   const struct dxk_session *s)
 {
 	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
 	u32 id;
 
-	if (m && m->state == DXK_M_VACANT)
-		return m;
-	if (!m)
-		return dxk_member_new(ctx, DXK_ID_MAIN);
+	if (!s || s->creator) {
+		if (m && m->state == DXK_M_VACANT)
+			return m;
+		if (!m)
+			return dxk_member_new(ctx, DXK_ID_MAIN);
+	}
 	for (id = DXK_ID_CLIENT; id <= DXK_ID_MAX; id++)
 		if (!dxk_member_at(ctx, id))
 			return dxk_member_new(ctx, id);
@@ -198,16 +213,26 @@ static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 	return err ? ERR_PTR(err) : dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
 }
 
+static struct dxk_member *dxk_claim_spare(struct dxk_ctx *ctx)
+{
+	if (!dxk_member_welcome(ctx))
+		return ERR_PTR(-ESHUTDOWN);
+	if (ctx->policy.on_block != DXK_ON_BLOCK_SPARE)
+		return ERR_PTR(-ENODEV);
+	return dxk_crew_spare_place(ctx);
+}
+
 /**
  * dxk_member_claim - a thread joins the Thread Pool
  * @ctx: the context; its mutex is held
+ * @s: the descriptor it comes by, or NULL for an in-kernel client
  * @kind: what it wants to be
  * @pid: the user thread, or NULL for an in-kernel client; referenced here
  *
  * Return: a member with a reference for the caller, or an error pointer.
  */
-struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind kind,
-				    struct pid *pid)
+struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
+				    enum dxk_member_kind kind, struct pid *pid)
 {
 	struct dxk_member *m;
 
@@ -215,16 +240,27 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind ki
 
 	if (ctx->closed)
 		return ERR_PTR(-ESHUTDOWN);
-	m = kind == DXK_MEMBER_WORKER ? dxk_claim_worker(ctx) : dxk_claim_client(ctx);
+	switch (kind) {
+	case DXK_MEMBER_WORKER:
+		m = dxk_claim_worker(ctx);
+		break;
+	case DXK_MEMBER_SPARE:
+		m = dxk_claim_spare(ctx);
+		break;
+	default:
+		m = dxk_claim_client(ctx, s);
+	}
 	if (IS_ERR(m))
 		return m;
 	dxk_member_get(m);
 	m->pid = get_pid(pid);
-	if (kind == DXK_MEMBER_WORKER) {
-		dxk_member_occupy(m, DXK_ROLE_WORKER, DXK_USER);
-	} else {
-		dxk_member_occupy(m, DXK_ROLE_CLIENT, DXK_USER);
+	if (s) {
+		m->access = s->access;
+		m->space = s->space;
+		dxk_space_join(ctx, m->space);
 	}
+	dxk_member_occupy(m, kind == DXK_MEMBER_CLIENT ? DXK_ROLE_CLIENT :
+							 DXK_ROLE_WORKER, DXK_USER);
 	dxk_member_attach(m);
 	return m;
 }
@@ -272,6 +308,7 @@ void dxk_member_release(struct dxk_member *m)
 	mutex_lock(&ctx->mutex);
 	dxk_member_bury(m);
 	mutex_unlock(&ctx->mutex);
+	dxk_space_leave(ctx, m->space);
 	dxk_member_put(m);
 }
 

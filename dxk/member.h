@@ -12,6 +12,8 @@
 
 struct dxk_ctx;
 struct dxk_owner;
+struct dxk_session;
+struct dxk_space;
 struct pid;
 struct task_struct;
 
@@ -58,12 +60,15 @@ enum dxk_handling {
  * @id: (C) thread id
  * @role: (M) enum dxk_role
  * @kind: (M) for workers
+ * @access: (M) DXK_ACCESS_* bits of the descriptor that it was made from
+ * @space: (M) what its owner cookies mean
  * @pid: (M) the only user thread that may use it; NULL: none, or a kernel thread
  * @task: (M) the kernel thread, referenced
  * @state: enum dxk_member_state, written by the thread itself or under the lock;
  *	read by anybody for display
  * @since: jiffies when it was last given work, or fell idle; written under the
  *	lock, read by anybody
+ * @spare: (M) a worker for the place of others that sleep
  * @leaving: (L) takes no more work: the crew shrinks
  * @gone: (A) the kernel thread has left its loop; set once
  * @attached: (L) counts as a member of the crew
@@ -73,6 +78,9 @@ enum dxk_handling {
  * @told_ticket: (M) the Monitor has reported that one as overdue
  * @stale: (L) to set while it executes: it has own files whose handles are
  *	closed, see handle.c. The worker clears it when it executes nothing
+ * @extra: (L) requests that it has as a helper or a spare
+ * @called: (L) DISPATCHED requests that it was called for as a helper; it takes them
+ *	with its next turn
  * @busy: (T) requests that it executes: BUSY
  * @executed: requests that it has executed; counted under the lock, in the lock
  *	hold that completes the request, and so constant while it executes
@@ -89,10 +97,13 @@ enum dxk_handling {
 struct dxk_member {
 	struct kobject kobj;
 	struct dxk_ctx *ctx;
+	struct dxk_space *space;
 	u32 id;
 	u8 role;
 	u8 kind;
+	u8 access;
 	u8 state;
+	bool spare;
 	bool leaving;
 	bool gone;
 	bool attached;
@@ -103,6 +114,8 @@ struct dxk_member {
 	struct task_struct *task;
 	unsigned long since;
 	u32 held;
+	u32 extra;
+	struct list_head called;
 	struct dxk_running work;
 	u64 work_ticket;
 	u64 told_ticket;
@@ -122,8 +135,8 @@ void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind k
 void dxk_member_attach(struct dxk_member *m);
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
 void dxk_member_bury(struct dxk_member *m);
-struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, enum dxk_member_kind kind,
-				    struct pid *pid);
+struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
+				    enum dxk_member_kind kind, struct pid *pid);
 void dxk_member_release(struct dxk_member *m);
 struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
 void dxk_member_retire(struct dxk_member *m);

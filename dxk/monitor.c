@@ -12,6 +12,7 @@
 
 #include "context.h"
 #include "monitor.h"
+#include "relief.h"
 
 /* How soon to try again when a turn found the mutex taken. */
 #define DXK_RETRY_MS	10
@@ -31,6 +32,7 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 		dxk_crew_set_lanes(ctx);
 		dxk_serve_posters(ctx, &wakes);
 		dxk_dispatch(ctx, &wakes);
+		dxk_tell_managers(ctx, &wakes);
 		spin_unlock(&ctx->lock);
 		ctx->policy_changed = false;
 		dxk_wakes_flush(ctx, &wakes);

@@ -37,23 +37,24 @@ void dxk_owners_free(struct dxk_owners *owners)
 }
 
 static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
-					   u64 cookie)
+					   const struct dxk_space *space, u64 cookie)
 {
-	u32 hash = jhash_2words(lower_32_bits(cookie), upper_32_bits(cookie),
-				owners->seed);
+	u32 hash = jhash_3words(lower_32_bits(cookie), upper_32_bits(cookie),
+				space->id, owners->seed);
 
 	return &owners->bucket[hash >> (32 - owners->bits)];
 }
 
 /** dxk_owner_find - the record of an owner, or NULL when nothing of it lives */
-struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners, u64 cookie)
+struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
+				 const struct dxk_space *space, u64 cookie)
 {
 	struct dxk_owner *own;
 
 	if (!owners->nr)
 		return NULL;
-	hlist_for_each_entry(own, dxk_owner_bucket(owners, cookie), hash)
-		if (own->cookie == cookie)
+	hlist_for_each_entry(own, dxk_owner_bucket(owners, space, cookie), hash)
+		if (own->cookie == cookie && own->space == space)
 			return own;
 	return NULL;
 }
@@ -71,19 +72,25 @@ static struct dxk_owner *dxk_stash_pop(struct dxk_stash *spares)
 /**
  * dxk_owner_enter - the record of an owner, made if there is none
  * @owners: the context's owners
+ * @space: whose
  * @cookie: the owner
  * @spares: has one to take, see dxk_owner_stash_fill()
  */
-struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, u64 cookie,
-				  struct dxk_stash *spares)
+struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
+				  u64 cookie, struct dxk_stash *spares)
 {
-	struct dxk_owner *own = dxk_owner_find(owners, cookie);
+	struct dxk_owner *own = dxk_owner_find(owners, space, cookie);
 
 	if (own)
 		return own;
 	own = dxk_stash_pop(spares);
+	own->space = space;
 	own->cookie = cookie;
-	hlist_add_head(&own->hash, dxk_owner_bucket(owners, cookie));
+	if (unlikely(space->is_private)) {
+		dxk_space_get(space);
+		list_add_tail(&own->link, &space->owners);
+	}
+	hlist_add_head(&own->hash, dxk_owner_bucket(owners, space, cookie));
 	owners->nr++;
 	return own;
 }
@@ -101,6 +108,10 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
 		     !list_empty(&own->pollers) || !list_empty(&own->watchers));
 	hlist_del(&own->hash);
 	owners->nr--;
+	if (unlikely(own->space->is_private)) {
+		list_del(&own->link);
+		dxk_space_put(own->space);
+	}
 	if (spares && spares->nr < DXK_STASH_MAX) {
 		list_add(&own->done, &spares->list);
 		spares->nr++;

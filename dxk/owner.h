@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include "request.h"
+#include "space.h"
 
 struct dxk_member;
 struct dxk_rejoin_op;
@@ -25,7 +26,9 @@ enum dxk_place {
 /**
  * struct dxk_owner - all that lives for one owner cookie
  * @hash: in the context's hash of owners
+ * @space: whose cookie it is
  * @cookie: the owner
+ * @link: in dxk_space.owners of a private space
  * @nr: live requests by place. REJOIN includes those which a rejoin call is
  *	still copying out: they exist until they are safely with the caller
  * @nr_done: requests in @done
@@ -38,7 +41,9 @@ enum dxk_place {
  */
 struct dxk_owner {
 	struct hlist_node hash;
+	struct dxk_space *space;
 	u64 cookie;
+	struct list_head link;
 	u32 nr[DXK_PLACES];
 	u32 nr_done;
 	struct list_head done;
@@ -74,12 +79,19 @@ static inline u32 dxk_owner_live(const struct dxk_owner *own)
 	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK] + own->nr[DXK_AT_REJOIN];
 }
 
+/* Is there somebody who could collect the request's result? */
+static inline bool dxk_rqe_awaited(const struct dxk_rqe *rqe)
+{
+	return dxk_rqe_rejoinable(rqe) && likely(!rqe->own->space->closed);
+}
+
 int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests);
 void dxk_owners_free(struct dxk_owners *owners);
 void dxk_owners_destroy(struct dxk_owners *owners);
-struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners, u64 cookie);
-struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, u64 cookie,
-				  struct dxk_stash *spares);
+struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
+				 const struct dxk_space *space, u64 cookie);
+struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
+				  u64 cookie, struct dxk_stash *spares);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
 		     struct dxk_stash *spares);
 int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);

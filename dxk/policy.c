@@ -152,6 +152,9 @@ int dxk_policy_check(struct dxk_policy *p)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))
 		return BAD(p, log_entries);
+	if (p->on_block == DXK_ON_BLOCK_SPARE &&
+	    p->max_spares > DXK_ID_WORKER_MAX - p->max_threads)
+		return BAD(p, max_spares);
 	if (p->max_requests < p->ready_entries)
 		return BAD(p, max_requests);
 	return dxk_policy_check_lanes(p);

@@ -67,7 +67,7 @@ static void dxk_post_take(struct dxk_ctx *ctx, struct dxk_post_op *p,
 			  struct dxk_rqe *rqe)
 {
 	list_del(&rqe->link);
-	rqe->own = dxk_owner_enter(&ctx->owners, rqe->owner, &p->m->owners);
+	rqe->own = dxk_owner_enter(&ctx->owners, p->m->space, rqe->owner, &p->m->owners);
 	dxk_move(ctx, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&ctx->ready, rqe);
 	if (unlikely(ctx->policy.sample_interval_ms))
@@ -85,6 +85,8 @@ static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
 	dxk_waiter_queue(&p->w, &ctx->ready.posters[lane],
 			 dxk_crew_sleepers(&ctx->crew, p->m),
 			 &ctx->stats.post_blocks, &ctx->stats.post_block_ns);
+	if (p->help)
+		dxk_waiter_help(&p->w, &p->helper, p->m);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
 	dxk_stall_suspect(ctx, wakes);
 }

@@ -45,12 +45,18 @@ static void dxk_rejoin_finish(struct dxk_ctx *ctx, struct dxk_rejoin_op *r,
 	dxk_waiter_finish(&r->w, wakes);
 }
 
+/* A request that was to have an entry of the Rejoin Pool needs none any more. */
+static void dxk_unreserve(struct dxk_ctx *ctx)
+{
+	ctx->owners.reserved--;
+	ctx->owners.freed = true;
+}
+
 /* The request is with its collector: it exists no more. */
 static void dxk_collect(struct dxk_ctx *ctx, struct dxk_rqe *rqe)
 {
 	dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
-	ctx->owners.reserved--;
-	ctx->owners.freed = true;
+	dxk_unreserve(ctx);
 	ctx->stats.collected++;
 }
 
@@ -174,7 +180,7 @@ void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r = container_of(op, struct dxk_rejoin_op, op);
-	struct dxk_owner *own = dxk_owner_find(&ctx->owners, r->owner);
+	struct dxk_owner *own = dxk_owner_find(&ctx->owners, r->m->space, r->owner);
 
 	if (r->mine)
 		ctx->stats.self_poll++;
@@ -195,6 +201,8 @@ void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 	}
 	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&ctx->crew, r->m),
 			 &ctx->stats.rejoin_blocks, &ctx->stats.rejoin_block_ns);
+	if (r->help)
+		dxk_waiter_help(&r->w, &r->helper, r->m);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
 	dxk_stall_suspect(ctx, wakes);
 }
@@ -225,12 +233,14 @@ static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 {
 	struct dxk_owner *own = rqe->own;
 
-	if (dxk_rqe_rejoinable(rqe)) {
+	if (rqe->state == DXK_REJOIN) {
 		if (ctx->nr[DXK_AT_REJOIN] > ctx->owners.entries)
 			ctx->stats.rejoin_overflow++;
 		list_add_tail(&rqe->link, &own->done);
 		own->nr_done++;
 	} else {
+		if (dxk_rqe_rejoinable(rqe))
+			dxk_unreserve(ctx);
 		ctx->stats.vanished++;
 		list_add_tail(&rqe->link, ended);
 	}
@@ -256,7 +266,7 @@ void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
 
 	rqe->status = status;
 	ctx->stats.completions++;
-	if (dxk_rqe_rejoinable(rqe))
+	if (dxk_rqe_awaited(rqe))
 		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
 	else
 		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
@@ -281,12 +291,45 @@ void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 	rqe->status = -ECANCELED;
 	rqe->data_len = 0;
 	ctx->stats.cancelled++;
-	if (dxk_rqe_rejoinable(rqe))
+	if (dxk_rqe_awaited(rqe))
 		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else
 		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
 	dxk_end(ctx, rqe, ended);
 	dxk_owner_changed(ctx, rqe->own, NULL, wakes);
+}
+
+/**
+ * dxk_drop_results - drop results that nobody can collect any more
+ * @ctx: the context, locked
+ * @own: owner in a space that is closed; may be gone when this returns
+ * @max: most to drop
+ * @ended: gets them
+ * @wakes: gets the wake-ups
+ *
+ * Return: how many, never more than @max.
+ */
+u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
+		     struct list_head *ended, struct dxk_wakes *wakes)
+{
+	u32 nr = 0;
+
+	lockdep_assert_held(&ctx->lock);
+
+	while (nr < max && own->nr_done) {
+		struct dxk_rqe *rqe;
+
+		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
+		list_move_tail(&rqe->link, ended);
+		own->nr_done--;
+		dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
+		dxk_unreserve(ctx);
+		ctx->stats.vanished++;
+		nr++;
+	}
+	if (nr)
+		dxk_owner_changed(ctx, own, NULL, wakes);
+	return nr;
 }
 
 /** dxk_stop_pollers - Stop wakes every sleeping poller (DX-107) */

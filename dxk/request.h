@@ -77,6 +77,7 @@ enum dxk_kind {
  * @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself
  * @kind: enum dxk_kind
  * @lane: 0..3
+ * @extra: (L) executed by a helper or a spare, see crew.h
  *
  * Fields without a letter belong to whoever holds the request: the poster before
  * READY, the worker while BUSY, the collector once it took it. The Ready Pool
@@ -113,6 +114,7 @@ struct dxk_rqe {
 	u8 state;
 	u8 kind;
 	u8 lane;
+	bool extra;
 };
 
 static_assert(sizeof(struct dxk_rqe) <= 192);

@@ -31,7 +31,7 @@ static bool dxk_nobody_can_run(const struct dxk_ctx *ctx)
 
 	if (dxk_crew_awake(crew) || ctx->state != DXK_CTX_RUNNING)
 		return false;
-	if (crew->asleep)
+	if (dxk_crew_asleep(crew))
 		return true;
 	/* No request has begun. As long as a client is awake it may be the cure. */
 	return crew->clients_asleep && crew->clients_asleep == crew->clients &&
@@ -126,8 +126,8 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 		stall->progress = progress;
 		stall->reported = false;
 	}
-	report = stuck && !stall->reported &&
-		 now - stall->since >= DXK_STALL_MS * NSEC_PER_MSEC;
+	report = stuck && !stall->reported && now - stall->since >=
+		 (ctx->crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
 	if (report)
 		dxk_stall_describe(ctx, ++ctx->stats.stalls, &s);
 	stall->reported |= report;

@@ -22,6 +22,8 @@
  * rejoin_none_ready rejoin calls answered RJR_NONE_READY
  * rejoin_none_exist rejoin calls answered RJR_NONE_EXIST
  * collected         requests returned by rejoin calls
+ * helps             requests that workers executed while they slept in a call
+ * spare_runs        requests that spare workers executed
  * self_poll         rejoin calls for an owner that the caller's own request has
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
  * stalls            times that work existed and nobody could run it, see stall.h
@@ -46,6 +48,8 @@
 	S(rejoin_none_ready)		\
 	S(rejoin_none_exist)		\
 	S(collected)			\
+	S(helps)			\
+	S(spare_runs)			\
 	S(self_poll)			\
 	S(rejoin_overflow)		\
 	S(stalls)			\

@@ -8,6 +8,7 @@
 
 #include "dxk_api.h"
 #include "move.h"
+#include "relief.h"
 #include "role.h"
 #include "stop.h"
 #include "ucall.h"
@@ -132,6 +133,8 @@ static void dxk_stop_begin_run(struct dxk_ctx *ctx, struct dxk_op *op,
 	dxk_serve_blocked(ctx, wakes);
 	dxk_stop_services(ctx, wakes);
 	dxk_stop_workers(ctx, wakes);
+	if (s->close)
+		dxk_stop_managers(ctx, wakes);
 }
 
 /** dxk_stop_begin - from here on the context only finishes what it has */

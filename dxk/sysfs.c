@@ -3,6 +3,8 @@
  * /sys/kernel/dxk/<context>: policy, pools, lanes, threads and counters, one value
  * a file. Documentation/ABI describes them.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
 #include <linux/pid.h>
@@ -32,19 +34,48 @@ struct dxk_attr {
 		.show = _show, .store = _store, .which = _which,	\
 	}).attr)
 
+/* Files have the permissions of the context; and then there are namespaces. */
+static int dxk_sysfs_permit(const struct dxk_ctx *ctx)
+{
+	return dxk_identity_here(&ctx->who) || capable(CAP_SYS_ADMIN) ? 0 : -EACCES;
+}
+
+static umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr)
+{
+	/* Who may read it is said by its mode; the owner has control in any case. */
+	return attr->mode & (ctx->who.mode | 0600);
+}
+
+static umode_t dxk_ctx_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return dxk_sysfs_mode(dxk_ctx_of(kobj), attr);
+}
+
+/** dxk_sysfs_chown - give a directory with its files to the context's owner */
+int dxk_sysfs_chown(struct kobject *kobj, const struct dxk_identity *who)
+{
+	if (uid_eq(who->uid, GLOBAL_ROOT_UID) && gid_eq(who->gid, GLOBAL_ROOT_GID))
+		return 0;
+	return sysfs_change_owner(kobj, who->uid, who->gid);
+}
+
 static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
 				 char *buf)
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
 
-	return a->show(dxk_ctx_of(kobj), a->which, buf);
+	return err ?: a->show(dxk_ctx_of(kobj), a->which, buf);
 }
 
 static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
 				  const char *buf, size_t n)
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
 
+	if (err)
+		return err;
 	return a->store ? a->store(dxk_ctx_of(kobj), a->which, buf, n) : -EIO;
 }
 
@@ -82,6 +113,7 @@ static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
 
 static const struct attribute_group dxk_policy_group = {
 	.name = "policy",
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_policy_attrs,
 };
 
@@ -147,6 +179,12 @@ static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->nr[DXK_AT_WORK]));
 }
 
+static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->crew.spares[DXK_USER]) +
+				       READ_ONCE(ctx->crew.spares[DXK_KERNEL]));
+}
+
 /* Counters of the Log Pool, which has its own lock. */
 static ssize_t dxk_log_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
 {
@@ -170,6 +208,7 @@ static ssize_t dxk_log_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
 static struct attribute *dxk_pool_attrs[] = {
 	DXK_POOL("thread", DXK_POOL_THREAD),
 	DXK_ATTR("thread_busy", DXK_POOL_THREAD, 0444, dxk_pool_busy_show, NULL),
+	DXK_ATTR("thread_spares", DXK_POOL_THREAD, 0444, dxk_pool_spares_show, NULL),
 	DXK_POOL("ready", DXK_POOL_READY),
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
 	DXK_POOL("log", DXK_POOL_LOG),
@@ -182,6 +221,7 @@ static struct attribute *dxk_pool_attrs[] = {
 
 static const struct attribute_group dxk_pool_group = {
 	.name = "pools",
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_pool_attrs,
 };
 
@@ -217,9 +257,11 @@ u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
 	/* Without CMLS workers have no limit but their number. */
 	if (key / DXK_LANES == DXK_RES_USER)
-		limit = min(limit, ctx->crew.workers[DXK_USER]);
+		limit = min(limit, ctx->crew.workers[DXK_USER] +
+				   ctx->crew.extra[DXK_USER]);
 	else if (key / DXK_LANES == DXK_RES_KERNEL)
-		limit = min(limit, ctx->crew.workers[DXK_KERNEL]);
+		limit = min(limit, ctx->crew.workers[DXK_KERNEL] +
+				   ctx->crew.extra[DXK_KERNEL]);
 	spin_unlock(&ctx->lock);
 	return limit;
 }
@@ -277,6 +319,7 @@ static struct attribute *dxk_lane_attrs[] = {
 
 static const struct attribute_group dxk_lane_group = {
 	.name = "lanes",
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_lane_attrs,
 };
 
@@ -302,6 +345,7 @@ static struct attribute *dxk_stat_attrs[] = {
 
 static const struct attribute_group dxk_stat_group = {
 	.name = "stats",
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_stat_attrs,
 };
 
@@ -358,6 +402,7 @@ static struct attribute *dxk_instrument_attrs[] = {
 
 static const struct attribute_group dxk_instrument_group = {
 	.name = "instrumentation",
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_instrument_attrs,
 };
 
@@ -381,13 +426,44 @@ static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->owners.nr));
 }
 
+static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", ctx->who.name);
+}
+
+static ssize_t dxk_uid_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", from_kuid_munged(current_user_ns(), ctx->who.uid));
+}
+
+static ssize_t dxk_gid_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", from_kgid_munged(current_user_ns(), ctx->who.gid));
+}
+
+static ssize_t dxk_mode_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%04o\n", ctx->who.mode);
+}
+
+static ssize_t dxk_descriptors_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->descriptors));
+}
+
 static struct attribute *dxk_ctx_attrs[] = {
+	DXK_ATTR("name", 0, 0444, dxk_name_show, NULL),
+	DXK_ATTR("uid", 0, 0444, dxk_uid_show, NULL),
+	DXK_ATTR("gid", 0, 0444, dxk_gid_show, NULL),
+	DXK_ATTR("mode", 0, 0444, dxk_mode_show, NULL),
+	DXK_ATTR("descriptors", 0, 0444, dxk_descriptors_show, NULL),
 	DXK_ATTR("state", 0, 0444, dxk_state_show, NULL),
 	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
 	NULL
 };
 
 static const struct attribute_group dxk_ctx_group = {
+	.is_visible = dxk_ctx_attr_mode,
 	.attrs = dxk_ctx_attrs,
 };
 
@@ -443,6 +519,8 @@ const char *dxk_member_role_name(const struct dxk_member *m)
 	case 1 ... DXK_ID_WORKER_MAX:
 		if (READ_ONCE(m->state) == DXK_M_VACANT)
 			name = "worker";
+		else if (m->spare)
+			name = m->kind == DXK_KERNEL ? "kernel-spare" : "user-spare";
 		else
 			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
 		break;
@@ -488,7 +566,30 @@ static struct attribute *dxk_member_attrs[] = {
 	&dxk_member_pid_attr.attr,
 	NULL
 };
-ATTRIBUTE_GROUPS(dxk_member);
+
+static umode_t dxk_member_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return dxk_sysfs_mode(dxk_member_of(kobj)->ctx, attr);
+}
+
+static const struct attribute_group dxk_member_group = {
+	.attrs = dxk_member_attrs,
+	.is_visible = dxk_member_attr_mode,
+};
+__ATTRIBUTE_GROUPS(dxk_member);
+
+static ssize_t dxk_member_attr_show(struct kobject *kobj, struct attribute *attr,
+				    char *buf)
+{
+	struct kobj_attribute *a = container_of(attr, struct kobj_attribute, attr);
+	int err = dxk_sysfs_permit(dxk_member_of(kobj)->ctx);
+
+	return err ?: a->show(kobj, a, buf);
+}
+
+static const struct sysfs_ops dxk_member_sysfs_ops = {
+	.show = dxk_member_attr_show,
+};
 
 static void dxk_member_kobj_release(struct kobject *kobj)
 {
@@ -497,7 +598,7 @@ static void dxk_member_kobj_release(struct kobject *kobj)
 
 const struct kobj_type dxk_member_ktype = {
 	.release = dxk_member_kobj_release,
-	.sysfs_ops = &kobj_sysfs_ops,
+	.sysfs_ops = &dxk_member_sysfs_ops,
 	.default_groups = dxk_member_groups,
 };
 

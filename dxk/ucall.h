@@ -10,6 +10,7 @@
 
 struct dxk_ctx;
 struct dxk_member;
+struct dxk_session;
 
 /* The argument of any call, as far as this module knows it. */
 union dxk_args {
@@ -43,11 +44,13 @@ union dxk_args {
  * @args: the argument, copied in
  * @uptr: where it came from
  * @usize: the caller's size of it
+ * @session: of a call on a context descriptor
  */
 struct dxk_ucall {
 	union dxk_args args;
 	void __user *uptr;
 	u32 usize;
+	struct dxk_session *session;
 };
 
 /* Copy the argument back; each has its out fields within the first version. */

@@ -127,10 +127,10 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 {
 	struct dxk_post *a = &c->args.post;
-	struct dxk_post_op p = { .m = m };
+	struct dxk_post_op p = { .m = m, .help = a->flags & DXK_CALL_HELP };
 	long ret;
 
-	if (a->flags)
+	if (a->flags & ~DXK_CALL_HELP)
 		return -EOPNOTSUPP;
 	ret = dxk_array_check(a->nr, a->entry_size,
 			      offsetofend(struct dxk_post_entry, reserved));
@@ -211,10 +211,11 @@ long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 		.max = a->nr,
 		.min = a->min ?: 1,
 		.wait = a->deadline,
+		.help = a->flags & DXK_CALL_HELP,
 	};
 	long ret;
 
-	if (a->flags)
+	if (a->flags & ~DXK_CALL_HELP)
 		return -EOPNOTSUPP;
 	if (a->reserved || a->min > a->nr)
 		return -EINVAL;

@@ -10,6 +10,7 @@
 
 #include "instrument.h"
 #include "move.h"
+#include "relief.h"
 #include "role.h"
 #include "stall.h"
 
@@ -24,21 +25,27 @@ static void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 	m->since = jiffies;
 }
 
-/* Take a request out of the Ready Pool for a worker (DX-78). */
-static void dxk_assign(struct dxk_ctx *ctx, struct dxk_next_op *n,
-		       struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+/**
+ * dxk_assign - take a request out of the Ready Pool for a worker (DX-78)
+ * @ctx: the context, locked
+ * @m: the worker
+ * @rqe: READY, and admitted
+ * @work: gets it
+ * @wakes: gets the wake-ups of posters
+ */
+void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+		struct list_head *work, struct dxk_wakes *wakes)
 {
 	rqe->prio = clamp_t(s64, dxk_ready_prio(&ctx->ready, rqe), S32_MIN, S32_MAX);
 	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
 	rqe->ticket = ++ctx->ticket;
-	rqe->worker = n->m->id;
+	rqe->worker = m->id;
 	rqe->attempts++;
-	n->m->held++;
-	dxk_member_note(n->m, rqe);
+	m->held++;
+	dxk_member_note(m, rqe);
 	dxk_ready_remove(&ctx->ready, rqe);
 	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
-	list_add_tail(&rqe->link, &n->work);
-	n->nr++;
+	list_add_tail(&rqe->link, work);
 	ctx->stats.dispatches++;
 	/* A user worker may die unnoticed, any one may take too long. */
 	if (unlikely(ctx->monitor.parked) &&
@@ -63,6 +70,10 @@ static bool dxk_take(struct dxk_ctx *ctx, struct dxk_next_op *n,
 	struct dxk_rqe *rqe;
 	u32 share;
 
+	if (unlikely(n->m->spare)) {
+		n->nr = dxk_spare_turn(ctx, n, wakes);
+		return n->nr;
+	}
 	if (unlikely(ctx->cancelling))
 		return false;
 	rqe = dxk_ready_best(&ctx->ready, kind, lanes);
@@ -72,7 +83,8 @@ static bool dxk_take(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		DIV_ROUND_UP(dxk_ready_nr(&ctx->ready, kind),
 			     max(1U, ctx->crew.workers[kind]));
 	do {
-		dxk_assign(ctx, n, rqe, wakes);
+		dxk_assign(ctx, n->m, rqe, &n->work, wakes);
+		n->nr++;
 		if (n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
 			break;
 		rqe = dxk_ready_best(&ctx->ready, kind, lanes);
@@ -108,7 +120,8 @@ bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind, struct dxk_wakes *wa
 		return false;
 	n = list_first_entry(&ctx->crew.idle[kind], struct dxk_next_op, w.link);
 	dxk_waiter_leave(&n->w);
-	dxk_assign(ctx, n, rqe, wakes);
+	dxk_assign(ctx, n->m, rqe, &n->work, wakes);
+	n->nr++;
 	dxk_next_finish(n, 0, wakes);
 	return true;
 }
@@ -138,6 +151,33 @@ static bool dxk_rejoin_blocks(const struct dxk_ctx *ctx)
 	       ctx->state == DXK_CTX_RUNNING;
 }
 
+/* Sleep for work; a spare does so beside the others. */
+static void dxk_fall_idle(struct dxk_ctx *ctx, struct dxk_next_op *n)
+{
+	struct dxk_crew *crew = &ctx->crew;
+	struct dxk_member *m = n->m;
+
+	list_add(&n->w.link, m->spare ? &crew->parked[m->kind] : &crew->idle[m->kind]);
+	n->w.count = m->spare ? &crew->nr_parked[m->kind] : &crew->nr_idle[m->kind];
+	(*n->w.count)++;
+	m->since = jiffies;
+	dxk_member_set_state(m, DXK_M_AVAILABLE);
+}
+
+/* An extra request is completed; a helper is back at the one that waits for it. */
+static void dxk_extra_done(struct dxk_ctx *ctx, struct dxk_member *m,
+			   struct dxk_rqe *rqe)
+{
+	dxk_extra_end(ctx, m, rqe);
+	if (m->spare) {
+		ctx->stats.spare_runs++;
+		return;
+	}
+	ctx->stats.helps++;
+	if (!list_empty(&m->busy))
+		dxk_member_note(m, list_last_entry(&m->busy, struct dxk_rqe, link));
+}
+
 /* Go on with a worker's turn as far as it gets. */
 static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 			      struct dxk_wakes *wakes)
@@ -147,9 +187,9 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 
-		if (dxk_rqe_rejoinable(rqe) && dxk_rejoin_blocks(ctx)) {
+		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(ctx)) {
 			dxk_waiter_queue(&n->w, &ctx->owners.blocked,
-					 &ctx->crew.asleep,
+					 &ctx->crew.asleep[m->kind],
 					 &ctx->stats.complete_blocks,
 					 &ctx->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);
@@ -160,13 +200,19 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		n->taken++;
 		m->executed++;
 		m->held--;
+		if (unlikely(rqe->extra))
+			dxk_extra_done(ctx, m, rqe);
 		if (unlikely(rqe->posted))
 			dxk_instrument_account(&ctx->instrument, rqe);
 		dxk_complete(ctx, rqe, rqe->status, m, &n->ended, wakes);
 	}
 
 	/* A stale worker has files to close before it is available (DX-28). */
-	if (!n->max || unlikely(m->stale)) {
+	if (unlikely(!list_empty(&m->called)) && n->max) {
+		list_splice_init(&m->called, &n->work);
+		n->nr = 1;
+		dxk_next_finish(n, 0, wakes);
+	} else if (!n->max || unlikely(m->stale)) {
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
@@ -175,12 +221,8 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 	} else if (dxk_out_of_work(ctx)) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
 	} else {
-		list_add(&n->w.link, &ctx->crew.idle[m->kind]);
-		n->w.count = &ctx->crew.nr_idle[m->kind];
-		ctx->crew.nr_idle[m->kind]++;
-		m->since = jiffies;
-		dxk_member_set_state(m, DXK_M_AVAILABLE);
-		if (unlikely(ctx->crew.asleep | ctx->crew.clients_asleep))
+		dxk_fall_idle(ctx, n);
+		if (unlikely(dxk_crew_asleep(&ctx->crew) | ctx->crew.clients_asleep))
 			dxk_stall_suspect(ctx, wakes);
 	}
 	if (unlikely(ctx->state == DXK_CTX_STOPPING))
@@ -224,34 +266,44 @@ void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 
 	if (!dxk_out_of_work(ctx))
 		return;
-	for (kind = 0; kind < DXK_KINDS; kind++)
+	for (kind = 0; kind < DXK_KINDS; kind++) {
 		list_for_each_entry_safe(n, next, &ctx->crew.idle[kind], w.link)
 			dxk_next_finish(n, -ESHUTDOWN, wakes);
+		list_for_each_entry_safe(n, next, &ctx->crew.parked[kind], w.link)
+			dxk_next_finish(n, -ESHUTDOWN, wakes);
+	}
 	list_for_each_entry_safe(w, next_w, &ctx->stoppers, link)
 		dxk_waiter_finish(w, wakes);
 }
 
 /*
- * Dispatched requests that could not be fetched go back.
- *
- * They keep their keys, so they stand where they stood: neither lost nor doubled.
+ * A dispatched request that could not be fetched goes back. It keeps its key, so it
+ * stands where it stood: neither lost nor doubled.
  */
+static void dxk_put_back(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+			 struct list_head *ended, struct dxk_wakes *wakes)
+{
+	list_del(&rqe->link);
+	rqe->worker = 0;
+	rqe->attempts--;
+	m->held--;
+	if (rqe->extra)
+		dxk_extra_end(ctx, m, rqe);
+	dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
+	dxk_ready_put_back(&ctx->ready, rqe);
+	ctx->stats.put_back++;
+	if (ctx->cancelling)
+		dxk_cancel_ready(ctx, rqe, ended, wakes);
+}
+
+/* Dispatched requests that could not be fetched go back. */
 void dxk_return_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_rqe *rqe, *next;
 
-	list_for_each_entry_safe(rqe, next, &l->rqes, link) {
-		list_del(&rqe->link);
-		rqe->worker = 0;
-		rqe->attempts--;
-		l->m->held--;
-		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
-		dxk_ready_put_back(&ctx->ready, rqe);
-		ctx->stats.put_back++;
-		if (ctx->cancelling)
-			dxk_cancel_ready(ctx, rqe, &l->ended, wakes);
-	}
+	list_for_each_entry_safe(rqe, next, &l->rqes, link)
+		dxk_put_back(ctx, l->m, rqe, &l->ended, wakes);
 	if (unlikely(ctx->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(ctx, wakes);
 }
@@ -280,8 +332,12 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 	struct dxk_member *m = l->m;
 	struct dxk_rqe *rqe, *next;
 
+	list_for_each_entry_safe(rqe, next, &m->called, link)
+		dxk_put_back(ctx, m, rqe, &l->ended, wakes);
 	list_for_each_entry_safe(rqe, next, &m->busy, link) {
 		list_del(&rqe->link);
+		if (rqe->extra)
+			dxk_extra_end(ctx, m, rqe);
 		if (dxk_redo(ctx, rqe)) {
 			ctx->stats.redone++;
 			rqe->data_len = rqe->posted_len;
@@ -297,7 +353,10 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 	m->held = 0;
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
 		ctx->crew.present--;
-		ctx->crew.workers[m->kind] -= !m->leaving;
+		if (m->spare)
+			ctx->crew.spares[m->kind]--;
+		else
+			ctx->crew.workers[m->kind] -= !m->leaving;
 	} else if (m->attached) {
 		ctx->crew.clients--;
 	}
@@ -305,6 +364,7 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 	m->leaving = false;
 	dxk_crew_set_lanes(ctx);
 	dxk_member_forget(ctx, m);
+	dxk_tell_managers(ctx, wakes);
 	/* Those who are left may all be asleep. */
 	dxk_stall_suspect(ctx, wakes);
 	if (unlikely(ctx->state == DXK_CTX_STOPPING))

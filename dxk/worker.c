@@ -4,6 +4,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 
 #include "dxk_api.h"
 #include "executor.h"
@@ -33,11 +34,24 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 	return status;
 }
 
+/* Execute the request that a turn has brought; it is then to be completed. */
+static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
+{
+	struct dxk_rqe *rqe = list_first_entry(&n->work, struct dxk_rqe, link);
+
+	list_move_tail(&rqe->link, &m->busy);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	if (unlikely(rqe->posted))
+		rqe->started = ktime_get_ns();
+	dxk_member_set_state(m, DXK_M_BUSY);
+	rqe->status = dxk_execute(m, rqe);
+	list_move_tail(&rqe->link, &n->done);
+}
+
 static int dxk_worker_fn(void *arg)
 {
 	struct dxk_member *m = arg;
 	struct dxk_next_op n = { .m = m, .max = 1 };
-	struct dxk_rqe *rqe;
 	int err;
 
 	INIT_LIST_HEAD(&n.done);
@@ -51,14 +65,7 @@ static int dxk_worker_fn(void *arg)
 			dxk_own_files_release(m);
 			continue;
 		}
-		rqe = list_first_entry(&n.work, struct dxk_rqe, link);
-		list_move_tail(&rqe->link, &m->busy);
-		WRITE_ONCE(rqe->state, DXK_BUSY);
-		if (unlikely(rqe->posted))
-			rqe->started = ktime_get_ns();
-		dxk_member_set_state(m, DXK_M_BUSY);
-		rqe->status = dxk_execute(m, rqe);
-		list_move_tail(&rqe->link, &n.done);
+		dxk_worker_execute(m, &n);
 		cond_resched();
 	}
 
@@ -74,6 +81,36 @@ static int dxk_worker_fn(void *arg)
 	}
 	__set_current_state(TASK_RUNNING);
 	return 0;
+}
+
+/**
+ * dxk_worker_can_help - can the caller execute a request while it waits?
+ * @m: the caller
+ *
+ * A kernel worker in an executor can, as long as half of its stack is free: the
+ * nested executor may need as much as this one.
+ */
+bool dxk_worker_can_help(const struct dxk_member *m)
+{
+	unsigned long top = (unsigned long)task_stack_page(current) + THREAD_SIZE;
+
+	return m->task == current &&
+	       top - (unsigned long)__builtin_frame_address(0) < THREAD_SIZE / 2;
+}
+
+/** dxk_worker_help - execute the request that the worker was called for */
+void dxk_worker_help(struct dxk_member *m)
+{
+	struct dxk_next_op n = { .m = m, .max = 1 };
+
+	INIT_LIST_HEAD(&n.done);
+	if (WARN_ON_ONCE(dxk_next(&n, 0)))
+		return;
+	dxk_worker_execute(m, &n);
+	n.max = 0;
+	dxk_next(&n, DXK_FOREVER);
+	dxk_rqe_drop_all(m, &n.ended);
+	dxk_member_set_state(m, DXK_M_BUSY);
 }
 
 /** dxk_worker_create - make the thread of a kernel worker; it does not run yet */

@@ -61,7 +61,7 @@ static const struct field {
 	  STATIC },
 	{ "shutdown", "shutdown", F(shutdown), DXK_STOP_DRAIN, 1, 2, 0, 3, EINVAL,
 	  DYNAMIC },
-	{ "on_block", "on_block", F(on_block), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
+	{ "on_block", "on_block", F(on_block), 0, 0, 2, -1, 3, EOPNOTSUPP, STATIC },
 	{ "order", "order", F(order), 0, 0, 0, -1, 1, EOPNOTSUPP, STATIC },
 	{ "log_batch", "log_batch", F(log_batch), 64, 1, 4096, 0, 4097, EINVAL, DYNAMIC },
 	{ "sample_interval_ms", "sample_interval_ms", F(sample_interval_ms), 0, 0,
@@ -71,6 +71,8 @@ static const struct field {
 	{ "report_age_ms", "report_age_ms", F(report_age_ms), 0, 0, 86400000, -1,
 	  86400001, EINVAL, DYNAMIC },
 	{ "redo_max", "redo_max", F(redo_max), 3, 1, 1000, 0, 1001, EINVAL, DYNAMIC },
+	{ "help_depth", "help_depth", F(help_depth), 4, 1, 64, 0, 65, EINVAL, DYNAMIC },
+	{ "max_spares", "max_spares", F(max_spares), 8, 0, 499, -1, 500, EINVAL, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

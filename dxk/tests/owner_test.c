@@ -15,6 +15,7 @@
 
 struct hash {
 	struct dxk_owners owners;
+	struct dxk_space space;
 	struct dxk_stash spares;
 };
 
@@ -66,23 +67,23 @@ static void owner_enter_and_leave(struct kunit *test)
 
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, cookies[i]));
-			own[i] = dxk_owner_enter(&h->owners, cookies[i], &h->spares);
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
+			own[i] = dxk_owner_enter(&h->owners, &h->space, cookies[i], &h->spares);
 			KUNIT_EXPECT_EQ(test, own[i]->cookie, cookies[i]);
 			KUNIT_EXPECT_EQ(test, dxk_owner_live(own[i]), 0);
 			KUNIT_EXPECT_EQ(test, own[i]->nr_done, 0);
 			/* one record per owner */
 			KUNIT_EXPECT_PTR_EQ(test, own[i],
-					    dxk_owner_enter(&h->owners, cookies[i],
+					    dxk_owner_enter(&h->owners, &h->space, cookies[i],
 							    &h->spares));
 		}
 		KUNIT_EXPECT_EQ(test, h->owners.nr, 5);
 		KUNIT_EXPECT_EQ(test, h->spares.nr, 0);
 		for (i = 0; i < 5; i++) {
 			KUNIT_EXPECT_PTR_EQ(test, own[i],
-					    dxk_owner_find(&h->owners, cookies[i]));
+					    dxk_owner_find(&h->owners, &h->space, cookies[i]));
 			dxk_owner_leave(&h->owners, own[i], &h->spares);
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, cookies[i]));
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
 		}
 		KUNIT_EXPECT_EQ(test, h->spares.nr, 5);
 	}
@@ -111,7 +112,7 @@ static void owner_many(struct kunit *test)
 	u32 i, longest, wrong = 0;
 
 	for (i = 0; i < MANY; i++)
-		wrong += dxk_owner_enter(&h->owners, cookie_of(i), &h->spares)->cookie !=
+		wrong += dxk_owner_enter(&h->owners, &h->space, cookie_of(i), &h->spares)->cookie !=
 			 cookie_of(i);
 	KUNIT_EXPECT_EQ(test, h->owners.nr, MANY);
 	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), MANY);
@@ -119,16 +120,16 @@ static void owner_many(struct kunit *test)
 	KUNIT_EXPECT_LT(test, longest, 32);
 	KUNIT_EXPECT_GT(test, longest, 1);
 	for (i = 0; i < MANY; i++) {
-		struct dxk_owner *own = dxk_owner_find(&h->owners, cookie_of(i));
+		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space, cookie_of(i));
 
 		wrong += !own || own->cookie != cookie_of(i);
-		wrong += !!dxk_owner_find(&h->owners, cookie_of(i) + (1ULL << 60));
+		wrong += !!dxk_owner_find(&h->owners, &h->space, cookie_of(i) + (1ULL << 60));
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 
 	/* 7919 is prime: every one, in another order */
 	for (i = 0; i < MANY; i++) {
-		struct dxk_owner *own = dxk_owner_find(&h->owners,
+		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space,
 						       cookie_of(i * 7919U % MANY));
 
 		KUNIT_ASSERT_NOT_NULL(test, own);

@@ -44,13 +44,15 @@ static const struct row rows[] = {
 	ROW(log_full, 0, DXK_LOG_DROP_OLDEST, CHOICE, true),
 	ROW(rejoin_full, 0, DXK_REJOIN_RESERVE, CHOICE),
 	ROW(shutdown, DXK_STOP_DRAIN, DXK_STOP_CANCEL, CHOICE, true),
-	ROW(on_block, 0, DXK_ON_BLOCK_STRICT, CHOICE),
+	ROW(on_block, 0, DXK_ON_BLOCK_SPARE, CHOICE),
 	ROW(order, 0, DXK_ORDER_PRIO_GLOBAL, CHOICE),
 	ROW(log_batch, 1, 4096, RANGE, true),
 	ROW(sample_interval_ms, 0, 3600000, RANGE, true),
 	ROW(sample_entries, 1, 4096),
 	ROW(report_age_ms, 0, 86400000, RANGE, true),
 	ROW(redo_max, 1, 1000, RANGE, true),
+	ROW(help_depth, 1, 64, RANGE, true),
+	ROW(max_spares, 0, 499),
 };
 
 static void row_name(const struct row *r, char *name)

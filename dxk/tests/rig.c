@@ -256,7 +256,7 @@ struct dxk_member *dxk_rig_join(struct dxk_rig *rig, struct dxk_ctx *ctx)
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_m, DXK_RIG_CLIENTS);
 	mutex_lock(&ctx->mutex);
-	m = dxk_member_claim(ctx, DXK_MEMBER_WORKER, NULL);
+	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_WORKER, NULL);
 	mutex_unlock(&ctx->mutex);
 	return dxk_rig_keep(rig, m);
 }

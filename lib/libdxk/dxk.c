@@ -167,6 +167,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(sample_entries),
 		FIELD(report_age_ms),
 		FIELD(redo_max),
+		FIELD(help_depth),
+		FIELD(max_spares),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);
