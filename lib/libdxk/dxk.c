@@ -105,14 +105,78 @@ int dxk_executor_find(int fd, const char *name, uint64_t *id)
 
 int dxk_ctx_create(int ctl, unsigned int *id)
 {
-	struct dxk_ctx_create create = { .size = sizeof(create), .fd = -1 };
-	int rc = call(ctl, DXK_IOC_CTX_CREATE, &create);
+	struct dxk_ctx_create create = { .mode = DXK_MODE_DEFAULT };
+	int rc = dxk_ctx_create_as(ctl, &create);
 
+	if (rc >= 0 && id)
+		*id = create.id;
+	return rc;
+}
+
+int dxk_ctx_create_as(int ctl, struct dxk_ctx_create *create)
+{
+	int rc;
+
+	create->size = sizeof(*create);
+	create->fd = -1;
+	rc = call(ctl, DXK_IOC_CTX_CREATE, create);
+	return rc < 0 ? rc : create->fd;
+}
+
+int dxk_ctx_join(int ctl, const char *name, unsigned int access,
+		 unsigned int flags, unsigned int *id)
+{
+	struct dxk_ctx_join join = {
+		.size = sizeof(join),
+		.flags = flags,
+		.fd = -1,
+		.access = access,
+		.abi = DXK_ABI_VERSION,
+	};
+	size_t len = strnlen(name, DXK_NAME_LEN);
+	int rc;
+
+	if (!len || len == DXK_NAME_LEN)
+		return -EINVAL;
+	memcpy(join.name, name, len);
+	rc = call(ctl, DXK_IOC_CTX_JOIN, &join);
 	if (rc < 0)
 		return rc;
 	if (id)
-		*id = create.id;
-	return create.fd;
+		*id = join.id;
+	return join.fd;
+}
+
+int dxk_ctx_join_id(int ctl, unsigned int id, unsigned int access,
+		    unsigned int flags)
+{
+	struct dxk_ctx_join join = {
+		.size = sizeof(join),
+		.flags = flags | DXK_JOIN_BY_ID,
+		.fd = -1,
+		.id = id,
+		.access = access,
+		.abi = DXK_ABI_VERSION,
+	};
+	int rc = call(ctl, DXK_IOC_CTX_JOIN, &join);
+
+	return rc < 0 ? rc : join.fd;
+}
+
+int dxk_crew_wait(int ctx, int64_t timeout_ns, unsigned int *workers,
+		  unsigned int *spares)
+{
+	struct dxk_crew_wait wait = {
+		.size = sizeof(wait),
+		.deadline = dxk_deadline(timeout_ns),
+	};
+	int rc = call(ctx, DXK_IOC_CREW_WAIT, &wait);
+
+	if (workers)
+		*workers = rc < 0 ? 0 : wait.workers;
+	if (spares)
+		*spares = rc < 0 ? 0 : wait.spares;
+	return rc;
 }
 
 int dxk_policy_get(int ctx, struct dxk_policy *policy)
@@ -261,6 +325,13 @@ int dxk_member_create(int ctx, unsigned int kind, unsigned int *id)
 int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	     int64_t timeout_ns, unsigned int *reason)
 {
+	return dxk_post_flags(member, entries, nr, 0, timeout_ns, reason);
+}
+
+int dxk_post_flags(int member, const struct dxk_post_entry *entries,
+		   unsigned int nr, unsigned int flags, int64_t timeout_ns,
+		   unsigned int *reason)
+{
 	uint64_t deadline = dxk_deadline(timeout_ns);
 	unsigned int taken = 0, n, why = 0;
 	int rc;
@@ -270,6 +341,7 @@ int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	do {
 		struct dxk_post post = {
 			.size = sizeof(post),
+			.flags = flags,
 			.deadline = deadline,
 			.entries = address(entries + taken),
 			.nr = n = min_u(nr - taken, DXK_BATCH_MAX),
@@ -292,6 +364,15 @@ int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
 	       int64_t timeout_ns, unsigned int *answer)
 {
+	return dxk_rejoin_flags(member, owner, results, nr, min, data, data_stride,
+				0, timeout_ns, answer);
+}
+
+int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
+		     unsigned int nr, unsigned int min, void *data,
+		     size_t data_stride, unsigned int flags, int64_t timeout_ns,
+		     unsigned int *answer)
+{
 	uint64_t deadline = dxk_deadline(timeout_ns);
 	unsigned int got = 0, n, need, said = 0;
 	int rc;
@@ -303,6 +384,7 @@ int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 	do {
 		struct dxk_rejoin rejoin = {
 			.size = sizeof(rejoin),
+			.flags = flags,
 			.owner = owner,
 			.results = address(results + got),
 			.nr = n = min_u(nr - got, DXK_BATCH_MAX),

@@ -84,12 +84,77 @@ int dxk_executor_find(int fd, const char *name, uint64_t *id);
  * @ctl: control descriptor
  * @id: out, the name of its directory below /sys/kernel/dxk; may be %NULL
  *
- * The context has the default policy and does not run until dxk_ctx_start().
- * Closing its last descriptor is a Stop that cancels (DX-113).
+ * The context has the default policy and does not run until dxk_ctx_start(). It has
+ * no name; its owner is the caller and its mode %DXK_MODE_DEFAULT. Closing its last
+ * descriptor is a Stop that cancels (DX-113).
  *
  * Return: the context descriptor, close-on-exec; -ENOMEM, -EMFILE.
  */
 int dxk_ctx_create(int ctl, unsigned int *id);
+
+/*
+ * The mode of a context that nobody gave one: all for its owner's processes, and
+ * everybody may look at its files in sysfs.
+ */
+#define DXK_MODE_DEFAULT	0744
+
+/**
+ * dxk_ctx_create_as - make a context with a name, an owner and a mode
+ * @ctl: control descriptor
+ * @create: name, mode, and with %DXK_CTX_CHOWN uid and gid. Its size is filled in,
+ *	and out its fd and id
+ *
+ * Return: the context descriptor, close-on-exec; -EEXIST when the name is taken,
+ * -EINVAL for a name or a mode that cannot be, -EPERM for an owner that the caller
+ * may not give, -EOPNOTSUPP, -ENOMEM, -EMFILE.
+ */
+int dxk_ctx_create_as(int ctl, struct dxk_ctx_create *create);
+
+/**
+ * dxk_ctx_join - open a context that another process made, by its name
+ * @ctl: control descriptor
+ * @name: of the context
+ * @access: DXK_ACCESS_* bits, at least one: what the descriptor will be used for
+ * @flags: %DXK_JOIN_SHARED to share owner cookies with all who say so, or 0: the
+ *	caller's cookies are its own
+ * @id: out, the name of its directory below /sys/kernel/dxk; may be %NULL
+ *
+ * Return: a context descriptor, close-on-exec; -ENOENT when there is none of that
+ * name, -EACCES when its mode does not allow all of @access, -EINVAL for a name
+ * that is empty or too long, -EPROTONOSUPPORT, -ENOMEM, -EMFILE.
+ */
+int dxk_ctx_join(int ctl, const char *name, unsigned int access,
+		 unsigned int flags, unsigned int *id);
+
+/**
+ * dxk_ctx_join_id - open a context that another process made, by its id
+ * @ctl: control descriptor
+ * @id: the name of its directory below /sys/kernel/dxk
+ * @access: see dxk_ctx_join()
+ * @flags: see dxk_ctx_join()
+ *
+ * An id is given again when a context has gone; a name says more.
+ *
+ * Return: as dxk_ctx_join().
+ */
+int dxk_ctx_join_id(int ctl, unsigned int id, unsigned int access,
+		    unsigned int flags);
+
+/**
+ * dxk_crew_wait - wait until the crew has a use for threads
+ * @ctx: context descriptor
+ * @timeout_ns: how long to wait, 0 only asks
+ * @workers: out, free places for user workers; may be %NULL
+ * @spares: out, spares that are needed now (%DXK_MEMBER_SPARE); may be %NULL
+ *
+ * For the thread that starts a process's workers. A place is given to who attaches
+ * first, so a thread that comes too late has no place and ends.
+ *
+ * Return: the sum of both, 0 when the time is over; -EINTR, -ESHUTDOWN unless the
+ * context runs, -EACCES.
+ */
+int dxk_crew_wait(int ctx, int64_t timeout_ns, unsigned int *workers,
+		  unsigned int *spares);
 
 /**
  * dxk_policy_get - read the policy of a context (DX-8)
@@ -182,7 +247,8 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
  *
  * Return: the member descriptor, close-on-exec, for the calling thread only;
  * -ESHUTDOWN for a worker when the context does not run, -ENOSPC when every user
- * worker's id is taken, -ENODEV when the policy has no user workers, -ENOMEM.
+ * worker's id is taken or there are max_spares, -ENODEV when the policy has no user
+ * workers or no spares, -EACCES, -ENOMEM.
  */
 int dxk_member_create(int ctx, unsigned int kind, unsigned int *id);
 
@@ -208,6 +274,23 @@ int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	     int64_t timeout_ns, unsigned int *reason);
 
 /**
+ * dxk_post_flags - as dxk_post(), by a worker that helps while it waits
+ * @member: see dxk_post()
+ * @entries: see dxk_post()
+ * @nr: see dxk_post()
+ * @flags: %DXK_CALL_HELP, or 0 for a dxk_post()
+ * @timeout_ns: see dxk_post()
+ * @reason: see dxk_post(). %PXR_HELP: there is no room for the first that was not
+ *	taken, and a request for the caller to execute: it fetches that by a
+ *	dxk_next() of one, executes and completes it, and posts the rest again
+ *
+ * Return: as dxk_post(); with %PXR_HELP how many were taken, or -EAGAIN.
+ */
+int dxk_post_flags(int member, const struct dxk_post_entry *entries,
+		   unsigned int nr, unsigned int flags, int64_t timeout_ns,
+		   unsigned int *reason);
+
+/**
  * dxk_rejoin - collect completed requests of an owner (DX-50..DX-55, DX-87..DX-95)
  * @member: member descriptor of the calling thread
  * @owner: whose requests
@@ -231,6 +314,27 @@ int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
 	       int64_t timeout_ns, unsigned int *answer);
+
+/**
+ * dxk_rejoin_flags - as dxk_rejoin(), by a worker that helps while it waits
+ * @member: see dxk_rejoin()
+ * @owner: see dxk_rejoin()
+ * @results: see dxk_rejoin()
+ * @nr: see dxk_rejoin()
+ * @min: see dxk_rejoin()
+ * @data: see dxk_rejoin()
+ * @data_stride: see dxk_rejoin()
+ * @flags: %DXK_CALL_HELP, or 0 for a dxk_rejoin()
+ * @timeout_ns: see dxk_rejoin()
+ * @answer: see dxk_rejoin(). %RJR_HELP: fewer than @min completed so far, and there
+ *	is a request for the caller to execute, see dxk_post_flags()
+ *
+ * Return: as dxk_rejoin(); 0 with %RJR_HELP.
+ */
+int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
+		     unsigned int nr, unsigned int min, void *data,
+		     size_t data_stride, unsigned int flags, int64_t timeout_ns,
+		     unsigned int *answer);
 
 /**
  * dxk_next - complete requests and fetch more (DX-77..DX-85)
