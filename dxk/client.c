@@ -4,12 +4,14 @@
  * other modules.
  */
 #include <linux/export.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "client.h"
 #include "dxk_api.h"
 #include "role.h"
+#include "trace.h"
 #include "worker.h"
 
 /**
@@ -34,6 +36,16 @@ struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *
 	list_add_tail(&rqe->link, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
 	return err ? ERR_PTR(err) : rqe;
+}
+
+/* A call is over: it may have slept. */
+static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
+{
+	if (m->state != DXK_M_POSTING && m->state != DXK_M_REJOINING)
+		return;
+	if (trace_block_enabled())
+		trace_block(m->ctx->id, m->id, m->state, ktime_get_ns() - w->since);
+	dxk_member_set_state(m, dxk_member_home_state(m));
 }
 
 /**
@@ -64,8 +76,7 @@ int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
 	}
 	if (!err)
 		err = p->err;
-	if (m->state == DXK_M_POSTING)
-		dxk_member_set_state(m, dxk_member_home_state(m));
+	dxk_client_awake(m, &p->w);
 	return p->taken ? (int)p->taken : err;
 }
 
@@ -96,8 +107,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 		r->answer = RJR_HELP;
 		r->err = 0;
 	}
-	if (m->state == DXK_M_REJOINING)
-		dxk_member_set_state(m, dxk_member_home_state(m));
+	dxk_client_awake(m, &r->w);
 	if (err == -ETIMEDOUT) {
 		/* What is there by now, be it less than asked for. */
 		r->wait = false;

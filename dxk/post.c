@@ -75,6 +75,7 @@ static void dxk_post_take(struct dxk_ctx *ctx, struct dxk_post_op *p,
 	if (dxk_rqe_rejoinable(rqe))
 		ctx->owners.reserved++;
 	ctx->stats.posts++;
+	trace_post(ctx->id, rqe, p->m->id);
 	p->taken++;
 }
 
@@ -88,6 +89,7 @@ static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
 	if (p->help)
 		dxk_waiter_help(&p->w, &p->helper, p->m);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
+	trace_block(ctx->id, p->m->id, DXK_M_POSTING, 0);
 	dxk_stall_suspect(ctx, wakes);
 }
 

@@ -53,8 +53,10 @@ static void dxk_unreserve(struct dxk_ctx *ctx)
 }
 
 /* The request is with its collector: it exists no more. */
-static void dxk_collect(struct dxk_ctx *ctx, struct dxk_rqe *rqe)
+static void dxk_collect(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+			const struct dxk_member *m)
 {
+	trace_rejoin(ctx->id, rqe, m->id);
 	dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
 	dxk_unreserve(ctx);
 	ctx->stats.collected++;
@@ -72,7 +74,7 @@ static void dxk_rejoin_take(struct dxk_ctx *ctx, struct dxk_owner *own,
 		own->nr_done--;
 		r->nr++;
 		if (r->free)
-			dxk_collect(ctx, rqe);
+			dxk_collect(ctx, rqe, r->m);
 	}
 }
 
@@ -204,6 +206,7 @@ void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
+	trace_block(ctx->id, r->m->id, DXK_M_REJOINING, 0);
 	dxk_stall_suspect(ctx, wakes);
 }
 
@@ -216,7 +219,7 @@ void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 
 	list_for_each_entry(rqe, &s->copied, link) {
 		own = rqe->own;
-		dxk_collect(ctx, rqe);
+		dxk_collect(ctx, rqe, s->m);
 	}
 	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
 		own = rqe->own;
@@ -266,6 +269,7 @@ void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
 
 	rqe->status = status;
 	ctx->stats.completions++;
+	trace_complete(ctx->id, rqe);
 	if (dxk_rqe_awaited(rqe))
 		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
 	else

@@ -13,6 +13,7 @@
 
 #include "context.h"
 #include "stall.h"
+#include "trace.h"
 
 /** dxk_stall_init - of a context that starts */
 void dxk_stall_init(struct dxk_stall *stall)
@@ -136,6 +137,7 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	spin_unlock(&ctx->lock);
 
 	if (report) {
+		trace_stall(ctx->id, READ_ONCE(ctx->stats.stalls));
 		if (seq_buf_has_overflowed(&s))
 			memcpy(text + sizeof(text) - sizeof("..."), "...",
 			       sizeof("..."));

@@ -7,6 +7,7 @@
 
 #include <linux/tracepoint.h>
 
+#include "member.h"
 #include "request.h"
 
 #define dxk_show_state(state)				\
@@ -57,6 +58,180 @@ TRACE_EVENT(dxk_move,
 		  dxk_show_state(__entry->to), __entry->owner, __entry->param,
 		  __entry->lane, __entry->prio, __entry->attrs, __entry->worker,
 		  __entry->ticket)
+);
+
+/*
+ * The life of a request, event by event. seq names it within its context from post
+ * to rejoin. A dispatch that is undone, because it could not be fetched or its worker
+ * died, is followed by another one.
+ */
+TRACE_EVENT(post,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
+	TP_ARGS(ctx, rqe, member),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, owner)
+		__field(u64, executor)
+		__field(u64, param)
+		__field(s32, prio)
+		__field(u32, attrs)
+		__field(u16, member)
+		__field(u8, lane)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->owner = rqe->owner;
+		__entry->executor = rqe->executor;
+		__entry->param = rqe->param;
+		__entry->prio = rqe->prio;
+		__entry->attrs = rqe->attrs;
+		__entry->member = member;
+		__entry->lane = rqe->lane;
+	),
+	TP_printk("ctx=%u seq=%llu member=%u lane=%u prio=%d attrs=%#x owner=%#llx executor=%#llx param=%#llx",
+		  __entry->ctx, __entry->seq, __entry->member, __entry->lane,
+		  __entry->prio, __entry->attrs, __entry->owner, __entry->executor,
+		  __entry->param)
+);
+
+TRACE_EVENT(dispatch,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
+	TP_ARGS(ctx, rqe),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, ticket)
+		__field(s32, prio)
+		__field(u32, inspect)
+		__field(u16, worker)
+		__field(u8, lane)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->ticket = rqe->ticket;
+		__entry->prio = rqe->prio;
+		__entry->inspect = rqe->inspect;
+		__entry->worker = rqe->worker;
+		__entry->lane = rqe->lane;
+	),
+	TP_printk("ctx=%u seq=%llu ticket=%llu worker=%u lane=%u prio=%d inspect=%u",
+		  __entry->ctx, __entry->seq, __entry->ticket, __entry->worker,
+		  __entry->lane, __entry->prio, __entry->inspect)
+);
+
+TRACE_EVENT(start,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
+	TP_ARGS(ctx, rqe),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, ticket)
+		__field(u64, owner)
+		__field(u64, executor)
+		__field(u64, param)
+		__field(u16, worker)
+		__field(u16, attempts)
+		__field(u8, lane)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->ticket = rqe->ticket;
+		__entry->owner = rqe->owner;
+		__entry->executor = rqe->executor;
+		__entry->param = rqe->param;
+		__entry->worker = rqe->worker;
+		__entry->attempts = rqe->attempts;
+		__entry->lane = rqe->lane;
+	),
+	TP_printk("ctx=%u seq=%llu ticket=%llu worker=%u lane=%u attempts=%u owner=%#llx executor=%#llx param=%#llx",
+		  __entry->ctx, __entry->seq, __entry->ticket, __entry->worker,
+		  __entry->lane, __entry->attempts, __entry->owner, __entry->executor,
+		  __entry->param)
+);
+
+TRACE_EVENT(complete,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
+	TP_ARGS(ctx, rqe),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, ticket)
+		__field(s32, status)
+		__field(u16, worker)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->ticket = rqe->ticket;
+		__entry->status = rqe->status;
+		__entry->worker = rqe->worker;
+	),
+	TP_printk("ctx=%u seq=%llu ticket=%llu worker=%u status=%d", __entry->ctx,
+		  __entry->seq, __entry->ticket, __entry->worker, __entry->status)
+);
+
+TRACE_EVENT(rejoin,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
+	TP_ARGS(ctx, rqe, member),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, owner)
+		__field(s32, status)
+		__field(u16, member)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->owner = rqe->owner;
+		__entry->status = rqe->status;
+		__entry->member = member;
+	),
+	TP_printk("ctx=%u seq=%llu member=%u owner=%#llx status=%d", __entry->ctx,
+		  __entry->seq, __entry->member, __entry->owner, __entry->status)
+);
+
+/* A member falls asleep in a call (ns is 0), or has been asleep for ns. */
+TRACE_EVENT(block,
+	TP_PROTO(u32 ctx, u32 member, u8 what, u64 ns),
+	TP_ARGS(ctx, member, what, ns),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, ns)
+		__field(u16, member)
+		__field(u8, what)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->ns = ns;
+		__entry->member = member;
+		__entry->what = what;
+	),
+	TP_printk("ctx=%u member=%u what=%s ns=%llu", __entry->ctx, __entry->member,
+		  __print_symbolic(__entry->what,
+				   { DXK_M_POSTING, "posting" },
+				   { DXK_M_REJOINING, "rejoining" },
+				   { DXK_M_COMPLETING, "completing" }),
+		  __entry->ns)
+);
+
+/* The Monitor reports a stall, the nr-th of its context. */
+TRACE_EVENT(stall,
+	TP_PROTO(u32 ctx, u64 nr),
+	TP_ARGS(ctx, nr),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, nr)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->nr = nr;
+	),
+	TP_printk("ctx=%u nr=%llu", __entry->ctx, __entry->nr)
 );
 
 #endif /* _DXK_TRACE_H */

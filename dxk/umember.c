@@ -17,6 +17,7 @@
 #include "dxk_api.h"
 #include "ioctl.h"
 #include "role.h"
+#include "trace.h"
 #include "ucall.h"
 
 /* An element is small; a size far beyond is a mistake, not a newer program. */
@@ -355,6 +356,7 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 			break;
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
+		trace_start(m->ctx->id, rqe);
 		if (unlikely(rqe->posted))
 			rqe->started = ktime_get_ns();
 		nr++;

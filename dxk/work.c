@@ -6,6 +6,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/math.h>
 
 #include "instrument.h"
@@ -47,6 +48,7 @@ void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
 	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
 	list_add_tail(&rqe->link, work);
 	ctx->stats.dispatches++;
+	trace_dispatch(ctx->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */
 	if (unlikely(ctx->monitor.parked) &&
 	    (rqe->kind == DXK_USER || ctx->policy.report_age_ms)) {
@@ -193,6 +195,7 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 					 &ctx->stats.complete_blocks,
 					 &ctx->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);
+			trace_block(ctx->id, m->id, DXK_M_COMPLETING, 0);
 			dxk_stall_suspect(ctx, wakes);
 			return;
 		}
@@ -246,6 +249,8 @@ void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 		struct dxk_next_op *n;
 
 		n = list_first_entry(blocked, struct dxk_next_op, w.link);
+		trace_block(ctx->id, n->m->id, DXK_M_COMPLETING,
+			    ktime_get_ns() - n->w.since);
 		dxk_waiter_leave(&n->w);
 		dxk_next_continue(ctx, n, wakes);
 	}

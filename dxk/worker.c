@@ -3,6 +3,7 @@
  * A kernel worker: a thread that takes requests and runs kernel executors.
  */
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 
@@ -10,6 +11,7 @@
 #include "executor.h"
 #include "handle.h"
 #include "role.h"
+#include "trace.h"
 #include "worker.h"
 
 static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
@@ -41,6 +43,7 @@ static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
 
 	list_move_tail(&rqe->link, &m->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
+	trace_start(m->ctx->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);
