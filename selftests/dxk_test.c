@@ -525,7 +525,8 @@ int dxt_worker_loop(struct dxt_worker *w)
 	int fd, rc = 0;
 
 	w->tid = (int)syscall(SYS_gettid);
-	fd = dxk_member_create(w->ctx, DXK_MEMBER_WORKER, &id);
+	fd = dxk_member_create(w->ctx, w->spare ? DXK_MEMBER_SPARE : DXK_MEMBER_WORKER,
+			       &id);
 	w->id = id;
 	w->member = fd;
 	w->ready = 1;

@@ -189,6 +189,7 @@ struct dxt_worker {
 	_Atomic int member;	/* descriptor, or a negative errno */
 	_Atomic int ready;	/* member is set */
 	_Atomic int leave;	/* close the member at the next turn */
+	bool spare;		/* joins as one */
 	_Atomic int tid;
 	unsigned int id;
 	int error;		/* what ended the loop */
