@@ -869,4 +869,66 @@ TEST(creator_dies)
 	munmap(all, sizeof(*all));
 }
 
+/* --- faults -------------------------------------------------------------------- */
+
+static int contexts(void)
+{
+	DIR *dir = opendir("/sys/kernel/dxk");
+	struct dirent *e;
+	int nr = 0;
+
+	while (dir && (e = readdir(dir)))
+		nr += e->d_name[0] >= '0' && e->d_name[0] <= '9';
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/*
+ * For n = 1.. until the call gets through: CTX_CREATE and CTX_JOIN with the n-th
+ * allocation or copy failing. Nothing of a failed call is left, its name is free.
+ */
+TEST(faults)
+{
+	unsigned int n, faults = 0;
+	bool hit = true;
+	struct dxt t;
+	int rc = 0;
+
+	if (!dxt_faults())
+		SKIP(return, "this kernel cannot make allocations and copies fail");
+	ASSERT_EQ(0, open_named(&t, NAME, 0600));
+	for (n = 1; hit && n < 400; n++) {
+		struct dxk_ctx_create c = { .size = sizeof(c), .name = NAME "2",
+					    .flags = DXK_CTX_CHOWN, .uid = UID };
+
+		dxt_fail_nth(n);
+		rc = dxt_ioctl(t.ctl, DXK_IOC_CTX_CREATE, &c);
+		hit = dxt_fail_hit();
+		EXPECT_TRUE(rc == 0 || (hit && (rc == -ENOMEM || rc == -EFAULT)))
+			TH_LOG("create fault %u: %d", n, rc);
+		EXPECT_EQ(1 + !rc, contexts());
+		if (!rc)
+			close(c.fd);
+		faults += hit;
+	}
+	EXPECT_EQ(0, rc);
+	EXPECT_LT(20, faults);
+	hit = true;
+	for (n = 1; hit && n < 100; n++) {
+		dxt_fail_nth(n);
+		rc = join(&t, DXK_ACCESS_WRITE);
+		hit = dxt_fail_hit();
+		EXPECT_TRUE(rc >= 0 || (hit && (rc == -ENOMEM || rc == -EFAULT)))
+			TH_LOG("join fault %u: %d", n, rc);
+		EXPECT_EQ(1 + (rc >= 0), dxt_num(&t, "descriptors"));
+		if (rc >= 0)
+			close(rc);
+		faults += hit;
+	}
+	EXPECT_LE(0, rc);
+	TH_LOG("%u faults", faults);
+	dxt_close(&t);
+}
+
 TEST_HARNESS_MAIN

@@ -74,6 +74,7 @@ static struct dxk_policy roomy(void)
 
 	dxk_policy_init(&p);
 	p.max_threads = 499;
+	p.max_spares = 0;
 	p.ready_entries = 1;
 	p.max_requests = 1U << 21;
 	return p;

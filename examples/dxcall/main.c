@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * dxcall: has a running dxserve do something with files. Each open file goes with its
+ * request, so the service needs no right to it and reads just what the caller may.
+ * The answers are printed in the order of the arguments.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <dxk.h>
+
+#include "../dxserve/service.h"
+
+/* Requests on their way at a time; their files are open. */
+#define WINDOW	64
+
+static const char usage[] =
+"Usage: dxcall [OPTION]... OPERATION FILE...\n"
+"Have dxserve work on files. OPERATION is sha256 (as sha256sum prints it) or\n"
+"count (lines, words, bytes).\n"
+"\n"
+"  -n NAME     the service's context (" SERVICE_NAME ")\n"
+"  -t SECONDS  how long to wait for an answer (for ever)\n"
+"  -h          print this\n"
+"\n"
+"Exit status: 0; 1 when something could not be done to a file; 2 when there is no\n"
+"service or it does not answer.\n";
+
+/* The answers, by index of the file. */
+struct answer {
+	bool here;
+	int status;
+	union {
+		unsigned char digest[32];
+		struct counts counts;
+	};
+};
+
+static enum operation operation;
+static char **names;
+static struct answer *answers;
+static unsigned int nr_files, printed;
+static bool failed;
+
+static _Noreturn void die(const char *what, int rc, const char *advice)
+{
+	fflush(stdout);
+	fprintf(stderr, "dxcall: %s: %s%s%s\n", what, strerror(-rc), *advice ? "; " : "",
+		advice);
+	exit(2);
+}
+
+/* Prints what is there, up to the first that is not. */
+static void print(void)
+{
+	unsigned int i;
+
+	for (; printed < nr_files && answers[printed].here; printed++) {
+		const struct answer *a = &answers[printed];
+
+		if (a->status) {
+			fflush(stdout);
+			fprintf(stderr, "dxcall: %s: %s\n", names[printed],
+				strerror(-a->status));
+			failed = true;
+		} else if (operation == OP_SHA256) {
+			for (i = 0; i < sizeof(a->digest); i++)
+				printf("%02x", a->digest[i]);
+			printf("  %s\n", names[printed]);
+		} else {
+			printf("%llu %llu %llu %s\n",
+			       (unsigned long long)a->counts.lines,
+			       (unsigned long long)a->counts.words,
+			       (unsigned long long)a->counts.bytes, names[printed]);
+		}
+	}
+}
+
+static void answered(unsigned int i, int status, const void *data, size_t len)
+{
+	answers[i].here = true;
+	answers[i].status = status;
+	if (!status && len <= sizeof(answers[i].digest))
+		memcpy(answers[i].digest, data, len);
+	print();
+}
+
+/* Return: 1 when the request is on its way; 0 when there is nothing to ask for. */
+static int post(int member, unsigned int i, int64_t timeout)
+{
+	struct dxk_post_entry e = {
+		.executor = operation,
+		.param = i,
+		.result_len = sizeof(answers[i].digest),
+		/* a worker that dies over it is replaced by another one */
+		.attrs = PXR_REJOIN | PXR_WAITIF_BUSY | PXR_REDO | PXR_FD,
+		.fd = open(names[i], O_RDONLY | O_CLOEXEC),
+	};
+	struct stat st;
+	int rc;
+
+	if (e.fd < 0) {
+		answered(i, -errno, NULL, 0);
+		return 0;
+	}
+	if (fstat(e.fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(e.fd);
+		answered(i, -EISDIR, NULL, 0);
+		return 0;
+	}
+	rc = dxk_post(member, &e, 1, timeout, NULL);
+	close(e.fd);
+	/* no file that can be handed over: a socket, say */
+	if (rc == -ELOOP) {
+		answered(i, rc, NULL, 0);
+		return 0;
+	}
+	if (rc < 0)
+		die("post", rc, rc == -ESHUTDOWN ? "the service ends" : "");
+	return 1;
+}
+
+static unsigned int collect(int member, int64_t timeout)
+{
+	unsigned char data[WINDOW][sizeof(answers->digest)];
+	struct dxk_result r[WINDOW];
+	unsigned int answer;
+	int n, i;
+
+	n = dxk_rejoin(member, 0, r, WINDOW, 1, data, sizeof(data[0]), timeout, &answer);
+	if (n < 0)
+		die("rejoin", n, n == -ESHUTDOWN ? "the service ends" : "");
+	if (!n)
+		die("no answer in time", -ETIMEDOUT, "does the service have workers?");
+	for (i = 0; i < n; i++)
+		answered((unsigned int)r[i].param, r[i].status, data[i], r[i].data_len);
+	return (unsigned int)n;
+}
+
+static void work(int member, int64_t timeout)
+{
+	unsigned int next = 0, out = 0;
+
+	while (next < nr_files || out) {
+		while (next < nr_files && out < WINDOW)
+			out += (unsigned int)post(member, next++, timeout);
+		if (out)
+			out -= collect(member, timeout);
+	}
+}
+
+static int enter(const char *name)
+{
+	int ctl = dxk_open();
+	int ctx, m;
+
+	if (ctl < 0)
+		die("/dev/dxk", ctl, "\"dxkctl doctor\" tells why");
+	ctx = dxk_ctx_join(ctl, name, DXK_ACCESS_WRITE, 0, NULL);
+	if (ctx < 0)
+		die(name, ctx, ctx == -ENOENT ? "no service of that name runs" :
+			       ctx == -EACCES ? "its owner does not let you call it" :
+			       ctx == -EINVAL ? "no name for a context" : "");
+	m = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
+	if (m < 0)
+		die("member", m, "");
+	return m;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = SERVICE_NAME;
+	int64_t timeout = -1;
+	double seconds;
+	char *end;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "n:t:h")) != -1) {
+		switch (opt) {
+		case 'n':
+			name = optarg;
+			break;
+		case 't':
+			seconds = strtod(optarg, &end);
+			if (end == optarg || *end || !(seconds >= 0 && seconds < 1e9)) {
+				fputs(usage, stderr);
+				return 2;
+			}
+			timeout = (int64_t)(seconds * 1e9);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind + 1 >= argc ||
+	    (strcmp(argv[optind], "sha256") && strcmp(argv[optind], "count"))) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	operation = *argv[optind] == 's' ? OP_SHA256 : OP_COUNT;
+	names = argv + optind + 1;
+	nr_files = (unsigned int)(argc - optind - 1);
+	answers = calloc(nr_files, sizeof(*answers));
+	if (!answers)
+		die("memory", -ENOMEM, "");
+	work(enter(name), timeout);
+	if (fflush(stdout) || ferror(stdout))
+		die("output", -EIO, "");
+	return failed;
+}

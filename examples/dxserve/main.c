@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * dxserve: a service of worker processes that any number of dxcall clients use.
+ *
+ * The context has a name. The supervisor makes it, or joins it when it is there: then
+ * an earlier supervisor died, its workers and clients live on, and this one takes
+ * over. It starts a worker process for each free place, in the beginning and whenever
+ * a worker has died.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dxk.h>
+
+#include "dxserve.h"
+#include "service.h"
+
+#define GRACE_NS	10000000000	/* for what executes when it is told to end */
+#define CONTROL		(DXK_ACCESS_CONTROL | DXK_ACCESS_EXECUTE | DXK_ACCESS_READ)
+
+static const char usage[] =
+"Usage: dxserve [OPTION]...\n"
+"Serve dxcall: a pool of worker processes behind the context NAME.\n"
+"\n"
+"  -n NAME     the context's name (" SERVICE_NAME ")\n"
+"  -w N        worker processes (one for each CPU)\n"
+"  -m MODE     permissions in octal: w may call, x may be a worker (0600)\n"
+"  -g GROUP    the context's group\n"
+"  -d D        direct or thread: who makes the moves (direct)\n"
+"  -h          print this\n"
+"\n"
+"SIGTERM and SIGINT finish what was accepted and end it.\n";
+
+static volatile sig_atomic_t told;
+
+static void tell(int sig)
+{
+	(void)sig;
+	told = 1;
+}
+
+static _Noreturn void die(const char *what, int rc, const char *advice)
+{
+	fprintf(stderr, "dxserve: %s: %s%s%s\n", what, strerror(-rc), *advice ? "; " : "",
+		advice);
+	exit(1);
+}
+
+static void misuse(void)
+{
+	fputs(usage, stderr);
+	exit(2);
+}
+
+static unsigned long number(const char *text, int base, unsigned long min,
+			    unsigned long max)
+{
+	char *end;
+	unsigned long n;
+
+	errno = 0;
+	n = strtoul(text, &end, base);
+	if (errno || end == text || *end || n < min || n > max)
+		misuse();
+	return n;
+}
+
+/* --- the context ------------------------------------------------------------- */
+
+static int start(int ctx, unsigned int workers, unsigned int dispatch)
+{
+	struct dxk_policy p;
+	int rc = dxk_policy_get(ctx, &p);
+
+	if (rc)
+		return rc;
+	p.max_threads = workers;
+	p.kernel_threads = 0;
+	p.dispatch = dispatch;
+	p.shutdown = DXK_STOP_DRAIN;
+	/* A file that kills its worker each time has to end some time. */
+	p.redo_max = 3;
+	rc = dxk_policy_set(ctx, &p, NULL);
+	return rc ? rc : dxk_ctx_start(ctx);
+}
+
+/* Makes the context, or takes over one that is there. */
+static int enter(int ctl, const struct dxk_ctx_create *wanted, unsigned int workers,
+		 unsigned int dispatch)
+{
+	struct dxk_ctx_create create = *wanted;
+	int ctx = dxk_ctx_create_as(ctl, &create);
+	int rc;
+
+	if (ctx == -EEXIST) {
+		ctx = dxk_ctx_join(ctl, create.name, CONTROL, 0, NULL);
+		if (ctx >= 0)
+			fprintf(stderr, "dxserve: %s is there: taking over\n", create.name);
+	}
+	if (ctx < 0)
+		die(create.name, ctx, ctx == -EACCES ? "it is another user's service" :
+				      ctx == -EINVAL ? "no name for a context" : "");
+	rc = start(ctx, workers, dispatch);
+	/* -EBUSY: it runs */
+	if (rc && rc != -EBUSY)
+		die("start", rc, "");
+	return ctx;
+}
+
+/* --- the workers --------------------------------------------------------------- */
+
+/* Returns when the new process is a worker, or has ended. */
+static void start_worker(const char *name)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		die("pipe", -errno, "");
+	pid = fork();
+	if (pid < 0)
+		die("fork", -errno, "");
+	if (!pid) {
+		signal(SIGTERM, SIG_DFL);
+		/* the terminal's ^C is for the supervisor, which lets workers finish */
+		signal(SIGINT, SIG_IGN);
+		close(ready[0]);
+		serve(name, ready[1]);
+	}
+	close(ready[1]);
+	while (read(ready[0], &c, 1) < 0 && errno == EINTR)
+		;
+	close(ready[0]);
+}
+
+/* Has a process for each free place, until told to end. Return: why it ended. */
+static int supervise(int ctx, const char *name)
+{
+	unsigned int places;
+	int rc;
+
+	while (!told) {
+		rc = dxk_crew_wait(ctx, -1, &places, NULL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		if (rc < 0 && rc != -EINTR)
+			return rc;
+		if (rc <= 0)
+			continue;
+		while (places-- && !told)
+			start_worker(name);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = tell };
+	unsigned int workers = 0, dispatch = DXK_DISPATCH_DIRECT;
+	struct dxk_ctx_create create = { .mode = 0600, .name = SERVICE_NAME };
+	struct group *group;
+	int opt, ctl, ctx, rc;
+
+	while ((opt = getopt(argc, argv, "n:w:m:g:d:h")) != -1) {
+		switch (opt) {
+		case 'n':
+			if (strlen(optarg) >= sizeof(create.name))
+				die(optarg, -ENAMETOOLONG, "");
+			strcpy(create.name, optarg);
+			break;
+		case 'w':
+			workers = (unsigned int)number(optarg, 10, 1, 499);
+			break;
+		case 'm':
+			create.mode = (uint32_t)number(optarg, 8, 0, 0777);
+			break;
+		case 'g':
+			group = getgrnam(optarg);
+			if (!group)
+				die(optarg, -ENOENT, "no such group");
+			create.flags = DXK_CTX_CHOWN;
+			create.uid = geteuid();
+			create.gid = group->gr_gid;
+			break;
+		case 'd':
+			if (strcmp(optarg, "direct") && strcmp(optarg, "thread"))
+				misuse();
+			dispatch = *optarg == 't';
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			misuse();
+		}
+	}
+	if (optind < argc)
+		misuse();
+	if (!workers)
+		workers = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	ctl = dxk_open();
+	if (ctl < 0)
+		die("/dev/dxk", ctl, "\"dxkctl doctor\" tells why");
+	ctx = enter(ctl, &create, workers, dispatch);
+	rc = supervise(ctx, create.name);
+	if (!rc)
+		rc = dxk_ctx_stop(ctx, DXK_STOP_DRAIN, GRACE_NS);
+	if (rc && rc != -ESHUTDOWN)
+		die("stop", rc, "");
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
