@@ -76,11 +76,13 @@ static int count(int fd, union result *r)
 		if (rc)
 			break;
 		for (i = 0; i < n; i++) {
-			bool space = isspace(block[i]);
-
 			c->lines += block[i] == '\n';
-			c->words += !space && !inside;
-			inside = !space;
+			if (isspace(block[i])) {
+				inside = false;
+			} else if (isprint(block[i])) {
+				c->words += !inside;
+				inside = true;
+			}
 		}
 		c->bytes += n;
 	}
