@@ -86,7 +86,7 @@ enum dxk_ctx_state {
  * @handles: the Handle Table
  * @commands: the command handler and what waits for it
  * @who: name, owner and permissions
- * @home: owner cookies of the creator's descriptor and of kernel executors
+ * @home: owner cookies of kernel executors and other modules
  * @shared: owner cookies of all that join with %DXK_JOIN_SHARED
  * @spaces: (L) the number of the newest space
  * @joinable: in the list of contexts, under its lock; see session.c

@@ -67,14 +67,19 @@ struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
-	s->space = &s->ctx->home;
+	s->space = dxk_space_new(s->ctx);
+	err = PTR_ERR_OR_ZERO(s->space);
+	if (err)
+		goto err_destroy;
 	s->access = DXK_ACCESS_ALL;
 	s->creator = true;
 	err = dxk_offer(s->ctx);
 	if (err)
-		goto err_destroy;
+		goto err_leave;
 	return s;
 
+err_leave:
+	dxk_space_leave(s->ctx, s->space);
 err_destroy:
 	dxk_ctx_destroy(s->ctx);
 err_free:
