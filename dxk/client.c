@@ -137,7 +137,10 @@ struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 }
 EXPORT_SYMBOL_GPL(dxk_client_create);
 
-/** dxk_client_destroy - leave the Thread Pool; no call of the member is running */
+/**
+ * dxk_client_destroy - leave the Thread Pool
+ * @member: from dxk_client_create(); no call of it is running
+ */
 void dxk_client_destroy(struct dxk_member *member)
 {
 	dxk_member_release(member);

@@ -832,6 +832,9 @@ EXPORT_SYMBOL_GPL(dxk_send_command);
  * @at: CLOCK_MONOTONIC time in ns, 0 for now
  * @every_ns: interval of further runs, 0 for none
  * @id: out, for the command "cancel ID"
+ *
+ * Return: 0; -EAGAIN when there are too many, -EINVAL, -EMSGSIZE, -ESHUTDOWN,
+ * -ENOMEM.
  */
 int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
 			   u64 every_ns, u32 *id)

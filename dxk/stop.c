@@ -94,9 +94,9 @@ static void dxk_stop_services(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
  * dxk_should_stop - does the context want this request to end soon?
  * @call: the running request
  *
- * True for a service request of lane 0 from the begin of Stop on, for every
- * request from the begin of Stop(cancel) or the close of the context on.
  * Context: any.
+ * Return: true for a service request of lane 0 from the begin of Stop on, for every
+ * request from the begin of Stop(cancel) or the close of the context on.
  */
 bool dxk_should_stop(const struct dxk_call *call)
 {

@@ -36,7 +36,7 @@
  * administrator of the machine.
  *
  * =======  =====================  ================================================
- * bit      DXK_ACCESS_            allows
+ * bit      DXK_ACCESS_*           allows
  * =======  =====================  ================================================
  * r        READ                   its files in sysfs, POLICY_GET, SAMPLES_READ
  * w        WRITE                  client members: post, rejoin, log
