@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Documentation/ABI against the running module: every file below /sys/kernel/dxk is
+# documented, every documented one exists and can be written if that says so (DX-8,
+# DX-115). What is in them is for other tests.
+set -uo pipefail
+
+root=$(cd "$(dirname "$0")/../.." && pwd)
+exec python3 - "$root/Documentation/ABI/testing/sysfs-kernel-dxk" <<'EOT'
+import fcntl, itertools, os, re, struct, sys
+
+TOP = "/sys/kernel/dxk"
+tests = 0
+failed = False
+
+
+def ok(wrong, text):
+    global tests, failed
+    tests += 1
+    failed |= bool(wrong)
+    for line in wrong:
+        print("#", line)
+    print("not ok" if wrong else "ok", tests, text)
+
+
+# --- the document -----------------------------------------------------------
+
+FORM = re.compile(r"(What:\t\t\S+\n)+Date:\t\t\w+ 20\d\d\nKernelVersion:\t\S+\n"
+                  r"Contact:\t\S.*\nDescription:\t\S.*\n((\t\t.*)?\n)*\Z")
+
+
+def table(text, name):
+    """The first column, and the rest, of the table that has this heading."""
+    found = re.search(rf"^=[= ]+\n{name} *\n=[= ]+\n(.*?)^=[= ]+$", text, re.M | re.S)
+    rows = re.findall(r"^(\w+) +(.*)", found.group(1) if found else "", re.M)
+    return dict(rows)
+
+
+def braces(path):
+    """a{b,c} -> ab, ac"""
+    parts = re.split(r"\{([^}]*)\}", path)
+    choices = [p.split(",") if i % 2 else [p] for i, p in enumerate(parts)]
+    return ["".join(c) for c in itertools.product(*choices)]
+
+
+def documented(text):
+    """path -> may it be written? What is left in angle brackets is any name."""
+    files = {}
+    for entry in re.split(r"\n\n(?=What:)", text):
+        body = re.sub(r"^\t\t", "", entry, flags=re.M)
+        for what in re.findall(r"^What:\t\t(.*)", entry, re.M):
+            rows = {"": ""}
+            for name in re.findall(r"<(\w+)>", what):
+                rows = table(body, name) or rows
+            for row, rest in rows.items():
+                path = re.sub(r"<\w+>$", row, what) if row else what
+                for p in braces(path):
+                    files[p] = rest.startswith("RW") or "(RW)" in body
+    return files
+
+
+with open(sys.argv[1]) as f:
+    text = f.read()
+entries = re.split(r"\n\n(?=What:)", text.rstrip("\n"))
+files = documented(text)
+ok([e.split("\n")[0] for e in entries if not FORM.match(e + "\n")] +
+   [f"{p} has no table" for p in files if re.search("<(field|counter)>", p)],
+   "the entries have the form that the kernel wants")
+
+# --- a context that runs ----------------------------------------------------
+
+def call(fd, nr, fmt, *values):
+    size = struct.calcsize(fmt)
+    data = bytearray(struct.pack(fmt, size, *values))
+    fcntl.ioctl(fd, 0xd800 | nr, data)
+    return struct.unpack(fmt, data)
+
+
+ctl = os.open("/dev/dxk", os.O_RDWR | os.O_CLOEXEC)
+_, _, ctx, ident, *_ = call(ctl, 0x02, "=IIiIIIII32s", 0, 0, 0, 0, 0, 0o640, 0, b"")
+call(ctx, 0x10, "=II", 0)		# Start
+ok([] if open(f"{TOP}/{ident}/state").read() == "running\n" else ["it does not"],
+   "the context runs")
+
+there = {}
+tops = (f"{TOP}/executors", f"{TOP}/{ident}")
+for where, _, names in itertools.chain(*map(os.walk, tops)):
+    for name in names:
+        path = os.path.join(where, name)
+        there[path] = bool(os.stat(path).st_mode & 0o222)
+
+# --- the comparison ---------------------------------------------------------
+
+def pattern(path):
+    parts = re.split(r"<\w+>", path)
+    return re.compile("[^/]+".join(map(re.escape, parts)) + r"\Z")
+
+
+patterns = {p: pattern(p) for p in files if not p.endswith("/")}
+found = {path: [p for p in patterns if patterns[p].match(path)] for path in there}
+ok([path for path in there if not found[path]], f"all {len(there)} files are documented")
+ok([p for p in patterns if not any(p in f for f in found.values())],
+   f"all {len(patterns)} documented files exist")
+ok([path for path, rw in there.items() if found[path] and files[found[path][0]] != rw],
+   "those and only those that are told to be RW can be written")
+ok([path for path, f in found.items() if len(f) > 1], "no file is documented twice")
+
+os.close(ctx)
+print(f"1..{tests}")
+sys.exit(failed)
+EOT
