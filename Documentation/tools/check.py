@@ -1,0 +1,183 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Compares the manual with the source: check.py BUILD/doc. Prints what differs.
+
+  - every function of libdxk.map, dx.h and dxk.h has a man page, and no page
+    documents one that does not exist
+  - the prototypes in the pages are those of the headers
+  - pages refer to pages that exist, and are installed (in BUILD/doc/root) under each
+    name
+  - dxk(4) knows every ioctl and every error number, abi.rst every struct and enum
+    of uapi/dxk.h, the built in-kernel.html every function exported to modules
+  - index.rst leads to every page
+  - the programs in the pages compile
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+DOC = pathlib.Path(__file__).resolve().parent.parent
+TREE = DOC.parent
+LIB = TREE / "lib/libdxk"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(DOC / "tools"))
+from rst2html import man_pages	# noqa: E402
+
+failures = 0
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print(text)
+
+
+def compare(what, wanted, found):
+    for name in sorted(set(wanted) - set(found)):
+        fail(f"{what}: {name} is missing")
+    for name in sorted(set(found) - set(wanted)):
+        fail(f"{what}: there is no {name} in the source")
+
+
+def plain(text):
+    """C without comments, preprocessor lines and attributes"""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+    text = re.sub(r"^#.*(?:\\\n.*)*", "", text, flags=re.M)
+    return re.sub(r"__attribute__\s*\(\(.*?\)\)(?=;)", "", text, flags=re.S)
+
+
+def squeeze(text):
+    text = re.sub(r"\s+", " ", text).strip()
+    return re.sub(r"\s*([(){};,*])\s*", r"\1", text)
+
+
+def prototypes(text):
+    """name -> declaration of every function"""
+    found = {}
+    for line in re.finditer(r"^[A-Za-z_][\w ]*?[ *]+(\w+)\([^;{}()]*\)\s*;",
+                            plain(text), re.M):
+        found[line.group(1)] = squeeze(line.group(0))
+    return found
+
+
+def structs(text):
+    return {m.group(1): squeeze(m.group(0))
+            for m in re.finditer(r"^struct (\w+) \{.*?^\};", plain(text), re.M | re.S)}
+
+
+def literals(text, under=None):
+    """The literal blocks of a page, or of one of its sections, without indentation"""
+    if under:
+        text = re.search(rf"^{under}\n=+\n(.*?)(?=^\S[^\n]*\n===|\Z)", text, re.M | re.S)
+        text = text.group(1) if text else ""
+    for block in re.finditer(r"::\n\n((?:(?: {4}.*)?\n)+)", text):
+        yield re.sub(r"^ {4}", "", block.group(1), flags=re.M)
+
+
+def check_functions(pages):
+    headers = {h: (LIB / h).read_text() for h in ("dx.h", "dxk.h")}
+    declared = {}
+    bodies = {}
+    for text in headers.values():
+        declared.update(prototypes(text))
+        bodies.update(structs(text))
+    exported = re.findall(r"^\t(\w+);", (LIB / "libdxk.map").read_text(), re.M)
+    compare("libdxk.map", declared, exported)
+
+    section3 = {re.sub(r"\(.*", "", n): p for n, p in pages.items() if n.endswith("(3)")}
+    # types have pages, too, and the call-backs in them
+    types = set(re.findall(r"\b(\w+)\b", " ".join(bodies.values()))) | set(bodies)
+    compare("man pages", declared,
+            [n for n in section3 if n in declared or
+             not (n in types or (LIB / n).exists())])
+
+    for page in sorted(set(section3.values())):
+        synopsis = "\n".join(literals(page.read_text(), "SYNOPSIS"))
+        shown = prototypes(synopsis)
+        for name, text in shown.items():
+            if text != declared.get(name):
+                fail(f"{page.name}: {name} is not declared so")
+        for name, text in structs(synopsis).items():
+            if text != bodies.get(name):
+                fail(f"{page.name}: struct {name} is not declared so")
+        for name, where in section3.items():
+            if where == page and name in declared and name not in shown and \
+                    not (name.endswith("Of") and name[:-2] in shown):
+                fail(f"{page.name}: the prototype of {name} is missing")
+        for header in re.findall(r"#include <(.*)>", synopsis):
+            if shown and not set(shown) <= set(prototypes(headers[header])):
+                fail(f"{page.name}: not all is in {header}")
+
+
+def check_references(pages, root):
+    for name in pages:
+        base, section = name[:-1].split("(")
+        if not (root / f"usr/share/man/man{section}/{base}.{section}").exists():
+            fail(f"{base}.{section} is not installed")
+    for page in sorted(set(pages.values())):
+        for name in re.findall(r"\b(\w[\w.-]*\([1-9]\))", page.read_text()):
+            ours = re.match(r"dxk|.*[A-Z]", name)
+            if ours and name not in pages:
+                fail(f"{page.name}: there is no page {name}")
+
+
+def check_abi(out):
+    uapi = (TREE / "uapi/dxk.h").read_text()
+    device = (DOC / "man/dxk.4.rst").read_text()
+    compare("dxk.4", re.findall(r"^#define (DXK_IOC_(?!TYPE)\w+)", uapi, re.M),
+            set(re.findall(r"\bDXK_IOC_\w+", device)))
+    errors = re.search(r"calls and errors.*?\*/", uapi, re.S).group(0)
+    # single calls have further ones
+    told = set(re.findall(r"\b(E[A-Z0-9]+)\b", device))
+    compare("dxk.4", re.findall(r"^ \* (E[A-Z0-9]+) ", errors, re.M),
+            told & set(re.findall(r"\b(E[A-Z0-9]+)\b", errors)))
+    page = (DOC / "abi.rst").read_text()
+    named = " ".join(re.findall(r":identifiers:(.*(?:\n {6,}.*)*)", page)).split()
+    compare("abi.rst", re.findall(r"^(?:struct|enum) (dxk_\w+) \{", uapi, re.M), named)
+    docs = re.findall(r"^ \* DOC: (.*)", uapi, re.M)
+    compare("abi.rst", docs, re.findall(r":doc: (.*)", page))
+
+    exported = []
+    for source in (TREE / "dxk").glob("*.c"):
+        exported += re.findall(r"^EXPORT_SYMBOL_GPL\((\w+)\)", source.read_text(), re.M)
+    built = (out / "html/in-kernel.html").read_text()
+    for name in exported:
+        if f'id="{name}"' not in built:
+            fail(f"in-kernel.rst: {name} is missing")
+
+
+def check_index():
+    index = (DOC / "index.rst").read_text()
+    for page in [*DOC.glob("*.rst"), *DOC.glob("man/*.rst")]:
+        name = str(page.relative_to(DOC))
+        if name != "index.rst" and f"<{name}>" not in index:
+            fail(f"index.rst: no link to {name}")
+
+
+def check_programs(pages):
+    for page in sorted(set(pages.values())):
+        for block in literals(page.read_text()):
+            if "int main(" not in block:
+                continue
+            to = ["c++", "-xc++"] if "<dx.hpp>" in block else ["cc", "-std=c11", "-xc"]
+            done = subprocess.run([*to, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                   f"-I{LIB}", "-"],
+                                  input=block, text=True, capture_output=True)
+            if done.returncode:
+                fail(f"{page.name}: {done.stderr}")
+
+
+def main():
+    out = pathlib.Path(sys.argv[1])
+    pages = man_pages()
+    check_functions(pages)
+    check_references(pages, out / "root")
+    check_abi(out)
+    check_index()
+    check_programs(pages)
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()
