@@ -35,6 +35,11 @@ examples: lib
 tools: $(if $(wildcard tools/Makefile),lib)
 	$(if $(wildcard tools/Makefile),$(MAKE) -C tools BUILD=$(BUILD))
 
+# man pages and, in build/doc/html, the whole manual
+.PHONY: doc
+doc:
+	$(MAKE) -C Documentation BUILD=$(BUILD)
+
 selftests: lib
 	$(MAKE) -C selftests BUILD=$(BUILD) KSRC=$(KSRC)
 
@@ -87,4 +92,5 @@ help:
 	@echo 'demo             an example at work in a guest'
 	@echo 'check            all tests, on all kernels, in guests'
 	@echo 'bench            the benchmarks'
+	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'

@@ -3,7 +3,7 @@
 #
 # Measures dxk and its rivals in one boot of a guest whose clock counts
 # instructions.  Prints a table; the same is in build/bench/results.json.
-# Documentation/bench.md tells what is measured.
+# Documentation/bench.rst tells what is measured.
 #
 #   bench.sh [options] [NAME...]
 #

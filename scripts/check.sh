@@ -163,6 +163,9 @@ if part host; then
 		job sparse-stock check_sparse "$stock" "$kernels/stock" || :
 	[[ ! -d $kernels/stock-6.12 ]] ||
 		job sparse-stock-6.12 check_sparse "$stock612" "$kernels/stock-6.12" || :
+	for t in man html kernel-doc source; do
+		job "doc-$t" make -C Documentation BUILD="$build" "check-$t" || :
+	done
 	job ids scripts/ids.sh || :
 	job check-log scripts/check-log.sh --self-test || :
 	for t in selftests/host/*.sh; do

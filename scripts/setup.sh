@@ -41,6 +41,8 @@ more=(
 	"bison:builds the debug kernel"
 	"bc:builds the debug kernel"
 	"libelf-dev:builds the debug kernel"
+	"python3-docutils:makes the manual and its man pages"
+	"man-db:reads the man pages to check them"
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
 	"python3:test programs"

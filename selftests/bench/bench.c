@@ -4,7 +4,7 @@
  *
  * Meant for a guest whose clock counts instructions. Measurements of the kernel's
  * side are made by dxk_bench.ko; here are those of user space, the rounds, the
- * statistics and the table. Documentation/bench.md says what each row is.
+ * statistics and the table. Documentation/bench.rst says what each row is.
  *
  *   bench [-r ROUNDS] [-o FILE.json] [NAME...]
  */
