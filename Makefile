@@ -47,7 +47,7 @@ selftests: lib
 install: lib
 	$(MAKE) -C lib/libdxk BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
 
-# What other modules build against goes along, see Documentation/in-kernel.md.
+# What other modules build against goes along, see Documentation/in-kernel.rst.
 SRCDIR	:= $(DESTDIR)$(PREFIX)/src/dxk
 modules_install: module
 	$(MAKE) -C $(KDIR) M=$(CURDIR) \
