@@ -40,6 +40,10 @@ extern "C" {
  *	this version does not have: MTExecutiveCreate() fails with -EOPNOTSUPP
  * @LogPath: file of the persistent log, appended to and made if need be; %NULL
  *	for standard error. LogRotate() opens it again
+ * @ContextName: how other processes find the context, see dxk_ctx_join(); %NULL for
+ *	no name. Step "context" and -EEXIST when it is taken
+ * @ContextMode: who may do what with the context, 0..0777 as in DOC: permissions of
+ *	<linux/dxk.h>; 0 for %DXK_MODE_DEFAULT of <dxk.h>, 0744
  * @Reserved: 0
  *
  * An application extends it by a struct of its own that begins with it::
@@ -55,7 +59,9 @@ typedef struct RunSettings {
 	char **argv;
 	bool IsAddin;
 	const char *LogPath;
-	void *Reserved[4];
+	const char *ContextName;
+	unsigned int ContextMode;
+	void *Reserved[2];
 } RunSettings;
 
 /**
@@ -101,7 +107,9 @@ enum DXLogWriter {
  * @TPLogFull: enum dxk_log_full
  * @TPRejoinFull: enum dxk_rejoin_full
  * @TPShutdown: %DXK_STOP_DRAIN or %DXK_STOP_CANCEL
- * @TPOnBlock: enum dxk_on_block
+ * @TPOnBlock: enum dxk_on_block, what happens when a worker sleeps in PostARequest(),
+ *	RejoinWait() or the like: nothing, it executes another request meanwhile in
+ *	that call, or a spare worker thread takes its place. See "Workers that wait"
  * @TPOrder: enum dxk_order
  * @TPLogBatch: most messages that the log's drain writes per turn
  * @TPSampleInterval: milliseconds between samples, 0 for none
@@ -116,6 +124,9 @@ enum DXLogWriter {
  * @TPLogWriter: enum DXLogWriter, who writes the log while the context runs
  * @TPStackSize: stack of a worker thread of this process in bytes, 0 for the
  *	default of the C library
+ * @TPHelpDepth: with %DXK_ON_BLOCK_HELP most requests that a worker begins while
+ *	others of it wait; each needs stack, see @TPStackSize
+ * @TPMaxSpares: with %DXK_ON_BLOCK_SPARE most spare workers, of all processes
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -150,7 +161,9 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPFetchMax;
 	uint32_t TPLogWriter;
 	size_t TPStackSize;
-	uint64_t Reserved[4];
+	uint32_t TPHelpDepth;
+	uint32_t TPMaxSpares;
+	uint64_t Reserved[3];
 } ThreadManagerPolicy;
 
 /**

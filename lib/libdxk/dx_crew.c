@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The worker threads of this process: as many as the policy has places for. The
- * module tells a surplus one to go; a thread that a Runnable ended is replaced.
+ * The worker threads of this process. The module knows how many it has a use for:
+ * free places of the crew, also of a worker that died or after "set max_threads" by
+ * somebody else, and spares for workers that wait. A thread, the manager, sleeps
+ * until it has and starts them; surplus ones are told to go by the module.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "dx_internal.h"
 
-/* Slots are aligned as malloc() aligns, so that results can be any object. */
-#define SLOT_ALIGN	(2 * sizeof(void *))
+/* How long the manager waits when a round brought no worker: doubled each time. */
+#define PAUSE_MIN_MS	10
+#define PAUSE_MAX_MS	1000
 
 /* Signals are the application's threads' business, but for a thread's faults. */
 void dx_block_signals(sigset_t *old)
@@ -28,7 +33,7 @@ void dx_block_signals(sigset_t *old)
 	pthread_sigmask(SIG_SETMASK, &set, old);
 }
 
-/* All below with crew.lock held. */
+/* --- all of this with crew.lock held --------------------------------------- */
 
 static int thread_start(MTExecutive *mte, struct dx_worker *w)
 {
@@ -48,107 +53,182 @@ static int thread_start(MTExecutive *mte, struct dx_worker *w)
 	return -rc;
 }
 
-static int worker_start(MTExecutive *mte)
+/* Starts @nr threads, or as many as can be. */
+static int workers_start(MTExecutive *mte, unsigned int kind, unsigned int nr)
 {
-	struct dx_worker *w = calloc(1, sizeof(*w));
+	struct dx_worker *w;
 	int rc;
 
-	if (!w)
-		return -ENOMEM;
-	w->mte = mte;
-	rc = thread_start(mte, w);
-	if (rc) {
-		free(w);
-		return rc;
+	while (nr--) {
+		w = calloc(1, sizeof(*w));
+		if (!w)
+			return -ENOMEM;
+		w->mte = mte;
+		w->kind = kind;
+		rc = thread_start(mte, w);
+		if (rc) {
+			free(w);
+			return rc;
+		}
+		w->next = mte->crew.workers;
+		mte->crew.workers = w;
+		mte->crew.starting++;
 	}
-	w->next = mte->crew.workers;
-	mte->crew.workers = w;
-	mte->crew.nr++;
-	mte->crew.starting++;
 	return 0;
 }
 
-/* Forgets the threads that have ended, other than the caller. */
+/* A worker whose thread is gone; by a bare system call, it has still its member. */
+static void bury(struct dx_worker *w)
+{
+	if (w->member)
+		dx_member_abandoned(w->member);
+	dx_worker_free(w);
+}
+
+/* Forgets the threads that have ended. */
 static void reap(MTExecutive *mte)
 {
 	struct dx_worker **p = &mte->crew.workers, *w;
 
 	while ((w = *p)) {
-		if (!w->ended || pthread_equal(w->thread, pthread_self())) {
+		if (pthread_tryjoin_np(w->thread, NULL)) {
 			p = &w->next;
 			continue;
 		}
 		*p = w->next;
-		pthread_join(w->thread, NULL);
-		dx_worker_free(w);
+		bury(w);
 	}
 }
 
-static int fit(MTExecutive *mte)
-{
-	int rc = 0;
-
-	reap(mte);
-	while (!rc && !mte->crew.closing && mte->crew.nr < mte->crew.wanted)
-		rc = worker_start(mte);
-	return rc;
-}
-
-/* --- of the workers -------------------------------------------------------- */
-
-/* Is there no place to wait for, because the crew became smaller meanwhile? */
-bool dx_worker_surplus(struct dx_worker *w)
-{
-	MTExecutive *mte = w->mte;
-	bool surplus;
-
-	pthread_mutex_lock(&mte->crew.lock);
-	surplus = mte->crew.nr > mte->crew.wanted || mte->crew.closing;
-	pthread_mutex_unlock(&mte->crew.lock);
-	return surplus;
-}
+/* --- of a worker ----------------------------------------------------------- */
 
 /*
- * @rc: whether the thread became a worker; one that did not has ended, which is no
- * error of a crew that has no need of it.
+ * @rc: whether the thread became a worker. That somebody else has got the place, or
+ * that it is needed no more, is no error.
  */
 void dx_worker_attached(struct dx_worker *w, int rc)
 {
 	MTExecutive *mte = w->mte;
 
 	pthread_mutex_lock(&mte->crew.lock);
-	if (rc) {
-		w->ended = true;
-		if (mte->crew.nr-- <= mte->crew.wanted && !mte->crew.error)
-			mte->crew.error = rc;
-	}
+	if (!rc)
+		mte->crew.attached++;
+	else if (rc != -ENOSPC && rc != -ENODEV && rc != -ESHUTDOWN && !mte->crew.error)
+		mte->crew.error = rc;
 	mte->crew.starting--;
 	pthread_cond_broadcast(&mte->crew.changed);
 	pthread_mutex_unlock(&mte->crew.lock);
 }
 
+/* --- of the executive ------------------------------------------------------ */
+
 /*
- * @runs: the context goes on without this worker. If it died another one takes its
- * place; if it was told to leave, the crew may have been made larger meanwhile.
+ * One round: starts what threads the module has a use for now, and waits until they
+ * are workers.
+ *
+ * Return: how many there are more, or the error of the first that there is not.
  */
-void dx_worker_ended(struct dx_worker *w, bool runs)
+static int fill(MTExecutive *mte)
 {
-	MTExecutive *mte = w->mte;
+	unsigned int workers, spares;
+	int rc;
 
 	pthread_mutex_lock(&mte->crew.lock);
-	w->ended = true;
-	mte->crew.nr--;
-	if (runs)
-		fit(mte);
+	while (mte->crew.filling)
+		pthread_cond_wait(&mte->crew.changed, &mte->crew.lock);
+	mte->crew.filling = true;
+	mte->crew.attached = 0;
+	mte->crew.error = 0;
+	reap(mte);
+	rc = dxk_crew_wait(mte->ctx, 0, &workers, &spares);
+	if (rc > 0) {
+		rc = workers_start(mte, DXK_MEMBER_WORKER, workers);
+		if (!rc)
+			rc = workers_start(mte, DXK_MEMBER_SPARE, spares);
+	}
+	while (mte->crew.starting)
+		pthread_cond_wait(&mte->crew.changed, &mte->crew.lock);
+	if (!rc)
+		rc = mte->crew.error ? mte->crew.error : (int)mte->crew.attached;
+	mte->crew.filling = false;
+	pthread_cond_broadcast(&mte->crew.changed);
+	pthread_mutex_unlock(&mte->crew.lock);
+	return rc;
+}
+
+/* Waits so long, or until the executive goes. */
+static void pause_ms(MTExecutive *mte, unsigned int ms)
+{
+	struct timespec ts;
+	int rc = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ts.tv_nsec += (long)ms * 1000000;
+	ts.tv_sec += ts.tv_nsec / 1000000000;
+	ts.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&mte->crew.lock);
+	while (!mte->crew.closing && !rc)
+		rc = pthread_cond_timedwait(&mte->crew.changed, &mte->crew.lock, &ts);
 	pthread_mutex_unlock(&mte->crew.lock);
 }
 
-/* --- of the executive ------------------------------------------------------ */
+static void *manager_main(void *arg)
+{
+	unsigned int pause = 0;
+	MTExecutive *mte = arg;
+	int rc;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
+	for (;;) {
+		rc = dxk_crew_wait(mte->ctx, -1, NULL, NULL);
+		if (rc == -EINTR)
+			continue;
+		if (rc > 0)
+			rc = fill(mte);
+		if (rc == -ESHUTDOWN)
+			return NULL;
+		if (rc > 0) {
+			pause = 0;
+			continue;
+		}
+		/* No worker more: there would be no end of asking and failing. */
+		if (rc < 0 && !pause)
+			LogMessageOf(mte, "no worker can be started: %s", strerror(-rc));
+		pause = pause ? pause * 2 : PAUSE_MIN_MS;
+		if (pause > PAUSE_MAX_MS)
+			pause = PAUSE_MAX_MS;
+		pause_ms(mte, pause);
+	}
+}
+
+static int manager_start(MTExecutive *mte)
+{
+	sigset_t old;
+	int rc = 0;
+
+	pthread_mutex_lock(&mte->crew.lock);
+	/* one that a Stop has ended */
+	if (mte->crew.managed && !pthread_tryjoin_np(mte->crew.manager, NULL))
+		mte->crew.managed = false;
+	if (!mte->crew.managed) {
+		dx_block_signals(&old);
+		rc = pthread_create(&mte->crew.manager, NULL, manager_main, mte);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		mte->crew.managed = !rc;
+	}
+	pthread_mutex_unlock(&mte->crew.lock);
+	return -rc;
+}
 
 void dx_crew_init(MTExecutive *mte)
 {
+	pthread_condattr_t attr;
+
 	pthread_mutex_init(&mte->crew.lock, NULL);
-	pthread_cond_init(&mte->crew.changed, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&mte->crew.changed, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 void dx_crew_exit(MTExecutive *mte)
@@ -158,42 +238,37 @@ void dx_crew_exit(MTExecutive *mte)
 }
 
 /**
- * dx_crew_resize - have @nr worker threads
- * @mte: its context runs, with places for them now or after its next review
- * @nr: with fewer than now, those that the module lets go end by themselves
+ * dx_crew_start - have the worker threads that there are places for, now and later
+ * @mte: its context runs
+ * @nr: how many places for user workers its policy has
  *
- * Return: 0 when they are workers; the error of the first that is not. Those that
- * are stay.
+ * Return: 0 when those of now are workers, here or in other processes; the error of
+ * the first that is not. Those that are stay.
  */
-int dx_crew_resize(MTExecutive *mte, unsigned int nr)
+int dx_crew_start(MTExecutive *mte, unsigned int nr)
 {
-	int rc;
+	int rc = fill(mte), err = nr ? manager_start(mte) : 0;
 
-	mte->slot = (mte->data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
-	pthread_mutex_lock(&mte->crew.lock);
-	mte->crew.wanted = nr;
-	mte->crew.error = 0;
-	rc = fit(mte);
-	while (mte->crew.starting)
-		pthread_cond_wait(&mte->crew.changed, &mte->crew.lock);
-	if (!rc)
-		rc = mte->crew.error;
-	pthread_mutex_unlock(&mte->crew.lock);
-	return rc;
+	if (rc == -ESHUTDOWN)
+		return 0;
+	return rc < 0 ? rc : err;
 }
 
-/* The context is stopped: the workers are at their end or on the way to it. */
+/* The context is stopped: all threads are at their end or on the way to it. */
 void dx_crew_join(MTExecutive *mte)
 {
 	struct dx_worker *w;
 
 	pthread_mutex_lock(&mte->crew.lock);
 	mte->crew.closing = true;
+	pthread_cond_broadcast(&mte->crew.changed);
 	pthread_mutex_unlock(&mte->crew.lock);
+	if (mte->crew.managed)
+		pthread_join(mte->crew.manager, NULL);
 	/* From here on nobody adds to the list. */
 	while ((w = mte->crew.workers)) {
 		mte->crew.workers = w->next;
 		pthread_join(w->thread, NULL);
-		dx_worker_free(w);
+		bury(w);
 	}
 }

@@ -29,6 +29,8 @@ struct dx_own {
 	struct dx_native *native;
 	void *own;
 	bool released;
+	const struct dx_frame *user;	/* the lowest frame that got it ... */
+	uint64_t ticket;		/* ... and its request then */
 };
 
 static int compare(const void *a, const void *b)
@@ -185,6 +187,14 @@ static struct dx_worker *executing_worker(void)
 	return CurrentRequest() ? dx_current : NULL;
 }
 
+/* Has a request got it that has not ended, be it one that waits in a lower frame? */
+static bool in_use(const struct dx_own *own)
+{
+	const struct dx_frame *f = own->user;
+
+	return f && f->done && f->done->ticket == own->ticket;
+}
+
 static int own_open(struct dx_worker *w, void *key, struct dx_own **out)
 {
 	struct dx_own *own = calloc(1, sizeof(*own));
@@ -224,6 +234,10 @@ int GetThreadHandle(void *native, void **own)
 		if (rc)
 			return rc;
 	}
+	if (!in_use(found)) {
+		found->user = w->frame;
+		found->ticket = w->frame->done->ticket;
+	}
 	found->released = false;
 	*own = found->own;
 	return 0;
@@ -253,7 +267,7 @@ static void own_close(struct dx_worker *w, struct dx_own *own)
 	free(own);
 }
 
-/* Has the worker, which executes nothing, own handles to close? */
+/* Has the worker, between two requests of its frame, own handles to close? */
 bool dx_handles_stale(struct dx_worker *w)
 {
 	struct dx_own *own;
@@ -270,7 +284,7 @@ bool dx_handles_stale(struct dx_worker *w)
 	return w->stale;
 }
 
-/* Closes own handles that were released or removed. */
+/* Closes own handles that were released or removed and that nobody uses. */
 void dx_handles_release(struct dx_worker *w)
 {
 	struct dx_own **p = &w->owns, *own;
@@ -278,6 +292,11 @@ void dx_handles_release(struct dx_worker *w)
 	w->stale = false;
 	while ((own = *p)) {
 		if (!own->released && !atomic_load(&own->native->removed)) {
+			p = &own->next;
+			continue;
+		}
+		if (in_use(own)) {
+			w->stale = true;
 			p = &own->next;
 			continue;
 		}

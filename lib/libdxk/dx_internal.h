@@ -8,7 +8,7 @@
  *	make their descriptors, so that fork() never sees one that is not listed
  *   G	log.lock: the file, and who writes to it
  *   K	commander.lock: the command handler and the state of its thread
- *   W	crew.lock: the worker threads
+ *   W	crew.lock: the worker threads and who starts them
  *   H	handles.lock: the Handle Table; not held over call-backs
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
@@ -60,21 +60,34 @@ struct dx_member {
 	struct dx_member *next;		/* L: further members of the executive */
 };
 
-/* A worker thread of this process. All that has no letter is its own. */
-struct dx_worker {
-	MTExecutive *mte;
-	struct dx_member *member;
-	struct dxk_work *works;		/* fetched, fetch_max elements */
+/*
+ * What a worker has fetched at a time and executes. The lowest frame of a worker is
+ * its loop's, with room for fetch_max requests; those above it, of one request each,
+ * are made when they are needed first, and kept.
+ */
+struct dx_frame {
+	struct dx_frame *below;		/* whose request waits meanwhile, or NULL */
+	struct dx_frame *above;
+	unsigned int nr;		/* room */
+	struct dxk_work *works;		/* fetched */
 	struct dxk_done *dones;		/* one for each of them */
 	unsigned char *data;		/* a slot for each: data that came in ... */
 	unsigned char *results;		/* ... and the result's data */
-	struct dxk_done *done;		/* of the request that executes */
-	RQElement element;		/* of the request that executes */
+	unsigned int first, nr_done;	/* of @dones: executed, not yet completed */
+	struct dxk_done *done;		/* of the request that executes, or NULL */
+	RQElement element;		/* of that request */
+};
+
+/* A worker thread of this process. All that has no letter is its own. */
+struct dx_worker {
+	MTExecutive *mte;
+	unsigned int kind;		/* C: enum dxk_member_kind */
+	struct dx_member *member;	/* NULL again on its way out */
+	struct dx_frame *frame;		/* the one at work */
 	struct dx_own *owns;		/* its own handles */
 	unsigned int removals;		/* handles.removals when it last looked */
 	bool stale;			/* some of @owns are to be closed */
 	pthread_t thread;		/* W */
-	bool ended;			/* W: on its way out of its main function */
 	struct dx_worker *next;		/* W */
 };
 
@@ -104,18 +117,20 @@ struct MTExecutive {
 	unsigned int id;		/* C */
 	atomic_bool foreign;		/* a copy in the child of a fork() */
 	uint32_t fetch_max;		/* C */
-	uint32_t data_size;		/* C */
-	size_t slot;			/* C: data_size, aligned */
+	size_t slot;			/* C: the policy's data_size, aligned */
 	size_t stack_size;		/* C */
+	bool help;			/* C: DXK_ON_BLOCK_HELP */
 	struct {
 		pthread_mutex_t lock;
-		pthread_cond_t changed;
+		pthread_cond_t changed;		/* W: any of the following has changed */
 		struct dx_worker *workers;	/* W: that were not joined yet */
-		unsigned int wanted;		/* W */
-		unsigned int nr;		/* W: that have not ended */
-		unsigned int starting;		/* W: neither attached nor failed */
-		int error;			/* W: of the first that failed */
-		bool closing;			/* W: no more are started */
+		bool filling;			/* W: somebody starts some: and only he ... */
+		unsigned int starting;		/* W: ... so many that did not attach yet */
+		unsigned int attached;		/* W: ... so many that did */
+		int error;			/* W: ... of the first that failed */
+		bool managed;			/* W: there is a manager */
+		bool closing;			/* W: it is to end */
+		pthread_t manager;		/* W */
 	} crew;
 	struct {
 		pthread_mutex_t lock;
@@ -162,19 +177,20 @@ MTExecutive *dx_executive(MTExecutive *mte);
 struct dx_member *dx_member_find(MTExecutive *mte);
 int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
 int dx_self(MTExecutive **mte, struct dx_member **out);
+void dx_member_abandoned(struct dx_member *member);
 
 /* dx_worker.c */
+unsigned int dx_helps(const struct dx_member *member);
+int dx_help(void);
 void *dx_worker_main(void *arg);
 void dx_worker_free(struct dx_worker *w);
 
 /* dx_crew.c */
 void dx_block_signals(sigset_t *old);
-bool dx_worker_surplus(struct dx_worker *w);
 void dx_worker_attached(struct dx_worker *w, int rc);
-void dx_worker_ended(struct dx_worker *w, bool runs);
 void dx_crew_init(MTExecutive *mte);
 void dx_crew_exit(MTExecutive *mte);
-int dx_crew_resize(MTExecutive *mte, unsigned int nr);
+int dx_crew_start(MTExecutive *mte, unsigned int nr);
 void dx_crew_join(MTExecutive *mte);
 
 /* dx_handle.c */
@@ -183,6 +199,7 @@ void dx_handles_exit(MTExecutive *mte);
 bool dx_handles_stale(struct dx_worker *w);
 void dx_handles_release(struct dx_worker *w);
 void dx_handles_close(struct dx_worker *w);
+
 /* dx_command.c */
 void dx_commander_init(struct dx_commander *c);
 void dx_commander_exit(struct dx_commander *c);

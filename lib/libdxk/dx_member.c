@@ -86,6 +86,15 @@ static void leave_all(void *arg)
 	}
 }
 
+/* The thread that made @member is gone, and could not say so. */
+void dx_member_abandoned(struct dx_member *member)
+{
+	pthread_mutex_lock(&dx_lock);
+	member_close(member);
+	pthread_mutex_unlock(&dx_lock);
+	free(member);
+}
+
 static void fork_prepare(void)
 {
 	pthread_mutex_lock(&dx_lock);

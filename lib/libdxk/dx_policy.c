@@ -7,11 +7,18 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "dx_internal.h"
 
 #define THREADS_MAX	499
+
+/* Slots are aligned as malloc() aligns, so that results can be any object. */
+#define SLOT_ALIGN	(2 * sizeof(void *))
+
+/* How long to wait for a review, in milliseconds, in case that others change more. */
+#define REVIEW_MS	5000
 
 static const struct field {
 	const char *name;
@@ -49,6 +56,8 @@ static const struct field {
 	FIELD(TPSampleEntries, sample_entries, 64),
 	FIELD(TPReportAge, report_age_ms, 0),
 	FIELD(TPRedoMax, redo_max, 3),
+	FIELD(TPHelpDepth, help_depth, 4),
+	FIELD(TPMaxSpares, max_spares, 8),
 #undef FIELD
 };
 
@@ -218,8 +227,9 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	mte->fetch_max = policy ? policy->TPFetchMax : 1;
 	mte->stack_size = policy ? policy->TPStackSize : 0;
 	mte->env.log.kernel = policy && policy->TPLogWriter == DX_LOG_WRITER_KERNEL;
-	mte->data_size = abi.data_size;
+	mte->slot = (abi.data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 	mte->handles.size = abi.handle_entries;
+	mte->help = abi.on_block == DXK_ON_BLOCK_HELP;
 	return (int)(abi.max_threads - abi.kernel_threads);
 }
 
@@ -249,6 +259,23 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
 	return 0;
 }
 
+/* The crew of @abi has its places after the Monitor's next review, which comes. */
+static void await_review(MTExecutive *mte, const struct dxk_policy *abi)
+{
+	static const struct timespec ms = { .tv_nsec = 1000000 };
+	struct dxk_policy now;
+	unsigned int i;
+
+	for (i = 0; i < REVIEW_MS; i++) {
+		if (dxk_policy_get(mte->ctx, &now) < 0 ||
+		    (now.max_threads == abi->max_threads &&
+		     now.kernel_threads == abi->kernel_threads) ||
+		    dxk_crew_wait(mte->ctx, 0, NULL, NULL) == -ESHUTDOWN)
+			return;
+		nanosleep(&ms, NULL);
+	}
+}
+
 int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error)
 {
@@ -272,7 +299,8 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		rc = apply(mte, policy, &abi, error);
 		if (rc < 0)
 			return rc;
-		rc = dx_crew_resize(mte, abi.max_threads - abi.kernel_threads);
+		await_review(mte, &abi);
+		rc = dx_crew_start(mte, abi.max_threads - abi.kernel_threads);
 		if (rc)
 			dx_error_set(error, rc, "workers", NULL);
 		return rc;

@@ -24,6 +24,47 @@ static unsigned int min_u(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
+/* --- calls in which a worker may help ---------------------------------------- */
+
+/* As dxk_post(); taken or not, the caller may have executed other requests. */
+static int post(const struct dx_member *member, const struct dxk_post_entry *entries,
+		unsigned int nr, uint64_t deadline, unsigned int *reason)
+{
+	unsigned int taken = 0;
+	int rc;
+
+	do {
+		rc = dxk_post_flags(member->fd, entries + taken, nr - taken,
+				    dx_helps(member), dxk_remaining(deadline), reason);
+		if (rc > 0)
+			taken += (unsigned int)rc;
+		if (*reason != PXR_HELP)
+			break;
+		*reason = 0;
+		rc = dx_help();
+	} while (!rc);
+	return taken ? (int)taken : rc;
+}
+
+/* As dxk_rejoin() of one batch. */
+static int rejoin(const struct dx_member *member, uint64_t owner,
+		  struct dxk_result *results, unsigned int nr, unsigned int min,
+		  void *data, size_t stride, uint64_t deadline, unsigned int *answer)
+{
+	int rc;
+
+	do {
+		rc = dxk_rejoin_flags(member->fd, owner, results, nr, min, data, stride,
+				      dx_helps(member), dxk_remaining(deadline),
+				      answer);
+		if (rc || *answer != RJR_HELP)
+			break;
+		*answer = 0;
+		rc = dx_help();
+	} while (!rc);
+	return rc;
+}
+
 /* --- posting --------------------------------------------------------------- */
 
 int PostARequest(void *request, Runnable *executor, void *owner, int priority,
@@ -51,7 +92,7 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 	rc = dx_self(&mte, &member);
 	if (rc)
 		return rc;
-	rc = dxk_post(member->fd, &entry, 1, -1, &reason);
+	rc = post(member, &entry, 1, DXK_FOREVER, &reason);
 	if (rc > 0)
 		return 0;
 	switch (reason) {
@@ -117,8 +158,7 @@ int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
 			rc = post_entry(&entries[i], &posts[taken + i]);
 		if (rc)
 			break;
-		rc = dxk_post(member->fd, entries, n, dxk_remaining(deadline),
-			      &why);
+		rc = post(member, entries, n, deadline, &why);
 		if (rc > 0)
 			taken += (unsigned int)rc;
 	} while (rc == (int)n && taken < nr);
@@ -241,8 +281,8 @@ int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
 		n = min_u(nr - got, DXK_BATCH_MAX);
 		/* Enough were returned: take what else is there, do not wait. */
 		need = min > got ? min_u(min - got, n) : 0;
-		rc = dxk_rejoin(member->fd, cookie(owner), results, n, need, slot,
-				stride, need ? dxk_remaining(deadline) : 0, &said);
+		rc = rejoin(member, cookie(owner), results, n, need, slot, stride,
+			    need ? deadline : 0, &said);
 		if (answer && !got)
 			*answer = said;
 		for (i = 0; rc > 0 && i < (unsigned int)rc; i++) {

@@ -27,13 +27,24 @@ static int settings_check(const RunSettings *settings)
 	return 0;
 }
 
-static int context_create(MTExecutive *mte)
+static int context_create(MTExecutive *mte, const RunSettings *settings)
 {
+	struct dxk_ctx_create create = {
+		.mode = settings->ContextMode ? settings->ContextMode : DXK_MODE_DEFAULT,
+	};
+	size_t len;
 	int fd;
 
+	if (settings->ContextName) {
+		len = strnlen(settings->ContextName, DXK_NAME_LEN);
+		if (!len || len == DXK_NAME_LEN)
+			return -EINVAL;
+		memcpy(create.name, settings->ContextName, len);
+	}
 	pthread_mutex_lock(&dx_lock);
-	fd = mte->ctx = dxk_ctx_create(mte->env.ctl, &mte->id);
+	fd = mte->ctx = dxk_ctx_create_as(mte->env.ctl, &create);
 	pthread_mutex_unlock(&dx_lock);
+	mte->id = create.id;
 	return fd < 0 ? fd : 0;
 }
 
@@ -71,7 +82,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 
 	/* the Thread Manager and its Start */
 	step = "context";
-	rc = context_create(mte);
+	rc = context_create(mte, settings);
 	if (rc)
 		goto err;
 	rc = nr = dx_policy_start(mte, policy, error);
@@ -96,7 +107,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 	step = "workers";
-	rc = dx_crew_resize(mte, (unsigned int)nr);
+	rc = dx_crew_start(mte, (unsigned int)nr);
 	if (rc)
 		goto err_stop;
 

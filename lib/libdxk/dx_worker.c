@@ -2,6 +2,11 @@
 /*
  * The worker threads of this process: attach, fetch, call the Runnable, complete
  * and fetch in one call, until the context stops.
+ *
+ * What a worker fetched and executes is a frame. A worker that waits in a call of
+ * its Runnable may be given another request (DXK_CALL_HELP): it executes that in a
+ * frame above the one that waits, and goes on waiting. The worker's loop is the
+ * lowest frame.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,41 +22,90 @@ static void *pointer(uint64_t cookie)
 	return (void *)(uintptr_t)cookie;
 }
 
+/* --- frames ---------------------------------------------------------------- */
+
+static void frame_free(struct dx_frame *f)
+{
+	if (!f)
+		return;
+	free(f->works);
+	free(f->dones);
+	free(f->data);
+	free(f->results);
+	free(f);
+}
+
+/* @nr: how many requests it has room for */
+static struct dx_frame *frame_new(const MTExecutive *mte, unsigned int nr)
+{
+	struct dx_frame *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->nr = nr;
+	f->works = calloc(nr, sizeof(*f->works));
+	f->dones = calloc(nr, sizeof(*f->dones));
+	if (!f->works || !f->dones)
+		goto err;
+	if (mte->slot) {
+		f->data = calloc(nr, mte->slot);
+		f->results = calloc(nr, mte->slot);
+		if (!f->data || !f->results)
+			goto err;
+	}
+	return f;
+
+err:
+	frame_free(f);
+	return NULL;
+}
+
+/* The frame whose request the calling thread executes, NULL when it executes none. */
+static struct dx_frame *executing(void)
+{
+	struct dx_frame *f = dx_current ? dx_current->frame : NULL;
+
+	return f && f->done ? f : NULL;
+}
+
 /* --- what a Runnable asks -------------------------------------------------- */
 
 const RQElement *CurrentRequest(void)
 {
-	return dx_current && dx_current->done ? &dx_current->element : NULL;
+	struct dx_frame *f = executing();
+
+	return f ? &f->element : NULL;
 }
 
 int SetRequestResult(const void *data, size_t len)
 {
-	struct dx_worker *w = dx_current;
+	struct dx_frame *f = executing();
 	unsigned char *slot;
 
-	if (!CurrentRequest())
+	if (!f)
 		return -EPERM;
-	if (len > w->element.RQEResultRoom)
+	if (len > f->element.RQEResultRoom)
 		return -EMSGSIZE;
 	if (len) {
-		slot = w->results + (size_t)(w->done - w->dones) * w->mte->slot;
+		slot = f->results + (size_t)(f->done - f->dones) * dx_current->mte->slot;
 		memmove(slot, data, len);
-		w->done->data = (uintptr_t)slot;
+		f->done->data = (uintptr_t)slot;
 	}
-	w->done->data_len = (uint32_t)len;
+	f->done->data_len = (uint32_t)len;
 	return 0;
 }
 
 int TakeRequestFd(void)
 {
+	struct dx_frame *f = executing();
 	int fd;
 
-	if (!CurrentRequest())
+	if (!f)
 		return -EPERM;
-	fd = dx_current->element.RQEFd;
+	fd = f->element.RQEFd;
 	if (fd < 0)
 		return -ENOENT;
-	dx_current->element.RQEFd = -1;
+	f->element.RQEFd = -1;
 	return fd;
 }
 
@@ -64,16 +118,17 @@ int ShouldStop(int64_t timeout_ns)
 	return rc ? rc : dxk_should_stop(member->fd, timeout_ns);
 }
 
-/* --- the loop -------------------------------------------------------------- */
+/* --- execution ------------------------------------------------------------- */
 
 static void execute(struct dx_worker *w, unsigned int i)
 {
-	const struct dxk_work *work = &w->works[i];
+	struct dx_frame *f = w->frame;
+	const struct dxk_work *work = &f->works[i];
 	Runnable *runnable = pointer(work->executor);
-	struct dxk_done *done = &w->dones[i];
+	struct dxk_done *done = &f->dones[i];
 
 	*done = (struct dxk_done){ .ticket = work->ticket };
-	w->element = (RQElement){
+	f->element = (RQElement){
 		.RQEState = RQE_BUSY,
 		.RQEAttrs = work->attrs,
 		.RQEPriority = work->prio,
@@ -81,18 +136,18 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.pOObject = pointer(work->owner),
 		.pXObject = runnable,
 		.pPObject = pointer(work->param),
-		.pData = work->data_len ? w->data + i * w->mte->slot : NULL,
+		.pData = work->data_len ? f->data + i * w->mte->slot : NULL,
 		.RQEDataLen = work->data_len,
 		.RQEResultRoom = work->result_len,
 		.RQEWorker = w->member->id,
 		.RQEAttempts = work->attempt,
 		.RQEFd = work->fd,
 	};
-	w->done = done;
+	f->done = done;
 	done->status = runnable->ExecuteThisRequest(runnable, pointer(work->param));
-	w->done = NULL;
-	if (w->element.RQEFd >= 0)
-		close(w->element.RQEFd);
+	f->done = NULL;
+	if (f->element.RQEFd >= 0)
+		close(f->element.RQEFd);
 }
 
 static void pause_a_little(void)
@@ -102,72 +157,121 @@ static void pause_a_little(void)
 	nanosleep(&ts, NULL);
 }
 
+/*
+ * One call of the module: completes what the worker's frame has executed, fetches up
+ * to @nr_work requests and executes them. DX-28: with handles to close it completes,
+ * closes, and leaves the fetch to the next turn.
+ *
+ * Return: 0, or a negative errno that ends the worker.
+ */
+static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
+{
+	struct dx_frame *f = w->frame;
+	unsigned int taken, i;
+	int rc;
+
+	if (dx_handles_stale(w)) {
+		if (f->nr_done)
+			nr_work = 0;
+		else
+			dx_handles_release(w);
+	}
+	rc = dxk_next(w->member->fd, f->dones + f->first, f->nr_done, &taken, f->works,
+		      nr_work, f->data, w->mte->slot, timeout_ns);
+	f->first += taken;
+	f->nr_done -= taken;
+
+	switch (rc) {
+	case 0:		/* completions taken; the next call tells why no work */
+	case -EINTR:
+	case -ETIMEDOUT:
+		return 0;
+	case -ESTALE:
+		LogMessageOf(w->mte, "a completion came too late, status %d",
+			     f->dones[f->first].status);
+		f->first++;
+		f->nr_done--;
+		return 0;
+	case -ENOMEM:	/* a shortage that can pass; the work stays there */
+	case -EMFILE:
+	case -ENFILE:
+		pause_a_little();
+		return 0;
+	}
+	if (rc < 0)
+		return rc;
+
+	/* removed while it slept */
+	if (dx_handles_stale(w))
+		dx_handles_release(w);
+	for (i = 0; i < (unsigned int)rc; i++)
+		execute(w, i);
+	f->first = 0;
+	f->nr_done = (unsigned int)rc;
+	return 0;
+}
+
 /* Return: 0 when the context stopped. */
 static int work(struct dx_worker *w)
 {
-	MTExecutive *mte = w->mte;
-	unsigned int first = 0, nr_done = 0, taken, i;
-	bool stale;
 	int rc;
 
-	for (;;) {
-		/* DX-28: with handles to close it completes, closes, and fetches. */
-		stale = dx_handles_stale(w);
-		if (stale && !nr_done) {
-			dx_handles_release(w);
-			stale = false;
-		}
-		rc = dxk_next(w->member->fd, w->dones + first, nr_done, &taken,
-			      w->works, stale ? 0 : mte->fetch_max, w->data,
-			      mte->slot, -1);
-		first += taken;
-		nr_done -= taken;
-
-		switch (rc) {
-		case 0:		/* completions taken; the next call tells why no work */
-		case -EINTR:
-			continue;
-		case -ESHUTDOWN:
-			return 0;
-		case -ESTALE:
-			LogMessageOf(mte, "a completion came too late, status %d",
-				     w->dones[first].status);
-			first++;
-			nr_done--;
-			continue;
-		case -ENOMEM:	/* a shortage that can pass; the work stays there */
-		case -EMFILE:
-		case -ENFILE:
-			pause_a_little();
-			continue;
-		}
-		if (rc < 0)
-			return rc;
-
-		/* removed while it slept */
-		if (dx_handles_stale(w))
-			dx_handles_release(w);
-		for (i = 0; i < (unsigned int)rc; i++)
-			execute(w, i);
-		first = 0;
-		nr_done = (unsigned int)rc;
-	}
+	do
+		rc = turn(w, w->frame->nr, -1);
+	while (!rc);
+	return rc == -ESHUTDOWN ? 0 : rc;
 }
 
-static int allocate(struct dx_worker *w)
+/* --- help ------------------------------------------------------------------ */
+
+/**
+ * dx_helps - can the caller execute another request while it waits as @member?
+ * @member: of the calling thread
+ *
+ * Return: the flag for the call of the module, %DXK_CALL_HELP or 0.
+ */
+unsigned int dx_helps(const struct dx_member *member)
 {
-	const MTExecutive *mte = w->mte;
+	struct dx_worker *w = dx_current;
+	struct dx_frame *f;
 
-	w->works = calloc(mte->fetch_max, sizeof(*w->works));
-	w->dones = calloc(mte->fetch_max, sizeof(*w->dones));
-	if (!w->works || !w->dones)
-		return -ENOMEM;
-	if (!mte->slot)
+	if (!w || w->member != member || !w->mte->help || !executing())
 		return 0;
-	w->data = calloc(mte->fetch_max, mte->slot);
-	w->results = calloc(mte->fetch_max, mte->slot);
-	return w->data && w->results ? 0 : -ENOMEM;
+	/* Without memory for it the worker waits as under DXK_ON_BLOCK_STRICT. */
+	f = w->frame;
+	if (!f->above) {
+		f->above = frame_new(w->mte, 1);
+		if (!f->above)
+			return 0;
+		f->above->below = f;
+	}
+	return DXK_CALL_HELP;
 }
+
+/**
+ * dx_help - execute the request that the module has for the calling worker
+ *
+ * There may be none any more. dx_helps() said that the worker can.
+ *
+ * Return: 0, or a negative errno of the module.
+ */
+int dx_help(void)
+{
+	struct dx_worker *w = dx_current;
+	int rc;
+
+	w->frame = w->frame->above;
+	rc = turn(w, 1, 0);
+	while (!rc && w->frame->nr_done)
+		rc = turn(w, 0, 0);
+	if (!rc && dx_handles_stale(w))
+		dx_handles_release(w);
+	w->frame = w->frame->below;
+	/* The call that waits is told of a Stop in its own way. */
+	return rc == -ESHUTDOWN ? 0 : rc;
+}
+
+/* --- the thread ------------------------------------------------------------ */
 
 /* The Runnable ended the thread: the request is answered for by the module. */
 static void died(void *arg)
@@ -177,31 +281,19 @@ static void died(void *arg)
 	dx_current = NULL;
 	dx_handles_close(w);
 	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
-	dx_worker_ended(w, true);
-}
-
-/* A place that the policy has just got is there after the Monitor's next review. */
-static int join_crew(struct dx_worker *w)
-{
-	unsigned int patience = 500;
-	int rc;
-
-	while ((rc = dx_member_join(w->mte, DXK_MEMBER_WORKER, &w->member)) == -ENOSPC &&
-	       patience-- && !dx_worker_surplus(w))
-		pause_a_little();
-	return rc;
+	w->member = NULL;
 }
 
 void *dx_worker_main(void *arg)
 {
 	struct dx_worker *w = arg;
-	int rc;
+	int rc = -ENOMEM;
 
 	/* A cancelled worker would take its request with it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
-	rc = allocate(w);
-	if (!rc)
-		rc = join_crew(w);
+	w->frame = frame_new(w->mte, w->mte->fetch_max);
+	if (w->frame)
+		rc = dx_member_join(w->mte, w->kind, &w->member);
 	dx_worker_attached(w, rc);
 	if (rc)
 		return NULL;
@@ -214,16 +306,20 @@ void *dx_worker_main(void *arg)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
-	/* Was it told to leave a context that goes on? */
-	dx_worker_ended(w, !rc && !dxk_should_stop(w->member->fd, 0));
+	w->member = NULL;
 	return NULL;
 }
 
 void dx_worker_free(struct dx_worker *w)
 {
-	free(w->works);
-	free(w->dones);
-	free(w->data);
-	free(w->results);
+	struct dx_frame *f = w->frame, *above;
+
+	/* A worker that left in the middle of a request is not at its lowest frame. */
+	while (f && f->below)
+		f = f->below;
+	for (; f; f = above) {
+		above = f->above;
+		frame_free(f);
+	}
 	free(w);
 }
