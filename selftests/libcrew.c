@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The crew of an executive: worker threads that come and go with the policy, that
- * are replaced when a Runnable ends them, and services that end with Stop.
+ * The crew of an executive: worker threads that come and go with the policy, whoever
+ * changes it, that are replaced when a Runnable ends them, and services that end with
+ * Stop.
  */
 #include "dxk_test.h"
 
+#include <dirent.h>
 #include <dx.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-static MTExecutive *executive(unsigned int threads)
+static MTExecutive *mixed(unsigned int threads, unsigned int kernel)
 {
 	ThreadManagerPolicy policy;
 	MTExecutiveError error;
@@ -20,12 +26,18 @@ static MTExecutive *executive(unsigned int threads)
 	settings.LogPath = "/dev/null";
 	ThreadManagerPolicyInit(&policy);
 	policy.TPMaxThreads = threads;
+	policy.TPKernelThreads = kernel;
 	policy.TPMonitorInterval = 10;
 	policy.TPDispatch = dxt_mode();
 	mte = MTExecutiveCreate(&settings, &policy, &error);
 	if (!mte)
 		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
 	return mte;
+}
+
+static MTExecutive *executive(unsigned int threads)
+{
+	return mixed(threads, 0);
 }
 
 static int resize(MTExecutive *mte, unsigned int threads)
@@ -226,6 +238,175 @@ TEST(service)
 	EXPECT_EQ(1, e.RQEStatus);
 	EXPECT_EQ(1, ShouldStop(0));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+}
+
+/* --- what nobody told the library --------------------------------------------- */
+
+/* DX-9, DX-29: "set max_threads" as a command and through sysfs moves the crew. */
+TEST(set_by_others)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	struct dxt t = { 0 };
+	char reply[100];
+	unsigned int i;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	EXPECT_LE(0, SendCommand("set max_threads 5", reply, sizeof(reply), -1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 5));
+	EXPECT_TRUE(fills(&h, &t, 5));
+	EXPECT_EQ(0, dxt_store(&t, "policy/max_threads", "1"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/2")));
+	EXPECT_EQ(0, dxt_store(&t, "policy/max_threads", "4"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 4));
+	EXPECT_TRUE(fills(&h, &t, 4));
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(0, dxt_store(&t, "policy/max_threads", i & 1 ? "4" : "2"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 4));
+	EXPECT_TRUE(fills(&h, &t, 4));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+static int vanish(Runnable *self, void *request)
+{
+	(void)self;
+	(void)request;
+	syscall(SYS_exit, 0);
+	return 0;
+}
+
+static unsigned int entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/*
+ * DX-25: a thread that ends by a bare system call, so that neither the library nor
+ * the C library notices: the module does, another one takes the place, and what it
+ * held is given back.
+ */
+TEST(vanished)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	Runnable goner = { vanish };
+	unsigned int i, fds = 0;
+	struct dxt t = { 0 };
+	RQElement e;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, PostARequest(&goner, &goner, &goner, 0, PXR_REJOIN));
+		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&goner, &e, NULL, 0,
+							 (int64_t)dxt_stall_ns()));
+		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
+		EXPECT_TRUE(fills(&h, &t, 2));
+		if (i == 1)
+			fds = entries("/proc/self/fd");
+	}
+	/* the last of them leaves its descriptor until somebody looks again */
+	EXPECT_GE(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(5, dxt_num(&t, "stats/owner_dead"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+/*
+ * D-18: while no worker can be made the library tries again, but not all the time;
+ * once it can, the crew is whole. Destroy does not wait for that.
+ */
+TEST(no_worker_to_be_had)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	struct rlimit old, none;
+	int max_threads, fd;
+	struct dxt t = { 0 };
+	char path[64];
+	clock_t spent;
+	unsigned int i;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	for (i = 0; i < 2; i++) {
+		/* opened before: the change itself needs a descriptor */
+		snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/policy/max_threads", t.id);
+		max_threads = open(path, O_WRONLY | O_CLOEXEC);
+		ASSERT_LE(0, max_threads);
+		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+		spent = clock();
+		ASSERT_EQ(1, write(max_threads, i ? "4" : "3", 1));
+		dxt_sleep_ms(500);
+		spent = clock() - spent;
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		EXPECT_EQ(-1, fd);
+		close(max_threads);
+		/* some tries of two threads, not thousands */
+		EXPECT_GT(CLOCKS_PER_SEC / 4, spent);
+		if (i)
+			break;
+		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+		EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+		EXPECT_TRUE(fills(&h, &t, 3));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	dxt_gate_free(h.gate);
+}
+
+/* A process without workers has no thread to start them, until it may have some. */
+TEST(nobody_to_manage)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	unsigned int before = entries("/proc/self/task");
+	struct dxt t = { 0 };
+	MTExecutive *mte;
+
+	mte = mixed(2, 2);
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	/* the log's */
+	EXPECT_EQ(before + 1, entries("/proc/self/task"));
+	EXPECT_EQ(0, resize(mte, 4));
+	/* two workers and the one that starts them */
+	EXPECT_EQ(before + 4, entries("/proc/self/task"));
+	EXPECT_TRUE(fills(&h, &t, 2));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(before, entries("/proc/self/task"));
+	dxt_gate_free(h.gate);
+}
+
+/* A crew that others change while it is stopped. */
+TEST(set_while_stopping)
+{
+	struct dxt t = { 0 };
+	MTExecutive *mte;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		mte = executive(1 + i % 3);
+		ASSERT_NE(NULL, mte);
+		t.id = (unsigned int)MTExecutiveContextId(mte);
+		ASSERT_EQ(0, dxt_store(&t, "policy/max_threads", "9"));
+		if (i & 1)
+			EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 9));
+		ASSERT_EQ(0, MTExecutiveDestroy(mte, i & 2 ? DXK_STOP_DRAIN :
+							     DXK_STOP_CANCEL, -1));
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "dx_internal.h"
 
@@ -77,11 +78,19 @@ static int workers_start(MTExecutive *mte, unsigned int kind, unsigned int nr)
 	return 0;
 }
 
-/* A worker whose thread is gone; by a bare system call, it has still its member. */
-static void bury(struct dx_worker *w)
+/*
+ * A worker whose thread ended by a bare system call never said so. The thread is not
+ * joined: the C library would give its stack to another thread together with the
+ * thread-specific data that it left there.
+ */
+static bool vanished(const struct dx_worker *w)
 {
-	if (w->member)
-		dx_member_abandoned(w->member);
+	return w->member && tgkill(getpid(), w->tid, 0) && errno == ESRCH;
+}
+
+static void abandon(struct dx_worker *w)
+{
+	dx_member_abandoned(w->member);
 	dx_worker_free(w);
 }
 
@@ -91,12 +100,15 @@ static void reap(MTExecutive *mte)
 	struct dx_worker **p = &mte->crew.workers, *w;
 
 	while ((w = *p)) {
-		if (pthread_tryjoin_np(w->thread, NULL)) {
+		if (vanished(w)) {
+			*p = w->next;
+			abandon(w);
+		} else if (!w->member && !pthread_tryjoin_np(w->thread, NULL)) {
+			*p = w->next;
+			dx_worker_free(w);
+		} else {
 			p = &w->next;
-			continue;
 		}
-		*p = w->next;
-		bury(w);
 	}
 }
 
@@ -118,6 +130,14 @@ void dx_worker_attached(struct dx_worker *w, int rc)
 	mte->crew.starting--;
 	pthread_cond_broadcast(&mte->crew.changed);
 	pthread_mutex_unlock(&mte->crew.lock);
+}
+
+/* The worker is on its way out, and its member with it. */
+void dx_worker_ended(struct dx_worker *w)
+{
+	pthread_mutex_lock(&w->mte->crew.lock);
+	w->member = NULL;
+	pthread_mutex_unlock(&w->mte->crew.lock);
 }
 
 /* --- of the executive ------------------------------------------------------ */
@@ -268,7 +288,11 @@ void dx_crew_join(MTExecutive *mte)
 	/* From here on nobody adds to the list. */
 	while ((w = mte->crew.workers)) {
 		mte->crew.workers = w->next;
+		if (vanished(w)) {
+			abandon(w);
+			continue;
+		}
 		pthread_join(w->thread, NULL);
-		bury(w);
+		dx_worker_free(w);
 	}
 }

@@ -82,7 +82,8 @@ struct dx_frame {
 struct dx_worker {
 	MTExecutive *mte;
 	unsigned int kind;		/* C: enum dxk_member_kind */
-	struct dx_member *member;	/* NULL again on its way out */
+	struct dx_member *member;	/* written W; NULL again on its way out */
+	pid_t tid;			/* C */
 	struct dx_frame *frame;		/* the one at work */
 	struct dx_own *owns;		/* its own handles */
 	unsigned int removals;		/* handles.removals when it last looked */
@@ -188,6 +189,7 @@ void dx_worker_free(struct dx_worker *w);
 /* dx_crew.c */
 void dx_block_signals(sigset_t *old);
 void dx_worker_attached(struct dx_worker *w, int rc);
+void dx_worker_ended(struct dx_worker *w);
 void dx_crew_init(MTExecutive *mte);
 void dx_crew_exit(MTExecutive *mte);
 int dx_crew_start(MTExecutive *mte, unsigned int nr);

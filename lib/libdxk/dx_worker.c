@@ -281,7 +281,7 @@ static void died(void *arg)
 	dx_current = NULL;
 	dx_handles_close(w);
 	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
-	w->member = NULL;
+	dx_worker_ended(w);
 }
 
 void *dx_worker_main(void *arg)
@@ -291,6 +291,7 @@ void *dx_worker_main(void *arg)
 
 	/* A cancelled worker would take its request with it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
+	w->tid = gettid();
 	w->frame = frame_new(w->mte, w->mte->fetch_max);
 	if (w->frame)
 		rc = dx_member_join(w->mte, w->kind, &w->member);
@@ -306,7 +307,7 @@ void *dx_worker_main(void *arg)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
-	w->member = NULL;
+	dx_worker_ended(w);
 	return NULL;
 }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The context of a DX application has a name and a mode, and another process finds
+ * it by the thin API. Built a second time with the address sanitizer.
+ */
+#include "dxk_test.h"
+
+#include <dx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAME	"libjoin-test"
+
+static MTExecutive *executive(const char *name, unsigned int mode, struct dxt *t,
+			      MTExecutiveError *error)
+{
+	ThreadManagerPolicy policy;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "libjoin", 0, NULL);
+	settings.LogPath = "/dev/null";
+	settings.ContextName = name;
+	settings.ContextMode = mode;
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = 2;
+	policy.TPDispatch = dxt_mode();
+	mte = MTExecutiveCreate(&settings, &policy, error);
+	if (mte)
+		*t = (struct dxt){ .id = (unsigned int)MTExecutiveContextId(mte) };
+	return mte;
+}
+
+static bool has(const struct dxt *t, const char *file, const char *value)
+{
+	char text[64];
+
+	return dxt_text(t, text, sizeof(text), "%s", file) && !strcmp(text, value);
+}
+
+/* Names and modes that there are, and those that cannot be. */
+TEST(names)
+{
+	static const char *const bad[] = {
+		"", ".", "..", "a/b", "a b", "\tx", "caf\xc3\xa9",
+		"12345678901234567890123456789012",
+	};
+	MTExecutive *mte, *other;
+	MTExecutiveError error;
+	struct dxt t, u;
+	size_t i;
+
+	mte = executive(NULL, 0, &t, &error);
+	ASSERT_NE(NULL, mte);
+	EXPECT_TRUE(has(&t, "name", ""));
+	EXPECT_TRUE(has(&t, "mode", "0744"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+
+	mte = executive(NAME, 0640, &t, &error);
+	ASSERT_NE(NULL, mte);
+	EXPECT_TRUE(has(&t, "name", NAME));
+	EXPECT_TRUE(has(&t, "mode", "0640"));
+	EXPECT_EQ(NULL, executive(NAME, 0, &u, &error));
+	EXPECT_STREQ("context", error.Step);
+	EXPECT_EQ(-EEXIST, error.Error);
+	/* another name, and the same again when it is free */
+	other = executive("1234567890123456789012345678901", 0, &u, &error);
+	EXPECT_NE(NULL, other);
+	EXPECT_EQ(0, MTExecutiveDestroy(other, DXK_STOP_POLICY, -1));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+	mte = executive(NAME, 0, &t, &error);
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(NULL, executive(bad[i], 0, &t, &error)) TH_LOG("%s", bad[i]);
+		EXPECT_STREQ("context", error.Step);
+		EXPECT_EQ(-EINVAL, error.Error);
+	}
+	EXPECT_EQ(NULL, executive(NAME, 01000, &t, &error));
+	EXPECT_STREQ("context", error.Step);
+	EXPECT_EQ(-EINVAL, error.Error);
+}
+
+/* --- another process ---------------------------------------------------------- */
+
+static int triple(Runnable *self, void *request)
+{
+	(void)self;
+	return 3 * (int)(uintptr_t)request;
+}
+
+static Runnable tripler = { triple };
+
+/* In the child: joins, posts for the parent's Runnable, collects. */
+static int visit(unsigned int id, bool by_name, unsigned int flags)
+{
+	struct dxk_post_entry entry = dxt_entry(DXT_PTR(&tripler), DXT_PTR(&tripler), 14,
+						PXR_REJOIN);
+	struct dxk_result result;
+	unsigned int found = ~0U, answer, reason;
+	int ctl, ctx, member;
+
+	ctl = dxk_open();
+	if (ctl < 0)
+		return 1;
+	ctx = by_name ? dxk_ctx_join(ctl, NAME, DXK_ACCESS_WRITE, flags, &found) :
+			dxk_ctx_join_id(ctl, id, DXK_ACCESS_WRITE, flags);
+	if (ctx < 0 || (by_name && found != id))
+		return 2;
+	member = dxk_member_create(ctx, DXK_MEMBER_CLIENT, &found);
+	if (member < 0 || found < 1000)
+		return 3;
+	if (dxk_post(member, &entry, 1, 0, &reason) != 1)
+		return 4;
+	if (dxk_rejoin(member, entry.owner, &result, 1, 1, NULL, 0,
+		       (int64_t)dxt_stall_ns(), &answer) != 1)
+		return 5;
+	if (result.status != 42)
+		return 6;
+	/* what the parent has posted for the same cookie is not seen here */
+	if (dxk_rejoin(member, entry.owner, &result, 1, 1, NULL, 0, 0, &answer) ||
+	    answer != RJR_NONE_EXIST)
+		return 7;
+	/* it was not opened for these */
+	if (dxk_crew_wait(ctx, 0, NULL, NULL) != -EACCES ||
+	    dxk_member_create(ctx, DXK_MEMBER_WORKER, NULL) != -EACCES ||
+	    dxk_ctx_stop(ctx, DXK_STOP_CANCEL, 0) != -EACCES)
+		return 8;
+	return 0;
+}
+
+/* A process that joins by name or by id has its requests executed here (DX-50). */
+TEST(visitors)
+{
+	MTExecutiveError error;
+	MTExecutive *mte;
+	struct dxt t;
+	RQElement e;
+	int i, ctl;
+	pid_t pid;
+
+	mte = executive(NAME, 0, &t, &error);
+	ASSERT_NE(NULL, mte);
+	ASSERT_EQ(0, PostARequest((void *)1, &tripler, &tripler, 0, PXR_REJOIN));
+	for (i = 0; i < 4; i++) {
+		pid = dxt_fork();
+		ASSERT_LE(0, pid);
+		if (!pid)
+			_exit(visit(t.id, i & 1, i & 2 ? DXK_JOIN_SHARED : 0));
+		EXPECT_EQ(0, dxt_reap(pid));
+	}
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&tripler, &e, NULL, 0,
+						 (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(3, e.RQEStatus);
+	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&tripler, NULL));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+
+	ctl = dxk_open();
+	EXPECT_EQ(-ENOENT, dxk_ctx_join(ctl, NAME, DXK_ACCESS_WRITE, 0, NULL));
+	EXPECT_EQ(-ENOENT, dxk_ctx_join_id(ctl, t.id, DXK_ACCESS_WRITE, 0));
+	EXPECT_EQ(-EINVAL, dxk_ctx_join(ctl, "", DXK_ACCESS_WRITE, 0, NULL));
+	EXPECT_EQ(-EINVAL, dxk_ctx_join(ctl, "12345678901234567890123456789012",
+					DXK_ACCESS_WRITE, 0, NULL));
+	close(ctl);
+}
+
+TEST_HARNESS_MAIN
