@@ -24,6 +24,7 @@ demo=(
 	"libssl-dev:hashes in examples/dxsum; builds the debug kernel"
 	"libsqlite3-dev:database in examples/dxpkg"
 	"gcc:compiler"
+	"g++:builds examples/dxcpp"
 	"make:runs the builds"
 	"libc6-dev:headers for user space"
 	"linux-image-amd64:stock 6.1 kernel for the guest"

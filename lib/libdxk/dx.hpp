@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libdxk, the DX API for C++11 and later: the classes of the Domino eXplorer, on top
+ * of <dx.h> and of nothing else. Link with -ldxk as a C program does.
+ *
+ * All is in the namespace dx. A class has the name, and a member the name and the
+ * answers, of what it stands for in <dx.h>, where the texts are; functions that need
+ * no class are the same ones, dx::RejoinWait() is ::RejoinWait().
+ *
+ * Errors are return values, as in C. Only constructors throw, and what they throw is
+ * a std::exception.
+ *
+ * Exceptions do not leave a call-back of the library: one that leaves
+ * ExecuteThisRequest(), HandleCommand() or OpenHandle() becomes its return value
+ * (dx::StatusOfException()) and a line in the log; one that leaves Tick() or
+ * CloseHandle() a line in the log. pthread_exit() in ExecuteThisRequest() works as in
+ * C and runs destructors on its way.
+ */
+#ifndef _DX_HPP
+#define _DX_HPP
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+#include <dx.h>
+
+namespace dx {
+
+using ::CancelCommand;
+using ::CurrentRequest;
+using ::FindKernelExecutor;
+using ::GetRejoinElement;
+using ::GetRejoinRequest;
+using ::GetRejoinRequests;
+using ::GetThreadHandle;
+using ::HandleTableRemove;
+using ::LogMessage;
+using ::LogRotate;
+using ::PostRequests;
+using ::ReleaseThreadHandle;
+using ::RejoinWait;
+using ::RQElement;
+using ::RQPost;
+using ::SendCommandAt;
+using ::SendCommandEvery;
+using ::SetRequestResult;
+using ::ShouldStop;
+using ::TakeRequestFd;
+
+/* The status of a request whose Runnable threw what stands for no errno. */
+constexpr int StatusUncaught = -ENOTRECOVERABLE;
+
+/*
+ * StatusOfException - the exception that is being handled, as a status
+ *
+ * For use in a catch clause. Return: the negative errno that a std::system_error of
+ * the generic or the system category carries, -ENOMEM for std::bad_alloc, else
+ * StatusUncaught.
+ */
+inline int StatusOfException()
+{
+	try {
+		throw;
+	} catch (const std::system_error &e) {
+		const std::error_category &kind = e.code().category();
+		int value = e.code().value();
+
+		if ((kind == std::generic_category() || kind == std::system_category()) &&
+		    value > 0 && value < 4096)
+			return -value;
+	} catch (const std::bad_alloc &) {
+		return -ENOMEM;
+	} catch (...) {
+	}
+	return StatusUncaught;
+}
+
+namespace detail {
+
+/* In a catch clause: what was thrown, to the log. */
+inline int Uncaught(const char *where)
+{
+	int status = StatusOfException();
+
+	try {
+		throw;
+	} catch (const std::exception &e) {
+		::LogMessage("an exception left %s: %s", where, e.what());
+	} catch (...) {
+		::LogMessage("an exception left %s", where);
+	}
+	return status;
+}
+
+/* Runs @f on behalf of C code, which no exception may cross. */
+template <class F> int Guarded(const char *where, F f)
+{
+	try {
+		return f();
+	} catch (...) {
+		/* What is no exception of C++ is the end of the thread. */
+		if (!std::current_exception())
+			throw;
+		return Uncaught(where);
+	}
+}
+
+} /* namespace detail */
+
+/* --- settings -------------------------------------------------------------- */
+
+/*
+ * RunSettings - the basic configuration of an application, which derives its
+ *	AppRunSettings from it
+ *
+ * Its strings are not copied: they must last while an MTExecutive is constructed.
+ */
+class RunSettings : public ::RunSettings {
+public:
+	explicit RunSettings(const char *name, int arg_count = 0, char **args = nullptr)
+		: ::RunSettings()
+	{
+		::RunSettingsInit(this, name, arg_count, args);
+	}
+};
+
+/* ThreadManagerPolicy - the configuration of the runtime; the module's defaults first */
+class ThreadManagerPolicy : public ::ThreadManagerPolicy {
+public:
+	ThreadManagerPolicy() : ::ThreadManagerPolicy()
+	{
+		/* Without a module the constructor of MTExecutive says so. */
+		::ThreadManagerPolicyInit(this);
+	}
+};
+
+/* --- Runnables ------------------------------------------------------------- */
+
+/*
+ * Runnable - an object that executes requests, on several workers in parallel
+ *
+ * It must stay in place, and be alive as what it was derived to, while a request
+ * names it.
+ */
+class Runnable : private ::Runnable {
+public:
+	Runnable() : ::Runnable() { ::Runnable::ExecuteThisRequest = &Runnable::Call; }
+	virtual ~Runnable() = default;
+	Runnable(const Runnable &) = delete;
+	Runnable &operator=(const Runnable &) = delete;
+
+	/* Executes one request in a worker. Return: its status. */
+	virtual int ExecuteThisRequest(void *request) = 0;
+
+	/* What <dx.h> knows it as: for RQPost.pXObject. */
+	::Runnable *Object() { return this; }
+
+	/* The way back from RQElement.pXObject, of a request for a dx::Runnable. */
+	static Runnable *From(void *object)
+	{
+		return static_cast<Runnable *>(static_cast<::Runnable *>(object));
+	}
+
+private:
+	static int Call(::Runnable *self, void *request)
+	{
+		return detail::Guarded("ExecuteThisRequest", [=] {
+			return static_cast<Runnable *>(self)->ExecuteThisRequest(request);
+		});
+	}
+};
+
+/* RunnableOf - a Runnable whose requests are objects of one class */
+template <class Request> class RunnableOf : public Runnable {
+public:
+	virtual int Execute(Request &request) = 0;
+
+private:
+	int ExecuteThisRequest(void *request) final
+	{
+		return Execute(*static_cast<Request *>(request));
+	}
+};
+
+/* --- commands and handles -------------------------------------------------- */
+
+/*
+ * CommandHandler - an object that handles commands
+ *
+ * It must be detached, or the executive destroyed, before it is: best declared before
+ * the executive.
+ */
+class CommandHandler : private ::CommandHandler {
+public:
+	CommandHandler() : ::CommandHandler()
+	{
+		::CommandHandler::Tick = &CommandHandler::CallTick;
+		::CommandHandler::HandleCommand = &CommandHandler::CallHandle;
+	}
+	virtual ~CommandHandler() = default;
+	CommandHandler(const CommandHandler &) = delete;
+	CommandHandler &operator=(const CommandHandler &) = delete;
+
+	/* Called once per monitor interval. */
+	virtual void Tick() {}
+
+	/* Return: 0 or a negative errno, -ENOENT for a command that it does not know. */
+	virtual int HandleCommand(const std::string &command, std::string &reply)
+	{
+		(void)command;
+		(void)reply;
+		return -ENOENT;
+	}
+
+	::CommandHandler *Object() { return this; }
+
+private:
+	static void CallTick(::CommandHandler *self)
+	{
+		detail::Guarded("Tick", [=] {
+			static_cast<CommandHandler *>(self)->Tick();
+			return 0;
+		});
+	}
+
+	static int CallHandle(::CommandHandler *self, const char *command, char *reply,
+			      std::size_t room)
+	{
+		return detail::Guarded("HandleCommand", [=] {
+			std::string text;
+			int status = static_cast<CommandHandler *>(self)
+					     ->HandleCommand(command, text);
+
+			std::snprintf(reply, room, "%s", text.c_str());
+			return status;
+		});
+	}
+};
+
+/* HandleClass - how handles of one kind are opened for a thread; must stay in place */
+class HandleClass : private ::HandleClass {
+public:
+	HandleClass() : ::HandleClass()
+	{
+		::HandleClass::OpenHandle = &HandleClass::CallOpen;
+		::HandleClass::CloseHandle = &HandleClass::CallClose;
+	}
+	virtual ~HandleClass() = default;
+	HandleClass(const HandleClass &) = delete;
+	HandleClass &operator=(const HandleClass &) = delete;
+
+	virtual int OpenHandle(void *native, void **own) = 0;
+	virtual void CloseHandle(void *own) = 0;
+
+	::HandleClass *Object() { return this; }
+
+private:
+	static int CallOpen(::HandleClass *self, void *native, void **own)
+	{
+		return detail::Guarded("OpenHandle", [=] {
+			return static_cast<HandleClass *>(self)->OpenHandle(native, own);
+		});
+	}
+
+	static void CallClose(::HandleClass *self, void *own)
+	{
+		detail::Guarded("CloseHandle", [=] {
+			static_cast<HandleClass *>(self)->CloseHandle(own);
+			return 0;
+		});
+	}
+};
+
+/* --- the runtime ----------------------------------------------------------- */
+
+/* StartError - why there is no executive */
+class StartError : public std::system_error {
+public:
+	explicit StartError(const MTExecutiveError &error)
+		: std::system_error(-error.Error, std::generic_category(),
+				    std::string(error.Step) + (*error.Field ? " " : "") +
+				    error.Field),
+		  error_(error)
+	{
+	}
+	const char *Step() const noexcept { return error_.Step; }
+	const char *Field() const noexcept { return error_.Field; }
+
+private:
+	MTExecutiveError error_;
+};
+
+/* MTExecutive - the run time: services, Thread Manager and worker threads */
+class MTExecutive {
+public:
+	/* Throws a StartError. */
+	explicit MTExecutive(const ::RunSettings &settings)
+		: MTExecutive(settings, nullptr)
+	{
+	}
+	MTExecutive(const ::RunSettings &settings, const ::ThreadManagerPolicy &policy)
+		: MTExecutive(settings, &policy)
+	{
+	}
+	MTExecutive(const MTExecutive &) = delete;
+	MTExecutive &operator=(const MTExecutive &) = delete;
+
+	/*
+	 * Stop as the policy says, and wait for it: requests name objects that go next.
+	 * In a worker or a handler of its own it could wait for ever: std::terminate().
+	 */
+	~MTExecutive()
+	{
+		int rc;
+
+		do
+			rc = ::MTExecutiveDestroy(mte_, DXK_STOP_POLICY, -1);
+		while (rc == -EINTR);
+		if (rc == -EDEADLK)
+			std::terminate();
+	}
+
+	int Stop(unsigned int mode = DXK_STOP_POLICY, std::int64_t timeout_ns = -1)
+	{
+		return ::MTExecutiveStop(mte_, mode, timeout_ns);
+	}
+	int GetPolicy(::ThreadManagerPolicy &policy) const
+	{
+		return ::MTExecutiveGetPolicy(mte_, &policy);
+	}
+	int SetPolicy(const ::ThreadManagerPolicy &policy,
+		      MTExecutiveError *error = nullptr)
+	{
+		return ::MTExecutiveSetPolicy(mte_, &policy, error);
+	}
+	std::uint64_t Elapsed() const { return ::MTExecutiveElapsed(mte_); }
+	int ContextFd() const { return ::MTExecutiveContextFd(mte_); }
+	int ContextId() const { return ::MTExecutiveContextId(mte_); }
+	int MemberFd() const { return ::MTExecutiveMemberFd(mte_); }
+	int ThreadId() const { return ::MTExecutiveThreadId(mte_); }
+
+	int PostARequest(void *request, Runnable *executor, void *owner, int priority,
+			 unsigned int flags)
+	{
+		return ::PostARequestOf(mte_, request,
+					executor ? executor->Object() : nullptr, owner,
+					priority, flags);
+	}
+	int RejoinWait(void *owner, void **request, std::int64_t timeout_ns)
+	{
+		return ::RejoinWaitOf(mte_, owner, request, timeout_ns);
+	}
+	int AttachCommandHandler(CommandHandler *handler)
+	{
+		return ::AttachCommandHandlerOf(mte_, handler ? handler->Object() : nullptr);
+	}
+	int HandleTableAdd(HandleClass *kind, void *native)
+	{
+		return ::HandleTableAddOf(mte_, kind ? kind->Object() : nullptr, native);
+	}
+	int HandleTableRemove(void *native)
+	{
+		return ::HandleTableRemoveOf(mte_, native);
+	}
+	int SendCommand(const std::string &command, std::string &reply,
+			std::int64_t timeout_ns = -1)
+	{
+		char text[DXK_COMMAND_MAX + 1] = "";
+		int rc = ::SendCommandOf(mte_, command.c_str(), text, sizeof(text),
+					 timeout_ns);
+
+		reply = text;
+		return rc;
+	}
+	int LogRotate() { return ::LogRotateOf(mte_); }
+
+	/* For the functions of <dx.h>; it stays this object's. */
+	::MTExecutive *Object() const { return mte_; }
+
+private:
+	MTExecutive(const ::RunSettings &settings, const ::ThreadManagerPolicy *policy)
+		: mte_(nullptr)
+	{
+		MTExecutiveError error;
+
+		mte_ = ::MTExecutiveCreate(&settings, policy, &error);
+		if (!mte_)
+			throw StartError(error);
+	}
+
+	::MTExecutive *mte_;
+};
+
+/* --- requests and owners --------------------------------------------------- */
+
+inline int PostARequest(void *request, Runnable *executor, void *owner, int priority,
+			unsigned int flags)
+{
+	return ::PostARequest(request, executor ? executor->Object() : nullptr, owner,
+			      priority, flags);
+}
+
+inline int AttachCommandHandler(CommandHandler *handler)
+{
+	return ::AttachCommandHandler(handler ? handler->Object() : nullptr);
+}
+
+inline int HandleTableAdd(HandleClass *kind, void *native)
+{
+	return ::HandleTableAdd(kind ? kind->Object() : nullptr, native);
+}
+
+inline int SendCommand(const std::string &command, std::string &reply,
+		       std::int64_t timeout_ns = -1)
+{
+	char text[DXK_COMMAND_MAX + 1] = "";
+	int rc = ::SendCommand(command.c_str(), text, sizeof(text), timeout_ns);
+
+	reply = text;
+	return rc;
+}
+
+/*
+ * Owner - the owner of some requests, for as long as the requests live
+ *
+ * Declared after the request objects, it collects in its destructor what is left of
+ * them, also when an exception ends the block: they are not destroyed while a worker
+ * has one. With PXR_REJOIN or without, it waits until none exists.
+ */
+class Owner {
+public:
+	/* The owner is this object's address, of the executive that NULL means. */
+	Owner() : cookie_(this), mte_(nullptr) {}
+	/* An address of the application's own, as that of the parent request. */
+	explicit Owner(void *cookie) : cookie_(cookie), mte_(nullptr) {}
+	explicit Owner(const MTExecutive &mte) : cookie_(this), mte_(mte.Object()) {}
+	Owner(const MTExecutive &mte, void *cookie) : cookie_(cookie), mte_(mte.Object()) {}
+	Owner(const Owner &) = delete;
+	Owner &operator=(const Owner &) = delete;
+	~Owner() { Collect(); }
+
+	int PostARequest(void *request, Runnable *executor, int priority,
+			 unsigned int flags = PXR_REJOIN | PXR_WAITIF_BUSY)
+	{
+		return ::PostARequestOf(mte_, request,
+					executor ? executor->Object() : nullptr,
+					cookie_, priority, flags);
+	}
+	int GetRejoinRequest(void **request)
+	{
+		return ::GetRejoinRequestOf(mte_, cookie_, request);
+	}
+	int RejoinWait(void **request, std::int64_t timeout_ns = -1)
+	{
+		return ::RejoinWaitOf(mte_, cookie_, request, timeout_ns);
+	}
+	int GetRejoinElement(RQElement &element, std::int64_t timeout_ns = -1,
+			     void *data = nullptr, std::size_t room = 0)
+	{
+		return ::GetRejoinElementOf(mte_, cookie_, &element, data, room,
+					    timeout_ns);
+	}
+	void *Cookie() const noexcept { return cookie_; }
+
+	/*
+	 * Collects until none exists. A signal or a Stop ends a wait, not the requests.
+	 * Return: RJR_NONE_EXIST, or the negative errno of what can never succeed.
+	 */
+	int Collect() noexcept
+	{
+		int rc;
+
+		do
+			rc = ::RejoinWaitOf(mte_, cookie_, nullptr, -1);
+		while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -EINTR ||
+		       rc == -ESHUTDOWN);
+		return rc;
+	}
+
+private:
+	void *cookie_;
+	::MTExecutive *mte_;
+};
+
+} /* namespace dx */
+
+#endif /* _DX_HPP */
