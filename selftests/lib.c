@@ -188,7 +188,10 @@ TEST(bad_fields)
 		BAD(TPLogFull, 3, EOPNOTSUPP),
 		BAD(TPRejoinFull, 3, EOPNOTSUPP),
 		BAD(TPShutdown, 0, EINVAL),
-		BAD(TPOnBlock, 1, EOPNOTSUPP),
+		BAD(TPOnBlock, 3, EOPNOTSUPP),
+		BAD(TPHelpDepth, 0, EINVAL),
+		BAD(TPHelpDepth, 65, EINVAL),
+		BAD(TPMaxSpares, 500, EINVAL),
 		BAD(TPOrder, 1, EOPNOTSUPP),
 		BAD(TPFetchMax, 0, EINVAL),
 		BAD(TPFetchMax, 65, EINVAL),
@@ -572,6 +575,135 @@ TEST(log_in_order)
 	}
 	EXPECT_EQ(LOGGERS * MESSAGES, lines);
 	unlink(LOG);
+}
+
+/* --- Start again ----------------------------------------------------------------- */
+
+static int echo_size(Runnable *self, void *request)
+{
+	const RQElement *me = CurrentRequest();
+
+	(void)self;
+	(void)request;
+	SetRequestResult(me->pData, me->RQEDataLen);
+	LogMessage("a request of %u bytes", me->RQEDataLen);
+	return (int)me->RQEDataLen;
+}
+
+static int answer(CommandHandler *self, const char *command, char *reply, size_t room)
+{
+	(void)self;
+	if (strcmp(command, "hello"))
+		return -ENOENT;
+	snprintf(reply, room, "world");
+	return 0;
+}
+
+/* The lines of the log are numbered without a gap; how many there are. */
+static long numbered(void)
+{
+	FILE *f = fopen(LOG, "r");
+	char line[512];
+	long nr = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (atol(line) != ++nr)
+			nr = -1000000;
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/* Posts a request of so many bytes and gets it back. */
+static int round_trip(uint32_t size)
+{
+	static Runnable echoer = { echo_size };
+	static char data[4096], back[4096];
+	RQPost post = {
+		.pOObject = &echoer,
+		.pXObject = &echoer,
+		.RQEAttrs = PXR_REJOIN,
+		.pData = data,
+		.RQEDataLen = size,
+		.RQEResultRoom = size,
+	};
+	RQElement e;
+	int rc;
+
+	memset(data, (int)size, size);
+	rc = PostRequests(&post, 1, 0, NULL);
+	if (rc != 1)
+		return rc;
+	rc = GetRejoinElement(&echoer, &e, back, sizeof(back), (int64_t)dxt_stall_ns());
+	if (rc != RJR_RETURNED)
+		return -1;
+	return memcmp(data, back, size) ? -2 : e.RQEStatus;
+}
+
+/*
+ * DX-112: Start after Stop, with what the policy became meanwhile; the handler, the
+ * members and the log go on.
+ */
+static int start_again(unsigned int writer)
+{
+	CommandHandler handler = { .HandleCommand = answer };
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+	unsigned int i, fds;
+	MTExecutive *mte;
+	char reply[16];
+	long lines = 0;
+
+	unlink(LOG);
+	settings_init(&settings);
+	if (policy_init(&policy, 2))
+		return __LINE__;
+	policy.TPLogWriter = writer;
+	fds = descriptors();
+	mte = MTExecutiveCreate(&settings, &policy, &error);
+	if (!mte || AttachCommandHandler(&handler))
+		return __LINE__;
+	for (i = 0; i < 4; i++) {
+		if (MTExecutiveStart(mte, &error) != -EBUSY || strcmp(error.Step, "start"))
+			return __LINE__;
+		if (round_trip(512 + i) != 512 + (int)i)
+			return __LINE__;
+		if (SendCommand("hello", reply, sizeof(reply), -1) != 5)
+			return __LINE__;
+		if (MTExecutiveThreadId(mte))
+			return __LINE__;
+		if (MTExecutiveStop(mte, DXK_STOP_DRAIN, -1))
+			return __LINE__;
+		LogMessage("stopped %u", i);
+		if (round_trip(1) != -ESHUTDOWN)
+			return __LINE__;
+		if (numbered() <= lines)
+			return __LINE__;
+		lines = numbered();
+		/* fields that only a Start can change */
+		if (MTExecutiveGetPolicy(mte, &policy))
+			return __LINE__;
+		policy.TPDataSize++;
+		policy.TPReadyEntries++;
+		policy.TPMaxThreads++;
+		policy.TPOnBlock = i % 3;
+		if (MTExecutiveSetPolicy(mte, &policy, &error))
+			return __LINE__;
+		if (MTExecutiveStart(mte, &error))
+			return __LINE__;
+	}
+	if (MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1))
+		return __LINE__;
+	if (numbered() <= lines)
+		return __LINE__;
+	return descriptors() == fds ? 0 : __LINE__;
+}
+
+TEST(start_after_stop)
+{
+	EXPECT_EQ(0, start_again(DX_LOG_WRITER_LIBRARY));
+	EXPECT_EQ(0, start_again(DX_LOG_WRITER_KERNEL));
 }
 
 TEST_HARNESS_MAIN

@@ -109,7 +109,8 @@ enum DXLogWriter {
  * @TPShutdown: %DXK_STOP_DRAIN or %DXK_STOP_CANCEL
  * @TPOnBlock: enum dxk_on_block, what happens when a worker sleeps in PostARequest(),
  *	RejoinWait() or the like: nothing, it executes another request meanwhile in
- *	that call, or a spare worker thread takes its place. See "Workers that wait"
+ *	that call, or a spare worker thread takes its place: see DOC: Workers
+ *	that wait
  * @TPOrder: enum dxk_order
  * @TPLogBatch: most messages that the log's drain writes per turn
  * @TPSampleInterval: milliseconds between samples, 0 for none
@@ -186,8 +187,8 @@ typedef struct MTExecutive MTExecutive;
  * struct MTExecutiveError - why there is no executive
  * @Error: negative errno
  * @Step: the step that failed: "settings", "platform", "message queue", "log",
- *	"context", "policy", "log writer", "start", "member", "workers". A constant
- *	string
+ *	"context", "policy", "log writer", "start", "member", "workers", "command
+ *	handler". A constant string
  * @Field: name of the field that was refused ("TPLanePct[1]"), else ""
  */
 typedef struct MTExecutiveError {
@@ -221,12 +222,28 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
  * @mode: enum dxk_stop_mode
  * @timeout_ns: how long to wait for requests that execute
  *
- * Results can be collected afterwards, until the executive is destroyed.
+ * Results can be collected afterwards, until the executive is destroyed or started
+ * again.
  *
  * Return: 0; -ETIMEDOUT or -EINTR while workers still execute (the executive
  * goes on stopping, call again); -EDEADLK in a worker of @mte; -EINVAL, -EPERM.
  */
 int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
+
+/**
+ * MTExecutiveStart - start it again after a Stop (DX-112)
+ * @mte: the executive
+ * @error: out on failure; may be %NULL
+ *
+ * With the policy that it has now: while it is stopped MTExecutiveSetPolicy() can
+ * change every field of the module's. Its members, its command handler, native handles
+ * and the log go on; workers are new threads. No other thread may begin a call with
+ * @mte meanwhile.
+ *
+ * Return: 0; -EBUSY when it runs or stops still, -EDEADLK in a worker or a handler of
+ * @mte; else why not, and it is stopped as before.
+ */
+int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error);
 
 /**
  * MTExecutiveDestroy - the destructor: Stop, join the workers, free all
@@ -258,11 +275,12 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy);
  * @error: out on failure, its Field names what was refused; may be %NULL
  *
  * With other numbers of threads the crew grows before the return, and shrinks as
- * workers end what they execute: nobody is interrupted.
+ * workers end what they execute: nobody is interrupted. Somebody else's "set
+ * max_threads" and its file in sysfs have the same effect, soon.
  *
  * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP; the
  * error of a worker thread that could not be started (Step "workers"): the policy
- * is in effect and a further call tries again.
+ * is in effect and the library goes on trying.
  */
 int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error);
@@ -624,6 +642,29 @@ int CancelCommand(int id);
 int CancelCommandOf(MTExecutive *mte, int id);
 
 /* --- posting --------------------------------------------------------------- */
+
+/**
+ * DOC: Workers that wait
+ *
+ * A Runnable may sleep in PostARequest(), PostRequests(), RejoinWait(),
+ * GetRejoinElement() and GetRejoinRequests(). What its thread does meanwhile is
+ * TPOnBlock's choice:
+ *
+ * ======================  =====================================================
+ * DXK_ON_BLOCK_STRICT     nothing: it is up to lanes, and to the number of
+ *                         threads, that what it waits for is executed
+ * DXK_ON_BLOCK_HELP       it executes Ready requests, each within that call: a
+ *                         Runnable is called by a thread that is in another one,
+ *                         maybe in itself. So a Runnable must not wait while it
+ *                         holds a lock that another one takes. The call returns
+ *                         when such a request has ended, which may be after its
+ *                         timeout. CurrentRequest() and the like mean the inner
+ *                         request until that ended, then the outer one again
+ * DXK_ON_BLOCK_SPARE      nothing, but a spare thread executes in its place.
+ *                         Spares are started when they are needed first and stay
+ *                         until Stop
+ * ======================  =====================================================
+ */
 
 /**
  * PostARequest - post a request (DX-37..DX-48)

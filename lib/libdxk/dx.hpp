@@ -330,6 +330,10 @@ public:
 	{
 		return ::MTExecutiveStop(mte_, mode, timeout_ns);
 	}
+	int Start(MTExecutiveError *error = nullptr)
+	{
+		return ::MTExecutiveStart(mte_, error);
+	}
 	int GetPolicy(::ThreadManagerPolicy &policy) const
 	{
 		return ::MTExecutiveGetPolicy(mte_, &policy);

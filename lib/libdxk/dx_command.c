@@ -273,6 +273,17 @@ void dx_commander_end(MTExecutive *mte)
 	commander_set(mte, NULL);
 }
 
+/* The context runs again: its handler needs a new thread. */
+int dx_commander_restart(MTExecutive *mte)
+{
+	CommandHandler *handler = mte->commander.handler;
+
+	if (!handler)
+		return 0;
+	dx_commander_end(mte);
+	return commander_set(mte, handler);
+}
+
 int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler)
 {
 	mte = dx_executive(mte);

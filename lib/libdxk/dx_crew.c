@@ -227,9 +227,6 @@ static int manager_start(MTExecutive *mte)
 	int rc = 0;
 
 	pthread_mutex_lock(&mte->crew.lock);
-	/* one that a Stop has ended */
-	if (mte->crew.managed && !pthread_tryjoin_np(mte->crew.manager, NULL))
-		mte->crew.managed = false;
 	if (!mte->crew.managed) {
 		dx_block_signals(&old);
 		rc = pthread_create(&mte->crew.manager, NULL, manager_main, mte);
@@ -295,4 +292,5 @@ void dx_crew_join(MTExecutive *mte)
 		pthread_join(w->thread, NULL);
 		dx_worker_free(w);
 	}
+	mte->crew.managed = mte->crew.closing = false;
 }

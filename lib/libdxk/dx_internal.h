@@ -12,6 +12,7 @@
  *   H	handles.lock: the Handle Table; not held over call-backs
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
+ *   S	no lock: does not change while the context runs
  */
 #ifndef _DX_INTERNAL_H
 #define _DX_INTERNAL_H
@@ -40,7 +41,8 @@ struct dx_log {
 	bool quit;			/* G: it shall not try any longer */
 	bool threaded;			/* C: there is one */
 	pthread_t thread;		/* C */
-	uint64_t base;			/* C: lines before the Log Pool's first message */
+	uint64_t pooled_seq;		/* G: of the Log Pool's last message in the file */
+	uint64_t base;			/* G: what lines are ahead of the Log Pool's numbers */
 	struct dxk_log_record *recs;	/* the drain thread's */
 };
 
@@ -118,9 +120,9 @@ struct MTExecutive {
 	unsigned int id;		/* C */
 	atomic_bool foreign;		/* a copy in the child of a fork() */
 	uint32_t fetch_max;		/* C */
-	size_t slot;			/* C: the policy's data_size, aligned */
 	size_t stack_size;		/* C */
-	bool help;			/* C: DXK_ON_BLOCK_HELP */
+	size_t slot;			/* S: the policy's data_size, aligned */
+	bool help;			/* S: DXK_ON_BLOCK_HELP */
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t changed;		/* W: any of the following has changed */
@@ -136,7 +138,7 @@ struct MTExecutive {
 	struct {
 		pthread_mutex_t lock;
 		void *tree;		/* H: struct dx_native, see tsearch(3) */
-		unsigned int size;	/* C */
+		unsigned int size;	/* S */
 		unsigned int use;	/* H: native and own ones */
 		atomic_uint removals;	/* counted H */
 	} handles;
@@ -162,6 +164,7 @@ void dx_log_stop(MTExecutive *mte);
 /* dx_policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error);
+int dx_policy_restart(MTExecutive *mte);
 void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);
 
@@ -206,5 +209,6 @@ void dx_handles_close(struct dx_worker *w);
 void dx_commander_init(struct dx_commander *c);
 void dx_commander_exit(struct dx_commander *c);
 void dx_commander_end(MTExecutive *mte);
+int dx_commander_restart(MTExecutive *mte);
 
 #endif /* _DX_INTERNAL_H */

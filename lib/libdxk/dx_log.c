@@ -188,7 +188,8 @@ static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
 	}
 	log->error = rc;
 	/* a gap has the number of the first message that was lost */
-	log->seq = log->base + rec->seq + (rec->lost ? rec->lost - 1 : 0);
+	log->pooled_seq = rec->seq + (rec->lost ? rec->lost - 1 : 0);
+	log->seq = log->base + log->pooled_seq;
 	pthread_mutex_unlock(&log->lock);
 	return !rc;
 }
@@ -237,7 +238,9 @@ int dx_log_start(MTExecutive *mte)
 	log->recs = calloc(DXK_BATCH_MAX, sizeof(*log->recs));
 	if (!log->recs)
 		return -ENOMEM;
-	log->base = log->seq;
+	log->base = log->seq - log->pooled_seq;
+	log->ended = log->quit = false;
+	log->error = 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&log->thread, NULL, drain_main, mte);

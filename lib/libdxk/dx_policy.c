@@ -202,6 +202,15 @@ refused:
 	return rc;
 }
 
+/* What of the policy the library goes by. Return: as dx_policy_start(). */
+static int adopt(MTExecutive *mte, const struct dxk_policy *abi)
+{
+	mte->slot = (abi->data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
+	mte->handles.size = abi->handle_entries;
+	mte->help = abi->on_block == DXK_ON_BLOCK_HELP;
+	return (int)(abi->max_threads - abi->kernel_threads);
+}
+
 /**
  * dx_policy_start - give the policy to the new context and to @mte
  * @mte: its context does not run
@@ -227,10 +236,21 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	mte->fetch_max = policy ? policy->TPFetchMax : 1;
 	mte->stack_size = policy ? policy->TPStackSize : 0;
 	mte->env.log.kernel = policy && policy->TPLogWriter == DX_LOG_WRITER_KERNEL;
-	mte->slot = (abi.data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
-	mte->handles.size = abi.handle_entries;
-	mte->help = abi.on_block == DXK_ON_BLOCK_HELP;
-	return (int)(abi.max_threads - abi.kernel_threads);
+	return adopt(mte, &abi);
+}
+
+/**
+ * dx_policy_restart - the policy that a stopped context starts with again
+ * @mte: no thread of it is a worker
+ *
+ * Return: as dx_policy_start().
+ */
+int dx_policy_restart(MTExecutive *mte)
+{
+	struct dxk_policy abi;
+	int rc = dxk_policy_get(mte->ctx, &abi);
+
+	return rc < 0 ? rc : adopt(mte, &abi);
 }
 
 static uint32_t own_log_writer(const MTExecutive *mte)

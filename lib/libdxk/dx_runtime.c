@@ -128,6 +128,68 @@ err_told:
 	return rc;
 }
 
+/*
+ * The context is stopped, so all of its threads are at their end. Errors are those of
+ * executive_start(); after one the context is stopped as before.
+ */
+static int executive_restart(MTExecutive *mte, MTExecutiveError *error)
+{
+	const char *step = "policy";
+	int rc, nr;
+
+	dx_crew_join(mte);
+	dx_log_stop(mte);
+	rc = nr = dx_policy_restart(mte);
+	if (rc < 0)
+		goto err;
+	step = "start";
+	rc = dxk_ctx_start(mte->ctx);
+	if (rc < 0)
+		goto err;
+	step = "log writer";
+	rc = dx_log_start(mte);
+	if (rc)
+		goto err_stop;
+	step = "workers";
+	rc = dx_crew_start(mte, (unsigned int)nr);
+	if (rc)
+		goto err_stop;
+	step = "command handler";
+	rc = dx_commander_restart(mte);
+	if (rc)
+		goto err_stop;
+	LogMessageOf(mte, "context %u runs again with %d workers in the process",
+		     mte->id, nr);
+	return 0;
+
+err_stop:
+	context_cancel(mte);
+err:
+	dx_error_set(error, rc, step, NULL);
+	return rc;
+}
+
+int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
+{
+	int rc = 0, cancel;
+
+	if (!mte)
+		rc = -EINVAL;
+	else if (atomic_load(&mte->foreign))
+		rc = -EPERM;
+	else if (dx_commanding == mte || (dx_current && dx_current->mte == mte))
+		rc = -EDEADLK;	/* it would wait for its own end */
+	else if (dxk_crew_wait(mte->ctx, 0, NULL, NULL) != -ESHUTDOWN)
+		rc = -EBUSY;
+	dx_error_set(error, rc, "start", NULL);
+	if (rc)
+		return rc;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rc = executive_restart(mte, error);
+	pthread_setcancelstate(cancel, NULL);
+	return rc;
+}
+
 MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 			       const ThreadManagerPolicy *policy,
 			       MTExecutiveError *error)
