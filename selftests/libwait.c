@@ -269,6 +269,92 @@ TEST(spare_finishes)
 	EXPECT_TRUE(finishes(&policy, 10, 11, "stats/spare_runs"));
 }
 
+/* --- many at a time ------------------------------------------------------------ */
+
+#define MANY	150
+
+struct many {
+	Runnable base;
+	Runnable one;
+	RQPost posts[MANY];
+	RQElement elements[MANY];
+	int data[MANY];
+	_Atomic unsigned int executed;
+	int posted, returned;
+	unsigned int reason, answer, wrong;
+};
+
+static int be_one(Runnable *self, void *request)
+{
+	int result = 2 * *(const int *)CurrentRequest()->pData;
+
+	(void)self;
+	((struct many *)request)->executed++;
+	return SetRequestResult(&result, sizeof(result));
+}
+
+static int be_many(Runnable *self, void *request)
+{
+	struct many *m = (struct many *)self;
+	unsigned char seen[MANY] = { 0 };
+	static int back[MANY];
+	int i;
+
+	(void)request;
+	for (i = 0; i < MANY; i++) {
+		m->data[i] = i;
+		m->posts[i] = (RQPost){
+			.pOObject = m,
+			.pXObject = &m->one,
+			.pPObject = m,
+			.RQEAttrs = PXR_REJOIN | PXR_WAITIF_BUSY,
+			.pData = &m->data[i],
+			.RQEDataLen = sizeof(int),
+			.RQEResultRoom = sizeof(int),
+		};
+	}
+	m->posted = PostRequests(m->posts, MANY, -1, &m->reason);
+	m->returned = GetRejoinRequests(m, m->elements, MANY, MANY, back, sizeof(*back),
+					-1, &m->answer);
+	for (i = 0; i < m->returned; i++) {
+		int n = back[i] / 2;
+
+		m->wrong += back[i] % 2 || n < 0 || n >= MANY || seen[n]++ ||
+			    m->elements[i].RQEStatus;
+	}
+	return 0;
+}
+
+/* DX-37, DX-94: one call that posts many, one that waits for all, in each way. */
+static bool at_once(unsigned int on_block, unsigned int entries)
+{
+	ThreadManagerPolicy policy = policy_of(on_block, 1);
+	static struct many m;
+	MTExecutive *mte;
+	struct dxt t;
+
+	m = (struct many){ .base = { be_many }, .one = { be_one } };
+	policy.TPReadyEntries = entries;
+	mte = executive(&policy, &t);
+	if (!mte || PostARequest(NULL, &m.base, &all, 0, PXR_REJOIN) ||
+	    RejoinWait(&all, NULL, 10 * (int64_t)dxt_stall_ns()) != RJR_RETURNED)
+		return false;
+	if (m.posted != MANY || m.returned != MANY || m.executed != MANY || m.wrong ||
+	    m.reason || m.answer != RJR_RETURNED) {
+		fprintf(stderr, "# posted %d returned %d executed %u wrong %u reason %u\n",
+			m.posted, m.returned, m.executed, m.wrong, m.reason);
+		return false;
+	}
+	return !MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1);
+}
+
+TEST(many_at_once)
+{
+	EXPECT_TRUE(at_once(DXK_ON_BLOCK_HELP, 4));
+	EXPECT_TRUE(at_once(DXK_ON_BLOCK_HELP, 1000));
+	EXPECT_TRUE(at_once(DXK_ON_BLOCK_SPARE, 4));
+}
+
 /* --- chains ------------------------------------------------------------------- */
 
 /*

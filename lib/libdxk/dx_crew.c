@@ -176,10 +176,11 @@ static int fill(MTExecutive *mte)
 	return rc;
 }
 
-/* Waits so long, or until the executive goes. */
-static void pause_ms(MTExecutive *mte, unsigned int ms)
+/* Waits so long. Return: false when the executive goes. */
+static bool pause_ms(MTExecutive *mte, unsigned int ms)
 {
 	struct timespec ts;
+	bool closing;
 	int rc = 0;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -189,7 +190,9 @@ static void pause_ms(MTExecutive *mte, unsigned int ms)
 	pthread_mutex_lock(&mte->crew.lock);
 	while (!mte->crew.closing && !rc)
 		rc = pthread_cond_timedwait(&mte->crew.changed, &mte->crew.lock, &ts);
+	closing = mte->crew.closing;
 	pthread_mutex_unlock(&mte->crew.lock);
+	return !closing;
 }
 
 static void *manager_main(void *arg)
@@ -217,7 +220,8 @@ static void *manager_main(void *arg)
 		pause = pause ? pause * 2 : PAUSE_MIN_MS;
 		if (pause > PAUSE_MAX_MS)
 			pause = PAUSE_MAX_MS;
-		pause_ms(mte, pause);
+		if (!pause_ms(mte, pause))
+			return NULL;
 	}
 }
 

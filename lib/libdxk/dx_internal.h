@@ -2,7 +2,7 @@
 /*
  * What the parts of the DX library know of each other.
  *
- * Locks, never held together:
+ * Locks, never held together but for L within W:
  *
  *   L	dx_lock: which executives and members exist. Held over the calls that
  *	make their descriptors, so that fork() never sees one that is not listed
