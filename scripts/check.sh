@@ -133,8 +133,8 @@ check_sparse() {
 build_user() {
 	# A warning of an earlier build must not hide behind a finished object.
 	# Only a full run pays for that.
-	[[ -n $only ]] || rm -rf "${build:?}"/{lib,examples,selftests}
-	CFLAGS='-O2 -g -Wall -Wextra -Werror' make -j"$(nproc)" lib examples selftests
+	[[ -n $only ]] || rm -rf "${build:?}"/{lib,examples,tools,selftests}
+	CFLAGS='-O2 -g -Wall -Wextra -Werror' make -j"$(nproc)" lib examples tools selftests
 }
 
 kernels=$build/kernels

@@ -47,6 +47,14 @@ more=(
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
 	"python3:test programs"
+	"libjson-c-dev:JSON in tools/"
+	"libncurses-dev:full screen of tools/dxkstat"
+	"libkmod-dev:dxkctl doctor in tools/"
+	"libtracefs-dev:dxkctl trace in tools/"
+	"libtraceevent-dev:dxkctl trace in tools/"
+	"tmux:the terminal of the tools' tests"
+	"trace-cmd:reads the tracepoints in the tools' tests"
+	"bpftrace:runs tools/dxk-latency.bt"
 	"sqlite3:looks into the database of examples/dxpkg"
 )
 wanted=("${demo[@]}")

@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""A context with user workers, for the tests of the tools.
+
+    tools_load.py NAME MODE WORKERS [FIELD=VALUE]...
+
+Prints "id N" when it runs. Then one command a line on standard input, each
+answered by a line:
+
+    post NR LANE MS     requests that take MS milliseconds each
+    hold NR LANE        requests that execute until "release"
+    parent MS           one that posts a child and waits for it up to MS
+    release             ends what is held
+    collect             waits until nothing of this program's exists any more
+    close               closes the context and ends
+"""
+import ctypes as c
+import os
+import sys
+import threading
+
+OWNER, CHILDREN = 0x1234, 0x5678
+SLEEP, HOLD, PARENT = range(3)
+WORKER, REJOIN, WAIT, LANE = 1, 2, 1, {0: 0x10, 1: 0x20, 2: 0x40, 3: 0}
+
+u32, s32, u64 = c.c_uint32, c.c_int32, c.c_uint64
+
+
+def struct(name, *fields):
+    return type(name, (c.Structure,), {"_fields_": [
+        (f, t) for t, names in fields for f in names.split()]})
+
+
+Create = struct("Create", (u32, "size flags"), (s32, "fd"),
+                (u32, "id uid gid mode reserved"), (c.c_char * 32, "name"))
+Entry = struct("Entry", (u64, "owner executor param data"), (u32, "data_len result_len"),
+               (s32, "prio"), (u32, "attrs"), (s32, "fd"), (u32, "reserved"))
+Work = struct("Work", (u64, "ticket owner executor param"),
+              (u32, "data_len result_len"), (s32, "prio"),
+              (u32, "attrs inspect_count"), (s32, "fd"), (u32, "attempt reserved"))
+Done = struct("Done", (u64, "ticket data"), (u32, "data_len"), (s32, "status"))
+Result = struct("Result", (u64, "executor param"), (s32, "status"), (u32, "attrs"),
+                (s32, "prio"), (u32, "inspect_count data_len worker attempts reserved"))
+
+lib = c.CDLL("libdxk.so.1")
+lib.dxk_next.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_void_p, c.c_void_p, c.c_uint,
+                         c.c_void_p, c.c_size_t, c.c_int64]
+lib.dxk_post.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_int64, c.c_void_p]
+lib.dxk_rejoin.argtypes = [c.c_int, u64, c.c_void_p, c.c_uint, c.c_uint, c.c_void_p,
+                           c.c_size_t, c.c_int64, c.c_void_p]
+lib.dxk_policy_field_name.restype = c.c_char_p
+
+
+def must(rc, what):
+    if rc < 0:
+        sys.exit(f"tools_load.py: {what}: {os.strerror(-rc)}")
+    return rc
+
+
+released = threading.Event()
+
+
+def post(member, nr, lane, op, ms, owner):
+    entries = (Entry * nr)()
+    for e in entries:
+        e.owner, e.executor, e.param = owner, op, ms
+        e.prio, e.attrs = 20 + lane, REJOIN | WAIT | LANE[lane]
+    return lib.dxk_post(member, entries, nr, -1, None)
+
+
+def collect(member, owner, ms):
+    results, answer = (Result * 64)(), u32()
+    while lib.dxk_rejoin(member, owner, results, 64, 1, None, 0, ms * 1000000,
+                         c.byref(answer)) > 0:
+        pass
+    return answer.value
+
+
+def execute(member, work):
+    if work.executor == SLEEP:
+        threading.Event().wait(work.param / 1000)
+    elif work.executor == HOLD:
+        released.wait()
+    elif work.executor == PARENT:
+        post(member, 1, 3, SLEEP, 0, CHILDREN)
+        collect(member, CHILDREN, work.param)
+
+
+def worker(ctx, started):
+    member = must(lib.dxk_member_create(ctx, WORKER, None), "worker")
+    started.release()
+    work, done, nr_done = Work(), Done(), 0
+    while True:
+        n = lib.dxk_next(member, c.byref(done), nr_done, None, c.byref(work), 1, None,
+                         0, -1)
+        if n < 0:
+            break
+        nr_done = n
+        if n:
+            execute(member, work)
+            done.ticket = work.ticket
+    os.close(member)
+
+
+def set_policy(ctx, settings):
+    names, policy = {}, (u32 * 32)()
+    for i in range(32):
+        name = lib.dxk_policy_field_name(4 * i)
+        if name:
+            names[name.decode()] = i
+    must(lib.dxk_policy_get(ctx, policy), "policy")
+    for setting in settings:
+        name, value = setting.split("=")
+        policy[names[name]] = int(value)
+    bad = u32()
+    rc = lib.dxk_policy_set(ctx, policy, c.byref(bad))
+    must(rc, lib.dxk_policy_field_name(bad.value) if rc < 0 else "")
+
+
+def main():
+    create = Create(mode=int(sys.argv[2], 8), name=sys.argv[1].encode())
+    workers = int(sys.argv[3])
+    ctl = must(lib.dxk_open(), "/dev/dxk")
+    ctx = must(lib.dxk_ctx_create_as(ctl, c.byref(create)), "context")
+    set_policy(ctx, [f"max_threads={workers}"] + sys.argv[4:])
+    must(lib.dxk_ctx_start(ctx), "start")
+    client = must(lib.dxk_member_create(ctx, 0, None), "client")
+    started = threading.Semaphore(0)
+    for _ in range(workers):
+        threading.Thread(target=worker, args=(ctx, started), daemon=True).start()
+        started.acquire()
+    print(f"id {create.id}", flush=True)
+
+    for line in sys.stdin:
+        word, *args = line.split()
+        args = [int(a) for a in args]
+        if word == "post":
+            answer = post(client, args[0], args[1], SLEEP, args[2], OWNER)
+        elif word == "hold":
+            released.clear()
+            answer = post(client, args[0], args[1], HOLD, 0, OWNER)
+        elif word == "parent":
+            answer = post(client, 1, 2, PARENT, args[0], OWNER)
+        elif word == "release":
+            answer = released.set()
+        elif word == "collect":
+            answer = collect(client, OWNER, 60000)
+        elif word == "close":
+            break
+        else:
+            answer = "unknown"
+        print(f"done {answer}", flush=True)
+    # Not even waiting for the workers: the module takes care of them.
+    os._exit(0)
+
+
+main()

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages and arguments.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common.h"
+
+#define NSEC_PER_SEC	1000000000LL
+
+const char *tool = "dxk";
+
+static void say(const char *format, va_list args)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s: ", tool);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int fail(const char *next, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fprintf(stderr, "  next: %s\n", next);
+	return FAILED;
+}
+
+int misuse(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(format, args);
+	va_end(args);
+	fprintf(stderr, "  next: %s --help\n", tool);
+	return MISUSED;
+}
+
+int flush(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	/* The reader of a pipe may have seen enough. */
+	if (errno == EPIPE)
+		return status;
+	return fail("make room, or write to another file",
+		    "cannot write the output: %s", strerror(errno));
+}
+
+bool parse_u32(const char *text, uint32_t *value)
+{
+	unsigned long long number;
+	char *end;
+
+	/* strtoull() would take blanks and a sign */
+	if (!isdigit((unsigned char)*text))
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno || *end || number > UINT32_MAX)
+		return false;
+	*value = (uint32_t)number;
+	return true;
+}
+
+bool parse_seconds(const char *text, int64_t *ns)
+{
+	double seconds;
+	char *end;
+
+	if (!isdigit((unsigned char)*text) && *text != '.')
+		return false;
+	errno = 0;
+	seconds = strtod(text, &end);
+	if (errno || end == text || *end || !isfinite(seconds) || seconds > 315360000.0)
+		return false;
+	*ns = (int64_t)(seconds * NSEC_PER_SEC);
+	return true;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}

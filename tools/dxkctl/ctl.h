@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXKCTL_CTL_H
+#define _DXKCTL_CTL_H
+
+#include <signal.h>
+
+#include "../common/common.h"
+
+/**
+ * struct field - a field of the policy, as far as this program knows it
+ * @name: its file in policy/
+ * @offset: in struct dxk_policy
+ * @min: smallest value
+ * @max: largest value
+ * @words: names of the values from @min on, ended by NULL; none for plain numbers
+ */
+struct field {
+	const char *name;
+	size_t offset;
+	uint32_t min, max;
+	const char *words[5];
+};
+
+/* NULL for a field that only the module knows. */
+const struct field *field_of(const char *name);
+
+/* The name of the field at an offset, "?" if none begins there. */
+const char *field_at(size_t offset);
+
+/* A number, or one of the field's words: false for anything else. */
+bool field_parse(const struct field *f, const char *text, uint32_t *value);
+
+/* The word for a value, or NULL. */
+const char *field_word(const struct field *f, uint32_t value);
+
+/* What may be given, as a text for a message. */
+const char *field_range(const struct field *f, char *text, size_t size);
+
+/* Set by SIGINT, SIGTERM and SIGHUP once signals_catch() was called. */
+extern volatile sig_atomic_t caught;
+void signals_catch(void);
+
+/* The subcommands: their own arguments with their name in front. */
+int ctl_list(int argc, char **argv);
+int ctl_show(int argc, char **argv);
+int ctl_set(int argc, char **argv);
+int ctl_send(int argc, char **argv);
+int ctl_drain(int argc, char **argv);
+int ctl_stop(int argc, char **argv);
+int ctl_doctor(int argc, char **argv);
+int ctl_trace(int argc, char **argv);
+
+/**
+ * options - parse the options of a subcommand
+ * @argc: number of its arguments
+ * @argv: the arguments, its name in front
+ * @text: short options, as of getopt()
+ * @longs: long options, as of getopt_long()
+ *
+ * Return: as getopt_long(), '?' after a message for what is wrong
+ */
+struct option;
+int options(int argc, char **argv, const char *text, const struct option *longs);
+
+#endif /* _DXKCTL_CTL_H */

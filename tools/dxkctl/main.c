@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dxkctl: look at the contexts of dxk and control them.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ctl.h"
+
+static const struct subcommand {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} subcommands[] = {
+	{ "list", ctl_list },
+	{ "show", ctl_show },
+	{ "set", ctl_set },
+	{ "send", ctl_send },
+	{ "drain", ctl_drain },
+	{ "stop", ctl_stop },
+	{ "doctor", ctl_doctor },
+	{ "trace", ctl_trace },
+};
+
+static const char usage[] =
+"Usage: dxkctl list [--json]\n"
+"       dxkctl show [--json] CTX [SECTION]...\n"
+"       dxkctl set CTX FIELD VALUE\n"
+"       dxkctl send [--timeout S] CTX TEXT...\n"
+"       dxkctl drain [--timeout S] CTX\n"
+"       dxkctl stop [--cancel] [--timeout S] CTX\n"
+"       dxkctl doctor\n"
+"       dxkctl trace [-o FILE] [-t S] [CTX]\n"
+"\n"
+"  list    the contexts that you may read\n"
+"  show    one of them; SECTION is policy, pools, lanes, threads, stats or\n"
+"          instrumentation\n"
+"  set     change a field of its policy\n"
+"  send    send it a command, print the reply\n"
+"  drain   stop it when all that is Ready has been executed\n"
+"  stop    stop it as its policy says; with --cancel at once\n"
+"  doctor  why can /dev/dxk not be used?\n"
+"  trace   record a time line for a trace viewer\n"
+"\n"
+"CTX is the id of a context or its name. Exit status: 0; 1 when it did not work;\n"
+"2 for wrong arguments.\n";
+
+int options(int argc, char **argv, const char *text, const struct option *longs)
+{
+	int opt;
+
+	opterr = 0;
+	opt = getopt_long(argc, argv, text, longs, NULL);
+	if (opt == ':')
+		misuse("%s: %s needs an argument", argv[0], argv[optind - 1]);
+	else if (opt == '?')
+		misuse("%s: no such option: %s", argv[0], argv[optind - 1]);
+	return opt == ':' ? '?' : opt;
+}
+
+int main(int argc, char **argv)
+{
+	const struct subcommand *s;
+
+	tool = "dxkctl";
+	/* A reader that goes away shows as an error of write(). */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2)
+		return misuse("no subcommand");
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		fputs(usage, stdout);
+		return flush(DONE);
+	}
+	for (s = subcommands; s < subcommands + sizeof(subcommands) / sizeof(*s); s++)
+		if (!strcmp(s->name, argv[1]))
+			return flush(s->run(argc - 1, argv + 1));
+	return misuse("no such subcommand: %s", argv[1]);
+}
