@@ -89,16 +89,13 @@ def execute(member, work):
 def worker(ctx, started):
     member = must(lib.dxk_member_create(ctx, WORKER, None), "worker")
     started.release()
-    work, done, nr_done = Work(), Done(), 0
-    while True:
-        n = lib.dxk_next(member, c.byref(done), nr_done, None, c.byref(work), 1, None,
-                         0, -1)
-        if n < 0:
-            break
-        nr_done = n
-        if n:
-            execute(member, work)
-            done.ticket = work.ticket
+    # two at a time, if it is given them
+    works, dones, nr = (Work * 2)(), (Done * 2)(), 0
+    while nr >= 0:
+        nr = lib.dxk_next(member, dones, nr, None, works, 2, None, 0, -1)
+        for i in range(nr):
+            execute(member, works[i])
+            dones[i].ticket = works[i].ticket
     os.close(member)
 
 

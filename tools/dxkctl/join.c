@@ -275,7 +275,7 @@ static void tell_running(unsigned int id, const struct dxk_running *r, unsigned 
 		snprintf(path, sizeof(path), "threads/%u/pid", r->thread);
 		if (readable)
 			(void)sysfs_read(ctx.dir, path, pid, sizeof(pid));
-		fprintf(stderr, "  %6u  %7s  %10.3f  %4u  %#-18llx  %#-18llx  %#llx\n",
+		fprintf(stderr, "  %6u  %7s  %10.3f  %4u  0x%-16llx  0x%-16llx  0x%llx\n",
 			r->thread, pid, (double)r->age_ns / 1e9, lane,
 			(unsigned long long)r->executor, (unsigned long long)r->owner,
 			(unsigned long long)r->param);

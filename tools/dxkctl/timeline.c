@@ -198,7 +198,7 @@ static const char *executor_name(const struct timeline *t, const struct slice *s
 
 	if (s->start->what == W_COMPLETE && !s->post)
 		return "request";
-	snprintf(text, size, "%#llx", (unsigned long long)id);
+	snprintf(text, size, "0x%llx", (unsigned long long)id);
 	if (!s->post || !(s->post->attrs & PXR_KERNEL) || !t->executors)
 		return text;
 	json_object_object_foreach(t->executors, name, value)
@@ -219,7 +219,7 @@ static void put_request(struct timeline *t, const struct slice *s, uint64_t trac
 		(double)(s->end - s->begin) / 1e3, (unsigned long long)s->start->seq,
 		s->start->thread);
 	if (e->what != W_COMPLETE)
-		fprintf(t->out, ",\"lane\":%u,\"owner\":\"%#llx\",\"param\":\"%#llx\"",
+		fprintf(t->out, ",\"lane\":%u,\"owner\":\"0x%llx\",\"param\":\"0x%llx\"",
 			e->lane, (unsigned long long)e->owner,
 			(unsigned long long)e->param);
 	if (s->dispatch)

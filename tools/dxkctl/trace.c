@@ -23,12 +23,12 @@
 #define INSTANCES	"/sys/kernel/tracing/instances"
 
 static const char * const event_name[W_NR] = {
-	[W_POST] = "dxk_post",
-	[W_DISPATCH] = "dxk_dispatch",
-	[W_START] = "dxk_start",
-	[W_COMPLETE] = "dxk_complete",
-	[W_BLOCK] = "dxk_block",
-	[W_STALL] = "dxk_stall",
+	[W_POST] = "post",
+	[W_DISPATCH] = "dispatch",
+	[W_START] = "start",
+	[W_COMPLETE] = "complete",
+	[W_BLOCK] = "block",
+	[W_STALL] = "stall",
 };
 
 /* --- taking events --------------------------------------------------------- */
@@ -232,6 +232,7 @@ static int record(struct tracer *t, const struct ctx *only, int64_t duration)
 	deadline = dxk_deadline(duration);
 	if (tracefs_trace_on(t->instance))
 		return no_tracing("tracing cannot be switched on");
+	fprintf(stderr, "%s: recording%s\n", tool, duration < 0 ? ", Ctrl-C ends it" : "");
 	while (!caught && !t->err && now_ns() < deadline) {
 		uint64_t left = deadline - now_ns(), period = PERIOD_NS;
 		struct timespec pause = { };

@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dxkctl at contexts with a known load: what it shows is what is, what it is told is
+# done (DX-5, DX-8, DX-9, DX-29..DX-32, DX-107, DX-108, DX-114), and wrong use is told
+# with what to do about it.
+# shellcheck source=selftests/tools.bash
+. "$(dirname "$0")/tools.bash"
+
+# --- list and show ----------------------------------------------------------
+
+run 0 dxkctl list && [[ $(wc -l <out) == 1 ]] && run 0 dxkctl list --json &&
+	json 'v == []'
+ok "no context"
+
+open busy 0640 4 sched_mode=1 'lane_pct[1]=25' 'lane_pct[2]=25' prio_policy=1 &&
+	ask post 20 3 1 && ask collect
+ok "a context with a name"
+run 0 dxkctl list &&
+	has out "^ *$id  busy +running +root +0640 +4 +0 +0$" &&
+	run 0 dxkctl list --json &&
+	json 'len(v) == 1 and v[0]["name"] == "busy" and v[0]["id"] == '"$id"' and
+v[0]["mode"] == "0640" and v[0]["uid"] == 0 and v[0]["workers"] == 4'
+ok "list"
+run 0 dxkctl show busy && has out '^  name +busy$' &&
+	has out '^  prio_policy +1 \(agerqs\)$' && has out '^  thread +4 +4' &&
+	has out '^  user +1 +0 +1 +0$' && has out '^ +1  user-worker +available' &&
+	has out '^  posts +20$' && has out '^  lane3_wait$'
+ok "show"
+run 0 dxkctl show --json "$id" && json 'v["policy"]["lane_pct1"] == 25 and
+v["stats"]["completions"] == 20 and v["threads"]["500"]["role"] == "monitor" and
+v["lanes"]["user_lane2_limit"] == 2 and v["pools"]["rejoin_use"] == 0'
+ok "show --json, by the id"
+run 0 dxkctl show busy stats lanes && has out '^stats$' && has out '^lanes$' &&
+	! grep -q 'policy\|^  name' out
+ok "show only some"
+
+# --- set --------------------------------------------------------------------
+
+run 0 dxkctl set busy monitor_interval_ms 50 &&
+	run 0 dxkctl set "$id" log_full drop_new &&
+	run 0 dxkctl set busy report_age_ms 0x100 &&
+	until_true is policy/monitor_interval_ms 50 &&
+	until_true is policy/log_full 1 && until_true is policy/report_age_ms 256
+ok "set, one after the other, by number and by word"
+run 1 dxkctl set busy log_full sometimes && has err 'drop_oldest \(2\)' &&
+	run 1 dxkctl set busy monitor_interval_ms -1 && has err 'from 1 to 3600000' &&
+	run 1 dxkctl set busy monitor_interval_ms 3600001 &&
+	has err 'from 1 to 3600000' &&
+	run 1 dxkctl set busy monitor_interval_ms 99999999999 &&
+	run 1 dxkctl set busy monitor_interval_ms '' &&
+	run 1 dxkctl set busy monitor_interval_ms 5x
+ok "set says which values there are"
+run 1 dxkctl set busy ready_entries 77 && has err 'while the context runs' &&
+	run 1 dxkctl set busy kernel_threads 5 && has err 'kernel_threads does not fit' &&
+	run 1 dxkctl set busy lane_pct0 99 && has err 'beside the rest'
+ok "set tells what stands against it"
+run 1 dxkctl set busy frob 1 && has err "no field 'frob'" &&
+	run 1 dxkctl set busy ../state 1 && run 1 dxkctl set busy . 1 &&
+	run 1 dxkctl set busy '' 1 && is policy/log_full 1 &&
+	is policy/monitor_interval_ms 50
+ok "set of what is no field"
+
+# --- send -------------------------------------------------------------------
+
+run 0 dxkctl send busy show pools && has out '^thread +4' &&
+	run 0 dxkctl send "$id" set monitor_interval_ms 60 &&
+	until_true is policy/monitor_interval_ms 60
+ok "send"
+run 1 dxkctl send busy frob && has err 'neither the application nor dxk' &&
+	run 1 dxkctl send busy set monitor_interval_ms 0 && has out '1..3600000' &&
+	has err 'Invalid argument' && run 1 dxkctl send busy "$(printf '%5000s' x)" &&
+	has err '4096'
+ok "send of what cannot be done"
+
+# --- wrong use --------------------------------------------------------------
+
+while read -r arguments; do
+	# shellcheck disable=SC2086 # words
+	run 2 dxkctl $arguments || break
+done <<-END && run 2 dxkctl send busy ''
+
+	frob
+	list x
+	list --frob
+	show
+	show busy frob
+	set busy
+	set a b c d
+	send busy
+	stop
+	stop busy busy
+	stop --timeout x busy
+	stop --timeout
+	drain --cancel busy
+	doctor x
+	trace -t 0
+	trace a b
+END
+[[ $? == 0 ]] && is state running
+ok "wrong arguments"
+for c in frob 99 4294967297 007 '' ' ' "$(printf 'x%.0s' {1..300})" ../0 executors; do
+	run 1 dxkctl show -- "$c" && run 1 dxkctl stop -- "$c" || break
+done && run 1 dxkctl send frob x && run 1 dxkctl set frob max_threads 1 &&
+	run 1 dxkctl drain 007 && run 1 dxkctl trace -t 1 frob && is state running
+ok "contexts that are not there"
+run 0 dxkctl --help && has out '^Usage'
+ok "help"
+dxkctl list >/dev/full 2>err
+[[ $? == 1 ]] && has err 'No space left'
+ok "the output cannot be written"
+
+# --- somebody else ----------------------------------------------------------
+
+chmod 666 /dev/dxk
+run 0 nobody dxkctl list && ! grep -q busy out && has err '1 more may not be read' &&
+	run 1 nobody dxkctl show "$id" && has err 'may not be read by you' &&
+	run 1 nobody dxkctl set "$id" max_threads 3 && run 1 nobody dxkctl stop busy &&
+	has err 'may not control' && run 0 nobody dxkstat -n 1 -i 0.1 -j &&
+	json 'L[0]["contexts"] == []' && is state running
+ok "who may not read it"
+shut
+open open 0644 1
+run 0 nobody dxkctl list && has out ' open ' && run 0 nobody dxkctl show open &&
+	run 1 nobody dxkctl set open max_threads 2 && has err 'may not control' &&
+	run 1 nobody dxkctl send open quit && run 1 nobody dxkctl drain "$id" &&
+	is state running
+ok "who may only read it"
+chmod 600 /dev/dxk
+run 1 nobody dxkctl stop open && has err 'next: dxkctl doctor'
+ok "who may not even open the device"
+shut
+
+# --- drain and stop ---------------------------------------------------------
+
+open stop 0640 2 && ask hold 2 3 && ask post 5 3 0
+run 1 dxkctl drain --timeout 0.3 stop && has err 'the time is up: 2 still execute' &&
+	has err '^ +[12] +[0-9]+ +[0-9.]+ +3  0x1 +0x1234 +0x0$' &&
+	has err 'stop --cancel' && is state stopping
+ok "drain tells who still executes"
+dxkctl drain stop >out 2>err &
+pid=$!
+sleeps_in_stop() { grep -q dxk "/proc/$pid/stack"; } 2>/dev/null
+until_true sleeps_in_stop
+kill -TERM $pid
+wait $pid
+[[ $? == 1 ]] && has err 'interrupted: 2 still execute'
+ok "drain is interrupted"
+dxkctl drain stop >out 2>err &
+pid=$!
+until_true sleeps_in_stop
+ask release && wait $pid && is state stopped &&
+	[[ $(counter completions) == 7 && $(counter cancelled) == 0 ]]
+ok "drain waits for all that is Ready"
+run 0 dxkctl stop stop && run 1 dxkctl send stop show pools
+ok "stop of what is stopped"
+run 0 dxkctl set stop ready_entries 77 && is policy/ready_entries 77
+ok "set what only a stopped context takes"
+shut
+open stop 0640 1 && ask hold 1 3 && ask post 5 3 0
+run 1 dxkctl stop --cancel --timeout 0 stop && has err '1 still executes' &&
+	ask release && run 0 dxkctl stop --timeout 60 "$id" && is state stopped &&
+	[[ $(counter cancelled) == 5 ]]
+ok "stop --cancel"
+shut
+
+echo "1..$n"
+exit $failed
