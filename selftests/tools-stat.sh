@@ -1,12 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# dxkstat: figures that are those of the counters, a full screen that survives any
-# size and leaves the terminal as it was, and contexts that go while it looks.
+# dxkstat: figures that are those of the counters, and contexts that go while it looks.
 # shellcheck source=selftests/tools.bash
 . "$(dirname "$0")/tools.bash"
-
-# --- lines ------------------------------------------------------------------
 
 open busy 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3 &&
 	until_true is pools/thread_busy 2
@@ -75,82 +72,6 @@ done
 ok "a context that goes while it is shown"
 kill $churn
 wait $churn 2>/dev/null
-
-# --- the full screen --------------------------------------------------------
-
-# on COLUMNS LINES COMMAND...: in a terminal; the exit status, and the settings of the
-# terminal before and after it, go to files.
-on() {
-	local columns=$1 lines=$2
-	shift 2
-	rm -f status before after
-	tmux -L dxk -f /dev/null new-session -d -x "$columns" -y "$lines" \
-		"stty -g >before; $* 2>err; echo \$? >status; stty -g >after; exec cat"
-}
-off() {
-	tmux -L dxk kill-server 2>/dev/null
-	until_true no_server
-}
-no_server() { ! tmux -L dxk ls; } >/dev/null 2>&1
-screen() {
-	tmux -L dxk capture-pane -p >out
-	grep -qE -- "$1" out
-}
-sees() {
-	until_true screen "$1" && return
-	tell_file out
-	return 1
-}
-size() { tmux -L dxk resize-window -x "$1" -y "$2"; }
-left() { until_true test -s after && [[ $(<status) == "$1" ]] && cmp before after; }
-
-open screen 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3
-on 100 40 dxkstat --top -i 0.2 screen
-sees '^busy +\[#{3,} *\] 2/3' && has out "^dxk context $id screen  running" &&
-	has out '^per second: 0 posts' && has out '^ready +\[ *\] 0/1024 ' &&
-	has out '^user 3 +\[#+ *\] 2/3 0$' && has out '^user 1 +\[ *\] 0/1 0$' &&
-	! grep -q '^kernel' out && has out '^ +[123] user-worker +busy' &&
-	has out '^ +500 monitor' && has out '^q quit'
-ok "bars of pools, lanes and threads"
-(for _ in {1..100}; do ask post 8 3 0 || break; [[ ! -e enough ]] || break; done) &
-pid=$!
-sees '^per second: [1-9][0-9]* posts' && sees '^ +[123] user-worker .*\[#+ *\]'
-ok "a busy worker has a bar"
-touch enough
-wait $pid
-size 20 24 && sees '^too small: 20x24 *$' && ! grep -q 'pools\|busy' out &&
-	[[ $(grep -c . out) == 2 ]] && size 3 2 && sees '^too' && size 41 9 &&
-	sees '^dxk context' && size 100 40 && sees '^ +500 monitor'
-ok "resize, too small and back"
-tmux -L dxk send-keys Down Down Up NPage n p q
-left 0
-ok "q quits, the terminal is as before"
-off
-for sig in TERM INT HUP; do
-	on 80 24 dxkstat --top -i 5
-	sees '^dxk context' && pid=$(pgrep -x dxkstat) && kill -$sig "$pid" &&
-		left $((128 + $(kill -l $sig)))
-	ok "SIG$sig, the terminal is as before"
-	off
-done
-on 20 10 dxkstat --top && sees '^too small: 20x10' && tmux -L dxk send-keys q && left 0
-ok "a terminal of 20 columns"
-off
-on 80 24 TERM=frob dxkstat --top && left 1 && has err "'frob' is not known"
-ok "an unknown terminal"
-off
-on 80 24 dxkstat --top -n 3 -i 0.1 screen && left 0
-ok "--top -n"
-off
-on 80 24 dxkstat --top -i 0.2 screen && sees '^dxk context' && ask release && shut &&
-	left 0
-ok "the context goes, --top ends"
-off
-on 80 24 dxkstat --top -i 0.2 && sees '^no context' && open late 0640 1 &&
-	sees '^dxk context .* late' && tmux -L dxk send-keys q && left 0
-ok "--top waits for a context"
-off
-shut
 
 echo "1..$n"
 exit $failed

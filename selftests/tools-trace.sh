@@ -65,7 +65,7 @@ same("ready", ready[-1]["args"]["entries"])
 same("stalls", len([e for e in events if e["ph"] == "i" and e["name"] == "stall"]))
 same("contexts", len([e for e in events if e["name"] == "process_name"]))
 same("lost", trace["otherData"]["lost"])
-sys.exit("\n".join("# " + b for b in bad[:5]))
+sys.exit("\n".join("# " + b for b in bad[:5]) or 0)
 END
 
 # recording OPTION...: dxkctl trace in the background, that has begun
@@ -177,12 +177,10 @@ fi
 if [[ -n $slow ]] || ! command -v trace-cmd >/dev/null; then
 	skip "trace-cmd: it is not there, or the kernel too slow"
 else
-	complete=/sys/kernel/tracing/events/dxk/complete/enable
-	enabled() { [[ $(<$complete) == 1* ]]; }
 	trace-cmd record -q -e dxk:complete -o trace.dat \
-		sh -c 'until [ -e stop ]; do sleep 0.1; done' >out 2>&1 &
+		sh -c 'touch begun; until [ -e stop ]; do sleep 0.1; done' >out 2>&1 &
 	pid=$!
-	until_true enabled && ask post 12 3 0 && ask collect
+	until_true test -e begun && ask post 12 3 0 && ask collect
 	touch stop
 	wait $pid
 	trace-cmd report -i trace.dat >report 2>/dev/null

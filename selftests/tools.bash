@@ -113,13 +113,15 @@ open() {
 	tell "no context: $word $id"
 	return 1
 }
+# It may be dead.
+say() { (trap '' PIPE && echo "$*" >&8) 2>/dev/null; }
 ask() {
 	local reply
-	echo "$*" >&8
+	say "$*"
 	read -rt 120 -u 9 reply && [[ $reply == done* ]]
 }
-# The end of its input ends it.
 shut() {
+	say close
 	exec 8>&- 9<&-
 	until_true ended "$load_pid"
 	wait "$load_pid"

@@ -6,6 +6,7 @@
 #ifndef _DXK_TOOLS_COMMON_H
 #define _DXK_TOOLS_COMMON_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,13 @@ int flush(int status);
 bool parse_u32(const char *text, uint32_t *value);
 /* Seconds with a fraction, up to ten years, in nanoseconds. */
 bool parse_seconds(const char *text, int64_t *ns);
+
+/*
+ * The signal that came since signals_catch(), of those that ask a program to end. Who
+ * started it may have told it to ignore some.
+ */
+extern volatile sig_atomic_t caught;
+void signals_catch(void);
 
 /* CLOCK_MONOTONIC in nanoseconds */
 uint64_t now_ns(void);

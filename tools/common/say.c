@@ -90,6 +90,27 @@ bool parse_seconds(const char *text, int64_t *ns)
 	return true;
 }
 
+volatile sig_atomic_t caught;
+
+static void catch(int signal)
+{
+	caught = signal;
+}
+
+void signals_catch(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action, before;
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		/* no SA_RESTART: a call that sleeps is to end */
+		action = (struct sigaction){ .sa_handler = catch };
+		if (!sigaction(ends[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaction(ends[i], &action, NULL);
+	}
+}
+
 uint64_t now_ns(void)
 {
 	struct timespec ts;

@@ -252,7 +252,8 @@ int ctx_find(const char *word, struct ctx *ctx)
 	for (i = 0; i < nr; i++) {
 		if (ctx_open(ids[i], &candidate))
 			continue;
-		if (strcmp(candidate.name, word)) {
+		/* No name at all is nobody's name. */
+		if (!*word || strcmp(candidate.name, word)) {
 			ctx_close(&candidate);
 			continue;
 		}

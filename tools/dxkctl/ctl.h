@@ -2,8 +2,6 @@
 #ifndef _DXKCTL_CTL_H
 #define _DXKCTL_CTL_H
 
-#include <signal.h>
-
 #include "../common/common.h"
 
 /**
@@ -35,10 +33,6 @@ const char *field_word(const struct field *f, uint32_t value);
 
 /* What may be given, as a text for a message. */
 const char *field_range(const struct field *f, char *text, size_t size);
-
-/* Set by SIGINT, SIGTERM and SIGHUP once signals_catch() was called. */
-extern volatile sig_atomic_t caught;
-void signals_catch(void);
 
 /* The subcommands: their own arguments with their name in front. */
 int ctl_list(int argc, char **argv);

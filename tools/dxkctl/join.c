@@ -14,23 +14,6 @@
 
 #include "ctl.h"
 
-volatile sig_atomic_t caught;
-
-static void catch(int signal)
-{
-	caught = signal;
-}
-
-void signals_catch(void)
-{
-	/* no SA_RESTART: a call that sleeps is to end */
-	struct sigaction action = { .sa_handler = catch };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
 /*
  * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
  * after a message.

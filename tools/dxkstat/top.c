@@ -3,8 +3,6 @@
  * The full screen: one context, with bars for its pools, its lanes and its threads.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +19,6 @@
 #define LABEL		10	/* columns before a bar */
 #define FIGURES		24	/* and behind it */
 #define BAR_MIN		4
-
-static volatile sig_atomic_t caught;
-
-static void catch(int signal)
-{
-	caught = signal;
-}
 
 /**
  * struct screen - what is on the screen
@@ -266,7 +257,6 @@ static bool wait(struct screen *s, const struct samples *all, uint64_t next)
 
 int top(struct options *o)
 {
-	struct sigaction action = { .sa_handler = catch };
 	struct samples before = { }, now = { };
 	struct screen s = { };
 	uint64_t next = now_ns();
@@ -277,10 +267,7 @@ int top(struct options *o)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return fail("dxkstat without --top", "--top needs a terminal");
 	/* Before newterm(), which takes those that have no handler. */
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGQUIT, &action, NULL);
+	signals_catch();
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return fail("TERM=xterm dxkstat --top", "the terminal '%s' is not known",
