@@ -6,6 +6,7 @@
 # it.
 # shellcheck source=selftests/tools.bash
 . "$(dirname "$0")/tools.bash"
+stock_only
 
 # --- list and show ----------------------------------------------------------
 

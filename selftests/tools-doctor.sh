@@ -5,6 +5,7 @@
 # used. Files of the system are replaced by others mounted over them.
 # shellcheck source=selftests/tools.bash
 . "$(dirname "$0")/tools.bash"
+stock_only
 
 if ((dispatch)); then
 	echo "1..0 # SKIP the same in both modes"

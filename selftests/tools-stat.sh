@@ -4,6 +4,7 @@
 # dxkstat: figures that are those of the counters, and contexts that go while it looks.
 # shellcheck source=selftests/tools.bash
 . "$(dirname "$0")/tools.bash"
+stock_only
 
 open busy 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3 &&
 	until_true is pools/thread_busy 2
@@ -48,7 +49,7 @@ ok "wrong use"
 dxkstat -i 0.1 busy >out 2>err &
 pid=$!
 until_true test -s out
-ask release && shut && until_true ended $pid
+ask release && shut && until_true ended $pid || kill -KILL $pid
 wait $pid && [[ ! -s err ]]
 ok "the context goes, dxkstat ends"
 

@@ -5,6 +5,7 @@
 # terminal as it was, however it ends.
 # shellcheck source=selftests/tools.bash
 . "$(dirname "$0")/tools.bash"
+stock_only
 
 # on COLUMNS LINES COMMAND...: in a terminal; the exit status, and the settings of the
 # terminal before and after it, go to files.

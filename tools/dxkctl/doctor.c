@@ -156,14 +156,13 @@ static void why_not_signed(struct kmod_module *module)
 
 static void why_not_built(const char *release)
 {
-	char pattern[] = "/lib/modules/*/*/dxk.ko*";
 	glob_t found = { };
 	bool dkms;
 
 	wrong("no module dxk for this kernel, %s", release);
-	/* extra/ and updates/, DKMS goes one deeper */
-	if (!glob(pattern, 0, NULL, &found) ||
-	    !glob("/lib/modules/*/updates/dkms/dxk.ko*", GLOB_APPEND, NULL, &found))
+	/* in extra/ or updates/, or one deeper */
+	if (!glob("/lib/modules/*/*/dxk.ko*", 0, NULL, &found) ||
+	    !glob("/lib/modules/*/*/*/dxk.ko*", GLOB_APPEND, NULL, &found))
 		printf("      there is one for another kernel: %s\n", found.gl_pathv[0]);
 	globfree(&found);
 	dkms = exists("/var/lib/dkms/dxk");
