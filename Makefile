@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # "make help" lists the targets.
 
+VERSION	:= $(file <VERSION)
 KDIR	?= /lib/modules/$(shell uname -r)/build
 PREFIX	?= /usr/local
 BUILD	:= $(CURDIR)/build
@@ -43,18 +44,59 @@ doc:
 selftests: lib
 	$(MAKE) -C selftests BUILD=$(BUILD) KSRC=$(KSRC)
 
-.PHONY: install modules_install
-install: lib
+# Documentation/installing.rst says what remains to be done after each.
+.PHONY: install system_install examples_install modules_install dkms_install
+install: lib tools system_install
 	$(MAKE) -C lib/libdxk BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
+	$(foreach d,$(wildcard tools/Makefile Documentation/Makefile), \
+		$(MAKE) -C $(dir $d) BUILD=$(BUILD) PREFIX=$(PREFIX) \
+			DESTDIR=$(DESTDIR) install &&) :
+
+# Group dxk, who may use the device, which modules are loaded at boot
+system_install:
+	install -D -m 644 dist/60-dxk.rules \
+		$(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-dxk.rules
+	install -D -m 644 dist/sysusers.conf \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/dxk.conf
+	install -D -m 644 dist/modules-load.conf \
+		$(DESTDIR)$(PREFIX)/lib/modules-load.d/dxk.conf
+
+examples_install: examples
+	$(MAKE) -C examples BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
 
 # What other modules build against goes along, see Documentation/in-kernel.rst.
+# Debian's headers lack the key that modules_install would sign with, and what it
+# wants before it runs depmod.
 SRCDIR	:= $(DESTDIR)$(PREFIX)/src/dxk
+MODROOT	:= $(or $(INSTALL_MOD_PATH),$(DESTDIR))
 modules_install: module
-	$(MAKE) -C $(KDIR) M=$(CURDIR) \
-		INSTALL_MOD_PATH=$(or $(INSTALL_MOD_PATH),$(DESTDIR)) modules_install
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(MODROOT) \
+		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) \
+		modules_install
+	$(if $(MODROOT),,depmod $$($(MAKE) -s -C $(KDIR) kernelrelease))
 	install -D -m 644 dxk/dxk_api.h $(SRCDIR)/dxk/dxk_api.h
 	install -D -m 644 uapi/dxk.h $(SRCDIR)/uapi/dxk.h
 	install -D -m 644 Module.symvers $(SRCDIR)/Module.symvers
+
+# The source where DKMS looks for it
+DKMSDIR	:= $(DESTDIR)/usr/src/dxk-$(VERSION)
+dkms_install:
+	install -D -m 644 -t $(DKMSDIR) VERSION Kbuild COPYING
+	install -D -m 644 -t $(DKMSDIR)/uapi uapi/dxk.h
+	$(foreach d,dxk dxk/executors,install -D -m 644 -t $(DKMSDIR)/$d \
+		$d/Kbuild $(filter-out %.mod.c,$(wildcard $d/*.[ch])) &&) :
+	install -m 755 dist/keep-symvers.sh $(DKMSDIR)
+	sed 's/#MODULE_VERSION#/$(VERSION)/' dist/dkms.conf.in >$(DKMSDIR)/dkms.conf
+	chmod 644 $(DKMSDIR)/dkms.conf
+
+# What the same install would put there now; the modules are for rm.
+.PHONY: uninstall
+uninstall:
+	tmp=$$(mktemp -d) && \
+	$(MAKE) install examples_install DESTDIR=$$tmp >/dev/null && \
+	(cd $$tmp && find . ! -type d -printf '%P\n') | \
+		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done; \
+	rm -rf $$tmp
 
 .PHONY: setup check demo bench
 setup:
@@ -86,8 +128,11 @@ help:
 	@echo 'lib              build/lib/libdxk'
 	@echo 'examples         build/examples'
 	@echo 'selftests        build/selftests'
-	@echo 'install          the library into DESTDIR PREFIX ($(PREFIX))'
+	@echo 'install          library, tools, man pages, udev rule: DESTDIR, PREFIX ($(PREFIX))'
+	@echo 'examples_install the examples into PREFIX/bin'
 	@echo 'modules_install  the modules below INSTALL_MOD_PATH'
+	@echo 'dkms_install     the source of the modules into /usr/src for DKMS'
+	@echo 'uninstall        removes what install and examples_install put there'
 	@echo 'setup            the Debian packages that check and demo need'
 	@echo 'demo             an example at work in a guest'
 	@echo 'check            all tests, on all kernels, in guests'

@@ -91,3 +91,4 @@ module_exit(dxk_exit);
 MODULE_DESCRIPTION("Work dispatcher: priorities with ageing, lanes, authoritative rejoin");
 MODULE_AUTHOR("dxk developers");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(DXK_RELEASE);

@@ -39,7 +39,7 @@ src=$out/src
 kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
 [[ -n $kdir ]] || { echo "bench.sh: no headers of Debian 6.1, run scripts/setup.sh" >&2; exit 1; }
 mkdir -p "$src/selftests"
-cp -pRu Kbuild dxk uapi "$src/"
+cp -pRu VERSION Kbuild dxk uapi "$src/"
 # Built anew: kbuild does not notice when a symbol of dxk has another version.
 rm -rf "$src/selftests/bench"
 cp -pR selftests/bench "$src/selftests/"

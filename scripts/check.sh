@@ -79,7 +79,7 @@ job() {
 copy_source() {
 	local to=$1 f
 	mkdir -p "$to"
-	cp -pRu Kbuild dxk uapi "$to/"
+	cp -pRu VERSION Kbuild dxk uapi "$to/"
 	# A module that Kbuild does not name any more must not be tested.
 	find "$to" -name '*.ko' -delete
 	# files that are gone from the tree

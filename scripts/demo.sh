@@ -34,7 +34,7 @@ kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
 # a copy: the work tree may hold a build for another kernel
 to=$build/kernels/demo
 mkdir -p "$to"
-cp -pRu Kbuild dxk uapi "$to/"
+cp -pRu VERSION Kbuild dxk uapi "$to/"
 quiet make -C "$kdir" M="$to" -j"$(nproc)" modules
 quiet make -j"$(nproc)" lib examples
 

@@ -67,3 +67,4 @@ module_exit(executors_exit);
 
 MODULE_DESCRIPTION("Kernel executors for the work dispatcher dxk");
 MODULE_LICENSE("GPL");
+MODULE_VERSION(DXK_RELEASE);
