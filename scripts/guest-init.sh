@@ -17,7 +17,10 @@ mount -t sysfs sys /sys
 # "\001dxk-exit N" as the last thing on ttyS1 is the guest's answer; without
 # it guest.sh takes the run as failed.
 finish() {
-	printf '\001dxk-exit %d\n' "$1" >/dev/ttyS1
+	# Not in this shell: a process that the command left, killed by now, is
+	# its child, and the signal of such a death ends the wait in close() for
+	# the port, which throws away what it has not sent.
+	(printf '\001dxk-exit %d\n' "$1" >/dev/ttyS1)
 	# returns when the last character has left
 	stty -F /dev/ttyS1 speed 115200 >/dev/null
 	poweroff -f
