@@ -168,6 +168,7 @@ if part host; then
 	done
 	job ids scripts/ids.sh || :
 	job check-log scripts/check-log.sh --self-test || :
+	job packages scripts/check-packages.sh || :
 	for t in selftests/host/*.sh; do
 		[[ -x $t ]] || continue
 		job "host-$(basename "$t" .sh)" env BUILD="$build" "$t" || :

@@ -56,6 +56,11 @@ more=(
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"
 	"sqlite3:looks into the database of examples/dxpkg"
+	"dpkg-dev:builds the Debian packages"
+	"debhelper:builds the Debian packages"
+	"dh-dkms:builds the Debian packages"
+	"lintian:checks the Debian packages"
+	"mmdebstrap:makes the Debian that they are installed in"
 )
 wanted=("${demo[@]}")
 [[ $subset == demo ]] || wanted+=("${more[@]}")

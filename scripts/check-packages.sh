@@ -1,0 +1,236 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Installs dxk as people do and looks at what is there: "make install" into a
+# directory; the Debian packages, built twice, checked by lintian, installed into
+# a clean Debian 12 where DKMS builds the modules, which guests then load; and
+# purged again.
+#
+#   check-packages.sh [--keep]
+#
+#   --keep    purge nothing and leave build/packages, root/ is the Debian 12
+#
+# Prints "ok" and "not ok" lines.  Exit status 1 when one is not ok, 4 when this
+# place allows no chroot.  DXK_CACHE (default /var/cache/dxk) keeps the clean
+# Debian and the packages that were downloaded, DXK_MIRROR is where they are from.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+export LC_ALL=C.UTF-8
+here=$PWD/scripts
+work=$PWD/build/packages
+cache=${DXK_CACHE:-/var/cache/dxk}
+mirror=${DXK_MIRROR:-http://deb.debian.org/debian}
+version=$(cat VERSION)
+
+keep=''
+case ${1:-} in
+--keep) keep=1 ;;
+'') ;;
+-h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*) echo "check-packages.sh: unknown option $1" >&2; exit 2 ;;
+esac
+
+if ((EUID)) || ! unshare --mount true; then
+	echo "# skipped: mounting in a chroot is for root"
+	exit 4
+fi
+
+bad=0
+ok() { echo "ok - $*"; }
+not_ok() { echo "not ok - $*"; bad=1; }
+# expect TEXT COMMAND...: what the command prints is shown when it fails
+expect() {
+	local text=$1 said
+	shift
+	if said=$("$@" 2>&1 </dev/null); then
+		ok "$text"
+	else
+		not_ok "$text"
+		tail -n 40 <<<"$said" | sed 's/^/#   /'
+		return 1
+	fi
+}
+took() { echo "# $1: $((SECONDS - since)) s"; since=$SECONDS; }
+since=$SECONDS
+
+# Mounts are made in a namespace of their own only, see below: whatever happens,
+# nothing of the host is mounted below the directory that is removed here.
+clean_up() { [[ -n $keep ]] || rm -rf "$work"; }
+mkdir -p "$cache"
+exec 8>"$cache/chroot.lock"
+flock 8
+rm -rf "$work"
+mkdir -p "$work"
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+# --- from source ------------------------------------------------------------
+
+copy() {
+	mkdir -p "$1"
+	tar -c --exclude-vcs --exclude=./build . | tar -x -C "$1"
+	make -C "$1" clean >/dev/null
+}
+
+# Every file in its place, and uninstall knows them all.
+from_source() {
+	local d=$work/staged f groups
+	local at=$d/usr/local src=$d/usr/src/dxk-$version
+	local stage="make -C $work/one DESTDIR=$d"
+	$stage install examples_install dkms_install modules_install || return
+	for f in "$at"/lib/{libdxk.a,libdxk.so.1,pkgconfig/dxk.pc} \
+		"$at"/include/{dxk.h,dx.h,dx.hpp,linux/dxk.h} \
+		"$at"/bin/dxsum "$at"/sbin/dxkctl "$at"/bin/dxkstat \
+		"$at"/share/man/{man3/PostARequest.3,man7/dxk.7,man8/dxkctl.8} \
+		"$at"/lib/udev/rules.d/60-dxk.rules \
+		"$at"/lib/{sysusers.d,modules-load.d}/dxk.conf \
+		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} \
+		"$at"/src/dxk/{dxk/dxk_api.h,uapi/dxk.h,Module.symvers} \
+		"$d"/lib/modules/*/*/dxk/{dxk.ko,executors/dxk_executors.ko}; do
+		[[ -e $f ]] || { echo "${f#"$d"} is missing"; return 1; }
+	done
+	groups=$(systemd-sysusers --root="$d" --dry-run 2>&1) || return
+	[[ $groups == *"Creating group 'dxk'"* ]] ||
+		{ echo "sysusers makes no group dxk: $groups"; return 1; }
+	$stage uninstall >/dev/null || return
+	rm -r "$at/src" "$d"/{usr/src,lib/modules}
+	find "$d" ! -type d | grep . && { echo "were left by uninstall"; return 1; }
+	return 0
+}
+
+# --- packages ---------------------------------------------------------------
+
+# The second copy is somewhere else, at another time, in another language.
+build() {
+	copy "$work/one/tree"
+	(cd "$work/one/tree" && dpkg-buildpackage -us -uc)
+}
+rebuild() {
+	copy "$work/another/place/tree"
+	(cd "$work/another/place/tree" && umask 027 && TZ=Asia/Tokyo LC_ALL=C \
+		dpkg-buildpackage -us -uc -b)
+}
+reproducible() {
+	local f status=0
+	for f in "$work"/one/*.deb; do
+		cmp "$f" "$work/another/place/${f##*/}" || status=1
+	done
+	return $status
+}
+
+# --- a clean Debian 12 ------------------------------------------------------
+
+# What building for the bind-mounted headers needs, what uses the packages here,
+# and nothing that ours have to ask for themselves.
+base_packages=g++,make,libelf1,openssl,pahole,pkg-config,man-db,udev
+base=$cache/chroot-$(sha256sum <<<"$base_packages $mirror" | cut -c1-12).tar
+make_base() {
+	[[ -e $base ]] && return
+	# lists stay, so that a run with all packages in the cache needs no network
+	mmdebstrap --mode=root --variant=minbase --include="$base_packages" \
+		--dpkgopt=force-unsafe-io --skip=cleanup/apt/lists \
+		bookworm "${base%.tar}-new.tar" "$mirror" || return
+	mv "${base%.tar}-new.tar" "$base"
+	rm -rf "$cache/chroot-debs"
+}
+
+# The kernels whose headers the host has, the ones the guests boot
+newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
+kernels=()
+for dir in $(newest 6.1) $(newest 6.12); do
+	kernels+=("${dir#/usr/src/linux-headers-}")
+done
+
+unpack() {
+	local k
+	mkdir -p "$work/root" "$cache/chroot-debs/partial"
+	tar -C "$work/root" -xf "$base" || return
+	mkdir "$work/root/packages"
+	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c} "$work/root/packages/"
+	rm "$work"/root/packages/*-dbgsym_*
+	for k in "${kernels[@]}"; do
+		mkdir -p "$work/root/lib/modules/$k"
+		ln -s "/usr/src/linux-headers-$k" "$work/root/lib/modules/$k/build"
+	done
+}
+
+# in_chroot STEP: runs a step of in-chroot.sh there.  The headers are the host's,
+# read-only; all mounts end with their namespace.
+in_chroot() {
+	# shellcheck disable=SC2016 # expanded inside
+	unshare --mount bash -ec '
+		root=$1 cache=$2 step=$3
+		shift 3
+		for k; do
+			headers=/usr/src/linux-headers-$k
+			kbuild=$(realpath "$headers/scripts/..")
+			for d in "$headers" "${headers%-*}-common" "$kbuild"; do
+				mkdir -p "$root$d"
+				mount --bind -o ro "$d" "$root$d"
+			done
+		done
+		mount -t proc proc "$root/proc"
+		mount -t sysfs -o ro sys "$root/sys"
+		mount --bind "$cache/chroot-debs" "$root/var/cache/apt/archives"
+		cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+		exec chroot "$root" env -i LC_ALL=C.UTF-8 HOME=/root TERM=dumb \
+			PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive \
+			http_proxy="${http_proxy:-}" \
+			bash /packages/in-chroot.sh "$step" "$@"' \
+		- "$work/root" "$cache" "$1" "${kernels[@]}" </dev/null
+}
+
+# Its results are shown, the rest is kept for the one who asks why.
+step() {
+	local status=0
+	in_chroot "$1" >"$work/$1.log" 2>&1 || status=$?
+	grep -E '^(not )?ok - |^# ' "$work/$1.log" || :
+	if ((status)); then
+		not_ok "$2"
+		tail -n 40 "$work/$1.log" | sed 's/^/#   /'
+	fi
+	! grep -q '^not ok' "$work/$1.log" || bad=1
+	return $status
+}
+
+# --- all of it --------------------------------------------------------------
+
+copy "$work/one"
+expect "make install, dkms_install, modules_install, uninstall" from_source || :
+took "from source"
+rm -rf "$work/one"
+
+expect "the packages are built" build || exit 1
+expect "and built again" rebuild &&
+	expect "with the same result, byte by byte" reproducible || :
+took "packages"
+expect "lintian finds nothing" lintian --allow-root --fail-on error,warning \
+	"$work"/one/*.changes || :
+took "lintian"
+
+expect "a clean Debian 12" make_base || exit 1
+unpack
+took "Debian 12"
+step install "the packages can be installed" || exit 1
+took "installation"
+
+for kernel in stock stock-6.12; do
+	if [[ $kernel != stock ]] && ! compgen -G '/boot/vmlinuz-6.12*' >/dev/null; then
+		echo "# $kernel: its image is not installed, so it is not booted"
+		continue
+	fi
+	scripts/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
+		bash "$here/packages/in-guest.sh" "$work/root" >"$work/$kernel.log" 2>&1 ||
+		not_ok "a guest with $kernel loads and uses what was installed"
+	sed "s/^\(\(not \)\?ok - \)/\1$kernel: /" "$work/$kernel.log"
+	! grep -q '^not ok' "$work/$kernel.log" || bad=1
+done
+took "guests"
+
+if [[ -z $keep ]]; then
+	step purge "the packages can be purged" || :
+	took "purge"
+fi
+exit $bad

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The part of check-packages.sh that runs in a guest: what an installed system
+# does at boot, with what was installed in ROOT.
+#
+#   in-guest.sh ROOT
+set -euo pipefail
+
+root=$1
+status=0
+expect() {
+	local text=$1 said
+	shift
+	if said=$("$@" 2>&1 </dev/null); then
+		echo "ok - $text"
+	else
+		echo "not ok - $text"
+		sed 's/^/#   /' <<<"$said"
+		status=1
+	fi
+}
+# udevadm does nothing in a chroot, unless it is told that it may.
+in_root() { SYSTEMD_IGNORE_CHROOT=1 chroot "$root" "$@"; }
+
+mount -t proc proc "$root/proc"
+mount -t sysfs sys "$root/sys"
+mount -t devtmpfs dev "$root/dev"
+mount -t tmpfs run "$root/run"
+mount -t tmpfs tmp "$root/tmp"
+
+# The modules of modules-load.d, with what they depend on
+loaded() {
+	in_root /lib/systemd/systemd-modules-load
+	grep '^dxk ' /proc/modules && grep '^dxk_executors ' /proc/modules
+}
+expect "modules-load.d loads the modules" loaded
+[[ -e /sys/module/dxk ]] || exit 1
+
+# O: not built with the kernel, E: the kernel knows no key for it
+expect "the kernel is tainted O and E, nothing else" \
+	bash -c '(($(cat /proc/sys/kernel/tainted) == (1 << 12 | 1 << 13)))'
+
+uses() { in_root setpriv --reuid nobody --regid "$1" --clear-groups "$2"; }
+refused() { ! uses nogroup /packages/hello; }
+expect "without the rule nobody but root may use it" bash -c \
+	"[[ \$(stat -c '%U %G %a' /dev/dxk) == 'root root 600' ]]"
+
+ruled() {
+	in_root /lib/systemd/systemd-udevd --daemon >/dev/null 2>&1
+	in_root udevadm trigger --settle --subsystem-match=misc --sysname-match=dxk
+	[[ $(in_root stat -c '%U %G %a' /dev/dxk) == 'root dxk 660' ]]
+}
+expect "udev gives it to group dxk" ruled
+expect "who is not in the group is refused" refused
+expect "who is may use it" uses dxk /packages/hello
+expect "also from C++" uses dxk /packages/hello++
+expect "also linked statically" uses dxk /packages/hello-static
+
+expect "the modules can be removed" in_root modprobe -r dxk_executors dxk
+exit $status
