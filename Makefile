@@ -92,11 +92,10 @@ dkms_install:
 # What the same install would put there now; the modules are for rm.
 .PHONY: uninstall
 uninstall:
-	tmp=$$(mktemp -d) && \
+	tmp=$$(mktemp -d) && trap "rm -rf $$tmp" EXIT && \
 	$(MAKE) install examples_install DESTDIR=$$tmp >/dev/null && \
-	(cd $$tmp && find . ! -type d -printf '%P\n') | \
-		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done; \
-	rm -rf $$tmp
+	find $$tmp ! -type d -printf '%P\n' | \
+		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
 .PHONY: setup check demo bench
 setup:
