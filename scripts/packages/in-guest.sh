@@ -41,8 +41,8 @@ expect "modules-load.d loads the modules" loaded
 expect "the kernel is tainted O and E, nothing else" \
 	bash -c '(($(cat /proc/sys/kernel/tainted) == (1 << 12 | 1 << 13)))'
 
-uses() { in_root setpriv --reuid nobody --regid "$1" --clear-groups "$2"; }
-refused() { ! uses nogroup /packages/hello; }
+uses() { in_root setpriv --reuid nobody --regid "$1" --clear-groups "${@:2}"; }
+refused() { ! uses nogroup "$@"; }
 expect "without the rule nobody but root may use it" bash -c \
 	"[[ \$(stat -c '%U %G %a' /dev/dxk) == 'root root 600' ]]"
 
@@ -52,8 +52,10 @@ ruled() {
 	[[ $(in_root stat -c '%U %G %a' /dev/dxk) == 'root dxk 660' ]]
 }
 expect "udev gives it to group dxk" ruled
-expect "who is not in the group is refused" refused
+expect "who is not in the group is refused" refused /packages/hello
+expect "and dxkctl tells why" refused dxkctl doctor
 expect "who is may use it" uses dxk /packages/hello
+expect "dxkctl finds nothing wrong" uses dxk dxkctl doctor
 expect "also from C++" uses dxk /packages/hello++
 expect "also linked statically" uses dxk /packages/hello-static
 
