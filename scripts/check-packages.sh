@@ -125,12 +125,15 @@ reproducible() {
 # What building for the bind-mounted headers needs, what uses the packages here,
 # and nothing that ours have to ask for themselves.
 base_packages=g++,make,libelf1,openssl,pahole,pkg-config,man-db,udev
-base=$cache/chroot-$(sha256sum <<<"$base_packages $mirror" | cut -c1-12).tar
+base=$cache/chroot-$(sha256sum <<<"$base_packages $mirror any date" | cut -c1-12).tar
 make_base() {
 	[[ -e $base ]] && return
-	# lists stay, so that a run with all packages in the cache needs no network
+	# lists stay, so that a run with all packages in the cache needs no network;
+	# neither the mirror's time nor this machine's has to be right
 	mmdebstrap --mode=root --variant=minbase --include="$base_packages" \
 		--dpkgopt=force-unsafe-io --skip=cleanup/apt/lists \
+		--aptopt='Acquire::Check-Valid-Until "false"' \
+		--aptopt='Acquire::Check-Date "false"' \
 		bookworm "${base%.tar}-new.tar" "$mirror" || return
 	mv "${base%.tar}-new.tar" "$base"
 	rm -rf "$cache/chroot-debs"

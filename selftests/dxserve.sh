@@ -58,7 +58,7 @@ context() {	# NAME: its directory
 figure() { cat "$(context "$1")/$2" 2>/dev/null || echo none; }
 has() { [[ $(figure "$1" "$2") == "$3" ]]; }
 # Is the client in, or already over?
-posting() { (($(figure one descriptors) > 4)) || ! kill -0 "$1" 2>/dev/null; }
+posting() { [[ $(figure one descriptors) -gt 4 ]] || ! kill -0 "$1" 2>/dev/null; }
 workers() {	# pids of the worker processes
 	grep -lx user-worker "$(context "$1")"/threads/*/role 2>/dev/null |
 		while read -r f; do cat "${f%role}pid"; done
@@ -170,8 +170,12 @@ until_true test ! -d "$before"
 ok "with the last of them the context is gone"
 
 serve two 2
+# so that the client cannot be through before they are killed
+# shellcheck disable=SC2046
+kill -STOP $(workers two)
 "$examples/dxcall" -n two -t 60 sha256 files/* files/* files/* >out.kill 2>&1 &
 client=$!
+until_true has two descriptors 4
 kill -KILL "$supervisor"
 wait "$supervisor" 2>/dev/null
 # shellcheck disable=SC2046
