@@ -43,7 +43,14 @@ run 0 dxkctl set busy monitor_interval_ms 50 &&
 	run 0 dxkctl set busy report_age_ms 0x100 &&
 	until_true is policy/monitor_interval_ms 50 &&
 	until_true is policy/log_full 1 && until_true is policy/report_age_ms 256
-ok "set, one after the other, by number and by word"
+ok "set, by number and by word"
+fields='redo_max boost_value log_batch report_age_ms'
+for value in 71 72; do
+	for f in $fields; do dxkctl set busy "$f" $value 2>>err & done
+	wait $(jobs -p | grep -vx "$load_pid")
+	for f in $fields; do until_true is "policy/$f" $value || break 2; done
+done
+ok "set by several at a time loses nothing"
 run 1 dxkctl set busy log_full sometimes && has err 'drop_oldest \(2\)' &&
 	run 1 dxkctl set busy monitor_interval_ms -1 && has err 'from 1 to 3600000' &&
 	run 1 dxkctl set busy monitor_interval_ms 3600001 &&
