@@ -295,6 +295,7 @@ void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 	rqe->status = -ECANCELED;
 	rqe->data_len = 0;
 	ctx->stats.cancelled++;
+	trace_complete(ctx->id, rqe);
 	if (dxk_rqe_awaited(rqe))
 		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else

@@ -63,7 +63,7 @@ TRACE_EVENT(dxk_move,
 /*
  * The life of a request, event by event. seq names it within its context from post
  * to rejoin. A dispatch that is undone, because it could not be fetched or its worker
- * died, is followed by another one.
+ * died, is followed by another one. What Stop cancels completes by worker 0.
  */
 TRACE_EVENT(post,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
