@@ -6,13 +6,14 @@
  *
  *   C  constant once the object is published
  *   S  written by Start and Stop only, while nobody uses it
+ *   N  dxk_sessions_lock: which contexts can be joined, see session.c
  *   M  ctx->mutex: what control calls and the Monitor change
  *   H  ctx->handles.lock: the Handle Table
  *   L  ctx->lock: what requests are, and all that a move of a request touches
  *   T  private to the thread of that member
  *   A  atomic, or READ_ONCE/WRITE_ONCE; the comment says why that is enough
  *
- * Order: ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is taken inside ctx->lock; no
+ * Order: dxk_sessions_lock, ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is taken inside ctx->lock; no
  * allocation, no user copy and no sleep happens under it. Wake-ups are collected
  * in struct dxk_wakes and done after unlock. The log has locks of its own, see log.h:
  * ctx->mutex, then log->drain; log->lock inside of whatever its caller holds.
@@ -85,12 +86,12 @@ enum dxk_ctx_state {
  * @log: the Log Pool
  * @handles: the Handle Table
  * @commands: the command handler and what waits for it
- * @who: name, owner and permissions
+ * @who: (C) name, owner and permissions
  * @home: owner cookies of kernel executors and other modules
  * @shared: owner cookies of all that join with %DXK_JOIN_SHARED
  * @spaces: (L) the number of the newest space
- * @joinable: in the list of contexts, under its lock; see session.c
- * @descriptors: open context descriptors, under that lock
+ * @joinable: (N) in the list of contexts
+ * @descriptors: (N) open context descriptors; read by anybody
  * @id: (C) name below /sys/kernel/dxk
  * @closed: (M) the context descriptor is gone
  * @kobj: holds the object; members hold it through their parent directory

@@ -120,6 +120,87 @@ TEST_F(moves, scheduler_ages_dispatcher_moves)
 	EXPECT_EQ(dxt_mode() == DXK_DISPATCH_THREAD ? c.moves : 0, c.by_dispatcher);
 }
 
+/* Records of an event about the context that have the text, too. */
+static unsigned int events(const struct dxt *t, const char *event, const char *text)
+{
+	char line[512], begin[48];
+	unsigned int nr = 0;
+	FILE *f = fopen(INSTANCE "/trace", "r");
+
+	snprintf(begin, sizeof(begin), ": %s: ctx=%u ", event, t->id);
+	while (f && fgets(line, sizeof(line), f))
+		nr += strstr(line, begin) && strstr(line, text);
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/*
+ * The life of requests as the tracepoints tell it: each has its post, its dispatch,
+ * start, completion and rejoin, under one number; one that Stop cancels completes
+ * without a worker (DX-108). A sleep has its begin and its end.
+ */
+TEST_F(moves, events)
+{
+	static const char *const event[] = {
+		"post", "dispatch", "start", "complete", "rejoin", "block", "stall",
+	};
+	struct dxt *t = &self->t;
+	struct dxk_result r[8];
+	struct dxt_worker *w;
+	char path[128];
+	unsigned int i;
+
+	if (mkdir(INSTANCE, 0700))
+		SKIP(return, "this kernel has no tracefs instances");
+	for (i = 0; i < ARRAY_SIZE(event); i++) {
+		snprintf(path, sizeof(path), INSTANCE "/events/dxk/%s/enable", event[i]);
+		ASSERT_EQ(0, dxt_write(path, "1"));
+	}
+	ASSERT_EQ(0, dxt_start(t));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, dxt_post1(t->member, 5, DXT_PARAM, 40 + i,
+				       PXR_REJOIN, 0, NULL));
+	w = dxt_worker_start(t);
+	ASSERT_NE(NULL, w);
+	EXPECT_EQ(3, dxt_rejoin(t->member, 5, r, 8, 3, dxt_in(60 * DXT_SEC), NULL));
+	/* one that waits for it */
+	ASSERT_EQ(1, dxt_post1(t->member, 6, DXT_PARAM, 50, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_rejoin(t->member, 6, r, 8, 1, dxt_in(60 * DXT_SEC), NULL));
+	dxt_worker_end(w);
+	ASSERT_EQ(1, dxt_post1(t->member, 7, DXT_PARAM, 60, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, -1));
+	EXPECT_EQ(1, dxt_rejoin(t->member, 7, r, 8, 1, 0, NULL));
+
+	EXPECT_EQ(5, events(t, "post", " member=0 "));
+	EXPECT_EQ(3, events(t, "post", " owner=0x5 "));
+	EXPECT_EQ(4, events(t, "dispatch", " worker=1 lane=3 "));
+	EXPECT_EQ(4, events(t, "start", " worker=1 lane=3 attempts=1 "));
+	EXPECT_EQ(4, events(t, "complete", " worker=1 "));
+	EXPECT_EQ(1, events(t, "complete", " worker=1 status=42"));
+	EXPECT_EQ(1, events(t, "complete", " worker=0 status=-125"));
+	EXPECT_EQ(5, events(t, "complete", ""));
+	EXPECT_EQ(5, events(t, "rejoin", " member=0 "));
+	EXPECT_EQ(1, events(t, "rejoin", " owner=0x7 status=-125"));
+	/* as many begins as ends */
+	EXPECT_EQ(events(t, "block", " member=0 what=rejoining ns=0\n"),
+		  events(t, "block", " member=0 what=rejoining ") / 2);
+	EXPECT_EQ(dxt_num(t, "stats/rejoin_blocks"),
+		  events(t, "block", " member=0 what=rejoining ns=0\n"));
+	EXPECT_EQ(0, events(t, "stall", ""));
+	/* one number from post to rejoin */
+	for (i = 0; i < 5; i++) {
+		char seq[32];
+
+		snprintf(seq, sizeof(seq), " seq=%u ", i);
+		EXPECT_EQ(1, events(t, "post", seq));
+		EXPECT_EQ(1, events(t, "complete", seq));
+		EXPECT_EQ(1, events(t, "rejoin", seq));
+		EXPECT_EQ(i < 4, events(t, "dispatch", seq));
+		EXPECT_EQ(i < 4, events(t, "start", seq));
+	}
+}
+
 /* In which order the context's kernel threads have ended, by their names. */
 static unsigned int exits(const struct dxt *t, char order[][16], unsigned int room)
 {
