@@ -13,10 +13,11 @@
  *   T  private to the thread of that member
  *   A  atomic, or READ_ONCE/WRITE_ONCE; the comment says why that is enough
  *
- * Order: dxk_sessions_lock, ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is taken inside ctx->lock; no
- * allocation, no user copy and no sleep happens under it. Wake-ups are collected
- * in struct dxk_wakes and done after unlock. The log has locks of its own, see log.h:
- * ctx->mutex, then log->drain; log->lock inside of whatever its caller holds.
+ * Order: dxk_sessions_lock, ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is
+ * taken inside ctx->lock; no allocation, no user copy and no sleep happens under it.
+ * Wake-ups are collected in struct dxk_wakes and done after unlock. The log has locks
+ * of its own, see log.h: ctx->mutex, then log->drain; log->lock inside of whatever its
+ * caller holds.
  *
  * All transitions of all requests happen under ctx->lock. Therefore whatever is
  * answered under it, "none exists" above all, is authoritative (DX-92).

@@ -9,13 +9,14 @@
 
 #include "role.h"
 
-/* Most results that one lock hold drops. */
+/* Most owners and results that one lock hold looks at. */
 #define DXK_DROP_BUDGET	256
 
 void dxk_space_init(struct dxk_space *space, u32 id)
 {
 	space->id = id;
 	INIT_LIST_HEAD(&space->owners);
+	INIT_LIST_HEAD(&space->emptied);
 }
 
 /** dxk_space_new - a private space with one user, or an error pointer */
@@ -64,16 +65,22 @@ static void dxk_space_close_run(struct dxk_ctx *ctx, struct dxk_op *op,
 				struct dxk_wakes *wakes)
 {
 	struct dxk_close_op *c = container_of(op, struct dxk_close_op, op);
-	struct dxk_owner *own, *next;
+	struct dxk_space *space = c->space;
 	u32 budget = DXK_DROP_BUDGET;
 
-	c->space->closed = true;
-	list_for_each_entry_safe(own, next, &c->space->owners, link) {
-		budget -= dxk_drop_results(ctx, own, budget, &c->ended, wakes);
-		if (!budget)
-			break;
+	/* No result comes any more: an owner without one is done with. */
+	space->closed = true;
+	while (budget && !list_empty(&space->owners)) {
+		struct dxk_owner *own = list_first_entry(&space->owners,
+							 struct dxk_owner, link);
+
+		budget--;
+		if (own->nr_done)
+			budget -= dxk_drop_results(ctx, own, budget, &c->ended, wakes);
+		else
+			list_move_tail(&own->link, &space->emptied);
 	}
-	c->more = !budget;
+	c->more = !list_empty(&space->owners);
 }
 
 /**

@@ -16,6 +16,7 @@ struct dxk_ctx;
  * @users: (L) of a private space: descriptors and members
  * @refs: (L) these and records of owners; it is freed with the last
  * @owners: (L) struct dxk_owner of a private space
+ * @emptied: (L) those of a closed space that have no results
  *
  * An owner is a cookie in a space. So cookies of different processes neither collide
  * nor can they be polled by each other, unless they share a space on purpose.
@@ -27,6 +28,7 @@ struct dxk_space {
 	u32 users;
 	u32 refs;
 	struct list_head owners;
+	struct list_head emptied;
 };
 
 void dxk_space_init(struct dxk_space *space, u32 id);
