@@ -501,8 +501,8 @@ TEST(nested)
 		EXPECT_EQ(0, c.wrong);
 	}
 	EXPECT_EQ(15, dxt_num(&t, "stats/helps"));
-	/* the thread that writes the log may have one for a moment */
-	EXPECT_TRUE(DXT_UNTIL(&t, descriptors() == fds));
+	/* other threads of the library may have one for a moment, now and before */
+	EXPECT_TRUE(DXT_UNTIL(&t, descriptors() <= fds));
 	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
 
 	/* one more than that: it stops there, which is told, and Stop ends it */
