@@ -234,7 +234,7 @@ runs stock "$have_stock" "$have_user" && todo+=' stock'
 runs kunit "$have_kunit" && todo+=' kunit'
 for name in $todo; do
 	case $name in
-	stock) guest stock "$kernels/stock" 1800 -- --tests "$tests" --mode "$mode" \
+	stock) guest stock "$kernels/stock" 3600 -- --tests "$tests" --mode "$mode" \
 		--timeout "${limit:-240}" ;;
 	kunit) guest kunit "$kernels/debug-kunit" 300 --kernel "$debug" -- --kunit \
 		--timeout "${limit:-180}" ;;
