@@ -236,8 +236,8 @@ for name in $todo; do
 	case $name in
 	stock) guest stock "$kernels/stock" 3600 -- --tests "$tests" --mode "$mode" \
 		--timeout "${limit:-240}" ;;
-	kunit) guest kunit "$kernels/debug-kunit" 300 --kernel "$debug" -- --kunit \
-		--timeout "${limit:-180}" ;;
+	kunit) guest kunit "$kernels/debug-kunit" 900 --kernel "$debug" -- --kunit \
+		--timeout "${limit:-600}" ;;
 	esac
 done 7>&- &
 pids+=($!)
