@@ -97,12 +97,16 @@ uninstall:
 	find $$tmp ! -type d -printf '%P\n' | \
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
-.PHONY: setup check demo bench
+.PHONY: setup check check-model demo bench
 setup:
 	scripts/setup.sh
 
 check:
 	scripts/check.sh
+
+# MODEL_ARGS=--full: larger ones
+check-model:
+	BUILD=$(BUILD) model/check.sh $(MODEL_ARGS)
 
 demo:
 	scripts/demo.sh
@@ -135,6 +139,7 @@ help:
 	@echo 'setup            the Debian packages that check and demo need'
 	@echo 'demo             an example at work in a guest'
 	@echo 'check            all tests, on all kernels, in guests'
+	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'bench            the benchmarks'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'

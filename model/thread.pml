@@ -34,7 +34,7 @@ bool ran[CALLERS], b_ran[CALLERS];
 bool csleep[CALLERS];		/* a caller's task state */
 bool cgone[CALLERS];
 byte runs[CALLERS];
-bool should_stop, stopped;
+bool should_stop, ended;
 
 #define LOCK	atomic { !lock -> lock = true }
 #define UNLOCK	lock = false
@@ -48,7 +48,15 @@ inline kick(c)
 	!b_kicked[c];
 #endif
 	if
-	:: queued -> atomic { !b_kicked[c] -> asleep = false; queued = false }
+	:: queued ->
+		atomic {
+			!b_kicked[c];
+			/* only who was woken leaves the queue */
+			if
+			:: queued && asleep -> asleep = false; queued = false
+			:: else
+			fi
+		}
 	:: else
 	fi
 }
@@ -130,7 +138,7 @@ inline inbox_run()
 
 proctype dispatcher()
 {
-	bool asked, empty;
+	bool asked, idle;
 	byte mine, c;
 
 	do
@@ -144,14 +152,14 @@ proctype dispatcher()
 		inbox_run();
 		/* dxk_sweep() */
 #ifdef MUT_PARK_LOCK
-		empty = !backlog;
+		idle = !backlog;
 #endif
 		LOCK;
 		rest = false;
 #ifndef MUT_PARK_LOCK
-		empty = !backlog;
+		idle = !backlog;
 #endif
-		parked = !asked && empty;
+		parked = !asked && idle;
 		UNLOCK;
 #ifdef MUT_KICK_LATE
 		kicked = false;
@@ -178,7 +186,7 @@ proctype dispatcher()
 #ifndef MUT_LAST_INBOX
 	inbox_run();
 #endif
-	stopped = true
+	ended = true
 }
 
 #ifdef PUBLISH
@@ -195,7 +203,7 @@ proctype stopper()
 	/* kthread_stop() */
 	should_stop = true;
 	asleep = false;
-	stopped
+	ended
 }
 #endif
 
@@ -221,7 +229,7 @@ proctype judge()
 	assert(!rest);
 	assert(!(backlog && will_park));
 #ifdef PUBLISH
-	assert(stopped);
+	assert(ended);
 #endif
 	atomic { should_stop = true; asleep = false }
 }

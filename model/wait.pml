@@ -102,7 +102,9 @@ active proctype sleeper()
 		!b_asleep;
 		if
 		:: !asleep
+#ifdef SIGNAL
 		:: atomic { asleep -> asleep = false; signal = true }
+#endif
 		fi
 	od;
 	atomic { !b_asleep -> asleep = false };

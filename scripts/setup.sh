@@ -46,6 +46,7 @@ more=(
 	"man-db:reads the man pages to check them"
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
+	"spin:checks the models in model/"
 	"python3:test programs"
 	"libjson-c-dev:JSON in tools/"
 	"libncurses-dev:full screen of tools/dxkstat"

@@ -1,0 +1,189 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Checks the models of the engine with Spin: each configuration over all its
+# states, and each mutation until it is found.  The last line is "N passed, N
+# failed"; exit status 1 when one failed.  Logs are in build/model.
+#
+#   check.sh [options]
+#
+#   --full         larger configurations as well (up to 5 GB, some minutes more)
+#   --only WORD    only lines of the lists below with this name; may be repeated
+#   --trail        print the steps to an error that was not wanted
+#
+# A line of "good" is a configuration that must be free of errors.  A line of "bad"
+# is one with one thing removed, MUT_name, in which an error must be found.  Every
+# word is a macro, see the head of the model.
+set -euo pipefail
+
+cd "$(dirname "$0")"
+model=$PWD out=${BUILD:-$PWD/../build}/model
+
+three='NOWN=3 OWNER(r)=r NCL=3 NREQ=3'
+pollers='NW=2 NREQ=2 NOWN=1 OWNER(r)=0 POSTS(c,r)=(c==0) COLLECTS(c)=0 FAULTS=2 POLL'
+death='NW=2 NREQ=2 OWNER(r)=r REJOIN(r)=(r!=1) REDO(r)=(r==0) DEATHS=2'
+nested='NW=2 NCL=1 NREQ=4 NOWN=3 OWNER(r)=(r<2->0:r-1) POSTS(c,r)=(r<2)
+	SUB(r)=(r<2->r+2:NREQ) LANE(r)=(r/2) CMLS NESTED'
+batch='NW=3 NCL=1 NREQ=3 NOWN=1 OWNER(r)=0 BUDGET=1 BATCH'
+reserve="NW=1 $three REJOIN(r)=(r<2) RESERVE=1 SIGNALS=1"
+alone='NW=1 NCL=1 NREQ=2 NOWN=1 OWNER(r)=0'
+
+# name, model, macros
+good=(
+	'sleep wait'
+	'sleep-signal wait SIGNAL'
+	'thread thread'
+	'thread-publish thread PUBLISH'
+	'three-three-two engine NW=3 NREQ=3 NOWN=2'
+	"pollers engine $pollers"
+	"posters engine NW=1 $three ENTRIES=1 SIGNALS=1"
+	"reserve engine $reserve"
+	"resize engine NW=1 $three ENTRIES=1 RESIZE=2"
+	"death engine $death"
+	'stale engine NW=2 NREQ=2 OWNER(r)=r STALE=1 ROUNDS=2'
+	"lanes engine $nested"
+	"budget engine $batch"
+	'drain engine NW=2 NREQ=2 ENTRIES=1 STOP=1'
+	'drain-death engine NW=2 NCL=1 NREQ=2 NOWN=1 ENTRIES=1 STOP=1 DEATHS=1 REDO(r)=(r==0)'
+	'cancel engine NW=2 NREQ=2 ENTRIES=1 STOP=2'
+	'cancel-death engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+)
+more=(
+	"posters-2 engine NW=1 $three ENTRIES=1 SIGNALS=2"
+	"posters-workers engine NW=2 $three ENTRIES=1 SIGNALS=1"
+	"death-3 engine ${death%=2}=3"
+	'drain-2 engine NW=2 NREQ=2 OWNER(r)=r ENTRIES=1 STOP=1 DEATHS=1'
+)
+bad=(
+	'RELEASE wait'			# done is stored before what goes with it
+	'FINISH_ORDER wait'		# done is set first, then the task is looked up
+	'FINISH_REF wait'		# no reference for the wake-up
+	'WAKE_FIRST wait'		# the wake-up comes before done
+	'SLEEP_BARRIER wait'		# __set_current_state()
+	'SLEEP_RECHECK wait'		# done is not looked at after it
+	'CANCEL_LOCK wait SIGNAL'	# a signal: the queue is left without the lock
+	'CANCEL_DONE wait SIGNAL'	# .. though the move was made
+	'SIGNAL_LEAVE wait SIGNAL'	# .. the queue is not left
+	'KICK_BARRIER thread'		# waitqueue_active() for wq_has_sleeper()
+	'KICK_LATE thread'		# the kick is cleared after the look
+	'PARK_LOCK thread'		# parked without the lock around the look
+	'SLEEP_BARRIER thread'
+	'RCU_SECTION thread PUBLISH'	# the reader ends before the inbox has the operation
+	'STOP_RCU thread PUBLISH'	# no synchronize_rcu()
+	'LAST_INBOX thread PUBLISH'	# the thread ends without a last look
+	'RAN_WAKE thread PUBLISH'	# no wake-up of the caller
+	"SLEEP_BARRIER engine $alone"
+	"SLEEP_RECHECK engine $alone"
+	'SIGNAL_LEAVE engine NW=1 NREQ=2 ENTRIES=1 OWNER(r)=r SIGNALS=1'
+	"CANCEL_DONE engine ${alone/NW=1/NW=2} DEATHS=1"
+	"CANCEL_SERVE engine $reserve"	# who stood behind a sleeper that left
+	"SERVE_FREED engine $reserve"	# a Rejoin Pool entry is free
+	'COMPLETE_LOCK engine NW=2 NREQ=2'	# BUSY to REJOIN in two lock holds
+	"COPY_UNCOUNTED engine $pollers"	# a result being copied out counts no more
+	'NO_NOTIFY engine NW=2 NREQ=2'	# a completion does not look for pollers
+	"REDO_BOUND engine $death"	# run again without end
+	"OWNER_DEAD engine $death"	# what a dead worker had does not end
+	'TICKET engine NW=2 NREQ=2 OWNER(r)=r STALE=1 ROUNDS=2'
+	"LANE_TEST engine $nested"	# workers take requests of any lane
+	"ASSIGN_SERVE engine NW=1 $three ENTRIES=1"	# a Ready Pool entry is free
+	"RESIZE_SERVE engine NW=1 $three ENTRIES=1 RESIZE=2"	# the pool has grown
+	"SWEEP engine $batch"		# the budget is over, thread 700 is not told
+	'STOP_WAKE engine NW=2 NREQ=2 ENTRIES=1 STOP=1'	# Stop wakes nobody
+	'DIED_STOP engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=1 DEATHS=1 REDO(r)=0'
+	'PUT_BACK_CANCEL engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+)
+
+only='' trail=''
+while (($#)); do
+	case $1 in
+	--full) good+=("${more[@]}") ;;
+	--only) only+=" $2"; shift ;;
+	--trail) trail=1 ;;
+	-h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
+	esac
+	shift
+done
+wanted() { [[ -z $only || " $only " == *" $1 "* ]]; }
+
+mkdir -p "$out"
+
+# spin_run DIR OPTIMISATION MODEL MACRO...: the verifier's output is DIR/out.
+# Spin's own options would go through a shell, hence the preprocessor first.
+spin_run() {
+	local dir=$1 opt=$2 pml=$3
+	shift 3
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	(
+		cd "$dir"
+		gcc -E -x c "${@/#/-D}" "$model/$pml.pml" >model.pml
+		spin -a model.pml
+		# Partial order reduction is on unless it is turned off.  COLLAPSE
+		# packs states without loss.
+		gcc "$opt" -w -DSAFETY -DCOLLAPSE -DVECTORSZ=1024 -DMEMLIM=5000 \
+			-o pan pan.c
+		./pan -m100000 -w24
+	) >"$dir/out" 2>&1
+}
+
+# found PATTERN DIR
+found() { grep -q -e "$1" "$2/out"; }
+
+# All states, and no error in them?
+is_clean() {
+	found 'errors: 0$' "$1" && found '+ Partial Order Reduction' "$1" &&
+		found '^Full statespace search' "$1" &&
+		! found 'max search depth too small' "$1" &&
+		! found 'Search not completed' "$1" && ! found 'out of memory' "$1" &&
+		! found 'truncated' "$1"
+}
+
+passed=0 failed=0
+# verdict OK? NAME TEXT
+verdict() {
+	if (($1)); then
+		passed=$((passed + 1))
+		printf 'ok     %-34s %s\n' "$2" "$3"
+	else
+		failed=$((failed + 1))
+		printf 'FAILED %-34s %s\n' "$2" "$3"
+	fi
+}
+
+for line in "${good[@]}"; do
+	read -r -d '' -a word <<<"$line" || :
+	name=${word[0]} pml=${word[1]} dir=$out/${word[0]} start=$SECONDS ok=0
+	wanted "$name" || continue
+	spin_run "$dir" -O1 "$pml" "${word[@]:2}" || :
+	text=$(sed -n 's/^ *\([0-9]*\) states, stored$/\1 states/p' "$dir/out")
+	if is_clean "$dir"; then
+		ok=1
+	else
+		text+=", $(grep -m 1 -E '^pan:|error|rror:' "$dir/out" || echo 'not all seen')"
+	fi
+	verdict $ok "$name" "$text ($((SECONDS - start)) s)"
+	if ((!ok)) && [[ $trail && -e $dir/model.pml.trail ]]; then
+		(cd "$dir" && spin -t -p -k model.pml.trail model.pml) | tail -n 200
+	fi
+	rm -f "$dir"/pan*
+done
+
+for line in "${bad[@]}"; do
+	read -r -d '' -a word <<<"$line" || :
+	name=MUT_${word[0]} pml=${word[1]} dir=$out/$pml-MUT_${word[0]} ok=0
+	wanted "$name" || continue
+	grep -qw "$name" "$pml.pml" || { verdict 0 "$name" "not in $pml.pml"; continue; }
+	# A broken build is no error that was found.
+	spin_run "$dir" -O0 "$pml" "$name" "${word[@]:2}" || :
+	text='not found'
+	if found 'errors: [1-9]' "$dir"; then
+		ok=1
+		text="found: $(sed -n 's/^pan:[0-9]*: *\(.*\) (at depth.*/\1/p' "$dir/out")"
+	fi
+	verdict $ok "$pml $name" "${text:0:90}"
+	rm -f "$dir"/pan*
+done
+
+echo "$passed passed, $failed failed"
+((failed == 0 && passed > 0))
