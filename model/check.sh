@@ -7,7 +7,7 @@
 #
 #   check.sh [options]
 #
-#   --full         larger configurations as well (up to 5 GB, some minutes more)
+#   --full         larger configurations as well
 #   --only WORD    only lines of the lists below with this name; may be repeated
 #   --trail        print the steps to an error that was not wanted
 #
@@ -50,9 +50,7 @@ good=(
 )
 more=(
 	"posters-2 engine NW=1 $three ENTRIES=1 SIGNALS=2"
-	"posters-workers engine NW=2 $three ENTRIES=1 SIGNALS=1"
 	"death-3 engine ${death%=2}=3"
-	'drain-2 engine NW=2 NREQ=2 OWNER(r)=r ENTRIES=1 STOP=1 DEATHS=1'
 )
 bad=(
 	'RELEASE wait'			# done is stored before what goes with it

@@ -5,7 +5,7 @@
  * Stores stay in buffers as in wait.pml. No sleep here ends by its time: the sweep
  * after a second would hide a lost kick.
  *
- * Without PUBLISH callers are dispatchers themselves: one hands over the rest of its
+ * Without PUBLISH callers are dispatchers themselves: one may hand over the rest of its
  * work, the other leaves a backlog. With PUBLISH (policy dispatch=thread) both hand
  * over an operation, while the thread is being stopped.
  */
@@ -97,7 +97,11 @@ perform:
 #ifndef PUBLISH
 	saw = false;
 	if
-	:: c == 0 -> rest = true; saw = true
+	:: c == 0 ->
+		if
+		:: rest = true; saw = true
+		:: true
+		fi
 	:: else ->
 		backlog = true;
 		if
