@@ -106,6 +106,7 @@ check:
 
 # MODEL_ARGS=--full: larger ones
 check-model:
+	scripts/setup.sh
 	BUILD=$(BUILD) model/check.sh $(MODEL_ARGS)
 
 demo:
