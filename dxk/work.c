@@ -189,7 +189,9 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 
-		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(ctx)) {
+		/* Of a helper: it may be the one who is to collect. */
+		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(ctx) &&
+		    (!rqe->extra || m->spare)) {
 			dxk_waiter_queue(&n->w, &ctx->owners.blocked,
 					 &ctx->crew.asleep[m->kind],
 					 &ctx->stats.complete_blocks,

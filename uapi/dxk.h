@@ -305,7 +305,8 @@ enum dxk_log_full {
 /**
  * enum dxk_rejoin_full - what happens when the Rejoin Pool is full (DX-96)
  * @DXK_REJOIN_GROW: it grows, the overflow is counted; a worker never blocks
- * @DXK_REJOIN_BLOCK_WORKER: the completing worker waits for a free entry
+ * @DXK_REJOIN_BLOCK_WORKER: the completing worker waits for a free entry, unless it
+ *	completes a nested request (%DXK_ON_BLOCK_HELP): it may be who collects
  * @DXK_REJOIN_RESERVE: a rejoinable post takes its entry; without one it waits
  *	or is refused with %PXR_REJOIN_FULL
  */
