@@ -62,6 +62,7 @@ more=(
 	"dh-dkms:builds the Debian packages"
 	"lintian:checks the Debian packages"
 	"mmdebstrap:makes the Debian that they are installed in"
+	"systemd:systemd-sysusers reads the group that is installed"
 )
 wanted=("${demo[@]}")
 [[ $subset == demo ]] || wanted+=("${more[@]}")
