@@ -402,6 +402,55 @@ TEST(helper_dies)
 	dxt_down(&t);
 }
 
+/*
+ * D-8: a helper does not wait for room in the Rejoin Pool (rejoin_full=block_worker): it
+ * may be the one who is to make it.
+ */
+TEST(helper_completes)
+{
+	struct dxk_work tmp;
+	struct puppet *p;
+	struct dxt t;
+	unsigned int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	puppet_signals(false);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	t.policy.rejoin_entries = 1;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	p = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 1, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(p));
+	for (i = 2; i < 4; i++) {
+		/* waits for the second child, and so executes both */
+		p->entry[0] = dxt_entry(i, DXT_PARAM, i, PXR_REJOIN);
+		puppet_post(p, 1, 0);
+		ASSERT_EQ(1, puppet_end(p));
+		puppet_rejoin(p, i, 1, 1, 0);
+		p->rejoin.flags = DXK_CALL_HELP;
+		p->rejoin.deadline = DXK_FOREVER;
+		puppet_begin(p, puppet_call_rejoin);
+		ASSERT_EQ(0, puppet_end(p));
+		ASSERT_EQ(RJR_HELP, p->rejoin.answer);
+		ASSERT_EQ(1, puppet_fetch(p));
+		tmp = p->work[0];
+		p->work[0] = p->work[1];
+		p->work[1] = tmp;
+		puppet_next(p, 1, 0, 0, 0);
+		EXPECT_EQ(0, puppet_end(p));
+		EXPECT_EQ(1, p->held);
+	}
+	EXPECT_EQ(2, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/complete_blocks"));
+	EXPECT_EQ(0, puppet_finish(p, 0));
+	puppet_free(p);
+	dxt_down(&t);
+}
+
 /* A signal, a deadline and a Stop end the sleep of a helper as any other. */
 TEST(helper_wakes)
 {
