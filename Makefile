@@ -97,12 +97,16 @@ uninstall:
 	find $$tmp ! -type d -printf '%P\n' | \
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
-.PHONY: setup check check-model demo bench
+.PHONY: setup check check-matrix check-model demo bench
 setup:
 	scripts/setup.sh
 
 check:
 	scripts/check.sh
+
+# on all kernels; takes more than an hour
+check-matrix:
+	scripts/check.sh --matrix
 
 # MODEL_ARGS=--full: larger ones
 check-model:
@@ -139,7 +143,8 @@ help:
 	@echo 'uninstall        removes what install and examples_install put there'
 	@echo 'setup            the Debian packages that check and demo need'
 	@echo 'demo             an example at work in a guest'
-	@echo 'check            all tests, on all kernels, in guests'
+	@echo 'check            all tests, in guests'
+	@echo 'check-matrix     the same on five kernels'
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'bench            the benchmarks'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'

@@ -7,10 +7,13 @@
 #
 #   check.sh [options]
 #
-#   --only PART    host, stock, debug or kunit; may be repeated
+#   --only PART    host, stock, debug or kunit, or of the matrix stock-6.12, kcsan
+#                  or sid; may be repeated
+#   --matrix       the guests of all kernels, with the same programs, and a table
 #   --tests GLOB   only the guests' test programs whose names match
 #   --mode M       direct, thread or both dispatch modes (both)
-#   --timeout S    seconds a test program may take (stock 240, debug 900)
+#   --all          also what is left out for time: all programs in both modes
+#   --timeout S    seconds a test program may take (stock 240, others 900)
 #   --kmemleak     the debug guest with kmemleak and slab debugging (slower)
 set -euo pipefail
 
@@ -19,37 +22,54 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 root=$PWD build=$PWD/build check=$PWD/build/check
 
-only='' tests='*' mode=both limit='' kmemleak=()
+only='' matrix='' tests='*' mode=both limit='' all=() kmemleak=()
 while (($#)); do
 	case $1 in
 	--only) only+=" $2"; shift ;;
+	--matrix) matrix=1 ;;
 	--tests) tests=$2; shift ;;
 	--mode) mode=$2; shift ;;
+	--all) all=(--all) ;;
 	--timeout) limit=$2; shift ;;
 	--kmemleak) kmemleak=(--kmemleak) ;;
-	-h | --help) sed -n '4,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
 done
-part() { [[ -z $only || " $only " == *" $1 "* ]]; }
+if [[ -z $only ]]; then
+	parts=' host stock debug kunit '
+	[[ -z $matrix ]] || parts+='stock-6.12 kcsan sid '
+else
+	parts="$only "
+fi
+part() { [[ $parts == *" $1 "* ]]; }
+for p in $parts; do
+	case $p in
+	host | stock | debug | kunit | stock-6.12 | kcsan | sid) ;;
+	*) echo "check.sh: there is no part $p" >&2; exit 2 ;;
+	esac
+done
 
 mkdir -p "$check"
 # one run at a time: they share build/
 exec 7>"$check/lock"
 flock -n 7 || { echo "check.sh: another one is running in this tree" >&2; exit 1; }
-rm -rf "$check"/*.{log,out,console,results}
+rm -rf "$check"/*.{log,out,console,results} "$check/times"
 results=$check/results.results
 : >"$results"
 
 scripts/setup.sh 7>&-
-debug=''
-if part debug || part kunit || part host; then
-	debug=$(scripts/kernel.sh 7>&-)
-fi
 newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
-stock=$(newest 6.1)
-stock612=$(newest 6.12)
+# What the module is built with, per part.
+declare -A kdir=([stock]=$(newest 6.1) [stock-6.12]=$(newest 6.12))
+if part debug || part kunit || part host; then
+	kdir[debug]=$(scripts/kernel.sh 7>&-)
+	kdir[kunit]=${kdir[debug]}
+fi
+for p in kcsan sid; do
+	! part $p || kdir[$p]=$(scripts/kernel.sh --$p 7>&-)
+done
 
 # --- jobs on the host -------------------------------------------------------
 
@@ -65,6 +85,7 @@ job() {
 	*) verdict='FAILED' counts='0 1 0' ;;
 	esac
 	echo "$counts" >>"$results"
+	echo "$((SECONDS - start)) host $name" >>"$check/times"
 	printf '%-6s %-7s %-28s %s (%d s)\n' host - "$name" "$verdict" \
 		$((SECONDS - start))
 	if ((status != 0 && status != 4)); then
@@ -140,44 +161,41 @@ build_user() {
 kernels=$build/kernels
 mkdir -p "$kernels"
 
-have_stock='' have_debug='' have_kunit='' have_user=''
-if part host || part stock; then
-	job module-stock build_module "$stock" "$kernels/stock" && have_stock=1
-fi
-if part host; then
-	job module-stock-6.12 build_module "$stock612" "$kernels/stock-6.12" || :
-fi
-if part host || part debug; then
-	job module-debug build_module "$debug" "$kernels/debug" && have_debug=1
-fi
+# What the guests wait for
+declare -A built
+for p in debug stock stock-6.12 kcsan sid; do
+	if part $p || { part host && [[ -n ${kdir[$p]:-} ]]; }; then
+		job "module-$p" build_module "${kdir[$p]}" "$kernels/$p" && built[$p]=1
+	fi
+done
 if part host || part kunit; then
-	job module-debug-kunit build_module "$debug" "$kernels/debug-kunit" \
-		DXK_KUNIT=y && have_kunit=1
-	job module-stock-kunit refuse_kunit "$stock" "$kernels/stock-kunit" || :
+	job module-kunit build_module "${kdir[debug]}" "$kernels/kunit" \
+		DXK_KUNIT=y && built[kunit]=1
 fi
-if part host || part stock || part debug; then
-	job user-space build_user && have_user=1
+if [[ $parts != ' kunit ' ]]; then
+	job user-space build_user && built[user]=1
 fi
-if part host; then
-	[[ -z $have_stock ]] ||
-		job sparse-stock check_sparse "$stock" "$kernels/stock" || :
-	[[ ! -d $kernels/stock-6.12 ]] ||
-		job sparse-stock-6.12 check_sparse "$stock612" "$kernels/stock-6.12" || :
+
+# What nobody waits for
+host_jobs() {
+	local t
+	job module-stock-kunit refuse_kunit "${kdir[stock]}" "$kernels/stock-kunit"
+	for t in stock stock-6.12; do
+		[[ -z ${built[$t]:-} ]] ||
+			job "sparse-$t" check_sparse "${kdir[$t]}" "$kernels/$t"
+	done
 	for t in man html kernel-doc source; do
-		job "doc-$t" make -C Documentation BUILD="$build" "check-$t" || :
+		job "doc-$t" make -C Documentation BUILD="$build" "check-$t"
 	done
-	job ids scripts/ids.sh || :
-	job check-log scripts/check-log.sh --self-test || :
-	job packages scripts/check-packages.sh || :
-	for t in selftests/host/*.sh; do
-		[[ -x $t ]] || continue
-		job "host-$(basename "$t" .sh)" env BUILD="$build" "$t" || :
-	done
-fi
+	job ids scripts/ids.sh
+	job check-log scripts/check-log.sh --self-test
+	job packages scripts/check-packages.sh
+}
 
 # --- jobs in guests ---------------------------------------------------------
 
-# guest NAME DIR LIMIT GUEST-OPTIONS... -- RUN-OPTIONS...
+# guest NAME DIR LIMIT GUEST-OPTIONS... -- RUN-OPTIONS...: what its programs print
+# goes through tap.awk.
 guest() {
 	local name=$1 dir=$2 limit=$3 options=() status=0
 	shift 3
@@ -188,6 +206,7 @@ guest() {
 		--log "$check/$name.console" -- "$root/selftests/run.sh" "$@" "$dir" \
 		2>"$check/$name.log" | tee "$check/$name.out" |
 		awk -v GUEST="$name" -v RESULTS="$check/$name.results" \
+			-v TIMES="$check/times" \
 			-f scripts/tap.awk || status=${PIPESTATUS[0]}
 	if ((status)); then
 		echo "guest $name: ended with status $status"
@@ -203,15 +222,35 @@ guest() {
 	fi
 }
 
-# What cannot run because its build failed is a failure, too.
-runs() {
-	local need
-	part "$1" || return
-	for need in "${@:2}"; do
-		[[ -n $need ]] && continue
-		echo "guest $1: not run, what it needs was not built"
-		echo "0 1 0" >>"$results"
-		return 1
+# run_guest PART.  What cannot run because its build failed is a failure, too.
+run_guest() {
+	local name=$1 kernel=(--kernel "${kdir[$1]}") need user=user slowest=900
+	local options=("${all[@]}" --tests "$tests" --mode "$mode")
+	case $name in
+	kunit) user='' options=(--kunit) ;;
+	debug) kernel+=(--mem 1536 "${kmemleak[@]}") ;;
+	kcsan) kernel+=(--mem 1536) ;;
+	stock*) kernel=(--kernel "$name") slowest=240 ;;
+	esac
+	for need in $name $user; do
+		[[ -z ${built[$need]:-} ]] || continue
+		echo "guest $name: not run, what it needs was not built"
+		echo "0 1 0" >>"$check/$name.results"
+		return
+	done
+	guest "$name" "$kernels/$name" 4200 "${kernel[@]}" -- "${options[@]}" \
+		--timeout "${limit:-$slowest}"
+}
+
+# lane PART...: one after the other
+lane() {
+	local p
+	for p in "$@"; do
+		part "$p" || continue
+		case $p in
+		host) host_jobs || : ;;
+		*) run_guest "$p" ;;
+		esac
 	done
 }
 
@@ -220,30 +259,23 @@ pids=()
 trap 'for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || :; done' EXIT
 trap 'exit 130' INT TERM HUP
 
+# Two lanes for two CPUs, about as long as each other.
 set -m
-# One guest for each of two CPUs: the debug kernel takes longest, so the others
-# follow each other beside it.
-if runs debug "${have_debug:-}" "${have_user:-}"; then
-	guest debug "$kernels/debug" 3600 --kernel "$debug" --mem 1536 \
-		"${kmemleak[@]}" -- --tests "$tests" \
-		--mode "$mode" --timeout "${limit:-900}" 7>&- &
-	pids+=($!)
-fi
-todo=''
-runs stock "$have_stock" "$have_user" && todo+=' stock'
-runs kunit "$have_kunit" && todo+=' kunit'
-for name in $todo; do
-	case $name in
-	stock) guest stock "$kernels/stock" 3600 -- --tests "$tests" --mode "$mode" \
-		--timeout "${limit:-240}" ;;
-	kunit) guest kunit "$kernels/debug-kunit" 900 --kernel "$debug" -- --kunit \
-		--timeout "${limit:-600}" ;;
-	esac
-done 7>&- &
+lane debug kcsan 7>&- &
+pids+=($!)
+lane host stock kunit stock-6.12 sid 7>&- &
 pids+=($!)
 set +m
 for pid in "${pids[@]}"; do wait "$pid" || echo "0 1 0" >>"$results"; done
 pids=()
+
+[[ -z $matrix ]] || scripts/matrix.py "$check" || echo "0 1 0" >>"$results"
+
+echo "where the time went (s):"
+sort -rn "$check/times" | awk '
+	{ sum[$2] += $1; if (NR <= 12) longest = longest sprintf("  %5d  %s\n", $1, $2 " " $3 " " $4) }
+	END { for (p in sum) printf "  %5d  all of %s\n", sum[p], p
+	      printf "%s  %5d  from begin to end\n", longest, TOOK }' TOOK=$SECONDS
 
 cat "$check"/*.results | awk '
 	{ p += $1; f += $2; s += $3 }

@@ -1,45 +1,86 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds the project's own 6.12 kernel outside the tree, once, and prints
-# where it is.
+# Builds one of the project's own kernels outside the tree, once, and prints where
+# it is.
 #
-#   kernel.sh            debug kernel (base + x86 + debug fragments)
-#   kernel.sh --bench    the same without the debug fragment
+#   kernel.sh            6.12, debug: KASAN, lockdep, fault injection, KUnit ...
+#   kernel.sh --bench    6.12 without all that
+#   kernel.sh --kcsan    6.12 with KCSAN, which watches for data races
+#   kernel.sh --sid      the newest kernel that Debian has, of its release sid
 #   kernel.sh --source   only unpack the source and print its directory
-#   kernel.sh --path     print the debug build directory, build nothing;
-#                        exit 1 when it is not there (also --path --bench)
+#   kernel.sh --path     print the build directory, build nothing; exit 1 when it
+#                        is not there
+#   kernel.sh --version  print the version, build nothing
 #
-# The printed directory serves as KDIR and holds arch/x86/boot/bzImage.
-# DXK_CACHE (default /var/cache/dxk) is the place for all of it.
+# The printed directory serves as KDIR and holds arch/x86/boot/bzImage.  DXK_CACHE
+# (default /var/cache/dxk) is the place for all of it.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${DXK_CACHE:-/var/cache/dxk}
+mirror=${DXK_MIRROR:-http://deb.debian.org/debian}
 flavour=debug mode=build
 
 for arg in "$@"; do
 	case $arg in
-	--bench) flavour=bench ;;
-	--debug) flavour=debug ;;
-	--source) mode=source ;;
-	--path) mode=path ;;
-	-h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--debug | --bench | --kcsan | --sid) flavour=${arg#--} ;;
+	--source | --path | --version) mode=${arg#--} ;;
+	-h | --help) sed -n '4,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "kernel.sh: unknown argument $arg" >&2; exit 2 ;;
 	esac
 done
 
 say() { echo "kernel.sh: $*" >&2; }
 
-tarball=/usr/src/linux-source-6.12.tar.xz
-version=$(dpkg-query -W -f '${Version}' linux-source-6.12 2>/dev/null || true)
-if [[ -z $version || ! -e $tarball ]]; then
-	say "linux-source-6.12 is not installed, run scripts/setup.sh"
-	exit 1
+# Debian's releases are not mixed: the package of sid is fetched with lists of its
+# own and unpacked, nothing of it is installed.  Once here it stays: a kernel that is
+# looked for again every day would be built again every week.
+fetch_sid() {
+	local dir=$cache/sid newest apt
+	exec 8>"$cache/sid.lock"
+	flock 8
+	if ! compgen -G "$dir/linux-source-*.deb" >/dev/null; then
+		say "fetching the newest kernel source of Debian sid"
+		rm -rf "$dir"
+		mkdir -p "$dir"/{lists,archives}/partial
+		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
+			"$mirror sid main" >"$dir/sources.list"
+		apt=(-q -o Dir::Etc::sourcelist="$dir/sources.list"
+			-o Dir::Etc::sourceparts=/dev/null
+			-o Dir::State::lists="$dir/lists"
+			-o Dir::State::status=/dev/null
+			-o Dir::Cache="$dir" -o APT::Sandbox::User=root)
+		apt-get "${apt[@]}" update >&2
+		newest=$(apt-cache "${apt[@]}" pkgnames linux-source- |
+			grep -xE 'linux-source-[0-9.]+' | sort -V | tail -n 1)
+		[[ -n $newest ]] || { say "sid has no kernel source"; exit 1; }
+		(cd "$dir" && apt-get "${apt[@]}" download "$newest" >&2)
+		rm -rf "$dir"/{lists,archives,*.bin}
+	fi
+	exec 8>&-
+	compgen -G "$dir/linux-source-*.deb" | head -n 1
+}
+
+mkdir -p "$cache"
+if [[ $flavour == sid ]]; then
+	package=$(fetch_sid)
+	version=$(dpkg-deb -f "$package" Version)
+	name=$(dpkg-deb -f "$package" Package)
+	tarball=./usr/src/$name.tar.xz
+else
+	package=''
+	tarball=/usr/src/linux-source-6.12.tar.xz
+	version=$(dpkg-query -W -f '${Version}' linux-source-6.12 2>/dev/null || true)
+	if [[ -z $version || ! -e $tarball ]]; then
+		say "linux-source-6.12 is not installed, run scripts/setup.sh"
+		exit 1
+	fi
 fi
 
 fragments=("$here/kernels/base.config" "$here/kernels/x86.config")
-[[ $flavour == bench ]] || fragments+=("$here/kernels/debug.config")
+[[ ! -e $here/kernels/$flavour.config ]] ||
+	fragments+=("$here/kernels/$flavour.config")
 
 # A kernel is its source, its configuration and its compiler.
 key=$({ echo "$version"; gcc -dumpfullversion; cat "${fragments[@]}"; } |
@@ -47,13 +88,17 @@ key=$({ echo "$version"; gcc -dumpfullversion; cat "${fragments[@]}"; } |
 src=$cache/source-${version//[^A-Za-z0-9.-]/_}
 out=$cache/kernel-$flavour-$key
 
-if [[ $mode == path ]]; then
+case $mode in
+path)
 	[[ -e $out/.complete ]] || exit 1
 	echo "$out"
 	exit 0
-fi
-
-mkdir -p "$cache"
+	;;
+version)
+	echo "$version"
+	exit 0
+	;;
+esac
 
 # Unpacked under another name, so that a directory of the final name is whole.
 unpack() {
@@ -64,7 +109,11 @@ unpack() {
 		say "unpacking $tarball"
 		rm -rf "$src.tmp"
 		mkdir "$src.tmp"
-		tar -C "$src.tmp" --strip-components=1 -xf "$tarball"
+		if [[ -n $package ]]; then
+			dpkg-deb --fsys-tarfile "$package" | tar -xO "$tarball"
+		else
+			cat "$tarball"
+		fi | tar -C "$src.tmp" --strip-components=1 -xJ
 		mv "$src.tmp" "$src"
 	fi
 	exec 8>&-
@@ -94,7 +143,7 @@ compare() {
 		END { for (i = 1; i <= k; i++) print line[order[i]] }')
 }
 
-# Neither exists in 6.12; the fragments name them for newer kernels.
+# What one of the versions does not have.
 harmless=' CONFIG_KUNIT_AUTORUN_ENABLED CONFIG_PREEMPT_LAZY '
 
 configure() {
@@ -124,7 +173,7 @@ build() {
 	fi
 	[[ -e $out/.complete ]] && return
 	mkdir -p "$out"
-	say "building the 6.12 $flavour kernel in $out, 5-10 minutes (log: $out.log)"
+	say "building the $flavour kernel, $version, in $out, 5-10 minutes (log: $out.log)"
 	: >"$out.log"
 	# What is left of an interrupted build is used again by make.  Locks are
 	# not for the compiler's servants to inherit, hence 9>&-.

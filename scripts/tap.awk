@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Reads what selftests/run.sh prints and reports on each program: a line, and
-# what went wrong.  Appends "PASSED FAILED SKIPPED" to the file RESULTS; GUEST
-# is the name of the guest.
+# what went wrong.  Appends "PASSED FAILED SKIPPED" to the file RESULTS and
+# "SECONDS GUEST PROGRAM MODE" to TIMES; GUEST is the name of the guest.
 #
 # Results may be nested (KUnit): a result behind deeper ones sums those up and
 # is not counted again.
@@ -59,6 +59,7 @@ function finish(status, ms, i, extra) {
 	}
 	fflush()
 	print passed, failed, skipped >> RESULTS
+	print int(ms / 1000 + 0.5), GUEST, program, mode >> TIMES
 	total++
 	program = ""
 }
