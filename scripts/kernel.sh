@@ -144,7 +144,7 @@ compare() {
 }
 
 # What one of the versions does not have.
-harmless=' CONFIG_KUNIT_AUTORUN_ENABLED CONFIG_PREEMPT_LAZY '
+harmless=' CONFIG_KUNIT_AUTORUN_ENABLED CONFIG_PREEMPT_LAZY CONFIG_SCHED_DEBUG '
 
 configure() {
 	cat "${fragments[@]}" >"$out/frag.config"

@@ -1,0 +1,153 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the tests: breaks the module in small ways and shows which test notices.
+
+    plants.py [--all-tests] [--kunit] [--mode M] [NAME...]
+
+Reads scripts/plants.txt. For each entry, or those named, the module is built with it
+and its tests are run in a guest. Prints a table, the same in build/plants/table.rst,
+and the survivors; exit status 1 when there is one, or when the tests fail without a
+plant. --all-tests runs all programs instead of those that the entry names, --kunit
+the suites of KUnit instead. "make selftests" and scripts/kernel.sh come first.
+"""
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WORK = os.path.join(ROOT, "build/plants")
+
+
+class Plant:
+    def __init__(self, text):
+        lines = text.splitlines()
+        self.name, self.what = lines[0].split(": ", 1)
+        self.file = lines[1]
+        self.kernel, self.tests = lines[2].split(" ", 1)
+        self.old = "\n".join(l[2:] for l in lines if l.startswith("- "))
+        self.new = "\n".join(l[2:] for l in lines if l.startswith("+ "))
+
+    def apply(self, source):
+        path = os.path.join(source, self.file)
+        text = open(path).read()
+        if text.count(self.old) != 1:
+            sys.exit(f"plants.py: {self.name}: not exactly once in {self.file}")
+        open(path, "w").write(text.replace(self.old, self.new))
+
+
+def run(*command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", cwd=ROOT, **options)
+
+
+def kdir(kernel):
+    if kernel == "stock":
+        return sorted(glob.glob("/usr/src/linux-headers-6.1.*-amd64"))[-1]
+    return run("scripts/kernel.sh", "--path").stdout.split()[-1]
+
+
+def build(kernel, plant, kunit):
+    """A copy of the source per kernel, so that only what changed is built again."""
+    source = os.path.join(WORK, kernel + ("-kunit" if kunit else ""))
+    os.makedirs(source, exist_ok=True)
+    for part in ("VERSION", "Kbuild", "dxk", "uapi"):
+        run("cp", "-pRu", part, source)
+    if plant:
+        path = os.path.join(source, plant.file)
+        shutil.copy(os.path.join(ROOT, plant.file), path)
+        plant.apply(source)
+    made = run("make", "-C", kdir(kernel), f"M={source}", "-j2", "modules",
+               *(["DXK_KUNIT=y"] if kunit else []))
+    if plant:
+        # newer than what was built of the other
+        shutil.copyfile(os.path.join(ROOT, plant.file), path)
+    if made.returncode:
+        sys.exit(f"plants.py: {plant.name if plant else 'no plant'}: not built\n" +
+                 made.stdout[-2000:])
+    return source
+
+
+def verdict(out):
+    """The tests that noticed: {program: the first thing that went wrong}"""
+    found, program, ended = {}, "guest", False
+    for line in out.splitlines():
+        if m := re.match(r"@begin (\S+)", line):
+            program = m[1]
+        elif m := re.match(r" *not ok \d+ *(.*)", line):
+            found.setdefault(program, m[1].lstrip("- "))
+        elif m := re.match(r"@(?:dmesg|fail) *(.*)", line):
+            found.setdefault(program, m[1])
+        elif m := re.match(r"@end (\S+) \S+ (\d+)", line):
+            if m[2] not in ("0", "4"):
+                found.setdefault(m[1], "killed, its time was up" if m[2] in ("124", "137")
+                                 else f"ended with status {m[2]}")
+            program = "guest"
+        elif line.startswith("@done"):
+            ended = True
+    if not ended:
+        found.setdefault(program, "the kernel crashed or hung")
+    return found
+
+
+def trial(kernel, tests, plant, args):
+    source = build(kernel, plant, args.kunit)
+    log = os.path.join(WORK, (plant.name if plant else "none") + ".log")
+    options = ["--kunit"] if args.kunit else ["--tests", tests, "--mode", args.mode]
+    guest = run("scripts/guest.sh", "--kernel", kernel, "--timeout", "900",
+                *(["--mem", "1536"] if kernel == "debug" else []), "--",
+                "selftests/run.sh", *options, "--timeout", "100", source)
+    open(log, "w").write(guest.stdout)
+    return verdict(guest.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all-tests", action="store_true")
+    parser.add_argument("--kunit", action="store_true")
+    parser.add_argument("--mode", default="direct")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    text = open(os.path.join(ROOT, "scripts/plants.txt")).read()
+    plants = [Plant(t) for t in re.split(r"^= ", text, flags=re.M)[1:]]
+    if unknown := set(args.names) - {p.name for p in plants}:
+        sys.exit(f"plants.py: no plant {', '.join(sorted(unknown))}")
+    plants = [p for p in plants if not args.names or p.name in args.names]
+    os.makedirs(WORK, exist_ok=True)
+    if args.kunit:
+        for p in plants:
+            p.kernel = "debug"
+
+    # What fails without a plant notices nothing.
+    for kernel in sorted({p.kernel for p in plants}):
+        names = {w for p in plants if p.kernel == kernel
+                 for w in re.findall(r"[\w.-]+", p.tests)}
+        if found := trial(kernel, "*" if args.all_tests else f"@({'|'.join(sorted(names))})",
+                          None, args):
+            sys.exit(f"plants.py: without a plant on {kernel}: {found}")
+
+    survivors, rows = [], []
+    for p in plants:
+        begin = time.time()
+        found = trial(p.kernel, "*" if args.all_tests else p.tests, p, args)
+        first = "; ".join(f"{n}: {t}" for n, t in list(found.items())[:1])
+        print(f"{p.name:18} {', '.join(found) or 'SURVIVED':40} {first[:80]} "
+              f"({time.time() - begin:.0f} s)", flush=True)
+        rows.append((p.name, p.what, ", ".join(found) or "**nothing**"))
+        if not found:
+            survivors.append(p.name)
+    with open(os.path.join(WORK, "table.rst"), "w") as table:
+        table.write(".. list-table::\n   :header-rows: 1\n\n"
+                    "   * - plant\n     - what is broken\n     - noticed by\n")
+        for row in rows:
+            table.write("   * - " + "\n     - ".join(row) + "\n")
+    print(f"{len(plants)} plants, {len(plants) - len(survivors)} noticed, survivors: "
+          f"{', '.join(survivors) or 'none'}")
+    return bool(survivors)
+
+
+sys.exit(main())
