@@ -58,6 +58,7 @@ int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a)
 	} else if (a->uid || a->gid) {
 		return -EINVAL;
 	}
+	who->creator = current_uid();
 	who->mode = a->mode;
 	strscpy(who->name, a->name, sizeof(who->name));
 	/* Kept, else a later namespace at the same address would be taken for it. */

@@ -14,6 +14,7 @@ struct ipc_namespace;
  * @name: empty for none
  * @uid: owner
  * @gid: group
+ * @creator: the user whose contexts it is counted with
  * @mode: permission bits, 0..0777
  * @ns: the IPC namespace it belongs to, referenced; NULL for one of the kernel's own,
  *	which every namespace sees and nobody can join
@@ -22,6 +23,7 @@ struct dxk_identity {
 	char name[DXK_NAME_LEN];
 	kuid_t uid;
 	kgid_t gid;
+	kuid_t creator;
 	u16 mode;
 	struct ipc_namespace *ns;
 };

@@ -3,7 +3,10 @@
  * The descriptors of contexts: one by who makes it, further ones by who joins it by
  * its name or number. The last one that is closed ends the context.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/list.h>
+#include <linux/moduleparam.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
@@ -31,7 +34,29 @@ static struct dxk_ctx *dxk_find_name(const struct ipc_namespace *ns, const char 
 	return NULL;
 }
 
-/* Return: -EEXIST when the name is taken. */
+/*
+ * The threads of a context are the kernel's and count for no limit of its user's, so
+ * contexts do.
+ */
+static unsigned int dxk_user_contexts = 32;
+module_param_named(user_contexts, dxk_user_contexts, uint, 0644);
+MODULE_PARM_DESC(user_contexts,
+		 "contexts that a user without CAP_SYS_RESOURCE may have made, 0: any number");
+
+static bool dxk_too_many(const struct dxk_ctx *ctx)
+{
+	unsigned int max = READ_ONCE(dxk_user_contexts);
+	const struct dxk_ctx *other;
+	unsigned int nr = 0;
+
+	lockdep_assert_held(&dxk_sessions_lock);
+
+	list_for_each_entry(other, &dxk_joinable, joinable)
+		nr += uid_eq(other->who.creator, ctx->who.creator);
+	return max && nr >= max && !capable(CAP_SYS_RESOURCE);
+}
+
+/* Return: -EEXIST when the name is taken, -EMFILE when its maker has too many. */
 static int dxk_offer(struct dxk_ctx *ctx)
 {
 	int err = 0;
@@ -39,6 +64,8 @@ static int dxk_offer(struct dxk_ctx *ctx)
 	mutex_lock(&dxk_sessions_lock);
 	if (ctx->who.name[0] && dxk_find_name(ctx->who.ns, ctx->who.name))
 		err = -EEXIST;
+	else if (dxk_too_many(ctx))
+		err = -EMFILE;
 	else
 		list_add_tail(&ctx->joinable, &dxk_joinable);
 	mutex_unlock(&dxk_sessions_lock);

@@ -83,6 +83,64 @@ static int as(uid_t uid, gid_t gid, gid_t more, int (*fn)(struct dxt *t), struct
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
+/* --- how many ---------------------------------------------------------------- */
+
+static int set_limit(unsigned int nr)
+{
+	FILE *f = fopen("/sys/module/dxk/parameters/user_contexts", "w");
+
+	return !f || fprintf(f, "%u\n", nr) < 0 || fclose(f);
+}
+
+static int plain(const struct dxt *t)
+{
+	struct dxk_ctx_create c = { .mode = 0600 };
+
+	return dxk_ctx_create_as(t->ctl, &c);
+}
+
+/* Two contexts, no third, and one again for one that is closed. */
+static int two_contexts(struct dxt *t)
+{
+	int a = plain(t), b = plain(t);
+
+	if (a < 0 || b < 0)
+		return 1;
+	if (plain(t) != -EMFILE)
+		return 2;
+	close(a);
+	a = plain(t);
+	if (a < 0)
+		return 3;
+	return plain(t) == -EMFILE ? 0 : 4;
+}
+
+/* A user without rights has a bound, whoever opened the device; root has none. */
+TEST(contexts_per_user)
+{
+	struct dxt t;
+	int fd[5];
+	int i;
+
+	ASSERT_EQ(0, open_named(&t, NAME, 0666));
+	ASSERT_EQ(0, set_limit(2));
+	for (i = 0; i < 5; i++) {
+		fd[i] = plain(&t);
+		EXPECT_LE(0, fd[i]);
+	}
+	EXPECT_EQ(0, as(UID, GID, 0, two_contexts, &t));
+	/* those are gone, and nobody pays for another */
+	EXPECT_EQ(0, as(UID, GID, 0, two_contexts, &t));
+	EXPECT_EQ(0, as(OTHER, GID, 0, two_contexts, &t));
+	ASSERT_EQ(0, set_limit(0));
+	EXPECT_EQ(2, as(UID, GID, 0, two_contexts, &t));
+	EXPECT_EQ(0, set_limit(32));
+	for (i = 0; i < 5; i++)
+		close(fd[i]);
+	close(t.ctx);
+	close(t.ctl);
+}
+
 /* --- names ------------------------------------------------------------------- */
 
 static int create_raw(int ctl, struct dxk_ctx_create *c)

@@ -221,7 +221,9 @@ struct dxk_executor_find {
  *
  * EEXIST: the name is taken in this IPC namespace. EINVAL: no such name is allowed,
  * or bits beyond 0777. EPERM: another owner, or a group that the caller is not in,
- * without CAP_CHOWN in the user namespace of the IPC namespace.
+ * without CAP_CHOWN in the user namespace of the IPC namespace. EMFILE: no descriptor,
+ * or the caller's user has as many contexts as the module's parameter user_contexts
+ * says, without CAP_SYS_RESOURCE.
  */
 struct dxk_ctx_create {
 	__u32 size;
