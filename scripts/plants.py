@@ -98,9 +98,10 @@ def trial(kernel, tests, plant, args):
     source = build(kernel, plant, args.kunit)
     log = os.path.join(WORK, (plant.name if plant else "none") + ".log")
     options = ["--kunit"] if args.kunit else ["--tests", tests, "--mode", args.mode]
-    guest = run("scripts/guest.sh", "--kernel", kernel, "--timeout", "900",
+    guest = run("scripts/guest.sh", "--kernel", kernel, "--timeout", "1500",
                 *(["--mem", "1536"] if kernel == "debug" else []), "--",
-                "selftests/run.sh", *options, "--timeout", "100", source)
+                "selftests/run.sh", *options, "--timeout",
+                "100" if kernel == "stock" else "400", source)
     open(log, "w").write(guest.stdout)
     return verdict(guest.stdout)
 
