@@ -140,6 +140,41 @@ TEST(keeps_its_place)
 	dxt_down(&t);
 }
 
+/* DX-60, DX-63: it goes on ageing where it was, and is inspected on from there. */
+TEST(ages_on)
+{
+	uint32_t before = 0;
+	struct puppet *w;
+	struct dxt t;
+	unsigned int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.prio_policy = PRIO_POLICY_AGERQS;
+	t.policy.sched_interval_ms = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	/* until the Scheduler had its turn, however busy the machine is */
+	for (i = 1; i < 100 && !before; i++) {
+		ASSERT_EQ(1, post_data(&t, 1, 0, PXR_REJOIN | PXR_REDO, "", 1));
+		usleep(10000 * i);
+		ASSERT_EQ(1, puppet_fetch(w));
+		before = w->work[0].inspect_count;
+		EXPECT_EQ((int)before, w->work[0].prio);
+		if (!before)
+			ASSERT_EQ(0, puppet_finish(w, 0));
+	}
+	ASSERT_LT(0, before);
+	die(&w, &t);
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_LE(before, w->work[0].inspect_count);
+	EXPECT_EQ((int)w->work[0].inspect_count, w->work[0].prio);
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	EXPECT_EQ((int)i - 1, dxt_drain(&t, t.member, 1));
+	puppet_free(w);
+	dxt_down(&t);
+}
+
 /*
  * DX-25: a result that began to come in does not spoil what was posted. The second
  * page of the result cannot be read, so the completion is refused; then the worker
