@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The ground moves under a context at work: CPUs go and come, processes are frozen and
+ * thawed, one by one or the whole system as for a suspend. No request is lost or
+ * executed twice (R-1, R-2), work goes on afterwards, no call ends that no signal
+ * ended, nobody cries stall (DX-111).
+ *
+ * DXK_ROUNDS=n: of each kind (3).
+ */
+#include "dxk_test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define POSTERS	2
+#define WORKERS	2
+#define BATCH	8
+#define EACH	(1U << 20)	/* requests of a poster, more than it comes to */
+
+static struct all {
+	_Atomic bool stop;
+	_Atomic unsigned int ended;
+	struct {
+		_Atomic unsigned long done;
+		_Atomic int error;
+	} poster[POSTERS];
+	_Atomic unsigned char executed[POSTERS * EACH];
+} *all;
+
+static int exe_once(struct dxt_call *call)
+{
+	all->executed[call->work.param]++;
+	return (int)(call->work.param % 128);
+}
+
+/* Posts and collects, all that it has posted; returns an error. */
+static int post_batch(int member, uint64_t owner, uint64_t nop, unsigned int first)
+{
+	struct dxk_post_entry e[BATCH];
+	bool seen[BATCH] = { false };
+	struct dxk_result r[BATCH];
+	unsigned int i, nr;
+	uint32_t answer = 0;
+	struct dxk_post p;
+	int rc;
+
+	for (i = 0; i < BATCH; i++)
+		e[i] = dxt_entry(owner, i % 4 == 3 ? nop : DXT_FN(exe_once), first + i,
+				 (i % 4 == 3 ? PXR_KERNEL : 0) | PXR_REJOIN |
+				 PXR_WAITIF_BUSY);
+	for (nr = 0; nr < BATCH; nr += (unsigned int)rc) {
+		rc = dxt_post(member, e + nr, BATCH - nr, DXK_FOREVER, &p);
+		if (rc <= 0)
+			return rc ?: -EIO;
+	}
+	for (nr = 0; answer != RJR_NONE_EXIST; nr += (unsigned int)rc) {
+		rc = dxt_rejoin(member, owner, r, BATCH, 1, DXK_FOREVER, &answer);
+		if (rc < 0)
+			return rc;
+		for (i = 0; (int)i < rc; i++) {
+			uint64_t at = r[i].param - first;
+
+			if (at >= BATCH || seen[at] ||
+			    r[i].status != (at % 4 == 3 ? 0 : (int)(r[i].param % 128)))
+				return -EILSEQ;
+			seen[at] = true;
+		}
+	}
+	if (nr != BATCH)
+		return -ENODATA;
+	for (i = 0; i < BATCH; i++)
+		if (all->executed[first + i] != (i % 4 != 3))
+			return -EALREADY;
+	return 0;
+}
+
+static void poster(const struct dxt *t, unsigned int me, uint64_t nop)
+{
+	int member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL), rc = 0;
+	unsigned int n;
+
+	close(t->member);
+	for (n = 0; !all->stop && !rc && n + BATCH <= EACH; n += BATCH) {
+		rc = post_batch(member, 100 + me, nop, me * EACH + n);
+		all->poster[me].done += BATCH;
+	}
+	all->poster[me].error = rc;
+	all->ended++;
+	_exit(0);
+}
+
+static unsigned long total(void)
+{
+	unsigned long sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < POSTERS; i++)
+		sum += all->poster[i].done;
+	return sum;
+}
+
+FIXTURE(load) {
+	struct dxt t;
+	uint64_t nop;
+	pid_t workers;
+	pid_t poster[POSTERS];
+	unsigned int rounds;
+};
+
+/* Whatever the tests left so. */
+static void restore(void)
+{
+	dxt_write("/sys/devices/system/cpu/cpu1/online", "1");
+	dxt_write("/sys/fs/cgroup/dxk-test/cgroup.freeze", "0");
+	dxt_write("/sys/power/pm_test", "none");
+}
+
+FIXTURE_SETUP(load)
+{
+	const char *rounds = getenv("DXK_ROUNDS");
+	struct dxt *t = &self->t;
+	unsigned int i;
+
+	self->rounds = rounds ? (unsigned int)atoi(rounds) : 3;
+	all = dxt_shared(sizeof(*all));
+	ASSERT_EQ(0, dxt_open(t));
+	t->policy.max_threads = WORKERS + 3;
+	t->policy.kernel_threads = 2;
+	t->policy.ready_entries = 12;	/* posters sleep */
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxk_executor_find(t->ctl, "nop", &self->nop));
+	self->workers = dxt_worker_process(t, WORKERS);
+	ASSERT_LT(0, self->workers);
+	for (i = 0; i < POSTERS; i++) {
+		self->poster[i] = dxt_fork();
+		ASSERT_LE(0, self->poster[i]);
+		if (!self->poster[i])
+			poster(t, i, self->nop);
+	}
+}
+
+FIXTURE_TEARDOWN(load)
+{
+	struct dxt *t = &self->t;
+	unsigned int i;
+
+	restore();
+	all->stop = true;
+	EXPECT_TRUE(DXT_UNTIL(t, all->ended == POSTERS));
+	for (i = 0; i < POSTERS; i++) {
+		EXPECT_EQ(0, all->poster[i].error);
+		EXPECT_LT(0, all->poster[i].done);
+	}
+	EXPECT_EQ(0, dxt_num(t, "stats/stalls"));
+	EXPECT_EQ(0, dxt_num(t, "stats/owner_dead"));
+	EXPECT_EQ(0, dxt_num(t, "owners"));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, dxt_stall_ns()));
+	EXPECT_EQ(0, dxt_reap(self->workers));
+	for (i = 0; i < POSTERS; i++) {
+		kill(self->poster[i], SIGKILL);
+		dxt_reap(self->poster[i]);
+	}
+	dxt_down(t);
+}
+
+/* So many requests more, and none of them stands for longer than a stall. */
+static bool goes_on(const struct dxt *t)
+{
+	unsigned long before = total();
+
+	return DXT_UNTIL(t, total() >= before + 4 * BATCH * POSTERS || all->ended) &&
+	       !all->ended;
+}
+
+/* --- CPUs ------------------------------------------------------------------------ */
+
+/* All threads of the context onto one CPU; how many. */
+static int pin_all(const struct dxt *t, pid_t workers, int cpu)
+{
+	char prefix[32], path[300], comm[32];
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+	cpu_set_t set;
+	int nr = 0;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	snprintf(prefix, sizeof(prefix), "dxk%u/", t->id);
+	while (dir && (e = readdir(dir))) {
+		pid_t pid = atoi(e->d_name);
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		f = pid > 0 ? fopen(path, "re") : NULL;
+		if (!f)
+			continue;
+		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, prefix, strlen(prefix)))
+			nr += !sched_setaffinity(pid, sizeof(set), &set);
+		fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)workers);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			nr += !sched_setaffinity(atoi(e->d_name), sizeof(set), &set);
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/* The CPU that all threads of the context and all workers run on goes and comes. */
+TEST_F(load, cpu)
+{
+	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
+	const struct dxt *t = &self->t;
+	unsigned int i;
+
+	if (access(online, W_OK))
+		SKIP(return, "no CPU here can go");
+	for (i = 0; i < self->rounds; i++) {
+		EXPECT_LT(4, pin_all(t, self->workers, 1));
+		EXPECT_TRUE(goes_on(t));
+		ASSERT_EQ(0, dxt_write(online, "0"));
+		EXPECT_TRUE(goes_on(t));
+		ASSERT_EQ(0, dxt_write(online, "1"));
+		EXPECT_TRUE(goes_on(t));
+	}
+}
+
+/* --- cgroups ----------------------------------------------------------------------- */
+
+#define GROUP	"/sys/fs/cgroup/dxk-test"
+
+static int freeze(pid_t pid)
+{
+	char text[16];
+	int rc;
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	rc = pid ? dxt_write(GROUP "/cgroup.procs", text) : 0;
+	return rc ?: dxt_write(GROUP "/cgroup.freeze", pid ? "1" : "0");
+}
+
+static bool is_frozen(void)
+{
+	char line[64];
+	FILE *f = fopen(GROUP "/cgroup.events", "re");
+	bool frozen = false;
+
+	while (f && !frozen && fgets(line, sizeof(line), f))
+		frozen = !strcmp(line, "frozen 1\n");
+	if (f)
+		fclose(f);
+	return frozen;
+}
+
+/* Back to the group of all, so that the next one can be frozen alone. */
+static int thaw(pid_t pid)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	return freeze(0) ?: dxt_write("/sys/fs/cgroup/cgroup.procs", text);
+}
+
+/* Nothing moves any more, for longer than what is a stall. */
+static bool stands_still(void)
+{
+	unsigned long before;
+	int i;
+
+	for (i = 0; i < 50; i++) {
+		before = total();
+		dxt_sleep_ms(1500);
+		if (total() == before)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * One after the other: the workers, so that posters sleep, and the posters, so that
+ * workers do. While some are frozen the others go on as far as they can, and that is
+ * no stall: who is frozen may be thawed.
+ */
+TEST_F(load, cgroup)
+{
+	const struct dxt *t = &self->t;
+	unsigned int i;
+
+	if (access("/sys/fs/cgroup/cgroup.procs", W_OK))
+		SKIP(return, "no cgroup v2 here");
+	ASSERT_TRUE(!mkdir(GROUP, 0755) || errno == EEXIST);
+	if (access(GROUP "/cgroup.freeze", W_OK))
+		SKIP(return, "no freezer here");
+	for (i = 0; i < self->rounds; i++) {
+		ASSERT_EQ(0, freeze(self->workers));
+		EXPECT_TRUE(DXT_UNTIL(t, is_frozen()));
+		EXPECT_TRUE(stands_still());
+		ASSERT_EQ(0, thaw(self->workers));
+		EXPECT_TRUE(goes_on(t));
+		ASSERT_EQ(0, freeze(self->poster[0]));
+		EXPECT_TRUE(DXT_UNTIL(t, is_frozen()));
+		EXPECT_TRUE(goes_on(t));
+		ASSERT_EQ(0, thaw(self->poster[0]));
+		EXPECT_TRUE(goes_on(t));
+	}
+	rmdir(GROUP);
+}
+
+/*
+ * Stop waits for who is frozen over a request and says so. One who is killed frozen is
+ * dead.
+ */
+TEST(frozen_worker)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxk_running running;
+	struct dxk_result r;
+	unsigned int nr = 0, kill_it;
+	struct dxt t;
+	pid_t pid;
+
+	if (access("/sys/fs/cgroup/cgroup.procs", W_OK))
+		SKIP(return, "no cgroup v2 here");
+	ASSERT_TRUE(!mkdir(GROUP, 0755) || errno == EEXIST);
+	if (access(GROUP "/cgroup.freeze", W_OK))
+		SKIP(return, "no freezer here");
+	for (kill_it = 0; kill_it < 2; kill_it++) {
+		ASSERT_EQ(0, dxt_up(&t, 0));
+		pid = dxt_worker_process(&t, 1);
+		ASSERT_LT(0, pid);
+		ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0,
+				       NULL));
+		EXPECT_TRUE(DXT_UNTIL(&t, gate->entered));
+		ASSERT_EQ(0, freeze(pid));
+		EXPECT_TRUE(DXT_UNTIL(&t, is_frozen()));
+		dxt_gate_open(gate);
+		EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL,
+							  100 * DXT_MS, &running, 1, &nr));
+		EXPECT_EQ(1, nr);
+		EXPECT_EQ(1, running.thread);
+		if (kill_it)
+			kill(pid, SIGKILL);
+		else
+			ASSERT_EQ(0, thaw(pid));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 10 * dxt_stall_ns()));
+		EXPECT_EQ(1, dxt_rejoin(t.member, 1, &r, 1, 1, 0, NULL));
+		EXPECT_EQ(kill_it ? -EOWNERDEAD : 0, r.status);
+		EXPECT_EQ(kill_it ? SIGKILL : 0, dxt_reap(pid));
+		freeze(0);
+		dxt_down(&t);
+		dxt_gate_close(gate);
+		gate->entered = 0;
+	}
+	rmdir(GROUP);
+	dxt_gate_free(gate);
+}
+
+/* --- the whole system ----------------------------------------------------------------- */
+
+/*
+ * All tasks are frozen and thawed as a suspend does it, with nothing in between but a
+ * pause of some seconds. 0, a negative errno, or 1 where the kernel cannot.
+ */
+static int suspend(const char *seconds)
+{
+	char states[64] = "";
+	FILE *f = fopen("/sys/power/state", "re");
+	int rc;
+
+	if (f && !fgets(states, sizeof(states), f))
+		states[0] = 0;
+	if (f)
+		fclose(f);
+	if (!strstr(states, "freeze") || access("/sys/power/pm_test", W_OK))
+		return 1;
+	rc = dxt_write("/sys/module/suspend/parameters/pm_test_delay", seconds);
+	if (!rc)
+		rc = dxt_write("/sys/power/pm_test", "freezer");
+	if (!rc)
+		rc = dxt_write("/sys/power/state", "freeze");
+	dxt_write("/sys/power/pm_test", "none");
+	return rc;
+}
+
+TEST_F(load, system)
+{
+	const struct dxt *t = &self->t;
+	unsigned int i;
+	int rc;
+
+	for (i = 0; i < self->rounds; i++) {
+		EXPECT_TRUE(goes_on(t));
+		rc = suspend("1");
+		if (rc == 1)
+			SKIP(return, "this kernel has no suspend that can be tested");
+		EXPECT_EQ(0, rc);
+		EXPECT_TRUE(goes_on(t));
+	}
+}
+
+TEST_HARNESS_MAIN
