@@ -30,8 +30,11 @@ static struct workqueue_struct *dxk_logfile_wq;
 
 int dxk_logfile_init(void)
 {
-	/* Unbound and without a rescuer: it has no thread of its own. */
-	dxk_logfile_wq = alloc_workqueue("dxk_log", WQ_UNBOUND, 0);
+	/*
+	 * Unbound and without a rescuer: it has no thread of its own. Frozen with the
+	 * system: no file may change any more once a hibernation image was taken.
+	 */
+	dxk_logfile_wq = alloc_workqueue("dxk_log", WQ_UNBOUND | WQ_FREEZABLE, 0);
 	return dxk_logfile_wq ? 0 : -ENOMEM;
 }
 

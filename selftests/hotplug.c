@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define POSTERS	2
 #define WORKERS	2
@@ -403,6 +404,100 @@ TEST_F(load, system)
 		EXPECT_EQ(0, rc);
 		EXPECT_TRUE(goes_on(t));
 	}
+}
+
+struct ticks {
+	_Atomic bool stop;
+	_Atomic uint64_t frozen;	/* the longest time without a tick: its begin */
+	_Atomic uint64_t thawed;	/* and its end */
+};
+
+static void *tick(void *arg)
+{
+	struct ticks *k = arg;
+	uint64_t now, last = dxt_now();
+
+	for (; !k->stop; last = now) {
+		dxt_sleep_ms(1);
+		now = dxt_now();
+		if (now - last > k->thawed - k->frozen) {
+			k->frozen = last;
+			k->thawed = now;
+		}
+	}
+	return NULL;
+}
+
+/* When the file was written last, as a time of CLOCK_MONOTONIC. */
+static uint64_t written(int fd)
+{
+	struct timespec real;
+	struct stat st;
+
+	fstat(fd, &st);
+	clock_gettime(CLOCK_REALTIME, &real);
+	return dxt_now() - (uint64_t)((real.tv_sec - st.st_mtim.tv_sec) * DXT_SEC +
+				      real.tv_nsec - st.st_mtim.tv_nsec);
+}
+
+/* When the report of an overdue request was made, or 0. */
+static uint64_t reported(int fd)
+{
+	unsigned long long s, ns;
+	char text[4096], *at;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = 0;
+	at = strstr(text, " 500 overdue");
+	while (at && at > text && at[-1] != '\n')
+		at--;
+	return at && sscanf(at, "%*u %llu.%llu", &s, &ns) == 2 ? s * DXT_SEC + ns : 0;
+}
+
+/*
+ * No file is written while the system is frozen: what a hibernation has saved must not
+ * change any more. What the Monitor says meanwhile is in the file afterwards.
+ */
+TEST(log_file_of_a_frozen_system)
+{
+	struct ticks ticks;
+	pthread_t thread;
+	uint64_t at = 0, sleep;
+	struct dxt t;
+	int fd, i, rc;
+
+	for (i = 0; i < 4; i++) {
+		ASSERT_EQ(0, dxt_open(&t));
+		t.policy.max_threads = t.policy.kernel_threads = 1;
+		t.policy.monitor_interval_ms = 20;
+		t.policy.report_age_ms = 1000;
+		fd = open("/tmp", O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+		ASSERT_LE(0, fd);
+		ASSERT_EQ(0, dxk_log_file(t.ctx, fd));
+		ASSERT_EQ(0, dxt_start(&t));
+		ASSERT_EQ(0, dxk_executor_find(t.ctl, "sleep", &sleep));
+		ticks = (struct ticks){ .stop = false };
+		ASSERT_EQ(0, pthread_create(&thread, NULL, tick, &ticks));
+		ASSERT_EQ(1, dxt_post1(t.member, 1, sleep, 60 * 1000000, PXR_KERNEL, 0,
+				       NULL));
+		rc = suspend("3");
+		EXPECT_TRUE(rc || DXT_UNTIL(&t, (at = reported(fd))));
+		ticks.stop = true;
+		pthread_join(thread, NULL);
+		/* reported well within the time? else the machine was too slow */
+		if (!rc && at > ticks.frozen + 300 * DXT_MS &&
+		    at + 300 * DXT_MS < ticks.thawed) {
+			EXPECT_LT(ticks.thawed, written(fd) + 100 * DXT_MS);
+			i = 4;
+		}
+		dxt_down(&t);
+		close(fd);
+		if (rc == 1)
+			SKIP(return, "this kernel has no suspend that can be tested");
+		EXPECT_EQ(0, rc);
+	}
+	if (i == 4)
+		TH_LOG("the machine was too slow to see it");
 }
 
 TEST_HARNESS_MAIN
