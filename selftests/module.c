@@ -555,10 +555,12 @@ TEST_F(module, executors_under_load)
 static void *open_on(void *arg)
 {
 	struct poster *p = arg;
+	uint64_t begin;
 	struct dxt t;
 	int rc;
 
 	while (!p->stop) {
+		begin = dxt_now();
 		rc = dxt_up(&t, 0);
 		if (rc == -ENOENT || rc == -ENXIO || rc == -ENODEV) {
 			p->missed++;
@@ -568,7 +570,8 @@ static void *open_on(void *arg)
 			p->posted++;
 		}
 		dxt_close(&t);
-		dxt_sleep_ms((unsigned int)(p->posted % 3));
+		/* longer than it took: now and then nobody has it */
+		dxt_sleep_ms(1 + 2 * (unsigned int)((dxt_now() - begin) / DXT_MS));
 	}
 	return NULL;
 }
