@@ -68,8 +68,9 @@ static bool collect_status(const struct dxt *t, int status)
 {
 	struct dxk_result r;
 
-	return dxt_rejoin(t->member, OWNER, &r, 1, 1, dxt_in(10 * (int64_t)dxt_stall_ns()),
-			  NULL) == 1 && r.status == status;
+	return dxt_rejoin(t->member, OWNER, &r, 1, 1,
+			  dxt_in(10 * (int64_t)dxt_stall_ns()), NULL) == 1 &&
+	       r.status == status;
 }
 
 static int post_one(const struct dxt *t, uint64_t exec, uint64_t param)
@@ -94,7 +95,8 @@ static void __attribute__((constructor)) after_exec(void)
 	if (!told || sscanf(told, "%d %d %d %llu", &ctl, &ctx, &member, &ticket) != 4)
 		return;
 	done.ticket = ticket;
-	_exit((dxk_version(ctl, &version) ? 0 : 1) | (dxk_policy_get(ctx, &policy) ? 0 : 2) |
+	_exit((dxk_version(ctl, &version) ? 0 : 1) |
+	      (dxk_policy_get(ctx, &policy) ? 0 : 2) |
 	      (dxk_next(member, &done, 1, NULL, NULL, 0, NULL, 0, 0) ? 0 : 4));
 }
 
@@ -242,7 +244,8 @@ TEST(fork_and_close)
 	close(t.member);
 	EXPECT_TRUE(has_member(&t, t.member_id));
 	f->leave = 1;
-	SOON(&t, dxt_member_is(&t, t.member_id, "vacant") || !has_member(&t, t.member_id));
+	SOON(&t, dxt_member_is(&t, t.member_id, "vacant") ||
+	     !has_member(&t, t.member_id));
 	/* and anew, by the same thread */
 	t.member = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, NULL);
 	EXPECT_LE(0, t.member);
@@ -651,7 +654,8 @@ static bool wakes(int ep, int fd)
 {
 	struct epoll_event e = { 0 };
 
-	return epoll_wait(ep, &e, 1, (int)(dxt_stall_ns() / DXT_MS)) == 1 && e.data.fd == fd;
+	return epoll_wait(ep, &e, 1, (int)(dxt_stall_ns() / DXT_MS)) == 1 &&
+	       e.data.fd == fd;
 }
 
 static int quiet(int ep)
@@ -803,6 +807,7 @@ TEST(no_cycle_by_a_request)
 /* One request of io_uring, on a ring of its own: its result, or -ENOSYS. */
 static int ring_op(int op, int fd, void *buf, bool keep, int *ring)
 {
+	const int prot = PROT_READ | PROT_WRITE;
 	struct io_uring_params p = { 0 };
 	struct io_uring_sqe *sqe;
 	struct io_uring_cqe *cqe;
@@ -812,9 +817,10 @@ static int ring_op(int op, int fd, void *buf, bool keep, int *ring)
 	*ring = (int)syscall(SYS_io_uring_setup, 1, &p);
 	if (*ring < 0)
 		return -ENOSYS;
-	sq = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, *ring, IORING_OFF_SQ_RING);
-	sqe = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, *ring, IORING_OFF_SQES);
-	if (sq == MAP_FAILED || sqe == MAP_FAILED || !(p.features & IORING_FEAT_SINGLE_MMAP))
+	sq = mmap(NULL, 4096, prot, MAP_SHARED, *ring, IORING_OFF_SQ_RING);
+	sqe = mmap(NULL, 4096, prot, MAP_SHARED, *ring, IORING_OFF_SQES);
+	if (sq == MAP_FAILED || sqe == MAP_FAILED ||
+	    !(p.features & IORING_FEAT_SINGLE_MMAP))
 		return -ENOSYS;
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->opcode = (uint8_t)op;
@@ -870,7 +876,8 @@ TEST(io_uring)
 	EXPECT_EQ(0, ring_op(IORING_OP_POLL_ADD, t.member, NULL, true, &ring));
 	close(t.member);
 	EXPECT_TRUE(dxt_member_is(&t, t.member_id, "running"));
-	ASSERT_EQ(0, syscall(SYS_io_uring_register, ring, IORING_REGISTER_FILES, &t.ctx, 1));
+	ASSERT_EQ(0, syscall(SYS_io_uring_register, ring, IORING_REGISTER_FILES, &t.ctx,
+			     1));
 	close(t.ctx);
 	EXPECT_TRUE(is_there(&t));
 	close(ring);

@@ -200,7 +200,8 @@ static int pin_all(const struct dxt *t, pid_t workers, int cpu)
 		f = pid > 0 ? fopen(path, "re") : NULL;
 		if (!f)
 			continue;
-		if (fgets(comm, sizeof(comm), f) && !strncmp(comm, prefix, strlen(prefix)))
+		if (fgets(comm, sizeof(comm), f) &&
+		    !strncmp(comm, prefix, strlen(prefix)))
 			nr += !sched_setaffinity(pid, sizeof(set), &set);
 		fclose(f);
 	}
@@ -237,7 +238,7 @@ TEST_F(load, cpu)
 	}
 }
 
-/* --- cgroups ----------------------------------------------------------------------- */
+/* --- cgroups ------------------------------------------------------------------ */
 
 #define GROUP	"/sys/fs/cgroup/dxk-test"
 
@@ -346,8 +347,9 @@ TEST(frozen_worker)
 		ASSERT_EQ(0, freeze(pid));
 		EXPECT_TRUE(DXT_UNTIL(&t, is_frozen()));
 		dxt_gate_open(gate);
-		EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL,
-							  100 * DXT_MS, &running, 1, &nr));
+		EXPECT_EQ(-ETIMEDOUT,
+			  dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL, 100 * DXT_MS,
+					      &running, 1, &nr));
 		EXPECT_EQ(1, nr);
 		EXPECT_EQ(1, running.thread);
 		if (kill_it)
@@ -367,7 +369,7 @@ TEST(frozen_worker)
 	dxt_gate_free(gate);
 }
 
-/* --- the whole system ----------------------------------------------------------------- */
+/* --- the whole system ----------------------------------------------------------- */
 
 /*
  * All tasks are frozen and thawed as a suspend does it, with nothing in between but a
@@ -504,7 +506,7 @@ TEST(log_file_of_a_frozen_system)
 		TH_LOG("the machine was too slow to see it");
 }
 
-/* --- calls that sleep ------------------------------------------------------------------ */
+/* --- calls that sleep ------------------------------------------------------------ */
 
 enum call {
 	NEXT, REJOIN, POST, SHOULD_STOP, CREW_WAIT, LOG_READ, COMMAND_NEXT, COMMAND_SEND,
@@ -558,8 +560,8 @@ static int call(const struct sleeper *s, int member)
 		return rc;
 	default:
 		/* the one that is not begun again by itself: it would be sent twice */
-		while ((rc = dxk_command_send(s->b->ctx, "x", 1, text, len, &status, -1)) ==
-		       -EINTR)
+		while ((rc = dxk_command_send(s->b->ctx, "x", 1, text, len, &status,
+					      -1)) == -EINTR)
 			s->all->interrupted++;
 		return rc ?: status;
 	}
@@ -629,7 +631,8 @@ static bool are_asleep(pid_t pid, const struct sleepers *all)
 	for (i = 0; i < CALLS; i++) {
 		FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, all->tid[i]);
+		snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid,
+			 all->tid[i]);
 		f = all->tid[i] ? fopen(path, "re") : NULL;
 		if (!f)
 			return false;
@@ -670,7 +673,8 @@ TEST(calls_of_the_frozen)
 	kill(pid, SIGCONT);
 	EXPECT_TRUE(fall_asleep(pid, all));
 	EXPECT_EQ(1, all->interrupted);
-	if ((!mkdir(GROUP, 0755) || errno == EEXIST) && !access(GROUP "/cgroup.freeze", W_OK)) {
+	if ((!mkdir(GROUP, 0755) || errno == EEXIST) &&
+	    !access(GROUP "/cgroup.freeze", W_OK)) {
 		uint64_t end = dxt_in(10 * (int64_t)dxt_stall_ns());
 
 		ASSERT_EQ(0, freeze(pid));

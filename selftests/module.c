@@ -4,7 +4,8 @@
  * comes again; while anybody uses it, in whatever state, it stays and all goes on.
  * The modules that run.sh loaded are loaded again at the end.
  *
- * rounds loads and unloads for some 6 seconds, with DXK_LONG=1 a thousand times.
+ * rounds loads and unloads for some 6 seconds, with DXK_ROUNDS=n n times; 1000
+ * take some minutes.
  */
 #include "dxk_test.h"
 
@@ -40,8 +41,8 @@ static int load(const char *name)
 	char path[64];
 	int rc;
 
-	snprintf(path, sizeof(path), "dxk/%s%s.ko", strcmp(name, "dxk") ? "executors/" : "",
-		 name);
+	snprintf(path, sizeof(path), "dxk/%s%s.ko",
+		 strcmp(name, "dxk") ? "executors/" : "", name);
 	rc = load_file(path);
 	return rc == -ENOENT ? load_file(path + 4) : rc;
 }
@@ -87,7 +88,8 @@ static bool says(const char *path, const char *word)
 static const char *left_over(void)
 {
 	static const char *const path[] = {
-		"/sys/module/dxk", "/sys/kernel/dxk", DXK_DEVICE, "/sys/class/misc/dxk", EVENTS,
+		"/sys/module/dxk", "/sys/kernel/dxk", DXK_DEVICE, "/sys/class/misc/dxk",
+		EVENTS,
 	};
 	unsigned int i;
 
@@ -386,7 +388,9 @@ TEST_F(module, onlookers)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLPRI };
 	int ep = epoll_create1(EPOLL_CLOEXEC), files[3], i;
-	static const char *const name[] = { "state", "stats/stalls", "policy/max_threads" };
+	static const char *const name[] = {
+		"state", "stats/stalls", "policy/max_threads",
+	};
 	struct dxt *t = &self->t;
 	char path[128], c;
 
@@ -424,8 +428,8 @@ static int post_kernel(const struct dxt *t, const char *name, uint64_t param)
 	uint64_t id;
 	int rc = dxk_executor_find(t->ctl, name, &id);
 
-	return rc ? rc : dxt_post1(t->member, OWNER, id, param, PXR_KERNEL | PXR_REJOIN, 0,
-				   NULL);
+	return rc ?: dxt_post1(t->member, OWNER, id, param, PXR_KERNEL | PXR_REJOIN, 0,
+			       NULL);
 }
 
 static int kernel_up(struct dxt *t, unsigned int workers)
@@ -647,8 +651,8 @@ static int use_once(struct dxt *t)
 		return rc < 0 ? rc : -EIO;
 	dxt_post1(t->member, OWNER, DXT_NOP, 0, PXR_REJOIN, 0, NULL);
 	for (i = 0; i < 2; i++)
-		if (dxt_rejoin(t->member, OWNER, &r, 1, 1, dxt_in((int64_t)dxt_stall_ns()),
-			       NULL) != 1 || r.status)
+		if (dxt_rejoin(t->member, OWNER, &r, 1, 1,
+			       dxt_in((int64_t)dxt_stall_ns()), NULL) != 1 || r.status)
 			return -EIO;
 	/* some that nobody collects, by every second context not even with a Stop */
 	for (i = 0; i < 3; i++)
@@ -660,13 +664,14 @@ static int use_once(struct dxt *t)
 
 TEST_F_TIMEOUT(module, rounds, 3600)
 {
-	bool all = getenv("DXK_LONG");
+	const char *rounds = getenv("DXK_ROUNDS");
+	int nr = rounds ? atoi(rounds) : times(2 * WARM_UP);
 	uint64_t end = dxt_in(6 * DXT_SEC);
 	struct dxt *t = &self->t;
 	int i;
 	long kib = 0;
 
-	for (i = 0; all ? i < 1000 : i < times(2 * WARM_UP) || dxt_now() < end; i++) {
+	for (i = 0; i < nr || (!rounds && dxt_now() < end); i++) {
 		if (i == WARM_UP)
 			kib = kernel_kib();
 		ASSERT_EQ(0, load_all(true));
