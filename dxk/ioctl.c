@@ -258,11 +258,20 @@ static long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c)
 
 static long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c)
 {
-	int err = dxk_policy_set(obj, &c->args.policy);
+	struct dxk_policy *a = &c->args.policy;
+	int err;
 
+	a->size = c->usize;
+	a->bad_field = 0;
+	/* The reply first: a policy that was taken cannot be taken back. */
+	err = dxk_ucall_reply(c, sizeof(*a));
+	if (err)
+		return err;
+	err = dxk_policy_set(obj, a);
 	/* bad_field; who cannot be told still gets the error. */
-	c->args.policy.size = c->usize;
-	return dxk_ucall_reply(c, sizeof(c->args.policy)) ?: err;
+	if (err)
+		dxk_ucall_reply(c, sizeof(*a));
+	return err;
 }
 
 static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
