@@ -170,6 +170,9 @@ void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
  *
  * Return: 0 when the move was made. Else the caller takes the waiter out of its
  * queue, under the lock of that queue, unless the move was made meanwhile.
+ *
+ * Time goes before signals: a call that is not to sleep has no sleep that one could
+ * end, and a wait that signals restart again and again ends in time all the same.
  */
 int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
 {
@@ -183,12 +186,12 @@ int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
 		/* pairs with the release in dxk_waiter_finish() */
 		if (smp_load_acquire(&w->done))
 			break;
-		if (signal_pending_state(state, current)) {
-			err = -ERESTARTSYS;
-			break;
-		}
 		if (err)
 			break;
+		if (signal_pending_state(state, current)) {
+			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+			break;
+		}
 		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,
 					      current->timer_slack_ns,
 					      HRTIMER_MODE_ABS))

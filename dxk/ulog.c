@@ -4,6 +4,7 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/ktime.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
 
@@ -49,8 +50,9 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 			err = 0;
 			break;
 		}
-		if (signal_pending(current))
-			err = -ERESTARTSYS;
+		/* time goes before signals, as in dxk_waiter_doze() */
+		if (!err && signal_pending(current))
+			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
 		if (err)
 			break;
 		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,

@@ -110,7 +110,8 @@
  *
  * A deadline is an absolute time of CLOCK_MONOTONIC in nanoseconds. One that
  * lies in the past (0 is) never sleeps, %DXK_FOREVER never ends. Absolute times
- * make a call that a signal interrupted restartable without growing its wait.
+ * make a call that a signal interrupted restartable without growing its wait; one
+ * whose deadline has passed is not interrupted any more.
  */
 #define DXK_FOREVER		(~0ULL)
 
