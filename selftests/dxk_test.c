@@ -441,6 +441,52 @@ bool dxt_faults(void)
 	return true;
 }
 
+static const char *const fault_kinds[] = {
+	"failslab", "fail_page_alloc", "fail_usercopy",
+};
+
+static bool fault_filter(const char *file, unsigned long value)
+{
+	char path[100], text[32];
+	unsigned int i;
+
+	snprintf(text, sizeof(text), "%lu", value);
+	for (i = 0; i < ARRAY_LEN(fault_kinds); i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", fault_kinds[i],
+			 file);
+		if (dxt_write(path, text))
+			return false;
+	}
+	return true;
+}
+
+bool dxt_faults_within(const char *function)
+{
+	unsigned long long at, start = 0, end = ~0ULL;
+	char line[200], name[100];
+	bool found = !function;
+	FILE *f;
+
+	f = function ? fopen("/proc/kallsyms", "re") : NULL;
+	/* the kernel's own symbols are in the order of their addresses */
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx %*c %99s", &at, name) != 2)
+			continue;
+		if (found && at > start) {
+			end = at;
+			break;
+		}
+		if (!strcmp(name, function)) {
+			start = at;
+			found = true;
+		}
+	}
+	if (f)
+		fclose(f);
+	return found && fault_filter("require-start", start) &&
+	       fault_filter("require-end", end) && fault_filter("stacktrace-depth", 32);
+}
+
 /* Open before the fault is set: opening it could fail by it. */
 static _Thread_local int fail_nth_fd = -1;
 

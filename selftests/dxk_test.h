@@ -159,6 +159,11 @@ int dxt_drain(const struct dxt *t, int member, uint64_t owner);
  */
 bool dxt_faults(void);
 void dxt_fail_nth(unsigned int n);
+/*
+ * Count only what the kernel does within a function of its own, not a module's; NULL
+ * for no such limit. False when it cannot.
+ */
+bool dxt_faults_within(const char *function);
 /* Ends it; did the fault happen? */
 bool dxt_fail_hit(void);
 /* Writes to a file anywhere; 0 or a negative errno. */
