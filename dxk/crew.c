@@ -14,7 +14,7 @@ void dxk_crew_init(struct dxk_crew *crew)
 {
 	u32 kind;
 
-	xa_init(&crew->members);
+	xa_init_flags(&crew->members, XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&crew->work_wait);
 	INIT_LIST_HEAD(&crew->managers);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
