@@ -70,7 +70,7 @@ union arg {
 	struct dxk_samples_read samples;
 };
 
-#define LEVELS 12
+#define LEVELS 13
 
 struct env {
 	struct dxt t;			/* running */
@@ -100,6 +100,7 @@ struct env {
 	long long level[LEVELS];
 	int dir;
 	unsigned int contexts;
+	int free_fd;			/* the lowest descriptor that is not in use */
 };
 
 struct row {
@@ -241,6 +242,8 @@ static const char *const level_paths[LEVELS] = {
 	"pools/thread_spares", "pools/ready_use", "pools/rejoin_use", "pools/handle_use",
 	"lanes/ready_lane3_in_use", "lanes/user_lane3_in_use", "lanes/ready_lane3_waiters",
 	"policy/boost_value",
+	/* who holds the executors' module: requests that name one */
+	"../../../module/dxk_executors/refcnt",
 };
 
 static long long read_level(struct env *e, unsigned int i)
@@ -250,6 +253,14 @@ static long long read_level(struct env *e, unsigned int i)
 	if (pread(e->level_fd[i], text, sizeof(text) - 1, 0) <= 0)
 		return -1;
 	return strtoll(text, NULL, 10);
+}
+
+static int lowest_free(struct env *e)
+{
+	int fd = fcntl(e->t.ctl, F_DUPFD_CLOEXEC, 0);
+
+	close(fd);
+	return fd;
 }
 
 /* Is all as at first, and has every request ended once? Else what is not. */
@@ -270,6 +281,8 @@ static const char *level(struct env *e)
 	posts = dxt_num(&e->t, "stats/posts");
 	if (posts != dxt_num(&e->t, "stats/collected") + dxt_num(&e->t, "stats/vanished"))
 		return "not each request has ended once";
+	if (lowest_free(e) != e->free_fd)
+		return "a descriptor is left";
 	return contexts(e) == e->contexts ? NULL : "the number of contexts";
 }
 
@@ -1089,6 +1102,17 @@ static const char *complete(struct env *e)
 	return NULL;
 }
 
+/* What there is now is how it shall be after each call. */
+static void set_level(struct env *e)
+{
+	unsigned int i;
+
+	for (i = 0; i < LEVELS; i++)
+		e->level[i] = read_level(e, i);
+	e->contexts = contexts(e);
+	e->free_fd = lowest_free(e);
+}
+
 static const char *env_up(struct env *e)
 {
 	struct dxk_ctx_create create = { .mode = 0744, .name = NAME };
@@ -1131,12 +1155,11 @@ static const char *env_up(struct env *e)
 		snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/%s", e->t.id,
 			 level_paths[i]);
 		e->level_fd[i] = open(path, O_RDONLY | O_CLOEXEC);
-		e->level[i] = read_level(e, i);
-		if (e->level[i] < 0)
+		if (e->level_fd[i] < 0)
 			return level_paths[i];
 	}
 	e->dir = open("/sys/kernel/dxk", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	e->contexts = contexts(e);
+	set_level(e);
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/klog.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -551,6 +552,56 @@ int dxt_kthreads(const struct dxt *t)
 	if (dir)
 		closedir(dir);
 	return nr;
+}
+
+/* --- the kernel's log -------------------------------------------------------- */
+
+#define LOG_CLEAR	5	/* syslog(2) */
+#define LOG_CONSOLE_OFF	6
+#define LOG_CONSOLE_ON	7
+
+int dxt_log_hold(void)
+{
+	int fd = open("/dev/kmsg", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	lseek(fd, 0, SEEK_END);
+	klogctl(LOG_CONSOLE_OFF, NULL, 0);
+	return fd;
+}
+
+void dxt_log_release(int fd, const char *expected)
+{
+	static char keep[1 << 17];
+	char line[2048], *text, *end;
+	size_t used = 0, at, len;
+	bool trace = false;
+	ssize_t n;
+
+	while ((n = read(fd, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		if (n <= 0)
+			continue;
+		line[n] = 0;
+		end = strchr(line, '\n');
+		if (end)
+			*end = 0;
+		text = strchr(line, ';');
+		text = text ? text + 1 : line;
+		trace |= !!strstr(text, expected);
+		len = strlen(text) + 1;
+		if (!trace && used + len <= sizeof(keep)) {
+			memcpy(keep + used, text, len);
+			used += len;
+		}
+		trace &= !strstr(text, "</TASK>");
+	}
+	klogctl(LOG_CLEAR, NULL, 0);
+	klogctl(LOG_CONSOLE_ON, NULL, 0);
+	for (at = 0; at < used; at += strlen(keep + at) + 1)
+		if (write(fd, keep + at, strlen(keep + at)) < 0)
+			break;
+	close(fd);
 }
 
 /* --- workers --------------------------------------------------------------- */

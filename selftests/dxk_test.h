@@ -168,6 +168,14 @@ bool dxt_faults_within(const char *function);
 bool dxt_fail_hit(void);
 /* Writes to a file anywhere; 0 or a negative errno. */
 int dxt_write(const char *path, const char *value);
+/*
+ * Holds back what the kernel says, until release: where it tells, with a call trace,
+ * of the very thing that a test makes happen, that is no complaint. Dropped is what
+ * begins with a line that has @expected in it and ends with its trace; all other
+ * messages are put back for who looks for complaints afterwards.
+ */
+int dxt_log_hold(void);
+void dxt_log_release(int log, const char *expected);
 /* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
 int dxt_kthreads(const struct dxt *t);
 

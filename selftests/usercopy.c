@@ -152,6 +152,8 @@ static unsigned int tries;
 		EXPECT_EQ(NULL, _why)						\
 			TH_LOG("%s, memory %d, byte %zu not %s: %s", (r)->name,	\
 			       which, _k, wall_name[wall], _why);		\
+		if (_why)							\
+			set_level(&self->e);					\
 		tries++;							\
 	}									\
 } while (0)

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The modules' own init with its first allocation failing, then with its second, and
+ * so on until it succeeds (debug kernel). After each failure nothing of the module is
+ * left, and the next attempt is not hindered by the one before. What the loader does
+ * around init is the kernel's; it fails at each point, too, with DXK_LONG=1.
+ *
+ * The modules that run.sh loaded are loaded again at the end.
+ */
+#include "dxk_test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NR_MAX		3000
+
+static int open_module(const char *const *names)
+{
+	const char *dir = getenv("DXK_MODULES");
+	char path[512];
+	int fd = -1;
+
+	for (; *names && fd < 0; names++) {
+		snprintf(path, sizeof(path), "%s/%s", dir ? dir : "dxk", *names);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	return fd;
+}
+
+static int load(int fd)
+{
+	return syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+}
+
+static int unload(const char *name)
+{
+	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
+	int rc;
+
+	/* the last reference to a file is dropped a moment after its close */
+	do {
+		rc = syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+	} while (rc == -EWOULDBLOCK && dxt_now() < end && (dxt_sleep_ms(1), true));
+	return rc;
+}
+
+/* --- what a module leaves ---------------------------------------------------------- */
+
+static bool file_names(const char *path, const char *what)
+{
+	char line[256];
+	bool found = false;
+	FILE *f = fopen(path, "re");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, what);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* NULL, or what is there of dxk that should not. */
+static const char *left(void)
+{
+	static const char *const gone[] = {
+		"/sys/module/dxk", DXK_DEVICE, "/sys/kernel/dxk", "/sys/class/misc/dxk",
+		"/sys/devices/virtual/misc/dxk", "/sys/kernel/slab/dxk_rqe",
+		"/sys/kernel/slab/dxk_owner", "/sys/kernel/tracing/events/dxk",
+		"/sys/kernel/debug/dxk", "/sys/module/dxk_executors",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		if (!access(gone[i], F_OK))
+			return gone[i];
+	if (file_names("/proc/misc", "dxk"))
+		return "/proc/misc";
+	if (file_names("/proc/slabinfo", "dxk_"))
+		return "/proc/slabinfo";
+	if (file_names("/proc/modules", "dxk"))
+		return "/proc/modules";
+	return dxt_kthreads(NULL) ? "a thread" : NULL;
+}
+
+/* Of the executors: their module and their names, dxk stays. */
+static const char *left_of_executors(void)
+{
+	static const char *const gone[] = {
+		"/sys/module/dxk_executors", "/sys/kernel/dxk/executors/nop",
+		"/sys/kernel/dxk/executors/echo", "/sys/kernel/dxk/executors/sleep",
+		"/sys/kernel/dxk/executors/sha256",
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+		if (!access(gone[i], F_OK))
+			return gone[i];
+	return NULL;
+}
+
+/* A udev, or the kernel's own thread for device files, may be a moment late. */
+static const char *left_soon(const char *(*look)(void))
+{
+	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
+	const char *what;
+
+	while ((what = look()) && dxt_now() < end)
+		dxt_sleep_ms(1);
+	return what;
+}
+
+/* n = 1.. until init succeeds; the module is loaded then. */
+static void sweep(struct __test_metadata *_metadata, const char *name, int fd,
+		  const char *(*look)(void), unsigned int least)
+{
+	unsigned int n, points = 0;
+	const char *what;
+	bool hit = true;
+	int rc = 0, kmsg;
+
+	for (n = 1; hit && n < NR_MAX; n++) {
+		/* when there is no slab cache the kernel prints for whom */
+		kmsg = dxt_log_hold();
+		dxt_fail_nth(n);
+		rc = load(fd);
+		hit = dxt_fail_hit();
+		dxt_log_release(kmsg, "kmem_cache_create");
+		points += hit;
+		if (!hit)
+			break;
+		/* one that is not needed: loaded nevertheless */
+		if (!rc) {
+			ASSERT_EQ(0, unload(name)) TH_LOG("point %u", n);
+		} else {
+			EXPECT_TRUE(rc == -ENOMEM) TH_LOG("%s, point %u: %d", name, n, rc);
+		}
+		what = left_soon(look);
+		EXPECT_EQ(NULL, what) TH_LOG("%s, point %u: %s is left", name, n, what);
+	}
+	ASSERT_EQ(0, rc) TH_LOG("%s, point %u", name, n);
+	EXPECT_LE(least, points);
+	printf("# init of %s: %u points\n", name, points);
+}
+
+FIXTURE(modules) {
+	int unused;
+};
+
+FIXTURE_SETUP(modules)
+{
+	self->unused = 0;
+}
+
+FIXTURE_TEARDOWN(modules)
+{
+	(void)self;
+}
+
+TEST_F_TIMEOUT(modules, init, 500)
+{
+	static const char *const dxk[] = { "dxk/dxk.ko", "dxk.ko", NULL };
+	static const char *const executors[] = {
+		"dxk/executors/dxk_executors.ko", "executors/dxk_executors.ko", NULL,
+	};
+	struct dxt t;
+	int fd[2];
+
+	if (dxt_mode() == DXK_DISPATCH_THREAD)
+		SKIP(return, "the same in both modes");
+	if (!dxt_faults())
+		SKIP(return, "this kernel cannot make allocations fail");
+	fd[0] = open_module(dxk);
+	fd[1] = open_module(executors);
+	ASSERT_LE(0, fd[0]);
+	ASSERT_LE(0, fd[1]);
+
+	ASSERT_EQ(0, unload("dxk_executors"));
+	ASSERT_EQ(0, unload("dxk"));
+	EXPECT_EQ(NULL, left_soon(left));
+	if (!getenv("DXK_LONG"))
+		ASSERT_TRUE(dxt_faults_within("do_one_initcall"));
+	sweep(_metadata, "dxk", fd[0], left, 15);
+	sweep(_metadata, "dxk_executors", fd[1], left_of_executors, 4);
+	dxt_faults_within(NULL);
+
+	/* It works. */
+	EXPECT_EQ(0, dxt_up(&t, 1));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	dxt_down(&t);
+}
+
+TEST_HARNESS_MAIN
