@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A history: what some processes did with one context, and what they were answered,
+ * as they wrote it down themselves; and a checker that proves from it that the
+ * context kept its promises.
+ *
+ * Every call is an interval of numbers drawn from one shared counter, one before the
+ * call and one after it. If the number after one call is smaller than the number
+ * before another, the one was over when the other began, whatever the clocks of the
+ * CPUs say. Its effect came at some instant between; the checker judges only by what
+ * holds for each choice of these instants. So it never accuses wrongly, and what it
+ * cannot tell it lets pass.
+ *
+ * The checker knows nothing of how a history came about: history_unit.c feeds it
+ * made up ones, history.c real ones.
+ */
+#ifndef HISTORY_H
+#define HISTORY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum history_kind {
+	HIST_NOTHING,		/* reserved, not used */
+	HIST_POST,		/* status: enum history_post */
+	HIST_START,		/* a worker was given a request */
+	HIST_DONE,		/* a completion; status as given, how: enum history_done */
+	HIST_RESULT,		/* a request was collected */
+	HIST_NONE_EXIST,	/* answers of a rejoin */
+	HIST_NONE_READY,
+	HIST_FETCH_LOST,	/* a member died in a fetch, and got nothing by it */
+};
+
+enum history_post {
+	POST_UNKNOWN,		/* the poster died in the call */
+	POST_TAKEN,
+	POST_REFUSED,
+};
+
+enum history_done {
+	DONE_NOTHING,		/* without effect, or its member died in the call */
+	DONE_TAKEN,
+	DONE_STALE,
+};
+
+#define HIST_NOBODY	(~0U)	/* no such request, no such space */
+
+struct history_event {
+	uint64_t begin, end;	/* numbers */
+	uint64_t ticket;	/* START, DONE */
+	uint32_t request;
+	uint32_t owner;		/* of a rejoin: whose */
+	uint32_t member;	/* index of who made the call */
+	int32_t status;		/* DONE, RESULT */
+	int32_t prio;		/* START, RESULT */
+	uint32_t inspect;
+	uint16_t worker;	/* START, RESULT: thread id */
+	uint16_t attempt;	/* START: which; RESULT: how many */
+	uint8_t kind;
+	uint8_t how;		/* POST, DONE */
+	uint8_t at;		/* RESULT: place in the array of its call */
+};
+
+/* Written before its post begins. */
+struct history_request {
+	uint32_t owner;		/* a number that no other owner of any space has */
+	uint32_t space;		/* private to a process, or HIST_NOBODY: shared */
+	uint32_t attrs;
+	int32_t prio;
+	uint32_t batch;		/* the first request of the same call */
+};
+
+/* A member's or a space's end. Both 0: it has lived on. */
+struct history_gone {
+	uint64_t begin, end;
+};
+
+struct history {
+	/* the policy */
+	uint32_t redo_max;
+	uint32_t quota[4];	/* of user workers, cumulative, at the full crew */
+	bool ageing;
+
+	_Atomic uint64_t clock;
+	_Atomic uint32_t nr_requests, nr_events, nr_members, nr_spaces;
+	uint32_t max_requests, max_events, max_members, max_spaces;
+	struct history_request *request;
+	struct history_event *event;
+	struct history_gone *member;
+	struct history_gone *space;
+};
+
+static inline uint64_t history_number(struct history *h)
+{
+	return ++h->clock;
+}
+
+/* All of it in memory that children share; history_free() unmaps it. */
+struct history *history_new(uint32_t requests, uint32_t events, uint32_t members);
+void history_free(struct history *h);
+
+/* What the checker finds. */
+enum history_error {
+	HIST_LOST,		/* accepted, and not collected or not executed */
+	HIST_GHOST,		/* executed or returned, but never accepted */
+	HIST_RETURNED_TWICE,
+	HIST_STARTED_TWICE,	/* beyond what PXR_REDO and redo_max allow */
+	HIST_WRONG_RESULT,	/* not what its last execution ended with */
+	HIST_WRONG_OWNER,	/* returned to another one */
+	HIST_FALSE_NONE_EXIST,	/* while one existed all the time */
+	HIST_FALSE_NONE_READY,	/* while a result lay there all the time */
+	HIST_WRONG_ORDER,	/* returned before one that was completed earlier */
+	HIST_INVERSION,		/* started before a more urgent one, or an equal older */
+	HIST_WRONG_PRIO,	/* not as posted and aged */
+	HIST_LANE_OVERRUN,
+	HIST_STALE_TAKEN,	/* a completion of what the member does not hold */
+	HIST_STALE_REFUSED,	/* ESTALE for what it does hold */
+	HIST_ERRORS,
+};
+
+struct history_report {
+	uint32_t nr[HIST_ERRORS];
+	uint32_t total;
+	/* how much there was to judge, so that an empty history shows */
+	uint32_t accepted, starts, redone, returned, owner_dead, dropped;
+	uint32_t none_exist, none_ready, stale, pairs;
+	char first[HIST_ERRORS][160];
+};
+
+extern const char *const history_error_name[HIST_ERRORS];
+
+void history_check(const struct history *h, struct history_report *report);
+
+#endif /* HISTORY_H */

@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The checker of histories (history.h), tested itself. A dispatcher that is as simple
+ * as can be, and right, makes histories by the dozen: none may be accused. Then one
+ * thing in such a history is made wrong, and the checker has to name it.
+ *
+ * Needs no module. DXK_SEED repeats the histories of another run, DXK_ROUNDS says how
+ * many.
+ */
+#include "engine_test.h"
+#include "history.h"
+
+#define REQUESTS	120
+#define MEMBERS		10	/* 0..5: workers, 6..9: clients */
+#define CREW		6
+#define OWNERS		4	/* 0..2: shared, 3: of space 0 */
+#define REDO_MAX	3
+#define WIDE		300	/* an effect may be so far from both ends of its call */
+
+/* --- a dispatcher ---------------------------------------------------------------- */
+
+enum { FREE, READY, BUSY, REJOIN, GONE };
+
+struct sim {
+	struct history *h;
+	uint64_t seed, now;
+	bool calm;			/* intervals of no width */
+	uint64_t until[MEMBERS];	/* the end of its last call */
+	uint32_t holds[MEMBERS];	/* request, or HIST_NOBODY */
+	uint64_t ticket[MEMBERS], tickets;
+	uint8_t state[REQUESTS];
+	uint16_t attempts[REQUESTS];
+	int32_t status[REQUESTS];
+	uint16_t worker[REQUESTS];
+	uint32_t done[REQUESTS], nr_done;	/* in the order of completion */
+	uint32_t alive[MEMBERS];		/* member number of worker i now */
+	bool missing;				/* nothing to make wrong in this one */
+};
+
+/* A call of a member whose effect comes now. */
+static struct history_event *call(struct sim *s, uint32_t who, uint8_t kind)
+{
+	struct history_event *e = &s->h->event[s->h->nr_events++];
+	uint64_t width = s->calm ? 1 : WIDE;
+
+	s->now += 2 * WIDE / MEMBERS;
+	while (s->now <= s->until[who] + 1)
+		s->now++;
+	e->begin = s->now - rnd(&s->seed) % width - 1;
+	if (e->begin <= s->until[who])
+		e->begin = s->until[who] + 1;
+	e->end = s->until[who] = s->now + 1 + rnd(&s->seed) % width;
+	e->kind = kind;
+	e->request = HIST_NOBODY;
+	e->member = who < CREW ? s->alive[who] : who;
+	return e;
+}
+
+static void sim_post(struct sim *s, uint32_t who)
+{
+	static const uint32_t lane[] = { 0, PXR_LANE1, PXR_LANE2, 0 };
+	uint32_t i = s->h->nr_requests;
+	struct history_request *r;
+	struct history_event *e;
+	uint32_t random = rnd(&s->seed);
+
+	if (i == REQUESTS)
+		return;
+	s->h->nr_requests++;
+	r = &s->h->request[i];
+	r->owner = random % OWNERS;
+	r->space = r->owner == OWNERS - 1 ? 0 : HIST_NOBODY;
+	r->attrs = lane[random / 8 % 4] | (random & 0x40 ? PXR_REDO : 0) |
+		   (random & 0x180 ? PXR_REJOIN : 0);
+	r->prio = (int)(random >> 10) % 3 - 1;
+	r->batch = i;
+	e = call(s, who, HIST_POST);
+	e->request = i;
+	e->how = random >> 14 & 0xf ? POST_TAKEN : POST_REFUSED;
+	if (e->how == POST_TAKEN)
+		s->state[i] = READY;
+}
+
+static bool admitted(const struct sim *s, uint32_t lane_bits)
+{
+	uint32_t used[4] = { 0 }, sum = 0, i, l, mine = lane_bits & PXR_LANE1 ? 1 :
+			    lane_bits & PXR_LANE2 ? 2 : 3;
+
+	for (i = 0; i < CREW; i++) {
+		if (s->holds[i] == HIST_NOBODY)
+			continue;
+		l = s->h->request[s->holds[i]].attrs;
+		used[l & PXR_LANE1 ? 1 : l & PXR_LANE2 ? 2 : 3]++;
+	}
+	for (l = 0; l < 4; l++) {
+		sum += used[l];
+		if (l >= mine && sum >= s->h->quota[l])
+			return false;
+	}
+	return true;
+}
+
+static void sim_fetch(struct sim *s, uint32_t who)
+{
+	uint32_t i, best = HIST_NOBODY;
+	struct history_event *e;
+
+	for (i = 0; i < s->h->nr_requests; i++)
+		if (s->state[i] == READY && admitted(s, s->h->request[i].attrs) &&
+		    (best == HIST_NOBODY ||
+		     s->h->request[i].prio > s->h->request[best].prio))
+			best = i;
+	if (best == HIST_NOBODY)
+		return;
+	e = call(s, who, HIST_START);
+	e->request = best;
+	e->ticket = s->ticket[who] = ++s->tickets;
+	e->worker = who + 1;
+	e->attempt = ++s->attempts[best];
+	e->prio = s->h->request[best].prio;
+	s->worker[best] = who + 1;
+	s->state[best] = BUSY;
+	s->holds[who] = best;
+}
+
+static void sim_end(struct sim *s, uint32_t i, int status)
+{
+	bool rejoin = s->h->request[i].attrs & PXR_REJOIN;
+
+	s->status[i] = status;
+	s->state[i] = rejoin ? REJOIN : GONE;
+	if (rejoin)
+		s->done[s->nr_done++] = i;
+}
+
+static void sim_complete(struct sim *s, uint32_t who)
+{
+	uint32_t i = s->holds[who];
+	struct history_event *e = call(s, who, HIST_DONE);
+
+	e->ticket = s->ticket[who];
+	e->status = (int)(rnd(&s->seed) % 100);
+	e->how = DONE_TAKEN;
+	s->holds[who] = HIST_NOBODY;
+	sim_end(s, i, e->status);
+	if (!(rnd(&s->seed) % 4)) {
+		e = call(s, who, HIST_DONE);
+		e->ticket = s->ticket[who];
+		e->how = DONE_STALE;
+	}
+}
+
+/* The worker dies, and another member takes its place. */
+static void sim_die(struct sim *s, uint32_t who)
+{
+	uint32_t i = s->holds[who];
+	struct history_event *e = call(s, who, HIST_NOTHING);
+	struct history_gone *g = &s->h->member[s->alive[who]];
+
+	g->begin = e->begin;
+	g->end = e->end;
+	s->alive[who] = s->h->nr_members++;
+	s->holds[who] = HIST_NOBODY;
+	if (i == HIST_NOBODY)
+		return;
+	if (s->h->request[i].attrs & PXR_REDO && s->attempts[i] < REDO_MAX)
+		s->state[i] = READY;
+	else
+		sim_end(s, i, -EOWNERDEAD);
+}
+
+static void sim_rejoin(struct sim *s, uint32_t who, uint32_t owner)
+{
+	bool lives = false;
+	struct history_event *e;
+	uint32_t i;
+
+	for (i = 0; i < s->nr_done; i++)
+		if (s->state[s->done[i]] == REJOIN &&
+		    s->h->request[s->done[i]].owner == owner)
+			break;
+	if (i < s->nr_done) {
+		i = s->done[i];
+		e = call(s, who, HIST_RESULT);
+		e->request = i;
+		e->status = s->status[i];
+		e->attempt = s->attempts[i];
+		e->worker = s->worker[i];
+		e->prio = s->h->request[i].prio;
+		s->state[i] = GONE;
+	} else {
+		for (i = 0; i < s->h->nr_requests; i++)
+			lives |= s->h->request[i].owner == owner &&
+				 s->state[i] >= READY && s->state[i] <= REJOIN;
+		e = call(s, who, lives ? HIST_NONE_READY : HIST_NONE_EXIST);
+	}
+	e->owner = owner;
+}
+
+static bool sim_over(const struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_requests; i++)
+		if (s->state[i] != FREE && s->state[i] != GONE)
+			return false;
+	return s->h->nr_requests == REQUESTS;
+}
+
+static void sim_run(struct sim *s, uint64_t seed, bool calm)
+{
+	uint32_t i;
+
+	memset(s, 0, sizeof(*s));
+	s->seed = seed;
+	s->calm = calm;
+	s->now = 1000;
+	s->h = history_new(REQUESTS, 1 << 16, 1 << 12);
+	s->h->redo_max = REDO_MAX;
+	s->h->nr_members = MEMBERS;
+	memcpy(s->h->quota, ((uint32_t[]){ 0, 1, 3, CREW }), sizeof(s->h->quota));
+	for (i = 0; i < MEMBERS; i++) {
+		s->holds[i] = HIST_NOBODY;
+		s->alive[i] = i;
+	}
+	while (!sim_over(s)) {
+		uint32_t who = rnd(&s->seed) % MEMBERS, what = rnd(&s->seed) % 16;
+
+		if (who >= CREW && what < 6)
+			sim_post(s, who);
+		else if (who >= CREW)
+			sim_rejoin(s, who, rnd(&s->seed) % OWNERS);
+		else if (!what)
+			sim_die(s, who);
+		else if (s->holds[who] == HIST_NOBODY)
+			sim_fetch(s, who);
+		else if (what < 8)
+			sim_complete(s, who);
+	}
+}
+
+FIXTURE(history) {
+	struct sim sim;
+	struct history_report r;
+	uint64_t seed;
+};
+
+FIXTURE_SETUP(history)
+{
+	self->seed = the_seed();
+	TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed);
+}
+
+FIXTURE_TEARDOWN(history)
+{
+}
+
+static unsigned int rounds(unsigned int usual)
+{
+	const char *given = getenv("DXK_ROUNDS");
+
+	return given ? (unsigned int)atoi(given) : usual;
+}
+
+static bool clean(struct history *h, struct history_report *r)
+{
+	int i;
+
+	history_check(h, r);
+	for (i = 0; i < HIST_ERRORS; i++)
+		if (r->nr[i])
+			printf("# %s: %s\n", history_error_name[i], r->first[i]);
+	return !r->total;
+}
+
+/* What was right is not accused, however the calls overlap; and there is something. */
+TEST_F(history, right_ones_pass)
+{
+	unsigned int i, nr = rounds(200);
+
+	for (i = 0; i < nr; i++) {
+		sim_run(&self->sim, self->seed + i, i % 2);
+		ASSERT_TRUE(clean(self->sim.h, &self->r))
+			TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed + i);
+		EXPECT_LT(REQUESTS / 2, self->r.accepted);
+		EXPECT_LE(self->r.accepted, self->r.starts);
+		history_free(self->sim.h);
+	}
+	EXPECT_LT(0, self->r.none_exist);
+	EXPECT_LT(0, self->r.none_ready);
+	EXPECT_LT(0, self->r.stale);
+	EXPECT_LT(0, self->r.pairs);
+}
+
+/* --- planted errors ---------------------------------------------------------------- */
+
+static struct history_event *none(struct sim *s)
+{
+	static struct history_event nothing;
+
+	s->missing = true;
+	return &nothing;
+}
+
+/* An event of a kind for which @fit holds, from the middle of the history. */
+static struct history_event *some(struct sim *s, uint8_t kind,
+				  bool (*fit)(struct sim *, struct history_event *))
+{
+	uint32_t n = s->h->nr_events, i;
+
+	for (i = 0; i < n; i++) {
+		struct history_event *e = &s->h->event[(n / 2 + i) % n];
+
+		if (e->kind == kind && (!fit || fit(s, e)))
+			return e;
+	}
+	return none(s);
+}
+
+static struct history_event *copy(struct sim *s, const struct history_event *e)
+{
+	struct history_event *new = &s->h->event[s->h->nr_events++];
+
+	*new = *e;
+	return new;
+}
+
+static struct history_event *event_of(struct sim *s, uint8_t kind, uint32_t request)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == kind && s->h->event[i].request == request)
+			return &s->h->event[i];
+	return NULL;
+}
+
+static bool fit_result(struct sim *s, struct history_event *e)
+{
+	return e->owner < OWNERS - 1 && e->status != -EOWNERDEAD &&
+	       s->attempts[e->request] == 1;
+}
+
+static bool fit_once(struct sim *s, struct history_event *e)
+{
+	return !(s->h->request[e->request].attrs & PXR_REDO);
+}
+
+static bool fit_redone(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->attempt == 2;
+}
+
+static bool fit_taken(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->how == DONE_TAKEN;
+}
+
+static bool fit_stale(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->how == DONE_STALE;
+}
+
+static bool fit_refused(struct sim *s, struct history_event *e)
+{
+	return e->how == POST_REFUSED && s->h->request[e->request].attrs & PXR_REJOIN;
+}
+
+static bool fit_ready_long(struct sim *s, struct history_event *e)
+{
+	struct history_event *start = event_of(s, HIST_START, e->request);
+
+	return start && e->end + 100 < start->begin;
+}
+
+/* A result is gone: nobody ever collects it. */
+static void plant_lost(struct sim *s)
+{
+	some(s, HIST_RESULT, fit_result)->kind = HIST_NOTHING;
+}
+
+/* One without PXR_REJOIN is never executed. */
+static bool fit_vanishing(struct sim *s, struct history_event *e)
+{
+	return !(s->h->request[e->request].attrs & PXR_REJOIN) && e->attempt == 1 &&
+	       s->attempts[e->request] == 1;
+}
+
+static void plant_lost_unexecuted(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_vanishing);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_DONE &&
+		    s->h->event[i].ticket == e->ticket)
+			s->h->event[i].kind = HIST_NOTHING;
+	e->kind = HIST_NOTHING;
+}
+
+/* The post was refused, and yet it is executed. */
+static void plant_ghost(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_RESULT, fit_result);
+
+	event_of(s, HIST_POST, e->request)->how = POST_REFUSED;
+}
+
+static void plant_ghost_result(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_POST, fit_refused);
+	struct history_event *r = copy(s, some(s, HIST_RESULT, NULL));
+
+	r->request = e->request;
+	r->owner = s->h->request[e->request].owner;
+}
+
+static void plant_returned_twice(struct sim *s)
+{
+	copy(s, some(s, HIST_RESULT, NULL))->begin--;
+}
+
+/* A request without PXR_REDO is begun again. */
+static void plant_started_twice(struct sim *s)
+{
+	struct history_event *e = copy(s, some(s, HIST_START, fit_once));
+
+	e->ticket = ++s->tickets;
+	e->attempt = 2;
+	e->begin = s->now;
+	e->end = s->now + 1;
+}
+
+/* One is done again though its first worker lives. */
+static void plant_doubled(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_redone);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *first = &s->h->event[i];
+
+		if (first->kind == HIST_START && first->request == e->request &&
+		    first->attempt == 1) {
+			s->h->member[first->member].begin = e->end + 1;
+			s->h->member[first->member].end = e->end + 2;
+		}
+	}
+}
+
+/* Attempts are not counted: more beginnings than the policy allows. */
+static void plant_too_often(struct sim *s)
+{
+	some(s, HIST_START, fit_redone);
+	s->h->redo_max = 1;
+}
+
+static void plant_wrong_status(struct sim *s)
+{
+	some(s, HIST_RESULT, fit_result)->status += 1000;
+}
+
+static void plant_wrong_attempts(struct sim *s)
+{
+	some(s, HIST_RESULT, NULL)->attempt++;
+}
+
+static void plant_wrong_owner(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_RESULT, NULL);
+
+	e->owner = (e->owner + 1) % OWNERS;
+}
+
+/* Somebody asks between the post and the result, and is told that none exists. */
+static void plant_none_exist(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_POST, fit_ready_long);
+	struct history_event *n = copy(s, e);
+
+	n->kind = HIST_NONE_EXIST;
+	n->owner = s->h->request[e->request].owner;
+	n->begin = e->end + 1;
+	n->end = e->end + 2;
+}
+
+/* Has the result lain there for some time? */
+static bool fit_lay(struct sim *s, struct history_event *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *d = &s->h->event[i];
+
+		if (d->kind == HIST_DONE && d->how == DONE_TAKEN &&
+		    event_of(s, HIST_START, e->request)->ticket == d->ticket)
+			return d->end + 10 < e->begin;
+	}
+	return false;
+}
+
+static void plant_none_ready(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_RESULT, fit_lay);
+	struct history_event *n = copy(s, e);
+
+	n->kind = HIST_NONE_READY;
+	n->begin = e->begin - 3;
+	n->end = e->begin - 2;
+}
+
+/* The newest result of an owner is returned first of all. */
+static bool fit_late(struct sim *s, struct history_event *e)
+{
+	uint32_t i, earlier = 0;
+
+	if (!fit_result(s, e))
+		return false;
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *o = &s->h->event[i];
+
+		earlier += o->kind == HIST_RESULT && o->owner == e->owner && o < e &&
+			   fit_result(s, o);
+	}
+	return earlier > 4;
+}
+
+static void plant_wrong_order(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_RESULT, fit_late);
+	uint32_t i;
+
+	/* all the others are returned much later */
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *o = &s->h->event[i];
+
+		if (o->kind == HIST_RESULT && o->owner == e->owner && o < e) {
+			o->begin = s->now + 1;
+			o->end = s->now + 2;
+		}
+	}
+}
+
+/* What waited was more urgent than all that was given meanwhile. */
+static bool fit_passed(struct sim *s, struct history_event *e)
+{
+	struct history_event *start = event_of(s, HIST_START, e->request), *o;
+	uint32_t i;
+
+	if (!start || s->h->request[e->request].attrs & (PXR_LANE1 | PXR_LANE2))
+		return false;
+	for (i = 0; i < s->h->nr_events; i++) {
+		o = &s->h->event[i];
+		if (o->kind == HIST_START && o->begin > e->end && o->end < start->begin)
+			return true;
+	}
+	return false;
+}
+
+static void plant_inversion(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_POST, fit_passed);
+	uint32_t i;
+
+	s->h->request[e->request].prio = 7;
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].request == e->request)
+			s->h->event[i].prio = 7;
+}
+
+static void plant_wrong_prio(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, NULL);
+
+	e->prio++;
+	e = event_of(s, HIST_RESULT, e->request);
+	if (e)
+		e->prio++;
+}
+
+static void plant_lane_overrun(struct sim *s)
+{
+	s->h->quota[2]--;
+}
+
+/* Somebody else's ticket is taken. */
+static void plant_stale_taken(struct sim *s)
+{
+	some(s, HIST_DONE, fit_stale)->how = DONE_TAKEN;
+}
+
+static void plant_stale_refused(struct sim *s)
+{
+	some(s, HIST_DONE, fit_taken)->how = DONE_STALE;
+}
+
+static const struct plant {
+	const char *name;
+	enum history_error error;
+	void (*plant)(struct sim *s);
+} plants[] = {
+	{ "a result that nobody gets", HIST_LOST, plant_lost },
+	{ "a request that nobody executes", HIST_LOST, plant_lost_unexecuted },
+	{ "a refused request that runs", HIST_GHOST, plant_ghost },
+	{ "a result of a refused request", HIST_GHOST, plant_ghost_result },
+	{ "a result that comes twice", HIST_RETURNED_TWICE, plant_returned_twice },
+	{ "a request that is begun twice", HIST_STARTED_TWICE, plant_started_twice },
+	{ "one done again while it is done", HIST_STARTED_TWICE, plant_doubled },
+	{ "one done again too often", HIST_STARTED_TWICE, plant_too_often },
+	{ "another status", HIST_WRONG_RESULT, plant_wrong_status },
+	{ "another number of attempts", HIST_WRONG_RESULT, plant_wrong_attempts },
+	{ "a result of another owner", HIST_WRONG_OWNER, plant_wrong_owner },
+	{ "none exists, and one does", HIST_FALSE_NONE_EXIST, plant_none_exist },
+	{ "none ready, and one is", HIST_FALSE_NONE_READY, plant_none_ready },
+	{ "the last result first", HIST_WRONG_ORDER, plant_wrong_order },
+	{ "the less urgent first", HIST_INVERSION, plant_inversion },
+	{ "a priority that changed", HIST_WRONG_PRIO, plant_wrong_prio },
+	{ "too many in a lane", HIST_LANE_OVERRUN, plant_lane_overrun },
+	{ "a stale completion taken", HIST_STALE_TAKEN, plant_stale_taken },
+	{ "a good completion refused", HIST_STALE_REFUSED, plant_stale_refused },
+};
+
+/* Each planted error is found, by its name, and each name has a plant. */
+TEST_F(history, planted_errors_are_found)
+{
+	bool named[HIST_ERRORS] = { false };
+	unsigned int i, e, unnamed = 0;
+	uint64_t seed = self->seed;
+
+	for (i = 0; i < ARRAY_SIZE(plants); i++) {
+		/* calls of some width would hide some errors rightly */
+		do {
+			sim_run(&self->sim, seed++, true);
+			ASSERT_TRUE(clean(self->sim.h, &self->r));
+			plants[i].plant(&self->sim);
+			history_check(self->sim.h, &self->r);
+			if (self->sim.missing)
+				history_free(self->sim.h);
+		} while (self->sim.missing);
+		EXPECT_LT(0, self->r.nr[plants[i].error])
+			TH_LOG("%s: not found", plants[i].name);
+		TH_LOG("%s: %s", plants[i].name, self->r.first[plants[i].error]);
+		named[plants[i].error] = true;
+		history_free(self->sim.h);
+	}
+	for (e = 0; e < HIST_ERRORS; e++)
+		unnamed += !named[e];
+	EXPECT_EQ(0, unnamed);
+}
+
+/* What an interval leaves open is no error: calls that overlap prove nothing. */
+TEST_F(history, overlapping_calls_prove_nothing)
+{
+	static const struct history_event event[] = {
+		{ .kind = HIST_POST, .how = POST_TAKEN, .begin = 10, .end = 20 },
+		/* it may have been answered just before the request was taken */
+		{ .kind = HIST_NONE_EXIST, .request = HIST_NOBODY, .begin = 10, .end = 21 },
+		{ .kind = HIST_START, .ticket = 1, .worker = 1, .attempt = 1,
+		  .begin = 22, .end = 30 },
+		{ .kind = HIST_DONE, .how = DONE_TAKEN, .ticket = 1, .begin = 31, .end = 40 },
+		/* and this one before it was completed */
+		{ .kind = HIST_NONE_READY, .request = HIST_NOBODY, .begin = 39, .end = 44 },
+		{ .kind = HIST_RESULT, .attempt = 1, .worker = 1, .begin = 50, .end = 60 },
+		{ .kind = HIST_NONE_EXIST, .request = HIST_NOBODY, .begin = 55, .end = 58 },
+	};
+	struct history *h = history_new(1, ARRAY_SIZE(event), 1);
+
+	h->redo_max = 1;
+	h->quota[3] = 1;
+	h->nr_requests = h->nr_members = 1;
+	h->nr_events = ARRAY_SIZE(event);
+	h->request[0].attrs = PXR_REJOIN;
+	h->request[0].space = HIST_NOBODY;
+	memcpy(h->event, event, sizeof(event));
+	EXPECT_TRUE(clean(h, &self->r));
+	/* a little later and it would be a lie */
+	h->event[1].begin = 21;
+	h->event[1].end = 22;
+	history_check(h, &self->r);
+	EXPECT_EQ(1, self->r.nr[HIST_FALSE_NONE_EXIST]);
+	EXPECT_EQ(1, self->r.total);
+	history_free(h);
+}
+
+TEST_HARNESS_MAIN
