@@ -126,10 +126,14 @@ struct history_report {
 	uint32_t accepted, starts, redone, returned, owner_dead, dropped;
 	uint32_t none_exist, none_ready, stale, pairs;
 	char first[HIST_ERRORS][160];
+	uint32_t request[HIST_ERRORS];	/* the one that @first is about */
 };
 
 extern const char *const history_error_name[HIST_ERRORS];
 
 void history_check(const struct history *h, struct history_report *report);
+
+/* Checks, and prints the first error of each name with all that its request went through. */
+bool history_clean(const struct history *h, struct history_report *report);
 
 #endif /* HISTORY_H */

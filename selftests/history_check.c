@@ -86,14 +86,17 @@ struct check {
 	uint32_t nr_starts;
 };
 
-static __attribute__((format(printf, 3, 4)))
-void found(struct check *c, enum history_error error, const char *fmt, ...)
+/* @request: that it is about, or HIST_NOBODY */
+static __attribute__((format(printf, 4, 5)))
+void found(struct check *c, enum history_error error, uint32_t request,
+	   const char *fmt, ...)
 {
 	va_list ap;
 
 	c->report->total++;
 	if (c->report->nr[error]++)
 		return;
+	c->report->request[error] = request;
 	va_start(ap, fmt);
 	vsnprintf(c->report->first[error], sizeof(c->report->first[error]), fmt, ap);
 	va_end(ap);
@@ -153,10 +156,10 @@ static void match_dones(struct check *c)
 		if (e->how == DONE_STALE) {
 			c->report->stale++;
 			if (held)
-				found(c, HIST_STALE_REFUSED, "ticket %llu, member %u",
+				found(c, HIST_STALE_REFUSED, HIST_NOBODY, "ticket %llu, member %u",
 				      (unsigned long long)e->ticket, e->member);
 		} else if (!held) {
-			found(c, HIST_STALE_TAKEN, "ticket %llu, member %u",
+			found(c, HIST_STALE_TAKEN, HIST_NOBODY, "ticket %llu, member %u",
 			      (unsigned long long)e->ticket, e->member);
 		} else {
 			c->done[at] = e;
@@ -176,7 +179,7 @@ static void gather(struct check *c)
 		    e->kind != HIST_RESULT)
 			continue;
 		if (e->request >= c->nr_requests) {
-			found(c, HIST_GHOST, "request %u", e->request);
+			found(c, HIST_GHOST, HIST_NOBODY, "request %u", e->request);
 			continue;
 		}
 		f = &c->facts[e->request];
@@ -190,7 +193,7 @@ static void gather(struct check *c)
 			break;
 		case HIST_RESULT:
 			if (f->result)
-				found(c, HIST_RETURNED_TWICE, "request %u", e->request);
+				found(c, HIST_RETURNED_TWICE, e->request, "request %u", e->request);
 			f->result = e;
 			break;
 		}
@@ -199,7 +202,7 @@ static void gather(struct check *c)
 	qsort(c->ticket, c->nr_starts, sizeof(*c->ticket), by_ticket);
 	for (i = 0; i + 1 < c->nr_starts; i++)
 		if (c->ticket[i]->ticket == c->ticket[i + 1]->ticket)
-			found(c, HIST_STARTED_TWICE, "ticket %llu given twice",
+			found(c, HIST_STARTED_TWICE, c->ticket[i]->request, "ticket %llu given twice",
 			      (unsigned long long)c->ticket[i]->ticket);
 	match_dones(c);
 }
@@ -233,15 +236,15 @@ static void check_start(struct check *c, const struct history_event *e)
 	c->report->starts++;
 	c->report->redone += f->starts > 1;
 	if (f->starts > most || e->attempt != f->starts)
-		found(c, HIST_STARTED_TWICE, "request %u: %u. start, attempt %u of %u",
+		found(c, HIST_STARTED_TWICE, e->request, "request %u: %u. start, attempt %u of %u",
 		      e->request, f->starts, e->attempt, most);
 	else if (f->last && (f->done || !gone(c, f->last) ||
 			     gone(c, f->last)->begin > e->end))
-		found(c, HIST_STARTED_TWICE,
+		found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
 	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
-		found(c, HIST_WRONG_PRIO, "request %u: posted with %d, %u intervals: %d",
+		found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
 		f->first = e;
@@ -283,13 +286,13 @@ static void check_result(struct check *c, uint32_t i)
 
 	c->report->returned++;
 	if (e->owner != r->owner)
-		found(c, HIST_WRONG_OWNER, "request %u of %u to %u", i, r->owner,
+		found(c, HIST_WRONG_OWNER, i, "request %u of %u to %u", i, r->owner,
 		      e->owner);
 	if (!(r->attrs & PXR_REJOIN) || (f->post && e->end < f->post->begin))
-		found(c, HIST_GHOST, "request %u returned", i);
+		found(c, HIST_GHOST, i, "request %u returned", i);
 	if (r->attrs & PXR_KERNEL) {
 		if (e->status || f->starts)
-			found(c, HIST_WRONG_RESULT, "kernel's request %u: %d", i,
+			found(c, HIST_WRONG_RESULT, i, "kernel's request %u: %d", i,
 			      e->status);
 		return;
 	}
@@ -298,7 +301,7 @@ static void check_result(struct check *c, uint32_t i)
 	    e->prio != f->last->prio ||
 	    (f->done ? e->status != f->done->status || e->end < f->done->begin :
 		       e->status != -EOWNERDEAD || !died(c, i)))
-		found(c, HIST_WRONG_RESULT,
+		found(c, HIST_WRONG_RESULT, i,
 		      "request %u: status %d, attempts %u of %u, worker %u", i,
 		      e->status, e->attempt, f->starts, e->worker);
 }
@@ -311,11 +314,11 @@ static void check_request(struct check *c, uint32_t i)
 	bool space_gone = r->space != HIST_NOBODY && c->h->space[r->space].begin;
 
 	if (f->post && f->post->how == POST_REFUSED && (f->starts || f->result))
-		found(c, HIST_GHOST, "request %u was refused", i);
+		found(c, HIST_GHOST, i, "request %u was refused", i);
 	if (!f->post && (f->starts || f->result))
-		found(c, HIST_GHOST, "request %u was not posted", i);
+		found(c, HIST_GHOST, i, "request %u was not posted", i);
 	if (f->first && f->post && f->first->end < f->post->begin)
-		found(c, HIST_GHOST, "request %u began before its post", i);
+		found(c, HIST_GHOST, i, "request %u began before its post", i);
 	if (f->result)
 		check_result(c, i);
 	if (!accepted(c, i))
@@ -324,10 +327,10 @@ static void check_request(struct check *c, uint32_t i)
 	if (f->result)
 		return;
 	if (r->attrs & PXR_REJOIN && !space_gone)
-		found(c, HIST_LOST, "request %u of owner %u was not collected", i,
+		found(c, HIST_LOST, i, "request %u of owner %u was not collected", i,
 		      r->owner);
 	else if (!(r->attrs & PXR_KERNEL) && !f->done && !died(c, i))
-		found(c, HIST_LOST, "request %u was not executed, %u starts", i,
+		found(c, HIST_LOST, i, "request %u was not executed, %u starts", i,
 		      f->starts);
 	else
 		c->report->dropped += !!(r->attrs & PXR_REJOIN);
@@ -462,14 +465,14 @@ static void check_owners(struct check *c)
 		case HIST_NONE_EXIST:
 			c->report->none_exist++;
 			if (windows_latest(&life, e->owner, e->begin) > e->end)
-				found(c, HIST_FALSE_NONE_EXIST, "owner %u, %llu..%llu",
+				found(c, HIST_FALSE_NONE_EXIST, HIST_NOBODY, "owner %u, %llu..%llu",
 				      e->owner, (unsigned long long)e->begin,
 				      (unsigned long long)e->end);
 			break;
 		case HIST_NONE_READY:
 			c->report->none_ready++;
 			if (windows_latest(&rest, e->owner, e->begin) > e->end)
-				found(c, HIST_FALSE_NONE_READY, "owner %u, %llu..%llu",
+				found(c, HIST_FALSE_NONE_READY, HIST_NOBODY, "owner %u, %llu..%llu",
 				      e->owner, (unsigned long long)e->begin,
 				      (unsigned long long)e->end);
 			break;
@@ -483,7 +486,7 @@ static void check_owners(struct check *c)
 			     before->begin == e->begin &&
 			     end_of(c, before->request, &begin2, &end2) &&
 			     begin2 > end))
-				found(c, HIST_WRONG_ORDER, "request %u of owner %u",
+				found(c, HIST_WRONG_ORDER, e->request, "request %u of owner %u",
 				      e->request, e->owner);
 			before = e;
 			break;
@@ -553,7 +556,7 @@ static void check_order(struct check *c)
 			c->report->pairs++;
 			if (windows_latest(&ready, group[g], prio > (uint32_t)own ?
 					   from : f->post->begin) > e->end)
-				found(c, HIST_INVERSION,
+				found(c, HIST_INVERSION, e->request,
 				      "request %u (lane %u, %d) before one of lane %u, %d",
 				      e->request, lane_of(r->attrs), r->prio, lane,
 				      (int32_t)(prio ^ 0x80000000U));
@@ -605,7 +608,7 @@ static void check_lanes(struct check *c)
 			for (sum = 0, k = 0; k <= l; k++)
 				sum += used[k];
 			if (sum > c->h->quota[l])
-				found(c, HIST_LANE_OVERRUN,
+				found(c, HIST_LANE_OVERRUN, HIST_NOBODY,
 				      "at %llu: %u %u %u %u execute",
 				      (unsigned long long)s[i].at, used[0], used[1],
 				      used[2], used[3]);
@@ -645,4 +648,52 @@ void history_check(const struct history *h, struct history_report *report)
 	free(c.start);
 	free(c.ticket);
 	free(c.done);
+}
+
+static void show_request(const struct history *h, uint32_t request)
+{
+	static const char *const name[] = {
+		"", "post", "start", "done", "result", "none exist", "none ready",
+		"fetch lost",
+	};
+	const struct history_request *r = &h->request[request];
+	uint32_t i, k, tickets = 0;
+	uint64_t ticket[8];
+
+	printf("#   request %u: owner %u, space %d, attrs %#x, prio %d\n", request,
+	       r->owner, (int)r->space, r->attrs, r->prio);
+	for (i = 0; i < h->nr_events && i < h->max_events; i++) {
+		const struct history_event *e = &h->event[i];
+		bool its = e->request == request && e->kind != HIST_NOTHING;
+
+		if (its && e->kind == HIST_START && tickets < 8)
+			ticket[tickets++] = e->ticket;
+		for (k = 0; e->kind == HIST_DONE && k < tickets; k++)
+			its |= e->ticket == ticket[k];
+		if (its)
+			printf("#   %llu..%llu %s, member %u, how %u, status %d, attempt %u, ticket %llu\n",
+			       (unsigned long long)e->begin, (unsigned long long)e->end,
+			       name[e->kind], e->member, e->how, e->status, e->attempt,
+			       (unsigned long long)e->ticket);
+		if (its && e->kind == HIST_START && h->member[e->member].begin)
+			printf("#   member %u is gone: %llu..%llu\n", e->member,
+			       (unsigned long long)h->member[e->member].begin,
+			       (unsigned long long)h->member[e->member].end);
+	}
+}
+
+bool history_clean(const struct history *h, struct history_report *report)
+{
+	unsigned int i;
+
+	history_check(h, report);
+	for (i = 0; i < HIST_ERRORS; i++) {
+		if (!report->nr[i])
+			continue;
+		printf("# %s, %u times: %s\n", history_error_name[i], report->nr[i],
+		       report->first[i]);
+		if (report->request[i] < h->nr_requests)
+			show_request(h, report->request[i]);
+	}
+	return !report->total;
 }

@@ -262,17 +262,6 @@ static unsigned int rounds(unsigned int usual)
 	return given ? (unsigned int)atoi(given) : usual;
 }
 
-static bool clean(struct history *h, struct history_report *r)
-{
-	int i;
-
-	history_check(h, r);
-	for (i = 0; i < HIST_ERRORS; i++)
-		if (r->nr[i])
-			printf("# %s: %s\n", history_error_name[i], r->first[i]);
-	return !r->total;
-}
-
 /* What was right is not accused, however the calls overlap; and there is something. */
 TEST_F(history, right_ones_pass)
 {
@@ -280,7 +269,7 @@ TEST_F(history, right_ones_pass)
 
 	for (i = 0; i < nr; i++) {
 		sim_run(&self->sim, self->seed + i, i % 2);
-		ASSERT_TRUE(clean(self->sim.h, &self->r))
+		ASSERT_TRUE(history_clean(self->sim.h, &self->r))
 			TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed + i);
 		EXPECT_LT(REQUESTS / 2, self->r.accepted);
 		EXPECT_LE(self->r.accepted, self->r.starts);
@@ -634,7 +623,7 @@ TEST_F(history, planted_errors_are_found)
 		/* calls of some width would hide some errors rightly */
 		do {
 			sim_run(&self->sim, seed++, true);
-			ASSERT_TRUE(clean(self->sim.h, &self->r));
+			ASSERT_TRUE(history_clean(self->sim.h, &self->r));
 			plants[i].plant(&self->sim);
 			history_check(self->sim.h, &self->r);
 			if (self->sim.missing)
@@ -675,7 +664,7 @@ TEST_F(history, overlapping_calls_prove_nothing)
 	h->request[0].attrs = PXR_REJOIN;
 	h->request[0].space = HIST_NOBODY;
 	memcpy(h->event, event, sizeof(event));
-	EXPECT_TRUE(clean(h, &self->r));
+	EXPECT_TRUE(history_clean(h, &self->r));
 	/* a little later and it would be a lie */
 	h->event[1].begin = 21;
 	h->event[1].end = 22;

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See history_log.h. */
+#define DXT_NO_HARNESS
+#include "history_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Room for what calls that are under way may still need. */
+#define MARGIN		4096
+
+bool history_full(const struct history *h)
+{
+	return h->nr_events + MARGIN > h->max_events ||
+	       h->nr_requests + MARGIN > h->max_requests ||
+	       h->nr_members + MARGIN / 16 > h->max_members;
+}
+
+/* --- a call -------------------------------------------------------------------- */
+
+static void begin(struct history_log *log, unsigned long cmd, unsigned int events)
+{
+	log->cmd = cmd;
+	log->returned = false;
+	log->base = atomic_fetch_add(&log->h->nr_events, events);
+	if (log->base + events > log->h->max_events)
+		abort();
+	log->begin = history_number(log->h);
+	log->open = true;
+}
+
+static struct history_event *event(struct history_log *log, unsigned int i, uint64_t end,
+				   enum history_kind kind)
+{
+	struct history_event *e = &log->h->event[log->base + i];
+
+	*e = (struct history_event){
+		.begin = log->begin, .end = end, .kind = kind, .member = log->member,
+		.request = HIST_NOBODY, .owner = log->owner,
+	};
+	return e;
+}
+
+static void note_post(struct history_log *log, uint64_t end)
+{
+	unsigned int i;
+
+	for (i = 0; i < log->nr; i++) {
+		struct history_event *e = event(log, i, end, HIST_POST);
+
+		e->request = log->first + i;
+		e->how = !log->returned ? POST_UNKNOWN :
+			 (int)i < log->rc ? POST_TAKEN : POST_REFUSED;
+	}
+}
+
+static void note_rejoin(struct history_log *log, uint64_t end)
+{
+	unsigned int i;
+
+	for (i = 0; i < log->nr && log->result[i].param != HIST_NOBODY; i++) {
+		const struct dxk_result *r = &log->result[i];
+		struct history_event *e = event(log, i, end, HIST_RESULT);
+
+		e->request = (uint32_t)r->param;
+		e->status = r->status;
+		e->prio = r->prio;
+		e->inspect = r->inspect_count;
+		e->worker = (uint16_t)r->worker;
+		e->attempt = (uint16_t)r->attempts;
+		e->at = (uint8_t)i;
+	}
+	if (!i && log->rejoin.answer == RJR_NONE_EXIST)
+		event(log, 0, end, HIST_NONE_EXIST);
+	if (!i && log->rejoin.answer == RJR_NONE_READY)
+		event(log, 0, end, HIST_NONE_READY);
+}
+
+static void note_next(struct history_log *log, uint64_t end)
+{
+	unsigned int i, nr_done = log->next.nr_done, nr_work = log->next.nr_work;
+	unsigned int taken = log->next.nr_taken == DXT_POISON32 ? 0 : log->next.nr_taken;
+
+	for (i = 0; i < nr_done; i++) {
+		struct history_event *e = event(log, i, end, HIST_DONE);
+
+		e->ticket = log->done[i].ticket;
+		e->status = log->done[i].status;
+		e->how = i < taken ? DONE_TAKEN : DONE_NOTHING;
+		/* callers see to it that nothing else can be the reason */
+		if (i == taken && log->returned &&
+		    (log->rc == -ESTALE || (log->rc >= 0 && taken)))
+			e->how = DONE_STALE;
+	}
+	for (i = 0; i < nr_work && log->work[i].ticket; i++) {
+		const struct dxk_work *w = &log->work[i];
+		struct history_event *e = event(log, nr_done + i, end, HIST_START);
+
+		e->ticket = w->ticket;
+		e->request = (uint32_t)w->param;
+		e->owner = (uint32_t)w->owner;
+		e->prio = w->prio;
+		e->inspect = w->inspect_count;
+		e->worker = (uint16_t)log->worker;
+		e->attempt = (uint16_t)w->attempt;
+	}
+	if (nr_work && !i && !log->returned)
+		event(log, nr_done, end, HIST_FETCH_LOST);
+}
+
+/*
+ * Writes the call down. May be done again from the begin by somebody else: it comes
+ * to the same, until the call is not open any more.
+ */
+static void note(struct history_log *log, uint64_t end)
+{
+	switch (log->cmd) {
+	case DXK_IOC_POST:
+		note_post(log, end);
+		break;
+	case DXK_IOC_REJOIN:
+		note_rejoin(log, end);
+		break;
+	case DXK_IOC_NEXT:
+		note_next(log, end);
+		break;
+	}
+	log->open = false;
+}
+
+static int perform(struct history_log *log, void *arg)
+{
+	log->rc = dxt_ioctl(log->fd, log->cmd, arg);
+	log->returned = true;
+	note(log, history_number(log->h));
+	return log->rc;
+}
+
+/* --- calls --------------------------------------------------------------------- */
+
+int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t deadline)
+{
+	unsigned int i;
+
+	log->nr = nr;
+	log->owner = owner;
+	log->first = atomic_fetch_add(&log->h->nr_requests, nr);
+	if (log->first + nr > log->h->max_requests)
+		abort();
+	for (i = 0; i < nr; i++) {
+		log->entry[i].owner = owner;
+		log->entry[i].param = log->first + i;
+		log->h->request[log->first + i] = (struct history_request){
+			.owner = owner,
+			.space = log->space,
+			.attrs = log->entry[i].attrs,
+			.prio = log->entry[i].prio,
+			.batch = log->first,
+		};
+	}
+	log->post = (struct dxk_post){
+		.size = sizeof(log->post),
+		.deadline = deadline,
+		.entries = DXT_PTR(log->entry),
+		.nr = nr,
+		.entry_size = sizeof(log->entry[0]),
+	};
+	begin(log, DXK_IOC_POST, nr);
+	return perform(log, &log->post);
+}
+
+int log_rejoin(struct history_log *log, uint32_t owner, unsigned int nr, unsigned int min,
+	       uint64_t deadline)
+{
+	unsigned int i;
+
+	log->nr = nr;
+	log->owner = owner;
+	for (i = 0; i < nr; i++)
+		log->result[i].param = HIST_NOBODY;
+	log->rejoin = (struct dxk_rejoin){
+		.size = sizeof(log->rejoin),
+		.owner = owner,
+		.deadline = deadline,
+		.results = DXT_PTR(log->result),
+		.nr = nr,
+		.result_size = sizeof(log->result[0]),
+		.min = min,
+	};
+	begin(log, DXK_IOC_REJOIN, nr);
+	return perform(log, &log->rejoin);
+}
+
+int log_next(struct history_log *log, unsigned int nr_done, unsigned int nr_work,
+	     uint64_t deadline)
+{
+	unsigned int i;
+
+	log->owner = 0;
+	for (i = 0; i < nr_work; i++)
+		log->work[i].ticket = 0;
+	log->next = (struct dxk_next){
+		.size = sizeof(log->next),
+		.deadline = deadline,
+		.done = DXT_PTR(log->done),
+		.work = DXT_PTR(log->work),
+		.nr_done = nr_done,
+		.done_size = nr_done ? sizeof(log->done[0]) : 0,
+		.nr_work = nr_work,
+		.work_size = nr_work ? sizeof(log->work[0]) : 0,
+		.nr_taken = DXT_POISON32,
+	};
+	begin(log, DXK_IOC_NEXT, nr_done + nr_work + 1);
+	return perform(log, &log->next);
+}
+
+/* --- members ------------------------------------------------------------------- */
+
+int log_join(struct history_log *log, int ctx, unsigned int kind)
+{
+	log->fd = dxk_member_create(ctx, kind, &log->worker);
+	if (log->fd < 0)
+		return log->fd;
+	/* before any call, so that whoever buries the process knows of it */
+	log->member = log->h->nr_members++;
+	return 0;
+}
+
+void log_leave(struct history_log *log)
+{
+	struct history_gone *g = &log->h->member[log->member];
+
+	g->begin = history_number(log->h);
+	close(log->fd);
+	g->end = history_number(log->h);
+	log->member = HIST_NOBODY;
+}
+
+void log_bury(struct history_log *log, uint64_t begin)
+{
+	struct history_gone *g;
+
+	if (log->open)
+		note(log, history_number(log->h));
+	if (log->member == HIST_NOBODY)
+		return;
+	g = &log->h->member[log->member];
+	if (!g->begin)
+		g->begin = begin;
+	g->end = history_number(log->h);
+}
