@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The processes that make the calls, and what compares their answers (generator.c). */
+#ifndef GENERATOR_H
+#define GENERATOR_H
+
+#include "model.h"
+
+/* One run: a picture and the real thing beside it. */
+struct run {
+	struct model m;
+	struct {
+		pid_t pid;
+		int go, over;		/* pipes: a byte each way */
+		bool out;		/* it makes its call */
+		bool asleep;		/* and was seen asleep */
+	} child[PROCS];
+	char why[400];			/* the first difference, "" while there is none */
+	char last[16][200];		/* calls */
+	unsigned int steps, calls, slept;
+};
+
+/* Processes that have nothing; their uids: two are root's. */
+void run_begin(struct run *r);
+/* Kills all; no context may be left. */
+void run_end(struct run *r);
+void run_kill(struct run *r, struct proc *p);
+/* Makes p->call, in the picture and by the process, and compares whatever ends by it. */
+void run_call(struct run *r, struct proc *p);
+/* A signal for a process that sleeps. */
+void run_interrupt(struct run *r, struct proc *p);
+/* What sysfs shows against the picture. */
+void run_look(struct run *r, struct ctx *c);
+/* A difference. */
+void run_differs(struct run *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif /* GENERATOR_H */

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* See generator.h. */
+#define DXT_NO_HARNESS
+#include "generator.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const unsigned int uid_of[PROCS] = { 0, 0, 4001, 4002 };
+
+void run_differs(struct run *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (r->why[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(r->why, sizeof(r->why), fmt, ap);
+	va_end(ap);
+}
+
+static int64_t patience(void)
+{
+	return (dxt_debug_kernel() ? 100 : 30) * DXT_SEC;
+}
+
+/* --- the processes -------------------------------------------------------------------- */
+
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+static long perform(struct call *c)
+{
+	struct pollfd pfd = { .fd = c->fd, .events = POLLIN };
+	long rc;
+	int i;
+
+	switch (c->op) {
+	case OP_CLOSE:
+		rc = close(c->fd);
+		break;
+	case OP_DUP:
+		rc = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+		break;
+	case OP_POLL:
+		rc = poll(&pfd, 1, 0);
+		break;
+	default:
+		rc = ioctl(c->fd, c->cmd, &c->a);
+	}
+	if (rc < 0)
+		return -errno;
+	/* the file that came with a request: its number is news */
+	for (i = 0; c->op == OP_IOCTL && c->cmd == DXK_IOC_NEXT && i < rc; i++)
+		if (c->work[i].fd >= 0) {
+			close(c->work[i].fd);
+			c->work[i].fd = 0;
+		}
+	return rc;
+}
+
+static void live(struct call *call, unsigned int uid, int go, int over)
+{
+	struct sigaction sa = { .sa_handler = nothing };
+	char byte;
+
+	dup2(open("/dev/null", O_RDWR | O_CLOEXEC), FILE_FD);
+	dup2(dxk_open(), CTL_FD);
+	if (uid && (setgroups(0, NULL) || setresgid(uid, uid, uid) ||
+		    setresuid(uid, uid, uid)))
+		_exit(1);
+	/* another user is not killed with the parent any more, unless it says so again */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(DXT_NUDGE, &sa, NULL);
+	while (read(go, &byte, 1) == 1) {
+		call->rc = perform(call);
+		if (write(over, &byte, 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void give_birth(struct run *r, struct proc *p)
+{
+	int go[2], over[2], i = p->nr;
+
+	if (pipe2(go, O_CLOEXEC) || pipe2(over, O_CLOEXEC))
+		abort();
+	r->child[i].pid = dxt_fork();
+	if (!r->child[i].pid) {
+		close(go[1]);
+		close(over[0]);
+		live(p->call, p->uid, go[0], over[1]);
+	}
+	close(go[0]);
+	close(over[1]);
+	r->child[i].go = go[1];
+	r->child[i].over = over[0];
+	r->child[i].out = r->child[i].asleep = false;
+	p->done = true;
+	p->in = NULL;
+}
+
+static void bury(struct run *r, int i)
+{
+	kill(r->child[i].pid, SIGKILL);
+	dxt_reap(r->child[i].pid);
+	close(r->child[i].go);
+	close(r->child[i].over);
+}
+
+void run_begin(struct run *r)
+{
+	int i;
+
+	model_reset(&r->m);
+	r->why[0] = 0;
+	r->steps = r->calls = r->slept = 0;
+	memset(r->last, 0, sizeof(r->last));
+	for (i = 0; i < PROCS; i++) {
+		struct proc *p = &r->m.proc[i];
+
+		p->nr = i;
+		p->uid = uid_of[i];
+		p->call = dxt_shared(sizeof(*p->call));
+		give_birth(r, p);
+	}
+}
+
+void run_end(struct run *r)
+{
+	uint64_t end = dxt_in(patience());
+	struct dirent *e;
+	int i, left;
+	DIR *dir;
+
+	for (i = 0; i < PROCS; i++)
+		bury(r, i);
+	do {
+		left = 0;
+		dir = opendir("/sys/kernel/dxk");
+		while (dir && (e = readdir(dir)))
+			left += e->d_name[0] >= '0' && e->d_name[0] <= '9';
+		if (dir)
+			closedir(dir);
+	} while (left && dxt_now() < end);
+	if (left)
+		run_differs(r, "%d contexts are left when all processes are gone", left);
+	for (i = 0; i < PROCS; i++)
+		munmap(r->m.proc[i].call, sizeof(struct call));
+	model_reset(&r->m);
+}
+
+/* --- sysfs ------------------------------------------------------------------------------ */
+
+static long long number(const struct ctx *c, const char *path)
+{
+	struct dxt t = { .id = c->id };
+
+	return dxt_num(&t, "%s", path);
+}
+
+/* Does the process sleep in its call, in the place where it should? */
+static bool sleeps(const struct member *m)
+{
+	static const char *const state[] = {
+		[S_POST] = "posting", [S_REJOIN] = "rejoining", [S_IDLE] = "available",
+		[S_BLOCKED] = "completing",
+	};
+	struct dxt t = { .id = m->ctx->id };
+
+	return dxt_member_is(&t, m->id, state[m->sleep]);
+}
+
+void run_look(struct run *r, struct ctx *c)
+{
+	const struct { const char *path; long long want; } shown[] = {
+		{ "owners", model_owners(c) },
+		{ "pools/ready_use", model_count(c, READY, -1, -1) },
+		{ "pools/rejoin_use", model_count(c, DONE, -1, -1) },
+		{ "pools/thread_busy", model_count(c, WORK, -1, -1) },
+		{ "lanes/ready_lane1_in_use", model_count(c, READY, 1, -1) },
+		{ "lanes/ready_lane2_in_use", model_count(c, READY, 2, -1) },
+		{ "lanes/ready_lane3_in_use", model_count(c, READY, 3, -1) },
+		{ "lanes/user_lane1_in_use", model_count(c, WORK, 1, 0) },
+		{ "lanes/user_lane2_in_use", model_count(c, WORK, 2, 0) },
+		{ "lanes/user_lane3_in_use", model_count(c, WORK, 3, 0) },
+	};
+	char path[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(shown); i++) {
+		long long is = number(c, shown[i].path);
+
+		if (is != shown[i].want)
+			run_differs(r, "context %u: %s is %lld, not %lld", c->id,
+				    shown[i].path, is, shown[i].want);
+	}
+	for (i = 0; i < STATS; i++) {
+		snprintf(path, sizeof(path), "stats/%s", model_stat[i]);
+		if (number(c, path) != (long long)c->stat[i])
+			run_differs(r, "context %u: %s is %lld, not %llu", c->id, path,
+				    number(c, path), (unsigned long long)c->stat[i]);
+	}
+}
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+#define SAME(name_, is_, want_) do {						\
+	if ((long long)(is_) != (long long)(want_))				\
+		run_differs(r, "process %d: %s is %lld, not %lld", p->nr, name_,	\
+			    (long long)(is_), (long long)(want_));		\
+} while (0)
+
+/* The module's own messages stand between those of the members. */
+static void compare_lines(struct run *r, struct proc *p)
+{
+	struct desc *d = model_desc(p, p->call->fd);
+	struct ctx *c = d->session->ctx;
+	long rc = p->call->rc;
+	int i, nr = 0;
+
+	if (p->answer.rc < 0) {
+		SAME("log_read", rc, p->answer.rc);
+		return;
+	}
+	if (rc < 0 && rc != -ESHUTDOWN) {
+		SAME("log_read", rc, 0);
+		return;
+	}
+	if (rc == -ESHUTDOWN && (c->state == RUNNING || c->state == STOPPING))
+		SAME("log_read", rc, 0);
+	for (i = 0; i < rc; i++) {
+		if (p->call->record[i].text[0] != 'g')
+			continue;
+		if (nr == c->nr_lines)
+			run_differs(r, "a message too many: %s", p->call->record[i].text);
+		else
+			SAME("message", atoi(p->call->record[i].text + 1), c->line[nr]);
+		nr++;
+	}
+	if (rc < (long)p->call->a.log_read.nr && nr < c->nr_lines)
+		run_differs(r, "message g%u is lost", c->line[nr]);
+	if (nr > c->nr_lines)
+		nr = c->nr_lines;
+	c->nr_lines -= nr;
+	memmove(c->line, c->line + nr, c->nr_lines * sizeof(c->line[0]));
+}
+
+static void compare_results(struct run *r, struct proc *p)
+{
+	struct call *c = p->call;
+	int i;
+
+	for (i = 0; i < p->answer.rc; i++) {
+		const struct dxk_result *is = &c->result[i], *want = &p->answer.result[i];
+
+		SAME("result.param", is->param, want->param);
+		SAME("result.executor", is->executor, want->executor);
+		SAME("result.status", is->status, want->status);
+		SAME("result.attrs", is->attrs, want->attrs);
+		SAME("result.prio", is->prio, want->prio);
+		SAME("result.inspect_count", is->inspect_count, 0);
+		SAME("result.worker", is->worker, want->worker);
+		SAME("result.attempts", is->attempts, want->attempts);
+		SAME("result.data_len", is->data_len, want->data_len);
+		if (c->a.rejoin.data && memcmp(c->out[0] + i * c->a.rejoin.data_stride,
+					       p->answer.data[i], want->data_len))
+			run_differs(r, "process %d: wrong data of result %d", p->nr, i);
+	}
+	if (i < SLOTS && !dxt_poisoned(&c->result[i], sizeof(c->result[i])))
+		run_differs(r, "process %d: a result too many", p->nr);
+}
+
+static void compare_work(struct run *r, struct proc *p)
+{
+	struct call *c = p->call;
+	int i;
+
+	for (i = 0; i < p->answer.rc; i++) {
+		const struct dxk_work *is = &c->work[i], *want = &p->answer.work[i];
+
+		SAME("work.param", is->param, want->param);
+		SAME("work.ticket", is->ticket, want->ticket);
+		SAME("work.owner", is->owner, want->owner);
+		SAME("work.executor", is->executor, want->executor);
+		SAME("work.attrs", is->attrs, want->attrs);
+		SAME("work.prio", is->prio, want->prio);
+		SAME("work.inspect_count", is->inspect_count, 0);
+		SAME("work.fd", is->fd, want->fd);
+		SAME("work.attempt", is->attempt, want->attempt);
+		SAME("work.result_len", is->result_len, want->result_len);
+		SAME("work.data_len", is->data_len, want->data_len);
+		if (c->a.next.data && memcmp(c->out[0] + i * c->a.next.data_stride,
+					     p->answer.data[i], want->data_len))
+			run_differs(r, "process %d: wrong data of work %d", p->nr, i);
+	}
+	if (i < SLOTS && !dxt_poisoned(&c->work[i], sizeof(c->work[i])))
+		run_differs(r, "process %d: a request too many", p->nr);
+}
+
+static void new_fd(struct proc *p, int fd)
+{
+	int i;
+
+	for (i = 0; i < DESCS; i++)
+		if (p->desc[i].fd == -1)
+			p->desc[i].fd = fd;
+}
+
+/* The call has returned: is that the answer? */
+static void compare(struct run *r, struct proc *p)
+{
+	struct answer *a = &p->answer;
+	struct call *c = p->call;
+	bool all;
+
+	r->child[p->nr].out = false;
+	if (c->op == OP_IOCTL && c->cmd == DXK_IOC_LOG_READ && model_desc(p, c->fd) &&
+	    model_desc(p, c->fd)->session && a->rc != -EACCES) {
+		compare_lines(r, p);
+		return;
+	}
+	if (c->op == OP_DUP && !a->rc && c->rc > 0) {
+		new_fd(p, (int)c->rc);
+		return;
+	}
+	SAME("return value", c->rc, a->rc);
+	if (c->op != OP_IOCTL || r->why[0])
+		return;
+	switch (c->cmd) {
+	case DXK_IOC_CTX_CREATE:
+		if (!a->rc) {
+			struct ctx *new;
+
+			new_fd(p, c->a.create.fd);
+			new = model_desc(p, c->a.create.fd)->session->ctx;
+			new->id = c->a.create.id;
+			new->known = true;
+		}
+		break;
+	case DXK_IOC_CTX_JOIN:
+		if (!a->rc) {
+			new_fd(p, c->a.join.fd);
+			SAME("join.id", c->a.join.id, a->id);
+		}
+		break;
+	case DXK_IOC_MEMBER_CREATE:
+		if (!a->rc) {
+			new_fd(p, c->a.member.fd);
+			SAME("member.id", c->a.member.id, a->id);
+		}
+		break;
+	case DXK_IOC_POLICY_SET:
+		if (a->rc != -EACCES)
+			SAME("bad_field", c->a.policy.bad_field, a->bad_field);
+		break;
+	case DXK_IOC_CTX_STOP:
+		SAME("nr_running", c->a.stop.nr_running,
+		     a->rc == -ETIMEDOUT ? a->nr_running : DXT_POISON32);
+		break;
+	case DXK_IOC_COMMAND_SEND:
+		if (!a->rc)
+			SAME("status", c->a.command.status, a->status);
+		break;
+	case DXK_IOC_POST:
+		all = a->rc == (long)c->a.post.nr;
+		SAME("post.index", c->a.post.index, all ? DXT_POISON32 : a->index);
+		SAME("post.reason", c->a.post.reason, all ? DXT_POISON32 : a->reason);
+		break;
+	case DXK_IOC_REJOIN:
+		SAME("rejoin.answer", c->a.rejoin.answer, a->rc > 0 ? RJR_RETURNED :
+		     a->rc < 0 ? DXT_POISON32 : a->answer);
+		compare_results(r, p);
+		break;
+	case DXK_IOC_NEXT:
+		SAME("next.nr_taken", c->a.next.nr_taken, a->nr_taken);
+		compare_work(r, p);
+		break;
+	}
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+/* Has the call returned? Waits up to @ms. */
+static bool returned(struct run *r, int i, int ms)
+{
+	struct pollfd pfd = { .fd = r->child[i].over, .events = POLLIN };
+	char byte;
+
+	if (poll(&pfd, 1, ms) != 1)
+		return false;
+	if (read(pfd.fd, &byte, 1) != 1) {
+		run_differs(r, "process %d is gone", i);
+		return true;
+	}
+	return true;
+}
+
+static void wait_return(struct run *r, struct proc *p)
+{
+	if (!returned(r, p->nr, (int)(patience() / DXT_MS))) {
+		run_differs(r, "process %d does not return; it should with %ld", p->nr,
+			    p->answer.rc);
+		return;
+	}
+	compare(r, p);
+}
+
+/* The process is to fall asleep, in that place and not before. */
+static void wait_sleep(struct run *r, struct proc *p)
+{
+	uint64_t end = dxt_in(patience());
+	struct member *m = p->in;
+
+	while (!r->why[0]) {
+		if (returned(r, p->nr, 0))
+			run_differs(r, "process %d returns %ld, it should sleep", p->nr,
+				    p->call->rc);
+		else if (sleeps(m))
+			break;
+		else if (dxt_now() > end)
+			run_differs(r, "process %d neither returns nor sleeps", p->nr);
+	}
+	r->child[p->nr].asleep = true;
+	r->slept++;
+}
+
+/* Kernel threads have something to do: until they did it. */
+static void wait_threads(struct run *r, struct ctx *c)
+{
+	static const char *const file[] = { "redo_max", "shutdown", "lane_pct1", "lane_pct2" };
+	uint64_t end = dxt_in(patience());
+	const struct dxk_policy *n = &c->next_policy;
+	unsigned int i;
+
+	while (c->policy.kernel_threads && !c->closed &&
+	       c->completions_seen != c->stat[ST_COMPLETIONS] &&
+	       number(c, "stats/completions") != (long long)c->stat[ST_COMPLETIONS])
+		if (dxt_now() > end) {
+			run_differs(r, "context %u: completions are %lld, not %llu", c->id,
+				    number(c, "stats/completions"),
+				    (unsigned long long)c->stat[ST_COMPLETIONS]);
+			return;
+		}
+	c->completions_seen = c->stat[ST_COMPLETIONS];
+	if (!c->changed || c->state != RUNNING)
+		return;
+	for (i = 0; i < ARRAY_SIZE(file); i++) {
+		const uint32_t want[] = { n->redo_max, n->shutdown, n->lane_pct[1],
+					  n->lane_pct[2] };
+		char path[64];
+
+		snprintf(path, sizeof(path), "policy/%s", file[i]);
+		while (number(c, path) != want[i])
+			if (dxt_now() > end) {
+				run_differs(r, "context %u: %s does not come", c->id, path);
+				return;
+			}
+	}
+	model_review(c);
+}
+
+/* Everybody whose call is over has returned, and nobody else. */
+static void compare_all(struct run *r)
+{
+	int i;
+
+	for (i = 0; i < CTXS; i++)
+		if (r->m.ctx[i].used && r->m.ctx[i].known)
+			wait_threads(r, &r->m.ctx[i]);
+	for (i = 0; i < PROCS && !r->why[0]; i++) {
+		struct proc *p = &r->m.proc[i];
+
+		if (!r->child[i].out)
+			continue;
+		if (p->done)
+			wait_return(r, p);
+		else if (!r->child[i].asleep)
+			wait_sleep(r, p);
+		else if (returned(r, i, 0))
+			run_differs(r, "process %d returns %ld, it should sleep on", i,
+				    p->call->rc);
+	}
+}
+
+void run_call(struct run *r, struct proc *p)
+{
+	r->calls++;
+	model_call(&r->m, p);
+	r->child[p->nr].out = true;
+	r->child[p->nr].asleep = false;
+	if (write(r->child[p->nr].go, "x", 1) != 1)
+		run_differs(r, "process %d is gone", p->nr);
+	/* the caller first: the number of what it made is to be known */
+	if (p->done)
+		wait_return(r, p);
+	compare_all(r);
+}
+
+void run_interrupt(struct run *r, struct proc *p)
+{
+	model_interrupt(&r->m, p);
+	kill(r->child[p->nr].pid, DXT_NUDGE);
+	compare_all(r);
+}
+
+void run_kill(struct run *r, struct proc *p)
+{
+	bury(r, p->nr);
+	r->child[p->nr].out = false;
+	model_death(&r->m, p);
+	give_birth(r, p);
+	compare_all(r);
+}
