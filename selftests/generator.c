@@ -13,6 +13,7 @@
 #include "engine_test.h"
 #include "generator.h"
 
+#include <sched.h>
 #include <stdarg.h>
 
 #define STEPS	400	/* of one run, which begins with nothing */
@@ -240,7 +241,8 @@ static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
 
 	blank(p->call, d->fd, DXK_IOC_POST);
 	a->size = sizeof(*a);
-	a->flags = seldom(g) ? 2 : 0;
+	/* nobody is called to help under this policy */
+	a->flags = seldom(g) ? 2 : r_(g, 2) * DXK_CALL_HELP;
 	a->deadline = some_deadline(g);
 	a->entries = DXT_PTR(p->call->entry);
 	a->nr = seldom(g) ? r_(g, 2) * 65 : 1 + r_(g, r_(g, 3) ? 3 : SLOTS);
@@ -274,6 +276,7 @@ static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
 
 	blank(p->call, d->fd, DXK_IOC_REJOIN);
 	a->size = sizeof(*a);
+	a->flags = seldom(g) ? 2 : r_(g, 2) * DXK_CALL_HELP;
 	a->owner = r_(g, 3);
 	a->deadline = some_deadline(g);
 	a->results = DXT_PTR(p->call->result);
@@ -315,7 +318,8 @@ static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
 			const struct req *q = m->busy[r_(g, (uint32_t)m->nr_busy)];
 
 			e->ticket = q->ticket;
-			e->data_len = r_(g, q->result_room + 1) + seldom(g);
+			e->data_len = r_(g, 20) ? r_(g, q->result_room + 1) :
+						  q->result_room + 1;
 		}
 		e->data = DXT_PTR(p->call->in[i]);
 		e->status = (int)r_(g, 2000) - 1000;
@@ -620,8 +624,13 @@ FIXTURE(generator) {
 
 FIXTURE_SETUP(generator)
 {
+	cpu_set_t one;
 	struct dxt t;
 
+	/* One runs at a time: a wake-up need not go to another CPU. */
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
 	self->g = calloc(1, sizeof(*self->g));
 	self->seed = the_seed();
 	ASSERT_EQ(0, dxt_open(&t));

@@ -378,7 +378,7 @@ FIXTURE_SETUP(history)
 	all = dxt_shared(sizeof(*all));
 	self->seed = the_seed();
 	self->most = kills ? (unsigned int)atoi(kills) : ~0U;
-	self->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 16 : 5) * DXT_SEC);
+	self->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 14 : 5) * DXT_SEC);
 	TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed);
 }
 
@@ -445,7 +445,7 @@ static void let_live(struct crowd *c, uint64_t *seed)
 {
 	unsigned int most = dxt_debug_kernel() ? 100000 : 20000;
 	uint64_t end = dxt_in(5 * DXT_SEC);
-	unsigned int turns = 20 + rnd(seed) % 100;
+	unsigned int turns = 10 + rnd(seed) % (dxt_debug_kernel() ? 30 : 100);
 
 	if (rnd(seed) % 4)
 		while (c->turns < turns && dxt_now() < end)

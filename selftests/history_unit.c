@@ -265,7 +265,7 @@ static unsigned int rounds(unsigned int usual)
 /* What was right is not accused, however the calls overlap; and there is something. */
 TEST_F(history, right_ones_pass)
 {
-	unsigned int i, nr = rounds(200);
+	unsigned int i, nr = rounds((unsigned int)times_of(200));
 
 	for (i = 0; i < nr; i++) {
 		sim_run(&self->sim, self->seed + i, i % 2);

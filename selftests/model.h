@@ -26,7 +26,7 @@
 #define SLOTS		8	/* elements of an array in one call */
 #define DATA		24	/* bytes of each */
 #define MEMBERS		40
-#define SESSIONS	24
+#define SESSIONS	40
 #define DESCS		64
 #define LIVE		192	/* requests of a context */
 #define BUSY		64
