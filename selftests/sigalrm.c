@@ -315,7 +315,7 @@ TEST_F_TIMEOUT(sigalrm, deadlines, 300)
 			EXPECT_GT(deadline + dxt_stall_ns(), end)
 				TH_LOG("%s is late", waits[i].name);
 			/* they came, and were seen or not as the contract says */
-			EXPECT_LT(5, alarms);
+			EXPECT_LT(0, alarms);
 			EXPECT_EQ(restart, !eintr)
 				TH_LOG("%s, restart %u: %lu times EINTR", waits[i].name,
 				       restart, eintr);
