@@ -7,9 +7,9 @@
  * without a case in calls.h fails the first test.
  *
  * Prints for each call how many points it has. A context or a Start is some hundred
- * files in sysfs, each with the same few points: behind the first ones each fifth is
- * tried, which meets all kinds. Allocations are the same in both dispatch modes. With
- * DXK_LONG=1 each point is tried, in both modes.
+ * files in sysfs, each with the same few points: between the first and the last ones
+ * each seventh is tried, which meets all kinds. Allocations are the same in both
+ * dispatch modes. With DXK_LONG=1 each point is tried, in both modes.
  */
 #include "calls.h"
 
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 
 #define NR_MAX	5000	/* points of one call; far more than any has */
-#define FIRST	40	/* points that are tried each */
+#define FIRST	30	/* points at both ends that are tried each */
 
 FIXTURE(failnth) {
 	struct env e;
@@ -96,26 +96,38 @@ static const char *one(struct env *e, const struct row *r, unsigned int n, bool 
 	return try(e, r, n, hit, false) ?: try(e, r, n, hit, true);
 }
 
-/* n = 1.. until nothing fails; beyond FIRST in steps. Tells how many there are. */
+/*
+ * n = 1.. until nothing fails; in steps between the first and the last ones. Tells how
+ * many there are.
+ */
 #define EACH_POINT(what, least, step, call) do {				\
-	unsigned int _n, _points = 0;						\
+	unsigned int _points = 0;						\
 	uint64_t _start = dxt_now();						\
 	const char *_why = NULL;						\
+	unsigned int _n = 1, _step = 1;						\
 	bool _hit = true;							\
 										\
-	for (_n = 1; _hit && _n < NR_MAX; _n += _n < FIRST ? 1 : (step)) {	\
+	while (_n < NR_MAX && !_why) {						\
 		unsigned int n = _n;						\
 		bool *hit = &_hit;						\
 										\
 		_hit = false;							\
 		_why = (call) ?: level(&self->e);				\
 		EXPECT_EQ(NULL, _why) TH_LOG("%s, point %u: %s", what, _n, _why); \
-		if (_why) {							\
+		if (_why)							\
 			set_level(&self->e);					\
+		if (_hit) {							\
+			_points = _n;						\
+			if (_n == FIRST)					\
+				_step = (step);					\
+			_n += _step;						\
+		} else if (_step > 1) {						\
+			/* stepped over the end: back, and each */		\
+			_step = 1;						\
+			_n = _n > 2 * FIRST ? _n - FIRST : FIRST + 1;		\
+		} else {							\
 			break;							\
 		}								\
-		if (_hit)							\
-			_points = _n;						\
 	}									\
 	EXPECT_TRUE(_why || !_hit);						\
 	EXPECT_LE(least, _points) TH_LOG("%s", what);				\
@@ -131,7 +143,7 @@ TEST_F_TIMEOUT(failnth, calls, 550)
 
 	for (r = rows; r < rows + ROWS; r++)
 		/* at least the argument is copied */
-		EACH_POINT(r->name, 1, r->heavy && !all ? 5 : 1,
+		EACH_POINT(r->name, 1, r->heavy && !all ? 7 : 1,
 			   one(&self->e, r, n, hit));
 }
 

@@ -3,8 +3,8 @@
  * The modules' own init with its first allocation failing, then with its second, and
  * so on until it succeeds (debug kernel). After each failure nothing of the module is
  * left, and the next attempt is not hindered by the one before. What the loader does
- * around init is the kernel's. Each second point is tried: every step of init has
- * several. With DXK_LONG=1 each is, those of the loader, too.
+ * around init is the kernel's. Of dxk.ko each second point is tried: every step of its init
+ * has several. With DXK_LONG=1 each is, those of the loader, too.
  *
  * The modules that run.sh loaded are loaded again at the end.
  */
@@ -115,9 +115,9 @@ static const char *left_soon(const char *(*look)(void))
 
 /* n = 1.. until init succeeds; the module is loaded then. */
 static void sweep(struct __test_metadata *_metadata, const char *name, int fd,
-		  const char *(*look)(void), unsigned int least)
+		  const char *(*look)(void), unsigned int least, unsigned int step)
 {
-	unsigned int step = getenv("DXK_LONG") ? 1 : 2, n, points = 0;
+	unsigned int n, points = 0;
 	const char *what;
 	bool hit = true;
 	int rc = 0, kmsg;
@@ -185,8 +185,9 @@ TEST_F_TIMEOUT(modules, init, 500)
 	EXPECT_EQ(NULL, left_soon(left));
 	if (!getenv("DXK_LONG"))
 		ASSERT_TRUE(dxt_faults_within("do_one_initcall"));
-	sweep(_metadata, "dxk", fd[0], left, 15);
-	sweep(_metadata, "dxk_executors", fd[1], left_of_executors, 4);
+	sweep(_metadata, "dxk", fd[0], left, 15,
+	      getenv("DXK_LONG") ? 1 : 2);
+	sweep(_metadata, "dxk_executors", fd[1], left_of_executors, 4, 1);
 	dxt_faults_within(NULL);
 
 	/* It works. */
