@@ -371,6 +371,13 @@ static bool other_is(struct env *e, const char *state)
 	return dxt_text(&e->other, text, sizeof(text), "state") && !strcmp(text, state);
 }
 
+/* A Log Pool of another size is made anew. */
+static const char *set_start(struct env *e)
+{
+	e->other.policy.log_entries = e->other.policy.log_entries == 64 ? 128 : 64;
+	return dxk_policy_set(e->other.ctx, &e->other.policy, NULL) ? "a policy" : NULL;
+}
+
 /* DX-6: nothing of a Start that failed is left. */
 static const char *end_start(struct env *e, int rc)
 {
@@ -985,8 +992,8 @@ static const struct row rows[] = {
 	ROW("CTX_JOIN shared", CTX_JOIN, ON_CONTROL, dxk_ctx_join, set_join_shared,
 	    end_join, 0, -EFAULT),
 	/* these are for the other context */
-	ROW("CTX_START", CTX_START, ON_CONTEXT, dxk_ctx_start, set_nothing, end_start, 0,
-	    0, .heavy = true),
+	ROW("CTX_START", CTX_START, ON_CONTEXT, dxk_ctx_start, set_start, end_start, 0, 0,
+	    .heavy = true),
 	ROW("CTX_STOP", CTX_STOP, ON_CONTEXT, dxk_ctx_stop, set_stop, end_stop, 0, 0,
 	    .heavy = true),
 	ROW("CTX_STOP report", CTX_STOP, ON_CONTEXT, dxk_ctx_stop, set_report, end_report,
@@ -1116,6 +1123,7 @@ static void set_level(struct env *e)
 static const char *env_up(struct env *e)
 {
 	struct dxk_ctx_create create = { .mode = 0744, .name = NAME };
+	struct dxk_ctx_create other = { .flags = DXK_CTX_CHOWN, .uid = UID, .mode = 0744 };
 	unsigned int i;
 	char path[100];
 
@@ -1125,6 +1133,10 @@ static const char *env_up(struct env *e)
 	close(e->t.ctx);
 	e->t.ctx = dxk_ctx_create_as(e->t.ctl, &create);
 	e->t.id = create.id;
+	/* whose files are to be given to somebody */
+	close(e->other.ctx);
+	e->other.ctx = dxk_ctx_create_as(e->t.ctl, &other);
+	e->other.id = other.id;
 	e->t.policy.max_threads = 3;
 	e->t.policy.kernel_threads = 1;
 	e->t.policy.data_size = DATA;

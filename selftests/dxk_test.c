@@ -420,28 +420,6 @@ int dxt_write(const char *path, const char *value)
 
 #define FAIL_NTH	"/proc/thread-self/fail-nth"
 
-bool dxt_faults(void)
-{
-	static const char *const files[][2] = {
-		/* without these GFP_KERNEL would never fail */
-		{ "/sys/kernel/debug/failslab/ignore-gfp-wait", "N" },
-		{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N" },
-		{ "/sys/kernel/debug/fail_page_alloc/min-order", "0" },
-		/* each fault would print a stack */
-		{ "/sys/kernel/debug/failslab/verbose", "0" },
-		{ "/sys/kernel/debug/fail_page_alloc/verbose", "0" },
-		{ "/sys/kernel/debug/fail_usercopy/verbose", "0" },
-	};
-	unsigned int i;
-
-	if (access(FAIL_NTH, W_OK))
-		return false;
-	for (i = 0; i < ARRAY_LEN(files); i++)
-		if (dxt_write(files[i][0], files[i][1]))
-			return false;
-	return true;
-}
-
 static const char *const fault_kinds[] = {
 	"failslab", "fail_page_alloc", "fail_usercopy",
 };
@@ -461,31 +439,68 @@ static bool fault_filter(const char *file, unsigned long value)
 	return true;
 }
 
-bool dxt_faults_within(const char *function)
+/* Where a function of the kernel is. Its own symbols are in the order of addresses. */
+static bool kernel_symbol(const char *name, unsigned long *start, unsigned long *end)
 {
-	unsigned long long at, start = 0, end = ~0ULL;
-	char line[200], name[100];
-	bool found = !function;
+	char line[200], symbol[100];
+	bool found = false;
+	unsigned long at;
 	FILE *f;
 
-	f = function ? fopen("/proc/kallsyms", "re") : NULL;
-	/* the kernel's own symbols are in the order of their addresses */
+	f = fopen("/proc/kallsyms", "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%llx %*c %99s", &at, name) != 2)
+		if (sscanf(line, "%lx %*c %99s", &at, symbol) != 2)
 			continue;
-		if (found && at > start) {
-			end = at;
+		if (found && at > *start) {
+			*end = at;
 			break;
 		}
-		if (!strcmp(name, function)) {
-			start = at;
+		if (!strcmp(symbol, name)) {
+			*start = at;
 			found = true;
 		}
 	}
 	if (f)
 		fclose(f);
-	return found && fault_filter("require-start", start) &&
-	       fault_filter("require-end", end) && fault_filter("stacktrace-depth", 32);
+	return found;
+}
+
+bool dxt_faults(void)
+{
+	static const char *const files[][2] = {
+		/* without these GFP_KERNEL would never fail */
+		{ "/sys/kernel/debug/failslab/ignore-gfp-wait", "N" },
+		{ "/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N" },
+		{ "/sys/kernel/debug/fail_page_alloc/min-order", "0" },
+		/* each fault would print a stack */
+		{ "/sys/kernel/debug/failslab/verbose", "0" },
+		{ "/sys/kernel/debug/fail_page_alloc/verbose", "0" },
+		{ "/sys/kernel/debug/fail_usercopy/verbose", "0" },
+	};
+	unsigned long start, end;
+	unsigned int i;
+
+	if (access(FAIL_NTH, W_OK))
+		return false;
+	/* The leak detector's own memory is no point of the call. */
+	if (!dxt_write("/sys/kernel/debug/kmemleak", "scan=off") &&
+	    (!kernel_symbol("__alloc_object", &start, &end) ||
+	     !fault_filter("reject-end", end) || !fault_filter("reject-start", start) ||
+	     !fault_filter("stacktrace-depth", 32)))
+		return false;
+	for (i = 0; i < ARRAY_LEN(files); i++)
+		if (dxt_write(files[i][0], files[i][1]))
+			return false;
+	return true;
+}
+
+bool dxt_faults_within(const char *function)
+{
+	unsigned long start = 0, end = ~0UL;
+
+	return (!function || kernel_symbol(function, &start, &end)) &&
+	       fault_filter("require-start", start) && fault_filter("require-end", end) &&
+	       fault_filter("stacktrace-depth", 32);
 }
 
 /* Open before the fault is set: opening it could fail by it. */
