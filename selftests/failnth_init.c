@@ -2,9 +2,9 @@
 /*
  * The modules' own init with its first allocation failing, then with its second, and
  * so on until it succeeds (debug kernel). After each failure nothing of the module is
- * left, and the next attempt is not hindered by the one before. What the loader does
- * around init is the kernel's. Of dxk.ko each second point is tried: every step of its init
- * has several. With DXK_LONG=1 each is, those of the loader, too.
+ * left, and the next attempt is not hindered by the one before. Of dxk.ko each second
+ * point is tried: every step of its init has several. What the loader does around
+ * init is the kernel's. With DXK_LONG=1 it fails, too, and at each point.
  *
  * The modules that run.sh loaded are loaded again at the end.
  */

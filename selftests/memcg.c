@@ -3,7 +3,7 @@
  * What a poster makes the kernel keep is charged to the poster's memory cgroup. One
  * that posts without end is stopped by its own limit: it gets ENOMEM, or the kernel
  * kills it and nobody else; its requests, their data and its context are freed. The
- * contexts of others go on: a request of theirs is back within the time of a stall.
+ * contexts of others go on: a request of theirs is back within 10 s.
  */
 #include "dxk_test.h"
 
@@ -20,6 +20,7 @@
 #define DATA	4096
 #define MIB	(1LL << 20)
 #define LIMIT	(16 * MIB)
+#define BOUND_NS (5 * dxt_stall_ns())	/* 10 s: the host may be busy, too */
 #define STOCK	(MIB / 2)	/* what CPUs may have charged ahead */
 
 static long long group_num(const char *file, const char *key)
@@ -189,7 +190,7 @@ static void check(struct __test_metadata *_metadata, const struct said *said, in
 		EXPECT_TRUE(WIFEXITED(status) && !WEXITSTATUS(status));
 		EXPECT_EQ(-ENOMEM, said->error);
 	}
-	EXPECT_GT(dxt_stall_ns(), slowest);
+	EXPECT_GT(BOUND_NS, slowest);
 	printf("# %lld posted, %lld KiB charged for 1024, then %s; %d requests of others, "
 	       "the slowest %llu ms\n", said->posted, said->charged / 1024,
 	       killed ? "killed" : "ENOMEM", nr, (unsigned long long)(slowest / DXT_MS));
