@@ -30,8 +30,29 @@ void run_call(struct run *r, struct proc *p);
 void run_interrupt(struct run *r, struct proc *p);
 /* What sysfs shows against the picture. */
 void run_look(struct run *r, struct ctx *c);
+/* The process's call has returned: is that the answer? (generator_compare.c) */
+void run_compare(struct run *r, struct proc *p);
 /* A difference. */
 void run_differs(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* --- choosing (generator_calls.c) ----------------------------------------------------- */
+
+struct gen {
+	struct run r;
+	uint64_t seed;
+	uint32_t param;
+	unsigned int line;
+};
+
+/* A number below @n. */
+uint32_t gen_below(struct gen *g, uint32_t n);
+/* A descriptor of a context ('c'), a member ('m'), a worker ('w'), or any (0). */
+struct desc *gen_desc(struct gen *g, struct proc *p, char which);
+int gen_ctxs(const struct gen *g);
+/* Makes up a call that a new context of the process needs first, if there is one. */
+bool gen_make_ready(struct gen *g, struct proc *p);
+/* Makes up p->call, of that name, on @d if it needs a descriptor. */
+void gen_call(struct gen *g, struct proc *p, const char *name, struct desc *d);
 
 #endif /* GENERATOR_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The checker of histories: see history.h. */
-#include "history.h"
+#include "history_facts.h"
 
 #include <dxk.h>
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-
-#define NEVER	UINT64_MAX
 
 const char *const history_error_name[HIST_ERRORS] = {
 	[HIST_LOST] = "lost",
@@ -66,30 +64,8 @@ void history_free(struct history *h)
 
 /* --- what is known of each request --------------------------------------------- */
 
-/* All pointers into the history's events; NULL: there is none. */
-struct facts {
-	const struct history_event *post;
-	const struct history_event *first, *last;	/* START, by attempt */
-	const struct history_event *done;		/* of the last START, taken */
-	const struct history_event *result;
-	uint32_t starts;
-};
-
-struct check {
-	const struct history *h;
-	struct history_report *report;
-	uint32_t nr_requests, nr_events;
-	struct facts *facts;
-	const struct history_event **start;	/* by request and attempt */
-	const struct history_event **ticket;	/* the same by ticket */
-	const struct history_event **done;	/* taken, of ticket[i]; or NULL */
-	uint32_t nr_starts;
-};
-
-/* @request: that it is about, or HIST_NOBODY */
-static __attribute__((format(printf, 4, 5)))
-void found(struct check *c, enum history_error error, uint32_t request,
-	   const char *fmt, ...)
+void hist_found(struct check *c, enum history_error error, uint32_t request,
+		const char *fmt, ...)
 {
 	va_list ap;
 
@@ -156,10 +132,10 @@ static void match_dones(struct check *c)
 		if (e->how == DONE_STALE) {
 			c->report->stale++;
 			if (held)
-				found(c, HIST_STALE_REFUSED, HIST_NOBODY, "ticket %llu, member %u",
+				hist_found(c, HIST_STALE_REFUSED, HIST_NOBODY, "ticket %llu, member %u",
 				      (unsigned long long)e->ticket, e->member);
 		} else if (!held) {
-			found(c, HIST_STALE_TAKEN, HIST_NOBODY, "ticket %llu, member %u",
+			hist_found(c, HIST_STALE_TAKEN, HIST_NOBODY, "ticket %llu, member %u",
 			      (unsigned long long)e->ticket, e->member);
 		} else {
 			c->done[at] = e;
@@ -179,7 +155,7 @@ static void gather(struct check *c)
 		    e->kind != HIST_RESULT)
 			continue;
 		if (e->request >= c->nr_requests) {
-			found(c, HIST_GHOST, HIST_NOBODY, "request %u", e->request);
+			hist_found(c, HIST_GHOST, HIST_NOBODY, "request %u", e->request);
 			continue;
 		}
 		f = &c->facts[e->request];
@@ -193,7 +169,7 @@ static void gather(struct check *c)
 			break;
 		case HIST_RESULT:
 			if (f->result)
-				found(c, HIST_RETURNED_TWICE, e->request, "request %u", e->request);
+				hist_found(c, HIST_RETURNED_TWICE, e->request, "request %u", e->request);
 			f->result = e;
 			break;
 		}
@@ -202,23 +178,23 @@ static void gather(struct check *c)
 	qsort(c->ticket, c->nr_starts, sizeof(*c->ticket), by_ticket);
 	for (i = 0; i + 1 < c->nr_starts; i++)
 		if (c->ticket[i]->ticket == c->ticket[i + 1]->ticket)
-			found(c, HIST_STARTED_TWICE, c->ticket[i]->request, "ticket %llu given twice",
+			hist_found(c, HIST_STARTED_TWICE, c->ticket[i]->request, "ticket %llu given twice",
 			      (unsigned long long)c->ticket[i]->ticket);
 	match_dones(c);
 }
 
 /* --- executions ---------------------------------------------------------------- */
 
-static const struct history_gone *gone(const struct check *c,
-				       const struct history_event *start)
+const struct history_gone *hist_gone(const struct check *c,
+				     const struct history_event *start)
 {
 	const struct history_gone *g = &c->h->member[start->member];
 
 	return g->begin ? g : NULL;
 }
 
-static const struct history_event *done_of(const struct check *c,
-					   const struct history_event *start)
+const struct history_event *hist_done(const struct check *c,
+				      const struct history_event *start)
 {
 	long at = find_ticket(c, start->ticket);
 
@@ -236,20 +212,20 @@ static void check_start(struct check *c, const struct history_event *e)
 	c->report->starts++;
 	c->report->redone += f->starts > 1;
 	if (f->starts > most || e->attempt != f->starts)
-		found(c, HIST_STARTED_TWICE, e->request, "request %u: %u. start, attempt %u of %u",
+		hist_found(c, HIST_STARTED_TWICE, e->request, "request %u: %u. start, attempt %u of %u",
 		      e->request, f->starts, e->attempt, most);
-	else if (f->last && (f->done || !gone(c, f->last) ||
-			     gone(c, f->last)->begin > e->end))
-		found(c, HIST_STARTED_TWICE, e->request,
+	else if (f->last && (f->done || !hist_gone(c, f->last) ||
+			     hist_gone(c, f->last)->begin > e->end))
+		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
 	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
-		found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
+		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
 		f->first = e;
 	f->last = e;
-	f->done = done_of(c, e);
+	f->done = hist_done(c, e);
 }
 
 /* Was it certainly accepted? A later one of the same call tells, too. */
@@ -269,12 +245,11 @@ static bool is_redo(const struct history_request *r)
 	return r->attrs & PXR_REDO && !(r->attrs & PXR_KERNEL);
 }
 
-/* Did its last worker die over it, for good? */
-static bool died(const struct check *c, uint32_t i)
+bool hist_died(const struct check *c, uint32_t i)
 {
 	const struct facts *f = &c->facts[i];
 
-	return f->last && !f->done && gone(c, f->last) &&
+	return f->last && !f->done && hist_gone(c, f->last) &&
 	       (!is_redo(&c->h->request[i]) || f->starts == c->h->redo_max);
 }
 
@@ -286,13 +261,13 @@ static void check_result(struct check *c, uint32_t i)
 
 	c->report->returned++;
 	if (e->owner != r->owner)
-		found(c, HIST_WRONG_OWNER, i, "request %u of %u to %u", i, r->owner,
+		hist_found(c, HIST_WRONG_OWNER, i, "request %u of %u to %u", i, r->owner,
 		      e->owner);
 	if (!(r->attrs & PXR_REJOIN) || (f->post && e->end < f->post->begin))
-		found(c, HIST_GHOST, i, "request %u returned", i);
+		hist_found(c, HIST_GHOST, i, "request %u returned", i);
 	if (r->attrs & PXR_KERNEL) {
 		if (e->status || f->starts)
-			found(c, HIST_WRONG_RESULT, i, "kernel's request %u: %d", i,
+			hist_found(c, HIST_WRONG_RESULT, i, "kernel's request %u: %d", i,
 			      e->status);
 		return;
 	}
@@ -300,8 +275,8 @@ static void check_result(struct check *c, uint32_t i)
 	if (!f->last || e->attempt != f->starts || e->worker != f->last->worker ||
 	    e->prio != f->last->prio ||
 	    (f->done ? e->status != f->done->status || e->end < f->done->begin :
-		       e->status != -EOWNERDEAD || !died(c, i)))
-		found(c, HIST_WRONG_RESULT, i,
+		       e->status != -EOWNERDEAD || !hist_died(c, i)))
+		hist_found(c, HIST_WRONG_RESULT, i,
 		      "request %u: status %d, attempts %u of %u, worker %u", i,
 		      e->status, e->attempt, f->starts, e->worker);
 }
@@ -314,11 +289,11 @@ static void check_request(struct check *c, uint32_t i)
 	bool space_gone = r->space != HIST_NOBODY && c->h->space[r->space].begin;
 
 	if (f->post && f->post->how == POST_REFUSED && (f->starts || f->result))
-		found(c, HIST_GHOST, i, "request %u was refused", i);
+		hist_found(c, HIST_GHOST, i, "request %u was refused", i);
 	if (!f->post && (f->starts || f->result))
-		found(c, HIST_GHOST, i, "request %u was not posted", i);
+		hist_found(c, HIST_GHOST, i, "request %u was not posted", i);
 	if (f->first && f->post && f->first->end < f->post->begin)
-		found(c, HIST_GHOST, i, "request %u began before its post", i);
+		hist_found(c, HIST_GHOST, i, "request %u began before its post", i);
 	if (f->result)
 		check_result(c, i);
 	if (!accepted(c, i))
@@ -327,294 +302,13 @@ static void check_request(struct check *c, uint32_t i)
 	if (f->result)
 		return;
 	if (r->attrs & PXR_REJOIN && !space_gone)
-		found(c, HIST_LOST, i, "request %u of owner %u was not collected", i,
+		hist_found(c, HIST_LOST, i, "request %u of owner %u was not collected", i,
 		      r->owner);
-	else if (!(r->attrs & PXR_KERNEL) && !f->done && !died(c, i))
-		found(c, HIST_LOST, i, "request %u was not executed, %u starts", i,
+	else if (!(r->attrs & PXR_KERNEL) && !f->done && !hist_died(c, i))
+		hist_found(c, HIST_LOST, i, "request %u was not executed, %u starts", i,
 		      f->starts);
 	else
 		c->report->dropped += !!(r->attrs & PXR_REJOIN);
-}
-
-/* --- intervals ------------------------------------------------------------------ */
-
-/* Something that held for certain after @from and before @until. */
-struct window {
-	uint64_t group;
-	uint64_t from;
-	uint64_t until;		/* sealed: the latest of its group up to here */
-};
-
-struct windows {
-	struct window *w;
-	uint32_t nr;
-};
-
-static void window_add(struct windows *ws, uint64_t group, uint64_t from,
-		       uint64_t until)
-{
-	if (from < until)
-		ws->w[ws->nr++] = (struct window){ group, from, until };
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static void windows_seal(struct windows *ws)
-{
-	uint32_t i;
-
-	qsort(ws->w, ws->nr, sizeof(*ws->w), by_from);
-	for (i = 1; i < ws->nr; i++)
-		if (ws->w[i].group == ws->w[i - 1].group &&
-		    ws->w[i].until < ws->w[i - 1].until)
-			ws->w[i].until = ws->w[i - 1].until;
-}
-
-/* The latest end of what had begun before @before; 0: nothing had. */
-static uint64_t windows_latest(const struct windows *ws, uint64_t group,
-			       uint64_t before)
-{
-	uint32_t lo = 0, hi = ws->nr;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		const struct window *w = &ws->w[mid];
-
-		if (w->group < group || (w->group == group && w->from < before))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && ws->w[lo - 1].group == group ? ws->w[lo - 1].until : 0;
-}
-
-/* --- owners ---------------------------------------------------------------------- */
-
-/* When did its last execution end? False: that is not known. */
-static bool end_of(const struct check *c, uint32_t i, uint64_t *begin, uint64_t *end)
-{
-	const struct facts *f = &c->facts[i];
-
-	if (f->done) {
-		*begin = f->done->begin;
-		*end = f->done->end;
-	} else if (died(c, i)) {
-		*begin = gone(c, f->last)->begin;
-		*end = gone(c, f->last)->end;
-	} else {
-		return false;
-	}
-	return true;
-}
-
-/* When did the request certainly live? */
-static void add_life(const struct check *c, struct windows *ws, uint32_t i)
-{
-	const struct history_request *r = &c->h->request[i];
-	const struct facts *f = &c->facts[i];
-	uint64_t from = NEVER, until = 0, end;
-
-	if (f->post && f->post->how == POST_TAKEN)
-		from = f->post->end;
-	if (f->first && f->first->end < from)
-		from = f->first->end;
-	if (f->result)
-		until = f->result->begin;
-	else if (r->attrs & PXR_REJOIN && r->space != HIST_NOBODY)
-		until = c->h->space[r->space].begin;
-	else if (!(r->attrs & PXR_REJOIN))
-		end_of(c, i, &until, &end);
-	window_add(ws, r->owner, from, until);
-}
-
-/* When did its result certainly lie in the Rejoin Pool? */
-static void add_rest(const struct check *c, struct windows *ws, uint32_t i)
-{
-	const struct history_request *r = &c->h->request[i];
-	const struct facts *f = &c->facts[i];
-	uint64_t begin, end;
-
-	if (f->result && end_of(c, i, &begin, &end))
-		window_add(ws, r->owner, end, f->result->begin);
-}
-
-static void check_owners(struct check *c)
-{
-	struct windows life = { calloc(c->nr_requests + 1, sizeof(struct window)), 0 };
-	struct windows rest = { calloc(c->nr_requests + 1, sizeof(struct window)), 0 };
-	const struct history_event *e, *before = NULL;
-	uint64_t begin, end, begin2, end2;
-	uint32_t i;
-
-	for (i = 0; i < c->nr_requests; i++) {
-		add_life(c, &life, i);
-		add_rest(c, &rest, i);
-	}
-	windows_seal(&life);
-	windows_seal(&rest);
-	for (i = 0; i < c->nr_events; i++) {
-		e = &c->h->event[i];
-		switch (e->kind) {
-		case HIST_NONE_EXIST:
-			c->report->none_exist++;
-			if (windows_latest(&life, e->owner, e->begin) > e->end)
-				found(c, HIST_FALSE_NONE_EXIST, HIST_NOBODY, "owner %u, %llu..%llu",
-				      e->owner, (unsigned long long)e->begin,
-				      (unsigned long long)e->end);
-			break;
-		case HIST_NONE_READY:
-			c->report->none_ready++;
-			if (windows_latest(&rest, e->owner, e->begin) > e->end)
-				found(c, HIST_FALSE_NONE_READY, HIST_NOBODY, "owner %u, %llu..%llu",
-				      e->owner, (unsigned long long)e->begin,
-				      (unsigned long long)e->end);
-			break;
-		case HIST_RESULT:
-			if (e->request >= c->nr_requests ||
-			    !end_of(c, e->request, &begin, &end))
-				break;
-			/* oldest completion first: from call to call, and in each */
-			if (windows_latest(&rest, e->owner, begin) > e->end ||
-			    (e->at && before && before->request < c->nr_requests &&
-			     before->begin == e->begin &&
-			     end_of(c, before->request, &begin2, &end2) &&
-			     begin2 > end))
-				found(c, HIST_WRONG_ORDER, e->request, "request %u of owner %u",
-				      e->request, e->owner);
-			before = e;
-			break;
-		}
-	}
-	free(life.w);
-	free(rest.w);
-}
-
-/* --- the order of dispatches ------------------------------------------------------ */
-
-static unsigned int lane_of(uint32_t attrs)
-{
-	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
-}
-
-static uint64_t place(unsigned int lane, int32_t prio)
-{
-	return (uint64_t)lane << 32 | ((uint32_t)prio ^ 0x80000000U);
-}
-
-/*
- * Whatever admits a request of one lane admits one of a larger lane, so of those the
- * more urgent, or the equal and older, goes first (DX-57, DX-73). A request is surely
- * Ready from the end of its post until the call begins that brings it to a worker,
- * unless it was in the hands of somebody who died before he got it.
- */
-static void check_order(struct check *c)
-{
-	struct windows ready = { calloc(c->nr_requests + 1, sizeof(struct window)), 0 };
-	struct windows lost = { calloc(c->nr_events + 1, sizeof(struct window)), 0 };
-	uint64_t *group = calloc(c->nr_requests + 1, sizeof(*group));
-	uint32_t i, g, groups = 0;
-
-	for (i = 0; i < c->nr_requests; i++) {
-		const struct facts *f = &c->facts[i];
-
-		if (f->first && f->post && f->post->how == POST_TAKEN)
-			window_add(&ready, place(lane_of(c->h->request[i].attrs),
-						 c->h->request[i].prio),
-				   f->post->end, f->first->begin);
-	}
-	windows_seal(&ready);
-	for (i = 0; i < ready.nr; i++)
-		if (!i || ready.w[i].group != ready.w[i - 1].group)
-			group[groups++] = ready.w[i].group;
-	for (i = 0; i < c->nr_events; i++)
-		if (c->h->event[i].kind == HIST_FETCH_LOST)
-			window_add(&lost, 0, c->h->event[i].begin, c->h->event[i].end);
-	windows_seal(&lost);
-
-	for (i = 0; i < c->nr_starts; i++) {
-		const struct history_event *e = c->start[i];
-		const struct history_request *r = &c->h->request[e->request];
-		const struct facts *f = &c->facts[e->request];
-		uint64_t own = place(lane_of(r->attrs), r->prio), from = e->begin;
-
-		if (!f->post || windows_latest(&lost, 0, e->end) > e->begin)
-			continue;
-		if (f->post->begin > from)
-			from = f->post->begin;
-		for (g = 0; g < groups; g++) {
-			uint32_t lane = group[g] >> 32, prio = (uint32_t)group[g];
-
-			if (lane < own >> 32 || prio < (uint32_t)own)
-				continue;
-			c->report->pairs++;
-			if (windows_latest(&ready, group[g], prio > (uint32_t)own ?
-					   from : f->post->begin) > e->end)
-				found(c, HIST_INVERSION, e->request,
-				      "request %u (lane %u, %d) before one of lane %u, %d",
-				      e->request, lane_of(r->attrs), r->prio, lane,
-				      (int32_t)(prio ^ 0x80000000U));
-		}
-	}
-	free(ready.w);
-	free(lost.w);
-	free(group);
-}
-
-/* --- lanes ------------------------------------------------------------------------ */
-
-struct step {
-	uint64_t at;
-	int32_t lane;		/* ~lane: one less */
-};
-
-static int by_at(const void *a, const void *b)
-{
-	const struct step *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-/* Of lanes 0..l together never more execute than quota[l] (DX-67..DX-71). */
-static void check_lanes(struct check *c)
-{
-	struct step *s = calloc(2 * c->nr_starts + 1, sizeof(*s));
-	uint32_t i, n = 0, l, k, sum, used[4] = { 0 };
-
-	for (i = 0; i < c->nr_starts; i++) {
-		const struct history_event *e = c->start[i], *d = done_of(c, e);
-		uint64_t until = d ? d->begin : gone(c, e) ? gone(c, e)->begin : NEVER;
-		int32_t lane = (int32_t)lane_of(c->h->request[e->request].attrs);
-
-		if (e->end >= until)
-			continue;
-		s[n++] = (struct step){ e->end, lane };
-		s[n++] = (struct step){ until, ~lane };
-	}
-	qsort(s, n, sizeof(*s), by_at);
-	for (i = 0; i < n; i++) {
-		if (s[i].lane < 0) {
-			used[~s[i].lane]--;
-			continue;
-		}
-		used[s[i].lane]++;
-		for (l = s[i].lane; l < 4; l++) {
-			for (sum = 0, k = 0; k <= l; k++)
-				sum += used[k];
-			if (sum > c->h->quota[l])
-				found(c, HIST_LANE_OVERRUN, HIST_NOBODY,
-				      "at %llu: %u %u %u %u execute",
-				      (unsigned long long)s[i].at, used[0], used[1],
-				      used[2], used[3]);
-		}
-	}
-	free(s);
 }
 
 void history_check(const struct history *h, struct history_report *report)
@@ -640,10 +334,10 @@ void history_check(const struct history *h, struct history_report *report)
 		check_start(&c, c.start[i]);
 	for (i = 0; i < c.nr_requests; i++)
 		check_request(&c, i);
-	check_owners(&c);
+	hist_check_owners(&c);
 	if (!h->ageing)
-		check_order(&c);
-	check_lanes(&c);
+		hist_check_order(&c);
+	hist_check_lanes(&c);
 	free(c.facts);
 	free(c.start);
 	free(c.ticket);

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the calls of the generator (generator.c) have in them, now and then wrong. */
+#define DXT_NO_HARNESS
+#include "engine_test.h"
+#include "generator.h"
+
+uint32_t gen_below(struct gen *g, uint32_t n)
+{
+	return rnd(&g->seed) % n;
+}
+
+static bool seldom(struct gen *g)
+{
+	return !gen_below(g, 40);
+}
+
+/* --- choosing ---------------------------------------------------------------------------- */
+
+/* A descriptor of the process: of a context, of a member; any if @which is 0. */
+struct desc *gen_desc(struct gen *g, struct proc *p, char which)
+{
+	struct desc *found[DESCS];
+	unsigned int nr = 0;
+	int i;
+
+	for (i = 0; i < DESCS; i++) {
+		struct desc *d = &p->desc[i];
+
+		if (d->fd && (!which || (which == 'c' && d->session) ||
+			      (which == 'm' && d->member) ||
+			      (which == 'w' && d->member && !d->member->client)))
+			found[nr++] = d;
+	}
+	return nr ? found[gen_below(g, nr)] : NULL;
+}
+
+/* May one more process sleep? Somebody has to be left who can wake it. */
+static uint64_t some_deadline(struct gen *g)
+{
+	unsigned int i, awake = 0;
+
+	for (i = 0; i < PROCS; i++)
+		awake += g->r.m.proc[i].done;
+	return awake > 1 && gen_below(g, 3) ? DXK_FOREVER : gen_below(g, 2);
+}
+
+int gen_ctxs(const struct gen *g)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < CTXS; i++)
+		nr += g->r.m.ctx[i].used;
+	return nr;
+}
+
+static const char *some_name(struct gen *g)
+{
+	static const char *const name[] = { "gen-a", "gen-b", "gen-c", "gen-a", "" };
+
+	return seldom(g) ? "a/b" : name[gen_below(g, ARRAY_SIZE(name))];
+}
+
+/* --- calls --------------------------------------------------------------------------------- */
+
+static void blank(struct call *c, int fd, uint32_t cmd)
+{
+	memset(&c->a, 0, sizeof(c->a));
+	c->op = OP_IOCTL;
+	c->fd = fd;
+	c->cmd = cmd;
+	c->rc = 0;
+	dxt_poison(c->result, sizeof(c->result));
+	dxt_poison(c->work, sizeof(c->work));
+	dxt_poison(c->out, sizeof(c->out));
+	/* what only some answers set */
+	if (cmd == DXK_IOC_POST)
+		c->a.post.index = c->a.post.reason = DXT_POISON32;
+	else if (cmd == DXK_IOC_REJOIN)
+		c->a.rejoin.answer = DXT_POISON32;
+	else if (cmd == DXK_IOC_NEXT)
+		c->a.next.nr_taken = DXT_POISON32;
+	else if (cmd == DXK_IOC_CTX_STOP)
+		c->a.stop.nr_running = DXT_POISON32;
+}
+
+static void gen_create(struct gen *g, struct proc *p)
+{
+	static const uint32_t mode[] = { 0777, 0755, 0700, 0770, 0711, 0, 01000 };
+	struct dxk_ctx_create *a = &p->call->a.create;
+
+	blank(p->call, CTL_FD, DXK_IOC_CTX_CREATE);
+	a->size = sizeof(*a);
+	a->mode = mode[gen_below(g, gen_below(g, 4) ? 2 : ARRAY_SIZE(mode))];
+	strcpy(a->name, some_name(g));
+	a->reserved = seldom(g);
+	a->uid = seldom(g);
+}
+
+static void gen_join(struct gen *g, struct proc *p)
+{
+	static const uint32_t access[] = { 7, 3, 2, 15, 1, 4 };
+	struct dxk_ctx_join *a = &p->call->a.join;
+	const struct ctx *c = &g->r.m.ctx[gen_below(g, CTXS)];
+
+	blank(p->call, CTL_FD, DXK_IOC_CTX_JOIN);
+	a->size = sizeof(*a);
+	a->access = seldom(g) ? 16 * gen_below(g, 2) : access[gen_below(g, gen_below(g, 4) ? 2 : 6)];
+	a->abi = DXK_ABI_VERSION + seldom(g);
+	a->flags = gen_below(g, 2) ? DXK_JOIN_SHARED : 0;
+	if (!c->used)
+		c = &g->r.m.ctx[0];
+	if (gen_below(g, 3) || !c->known || !c->used) {
+		strcpy(a->name, c->used && gen_below(g, 8) ? c->name : some_name(g));
+	} else {
+		a->flags |= DXK_JOIN_BY_ID;
+		a->id = c->id + seldom(g);
+	}
+}
+
+static void random_policy(struct gen *g, struct dxk_policy *p)
+{
+	bool lanes = gen_below(g, 2);
+
+	p->sched_mode = lanes ? TPOOL_MODE_CMLS : 0;
+	p->prio_policy = gen_below(g, 4);
+	p->kernel_threads = g->r.m.nop && !lanes ? gen_below(g, 2) : 0;
+	p->max_threads = p->kernel_threads + 1 + gen_below(g, 4) + (lanes ? 2 : 0);
+	p->lane_pct[0] = 0;
+	p->lane_pct[1] = 20 + gen_below(g, 3) * 5;
+	p->lane_pct[2] = gen_below(g, 4) ? 20 + gen_below(g, 3) * 5 : 0;
+	p->ready_entries = 2 + gen_below(g, 6);
+	p->rejoin_entries = 1 + gen_below(g, 8);
+	p->max_requests = p->ready_entries + gen_below(g, 16);
+	p->data_size = 16;
+	p->dispatch = dxt_mode();
+	p->rejoin_full = gen_below(g, p->kernel_threads ? 2 : 3);
+	if (p->kernel_threads && p->rejoin_full)
+		p->rejoin_full = DXK_REJOIN_RESERVE;
+	p->shutdown = DXK_STOP_DRAIN + gen_below(g, 2);
+	p->redo_max = 1 + gen_below(g, 3);
+	/* nothing moves by itself */
+	p->sched_interval_ms = 3600000;
+	p->dispatch_interval_ms = 3600000;
+}
+
+/* Of a field that is wrong, or not to be changed now. */
+static void spoil(struct gen *g, struct dxk_policy *p)
+{
+	switch (gen_below(g, 8)) {
+	case 0: p->sched_mode = 2; break;
+	case 1: p->lane_pct[1] = 101; break;
+	case 2: p->lane_pct[1] = p->lane_pct[2] = 60; break;
+	case 3: p->log_entries = 1000; break;
+	case 4: p->rejoin_full = 3; break;
+	case 5: p->shutdown = 0; break;
+	case 6: p->ready_entries = p->max_requests + 1; break;
+	case 7: p->redo_max = 0; break;
+	}
+}
+
+static void gen_policy(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_policy *a = &p->call->a.policy;
+	const struct ctx *c = d->session->ctx;
+
+	blank(p->call, d->fd, DXK_IOC_POLICY_SET);
+	*a = c->changed ? c->next_policy : c->policy;
+	a->size = sizeof(*a);
+	if (c->state == NEW) {
+		random_policy(g, a);
+	} else {
+		a->redo_max = 1 + gen_below(g, 3);
+		a->shutdown = DXK_STOP_DRAIN + gen_below(g, 2);
+		a->lane_pct[1] = 20 + gen_below(g, 3) * 5;
+		if (seldom(g))
+			a->rejoin_entries++;
+	}
+	if (!gen_below(g, 8))
+		spoil(g, a);
+	a->bad_field = DXT_POISON32;
+}
+
+static uint32_t some_attrs(struct gen *g, bool wait)
+{
+	static const uint32_t lane[] = { 0, 0, PXR_LANE1, PXR_LANE2 };
+	uint32_t attrs = lane[gen_below(g, 4)], r = gen_below(g, 256);
+
+	attrs |= wait ? PXR_WAITIF_BUSY : 0;
+	attrs |= r & 3 ? PXR_REJOIN : 0;
+	attrs |= r & 0xc ? 0 : PXR_BOOST;
+	attrs |= r & 0x10 ? PXR_REDO : 0;
+	attrs |= r & 0xe0 ? 0 : PXR_FD;
+	if (seldom(g))
+		attrs |= r & 1 ? PXR_LANE0 : 0x400;
+	/* what the kernel worker does meanwhile must make no difference to the caller */
+	if (!wait && !gen_below(g, 5))
+		attrs |= PXR_KERNEL;
+	return attrs;
+}
+
+static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_post *a = &p->call->a.post;
+	bool wait = gen_below(g, 2);
+	unsigned int i, k;
+
+	blank(p->call, d->fd, DXK_IOC_POST);
+	a->size = sizeof(*a);
+	/* nobody is called to help under this policy */
+	a->flags = seldom(g) ? 2 : gen_below(g, 2) * DXK_CALL_HELP;
+	a->deadline = some_deadline(g);
+	a->entries = DXT_PTR(p->call->entry);
+	a->nr = seldom(g) ? gen_below(g, 2) * 65 : 1 + gen_below(g, gen_below(g, 3) ? 3 : SLOTS);
+	a->entry_size = sizeof(p->call->entry[0]) - 8 * seldom(g);
+	for (i = 0; i < SLOTS; i++) {
+		struct dxk_post_entry *e = &p->call->entry[i];
+
+		memset(e, 0, sizeof(*e));
+		e->attrs = some_attrs(g, wait);
+		if (e->attrs & PXR_KERNEL && d->member &&
+		    !d->member->ctx->policy.kernel_threads && gen_below(g, 8))
+			e->attrs &= ~PXR_KERNEL;
+		e->owner = gen_below(g, 3);
+		e->executor = e->attrs & PXR_KERNEL && !seldom(g) ? g->r.m.nop : 77;
+		e->param = ++g->param;
+		e->data = DXT_PTR(p->call->in[i]);
+		e->data_len = seldom(g) ? 17 : gen_below(g, 17);
+		e->result_len = gen_below(g, 17);
+		e->prio = (int)gen_below(g, 5) - 2;
+		e->fd = e->attrs & PXR_FD ? seldom(g) ? 999 : seldom(g) ? CTL_FD : FILE_FD : 0;
+		e->reserved = !gen_below(g, 300);
+		for (k = 0; k < DATA; k++)
+			p->call->in[i][k] = (unsigned char)(e->param * 7 + k);
+	}
+}
+
+static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
+{
+	static const uint32_t stride[] = { DATA, DATA, DATA, 4 };
+	struct dxk_rejoin *a = &p->call->a.rejoin;
+
+	blank(p->call, d->fd, DXK_IOC_REJOIN);
+	a->size = sizeof(*a);
+	a->flags = seldom(g) ? 2 : gen_below(g, 2) * DXK_CALL_HELP;
+	a->owner = gen_below(g, 3);
+	a->deadline = some_deadline(g);
+	a->results = DXT_PTR(p->call->result);
+	a->nr = 1 + gen_below(g, 4);
+	a->min = gen_below(g, a->nr + 1) + seldom(g) * 4;
+	a->result_size = sizeof(p->call->result[0]);
+	if (gen_below(g, 3)) {
+		a->data = DXT_PTR(p->call->out);
+		a->data_stride = stride[gen_below(g, 4)];
+	}
+	a->reserved = seldom(g);
+}
+
+static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_next *a = &p->call->a.next;
+	const struct member *m = d->member;
+	unsigned int i, k;
+
+	blank(p->call, d->fd, DXK_IOC_NEXT);
+	a->size = sizeof(*a);
+	a->deadline = some_deadline(g);
+	a->done = DXT_PTR(p->call->done);
+	a->nr_done = m && m->nr_busy ? gen_below(g, 4) : 0;
+	a->done_size = sizeof(p->call->done[0]);
+	a->work = seldom(g) ? 8 : DXT_PTR(p->call->work);
+	a->nr_work = gen_below(g, m && m->nr_busy > 3 ? 1 : 4);
+	a->work_size = sizeof(p->call->work[0]);
+	if (gen_below(g, 3)) {
+		a->data = DXT_PTR(p->call->out);
+		a->data_stride = seldom(g) ? 8 : DATA;
+	}
+	for (i = 0; i < SLOTS; i++) {
+		struct dxk_done *e = &p->call->done[i];
+
+		memset(e, 0, sizeof(*e));
+		e->ticket = 1 + gen_below(g, 40);
+		if (m && m->nr_busy && gen_below(g, 12)) {
+			const struct req *q = m->busy[gen_below(g, (uint32_t)m->nr_busy)];
+
+			e->ticket = q->ticket;
+			e->data_len = gen_below(g, 20) ? gen_below(g, q->result_room + 1) :
+						  q->result_room + 1;
+		}
+		e->data = DXT_PTR(p->call->in[i]);
+		e->status = (int)gen_below(g, 2000) - 1000;
+		for (k = 0; k < DATA; k++)
+			p->call->in[i][k] = (unsigned char)(e->ticket * 11 + k);
+	}
+}
+
+static void gen_stop(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_ctx_stop *a = &p->call->a.stop;
+
+	blank(p->call, d->fd, DXK_IOC_CTX_STOP);
+	a->size = sizeof(*a);
+	a->mode = seldom(g) ? 3 : gen_below(g, 3);
+	a->reserved = seldom(g);
+}
+
+static void gen_command(struct gen *g, struct proc *p, const struct desc *d)
+{
+	static const char *const text[] = {
+		"set redo_max 2", "set redo_max 3", "set redo_max 0", "set ready_entries 5",
+		"show pools", "show owners", "bogus", "quit now",
+	};
+	struct dxk_command_send *a = &p->call->a.command;
+
+	blank(p->call, d->fd, DXK_IOC_COMMAND_SEND);
+	a->size = sizeof(*a);
+	strcpy(p->call->text, text[gen_below(g, ARRAY_SIZE(text))]);
+	a->text = DXT_PTR(p->call->text);
+	a->text_len = seldom(g) ? 0 : (uint32_t)strlen(p->call->text);
+	a->deadline = DXK_FOREVER;
+	a->reply = DXT_PTR(p->call->reply);
+	a->reply_room = sizeof(p->call->reply);
+}
+
+static void gen_log(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_log_write *a = &p->call->a.log_write;
+
+	blank(p->call, d->fd, DXK_IOC_LOG_WRITE);
+	a->size = sizeof(*a);
+	sprintf(p->call->text, "g%u", ++g->line);
+	a->text = DXT_PTR(p->call->text);
+	a->len = (uint32_t)strlen(p->call->text);
+	a->flags = seldom(g) ? 2 : gen_below(g, 2);
+	a->reserved = seldom(g);
+}
+
+/* Calls with little in them. */
+static void gen_small(struct gen *g, struct proc *p, int fd, uint32_t cmd, uint32_t size)
+{
+	blank(p->call, fd, cmd);
+	p->call->a.size = seldom(g) ? 4 : size;
+	if (cmd == DXK_IOC_MEMBER_CREATE)
+		p->call->a.member.kind = seldom(g) ? 2 + gen_below(g, 2) : gen_below(g, 3) > 0;
+	else if (seldom(g))
+		p->call->a.start.flags = 1;	/* the second field of each */
+	if (cmd == DXK_IOC_LOG_READ) {
+		p->call->a.log_read.records = DXT_PTR(p->call->record);
+		p->call->a.log_read.nr = SLOTS;
+		p->call->a.log_read.record_size = sizeof(p->call->record[0]);
+	}
+}
+
+void gen_call(struct gen *g, struct proc *p, const char *name, struct desc *d)
+{
+	static const uint32_t wrong[] = {
+		DXK_IOC_POST, DXK_IOC_NEXT, DXK_IOC_CTX_START, DXK_IOC_MEMBER_CREATE,
+		DXK_IOC_CTX_CREATE, DXK_IOC_REJOIN,
+	};
+
+	if (!strcmp(name, "create"))
+		gen_create(g, p);
+	else if (!strcmp(name, "join"))
+		gen_join(g, p);
+	else if (!strcmp(name, "start"))
+		gen_small(g, p, d->fd, DXK_IOC_CTX_START, sizeof(struct dxk_ctx_start));
+	else if (!strcmp(name, "policy"))
+		gen_policy(g, p, d);
+	else if (!strcmp(name, "stop"))
+		gen_stop(g, p, d);
+	else if (!strcmp(name, "member"))
+		gen_small(g, p, d->fd, DXK_IOC_MEMBER_CREATE,
+			  sizeof(struct dxk_member_create));
+	else if (!strcmp(name, "post"))
+		gen_post(g, p, d);
+	else if (!strcmp(name, "rejoin"))
+		gen_rejoin(g, p, d);
+	else if (!strcmp(name, "next"))
+		gen_next(g, p, d);
+	else if (!strcmp(name, "should_stop"))
+		gen_small(g, p, d->fd, DXK_IOC_SHOULD_STOP, sizeof(struct dxk_should_stop));
+	else if (!strcmp(name, "log"))
+		gen_log(g, p, d);
+	else if (!strcmp(name, "log_read"))
+		gen_small(g, p, d->fd, DXK_IOC_LOG_READ, sizeof(struct dxk_log_read));
+	else if (!strcmp(name, "command"))
+		gen_command(g, p, d);
+	else
+		blank(p->call, d->fd, wrong[gen_below(g, ARRAY_SIZE(wrong))]);
+	p->call->op = !strcmp(name, "close") ? OP_CLOSE : !strcmp(name, "dup") ? OP_DUP :
+		      !strcmp(name, "poll") ? OP_POLL : OP_IOCTL;
+}
+
+/* A context that is there but not made ready yet comes first. */
+bool gen_make_ready(struct gen *g, struct proc *p)
+{
+	int i;
+
+	for (i = 0; i < DESCS; i++) {
+		struct desc *d = &p->desc[i];
+
+		if (!d->fd || !d->session || !d->session->creator ||
+		    d->session->ctx->state != NEW)
+			continue;
+		if (d->session->ctx->policy.ready_entries == g->r.m.initial.ready_entries)
+			gen_policy(g, p, d);
+		else if (gen_below(g, 2))
+			gen_small(g, p, d->fd, DXK_IOC_CTX_START,
+				  sizeof(struct dxk_ctx_start));
+		else
+			return false;
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a process was answered, compared with what the picture says (generator.h). */
+#define DXT_NO_HARNESS
+#include "generator.h"
+
+#include <stdlib.h>
+
+#define SAME(name_, is_, want_) do {						\
+	if ((long long)(is_) != (long long)(want_))				\
+		run_differs(r, "process %d: %s is %lld, not %lld", p->nr, name_,	\
+			    (long long)(is_), (long long)(want_));		\
+} while (0)
+
+/* The module's own messages stand between those of the members. */
+static void compare_lines(struct run *r, struct proc *p)
+{
+	struct desc *d = model_desc(p, p->call->fd);
+	struct ctx *c = d->session->ctx;
+	long rc = p->call->rc;
+	int i, nr = 0;
+
+	if (p->answer.rc < 0) {
+		SAME("log_read", rc, p->answer.rc);
+		return;
+	}
+	if (rc < 0 && rc != -ESHUTDOWN) {
+		SAME("log_read", rc, 0);
+		return;
+	}
+	if (rc == -ESHUTDOWN && (c->state == RUNNING || c->state == STOPPING))
+		SAME("log_read", rc, 0);
+	for (i = 0; i < rc; i++) {
+		if (p->call->record[i].text[0] != 'g')
+			continue;
+		if (nr == c->nr_lines)
+			run_differs(r, "a message too many: %s", p->call->record[i].text);
+		else
+			SAME("message", atoi(p->call->record[i].text + 1), c->line[nr]);
+		nr++;
+	}
+	if (rc < (long)p->call->a.log_read.nr && nr < c->nr_lines)
+		run_differs(r, "message g%u is lost", c->line[nr]);
+	if (nr > c->nr_lines)
+		nr = c->nr_lines;
+	c->nr_lines -= nr;
+	memmove(c->line, c->line + nr, c->nr_lines * sizeof(c->line[0]));
+}
+
+static void compare_results(struct run *r, struct proc *p)
+{
+	struct call *c = p->call;
+	int i;
+
+	for (i = 0; i < p->answer.rc; i++) {
+		const struct dxk_result *is = &c->result[i], *want = &p->answer.result[i];
+
+		SAME("result.param", is->param, want->param);
+		SAME("result.executor", is->executor, want->executor);
+		SAME("result.status", is->status, want->status);
+		SAME("result.attrs", is->attrs, want->attrs);
+		SAME("result.prio", is->prio, want->prio);
+		SAME("result.inspect_count", is->inspect_count, 0);
+		SAME("result.worker", is->worker, want->worker);
+		SAME("result.attempts", is->attempts, want->attempts);
+		SAME("result.data_len", is->data_len, want->data_len);
+		if (c->a.rejoin.data && memcmp(c->out[0] + i * c->a.rejoin.data_stride,
+					       p->answer.data[i], want->data_len))
+			run_differs(r, "process %d: wrong data of result %d", p->nr, i);
+	}
+	if (i < SLOTS && !dxt_poisoned(&c->result[i], sizeof(c->result[i])))
+		run_differs(r, "process %d: a result too many", p->nr);
+}
+
+static void compare_work(struct run *r, struct proc *p)
+{
+	struct call *c = p->call;
+	int i;
+
+	for (i = 0; i < p->answer.rc; i++) {
+		const struct dxk_work *is = &c->work[i], *want = &p->answer.work[i];
+
+		SAME("work.param", is->param, want->param);
+		SAME("work.ticket", is->ticket, want->ticket);
+		SAME("work.owner", is->owner, want->owner);
+		SAME("work.executor", is->executor, want->executor);
+		SAME("work.attrs", is->attrs, want->attrs);
+		SAME("work.prio", is->prio, want->prio);
+		SAME("work.inspect_count", is->inspect_count, 0);
+		SAME("work.fd", is->fd, want->fd);
+		SAME("work.attempt", is->attempt, want->attempt);
+		SAME("work.result_len", is->result_len, want->result_len);
+		SAME("work.data_len", is->data_len, want->data_len);
+		if (c->a.next.data && memcmp(c->out[0] + i * c->a.next.data_stride,
+					     p->answer.data[i], want->data_len))
+			run_differs(r, "process %d: wrong data of work %d", p->nr, i);
+	}
+	if (i < SLOTS && !dxt_poisoned(&c->work[i], sizeof(c->work[i])))
+		run_differs(r, "process %d: a request too many", p->nr);
+}
+
+static void new_fd(struct proc *p, int fd)
+{
+	int i;
+
+	for (i = 0; i < DESCS; i++)
+		if (p->desc[i].fd == -1)
+			p->desc[i].fd = fd;
+}
+
+/* The call has returned: is that the answer? */
+void run_compare(struct run *r, struct proc *p)
+{
+	struct answer *a = &p->answer;
+	struct call *c = p->call;
+	bool all;
+
+	r->child[p->nr].out = false;
+	if (c->op == OP_IOCTL && c->cmd == DXK_IOC_LOG_READ && model_desc(p, c->fd) &&
+	    model_desc(p, c->fd)->session && a->rc != -EACCES) {
+		compare_lines(r, p);
+		return;
+	}
+	if (c->op == OP_DUP && !a->rc && c->rc > 0) {
+		new_fd(p, (int)c->rc);
+		return;
+	}
+	SAME("return value", c->rc, a->rc);
+	if (c->op != OP_IOCTL || r->why[0])
+		return;
+	switch (c->cmd) {
+	case DXK_IOC_CTX_CREATE:
+		if (!a->rc) {
+			struct ctx *new;
+
+			new_fd(p, c->a.create.fd);
+			new = model_desc(p, c->a.create.fd)->session->ctx;
+			new->id = c->a.create.id;
+			new->known = true;
+		}
+		break;
+	case DXK_IOC_CTX_JOIN:
+		if (!a->rc) {
+			new_fd(p, c->a.join.fd);
+			SAME("join.id", c->a.join.id, a->id);
+		}
+		break;
+	case DXK_IOC_MEMBER_CREATE:
+		if (!a->rc) {
+			new_fd(p, c->a.member.fd);
+			SAME("member.id", c->a.member.id, a->id);
+		}
+		break;
+	case DXK_IOC_POLICY_SET:
+		if (a->rc != -EACCES)
+			SAME("bad_field", c->a.policy.bad_field, a->bad_field);
+		break;
+	case DXK_IOC_CTX_STOP:
+		SAME("nr_running", c->a.stop.nr_running,
+		     a->rc == -ETIMEDOUT ? a->nr_running : DXT_POISON32);
+		break;
+	case DXK_IOC_COMMAND_SEND:
+		if (!a->rc)
+			SAME("status", c->a.command.status, a->status);
+		break;
+	case DXK_IOC_POST:
+		all = a->rc == (long)c->a.post.nr;
+		SAME("post.index", c->a.post.index, all ? DXT_POISON32 : a->index);
+		SAME("post.reason", c->a.post.reason, all ? DXT_POISON32 : a->reason);
+		break;
+	case DXK_IOC_REJOIN:
+		SAME("rejoin.answer", c->a.rejoin.answer, a->rc > 0 ? RJR_RETURNED :
+		     a->rc < 0 ? DXT_POISON32 : a->answer);
+		compare_results(r, p);
+		break;
+	case DXK_IOC_NEXT:
+		SAME("next.nr_taken", c->a.next.nr_taken, a->nr_taken);
+		compare_work(r, p);
+		break;
+	}
+}

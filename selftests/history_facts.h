@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of the checker (history.h) share: what is known of each request. */
+#ifndef HISTORY_FACTS_H
+#define HISTORY_FACTS_H
+
+#include "history.h"
+
+/* All pointers into the history's events; NULL: there is none. */
+struct facts {
+	const struct history_event *post;
+	const struct history_event *first, *last;	/* START, by attempt */
+	const struct history_event *done;		/* of the last START, taken */
+	const struct history_event *result;
+	uint32_t starts;
+};
+
+struct check {
+	const struct history *h;
+	struct history_report *report;
+	uint32_t nr_requests, nr_events;
+	struct facts *facts;
+	const struct history_event **start;	/* by request and attempt */
+	const struct history_event **ticket;	/* the same by ticket */
+	const struct history_event **done;	/* taken, of ticket[i]; or NULL */
+	uint32_t nr_starts;
+};
+
+/* An error; @request: that it is about, or HIST_NOBODY. */
+void hist_found(struct check *c, enum history_error error, uint32_t request,
+		const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The end of the member that began an execution, or NULL. */
+const struct history_gone *hist_gone(const struct check *c,
+				     const struct history_event *start);
+/* The completion of an execution that was taken, or NULL. */
+const struct history_event *hist_done(const struct check *c,
+				      const struct history_event *start);
+/* Did its last worker die over the request, for good? */
+bool hist_died(const struct check *c, uint32_t request);
+
+/* What is told to owners; the order of dispatches; how many execute (history_order.c). */
+void hist_check_owners(struct check *c);
+void hist_check_order(struct check *c);
+void hist_check_lanes(struct check *c);
+
+#endif /* HISTORY_FACTS_H */
