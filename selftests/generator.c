@@ -18,7 +18,7 @@
 
 #define STEPS	400	/* of one run, which begins with nothing */
 
-/* --- a step --------------------------------------------------------------------------------- */
+/* --- a step -------------------------------------------------------------- */
 
 static unsigned int descs(const struct proc *p)
 {
@@ -162,7 +162,7 @@ static bool run(struct gen *g, uint64_t seed, unsigned int steps, const bool *sk
 	return !g->r.why[0];
 }
 
-/* --- a difference ---------------------------------------------------------------------------- */
+/* --- a difference -------------------------------------------------------- */
 
 /* Leaves out steps as long as something still differs, for a while. */
 static unsigned int shrink(struct gen *g, uint64_t seed, bool *skip, unsigned int steps)

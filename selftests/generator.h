@@ -36,7 +36,7 @@ void run_compare(struct run *r, struct proc *p);
 void run_differs(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* --- choosing (generator_calls.c) ----------------------------------------------------- */
+/* --- choosing (generator_calls.c) ---------------------------------------- */
 
 struct gen {
 	struct run r;

@@ -14,7 +14,7 @@ static bool seldom(struct gen *g)
 	return !gen_below(g, 40);
 }
 
-/* --- choosing ---------------------------------------------------------------------------- */
+/* --- choosing ------------------------------------------------------------ */
 
 /* A descriptor of the process: of a context, of a member; any if @which is 0. */
 struct desc *gen_desc(struct gen *g, struct proc *p, char which)
@@ -60,7 +60,7 @@ static const char *some_name(struct gen *g)
 	return seldom(g) ? "a/b" : name[gen_below(g, ARRAY_SIZE(name))];
 }
 
-/* --- calls --------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------- */
 
 static void blank(struct call *c, int fd, uint32_t cmd)
 {
@@ -104,7 +104,8 @@ static void gen_join(struct gen *g, struct proc *p)
 
 	blank(p->call, CTL_FD, DXK_IOC_CTX_JOIN);
 	a->size = sizeof(*a);
-	a->access = seldom(g) ? 16 * gen_below(g, 2) : access[gen_below(g, gen_below(g, 4) ? 2 : 6)];
+	a->access = seldom(g) ? 16 * gen_below(g, 2) :
+				access[gen_below(g, gen_below(g, 4) ? 2 : 6)];
 	a->abi = DXK_ABI_VERSION + seldom(g);
 	a->flags = gen_below(g, 2) ? DXK_JOIN_SHARED : 0;
 	if (!c->used)

@@ -34,7 +34,7 @@ static int64_t patience(void)
 	return (dxt_debug_kernel() ? 100 : 30) * DXT_SEC;
 }
 
-/* --- the processes -------------------------------------------------------------------- */
+/* --- the processes ------------------------------------------------------- */
 
 static void nothing(int sig)
 {
@@ -163,7 +163,7 @@ void run_end(struct run *r)
 	model_reset(&r->m);
 }
 
-/* --- sysfs ------------------------------------------------------------------------------ */
+/* --- sysfs --------------------------------------------------------------- */
 
 static long long number(const struct ctx *c, const char *path)
 {
@@ -216,7 +216,7 @@ void run_look(struct run *r, struct ctx *c)
 	}
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------- */
 
 /* Has the call returned? Waits up to @ms. */
 static bool returned(struct run *r, int i, int ms)

@@ -133,7 +133,10 @@ extern const char *const history_error_name[HIST_ERRORS];
 
 void history_check(const struct history *h, struct history_report *report);
 
-/* Checks, and prints the first error of each name with all that its request went through. */
+/*
+ * Checks, and prints the first error of each name with all that its request went
+ * through.
+ */
 bool history_clean(const struct history *h, struct history_report *report);
 
 #endif /* HISTORY_H */

@@ -27,7 +27,7 @@ const char *const history_error_name[HIST_ERRORS] = {
 	[HIST_STALE_REFUSED] = "completion refused as stale",
 };
 
-/* --- memory -------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------- */
 
 static void *shared(size_t n)
 {
@@ -62,7 +62,7 @@ void history_free(struct history *h)
 	munmap(h, sizeof(*h));
 }
 
-/* --- what is known of each request --------------------------------------------- */
+/* --- what is known of each request --------------------------------------- */
 
 void hist_found(struct check *c, enum history_error error, uint32_t request,
 		const char *fmt, ...)
@@ -183,7 +183,7 @@ static void gather(struct check *c)
 	match_dones(c);
 }
 
-/* --- executions ---------------------------------------------------------------- */
+/* --- executions ---------------------------------------------------------- */
 
 const struct history_gone *hist_gone(const struct check *c,
 				     const struct history_event *start)

@@ -17,7 +17,7 @@ bool history_full(const struct history *h)
 	       h->nr_members + MARGIN / 16 > h->max_members;
 }
 
-/* --- a call -------------------------------------------------------------------- */
+/* --- a call -------------------------------------------------------------- */
 
 static void begin(struct history_log *log, unsigned long cmd, unsigned int events)
 {
@@ -137,7 +137,7 @@ static int perform(struct history_log *log, void *arg)
 	return log->rc;
 }
 
-/* --- calls --------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------- */
 
 int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t deadline)
 {
@@ -215,7 +215,7 @@ int log_next(struct history_log *log, unsigned int nr_done, unsigned int nr_work
 	return perform(log, &log->next);
 }
 
-/* --- members ------------------------------------------------------------------- */
+/* --- members ------------------------------------------------------------- */
 
 int log_join(struct history_log *log, int ctx, unsigned int kind)
 {

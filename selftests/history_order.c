@@ -10,7 +10,7 @@
 
 #define NEVER	UINT64_MAX
 
-/* --- intervals ------------------------------------------------------------------ */
+/* --- intervals ----------------------------------------------------------- */
 
 /* Something that held for certain after @from and before @until. */
 struct window {
@@ -69,7 +69,7 @@ static uint64_t windows_latest(const struct windows *ws, uint64_t group,
 	return lo && ws->w[lo - 1].group == group ? ws->w[lo - 1].until : 0;
 }
 
-/* --- owners ---------------------------------------------------------------------- */
+/* --- owners -------------------------------------------------------------- */
 
 /* When did its last execution end? False: that is not known. */
 static bool end_of(const struct check *c, uint32_t i, uint64_t *begin, uint64_t *end)
@@ -170,7 +170,7 @@ void hist_check_owners(struct check *c)
 	free(rest.w);
 }
 
-/* --- the order of dispatches ------------------------------------------------------ */
+/* --- the order of dispatches --------------------------------------------- */
 
 static unsigned int lane_of(uint32_t attrs)
 {
@@ -241,7 +241,7 @@ void hist_check_order(struct check *c)
 	free(group);
 }
 
-/* --- lanes ------------------------------------------------------------------------ */
+/* --- lanes --------------------------------------------------------------- */
 
 struct step {
 	uint64_t at;

@@ -52,7 +52,7 @@ TEST_F(history, right_ones_pass)
 	EXPECT_LT(0, self->r.pairs);
 }
 
-/* --- planted errors ---------------------------------------------------------------- */
+/* --- planted errors ------------------------------------------------------ */
 
 static struct history_event *none(struct sim *s)
 {

@@ -33,7 +33,7 @@
 #define FILE_FD		100	/* a file that may be handed over */
 #define CTL_FD		101	/* /dev/dxk, in each process */
 
-/* --- a process's call, in memory that it shares ----------------------------------- */
+/* --- a process's call, in memory that it shares -------------------------- */
 
 enum op { OP_IOCTL, OP_CLOSE, OP_DUP, OP_POLL };
 
@@ -68,7 +68,7 @@ struct call {
 	char text[64], reply[256];
 };
 
-/* --- the picture -------------------------------------------------------------------- */
+/* --- the picture --------------------------------------------------------- */
 
 /* What a call returns. */
 struct answer {
@@ -210,7 +210,7 @@ void model_reset(struct model *m);
 /* The owners that exist. */
 int model_owners(const struct ctx *c);
 
-/* --- the engine, for the calls ------------------------------------------------------ */
+/* --- the engine, for the calls ------------------------------------------- */
 
 int model_count(const struct ctx *c, enum req_state state, int lane, int kernel);
 uint32_t model_quota(const struct ctx *c, bool ready, unsigned int lane);

@@ -62,7 +62,7 @@ static struct space *new_space(struct model *m)
 	return s;
 }
 
-/* --- /dev/dxk ----------------------------------------------------------------------- */
+/* --- /dev/dxk ------------------------------------------------------------ */
 
 static bool name_valid(const char *name)
 {
@@ -154,7 +154,7 @@ static long ctx_join(struct model *m, struct proc *p)
 	return model_answer(p, 0);
 }
 
-/* --- closing ------------------------------------------------------------------------------- */
+/* --- closing ------------------------------------------------------------- */
 
 static void free_ctx(struct model *m, struct ctx *c)
 {
@@ -215,7 +215,7 @@ static long poll_desc(struct proc *p, const struct desc *d)
 					    model_best(m->ctx, false))));
 }
 
-/* --- all ------------------------------------------------------------------------------------ */
+/* --- all ----------------------------------------------------------------- */
 
 void model_call(struct model *m, struct proc *p)
 {

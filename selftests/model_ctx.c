@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 static const struct { uint32_t offset, min, max; char kind; bool dynamic; } fields[] = {
-#define F(f, min, max, kind, dynamic) { offsetof(struct dxk_policy, f), min, max, kind, dynamic }
+#define F(f, min, max, kind, dynamic) \
+	{ offsetof(struct dxk_policy, f), min, max, kind, dynamic }
 	F(sched_mode, 0, 1, 'm', false), F(prio_policy, 0, 3, 'm', true),
 	F(max_threads, 1, 499, 'n', true), F(kernel_threads, 0, 499, 'n', true),
 	F(ready_entries, 1, 1 << 20, 'n', false), F(rejoin_entries, 1, 1 << 20, 'n', false),

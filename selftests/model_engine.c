@@ -24,7 +24,7 @@ void model_reset(struct model *m)
 	engine_members = m->member;
 }
 
-/* --- counting ----------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------ */
 
 /* Requests in a state; of a lane and a kind unless these are -1. */
 int model_count(const struct ctx *c, enum req_state state, int lane, int kernel)
@@ -134,7 +134,7 @@ void engine_vanish(struct ctx *c, struct req *r)
 	free(r);
 }
 
-/* --- sleeping ------------------------------------------------------------------------ */
+/* --- sleeping ------------------------------------------------------------ */
 
 void engine_fall_asleep(struct ctx *c, struct member *m, enum sleep how)
 {
@@ -177,7 +177,7 @@ struct member *engine_sleeper(const struct ctx *c, enum sleep how, uint64_t afte
 	return first;
 }
 
-/* --- posting ------------------------------------------------------------------------- */
+/* --- posting ------------------------------------------------------------- */
 
 static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
 {
@@ -277,7 +277,7 @@ void engine_serve_posters(struct ctx *c)
 	}
 }
 
-/* --- collecting ----------------------------------------------------------------------- */
+/* --- collecting ---------------------------------------------------------- */
 
 bool engine_rejoin_answer(struct ctx *c, struct member *m)
 {

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* --- executing ------------------------------------------------------------------------- */
+/* --- executing ----------------------------------------------------------- */
 
 static void assign(struct ctx *c, struct req *r, unsigned int worker)
 {
@@ -148,7 +148,7 @@ void engine_dispatch(struct ctx *c)
 	kernel_take(c);
 }
 
-/* --- ends -------------------------------------------------------------------------------- */
+/* --- ends ---------------------------------------------------------------- */
 
 /* What it was given goes back: the call has no place to store it. */
 static void put_back(struct ctx *c, struct member *m)
@@ -332,7 +332,7 @@ void engine_rejoin(struct ctx *c, struct member *m)
 	engine_dispatch(c);
 }
 
-/* --- after each move ---------------------------------------------------------------------- */
+/* --- after each move ----------------------------------------------------- */
 
 /* What was collected is copied out; what does not fit goes back, and all behind it. */
 static void settle_results(struct ctx *c, struct member *m)
