@@ -43,6 +43,7 @@ struct gen {
 	uint64_t seed;
 	uint32_t param;
 	unsigned int line;
+	int ctxs;			/* most contexts of this run */
 };
 
 /* A number below @n. */
