@@ -143,7 +143,7 @@ static bool run(struct gen *g, uint64_t seed, unsigned int steps, const bool *sk
 	/* all at one of them, or some that must not know of each other */
 	g->ctxs = seed % 3 ? 1 : CTXS;
 	run_begin(&g->r);
-	for (i = 0; i < steps && !g->r.why[0]; i++) {
+	for (i = 0; i < steps && !g->r.why[0] && (!g->end || dxt_now() < g->end); i++) {
 		g->r.steps = i;
 		g->r.last[i % ARRAY_SIZE(g->r.last)][0] = 0;
 		if (skip && skip[i])
@@ -244,6 +244,7 @@ TEST_F_TIMEOUT(generator, as_the_model_says, 36000)
 
 	if (most > STEPS)
 		most = STEPS;
+	self->g->end = steps ? 0 : end;
 	do {
 		good = run(self->g, self->seed + runs, most, NULL);
 		runs++;
@@ -259,6 +260,7 @@ TEST_F_TIMEOUT(generator, as_the_model_says, 36000)
 		       (unsigned long long)self->seed + runs - 1, last);
 		/* what hangs in the module may hang the shrinking, too */
 		fflush(stdout);
+		self->g->end = 0;
 		left = shrink(self->g, self->seed + runs - 1, skip, last);
 		run(self->g, self->seed + runs - 1, last, skip);
 		printf("# %u of these steps are enough:\n", left);

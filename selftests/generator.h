@@ -44,6 +44,7 @@ struct gen {
 	uint32_t param;
 	unsigned int line;
 	int ctxs;			/* most contexts of this run */
+	uint64_t end;			/* when the last run is over, at whatever step; or 0 */
 };
 
 /* A number below @n. */

@@ -378,7 +378,7 @@ FIXTURE_SETUP(history)
 	all = dxt_shared(sizeof(*all));
 	self->seed = the_seed();
 	self->most = kills ? (unsigned int)atoi(kills) : ~0U;
-	self->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 14 : 5) * DXT_SEC);
+	self->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 12 : 5) * DXT_SEC);
 	TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed);
 }
 
