@@ -97,7 +97,7 @@ uninstall:
 	find $$tmp ! -type d -printf '%P\n' | \
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
-.PHONY: setup check check-matrix check-model demo bench
+.PHONY: setup check check-matrix check-model demo bench fuzz
 setup:
 	scripts/setup.sh
 
@@ -112,6 +112,11 @@ check-matrix:
 check-model:
 	scripts/setup.sh
 	BUILD=$(BUILD) model/check.sh $(MODEL_ARGS)
+
+# FUZZ_ARGS='--seconds 3600 --seed 7', '--replay FILE', '--minimise'
+fuzz:
+	scripts/setup.sh
+	scripts/fuzz.sh $(FUZZ_ARGS)
 
 demo:
 	scripts/demo.sh
@@ -146,6 +151,7 @@ help:
 	@echo 'check            all tests, in guests'
 	@echo 'check-matrix     the same on five kernels'
 	@echo 'check-model      the models of the engine, with Spin'
+	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'bench            the benchmarks'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'

@@ -7,8 +7,8 @@
 #
 #   check.sh [options]
 #
-#   --only PART    host, stock, debug or kunit, or of the matrix stock-6.12, kcsan
-#                  or sid; may be repeated
+#   --only PART    host, stock, debug, kunit or fuzz, or of the matrix stock-6.12,
+#                  kcsan or sid; may be repeated
 #   --matrix       the guests of all kernels, with the same programs, and a table
 #   --tests GLOB   only the guests' test programs whose names match
 #   --mode M       direct, thread or both dispatch modes (both)
@@ -38,7 +38,7 @@ while (($#)); do
 	shift
 done
 if [[ -z $only ]]; then
-	parts=' host stock debug kunit '
+	parts=' host stock debug kunit fuzz '
 	[[ -z $matrix ]] || parts+='stock-6.12 kcsan sid '
 else
 	parts="$only "
@@ -46,7 +46,7 @@ fi
 part() { [[ $parts == *" $1 "* ]]; }
 for p in $parts; do
 	case $p in
-	host | stock | debug | kunit | stock-6.12 | kcsan | sid) ;;
+	host | stock | debug | kunit | fuzz | stock-6.12 | kcsan | sid) ;;
 	*) echo "check.sh: there is no part $p" >&2; exit 2 ;;
 	esac
 done
@@ -242,6 +242,12 @@ run_guest() {
 		--timeout "${limit:-$slowest}"
 }
 
+# The corpus, then new inputs; how much that was is worth a line.
+fuzz() {
+	job fuzz scripts/fuzz.sh --fresh --seconds 60 || return
+	sed -n 's/^fuzz: /    /p' "$check/fuzz.log"
+}
+
 # lane PART...: one after the other
 lane() {
 	local p
@@ -249,6 +255,7 @@ lane() {
 		part "$p" || continue
 		case $p in
 		host) host_jobs || : ;;
+		fuzz) fuzz || : ;;
 		*) run_guest "$p" ;;
 		esac
 	done
@@ -263,7 +270,7 @@ trap 'exit 130' INT TERM HUP
 set -m
 lane debug kcsan 7>&- &
 pids+=($!)
-lane host stock kunit stock-6.12 sid 7>&- &
+lane host stock kunit fuzz stock-6.12 sid 7>&- &
 pids+=($!)
 set +m
 for pid in "${pids[@]}"; do wait "$pid" || echo "0 1 0" >>"$results"; done

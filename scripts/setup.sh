@@ -57,6 +57,8 @@ more=(
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"
 	"sqlite3:looks into the database of examples/dxpkg"
+	"clang-14:libFuzzer, for fuzz/"
+	"libclang-rt-14-dev:libFuzzer, for fuzz/"
 	"dpkg-dev:builds the Debian packages"
 	"debhelper:builds the Debian packages"
 	"dh-dkms:builds the Debian packages"
