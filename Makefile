@@ -97,7 +97,7 @@ uninstall:
 	find $$tmp ! -type d -printf '%P\n' | \
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
-.PHONY: setup check check-matrix check-model demo bench fuzz
+.PHONY: setup check check-matrix check-model demo bench fuzz coverage
 setup:
 	scripts/setup.sh
 
@@ -117,6 +117,10 @@ check-model:
 fuzz:
 	scripts/setup.sh
 	scripts/fuzz.sh $(FUZZ_ARGS)
+
+# COVERAGE_ARGS='--min 95'
+coverage:
+	scripts/coverage.sh $(COVERAGE_ARGS)
 
 demo:
 	scripts/demo.sh
@@ -152,6 +156,7 @@ help:
 	@echo 'check-matrix     the same on five kernels'
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
+	@echo 'coverage         which lines of the module the tests reach'
 	@echo 'bench            the benchmarks'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'
