@@ -172,7 +172,7 @@ if part host || part kunit; then
 	job module-kunit build_module "${kdir[debug]}" "$kernels/kunit" \
 		DXK_KUNIT=y && built[kunit]=1
 fi
-if [[ $parts != ' kunit ' ]]; then
+if [[ $parts != ' kunit ' && $parts != ' fuzz ' ]]; then
 	job user-space build_user && built[user]=1
 fi
 
