@@ -113,7 +113,7 @@ check-model:
 	scripts/setup.sh
 	BUILD=$(BUILD) model/check.sh $(MODEL_ARGS)
 
-# FUZZ_ARGS='--seconds 3600 --seed 7', '--replay FILE', '--minimise'
+# FUZZ_ARGS='--seconds 3600 --seed 7', '--replay FILE', '--merge'
 fuzz:
 	scripts/setup.sh
 	scripts/fuzz.sh $(FUZZ_ARGS)

@@ -13,7 +13,8 @@
 #                   goes on with
 #   --fresh         not with those that earlier runs kept
 #   --replay FILE   run one input, and print its calls
-#   --minimise      put the fewest of all inputs that reach all blocks into fuzz/corpus
+#   --merge         add the fewest of the kept inputs that reach other blocks than those
+#                   of fuzz/corpus to it
 #
 # Documentation/fuzzing.rst tells what to do with an input that fails; exit status 1.
 set -euo pipefail
@@ -26,7 +27,7 @@ build=$PWD/build out=$PWD/build/fuzz
 # that the corpus is not one for this module any more.
 MIN_PCS=1800
 
-seconds=60 seed=$(date +%s) corpus=$out/corpus replay='' minimise='' fresh=''
+seconds=60 seed=$(date +%s) corpus=$out/corpus replay='' merge='' fresh=''
 while (($#)); do
 	case $1 in
 	--seconds) seconds=$2; shift ;;
@@ -34,8 +35,8 @@ while (($#)); do
 	--corpus) corpus=$(realpath "$2"); shift ;;
 	--replay) replay=$(realpath "$2"); shift ;;
 	--fresh) fresh=1 ;;
-	--minimise) minimise=1 ;;
-	-h | --help) sed -n '4,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--merge) merge=1 ;;
+	-h | --help) sed -n '4,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "fuzz.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
@@ -80,8 +81,8 @@ cat >"$share/run.sh" <<-EOF
 	}
 	if [[ -e replay ]]; then
 		DXK_FUZZ_TRACE=1 fuzz -runs=1 replay || exit 1
-	elif [[ -n '$minimise' ]]; then
-		DXK_FUZZ_BLOCKS=1 fuzz -merge=1 fewest $PWD/fuzz/corpus corpus || exit 1
+	elif [[ -n '$merge' ]]; then
+		DXK_FUZZ_BLOCKS=1 fuzz -merge=1 merged corpus || exit 1
 	else
 		export DXK_FUZZ_MIN_PCS=$MIN_PCS
 		export DXK_FUZZ_FIRST=$(find fuzz/corpus "$share/corpus" -type f | wc -l)
@@ -90,7 +91,7 @@ cat >"$share/run.sh" <<-EOF
 	# nothing holds them any more
 	busybox rmmod dxk_executors && busybox rmmod dxk
 EOF
-[[ -z $minimise ]] || mkdir "$share/fewest"
+[[ -z $merge ]] || cp -r fuzz/corpus "$share/merged"
 status=0
 scripts/guest.sh --kernel "$debug" --mem 1536 --timeout $((seconds * 2 + 600)) \
 	--share "$share" --log "$out/console" -- bash "$share/run.sh" \
@@ -107,9 +108,7 @@ if ((status)); then
 	echo "fuzz.sh: failed, seed $seed; the last inputs are in $out/failed"
 	exit 1
 fi
-if [[ -n $minimise ]]; then
-	[[ -n $(ls "$share/fewest") ]] || { echo "fuzz.sh: nothing is left" >&2; exit 1; }
-	find fuzz/corpus -type f -delete
-	find "$share/fewest" -type f -exec cp -t fuzz/corpus {} +
+if [[ -n $merge ]]; then
+	find "$share/merged" -type f -exec cp -nt fuzz/corpus {} +
 	echo "fuzz.sh: fuzz/corpus has $(find fuzz/corpus -type f | wc -l) inputs now"
 fi
