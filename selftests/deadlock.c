@@ -586,7 +586,9 @@ TEST_F(deadlock, drain_with_a_deaf_service)
 	EXPECT_EQ(1, running[0].owner);
 	EXPECT_EQ(DXT_PTR(gate), running[0].param);
 	EXPECT_EQ(PXR_LANE0 | PXR_REJOIN, running[0].attrs);
-	EXPECT_LE(200 * DXT_MS, running[0].age_ns);
+	/* in jiffies, which the CPU that counts them may owe for as long as it is away */
+	EXPECT_LE(10 * DXT_MS, running[0].age_ns);
+	EXPECT_GE(20 * DXT_SEC, running[0].age_ns);
 	EXPECT_TRUE(dxt_poisoned(&running[1], sizeof(running[1])));
 
 	dxt_gate_open(gate);

@@ -361,6 +361,9 @@ static void command_flood(struct kunit *test)
 	for (i = 0; i < 1000; i++)
 		taken += !dxk_send_command(ctx, "set boost_value 33", NULL, 0, 0);
 	KUNIT_EXPECT_EQ(test, taken, DXK_COMMANDS_MAX);
+	/* one is in the handler's hands, 63 wait */
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&p->entered,
+						msecs_to_jiffies(DXK_RIG_MS)));
 	e = dxk_rig_errand(rig, attach_errand);	/* owner 0: detaches */
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->policy.boost_value) == 33));
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->commands.nr) == 1));
