@@ -65,7 +65,7 @@ guest() {
 	mkdir -p "$share"
 	cat >"$share/run.sh" <<-END
 		selftests/run.sh --tests '$tests' --mode $mode --timeout 900 $to/plain
-		[[ '$tests' == fault* ]] || selftests/run.sh --kunit --timeout 600 $to/kunit
+		[[ $name == gcov-debug ]] || selftests/run.sh --kunit --timeout 600 $to/kunit
 		# The counts of modules that are gone are kept.  These files have no size.
 		cd /sys/kernel/debug/gcov$to || exit
 		find . -name '*.gcda' | while read -r f; do
@@ -97,7 +97,7 @@ if [[ -z $report ]]; then
 	build_module "$bench" gcov
 	[[ -z $faults ]] || build_module "$debug" gcov-debug
 	guest gcov "$bench" "$tests"
-	[[ -z $faults ]] || guest gcov-debug "$debug" 'fault*'
+	[[ -z $faults ]] || guest gcov-debug "$debug" '@(fault*|failnth*|ctx)'
 fi
 
 # --- report -----------------------------------------------------------------
