@@ -143,6 +143,8 @@ FIXTURE_SETUP(load)
 		if (!self->poster[i])
 			poster(t, i, self->nop);
 	}
+	for (i = 0; i < POSTERS; i++)
+		ASSERT_TRUE(DXT_UNTIL(t, all->poster[i].done || all->ended));
 }
 
 FIXTURE_TEARDOWN(load)

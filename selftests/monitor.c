@@ -95,7 +95,8 @@ TEST(stall_is_told)
 
 	ASSERT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
 	EXPECT_TRUE(told(&t, "stalls", 1));
-	EXPECT_EQ(1, poll(&p, 1, 0));
+	/* the watchers are told after the counter is set */
+	EXPECT_EQ(1, poll(&p, 1, 10000));
 	EXPECT_TRUE(p.revents & POLLPRI);
 	EXPECT_TRUE(kmsg_has(kmsg, words));
 	/* the same stall is not told twice */
