@@ -13,6 +13,7 @@
 #   --tests GLOB   only the guests' test programs whose names match
 #   --mode M       direct, thread or both dispatch modes (both)
 #   --all          also what is left out for time: all programs in both modes
+#   --strict       a program that fails has failed, though it may pass the next time
 #   --timeout S    seconds a test program may take (stock 240, others 900)
 #   --kmemleak     the debug guest with kmemleak and slab debugging (slower)
 set -euo pipefail
@@ -22,7 +23,7 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 root=$PWD build=$PWD/build check=$PWD/build/check
 
-only='' matrix='' tests='*' mode=both limit='' all=() kmemleak=()
+only='' matrix='' tests='*' mode=both limit='' all=() again=2 kmemleak=()
 while (($#)); do
 	case $1 in
 	--only) only+=" $2"; shift ;;
@@ -30,9 +31,10 @@ while (($#)); do
 	--tests) tests=$2; shift ;;
 	--mode) mode=$2; shift ;;
 	--all) all=(--all) ;;
+	--strict) again=0 ;;
 	--timeout) limit=$2; shift ;;
 	--kmemleak) kmemleak=(--kmemleak) ;;
-	-h | --help) sed -n '4,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
@@ -55,7 +57,7 @@ mkdir -p "$check"
 # one run at a time: they share build/
 exec 7>"$check/lock"
 flock -n 7 || { echo "check.sh: another one is running in this tree" >&2; exit 1; }
-rm -rf "$check"/*.{log,out,console,results} "$check/times"
+rm -rf "$check"/*.{log,out,console,results} "$check"/{times,unsteady}
 results=$check/results.results
 : >"$results"
 
@@ -207,6 +209,7 @@ guest() {
 		2>"$check/$name.log" | tee "$check/$name.out" |
 		awk -v GUEST="$name" -v RESULTS="$check/$name.results" \
 			-v TIMES="$check/times" \
+			-v UNSTEADY="$check/unsteady" \
 			-f scripts/tap.awk || status=${PIPESTATUS[0]}
 	if ((status)); then
 		echo "guest $name: ended with status $status"
@@ -225,7 +228,7 @@ guest() {
 # run_guest PART.  What cannot run because its build failed is a failure, too.
 run_guest() {
 	local name=$1 kernel=(--kernel "${kdir[$1]}") need user=user slowest=900
-	local options=("${all[@]}" --tests "$tests" --mode "$mode")
+	local options=("${all[@]}" --again "$again" --tests "$tests" --mode "$mode")
 	case $name in
 	kunit) user='' options=(--kunit) ;;
 	debug) kernel+=(--mem 1536 "${kmemleak[@]}") ;;
@@ -278,6 +281,8 @@ pids=()
 
 [[ -z $matrix ]] || scripts/matrix.py "$check" || echo "0 1 0" >>"$results"
 
+[[ ! -e $check/unsteady ]] ||
+	sed 's/^/unsteady, failed at first and ran again: /' "$check/unsteady"
 echo "where the time went (s):"
 sort -rn "$check/times" | awk '
 	{ sum[$2] += $1; if (NR <= 12) longest = longest sprintf("  %5d  %s\n", $1, $2 " " $3 " " $4) }

@@ -2,7 +2,8 @@
 #
 # Reads what selftests/run.sh prints and reports on each program: a line, and
 # what went wrong.  Appends "PASSED FAILED SKIPPED" to the file RESULTS and
-# "SECONDS GUEST PROGRAM MODE" to TIMES; GUEST is the name of the guest.
+# "SECONDS GUEST PROGRAM MODE" to TIMES; GUEST is the name of the guest.  What fails,
+# and then passes, goes to UNSTEADY; where the kernel complained it stays a failure.
 #
 # Results may be nested (KUnit): a result behind deeper ones sums those up and
 # is not counted again.
@@ -11,6 +12,7 @@ function reset(d) {
 	passed = failed = skipped = 0
 	for (d = 0; d < 9; d++) have[d] = lost[d] = plan[d] = planned[d] = 0
 	trouble = report = notes = ""
+	again = 0
 	lines = 0
 }
 
@@ -31,7 +33,7 @@ function result(d, bad, skip) {
 	notes = ""
 }
 
-function finish(status, ms, i, extra) {
+function finish(status, ms, i) {
 	if (status == 124 || status == 137)
 		wrong("killed, its time was up")
 	else if (status > 128)
@@ -44,7 +46,14 @@ function finish(status, ms, i, extra) {
 		wrong("printed no TAP plan")
 	else if (have[0] != plan[0])
 		wrong("planned " plan[0] " results, printed " have[0])
-	extra = failed
+	if (again && trouble == "" && complaints == "") {
+		printf "%-6s %-7s %-28s %d failed, it runs again (%.1f s)\n%s", \
+			GUEST, mode, program, failed, ms / 1000, report
+		fflush()
+		print GUEST, mode, program >> UNSTEADY
+		program = ""
+		return
+	}
 	if (trouble != "") failed++
 	if (complaints != "") failed++
 	printf "%-6s %-7s %-28s %3d passed, %d failed, %d skipped (%.1f s)\n", \
@@ -81,6 +90,7 @@ BEGIN { reset(); program = "" }
 	else { print GUEST ": " substr($0, 7); print 0, 1, 0 >> RESULTS }
 	next
 }
+/^@again/ { again = 1; next }
 /^@end / { finish($4, $5); next }
 /^@done/ { done = 1; next }
 

@@ -10,6 +10,7 @@
 #   --tests GLOB     only programs whose names match
 #   --mode M         direct, thread or both (both)
 #   --all            also what is left out for time
+#   --again N        so many programs that fail may run again, each once (0)
 #   --timeout S      seconds a program may take (120)
 #   --kunit          report on the KUnit suites of a dxk.ko built with them instead
 #
@@ -21,13 +22,14 @@
 #   @begin NAME MODE
 #   @dmesg LINE                         a complaint of the kernel
 #   @fail TEXT                          anything else that went wrong
+#   @again                              it failed, and runs again after this end
 #   @end NAME MODE STATUS MILLISECONDS
 #   @done                               all that was to be done was done
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-build=$root/build tests='*' mode=both limit=120 kunit='' all='' dir=''
+build=$root/build tests='*' mode=both limit=120 kunit='' all='' again=0 dir=''
 
 while (($#)); do
 	case $1 in
@@ -37,6 +39,7 @@ while (($#)); do
 	--timeout) limit=$2; shift ;;
 	--kunit) kunit=1 ;;
 	--all) all=1 ;;
+	--again) again=$2; shift ;;
 	-*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
 	*) dir=$1 ;;
 	esac
@@ -215,8 +218,7 @@ end load - 0
 # The dispatch mode is the engine's matter.
 slow='' kcsan=/sys/kernel/debug/kcsan
 [[ ! -e /proc/lockdep && ! -e $kcsan ]] || slow=1
-engine='@(deadlock|generator|history|join|kill|lanes|moves|post|prio|race|rejoin'
-engine+='|relief|starve|stop|work)'
+engine='@(deadlock|join|kill|lanes|moves|post|prio|race|rejoin|relief|starve|stop|work)'
 spared() {	# PROGRAM MODE: the reason
 	[[ -z $all ]] || return
 	case $1 in
@@ -251,6 +253,16 @@ for program in "$build"/selftests/*; do
 		fi
 		DXK_DISPATCH=$m run_program "$program"
 		useless=$?
+		# Not what was killed or crashed: that is no matter of a moment.
+		if ((status == 1 && again > 0)); then
+			again=$((again - 1))
+			echo
+			echo "@again"
+			end "$name" "$m" "$status"
+			begin "$name" "$m"
+			DXK_DISPATCH=$m run_program "$program"
+			useless=$?
+		fi
 		end "$name" "$m" "$status"
 		if ((useless)); then
 			echo "@fail the guest is given up after $name $m"
