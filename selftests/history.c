@@ -235,7 +235,8 @@ static void *worker(void *arg)
 	uint64_t old = 0;
 	int rc = log_join(a->log, a->ctx, DXK_MEMBER_WORKER);
 
-	if (rc)
+	/* who is replaced last may come when all is over */
+	if (rc && rc != -ESHUTDOWN)
 		odd(rc);
 	while (!rc) {
 		unsigned int nr, want;
