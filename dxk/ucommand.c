@@ -88,9 +88,14 @@ static int dxk_command_settle(struct dxk_member *m, const struct dxk_command_nex
 	if (a->reply_len > DXK_COMMAND_MAX)
 		return -EMSGSIZE;
 	if (a->reply_len) {
-		reply = memdup_user(u64_to_user_ptr(a->reply), a->reply_len);
-		if (IS_ERR(reply))
-			return PTR_ERR(reply);
+		/* memdup_user() would not charge it; it stays until the sender has it */
+		reply = kmalloc(a->reply_len, GFP_KERNEL_ACCOUNT);
+		if (!reply)
+			return -ENOMEM;
+		if (copy_from_user(reply, u64_to_user_ptr(a->reply), a->reply_len)) {
+			kfree(reply);
+			return -EFAULT;
+		}
 	}
 	dxk_command_answer(m, a->status, reply, a->reply_len);
 	return 0;
