@@ -271,9 +271,9 @@ trap 'exit 130' INT TERM HUP
 
 # Two lanes for two CPUs, about as long as each other.
 set -m
-lane debug kcsan 7>&- &
+lane debug kunit fuzz kcsan 7>&- &
 pids+=($!)
-lane host stock kunit fuzz stock-6.12 sid 7>&- &
+lane stock host stock-6.12 sid 7>&- &
 pids+=($!)
 set +m
 for pid in "${pids[@]}"; do wait "$pid" || echo "0 1 0" >>"$results"; done

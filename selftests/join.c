@@ -615,7 +615,7 @@ static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned 
 
 TEST(equal_cookies)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 200 : 3000, i;
+	unsigned int rounds = dxt_debug_kernel() ? 200 : 1000, i;
 	pid_t pid[CLIENTS];
 	struct dxt t;
 
@@ -720,7 +720,7 @@ TEST(spaces)
  */
 TEST(post_then_poll_elsewhere)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 300 : 5000, i;
+	unsigned int rounds = dxt_debug_kernel() ? 300 : 1500, i;
 	int there[2], back[2], wrong = 0;
 	struct visitor v;
 	struct dxt t;
