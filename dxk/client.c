@@ -41,10 +41,12 @@ struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *
 /* A call is over: it may have slept. */
 static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 {
-	if (m->state != DXK_M_POSTING && m->state != DXK_M_REJOINING)
+	u8 state = dxk_member_state(m);
+
+	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
 		return;
 	if (trace_block_enabled())
-		trace_block(m->ctx->id, m->id, m->state, ktime_get_ns() - w->since);
+		trace_block(m->ctx->id, m->id, state, ktime_get_ns() - w->since);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 }
 

@@ -31,7 +31,7 @@ struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each_range(&ctx->crew.members, id, m, 1, ctx->policy.max_threads)
-		if (m->state == DXK_M_VACANT)
+		if (dxk_member_state(m) == DXK_M_VACANT)
 			return m;
 	return NULL;
 }
@@ -44,7 +44,8 @@ u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
 	u32 nr = 0;
 
 	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
-		nr += m->state != DXK_M_VACANT && m->kind == kind && !m->leaving &&
+		nr += dxk_member_state(m) != DXK_M_VACANT && m->kind == kind &&
+		      !m->leaving &&
 		      !m->spare;
 	return nr;
 }
@@ -99,7 +100,7 @@ int dxk_crew_fit(struct dxk_ctx *ctx)
 			return PTR_ERR(m);
 	}
 	xa_for_each_range(&ctx->crew.members, id, m, max + 1, DXK_ID_WORKER_MAX)
-		if (m->state == DXK_M_VACANT)
+		if (dxk_member_state(m) == DXK_M_VACANT)
 			dxk_member_retire(m);
 	return 0;
 }
@@ -153,8 +154,8 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 
 	for (id = DXK_ID_WORKER_MAX; id >= 1; id--) {
 		m = dxk_member_at(ctx, id);
-		if (!m || m->state == DXK_M_VACANT || m->kind != kind || m->leaving ||
-		    m->spare)
+		if (!m || dxk_member_state(m) == DXK_M_VACANT || m->kind != kind ||
+		    m->leaving || m->spare)
 			continue;
 		if (id <= ctx->policy.max_threads && nr <= places)
 			break;
@@ -210,7 +211,7 @@ void dxk_crew_stop(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
-		if (m->state == DXK_M_VACANT || m->kind != DXK_KERNEL)
+		if (dxk_member_state(m) == DXK_M_VACANT || m->kind != DXK_KERNEL)
 			continue;
 		dxk_worker_stop(m);
 		dxk_member_do(m, dxk_died_run);
@@ -225,7 +226,7 @@ void dxk_crew_clear(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each(&ctx->crew.members, id, m)
-		if (m->state == DXK_M_VACANT)
+		if (dxk_member_state(m) == DXK_M_VACANT)
 			dxk_member_retire(m);
 }
 

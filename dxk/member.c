@@ -182,7 +182,7 @@ static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
 	u32 id;
 
 	if (!s || s->creator) {
-		if (m && m->state == DXK_M_VACANT)
+		if (m && dxk_member_state(m) == DXK_M_VACANT)
 			return m;
 		if (!m)
 			return dxk_member_new(ctx, DXK_ID_MAIN);

@@ -151,6 +151,11 @@ static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
 	WRITE_ONCE(m->state, state);
 }
 
+static inline u8 dxk_member_state(const struct dxk_member *m)
+{
+	return READ_ONCE(m->state);
+}
+
 /* A worker between two calls: does it have work? */
 static inline u8 dxk_member_home_state(const struct dxk_member *m)
 {

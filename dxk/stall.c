@@ -57,8 +57,10 @@ void dxk_stall_suspect(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 
 static bool dxk_member_asleep(const struct dxk_member *m)
 {
-	return m->state == DXK_M_POSTING || m->state == DXK_M_REJOINING ||
-	       m->state == DXK_M_COMPLETING;
+	u8 state = dxk_member_state(m);
+
+	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
+	       state == DXK_M_COMPLETING;
 }
 
 static u32 dxk_lane_from(u32 attrs)
@@ -82,7 +84,7 @@ static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
 	xa_for_each(&ctx->crew.members, id, m) {
 		if (!dxk_member_asleep(m))
 			continue;
-		seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(m->state));
+		seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(dxk_member_state(m)));
 		if (m->held)
 			seq_buf_printf(s, " lane %u owner %#llx executor %#llx",
 				       dxk_lane_from(m->work.attrs), m->work.owner,

@@ -66,7 +66,7 @@ static int dxk_show_threads(struct dxk_ctx *ctx, struct dxk_text *t)
 	xa_for_each(&ctx->crew.members, id, m)
 		dxk_text_line(t, "%5u  %-13s  %-10s  %10u  %10llu  %7d\n", m->id,
 			      dxk_member_role_name(m),
-			      dxk_member_state_name(READ_ONCE(m->state)),
+			      dxk_member_state_name(dxk_member_state(m)),
 			      jiffies_to_msecs(jiffies - READ_ONCE(m->since)),
 			      READ_ONCE(m->executed), pid_vnr(m->pid));
 	mutex_unlock(&ctx->mutex);

@@ -517,7 +517,7 @@ const char *dxk_member_role_name(const struct dxk_member *m)
 		name = "dispatcher";
 		break;
 	case 1 ... DXK_ID_WORKER_MAX:
-		if (READ_ONCE(m->state) == DXK_M_VACANT)
+		if (dxk_member_state(m) == DXK_M_VACANT)
 			name = "worker";
 		else if (m->spare)
 			name = m->kind == DXK_KERNEL ? "kernel-spare" : "user-spare";
