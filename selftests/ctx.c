@@ -544,7 +544,7 @@ TEST(start_stop)
 		EXPECT_EQ(-ESHUTDOWN, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
 		/* the workers were told */
 		while (t.workers)
-			EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(t.workers));
+			EXPECT_EQ(-ESHUTDOWN, dxt_worker_ended(t.workers));
 		EXPECT_STREQ("0", ids(&t));
 	}
 	dxt_down(&t);
@@ -662,7 +662,7 @@ TEST(close_is_stop)
 	/* members know */
 	EXPECT_EQ(-ESHUTDOWN, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	while (t.workers)
-		EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(t.workers));
+		EXPECT_EQ(-ESHUTDOWN, dxt_worker_ended(t.workers));
 	dxt_close(&t);
 }
 

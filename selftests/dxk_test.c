@@ -749,6 +749,15 @@ int dxt_worker_end(struct dxt_worker *w)
 	return error;
 }
 
+int dxt_worker_ended(struct dxt_worker *w)
+{
+	uint64_t end = dxt_in(5 * (int64_t)dxt_stall_ns());
+
+	while (!w->error && dxt_now() < end)
+		dxt_sleep_ms(1);
+	return dxt_worker_end(w);
+}
+
 pid_t dxt_worker_process(struct dxt *t, unsigned int nr)
 {
 	char ok = 0;

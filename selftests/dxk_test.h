@@ -205,7 +205,7 @@ struct dxt_worker {
 	bool spare;		/* joins as one */
 	_Atomic int tid;
 	unsigned int id;
-	int error;		/* what ended the loop */
+	_Atomic int error;	/* what ended the loop */
 	_Atomic unsigned long executed;
 	void *priv;		/* of the test */
 };
@@ -216,6 +216,8 @@ struct dxt_worker *dxt_worker_start(struct dxt *t);
 int dxt_workers_start(struct dxt *t, unsigned int nr);
 /* Asks it to leave after what it executes, joins and frees it. */
 int dxt_worker_end(struct dxt_worker *w);
+/* The same when the context is to end it. */
+int dxt_worker_ended(struct dxt_worker *w);
 /* The loop itself, for threads and processes of the test's own. */
 int dxt_worker_loop(struct dxt_worker *w);
 /* A child process with @nr worker threads; returns when they are members. */

@@ -380,7 +380,7 @@ TEST(crew_grows_and_shrinks)
 		next = w->next;
 		if (w->id == 1)
 			continue;
-		EXPECT_EQ(-ESHUTDOWN, dxt_worker_end(w));
+		EXPECT_EQ(-ESHUTDOWN, dxt_worker_ended(w));
 		gone++;
 	}
 	EXPECT_EQ(3, gone);
