@@ -397,7 +397,7 @@ void actor_step(struct actor *a, const struct step *s)
 	const unsigned int which = s->op % (nr_ioctl_ops + NR_PLAIN);
 	struct call c = { .a = a, .s = s, .fd = -1 };
 	const struct ioctl_op *op;
-	union any_arg arg;
+	union arg arg;
 	int ret;
 
 	if (which >= nr_ioctl_ops) {

@@ -16,13 +16,13 @@ static void *arena(struct call *c, unsigned int where)
 
 /* --- control ---------------------------------------------------------------- */
 
-static void fill_none(struct call *c, union any_arg *a)
+static void fill_none(struct call *c, union arg *a)
 {
 	(void)c;
 	(void)a;
 }
 
-static void fill_executor_find(struct call *c, union any_arg *a)
+static void fill_executor_find(struct call *c, union arg *a)
 {
 	static const char * const names[] = { "nop", "echo", "sleep", "sha256", "", "nobody" };
 
@@ -42,7 +42,7 @@ static void fill_name(struct call *c, char *name)
 	}
 }
 
-static void fill_ctx_create(struct call *c, union any_arg *a)
+static void fill_ctx_create(struct call *c, union arg *a)
 {
 	struct dxk_ctx_create *x = &a->ctx_create;
 
@@ -53,13 +53,13 @@ static void fill_ctx_create(struct call *c, union any_arg *a)
 	x->gid = number(c);
 }
 
-static void after_ctx_create(struct call *c, union any_arg *a, int ret)
+static void after_ctx_create(struct call *c, union arg *a, int ret)
 {
 	(void)ret;
 	table_add(a->ctx_create.fd, CONTEXT, c->a->nr, a->ctx_create.id);
 }
 
-static void fill_ctx_join(struct call *c, union any_arg *a)
+static void fill_ctx_join(struct call *c, union arg *a)
 {
 	struct dxk_ctx_join *x = &a->ctx_join;
 	struct object o;
@@ -73,7 +73,7 @@ static void fill_ctx_join(struct call *c, union any_arg *a)
 		x->id = o.id;
 }
 
-static void after_ctx_join(struct call *c, union any_arg *a, int ret)
+static void after_ctx_join(struct call *c, union arg *a, int ret)
 {
 	(void)ret;
 	table_add(a->ctx_join.fd, CONTEXT, c->a->nr, a->ctx_join.id);
@@ -81,7 +81,7 @@ static void after_ctx_join(struct call *c, union any_arg *a, int ret)
 
 /* --- the context ------------------------------------------------------------ */
 
-static void fill_ctx_stop(struct call *c, union any_arg *a)
+static void fill_ctx_stop(struct call *c, union arg *a)
 {
 	struct dxk_ctx_stop *x = &a->ctx_stop;
 
@@ -93,7 +93,7 @@ static void fill_ctx_stop(struct call *c, union any_arg *a)
 }
 
 /* The default policy with up to five fields changed: pairs of number and value. */
-static void fill_policy(struct call *c, union any_arg *a)
+static void fill_policy(struct call *c, union arg *a)
 {
 	uint32_t *field = (uint32_t *)&a->policy;
 	unsigned int i, which;
@@ -111,7 +111,7 @@ static void fill_policy(struct call *c, union any_arg *a)
  * A running context of one of the usual kinds: create, policy and start in one step,
  * so that inputs get further.
  */
-static void fill_runtime(struct call *c, union any_arg *a)
+static void fill_runtime(struct call *c, union arg *a)
 {
 	struct dxk_policy *p = &a->policy;
 	const uint8_t kinds = take(c), lanes = take(c), sizes = take(c), full = take(c);
@@ -147,7 +147,7 @@ static void fill_runtime(struct call *c, union any_arg *a)
 	p->data_size = 64;
 }
 
-static void after_runtime(struct call *c, union any_arg *a, int ret)
+static void after_runtime(struct call *c, union arg *a, int ret)
 {
 	struct dxk_ctx_start start = { .size = sizeof(start) };
 
@@ -156,19 +156,19 @@ static void after_runtime(struct call *c, union any_arg *a, int ret)
 	ioctl(c->fd, DXK_IOC_CTX_START, &start);
 }
 
-static void fill_member_create(struct call *c, union any_arg *a)
+static void fill_member_create(struct call *c, union arg *a)
 {
 	a->member_create.kind = take(c) % 3;
 }
 
-static void after_member_create(struct call *c, union any_arg *a, int ret)
+static void after_member_create(struct call *c, union arg *a, int ret)
 {
 	(void)ret;
 	table_add(a->member_create.fd, a->member_create.kind ? WORKER : CLIENT, c->a->nr,
 		  a->member_create.id);
 }
 
-static void fill_crew_wait(struct call *c, union any_arg *a)
+static void fill_crew_wait(struct call *c, union arg *a)
 {
 	a->crew_wait.deadline = deadline(c);
 }
@@ -202,7 +202,7 @@ static uint64_t executor_id(struct call *c, uint8_t which)
 	return ids[which];
 }
 
-static void fill_post(struct call *c, union any_arg *a)
+static void fill_post(struct call *c, union arg *a)
 {
 	static const uint32_t lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
 	struct dxk_post_entry *e = arena(c, ARENA_ARRAY);
@@ -241,7 +241,7 @@ static void fill_post(struct call *c, union any_arg *a)
 			1 << (file & 15);
 }
 
-static void fill_rejoin(struct call *c, union any_arg *a)
+static void fill_rejoin(struct call *c, union arg *a)
 {
 	struct dxk_rejoin *x = &a->rejoin;
 
@@ -258,7 +258,7 @@ static void fill_rejoin(struct call *c, union any_arg *a)
 		x->min %= x->nr + 2;
 }
 
-static void fill_next(struct call *c, union any_arg *a)
+static void fill_next(struct call *c, union arg *a)
 {
 	struct dxk_done *d = arena(c, ARENA_ARRAY);
 	struct actor *me = c->a;
@@ -293,7 +293,7 @@ static void fill_next(struct call *c, union any_arg *a)
 		x->nr_work = 1;
 }
 
-static void after_next(struct call *c, union any_arg *a, int ret)
+static void after_next(struct call *c, union arg *a, int ret)
 {
 	const struct dxk_work *w = arena(c, ARENA_ARRAY + 0x2000);
 	struct actor *me = c->a;
@@ -309,14 +309,14 @@ static void after_next(struct call *c, union any_arg *a, int ret)
 		me->tickets[me->nr_tickets++] = w[i].ticket;
 }
 
-static void fill_should_stop(struct call *c, union any_arg *a)
+static void fill_should_stop(struct call *c, union arg *a)
 {
 	a->should_stop.deadline = deadline(c);
 }
 
 /* --- the log ---------------------------------------------------------------- */
 
-static void fill_log_write(struct call *c, union any_arg *a)
+static void fill_log_write(struct call *c, union arg *a)
 {
 	struct dxk_log_write *x = &a->log_write;
 	uint8_t *text = arena(c, ARENA_DATA);
@@ -330,7 +330,7 @@ static void fill_log_write(struct call *c, union any_arg *a)
 		text[i] = i ^ c->s->b[3];
 }
 
-static void fill_log_read(struct call *c, union any_arg *a)
+static void fill_log_read(struct call *c, union arg *a)
 {
 	struct dxk_log_read *x = &a->log_read;
 
@@ -340,7 +340,7 @@ static void fill_log_read(struct call *c, union any_arg *a)
 	x->records = address(c, ARENA_ARRAY);
 }
 
-static void fill_log_file(struct call *c, union any_arg *a)
+static void fill_log_file(struct call *c, union arg *a)
 {
 	const uint8_t v = take(c);
 
@@ -357,7 +357,7 @@ static const char * const commands[] = {
 	" show  threads ", "set on_block help", "set dispatch thread",
 };
 
-static void fill_command_send(struct call *c, union any_arg *a)
+static void fill_command_send(struct call *c, union arg *a)
 {
 	struct dxk_command_send *x = &a->command_send;
 	const uint8_t which = take(c), when = take(c), room = take(c);
@@ -386,12 +386,12 @@ static void fill_command_send(struct call *c, union any_arg *a)
 	}
 }
 
-static void fill_command_attach(struct call *c, union any_arg *a)
+static void fill_command_attach(struct call *c, union arg *a)
 {
 	a->command_attach.attach = !(take(c) & 1);
 }
 
-static void fill_command_next(struct call *c, union any_arg *a)
+static void fill_command_next(struct call *c, union arg *a)
 {
 	struct dxk_command_next *x = &a->command_next;
 
@@ -405,14 +405,14 @@ static void fill_command_next(struct call *c, union any_arg *a)
 
 /* --- handles and samples ---------------------------------------------------- */
 
-static void fill_handle_open(struct call *c, union any_arg *a)
+static void fill_handle_open(struct call *c, union arg *a)
 {
 	const uint8_t v = take(c);
 
 	a->handle_open.fd = table_file(v & 1 ? v >> 1 : 0);
 }
 
-static void after_handle_open(struct call *c, union any_arg *a, int ret)
+static void after_handle_open(struct call *c, union arg *a, int ret)
 {
 	/* as the data of a request for "sha256" */
 	struct dxk_sha256_range r = { .handle = a->handle_open.handle, .length = ~0ULL };
@@ -421,12 +421,12 @@ static void after_handle_open(struct call *c, union any_arg *a, int ret)
 	memcpy(arena(c, ARENA_DATA), &r, sizeof(r));
 }
 
-static void fill_handle_close(struct call *c, union any_arg *a)
+static void fill_handle_close(struct call *c, union arg *a)
 {
 	a->handle_close.handle = take(c) & 7;
 }
 
-static void fill_samples_read(struct call *c, union any_arg *a)
+static void fill_samples_read(struct call *c, union arg *a)
 {
 	struct dxk_samples_read *x = &a->samples_read;
 

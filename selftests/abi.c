@@ -5,6 +5,7 @@
  * names, leave its argument as it was, and leave the context as it was: counters
  * and pool use are compared after each one.
  */
+#include "arg.h"
 #include "dxk_test.h"
 
 #include <fcntl.h>
@@ -62,31 +63,6 @@ NO_HOLES(dxk_samples_read, 4, 2, 0);
 #define KERNEL_ADDRESS	0xffff888000001000ULL
 
 enum { ON_CONTROL = 1, ON_CONTEXT = 2, ON_CLIENT = 4, ON_WORKER = 8 };
-
-/* The largest argument, and room behind it for a tail. */
-struct arg {
-	union {
-		uint32_t size;
-		unsigned char bytes[512];
-		struct dxk_executor_find find;
-		struct dxk_ctx_create create;
-		struct dxk_ctx_join join;
-		struct dxk_crew_wait crew_wait;
-		struct dxk_ctx_start start;
-		struct dxk_ctx_stop stop;
-		struct dxk_policy policy;
-		struct dxk_member_create member;
-		struct dxk_samples_read samples;
-		struct dxk_post post;
-		struct dxk_rejoin rejoin;
-		struct dxk_next next;
-		struct dxk_log_file log_file;
-		struct dxk_handle_open handle;
-		struct dxk_log_read log_read;
-		struct dxk_command_send command;
-		struct dxk_command_next command_next;
-	};
-};
 
 static const struct call {
 	const char *name;
@@ -263,18 +239,18 @@ static int populate(struct dxt *t, unsigned int is, int *me)
 } while (0)
 
 /* A correct argument. The calls in it have no effect, see works(). */
-static void fill(struct arg *a, const struct call *c, void *array)
+static void fill(union arg *a, const struct call *c, void *array)
 {
 	memset(a, 0, sizeof(*a));
 	a->size = c->size;
 	switch (c->cmd) {
 	case DXK_IOC_EXECUTOR_FIND:
-		strcpy(a->find.name, "nop");
+		strcpy(a->executor_find.name, "nop");
 		break;
 	case DXK_IOC_CTX_JOIN:
-		a->join.access = DXK_ACCESS_READ;
-		a->join.abi = DXK_ABI_VERSION;
-		strcpy(a->join.name, "nobody");
+		a->ctx_join.access = DXK_ACCESS_READ;
+		a->ctx_join.abi = DXK_ABI_VERSION;
+		strcpy(a->ctx_join.name, "nobody");
 		break;
 	case DXK_IOC_POST:
 		a->post.entries = DXT_PTR(array);
@@ -293,19 +269,19 @@ static void fill(struct arg *a, const struct call *c, void *array)
 		a->next.work_size = sizeof(struct dxk_work);
 		break;
 	case DXK_IOC_SAMPLES_READ:
-		a->samples.samples = DXT_PTR(array);
-		a->samples.nr = 1;
-		a->samples.sample_size = sizeof(struct dxk_sample);
+		a->samples_read.samples = DXT_PTR(array);
+		a->samples_read.nr = 1;
+		a->samples_read.sample_size = sizeof(struct dxk_sample);
 		break;
 	case DXK_IOC_HANDLE_OPEN:
-		a->handle.fd = -1;
+		a->handle_open.fd = -1;
 		break;
 	case DXK_IOC_LOG_FILE:
 		a->log_file.fd = -1;
 		break;
 	case DXK_IOC_COMMAND_SEND:
-		a->command.text = DXT_PTR("unknown");
-		a->command.text_len = 7;
+		a->command_send.text = DXT_PTR("unknown");
+		a->command_send.text_len = 7;
 		break;
 	case DXK_IOC_COMMAND_NEXT:
 		a->command_next.text = DXT_PTR(array);
@@ -369,14 +345,14 @@ static int on(const struct dxt *t, int me, unsigned int kind)
 }
 
 /* A call that succeeds may have made a descriptor. */
-static void undo(const struct call *c, const struct arg *a, int rc)
+static void undo(const struct call *c, const union arg *a, int rc)
 {
 	if (rc)
 		return;
 	if (c->cmd == DXK_IOC_CTX_CREATE)
-		close(a->create.fd);
+		close(a->ctx_create.fd);
 	if (c->cmd == DXK_IOC_MEMBER_CREATE)
-		close(a->member.fd);
+		close(a->member_create.fd);
 }
 
 /*
@@ -388,7 +364,7 @@ TEST_F(abi, sizes)
 	static const uint32_t more[] = { 1, 4, 8, 100, 300 };
 	unsigned char array[1024];
 	const struct call *c;
-	struct arg a, was;
+	union arg a, was;
 	unsigned int kind, i;
 	int rc;
 
@@ -475,7 +451,7 @@ TEST_F(abi, wrong_call)
 {
 	const struct call *c;
 	unsigned int kind, nr;
-	struct arg a;
+	union arg a;
 
 	POPULATE();
 	for (kind = 1; kind <= ON_WORKER; kind <<= 1) {
@@ -543,7 +519,7 @@ TEST_F(abi, bad_argument_pointer)
 {
 	const struct call *c;
 	unsigned int kind, i;
-	struct arg a;
+	union arg a;
 	long long contexts;
 
 	POPULATE();
@@ -608,7 +584,7 @@ TEST_F(abi, flags_and_reserved)
 {
 	const struct call *c;
 	unsigned int kind, bit;
-	struct arg a;
+	union arg a;
 
 	POPULATE();
 	for (c = calls; c < calls + ARRAY_SIZE(calls); c++) {

@@ -11,6 +11,7 @@
 #ifndef DXK_CALLS_H
 #define DXK_CALLS_H
 
+#include "arg.h"
 #include "dxk_test.h"
 
 #include <dirent.h>
@@ -41,33 +42,6 @@ struct buf {
 	uint32_t unit;		/* ELEMENTS: bytes of one; those before the fault count */
 	int kind;
 	bool out;
-};
-
-union arg {
-	uint32_t size;
-	unsigned char bytes[512];
-	struct dxk_version version;
-	struct dxk_executor_find find;
-	struct dxk_ctx_create create;
-	struct dxk_ctx_join join;
-	struct dxk_ctx_start start;
-	struct dxk_ctx_stop stop;
-	struct dxk_policy policy;
-	struct dxk_member_create member;
-	struct dxk_crew_wait crew;
-	struct dxk_post post;
-	struct dxk_rejoin rejoin;
-	struct dxk_next next;
-	struct dxk_should_stop should_stop;
-	struct dxk_log_write log_write;
-	struct dxk_log_read log_read;
-	struct dxk_log_file log_file;
-	struct dxk_command_send send;
-	struct dxk_command_attach attach;
-	struct dxk_command_next command;
-	struct dxk_handle_open open;
-	struct dxk_handle_close close;
-	struct dxk_samples_read samples;
 };
 
 #define LEVELS 13
@@ -308,57 +282,57 @@ static const char *end_version(struct env *e, int rc)
 
 static const char *set_find(struct env *e)
 {
-	strcpy(e->arg.find.name, "nop");
+	strcpy(e->arg.executor_find.name, "nop");
 	return NULL;
 }
 
 static const char *end_find(struct env *e, int rc)
 {
-	return rc || e->arg.find.id == e->nop ? NULL : "another executor";
+	return rc || e->arg.executor_find.id == e->nop ? NULL : "another executor";
 }
 
 static const char *set_create(struct env *e)
 {
-	e->arg.create.flags = DXK_CTX_CHOWN;
-	e->arg.create.uid = UID;
-	e->arg.create.mode = 0600;
-	strcpy(e->arg.create.name, NAME "2");
+	e->arg.ctx_create.flags = DXK_CTX_CHOWN;
+	e->arg.ctx_create.uid = UID;
+	e->arg.ctx_create.mode = 0600;
+	strcpy(e->arg.ctx_create.name, NAME "2");
 	return NULL;
 }
 
 static const char *end_create(struct env *e, int rc)
 {
-	if (!rc && fcntl(e->arg.create.fd, F_GETFD) != FD_CLOEXEC)
+	if (!rc && fcntl(e->arg.ctx_create.fd, F_GETFD) != FD_CLOEXEC)
 		return "no descriptor";
 	if (!rc)
-		close(e->arg.create.fd);
+		close(e->arg.ctx_create.fd);
 	return NULL;
 }
 
 static const char *set_join(struct env *e)
 {
-	e->arg.join.access = DXK_ACCESS_WRITE | DXK_ACCESS_EXECUTE;
-	e->arg.join.abi = DXK_ABI_VERSION;
-	strcpy(e->arg.join.name, NAME);
+	e->arg.ctx_join.access = DXK_ACCESS_WRITE | DXK_ACCESS_EXECUTE;
+	e->arg.ctx_join.abi = DXK_ABI_VERSION;
+	strcpy(e->arg.ctx_join.name, NAME);
 	return NULL;
 }
 
 static const char *set_join_shared(struct env *e)
 {
-	e->arg.join.access = DXK_ACCESS_READ;
-	e->arg.join.abi = DXK_ABI_VERSION;
-	e->arg.join.flags = DXK_JOIN_SHARED | DXK_JOIN_BY_ID;
-	e->arg.join.id = e->t.id;
+	e->arg.ctx_join.access = DXK_ACCESS_READ;
+	e->arg.ctx_join.abi = DXK_ABI_VERSION;
+	e->arg.ctx_join.flags = DXK_JOIN_SHARED | DXK_JOIN_BY_ID;
+	e->arg.ctx_join.id = e->t.id;
 	return NULL;
 }
 
 static const char *end_join(struct env *e, int rc)
 {
-	if (!rc && (fcntl(e->arg.join.fd, F_GETFD) != FD_CLOEXEC ||
-		    e->arg.join.id != e->t.id))
+	if (!rc && (fcntl(e->arg.ctx_join.fd, F_GETFD) != FD_CLOEXEC ||
+		    e->arg.ctx_join.id != e->t.id))
 		return "no descriptor";
 	if (!rc)
-		close(e->arg.join.fd);
+		close(e->arg.ctx_join.fd);
 	return NULL;
 }
 
@@ -393,8 +367,8 @@ static const char *end_start(struct env *e, int rc)
 
 static const char *set_stop(struct env *e)
 {
-	e->arg.stop.mode = DXK_STOP_DRAIN;
-	e->arg.stop.deadline = DXK_FOREVER;
+	e->arg.ctx_stop.mode = DXK_STOP_DRAIN;
+	e->arg.ctx_stop.deadline = DXK_FOREVER;
 	return dxk_ctx_start(e->other.ctx) ? "Start" : NULL;
 }
 
@@ -420,10 +394,10 @@ static const char *set_report(struct env *e)
 		if (dxt_post1(e->second, OWNER, DXT_NOP, (uint64_t)i, 0, 0, NULL) != 1 ||
 		    dxk_next(e->second, NULL, 0, NULL, &work, 1, NULL, 0, 0) != 1)
 			return "no request to wait for";
-	e->arg.stop.mode = DXK_STOP_DRAIN;
-	e->arg.stop.nr = 2;
-	e->arg.stop.running_size = sizeof(e->running[0]);
-	use_buf(e, &e->arg.stop.running, e->running, sizeof(e->running[0]), true,
+	e->arg.ctx_stop.mode = DXK_STOP_DRAIN;
+	e->arg.ctx_stop.nr = 2;
+	e->arg.ctx_stop.running_size = sizeof(e->running[0]);
+	use_buf(e, &e->arg.ctx_stop.running, e->running, sizeof(e->running[0]), true,
 		IGNORED, 0);
 	return NULL;
 }
@@ -433,8 +407,8 @@ static const char *end_report(struct env *e, int rc)
 	const char *why = NULL;
 
 	/* one worker holds both */
-	if (rc == -ETIMEDOUT && e->arg.stop.nr_running &&
-	    (e->arg.stop.nr_running != 1 || e->running[0].param != 1))
+	if (rc == -ETIMEDOUT && e->arg.ctx_stop.nr_running &&
+	    (e->arg.ctx_stop.nr_running != 1 || e->running[0].param != 1))
 		why = "another report";
 	close(e->second);
 	return dxk_ctx_stop(e->other.ctx, DXK_STOP_CANCEL, -1) ? "a second Stop" : why;
@@ -481,19 +455,19 @@ static const char *end_policy_bad(struct env *e, int rc)
 
 static const char *set_client(struct env *e)
 {
-	e->arg.member.kind = DXK_MEMBER_CLIENT;
+	e->arg.member_create.kind = DXK_MEMBER_CLIENT;
 	return NULL;
 }
 
 static const char *set_worker(struct env *e)
 {
-	e->arg.member.kind = DXK_MEMBER_WORKER;
+	e->arg.member_create.kind = DXK_MEMBER_WORKER;
 	return NULL;
 }
 
 static const char *set_spare(struct env *e)
 {
-	e->arg.member.kind = DXK_MEMBER_SPARE;
+	e->arg.member_create.kind = DXK_MEMBER_SPARE;
 	return NULL;
 }
 
@@ -503,16 +477,16 @@ static const char *end_member(struct env *e, int rc)
 
 	if (rc)
 		return NULL;
-	if (e->arg.member.id != id[e->arg.member.kind] ||
-	    fcntl(e->arg.member.fd, F_GETFD) != FD_CLOEXEC)
+	if (e->arg.member_create.id != id[e->arg.member_create.kind] ||
+	    fcntl(e->arg.member_create.fd, F_GETFD) != FD_CLOEXEC)
 		return "another member";
-	close(e->arg.member.fd);
+	close(e->arg.member_create.fd);
 	return NULL;
 }
 
 static const char *end_crew(struct env *e, int rc)
 {
-	return rc < 0 || (e->arg.crew.workers == 1 && !e->arg.crew.spares) ?
+	return rc < 0 || (e->arg.crew_wait.workers == 1 && !e->arg.crew_wait.spares) ?
 	       NULL : "another crew";
 }
 
@@ -522,9 +496,10 @@ static const char *set_samples(struct env *e)
 
 	if (!DXT_UNTIL(&e->t, dxk_samples_read(e->t.ctx, 0, s, 2) == 2))
 		return "no samples";
-	e->arg.samples.nr = 2;
-	e->arg.samples.sample_size = sizeof(s[0]);
-	use_buf(e, &e->arg.samples.samples, e->sample, sizeof(e->sample), true, WHOLE, 0);
+	e->arg.samples_read.nr = 2;
+	e->arg.samples_read.sample_size = sizeof(s[0]);
+	use_buf(e, &e->arg.samples_read.samples, e->sample, sizeof(e->sample), true, WHOLE,
+		0);
 	return NULL;
 }
 
@@ -539,20 +514,21 @@ static const char *end_samples(struct env *e, int rc)
 
 static const char *set_handle(struct env *e)
 {
-	e->arg.open.fd = e->file;
+	e->arg.handle_open.fd = e->file;
 	return NULL;
 }
 
 static const char *end_handle(struct env *e, int rc)
 {
-	return !rc && dxk_handle_close(e->t.ctx, e->arg.open.handle) ? "no handle" : NULL;
+	return !rc && dxk_handle_close(e->t.ctx, e->arg.handle_open.handle) ?
+	       "no handle" : NULL;
 }
 
 static const char *set_handle_close(struct env *e)
 {
 	if (dxk_handle_open(e->t.ctx, e->file, &e->handle))
 		return "no handle";
-	e->arg.close.handle = e->handle;
+	e->arg.handle_close.handle = e->handle;
 	return NULL;
 }
 
@@ -840,9 +816,9 @@ static const char *set_send(struct env *e)
 {
 	if (dxk_command_attach(e->me, 1))
 		return "no handler";
-	e->arg.send.text_len = 5;
+	e->arg.command_send.text_len = 5;
 	memcpy(e->text, "hello", 5);
-	use_buf(e, &e->arg.send.text, e->text, 5, false, WHOLE, 0);
+	use_buf(e, &e->arg.command_send.text, e->text, 5, false, WHOLE, 0);
 	return NULL;
 }
 
@@ -856,12 +832,12 @@ static const char *end_send(struct env *e, int rc)
 /* The context's own, with a reply. */
 static const char *set_show(struct env *e)
 {
-	e->arg.send.text_len = 10;
-	e->arg.send.deadline = DXK_FOREVER;
-	e->arg.send.reply_room = 20;
+	e->arg.command_send.text_len = 10;
+	e->arg.command_send.deadline = DXK_FOREVER;
+	e->arg.command_send.reply_room = 20;
 	memcpy(e->text, "show lanes", 10);
-	use_buf(e, &e->arg.send.text, e->text, 10, false, WHOLE, 0);
-	use_buf(e, &e->arg.send.reply, e->reply, 20, true, WHOLE, 0);
+	use_buf(e, &e->arg.command_send.text, e->text, 10, false, WHOLE, 0);
+	use_buf(e, &e->arg.command_send.reply, e->reply, 20, true, WHOLE, 0);
 	return NULL;
 }
 
@@ -870,19 +846,19 @@ static const char *end_show(struct env *e, int rc)
 	if (rc)
 		return NULL;
 	/* its memory may be what fails: then that is its status */
-	if (e->arg.send.status == -ENOMEM)
-		return e->arg.send.reply_len ? "a reply of nothing" : NULL;
-	if (!e->arg.send.status && !memcmp(e->reply, "resource", 8))
+	if (e->arg.command_send.status == -ENOMEM)
+		return e->arg.command_send.reply_len ? "a reply of nothing" : NULL;
+	if (!e->arg.command_send.status && !memcmp(e->reply, "resource", 8))
 		return NULL;
 	return "another reply";
 }
 
 static const char *set_timed(struct env *e)
 {
-	e->arg.send.text_len = 5;
-	e->arg.send.at = dxt_in(1000 * DXT_SEC);
+	e->arg.command_send.text_len = 5;
+	e->arg.command_send.at = dxt_in(1000 * DXT_SEC);
 	memcpy(e->text, "later", 5);
-	use_buf(e, &e->arg.send.text, e->text, 5, false, WHOLE, 0);
+	use_buf(e, &e->arg.command_send.text, e->text, 5, false, WHOLE, 0);
 	return NULL;
 }
 
@@ -892,7 +868,7 @@ static const char *end_timed(struct env *e, int rc)
 	char reply[DXK_COMMAND_MAX + 1] = "";
 	int status;
 
-	if (!rc && dxk_command_cancel(e->t.ctx, (int)e->arg.send.id))
+	if (!rc && dxk_command_cancel(e->t.ctx, (int)e->arg.command_send.id))
 		return "no timed command";
 	if (dxk_command_send(e->t.ctx, "show commands", 13, reply, sizeof(reply) - 1,
 			     &status, -1) < 0 || strstr(reply, "later"))
@@ -904,7 +880,7 @@ static const char *set_cancel(struct env *e)
 {
 	int id = dxk_command_schedule(e->t.ctx, "later", 5, dxt_in(1000 * DXT_SEC), 0);
 
-	e->arg.send.id = (uint32_t)id;
+	e->arg.command_send.id = (uint32_t)id;
 	e->handle = (uint64_t)id;
 	return id > 0 ? NULL : "no timed command";
 }
@@ -917,7 +893,7 @@ static const char *end_cancel(struct env *e, int rc)
 
 static const char *set_attach(struct env *e)
 {
-	e->arg.attach.attach = 1;
+	e->arg.command_attach.attach = 1;
 	return NULL;
 }
 
@@ -954,18 +930,18 @@ static const char *set_command(struct env *e)
 	if (dxk_command_attach(e->me, 1) || tell(e, "first") || tell(e, "second") ||
 	    !gets(e, "first"))
 		return "no command";
-	e->arg.command.reply_len = 6;
-	e->arg.command.text_room = sizeof(e->text);
+	e->arg.command_next.reply_len = 6;
+	e->arg.command_next.text_room = sizeof(e->text);
 	memcpy(e->reply, "answer", 6);
-	use_buf(e, &e->arg.command.reply, e->reply, 6, false, WHOLE, 0);
-	use_buf(e, &e->arg.command.text, e->text, 6, true, WHOLE, 0);
+	use_buf(e, &e->arg.command_next.reply, e->reply, 6, false, WHOLE, 0);
+	use_buf(e, &e->arg.command_next.text, e->text, 6, true, WHOLE, 0);
 	return NULL;
 }
 
 static const char *end_command(struct env *e, int rc)
 {
-	if (!rc && (e->arg.command.kind != DXK_COMMAND_TEXT ||
-		    e->arg.command.text_len != 6 || memcmp(e->text, "second", 6)))
+	if (!rc && (e->arg.command_next.kind != DXK_COMMAND_TEXT ||
+		    e->arg.command_next.text_len != 6 || memcmp(e->text, "second", 6)))
 		return "another command";
 	if ((rc && !gets(e, "second")) || !gets(e, NULL))
 		return "the second command";

@@ -80,13 +80,13 @@ static void blank(struct call *c, int fd, uint32_t cmd)
 	else if (cmd == DXK_IOC_NEXT)
 		c->a.next.nr_taken = DXT_POISON32;
 	else if (cmd == DXK_IOC_CTX_STOP)
-		c->a.stop.nr_running = DXT_POISON32;
+		c->a.ctx_stop.nr_running = DXT_POISON32;
 }
 
 static void gen_create(struct gen *g, struct proc *p)
 {
 	static const uint32_t mode[] = { 0777, 0755, 0700, 0770, 0711, 0, 01000 };
-	struct dxk_ctx_create *a = &p->call->a.create;
+	struct dxk_ctx_create *a = &p->call->a.ctx_create;
 
 	blank(p->call, CTL_FD, DXK_IOC_CTX_CREATE);
 	a->size = sizeof(*a);
@@ -99,7 +99,7 @@ static void gen_create(struct gen *g, struct proc *p)
 static void gen_join(struct gen *g, struct proc *p)
 {
 	static const uint32_t access[] = { 7, 3, 2, 15, 1, 4 };
-	struct dxk_ctx_join *a = &p->call->a.join;
+	struct dxk_ctx_join *a = &p->call->a.ctx_join;
 	const struct ctx *c = &g->r.m.ctx[gen_below(g, CTXS)];
 
 	blank(p->call, CTL_FD, DXK_IOC_CTX_JOIN);
@@ -296,7 +296,7 @@ static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
 
 static void gen_stop(struct gen *g, struct proc *p, const struct desc *d)
 {
-	struct dxk_ctx_stop *a = &p->call->a.stop;
+	struct dxk_ctx_stop *a = &p->call->a.ctx_stop;
 
 	blank(p->call, d->fd, DXK_IOC_CTX_STOP);
 	a->size = sizeof(*a);
@@ -310,7 +310,7 @@ static void gen_command(struct gen *g, struct proc *p, const struct desc *d)
 		"set redo_max 2", "set redo_max 3", "set redo_max 0", "set ready_entries 5",
 		"show pools", "show owners", "bogus", "quit now",
 	};
-	struct dxk_command_send *a = &p->call->a.command;
+	struct dxk_command_send *a = &p->call->a.command_send;
 
 	blank(p->call, d->fd, DXK_IOC_COMMAND_SEND);
 	a->size = sizeof(*a);
@@ -341,9 +341,10 @@ static void gen_small(struct gen *g, struct proc *p, int fd, uint32_t cmd, uint3
 	blank(p->call, fd, cmd);
 	p->call->a.size = seldom(g) ? 4 : size;
 	if (cmd == DXK_IOC_MEMBER_CREATE)
-		p->call->a.member.kind = seldom(g) ? 2 + gen_below(g, 2) : gen_below(g, 3) > 0;
+		p->call->a.member_create.kind =
+			seldom(g) ? 2 + gen_below(g, 2) : gen_below(g, 3) > 0;
 	else if (seldom(g))
-		p->call->a.start.flags = 1;	/* the second field of each */
+		p->call->a.ctx_start.flags = 1;	/* the second field of each */
 	if (cmd == DXK_IOC_LOG_READ) {
 		p->call->a.log_read.records = DXT_PTR(p->call->record);
 		p->call->a.log_read.nr = SLOTS;

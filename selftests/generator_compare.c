@@ -132,22 +132,22 @@ void run_compare(struct run *r, struct proc *p)
 		if (!a->rc) {
 			struct ctx *new;
 
-			new_fd(p, c->a.create.fd);
-			new = model_desc(p, c->a.create.fd)->session->ctx;
-			new->id = c->a.create.id;
+			new_fd(p, c->a.ctx_create.fd);
+			new = model_desc(p, c->a.ctx_create.fd)->session->ctx;
+			new->id = c->a.ctx_create.id;
 			new->known = true;
 		}
 		break;
 	case DXK_IOC_CTX_JOIN:
 		if (!a->rc) {
-			new_fd(p, c->a.join.fd);
-			SAME("join.id", c->a.join.id, a->id);
+			new_fd(p, c->a.ctx_join.fd);
+			SAME("join.id", c->a.ctx_join.id, a->id);
 		}
 		break;
 	case DXK_IOC_MEMBER_CREATE:
 		if (!a->rc) {
-			new_fd(p, c->a.member.fd);
-			SAME("member.id", c->a.member.id, a->id);
+			new_fd(p, c->a.member_create.fd);
+			SAME("member.id", c->a.member_create.id, a->id);
 		}
 		break;
 	case DXK_IOC_POLICY_SET:
@@ -155,12 +155,12 @@ void run_compare(struct run *r, struct proc *p)
 			SAME("bad_field", c->a.policy.bad_field, a->bad_field);
 		break;
 	case DXK_IOC_CTX_STOP:
-		SAME("nr_running", c->a.stop.nr_running,
+		SAME("nr_running", c->a.ctx_stop.nr_running,
 		     a->rc == -ETIMEDOUT ? a->nr_running : DXT_POISON32);
 		break;
 	case DXK_IOC_COMMAND_SEND:
 		if (!a->rc)
-			SAME("status", c->a.command.status, a->status);
+			SAME("status", c->a.command_send.status, a->status);
 		break;
 	case DXK_IOC_POST:
 		all = a->rc == (long)c->a.post.nr;

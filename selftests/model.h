@@ -15,6 +15,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
+#include "arg.h"
 #include "dxk_test.h"
 
 #ifndef ARRAY_SIZE
@@ -42,22 +43,7 @@ struct call {
 	int fd;
 	uint32_t cmd;
 	long rc;		/* what came */
-	union {
-		uint32_t size;
-		struct dxk_ctx_create create;
-		struct dxk_ctx_join join;
-		struct dxk_ctx_start start;
-		struct dxk_ctx_stop stop;
-		struct dxk_policy policy;
-		struct dxk_member_create member;
-		struct dxk_post post;
-		struct dxk_rejoin rejoin;
-		struct dxk_next next;
-		struct dxk_should_stop should;
-		struct dxk_log_write log_write;
-		struct dxk_log_read log_read;
-		struct dxk_command_send command;
-	} a;
+	union arg a;
 	struct dxk_post_entry entry[SLOTS];
 	struct dxk_result result[SLOTS];
 	struct dxk_done done[SLOTS];

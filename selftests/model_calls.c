@@ -100,7 +100,7 @@ static void add_session(struct model *m, struct proc *p, struct ctx *c,
 
 static long ctx_create(struct model *m, struct proc *p)
 {
-	const struct dxk_ctx_create *a = &p->call->a.create;
+	const struct dxk_ctx_create *a = &p->call->a.ctx_create;
 	struct ctx *c;
 
 	if (a->flags)		/* DXK_CTX_CHOWN is not in the picture */
@@ -122,7 +122,7 @@ static long ctx_create(struct model *m, struct proc *p)
 
 static long ctx_join(struct model *m, struct proc *p)
 {
-	const struct dxk_ctx_join *a = &p->call->a.join;
+	const struct dxk_ctx_join *a = &p->call->a.ctx_join;
 	bool by_id = a->flags & DXK_JOIN_BY_ID, owner;
 	struct ctx *c = NULL;
 	uint32_t granted;

@@ -108,7 +108,7 @@ void model_stopped(struct ctx *c)
 
 static long ctx_stop(struct model *m, struct proc *p, struct ctx *c)
 {
-	const struct dxk_ctx_stop *a = &p->call->a.stop;
+	const struct dxk_ctx_stop *a = &p->call->a.ctx_stop;
 	uint32_t mode = a->mode == DXK_STOP_POLICY ? c->policy.shutdown : a->mode;
 	int i;
 
@@ -142,7 +142,7 @@ static bool id_taken(const struct model *m, const struct ctx *c, unsigned int id
 
 static long member_create(struct model *m, struct proc *p, struct session *s)
 {
-	uint32_t kind = p->call->a.member.kind;
+	uint32_t kind = p->call->a.member_create.kind;
 	struct ctx *c = s->ctx;
 	struct member *n;
 	unsigned int id;
@@ -185,7 +185,7 @@ static long member_create(struct model *m, struct proc *p, struct session *s)
 /* A command of the context's own, which its sender runs. */
 static long command_send(struct proc *p, struct ctx *c)
 {
-	const struct dxk_command_send *a = &p->call->a.command;
+	const struct dxk_command_send *a = &p->call->a.command_send;
 	const char *text = p->call->text;
 	struct dxk_policy policy;
 	uint32_t value;
@@ -250,7 +250,7 @@ long model_ctx_call(struct model *m, struct proc *p, struct session *s)
 		return model_answer(p, -EINVAL);
 	switch (cmd) {
 	case DXK_IOC_CTX_START:
-		if (p->call->a.start.flags)
+		if (p->call->a.ctx_start.flags)
 			return model_answer(p, -EOPNOTSUPP);
 		if (c->state == RUNNING || c->state == STOPPING)
 			return model_answer(p, -EBUSY);

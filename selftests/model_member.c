@@ -171,7 +171,7 @@ static long should_stop(struct proc *p, const struct member *m)
 	const struct ctx *c = m->ctx;
 	uint32_t attrs = m->nr_busy ? m->last_attrs : PXR_LANE0;
 
-	if (p->call->a.should.flags)
+	if (p->call->a.should_stop.flags)
 		return model_answer(p, -EOPNOTSUPP);
 	return model_answer(p, c->state == STOPPED ||
 			 (c->state == STOPPING && (attrs & PXR_LANE0 || c->cancelling)));
