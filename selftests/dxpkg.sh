@@ -5,76 +5,26 @@
 # application, three levels of requests deep (DX-51, DX-104..DX-106), with a handle of
 # SQLite for each worker from the Handle Table (DX-16, DX-26), lanes and the smallest
 # crew that they allow (DX-76).
-set -uo pipefail
+# shellcheck source=selftests/test.bash
+. "${0%/*}/test.bash"
 
-dxpkg=$(cd "$(dirname "$0")/.." && pwd)/examples/dxpkg
-dispatch=${DXK_DISPATCH:-direct}
-work=/tmp/dxpkg-test
-n=0 failed=0
-
-export LC_ALL=C.UTF-8
-rm -rf "$work"
-mkdir -p "$work" && cd "$work" || exit 1
-
-cleanup() {
-	[[ ! -e /dev/dxk.away ]] || mv /dev/dxk.away /dev/dxk
-	umount "$work/small" 2>/dev/null
-	cd / && rm -rf "$work"
-}
-trap cleanup EXIT
+dxpkg=$build/examples/dxpkg
+restore() { umount "$work/small"; } 2>/dev/null
 
 for tool in sqlite3 dpkg-query awk; do
-	command -v "$tool" >/dev/null && continue
-	echo "1..0 # SKIP no $tool"
-	exit 4
+	command -v "$tool" >/dev/null || skip_all "no $tool"
 done
 
-ok() {
-	local status=$?
-	n=$((n + 1))
-	if ((status == 0)); then
-		echo "ok $n $*"
-	else
-		echo "not ok $n $*"
-		failed=1
-	fi
-}
+# run STATUS OPTION...: dxpkg, with that exit status
+run() { gives "$1" "$dxpkg" --dispatch "$dispatch" "${@:2}"; }
+# said LINE...: are these what it complains of?
+said() { printf '%s\n' "$@" >said && same said err; }
 
-tell() { echo "# $*"; }
-tell_file() { head -n 10 "$1" | cut -c -200 | sed 's/^/#   /'; }
-
-# run STATUS OPTION...: dxpkg, with that exit status; its output is in out and err.
-run() {
-	local expected=$1 status=0
-	shift
-	"$dxpkg" --dispatch "$dispatch" "$@" >out 2>err || status=$?
-	((status == expected)) && return
-	tell "exit status $status instead of $expected: $*"
-	tell_file err
-	return 1
-}
-
-# same FILE FILE: are they equal?
-same() {
-	diff -a "$1" "$2" >diff && return
-	tell_file diff
-	return 1
-}
-
-query() { sqlite3 -batch -separator ' ' "$1" "$2"; }
+# query DB SQL...: does it answer what is in the file ref?
+query() { sqlite3 -batch -separator ' ' "$1" "$2" >got && same ref got; }
 
 # no_trace DB: nothing of a database that was not made
 no_trace() { ! compgen -G "$1*" >/dev/null; }
-
-until_true() {
-	local end=$((SECONDS + 60))
-	until "$@"; do
-		((SECONDS > end)) && return 1
-		read -rt 0.02 <> <(:)
-	done
-}
-
-no_context() { ! compgen -G '/sys/kernel/dxk/[0-9]*' >/dev/null; }
 
 # --- as dpkg-query tells it -------------------------------------------------
 
@@ -150,17 +100,18 @@ sqlite3 -batch -separator ' ' db <<-'END'
 END
 for file in versions depends reverse; do sort -o "got.$file" "got.$file"; done
 same ref.numbers got.numbers
-ok "numbers of packages, versions, Pre-Depends, Depends, Recommends: $(<ref.numbers)"
+ok "numbers of packages, versions, Pre-Depends, Depends, Recommends"
 same ref.versions got.versions
 ok "package, architecture, version and state of every one"
 same ref.depends got.depends
 ok "every alternative of Depends"
 same ref.reverse got.reverse
-ok "how many packages depend on each, as $(grep '^libc6 ' ref.reverse)"
-printf '%s\n' ok 0 0 | same - got.sound && [[ $(echo db*) == db ]]
+ok "how many packages depend on each"
+[[ $(<got.sound) == $'ok\n0\n0' && $(echo db*) == db ]]
 ok "a sound database of one file, reverse counts included"
-connections=$(sed -n 's/^connections of .* workers: \([0-9]*\),.*/\1/p' out)
-((connections >= 1 && connections <= 5 * $(nproc)))
+connections='' said='connections of [^:]* workers: ([0-9]+),'
+[[ $(<out) =~ $said ]] && connections=${BASH_REMATCH[1]} &&
+	((connections >= 1 && connections <= 5 * $(lines /proc/cpuinfo ^processor)))
 ok "connections: $connections"
 run 0 --db small-crew --status $status --workers 3 &&
 	sqlite3 small-crew .dump >got && same got.dump got
@@ -168,21 +119,23 @@ ok "the same with three workers"
 
 # --- an index of apt --------------------------------------------------------
 
-index=$(find /var/lib/apt/lists -name '*_Packages*' -type f -printf '%s %p\n' 2>/dev/null |
-	sort -n | sed -n '1s/^[0-9]* //p')
+# the smallest
+index='' smallest=0
+while read -r size file; do
+	[[ -n $index ]] && ((size >= smallest)) || index=$file smallest=$size
+done < <(stat -c '%s %n' /var/lib/apt/lists/*_Packages* 2>/dev/null)
 if [[ -n $index && -x /usr/lib/apt/apt-helper ]]; then
 	/usr/lib/apt/apt-helper cat-file "$index" >plain
+	count=$(grep -c '^Package:' plain)
+	printf '1 %s\n2 %s\n' "$count" "$count" >ref
 	run 0 --db packed --index "$index" --index plain &&
-		[[ $(query packed 'SELECT count(*) FROM version WHERE file = 1') == \
-			$(grep -c '^Package:' plain) ]] &&
-		[[ $(query packed 'SELECT count(*) FROM version WHERE file = 2') == \
-			$(grep -c '^Package:' plain) ]]
-	ok "$(grep -c '^Package:' plain) packages of an index, packed and not"
+		query packed 'SELECT file, count(*) FROM version GROUP BY 1 ORDER BY 1'
+	ok "$count packages of an index, packed and not"
 	head -c 1000 "$index" >cut.lz4
-	run 1 --db packed --index cut.lz4 && grep -q '^dxpkg: cut.lz4: could not be' err
+	run 1 --db packed --index cut.lz4 && has err '^dxpkg: cut.lz4: could not be'
 	ok "a packed index that is cut"
 else
-	echo "ok $((++n)) # SKIP no index, or no apt"
+	skip "no index, or no apt"
 fi
 
 # --- what is wrong is told, the rest is done --------------------------------
@@ -232,51 +185,43 @@ cat >bad <<-'END'
 	Description: it has
 	 :a colon
 END
+wrong=(
+	'dxpkg: bad:6: no version, or a wrong one'
+	'dxpkg: bad:8: no package, or a wrong name of one'
+	'dxpkg: bad:12: a field that was there before'
+	'dxpkg: bad:14: a continuation of no field'
+	'dxpkg: bad:18: a line that is no field'
+	'dxpkg: bad:22: a version without its closing bracket'
+	'dxpkg: bad:27: a version without its operator'
+	'dxpkg: bad:31: a relation ends with a bar'
+	'dxpkg: bad:33: no package, or a wrong name of one'
+)
 run 1 --db wrong --status bad --index missing --index . --status bad &&
-	cat >ref <<-'END' && same ref err
-	dxpkg: bad:6: no version, or a wrong one
-	dxpkg: bad:8: no package, or a wrong name of one
-	dxpkg: bad:12: a field that was there before
-	dxpkg: bad:14: a continuation of no field
-	dxpkg: bad:18: a line that is no field
-	dxpkg: bad:22: a version without its closing bracket
-	dxpkg: bad:27: a version without its operator
-	dxpkg: bad:31: a relation ends with a bar
-	dxpkg: bad:33: no package, or a wrong name of one
-	dxpkg: missing: No such file or directory
-	dxpkg: .: Is a directory
-	dxpkg: bad:6: no version, or a wrong one
-	dxpkg: bad:8: no package, or a wrong name of one
-	dxpkg: bad:12: a field that was there before
-	dxpkg: bad:14: a continuation of no field
-	dxpkg: bad:18: a line that is no field
-	dxpkg: bad:22: a version without its closing bracket
-	dxpkg: bad:27: a version without its operator
-	dxpkg: bad:31: a relation ends with a bar
-	dxpkg: bad:33: no package, or a wrong name of one
-	END
+	said "${wrong[@]}" 'dxpkg: missing: No such file or directory' \
+		'dxpkg: .: Is a directory' "${wrong[@]}"
 ok "malformed stanzas and missing files are told by name and line"
-query wrong "SELECT package, version FROM version WHERE file = 1 ORDER BY id" >got
-printf '%s\n' 'good-one 1.0' 'good-two 2' | same - got
+printf '%s\n' 'good-one 1.0' 'good-two 2' >ref
+query wrong "SELECT package, version FROM version WHERE file = 1 ORDER BY id"
 ok "the others are stored"
+printf '%s\n' '0 0 a1   ' '0 1 b1 any >= 2:1~' '1 0 c1  = 3' '2 0 d1   ' >ref
 query wrong "SELECT relation, alternative, target, architecture, op, target_version
-	FROM dependency WHERE version >> 32 = 1" >got
-printf '%s\n' '0 0 a1   ' '0 1 b1 any >= 2:1~' '1 0 c1  = 3' '2 0 d1   ' | same - got
+	FROM dependency WHERE version >> 32 = 1"
 ok "relations over several lines, with all parts"
 printf 'Package: aa\nVersion: \0\n' >zero
 truncate -s 20M long	# one line of zeros
+echo 0 >ref
 run 1 --db wrong --index zero --index long --index /dev/null &&
-	printf '%s\n' 'dxpkg: zero:1: a zero byte' \
-		'dxpkg: long: is no package list: more than 16 MB without an empty line' |
-	same - err && [[ $(query wrong 'SELECT count(*) FROM version') == 0 ]]
+	said 'dxpkg: zero:1: a zero byte' \
+		'dxpkg: long: is no package list: more than 16 MB without an empty line' &&
+	query wrong 'SELECT count(*) FROM version'
 ok "no text, no list, no byte"
 
 # --- the database cannot be written -----------------------------------------
 
-run 3 --db /no/such/directory/db && grep -q '^dxpkg: /no/such/directory/db: ' err
+run 3 --db /no/such/directory/db && has err '^dxpkg: /no/such/directory/db: '
 ok "no directory for the database"
 mkdir small && mount -t tmpfs -o size=128k dxpkg-test small &&
-	echo old >small/db && run 3 --db small/db && grep -q '^dxpkg: small/db: .*full' err &&
+	echo old >small/db && run 3 --db small/db && has err '^dxpkg: small/db: .*full' &&
 	[[ $(<small/db) == old && $(echo small/*) == small/db ]]
 ok "the disk is full: what was there stays"
 umount small
@@ -287,12 +232,11 @@ ok "a directory is in its place"
 
 for sig in INT TERM; do
 	mkfifo "fifo-$sig"
-	env --default-signal=INT "$dxpkg" --dispatch "$dispatch" --db "sig-$sig" \
-		--status "fifo-$sig" >out 2>err &
-	pid=$!
+	starts env --default-signal=INT "$dxpkg" --dispatch "$dispatch" --db "sig-$sig" \
+		--status "fifo-$sig"
 	# the feeder has it open; it waits for what never comes
 	exec 5>"fifo-$sig"
-	cat $status >&5
+	echo "$(<$status)" >&5
 	kill -"$sig" "$pid"
 	exec 5>&-
 	wait "$pid"
@@ -304,14 +248,12 @@ done
 bad() {
 	local text=$1
 	shift
-	run 2 "$@" && [[ ! -s out ]] && grep -q -- "$text" err && return
-	tell_file err
-	return 1
+	run 2 "$@" && [[ ! -s out ]] && has err "$text"
 }
 bad 'where shall the database be' --workers 3 && bad 'no such option' --frob &&
 	bad 'no number from 3' --db x --workers 2 && no_trace x
 ok "wrong options"
-run 0 --help && grep -q '^Usage: dxpkg' out && grep -q '^Exit status' out
+run 0 --help && has out '^Usage: dxpkg' && has out '^Exit status'
 ok "help"
 mv /dev/dxk /dev/dxk.away
 bad '^dxpkg: /dev/dxk: .*load dxk.ko first' --db x && no_trace x
@@ -319,6 +261,4 @@ ok "no /dev/dxk"
 mv /dev/dxk.away /dev/dxk
 until_true no_context
 ok "no context is left"
-
-echo "1..$n"
-exit $failed
+plan

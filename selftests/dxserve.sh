@@ -5,97 +5,79 @@
 # come and go. Whoever of them is killed, nothing is lost: a dead worker's requests are
 # executed by another one, a dead supervisor's service goes on and is taken over, a dead
 # client's requests trouble nobody (R-16, DX-25, DX-113, D-26).
-set -uo pipefail
+# shellcheck source=selftests/test.bash
+. "${0%/*}/test.bash"
 
-examples=$(cd "$(dirname "$0")/.." && pwd)/examples
-dispatch=${DXK_DISPATCH:-direct}
-work=/tmp/dxserve-test
-n=0 failed=0
+examples=$build/examples
 supervisor=''
-
 export LC_ALL=C
-rm -rf "$work"
-mkdir -p "$work" && cd "$work" || exit 1
+restore() { [[ -z $supervisor ]] || kill -TERM "$supervisor" 2>/dev/null; }
 
-cleanup() {
-	[[ -z $supervisor ]] || kill -TERM "$supervisor" 2>/dev/null
-	cd / && rm -rf "$work"
-}
-trap cleanup EXIT
-
-ok() {
-	local status=$?
-	n=$((n + 1))
-	if ((status == 0)); then
-		echo "ok $n $*"
-	else
-		echo "not ok $n $*"
-		failed=1
-	fi
-}
-tell() { echo "# $*"; }
-
-# until_true CONDITION...: is it true within a minute?
-until_true() {
-	local end=$((SECONDS + 60))
-	until "$@"; do
-		if ((SECONDS > end)); then
-			tell "not within 60 s: $*"
-			return 1
-		fi
-		read -rt 0.05 <> <(:)
-	done
-	return 0
-}
-
-context() {	# NAME: its directory
-	local dir
+context() {	# NAME: its directory is $dir
+	local name
 	for dir in /sys/kernel/dxk/[0-9]*; do
-		[[ $(cat "$dir/name" 2>/dev/null) == "$1" ]] && echo "$dir" && return
+		read -r name <"$dir/name" && [[ $name == "$1" ]] && return
 	done
 	return 1
-}
-figure() { cat "$(context "$1")/$2" 2>/dev/null || echo none; }
-has() { [[ $(figure "$1" "$2") == "$3" ]]; }
+} 2>/dev/null
+figure() {	# NAME FILE: is $figure
+	figure=none
+	context "$1" && read -r figure <"$dir/$2"
+} 2>/dev/null
+at() { figure "$1" "$2" && [[ $figure == "$3" ]]; }
 # Is the client in, or already over?
-posting() { [[ $(figure one descriptors) -gt 4 ]] || ! kill -0 "$1" 2>/dev/null; }
-workers() {	# pids of the worker processes
-	grep -lx user-worker "$(context "$1")"/threads/*/role 2>/dev/null |
-		while read -r f; do cat "${f%role}pid"; done
-}
+posting() { { figure one descriptors && ((figure > 4)); } || ended "$1"; }
+workers() {	# NAME: are there any? Pids of the worker processes are $workers
+	local f role pid
+	workers=()
+	context "$1" || return
+	for f in "$dir"/threads/*/role; do
+		read -r role <"$f" && [[ $role == user-worker ]] &&
+			read -r pid <"${f%role}pid" && workers+=("$pid")
+	done
+	((${#workers[@]}))
+} 2>/dev/null
 
 serve() {	# NAME WORKERS OPTION...
-	"$examples/dxserve" -n "$1" -w "$2" -d "$dispatch" "${@:3}" 2>"$work/serve.err" &
+	: >serve.err
+	"$examples/dxserve" -n "$1" -w "$2" -d "$dispatch" "${@:3}" 2>serve.err &
 	supervisor=$!
-	until_true has "$1" pools/thread_use "$2"
+	until_true at "$1" pools/thread_use "$2"
 }
-call() { "$examples/dxcall" -t 60 "$@" >"$work/out" 2>"$work/err"; }
-says() {	# STATUS TEXT COMMAND...
+end_service() {	# SIGNAL
 	local status=0
-	"${@:3}" >"$work/out" 2>"$work/err" || status=$?
-	((status == $1)) && grep -qF -e "$2" "$work/out" "$work/err" && return
-	tell "status $status: $(cat "$work/out" "$work/err")"
-	return 1
+	kill "-$1" "$supervisor"
+	wait "$supervisor" || status=$?
+	supervisor=''
+	return $status
+} 2>/dev/null
+call() { "$examples/dxcall" -t 60 "$@" >out 2>err; }
+says() {	# STATUS TEXT COMMAND...
+	gives "$1" "${@:3}" && { line out "$2" || has err "$2"; }
 }
 
 # The debug kernel is ten times slower.
 files=80 kills=6
 [[ ! -e /proc/lockdep ]] || files=24 kills=2
 
+# Of different sizes, 5 KB each, and no text.
 mkdir files
-for ((i = 1; i <= files; i++)); do
-	head -c $((i * 137)) /bin/bash >"files/$i"
-	echo "some words of file $i" >>"files/$i"
-done
+head -c $((files * 5500)) /bin/bash >binary
+split -n "l/$files" --numeric-suffixes=1 binary files/
+for f in files/*; do echo "some words of $f" >>"$f"; done
 : >files/empty
-sha256sum files/* >ref.sum
-wc files/* | sed '$d' | awk '{ print $1, $2, $3, $4 }' >ref.wc
+sums=$(sha256sum files/*)
+echo "$sums" >ref.sum
+for i in 1 2 3 4; do echo "$sums"; done >ref.4
+counts=$(wc files/*)
+while read -r l w c f; do echo "$l $w $c $f"; done <<<"${counts%$'\n'*}" >ref.wc
+two=$(grep -E 'files/0[12]$' ref.sum)
 
 # --- without a service ------------------------------------------------------
 
-says 2 'no service of that name' "$examples/dxcall" sha256 files/1
+says 2 'no service of that name' "$examples/dxcall" sha256 files/01
 ok "a call without a service says so"
-says 2 'no name for a context' "$examples/dxcall" -n a/b sha256 files/1
+says 2 'no name for a context' "$examples/dxcall" -n a/b sha256 files/01
 ok "a call with a name that cannot be"
 says 1 'no name for a context' "$examples/dxserve" -n $'a\nb'
 ok "a service with a name that cannot be"
@@ -108,12 +90,12 @@ ok "a service without workers"
 
 serve one 3
 ok "a service with three worker processes"
-call -n one sha256 files/* && cmp ref.sum out
+call -n one sha256 files/* && same ref.sum out
 ok "checksums as sha256sum prints them"
-call -n one count files/* && cmp ref.wc out
+call -n one count files/* && same ref.wc out
 ok "counts as wc prints them"
-says 1 'No such file' "$examples/dxcall" -n one sha256 files/1 files/none files/2 &&
-	[[ $(cat out) == "$(grep -E 'files/[12]$' ref.sum)" ]]
+says 1 'No such file' "$examples/dxcall" -n one sha256 files/01 files/none files/02 &&
+	[[ $(<out) == "$two" ]]
 ok "a file that is not there is told, the others are answered"
 says 1 'Is a directory' "$examples/dxcall" -n one count files
 ok "a directory"
@@ -127,7 +109,7 @@ for i in {1..4}; do
 done
 status=0
 for i in {1..4}; do
-	wait "${pids[i - 1]}" && cmp ref.sum "out.$i" || status=1
+	wait "${pids[i - 1]}" && same ref.sum "out.$i" || status=1
 done
 ((status == 0))
 ok "four clients at a time, each gets its own answers"
@@ -140,82 +122,67 @@ for ((i = 0; i < kills; i++)); do
 	kill -KILL $victim 2>/dev/null
 	wait $victim 2>/dev/null
 done
-call -n one sha256 files/* && cmp ref.sum out
+call -n one sha256 files/* && same ref.sum out
 ok "clients that are killed do not trouble the next one"
-until_true has one pools/rejoin_use 0 && until_true has one owners 0
+until_true at one pools/rejoin_use 0 && until_true at one owners 0
 ok "nothing of them is left"
 
 # --- workers that are killed ------------------------------------------------
 
 "$examples/dxcall" -n one -t 60 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
 client=$!
+killed=0
 for ((i = 0; i < kills; i++)); do
-	until_true has one pools/thread_use 3
-	# shellcheck disable=SC2046
-	set -- $(workers one)
-	[[ -z ${1:-} ]] || kill -KILL "$1"
+	until_true at one pools/thread_use 3
+	workers one && kill -KILL "${workers[0]}" && ((++killed))
 done
-wait $client && cat ref.sum ref.sum ref.sum ref.sum | cmp - out.kill
+wait $client && ((killed == kills)) && same ref.4 out.kill
 ok "all is answered although $kills workers were killed"
-until_true has one pools/thread_use 3
+until_true at one pools/thread_use 3
 ok "and there are three workers again"
 
 # --- the supervisor is killed -----------------------------------------------
 
-before=$(context one)
-kill -KILL "$supervisor"
-wait "$supervisor" 2>/dev/null
-supervisor=''
-call -n one sha256 files/* && cmp ref.sum out
+end_service KILL
+call -n one sha256 files/* && same ref.sum out
 ok "the service outlives its supervisor"
-# shellcheck disable=SC2046
-kill -KILL $(workers one)
-until_true test ! -d "$before"
+workers one && kill -KILL "${workers[@]}"
+until_true no_context
 ok "with the last of them the context is gone"
 
 serve two 2
 # so that the client cannot be through before they are killed
-# shellcheck disable=SC2046
-kill -STOP $(workers two)
-"$examples/dxcall" -n two -t 60 sha256 files/* files/* files/* >out.kill 2>&1 &
+workers two && kill -STOP "${workers[@]}"
+"$examples/dxcall" -n two -t 60 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
 client=$!
-until_true has two descriptors 4
-kill -KILL "$supervisor"
-wait "$supervisor" 2>/dev/null
-# shellcheck disable=SC2046
-kill -KILL $(workers two)
+until_true at two descriptors 4
+end_service KILL
+workers two && kill -KILL "${workers[@]}"
 serve two 2
-until_true grep -q "taking over" serve.err
+until_true line serve.err "taking over"
 ok "a new supervisor takes over"
-wait $client && cat ref.sum ref.sum ref.sum | cmp - out.kill
+wait $client && same ref.4 out.kill
 ok "a client that waited meanwhile gets all its answers"
 
 # --- permissions ------------------------------------------------------------
 
-as=(busybox chpst -u 4001:4002)
-if ! "${as[@]}" true 2>/dev/null; then as=(setpriv --reuid 4001 --regid 4002 --clear-groups); fi
+as=(setpriv --reuid 4001 --regid 4002 --clear-groups)
 chmod 666 /dev/dxk
-says 2 'does not let you' "${as[@]}" "$examples/dxcall" -n two sha256 files/1
+says 2 'does not let you' "${as[@]}" "$examples/dxcall" -n two sha256 files/01
 ok "another user may not call a service of mode 0600"
 says 1 "another user's service" "${as[@]}" "$examples/dxserve" -n two
 ok "and cannot take it over"
-kill -TERM "$supervisor" && wait "$supervisor"
+end_service TERM
 ok "SIGTERM ends the service"
-supervisor=''
-gone() { ! context two; }
-until_true gone
+until_true no_context
 ok "its context is gone"
 serve three 2 -m 0622
-"${as[@]}" "$examples/dxcall" -n three -t 60 sha256 files/1 files/2 >out 2>err &&
-	[[ $(cat out) == "$(grep -E 'files/[12]$' ref.sum)" ]]
+gives 0 "${as[@]}" "$examples/dxcall" -n three -t 60 sha256 files/01 files/02 &&
+	[[ $(<out) == "$two" ]]
 ok "with mode 0622 everybody may call"
 printf 'secret' >files/secret && chmod 600 files/secret
 says 1 'Permission denied' "${as[@]}" "$examples/dxcall" -n three sha256 files/secret
 ok "but has only those files read that it can open itself"
-chmod 600 /dev/dxk
-kill -TERM "$supervisor" && wait "$supervisor"
+end_service TERM
 ok "the end"
-supervisor=''
-
-echo "1..$n"
-exit $failed
+plan

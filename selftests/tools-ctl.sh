@@ -5,12 +5,12 @@
 # done (DX-5, DX-8, DX-9, DX-29..DX-32), and wrong use is told with what to do about
 # it.
 # shellcheck source=selftests/tools.bash
-. "$(dirname "$0")/tools.bash"
+. "${0%/*}/tools.bash"
 stock_only
 
 # --- list and show ----------------------------------------------------------
 
-run 0 dxkctl list && [[ $(wc -l <out) == 1 ]] && run 0 dxkctl list --json &&
+run 0 dxkctl list && [[ $(lines out .) == 1 ]] && run 0 dxkctl list --json &&
 	json 'v == []'
 ok "no context"
 
@@ -33,7 +33,7 @@ v["stats"]["completions"] == 20 and v["threads"]["500"]["role"] == "monitor" and
 v["lanes"]["user_lane2_limit"] == 2 and v["pools"]["rejoin_use"] == 0'
 ok "show --json, by the id"
 run 0 dxkctl show busy stats lanes && has out '^stats$' && has out '^lanes$' &&
-	! grep -q 'policy\|^  name' out
+	! line out 'policy|^  name'
 ok "show only some"
 
 # --- set --------------------------------------------------------------------
@@ -46,8 +46,9 @@ run 0 dxkctl set busy monitor_interval_ms 50 &&
 ok "set, by number and by word"
 fields='redo_max boost_value log_batch report_age_ms'
 for value in 71 72; do
-	for f in $fields; do dxkctl set busy "$f" $value 2>>err & done
-	wait $(jobs -p | grep -vx "$load_pid")
+	pids=()
+	for f in $fields; do dxkctl set busy "$f" $value 2>>err & pids+=($!); done
+	wait "${pids[@]}"
 	for f in $fields; do until_true is "policy/$f" $value || break 2; done
 done
 ok "set by several at a time loses nothing"
@@ -118,6 +119,4 @@ dxkctl list >/dev/full 2>err
 [[ $? == 1 ]] && has err 'No space left'
 ok "the output cannot be written"
 shut
-
-echo "1..$n"
-exit $failed
+plan

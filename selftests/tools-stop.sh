@@ -4,13 +4,13 @@
 # dxkctl drain and stop: what is Ready is executed or is not, and who still executes is
 # told (DX-107, DX-108, DX-110, DX-114); who may not do it cannot.
 # shellcheck source=selftests/tools.bash
-. "$(dirname "$0")/tools.bash"
+. "${0%/*}/tools.bash"
 
 # --- somebody else ----------------------------------------------------------
 
 open busy 0640 1
 chmod 666 /dev/dxk
-run 0 nobody dxkctl list && ! grep -q busy out && has err '1 more may not be read' &&
+run 0 nobody dxkctl list && ! line out busy && has err '1 more may not be read' &&
 	run 1 nobody dxkctl show "$id" && has err 'may not be read by you' &&
 	run 1 nobody dxkctl set "$id" max_threads 3 && run 1 nobody dxkctl stop busy &&
 	has err 'may not control' && run 0 nobody dxkstat -n 1 -i 0.1 -j &&
@@ -35,16 +35,14 @@ run 1 dxkctl drain --timeout 0.3 stop && has err 'the time is up: 2 still execut
 	has err '^ +[12] +[0-9]+ +[0-9.]+ +3  0x1 +0x1234 +0x0$' &&
 	has err 'stop --cancel' && is state stopping
 ok "drain tells who still executes"
-dxkctl drain stop >out 2>err &
-pid=$!
-sleeps_in_stop() { grep -q dxk "/proc/$pid/stack"; } 2>/dev/null
+starts dxkctl drain stop
+sleeps_in_stop() { line "/proc/$pid/stack" dxk; }
 until_true sleeps_in_stop
 kill -TERM $pid
 wait $pid
 [[ $? == 1 ]] && has err 'interrupted: 2 still execute'
 ok "drain is interrupted"
-dxkctl drain stop >out 2>err &
-pid=$!
+starts dxkctl drain stop
 until_true sleeps_in_stop
 ask release && wait $pid && is state stopped &&
 	[[ $(counter completions) == 7 && $(counter cancelled) == 0 ]]
@@ -60,6 +58,4 @@ run 1 dxkctl stop --cancel --timeout 0 stop && has err '1 still executes' &&
 	[[ $(counter cancelled) == 5 ]]
 ok "stop --cancel"
 shut
-
-echo "1..$n"
-exit $failed
+plan

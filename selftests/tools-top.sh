@@ -4,41 +4,44 @@
 # dxkstat --top in a terminal: it shows what is, survives any size, and leaves the
 # terminal as it was, however it ends.
 # shellcheck source=selftests/tools.bash
-. "$(dirname "$0")/tools.bash"
+. "${0%/*}/tools.bash"
 stock_only
+
+restore() { [[ ! -S terminal ]] || tmux kill-server; }
+tmux() { python tmux "$@"; }
 
 # on COLUMNS LINES COMMAND...: in a terminal; the exit status, and the settings of the
 # terminal before and after it, go to files.
 on() {
-	local columns=$1 lines=$2
-	shift 2
 	rm -f status before after
-	tmux -L dxk -f /dev/null new-session -d -x "$columns" -y "$lines" \
-		"stty -g >before; $* 2>err; echo \$? >status; stty -g >after; exec cat"
+	tmux new-session -d -s looked -x "$1" -y "$2" \
+		"'stty -g >before; ${*:3} 2>err; echo \$? >status; stty -g >after; read forever'"
 }
-off() {
-	tmux -L dxk kill-server 2>/dev/null
-	until_true no_server
-}
-no_server() { ! tmux -L dxk ls; } >/dev/null 2>&1
-screen() {
-	tmux -L dxk capture-pane -p >out
-	grep -qE -- "$1" out
-}
+off() { tmux kill-session -t looked; }
+screen() { tmux capture-pane -p -t looked && line out "$1"; }
 sees() {
 	until_true screen "$1" && return
 	tell_file out
 	return 1
 }
-size() { tmux -L dxk resize-window -x "$1" -y "$2"; }
-left() { until_true test -s after && [[ $(<status) == "$1" ]] && cmp before after; }
+keys() { tmux send-keys -t looked "$@"; }
+size() { tmux resize-window -t looked -x "$1" -y "$2"; }
+left() { until_true test -s after && [[ $(<status) == "$1" ]] && same before after; }
+find_top() {
+	local comm
+	for pid in /proc/[0-9]*; do
+		read -r comm <"$pid/comm" && pid=${pid#/proc/} && [[ $comm == dxkstat ]] &&
+			return
+	done
+	return 1
+} 2>/dev/null
 
 open screen 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3
 on 100 40 dxkstat --top -i 0.2 screen
 sees '^busy +\[#{3,} *\] 2/3' && has out "^dxk context $id screen  running" &&
 	has out '^per second: 0 posts' && has out '^ready +\[ *\] 0/1024 ' &&
 	has out '^user 3 +\[#+ *\] 2/3 0$' && has out '^user 1 +\[ *\] 0/1 0$' &&
-	! grep -q '^kernel' out && has out '^ +[123] user-worker +busy' &&
+	! line out ^kernel && has out '^ +[123] user-worker +busy' &&
 	has out '^ +500 monitor' && has out '^q quit'
 ok "bars of pools, lanes and threads"
 (for _ in {1..100}; do ask post 8 3 0 || break; [[ ! -e enough ]] || break; done) &
@@ -47,22 +50,22 @@ sees '^per second: [1-9][0-9]* posts' && sees '^ +[123] user-worker .*\[#+ *\]'
 ok "a busy worker has a bar"
 touch enough
 wait $pid
-size 20 24 && sees '^too small: 20x24 *$' && ! grep -q 'pools\|busy' out &&
-	[[ $(grep -c . out) == 2 ]] && size 3 2 && sees '^too' && size 41 9 &&
+size 20 24 && sees '^too small: 20x24 *$' && ! line out 'pools|busy' &&
+	[[ $(lines out .) == 2 ]] && size 3 2 && sees '^too' && size 41 9 &&
 	sees '^dxk context' && size 100 40 && sees '^ +500 monitor'
 ok "resize, too small and back"
-tmux -L dxk send-keys Down Down Up NPage n p q
+keys Down Down Up NPage n p q
 left 0
 ok "q quits, the terminal is as before"
 off
 for sig in TERM INT HUP; do
 	on 80 24 dxkstat --top -i 5
-	sees '^dxk context' && pid=$(pgrep -x dxkstat) && kill -$sig "$pid" &&
+	sees '^dxk context' && find_top && kill -$sig "$pid" &&
 		left $((128 + $(kill -l $sig)))
 	ok "SIG$sig, the terminal is as before"
 	off
 done
-on 20 10 dxkstat --top && sees '^too small: 20x10' && tmux -L dxk send-keys q && left 0
+on 20 10 dxkstat --top && sees '^too small: 20x10' && keys q && left 0
 ok "a terminal of 20 columns"
 off
 on 80 24 TERM=frob dxkstat --top && left 1 && has err "'frob' is not known"
@@ -76,10 +79,8 @@ on 80 24 dxkstat --top -i 0.2 screen && sees '^dxk context' && ask release && sh
 ok "the context goes, --top ends"
 off
 on 80 24 dxkstat --top -i 0.2 && sees '^no context' && open late 0640 1 &&
-	sees '^dxk context .* late' && tmux -L dxk send-keys q && left 0
+	sees '^dxk context .* late' && keys q && left 0
 ok "--top waits for a context"
 off
 shut
-
-echo "1..$n"
-exit $failed
+plan

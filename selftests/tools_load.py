@@ -1,11 +1,8 @@
-#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """A context with user workers, for the tests of the tools.
 
-    tools_load.py NAME MODE WORKERS [FIELD=VALUE]...
-
-Prints "id N" when it runs. Then one command a line on standard input, each
-answered by a line:
+main(NAME, MODE, WORKERS, [FIELD=VALUE]...) prints "id N" when it runs. Then one
+command a line on standard input, each answered by a line:
 
     post NR LANE MS     requests that take MS milliseconds each
     hold NR LANE        requests that execute until "release"
@@ -53,7 +50,7 @@ lib.dxk_policy_field_name.restype = c.c_char_p
 
 def must(rc, what):
     if rc < 0:
-        sys.exit(f"tools_load.py: {what}: {os.strerror(-rc)}")
+        sys.exit(f"{what}: {os.strerror(-rc)}")
     return rc
 
 
@@ -114,12 +111,12 @@ def set_policy(ctx, settings):
     must(rc, lib.dxk_policy_field_name(bad.value) if rc < 0 else "")
 
 
-def main():
-    create = Create(mode=int(sys.argv[2], 8), name=sys.argv[1].encode())
-    workers = int(sys.argv[3])
+def main(name, mode, workers, *settings):
+    create = Create(mode=int(mode, 8), name=name.encode())
+    workers = int(workers)
     ctl = must(lib.dxk_open(), "/dev/dxk")
     ctx = must(lib.dxk_ctx_create_as(ctl, c.byref(create)), "context")
-    set_policy(ctx, [f"max_threads={workers}"] + sys.argv[4:])
+    set_policy(ctx, (f"max_threads={workers}", *settings))
     must(lib.dxk_ctx_start(ctx), "start")
     client = must(lib.dxk_member_create(ctx, 0, None), "client")
     started = threading.Semaphore(0)
@@ -151,4 +148,9 @@ def main():
     os._exit(0)
 
 
-main()
+def churn():
+    """Contexts that come and go, until it is killed."""
+    ctl = must(lib.dxk_open(), "/dev/dxk")
+    while True:
+        for fd in [lib.dxk_ctx_create(ctl, None) for _ in range(5)]:
+            os.close(fd)

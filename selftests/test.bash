@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash
+#
+# What the tests that are scripts share: a directory of their own to work in, results as
+# TAP, and looking at what a program says. To start a program takes an emulated machine
+# 0.1 s and more, and a bash that forks 0.02 s, so while nothing is wrong bash does it
+# all by itself.
+set -uo pipefail
+
+build=$(cd "${0%/*}/.." && pwd)
+dispatch=${DXK_DISPATCH:-direct}
+work=/tmp/${0##*/}
+work=${work%.sh}-test
+n=0 failed=0
+export LC_ALL=C.UTF-8
+
+rm -rf "$work"
+mkdir -p "$work" && cd "$work" || exit 1
+
+# Whatever a test had changed outside of its directory; called when it ends.
+restore() { :; }
+cleanup() {
+	restore
+	[[ ! -e /dev/dxk.away ]] || mv -f /dev/dxk.away /dev/dxk
+	chmod 600 /dev/dxk
+	cd / && rm -rf "$work"
+}
+trap cleanup EXIT
+
+# ok TEXT...: a result, of the last command: a $() in the text would be that
+ok() {
+	local status=$?
+	n=$((n + 1))
+	if ((status == 0)); then
+		echo "ok $n $*"
+	else
+		echo "not ok $n $*"
+		failed=1
+	fi
+}
+skip() { echo "ok $((++n)) # SKIP $*"; }
+skip_all() {
+	echo "1..0 # SKIP $*"
+	exit 4
+}
+plan() {
+	echo "1..$n"
+	exit $failed
+}
+
+# What went wrong, before a "not ok".
+tell() { echo "# $*"; }
+tell_file() { head -n 12 "$1" | cut -c -200 | sed 's/^/#   /'; }
+
+# gives STATUS COMMAND...: with that exit status; what it prints is in $work/out and err.
+gives() {
+	local expected=$1 status=0
+	shift
+	"$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	((status == expected)) && return
+	tell "exit status $status instead of $expected: $*"
+	tell_file "$work/out"
+	tell_file "$work/err"
+	return 1
+}
+
+# starts COMMAND...: in the background, as $pid. A background job ignores SIGINT, unless
+# it is told not to. What it prints is looked at while it comes, so that nothing older
+# may be there.
+starts() {
+	: >"$work/out" >"$work/err"
+	"$@" >"$work/out" 2>"$work/err" &
+	pid=$!
+}
+
+# line FILE PATTERN: is there such a line? And how many of them that are complete?
+line() {
+	local text
+	while IFS= read -r text || [[ -n $text ]]; do
+		[[ ! $text =~ $2 ]] || return 0
+	done <"$1"
+	return 1
+} 2>/dev/null
+lines() {
+	local text count=0
+	while IFS= read -r text; do
+		[[ ! $text =~ $2 ]] || ((++count))
+	done <"$1"
+	echo $count
+} 2>/dev/null
+
+has() {
+	line "$@" && return
+	tell "$1 has no '$2':"
+	tell_file "$1"
+	return 1
+}
+
+# same FILE FILE: are they equal? They are text.
+same() {
+	local a b IFS=
+	mapfile a <"$1" && mapfile b <"$2" && [[ ${a[*]} == "${b[*]}" ]] && return
+	diff -a "$1" "$2" >"$work/diff"
+	tell_file "$work/diff"
+	return 1
+}
+
+# until_true CONDITION...: is it true within two minutes? What is waited for takes a
+# second, but an emulated machine can be slow.
+until_true() {
+	local end=$((SECONDS + 120)) never
+	"$@" && return
+	exec {never}<> <(:)
+	until read -rt 0.05 -u "$never" || "$@"; do
+		if ((SECONDS > end)); then
+			tell "not within 120 s: $*"
+			exec {never}>&-
+			return 1
+		fi
+	done
+	exec {never}>&-
+}
+
+ended() {
+	local stat
+	! read -r stat </proc/"$1"/stat || [[ $stat == *") Z "* ]]
+} 2>/dev/null
+no_context() { ! compgen -G '/sys/kernel/dxk/[0-9]*' >/dev/null; }
+nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
