@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The cases (calls.h) of requests. */
+#define DXT_NO_HARNESS
+#include "calls.h"
+
+static unsigned char pattern(uint64_t param)
+{
+	return (unsigned char)(param * 16 + 5);
+}
+
+/* Two requests with data, the second with a file. */
+static int post_two(struct env *e)
+{
+	unsigned char data[2][DATA];
+	struct dxk_post_entry entry[2];
+	struct dxk_post post;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		memset(data[i], pattern(i), DATA);
+		entry[i] = dxt_entry(OWNER, DXT_NOP, i, PXR_REJOIN | (i ? PXR_FD : 0));
+		entry[i].fd = i ? e->file : 0;
+		entry[i].data = DXT_PTR(data[i]);
+		entry[i].data_len = entry[i].result_len = DATA;
+	}
+	return dxt_post(e->me, entry, 2, 0, &post) == 2 ? 0 : -EPROTO;
+}
+
+/* Fetches and completes @nr; status 100 + param, data inverted. */
+static int execute(struct env *e, unsigned int nr)
+{
+	unsigned char data[DATA];
+	struct dxk_work work;
+	struct dxk_done done = { .data = DXT_PTR(data), .data_len = DATA };
+	unsigned int i, k;
+	int rc;
+
+	for (i = 0; i < nr; i++) {
+		rc = dxk_next(e->me, NULL, 0, NULL, &work, 1, data, DATA, 0);
+		if (rc != 1)
+			return rc;
+		if (data[0] != pattern(work.param) || memcmp(data, data + 1, DATA - 1))
+			return -EPROTO;
+		if (work.fd >= 0)
+			close(work.fd);
+		for (k = 0; k < DATA; k++)
+			data[k] = (unsigned char)~data[k];
+		done.ticket = work.ticket;
+		done.status = 100 + (int)work.param;
+		rc = dxk_next(e->me, &done, 1, NULL, NULL, 0, NULL, 0, 0);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static const char *check_result(const struct dxk_result *r, const unsigned char *data,
+				unsigned int param)
+{
+	if (r->param != param || r->status != 100 + (int)param || r->data_len != DATA)
+		return "a result is another's";
+	if (data[0] != (unsigned char)~pattern(param) ||
+	    memcmp(data, data + 1, DATA - 1))
+		return "a result's data is not what it was";
+	return NULL;
+}
+
+/* Executes what is Ready and collects: requests @first..1 are there, each once. */
+static const char *settle(struct env *e, unsigned int first)
+{
+	unsigned char data[DATA];
+	struct dxk_result r;
+	const char *why;
+	uint32_t answer;
+	int rc;
+
+	do {
+		rc = execute(e, 1);
+	} while (!rc);
+	if (rc != -ETIMEDOUT)
+		return "a request cannot be executed";
+	for (; first < 2; first++) {
+		if (dxk_rejoin(e->me, OWNER, &r, 1, 1, data, DATA, 0, NULL) != 1)
+			return "a request is lost";
+		why = check_result(&r, data, first);
+		if (why)
+			return why;
+	}
+	if (dxt_rejoin(e->me, OWNER, &r, 1, 1, 0, &answer) || answer != RJR_NONE_EXIST)
+		return "a request is there twice";
+	return NULL;
+}
+
+/* --- requests ---------------------------------------------------------------------- */
+
+static const char *set_post(struct env *e)
+{
+	unsigned int i;
+
+	e->arg.post.nr = 2;
+	e->arg.post.entry_size = sizeof(e->entry[0]);
+	for (i = 0; i < 2; i++) {
+		memset(e->data[i], pattern(i), DATA);
+		e->entry[i] = dxt_entry(OWNER, DXT_NOP, i, PXR_REJOIN | (i ? PXR_FD : 0));
+		e->entry[i].fd = i ? e->file : 0;
+		e->entry[i].data_len = e->entry[i].result_len = DATA;
+		use_buf(e, &e->entry[i].data, e->data[i], DATA, false, WHOLE, 0);
+	}
+	use_buf(e, &e->arg.post.entries, e->entry, sizeof(e->entry), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_post(struct env *e, int rc)
+{
+	return settle(e, rc == 2 ? 0 : 2);
+}
+
+/* By a kernel worker, which answers at once; the file is for nobody. */
+static const char *set_post_kernel(struct env *e)
+{
+	const char *why = set_post(e);
+
+	e->arg.post.nr = 1;
+	e->entry[0].attrs |= PXR_KERNEL;
+	e->entry[0].executor = e->nop;
+	e->entry[0].owner = OWNER + 1;
+	e->bufs = 0;
+	use_buf(e, &e->entry[0].data, e->data[0], DATA, false, WHOLE, 0);
+	use_buf(e, &e->arg.post.entries, e->entry, sizeof(e->entry[0]), false, WHOLE, 0);
+	return why;
+}
+
+static const char *end_post_kernel(struct env *e, int rc)
+{
+	return dxt_drain(&e->t, e->me, OWNER + 1) == (rc == 1) ? NULL : "a request";
+}
+
+/* The Ready Pool is full: the answer says so. */
+static const char *set_post_refused(struct env *e)
+{
+	if (post_two(e))
+		return "no requests";
+	e->arg.post.nr = 1;
+	e->arg.post.entry_size = sizeof(e->entry[0]);
+	e->entry[0] = dxt_entry(OWNER, DXT_NOP, 2, PXR_REJOIN);
+	use_buf(e, &e->arg.post.entries, e->entry, sizeof(e->entry[0]), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_post_refused(struct env *e, int rc)
+{
+	if (rc == -EAGAIN && e->arg.post.reason && e->arg.post.reason != PXR_POOL_FULL)
+		return "another reason";
+	return settle(e, 0);
+}
+
+static const char *set_rejoin(struct env *e)
+{
+	if (post_two(e) || execute(e, 2))
+		return "no results";
+	e->arg.rejoin.owner = OWNER;
+	e->arg.rejoin.nr = 2;
+	e->arg.rejoin.result_size = sizeof(e->result[0]);
+	e->arg.rejoin.data_stride = DATA;
+	use_buf(e, &e->arg.rejoin.results, e->result, sizeof(e->result), true, ELEMENTS,
+		sizeof(e->result[0]));
+	use_buf(e, &e->arg.rejoin.data, e->data, sizeof(e->data), true, ELEMENTS, DATA);
+	return NULL;
+}
+
+static const char *end_rejoin(struct env *e, int rc)
+{
+	unsigned int i, nr = rc > 0 ? (unsigned int)rc : 0;
+	const char *why;
+
+	for (i = 0; i < nr; i++) {
+		why = check_result(&e->result[i], e->data[i], i);
+		if (why)
+			return why;
+	}
+	return settle(e, nr);
+}
+
+/* The answer is in the argument alone. */
+static const char *set_rejoin_none(struct env *e)
+{
+	e->arg.rejoin.owner = 4711;
+	e->arg.rejoin.nr = 1;
+	e->arg.rejoin.result_size = sizeof(e->result[0]);
+	use_buf(e, &e->arg.rejoin.results, e->result, sizeof(e->result[0]), true, IGNORED,
+		0);
+	return NULL;
+}
+
+static const char *end_rejoin_none(struct env *e, int rc)
+{
+	return rc || e->arg.rejoin.answer == RJR_NONE_EXIST ? NULL : "an answer";
+}
+
+static const char *set_fetch(struct env *e)
+{
+	if (post_two(e))
+		return "no requests";
+	e->arg.next.nr_work = 2;
+	e->arg.next.work_size = sizeof(e->work[0]);
+	e->arg.next.data_stride = DATA;
+	use_buf(e, &e->arg.next.work, e->work, sizeof(e->work), true, ELEMENTS,
+		sizeof(e->work[0]));
+	use_buf(e, &e->arg.next.data, e->data, sizeof(e->data), true, ELEMENTS, DATA);
+	return NULL;
+}
+
+static const char *end_fetch(struct env *e, int rc)
+{
+	struct dxk_done done;
+	int i, k;
+
+	for (i = 0; i < rc; i++) {
+		if (e->work[i].param != (unsigned int)i ||
+		    e->data[i][DATA - 1] != pattern((unsigned int)i) ||
+		    (i == 1) != (e->work[i].fd >= 0))
+			return "another request";
+		if (i == 1 && close(e->work[i].fd))
+			return "its file";
+		for (k = 0; k < DATA; k++)
+			e->data[i][k] = (unsigned char)~e->data[i][k];
+		done = (struct dxk_done){
+			.ticket = e->work[i].ticket, .data = DXT_PTR(e->data[i]),
+			.data_len = DATA, .status = 100 + i,
+		};
+		if (dxk_next(e->me, &done, 1, NULL, NULL, 0, NULL, 0, 0))
+			return "a completion";
+	}
+	return settle(e, 0);
+}
+
+static const char *set_complete(struct env *e)
+{
+	unsigned int i;
+
+	if (post_two(e) || dxk_next(e->me, NULL, 0, NULL, e->work, 2, NULL, 0, 0) != 2)
+		return "no work";
+	close(e->work[1].fd);
+	e->arg.next.nr_done = 2;
+	e->arg.next.done_size = sizeof(e->done[0]);
+	for (i = 0; i < 2; i++) {
+		memset(e->data[i], (unsigned char)~pattern(i), DATA);
+		e->done[i] = (struct dxk_done){
+			.ticket = e->work[i].ticket, .data_len = DATA,
+			.status = 100 + (int)i,
+		};
+		use_buf(e, &e->done[i].data, e->data[i], DATA, false, WHOLE, 0);
+	}
+	use_buf(e, &e->arg.next.done, e->done, sizeof(e->done), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_complete(struct env *e, int rc)
+{
+	if (rc && (e->done[0].data = DXT_PTR(e->data[0]),
+		   e->done[1].data = DXT_PTR(e->data[1]),
+		   dxk_next(e->me, e->done, 2, NULL, NULL, 0, NULL, 0, 0)))
+		return "a second completion";
+	return settle(e, 0);
+}
+
+const struct row work_rows[] = {
+	ROW("POST", POST, MEMBER, dxk_post, set_post, end_post, 2, 2),
+	ROW("POST kernel", POST, MEMBER, dxk_post, set_post_kernel, end_post_kernel, 1, 1),
+	ROW("POST refused", POST, MEMBER, dxk_post, set_post_refused, end_post_refused,
+	    -EAGAIN, -EFAULT),
+	ROW("REJOIN", REJOIN, MEMBER, dxk_rejoin, set_rejoin, end_rejoin, 2, 2,
+	    .fewer = true),
+	ROW("REJOIN none", REJOIN, MEMBER, dxk_rejoin, set_rejoin_none, end_rejoin_none, 0,
+	    -EFAULT),
+	ROW("NEXT fetch", NEXT, ON_WORKER, dxk_next, set_fetch, end_fetch, 2, 2,
+	    .fewer = true),
+	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),
+	ROW("SHOULD_STOP", SHOULD_STOP, MEMBER, dxk_should_stop, set_nothing, end_nothing,
+	    0, 0),
+	{ 0 },
+};
