@@ -20,6 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The tests of each file. */
+struct __fixture_metadata *dxt_lists[8];
+
 #define ARRAY_LEN(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* --- time ------------------------------------------------------------------ */

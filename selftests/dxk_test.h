@@ -28,9 +28,41 @@
 
 #include <dxk.h>
 
-/* dxk_test.c shares these declarations, but the harness has room for one main(). */
+/*
+ * Files without tests share these declarations: they define DXT_NO_HARNESS. The harness
+ * keeps its lists in each file, and knows one main(): where the tests of a program stand
+ * in several files, main() runs those of all, its own first.
+ */
 #ifndef DXT_NO_HARNESS
 #include <kselftest_harness.h>
+
+extern struct __fixture_metadata *dxt_lists[8];
+
+static void __attribute__((constructor)) dxt_list(void)
+{
+	struct __fixture_metadata **p = dxt_lists;
+
+	while (*p)
+		p++;
+	*p = __fixture_list;
+}
+
+static inline int dxt_main(int argc, char **argv)
+{
+	struct __fixture_metadata **p, *last = __fixture_list;
+
+	for (p = dxt_lists; *p; p++) {
+		while (last->next)
+			last = last->next;
+		if (*p != __fixture_list)
+			last->next = *p;
+	}
+	return test_harness_run(argc, argv);
+}
+#undef TEST_HARNESS_MAIN
+#define TEST_HARNESS_MAIN						\
+	int main(int argc, char **argv) { return dxt_main(argc, argv); }
+
 /* The emulated debug kernel is ten times slower; run.sh bounds whole programs. */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT	100
