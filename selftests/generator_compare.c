@@ -46,6 +46,16 @@ static void compare_lines(struct run *r, struct proc *p)
 	memmove(c->line, c->line + nr, c->nr_lines * sizeof(c->line[0]));
 }
 
+/* Of two elements, what is and what is wanted. */
+#define FIELD(of, name)	SAME(#of "." #name, is->name, want->name)
+
+static void compare_data(struct run *r, struct proc *p, int i, uint64_t data,
+			 uint32_t stride, uint32_t len)
+{
+	if (data && memcmp(p->call->out[0] + (size_t)i * stride, p->answer.data[i], len))
+		run_differs(r, "process %d: wrong data of element %d", p->nr, i);
+}
+
 static void compare_results(struct run *r, struct proc *p)
 {
 	struct call *c = p->call;
@@ -54,18 +64,16 @@ static void compare_results(struct run *r, struct proc *p)
 	for (i = 0; i < p->answer.rc; i++) {
 		const struct dxk_result *is = &c->result[i], *want = &p->answer.result[i];
 
-		SAME("result.param", is->param, want->param);
-		SAME("result.executor", is->executor, want->executor);
-		SAME("result.status", is->status, want->status);
-		SAME("result.attrs", is->attrs, want->attrs);
-		SAME("result.prio", is->prio, want->prio);
+		FIELD(result, param);
+		FIELD(result, executor);
+		FIELD(result, status);
+		FIELD(result, attrs);
+		FIELD(result, prio);
 		SAME("result.inspect_count", is->inspect_count, 0);
-		SAME("result.worker", is->worker, want->worker);
-		SAME("result.attempts", is->attempts, want->attempts);
-		SAME("result.data_len", is->data_len, want->data_len);
-		if (c->a.rejoin.data && memcmp(c->out[0] + i * c->a.rejoin.data_stride,
-					       p->answer.data[i], want->data_len))
-			run_differs(r, "process %d: wrong data of result %d", p->nr, i);
+		FIELD(result, worker);
+		FIELD(result, attempts);
+		FIELD(result, data_len);
+		compare_data(r, p, i, c->a.rejoin.data, c->a.rejoin.data_stride, want->data_len);
 	}
 	if (i < SLOTS && !dxt_poisoned(&c->result[i], sizeof(c->result[i])))
 		run_differs(r, "process %d: a result too many", p->nr);
@@ -79,20 +87,18 @@ static void compare_work(struct run *r, struct proc *p)
 	for (i = 0; i < p->answer.rc; i++) {
 		const struct dxk_work *is = &c->work[i], *want = &p->answer.work[i];
 
-		SAME("work.param", is->param, want->param);
-		SAME("work.ticket", is->ticket, want->ticket);
-		SAME("work.owner", is->owner, want->owner);
-		SAME("work.executor", is->executor, want->executor);
-		SAME("work.attrs", is->attrs, want->attrs);
-		SAME("work.prio", is->prio, want->prio);
+		FIELD(work, param);
+		FIELD(work, ticket);
+		FIELD(work, owner);
+		FIELD(work, executor);
+		FIELD(work, attrs);
+		FIELD(work, prio);
 		SAME("work.inspect_count", is->inspect_count, 0);
-		SAME("work.fd", is->fd, want->fd);
-		SAME("work.attempt", is->attempt, want->attempt);
-		SAME("work.result_len", is->result_len, want->result_len);
-		SAME("work.data_len", is->data_len, want->data_len);
-		if (c->a.next.data && memcmp(c->out[0] + i * c->a.next.data_stride,
-					     p->answer.data[i], want->data_len))
-			run_differs(r, "process %d: wrong data of work %d", p->nr, i);
+		FIELD(work, fd);
+		FIELD(work, attempt);
+		FIELD(work, result_len);
+		FIELD(work, data_len);
+		compare_data(r, p, i, c->a.next.data, c->a.next.data_stride, want->data_len);
 	}
 	if (i < SLOTS && !dxt_poisoned(&c->work[i], sizeof(c->work[i])))
 		run_differs(r, "process %d: a request too many", p->nr);

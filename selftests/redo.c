@@ -100,6 +100,17 @@ TEST(not_for_ever)
 	}
 }
 
+/* A context where requests age, and its worker; NULL when it cannot be had. */
+static struct puppet *ageing(struct dxt *t, uint32_t interval_ms)
+{
+	if (dxt_open(t))
+		return NULL;
+	t->policy.max_threads = 1;
+	t->policy.prio_policy = PRIO_POLICY_AGERQS;
+	t->policy.sched_interval_ms = interval_ms;
+	return dxt_start(t) ? NULL : puppet_new(t, DXK_MEMBER_WORKER);
+}
+
 /*
  * DX-25, DX-63: it goes back to its place: behind who is more urgent, before who
  * came later, and the time that it executed does not age it.
@@ -115,12 +126,8 @@ TEST(keeps_its_place)
 	struct dxt t;
 	unsigned int i;
 
-	ASSERT_EQ(0, dxt_open(&t));
-	t.policy.max_threads = 1;
-	t.policy.prio_policy = PRIO_POLICY_AGERQS;
-	t.policy.sched_interval_ms = 3600000;
-	ASSERT_EQ(0, dxt_start(&t));
-	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	w = ageing(&t, 3600000);
+	ASSERT_NE(NULL, w);
 	e[0] = prio_entry(1, 1, 5, PXR_REJOIN | PXR_REDO);
 	ASSERT_EQ(1, dxt_post(t.member, e, 1, 0, &post));
 	ASSERT_EQ(1, puppet_fetch(w));
@@ -148,12 +155,8 @@ TEST(ages_on)
 	struct dxt t;
 	unsigned int i;
 
-	ASSERT_EQ(0, dxt_open(&t));
-	t.policy.max_threads = 1;
-	t.policy.prio_policy = PRIO_POLICY_AGERQS;
-	t.policy.sched_interval_ms = 2;
-	ASSERT_EQ(0, dxt_start(&t));
-	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	w = ageing(&t, 2);
+	ASSERT_NE(NULL, w);
 	/* until the Scheduler had its turn, however busy the machine is */
 	for (i = 1; i < 100 && !before; i++) {
 		ASSERT_EQ(1, post_data(&t, 1, 0, PXR_REJOIN | PXR_REDO, "", 1));
