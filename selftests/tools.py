@@ -5,6 +5,8 @@
     open NAME MODE WORKERS [FIELD=VALUE]...
                         a process with a context (tools_load.py), its standard input
                         and output being the pipes "to" and "from"
+    nobody COMMAND      as that user; what it prints goes to the files "out" and "err",
+                        its exit status is told in a line "status N"
     churn               a process that makes contexts and closes them
     json CONDITION      of v, the value in the file "out"; L are those of its lines
     rates               of "out", by dxkstat: what they say happened is what happened
@@ -15,7 +17,6 @@ A process that is started is told in a line "child PID".
 """
 import json
 import os
-import signal
 import subprocess
 import sys
 
@@ -23,16 +24,20 @@ import tools_load
 import tools_trace
 
 
-def child(main, *args, pipes=None):
+def redirect(*files):
+    for path, flags, fds in files:
+        fd = os.open(path, flags)
+        for to in fds:
+            os.dup2(fd, to)
+        os.close(fd)
+
+
+def child(main, *args, pipes):
     pid = os.fork()
     if pid:
         return print("child", pid)
     try:
-        for path, flags, fds in pipes:
-            fd = os.open(path, flags)
-            for to in fds:
-                os.dup2(fd, to)
-            os.close(fd)
+        redirect(*pipes)
         sys.stdin = open(0)
         main(*args)
     except BaseException as e:
@@ -52,6 +57,21 @@ def start(*args):
 
 def churn():
     child(tools_load.churn, pipes=[("/dev/null", os.O_RDWR, [0, 1])])
+
+
+def nobody(*command):
+    pid = os.fork()
+    if not pid:
+        try:
+            redirect(("/dev/null", os.O_RDONLY, [0]), ("out", os.O_WRONLY, [1]),
+                     ("err", os.O_WRONLY, [2]))
+            os.setgroups([])
+            os.setresgid(65534, 65534, 65534)
+            os.setresuid(65534, 65534, 65534)
+            os.execvp(command[0], command)
+        finally:
+            os._exit(127)
+    print("status", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
 def values():
@@ -107,14 +127,13 @@ def tmux(command):
                 out.write(line)
 
 
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     request, _, rest = line.strip().partition(" ")
     try:
         if request in ("json", "tmux"):
             wrong = {"json": check_json, "tmux": tmux}[request](rest)
         else:
-            wrong = {"open": start, "churn": churn, "rates": rates,
+            wrong = {"open": start, "nobody": nobody, "churn": churn, "rates": rates,
                      "trace": tools_trace.check}[request](*rest.split())
     except Exception as e:
         wrong = [f"{request}: {e!r}"]
