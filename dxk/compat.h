@@ -7,6 +7,7 @@
 #define _DXK_COMPAT_H
 
 #include <linux/file.h>
+#include <linux/kobject.h>
 
 /* The user pointer argument went from receive_fd_user() into receive_fd(). */
 static inline int dxk_receive_fd(struct file *file, unsigned int o_flags)
@@ -17,5 +18,12 @@ static inline int dxk_receive_fd(struct file *file, unsigned int o_flags)
 	return receive_fd(file, o_flags);
 #endif
 }
+
+/* The kobject whose owner is asked for became const. */
+#ifdef DXK_HAVE_CONST_OWNERSHIP
+typedef const struct kobject dxk_owned_kobject;
+#else
+typedef struct kobject dxk_owned_kobject;
+#endif
 
 #endif /* _DXK_COMPAT_H */

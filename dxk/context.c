@@ -70,9 +70,6 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 				   ctx->id);
 	if (err)
 		goto err_put;
-	err = dxk_sysfs_chown(&ctx->kobj, &ctx->who);
-	if (err)
-		goto err_del;
 	ctx->crew.threads = kobject_create_and_add("threads", &ctx->kobj);
 	err = -ENOMEM;
 	if (!ctx->crew.threads)

@@ -88,9 +88,6 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	err = kobject_add(&m->kobj, ctx->crew.threads, "%u", id);
 	if (err)
 		goto err_put;
-	err = dxk_sysfs_chown(&m->kobj, &ctx->who);
-	if (err)
-		goto err_del;
 	err = xa_err(xa_store(&ctx->crew.members, id, m, GFP_KERNEL));
 	if (err)
 		goto err_del;

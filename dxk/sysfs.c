@@ -11,6 +11,7 @@
 #include <linux/stringify.h>
 #include <linux/sysfs.h>
 
+#include "compat.h"
 #include "context.h"
 #include "policy.h"
 #include "sysfs.h"
@@ -49,14 +50,6 @@ static umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute 
 static umode_t dxk_ctx_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
 {
 	return dxk_sysfs_mode(dxk_ctx_of(kobj), attr);
-}
-
-/** dxk_sysfs_chown - give a directory with its files to the context's owner */
-int dxk_sysfs_chown(struct kobject *kobj, const struct dxk_identity *who)
-{
-	if (uid_eq(who->uid, GLOBAL_ROOT_UID) && gid_eq(who->gid, GLOBAL_ROOT_GID))
-		return 0;
-	return sysfs_change_owner(kobj, who->uid, who->gid);
 }
 
 static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
@@ -482,8 +475,18 @@ static void dxk_ctx_kobj_release(struct kobject *kobj)
 	dxk_ctx_free(dxk_ctx_of(kobj));
 }
 
+/* Directories and files are the context's owner's from the first moment. */
+static void dxk_ctx_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
+{
+	const struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
+
+	*uid = ctx->who.uid;
+	*gid = ctx->who.gid;
+}
+
 const struct kobj_type dxk_ctx_ktype = {
 	.release = dxk_ctx_kobj_release,
+	.get_ownership = dxk_ctx_ownership,
 	.sysfs_ops = &dxk_ctx_sysfs_ops,
 	.default_groups = dxk_ctx_groups,
 };
@@ -497,7 +500,7 @@ static struct dxk_member *dxk_member_of(struct kobject *kobj)
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	u8 state = READ_ONCE(dxk_member_of(kobj)->state);
+	u8 state = dxk_member_state(dxk_member_of(kobj));
 
 	return sysfs_emit(buf, "%s\n", dxk_member_state_name(state));
 }
@@ -596,8 +599,17 @@ static void dxk_member_kobj_release(struct kobject *kobj)
 	dxk_member_free(dxk_member_of(kobj));
 }
 
+static void dxk_member_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
+{
+	const struct dxk_member *m = container_of(kobj, struct dxk_member, kobj);
+
+	*uid = m->ctx->who.uid;
+	*gid = m->ctx->who.gid;
+}
+
 const struct kobj_type dxk_member_ktype = {
 	.release = dxk_member_kobj_release,
+	.get_ownership = dxk_member_ownership,
 	.sysfs_ops = &dxk_member_sysfs_ops,
 	.default_groups = dxk_member_groups,
 };

@@ -5,7 +5,6 @@
 #include <linux/kobject.h>
 
 struct dxk_ctx;
-struct dxk_identity;
 struct dxk_member;
 
 enum dxk_pool {
@@ -37,7 +36,6 @@ u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key);
 const char *dxk_member_role_name(const struct dxk_member *m);
 
 void dxk_sysfs_init(void);
-int dxk_sysfs_chown(struct kobject *kobj, const struct dxk_identity *who);
 
 extern const struct kobj_type dxk_ctx_ktype;
 extern const struct kobj_type dxk_member_ktype;
