@@ -7,9 +7,13 @@
 #include "dxk_test.h"
 
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PAGE	4096
@@ -146,6 +150,82 @@ TEST_F(fault, result_buffers)
 	EXPECT_EQ(0, dxk_rejoin(self->me, OWNER, good, 4, 1, data, DATA, 0, &answer));
 	EXPECT_EQ(RJR_NONE_EXIST, answer);
 	EXPECT_EQ(4, dxt_num(&self->t, "stats/collected"));
+}
+
+/* A page of memory that comes when the test says so; NULL when there is none. */
+static char *slow_page(int *uffd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*uffd = (int)syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	area.range.start = (uintptr_t)page;
+	area.range.len = PAGE;
+	if (page == MAP_FAILED || *uffd < 0 || ioctl(*uffd, UFFDIO_API, &api) ||
+	    ioctl(*uffd, UFFDIO_REGISTER, &area))
+		return NULL;
+	return page;
+}
+
+struct collector {
+	int ctx;
+	struct dxk_result *result;
+	int rc;
+	uint32_t answer;
+};
+
+static void *collect(void *arg)
+{
+	struct collector *c = arg;
+	int me = dxk_member_create(c->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	c->rc = dxk_rejoin(me, OWNER, c->result, 1, 1, NULL, 0, 0, &c->answer);
+	close(me);
+	return NULL;
+}
+
+/*
+ * DX-92: while a result is being copied out, be it that the memory comes from a slow
+ * disk, its owner has not none: somebody else who asks is told so, and a wait sleeps.
+ */
+TEST_F(fault, none_exists_after_the_copy)
+{
+	struct collector c = { .ctx = self->t.ctx };
+	struct dxk_result r;
+	struct uffdio_zeropage zero = { .range.len = PAGE };
+	struct pollfd poll_uffd = { .events = POLLIN };
+	struct uffd_msg msg;
+	uint32_t answer;
+	pthread_t thread;
+	int uffd;
+
+	c.result = (void *)slow_page(&uffd);
+	ASSERT_NE(NULL, c.result);
+	ASSERT_EQ(1, post_data(self->me, 1, 0));
+	ASSERT_EQ(0, execute(self->me, 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, collect, &c));
+	poll_uffd.fd = uffd;
+	ASSERT_EQ(1, poll(&poll_uffd, 1, (int)(5 * dxt_stall_ns() / DXT_MS)));
+	ASSERT_EQ(sizeof(msg), read(uffd, &msg, sizeof(msg)));
+	EXPECT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+
+	EXPECT_EQ(0, dxt_rejoin(self->me, OWNER, &r, 1, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+	EXPECT_EQ(0, dxt_rejoin(self->me, OWNER, &r, 1, 1, dxt_in(20 * DXT_MS), &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+	EXPECT_EQ(1, dxt_num(&self->t, "pools/rejoin_use"));
+
+	zero.range.start = (uintptr_t)c.result;
+	EXPECT_EQ(0, ioctl(uffd, UFFDIO_ZEROPAGE, &zero));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(1, c.rc);
+	EXPECT_EQ(RJR_RETURNED, c.answer);
+	EXPECT_EQ(1000, c.result->status);
+	EXPECT_EQ(0, dxt_rejoin(self->me, OWNER, &r, 1, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+	close(uffd);
 }
 
 /* A worker's buffers: what it could not get goes back and runs, in its place. */

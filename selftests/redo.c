@@ -214,6 +214,42 @@ TEST(posted_data_stays)
 	munmap(wall, 2 * PAGE);
 }
 
+/*
+ * DX-25: nor does a result that was complete, but had to wait for room in the Rejoin
+ * Pool, when its worker dies there.
+ */
+TEST(posted_data_outlives_a_result)
+{
+	char posted[LEN];
+	struct dxk_result r;
+	struct puppet *w;
+	uint32_t answer;
+	struct dxt t;
+
+	memset(posted, 'p', sizeof(posted));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	t.policy.rejoin_entries = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, post_data(&t, 1, 0, PXR_REJOIN, "", 1));
+	ASSERT_EQ(1, puppet_fetch(w));
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	ASSERT_EQ(1, post_data(&t, 1, 0, PXR_REJOIN | PXR_REDO, posted, LEN));
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_EQ(-ETIMEDOUT, puppet_finish_data(w, "xyz", 3));
+	die(&w, &t);
+	ASSERT_EQ(1, puppet_fetch(w));
+	ASSERT_EQ(LEN, w->work[0].data_len);
+	EXPECT_EQ(0, memcmp(posted, w->data, LEN));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &r, 1, 1, 0, &answer));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	puppet_free(w);
+	dxt_down(&t);
+}
+
 /* DX-25, DX-108: Stop(drain) runs it again, after Stop(cancel) it ends. */
 TEST(while_stopping)
 {
