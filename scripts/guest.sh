@@ -15,6 +15,7 @@
 #   --log FILE    keep the kernel's messages there
 #   --out FILE    write what COMMAND prints there instead of standard output
 #   --icount      counting clock: one CPU, 1 ns of guest time = 1 instruction
+#   --plugin P    FILE.so[,ARG=VALUE...] a plugin for QEMU
 #   --kmemleak    leave kmemleak and slab debugging on (debug kernel, slower)
 #   --append A    more kernel parameters
 #   --share DIR   the guest may write to this directory of the host
@@ -29,7 +30,7 @@ tree=$(dirname "$here")
 cache=${DXK_CACHE:-/var/cache/dxk}
 
 kernel=stock smp='' mem=1024 limit=120 log='' out='' icount='' kmemleak=''
-append='' share='' verbose=''
+append='' share='' plugin='' verbose=''
 
 say() { echo "guest.sh: $*" >&2; }
 tell() { [[ -z $verbose ]] || say "$@"; }
@@ -46,9 +47,10 @@ while (($#)); do
 	--icount) icount=1 ;;
 	--kmemleak) kmemleak=1 ;;
 	--append) append=$2; shift ;;
+	--plugin) plugin=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
 	-v | --verbose) verbose=1 ;;
-	-h | --help) sed -n '4,27s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,28s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1" ;;
 	esac
@@ -241,6 +243,8 @@ qemu=(qemu-system-x86_64 -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
 	-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
 [[ -z $share ]] ||
 	qemu+=(-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap")
+
+[[ -z $plugin ]] || qemu+=(-plugin "$plugin")
 
 tell "kernel $image, limit $limit s"
 tell "${qemu[*]@Q}"

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the measurements of selftests/bench have to give.
+
+Each target is (row, text, value, bound): value(m) of the medians, where m("trip/dxk")
+is one; with m.extra("trip/dxk", "client_sleeps") as well. "<=" unless the text begins
+with ">=".
+"""
+
+
+def ratio(dxk, *rivals):
+    """dxk by the best of its rivals"""
+    return lambda m: m(dxk) / min(m(rival) for rival in rivals)
+
+
+def times(dxk, *rivals):
+    """how many times dearer the best of the rivals is"""
+    return lambda m: min(m(rival) for rival in rivals) / m(dxk)
+
+
+def growth(curve, first, last):
+    return lambda m: m(f"{curve}@{last}") / m(f"{curve}@{first}")
+
+
+def worst(dxk, rival, points):
+    return lambda m: max(m(f"{dxk}@{x}") / m(f"{rival}@{x}") for x in points)
+
+
+SIZES = (100, 1000, 10000, 100000, 1000000)
+
+TARGETS = [
+    (1, "<= 1.10 x unbound workqueue", ratio("trip/dxk", "trip/wq-unbound"), 1.10),
+
+    (2, "one priority, no rejoin: <= 1.0 x unbound workqueue, at each N",
+     worst("backlog/dxk", "backlog/wq-unbound", SIZES), 1.0),
+    (2, "priority, ageing, lanes, owner: <= 1.25 x unbound workqueue, at each N",
+     worst("backlog/dxk-all", "backlog/wq-unbound", SIZES), 1.25),
+    (2, "growth from 10^2 to 10^6, one priority: <= 1.5 x",
+     growth("backlog/dxk", 100, 1000000), 1.5),
+    (2, "growth from 10^2 to 10^6, all: <= 1.5 x",
+     growth("backlog/dxk-all", 100, 1000000), 1.5),
+
+    (3, "1 at a time: <= 1.6 x ioctl", ratio("post/dxk@1", "post/ioctl@1"), 1.6),
+    (3, "64 at a time: <= 1.5 x io_uring NOP",
+     ratio("post/dxk@64", "post/io_uring-nop@64"), 1.5),
+
+    (4, "<= 1.25 x futex", ratio("user-trip/dxk", "user-trip/futex"), 1.25),
+    (4, "<= 0.9 x pipe", ratio("user-trip/dxk", "user-trip/pipe"), 0.9),
+    (4, "<= 0.65 x socketpair", ratio("user-trip/dxk", "user-trip/socketpair"), 0.65),
+
+    (5, "<= 1000 instructions", lambda m: m("process/dxk"), 1000),
+    (5, ">= 10 x cheaper than a socketpair's round trip",
+     times("process/dxk", "process/socketpair-trip"), 10),
+    (5, ">= 10 x cheaper than messages through a socketpair, its best form",
+     times("process/dxk", "process/socketpair", "process/socketpair-mmsg"), 10),
+    (5, ">= 20 x cheaper than beanstalkd",
+     times("process/dxk", "process/beanstalkd"), 20),
+]

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dxk in the kernel: one request after the other, many at once, many owners.
+ */
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "bench.h"
+
+struct dxk_ctx *bench_ctx;
+struct dxk_member *bench_client;
+
+static u64 nop, count;
+static struct dxk_request reqs[BATCH];
+static struct dxk_answer answers[BATCH];
+
+/* --- a context ------------------------------------------------------------------ */
+
+int bench_ctx_open(u32 ops, u32 workers, void (*change)(struct dxk_policy *policy))
+{
+	u32 room = max(roundup_pow_of_two(ops), 1024UL);
+	struct dxk_policy policy;
+	int err;
+
+	bench_ctx = dxk_ctx_create();
+	if (IS_ERR(bench_ctx))
+		return PTR_ERR(bench_ctx);
+	dxk_policy_init(&policy);
+	policy.max_threads = max(workers, 1U);
+	policy.kernel_threads = workers;
+	policy.ready_entries = room;
+	policy.rejoin_entries = room;
+	policy.max_requests = max(2 * room, 65536U);
+	if (change)
+		change(&policy);
+	err = dxk_ctx_set_policy(bench_ctx, &policy);
+	if (err)
+		goto err_destroy;
+	err = dxk_ctx_start(bench_ctx);
+	if (err)
+		goto err_destroy;
+	bench_client = dxk_client_create(bench_ctx);
+	err = PTR_ERR_OR_ZERO(bench_client);
+	if (err)
+		goto err_destroy;
+	return 0;
+
+err_destroy:
+	dxk_ctx_destroy(bench_ctx);
+	return err;
+}
+
+void bench_ctx_close(void)
+{
+	dxk_client_destroy(bench_client);
+	dxk_ctx_destroy(bench_ctx);
+}
+
+int bench_post(const struct dxk_request *some, u32 nr)
+{
+	int ret = dxk_post(bench_client, some, nr, 0, NULL);
+
+	if (ret < 0)
+		return ret;
+	return ret == nr ? 0 : -ENOSPC;
+}
+
+int bench_rejoin(u64 owner, u32 nr)
+{
+	u32 answer;
+	int ret = dxk_rejoin(bench_client, owner, answers, nr, nr, DXK_FOREVER, &answer);
+
+	if (ret < 0)
+		return ret;
+	return ret == nr ? 0 : -EIO;
+}
+
+/* --- executors -------------------------------------------------------------------- */
+
+static s32 count_execute(struct dxk_call *call)
+{
+	one_done();
+	return 0;
+}
+
+static struct dxk_executor count_executor = {
+	.name = "bench_count",
+	.owner = THIS_MODULE,
+	.execute_this_request = count_execute,
+};
+
+struct dxk_executor *dxk_executors[] = { &count_executor, NULL };
+
+/* --- one, 64, all ----------------------------------------------------------------- */
+
+static int find(void)
+{
+	int err = dxk_executor_find("nop", &nop);
+
+	return err ?: dxk_executor_find("bench_count", &count);
+}
+
+static u32 dispatch;
+
+static void with_dispatch(struct dxk_policy *policy)
+{
+	policy->dispatch = dispatch;
+}
+
+static int plain_setup(u32 ops, u32 mode)
+{
+	u32 i;
+	int err = find();
+
+	if (err)
+		return err;
+	for (i = 0; i < BATCH; i++)
+		reqs[i] = (struct dxk_request) {
+			.owner = OWNER,
+			.executor = nop,
+			.attrs = PXR_KERNEL | PXR_REJOIN,
+		};
+	dispatch = mode;
+	return bench_ctx_open(ops, 1, with_dispatch);
+}
+
+static int batches(u32 ops, u32 batch)
+{
+	int err = 0;
+
+	while (ops && !err) {
+		u32 nr = min(ops, batch);
+
+		err = bench_post(reqs, nr) ?: bench_rejoin(OWNER, nr);
+		ops -= nr;
+	}
+	return err;
+}
+
+static int trips_run(u32 ops)
+{
+	return batches(ops, 1);
+}
+
+static int by_64_run(u32 ops)
+{
+	return batches(ops, BATCH);
+}
+
+static int post_all(u32 ops)
+{
+	int err = 0;
+
+	for (; ops && !err; ops -= min_t(u32, ops, BATCH))
+		err = bench_post(reqs, min_t(u32, ops, BATCH));
+	return err;
+}
+
+/* All posted before the first is collected. */
+static int bulk_run(u32 ops)
+{
+	int err = post_all(ops);
+
+	for (; ops && !err; ops -= min_t(u32, ops, BATCH))
+		err = bench_rejoin(OWNER, min_t(u32, ops, BATCH));
+	return err;
+}
+
+/* One priority and no rejoin: the executor counts, as the rivals' functions do. */
+static int count_setup(u32 ops, u32 mode)
+{
+	u32 i;
+	int err = plain_setup(ops, mode);
+
+	for (i = 0; i < BATCH; i++) {
+		reqs[i].executor = count;
+		reqs[i].attrs = PXR_KERNEL;
+	}
+	return err;
+}
+
+static int count_run(u32 ops)
+{
+	all_expect(ops);
+	return post_all(ops) ?: all_wait();
+}
+
+/* Eight priorities, ageing, three lanes, an owner. */
+static void with_all(struct dxk_policy *policy)
+{
+	policy->sched_mode = TPOOL_MODE_CMLS;
+	policy->lane_pct[1] = 20;
+	policy->lane_pct[2] = 60;
+	policy->prio_policy = PRIO_POLICY_AGERQS;
+}
+
+static int all_setup(u32 ops, u32 unused)
+{
+	static const u32 lane[] = { 0, PXR_LANE2, 0, PXR_LANE2, 0, PXR_LANE2, 0, PXR_LANE1 };
+	u32 i;
+	int err = find();
+
+	if (err)
+		return err;
+	for (i = 0; i < BATCH; i++)
+		reqs[i] = (struct dxk_request) {
+			.owner = OWNER,
+			.executor = nop,
+			.prio = i * 5 % 8,
+			.attrs = PXR_KERNEL | PXR_REJOIN | lane[i % 8],
+		};
+	return bench_ctx_open(ops, 3, with_all);
+}
+
+/* --- owners ------------------------------------------------------------------------ */
+
+/* @arg owners in turn; each result is collected by a call of its own. */
+static int owners_show(struct seq_file *m, u32 ops, u32 owners)
+{
+	u64 start, posted, end;
+	u32 i, j;
+	int err = plain_setup(ops, DXK_DISPATCH_DIRECT);
+
+	if (err)
+		return err;
+	bench_begin();
+	start = ktime_get_ns();
+	for (i = 0; i < ops && !err; i += BATCH) {
+		for (j = 0; j < BATCH; j++)
+			reqs[j].owner = (i + j) % owners;
+		err = bench_post(reqs, min_t(u32, ops - i, BATCH));
+	}
+	posted = ktime_get_ns();
+	for (i = 0; i < ops && !err; i++)
+		err = bench_rejoin(i % owners, 1);
+	end = ktime_get_ns();
+	bench_end();
+	bench_ctx_close();
+	if (!err)
+		seq_printf(m, "ops %u\nns %llu\npost %llu\nrejoin %llu\n", ops,
+			   end - start, (posted - start) / ops, (end - posted) / ops);
+	return err;
+}
+
+#define DIRECT	DXK_DISPATCH_DIRECT
+#define THREAD	DXK_DISPATCH_THREAD
+
+const struct bench dxk_benches[] = {
+	{ "dxk_trip", plain_setup, trips_run, bench_ctx_close, DIRECT },
+	{ "dxk_trip_thread", plain_setup, trips_run, bench_ctx_close, THREAD },
+	{ "dxk_by_64", plain_setup, by_64_run, bench_ctx_close, DIRECT },
+	{ "dxk_by_64_thread", plain_setup, by_64_run, bench_ctx_close, THREAD },
+	{ "dxk_bulk", plain_setup, bulk_run, bench_ctx_close, DIRECT, 20000 },
+	{ "dxk_count", count_setup, count_run, bench_ctx_close, DIRECT, 20000 },
+	{ "dxk_all", all_setup, bulk_run, bench_ctx_close, 0, 20000 },
+	{ "dxk_owners", .show = owners_show },
+	{ }
+};
