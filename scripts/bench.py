@@ -124,7 +124,7 @@ def as_rst(raw, verdicts, env):
     title = "Results of the benchmarks"
     yield ".. SPDX-License-Identifier: GPL-2.0-only\n\n" + "=" * len(title)
     yield title + "\n" + "=" * len(title) + "\n"
-    yield "Made by ``make bench``. :doc:`bench` says what was measured.\n"
+    yield "Made by ``make bench``. `Benchmarks <bench.rst>`_ says what was measured.\n"
     for key, value in env.items():
         yield f"- {key}: {value}"
     yield f"- {LIMITS}\n"

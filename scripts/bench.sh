@@ -46,6 +46,8 @@ flock -n 7 || { echo "bench.sh: another one is running in this tree" >&2; exit 1
 src=$out/src
 kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
 [[ -n $kdir ]] || { echo "bench.sh: no headers of Debian 6.1, run scripts/setup.sh" >&2; exit 1; }
+pkg-config --exists json-c liburing glib-2.0 tbb ||
+	{ echo "bench.sh: libraries of rivals are missing, run scripts/setup.sh" >&2; exit 1; }
 mkdir -p "$src/selftests/bench"
 cp -pRu VERSION Kbuild dxk uapi "$src/"
 # Built anew: kbuild does not notice when a symbol of dxk has another version.
@@ -85,7 +87,10 @@ run='cd /sys/fs/cgroup && echo +memory >cgroup.subtree_control &&
 	exec "$@"'
 status=0
 scripts/guest.sh "${guest[@]}" -v -- bash -c "$run" bench "$src" "$out" "$out/bench" \
-	"${args[@]}" -o "$out/raw.json" "$@" 7>&- 2> >(tee "$out/guest.log" >&2) || status=$?
+	"${args[@]}" -o "$out/raw.json" "$@" 7>&- 2> >(tee "$out/guest.log" >&2) |
+	while IFS= read -r line; do
+		printf '%(%T)T %s\n' -1 "$line"
+	done || status=$?
 scripts/check-log.sh "$out/console" >&2 || status=1
 [[ -e $out/raw.json ]] || exit 1
 

@@ -6,6 +6,8 @@ is one; with m.extra("trip/dxk", "client_sleeps") as well. "<=" unless the text 
 with ">=".
 """
 
+import math
+
 
 def ratio(dxk, *rivals):
     """dxk by the best of its rivals"""
@@ -54,4 +56,44 @@ TARGETS = [
      times("process/dxk", "process/socketpair", "process/socketpair-mmsg"), 10),
     (5, ">= 20 x cheaper than beanstalkd",
      times("process/dxk", "process/beanstalkd"), 20),
+
+    (6, "lower ones that start before it: <= 4, the workers",
+     lambda m: max(m("urgent/dxk@10000"), m("urgent/dxk@100000")), 4),
+    (6, "cost of the post, 10^5 by 10^4 waiting: <= 1.25 x, log n",
+     lambda m: m.extra("urgent/dxk@100000", "post") / m.extra("urgent/dxk@10000", "post"),
+     1.25),
+
+    (7, "starts after <= 10 intervals, the difference of the priorities",
+     lambda m: m.extra("ageing/dxk", "intervals") if m.extra("ageing/dxk", "started")
+     else math.inf, 10),
+    (7, "rivals that start it: <= 0",
+     lambda m: sum(m.extra(f"ageing/{rival}", "started")
+                   for rival in ("mq", "glib-priorities", "beanstalkd")), 0),
+
+    (8, ">= 2420 of 2420 requests executed", lambda m: m("levels/dxk"), 2420),
+
+    (9, "<= 1.05 wake-ups", lambda m: m("crowd/dxk"), 1.05),
+
+    (10, "10^5 owners by 1: <= 1.3 x", growth("owners/dxk", 1, 100000), 1.3),
+
+    (11, "linear, 10^4 by 10^3 held, per request: <= 1.1 x",
+     growth("death/dxk", 1000, 10000), 1.1),
+    (11, "lost: <= 0",
+     lambda m: max(m.extra(f"death/dxk@{n}", "lost") for n in (1, 10, 100, 1000, 10000)),
+     0),
+
+    (12, "<= 192 bytes", lambda m: m("memory/dxk"), 192),
+
+    (13, "nothing to do: <= 0 wake-ups",
+     lambda m: m("idle/dxk") + m.extra("idle/dxk", "user_workers"), 0),
+    (13, "a request waits: <= 1 x what the intervals allow",
+     lambda m: m("idle/dxk-one-waits") / m.extra("idle/dxk-one-waits", "allowed"), 1),
+
+    (14, "p99 <= 0.5 x unbound workqueue",
+     ratio("mix/dxk", "mix/wq-unbound", "mix/wq-unbound-1"), 0.5),
+
+    (15, "<= 1.0 x GThreadPool with priorities",
+     ratio("library/dxk", "library/glib-priorities"), 1.0),
+    (15, "<= 1.0 x GThreadPool without",
+     ratio("library/dxk", "library/glib"), 1.0),
 ]

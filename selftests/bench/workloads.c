@@ -108,7 +108,7 @@ const struct workload workloads[] = {
 		KERNEL("dxk@100000", "dxk_urgent", 100000, .rounds = 3),
 		KERNEL("wq-highpri@10000", "wq_urgent", 10000),
 		KERNEL("wq-highpri@100000", "wq_urgent", 100000, .rounds = 3),
-		USER("mq@10000", mq_urgent, 10000),
+		USER("mq@20000", mq_urgent, 20000),
 		USER("mq@65000", mq_urgent, 65000, .rounds = 3),
 		USER("glib@10000", glib_urgent, 10000),
 		USER("glib@100000", glib_urgent, 100000, .rounds = 3),
