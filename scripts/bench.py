@@ -143,6 +143,8 @@ def as_rst(raw, verdicts, env):
 
 # --- curves -------------------------------------------------------------------------
 
+# the workloads that are drawn
+X_TITLES = {"backlog": "requests", "post": "requests in a call", "owners": "owners"}
 COLOURS = ("#b03060", "#d98200", "#2e8b57", "#3465a4", "#75507b", "#555753")
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 70, 150, 40, 50
 
@@ -187,16 +189,14 @@ def svg(workload, curves, x_title):
 
 
 def draw(raw, directory):
-    titles = {"post": "requests in a call", "owners": "owners"}
     for workload in raw["workloads"]:
-        curves = {}
+        title, curves = X_TITLES.get(workload["name"]), {}
         for name, variant in workload["variants"].items():
             curve, at, x = name.partition("@")
             if at and "median" in variant:
                 curves.setdefault(curve, []).append((float(x), variant["median"]))
         curves = {name: sorted(points) for name, points in curves.items()}
-        if any(len(points) > 1 for points in curves.values()):
-            title = titles.get(workload["name"], "requests")
+        if title and curves:
             with open(f"{directory}/{workload['name']}.svg", "w") as f:
                 f.write("\n".join(svg(workload, curves, title)) + "\n")
 

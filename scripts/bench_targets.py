@@ -58,10 +58,10 @@ TARGETS = [
      times("process/dxk", "process/beanstalkd"), 20),
 
     (6, "lower ones that start before it: <= 4, the workers",
-     lambda m: max(m("urgent/dxk@10000"), m("urgent/dxk@100000")), 4),
-    (6, "cost of the post, 10^5 by 10^4 waiting: <= 1.25 x, log n",
-     lambda m: m.extra("urgent/dxk@100000", "post") / m.extra("urgent/dxk@10000", "post"),
-     1.25),
+     lambda m: max(m("urgent/dxk@20000"), m("urgent/dxk@100000")), 4),
+    (6, "cost of the post, 10^5 by 2 * 10^4 waiting: <= 1.2 x, log n",
+     lambda m: m.extra("urgent/dxk@100000", "post") / m.extra("urgent/dxk@20000", "post"),
+     1.2),
 
     (7, "starts after <= 10 intervals, the difference of the priorities",
      lambda m: m.extra("ageing/dxk", "intervals") if m.extra("ageing/dxk", "started")

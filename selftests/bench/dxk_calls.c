@@ -251,7 +251,7 @@ const struct kind dxk_process = {
 
 /* --- the post alone ----------------------------------------------------------- */
 
-static long post_batch;
+static long post_batch, posted;
 
 static void with_room(struct dxk_policy *policy, long unused)
 {
@@ -276,14 +276,14 @@ static void post_alone_run(long ops)
 		.nr = post_batch,
 	};
 
-	for (; ops > 0; ops -= post_batch)
+	for (; ops > 0; ops -= post_batch, posted += post_batch)
 		MUST(post_batch, ioctl(dxk_client, DXK_IOC_POST, &post));
 }
 
 static void post_alone_teardown(void)
 {
 	dxk_stop(DXK_STOP_CANCEL);
-	extra("came_back", dxk_collect(1 << 15, -ECANCELED));
+	MUST(posted, dxk_collect(1 << 15, -ECANCELED));
 }
 
 const struct kind dxk_post_alone = {

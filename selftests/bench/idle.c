@@ -14,7 +14,17 @@
 
 #define SECONDS	60
 
-/* Switches of one task; 0 when it has gone. */
+#define TASKS_MAX	2000
+
+struct snapshot {
+	int nr;
+	struct {
+		int pid;
+		long switches;
+	} task[TASKS_MAX];
+};
+
+/* Of one task, both kinds; 0 when it has gone. */
 static long task_switches(const char *path)
 {
 	char file[300], line[128];
@@ -33,45 +43,60 @@ static long task_switches(const char *path)
 	return all;
 }
 
-/* Of all tasks in @dir whose name begins with @name. */
-static long switches(const char *dir, const char *name)
+/* All tasks in @dir whose name begins with @name. */
+static void look(struct snapshot *s, const char *dir, const char *name)
 {
 	struct dirent *entry;
-	long all = 0;
 	DIR *d = opendir(dir);
 
 	if (!d)
 		die("%s", dir);
-	while ((entry = readdir(d))) {
+	for (s->nr = 0; (entry = readdir(d));) {
 		char path[280], comm[32] = "";
 		FILE *f;
 
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
 		snprintf(path, sizeof(path), "%s/%s/comm", dir, entry->d_name);
-		f = fopen(path, "r");
+		f = entry->d_name[0] > '0' && entry->d_name[0] <= '9' ?
+			fopen(path, "r") : NULL;
 		if (!f)
 			continue;
-		if (fscanf(f, "%31s", comm) == 1 && !strncmp(comm, name, strlen(name))) {
+		if (fscanf(f, "%31s", comm) == 1 && !strncmp(comm, name, strlen(name)) &&
+		    s->nr < TASKS_MAX) {
 			snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-			all += task_switches(path);
+			s->task[s->nr].pid = atoi(entry->d_name);
+			s->task[s->nr++].switches = task_switches(path);
 		}
 		fclose(f);
 	}
 	closedir(d);
+}
+
+/* What came since @before; tasks that ended meanwhile are left out. */
+static long since(const struct snapshot *before, const char *dir, const char *name)
+{
+	static struct snapshot after;
+	long all = 0;
+
+	look(&after, dir, name);
+	for (int i = 0; i < after.nr; i++) {
+		all += after.task[i].switches;
+		for (int j = 0; j < before->nr; j++)
+			if (before->task[j].pid == after.task[i].pid)
+				all -= before->task[j].switches;
+	}
 	return all;
 }
 
 static double in_a_minute(const char *name)
 {
-	long before, mine;
+	static struct snapshot all, users;
 
 	sleep(2);
-	before = switches("/proc", name);
-	mine = switches("/proc/self/task", "dxk_user");
+	look(&all, "/proc", name);
+	look(&users, "/proc/self/task", "dxk_user");
 	sleep(SECONDS);
-	extra("user_workers", switches("/proc/self/task", "dxk_user") - mine);
-	return switches("/proc", name) - before;
+	extra("user_workers", since(&users, "/proc/self/task", "dxk_user"));
+	return since(&all, "/proc", name);
 }
 
 static void *user_worker(void *arg)

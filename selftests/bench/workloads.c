@@ -42,6 +42,7 @@
 	USER(_name "@10000", _kind, 10000, .rounds = _rounds, __VA_ARGS__)
 
 #define STREAM		100000
+#define MILLION		1000000
 
 /* The last one is followed by a comma, too. */
 #define W(...)	(const struct variant[]){ __VA_ARGS__ { .name = NULL } }
@@ -104,13 +105,13 @@ const struct workload workloads[] = {
 	) },
 	{ 6, "urgent", "an urgent request among N waiting ones, 4 workers",
 	  "lower ones that start before it", W(
-		KERNEL("dxk@10000", "dxk_urgent", 10000),
+		KERNEL("dxk@20000", "dxk_urgent", 20000),
 		KERNEL("dxk@100000", "dxk_urgent", 100000, .rounds = 3),
-		KERNEL("wq-highpri@10000", "wq_urgent", 10000),
+		KERNEL("wq-highpri@20000", "wq_urgent", 20000),
 		KERNEL("wq-highpri@100000", "wq_urgent", 100000, .rounds = 3),
 		USER("mq@20000", mq_urgent, 20000),
 		USER("mq@65000", mq_urgent, 65000, .rounds = 3),
-		USER("glib@10000", glib_urgent, 10000),
+		USER("glib@20000", glib_urgent, 20000),
 		USER("glib@100000", glib_urgent, 100000, .rounds = 3),
 	) },
 	{ 7, "ageing", "one request in an endless stream of more urgent ones",
@@ -162,14 +163,14 @@ const struct workload workloads[] = {
 		KERNEL("wq-unbound", "wq_mix", 10000),
 		KERNEL("wq-unbound-1", "wq_mix", 10000, .arg = 1),
 	) },
-	{ 15, "library", "requests of one process, 1000 at a time", "instructions per request", W(
-		USER("dxk", library, 100000),
-		USER("dxk-fetch-64", library, 100000, .arg = 64),
+	{ 15, "library", "10^6 requests of one process, 1000 at a time", "instructions per request", W(
+		USER("dxk", library, MILLION, .rounds = 2),
+		USER("dxk-fetch-64", library, MILLION, .arg = 64, .rounds = 2),
 		USER("dxk-each", library_each, 20000),
-		USER("glib-priorities", glib_pool, 100000, .arg = 1),
-		USER("glib", glib_pool, 100000),
-		USER("mutex-pool", list_pool, 100000),
-		USER("tbb", tbb_tasks, 100000),
+		USER("glib-priorities", glib_pool, MILLION, .arg = 1, .rounds = 2),
+		USER("glib", glib_pool, MILLION, .rounds = 2),
+		USER("mutex-pool", list_pool, MILLION, .rounds = 2),
+		USER("tbb", tbb_tasks, MILLION, .rounds = 2),
 	) },
 	{ .name = NULL }
 };
