@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import math
+import os
 import statistics
 import sys
 
@@ -217,7 +218,8 @@ def environment(args, raw):
     with open(f"{args.dir}/guest.log") as f:
         for line in f:
             if "qemu-system" in line:
-                env["guest"] = line.partition(": ")[2].strip().replace("'", "")
+                command = line.partition(": ")[2].strip().replace("'", "")
+                env["guest"] = command.replace(os.getcwd(), ".")
     return env
 
 

@@ -29,7 +29,7 @@ static void say(const char *file, long value)
  */
 static double kernel_measure(const struct variant *v)
 {
-	double ops = 0, ns = 0, value = -1, number;
+	double ops = 0, ns = 0, value = -1, sleeps = 0, preempted = 0, number;
 	char path[128], name[64];
 	FILE *f;
 
@@ -45,6 +45,10 @@ static double kernel_measure(const struct variant *v)
 			ops = number;
 		else if (!strcmp(name, "ns"))
 			ns = number;
+		else if (!strcmp(name, "sleeps"))
+			sleeps = number;
+		else if (!strcmp(name, "preempted"))
+			preempted = number;
 		else if (!strcmp(name, "value"))
 			value = number;
 		else
@@ -57,8 +61,11 @@ static double kernel_measure(const struct variant *v)
 	if (ferror(f) || (value < 0 && (!ops || !ns)))
 		die("%s", path);
 	fclose(f);
-	if (ops)
+	if (ops) {
 		profile_ops(ops);
+		extra("client_sleeps", sleeps / ops);
+		extra("client_preempted", preempted / ops);
+	}
 	return value < 0 ? ns / ops : value;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 
 #include "../mark.h"
@@ -64,7 +65,12 @@ void bench_end(void)
 		MARK(MARK_END);
 }
 
-static int bench_timed(const struct bench *b, u32 *done, u64 *ns)
+/* How often the client went to sleep, and was taken off the CPU; in all. */
+struct switches {
+	unsigned long sleeps, preempted;
+};
+
+static int bench_timed(const struct bench *b, u32 *done, u64 *ns, struct switches *s)
 {
 	u64 start;
 	int err = 0;
@@ -74,12 +80,15 @@ static int bench_timed(const struct bench *b, u32 *done, u64 *ns)
 	if (err)
 		return err;
 	err = b->run(max(bench_ops / 10, 1U));
+	*s = (struct switches){ current->nvcsw, current->nivcsw };
 	bench_begin();
 	start = ktime_get_ns();
 	for (*done = 0; !err && *done < max(b->least, bench_ops); *done += bench_ops)
 		err = b->run(bench_ops);
 	*ns = ktime_get_ns() - start;
 	bench_end();
+	s->sleeps = current->nvcsw - s->sleeps;
+	s->preempted = current->nivcsw - s->preempted;
 	if (b->teardown)
 		b->teardown();
 	return err;
@@ -88,6 +97,7 @@ static int bench_timed(const struct bench *b, u32 *done, u64 *ns)
 static int bench_show(struct seq_file *m, void *v)
 {
 	const struct bench *b = m->private;
+	struct switches s;
 	u32 done;
 	u64 ns;
 	int err;
@@ -97,9 +107,10 @@ static int bench_show(struct seq_file *m, void *v)
 	if (b->show) {
 		err = b->show(m, bench_ops, bench_arg);
 	} else {
-		err = bench_timed(b, &done, &ns);
+		err = bench_timed(b, &done, &ns, &s);
 		if (!err)
-			seq_printf(m, "ops %u\nns %llu\n", done, ns);
+			seq_printf(m, "ops %u\nns %llu\nsleeps %lu\npreempted %lu\n",
+				   done, ns, s.sleeps, s.preempted);
 	}
 	mutex_unlock(&bench_lock);
 	return err;
