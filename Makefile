@@ -157,6 +157,6 @@ help:
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'coverage         which lines of the module the tests reach'
-	@echo 'bench            the benchmarks'
+	@echo 'bench            the benchmarks; fails when a target is missed'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'
