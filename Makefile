@@ -126,6 +126,7 @@ demo:
 	scripts/demo.sh
 
 bench:
+	scripts/setup.sh --bench
 	scripts/bench.sh
 
 # Works without the headers the module was built with.

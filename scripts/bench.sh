@@ -47,7 +47,7 @@ src=$out/src
 kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
 [[ -n $kdir ]] || { echo "bench.sh: no headers of Debian 6.1, run scripts/setup.sh" >&2; exit 1; }
 pkg-config --exists json-c liburing glib-2.0 tbb ||
-	{ echo "bench.sh: libraries of rivals are missing, run scripts/setup.sh" >&2; exit 1; }
+	{ echo "bench.sh: libraries of rivals are missing, run scripts/setup.sh --bench" >&2; exit 1; }
 mkdir -p "$src/selftests/bench"
 cp -pRu VERSION Kbuild dxk uapi "$src/"
 # Built anew: kbuild does not notice when a symbol of dxk has another version.

@@ -6,15 +6,17 @@
 #
 #   setup.sh           everything "make check" needs
 #   setup.sh --demo    only what "make demo" needs
-#   setup.sh --list    print the packages of either choice, install nothing
+#   setup.sh --bench   what "make bench" needs: servers as well, which Debian starts
+#   setup.sh --list    print the packages of any choice, install nothing
 set -euo pipefail
 
 subset=all list=
 for arg in "$@"; do
 	case $arg in
 	--demo) subset=demo ;;
+	--bench) subset=bench ;;
 	--list) list=1 ;;
-	-h | --help) sed -n '4,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "setup.sh: unknown argument $arg" >&2; exit 2 ;;
 	esac
 done
@@ -57,11 +59,6 @@ more=(
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"
 	"sqlite3:looks into the database of examples/dxpkg"
-	"liburing-dev:a rival in the benchmarks"
-	"libglib2.0-dev:a rival in the benchmarks"
-	"libtbb-dev:a rival in the benchmarks"
-	"beanstalkd:a rival in the benchmarks"
-	"redis-server:a rival in the benchmarks"
 	"clang-14:libFuzzer, for fuzz/"
 	"libclang-rt-14-dev:libFuzzer, for fuzz/"
 	"dpkg-dev:builds the Debian packages"
@@ -71,8 +68,20 @@ more=(
 	"mmdebstrap:makes the Debian that they are installed in"
 	"systemd:systemd-sysusers reads the group that is installed"
 )
+bench=(
+	"python3:makes the table"
+	"libjson-c-dev:JSON of the measurements"
+	"liburing-dev:a rival"
+	"libglib2.0-dev:a rival"
+	"libtbb-dev:a rival"
+	"beanstalkd:a rival"
+	"redis-server:a rival"
+)
 wanted=("${demo[@]}")
-[[ $subset == demo ]] || wanted+=("${more[@]}")
+case $subset in
+all) wanted+=("${more[@]}") ;;
+bench) wanted+=("${bench[@]}") ;;
+esac
 
 if [[ -n $list ]]; then
 	printf '%s\n' "${wanted[@]}" | column -t -s:
