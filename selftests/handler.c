@@ -684,17 +684,21 @@ TEST(timed)
 	uint64_t due = dxt_in(60 * DXT_MS);
 	struct handler *h;
 	struct dxt t;
-	int once, again;
+	int once, again, far;
 	unsigned int nr;
 
 	ASSERT_EQ(0, up(&t, 5));
 	h = handler_start(&t);
+	/* one that is far away holds up nothing */
+	far = dxk_command_schedule(t.ctx, "echo far", 8, dxt_in(3600 * DXT_SEC), 0);
+	EXPECT_LT(0, far);
 	once = dxk_command_schedule(t.ctx, "echo once", 9, due, 0);
 	EXPECT_LT(0, once);
 	EXPECT_EQ(0, h->texts);
 	EXPECT_TRUE(SOON(h->texts == 1));
 	EXPECT_LE(due, dxt_now());
 	EXPECT_STREQ("echo once", h->text);
+	EXPECT_EQ(0, dxk_command_cancel(t.ctx, far));
 	snprintf(text, sizeof(text), "cancel %d", once);
 	EXPECT_EQ(-ESRCH, ask(&t, text, reply, sizeof(reply)));
 

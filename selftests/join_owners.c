@@ -33,7 +33,7 @@ static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned 
 	while (!all->go)
 		sched_yield();
 	for (i = 0; i < rounds; i++) {
-		uint64_t owner = i % 3;
+		uint64_t owner = i % 16;
 		unsigned int got = 0, seen = 0;
 		uint32_t answer = 0;
 
@@ -70,6 +70,9 @@ TEST(equal_cookies)
 
 	all = dxt_shared(sizeof(*all));
 	ASSERT_EQ(0, open_named(&t, NAME, 0600));
+	/* a small hash of owners: equal cookies of different processes meet in it */
+	t.policy.max_requests = 128;
+	t.policy.ready_entries = 64;
 	ASSERT_EQ(0, dxt_start(&t));
 	ASSERT_EQ(0, dxt_workers_start(&t, 2));
 	for (i = 0; i < CLIENTS; i++) {
