@@ -45,14 +45,17 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 			    "cannot start a worker: error %d", err);
 }
 
-/* May the Monitor sleep without a time limit? Whoever makes it a reason wakes it. */
-static bool dxk_monitor_park(struct dxk_ctx *ctx)
+/*
+ * May the Monitor sleep without a time limit? Whoever makes it a reason wakes it.
+ * Not when @asked: a crew that works and rests in turns would wake it each time.
+ */
+static bool dxk_monitor_park(struct dxk_ctx *ctx, bool asked)
 {
 	const struct dxk_policy *p = &ctx->policy;
 	bool park;
 
 	spin_lock(&ctx->lock);
-	park = dxk_crew_resting(ctx) && !p->sample_interval_ms &&
+	park = !asked && dxk_crew_resting(ctx) && !p->sample_interval_ms &&
 	       !(p->report_age_ms && ctx->nr[DXK_AT_WORK]);
 	ctx->monitor.parked = park;
 	spin_unlock(&ctx->lock);
@@ -60,7 +63,7 @@ static bool dxk_monitor_park(struct dxk_ctx *ctx)
 }
 
 /* What to do on each turn of a running context. Return: ms to the next one. */
-static u32 dxk_monitor_watch(struct dxk_ctx *ctx)
+static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
 	u32 ms = ctx->policy.monitor_interval_ms;
 
@@ -73,11 +76,11 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx)
 	}
 	if (dxk_stall_check(ctx))
 		return min_t(u32, ms, DXK_STALL_MS);
-	return dxk_monitor_park(ctx) ? DXK_PARK : ms;
+	return dxk_monitor_park(ctx, asked) ? DXK_PARK : ms;
 }
 
-/* Return: ms to the next turn. */
-static u32 dxk_monitor_turn(struct dxk_ctx *ctx)
+/* A turn, @asked for or because it is time. Return: ms to the next one. */
+static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 {
 	dxk_crew_bury(ctx);
 	switch (ctx->state) {
@@ -89,9 +92,10 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx)
 		complete(&ctx->crew_up);
 		break;
 	case DXK_CTX_RUNNING:
-		return dxk_monitor_watch(ctx);
+		return dxk_monitor_watch(ctx, asked);
 	}
-	return dxk_monitor_park(ctx) ? DXK_PARK : ctx->policy.monitor_interval_ms;
+	return dxk_monitor_park(ctx, asked) ? DXK_PARK :
+					      ctx->policy.monitor_interval_ms;
 }
 
 static int dxk_monitor_fn(void *arg)
@@ -101,15 +105,15 @@ static int dxk_monitor_fn(void *arg)
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
+		bool asked = xchg(&t->kicked, false);
 		u32 ms = DXK_RETRY_MS;
 
-		xchg(&t->kicked, false);
 		/*
 		 * Stop may hold the mutex while it waits for this thread to end;
 		 * whoever called may hold it still, and the call must not get lost.
 		 */
 		if (mutex_trylock(&ctx->mutex)) {
-			ms = dxk_monitor_turn(ctx);
+			ms = dxk_monitor_turn(ctx, asked);
 			mutex_unlock(&ctx->mutex);
 		}
 		dxk_thread_wait(t, dxk_commands_tick(ctx, ms));
