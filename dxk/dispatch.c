@@ -372,7 +372,7 @@ static void dxk_sweep(struct dxk_ctx *ctx, bool asked)
 	dxk_wakes_init(&wakes);
 	spin_lock(&ctx->lock);
 	before = ctx->stats.dispatches;
-	dxk_serve_posters(ctx, &wakes);
+	dxk_sweep_posters(ctx, &wakes);
 	dxk_dispatch(ctx, &wakes);
 	if (!asked && ctx->stats.dispatches != before)
 		ctx->stats.missed_wakeups++;

@@ -304,6 +304,7 @@ void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind,
 		   struct dxk_wakes *wakes);
 void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_sweep_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,

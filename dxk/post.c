@@ -179,6 +179,32 @@ void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 	}
 }
 
+/**
+ * dxk_sweep_posters - dxk_serve_posters(), should a call of it have been missed
+ * @ctx: the context, locked
+ * @wakes: gets the wake-ups
+ *
+ * Whom waiting cannot help any more is told when its turn comes, be there a sweep
+ * or none.
+ */
+void dxk_sweep_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	u32 lane, reason;
+
+	lockdep_assert_held(&ctx->lock);
+
+	for (lane = 0; lane < DXK_LANES; lane++) {
+		const struct dxk_post_op *p;
+
+		p = list_first_entry_or_null(&ctx->ready.posters[lane],
+					     struct dxk_post_op, w.link);
+		if (unlikely(p && !dxk_admit(ctx, dxk_post_next(p), &reason))) {
+			dxk_serve_posters(ctx, wakes);
+			return;
+		}
+	}
+}
+
 /** dxk_stop_posters - Stop wakes every sleeping poster (DX-107) */
 void dxk_stop_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 {

@@ -502,6 +502,42 @@ TEST_F(post, full_lane_does_not_hold_up_another)
 	puppet_free(three);
 }
 
+/*
+ * DX-39: who sleeps for its lane is not refused for max_requests, which it met without
+ * need, only because somebody looked: the Dispatcher after each call under
+ * dispatch=thread, the Monitor at its intervals. Its turn comes when an entry is free.
+ */
+TEST_F(post, looks_refuse_no_sleeper)
+{
+	struct dxt *t = &self->t;
+	struct puppet *one;
+	uint32_t reason;
+	int i;
+
+	use_cmls(t);
+	t->policy.max_threads = 4;
+	t->policy.max_requests = 4;
+	t->policy.monitor_interval_ms = 1;
+	START(4);
+	/* lane 1 has one entry of the four */
+	ASSERT_EQ(1, post(t, 0, PXR_LANE1, NULL));
+	one = puppet_new(t, DXK_MEMBER_CLIENT);
+	ASSERT_TRUE(puppet_post1(one, 100, PXR_LANE1));
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, post(t, 10 + i, 0, NULL));
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(-ENOSPC, post(t, 13, 0, &reason));
+		EXPECT_EQ(PXR_NO_SPACE, reason);
+		dxt_sleep_ms(2);
+	}
+	EXPECT_TRUE(puppet_sleeps(one));
+	EXPECT_EQ(1, sleepers(t, 1));
+	/* its turn */
+	ASSERT_EQ(1, puppet_fetch(self->worker));
+	EXPECT_EQ(-ENOSPC, puppet_end(one));
+	puppet_free(one);
+}
+
 /* DX-45: the longest sleeper's lane stays full, a younger one has room. */
 TEST_F(post, younger_sleeper_of_a_lane_with_room)
 {
