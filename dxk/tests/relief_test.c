@@ -202,8 +202,9 @@ static void relief_stack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 1, &answer), 1);
 	KUNIT_EXPECT_GT(test, c.deepest, 1);
 	KUNIT_EXPECT_LT(test, c.deepest, 40);
-	/* the one that it did not come to runs when the worker is free */
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(rig->ctx[0]->nr[DXK_AT_READY])));
+	/* the one that it did not come to runs, and ends, when the worker is free */
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(rig->ctx[0]->nr[DXK_AT_READY]) &&
+					 !READ_ONCE(rig->ctx[0]->nr[DXK_AT_WORK])));
 }
 
 static const u32 relief_params[] = { 0, 1, 2, 3 };
