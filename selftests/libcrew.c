@@ -239,6 +239,22 @@ TEST(service)
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 }
 
+/*
+ * The threads end while MTExecutiveDestroy() looks which of them are gone without a
+ * word: none that has just said so is taken for one of those.
+ */
+TEST(ends_at_any_moment)
+{
+	int i, rounds = dxt_debug_kernel() ? 5 : 30;
+
+	for (i = 0; i < rounds; i++) {
+		MTExecutive *mte = executive(8);
+
+		ASSERT_NE(NULL, mte);
+		EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	}
+}
+
 /* --- what nobody told the library --------------------------------------------- */
 
 /* DX-9, DX-29: "set max_threads" as a command and through sysfs moves the crew. */

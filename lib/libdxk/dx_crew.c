@@ -288,8 +288,14 @@ void dx_crew_join(MTExecutive *mte)
 		pthread_join(mte->crew.manager, NULL);
 	/* From here on nobody adds to the list. */
 	while ((w = mte->crew.workers)) {
+		bool gone;
+
 		mte->crew.workers = w->next;
-		if (vanished(w)) {
+		/* One that ends meanwhile says so before its thread is gone. */
+		pthread_mutex_lock(&mte->crew.lock);
+		gone = vanished(w);
+		pthread_mutex_unlock(&mte->crew.lock);
+		if (gone) {
 			abandon(w);
 			continue;
 		}
