@@ -3,7 +3,8 @@
 #
 # Boots a guest, runs a command in it as root and exits with its status.
 # The command sees the host's files (read-only), starts in the project's root
-# and has /tmp, /run and /var/tmp for itself.
+# and has /tmp, /run and /var/tmp for itself.  DXK_KILLS, DXK_LONG, DXK_ROUNDS,
+# DXK_SEED and DXK_STEPS are passed on, by which tests are made longer or repeated.
 #
 #   guest.sh [options] -- COMMAND [ARG...]
 #
@@ -50,7 +51,7 @@ while (($#)); do
 	--plugin) plugin=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
 	-v | --verbose) verbose=1 ;;
-	-h | --help) sed -n '4,28s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,29s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1" ;;
 	esac
@@ -182,7 +183,13 @@ mkdir "$work/run"
 printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }" \
 	>"$work/run/guest.env"
 # shellcheck disable=SC2016
-printf 'cd "$1" || exit\nexec %s\n' "${*@Q}" >"$work/run/guest.command"
+{
+	# what lengthens or repeats a test
+	for v in DXK_{KILLS,LONG,ROUNDS,SEED,STEPS}; do
+		[[ -z ${!v:-} ]] || echo "export $v=${!v@Q}"
+	done
+	printf 'cd "$1" || exit\nexec %s\n' "${*@Q}"
+} >"$work/run/guest.command"
 (cd "$work/run" && printf '%s\n' guest.env guest.command |
 	cpio --quiet -o -H newc -R 0:0) >"$work/run.cpio"
 cat "$base" "$work/run.cpio" >"$work/initrd"

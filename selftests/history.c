@@ -73,12 +73,16 @@ struct actor {
 	int ctx;
 };
 
+/* One of those that the actor may know, which repeat. */
+static uint32_t owner_of(const struct actor *a, uint32_t n)
+{
+	return a->log->space == HIST_NOBODY ? n % SHARED :
+					      SHARED + PRIVATE * a->log->space + n % PRIVATE;
+}
+
 static uint32_t some_owner(struct actor *a)
 {
-	uint32_t r = rnd(&a->seed);
-
-	return a->log->space == HIST_NOBODY ? r % SHARED :
-					      SHARED + PRIVATE * a->log->space + r % PRIVATE;
+	return owner_of(a, rnd(&a->seed));
 }
 
 static uint32_t some_attrs(struct actor *a)
@@ -128,7 +132,7 @@ static uint32_t collect_some(struct actor *a, uint32_t owner)
 static void *client(void *arg)
 {
 	struct actor *a = arg;
-	unsigned int none = 0;
+	unsigned int none = 0, n;
 	int rc = log_join(a->log, a->ctx, DXK_MEMBER_CLIENT);
 
 	if (rc) {
@@ -150,12 +154,12 @@ static void *client(void *arg)
 			dawdle(&a->seed);
 		a->crowd->turns++;
 	}
-	/* until nothing is left, most likely; whoever asks last will see */
-	while (none < 8) {
-		uint32_t owner = some_owner(a);
-
-		none = collect_some(a, owner) == RJR_NONE_EXIST ? none + 1 : 0;
-	}
+	/*
+	 * Until nothing is left of any: nobody else can collect for the private ones.
+	 * What others post yet for the shared ones they will collect themselves.
+	 */
+	for (n = 0; none < SHARED + PRIVATE; n++)
+		none = collect_some(a, owner_of(a, n)) == RJR_NONE_EXIST ? none + 1 : 0;
 	all->idle++;
 	return NULL;
 }
