@@ -15,6 +15,17 @@
 #include "worker.h"
 
 /**
+ * dxk_client_begin - begin a post
+ * @p: its m set
+ * @nr: how many requests dxk_client_add() will make, 1..%DXK_BATCH_MAX
+ */
+int dxk_client_begin(struct dxk_post_op *p, u32 nr)
+{
+	INIT_LIST_HEAD(&p->rqes);
+	return dxk_rqe_stash_fill(&p->m->rqes, nr);
+}
+
+/**
  * dxk_client_add - make one more request of a post, with room for its data
  * @p: its m set; gets the request at the end of rqes
  * @req: what to do
@@ -184,7 +195,9 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 
 	if (!nr || nr > DXK_BATCH_MAX)
 		return -EINVAL;
-	INIT_LIST_HEAD(&p.rqes);
+	ret = dxk_client_begin(&p, nr);
+	if (ret)
+		goto out_drop;
 	for (i = 0; i < nr; i++) {
 		ret = dxk_post_make(&p, &reqs[i]);
 		if (ret)

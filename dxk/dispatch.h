@@ -308,8 +308,7 @@ void dxk_sweep_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
-		  struct dxk_member *m, struct list_head *ended,
-		  struct dxk_wakes *wakes);
+		  struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 

@@ -77,8 +77,6 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	m->since = jiffies;
 	INIT_LIST_HEAD(&m->called);
 	INIT_LIST_HEAD(&m->busy);
-	INIT_LIST_HEAD(&m->rqes.list);
-	INIT_LIST_HEAD(&m->owners.list);
 	INIT_LIST_HEAD(&m->watch);
 	INIT_LIST_HEAD(&m->own_files);
 	init_waitqueue_head(&m->wait);

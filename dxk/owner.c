@@ -27,11 +27,14 @@ int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests)
 		return -ENOMEM;
 	owners->bits = bits;
 	owners->seed = get_random_u32();
+	owners->spares.nr = 0;
 	return 0;
 }
 
 void dxk_owners_free(struct dxk_owners *owners)
 {
+	if (owners->bucket)
+		dxk_owner_stash_free(&owners->spares);
 	kvfree(owners->bucket);
 	owners->bucket = NULL;
 }
@@ -59,31 +62,21 @@ struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 	return NULL;
 }
 
-static struct dxk_owner *dxk_stash_pop(struct dxk_stash *spares)
-{
-	struct dxk_owner *own = list_first_entry(&spares->list, struct dxk_owner,
-						 done);
-
-	list_del_init(&own->done);
-	spares->nr--;
-	return own;
-}
-
 /**
  * dxk_owner_enter - the record of an owner, made if there is none
  * @owners: the context's owners
  * @space: whose
  * @cookie: the owner
- * @spares: has one to take, see dxk_owner_stash_fill()
+ * @stash: has one to take, should none have become free, see dxk_owner_stash_fill()
  */
 struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
-				  u64 cookie, struct dxk_stash *spares)
+				  u64 cookie, struct dxk_stash *stash)
 {
 	struct dxk_owner *own = dxk_owner_find(owners, space, cookie);
 
 	if (own)
 		return own;
-	own = dxk_stash_pop(spares);
+	own = dxk_stash_pop(owners->spares.nr ? &owners->spares : stash);
 	own->space = space;
 	own->cookie = cookie;
 	if (unlikely(space->is_private)) {
@@ -99,10 +92,10 @@ struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *s
  * dxk_owner_leave - nothing of the owner lives any more
  * @owners: the context's owners
  * @own: the record; all its counts are 0 and all its lists empty
- * @spares: keeps it for the next post, or NULL
+ *
+ * Some records are kept for the next posts: often one owner comes and goes.
  */
-void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
-		     struct dxk_stash *spares)
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own)
 {
 	WARN_ON_ONCE(dxk_owner_live(own) || own->nr_done ||
 		     !list_empty(&own->pollers) || !list_empty(&own->watchers));
@@ -112,35 +105,33 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
 		list_del(&own->link);
 		dxk_space_put(own->space);
 	}
-	if (spares && spares->nr < DXK_STASH_MAX) {
-		list_add(&own->done, &spares->list);
-		spares->nr++;
-	} else {
-		kmem_cache_free(dxk_owner_cache, own);
-	}
+	dxk_stash_push(&owners->spares, own, dxk_owner_cache);
 }
 
 /** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
 int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 {
-	while (spares->nr < nr) {
-		struct dxk_owner *own;
+	u32 i = spares->nr;
 
-		own = kmem_cache_zalloc(dxk_owner_cache, GFP_KERNEL);
-		if (!own)
-			return -ENOMEM;
+	if (spares->nr >= nr)
+		return 0;
+	spares->nr += kmem_cache_alloc_bulk(dxk_owner_cache, GFP_KERNEL | __GFP_ZERO,
+					    nr - spares->nr, &spares->obj[spares->nr]);
+	for (; i < spares->nr; i++) {
+		struct dxk_owner *own = spares->obj[i];
+
+		INIT_LIST_HEAD(&own->done);
 		INIT_LIST_HEAD(&own->pollers);
 		INIT_LIST_HEAD(&own->watchers);
-		list_add(&own->done, &spares->list);
-		spares->nr++;
 	}
-	return 0;
+	return spares->nr < nr ? -ENOMEM : 0;
 }
 
 void dxk_owner_stash_free(struct dxk_stash *spares)
 {
-	while (spares->nr)
-		kmem_cache_free(dxk_owner_cache, dxk_stash_pop(spares));
+	if (spares->nr)
+		kmem_cache_free_bulk(dxk_owner_cache, spares->nr, spares->obj);
+	spares->nr = 0;
 }
 
 /**

@@ -57,6 +57,7 @@ struct dxk_owner {
  * @bits: (S) log2 of the number of buckets
  * @seed: (C) keeps a program from choosing cookies that collide
  * @nr: (L) owners that exist
+ * @spares: (L) records for the next owners
  * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
  * @freed: (L) entries became free in this lock hold, see dxk_serve_freed()
  * @entries: (S) size of the Rejoin Pool
@@ -68,6 +69,7 @@ struct dxk_owners {
 	u32 bits;
 	u32 seed;
 	u32 nr;
+	struct dxk_stash spares;
 	u32 reserved;
 	bool freed;
 	u32 entries;
@@ -91,9 +93,8 @@ void dxk_owners_destroy(struct dxk_owners *owners);
 struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 				 const struct dxk_space *space, u64 cookie);
 struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
-				  u64 cookie, struct dxk_stash *spares);
-void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own,
-		     struct dxk_stash *spares);
+				  u64 cookie, struct dxk_stash *stash);
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own);
 int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);
 

@@ -145,10 +145,10 @@ static void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
 
 /*
  * Something about the owner has changed: tell all who wait for it, and let it go
- * when nothing of it is left. @spares: gets the record; or NULL
+ * when nothing of it is left.
  */
 static void dxk_owner_changed(struct dxk_ctx *ctx, struct dxk_owner *own,
-			      struct dxk_stash *spares, struct dxk_wakes *wakes)
+			      struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 
@@ -157,7 +157,7 @@ static void dxk_owner_changed(struct dxk_ctx *ctx, struct dxk_owner *own,
 	if (own->nr_done || !dxk_owner_live(own))
 		dxk_owner_notify(own, wakes);
 	if (!dxk_owner_live(own))
-		dxk_owner_leave(&ctx->owners, own, spares);
+		dxk_owner_leave(&ctx->owners, own);
 }
 
 /**
@@ -194,7 +194,7 @@ void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 		if (r->answer == RJR_NONE_READY)
 			dxk_watch(r->m, own);
 		if (r->free && r->nr)
-			dxk_owner_changed(ctx, own, &r->m->owners, wakes);
+			dxk_owner_changed(ctx, own, wakes);
 		return;
 	}
 	if (ctx->state != DXK_CTX_RUNNING && ctx->state != DXK_CTX_STOPPING) {
@@ -227,7 +227,7 @@ void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 		own->nr_done++;
 	}
 	if (own)
-		dxk_owner_changed(ctx, own, &s->m->owners, wakes);
+		dxk_owner_changed(ctx, own, wakes);
 }
 
 /* Let a request that will never run (again) reach its owner, or vanish. */
@@ -254,7 +254,6 @@ static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
  * @ctx: the context, locked
  * @rqe: BUSY, in no list
  * @status: its result
- * @m: the worker, or NULL when it is gone
  * @ended: gets the request when nobody will collect it; to be freed after unlock
  * @wakes: gets the wake-ups
  *
@@ -262,8 +261,7 @@ static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
  * nor is in the Rejoin Pool (DX-83).
  */
 void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
-		  struct dxk_member *m, struct list_head *ended,
-		  struct dxk_wakes *wakes)
+		  struct list_head *ended, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&ctx->lock);
 
@@ -275,7 +273,7 @@ void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
 	else
 		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
 	dxk_end(ctx, rqe, ended);
-	dxk_owner_changed(ctx, rqe->own, m ? &m->owners : NULL, wakes);
+	dxk_owner_changed(ctx, rqe->own, wakes);
 }
 
 /**
@@ -301,7 +299,7 @@ void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 	else
 		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
 	dxk_end(ctx, rqe, ended);
-	dxk_owner_changed(ctx, rqe->own, NULL, wakes);
+	dxk_owner_changed(ctx, rqe->own, wakes);
 }
 
 /**
@@ -333,7 +331,7 @@ u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
 		nr++;
 	}
 	if (nr)
-		dxk_owner_changed(ctx, own, NULL, wakes);
+		dxk_owner_changed(ctx, own, wakes);
 	return nr;
 }
 

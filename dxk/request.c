@@ -49,21 +49,19 @@ static int dxk_request_check(const struct dxk_ctx *ctx, const struct dxk_request
 	return 0;
 }
 
-static struct dxk_rqe *dxk_rqe_alloc(struct dxk_stash *stash)
+/** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
+int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
 {
-	struct dxk_rqe *rqe;
-
-	if (!stash->nr)
-		return kmem_cache_alloc(dxk_rqe_cache, GFP_KERNEL);
-	rqe = list_first_entry(&stash->list, struct dxk_rqe, link);
-	list_del(&rqe->link);
-	stash->nr--;
-	return rqe;
+	if (stash->nr >= nr)
+		return 0;
+	stash->nr += kmem_cache_alloc_bulk(dxk_rqe_cache, GFP_KERNEL, nr - stash->nr,
+					   &stash->obj[stash->nr]);
+	return stash->nr < nr ? -ENOMEM : 0;
 }
 
 /**
  * dxk_rqe_make - make a request
- * @m: the poster
+ * @m: the poster, which has a free one
  * @req: what to do; its data is not copied yet, see dxk_rqe_reserve_data()
  * @held: an executor that the caller has a reference of and that @req is likely
  *	to name, or NULL
@@ -88,12 +86,7 @@ struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req
 			return ERR_PTR(-ENOENT);
 	}
 
-	rqe = dxk_rqe_alloc(&m->rqes);
-	if (!rqe) {
-		if (exec)
-			dxk_executor_put(exec);
-		return ERR_PTR(-ENOMEM);
-	}
+	rqe = dxk_stash_pop(&m->rqes);
 	*rqe = (struct dxk_rqe) {
 		.owner = req->owner,
 		.executor = req->executor,
@@ -137,12 +130,10 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 	if (rqe->file)
 		fput(rqe->file);
 	kfree(rqe->data);
-	if (m && m->rqes.nr < DXK_STASH_MAX) {
-		list_add(&rqe->link, &m->rqes.list);
-		m->rqes.nr++;
-	} else {
+	if (m)
+		dxk_stash_push(&m->rqes, rqe, dxk_rqe_cache);
+	else
 		kmem_cache_free(dxk_rqe_cache, rqe);
-	}
 }
 
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
@@ -157,8 +148,9 @@ void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 
 void dxk_rqe_stash_free(struct dxk_stash *stash)
 {
-	while (stash->nr)
-		kmem_cache_free(dxk_rqe_cache, dxk_rqe_alloc(stash));
+	if (stash->nr)
+		kmem_cache_free_bulk(dxk_rqe_cache, stash->nr, stash->obj);
+	stash->nr = 0;
 }
 
 int dxk_rqe_init(void)

@@ -4,6 +4,7 @@
 
 #include <linux/list.h>
 #include <linux/rbtree.h>
+#include <linux/slab.h>
 #include <linux/types.h>
 
 #include "../uapi/dxk.h"
@@ -134,16 +135,37 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
 
-/* Objects kept by a member for its next calls; (T). */
 #define DXK_STASH_MAX	DXK_BATCH_MAX
 
+/*
+ * Free objects of one slab cache, kept for the next calls: most requests are made of
+ * what an earlier one has left, and what is missing comes and goes many at a time.
+ */
 struct dxk_stash {
-	struct list_head list;
 	u32 nr;
+	void *obj[DXK_STASH_MAX];
 };
+
+static inline void *dxk_stash_pop(struct dxk_stash *stash)
+{
+	return stash->obj[--stash->nr];
+}
+
+/* @cache: of its objects */
+static inline void dxk_stash_push(struct dxk_stash *stash, void *obj,
+				  struct kmem_cache *cache)
+{
+	if (stash->nr == DXK_STASH_MAX) {
+		stash->nr /= 2;
+		kmem_cache_free_bulk(cache, DXK_STASH_MAX - stash->nr,
+				     &stash->obj[stash->nr]);
+	}
+	stash->obj[stash->nr++] = obj;
+}
 
 struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
 			     struct dxk_executor *held);
+int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes);

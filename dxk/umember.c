@@ -137,8 +137,9 @@ long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 			      offsetofend(struct dxk_post_entry, reserved));
 	if (ret)
 		return ret;
-	INIT_LIST_HEAD(&p.rqes);
-	ret = dxk_post_entries(&p, a);
+	ret = dxk_client_begin(&p, a->nr);
+	if (!ret)
+		ret = dxk_post_entries(&p, a);
 	if (!ret) {
 		ret = dxk_client_post(&p, a->nr, a->deadline);
 		a->index = p.taken;

@@ -209,7 +209,7 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 			dxk_extra_done(ctx, m, rqe);
 		if (unlikely(rqe->posted))
 			dxk_instrument_account(&ctx->instrument, rqe);
-		dxk_complete(ctx, rqe, rqe->status, m, &n->ended, wakes);
+		dxk_complete(ctx, rqe, rqe->status, &n->ended, wakes);
 	}
 
 	/* A stale worker has files to close before it is available (DX-28). */
@@ -355,7 +355,7 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 		}
 		rqe->data_len = 0;
 		ctx->stats.owner_dead++;
-		dxk_complete(ctx, rqe, -EOWNERDEAD, NULL, &l->ended, wakes);
+		dxk_complete(ctx, rqe, -EOWNERDEAD, &l->ended, wakes);
 	}
 	m->held = 0;
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
