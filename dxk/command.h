@@ -110,29 +110,46 @@ struct dxk_commands {
 	struct work_struct own_work;
 };
 
+/* command.c: the queue and its senders */
 void dxk_commands_init(struct dxk_commands *c);
 void dxk_commands_open(struct dxk_ctx *ctx);
 void dxk_commands_close(struct dxk_ctx *ctx);
 void dxk_commands_exit(struct dxk_ctx *ctx);
-u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms);
-
 struct dxk_command *dxk_command_new(const char *text, u32 len);
+struct dxk_command *dxk_command_make(const char *text);
 void dxk_command_put(struct dxk_command *cmd);
 int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
-int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
-			 u64 every, u32 *id);
-int dxk_command_cancel(struct dxk_ctx *ctx, u32 id);
+int dxk_command_init(void);
+void dxk_command_exit(void);
 
+/* with the lock held, for the other two */
+void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
+		       struct dxk_wakes *wakes);
+void dxk_command_nudge(struct dxk_commands *c, struct dxk_wakes *wakes);
+void dxk_command_take(struct dxk_commands *c, struct dxk_command_op *op);
+void dxk_command_done(struct dxk_commands *c, struct dxk_command *cmd, s32 status,
+		      char *reply, u32 len, struct dxk_wakes *wakes);
+void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
+		      struct dxk_wakes *wakes);
+
+/* command_handler.c: who handles them */
 int dxk_command_attach(struct dxk_member *m, bool attach);
 void dxk_command_detach(struct dxk_member *m);
+void dxk_command_dismiss_dead(struct dxk_commands *c, struct dxk_wakes *wakes);
 int dxk_command_holds(struct dxk_member *m);
 void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len);
 int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadline);
 void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op);
 bool dxk_command_readable(struct dxk_member *m);
+void dxk_command_call_work(struct work_struct *work);
 
-int dxk_command_init(void);
-void dxk_command_exit(void);
+/* command_timed.c: ticks, and commands that are due */
+u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms);
+void dxk_command_wind(struct dxk_ctx *ctx);
+void dxk_command_untime(struct dxk_commands *c, struct dxk_command *cmd);
+int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
+			 u64 every, u32 *id);
+int dxk_command_cancel(struct dxk_ctx *ctx, u32 id);
 
 /* syscmd.c: the context's own commands */
 void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);

@@ -36,6 +36,8 @@ u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key);
 const char *dxk_member_role_name(const struct dxk_member *m);
 
 void dxk_sysfs_init(void);
+int dxk_sysfs_permit(const struct dxk_ctx *ctx);
+umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr);
 
 extern const struct kobj_type dxk_ctx_ktype;
 extern const struct kobj_type dxk_member_ktype;
