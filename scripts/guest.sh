@@ -4,7 +4,7 @@
 # Boots a guest, runs a command in it as root and exits with its status.
 # The command sees the host's files (read-only), starts in the project's root
 # and has /tmp, /run and /var/tmp for itself.  DXK_KILLS, DXK_LONG, DXK_ROUNDS,
-# DXK_SEED and DXK_STEPS are passed on, by which tests are made longer or repeated.
+# DXK_SECONDS, DXK_SEED and DXK_STEPS are passed on, which lengthen and repeat tests.
 #
 #   guest.sh [options] -- COMMAND [ARG...]
 #
@@ -185,7 +185,7 @@ printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }" \
 # shellcheck disable=SC2016
 {
 	# what lengthens or repeats a test
-	for v in DXK_{KILLS,LONG,ROUNDS,SEED,STEPS}; do
+	for v in DXK_{KILLS,LONG,ROUNDS,SECONDS,SEED,STEPS}; do
 		[[ -z ${!v:-} ]] || echo "export $v=${!v@Q}"
 	done
 	printf 'cd "$1" || exit\nexec %s\n' "${*@Q}"

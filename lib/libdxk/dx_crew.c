@@ -115,14 +115,15 @@ static void reap(MTExecutive *mte)
 /* --- of a worker ----------------------------------------------------------- */
 
 /*
- * @rc: whether the thread became a worker. That somebody else has got the place, or
+ * @rc: whether the thread became a worker, as @member. That somebody else has got the place, or
  * that it is needed no more, is no error.
  */
-void dx_worker_attached(struct dx_worker *w, int rc)
+void dx_worker_attached(struct dx_worker *w, struct dx_member *member, int rc)
 {
 	MTExecutive *mte = w->mte;
 
 	pthread_mutex_lock(&mte->crew.lock);
+	w->member = member;
 	if (!rc)
 		mte->crew.attached++;
 	else if (rc != -ENOSPC && rc != -ENODEV && rc != -ESHUTDOWN && !mte->crew.error)

@@ -287,6 +287,7 @@ static void died(void *arg)
 void *dx_worker_main(void *arg)
 {
 	struct dx_worker *w = arg;
+	struct dx_member *member = NULL;
 	int rc = -ENOMEM;
 
 	/* A cancelled worker would take its request with it. */
@@ -294,8 +295,8 @@ void *dx_worker_main(void *arg)
 	w->tid = gettid();
 	w->frame = frame_new(w->mte, w->mte->fetch_max);
 	if (w->frame)
-		rc = dx_member_join(w->mte, w->kind, &w->member);
-	dx_worker_attached(w, rc);
+		rc = dx_member_join(w->mte, w->kind, &member);
+	dx_worker_attached(w, member, rc);
 	if (rc)
 		return NULL;
 
