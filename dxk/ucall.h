@@ -61,8 +61,30 @@ static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
 
 /* An array of the caller's: elements of a size that may differ from ours. */
 int dxk_array_check(u32 nr, u32 size, u32 first_size);
-int dxk_array_get(void *elem, size_t size, u64 array, u32 usize, u32 i);
-int dxk_array_put(const void *elem, size_t size, u64 array, u32 usize, u32 i);
+int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i);
+int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i);
+
+static inline void __user *dxk_array_at(u64 array, u32 usize, u32 i)
+{
+	return u64_to_user_ptr(array + (u64)usize * i);
+}
+
+/* Most elements are of our size, which the compiler knows: no check is left then. */
+static __always_inline int dxk_array_get(void *elem, size_t size, u64 array, u32 usize,
+					 u32 i)
+{
+	if (unlikely(usize != size))
+		return dxk_array_get_other(elem, size, array, usize, i);
+	return copy_from_user(elem, dxk_array_at(array, usize, i), size) ? -EFAULT : 0;
+}
+
+static __always_inline int dxk_array_put(const void *elem, size_t size, u64 array,
+					 u32 usize, u32 i)
+{
+	if (unlikely(usize != size))
+		return dxk_array_put_other(elem, size, array, usize, i);
+	return copy_to_user(dxk_array_at(array, usize, i), elem, size) ? -EFAULT : 0;
+}
 
 /* The log's calls, ulog.c */
 long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c);

@@ -30,17 +30,12 @@ int dxk_array_check(u32 nr, u32 size, u32 first_size)
 	return size > DXK_ELEM_MAX ? -E2BIG : 0;
 }
 
-static void __user *dxk_array_at(u64 array, u32 usize, u32 i)
-{
-	return u64_to_user_ptr(array + (u64)usize * i);
-}
-
-int dxk_array_get(void *elem, size_t size, u64 array, u32 usize, u32 i)
+int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i)
 {
 	return copy_struct_from_user(elem, size, dxk_array_at(array, usize, i), usize);
 }
 
-int dxk_array_put(const void *elem, size_t size, u64 array, u32 usize, u32 i)
+int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i)
 {
 	void __user *to = dxk_array_at(array, usize, i);
 
