@@ -181,6 +181,8 @@ int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
 	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
 	int err = 0;
 
+	/* Who was just woken may run at once, and what it does end this wait. */
+	cond_resched();
 	for (;;) {
 		set_current_state(state);
 		/* pairs with the release in dxk_waiter_finish() */
