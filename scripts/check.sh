@@ -271,7 +271,7 @@ trap 'exit 130' INT TERM HUP
 
 # For two CPUs: a guest often waits, and the third lane is there to use that.
 set -m
-for l in 'debug fuzz kcsan' 'stock kunit stock-6.12 sid' host; do
+for l in 'debug kcsan' 'stock kunit stock-6.12 sid' 'host fuzz'; do
 	# shellcheck disable=SC2086 # its parts
 	lane $l 7>&- &
 	pids+=($!)

@@ -215,10 +215,10 @@ end load - 0
 # What one mode shows, and one kernel, needs no second, unless it is asked for.
 # Scripts start programs by the hundred, which takes the emulated debug kernels ten
 # times as long; what they and the sanitizers of user space watch is not the kernel.
-# The dispatch mode is the engine's matter.
+# The dispatch mode is the engine's matter, and these have all of its moves.
 slow='' kcsan=/sys/kernel/debug/kcsan
 [[ ! -e /proc/lockdep && ! -e $kcsan ]] || slow=1
-engine='@(deadlock|join|kill|lanes|moves|post|prio|race|rejoin|relief|starve|stop|work)'
+engine='@(deadlock|kill|lanes|moves|post|race|rejoin|relief|stop|work)'
 spared() {	# PROGRAM MODE: the reason
 	[[ -z $all ]] || return
 	case $1 in

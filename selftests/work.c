@@ -564,9 +564,9 @@ static int kernel_sha256(struct dxt *t, int fd, uint64_t exec, char hex[65])
 TEST_F(work, file_to_a_kernel_worker)
 {
 	static const char *const path[] = {
-		"/proc/self/exe", "/bin/bash", "/etc/passwd", "/bin/ls",
+		"/proc/self/exe", "/etc/passwd", "/bin/ls",
 	};
-	static const unsigned int size[] = { 0, 1, 55, 56, 64, 4095, 32768, 1000003 };
+	static const unsigned int size[] = { 0, 1, 55, 56, 64, 4095, 32768, 300003 };
 	struct dxt *t = &self->t;
 	char theirs[65], ours[65], name[PATH_MAX];
 	uint64_t sha256;
@@ -578,7 +578,7 @@ TEST_F(work, file_to_a_kernel_worker)
 		SKIP(return, "no executors loaded");
 	t->policy.kernel_threads = 2;
 	START(0);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
 		fd = open(path[i], O_RDONLY | O_CLOEXEC);
 		ASSERT_GE(fd, 0);
 		/* where the descriptor stands does not matter and does not move */
