@@ -54,7 +54,7 @@ cat >"$build/demo-run.sh" <<-EOF
 EOF
 status=0
 # A busy host with two cores takes a minute; this is for a guest that hangs.
-scripts/guest.sh --kernel stock --timeout 300 --log "$build/demo.console" -- \
+scripts/guest.sh --kernel stock --timeout 1200 --log "$build/demo.console" -- \
 	bash "$build/demo-run.sh" || status=$?
 next ''
 if ! scripts/check-log.sh "$build/demo.console"; then
