@@ -16,19 +16,24 @@ import sys
 
 def read(path):
     """{program: [results, skipped]}, both modes together, and {reason: programs}"""
-    counts, reasons, program = {}, {}, None
+    counts, reasons, program, run, void = {}, {}, None, [0, 0], False
     for line in open(path, errors="replace"):
         if m := re.match(r"@begin (\S+) (\S+)", line):
-            program = m[1]
-            count = counts.setdefault(program, [0, 0])
+            program, run, void = m[1], [0, 0], False
+        elif line.startswith("@again"):
+            void = True  # it runs again
         elif line.startswith("@end"):
+            count = counts.setdefault(program, [0, 0])
+            if not void:
+                count[0] += run[0]
+                count[1] += run[1]
             program = None
         elif program and (m := re.match(r"(?:ok \d+|1\.\.0)\b(.*)", line)):
             skip = re.search(r"# *SKIP\S* *(.*)", m[1], re.I)
             if skip:
                 reasons.setdefault(skip[1].strip(), set()).add(program)
-            count[0] += not line.startswith("1..")
-            count[1] += bool(skip)
+            run[0] += not line.startswith("1..")
+            run[1] += bool(skip)
     return counts, reasons
 
 

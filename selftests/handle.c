@@ -313,25 +313,35 @@ TEST_F(kernel, closed_in_use)
 	struct dxt *t = &self->t;
 	unsigned char digest[32];
 	uint64_t handle;
-	int fd, i;
+	long long use, busy;
+	unsigned int i, tries;
+	int fd, rc;
 
 	t->policy.kernel_threads = 1;
 	ASSERT_EQ(0, dxt_start(t));
-	for (i = 0; i < 5; i++) {
+	for (i = tries = 0; i < 5 && tries < 50; tries++) {
 		fd = file_new("large", 1LL << 40);
 		ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
 		ASSERT_EQ(1, post_range(t, self->sha256, handle, 0, ~0ULL));
 		ASSERT_TRUE(DXT_UNTIL(t, dxt_num(t, "pools/handle_use") == 2));
 		EXPECT_EQ(0, dxk_handle_close(t->ctx, handle));
-		/* the worker's own one is what is left */
-		EXPECT_EQ(1, dxt_num(t, "pools/handle_use"));
-		EXPECT_EQ(1, dxt_num(t, "pools/thread_busy"));
+		use = dxt_num(t, "pools/handle_use");
+		busy = dxt_num(t, "pools/thread_busy");
 		ASSERT_EQ(0, ftruncate(fd, 0));
 		close(fd);
-		EXPECT_EQ(0, collect(t, digest));
+		rc = collect(t, digest);
+		/* The worker's own one is counted when it begins to open it. */
+		if (rc != -ENOENT) {
+			EXPECT_EQ(0, rc);
+			/* it is what was left */
+			EXPECT_EQ(1, use);
+			EXPECT_EQ(1, busy);
+			i++;
+		}
 		EXPECT_TRUE(DXT_UNTIL(t, !dxt_num(t, "pools/handle_use")));
 		EXPECT_EQ(-ENOENT, digest_range(t, self->sha256, handle, 0, 1, digest));
 	}
+	EXPECT_EQ(5, i);
 	EXPECT_TRUE(unmounts());
 	ASSERT_EQ(0, mount("dxk-test", MNT, "tmpfs", 0, NULL));
 }
