@@ -113,10 +113,8 @@ int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 {
 	u32 i = spares->nr;
 
-	if (spares->nr >= nr)
-		return 0;
-	spares->nr += kmem_cache_alloc_bulk(dxk_owner_cache, GFP_KERNEL | __GFP_ZERO,
-					    nr - spares->nr, &spares->obj[spares->nr]);
+	if (dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL | __GFP_ZERO, nr))
+		return -ENOMEM;
 	for (; i < spares->nr; i++) {
 		struct dxk_owner *own = spares->obj[i];
 
@@ -124,14 +122,12 @@ int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 		INIT_LIST_HEAD(&own->pollers);
 		INIT_LIST_HEAD(&own->watchers);
 	}
-	return spares->nr < nr ? -ENOMEM : 0;
+	return 0;
 }
 
 void dxk_owner_stash_free(struct dxk_stash *spares)
 {
-	if (spares->nr)
-		kmem_cache_free_bulk(dxk_owner_cache, spares->nr, spares->obj);
-	spares->nr = 0;
+	dxk_stash_empty(spares, dxk_owner_cache);
 }
 
 /**

@@ -49,14 +49,30 @@ static int dxk_request_check(const struct dxk_ctx *ctx, const struct dxk_request
 	return 0;
 }
 
-/** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
-int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
+/** dxk_stash_fill - have @nr free objects of @cache, 1..%DXK_STASH_MAX */
+int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr)
 {
 	if (stash->nr >= nr)
 		return 0;
-	stash->nr += kmem_cache_alloc_bulk(dxk_rqe_cache, GFP_KERNEL, nr - stash->nr,
-					   &stash->obj[stash->nr]);
-	return stash->nr < nr ? -ENOMEM : 0;
+	/* All or none; of what it returns kernels agree on the truth value only. */
+	if (!kmem_cache_alloc_bulk(cache, gfp, nr - stash->nr, &stash->obj[stash->nr]))
+		return -ENOMEM;
+	stash->nr = nr;
+	return 0;
+}
+
+/** dxk_stash_empty - give all objects back */
+void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache)
+{
+	if (stash->nr)
+		kmem_cache_free_bulk(cache, stash->nr, stash->obj);
+	stash->nr = 0;
+}
+
+/** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
+int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
+{
+	return dxk_stash_fill(stash, dxk_rqe_cache, GFP_KERNEL, nr);
 }
 
 /**
@@ -148,9 +164,7 @@ void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 
 void dxk_rqe_stash_free(struct dxk_stash *stash)
 {
-	if (stash->nr)
-		kmem_cache_free_bulk(dxk_rqe_cache, stash->nr, stash->obj);
-	stash->nr = 0;
+	dxk_stash_empty(stash, dxk_rqe_cache);
 }
 
 int dxk_rqe_init(void)

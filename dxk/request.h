@@ -163,6 +163,9 @@ static inline void dxk_stash_push(struct dxk_stash *stash, void *obj,
 	stash->obj[stash->nr++] = obj;
 }
 
+int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr);
+void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache);
+
 struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
 			     struct dxk_executor *held);
 int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
