@@ -97,7 +97,8 @@ if [[ -z $report ]]; then
 	build_module "$bench" gcov
 	[[ -z $faults ]] || build_module "$debug" gcov-debug
 	guest gcov "$bench" "$tests"
-	[[ -z $faults ]] || guest gcov-debug "$debug" '@(fault*|failnth*|ctx)'
+	# each point: a path of construction may be reached by one of them only
+	[[ -z $faults ]] || DXK_LONG=1 guest gcov-debug "$debug" '@(fault*|failnth*|ctx)'
 fi
 
 # --- report -----------------------------------------------------------------
