@@ -27,16 +27,19 @@ figure() {	# NAME FILE: is $figure
 at() { figure "$1" "$2" && [[ $figure == "$3" ]]; }
 # Is the client in, or already over?
 posting() { { figure one descriptors && ((figure > 4)); } || ended "$1"; }
+# Of one that has just died the pid is 0, which for kill is all of us.
 workers() {	# NAME: are there any? Pids of the worker processes are $workers
 	local f role pid
 	workers=()
 	context "$1" || return
 	for f in "$dir"/threads/*/role; do
 		read -r role <"$f" && [[ $role == user-worker ]] &&
-			read -r pid <"${f%role}pid" && workers+=("$pid")
+			read -r pid <"${f%role}pid" && ((pid)) && workers+=("$pid")
 	done
 	((${#workers[@]}))
 } 2>/dev/null
+# Are there three workers, and not the one with this pid?
+replaced() { workers one && ((${#workers[@]} == 3)) && [[ " ${workers[*]} " != *" $1 "* ]]; }
 
 serve() {	# NAME WORKERS OPTION...
 	: >serve.err
@@ -131,14 +134,14 @@ ok "nothing of them is left"
 
 "$examples/dxcall" -n one -t 60 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
 client=$!
-killed=0
+killed=0 victim=0
 for ((i = 0; i < kills; i++)); do
-	until_true at one pools/thread_use 3
-	workers one && kill -KILL "${workers[0]}" && ((++killed))
+	until_true replaced "$victim" && victim=${workers[0]} && kill -KILL "$victim" &&
+		((++killed))
 done
 wait $client && ((killed == kills)) && same ref.4 out.kill
 ok "all is answered although $kills workers were killed"
-until_true at one pools/thread_use 3
+until_true replaced "$victim"
 ok "and there are three workers again"
 
 # --- the supervisor is killed -----------------------------------------------
