@@ -190,6 +190,7 @@ host_jobs() {
 		job "doc-$t" make -C Documentation BUILD="$build" "check-$t"
 	done
 	job ids scripts/ids.sh
+	job plants scripts/plants.py --check
 	job check-log scripts/check-log.sh --self-test
 	job packages scripts/check-packages.sh
 }

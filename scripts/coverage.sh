@@ -97,8 +97,7 @@ if [[ -z $report ]]; then
 	build_module "$bench" gcov
 	[[ -z $faults ]] || build_module "$debug" gcov-debug
 	guest gcov "$bench" "$tests"
-	# each point: a path of construction may be reached by one of them only
-	[[ -z $faults ]] || DXK_LONG=1 guest gcov-debug "$debug" '@(fault*|failnth*|ctx)'
+	[[ -z $faults ]] || guest gcov-debug "$debug" '@(fault*|failnth*|ctx)'
 fi
 
 # --- report -----------------------------------------------------------------

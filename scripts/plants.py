@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the tests: breaks the module in small ways and shows which test notices.
 
-    plants.py [--all-tests] [--kunit] [--mode M] [NAME...]
+    plants.py [--check] [--all-tests] [--kunit] [--mode M] [NAME...]
 
 Reads scripts/plants.txt. For each entry, or those named, the module is built with it
 and its tests are run in a guest. Prints a table, the same in build/plants/table.rst,
 and the survivors; exit status 1 when there is one, or when the tests fail without a
 plant. --all-tests runs all programs instead of those that the entry names, --kunit
-the suites of KUnit instead. "make selftests" and scripts/kernel.sh come first.
+the suites of KUnit instead. --check only tells which have no place in the source any
+more. "make selftests" and scripts/kernel.sh come first.
 """
 import argparse
 import glob
@@ -32,11 +33,18 @@ class Plant:
         self.old = "\n".join(l[2:] for l in lines if l.startswith("- "))
         self.new = "\n".join(l[2:] for l in lines if l.startswith("+ "))
 
+    def fits(self, source):
+        text = open(os.path.join(source, self.file)).read()
+        fits = text.count(self.old) == 1
+        if not fits:
+            print(f"plants.py: {self.name}: not exactly once in {self.file}")
+        return fits
+
     def apply(self, source):
         path = os.path.join(source, self.file)
+        if not self.fits(source):
+            sys.exit(1)
         text = open(path).read()
-        if text.count(self.old) != 1:
-            sys.exit(f"plants.py: {self.name}: not exactly once in {self.file}")
         open(path, "w").write(text.replace(self.old, self.new))
 
 
@@ -121,6 +129,7 @@ def trial(kernel, tests, plant, args):
 
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--all-tests", action="store_true")
     parser.add_argument("--kunit", action="store_true")
     parser.add_argument("--mode", default="direct")
@@ -131,6 +140,8 @@ def main():
     if unknown := set(args.names) - {p.name for p in plants}:
         sys.exit(f"plants.py: no plant {', '.join(sorted(unknown))}")
     plants = [p for p in plants if not args.names or p.name in args.names]
+    if args.check:
+        return not all([p.fits(ROOT) for p in plants])
     os.makedirs(WORK, exist_ok=True)
     if args.kunit:
         for p in plants:
