@@ -13,6 +13,7 @@
 #   --smp N       CPUs (2)
 #   --mem M       memory in MiB (1024)
 #   --timeout S   seconds until the guest is given up (120)
+#   --silent S    ... and seconds that COMMAND may print nothing (as --timeout)
 #   --log FILE    keep the kernel's messages there
 #   --out FILE    write what COMMAND prints there instead of standard output
 #   --icount      counting clock: one CPU, 1 ns of guest time = 1 instruction
@@ -30,7 +31,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 tree=$(dirname "$here")
 cache=${DXK_CACHE:-/var/cache/dxk}
 
-kernel=stock smp='' mem=1024 limit=120 log='' out='' icount='' kmemleak=''
+kernel=stock smp='' mem=1024 limit=120 silent='' log='' out='' icount='' kmemleak=''
 append='' share='' plugin='' verbose=''
 
 say() { echo "guest.sh: $*" >&2; }
@@ -43,6 +44,7 @@ while (($#)); do
 	--smp) smp=$2; shift ;;
 	--mem) mem=$2; shift ;;
 	--timeout) limit=$2; shift ;;
+	--silent) silent=$2; shift ;;
 	--log) log=$2; shift ;;
 	--out) out=$2; shift ;;
 	--icount) icount=1 ;;
@@ -51,7 +53,7 @@ while (($#)); do
 	--plugin) plugin=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
 	-v | --verbose) verbose=1 ;;
-	-h | --help) sed -n '4,29s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,30s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1" ;;
 	esac
@@ -194,7 +196,9 @@ printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }" \
 	cpio --quiet -o -H newc -R 0:0) >"$work/run.cpio"
 cat "$base" "$work/run.cpio" >"$work/initrd"
 
-# --- KVM or not -------------------------------------------------------------
+# --- QEMU, with KVM or not ---------------------------------------------------
+
+read -r qemu threads < <("$here/qemu.sh")
 
 # A /dev/kvm may exist and yet hang at the first instruction, so only a guest
 # that has booted counts.  The verdict holds for this machine and its kernel.
@@ -204,7 +208,7 @@ kvm_works() {
 	id="$(uname -r) $(grep -m1 'model name' /proc/cpuinfo || true)"
 	if ! grep -sqF "$id" "$verdict"; then
 		# a shell of its own takes the message when qemu aborts
-		(timeout -k 1 3 qemu-system-x86_64 -M pc -accel kvm -cpu host \
+		(timeout -k 1 3 "$qemu" -M pc -accel kvm -cpu host \
 			-m 256 -nodefaults -no-reboot -display none -kernel "$image" \
 			-initrd "$work/initrd" -serial null \
 			-serial "file:$work/probe" \
@@ -216,7 +220,7 @@ kvm_works() {
 	grep -q '^yes' "$verdict"
 }
 
-accel=(-accel 'tcg,thread=multi' -cpu max)
+accel=(-accel "tcg,thread=$threads" -cpu max)
 if [[ -n $icount ]]; then
 	accel=(-accel tcg -cpu max -icount 'shift=0,sleep=off'
 		-rtc 'base=2025-01-01T00:00:00,clock=vm')
@@ -243,8 +247,8 @@ if [[ -n $own ]]; then
 fi
 args+=" $append"
 
-qemu=(qemu-system-x86_64 -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
-	-nodefaults -no-user-config -no-reboot -display none -monitor none
+qemu=("$qemu" -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
+	-nodefaults -no-user-config -no-reboot -display none -monitor stdio
 	-kernel "$image" -initrd "$work/initrd" -append "$args"
 	-serial "file:$console" -serial "file:$output"
 	-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
@@ -256,40 +260,67 @@ qemu=(qemu-system-x86_64 -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
 tell "kernel $image, limit $limit s"
 tell "${qemu[*]@Q}"
 
-start=$(date +%s%N)
-boot() {
-	timeout -k 5 "$limit" "${qemu[@]}" </dev/null >"$work/qemu" 2>&1 &
-	pids=($!)
-}
-# Emulation with several threads sometimes hangs a kernel that patches its own code
-# while it boots. Nothing of this project has run then, so it may try again.
-reached_init() {
-	local i
-	for ((i = 0; i < 480; i++)); do
-		grep -aq 'Run /init as init process' "$console" && return 0
-		kill -0 "${pids[0]}" 2>/dev/null || return 0
-		sleep 0.25
+# What the CPUs do, twice: a guest that does not answer may still run.
+show_cpus() {
+	local n sp
+	say "what its CPUs do, and their stacks:"
+	for n in 1 2; do
+		echo 'info registers -a' >&9
+		sleep 1
 	done
-	return 1
+	n=0
+	for sp in $(grep -o 'RSP=[0-9a-f]*' "$work/answered" | tail -n "${smp:-2}"); do
+		printf 'cpu %d\nx /24gx 0x%s\n' $((n++)) "${sp#*=}" >&9
+	done
+	sleep 1
+	tr -d '\r' <"$work/answered" | grep -E '^(CPU#|RIP=|[0-9a-f]{16}:)' |
+		sed 's/^/  | /' >&2
 }
-boot
-for try in 1 2; do
-	reached_init && break
-	say "the kernel did not start its first program within 120 s, boot $((try + 1))"
-	kill "${pids[0]}" 2>/dev/null || :
-	wait "${pids[0]}" || :
-	: >"$console"
-	boot
-done
+
+: "${silent:=$limit}"
+# Until it has ended or is given up.  The wait is one for jobs, because a trap does
+# not interrupt a command.
+given_up=''
+attend() {
+	local end=$((SECONDS + limit)) quiet=$SECONDS size=0 last=0 alarm
+	while :; do
+		sleep 2 9>&- &
+		alarm=$!
+		wait -n "${pids[0]}" "$alarm" || :
+		if ! kill -0 "${pids[0]}" 2>/dev/null; then
+			kill "$alarm" 2>/dev/null || :
+			return
+		fi
+		size=$(stat -c %s "$output")
+		((size == last)) || last=$size quiet=$SECONDS
+		if ((SECONDS >= end)); then
+			given_up="did not end within $limit s"
+		elif ((SECONDS - quiet >= silent)); then
+			given_up="printed nothing for $silent s"
+		else
+			continue
+		fi
+		say "the guest $given_up"
+		show_cpus
+		kill "${pids[0]}" 2>/dev/null || :
+		return
+	done
+}
+
+# The limit ends QEMU also when this script has been killed.
+mkfifo "$work/asked"
+exec 9<>"$work/asked"
+start=$(date +%s%N)
+timeout -k 5 $((limit + 30)) "${qemu[@]}" <&9 >"$work/answered" 2>"$work/qemu" &
+pids=($!)
 answer=$'\001''dxk-exit [0-9]*$'
 if [[ -z $out ]]; then
 	# as it comes; the answer is not part of it
 	tail -s 0.1 --pid="${pids[0]}" -n +1 -f "$output" |
 		sed -u -e "/^$answer/d" -e "s/$answer//" &
 fi
-# In the background, because a trap does not interrupt a command but a wait.
-status=0
-wait "${pids[0]}" || status=$?
+attend
+wait "${pids[0]}" || :
 wait
 pids=()
 tell "the guest ran $((($(date +%s%N) - start) / 1000000)) ms"
@@ -302,8 +333,7 @@ show_console() {
 result=$(grep -aoE "$answer" "$output" | tail -n 1 | tr -dc 0-9 || true)
 [[ -z $out ]] || sed -i -e "/^$answer/d" -e "s/$answer//" "$out"
 
-if ((status == 124 || status == 137)); then
-	say "the guest did not end within $limit s"
+if [[ -n $given_up ]]; then
 	show_console
 	exit 124
 elif [[ -z $result ]]; then

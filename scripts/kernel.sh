@@ -19,7 +19,6 @@ set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 cache=${DXK_CACHE:-/var/cache/dxk}
-mirror=${DXK_MIRROR:-http://deb.debian.org/debian}
 flavour=debug mode=build
 
 for arg in "$@"; do
@@ -33,30 +32,17 @@ done
 
 say() { echo "kernel.sh: $*" >&2; }
 
-# Debian's releases are not mixed: the package of sid is fetched with lists of its
-# own and unpacked, nothing of it is installed.  Once here it stays: a kernel that is
+# Unpacked, not installed.  Once here it stays: a kernel that is
 # looked for again every day would be built again every week.
 fetch_sid() {
-	local dir=$cache/sid newest apt
+	local dir=$cache/sid
 	exec 8>"$cache/sid.lock"
 	flock 8
 	if ! compgen -G "$dir/linux-source-*.deb" >/dev/null; then
 		say "fetching the newest kernel source of Debian sid"
 		rm -rf "$dir"
-		mkdir -p "$dir"/{lists,archives}/partial
-		echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-			"$mirror sid main" >"$dir/sources.list"
-		apt=(-q -o Dir::Etc::sourcelist="$dir/sources.list"
-			-o Dir::Etc::sourceparts=/dev/null
-			-o Dir::State::lists="$dir/lists"
-			-o Dir::State::status=/dev/null
-			-o Dir::Cache="$dir" -o APT::Sandbox::User=root)
-		apt-get "${apt[@]}" update >&2
-		newest=$(apt-cache "${apt[@]}" pkgnames linux-source- |
-			grep -xE 'linux-source-[0-9.]+' | sort -V | tail -n 1)
-		[[ -n $newest ]] || { say "sid has no kernel source"; exit 1; }
-		(cd "$dir" && apt-get "${apt[@]}" download "$newest" >&2)
-		rm -rf "$dir"/{lists,archives,*.bin}
+		mkdir -p "$dir"
+		(cd "$dir" && "$here/fetch.sh" sid 'linux-source-[0-9.]+')
 	fi
 	exec 8>&-
 	compgen -G "$dir/linux-source-*.deb" | head -n 1

@@ -101,7 +101,12 @@ for entry in "${wanted[@]}"; do
 	*) has "${entry%%:*}" || missing+=("$entry") ;;
 	esac
 done
-((${#missing[@]})) || exit 0
+# The guests' QEMU may have to be newer than Debian 12's.
+finish() {
+	"$(dirname "$0")/qemu.sh" --fetch >/dev/null
+	exit
+}
+((${#missing[@]})) || finish
 
 if ((EUID)); then
 	echo "setup.sh: to install packages run it as root: ${missing[*]%%:*}" >&2
@@ -135,3 +140,4 @@ done
 # and generating it takes longer than all the rest.
 INITRD=No "${apt[@]}" install -y --no-install-recommends \
 	-o Dpkg::Options::=--force-confold "${packages[@]}"
+finish
