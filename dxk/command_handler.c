@@ -61,6 +61,18 @@ void dxk_command_dismiss_dead(struct dxk_commands *c, struct dxk_wakes *wakes)
 	dxk_command_unhand(c, wakes);
 }
 
+/* There is a new handler: its time begins, and what is queued is for it. */
+static void dxk_command_begin(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct dxk_commands *c = &ctx->commands;
+
+	lockdep_assert_held(&c->lock);
+
+	c->tick = false;
+	dxk_command_wind(ctx);
+	dxk_command_nudge(c, wakes);
+}
+
 /* --- user handlers ---------------------------------------------------------- */
 
 /* The kernel's handler goes. When this returns no call of it is in progress. */
@@ -110,9 +122,7 @@ int dxk_command_attach(struct dxk_member *m, bool attach)
 		dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
 		c->user = m;
 		m->handling = DXK_HANDLES;
-		c->tick = false;
-		dxk_command_wind(ctx);
-		dxk_command_nudge(c, &wakes);
+		dxk_command_begin(ctx, &wakes);
 	}
 	spin_unlock(&c->lock);
 	dxk_wakes_flush(ctx, &wakes);
@@ -333,11 +343,8 @@ int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
 	c->kernel = h;
-	if (h) {
-		c->tick = false;
-		dxk_command_wind(ctx);
-		dxk_command_nudge(c, &wakes);
-	}
+	if (h)
+		dxk_command_begin(ctx, &wakes);
 	spin_unlock(&c->lock);
 	dxk_wakes_flush(ctx, &wakes);
 	mutex_unlock(&c->attach);

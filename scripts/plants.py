@@ -59,9 +59,9 @@ def kdir(kernel):
     return run("scripts/kernel.sh", "--path").stdout.split()[-1]
 
 
-def build(kernel, plant, kunit):
+def build(kernel, plant):
     """A copy of the source per kernel, so that only what changed is built again."""
-    source = os.path.join(WORK, kernel + ("-kunit" if kunit else ""))
+    source = os.path.join(WORK, kernel)
     os.makedirs(source, exist_ok=True)
     for part in ("VERSION", "Kbuild", "dxk", "uapi"):
         run("cp", "-pRu", part, source)
@@ -70,7 +70,7 @@ def build(kernel, plant, kunit):
         shutil.copy(os.path.join(ROOT, plant.file), path)
         plant.apply(source)
     made = run("make", "-C", kdir(kernel), f"M={source}", "-j2", "modules",
-               *(["DXK_KUNIT=y"] if kunit else []))
+               *(["DXK_KUNIT=y"] if kernel == "kunit" else []))
     if plant:
         # newer than what was built of the other
         shutil.copyfile(os.path.join(ROOT, plant.file), path)
@@ -102,12 +102,15 @@ def verdict(lines):
 
 def trial(kernel, tests, plant, args):
     """Ends with the first thing that goes wrong: a broken module takes its time."""
-    source = build(kernel, plant, args.kunit)
+    source = build(kernel, plant)
     log = os.path.join(WORK, (plant.name if plant else "none") + ".log")
-    options = ["--kunit"] if args.kunit else ["--tests", tests, "--mode", args.mode]
+    options = ["--tests", tests, "--mode", args.mode]
+    if kernel == "kunit":
+        options = ["--kunit"]
     guest = subprocess.Popen(
-        ["scripts/guest.sh", "--kernel", kernel, "--timeout", "1500",
-         *(["--mem", "1536"] if kernel == "debug" else []), "--",
+        ["scripts/guest.sh", "--timeout", "1500",
+         *(["--kernel", "stock"] if kernel == "stock" else
+           ["--kernel", "debug", "--mem", "1536"]), "--",
          "selftests/run.sh", *options, "--timeout",
          "100" if kernel == "stock" else "400", source],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -145,7 +148,7 @@ def main():
     os.makedirs(WORK, exist_ok=True)
     if args.kunit:
         for p in plants:
-            p.kernel = "debug"
+            p.kernel = "kunit"
 
     # What fails without a plant notices nothing.
     for kernel in sorted({p.kernel for p in plants}):

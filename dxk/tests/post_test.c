@@ -85,6 +85,31 @@ static void post_pool_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rig->ctx[0]->high[DXK_AT_READY], 2);
 }
 
+/* DX-43: room of which nobody told the sleepers is found by the dispatcher's sweep */
+static void post_swept(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *gate;
+	struct dxk_policy p;
+	struct dxk_errand *e;
+	struct dxk_ctx *ctx;
+
+	dxk_rig_policy(test, &p, 1);
+	p.rejoin_full = DXK_REJOIN_RESERVE;
+	p.rejoin_entries = 1;
+	ctx = dxk_rig_start(rig, &p);
+	gate = dxk_rig_gate(rig, 1, 0);
+	post_nr(rig, 1, PXR_REJOIN);
+	e = dxk_rig_poster(dxk_rig_job(rig), PXR_REJOIN | PXR_WAITIF_BUSY, DXK_FOREVER);
+	KUNIT_EXPECT_TRUE(test, asleep(e));
+	spin_lock(&ctx->lock);
+	ctx->owners.entries = 2;
+	spin_unlock(&ctx->lock);
+	dxk_rig_finished(e);
+	KUNIT_EXPECT_EQ(test, e->ret, 1);
+	complete(&gate->leave);
+}
+
 /* DX-38, DX-46, DX-68, DX-69, DX-72: point 2, though entries are free */
 static void post_lane_full(struct kunit *test)
 {
@@ -287,6 +312,7 @@ KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 
 static struct kunit_case post_cases[] = {
 	KUNIT_CASE_PARAM(post_pool_full, mode_gen_params),
+	KUNIT_CASE_PARAM(post_swept, mode_gen_params),
 	KUNIT_CASE_PARAM(post_lane_full, mode_gen_params),
 	KUNIT_CASE_PARAM(post_back_to_back, mode_gen_params),
 	KUNIT_CASE_PARAM(post_deadline, mode_gen_params),
