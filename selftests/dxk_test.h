@@ -68,6 +68,10 @@ static inline int dxt_main(int argc, char **argv)
 #define TEST_TIMEOUT_DEFAULT	100
 #endif
 
+#ifndef ARRAY_SIZE		/* the harness has one */
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 #define DXT_MS		1000000LL
 #define DXT_SEC		(1000 * DXT_MS)
 
@@ -125,6 +129,8 @@ bool dxt_text(const struct dxt *t, char *text, size_t room, const char *path, ..
 /* Writes to a file of sysfs; 0 or a negative errno. */
 int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
+/* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
+int dxt_kthreads(const struct dxt *t);
 /* A number that changes when requests move. */
 uint64_t dxt_progress(const struct dxt *t);
 
@@ -208,8 +214,6 @@ int dxt_write(const char *path, const char *value);
  */
 int dxt_log_hold(void);
 void dxt_log_release(int log, const char *expected);
-/* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
-int dxt_kthreads(const struct dxt *t);
 
 /* --- workers --------------------------------------------------------------- */
 

@@ -18,10 +18,6 @@
 #include "arg.h"
 #include "dxk_test.h"
 
-#ifndef ARRAY_SIZE
-#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#endif
-
 #define PROCS		4
 #define CTXS		3
 #define SLOTS		8	/* elements of an array in one call */
