@@ -3,7 +3,8 @@
  * Work that can never end: what thread pools grind to a halt on (D-1, D-4, D-5,
  * D-6, D-8, D-24, D-25). Where the engine cannot help, it says so: within a second
  * the Monitor reports a stall, and Stop(cancel) ends it. What CMLS does help with,
- * D-2 and D-3, is in lanes.c; a full Rejoin Pool, D-7, and D-23 are in rejoin.c.
+ * D-2 and D-3, is in lanes_hierarchy.c; a full Rejoin Pool, D-7, is in rejoin_full.c,
+ * D-23 in rejoin.c.
  */
 #include "engine_test.h"
 
