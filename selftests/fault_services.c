@@ -1,69 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As fault.c, for what goes beside posting and collecting: commands, the log, the
- * Handle Table, samples, Stop's report, requests that are run again. On the debug
- * kernel each allocation and each copy of a call fails in turn; every command,
- * message and handle is there once or, if the call says so, not at all.
+ * As fault.c, for what goes beside posting and collecting: commands (their calls are
+ * in fault_services_command.c), the log (fault_services_log.c), the Handle Table,
+ * samples, Stop's report, requests that are run again. On the debug kernel each
+ * allocation and each copy of a call fails in turn; every command, message and handle
+ * is there once or, if the call says so, not at all.
  */
-#include "dxk_test.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#define OWNER	3
-#define DATA	64
-#define NR_MAX	200	/* faults of one call; far more than any has */
-#define FILE_	"/tmp/dxk-fault-test"
-#define WRONG	(-EPROTO)
+#include "fault_services_test.h"
 
 FIXTURE(services) {
-	struct dxt t;
-	int me;			/* a worker, and the command handler */
-	unsigned int id;
+	services s;
 };
 
 FIXTURE_SETUP(services)
 {
-	ASSERT_EQ(0, dxt_open(&self->t));
-	self->t.policy.max_threads = 2;
-	self->t.policy.data_size = DATA;
-	self->t.policy.redo_max = 1000;
-	self->t.policy.sched_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_open(&self->s.t));
+	self->s.t.policy.max_threads = 2;
+	self->s.t.policy.data_size = DATA;
+	self->s.t.policy.redo_max = 1000;
+	self->s.t.policy.sched_interval_ms = 3600000;
 	/* no tick comes between */
-	self->t.policy.monitor_interval_ms = 3600000;
-	self->t.policy.sample_interval_ms = 10;
-	self->t.policy.sample_entries = 4096;
-	ASSERT_EQ(0, dxt_start(&self->t));
-	self->me = dxk_member_create(self->t.ctx, DXK_MEMBER_WORKER, &self->id);
-	ASSERT_LE(0, self->me);
+	self->s.t.policy.monitor_interval_ms = 3600000;
+	self->s.t.policy.sample_interval_ms = 10;
+	self->s.t.policy.sample_entries = 4096;
+	ASSERT_EQ(0, dxt_start(&self->s.t));
+	self->s.me = dxk_member_create(self->s.t.ctx, DXK_MEMBER_WORKER, &self->s.id);
+	ASSERT_LE(0, self->s.me);
 	if (!dxt_faults())
 		SKIP(return, "this kernel cannot make allocations and copies fail");
 }
 
 FIXTURE_TEARDOWN(services)
 {
-	if (self->me >= 0)
-		close(self->me);
-	dxt_down(&self->t);
-}
-
-typedef FIXTURE_DATA(services) services;
-
-/* The call with a fault; *hit: did it happen? */
-#define FAULTY(n, hit, call) ({						\
-	int _rc;							\
-									\
-	dxt_fail_nth(n);						\
-	_rc = (call);							\
-	*(hit) = dxt_fail_hit();					\
-	_rc;								\
-})
-
-static bool is_fault(int rc)
-{
-	return rc == -EFAULT || rc == -ENOMEM;
+	if (self->s.me >= 0)
+		close(self->s.me);
+	dxt_down(&self->s.t);
 }
 
 /* Nothing is left over in any pool. */
@@ -72,329 +43,6 @@ static bool idle(const struct dxt *t)
 	return !dxt_num(t, "pools/ready_use") && !dxt_num(t, "pools/rejoin_use") &&
 	       !dxt_num(t, "pools/thread_busy") && !dxt_num(t, "pools/handle_use") &&
 	       !dxt_num(t, "owners");
-}
-
-/* --- commands ---------------------------------------------------------------- */
-
-static int tell(services *s, const char *text)
-{
-	return dxk_command_send(s->t.ctx, text, strlen(text), NULL, 0, NULL, 0);
-}
-
-static int ask(services *s, const char *text, char *reply, size_t room, int *status)
-{
-	memset(reply, 0, room);
-	return dxk_command_send(s->t.ctx, text, strlen(text), reply, room - 1, status,
-				(int64_t)dxt_stall_ns());
-}
-
-/* Answers and gets a command: the tick that an attach can bring is no part of this. */
-static int next_text(services *s, int status, const char *reply, char *text, size_t *len,
-		     int64_t ns)
-{
-	int rc;
-
-	do {
-		rc = dxk_command_next(s->me, status, reply, strlen(reply), text, len, ns);
-	} while (rc == DXK_COMMAND_TICK);
-	return rc;
-}
-
-/* What the handler gets next is @want, or nothing for NULL. */
-static bool gets(services *s, const char *want)
-{
-	char text[DXK_COMMAND_MAX];
-	size_t len;
-	int rc = next_text(s, 0, "", text, &len, 0);
-
-	if (!want)
-		return rc == -ETIMEDOUT;
-	return rc == DXK_COMMAND_TEXT && len == strlen(want) && !memcmp(text, want, len);
-}
-
-static int send_plain(services *s, unsigned int n, bool *hit)
-{
-	char text[32];
-	int rc;
-
-	snprintf(text, sizeof(text), "plain %u", n);
-	if (dxk_command_attach(s->me, 1))
-		return WRONG;
-	rc = FAULTY(n, hit, tell(s, text));
-	if ((rc == 0 && !gets(s, text)) || !gets(s, NULL) || dxk_command_attach(s->me, 0))
-		return WRONG;
-	return rc;
-}
-
-/*
- * One of the context's own commands: ENOMEM, of the call or its status, says that
- * it did not run. It may have run when the reply alone could not be stored.
- */
-static int send_set(services *s, unsigned int n, bool *hit)
-{
-	char text[32], reply[256];
-	int rc, status = 0;
-	bool done;
-
-	snprintf(text, sizeof(text), "set boost_value %u", 100 + n);
-	rc = FAULTY(n, hit, ask(s, text, reply, sizeof(reply), &status));
-	if (rc == 0)
-		rc = status;
-	/* it takes effect at the Monitor's next review */
-	done = rc ? dxt_num(&s->t, "policy/boost_value") == 100 + n :
-		    DXT_UNTIL(&s->t, dxt_num(&s->t, "policy/boost_value") == 100 + n);
-	if (rc != -EFAULT && done != (rc == 0))
-		return WRONG;
-	return rc;
-}
-
-static int send_show(services *s, unsigned int n, bool *hit)
-{
-	char reply[DXK_COMMAND_MAX + 1];
-	int rc, status = 0;
-
-	rc = FAULTY(n, hit, ask(s, "show owners", reply, sizeof(reply), &status));
-	if (rc < 0 || status)
-		return rc < 0 ? rc : status;
-	return rc == (int)strlen(reply) && !strncmp(reply, "owner ", 6) ? 0 : WRONG;
-}
-
-/* One that was not made, or whose id nobody got, is none. */
-static int send_timed(services *s, unsigned int n, bool *hit)
-{
-	char reply[DXK_COMMAND_MAX + 1];
-	int rc, status;
-
-	rc = FAULTY(n, hit, dxk_command_schedule(s->t.ctx, "later", 5,
-						 dxt_in(1000 * DXT_SEC), 0));
-	if (rc > 0)
-		rc = dxk_command_cancel(s->t.ctx, rc);
-	if (ask(s, "show commands", reply, sizeof(reply), &status) <= 0 ||
-	    strstr(reply, "later"))
-		return WRONG;
-	return rc;
-}
-
-static int attach(services *s, unsigned int n, bool *hit)
-{
-	char text[DXK_COMMAND_MAX];
-	size_t len;
-	int rc = FAULTY(n, hit, dxk_command_attach(s->me, 1));
-
-	if (next_text(s, 0, "", text, &len, 0) !=
-	    (rc ? -EPERM : -ETIMEDOUT))
-		return WRONG;
-	return dxk_command_attach(s->me, 0) ? WRONG : rc;
-}
-
-static int detach(services *s, unsigned int n, bool *hit)
-{
-	char text[DXK_COMMAND_MAX];
-	size_t len;
-	int rc;
-
-	if (dxk_command_attach(s->me, 1))
-		return WRONG;
-	rc = FAULTY(n, hit, dxk_command_attach(s->me, 0));
-	if (next_text(s, 0, "", text, &len, 0) !=
-	    (rc ? -ETIMEDOUT : -EPERM))
-		return WRONG;
-	return rc && dxk_command_attach(s->me, 0) ? WRONG : rc;
-}
-
-/* A command that the handler could not get is the next, before those behind it. */
-static int next_gets(services *s, unsigned int n, bool *hit)
-{
-	char text[DXK_COMMAND_MAX];
-	size_t len;
-	int rc;
-
-	if (dxk_command_attach(s->me, 1) || tell(s, "first") || tell(s, "second"))
-		return WRONG;
-	rc = FAULTY(n, hit, next_text(s, 0, "", text, &len, 0));
-	if (rc == DXK_COMMAND_TEXT && (len != 5 || memcmp(text, "first", 5)))
-		return WRONG;
-	if ((rc < 0 && !gets(s, "first")) || !gets(s, "second") || !gets(s, NULL) ||
-	    dxk_command_attach(s->me, 0))
-		return WRONG;
-	return rc == DXK_COMMAND_TEXT ? 0 : rc;
-}
-
-struct sender {
-	services *s;
-	char reply[64];
-	int rc, status;
-	pthread_t thread;
-};
-
-static void *sender_thread(void *arg)
-{
-	struct sender *w = arg;
-
-	w->rc = dxk_command_send(w->s->t.ctx, "question", 8, w->reply, sizeof(w->reply),
-				 &w->status, -1);
-	return NULL;
-}
-
-/*
- * Answers one command and gets the next. Whichever failed, the same call again
- * does the rest: the sender gets the answer once, the handler the next command.
- */
-static int next_answers(services *s, unsigned int n, bool *hit)
-{
-	char text[DXK_COMMAND_MAX];
-	struct sender w = { .s = s };
-	size_t len = 0;
-	int rc, again;
-
-	if (dxk_command_attach(s->me, 1) ||
-	    pthread_create(&w.thread, NULL, sender_thread, &w))
-		return WRONG;
-	rc = next_text(s, 0, "", text, &len, (int64_t)dxt_stall_ns());
-	if (rc != DXK_COMMAND_TEXT || tell(s, "behind"))
-		return WRONG;
-	again = rc = FAULTY(n, hit, next_text(s, -EXDEV, "answer", text, &len, 0));
-	if (is_fault(rc))
-		again = next_text(s, -EXDEV, "answer", text, &len, 0);
-	if (again != DXK_COMMAND_TEXT || len != 6 || memcmp(text, "behind", 6))
-		return WRONG;
-	/* also lets go a sender that was not answered */
-	if (!gets(s, NULL) || dxk_command_attach(s->me, 0))
-		return WRONG;
-	pthread_join(w.thread, NULL);
-	if (w.rc != 6 || w.status != -EXDEV || memcmp(w.reply, "answer", 6))
-		return WRONG;
-	return rc == DXK_COMMAND_TEXT ? 0 : rc;
-}
-
-/* --- the log ----------------------------------------------------------------- */
-
-static int say(services *s, unsigned int i)
-{
-	char text[32];
-	int len = snprintf(text, sizeof(text), "message %u", i);
-
-	return dxk_log_write(s->me, text, (size_t)len, 0, 0);
-}
-
-/* The next message of this thread; the module may have some of its own between. */
-static int hears(services *s, unsigned int *i)
-{
-	struct dxk_log_record r;
-	int rc;
-
-	do {
-		rc = dxk_log_read(s->t.ctx, &r, 1, 0);
-	} while (rc == 1 && r.thread != s->id);
-	if (rc == 1 && (r.flags || sscanf(r.text, "message %u", i) != 1))
-		return WRONG;
-	return rc;
-}
-
-/* Messages @first..@last and nothing behind them are in the pool. */
-static bool holds(services *s, unsigned int first, unsigned int last)
-{
-	unsigned int i;
-
-	for (; first <= last; first++)
-		if (hears(s, &i) != 1 || i != first)
-			return false;
-	return !hears(s, &i);
-}
-
-static int log_write(services *s, unsigned int n, bool *hit)
-{
-	int rc = FAULTY(n, hit, say(s, n));
-
-	return holds(s, n, rc ? n - 1 : n) ? rc : WRONG;
-}
-
-static int log_read(services *s, unsigned int n, bool *hit)
-{
-	struct dxk_log_record r[3];
-	unsigned int i;
-	int rc, k, got = 0;
-
-	if (!holds(s, 1, 0))
-		return WRONG;
-	for (i = 1; i <= 3; i++)
-		if (say(s, i))
-			return WRONG;
-	rc = FAULTY(n, hit, dxk_log_read(s->t.ctx, r, 3, 0));
-	for (k = 0; k < rc; k++) {
-		if (r[k].thread != s->id)
-			continue;
-		if (r[k].flags || sscanf(r[k].text, "message %u", &i) != 1 ||
-		    i != (unsigned int)++got)
-			return WRONG;
-	}
-	if (!holds(s, (unsigned int)got + 1, 3))
-		return WRONG;
-	/* fewer are an answer, too, if the fault came behind the first */
-	return rc > 0 && (*hit || rc == 3) ? 0 : rc;
-}
-
-/* With no file the log is still LOG_READ's. */
-static int log_file_set(services *s, unsigned int n, bool *hit)
-{
-	int fd = open(FILE_, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	struct dxk_log_record r;
-	int rc, read;
-
-	rc = FAULTY(n, hit, dxk_log_file(s->t.ctx, fd));
-	close(fd);
-	read = dxk_log_read(s->t.ctx, &r, 1, 0);
-	if (rc ? read < 0 : read != -EBUSY)
-		return WRONG;
-	return dxk_log_file(s->t.ctx, -1) ? WRONG : rc;
-}
-
-/* Counts messages 1..@nr in a file; a line without its end is none. */
-static void count_lines(const char *path, unsigned char *seen, unsigned int nr)
-{
-	FILE *f = fopen(path, "re");
-	char line[512], *at;
-	unsigned int i;
-
-	while (f && fgets(line, sizeof(line), f)) {
-		at = strstr(line, " message ");
-		if (at && strchr(at, '\n') && sscanf(at, " message %u", &i) == 1 &&
-		    i && i <= nr)
-			seen[i]++;
-	}
-	if (f)
-		fclose(f);
-}
-
-/*
- * Whether the work or the caller writes them, and whichever file could be written:
- * each message is in one of the two, once.
- */
-static int log_file_replace(services *s, unsigned int n, bool *hit)
-{
-	enum { MESSAGES = 40 };
-	unsigned char seen[MESSAGES + 1] = { 0 };
-	unsigned int i;
-	int fd[2], rc;
-
-	fd[0] = open(FILE_, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	fd[1] = open(FILE_ "2", O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (dxk_log_file(s->t.ctx, fd[0]))
-		return WRONG;
-	for (i = 1; i <= MESSAGES; i++)
-		if (say(s, i))
-			return WRONG;
-	rc = FAULTY(n, hit, dxk_log_file(s->t.ctx, fd[1]));
-	if (dxk_log_file(s->t.ctx, -1))
-		return WRONG;
-	close(fd[0]);
-	close(fd[1]);
-	count_lines(FILE_, seen, MESSAGES);
-	count_lines(FILE_ "2", seen, MESSAGES);
-	for (i = 1; i <= MESSAGES; i++)
-		if (seen[i] != 1)
-			return WRONG;
-	return rc;
 }
 
 /* --- handles, samples, should_stop --------------------------------------------- */
@@ -528,10 +176,10 @@ TEST_F(services, each_in_turn)
 		faults = 0;
 		for (hit = true, n = 1; hit && n < NR_MAX; n++) {
 			hit = false;
-			rc = calls[i].call(self, n, &hit);
+			rc = calls[i].call(&self->s, n, &hit);
 			EXPECT_TRUE(rc == 0 || (hit && is_fault(rc)))
 				TH_LOG("%s, fault %u: %d", calls[i].name, n, rc);
-			EXPECT_TRUE(idle(&self->t))
+			EXPECT_TRUE(idle(&self->s.t))
 				TH_LOG("%s, fault %u: left over", calls[i].name, n);
 			faults += hit;
 		}
@@ -556,21 +204,21 @@ TEST_F(services, stop_report)
 	int other, rc = 0;
 	bool hit = true;
 
-	other = dxk_member_create(self->t.ctx, DXK_MEMBER_WORKER, NULL);
+	other = dxk_member_create(self->s.t.ctx, DXK_MEMBER_WORKER, NULL);
 	ASSERT_LE(0, other);
-	ASSERT_EQ(1, dxt_post1(self->me, OWNER, 5, 1, 0, 0, NULL));
-	ASSERT_EQ(1, dxk_next(self->me, NULL, 0, NULL, &work[0], 1, NULL, 0, 0));
-	ASSERT_EQ(1, dxt_post1(self->me, OWNER, 5, 2, 0, 0, NULL));
+	ASSERT_EQ(1, dxt_post1(self->s.me, OWNER, 5, 1, 0, 0, NULL));
+	ASSERT_EQ(1, dxk_next(self->s.me, NULL, 0, NULL, &work[0], 1, NULL, 0, 0));
+	ASSERT_EQ(1, dxt_post1(self->s.me, OWNER, 5, 2, 0, 0, NULL));
 	ASSERT_EQ(1, dxk_next(other, NULL, 0, NULL, &work[1], 1, NULL, 0, 0));
 	for (n = 1; hit && n < NR_MAX; n++) {
 		dxt_poison(r, sizeof(r));
-		rc = FAULTY(n, &hit, dxk_ctx_stop_report(self->t.ctx, DXK_STOP_DRAIN, 0,
+		rc = FAULTY(n, &hit, dxk_ctx_stop_report(self->s.t.ctx, DXK_STOP_DRAIN, 0,
 							 r, 3, &nr));
 		faults += hit;
 		if (is_fault(rc)) {
 			EXPECT_TRUE(hit);
 			EXPECT_TRUE(dxt_poisoned(r, sizeof(r)));
-			EXPECT_EQ(n == 1 ? 0 : 1, dxk_should_stop(self->me, 0));
+			EXPECT_EQ(n == 1 ? 0 : 1, dxk_should_stop(self->s.me, 0));
 			continue;
 		}
 		EXPECT_EQ(-ETIMEDOUT, rc);
@@ -582,14 +230,14 @@ TEST_F(services, stop_report)
 	EXPECT_EQ(2, nr);
 	EXPECT_EQ(1, r[0].param);
 	EXPECT_EQ(2, r[1].param);
-	EXPECT_EQ(2, dxt_num(&self->t, "pools/thread_busy"));
+	EXPECT_EQ(2, dxt_num(&self->s.t, "pools/thread_busy"));
 
 	done = (struct dxk_done){ .ticket = work[0].ticket };
-	EXPECT_EQ(0, dxk_next(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(0, dxk_next(self->s.me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
 	done.ticket = work[1].ticket;
 	EXPECT_EQ(0, dxk_next(other, &done, 1, NULL, NULL, 0, NULL, 0, 0));
-	EXPECT_TRUE(idle(&self->t));
-	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+	EXPECT_TRUE(idle(&self->s.t));
+	EXPECT_EQ(0, dxk_ctx_stop(self->s.t.ctx, DXK_STOP_DRAIN, -1));
 	close(other);
 }
 
