@@ -163,20 +163,19 @@ build_user() {
 kernels=$build/kernels
 mkdir -p "$kernels"
 
-# What the guests wait for
+# build_for PART...: what the guests of these wait for
 declare -A built
-for p in debug stock stock-6.12 kcsan sid; do
-	if part $p || { part host && [[ -n ${kdir[$p]:-} ]]; }; then
-		job "module-$p" build_module "${kdir[$p]}" "$kernels/$p" && built[$p]=1
-	fi
-done
-if part host || part kunit; then
-	job module-kunit build_module "${kdir[debug]}" "$kernels/kunit" \
-		DXK_KUNIT=y && built[kunit]=1
-fi
-if [[ $parts != ' kunit ' && $parts != ' fuzz ' ]]; then
-	job user-space build_user && built[user]=1
-fi
+build_for() {
+	local p options
+	for p in "$@"; do
+		part "$p" || part host || continue
+		[[ -n ${kdir[$p]:-} ]] || continue
+		options=()
+		[[ $p != kunit ]] || options=(DXK_KUNIT=y)
+		job "module-$p" build_module "${kdir[$p]}" "$kernels/$p" "${options[@]}" &&
+			built[$p]=1
+	done
+}
 
 # What nobody waits for
 host_jobs() {
@@ -269,18 +268,28 @@ lane() {
 }
 
 pids=()
-# -m gives each background job a process group, which can be ended as a whole.
 trap 'for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || :; done' EXIT
 trap 'exit 130' INT TERM HUP
 
-# For two CPUs: a guest often waits, and the third lane is there to use that.
-set -m
-for l in 'debug kcsan' 'stock kunit stock-6.12 sid' 'host fuzz'; do
-	# shellcheck disable=SC2086 # its parts
-	lane $l 7>&- &
+# start PART...: a lane in the background.  -m gives it a process group, which can be
+# ended as a whole.
+start() {
+	set -m
+	lane "$@" 7>&- &
 	pids+=($!)
-done
-set +m
+	set +m
+}
+
+# For two CPUs: a guest often waits, and the third lane is there to use that.  The
+# longest lane begins as soon as it can.
+build_for debug kcsan || :
+if [[ $parts != ' kunit ' && $parts != ' fuzz ' ]]; then
+	job user-space build_user && built[user]=1
+fi
+start debug kcsan
+build_for stock kunit stock-6.12 sid || :
+start stock kunit stock-6.12 sid
+start host fuzz
 for pid in "${pids[@]}"; do wait "$pid" || echo "0 1 0" >>"$results"; done
 pids=()
 
