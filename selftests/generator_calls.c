@@ -352,6 +352,13 @@ static void gen_small(struct gen *g, struct proc *p, int fd, uint32_t cmd, uint3
 	}
 }
 
+/* A context with the policy that the module gave it would age its requests. */
+static bool is_unset(const struct gen *g, const struct desc *d)
+{
+	return d->session && d->session->ctx->state == NEW &&
+	       d->session->ctx->policy.ready_entries == g->r.m.initial.ready_entries;
+}
+
 void gen_call(struct gen *g, struct proc *p, const char *name, struct desc *d)
 {
 	static const uint32_t wrong[] = {
@@ -363,6 +370,8 @@ void gen_call(struct gen *g, struct proc *p, const char *name, struct desc *d)
 		gen_create(g, p);
 	else if (!strcmp(name, "join"))
 		gen_join(g, p);
+	else if (!strcmp(name, "start") && is_unset(g, d))
+		gen_policy(g, p, d);
 	else if (!strcmp(name, "start"))
 		gen_small(g, p, d->fd, DXK_IOC_CTX_START, sizeof(struct dxk_ctx_start));
 	else if (!strcmp(name, "policy"))
@@ -403,7 +412,7 @@ bool gen_make_ready(struct gen *g, struct proc *p)
 		if (!d->fd || !d->session || !d->session->creator ||
 		    d->session->ctx->state != NEW)
 			continue;
-		if (d->session->ctx->policy.ready_entries == g->r.m.initial.ready_entries)
+		if (is_unset(g, d))
 			gen_policy(g, p, d);
 		else if (gen_below(g, 2))
 			gen_small(g, p, d->fd, DXK_IOC_CTX_START,
