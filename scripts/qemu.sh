@@ -7,11 +7,11 @@
 #   qemu.sh           print it
 #   qemu.sh --fetch   get Debian's backport first, where this machine's is too old
 #
-# Before 8.1 an emulated CPU could keep for good what it had read of an instruction
-# while another CPU patched it.  Linux patches its code whenever a tracepoint goes on
-# or off or a module comes: then a CPU meets a breakpoint for ever that nobody has set.
-# Where there is no newer one, one thread emulates all CPUs in turns: that is right,
-# slower, and shows fewer races.
+# In 7.2 an emulated CPU can keep for good what it has read of an instruction while
+# another CPU patched it; with 10.0 check-guest.sh finds nothing.  Linux patches its code
+# whenever a tracepoint goes on or off or a module comes: then a CPU meets a breakpoint
+# for ever that nobody has set.  Where there is no newer one, one thread emulates all
+# CPUs in turns: that is right, slower, and shows fewer races.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,7 @@ name=qemu-system-x86_64
 new_enough() {
 	local version
 	version=$("$1" --version 2>/dev/null | sed -n '1s/.* version \([0-9.]*\).*/\1/p') &&
-		printf '8.1\n%s\n' "${version:-0}" | sort -CV
+		printf '10.0\n%s\n' "${version:-0}" | sort -CV
 }
 
 # What it has beside its program lies there, too; it looks for that from where it is.
