@@ -9,6 +9,8 @@
 #   kernel.sh --kcsan    6.12 with KCSAN, which watches for data races
 #   kernel.sh --sid      the newest kernel that Debian has, of its release sid
 #   kernel.sh --source   only unpack the source and print its directory
+#   kernel.sh --tools    only unpack what tests take from the source: the headers of
+#                        kselftest and kunit.py; print the directory
 #   kernel.sh --path     print the build directory, build nothing; exit 1 when it
 #                        is not there
 #   kernel.sh --version  print the version, build nothing
@@ -24,8 +26,8 @@ flavour=debug mode=build
 for arg in "$@"; do
 	case $arg in
 	--debug | --bench | --kcsan | --sid) flavour=${arg#--} ;;
-	--source | --path | --version) mode=${arg#--} ;;
-	-h | --help) sed -n '4,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--source | --tools | --path | --version) mode=${arg#--} ;;
+	-h | --help) sed -n '4,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "kernel.sh: unknown argument $arg" >&2; exit 2 ;;
 	esac
 done
@@ -72,6 +74,7 @@ fragments=("$here/kernels/base.config" "$here/kernels/x86.config")
 key=$({ echo "$version"; gcc -dumpfullversion; cat "${fragments[@]}"; } |
 	sha256sum | cut -c1-12)
 src=$cache/source-${version//[^A-Za-z0-9.-]/_}
+tools=$cache/tools-${version//[^A-Za-z0-9.-]/_}
 out=$cache/kernel-$flavour-$key
 
 case $mode in
@@ -86,21 +89,25 @@ version)
 	;;
 esac
 
-# Unpacked under another name, so that a directory of the final name is whole.
+# unpack DIR [PATTERN...]: all of the source or the files that match.  Unpacked under
+# another name, so that a directory of the final name is whole.
 unpack() {
-	[[ -d $src ]] && return
+	local dir=$1
+	shift
+	[[ -d $dir ]] && return
 	exec 8>"$cache/source.lock"
 	flock 8
-	if [[ ! -d $src ]]; then
+	if [[ ! -d $dir ]]; then
 		say "unpacking $tarball"
-		rm -rf "$src.tmp"
-		mkdir "$src.tmp"
+		rm -rf "$dir.tmp"
+		mkdir "$dir.tmp"
 		if [[ -n $package ]]; then
 			dpkg-deb --fsys-tarfile "$package" | tar -xO "$tarball"
 		else
 			cat "$tarball"
-		fi | tar -C "$src.tmp" --strip-components=1 -xJ
-		mv "$src.tmp" "$src"
+		fi | tar -C "$dir.tmp" --strip-components=1 --wildcards \
+			--no-wildcards-match-slash -I 'xz -T0' -x "$@"
+		mv "$dir.tmp" "$dir"
 	fi
 	exec 8>&-
 }
@@ -179,10 +186,18 @@ build() {
 	exec 9>&-
 }
 
-unpack
-if [[ $mode == source ]]; then
+case $mode in
+tools)
+	unpack "$tools" '*/tools/testing/selftests/*.h' '*/tools/testing/kunit/*.py'
+	echo "$tools"
+	;;
+source)
+	unpack "$src"
 	echo "$src"
-	exit 0
-fi
-build
-echo "$out"
+	;;
+build)
+	unpack "$src"
+	build
+	echo "$out"
+	;;
+esac
