@@ -6,7 +6,7 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 PREFIX	?= /usr/local
 BUILD	:= $(CURDIR)/build
 # kselftest_harness.h comes from the kernel's source
-KSRC	?= $(shell scripts/kernel.sh --source)
+KSRC	?= $(shell scripts/kernel.sh --tools)
 
 # In a container, or after an upgrade, the running kernel has no headers.
 ifeq ($(wildcard $(KDIR)/Makefile),)
@@ -43,6 +43,11 @@ doc:
 
 selftests: lib
 	$(MAKE) -C selftests BUILD=$(BUILD) KSRC=$(KSRC)
+
+# libdxk's tests once more, with the sanitizers
+.PHONY: selftests-asan
+selftests-asan: selftests
+	$(MAKE) -C selftests BUILD=$(BUILD) KSRC=$(KSRC) asan
 
 # Documentation/installing.rst says what remains to be done after each.
 .PHONY: install system_install examples_install modules_install dkms_install
@@ -97,16 +102,36 @@ uninstall:
 	find $$tmp ! -type d -printf '%P\n' | \
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
-.PHONY: setup check check-matrix check-model demo bench fuzz coverage
+.PHONY: setup check check-debug check-full check-changed check-matrix check-model \
+	demo bench fuzz coverage shell guest
 setup:
 	scripts/setup.sh
 
+# TESTS='post tools-*': only these programs
 check:
-	scripts/check.sh
+	scripts/check.sh $(if $(TESTS),--tests '$(TESTS)')
 
-# on all kernels; takes more than an hour
+check-debug:
+	scripts/check.sh debug $(if $(TESTS),--tests '$(TESTS)')
+
+# what the change in the work tree touches; SINCE=COMMIT: all since then
+check-changed:
+	scripts/check-changed.py $(SINCE)
+
+# all of it; takes a night
+check-full:
+	scripts/check-full.sh
+
+# all programs on all kernels
 check-matrix:
-	scripts/check.sh --matrix
+	scripts/check.sh matrix
+
+# a guest with the modules loaded and this tree: a terminal, or CMD='...'
+shell:
+	scripts/shell.sh
+
+guest:
+	scripts/shell.sh $(if $(CMD),,$(error which CMD='...'?)) -c '$(subst ','\'',$(value CMD))'
 
 # MODEL_ARGS=--full: larger ones
 check-model:
@@ -153,8 +178,13 @@ help:
 	@echo 'uninstall        removes what install and examples_install put there'
 	@echo 'setup            the Debian packages that check and demo need'
 	@echo 'demo             an example at work in a guest'
-	@echo 'check            all tests, in guests'
-	@echo 'check-matrix     the same on five kernels'
+	@echo 'check            the tests, in a guest with Debian 6.1; TESTS="post work" only these'
+	@echo 'check-changed    those that the change in the work tree touches'
+	@echo 'check-debug      abuse, kills and races on a debug kernel, and what check left out'
+	@echo 'check-full       everything there is, in a night'
+	@echo 'check-matrix     all test programs on five kernels'
+	@echo 'shell            a terminal in a guest with the modules loaded'
+	@echo 'guest            CMD="..." is run in one'
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'coverage         which lines of the module the tests reach'

@@ -1,143 +1,149 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Builds everything for every kernel and runs all tests.  The last line is
-# "N passed, N failed, N skipped"; exit status 1 when one failed or none
-# passed.  Logs are in build/check.
+# Builds and tests.  The last line is "N passed, N failed, N skipped"; exit status 1
+# when one failed or none passed.  Results and logs are in build/check/TIER.
 #
-#   check.sh [options]
+#   check.sh [options] [TIER]
 #
-#   --only PART    host, stock, debug, kunit or fuzz, or of the matrix stock-6.12,
-#                  kcsan or sid; may be repeated
-#   --matrix       the guests of all kernels, with the same programs, and a table
-#   --tests GLOB   only the guests' test programs whose names match
-#   --mode M       direct, thread or both dispatch modes (both)
-#   --all          also what is left out for time: all programs in both modes
-#   --strict       a program that fails has failed, though it may pass the next time
-#   --timeout S    seconds a test program may take (stock 240, others 420)
+#   check     (the default) builds, documents, packages' lint, and the test programs in a
+#             guest with Debian's 6.1; no kernel of our own
+#   debug     KUnit and the programs on abuse, failing memory, kills and races in a guest
+#             with the debug kernel; on 6.1 what "check" left out
+#   matrix    all programs in the guests of all five kernels, and a table
+#
+#   --tests NAMES  only these test programs, names or globs; no jobs on the host
+#   --mode M       direct, thread or both dispatch modes (as selftests/tiers.txt says)
+#   --only PART    of a tier: host, stock; debug, kunit, more; stock-6.12, kcsan, sid.
+#                  May be repeated, and then need not be of that tier
 #   --kmemleak     the debug guest with kmemleak and slab debugging (slower)
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 # The builds below are not parts of the make that called this script.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-root=$PWD build=$PWD/build check=$PWD/build/check
+# Tests become other users: what is built is for all.
+umask 022
+root=$PWD build=$PWD/build kernels=$PWD/build/kernels
 
-only='' matrix='' tests='*' mode=both limit='' all=() again=2 kmemleak=()
+tier=check only='' tests='' mode='' kmemleak=()
 while (($#)); do
 	case $1 in
-	--only) only+=" $2"; shift ;;
-	--matrix) matrix=1 ;;
 	--tests) tests=$2; shift ;;
 	--mode) mode=$2; shift ;;
-	--all) all=(--all) ;;
-	--strict) again=0 ;;
-	--timeout) limit=$2; shift ;;
+	--only) only+=" $2"; shift ;;
 	--kmemleak) kmemleak=(--kmemleak) ;;
-	-h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	check | debug | matrix) tier=$1 ;;
+	-h | --help) sed -n '4,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
 done
-if [[ -z $only ]]; then
-	parts=' host stock debug kunit fuzz '
-	[[ -z $matrix ]] || parts+='stock-6.12 kcsan sid '
-else
-	parts="$only "
+case $tier in
+check) parts=' stock host ' ;;
+debug) parts=' debug kunit more ' ;;
+matrix) parts=' stock debug kunit stock-6.12 kcsan sid ' ;;
+esac
+if [[ -n $tests ]]; then
+	read -ra words <<<"$tests"
+	tests="@($(IFS='|'; echo "${words[*]}"))"
+	[[ $tier == check ]] && parts=' stock '
+	[[ $tier == debug ]] && parts=' debug '
 fi
+[[ -z $only ]] || parts="$only "
 part() { [[ $parts == *" $1 "* ]]; }
 for p in $parts; do
 	case $p in
-	host | stock | debug | kunit | fuzz | stock-6.12 | kcsan | sid) ;;
+	host | stock | more | debug | kunit | stock-6.12 | kcsan | sid) ;;
 	*) echo "check.sh: there is no part $p" >&2; exit 2 ;;
 	esac
 done
 
-mkdir -p "$check"
+check=$build/check/$tier
+mkdir -p "$check" "$kernels"
 # one run at a time: they share build/
-exec 7>"$check/lock"
+exec 7>"$build/check/lock"
 flock -n 7 || { echo "check.sh: another one is running in this tree" >&2; exit 1; }
-rm -rf "$check"/*.{log,out,console,results} "$check"/{times,unsteady}
-results=$check/results.results
-: >"$results"
+rm -rf "${check:?}"/*
 
 scripts/setup.sh 7>&-
+tools=$(scripts/kernel.sh --tools 7>&-)/tools/testing
 newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
 # What the module is built with, per part.
 declare -A kdir=([stock]=$(newest 6.1) [stock-6.12]=$(newest 6.12))
-if part debug || part kunit || part host; then
-	kdir[debug]=$(scripts/kernel.sh 7>&-)
-	kdir[kunit]=${kdir[debug]}
-fi
-for p in kcsan sid; do
-	! part $p || kdir[$p]=$(scripts/kernel.sh --$p 7>&-)
+
+# --- what will take how long -------------------------------------------------
+
+echo "check.sh: $(nproc) CPUs; guests are $(scripts/guest.sh --has-kvm &&
+	echo "run by KVM" || echo "emulated, there is no KVM"). On two quiet CPUs, emulated:"
+for p in $parts; do
+	case $p in
+	stock) text="builds, then a guest: 6 minutes" ;;
+	host) text="beside the guest: 5 minutes" ;;
+	more) text="builds, then a guest: 7 minutes" ;;
+	kunit) text="before the guest debug: 2 minutes" ;;
+	debug) text="beside the guest more: 11 minutes" ;;
+	*) text="an hour" ;;
+	esac
+	[[ -z $tests || $p == host ]] || text="what was asked for"
+	echo "  $p: $text"
 done
+for p in debug kcsan sid; do
+	! part $p || scripts/kernel.sh --$p --path >/dev/null 2>&1 ||
+		echo "  before that, once: its kernel is built for $p, 5-10 minutes"
+done
+
+# --- reports ----------------------------------------------------------------
+
+# report NAME: reads KTAP.  The kernel's own parser judges it (NAME.report); shown is a
+# line for each program or job, and what failed.
+report() {
+	tee "$check/$1.ktap" | python3 -uB "$tools/kunit/kunit.py" parse 2>&1 |
+		tee "$check/$1.report" | busybox awk -v name="$1" '
+		{ time = substr($0, 1, 10); text = substr($0, 12) }
+		text ~ /^\[(PASSED|SKIPPED)\]/ && name != "host" { next }
+		# a line, or the head of a program
+		text ~ /^=+$/ || text ~ /^=+ [^[].* =+$/ { next }
+		{ gsub(/^=+ +| +=+$/, "", text); printf "%s %-5s %s\n", time, name, text; fflush() }'
+}
+
+# A failure that no report has
+failure() {
+	echo "$*"
+	echo "$*" >>"$check/failures"
+}
 
 # --- jobs on the host -------------------------------------------------------
 
 # job NAME COMMAND...: one test; what it prints is kept, shown when it fails.
-# Status 4 is a skip.
+# Status 4 is a skip.  All lanes write to one report, which counts.
 job() {
-	local name=$1 status=0 start=$SECONDS verdict counts
+	local name=$1 status=0 begin=$SECONDS verdict='' log=$check/$1.log
 	shift
-	"$@" >"$check/$name.log" 2>&1 </dev/null 7>&- || status=$?
+	"$@" >"$log" 2>&1 </dev/null 6>&- 7>&- || status=$?
 	case $status in
-	0) verdict='passed' counts='1 0 0' ;;
-	4) verdict='skipped' counts='0 0 1' ;;
-	*) verdict='FAILED' counts='0 1 0' ;;
+	0) verdict="ok 0 $name" ;;
+	4) verdict="ok 0 $name # SKIP $(tail -n 1 "$log")" ;;
+	*) verdict=$(tail -n 25 "$log" | sed 's/^/# | /' && echo "not ok 0 $name") ;;
 	esac
-	echo "$counts" >>"$results"
-	echo "$((SECONDS - start)) host $name" >>"$check/times"
-	printf '%-6s %-7s %-28s %s (%d s)\n' host - "$name" "$verdict" \
-		$((SECONDS - start))
-	if ((status != 0 && status != 4)); then
-		tail -n 25 "$check/$name.log" | sed 's/^/    | /'
-		return 1
-	fi
+	(
+		flock 9
+		printf '# %s took %d ms\n%s\n' "$name" $(((SECONDS - begin) * 1000)) \
+			"$verdict" >&6
+	) 9>"$check/lock"
+	((status == 0 || status == 4))
 }
-
-# Each kernel gets its own copy of the module's source, so that the builds
-# disturb neither each other nor the work tree.  What has not changed is not
-# built again.
-copy_source() {
-	local to=$1 f
-	mkdir -p "$to"
-	cp -pRu VERSION Kbuild dxk uapi "$to/"
-	# A module that Kbuild does not name any more must not be tested.
-	find "$to" -name '*.ko' -delete
-	# files that are gone from the tree
-	(cd "$to" && find Kbuild dxk uapi -type f \
-		\( -name '*.[chS]' -o -name 'Kbuild*' -o -name 'Makefile*' \) \
-		! -name '*.mod.c') | while read -r f; do
-		[[ -e $f ]] || rm -f "$to/$f"
-	done
-}
-
-# build_module KDIR COPY [VARIABLE=VALUE...]
-# W=1 and no warning.  A build that warned is thrown away: the next one would
-# not compile the file again and so be silent.
-build_module() {
-	local kdir=$1 to=$2 log=$2.log
-	copy_source "$to"
-	if ! make -C "$kdir" M="$to" W=1 "${@:3}" -j"$(nproc)" modules >"$log" 2>&1 ||
-		grep -E 'warning:|^WARNING:' "$log" | grep -v 'compiler differs'; then
-		cat "$log"
-		rm -rf "$to"
-		return 1
-	fi
-	cat "$log"
-	find "$to" -name dxk.ko | grep -q . || { echo "no dxk.ko was built"; return 1; }
+number() {
+	busybox awk '/^(not )?ok 0 / { sub(/0/, ++n) } { print; fflush() }'
 }
 
 # Where KUnit is off its suites would be built, loaded, and never run.
 refuse_kunit() {
-	local kdir=$1 to=$2
-	copy_source "$to"
-	! make -C "$kdir" M="$to" DXK_KUNIT=y modules >"$to.log" 2>&1 || {
+	local to=$kernels/stock-kunit
+	! scripts/build-module.sh "${kdir[stock]}" "$to" DXK_KUNIT=y || {
 		echo "the suites were built for a kernel without KUnit"
 		return 1
 	}
-	cat "$to.log"
 	grep -q 'KUnit suites need a kernel with CONFIG_KUNIT' "$to.log"
 }
 
@@ -153,117 +159,110 @@ check_sparse() {
 	! grep -E '^([^ ]*/)?(dxk|uapi)/[^ ]*: *(warning|error|note):' "$to.sparse"
 }
 
+# build_user TARGET...: an earlier build may have been made for its owner alone
 build_user() {
-	# A warning of an earlier build must not hide behind a finished object.
-	# Only a full run pays for that.
-	[[ -n $only ]] || rm -rf "${build:?}"/{lib,examples,tools,selftests}
-	CFLAGS='-O2 -g -Wall -Wextra -Werror' make -j"$(nproc)" lib examples tools selftests
+	make -j"$(nproc)" "$@" && chmod -R go+rX "$build"/{lib,examples,tools,selftests}
 }
 
-kernels=$build/kernels
-mkdir -p "$kernels"
-
-# build_for PART...: what the guests of these wait for
-declare -A built
-build_for() {
-	local p options
-	for p in "$@"; do
-		part "$p" || part host || continue
-		[[ -n ${kdir[$p]:-} ]] || continue
-		options=()
-		[[ $p != kunit ]] || options=(DXK_KUNIT=y)
-		job "module-$p" build_module "${kdir[$p]}" "$kernels/$p" "${options[@]}" &&
-			built[$p]=1
-	done
-}
-
-# What nobody waits for
 host_jobs() {
 	local t
-	job module-stock-kunit refuse_kunit "${kdir[stock]}" "$kernels/stock-kunit"
+	job module-stock-6.12 scripts/build-module.sh "${kdir[stock-6.12]}" \
+		"$kernels/stock-6.12" || :
 	for t in stock stock-6.12; do
-		[[ -z ${built[$t]:-} ]] ||
-			job "sparse-$t" check_sparse "${kdir[$t]}" "$kernels/$t"
+		job "sparse-$t" check_sparse "${kdir[$t]}" "$kernels/$t" || :
 	done
+	job module-stock-kunit refuse_kunit || :
+	job ids scripts/ids.sh || :
+	job plants scripts/plants.py --check || :
+	job history-unit "$build/selftests/history_unit" || :
+	job check-log scripts/check-log.sh --self-test || :
 	for t in man html kernel-doc source; do
-		job "doc-$t" make -C Documentation BUILD="$build" "check-$t"
+		job "doc-$t" make -C Documentation BUILD="$build" "check-$t" || :
 	done
-	job ids scripts/ids.sh
-	job plants scripts/plants.py --check
-	job check-log scripts/check-log.sh --self-test
-	job guest scripts/check-guest.sh
-	job packages scripts/check-packages.sh
+	job packages scripts/check-packages.sh --lint || :
+	job guest scripts/check-guest.sh || :
 }
 
 # --- jobs in guests ---------------------------------------------------------
 
-# guest NAME DIR LIMIT GUEST-OPTIONS... -- RUN-OPTIONS...: what its programs print
-# goes through tap.awk.
+# guest NAME GUEST-OPTIONS... -- RUN-OPTIONS...: what prints nothing for so long, by the
+# clock of this machine, is stuck.
 guest() {
-	local name=$1 dir=$2 limit=$3 options=() status=0
-	shift 3
+	local name=$1 options=() status=0 silent=40
+	shift
 	while [[ $1 != -- ]]; do options+=("$1"); shift; done
 	shift
-	echo "guest $name boots (log: build/check/$name.out, .console)"
-	scripts/guest.sh "${options[@]}" --timeout "$limit" \
-		--log "$check/$name.console" -- "$root/selftests/run.sh" "$@" "$dir" \
-		2>"$check/$name.log" | tee "$check/$name.out" |
-		awk -v GUEST="$name" -v RESULTS="$check/$name.results" \
-			-v TIMES="$check/times" \
-			-v UNSTEADY="$check/unsteady" \
-			-f scripts/tap.awk || status=${PIPESTATUS[0]}
+	case $name in debug | kunit | kcsan) silent=60 ;; esac
+	[[ $tier != matrix || $name == kunit ]] || set -- "$@" --tier full
+	[[ -z $tests ]] || set -- "$@" --tests "$tests"
+	[[ -z $mode ]] || set -- "$@" --mode "$mode"
+	echo "guest $name boots (log: ${check#"$root"/}/$name.ktap, .console)"
+	scripts/guest.sh "${options[@]}" --timeout 4200 --silent "$silent" \
+		--log "$check/$name.console" -- selftests/run.sh "$@" \
+		"build/kernels/$name" 2>"$check/$name.log" 7>&- |
+		report "$name" || status=${PIPESTATUS[0]}
 	if ((status)); then
-		echo "guest $name: ended with status $status"
-		# the tests' own failures are counted already, the guest's death is not
-		echo "0 1 0" >>"$check/$name.results"
+		failure "guest $name: ended with status $status"
 		tail -n 70 "$check/$name.log" | sed 's/^/    /'
-	elif ! scripts/check-log.sh "$check/$name.console" >"$check/$name.log" &&
-		! grep -q '^@dmesg' "$check/$name.out"; then
-		# not told yet: from boot, or from between two programs
-		echo "guest $name: complaints of the kernel in its console"
-		head -n 40 "$check/$name.log" | sed 's/^/    | /'
-		echo "0 1 0" >>"$check/$name.results"
+	fi
+	if ! scripts/check-log.sh "$check/$name.console" >"$check/$name.complaints" &&
+		! grep -q 'the kernel complained' "$check/$name.ktap"; then
+		# from boot, or from between two programs
+		failure "guest $name: complaints of the kernel in its console"
+		sed -n '1,40s/^/    | /p' "$check/$name.complaints"
 	fi
 }
 
 # run_guest PART.  What cannot run because its build failed is a failure, too.
 run_guest() {
-	local name=$1 kernel=(--kernel "${kdir[$1]}") need user=user slowest=420
-	local options=("${all[@]}" --again "$again" --tests "$tests" --mode "$mode")
-	case $name in
-	kunit) user='' options=(--kunit) ;;
-	debug) kernel+=(--mem 1536 "${kmemleak[@]}") ;;
-	kcsan) kernel+=(--mem 1536) ;;
-	stock*) kernel=(--kernel "$name") slowest=240 ;;
-	esac
-	for need in $name $user; do
+	local p=$1 module=$1 need
+	[[ $p != more ]] || module=stock
+	for need in "$module" $([[ $p == kunit ]] || echo user); do
 		[[ -z ${built[$need]:-} ]] || continue
-		echo "guest $name: not run, what it needs was not built"
-		echo "0 1 0" >>"$check/$name.results"
+		failure "guest $p: not run, what it needs was not built"
 		return
 	done
-	slowest=${limit:-$slowest}
-	# a guest that does not even end what takes too long is not waited for
-	guest "$name" "$kernels/$name" 4200 "${kernel[@]}" --silent $((slowest + 60)) \
-		-- "${options[@]}" --timeout "$slowest"
+	case $p in
+	stock*) guest "$p" --kernel "$p" -- --tier check ;;
+	more) guest "$p" --kernel stock -- --tier more ;;
+	kunit) guest "$p" --kernel "${kdir[$p]}" --mem 1536 -- --kunit ;;
+	*) guest "$p" --kernel "${kdir[$p]}" --mem 1536 "${kmemleak[@]}" -- --tier debug ;;
+	esac
 }
 
-# The corpus, then new inputs; how much that was is worth a line.
-fuzz() {
-	job fuzz scripts/fuzz.sh --fresh --seconds 60 || return
-	sed -n 's/^fuzz: /    /p' "$check/fuzz.log"
+# --- all of it --------------------------------------------------------------
+
+declare -A built=()
+# build PART...: the module that the guests of these load
+build() {
+	local p options
+	for p in "$@"; do
+		options=()
+		[[ $p != kunit ]] || options=(DXK_KUNIT=y)
+		! job "module-$p" scripts/build-module.sh "${kdir[$p]}" "$kernels/$p" \
+			"${options[@]}" || built[$p]=1
+	done
 }
 
-# lane PART...: one after the other
+# A lane is parts, one after the other. The kernel that one needs is built there, and
+# the other goes on.
+own_kernel() {
+	case $1 in
+	debug | kunit) kdir[$1]=$(scripts/kernel.sh) ;;
+	kcsan | sid) kdir[$1]=$(scripts/kernel.sh --"$1") ;;
+	*) return 0 ;;
+	esac || { failure "kernel $1: not built"; return 1; }
+	build "$1"
+}
 lane() {
 	local p
 	for p in "$@"; do
 		part "$p" || continue
-		case $p in
-		host) host_jobs || : ;;
-		fuzz) fuzz || : ;;
-		*) run_guest "$p" ;;
-		esac
+		if [[ $p == host ]]; then
+			host_jobs
+		elif own_kernel "$p"; then
+			run_guest "$p"
+		fi
 	done
 }
 
@@ -271,39 +270,55 @@ pids=()
 trap 'for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || :; done' EXIT
 trap 'exit 130' INT TERM HUP
 
-# start PART...: a lane in the background.  -m gives it a process group, which can be
-# ended as a whole.
+# start COMMAND...: in the background.  -m gives it a process group, which can be ended
+# as a whole.
 start() {
 	set -m
-	lane "$@" 7>&- &
+	"$@" 7>&- &
 	pids+=($!)
 	set +m
 }
 
-# For two CPUs: a guest often waits, and the third lane is there to use that.  The
-# longest lane begins as soon as it can.
-build_for debug kcsan || :
-if [[ $parts != ' kunit ' && $parts != ' fuzz ' ]]; then
-	job user-space build_user && built[user]=1
-fi
-start debug kcsan
-build_for stock kunit stock-6.12 sid || :
-start stock kunit stock-6.12 sid
-start host fuzz
-for pid in "${pids[@]}"; do wait "$pid" || echo "0 1 0" >>"$results"; done
+exec 6> >(number | report host)
+reporter=$!
+echo "KTAP version 1" >&6
+build stock
+! part stock-6.12 || build stock-6.12
+user=(lib examples tools selftests)
+! part more || user+=(selftests-asan)
+[[ $tier != matrix ]] || user+=(selftests-asan)
+[[ $parts == ' kunit ' ]] || ! job user-space build_user "${user[@]}" || built[user]=1
+
+# two CPUs, two lanes, since a guest often waits
+start lane stock more stock-6.12 sid
+start lane host kunit debug kcsan
+for pid in "${pids[@]}"; do wait "$pid" || failure "a lane ended with status $?"; done
 pids=()
+exec 6>&-
+wait "$reporter" || :
 
-[[ -z $matrix ]] || scripts/matrix.py "$check" || echo "0 1 0" >>"$results"
+[[ $tier != matrix ]] || scripts/matrix.py "$check" || failure "matrix.py: see above"
 
-[[ ! -e $check/unsteady ]] ||
-	sed 's/^/unsteady, failed at first and ran again: /' "$check/unsteady"
 echo "where the time went (s):"
-sort -rn "$check/times" | awk '
-	{ sum[$2] += $1; if (NR <= 12) longest = longest sprintf("  %5d  %s\n", $1, $2 " " $3 " " $4) }
-	END { for (p in sum) printf "  %5d  all of %s\n", sum[p], p
-	      printf "%s  %5d  from begin to end\n", longest, TOOK }' TOOK=$SECONDS
+sed -nE 's/^ *# (.*) took ([0-9]+) ms$/\2 \1/p' "$check"/*.ktap | sort -rn |
+	busybox awk 'NR <= 12 { printf "  %6.1f  %s\n", $1 / 1000, $2 }'
+echo "  $((SECONDS)).0  from begin to end"
+sed -nE 's/^ *ok [0-9]+ (.*) # SKIP */\1: /p' "$check"/*.ktap | sort >"$check/skipped"
+[[ ! -s $check/skipped ]] || echo "skipped, and why: ${check#"$root"/}/skipped"
 
-cat "$check"/*.results | awk '
-	{ p += $1; f += $2; s += $3 }
+# The last line of each report: "Testing complete. Ran 7 tests: passed: 5, failed: 2"
+{
+	cat "$check"/*.report
+	[[ ! -e $check/failures ]] || sed 's/.*/Testing complete. failed: 1/' "$check/failures"
+	for f in "$check"/*.report; do
+		grep -q 'Testing complete' "$f" || echo "Testing complete. failed: 1"
+	done
+} | busybox awk '
+	function count(what) { return match($0, what ": [0-9]+") ?
+		substr($0, RSTART + length(what) + 2, RLENGTH - length(what) - 2) : 0 }
+	/Testing complete\./ {
+		p += count("passed"); s += count("skipped")
+		f += count("failed") + count("crashed") + count("errors")
+	}
 	END { printf "%d passed, %d failed, %d skipped\n", p, f, s
-	      exit f > 0 || p == 0 }'
+	      exit f > 0 || p == 0 }' | tee "$check/counts"

@@ -15,14 +15,16 @@ mount -t proc proc /proc
 mount -t sysfs sys /sys
 
 # "\001dxk-exit N" as the last thing on ttyS1 is the guest's answer; without
-# it guest.sh takes the run as failed.
+# it guest.sh takes the run as failed. Where ttyS1 is a terminal, it is in the kernel's
+# log.
+answer=/dev/ttyS1
 finish() {
 	# Not in this shell: a process that the command left, killed by now, is
 	# its child, and the signal of such a death ends the wait in close() for
 	# the port, which throws away what it has not sent.
-	(printf '\001dxk-exit %d\n' "$1" >/dev/ttyS1)
+	(printf '\001dxk-exit %d\n' "$1" >$answer)
 	# returns when the last character has left
-	stty -F /dev/ttyS1 speed 115200 >/dev/null
+	[ $answer = /dev/kmsg ] || stty -F $answer speed 115200 >/dev/null
 	poweroff -f
 	# not reached
 	while :; do sleep 1; done
@@ -37,7 +39,7 @@ for m in /modules/*.ko; do
 	[ -e "$m" ] && insmod "$m"
 done
 
-SHARE='' TREE='' HIDDEN=''
+SHARE='' TREE='' HIDDEN='' TERMINAL='' SIZE=''
 # shellcheck disable=SC1091 # written by guest.sh
 . /guest.env
 
@@ -88,14 +90,43 @@ if [ -n "$SHARE" ]; then
 	fi
 fi
 
+# The tree has a path that all users may search, wherever it lies. Where its own
+# directory is closed to them, what is in it is mounted one by one.
+mkdir -p -m 755 /root/run/dxk/tree
+case $(stat -c %A "/host$TREE") in
+d??????r?[xt]) mount --bind "/host$TREE" /root/run/dxk/tree ;;
+*)
+	for entry in "/host$TREE"/*; do
+		to=/root/run/dxk/tree/${entry##*/}
+		if [ -d "$entry" ]; then mkdir "$to"; else : >"$to"; fi
+		mount --bind "$entry" "$to"
+	done
+	;;
+esac
+
 hostname dxk
 [ ! -d /proc/sys/net/ipv4 ] || ip link set lo up
-mkdir -p /root/run/dxk
 cp /guest.command /root/run/dxk/command
 
-chroot /root /usr/bin/env -i HOME=/tmp TERM=dumb LANG=C.UTF-8 DXK_GUEST=1 \
-	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-	/bin/bash /run/dxk/command "$TREE" </dev/null >/dev/ttyS1 2>&1
+# in_root COMMAND...: as the guest's command sees the world
+in_root() {
+	chroot /root /usr/bin/env -i HOME=/tmp TERM="${TERMINAL:-dumb}" LANG=C.UTF-8 \
+		DXK_GUEST=1 DXK_STUCK=/dev/ttyS1 \
+		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
+if [ -n "$TERMINAL" ]; then
+	answer=/dev/kmsg
+	# Its size is forgotten when nobody has it open. setsid makes it one that signals
+	# and jobs go by.
+	{
+		# shellcheck disable=SC2086 # words
+		stty sane $SIZE
+		in_root setsid -c -w /bin/bash /run/dxk/command
+	} </dev/ttyS1 >/dev/ttyS1 2>&1
+else
+	echo "$(printf '\001')dxk-begin" >/dev/ttyS1
+	in_root /bin/bash /run/dxk/command </dev/null >/dev/ttyS1 2>&1
+fi
 status=$?
 
 # Nothing of the command may print behind the answer.

@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Boots a guest, runs a command in it as root and exits with its status.
-# The command sees the host's files (read-only), starts in the project's root
-# and has /tmp, /run and /var/tmp for itself.  DXK_KILLS, DXK_LONG, DXK_ROUNDS,
+# The command sees the host's files (read-only) and has /tmp, /run and /var/tmp for
+# itself.  It starts in the project's tree, which is at /run/dxk/tree, too: there all
+# users reach it, wherever it lies on the host.  DXK_KILLS, DXK_LONG, DXK_ROUNDS,
 # DXK_SECONDS, DXK_SEED and DXK_STEPS are passed on, which lengthen and repeat tests.
 #
 #   guest.sh [options] -- COMMAND [ARG...]
+#   guest.sh [options] --terminal -- COMMAND [ARG...]
+#   guest.sh --has-kvm    run nothing: exit status 0 when guests are run by KVM
 #
 #   --kernel K    stock (newest Debian 6.1, the default), stock-6.12, debug,
 #                 bench, or a kernel build directory
 #   --smp N       CPUs (2)
 #   --mem M       memory in MiB (1024)
 #   --timeout S   seconds until the guest is given up (120)
-#   --silent S    ... and seconds that COMMAND may print nothing (as --timeout)
+#   --silent S    ... and seconds that COMMAND may print nothing (as --timeout). Then
+#                 it is sent a line "stuck", which it can read from $DXK_STUCK; the
+#                 guest is given up when that does not help within 12 s.
 #   --log FILE    keep the kernel's messages there
 #   --out FILE    write what COMMAND prints there instead of standard output
 #   --icount      counting clock: one CPU, 1 ns of guest time = 1 instruction
@@ -21,6 +26,7 @@
 #   --kmemleak    leave kmemleak and slab debugging on (debug kernel, slower)
 #   --append A    more kernel parameters
 #   --share DIR   the guest may write to this directory of the host
+#   --terminal    this terminal is COMMAND's; there is no limit but the --timeout asked for
 #   -v            tell what is done
 #
 # Exit status: COMMAND's, or 124 when the time is up, 125 when the guest died
@@ -31,8 +37,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 tree=$(dirname "$here")
 cache=${DXK_CACHE:-/var/cache/dxk}
 
-kernel=stock smp='' mem=1024 limit=120 silent='' log='' out='' icount='' kmemleak=''
-append='' share='' plugin='' verbose=''
+kernel=stock smp='' mem=1024 limit='' silent='' log='' out='' icount='' kmemleak=''
+append='' share='' plugin='' terminal='' ask_kvm='' verbose=''
 
 say() { echo "guest.sh: $*" >&2; }
 tell() { [[ -z $verbose ]] || say "$@"; }
@@ -52,14 +58,17 @@ while (($#)); do
 	--append) append=$2; shift ;;
 	--plugin) plugin=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
+	--terminal) terminal=1 ;;
+	--has-kvm) ask_kvm=1 ;;
 	-v | --verbose) verbose=1 ;;
-	-h | --help) sed -n '4,30s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,37s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1" ;;
 	esac
 	shift
 done
-(($#)) || die "no command"
+(($#)) || [[ -n $ask_kvm ]] || die "no command"
+[[ -n $limit ]] || limit=$([[ -n $terminal ]] && echo 0 || echo 120)
 
 # --- the kernel -------------------------------------------------------------
 
@@ -182,15 +191,17 @@ for d in "$tree" "$PWD"; do
 	esac
 done
 mkdir "$work/run"
-printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }" \
-	>"$work/run/guest.env"
-# shellcheck disable=SC2016
+{
+	printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }"
+	[[ -z $terminal ]] || printf 'TERMINAL=%q SIZE=%q\n' "${TERM:-dumb}" \
+		"$(stty size 2>/dev/null | sed 's/\(.*\) \(.*\)/rows \1 cols \2/')"
+} >"$work/run/guest.env"
 {
 	# what lengthens or repeats a test
 	for v in DXK_{KILLS,LONG,ROUNDS,SECONDS,SEED,STEPS}; do
 		[[ -z ${!v:-} ]] || echo "export $v=${!v@Q}"
 	done
-	printf 'cd "$1" || exit\nexec %s\n' "${*@Q}"
+	printf 'cd /run/dxk/tree || exit\nexec %s\n' "${*@Q}"
 } >"$work/run/guest.command"
 (cd "$work/run" && printf '%s\n' guest.env guest.command |
 	cpio --quiet -o -H newc -R 0:0) >"$work/run.cpio"
@@ -201,14 +212,15 @@ cat "$base" "$work/run.cpio" >"$work/initrd"
 read -r qemu threads < <("$here/qemu.sh")
 
 # A /dev/kvm may exist and yet hang at the first instruction, so only a guest
-# that has booted counts.  The verdict holds for this machine and its kernel.
+# that has booted counts.  The verdict holds until this machine boots again.
 kvm_works() {
 	local id verdict=$cache/kvm-verdict answer=no
 	[[ -w /dev/kvm ]] || return
-	id="$(uname -r) $(grep -m1 'model name' /proc/cpuinfo || true)"
+	grep -qwE 'vmx|svm' /proc/cpuinfo || return
+	id=$(</proc/sys/kernel/random/boot_id)
 	if ! grep -sqF "$id" "$verdict"; then
 		# a shell of its own takes the message when qemu aborts
-		(timeout -k 1 3 "$qemu" -M pc -accel kvm -cpu host \
+		(timeout -k 1 10 "$qemu" -M pc -accel kvm -cpu host \
 			-m 256 -nodefaults -no-reboot -display none -kernel "$image" \
 			-initrd "$work/initrd" -serial null \
 			-serial "file:$work/probe" \
@@ -220,6 +232,10 @@ kvm_works() {
 	grep -q '^yes' "$verdict"
 }
 
+if [[ -n $ask_kvm ]]; then
+	kvm_works && exit
+	exit 1
+fi
 accel=(-accel "tcg,thread=$threads" -cpu max)
 if [[ -n $icount ]]; then
 	accel=(-accel tcg -cpu max -icount 'shift=0,sleep=off'
@@ -248,14 +264,21 @@ fi
 args+=" $append"
 
 qemu=("$qemu" -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
-	-nodefaults -no-user-config -no-reboot -display none -monitor stdio
+	-nodefaults -no-user-config -no-reboot -display none
 	-kernel "$image" -initrd "$work/initrd" -append "$args"
-	-serial "file:$console" -serial "file:$output"
+	-serial "file:$console" -serial chardev:command
 	-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
 [[ -z $share ]] ||
 	qemu+=(-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap")
 
 [[ -z $plugin ]] || qemu+=(-plugin "$plugin")
+if [[ -n $terminal ]]; then
+	qemu+=(-monitor none -chardev stdio,id=command,mux=on,signal=off)
+else
+	mkfifo "$work/asked" "$work/input"
+	qemu+=(-monitor stdio
+		-chardev "file,id=command,path=$output,input-path=$work/input")
+fi
 
 tell "kernel $image, limit $limit s"
 tell "${qemu[*]@Q}"
@@ -278,27 +301,36 @@ show_cpus() {
 }
 
 : "${silent:=$limit}"
-# Until it has ended or is given up.  The wait is one for jobs, because a trap does
-# not interrupt a command.
+# Until it has ended or is given up.  What it prints is its progress; before the
+# command has begun that is what the kernel prints, which boots on a busy host.  The
+# wait is one for jobs, because a trap does not interrupt a command.
 given_up=''
 attend() {
-	local end=$((SECONDS + limit)) quiet=$SECONDS size=0 last=0 alarm
+	local end=$((SECONDS + limit)) quiet=$SECONDS last='' size told='' begun='' alarm
+	local prints=("$console" "$output")
 	while :; do
-		sleep 2 9>&- &
+		sleep 1 8>&- 9>&- &
 		alarm=$!
 		wait -n "${pids[0]}" "$alarm" || :
 		if ! kill -0 "${pids[0]}" 2>/dev/null; then
 			kill "$alarm" 2>/dev/null || :
 			return
 		fi
-		size=$(stat -c %s "$output")
-		((size == last)) || last=$size quiet=$SECONDS
+		if [[ -z $begun ]] && grep -qam1 "$mark" "$output"; then
+			begun=1 prints=("$output")
+		fi
+		size=$(stat -c %s "${prints[@]}")
+		[[ $size == "$last" ]] || last=$size quiet=$SECONDS told=''
 		if ((SECONDS >= end)); then
 			given_up="did not end within $limit s"
-		elif ((SECONDS - quiet >= silent)); then
-			given_up="printed nothing for $silent s"
-		else
+		elif ((SECONDS - quiet < silent)); then
 			continue
+		elif ((SECONDS - quiet < silent + 12)); then
+			[[ -n $told ]] || echo stuck >&8
+			told=1
+			continue
+		else
+			given_up="printed nothing for $((SECONDS - quiet)) s"
 		fi
 		say "the guest $given_up"
 		show_cpus
@@ -307,22 +339,30 @@ attend() {
 	done
 }
 
-# The limit ends QEMU also when this script has been killed.
-mkfifo "$work/asked"
-exec 9<>"$work/asked"
+# Lines of the guest's own on ttyS1: the command begins, and its status.
+mark=$'\001''dxk-'
 start=$(date +%s%N)
-timeout -k 5 $((limit + 30)) "${qemu[@]}" <&9 >"$work/answered" 2>"$work/qemu" &
-pids=($!)
-answer=$'\001''dxk-exit [0-9]*$'
-if [[ -z $out ]]; then
-	# as it comes; the answer is not part of it
-	tail -s 0.1 --pid="${pids[0]}" -n +1 -f "$output" |
-		sed -u -e "/^$answer/d" -e "s/$answer//" &
+if [[ -n $terminal ]]; then
+	foreground=()
+	((limit == 0)) || foreground=(timeout --foreground -k 5 "$limit")
+	"${foreground[@]}" "${qemu[@]}" 2>"$work/qemu" || :
+	# its answer is in the kernel's log
+	cp "$console" "$output"
+else
+	# The limit ends QEMU also when this script has been killed.
+	exec 8<>"$work/input" 9<>"$work/asked"
+	timeout -k 5 $((limit + 30)) "${qemu[@]}" <&9 >"$work/answered" 2>"$work/qemu" &
+	pids=($!)
+	if [[ -z $out ]]; then
+		# as it comes
+		tail -s 0.1 --pid="${pids[0]}" -n +1 -f "$output" |
+			sed -u -e "/^$mark/d" -e "s/$mark.*//" &
+	fi
+	attend
+	wait "${pids[0]}" || :
+	wait
+	pids=()
 fi
-attend
-wait "${pids[0]}" || :
-wait
-pids=()
 tell "the guest ran $((($(date +%s%N) - start) / 1000000)) ms"
 
 show_console() {
@@ -330,8 +370,8 @@ show_console() {
 	tail -n 60 "$console" | tr -d '\r' | sed 's/^/  | /' >&2
 }
 
-result=$(grep -aoE "$answer" "$output" | tail -n 1 | tr -dc 0-9 || true)
-[[ -z $out ]] || sed -i -e "/^$answer/d" -e "s/$answer//" "$out"
+result=$(grep -aoE "${mark}exit [0-9]+" "$output" | tail -n 1 | tr -dc 0-9 || true)
+[[ -z $out ]] || sed -i -e "/^$mark/d" -e "s/$mark.*//" "$out"
 
 if [[ -n $given_up ]]; then
 	show_console

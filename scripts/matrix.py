@@ -4,9 +4,9 @@
 
     matrix.py DIRECTORY
 
-Reads the *.out files of check.sh --matrix. Prints a table, the results of each
-program that passed per kernel, and what was skipped where, and why. Exit status 1
-when a program did not run on one of the kernels, or had other results there.
+Reads the *.ktap files of "check.sh matrix". Prints a table, the results of each
+program per kernel, and what was skipped where, and why. Exit status 1 when a program
+did not run on one of the kernels, or had other results there.
 """
 import glob
 import os
@@ -16,32 +16,26 @@ import sys
 
 def read(path):
     """{program: [results, skipped]}, both modes together, and {reason: programs}"""
-    counts, reasons, program, run, void = {}, {}, None, [0, 0], False
+    counts, reasons, program = {}, {}, None
     for line in open(path, errors="replace"):
-        if m := re.match(r"@begin (\S+) (\S+)", line):
-            program, run, void = m[1], [0, 0], False
-        elif line.startswith("@again"):
-            void = True  # it runs again
-        elif line.startswith("@end"):
-            count = counts.setdefault(program, [0, 0])
-            if not void:
-                count[0] += run[0]
-                count[1] += run[1]
-            program = None
-        elif program and (m := re.match(r"(?:ok \d+|1\.\.0)\b(.*)", line)):
-            skip = re.search(r"# *SKIP\S* *(.*)", m[1], re.I)
-            if skip:
-                reasons.setdefault(skip[1].strip(), set()).add(program)
-            run[0] += not line.startswith("1..")
-            run[1] += bool(skip)
+        if m := re.match(r" +# Subtest: ([^.\s]+(?:\.sh)?)", line):
+            program = m[1]
+        elif m := re.match(r"( *)(?:not )?ok \d+ ([^#\n]*)(?:# SKIP *(.*))?", line):
+            if m[1] or m[3] is not None:
+                name = program if m[1] else re.match(r"[^.\s]+(?:\.sh)?", m[2])[0]
+                count = counts.setdefault(name, [0, 0])
+                count[0] += 1
+                count[1] += m[3] is not None
+                if m[3]:
+                    reasons.setdefault(m[3].strip(), set()).add(name)
     return counts, reasons
 
 
 guests, why = {}, {}
-for out in sorted(glob.glob(os.path.join(sys.argv[1], "*.out"))):
-    name = os.path.basename(out)[:-4]
-    if name != "kunit":
-        guests[name], why[name] = read(out)
+for ktap in sorted(glob.glob(os.path.join(sys.argv[1], "*.ktap"))):
+    name = os.path.basename(ktap)[:-5]
+    if name not in ("kunit", "host"):
+        guests[name], why[name] = read(ktap)
 
 bad = []
 names = sorted(set().union(*guests.values()))
@@ -54,14 +48,12 @@ for name in names:
                      f"{results - skipped}" + (f" ({skipped})" if skipped else ""))
         if name not in counts:
             bad.append(f"{name} did not run on {guest}")
-        elif results == 0 and skipped == 0:
-            bad.append(f"{name} has no results on {guest}")
     print("%-20s" % name + "".join("%12s" % c for c in cells))
-    # A program that is skipped as a whole prints no results, and in one mode half.
+    # A program that is skipped as a whole has one result.
     most = max(c.get(name, (0, 0))[0] for c in guests.values())
     for guest, counts in guests.items():
-        results = counts.get(name, (0, 0))[0]
-        if results and results not in (most, most // 2):
+        results, skipped = counts.get(name, (0, 0))
+        if results not in (most, most // 2) and results != skipped:
             bad.append(f"{name}: {results} results on {guest}, {most} elsewhere")
 for guest, reasons in why.items():
     for reason, programs in sorted(reasons.items()):

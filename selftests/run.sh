@@ -1,45 +1,42 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Runs inside the guest: loads the modules found below DIR, runs the test
-# programs in both dispatch modes, unloads the modules.
+# Loads the modules found below DIR, runs the test programs, unloads the modules.
+# Prints KTAP (see the kernel's Documentation/dev-tools/ktap.rst): a subtest for each
+# program, which "kunit.py parse" reads.  Exit status 1 when not all was done that was
+# to be done; whether the tests passed is for who reads the results.
 #
 #   run.sh [options] DIR
 #
 #   --build DIR      user-space build directory (build)
-#   --tests GLOB     only programs whose names match
-#   --mode M         direct, thread or both (both)
-#   --all            also what is left out for time
-#   --again N        so many programs that fail may run again, each once (0)
-#   --timeout S      seconds a program may take (120)
+#   --tier T         what tiers.txt has in this column (check)
+#   --tests GLOB     only programs whose names match, whatever the tier
+#   --mode M         direct, thread or both dispatch modes, whatever the tier
 #   --kunit          report on the KUnit suites of a dxk.ko built with them instead
+#   --here           on this machine: DIR's modules, if they are not loaded already
 #
-# A test program is an executable in BUILD/selftests whose name does not begin
-# with "bench".  It prints TAP, reads the mode from DXK_DISPATCH, finds the
-# modules' directory in DXK_MODULES and may end with 4 when it skipped all.
+# A test program is an executable in BUILD/selftests that has a line in tiers.txt.  It
+# prints TAP, reads the mode from DXK_DISPATCH, finds the modules' directory in
+# DXK_MODULES and may end with 4 when it skipped all.
 #
-# Printed for scripts/check.sh, around the verbatim output of each program:
-#   @begin NAME MODE
-#   @dmesg LINE                         a complaint of the kernel
-#   @fail TEXT                          anything else that went wrong
-#   @again                              it failed, and runs again after this end
-#   @end NAME MODE STATUS MILLISECONDS
-#   @done                               all that was to be done was done
+# There is no limit on how long a program may take.  Who watches what is printed here
+# sends a line to $DXK_STUCK when nothing comes any more: the program that runs is shown
+# with the kernel's stacks, ended, and has failed.
 set -uo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-build=$root/build tests='*' mode=both limit=120 kunit='' all='' again=0 dir=''
+build=$root/build tier=check tests='' mode='' kunit='' machine='' dir=''
 
 while (($#)); do
 	case $1 in
 	--build) build=$2; shift ;;
+	--tier) tier=$2; shift ;;
 	--tests) tests=$2; shift ;;
 	--mode) mode=$2; shift ;;
-	--timeout) limit=$2; shift ;;
 	--kunit) kunit=1 ;;
-	--all) all=1 ;;
-	--again) again=$2; shift ;;
+	--here) machine=1 tier=here ;;
+	-h | --help) sed -n '4,25s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	-*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
 	*) dir=$1 ;;
 	esac
@@ -47,34 +44,52 @@ while (($#)); do
 done
 [[ -d $dir ]] || { echo "run.sh: no directory with modules" >&2; exit 2; }
 dir=$(cd "$dir" && pwd)
-modes=("$mode")
-[[ $mode != both ]] || modes=(direct thread)
+dxk=$(find "$dir" -name dxk.ko | head -n 1)
 
-now() { echo $((${EPOCHREALTIME/./} / 1000)); }
+# --- results ----------------------------------------------------------------
 
 # Starting a dynamic program takes the emulated debug kernel 0.3 s, a static
 # one half of that, a function of bash nothing: hence busybox, and no process
 # that can be done without.
-pattern=$("$root/scripts/check-log.sh" --pattern)
-busybox dmesg -c >/dev/null
 
+complaints=$("$root/scripts/check-log.sh" --pattern)
+now() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# new_messages: what the kernel said since the last time. A machine's log is not ours to
+# clear.
+new_messages() {
+	if [[ -z $machine ]]; then
+		busybox dmesg -c
+	else
+		busybox dmesg | busybox awk -v mark="dxk-run: $marks:" '
+			index($0, mark) { text = ""; next }
+			{ text = text $0 "\n" }
+			END { printf "%s", text }'
+	fi
+}
+
+marks=0
 begin() {
-	echo "dxk-run: $1 $2" >/dev/kmsg
-	echo "@begin $1 $2"
+	echo "dxk-run: $((++marks)): $1" >/dev/kmsg
+	printf '\001begin %s\n' "$1"
 	started=$(now)
 }
 
-# What the kernel said since begin() counts for the program, too.  The empty
+wrong() { printf '\n\001wrong %s\n' "$*"; }
+
+# end STATUS: what the kernel said since begin() counts for the program, too.  The empty
 # line ends a last line that has no end.
 end() {
 	local took=$(($(now) - started))
 	echo
-	busybox dmesg -c >/tmp/dmesg
-	if busybox grep -qE -e "$pattern" /tmp/dmesg; then
-		# there the exceptions are known
-		"$root/scripts/check-log.sh" /tmp/dmesg | sed 's/^/@dmesg /'
+	new_messages >"$work/dmesg"
+	# where it is looked at a second time the exceptions are known
+	if busybox grep -qE -e "$complaints" "$work/dmesg" &&
+		! "$root/scripts/check-log.sh" "$work/dmesg" >"$work/complaints"; then
+		busybox sed 's/^/# | /' "$work/complaints"
+		wrong "the kernel complained"
 	fi
-	echo "@end $1 $2 $3 $took"
+	printf '\001end %s %s\n' "$1" "$took"
 }
 
 tap() {
@@ -84,6 +99,60 @@ tap() {
 	if ((status == 0)); then echo "ok $n $*"; else echo "not ok $n $*"; fi
 	return "$status"
 }
+
+# --- programs ---------------------------------------------------------------
+
+# Who watches may have told so of a program that has just ended.
+forget() { while read -rt 0 -u 8; do read -rn 1 -u 8; done; }
+
+stacks() {
+	local p
+	for p in /proc/[0-9]*; do
+		[[ $p/stat -ef /proc/self/stat ]] && continue
+		case $(busybox cat "$p/stat" 2>/dev/null) in
+		*") "[A-Z]" "[0-9]*" $1 "*) ;;
+		*) busybox grep -q dxk "$p/stack" 2>/dev/null || continue ;;
+		esac
+		echo "# ${p#/proc/} $(<"$p/comm"):"
+		busybox sed 's/^/#   /' "$p"/task/*/stack
+	done
+} 2>/dev/null
+
+# Runs a program in a process group of its own.  Sets $status; fails when not even
+# SIGKILL ends it, then the kernel is of no use any more.
+run_program() {
+	local pid guard
+	forget
+	set -m
+	"$@" </dev/null 2>&1 8<&- &
+	pid=$!
+	set +m
+	(read -r _ <&8) &
+	guard=$!
+	wait -n "$pid" "$guard"
+	status=$?
+	if kill "$guard" 2>/dev/null; then
+		wait "$guard" 2>/dev/null
+		# its children
+		kill -KILL -- "-$pid" 2>/dev/null
+		return 0
+	fi
+	wrong "printed nothing any more; the kernel's stacks of its threads, and of dxk's:"
+	stacks "$pid"
+	kill -TERM -- "-$pid" 2>/dev/null
+	busybox sleep 0.5
+	kill -KILL -- "-$pid" 2>/dev/null
+	busybox sleep 4 &
+	guard=$!
+	wait -n "$pid" "$guard" 2>/dev/null
+	status=137
+	if [[ ! -e /proc/$pid || $(</proc/"$pid"/stat) == *") Z "* ]]; then
+		kill "$guard" 2>/dev/null
+		return 0
+	fi
+	wrong "cannot be killed"
+	return 1
+} 2>/dev/null
 
 # Other modules of the kernel that a module of ours needs, then the module.
 load() {
@@ -100,43 +169,47 @@ name_of() {
 	echo "${n//-/_}"
 }
 
-# Runs a program in a process group of its own with a time limit.  Sets
-# $status; fails when not even SIGKILL ends it, then the guest is of no use.
-run_program() {
-	local pid guard late='' p
-	set -m
-	"$@" </dev/null 2>&1 &
-	pid=$!
-	set +m
-	busybox sleep "$limit" &
-	guard=$!
-	wait -n "$pid" "$guard"
-	status=$?
-	if ! kill -0 "$guard" 2>/dev/null; then
-		late=1
-		kill -TERM -- "-$pid"
-		busybox sleep 1
-	fi
-	# also its children
-	kill -KILL -- "-$pid" 2>/dev/null
-	if [[ -z $late ]]; then
-		kill "$guard"
-		wait "$guard" 2>/dev/null
-		return 0
-	fi
-	busybox sleep 9 &
-	wait -n "$pid" $! 2>/dev/null
-	status=124
-	[[ -e /proc/$pid && $(</proc/"$pid"/stat) != *") Z "* ]] || return 0
-	echo
-	for p in /proc/[0-9]*; do
-		busybox grep -q dxk "$p/stack" 2>/dev/null || continue
-		echo "# $(<"$p/comm"):"
-		busybox sed 's/^/# /' "$p/stack"
+# --- KUnit ------------------------------------------------------------------
+
+# The suites run inside of insmod; what the kernel says meanwhile is told there, for
+# all of them.
+kunit() {
+	local results=/sys/kernel/debug/kunit suite suites hangs
+	n=0
+	begin insmod
+	run_program load "$dxk"
+	hangs=$?
+	tap "$status" "insmod dxk.ko with its suites"
+	echo "1..$n"
+	end "$status"
+
+	# The sources say which suites there should be: one that was not linked,
+	# or not run, is missed.
+	suites=$(sed -n 's/^\t\.name = "\(dxk_[a-z_]*\)",$/\1/p' "$root"/dxk/tests/*_test.c)
+	[[ -n $suites ]] || { echo "run.sh: dxk/tests names no suite" >&2; return 1; }
+	for suite in $suites; do
+		# complete, other than the ring buffer of the kernel's log
+		if busybox grep -qE '^ +(not )?ok ' "$results/$suite/results" 2>/dev/null; then
+			printf '\001suite %s\n' "$suite"
+			cat "$results/$suite/results"
+			printf '\001end\n'
+		else
+			begin "$suite"
+			wrong "the suite did not run, or has no results"
+			end 0
+		fi
 	done
-	echo "@fail cannot be killed"
-	return 1
+
+	((hangs == 0)) || return
+	n=0
+	begin rmmod
+	busybox rmmod dxk
+	tap $? "rmmod dxk"
+	echo "1..$n"
+	end 0
 }
+
+# --- kselftests -------------------------------------------------------------
 
 own_modules() {
 	local f
@@ -145,164 +218,141 @@ own_modules() {
 	done
 }
 
-dxk=$(find "$dir" -name dxk.ko | head -n 1)
-
-# --- KUnit ------------------------------------------------------------------
-
-if [[ -n $kunit ]]; then
-	results=/sys/kernel/debug/kunit
+loaded=()
+load_all() {
+	local ko
 	n=0
-	# The suites run inside of insmod; what the kernel says meanwhile is told
-	# here, for all of them.
-	begin insmod kunit
-	run_program load "$dxk"
-	hangs=$?
-	tap "$status" "insmod dxk.ko with its suites"
-	echo "1..$n"
-	end insmod kunit "$status"
-
-	# The sources say which suites there should be: one that was not linked,
-	# or not run, is missed.
-	suites=$(sed -n 's/^\t\.name = "\(dxk_[a-z_]*\)",$/\1/p' "$root"/dxk/tests/*_test.c)
-	[[ -n $suites ]] || echo "@fail no suite is named in dxk/tests"
-	for suite in $suites; do
-		begin "$suite" kunit
-		# complete, other than the ring buffer of the kernel's log
-		if [[ ! -e $results/$suite/results ]]; then
-			echo "@fail the suite did not run"
-		elif ! busybox grep -qE '^ +(not )?ok ' "$results/$suite/results"; then
-			echo "@fail the suite has no results"
-		else
-			cat "$results/$suite/results"
-		fi
-		end "$suite" kunit 0
+	begin load
+	for ko in "$dxk" $(own_modules); do
+		[[ -z $machine || ! -e /sys/module/$(name_of "$ko") ]] || continue
+		load "$ko"
+		tap $? "insmod $(basename "$ko")" && loaded=("$(name_of "$ko")" "${loaded[@]}")
 	done
-
-	if ((hangs)); then
-		echo "@fail the guest is given up after insmod"
-		exit 1
-	fi
-	n=0
-	begin rmmod kunit
-	busybox rmmod dxk
-	tap $? "rmmod dxk"
+	((n)) || { echo "ok 1 the modules were loaded before"; n=1; }
 	echo "1..$n"
-	end rmmod kunit 0
-	echo "@done"
-	exit 0
+	end 0
+}
+
+# What must not be there after rmmod
+gone() {
+	local p comm threads=''
+	[[ ! -e /sys/module/dxk ]]
+	tap $? "/sys/module/dxk is gone"
+	[[ ! -e /sys/kernel/dxk ]]
+	tap $? "/sys/kernel/dxk is gone"
+	[[ ! -e /dev/dxk ]]
+	tap $? "/dev/dxk is gone"
+	# kernel threads have no executable
+	for p in /proc/[0-9]*/comm; do
+		{ read -r comm <"$p"; } 2>/dev/null || continue
+		[[ $comm != dxk* || -e ${p%comm}exe ]] || threads+=" $comm"
+	done
+	[[ -z $threads ]] || echo "#$threads"
+	[[ -z $threads ]]
+	tap $? "no kernel thread is left"
+}
+
+unload_all() {
+	local module leaks
+	((${#loaded[@]})) || return 0
+	n=0
+	begin unload
+	for module in "${loaded[@]}"; do
+		busybox rmmod "$module"
+		tap $? "rmmod $module"
+	done
+	[[ -e /sys/module/dxk && -n $machine ]] || gone
+	if [[ -n $memleak ]]; then
+		# A fresh object counts as a leak only in the second scan, and one whose
+		# address is still on some stack in none.
+		sleep 6
+		echo scan >$memleak
+		echo scan >$memleak
+		leaks=$(cat $memleak)
+		[[ -z $leaks ]] || busybox sed 's/^/# /' <<<"$leaks"
+		[[ -z $leaks ]]
+		tap $? "nothing leaked"
+	fi
+	echo "1..$n"
+	end 0
+}
+
+# plan: the programs of this tier or those asked for, with their modes, to $planned
+planned=()
+plan() {
+	local name cells column='' i m
+	while read -r name cells; do
+		read -ra cells <<<"$cells"
+		if [[ $name == '#' && ${cells[0]-} == program ]]; then
+			for ((i = 1; i < ${#cells[@]}; i++)); do
+				[[ ${cells[i]} != "$tier" ]] || column=$((i - 1))
+			done
+			continue
+		fi
+		[[ $name != '#'* && -n $name ]] || continue
+		[[ -n $column ]] || { echo "run.sh: there is no tier $tier" >&2; return 2; }
+		m=${cells[column]}
+		# shellcheck disable=SC2053 # it is a pattern
+		if [[ -n $tests ]]; then
+			[[ $name == $tests ]] || continue
+			[[ $m != - ]] || m=direct
+		fi
+		[[ $m != - ]] || continue
+		m=${mode:-$m}
+		[[ $m == both ]] && m='direct thread'
+		planned+=("$name $m")
+	done <"$here/tiers.txt"
+	((${#planned[@]})) || { echo "run.sh: there is no such program: $tests" >&2; return 2; }
+}
+
+programs() {
+	local row name m useless
+	load_all
+	for row in "${planned[@]}"; do
+		name=${row%% *}
+		for m in ${row#* }; do
+			begin "$name.$m"
+			useless=0
+			if [[ -x $build/selftests/$name ]]; then
+				DXK_DISPATCH=$m run_program "$build/selftests/$name"
+				useless=$?
+			else
+				wrong "was not built"
+				status=0
+			fi
+			end "$status"
+			((useless == 0)) || return 1
+		done
+	done
+	unload_all
+}
+
+# --- all of it --------------------------------------------------------------
+
+[[ -n $kunit ]] || plan || exit
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [[ -n $machine ]] && compgen -G '/sys/kernel/dxk/[0-9]*' >/dev/null; then
+	echo "run.sh: dxk is in use on this machine: dxkctl list shows by whom" >&2
+	exit 2
 fi
-
-# --- kselftests -------------------------------------------------------------
-
+new_messages >/dev/null
 memleak=/sys/kernel/debug/kmemleak
 # This is refused when it is off; scans are asked for, not left to its thread.
-if { echo scan=off >$memleak; } 2>/dev/null; then
+if [[ -z $machine ]] && { echo scan=off >$memleak; } 2>/dev/null; then
 	echo clear >$memleak
 else
 	memleak=''
 fi
-
-loaded=()
-n=0
-begin load -
-for ko in "$dxk" $(own_modules); do
-	load "$ko"
-	tap $? "insmod $(basename "$ko")" && loaded=("$(name_of "$ko")" "${loaded[@]}")
-done
-echo "1..$n"
-end load - 0
-
-# What one mode shows, and one kernel, needs no second, unless it is asked for.
-# Scripts start programs by the hundred, which takes the emulated debug kernels ten
-# times as long; what they and the sanitizers of user space watch is not the kernel.
-# The dispatch mode is the engine's matter, and these have all of its moves.
-slow='' kcsan=/sys/kernel/debug/kcsan
-[[ ! -e /proc/lockdep && ! -e $kcsan ]] || slow=1
-engine='@(deadlock|kill|lanes|moves|post|race|rejoin|relief|stop|work)'
-spared() {	# PROGRAM MODE: the reason
-	[[ -z $all ]] || return
-	case $1 in
-	*.sh | *-asan)
-		[[ -z $slow ]] || { echo "left to the stock kernel"; return 0; }
-		[[ $2 == "${modes[0]}" ]] || { echo "run in mode ${modes[0]}"; return 0; }
-		;;
-	*)
-		# shellcheck disable=SC2053 # it is a pattern
-		[[ -z $slow || $2 == "${modes[0]}" || $1 == $engine ]] || {
-			echo "run in mode ${modes[0]}"
-			return 0
-		}
-		;;
-	esac
-	return 1
-}
-[[ ! -e $kcsan ]] || echo on >$kcsan
-
-export DXK_MODULES=$dir LD_LIBRARY_PATH=$build/lib
-for program in "$build"/selftests/*; do
-	name=${program##*/}
-	[[ -f $program && -x $program && $name != bench* && $name != *.so* ]] || continue
-	# shellcheck disable=SC2053 # it is a pattern
-	[[ $name == $tests ]] || continue
-	for m in "${modes[@]}"; do
-		begin "$name" "$m"
-		if reason=$(spared "$name" "$m"); then
-			echo "1..0 # SKIP $reason"
-			end "$name" "$m" 4
-			continue
-		fi
-		DXK_DISPATCH=$m run_program "$program"
-		useless=$?
-		# Not what was killed or crashed: that is no matter of a moment.
-		if ((status == 1 && again > 0)); then
-			again=$((again - 1))
-			echo
-			echo "@again"
-			end "$name" "$m" "$status"
-			begin "$name" "$m"
-			DXK_DISPATCH=$m run_program "$program"
-			useless=$?
-		fi
-		end "$name" "$m" "$status"
-		if ((useless)); then
-			echo "@fail the guest is given up after $name $m"
-			exit 1
-		fi
-	done
-done
-
-n=0
-begin unload -
-for module in "${loaded[@]}"; do
-	busybox rmmod "$module"
-	tap $? "rmmod $module"
-done
-[[ ! -e /sys/module/dxk ]]
-tap $? "/sys/module/dxk is gone"
-[[ ! -e /sys/kernel/dxk ]]
-tap $? "/sys/kernel/dxk is gone"
-[[ ! -e /dev/dxk ]]
-tap $? "/dev/dxk is gone"
-# kernel threads have no executable
-threads=''
-for p in /proc/[0-9]*/comm; do
-	{ read -r comm <"$p"; } 2>/dev/null || continue
-	[[ $comm != dxk* || -e ${p%comm}exe ]] || threads+=" $comm"
-done
-[[ -z $threads ]] || echo "#$threads"
-[[ -z $threads ]]
-tap $? "no kernel thread is left"
-if [[ -n $memleak ]]; then
-	# A fresh object counts as a leak only in the second scan, and one whose
-	# address is still on some stack in none.
-	sleep 6
-	echo scan >$memleak
-	echo scan >$memleak
-	leaks=$(cat $memleak)
-	[[ -z $leaks ]] || busybox sed 's/^/# /' <<<"$leaks"
-	[[ -z $leaks ]]
-	tap $? "nothing leaked"
+[[ -n $machine || ! -e /sys/kernel/debug/kcsan ]] || echo on >/sys/kernel/debug/kcsan
+if [[ -n ${DXK_STUCK-} ]]; then
+	exec 8<>"$DXK_STUCK"
+else
+	# nobody watches: a pipe that nothing comes from
+	exec 8<> <(:)
 fi
-echo "1..$n"
-end unload - 0
-echo "@done"
+export DXK_MODULES=$dir LD_LIBRARY_PATH=$build/lib
+
+if [[ -n $kunit ]]; then kunit; else programs; fi |
+	busybox awk -f "$here/ktap.awk"
+exit "${PIPESTATUS[0]}"

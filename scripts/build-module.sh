@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Builds the modules in a copy of their source, so that builds for several kernels
+# disturb neither each other nor the work tree.  What has not changed is not built
+# again.
+#
+#   build-module.sh KDIR COPY [VARIABLE=VALUE...]
+#
+# Fails at the first warning (W=1), and then throws the copy away: the next build would
+# not compile the file again and so be silent.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+kdir=$1 to=$2
+shift 2
+
+mkdir -p "$to"
+cp -pRu VERSION Kbuild dxk uapi "$to/"
+# A module that Kbuild does not name any more must not be tested.
+find "$to" -name '*.ko' -delete
+# files that are gone from the tree
+(cd "$to" && find Kbuild dxk uapi -type f \
+	\( -name '*.[chS]' -o -name 'Kbuild*' -o -name 'Makefile*' \) \
+	! -name '*.mod.c') | while read -r f; do
+	[[ -e $f ]] || rm -f "$to/$f"
+done
+
+if ! make -C "$kdir" M="$(realpath "$to")" W=1 "$@" -j"$(nproc)" modules >"$to.log" 2>&1 ||
+	grep -E 'warning:|^WARNING:' "$to.log" | grep -v 'compiler differs'; then
+	cat "$to.log"
+	rm -rf "$to"
+	exit 1
+fi
+cat "$to.log"
+find "$to" -name dxk.ko | grep -q . || { echo "no dxk.ko was built"; exit 1; }

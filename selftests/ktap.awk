@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Makes KTAP of what run.sh and its programs print: a subtest for each program.  Lines
+# that begin with \001 are run.sh's:
+#
+#   begin NAME                  what follows is that program's
+#   wrong TEXT                  something went wrong that it cannot say itself
+#   end STATUS MILLISECONDS     it has ended
+#   suite NAME                  what follows is KTAP already, to the line "end"
+#
+# Results are counted anew and get a name where they have none; a plan that is not kept
+# is a failure.  What is no result becomes a comment.
+
+function put(text) { print text; fflush() }
+
+# Only who has a result has subtests.
+function head() {
+	if (!headed++) put("    KTAP version 1\n    # Subtest: " name)
+}
+
+function result(bad, text, directive) {
+	head()
+	results++
+	failed += bad
+	if (match(text, /# *[Ss][Kk][Ii][Pp]/)) {
+		directive = " # SKIP" substr(text, RSTART + RLENGTH)
+		text = substr(text, 1, RSTART - 1)
+	}
+	# the reader would take it for a directive
+	gsub(/#/, "no. ", text)
+	sub(/^[- ]+/, "", text)
+	sub(/ +$/, "", text)
+	put("    " (bad ? "not ok " : "ok ") results " " \
+	    (text == "" ? "result " results : text) directive)
+}
+
+function wrong(text) { result(1, text); told++ }
+
+function finish(status, ms) {
+	if (status > 128 && !told)
+		wrong("killed by signal " status - 128)
+	else if (status && status != 4 && !failed)
+		wrong("ended with status " status " and no failing test")
+	if (!told && !all && !plan)
+		wrong("printed no plan")
+	else if (!told && plan && plan != results)
+		wrong("planned " plan " results, printed " results)
+	if (headed)
+		put("    # " name " took " ms " ms")
+	number++
+	put((failed ? "not ok " : "ok ") number " " name (results ? "" : " # SKIP " reason))
+	name = ""
+}
+
+BEGIN { put("KTAP version 1") }
+
+{ sub(/\r$/, "") }
+
+/^\001begin / {
+	name = $2
+	headed = results = failed = told = plan = all = 0
+	reason = ""
+	next
+}
+/^\001wrong / { wrong(substr($0, 8)); next }
+/^\001end / { finish($2, $3); next }
+/^\001suite / { suite = $2; number++; next }
+suite && /^\001end/ { suite = ""; next }
+suite {
+	if ($0 ~ /^ /)
+		put($0)
+	else if (sub(/^ok 1 /, "ok " number " ") || sub(/^not ok 1 /, "not ok " number " "))
+		put($0)
+	next
+}
+name == "" { if ($0 != "") put("# " $0); next }
+/^K?TAP version [0-9]+$/ { next }
+/^1\.\.0/ {
+	all = 1
+	reason = $0
+	sub(/^1\.\.0[# ]*([Ss][Kk][Ii][Pp])? */, "", reason)
+	next
+}
+/^1\.\.[0-9]+/ { plan += substr($0, 4); next }
+sub(/^ok [0-9]+/, "") { result(0, $0); next }
+sub(/^not ok [0-9]+/, "") { result(1, $0); next }
+$0 != "" { head(); sub(/^ *#? ?/, ""); put("    # " $0) }
