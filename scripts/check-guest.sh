@@ -1,11 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests the guests that the tests run in, without dxk: the emulation, and what guest.sh
-# says of a guest that is stuck.
+# Tests what the tests run in: the emulation, and that a test that fails, hangs or kills
+# the kernel, and a guest that says nothing, are told for what they are, within a minute.
+#
+#   check-guest.sh [MODULES]
+#
+# MODULES is a directory with modules for the stock kernel (build/kernels/stock).
 set -uo pipefail
 
 cd "$(dirname "$0")/.." || exit
+modules=${1:-build/kernels/stock}
+work=build/check/guest
+kunit=$(scripts/kernel.sh --tools)/tools/testing/kunit/kunit.py
 bad=0 out=''
 ok() {
 	local status=$1
@@ -20,19 +27,88 @@ patching='
 for i in 1 2; do while :; do busybox true; done & done
 cd /sys/kernel/tracing/events/task/task_rename || exit
 for ((i = 0; i < 100; i++)); do echo 1 >enable; echo 0 >enable; echo "$i"; done'
-out=$(scripts/guest.sh --timeout 300 --silent 60 -- bash -c "$patching" 2>&1)
+out=$(scripts/guest.sh --timeout 600 --silent 40 -- bash -c "$patching" 2>&1)
 [[ $? == 0 && ${out##*$'\n'} == 99 ]]
 ok $? "a kernel that patches itself goes on"
 
-begin=$SECONDS
-out=$(scripts/guest.sh --timeout 300 --silent 30 -- bash -c 'echo here; sleep 290' 2>&1)
-[[ $? == 124 && $SECONDS -lt $((begin + 200)) && $out == *here* &&
-	$out == *'printed nothing for 30 s'* && $out =~ RIP=ffffffff[0-9a-f]+ &&
-	$out =~ ffff[0-9a-f]{12}:' 0x' && $out == *'Run /init as init process'* ]]
-ok $? "a guest that is silent is given up, and what it did is told"
+# --- guests that get nowhere -------------------------------------------------
 
+# A guest gets 20 s here, 40 in check.sh: with what it takes to be sure that it is stuck,
+# and to tell why, that stays within a minute.
+silent=20
+
+# guest TEXT STATUS COMMAND: with that status, and is that text printed in time after the
+# last "alive"?
+guest() {
+	local status=0 then now line
+	scripts/guest.sh --timeout 600 --silent $silent -- bash -c "$3" 2>&1 |
+		while IFS= read -r line; do echo "$SECONDS $line"; done >"$work/out"
+	status=${PIPESTATUS[0]} out=$(<"$work/out")
+	then=$(grep alive "$work/out" | tail -n 1) now=$(grep -m1 "$1" "$work/out")
+	((status == $2 && ${now%% *} - ${then%% *} <= silent + 20))
+}
+mkdir -p "$work"
+guest 'printed nothing for' 124 'echo alive; sleep 500' &&
+	[[ $out =~ RIP=ffffffff[0-9a-f]+ && $out =~ ffff[0-9a-f]{12}:' 0x' &&
+		$out == *'Run /init as init process'* ]]
+ok $? "a guest that says nothing is given up, and what it did is told"
+guest 'Kernel panic' 125 'echo alive; echo c >/proc/sysrq-trigger; sleep 500'
+ok $? "a panic is told"
 out=$(scripts/guest.sh --timeout 5 -- bash -c 'while :; do echo x; sleep 1; done' 2>&1)
 [[ $? == 124 && $out == *'did not end within 5 s'* ]]
 ok $? "a guest that does not end is given up"
+out=$(scripts/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; exit 42' 2>&1)
+[[ $? == 42 && $out == 142 ]]
+ok $? "its status is the command's, and it is not told that it is stuck"
+
+# --- tests that get nowhere --------------------------------------------------
+
+# They have the names of others, which tiers.txt knows.
+rm -rf "$work/build"
+mkdir -p "$work/build/selftests"
+plant() {
+	printf '#!/bin/bash\n%s\n' "$2" >"$work/build/selftests/$1"
+	chmod +x "$work/build/selftests/$1"
+}
+run() {	# GLOB: of these; what kunit.py says of it is $out
+	scripts/guest.sh --timeout 600 --silent $silent --log "$work/console" -- \
+		selftests/run.sh --build "$work/build" --tests "$1" "$modules" \
+		>"$work/ktap" 2>"$work/err"
+	status=$?
+	out=$(python3 -B "$kunit" parse <"$work/ktap" 2>&1)
+	summary=${out##*Testing complete. }
+}
+ends() { plant "$1" "echo 1..1; echo ok 1 - all is well"; }
+plant abi 'echo 1..3; echo ok 1 one; echo "# because"; echo not ok 2 - two; echo "ok 3 # SKIP no"; exit 1'
+plant charged 'echo "1..0 # SKIP no such thing"; exit 4'
+plant command 'echo 1..2; echo ok 1 - one'
+plant crew 'echo 1..1; kill -SEGV $$'
+plant ctx 'echo 1..1; echo ok 1; echo "WARNING: CPU: 0 planted" >/dev/kmsg'
+plant deadlock 'echo "ok 1 no plan"'
+plant death 'echo 1..1; echo "ok 1 - it said so # 1"; exit 3'
+ends post
+run '@(abi|charged|command|crew|ctx|deadlock|death|post)'
+[[ $status == 0 && $summary == 'Ran 22 tests: passed: 14, failed: 6, skipped: 2' ]] &&
+	for text in 'because' '[FAILED] two' 'planned 2 results, printed 1' \
+		'killed by signal 11' 'CPU: 0 planted' '[FAILED] the kernel complained' \
+		'[FAILED] printed no plan' 'ended with status 3 and no failing test' \
+		'[PASSED] all is well'; do
+		[[ $out == *"$text"* ]] || { false; break; }
+	done
+ok $? "each kind of failure is told once, and no other"
+
+plant abi 'echo 1..1; trap "" TERM; echo "# alive"; sleep 500; sleep 500'
+ends post
+run '@(abi|post)'
+took='# abi.direct took ([0-9]+) ms'
+[[ $status == 0 && $out == *'[FAILED] printed nothing any more'* && $out == *nanosleep* &&
+	$out == *'[PASSED] all is well'* && $out =~ $took ]] &&
+	((BASH_REMATCH[1] <= (silent + 20) * 1000))
+ok $? "a test that hangs is told with the stacks of its threads, and the next one runs"
+
+plant abi 'echo 1..2; echo ok 1; echo c >/proc/sysrq-trigger; sleep 500'
+run '@(abi|post)'
+[[ $status == 125 && $out == *'missing subtest result'* && $(<"$work/err") == *'Kernel panic'* ]]
+ok $? "a test that kills the kernel is told"
 
 exit "$bad"

@@ -12,7 +12,8 @@
 #             with the debug kernel; on 6.1 what "check" left out
 #   matrix    all programs in the guests of all five kernels, and a table
 #
-#   --tests NAMES  only these test programs, names or globs; no jobs on the host
+#   --tests NAMES  only these test programs, names or globs
+#   --jobs NAMES   only these jobs of part host
 #   --mode M       direct, thread or both dispatch modes (as selftests/tiers.txt says)
 #   --only PART    of a tier: host, stock; debug, kunit, more; stock-6.12, kcsan, sid.
 #                  May be repeated, and then need not be of that tier
@@ -26,15 +27,16 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 umask 022
 root=$PWD build=$PWD/build kernels=$PWD/build/kernels
 
-tier=check only='' tests='' mode='' kmemleak=()
+tier=check only='' tests='' jobs='' mode='' kmemleak=()
 while (($#)); do
 	case $1 in
 	--tests) tests=$2; shift ;;
+	--jobs) jobs=$2; shift ;;
 	--mode) mode=$2; shift ;;
 	--only) only+=" $2"; shift ;;
 	--kmemleak) kmemleak=(--kmemleak) ;;
 	check | debug | matrix) tier=$1 ;;
-	-h | --help) sed -n '4,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,23s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
@@ -44,11 +46,16 @@ check) parts=' stock host ' ;;
 debug) parts=' debug kunit more ' ;;
 matrix) parts=' stock debug kunit stock-6.12 kcsan sid ' ;;
 esac
-if [[ -n $tests ]]; then
-	read -ra words <<<"$tests"
-	tests="@($(IFS='|'; echo "${words[*]}"))"
-	[[ $tier == check ]] && parts=' stock '
-	[[ $tier == debug ]] && parts=' debug '
+# any NAME...: a glob for any of these names
+any() { local IFS='|'; echo "@($*)"; }
+# shellcheck disable=SC2086 # words
+if [[ -n $tests$jobs ]]; then
+	set -f
+	parts=' '
+	[[ -z $tests ]] || parts+="$([[ $tier == check ]] && echo stock || echo debug) "
+	[[ -z $jobs ]] || parts+='host '
+	tests=${tests:+$(any $tests)} jobs=${jobs:+$(any $jobs)}
+	set +f
 fi
 [[ -z $only ]] || parts="$only "
 part() { [[ $parts == *" $1 "* ]]; }
@@ -115,11 +122,14 @@ failure() {
 
 # --- jobs on the host -------------------------------------------------------
 
+needed=1	# even where --jobs names others
 # job NAME COMMAND...: one test; what it prints is kept, shown when it fails.
 # Status 4 is a skip.  All lanes write to one report, which counts.
 job() {
 	local name=$1 status=0 begin=$SECONDS verdict='' log=$check/$1.log
 	shift
+	# shellcheck disable=SC2053 # a pattern
+	[[ -z $jobs || $name == $jobs || -n $needed ]] || return 0
 	"$@" >"$log" 2>&1 </dev/null 6>&- 7>&- || status=$?
 	case $status in
 	0) verdict="ok 0 $name" ;;
@@ -247,6 +257,7 @@ build() {
 # A lane is parts, one after the other. The kernel that one needs is built there, and
 # the other goes on.
 own_kernel() {
+	local needed=1
 	case $1 in
 	debug | kunit) kdir[$1]=$(scripts/kernel.sh) ;;
 	kcsan | sid) kdir[$1]=$(scripts/kernel.sh --"$1") ;;
@@ -267,7 +278,13 @@ lane() {
 }
 
 pids=()
-trap 'for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || :; done' EXIT
+# shellcheck disable=SC2317 # called by the trap
+end_lanes() {
+	local pid
+	((BASHPID == $$)) || return 0
+	for pid in "${pids[@]}"; do kill -- "-$pid" 2>/dev/null || :; done
+}
+trap end_lanes EXIT
 trap 'exit 130' INT TERM HUP
 
 # start COMMAND...: in the background.  -m gives it a process group, which can be ended
@@ -282,13 +299,14 @@ start() {
 exec 6> >(number | report host)
 reporter=$!
 echo "KTAP version 1" >&6
-build stock
+if [[ $parts != ' kunit ' ]]; then build stock; fi
 ! part stock-6.12 || build stock-6.12
 user=(lib examples tools selftests)
 ! part more || user+=(selftests-asan)
 [[ $tier != matrix ]] || user+=(selftests-asan)
 [[ $parts == ' kunit ' ]] || ! job user-space build_user "${user[@]}" || built[user]=1
 
+needed=''
 # two CPUs, two lanes, since a guest often waits
 start lane stock more stock-6.12 sid
 start lane host kunit debug kcsan

@@ -138,8 +138,10 @@ fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/dxk-guest.XXXXXX")
 pids=()
+# A child that is killed before it has become another program may run this, too.
 # shellcheck disable=SC2317 # called by the trap
 cleanup() {
+	((BASHPID == $$)) || return 0
 	((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || :
 	rm -rf "$work"
 }

@@ -2,6 +2,8 @@
 /* As log.c: what becomes of messages when the context starts and stops. */
 #include "log_pool_test.h"
 
+#include <sched.h>
+
 /* --- Start and Stop ---------------------------------------------------------- */
 
 /* DX-103: what was accepted before a Stop can be read, also after a new Start. */
@@ -52,6 +54,90 @@ TEST_F(log, stop_keeps_messages)
 	EXPECT_EQ(29, c.lost);
 	EXPECT_EQ(40, c.last);
 	EXPECT_EQ(13, c.messages);
+}
+
+struct window {
+	int ctx;
+	_Atomic bool ready;
+	_Atomic int rc[3];
+};
+
+/* Real-time on a CPU of its own, so that no thread of the kernel comes between. */
+static int hold_cpu(int cpu)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return -errno;
+	return sched_setscheduler(0, SCHED_FIFO, &param) ? -errno : 0;
+}
+
+/* Three messages from the moment at which the context takes any. */
+static void *window_log(void *arg)
+{
+	struct window *w = arg;
+	int member = dxk_member_create(w->ctx, DXK_MEMBER_CLIENT, NULL);
+	unsigned int i;
+	int rc;
+
+	hold_cpu(1);
+	w->ready = true;
+	do
+		rc = say(member, DXK_LOG_WAIT, DXK_FOREVER, "message 0");
+	while (rc == -ENODEV);
+	w->rc[0] = rc;
+	for (i = 1; i < ARRAY_SIZE(w->rc); i++)
+		w->rc[i] = say(member, DXK_LOG_WAIT, DXK_FOREVER, "message %u", i);
+	close(member);
+	return NULL;
+}
+
+/*
+ * D-11, DX-17: what is logged between the switch to asynchronous logging and the start
+ * of the Monitor returns at once, and is in the log in order, in front of "started".
+ * Until that has been met: the Monitor cannot run on the CPU of the thread that logs, nor
+ * on that of Start before it waits for the Monitor.
+ */
+TEST_F(log, start_window)
+{
+	struct window w = { .ctx = -1 };
+	struct dxk_log_record *r = self->r;
+	unsigned int i, met = 0, turns = 0;
+	pthread_t thread;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	UP(64, DXK_LOG_BLOCK);
+	w.ctx = self->t.ctx;
+	ASSERT_EQ(0, hold_cpu(0));
+	for (; !met && turns < 300; turns++) {
+		ASSERT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+		discard(&self->t);
+		for (i = 0; i < ARRAY_SIZE(w.rc); i++)
+			w.rc[i] = 1;
+		w.ready = false;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, window_log, &w));
+		while (!w.ready)
+			dxt_sleep_ms(1);
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		for (i = 0; i < ARRAY_SIZE(w.rc); i++)
+			ASSERT_EQ(0, w.rc[i]);
+		ASSERT_EQ(4, read_log(&self->t, r, 64, 0));
+		for (i = 0, met = 1; i < ARRAY_SIZE(w.rc); i++) {
+			char text[32];
+
+			snprintf(text, sizeof(text), "message %u", i);
+			if (!strcmp(r[i].text, "started"))
+				met = 0;
+			EXPECT_STREQ(text, r[i + !met].text);
+		}
+	}
+	TH_LOG("met in turn %u", turns);
+	EXPECT_TRUE(met);
 }
 
 /* DX-3, DX-97: without a running context a message is in the file on return. */

@@ -137,8 +137,9 @@ run_program() {
 		kill -KILL -- "-$pid" 2>/dev/null
 		return 0
 	fi
-	wrong "printed nothing any more; the kernel's stacks of its threads, and of dxk's:"
+	echo
 	stacks "$pid"
+	wrong "printed nothing any more (above: the kernel's stacks of its threads and dxk's)"
 	kill -TERM -- "-$pid" 2>/dev/null
 	busybox sleep 0.5
 	kill -KILL -- "-$pid" 2>/dev/null

@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs the tests that a change touches: those of the work tree, or since a commit.
+
+    check-changed.py [--list] [COMMIT]
+
+plants.txt is the map from the module's sources to tests: whoever notices a bug that is
+planted in a file is run when that file has changed. A source that it does not name, and
+what all tests share, wants all of "make check". --list only prints what would be run.
+Of the debug kernel nothing is run here; it says when KUnit has to be.
+"""
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DOCS = ["doc-*"]
+ALL = "all of it"
+
+
+def git(*args):
+    return subprocess.run(["git", "-C", ROOT, *args], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+
+
+def plants():
+    """{source: programs that notice a bug in it}"""
+    tests = {}
+    text = open(os.path.join(ROOT, "scripts/plants.txt")).read()
+    for plant in re.split(r"^= ", text, flags=re.M)[1:]:
+        file, names = plant.splitlines()[1:3]
+        tests.setdefault(file, set()).update(re.findall(r"[\w.-]+", names.split(" ", 1)[1]))
+    return tests
+
+
+def programs():
+    with open(os.path.join(ROOT, "selftests/tiers.txt")) as f:
+        return {l.split()[0] for l in f if l.strip() and l[0] != "#"}
+
+
+def touched(path, noticed, known):
+    """Test programs and jobs for one file; {ALL} when it may concern everything"""
+    room, _, rest = path.partition("/")
+    stem = re.sub(r"\.\w+$", "", os.path.basename(path))
+    if path.startswith("dxk/tests/"):
+        return {"KUNIT"}, ["module-*"]
+    if path.startswith("dxk/executors/"):
+        return {"dxsum.sh", "module"}, ["sparse-*"]
+    if room == "dxk":
+        tests = set().union(*(noticed.get(f"dxk/{stem}.{e}", set()) for e in "ch"))
+        tests |= {stem} & known
+        return tests or {ALL}, ["module-*", "sparse-*", "plants", "doc-kernel-doc"]
+    if room == "uapi":
+        return {ALL}, DOCS
+    if room == "lib":
+        return {p for p in known if p.startswith("lib") and not p.endswith("-asan")}, DOCS
+    if room == "tools":
+        own = {p for p in known if p == f"tools-{stem}.sh"}
+        return own or {p for p in known if p.startswith("tools-")}, []
+    if room == "examples":
+        name = {"dxcall": "dxserve"}.get(rest.split("/")[0], rest.split("/")[0])
+        return {f"{name}.sh"} & known, []
+    if path in ("selftests/run.sh", "selftests/ktap.awk") or \
+            re.match(r"scripts/(guest|qemu|check-guest)", path):
+        return {"work"}, ["guest"]
+    if room == "selftests":
+        own = {p for p in known if re.sub(r"\.sh$", "", p) == stem or
+               stem.startswith(p + "_")}
+        return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), ["ids"]
+    if room in ("Documentation", "model", "LICENSES") or path == "README.md":
+        return set(), DOCS
+    if room in ("debian", "dist"):
+        return set(), ["packages"]
+    if room == "scripts":
+        return set(), [stem, "check-log" if stem == "check-log" else "plants"]
+    return {ALL}, []
+
+
+def main():
+    args = [a for a in sys.argv[1:] if a != "--list"]
+    if any(a in ("-h", "--help") for a in args):
+        print(__doc__)
+        return 0
+    changed = git("diff", "--name-only", args[0] if args else "HEAD")
+    changed += git("ls-files", "--others", "--exclude-standard")
+    if not changed:
+        print("check-changed: nothing has changed")
+        return 0
+    noticed, known = plants(), programs()
+    tests, jobs = set(), set()
+    for path in sorted(set(changed)):
+        t, j = touched(path, noticed, known)
+        print(f"{path}: {' '.join(sorted(t) + sorted(j)) or 'nothing'}")
+        tests |= t
+        jobs.update(j)
+    if "KUNIT" in tests:
+        print("check-changed: KUnit is not run here: scripts/check.sh --only kunit")
+        tests.discard("KUNIT")
+    command = [os.path.join(ROOT, "scripts/check.sh")]
+    if ALL in tests:
+        print("check-changed: that is all of make check")
+    else:
+        if tests:
+            command += ["--tests", " ".join(sorted(tests))]
+        if jobs:
+            command += ["--jobs", " ".join(sorted(jobs))]
+    if "--list" in sys.argv:
+        return 0
+    sys.stdout.flush()
+    os.execv(command[0], command)
+
+
+sys.exit(main())

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# All that there is to test dxk with, one after the other: a night.  Ends in a table of
+# what was run, how it ended and how long it took, which is kept as build/full/table.txt
+# with the logs beside it: the evidence of a release.  Exit status 1 when one failed.
+#
+#   check-full.sh [NAME...]    only these of the table
+set -uo pipefail
+
+cd "$(dirname "$0")/.." || exit
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+out=build/full
+mkdir -p "$out"
+if (($#)); then rm -f "$out/table.txt"; else rm -rf "${out:?}"/*; fi
+failed=0
+
+# step NAME TEXT COMMAND...: the last line that it prints is its result
+step() {
+	local name=$1 text=$2 status=0 begin=$SECONDS verdict=passed
+	shift 2
+	[[ -z $names || " $names " == *" $name "* ]] || return
+	echo "== $name: $text"
+	"$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
+	((status == 0)) || verdict=FAILED failed=1
+	printf '%-10s %-7s %6d s  %-44s %s\n' "$name" "$verdict" $((SECONDS - begin)) "$text" \
+		"$(grep -v '^ *$' "$out/$name.log" | tail -n 1 | cut -c -100)" |
+		tee -a "$out/table.txt"
+	((status == 0)) || tail -n 30 "$out/$name.log" | sed 's/^/    | /'
+}
+names=$*
+
+{
+	echo "dxk $(<VERSION), commit $(git rev-parse HEAD 2>/dev/null || echo none)$(
+		git diff --quiet HEAD 2>/dev/null || echo ", changed"), $(date -u +%F)"
+	echo "$(nproc) CPUs, guests $(scripts/guest.sh --has-kvm && echo "run by KVM" ||
+		echo emulated), $(gcc --version | head -n 1)"
+} | tee -a "$out/table.txt"
+
+step check "make check" scripts/check.sh
+step debug "make check-debug" scripts/check.sh debug
+step matrix "all programs, five kernels, both modes" scripts/check.sh matrix
+step kmemleak "debug kernel with kmemleak" scripts/check.sh debug --only debug --kmemleak
+step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_ROUNDS=1000 \
+	DXK_SECONDS=600 scripts/check.sh --tests 'history generator module kill dxsum.sh dxpkg.sh'
+step faults "each point at which memory can fail" env DXK_LONG=1 \
+	scripts/check.sh debug --tests 'failnth failnth_init'
+step fuzz "an hour of fuzzing" scripts/fuzz.sh --fresh --seconds 3600
+step plants "planted bugs" scripts/plants.py
+step coverage "lines of the module" scripts/coverage.sh --min 95
+step model "Spin, larger models" model/check.sh --full
+step packages "packages, in a clean Debian 12" scripts/check-packages.sh
+step bench "costs beside the rivals'" make bench
+
+cat "$out/table.txt"
+exit "$failed"
