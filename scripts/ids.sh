@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Lists the behaviours of selftests/ids.txt that no test names, exit 1 if any.
+# Lists the behaviours of selftests/ids.txt that no test names which "make check" runs,
+# and the test programs without a line in selftests/tiers.txt; exit 1 if any.
 #
 #   ids.sh [ROOT]
 #
@@ -10,11 +11,27 @@
 set -euo pipefail
 
 cd "${1:-$(dirname "$0")/..}"
+failed=0
 
-files=()
-while IFS= read -r f; do
-	files+=("$f")
-done < <(find selftests dxk/tests \( -name '*.c' -o -name '*.sh' \) 2>/dev/null | sort)
+# The files of a program are itself and its parts, NAME_*.
+files=() programs=()
+while read -r name check _; do
+	[[ $name != '#'* && -n $name ]] || continue
+	programs+=("$name")
+	[[ $check != - ]] || continue
+	for f in "selftests/$name" "selftests/$name".{c,cpp} "selftests/$name"_*.c; do
+		[[ ! -e $f ]] || files+=("$f")
+	done
+done <selftests/tiers.txt
+
+for f in build/selftests/*; do
+	name=${f##*/}
+	[[ -f $f && -x $f && $name != *.so ]] || continue
+	[[ " ${programs[*]} " == *" $name "* ]] || {
+		echo "ids.sh: $name has no line in selftests/tiers.txt" >&2
+		failed=1
+	}
+done
 
 # Reads the ids of a text, whole words only: DX-1 is not in DX-10, R-1 is not
 # in PXR-1.
@@ -45,3 +62,4 @@ if [[ -n $missing ]]; then
 	exit 1
 fi
 echo "ids.sh: all $total behaviours are named by a test"
+exit $failed

@@ -224,7 +224,8 @@ load_all() {
 	local ko
 	n=0
 	begin load
-	for ko in "$dxk" $(own_modules); do
+	[[ -n $dxk || -e /sys/module/dxk ]] || wrong "dxk.ko is neither loaded nor built"
+	for ko in $dxk $(own_modules); do
 		[[ -z $machine || ! -e /sys/module/$(name_of "$ko") ]] || continue
 		load "$ko"
 		tap $? "insmod $(basename "$ko")" && loaded=("$(name_of "$ko")" "${loaded[@]}")
