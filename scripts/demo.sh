@@ -9,6 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 # The builds below are not parts of the make that called this script.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
+umask 022
 build=$PWD/build
 mkdir -p "$build"
 
@@ -31,11 +32,9 @@ scripts/setup.sh --demo
 
 next "building the module, the library and the examples"
 kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
-# a copy: the work tree may hold a build for another kernel
-to=$build/kernels/demo
-mkdir -p "$to"
-cp -pRu VERSION Kbuild dxk uapi "$to/"
-quiet make -C "$kdir" M="$to" -j"$(nproc)" modules
+to=$build/kernels/stock
+mkdir -p "$build/kernels"
+quiet scripts/build-module.sh "$kdir" "$to"
 quiet make -j"$(nproc)" lib examples
 
 next "booting a guest and running the demo in it"
