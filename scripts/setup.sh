@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Installs what building and testing dxk needs on Debian 12, with apt-get,
-# without a question.  Does nothing when all is there.
+# without a question.  Does nothing when all is there.  What the Debian packages are
+# built with is in debian/control, and only there.
 #
 #   setup.sh           everything "make check" needs
 #   setup.sh --demo    only what "make demo" needs
 #   setup.sh --bench   what "make bench" needs: servers as well, which Debian starts
-#   setup.sh --list    print the packages of any choice, install nothing
+#   setup.sh --list    print the packages of any choice and why, install nothing
 set -euo pipefail
 
 subset=all list=
@@ -16,12 +17,12 @@ for arg in "$@"; do
 	--demo) subset=demo ;;
 	--bench) subset=bench ;;
 	--list) list=1 ;;
-	-h | --help) sed -n '4,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "setup.sh: unknown argument $arg" >&2; exit 2 ;;
 	esac
 done
 
-# package, what for
+# package:what for
 demo=(
 	"libssl-dev:hashes in examples/dxsum; builds the debug kernel"
 	"libsqlite3-dev:database in examples/dxpkg"
@@ -35,71 +36,100 @@ demo=(
 	"busybox-static:the guest's first program"
 	"cpio:packs the guest's initramfs"
 	"kmod:loads modules"
-	"pkg-config:finds libdxk"
 )
 more=(
 	"linux-headers-6.12-newest:builds the module for stock 6.12"
-	"linux-source-6.12:source of the debug kernel"
+	"linux-source-6.12:kselftest_harness.h and kunit.py; source of the debug kernel"
 	"flex:builds the debug kernel"
 	"bison:builds the debug kernel"
 	"bc:builds the debug kernel"
 	"libelf-dev:builds the debug kernel"
-	"python3-docutils:makes the manual and its man pages"
 	"man-db:reads the man pages to check them"
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
 	"spin:checks the models in model/"
+	"gcovr:says which lines the tests reach"
 	"python3:test programs"
-	"libjson-c-dev:JSON in tools/"
-	"libncurses-dev:full screen of tools/dxkstat"
-	"libkmod-dev:dxkctl doctor in tools/"
-	"libtracefs-dev:dxkctl trace in tools/"
-	"libtraceevent-dev:dxkctl trace in tools/"
 	"tmux:the terminal of the tools' tests"
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"
 	"sqlite3:looks into the database of examples/dxpkg"
 	"clang-14:libFuzzer, for fuzz/"
 	"libclang-rt-14-dev:libFuzzer, for fuzz/"
-	"dpkg-dev:builds the Debian packages"
-	"debhelper:builds the Debian packages"
-	"dh-dkms:builds the Debian packages"
+	"build-essential:what all Debian packages are built with"
 	"lintian:checks the Debian packages"
 	"mmdebstrap:makes the Debian that they are installed in"
 	"systemd:systemd-sysusers reads the group that is installed"
 )
 bench=(
 	"python3:makes the table"
-	"libjson-c-dev:JSON of the measurements"
 	"liburing-dev:a rival"
 	"libglib2.0-dev:a rival"
 	"libtbb-dev:a rival"
 	"beanstalkd:a rival"
 	"redis-server:a rival"
 )
+# Build-Depends and Build-Depends-Indep of debian/control, as they stand there
+mapfile -t packaging < <(awk '
+	/^$/ { exit }
+	/^[^ \t#]/ { ours = sub(/^Build-Depends(-Indep)?:/, "") }
+	ours && !/^#/ { all = all " " $0 }
+	END { print all }' "$(dirname "$0")/../debian/control" | tr ',' '\n' |
+	sed 's/^ *//; s/ *$//; /^$/d; s/$/:builds the Debian packages (debian\/control)/')
+
 wanted=("${demo[@]}")
 case $subset in
-all) wanted+=("${more[@]}") ;;
-bench) wanted+=("${bench[@]}") ;;
+all) wanted+=("${more[@]}" "${packaging[@]}") ;;
+bench) wanted+=("${bench[@]}" "${packaging[@]}") ;;
 esac
 
+show() {
+	local entry
+	for entry; do printf '%-28s %s\n' "${entry%:*}" "${entry##*:}"; done
+}
 if [[ -n $list ]]; then
-	printf '%s\n' "${wanted[@]}" | column -t -s:
+	show "${wanted[@]}"
 	exit 0
 fi
 
-# One call for all packages: this runs before every "make check".
-installed=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' |
-	sed -n 's/ installed$//p')
-has() { grep -qx -"${2:-F}" -e "$1" <<<"$installed"; }
+# The versions of what is installed, and of what that provides.  One call for all
+# packages: this runs before every "make check".
+declare -A versions
+while IFS=$'\t' read -r name version status provides; do
+	[[ $status == installed ]] || continue
+	versions[$name]+=" $version"
+	IFS=, read -ra provides <<<"$provides"
+	for entry in "${provides[@]}"; do
+		read -r name _ version <<<"${entry//[()]/ }"
+		versions[$name]+=" ${version:--}"
+	done
+done < <(dpkg-query -W -f \
+	'${Package}\t${Version}\t${db:Status-Status}\t${Provides}\n')
+
+# there "a (>= 1.2) | b": architectures and profiles are left to apt
+there() {
+	local alternatives name relation wanted version
+	IFS='|' read -ra alternatives <<<"${1//[()]/ }"
+	for name in "${alternatives[@]}"; do
+		read -r name relation wanted <<<"${name%%[[<]*}"
+		for version in ${versions[${name%:*}]:-}; do
+			if [[ -z $relation ]] || { [[ $version != - ]] &&
+				dpkg --compare-versions "$version" "$relation" "$wanted"; }; then
+				return 0
+			fi
+		done
+	done
+	return 1
+}
 
 newest='linux-headers-6\.12\.[0-9.]+\+deb12-amd64'
 missing=()
 for entry in "${wanted[@]}"; do
-	case ${entry%%:*} in
-	linux-headers-6.12-newest) has "$newest" E || missing+=("$entry") ;;
-	*) has "${entry%%:*}" || missing+=("$entry") ;;
-	esac
+	case ${entry%:*} in
+	linux-headers-6.12-newest)
+		printf '%s\n' "${!versions[@]}" | grep -qxE "$newest" ;;
+	*) there "${entry%:*}" ;;
+	esac || missing+=("$entry")
 done
 # The guests' QEMU may have to be newer than Debian 12's.
 finish() {
@@ -108,12 +138,14 @@ finish() {
 }
 ((${#missing[@]})) || finish
 
+echo "setup.sh: not here yet:"
+show "${missing[@]}"
 if ((EUID)); then
-	echo "setup.sh: to install packages run it as root: ${missing[*]%%:*}" >&2
+	echo "setup.sh: root can install them: sudo scripts/setup.sh $*" >&2
 	exit 1
 fi
 
-export DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 # Another apt may be at work: wait for it instead of failing.
 apt=(apt-get -q -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
 
@@ -121,9 +153,9 @@ echo "setup.sh: apt-get update"
 # A foreign source that fails does not matter as long as ours are there.
 "${apt[@]}" update >/dev/null || echo "setup.sh: apt-get update complained"
 
-packages=()
+packages=''
 for entry in "${missing[@]}"; do
-	name=${entry%%:*}
+	name=${entry%:*}
 	if [[ $name == linux-headers-6.12-newest ]]; then
 		name=$(apt-cache pkgnames linux-headers-6.12. | grep -xE "$newest" |
 			sort -V | tail -n 1)
@@ -132,12 +164,27 @@ for entry in "${missing[@]}"; do
 			exit 1
 		fi
 	fi
-	echo "setup.sh: installing $name (${entry#*:})"
-	packages+=("$name")
+	packages+="${packages:+, }$name"
 done
+
+# satisfy installs like install, and takes what a control file says: versions,
+# alternatives, names that another package provides.
+apt+=(--no-install-recommends -o Dpkg::Options::=--force-confold)
+"${apt[@]}" --assume-no satisfy "$packages" 2>/dev/null | awk '
+	function mb(n, unit) {
+		sub("/.*", "", unit)
+		return n * (unit == "GB" ? 1000 : unit == "MB" ? 1 : .001)
+	}
+	{ gsub(",", "") }
+	/newly installed/ { n = $1 + $3 }
+	/^Need to get/ { get = mb($4, $5) }
+	/^After this operation/ { disk = mb($4, $5) }
+	END {
+		printf "setup.sh: %d packages, %d MB to download, %d MB on disk; ", n, get, disk
+		printf "about %d minutes at 10 MB/s\n", get / 600 + disk / 1000 + 1
+	}' || :
 
 # INITRD=No: the guest has its own initramfs, the stock one is never booted,
 # and generating it takes longer than all the rest.
-INITRD=No "${apt[@]}" install -y --no-install-recommends \
-	-o Dpkg::Options::=--force-confold "${packages[@]}"
+INITRD=No "${apt[@]}" -y satisfy "$packages"
 finish
