@@ -6,33 +6,38 @@
 # a clean Debian 12 where DKMS builds the modules, which guests then load; and
 # purged again.
 #
-#   check-packages.sh [--keep]
+#   check-packages.sh [--lint | --keep]
 #
+#   --lint    only what needs neither root nor another Debian: the packages are
+#             built once, checked by lintian, and "make install" follows in the
+#             same tree, where all but the examples is built by then.  No modules.
 #   --keep    purge nothing and leave build/packages, root/ is the Debian 12
 #
 # Prints "ok" and "not ok" lines.  Exit status 1 when one is not ok, 4 when this
 # place allows no chroot.  DXK_CACHE (default /var/cache/dxk) keeps the clean
 # Debian and the packages that were downloaded, DXK_MIRROR is where they are from.
+# shellcheck disable=SC2317 # "expect" and "trap" call what it sees no call of
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 export LC_ALL=C.UTF-8
 here=$PWD/scripts
-work=$PWD/build/packages
 cache=${DXK_CACHE:-/var/cache/dxk}
 mirror=${DXK_MIRROR:-http://deb.debian.org/debian}
 version=$(cat VERSION)
 
-keep=''
+keep='' lint=''
 case ${1:-} in
+--lint) lint=1 ;;
 --keep) keep=1 ;;
 '') ;;
--h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *) echo "check-packages.sh: unknown option $1" >&2; exit 2 ;;
 esac
 
-if ((EUID)) || ! unshare --mount true; then
+work=$PWD/build/packages${lint:+-lint}
+if [[ -z $lint ]] && { ((EUID)) || ! unshare --mount true; }; then
 	echo "# skipped: mounting in a chroot is for root"
 	exit 4
 fi
@@ -58,8 +63,10 @@ since=$SECONDS
 # Mounts are made in a namespace of their own only, see below: whatever happens,
 # nothing of the host is mounted below the directory that is removed here.
 clean_up() { [[ -n $keep ]] || rm -rf "$work"; }
-mkdir -p "$cache"
-exec 8>"$cache/chroot.lock"
+lock=$cache/chroot.lock
+[[ -z $lint ]] || lock=$work.lock
+mkdir -p "${lock%/*}"
+exec 8>"$lock"
 flock 8
 rm -rf "$work"
 mkdir -p "$work"
@@ -74,33 +81,41 @@ copy() {
 	make -C "$1" clean >/dev/null
 }
 
-# Every file in its place, and uninstall knows them all.
+# from_source TREE: every file in its place, and uninstall knows them all
 from_source() {
-	local d=$work/staged f groups
+	local tree=$1 d=$work/staged f groups modules=()
 	local at=$d/usr/local src=$d/usr/src/dxk-$version
-	local stage="make -C $work/one DESTDIR=$d"
-	$stage install examples_install dkms_install modules_install || return
+	local stage=(make -s -C "$tree" -j"$(nproc)" DESTDIR="$d")
+	"${stage[@]}" install examples_install dkms_install || return
+	if [[ -z $lint ]]; then
+		"${stage[@]}" modules_install || return
+		modules=("$at"/src/dxk/{dxk/dxk_api.h,uapi/dxk.h,Module.symvers}
+			"$d"/lib/modules/*/*/dxk/{dxk.ko,executors/dxk_executors.ko})
+	fi
 	for f in "$at"/lib/{libdxk.a,libdxk.so.1,pkgconfig/dxk.pc} \
 		"$at"/include/{dxk.h,dx.h,dx.hpp,linux/dxk.h} \
 		"$at"/bin/dxsum "$at"/sbin/dxkctl "$at"/bin/dxkstat \
 		"$at"/share/man/{man3/PostARequest.3,man7/dxk.7,man8/dxkctl.8} \
 		"$at"/lib/udev/rules.d/60-dxk.rules \
 		"$at"/lib/{sysusers.d,modules-load.d}/dxk.conf \
-		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} \
-		"$at"/src/dxk/{dxk/dxk_api.h,uapi/dxk.h,Module.symvers} \
-		"$d"/lib/modules/*/*/dxk/{dxk.ko,executors/dxk_executors.ko}; do
+		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} "${modules[@]}"; do
 		[[ -e $f ]] || { echo "${f#"$d"} is missing"; return 1; }
 	done
 	groups=$(systemd-sysusers --root="$d" --dry-run 2>&1) || return
 	[[ $groups == *"Creating group 'dxk'"* ]] ||
 		{ echo "sysusers makes no group dxk: $groups"; return 1; }
-	$stage uninstall >/dev/null || return
-	rm -r "$at/src" "$d"/{usr/src,lib/modules}
+	"${stage[@]}" uninstall >/dev/null || return
+	rm -rf "$at/src" "$d"/{usr/src,lib/modules}
 	find "$d" ! -type d | grep . && { echo "were left by uninstall"; return 1; }
 	return 0
 }
 
 # --- packages ---------------------------------------------------------------
+
+# What debian/control names, setup.sh takes from there.
+named_once() {
+	! "$here/setup.sh" --list | awk '{ print $1 }' | sort | uniq -d | grep .
+}
 
 # The second copy is somewhere else, at another time, in another language.
 build() {
@@ -117,7 +132,11 @@ reproducible() {
 	for f in "$work"/one/*.deb; do
 		cmp "$f" "$work/another/place/${f##*/}" || status=1
 	done
-	return $status
+	return "$status"
+}
+
+find_faults() {
+	lintian --allow-root --fail-on error,warning "$work"/one/*.changes
 }
 
 # --- a clean Debian 12 ------------------------------------------------------
@@ -200,40 +219,57 @@ step() {
 
 # --- all of it --------------------------------------------------------------
 
-copy "$work/one"
-expect "make install, dkms_install, modules_install, uninstall" from_source || :
-took "from source"
-rm -rf "$work/one"
+quick() {
+	expect "setup.sh and debian/control name no package twice" named_once || :
+	export DEB_BUILD_OPTIONS='nocheck noautodbgsym'
+	expect "the packages are built" build || return 0
+	took "packages"
+	expect "lintian finds nothing" find_faults || :
+	took "lintian"
+	expect "make install, dkms_install, uninstall" from_source "$work/one/tree" || :
+	took "from source"
+}
 
-expect "the packages are built" build || exit 1
-expect "and built again" rebuild &&
-	expect "with the same result, byte by byte" reproducible || :
-took "packages"
-expect "lintian finds nothing" lintian --allow-root --fail-on error,warning \
-	"$work"/one/*.changes || :
-took "lintian"
+whole() {
+	local kernel
+	copy "$work/one"
+	expect "make install, dkms_install, modules_install, uninstall" \
+		from_source "$work/one" || :
+	took "from source"
+	rm -rf "$work/one"
 
-expect "a clean Debian 12" make_base || exit 1
-unpack
-took "Debian 12"
-step install "the packages can be installed" || exit 1
-took "installation"
-
-for kernel in stock stock-6.12; do
-	if [[ $kernel != stock ]] && ! compgen -G '/boot/vmlinuz-6.12*' >/dev/null; then
-		echo "# $kernel: its image is not installed, so it is not booted"
-		continue
+	expect "the packages are built" build || return 0
+	if expect "and built again" rebuild; then
+		expect "with the same result, byte by byte" reproducible || :
 	fi
-	scripts/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
-		bash "$here/packages/in-guest.sh" "$work/root" >"$work/$kernel.log" 2>&1 ||
-		not_ok "a guest with $kernel loads and uses what was installed"
-	sed "s/^\(\(not \)\?ok - \)/\1$kernel: /" "$work/$kernel.log"
-	! grep -q '^not ok' "$work/$kernel.log" || bad=1
-done
-took "guests"
+	took "packages"
+	expect "lintian finds nothing" find_faults || :
+	took "lintian"
 
-if [[ -z $keep ]]; then
+	expect "a clean Debian 12" make_base || return 0
+	unpack
+	took "Debian 12"
+	step install "the packages can be installed" || return 0
+	took "installation"
+
+	for kernel in stock stock-6.12; do
+		if [[ $kernel != stock ]] && ! compgen -G '/boot/vmlinuz-6.12*' >/dev/null; then
+			echo "# $kernel: its image is not installed, so it is not booted"
+			continue
+		fi
+		scripts/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
+			bash "$here/packages/in-guest.sh" "$work/root" \
+			>"$work/$kernel.log" 2>&1 ||
+			not_ok "a guest with $kernel loads and uses what was installed"
+		sed "s/^\(\(not \)\?ok - \)/\1$kernel: /" "$work/$kernel.log"
+		! grep -q '^not ok' "$work/$kernel.log" || bad=1
+	done
+	took "guests"
+
+	[[ -z $keep ]] || return 0
 	step purge "the packages can be purged" || :
 	took "purge"
-fi
+}
+
+if [[ -n $lint ]]; then quick; else whole; fi
 exit $bad
