@@ -24,6 +24,7 @@
 #include "service.h"
 
 #define GRACE_NS	10000000000	/* for what executes when it is told to end */
+#define LOOK_NS		500000000	/* between two looks whether it is told to */
 #define CONTROL		(DXK_ACCESS_CONTROL | DXK_ACCESS_EXECUTE | DXK_ACCESS_READ)
 
 static const char usage[] =
@@ -142,14 +143,18 @@ static void start_worker(const char *name)
 	close(ready[0]);
 }
 
-/* Has a process for each free place, until told to end. Return: why it ended. */
+/*
+ * Has a process for each free place, until told to end. A signal between the look and
+ * the wait does not end the wait, so that this one is short.
+ * Return: why it ended.
+ */
 static int supervise(int ctx, const char *name)
 {
 	unsigned int places;
 	int rc;
 
 	while (!told) {
-		rc = dxk_crew_wait(ctx, -1, &places, NULL);
+		rc = dxk_crew_wait(ctx, LOOK_NS, &places, NULL);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 		if (rc < 0 && rc != -EINTR)
