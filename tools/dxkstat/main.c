@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,13 +133,11 @@ void json_print(const struct samples *samples)
 {
 	struct json_object *line = json_object_new_object();
 	struct json_object *contexts = json_object_new_array();
-	struct timeval now;
 	unsigned int i;
 
-	gettimeofday(&now, NULL);
 	json_object_object_add(line, "time",
-			       json_object_new_double((double)now.tv_sec +
-						      (double)now.tv_usec / 1e6));
+			       json_object_new_double((double)samples->time.tv_sec +
+						      (double)samples->time.tv_usec / 1e6));
 	for (i = 0; i < samples->nr; i++)
 		json_object_array_add(contexts, json_of(&samples->sample[i]));
 	json_object_object_add(line, "contexts", contexts);

@@ -153,6 +153,7 @@ int samples_take(const struct options *o, const struct samples *before,
 		nr = ctx_all(&ids);
 	if (nr < 0)
 		return -ENOENT;
+	gettimeofday(&now->time, NULL);
 	now->sample = calloc((size_t)nr + 1, sizeof(*now->sample));
 	for (i = 0; i < nr && now->sample; i++) {
 		struct sample *s = &now->sample[now->nr];

@@ -2,6 +2,8 @@
 #ifndef _DXKSTAT_STAT_H
 #define _DXKSTAT_STAT_H
 
+#include <sys/time.h>
+
 #include "../common/common.h"
 
 enum pool { P_THREAD, P_READY, P_REJOIN, P_LOG, P_HANDLE, P_NR };
@@ -56,10 +58,14 @@ struct sample {
 	unsigned int nr_threads;
 };
 
-/* All contexts at one time. */
+/**
+ * struct samples - all contexts at one time
+ * @time: of the wall clock, as they were looked at
+ */
 struct samples {
 	struct sample *sample;
 	unsigned int nr;
+	struct timeval time;
 };
 
 /**
