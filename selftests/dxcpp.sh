@@ -6,7 +6,8 @@
 # shellcheck source=selftests/test.bash
 . "${0%/*}/test.bash"
 
-dxcpp=$build/examples/dxcpp
+bring_near "$build/examples/dxcpp"
+dxcpp=$near/dxcpp
 export LC_ALL=C
 
 # as_wc OPTION... -- FILE...: is the answer that of wc, without its blanks?

@@ -8,7 +8,8 @@
 # shellcheck source=selftests/test.bash
 . "${0%/*}/test.bash"
 
-examples=$build/examples
+bring_near "$build"/examples/{dxserve,dxcall}
+examples=$near
 supervisor=''
 export LC_ALL=C
 restore() { [[ -z $supervisor ]] || kill -TERM "$supervisor" 2>/dev/null; }
@@ -54,7 +55,7 @@ end_service() {	# SIGNAL
 	supervisor=''
 	return $status
 } 2>/dev/null
-call() { "$examples/dxcall" -t 60 "$@" >out 2>err; }
+call() { "$examples/dxcall" -t 3600 "$@" >out 2>err; }
 says() {	# STATUS TEXT COMMAND...
 	gives "$1" "${@:3}" && { line out "$2" || has err "$2"; }
 }
@@ -107,7 +108,7 @@ ok "a directory"
 
 pids=()
 for i in {1..4}; do
-	"$examples/dxcall" -n one -t 60 sha256 files/* >"out.$i" 2>&1 &
+	"$examples/dxcall" -n one -t 3600 sha256 files/* >"out.$i" 2>&1 &
 	pids+=($!)
 done
 status=0
@@ -119,7 +120,7 @@ ok "four clients at a time, each gets its own answers"
 
 # a client is killed with its requests on their way
 for ((i = 0; i < kills; i++)); do
-	"$examples/dxcall" -n one -t 60 sha256 files/* files/* files/* >/dev/null 2>&1 &
+	"$examples/dxcall" -n one -t 3600 sha256 files/* files/* files/* >/dev/null 2>&1 &
 	victim=$!
 	until_true posting $victim
 	kill -KILL $victim 2>/dev/null
@@ -132,11 +133,11 @@ ok "nothing of them is left"
 
 # --- workers that are killed ------------------------------------------------
 
-"$examples/dxcall" -n one -t 60 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
+"$examples/dxcall" -n one -t 3600 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
 client=$!
 killed=0 victim=0
 for ((i = 0; i < kills; i++)); do
-	until_true replaced "$victim" && victim=${workers[0]} && kill -KILL "$victim" &&
+	until_true replaced "$victim" && victim=${workers[i % 3]} && kill -KILL "$victim" &&
 		((++killed))
 done
 wait $client && ((killed == kills)) && same ref.4 out.kill
@@ -156,7 +157,7 @@ ok "with the last of them the context is gone"
 serve two 2
 # so that the client cannot be through before they are killed
 workers two && kill -STOP "${workers[@]}"
-"$examples/dxcall" -n two -t 60 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
+"$examples/dxcall" -n two -t 3600 sha256 files/* files/* files/* files/* >out.kill 2>&1 &
 client=$!
 until_true at two descriptors 4
 end_service KILL
@@ -180,7 +181,7 @@ ok "SIGTERM ends the service"
 until_true no_context
 ok "its context is gone"
 serve three 2 -m 0622
-gives 0 "${as[@]}" "$examples/dxcall" -n three -t 60 sha256 files/01 files/02 &&
+gives 0 "${as[@]}" "$examples/dxcall" -n three -t 3600 sha256 files/01 files/02 &&
 	[[ $(<out) == "$two" ]]
 ok "with mode 0622 everybody may call"
 printf 'secret' >files/secret && chmod 600 files/secret

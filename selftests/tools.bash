@@ -6,7 +6,7 @@
 # shellcheck source=selftests/test.bash
 . "${0%/*}/test.bash"
 
-export PATH=$build/tools:$PATH
+bring_near "$build"/tools/{dxkctl,dxkstat}
 
 # The emulated debug kernel takes minutes to start a hundred programs, and they do
 # there what other tests do, too.
@@ -30,7 +30,7 @@ python() {
 	[[ -n ${python_PID:-} ]] ||
 		coproc python { exec python3 -ES "$build/selftests/tools.py"; }
 	echo "${*//$'\n'/ }" >&"${python[1]}"
-	while read -rt 120 -u "${python[0]}" said; do
+	while read -ru "${python[0]}" said; do
 		case $said in
 		yes) return 0 ;;
 		no) return 1 ;;
@@ -67,7 +67,7 @@ open() {
 	local word setting=0
 	[[ $dispatch == direct ]] || setting=1
 	python open "$@" "dispatch=$setting" && exec 8>to 9<from && load_pid=$child &&
-		read -rt 120 -u 9 word id && [[ $word == id ]] && return
+		read -ru 9 word id && [[ $word == id ]] && return
 	tell "no context: ${word:-} ${id:-}"
 	return 1
 }
@@ -76,10 +76,13 @@ say() { (trap '' PIPE && echo "$*" >&8) 2>/dev/null; }
 ask() {
 	local reply
 	say "$*"
-	read -rt 120 -u 9 reply && [[ $reply == done* ]]
+	read -ru 9 reply && [[ $reply == done* ]]
 }
+# The threads of a process end one by one, and only the last one closes the context.
 shut() {
 	say close
 	exec 8>&- 9<&-
 	until_true ended "$load_pid"
+	until_true gone "/sys/kernel/dxk/$id"
 }
+gone() { [[ ! -e $1 ]]; }

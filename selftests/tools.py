@@ -17,7 +17,6 @@ A process that is started is told in a line "child PID".
 """
 import json
 import os
-import subprocess
 import sys
 
 import tools_load
@@ -107,6 +106,8 @@ terminal = None
 def tmux(command):
     global terminal
     if not terminal:
+        # not above: only one test needs what is slow to load
+        import subprocess
         os.environ.pop("TMUX", None)
         terminal = subprocess.Popen(
             ["tmux", "-S", "terminal", "-f", "/dev/null", "-C", "new-session",
