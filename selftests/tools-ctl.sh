@@ -72,12 +72,13 @@ ok "set of what is no field"
 
 # --- send -------------------------------------------------------------------
 
-run 0 dxkctl send busy show pools && has out '^thread +4' &&
-	run 0 dxkctl send "$id" set monitor_interval_ms 60 &&
+run 0 dxkctl send --timeout 3600 busy show pools && has out '^thread +4' &&
+	run 0 dxkctl send --timeout 3600 "$id" set monitor_interval_ms 60 &&
 	until_true is policy/monitor_interval_ms 60
 ok "send"
-run 1 dxkctl send busy frob && has err 'neither the application nor dxk' &&
-	run 1 dxkctl send busy set monitor_interval_ms 0 && has out '1..3600000' &&
+run 1 dxkctl send --timeout 3600 busy frob &&
+	has err 'neither the application nor dxk' &&
+	run 1 dxkctl send --timeout 3600 busy set monitor_interval_ms 0 && has out '1..3600000' &&
 	has err 'Invalid argument' && run 1 dxkctl send busy "$(printf '%5000s' x)" &&
 	has err '4096'
 ok "send of what cannot be done"

@@ -6,8 +6,7 @@
 . "${0%/*}/tools.bash"
 stock_only
 
-open busy 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3 &&
-	until_true is pools/thread_busy 2
+open busy 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3
 run 0 dxkstat -n 2 -i 0.1 && [[ $(lines out ^busy) == 2 ]] &&
 	has out '^busy +0 +3 +2 +0 +0 +0 +0 +2 +0 +0 +0 +0 +0$' &&
 	has out '^context +ready'

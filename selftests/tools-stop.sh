@@ -36,7 +36,7 @@ run 1 dxkctl drain --timeout 0.3 stop && has err 'the time is up: 2 still execut
 	has err 'stop --cancel' && is state stopping
 ok "drain tells who still executes"
 starts dxkctl drain stop
-sleeps_in_stop() { line "/proc/$pid/stack" dxk; }
+sleeps_in_stop() { line "/proc/$pid/stack" dxk_.*stop; }
 until_true sleeps_in_stop
 kill -TERM $pid
 wait $pid
@@ -54,7 +54,7 @@ ok "set what only a stopped context takes"
 shut
 open stop 0640 1 && ask hold 1 3 && ask post 5 3 0
 run 1 dxkctl stop --cancel --timeout 0 stop && has err '1 still executes' &&
-	ask release && run 0 dxkctl stop --timeout 60 "$id" && is state stopped &&
+	ask release && run 0 dxkctl stop --timeout 3600 "$id" && is state stopped &&
 	[[ $(counter cancelled) == 5 ]]
 ok "stop --cancel"
 shut

@@ -18,12 +18,20 @@ on() {
 		"'stty -g >before; ${*:3} 2>err; echo \$? >status; stty -g >after; read forever'"
 }
 off() { tmux kill-session -t looked; }
-screen() { tmux capture-pane -p -t looked && line out "$1"; }
-sees() {
-	until_true screen "$1" && return
-	tell_file out
-	return 1
+# sees PATTERN...: waits for a screen with all of them, and none that has a ! in front.
+# It is looked at while it is drawn, so that one look must have them all.
+screen() {
+	local pattern
+	tmux capture-pane -p -t looked || return
+	for pattern; do
+		if [[ $pattern == !* ]]; then
+			! line out "${pattern#!}" || return
+		else
+			line out "$pattern" || return
+		fi
+	done
 }
+sees() { until_true screen "$@"; }
 keys() { tmux send-keys -t looked "$@"; }
 size() { tmux resize-window -t looked -x "$1" -y "$2"; }
 left() { until_true test -s after && [[ $(<status) == "$1" ]] && same before after; }
@@ -38,21 +46,20 @@ find_top() {
 
 open screen 0640 3 sched_mode=1 'lane_pct[1]=34' 'lane_pct[2]=34' && ask hold 2 3
 on 100 40 dxkstat --top -i 0.2 screen
-sees '^busy +\[#{3,} *\] 2/3' && has out "^dxk context $id screen  running" &&
-	has out '^per second: 0 posts' && has out '^ready +\[ *\] 0/1024 ' &&
-	has out '^user 3 +\[#+ *\] 2/3 0$' && has out '^user 1 +\[ *\] 0/1 0$' &&
-	! line out ^kernel && has out '^ +[123] user-worker +busy' &&
-	has out '^ +500 monitor' && has out '^q quit'
+sees '^busy +\[#{3,} *\] 2/3' "^dxk context $id screen  running" \
+	'^per second: 0 posts' '^ready +\[ *\] 0/1024 ' '^user 3 +\[#+ *\] 2/3 0$' \
+	'^user 1 +\[ *\] 0/1 0$' '!^kernel' '^ +[123] user-worker +busy' \
+	'^ +500 monitor' '^q quit'
 ok "bars of pools, lanes and threads"
-(for _ in {1..100}; do ask post 8 3 0 || break; [[ ! -e enough ]] || break; done) &
+(until [[ -e enough ]]; do ask post 8 3 0 || break; done) &
 pid=$!
-sees '^per second: [1-9][0-9]* posts' && sees '^ +[123] user-worker .*\[#+ *\]'
+sees '^per second: [1-9][0-9]* posts' '^ +[123] user-worker .*\[#+ *\]'
 ok "a busy worker has a bar"
 touch enough
 wait $pid
-size 20 24 && sees '^too small: 20x24 *$' && ! line out 'pools|busy' &&
-	[[ $(lines out .) == 2 ]] && size 3 2 && sees '^too' && size 41 9 &&
-	sees '^dxk context' && size 100 40 && sees '^ +500 monitor'
+size 20 24 && sees '^too small: 20x24 *$' '^needs ' '!pools|busy' &&
+	[[ $(lines out .) == 2 ]] && size 3 2 && sees '^too' && size 41 9 && sees '^dxk context' && size 100 40 &&
+	sees '^ +500 monitor'
 ok "resize, too small and back"
 keys Down Down Up NPage n p q
 left 0

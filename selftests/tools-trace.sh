@@ -24,11 +24,11 @@ recorded() {
 	return 1
 }
 
-open traced 0640 2 && ask hold 1 3 && until_true is pools/thread_busy 1
+open traced 0640 2 && ask hold 1 3
 recording traced && ask release && ask collect && ask post 40 3 1 && ask collect &&
 	for _ in {1..5}; do ask post 20 3 0 && ask collect || break; done &&
 	ask post 7 2 0 && ask collect && a=$(counter completions) && ask hold 1 3 &&
-	until_true is pools/thread_busy 1 && ask post 30 3 0 &&
+	ask post 30 3 0 &&
 	until_true is stats/completions 178 && recorded &&
 	((a == 148)) && python trace done=178 open=1 early=1 lane2=7 contexts=1 lost=0
 ok "a time line: also requests that were cut off"
@@ -39,9 +39,14 @@ recording && a=$(counter completions) && ask post 64 3 1 && ask post 64 2 0 &&
 ok "as many slices as completions"
 shut
 
-# With one worker, what waits for a child waits in vain.
+# With one worker, what waits for a child waits in vain. Nobody collects the child: that
+# it completes is told by the counters alone. The Monitor writes its message after its
+# event.
 open alone 0640 1
-recording && ask parent 700 && ask collect && recorded && s=$(counter stalls) &&
+read -r logged <"/sys/kernel/dxk/$id/pools/log_use"
+stalled() { (($(counter stalls) > 0)) && ! is pools/log_use "$logged"; }
+recording && ask parent && until_true stalled && ask release && ask collect &&
+	until_true is stats/completions 2 && recorded && s=$(counter stalls) &&
 	((s >= 1)) && python trace stalls="$s" done=2 lost=0 &&
 	line trace.json '"name":"rejoining","cat":"block"' &&
 	line trace.json '"name":"context '"$id"' alone"'
@@ -74,13 +79,20 @@ elif ! command -v bpftrace >/dev/null; then
 else
 	starts bpftrace "$build/../tools/dxk-latency.bt" "$id"
 	begun() { line out ^Tracing || ended $pid; }
+	# bpftrace 0.17 forgets a signal that comes while it is not in epoll_wait(),
+	# as when it prints: it is told again, but not at each turn.
+	told_to_end() {
+		ended $pid && return
+		((told++ % 20)) || kill -TERM $pid
+		return 1
+	} 2>/dev/null
+	told=0
 	until_true begun
 	if ended $pid; then
 		skip "dxk-latency.bt: bpftrace cannot run here: $(tail -n 1 err)"
 	else
 		ask post 10 3 1 && ask post 3 2 1 && ask collect
-		kill -TERM $pid
-		until_true ended $pid || kill -KILL $pid
+		until_true told_to_end
 		wait $pid
 		# @NAME[LANE]: and the lines of its histogram
 		declare -A sums=()

@@ -5,8 +5,8 @@ main(NAME, MODE, WORKERS, [FIELD=VALUE]...) prints "id N" when it runs. Then one
 command a line on standard input, each answered by a line:
 
     post NR LANE MS     requests that take MS milliseconds each
-    hold NR LANE        requests that execute until "release"
-    parent MS           one that posts a child and waits for it up to MS
+    hold NR LANE        requests that execute until "release"; answered when they all do
+    parent              one that posts a child and waits for it until "release"
     release             ends what is held
     collect             waits until nothing of this program's exists any more
     close               closes the context and ends
@@ -55,6 +55,7 @@ def must(rc, what):
 
 
 released = threading.Event()
+holds = threading.Semaphore(0)
 
 
 def post(member, nr, lane, op, ms, owner):
@@ -77,10 +78,12 @@ def execute(member, work):
     if work.executor == SLEEP:
         threading.Event().wait(work.param / 1000)
     elif work.executor == HOLD:
+        holds.release()
         released.wait()
     elif work.executor == PARENT:
         post(member, 1, 3, SLEEP, 0, CHILDREN)
-        collect(member, CHILDREN, work.param)
+        while not released.is_set():
+            collect(member, CHILDREN, 500)
 
 
 def worker(ctx, started):
@@ -132,13 +135,18 @@ def main(name, mode, workers, *settings):
             answer = post(client, args[0], args[1], SLEEP, args[2], OWNER)
         elif word == "hold":
             released.clear()
-            answer = post(client, args[0], args[1], HOLD, 0, OWNER)
+            # One by one: two at a time could go to one worker, which would never
+            # begin with the second.
+            for _ in range(args[0]):
+                answer = post(client, 1, args[1], HOLD, 0, OWNER)
+                holds.acquire()
         elif word == "parent":
-            answer = post(client, 1, 2, PARENT, args[0], OWNER)
+            released.clear()
+            answer = post(client, 1, 2, PARENT, 0, OWNER)
         elif word == "release":
             answer = released.set()
         elif word == "collect":
-            answer = collect(client, OWNER, 60000)
+            answer = collect(client, OWNER, -1)
         elif word == "close":
             break
         else:
