@@ -42,7 +42,7 @@ dpkg-query --admindir="$work/admin" -W -f '${Package}\t${Architecture}\t${Versio
 awk -F '\t' '
 function trim(text) { gsub(/^ +| +$/, "", text); return text }
 {
-	print $1, $2, $3, $4 >"ref.versions"
+	print "versions", $1, $2, $3, $4
 	packages[$1]
 	delete named
 	for (f = 5; f <= 7; f++) {
@@ -53,7 +53,7 @@ function trim(text) { gsub(/^ +| +$/, "", text); return text }
 				text = trim(alternative[k])
 				edges[f]++
 				if (f == 6)
-					print $1, $2, i - 1, k - 1, text >"ref.depends"
+					print "depends", $1, $2, i - 1, k - 1, text
 				sub(/[ :(].*/, "", text)
 				if (f < 7)
 					named[text]
@@ -66,9 +66,9 @@ function trim(text) { gsub(/^ +| +$/, "", text); return text }
 END {
 	print length(packages), NR, edges[5] + 0, edges[6] + 0, edges[7] + 0 >"ref.numbers"
 	for (name in reverse)
-		print name, reverse[name] >"ref.reverse"
-}' dpkg
-for file in versions depends reverse; do sort -o "ref.$file" "ref.$file"; done
+		print "reverse", name, reverse[name]
+}' dpkg | sort >refs
+while read -r file line; do echo "$line" >>"ref.$file"; done <refs
 read -r packages versions _ depends _ <ref.numbers
 
 run 0 --db db --status $status && [[ ! -s err ]] && ((versions >= 50 && depends >= 50))
@@ -79,16 +79,18 @@ sqlite3 -batch -separator ' ' db <<-'END'
 		sum(field = 'Pre-Depends'), sum(field = 'Depends'),
 		sum(field = 'Recommends') FROM dependency;
 	.output got.versions
-	SELECT package, architecture, version, status FROM version;
+	SELECT package || ' ' || architecture || ' ' || version || ' ' || status
+		FROM version ORDER BY 1;
 	.output got.depends
-	SELECT v.package, v.architecture, relation, alternative, target ||
+	SELECT v.package || ' ' || v.architecture || ' ' || relation || ' ' ||
+		alternative || ' ' || target ||
 		coalesce(':' || d.architecture, '') ||
 		coalesce(' (' || op || ' ' || target_version || ')', '')
 		FROM dependency d JOIN version v ON v.id = d.version
-		WHERE field = 'Depends';
+		WHERE field = 'Depends' ORDER BY 1;
 	.output got.reverse
-	SELECT target, count(DISTINCT version) FROM dependency
-		WHERE field IN ('Depends', 'Pre-Depends') GROUP BY 1;
+	SELECT target || ' ' || count(DISTINCT version) FROM dependency
+		WHERE field IN ('Depends', 'Pre-Depends') GROUP BY target ORDER BY 1;
 	.output got.sound
 	PRAGMA integrity_check;
 	PRAGMA foreign_key_check;
@@ -99,7 +101,6 @@ sqlite3 -batch -separator ' ' db <<-'END'
 	.output got.dump
 	.dump
 END
-for file in versions depends reverse; do sort -o "got.$file" "got.$file"; done
 same ref.numbers got.numbers
 ok "numbers of packages, versions, Pre-Depends, Depends, Recommends"
 same ref.versions got.versions
@@ -231,6 +232,15 @@ ok "a directory is in its place"
 
 # --- signals, wrong use -----------------------------------------------------
 
+# It has taken the signal when its context stops, at the latest.
+stopping() {
+	local file state
+	for file in /sys/kernel/dxk/[0-9]*/state; do
+		read -r state <"$file" && [[ $state == stopping ]] && return
+	done
+	ended "$pid"
+} 2>/dev/null
+
 for sig in INT TERM; do
 	mkfifo "fifo-$sig"
 	starts env --default-signal=INT "$dxpkg" --dispatch "$dispatch" --db "sig-$sig" \
@@ -239,6 +249,7 @@ for sig in INT TERM; do
 	exec 5>"fifo-$sig"
 	echo "$(<$status)" >&5
 	kill -"$sig" "$pid"
+	until_true stopping
 	exec 5>&-
 	wait "$pid"
 	[[ $? == $((128 + $(kill -l $sig))) ]] && no_trace "sig-$sig" &&

@@ -9,6 +9,8 @@
 . "${0%/*}/test.bash"
 
 bring_near "$build/examples/dxsum"
+mapfile -t programs < <(type -P find sort xargs sha256sum setpriv)
+cp -L "${programs[@]}" "$near/"
 dxsum=$near/dxsum
 as=''	# the words of a command that runs another as somebody else
 mkdir tree && cd tree || exit 1
@@ -35,8 +37,11 @@ complaints() {
 	for from in "${@:2}"; do
 		while IFS= read -r text; do said+=("${text#*: }"); done <"$from"
 	done
-	: >"$to"
-	((${#said[@]} == 0)) || printf '%s\n' "${said[@]}" | sort >"$to"
+	if ((${#said[@]} > 1)); then
+		printf '%s\n' "${said[@]}" | sort >"$to"
+	else
+		printf '%s' "${said[@]/%/$'\n'}" >"$to"
+	fi
 }
 
 # is_reference OPTION... DIR...: is dxsum's answer that of reference DIR...?
@@ -95,7 +100,7 @@ run 0 --stats --kernel many/0 /proc/1/cmdline &&
 	has "$work/err" '^stats:' && has "$work/err" ' posts=[1-9]'
 ok "--stats prints the figures of the context"
 
-arguments=(many/0 many many/ ./odd odd/link odd/link-to-dir odd/a0 odd/a0 missing odd/fifo
+arguments=(many/0/1 many/0 many/0/ ./odd odd/link odd/link-to-dir odd/a0 odd/a0 missing odd/fifo
 	odd/a0/ '' $'no\nthing')
 reference "${arguments[@]}"
 is_reference --no-cmls --user --workers 3 --ready 1 "${arguments[@]}"
@@ -131,11 +136,11 @@ chmod 0 closed/{file,dir,"it's"}
 chmod 744 closed/list
 chmod 666 /dev/dxk
 as=nobody
-reference closed many/4
+reference closed many/2
 for how in '--kernel --lanes 10,30,10 --workers 20 --kernel-workers 5' \
 	'--user --ready 1048576'; do
 	# shellcheck disable=SC2086
-	has "$work/ref.err" 'Permission denied' && is_reference $how closed many/4
+	has "$work/ref.err" 'Permission denied' && is_reference $how closed many/2
 	ok "dxsum $how tells of what it may not read, and does the rest"
 done
 chmod 600 /dev/dxk
@@ -154,7 +159,7 @@ mv /dev/dxk.away /dev/dxk
 # files, while the lanes allow more transactions.
 mkdir few
 truncate -s 500000 few/{0..4}
-reference few
+sha256sum few/* >"$work/ref"
 (ulimit -n 20 && run 0 --stats --user --workers 10 few) && same "$work/ref" "$work/out" &&
 	[[ $(figure waits_for_descriptors) -gt 0 ]]
 ok "it waits when there is no descriptor"

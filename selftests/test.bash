@@ -16,12 +16,16 @@ long=${DXK_LONG:-}
 export LC_ALL=C.UTF-8
 
 # A guest reads its host's files with a message for each step, which makes half a second
-# of a start. What is started often is copied, with its libraries, and what changes files
-# is busybox. What answers are compared with is the host's own.
+# of a start. What is started often is copied, with its libraries, as is the locale, a
+# dozen files that each program opens; and what changes files is busybox.
 near=${work%-test}-near
 busybox rm -rf "$work" "$near"
 busybox mkdir -p "$work" "$near" && cd "$work" || exit 1
 busybox cp -L "$(type -P busybox)" "$near/"
+if [[ -d /usr/lib/locale/C.utf8 ]]; then
+	busybox cp -RL /usr/lib/locale/C.utf8 "$near/"
+	export LOCPATH=$near
+fi
 for applet in chmod cp ln mkdir mkfifo mknod mv rm sleep touch truncate; do
 	eval "$applet() { $near/busybox $applet \"\$@\"; }"
 done

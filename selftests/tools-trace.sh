@@ -78,7 +78,7 @@ elif ! command -v bpftrace >/dev/null; then
 	skip "dxk-latency.bt: there is no bpftrace"
 else
 	starts bpftrace "$build/../tools/dxk-latency.bt" "$id"
-	begun() { line out ^Tracing || ended $pid; }
+	begun() { line out "$1" || ended $pid; }
 	# bpftrace 0.17 forgets a signal that comes while it is not in epoll_wait(),
 	# as when it prints: it is told again, but not at each turn.
 	told_to_end() {
@@ -87,10 +87,15 @@ else
 		return 1
 	} 2>/dev/null
 	told=0
-	until_true begun
+	# It takes half a minute on a busy host: each step of it is told.
+	until_true begun ^Attaching
+	ended $pid || tell "compiled"
+	until_true begun ^Tracing
 	if ended $pid; then
 		skip "dxk-latency.bt: bpftrace cannot run here: $(tail -n 1 err)"
 	else
+		true
+		ok "dxk-latency.bt begins"
 		ask post 10 3 1 && ask post 3 2 1 && ask collect
 		until_true told_to_end
 		wait $pid
