@@ -2,7 +2,7 @@
 /*
  * The modules' own init with its first allocation failing, then with its second, and
  * so on until it succeeds (debug kernel). After each failure nothing of the module is
- * left, and the next attempt is not hindered by the one before. Of dxk.ko each second
+ * left, and the next attempt is not hindered by the one before. Of dxk.ko each third
  * point is tried: every step of its init has several. What the loader does around
  * init is the kernel's. With DXK_LONG=1 it fails, too, and at each point.
  *
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #define NR_MAX		3000
+#define TELL		(3 * DXT_SEC)	/* how often to say where it is */
 
 static int open_module(const char *const *names)
 {
@@ -118,11 +119,17 @@ static void sweep(struct __test_metadata *_metadata, const char *name, int fd,
 		  const char *(*look)(void), unsigned int least, unsigned int step)
 {
 	unsigned int n, points = 0;
+	uint64_t told = dxt_now();
 	const char *what;
 	bool hit = true;
 	int rc = 0, kmsg;
 
 	for (n = 1; hit && n < NR_MAX; n += step) {
+		if (dxt_now() - told > TELL) {
+			told = dxt_now();
+			printf("# init of %s: at point %u\n", name, n);
+			fflush(stdout);
+		}
 		/* when there is no slab cache the kernel prints for whom */
 		kmsg = dxt_log_hold();
 		dxt_fail_nth(n);
@@ -148,6 +155,7 @@ static void sweep(struct __test_metadata *_metadata, const char *name, int fd,
 	EXPECT_EQ(0, dxt_kthreads(NULL));
 	EXPECT_LE(least, points);
 	printf("# init of %s: %u points\n", name, points);
+	fflush(stdout);
 }
 
 FIXTURE(modules) {
@@ -164,7 +172,7 @@ FIXTURE_TEARDOWN(modules)
 	(void)self;
 }
 
-TEST_F_TIMEOUT(modules, init, 500)
+TEST_F(modules, init)
 {
 	static const char *const dxk[] = { "dxk/dxk.ko", "dxk.ko", NULL };
 	static const char *const executors[] = {
@@ -188,7 +196,7 @@ TEST_F_TIMEOUT(modules, init, 500)
 	if (!getenv("DXK_LONG"))
 		ASSERT_TRUE(dxt_faults_within("do_one_initcall"));
 	sweep(_metadata, "dxk", fd[0], left, 15,
-	      getenv("DXK_LONG") ? 1 : 2);
+	      getenv("DXK_LONG") ? 1 : 3);
 	sweep(_metadata, "dxk_executors", fd[1], left_of_executors, 4, 1);
 	dxt_faults_within(NULL);
 
