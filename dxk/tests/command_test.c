@@ -222,6 +222,8 @@ static void command_detach_waits(struct kunit *test)
 		rig->errand[rig->nr_errands].owner =
 			i ? 0 : (uintptr_t)&p[1]->h;
 		e = dxk_rig_errand(rig, attach_errand);
+		/* not before it has begun: what is queued then is for the next handler */
+		KUNIT_ASSERT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->commands.kernel)));
 		msleep(20);
 		KUNIT_EXPECT_FALSE(test, completion_done(&e->done));
 		/* meanwhile there is no handler */

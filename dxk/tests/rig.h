@@ -20,8 +20,8 @@
 #define DXK_RIG_ERRANDS	8
 #define DXK_RIG_CLIENTS	12
 
-/* Nothing here takes longer unless it hangs. */
-#define DXK_RIG_MS	10000
+/* Nothing here takes longer unless it hangs, be the CPUs emulated and the host busy. */
+#define DXK_RIG_MS	30000
 
 /* Does a condition become true in time? Looks once more after the time is up. */
 #define DXK_SOON(cond) ({						\
