@@ -5,6 +5,9 @@
  */
 #include "post_test.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 /* --- who is let in --------------------------------------------------------- */
 
 /* DX-78: the entry is free at the dispatch, long before the execution ends. */
@@ -305,4 +308,87 @@ TEST_F(post, sleeper_behind_one_that_leaves_is_let_in)
 	EXPECT_EQ(0, sleepers(t, 3));
 	puppet_free(head);
 	puppet_free(behind);
+}
+
+/* --- the sweep ------------------------------------------------------------- */
+
+#define TRACING	"/sys/kernel/tracing"
+#define HERE	TRACING "/instances/dxk-sweep"
+#define EVENT	"dxk_test/sweep"
+
+FIXTURE(sweep) {
+	struct dxt t;
+	bool probe;
+};
+
+FIXTURE_SETUP(sweep)
+{
+	self->t = (struct dxt){ .ctl = -1, .ctx = -1, .member = -1 };
+	if (access(TRACING "/kprobe_events", W_OK))
+		SKIP(return, "this kernel has no probes");
+	ASSERT_EQ(0, dxt_write(TRACING "/kprobe_events",
+			       "p:" EVENT " dxk:dxk_sweep_posters"));
+	self->probe = true;
+	ASSERT_EQ(0, mkdir(HERE, 0700));
+	ASSERT_EQ(0, dxt_write(HERE "/events/" EVENT "/enable", "1"));
+	ASSERT_EQ(0, dxt_open(&self->t));
+	no_periods(&self->t);
+	puppet_signals(false);
+}
+
+FIXTURE_TEARDOWN(sweep)
+{
+	dxt_down(&self->t);
+	if (!self->probe)
+		return;
+	dxt_write(HERE "/events/" EVENT "/enable", "0");
+	rmdir(HERE);
+	EXPECT_EQ(0, dxt_write(TRACING "/kprobe_events", "-:" EVENT));
+}
+
+/* How often the context's Dispatcher has looked, of late. */
+static unsigned int looks(const struct dxt *t)
+{
+	char line[1000], comm[32];
+	unsigned int nr = 0;
+	FILE *f = fopen(HERE "/trace", "re");
+
+	snprintf(comm, sizeof(comm), " dxk%u/dispatch-", t->id);
+	while (f && fgets(line, sizeof(line), f))
+		nr += !!strstr(line, comm);
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/*
+ * DX-43: while requests are Ready the Dispatcher looks at its intervals whether a sleeper
+ * has room of which nobody told it. No program can bring that about; what the look does
+ * then is shown by the suite dxk_post, here that there is one.
+ */
+TEST_F(sweep, looks_for_posters_at_its_intervals)
+{
+	struct dxt *t = &self->t;
+	struct puppet *p;
+	unsigned int i;
+	int fd;
+
+	t->policy.ready_entries = 1;
+	t->policy.dispatch_interval_ms = 20;
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(1, post(t, 0, 0, NULL));
+	p = puppet_new(t, DXK_MEMBER_CLIENT);
+	ASSERT_NE(NULL, p);
+	ASSERT_TRUE(puppet_post1(p, 1, 0));
+	/* again and again */
+	for (i = 0; i < 3; i++) {
+		fd = open(HERE "/trace", O_WRONLY | O_TRUNC | O_CLOEXEC);
+		ASSERT_LE(0, fd);
+		close(fd);
+		EXPECT_TRUE(DXT_UNTIL(t, looks(t) > 0));
+	}
+	/* it has let nobody in for whom there is no room */
+	EXPECT_TRUE(puppet_sleeps(p));
+	EXPECT_EQ(1, ready(t));
+	puppet_free(p);
 }

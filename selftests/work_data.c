@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -90,6 +91,34 @@ static int post_file(struct dxt *t, int fd, uint64_t exec, uint32_t attrs,
 	e.fd = fd;
 	e.result_len = result_len;
 	return dxt_post(t->member, &e, 1, 0, &p);
+}
+
+/*
+ * DX-42: a posted file stays open for as long as its request exists, though no descriptor of it
+ * is left, and no longer: the other end of a pipe sees it.
+ */
+TEST_F(work, request_holds_its_file)
+{
+	struct dxt *t = &self->t;
+	struct pollfd reader = { .events = POLLIN };
+	int fd[2];
+
+	START(1);
+	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	reader.fd = fd[0];
+	ASSERT_EQ(1, post_file(t, fd[1], 0, 0, 0));
+	close(fd[1]);
+	/* Ready: neither data nor the end */
+	ASSERT_EQ(0, poll(&reader, 1, 0)) TH_LOG("the request does not hold its file");
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	close(self->w[0]->work[0].fd);
+	/* it may be run again */
+	EXPECT_EQ(0, poll(&reader, 1, 0));
+	ASSERT_EQ(0, puppet_finish(self->w[0], 0));
+	ASSERT_EQ(RJR_RETURNED, poll_owner(t, 1));
+	EXPECT_TRUE(DXT_UNTIL(t, poll(&reader, 1, 0) == 1));
+	EXPECT_EQ(POLLHUP, reader.revents);
+	close(fd[0]);
 }
 
 /* The worker has the same open file: offset shared, poster's descriptor gone. */
