@@ -432,6 +432,29 @@ static int start(struct dxt *t, uint32_t rejoin_full, uint32_t rejoin_entries,
 	return dxt_start(t);
 }
 
+/* What is not drained, as the context itself tells it. */
+static void show(struct dxt *t)
+{
+	static const char *const what[] = {
+		"show owners", "show pools", "show lanes", "show threads",
+	};
+	char reply[DXK_COMMAND_MAX + 1], *line, *rest;
+	unsigned int i;
+	int n;
+
+	printf("# %u of %u clients have found nothing left\n", all->idle,
+	       PROCESSES * CLIENTS);
+	for (i = 0; i < ARRAY_SIZE(what); i++) {
+		n = dxk_command_send(t->ctx, what[i], strlen(what[i]), reply,
+				     DXK_COMMAND_MAX, NULL, 10 * DXT_SEC);
+		reply[n < 0 ? 0 : n > DXK_COMMAND_MAX ? DXK_COMMAND_MAX : n] = 0;
+		for (line = strtok_r(reply, "\n", &rest); line;
+		     line = strtok_r(NULL, "\n", &rest))
+			printf("# %s\n", line);
+	}
+	fflush(stdout);
+}
+
 static void add_up(struct history_report *sum, const struct history_report *r)
 {
 	sum->accepted += r->accepted;
@@ -527,6 +550,7 @@ TEST_F_TIMEOUT(history, killed_and_replaced, 36000)
 			for (i = 0; i < PROCESSES; i++)
 				EXPECT_EQ(0, dxt_reap(all->crowd[i].pid));
 		} else {
+			show(t);
 			/* the checker will tell what became of them */
 			for (i = 0; i < PROCESSES; i++)
 				end_life(&all->crowd[i]);
