@@ -78,7 +78,8 @@ struct racer {
 	pthread_t thread;
 	uint64_t seed;
 	uint32_t owner;
-	_Atomic unsigned int *running;
+	_Atomic unsigned int *running;	/* of its kind */
+	_Atomic unsigned int *posters;
 };
 
 /* The worker's completion call is what ends a request that is not rejoinable. */
@@ -131,8 +132,8 @@ static void *race_poller(void *arg)
 	bool last = false;
 
 	while (fd >= 0) {
-		/* what is posted no more is still to be collected */
-		bool over = !posting;
+		/* one that was about to post when it was told not to posts yet */
+		bool over = !*r->posters;
 		uint32_t begin, end, answer = 0, i;
 		unsigned int nr = 1 + rnd(&state) % 4;
 		int rc;
@@ -247,6 +248,7 @@ TEST(none_exists_is_never_told_while_one_lives)
 			.seed = seed + 1000 * i,
 			.owner = i % OWNERS,
 			.running = i < POSTERS ? &posters : &pollers,
+			.posters = &posters,
 		};
 		ASSERT_EQ(0, pthread_create(&racer[i].thread, NULL,
 					    i < POSTERS ? race_poster : race_poller,
