@@ -166,7 +166,8 @@ void Sequence()
 	EXPECT(element.RQEStatus == 42 && element.pPObject == &top);
 	EXPECT(owner.RejoinWait(nullptr) == RJR_NONE_EXIST);
 	EXPECT(singleton.wrong == 0);
-	EXPECT(singleton.most == 2);
+	/* three can be there when the first one looks */
+	EXPECT(singleton.most >= 2);
 	EXPECT(executive.Stop() == 0);
 	EXPECT(owner.PostARequest(&top, &singleton, 0) == -ESHUTDOWN);
 }
