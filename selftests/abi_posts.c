@@ -180,7 +180,7 @@ TEST_F(abi, files)
 		struct pollfd p = { .fd = pipes[0], .events = POLLIN };
 
 		EXPECT_EQ(0, poll(&p, 1, 0));
-		EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, DXT_SEC));
+		EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 		/* file references are dropped by delayed work */
 		EXPECT_TRUE(DXT_UNTIL(&self->t, poll(&p, 1, 0) == 1 &&
 						(p.revents & POLLHUP)));

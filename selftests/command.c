@@ -71,7 +71,7 @@ TEST(own_show_cut)
 
 	/* a buffer that is too small gets its part and learns how much there is */
 	dxt_poison(reply, sizeof(reply));
-	rc = dxk_command_send(t.ctx, "show threads", 12, reply, 10, &status, DXT_SEC);
+	rc = dxk_command_send(t.ctx, "show threads", 12, reply, 10, &status, dxt_late_ns());
 	EXPECT_LT(DXK_COMMAND_MAX - 100, rc);
 	EXPECT_EQ(0, status);
 	EXPECT_EQ(0, memcmp(reply, "   id  rol", 10));
@@ -194,7 +194,7 @@ TEST(own_drain_by_worker)
 
 	ASSERT_EQ(0, dxt_up(&t, 1));
 	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_FN(exe_drain), 0, PXR_REJOIN, 0, NULL));
-	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &result, 1, 1, dxt_in(dxt_stall_ns()), NULL));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &result, 1, 1, dxt_late(), NULL));
 	EXPECT_EQ(-EDEADLK, result.status);
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	dxt_down(&t);
@@ -240,7 +240,7 @@ TEST(abuse_send)
 	ASSERT_EQ(0, dxt_start(&t));
 #define SEND(...) ({							\
 	send = (struct dxk_command_send){ .size = sizeof(send),		\
-		.deadline = dxt_in(DXT_SEC), .text = DXT_PTR(text),	\
+		.deadline = dxt_late(), .text = DXT_PTR(text),	\
 		.text_len = 4, .reply = DXT_PTR(reply),			\
 		.reply_room = sizeof(reply) };				\
 	__VA_ARGS__;							\

@@ -7,15 +7,6 @@
 
 #include <stdlib.h>
 
-/* Waits for @cond; the handler's own counts are the progress. */
-#define SOON(cond) ({							\
-	uint64_t _end = dxt_in((int64_t)dxt_stall_ns());		\
-	bool _ok;							\
-	while (!(_ok = (cond)) && dxt_now() < _end)			\
-		dxt_sleep_ms(1);					\
-	_ok || (cond);							\
-})
-
 /* Waits for the reply; the status, or why there is none. */
 static inline int ask_for(struct dxt *t, const char *text, char *reply, size_t room,
 			  int64_t ns)
@@ -29,7 +20,7 @@ static inline int ask_for(struct dxt *t, const char *text, char *reply, size_t r
 
 static inline int ask(struct dxt *t, const char *text, char *reply, size_t room)
 {
-	return ask_for(t, text, reply, room, (int64_t)dxt_stall_ns());
+	return ask_for(t, text, reply, room, dxt_late_ns());
 }
 
 static inline int tell(struct dxt *t, const char *text)

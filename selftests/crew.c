@@ -101,7 +101,7 @@ TEST(all_workers_at_once)
 	ASSERT_TRUE(DXT_UNTIL(&t, round_now.gate->entered == WORKERS));
 	dxt_gate_open(round_now.gate);
 	EXPECT_EQ(WORKERS, dxt_rejoin(t.member, 1, result, WORKERS, WORKERS,
-				      dxt_in((int64_t)dxt_stall_ns()), NULL));
+				      dxt_late(), NULL));
 	for (i = 0; i < WORKERS; i++)
 		seen |= 1U << result[i].worker;
 	EXPECT_EQ(0x1e, seen);
@@ -157,7 +157,7 @@ TEST(both_kinds)
 		EXPECT_EQ(1, dxt_post1(t.member, 1, i % 2 ? nop : DXT_NOP, (uint64_t)i,
 				       PXR_REJOIN | (i % 2 ? PXR_KERNEL : 0), 0, NULL));
 	EXPECT_EQ(8, dxt_rejoin(t.member, 1, result, 8, 8,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	for (i = 0; i < 8; i++) {
 		EXPECT_EQ(0, result[i].status);
 		EXPECT_EQ(result[i].param % 2 == 1, result[i].worker == 1);

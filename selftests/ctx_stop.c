@@ -25,10 +25,10 @@ TEST(start_stop)
 		ASSERT_EQ(0, dxt_workers_start(&t, 2));
 		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
 		EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
-		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_POLICY, DXT_SEC));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_POLICY, dxt_late_ns()));
 		EXPECT_TRUE(state_is(&t, "stopped"));
 		EXPECT_EQ(0, dxt_kthreads(&t));
-		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, DXT_SEC));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
 		EXPECT_EQ(-ESHUTDOWN,
 			  dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
 		EXPECT_EQ(-ESHUTDOWN, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
@@ -114,7 +114,7 @@ TEST(stop_cancels)
 	for (i = 0; i < 5; i++)
 		ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_COUNT, DXT_PTR(ran),
 				       i < 4 ? PXR_REJOIN : 0, 0, NULL));
-	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 	EXPECT_EQ(5, dxt_num(&t, "stats/cancelled"));
 	EXPECT_EQ(0, dxt_num(&t, "pools/ready_use"));
 	EXPECT_EQ(4, dxt_rejoin(t.member, 1, result, 8, 1, 0, &answer));

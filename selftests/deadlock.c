@@ -169,7 +169,7 @@ static unsigned int asleep(const struct dxt *t, unsigned int workers)
 #define EXPECT_STALL(text_) ({						\
 	uint64_t _progress = dxt_progress(t);				\
 	EXPECT_TRUE(stall_comes(t, 0));					\
-	EXPECT_EQ(1, poll(&self->stalls, 1, 10000));			\
+	EXPECT_EQ(1, poll(&self->stalls, 1, dxt_late_ms()));		\
 	EXPECT_TRUE(self->stalls.revents & POLLPRI);			\
 	look(t, &self->stalls);						\
 	EXPECT_EQ(1, log_reports(self->log, t, text_, sizeof(text_)));	\
@@ -183,7 +183,7 @@ static unsigned int asleep(const struct dxt *t, unsigned int workers)
 	unsigned int _i, _cancelled = 0;				\
 	int _n;								\
 									\
-	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, 20 * DXT_SEC));	\
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, dxt_late_ns())); \
 	for (_i = 0; _i < FAMILIES; _i++) {				\
 		struct family *_f = &family[_i];			\
 									\

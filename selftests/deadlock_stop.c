@@ -40,7 +40,7 @@ TEST_F(deadlock, stop_with_sleepers)
 	EXPECT_EQ(0, poll(&pfd, 1, 0));
 
 	begin = dxt_now();
-	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, 20 * DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(-ESHUTDOWN, puppet_end(lane1[i]));
 	for (i = 0; i < 3; i++)
@@ -48,7 +48,8 @@ TEST_F(deadlock, stop_with_sleepers)
 	for (i = 0; i < 2; i++)
 		EXPECT_EQ(-ESHUTDOWN, puppet_end(poller[i]));
 	EXPECT_EQ(1, poll(&pfd, 1, 0));
-	EXPECT_GT((dxt_debug_kernel() ? 10 : 1) * DXT_SEC, dxt_now() - begin);
+	/* within a second; the guest may not have been run for some of the others */
+	EXPECT_GT(10 * DXT_SEC, dxt_now() - begin);
 
 	EXPECT_EQ(10, dxt_num(t, "stats/cancelled"));
 	EXPECT_EQ(10, dxt_drain(t, t->member, 1));
@@ -111,7 +112,7 @@ TEST_F(deadlock, drain_with_a_service)
 	ASSERT_TRUE(DXT_UNTIL(t, gate->entered == 1));
 	for (i = 0; i < 20; i++)
 		ASSERT_EQ(1, dxt_post1(t->member, 1, DXT_PARAM, 5, PXR_REJOIN, 0, NULL));
-	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, 20 * DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, dxt_late_ns()));
 	n = dxt_rejoin(t->member, 1, r, 21, 21, 0, NULL);
 	EXPECT_EQ(21, n);
 	for (i = 0; i < n; i++) {
@@ -155,7 +156,7 @@ TEST_F(deadlock, drain_with_a_deaf_service)
 	EXPECT_TRUE(dxt_poisoned(&running[1], sizeof(running[1])));
 
 	dxt_gate_open(gate);
-	stop.deadline = dxt_in(20 * DXT_SEC);
+	stop.deadline = dxt_late();
 	EXPECT_EQ(0, dxt_ioctl(t->ctx, DXK_IOC_CTX_STOP, &stop));
 	dxt_gate_free(gate);
 }

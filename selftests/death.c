@@ -37,7 +37,7 @@ TEST(killed_while_executing)
 
 	/* the rejoin sleeps until the death is noticed */
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 4, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(-EOWNERDEAD, result[0].status);
 	EXPECT_EQ(DXT_PTR(gate), result[0].param);
 	EXPECT_EQ(0, result[0].data_len);
@@ -55,7 +55,7 @@ TEST(killed_while_executing)
 	dxt_gate_open(gate);
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0, NULL));
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 4, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(0, result[0].status);
 	dxt_down(&t);
 	dxt_gate_free(gate);
@@ -192,7 +192,7 @@ TEST(thread_exits)
 	EXPECT_EQ(1, dxt_num(&t, "pools/thread_busy"));
 	d->may_die = 1;
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &result, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(-EOWNERDEAD, result.status);
 	EXPECT_EQ(1, result.worker);
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 0));
@@ -237,7 +237,7 @@ TEST(first_thread_exits)
 	ASSERT_TRUE(DXT_UNTIL(&t, d->fetched == 1));
 	d->may_die = 1;
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &result, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(-EOWNERDEAD, result.status);
 	EXPECT_EQ(0, kill(pid, 0));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 0));

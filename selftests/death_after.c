@@ -234,11 +234,11 @@ TEST(context_over_a_socket)
 	EXPECT_EQ(1, read(pair[0], &c, 1));
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 17, PXR_REJOIN, 0, NULL));
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &result, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(17, result.status);
 	/* posted by a member that is no more */
 	EXPECT_EQ(1, dxt_rejoin(t.member, 8, &result, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), &answer));
+				dxt_late(), &answer));
 	EXPECT_EQ(88, result.status);
 	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
 	close(t.ctx);

@@ -162,20 +162,13 @@ const char *dxt_differs(const struct dxt_snapshot *a, const struct dxt_snapshot 
 
 bool dxt_wait_more(const struct dxt *t, struct dxt_wait *w)
 {
-	uint64_t now = dxt_now(), progress = dxt_progress(t);
+	uint64_t progress = dxt_progress(t);
 
-	if (!w->since || progress != w->progress) {
+	if (progress != w->progress) {
 		w->progress = progress;
-		w->since = now;
-	} else if (now - w->since > dxt_stall_ns()) {
-		return false;
+		w->turns.ran = 0;
 	}
-	/* Most conditions come true at once; the others must not cost the CPU. */
-	if (w->polls++ < 10)
-		sched_yield();
-	else
-		dxt_sleep_ms(1);
-	return true;
+	return dxt_turn(&w->turns) <= dxt_stall_ns();
 }
 
 bool dxt_member_is(const struct dxt *t, unsigned int id, const char *state)
@@ -215,4 +208,44 @@ int dxt_kthreads(const struct dxt *t)
 	if (dir)
 		closedir(dir);
 	return nr;
+}
+
+long dxt_sleeps(const struct dxt *t, const char *name)
+{
+	char path[300], line[128], comm[32];
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	long nr = -1;
+	FILE *f;
+
+	snprintf(comm, sizeof(comm), "dxk%u/%s\n", t->id, name);
+	while (proc && nr < 0 && (e = readdir(proc))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		*line = '\0';
+		if (fgets(line, sizeof(line), f) && !strcmp(line, comm)) {
+			fclose(f);
+			snprintf(path, sizeof(path), "/proc/%s/status", e->d_name);
+			f = fopen(path, "r");
+			while (f && fgets(line, sizeof(line), f))
+				sscanf(line, "voluntary_ctxt_switches: %ld", &nr);
+		}
+		if (f)
+			fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return nr;
+}
+
+/* It sleeps between two ticks; one sleep may end by a kick, one is not over. */
+bool dxt_ticks(const struct dxt *t, unsigned int nr)
+{
+	long before = dxt_sleeps(t, "sched");
+
+	return before >= 0 && DXT_SOON(dxt_sleeps(t, "sched") >= before + (long)nr + 2);
 }

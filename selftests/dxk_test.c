@@ -3,6 +3,8 @@
 #define DXT_NO_HARNESS
 #include "dxk_test.h"
 
+#include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -37,12 +39,64 @@ void dxt_sleep_ms(unsigned int ms)
 
 bool dxt_debug_kernel(void)
 {
-	return !access("/proc/lockdep_stats", F_OK);
+	static _Atomic int known;
+
+	if (!known)
+		known = access("/proc/lockdep_stats", F_OK) ? 1 : 2;
+	return known == 2;
 }
 
 uint64_t dxt_stall_ns(void)
 {
 	return (dxt_debug_kernel() ? 10 : 2) * DXT_SEC;
+}
+
+int64_t dxt_late_ns(void)
+{
+	return (dxt_debug_kernel() ? 60 : 30) * DXT_SEC;
+}
+
+int dxt_late_ms(void)
+{
+	return (int)(dxt_late_ns() / DXT_MS);
+}
+
+uint64_t dxt_late(void)
+{
+	return dxt_in(dxt_late_ns());
+}
+
+uint64_t dxt_turn(struct dxt_turns *turns)
+{
+	uint64_t most = (dxt_debug_kernel() ? 100 : 20) * DXT_MS, now, took;
+
+	/* Most conditions come true at once; the others must not cost the CPU. */
+	if (turns->nr++ < 10)
+		sched_yield();
+	else
+		dxt_sleep_ms(1);
+	now = dxt_now();
+	took = turns->last ? now - turns->last : 0;
+	turns->last = now;
+	turns->ran += took < most ? took : most;
+	return turns->ran;
+}
+
+void dxt_tell(const char *format, ...)
+{
+	static uint64_t last;
+	char line[200];
+	va_list ap;
+	int n;
+
+	if (dxt_now() - last < 2 * DXT_SEC)
+		return;
+	last = dxt_now();
+	va_start(ap, format);
+	n = vsnprintf(line, sizeof(line), format, ap);
+	va_end(ap);
+	/* in one piece, and at once */
+	dprintf(STDOUT_FILENO, "# %.*s\n", n, line);
 }
 
 /* --- raw calls ------------------------------------------------------------- */

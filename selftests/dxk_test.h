@@ -63,9 +63,12 @@ static inline int dxt_main(int argc, char **argv)
 #define TEST_HARNESS_MAIN						\
 	int main(int argc, char **argv) { return dxt_main(argc, argv); }
 
-/* The emulated debug kernel is ten times slower; run.sh bounds whole programs. */
+/*
+ * No limit: a guest's clock goes on while the guest is not run. Whoever runs the program
+ * gives up what prints nothing.
+ */
 #undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT	100
+#define TEST_TIMEOUT_DEFAULT	86400
 #endif
 
 #ifndef ARRAY_SIZE		/* the harness has one */
@@ -84,9 +87,45 @@ bool dxt_debug_kernel(void);		/* with lockdep: slow */
 
 /*
  * No progress for so long, while there is work, is a hang: 2 s, on the debug
- * kernel 10 s.
+ * kernel 10 s. It is running time, see below.
  */
 uint64_t dxt_stall_ns(void);
+
+/*
+ * The deadline of a call that is to end before it. The clock goes on while the guest is
+ * not run, so a call that has only just begun may have its deadline behind it: it is
+ * 30 s away, on the debug kernel 60 s, and a hang is told then.
+ */
+int64_t dxt_late_ns(void);
+int dxt_late_ms(void);
+uint64_t dxt_late(void);
+
+/*
+ * The running time of who polls: of the time from one turn to the next no more counts
+ * than a turn takes, 20 ms, on the debug kernel 100 ms. What is more the guest, or the
+ * thread, was not run, and nothing is to be concluded from that.
+ */
+struct dxt_turns {
+	uint64_t last;
+	uint64_t ran;
+	unsigned int nr;
+};
+/* Sleeps for a moment; the running time since the first turn. */
+uint64_t dxt_turn(struct dxt_turns *turns);
+
+/* Waits until @cond is true; false after @ns of running time. */
+#define DXT_WITHIN(ns, cond) ({						\
+	struct dxt_turns _turns = { 0 };				\
+	bool _true;							\
+	while (!(_true = (cond)) && dxt_turn(&_turns) < (uint64_t)(ns))	\
+		;							\
+	_true;								\
+})
+/* The same where much has to happen, or others are busy: 20 s, debug kernel 100 s */
+#define DXT_SOON(cond)	DXT_WITHIN(10 * dxt_stall_ns(), cond)
+
+/* Tells that a long test goes on, at most every two seconds; printf-like. */
+void dxt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* --- a context ------------------------------------------------------------- */
 
@@ -131,6 +170,13 @@ int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
 /* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
 int dxt_kthreads(const struct dxt *t);
+/* How often the context's kernel thread of that name went to sleep; -1: none there. */
+long dxt_sleeps(const struct dxt *t, const char *name);
+/*
+ * Waits until the Scheduler has made @nr whole ticks more, while something is Ready;
+ * false when they do not come.
+ */
+bool dxt_ticks(const struct dxt *t, unsigned int nr);
 /* A number that changes when requests move. */
 uint64_t dxt_progress(const struct dxt *t);
 
@@ -156,8 +202,7 @@ const char *dxt_differs(const struct dxt_snapshot *a, const struct dxt_snapshot 
 
 struct dxt_wait {
 	uint64_t progress;
-	uint64_t since;
-	unsigned int polls;
+	struct dxt_turns turns;
 };
 bool dxt_wait_more(const struct dxt *t, struct dxt_wait *w);
 

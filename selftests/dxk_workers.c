@@ -219,10 +219,7 @@ int dxt_worker_end(struct dxt_worker *w)
 
 int dxt_worker_ended(struct dxt_worker *w)
 {
-	uint64_t end = dxt_in(5 * (int64_t)dxt_stall_ns());
-
-	while (!w->error && dxt_now() < end)
-		dxt_sleep_ms(1);
+	DXT_SOON(w->error);
 	return dxt_worker_end(w);
 }
 

@@ -359,28 +359,12 @@ static inline uint64_t the_seed(void)
 }
 
 /*
- * Waits until @cond_ is true where others go on moving meanwhile, so that progress
- * tells nothing; false after a time in which everything has happened that will.
- */
-#define EVENTUALLY(cond_) ({						\
-	uint64_t _end = dxt_in((dxt_debug_kernel() ? 100 : 20) * DXT_SEC);	\
-	bool _true;							\
-	while (!(_true = (cond_)) && dxt_now() < _end)			\
-		dxt_sleep_ms(2);					\
-	_true;								\
-})
-
-/*
- * Does the Monitor report a stall now, within 1 s, on the debug kernel 10 s? Counted
- * in turns of this thread, so that a host that is busy elsewhere delays both.
+ * Does the Monitor report a stall now? It takes 1 s at most; what is not there after
+ * 2 s of running time, on the debug kernel 10 s, is not going to be.
  */
 static inline bool stall_comes(const struct dxt *t, long long before)
 {
-	int turns = dxt_debug_kernel() ? 1000 : 100;
-
-	while (dxt_num(t, "stats/stalls") <= before && turns--)
-		dxt_sleep_ms(10);
-	return dxt_num(t, "stats/stalls") > before;
+	return DXT_WITHIN(dxt_stall_ns(), dxt_num(t, "stats/stalls") > before);
 }
 
 /* How often to do a thing; the debug kernel finds in a few times what it can. */

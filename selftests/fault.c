@@ -207,7 +207,7 @@ TEST_F(fault, none_exists_after_the_copy)
 	ASSERT_EQ(0, execute(self->me, 1));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, collect, &c));
 	poll_uffd.fd = uffd;
-	ASSERT_EQ(1, poll(&poll_uffd, 1, (int)(5 * dxt_stall_ns() / DXT_MS)));
+	ASSERT_EQ(1, poll(&poll_uffd, 1, dxt_late_ms()));
 	ASSERT_EQ(sizeof(msg), read(uffd, &msg, sizeof(msg)));
 	EXPECT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
 

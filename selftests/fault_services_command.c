@@ -14,7 +14,7 @@ static int ask(services *s, const char *text, char *reply, size_t room, int *sta
 {
 	memset(reply, 0, room);
 	return dxk_command_send(s->t.ctx, text, strlen(text), reply, room - 1, status,
-				(int64_t)dxt_stall_ns());
+				dxt_late_ns());
 }
 
 /* Answers and gets a command: the tick that an attach can bring is no part of this. */
@@ -179,7 +179,7 @@ int next_answers(services *s, unsigned int n, bool *hit)
 	if (dxk_command_attach(s->me, 1) ||
 	    pthread_create(&w.thread, NULL, sender_thread, &w))
 		return WRONG;
-	rc = next_text(s, 0, "", text, &len, (int64_t)dxt_stall_ns());
+	rc = next_text(s, 0, "", text, &len, dxt_late_ns());
 	if (rc != DXK_COMMAND_TEXT || tell(s, "behind"))
 		return WRONG;
 	again = rc = FAULTY(n, hit, next_text(s, -EXDEV, "answer", text, &len, 0));

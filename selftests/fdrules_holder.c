@@ -20,7 +20,7 @@ static bool wakes(int ep, int fd)
 {
 	struct epoll_event e = { 0 };
 
-	return epoll_wait(ep, &e, 1, (int)(dxt_stall_ns() / DXT_MS)) == 1 &&
+	return epoll_wait(ep, &e, 1, dxt_late_ms()) == 1 &&
 	       e.data.fd == fd;
 }
 

@@ -57,7 +57,7 @@ static inline bool collect_status(const struct dxt *t, int status)
 	struct dxk_result r;
 
 	return dxt_rejoin(t->member, OWNER, &r, 1, 1,
-			  dxt_in(10 * (int64_t)dxt_stall_ns()), NULL) == 1 &&
+			  dxt_late(), NULL) == 1 &&
 	       r.status == status;
 }
 

@@ -36,14 +36,10 @@ FIXTURE_SETUP(kernel)
 /* Closing a file of a kernel thread or of a dead process can take a moment. */
 static bool unmounts(void)
 {
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
+	int rc;
 
-	while (umount(MNT)) {
-		if (errno != EBUSY || dxt_now() > end)
-			return false;
-		dxt_sleep_ms(5);
-	}
-	return true;
+	DXT_SOON(!(rc = umount(MNT)) || errno != EBUSY);
+	return !rc;
 }
 
 FIXTURE_TEARDOWN(kernel)
@@ -94,7 +90,7 @@ static int collect(struct dxt *t, unsigned char digest[32])
 	unsigned int answer;
 
 	if (dxk_rejoin(t->member, OWNER, &r, 1, 1, digest, 32,
-		       (int64_t)dxt_stall_ns(), &answer) != 1)
+		       dxt_late_ns(), &answer) != 1)
 		return -EIO;
 	return r.status;
 }
@@ -235,7 +231,7 @@ TEST_F(kernel, ranges)
 	range[N - 1].length = ~0ULL;
 	ASSERT_EQ(N, dxt_post(t->member, e, N, 0, &post));
 	ASSERT_EQ(N, dxk_rejoin(t->member, OWNER, r, N, N, digest, 32,
-				(int64_t)dxt_stall_ns(), &answer));
+				dxt_late_ns(), &answer));
 	for (i = 0; i < N; i++) {
 		struct dxk_sha256_range *g = &range[r[i].param];
 
@@ -504,7 +500,7 @@ static void *race(void *arg)
 			struct dxk_result res[4];
 			uint32_t answer;
 			int n = dxt_rejoin(member, DXT_PTR(r), res, 4, 1,
-					   dxt_in((int64_t)dxt_stall_ns()), &answer);
+					   dxt_late(), &answer);
 
 			if (n == 0 && answer == RJR_NONE_EXIST)
 				break;

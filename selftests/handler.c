@@ -73,7 +73,7 @@ TEST(abuse_answer)
 	ASSERT_EQ(0, dxk_command_attach(t.member, 1));
 	s = sender_start(&t, "what");
 	ASSERT_EQ(DXK_COMMAND_TEXT,
-		  dxk_command_next(t.member, 0, NULL, 0, text, &len, dxt_stall_ns()));
+		  dxk_command_next(t.member, 0, NULL, 0, text, &len, dxt_late_ns()));
 	EXPECT_EQ(-EFAULT, dxk_command_next(t.member, -EXDEV, (void *)8, 9, text, &len, 0));
 	EXPECT_EQ(-EINVAL, dxk_command_next(t.member, 3, "that", 4, text, &len, 0));
 	dxt_sleep_ms(10);
@@ -147,7 +147,7 @@ TEST(handler_worker)
 	h = handler_start_as(&t, DXK_MEMBER_WORKER);
 	EXPECT_EQ(0, h->error);
 	EXPECT_EQ(0, ask(&t, "echo w", reply, sizeof(reply)));
-	EXPECT_TRUE(SOON(h->ticks > 2));
+	EXPECT_TRUE(DXT_SOON(h->ticks > 2));
 	/* it does not fetch, so it gets no work */
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	EXPECT_EQ(0, ask(&t, "echo w", reply, sizeof(reply)));
@@ -167,7 +167,7 @@ TEST(handler_replaced)
 	ASSERT_EQ(0, up(&t, 5));
 	first = handler_start(&t);
 	held = sender_start(&t, "hold");
-	ASSERT_TRUE(SOON(first->gate->entered));
+	ASSERT_TRUE(DXT_SOON(first->gate->entered));
 	EXPECT_EQ(0, tell(&t, "echo kept"));
 	queued = sender_start(&t, "echo queued");
 	dxt_sleep_ms(10);
@@ -179,11 +179,11 @@ TEST(handler_replaced)
 	EXPECT_EQ(-ENOENT, sender_end(held));
 	EXPECT_EQ(0, sender_end(queued));
 	EXPECT_EQ(2, second->texts);
-	EXPECT_TRUE(SOON(second->ticks > 1));
+	EXPECT_TRUE(DXT_SOON(second->ticks > 1));
 	EXPECT_EQ(1, first->texts);
 	first->ticks = 0;
 	dxt_gate_open(first->gate);
-	EXPECT_TRUE(SOON(first->ended));
+	EXPECT_TRUE(DXT_SOON(first->ended));
 	EXPECT_EQ(0, first->ticks);
 	EXPECT_EQ(-ESTALE, first->error);
 	EXPECT_EQ(0, ask(&t, "echo 2", reply, sizeof(reply)));
@@ -192,7 +192,7 @@ TEST(handler_replaced)
 
 	/* the last goes, and with it its open command and those behind it */
 	held = sender_start(&t, "hold");
-	ASSERT_TRUE(SOON(second->gate->entered));
+	ASSERT_TRUE(DXT_SOON(second->gate->entered));
 	queued = sender_start(&t, "show pools");
 	EXPECT_EQ(0, tell(&t, "set boost_value 5"));
 	second->quit = 1;
@@ -217,7 +217,7 @@ TEST(handler_detaches)
 	ASSERT_EQ(0, dxk_command_attach(t.member, 1));
 	held = sender_start(&t, "show pools");
 	ASSERT_EQ(DXK_COMMAND_TEXT,
-		  dxk_command_next(t.member, 0, NULL, 0, text, &len, dxt_stall_ns()));
+		  dxk_command_next(t.member, 0, NULL, 0, text, &len, dxt_late_ns()));
 	EXPECT_EQ(0, tell(&t, "set boost_value 41"));
 	queued = sender_start(&t, "show lanes");
 	dxt_sleep_ms(20);
@@ -254,9 +254,9 @@ TEST(handler_dies)
 		*entered = 2;
 		pause();
 	}
-	ASSERT_TRUE(SOON(*(volatile int *)entered == 1));
+	ASSERT_TRUE(DXT_SOON(*(volatile int *)entered == 1));
 	held = sender_start(&t, "show pools");
-	ASSERT_TRUE(SOON(*(volatile int *)entered == 2));
+	ASSERT_TRUE(DXT_SOON(*(volatile int *)entered == 2));
 	EXPECT_EQ(0, held->done);
 	kill(pid, SIGKILL);
 	dxt_reap(pid);
@@ -300,7 +300,7 @@ TEST(handler_never_returns)
 	ASSERT_EQ(0, dxt_start(&t));
 	h = handler_start(&t);
 	held = sender_start(&t, "hold");
-	ASSERT_TRUE(SOON(h->gate->entered));
+	ASSERT_TRUE(DXT_SOON(h->gate->entered));
 	EXPECT_EQ(-ETIMEDOUT, ask_for(&t, "echo 1", reply, sizeof(reply), 20 * DXT_MS));
 	queued = sender_start(&t, "show pools");
 
@@ -317,7 +317,7 @@ TEST(handler_never_returns)
 
 	/* DX-107: Stop does not wait for it, and no sender waits after Stop */
 	EXPECT_EQ(0, held->done || queued->done);
-	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
 	EXPECT_EQ(-ESHUTDOWN, sender_end(held));
 	EXPECT_EQ(-ESHUTDOWN, sender_end(queued));
 	EXPECT_EQ(-ESHUTDOWN, tell(&t, "echo 3"));
@@ -327,9 +327,9 @@ TEST(handler_never_returns)
 	dxt_gate_open(h->gate);
 	EXPECT_EQ(0, ask(&t, "echo 4", reply, sizeof(reply)));
 	EXPECT_STREQ("echo 4", reply);
-	EXPECT_TRUE(SOON(h->ticks));
-	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, (int64_t)dxt_stall_ns()));
-	EXPECT_TRUE(SOON(h->ended));
+	EXPECT_TRUE(DXT_SOON(h->ticks));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
+	EXPECT_TRUE(DXT_SOON(h->ended));
 	EXPECT_EQ(-ESHUTDOWN, h->error);
 	pthread_join(h->thread, NULL);
 	handler_free(h);
@@ -348,7 +348,7 @@ TEST(flood)
 	ASSERT_EQ(0, up(&t, 10000));
 	h = handler_start(&t);
 	ASSERT_EQ(0, tell(&t, "hold"));
-	ASSERT_TRUE(SOON(h->gate->entered));
+	ASSERT_TRUE(DXT_SOON(h->gate->entered));
 	for (i = 0; i < nr; i++) {
 		rc = tell(&t, "echo flood");
 		taken += !rc;
@@ -359,7 +359,7 @@ TEST(flood)
 	EXPECT_EQ(-EAGAIN, ask(&t, "echo flood", reply, sizeof(reply)));
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	dxt_gate_open(h->gate);
-	EXPECT_TRUE(SOON(h->texts == PENDING));
+	EXPECT_TRUE(DXT_SOON(h->texts == PENDING));
 	EXPECT_EQ(0, ask(&t, "echo 1", reply, sizeof(reply)));
 	EXPECT_EQ(-EINTR, handler_end(h));
 	EXPECT_EQ(0, waiting(&t));
@@ -380,7 +380,7 @@ TEST(signals)
 	ASSERT_EQ(0, up(&t, 10000));
 	h = handler_start(&t);
 	ASSERT_EQ(0, tell(&t, "hold"));
-	ASSERT_TRUE(SOON(h->gate->entered));
+	ASSERT_TRUE(DXT_SOON(h->gate->entered));
 	s = sender_start(&t, "echo late");
 	while (!s->done) {
 		pthread_kill(s->thread, DXT_NUDGE);
@@ -388,7 +388,7 @@ TEST(signals)
 	}
 	EXPECT_EQ(-EINTR, sender_end(s));
 	dxt_gate_open(h->gate);
-	EXPECT_TRUE(SOON(h->texts == 2));
+	EXPECT_TRUE(DXT_SOON(h->texts == 2));
 	EXPECT_STREQ("echo late", h->text);
 	EXPECT_EQ(-EINTR, handler_end(h));
 	dxt_down(&t);

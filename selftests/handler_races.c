@@ -81,7 +81,7 @@ TEST(race)
 		}
 	}
 	EXPECT_LT(0, asked);
-	EXPECT_TRUE(SOON(waiting(&t) == 0));
+	EXPECT_TRUE(DXT_SOON(waiting(&t) == 0));
 	dxt_down(&t);
 }
 

@@ -58,7 +58,7 @@ TEST(ticks)
 	h = handler_start(&t);
 	EXPECT_EQ(0, h->ticks);
 	start = dxt_now();
-	EXPECT_TRUE(SOON(h->ticks >= 20));
+	EXPECT_TRUE(DXT_SOON(h->ticks >= 20));
 	ticks = h->ticks;
 	/* never more than intervals that are over, and some jitter */
 	EXPECT_LE(ticks, (dxt_now() - start) / (ms * DXT_MS) + 2);
@@ -68,7 +68,7 @@ TEST(ticks)
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "policy/monitor_interval_ms") == 3600000));
 	EXPECT_EQ(0, dxt_store(&t, "policy/monitor_interval_ms", "1"));
 	ticks = h->ticks;
-	EXPECT_TRUE(SOON(h->ticks >= ticks + 20));
+	EXPECT_TRUE(DXT_SOON(h->ticks >= ticks + 20));
 	EXPECT_EQ(-EINTR, handler_end(h));
 
 	EXPECT_EQ(0, dxt_store(&t, "policy/monitor_interval_ms", "20"));
@@ -159,7 +159,7 @@ TEST(timed)
 	once = dxk_command_schedule(t.ctx, "echo once", 9, due, 0);
 	EXPECT_LT(0, once);
 	EXPECT_EQ(0, h->texts);
-	EXPECT_TRUE(SOON(h->texts == 1));
+	EXPECT_TRUE(DXT_SOON(h->texts == 1));
 	EXPECT_LE(due, dxt_now());
 	EXPECT_STREQ("echo once", h->text);
 	EXPECT_EQ(0, dxk_command_cancel(t.ctx, far));
@@ -169,7 +169,7 @@ TEST(timed)
 	again = dxk_command_schedule(t.ctx, "echo again", 10, 0, 10 * DXT_MS);
 	EXPECT_LT(once, again);
 	nr = h->texts;
-	EXPECT_TRUE(SOON(h->texts >= nr + 5));
+	EXPECT_TRUE(DXT_SOON(h->texts >= nr + 5));
 	EXPECT_EQ(0, ask(&t, "show commands", reply, sizeof(reply)));
 	EXPECT_NE(NULL, strstr(reply, "            10  echo again\n"));
 	snprintf(text, sizeof(text), "cancel %d", again);
@@ -185,7 +185,7 @@ TEST(timed)
 	/* Stop forgets what waits and what is to come */
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo slow", 9, 0, 1));
 	ASSERT_EQ(0, tell(&t, "hold"));
-	ASSERT_TRUE(SOON(h->gate->entered));
+	ASSERT_TRUE(DXT_SOON(h->gate->entered));
 	dxt_sleep_ms(100);
 	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
 	EXPECT_EQ(0, dxk_ctx_start(t.ctx));
@@ -205,7 +205,7 @@ TEST(timed_own)
 
 	ASSERT_EQ(0, up(&t, 5));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "set boost_value 77", 18, due, 0));
-	EXPECT_TRUE(SOON(dxt_num(&t, "policy/boost_value") == 77));
+	EXPECT_TRUE(DXT_SOON(dxt_num(&t, "policy/boost_value") == 77));
 	EXPECT_LE(due, dxt_now());
 	/* nothing is left to tick for */
 	dxt_sleep_ms(30);
@@ -213,7 +213,7 @@ TEST(timed_own)
 	dxt_sleep_ms(100);
 	EXPECT_EQ(sleeps, monitor_sleeps(&t));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "quit", 4, 1, 0));
-	EXPECT_TRUE(SOON(dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL) == -ESHUTDOWN));
+	EXPECT_TRUE(DXT_SOON(dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL) == -ESHUTDOWN));
 	dxt_down(&t);
 }
 
@@ -249,13 +249,13 @@ TEST(timed_abuse)
 	ASSERT_EQ(0, up(&t, 2));
 	h = handler_start(&t);
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo 1", 6, 1, 0));
-	EXPECT_TRUE(SOON(h->texts == 1));
+	EXPECT_TRUE(DXT_SOON(h->texts == 1));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo 2", 6, 1, ~0ULL));
-	EXPECT_TRUE(SOON(h->texts == 2));
+	EXPECT_TRUE(DXT_SOON(h->texts == 2));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo 3", 6, 0, ~0ULL));
-	EXPECT_TRUE(SOON(h->texts == 3));
+	EXPECT_TRUE(DXT_SOON(h->texts == 3));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo 4", 6, 1, 1ULL << 63));
-	EXPECT_TRUE(SOON(h->texts == 4));
+	EXPECT_TRUE(DXT_SOON(h->texts == 4));
 	EXPECT_LT(0, dxk_command_schedule(t.ctx, "echo 5", 6, ~0ULL, 1));
 	EXPECT_EQ(0, ask(&t, "show commands", reply, sizeof(reply)));
 	dxt_sleep_ms(20);

@@ -531,7 +531,7 @@ TEST_F_TIMEOUT(history, killed_and_replaced, 36000)
 				     NULL);
 		ASSERT_LE(0, a.ctx);
 		ASSERT_EQ(0, log_join(log, a.ctx, DXK_MEMBER_CLIENT));
-		drained = EVENTUALLY(({
+		drained = DXT_SOON(({
 			for (i = 0; i < SHARED; i++)
 				collect_some(&a, i);
 			all->idle == PROCESSES * CLIENTS && !dxt_num(t, "owners");

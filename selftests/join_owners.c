@@ -82,7 +82,7 @@ TEST(equal_cookies)
 			_exit(0);
 		}
 	}
-	ASSERT_TRUE(EVENTUALLY(all->ready == CLIENTS));
+	ASSERT_TRUE(DXT_SOON(all->ready == CLIENTS));
 	all->go = 1;
 	for (i = 0; i < CLIENTS; i++)
 		EXPECT_EQ(0, dxt_reap(pid[i]));
@@ -240,7 +240,7 @@ TEST(dies_before_it_attaches)
 			_exit(1);
 		wait_killed(&all->ready);
 	}
-	ASSERT_TRUE(EVENTUALLY(all->ready));
+	ASSERT_TRUE(DXT_SOON(all->ready));
 	EXPECT_EQ(2, dxt_num(&t, "descriptors"));
 	kill(pid, SIGKILL);
 	dxt_reap(pid);
@@ -283,7 +283,7 @@ TEST(client_dies)
 			_exit(2);
 		wait_killed(&all->ready);
 	}
-	ASSERT_TRUE(EVENTUALLY(all->ready));
+	ASSERT_TRUE(DXT_SOON(all->ready));
 	ASSERT_EQ(0, dxt_workers_start(&t, 1));
 	EXPECT_TRUE(DXT_UNTIL(&t, gate->entered == 1));
 	EXPECT_EQ(nr + 1, dxt_num(&t, "pools/rejoin_use"));
@@ -348,7 +348,7 @@ TEST(creator_dies)
 			_exit(1);
 		wait_killed(&all->ready);
 	}
-	ASSERT_TRUE(EVENTUALLY(all->ready));
+	ASSERT_TRUE(DXT_SOON(all->ready));
 	t->ctl = dxk_open();
 	v = visit(t, 0);
 	ASSERT_LE(0, v.m);

@@ -134,13 +134,13 @@ FIXTURE_TEARDOWN(kill)
 
 /* Nothing of the module is in use any more but what was before. */
 #define EXPECT_NOTHING_LEFT(rounds_) ({					\
-	EXPECT_TRUE(EVENTUALLY(!contexts()));			\
-	EXPECT_TRUE(EVENTUALLY(!dxt_kthreads(NULL)));			\
-	EXPECT_TRUE(EVENTUALLY(read_number("/sys/module/dxk/refcnt") ==	\
+	EXPECT_TRUE(DXT_SOON(!contexts()));			\
+	EXPECT_TRUE(DXT_SOON(!dxt_kthreads(NULL)));			\
+	EXPECT_TRUE(DXT_SOON(read_number("/sys/module/dxk/refcnt") ==	\
 			       self->refs));				\
 	EXPECT_EQ(self->files, open_files());				\
 	EXPECT_TRUE(self->slabs < 0 ||					\
-		    EVENTUALLY(slab_objects() <= self->slabs +		\
+		    DXT_SOON(slab_objects() <= self->slabs +		\
 			       (self->slabs ? (rounds_) / 4 : 0)))		\
 		TH_LOG("%lld objects, now %lld", self->slabs, slab_objects());	\
 })
@@ -203,7 +203,7 @@ TEST_F_TIMEOUT(kill, the_context_lives_on, 3600)
 					    &actor[i]));
 	}
 	for (i = 0; i < SURVIVORS; i++)
-		ASSERT_TRUE(EVENTUALLY(actor[i].worker.ready));
+		ASSERT_TRUE(DXT_SOON(actor[i].worker.ready));
 
 	for (round = 0; round < rounds && all->nr < RECORDS - 100000; round++) {
 		uint32_t owner = VICTIM + round * 2 * VICTIMS, from = all->nr;
@@ -220,9 +220,9 @@ TEST_F_TIMEOUT(kill, the_context_lives_on, 3600)
 		live_and_die(pid, &self->seed);
 
 		/* its ids are free, and its descriptors are closed */
-		ASSERT_TRUE(EVENTUALLY(clients_shown(t) == SURVIVORS))
+		ASSERT_TRUE(DXT_SOON(clients_shown(t) == SURVIVORS))
 			TH_LOG("round %u: %d", round, clients_shown(t));
-		ASSERT_TRUE(EVENTUALLY(dxt_num(t, "pools/thread_use") ==
+		ASSERT_TRUE(DXT_SOON(dxt_num(t, "pools/thread_use") ==
 				       SURVIVORS + (nop ? 3 : 0)));
 		for (i = 0; i < 2 * VICTIMS; i++) {
 			int rc = i < VICTIMS ? collect(t->member, owner + i) :
@@ -233,7 +233,7 @@ TEST_F_TIMEOUT(kill, the_context_lives_on, 3600)
 			if (rc < 0)
 				lost++;
 		}
-		if (!EVENTUALLY(pipe_is_gone(end[0]))) {
+		if (!DXT_SOON(pipe_is_gone(end[0]))) {
 			TH_LOG("round %u: a file is still held", round);
 			lost++;
 		}
@@ -256,7 +256,7 @@ TEST_F_TIMEOUT(kill, the_context_lives_on, 3600)
 	/* children of the survivors' own workers that they did not wait for */
 	for (i = 0; i < SURVIVORS; i++)
 		EXPECT_LE(0, dxt_drain(t, t->member, i + 1));
-	EXPECT_TRUE(EVENTUALLY(!dxt_num(t, "owners")));
+	EXPECT_TRUE(DXT_SOON(!dxt_num(t, "owners")));
 	EXPECT_EQ(0, dxt_num(t, "pools/ready_use"));
 	EXPECT_EQ(0, dxt_num(t, "pools/rejoin_use"));
 	EXPECT_EQ(0, dxt_num(t, "pools/thread_busy"));
@@ -325,9 +325,9 @@ TEST_F_TIMEOUT(kill, the_context_dies_with_it, 3600)
 			victim_alone(self->seed + round, end[1]);
 		close(end[1]);
 		live_and_die(pid, &self->seed);
-		ASSERT_TRUE(EVENTUALLY(!contexts()))
+		ASSERT_TRUE(DXT_SOON(!contexts()))
 			TH_LOG("round %u: a context is left", round);
-		ASSERT_TRUE(EVENTUALLY(pipe_is_gone(end[0])))
+		ASSERT_TRUE(DXT_SOON(pipe_is_gone(end[0])))
 			TH_LOG("round %u: a file is still held", round);
 		close(end[0]);
 	}

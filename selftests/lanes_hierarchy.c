@@ -247,7 +247,7 @@ static unsigned int quota(unsigned int n)
  * and all of it ends, with nothing but events to drive it and within the limits at
  * every dispatch and every post; nobody reports a stall.
  */
-TEST_F_TIMEOUT(hierarchy, finishes, 100)
+TEST_F(hierarchy, finishes)
 {
 	struct dxt *t = &self->t;
 	unsigned int users = variant->workers - variant->kernel, i;

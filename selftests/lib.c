@@ -222,15 +222,8 @@ static void *logger(void *arg)
 static bool logged(const char *text)
 {
 	static char log[65536];
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
 
-	do {
-		log_read(log, sizeof(log));
-		if (strstr(log, text))
-			return true;
-		dxt_sleep_ms(1);
-	} while (dxt_now() < end);
-	return false;
+	return DXT_SOON((log_read(log, sizeof(log)), strstr(log, text)));
 }
 
 /*
@@ -359,7 +352,7 @@ static int round_trip(uint32_t size)
 	rc = PostRequests(&post, 1, 0, NULL);
 	if (rc != 1)
 		return rc;
-	rc = GetRejoinElement(&echoer, &e, back, sizeof(back), (int64_t)dxt_stall_ns());
+	rc = GetRejoinElement(&echoer, &e, back, sizeof(back), dxt_late_ns());
 	if (rc != RJR_RETURNED)
 		return -1;
 	return memcmp(data, back, size) ? -2 : e.RQEStatus;

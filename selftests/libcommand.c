@@ -240,7 +240,7 @@ TEST(log_rotate)
 			EXPECT_LT(0, SendCommandAt("log rotate", 1));
 		}
 		/* a timed command has its own time */
-		EXPECT_TRUE(SOON(!LogMessage("after") && logged(LOG, "after")));
+		EXPECT_TRUE(DXT_SOON(!LogMessage("after") && logged(LOG, "after")));
 		/* what was logged before is in one of the files */
 		EXPECT_NE(logged(old[i], text), logged(LOG, text));
 		unlink(old[i]);
@@ -265,7 +265,7 @@ TEST(handler)
 	threads = entries("/proc/self/task");
 	EXPECT_EQ(0, AttachCommandHandler(&h->base));
 	EXPECT_EQ(threads + 1, entries("/proc/self/task"));
-	EXPECT_TRUE(SOON(h->ticks >= 3));
+	EXPECT_TRUE(DXT_SOON(h->ticks >= 3));
 	EXPECT_EQ(3, SendCommand("who", reply, sizeof(reply), STALL));
 	EXPECT_STREQ("one", reply);
 	EXPECT_LE(1000, h->id);
@@ -289,7 +289,7 @@ TEST(handler)
 
 	EXPECT_EQ(0, AttachCommandHandler(NULL));
 	h->gone = 1;
-	EXPECT_TRUE(SOON(entries("/proc/self/task") == threads));
+	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == threads));
 	EXPECT_EQ(-ENOENT, SendCommand("who", reply, sizeof(reply), STALL));
 	h->gone = 0;
 	EXPECT_EQ(0, AttachCommandHandlerOf(mte, &h->base));
@@ -354,7 +354,7 @@ TEST(handler_blocks)
 	for (i = 0; i < 2; i++) {
 		EXPECT_EQ(0, AttachCommandHandler(&h[i]->base));
 		EXPECT_EQ(0, SendCommand("hold", NULL, 0, 0));
-		ASSERT_TRUE(SOON(h[i]->gate->entered));
+		ASSERT_TRUE(DXT_SOON(h[i]->gate->entered));
 		EXPECT_EQ(-ETIMEDOUT, SendCommand("who", reply, sizeof(reply), DXT_MS));
 		a = (struct attacher){ .handler = i ? NULL : &h[1]->base };
 		ASSERT_EQ(0, pthread_create(&a.thread, NULL, attacher_thread, &a));
@@ -365,7 +365,7 @@ TEST(handler_blocks)
 		pthread_join(a.thread, NULL);
 		h[i]->gone = 1;
 		EXPECT_EQ(0, a.rc);
-		EXPECT_TRUE(i || SOON(h[1]->ticks));
+		EXPECT_TRUE(i || DXT_SOON(h[1]->ticks));
 	}
 	EXPECT_EQ(-ENOENT, SendCommand("who", reply, sizeof(reply), STALL));
 
@@ -373,7 +373,7 @@ TEST(handler_blocks)
 	dxt_gate_close(h[0]->gate);
 	EXPECT_EQ(0, AttachCommandHandler(&h[0]->base));
 	EXPECT_EQ(0, SendCommand("hold", NULL, 0, 0));
-	ASSERT_TRUE(SOON(h[0]->gate->entered == 2));
+	ASSERT_TRUE(DXT_SOON(h[0]->gate->entered == 2));
 	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, STALL));
 	dxt_gate_open(h[0]->gate);
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
@@ -405,7 +405,7 @@ TEST(handler_of_others)
 	EXPECT_EQ(0, AttachCommandHandler(&h->base));
 	EXPECT_EQ(-ESTALE, dxk_command_next(fd, 0, NULL, 0, reply, &(size_t){ 0 }, 0));
 	EXPECT_EQ(3, SendCommand("who", reply, sizeof(reply), STALL));
-	EXPECT_TRUE(SOON(h->ticks));
+	EXPECT_TRUE(DXT_SOON(h->ticks));
 	EXPECT_EQ(0, dxk_command_attach(fd, 1));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	EXPECT_EQ(0, h->wrong);
@@ -426,11 +426,11 @@ TEST(timed)
 	EXPECT_EQ(0, AttachCommandHandler(&h->base));
 	EXPECT_LT(0, SendCommandAt("who", due));
 	EXPECT_LT(0, SendCommandAt("who", 0));
-	EXPECT_TRUE(SOON(h->texts == 2));
+	EXPECT_TRUE(DXT_SOON(h->texts == 2));
 	EXPECT_LE(due, dxt_now());
 	id = SendCommandEvery("who", DXT_MS);
 	EXPECT_LT(0, id);
-	EXPECT_TRUE(SOON(h->texts > 5));
+	EXPECT_TRUE(DXT_SOON(h->texts > 5));
 	EXPECT_EQ(0, CancelCommand(id));
 	EXPECT_EQ(-ESRCH, CancelCommandOf(mte, id));
 	/* what was on its way is over after this one */
@@ -467,7 +467,7 @@ TEST(fork_child)
 	}
 	EXPECT_EQ(0, dxt_reap(pid));
 	ticks = h->ticks;
-	EXPECT_TRUE(SOON(h->ticks > ticks));
+	EXPECT_TRUE(DXT_SOON(h->ticks > ticks));
 	EXPECT_EQ(3, SendCommand("who", reply, sizeof(reply), STALL));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	EXPECT_EQ(0, h->wrong);
@@ -506,7 +506,7 @@ TEST(race)
 		if (i % 32 == 0) {
 			unsigned int ticks = now->ticks;
 
-			EXPECT_TRUE(SOON(now->ticks != ticks));
+			EXPECT_TRUE(DXT_SOON(now->ticks != ticks));
 		}
 		if (i % 3)
 			continue;

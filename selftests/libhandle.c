@@ -164,13 +164,13 @@ static int run(struct job *j)
 
 	if (rc)
 		return rc;
-	rc = RejoinWait(j, NULL, (int64_t)dxt_stall_ns());
+	rc = RejoinWait(j, NULL, dxt_late_ns());
 	return rc == RJR_RETURNED ? j->rc : -ETIME;
 }
 
 static bool done(struct job *j)
 {
-	return RejoinWait(j, NULL, (int64_t)dxt_stall_ns()) == RJR_RETURNED;
+	return RejoinWait(j, NULL, dxt_late_ns()) == RJR_RETURNED;
 }
 
 /* DX-16, DX-26: worker 3 uses H twice and worker 4 once: exactly two opens. */
@@ -297,7 +297,7 @@ TEST_F(library, removed_in_a_batch)
 	EXPECT_EQ(1, HandleTableRemove(&h));
 	dxt_gate_open(gate);
 	for (i = 0; i < 6; i++)
-		ASSERT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, (int64_t)dxt_stall_ns()));
+		ASSERT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, dxt_late_ns()));
 	EXPECT_EQ(0, job[0].rc);
 	for (i = 1; i < 6; i++)
 		EXPECT_EQ(-ENOENT, job[i].rc);
@@ -475,7 +475,7 @@ TEST_F(library, race)
 
 		if (i >= N) {
 			ASSERT_EQ(RJR_RETURNED, RejoinWait(&job[k], NULL,
-							   (int64_t)dxt_stall_ns()));
+							   dxt_late_ns()));
 			ASSERT_TRUE(!job[k].rc || job[k].rc == -ENOENT);
 		}
 		/* once: removed and added again, it is another one */

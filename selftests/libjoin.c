@@ -116,7 +116,7 @@ static int visit(unsigned int id, bool by_name, unsigned int flags)
 	if (dxk_post(member, &entry, 1, 0, &reason) != 1)
 		return 4;
 	if (dxk_rejoin(member, entry.owner, &result, 1, 1, NULL, 0,
-		       (int64_t)dxt_stall_ns(), &answer) != 1)
+		       dxt_late_ns(), &answer) != 1)
 		return 5;
 	if (result.status != 42)
 		return 6;
@@ -153,7 +153,7 @@ TEST(visitors)
 		EXPECT_EQ(0, dxt_reap(pid));
 	}
 	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&tripler, &e, NULL, 0,
-						 (int64_t)dxt_stall_ns()));
+						 dxt_late_ns()));
 	EXPECT_EQ(3, e.RQEStatus);
 	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&tripler, NULL));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));

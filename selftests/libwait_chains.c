@@ -159,7 +159,7 @@ TEST(nested)
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, chain_begin(&c, 5));
 		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data),
-							 (int64_t)dxt_stall_ns()));
+							 dxt_late_ns()));
 		EXPECT_EQ(0, e.RQEStatus);
 		EXPECT_EQ(1000, data);
 		EXPECT_EQ(1, e.RQEWorker);
@@ -211,7 +211,7 @@ TEST(spares)
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, chain_begin(&c, 3));
 		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data),
-							 (int64_t)dxt_stall_ns()));
+							 dxt_late_ns()));
 		EXPECT_EQ(1000, data);
 		EXPECT_EQ(4, c.ran);
 		EXPECT_EQ(4, c.most);
@@ -315,7 +315,7 @@ TEST(handles_of_both)
 	ASSERT_EQ(0, HandleTableAdd(&h.class.base, &h.native[0]));
 	ASSERT_EQ(0, HandleTableAdd(&h.class.base, &h.native[1]));
 	ASSERT_EQ(0, PostARequest(&h, &h.outer, &h, 0, PXR_REJOIN));
-	EXPECT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, dxt_late_ns()));
 	EXPECT_EQ(0, h.wrong);
 	EXPECT_EQ(1, h.closes);
 	EXPECT_EQ(2, h.class.opens);
@@ -364,16 +364,16 @@ TEST(death_in_both)
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, PostARequest(&m, &m.outer, &m.outer, 0, PXR_REJOIN));
 		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&m.outer, &e, NULL, 0,
-							 (int64_t)dxt_stall_ns()));
+							 dxt_late_ns()));
 		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
 		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&m.inner, &e, NULL, 0,
-							 (int64_t)dxt_stall_ns()));
+							 dxt_late_ns()));
 		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
 	}
 	/* and another one has taken its place */
 	c.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	ASSERT_EQ(0, chain_begin(&c, 2));
-	EXPECT_EQ(RJR_RETURNED, RejoinWait(&c, NULL, (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(RJR_RETURNED, RejoinWait(&c, NULL, dxt_late_ns()));
 	EXPECT_EQ(0, c.wrong);
 	EXPECT_EQ(6, dxt_num(&t, "stats/owner_dead"));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));

@@ -37,7 +37,7 @@ TEST_F(log, full_block)
 	/* the request is not over, and its owner is told so */
 	EXPECT_EQ(RJR_NONE_READY, poll_owner(&self->t, 1));
 	while (n < 100) {
-		int rc = read_log(&self->t, self->r, 3, dxt_in(dxt_stall_ns()));
+		int rc = read_log(&self->t, self->r, 3, dxt_late());
 
 		ASSERT_LT(0, rc);
 		for (i = 0; i < (unsigned int)rc; i++) {
@@ -49,7 +49,7 @@ TEST_F(log, full_block)
 		}
 	}
 	EXPECT_EQ(1, dxt_rejoin(self->t.member, 1, &result, 1, 1,
-				dxt_in(dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	EXPECT_EQ(0, result.status);
 	EXPECT_EQ(0, dxt_num(&self->t, "pools/log_lost"));
 	EXPECT_LT(0, dxt_num(&self->t, "pools/log_blocks"));
@@ -203,7 +203,7 @@ TEST_F(log, sleeper_is_killed)
 	kill(pid, SIGKILL);
 	EXPECT_TRUE(WIFSIGNALED(dxt_reap(pid)));
 	EXPECT_EQ(1, dxt_rejoin(self->t.member, 1, &result, 1, 1,
-				dxt_in(dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	EXPECT_EQ(-EOWNERDEAD, result.status);
 	/* the two that were accepted; what the Monitor had to say found no room */
 	EXPECT_LE(2, read_log(&self->t, self->r, 64, 0));

@@ -91,14 +91,11 @@ FIXTURE_SETUP(memcg)
 
 FIXTURE_TEARDOWN(memcg)
 {
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
-
 	if (!self->group)
 		return;
 	dxt_log_release(self->log, "invoked oom-killer");
 	dxt_down(&self->t);
-	while (rmdir(GROUP) && errno == EBUSY && dxt_now() < end)
-		dxt_sleep_ms(10);
+	DXT_SOON(!rmdir(GROUP) || errno != EBUSY);
 }
 
 /* Posts with data to a member until it cannot. */
@@ -167,6 +164,7 @@ static int others(struct dxt *t, pid_t pid, int *status, uint64_t *slowest)
 		if (dxt_now() - start > *slowest)
 			*slowest = dxt_now() - start;
 		nr++;
+		dxt_tell("%u requests of others", nr);
 		if (!dead)
 			dead = waitpid(pid, status, WNOHANG) == pid;
 	}
@@ -199,11 +197,7 @@ static void check(struct __test_metadata *_metadata, const struct said *said, in
 /* The group's memory is free again; the kernel counts some of it a while later. */
 static bool freed(void)
 {
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns() * 2);
-
-	while (group_num("memory.current", NULL) > 2 * MIB && dxt_now() < end)
-		dxt_sleep_ms(10);
-	return group_num("memory.current", NULL) <= 2 * MIB;
+	return DXT_SOON(group_num("memory.current", NULL) <= 2 * MIB);
 }
 
 /* It has a context of its own. */

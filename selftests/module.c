@@ -15,7 +15,7 @@ static bool works(const struct dxt *t)
 	struct dxk_result r;
 
 	return dxt_post1(t->member, OWNER, DXT_PARAM, 5, PXR_REJOIN, 0, NULL) == 1 &&
-	       dxt_rejoin(t->member, OWNER, &r, 1, 1, dxt_in((int64_t)dxt_stall_ns()),
+	       dxt_rejoin(t->member, OWNER, &r, 1, 1, dxt_late(),
 			  NULL) == 1 && r.status == 5;
 }
 
@@ -84,7 +84,7 @@ TEST_F(module, workers_elsewhere)
 	STAYS();
 	dxt_gate_open(gate);
 	EXPECT_EQ(1, dxt_rejoin(t->member, OWNER, &r, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	dxt_down(t);
 	/* it has copies, and ends by itself, for Stop told its workers */
 	EXPECT_EQ(0, dxt_reap(pid));
@@ -120,7 +120,6 @@ TEST_F(module, killed)
 	int i, rc;
 
 	for (i = 0; i < times(4); i++) {
-		uint64_t end = dxt_in((int64_t)dxt_stall_ns());
 		pid_t pid = dxt_fork();
 
 		ASSERT_LE(0, pid);
@@ -138,14 +137,11 @@ TEST_F(module, killed)
 				   DXK_FOREVER, NULL);
 			_exit(2);
 		}
-		while (*ready != i + 1 && dxt_now() < end)
-			dxt_sleep_ms(1);
-		EXPECT_EQ(i + 1, *ready);
+		EXPECT_TRUE(DXT_SOON(*ready == i + 1));
 		STAYS();
 		kill(pid, SIGKILL);
 		/* no wait for its end */
-		while ((rc = unload("dxk")) == -EWOULDBLOCK && dxt_now() < end)
-			sched_yield();
+		EXPECT_TRUE(DXT_SOON((rc = unload("dxk")) != -EWOULDBLOCK));
 		EXPECT_EQ(0, rc);
 		EXPECT_EQ(NULL, left_over()) TH_LOG("%s", left_over());
 		EXPECT_EQ(SIGKILL, dxt_reap(pid));

@@ -58,11 +58,9 @@ static inline int unload(const char *name)
 /* The last reference to a file is dropped a moment after its close. */
 static inline int unload_soon(const char *name)
 {
-	uint64_t end = dxt_in(5 * (int64_t)dxt_stall_ns());
 	int rc;
 
-	while ((rc = unload(name)) == -EWOULDBLOCK && dxt_now() < end)
-		dxt_sleep_ms(1);
+	DXT_SOON((rc = unload(name)) != -EWOULDBLOCK);
 	return rc;
 }
 
@@ -101,15 +99,13 @@ static inline const char *left_over(void)
 /* Loads what is not there; made by udev or devtmpfs, the device comes soon. */
 static inline int load_all(bool executors)
 {
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
 	int rc = 0;
 
 	if (!loaded("dxk"))
 		rc = load("dxk");
 	if (!rc && executors && !loaded(EXECUTORS))
 		rc = load(EXECUTORS);
-	while (access(DXK_DEVICE, F_OK) && dxt_now() < end)
-		dxt_sleep_ms(1);
+	DXT_SOON(!access(DXK_DEVICE, F_OK));
 	return rc;
 }
 

@@ -370,7 +370,7 @@ TEST(crew_grows_and_shrinks)
 	EXPECT_EQ(0, gate->left);
 	dxt_gate_open(gate);
 	EXPECT_EQ(4, dxt_rejoin(t.member, 1, result, 4, 4,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, result[i].status);
 	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/2") &&
@@ -387,7 +387,7 @@ TEST(crew_grows_and_shrinks)
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
 	EXPECT_EQ(3, dxt_rejoin(t.member, 1, result, 4, 3,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(1, result[i].worker);
 	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL));
@@ -422,14 +422,14 @@ TEST(kernel_crew_grows_and_shrinks)
 	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
 	EXPECT_EQ(3, dxt_rejoin(t.member, 1, result, 3, 3,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	/* 0: the whole time, not told to stop */
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(0, result[i].status);
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_kthreads(&t) == 3 + 1));
 	EXPECT_EQ(1, dxt_post1(t.member, 1, nop, 0, PXR_KERNEL | PXR_REJOIN, 0, NULL));
 	EXPECT_EQ(1, dxt_rejoin(t.member, 1, result, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), NULL));
+				dxt_late(), NULL));
 	EXPECT_EQ(1, result[0].worker);
 	/* and the places are for user workers again */
 	ASSERT_EQ(0, dxt_workers_start(&t, 2));

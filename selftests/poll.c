@@ -19,7 +19,7 @@ static bool becomes_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, (int)(dxt_stall_ns() / DXT_MS)) == 1 && (p.revents & POLLIN);
+	return poll(&p, 1, dxt_late_ms()) == 1 && (p.revents & POLLIN);
 }
 
 struct poller {
@@ -189,7 +189,7 @@ TEST(worker)
 
 	ASSERT_EQ(1, dxt_post1(t.member, OWNER, DXT_NOP, 0, 0, 0, NULL));
 	EXPECT_TRUE(readable(t.member));
-	EXPECT_EQ(1, epoll_wait(ep, &event, 1, (int)(dxt_stall_ns() / DXT_MS)));
+	EXPECT_EQ(1, epoll_wait(ep, &event, 1, dxt_late_ms()));
 	ASSERT_EQ(1, dxk_next(t.member, NULL, 0, NULL, &work, 1, NULL, 0, 0));
 	EXPECT_FALSE(readable(t.member));
 	done.ticket = work.ticket;

@@ -199,7 +199,7 @@ TEST(deadline_against_dispatch)
 			usleep(rnd(&seed) % 500);
 	}
 	EXPECT_GE(dxt_drain(&t, t.member, 1), 0);
-	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 10 * DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
 	for (i = 0; i < CROWD; i++)
 		pthread_join(f[i].thread, NULL);
 	for (i = 0; i < posted; i++)

@@ -156,7 +156,7 @@ TEST_F(rejoin, poll_readiness)
 		ASSERT_EQ(1, puppet_fetch(self->w[0]));
 		EXPECT_EQ(0, poll(&pfd, 1, 0));
 		ASSERT_EQ(0, puppet_finish(self->w[0], 0));
-		EXPECT_EQ(1, poll(&pfd, 1, 10000));
+		EXPECT_EQ(1, poll(&pfd, 1, dxt_late_ms()));
 		EXPECT_EQ(i ? RJR_NONE_EXIST : RJR_RETURNED, rejoin(t, OWNER, &r));
 	}
 }

@@ -217,7 +217,7 @@ TEST_F(relief, d4)
 		EXPECT_LT(0, dxt_num(t, "stats/spare_runs"));
 		EXPECT_GE(2, dxt_num(t, "pools/thread_spares"));
 		/* the manager may not have looked at its threads yet */
-		EXPECT_TRUE(EVENTUALLY(managed == dxt_num(t, "pools/thread_spares")));
+		EXPECT_TRUE(DXT_SOON(managed == dxt_num(t, "pools/thread_spares")));
 	}
 }
 

@@ -52,7 +52,7 @@ TEST(help_depth)
 	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_FN(exe_chain), 4, PXR_REJOIN, 0, NULL));
 	EXPECT_TRUE(stall_comes(&t, 0));
 	EXPECT_EQ(3, depth_max);
-	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 20 * DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 	dxt_down(&t);
 }
 

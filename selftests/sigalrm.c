@@ -395,7 +395,7 @@ static int traffic(env *s, unsigned int nr, unsigned char *seen)
 		if (posted < nr) {
 			rc = dxt_post1(s->t.member, OWNER, DXT_PARAM, posted,
 				       PXR_REJOIN | PXR_WAITIF_BUSY,
-				       dxt_in((int64_t)dxt_stall_ns()), NULL);
+				       dxt_late(), NULL);
 			if (rc == 1)
 				posted++;
 			else if (rc != -EINTR)
@@ -404,7 +404,7 @@ static int traffic(env *s, unsigned int nr, unsigned char *seen)
 		if (posted - got < 8 && posted < nr)
 			continue;
 		rc = dxt_rejoin(s->t.member, OWNER, &r, 1, 1,
-				dxt_in((int64_t)dxt_stall_ns()), NULL);
+				dxt_late(), NULL);
 		if (rc == 1 && r.param < nr && r.status == (int)r.param) {
 			seen[r.param]++;
 			got++;
