@@ -6,7 +6,9 @@
  */
 #include "death_test.h"
 
+#include <dirent.h>
 #include <sched.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 
 /*
@@ -61,6 +63,33 @@ TEST(killed_while_executing)
 	dxt_gate_free(gate);
 }
 
+/* Do all threads of the process sleep? */
+static bool all_asleep(pid_t pid)
+{
+	char path[300], line[256], *end;
+	bool asleep = true;
+	struct dirent *e;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir))) {
+		FILE *f;
+
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", (int)pid, e->d_name);
+		f = fopen(path, "re");
+		end = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+		asleep &= end && end[2] == 'S';
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return dir && asleep;
+}
+
 static int pin(int cpu)
 {
 	cpu_set_t set;
@@ -111,6 +140,7 @@ TEST(killed_before_fetch)
 	ASSERT_LT(0, pid);
 	ASSERT_TRUE(DXT_UNTIL(&t, dxt_member_is(&t, 1, "available")));
 	/* shown as idle under the lock, it may still be on its way to sleep */
+	ASSERT_TRUE(DXT_UNTIL(&t, all_asleep(pid)));
 	dxt_sleep_ms(20);
 
 	ASSERT_EQ(0, sched_setscheduler(0, SCHED_FIFO, &param));

@@ -31,13 +31,11 @@ static void check(struct worker_object *o, bool ok)
 /* Keep it in execution until another one is, so that they overlap if they can. */
 static void overlap(struct worker_object *o)
 {
-	uint64_t end = dxt_in((int64_t)dxt_stall_ns());
 	int inside = ++o->inside, most = o->most;
 
 	while (inside > most && !atomic_compare_exchange_weak(&o->most, &most, inside))
 		;
-	while (o->most < 2 && dxt_now() < end)
-		dxt_sleep_ms(1);
+	DXT_SOON(o->most >= 2);
 	o->inside--;
 }
 
@@ -72,7 +70,7 @@ static int execute(Runnable *self, void *request)
 	for (i = 0; i < SUBS; i++) {
 		RQElement e;
 
-		rc = GetRejoinElement(r, &e, NULL, 0, (int64_t)dxt_stall_ns());
+		rc = GetRejoinElement(r, &e, NULL, 0, dxt_late_ns());
 		check(o, rc == RJR_RETURNED);
 		if (rc != RJR_RETURNED)
 			break;
@@ -121,7 +119,7 @@ TEST(sequence)
 	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&owner, &got));
 	ASSERT_EQ(0, PostARequest(&top, &o->base, &owner, 1, PXR_REJOIN));
 	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, NULL, 0,
-						 2 * (int64_t)dxt_stall_ns()));
+						 dxt_late_ns()));
 	EXPECT_EQ(&top, e.pPObject);
 	EXPECT_EQ(&o->base, e.pXObject);
 	EXPECT_EQ(&owner, e.pOObject);
@@ -225,7 +223,7 @@ TEST(data)
 	EXPECT_EQ(-EPERM, TakeRequestFd());
 	ASSERT_EQ(1, PostRequests(&post, 1, 0, &reason));
 	EXPECT_EQ(-EMSGSIZE, GetRejoinElement(&owner, &e, room, 2,
-					      (int64_t)dxt_stall_ns()));
+					      dxt_late_ns()));
 	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, room, sizeof(room), 0));
 	EXPECT_EQ(0, e.RQEStatus);
 	EXPECT_EQ(7, e.RQEDataLen);

@@ -100,7 +100,7 @@ static bool finished(unsigned int nr, unsigned int children)
 
 	for (i = 0; i < nr; i++)
 		right &= GetRejoinElement(&all, &e, NULL, 0,
-					  10 * (int64_t)dxt_stall_ns()) == RJR_RETURNED &&
+					  dxt_late_ns()) == RJR_RETURNED &&
 			 e.RQEStatus == 42;
 	right &= GetRejoinRequest(&all, NULL) == RJR_NONE_EXIST;
 	for (i = 0; i < nr; i++)
@@ -168,9 +168,11 @@ static bool finishes(const ThreadManagerPolicy *policy, unsigned int nr,
 	struct dxt_gate *barrier = dxt_gate_new();
 	MTExecutive *mte;
 	bool right = true;
+	uint64_t begin;
 	struct dxt t;
 
 	mte = executive(policy, &t);
+	begin = dxt_now();
 	if (!mte || !parents(&t, barrier, nr, nr, children, PXR_WAITIF_BUSY))
 		return false;
 	right &= finished(nr, children);
@@ -178,7 +180,9 @@ static bool finishes(const ThreadManagerPolicy *policy, unsigned int nr,
 		fprintf(stderr, "# %s is %lld\n", counter, dxt_num(&t, "%s", counter));
 		right = false;
 	}
-	if (dxt_num(&t, "stats/stalls")) {
+	/* a spare may come later than the 100 ms after which a stall is told */
+	if (dxt_num(&t, "stats/stalls") &&
+	    (policy->TPOnBlock == DXK_ON_BLOCK_HELP || dxt_now() - begin < 100 * DXT_MS)) {
 		fprintf(stderr, "# a stall was reported\n");
 		right = false;
 	}
@@ -285,7 +289,7 @@ static bool at_once(unsigned int on_block, unsigned int entries)
 	policy.TPReadyEntries = entries;
 	mte = executive(&policy, &t);
 	if (!mte || PostARequest(NULL, &m.base, &all, 0, PXR_REJOIN) ||
-	    RejoinWait(&all, NULL, 10 * (int64_t)dxt_stall_ns()) != RJR_RETURNED)
+	    RejoinWait(&all, NULL, dxt_late_ns()) != RJR_RETURNED)
 		return false;
 	if (m.posted != MANY || m.returned != MANY || m.executed != MANY || m.wrong ||
 	    m.reason || m.answer != RJR_RETURNED) {
@@ -358,7 +362,7 @@ TEST(deadlines)
 	ASSERT_EQ(0, PostARequest(p.gate, &p.holder, p.gate, 0, PXR_REJOIN));
 	ASSERT_TRUE(DXT_UNTIL(&t, p.gate->entered == 1));
 	ASSERT_EQ(0, PostARequest(NULL, &p.base, &p.base, 0, PXR_REJOIN));
-	EXPECT_EQ(RJR_RETURNED, RejoinWait(&p.base, NULL, (int64_t)dxt_stall_ns()));
+	EXPECT_EQ(RJR_RETURNED, RejoinWait(&p.base, NULL, dxt_late_ns()));
 	EXPECT_EQ(RJR_NONE_READY, p.rejoin);
 	EXPECT_LE(50 * DXT_MS, p.took);
 	EXPECT_EQ(1, p.post);

@@ -8,19 +8,13 @@
 #include <fcntl.h>
 #include <poll.h>
 
-/* Longer than any look of the Monitor at a stall, which comes within 1 s. */
-static int64_t told_ns(void)
-{
-	return dxt_debug_kernel() ? 10 * DXT_SEC : DXT_SEC;
-}
-
-/* Does a counter get there in the time in which it must be told? */
+/*
+ * Does a counter get there in the time in which it must be told? The Monitor looks
+ * within 1 s; it may be kept from its CPU for another one.
+ */
 static bool told(const struct dxt *t, const char *counter, long long nr)
 {
-	uint64_t end = dxt_in(told_ns());
-
-	while (dxt_num(t, "stats/%s", counter) < nr && dxt_now() < end)
-		dxt_sleep_ms(5);
+	DXT_WITHIN(dxt_stall_ns(), dxt_num(t, "stats/%s", counter) >= nr);
 	return dxt_num(t, "stats/%s", counter) == nr;
 }
 
@@ -96,7 +90,7 @@ TEST(stall_is_told)
 	ASSERT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
 	EXPECT_TRUE(told(&t, "stalls", 1));
 	/* the watchers are told after the counter is set */
-	EXPECT_EQ(1, poll(&p, 1, 10000));
+	EXPECT_EQ(1, poll(&p, 1, dxt_late_ms()));
 	EXPECT_TRUE(p.revents & POLLPRI);
 	EXPECT_TRUE(kmsg_has(kmsg, words));
 	/* the same stall is not told twice */
@@ -177,16 +171,22 @@ TEST(stall_wakes_the_monitor)
 /* A client alone, asleep for room that no worker is there to make. */
 TEST(stall_of_clients)
 {
+	struct puppet *p;
 	struct dxt t;
 
+	puppet_signals(false);
 	ASSERT_EQ(0, dxt_open(&t));
 	t.policy.ready_entries = 1;
 	t.policy.monitor_interval_ms = 10;
 	ASSERT_EQ(0, dxt_start(&t));
 	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, 0, 0, NULL));
-	EXPECT_EQ(-ETIMEDOUT, dxt_post1(t.member, 1, 0, 0, PXR_WAITIF_BUSY,
-					dxt_in(told_ns()), NULL));
-	EXPECT_EQ(1, dxt_num(&t, "stats/stalls"));
+	close(t.member);
+	t.member = -1;
+	p = puppet_new(&t, DXK_MEMBER_CLIENT);
+	ASSERT_NE(NULL, p);
+	ASSERT_TRUE(puppet_post1(p, 0, 0));
+	EXPECT_TRUE(told(&t, "stalls", 1));
+	puppet_free(p);
 	dxt_down(&t);
 }
 
@@ -255,7 +255,7 @@ static unsigned long long latencies(const struct dxt *t, const char *file,
  */
 TEST(samples_add_up)
 {
-	enum { NR = 40, KEPT = 8 };
+	enum { NR = 40, KEPT = 8, PLENTY = 4096 };
 	uint64_t posts = 0, ends = 0, dispatches = 0, last = 0;
 	struct dxk_sample s[DXK_BATCH_MAX];
 	unsigned long long least;
@@ -264,7 +264,8 @@ TEST(samples_add_up)
 
 	ASSERT_EQ(0, dxt_open(&t));
 	t.policy.max_threads = 2;
-	t.policy.sample_entries = KEPT;
+	/* all that come until they are read, however late that is */
+	t.policy.sample_entries = PLENTY;
 	ASSERT_EQ(0, dxt_start(&t));
 	ASSERT_EQ(0, dxt_workers_start(&t, 2));
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
@@ -282,7 +283,6 @@ TEST(samples_add_up)
 	for (rounds = 0; rounds < 400 && ends < NR; rounds++) {
 		n = dxk_samples_read(t.ctx, last, s, DXK_BATCH_MAX);
 		ASSERT_LE(0, n);
-		ASSERT_GE(KEPT, n);
 		for (i = 0; i < n; i++) {
 			EXPECT_LT(last, s[i].time_ns);
 			last = s[i].time_ns;
@@ -301,9 +301,19 @@ TEST(samples_add_up)
 	EXPECT_EQ(NR, latencies(&t, "lane3_run", &least));
 	EXPECT_EQ(0, latencies(&t, "lane2_run", &least));
 
-	/* never more than the ring holds, and the newest ones */
-	ASSERT_TRUE(DXT_UNTIL(&t, dxk_samples_read(t.ctx, last, s, DXK_BATCH_MAX) == KEPT));
 	EXPECT_EQ(0, dxk_samples_read(t.ctx, UINT64_MAX, s, 1));
+	dxt_down(&t);
+
+	/* never more than the ring holds, and the newest ones */
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.sample_entries = KEPT;
+	t.policy.sample_interval_ms = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_TRUE(DXT_SOON(dxk_samples_read(t.ctx, 0, s, DXK_BATCH_MAX) == KEPT));
+	last = s[KEPT - 1].time_ns;
+	EXPECT_TRUE(DXT_SOON((n = dxk_samples_read(t.ctx, 0, s, DXK_BATCH_MAX)) != KEPT ||
+			     s[0].time_ns > last));
+	EXPECT_EQ(KEPT, n);
 	dxt_down(&t);
 }
 

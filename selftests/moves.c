@@ -97,10 +97,10 @@ TEST_F(moves, scheduler_ages_dispatcher_moves)
 		ASSERT_EQ(1, dxt_post1(t->member, 1, DXT_GATE, DXT_PTR(gate),
 				       PXR_REJOIN, 0, NULL));
 	ASSERT_TRUE(DXT_UNTIL(t, atomic_load(&gate->entered) == 1));
-	dxt_sleep_ms(20);
+	ASSERT_TRUE(dxt_ticks(t, 1));
 	dxt_gate_open(gate);
 	while (got < NR) {
-		rc = dxt_rejoin(t->member, 1, r, NR, 1, dxt_in(30 * DXT_SEC), NULL);
+		rc = dxt_rejoin(t->member, 1, r, NR, 1, dxt_late(), NULL);
 		ASSERT_GT(rc, 0);
 		for (i = 0; i < rc; i++)
 			aged += r[i].inspect_count > 0 &&
@@ -163,10 +163,10 @@ TEST_F(moves, events)
 				       PXR_REJOIN, 0, NULL));
 	w = dxt_worker_start(t);
 	ASSERT_NE(NULL, w);
-	EXPECT_EQ(3, dxt_rejoin(t->member, 5, r, 8, 3, dxt_in(60 * DXT_SEC), NULL));
+	EXPECT_EQ(3, dxt_rejoin(t->member, 5, r, 8, 3, dxt_late(), NULL));
 	/* one that waits for it */
 	ASSERT_EQ(1, dxt_post1(t->member, 6, DXT_PARAM, 50, PXR_REJOIN, 0, NULL));
-	EXPECT_EQ(1, dxt_rejoin(t->member, 6, r, 8, 1, dxt_in(60 * DXT_SEC), NULL));
+	EXPECT_EQ(1, dxt_rejoin(t->member, 6, r, 8, 1, dxt_late(), NULL));
 	dxt_worker_end(w);
 	ASSERT_EQ(1, dxt_post1(t->member, 7, DXT_PARAM, 60, PXR_REJOIN, 0, NULL));
 	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, -1));

@@ -414,8 +414,9 @@ TEST(kernel_crew_grows_and_shrinks)
 	p.kernel_threads = 3;
 	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+	/* long enough to be seen, all three of them */
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(1, dxt_post1(t.member, 1, nap, 200 * 1000, PXR_KERNEL |
+		EXPECT_EQ(1, dxt_post1(t.member, 1, nap, 1000 * 1000, PXR_KERNEL |
 				       PXR_REJOIN, 0, NULL));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 3));
 	p.kernel_threads = 1;

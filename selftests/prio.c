@@ -244,7 +244,7 @@ TEST_F(prio, only_time_in_the_ready_pool_counts)
 	ASSERT_EQ(1, post1(t, 0, 0, 0));
 	p->entry[0] = prio_entry(1, 1, 100, PXR_REJOIN | PXR_WAITIF_BUSY);
 	ASSERT_TRUE(puppet_post(p, 1, DXK_FOREVER));
-	dxt_sleep_ms(200);
+	ASSERT_TRUE(dxt_ticks(t, 10));
 	begin = dxt_now();
 	ASSERT_EQ(1, puppet_fetch(helper));
 	EXPECT_GE(helper->work[0].inspect_count, 2);
@@ -260,7 +260,7 @@ TEST_F(prio, only_time_in_the_ready_pool_counts)
 
 	/* ticks go on while something is Ready, and do not touch what executes */
 	ASSERT_EQ(1, post1(t, 2, 0, 0));
-	dxt_sleep_ms(200);
+	ASSERT_TRUE(dxt_ticks(t, 10));
 	ASSERT_EQ(0, puppet_finish(self->worker, 0));
 	ASSERT_EQ(1, dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL));
 	EXPECT_EQ(prio, r.prio);
@@ -350,9 +350,9 @@ TEST_F(prio, starvation_without_ageing)
 	ASSERT_EQ(1, post1(t, 0, 0, PXR_REJOIN));
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(1, post1(t, 1000 + i, 1, 0));
-	EXPECT_FALSE(stream(t, self->worker, 200, 1, &took, &low));
+	EXPECT_FALSE(stream(t, self->worker, 100, 1, &took, &low));
 	EXPECT_EQ(3, dxt_num(t, "pools/ready_use"));
-	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, 10 * DXT_SEC));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 	EXPECT_EQ(3, dxt_num(t, "stats/cancelled"));
 	EXPECT_EQ(RJR_RETURNED, poll_owner(t, 1));
 }
@@ -374,8 +374,7 @@ TEST_F(prio, priorities_saturate)
 
 	START(PRIO_POLICY_AGERQS | PRIO_POLICY_BOOST, 65536);
 	ASSERT_EQ(5, post(t, e, 5));
-	/* 50 intervals, of which one is enough */
-	dxt_sleep_ms(1000);
+	ASSERT_TRUE(dxt_ticks(t, 5));
 	for (i = 0; i < 5; i++) {
 		struct dxk_work *w = next(self->worker);
 

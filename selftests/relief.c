@@ -159,7 +159,7 @@ FIXTURE_TEARDOWN(relief)
 {
 	dxt_gate_open(barrier);
 	if (self->t.ctx >= 0) {
-		dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, 20 * DXT_SEC);
+		dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, dxt_late_ns());
 		if (self->manager.thread)
 			EXPECT_EQ(-ESHUTDOWN, manager_end(&self->manager));
 	}
@@ -196,7 +196,9 @@ FIXTURE_TEARDOWN(relief)
 		EXPECT_EQ(family[_i].children, family[_i].returned);		\
 		EXPECT_EQ(RJR_NONE_EXIST, family[_i].answer);			\
 	}									\
-	EXPECT_EQ(0, dxt_num(&self->t, "stats/stalls"));			\
+	/* a spare may come later than the 100 ms after which a stall is told */ \
+	if (variant->on_block == DXK_ON_BLOCK_HELP)				\
+		EXPECT_EQ(0, dxt_num(&self->t, "stats/stalls"));		\
 	EXPECT_EQ(0, dxt_num(&self->t, "stats/missed_wakeups"));		\
 	EXPECT_EQ(0, dxt_num(&self->t, "pools/thread_busy"));			\
 } while (0)
@@ -254,7 +256,7 @@ TEST_F(relief, shares_stay)
 	EXPECT_EQ(4, dxt_num(t, "lanes/user_lane2_in_use"));
 	EXPECT_EQ(0, dxt_num(t, "stats/helps") + dxt_num(t, "stats/spare_runs"));
 	EXPECT_EQ(0, managed);
-	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, 20 * DXT_SEC));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, dxt_late_ns()));
 }
 
 /* Lane 3 is executed in their place, and nothing of lane 2. */
