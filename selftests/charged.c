@@ -125,6 +125,7 @@ TEST_F(charged, each_call)
 		const char *why = prepare(e, r);
 		int rc;
 
+		dxt_tell("%s", r->name);
 		ASSERT_EQ(NULL, why) TH_LOG("%s: %s", r->name, why);
 		ASSERT_EQ(1, pwrite(self->on, "1", 1, 0));
 		rc = dxt_ioctl(row_fd(e, r), r->cmd, &e->arg);

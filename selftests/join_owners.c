@@ -64,7 +64,7 @@ static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned 
 
 TEST(equal_cookies)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 200 : 1000, i;
+	unsigned int rounds = dxt_debug_kernel() ? 200 : 400, i;
 	pid_t pid[CLIENTS];
 	struct dxt t;
 
@@ -172,7 +172,7 @@ TEST(spaces)
  */
 TEST(post_then_poll_elsewhere)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 300 : 1500, i;
+	unsigned int rounds = dxt_debug_kernel() ? 300 : 500, i;
 	int there[2], back[2], wrong = 0;
 	struct visitor v;
 	struct dxt t;
@@ -202,6 +202,7 @@ TEST(post_then_poll_elsewhere)
 	for (i = 0; i < rounds; i++) {
 		char c = 0;
 
+		dxt_tell("%u rounds", i);
 		ASSERT_EQ(1, dxt_post1(v.m, i & 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
 		ASSERT_EQ(1, write(there[1], &c, 1));
 		ASSERT_EQ(1, read(back[0], &c, 1));

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define LOG	"/tmp/dxk-libcommand-test.log"
-#define STALL	((int64_t)dxt_stall_ns())
+#define STALL	dxt_late_ns()
 
 static unsigned int entries(const char *path)
 {
@@ -500,6 +500,7 @@ TEST(race)
 	for (i = 0; i < rounds; i++) {
 		struct handler *now = h[i & 1], *before = h[~i & 1];
 
+		dxt_tell("%u rounds", i);
 		now->gone = 0;
 		ASSERT_EQ(0, AttachCommandHandler(&now->base));
 		before->gone = 1;

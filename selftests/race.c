@@ -261,6 +261,7 @@ TEST(none_exists_is_never_told_while_one_lives)
 		nr_not_ready < many) && dxt_now() < end + 60 * DXT_SEC) {
 		uint64_t before = dxt_progress(&t);
 
+		dxt_tell("%u requests", (unsigned int)nr_records);
 		dxt_sleep_ms(100);
 		/* requests move all the time, or there are none */
 		if (dxt_num(&t, "owners") > 0)

@@ -145,6 +145,7 @@ TEST_F(starve, policy_changes_while_requests_wait)
 		struct model m = { 0 };
 		bool gone[NR] = { 0 };
 
+		dxt_tell("%u of %u rounds", round, rounds);
 		ASSERT_TRUE(post_group(t, &m, 1, &seed));
 		ASSERT_TRUE(five_ticks(t, &m, &seed));
 		ASSERT_TRUE(change(t, &m, 0, 1, off, &seed));

@@ -146,6 +146,7 @@ static unsigned int tries;
 	const char *_why = NULL;						\
 										\
 	for (_k = 0; _k < _len && !_why; _k += (step)) {			\
+		dxt_tell("%s, byte %zu", (r)->name, _k);			\
 		_why = at_byte(&self->e, &self->place, r, which, wall, _k);	\
 		if (!_why && (_k % 8 == 0 || _k + 1 == _len))			\
 			_why = level(&self->e);					\
@@ -166,7 +167,7 @@ TEST_F(usercopy, each_call_has_a_case)
 }
 
 /* The argument itself. */
-TEST_F_TIMEOUT(usercopy, argument, 300)
+TEST_F(usercopy, argument)
 {
 	const struct row *r;
 
@@ -178,7 +179,7 @@ TEST_F_TIMEOUT(usercopy, argument, 300)
 }
 
 /* What it points to. */
-TEST_F_TIMEOUT(usercopy, buffers, 300)
+TEST_F(usercopy, buffers)
 {
 	const struct row *r;
 	const char *why;
@@ -256,7 +257,7 @@ static const char *sized(struct env *e, const struct row *r, uint32_t size, int 
 	return text;
 }
 
-TEST_F_TIMEOUT(usercopy, alignment_and_size, 300)
+TEST_F(usercopy, alignment_and_size)
 {
 	struct env *e = &self->e;
 	const struct row *r;
@@ -266,6 +267,7 @@ TEST_F_TIMEOUT(usercopy, alignment_and_size, 300)
 	for (r = rows; r < rows + ROWS; r++) {
 		uint32_t step = r->heavy ? 5 : 1;
 
+		dxt_tell("%s", r->name);
 		for (i = 1; i < 8; i += step) {
 			why = odd(e, r, i) ?: level(e);
 			EXPECT_EQ(NULL, why) TH_LOG("%s at odd %u: %s", r->name, i, why);
