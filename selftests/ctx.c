@@ -150,7 +150,7 @@ TEST(workers_are_threads)
 		j += dxt_num(&t, "threads/%lld/executed", i);
 	EXPECT_EQ(0, j);
 	dxt_down(&t);
-	EXPECT_EQ(0, dxt_kthreads(&t));
+	EXPECT_TRUE(kthreads_are(&t, 0));
 }
 
 TEST_HARNESS_MAIN

@@ -39,7 +39,7 @@ TEST(invalid_policy)
 	EXPECT_STREQ("ready_entries", dxk_policy_field_name(bad));
 	EXPECT_TRUE(state_is(&t, "new"));
 	EXPECT_STREQ("", ids(&t));
-	EXPECT_EQ(0, dxt_kthreads(&t));
+	EXPECT_TRUE(kthreads_are(&t, 0));
 	ASSERT_EQ(0, dxk_policy_get(t.ctx, &now));
 	EXPECT_EQ(1024, now.ready_entries);
 	dxt_down(&t);
@@ -260,7 +260,7 @@ TEST(start_fails_at_each_step)
 				break;
 			failed++;
 			EXPECT_EQ(-ENOMEM, rc);
-			EXPECT_EQ(0, dxt_kthreads(&t)) TH_LOG("step %u", step);
+			EXPECT_TRUE(kthreads_are(&t, 0)) TH_LOG("step %u", step);
 			EXPECT_STREQ("", ids(&t)) TH_LOG("step %u", step);
 			EXPECT_TRUE(state_is(&t, before)) TH_LOG("step %u", step);
 			EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));

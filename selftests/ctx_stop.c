@@ -27,7 +27,7 @@ TEST(start_stop)
 		EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
 		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_POLICY, dxt_late_ns()));
 		EXPECT_TRUE(state_is(&t, "stopped"));
-		EXPECT_EQ(0, dxt_kthreads(&t));
+		EXPECT_TRUE(kthreads_are(&t, 0));
 		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
 		EXPECT_EQ(-ESHUTDOWN,
 			  dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
@@ -148,7 +148,7 @@ TEST(close_is_stop)
 	t.ctx = -1;
 	close(copy);
 	EXPECT_FALSE(context_dir(t.id));
-	EXPECT_EQ(0, dxt_kthreads(&t));
+	EXPECT_TRUE(kthreads_are(&t, 0));
 	/* members know */
 	EXPECT_EQ(-ESHUTDOWN, dxt_post1(t.member, 1, DXT_NOP, 0, 0, 0, NULL));
 	while (t.workers)

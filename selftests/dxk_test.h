@@ -168,7 +168,10 @@ bool dxt_text(const struct dxt *t, char *text, size_t room, const char *path, ..
 /* Writes to a file of sysfs; 0 or a negative errno. */
 int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
-/* Kernel threads of this context ("dxk<id>/"), of any for NULL. */
+/*
+ * Kernel threads of this context ("dxk<id>/"), of any for NULL. One that was waited for
+ * is shown for a moment longer.
+ */
 int dxt_kthreads(const struct dxt *t);
 /* How often the context's kernel thread of that name went to sleep; -1: none there. */
 long dxt_sleeps(const struct dxt *t, const char *name);

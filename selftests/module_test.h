@@ -93,7 +93,7 @@ static inline const char *left_over(void)
 		return "the device's number";
 	if (says("/proc/slabinfo", "dxk"))
 		return "a cache of objects";
-	return dxt_kthreads(NULL) ? "a kernel thread" : NULL;
+	return DXT_SOON(!dxt_kthreads(NULL)) ? NULL : "a kernel thread";
 }
 
 /* Loads what is not there; made by udev or devtmpfs, the device comes soon. */
