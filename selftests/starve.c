@@ -130,7 +130,7 @@ static bool change(struct dxt *t, struct model *m, unsigned int prio_policy,
  */
 TEST_F(starve, policy_changes_while_requests_wait)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 2 : 6, round = 0, tries, i;
+	unsigned int rounds = dxt_debug_kernel() ? 2 : 4, round = 0, tries, i;
 	struct dxt *t = &self->t;
 	uint64_t seed = the_seed();
 	unsigned int off[2], on[2], order, prios;
