@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Tests what the tests run in: the emulation, and that a test that fails, hangs or kills
-# the kernel, and a guest that says nothing, are told for what they are, within a minute.
+# Tests what the tests run in: the emulation; that a test that fails, hangs or kills the
+# kernel, and a guest that says nothing, are told for what they are, within a minute; and
+# that it does not matter who may search the directory of the clone.
 #
 #   check-guest.sh [MODULES]
 #
@@ -110,5 +111,25 @@ plant abi 'echo 1..2; echo ok 1; echo c >/proc/sysrq-trigger; sleep 500'
 run '@(abi|post)'
 [[ $status == 125 && $out == *'missing subtest result'* && $(<"$work/err") == *'Kernel panic'* ]]
 ok $? "a test that kills the kernel is told"
+
+# --- a clone that others cannot search ----------------------------------------
+
+# As below root's home, which is closed, or made by a root whose new directories are: tests
+# that become other users reach what they need all the same.
+closed=$work/closed/dxk
+rm -rf "$work/closed"
+mkdir -m 700 "$work/closed" "$closed"
+mkdir -p "$closed/build/kernels"
+cp -al VERSION dxk scripts selftests tools uapi "$closed/"
+cp -al build/{lib,examples,tools,selftests} "$closed/build/"
+cp -al "$modules" "$closed/build/kernels/stock"
+"$closed/scripts/guest.sh" --timeout 600 --silent 40 -- selftests/run.sh \
+	--tests '@(tools-stop.sh|dxserve.sh)' build/kernels/stock >"$work/ktap" 2>"$work/err"
+status=$?
+out=$(python3 -B "$kunit" parse <"$work/ktap" 2>&1)
+[[ $status == 0 && $out == *'[PASSED] tools-stop.sh.direct'* &&
+	$out == *'[PASSED] dxserve.sh.direct'* && ${out##*Testing complete.} != *@(failed|crashed|errors)* ]]
+ok $? "tests that become other users pass in a closed directory"
+rm -rf "$work/closed"
 
 exit "$bad"

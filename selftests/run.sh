@@ -237,19 +237,24 @@ load_all() {
 
 # What must not be there after rmmod
 gone() {
-	local p comm threads=''
+	local p comm turn threads
 	[[ ! -e /sys/module/dxk ]]
 	tap $? "/sys/module/dxk is gone"
 	[[ ! -e /sys/kernel/dxk ]]
 	tap $? "/sys/kernel/dxk is gone"
 	[[ ! -e /dev/dxk ]]
 	tap $? "/dev/dxk is gone"
-	# kernel threads have no executable
-	for p in /proc/[0-9]*/comm; do
-		{ read -r comm <"$p"; } 2>/dev/null || continue
-		[[ $comm != dxk* || -e ${p%comm}exe ]] || threads+=" $comm"
+	# kernel threads have no executable; one that has ended is seen for a moment more
+	for turn in {1..40}; do
+		threads=''
+		for p in /proc/[0-9]*/comm; do
+			{ read -r comm <"$p"; } 2>/dev/null || continue
+			[[ $comm != dxk* || -e ${p%comm}exe ]] || threads+=" $comm"
+		done
+		[[ -n $threads ]] || break
+		busybox sleep 0.05
 	done
-	[[ -z $threads ]] || echo "#$threads"
+	[[ -z $threads ]] || echo "#$threads, after $turn looks"
 	[[ -z $threads ]]
 	tap $? "no kernel thread is left"
 }
