@@ -10,6 +10,7 @@
 #include "hotplug_test.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #define POSTERS	2
@@ -214,25 +215,93 @@ static int pin_all(const struct dxt *t, pid_t workers, int cpu)
 	return nr;
 }
 
+/* Somebody who has nothing to do with dxk and turns on that CPU, too. */
+struct witness {
+	pthread_t thread;
+	_Atomic bool stop;
+	_Atomic unsigned int turns;
+};
+
+static void *look_on(void *arg)
+{
+	struct witness *w = arg;
+
+	while (!w->stop) {
+		dxt_sleep_ms(1);
+		w->turns++;
+	}
+	return NULL;
+}
+
+static void pin(pthread_t thread, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_setaffinity_np(thread, sizeof(set), &set);
+}
+
+/*
+ * As goes_on() where all are on one CPU: a hang is a thousand turns of the witness there
+ * without progress. Of an emulated CPU that went and came the timer may stay away: then
+ * nobody turns, which is negative.
+ */
+static int goes_on_there(const struct dxt *t, const struct witness *w)
+{
+	unsigned long end = total() + 4 * BATCH * POSTERS;
+	unsigned int turns = w->turns, seen = turns;
+	struct dxt_turns idle = { 0 };
+	uint64_t progress = 0, now;
+
+	while (total() < end && !all->ended) {
+		now = dxt_progress(t);
+		if (now != progress || w->turns != seen)
+			idle.ran = 0;
+		seen = w->turns;
+		if (now != progress)
+			turns = seen;
+		progress = now;
+		if (seen - turns > 1000)
+			return 0;
+		if (dxt_turn(&idle) > 10 * dxt_stall_ns())
+			return -1;
+	}
+	return !all->ended;
+}
+
 /* The CPU that all threads of the context and all workers run on goes and comes. */
 TEST_F(load, cpu)
 {
 	static const char online[] = "/sys/devices/system/cpu/cpu1/online";
 	const struct dxt *t = &self->t;
+	struct witness w = { .stop = false };
 	unsigned int i;
+	int rc = 0;
 
 	if (access(online, W_OK))
 		SKIP(return, "no CPU here can go");
 	if (dxt_debug_kernel())
 		SKIP(return, "the timer of the emulated CPU would not come back");
+	/* this one keeps its timer */
+	pin(pthread_self(), 0);
+	ASSERT_EQ(0, pthread_create(&w.thread, NULL, look_on, &w));
 	for (i = 0; i < self->rounds; i++) {
 		EXPECT_LT(4, pin_all(t, self->workers, 1));
-		EXPECT_TRUE(goes_on(t));
+		pin(w.thread, 1);
+		rc = goes_on_there(t, &w);
+		EXPECT_NE(0, rc);
 		ASSERT_EQ(0, dxt_write(online, "0"));
 		EXPECT_TRUE(goes_on(t));
 		ASSERT_EQ(0, dxt_write(online, "1"));
+		if (rc < 0)
+			break;
 		EXPECT_TRUE(goes_on(t));
 	}
+	w.stop = true;
+	pthread_join(w.thread, NULL);
+	if (rc < 0)
+		SKIP(return, "the timer of the emulated CPU did not come back");
 }
 
 /* --- cgroups ------------------------------------------------------------------ */
