@@ -61,6 +61,7 @@ TEST(permission_matrix)
 	ASSERT_EQ(0, fchown(fd, UID, GID));
 	close(fd);
 	for (mode = 0; mode <= 0777; mode += step) {
+		dxt_tell("mode %o", (unsigned int)mode);
 		ASSERT_EQ(0, open_named(&t, NAME, mode));
 		ASSERT_EQ(0, chmod(oracle, mode));
 		for (i = 0; i < ARRAY_SIZE(who); i++)
