@@ -250,28 +250,33 @@ int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
 void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 {
 	u32 budget = DXK_DISPATCH_BUDGET;
+	u64 posts;
 	u32 kind;
 
 	lockdep_assert_held(&ctx->lock);
 
 	if (ctx->owners.freed)
 		dxk_serve_freed(ctx, wakes);
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		struct list_head *idle = &ctx->crew.idle[kind];
+	do {
+		posts = ctx->stats.posts;
+		for (kind = 0; kind < DXK_KINDS; kind++) {
+			struct list_head *idle = &ctx->crew.idle[kind];
 
-		while (ctx->ready.filled[kind] && !list_empty(idle)) {
-			if (!budget--) {
-				wakes->sweep = true;
-				return;
+			while (ctx->ready.filled[kind] && !list_empty(idle)) {
+				if (!budget--) {
+					wakes->sweep = true;
+					return;
+				}
+				if (!dxk_give_idle(ctx, kind, wakes))
+					break;
 			}
-			if (!dxk_give_idle(ctx, kind, wakes))
-				break;
 		}
-	}
-	if (dxk_ready_empty(&ctx->ready))
-		return;
-	if (unlikely(ctx->policy.on_block))
-		dxk_relieve(ctx, wakes);
+		if (dxk_ready_empty(&ctx->ready))
+			return;
+		if (unlikely(ctx->policy.on_block))
+			dxk_relieve(ctx, wakes);
+		/* Whom an entry that became free let in may be of the kind before. */
+	} while (unlikely(ctx->stats.posts != posts));
 
 	/* A backlog: there is something to age, to sweep and to poll for. */
 	if (unlikely(ctx->scheduler.parked)) {

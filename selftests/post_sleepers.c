@@ -34,6 +34,41 @@ TEST_F(post, entry_is_free_at_dispatch)
 	puppet_free(p);
 }
 
+/*
+ * DX-77, DX-45: the dispatch of a kernel request frees an entry, and with it a sleeper
+ * brings a request for a user worker, which has nothing to do: it has that when the post
+ * returns, not when the kernel worker comes back.
+ */
+TEST_F(post, let_in_by_the_dispatch_of_another_kind)
+{
+	struct dxt *t = &self->t;
+	struct dxk_post_entry e[2];
+	struct dxk_post p;
+	uint64_t sleep;
+	int i;
+
+	if (dxk_executor_find(t->ctl, "sleep", &sleep))
+		SKIP(return, "no executors loaded");
+	t->policy.kernel_threads = 1;
+	START(1);
+	/* 0.1 s */
+	e[0] = dxt_entry(1, sleep, 100000, PXR_KERNEL | WAIT);
+	e[1] = dxt_entry(1, 0, 7, WAIT);
+	/* a backlog: from here on the Dispatcher sleeps for its interval, of an hour */
+	ASSERT_EQ(1, post(t, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(self->worker));
+	for (i = 0; i < 5; i++) {
+		ASSERT_EQ(0, puppet_finish(self->worker, 0));
+		ASSERT_TRUE(puppet_ask(self->worker));
+		ASSERT_TRUE(DXT_UNTIL(t, dxt_member_is(t, 1, "available")));
+		ASSERT_EQ(2, dxt_post(t->member, e, 2, DXK_FOREVER, &p));
+		EXPECT_EQ(0, ready(t)) TH_LOG("round %d", i);
+		ASSERT_EQ(1, puppet_end(self->worker));
+		EXPECT_EQ(7, self->worker->work[0].param);
+	}
+	EXPECT_EQ(0, dxt_num(t, "stats/missed_wakeups"));
+}
+
 /* DX-45, S-7: fifty sleepers, one entry: each gets in in its turn. */
 TEST_F(post, sleepers_are_served_in_order_of_arrival)
 {
