@@ -13,6 +13,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 modules=${1:-build/kernels/stock}
 work=build/check/guest
+mkdir -p "$work"
+exec 6>"$work.lock"
+flock 6
 kunit=$(scripts/kernel.sh --tools)/tools/testing/kunit/kunit.py
 bad=0 out=''
 ok() {
@@ -48,7 +51,6 @@ guest() {
 	then=$(grep alive "$work/out" | tail -n 1) now=$(grep -m1 "$1" "$work/out")
 	((status == $2 && ${now%% *} - ${then%% *} <= silent + 20))
 }
-mkdir -p "$work"
 guest 'printed nothing for' 124 'echo alive; sleep 500' &&
 	[[ $out =~ RIP=ffffffff[0-9a-f]+ && $out =~ ffff[0-9a-f]{12}:' 0x' &&
 		$out == *'Run /init as init process'* ]]

@@ -202,7 +202,7 @@ guest() {
 	shift
 	while [[ $1 != -- ]]; do options+=("$1"); shift; done
 	shift
-	case $name in debug | kunit | kcsan) silent=60 ;; esac
+	case $name in debug | kunit | kcsan) silent=45 ;; esac
 	[[ $tier != matrix || $name == kunit ]] || set -- "$@" --tier full
 	[[ -z $tests ]] || set -- "$@" --tests "$tests"
 	[[ -z $mode ]] || set -- "$@" --mode "$mode"

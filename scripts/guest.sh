@@ -257,8 +257,10 @@ output=$work/output
 : >"$console"
 : >"$output"
 
-# On a busy host the timer of an emulated machine may seem not to work.
-args="console=ttyS0 panic=-1 oops=panic printk.devkmsg=on mitigations=off no_timer_check"
+args="console=ttyS0 panic=-1 oops=panic printk.devkmsg=on mitigations=off"
+# A busy host may not run a guest for twenty seconds, which would seem to be a timer that
+# does not work, or a CPU that is stuck.
+args+=" no_timer_check watchdog_thresh=30 rcupdate.rcu_cpu_stall_timeout=60"
 if [[ -n $own ]]; then
 	# ACPI's interrupt routing takes minutes under KASAN
 	args+=" pci=noacpi"
