@@ -4,8 +4,8 @@
 # Which lines of the module do the tests reach?  Builds dxk with gcov, runs the
 # selftests in both modes and the KUnit suites in a guest with the kernel of the
 # benchmarks (fast, it has gcov), and those tests that inject faults in one with the
-# debug kernel.  Prints a table per file; the lines that nothing reached are in
-# build/coverage/uncovered.txt.
+# debug kernel.  Prints gcovr's table per file with the lines that nothing reached; it
+# is kept in build/coverage/uncovered.txt, and in html/ there with the source.
 #
 #   coverage.sh [options]
 #
@@ -57,6 +57,12 @@ build_module() {
 	install -D -t "$to/plain/dxk/executors" "$to/dxk/executors/dxk_executors.ko"
 }
 
+# told NAME: tells of what selftests/run.sh printed in the guest
+told() {
+	awk -v GUEST="$1" -v RESULTS="$out/$1.results" -v TIMES="$out/times" \
+		-f scripts/tap.awk
+}
+
 # guest NAME KERNEL TESTS: runs them and fetches the counts.
 guest() {
 	local name=$1 kernel=$2 tests=$3 to=$build/kernels/$1 status=0
@@ -76,9 +82,7 @@ guest() {
 	echo "guest $name boots (log: build/coverage/$name.out, .console)"
 	scripts/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --share "$share" \
 		--log "$out/$name.console" -- bash "$share/run.sh" 2>"$out/$name.log" 7>&- |
-		tee "$out/$name.out" |
-		awk -v GUEST="$name" -v RESULTS="$out/$name.results" \
-			-v TIMES="$out/times" -f scripts/tap.awk || status=${PIPESTATUS[0]}
+		tee "$out/$name.out" | told "$name" || status=${PIPESTATUS[0]}
 	if ((status)) || [[ ! -s $share/counts/dxk/main.gcda ]]; then
 		tail -n 30 "$out/$name.log"
 		echo "coverage.sh: guest $name ended with status $status" >&2
@@ -102,14 +106,22 @@ fi
 
 # --- report -----------------------------------------------------------------
 
-lines=()
+# The counts of both guests become gcovr's own files, of the same names: dxk/main.c.
+files=()
 for name in "${guests[@]}"; do
 	to=$build/kernels/$name
 	find "$to" -name '*.gcda' -delete
 	cp -r "$out/$name/counts/." "$to/"
-	find "$to/dxk" -name '*.gcda' ! -path '*/tests/*' -printf '%P\n' | sort |
-		(cd "$to/dxk" && xargs -d '\n' gcov --json-format --stdout) \
-		>"$out/$name.json" 2>"$out/gcov.log"
-	lines+=("$out/$name.json")
+	(cd "$to" && gcovr --filter dxk/ --exclude-directories dxk/tests \
+		--exclude dxk/trace.h --json "$out/$name.json" dxk) 2>"$out/gcovr.log" ||
+		{ cat "$out/gcovr.log" >&2; exit 1; }
+	files+=(--add-tracefile "$out/$name.json")
 done
-python3 scripts/coverage.py --min "$min" --uncovered "$out/uncovered.txt" "${lines[@]}"
+status=0
+rm -rf "$out/html"
+mkdir "$out/html"
+gcovr "${files[@]}" --txt "$out/uncovered.txt" --html-details "$out/html/index.html" \
+	--fail-under-line "$min" || status=1
+cat "$out/uncovered.txt"
+echo "The same with the source: $out/html/index.html"
+exit $status
