@@ -127,7 +127,7 @@ missing=()
 for entry in "${wanted[@]}"; do
 	case ${entry%:*} in
 	linux-headers-6.12-newest)
-		printf '%s\n' "${!versions[@]}" | grep -qxE "$newest" ;;
+		grep -xE "$newest" < <(printf '%s\n' "${!versions[@]}") >/dev/null ;;
 	*) there "${entry%:*}" ;;
 	esac || missing+=("$entry")
 done
