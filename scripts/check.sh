@@ -43,8 +43,8 @@ while (($#)); do
 done
 case $tier in
 check) parts=' stock host ' ;;
-debug) parts=' debug kunit more ' ;;
-matrix) parts=' stock debug kunit stock-6.12 kcsan sid ' ;;
+debug) parts=' debug more ' ;;
+matrix) parts=' stock debug stock-6.12 kcsan sid ' ;;
 esac
 # any NAME...: a glob for any of these names
 any() { local IFS='|'; echo "@($*)"; }
@@ -74,7 +74,7 @@ flock -n 7 || { echo "check.sh: another one is running in this tree" >&2; exit 1
 rm -rf "${check:?}"/*
 
 scripts/setup.sh 7>&-
-tools=$(scripts/kernel.sh --tools 7>&-)/tools/testing
+scripts/kernel.sh --tools >/dev/null 7>&-
 newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
 # What the module is built with, per part.
 declare -A kdir=([stock]=$(newest 6.1) [stock-6.12]=$(newest 6.12))
@@ -88,8 +88,8 @@ for p in $parts; do
 	stock) text="builds, then a guest: 6 minutes" ;;
 	host) text="beside the guest: 5 minutes" ;;
 	more) text="builds, then a guest: 7 minutes" ;;
-	kunit) text="before the guest debug: 2 minutes" ;;
-	debug) text="beside the guest more: 11 minutes" ;;
+	debug) text="beside the guest more: 12 minutes" ;;
+	kunit) text="2 minutes" ;;
 	*) text="an hour" ;;
 	esac
 	[[ -z $tests || $p == host ]] || text="what was asked for"
@@ -99,20 +99,6 @@ for p in debug kcsan sid; do
 	! part $p || scripts/kernel.sh --$p --path >/dev/null 2>&1 ||
 		echo "  before that, once: its kernel is built for $p, 5-10 minutes"
 done
-
-# --- reports ----------------------------------------------------------------
-
-# report NAME: reads KTAP.  The kernel's own parser judges it (NAME.report); shown is a
-# line for each program or job, and what failed.
-report() {
-	tee "$check/$1.ktap" | python3 -uB "$tools/kunit/kunit.py" parse 2>&1 |
-		tee "$check/$1.report" | busybox awk -v name="$1" '
-		{ time = substr($0, 1, 10); text = substr($0, 12) }
-		text ~ /^\[(PASSED|SKIPPED)\]/ && name != "host" { next }
-		# a line, or the head of a program
-		text ~ /^=+$/ || text ~ /^=+ [^[].* =+$/ { next }
-		{ gsub(/^=+ +| +=+$/, "", text); printf "%s %-5s %s\n", time, name, text; fflush() }'
-}
 
 # A failure that no report has
 failure() {
@@ -207,10 +193,14 @@ guest() {
 	[[ -z $tests ]] || set -- "$@" --tests "$tests"
 	[[ -z $mode ]] || set -- "$@" --mode "$mode"
 	echo "guest $name boots (log: ${check#"$root"/}/$name.ktap, .console)"
+	case $name in
+	kunit) ;;
+	more) set -- "$@" build/kernels/stock ;;
+	*) set -- "$@" "build/kernels/$name" ;;
+	esac
 	scripts/guest.sh "${options[@]}" --timeout 4200 --silent "$silent" \
-		--log "$check/$name.console" -- selftests/run.sh "$@" \
-		"build/kernels/$name" 2>"$check/$name.log" 7>&- |
-		report "$name" || status=${PIPESTATUS[0]}
+		--log "$check/$name.console" -- selftests/run.sh "$@" 2>"$check/$name.log" 7>&- |
+		scripts/report.sh "$check" "$name" || status=${PIPESTATUS[0]}
 	if ((status)); then
 		failure "guest $name: ended with status $status"
 		tail -n 70 "$check/$name.log" | sed 's/^/    /'
@@ -225,9 +215,13 @@ guest() {
 
 # run_guest PART.  What cannot run because its build failed is a failure, too.
 run_guest() {
-	local p=$1 module=$1 need
-	[[ $p != more ]] || module=stock
-	for need in "$module" $([[ $p == kunit ]] || echo user); do
+	local p=$1 need needs="$1 user" kunit=()
+	case $p in
+	more) needs='stock user' ;;
+	kunit) needs=kunit ;;
+	debug) [[ -n $tests ]] || needs='debug kunit user' kunit=(--kunit build/kernels/kunit) ;;
+	esac
+	for need in $needs; do
 		[[ -z ${built[$need]:-} ]] || continue
 		failure "guest $p: not run, what it needs was not built"
 		return
@@ -235,8 +229,9 @@ run_guest() {
 	case $p in
 	stock*) guest "$p" --kernel "$p" -- --tier check ;;
 	more) guest "$p" --kernel stock -- --tier more ;;
-	kunit) guest "$p" --kernel "${kdir[$p]}" --mem 1536 -- --kunit ;;
-	*) guest "$p" --kernel "${kdir[$p]}" --mem 1536 "${kmemleak[@]}" -- --tier debug ;;
+	kunit) guest kunit --kernel "${kdir[$p]}" --mem 1536 -- --kunit build/kernels/kunit ;;
+	*) guest "$p" --kernel "${kdir[$p]}" --mem 1536 "${kmemleak[@]}" -- --tier debug \
+		"${kunit[@]}" ;;
 	esac
 }
 
@@ -259,11 +254,12 @@ build() {
 own_kernel() {
 	local needed=1
 	case $1 in
-	debug | kunit) kdir[$1]=$(scripts/kernel.sh) ;;
+	debug | kunit) kdir[debug]=$(scripts/kernel.sh) && kdir[kunit]=${kdir[debug]} ;;
 	kcsan | sid) kdir[$1]=$(scripts/kernel.sh --"$1") ;;
 	*) return 0 ;;
 	esac || { failure "kernel $1: not built"; return 1; }
 	build "$1"
+	[[ $1 != debug || -n $tests ]] || build kunit
 }
 lane() {
 	local p
@@ -296,7 +292,7 @@ start() {
 	set +m
 }
 
-exec 6> >(number | report host)
+exec 6> >(number | scripts/report.sh "$check" host)
 reporter=$!
 echo "KTAP version 1" >&6
 if [[ $parts != ' kunit ' ]]; then build stock; fi

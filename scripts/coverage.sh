@@ -57,12 +57,6 @@ build_module() {
 	install -D -t "$to/plain/dxk/executors" "$to/dxk/executors/dxk_executors.ko"
 }
 
-# told NAME: tells of what selftests/run.sh printed in the guest
-told() {
-	awk -v GUEST="$1" -v RESULTS="$out/$1.results" -v TIMES="$out/times" \
-		-f scripts/tap.awk
-}
-
 # guest NAME KERNEL TESTS: runs them and fetches the counts.
 guest() {
 	local name=$1 kernel=$2 tests=$3 to=$build/kernels/$1 status=0
@@ -70,8 +64,8 @@ guest() {
 	rm -rf "$share"
 	mkdir -p "$share"
 	cat >"$share/run.sh" <<-END
-		selftests/run.sh --tests '$tests' --mode $mode --timeout 900 $to/plain
-		[[ $name == gcov-debug ]] || selftests/run.sh --kunit --timeout 600 $to/kunit
+		selftests/run.sh $([[ $name == gcov-debug ]] || echo "--kunit $to/kunit") \
+			--tests '$tests' --mode $mode $to/plain
 		# The counts of modules that are gone are kept.  These files have no size.
 		cd /sys/kernel/debug/gcov$to || exit
 		find . -name '*.gcda' | while read -r f; do
@@ -79,10 +73,11 @@ guest() {
 			busybox cat "\$f" >"$share/counts/\$f"
 		done
 	END
-	echo "guest $name boots (log: build/coverage/$name.out, .console)"
-	scripts/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --share "$share" \
+	echo "guest $name boots (log: build/coverage/$name.ktap, .console)"
+	scripts/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --silent 120 \
+		--share "$share" \
 		--log "$out/$name.console" -- bash "$share/run.sh" 2>"$out/$name.log" 7>&- |
-		tee "$out/$name.out" | told "$name" || status=${PIPESTATUS[0]}
+		scripts/report.sh "$out" "$name" || status=${PIPESTATUS[0]}
 	if ((status)) || [[ ! -s $share/counts/dxk/main.gcda ]]; then
 		tail -n 30 "$out/$name.log"
 		echo "coverage.sh: guest $name ended with status $status" >&2
@@ -97,7 +92,6 @@ if [[ -z $report ]]; then
 	bench=$(scripts/kernel.sh --bench 7>&-)
 	[[ -z $faults ]] || debug=$(scripts/kernel.sh 7>&-)
 	quiet make -j"$(nproc)" lib examples tools selftests
-	rm -f "$out"/*.results "$out/times"
 	build_module "$bench" gcov
 	[[ -z $faults ]] || build_module "$debug" gcov-debug
 	guest gcov "$bench" "$tests"

@@ -110,7 +110,7 @@ def trial(kernel, tests, plant, args):
     log = os.path.join(WORK, (plant.name if plant else "none") + ".log")
     options = ["--tests", tests, "--mode", args.mode]
     if kernel == "kunit":
-        options = ["--kunit"]
+        options = ["--kunit"]  # of the directory behind it
     guest = subprocess.Popen(
         ["scripts/guest.sh", "--timeout", "1500", "--silent",
          *(["40", "--kernel", "stock"] if kernel == "stock" else

@@ -7,12 +7,13 @@
 # to be done; whether the tests passed is for who reads the results.
 #
 #   run.sh [options] DIR
+#   run.sh --kunit DIR
 #
 #   --build DIR      user-space build directory (build)
 #   --tier T         what tiers.txt has in this column (check)
 #   --tests GLOB     only programs whose names match, whatever the tier
 #   --mode M         direct, thread or both dispatch modes, whatever the tier
-#   --kunit          report on the KUnit suites of a dxk.ko built with them instead
+#   --kunit DIR      before that, the KUnit suites of the dxk.ko there, built with them
 #   --here           on this machine: DIR's modules, if they are not loaded already
 #
 # A test program is an executable in BUILD/selftests that has a line in tiers.txt.  It
@@ -34,17 +35,23 @@ while (($#)); do
 	--tier) tier=$2; shift ;;
 	--tests) tests=$2; shift ;;
 	--mode) mode=$2; shift ;;
-	--kunit) kunit=1 ;;
+	--kunit) kunit=$2; shift ;;
 	--here) machine=1 tier=here ;;
-	-h | --help) sed -n '4,25s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,26s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	-*) echo "run.sh: unknown option $1" >&2; exit 2 ;;
 	*) dir=$1 ;;
 	esac
 	shift
 done
-[[ -d $dir ]] || { echo "run.sh: no directory with modules" >&2; exit 2; }
-dir=$(cd "$dir" && pwd)
-dxk=$(find "$dir" -name dxk.ko | head -n 1)
+for d in $dir $kunit; do
+	[[ -d $d ]] || { echo "run.sh: no directory with modules: $d" >&2; exit 2; }
+done
+[[ -n $dir || -n $kunit ]] || { echo "run.sh: no directory with modules" >&2; exit 2; }
+dxk=''
+if [[ -n $dir ]]; then
+	dir=$(cd "$dir" && pwd)
+	dxk=$(find "$dir" -name dxk.ko | head -n 1)
+fi
 
 # --- results ----------------------------------------------------------------
 
@@ -180,7 +187,7 @@ kunit() {
 	begin insmod
 	# what the kernel prints meanwhile shows that it goes on
 	cat /dev/kmsg | busybox sed -un 's/^[^;]*; *\(\(not \)\?ok [0-9].*\|# Subtest.*\)/# \1/p' &
-	run_program load "$dxk"
+	run_program load "$(find "$kunit" -name dxk.ko | head -n 1)"
 	hangs=$?
 	kill %?kmsg
 	tap "$status" "insmod dxk.ko with its suites"
@@ -339,7 +346,7 @@ programs() {
 
 # --- all of it --------------------------------------------------------------
 
-[[ -n $kunit ]] || plan || exit
+[[ -z $dir ]] || plan || exit
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [[ -n $machine ]] && compgen -G '/sys/kernel/dxk/[0-9]*' >/dev/null; then
@@ -363,6 +370,7 @@ else
 fi
 export DXK_MODULES=$dir LD_LIBRARY_PATH=$build/lib
 
-if [[ -n $kunit ]]; then kunit; else programs; fi |
-	busybox awk -f "$here/ktap.awk"
+{
+	{ [[ -z $kunit ]] || kunit; } && { [[ -z $dir ]] || programs; }
+} | busybox awk -f "$here/ktap.awk"
 exit "${PIPESTATUS[0]}"
