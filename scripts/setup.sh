@@ -181,7 +181,7 @@ apt+=(--no-install-recommends -o Dpkg::Options::=--force-confold)
 	/^After this operation/ { disk = mb($4, $5) }
 	END {
 		printf "setup.sh: %d packages, %d MB to download, %d MB on disk; ", n, get, disk
-		printf "about %d minutes at 10 MB/s\n", get / 600 + disk / 1000 + 1
+		printf "about %d min at 10 MB/s\n", get / 600 + disk / 1500 + 1
 	}' || :
 
 # INITRD=No: the guest has its own initramfs, the stock one is never booted,
