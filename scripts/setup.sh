@@ -158,9 +158,10 @@ for entry in "${missing[@]}"; do
 	name=${entry%:*}
 	if [[ $name == linux-headers-6.12-newest ]]; then
 		name=$(apt-cache pkgnames linux-headers-6.12. | grep -xE "$newest" |
-			sort -V | tail -n 1)
+			sort -V | tail -n 1) || :
 		if [[ -z $name ]]; then
-			echo "setup.sh: apt knows no linux-headers-6.12.*+deb12-amd64" >&2
+			echo "setup.sh: apt knows no linux-headers-6.12.*+deb12-amd64, which" \
+				"Debian 12 has in its security archive" >&2
 			exit 1
 		fi
 	fi
