@@ -78,14 +78,15 @@ new_messages() {
 marks=0
 begin() {
 	echo "dxk-run: $((++marks)): $1" >/dev/kmsg
-	printf '\001begin %s\n' "$1"
+	# the empty line ends what somebody who was left over has begun
+	printf '\n\001begin %s\n' "$1"
 	started=$(now)
 }
 
 wrong() { printf '\n\001wrong %s\n' "$*"; }
 
 # end STATUS: what the kernel said since begin() counts for the program, too.  The empty
-# line ends a last line that has no end.
+# lines end a last line that has no end.
 end() {
 	local took=$(($(now) - started))
 	echo
@@ -96,7 +97,7 @@ end() {
 		busybox sed 's/^/# | /' "$work/complaints"
 		wrong "the kernel complained"
 	fi
-	printf '\001end %s %s\n' "$1" "$took"
+	printf '\n\001end %s %s\n' "$1" "$took"
 }
 
 tap() {
@@ -316,6 +317,10 @@ plan() {
 		fi
 		[[ $m != - ]] || continue
 		m=${mode:-$m}
+		case $m in
+		direct | thread | both) ;;
+		*) echo "run.sh: $name: there is no mode $m" >&2; return 2 ;;
+		esac
 		[[ $m == both ]] && m='direct thread'
 		planned+=("$name $m")
 	done <"$here/tiers.txt"
@@ -373,4 +378,4 @@ export DXK_MODULES=$dir LD_LIBRARY_PATH=$build/lib
 {
 	{ [[ -z $kunit ]] || kunit; } && { [[ -z $dir ]] || programs; }
 } | busybox awk -f "$here/ktap.awk"
-exit "${PIPESTATUS[0]}"
+exit $((PIPESTATUS[0] | PIPESTATUS[1]))
