@@ -60,20 +60,22 @@ def touched(path, noticed, known):
         return own or {p for p in known if p.startswith("tools-")}, []
     if room == "examples":
         name = {"dxcall": "dxserve"}.get(rest.split("/")[0], rest.split("/")[0])
-        return {f"{name}.sh"} & known, []
+        return {f"{name}.sh"} & known or {p for p in known if re.match(r"dx.*\.sh$", p)}, []
     if path in ("selftests/run.sh", "selftests/ktap.awk") or \
-            re.match(r"scripts/(guest|qemu|check-guest)", path):
+            re.match(r"scripts/(check\.|check-guest|guest|kernel|qemu|report)", path):
         return {"work"}, ["guest"]
     if room == "selftests":
         own = {p for p in known if re.sub(r"\.sh$", "", p) == stem or
                stem.startswith(p + "_")}
-        return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), ["ids"]
+        return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), \
+            ["ids", "plants"]
     if room in ("Documentation", "model", "LICENSES") or path == "README.md":
         return set(), DOCS
     if room in ("debian", "dist"):
         return set(), ["packages"]
     if room == "scripts":
-        return set(), [stem, "check-log" if stem == "check-log" else "plants"]
+        return set(), [{"ids": "ids", "check-log": "check-log", "build-module": "module-*",
+                        "check-packages": "packages"}.get(stem, "plants")]
     return {ALL}, []
 
 

@@ -27,7 +27,7 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 umask 022
 root=$PWD build=$PWD/build kernels=$PWD/build/kernels
 
-tier=check only='' tests='' jobs='' mode='' kmemleak=()
+tier=check only='' tests='' jobs='' named_jobs=() mode='' asan='' kmemleak=()
 while (($#)); do
 	case $1 in
 	--tests) tests=$2; shift ;;
@@ -48,9 +48,18 @@ matrix) parts=' stock debug stock-6.12 kcsan sid ' ;;
 esac
 # any NAME...: a glob for any of these names
 any() { local IFS='|'; echo "@($*)"; }
-# shellcheck disable=SC2086 # words
+# shellcheck disable=SC2086,SC2053 # words, and a pattern
 if [[ -n $tests$jobs ]]; then
 	set -f
+	for name in $tests; do
+		hits=''
+		for p in $(grep -o '^[^# ]*' selftests/tiers.txt); do
+			[[ $p != $name ]] || hits+=" $p"
+		done
+		[[ -n $hits ]] || { echo "check.sh: there is no program $name" >&2; exit 2; }
+		[[ $hits != *-asan* ]] || asan=1
+	done
+	read -ra named_jobs <<<"$jobs"
 	parts=' '
 	[[ -z $tests ]] || parts+="$([[ $tier == check ]] && echo stock || echo debug) "
 	[[ -z $jobs ]] || parts+='host '
@@ -303,8 +312,8 @@ echo "KTAP version 1" >&6
 if [[ $parts != ' kunit ' ]]; then build stock; fi
 ! part stock-6.12 || build stock-6.12
 user=(lib examples tools selftests)
-! part more || user+=(selftests-asan)
-[[ $tier != matrix ]] || user+=(selftests-asan)
+[[ $tier != matrix ]] && ! part more || asan=1
+[[ -z $asan ]] || user+=(selftests-asan)
 [[ $parts == ' kunit ' ]] || ! job user-space build_user "${user[@]}" || built[user]=1
 
 needed=''
@@ -316,6 +325,9 @@ pids=()
 exec 6>&-
 wait "$reporter" || :
 
+for name in "${named_jobs[@]}"; do
+	compgen -G "$check/$name.log" >/dev/null || failure "there is no job $name"
+done
 [[ $tier != matrix ]] || scripts/matrix.py "$check" || failure "matrix.py: see above"
 
 echo "where the time went (s):"
