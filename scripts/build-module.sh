@@ -16,8 +16,15 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 kdir=$1 to=$2
 shift 2
 
+# One that was interrupted may have told its warnings to nobody.
+[[ ! -e $to.building ]] || rm -rf "$to"
 mkdir -p "$to"
-cp -pRu VERSION Kbuild dxk uapi "$to/"
+: >"$to.building"
+# what differs, and not what is newer: a file can be older than the one that it replaces
+find VERSION Kbuild dxk uapi -type f \( -name '*.[chS]' -o -name 'Kbuild*' -o -name VERSION \) \
+	! -name '*.mod.c' | while read -r f; do
+	cmp -s "$f" "$to/$f" || { rm -f "$to/$f" && install -D -m 644 "$f" "$to/$f"; }
+done
 # A module that Kbuild does not name any more must not be tested.
 find "$to" -name '*.ko' -delete
 # files that are gone from the tree
@@ -30,8 +37,9 @@ done
 if ! make -C "$kdir" M="$(realpath "$to")" W=1 "$@" -j"$(nproc)" modules >"$to.log" 2>&1 ||
 	grep -E 'warning:|^WARNING:' "$to.log" | grep -v 'compiler differs'; then
 	cat "$to.log"
-	rm -rf "$to"
+	rm -rf "$to" "$to.building"
 	exit 1
 fi
+rm "$to.building"
 cat "$to.log"
 find "$to" -name dxk.ko | grep -q . || { echo "no dxk.ko was built"; exit 1; }

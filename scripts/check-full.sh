@@ -13,13 +13,14 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 out=build/full
 mkdir -p "$out"
 if (($#)); then rm -f "$out/table.txt"; else rm -rf "${out:?}"/*; fi
-failed=0
+failed=0 ran=''
 
 # step NAME TEXT COMMAND...: the last line that it prints is its result
 step() {
 	local name=$1 text=$2 status=0 begin=$SECONDS verdict=passed
 	shift 2
 	[[ -z $names || " $names " == *" $name "* ]] || return
+	ran+=" $name "
 	echo "== $name: $text"
 	"$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
 	((status == 0)) || verdict=FAILED failed=1
@@ -53,4 +54,7 @@ step packages "packages, in a clean Debian 12" scripts/check-packages.sh
 step bench "costs beside the rivals'" make bench
 
 cat "$out/table.txt"
+for name in $names; do
+	[[ $ran == *" $name "* ]] || { echo "check-full.sh: there is no $name"; failed=1; }
+done
 exit "$failed"

@@ -32,7 +32,7 @@ case ${1:-} in
 --lint) lint=1 ;;
 --keep) keep=1 ;;
 '') ;;
--h | --help) sed -n '4,19s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '4,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *) echo "check-packages.sh: unknown option $1" >&2; exit 2 ;;
 esac
 

@@ -17,7 +17,7 @@ if [[ ${1:-} == --tests ]]; then
 	read -ra words <<<"$2"
 	options=(--tests "@($(IFS='|'; echo "${words[*]}"))")
 elif (($#)); then
-	sed -n '4,12s/^# \{0,1\}//p' "$0"
+	sed -n '4,10s/^# \{0,1\}//p' "$0"
 	exit 2
 fi
 if ((EUID)); then
