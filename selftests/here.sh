@@ -26,15 +26,18 @@ if ((EUID)); then
 fi
 kunit=$("$root/scripts/kernel.sh" --tools)/tools/testing/kunit/kunit.py || exit
 
-work=$(mktemp -d)
+work=$(mktemp -d) pid=''
 trap '((BASHPID != $$)) || rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM HUP
+# run.sh unloads what it has loaded
+trap '[[ -z $pid ]] || { kill -- "-$pid"; wait "$pid"; } 2>/dev/null; exit 130' INT TERM HUP
 mkfifo "$work/stuck"
 exec 8<>"$work/stuck"
 
+set -m
 DXK_STUCK=$work/stuck "$here/run.sh" --here "${options[@]}" "$root/dxk" 8<&- \
 	>"$work/ktap" 2>"$work/err" &
 pid=$!
+set +m
 tail -s 0.2 --pid=$pid -n +1 -f "$work/ktap" | python3 -uB "$kunit" parse \
 	>"$work/report" 2>&1 8<&- &
 reader=$!

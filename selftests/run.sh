@@ -349,6 +349,14 @@ programs() {
 	unload_all
 }
 
+# Interrupted on a machine: nothing of it stays there.
+# shellcheck disable=SC2317 # called by the trap
+stop() {
+	[[ -z ${pid-} ]] || kill -KILL -- "-$pid"
+	unload_all
+	exit 130
+} >/dev/null 2>&1
+
 # --- all of it --------------------------------------------------------------
 
 [[ -z $dir ]] || plan || exit
@@ -375,7 +383,9 @@ else
 fi
 export DXK_MODULES=$dir LD_LIBRARY_PATH=$build/lib
 
+[[ -z $machine ]] || trap : INT TERM HUP
 {
+	[[ -z $machine ]] || trap stop INT TERM HUP
 	{ [[ -z $kunit ]] || kunit; } && { [[ -z $dir ]] || programs; }
 } | busybox awk -f "$here/ktap.awk"
 exit $((PIPESTATUS[0] | PIPESTATUS[1]))
