@@ -44,12 +44,12 @@ silent=20
 # guest TEXT STATUS COMMAND: with that status, and is that text printed in time after the
 # last "alive"?
 guest() {
-	local status=0 then now line
+	local status=0 before now line
 	scripts/guest.sh --timeout 600 --silent $silent -- bash -c "$3" 2>&1 |
 		while IFS= read -r line; do echo "$SECONDS $line"; done >"$work/out"
 	status=${PIPESTATUS[0]} out=$(<"$work/out")
-	then=$(grep alive "$work/out" | tail -n 1) now=$(grep -m1 "$1" "$work/out")
-	((status == $2 && ${now%% *} - ${then%% *} <= silent + 20))
+	before=$(grep alive "$work/out" | tail -n 1) now=$(grep -m1 "$1" "$work/out")
+	((status == $2 && ${now%% *} - ${before%% *} <= silent + 20))
 }
 guest 'printed nothing for' 124 'echo alive; sleep 500' &&
 	[[ $out =~ RIP=ffffffff[0-9a-f]+ && $out =~ ffff[0-9a-f]{12}:' 0x' &&
@@ -60,6 +60,7 @@ ok $? "a panic is told"
 out=$(scripts/guest.sh --timeout 5 -- bash -c 'while :; do echo x; sleep 1; done' 2>&1)
 [[ $? == 124 && $out == *'did not end within 5 s'* ]]
 ok $? "a guest that does not end is given up"
+# shellcheck disable=SC2016 # the guest's
 out=$(scripts/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; exit 42' 2>&1)
 [[ $? == 42 && $out == 142 ]]
 ok $? "its status is the command's, and it is not told that it is stuck"
@@ -89,12 +90,15 @@ plant crew 'echo 1..1; kill -SEGV $$'
 plant ctx 'echo 1..1; echo ok 1; echo "WARNING: CPU: 0 planted" >/dev/kmsg'
 plant deadlock 'echo "ok 1 no plan"'
 plant death 'echo 1..1; echo "ok 1 - it said so # 1"; exit 3'
+plant fault 'echo 1..1; echo "not ok 1 four # SKIP a directive"; exit 1'
+plant join 'echo 1..1; echo "ok 1 - not skipped"; exit 4'
 ends post
-run '@(abi|charged|command|crew|ctx|deadlock|death|post)'
-[[ $status == 0 && $summary == 'Ran 22 tests: passed: 14, failed: 6, skipped: 2' ]] &&
+run '@(abi|charged|command|crew|ctx|deadlock|death|fault|join|post)'
+[[ $status == 0 && $summary == 'Ran 25 tests: passed: 15, failed: 8, skipped: 2' ]] &&
 	for text in 'because' '[FAILED] two' 'planned 2 results, printed 1' \
 		'killed by signal 11' 'CPU: 0 planted' '[FAILED] the kernel complained' \
 		'[FAILED] printed no plan' 'ended with status 3 and no failing test' \
+		'[FAILED] four' 'ended with status 4 and no failing test' \
 		'[PASSED] all is well'; do
 		[[ $out == *"$text"* ]] || { false; break; }
 	done
@@ -114,6 +118,12 @@ run '@(abi|post)'
 # what it printed last may be lost with it, not what the kernel said
 [[ $status == 125 && $(<"$work/err") == *'dxk-run: 2: abi.direct'*'Kernel panic'* ]]
 ok $? "a test that kills the kernel is told"
+
+# The parser stops reading at what a kernel says that found no root.
+out=$(printf '%s\n' 'KTAP version 1' 'ok 1 a' '# | Kernel panic - not syncing: VFS: planted' \
+	'not ok 2 b' | scripts/report.sh "$work" report)
+[[ $? != 0 && $out == *'passed: 1, failed: 1'* ]]
+ok $? "a result behind the last words of a kernel counts"
 
 # --- a clone that others cannot search ----------------------------------------
 
