@@ -84,7 +84,7 @@ def main():
     if any(a in ("-h", "--help") for a in args):
         print(__doc__)
         return 0
-    changed = git("diff", "--name-only", args[0] if args else "HEAD")
+    changed = git("diff", "--no-renames", "--name-only", args[0] if args else "HEAD")
     changed += git("ls-files", "--others", "--exclude-standard")
     if not changed:
         print("check-changed: nothing has changed")

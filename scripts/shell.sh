@@ -38,15 +38,19 @@ debug) kdir=$(scripts/kernel.sh) ;;
 *) echo "shell.sh: there is no kernel $kernel" >&2; exit 2 ;;
 esac
 
-mkdir -p build/kernels build/share
+mkdir -p build/kernels build/share build/check
+# not below a check's feet: its guests load what is built here again
+exec 7>build/check/lock
+flock -n 7 || { echo "shell.sh: check.sh is running in this tree" >&2; exit 1; }
 echo "shell.sh: building, and booting a guest; half a minute" >&2
 quiet() {
-	"$@" >build/shell.log 2>&1 </dev/null && return
+	"$@" >build/shell.log 2>&1 </dev/null 7>&- && return
 	tail -n 30 build/shell.log >&2
 	exit 125
 }
 quiet scripts/build-module.sh "$kdir" "build/kernels/$kernel"
 quiet make -j"$(nproc)" lib examples tools
+exec 7>&-
 
 options=(--kernel "$kernel" --share "$share" --log build/shell.console)
 [[ $kernel != debug ]] || options+=(--mem 1536)
