@@ -67,13 +67,18 @@ BEGIN { put("KTAP version 1") }
 }
 /^\001wrong / { wrong(substr($0, 8)); next }
 /^\001end / { finish($2, $3); next }
-/^\001suite / { suite = $2; number++; next }
+/^\001suite / { suite = $2; number++; failed = 0; next }
 suite && /^\001end/ { suite = ""; next }
 suite {
-	if ($0 ~ /^ /)
+	failed += /^ +not ok /
+	if ($0 ~ /^ / || sub(/^ok 1 /, "ok " number " "))
 		put($0)
-	else if (sub(/^ok 1 /, "ok " number " ") || sub(/^not ok 1 /, "not ok " number " "))
+	# the reader counts the tests of a suite only
+	if (sub(/^not ok 1 /, "not ok " number " ")) {
 		put($0)
+		if (!failed)
+			put("not ok " ++number " " suite " failed, and none of its tests")
+	}
 	next
 }
 name == "" { if ($0 != "") put("# " $0); next }
