@@ -92,4 +92,10 @@ name == "" { if ($0 != "") put("# " $0); next }
 /^1\.\.[0-9]+/ { plan += substr($0, 4); next }
 sub(/^ok [0-9]+/, "") { result(0, $0); next }
 sub(/^not ok [0-9]+/, "") { result(1, $0); next }
-$0 != "" { head(); sub(/^ *#? ?/, ""); put("    # " $0) }
+$0 != "" {
+	head()
+	sub(/^ *#? ?/, "")
+	# the reader would take it for the head of a program
+	sub(/^Subtest:/, "subtest:")
+	put("    # " $0)
+}
