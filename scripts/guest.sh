@@ -196,7 +196,7 @@ mkdir "$work/run"
 {
 	printf 'TREE=%q SHARE=%q HIDDEN=%q\n' "$tree" "$share" "${hidden# }"
 	[[ -z $terminal ]] || printf 'TERMINAL=%q SIZE=%q\n' "${TERM:-dumb}" \
-		"$(stty size 2>/dev/null | sed 's/\(.*\) \(.*\)/rows \1 cols \2/')"
+		"$(stty size 2>/dev/null | sed -n 's/^\([1-9].*\) \(.*\)/rows \1 cols \2/p')"
 } >"$work/run/guest.env"
 {
 	# what lengthens or repeats a test
