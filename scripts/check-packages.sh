@@ -114,7 +114,9 @@ from_source() {
 
 # What debian/control names, setup.sh takes from there.
 named_once() {
-	! "$here/setup.sh" --list | awk '{ print $1 }' | sort | uniq -d | grep .
+	local list
+	list=$("$here/setup.sh" --list) || return
+	! awk '{ print $1 }' <<<"$list" | sort | uniq -d | grep .
 }
 
 # The second copy is somewhere else, at another time, in another language.
