@@ -59,13 +59,13 @@ build_module() {
 
 # guest NAME KERNEL TESTS: runs them and fetches the counts.
 guest() {
-	local name=$1 kernel=$2 tests=$3 to=$build/kernels/$1 status=0
+	local name=$1 kernel=$2 tests=$3 to=$build/kernels/$1 status=0 judged=0
 	local share=$out/$name
 	rm -rf "$share"
 	mkdir -p "$share"
 	cat >"$share/run.sh" <<-END
 		selftests/run.sh $([[ $name == gcov-debug ]] || echo "--kunit $to/kunit") \
-			--tests '$tests' --mode $mode $to/plain
+			--tests '$tests' --mode $mode $to/plain || echo "\$?" >"$share/incomplete"
 		# The counts of modules that are gone are kept.  These files have no size.
 		cd /sys/kernel/debug/gcov$to || exit
 		find . -name '*.gcda' | while read -r f; do
@@ -77,15 +77,18 @@ guest() {
 	scripts/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --silent 120 \
 		--share "$share" \
 		--log "$out/$name.console" -- bash "$share/run.sh" 2>"$out/$name.log" 7>&- |
-		scripts/report.sh "$out" "$name" || status=${PIPESTATUS[0]}
+		scripts/report.sh "$out" "$name" || status=${PIPESTATUS[0]} judged=1
 	if ((status)) || [[ ! -s $share/counts/dxk/main.gcda ]]; then
 		tail -n 30 "$out/$name.log"
 		echo "coverage.sh: guest $name ended with status $status" >&2
 		exit 1
 	fi
+	# what they reached is told all the same
+	((!judged)) && [[ ! -e $share/incomplete ]] ||
+		{ echo "coverage.sh: tests failed in guest $name" >&2; failed=1; }
 }
 
-guests=(gcov)
+guests=(gcov) failed=0
 [[ -z $faults ]] || guests+=(gcov-debug)
 if [[ -z $report ]]; then
 	scripts/setup.sh 7>&-
@@ -111,7 +114,7 @@ for name in "${guests[@]}"; do
 		{ cat "$out/gcovr.log" >&2; exit 1; }
 	files+=(--add-tracefile "$out/$name.json")
 done
-status=0
+status=$failed
 rm -rf "$out/html"
 mkdir "$out/html"
 gcovr "${files[@]}" --txt "$out/uncovered.txt" --html-details "$out/html/index.html" \

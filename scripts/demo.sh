@@ -11,7 +11,10 @@ cd "$(dirname "$0")/.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 umask 022
 build=$PWD/build
-mkdir -p "$build"
+mkdir -p "$build/check"
+# what a check's guest has loaded is not built again below its feet
+exec 7>"$build/check/lock"
+flock -n 7 || { echo "demo: check.sh is running in this tree" >&2; exit 1; }
 
 phase=''
 next() {
@@ -22,13 +25,13 @@ next() {
 
 # Shows what a build prints only when it fails.
 quiet() {
-	"$@" >"$build/demo.log" 2>&1 </dev/null && return
+	"$@" >"$build/demo.log" 2>&1 </dev/null 7>&- && return
 	tail -n 30 "$build/demo.log"
 	return 1
 }
 
 next "installing what is missing"
-scripts/setup.sh --demo
+scripts/setup.sh --demo 7>&-
 
 next "building the module, the library and the examples"
 kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
@@ -36,6 +39,8 @@ to=$build/kernels/stock
 mkdir -p "$build/kernels"
 quiet scripts/build-module.sh "$kdir" "$to"
 quiet make -j"$(nproc)" lib examples
+
+exec 7>&-
 
 next "booting a guest and running the demo in it"
 cat >"$build/demo-run.sh" <<-EOF

@@ -53,7 +53,7 @@ for name in names:
     most = max(c.get(name, (0, 0))[0] for c in guests.values())
     for guest, counts in guests.items():
         results, skipped = counts.get(name, (0, 0))
-        if results not in (most, most // 2) and results != skipped:
+        if results != most and results != skipped:
             bad.append(f"{name}: {results} results on {guest}, {most} elsewhere")
 for guest, reasons in why.items():
     for reason, programs in sorted(reasons.items()):
