@@ -26,22 +26,27 @@ if ((EUID)); then
 fi
 kunit=$("$root/scripts/kernel.sh" --tools)/tools/testing/kunit/kunit.py || exit
 
-work=$(mktemp -d) pid=''
-trap '((BASHPID != $$)) || rm -rf "$work"' EXIT
+work=$(mktemp -d) pid='' at=/run/dxk/tree
+trap '((BASHPID != $$)) || { rm -rf "$work"; rmdir -p "$at" 2>/dev/null; }' EXIT
 # run.sh unloads what it has loaded
 trap '[[ -z $pid ]] || { kill -- "-$pid"; wait "$pid"; } 2>/dev/null; exit 130' INT TERM HUP
 mkfifo "$work/stuck"
+: >"$work/ktap"
 exec 8<>"$work/stuck"
 
+# In mounts of its own, as in a guest: a path to the tree that all users may search,
+# wherever it lies, and what tests mount goes with them.
+mkdir -p "$at"
 set -m
-DXK_STUCK=$work/stuck "$here/run.sh" --here "${options[@]}" "$root/dxk" 8<&- \
-	>"$work/ktap" 2>"$work/err" &
+# shellcheck disable=SC2016 # for the inner one
+DXK_STUCK=$work/stuck unshare --mount bash -c '
+	mount --bind "$1" "$2" && cd "$2" && shift 2 && exec selftests/run.sh "$@"' - \
+	"$root" "$at" --here "${options[@]}" dxk 8<&- >"$work/ktap" 2>"$work/err" &
 pid=$!
 set +m
-tail -s 0.2 --pid=$pid -n +1 -f "$work/ktap" | python3 -uB "$kunit" parse \
-	>"$work/report" 2>&1 8<&- &
+tail -s 0.2 --pid=$pid -n +1 -f "$work/ktap" | python3 -uB "$kunit" parse 2>&1 8<&- |
+	grep --line-buffered -v '\] \[PASSED\]' &
 reader=$!
-tail -s 0.2 --pid=$reader -n +1 -f "$work/report" | grep --line-buffered -v '\] \[PASSED\]' &
 size=0 quiet=$SECONDS
 while kill -0 $pid 2>/dev/null; do
 	sleep 1
@@ -52,6 +57,5 @@ done
 wait $pid
 status=$?
 wait $reader || status=1
-wait
 cat "$work/err" >&2
 exit $status
