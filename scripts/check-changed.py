@@ -44,13 +44,13 @@ def touched(path, noticed, known):
     room, _, rest = path.partition("/")
     stem = re.sub(r"\.\w+$", "", os.path.basename(path))
     if path.startswith("dxk/tests/"):
-        return {"KUNIT"}, ["module-*"]
+        return {"KUNIT"}, ["ids"]
     if path.startswith("dxk/executors/"):
-        return {"dxsum.sh", "module"}, ["sparse-*"]
+        return {"dxsum.sh", "module"}, ["sparse-stock"]
     if room == "dxk":
         tests = set().union(*(noticed.get(f"dxk/{stem}.{e}", set()) for e in "ch"))
         tests |= {stem} & known
-        return tests or {ALL}, ["module-*", "sparse-*", "plants", "doc-kernel-doc"]
+        return tests or {ALL}, ["sparse-stock", "plants", "doc-kernel-doc"]
     if room == "uapi":
         return {ALL}, DOCS
     if room == "lib":

@@ -101,7 +101,7 @@ for p in $parts; do
 	kunit) text="2 minutes" ;;
 	*) text="an hour" ;;
 	esac
-	[[ -z $tests || $p == host ]] || text="what was asked for"
+	[[ -z $tests$jobs ]] || text="what was asked for"
 	echo "  $p: $text"
 done
 for p in debug kcsan sid; do
