@@ -38,6 +38,7 @@ names=$*
 		echo emulated), $(gcc --version | head -n 1)"
 } | tee -a "$out/table.txt"
 
+step emulation "QEMU, while the kernel patches itself" scripts/check-guest.sh --emulation
 step check "make check" scripts/check.sh
 step debug "make check-debug" scripts/check.sh debug
 step matrix "all programs, five kernels, both modes" scripts/check.sh matrix

@@ -8,10 +8,10 @@
 #   qemu.sh --fetch   get Debian's backport first, where this machine's is too old
 #
 # In 7.2 an emulated CPU can keep for good what it has read of an instruction while
-# another CPU patched it; with 10.0 check-guest.sh finds nothing.  Linux patches its code
-# whenever a tracepoint goes on or off or a module comes: then a CPU meets a breakpoint
-# for ever that nobody has set.  Where there is no newer one, one thread emulates all
-# CPUs in turns: that is right, slower, and shows fewer races.
+# another CPU patched it; in 10.0 "check-guest.sh --emulation" seldom finds that.  Linux
+# patches its code whenever a tracepoint goes on or off or a module comes: then a CPU
+# meets a breakpoint for ever that nobody has set.  Where there is no newer one, one
+# thread emulates all CPUs in turns: that is right, slower, and shows fewer races.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
