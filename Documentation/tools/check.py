@@ -20,6 +20,7 @@ import sys
 DOC = pathlib.Path(__file__).resolve().parent.parent
 TREE = DOC.parent
 LIB = TREE / "lib/libdxk"
+HEADERS = LIB / "include"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(DOC / "tools"))
 from rst2html import man_pages	# noqa: E402
@@ -76,7 +77,7 @@ def literals(text, under=None):
 
 
 def check_functions(pages):
-    headers = {h: (LIB / h).read_text() for h in ("dx.h", "dxk.h")}
+    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h")}
     declared = {}
     bodies = {}
     for text in headers.values():
@@ -90,7 +91,7 @@ def check_functions(pages):
     types = set(re.findall(r"\b(\w+)\b", " ".join(bodies.values()))) | set(bodies)
     compare("man pages", declared,
             [n for n in section3 if n in declared or
-             not (n in types or (LIB / n).exists())])
+             not (n in types or (HEADERS / n).exists())])
 
     for page in sorted(set(section3.values())):
         synopsis = "\n".join(literals(page.read_text(), "SYNOPSIS"))
@@ -162,7 +163,7 @@ def check_programs(pages):
                 continue
             to = ["c++", "-xc++"] if "<dx.hpp>" in block else ["cc", "-std=c11", "-xc"]
             done = subprocess.run([*to, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-                                   f"-I{LIB}", "-"],
+                                   f"-I{HEADERS}", "-"],
                                   input=block, text=True, capture_output=True)
             if done.returncode:
                 fail(f"{page.name}: {done.stderr}")

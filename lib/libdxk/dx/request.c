@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 static uint64_t cookie(const void *p)
 {

@@ -13,7 +13,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 static const char rotate[] = "log rotate";
 

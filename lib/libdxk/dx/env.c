@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * ExecEnvironment: elapsed timer, platform run time, message queue of an add-in,
- * synchronous log (dx_log.c) - brought up in this order (DX-2).
+ * synchronous log (log.c) - brought up in this order (DX-2).
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <time.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 uint64_t dx_now(void)
 {

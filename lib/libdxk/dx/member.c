@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 pthread_mutex_t dx_lock = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local struct dx_worker *dx_current;

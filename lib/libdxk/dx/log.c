@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 /* Room for a line: the message and what goes in front and behind. */
 #define LINE_MAX_LEN	(DXK_LOG_TEXT + 128)

@@ -13,7 +13,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 /* A native handle. It lives as long as it is in the table or is opened. */
 struct dx_native {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 void RunSettingsInit(RunSettings *settings, const char *name, int argc,
 		     char **argv)

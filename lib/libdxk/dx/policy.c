@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 #define THREADS_MAX	499
 

@@ -147,13 +147,13 @@ struct MTExecutive {
 	MTExecutive *next;		/* L */
 };
 
-/* dx_env.c */
+/* env.c */
 uint64_t dx_now(void);
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step);
 void dx_env_exit(struct ExecEnvironment *env);
 
-/* dx_log.c */
+/* log.c */
 void dx_log_setup(struct dx_log *log);
 int dx_log_init(struct dx_log *log, const char *path);
 void dx_log_exit(struct dx_log *log);
@@ -161,14 +161,14 @@ int dx_log_hand_over(MTExecutive *mte);
 int dx_log_start(MTExecutive *mte);
 void dx_log_stop(MTExecutive *mte);
 
-/* dx_policy.c */
+/* policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error);
 int dx_policy_restart(MTExecutive *mte);
 void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);
 
-/* dx_member.c */
+/* member.c */
 extern pthread_mutex_t dx_lock;
 extern _Thread_local struct dx_worker *dx_current;
 extern _Thread_local MTExecutive *dx_commanding;	/* its handler's thread */
@@ -183,13 +183,13 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
 int dx_self(MTExecutive **mte, struct dx_member **out);
 void dx_member_abandoned(struct dx_member *member);
 
-/* dx_worker.c */
+/* worker.c */
 unsigned int dx_helps(const struct dx_member *member);
 int dx_help(void);
 void *dx_worker_main(void *arg);
 void dx_worker_free(struct dx_worker *w);
 
-/* dx_crew.c */
+/* crew.c */
 void dx_block_signals(sigset_t *old);
 void dx_worker_attached(struct dx_worker *w, struct dx_member *member, int rc);
 void dx_worker_ended(struct dx_worker *w);
@@ -198,14 +198,14 @@ void dx_crew_exit(MTExecutive *mte);
 int dx_crew_start(MTExecutive *mte, unsigned int nr);
 void dx_crew_join(MTExecutive *mte);
 
-/* dx_handle.c */
+/* handle.c */
 void dx_handles_init(MTExecutive *mte);
 void dx_handles_exit(MTExecutive *mte);
 bool dx_handles_stale(struct dx_worker *w);
 void dx_handles_release(struct dx_worker *w);
 void dx_handles_close(struct dx_worker *w);
 
-/* dx_command.c */
+/* command.c */
 void dx_commander_init(struct dx_commander *c);
 void dx_commander_exit(struct dx_commander *c);
 void dx_commander_end(MTExecutive *mte);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 /* How long the manager waits when a round brought no worker: doubled each time. */
 #define PAUSE_MIN_MS	10

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dx_internal.h"
+#include "internal.h"
 
 static void *pointer(uint64_t cookie)
 {
