@@ -183,6 +183,11 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
 int dx_self(MTExecutive **mte, struct dx_member **out);
 void dx_member_abandoned(struct dx_member *member);
 
+/* frame.c */
+struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr);
+void dx_frame_free(struct dx_frame *f);
+struct dx_frame *dx_executing(void);
+
 /* worker.c */
 unsigned int dx_helps(const struct dx_member *member);
 int dx_help(void);

@@ -22,92 +22,7 @@ static void *pointer(uint64_t cookie)
 	return (void *)(uintptr_t)cookie;
 }
 
-/* --- frames ---------------------------------------------------------------- */
-
-static void frame_free(struct dx_frame *f)
-{
-	if (!f)
-		return;
-	free(f->works);
-	free(f->dones);
-	free(f->data);
-	free(f->results);
-	free(f);
-}
-
-/* @nr: how many requests it has room for */
-static struct dx_frame *frame_new(const MTExecutive *mte, unsigned int nr)
-{
-	struct dx_frame *f = calloc(1, sizeof(*f));
-
-	if (!f)
-		return NULL;
-	f->nr = nr;
-	f->works = calloc(nr, sizeof(*f->works));
-	f->dones = calloc(nr, sizeof(*f->dones));
-	if (!f->works || !f->dones)
-		goto err;
-	if (mte->slot) {
-		f->data = calloc(nr, mte->slot);
-		f->results = calloc(nr, mte->slot);
-		if (!f->data || !f->results)
-			goto err;
-	}
-	return f;
-
-err:
-	frame_free(f);
-	return NULL;
-}
-
-/* The frame whose request the calling thread executes, NULL when it executes none. */
-static struct dx_frame *executing(void)
-{
-	struct dx_frame *f = dx_current ? dx_current->frame : NULL;
-
-	return f && f->done ? f : NULL;
-}
-
 /* --- what a Runnable asks -------------------------------------------------- */
-
-const RQElement *CurrentRequest(void)
-{
-	struct dx_frame *f = executing();
-
-	return f ? &f->element : NULL;
-}
-
-int SetRequestResult(const void *data, size_t len)
-{
-	struct dx_frame *f = executing();
-	unsigned char *slot;
-
-	if (!f)
-		return -EPERM;
-	if (len > f->element.RQEResultRoom)
-		return -EMSGSIZE;
-	if (len) {
-		slot = f->results + (size_t)(f->done - f->dones) * dx_current->mte->slot;
-		memmove(slot, data, len);
-		f->done->data = (uintptr_t)slot;
-	}
-	f->done->data_len = (uint32_t)len;
-	return 0;
-}
-
-int TakeRequestFd(void)
-{
-	struct dx_frame *f = executing();
-	int fd;
-
-	if (!f)
-		return -EPERM;
-	fd = f->element.RQEFd;
-	if (fd < 0)
-		return -ENOENT;
-	f->element.RQEFd = -1;
-	return fd;
-}
 
 int ShouldStop(int64_t timeout_ns)
 {
@@ -235,12 +150,12 @@ unsigned int dx_helps(const struct dx_member *member)
 	struct dx_worker *w = dx_current;
 	struct dx_frame *f;
 
-	if (!w || w->member != member || !w->mte->help || !executing())
+	if (!w || w->member != member || !w->mte->help || !dx_executing())
 		return 0;
 	/* Without memory for it the worker waits as under DXK_ON_BLOCK_STRICT. */
 	f = w->frame;
 	if (!f->above) {
-		f->above = frame_new(w->mte, 1);
+		f->above = dx_frame_new(w->mte, 1);
 		if (!f->above)
 			return 0;
 		f->above->below = f;
@@ -293,7 +208,7 @@ void *dx_worker_main(void *arg)
 	/* A cancelled worker would take its request with it. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
 	w->tid = gettid();
-	w->frame = frame_new(w->mte, w->mte->fetch_max);
+	w->frame = dx_frame_new(w->mte, w->mte->fetch_max);
 	if (w->frame)
 		rc = dx_member_join(w->mte, w->kind, &member);
 	dx_worker_attached(w, member, rc);
@@ -321,7 +236,7 @@ void dx_worker_free(struct dx_worker *w)
 		f = f->below;
 	for (; f; f = above) {
 		above = f->above;
-		frame_free(f);
+		dx_frame_free(f);
 	}
 	free(w);
 }

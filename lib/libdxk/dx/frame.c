@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The frames of a worker, and what a Runnable asks of the request that it executes:
+ * that of the worker's frame at work.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+void dx_frame_free(struct dx_frame *f)
+{
+	if (!f)
+		return;
+	free(f->works);
+	free(f->dones);
+	free(f->data);
+	free(f->results);
+	free(f);
+}
+
+/* @nr: how many requests it has room for */
+struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr)
+{
+	struct dx_frame *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->nr = nr;
+	f->works = calloc(nr, sizeof(*f->works));
+	f->dones = calloc(nr, sizeof(*f->dones));
+	if (!f->works || !f->dones)
+		goto err;
+	if (mte->slot) {
+		f->data = calloc(nr, mte->slot);
+		f->results = calloc(nr, mte->slot);
+		if (!f->data || !f->results)
+			goto err;
+	}
+	return f;
+
+err:
+	dx_frame_free(f);
+	return NULL;
+}
+
+/* The frame whose request the calling thread executes, NULL when it executes none. */
+struct dx_frame *dx_executing(void)
+{
+	struct dx_frame *f = dx_current ? dx_current->frame : NULL;
+
+	return f && f->done ? f : NULL;
+}
+
+/* --- what a Runnable asks -------------------------------------------------- */
+
+const RQElement *CurrentRequest(void)
+{
+	struct dx_frame *f = dx_executing();
+
+	return f ? &f->element : NULL;
+}
+
+int SetRequestResult(const void *data, size_t len)
+{
+	struct dx_frame *f = dx_executing();
+	unsigned char *slot;
+
+	if (!f)
+		return -EPERM;
+	if (len > f->element.RQEResultRoom)
+		return -EMSGSIZE;
+	if (len) {
+		slot = f->results + (size_t)(f->done - f->dones) * dx_current->mte->slot;
+		memmove(slot, data, len);
+		f->done->data = (uintptr_t)slot;
+	}
+	f->done->data_len = (uint32_t)len;
+	return 0;
+}
+
+int TakeRequestFd(void)
+{
+	struct dx_frame *f = dx_executing();
+	int fd;
+
+	if (!f)
+		return -EPERM;
+	fd = f->element.RQEFd;
+	if (fd < 0)
+		return -ENOENT;
+	f->element.RQEFd = -1;
+	return fd;
+}
