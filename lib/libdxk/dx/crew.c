@@ -112,35 +112,6 @@ static void reap(MTExecutive *mte)
 	}
 }
 
-/* --- of a worker ----------------------------------------------------------- */
-
-/*
- * @rc: whether the thread became a worker, as @member. That somebody else has got the place, or
- * that it is needed no more, is no error.
- */
-void dx_worker_attached(struct dx_worker *w, struct dx_member *member, int rc)
-{
-	MTExecutive *mte = w->mte;
-
-	pthread_mutex_lock(&mte->crew.lock);
-	w->member = member;
-	if (!rc)
-		mte->crew.attached++;
-	else if (rc != -ENOSPC && rc != -ENODEV && rc != -ESHUTDOWN && !mte->crew.error)
-		mte->crew.error = rc;
-	mte->crew.starting--;
-	pthread_cond_broadcast(&mte->crew.changed);
-	pthread_mutex_unlock(&mte->crew.lock);
-}
-
-/* The worker is on its way out, and its member with it. */
-void dx_worker_ended(struct dx_worker *w)
-{
-	pthread_mutex_lock(&w->mte->crew.lock);
-	w->member = NULL;
-	pthread_mutex_unlock(&w->mte->crew.lock);
-}
-
 /* --- of the executive ------------------------------------------------------ */
 
 /*

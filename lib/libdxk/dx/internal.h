@@ -196,8 +196,6 @@ void dx_worker_free(struct dx_worker *w);
 
 /* crew.c */
 void dx_block_signals(sigset_t *old);
-void dx_worker_attached(struct dx_worker *w, struct dx_member *member, int rc);
-void dx_worker_ended(struct dx_worker *w);
 void dx_crew_init(MTExecutive *mte);
 void dx_crew_exit(MTExecutive *mte);
 int dx_crew_start(MTExecutive *mte, unsigned int nr);

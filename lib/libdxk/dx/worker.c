@@ -188,6 +188,33 @@ int dx_help(void)
 
 /* --- the thread ------------------------------------------------------------ */
 
+/*
+ * @rc: whether the thread became a worker, as @member. That somebody else has got the
+ * place, or that it is needed no more, is no error.
+ */
+static void attached(struct dx_worker *w, struct dx_member *member, int rc)
+{
+	MTExecutive *mte = w->mte;
+
+	pthread_mutex_lock(&mte->crew.lock);
+	w->member = member;
+	if (!rc)
+		mte->crew.attached++;
+	else if (rc != -ENOSPC && rc != -ENODEV && rc != -ESHUTDOWN && !mte->crew.error)
+		mte->crew.error = rc;
+	mte->crew.starting--;
+	pthread_cond_broadcast(&mte->crew.changed);
+	pthread_mutex_unlock(&mte->crew.lock);
+}
+
+/* The worker is on its way out, and its member with it. */
+static void ended(struct dx_worker *w)
+{
+	pthread_mutex_lock(&w->mte->crew.lock);
+	w->member = NULL;
+	pthread_mutex_unlock(&w->mte->crew.lock);
+}
+
 /* The Runnable ended the thread: the request is answered for by the module. */
 static void died(void *arg)
 {
@@ -196,7 +223,7 @@ static void died(void *arg)
 	dx_current = NULL;
 	dx_handles_close(w);
 	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
-	dx_worker_ended(w);
+	ended(w);
 }
 
 void *dx_worker_main(void *arg)
@@ -211,7 +238,7 @@ void *dx_worker_main(void *arg)
 	w->frame = dx_frame_new(w->mte, w->mte->fetch_max);
 	if (w->frame)
 		rc = dx_member_join(w->mte, w->kind, &member);
-	dx_worker_attached(w, member, rc);
+	attached(w, member, rc);
 	if (rc)
 		return NULL;
 
@@ -223,7 +250,7 @@ void *dx_worker_main(void *arg)
 		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
-	dx_worker_ended(w);
+	ended(w);
 	return NULL;
 }
 
