@@ -6,7 +6,7 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 PREFIX	?= /usr/local
 BUILD	:= $(CURDIR)/build
 # kselftest_harness.h comes from the kernel's source
-KSRC	?= $(shell scripts/kernel.sh --tools)
+KSRC	?= $(shell scripts/guest/kernel.sh --tools)
 
 # In a container, or after an upgrade, the running kernel has no headers.
 ifeq ($(wildcard $(KDIR)/Makefile),)
@@ -109,29 +109,30 @@ setup:
 
 # TESTS='post tools-*': only these programs
 check:
-	scripts/check.sh $(if $(TESTS),--tests '$(TESTS)')
+	scripts/check/check.sh $(if $(TESTS),--tests '$(TESTS)')
 
 check-debug:
-	scripts/check.sh debug $(if $(TESTS),--tests '$(TESTS)')
+	scripts/check/check.sh debug $(if $(TESTS),--tests '$(TESTS)')
 
 # what the change in the work tree touches; SINCE=COMMIT: all since then
 check-changed:
-	scripts/check-changed.py $(SINCE)
+	scripts/check/check-changed.py $(SINCE)
 
 # all of it; takes a night
 check-full:
-	scripts/check-full.sh
+	scripts/check/check-full.sh
 
 # all programs on all kernels
 check-matrix:
-	scripts/check.sh matrix
+	scripts/check/check.sh matrix
 
 # a guest with the modules loaded and this tree: a terminal, or CMD='...'
 shell:
-	scripts/shell.sh
+	scripts/guest/shell.sh
 
 guest:
-	scripts/shell.sh $(if $(CMD),,$(error which CMD='...'?)) -c '$(subst ','\'',$(value CMD))'
+	scripts/guest/shell.sh $(if $(CMD),,$(error which CMD='...'?)) \
+		-c '$(subst ','\'',$(value CMD))'
 
 # MODEL_ARGS=--full: larger ones
 check-model:
@@ -145,14 +146,14 @@ fuzz:
 
 # COVERAGE_ARGS='--min 95'
 coverage:
-	scripts/coverage.sh $(COVERAGE_ARGS)
+	scripts/check/coverage.sh $(COVERAGE_ARGS)
 
 demo:
 	scripts/demo.sh
 
 bench:
 	scripts/setup.sh --bench
-	scripts/bench.sh
+	scripts/bench/bench.sh
 
 # Works without the headers the module was built with.
 .PHONY: clean

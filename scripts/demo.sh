@@ -58,10 +58,10 @@ cat >"$build/demo-run.sh" <<-EOF
 EOF
 status=0
 # A busy host with two cores takes a minute; this is for a guest that hangs.
-scripts/guest.sh --kernel stock --timeout 1200 --log "$build/demo.console" -- \
+scripts/guest/guest.sh --kernel stock --timeout 1200 --log "$build/demo.console" -- \
 	bash "$build/demo-run.sh" || status=$?
 next ''
-if ! scripts/check-log.sh "$build/demo.console"; then
+if ! scripts/check/check-log.sh "$build/demo.console"; then
 	echo "demo: the kernel complained, see build/demo.console"
 	exit 1
 fi

@@ -48,7 +48,7 @@ flock -n 7 || { echo "fuzz.sh: another one is running in this tree" >&2; exit 1;
 
 # --- build ------------------------------------------------------------------
 
-debug=$(scripts/kernel.sh 7>&-)
+debug=$(scripts/guest/kernel.sh 7>&-)
 src=$build/kernels/debug-kcov
 mkdir -p "$src"
 cp -pRu VERSION Kbuild dxk uapi "$src/"
@@ -73,7 +73,7 @@ cat >"$share/run.sh" <<-EOF
 	busybox insmod $src/dxk/executors/dxk_executors.ko || exit
 	cd $share
 	export DXK_FUZZ_RING=$share/ring
-	export DXK_FUZZ_COMPLAINT=\$($PWD/scripts/check-log.sh --pattern)
+	export DXK_FUZZ_COMPLAINT=\$($PWD/scripts/check/check-log.sh --pattern)
 	# An emulated guest on a busy host may take seconds for an input.
 	fuzz() {
 		$out/fuzz-ioctl -timeout=200 -report_slow_units=100 \
@@ -93,12 +93,12 @@ cat >"$share/run.sh" <<-EOF
 EOF
 [[ -z $merge ]] || cp -r fuzz/corpus "$share/merged"
 status=0
-scripts/guest.sh --kernel "$debug" --mem 1536 --timeout $((seconds * 2 + 600)) \
+scripts/guest/guest.sh --kernel "$debug" --mem 1536 --timeout $((seconds * 2 + 600)) \
 	--share "$share" --log "$out/console" -- bash "$share/run.sh" \
 	>"$out/log" 2>&1 7>&- || status=$?
 grep '^fuzz:' "$out/log" || :
 [[ -z $replay ]] || cat "$out/log"
-scripts/check-log.sh "$out/console" || status=1
+scripts/check/check-log.sh "$out/console" || status=1
 find "$share/corpus" -type f -exec cp -nt "$corpus" {} +
 if ((status)); then
 	tail -n 60 "$out/log"

@@ -133,7 +133,7 @@ for entry in "${wanted[@]}"; do
 done
 # The guests' QEMU may have to be newer than Debian 12's.
 finish() {
-	"$(dirname "$0")/qemu.sh" --fetch >/dev/null
+	"$(dirname "$0")/guest/qemu.sh" --fetch >/dev/null
 	exit
 }
 ((${#missing[@]})) || finish

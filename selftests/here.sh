@@ -24,7 +24,7 @@ if ((EUID)); then
 	echo "here.sh: this is for root: tests become other users, and load modules" >&2
 	exit 2
 fi
-kunit=$("$root/scripts/kernel.sh" --tools)/tools/testing/kunit/kunit.py || exit
+kunit=$("$root/scripts/guest/kernel.sh" --tools)/tools/testing/kunit/kunit.py || exit
 
 work=$(mktemp -d) pid='' at=/run/dxk/tree
 trap '((BASHPID != $$)) || { rm -rf "$work"; rmdir -p "$at" 2>/dev/null; }' EXIT

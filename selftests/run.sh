@@ -59,7 +59,7 @@ fi
 # one half of that, a function of bash nothing: hence busybox, and no process
 # that can be done without.
 
-complaints=$("$root/scripts/check-log.sh" --pattern)
+complaints=$("$root/scripts/check/check-log.sh" --pattern)
 now() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
 # new_messages: what the kernel said since the last time. A machine's log is not ours to
@@ -93,7 +93,7 @@ end() {
 	new_messages >"$work/dmesg"
 	# where it is looked at a second time the exceptions are known
 	if busybox grep -qE -e "$complaints" "$work/dmesg" &&
-		! "$root/scripts/check-log.sh" "$work/dmesg" >"$work/complaints"; then
+		! "$root/scripts/check/check-log.sh" "$work/dmesg" >"$work/complaints"; then
 		busybox sed 's/^/# | /' "$work/complaints"
 		wrong "the kernel complained"
 	fi

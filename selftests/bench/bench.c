@@ -3,7 +3,7 @@
  * bench: what a request costs, beside what others take for the like, in one boot.
  *
  * Meant for a guest whose clock counts instructions. This is the frame: rounds in turns,
- * A B C C B A ..., and the file that scripts/bench.py makes the table of.
+ * A B C C B A ..., and the file that scripts/bench/bench.py makes the table of.
  *
  *   bench [-r ROUNDS] [-o FILE.json] [-p MAPS] [WORKLOAD[/VARIANT]...]
  *

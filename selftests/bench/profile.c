@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * profile: counts what the guest executes between two marks, by address. A plugin of
- * QEMU; scripts/bench.sh --profile uses it, scripts/profile.py adds up by function.
+ * QEMU; scripts/bench/bench.sh --profile uses it, profile.py there adds up by function.
  *
  * Writes a line "ADDRESS INSTRUCTIONS TIMES" for each block of instructions that was
  * executed TIMES times. A block has one entry and is left at its end, by a jump at

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is measured. Documentation/bench.rst says what the rows are, scripts/bench.py
+ * What is measured. Documentation/bench.rst says what the rows are, scripts/bench/bench.py
  * what they have to give.
  */
 #include <linux/dxk.h>

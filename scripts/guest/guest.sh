@@ -34,7 +34,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-tree=$(dirname "$here")
+tree=$(dirname "$(dirname "$here")")
 cache=${DXK_CACHE:-/var/cache/dxk}
 
 kernel=stock smp='' mem=1024 limit='' silent='' log='' out='' icount='' kmemleak=''

@@ -15,7 +15,7 @@
 #   WORKLOAD       only these, named as in the table
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 out=$PWD/build/bench
 
@@ -86,20 +86,20 @@ run='cd /sys/fs/cgroup && echo +memory >cgroup.subtree_control &&
 	shift 2
 	exec "$@"'
 status=0
-scripts/guest.sh "${guest[@]}" -v -- bash -c "$run" bench "$src" "$out" "$out/bench" \
+scripts/guest/guest.sh "${guest[@]}" -v -- bash -c "$run" bench "$src" "$out" "$out/bench" \
 	"${args[@]}" -o "$out/raw.json" "$@" 7>&- 2> >(tee "$out/guest.log" >&2) |
 	while IFS= read -r line; do
 		printf '%(%T)T %s\n' -1 "$line"
 	done || status=$?
-scripts/check-log.sh "$out/console" >&2 || status=1
+scripts/check/check-log.sh "$out/console" >&2 || status=1
 [[ -e $out/raw.json ]] || exit 1
 
 if [[ -n $profile ]]; then
-	scripts/profile.py "$out" | tee "$out/profile.txt"
+	scripts/bench/profile.py "$out" | tee "$out/profile.txt"
 	exit "$status"
 fi
 partial=()
 (($# == 0)) || partial=(--partial)
-scripts/bench.py "${partial[@]}" --config "/boot/config-$(head -n 1 "$out/guest")" \
+scripts/bench/bench.py "${partial[@]}" --config "/boot/config-$(head -n 1 "$out/guest")" \
 	--compiler "$(gcc --version | head -n 1)" "$out" || status=1
 exit "$status"

@@ -4,13 +4,13 @@
 
     plants.py [--check] [--all-tests] [--kunit] [--mode M] [NAME...]
 
-Reads scripts/plants.txt. For each entry, or those named, the module is built with it
+Reads plants.txt, beside it. For each entry, or those named, the module is built with it
 and its tests are run in a guest. Prints a table, the same in build/plants/table.rst,
 and the survivors; exit status 1 when there is one, or when the tests fail without a
 plant. --all-tests runs all programs instead of those that the entry names, --kunit
 the suites of KUnit instead. --check only tells which have no place in the source any
 more, and which no program of "make check" is to notice. "make selftests" and
-scripts/kernel.sh come first.
+scripts/guest/kernel.sh come first.
 """
 import argparse
 import glob
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build/plants")
 ALL = "!(*-asan)"   # of those that "make selftests" builds
 
@@ -68,7 +68,7 @@ def run(*command, **options):
 def kdir(kernel):
     if kernel == "stock":
         return sorted(glob.glob("/usr/src/linux-headers-6.1.*-amd64"))[-1]
-    return run("scripts/kernel.sh", "--path").stdout.split()[-1]
+    return run("scripts/guest/kernel.sh", "--path").stdout.split()[-1]
 
 
 def build(kernel, plant):
@@ -113,7 +113,7 @@ def trial(kernel, tests, plant, args):
     if kernel == "kunit":
         options = ["--kunit"]  # of the directory behind it
     guest = subprocess.Popen(
-        ["scripts/guest.sh", "--timeout", "1500", "--silent",
+        ["scripts/guest/guest.sh", "--timeout", "1500", "--silent",
          *(["40", "--kernel", "stock"] if kernel == "stock" else
            ["60", "--kernel", "debug", "--mem", "1536"]),
          "--", "selftests/run.sh", *options, os.path.relpath(source, ROOT)],
@@ -142,7 +142,7 @@ def main():
     parser.add_argument("--mode", default="direct")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    text = open(os.path.join(ROOT, "scripts/plants.txt")).read()
+    text = open(os.path.join(ROOT, "scripts/plants/plants.txt")).read()
     plants = [Plant(t) for t in re.split(r"^= ", text, flags=re.M)[1:]]
     if unknown := set(args.names) - {p.name for p in plants}:
         sys.exit(f"plants.py: no plant {', '.join(sorted(unknown))}")

@@ -13,7 +13,7 @@
 # Documentation/testing.rst, "A guest of one's own", tells what the guest sees.
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 umask 022
 
@@ -34,7 +34,7 @@ newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1;
 case $kernel in
 stock) kdir=$(newest 6.1) ;;
 stock-6.12) kdir=$(newest 6.12) ;;
-debug) kdir=$(scripts/kernel.sh) ;;
+debug) kdir=$(scripts/guest/kernel.sh) ;;
 *) echo "shell.sh: there is no kernel $kernel" >&2; exit 2 ;;
 esac
 
@@ -62,5 +62,5 @@ else
 	options+=(--terminal)
 	set -- bash
 fi
-exec scripts/guest.sh "${options[@]}" -- \
-	bash scripts/guest-shell.sh "build/kernels/$kernel" "$share" "$@"
+exec scripts/guest/guest.sh "${options[@]}" -- \
+	bash scripts/guest/guest-shell.sh "build/kernels/$kernel" "$share" "$@"

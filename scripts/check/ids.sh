@@ -10,7 +10,7 @@
 # DX-87..DX-90.
 set -euo pipefail
 
-cd "${1:-$(dirname "$0")/..}"
+cd "${1:-$(dirname "$0")/../..}"
 failed=0
 
 # The files of a program are itself and its parts, NAME_*.

@@ -9,7 +9,7 @@ set -euo pipefail
 
 here=$(dirname "$0")
 dir=$1 name=$2
-kunit=$("$here/kernel.sh" --tools)/tools/testing/kunit/kunit.py
+kunit=$("$here/../guest/kernel.sh" --tools)/tools/testing/kunit/kunit.py
 
 # Jobs on the host are results of their own, without a program around them.
 # The parser takes a kernel's last words, in whatever line, for the end of all results.

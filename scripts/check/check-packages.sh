@@ -19,10 +19,10 @@
 # shellcheck disable=SC2317 # "expect" and "trap" call what it sees no call of
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 export LC_ALL=C.UTF-8
-here=$PWD/scripts
+here=$PWD/scripts/check
 cache=${DXK_CACHE:-/var/cache/dxk}
 mirror=${DXK_MIRROR:-http://deb.debian.org/debian}
 version=$(cat VERSION)
@@ -115,7 +115,7 @@ from_source() {
 # What debian/control names, setup.sh takes from there.
 named_once() {
 	local list
-	list=$("$here/setup.sh" --list) || return
+	list=$("$here/../setup.sh" --list) || return
 	! awk '{ print $1 }' <<<"$list" | sort | uniq -d | grep .
 }
 
@@ -259,7 +259,7 @@ whole() {
 			echo "# $kernel: its image is not installed, so it is not booted"
 			continue
 		fi
-		scripts/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
+		scripts/guest/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
 			bash "$here/packages/in-guest.sh" "$work/root" \
 			>"$work/$kernel.log" 2>&1 ||
 			not_ok "a guest with $kernel loads and uses what was installed"

@@ -13,13 +13,13 @@
 # once in some twenty times, on a machine with twice as much to do as it has CPUs.
 set -uo pipefail
 
-cd "$(dirname "$0")/.." || exit
+cd "$(dirname "$0")/../.." || exit
 modules=${1:-build/kernels/stock}
 work=build/check/guest
 mkdir -p "$work"
 exec 6>"$work.lock"
 flock 6
-kunit=$(scripts/kernel.sh --tools)/tools/testing/kunit/kunit.py
+kunit=$(scripts/guest/kernel.sh --tools)/tools/testing/kunit/kunit.py
 bad=0 out=''
 ok() {
 	local status=$1
@@ -35,7 +35,7 @@ emulation() {
 for i in 1 2; do while :; do busybox true; done & done
 cd /sys/kernel/tracing/events/task/task_rename || exit
 for ((i = 0; i < 100; i++)); do echo 1 >enable; echo 0 >enable; echo "$i"; done'
-	out=$(scripts/guest.sh --timeout 600 --silent 40 -- bash -c "$patching" 2>&1)
+	out=$(scripts/guest/guest.sh --timeout 600 --silent 40 -- bash -c "$patching" 2>&1)
 	[[ $? == 0 && ${out##*$'\n'} == 99 ]]
 	ok $? "a kernel that patches itself goes on"
 }
@@ -54,7 +54,7 @@ silent=20
 # last "alive"?
 guest() {
 	local status=0 before now line
-	scripts/guest.sh --timeout 600 --silent $silent -- bash -c "$3" 2>&1 |
+	scripts/guest/guest.sh --timeout 600 --silent $silent -- bash -c "$3" 2>&1 |
 		while IFS= read -r line; do echo "$SECONDS $line"; done >"$work/out"
 	status=${PIPESTATUS[0]} out=$(<"$work/out")
 	before=$(grep alive "$work/out" | tail -n 1) now=$(grep -m1 "$1" "$work/out")
@@ -66,11 +66,11 @@ guest 'printed nothing for' 124 'echo alive; sleep 500' &&
 ok $? "a guest that says nothing is given up, and what it did is told"
 guest 'Kernel panic' 125 'echo alive; echo c >/proc/sysrq-trigger; sleep 500'
 ok $? "a panic is told"
-out=$(scripts/guest.sh --timeout 5 -- bash -c 'while :; do echo x; sleep 1; done' 2>&1)
+out=$(scripts/guest/guest.sh --timeout 5 -- bash -c 'while :; do echo x; sleep 1; done' 2>&1)
 [[ $? == 124 && $out == *'did not end within 5 s'* ]]
 ok $? "a guest that does not end is given up"
 # shellcheck disable=SC2016 # the guest's
-out=$(scripts/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; exit 42' 2>&1)
+out=$(scripts/guest/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; exit 42' 2>&1)
 [[ $? == 42 && $out == 142 ]]
 ok $? "its status is the command's, and it is not told that it is stuck"
 
@@ -84,7 +84,7 @@ plant() {
 	chmod +x "$work/build/selftests/$1"
 }
 run() {	# GLOB: of these; what kunit.py says of it is $out
-	scripts/guest.sh --timeout 600 --silent $silent --log "$work/console" -- \
+	scripts/guest/guest.sh --timeout 600 --silent $silent --log "$work/console" -- \
 		selftests/run.sh --build "$work/build" --tests "$1" "$modules" \
 		>"$work/ktap" 2>"$work/err"
 	status=$?
@@ -130,7 +130,7 @@ ok $? "a test that kills the kernel is told"
 
 # The parser stops reading at what a kernel says that found no root.
 out=$(printf '%s\n' 'KTAP version 1' 'ok 1 a' '# | Kernel panic - not syncing: VFS: planted' \
-	'not ok 2 b' | scripts/report.sh "$work" report)
+	'not ok 2 b' | scripts/check/report.sh "$work" report)
 [[ $? != 0 && $out == *'passed: 1, failed: 1'* ]]
 ok $? "a result behind the last words of a kernel counts"
 
@@ -145,7 +145,7 @@ mkdir -p "$closed/build/kernels"
 cp -al VERSION dxk scripts selftests tools uapi "$closed/"
 cp -al build/{lib,examples,tools,selftests} "$closed/build/"
 cp -al "$modules" "$closed/build/kernels/stock"
-"$closed/scripts/guest.sh" --timeout 600 --silent 40 -- selftests/run.sh \
+"$closed/scripts/guest/guest.sh" --timeout 600 --silent 40 -- selftests/run.sh \
 	--tests '@(tools-stop.sh|dxserve.sh)' build/kernels/stock >"$work/ktap" 2>"$work/err"
 status=$?
 out=$(python3 -B "$kunit" parse <"$work/ktap" 2>&1)

@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCS = ["doc-*"]
 ALL = "all of it"
 
@@ -27,7 +27,7 @@ def git(*args):
 def plants():
     """{source: programs that notice a bug in it}"""
     tests = {}
-    text = open(os.path.join(ROOT, "scripts/plants.txt")).read()
+    text = open(os.path.join(ROOT, "scripts/plants/plants.txt")).read()
     for plant in re.split(r"^= ", text, flags=re.M)[1:]:
         file, names = plant.splitlines()[1:3]
         tests.setdefault(file, set()).update(re.findall(r"[\w.-]+", names.split(" ", 1)[1]))
@@ -62,7 +62,8 @@ def touched(path, noticed, known):
         name = {"dxcall": "dxserve"}.get(rest.split("/")[0], rest.split("/")[0])
         return {f"{name}.sh"} & known or {p for p in known if re.match(r"dx.*\.sh$", p)}, []
     if path in ("selftests/run.sh", "selftests/ktap.awk") or \
-            re.match(r"scripts/(check\.|check-guest|guest|kernel|qemu|report)", path):
+            re.match(r"scripts/(check/(check\.|check-guest|report)|"
+                     r"guest/(guest|kernel|qemu))", path):
         return {"work"}, ["guest"]
     if room == "selftests":
         own = {p for p in known if re.sub(r"\.sh$", "", p) == stem or
@@ -97,9 +98,9 @@ def main():
         tests |= t
         jobs.update(j)
     if "KUNIT" in tests:
-        print("check-changed: KUnit is not run here: scripts/check.sh --only kunit")
+        print("check-changed: KUnit is not run here: scripts/check/check.sh --only kunit")
         tests.discard("KUNIT")
-    command = [os.path.join(ROOT, "scripts/check.sh")]
+    command = [os.path.join(ROOT, "scripts/check/check.sh")]
     if ALL in tests:
         print("check-changed: that is all of make check")
     else:

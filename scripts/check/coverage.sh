@@ -16,7 +16,7 @@
 #   --report        only the report, of the data of the last run
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 # The builds below are not parts of the make that called this script.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 build=$PWD/build out=$PWD/build/coverage
@@ -74,10 +74,10 @@ guest() {
 		done
 	END
 	echo "guest $name boots (log: build/coverage/$name.ktap, .console)"
-	scripts/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --silent 120 \
+	scripts/guest/guest.sh --kernel "$kernel" --mem 1536 --timeout 7200 --silent 120 \
 		--share "$share" \
 		--log "$out/$name.console" -- bash "$share/run.sh" 2>"$out/$name.log" 7>&- |
-		scripts/report.sh "$out" "$name" || status=${PIPESTATUS[0]} judged=1
+		scripts/check/report.sh "$out" "$name" || status=${PIPESTATUS[0]} judged=1
 	if ((status)) || [[ ! -s $share/counts/dxk/main.gcda ]]; then
 		tail -n 30 "$out/$name.log"
 		echo "coverage.sh: guest $name ended with status $status" >&2
@@ -92,8 +92,8 @@ guests=(gcov) failed=0
 [[ -z $faults ]] || guests+=(gcov-debug)
 if [[ -z $report ]]; then
 	scripts/setup.sh 7>&-
-	bench=$(scripts/kernel.sh --bench 7>&-)
-	[[ -z $faults ]] || debug=$(scripts/kernel.sh 7>&-)
+	bench=$(scripts/guest/kernel.sh --bench 7>&-)
+	[[ -z $faults ]] || debug=$(scripts/guest/kernel.sh 7>&-)
 	quiet make -j"$(nproc)" lib examples tools selftests
 	build_module "$bench" gcov
 	[[ -z $faults ]] || build_module "$debug" gcov-debug

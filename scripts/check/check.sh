@@ -20,7 +20,7 @@
 #   --kmemleak     the debug guest with kmemleak and slab debugging (slower)
 set -euo pipefail
 
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 # The builds below are not parts of the make that called this script.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 # Tests become other users: what is built is for all.
@@ -83,14 +83,14 @@ flock -n 7 || { echo "check.sh: another one is running in this tree" >&2; exit 1
 rm -rf "${check:?}"/*
 
 scripts/setup.sh 7>&-
-scripts/kernel.sh --tools >/dev/null 7>&-
+scripts/guest/kernel.sh --tools >/dev/null 7>&-
 newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
 # What the module is built with, per part.
 declare -A kdir=([stock]=$(newest 6.1) [stock-6.12]=$(newest 6.12))
 
 # --- what will take how long -------------------------------------------------
 
-echo "check.sh: $(nproc) CPUs; guests are $(scripts/guest.sh --has-kvm &&
+echo "check.sh: $(nproc) CPUs; guests are $(scripts/guest/guest.sh --has-kvm &&
 	echo "run by KVM" || echo "emulated, there is no KVM"). On two quiet CPUs, emulated:"
 for p in $parts; do
 	case $p in
@@ -105,7 +105,7 @@ for p in $parts; do
 	echo "  $p: $text"
 done
 for p in debug kcsan sid; do
-	! part $p || scripts/kernel.sh --$p --path >/dev/null 2>&1 ||
+	! part $p || scripts/guest/kernel.sh --$p --path >/dev/null 2>&1 ||
 		echo "  before that, once: its kernel is built for $p, 5-10 minutes"
 done
 
@@ -180,15 +180,15 @@ host_jobs() {
 		job "sparse-$t" check_sparse "${kdir[$t]}" "$kernels/$t" || :
 	done
 	job module-stock-kunit refuse_kunit || :
-	job ids scripts/ids.sh || :
-	job plants scripts/plants.py --check || :
+	job ids scripts/check/ids.sh || :
+	job plants scripts/plants/plants.py --check || :
 	job history-unit "$build/selftests/history_unit" || :
-	job check-log scripts/check-log.sh --self-test || :
+	job check-log scripts/check/check-log.sh --self-test || :
 	for t in man html kernel-doc source; do
 		job "doc-$t" make -C Documentation BUILD="$build" "check-$t" || :
 	done
-	job packages scripts/check-packages.sh --lint || :
-	job guest scripts/check-guest.sh || :
+	job packages scripts/check/check-packages.sh --lint || :
+	job guest scripts/check/check-guest.sh || :
 }
 
 # --- jobs in guests ---------------------------------------------------------
@@ -211,14 +211,14 @@ guest() {
 	*) set -- "$@" "build/kernels/$name" ;;
 	esac
 	: >"$check/$name.report"	# missed if nobody writes it
-	scripts/guest.sh "${options[@]}" --timeout 4200 --silent "$silent" \
+	scripts/guest/guest.sh "${options[@]}" --timeout 4200 --silent "$silent" \
 		--log "$check/$name.console" -- selftests/run.sh "$@" 2>"$check/$name.log" 7>&- |
-		scripts/report.sh "$check" "$name" || status=${PIPESTATUS[0]}
+		scripts/check/report.sh "$check" "$name" || status=${PIPESTATUS[0]}
 	if ((status)); then
 		failure "guest $name: ended with status $status"
 		tail -n 70 "$check/$name.log" | sed 's/^/    /'
 	fi
-	if ! scripts/check-log.sh "$check/$name.console" >"$check/$name.complaints" &&
+	if ! scripts/check/check-log.sh "$check/$name.console" >"$check/$name.complaints" &&
 		! grep -q 'the kernel complained' "$check/$name.ktap"; then
 		# from boot, or from between two programs
 		failure "guest $name: complaints of the kernel in its console"
@@ -267,8 +267,8 @@ build() {
 own_kernel() {
 	local needed=1
 	case $1 in
-	debug | kunit) kdir[debug]=$(scripts/kernel.sh) && kdir[kunit]=${kdir[debug]} ;;
-	kcsan | sid) kdir[$1]=$(scripts/kernel.sh --"$1") ;;
+	debug | kunit) kdir[debug]=$(scripts/guest/kernel.sh) && kdir[kunit]=${kdir[debug]} ;;
+	kcsan | sid) kdir[$1]=$(scripts/guest/kernel.sh --"$1") ;;
 	*) return 0 ;;
 	esac || { failure "kernel $1: not built"; return 1; }
 	build "$1"
@@ -306,7 +306,7 @@ start() {
 }
 
 : >"$check/host.report"
-exec 6> >(number | scripts/report.sh "$check" host)
+exec 6> >(number | scripts/check/report.sh "$check" host)
 reporter=$!
 echo "KTAP version 1" >&6
 if [[ $parts != ' kunit ' ]]; then build stock; fi
@@ -328,7 +328,7 @@ wait "$reporter" || :
 for name in "${named_jobs[@]}"; do
 	compgen -G "$check/$name.log" >/dev/null || failure "there is no job $name"
 done
-[[ $tier != matrix ]] || scripts/matrix.py "$check" || failure "matrix.py: see above"
+[[ $tier != matrix ]] || scripts/check/matrix.py "$check" || failure "matrix.py: see above"
 
 echo "where the time went (s):"
 sed -nE 's/^ *# (.*) took ([0-9]+) ms$/\2 \1/p' "$check"/*.ktap | sort -rn |

@@ -8,7 +8,7 @@
 #   check-full.sh [NAME...]    only these of the table
 set -uo pipefail
 
-cd "$(dirname "$0")/.." || exit
+cd "$(dirname "$0")/../.." || exit
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 out=build/full
 mkdir -p "$out"
@@ -34,24 +34,25 @@ names=$*
 {
 	echo "dxk $(<VERSION), commit $(git rev-parse HEAD 2>/dev/null || echo none)$(
 		git diff --quiet HEAD 2>/dev/null || echo ", changed"), $(date -u +%F)"
-	echo "$(nproc) CPUs, guests $(scripts/guest.sh --has-kvm && echo "run by KVM" ||
+	echo "$(nproc) CPUs, guests $(scripts/guest/guest.sh --has-kvm && echo "run by KVM" ||
 		echo emulated), $(gcc --version | head -n 1)"
 } | tee -a "$out/table.txt"
 
-step emulation "QEMU, while the kernel patches itself" scripts/check-guest.sh --emulation
-step check "make check" scripts/check.sh
-step debug "make check-debug" scripts/check.sh debug
-step matrix "all programs, five kernels, both modes" scripts/check.sh matrix
-step kmemleak "debug kernel with kmemleak" scripts/check.sh debug --only debug --kmemleak
+step emulation "QEMU, while the kernel patches itself" scripts/check/check-guest.sh --emulation
+step check "make check" scripts/check/check.sh
+step debug "make check-debug" scripts/check/check.sh debug
+step matrix "all programs, five kernels, both modes" scripts/check/check.sh matrix
+step kmemleak "debug kernel with kmemleak" scripts/check/check.sh debug --only debug --kmemleak
 step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_ROUNDS=1000 \
-	DXK_SECONDS=600 scripts/check.sh --tests 'history generator module kill dxsum.sh dxpkg.sh'
+	DXK_SECONDS=600 scripts/check/check.sh \
+	--tests 'history generator module kill dxsum.sh dxpkg.sh'
 step faults "each point at which memory can fail" env DXK_LONG=1 \
-	scripts/check.sh debug --tests 'failnth failnth_init'
+	scripts/check/check.sh debug --tests 'failnth failnth_init'
 step fuzz "an hour of fuzzing" scripts/fuzz.sh --fresh --seconds 3600
-step plants "planted bugs" scripts/plants.py
-step coverage "lines of the module" scripts/coverage.sh --min 95
+step plants "planted bugs" scripts/plants/plants.py
+step coverage "lines of the module" scripts/check/coverage.sh --min 95
 step model "Spin, larger models" model/check.sh --full
-step packages "packages, in a clean Debian 12" scripts/check-packages.sh
+step packages "packages, in a clean Debian 12" scripts/check/check-packages.sh
 step bench "costs beside the rivals'" make bench
 
 cat "$out/table.txt"
