@@ -9,8 +9,10 @@
 #include <linux/string.h>
 
 #include "client.h"
+#include "dispatch.h"
 #include "dxk_api.h"
-#include "role.h"
+#include "post.h"
+#include "rejoin.h"
 #include "trace.h"
 #include "worker.h"
 

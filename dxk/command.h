@@ -10,7 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "../uapi/dxk.h"
-#include "dispatch.h"
+#include "waiter.h"
 
 struct dxk_command_handler;
 struct dxk_ctx;

@@ -9,10 +9,9 @@
 #include <linux/slab.h>
 
 #include "context.h"
+#include "control.h"
 #include "dxk_api.h"
-#include "monitor.h"
 #include "policy.h"
-#include "scheduler.h"
 #include "stop.h"
 #include "sysfs.h"
 

@@ -35,7 +35,7 @@
 #include "../uapi/dxk.h"
 #include "command.h"
 #include "crew.h"
-#include "dispatch.h"
+#include "waiter.h"
 #include "handle.h"
 #include "identity.h"
 #include "instrument.h"

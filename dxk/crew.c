@@ -6,8 +6,9 @@
  */
 #include <linux/kernel.h>
 
+#include "dispatch.h"
+#include "next.h"
 #include "relief.h"
-#include "role.h"
 #include "worker.h"
 
 void dxk_crew_init(struct dxk_crew *crew)

@@ -10,7 +10,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "role.h"
+#include "dispatch.h"
+#include "next.h"
 #include "session.h"
 #include "sysfs.h"
 

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
-#include "dispatch.h"
+#include "waiter.h"
 #include "request.h"
 
 struct dxk_ctx;

@@ -11,7 +11,9 @@
 #include <linux/minmax.h>
 
 #include "context.h"
-#include "monitor.h"
+#include "control.h"
+#include "dispatch.h"
+#include "post.h"
 #include "relief.h"
 
 /* How soon to try again when a turn found the mutex taken. */

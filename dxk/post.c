@@ -12,9 +12,11 @@
 #include <linux/kernel.h>
 #include <linux/ktime.h>
 
+#include "dispatch.h"
 #include "move.h"
-#include "role.h"
+#include "post.h"
 #include "stall.h"
+#include "trace.h"
 
 /*
  * Is there room for the request? The order of the tests is that of the blocking

@@ -10,9 +10,13 @@
  */
 #include <linux/kernel.h>
 
+#include "dispatch.h"
 #include "move.h"
-#include "role.h"
+#include "next.h"
+#include "post.h"
+#include "rejoin.h"
 #include "stall.h"
+#include "trace.h"
 
 /* Requests of the owner that are still to complete. */
 static u32 dxk_owner_coming(const struct dxk_owner *own)

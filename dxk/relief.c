@@ -4,8 +4,9 @@
  */
 #include <linux/minmax.h>
 
+#include "dispatch.h"
+#include "next.h"
 #include "relief.h"
-#include "role.h"
 
 /* --- extra requests --------------------------------------------------------- */
 

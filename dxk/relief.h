@@ -16,11 +16,12 @@
 
 #include <linux/types.h>
 
-#include "dispatch.h"
 #include "request.h"
+#include "waiter.h"
 
 struct dxk_ctx;
 struct dxk_member;
+struct dxk_next_op;
 
 /**
  * struct dxk_crew_op - who starts workers asks for how many there is use
@@ -40,6 +41,7 @@ struct dxk_crew_op {
 	int err;
 };
 
+void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_extra_end(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe);
 bool dxk_spare_turn(struct dxk_ctx *ctx, struct dxk_next_op *n, struct dxk_wakes *wakes);
 u32 dxk_spares_wanted(struct dxk_ctx *ctx, enum dxk_kind kind);

@@ -15,7 +15,7 @@
 #include <linux/math64.h>
 
 #include "context.h"
-#include "scheduler.h"
+#include "control.h"
 
 static u64 dxk_sched_interval(const struct dxk_ctx *ctx)
 {

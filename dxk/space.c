@@ -7,7 +7,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "role.h"
+#include "dispatch.h"
+#include "rejoin.h"
 
 /* Most owners and results that one lock hold looks at. */
 #define DXK_DROP_BUDGET	256

@@ -6,10 +6,13 @@
 #include <linux/export.h>
 #include <linux/jiffies.h>
 
+#include "dispatch.h"
 #include "dxk_api.h"
 #include "move.h"
+#include "next.h"
+#include "post.h"
+#include "rejoin.h"
 #include "relief.h"
-#include "role.h"
 #include "stop.h"
 #include "ucall.h"
 

@@ -4,8 +4,40 @@
 
 #include <linux/types.h>
 
+#include "waiter.h"
+
 struct dxk_ctx;
 struct dxk_running;
+
+/**
+ * struct dxk_stop_op - Stop
+ * @op: the operation
+ * @w: sleeps in dxk_ctx.stoppers while requests execute
+ * @cancel: cancel what is Ready
+ * @close: the context is closed: do not wait for what executes
+ */
+struct dxk_stop_op {
+	struct dxk_op op;
+	struct dxk_waiter w;
+	bool cancel;
+	bool close;
+};
+
+/**
+ * struct dxk_should_op - a member asks whether to end, and may sleep until so
+ * @op: the operation
+ * @w: sleeps in dxk_ctx.services
+ * @m: the member
+ * @wait: may sleep
+ * @answer: it should
+ */
+struct dxk_should_op {
+	struct dxk_op op;
+	struct dxk_waiter w;
+	struct dxk_member *m;
+	bool wait;
+	bool answer;
+};
 
 void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close);
 int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline);

@@ -14,9 +14,12 @@
 #include "client.h"
 #include "compat.h"
 #include "context.h"
+#include "dispatch.h"
 #include "dxk_api.h"
 #include "ioctl.h"
-#include "role.h"
+#include "next.h"
+#include "post.h"
+#include "rejoin.h"
 #include "trace.h"
 #include "ucall.h"
 

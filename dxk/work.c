@@ -9,11 +9,15 @@
 #include <linux/ktime.h>
 #include <linux/math.h>
 
+#include "dispatch.h"
 #include "instrument.h"
 #include "move.h"
+#include "next.h"
+#include "post.h"
+#include "rejoin.h"
 #include "relief.h"
-#include "role.h"
 #include "stall.h"
+#include "trace.h"
 
 /* What the reports of the Monitor and of Stop will say of the worker. */
 static void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)

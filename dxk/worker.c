@@ -7,10 +7,11 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 
+#include "dispatch.h"
 #include "dxk_api.h"
 #include "executor.h"
 #include "handle.h"
-#include "role.h"
+#include "next.h"
 #include "trace.h"
 #include "worker.h"
 

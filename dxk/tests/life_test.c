@@ -6,6 +6,7 @@
 #include <linux/pid.h>
 
 #include "rig.h"
+#include "../next.h"
 
 static struct dxk_ctx *start(struct kunit *test, u32 workers)
 {

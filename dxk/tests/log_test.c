@@ -9,7 +9,7 @@
 #include "rig.h"
 #include "../log.h"
 #include "../member.h"
-#include "../monitor.h"
+#include "../control.h"
 
 #define SIZE	4
 

@@ -6,7 +6,9 @@
  */
 #include <linux/prandom.h>
 
-#include "../role.h"
+#include "../rejoin.h"
+#include "../dispatch.h"
+#include "../next.h"
 #include "rig.h"
 
 #define OWNERS		5
