@@ -8,24 +8,17 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "calls.h"
 #include "client.h"
+#include "context.h"
+#include "crew.h"
 #include "dispatch.h"
 #include "dxk_api.h"
 #include "post.h"
 #include "rejoin.h"
+#include "thread.h"
 #include "trace.h"
 #include "worker.h"
-
-/**
- * dxk_client_begin - begin a post
- * @p: its m set
- * @nr: how many requests dxk_client_add() will make, 1..%DXK_BATCH_MAX
- */
-int dxk_client_begin(struct dxk_post_op *p, u32 nr)
-{
-	INIT_LIST_HEAD(&p->rqes);
-	return dxk_rqe_stash_fill(&p->m->rqes, nr);
-}
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
@@ -49,88 +42,6 @@ struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *
 	list_add_tail(&rqe->link, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
 	return err ? ERR_PTR(err) : rqe;
-}
-
-/* A call is over: it may have slept. */
-static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
-{
-	u8 state = dxk_member_state(m);
-
-	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
-		return;
-	if (trace_block_enabled())
-		trace_block(m->ctx->id, m->id, state, ktime_get_ns() - w->since);
-	dxk_member_set_state(m, dxk_member_home_state(m));
-}
-
-/**
- * dxk_client_post - post requests and sleep for room if they ask for it
- * @p: its m and rqes set
- * @nr: number of requests in rqes
- * @deadline: of the sleep
- *
- * Return: how many were taken, or, when none was, the error. Those that were not
- * taken are still in p->rqes.
- */
-int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
-{
-	struct dxk_member *m = p->m;
-	int err;
-
-	err = dxk_owner_stash_fill(&m->owners, nr);
-	if (err)
-		return err;
-	dxk_waiter_init(&p->w);
-	p->helper.called = false;
-	p->reason = 0;
-	dxk_perform(m->ctx, &p->op, dxk_post_run);
-	err = dxk_waiter_sleep(m->ctx, &p->w, deadline);
-	if (!err && p->helper.called) {
-		p->err = -EAGAIN;
-		p->reason = PXR_HELP;
-	}
-	if (!err)
-		err = p->err;
-	dxk_client_awake(m, &p->w);
-	return p->taken ? (int)p->taken : err;
-}
-
-/**
- * dxk_client_rejoin - collect requests and sleep for them if need be
- * @r: its m, owner, max, min, wait and free set
- * @deadline: of the sleep
- *
- * Return: 0 with r->answer and r->nr requests in r->rqes, or an error. A sleep
- * that ends at its deadline answers %RJR_NONE_READY.
- */
-int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
-{
-	struct dxk_member *m = r->m;
-	struct dxk_rqe *rqe;
-	int err;
-
-	dxk_waiter_init(&r->w);
-	r->helper.called = false;
-	INIT_LIST_HEAD(&r->rqes);
-	r->nr = 0;
-	r->mine = 0;
-	list_for_each_entry(rqe, &m->busy, link)
-		r->mine += rqe->owner == r->owner && rqe->own->space == m->space;
-	dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
-	err = dxk_waiter_sleep(m->ctx, &r->w, deadline);
-	if (!err && r->helper.called) {
-		r->answer = RJR_HELP;
-		r->err = 0;
-	}
-	dxk_client_awake(m, &r->w);
-	if (err == -ETIMEDOUT) {
-		/* What is there by now, be it less than asked for. */
-		r->wait = false;
-		dxk_waiter_init(&r->w);
-		dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
-		err = 0;
-	}
-	return err ?: r->err;
 }
 
 /* --- other modules --------------------------------------------------------- */

@@ -8,7 +8,9 @@
 #include <linux/slab.h>
 
 #include "context.h"
+#include "crew.h"
 #include "dxk_api.h"
+#include "thread.h"
 
 /* The user handler is one no longer; what it has not answered is not lost. */
 static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handling now,

@@ -8,12 +8,16 @@
 #include <linux/idr.h>
 #include <linux/slab.h>
 
+#include "calls.h"
 #include "context.h"
 #include "control.h"
+#include "crew.h"
 #include "dxk_api.h"
 #include "policy.h"
+#include "report.h"
 #include "stop.h"
 #include "sysfs.h"
+#include "thread.h"
 
 static DEFINE_IDA(dxk_ctx_ids);
 static struct kobject *dxk_ctx_parent;

@@ -34,18 +34,18 @@
 
 #include "../uapi/dxk.h"
 #include "command.h"
-#include "crew.h"
-#include "waiter.h"
+#include "control.h"
 #include "handle.h"
 #include "identity.h"
 #include "instrument.h"
 #include "log.h"
+#include "member.h"
 #include "owner.h"
 #include "ready.h"
 #include "request.h"
 #include "stall.h"
 #include "stats.h"
-#include "thread.h"
+#include "waiter.h"
 
 enum dxk_ctx_state {
 	DXK_CTX_NEW,

@@ -4,26 +4,21 @@
  * places for workers; a place that nobody has is vacant but has its member, so
  * that the pool shows what it could hold.
  */
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/pid.h>
 
+#include "calls.h"
+#include "command.h"
+#include "context.h"
+#include "crew.h"
 #include "dispatch.h"
+#include "log.h"
 #include "next.h"
 #include "relief.h"
+#include "session.h"
+#include "thread.h"
 #include "worker.h"
-
-void dxk_crew_init(struct dxk_crew *crew)
-{
-	u32 kind;
-
-	xa_init_flags(&crew->members, XA_FLAGS_ACCOUNT);
-	init_waitqueue_head(&crew->work_wait);
-	INIT_LIST_HEAD(&crew->managers);
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		INIT_LIST_HEAD(&crew->idle[kind]);
-		INIT_LIST_HEAD(&crew->helpers[kind]);
-		INIT_LIST_HEAD(&crew->parked[kind]);
-	}
-}
 
 /** dxk_crew_vacancy - the lowest vacant place for a worker, or NULL */
 struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx)
@@ -68,24 +63,6 @@ struct dxk_member *dxk_crew_spare_place(struct dxk_ctx *ctx)
 	return m;
 }
 
-static void dxk_leave_run(struct dxk_ctx *ctx, struct dxk_op *op,
-			  struct dxk_wakes *wakes)
-{
-	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
-	struct dxk_next_op *n;
-
-	m->leaving = true;
-	ctx->crew.workers[m->kind]--;
-	dxk_crew_set_lanes(ctx);
-	list_for_each_entry(n, &ctx->crew.idle[m->kind], w.link) {
-		if (n->m != m)
-			continue;
-		n->err = -ESHUTDOWN;
-		dxk_waiter_finish(&n->w, wakes);
-		break;
-	}
-}
-
 /** dxk_crew_fit - give places 1..max_threads and the main thread's members */
 int dxk_crew_fit(struct dxk_ctx *ctx)
 {
@@ -104,27 +81,6 @@ int dxk_crew_fit(struct dxk_ctx *ctx)
 		if (dxk_member_state(m) == DXK_M_VACANT)
 			dxk_member_retire(m);
 	return 0;
-}
-
-/** dxk_crew_set_lanes - recompute the limits after a change of crew or policy */
-void dxk_crew_set_lanes(struct dxk_ctx *ctx)
-{
-	const struct dxk_policy *p = &ctx->policy;
-	bool cmls = dxk_ctx_cmls(ctx);
-	u32 kind;
-
-	lockdep_assert_held(&ctx->lock);
-
-	dxk_lanes_set(&ctx->ready.lanes, cmls, p->ready_entries, p->lane_pct);
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
-
-		dxk_lanes_set(lanes, cmls, cmls ? ctx->crew.workers[kind] : U32_MAX,
-			      p->lane_pct);
-		/* They bring their threads: more can execute, but no share is larger. */
-		if (cmls)
-			lanes->quota[DXK_LANES - 1] += ctx->crew.extra[kind];
-	}
 }
 
 /* @m: its place. On error it stays vacant. */
@@ -262,16 +218,161 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	}
 }
 
-/**
- * dxk_crew_resting - does every user worker sleep for work?
- * @ctx: the context, locked
- *
- * Then none can die unnoticed: a killed sleeper leaves through its call.
- */
-bool dxk_crew_resting(const struct dxk_ctx *ctx)
-{
-	lockdep_assert_held(&ctx->lock);
+/* --- who joins and who leaves ---------------------------------------------- */
 
-	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER] &&
-	       ctx->crew.nr_parked[DXK_USER] == ctx->crew.spares[DXK_USER];
+/* While it drains, too: who died over a request may have been the last worker. */
+static bool dxk_member_welcome(const struct dxk_ctx *ctx)
+{
+	u8 state = READ_ONCE(ctx->state);
+
+	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
+}
+
+/* @s: who claims it; the main thread is one of the creator's */
+static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
+					   const struct dxk_session *s)
+{
+	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
+	u32 id;
+
+	if (!s || s->creator) {
+		if (m && dxk_member_state(m) == DXK_M_VACANT)
+			return m;
+		if (!m)
+			return dxk_member_new(ctx, DXK_ID_MAIN);
+	}
+	for (id = DXK_ID_CLIENT; id <= DXK_ID_MAX; id++)
+		if (!dxk_member_at(ctx, id))
+			return dxk_member_new(ctx, id);
+	return ERR_PTR(-ENOSPC);
+}
+
+static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
+{
+	u32 places = ctx->policy.max_threads - ctx->policy.kernel_threads;
+	struct dxk_member *m;
+	int err;
+
+	if (!dxk_member_welcome(ctx))
+		return ERR_PTR(-ESHUTDOWN);
+	if (!places)
+		return ERR_PTR(-ENODEV);
+	if (dxk_crew_count(ctx, DXK_USER) >= places)
+		return ERR_PTR(-ENOSPC);
+	m = dxk_crew_vacancy(ctx);
+	if (m)
+		return m;
+	/* When the one before left there may have been no memory for its id. */
+	err = dxk_crew_fit(ctx);
+	return err ? ERR_PTR(err) : dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
+}
+
+static struct dxk_member *dxk_claim_spare(struct dxk_ctx *ctx)
+{
+	if (!dxk_member_welcome(ctx))
+		return ERR_PTR(-ESHUTDOWN);
+	if (ctx->policy.on_block != DXK_ON_BLOCK_SPARE)
+		return ERR_PTR(-ENODEV);
+	return dxk_crew_spare_place(ctx);
+}
+
+/**
+ * dxk_member_claim - a thread joins the Thread Pool
+ * @ctx: the context; its mutex is held
+ * @s: the descriptor it comes by, or NULL for an in-kernel client
+ * @kind: what it wants to be
+ * @pid: the user thread, or NULL for an in-kernel client; referenced here
+ *
+ * Return: a member with a reference for the caller, or an error pointer.
+ */
+struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
+				    enum dxk_member_kind kind, struct pid *pid)
+{
+	struct dxk_member *m;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (ctx->closed)
+		return ERR_PTR(-ESHUTDOWN);
+	switch (kind) {
+	case DXK_MEMBER_WORKER:
+		m = dxk_claim_worker(ctx);
+		break;
+	case DXK_MEMBER_SPARE:
+		m = dxk_claim_spare(ctx);
+		break;
+	default:
+		m = dxk_claim_client(ctx, s);
+	}
+	if (IS_ERR(m))
+		return m;
+	dxk_member_get(m);
+	m->pid = get_pid(pid);
+	if (s) {
+		m->access = s->access;
+		m->space = s->space;
+		dxk_space_join(ctx, m->space);
+	}
+	dxk_member_occupy(m, kind == DXK_MEMBER_CLIENT ? DXK_ROLE_CLIENT :
+							 DXK_ROLE_WORKER, DXK_USER);
+	dxk_member_attach(m);
+	return m;
+}
+
+/** dxk_member_bury - the member's thread is gone: answer its owners, free its id */
+void dxk_member_bury(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	dxk_member_do(m, dxk_died_run);
+	dxk_member_retire(m);
+	if (dxk_member_welcome(ctx) && dxk_crew_fit(ctx))
+		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+			    "no memory to show the vacant id %u", m->id);
+}
+
+/** dxk_member_release - the member's descriptor is closed */
+void dxk_member_release(struct dxk_member *m)
+{
+	struct dxk_ctx *ctx = m->ctx;
+
+	dxk_command_detach(m);
+	mutex_lock(&ctx->mutex);
+	dxk_member_bury(m);
+	mutex_unlock(&ctx->mutex);
+	dxk_space_leave(ctx, m->space);
+	dxk_member_put(m);
+}
+
+/* --- for reports ------------------------------------------------------------ */
+
+/**
+ * dxk_running_next - what a worker executes that Stop waits for (DX-114)
+ * @ctx: the context
+ * @after: id of the worker before, 0 for the first
+ * @out: the first worker with a higher id that holds a request
+ *
+ * Return: false when there is none.
+ */
+bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out)
+{
+	struct dxk_member *m;
+	bool found = false;
+	unsigned long id;
+
+	mutex_lock(&ctx->mutex);
+	xa_for_each_range(&ctx->crew.members, id, m, after + 1, DXK_ID_WORKER_MAX) {
+		spin_lock(&ctx->lock);
+		found = m->held;
+		if (found)
+			*out = m->work;
+		spin_unlock(&ctx->lock);
+		if (!found)
+			continue;
+		out->thread = m->id;
+		out->age_ns = jiffies_to_nsecs(jiffies - READ_ONCE(m->since));
+		break;
+	}
+	mutex_unlock(&ctx->mutex);
+	return found;
 }

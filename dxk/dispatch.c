@@ -67,6 +67,22 @@ int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
 
 /* --- the role -------------------------------------------------------------- */
 
+/*
+ * Let those go on who wait for Rejoin Pool entries.
+ *
+ * Serving them may return results and so free further entries: until none is.
+ */
+static void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	while (ctx->owners.freed) {
+		ctx->owners.freed = false;
+		if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+			dxk_serve_blocked(ctx, wakes);
+		else if (ctx->policy.rejoin_full == DXK_REJOIN_RESERVE)
+			dxk_serve_posters(ctx, wakes);
+	}
+}
+
 /**
  * dxk_dispatch - give Ready requests to idle workers (DX-77)
  * @ctx: the context, locked

@@ -9,8 +9,8 @@
 #include <linux/slab.h>
 
 #include "context.h"
+#include "crew.h"
 #include "instrument.h"
-#include "ucall.h"
 
 /** dxk_instrument_alloc - begin anew with a ring of @size samples */
 int dxk_instrument_alloc(struct dxk_instrument *in, u32 size)
@@ -108,9 +108,9 @@ const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in)
 	return in->taken ? &in->sample[(in->taken - 1) % in->size] : NULL;
 }
 
-/* Take copies of the oldest samples that are younger than @after_ns. */
-static u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
-			   struct dxk_sample *out, u32 room)
+/** dxk_samples_get - copies of the oldest samples that are younger than @after_ns */
+u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
+		    struct dxk_sample *out, u32 room)
 {
 	u64 i = in->taken > in->size ? in->taken - in->size : 0;
 	u32 nr = 0;
@@ -119,39 +119,4 @@ static u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
 		if (in->sample[i % in->size].time_ns > after_ns)
 			out[nr++] = in->sample[i % in->size];
 	return nr;
-}
-
-long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
-{
-	const struct dxk_samples_read *a = &c->args.samples_read;
-	struct dxk_ctx *ctx = obj;
-	struct dxk_sample *copy;
-	u32 i, nr;
-	long ret;
-
-	if (a->flags)
-		return -EOPNOTSUPP;
-	ret = dxk_array_check(a->nr, a->sample_size,
-			      offsetofend(struct dxk_sample, workers));
-	if (ret)
-		return ret;
-	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
-	if (!copy)
-		return -ENOMEM;
-	ret = -ERESTARTSYS;
-	if (mutex_lock_interruptible(&ctx->mutex))
-		goto out_free;
-	nr = dxk_samples_get(&ctx->instrument, a->after_ns, copy, a->nr);
-	mutex_unlock(&ctx->mutex);
-
-	ret = nr;
-	for (i = 0; i < nr; i++) {
-		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
-			ret = -EFAULT;
-			break;
-		}
-	}
-out_free:
-	kfree(copy);
-	return ret;
 }

@@ -8,7 +8,6 @@
 
 struct dxk_ctx;
 struct dxk_rqe;
-struct dxk_ucall;
 
 /* Bucket b counts latencies of 2^b..2^(b+1)-1 ns, the last one all above. */
 #define DXK_LATENCY_BUCKETS	40
@@ -45,6 +44,7 @@ void dxk_instrument_free(struct dxk_instrument *in);
 void dxk_instrument_account(struct dxk_instrument *in, const struct dxk_rqe *rqe);
 u64 dxk_instrument_sample(struct dxk_ctx *ctx);
 const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in);
-long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
+u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
+		    struct dxk_sample *out, u32 room);
 
 #endif /* _DXK_INSTRUMENT_H */

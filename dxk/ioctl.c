@@ -13,7 +13,9 @@
 #include <linux/poll.h>
 #include <linux/sched.h>
 
+#include "calls.h"
 #include "context.h"
+#include "crew.h"
 #include "dxk_api.h"
 #include "ioctl.h"
 #include "policy.h"
@@ -322,6 +324,41 @@ static long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
 	if (nr < 0)
 		return nr;
 	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
+}
+
+static long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_samples_read *a = &c->args.samples_read;
+	struct dxk_ctx *ctx = obj;
+	struct dxk_sample *copy;
+	u32 i, nr;
+	long ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	ret = dxk_array_check(a->nr, a->sample_size,
+			      offsetofend(struct dxk_sample, workers));
+	if (ret)
+		return ret;
+	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return -ENOMEM;
+	ret = -ERESTARTSYS;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		goto out_free;
+	nr = dxk_samples_get(&ctx->instrument, a->after_ns, copy, a->nr);
+	mutex_unlock(&ctx->mutex);
+
+	ret = nr;
+	for (i = 0; i < nr; i++) {
+		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
+			ret = -EFAULT;
+			break;
+		}
+	}
+out_free:
+	kfree(copy);
+	return ret;
 }
 
 static const struct dxk_call_desc dxk_ctx_calls[] = {

@@ -6,8 +6,10 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 
 #include "waiter.h"
+#include "lanes.h"
 #include "request.h"
 
 struct dxk_ctx;
@@ -129,21 +131,12 @@ struct dxk_member {
 	wait_queue_head_t wait;
 };
 
-struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id);
-struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id);
-void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind);
-void dxk_member_attach(struct dxk_member *m);
-void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
-void dxk_member_bury(struct dxk_member *m);
-struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
-				    enum dxk_member_kind kind, struct pid *pid);
-void dxk_member_release(struct dxk_member *m);
-struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
-void dxk_member_retire(struct dxk_member *m);
-bool dxk_member_is_dead(const struct dxk_member *m);
+dxk_op_fn dxk_attach_run;
+
+void dxk_watch(struct dxk_member *m, struct dxk_owner *own);
+void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m);
 void dxk_member_get(struct dxk_member *m);
 void dxk_member_put(struct dxk_member *m);
-
 const char *dxk_member_state_name(u8 state);
 
 static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
@@ -163,5 +156,79 @@ static inline u8 dxk_member_home_state(const struct dxk_member *m)
 		return DXK_M_RUNNING;
 	return list_empty(&m->busy) ? DXK_M_AWAY : DXK_M_BUSY;
 }
+
+/* --- the crew -------------------------------------------------------------- */
+
+/**
+ * struct dxk_crew - the workers and all other members
+ * @members: (M) by thread id
+ * @threads: (C) directory of the members in sysfs
+ * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
+ *	last one to fall idle first: its cache is the warmest
+ * @nr_idle: (L) by kind: how many are in @idle
+ * @workers: (L) by kind: workers that count, i.e. attached, not leaving, no spares
+ * @present: (L) workers of both kinds, leaving ones and spares included
+ * @asleep: (L) by kind: of these, how many sleep in a post, a rejoin or a completion
+ * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one first
+ * @spares: (L) by kind: spare workers
+ * @parked: (L) by kind: struct dxk_next_op of spares that have no work
+ * @nr_parked: (L) by kind: how many are in @parked
+ * @extra: (L) by kind: requests that helpers and spares have
+ * @managers: (L) struct dxk_crew_op that sleep until a thread is needed
+ * @promised: (L) one was told that spares are needed and has not come back
+ * @clients: (L) members that are no workers
+ * @clients_asleep: (L) of these, how many sleep in a post or a rejoin
+ * @lanes: (L) by kind: CMLS over these workers
+ * @work_wait: user workers in poll(2) sleep here
+ */
+struct dxk_crew {
+	struct xarray members;
+	struct kobject *threads;
+	struct list_head idle[DXK_KINDS];
+	u32 nr_idle[DXK_KINDS];
+	u32 workers[DXK_KINDS];
+	u32 present;
+	u32 asleep[DXK_KINDS];
+	struct list_head helpers[DXK_KINDS];
+	u32 spares[DXK_KINDS];
+	struct list_head parked[DXK_KINDS];
+	u32 nr_parked[DXK_KINDS];
+	u32 extra[DXK_KINDS];
+	struct list_head managers;
+	bool promised;
+	u32 clients;
+	u32 clients_asleep;
+	struct dxk_lanes lanes[DXK_KINDS];
+	wait_queue_head_t work_wait;
+};
+
+/* Where a member counts while it sleeps in a post, a rejoin or a completion. */
+static inline u32 *dxk_crew_sleepers(struct dxk_crew *crew, const struct dxk_member *m)
+{
+	return m->role == DXK_ROLE_WORKER ? &crew->asleep[m->kind] :
+					    &crew->clients_asleep;
+}
+
+static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
+{
+	return crew->asleep[DXK_USER] + crew->asleep[DXK_KERNEL];
+}
+
+/**
+ * dxk_crew_awake - workers that run, be it a request or on their way to the next
+ * @crew: of a locked context
+ *
+ * With none awake nothing in the context goes on by itself.
+ */
+static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
+{
+	return crew->present - crew->nr_idle[DXK_USER] - crew->nr_idle[DXK_KERNEL] -
+	       crew->nr_parked[DXK_USER] - crew->nr_parked[DXK_KERNEL] -
+	       dxk_crew_asleep(crew);
+}
+
+void dxk_crew_init(struct dxk_crew *crew);
+void dxk_crew_set_lanes(struct dxk_ctx *ctx);
+bool dxk_crew_resting(const struct dxk_ctx *ctx);
 
 #endif /* _DXK_MEMBER_H */

@@ -12,9 +12,11 @@
 
 #include "context.h"
 #include "control.h"
+#include "crew.h"
 #include "dispatch.h"
 #include "post.h"
 #include "relief.h"
+#include "report.h"
 
 /* How soon to try again when a turn found the mutex taken. */
 #define DXK_RETRY_MS	10

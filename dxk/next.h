@@ -37,15 +37,12 @@ struct dxk_next_op {
 dxk_op_fn dxk_next_run;
 dxk_op_fn dxk_return_run;
 dxk_op_fn dxk_died_run;
+dxk_op_fn dxk_leave_run;
 
-void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
-		struct list_head *work, struct dxk_wakes *wakes);
 bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind,
 		   struct dxk_wakes *wakes);
 void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 bool dxk_out_of_work(const struct dxk_ctx *ctx);
 void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-
-int dxk_next(struct dxk_next_op *n, u64 deadline);
 
 #endif /* _DXK_NEXT_H */

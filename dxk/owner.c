@@ -8,9 +8,55 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "context.h"
 #include "owner.h"
 
 static struct kmem_cache *dxk_owner_cache;
+
+/* --- spaces ---------------------------------------------------------------- */
+
+void dxk_space_init(struct dxk_space *space, u32 id)
+{
+	space->id = id;
+	INIT_LIST_HEAD(&space->owners);
+	INIT_LIST_HEAD(&space->emptied);
+}
+
+/** dxk_space_new - a private space with one user, or an error pointer */
+struct dxk_space *dxk_space_new(struct dxk_ctx *ctx)
+{
+	struct dxk_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+	spin_lock(&ctx->lock);
+	dxk_space_init(space, ++ctx->spaces);
+	spin_unlock(&ctx->lock);
+	space->is_private = true;
+	space->users = 1;
+	space->refs = 1;
+	return space;
+}
+
+/** dxk_space_put - a reference of a private space is gone; under the lock */
+void dxk_space_put(struct dxk_space *space)
+{
+	if (!--space->refs)
+		kfree(space);
+}
+
+/** dxk_space_join - a member is made from a descriptor of the space */
+void dxk_space_join(struct dxk_ctx *ctx, struct dxk_space *space)
+{
+	if (!space->is_private)
+		return;
+	spin_lock(&ctx->lock);
+	space->users++;
+	space->refs++;
+	spin_unlock(&ctx->lock);
+}
+
+/* --- owners ---------------------------------------------------------------- */
 
 /* Chains stay short: at most 8 on average when every live request has an owner
  * of its own and the context is at max_requests.

@@ -133,20 +133,6 @@ static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
 	}
 }
 
-static void dxk_unwatch(struct dxk_member *m)
-{
-	list_del_init(&m->watch);
-	m->watching = NULL;
-}
-
-static void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
-{
-	dxk_unwatch(m);
-	WRITE_ONCE(m->ready, false);
-	m->watching = own;
-	list_add(&m->watch, &own->watchers);
-}
-
 /*
  * Something about the owner has changed: tell all who wait for it, and let it go
  * when nothing of it is left.
@@ -162,24 +148,6 @@ static void dxk_owner_changed(struct dxk_ctx *ctx, struct dxk_owner *own,
 		dxk_owner_notify(own, wakes);
 	if (!dxk_owner_live(own))
 		dxk_owner_leave(&ctx->owners, own);
-}
-
-/**
- * dxk_serve_freed - let those go on who wait for Rejoin Pool entries
- * @ctx: the context, locked
- * @wakes: gets the wake-ups
- *
- * Serving them may return results and so free further entries: until none is.
- */
-void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
-{
-	while (ctx->owners.freed) {
-		ctx->owners.freed = false;
-		if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
-			dxk_serve_blocked(ctx, wakes);
-		else if (ctx->policy.rejoin_full == DXK_REJOIN_RESERVE)
-			dxk_serve_posters(ctx, wakes);
-	}
 }
 
 /** dxk_rejoin_run - a rejoin poll or wait */
@@ -352,12 +320,4 @@ void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 		hlist_for_each_entry(own, &ctx->owners.bucket[i], hash)
 			list_for_each_entry_safe(r, next, &own->pollers, w.link)
 				dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
-}
-
-/** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */
-void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m)
-{
-	lockdep_assert_held(&ctx->lock);
-
-	dxk_unwatch(m);
 }

@@ -71,8 +71,6 @@ void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes);
-void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m);
 
 #endif /* _DXK_REJOIN_H */

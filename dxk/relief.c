@@ -4,6 +4,7 @@
  */
 #include <linux/minmax.h>
 
+#include "assign.h"
 #include "dispatch.h"
 #include "next.h"
 #include "relief.h"
@@ -200,8 +201,7 @@ void dxk_stop_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 	}
 }
 
-static void dxk_crew_wait_run(struct dxk_ctx *ctx, struct dxk_op *op,
-			      struct dxk_wakes *wakes)
+void dxk_crew_wait_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c = container_of(op, struct dxk_crew_op, op);
 
@@ -216,28 +216,4 @@ static void dxk_crew_wait_run(struct dxk_ctx *ctx, struct dxk_op *op,
 	}
 	ctx->crew.promised |= !!c->spares;
 	dxk_waiter_finish(&c->w, wakes);
-}
-
-/**
- * dxk_crew_wait - sleep until the crew has a use for user threads
- * @ctx: the context
- * @deadline: of the sleep; 0 only asks
- * @workers: out, free places for workers
- * @spares: out, spares that are needed
- *
- * Return: the sum of both, -ESHUTDOWN or -ERESTARTSYS.
- */
-int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares)
-{
-	struct dxk_crew_op c = { .wait = deadline };
-	int err;
-
-	dxk_waiter_init(&c.w);
-	dxk_perform(ctx, &c.op, dxk_crew_wait_run);
-	err = dxk_waiter_sleep(ctx, &c.w, deadline);
-	if (err && err != -ETIMEDOUT)
-		return err;
-	*workers = c.workers;
-	*spares = c.spares;
-	return c.err ?: (int)(c.workers + c.spares);
 }

@@ -47,6 +47,7 @@ bool dxk_spare_turn(struct dxk_ctx *ctx, struct dxk_next_op *n, struct dxk_wakes
 u32 dxk_spares_wanted(struct dxk_ctx *ctx, enum dxk_kind kind);
 void dxk_tell_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
 void dxk_stop_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares);
+
+dxk_op_fn dxk_crew_wait_run;
 
 #endif /* _DXK_RELIEF_H */

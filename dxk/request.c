@@ -49,26 +49,6 @@ static int dxk_request_check(const struct dxk_ctx *ctx, const struct dxk_request
 	return 0;
 }
 
-/** dxk_stash_fill - have @nr free objects of @cache, 1..%DXK_STASH_MAX */
-int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr)
-{
-	if (stash->nr >= nr)
-		return 0;
-	/* All or none; of what it returns kernels agree on the truth value only. */
-	if (!kmem_cache_alloc_bulk(cache, gfp, nr - stash->nr, &stash->obj[stash->nr]))
-		return -ENOMEM;
-	stash->nr = nr;
-	return 0;
-}
-
-/** dxk_stash_empty - give all objects back */
-void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache)
-{
-	if (stash->nr)
-		kmem_cache_free_bulk(cache, stash->nr, stash->obj);
-	stash->nr = 0;
-}
-
 /** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
 int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
 {

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #include "../uapi/dxk.h"
+#include "stash.h"
 
 struct dxk_ctx;
 struct dxk_executor;
@@ -134,37 +135,6 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 /* All attributes of this version. */
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
-
-#define DXK_STASH_MAX	DXK_BATCH_MAX
-
-/*
- * Free objects of one slab cache, kept for the next calls: most requests are made of
- * what an earlier one has left, and what is missing comes and goes many at a time.
- */
-struct dxk_stash {
-	u32 nr;
-	void *obj[DXK_STASH_MAX];
-};
-
-static inline void *dxk_stash_pop(struct dxk_stash *stash)
-{
-	return stash->obj[--stash->nr];
-}
-
-/* @cache: of its objects */
-static inline void dxk_stash_push(struct dxk_stash *stash, void *obj,
-				  struct kmem_cache *cache)
-{
-	if (stash->nr == DXK_STASH_MAX) {
-		stash->nr /= 2;
-		kmem_cache_free_bulk(cache, DXK_STASH_MAX - stash->nr,
-				     &stash->obj[stash->nr]);
-	}
-	stash->obj[stash->nr++] = obj;
-}
-
-int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr);
-void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache);
 
 struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
 			     struct dxk_executor *held);

@@ -11,7 +11,9 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 
+#include "calls.h"
 #include "context.h"
+#include "crew.h"
 #include "dxk_api.h"
 #include "session.h"
 

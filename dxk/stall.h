@@ -31,14 +31,7 @@ struct dxk_stall {
 	struct ratelimit_state limit;
 };
 
-/* How long nobody must have been able to run. */
-#define DXK_STALL_MS	100
-/* The same while a process is about to start a spare worker. */
-#define DXK_SPARE_MS	1000
-
-void dxk_stall_init(struct dxk_stall *stall);
-bool dxk_stall_check(struct dxk_ctx *ctx);
+bool dxk_nobody_can_run(const struct dxk_ctx *ctx);
 void dxk_stall_suspect(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_overdue_check(struct dxk_ctx *ctx);
 
 #endif /* _DXK_STALL_H */

@@ -7,7 +7,6 @@
 #include "waiter.h"
 
 struct dxk_ctx;
-struct dxk_running;
 
 /**
  * struct dxk_stop_op - Stop
@@ -39,8 +38,11 @@ struct dxk_should_op {
 	bool answer;
 };
 
-void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close);
-int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline);
-bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out);
+dxk_op_fn dxk_cancel_some_run;
+dxk_op_fn dxk_should_run;
+dxk_op_fn dxk_stop_begin_run;
+dxk_op_fn dxk_stop_wait_run;
+
+bool dxk_is_to_end(const struct dxk_ctx *ctx, u32 attrs);
 
 #endif /* _DXK_STOP_H */

@@ -11,9 +11,10 @@
 
 #include "context.h"
 #include "dxk_api.h"
+#include "figures.h"
 #include "policy.h"
 #include "stop.h"
-#include "sysfs.h"
+#include "thread.h"
 
 /* Most words of an own command. */
 #define DXK_WORDS	3

@@ -12,6 +12,7 @@
 
 #include "compat.h"
 #include "context.h"
+#include "figures.h"
 #include "policy.h"
 #include "sysfs.h"
 
@@ -112,54 +113,14 @@ static const struct attribute_group dxk_policy_group = {
 
 /* --- pools ----------------------------------------------------------------- */
 
-u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
-{
-	const u32 size[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->policy.max_threads),
-		[DXK_POOL_READY] = READ_ONCE(ctx->policy.ready_entries),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->policy.rejoin_entries),
-		[DXK_POOL_LOG] = READ_ONCE(ctx->policy.log_entries),
-		[DXK_POOL_HANDLE] = READ_ONCE(ctx->policy.handle_entries),
-	};
-
-	return size[pool];
-}
-
 static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", dxk_pool_size(ctx, pool));
 }
 
-u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
-{
-	const u32 use[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +
-				    READ_ONCE(ctx->crew.workers[DXK_KERNEL]),
-		[DXK_POOL_READY] = READ_ONCE(ctx->nr[DXK_AT_READY]),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->nr[DXK_AT_REJOIN]),
-		[DXK_POOL_LOG] = dxk_log_count(&ctx->log),
-		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
-	};
-
-	return use[pool];
-}
-
 static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", dxk_pool_use(ctx, pool));
-}
-
-u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool)
-{
-	const u32 high[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->high[DXK_AT_WORK]),
-		[DXK_POOL_READY] = READ_ONCE(ctx->high[DXK_AT_READY]),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->high[DXK_AT_REJOIN]),
-		[DXK_POOL_LOG] = READ_ONCE(ctx->log.high),
-		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
-	};
-
-	return high[pool];
 }
 
 static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
@@ -220,71 +181,14 @@ static const struct attribute_group dxk_pool_group = {
 
 /* --- lanes ----------------------------------------------------------------- */
 
-static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32 key)
-{
-	switch (key / DXK_LANES) {
-	case DXK_RES_USER:
-		return &ctx->crew.lanes[DXK_USER];
-	case DXK_RES_KERNEL:
-		return &ctx->crew.lanes[DXK_KERNEL];
-	default:
-		return &ctx->ready.lanes;
-	}
-}
-
-u32 dxk_lane_use(const struct dxk_ctx *ctx, u32 key)
-{
-	return READ_ONCE(dxk_resource_lanes(ctx, key)->used[key % DXK_LANES]);
-}
-
 static ssize_t dxk_lane_use_show(struct dxk_ctx *ctx, u32 key, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", dxk_lane_use(ctx, key));
 }
 
-u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
-{
-	u32 limit;
-
-	spin_lock(&ctx->lock);
-	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
-	/* Without CMLS workers have no limit but their number. */
-	if (key / DXK_LANES == DXK_RES_USER)
-		limit = min(limit, ctx->crew.workers[DXK_USER] +
-				   ctx->crew.extra[DXK_USER]);
-	else if (key / DXK_LANES == DXK_RES_KERNEL)
-		limit = min(limit, ctx->crew.workers[DXK_KERNEL] +
-				   ctx->crew.extra[DXK_KERNEL]);
-	spin_unlock(&ctx->lock);
-	return limit;
-}
-
 static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", dxk_lane_limit(ctx, key));
-}
-
-/* Who waits for the resource: sleeping posters, or requests that are Ready. */
-u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key)
-{
-	u32 lane = key % DXK_LANES;
-	struct list_head *pos;
-	u32 nr = 0;
-
-	spin_lock(&ctx->lock);
-	switch (key / DXK_LANES) {
-	case DXK_RES_USER:
-		nr = ctx->ready.nr[DXK_USER][lane];
-		break;
-	case DXK_RES_KERNEL:
-		nr = ctx->ready.nr[DXK_KERNEL][lane];
-		break;
-	default:
-		list_for_each(pos, &ctx->ready.posters[lane])
-			nr++;
-	}
-	spin_unlock(&ctx->lock);
-	return nr;
 }
 
 static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)

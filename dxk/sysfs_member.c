@@ -10,6 +10,7 @@
 
 #include "compat.h"
 #include "context.h"
+#include "figures.h"
 #include "sysfs.h"
 
 static struct dxk_member *dxk_member_of(struct kobject *kobj)
@@ -22,32 +23,6 @@ static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	u8 state = dxk_member_state(dxk_member_of(kobj));
 
 	return sysfs_emit(buf, "%s\n", dxk_member_state_name(state));
-}
-
-const char *dxk_member_role_name(const struct dxk_member *m)
-{
-	const char *name = "client";
-
-	switch (m->id) {
-	case DXK_ID_MONITOR:
-		name = "monitor";
-		break;
-	case DXK_ID_SCHEDULER:
-		name = "scheduler";
-		break;
-	case DXK_ID_DISPATCHER:
-		name = "dispatcher";
-		break;
-	case 1 ... DXK_ID_WORKER_MAX:
-		if (dxk_member_state(m) == DXK_M_VACANT)
-			name = "worker";
-		else if (m->spare)
-			name = m->kind == DXK_KERNEL ? "kernel-spare" : "user-spare";
-		else
-			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
-		break;
-	}
-	return name;
 }
 
 static ssize_t role_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)

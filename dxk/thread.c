@@ -1,110 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Control threads: create, kick, wait, stop.
+ * A member of the Thread Pool: one thread, its id, its directory in sysfs. Made
+ * vacant, occupied by a thread that joins, retired when that thread is gone; the
+ * object lives until its descriptor is closed as well.
  */
-#include <linux/hrtimer.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/ktime.h>
-#include <linux/sched/task.h>
+#include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
 
-#include "context.h"
+#include "calls.h"
+#include "dispatch.h"
+#include "next.h"
+#include "sysfs.h"
+#include "thread.h"
 
-void dxk_thread_init(struct dxk_thread *t)
+/** dxk_member_free - the last reference is gone; called by its kobject */
+void dxk_member_free(struct dxk_member *m)
 {
-	init_waitqueue_head(&t->wait);
-	init_completion(&t->running);
+	struct dxk_ctx *ctx = m->ctx;
+
+	dxk_rqe_stash_free(&m->rqes);
+	dxk_owner_stash_free(&m->owners);
+	put_pid(m->pid);
+	kfree(m);
+	kobject_put(&ctx->kobj);
 }
 
-/**
- * dxk_thread_start - start a control thread and wait until it runs
- * @t: the thread, stopped
- * @fn: its loop; completes t->running first
- * @ctx: what @fn gets
- * @id: its thread id
- * @name: for ps(1)
- */
-int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ctx,
-		     u32 id, const char *name)
+void dxk_member_get(struct dxk_member *m)
 {
-	struct task_struct *task;
-	struct dxk_member *m;
+	kobject_get(&m->kobj);
+}
 
+void dxk_member_put(struct dxk_member *m)
+{
+	kobject_put(&m->kobj);
+}
+
+/** dxk_member_at - the member with an id, or NULL */
+struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id)
+{
 	lockdep_assert_held(&ctx->mutex);
 
-	reinit_completion(&t->running);
-	t->kicked = false;
-	t->parked = false;
-	m = dxk_member_control(ctx, id);
-	if (IS_ERR(m))
-		return PTR_ERR(m);
-	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, name);
-	if (IS_ERR(task)) {
-		dxk_member_retire(m);
-		return PTR_ERR(task);
-	}
-	t->member = m;
-	t->task = get_task_struct(task);
-	wake_up_process(task);
-	wait_for_completion(&t->running);
-	return 0;
+	return xa_load(&ctx->crew.members, id);
 }
 
-/** dxk_thread_stop - end a control thread; nothing happens if it does not run */
-void dxk_thread_stop(struct dxk_thread *t)
+/** dxk_member_new - a vacant member with that id; the pool holds the reference */
+struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 {
-	if (!t->task)
-		return;
-	kthread_stop(t->task);
-	put_task_struct(t->task);
-	t->task = NULL;
-	dxk_member_retire(t->member);
-	t->member = NULL;
-}
+	struct dxk_member *m;
+	int err;
 
-/** dxk_thread_kick - ask a control thread to look. Context: any */
-void dxk_thread_kick(struct dxk_thread *t)
-{
-	WRITE_ONCE(t->kicked, true);
-	/* pairs with the barrier of prepare_to_wait() */
-	if (wq_has_sleeper(&t->wait))
-		wake_up(&t->wait);
-}
+	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
+	if (!m)
+		return ERR_PTR(-ENOMEM);
+	m->ctx = ctx;
+	m->space = &ctx->home;
+	m->id = id;
+	m->since = jiffies;
+	INIT_LIST_HEAD(&m->called);
+	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->watch);
+	INIT_LIST_HEAD(&m->own_files);
+	init_waitqueue_head(&m->wait);
+	kobject_get(&ctx->kobj);
+	kobject_init(&m->kobj, &dxk_member_ktype);
 
-static bool dxk_thread_called(struct dxk_thread *t)
-{
-	return READ_ONCE(t->kicked) || kthread_should_stop();
-}
+	err = kobject_add(&m->kobj, ctx->crew.threads, "%u", id);
+	if (err)
+		goto err_put;
+	err = xa_err(xa_store(&ctx->crew.members, id, m, GFP_KERNEL));
+	if (err)
+		goto err_del;
+	return m;
 
-/** dxk_thread_wait - sleep until kicked, stopped, or @ms are over (not %DXK_PARK) */
-void dxk_thread_wait(struct dxk_thread *t, u32 ms)
-{
-	if (ms == DXK_PARK)
-		wait_event_idle(t->wait, dxk_thread_called(t));
-	else
-		wait_event_idle_timeout(t->wait, dxk_thread_called(t),
-					msecs_to_jiffies(ms));
+err_del:
+	kobject_del(&m->kobj);
+err_put:
+	dxk_member_put(m);
+	return ERR_PTR(err);
 }
 
 /**
- * dxk_thread_wait_until - sleep until kicked, stopped, or a time
- * @t: the calling thread
- * @deadline: of CLOCK_MONOTONIC, ns
- *
- * Return: true when it was called before the deadline.
+ * dxk_member_retire - take a member out of the pool
+ * @m: nobody executes as this member; its descriptor may still be open
  */
-bool dxk_thread_wait_until(struct dxk_thread *t, u64 deadline)
+void dxk_member_retire(struct dxk_member *m)
 {
-	ktime_t until = ns_to_ktime(deadline);
-	DEFINE_WAIT(wait);
+	struct dxk_ctx *ctx = m->ctx;
 
-	while (!dxk_thread_called(t)) {
-		if (ktime_get_ns() >= deadline)
-			return false;
-		prepare_to_wait(&t->wait, &wait, TASK_IDLE);
-		if (!dxk_thread_called(t))
-			schedule_hrtimeout_range(&until, 0, HRTIMER_MODE_ABS);
-		finish_wait(&t->wait, &wait);
-	}
-	return true;
+	if (dxk_member_at(ctx, m->id) != m)
+		return;
+	xa_erase(&ctx->crew.members, m->id);
+	kobject_del(&m->kobj);
+	dxk_member_put(m);
+}
+
+/** dxk_member_occupy - a thread takes a vacant place */
+void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind)
+{
+	m->role = role;
+	m->kind = kind;
+	dxk_member_set_state(m, role == DXK_ROLE_WORKER ? DXK_M_AWAY : DXK_M_RUNNING);
+}
+
+/** dxk_member_attach - from here on the member counts; a worker is given work */
+void dxk_member_attach(struct dxk_member *m)
+{
+	dxk_member_do(m, dxk_attach_run);
+}
+
+/**
+ * dxk_member_is_dead - has the member's user thread ended without closing?
+ * @m: the member
+ *
+ * A process that dies closes its descriptors. This is for the single thread that
+ * ended while its process lives on.
+ */
+bool dxk_member_is_dead(const struct dxk_member *m)
+{
+	struct task_struct *task;
+	bool dead;
+
+	if (!m->pid)
+		return false;
+	rcu_read_lock();
+	task = pid_task(m->pid, PIDTYPE_PID);
+	/* The first thread of a process outlives its end as a zombie. */
+	dead = !task || READ_ONCE(task->exit_state);
+	rcu_read_unlock();
+	return dead;
+}
+
+/** dxk_member_control - show a control thread in the pool */
+struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id)
+{
+	struct dxk_member *m = dxk_member_new(ctx, id);
+
+	if (!IS_ERR(m))
+		dxk_member_occupy(m, DXK_ROLE_CONTROL, DXK_KERNEL);
+	return m;
 }

@@ -11,6 +11,7 @@
 #include <linux/magic.h>
 #include <linux/sched/signal.h>
 
+#include "calls.h"
 #include "client.h"
 #include "compat.h"
 #include "context.h"
@@ -22,32 +23,6 @@
 #include "rejoin.h"
 #include "trace.h"
 #include "ucall.h"
-
-/* An element is small; a size far beyond is a mistake, not a newer program. */
-#define DXK_ELEM_MAX	1024
-
-int dxk_array_check(u32 nr, u32 size, u32 first_size)
-{
-	if (!nr || nr > DXK_BATCH_MAX || size < first_size)
-		return -EINVAL;
-	return size > DXK_ELEM_MAX ? -E2BIG : 0;
-}
-
-int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i)
-{
-	return copy_struct_from_user(elem, size, dxk_array_at(array, usize, i), usize);
-}
-
-int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i)
-{
-	void __user *to = dxk_array_at(array, usize, i);
-
-	if (copy_to_user(to, elem, min_t(size_t, size, usize)))
-		return -EFAULT;
-	if (usize > size && clear_user(to + size, usize - size))
-		return -EFAULT;
-	return 0;
-}
 
 /* --- post ------------------------------------------------------------------ */
 
@@ -419,4 +394,13 @@ long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 	if (a->nr_done && dxk_ucall_reply(c, sizeof(*a)) && !n.taken && ret <= 0)
 		return -EFAULT;
 	return ret < 0 && n.taken ? 0 : ret;
+}
+
+/* --- should_stop ----------------------------------------------------------- */
+
+long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	const struct dxk_should_stop *a = &c->args.should_stop;
+
+	return a->flags ? -EOPNOTSUPP : dxk_should_wait(m, a->deadline);
 }

@@ -9,6 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/math.h>
 
+#include "assign.h"
 #include "dispatch.h"
 #include "instrument.h"
 #include "move.h"
@@ -18,50 +19,6 @@
 #include "relief.h"
 #include "stall.h"
 #include "trace.h"
-
-/* What the reports of the Monitor and of Stop will say of the worker. */
-static void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
-{
-	m->work.executor = rqe->executor;
-	m->work.owner = rqe->owner;
-	m->work.param = rqe->param;
-	m->work.attrs = rqe->attrs;
-	m->work_ticket = rqe->ticket;
-	m->since = jiffies;
-}
-
-/**
- * dxk_assign - take a request out of the Ready Pool for a worker (DX-78)
- * @ctx: the context, locked
- * @m: the worker
- * @rqe: READY, and admitted
- * @work: gets it
- * @wakes: gets the wake-ups of posters
- */
-void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
-		struct list_head *work, struct dxk_wakes *wakes)
-{
-	rqe->prio = clamp_t(s64, dxk_ready_prio(&ctx->ready, rqe), S32_MIN, S32_MAX);
-	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
-	rqe->ticket = ++ctx->ticket;
-	rqe->worker = m->id;
-	rqe->attempts++;
-	m->held++;
-	dxk_member_note(m, rqe);
-	dxk_ready_remove(&ctx->ready, rqe);
-	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
-	list_add_tail(&rqe->link, work);
-	ctx->stats.dispatches++;
-	trace_dispatch(ctx->id, rqe);
-	/* A user worker may die unnoticed, any one may take too long. */
-	if (unlikely(ctx->monitor.parked) &&
-	    (rqe->kind == DXK_USER || ctx->policy.report_age_ms)) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
-	}
-	if (unlikely(dxk_ready_has_posters(&ctx->ready)))
-		dxk_serve_posters(ctx, wakes);
-}
 
 /*
  * Take the best request, and more while the backlog is larger than one each and
@@ -382,26 +339,20 @@ void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wake
 		dxk_stop_workers(ctx, wakes);
 }
 
-/**
- * dxk_next - a worker's turn, with the sleep when there is nothing to do
- * @n: its arguments: m, done, max
- * @deadline: of the sleep
- *
- * Return: 0 with requests in n->work, or when only completions were asked for;
- * else an error. n->taken completions were taken in any case.
- */
-int dxk_next(struct dxk_next_op *n, u64 deadline)
+/** dxk_leave_run - a worker takes no more work: the crew shrinks */
+void dxk_leave_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
 {
-	struct dxk_member *m = n->m;
-	int err;
+	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
+	struct dxk_next_op *n;
 
-	dxk_waiter_init(&n->w);
-	INIT_LIST_HEAD(&n->ended);
-	INIT_LIST_HEAD(&n->work);
-	n->taken = 0;
-	n->nr = 0;
-	n->err = 0;
-	dxk_perform(m->ctx, &n->op, dxk_next_run);
-	err = dxk_waiter_sleep(m->ctx, &n->w, deadline);
-	return err ?: n->err;
+	m->leaving = true;
+	ctx->crew.workers[m->kind]--;
+	dxk_crew_set_lanes(ctx);
+	list_for_each_entry(n, &ctx->crew.idle[m->kind], w.link) {
+		if (n->m != m)
+			continue;
+		n->err = -ESHUTDOWN;
+		dxk_waiter_finish(&n->w, wakes);
+		break;
+	}
 }

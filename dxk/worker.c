@@ -7,11 +7,15 @@
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 
+#include "calls.h"
+#include "context.h"
+#include "control.h"
 #include "dispatch.h"
 #include "dxk_api.h"
 #include "executor.h"
 #include "handle.h"
 #include "next.h"
+#include "stop.h"
 #include "trace.h"
 #include "worker.h"
 
@@ -147,3 +151,17 @@ void dxk_worker_stop(struct dxk_member *m)
 	put_task_struct(m->task);
 	m->task = NULL;
 }
+
+/**
+ * dxk_should_stop - does the context want this request to end soon?
+ * @call: the running request
+ *
+ * Context: any.
+ * Return: true for a service request of lane 0 from the begin of Stop on, for every
+ * request from the begin of Stop(cancel) or the close of the context on.
+ */
+bool dxk_should_stop(const struct dxk_call *call)
+{
+	return dxk_is_to_end(call->self->ctx, call->attrs);
+}
+EXPORT_SYMBOL_GPL(dxk_should_stop);

@@ -5,8 +5,9 @@
  */
 #include <linux/pid.h>
 
-#include "rig.h"
+#include "../calls.h"
 #include "../next.h"
+#include "rig.h"
 
 static struct dxk_ctx *start(struct kunit *test, u32 workers)
 {

@@ -6,9 +6,10 @@
  */
 #include <linux/prandom.h>
 
-#include "../rejoin.h"
+#include "../calls.h"
 #include "../dispatch.h"
 #include "../next.h"
+#include "../rejoin.h"
 #include "rig.h"
 
 #define OWNERS		5

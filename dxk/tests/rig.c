@@ -7,6 +7,8 @@
  */
 #include <linux/kthread.h>
 
+#include "../crew.h"
+#include "../thread.h"
 #include "rig.h"
 
 const u32 dxk_rig_modes[2] = { DXK_DISPATCH_DIRECT, DXK_DISPATCH_THREAD };
