@@ -88,8 +88,11 @@ DKMSDIR	:= $(DESTDIR)/usr/src/dxk-$(VERSION)
 dkms_install:
 	install -D -m 644 -t $(DKMSDIR) VERSION Kbuild COPYING
 	install -D -m 644 -t $(DKMSDIR)/uapi uapi/dxk.h
-	$(foreach d,dxk dxk/executors,install -D -m 644 -t $(DKMSDIR)/$d \
-		$d/Kbuild $(filter-out %.mod.c,$(wildcard $d/*.[ch])) &&) :
+	install -D -m 644 -t $(DKMSDIR)/dxk dxk/Kbuild
+	install -D -m 644 -t $(DKMSDIR)/dxk/executors dxk/executors/Kbuild
+	$(foreach d,dxk $(patsubst %,dxk/%,engine services runtime abi executors), \
+		install -D -m 644 -t $(DKMSDIR)/$d \
+			$(filter-out %.mod.c,$(wildcard $d/*.[ch])) &&) :
 	install -m 755 dist/keep-symvers.sh $(DKMSDIR)
 	sed 's/#MODULE_VERSION#/$(VERSION)/' dist/dkms.conf.in >$(DKMSDIR)/dkms.conf
 	chmod 644 $(DKMSDIR)/dkms.conf

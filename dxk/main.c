@@ -7,12 +7,12 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 
-#include "command.h"
-#include "context.h"
-#include "executor.h"
-#include "ioctl.h"
-#include "log.h"
-#include "sysfs.h"
+#include "abi/ioctl.h"
+#include "abi/sysfs.h"
+#include "runtime/context.h"
+#include "services/command.h"
+#include "services/executor.h"
+#include "services/log.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"

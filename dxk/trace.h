@@ -7,8 +7,8 @@
 
 #include <linux/tracepoint.h>
 
-#include "member.h"
-#include "request.h"
+#include "engine/member.h"
+#include "engine/request.h"
 
 #define dxk_show_state(state)				\
 	__print_symbolic(state,				\

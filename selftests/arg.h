@@ -4,7 +4,7 @@
 
 #include "../uapi/dxk.h"
 
-/* The argument of any call, as in dxk/ucall.h, with room behind it for a tail. */
+/* The argument of any call, as in dxk/abi/args.h, with room behind it for a tail. */
 union arg {
 	__u32 size;
 	unsigned char bytes[512];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * DX-16, DX-26, DX-27: the Handle Table of the kernel, through the executor sha256.
- * dxk/tests/handle_test.c looks at it from inside, libhandle.c at the library's.
+ * dxk/runtime/tests/handle_test.c looks at it from inside, libhandle.c at the library's.
  */
 #include "dxk_test.h"
 

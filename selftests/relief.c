@@ -4,7 +4,7 @@
  * of user workers (policy on_block; D-4, D-5, D-8, DX-43, DX-70, DX-75). What stalls
  * under STRICT, see deadlock.c, finishes here. A helper on its own is in
  * relief_help.c, a spare in relief_spare.c. Those of kernel workers are in
- * dxk/tests/relief_test.c, libdxk's in libhelp.c.
+ * dxk/runtime/tests/onblock_test.c, libdxk's in libhelp.c.
  */
 #include "relief_test.h"
 

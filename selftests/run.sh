@@ -197,8 +197,8 @@ kunit() {
 
 	# The sources say which suites there should be: one that was not linked,
 	# or not run, is missed.
-	suites=$(sed -n 's/^\t\.name = "\(dxk_[a-z_]*\)",$/\1/p' "$root"/dxk/tests/*_test.c)
-	[[ -n $suites ]] || { echo "run.sh: dxk/tests names no suite" >&2; return 1; }
+	suites=$(sed -n 's/^\t\.name = "\(dxk_[a-z_]*\)",$/\1/p' "$root"/dxk/*/tests/*_test.c)
+	[[ -n $suites ]] || { echo "run.sh: no file names a suite" >&2; return 1; }
 	for suite in $suites; do
 		# complete, other than the ring buffer of the kernel's log
 		if busybox grep -qE '^ +(not )?ok ' "$results/$suite/results" 2>/dev/null; then

@@ -43,12 +43,12 @@ def touched(path, noticed, known):
     """Test programs and jobs for one file; {ALL} when it may concern everything"""
     room, _, rest = path.partition("/")
     stem = re.sub(r"\.\w+$", "", os.path.basename(path))
-    if path.startswith("dxk/tests/"):
+    if re.match(r"dxk/\w+/tests/", path):
         return {"KUNIT"}, ["ids"]
     if path.startswith("dxk/executors/"):
         return {"dxsum.sh", "module"}, ["sparse-stock"]
     if room == "dxk":
-        tests = set().union(*(noticed.get(f"dxk/{stem}.{e}", set()) for e in "ch"))
+        tests = set().union(*(noticed.get(re.sub(r"\w$", e, path), set()) for e in "ch"))
         tests |= {stem} & known
         return tests or {ALL}, ["sparse-stock", "plants", "doc-kernel-doc"]
     if room == "uapi":

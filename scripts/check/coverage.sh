@@ -109,7 +109,7 @@ for name in "${guests[@]}"; do
 	to=$build/kernels/$name
 	find "$to" -name '*.gcda' -delete
 	cp -r "$out/$name/counts/." "$to/"
-	(cd "$to" && gcovr --filter dxk/ --exclude-directories dxk/tests \
+	(cd "$to" && gcovr --filter dxk/ --exclude-directories 'dxk/.*/tests' \
 		--exclude dxk/trace.h --json "$out/$name.json" dxk) 2>"$out/gcovr.log" ||
 		{ cat "$out/gcovr.log" >&2; exit 1; }
 	files+=(--add-tracefile "$out/$name.json")

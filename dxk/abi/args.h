@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ABI_ARGS_H
+#define _DXK_ABI_ARGS_H
+
+#include <linux/poll.h>
+#include <linux/types.h>
+#include <linux/uaccess.h>
+
+#include "uapi/dxk.h"
+
+struct dxk_ctx;
+struct dxk_member;
+struct dxk_session;
+
+/* The argument of any call, as far as this module knows it. */
+union dxk_args {
+	u32 size;
+	struct dxk_version version;
+	struct dxk_executor_find executor_find;
+	struct dxk_ctx_create ctx_create;
+	struct dxk_ctx_join ctx_join;
+	struct dxk_ctx_start ctx_start;
+	struct dxk_ctx_stop ctx_stop;
+	struct dxk_policy policy;
+	struct dxk_member_create member_create;
+	struct dxk_crew_wait crew_wait;
+	struct dxk_post post;
+	struct dxk_rejoin rejoin;
+	struct dxk_next next;
+	struct dxk_should_stop should_stop;
+	struct dxk_log_write log_write;
+	struct dxk_log_read log_read;
+	struct dxk_log_file log_file;
+	struct dxk_command_send command_send;
+	struct dxk_command_attach command_attach;
+	struct dxk_command_next command_next;
+	struct dxk_handle_open handle_open;
+	struct dxk_handle_close handle_close;
+	struct dxk_samples_read samples_read;
+};
+
+/**
+ * struct dxk_ucall - one ioctl on its way
+ * @args: the argument, copied in
+ * @uptr: where it came from
+ * @usize: the caller's size of it
+ * @session: of a call on a context descriptor
+ */
+struct dxk_ucall {
+	union dxk_args args;
+	void __user *uptr;
+	u32 usize;
+	struct dxk_session *session;
+};
+
+/* Copy the argument back; each has its out fields within the first version. */
+static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
+{
+	return copy_to_user(c->uptr, &c->args, min(c->usize, size)) ? -EFAULT : 0;
+}
+
+/* Arrays of the caller's, args.c */
+int dxk_array_check(u32 nr, u32 size, u32 first_size);
+int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i);
+int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i);
+
+static inline void __user *dxk_array_at(u64 array, u32 usize, u32 i)
+{
+	return u64_to_user_ptr(array + (u64)usize * i);
+}
+
+/* Most elements are of our size, which the compiler knows: no check is left then. */
+static __always_inline int dxk_array_get(void *elem, size_t size, u64 array, u32 usize,
+					 u32 i)
+{
+	if (unlikely(usize != size))
+		return dxk_array_get_other(elem, size, array, usize, i);
+	return copy_from_user(elem, dxk_array_at(array, usize, i), size) ? -EFAULT : 0;
+}
+
+static __always_inline int dxk_array_put(const void *elem, size_t size, u64 array,
+					 u32 usize, u32 i)
+{
+	if (unlikely(usize != size))
+		return dxk_array_put_other(elem, size, array, usize, i);
+	return copy_to_user(dxk_array_at(array, usize, i), elem, size) ? -EFAULT : 0;
+}
+
+/* The log's calls, ioctl_log.c */
+long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c);
+__poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait);
+
+/* Calls on a member, ioctl_request.c */
+long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+
+/* Commands, ioctl_command.c */
+long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_command_attach_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+
+#endif /* _DXK_ABI_ARGS_H */

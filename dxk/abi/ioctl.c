@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The descriptors and their calls: one table per kind of descriptor, one place
+ * that copies an argument in. The calls on requests are in ioctl_request.c.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/build_bug.h>
+#include <linux/compat.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+
+#include "abi/args.h"
+#include "abi/ioctl.h"
+#include "dxk_api.h"
+#include "engine/calls.h"
+#include "engine/onblock.h"
+#include "engine/policy.h"
+#include "engine/stop.h"
+#include "runtime/context.h"
+#include "runtime/crew.h"
+#include "runtime/session.h"
+
+/**
+ * struct dxk_call_desc - one call
+ * @cmd: its number
+ * @min_size: size of the argument's first version
+ * @size: size of the argument now
+ * @access: DXK_ACCESS_* bits that the descriptor must have
+ * @fn: what it does with the descriptor's object
+ */
+struct dxk_call_desc {
+	u32 cmd;
+	u32 min_size;
+	u32 size;
+	u32 access;
+	long (*fn)(void *obj, struct dxk_ucall *c);
+};
+
+#define CALL(_cmd, _struct, _last, _fn, _access)			\
+	{ .cmd = _cmd, .min_size = offsetofend(struct _struct, _last),	\
+	  .size = sizeof(struct _struct), .access = _access, .fn = _fn }
+#define CONTROL	DXK_ACCESS_CONTROL
+
+/* @access: what the descriptor was opened for; @s: the session, if it is one */
+static long dxk_call(const struct dxk_call_desc *table, size_t nr, void *obj,
+		     u32 access, struct dxk_session *s, unsigned int cmd,
+		     unsigned long arg)
+{
+	struct dxk_ucall c = { .uptr = (void __user *)arg, .session = s };
+	const struct dxk_call_desc *d;
+	int err;
+
+	for (d = table; d < table + nr; d++)
+		if (d->cmd == cmd)
+			break;
+	if (d == table + nr)
+		return -ENOTTY;
+	if (d->access & ~access)
+		return -EACCES;
+	if (get_user(c.usize, (u32 __user *)c.uptr))
+		return -EFAULT;
+	if (c.usize < d->min_size)
+		return -EINVAL;
+	if (c.usize > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&c.args, d->size, c.uptr, c.usize);
+	if (err)
+		return err;
+	return d->fn(obj, &c);
+}
+
+/* Make a descriptor for @obj and tell the caller; on error @obj stays its own. */
+static int dxk_publish_fd(const char *name, const struct file_operations *fops,
+			  void *obj, s32 *out_fd, struct dxk_ucall *c, u32 size)
+{
+	struct file *file;
+	int fd, err;
+
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	/* The reply first: what can fail comes before what cannot be undone. */
+	*out_fd = fd;
+	err = dxk_ucall_reply(c, size);
+	if (err)
+		goto err_fd;
+	file = anon_inode_getfile(name, fops, obj, O_RDWR);
+	if (IS_ERR(file)) {
+		err = PTR_ERR(file);
+		goto err_fd;
+	}
+	fd_install(fd, file);
+	return 0;
+
+err_fd:
+	put_unused_fd(fd);
+	return err;
+}
+
+/* --- members --------------------------------------------------------------- */
+
+/* Two threads never share a member (DX-23). */
+static bool dxk_member_is_mine(const struct dxk_member *m)
+{
+	return m->pid == task_pid(current);
+}
+
+#define MEMBER_CALL(_name)						\
+	static long dxk_member_##_name(void *obj, struct dxk_ucall *c)	\
+	{								\
+		if (!dxk_member_is_mine(obj))				\
+			return -EPERM;					\
+		return dxk_##_name##_ioctl(obj, c);			\
+	}
+MEMBER_CALL(post)
+MEMBER_CALL(rejoin)
+MEMBER_CALL(next)
+MEMBER_CALL(should_stop)
+MEMBER_CALL(log_write)
+MEMBER_CALL(command_attach)
+MEMBER_CALL(command_next)
+
+static const struct dxk_call_desc dxk_member_calls[] = {
+	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next, 0),
+	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post, 0),
+	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin, 0),
+	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop, 0),
+	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write, 0),
+	CALL(DXK_IOC_COMMAND_ATTACH, dxk_command_attach, attach,
+	     dxk_member_command_attach, CONTROL),
+	CALL(DXK_IOC_COMMAND_NEXT, dxk_command_next, reply_len, dxk_member_command_next, 0),
+};
+
+static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct dxk_member *m = file->private_data;
+	const struct dxk_call_desc *table = dxk_member_calls;
+	size_t nr = ARRAY_SIZE(dxk_member_calls);
+
+	/* The first call is for workers only. */
+	if (m->role != DXK_ROLE_WORKER)
+		table++, nr--;
+	return dxk_call(table, nr, m, m->access, NULL, cmd, arg);
+}
+
+static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
+{
+	struct dxk_member *m = file->private_data;
+	struct dxk_ctx *ctx = m->ctx;
+	__poll_t mask = 0;
+
+	poll_wait(file, &m->wait, wait);
+	if (m->role == DXK_ROLE_WORKER)
+		poll_wait(file, &ctx->crew.work_wait, wait);
+
+	spin_lock(&ctx->lock);
+	if (m->ready)
+		mask = EPOLLIN | EPOLLRDNORM;
+	if (m->role == DXK_ROLE_WORKER && !ctx->cancelling &&
+	    dxk_ready_best(&ctx->ready, m->kind, &ctx->crew.lanes[m->kind]))
+		mask = EPOLLIN | EPOLLRDNORM;
+	spin_unlock(&ctx->lock);
+	if (dxk_command_readable(m))
+		mask = EPOLLIN | EPOLLRDNORM;
+	return mask;
+}
+
+static int dxk_member_close(struct inode *inode, struct file *file)
+{
+	dxk_member_release(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dxk_member_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_member_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.poll = dxk_member_poll,
+	.release = dxk_member_close,
+	.llseek = noop_llseek,
+};
+
+/* --- the context ----------------------------------------------------------- */
+
+static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_member_create *a = &c->args.member_create;
+	struct dxk_ctx *ctx = obj;
+	struct dxk_member *m;
+	int err;
+
+	if (a->kind > DXK_MEMBER_SPARE)
+		return -EOPNOTSUPP;
+	if (~c->session->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
+								 DXK_ACCESS_EXECUTE))
+		return -EACCES;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -ERESTARTSYS;
+	m = dxk_member_claim(ctx, c->session, a->kind, task_pid(current));
+	mutex_unlock(&ctx->mutex);
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	a->id = m->id;
+	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
+	if (err)
+		dxk_member_release(m);
+	return err;
+}
+
+static long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
+{
+	if (c->args.ctx_start.flags)
+		return -EOPNOTSUPP;
+	return dxk_ctx_start(obj);
+}
+
+/* Tell what Stop still waits for (DX-114); who cannot be told gets the error all the same. */
+static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
+{
+	struct dxk_ctx_stop *a = &c->args.ctx_stop;
+	struct dxk_running r;
+	u32 after = 0, i;
+
+	for (i = 0; dxk_running_next(ctx, after, &r); i++) {
+		after = r.thread;
+		if (i < a->nr && dxk_array_put(&r, sizeof(r), a->running,
+					       a->running_size, i))
+			return;
+	}
+	a->nr_running = i;
+	dxk_ucall_reply(c, sizeof(*a));
+}
+
+static long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_ctx_stop *a = &c->args.ctx_stop;
+	int err;
+
+	if (a->mode > DXK_STOP_CANCEL)
+		return -EOPNOTSUPP;
+	if (a->reserved || a->nr > DXK_ID_WORKER_MAX)
+		return -EINVAL;
+	if (a->nr && a->running_size < offsetofend(struct dxk_running, attrs))
+		return -EINVAL;
+	err = dxk_ctx_stop(obj, a->mode, a->deadline);
+	if (err == -ETIMEDOUT || err == -ERESTARTSYS)
+		dxk_ctx_stop_report(obj, c);
+	return err;
+}
+
+static long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c)
+{
+	dxk_policy_get(obj, &c->args.policy);
+	return dxk_ucall_reply(c, sizeof(c->args.policy));
+}
+
+static long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_policy *a = &c->args.policy;
+	int err;
+
+	a->size = c->usize;
+	a->bad_field = 0;
+	/* The reply first: a policy that was taken cannot be taken back. */
+	err = dxk_ucall_reply(c, sizeof(*a));
+	if (err)
+		return err;
+	err = dxk_policy_set(obj, a);
+	/* bad_field; who cannot be told still gets the error. */
+	if (err)
+		dxk_ucall_reply(c, sizeof(*a));
+	return err;
+}
+
+static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_executor_find *a = &c->args.executor_find;
+	int err;
+
+	if (a->reserved || strnlen(a->name, sizeof(a->name)) == sizeof(a->name))
+		return -EINVAL;
+	err = dxk_executor_find(a->name, &a->id);
+	return err ?: dxk_ucall_reply(c, sizeof(*a));
+}
+
+static long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_handle_open *a = &c->args.handle_open;
+	struct file *file = fget(a->fd);
+	int err;
+
+	if (!file)
+		return -EBADF;
+	err = dxk_handle_open(obj, file, &a->handle);
+	fput(file);
+	if (err)
+		return err;
+	err = dxk_ucall_reply(c, sizeof(*a));
+	/* Nobody knows its name. */
+	if (err)
+		dxk_handle_close(obj, a->handle);
+	return err;
+}
+
+static long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c)
+{
+	if (c->args.handle_close.flags)
+		return -EOPNOTSUPP;
+	return dxk_handle_close(obj, c->args.handle_close.handle);
+}
+
+static long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_crew_wait *a = &c->args.crew_wait;
+	int nr;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	nr = dxk_crew_wait(obj, a->deadline, &a->workers, &a->spares);
+	if (nr < 0)
+		return nr;
+	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
+}
+
+static long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_samples_read *a = &c->args.samples_read;
+	struct dxk_ctx *ctx = obj;
+	struct dxk_sample *copy;
+	u32 i, nr;
+	long ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	ret = dxk_array_check(a->nr, a->sample_size,
+			      offsetofend(struct dxk_sample, workers));
+	if (ret)
+		return ret;
+	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
+	if (!copy)
+		return -ENOMEM;
+	ret = -ERESTARTSYS;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		goto out_free;
+	nr = dxk_samples_get(&ctx->instrument, a->after_ns, copy, a->nr);
+	mutex_unlock(&ctx->mutex);
+
+	ret = nr;
+	for (i = 0; i < nr; i++) {
+		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
+			ret = -EFAULT;
+			break;
+		}
+	}
+out_free:
+	kfree(copy);
+	return ret;
+}
+
+static const struct dxk_call_desc dxk_ctx_calls[] = {
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
+	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl, CONTROL),
+	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl, CONTROL),
+	CALL(DXK_IOC_POLICY_GET, dxk_policy, max_spares, dxk_policy_get_ioctl,
+	     DXK_ACCESS_READ),
+	CALL(DXK_IOC_POLICY_SET, dxk_policy, max_spares, dxk_policy_set_ioctl, CONTROL),
+	/* client or worker: that is another right each */
+	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl, 0),
+	CALL(DXK_IOC_CREW_WAIT, dxk_crew_wait, spares, dxk_crew_wait_ioctl,
+	     DXK_ACCESS_EXECUTE),
+	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size,
+	     dxk_samples_read_ioctl, DXK_ACCESS_READ),
+	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl, CONTROL),
+	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl, CONTROL),
+	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl,
+	     CONTROL),
+	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl,
+	     CONTROL),
+	CALL(DXK_IOC_COMMAND_SEND, dxk_command_send, id, dxk_command_send_ioctl,
+	     CONTROL),
+};
+
+static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	struct dxk_session *s = file->private_data;
+
+	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), s->ctx, s->access, s,
+			cmd, arg);
+}
+
+static __poll_t dxk_ctx_poll(struct file *file, poll_table *wait)
+{
+	struct dxk_session *s = file->private_data;
+
+	return s->access & CONTROL ? dxk_log_poll(s->ctx, file, wait) : 0;
+}
+
+static int dxk_ctx_close(struct inode *inode, struct file *file)
+{
+	dxk_session_close(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dxk_ctx_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_ctx_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.poll = dxk_ctx_poll,
+	.release = dxk_ctx_close,
+	.llseek = noop_llseek,
+};
+
+/* --- control --------------------------------------------------------------- */
+
+static long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
+{
+	c->args.version = (struct dxk_version) {
+		.size = sizeof(struct dxk_version),
+		.abi = DXK_ABI_VERSION,
+		.capabilities = DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
+				DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES |
+				DXK_CAP_HELP | DXK_CAP_SPARE,
+		.batch_max = DXK_BATCH_MAX,
+		.max_threads = DXK_ID_WORKER_MAX,
+		.max_entries = 1U << 20,
+		.data_max = 4096,
+	};
+	return dxk_ucall_reply(c, sizeof(struct dxk_version));
+}
+
+static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall *c,
+				u32 size)
+{
+	int err;
+
+	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, s, fd, c, size);
+	if (err)
+		dxk_session_close(s);
+	return err;
+}
+
+static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_create *a = &c->args.ctx_create;
+	struct dxk_session *s;
+
+	if (a->flags & ~DXK_CTX_CHOWN)
+		return -EOPNOTSUPP;
+	if (a->reserved)
+		return -EINVAL;
+	s = dxk_session_create(a);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	a->id = s->ctx->id;
+	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+}
+
+static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_join *a = &c->args.ctx_join;
+	bool by_id = a->flags & DXK_JOIN_BY_ID;
+	struct dxk_session *s;
+
+	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID) ||
+	    a->access & ~DXK_ACCESS_ALL)
+		return -EOPNOTSUPP;
+	if (a->abi != DXK_ABI_VERSION)
+		return -EPROTONOSUPPORT;
+	if (!a->access || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
+		return -EINVAL;
+	s = dxk_session_join(a);
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	a->id = s->ctx->id;
+	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+}
+
+static const struct dxk_call_desc dxk_control_calls[] = {
+	CALL(DXK_IOC_VERSION, dxk_version, data_max, dxk_version_ioctl, 0),
+	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
+	CALL(DXK_IOC_CTX_CREATE, dxk_ctx_create, name, dxk_ctx_create_ioctl, 0),
+	CALL(DXK_IOC_CTX_JOIN, dxk_ctx_join, name, dxk_ctx_join_ioctl, 0),
+};
+
+static long dxk_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dxk_call(dxk_control_calls, ARRAY_SIZE(dxk_control_calls), NULL, 0, NULL,
+			cmd, arg);
+}
+
+const struct file_operations dxk_control_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = dxk_control_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.llseek = noop_llseek,
+};
+
+/* The sum of the fields is the struct: no hole that could leak kernel memory. */
+#define FIELDS(_type, _n32, _n64, _bytes) \
+	BUILD_BUG_ON(sizeof(struct _type) != 4 * (_n32) + 8 * (_n64) + (_bytes))
+
+/** dxk_ioctl_check_abi - at build time: no ABI struct has padding */
+void dxk_ioctl_check_abi(void)
+{
+	FIELDS(dxk_version, 6, 1, 0);
+	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
+	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
+	FIELDS(dxk_ctx_join, 6, 0, DXK_NAME_LEN);
+	FIELDS(dxk_policy, 32, 0, 0);
+	FIELDS(dxk_ctx_start, 2, 0, 0);
+	FIELDS(dxk_running, 2, 4, 0);
+	FIELDS(dxk_ctx_stop, 6, 2, 0);
+	FIELDS(dxk_member_create, 4, 0, 0);
+	FIELDS(dxk_crew_wait, 4, 1, 0);
+	FIELDS(dxk_post_entry, 6, 4, 0);
+	FIELDS(dxk_post, 6, 2, 0);
+	FIELDS(dxk_result, 8, 2, 0);
+	FIELDS(dxk_rejoin, 8, 4, 0);
+	FIELDS(dxk_done, 2, 2, 0);
+	FIELDS(dxk_work, 8, 4, 0);
+	FIELDS(dxk_next, 8, 4, 0);
+	FIELDS(dxk_should_stop, 2, 1, 0);
+	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
+	FIELDS(dxk_log_write, 4, 2, 0);
+	FIELDS(dxk_log_read, 4, 2, 0);
+	FIELDS(dxk_log_file, 2, 0, 0);
+	FIELDS(dxk_command_send, 6, 5, 0);
+	FIELDS(dxk_command_attach, 2, 0, 0);
+	FIELDS(dxk_command_next, 6, 3, 0);
+	FIELDS(dxk_handle_open, 2, 1, 0);
+	FIELDS(dxk_handle_close, 2, 1, 0);
+	FIELDS(dxk_sha256_range, 0, 3, 0);
+	FIELDS(dxk_sample, 6, 4, 0);
+	FIELDS(dxk_samples_read, 4, 2, 0);
+}

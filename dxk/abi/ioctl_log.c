@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The log's calls: write by members; read and file by whoever holds the context.
+ */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/ktime.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+
+#include "abi/args.h"
+#include "engine/member.h"
+#include "runtime/context.h"
+
+long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	const struct dxk_log_write *a = &c->args.log_write;
+	struct dxk_log_record rec = { .thread = m->id };
+
+	if (a->flags & ~DXK_LOG_WAIT)
+		return -EOPNOTSUPP;
+	if (a->reserved)
+		return -EINVAL;
+	rec.len = min_t(u32, a->len, sizeof(rec.text) - 1);
+	if (rec.len < a->len)
+		rec.flags = DXK_LOG_CUT;
+	if (copy_from_user(rec.text, u64_to_user_ptr(a->text), rec.len))
+		return -EFAULT;
+	dxk_log_clean(&rec);
+	return dxk_log_say(m, &rec, a->flags & DXK_LOG_WAIT, a->deadline);
+}
+
+/* --- reading --------------------------------------------------------------- */
+
+/* Is there something that LOG_READ can answer now? */
+static bool dxk_log_stirs(struct dxk_log *log)
+{
+	return !READ_ONCE(log->async) || READ_ONCE(log->file) || dxk_log_readable(log);
+}
+
+static int dxk_log_wait(struct dxk_log *log, u64 deadline)
+{
+	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
+	DEFINE_WAIT(wait);
+	int err = 0;
+
+	for (;;) {
+		prepare_to_wait(&log->readers, &wait, TASK_INTERRUPTIBLE);
+		if (dxk_log_stirs(log)) {
+			err = 0;
+			break;
+		}
+		/* time goes before signals, as in dxk_waiter_doze() */
+		if (!err && signal_pending(current))
+			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+		if (err)
+			break;
+		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,
+					      current->timer_slack_ns,
+					      HRTIMER_MODE_ABS))
+			err = -ETIMEDOUT;
+	}
+	finish_wait(&log->readers, &wait);
+	return err;
+}
+
+/* Hand out what is there. What cannot be copied out stays the next to read. */
+static int dxk_log_read_some(struct dxk_log *log, const struct dxk_log_read *a)
+{
+	/* Before looking: what is found missing then is missing for good. */
+	bool more = READ_ONCE(log->async);
+	int err = 0;
+	u32 i;
+
+	lockdep_assert_held(&log->drain);
+
+	if (log->file)
+		return -EBUSY;
+	smp_rmb();
+	for (i = 0; i < a->nr; i++) {
+		if (!log->holding)
+			WRITE_ONCE(log->holding, dxk_log_take(log, &log->held));
+		if (!log->holding) {
+			err = more ? 0 : -ESHUTDOWN;
+			break;
+		}
+		err = dxk_array_put(&log->held, sizeof(log->held), a->records,
+				    a->record_size, i);
+		if (err)
+			break;
+		WRITE_ONCE(log->holding, false);
+	}
+	return i ? (int)i : err;
+}
+
+long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_log_read *a = &c->args.log_read;
+	struct dxk_ctx *ctx = obj;
+	int ret;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	ret = dxk_array_check(a->nr, a->record_size,
+			      offsetofend(struct dxk_log_record, text));
+	while (!ret) {
+		if (mutex_lock_interruptible(&ctx->log.drain))
+			return -ERESTARTSYS;
+		ret = dxk_log_read_some(&ctx->log, a);
+		mutex_unlock(&ctx->log.drain);
+		if (ret || !a->deadline)
+			break;
+		ret = dxk_log_wait(&ctx->log, a->deadline);
+		if (ret == -ETIMEDOUT)
+			return 0;
+	}
+	return ret;
+}
+
+/** dxk_log_poll - is the log a reason for poll(2) on the context to return? */
+__poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait)
+{
+	struct dxk_log *log = &ctx->log;
+
+	poll_wait(file, &log->readers, wait);
+	if (READ_ONCE(log->file) || !dxk_log_readable(log))
+		return 0;
+	return EPOLLIN | EPOLLRDNORM;
+}
+
+/* --- the file -------------------------------------------------------------- */
+
+/*
+ * Nothing but a file on a disk or in memory: a write to it ends, and it holds no
+ * other file, so that no cycle of references can come about.
+ */
+static int dxk_log_file_check(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	if (!S_ISREG(inode->i_mode) || inode->i_sb->s_iflags & SB_I_NOEXEC ||
+	    !file->f_op->write_iter || file->f_op->write)
+		return -EINVAL;
+	if (!(file->f_flags & O_APPEND) || file->f_flags & O_DIRECT)
+		return -EINVAL;
+	return 0;
+}
+
+long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx *ctx = obj;
+	struct file *file = NULL;
+	int err = 0;
+
+	if (c->args.log_file.fd != -1) {
+		file = fget(c->args.log_file.fd);
+		if (!file)
+			return -EBADF;
+		err = dxk_log_file_check(file);
+	}
+	if (!err)
+		err = dxk_logfile_set(&ctx->log, file);
+	if (err && file)
+		fput(file);
+	return err;
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The calls of user members: arrays in, arrays out. All user memory is touched
+ * before or after the lock hold that moves the requests. What is copied in is
+ * complete before anything is moved; what cannot be copied out goes back where it
+ * was.
+ */
+#include <linux/fdtable.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/sched/signal.h>
+
+#include "abi/args.h"
+#include "abi/ioctl.h"
+#include "compat.h"
+#include "dxk_api.h"
+#include "engine/calls.h"
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+#include "runtime/client.h"
+#include "runtime/context.h"
+#include "trace.h"
+
+/* --- post ------------------------------------------------------------------ */
+
+/*
+ * Could a reference from a request to this file close a cycle, so that neither
+ * is ever freed? Sockets carry descriptors, anonymous files (epoll, io_uring,
+ * dxk's own) hold other files.
+ */
+static bool dxk_file_may_hold(struct file *file)
+{
+	struct inode *inode = file_inode(file);
+
+	return S_ISSOCK(inode->i_mode) || file->f_op == &dxk_control_fops ||
+	       inode->i_sb->s_magic == ANON_INODE_FS_MAGIC;
+}
+
+static struct file *dxk_file_get(int fd)
+{
+	struct file *file = fget(fd);
+
+	if (!file)
+		return ERR_PTR(-EBADF);
+	if (dxk_file_may_hold(file)) {
+		fput(file);
+		return ERR_PTR(-ELOOP);
+	}
+	return file;
+}
+
+/* Make one request of a post from its entry. */
+static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
+{
+	struct dxk_request req = {
+		.owner = e->owner,
+		.executor = e->executor,
+		.param = e->param,
+		.data_len = e->data_len,
+		.result_len = e->result_len,
+		.prio = e->prio,
+		.attrs = e->attrs,
+	};
+	struct dxk_rqe *rqe;
+
+	if (e->reserved || (e->fd && !(e->attrs & PXR_FD)))
+		return -EINVAL;
+	if (e->attrs & PXR_FD) {
+		req.file = dxk_file_get(e->fd);
+		if (IS_ERR(req.file))
+			return PTR_ERR(req.file);
+	}
+	rqe = dxk_client_add(p, &req);
+	if (req.file)
+		fput(req.file);
+	if (IS_ERR(rqe))
+		return PTR_ERR(rqe);
+	if (e->data_len && copy_from_user(rqe->data, u64_to_user_ptr(e->data), e->data_len))
+		return -EFAULT;
+	return 0;
+}
+
+static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
+{
+	struct dxk_post_entry e;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < a->nr && !err; i++) {
+		a->index = i;
+		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
+		if (!err)
+			err = dxk_post_entry(p, &e);
+	}
+	return err;
+}
+
+long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	struct dxk_post *a = &c->args.post;
+	struct dxk_post_op p = { .m = m, .help = a->flags & DXK_CALL_HELP };
+	long ret;
+
+	if (a->flags & ~DXK_CALL_HELP)
+		return -EOPNOTSUPP;
+	ret = dxk_array_check(a->nr, a->entry_size,
+			      offsetofend(struct dxk_post_entry, reserved));
+	if (ret)
+		return ret;
+	ret = dxk_client_begin(&p, a->nr);
+	if (!ret)
+		ret = dxk_post_entries(&p, a);
+	if (!ret) {
+		ret = dxk_client_post(&p, a->nr, a->deadline);
+		a->index = p.taken;
+	}
+	dxk_rqe_drop_all(m, &p.rqes);
+	if (ret == a->nr)
+		return ret;
+	/* The index and the reason; the count is in the return value. */
+	a->reason = p.reason;
+	if (dxk_ucall_reply(c, sizeof(*a)) && ret < 0)
+		return -EFAULT;
+	return ret;
+}
+
+/* --- rejoin ---------------------------------------------------------------- */
+
+static int dxk_result_put(const struct dxk_rejoin *a, u32 i, const struct dxk_rqe *rqe)
+{
+	struct dxk_result r = {
+		.executor = rqe->executor,
+		.param = rqe->param,
+		.status = rqe->status,
+		.attrs = rqe->attrs,
+		.prio = rqe->prio,
+		.inspect_count = rqe->inspect,
+		.data_len = rqe->data_len,
+		.worker = rqe->worker,
+		.attempts = rqe->attempts,
+	};
+
+	if (a->data && rqe->data_len) {
+		if (rqe->data_len > a->data_stride)
+			return -EMSGSIZE;
+		if (copy_to_user(dxk_array_at(a->data, a->data_stride, i),
+				 dxk_rqe_result(rqe), rqe->data_len))
+			return -EFAULT;
+	}
+	return dxk_array_put(&r, sizeof(r), a->results, a->result_size, i);
+}
+
+/* Copy results out; the first that fails and those behind it go back. */
+static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
+			    struct dxk_rejoin_op *r)
+{
+	struct dxk_settle_op s = { .m = m };
+	struct dxk_rqe *rqe, *next;
+	int err = 0;
+	int nr = 0;
+
+	INIT_LIST_HEAD(&s.copied);
+	INIT_LIST_HEAD(&s.failed);
+	list_for_each_entry_safe(rqe, next, &r->rqes, link) {
+		err = dxk_result_put(a, nr, rqe);
+		if (err)
+			break;
+		list_move_tail(&rqe->link, &s.copied);
+		nr++;
+	}
+	list_splice_init(&r->rqes, &s.failed);
+	dxk_perform(m->ctx, &s.op, dxk_settle_run);
+	dxk_rqe_drop_all(m, &s.copied);
+	return nr ?: err;
+}
+
+long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	struct dxk_rejoin *a = &c->args.rejoin;
+	struct dxk_rejoin_op r = {
+		.m = m,
+		.owner = a->owner,
+		.max = a->nr,
+		.min = a->min ?: 1,
+		.wait = a->deadline,
+		.help = a->flags & DXK_CALL_HELP,
+	};
+	long ret;
+
+	if (a->flags & ~DXK_CALL_HELP)
+		return -EOPNOTSUPP;
+	if (a->reserved || a->min > a->nr)
+		return -EINVAL;
+	ret = dxk_array_check(a->nr, a->result_size,
+			      offsetofend(struct dxk_result, reserved));
+	if (ret)
+		return ret;
+	ret = dxk_client_rejoin(&r, a->deadline);
+	if (ret)
+		return ret;
+	if (r.nr)
+		ret = dxk_results_put(m, a, &r);
+	if (ret < 0)
+		return ret;
+	a->answer = r.answer;
+	/* With results in hand the count tells the answer. */
+	if (dxk_ucall_reply(c, sizeof(*a)) && !ret)
+		return -EFAULT;
+	return ret;
+}
+
+/* --- next ------------------------------------------------------------------ */
+
+static struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket)
+{
+	struct dxk_rqe *rqe;
+
+	list_for_each_entry(rqe, &m->busy, link)
+		if (rqe->ticket == ticket)
+			return rqe;
+	return NULL;
+}
+
+/* Store one result with its request. */
+static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
+			struct list_head *done)
+{
+	struct dxk_rqe *rqe = dxk_busy_find(m, d->ticket);
+
+	if (!rqe)
+		return -ESTALE;
+	if (d->data_len > rqe->result_room)
+		return -EMSGSIZE;
+	if (d->data_len && copy_from_user(dxk_rqe_result(rqe), u64_to_user_ptr(d->data),
+					  d->data_len))
+		return -EFAULT;
+	rqe->data_len = d->data_len;
+	rqe->status = d->status;
+	list_move_tail(&rqe->link, done);
+	return 0;
+}
+
+static void dxk_count_stale(struct dxk_ctx *ctx)
+{
+	spin_lock(&ctx->lock);
+	ctx->stats.stale++;
+	spin_unlock(&ctx->lock);
+}
+
+/*
+ * Collect the completions. Up to a stale one they are taken, and the call ends
+ * with them: *@stale. A malformed one refuses all.
+ */
+static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *stale)
+{
+	struct dxk_done d;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < a->nr_done; i++) {
+		err = dxk_array_get(&d, sizeof(d), a->done, a->done_size, i);
+		if (!err)
+			err = dxk_done_get(n->m, &d, &n->done);
+		if (err)
+			break;
+	}
+	if (err == -ESTALE) {
+		dxk_count_stale(n->m->ctx);
+		*stale = true;
+		if (i)
+			return 0;
+	}
+	if (err)
+		list_splice_init(&n->done, &n->m->busy);
+	return err;
+}
+
+/* Hand one request to the worker: data, file, element, in this order. */
+static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
+{
+	struct dxk_work w = {
+		.ticket = rqe->ticket,
+		.owner = rqe->owner,
+		.executor = rqe->executor,
+		.param = rqe->param,
+		.data_len = rqe->data_len,
+		.result_len = rqe->result_room,
+		.prio = rqe->prio,
+		.attrs = rqe->attrs,
+		.inspect_count = rqe->inspect,
+		.fd = -1,
+		.attempt = rqe->attempts,
+	};
+	int err;
+
+	if (a->data && rqe->data_len &&
+	    copy_to_user(dxk_array_at(a->data, a->data_stride, i), rqe->data,
+			 rqe->data_len))
+		return -EFAULT;
+	if (rqe->file) {
+		w.fd = dxk_receive_fd(rqe->file, O_CLOEXEC);
+		if (w.fd < 0)
+			return w.fd;
+	}
+	err = dxk_array_put(&w, sizeof(w), a->work, a->work_size, i);
+	if (err && w.fd >= 0)
+		close_fd(w.fd);
+	return err;
+}
+
+/* Deliver what was dispatched; what the worker cannot get goes back. */
+static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
+{
+	struct dxk_member *m = n->m;
+	struct dxk_list_op back = { .m = m };
+	struct dxk_rqe *rqe, *next;
+	int err = 0;
+	int nr = 0;
+
+	/* A worker that is about to die leaves the work to others (DX-25). */
+	if (fatal_signal_pending(current))
+		err = -EINTR;
+	list_for_each_entry_safe(rqe, next, &n->work, link) {
+		if (!err)
+			err = dxk_work_put(rqe, a, nr);
+		if (err)
+			break;
+		list_move_tail(&rqe->link, &m->busy);
+		WRITE_ONCE(rqe->state, DXK_BUSY);
+		trace_start(m->ctx->id, rqe);
+		if (unlikely(rqe->posted))
+			rqe->started = ktime_get_ns();
+		nr++;
+	}
+	if (list_empty(&n->work))
+		return nr;
+
+	INIT_LIST_HEAD(&back.rqes);
+	INIT_LIST_HEAD(&back.ended);
+	list_splice_init(&n->work, &back.rqes);
+	dxk_perform(m->ctx, &back.op, dxk_return_run);
+	dxk_rqe_drop_all(m, &back.ended);
+	return nr ?: err;
+}
+
+static int dxk_next_check(const struct dxk_member *m, const struct dxk_next *a)
+{
+	int err = 0;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (!a->nr_done && !a->nr_work)
+		return -EINVAL;
+	if (a->nr_done)
+		err = dxk_array_check(a->nr_done, a->done_size,
+				      offsetofend(struct dxk_done, status));
+	if (!err && a->nr_work)
+		err = dxk_array_check(a->nr_work, a->work_size,
+				      offsetofend(struct dxk_work, reserved));
+	if (!err && a->nr_work && a->data && a->data_stride < m->ctx->policy.data_size)
+		err = -EMSGSIZE;
+	return err;
+}
+
+long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	struct dxk_next *a = &c->args.next;
+	struct dxk_next_op n = { .m = m, .max = a->nr_work };
+	bool stale = false;
+	long ret;
+
+	ret = dxk_next_check(m, a);
+	if (ret)
+		return ret;
+	INIT_LIST_HEAD(&n.done);
+	ret = dxk_dones_get(&n, a, &stale);
+	if (ret)
+		return ret;
+	if (stale)
+		n.max = 0;
+
+	ret = dxk_next(&n, a->deadline);
+	dxk_rqe_drop_all(m, &n.ended);
+	/* What a full Rejoin Pool did not take is still the worker's. */
+	list_splice_init(&n.done, &m->busy);
+	if (!ret)
+		ret = dxk_works_put(&n, a);
+	dxk_member_set_state(m, dxk_member_home_state(m));
+
+	a->nr_taken = n.taken;
+	if (a->nr_done && dxk_ucall_reply(c, sizeof(*a)) && !n.taken && ret <= 0)
+		return -EFAULT;
+	return ret < 0 && n.taken ? 0 : ret;
+}
+
+/* --- should_stop ----------------------------------------------------------- */
+
+long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+{
+	const struct dxk_should_stop *a = &c->args.should_stop;
+
+	return a->flags ? -EOPNOTSUPP : dxk_should_wait(m, a->deadline);
+}

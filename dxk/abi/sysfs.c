@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * /sys/kernel/dxk/<context>: policy, pools, lanes, threads and counters, one value
+ * a file. Documentation/ABI describes them.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/jiffies.h>
+#include <linux/kobject.h>
+#include <linux/stringify.h>
+#include <linux/sysfs.h>
+
+#include "abi/sysfs.h"
+#include "compat.h"
+#include "engine/policy.h"
+#include "runtime/context.h"
+#include "runtime/figures.h"
+
+static struct dxk_ctx *dxk_ctx_of(struct kobject *kobj)
+{
+	return container_of(kobj, struct dxk_ctx, kobj);
+}
+
+/* An attribute of the context with a number that says which. */
+struct dxk_attr {
+	struct attribute attr;
+	ssize_t (*show)(struct dxk_ctx *ctx, u32 which, char *buf);
+	ssize_t (*store)(struct dxk_ctx *ctx, u32 which, const char *buf, size_t n);
+	u32 which;
+};
+
+#define DXK_ATTR(_name, _which, _mode, _show, _store)			\
+	(&((struct dxk_attr) {						\
+		.attr = { .name = _name, .mode = _mode },		\
+		.show = _show, .store = _store, .which = _which,	\
+	}).attr)
+
+/** dxk_sysfs_permit - namespaces, beside the permissions of the context */
+int dxk_sysfs_permit(const struct dxk_ctx *ctx)
+{
+	return dxk_identity_here(&ctx->who) || capable(CAP_SYS_ADMIN) ? 0 : -EACCES;
+}
+
+/** dxk_sysfs_mode - files have the permissions of the context */
+umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr)
+{
+	/* Who may read it is said by its mode; the owner has control in any case. */
+	return attr->mode & (ctx->who.mode | 0600);
+}
+
+static umode_t dxk_ctx_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
+{
+	return dxk_sysfs_mode(dxk_ctx_of(kobj), attr);
+}
+
+static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
+				 char *buf)
+{
+	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
+
+	return err ?: a->show(dxk_ctx_of(kobj), a->which, buf);
+}
+
+static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
+				  const char *buf, size_t n)
+{
+	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
+	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
+
+	if (err)
+		return err;
+	return a->store ? a->store(dxk_ctx_of(kobj), a->which, buf, n) : -EIO;
+}
+
+static const struct sysfs_ops dxk_ctx_sysfs_ops = {
+	.show = dxk_ctx_attr_show,
+	.store = dxk_ctx_attr_store,
+};
+
+/* --- policy ---------------------------------------------------------------- */
+
+static ssize_t dxk_policy_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	struct dxk_policy policy;
+
+	dxk_policy_get(ctx, &policy);
+	return sysfs_emit(buf, "%u\n", *dxk_field_of(&policy, &dxk_fields[which]));
+}
+
+static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
+				size_t n)
+{
+	u32 value;
+	int err;
+
+	err = kstrtou32(buf, 0, &value);
+	if (!err)
+		err = dxk_policy_set_field(ctx, &dxk_fields[which], value, NULL);
+	return err ?: n;
+}
+
+/* Filled from the table of fields. */
+#define DXK_POLICY_ATTRS	32
+static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
+static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
+
+static const struct attribute_group dxk_policy_group = {
+	.name = "policy",
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_policy_attrs,
+};
+
+/* --- pools ----------------------------------------------------------------- */
+
+static ssize_t dxk_pool_size_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_size(ctx, pool));
+}
+
+static ssize_t dxk_pool_use_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_use(ctx, pool));
+}
+
+static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_pool_high(ctx, pool));
+}
+
+static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->nr[DXK_AT_WORK]));
+}
+
+static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->crew.spares[DXK_USER]) +
+				       READ_ONCE(ctx->crew.spares[DXK_KERNEL]));
+}
+
+/* Counters of the Log Pool, which has its own lock. */
+static ssize_t dxk_log_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
+{
+	unsigned long flags;
+	u64 value;
+
+	spin_lock_irqsave(&ctx->log.lock, flags);
+	value = *(u64 *)((char *)&ctx->log + offset);
+	spin_unlock_irqrestore(&ctx->log.lock, flags);
+	return sysfs_emit(buf, "%llu\n", value);
+}
+
+#define DXK_LOG_STAT(_name, _field)					\
+	DXK_ATTR(_name, offsetof(struct dxk_log, _field), 0444, dxk_log_stat_show, NULL)
+
+#define DXK_POOL(_name, _pool)							\
+	DXK_ATTR(_name "_size", _pool, 0444, dxk_pool_size_show, NULL),		\
+	DXK_ATTR(_name "_use", _pool, 0444, dxk_pool_use_show, NULL),		\
+	DXK_ATTR(_name "_high_water", _pool, 0444, dxk_pool_high_show, NULL)
+
+static struct attribute *dxk_pool_attrs[] = {
+	DXK_POOL("thread", DXK_POOL_THREAD),
+	DXK_ATTR("thread_busy", DXK_POOL_THREAD, 0444, dxk_pool_busy_show, NULL),
+	DXK_ATTR("thread_spares", DXK_POOL_THREAD, 0444, dxk_pool_spares_show, NULL),
+	DXK_POOL("ready", DXK_POOL_READY),
+	DXK_POOL("rejoin", DXK_POOL_REJOIN),
+	DXK_POOL("log", DXK_POOL_LOG),
+	DXK_LOG_STAT("log_lost", lost),
+	DXK_LOG_STAT("log_blocks", blocks),
+	DXK_LOG_STAT("log_block_ns", block_ns),
+	DXK_POOL("handle", DXK_POOL_HANDLE),
+	NULL
+};
+
+static const struct attribute_group dxk_pool_group = {
+	.name = "pools",
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_pool_attrs,
+};
+
+/* --- lanes ----------------------------------------------------------------- */
+
+static ssize_t dxk_lane_use_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_use(ctx, key));
+}
+
+static ssize_t dxk_lane_limit_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_limit(ctx, key));
+}
+
+static ssize_t dxk_lane_waiters_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", dxk_lane_waiters(ctx, key));
+}
+
+#define DXK_LANE(_name, _res, _lane)						\
+	DXK_ATTR(_name "_lane" #_lane "_in_use", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_use_show, NULL),				\
+	DXK_ATTR(_name "_lane" #_lane "_limit", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_limit_show, NULL),				\
+	DXK_ATTR(_name "_lane" #_lane "_waiters", DXK_LANE_KEY(_res, _lane),	\
+		 0444, dxk_lane_waiters_show, NULL)
+#define DXK_RESOURCE(_name, _res)						\
+	DXK_LANE(_name, _res, 0), DXK_LANE(_name, _res, 1),			\
+	DXK_LANE(_name, _res, 2), DXK_LANE(_name, _res, 3)
+
+static struct attribute *dxk_lane_attrs[] = {
+	DXK_RESOURCE("ready", DXK_RES_READY),
+	DXK_RESOURCE("user", DXK_RES_USER),
+	DXK_RESOURCE("kernel", DXK_RES_KERNEL),
+	NULL
+};
+
+static const struct attribute_group dxk_lane_group = {
+	.name = "lanes",
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_lane_attrs,
+};
+
+/* --- counters -------------------------------------------------------------- */
+
+static ssize_t dxk_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
+{
+	u64 value;
+
+	spin_lock(&ctx->lock);
+	value = *(u64 *)((char *)&ctx->stats + offset);
+	spin_unlock(&ctx->lock);
+	return sysfs_emit(buf, "%llu\n", value);
+}
+
+#define DXK_STAT_ATTR(_name)					\
+	DXK_ATTR(#_name, offsetof(struct dxk_stats, _name), 0444, dxk_stat_show, NULL),
+
+static struct attribute *dxk_stat_attrs[] = {
+	DXK_STATS(DXK_STAT_ATTR)
+	NULL
+};
+
+static const struct attribute_group dxk_stat_group = {
+	.name = "stats",
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_stat_attrs,
+};
+
+/* --- instrumentation ------------------------------------------------------- */
+
+static ssize_t dxk_sample_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	const struct dxk_sample *s;
+	ssize_t n = 0;
+
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -ERESTARTSYS;
+	s = dxk_instrument_newest(&ctx->instrument);
+	if (s)
+		n = sysfs_emit(buf, "%llu %llu %llu %llu %u %u %u %u %u %u\n",
+			       s->time_ns, s->posts, s->dispatches, s->completions,
+			       s->ready, s->busy, s->rejoin, s->log, s->handles,
+			       s->workers);
+	mutex_unlock(&ctx->mutex);
+	return n;
+}
+
+/* One line for each bucket that is not empty: its lower bound in ns, and how many. */
+static ssize_t dxk_latency_show(struct dxk_ctx *ctx, u32 key, char *buf)
+{
+	const u64 *bucket = ctx->instrument.latency[key / DXK_LANES][key % DXK_LANES];
+	ssize_t n = 0;
+	u32 i;
+
+	for (i = 0; i < DXK_LATENCY_BUCKETS; i++) {
+		u64 nr;
+
+		spin_lock(&ctx->lock);
+		nr = bucket[i];
+		spin_unlock(&ctx->lock);
+		if (nr)
+			n += sysfs_emit_at(buf, n, "%llu %llu\n", i ? 1ULL << i : 0, nr);
+	}
+	return n;
+}
+
+#define DXK_LATENCY_ATTR(_lane)							\
+	DXK_ATTR("lane" #_lane "_wait", DXK_LATENCY_WAIT * DXK_LANES + (_lane),	\
+		 0444, dxk_latency_show, NULL),					\
+	DXK_ATTR("lane" #_lane "_run", DXK_LATENCY_RUN * DXK_LANES + (_lane),	\
+		 0444, dxk_latency_show, NULL)
+
+static struct attribute *dxk_instrument_attrs[] = {
+	DXK_ATTR("sample", 0, 0444, dxk_sample_show, NULL),
+	DXK_LATENCY_ATTR(0), DXK_LATENCY_ATTR(1),
+	DXK_LATENCY_ATTR(2), DXK_LATENCY_ATTR(3),
+	NULL
+};
+
+static const struct attribute_group dxk_instrument_group = {
+	.name = "instrumentation",
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_instrument_attrs,
+};
+
+/* --- the context ----------------------------------------------------------- */
+
+static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	static const char * const name[] = {
+		[DXK_CTX_NEW] = "new",
+		[DXK_CTX_STARTING] = "starting",
+		[DXK_CTX_RUNNING] = "running",
+		[DXK_CTX_STOPPING] = "stopping",
+		[DXK_CTX_STOPPED] = "stopped",
+	};
+
+	return sysfs_emit(buf, "%s\n", name[READ_ONCE(ctx->state)]);
+}
+
+static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->owners.nr));
+}
+
+static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", ctx->who.name);
+}
+
+static ssize_t dxk_uid_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", from_kuid_munged(current_user_ns(), ctx->who.uid));
+}
+
+static ssize_t dxk_gid_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", from_kgid_munged(current_user_ns(), ctx->who.gid));
+}
+
+static ssize_t dxk_mode_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%04o\n", ctx->who.mode);
+}
+
+static ssize_t dxk_descriptors_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->descriptors));
+}
+
+static struct attribute *dxk_ctx_attrs[] = {
+	DXK_ATTR("name", 0, 0444, dxk_name_show, NULL),
+	DXK_ATTR("uid", 0, 0444, dxk_uid_show, NULL),
+	DXK_ATTR("gid", 0, 0444, dxk_gid_show, NULL),
+	DXK_ATTR("mode", 0, 0444, dxk_mode_show, NULL),
+	DXK_ATTR("descriptors", 0, 0444, dxk_descriptors_show, NULL),
+	DXK_ATTR("state", 0, 0444, dxk_state_show, NULL),
+	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
+	NULL
+};
+
+static const struct attribute_group dxk_ctx_group = {
+	.is_visible = dxk_ctx_attr_mode,
+	.attrs = dxk_ctx_attrs,
+};
+
+static const struct attribute_group *dxk_ctx_groups[] = {
+	&dxk_ctx_group,
+	&dxk_policy_group,
+	&dxk_pool_group,
+	&dxk_lane_group,
+	&dxk_stat_group,
+	&dxk_instrument_group,
+	NULL
+};
+
+static void dxk_ctx_kobj_release(struct kobject *kobj)
+{
+	dxk_ctx_free(dxk_ctx_of(kobj));
+}
+
+/* Directories and files are the context's owner's from the first moment. */
+static void dxk_ctx_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
+{
+	const struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
+
+	*uid = ctx->who.uid;
+	*gid = ctx->who.gid;
+}
+
+const struct kobj_type dxk_ctx_ktype = {
+	.release = dxk_ctx_kobj_release,
+	.get_ownership = dxk_ctx_ownership,
+	.sysfs_ops = &dxk_ctx_sysfs_ops,
+	.default_groups = dxk_ctx_groups,
+};
+
+/** dxk_sysfs_init - make the policy's files from the table of its fields */
+void dxk_sysfs_init(void)
+{
+	u32 i;
+
+	BUILD_BUG_ON(sizeof(struct dxk_policy) / sizeof(u32) > DXK_POLICY_ATTRS);
+	for (i = 0; i < dxk_fields_nr; i++) {
+		struct dxk_attr *a = &dxk_policy_attr[i];
+
+		a->attr.name = dxk_fields[i].name;
+		a->attr.mode = dxk_fields[i].dynamic ? 0644 : 0444;
+		a->show = dxk_policy_show;
+		a->store = dxk_fields[i].dynamic ? dxk_policy_store : NULL;
+		a->which = i;
+		dxk_policy_attrs[i] = &a->attr;
+	}
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The assignment of a Ready request to a worker: by its own turn, to an idle worker,
+ * to a helper or a spare.
+ */
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+
+#include "engine/assign.h"
+#include "engine/post.h"
+#include "engine/state.h"
+#include "trace.h"
+
+/** dxk_member_note - what reports of the Monitor and of Stop will say of the worker */
+void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	m->work.executor = rqe->executor;
+	m->work.owner = rqe->owner;
+	m->work.param = rqe->param;
+	m->work.attrs = rqe->attrs;
+	m->work_ticket = rqe->ticket;
+	m->since = jiffies;
+}
+
+/**
+ * dxk_assign - take a request out of the Ready Pool for a worker (DX-78)
+ * @ctx: the context, locked
+ * @m: the worker
+ * @rqe: READY, and admitted
+ * @work: gets it
+ * @wakes: gets the wake-ups of posters
+ */
+void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+		struct list_head *work, struct dxk_wakes *wakes)
+{
+	rqe->prio = clamp_t(s64, dxk_ready_prio(&ctx->ready, rqe), S32_MIN, S32_MAX);
+	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
+	rqe->ticket = ++ctx->ticket;
+	rqe->worker = m->id;
+	rqe->attempts++;
+	m->held++;
+	dxk_member_note(m, rqe);
+	dxk_ready_remove(&ctx->ready, rqe);
+	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
+	list_add_tail(&rqe->link, work);
+	ctx->stats.dispatches++;
+	trace_dispatch(ctx->id, rqe);
+	/* A user worker may die unnoticed, any one may take too long. */
+	if (unlikely(ctx->monitor.parked) &&
+	    (rqe->kind == DXK_USER || ctx->policy.report_age_ms)) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
+	if (unlikely(dxk_ready_has_posters(&ctx->ready)))
+		dxk_serve_posters(ctx, wakes);
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What threads call: each fills in an operation, performs it in the dispatcher role,
+ * and sleeps if the operation has queued it. All above the engine use these only.
+ */
+#include <linux/ktime.h>
+#include <linux/sched.h>
+
+#include "engine/calls.h"
+#include "engine/dispatch.h"
+#include "engine/space.h"
+#include "trace.h"
+
+/* --- post and rejoin ------------------------------------------------------- */
+
+/**
+ * dxk_client_begin - begin a post
+ * @p: its m set
+ * @nr: how many requests dxk_client_add() will make, 1..%DXK_BATCH_MAX
+ */
+int dxk_client_begin(struct dxk_post_op *p, u32 nr)
+{
+	INIT_LIST_HEAD(&p->rqes);
+	return dxk_rqe_stash_fill(&p->m->rqes, nr);
+}
+
+/* A call is over: it may have slept. */
+static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
+{
+	u8 state = dxk_member_state(m);
+
+	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
+		return;
+	if (trace_block_enabled())
+		trace_block(m->ctx->id, m->id, state, ktime_get_ns() - w->since);
+	dxk_member_set_state(m, dxk_member_home_state(m));
+}
+
+/**
+ * dxk_client_post - post requests and sleep for room if they ask for it
+ * @p: its m and rqes set
+ * @nr: number of requests in rqes
+ * @deadline: of the sleep
+ *
+ * Return: how many were taken, or, when none was, the error. Those that were not
+ * taken are still in p->rqes.
+ */
+int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
+{
+	struct dxk_member *m = p->m;
+	int err;
+
+	err = dxk_owner_stash_fill(&m->owners, nr);
+	if (err)
+		return err;
+	dxk_waiter_init(&p->w);
+	p->helper.called = false;
+	p->reason = 0;
+	dxk_perform(m->ctx, &p->op, dxk_post_run);
+	err = dxk_waiter_sleep(m->ctx, &p->w, deadline);
+	if (!err && p->helper.called) {
+		p->err = -EAGAIN;
+		p->reason = PXR_HELP;
+	}
+	if (!err)
+		err = p->err;
+	dxk_client_awake(m, &p->w);
+	return p->taken ? (int)p->taken : err;
+}
+
+/**
+ * dxk_client_rejoin - collect requests and sleep for them if need be
+ * @r: its m, owner, max, min, wait and free set
+ * @deadline: of the sleep
+ *
+ * Return: 0 with r->answer and r->nr requests in r->rqes, or an error. A sleep
+ * that ends at its deadline answers %RJR_NONE_READY.
+ */
+int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
+{
+	struct dxk_member *m = r->m;
+	struct dxk_rqe *rqe;
+	int err;
+
+	dxk_waiter_init(&r->w);
+	r->helper.called = false;
+	INIT_LIST_HEAD(&r->rqes);
+	r->nr = 0;
+	r->mine = 0;
+	list_for_each_entry(rqe, &m->busy, link)
+		r->mine += rqe->owner == r->owner && rqe->own->space == m->space;
+	dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
+	err = dxk_waiter_sleep(m->ctx, &r->w, deadline);
+	if (!err && r->helper.called) {
+		r->answer = RJR_HELP;
+		r->err = 0;
+	}
+	dxk_client_awake(m, &r->w);
+	if (err == -ETIMEDOUT) {
+		/* What is there by now, be it less than asked for. */
+		r->wait = false;
+		dxk_waiter_init(&r->w);
+		dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
+		err = 0;
+	}
+	return err ?: r->err;
+}
+
+/* --- next ------------------------------------------------------------------ */
+
+/**
+ * dxk_next - a worker's turn, with the sleep when there is nothing to do
+ * @n: its arguments: m, done, max
+ * @deadline: of the sleep
+ *
+ * Return: 0 with requests in n->work, or when only completions were asked for;
+ * else an error. n->taken completions were taken in any case.
+ */
+int dxk_next(struct dxk_next_op *n, u64 deadline)
+{
+	struct dxk_member *m = n->m;
+	int err;
+
+	dxk_waiter_init(&n->w);
+	INIT_LIST_HEAD(&n->ended);
+	INIT_LIST_HEAD(&n->work);
+	n->taken = 0;
+	n->nr = 0;
+	n->err = 0;
+	dxk_perform(m->ctx, &n->op, dxk_next_run);
+	err = dxk_waiter_sleep(m->ctx, &n->w, deadline);
+	return err ?: n->err;
+}
+
+/* --- members --------------------------------------------------------------- */
+
+/** dxk_member_do - run an operation about a member in the dispatcher role */
+void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
+{
+	struct dxk_list_op op = { .m = m };
+
+	INIT_LIST_HEAD(&op.ended);
+	dxk_perform(m->ctx, &op.op, run);
+	dxk_rqe_drop_all(NULL, &op.ended);
+}
+
+/**
+ * dxk_crew_wait - sleep until the crew has a use for user threads
+ * @ctx: the context
+ * @deadline: of the sleep; 0 only asks
+ * @workers: out, free places for workers
+ * @spares: out, spares that are needed
+ *
+ * Return: the sum of both, -ESHUTDOWN or -ERESTARTSYS.
+ */
+int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares)
+{
+	struct dxk_crew_op c = { .wait = deadline };
+	int err;
+
+	dxk_waiter_init(&c.w);
+	dxk_perform(ctx, &c.op, dxk_crew_wait_run);
+	err = dxk_waiter_sleep(ctx, &c.w, deadline);
+	if (err && err != -ETIMEDOUT)
+		return err;
+	*workers = c.workers;
+	*spares = c.spares;
+	return c.err ?: (int)(c.workers + c.spares);
+}
+
+/* --- owners ---------------------------------------------------------------- */
+
+/**
+ * dxk_space_leave - a descriptor or a member of the space is closed
+ * @ctx: its context
+ * @space: not to be used by the caller any more
+ */
+void dxk_space_leave(struct dxk_ctx *ctx, struct dxk_space *space)
+{
+	struct dxk_close_op c = { .space = space };
+	bool last;
+
+	if (!space->is_private)
+		return;
+	spin_lock(&ctx->lock);
+	last = !--space->users;
+	spin_unlock(&ctx->lock);
+
+	INIT_LIST_HEAD(&c.ended);
+	while (last) {
+		dxk_perform(ctx, &c.op, dxk_space_close_run);
+		dxk_rqe_drop_all(NULL, &c.ended);
+		if (!c.more)
+			break;
+		cond_resched();
+	}
+	spin_lock(&ctx->lock);
+	dxk_space_put(space);
+	spin_unlock(&ctx->lock);
+}
+
+/* --- Stop ------------------------------------------------------------------ */
+
+static void dxk_cancel_all(struct dxk_ctx *ctx)
+{
+	struct dxk_list_op l = { };
+
+	INIT_LIST_HEAD(&l.ended);
+	while (READ_ONCE(ctx->nr[DXK_AT_READY])) {
+		dxk_perform(ctx, &l.op, dxk_cancel_some_run);
+		dxk_rqe_drop_all(NULL, &l.ended);
+		cond_resched();
+	}
+}
+
+/** dxk_stop_begin - from here on the context only finishes what it has */
+void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close)
+{
+	struct dxk_stop_op s = { .cancel = cancel, .close = close };
+
+	dxk_perform(ctx, &s.op, dxk_stop_begin_run);
+	if (cancel)
+		dxk_cancel_all(ctx);
+}
+
+/**
+ * dxk_stop_wait - sleep until nothing is Ready and nothing executes
+ * @ctx: stopping
+ * @deadline: of the sleep
+ */
+int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline)
+{
+	struct dxk_stop_op s = { };
+
+	dxk_waiter_init(&s.w);
+	dxk_perform(ctx, &s.op, dxk_stop_wait_run);
+	return dxk_waiter_sleep(ctx, &s.w, deadline);
+}
+
+/**
+ * dxk_should_wait - is the member asked to end?
+ * @m: the calling thread's member
+ * @deadline: how long to sleep until it is, 0 for not at all
+ *
+ * Return: 1 or 0, or -ERESTARTSYS.
+ */
+int dxk_should_wait(struct dxk_member *m, u64 deadline)
+{
+	struct dxk_should_op s = { .m = m, .wait = deadline };
+	int err;
+
+	dxk_waiter_init(&s.w);
+	dxk_perform(m->ctx, &s.op, dxk_should_run);
+	err = dxk_waiter_sleep(m->ctx, &s.w, deadline);
+	return err && err != -ETIMEDOUT ? err : s.answer;
+}

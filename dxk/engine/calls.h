@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_CALLS_H
+#define _DXK_ENGINE_CALLS_H
+
+#include "engine/next.h"
+#include "engine/onblock.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+#include "engine/stop.h"
+
+struct dxk_space;
+
+int dxk_client_begin(struct dxk_post_op *p, u32 nr);
+int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline);
+int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
+
+int dxk_next(struct dxk_next_op *n, u64 deadline);
+
+void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
+int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares);
+
+void dxk_space_leave(struct dxk_ctx *ctx, struct dxk_space *space);
+
+void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close);
+int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline);
+int dxk_should_wait(struct dxk_member *m, u64 deadline);
+
+#endif /* _DXK_ENGINE_CALLS_H */

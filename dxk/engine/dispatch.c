@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The dispatcher is a role: whoever holds the context lock makes the move it came
+ * for and then gives Ready requests to idle workers. Thread 700 is the fallback:
+ * it takes over where a caller's share of work ends, sweeps now and then while
+ * requests are Ready, and under policy dispatch=thread makes every move.
+ */
+#include <linux/ktime.h>
+#include <linux/rcupdate.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/onblock.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+
+/* Most requests that one lock hold gives to idle workers. */
+#define DXK_DISPATCH_BUDGET	DXK_BATCH_MAX
+/* Most published operations that thread 700 runs in one lock hold. */
+#define DXK_INBOX_BUDGET	16
+
+/* --- a sleep that ends early ---------------------------------------------- */
+
+/* A sleep that ended early. */
+struct dxk_cancel_op {
+	struct dxk_op op;
+	struct dxk_waiter *w;
+	bool done;
+};
+
+static void dxk_cancel_run(struct dxk_ctx *ctx, struct dxk_op *op,
+			   struct dxk_wakes *wakes)
+{
+	struct dxk_cancel_op *c = container_of(op, struct dxk_cancel_op, op);
+
+	c->done = c->w->done;
+	if (c->done)
+		return;
+	dxk_waiter_leave(c->w);
+	/*
+	 * It may have been the head of a queue of posters that waits for what the
+	 * one behind it does not need, a Rejoin Pool entry.
+	 */
+	dxk_serve_posters(ctx, wakes);
+	/* It may have been an idle worker that was safe to leave alone. */
+	if (ctx->monitor.parked) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
+}
+
+/** dxk_waiter_sleep_on - dxk_waiter_sleep() when the move is still to be made */
+int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
+{
+	struct dxk_cancel_op c;
+	int err;
+
+	err = dxk_waiter_doze(w, deadline);
+	if (!err)
+		return 0;
+	c.w = w;
+	dxk_perform(ctx, &c.op, dxk_cancel_run);
+	return c.done ? 0 : err;
+}
+
+/* --- the role -------------------------------------------------------------- */
+
+/*
+ * Let those go on who wait for Rejoin Pool entries.
+ *
+ * Serving them may return results and so free further entries: until none is.
+ */
+static void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	while (ctx->owners.freed) {
+		ctx->owners.freed = false;
+		if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+			dxk_serve_blocked(ctx, wakes);
+		else if (ctx->policy.rejoin_full == DXK_REJOIN_RESERVE)
+			dxk_serve_posters(ctx, wakes);
+	}
+}
+
+/**
+ * dxk_dispatch - give Ready requests to idle workers (DX-77)
+ * @ctx: the context, locked
+ * @wakes: gets the wake-ups
+ *
+ * Ends every lock hold in which a request or a worker became available.
+ */
+void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	u32 budget = DXK_DISPATCH_BUDGET;
+	u64 posts;
+	u32 kind;
+
+	lockdep_assert_held(&ctx->lock);
+
+	if (ctx->owners.freed)
+		dxk_serve_freed(ctx, wakes);
+	do {
+		posts = ctx->stats.posts;
+		for (kind = 0; kind < DXK_KINDS; kind++) {
+			struct list_head *idle = &ctx->crew.idle[kind];
+
+			while (ctx->ready.filled[kind] && !list_empty(idle)) {
+				if (!budget--) {
+					wakes->sweep = true;
+					return;
+				}
+				if (!dxk_give_idle(ctx, kind, wakes))
+					break;
+			}
+		}
+		if (dxk_ready_empty(&ctx->ready))
+			return;
+		if (unlikely(ctx->policy.on_block))
+			dxk_relieve(ctx, wakes);
+		/* Whom an entry that became free let in may be of the kind before. */
+	} while (unlikely(ctx->stats.posts != posts));
+
+	/* A backlog: there is something to age, to sweep and to poll for. */
+	if (unlikely(ctx->scheduler.parked)) {
+		ctx->scheduler.parked = false;
+		wakes->sched = true;
+	}
+	if (unlikely(ctx->dispatcher.parked)) {
+		ctx->dispatcher.parked = false;
+		wakes->sweep = true;
+	}
+	if (ctx->ready.filled[DXK_USER] && waitqueue_active(&ctx->crew.work_wait))
+		wakes->work = true;
+}
+
+/**
+ * dxk_publish - hand an operation to thread 700 and wait until it has run
+ * @ctx: the context
+ * @op: the operation
+ * @run: what to do
+ *
+ * The wait is bounded by the dispatcher's latency, so no signal ends it.
+ * Return: false when callers take the role themselves after all.
+ */
+bool dxk_publish(struct dxk_ctx *ctx, struct dxk_op *op, dxk_op_fn *run)
+{
+	op->run = run;
+	op->ran = false;
+	op->caller = current;
+
+	/*
+	 * dxk_dispatcher_stop() sets direct and waits for readers before the
+	 * thread empties its inbox for the last time.
+	 */
+	rcu_read_lock();
+	if (READ_ONCE(ctx->direct)) {
+		rcu_read_unlock();
+		return false;
+	}
+	llist_add(&op->inbox, &ctx->inbox);
+	rcu_read_unlock();
+	dxk_thread_kick(&ctx->dispatcher);
+
+	for (;;) {
+		set_current_state(current->flags & PF_KTHREAD ?
+				  TASK_IDLE : TASK_UNINTERRUPTIBLE);
+		/* pairs with the release in dxk_inbox_run() */
+		if (smp_load_acquire(&op->ran))
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return true;
+}
+
+/** dxk_inbox_run - run published operations in their order, some per lock hold */
+void dxk_inbox_run(struct dxk_ctx *ctx)
+{
+	struct llist_node *node = llist_reverse_order(llist_del_all(&ctx->inbox));
+	struct dxk_op *batch[DXK_INBOX_BUDGET];
+	struct dxk_wakes wakes __uninitialized;
+	u32 i, nr;
+
+	while (node) {
+		nr = 0;
+		dxk_wakes_init(&wakes);
+		spin_lock(&ctx->lock);
+		while (node && nr < DXK_INBOX_BUDGET) {
+			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
+
+			node = node->next;
+			op->run(ctx, op, &wakes);
+			batch[nr++] = op;
+		}
+		dxk_dispatch(ctx, &wakes);
+		spin_unlock(&ctx->lock);
+
+		for (i = 0; i < nr; i++) {
+			struct task_struct *caller = batch[i]->caller;
+
+			get_task_struct(caller);
+			/* pairs with the load in dxk_publish() */
+			smp_store_release(&batch[i]->ran, true);
+			wake_up_process(caller);
+			put_task_struct(caller);
+		}
+		dxk_wakes_flush(ctx, &wakes);
+		cond_resched();
+	}
+}
+
+/**
+ * dxk_sweep - look whether a dispatch was missed
+ * @ctx: the context
+ * @asked: a caller handed over the rest of its work, so that finding some is expected
+ */
+void dxk_sweep(struct dxk_ctx *ctx, bool asked)
+{
+	struct dxk_wakes wakes __uninitialized;
+	u64 before;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&ctx->lock);
+	before = ctx->stats.dispatches;
+	dxk_sweep_posters(ctx, &wakes);
+	dxk_dispatch(ctx, &wakes);
+	if (!asked && ctx->stats.dispatches != before)
+		ctx->stats.missed_wakeups++;
+	/* Not when asked: a pool that empties and fills is one backlog. */
+	ctx->dispatcher.parked = !asked && dxk_ready_empty(&ctx->ready);
+	spin_unlock(&ctx->lock);
+	dxk_wakes_flush(ctx, &wakes);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Members, as the engine knows them: their states, and what they count for.
+ */
+#include "engine/dispatch.h"
+#include "engine/member.h"
+#include "runtime/context.h"
+
+const char *dxk_member_state_name(u8 state)
+{
+	static const char * const name[DXK_M_STATES] = {
+		[DXK_M_VACANT] = "vacant",
+		[DXK_M_RUNNING] = "running",
+		[DXK_M_AWAY] = "away",
+		[DXK_M_AVAILABLE] = "available",
+		[DXK_M_BUSY] = "busy",
+		[DXK_M_POSTING] = "posting",
+		[DXK_M_REJOINING] = "rejoining",
+		[DXK_M_COMPLETING] = "completing",
+		[DXK_M_LOGGING] = "logging",
+		[DXK_M_LISTENING] = "listening",
+	};
+
+	return name[state];
+}
+
+/* --- the crew -------------------------------------------------------------- */
+
+void dxk_crew_init(struct dxk_crew *crew)
+{
+	u32 kind;
+
+	xa_init_flags(&crew->members, XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&crew->work_wait);
+	INIT_LIST_HEAD(&crew->managers);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		INIT_LIST_HEAD(&crew->idle[kind]);
+		INIT_LIST_HEAD(&crew->helpers[kind]);
+		INIT_LIST_HEAD(&crew->parked[kind]);
+	}
+}
+
+/** dxk_crew_set_lanes - recompute the limits after a change of crew or policy */
+void dxk_crew_set_lanes(struct dxk_ctx *ctx)
+{
+	const struct dxk_policy *p = &ctx->policy;
+	bool cmls = dxk_ctx_cmls(ctx);
+	u32 kind;
+
+	lockdep_assert_held(&ctx->lock);
+
+	dxk_lanes_set(&ctx->ready.lanes, cmls, p->ready_entries, p->lane_pct);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
+
+		dxk_lanes_set(lanes, cmls, cmls ? ctx->crew.workers[kind] : U32_MAX,
+			      p->lane_pct);
+		/* They bring their threads: more can execute, but no share is larger. */
+		if (cmls)
+			lanes->quota[DXK_LANES - 1] += ctx->crew.extra[kind];
+	}
+}
+
+/**
+ * dxk_crew_resting - does every user worker sleep for work?
+ * @ctx: the context, locked
+ *
+ * Then none can die unnoticed: a killed sleeper leaves through its call.
+ */
+bool dxk_crew_resting(const struct dxk_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->lock);
+
+	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER] &&
+	       ctx->crew.nr_parked[DXK_USER] == ctx->crew.spares[DXK_USER];
+}
+
+/** dxk_attach_run - from here on a member counts; a worker is given work */
+void dxk_attach_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
+
+	m->attached = true;
+	if (m->role != DXK_ROLE_WORKER) {
+		ctx->crew.clients++;
+		return;
+	}
+	ctx->crew.present++;
+	if (m->spare) {
+		ctx->crew.spares[m->kind]++;
+		ctx->crew.promised = false;
+	} else {
+		ctx->crew.workers[m->kind]++;
+	}
+	dxk_crew_set_lanes(ctx);
+	if (ctx->monitor.parked) {
+		ctx->monitor.parked = false;
+		wakes->monitor = true;
+	}
+}
+
+/* --- watching an owner ----------------------------------------------------- */
+
+static void dxk_unwatch(struct dxk_member *m)
+{
+	list_del_init(&m->watch);
+	m->watching = NULL;
+}
+
+/** dxk_watch - have poll(2) report what happens to an owner */
+void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
+{
+	dxk_unwatch(m);
+	WRITE_ONCE(m->ready, false);
+	m->watching = own;
+	list_add(&m->watch, &own->watchers);
+}
+
+/** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */
+void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m)
+{
+	lockdep_assert_held(&ctx->lock);
+
+	dxk_unwatch(m);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_MEMBER_H
+#define _DXK_ENGINE_MEMBER_H
+
+#include <linux/kobject.h>
+#include <linux/list.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+
+#include "engine/lanes.h"
+#include "engine/request.h"
+#include "engine/waiter.h"
+
+struct dxk_ctx;
+struct dxk_owner;
+struct dxk_session;
+struct dxk_space;
+struct pid;
+struct task_struct;
+
+/* Thread ids (DX-22, DX-23). */
+#define DXK_ID_MAIN		0
+#define DXK_ID_WORKER_MAX	499
+#define DXK_ID_MONITOR		500
+#define DXK_ID_SCHEDULER	600
+#define DXK_ID_DISPATCHER	700
+#define DXK_ID_CLIENT		1000
+#define DXK_ID_MAX		65535
+
+enum dxk_role {
+	DXK_ROLE_CONTROL,
+	DXK_ROLE_CLIENT,
+	DXK_ROLE_WORKER,
+};
+
+enum dxk_member_state {
+	DXK_M_VACANT,		/* nobody has this id */
+	DXK_M_RUNNING,		/* a client or control thread, outside of dxk */
+	DXK_M_AWAY,		/* a worker that neither has work nor asks for it */
+	DXK_M_AVAILABLE,	/* a worker that sleeps for work */
+	DXK_M_BUSY,		/* a worker that executes */
+	DXK_M_POSTING,		/* sleeps for room in the Ready Pool */
+	DXK_M_REJOINING,	/* sleeps for a result */
+	DXK_M_COMPLETING,	/* sleeps for room in the Rejoin Pool */
+	DXK_M_LOGGING,		/* sleeps for room in the Log Pool */
+	DXK_M_LISTENING,	/* sleeps for ticks and commands */
+	DXK_M_STATES,
+};
+
+/* Is a member the command handler? */
+enum dxk_handling {
+	DXK_HANDLES_NOT,
+	DXK_HANDLES,
+	DXK_HANDLES_NO_MORE,	/* another one replaced it */
+};
+
+/**
+ * struct dxk_member - one thread of the Thread Pool (DX-12)
+ * @kobj: /sys/kernel/dxk/<ctx>/threads/<id>; holds the object
+ * @ctx: (C)
+ * @id: (C) thread id
+ * @role: (M) enum dxk_role
+ * @kind: (M) for workers
+ * @access: (M) DXK_ACCESS_* bits of the descriptor that it was made from
+ * @space: (M) what its owner cookies mean
+ * @pid: (M) the only user thread that may use it; NULL: none, or a kernel thread
+ * @task: (M) the kernel thread, referenced
+ * @state: enum dxk_member_state, written by the thread itself or under the lock;
+ *	read by anybody for display
+ * @since: jiffies when it was last given work, or fell idle; written under the
+ *	lock, read by anybody
+ * @spare: (M) a worker for the place of others that sleep
+ * @leaving: (L) takes no more work: the crew shrinks
+ * @gone: (A) the kernel thread has left its loop; set once
+ * @attached: (L) counts as a member of the crew
+ * @held: (L) requests that it was given and has neither completed nor returned
+ * @work: (L) what it was given last; its age_ns is not kept
+ * @work_ticket: (L) the ticket of that
+ * @told_ticket: (M) the Monitor has reported that one as overdue
+ * @stale: (L) to set while it executes: it has own files whose handles are
+ *	closed, see handle.c. The worker clears it when it executes nothing
+ * @extra: (L) requests that it has as a helper or a spare
+ * @called: (L) DISPATCHED requests that it was called for as a helper; it takes them
+ *	with its next turn
+ * @busy: (T) requests that it executes: BUSY
+ * @executed: requests that it has executed; counted under the lock, in the lock
+ *	hold that completes the request, and so constant while it executes
+ * @own_files: (H) struct dxk_own_file of a kernel worker
+ * @rqes: (T) freed requests for its next posts
+ * @owners: spare owner records for its next posts: (T), but (L) while it posts
+ *	or rejoins
+ * @watch: (L) in dxk_owner.watchers
+ * @watching: (L) the owner that poll(2) watches, or NULL
+ * @handling: enum dxk_handling, under the lock of the commands
+ * @ready: (L) poll(2) reports readable: what was watched has changed
+ * @wait: poll(2) sleeps here
+ */
+struct dxk_member {
+	struct kobject kobj;
+	struct dxk_ctx *ctx;
+	struct dxk_space *space;
+	u32 id;
+	u8 role;
+	u8 kind;
+	u8 access;
+	u8 state;
+	bool spare;
+	bool leaving;
+	bool gone;
+	bool attached;
+	bool ready;
+	bool stale;
+	u8 handling;
+	struct pid *pid;
+	struct task_struct *task;
+	unsigned long since;
+	u32 held;
+	u32 extra;
+	struct list_head called;
+	struct dxk_running work;
+	u64 work_ticket;
+	u64 told_ticket;
+	struct list_head busy;
+	u64 executed;
+	struct list_head own_files;
+	struct dxk_stash rqes;
+	struct dxk_stash owners;
+	struct list_head watch;
+	struct dxk_owner *watching;
+	wait_queue_head_t wait;
+};
+
+dxk_op_fn dxk_attach_run;
+
+void dxk_watch(struct dxk_member *m, struct dxk_owner *own);
+void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m);
+void dxk_member_get(struct dxk_member *m);
+void dxk_member_put(struct dxk_member *m);
+const char *dxk_member_state_name(u8 state);
+
+static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
+{
+	WRITE_ONCE(m->state, state);
+}
+
+static inline u8 dxk_member_state(const struct dxk_member *m)
+{
+	return READ_ONCE(m->state);
+}
+
+/* A worker between two calls: does it have work? */
+static inline u8 dxk_member_home_state(const struct dxk_member *m)
+{
+	if (m->role != DXK_ROLE_WORKER)
+		return DXK_M_RUNNING;
+	return list_empty(&m->busy) ? DXK_M_AWAY : DXK_M_BUSY;
+}
+
+/* --- the crew -------------------------------------------------------------- */
+
+/**
+ * struct dxk_crew - the workers and all other members
+ * @members: (M) by thread id
+ * @threads: (C) directory of the members in sysfs
+ * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
+ *	last one to fall idle first: its cache is the warmest
+ * @nr_idle: (L) by kind: how many are in @idle
+ * @workers: (L) by kind: workers that count, i.e. attached, not leaving, no spares
+ * @present: (L) workers of both kinds, leaving ones and spares included
+ * @asleep: (L) by kind: of these, how many sleep in a post, a rejoin or a completion
+ * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one first
+ * @spares: (L) by kind: spare workers
+ * @parked: (L) by kind: struct dxk_next_op of spares that have no work
+ * @nr_parked: (L) by kind: how many are in @parked
+ * @extra: (L) by kind: requests that helpers and spares have
+ * @managers: (L) struct dxk_crew_op that sleep until a thread is needed
+ * @promised: (L) one was told that spares are needed and has not come back
+ * @clients: (L) members that are no workers
+ * @clients_asleep: (L) of these, how many sleep in a post or a rejoin
+ * @lanes: (L) by kind: CMLS over these workers
+ * @work_wait: user workers in poll(2) sleep here
+ */
+struct dxk_crew {
+	struct xarray members;
+	struct kobject *threads;
+	struct list_head idle[DXK_KINDS];
+	u32 nr_idle[DXK_KINDS];
+	u32 workers[DXK_KINDS];
+	u32 present;
+	u32 asleep[DXK_KINDS];
+	struct list_head helpers[DXK_KINDS];
+	u32 spares[DXK_KINDS];
+	struct list_head parked[DXK_KINDS];
+	u32 nr_parked[DXK_KINDS];
+	u32 extra[DXK_KINDS];
+	struct list_head managers;
+	bool promised;
+	u32 clients;
+	u32 clients_asleep;
+	struct dxk_lanes lanes[DXK_KINDS];
+	wait_queue_head_t work_wait;
+};
+
+/* Where a member counts while it sleeps in a post, a rejoin or a completion. */
+static inline u32 *dxk_crew_sleepers(struct dxk_crew *crew, const struct dxk_member *m)
+{
+	return m->role == DXK_ROLE_WORKER ? &crew->asleep[m->kind] :
+					    &crew->clients_asleep;
+}
+
+static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
+{
+	return crew->asleep[DXK_USER] + crew->asleep[DXK_KERNEL];
+}
+
+/**
+ * dxk_crew_awake - workers that run, be it a request or on their way to the next
+ * @crew: of a locked context
+ *
+ * With none awake nothing in the context goes on by itself.
+ */
+static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
+{
+	return crew->present - crew->nr_idle[DXK_USER] - crew->nr_idle[DXK_KERNEL] -
+	       crew->nr_parked[DXK_USER] - crew->nr_parked[DXK_KERNEL] -
+	       dxk_crew_asleep(crew);
+}
+
+void dxk_crew_init(struct dxk_crew *crew);
+void dxk_crew_set_lanes(struct dxk_ctx *ctx);
+bool dxk_crew_resting(const struct dxk_ctx *ctx);
+
+#endif /* _DXK_ENGINE_MEMBER_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a worker that sleeps in a call leaves undone (policy on_block).
+ *
+ * A request that is executed in its place is "extra": nested in the sleeping worker
+ * itself, its helper, or by a spare worker. It counts in its lane as any other does,
+ * and so does that of the sleeper. But it brings the thread that it executes on, so
+ * with each the number of all that may execute grows by one: the shares of lanes 0 to
+ * 2 stay what they are, and the proof that the system never stops with them.
+ *
+ * Spares are workers of their own kind: parked until more workers sleep than there
+ * are extra requests, so that as many run as the crew has without them.
+ */
+#ifndef _DXK_ENGINE_ONBLOCK_H
+#define _DXK_ENGINE_ONBLOCK_H
+
+#include <linux/types.h>
+
+#include "engine/request.h"
+#include "engine/waiter.h"
+
+struct dxk_ctx;
+struct dxk_member;
+struct dxk_next_op;
+
+/**
+ * struct dxk_crew_op - who starts workers asks for how many there is use
+ * @op: the operation
+ * @w: sleeps in dxk_crew.managers
+ * @wait: may sleep
+ * @workers: free places for user workers
+ * @spares: user spares that are needed
+ * @err: instead of these
+ */
+struct dxk_crew_op {
+	struct dxk_op op;
+	struct dxk_waiter w;
+	bool wait;
+	u32 workers;
+	u32 spares;
+	int err;
+};
+
+void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_extra_end(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe);
+bool dxk_spare_turn(struct dxk_ctx *ctx, struct dxk_next_op *n, struct dxk_wakes *wakes);
+u32 dxk_spares_wanted(struct dxk_ctx *ctx, enum dxk_kind kind);
+void dxk_tell_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_stop_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+
+dxk_op_fn dxk_crew_wait_run;
+
+#endif /* _DXK_ENGINE_ONBLOCK_H */

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Owners: the records that make rejoin answers O(1).
+ */
+#include <linux/jhash.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "engine/owner.h"
+#include "runtime/context.h"
+
+static struct kmem_cache *dxk_owner_cache;
+
+/* --- spaces ---------------------------------------------------------------- */
+
+void dxk_space_init(struct dxk_space *space, u32 id)
+{
+	space->id = id;
+	INIT_LIST_HEAD(&space->owners);
+	INIT_LIST_HEAD(&space->emptied);
+}
+
+/** dxk_space_new - a private space with one user, or an error pointer */
+struct dxk_space *dxk_space_new(struct dxk_ctx *ctx)
+{
+	struct dxk_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+
+	if (!space)
+		return ERR_PTR(-ENOMEM);
+	spin_lock(&ctx->lock);
+	dxk_space_init(space, ++ctx->spaces);
+	spin_unlock(&ctx->lock);
+	space->is_private = true;
+	space->users = 1;
+	space->refs = 1;
+	return space;
+}
+
+/** dxk_space_put - a reference of a private space is gone; under the lock */
+void dxk_space_put(struct dxk_space *space)
+{
+	if (!--space->refs)
+		kfree(space);
+}
+
+/** dxk_space_join - a member is made from a descriptor of the space */
+void dxk_space_join(struct dxk_ctx *ctx, struct dxk_space *space)
+{
+	if (!space->is_private)
+		return;
+	spin_lock(&ctx->lock);
+	space->users++;
+	space->refs++;
+	spin_unlock(&ctx->lock);
+}
+
+/* --- owners ---------------------------------------------------------------- */
+
+/* Chains stay short: at most 8 on average when every live request has an owner
+ * of its own and the context is at max_requests.
+ */
+#define DXK_OWNER_CHAIN		8
+
+int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests)
+{
+	u32 bits = max(4, ilog2(roundup_pow_of_two(max_requests) / DXK_OWNER_CHAIN));
+
+	owners->bucket = kvcalloc(1U << bits, sizeof(*owners->bucket),
+				  GFP_KERNEL_ACCOUNT);
+	if (!owners->bucket)
+		return -ENOMEM;
+	owners->bits = bits;
+	owners->seed = get_random_u32();
+	owners->spares.nr = 0;
+	return 0;
+}
+
+void dxk_owners_free(struct dxk_owners *owners)
+{
+	if (owners->bucket)
+		dxk_owner_stash_free(&owners->spares);
+	kvfree(owners->bucket);
+	owners->bucket = NULL;
+}
+
+static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
+					   const struct dxk_space *space, u64 cookie)
+{
+	u32 hash = jhash_3words(lower_32_bits(cookie), upper_32_bits(cookie),
+				space->id, owners->seed);
+
+	return &owners->bucket[hash >> (32 - owners->bits)];
+}
+
+/** dxk_owner_find - the record of an owner, or NULL when nothing of it lives */
+struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
+				 const struct dxk_space *space, u64 cookie)
+{
+	struct dxk_owner *own;
+
+	if (!owners->nr)
+		return NULL;
+	hlist_for_each_entry(own, dxk_owner_bucket(owners, space, cookie), hash)
+		if (own->cookie == cookie && own->space == space)
+			return own;
+	return NULL;
+}
+
+/**
+ * dxk_owner_enter - the record of an owner, made if there is none
+ * @owners: the context's owners
+ * @space: whose
+ * @cookie: the owner
+ * @stash: has one to take, should none have become free, see dxk_owner_stash_fill()
+ */
+struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
+				  u64 cookie, struct dxk_stash *stash)
+{
+	struct dxk_owner *own = dxk_owner_find(owners, space, cookie);
+
+	if (own)
+		return own;
+	own = dxk_stash_pop(owners->spares.nr ? &owners->spares : stash);
+	own->space = space;
+	own->cookie = cookie;
+	if (unlikely(space->is_private)) {
+		dxk_space_get(space);
+		list_add_tail(&own->link, &space->owners);
+	}
+	hlist_add_head(&own->hash, dxk_owner_bucket(owners, space, cookie));
+	owners->nr++;
+	return own;
+}
+
+/**
+ * dxk_owner_leave - nothing of the owner lives any more
+ * @owners: the context's owners
+ * @own: the record; all its counts are 0 and all its lists empty
+ *
+ * Some records are kept for the next posts: often one owner comes and goes.
+ */
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own)
+{
+	WARN_ON_ONCE(dxk_owner_live(own) || own->nr_done ||
+		     !list_empty(&own->pollers) || !list_empty(&own->watchers));
+	hlist_del(&own->hash);
+	owners->nr--;
+	if (unlikely(own->space->is_private)) {
+		list_del(&own->link);
+		dxk_space_put(own->space);
+	}
+	dxk_stash_push(&owners->spares, own, dxk_owner_cache);
+}
+
+/** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
+int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
+{
+	u32 i = spares->nr;
+
+	if (dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL | __GFP_ZERO, nr))
+		return -ENOMEM;
+	for (; i < spares->nr; i++) {
+		struct dxk_owner *own = spares->obj[i];
+
+		INIT_LIST_HEAD(&own->done);
+		INIT_LIST_HEAD(&own->pollers);
+		INIT_LIST_HEAD(&own->watchers);
+	}
+	return 0;
+}
+
+void dxk_owner_stash_free(struct dxk_stash *spares)
+{
+	dxk_stash_empty(spares, dxk_owner_cache);
+}
+
+/**
+ * dxk_owners_destroy - free the hash with all results that nobody collected
+ * @owners: nobody uses it any more
+ */
+void dxk_owners_destroy(struct dxk_owners *owners)
+{
+	struct dxk_owner *own;
+	struct hlist_node *next;
+	u32 i;
+
+	if (!owners->bucket)
+		return;
+	for (i = 0; i < 1U << owners->bits; i++)
+		hlist_for_each_entry_safe(own, next, &owners->bucket[i], hash) {
+			dxk_rqe_drop_all(NULL, &own->done);
+			kmem_cache_free(dxk_owner_cache, own);
+		}
+	dxk_owners_free(owners);
+}
+
+int dxk_owner_init(void)
+{
+	dxk_owner_cache = KMEM_CACHE(dxk_owner, SLAB_ACCOUNT);
+	return dxk_owner_cache ? 0 : -ENOMEM;
+}
+
+void dxk_owner_exit(void)
+{
+	kmem_cache_destroy(dxk_owner_cache);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_OWNER_H
+#define _DXK_ENGINE_OWNER_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include "engine/request.h"
+
+struct dxk_ctx;
+struct dxk_member;
+struct dxk_rejoin_op;
+struct dxk_wakes;
+
+/* Where a live request counts. DISPATCHED and BUSY are one place: only the
+ * worker itself tells them apart, without the lock.
+ */
+enum dxk_place {
+	DXK_AT_READY,
+	DXK_AT_WORK,
+	DXK_AT_REJOIN,
+	DXK_PLACES,
+	DXK_NOWHERE = DXK_PLACES,
+};
+
+/**
+ * struct dxk_space - those whose owner cookies mean the same owners
+ * @id: (C) part of the hash of its owners
+ * @is_private: (C) of one context descriptor, its copies, and the members made from
+ *	them; else part of the context
+ * @closed: (L) all those are closed: nobody can collect any more
+ * @users: (L) of a private space: descriptors and members
+ * @refs: (L) these and records of owners; it is freed with the last
+ * @owners: (L) struct dxk_owner of a private space
+ * @emptied: (L) those of a closed space that have no results
+ *
+ * An owner is a cookie in a space. So cookies of different processes neither collide
+ * nor can they be polled by each other, unless they share a space on purpose.
+ */
+struct dxk_space {
+	u32 id;
+	bool is_private;
+	bool closed;
+	u32 users;
+	u32 refs;
+	struct list_head owners;
+	struct list_head emptied;
+};
+
+/**
+ * struct dxk_owner - all that lives for one owner cookie
+ * @hash: in the context's hash of owners
+ * @space: whose cookie it is
+ * @cookie: the owner
+ * @link: in dxk_space.owners of a private space
+ * @nr: live requests by place. REJOIN includes those which a rejoin call is
+ *	still copying out: they exist until they are safely with the caller
+ * @nr_done: requests in @done
+ * @done: completed requests, oldest first
+ * @pollers: struct dxk_rejoin_op that sleep for a result, in order of arrival
+ * @watchers: members whose poll(2) watches this owner
+ *
+ * All (L). Exists from the first live request to the last; then nobody sleeps on
+ * it, since nothing is left to wait for.
+ */
+struct dxk_owner {
+	struct hlist_node hash;
+	struct dxk_space *space;
+	u64 cookie;
+	struct list_head link;
+	u32 nr[DXK_PLACES];
+	u32 nr_done;
+	struct list_head done;
+	struct list_head pollers;
+	struct list_head watchers;
+};
+
+/**
+ * struct dxk_owners - the owners of a context and its Rejoin Pool
+ * @bucket: (L) hash by cookie
+ * @bits: (S) log2 of the number of buckets
+ * @seed: (C) keeps a program from choosing cookies that collide
+ * @nr: (L) owners that exist
+ * @spares: (L) records for the next owners
+ * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
+ * @freed: (L) entries became free in this lock hold, see dxk_serve_freed()
+ * @entries: (S) size of the Rejoin Pool
+ * @blocked: (L) workers that wait for a Rejoin Pool entry (policy BLOCK_WORKER):
+ *	struct dxk_next_op in order of arrival
+ */
+struct dxk_owners {
+	struct hlist_head *bucket;
+	u32 bits;
+	u32 seed;
+	u32 nr;
+	struct dxk_stash spares;
+	u32 reserved;
+	bool freed;
+	u32 entries;
+	struct list_head blocked;
+};
+
+static inline u32 dxk_owner_live(const struct dxk_owner *own)
+{
+	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK] + own->nr[DXK_AT_REJOIN];
+}
+
+/* Is there somebody who could collect the request's result? */
+static inline bool dxk_rqe_awaited(const struct dxk_rqe *rqe)
+{
+	return dxk_rqe_rejoinable(rqe) && likely(!rqe->own->space->closed);
+}
+
+/* For the records of owners; under the lock. */
+static inline void dxk_space_get(struct dxk_space *space)
+{
+	space->refs++;
+}
+
+void dxk_space_init(struct dxk_space *space, u32 id);
+struct dxk_space *dxk_space_new(struct dxk_ctx *ctx);
+void dxk_space_join(struct dxk_ctx *ctx, struct dxk_space *space);
+void dxk_space_put(struct dxk_space *space);
+
+int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests);
+void dxk_owners_free(struct dxk_owners *owners);
+void dxk_owners_destroy(struct dxk_owners *owners);
+struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
+				 const struct dxk_space *space, u64 cookie);
+struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
+				  u64 cookie, struct dxk_stash *stash);
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own);
+int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
+void dxk_owner_stash_free(struct dxk_stash *spares);
+
+int dxk_owner_init(void);
+void dxk_owner_exit(void);
+
+#endif /* _DXK_ENGINE_OWNER_H */

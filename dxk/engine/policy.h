@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_POLICY_H
+#define _DXK_ENGINE_POLICY_H
+
+#include <linux/types.h>
+
+#include "uapi/dxk.h"
+
+struct dxk_ctx;
+
+/**
+ * struct dxk_field - one field of the policy
+ * @name: as in struct dxk_policy and in sysfs
+ * @offset: in struct dxk_policy
+ * @min: smallest value
+ * @max: largest value; for bit masks and choices, all that this version offers
+ * @mask: the field is a set of bits, @max the known ones
+ * @choice: the field is an enumeration: a value beyond @max may be one of a later
+ *	version
+ * @dynamic: can be changed while the context runs
+ */
+struct dxk_field {
+	const char *name;
+	u32 offset;
+	u32 min;
+	u32 max;
+	bool mask;
+	bool choice;
+	bool dynamic;
+};
+
+extern const struct dxk_field dxk_fields[];
+extern const u32 dxk_fields_nr;
+
+static inline u32 *dxk_field_of(struct dxk_policy *p, const struct dxk_field *f)
+{
+	return (u32 *)((char *)p + f->offset);
+}
+
+int dxk_policy_check(struct dxk_policy *policy);
+int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy);
+void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy);
+int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
+			 u32 *bad_field);
+
+#endif /* _DXK_ENGINE_POLICY_H */

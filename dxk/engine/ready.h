@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_READY_H
+#define _DXK_ENGINE_READY_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/types.h>
+
+#include "engine/lanes.h"
+#include "engine/request.h"
+
+struct dxk_member;
+struct dxk_post_op;
+struct dxk_wakes;
+
+/* Ageing classes: what a request gains per scheduler interval. */
+enum dxk_class {
+	DXK_PLAIN,
+	DXK_BOOSTED,
+	DXK_CLASSES,
+};
+
+/**
+ * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
+ * @tree: by kind of worker, lane and class; ordered by key falling, seq rising
+ * @filled: by kind: bit (lane * DXK_CLASSES + class) is set iff that tree has
+ *	an entry
+ * @gained: by class: what an entry that waits since the first tick has gained
+ * @tick: scheduler intervals so far
+ * @seq: posts so far
+ * @nr: entries, by kind and lane
+ * @lanes: CMLS over the entries; quota[3] is the pool's size
+ * @posters: by lane: struct dxk_post_op that sleep for room, in order of arrival
+ * @arrivals: sleeping posters so far
+ *
+ * All (L). Invariants after every lock hold:
+ *  - no sleeping poster's next request is admissible;
+ *  - no idle worker and admissible entry of its kind exist together, unless
+ *    thread 700 was kicked to go on.
+ *
+ * An entry's current priority is key + gained[class]. Keys are constant, so an
+ * interval changes the order between trees but never within one: a tick costs
+ * O(1), and the next entry is the best of the trees' first ones.
+ */
+struct dxk_ready {
+	struct rb_root_cached tree[DXK_KINDS][DXK_LANES][DXK_CLASSES];
+	u8 filled[DXK_KINDS];
+	s64 gained[DXK_CLASSES];
+	u64 tick;
+	u64 seq;
+	u32 nr[DXK_KINDS][DXK_LANES];
+	struct dxk_lanes lanes;
+	struct list_head posters[DXK_LANES];
+	u64 arrivals;
+};
+
+void dxk_ready_init(struct dxk_ready *ready);
+void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
+struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
+			       const struct dxk_lanes *workers);
+struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
+void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value);
+s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
+
+static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind)
+{
+	const u32 *nr = ready->nr[kind];
+
+	return nr[0] + nr[1] + nr[2] + nr[3];
+}
+
+static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
+{
+	return !list_empty(&ready->posters[0]) || !list_empty(&ready->posters[1]) ||
+	       !list_empty(&ready->posters[2]) || !list_empty(&ready->posters[3]);
+}
+
+static inline bool dxk_ready_empty(const struct dxk_ready *ready)
+{
+	return !ready->filled[DXK_USER] && !ready->filled[DXK_KERNEL];
+}
+
+#endif /* _DXK_ENGINE_READY_H */

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion and rejoin: from the end of a request to its return to its owner,
+ * and the authoritative answer that nothing of an owner exists any more.
+ *
+ * A request counts for its owner from the post to the instant at which it is
+ * safely with the collector. A result that is being copied out has left the done
+ * list but still counts: should the copy fault it goes back, and nobody was told
+ * meanwhile that it does not exist.
+ */
+#include <linux/kernel.h>
+
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+#include "engine/stall.h"
+#include "engine/state.h"
+#include "trace.h"
+
+/* Requests of the owner that are still to complete. */
+static u32 dxk_owner_coming(const struct dxk_owner *own)
+{
+	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK];
+}
+
+/* Results that a rejoin call is copying out. */
+static u32 dxk_owner_leaving(const struct dxk_owner *own)
+{
+	return own->nr[DXK_AT_REJOIN] - own->nr_done;
+}
+
+static void dxk_rejoin_finish(struct dxk_ctx *ctx, struct dxk_rejoin_op *r,
+			      u32 answer, int err, struct dxk_wakes *wakes)
+{
+	r->answer = answer;
+	r->err = err;
+	switch (answer) {
+	case RJR_RETURNED:
+		ctx->stats.rejoin_returned++;
+		break;
+	case RJR_NONE_READY:
+		ctx->stats.rejoin_none_ready++;
+		break;
+	case RJR_NONE_EXIST:
+		ctx->stats.rejoin_none_exist++;
+		break;
+	}
+	dxk_waiter_finish(&r->w, wakes);
+}
+
+/* A request that was to have an entry of the Rejoin Pool needs none any more. */
+static void dxk_unreserve(struct dxk_ctx *ctx)
+{
+	ctx->owners.reserved--;
+	ctx->owners.freed = true;
+}
+
+/* The request is with its collector: it exists no more. */
+static void dxk_collect(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+			const struct dxk_member *m)
+{
+	trace_rejoin(ctx->id, rqe, m->id);
+	dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
+	dxk_unreserve(ctx);
+	ctx->stats.collected++;
+}
+
+/* Give the oldest results to the poller. */
+static void dxk_rejoin_take(struct dxk_ctx *ctx, struct dxk_owner *own,
+			    struct dxk_rejoin_op *r)
+{
+	while (r->nr < r->max && own->nr_done) {
+		struct dxk_rqe *rqe;
+
+		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
+		list_move_tail(&rqe->link, &r->rqes);
+		own->nr_done--;
+		r->nr++;
+		if (r->free)
+			dxk_collect(ctx, rqe, r->m);
+	}
+}
+
+/*
+ * Answer a poller if there is an answer to give it now. With r->wait there is
+ * none while waiting may bring more.
+ */
+static bool dxk_rejoin_answer(struct dxk_ctx *ctx, struct dxk_owner *own,
+			      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
+{
+	u32 coming = dxk_owner_coming(own);
+	bool hope = coming > r->mine || dxk_owner_leaving(own);
+	u32 min = r->min;
+
+	/*
+	 * Results that lie there keep workers waiting, whose results may be those
+	 * that the poller waits for: it gets what there is.
+	 */
+	if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+		min = 1;
+
+	if (own->nr_done >= min || (own->nr_done && (!r->wait || !hope))) {
+		dxk_rejoin_take(ctx, own, r);
+		dxk_rejoin_finish(ctx, r, RJR_RETURNED, 0, wakes);
+		return true;
+	}
+	if (!dxk_owner_live(own)) {
+		dxk_rejoin_finish(ctx, r, RJR_NONE_EXIST, 0, wakes);
+		return true;
+	}
+	if (!r->wait) {
+		dxk_rejoin_finish(ctx, r, RJR_NONE_READY, 0, wakes);
+		return true;
+	}
+	if (!hope) {
+		/* Only what the poller itself executes is left. */
+		dxk_rejoin_finish(ctx, r, 0, -EDEADLK, wakes);
+		return true;
+	}
+	return false;
+}
+
+static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
+{
+	struct dxk_member *m, *next;
+
+	list_for_each_entry_safe(m, next, &own->watchers, watch) {
+		list_del_init(&m->watch);
+		m->watching = NULL;
+		WRITE_ONCE(m->ready, true);
+		dxk_wake_member(wakes, m);
+	}
+}
+
+/*
+ * Something about the owner has changed: tell all who wait for it, and let it go
+ * when nothing of it is left.
+ */
+static void dxk_owner_changed(struct dxk_ctx *ctx, struct dxk_owner *own,
+			      struct dxk_wakes *wakes)
+{
+	struct dxk_rejoin_op *r, *next;
+
+	list_for_each_entry_safe(r, next, &own->pollers, w.link)
+		dxk_rejoin_answer(ctx, own, r, wakes);
+	if (own->nr_done || !dxk_owner_live(own))
+		dxk_owner_notify(own, wakes);
+	if (!dxk_owner_live(own))
+		dxk_owner_leave(&ctx->owners, own);
+}
+
+/** dxk_rejoin_run - a rejoin poll or wait */
+void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_rejoin_op *r = container_of(op, struct dxk_rejoin_op, op);
+	struct dxk_owner *own = dxk_owner_find(&ctx->owners, r->m->space, r->owner);
+
+	if (r->mine)
+		ctx->stats.self_poll++;
+	if (!own) {
+		dxk_rejoin_finish(ctx, r, RJR_NONE_EXIST, 0, wakes);
+		return;
+	}
+	if (dxk_rejoin_answer(ctx, own, r, wakes)) {
+		if (r->answer == RJR_NONE_READY)
+			dxk_watch(r->m, own);
+		if (r->free && r->nr)
+			dxk_owner_changed(ctx, own, wakes);
+		return;
+	}
+	if (ctx->state != DXK_CTX_RUNNING && ctx->state != DXK_CTX_STOPPING) {
+		dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
+		return;
+	}
+	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&ctx->crew, r->m),
+			 &ctx->stats.rejoin_blocks, &ctx->stats.rejoin_block_ns);
+	if (r->help)
+		dxk_waiter_help(&r->w, &r->helper, r->m);
+	dxk_member_set_state(r->m, DXK_M_REJOINING);
+	trace_block(ctx->id, r->m->id, DXK_M_REJOINING, 0);
+	dxk_stall_suspect(ctx, wakes);
+}
+
+/** dxk_settle_run - the results are with the caller, or go back */
+void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_settle_op *s = container_of(op, struct dxk_settle_op, op);
+	struct dxk_owner *own = NULL;
+	struct dxk_rqe *rqe, *prev;
+
+	list_for_each_entry(rqe, &s->copied, link) {
+		own = rqe->own;
+		dxk_collect(ctx, rqe, s->m);
+	}
+	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
+		own = rqe->own;
+		list_move(&rqe->link, &own->done);
+		own->nr_done++;
+	}
+	if (own)
+		dxk_owner_changed(ctx, own, wakes);
+}
+
+/* Let a request that will never run (again) reach its owner, or vanish. */
+static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+		    struct list_head *ended)
+{
+	struct dxk_owner *own = rqe->own;
+
+	if (rqe->state == DXK_REJOIN) {
+		if (ctx->nr[DXK_AT_REJOIN] > ctx->owners.entries)
+			ctx->stats.rejoin_overflow++;
+		list_add_tail(&rqe->link, &own->done);
+		own->nr_done++;
+	} else {
+		if (dxk_rqe_rejoinable(rqe))
+			dxk_unreserve(ctx);
+		ctx->stats.vanished++;
+		list_add_tail(&rqe->link, ended);
+	}
+}
+
+/**
+ * dxk_complete - a request has been executed
+ * @ctx: the context, locked
+ * @rqe: BUSY, in no list
+ * @status: its result
+ * @ended: gets the request when nobody will collect it; to be freed after unlock
+ * @wakes: gets the wake-ups
+ *
+ * One move: there is no instant at which a rejoinable request neither executes
+ * nor is in the Rejoin Pool (DX-83).
+ */
+void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
+		  struct list_head *ended, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&ctx->lock);
+
+	rqe->status = status;
+	ctx->stats.completions++;
+	trace_complete(ctx->id, rqe);
+	if (dxk_rqe_awaited(rqe))
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
+	else
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
+	dxk_end(ctx, rqe, ended);
+	dxk_owner_changed(ctx, rqe->own, wakes);
+}
+
+/**
+ * dxk_cancel_ready - take a request out of the Ready Pool for good
+ * @ctx: the context, locked
+ * @rqe: READY
+ * @ended: as for dxk_complete()
+ * @wakes: gets the wake-ups
+ */
+void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+		      struct list_head *ended, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&ctx->lock);
+
+	dxk_ready_remove(&ctx->ready, rqe);
+	dxk_move(ctx, rqe, DXK_READY, DXK_CANCELLED);
+	rqe->status = -ECANCELED;
+	rqe->data_len = 0;
+	ctx->stats.cancelled++;
+	trace_complete(ctx->id, rqe);
+	if (dxk_rqe_awaited(rqe))
+		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
+	else
+		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
+	dxk_end(ctx, rqe, ended);
+	dxk_owner_changed(ctx, rqe->own, wakes);
+}
+
+/**
+ * dxk_drop_results - drop results that nobody can collect any more
+ * @ctx: the context, locked
+ * @own: owner in a space that is closed; may be gone when this returns
+ * @max: most to drop
+ * @ended: gets them
+ * @wakes: gets the wake-ups
+ *
+ * Return: how many, never more than @max.
+ */
+u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
+		     struct list_head *ended, struct dxk_wakes *wakes)
+{
+	u32 nr = 0;
+
+	lockdep_assert_held(&ctx->lock);
+
+	while (nr < max && own->nr_done) {
+		struct dxk_rqe *rqe;
+
+		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
+		list_move_tail(&rqe->link, ended);
+		own->nr_done--;
+		dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
+		dxk_unreserve(ctx);
+		ctx->stats.vanished++;
+		nr++;
+	}
+	if (nr)
+		dxk_owner_changed(ctx, own, wakes);
+	return nr;
+}
+
+/** dxk_stop_pollers - Stop wakes every sleeping poller (DX-107) */
+void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct dxk_rejoin_op *r, *next;
+	struct dxk_owner *own;
+	u32 i;
+
+	lockdep_assert_held(&ctx->lock);
+
+	for (i = 0; ctx->owners.nr && i < 1U << ctx->owners.bits; i++)
+		hlist_for_each_entry(own, &ctx->owners.bucket[i], hash)
+			list_for_each_entry_safe(r, next, &own->pollers, w.link)
+				dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_REQUEST_H
+#define _DXK_ENGINE_REQUEST_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/slab.h>
+#include <linux/types.h>
+
+#include "engine/stash.h"
+#include "uapi/dxk.h"
+
+struct dxk_ctx;
+struct dxk_executor;
+struct dxk_member;
+struct dxk_owner;
+struct dxk_request;
+struct file;
+
+/**
+ * enum dxk_state - where a request is (DX-34); state.h has the legal moves
+ * @DXK_FREE: not live
+ * @DXK_POSTED: with a poster that sleeps for room; not yet taken over
+ * @DXK_READY: in the Ready Pool
+ * @DXK_DISPATCHED: given to a worker that has not fetched it yet
+ * @DXK_BUSY: being executed
+ * @DXK_REJOIN: completed, in the Rejoin Pool until its owner collected it
+ * @DXK_CANCELLED: taken out of the Ready Pool by Stop
+ */
+enum dxk_state {
+	DXK_FREE,
+	DXK_POSTED,
+	DXK_READY,
+	DXK_DISPATCHED,
+	DXK_BUSY,
+	DXK_REJOIN,
+	DXK_CANCELLED,
+	DXK_STATES,
+};
+
+/* Which kind of worker a request needs. */
+enum dxk_kind {
+	DXK_USER,
+	DXK_KERNEL,
+	DXK_KINDS,
+};
+
+/**
+ * struct dxk_rqe - Request Queue Element: one object from post to return
+ * @node: (L) READY: in the Ready Pool's tree
+ * @link: (L) otherwise: in the list of whoever has it. POSTED: the poster's;
+ *	DISPATCHED and BUSY: the worker's; REJOIN: the owner's done list, or that
+ *	of the rejoin call which is copying it out
+ * @key: (L) constant while READY: the priority less what the class has gained
+ * @seq: (L) order of posts, breaks ties
+ * @tick0: (L) scheduler tick at the post
+ * @ticket: (L) names the dispatch that a completion answers; 0 before the first
+ * @own: (L) the owner's record, from READY until FREE
+ * @owner: opaque
+ * @executor: opaque, or the id of @exec
+ * @param: opaque
+ * @exec: referenced kernel executor, or NULL
+ * @file: referenced file of %PXR_FD, or NULL
+ * @data: room for what was posted and for the result, or NULL
+ * @data_len: bytes that came with the post; from the completion on, those of the
+ *	result
+ * @result_room: bytes the result may have
+ * @prio: posted priority; from the dispatch on, the one it had then
+ * @inspect: scheduler intervals spent READY, known from the dispatch on
+ * @status: the executor's return value
+ * @posted: ktime of the post; 0 unless latencies are measured
+ * @started: ktime when the worker began, if so
+ * @posted_len: bytes that came with the post; as @data_len may not, it stays
+ * @result_at: where in @data the result begins: behind what was posted if the
+ *	request may have to be run again, else over it
+ * @attempts: how often it was begun
+ * @attrs: PXR_* bits
+ * @worker: id of the thread that has or had it, 0 for none
+ * @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself
+ * @kind: enum dxk_kind
+ * @lane: 0..3
+ * @extra: (L) executed by a helper or a spare, see onblock.h
+ *
+ * Fields without a letter belong to whoever holds the request: the poster before
+ * READY, the worker while BUSY, the collector once it took it. The Ready Pool
+ * holds many of these: the size is part of the design.
+ */
+struct dxk_rqe {
+	union {
+		struct rb_node node;
+		struct list_head link;
+	};
+	s64 key;
+	u64 seq;
+	u64 tick0;
+	u64 ticket;
+	struct dxk_owner *own;
+	u64 owner;
+	u64 executor;
+	u64 param;
+	struct dxk_executor *exec;
+	struct file *file;
+	void *data;
+	u32 data_len;
+	u32 result_room;
+	s32 prio;
+	u32 inspect;
+	s32 status;
+	u32 attrs;
+	u64 posted;
+	u64 started;
+	u16 posted_len;
+	u16 result_at;
+	u16 attempts;
+	u16 worker;
+	u8 state;
+	u8 kind;
+	u8 lane;
+	bool extra;
+};
+
+static_assert(sizeof(struct dxk_rqe) <= 192);
+
+static inline bool dxk_rqe_rejoinable(const struct dxk_rqe *rqe)
+{
+	return rqe->attrs & PXR_REJOIN;
+}
+
+/* The result's data of a completed request. */
+static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
+{
+	return rqe->data + rqe->result_at;
+}
+
+/* All attributes of this version. */
+#define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
+		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
+
+struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
+			     struct dxk_executor *held);
+int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
+int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
+void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);
+void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes);
+void dxk_rqe_stash_free(struct dxk_stash *stash);
+
+int dxk_rqe_init(void);
+void dxk_rqe_exit(void);
+
+#endif /* _DXK_ENGINE_REQUEST_H */

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Spaces of owner cookies. A private one ends with the last descriptor of it: then
+ * results that lie in the Rejoin Pool are dropped, and what still executes or waits
+ * vanishes at its end, for nobody is left who could ask for it.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "engine/dispatch.h"
+#include "engine/rejoin.h"
+#include "engine/space.h"
+
+/* Most owners and results that one lock hold looks at. */
+#define DXK_DROP_BUDGET	256
+
+void dxk_space_close_run(struct dxk_ctx *ctx, struct dxk_op *op,
+				struct dxk_wakes *wakes)
+{
+	struct dxk_close_op *c = container_of(op, struct dxk_close_op, op);
+	struct dxk_space *space = c->space;
+	u32 budget = DXK_DROP_BUDGET;
+
+	/* No result comes any more: an owner without one is done with. */
+	space->closed = true;
+	while (budget && !list_empty(&space->owners)) {
+		struct dxk_owner *own = list_first_entry(&space->owners,
+							 struct dxk_owner, link);
+
+		budget--;
+		if (own->nr_done)
+			budget -= dxk_drop_results(ctx, own, budget, &c->ended, wakes);
+		else
+			list_move_tail(&own->link, &space->emptied);
+	}
+	c->more = !list_empty(&space->owners);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_STASH_H
+#define _DXK_ENGINE_STASH_H
+
+#include <linux/slab.h>
+#include <linux/types.h>
+
+#include "uapi/dxk.h"
+
+#define DXK_STASH_MAX	DXK_BATCH_MAX
+
+/*
+ * Free objects of one slab cache, kept for the next calls: most requests are made of
+ * what an earlier one has left, and what is missing comes and goes many at a time.
+ */
+struct dxk_stash {
+	u32 nr;
+	void *obj[DXK_STASH_MAX];
+};
+
+static inline void *dxk_stash_pop(struct dxk_stash *stash)
+{
+	return stash->obj[--stash->nr];
+}
+
+/* @cache: of its objects */
+static inline void dxk_stash_push(struct dxk_stash *stash, void *obj,
+				  struct kmem_cache *cache)
+{
+	if (stash->nr == DXK_STASH_MAX) {
+		stash->nr /= 2;
+		kmem_cache_free_bulk(cache, DXK_STASH_MAX - stash->nr,
+				     &stash->obj[stash->nr]);
+	}
+	stash->obj[stash->nr++] = obj;
+}
+
+int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr);
+void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache);
+
+#endif /* _DXK_ENGINE_STASH_H */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table of transitions. Every request changes its state here and nowhere
+ * else, and with the state every count that depends on it: the owner's, the
+ * context's, and the lanes of the resource it holds.
+ */
+#ifndef _DXK_ENGINE_STATE_H
+#define _DXK_ENGINE_STATE_H
+
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/bug.h>
+
+#include "runtime/context.h"
+#include "trace.h"
+
+/* Where a request of each state counts. */
+static const u8 dxk_place_of[DXK_STATES] = {
+	[DXK_FREE]		= DXK_NOWHERE,
+	[DXK_POSTED]		= DXK_NOWHERE,
+	[DXK_READY]		= DXK_AT_READY,
+	[DXK_DISPATCHED]	= DXK_AT_WORK,
+	[DXK_BUSY]		= DXK_AT_WORK,
+	[DXK_REJOIN]		= DXK_AT_REJOIN,
+	[DXK_CANCELLED]		= DXK_NOWHERE,
+};
+
+/* Which states may follow each state. */
+static const u8 dxk_moves[DXK_STATES] = {
+	[DXK_FREE]		= BIT(DXK_POSTED),
+	[DXK_POSTED]		= BIT(DXK_READY) |	/* post */
+				  BIT(DXK_FREE),	/* refused */
+	[DXK_READY]		= BIT(DXK_DISPATCHED) |	/* dispatch */
+				  BIT(DXK_CANCELLED),	/* Stop(cancel) */
+	[DXK_DISPATCHED]	= BIT(DXK_BUSY) |	/* fetched */
+				  BIT(DXK_READY),	/* could not be fetched */
+	[DXK_BUSY]		= BIT(DXK_REJOIN) |	/* end, rejoinable */
+				  BIT(DXK_FREE) |	/* end */
+				  BIT(DXK_READY),	/* its worker died: redo */
+	[DXK_REJOIN]		= BIT(DXK_FREE),	/* collected */
+	[DXK_CANCELLED]		= BIT(DXK_REJOIN) |
+				  BIT(DXK_FREE),
+};
+
+static inline bool dxk_move_legal(enum dxk_state from, enum dxk_state to)
+{
+	return dxk_moves[from] & BIT(to);
+}
+
+static inline void dxk_place_enter(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+				   enum dxk_place place)
+{
+	rqe->own->nr[place]++;
+	if (++ctx->nr[place] > ctx->high[place])
+		ctx->high[place] = ctx->nr[place];
+	if (place == DXK_AT_READY)
+		ctx->ready.lanes.used[rqe->lane]++;
+	else if (place == DXK_AT_WORK)
+		ctx->crew.lanes[rqe->kind].used[rqe->lane]++;
+}
+
+static inline void dxk_place_leave(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+				   enum dxk_place place)
+{
+	rqe->own->nr[place]--;
+	ctx->nr[place]--;
+	if (place == DXK_AT_READY)
+		ctx->ready.lanes.used[rqe->lane]--;
+	else if (place == DXK_AT_WORK)
+		ctx->crew.lanes[rqe->kind].used[rqe->lane]--;
+}
+
+/**
+ * dxk_move - change the state of a request
+ * @ctx: its context, locked
+ * @rqe: the request
+ * @from: the state it is in, a constant
+ * @to: the state it gets, a constant; a move that the table lacks does not
+ *	compile
+ *
+ * The caller sees to the list or tree that the request is in.
+ */
+static __always_inline void dxk_move(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+				     const enum dxk_state from,
+				     const enum dxk_state to)
+{
+	BUILD_BUG_ON(!(dxk_moves[from] & BIT(to)));
+	lockdep_assert_held(&ctx->lock);
+	WARN_ON_ONCE(rqe->state != from);
+
+	trace_dxk_move(ctx->id, rqe, from, to);
+	if (dxk_place_of[from] != dxk_place_of[to]) {
+		if (dxk_place_of[from] != DXK_NOWHERE)
+			dxk_place_leave(ctx, rqe, dxk_place_of[from]);
+		if (dxk_place_of[to] != DXK_NOWHERE)
+			dxk_place_enter(ctx, rqe, dxk_place_of[to]);
+	}
+	WRITE_ONCE(rqe->state, to);
+}
+
+#endif /* _DXK_ENGINE_STATE_H */

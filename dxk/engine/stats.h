@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_ENGINE_STATS_H
+#define _DXK_ENGINE_STATS_H
+
+#include <linux/types.h>
+
+/*
+ * The counters of a context, each a file below /sys/kernel/dxk/<id>/stats. One
+ * line here is all that a new counter needs. Times are in nanoseconds.
+ *
+ * posts             requests taken into the Ready Pool
+ * post_busy         posts refused for want of room
+ * dispatches        requests given to a worker
+ * completions       requests whose executor returned
+ * vanished          of these, requests that nobody asked to rejoin
+ * cancelled         requests that Stop(cancel) took out of the Ready Pool
+ * put_back          dispatched requests that could not be fetched
+ * owner_dead        requests that ended because their worker died
+ * redone            requests that began anew because their worker died
+ * stale             completions that named a dispatch the worker does not hold
+ * rejoin_returned   rejoin calls answered RJR_RETURNED
+ * rejoin_none_ready rejoin calls answered RJR_NONE_READY
+ * rejoin_none_exist rejoin calls answered RJR_NONE_EXIST
+ * collected         requests returned by rejoin calls
+ * helps             requests that workers executed while they slept in a call
+ * spare_runs        requests that spare workers executed
+ * self_poll         rejoin calls for an owner that the caller's own request has
+ * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
+ * stalls            times that work existed and nobody could run it, see stall.h
+ * overdue           requests that executed for longer than report_age_ms
+ * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
+ * post_blocks       posts that slept, and the time they did
+ * rejoin_blocks     rejoin calls that slept, and the time they did
+ * complete_blocks   completions that slept for room, and the time they did
+ */
+#define DXK_STATS(S)			\
+	S(posts)			\
+	S(post_busy)			\
+	S(dispatches)			\
+	S(completions)			\
+	S(vanished)			\
+	S(cancelled)			\
+	S(put_back)			\
+	S(owner_dead)			\
+	S(redone)			\
+	S(stale)			\
+	S(rejoin_returned)		\
+	S(rejoin_none_ready)		\
+	S(rejoin_none_exist)		\
+	S(collected)			\
+	S(helps)			\
+	S(spare_runs)			\
+	S(self_poll)			\
+	S(rejoin_overflow)		\
+	S(stalls)			\
+	S(overdue)			\
+	S(missed_wakeups)		\
+	S(post_blocks)			\
+	S(post_block_ns)		\
+	S(rejoin_blocks)		\
+	S(rejoin_block_ns)		\
+	S(complete_blocks)		\
+	S(complete_block_ns)
+
+struct dxk_stats {
+#define DXK_STAT_FIELD(name) u64 name;
+	DXK_STATS(DXK_STAT_FIELD)
+#undef DXK_STAT_FIELD
+};
+
+#endif /* _DXK_ENGINE_STATS_H */

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stop, as a move of the engine: refuse posts, wake who sleeps, cancel what is
+ * Ready if so asked, and sleep until nothing executes.
+ */
+#include <linux/export.h>
+#include <linux/jiffies.h>
+
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/onblock.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+#include "engine/state.h"
+#include "engine/stop.h"
+
+/* Most requests that one lock hold cancels. */
+#define DXK_CANCEL_BUDGET	256
+
+void dxk_cancel_some_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	u32 budget = DXK_CANCEL_BUDGET;
+	struct dxk_rqe *rqe;
+
+	while (budget-- && (rqe = dxk_ready_first(&ctx->ready)))
+		dxk_cancel_ready(ctx, rqe, &l->ended, wakes);
+	dxk_stop_workers(ctx, wakes);
+}
+
+/* --- who is asked to end ---------------------------------------------------- */
+
+/**
+ * dxk_is_to_end - should a request with these attributes end soon?
+ * @ctx: its context
+ * @attrs: its attributes
+ *
+ * A service runs for the duration
+ * of the application, so every Stop is for it (DX-109); others Stop(drain) lets
+ * finish.
+ */
+bool dxk_is_to_end(const struct dxk_ctx *ctx, u32 attrs)
+{
+	switch (READ_ONCE(ctx->state)) {
+	case DXK_CTX_STOPPED:
+		return true;
+	case DXK_CTX_STOPPING:
+		return attrs & PXR_LANE0 || READ_ONCE(ctx->cancelling);
+	default:
+		return false;
+	}
+}
+
+/* One that executes nothing is taken for a service. */
+static bool dxk_member_is_to_end(const struct dxk_member *m)
+{
+	return dxk_is_to_end(m->ctx, m->held ? m->work.attrs : PXR_LANE0);
+}
+
+void dxk_should_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_should_op *s = container_of(op, struct dxk_should_op, op);
+
+	s->answer = dxk_member_is_to_end(s->m);
+	if (s->answer || !s->wait)
+		dxk_waiter_finish(&s->w, wakes);
+	else
+		list_add_tail(&s->w.link, &ctx->services);
+}
+
+static void dxk_stop_services(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct dxk_should_op *s, *next;
+
+	lockdep_assert_held(&ctx->lock);
+
+	list_for_each_entry_safe(s, next, &ctx->services, w.link) {
+		s->answer = dxk_member_is_to_end(s->m);
+		if (s->answer)
+			dxk_waiter_finish(&s->w, wakes);
+	}
+}
+
+/* --- Stop ------------------------------------------------------------------- */
+
+void dxk_stop_begin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
+
+	if (ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING)
+		WRITE_ONCE(ctx->state, s->close ? DXK_CTX_STOPPED : DXK_CTX_STOPPING);
+	ctx->cancelling |= s->cancel;
+	dxk_stop_posters(ctx, wakes);
+	dxk_stop_pollers(ctx, wakes);
+	dxk_serve_blocked(ctx, wakes);
+	dxk_stop_services(ctx, wakes);
+	dxk_stop_workers(ctx, wakes);
+	if (s->close)
+		dxk_stop_managers(ctx, wakes);
+}
+
+void dxk_stop_wait_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
+
+	list_add_tail(&s->w.link, &ctx->stoppers);
+	dxk_stop_workers(ctx, wakes);
+}

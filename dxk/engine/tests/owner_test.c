@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Owners: the hash, and the answers of rejoin against a model that counts. The
+ * workers of the model test are user workers that the test itself plays, so each
+ * step is one move and no other thread makes any.
+ */
+#include <linux/prandom.h>
+
+#include "engine/calls.h"
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/rejoin.h"
+#include "runtime/tests/rig.h"
+
+#define OWNERS		5
+#define WORKERS		6
+#define MANY		10000
+
+struct hash {
+	struct dxk_owners owners;
+	struct dxk_space space;
+	struct dxk_stash spares;
+};
+
+static void hash_release(void *arg)
+{
+	struct hash *h = arg;
+
+	dxk_owners_destroy(&h->owners);
+	dxk_owner_stash_free(&h->spares);
+}
+
+static struct hash *hash_make(struct kunit *test, u32 max_requests)
+{
+	struct hash *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	KUNIT_ASSERT_EQ(test, dxk_owners_alloc(&h->owners, max_requests), 0);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, hash_release, h), 0);
+	return h;
+}
+
+/* Owners in the hash, and the longest chain. */
+static u32 hash_count(const struct hash *h, u32 *longest)
+{
+	struct dxk_owner *own;
+	u32 i, nr = 0;
+
+	*longest = 0;
+	for (i = 0; i < 1U << h->owners.bits; i++) {
+		u32 chain = 0;
+
+		hlist_for_each_entry(own, &h->owners.bucket[i], hash)
+			chain++;
+		*longest = max(*longest, chain);
+		nr += chain;
+	}
+	return nr;
+}
+
+/* DX-49: any cookie is an owner, 0 too; DX-55: and again after it was gone */
+static void owner_enter_and_leave(struct kunit *test)
+{
+	static const u64 cookies[] = { 0, 1, U64_MAX, 1ULL << 32, 0xffff888000001000 };
+	struct hash *h = hash_make(test, 64);
+	struct dxk_owner *own[5];
+	u32 round, i, longest;
+
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 5), 0);
+	for (round = 0; round < 3; round++) {
+		for (i = 0; i < 5; i++) {
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
+			own[i] = dxk_owner_enter(&h->owners, &h->space, cookies[i], &h->spares);
+			KUNIT_EXPECT_EQ(test, own[i]->cookie, cookies[i]);
+			KUNIT_EXPECT_EQ(test, dxk_owner_live(own[i]), 0);
+			KUNIT_EXPECT_EQ(test, own[i]->nr_done, 0);
+			/* one record per owner */
+			KUNIT_EXPECT_PTR_EQ(test, own[i],
+					    dxk_owner_enter(&h->owners, &h->space, cookies[i],
+							    &h->spares));
+		}
+		KUNIT_EXPECT_EQ(test, h->owners.nr, 5);
+		/* later rounds take what the first has left */
+		KUNIT_EXPECT_EQ(test, h->spares.nr, 0);
+		for (i = 0; i < 5; i++) {
+			KUNIT_EXPECT_PTR_EQ(test, own[i],
+					    dxk_owner_find(&h->owners, &h->space, cookies[i]));
+			dxk_owner_leave(&h->owners, own[i]);
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
+		}
+		KUNIT_EXPECT_EQ(test, h->owners.spares.nr, 5);
+	}
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
+}
+
+/* Cookies as programs make them: addresses, counters, both halves alone. */
+static u64 cookie_of(u32 i)
+{
+	switch (i % 4) {
+	case 0:
+		return 0xffff888000000000 + 4096ULL * i;
+	case 1:
+		return i;
+	case 2:
+		return (u64)i << 32;
+	default:
+		return 0x7f0000000000 + 64ULL * i;
+	}
+}
+
+/* Many owners: each is found, chains stay short, nothing is left at the end. */
+static void owner_many(struct kunit *test)
+{
+	struct hash *h = hash_make(test, MANY);
+	u32 i, longest, wrong = 0;
+
+	for (i = 0; i < MANY; i++) {
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1 + i % DXK_STASH_MAX), 0);
+		wrong += dxk_owner_enter(&h->owners, &h->space, cookie_of(i), &h->spares)->cookie !=
+			 cookie_of(i);
+	}
+	KUNIT_EXPECT_EQ(test, h->owners.nr, MANY);
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), MANY);
+	/* about 5 on average; 32 by chance is once in 10^13 */
+	KUNIT_EXPECT_LT(test, longest, 32);
+	KUNIT_EXPECT_GT(test, longest, 1);
+	for (i = 0; i < MANY; i++) {
+		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space, cookie_of(i));
+
+		wrong += !own || own->cookie != cookie_of(i);
+		wrong += !!dxk_owner_find(&h->owners, &h->space, cookie_of(i) + (1ULL << 60));
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+
+	/* 7919 is prime: every one, in another order */
+	for (i = 0; i < MANY; i++) {
+		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space,
+						       cookie_of(i * 7919U % MANY));
+
+		KUNIT_ASSERT_NOT_NULL(test, own);
+		dxk_owner_leave(&h->owners, own);
+	}
+	KUNIT_EXPECT_EQ(test, h->owners.nr, 0);
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
+	/* what the next owners can need is kept, not what has once been */
+	KUNIT_EXPECT_GT(test, h->owners.spares.nr, 0);
+	KUNIT_EXPECT_LE(test, h->owners.spares.nr, DXK_STASH_MAX);
+}
+
+/* --- answers ---------------------------------------------------------------- */
+
+struct mine {			/* of one owner, by the model */
+	u32 ready, busy;
+	u64 done[64];		/* parameters, oldest first */
+	u32 nr_done;
+};
+
+struct play {
+	struct dxk_rig *rig;
+	struct rnd_state rnd;
+	struct dxk_member *worker;
+	struct dxk_next_op n;
+	struct mine own[OWNERS];
+	u64 next;		/* parameter of the next request; carries its owner */
+	u64 oldest;		/* of those that are Ready: equal priorities, FIFO */
+};
+
+static void play_post(struct play *p)
+{
+	u32 o = prandom_u32_state(&p->rnd) % OWNERS;
+	bool rejoin = prandom_u32_state(&p->rnd) % 4;
+	struct dxk_request req = {
+		.owner = o, .param = p->next++, .attrs = rejoin ? PXR_REJOIN : 0,
+	};
+
+	KUNIT_ASSERT_EQ(p->rig->test, dxk_post(p->rig->m[0], &req, 1, 0, NULL), 1);
+	p->own[o].ready++;
+}
+
+static void play_dispatch(struct play *p)
+{
+	struct dxk_rqe *rqe;
+
+	p->n.max = 1;
+	KUNIT_ASSERT_EQ(p->rig->test, dxk_next(&p->n, 0), 0);
+	rqe = list_first_entry(&p->n.work, struct dxk_rqe, link);
+	KUNIT_ASSERT_EQ(p->rig->test, rqe->param, p->oldest);
+	p->oldest++;
+	list_move_tail(&rqe->link, &p->worker->busy);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	p->own[rqe->owner].ready--;
+	p->own[rqe->owner].busy++;
+}
+
+/* Any of those that execute ends. */
+static void play_complete(struct play *p, u32 busy)
+{
+	u32 i = prandom_u32_state(&p->rnd) % busy;
+	struct dxk_rqe *rqe;
+	struct mine *own;
+
+	list_for_each_entry(rqe, &p->worker->busy, link)
+		if (!i--)
+			break;
+	own = &p->own[rqe->owner];
+	own->busy--;
+	if (dxk_rqe_rejoinable(rqe))
+		own->done[own->nr_done++] = rqe->param;
+	rqe->status = rqe->param;
+	rqe->data_len = 0;
+	list_move_tail(&rqe->link, &p->n.done);
+	p->n.max = 0;
+	KUNIT_ASSERT_EQ(p->rig->test, dxk_next(&p->n, 0), 0);
+	KUNIT_ASSERT_EQ(p->rig->test, p->n.taken, 1);
+	dxk_rqe_drop_all(p->worker, &p->n.ended);
+}
+
+/* What the poll must say, and, if it returns one, which. */
+static void play_poll(struct play *p, u32 o)
+{
+	struct kunit *test = p->rig->test;
+	struct mine *own = &p->own[o];
+	int want = own->nr_done ? RJR_RETURNED :
+		   own->ready + own->busy ? RJR_NONE_READY : RJR_NONE_EXIST;
+
+	KUNIT_ASSERT_EQ(test, dxk_rig_poll(p->rig, o), want);
+	if (want != RJR_RETURNED)
+		return;
+	KUNIT_ASSERT_EQ(test, p->rig->answer[0].param, own->done[0]);
+	KUNIT_ASSERT_EQ(test, p->rig->answer[0].status, (s32)own->done[0]);
+	KUNIT_ASSERT_EQ(test, p->rig->answer[0].worker, p->worker->id);
+	memmove(own->done, own->done + 1, --own->nr_done * sizeof(own->done[0]));
+}
+
+static void play_step(struct play *p)
+{
+	u32 o, ready = 0, busy = 0, done = 0;
+
+	for (o = 0; o < OWNERS; o++) {
+		ready += p->own[o].ready;
+		busy += p->own[o].busy;
+		done += p->own[o].nr_done;
+	}
+	switch (prandom_u32_state(&p->rnd) % 5) {
+	case 0:
+		if (ready + busy + done < 40)
+			play_post(p);
+		break;
+	case 1:
+		if (ready && busy < WORKERS)
+			play_dispatch(p);
+		break;
+	case 2:
+		if (busy)
+			play_complete(p, busy);
+		break;
+	default:
+		play_poll(p, prandom_u32_state(&p->rnd) % OWNERS);
+		break;
+	}
+}
+
+/*
+ * DX-50, DX-53..DX-55, DX-82, DX-83, DX-87..DX-90, DX-94, DX-95: the answer is
+ * always the model's, the request returned is the owner's oldest completion
+ */
+static void owner_answers_follow_a_model(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct play *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	struct dxk_policy policy;
+	struct dxk_ctx *ctx;
+	u32 step, o;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	dxk_rig_policy(test, &policy, 2);
+	policy.kernel_threads = 0;
+	ctx = dxk_rig_start(rig, &policy);
+	p->rig = rig;
+	p->worker = dxk_rig_join(rig, ctx);
+	p->n.m = p->worker;
+	INIT_LIST_HEAD(&p->n.done);
+	prandom_seed_state(&p->rnd, 11);
+
+	for (step = 0; step < 2000; step++)
+		play_step(p);
+	KUNIT_EXPECT_GT(test, p->next, 200);
+
+	/* and to the end: then nothing exists */
+	for (o = 0; o < OWNERS; o++)
+		while (p->own[o].ready)
+			play_dispatch(p);
+	for (step = ctx->nr[DXK_AT_WORK]; step; step--)
+		play_complete(p, step);
+	for (o = 0; o < OWNERS; o++) {
+		while (p->own[o].nr_done)
+			play_poll(p, o);
+		play_poll(p, o);
+	}
+	KUNIT_EXPECT_EQ(test, dxk_ctx_live(ctx), 0);
+	KUNIT_EXPECT_EQ(test, ctx->owners.nr, 0);
+	KUNIT_EXPECT_EQ(test, ctx->stats.posts, p->next);
+	KUNIT_EXPECT_EQ(test, ctx->stats.posts,
+			ctx->stats.collected + ctx->stats.vanished);
+}
+
+KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
+
+static struct kunit_case owner_cases[] = {
+	KUNIT_CASE(owner_enter_and_leave),
+	KUNIT_CASE(owner_many),
+	KUNIT_CASE_PARAM(owner_answers_follow_a_model, mode_gen_params),
+	{ }
+};
+
+static struct kunit_suite owner_suite = {
+	.name = "dxk_owner",
+	.init = dxk_rig_init,
+	.exit = dxk_rig_exit,
+	.test_cases = owner_cases,
+};
+
+kunit_test_suite(owner_suite);

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of transitions (DX-34) against a list of its own, and what every
+ * move does to the counts of the owner, the context and the lanes.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+
+#include "engine/state.h"
+
+/* FREE is also what a request was before its post. */
+static const enum dxk_state legal[][2] = {
+	{ DXK_FREE, DXK_POSTED },
+	{ DXK_POSTED, DXK_READY },
+	{ DXK_POSTED, DXK_FREE },
+	{ DXK_READY, DXK_DISPATCHED },
+	{ DXK_READY, DXK_CANCELLED },
+	{ DXK_DISPATCHED, DXK_BUSY },
+	{ DXK_DISPATCHED, DXK_READY },
+	{ DXK_BUSY, DXK_REJOIN },
+	{ DXK_BUSY, DXK_FREE },
+	{ DXK_REJOIN, DXK_FREE },
+	{ DXK_CANCELLED, DXK_REJOIN },
+	{ DXK_CANCELLED, DXK_FREE },
+	{ DXK_BUSY, DXK_READY },
+};
+
+struct counts {
+	u32 ready;
+	u32 work;
+	u32 rejoin;
+};
+
+static struct counts counts_of(enum dxk_state state)
+{
+	return (struct counts) {
+		.ready = state == DXK_READY,
+		.work = state == DXK_DISPATCHED || state == DXK_BUSY,
+		.rejoin = state == DXK_REJOIN,
+	};
+}
+
+struct bench {
+	struct dxk_ctx ctx;
+	struct dxk_owner own[2];
+};
+
+static struct bench *bench_make(struct kunit *test)
+{
+	struct bench *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	spin_lock_init(&b->ctx.lock);
+	return b;
+}
+
+/* dxk_move() takes constants only: an illegal move is an error of the compiler. */
+static void move(struct dxk_ctx *ctx, struct dxk_rqe *rqe, u32 i)
+{
+	spin_lock(&ctx->lock);
+	switch (i) {
+	case 0:
+		dxk_move(ctx, rqe, DXK_FREE, DXK_POSTED);
+		break;
+	case 1:
+		dxk_move(ctx, rqe, DXK_POSTED, DXK_READY);
+		break;
+	case 2:
+		dxk_move(ctx, rqe, DXK_POSTED, DXK_FREE);
+		break;
+	case 3:
+		dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
+		break;
+	case 4:
+		dxk_move(ctx, rqe, DXK_READY, DXK_CANCELLED);
+		break;
+	case 5:
+		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_BUSY);
+		break;
+	case 6:
+		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
+		break;
+	case 7:
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
+		break;
+	case 8:
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
+		break;
+	case 9:
+		dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
+		break;
+	case 10:
+		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
+		break;
+	case 11:
+		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
+		break;
+	case 12:
+		dxk_move(ctx, rqe, DXK_BUSY, DXK_READY);
+		break;
+	}
+	spin_unlock(&ctx->lock);
+}
+
+/* DX-34: all pairs */
+static void move_table_is_the_list(struct kunit *test)
+{
+	u32 from, to, i, nr = 0;
+
+	for (from = 0; from < DXK_STATES; from++)
+		for (to = 0; to < DXK_STATES; to++) {
+			bool listed = false;
+
+			for (i = 0; i < ARRAY_SIZE(legal); i++)
+				listed |= legal[i][0] == from && legal[i][1] == to;
+			KUNIT_EXPECT_EQ_MSG(test, dxk_move_legal(from, to), listed,
+					    "from %u to %u", from, to);
+			nr += listed;
+		}
+	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(legal));
+	/* every state can be reached, and left */
+	for (from = 0; from < DXK_STATES; from++) {
+		bool in = false, out = false;
+
+		for (to = 0; to < DXK_STATES; to++) {
+			out |= dxk_move_legal(from, to);
+			in |= dxk_move_legal(to, from);
+		}
+		KUNIT_EXPECT_TRUE(test, in && out);
+	}
+}
+
+/* Compare all that a move may have changed; @c: of the only request there is. */
+static void expect_counts(struct kunit *test, const struct bench *b,
+			  const struct dxk_rqe *rqe, struct counts c, u32 i)
+{
+	const struct dxk_ctx *ctx = &b->ctx;
+	const u32 *own = b->own[0].nr;
+	u32 kind, lane;
+
+	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_READY], c.ready, "move %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_WORK], c.work, "move %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_REJOIN], c.rejoin, "move %u", i);
+	KUNIT_EXPECT_EQ(test, memcmp(ctx->nr, own, sizeof(ctx->nr)), 0);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_live(ctx), c.ready + c.work + c.rejoin);
+	KUNIT_EXPECT_EQ(test, dxk_owner_live(&b->own[1]), 0);
+	for (lane = 0; lane < DXK_LANES; lane++) {
+		KUNIT_EXPECT_EQ(test, ctx->ready.lanes.used[lane],
+				lane == rqe->lane ? c.ready : 0);
+		for (kind = 0; kind < DXK_KINDS; kind++)
+			KUNIT_EXPECT_EQ(test, ctx->crew.lanes[kind].used[lane],
+					lane == rqe->lane && kind == rqe->kind ?
+					c.work : 0);
+	}
+}
+
+/* DX-34: each move, from counts that hold just this request, in each lane */
+static void move_counts_each(struct kunit *test)
+{
+	struct bench *b = bench_make(test);
+	struct dxk_ctx *ctx = &b->ctx;
+	u32 i, lane, kind;
+
+	for (i = 0; i < ARRAY_SIZE(legal); i++)
+		for (lane = 0; lane < DXK_LANES; lane++)
+			for (kind = 0; kind < DXK_KINDS; kind++) {
+				struct counts c = counts_of(legal[i][0]);
+				struct dxk_rqe rqe = {
+					.own = &b->own[0], .lane = lane,
+					.kind = kind, .state = legal[i][0],
+				};
+
+				memset(ctx->high, 0, sizeof(ctx->high));
+				ctx->nr[DXK_AT_READY] = c.ready;
+				ctx->nr[DXK_AT_WORK] = c.work;
+				ctx->nr[DXK_AT_REJOIN] = c.rejoin;
+				memcpy(b->own[0].nr, ctx->nr, sizeof(ctx->nr));
+				memset(&ctx->ready.lanes, 0, sizeof(ctx->ready.lanes));
+				memset(ctx->crew.lanes, 0, sizeof(ctx->crew.lanes));
+				ctx->ready.lanes.used[lane] = c.ready;
+				ctx->crew.lanes[kind].used[lane] = c.work;
+
+				move(ctx, &rqe, i);
+				KUNIT_EXPECT_EQ(test, rqe.state, legal[i][1]);
+				expect_counts(test, b, &rqe, counts_of(legal[i][1]), i);
+			}
+}
+
+/* DX-34: many requests on random ways; each is in one place, the sum is all */
+static void move_sum_is_live(struct kunit *test)
+{
+	struct bench *b = bench_make(test);
+	struct dxk_rqe *rqe = kunit_kcalloc(test, 24, sizeof(*rqe), GFP_KERNEL);
+	struct rnd_state rnd;
+	u32 step, i, most = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, rqe);
+	prandom_seed_state(&rnd, 7);
+	for (step = 0; step < 3000; step++) {
+		struct dxk_rqe *r = &rqe[prandom_u32_state(&rnd) % 24];
+		struct counts sum = { }, own = { };
+		u32 used = 0, l;
+
+		i = prandom_u32_state(&rnd) % ARRAY_SIZE(legal);
+		if (r->state == DXK_FREE) {
+			r->own = &b->own[prandom_u32_state(&rnd) % 2];
+			r->lane = prandom_u32_state(&rnd) % DXK_LANES;
+			r->kind = prandom_u32_state(&rnd) % DXK_KINDS;
+		}
+		if (legal[i][0] != r->state)
+			continue;
+		move(&b->ctx, r, i);
+
+		for (i = 0; i < 24; i++) {
+			struct counts c = counts_of(rqe[i].state);
+
+			sum.ready += c.ready;
+			sum.work += c.work;
+			sum.rejoin += c.rejoin;
+			own.ready += rqe[i].own == &b->own[0] && c.ready;
+			own.work += rqe[i].own == &b->own[0] && c.work;
+		}
+		for (l = 0; l < DXK_LANES; l++)
+			used += b->ctx.crew.lanes[DXK_USER].used[l] +
+				b->ctx.crew.lanes[DXK_KERNEL].used[l];
+		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_READY], sum.ready);
+		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_WORK], sum.work);
+		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_REJOIN], sum.rejoin);
+		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_READY], own.ready);
+		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_WORK], own.work);
+		KUNIT_ASSERT_EQ(test, dxk_ctx_live(&b->ctx),
+				dxk_owner_live(&b->own[0]) + dxk_owner_live(&b->own[1]));
+		KUNIT_ASSERT_EQ(test, used, sum.work);
+		most = max(most, sum.ready);
+	}
+	KUNIT_EXPECT_EQ(test, b->ctx.high[DXK_AT_READY], most);
+	KUNIT_EXPECT_GT(test, most, 2);
+}
+
+static struct kunit_case move_cases[] = {
+	KUNIT_CASE(move_table_is_the_list),
+	KUNIT_CASE(move_counts_each),
+	KUNIT_CASE(move_sum_is_live),
+	{ }
+};
+
+static struct kunit_suite move_suite = {
+	.name = "dxk_move",
+	.test_cases = move_cases,
+};
+
+kunit_test_suite(move_suite);

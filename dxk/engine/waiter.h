@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sleeping and waking. Every sleep in dxk has one form: the sleeper publishes what it
+ * wants, and whoever holds the lock when that becomes possible does it on the sleeper's
+ * behalf. Wake-ups are collected under the lock and done after it.
+ */
+#ifndef _DXK_ENGINE_WAITER_H
+#define _DXK_ENGINE_WAITER_H
+
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/types.h>
+
+#include "uapi/dxk.h"
+
+struct dxk_ctx;
+struct dxk_member;
+struct dxk_op;
+struct task_struct;
+
+/**
+ * struct dxk_wakes - wake-ups collected under the context lock, done after it
+ * @nr: tasks in @task
+ * @work: worker members in poll(2) have something to look for
+ * @sched: the Scheduler has Ready requests to age again
+ * @sweep: thread 700 has something to do
+ * @monitor: the Monitor has a worker to watch
+ * @task: each referenced
+ * @nr_members: members in @member
+ * @member: members whose poll(2) has something to report; each referenced
+ *
+ * The arrays cover what a lock hold does by far most of the time; what they
+ * cannot take is woken at once, which is slower but as correct.
+ */
+struct dxk_wakes {
+	u32 nr;
+	bool work;
+	bool sched;
+	bool sweep;
+	bool monitor;
+	u32 nr_members;
+	struct task_struct *task[DXK_BATCH_MAX];
+	struct dxk_member *member[8];
+};
+
+/**
+ * struct dxk_waiter - a thread that sleeps until somebody else did its move
+ * @link: (L) in the queue it sleeps in; empty otherwise
+ * @task: the sleeper
+ * @count: (L) how many sleep as it does; or NULL
+ * @helper: (L) it may be called to execute a request meanwhile; or NULL
+ * @since: (L) ktime when it was queued
+ * @blocked: (L) counter that gets the time it slept, or NULL
+ * @done: (L) to set, any time to read; the last thing that the mover touches,
+ *	for the sleeper may be gone right after
+ *
+ * Every sleep in dxk has this form: the sleeper publishes what it wants, and
+ * whoever holds the lock when it becomes possible does it on the sleeper's
+ * behalf. So nothing is to be tested again after a wake-up, and no newcomer can
+ * get between.
+ */
+struct dxk_waiter {
+	struct list_head link;
+	struct task_struct *task;
+	u32 *count;
+	struct dxk_helper *helper;
+	u64 since;
+	u64 *blocked;
+	bool done;
+};
+
+/**
+ * struct dxk_helper - a worker that can execute a request while it sleeps in a call
+ * @link: (L) in dxk_crew.helpers[]
+ * @m: the worker
+ * @w: its sleep
+ * @called: (L) to set, read by the worker when the sleep is over: its move was not
+ *	made, but dxk_member.called has a request for it
+ */
+struct dxk_helper {
+	struct list_head link;
+	struct dxk_member *m;
+	struct dxk_waiter *w;
+	bool called;
+};
+
+typedef void dxk_op_fn(struct dxk_ctx *ctx, struct dxk_op *op,
+		       struct dxk_wakes *wakes);
+
+/**
+ * struct dxk_op - one operation on the engine
+ * @inbox: on the way to thread 700 (policy dispatch=thread)
+ * @run: the operation; under the context lock
+ * @ran: thread 700 has run it
+ * @caller: who waits for @ran
+ */
+struct dxk_op {
+	struct llist_node inbox;
+	dxk_op_fn *run;
+	bool ran;
+	struct task_struct *caller;
+};
+
+/* A list of requests to move, for operations that need no more. */
+struct dxk_list_op {
+	struct dxk_op op;
+	struct dxk_member *m;
+	struct list_head rqes;
+	struct list_head ended;
+};
+
+void dxk_wakes_flush(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task);
+void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m);
+
+static inline void dxk_wakes_init(struct dxk_wakes *wakes)
+{
+	wakes->nr = 0;
+	wakes->nr_members = 0;
+	wakes->work = false;
+	wakes->sched = false;
+	wakes->sweep = false;
+	wakes->monitor = false;
+}
+
+void dxk_waiter_init(struct dxk_waiter *w);
+void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
+		      u64 *blocks, u64 *blocked_ns);
+void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
+		     struct dxk_member *m);
+void dxk_waiter_leave(struct dxk_waiter *w);
+void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);
+int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline);
+
+#endif /* _DXK_ENGINE_WAITER_H */

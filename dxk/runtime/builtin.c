@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The context's own commands: what is done with a command that no handler took.
+ * Run by its sender, or by a work item when nobody waits.
+ */
+#include <linux/kernel.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "dxk_api.h"
+#include "engine/policy.h"
+#include "engine/stop.h"
+#include "runtime/context.h"
+#include "runtime/figures.h"
+#include "runtime/thread.h"
+
+/* Most words of an own command. */
+#define DXK_WORDS	3
+/* Owners that one lock hold looks at, and most that are shown. */
+#define DXK_OWNER_BUCKETS	256
+#define DXK_OWNERS_SHOWN	64
+
+/* --- the reply --------------------------------------------------------------- */
+
+/* Says that more lines would have followed. */
+static const char dxk_text_cut[] = "... cut\n";
+
+struct dxk_text {
+	char *buf;	/* DXK_COMMAND_MAX bytes */
+	u32 len;
+	bool cut;
+};
+
+/* Add one line or leave it out whole. */
+static __printf(2, 3) void dxk_text_line(struct dxk_text *t, const char *fmt, ...)
+{
+	u32 room = DXK_COMMAND_MAX - t->len - strlen(dxk_text_cut);
+	va_list args;
+	int n;
+
+	if (t->cut)
+		return;
+	va_start(args, fmt);
+	n = vsnprintf(t->buf + t->len, room, fmt, args);
+	va_end(args);
+	if (n >= room) {
+		t->cut = true;
+		memcpy(t->buf + t->len, dxk_text_cut, strlen(dxk_text_cut));
+		n = strlen(dxk_text_cut);
+	}
+	t->len += n;
+}
+
+/* --- show -------------------------------------------------------------------- */
+
+static int dxk_show_threads(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	struct dxk_member *m;
+	unsigned long id;
+
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return -EINTR;
+	dxk_text_line(t, "%5s  %-13s  %-10s  %10s  %10s  %7s\n", "id", "role", "state",
+		      "age_ms", "executed", "pid");
+	xa_for_each(&ctx->crew.members, id, m)
+		dxk_text_line(t, "%5u  %-13s  %-10s  %10u  %10llu  %7d\n", m->id,
+			      dxk_member_role_name(m),
+			      dxk_member_state_name(dxk_member_state(m)),
+			      jiffies_to_msecs(jiffies - READ_ONCE(m->since)),
+			      READ_ONCE(m->executed), pid_vnr(m->pid));
+	mutex_unlock(&ctx->mutex);
+	return 0;
+}
+
+static int dxk_show_pools(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	static const char * const name[DXK_POOLS] = {
+		[DXK_POOL_THREAD] = "thread",
+		[DXK_POOL_READY] = "ready",
+		[DXK_POOL_REJOIN] = "rejoin",
+		[DXK_POOL_LOG] = "log",
+		[DXK_POOL_HANDLE] = "handle",
+	};
+	u32 i;
+
+	dxk_text_line(t, "%-6s  %8s  %8s  %10s\n", "pool", "size", "use", "high_water");
+	for (i = 0; i < DXK_POOLS; i++)
+		dxk_text_line(t, "%-6s  %8u  %8u  %10u\n", name[i], dxk_pool_size(ctx, i),
+			      dxk_pool_use(ctx, i), dxk_pool_high(ctx, i));
+	return 0;
+}
+
+static int dxk_show_lanes(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	static const char * const name[DXK_RESOURCES] = {
+		[DXK_RES_READY] = "ready",
+		[DXK_RES_USER] = "user",
+		[DXK_RES_KERNEL] = "kernel",
+	};
+	u32 i;
+
+	dxk_text_line(t, "%-8s  %4s  %8s  %8s  %8s\n", "resource", "lane", "in_use",
+		      "limit", "waiters");
+	for (i = 0; i < DXK_RESOURCES * DXK_LANES; i++)
+		dxk_text_line(t, "%-8s  %4u  %8u  %8u  %8u\n", name[i / DXK_LANES],
+			      i % DXK_LANES, dxk_lane_use(ctx, i), dxk_lane_limit(ctx, i),
+			      dxk_lane_waiters(ctx, i));
+	return 0;
+}
+
+/* What is shown of an owner: the record itself may go when the lock is let go. */
+struct dxk_owner_seen {
+	u64 cookie;
+	u32 nr[DXK_PLACES];
+};
+
+static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
+{
+	struct dxk_owners *owners = &ctx->owners;
+	struct dxk_owner *own;
+	u32 nr = 0, i = 0;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (!owners->bucket)
+		return 0;
+	while (i < 1U << owners->bits) {
+		u32 end = min(i + DXK_OWNER_BUCKETS, 1U << owners->bits);
+
+		spin_lock(&ctx->lock);
+		for (; i < end; i++) {
+			hlist_for_each_entry(own, &owners->bucket[i], hash) {
+				if (nr == DXK_OWNERS_SHOWN)
+					break;
+				seen[nr].cookie = own->cookie;
+				memcpy(seen[nr++].nr, own->nr, sizeof(own->nr));
+			}
+		}
+		spin_unlock(&ctx->lock);
+		cond_resched();
+	}
+	return nr;
+}
+
+static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	struct dxk_owner_seen *seen;
+	int err = -EINTR;
+	u32 i, nr;
+
+	seen = kcalloc(DXK_OWNERS_SHOWN, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	if (mutex_lock_interruptible(&ctx->mutex))
+		goto out;
+	nr = dxk_owners_look(ctx, seen);
+	mutex_unlock(&ctx->mutex);
+	dxk_text_line(t, "%-18s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin");
+	for (i = 0; i < nr; i++)
+		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u\n", seen[i].cookie,
+			      seen[i].nr[DXK_AT_READY], seen[i].nr[DXK_AT_WORK],
+			      seen[i].nr[DXK_AT_REJOIN]);
+	if (nr < READ_ONCE(ctx->owners.nr))
+		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->owners.nr));
+	err = 0;
+out:
+	kfree(seen);
+	return err;
+}
+
+static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	struct dxk_commands *c = &ctx->commands;
+	u64 now = ktime_get_ns();
+	struct dxk_command *cmd;
+
+	spin_lock(&c->lock);
+	if (c->user)
+		dxk_text_line(t, "handler: thread %u\n", c->user->id);
+	else
+		dxk_text_line(t, "handler: %s\n", c->kernel ? c->kernel->name : "none");
+	dxk_text_line(t, "waiting: %u\n", c->nr);
+	dxk_text_line(t, "%10s  %12s  %12s  %s\n", "id", "due_ms", "every_ms", "command");
+	list_for_each_entry(cmd, &c->timed, timed)
+		dxk_text_line(t, "%10u  %12llu  %12llu  %*pE\n", cmd->id,
+			      cmd->at > now ? div_u64(cmd->at - now, NSEC_PER_MSEC) : 0,
+			      div_u64(cmd->every, NSEC_PER_MSEC), (int)cmd->len,
+			      cmd->text);
+	spin_unlock(&c->lock);
+	return 0;
+}
+
+static int dxk_own_show(struct dxk_ctx *ctx, char **word, u64 deadline,
+			struct dxk_text *t)
+{
+	static const struct {
+		const char *name;
+		int (*show)(struct dxk_ctx *ctx, struct dxk_text *t);
+	} shows[] = {
+		{ "threads", dxk_show_threads },
+		{ "pools", dxk_show_pools },
+		{ "lanes", dxk_show_lanes },
+		{ "owners", dxk_show_owners },
+		{ "commands", dxk_show_commands },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shows); i++)
+		if (!strcmp(word[1], shows[i].name))
+			return shows[i].show(ctx, t);
+	dxk_text_line(t, "show threads|pools|lanes|owners|commands\n");
+	return -ENOENT;
+}
+
+/* --- set ---------------------------------------------------------------------- */
+
+static const struct dxk_field *dxk_field_named(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < dxk_fields_nr; i++)
+		if (!strcmp(name, dxk_fields[i].name))
+			return &dxk_fields[i];
+	return NULL;
+}
+
+static const char *dxk_field_name_at(u32 offset)
+{
+	u32 i;
+
+	for (i = 0; i < dxk_fields_nr; i++)
+		if (dxk_fields[i].offset == offset)
+			return dxk_fields[i].name;
+	return "?";
+}
+
+/* Why the policy was not taken. */
+static void dxk_set_refused(struct dxk_text *t, const struct dxk_field *f, u32 value,
+			    u32 bad, int err)
+{
+	switch (err) {
+	case -EBUSY:
+		dxk_text_line(t, "%s: cannot change while the context runs\n", f->name);
+		break;
+	case -EOPNOTSUPP:
+		dxk_text_line(t, "%s: %u is not offered, at most %u\n", f->name, value,
+			      f->max);
+		break;
+	case -EINVAL:
+		if (value < f->min || value > f->max)
+			dxk_text_line(t, "%s: %u is not in %u..%u\n", f->name, value,
+				      f->min, f->max);
+		else
+			dxk_text_line(t, "%s: %u does not go with the rule for %s\n",
+				      f->name, value, dxk_field_name_at(bad));
+		break;
+	}
+}
+
+static int dxk_own_set(struct dxk_ctx *ctx, char **word, u64 deadline,
+		       struct dxk_text *t)
+{
+	const struct dxk_field *f = dxk_field_named(word[1]);
+	u32 value, bad = 0;
+	int err;
+
+	if (!f) {
+		dxk_text_line(t, "%s: no such field\n", word[1]);
+		return -EINVAL;
+	}
+	if (kstrtou32(word[2], 0, &value)) {
+		dxk_text_line(t, "%s: %s is no number\n", f->name, word[2]);
+		return -EINVAL;
+	}
+	err = dxk_policy_set_field(ctx, f, value, &bad);
+	dxk_set_refused(t, f, value, bad, err);
+	return err;
+}
+
+/* --- drain, quit, cancel, log -------------------------------------------------- */
+
+/* Does the sender execute a request of this context, for which it would wait? */
+static bool dxk_sender_executes(struct dxk_ctx *ctx)
+{
+	struct dxk_member *m;
+	unsigned long id;
+	bool yes = false;
+
+	mutex_lock(&ctx->mutex);
+	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
+		if ((m->task == current || m->pid == task_pid(current)) &&
+		    !list_empty(&m->busy))
+			yes = true;
+	mutex_unlock(&ctx->mutex);
+	return yes;
+}
+
+static int dxk_own_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
+			 struct dxk_text *t)
+{
+	int err;
+
+	if (deadline && dxk_sender_executes(ctx))
+		return -EDEADLK;
+	err = dxk_ctx_wind_down(ctx, DXK_STOP_DRAIN, deadline);
+	return err == -ERESTARTSYS ? -EINTR : err;
+}
+
+static int dxk_own_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
+			struct dxk_text *t)
+{
+	int err = dxk_ctx_wind_down(ctx, DXK_STOP_POLICY, 0);
+
+	/* It has begun; the end is not waited for. */
+	return err == -ETIMEDOUT || err == -ERESTARTSYS ? 0 : err;
+}
+
+static int dxk_own_cancel(struct dxk_ctx *ctx, char **word, u64 deadline,
+			  struct dxk_text *t)
+{
+	u32 id;
+
+	if (kstrtou32(word[1], 10, &id)) {
+		dxk_text_line(t, "%s is no number\n", word[1]);
+		return -EINVAL;
+	}
+	return dxk_command_cancel(ctx, id);
+}
+
+static int dxk_own_log(struct dxk_ctx *ctx, char **word, u64 deadline,
+		       struct dxk_text *t)
+{
+	if (strcmp(word[1], "rotate"))
+		return -ENOENT;
+	dxk_text_line(t, "only the application can open its log file anew\n");
+	return -EOPNOTSUPP;
+}
+
+/* --- all ------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name;
+	u32 words;
+	int (*run)(struct dxk_ctx *ctx, char **word, u64 deadline, struct dxk_text *t);
+} dxk_own_commands[] = {
+	{ "show", 2, dxk_own_show },
+	{ "set", 3, dxk_own_set },
+	{ "drain", 1, dxk_own_drain },
+	{ "quit", 1, dxk_own_quit },
+	{ "cancel", 2, dxk_own_cancel },
+	{ "log", 2, dxk_own_log },
+};
+
+/* Split a text at blanks; returns DXK_WORDS + 1 for too many words. */
+static u32 dxk_own_split(char *text, char **word)
+{
+	char *w;
+	u32 nr = 0;
+
+	while ((w = strsep(&text, " \t\n"))) {
+		if (!*w)
+			continue;
+		if (nr == DXK_WORDS)
+			return nr + 1;
+		word[nr++] = w;
+	}
+	return nr;
+}
+
+static int dxk_own_run(struct dxk_ctx *ctx, char *text, u64 deadline,
+		       struct dxk_text *t)
+{
+	char *word[DXK_WORDS];
+	u32 nr = dxk_own_split(text, word);
+	u32 i;
+
+	for (i = 0; nr && i < ARRAY_SIZE(dxk_own_commands); i++)
+		if (nr == dxk_own_commands[i].words &&
+		    !strcmp(word[0], dxk_own_commands[i].name))
+			return dxk_own_commands[i].run(ctx, word, deadline, t);
+	return -ENOENT;
+}
+
+/**
+ * dxk_command_own - run a command as one of the context's own
+ * @ctx: the context
+ * @cmd: the caller's alone but for its text; gets status and reply
+ * @deadline: how long one may take that waits
+ */
+void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
+{
+	struct dxk_text t = { };
+	char *text;
+	int status = -ENOMEM;
+
+	text = kstrdup(cmd->text, GFP_KERNEL_ACCOUNT);
+	t.buf = kmalloc(DXK_COMMAND_MAX, GFP_KERNEL_ACCOUNT);
+	if (text && t.buf)
+		status = dxk_own_run(ctx, text, deadline, &t);
+	kfree(text);
+	if (cmd->id && status)
+		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+			    "timed command %u: error %d", cmd->id, status);
+	kfree(cmd->reply);
+	cmd->status = status;
+	cmd->reply = t.buf;
+	cmd->reply_len = t.len;
+}

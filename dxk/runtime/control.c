@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Control threads: create, kick, wait, stop.
+ */
+#include <linux/hrtimer.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched/task.h>
+
+#include "runtime/context.h"
+#include "runtime/control.h"
+#include "runtime/thread.h"
+
+void dxk_thread_init(struct dxk_thread *t)
+{
+	init_waitqueue_head(&t->wait);
+	init_completion(&t->running);
+}
+
+/**
+ * dxk_thread_start - start a control thread and wait until it runs
+ * @t: the thread, stopped
+ * @fn: its loop; completes t->running first
+ * @ctx: what @fn gets
+ * @id: its thread id
+ * @name: for ps(1)
+ */
+int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ctx,
+		     u32 id, const char *name)
+{
+	struct task_struct *task;
+	struct dxk_member *m;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	reinit_completion(&t->running);
+	t->kicked = false;
+	t->parked = false;
+	m = dxk_member_control(ctx, id);
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, name);
+	if (IS_ERR(task)) {
+		dxk_member_retire(m);
+		return PTR_ERR(task);
+	}
+	t->member = m;
+	t->task = get_task_struct(task);
+	wake_up_process(task);
+	wait_for_completion(&t->running);
+	return 0;
+}
+
+/** dxk_thread_stop - end a control thread; nothing happens if it does not run */
+void dxk_thread_stop(struct dxk_thread *t)
+{
+	if (!t->task)
+		return;
+	kthread_stop(t->task);
+	put_task_struct(t->task);
+	t->task = NULL;
+	dxk_member_retire(t->member);
+	t->member = NULL;
+}
+
+/** dxk_thread_kick - ask a control thread to look. Context: any */
+void dxk_thread_kick(struct dxk_thread *t)
+{
+	WRITE_ONCE(t->kicked, true);
+	/* pairs with the barrier of prepare_to_wait() */
+	if (wq_has_sleeper(&t->wait))
+		wake_up(&t->wait);
+}
+
+static bool dxk_thread_called(struct dxk_thread *t)
+{
+	return READ_ONCE(t->kicked) || kthread_should_stop();
+}
+
+/** dxk_thread_wait - sleep until kicked, stopped, or @ms are over (not %DXK_PARK) */
+void dxk_thread_wait(struct dxk_thread *t, u32 ms)
+{
+	if (ms == DXK_PARK)
+		wait_event_idle(t->wait, dxk_thread_called(t));
+	else
+		wait_event_idle_timeout(t->wait, dxk_thread_called(t),
+					msecs_to_jiffies(ms));
+}
+
+/**
+ * dxk_thread_wait_until - sleep until kicked, stopped, or a time
+ * @t: the calling thread
+ * @deadline: of CLOCK_MONOTONIC, ns
+ *
+ * Return: true when it was called before the deadline.
+ */
+bool dxk_thread_wait_until(struct dxk_thread *t, u64 deadline)
+{
+	ktime_t until = ns_to_ktime(deadline);
+	DEFINE_WAIT(wait);
+
+	while (!dxk_thread_called(t)) {
+		if (ktime_get_ns() >= deadline)
+			return false;
+		prepare_to_wait(&t->wait, &wait, TASK_IDLE);
+		if (!dxk_thread_called(t))
+			schedule_hrtimeout_range(&until, 0, HRTIMER_MODE_ABS);
+		finish_wait(&t->wait, &wait);
+	}
+	return true;
+}

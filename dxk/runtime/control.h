@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The control threads: 500, the Monitor; 600, the Scheduler; 700, the Dispatcher.
+ */
+#ifndef _DXK_RUNTIME_CONTROL_H
+#define _DXK_RUNTIME_CONTROL_H
+
+#include <linux/completion.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+
+struct dxk_ctx;
+struct dxk_member;
+struct task_struct;
+
+/**
+ * struct dxk_thread - one of the control threads 500, 600, 700
+ * @task: (M) referenced while it runs, else NULL
+ * @member: (M) shows it in the Thread Pool
+ * @wait: it sleeps here
+ * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
+ *	thread before it looks
+ * @parked: (L) it sleeps without a time limit: whoever makes work must clear this
+ *	and kick it
+ * @running: it has reached its loop
+ */
+struct dxk_thread {
+	struct task_struct *task;
+	struct dxk_member *member;
+	wait_queue_head_t wait;
+	bool kicked;
+	bool parked;
+	struct completion running;
+};
+
+/* Interval of a control thread that has nothing to do: sleep until kicked. */
+#define DXK_PARK	0
+
+void dxk_thread_init(struct dxk_thread *t);
+int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ctx,
+		     u32 id, const char *name);
+void dxk_thread_stop(struct dxk_thread *t);
+void dxk_thread_kick(struct dxk_thread *t);
+void dxk_thread_wait(struct dxk_thread *t, u32 ms);
+bool dxk_thread_wait_until(struct dxk_thread *t, u64 deadline);
+
+int dxk_monitor_start(struct dxk_ctx *ctx);
+int dxk_monitor_start_crew(struct dxk_ctx *ctx);
+
+int dxk_scheduler_start(struct dxk_ctx *ctx);
+
+int dxk_dispatcher_start(struct dxk_ctx *ctx);
+void dxk_dispatcher_stop(struct dxk_ctx *ctx);
+
+#endif /* _DXK_RUNTIME_CONTROL_H */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thread 700: takes over where a caller's share of work ends, sweeps now and then
+ * while requests are Ready, and under policy dispatch=thread makes every move.
+ */
+#include <linux/kthread.h>
+#include <linux/rcupdate.h>
+
+#include "engine/dispatch.h"
+#include "runtime/context.h"
+#include "runtime/control.h"
+
+#define DXK_SWEEP_MS		1000
+
+static int dxk_dispatcher_fn(void *arg)
+{
+	struct dxk_ctx *ctx = arg;
+	struct dxk_thread *t = &ctx->dispatcher;
+
+	complete(&t->running);
+	while (!kthread_should_stop()) {
+		bool asked = xchg(&t->kicked, false);
+
+		dxk_inbox_run(ctx);
+		dxk_sweep(ctx, asked);
+		dxk_thread_wait(t, READ_ONCE(t->parked) ? DXK_PARK :
+				   ctx->policy.dispatch_interval_ms ?: DXK_SWEEP_MS);
+	}
+	dxk_inbox_run(ctx);
+	return 0;
+}
+
+int dxk_dispatcher_start(struct dxk_ctx *ctx)
+{
+	int err;
+
+	err = dxk_thread_start(&ctx->dispatcher, dxk_dispatcher_fn, ctx,
+			       DXK_ID_DISPATCHER, "dispatch");
+	if (!err)
+		WRITE_ONCE(ctx->direct,
+			   ctx->policy.dispatch == DXK_DISPATCH_DIRECT);
+	return err;
+}
+
+void dxk_dispatcher_stop(struct dxk_ctx *ctx)
+{
+	if (!READ_ONCE(ctx->direct)) {
+		WRITE_ONCE(ctx->direct, true);
+		/* see dxk_publish() */
+		synchronize_rcu();
+	}
+	dxk_thread_stop(&ctx->dispatcher);
+}

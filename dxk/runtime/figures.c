@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is shown of a context: in sysfs and by its own commands.
+ */
+#include "runtime/context.h"
+#include "runtime/figures.h"
+
+/* --- pools ----------------------------------------------------------------- */
+
+u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
+{
+	const u32 size[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->policy.max_threads),
+		[DXK_POOL_READY] = READ_ONCE(ctx->policy.ready_entries),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->policy.rejoin_entries),
+		[DXK_POOL_LOG] = READ_ONCE(ctx->policy.log_entries),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->policy.handle_entries),
+	};
+
+	return size[pool];
+}
+
+u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
+{
+	const u32 use[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +
+				    READ_ONCE(ctx->crew.workers[DXK_KERNEL]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->nr[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->nr[DXK_AT_REJOIN]),
+		[DXK_POOL_LOG] = dxk_log_count(&ctx->log),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
+	};
+
+	return use[pool];
+}
+
+u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool)
+{
+	const u32 high[] = {
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->high[DXK_AT_WORK]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->high[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->high[DXK_AT_REJOIN]),
+		[DXK_POOL_LOG] = READ_ONCE(ctx->log.high),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
+	};
+
+	return high[pool];
+}
+
+/* --- lanes ----------------------------------------------------------------- */
+
+static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32 key)
+{
+	switch (key / DXK_LANES) {
+	case DXK_RES_USER:
+		return &ctx->crew.lanes[DXK_USER];
+	case DXK_RES_KERNEL:
+		return &ctx->crew.lanes[DXK_KERNEL];
+	default:
+		return &ctx->ready.lanes;
+	}
+}
+
+u32 dxk_lane_use(const struct dxk_ctx *ctx, u32 key)
+{
+	return READ_ONCE(dxk_resource_lanes(ctx, key)->used[key % DXK_LANES]);
+}
+
+u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
+{
+	u32 limit;
+
+	spin_lock(&ctx->lock);
+	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
+	/* Without CMLS workers have no limit but their number. */
+	if (key / DXK_LANES == DXK_RES_USER)
+		limit = min(limit, ctx->crew.workers[DXK_USER] +
+				   ctx->crew.extra[DXK_USER]);
+	else if (key / DXK_LANES == DXK_RES_KERNEL)
+		limit = min(limit, ctx->crew.workers[DXK_KERNEL] +
+				   ctx->crew.extra[DXK_KERNEL]);
+	spin_unlock(&ctx->lock);
+	return limit;
+}
+
+/* Who waits for the resource: sleeping posters, or requests that are Ready. */
+u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key)
+{
+	u32 lane = key % DXK_LANES;
+	struct list_head *pos;
+	u32 nr = 0;
+
+	spin_lock(&ctx->lock);
+	switch (key / DXK_LANES) {
+	case DXK_RES_USER:
+		nr = ctx->ready.nr[DXK_USER][lane];
+		break;
+	case DXK_RES_KERNEL:
+		nr = ctx->ready.nr[DXK_KERNEL][lane];
+		break;
+	default:
+		list_for_each(pos, &ctx->ready.posters[lane])
+			nr++;
+	}
+	spin_unlock(&ctx->lock);
+	return nr;
+}
+
+/* --- members --------------------------------------------------------------- */
+
+const char *dxk_member_role_name(const struct dxk_member *m)
+{
+	const char *name = "client";
+
+	switch (m->id) {
+	case DXK_ID_MONITOR:
+		name = "monitor";
+		break;
+	case DXK_ID_SCHEDULER:
+		name = "scheduler";
+		break;
+	case DXK_ID_DISPATCHER:
+		name = "dispatcher";
+		break;
+	case 1 ... DXK_ID_WORKER_MAX:
+		if (dxk_member_state(m) == DXK_M_VACANT)
+			name = "worker";
+		else if (m->spare)
+			name = m->kind == DXK_KERNEL ? "kernel-spare" : "user-spare";
+		else
+			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
+		break;
+	}
+	return name;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names and permissions of contexts: those of a file for reading, writing and
+ * executing, those of System V IPC for what only the owner may.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/ctype.h>
+#include <linux/ipc_namespace.h>
+#include <linux/nsproxy.h>
+#include <linux/proc_ns.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "runtime/identity.h"
+
+/** dxk_name_valid - can a context have this name? Fits into a path and a terminal */
+bool dxk_name_valid(const char *name)
+{
+	const char *c;
+
+	if (strnlen(name, DXK_NAME_LEN) == DXK_NAME_LEN)
+		return false;
+	for (c = name; *c; c++)
+		if (!isascii(*c) || !isgraph(*c) || *c == '/')
+			return false;
+	return *name && strcmp(name, ".") && strcmp(name, "..");
+}
+
+/**
+ * dxk_identity_set - the identity that a creator asks for
+ * @who: out, to be given to dxk_identity_put()
+ * @a: what it asks for
+ *
+ * Return: 0; -EINVAL for a name, mode or id that cannot be, -EPERM for an owner or
+ * group that the caller cannot give.
+ */
+int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a)
+{
+	struct ipc_namespace *ns = current->nsproxy->ipc_ns;
+
+	if (a->mode & ~0777U || (a->name[0] && !dxk_name_valid(a->name)))
+		return -EINVAL;
+	who->uid = current_fsuid();
+	who->gid = current_fsgid();
+	if (a->flags & DXK_CTX_CHOWN) {
+		kuid_t uid = make_kuid(current_user_ns(), a->uid);
+		kgid_t gid = make_kgid(current_user_ns(), a->gid);
+
+		if (!uid_valid(uid) || !gid_valid(gid))
+			return -EINVAL;
+		if ((!uid_eq(uid, who->uid) ||
+		     (!gid_eq(gid, who->gid) && !in_group_p(gid))) &&
+		    !ns_capable(ns->user_ns, CAP_CHOWN))
+			return -EPERM;
+		who->uid = uid;
+		who->gid = gid;
+	} else if (a->uid || a->gid) {
+		return -EINVAL;
+	}
+	who->creator = current_uid();
+	who->mode = a->mode;
+	strscpy(who->name, a->name, sizeof(who->name));
+	/* Kept, else a later namespace at the same address would be taken for it. */
+	who->ns = get_ipc_ns(ns);
+	return 0;
+}
+
+void dxk_identity_put(struct dxk_identity *who)
+{
+	/* put_ipc_ns() is not for modules on all kernels; this is the same */
+	if (who->ns && who->ns->ns.ops)
+		who->ns->ns.ops->put(&who->ns->ns);
+	who->ns = NULL;
+}
+
+/** dxk_identity_here - does the caller live where the context belongs to? */
+bool dxk_identity_here(const struct dxk_identity *who)
+{
+	return !who->ns || current->nsproxy->ipc_ns == who->ns;
+}
+
+/**
+ * dxk_identity_permit - may the caller use the context so?
+ * @who: of the context
+ * @access: DXK_ACCESS_* bits
+ *
+ * Return: 0, -EACCES, or -ENOENT from another namespace: it has no such context.
+ */
+int dxk_identity_permit(const struct dxk_identity *who, u32 access)
+{
+	bool owner = uid_eq(current_fsuid(), who->uid);
+	u32 granted = who->mode;
+
+	if (!who->ns || !dxk_identity_here(who))
+		return -ENOENT;
+	if (owner)
+		granted >>= 6;
+	else if (in_group_p(who->gid))
+		granted >>= 3;
+	granted &= DXK_ACCESS_READ | DXK_ACCESS_WRITE | DXK_ACCESS_EXECUTE;
+	if (access & ~granted & ~DXK_ACCESS_CONTROL &&
+	    !ns_capable(who->ns->user_ns, CAP_IPC_OWNER))
+		return -EACCES;
+	if (access & DXK_ACCESS_CONTROL && !owner &&
+	    !ns_capable(who->ns->user_ns, CAP_SYS_ADMIN))
+		return -EACCES;
+	return 0;
+}

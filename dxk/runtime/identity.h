@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_RUNTIME_IDENTITY_H
+#define _DXK_RUNTIME_IDENTITY_H
+
+#include <linux/types.h>
+#include <linux/uidgid.h>
+
+#include "uapi/dxk.h"
+
+struct ipc_namespace;
+
+/**
+ * struct dxk_identity - how a context is found and who may use it; all (C)
+ * @name: empty for none
+ * @uid: owner
+ * @gid: group
+ * @creator: the user whose contexts it is counted with
+ * @mode: permission bits, 0..0777
+ * @ns: the IPC namespace it belongs to, referenced; NULL for one of the kernel's own,
+ *	which every namespace sees and nobody can join
+ */
+struct dxk_identity {
+	char name[DXK_NAME_LEN];
+	kuid_t uid;
+	kgid_t gid;
+	kuid_t creator;
+	u16 mode;
+	struct ipc_namespace *ns;
+};
+
+#define DXK_ACCESS_ALL	(DXK_ACCESS_EXECUTE | DXK_ACCESS_WRITE | DXK_ACCESS_READ | \
+			 DXK_ACCESS_CONTROL)
+
+int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a);
+void dxk_identity_put(struct dxk_identity *who);
+bool dxk_identity_here(const struct dxk_identity *who);
+int dxk_identity_permit(const struct dxk_identity *who, u32 access);
+bool dxk_name_valid(const char *name);
+
+#endif /* _DXK_RUNTIME_IDENTITY_H */

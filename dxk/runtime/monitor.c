@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
+ * force, notices workers whose thread is gone, reports what does not go on, and
+ * takes the samples of the instrumentation package. It ticks at its interval while
+ * there is something to watch, a command handler to tell or a command to run at its
+ * time; else it sleeps until somebody asks for it.
+ */
+#include <linux/kthread.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+
+#include "engine/dispatch.h"
+#include "engine/onblock.h"
+#include "engine/post.h"
+#include "runtime/context.h"
+#include "runtime/control.h"
+#include "runtime/crew.h"
+#include "runtime/report.h"
+
+/* How soon to try again when a turn found the mutex taken. */
+#define DXK_RETRY_MS	10
+
+/* The review of kernel settings: a new policy takes effect here (DX-9). */
+static void dxk_monitor_review(struct dxk_ctx *ctx)
+{
+	struct dxk_wakes wakes;
+	int err;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (ctx->policy_changed) {
+		dxk_wakes_init(&wakes);
+		spin_lock(&ctx->lock);
+		ctx->policy = ctx->next_policy;
+		dxk_crew_set_lanes(ctx);
+		dxk_serve_posters(ctx, &wakes);
+		dxk_dispatch(ctx, &wakes);
+		dxk_tell_managers(ctx, &wakes);
+		spin_unlock(&ctx->lock);
+		ctx->policy_changed = false;
+		dxk_wakes_flush(ctx, &wakes);
+		dxk_log_review(&ctx->log, ctx->policy.log_full);
+		dxk_thread_kick(&ctx->scheduler);
+	}
+	err = dxk_crew_review(ctx);
+	if (err && err != -EAGAIN)
+		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+			    "cannot start a worker: error %d", err);
+}
+
+/*
+ * May the Monitor sleep without a time limit? Whoever makes it a reason wakes it.
+ * Not when @asked: a crew that works and rests in turns would wake it each time.
+ */
+static bool dxk_monitor_park(struct dxk_ctx *ctx, bool asked)
+{
+	const struct dxk_policy *p = &ctx->policy;
+	bool park;
+
+	spin_lock(&ctx->lock);
+	park = !asked && dxk_crew_resting(ctx) && !p->sample_interval_ms &&
+	       !(p->report_age_ms && ctx->nr[DXK_AT_WORK]);
+	ctx->monitor.parked = park;
+	spin_unlock(&ctx->lock);
+	return park;
+}
+
+/* What to do on each turn of a running context. Return: ms to the next one. */
+static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
+{
+	u32 ms = ctx->policy.monitor_interval_ms;
+
+	dxk_monitor_review(ctx);
+	dxk_overdue_check(ctx);
+	if (ctx->policy.sample_interval_ms) {
+		u64 left = div_u64(dxk_instrument_sample(ctx), NSEC_PER_MSEC);
+
+		ms = min_t(u64, ms, left + 1);
+	}
+	if (dxk_stall_check(ctx))
+		return min_t(u32, ms, DXK_STALL_MS);
+	return dxk_monitor_park(ctx, asked) ? DXK_PARK : ms;
+}
+
+/* A turn, @asked for or because it is time. Return: ms to the next one. */
+static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
+{
+	dxk_crew_bury(ctx);
+	switch (ctx->state) {
+	case DXK_CTX_STARTING:
+		if (!ctx->crew_wanted)
+			break;
+		ctx->crew_wanted = false;
+		ctx->crew_err = dxk_crew_review(ctx);
+		complete(&ctx->crew_up);
+		break;
+	case DXK_CTX_RUNNING:
+		return dxk_monitor_watch(ctx, asked);
+	}
+	return dxk_monitor_park(ctx, asked) ? DXK_PARK :
+					      ctx->policy.monitor_interval_ms;
+}
+
+static int dxk_monitor_fn(void *arg)
+{
+	struct dxk_ctx *ctx = arg;
+	struct dxk_thread *t = &ctx->monitor;
+
+	complete(&t->running);
+	while (!kthread_should_stop()) {
+		bool asked = xchg(&t->kicked, false);
+		u32 ms = DXK_RETRY_MS;
+
+		/*
+		 * Stop may hold the mutex while it waits for this thread to end;
+		 * whoever called may hold it still, and the call must not get lost.
+		 */
+		if (mutex_trylock(&ctx->mutex)) {
+			ms = dxk_monitor_turn(ctx, asked);
+			mutex_unlock(&ctx->mutex);
+		}
+		dxk_thread_wait(t, dxk_commands_tick(ctx, ms));
+	}
+	return 0;
+}
+
+/** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
+int dxk_monitor_start(struct dxk_ctx *ctx)
+{
+	return dxk_thread_start(&ctx->monitor, dxk_monitor_fn, ctx, DXK_ID_MONITOR,
+				"monitor");
+}
+
+/**
+ * dxk_monitor_start_crew - have the Monitor start the kernel workers
+ * @ctx: STARTING; its mutex is held, and given up meanwhile
+ */
+int dxk_monitor_start_crew(struct dxk_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->mutex);
+
+	reinit_completion(&ctx->crew_up);
+	ctx->crew_wanted = true;
+	mutex_unlock(&ctx->mutex);
+	dxk_thread_kick(&ctx->monitor);
+	wait_for_completion(&ctx->crew_up);
+	mutex_lock(&ctx->mutex);
+	return ctx->crew_err;
+}

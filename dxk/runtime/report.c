@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What does not go on: stalls of the whole context, and single requests that
+ * execute for longer than report_age_ms. Found by the Monitor, told in three
+ * places: a counter in sysfs with a notification, the Log Pool, and one line for
+ * the kernel's log.
+ */
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
+#include <linux/printk.h>
+#include <linux/seq_buf.h>
+#include <linux/sysfs.h>
+
+#include "runtime/context.h"
+#include "runtime/report.h"
+#include "trace.h"
+
+/** dxk_stall_init - of a context that starts */
+void dxk_stall_init(struct dxk_stall *stall)
+{
+	*stall = (struct dxk_stall) { };
+	ratelimit_state_init(&stall->limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
+}
+
+static bool dxk_member_asleep(const struct dxk_member *m)
+{
+	u8 state = dxk_member_state(m);
+
+	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
+	       state == DXK_M_COMPLETING;
+}
+
+static u32 dxk_lane_from(u32 attrs)
+{
+	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
+}
+
+static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
+{
+	const struct dxk_ready *ready = &ctx->ready;
+	struct dxk_member *m;
+	unsigned long id;
+	u32 lane;
+
+	lockdep_assert_held(&ctx->lock);
+
+	seq_buf_printf(s, "stall %llu: ready", nr);
+	for (lane = 0; lane < DXK_LANES; lane++)
+		seq_buf_printf(s, " %u lane %u%s", ready->lanes.used[lane], lane,
+			       lane < DXK_LANES - 1 ? "," : "; asleep:");
+	xa_for_each(&ctx->crew.members, id, m) {
+		if (!dxk_member_asleep(m))
+			continue;
+		seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(dxk_member_state(m)));
+		if (m->held)
+			seq_buf_printf(s, " lane %u owner %#llx executor %#llx",
+				       dxk_lane_from(m->work.attrs), m->work.owner,
+				       m->work.executor);
+		seq_buf_printf(s, ",");
+	}
+}
+
+/* Tell in the kernel's log and in that of the context, and wake who watches. */
+static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
+{
+	if (__ratelimit(&ctx->stall.limit))
+		pr_warn("dxk: context %u: %s\n", ctx->id, text);
+	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR, "%s", text);
+	sysfs_notify(&ctx->kobj, "stats", counter);
+}
+
+/**
+ * dxk_stall_check - the Monitor's look at a running context
+ * @ctx: the context; its mutex is held
+ *
+ * Return: true while it should look again soon.
+ */
+bool dxk_stall_check(struct dxk_ctx *ctx)
+{
+	struct dxk_stall *stall = &ctx->stall;
+	u64 now = ktime_get_ns();
+	bool stuck, report;
+	struct seq_buf s;
+	char text[400];
+	u64 progress;
+
+	lockdep_assert_held(&ctx->mutex);
+
+	seq_buf_init(&s, text, sizeof(text) - 1);
+	spin_lock(&ctx->lock);
+	stuck = dxk_nobody_can_run(ctx);
+	progress = ctx->stats.posts + ctx->stats.dispatches +
+		   ctx->stats.completions + ctx->stats.collected;
+	if (!stuck || progress != stall->progress || !stall->since) {
+		stall->since = stuck ? now : 0;
+		stall->progress = progress;
+		stall->reported = false;
+	}
+	report = stuck && !stall->reported && now - stall->since >=
+		 (ctx->crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
+	if (report)
+		dxk_stall_describe(ctx, ++ctx->stats.stalls, &s);
+	stall->reported |= report;
+	/* Told or over: whoever falls asleep next gives the alarm anew. */
+	stall->watched = stuck && !stall->reported;
+	spin_unlock(&ctx->lock);
+
+	if (report) {
+		trace_stall(ctx->id, READ_ONCE(ctx->stats.stalls));
+		if (seq_buf_has_overflowed(&s))
+			memcpy(text + sizeof(text) - sizeof("..."), "...",
+			       sizeof("..."));
+		else
+			text[s.len] = '\0';
+		dxk_tell(ctx, "stalls", text);
+	}
+	return stall->watched;
+}
+
+/**
+ * dxk_overdue_check - report requests that execute for too long, each once
+ * @ctx: the context; its mutex is held
+ */
+void dxk_overdue_check(struct dxk_ctx *ctx)
+{
+	unsigned long limit = msecs_to_jiffies(ctx->policy.report_age_ms);
+	struct dxk_member *m;
+	unsigned long id;
+	char text[200];
+
+	lockdep_assert_held(&ctx->mutex);
+
+	if (!ctx->policy.report_age_ms)
+		return;
+	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
+		bool overdue;
+
+		spin_lock(&ctx->lock);
+		overdue = m->held && m->work_ticket != m->told_ticket &&
+			  time_after(jiffies, m->since + limit);
+		if (overdue) {
+			ctx->stats.overdue++;
+			m->told_ticket = m->work_ticket;
+			scnprintf(text, sizeof(text),
+				  "overdue: %u executes for %u ms: lane %u owner %#llx executor %#llx",
+				  m->id, jiffies_to_msecs(jiffies - m->since),
+				  dxk_lane_from(m->work.attrs), m->work.owner,
+				  m->work.executor);
+		}
+		spin_unlock(&ctx->lock);
+		if (overdue)
+			dxk_tell(ctx, "overdue", text);
+	}
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Thread 600, the Scheduler: ages the Ready Pool once per interval.
+ *
+ * Intervals lie on a grid that begins at Start. While nothing is Ready there is
+ * nothing to age, and the thread sleeps until somebody leaves a request in the
+ * pool; then it goes on with the next point of the grid. The points it slept over
+ * make no difference to a request that was not there. Points that a busy machine
+ * lets it miss are lost for all requests alike: one that came after such a point
+ * must not gain by it.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "runtime/context.h"
+#include "runtime/control.h"
+
+static u64 dxk_sched_interval(const struct dxk_ctx *ctx)
+{
+	return (u64)READ_ONCE(ctx->policy.sched_interval_ms) * NSEC_PER_MSEC;
+}
+
+/* The first point of the grid after now. */
+static u64 dxk_sched_next(const struct dxk_ctx *ctx, u64 last)
+{
+	u64 interval = dxk_sched_interval(ctx);
+	u64 now = ktime_get_ns();
+
+	if (now < last + interval)
+		return last + interval;
+	return last + (div64_u64(now - last, interval) + 1) * interval;
+}
+
+static bool dxk_sched_park(struct dxk_ctx *ctx)
+{
+	bool parked;
+
+	spin_lock(&ctx->lock);
+	parked = dxk_ready_empty(&ctx->ready);
+	ctx->scheduler.parked = parked;
+	spin_unlock(&ctx->lock);
+	return parked;
+}
+
+static void dxk_sched_tick(struct dxk_ctx *ctx)
+{
+	const struct dxk_policy *p = &ctx->policy;
+
+	spin_lock(&ctx->lock);
+	dxk_ready_tick(&ctx->ready, p->prio_policy & PRIO_POLICY_AGERQS,
+		       p->prio_policy & PRIO_POLICY_BOOST, p->boost_value);
+	spin_unlock(&ctx->lock);
+}
+
+static int dxk_scheduler_fn(void *arg)
+{
+	struct dxk_ctx *ctx = arg;
+	struct dxk_thread *t = &ctx->scheduler;
+	u64 last = ktime_get_ns();
+	bool ticked = true;
+
+	complete(&t->running);
+	while (!kthread_should_stop()) {
+		/* Only after a tick: a pool that empties and fills is one backlog. */
+		if (ticked && dxk_sched_park(ctx)) {
+			dxk_thread_wait(t, DXK_PARK);
+			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
+		}
+		/* A kick ends the sleep: the interval may have changed. */
+		ticked = !dxk_thread_wait_until(t, last + dxk_sched_interval(ctx));
+		if (ticked) {
+			dxk_sched_tick(ctx);
+			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
+		}
+		xchg(&t->kicked, false);
+	}
+	return 0;
+}
+
+int dxk_scheduler_start(struct dxk_ctx *ctx)
+{
+	return dxk_thread_start(&ctx->scheduler, dxk_scheduler_fn, ctx,
+				DXK_ID_SCHEDULER, "sched");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_RUNTIME_SESSION_H
+#define _DXK_RUNTIME_SESSION_H
+
+#include <linux/types.h>
+
+struct dxk_ctx;
+struct dxk_ctx_create;
+struct dxk_ctx_join;
+struct dxk_space;
+
+/**
+ * struct dxk_session - a context descriptor; all (C)
+ * @ctx: the context; it lives as long as one of its sessions does
+ * @space: owner cookies of its members
+ * @access: DXK_ACCESS_* bits, as granted when it was opened
+ * @creator: made with the context: its first client is the main thread
+ */
+struct dxk_session {
+	struct dxk_ctx *ctx;
+	struct dxk_space *space;
+	u32 access;
+	bool creator;
+};
+
+struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a);
+struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a);
+void dxk_session_close(struct dxk_session *s);
+
+#endif /* _DXK_RUNTIME_SESSION_H */

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A kernel worker: a thread that takes requests and runs kernel executors.
+ */
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
+
+#include "dxk_api.h"
+#include "engine/calls.h"
+#include "engine/dispatch.h"
+#include "engine/next.h"
+#include "engine/stop.h"
+#include "runtime/context.h"
+#include "runtime/control.h"
+#include "runtime/worker.h"
+#include "services/executor.h"
+#include "services/handle.h"
+#include "trace.h"
+
+static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	struct dxk_call call = {
+		.owner = rqe->owner,
+		.param = rqe->param,
+		.attrs = rqe->attrs,
+		.prio = rqe->prio,
+		.data = rqe->data,
+		.data_len = rqe->data_len,
+		.result_room = rqe->result_room,
+		.file = rqe->file,
+		.self = m,
+	};
+	s32 status;
+
+	status = rqe->exec->execute_this_request(&call);
+	if (WARN_ON_ONCE(call.result_len > rqe->result_room))
+		call.result_len = rqe->result_room;
+	rqe->data_len = call.result_len;
+	return status;
+}
+
+/* Execute the request that a turn has brought; it is then to be completed. */
+static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
+{
+	struct dxk_rqe *rqe = list_first_entry(&n->work, struct dxk_rqe, link);
+
+	list_move_tail(&rqe->link, &m->busy);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	trace_start(m->ctx->id, rqe);
+	if (unlikely(rqe->posted))
+		rqe->started = ktime_get_ns();
+	dxk_member_set_state(m, DXK_M_BUSY);
+	rqe->status = dxk_execute(m, rqe);
+	list_move_tail(&rqe->link, &n->done);
+}
+
+static int dxk_worker_fn(void *arg)
+{
+	struct dxk_member *m = arg;
+	struct dxk_next_op n = { .m = m, .max = 1 };
+	int err;
+
+	INIT_LIST_HEAD(&n.done);
+	for (;;) {
+		err = dxk_next(&n, DXK_FOREVER);
+		dxk_rqe_drop_all(m, &n.ended);
+		if (err)
+			break;
+		if (unlikely(READ_ONCE(m->stale))) {
+			/* It completed only (DX-28). */
+			dxk_own_files_release(m);
+			continue;
+		}
+		dxk_worker_execute(m, &n);
+		cond_resched();
+	}
+
+	dxk_own_files_close(m);
+	dxk_member_set_state(m, DXK_M_AWAY);
+	WRITE_ONCE(m->gone, true);
+	dxk_thread_kick(&m->ctx->monitor);
+	for (;;) {
+		set_current_state(TASK_IDLE);
+		if (kthread_should_stop())
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+	return 0;
+}
+
+/**
+ * dxk_worker_can_help - can the caller execute a request while it waits?
+ * @m: the caller
+ *
+ * A kernel worker in an executor can, as long as half of its stack is free: the
+ * nested executor may need as much as this one.
+ */
+bool dxk_worker_can_help(const struct dxk_member *m)
+{
+	unsigned long top = (unsigned long)task_stack_page(current) + THREAD_SIZE;
+
+	return m->task == current &&
+	       top - (unsigned long)__builtin_frame_address(0) < THREAD_SIZE / 2;
+}
+
+/** dxk_worker_help - execute the request that the worker was called for */
+void dxk_worker_help(struct dxk_member *m)
+{
+	struct dxk_next_op n = { .m = m, .max = 1 };
+
+	INIT_LIST_HEAD(&n.done);
+	if (WARN_ON_ONCE(dxk_next(&n, 0)))
+		return;
+	dxk_worker_execute(m, &n);
+	n.max = 0;
+	dxk_next(&n, DXK_FOREVER);
+	dxk_rqe_drop_all(m, &n.ended);
+	dxk_member_set_state(m, DXK_M_BUSY);
+}
+
+/** dxk_worker_create - make the thread of a kernel worker; it does not run yet */
+int dxk_worker_create(struct dxk_member *m)
+{
+	struct task_struct *task;
+
+	task = kthread_create(dxk_worker_fn, m, "dxk%u/%u", m->ctx->id, m->id);
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	get_task_struct(task);
+	m->task = task;
+	return 0;
+}
+
+void dxk_worker_run(struct dxk_member *m)
+{
+	wake_up_process(m->task);
+}
+
+/**
+ * dxk_worker_stop - end the thread of a kernel worker
+ * @m: leaving, or its context is out of work; or its thread never ran
+ *
+ * Waits until the executor that it may be running has returned.
+ */
+void dxk_worker_stop(struct dxk_member *m)
+{
+	kthread_stop(m->task);
+	put_task_struct(m->task);
+	m->task = NULL;
+}
+
+/**
+ * dxk_should_stop - does the context want this request to end soon?
+ * @call: the running request
+ *
+ * Context: any.
+ * Return: true for a service request of lane 0 from the begin of Stop on, for every
+ * request from the begin of Stop(cancel) or the close of the context on.
+ */
+bool dxk_should_stop(const struct dxk_call *call)
+{
+	return dxk_is_to_end(call->self->ctx, call->attrs);
+}
+EXPORT_SYMBOL_GPL(dxk_should_stop);

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Commands: from whoever has the context to the handler, and back when the
+ * handler does not know them.
+ *
+ * A command that no handler takes is the context's own. Its sender runs it, with
+ * its own patience; when nobody waits for it a work item does. So the handler
+ * costs the context nothing: neither the Monitor nor a sender ever waits in it
+ * for longer than it wants to (DX-32).
+ *
+ * The Monitor's part is to say when an interval is over: that is a tick for the
+ * handler and the time to look for commands that are due.
+ */
+#include <linux/export.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "dxk_api.h"
+#include "runtime/context.h"
+
+/* Calls of kernel handlers, which may take as long as they like. */
+static struct workqueue_struct *dxk_command_wq;
+
+/* --- one command ----------------------------------------------------------- */
+
+/**
+ * dxk_command_new - a command, of which the caller has the only reference
+ * @text: @len bytes, or NULL: the caller fills them in
+ * @len: how many
+ */
+struct dxk_command *dxk_command_new(const char *text, u32 len)
+{
+	struct dxk_command *cmd = kzalloc(struct_size(cmd, text, len + 1),
+					  GFP_KERNEL_ACCOUNT);
+
+	if (!cmd)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&cmd->ref, 1);
+	INIT_LIST_HEAD(&cmd->link);
+	INIT_LIST_HEAD(&cmd->timed);
+	dxk_waiter_init(&cmd->w);
+	cmd->len = len;
+	if (text)
+		memcpy(cmd->text, text, len);
+	return cmd;
+}
+
+void dxk_command_put(struct dxk_command *cmd)
+{
+	if (!refcount_dec_and_test(&cmd->ref))
+		return;
+	kfree(cmd->reply);
+	kfree(cmd);
+}
+
+/* It leaves the queue, the handler or the list of own commands. */
+static void dxk_command_drop(struct dxk_commands *c, struct dxk_command *cmd)
+{
+	cmd->pending = false;
+	c->nr--;
+	dxk_command_put(cmd);
+}
+
+static void dxk_command_wake(struct dxk_command *cmd, struct dxk_wakes *wakes)
+{
+	cmd->waiting = false;
+	dxk_waiter_finish(&cmd->w, wakes);
+}
+
+/* The answer; takes over @reply. */
+static void dxk_command_end(struct dxk_commands *c, struct dxk_command *cmd,
+			    s32 status, char *reply, u32 len, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&c->lock);
+
+	if (cmd->waiting) {
+		cmd->status = status;
+		cmd->reply = reply;
+		cmd->reply_len = len;
+		dxk_command_wake(cmd, wakes);
+	} else {
+		kfree(reply);
+	}
+	dxk_command_drop(c, cmd);
+}
+
+/* No handler takes it: it is the context's own. */
+void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
+		      struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&c->lock);
+
+	if (cmd->waiting) {
+		cmd->back = true;
+		dxk_command_wake(cmd, wakes);
+		dxk_command_drop(c, cmd);
+	} else {
+		list_add_tail(&cmd->link, &c->own);
+		queue_work(dxk_command_wq, &c->own_work);
+	}
+}
+
+/* --- the handler ------------------------------------------------------------ */
+
+/*
+ * What the handler is to do next. Neither can keep the other away: after a tick
+ * comes a command, and after a command the tick if there is one.
+ */
+void dxk_command_take(struct dxk_commands *c, struct dxk_command_op *op)
+{
+	lockdep_assert_held(&c->lock);
+
+	op->cmd = NULL;
+	op->kind = 0;
+	if (c->tick && !(c->ticked && !list_empty(&c->queue))) {
+		c->tick = false;
+		c->ticked = true;
+		op->kind = DXK_COMMAND_TICK;
+		return;
+	}
+	if (list_empty(&c->queue))
+		return;
+	c->ticked = false;
+	op->kind = DXK_COMMAND_TEXT;
+	op->cmd = list_first_entry(&c->queue, struct dxk_command, link);
+	list_del_init(&op->cmd->link);
+	/* Stop may answer it while the handler has it. */
+	refcount_inc(&op->cmd->ref);
+	c->held = op->cmd;
+}
+
+/* The handler is done with what it took, unless Stop or a new handler was. */
+void dxk_command_done(struct dxk_commands *c, struct dxk_command *cmd,
+		      s32 status, char *reply, u32 len, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&c->lock);
+
+	if (!cmd || c->held != cmd) {
+		kfree(reply);
+		return;
+	}
+	c->held = NULL;
+	if (status == -ENOENT) {
+		kfree(reply);
+		dxk_command_back(c, cmd, wakes);
+	} else {
+		dxk_command_end(c, cmd, status, reply, len, wakes);
+	}
+}
+
+/* There is something for the handler. */
+void dxk_command_nudge(struct dxk_commands *c, struct dxk_wakes *wakes)
+{
+	struct dxk_command_op *op = c->sleeper;
+
+	lockdep_assert_held(&c->lock);
+
+	if (c->kernel) {
+		queue_work(dxk_command_wq, &c->call_work);
+		return;
+	}
+	if (op) {
+		dxk_command_take(c, op);
+		if (op->kind) {
+			c->sleeper = NULL;
+			dxk_waiter_finish(&op->w, wakes);
+		}
+	}
+	if (c->user)
+		dxk_wake_member(wakes, c->user);
+}
+
+void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
+		       struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&c->lock);
+
+	refcount_inc(&cmd->ref);
+	cmd->pending = true;
+	c->nr++;
+	if (!c->user && !c->kernel) {
+		dxk_command_back(c, cmd, wakes);
+		return;
+	}
+	list_add_tail(&cmd->link, &c->queue);
+	dxk_command_nudge(c, wakes);
+}
+
+/* --- sending ---------------------------------------------------------------- */
+
+/*
+ * Does the sender wait for nobody else? A handler that sends, to do more than the
+ * context's own command does (DX-30), would wait for itself.
+ */
+static bool dxk_command_alone(const struct dxk_commands *c)
+{
+	if (c->kernel)
+		return current_work() == &c->call_work;
+	return !c->user || c->user->pid == task_pid(current);
+}
+
+/**
+ * dxk_command_send - have a command executed
+ * @ctx: the context
+ * @cmd: its answer is set when this returns 0
+ * @deadline: how long to wait for the answer, 0 for not at all
+ *
+ * Return: 0; -ESHUTDOWN, -EAGAIN: too many wait; -ETIMEDOUT, -EINTR: no answer so
+ * far.
+ */
+int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
+{
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_wakes wakes;
+	int err = 0;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	if (!c->open) {
+		err = -ESHUTDOWN;
+	} else if (deadline ? dxk_command_alone(c) : !c->user && !c->kernel) {
+		spin_unlock(&c->lock);
+		dxk_command_own(ctx, cmd, deadline);
+		return 0;
+	} else if (c->nr >= DXK_COMMANDS_MAX) {
+		err = -EAGAIN;
+	} else {
+		cmd->waiting = deadline;
+		dxk_command_queue(c, cmd, &wakes);
+	}
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	if (err || !deadline)
+		return err;
+
+	err = dxk_waiter_doze(&cmd->w, deadline);
+	if (err) {
+		/* An answer in the last moment wins. */
+		spin_lock(&c->lock);
+		if (!cmd->waiting)
+			err = 0;
+		cmd->waiting = false;
+		spin_unlock(&c->lock);
+	}
+	if (!err && cmd->back)
+		dxk_command_own(ctx, cmd, deadline);
+	/* Not to be restarted: it would be sent again. */
+	return err == -ERESTARTSYS ? -EINTR : err;
+}
+
+/* Own commands that nobody waits for. */
+static void dxk_command_own_work(struct work_struct *work)
+{
+	struct dxk_commands *c = container_of(work, struct dxk_commands, own_work);
+	struct dxk_ctx *ctx = container_of(c, struct dxk_ctx, commands);
+	struct dxk_command *cmd;
+
+	for (;;) {
+		spin_lock(&c->lock);
+		cmd = list_first_entry_or_null(&c->own, struct dxk_command, link);
+		if (cmd) {
+			list_del_init(&cmd->link);
+			refcount_inc(&cmd->ref);
+			dxk_command_drop(c, cmd);
+		}
+		spin_unlock(&c->lock);
+		if (!cmd)
+			return;
+		dxk_command_own(ctx, cmd, 0);
+		dxk_command_put(cmd);
+		cond_resched();
+	}
+}
+
+struct dxk_command *dxk_command_make(const char *text)
+{
+	size_t len = strnlen(text, DXK_COMMAND_MAX + 1);
+
+	if (!len)
+		return ERR_PTR(-EINVAL);
+	if (len > DXK_COMMAND_MAX)
+		return ERR_PTR(-EMSGSIZE);
+	return dxk_command_new(text, len);
+}
+
+/**
+ * dxk_send_command - send a command to an in-kernel client's context
+ * @ctx: the context
+ * @text: the command
+ * @reply: out, the reply, zero-terminated, cut if it is longer; may be %NULL
+ * @room: bytes at @reply
+ * @deadline: how long to wait for the reply; 0 does not wait and gets none
+ *
+ * Return: the status of the command, or why it was not executed: see struct
+ * dxk_command_send.
+ */
+int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
+		     u64 deadline)
+{
+	struct dxk_command *cmd = dxk_command_make(text);
+	int err;
+
+	if (IS_ERR(cmd))
+		return PTR_ERR(cmd);
+	err = dxk_command_send(ctx, cmd, deadline);
+	if (!err && deadline) {
+		err = cmd->status;
+		if (reply && room)
+			scnprintf(reply, room, "%.*s", (int)cmd->reply_len,
+				  cmd->reply ?: "");
+	}
+	dxk_command_put(cmd);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dxk_send_command);
+
+/* --- the context ------------------------------------------------------------ */
+
+void dxk_commands_init(struct dxk_commands *c)
+{
+	spin_lock_init(&c->lock);
+	mutex_init(&c->attach);
+	INIT_LIST_HEAD(&c->queue);
+	INIT_LIST_HEAD(&c->own);
+	INIT_LIST_HEAD(&c->timed);
+	INIT_WORK(&c->call_work, dxk_command_call_work);
+	INIT_WORK(&c->own_work, dxk_command_own_work);
+}
+
+/** dxk_commands_open - the context runs */
+void dxk_commands_open(struct dxk_ctx *ctx)
+{
+	struct dxk_commands *c = &ctx->commands;
+
+	spin_lock(&c->lock);
+	c->open = true;
+	if (c->user || c->kernel)
+		dxk_command_wind(ctx);
+	spin_unlock(&c->lock);
+}
+
+/** dxk_commands_close - the context ends: no sender waits any longer */
+void dxk_commands_close(struct dxk_ctx *ctx)
+{
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_command_op *op;
+	struct dxk_command *cmd, *next;
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	c->open = false;
+	c->tick = false;
+	if (c->held)
+		dxk_command_end(c, c->held, -ESHUTDOWN, NULL, 0, &wakes);
+	c->held = NULL;
+	list_for_each_entry_safe(cmd, next, &c->queue, link) {
+		list_del_init(&cmd->link);
+		dxk_command_end(c, cmd, -ESHUTDOWN, NULL, 0, &wakes);
+	}
+	list_for_each_entry_safe(cmd, next, &c->own, link) {
+		list_del_init(&cmd->link);
+		dxk_command_drop(c, cmd);
+	}
+	list_for_each_entry_safe(cmd, next, &c->timed, timed)
+		dxk_command_untime(c, cmd);
+	op = c->sleeper;
+	if (op) {
+		op->err = -ESHUTDOWN;
+		c->sleeper = NULL;
+		dxk_waiter_finish(&op->w, &wakes);
+	}
+	if (c->user)
+		dxk_wake_member(&wakes, c->user);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+}
+
+/** dxk_commands_exit - the context goes: nothing of this runs any more */
+void dxk_commands_exit(struct dxk_ctx *ctx)
+{
+	dxk_attach_command_handler(ctx, NULL);
+	cancel_work_sync(&ctx->commands.own_work);
+}
+
+int dxk_command_init(void)
+{
+	dxk_command_wq = alloc_workqueue("dxk", WQ_UNBOUND, 0);
+	return dxk_command_wq ? 0 : -ENOMEM;
+}
+
+void dxk_command_exit(void)
+{
+	destroy_workqueue(dxk_command_wq);
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who handles commands: a member, which fetches them, or an in-kernel client, which
+ * is called. Never both: the last one to attach is the handler (DX-31).
+ */
+#include <linux/export.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "dxk_api.h"
+#include "runtime/context.h"
+#include "runtime/crew.h"
+#include "runtime/thread.h"
+
+/* The user handler is one no longer; what it has not answered is not lost. */
+static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handling now,
+				struct dxk_wakes *wakes)
+{
+	struct dxk_command_op *op = c->sleeper;
+
+	lockdep_assert_held(&c->lock);
+
+	if (!c->user)
+		return;
+	dxk_wake_member(wakes, c->user);
+	c->user->handling = now;
+	c->user = NULL;
+	if (op) {
+		op->err = -ESTALE;
+		c->sleeper = NULL;
+		dxk_waiter_finish(&op->w, wakes);
+	}
+	if (c->held)
+		dxk_command_done(c, c->held, -ENOENT, NULL, 0, wakes);
+}
+
+/* No handler is there to take what is queued. */
+static void dxk_command_unhand(struct dxk_commands *c, struct dxk_wakes *wakes)
+{
+	struct dxk_command *cmd, *next;
+
+	lockdep_assert_held(&c->lock);
+
+	c->tick = false;
+	list_for_each_entry_safe(cmd, next, &c->queue, link) {
+		list_del_init(&cmd->link);
+		dxk_command_back(c, cmd, wakes);
+	}
+}
+
+/**
+ * dxk_command_dismiss_dead - the handler has died
+ * @c: the commands, locked
+ * @wakes: gets the wake-ups
+ *
+ * A process that dies closes the member; this finds the single thread.
+ */
+void dxk_command_dismiss_dead(struct dxk_commands *c, struct dxk_wakes *wakes)
+{
+	if (!c->user || !dxk_member_is_dead(c->user))
+		return;
+	dxk_command_dismiss(c, DXK_HANDLES_NOT, wakes);
+	dxk_command_unhand(c, wakes);
+}
+
+/* There is a new handler: its time begins, and what is queued is for it. */
+static void dxk_command_begin(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+{
+	struct dxk_commands *c = &ctx->commands;
+
+	lockdep_assert_held(&c->lock);
+
+	c->tick = false;
+	dxk_command_wind(ctx);
+	dxk_command_nudge(c, wakes);
+}
+
+/* --- user handlers ---------------------------------------------------------- */
+
+/* The kernel's handler goes. When this returns no call of it is in progress. */
+static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
+{
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_command_handler *old;
+	struct dxk_wakes wakes;
+
+	lockdep_assert_held(&c->attach);
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	old = c->kernel;
+	c->kernel = NULL;
+	if (!replaced && !c->user)
+		dxk_command_unhand(c, &wakes);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	if (!old)
+		return;
+	cancel_work_sync(&c->call_work);
+	module_put(old->owner);
+}
+
+/**
+ * dxk_command_attach - a member becomes the handler, or is it no longer (DX-31)
+ * @m: the calling thread's member
+ * @attach: which
+ */
+int dxk_command_attach(struct dxk_member *m, bool attach)
+{
+	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_wakes wakes;
+
+	if (!attach) {
+		dxk_command_detach(m);
+		return 0;
+	}
+	if (mutex_lock_interruptible(&c->attach))
+		return -ERESTARTSYS;
+	dxk_command_end_kernel(ctx, true);
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	if (c->user != m) {
+		dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
+		c->user = m;
+		m->handling = DXK_HANDLES;
+		dxk_command_begin(ctx, &wakes);
+	}
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	mutex_unlock(&c->attach);
+	dxk_thread_kick(&ctx->monitor);
+	return 0;
+}
+
+/** dxk_command_detach - the member is the handler no longer, if it was */
+void dxk_command_detach(struct dxk_member *m)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	m->handling = DXK_HANDLES_NOT;
+	if (c->user == m) {
+		dxk_command_dismiss(c, DXK_HANDLES_NOT, &wakes);
+		dxk_command_unhand(c, &wakes);
+	}
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(m->ctx, &wakes);
+}
+
+static int dxk_command_may_handle(const struct dxk_member *m)
+{
+	switch (m->handling) {
+	case DXK_HANDLES:
+		return 0;
+	case DXK_HANDLES_NO_MORE:
+		return -ESTALE;
+	default:
+		return -EPERM;
+	}
+}
+
+/** dxk_command_holds - 1: the member owes an answer, 0: not; or why it cannot */
+int dxk_command_holds(struct dxk_member *m)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+	int ret;
+
+	spin_lock(&c->lock);
+	ret = dxk_command_may_handle(m) ?: !!c->held;
+	spin_unlock(&c->lock);
+	return ret;
+}
+
+/** dxk_command_answer - the answer to what the member holds; takes over @reply */
+void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	dxk_command_done(c, c->user == m ? c->held : NULL, status, reply, len, &wakes);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(m->ctx, &wakes);
+}
+
+/**
+ * dxk_command_next - sleep until there is something for the handler
+ * @m: the handler; holds nothing
+ * @op: out; a command in it is to be put
+ * @deadline: of the sleep
+ */
+int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadline)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+	int err;
+
+	dxk_waiter_init(&op->w);
+	op->err = 0;
+	op->kind = 0;
+	spin_lock(&c->lock);
+	err = dxk_command_may_handle(m);
+	if (!err)
+		dxk_command_take(c, op);
+	if (!err && !op->kind) {
+		if (c->open)
+			c->sleeper = op;
+		else
+			err = -ESHUTDOWN;
+	}
+	if (c->sleeper == op)
+		dxk_member_set_state(m, DXK_M_LISTENING);
+	spin_unlock(&c->lock);
+	if (err || op->kind)
+		return err;
+
+	err = dxk_waiter_doze(&op->w, deadline);
+	if (err) {
+		spin_lock(&c->lock);
+		if (c->sleeper == op)
+			c->sleeper = NULL;
+		else
+			err = 0;
+		spin_unlock(&c->lock);
+	}
+	dxk_member_set_state(m, dxk_member_home_state(m));
+	return err ?: op->err;
+}
+
+/** dxk_command_return - the handler could not get what it was given */
+void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+
+	spin_lock(&c->lock);
+	/* A new handler may have it by now. */
+	if (c->user != m) {
+		spin_unlock(&c->lock);
+		return;
+	}
+	if (op->kind == DXK_COMMAND_TICK) {
+		c->tick = true;
+		c->ticked = false;
+	} else if (op->cmd && c->held == op->cmd) {
+		c->held = NULL;
+		list_add(&op->cmd->link, &c->queue);
+	}
+	spin_unlock(&c->lock);
+}
+
+/** dxk_command_readable - would dxk_command_next() not sleep? */
+bool dxk_command_readable(struct dxk_member *m)
+{
+	struct dxk_commands *c = &m->ctx->commands;
+	bool yes;
+
+	spin_lock(&c->lock);
+	yes = m->handling == DXK_HANDLES_NO_MORE ||
+	      (m->handling == DXK_HANDLES &&
+	       (c->tick || !list_empty(&c->queue) || !c->open));
+	spin_unlock(&c->lock);
+	return yes;
+}
+
+/* --- kernel handlers -------------------------------------------------------- */
+
+/* One call of the handler for a command. */
+static void dxk_command_call(struct dxk_ctx *ctx, struct dxk_command_handler *h,
+			     struct dxk_command *cmd)
+{
+	struct dxk_commands *c = &ctx->commands;
+	char *reply = kzalloc(DXK_COMMAND_MAX + 1, GFP_KERNEL);
+	struct dxk_wakes wakes;
+	int status = -ENOMEM;
+	u32 len = 0;
+
+	if (reply) {
+		status = h->command ? h->command(h, ctx, cmd->text, reply,
+						 DXK_COMMAND_MAX + 1) : -ENOENT;
+		len = strnlen(reply, DXK_COMMAND_MAX);
+	}
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	dxk_command_done(c, cmd, status, reply, len, &wakes);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	dxk_command_put(cmd);
+}
+
+void dxk_command_call_work(struct work_struct *work)
+{
+	struct dxk_commands *c = container_of(work, struct dxk_commands, call_work);
+	struct dxk_ctx *ctx = container_of(c, struct dxk_ctx, commands);
+	struct dxk_command_handler *h;
+	struct dxk_command_op op;
+
+	for (;;) {
+		op.kind = 0;
+		spin_lock(&c->lock);
+		h = c->kernel;
+		if (h)
+			dxk_command_take(c, &op);
+		spin_unlock(&c->lock);
+		if (!op.kind)
+			return;
+		if (op.kind == DXK_COMMAND_TEXT)
+			dxk_command_call(ctx, h, op.cmd);
+		else if (h->tick)
+			h->tick(h, ctx);
+		cond_resched();
+	}
+}
+
+/**
+ * dxk_attach_command_handler - set the handler of an in-kernel client's context
+ * @ctx: the context, started or not
+ * @h: replaces the handler that there is (DX-31); %NULL for none
+ *
+ * When this returns no call of an earlier handler is in progress and none will
+ * come; it waits for one that is, however long that takes. The handler stays
+ * attached over Stop and Start, but is called only while the context runs.
+ *
+ * Return: 0; -EDEADLK in a call of the handler; -ENODEV when its module goes.
+ */
+int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *h)
+{
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_wakes wakes;
+
+	if (current_work() == &c->call_work)
+		return -EDEADLK;
+	if (h && !try_module_get(h->owner))
+		return -ENODEV;
+	mutex_lock(&c->attach);
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	dxk_command_end_kernel(ctx, h);
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	c->kernel = h;
+	if (h)
+		dxk_command_begin(ctx, &wakes);
+	spin_unlock(&c->lock);
+	dxk_wakes_flush(ctx, &wakes);
+	mutex_unlock(&c->attach);
+	dxk_thread_kick(&ctx->monitor);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dxk_attach_command_handler);

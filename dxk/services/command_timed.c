@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Time for the handler of commands and for commands that are due: the Monitor says
+ * when an interval is over.
+ */
+#include <linux/export.h>
+#include <linux/math64.h>
+#include <linux/overflow.h>
+
+#include "dxk_api.h"
+#include "runtime/context.h"
+
+/* Ticks begin: the first comes when an interval is over. */
+void dxk_command_wind(struct dxk_ctx *ctx)
+{
+	u64 interval = READ_ONCE(ctx->policy.monitor_interval_ms) * NSEC_PER_MSEC;
+	struct dxk_commands *c = &ctx->commands;
+	u64 now = ktime_get_ns();
+
+	lockdep_assert_held(&c->lock);
+
+	/*
+	 * Not when it is overdue: who attaches often must not keep ticks away. At
+	 * first there is none, however short ago the machine was booted.
+	 */
+	if (!c->next_tick || c->next_tick + interval <= now)
+		c->next_tick = now + interval;
+}
+
+/* In the order of their time, equal ones in that of their making. */
+static void dxk_command_sort_in(struct dxk_commands *c, struct dxk_command *cmd)
+{
+	struct dxk_command *pos;
+
+	list_for_each_entry_reverse(pos, &c->timed, timed)
+		if (pos->at <= cmd->at)
+			break;
+	list_add(&cmd->timed, &pos->timed);
+}
+
+void dxk_command_untime(struct dxk_commands *c, struct dxk_command *cmd)
+{
+	list_del_init(&cmd->timed);
+	c->nr_timed--;
+	dxk_command_put(cmd);
+}
+
+/* When it is due again: what was missed meanwhile is left out. False: never. */
+static bool dxk_command_rearm(struct dxk_command *cmd, u64 now)
+{
+	u64 steps;
+
+	if (!cmd->every)
+		return false;
+	steps = div64_u64(now - cmd->at, cmd->every) + 1;
+	return !check_mul_overflow(steps, cmd->every, &steps) &&
+	       !check_add_overflow(cmd->at, steps, &cmd->at);
+}
+
+/* Commands that are due enter the queue as if they were sent now. */
+static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *wakes)
+{
+	struct dxk_command *cmd;
+
+	lockdep_assert_held(&c->lock);
+
+	while ((cmd = list_first_entry_or_null(&c->timed, struct dxk_command, timed))) {
+		/* Without room it waits for the next tick. */
+		if (cmd->at > now || c->nr >= DXK_COMMANDS_MAX)
+			break;
+		/* An earlier run that still waits is this one, too. */
+		if (!cmd->pending)
+			dxk_command_queue(c, cmd, wakes);
+		if (dxk_command_rearm(cmd, now)) {
+			list_del(&cmd->timed);
+			dxk_command_sort_in(c, cmd);
+		} else {
+			dxk_command_untime(c, cmd);
+		}
+	}
+}
+
+/**
+ * dxk_commands_tick - the Monitor's turn (DX-29)
+ * @ctx: the context
+ * @ms: how long the Monitor would sleep, or %DXK_PARK
+ *
+ * Nothing is done while there is neither a handler nor a timed command.
+ * Return: how long it is to sleep.
+ */
+u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms)
+{
+	u64 interval = READ_ONCE(ctx->policy.monitor_interval_ms) * NSEC_PER_MSEC;
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_wakes wakes;
+	u64 now, left;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&c->lock);
+	dxk_command_dismiss_dead(c, &wakes);
+	if (!c->open || (!c->user && !c->kernel && list_empty(&c->timed))) {
+		spin_unlock(&c->lock);
+		goto out;
+	}
+	now = ktime_get_ns();
+	if (now >= c->next_tick) {
+		c->next_tick += interval;
+		if (c->next_tick <= now)
+			c->next_tick = now + interval;
+		dxk_command_due(c, now, &wakes);
+		if (c->user || c->kernel) {
+			c->tick = true;
+			dxk_command_nudge(c, &wakes);
+		}
+	}
+	/* The interval may have become shorter. */
+	c->next_tick = min(c->next_tick, now + interval);
+	left = c->next_tick - now;
+	spin_unlock(&c->lock);
+
+	left = DIV_ROUND_UP_ULL(left, NSEC_PER_MSEC);
+	ms = ms == DXK_PARK ? left : min_t(u64, ms, left);
+out:
+	dxk_wakes_flush(ctx, &wakes);
+	return ms;
+}
+
+static bool dxk_command_id_used(const struct dxk_commands *c, u32 id)
+{
+	const struct dxk_command *cmd;
+
+	list_for_each_entry(cmd, &c->timed, timed)
+		if (cmd->id == id)
+			return true;
+	return false;
+}
+
+/**
+ * dxk_command_schedule - have a command executed later
+ * @ctx: the context
+ * @cmd: the caller's reference goes over when this returns 0
+ * @at: CLOCK_MONOTONIC in ns, 0 for now
+ * @every: ns between further runs, 0 for none
+ * @id: out, for dxk_command_cancel()
+ */
+int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
+			 u64 every, u32 *id)
+{
+	struct dxk_commands *c = &ctx->commands;
+	int err = 0;
+
+	cmd->at = at ?: ktime_get_ns();
+	cmd->every = every;
+	spin_lock(&c->lock);
+	if (!c->open) {
+		err = -ESHUTDOWN;
+	} else if (c->nr_timed >= DXK_COMMANDS_MAX) {
+		err = -EAGAIN;
+	} else {
+		do {
+			c->last_id = c->last_id == S32_MAX ? 1 : c->last_id + 1;
+		} while (dxk_command_id_used(c, c->last_id));
+		*id = cmd->id = c->last_id;
+		c->nr_timed++;
+		dxk_command_sort_in(c, cmd);
+		dxk_command_wind(ctx);
+	}
+	spin_unlock(&c->lock);
+	if (!err)
+		dxk_thread_kick(&ctx->monitor);
+	return err;
+}
+
+/** dxk_command_cancel - forget a timed command; a run that waits still comes */
+int dxk_command_cancel(struct dxk_ctx *ctx, u32 id)
+{
+	struct dxk_commands *c = &ctx->commands;
+	struct dxk_command *cmd;
+	int err = -ESRCH;
+
+	spin_lock(&c->lock);
+	list_for_each_entry(cmd, &c->timed, timed) {
+		if (cmd->id != id)
+			continue;
+		dxk_command_untime(c, cmd);
+		err = 0;
+		break;
+	}
+	spin_unlock(&c->lock);
+	return err;
+}
+
+/**
+ * dxk_send_timed_command - send a command that runs later
+ * @ctx: the context
+ * @text: the command
+ * @at: CLOCK_MONOTONIC time in ns, 0 for now
+ * @every_ns: interval of further runs, 0 for none
+ * @id: out, for the command "cancel ID"
+ *
+ * Return: 0; -EAGAIN when there are too many, -EINVAL, -EMSGSIZE, -ESHUTDOWN,
+ * -ENOMEM.
+ */
+int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
+			   u64 every_ns, u32 *id)
+{
+	struct dxk_command *cmd = dxk_command_make(text);
+	int err;
+
+	if (IS_ERR(cmd))
+		return PTR_ERR(cmd);
+	err = dxk_command_schedule(ctx, cmd, at, every_ns, id);
+	if (err)
+		dxk_command_put(cmd);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dxk_send_timed_command);
+

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The Log Pool: a clock buffer. Messages enter at the tail and leave at the head.
+ *
+ * Whoever cannot wait - the control threads, kernel executors - drops a message
+ * when the pool is full. Only a user caller that asked for it, under policy
+ * log_full=block, sleeps; the one that takes from the head then moves its message
+ * in. The messages that were dropped are not noted anywhere but in the sequence
+ * numbers: a jump is a gap, and becomes a record of its own when it is read.
+ */
+#include <linux/export.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/stdarg.h>
+
+#include "dxk_api.h"
+#include "engine/member.h"
+#include "runtime/context.h"
+#include "services/log.h"
+
+/**
+ * struct dxk_log_op - a message whose writer sleeps for room
+ * @w: in dxk_log.writers; under the log's lock, not the context's
+ * @rec: the message
+ * @err: what ended the sleep, 0 when the message was taken
+ */
+struct dxk_log_op {
+	struct dxk_waiter w;
+	struct dxk_log_record *rec;
+	int err;
+};
+
+void dxk_log_init(struct dxk_log *log, const struct dxk_policy *policy)
+{
+	memset(log, 0, sizeof(*log));
+	spin_lock_init(&log->lock);
+	INIT_LIST_HEAD(&log->writers);
+	init_waitqueue_head(&log->readers);
+	mutex_init(&log->drain);
+	INIT_DELAYED_WORK(&log->work, dxk_logfile_work);
+	log->policy = policy;
+}
+
+/*
+ * Move what an earlier run left unread into the new array, as far as it has room.
+ * One message per lock hold: there may be very many.
+ */
+static struct dxk_log_record *dxk_log_replace(struct dxk_log *log,
+					      struct dxk_log_record *entry, u32 size)
+{
+	struct dxk_log_record *old;
+	unsigned long flags;
+	u32 nr = 0;
+
+	lockdep_assert_held(&log->drain);
+
+	spin_lock_irqsave(&log->lock, flags);
+	while (log->head != log->tail) {
+		entry[nr++ & (size - 1)] = log->entry[log->head++ & (log->size - 1)];
+		spin_unlock_irqrestore(&log->lock, flags);
+		cond_resched();
+		spin_lock_irqsave(&log->lock, flags);
+	}
+	old = log->entry;
+	log->entry = entry;
+	log->size = size;
+	log->tail = nr;
+	log->head = nr > size ? nr - size : 0;
+	log->lost += log->head;
+	spin_unlock_irqrestore(&log->lock, flags);
+	return old;
+}
+
+/**
+ * dxk_log_alloc - make the pool, or give it another size
+ * @log: not asynchronous
+ * @size: a power of two
+ *
+ * Messages of an earlier run that nobody has read yet stay (DX-103); of more than
+ * the new size has room for the oldest are lost.
+ */
+int dxk_log_alloc(struct dxk_log *log, u32 size)
+{
+	struct dxk_log_record *entry;
+
+	if (log->entry && log->size == size)
+		return 0;
+	entry = kvcalloc(size, sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	if (!entry)
+		return -ENOMEM;
+	mutex_lock(&log->drain);
+	entry = dxk_log_replace(log, entry, size);
+	mutex_unlock(&log->drain);
+	kvfree(entry);
+	return 0;
+}
+
+void dxk_log_free(struct dxk_log *log)
+{
+	struct dxk_log_record *entry;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	entry = log->entry;
+	log->entry = NULL;
+	log->size = 0;
+	log->head = log->tail;
+	log->told = log->seq;
+	spin_unlock_irqrestore(&log->lock, flags);
+	kvfree(entry);
+}
+
+/** dxk_log_trim - a Start failed: free the pool, if it holds nothing unread */
+void dxk_log_trim(struct dxk_log *log)
+{
+	if (!dxk_log_readable(log))
+		dxk_log_free(log);
+}
+
+/* --- in -------------------------------------------------------------------- */
+
+/** dxk_log_clean - make one line of the message */
+void dxk_log_clean(struct dxk_log_record *rec)
+{
+	u32 i;
+
+	for (i = 0; i < rec->len; i++)
+		if ((unsigned char)rec->text[i] < ' ' || rec->text[i] == '\177')
+			rec->text[i] = ' ';
+	rec->text[rec->len] = '\0';
+}
+
+/** dxk_log_number - give a message its place in the order; log->lock is held */
+void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec)
+{
+	lockdep_assert_held(&log->lock);
+
+	rec->seq = ++log->seq;
+	rec->time_ns = ktime_get_ns();
+}
+
+/* Add a message at the tail; when there is no room one is dropped. */
+static void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full,
+			  struct dxk_log_record *rec)
+{
+	dxk_log_number(log, rec);
+	if (dxk_log_use(log) == log->size) {
+		log->lost++;
+		if (full == DXK_LOG_DROP_NEW)
+			return;
+		log->head++;
+	}
+	log->entry[log->tail++ & (log->size - 1)] = *rec;
+	log->high = max(log->high, dxk_log_use(log));
+}
+
+/* Somebody is to look at the pool; in any context. */
+static void dxk_log_announce(struct dxk_log *log)
+{
+	lockdep_assert_held(&log->lock);
+
+	if (log->file)
+		dxk_logfile_kick(log);
+	else if (waitqueue_active(&log->readers))
+		wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
+}
+
+static __printf(4, 0)
+void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
+		  const char *fmt, va_list args)
+{
+	struct dxk_log_record rec = { .thread = thread };
+	unsigned long flags;
+	int len;
+
+	len = vsnprintf(rec.text, sizeof(rec.text), fmt, args);
+	if (len >= (int)sizeof(rec.text)) {
+		rec.flags = DXK_LOG_CUT;
+		len = sizeof(rec.text) - 1;
+	}
+	while (len > 0 && rec.text[len - 1] == '\n')
+		len--;
+	rec.len = max(len, 0);
+	dxk_log_clean(&rec);
+
+	spin_lock_irqsave(&log->lock, flags);
+	if (log->entry) {
+		dxk_log_enter(log, full, &rec);
+		dxk_log_announce(log);
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/**
+ * dxk_log_add - add a message of the module's own
+ * @log: the pool
+ * @full: which message a full pool drops. Under %DXK_LOG_BLOCK this one: somebody
+ *	waited for room so that nothing is lost
+ * @thread: id of the caller
+ * @fmt: the message; cut to %DXK_LOG_TEXT
+ *
+ * Context: any.
+ */
+void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
+		 const char *fmt, ...)
+{
+	va_list args;
+
+	if (full == DXK_LOG_BLOCK)
+		full = DXK_LOG_DROP_NEW;
+	va_start(args, fmt);
+	dxk_log_vadd(log, full, thread, fmt, args);
+	va_end(args);
+}
+
+/**
+ * dxk_log - write a message to the log of the context that a request runs in
+ * @call: the running request
+ * @fmt: the message, one line; cut to %DXK_LOG_TEXT
+ *
+ * Never sleeps and never fails: when the Log Pool is full a message is lost, the
+ * oldest unless policy log_full is drop_new, and the log shows the gap.
+ * Context: any but NMI.
+ */
+void dxk_log(const struct dxk_call *call, const char *fmt, ...)
+{
+	struct dxk_ctx *ctx = call->self->ctx;
+	va_list args;
+
+	va_start(args, fmt);
+	dxk_log_vadd(&ctx->log, READ_ONCE(ctx->policy.log_full), call->self->id, fmt,
+		     args);
+	va_end(args);
+}
+EXPORT_SYMBOL_GPL(dxk_log);
+
+/* --- sleeping for room ----------------------------------------------------- */
+
+static struct dxk_log_op *dxk_log_sleeper(struct dxk_log *log)
+{
+	return list_first_entry_or_null(&log->writers, struct dxk_log_op, w.link);
+}
+
+/* The sleeper's message is in the pool, or will never be. */
+static void dxk_log_finish(struct dxk_log_op *op, int err)
+{
+	struct task_struct *task = op->w.task;
+
+	dxk_waiter_leave(&op->w);
+	op->err = err;
+	/* The reference is taken first: the sleeper may exit once it sees done. */
+	get_task_struct(task);
+	/* pairs with the load in dxk_waiter_doze() */
+	smp_store_release(&op->w.done, true);
+	wake_up_process(task);
+	put_task_struct(task);
+}
+
+static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadline)
+{
+	unsigned long flags;
+	int err;
+
+	err = dxk_waiter_doze(&op->w, deadline);
+	if (!err)
+		return op->err;
+	spin_lock_irqsave(&log->lock, flags);
+	if (op->w.done)
+		err = op->err;
+	else
+		dxk_waiter_leave(&op->w);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return err;
+}
+
+/* Return: 0, an error, or 1 when the message is to be written by the caller. */
+static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *rec,
+				  bool wait, u64 deadline)
+{
+	enum dxk_log_full full = READ_ONCE(m->ctx->policy.log_full);
+	struct dxk_log *log = &m->ctx->log;
+	struct dxk_log_op op = { .rec = rec };
+	unsigned long flags;
+	int err;
+
+	dxk_waiter_init(&op.w);
+	spin_lock_irqsave(&log->lock, flags);
+	if (!log->async) {
+		spin_unlock_irqrestore(&log->lock, flags);
+		return 1;
+	}
+	if (!wait || full != DXK_LOG_BLOCK || dxk_log_use(log) < log->size) {
+		dxk_log_enter(log, full, rec);
+		dxk_log_announce(log);
+		spin_unlock_irqrestore(&log->lock, flags);
+		return 0;
+	}
+	dxk_waiter_queue(&op.w, &log->writers, &log->asleep, &log->blocks,
+			 &log->block_ns);
+	dxk_member_set_state(m, DXK_M_LOGGING);
+	spin_unlock_irqrestore(&log->lock, flags);
+
+	err = dxk_log_sleep(log, &op, deadline);
+	dxk_member_set_state(m, dxk_member_home_state(m));
+	return err;
+}
+
+/**
+ * dxk_log_say - write a message for a member (DX-97..DX-101)
+ * @m: who
+ * @rec: thread, text, len and flags are set
+ * @wait: sleep while the pool is full, under %DXK_LOG_BLOCK
+ * @deadline: of the sleep
+ *
+ * While the context runs the message enters the pool, else the log file.
+ */
+int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
+		u64 deadline)
+{
+	int err;
+
+	do {
+		err = dxk_log_enter_or_sleep(m, rec, wait, deadline);
+		if (err <= 0)
+			return err;
+		/* 1 when a Start was faster */
+		err = dxk_logfile_say(&m->ctx->log, rec);
+	} while (err > 0);
+	return err;
+}
+
+/**
+ * dxk_log_review - a new policy is in force: nobody sleeps against it
+ * @log: the pool
+ * @full: the new log_full
+ */
+void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
+{
+	struct dxk_log_op *op;
+	unsigned long flags;
+
+	if (full == DXK_LOG_BLOCK)
+		return;
+	spin_lock_irqsave(&log->lock, flags);
+	while ((op = dxk_log_sleeper(log))) {
+		dxk_log_enter(log, full, op->rec);
+		dxk_log_finish(op, 0);
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/* --- out ------------------------------------------------------------------- */
+
+/* What is next in the stream: a message, or the gap before it. */
+static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
+{
+	const struct dxk_log_record *e = NULL;
+	u64 next = log->seq + 1;
+	u64 lost;
+
+	if (dxk_log_use(log)) {
+		e = &log->entry[log->head & (log->size - 1)];
+		next = e->seq;
+	}
+	lost = next - log->told - 1;
+	if (lost) {
+		*rec = (struct dxk_log_record) {
+			.seq = log->told + 1,
+			.time_ns = e ? e->time_ns : ktime_get_ns(),
+			.flags = DXK_LOG_GAP,
+			.lost = min_t(u64, lost, U32_MAX),
+		};
+		rec->len = scnprintf(rec->text, sizeof(rec->text), "%u lost", rec->lost);
+		log->told += rec->lost;
+		return true;
+	}
+	if (!e)
+		return false;
+	*rec = *e;
+	log->told = e->seq;
+	log->head++;
+	return true;
+}
+
+/**
+ * dxk_log_take - take what is at the head
+ * @log: the pool
+ * @rec: out, a message, or a gap in front of it
+ *
+ * Return: false when there is nothing.
+ */
+bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
+{
+	struct dxk_log_op *op;
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&log->lock, flags);
+	any = dxk_log_next(log, rec);
+	op = dxk_log_sleeper(log);
+	if (op && dxk_log_use(log) < log->size) {
+		dxk_log_enter(log, DXK_LOG_BLOCK, op->rec);
+		dxk_log_finish(op, 0);
+	}
+	spin_unlock_irqrestore(&log->lock, flags);
+	return any;
+}
+
+/** dxk_log_readable - is there a message or a gap that was not handed on? */
+bool dxk_log_readable(struct dxk_log *log)
+{
+	unsigned long flags;
+	bool any;
+
+	spin_lock_irqsave(&log->lock, flags);
+	any = log->told != log->seq || READ_ONCE(log->holding);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return any;
+}
+
+/** dxk_log_count - messages in the pool, for who looks from outside */
+u32 dxk_log_count(struct dxk_log *log)
+{
+	unsigned long flags;
+	u32 use;
+
+	spin_lock_irqsave(&log->lock, flags);
+	use = dxk_log_use(log);
+	spin_unlock_irqrestore(&log->lock, flags);
+	return use;
+}
+
+/* --- Start and Stop -------------------------------------------------------- */
+
+/** dxk_log_async - the context starts: messages enter the pool (DX-17) */
+void dxk_log_async(struct dxk_log *log)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	log->async = true;
+	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/**
+ * dxk_log_sync - the context stopped: messages are written by their callers
+ * @log: the pool; what it holds is written to the file, or stays for LOG_READ
+ *
+ * Whoever slept for room and finds none by now gets ESHUTDOWN.
+ */
+void dxk_log_sync(struct dxk_log *log)
+{
+	struct dxk_log_op *op;
+	unsigned long flags;
+
+	spin_lock_irqsave(&log->lock, flags);
+	log->async = false;
+	spin_unlock_irqrestore(&log->lock, flags);
+
+	dxk_logfile_flush(log);
+
+	spin_lock_irqsave(&log->lock, flags);
+	while ((op = dxk_log_sleeper(log)))
+		dxk_log_finish(op, -ESHUTDOWN);
+	spin_unlock_irqrestore(&log->lock, flags);
+	/* no more will come: LOG_READ is to tell */
+	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
+}

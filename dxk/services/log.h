@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_SERVICES_LOG_H
+#define _DXK_SERVICES_LOG_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "uapi/dxk.h"
+
+struct dxk_member;
+struct file;
+
+/**
+ * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
+ * @lock: what has the letter L here; taken in any context, so inside any lock
+ * @entry: (L) entries, a power of two; NULL while there is no pool
+ * @size: (L) how many
+ * @head: (L) messages taken so far: the next one to take is entry[head % size]
+ * @tail: (L) messages added so far: the next one goes to entry[tail % size]
+ * @seq: (L) messages logged so far, the lost ones included
+ * @told: (L) sequence number up to which the drain knows the stream. What lies
+ *	between it and the next message was lost: gaps are not stored
+ * @lost: (L) messages that were dropped
+ * @high: (L) high-water mark
+ * @async: (L) the context runs: user messages enter the pool
+ * @closed: (L) the context is gone
+ * @writers: (L) struct dxk_log_op that sleep while the pool is full (BLOCK)
+ * @asleep: (L) how many
+ * @blocks: (L) how often one slept
+ * @block_ns: (L) for how long
+ * @readers: LOG_READ and poll(2) sleep here
+ * @drain: (D) who takes messages out and hands them on, one at a time, so that
+ *	they leave in order. Outside of @lock; held over file and user access
+ * @held: (D) the message that is being handed on
+ * @holding: (D) there is one; set also without it, for who only looks
+ * @file: (D) and (L): the log file, or NULL
+ * @done: (D) bytes of @held's line that are in the file
+ * @torn: (D) the file ends within a line that will not be completed
+ * @error: (D) of the last attempt to write to the file
+ * @backoff: (D) jiffies until the next attempt after an error
+ * @work: writes to the file
+ * @policy: of the context, for log_batch
+ *
+ * Invariants: tail - head is the number of messages in it, at most size. While
+ * somebody sleeps in @writers the pool is full: who takes from the head moves the
+ * first sleeper's message in, so that nobody gets before it.
+ */
+struct dxk_log {
+	spinlock_t lock;
+	struct dxk_log_record *entry;
+	u32 size;
+	u32 head;
+	u32 tail;
+	u64 seq;
+	u64 told;
+	u64 lost;
+	u32 high;
+	bool async;
+	bool closed;
+	struct list_head writers;
+	u32 asleep;
+	u64 blocks;
+	u64 block_ns;
+	wait_queue_head_t readers;
+
+	struct mutex drain;
+	struct dxk_log_record held;
+	bool holding;
+	struct file *file;
+	u32 done;
+	bool torn;
+	int error;
+	unsigned int backoff;
+	struct delayed_work work;
+	const struct dxk_policy *policy;
+};
+
+/* log.c: the pool */
+void dxk_log_init(struct dxk_log *log, const struct dxk_policy *policy);
+int dxk_log_alloc(struct dxk_log *log, u32 size);
+void dxk_log_trim(struct dxk_log *log);
+void dxk_log_free(struct dxk_log *log);
+
+__printf(4, 5)
+void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
+		 const char *fmt, ...);
+bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
+bool dxk_log_readable(struct dxk_log *log);
+u32 dxk_log_count(struct dxk_log *log);
+void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
+void dxk_log_clean(struct dxk_log_record *rec);
+
+int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
+		u64 deadline);
+void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
+void dxk_log_async(struct dxk_log *log);
+void dxk_log_sync(struct dxk_log *log);
+
+/* log_file.c: the file, and who hands messages on */
+int dxk_logfile_init(void);
+void dxk_logfile_exit(void);
+void dxk_logfile_kick(struct dxk_log *log);
+void dxk_logfile_flush(struct dxk_log *log);
+int dxk_logfile_say(struct dxk_log *log, struct dxk_log_record *rec);
+int dxk_logfile_set(struct dxk_log *log, struct file *file);
+void dxk_logfile_close(struct dxk_log *log, u32 ctx_id);
+void dxk_logfile_work(struct work_struct *work);
+u32 dxk_logfile_line(const struct dxk_log_record *rec, char *line, size_t room);
+
+/* Exact only under the lock, see dxk_log_count(). */
+static inline u32 dxk_log_use(const struct dxk_log *log)
+{
+	return log->tail - log->head;
+}
+
+#endif /* _DXK_SERVICES_LOG_H */

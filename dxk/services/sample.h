@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_SERVICES_SAMPLE_H
+#define _DXK_SERVICES_SAMPLE_H
+
+#include <linux/types.h>
+
+#include "uapi/dxk.h"
+
+struct dxk_ctx;
+struct dxk_rqe;
+
+/* Bucket b counts latencies of 2^b..2^(b+1)-1 ns, the last one all above. */
+#define DXK_LATENCY_BUCKETS	40
+
+enum dxk_latency {
+	DXK_LATENCY_WAIT,	/* from the post to the start */
+	DXK_LATENCY_RUN,	/* from the start to the end */
+	DXK_LATENCIES,
+};
+
+/**
+ * struct dxk_instrument - the instrumentation package
+ * @latency: (L) histograms by lane
+ * @sample: (M) ring of samples
+ * @size: (M) its entries
+ * @taken: (M) samples so far; the newest is sample[(taken - 1) % size]
+ * @base: (L) counters at the last sample
+ * @due: (M) ktime of the next sample
+ *
+ * Works while the policy's sample_interval_ms is not 0; what was recorded stays
+ * until the next Start.
+ */
+struct dxk_instrument {
+	u64 latency[DXK_LATENCIES][DXK_LANES][DXK_LATENCY_BUCKETS];
+	struct dxk_sample *sample;
+	u32 size;
+	u64 taken;
+	struct dxk_sample base;
+	u64 due;
+};
+
+int dxk_instrument_alloc(struct dxk_instrument *in, u32 size);
+void dxk_instrument_free(struct dxk_instrument *in);
+void dxk_instrument_account(struct dxk_instrument *in, const struct dxk_rqe *rqe);
+u64 dxk_instrument_sample(struct dxk_ctx *ctx);
+const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in);
+u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
+		    struct dxk_sample *out, u32 room);
+
+#endif /* _DXK_SERVICES_SAMPLE_H */
