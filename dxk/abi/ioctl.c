@@ -18,10 +18,10 @@
 #include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/onblock.h"
-#include "engine/policy.h"
 #include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
+#include "runtime/policy.h"
 #include "runtime/session.h"
 
 /**
@@ -150,20 +150,20 @@ static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long 
 static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 {
 	struct dxk_member *m = file->private_data;
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 	__poll_t mask = 0;
 
 	poll_wait(file, &m->wait, wait);
 	if (m->role == DXK_ROLE_WORKER)
-		poll_wait(file, &ctx->crew.work_wait, wait);
+		poll_wait(file, &ctx->work_wait, wait);
 
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
 	if (m->ready)
 		mask = EPOLLIN | EPOLLRDNORM;
-	if (m->role == DXK_ROLE_WORKER && !ctx->cancelling &&
-	    dxk_ready_best(&ctx->ready, m->kind, &ctx->crew.lanes[m->kind]))
+	if (m->role == DXK_ROLE_WORKER && !ctx->engine.cancelling &&
+	    dxk_ready_best(&ctx->engine.ready, m->kind, &ctx->engine.crew.lanes[m->kind]))
 		mask = EPOLLIN | EPOLLRDNORM;
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->engine.lock);
 	if (dxk_command_readable(m))
 		mask = EPOLLIN | EPOLLRDNORM;
 	return mask;

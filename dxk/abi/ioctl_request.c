@@ -172,7 +172,7 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 		nr++;
 	}
 	list_splice_init(&r->rqes, &s.failed);
-	dxk_perform(m->ctx, &s.op, dxk_settle_run);
+	dxk_perform(m->engine, &s.op, dxk_settle_run);
 	dxk_rqe_drop_all(m, &s.copied);
 	return nr ?: err;
 }
@@ -243,11 +243,11 @@ static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
 	return 0;
 }
 
-static void dxk_count_stale(struct dxk_ctx *ctx)
+static void dxk_count_stale(struct dxk_engine *e)
 {
-	spin_lock(&ctx->lock);
-	ctx->stats.stale++;
-	spin_unlock(&ctx->lock);
+	spin_lock(&e->lock);
+	e->stats.stale++;
+	spin_unlock(&e->lock);
 }
 
 /*
@@ -268,7 +268,7 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 			break;
 	}
 	if (err == -ESTALE) {
-		dxk_count_stale(n->m->ctx);
+		dxk_count_stale(n->m->engine);
 		*stale = true;
 		if (i)
 			return 0;
@@ -330,7 +330,7 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 			break;
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
-		trace_start(m->ctx->id, rqe);
+		trace_start(dxk_member_ctx(m)->id, rqe);
 		if (unlikely(rqe->posted))
 			rqe->started = ktime_get_ns();
 		nr++;
@@ -341,7 +341,7 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 	INIT_LIST_HEAD(&back.rqes);
 	INIT_LIST_HEAD(&back.ended);
 	list_splice_init(&n->work, &back.rqes);
-	dxk_perform(m->ctx, &back.op, dxk_return_run);
+	dxk_perform(m->engine, &back.op, dxk_return_run);
 	dxk_rqe_drop_all(m, &back.ended);
 	return nr ?: err;
 }
@@ -360,7 +360,7 @@ static int dxk_next_check(const struct dxk_member *m, const struct dxk_next *a)
 	if (!err && a->nr_work)
 		err = dxk_array_check(a->nr_work, a->work_size,
 				      offsetofend(struct dxk_work, reserved));
-	if (!err && a->nr_work && a->data && a->data_stride < m->ctx->policy.data_size)
+	if (!err && a->nr_work && a->data && a->data_stride < m->engine->policy.data_size)
 		err = -EMSGSIZE;
 	return err;
 }

@@ -12,11 +12,11 @@
 
 #include "abi/sysfs.h"
 #include "compat.h"
-#include "engine/policy.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
+#include "runtime/policy.h"
 
-static struct dxk_ctx *dxk_ctx_of(struct kobject *kobj)
+static struct dxk_ctx *dxk_kobj_ctx(struct kobject *kobj)
 {
 	return container_of(kobj, struct dxk_ctx, kobj);
 }
@@ -50,27 +50,27 @@ umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr)
 
 static umode_t dxk_ctx_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return dxk_sysfs_mode(dxk_ctx_of(kobj), attr);
+	return dxk_sysfs_mode(dxk_kobj_ctx(kobj), attr);
 }
 
 static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
 				 char *buf)
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
-	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
+	int err = dxk_sysfs_permit(dxk_kobj_ctx(kobj));
 
-	return err ?: a->show(dxk_ctx_of(kobj), a->which, buf);
+	return err ?: a->show(dxk_kobj_ctx(kobj), a->which, buf);
 }
 
 static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
 				  const char *buf, size_t n)
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
-	int err = dxk_sysfs_permit(dxk_ctx_of(kobj));
+	int err = dxk_sysfs_permit(dxk_kobj_ctx(kobj));
 
 	if (err)
 		return err;
-	return a->store ? a->store(dxk_ctx_of(kobj), a->which, buf, n) : -EIO;
+	return a->store ? a->store(dxk_kobj_ctx(kobj), a->which, buf, n) : -EIO;
 }
 
 static const struct sysfs_ops dxk_ctx_sysfs_ops = {
@@ -130,13 +130,13 @@ static ssize_t dxk_pool_high_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 
 static ssize_t dxk_pool_busy_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->nr[DXK_AT_WORK]));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.nr[DXK_AT_WORK]));
 }
 
 static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->crew.spares[DXK_USER]) +
-				       READ_ONCE(ctx->crew.spares[DXK_KERNEL]));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.crew.spares[DXK_USER]) +
+				       READ_ONCE(ctx->engine.crew.spares[DXK_KERNEL]));
 }
 
 /* Counters of the Log Pool, which has its own lock. */
@@ -226,9 +226,9 @@ static ssize_t dxk_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
 {
 	u64 value;
 
-	spin_lock(&ctx->lock);
-	value = *(u64 *)((char *)&ctx->stats + offset);
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	value = *(u64 *)((char *)&ctx->engine.stats + offset);
+	spin_unlock(&ctx->engine.lock);
 	return sysfs_emit(buf, "%llu\n", value);
 }
 
@@ -268,16 +268,16 @@ static ssize_t dxk_sample_show(struct dxk_ctx *ctx, u32 which, char *buf)
 /* One line for each bucket that is not empty: its lower bound in ns, and how many. */
 static ssize_t dxk_latency_show(struct dxk_ctx *ctx, u32 key, char *buf)
 {
-	const u64 *bucket = ctx->instrument.latency[key / DXK_LANES][key % DXK_LANES];
+	const u64 *bucket = ctx->engine.latencies.ns[key / DXK_LANES][key % DXK_LANES];
 	ssize_t n = 0;
 	u32 i;
 
 	for (i = 0; i < DXK_LATENCY_BUCKETS; i++) {
 		u64 nr;
 
-		spin_lock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
 		nr = bucket[i];
-		spin_unlock(&ctx->lock);
+		spin_unlock(&ctx->engine.lock);
 		if (nr)
 			n += sysfs_emit_at(buf, n, "%llu %llu\n", i ? 1ULL << i : 0, nr);
 	}
@@ -315,12 +315,12 @@ static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
 		[DXK_CTX_STOPPED] = "stopped",
 	};
 
-	return sysfs_emit(buf, "%s\n", name[READ_ONCE(ctx->state)]);
+	return sysfs_emit(buf, "%s\n", name[READ_ONCE(ctx->engine.state)]);
 }
 
 static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
-	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->owners.nr));
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.owners.nr));
 }
 
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
@@ -376,7 +376,7 @@ static const struct attribute_group *dxk_ctx_groups[] = {
 
 static void dxk_ctx_kobj_release(struct kobject *kobj)
 {
-	dxk_ctx_free(dxk_ctx_of(kobj));
+	dxk_ctx_free(dxk_kobj_ctx(kobj));
 }
 
 /* Directories and files are the context's owner's from the first moment. */

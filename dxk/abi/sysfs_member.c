@@ -66,7 +66,7 @@ static struct attribute *dxk_member_attrs[] = {
 
 static umode_t dxk_member_attr_mode(struct kobject *kobj, struct attribute *attr, int i)
 {
-	return dxk_sysfs_mode(dxk_member_of(kobj)->ctx, attr);
+	return dxk_sysfs_mode(dxk_member_ctx(dxk_member_of(kobj)), attr);
 }
 
 static const struct attribute_group dxk_member_group = {
@@ -79,7 +79,7 @@ static ssize_t dxk_member_attr_show(struct kobject *kobj, struct attribute *attr
 				    char *buf)
 {
 	struct kobj_attribute *a = container_of(attr, struct kobj_attribute, attr);
-	int err = dxk_sysfs_permit(dxk_member_of(kobj)->ctx);
+	int err = dxk_sysfs_permit(dxk_member_ctx(dxk_member_of(kobj)));
 
 	return err ?: a->show(kobj, a, buf);
 }
@@ -97,8 +97,8 @@ static void dxk_member_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *g
 {
 	const struct dxk_member *m = container_of(kobj, struct dxk_member, kobj);
 
-	*uid = m->ctx->who.uid;
-	*gid = m->ctx->who.gid;
+	*uid = dxk_member_ctx(m)->who.uid;
+	*gid = dxk_member_ctx(m)->who.gid;
 }
 
 const struct kobj_type dxk_member_ktype = {

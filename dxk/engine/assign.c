@@ -24,33 +24,31 @@ void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 
 /**
  * dxk_assign - take a request out of the Ready Pool for a worker (DX-78)
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @m: the worker
  * @rqe: READY, and admitted
  * @work: gets it
  * @wakes: gets the wake-ups of posters
  */
-void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 		struct list_head *work, struct dxk_wakes *wakes)
 {
-	rqe->prio = clamp_t(s64, dxk_ready_prio(&ctx->ready, rqe), S32_MIN, S32_MAX);
-	rqe->inspect = min_t(u64, ctx->ready.tick - rqe->tick0, U32_MAX);
-	rqe->ticket = ++ctx->ticket;
+	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
+	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
+	rqe->ticket = ++e->ticket;
 	rqe->worker = m->id;
 	rqe->attempts++;
 	m->held++;
 	dxk_member_note(m, rqe);
-	dxk_ready_remove(&ctx->ready, rqe);
-	dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
+	dxk_ready_remove(&e->ready, rqe);
+	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
 	list_add_tail(&rqe->link, work);
-	ctx->stats.dispatches++;
-	trace_dispatch(ctx->id, rqe);
+	e->stats.dispatches++;
+	trace_dispatch(e->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */
-	if (unlikely(ctx->monitor.parked) &&
-	    (rqe->kind == DXK_USER || ctx->policy.report_age_ms)) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
-	}
-	if (unlikely(dxk_ready_has_posters(&ctx->ready)))
-		dxk_serve_posters(ctx, wakes);
+	if (unlikely(e->parked[DXK_MONITOR]) &&
+	    (rqe->kind == DXK_USER || e->policy.report_age_ms))
+		dxk_call_control(e, DXK_MONITOR, wakes);
+	if (unlikely(dxk_ready_has_posters(&e->ready)))
+		dxk_serve_posters(e, wakes);
 }

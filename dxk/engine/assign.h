@@ -7,7 +7,7 @@
 struct dxk_rqe;
 
 void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe);
-void dxk_assign(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 		struct list_head *work, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_ASSIGN_H */

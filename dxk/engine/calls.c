@@ -32,7 +32,7 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
 		return;
 	if (trace_block_enabled())
-		trace_block(m->ctx->id, m->id, state, ktime_get_ns() - w->since);
+		trace_block(m->engine->id, m->id, state, ktime_get_ns() - w->since);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 }
 
@@ -56,8 +56,8 @@ int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
 	dxk_waiter_init(&p->w);
 	p->helper.called = false;
 	p->reason = 0;
-	dxk_perform(m->ctx, &p->op, dxk_post_run);
-	err = dxk_waiter_sleep(m->ctx, &p->w, deadline);
+	dxk_perform(m->engine, &p->op, dxk_post_run);
+	err = dxk_waiter_sleep(m->engine, &p->w, deadline);
 	if (!err && p->helper.called) {
 		p->err = -EAGAIN;
 		p->reason = PXR_HELP;
@@ -89,8 +89,8 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	r->mine = 0;
 	list_for_each_entry(rqe, &m->busy, link)
 		r->mine += rqe->owner == r->owner && rqe->own->space == m->space;
-	dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
-	err = dxk_waiter_sleep(m->ctx, &r->w, deadline);
+	dxk_perform(m->engine, &r->op, dxk_rejoin_run);
+	err = dxk_waiter_sleep(m->engine, &r->w, deadline);
 	if (!err && r->helper.called) {
 		r->answer = RJR_HELP;
 		r->err = 0;
@@ -100,7 +100,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 		/* What is there by now, be it less than asked for. */
 		r->wait = false;
 		dxk_waiter_init(&r->w);
-		dxk_perform(m->ctx, &r->op, dxk_rejoin_run);
+		dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 		err = 0;
 	}
 	return err ?: r->err;
@@ -127,8 +127,8 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	n->taken = 0;
 	n->nr = 0;
 	n->err = 0;
-	dxk_perform(m->ctx, &n->op, dxk_next_run);
-	err = dxk_waiter_sleep(m->ctx, &n->w, deadline);
+	dxk_perform(m->engine, &n->op, dxk_next_run);
+	err = dxk_waiter_sleep(m->engine, &n->w, deadline);
 	return err ?: n->err;
 }
 
@@ -140,27 +140,27 @@ void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 	struct dxk_list_op op = { .m = m };
 
 	INIT_LIST_HEAD(&op.ended);
-	dxk_perform(m->ctx, &op.op, run);
+	dxk_perform(m->engine, &op.op, run);
 	dxk_rqe_drop_all(NULL, &op.ended);
 }
 
 /**
  * dxk_crew_wait - sleep until the crew has a use for user threads
- * @ctx: the context
+ * @e: the context
  * @deadline: of the sleep; 0 only asks
  * @workers: out, free places for workers
  * @spares: out, spares that are needed
  *
  * Return: the sum of both, -ESHUTDOWN or -ERESTARTSYS.
  */
-int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares)
+int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares)
 {
 	struct dxk_crew_op c = { .wait = deadline };
 	int err;
 
 	dxk_waiter_init(&c.w);
-	dxk_perform(ctx, &c.op, dxk_crew_wait_run);
-	err = dxk_waiter_sleep(ctx, &c.w, deadline);
+	dxk_perform(e, &c.op, dxk_crew_wait_run);
+	err = dxk_waiter_sleep(e, &c.w, deadline);
 	if (err && err != -ETIMEDOUT)
 		return err;
 	*workers = c.workers;
@@ -172,69 +172,69 @@ int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares)
 
 /**
  * dxk_space_leave - a descriptor or a member of the space is closed
- * @ctx: its context
+ * @e: its context
  * @space: not to be used by the caller any more
  */
-void dxk_space_leave(struct dxk_ctx *ctx, struct dxk_space *space)
+void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space)
 {
 	struct dxk_close_op c = { .space = space };
 	bool last;
 
 	if (!space->is_private)
 		return;
-	spin_lock(&ctx->lock);
+	spin_lock(&e->lock);
 	last = !--space->users;
-	spin_unlock(&ctx->lock);
+	spin_unlock(&e->lock);
 
 	INIT_LIST_HEAD(&c.ended);
 	while (last) {
-		dxk_perform(ctx, &c.op, dxk_space_close_run);
+		dxk_perform(e, &c.op, dxk_space_close_run);
 		dxk_rqe_drop_all(NULL, &c.ended);
 		if (!c.more)
 			break;
 		cond_resched();
 	}
-	spin_lock(&ctx->lock);
+	spin_lock(&e->lock);
 	dxk_space_put(space);
-	spin_unlock(&ctx->lock);
+	spin_unlock(&e->lock);
 }
 
 /* --- Stop ------------------------------------------------------------------ */
 
-static void dxk_cancel_all(struct dxk_ctx *ctx)
+static void dxk_cancel_all(struct dxk_engine *e)
 {
 	struct dxk_list_op l = { };
 
 	INIT_LIST_HEAD(&l.ended);
-	while (READ_ONCE(ctx->nr[DXK_AT_READY])) {
-		dxk_perform(ctx, &l.op, dxk_cancel_some_run);
+	while (READ_ONCE(e->nr[DXK_AT_READY])) {
+		dxk_perform(e, &l.op, dxk_cancel_some_run);
 		dxk_rqe_drop_all(NULL, &l.ended);
 		cond_resched();
 	}
 }
 
 /** dxk_stop_begin - from here on the context only finishes what it has */
-void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close)
+void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close)
 {
 	struct dxk_stop_op s = { .cancel = cancel, .close = close };
 
-	dxk_perform(ctx, &s.op, dxk_stop_begin_run);
+	dxk_perform(e, &s.op, dxk_stop_begin_run);
 	if (cancel)
-		dxk_cancel_all(ctx);
+		dxk_cancel_all(e);
 }
 
 /**
  * dxk_stop_wait - sleep until nothing is Ready and nothing executes
- * @ctx: stopping
+ * @e: stopping
  * @deadline: of the sleep
  */
-int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline)
+int dxk_stop_wait(struct dxk_engine *e, u64 deadline)
 {
 	struct dxk_stop_op s = { };
 
 	dxk_waiter_init(&s.w);
-	dxk_perform(ctx, &s.op, dxk_stop_wait_run);
-	return dxk_waiter_sleep(ctx, &s.w, deadline);
+	dxk_perform(e, &s.op, dxk_stop_wait_run);
+	return dxk_waiter_sleep(e, &s.w, deadline);
 }
 
 /**
@@ -250,7 +250,7 @@ int dxk_should_wait(struct dxk_member *m, u64 deadline)
 	int err;
 
 	dxk_waiter_init(&s.w);
-	dxk_perform(m->ctx, &s.op, dxk_should_run);
-	err = dxk_waiter_sleep(m->ctx, &s.w, deadline);
+	dxk_perform(m->engine, &s.op, dxk_should_run);
+	err = dxk_waiter_sleep(m->engine, &s.w, deadline);
 	return err && err != -ETIMEDOUT ? err : s.answer;
 }

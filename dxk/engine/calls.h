@@ -17,12 +17,12 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
 int dxk_next(struct dxk_next_op *n, u64 deadline);
 
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
-int dxk_crew_wait(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares);
+int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares);
 
-void dxk_space_leave(struct dxk_ctx *ctx, struct dxk_space *space);
+void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space);
 
-void dxk_stop_begin(struct dxk_ctx *ctx, bool cancel, bool close);
-int dxk_stop_wait(struct dxk_ctx *ctx, u64 deadline);
+void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close);
+int dxk_stop_wait(struct dxk_engine *e, u64 deadline);
 int dxk_should_wait(struct dxk_member *m, u64 deadline);
 
 #endif /* _DXK_ENGINE_CALLS_H */

@@ -13,6 +13,7 @@
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 
@@ -30,7 +31,7 @@ struct dxk_cancel_op {
 	bool done;
 };
 
-static void dxk_cancel_run(struct dxk_ctx *ctx, struct dxk_op *op,
+static void dxk_cancel_run(struct dxk_engine *e, struct dxk_op *op,
 			   struct dxk_wakes *wakes)
 {
 	struct dxk_cancel_op *c = container_of(op, struct dxk_cancel_op, op);
@@ -43,16 +44,13 @@ static void dxk_cancel_run(struct dxk_ctx *ctx, struct dxk_op *op,
 	 * It may have been the head of a queue of posters that waits for what the
 	 * one behind it does not need, a Rejoin Pool entry.
 	 */
-	dxk_serve_posters(ctx, wakes);
+	dxk_serve_posters(e, wakes);
 	/* It may have been an idle worker that was safe to leave alone. */
-	if (ctx->monitor.parked) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
-	}
+	dxk_call_control(e, DXK_MONITOR, wakes);
 }
 
 /** dxk_waiter_sleep_on - dxk_waiter_sleep() when the move is still to be made */
-int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
+int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline)
 {
 	struct dxk_cancel_op c;
 	int err;
@@ -61,7 +59,7 @@ int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
 	if (!err)
 		return 0;
 	c.w = w;
-	dxk_perform(ctx, &c.op, dxk_cancel_run);
+	dxk_perform(e, &c.op, dxk_cancel_run);
 	return c.done ? 0 : err;
 }
 
@@ -72,78 +70,71 @@ int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline)
  *
  * Serving them may return results and so free further entries: until none is.
  */
-static void dxk_serve_freed(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	while (ctx->owners.freed) {
-		ctx->owners.freed = false;
-		if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
-			dxk_serve_blocked(ctx, wakes);
-		else if (ctx->policy.rejoin_full == DXK_REJOIN_RESERVE)
-			dxk_serve_posters(ctx, wakes);
+	while (e->owners.freed) {
+		e->owners.freed = false;
+		if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+			dxk_serve_blocked(e, wakes);
+		else if (e->policy.rejoin_full == DXK_REJOIN_RESERVE)
+			dxk_serve_posters(e, wakes);
 	}
 }
 
 /**
  * dxk_dispatch - give Ready requests to idle workers (DX-77)
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
  * Ends every lock hold in which a request or a worker became available.
  */
-void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u32 budget = DXK_DISPATCH_BUDGET;
 	u64 posts;
 	u32 kind;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	if (ctx->owners.freed)
-		dxk_serve_freed(ctx, wakes);
+	if (e->owners.freed)
+		dxk_serve_freed(e, wakes);
 	do {
-		posts = ctx->stats.posts;
+		posts = e->stats.posts;
 		for (kind = 0; kind < DXK_KINDS; kind++) {
-			struct list_head *idle = &ctx->crew.idle[kind];
+			struct list_head *idle = &e->crew.idle[kind];
 
-			while (ctx->ready.filled[kind] && !list_empty(idle)) {
+			while (e->ready.filled[kind] && !list_empty(idle)) {
 				if (!budget--) {
-					wakes->sweep = true;
+					wakes->kick |= BIT(DXK_DISPATCHER);
 					return;
 				}
-				if (!dxk_give_idle(ctx, kind, wakes))
+				if (!dxk_give_idle(e, kind, wakes))
 					break;
 			}
 		}
-		if (dxk_ready_empty(&ctx->ready))
+		if (dxk_ready_empty(&e->ready))
 			return;
-		if (unlikely(ctx->policy.on_block))
-			dxk_relieve(ctx, wakes);
+		if (unlikely(e->policy.on_block))
+			dxk_relieve(e, wakes);
 		/* Whom an entry that became free let in may be of the kind before. */
-	} while (unlikely(ctx->stats.posts != posts));
+	} while (unlikely(e->stats.posts != posts));
 
 	/* A backlog: there is something to age, to sweep and to poll for. */
-	if (unlikely(ctx->scheduler.parked)) {
-		ctx->scheduler.parked = false;
-		wakes->sched = true;
-	}
-	if (unlikely(ctx->dispatcher.parked)) {
-		ctx->dispatcher.parked = false;
-		wakes->sweep = true;
-	}
-	if (ctx->ready.filled[DXK_USER] && waitqueue_active(&ctx->crew.work_wait))
-		wakes->work = true;
+	dxk_call_control(e, DXK_SCHEDULER, wakes);
+	dxk_call_control(e, DXK_DISPATCHER, wakes);
+	wakes->work = e->ready.filled[DXK_USER];
 }
 
 /**
  * dxk_publish - hand an operation to thread 700 and wait until it has run
- * @ctx: the context
+ * @e: the context
  * @op: the operation
  * @run: what to do
  *
  * The wait is bounded by the dispatcher's latency, so no signal ends it.
  * Return: false when callers take the role themselves after all.
  */
-bool dxk_publish(struct dxk_ctx *ctx, struct dxk_op *op, dxk_op_fn *run)
+bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 {
 	op->run = run;
 	op->ran = false;
@@ -154,13 +145,13 @@ bool dxk_publish(struct dxk_ctx *ctx, struct dxk_op *op, dxk_op_fn *run)
 	 * thread empties its inbox for the last time.
 	 */
 	rcu_read_lock();
-	if (READ_ONCE(ctx->direct)) {
+	if (READ_ONCE(e->direct)) {
 		rcu_read_unlock();
 		return false;
 	}
-	llist_add(&op->inbox, &ctx->inbox);
+	llist_add(&op->inbox, &e->inbox);
 	rcu_read_unlock();
-	dxk_thread_kick(&ctx->dispatcher);
+	os_kick(e, DXK_DISPATCHER);
 
 	for (;;) {
 		set_current_state(current->flags & PF_KTHREAD ?
@@ -175,9 +166,9 @@ bool dxk_publish(struct dxk_ctx *ctx, struct dxk_op *op, dxk_op_fn *run)
 }
 
 /** dxk_inbox_run - run published operations in their order, some per lock hold */
-void dxk_inbox_run(struct dxk_ctx *ctx)
+void dxk_inbox_run(struct dxk_engine *e)
 {
-	struct llist_node *node = llist_reverse_order(llist_del_all(&ctx->inbox));
+	struct llist_node *node = llist_reverse_order(llist_del_all(&e->inbox));
 	struct dxk_op *batch[DXK_INBOX_BUDGET];
 	struct dxk_wakes wakes __uninitialized;
 	u32 i, nr;
@@ -185,16 +176,16 @@ void dxk_inbox_run(struct dxk_ctx *ctx)
 	while (node) {
 		nr = 0;
 		dxk_wakes_init(&wakes);
-		spin_lock(&ctx->lock);
+		spin_lock(&e->lock);
 		while (node && nr < DXK_INBOX_BUDGET) {
 			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
 
 			node = node->next;
-			op->run(ctx, op, &wakes);
+			op->run(e, op, &wakes);
 			batch[nr++] = op;
 		}
-		dxk_dispatch(ctx, &wakes);
-		spin_unlock(&ctx->lock);
+		dxk_dispatch(e, &wakes);
+		spin_unlock(&e->lock);
 
 		for (i = 0; i < nr; i++) {
 			struct task_struct *caller = batch[i]->caller;
@@ -205,30 +196,30 @@ void dxk_inbox_run(struct dxk_ctx *ctx)
 			wake_up_process(caller);
 			put_task_struct(caller);
 		}
-		dxk_wakes_flush(ctx, &wakes);
+		dxk_wakes_flush(e, &wakes);
 		cond_resched();
 	}
 }
 
 /**
  * dxk_sweep - look whether a dispatch was missed
- * @ctx: the context
+ * @e: the context
  * @asked: a caller handed over the rest of its work, so that finding some is expected
  */
-void dxk_sweep(struct dxk_ctx *ctx, bool asked)
+void dxk_sweep(struct dxk_engine *e, bool asked)
 {
 	struct dxk_wakes wakes __uninitialized;
 	u64 before;
 
 	dxk_wakes_init(&wakes);
-	spin_lock(&ctx->lock);
-	before = ctx->stats.dispatches;
-	dxk_sweep_posters(ctx, &wakes);
-	dxk_dispatch(ctx, &wakes);
-	if (!asked && ctx->stats.dispatches != before)
-		ctx->stats.missed_wakeups++;
+	spin_lock(&e->lock);
+	before = e->stats.dispatches;
+	dxk_sweep_posters(e, &wakes);
+	dxk_dispatch(e, &wakes);
+	if (!asked && e->stats.dispatches != before)
+		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
-	ctx->dispatcher.parked = !asked && dxk_ready_empty(&ctx->ready);
-	spin_unlock(&ctx->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	e->parked[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
 }

@@ -2,15 +2,15 @@
 #ifndef _DXK_ENGINE_DISPATCH_H
 #define _DXK_ENGINE_DISPATCH_H
 
+#include "engine/engine.h"
 #include "engine/waiter.h"
-#include "runtime/context.h"
 
-bool dxk_publish(struct dxk_ctx *ctx, struct dxk_op *op, dxk_op_fn *run);
-void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
+void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 /**
  * dxk_perform - run one operation in the dispatcher role
- * @ctx: the context
+ * @e: the context
  * @op: the operation, embedded in its arguments
  * @run: what to do under the lock
  *
@@ -20,45 +20,45 @@ void dxk_dispatch(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
  * queued the caller as a waiter, see dxk_waiter_sleep(). Inlined so that @run is
  * a direct call.
  */
-static __always_inline void dxk_perform(struct dxk_ctx *ctx, struct dxk_op *op,
+static __always_inline void dxk_perform(struct dxk_engine *e, struct dxk_op *op,
 					dxk_op_fn *run)
 {
 	/* Large: what dxk_wakes_init() leaves out is never read. */
 	struct dxk_wakes wakes __uninitialized;
 
-	if (unlikely(!READ_ONCE(ctx->direct)) && dxk_publish(ctx, op, run))
+	if (unlikely(!READ_ONCE(e->direct)) && dxk_publish(e, op, run))
 		return;
 
 	dxk_wakes_init(&wakes);
-	spin_lock(&ctx->lock);
-	run(ctx, op, &wakes);
-	dxk_dispatch(ctx, &wakes);
-	spin_unlock(&ctx->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	spin_lock(&e->lock);
+	run(e, op, &wakes);
+	dxk_dispatch(e, &wakes);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
 }
 
-int dxk_waiter_sleep_on(struct dxk_ctx *ctx, struct dxk_waiter *w, u64 deadline);
+int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline);
 
 /**
  * dxk_waiter_sleep - sleep until the own move is made
- * @ctx: the context
+ * @e: the context
  * @w: the caller's waiter, queued by the operation just performed or done by it
  * @deadline: of CLOCK_MONOTONIC
  *
  * Return: 0 when the move was made, else -ERESTARTSYS or -ETIMEDOUT, and nobody
  * will make it any more. A move that was made in the last moment wins.
  */
-static inline int dxk_waiter_sleep(struct dxk_ctx *ctx, struct dxk_waiter *w,
+static inline int dxk_waiter_sleep(struct dxk_engine *e, struct dxk_waiter *w,
 				   u64 deadline)
 {
 	/* pairs with the release in dxk_waiter_finish() */
 	if (likely(smp_load_acquire(&w->done)))
 		return 0;
-	return dxk_waiter_sleep_on(ctx, w, deadline);
+	return dxk_waiter_sleep_on(e, w, deadline);
 }
 
 /* For thread 700. */
-void dxk_inbox_run(struct dxk_ctx *ctx);
-void dxk_sweep(struct dxk_ctx *ctx, bool asked);
+void dxk_inbox_run(struct dxk_engine *e);
+void dxk_sweep(struct dxk_engine *e, bool asked);
 
 #endif /* _DXK_ENGINE_DISPATCH_H */

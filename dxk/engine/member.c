@@ -3,8 +3,8 @@
  * Members, as the engine knows them: their states, and what they count for.
  */
 #include "engine/dispatch.h"
+#include "engine/engine.h"
 #include "engine/member.h"
-#include "runtime/context.h"
 
 const char *dxk_member_state_name(u8 state)
 {
@@ -30,8 +30,6 @@ void dxk_crew_init(struct dxk_crew *crew)
 {
 	u32 kind;
 
-	xa_init_flags(&crew->members, XA_FLAGS_ACCOUNT);
-	init_waitqueue_head(&crew->work_wait);
 	INIT_LIST_HEAD(&crew->managers);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		INIT_LIST_HEAD(&crew->idle[kind]);
@@ -41,62 +39,59 @@ void dxk_crew_init(struct dxk_crew *crew)
 }
 
 /** dxk_crew_set_lanes - recompute the limits after a change of crew or policy */
-void dxk_crew_set_lanes(struct dxk_ctx *ctx)
+void dxk_crew_set_lanes(struct dxk_engine *e)
 {
-	const struct dxk_policy *p = &ctx->policy;
-	bool cmls = dxk_ctx_cmls(ctx);
+	const struct dxk_policy *p = &e->policy;
+	bool cmls = dxk_cmls(e);
 	u32 kind;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	dxk_lanes_set(&ctx->ready.lanes, cmls, p->ready_entries, p->lane_pct);
+	dxk_lanes_set(&e->ready.lanes, cmls, p->ready_entries, p->lane_pct);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
+		struct dxk_lanes *lanes = &e->crew.lanes[kind];
 
-		dxk_lanes_set(lanes, cmls, cmls ? ctx->crew.workers[kind] : U32_MAX,
+		dxk_lanes_set(lanes, cmls, cmls ? e->crew.workers[kind] : U32_MAX,
 			      p->lane_pct);
 		/* They bring their threads: more can execute, but no share is larger. */
 		if (cmls)
-			lanes->quota[DXK_LANES - 1] += ctx->crew.extra[kind];
+			lanes->quota[DXK_LANES - 1] += e->crew.extra[kind];
 	}
 }
 
 /**
  * dxk_crew_resting - does every user worker sleep for work?
- * @ctx: the context, locked
+ * @e: the engine, locked
  *
  * Then none can die unnoticed: a killed sleeper leaves through its call.
  */
-bool dxk_crew_resting(const struct dxk_ctx *ctx)
+bool dxk_crew_resting(const struct dxk_engine *e)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	return ctx->crew.nr_idle[DXK_USER] == ctx->crew.workers[DXK_USER] &&
-	       ctx->crew.nr_parked[DXK_USER] == ctx->crew.spares[DXK_USER];
+	return e->crew.nr_idle[DXK_USER] == e->crew.workers[DXK_USER] &&
+	       e->crew.nr_parked[DXK_USER] == e->crew.spares[DXK_USER];
 }
 
 /** dxk_attach_run - from here on a member counts; a worker is given work */
-void dxk_attach_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 
 	m->attached = true;
 	if (m->role != DXK_ROLE_WORKER) {
-		ctx->crew.clients++;
+		e->crew.clients++;
 		return;
 	}
-	ctx->crew.present++;
+	e->crew.present++;
 	if (m->spare) {
-		ctx->crew.spares[m->kind]++;
-		ctx->crew.promised = false;
+		e->crew.spares[m->kind]++;
+		e->crew.promised = false;
 	} else {
-		ctx->crew.workers[m->kind]++;
+		e->crew.workers[m->kind]++;
 	}
-	dxk_crew_set_lanes(ctx);
-	if (ctx->monitor.parked) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
-	}
+	dxk_crew_set_lanes(e);
+	dxk_call_control(e, DXK_MONITOR, wakes);
 }
 
 /* --- watching an owner ----------------------------------------------------- */
@@ -117,9 +112,9 @@ void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
 }
 
 /** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */
-void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m)
+void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	dxk_unwatch(m);
 }

@@ -6,13 +6,12 @@
 #include <linux/list.h>
 #include <linux/types.h>
 #include <linux/wait.h>
-#include <linux/xarray.h>
 
 #include "engine/lanes.h"
 #include "engine/request.h"
 #include "engine/waiter.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 struct dxk_owner;
 struct dxk_session;
 struct dxk_space;
@@ -58,7 +57,7 @@ enum dxk_handling {
 /**
  * struct dxk_member - one thread of the Thread Pool (DX-12)
  * @kobj: /sys/kernel/dxk/<ctx>/threads/<id>; holds the object
- * @ctx: (C)
+ * @e: (C)
  * @id: (C) thread id
  * @role: (M) enum dxk_role
  * @kind: (M) for workers
@@ -98,7 +97,7 @@ enum dxk_handling {
  */
 struct dxk_member {
 	struct kobject kobj;
-	struct dxk_ctx *ctx;
+	struct dxk_engine *engine;
 	struct dxk_space *space;
 	u32 id;
 	u8 role;
@@ -134,7 +133,7 @@ struct dxk_member {
 dxk_op_fn dxk_attach_run;
 
 void dxk_watch(struct dxk_member *m, struct dxk_owner *own);
-void dxk_member_forget(struct dxk_ctx *ctx, struct dxk_member *m);
+void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m);
 void dxk_member_get(struct dxk_member *m);
 void dxk_member_put(struct dxk_member *m);
 const char *dxk_member_state_name(u8 state);
@@ -161,8 +160,6 @@ static inline u8 dxk_member_home_state(const struct dxk_member *m)
 
 /**
  * struct dxk_crew - the workers and all other members
- * @members: (M) by thread id
- * @threads: (C) directory of the members in sysfs
  * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
  *	last one to fall idle first: its cache is the warmest
  * @nr_idle: (L) by kind: how many are in @idle
@@ -179,11 +176,8 @@ static inline u8 dxk_member_home_state(const struct dxk_member *m)
  * @clients: (L) members that are no workers
  * @clients_asleep: (L) of these, how many sleep in a post or a rejoin
  * @lanes: (L) by kind: CMLS over these workers
- * @work_wait: user workers in poll(2) sleep here
  */
 struct dxk_crew {
-	struct xarray members;
-	struct kobject *threads;
 	struct list_head idle[DXK_KINDS];
 	u32 nr_idle[DXK_KINDS];
 	u32 workers[DXK_KINDS];
@@ -199,7 +193,6 @@ struct dxk_crew {
 	u32 clients;
 	u32 clients_asleep;
 	struct dxk_lanes lanes[DXK_KINDS];
-	wait_queue_head_t work_wait;
 };
 
 /* Where a member counts while it sleeps in a post, a rejoin or a completion. */
@@ -228,7 +221,7 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 }
 
 void dxk_crew_init(struct dxk_crew *crew);
-void dxk_crew_set_lanes(struct dxk_ctx *ctx);
-bool dxk_crew_resting(const struct dxk_ctx *ctx);
+void dxk_crew_set_lanes(struct dxk_engine *e);
+bool dxk_crew_resting(const struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_MEMBER_H */

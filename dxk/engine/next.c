@@ -11,13 +11,13 @@
 
 #include "engine/assign.h"
 #include "engine/dispatch.h"
+#include "engine/latency.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 #include "engine/stall.h"
 #include "engine/state.h"
-#include "services/sample.h"
 #include "trace.h"
 
 /*
@@ -25,32 +25,32 @@
  * requests wait for nobody: one that a worker holds behind another cannot start,
  * so only lane 3 is taken ahead.
  */
-static bool dxk_take(struct dxk_ctx *ctx, struct dxk_next_op *n,
+static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 		     struct dxk_wakes *wakes)
 {
 	enum dxk_kind kind = n->m->kind;
-	struct dxk_lanes *lanes = &ctx->crew.lanes[kind];
+	struct dxk_lanes *lanes = &e->crew.lanes[kind];
 	struct dxk_rqe *rqe;
 	u32 share;
 
 	if (unlikely(n->m->spare)) {
-		n->nr = dxk_spare_turn(ctx, n, wakes);
+		n->nr = dxk_spare_turn(e, n, wakes);
 		return n->nr;
 	}
-	if (unlikely(ctx->cancelling))
+	if (unlikely(e->cancelling))
 		return false;
-	rqe = dxk_ready_best(&ctx->ready, kind, lanes);
+	rqe = dxk_ready_best(&e->ready, kind, lanes);
 	if (!rqe)
 		return false;
 	share = n->max == 1 ? 1 :
-		DIV_ROUND_UP(dxk_ready_nr(&ctx->ready, kind),
-			     max(1U, ctx->crew.workers[kind]));
+		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind),
+			     max(1U, e->crew.workers[kind]));
 	do {
-		dxk_assign(ctx, n->m, rqe, &n->work, wakes);
+		dxk_assign(e, n->m, rqe, &n->work, wakes);
 		n->nr++;
 		if (n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
 			break;
-		rqe = dxk_ready_best(&ctx->ready, kind, lanes);
+		rqe = dxk_ready_best(&e->ready, kind, lanes);
 	} while (rqe && rqe->lane == DXK_LANES - 1);
 	return true;
 }
@@ -63,61 +63,47 @@ static void dxk_next_finish(struct dxk_next_op *n, int err, struct dxk_wakes *wa
 
 /**
  * dxk_give_idle - give the best Ready request of a kind to an idle worker
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @kind: has an idle worker
  * @wakes: gets the wake-up
  *
  * Return: false when the lanes admit none.
  */
-bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind, struct dxk_wakes *wakes)
+bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
 	struct dxk_next_op *n;
 	struct dxk_rqe *rqe;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	if (unlikely(ctx->cancelling))
+	if (unlikely(e->cancelling))
 		return false;
-	rqe = dxk_ready_best(&ctx->ready, kind, &ctx->crew.lanes[kind]);
+	rqe = dxk_ready_best(&e->ready, kind, &e->crew.lanes[kind]);
 	if (!rqe)
 		return false;
-	n = list_first_entry(&ctx->crew.idle[kind], struct dxk_next_op, w.link);
+	n = list_first_entry(&e->crew.idle[kind], struct dxk_next_op, w.link);
 	dxk_waiter_leave(&n->w);
-	dxk_assign(ctx, n->m, rqe, &n->work, wakes);
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
 	n->nr++;
 	dxk_next_finish(n, 0, wakes);
 	return true;
-}
-
-/** dxk_out_of_work - stopping, and nothing is left to do for anybody */
-bool dxk_out_of_work(const struct dxk_ctx *ctx)
-{
-	switch (ctx->state) {
-	case DXK_CTX_STARTING:	/* the first workers run before Start is over */
-	case DXK_CTX_RUNNING:
-		return false;
-	case DXK_CTX_STOPPING:
-		return !ctx->nr[DXK_AT_READY] && !ctx->nr[DXK_AT_WORK];
-	default:
-		return true;
-	}
 }
 
 /*
  * Must a rejoinable completion wait for a Rejoin Pool entry? Not once Stop has
  * begun, else it would wait for a collector that may never come.
  */
-static bool dxk_rejoin_blocks(const struct dxk_ctx *ctx)
+static bool dxk_rejoin_blocks(const struct dxk_engine *e)
 {
-	return ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER &&
-	       ctx->nr[DXK_AT_REJOIN] >= ctx->owners.entries &&
-	       ctx->state == DXK_CTX_RUNNING;
+	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER &&
+	       e->nr[DXK_AT_REJOIN] >= e->owners.entries &&
+	       e->state == DXK_CTX_RUNNING;
 }
 
 /* Sleep for work; a spare does so beside the others. */
-static void dxk_fall_idle(struct dxk_ctx *ctx, struct dxk_next_op *n)
+static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 {
-	struct dxk_crew *crew = &ctx->crew;
+	struct dxk_crew *crew = &e->crew;
 	struct dxk_member *m = n->m;
 
 	list_add(&n->w.link, m->spare ? &crew->parked[m->kind] : &crew->idle[m->kind]);
@@ -128,21 +114,21 @@ static void dxk_fall_idle(struct dxk_ctx *ctx, struct dxk_next_op *n)
 }
 
 /* An extra request is completed; a helper is back at the one that waits for it. */
-static void dxk_extra_done(struct dxk_ctx *ctx, struct dxk_member *m,
+static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 			   struct dxk_rqe *rqe)
 {
-	dxk_extra_end(ctx, m, rqe);
+	dxk_extra_end(e, m, rqe);
 	if (m->spare) {
-		ctx->stats.spare_runs++;
+		e->stats.spare_runs++;
 		return;
 	}
-	ctx->stats.helps++;
+	e->stats.helps++;
 	if (!list_empty(&m->busy))
 		dxk_member_note(m, list_last_entry(&m->busy, struct dxk_rqe, link));
 }
 
 /* Go on with a worker's turn as far as it gets. */
-static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
+static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = n->m;
@@ -151,15 +137,15 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 
 		/* Of a helper: it may be the one who is to collect. */
-		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(ctx) &&
+		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) &&
 		    (!rqe->extra || m->spare)) {
-			dxk_waiter_queue(&n->w, &ctx->owners.blocked,
-					 &ctx->crew.asleep[m->kind],
-					 &ctx->stats.complete_blocks,
-					 &ctx->stats.complete_block_ns);
+			dxk_waiter_queue(&n->w, &e->owners.blocked,
+					 &e->crew.asleep[m->kind],
+					 &e->stats.complete_blocks,
+					 &e->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);
-			trace_block(ctx->id, m->id, DXK_M_COMPLETING, 0);
-			dxk_stall_suspect(ctx, wakes);
+			trace_block(e->id, m->id, DXK_M_COMPLETING, 0);
+			dxk_stall_suspect(e, wakes);
 			return;
 		}
 		list_del(&rqe->link);
@@ -167,10 +153,10 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		m->executed++;
 		m->held--;
 		if (unlikely(rqe->extra))
-			dxk_extra_done(ctx, m, rqe);
+			dxk_extra_done(e, m, rqe);
 		if (unlikely(rqe->posted))
-			dxk_instrument_account(&ctx->instrument, rqe);
-		dxk_complete(ctx, rqe, rqe->status, &n->ended, wakes);
+			dxk_latency_account(&e->latencies, rqe);
+		dxk_complete(e, rqe, rqe->status, &n->ended, wakes);
 	}
 
 	/* A stale worker has files to close before it is available (DX-28). */
@@ -182,65 +168,65 @@ static void dxk_next_continue(struct dxk_ctx *ctx, struct dxk_next_op *n,
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
-	} else if (dxk_take(ctx, n, wakes)) {
+	} else if (dxk_take(e, n, wakes)) {
 		dxk_next_finish(n, 0, wakes);
-	} else if (dxk_out_of_work(ctx)) {
+	} else if (dxk_out_of_work(e)) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
 	} else {
-		dxk_fall_idle(ctx, n);
-		if (unlikely(dxk_crew_asleep(&ctx->crew) | ctx->crew.clients_asleep))
-			dxk_stall_suspect(ctx, wakes);
+		dxk_fall_idle(e, n);
+		if (unlikely(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
+			dxk_stall_suspect(e, wakes);
 	}
-	if (unlikely(ctx->state == DXK_CTX_STOPPING))
-		dxk_stop_workers(ctx, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
 }
 
 /** dxk_next_run - a worker's turn */
-void dxk_next_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
-	dxk_next_continue(ctx, container_of(op, struct dxk_next_op, op), wakes);
+	dxk_next_continue(e, container_of(op, struct dxk_next_op, op), wakes);
 }
 
 /** dxk_serve_blocked - complete for workers that wait for a Rejoin Pool entry */
-void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	struct list_head *blocked = &ctx->owners.blocked;
+	struct list_head *blocked = &e->owners.blocked;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	while (!list_empty(blocked) && !dxk_rejoin_blocks(ctx)) {
+	while (!list_empty(blocked) && !dxk_rejoin_blocks(e)) {
 		struct dxk_next_op *n;
 
 		n = list_first_entry(blocked, struct dxk_next_op, w.link);
-		trace_block(ctx->id, n->m->id, DXK_M_COMPLETING,
+		trace_block(e->id, n->m->id, DXK_M_COMPLETING,
 			    ktime_get_ns() - n->w.since);
 		dxk_waiter_leave(&n->w);
-		dxk_next_continue(ctx, n, wakes);
+		dxk_next_continue(e, n, wakes);
 	}
 }
 
 /**
  * dxk_stop_workers - let idle workers go once Stop has nothing left for them
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @wakes: gets the wake-ups, that of Stop included
  */
-void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_waiter *w, *next_w;
 	struct dxk_next_op *n, *next;
 	u32 kind;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	if (!dxk_out_of_work(ctx))
+	if (!dxk_out_of_work(e))
 		return;
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		list_for_each_entry_safe(n, next, &ctx->crew.idle[kind], w.link)
+		list_for_each_entry_safe(n, next, &e->crew.idle[kind], w.link)
 			dxk_next_finish(n, -ESHUTDOWN, wakes);
-		list_for_each_entry_safe(n, next, &ctx->crew.parked[kind], w.link)
+		list_for_each_entry_safe(n, next, &e->crew.parked[kind], w.link)
 			dxk_next_finish(n, -ESHUTDOWN, wakes);
 	}
-	list_for_each_entry_safe(w, next_w, &ctx->stoppers, link)
+	list_for_each_entry_safe(w, next_w, &e->stoppers, link)
 		dxk_waiter_finish(w, wakes);
 }
 
@@ -248,7 +234,7 @@ void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
  * A dispatched request that could not be fetched goes back. It keeps its key, so it
  * stands where it stood: neither lost nor doubled.
  */
-static void dxk_put_back(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe,
+static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 			 struct list_head *ended, struct dxk_wakes *wakes)
 {
 	list_del(&rqe->link);
@@ -256,35 +242,35 @@ static void dxk_put_back(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_r
 	rqe->attempts--;
 	m->held--;
 	if (rqe->extra)
-		dxk_extra_end(ctx, m, rqe);
-	dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
-	dxk_ready_put_back(&ctx->ready, rqe);
-	ctx->stats.put_back++;
-	if (ctx->cancelling)
-		dxk_cancel_ready(ctx, rqe, ended, wakes);
+		dxk_extra_end(e, m, rqe);
+	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
+	dxk_ready_put_back(&e->ready, rqe);
+	e->stats.put_back++;
+	if (e->cancelling)
+		dxk_cancel_ready(e, rqe, ended, wakes);
 }
 
 /* Dispatched requests that could not be fetched go back. */
-void dxk_return_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_rqe *rqe, *next;
 
 	list_for_each_entry_safe(rqe, next, &l->rqes, link)
-		dxk_put_back(ctx, l->m, rqe, &l->ended, wakes);
-	if (unlikely(ctx->state == DXK_CTX_STOPPING))
-		dxk_stop_workers(ctx, wakes);
+		dxk_put_back(e, l->m, rqe, &l->ended, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
 }
 
 /*
  * May a request whose worker died be run again? Not when it was begun too often:
  * it may be what kills them. Not once Ready requests are cancelled either.
  */
-static bool dxk_redo(const struct dxk_ctx *ctx, const struct dxk_rqe *rqe)
+static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
-	return rqe->attrs & PXR_REDO && rqe->attempts < ctx->policy.redo_max &&
-	       !ctx->cancelling &&
-	       (ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING);
+	return rqe->attrs & PXR_REDO && rqe->attempts < e->policy.redo_max &&
+	       !e->cancelling &&
+	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
 }
 
 /*
@@ -294,61 +280,61 @@ static bool dxk_redo(const struct dxk_ctx *ctx, const struct dxk_rqe *rqe)
  * -EOWNERDEAD, so that no owner waits for ever. It does not wait for room in the
  * Rejoin Pool: nobody is left to wait.
  */
-void dxk_died_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_member *m = l->m;
 	struct dxk_rqe *rqe, *next;
 
 	list_for_each_entry_safe(rqe, next, &m->called, link)
-		dxk_put_back(ctx, m, rqe, &l->ended, wakes);
+		dxk_put_back(e, m, rqe, &l->ended, wakes);
 	list_for_each_entry_safe(rqe, next, &m->busy, link) {
 		list_del(&rqe->link);
 		if (rqe->extra)
-			dxk_extra_end(ctx, m, rqe);
-		if (dxk_redo(ctx, rqe)) {
-			ctx->stats.redone++;
+			dxk_extra_end(e, m, rqe);
+		if (dxk_redo(e, rqe)) {
+			e->stats.redone++;
 			rqe->data_len = rqe->posted_len;
 			rqe->worker = 0;
-			dxk_move(ctx, rqe, DXK_BUSY, DXK_READY);
-			dxk_ready_resume(&ctx->ready, rqe);
+			dxk_move(e, rqe, DXK_BUSY, DXK_READY);
+			dxk_ready_resume(&e->ready, rqe);
 			continue;
 		}
 		rqe->data_len = 0;
-		ctx->stats.owner_dead++;
-		dxk_complete(ctx, rqe, -EOWNERDEAD, &l->ended, wakes);
+		e->stats.owner_dead++;
+		dxk_complete(e, rqe, -EOWNERDEAD, &l->ended, wakes);
 	}
 	m->held = 0;
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
-		ctx->crew.present--;
+		e->crew.present--;
 		if (m->spare)
-			ctx->crew.spares[m->kind]--;
+			e->crew.spares[m->kind]--;
 		else
-			ctx->crew.workers[m->kind] -= !m->leaving;
+			e->crew.workers[m->kind] -= !m->leaving;
 	} else if (m->attached) {
-		ctx->crew.clients--;
+		e->crew.clients--;
 	}
 	m->attached = false;
 	m->leaving = false;
-	dxk_crew_set_lanes(ctx);
-	dxk_member_forget(ctx, m);
-	dxk_tell_managers(ctx, wakes);
+	dxk_crew_set_lanes(e);
+	dxk_member_forget(e, m);
+	dxk_tell_managers(e, wakes);
 	/* Those who are left may all be asleep. */
-	dxk_stall_suspect(ctx, wakes);
-	if (unlikely(ctx->state == DXK_CTX_STOPPING))
-		dxk_stop_workers(ctx, wakes);
+	dxk_stall_suspect(e, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
 }
 
 /** dxk_leave_run - a worker takes no more work: the crew shrinks */
-void dxk_leave_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 	struct dxk_next_op *n;
 
 	m->leaving = true;
-	ctx->crew.workers[m->kind]--;
-	dxk_crew_set_lanes(ctx);
-	list_for_each_entry(n, &ctx->crew.idle[m->kind], w.link) {
+	e->crew.workers[m->kind]--;
+	dxk_crew_set_lanes(e);
+	list_for_each_entry(n, &e->crew.idle[m->kind], w.link) {
 		if (n->m != m)
 			continue;
 		n->err = -ESHUTDOWN;

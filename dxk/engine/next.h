@@ -39,10 +39,9 @@ dxk_op_fn dxk_return_run;
 dxk_op_fn dxk_died_run;
 dxk_op_fn dxk_leave_run;
 
-bool dxk_give_idle(struct dxk_ctx *ctx, enum dxk_kind kind,
+bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind,
 		   struct dxk_wakes *wakes);
-void dxk_serve_blocked(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-bool dxk_out_of_work(const struct dxk_ctx *ctx);
-void dxk_stop_workers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_NEXT_H */

@@ -12,52 +12,52 @@
 /* --- extra requests --------------------------------------------------------- */
 
 /* The best request for somebody who brings a thread. */
-static struct dxk_rqe *dxk_extra_best(const struct dxk_ctx *ctx, enum dxk_kind kind)
+static struct dxk_rqe *dxk_extra_best(const struct dxk_engine *e, enum dxk_kind kind)
 {
-	struct dxk_lanes lanes = ctx->crew.lanes[kind];
+	struct dxk_lanes lanes = e->crew.lanes[kind];
 
-	if (ctx->cancelling)
+	if (e->cancelling)
 		return NULL;
-	if (dxk_ctx_cmls(ctx))
+	if (dxk_cmls(e))
 		lanes.quota[DXK_LANES - 1]++;
-	return dxk_ready_best(&ctx->ready, kind, &lanes);
+	return dxk_ready_best(&e->ready, kind, &lanes);
 }
 
-static void dxk_extra_begin(struct dxk_ctx *ctx, struct dxk_member *m,
+static void dxk_extra_begin(struct dxk_engine *e, struct dxk_member *m,
 			    struct dxk_rqe *rqe, struct list_head *work,
 			    struct dxk_wakes *wakes)
 {
 	rqe->extra = true;
 	m->extra++;
-	ctx->crew.extra[m->kind]++;
-	dxk_crew_set_lanes(ctx);
-	dxk_assign(ctx, m, rqe, work, wakes);
+	e->crew.extra[m->kind]++;
+	dxk_crew_set_lanes(e);
+	dxk_assign(e, m, rqe, work, wakes);
 }
 
 /** dxk_extra_end - a helper or a spare does not have the request any more */
-void dxk_extra_end(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe)
+void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	rqe->extra = false;
 	m->extra--;
-	ctx->crew.extra[m->kind]--;
-	dxk_crew_set_lanes(ctx);
+	e->crew.extra[m->kind]--;
+	dxk_crew_set_lanes(e);
 }
 
 /* --- helpers ---------------------------------------------------------------- */
 
 /* End the sleep of a helper with a request in its hands. */
-static bool dxk_call_helper(struct dxk_ctx *ctx, enum dxk_kind kind,
+static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 			    struct dxk_wakes *wakes)
 {
-	struct dxk_helper *h = list_first_entry(&ctx->crew.helpers[kind],
+	struct dxk_helper *h = list_first_entry(&e->crew.helpers[kind],
 						struct dxk_helper, link);
-	struct dxk_rqe *rqe = dxk_extra_best(ctx, kind);
+	struct dxk_rqe *rqe = dxk_extra_best(e, kind);
 
 	if (!rqe)
 		return false;
 	/* First, so that the entry which becomes free does not end this sleep, too. */
 	dxk_waiter_leave(h->w);
-	dxk_extra_begin(ctx, h->m, rqe, &h->m->called, wakes);
+	dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
 	h->called = true;
 	dxk_waiter_finish(h->w, wakes);
 	return true;
@@ -65,38 +65,38 @@ static bool dxk_call_helper(struct dxk_ctx *ctx, enum dxk_kind kind,
 
 /* --- spares ----------------------------------------------------------------- */
 
-static bool dxk_spare_may_run(const struct dxk_ctx *ctx, enum dxk_kind kind)
+static bool dxk_spare_may_run(const struct dxk_engine *e, enum dxk_kind kind)
 {
-	return ctx->crew.asleep[kind] > ctx->crew.extra[kind];
+	return e->crew.asleep[kind] > e->crew.extra[kind];
 }
 
 /**
  * dxk_spare_turn - a spare takes work if it is needed, else it parks
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @n: its turn
  * @wakes: gets the wake-ups
  *
  * Return: true when it has work.
  */
-bool dxk_spare_turn(struct dxk_ctx *ctx, struct dxk_next_op *n, struct dxk_wakes *wakes)
+bool dxk_spare_turn(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes)
 {
 	struct dxk_rqe *rqe = NULL;
 
-	if (dxk_spare_may_run(ctx, n->m->kind))
-		rqe = dxk_extra_best(ctx, n->m->kind);
+	if (dxk_spare_may_run(e, n->m->kind))
+		rqe = dxk_extra_best(e, n->m->kind);
 	if (!rqe)
 		return false;
-	dxk_extra_begin(ctx, n->m, rqe, &n->work, wakes);
+	dxk_extra_begin(e, n->m, rqe, &n->work, wakes);
 	return true;
 }
 
-static bool dxk_call_spare(struct dxk_ctx *ctx, enum dxk_kind kind,
+static bool dxk_call_spare(struct dxk_engine *e, enum dxk_kind kind,
 			   struct dxk_wakes *wakes)
 {
-	struct dxk_next_op *n = list_first_entry(&ctx->crew.parked[kind],
+	struct dxk_next_op *n = list_first_entry(&e->crew.parked[kind],
 						 struct dxk_next_op, w.link);
 
-	if (!dxk_spare_turn(ctx, n, wakes))
+	if (!dxk_spare_turn(e, n, wakes))
 		return false;
 	n->nr = 1;
 	n->err = 0;
@@ -104,116 +104,116 @@ static bool dxk_call_spare(struct dxk_ctx *ctx, enum dxk_kind kind,
 	return true;
 }
 
-static u32 dxk_wanted(const struct dxk_ctx *ctx, enum dxk_kind kind)
+static u32 dxk_wanted(const struct dxk_engine *e, enum dxk_kind kind)
 {
-	const struct dxk_crew *crew = &ctx->crew;
+	const struct dxk_crew *crew = &e->crew;
 	u32 have = crew->spares[DXK_USER] + crew->spares[DXK_KERNEL];
 
-	if (ctx->policy.on_block != DXK_ON_BLOCK_SPARE || !ctx->ready.filled[kind] ||
-	    !list_empty(&crew->parked[kind]) || have >= ctx->policy.max_spares ||
-	    crew->asleep[kind] <= crew->spares[kind] || !dxk_extra_best(ctx, kind))
+	if (e->policy.on_block != DXK_ON_BLOCK_SPARE || !e->ready.filled[kind] ||
+	    !list_empty(&crew->parked[kind]) || have >= e->policy.max_spares ||
+	    crew->asleep[kind] <= crew->spares[kind] || !dxk_extra_best(e, kind))
 		return 0;
 	return min3(crew->asleep[kind] - crew->spares[kind],
-		    ctx->policy.max_spares - have, dxk_ready_nr(&ctx->ready, kind));
+		    e->policy.max_spares - have, dxk_ready_nr(&e->ready, kind));
 }
 
 /** dxk_spares_wanted - how many more spares of a kind have work waiting */
-u32 dxk_spares_wanted(struct dxk_ctx *ctx, enum dxk_kind kind)
+u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind)
 {
 	u32 nr;
 
-	spin_lock(&ctx->lock);
-	nr = dxk_wanted(ctx, kind);
-	spin_unlock(&ctx->lock);
+	spin_lock(&e->lock);
+	nr = dxk_wanted(e, kind);
+	spin_unlock(&e->lock);
 	return nr;
 }
 
 /**
  * dxk_relieve - have helpers or spares do what sleeping workers leave undone
- * @ctx: the context, locked; something is Ready that no idle worker can take
+ * @e: the engine, locked; something is Ready that no idle worker can take
  * @wakes: gets the wake-ups
  */
-void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	struct dxk_crew *crew = &ctx->crew;
+	struct dxk_crew *crew = &e->crew;
 	u32 kind;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		while (ctx->ready.filled[kind] && !list_empty(&crew->helpers[kind]) &&
-		       dxk_call_helper(ctx, kind, wakes))
+		while (e->ready.filled[kind] && !list_empty(&crew->helpers[kind]) &&
+		       dxk_call_helper(e, kind, wakes))
 			;
-		while (ctx->ready.filled[kind] && !list_empty(&crew->parked[kind]) &&
-		       dxk_call_spare(ctx, kind, wakes))
+		while (e->ready.filled[kind] && !list_empty(&crew->parked[kind]) &&
+		       dxk_call_spare(e, kind, wakes))
 			;
 	}
-	if (dxk_wanted(ctx, DXK_KERNEL)) {
-		ctx->monitor.parked = false;
-		wakes->monitor = true;
+	if (dxk_wanted(e, DXK_KERNEL)) {
+		e->parked[DXK_MONITOR] = false;
+		wakes->kick |= BIT(DXK_MONITOR);
 	}
-	dxk_tell_managers(ctx, wakes);
+	dxk_tell_managers(e, wakes);
 }
 
 /* --- who starts user workers ------------------------------------------------ */
 
 /* Fill in what there is use for. Return: is there any? */
-static bool dxk_crew_ask(const struct dxk_ctx *ctx, struct dxk_crew_op *c)
+static bool dxk_crew_ask(const struct dxk_engine *e, struct dxk_crew_op *c)
 {
-	const struct dxk_policy *p = &ctx->policy;
-	u32 have = p->kernel_threads + ctx->crew.workers[DXK_USER];
+	const struct dxk_policy *p = &e->policy;
+	u32 have = p->kernel_threads + e->crew.workers[DXK_USER];
 
 	c->workers = 0;
 	c->spares = 0;
-	if (dxk_out_of_work(ctx))
+	if (dxk_out_of_work(e))
 		return false;
 	if (p->max_threads > have)
 		c->workers = p->max_threads - have;
-	c->spares = dxk_wanted(ctx, DXK_USER);
+	c->spares = dxk_wanted(e, DXK_USER);
 	return c->workers || c->spares;
 }
 
 /** dxk_tell_managers - end the sleep of those who wait for a use for threads */
-void dxk_tell_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c, *next;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	list_for_each_entry_safe(c, next, &ctx->crew.managers, w.link) {
-		if (!dxk_crew_ask(ctx, c))
+	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
+		if (!dxk_crew_ask(e, c))
 			return;
-		ctx->crew.promised |= !!c->spares;
+		e->crew.promised |= !!c->spares;
 		dxk_waiter_finish(&c->w, wakes);
 	}
 }
 
 /** dxk_stop_managers - there will be no use for threads any more */
-void dxk_stop_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c, *next;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	list_for_each_entry_safe(c, next, &ctx->crew.managers, w.link) {
+	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
 		c->err = -ESHUTDOWN;
 		dxk_waiter_finish(&c->w, wakes);
 	}
 }
 
-void dxk_crew_wait_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c = container_of(op, struct dxk_crew_op, op);
 
 	/* What it was told before it has done, or could not do. */
-	ctx->crew.promised = false;
+	e->crew.promised = false;
 	c->err = 0;
-	if (ctx->state != DXK_CTX_RUNNING && ctx->state != DXK_CTX_STOPPING) {
+	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
 		c->err = -ESHUTDOWN;
-	} else if (!dxk_crew_ask(ctx, c) && c->wait) {
-		list_add_tail(&c->w.link, &ctx->crew.managers);
+	} else if (!dxk_crew_ask(e, c) && c->wait) {
+		list_add_tail(&c->w.link, &e->crew.managers);
 		return;
 	}
-	ctx->crew.promised |= !!c->spares;
+	e->crew.promised |= !!c->spares;
 	dxk_waiter_finish(&c->w, wakes);
 }

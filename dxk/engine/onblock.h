@@ -19,7 +19,7 @@
 #include "engine/request.h"
 #include "engine/waiter.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 struct dxk_member;
 struct dxk_next_op;
 
@@ -41,12 +41,12 @@ struct dxk_crew_op {
 	int err;
 };
 
-void dxk_relieve(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_extra_end(struct dxk_ctx *ctx, struct dxk_member *m, struct dxk_rqe *rqe);
-bool dxk_spare_turn(struct dxk_ctx *ctx, struct dxk_next_op *n, struct dxk_wakes *wakes);
-u32 dxk_spares_wanted(struct dxk_ctx *ctx, enum dxk_kind kind);
-void dxk_tell_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_stop_managers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
+bool dxk_spare_turn(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes);
+u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind);
+void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 dxk_op_fn dxk_crew_wait_run;
 

@@ -8,8 +8,8 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "engine/engine.h"
 #include "engine/owner.h"
-#include "runtime/context.h"
 
 static struct kmem_cache *dxk_owner_cache;
 
@@ -23,15 +23,15 @@ void dxk_space_init(struct dxk_space *space, u32 id)
 }
 
 /** dxk_space_new - a private space with one user, or an error pointer */
-struct dxk_space *dxk_space_new(struct dxk_ctx *ctx)
+struct dxk_space *dxk_space_new(struct dxk_engine *e)
 {
 	struct dxk_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
 
 	if (!space)
 		return ERR_PTR(-ENOMEM);
-	spin_lock(&ctx->lock);
-	dxk_space_init(space, ++ctx->spaces);
-	spin_unlock(&ctx->lock);
+	spin_lock(&e->lock);
+	dxk_space_init(space, ++e->spaces);
+	spin_unlock(&e->lock);
 	space->is_private = true;
 	space->users = 1;
 	space->refs = 1;
@@ -46,14 +46,14 @@ void dxk_space_put(struct dxk_space *space)
 }
 
 /** dxk_space_join - a member is made from a descriptor of the space */
-void dxk_space_join(struct dxk_ctx *ctx, struct dxk_space *space)
+void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
 {
 	if (!space->is_private)
 		return;
-	spin_lock(&ctx->lock);
+	spin_lock(&e->lock);
 	space->users++;
 	space->refs++;
-	spin_unlock(&ctx->lock);
+	spin_unlock(&e->lock);
 }
 
 /* --- owners ---------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 
 #include "engine/request.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 struct dxk_member;
 struct dxk_rejoin_op;
 struct dxk_wakes;
@@ -118,8 +118,8 @@ static inline void dxk_space_get(struct dxk_space *space)
 }
 
 void dxk_space_init(struct dxk_space *space, u32 id);
-struct dxk_space *dxk_space_new(struct dxk_ctx *ctx);
-void dxk_space_join(struct dxk_ctx *ctx, struct dxk_space *space);
+struct dxk_space *dxk_space_new(struct dxk_engine *e);
+void dxk_space_join(struct dxk_engine *e, struct dxk_space *space);
 void dxk_space_put(struct dxk_space *space);
 
 int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests);

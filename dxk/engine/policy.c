@@ -3,14 +3,13 @@
  * The policy: every knob of a context, its range and who may turn it when. One
  * table serves the check, the ioctls and the files in sysfs.
  */
-#include <linux/cpumask.h>
 #include <linux/kernel.h>
 #include <linux/log2.h>
 #include <linux/string.h>
 
-#include "dxk_api.h"
+#include "engine/lanes.h"
+#include "engine/member.h"
 #include "engine/policy.h"
-#include "runtime/context.h"
 
 #define MS_MAX		3600000U	/* an hour */
 #define ENTRIES_MAX	(1U << 20)
@@ -59,14 +58,15 @@ const struct dxk_field dxk_fields[] = {
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
 
 /**
- * dxk_policy_init - the default policy
+ * dxk_policy_default - the policy of a context that nobody has given one
  * @policy: out
+ * @threads: its max_threads
  */
-void dxk_policy_init(struct dxk_policy *policy)
+void dxk_policy_default(struct dxk_policy *policy, u32 threads)
 {
 	*policy = (struct dxk_policy) {
 		.size = sizeof(*policy),
-		.max_threads = min_t(u32, num_online_cpus(), DXK_ID_WORKER_MAX),
+		.max_threads = threads,
 		.ready_entries = 1024,
 		.rejoin_entries = 1024,
 		.log_entries = 1024,
@@ -84,7 +84,6 @@ void dxk_policy_init(struct dxk_policy *policy)
 		.max_spares = 8,
 	};
 }
-EXPORT_SYMBOL_GPL(dxk_policy_init);
 
 static int dxk_field_check(const struct dxk_field *f, u32 value)
 {
@@ -158,90 +157,4 @@ int dxk_policy_check(struct dxk_policy *p)
 	if (p->max_requests < p->ready_entries)
 		return BAD(p, max_requests);
 	return dxk_policy_check_lanes(p);
-}
-
-/* What a running context has or will have after the Monitor's next review. */
-static const struct dxk_policy *dxk_policy_latest(const struct dxk_ctx *ctx)
-{
-	return ctx->policy_changed ? &ctx->next_policy : &ctx->policy;
-}
-
-static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
-{
-	const struct dxk_field *f;
-	int err;
-
-	lockdep_assert_held(&ctx->mutex);
-
-	err = dxk_policy_check(policy);
-	if (err)
-		return err;
-	if (ctx->state == DXK_CTX_NEW || ctx->state == DXK_CTX_STOPPED) {
-		spin_lock(&ctx->lock);
-		ctx->policy = *policy;
-		spin_unlock(&ctx->lock);
-		return 0;
-	}
-	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
-		if (f->dynamic || *dxk_field_of(policy, f) ==
-				  *dxk_field_of(&ctx->policy, f))
-			continue;
-		policy->bad_field = f->offset;
-		return -EBUSY;
-	}
-	ctx->next_policy = *policy;
-	ctx->policy_changed = true;
-	dxk_thread_kick(&ctx->monitor);
-	return 0;
-}
-
-/**
- * dxk_policy_set - take a policy
- * @ctx: the context
- * @policy: all fields; bad_field is set on error
- *
- * A running context takes it at the Monitor's next review, which this asks for.
- * Return: 0, -EINVAL, -EOPNOTSUPP, or -EBUSY for a field that is not dynamic.
- */
-int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
-{
-	int err;
-
-	mutex_lock(&ctx->mutex);
-	err = dxk_policy_set_locked(ctx, policy);
-	mutex_unlock(&ctx->mutex);
-	return err;
-}
-
-/**
- * dxk_policy_set_field - as dxk_policy_set(), for one field
- * @ctx: the context
- * @f: the field
- * @value: for it
- * @bad_field: out, as in struct dxk_policy; may be NULL
- */
-int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
-			 u32 *bad_field)
-{
-	struct dxk_policy policy;
-	int err;
-
-	mutex_lock(&ctx->mutex);
-	policy = *dxk_policy_latest(ctx);
-	*dxk_field_of(&policy, f) = value;
-	err = dxk_policy_set_locked(ctx, &policy);
-	mutex_unlock(&ctx->mutex);
-	if (bad_field)
-		*bad_field = policy.bad_field;
-	return err;
-}
-
-/** dxk_policy_get - the policy in force */
-void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy)
-{
-	spin_lock(&ctx->lock);
-	*policy = ctx->policy;
-	spin_unlock(&ctx->lock);
-	policy->size = sizeof(*policy);
-	policy->bad_field = 0;
 }

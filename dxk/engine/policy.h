@@ -6,8 +6,6 @@
 
 #include "uapi/dxk.h"
 
-struct dxk_ctx;
-
 /**
  * struct dxk_field - one field of the policy
  * @name: as in struct dxk_policy and in sysfs
@@ -37,10 +35,7 @@ static inline u32 *dxk_field_of(struct dxk_policy *p, const struct dxk_field *f)
 	return (u32 *)((char *)p + f->offset);
 }
 
+void dxk_policy_default(struct dxk_policy *policy, u32 threads);
 int dxk_policy_check(struct dxk_policy *policy);
-int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy);
-void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy);
-int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
-			 u32 *bad_field);
 
 #endif /* _DXK_ENGINE_POLICY_H */

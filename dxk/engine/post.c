@@ -22,20 +22,20 @@
  * Is there room for the request? The order of the tests is that of the blocking
  * points (DX-37, DX-38), after what waiting could not cure.
  */
-static int dxk_admit(const struct dxk_ctx *ctx, const struct dxk_rqe *rqe,
+static int dxk_admit(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 		     u32 *reason)
 {
-	const struct dxk_lanes *lanes = &ctx->ready.lanes;
+	const struct dxk_lanes *lanes = &e->ready.lanes;
 
 	if (unlikely(dxk_lanes_closed(lanes, rqe->lane))) {
 		*reason = PXR_LANE_CLOSED;
 		return -EPERM;
 	}
-	if (unlikely(dxk_ctx_live(ctx) >= ctx->policy.max_requests)) {
+	if (unlikely(dxk_live(e) >= e->policy.max_requests)) {
 		*reason = PXR_NO_SPACE;
 		return -ENOSPC;
 	}
-	if (ctx->nr[DXK_AT_READY] >= ctx->policy.ready_entries) {
+	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}
@@ -43,9 +43,9 @@ static int dxk_admit(const struct dxk_ctx *ctx, const struct dxk_rqe *rqe,
 		*reason = PXR_LANE_FULL;
 		return -EAGAIN;
 	}
-	if (ctx->policy.rejoin_full == DXK_REJOIN_RESERVE &&
+	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE &&
 	    dxk_rqe_rejoinable(rqe) &&
-	    ctx->owners.reserved >= ctx->owners.entries) {
+	    e->owners.reserved >= e->owners.entries) {
 		*reason = PXR_REJOIN_FULL;
 		return -EAGAIN;
 	}
@@ -65,34 +65,34 @@ static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
 	dxk_waiter_finish(&p->w, wakes);
 }
 
-static void dxk_post_take(struct dxk_ctx *ctx, struct dxk_post_op *p,
+static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 			  struct dxk_rqe *rqe)
 {
 	list_del(&rqe->link);
-	rqe->own = dxk_owner_enter(&ctx->owners, p->m->space, rqe->owner, &p->m->owners);
-	dxk_move(ctx, rqe, DXK_POSTED, DXK_READY);
-	dxk_ready_add(&ctx->ready, rqe);
-	if (unlikely(ctx->policy.sample_interval_ms))
+	rqe->own = dxk_owner_enter(&e->owners, p->m->space, rqe->owner, &p->m->owners);
+	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
+	dxk_ready_add(&e->ready, rqe);
+	if (unlikely(e->policy.sample_interval_ms))
 		rqe->posted = ktime_get_ns();
 	if (dxk_rqe_rejoinable(rqe))
-		ctx->owners.reserved++;
-	ctx->stats.posts++;
-	trace_post(ctx->id, rqe, p->m->id);
+		e->owners.reserved++;
+	e->stats.posts++;
+	trace_post(e->id, rqe, p->m->id);
 	p->taken++;
 }
 
-static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
+static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane,
 			   struct dxk_wakes *wakes)
 {
-	p->arrival = ctx->ready.arrivals++;
-	dxk_waiter_queue(&p->w, &ctx->ready.posters[lane],
-			 dxk_crew_sleepers(&ctx->crew, p->m),
-			 &ctx->stats.post_blocks, &ctx->stats.post_block_ns);
+	p->arrival = e->ready.arrivals++;
+	dxk_waiter_queue(&p->w, &e->ready.posters[lane],
+			 dxk_crew_sleepers(&e->crew, p->m),
+			 &e->stats.post_blocks, &e->stats.post_block_ns);
 	if (p->help)
 		dxk_waiter_help(&p->w, &p->helper, p->m);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
-	trace_block(ctx->id, p->m->id, DXK_M_POSTING, 0);
-	dxk_stall_suspect(ctx, wakes);
+	trace_block(e->id, p->m->id, DXK_M_POSTING, 0);
+	dxk_stall_suspect(e, wakes);
 }
 
 /*
@@ -100,7 +100,7 @@ static void dxk_post_queue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
  * poster stands at the head of, or DXK_LANES if in none. A poster that stands in
  * a queue keeps its place as long as its next request is of that lane.
  */
-static void dxk_post_continue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 lane,
+static void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane,
 			      struct dxk_wakes *wakes)
 {
 	while (!list_empty(&p->rqes)) {
@@ -108,25 +108,25 @@ static void dxk_post_continue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 la
 		u32 reason = 0;
 		int err;
 
-		err = dxk_admit(ctx, rqe, &reason);
+		err = dxk_admit(e, rqe, &reason);
 		if (!err && rqe->lane != lane &&
-		    !list_empty(&ctx->ready.posters[rqe->lane])) {
+		    !list_empty(&e->ready.posters[rqe->lane])) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
 		if (!err) {
-			dxk_post_take(ctx, p, rqe);
+			dxk_post_take(e, p, rqe);
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {
-			ctx->stats.post_busy += err == -EAGAIN;
+			e->stats.post_busy += err == -EAGAIN;
 			dxk_post_finish(p, err, reason, wakes);
 			return;
 		}
 		if (rqe->lane != lane) {
 			list_del_init(&p->w.link);
-			dxk_post_queue(ctx, p, rqe->lane, wakes);
+			dxk_post_queue(e, p, rqe->lane, wakes);
 		}
 		return;
 	}
@@ -134,41 +134,41 @@ static void dxk_post_continue(struct dxk_ctx *ctx, struct dxk_post_op *p, u32 la
 }
 
 /** dxk_post_run - a post, as far as there is room */
-void dxk_post_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_post_op *p = container_of(op, struct dxk_post_op, op);
 
 	p->taken = 0;
-	if (ctx->state != DXK_CTX_RUNNING)
+	if (e->state != DXK_CTX_RUNNING)
 		dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
 	else
-		dxk_post_continue(ctx, p, DXK_LANES, wakes);
+		dxk_post_continue(e, p, DXK_LANES, wakes);
 }
 
 /**
  * dxk_serve_posters - let sleeping posters in while there is room
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
  * To be called whenever an entry, a lane's limit or a reserved Rejoin Pool entry
  * has become free.
  */
-void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	for (;;) {
 		struct dxk_post_op *first = NULL;
 		u32 lane, first_lane = 0, reason;
 
 		for (lane = 0; lane < DXK_LANES; lane++) {
-			struct list_head *queue = &ctx->ready.posters[lane];
+			struct list_head *queue = &e->ready.posters[lane];
 			struct dxk_post_op *p;
 
 			if (list_empty(queue))
 				continue;
 			p = list_first_entry(queue, struct dxk_post_op, w.link);
-			if (dxk_admit(ctx, dxk_post_next(p), &reason) == -EAGAIN)
+			if (dxk_admit(e, dxk_post_next(p), &reason) == -EAGAIN)
 				continue;
 			if (!first || p->arrival < first->arrival) {
 				first = p;
@@ -177,45 +177,45 @@ void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 		}
 		if (!first)
 			return;
-		dxk_post_continue(ctx, first, first_lane, wakes);
+		dxk_post_continue(e, first, first_lane, wakes);
 	}
 }
 
 /**
  * dxk_sweep_posters - dxk_serve_posters(), should a call of it have been missed
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
  * Whom waiting cannot help any more is told when its turn comes, be there a sweep
  * or none.
  */
-void dxk_sweep_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u32 lane, reason;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	for (lane = 0; lane < DXK_LANES; lane++) {
 		const struct dxk_post_op *p;
 
-		p = list_first_entry_or_null(&ctx->ready.posters[lane],
+		p = list_first_entry_or_null(&e->ready.posters[lane],
 					     struct dxk_post_op, w.link);
-		if (unlikely(p && !dxk_admit(ctx, dxk_post_next(p), &reason))) {
-			dxk_serve_posters(ctx, wakes);
+		if (unlikely(p && !dxk_admit(e, dxk_post_next(p), &reason))) {
+			dxk_serve_posters(e, wakes);
 			return;
 		}
 	}
 }
 
 /** dxk_stop_posters - Stop wakes every sleeping poster (DX-107) */
-void dxk_stop_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_post_op *p, *next;
 	u32 lane;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	for (lane = 0; lane < DXK_LANES; lane++)
-		list_for_each_entry_safe(p, next, &ctx->ready.posters[lane], w.link)
+		list_for_each_entry_safe(p, next, &e->ready.posters[lane], w.link)
 			dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
 }

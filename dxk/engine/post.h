@@ -35,8 +35,8 @@ struct dxk_post_op {
 
 dxk_op_fn dxk_post_run;
 
-void dxk_serve_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_sweep_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
-void dxk_stop_posters(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_POST_H */

@@ -30,44 +30,44 @@ static u32 dxk_owner_leaving(const struct dxk_owner *own)
 	return own->nr[DXK_AT_REJOIN] - own->nr_done;
 }
 
-static void dxk_rejoin_finish(struct dxk_ctx *ctx, struct dxk_rejoin_op *r,
+static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
 			      u32 answer, int err, struct dxk_wakes *wakes)
 {
 	r->answer = answer;
 	r->err = err;
 	switch (answer) {
 	case RJR_RETURNED:
-		ctx->stats.rejoin_returned++;
+		e->stats.rejoin_returned++;
 		break;
 	case RJR_NONE_READY:
-		ctx->stats.rejoin_none_ready++;
+		e->stats.rejoin_none_ready++;
 		break;
 	case RJR_NONE_EXIST:
-		ctx->stats.rejoin_none_exist++;
+		e->stats.rejoin_none_exist++;
 		break;
 	}
 	dxk_waiter_finish(&r->w, wakes);
 }
 
 /* A request that was to have an entry of the Rejoin Pool needs none any more. */
-static void dxk_unreserve(struct dxk_ctx *ctx)
+static void dxk_unreserve(struct dxk_engine *e)
 {
-	ctx->owners.reserved--;
-	ctx->owners.freed = true;
+	e->owners.reserved--;
+	e->owners.freed = true;
 }
 
 /* The request is with its collector: it exists no more. */
-static void dxk_collect(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+static void dxk_collect(struct dxk_engine *e, struct dxk_rqe *rqe,
 			const struct dxk_member *m)
 {
-	trace_rejoin(ctx->id, rqe, m->id);
-	dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
-	dxk_unreserve(ctx);
-	ctx->stats.collected++;
+	trace_rejoin(e->id, rqe, m->id);
+	dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
+	dxk_unreserve(e);
+	e->stats.collected++;
 }
 
 /* Give the oldest results to the poller. */
-static void dxk_rejoin_take(struct dxk_ctx *ctx, struct dxk_owner *own,
+static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *own,
 			    struct dxk_rejoin_op *r)
 {
 	while (r->nr < r->max && own->nr_done) {
@@ -78,7 +78,7 @@ static void dxk_rejoin_take(struct dxk_ctx *ctx, struct dxk_owner *own,
 		own->nr_done--;
 		r->nr++;
 		if (r->free)
-			dxk_collect(ctx, rqe, r->m);
+			dxk_collect(e, rqe, r->m);
 	}
 }
 
@@ -86,7 +86,7 @@ static void dxk_rejoin_take(struct dxk_ctx *ctx, struct dxk_owner *own,
  * Answer a poller if there is an answer to give it now. With r->wait there is
  * none while waiting may bring more.
  */
-static bool dxk_rejoin_answer(struct dxk_ctx *ctx, struct dxk_owner *own,
+static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *own,
 			      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
 	u32 coming = dxk_owner_coming(own);
@@ -97,25 +97,25 @@ static bool dxk_rejoin_answer(struct dxk_ctx *ctx, struct dxk_owner *own,
 	 * Results that lie there keep workers waiting, whose results may be those
 	 * that the poller waits for: it gets what there is.
 	 */
-	if (ctx->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		min = 1;
 
 	if (own->nr_done >= min || (own->nr_done && (!r->wait || !hope))) {
-		dxk_rejoin_take(ctx, own, r);
-		dxk_rejoin_finish(ctx, r, RJR_RETURNED, 0, wakes);
+		dxk_rejoin_take(e, own, r);
+		dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
 		return true;
 	}
 	if (!dxk_owner_live(own)) {
-		dxk_rejoin_finish(ctx, r, RJR_NONE_EXIST, 0, wakes);
+		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 		return true;
 	}
 	if (!r->wait) {
-		dxk_rejoin_finish(ctx, r, RJR_NONE_READY, 0, wakes);
+		dxk_rejoin_finish(e, r, RJR_NONE_READY, 0, wakes);
 		return true;
 	}
 	if (!hope) {
 		/* Only what the poller itself executes is left. */
-		dxk_rejoin_finish(ctx, r, 0, -EDEADLK, wakes);
+		dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
 		return true;
 	}
 	return false;
@@ -137,53 +137,53 @@ static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
  * Something about the owner has changed: tell all who wait for it, and let it go
  * when nothing of it is left.
  */
-static void dxk_owner_changed(struct dxk_ctx *ctx, struct dxk_owner *own,
+static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *own,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 
 	list_for_each_entry_safe(r, next, &own->pollers, w.link)
-		dxk_rejoin_answer(ctx, own, r, wakes);
+		dxk_rejoin_answer(e, own, r, wakes);
 	if (own->nr_done || !dxk_owner_live(own))
 		dxk_owner_notify(own, wakes);
 	if (!dxk_owner_live(own))
-		dxk_owner_leave(&ctx->owners, own);
+		dxk_owner_leave(&e->owners, own);
 }
 
 /** dxk_rejoin_run - a rejoin poll or wait */
-void dxk_rejoin_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r = container_of(op, struct dxk_rejoin_op, op);
-	struct dxk_owner *own = dxk_owner_find(&ctx->owners, r->m->space, r->owner);
+	struct dxk_owner *own = dxk_owner_find(&e->owners, r->m->space, r->owner);
 
 	if (r->mine)
-		ctx->stats.self_poll++;
+		e->stats.self_poll++;
 	if (!own) {
-		dxk_rejoin_finish(ctx, r, RJR_NONE_EXIST, 0, wakes);
+		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 		return;
 	}
-	if (dxk_rejoin_answer(ctx, own, r, wakes)) {
+	if (dxk_rejoin_answer(e, own, r, wakes)) {
 		if (r->answer == RJR_NONE_READY)
 			dxk_watch(r->m, own);
 		if (r->free && r->nr)
-			dxk_owner_changed(ctx, own, wakes);
+			dxk_owner_changed(e, own, wakes);
 		return;
 	}
-	if (ctx->state != DXK_CTX_RUNNING && ctx->state != DXK_CTX_STOPPING) {
-		dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
+	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
+		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&ctx->crew, r->m),
-			 &ctx->stats.rejoin_blocks, &ctx->stats.rejoin_block_ns);
+	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&e->crew, r->m),
+			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
-	trace_block(ctx->id, r->m->id, DXK_M_REJOINING, 0);
-	dxk_stall_suspect(ctx, wakes);
+	trace_block(e->id, r->m->id, DXK_M_REJOINING, 0);
+	dxk_stall_suspect(e, wakes);
 }
 
 /** dxk_settle_run - the results are with the caller, or go back */
-void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wakes)
+void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_settle_op *s = container_of(op, struct dxk_settle_op, op);
 	struct dxk_owner *own = NULL;
@@ -191,7 +191,7 @@ void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 
 	list_for_each_entry(rqe, &s->copied, link) {
 		own = rqe->own;
-		dxk_collect(ctx, rqe, s->m);
+		dxk_collect(e, rqe, s->m);
 	}
 	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
 		own = rqe->own;
@@ -199,31 +199,31 @@ void dxk_settle_run(struct dxk_ctx *ctx, struct dxk_op *op, struct dxk_wakes *wa
 		own->nr_done++;
 	}
 	if (own)
-		dxk_owner_changed(ctx, own, wakes);
+		dxk_owner_changed(e, own, wakes);
 }
 
 /* Let a request that will never run (again) reach its owner, or vanish. */
-static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		    struct list_head *ended)
 {
 	struct dxk_owner *own = rqe->own;
 
 	if (rqe->state == DXK_REJOIN) {
-		if (ctx->nr[DXK_AT_REJOIN] > ctx->owners.entries)
-			ctx->stats.rejoin_overflow++;
+		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
+			e->stats.rejoin_overflow++;
 		list_add_tail(&rqe->link, &own->done);
 		own->nr_done++;
 	} else {
 		if (dxk_rqe_rejoinable(rqe))
-			dxk_unreserve(ctx);
-		ctx->stats.vanished++;
+			dxk_unreserve(e);
+		e->stats.vanished++;
 		list_add_tail(&rqe->link, ended);
 	}
 }
 
 /**
  * dxk_complete - a request has been executed
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @rqe: BUSY, in no list
  * @status: its result
  * @ended: gets the request when nobody will collect it; to be freed after unlock
@@ -232,51 +232,51 @@ static void dxk_end(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
  * One move: there is no instant at which a rejoinable request neither executes
  * nor is in the Rejoin Pool (DX-83).
  */
-void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
+void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct list_head *ended, struct dxk_wakes *wakes)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	rqe->status = status;
-	ctx->stats.completions++;
-	trace_complete(ctx->id, rqe);
+	e->stats.completions++;
+	trace_complete(e->id, rqe);
 	if (dxk_rqe_awaited(rqe))
-		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
+		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
 	else
-		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
-	dxk_end(ctx, rqe, ended);
-	dxk_owner_changed(ctx, rqe->own, wakes);
+		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
+	dxk_end(e, rqe, ended);
+	dxk_owner_changed(e, rqe->own, wakes);
 }
 
 /**
  * dxk_cancel_ready - take a request out of the Ready Pool for good
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @rqe: READY
  * @ended: as for dxk_complete()
  * @wakes: gets the wake-ups
  */
-void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes)
 {
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	dxk_ready_remove(&ctx->ready, rqe);
-	dxk_move(ctx, rqe, DXK_READY, DXK_CANCELLED);
+	dxk_ready_remove(&e->ready, rqe);
+	dxk_move(e, rqe, DXK_READY, DXK_CANCELLED);
 	rqe->status = -ECANCELED;
 	rqe->data_len = 0;
-	ctx->stats.cancelled++;
-	trace_complete(ctx->id, rqe);
+	e->stats.cancelled++;
+	trace_complete(e->id, rqe);
 	if (dxk_rqe_awaited(rqe))
-		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else
-		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
-	dxk_end(ctx, rqe, ended);
-	dxk_owner_changed(ctx, rqe->own, wakes);
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
+	dxk_end(e, rqe, ended);
+	dxk_owner_changed(e, rqe->own, wakes);
 }
 
 /**
  * dxk_drop_results - drop results that nobody can collect any more
- * @ctx: the context, locked
+ * @e: the engine, locked
  * @own: owner in a space that is closed; may be gone when this returns
  * @max: most to drop
  * @ended: gets them
@@ -284,12 +284,12 @@ void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
  *
  * Return: how many, never more than @max.
  */
-u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
+u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *own, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes)
 {
 	u32 nr = 0;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
 	while (nr < max && own->nr_done) {
 		struct dxk_rqe *rqe;
@@ -297,27 +297,27 @@ u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
 		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
 		list_move_tail(&rqe->link, ended);
 		own->nr_done--;
-		dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
-		dxk_unreserve(ctx);
-		ctx->stats.vanished++;
+		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
+		dxk_unreserve(e);
+		e->stats.vanished++;
 		nr++;
 	}
 	if (nr)
-		dxk_owner_changed(ctx, own, wakes);
+		dxk_owner_changed(e, own, wakes);
 	return nr;
 }
 
 /** dxk_stop_pollers - Stop wakes every sleeping poller (DX-107) */
-void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 	struct dxk_owner *own;
 	u32 i;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 
-	for (i = 0; ctx->owners.nr && i < 1U << ctx->owners.bits; i++)
-		hlist_for_each_entry(own, &ctx->owners.bucket[i], hash)
+	for (i = 0; e->owners.nr && i < 1U << e->owners.bits; i++)
+		hlist_for_each_entry(own, &e->owners.bucket[i], hash)
 			list_for_each_entry_safe(r, next, &own->pollers, w.link)
-				dxk_rejoin_finish(ctx, r, 0, -ESHUTDOWN, wakes);
+				dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 }

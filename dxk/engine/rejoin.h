@@ -65,12 +65,12 @@ struct dxk_settle_op {
 dxk_op_fn dxk_rejoin_run;
 dxk_op_fn dxk_settle_run;
 
-void dxk_complete(struct dxk_ctx *ctx, struct dxk_rqe *rqe, s32 status,
+void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct list_head *ended, struct dxk_wakes *wakes);
-void dxk_cancel_ready(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
-u32 dxk_drop_results(struct dxk_ctx *ctx, struct dxk_owner *own, u32 max,
+u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *own, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes);
-void dxk_stop_pollers(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_REJOIN_H */

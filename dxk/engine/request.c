@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 
 #include "dxk_api.h"
-#include "runtime/context.h"
+#include "engine/engine.h"
 #include "services/executor.h"
 
 static struct kmem_cache *dxk_rqe_cache;
@@ -30,20 +30,20 @@ static int dxk_lane_of(u32 attrs)
 }
 
 /* What can be refused by looking at the request alone. */
-static int dxk_request_check(const struct dxk_ctx *ctx, const struct dxk_request *req)
+static int dxk_request_check(const struct dxk_engine *e, const struct dxk_request *req)
 {
 	if (req->attrs & ~PXR_MASK)
 		return -EOPNOTSUPP;
 	if (dxk_lane_of(req->attrs) < 0)
 		return -EINVAL;
-	if (req->data_len > ctx->policy.data_size ||
-	    req->result_len > ctx->policy.data_size)
+	if (req->data_len > e->policy.data_size ||
+	    req->result_len > e->policy.data_size)
 		return -EMSGSIZE;
 	if (req->attrs & PXR_KERNEL) {
-		if (!READ_ONCE(ctx->policy.kernel_threads))
+		if (!READ_ONCE(e->policy.kernel_threads))
 			return -ENODEV;
-	} else if (READ_ONCE(ctx->policy.max_threads) ==
-		   READ_ONCE(ctx->policy.kernel_threads)) {
+	} else if (READ_ONCE(e->policy.max_threads) ==
+		   READ_ONCE(e->policy.kernel_threads)) {
 		return -ENODEV;
 	}
 	return 0;
@@ -73,7 +73,7 @@ struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req
 	struct dxk_rqe *rqe;
 	int err;
 
-	err = dxk_request_check(m->ctx, req);
+	err = dxk_request_check(m->engine, req);
 	if (err)
 		return ERR_PTR(err);
 	if (req->attrs & PXR_KERNEL) {

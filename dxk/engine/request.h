@@ -10,7 +10,7 @@
 #include "engine/stash.h"
 #include "uapi/dxk.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 struct dxk_executor;
 struct dxk_member;
 struct dxk_owner;

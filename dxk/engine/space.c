@@ -14,7 +14,7 @@
 /* Most owners and results that one lock hold looks at. */
 #define DXK_DROP_BUDGET	256
 
-void dxk_space_close_run(struct dxk_ctx *ctx, struct dxk_op *op,
+void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 				struct dxk_wakes *wakes)
 {
 	struct dxk_close_op *c = container_of(op, struct dxk_close_op, op);
@@ -29,7 +29,7 @@ void dxk_space_close_run(struct dxk_ctx *ctx, struct dxk_op *op,
 
 		budget--;
 		if (own->nr_done)
-			budget -= dxk_drop_results(ctx, own, budget, &c->ended, wakes);
+			budget -= dxk_drop_results(e, own, budget, &c->ended, wakes);
 		else
 			list_move_tail(&own->link, &space->emptied);
 	}

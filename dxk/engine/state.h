@@ -11,7 +11,7 @@
 #include <linux/build_bug.h>
 #include <linux/bug.h>
 
-#include "runtime/context.h"
+#include "engine/engine.h"
 #include "trace.h"
 
 /* Where a request of each state counts. */
@@ -47,32 +47,32 @@ static inline bool dxk_move_legal(enum dxk_state from, enum dxk_state to)
 	return dxk_moves[from] & BIT(to);
 }
 
-static inline void dxk_place_enter(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+static inline void dxk_place_enter(struct dxk_engine *e, struct dxk_rqe *rqe,
 				   enum dxk_place place)
 {
 	rqe->own->nr[place]++;
-	if (++ctx->nr[place] > ctx->high[place])
-		ctx->high[place] = ctx->nr[place];
+	if (++e->nr[place] > e->high[place])
+		e->high[place] = e->nr[place];
 	if (place == DXK_AT_READY)
-		ctx->ready.lanes.used[rqe->lane]++;
+		e->ready.lanes.used[rqe->lane]++;
 	else if (place == DXK_AT_WORK)
-		ctx->crew.lanes[rqe->kind].used[rqe->lane]++;
+		e->crew.lanes[rqe->kind].used[rqe->lane]++;
 }
 
-static inline void dxk_place_leave(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+static inline void dxk_place_leave(struct dxk_engine *e, struct dxk_rqe *rqe,
 				   enum dxk_place place)
 {
 	rqe->own->nr[place]--;
-	ctx->nr[place]--;
+	e->nr[place]--;
 	if (place == DXK_AT_READY)
-		ctx->ready.lanes.used[rqe->lane]--;
+		e->ready.lanes.used[rqe->lane]--;
 	else if (place == DXK_AT_WORK)
-		ctx->crew.lanes[rqe->kind].used[rqe->lane]--;
+		e->crew.lanes[rqe->kind].used[rqe->lane]--;
 }
 
 /**
  * dxk_move - change the state of a request
- * @ctx: its context, locked
+ * @e: its context, locked
  * @rqe: the request
  * @from: the state it is in, a constant
  * @to: the state it gets, a constant; a move that the table lacks does not
@@ -80,20 +80,20 @@ static inline void dxk_place_leave(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
  *
  * The caller sees to the list or tree that the request is in.
  */
-static __always_inline void dxk_move(struct dxk_ctx *ctx, struct dxk_rqe *rqe,
+static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 				     const enum dxk_state from,
 				     const enum dxk_state to)
 {
 	BUILD_BUG_ON(!(dxk_moves[from] & BIT(to)));
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&e->lock);
 	WARN_ON_ONCE(rqe->state != from);
 
-	trace_dxk_move(ctx->id, rqe, from, to);
+	trace_dxk_move(e->id, rqe, from, to);
 	if (dxk_place_of[from] != dxk_place_of[to]) {
 		if (dxk_place_of[from] != DXK_NOWHERE)
-			dxk_place_leave(ctx, rqe, dxk_place_of[from]);
+			dxk_place_leave(e, rqe, dxk_place_of[from]);
 		if (dxk_place_of[to] != DXK_NOWHERE)
-			dxk_place_enter(ctx, rqe, dxk_place_of[to]);
+			dxk_place_enter(e, rqe, dxk_place_of[to]);
 	}
 	WRITE_ONCE(rqe->state, to);
 }

@@ -6,12 +6,12 @@
 
 #include "engine/waiter.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 
 /**
  * struct dxk_stop_op - Stop
  * @op: the operation
- * @w: sleeps in dxk_ctx.stoppers while requests execute
+ * @w: sleeps in dxk_engine.stoppers while requests execute
  * @cancel: cancel what is Ready
  * @close: the context is closed: do not wait for what executes
  */
@@ -25,7 +25,7 @@ struct dxk_stop_op {
 /**
  * struct dxk_should_op - a member asks whether to end, and may sleep until so
  * @op: the operation
- * @w: sleeps in dxk_ctx.services
+ * @w: sleeps in dxk_engine.services
  * @m: the member
  * @wait: may sleep
  * @answer: it should
@@ -43,6 +43,6 @@ dxk_op_fn dxk_should_run;
 dxk_op_fn dxk_stop_begin_run;
 dxk_op_fn dxk_stop_wait_run;
 
-bool dxk_is_to_end(const struct dxk_ctx *ctx, u32 attrs);
+bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs);
 
 #endif /* _DXK_ENGINE_STOP_H */

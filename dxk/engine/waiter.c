@@ -8,8 +8,9 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "engine/engine.h"
+#include "engine/os.h"
 #include "engine/waiter.h"
-#include "runtime/context.h"
 
 /* --- waking ---------------------------------------------------------------- */
 
@@ -34,11 +35,11 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 }
 
 /** dxk_wakes_flush - do the wake-ups of a lock hold that has ended */
-void dxk_wakes_flush(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u32 i;
 
-	lockdep_assert_not_held(&ctx->lock);
+	lockdep_assert_not_held(&e->lock);
 
 	for (i = 0; i < wakes->nr; i++) {
 		wake_up_process(wakes->task[i]);
@@ -50,14 +51,10 @@ void dxk_wakes_flush(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
 		dxk_member_put(wakes->member[i]);
 	}
 	if (wakes->work)
-		wake_up_interruptible_poll(&ctx->crew.work_wait,
-					   EPOLLIN | EPOLLRDNORM);
-	if (unlikely(wakes->sched))
-		dxk_thread_kick(&ctx->scheduler);
-	if (unlikely(wakes->sweep))
-		dxk_thread_kick(&ctx->dispatcher);
-	if (unlikely(wakes->monitor))
-		dxk_thread_kick(&ctx->monitor);
+		os_poll_workers(e);
+	for (i = 0; unlikely(wakes->kick); i++, wakes->kick >>= 1)
+		if (wakes->kick & 1)
+			os_kick(e, i);
 }
 
 /* --- sleeping -------------------------------------------------------------- */
@@ -104,14 +101,14 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 		     struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_engine *e = m->engine;
 
-	if (w->helper || ctx->policy.on_block != DXK_ON_BLOCK_HELP ||
-	    m->role != DXK_ROLE_WORKER || m->extra >= ctx->policy.help_depth)
+	if (w->helper || e->policy.on_block != DXK_ON_BLOCK_HELP ||
+	    m->role != DXK_ROLE_WORKER || m->extra >= e->policy.help_depth)
 		return;
 	helper->m = m;
 	helper->w = w;
-	list_add(&helper->link, &ctx->crew.helpers[m->kind]);
+	list_add(&helper->link, &e->crew.helpers[m->kind]);
 	w->helper = helper;
 }
 

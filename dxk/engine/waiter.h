@@ -13,7 +13,7 @@
 
 #include "uapi/dxk.h"
 
-struct dxk_ctx;
+struct dxk_engine;
 struct dxk_member;
 struct dxk_op;
 struct task_struct;
@@ -22,9 +22,7 @@ struct task_struct;
  * struct dxk_wakes - wake-ups collected under the context lock, done after it
  * @nr: tasks in @task
  * @work: worker members in poll(2) have something to look for
- * @sched: the Scheduler has Ready requests to age again
- * @sweep: thread 700 has something to do
- * @monitor: the Monitor has a worker to watch
+ * @kick: bits of enum dxk_control_id: control threads that have something to do
  * @task: each referenced
  * @nr_members: members in @member
  * @member: members whose poll(2) has something to report; each referenced
@@ -35,9 +33,7 @@ struct task_struct;
 struct dxk_wakes {
 	u32 nr;
 	bool work;
-	bool sched;
-	bool sweep;
-	bool monitor;
+	u8 kick;
 	u32 nr_members;
 	struct task_struct *task[DXK_BATCH_MAX];
 	struct dxk_member *member[8];
@@ -84,7 +80,7 @@ struct dxk_helper {
 	bool called;
 };
 
-typedef void dxk_op_fn(struct dxk_ctx *ctx, struct dxk_op *op,
+typedef void dxk_op_fn(struct dxk_engine *e, struct dxk_op *op,
 		       struct dxk_wakes *wakes);
 
 /**
@@ -109,7 +105,7 @@ struct dxk_list_op {
 	struct list_head ended;
 };
 
-void dxk_wakes_flush(struct dxk_ctx *ctx, struct dxk_wakes *wakes);
+void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task);
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m);
 
@@ -118,9 +114,7 @@ static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 	wakes->nr = 0;
 	wakes->nr_members = 0;
 	wakes->work = false;
-	wakes->sched = false;
-	wakes->sweep = false;
-	wakes->monitor = false;
+	wakes->kick = 0;
 }
 
 void dxk_waiter_init(struct dxk_waiter *w);

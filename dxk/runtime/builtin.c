@@ -10,10 +10,10 @@
 #include <linux/string.h>
 
 #include "dxk_api.h"
-#include "engine/policy.h"
 #include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
+#include "runtime/policy.h"
 #include "runtime/thread.h"
 
 /* Most words of an own command. */
@@ -64,7 +64,7 @@ static int dxk_show_threads(struct dxk_ctx *ctx, struct dxk_text *t)
 		return -EINTR;
 	dxk_text_line(t, "%5s  %-13s  %-10s  %10s  %10s  %7s\n", "id", "role", "state",
 		      "age_ms", "executed", "pid");
-	xa_for_each(&ctx->crew.members, id, m)
+	xa_for_each(&ctx->members, id, m)
 		dxk_text_line(t, "%5u  %-13s  %-10s  %10u  %10llu  %7d\n", m->id,
 			      dxk_member_role_name(m),
 			      dxk_member_state_name(dxk_member_state(m)),
@@ -118,7 +118,7 @@ struct dxk_owner_seen {
 
 static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 {
-	struct dxk_owners *owners = &ctx->owners;
+	struct dxk_owners *owners = &ctx->engine.owners;
 	struct dxk_owner *own;
 	u32 nr = 0, i = 0;
 
@@ -129,7 +129,7 @@ static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 	while (i < 1U << owners->bits) {
 		u32 end = min(i + DXK_OWNER_BUCKETS, 1U << owners->bits);
 
-		spin_lock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
 		for (; i < end; i++) {
 			hlist_for_each_entry(own, &owners->bucket[i], hash) {
 				if (nr == DXK_OWNERS_SHOWN)
@@ -138,7 +138,7 @@ static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 				memcpy(seen[nr++].nr, own->nr, sizeof(own->nr));
 			}
 		}
-		spin_unlock(&ctx->lock);
+		spin_unlock(&ctx->engine.lock);
 		cond_resched();
 	}
 	return nr;
@@ -162,8 +162,8 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u\n", seen[i].cookie,
 			      seen[i].nr[DXK_AT_READY], seen[i].nr[DXK_AT_WORK],
 			      seen[i].nr[DXK_AT_REJOIN]);
-	if (nr < READ_ONCE(ctx->owners.nr))
-		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->owners.nr));
+	if (nr < READ_ONCE(ctx->engine.owners.nr))
+		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->engine.owners.nr));
 	err = 0;
 out:
 	kfree(seen);
@@ -289,7 +289,7 @@ static bool dxk_sender_executes(struct dxk_ctx *ctx)
 	bool yes = false;
 
 	mutex_lock(&ctx->mutex);
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
 		if ((m->task == current || m->pid == task_pid(current)) &&
 		    !list_empty(&m->busy))
 			yes = true;
@@ -401,7 +401,7 @@ void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 		status = dxk_own_run(ctx, text, deadline, &t);
 	kfree(text);
 	if (cmd->id && status)
-		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "timed command %u: error %d", cmd->id, status);
 	kfree(cmd->reply);
 	cmd->status = status;

@@ -11,11 +11,11 @@
 #include "abi/sysfs.h"
 #include "dxk_api.h"
 #include "engine/calls.h"
-#include "engine/policy.h"
 #include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
+#include "runtime/policy.h"
 #include "runtime/report.h"
 #include "runtime/thread.h"
 
@@ -33,6 +33,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 	struct dxk_identity unused = *who;
 	struct dxk_ctx *ctx;
 	int err;
+	u32 i;
 
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx) {
@@ -40,42 +41,34 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 		goto err_put_identity;
 	}
 	ctx->who = *who;
-	dxk_space_init(&ctx->home, 0);
-	dxk_space_init(&ctx->shared, 1);
-	ctx->spaces = 1;
 	INIT_LIST_HEAD(&ctx->joinable);
 	ctx->descriptors = 1;
-	spin_lock_init(&ctx->lock);
+	dxk_engine_init(&ctx->engine);
 	mutex_init(&ctx->mutex);
-	ctx->direct = true;
-	dxk_ready_init(&ctx->ready);
-	dxk_crew_init(&ctx->crew);
-	INIT_LIST_HEAD(&ctx->owners.blocked);
-	INIT_LIST_HEAD(&ctx->stoppers);
-	INIT_LIST_HEAD(&ctx->services);
-	init_llist_head(&ctx->inbox);
 	init_completion(&ctx->crew_up);
-	dxk_thread_init(&ctx->monitor);
-	dxk_thread_init(&ctx->scheduler);
-	dxk_thread_init(&ctx->dispatcher);
-	dxk_log_init(&ctx->log, &ctx->policy);
+	for (i = 0; i < DXK_CONTROLS; i++)
+		dxk_thread_init(&ctx->control[i]);
+	xa_init_flags(&ctx->members, XA_FLAGS_ACCOUNT);
+	init_waitqueue_head(&ctx->work_wait);
+	dxk_log_init(&ctx->log, &ctx->engine.policy);
 	dxk_handles_init(&ctx->handles);
 	dxk_commands_init(&ctx->commands);
-	dxk_policy_init(&ctx->policy);
+	dxk_policy_init(&ctx->engine.policy);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
 	if (err < 0)
 		goto err_free;
 	ctx->id = err;
+	ctx->engine.id = err;
 
 	/* From here on the object is the kobject's. */
 	err = kobject_init_and_add(&ctx->kobj, &dxk_ctx_ktype, dxk_ctx_parent, "%u",
 				   ctx->id);
 	if (err)
 		goto err_put;
-	ctx->crew.threads = kobject_create_and_add("threads", &ctx->kobj);
+	ctx->threads = kobject_create_and_add("threads", &ctx->kobj);
 	err = -ENOMEM;
-	if (!ctx->crew.threads)
+	if (!ctx->threads)
 		goto err_del;
 	return ctx;
 
@@ -112,11 +105,10 @@ EXPORT_SYMBOL_GPL(dxk_ctx_create);
 /** dxk_ctx_free - the last reference is gone; called by its kobject */
 void dxk_ctx_free(struct dxk_ctx *ctx)
 {
-	WARN_ON_ONCE(ctx->nr[DXK_AT_READY] || ctx->nr[DXK_AT_WORK]);
-	dxk_owners_destroy(&ctx->owners);
+	dxk_engine_destroy(&ctx->engine);
 	dxk_log_free(&ctx->log);
 	dxk_instrument_free(&ctx->instrument);
-	xa_destroy(&ctx->crew.members);
+	xa_destroy(&ctx->members);
 	ida_free(&dxk_ctx_ids, ctx->id);
 	dxk_identity_put(&ctx->who);
 	kfree(ctx);
@@ -144,9 +136,9 @@ static int dxk_start_ready_pool(struct dxk_ctx *ctx)
 
 	if (err)
 		return err;
-	spin_lock(&ctx->lock);
-	dxk_crew_set_lanes(ctx);
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	dxk_crew_set_lanes(&ctx->engine);
+	spin_unlock(&ctx->engine.lock);
 	return 0;
 }
 
@@ -157,11 +149,11 @@ static int dxk_start_rejoin_pool(struct dxk_ctx *ctx)
 
 	if (err)
 		return err;
-	ctx->owners.entries = ctx->policy.rejoin_entries;
-	if (ctx->owners.bucket && ctx->owners.nr)
+	ctx->engine.owners.entries = ctx->engine.policy.rejoin_entries;
+	if (ctx->engine.owners.bucket && ctx->engine.owners.nr)
 		return 0;
-	dxk_owners_free(&ctx->owners);
-	return dxk_owners_alloc(&ctx->owners, ctx->policy.max_requests);
+	dxk_owners_free(&ctx->engine.owners);
+	return dxk_owners_alloc(&ctx->engine.owners, ctx->engine.policy.max_requests);
 }
 
 static int dxk_start_log_pool(struct dxk_ctx *ctx)
@@ -169,14 +161,14 @@ static int dxk_start_log_pool(struct dxk_ctx *ctx)
 	int err = dxk_start_step("log pool");
 
 	/* Messages of an earlier run stay, if nobody has read them (DX-103). */
-	return err ?: dxk_log_alloc(&ctx->log, ctx->policy.log_entries);
+	return err ?: dxk_log_alloc(&ctx->log, ctx->engine.policy.log_entries);
 }
 
 static int dxk_start_handle_table(struct dxk_ctx *ctx)
 {
 	int err = dxk_start_step("handle table");
 
-	return err ?: dxk_handles_alloc(&ctx->handles, ctx->policy.handle_entries);
+	return err ?: dxk_handles_alloc(&ctx->handles, ctx->engine.policy.handle_entries);
 }
 
 static int dxk_start_instrument(struct dxk_ctx *ctx)
@@ -185,8 +177,10 @@ static int dxk_start_instrument(struct dxk_ctx *ctx)
 
 	if (err)
 		return err;
-	dxk_stall_init(&ctx->stall);
-	return dxk_instrument_alloc(&ctx->instrument, ctx->policy.sample_entries);
+	dxk_report_init(&ctx->report);
+	ctx->engine.stalled = false;
+	ctx->engine.latencies = (struct dxk_latencies) { };
+	return dxk_instrument_alloc(&ctx->instrument, ctx->engine.policy.sample_entries);
 }
 
 static int dxk_start_monitor(struct dxk_ctx *ctx)
@@ -227,15 +221,15 @@ static int dxk_start_crew(struct dxk_ctx *ctx)
 
 static void dxk_ctx_set_state(struct dxk_ctx *ctx, enum dxk_ctx_state state)
 {
-	spin_lock(&ctx->lock);
-	WRITE_ONCE(ctx->state, state);
-	ctx->cancelling = false;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	WRITE_ONCE(ctx->engine.state, state);
+	ctx->engine.cancelling = false;
+	spin_unlock(&ctx->engine.lock);
 }
 
 static int dxk_start_locked(struct dxk_ctx *ctx)
 {
-	u8 before = ctx->state;
+	u8 before = ctx->engine.state;
 	int err;
 
 	lockdep_assert_held(&ctx->mutex);
@@ -278,30 +272,30 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
 		goto err_crew;
 
 	dxk_ctx_set_state(ctx, DXK_CTX_RUNNING);
-	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MAIN, "started");
+	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "started");
 	dxk_commands_open(ctx);
 	/* Have it look once at what there is to watch. */
-	dxk_thread_kick(&ctx->monitor);
+	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 
 err_crew:
 	/* The workers that did start find the context stopped and leave. */
 	dxk_ctx_set_state(ctx, DXK_CTX_STOPPED);
-	dxk_stop_begin(ctx, true, true);
+	dxk_stop_begin(&ctx->engine, true, true);
 	dxk_crew_stop(ctx);
 	dxk_dispatcher_stop(ctx);
 err_scheduler:
-	dxk_thread_stop(&ctx->scheduler);
+	dxk_thread_stop(&ctx->control[DXK_SCHEDULER]);
 err_monitor:
-	dxk_thread_stop(&ctx->monitor);
+	dxk_thread_stop(&ctx->control[DXK_MONITOR]);
 	dxk_log_sync(&ctx->log);
 err_handle_table:
 	dxk_handles_free(&ctx->handles);
 err_log_pool:
 	dxk_log_trim(&ctx->log);
 err_rejoin_pool:
-	if (!ctx->owners.nr)
-		dxk_owners_free(&ctx->owners);
+	if (!ctx->engine.owners.nr)
+		dxk_owners_free(&ctx->engine.owners);
 err_thread_pool:
 	dxk_crew_clear(ctx);
 	dxk_ctx_set_state(ctx, before);
@@ -335,19 +329,19 @@ static void dxk_ctx_teardown(struct dxk_ctx *ctx)
 
 	dxk_commands_close(ctx);
 	/* Whoever sleeps for work or for a result goes. */
-	dxk_stop_begin(ctx, true, true);
+	dxk_stop_begin(&ctx->engine, true, true);
 	dxk_crew_stop(ctx);
 	dxk_dispatcher_stop(ctx);
-	dxk_thread_stop(&ctx->scheduler);
-	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MAIN, "stopped");
-	dxk_thread_stop(&ctx->monitor);
+	dxk_thread_stop(&ctx->control[DXK_SCHEDULER]);
+	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "stopped");
+	dxk_thread_stop(&ctx->control[DXK_MONITOR]);
 	dxk_log_sync(&ctx->log);
 	dxk_handles_free(&ctx->handles);
 	dxk_crew_clear(ctx);
 	if (ctx->policy_changed) {
-		spin_lock(&ctx->lock);
-		ctx->policy = ctx->next_policy;
-		spin_unlock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
+		ctx->engine.policy = ctx->next_policy;
+		spin_unlock(&ctx->engine.lock);
 		ctx->policy_changed = false;
 	}
 }
@@ -365,17 +359,17 @@ int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline
 	bool running;
 
 	mutex_lock(&ctx->mutex);
-	running = ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING;
-	if (ctx->state == DXK_CTX_STARTING) {
+	running = ctx->engine.state == DXK_CTX_RUNNING || ctx->engine.state == DXK_CTX_STOPPING;
+	if (ctx->engine.state == DXK_CTX_STARTING) {
 		mutex_unlock(&ctx->mutex);
 		return -EBUSY;
 	}
 	if (mode == DXK_STOP_POLICY)
-		mode = ctx->policy.shutdown;
+		mode = ctx->engine.policy.shutdown;
 	if (running)
-		dxk_stop_begin(ctx, mode == DXK_STOP_CANCEL, false);
+		dxk_stop_begin(&ctx->engine, mode == DXK_STOP_CANCEL, false);
 	mutex_unlock(&ctx->mutex);
-	return running ? dxk_stop_wait(ctx, deadline) : 0;
+	return running ? dxk_stop_wait(&ctx->engine, deadline) : 0;
 }
 
 /**
@@ -395,7 +389,7 @@ int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 	if (err)
 		return err;
 	mutex_lock(&ctx->mutex);
-	if (ctx->state == DXK_CTX_STOPPING)
+	if (ctx->engine.state == DXK_CTX_STOPPING)
 		dxk_ctx_teardown(ctx);
 	mutex_unlock(&ctx->mutex);
 	return 0;
@@ -413,7 +407,7 @@ EXPORT_SYMBOL_GPL(dxk_ctx_stop);
 void dxk_ctx_destroy(struct dxk_ctx *ctx)
 {
 	mutex_lock(&ctx->mutex);
-	if (ctx->state == DXK_CTX_RUNNING || ctx->state == DXK_CTX_STOPPING)
+	if (ctx->engine.state == DXK_CTX_RUNNING || ctx->engine.state == DXK_CTX_STOPPING)
 		dxk_ctx_teardown(ctx);
 	ctx->closed = true;
 	dxk_crew_empty(ctx);
@@ -421,7 +415,7 @@ void dxk_ctx_destroy(struct dxk_ctx *ctx)
 	dxk_logfile_close(&ctx->log, ctx->id);
 
 	dxk_commands_exit(ctx);
-	kobject_put(ctx->crew.threads);
+	kobject_put(ctx->threads);
 	kobject_del(&ctx->kobj);
 	kobject_put(&ctx->kobj);
 }

@@ -1,152 +1,96 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The context: one runtime with its policy, pools, control threads and crew.
+ * The context: one runtime with its engine, its services, its control threads and crew.
  *
- * Locking. Every field has one letter:
+ * Locking. Beside those of engine/engine.h there are these letters:
  *
- *   C  constant once the object is published
- *   S  written by Start and Stop only, while nobody uses it
  *   N  dxk_sessions_lock: which contexts can be joined, see session.c
- *   M  ctx->mutex: what control calls and the Monitor change
- *   H  ctx->handles.lock: the Handle Table
- *   L  ctx->lock: what requests are, and all that a move of a request touches
- *   T  private to the thread of that member
- *   A  atomic, or READ_ONCE/WRITE_ONCE; the comment says why that is enough
+ *   M  dxk_ctx.mutex: what control calls and the Monitor change
+ *   H  dxk_handles.lock: the Handle Table
  *
- * Order: dxk_sessions_lock, ctx->mutex, ctx->handles.lock, ctx->lock. Nothing is
- * taken inside ctx->lock; no allocation, no user copy and no sleep happens under it.
- * Wake-ups are collected in struct dxk_wakes and done after unlock. The log has locks
- * of its own, see log.h: ctx->mutex, then log->drain; log->lock inside of whatever its
- * caller holds.
- *
- * All transitions of all requests happen under ctx->lock. Therefore whatever is
- * answered under it, "none exists" above all, is authoritative (DX-92).
+ * Order: dxk_sessions_lock, dxk_ctx.mutex, dxk_handles.lock, dxk_engine.lock. The log has
+ * locks of its own, see services/log.h: dxk_ctx.mutex, then dxk_log.drain; dxk_log.lock
+ * inside of whatever its caller holds.
  */
 #ifndef _DXK_RUNTIME_CONTEXT_H
 #define _DXK_RUNTIME_CONTEXT_H
 
 #include <linux/completion.h>
 #include <linux/kobject.h>
-#include <linux/llist.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/xarray.h>
 
-#include "engine/member.h"
-#include "engine/owner.h"
-#include "engine/ready.h"
-#include "engine/request.h"
-#include "engine/stall.h"
-#include "engine/stats.h"
-#include "engine/waiter.h"
+#include "engine/engine.h"
 #include "runtime/control.h"
 #include "runtime/identity.h"
+#include "runtime/report.h"
 #include "services/command.h"
 #include "services/handle.h"
 #include "services/log.h"
 #include "services/sample.h"
-#include "uapi/dxk.h"
-
-enum dxk_ctx_state {
-	DXK_CTX_NEW,
-	DXK_CTX_STARTING,
-	DXK_CTX_RUNNING,
-	DXK_CTX_STOPPING,
-	DXK_CTX_STOPPED,
-};
 
 /**
  * struct dxk_ctx - a context
- * @lock: see above
- * @direct: (A) callers take the dispatcher role themselves. Cleared while thread
- *	700 runs under policy dispatch=thread
- * @state: (L) enum dxk_ctx_state
- * @cancelling: (L) Stop(cancel): what becomes Ready is cancelled
- * @nr: (L) live requests by place, see enum dxk_place
- * @high: (L) high-water marks of @nr
- * @ticket: (L) dispatches so far
- * @ready: the Ready Pool
- * @crew: the Thread Pool
- * @owners: owners and the Rejoin Pool
- * @stats: (L) counters
- * @inbox: (A) operations for thread 700
- * @policy: (S), dynamic fields (L)
- * @mutex: see above
- * @next_policy: (M) what the Monitor's next review puts into force
- * @policy_changed: (M) @next_policy differs from @policy
- * @crew_wanted: (M) Start asks the Monitor for the workers
- * @crew_err: (M) result of the Monitor's start of the workers
- * @crew_up: the Monitor has started the workers, or failed
- * @monitor: thread 500
- * @scheduler: thread 600
- * @dispatcher: thread 700
- * @stoppers: (L) struct dxk_stop_op that sleep until no request executes
- * @services: (L) struct dxk_should_op that sleep until they are to end
- * @stall: the Monitor's watch for stalls
- * @instrument: samples and latencies
- * @log: the Log Pool
- * @handles: the Handle Table
- * @commands: the command handler and what waits for it
- * @who: (C) name, owner and permissions
- * @home: owner cookies of kernel executors and other modules
- * @shared: owner cookies of all that join with %DXK_JOIN_SHARED
- * @spaces: (L) the number of the newest space
- * @joinable: (N) in the list of contexts
- * @descriptors: (N) open context descriptors; read by anybody
- * @id: (C) name below /sys/kernel/dxk
- * @closed: (M) the context descriptor is gone
- * @kobj: holds the object; members hold it through their parent directory
  */
 struct dxk_ctx {
-	spinlock_t lock;
-	bool direct;
-	u8 state;
-	bool cancelling;
-	u32 nr[DXK_PLACES];
-	u32 high[DXK_PLACES];
-	u64 ticket;
-	struct dxk_ready ready;
-	struct dxk_crew crew;
-	struct dxk_owners owners;
-	struct dxk_stats stats;
-	struct llist_head inbox;
-	struct dxk_policy policy;
+	/** @engine: what requests are, and every move that they make */
+	struct dxk_engine engine;
 
+	/** @mutex: see above */
 	struct mutex mutex;
+	/** @next_policy: (M) what the Monitor's next review puts into force */
 	struct dxk_policy next_policy;
+	/** @policy_changed: (M) @next_policy differs from the engine's policy */
 	bool policy_changed;
+	/** @crew_wanted: (M) Start asks the Monitor for the workers */
 	bool crew_wanted;
+	/** @crew_err: (M) result of the Monitor's start of the workers */
 	int crew_err;
+	/** @crew_up: the Monitor has started the workers, or failed */
 	struct completion crew_up;
-	struct dxk_thread monitor;
-	struct dxk_thread scheduler;
-	struct dxk_thread dispatcher;
-	struct list_head stoppers;
-	struct list_head services;
-	struct dxk_stall stall;
+	/** @control: threads 500, 600 and 700, by enum dxk_control_id */
+	struct dxk_thread control[DXK_CONTROLS];
+	/** @members: (M) struct dxk_member by thread id */
+	struct xarray members;
+	/** @threads: (C) directory of the members in sysfs */
+	struct kobject *threads;
+	/** @work_wait: user workers in poll(2) sleep here */
+	wait_queue_head_t work_wait;
+
+	/** @report: the Monitor's watch for stalls */
+	struct dxk_report report;
+	/** @instrument: samples */
 	struct dxk_instrument instrument;
+	/** @log: the Log Pool */
 	struct dxk_log log;
+	/** @handles: the Handle Table */
 	struct dxk_handles handles;
+	/** @commands: the command handler and what waits for it */
 	struct dxk_commands commands;
+
+	/** @who: (C) name, owner and permissions */
 	struct dxk_identity who;
-	struct dxk_space home;
-	struct dxk_space shared;
-	u32 spaces;
+	/** @joinable: (N) in the list of contexts */
 	struct list_head joinable;
+	/** @descriptors: (N) open context descriptors; read by anybody */
 	u32 descriptors;
+	/** @id: (C) name below /sys/kernel/dxk */
 	u32 id;
+	/** @closed: (M) the context descriptor is gone */
 	bool closed;
+	/** @kobj: holds the object; members hold it through their parent directory */
 	struct kobject kobj;
 };
 
-static inline u32 dxk_ctx_live(const struct dxk_ctx *ctx)
+static inline struct dxk_ctx *dxk_ctx_of(struct dxk_engine *e)
 {
-	return ctx->nr[DXK_AT_READY] + ctx->nr[DXK_AT_WORK] + ctx->nr[DXK_AT_REJOIN];
+	return container_of(e, struct dxk_ctx, engine);
 }
 
-static inline bool dxk_ctx_cmls(const struct dxk_ctx *ctx)
+static inline struct dxk_ctx *dxk_member_ctx(const struct dxk_member *m)
 {
-	return ctx->policy.sched_mode & TPOOL_MODE_CMLS;
+	return dxk_ctx_of(m->engine);
 }
 
 struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who);

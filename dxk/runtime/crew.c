@@ -26,7 +26,7 @@ struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, ctx->policy.max_threads)
+	xa_for_each_range(&ctx->members, id, m, 1, ctx->engine.policy.max_threads)
 		if (dxk_member_state(m) == DXK_M_VACANT)
 			return m;
 	return NULL;
@@ -39,7 +39,7 @@ u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
 	unsigned long id;
 	u32 nr = 0;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
 		nr += dxk_member_state(m) != DXK_M_VACANT && m->kind == kind &&
 		      !m->leaving &&
 		      !m->spare;
@@ -50,7 +50,7 @@ u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
 struct dxk_member *dxk_crew_spare_place(struct dxk_ctx *ctx)
 {
 	u32 id = DXK_ID_WORKER_MAX;
-	u32 last = DXK_ID_WORKER_MAX - ctx->policy.max_spares;
+	u32 last = DXK_ID_WORKER_MAX - ctx->engine.policy.max_spares;
 	struct dxk_member *m;
 
 	while (id > last && dxk_member_at(ctx, id))
@@ -66,7 +66,7 @@ struct dxk_member *dxk_crew_spare_place(struct dxk_ctx *ctx)
 /** dxk_crew_fit - give places 1..max_threads and the main thread's members */
 int dxk_crew_fit(struct dxk_ctx *ctx)
 {
-	u32 max = ctx->policy.max_threads;
+	u32 max = ctx->engine.policy.max_threads;
 	struct dxk_member *m;
 	unsigned long id;
 
@@ -77,7 +77,7 @@ int dxk_crew_fit(struct dxk_ctx *ctx)
 		if (IS_ERR(m))
 			return PTR_ERR(m);
 	}
-	xa_for_each_range(&ctx->crew.members, id, m, max + 1, DXK_ID_WORKER_MAX)
+	xa_for_each_range(&ctx->members, id, m, max + 1, DXK_ID_WORKER_MAX)
 		if (dxk_member_state(m) == DXK_M_VACANT)
 			dxk_member_retire(m);
 	return 0;
@@ -114,7 +114,7 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 		if (!m || dxk_member_state(m) == DXK_M_VACANT || m->kind != kind ||
 		    m->leaving || m->spare)
 			continue;
-		if (id <= ctx->policy.max_threads && nr <= places)
+		if (id <= ctx->engine.policy.max_threads && nr <= places)
 			break;
 		dxk_member_do(m, dxk_leave_run);
 		nr--;
@@ -131,12 +131,12 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
  */
 int dxk_crew_review(struct dxk_ctx *ctx)
 {
-	u32 kernel = ctx->policy.kernel_threads;
+	u32 kernel = ctx->engine.policy.kernel_threads;
 	struct dxk_member *m;
 	unsigned long id;
 	int err;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
 		if (m->kind != DXK_KERNEL || !READ_ONCE(m->gone))
 			continue;
 		dxk_worker_stop(m);
@@ -147,13 +147,13 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 	if (err)
 		return err;
 	dxk_crew_shrink(ctx, DXK_KERNEL, kernel);
-	dxk_crew_shrink(ctx, DXK_USER, ctx->policy.max_threads - kernel);
+	dxk_crew_shrink(ctx, DXK_USER, ctx->engine.policy.max_threads - kernel);
 	while (dxk_crew_count(ctx, DXK_KERNEL) < kernel) {
 		err = dxk_crew_add_kernel(dxk_crew_vacancy(ctx));
 		if (err)
 			return err;
 	}
-	while (dxk_spares_wanted(ctx, DXK_KERNEL)) {
+	while (dxk_spares_wanted(&ctx->engine, DXK_KERNEL)) {
 		err = dxk_crew_add_kernel(dxk_crew_spare_place(ctx));
 		if (err)
 			return err;
@@ -167,7 +167,7 @@ void dxk_crew_stop(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
 		if (dxk_member_state(m) == DXK_M_VACANT || m->kind != DXK_KERNEL)
 			continue;
 		dxk_worker_stop(m);
@@ -182,7 +182,7 @@ void dxk_crew_clear(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each(&ctx->crew.members, id, m)
+	xa_for_each(&ctx->members, id, m)
 		if (dxk_member_state(m) == DXK_M_VACANT)
 			dxk_member_retire(m);
 }
@@ -193,7 +193,7 @@ void dxk_crew_empty(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each(&ctx->crew.members, id, m)
+	xa_for_each(&ctx->members, id, m)
 		dxk_member_retire(m);
 }
 
@@ -209,10 +209,10 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
 		if (!dxk_member_is_dead(m))
 			continue;
-		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "worker %u is gone", m->id);
 		dxk_member_bury(m);
 	}
@@ -223,7 +223,7 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 /* While it drains, too: who died over a request may have been the last worker. */
 static bool dxk_member_welcome(const struct dxk_ctx *ctx)
 {
-	u8 state = READ_ONCE(ctx->state);
+	u8 state = READ_ONCE(ctx->engine.state);
 
 	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
 }
@@ -249,7 +249,7 @@ static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
 
 static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 {
-	u32 places = ctx->policy.max_threads - ctx->policy.kernel_threads;
+	u32 places = ctx->engine.policy.max_threads - ctx->engine.policy.kernel_threads;
 	struct dxk_member *m;
 	int err;
 
@@ -271,7 +271,7 @@ static struct dxk_member *dxk_claim_spare(struct dxk_ctx *ctx)
 {
 	if (!dxk_member_welcome(ctx))
 		return ERR_PTR(-ESHUTDOWN);
-	if (ctx->policy.on_block != DXK_ON_BLOCK_SPARE)
+	if (ctx->engine.policy.on_block != DXK_ON_BLOCK_SPARE)
 		return ERR_PTR(-ENODEV);
 	return dxk_crew_spare_place(ctx);
 }
@@ -311,7 +311,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 	if (s) {
 		m->access = s->access;
 		m->space = s->space;
-		dxk_space_join(ctx, m->space);
+		dxk_space_join(&ctx->engine, m->space);
 	}
 	dxk_member_occupy(m, kind == DXK_MEMBER_CLIENT ? DXK_ROLE_CLIENT :
 							 DXK_ROLE_WORKER, DXK_USER);
@@ -322,25 +322,25 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 /** dxk_member_bury - the member's thread is gone: answer its owners, free its id */
 void dxk_member_bury(struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 
 	dxk_member_do(m, dxk_died_run);
 	dxk_member_retire(m);
 	if (dxk_member_welcome(ctx) && dxk_crew_fit(ctx))
-		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "no memory to show the vacant id %u", m->id);
 }
 
 /** dxk_member_release - the member's descriptor is closed */
 void dxk_member_release(struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 
 	dxk_command_detach(m);
 	mutex_lock(&ctx->mutex);
 	dxk_member_bury(m);
 	mutex_unlock(&ctx->mutex);
-	dxk_space_leave(ctx, m->space);
+	dxk_space_leave(&ctx->engine, m->space);
 	dxk_member_put(m);
 }
 
@@ -361,12 +361,12 @@ bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out)
 	unsigned long id;
 
 	mutex_lock(&ctx->mutex);
-	xa_for_each_range(&ctx->crew.members, id, m, after + 1, DXK_ID_WORKER_MAX) {
-		spin_lock(&ctx->lock);
+	xa_for_each_range(&ctx->members, id, m, after + 1, DXK_ID_WORKER_MAX) {
+		spin_lock(&ctx->engine.lock);
 		found = m->held;
 		if (found)
 			*out = m->work;
-		spin_unlock(&ctx->lock);
+		spin_unlock(&ctx->engine.lock);
 		if (!found)
 			continue;
 		out->thread = m->id;

@@ -4,6 +4,7 @@
 
 #include "engine/member.h"
 
+struct dxk_ctx;
 struct dxk_running;
 struct dxk_session;
 

@@ -15,18 +15,18 @@
 static int dxk_dispatcher_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->dispatcher;
+	struct dxk_thread *t = &ctx->control[DXK_DISPATCHER];
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
 		bool asked = xchg(&t->kicked, false);
 
-		dxk_inbox_run(ctx);
-		dxk_sweep(ctx, asked);
+		dxk_inbox_run(&ctx->engine);
+		dxk_sweep(&ctx->engine, asked);
 		dxk_thread_wait(t, READ_ONCE(t->parked) ? DXK_PARK :
-				   ctx->policy.dispatch_interval_ms ?: DXK_SWEEP_MS);
+				   ctx->engine.policy.dispatch_interval_ms ?: DXK_SWEEP_MS);
 	}
-	dxk_inbox_run(ctx);
+	dxk_inbox_run(&ctx->engine);
 	return 0;
 }
 
@@ -34,20 +34,20 @@ int dxk_dispatcher_start(struct dxk_ctx *ctx)
 {
 	int err;
 
-	err = dxk_thread_start(&ctx->dispatcher, dxk_dispatcher_fn, ctx,
+	err = dxk_thread_start(&ctx->control[DXK_DISPATCHER], dxk_dispatcher_fn, ctx,
 			       DXK_ID_DISPATCHER, "dispatch");
 	if (!err)
-		WRITE_ONCE(ctx->direct,
-			   ctx->policy.dispatch == DXK_DISPATCH_DIRECT);
+		WRITE_ONCE(ctx->engine.direct,
+			   ctx->engine.policy.dispatch == DXK_DISPATCH_DIRECT);
 	return err;
 }
 
 void dxk_dispatcher_stop(struct dxk_ctx *ctx)
 {
-	if (!READ_ONCE(ctx->direct)) {
-		WRITE_ONCE(ctx->direct, true);
+	if (!READ_ONCE(ctx->engine.direct)) {
+		WRITE_ONCE(ctx->engine.direct, true);
 		/* see dxk_publish() */
 		synchronize_rcu();
 	}
-	dxk_thread_stop(&ctx->dispatcher);
+	dxk_thread_stop(&ctx->control[DXK_DISPATCHER]);
 }

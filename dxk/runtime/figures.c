@@ -10,11 +10,11 @@
 u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 size[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->policy.max_threads),
-		[DXK_POOL_READY] = READ_ONCE(ctx->policy.ready_entries),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->policy.rejoin_entries),
-		[DXK_POOL_LOG] = READ_ONCE(ctx->policy.log_entries),
-		[DXK_POOL_HANDLE] = READ_ONCE(ctx->policy.handle_entries),
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->engine.policy.max_threads),
+		[DXK_POOL_READY] = READ_ONCE(ctx->engine.policy.ready_entries),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.policy.rejoin_entries),
+		[DXK_POOL_LOG] = READ_ONCE(ctx->engine.policy.log_entries),
+		[DXK_POOL_HANDLE] = READ_ONCE(ctx->engine.policy.handle_entries),
 	};
 
 	return size[pool];
@@ -23,10 +23,10 @@ u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
 u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 use[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->crew.workers[DXK_USER]) +
-				    READ_ONCE(ctx->crew.workers[DXK_KERNEL]),
-		[DXK_POOL_READY] = READ_ONCE(ctx->nr[DXK_AT_READY]),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->nr[DXK_AT_REJOIN]),
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->engine.crew.workers[DXK_USER]) +
+				    READ_ONCE(ctx->engine.crew.workers[DXK_KERNEL]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->engine.nr[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]),
 		[DXK_POOL_LOG] = dxk_log_count(&ctx->log),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
 	};
@@ -37,9 +37,9 @@ u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
 u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool)
 {
 	const u32 high[] = {
-		[DXK_POOL_THREAD] = READ_ONCE(ctx->high[DXK_AT_WORK]),
-		[DXK_POOL_READY] = READ_ONCE(ctx->high[DXK_AT_READY]),
-		[DXK_POOL_REJOIN] = READ_ONCE(ctx->high[DXK_AT_REJOIN]),
+		[DXK_POOL_THREAD] = READ_ONCE(ctx->engine.high[DXK_AT_WORK]),
+		[DXK_POOL_READY] = READ_ONCE(ctx->engine.high[DXK_AT_READY]),
+		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.high[DXK_AT_REJOIN]),
 		[DXK_POOL_LOG] = READ_ONCE(ctx->log.high),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
 	};
@@ -53,11 +53,11 @@ static const struct dxk_lanes *dxk_resource_lanes(const struct dxk_ctx *ctx, u32
 {
 	switch (key / DXK_LANES) {
 	case DXK_RES_USER:
-		return &ctx->crew.lanes[DXK_USER];
+		return &ctx->engine.crew.lanes[DXK_USER];
 	case DXK_RES_KERNEL:
-		return &ctx->crew.lanes[DXK_KERNEL];
+		return &ctx->engine.crew.lanes[DXK_KERNEL];
 	default:
-		return &ctx->ready.lanes;
+		return &ctx->engine.ready.lanes;
 	}
 }
 
@@ -70,16 +70,16 @@ u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 {
 	u32 limit;
 
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
 	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
 	/* Without CMLS workers have no limit but their number. */
 	if (key / DXK_LANES == DXK_RES_USER)
-		limit = min(limit, ctx->crew.workers[DXK_USER] +
-				   ctx->crew.extra[DXK_USER]);
+		limit = min(limit, ctx->engine.crew.workers[DXK_USER] +
+				   ctx->engine.crew.extra[DXK_USER]);
 	else if (key / DXK_LANES == DXK_RES_KERNEL)
-		limit = min(limit, ctx->crew.workers[DXK_KERNEL] +
-				   ctx->crew.extra[DXK_KERNEL]);
-	spin_unlock(&ctx->lock);
+		limit = min(limit, ctx->engine.crew.workers[DXK_KERNEL] +
+				   ctx->engine.crew.extra[DXK_KERNEL]);
+	spin_unlock(&ctx->engine.lock);
 	return limit;
 }
 
@@ -90,19 +90,19 @@ u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key)
 	struct list_head *pos;
 	u32 nr = 0;
 
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
 	switch (key / DXK_LANES) {
 	case DXK_RES_USER:
-		nr = ctx->ready.nr[DXK_USER][lane];
+		nr = ctx->engine.ready.nr[DXK_USER][lane];
 		break;
 	case DXK_RES_KERNEL:
-		nr = ctx->ready.nr[DXK_KERNEL][lane];
+		nr = ctx->engine.ready.nr[DXK_KERNEL][lane];
 		break;
 	default:
-		list_for_each(pos, &ctx->ready.posters[lane])
+		list_for_each(pos, &ctx->engine.ready.posters[lane])
 			nr++;
 	}
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->engine.lock);
 	return nr;
 }
 

@@ -31,21 +31,21 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 
 	if (ctx->policy_changed) {
 		dxk_wakes_init(&wakes);
-		spin_lock(&ctx->lock);
-		ctx->policy = ctx->next_policy;
-		dxk_crew_set_lanes(ctx);
-		dxk_serve_posters(ctx, &wakes);
-		dxk_dispatch(ctx, &wakes);
-		dxk_tell_managers(ctx, &wakes);
-		spin_unlock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
+		ctx->engine.policy = ctx->next_policy;
+		dxk_crew_set_lanes(&ctx->engine);
+		dxk_serve_posters(&ctx->engine, &wakes);
+		dxk_dispatch(&ctx->engine, &wakes);
+		dxk_tell_managers(&ctx->engine, &wakes);
+		spin_unlock(&ctx->engine.lock);
 		ctx->policy_changed = false;
-		dxk_wakes_flush(ctx, &wakes);
-		dxk_log_review(&ctx->log, ctx->policy.log_full);
-		dxk_thread_kick(&ctx->scheduler);
+		dxk_wakes_flush(&ctx->engine, &wakes);
+		dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
+		dxk_thread_kick(&ctx->control[DXK_SCHEDULER]);
 	}
 	err = dxk_crew_review(ctx);
 	if (err && err != -EAGAIN)
-		dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR,
+		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "cannot start a worker: error %d", err);
 }
 
@@ -55,25 +55,25 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
  */
 static bool dxk_monitor_park(struct dxk_ctx *ctx, bool asked)
 {
-	const struct dxk_policy *p = &ctx->policy;
+	const struct dxk_policy *p = &ctx->engine.policy;
 	bool park;
 
-	spin_lock(&ctx->lock);
-	park = !asked && dxk_crew_resting(ctx) && !p->sample_interval_ms &&
-	       !(p->report_age_ms && ctx->nr[DXK_AT_WORK]);
-	ctx->monitor.parked = park;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	park = !asked && dxk_crew_resting(&ctx->engine) && !p->sample_interval_ms &&
+	       !(p->report_age_ms && ctx->engine.nr[DXK_AT_WORK]);
+	ctx->engine.parked[DXK_MONITOR] = park;
+	spin_unlock(&ctx->engine.lock);
 	return park;
 }
 
 /* What to do on each turn of a running context. Return: ms to the next one. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
-	u32 ms = ctx->policy.monitor_interval_ms;
+	u32 ms = ctx->engine.policy.monitor_interval_ms;
 
 	dxk_monitor_review(ctx);
 	dxk_overdue_check(ctx);
-	if (ctx->policy.sample_interval_ms) {
+	if (ctx->engine.policy.sample_interval_ms) {
 		u64 left = div_u64(dxk_instrument_sample(ctx), NSEC_PER_MSEC);
 
 		ms = min_t(u64, ms, left + 1);
@@ -87,7 +87,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 {
 	dxk_crew_bury(ctx);
-	switch (ctx->state) {
+	switch (ctx->engine.state) {
 	case DXK_CTX_STARTING:
 		if (!ctx->crew_wanted)
 			break;
@@ -99,13 +99,13 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 		return dxk_monitor_watch(ctx, asked);
 	}
 	return dxk_monitor_park(ctx, asked) ? DXK_PARK :
-					      ctx->policy.monitor_interval_ms;
+					      ctx->engine.policy.monitor_interval_ms;
 }
 
 static int dxk_monitor_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->monitor;
+	struct dxk_thread *t = &ctx->control[DXK_MONITOR];
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
@@ -128,7 +128,7 @@ static int dxk_monitor_fn(void *arg)
 /** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
 int dxk_monitor_start(struct dxk_ctx *ctx)
 {
-	return dxk_thread_start(&ctx->monitor, dxk_monitor_fn, ctx, DXK_ID_MONITOR,
+	return dxk_thread_start(&ctx->control[DXK_MONITOR], dxk_monitor_fn, ctx, DXK_ID_MONITOR,
 				"monitor");
 }
 
@@ -143,7 +143,7 @@ int dxk_monitor_start_crew(struct dxk_ctx *ctx)
 	reinit_completion(&ctx->crew_up);
 	ctx->crew_wanted = true;
 	mutex_unlock(&ctx->mutex);
-	dxk_thread_kick(&ctx->monitor);
+	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
 	wait_for_completion(&ctx->crew_up);
 	mutex_lock(&ctx->mutex);
 	return ctx->crew_err;

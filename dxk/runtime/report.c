@@ -11,15 +11,16 @@
 #include <linux/seq_buf.h>
 #include <linux/sysfs.h>
 
+#include "engine/stall.h"
 #include "runtime/context.h"
 #include "runtime/report.h"
 #include "trace.h"
 
-/** dxk_stall_init - of a context that starts */
-void dxk_stall_init(struct dxk_stall *stall)
+/** dxk_report_init - of a context that starts */
+void dxk_report_init(struct dxk_report *report)
 {
-	*stall = (struct dxk_stall) { };
-	ratelimit_state_init(&stall->limit, DEFAULT_RATELIMIT_INTERVAL,
+	*report = (struct dxk_report) { };
+	ratelimit_state_init(&report->limit, DEFAULT_RATELIMIT_INTERVAL,
 			     DEFAULT_RATELIMIT_BURST);
 }
 
@@ -38,18 +39,18 @@ static u32 dxk_lane_from(u32 attrs)
 
 static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
 {
-	const struct dxk_ready *ready = &ctx->ready;
+	const struct dxk_ready *ready = &ctx->engine.ready;
 	struct dxk_member *m;
 	unsigned long id;
 	u32 lane;
 
-	lockdep_assert_held(&ctx->lock);
+	lockdep_assert_held(&ctx->engine.lock);
 
 	seq_buf_printf(s, "stall %llu: ready", nr);
 	for (lane = 0; lane < DXK_LANES; lane++)
 		seq_buf_printf(s, " %u lane %u%s", ready->lanes.used[lane], lane,
 			       lane < DXK_LANES - 1 ? "," : "; asleep:");
-	xa_for_each(&ctx->crew.members, id, m) {
+	xa_for_each(&ctx->members, id, m) {
 		if (!dxk_member_asleep(m))
 			continue;
 		seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(dxk_member_state(m)));
@@ -64,9 +65,9 @@ static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
 /* Tell in the kernel's log and in that of the context, and wake who watches. */
 static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
 {
-	if (__ratelimit(&ctx->stall.limit))
+	if (__ratelimit(&ctx->report.limit))
 		pr_warn("dxk: context %u: %s\n", ctx->id, text);
-	dxk_log_add(&ctx->log, ctx->policy.log_full, DXK_ID_MONITOR, "%s", text);
+	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR, "%s", text);
 	sysfs_notify(&ctx->kobj, "stats", counter);
 }
 
@@ -78,7 +79,7 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
  */
 bool dxk_stall_check(struct dxk_ctx *ctx)
 {
-	struct dxk_stall *stall = &ctx->stall;
+	struct dxk_report *r = &ctx->report;
 	u64 now = ktime_get_ns();
 	bool stuck, report;
 	struct seq_buf s;
@@ -88,26 +89,26 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	lockdep_assert_held(&ctx->mutex);
 
 	seq_buf_init(&s, text, sizeof(text) - 1);
-	spin_lock(&ctx->lock);
-	stuck = dxk_nobody_can_run(ctx);
-	progress = ctx->stats.posts + ctx->stats.dispatches +
-		   ctx->stats.completions + ctx->stats.collected;
-	if (!stuck || progress != stall->progress || !stall->since) {
-		stall->since = stuck ? now : 0;
-		stall->progress = progress;
-		stall->reported = false;
+	spin_lock(&ctx->engine.lock);
+	stuck = dxk_nobody_can_run(&ctx->engine);
+	progress = ctx->engine.stats.posts + ctx->engine.stats.dispatches +
+		   ctx->engine.stats.completions + ctx->engine.stats.collected;
+	if (!stuck || progress != r->progress || !r->since) {
+		r->since = stuck ? now : 0;
+		r->progress = progress;
+		r->reported = false;
 	}
-	report = stuck && !stall->reported && now - stall->since >=
-		 (ctx->crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
+	report = stuck && !r->reported && now - r->since >=
+		 (ctx->engine.crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
 	if (report)
-		dxk_stall_describe(ctx, ++ctx->stats.stalls, &s);
-	stall->reported |= report;
+		dxk_stall_describe(ctx, ++ctx->engine.stats.stalls, &s);
+	r->reported |= report;
 	/* Told or over: whoever falls asleep next gives the alarm anew. */
-	stall->watched = stuck && !stall->reported;
-	spin_unlock(&ctx->lock);
+	ctx->engine.stalled = stuck && !r->reported;
+	spin_unlock(&ctx->engine.lock);
 
 	if (report) {
-		trace_stall(ctx->id, READ_ONCE(ctx->stats.stalls));
+		trace_stall(ctx->id, READ_ONCE(ctx->engine.stats.stalls));
 		if (seq_buf_has_overflowed(&s))
 			memcpy(text + sizeof(text) - sizeof("..."), "...",
 			       sizeof("..."));
@@ -115,7 +116,7 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 			text[s.len] = '\0';
 		dxk_tell(ctx, "stalls", text);
 	}
-	return stall->watched;
+	return ctx->engine.stalled;
 }
 
 /**
@@ -124,23 +125,23 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
  */
 void dxk_overdue_check(struct dxk_ctx *ctx)
 {
-	unsigned long limit = msecs_to_jiffies(ctx->policy.report_age_ms);
+	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.report_age_ms);
 	struct dxk_member *m;
 	unsigned long id;
 	char text[200];
 
 	lockdep_assert_held(&ctx->mutex);
 
-	if (!ctx->policy.report_age_ms)
+	if (!ctx->engine.policy.report_age_ms)
 		return;
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX) {
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
 		bool overdue;
 
-		spin_lock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
 		overdue = m->held && m->work_ticket != m->told_ticket &&
 			  time_after(jiffies, m->since + limit);
 		if (overdue) {
-			ctx->stats.overdue++;
+			ctx->engine.stats.overdue++;
 			m->told_ticket = m->work_ticket;
 			scnprintf(text, sizeof(text),
 				  "overdue: %u executes for %u ms: lane %u owner %#llx executor %#llx",
@@ -148,7 +149,7 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 				  dxk_lane_from(m->work.attrs), m->work.owner,
 				  m->work.executor);
 		}
-		spin_unlock(&ctx->lock);
+		spin_unlock(&ctx->engine.lock);
 		if (overdue)
 			dxk_tell(ctx, "overdue", text);
 	}

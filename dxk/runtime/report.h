@@ -2,14 +2,31 @@
 #ifndef _DXK_RUNTIME_REPORT_H
 #define _DXK_RUNTIME_REPORT_H
 
-#include "engine/stall.h"
+#include <linux/ratelimit.h>
+#include <linux/types.h>
+
+struct dxk_ctx;
+
+/**
+ * struct dxk_report - what the Monitor remembers of its last looks
+ * @since: (M) ktime of the first look that found nobody able to run, 0 for none
+ * @progress: (M) moves that the context had made then
+ * @reported: (M) it was told already
+ * @limit: of lines for the kernel's log
+ */
+struct dxk_report {
+	u64 since;
+	u64 progress;
+	bool reported;
+	struct ratelimit_state limit;
+};
 
 /* How long nobody must have been able to run. */
 #define DXK_STALL_MS	100
 /* The same while a process is about to start a spare worker. */
 #define DXK_SPARE_MS	1000
 
-void dxk_stall_init(struct dxk_stall *stall);
+void dxk_report_init(struct dxk_report *report);
 bool dxk_stall_check(struct dxk_ctx *ctx);
 void dxk_overdue_check(struct dxk_ctx *ctx);
 

@@ -19,7 +19,7 @@
 
 static u64 dxk_sched_interval(const struct dxk_ctx *ctx)
 {
-	return (u64)READ_ONCE(ctx->policy.sched_interval_ms) * NSEC_PER_MSEC;
+	return (u64)READ_ONCE(ctx->engine.policy.sched_interval_ms) * NSEC_PER_MSEC;
 }
 
 /* The first point of the grid after now. */
@@ -37,27 +37,27 @@ static bool dxk_sched_park(struct dxk_ctx *ctx)
 {
 	bool parked;
 
-	spin_lock(&ctx->lock);
-	parked = dxk_ready_empty(&ctx->ready);
-	ctx->scheduler.parked = parked;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	parked = dxk_ready_empty(&ctx->engine.ready);
+	ctx->engine.parked[DXK_SCHEDULER] = parked;
+	spin_unlock(&ctx->engine.lock);
 	return parked;
 }
 
 static void dxk_sched_tick(struct dxk_ctx *ctx)
 {
-	const struct dxk_policy *p = &ctx->policy;
+	const struct dxk_policy *p = &ctx->engine.policy;
 
-	spin_lock(&ctx->lock);
-	dxk_ready_tick(&ctx->ready, p->prio_policy & PRIO_POLICY_AGERQS,
+	spin_lock(&ctx->engine.lock);
+	dxk_ready_tick(&ctx->engine.ready, p->prio_policy & PRIO_POLICY_AGERQS,
 		       p->prio_policy & PRIO_POLICY_BOOST, p->boost_value);
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->engine.lock);
 }
 
 static int dxk_scheduler_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->scheduler;
+	struct dxk_thread *t = &ctx->control[DXK_SCHEDULER];
 	u64 last = ktime_get_ns();
 	bool ticked = true;
 
@@ -81,6 +81,6 @@ static int dxk_scheduler_fn(void *arg)
 
 int dxk_scheduler_start(struct dxk_ctx *ctx)
 {
-	return dxk_thread_start(&ctx->scheduler, dxk_scheduler_fn, ctx,
+	return dxk_thread_start(&ctx->control[DXK_SCHEDULER], dxk_scheduler_fn, ctx,
 				DXK_ID_SCHEDULER, "sched");
 }

@@ -96,7 +96,7 @@ struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
-	s->space = dxk_space_new(s->ctx);
+	s->space = dxk_space_new(&s->ctx->engine);
 	err = PTR_ERR_OR_ZERO(s->space);
 	if (err)
 		goto err_destroy;
@@ -108,7 +108,7 @@ struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
 	return s;
 
 err_leave:
-	dxk_space_leave(s->ctx, s->space);
+	dxk_space_leave(&s->ctx->engine, s->space);
 err_destroy:
 	dxk_ctx_destroy(s->ctx);
 err_free:
@@ -178,7 +178,7 @@ struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
-	s->space = a->flags & DXK_JOIN_SHARED ? &s->ctx->shared : dxk_space_new(s->ctx);
+	s->space = a->flags & DXK_JOIN_SHARED ? &s->ctx->engine.shared : dxk_space_new(&s->ctx->engine);
 	err = PTR_ERR_OR_ZERO(s->space);
 	if (err)
 		goto err_put;
@@ -195,7 +195,7 @@ err_free:
 /** dxk_session_close - the last copy of a context descriptor is closed */
 void dxk_session_close(struct dxk_session *s)
 {
-	dxk_space_leave(s->ctx, s->space);
+	dxk_space_leave(&s->ctx->engine, s->space);
 	dxk_ctx_put_descriptor(s->ctx);
 	kfree(s);
 }

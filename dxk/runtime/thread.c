@@ -14,12 +14,13 @@
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
+#include "runtime/context.h"
 #include "runtime/thread.h"
 
 /** dxk_member_free - the last reference is gone; called by its kobject */
 void dxk_member_free(struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 
 	dxk_rqe_stash_free(&m->rqes);
 	dxk_owner_stash_free(&m->owners);
@@ -43,7 +44,7 @@ struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id)
 {
 	lockdep_assert_held(&ctx->mutex);
 
-	return xa_load(&ctx->crew.members, id);
+	return xa_load(&ctx->members, id);
 }
 
 /** dxk_member_new - a vacant member with that id; the pool holds the reference */
@@ -55,8 +56,8 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
 	if (!m)
 		return ERR_PTR(-ENOMEM);
-	m->ctx = ctx;
-	m->space = &ctx->home;
+	m->engine = &ctx->engine;
+	m->space = &ctx->engine.home;
 	m->id = id;
 	m->since = jiffies;
 	INIT_LIST_HEAD(&m->called);
@@ -67,10 +68,10 @@ struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 	kobject_get(&ctx->kobj);
 	kobject_init(&m->kobj, &dxk_member_ktype);
 
-	err = kobject_add(&m->kobj, ctx->crew.threads, "%u", id);
+	err = kobject_add(&m->kobj, ctx->threads, "%u", id);
 	if (err)
 		goto err_put;
-	err = xa_err(xa_store(&ctx->crew.members, id, m, GFP_KERNEL));
+	err = xa_err(xa_store(&ctx->members, id, m, GFP_KERNEL));
 	if (err)
 		goto err_del;
 	return m;
@@ -88,11 +89,11 @@ err_put:
  */
 void dxk_member_retire(struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 
 	if (dxk_member_at(ctx, m->id) != m)
 		return;
-	xa_erase(&ctx->crew.members, m->id);
+	xa_erase(&ctx->members, m->id);
 	kobject_del(&m->kobj);
 	dxk_member_put(m);
 }

@@ -4,6 +4,8 @@
 
 #include "engine/member.h"
 
+struct dxk_ctx;
+
 struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id);
 struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id);
 void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind);

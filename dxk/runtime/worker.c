@@ -48,7 +48,7 @@ static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
 
 	list_move_tail(&rqe->link, &m->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
-	trace_start(m->ctx->id, rqe);
+	trace_start(dxk_member_ctx(m)->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);
@@ -80,7 +80,7 @@ static int dxk_worker_fn(void *arg)
 	dxk_own_files_close(m);
 	dxk_member_set_state(m, DXK_M_AWAY);
 	WRITE_ONCE(m->gone, true);
-	dxk_thread_kick(&m->ctx->monitor);
+	dxk_thread_kick(&dxk_member_ctx(m)->control[DXK_MONITOR]);
 	for (;;) {
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
@@ -126,7 +126,7 @@ int dxk_worker_create(struct dxk_member *m)
 {
 	struct task_struct *task;
 
-	task = kthread_create(dxk_worker_fn, m, "dxk%u/%u", m->ctx->id, m->id);
+	task = kthread_create(dxk_worker_fn, m, "dxk%u/%u", dxk_member_ctx(m)->id, m->id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	get_task_struct(task);
@@ -162,6 +162,6 @@ void dxk_worker_stop(struct dxk_member *m)
  */
 bool dxk_should_stop(const struct dxk_call *call)
 {
-	return dxk_is_to_end(call->self->ctx, call->attrs);
+	return dxk_is_to_end(call->self->engine, call->attrs);
 }
 EXPORT_SYMBOL_GPL(dxk_should_stop);

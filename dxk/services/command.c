@@ -230,7 +230,7 @@ int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 		dxk_command_queue(c, cmd, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	if (err || !deadline)
 		return err;
 
@@ -374,7 +374,7 @@ void dxk_commands_close(struct dxk_ctx *ctx)
 	if (c->user)
 		dxk_wake_member(&wakes, c->user);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 }
 
 /** dxk_commands_exit - the context goes: nothing of this runs any more */

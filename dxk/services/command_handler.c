@@ -93,7 +93,7 @@ static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
 	if (!replaced && !c->user)
 		dxk_command_unhand(c, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	if (!old)
 		return;
 	cancel_work_sync(&c->call_work);
@@ -107,7 +107,7 @@ static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
  */
 int dxk_command_attach(struct dxk_member *m, bool attach)
 {
-	struct dxk_ctx *ctx = m->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(m);
 	struct dxk_commands *c = &ctx->commands;
 	struct dxk_wakes wakes;
 
@@ -127,16 +127,16 @@ int dxk_command_attach(struct dxk_member *m, bool attach)
 		dxk_command_begin(ctx, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	mutex_unlock(&c->attach);
-	dxk_thread_kick(&ctx->monitor);
+	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 }
 
 /** dxk_command_detach - the member is the handler no longer, if it was */
 void dxk_command_detach(struct dxk_member *m)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 	struct dxk_wakes wakes;
 
 	dxk_wakes_init(&wakes);
@@ -147,7 +147,7 @@ void dxk_command_detach(struct dxk_member *m)
 		dxk_command_unhand(c, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(m->ctx, &wakes);
+	dxk_wakes_flush(m->engine, &wakes);
 }
 
 static int dxk_command_may_handle(const struct dxk_member *m)
@@ -165,7 +165,7 @@ static int dxk_command_may_handle(const struct dxk_member *m)
 /** dxk_command_holds - 1: the member owes an answer, 0: not; or why it cannot */
 int dxk_command_holds(struct dxk_member *m)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 	int ret;
 
 	spin_lock(&c->lock);
@@ -177,14 +177,14 @@ int dxk_command_holds(struct dxk_member *m)
 /** dxk_command_answer - the answer to what the member holds; takes over @reply */
 void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 	struct dxk_wakes wakes;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
 	dxk_command_done(c, c->user == m ? c->held : NULL, status, reply, len, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(m->ctx, &wakes);
+	dxk_wakes_flush(m->engine, &wakes);
 }
 
 /**
@@ -195,7 +195,7 @@ void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len)
  */
 int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadline)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 	int err;
 
 	dxk_waiter_init(&op->w);
@@ -233,7 +233,7 @@ int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadli
 /** dxk_command_return - the handler could not get what it was given */
 void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 
 	spin_lock(&c->lock);
 	/* A new handler may have it by now. */
@@ -254,7 +254,7 @@ void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
 /** dxk_command_readable - would dxk_command_next() not sleep? */
 bool dxk_command_readable(struct dxk_member *m)
 {
-	struct dxk_commands *c = &m->ctx->commands;
+	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
 	bool yes;
 
 	spin_lock(&c->lock);
@@ -286,7 +286,7 @@ static void dxk_command_call(struct dxk_ctx *ctx, struct dxk_command_handler *h,
 	spin_lock(&c->lock);
 	dxk_command_done(c, cmd, status, reply, len, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	dxk_command_put(cmd);
 }
 
@@ -339,7 +339,7 @@ int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *
 	spin_lock(&c->lock);
 	dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	dxk_command_end_kernel(ctx, h);
 
 	dxk_wakes_init(&wakes);
@@ -348,9 +348,9 @@ int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *
 	if (h)
 		dxk_command_begin(ctx, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	mutex_unlock(&c->attach);
-	dxk_thread_kick(&ctx->monitor);
+	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dxk_attach_command_handler);

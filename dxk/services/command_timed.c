@@ -13,7 +13,7 @@
 /* Ticks begin: the first comes when an interval is over. */
 void dxk_command_wind(struct dxk_ctx *ctx)
 {
-	u64 interval = READ_ONCE(ctx->policy.monitor_interval_ms) * NSEC_PER_MSEC;
+	u64 interval = READ_ONCE(ctx->engine.policy.monitor_interval_ms) * NSEC_PER_MSEC;
 	struct dxk_commands *c = &ctx->commands;
 	u64 now = ktime_get_ns();
 
@@ -90,7 +90,7 @@ static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *w
  */
 u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms)
 {
-	u64 interval = READ_ONCE(ctx->policy.monitor_interval_ms) * NSEC_PER_MSEC;
+	u64 interval = READ_ONCE(ctx->engine.policy.monitor_interval_ms) * NSEC_PER_MSEC;
 	struct dxk_commands *c = &ctx->commands;
 	struct dxk_wakes wakes;
 	u64 now, left;
@@ -121,7 +121,7 @@ u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms)
 	left = DIV_ROUND_UP_ULL(left, NSEC_PER_MSEC);
 	ms = ms == DXK_PARK ? left : min_t(u64, ms, left);
 out:
-	dxk_wakes_flush(ctx, &wakes);
+	dxk_wakes_flush(&ctx->engine, &wakes);
 	return ms;
 }
 
@@ -167,7 +167,7 @@ int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
 	}
 	spin_unlock(&c->lock);
 	if (!err)
-		dxk_thread_kick(&ctx->monitor);
+		dxk_thread_kick(&ctx->control[DXK_MONITOR]);
 	return err;
 }
 
@@ -215,4 +215,3 @@ int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
 	return err;
 }
 EXPORT_SYMBOL_GPL(dxk_send_timed_command);
-

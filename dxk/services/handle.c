@@ -180,7 +180,7 @@ int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
 
 	/* Stop leaves RUNNING before it frees the table: one of the two is seen. */
 	spin_lock(&handles->lock);
-	err = READ_ONCE(ctx->state) == DXK_CTX_RUNNING ? dxk_handles_take(handles) :
+	err = READ_ONCE(ctx->engine.state) == DXK_CTX_RUNNING ? dxk_handles_take(handles) :
 							 -ESHUTDOWN;
 	if (!err) {
 		*id = handle->id = ++handles->last;
@@ -218,7 +218,7 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 	}
 	hlist_del(&handle->node);
 	handles->use--;
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
 	list_for_each_entry_safe(own, next, &handle->copies, link) {
 		if (own->used_in == own->worker->executed) {
 			list_del_init(&own->link);
@@ -229,7 +229,7 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 		list_move_tail(&own->link, &gone);
 		handles->use--;
 	}
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->engine.lock);
 	spin_unlock(&handles->lock);
 
 	dxk_own_files_free(&gone);
@@ -292,7 +292,7 @@ static struct dxk_own_file *dxk_own_file_open(struct dxk_member *m,
 struct file *dxk_handle_file(struct dxk_call *call, u64 id)
 {
 	struct dxk_member *m = call->self;
-	struct dxk_handles *handles = &m->ctx->handles;
+	struct dxk_handles *handles = &dxk_member_ctx(m)->handles;
 	struct dxk_own_file *own = NULL;
 	struct file *native = NULL;
 	struct dxk_handle *handle;
@@ -343,7 +343,7 @@ EXPORT_SYMBOL_GPL(dxk_handle_file);
 /* Close own files of a worker: those whose handle is closed, or all. */
 static void dxk_own_files_drop(struct dxk_member *m, bool all)
 {
-	struct dxk_handles *handles = &m->ctx->handles;
+	struct dxk_handles *handles = &dxk_member_ctx(m)->handles;
 	struct dxk_own_file *own, *next;
 	LIST_HEAD(gone);
 

@@ -227,11 +227,11 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
  */
 void dxk_log(const struct dxk_call *call, const char *fmt, ...)
 {
-	struct dxk_ctx *ctx = call->self->ctx;
+	struct dxk_ctx *ctx = dxk_member_ctx(call->self);
 	va_list args;
 
 	va_start(args, fmt);
-	dxk_log_vadd(&ctx->log, READ_ONCE(ctx->policy.log_full), call->self->id, fmt,
+	dxk_log_vadd(&ctx->log, READ_ONCE(ctx->engine.policy.log_full), call->self->id, fmt,
 		     args);
 	va_end(args);
 }
@@ -280,8 +280,8 @@ static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadlin
 static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *rec,
 				  bool wait, u64 deadline)
 {
-	enum dxk_log_full full = READ_ONCE(m->ctx->policy.log_full);
-	struct dxk_log *log = &m->ctx->log;
+	enum dxk_log_full full = READ_ONCE(m->engine->policy.log_full);
+	struct dxk_log *log = &dxk_member_ctx(m)->log;
 	struct dxk_log_op op = { .rec = rec };
 	unsigned long flags;
 	int err;
@@ -327,7 +327,7 @@ int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
 		if (err <= 0)
 			return err;
 		/* 1 when a Start was faster */
-		err = dxk_logfile_say(&m->ctx->log, rec);
+		err = dxk_logfile_say(&dxk_member_ctx(m)->log, rec);
 	} while (err > 0);
 	return err;
 }

@@ -33,47 +33,29 @@ void dxk_instrument_free(struct dxk_instrument *in)
 	in->taken = 0;
 }
 
-static void dxk_latency_add(u64 *bucket, u64 ns)
-{
-	bucket[min_t(u32, ns ? ilog2(ns) : 0, DXK_LATENCY_BUCKETS - 1)]++;
-}
-
-/**
- * dxk_instrument_account - a request ends whose times were taken
- * @in: of the locked context
- * @rqe: the request
- */
-void dxk_instrument_account(struct dxk_instrument *in, const struct dxk_rqe *rqe)
-{
-	dxk_latency_add(in->latency[DXK_LATENCY_WAIT][rqe->lane],
-			rqe->started - rqe->posted);
-	dxk_latency_add(in->latency[DXK_LATENCY_RUN][rqe->lane],
-			ktime_get_ns() - rqe->started);
-}
-
 static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out)
 {
 	struct dxk_sample *base = &ctx->instrument.base;
-	const struct dxk_stats *stats = &ctx->stats;
+	const struct dxk_stats *stats = &ctx->engine.stats;
 	u32 log = dxk_log_count(&ctx->log);
 
-	spin_lock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
 	*out = (struct dxk_sample) {
 		.time_ns = now,
 		.posts = stats->posts - base->posts,
 		.dispatches = stats->dispatches - base->dispatches,
 		.completions = stats->completions - base->completions,
-		.ready = ctx->nr[DXK_AT_READY],
-		.busy = ctx->nr[DXK_AT_WORK],
-		.rejoin = ctx->nr[DXK_AT_REJOIN],
+		.ready = ctx->engine.nr[DXK_AT_READY],
+		.busy = ctx->engine.nr[DXK_AT_WORK],
+		.rejoin = ctx->engine.nr[DXK_AT_REJOIN],
 		.log = log,
 		.handles = READ_ONCE(ctx->handles.use),
-		.workers = ctx->crew.workers[DXK_USER] + ctx->crew.workers[DXK_KERNEL],
+		.workers = ctx->engine.crew.workers[DXK_USER] + ctx->engine.crew.workers[DXK_KERNEL],
 	};
 	base->posts = stats->posts;
 	base->dispatches = stats->dispatches;
 	base->completions = stats->completions;
-	spin_unlock(&ctx->lock);
+	spin_unlock(&ctx->engine.lock);
 }
 
 /**
@@ -84,7 +66,7 @@ static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out
  */
 u64 dxk_instrument_sample(struct dxk_ctx *ctx)
 {
-	u64 interval = (u64)ctx->policy.sample_interval_ms * NSEC_PER_MSEC;
+	u64 interval = (u64)ctx->engine.policy.sample_interval_ms * NSEC_PER_MSEC;
 	struct dxk_instrument *in = &ctx->instrument;
 	u64 now = ktime_get_ns();
 

@@ -7,20 +7,9 @@
 #include "uapi/dxk.h"
 
 struct dxk_ctx;
-struct dxk_rqe;
-
-/* Bucket b counts latencies of 2^b..2^(b+1)-1 ns, the last one all above. */
-#define DXK_LATENCY_BUCKETS	40
-
-enum dxk_latency {
-	DXK_LATENCY_WAIT,	/* from the post to the start */
-	DXK_LATENCY_RUN,	/* from the start to the end */
-	DXK_LATENCIES,
-};
 
 /**
  * struct dxk_instrument - the instrumentation package
- * @latency: (L) histograms by lane
  * @sample: (M) ring of samples
  * @size: (M) its entries
  * @taken: (M) samples so far; the newest is sample[(taken - 1) % size]
@@ -31,7 +20,6 @@ enum dxk_latency {
  * until the next Start.
  */
 struct dxk_instrument {
-	u64 latency[DXK_LATENCIES][DXK_LANES][DXK_LATENCY_BUCKETS];
 	struct dxk_sample *sample;
 	u32 size;
 	u64 taken;
@@ -41,7 +29,6 @@ struct dxk_instrument {
 
 int dxk_instrument_alloc(struct dxk_instrument *in, u32 size);
 void dxk_instrument_free(struct dxk_instrument *in);
-void dxk_instrument_account(struct dxk_instrument *in, const struct dxk_rqe *rqe);
 u64 dxk_instrument_sample(struct dxk_ctx *ctx);
 const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in);
 u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,

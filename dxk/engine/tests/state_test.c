@@ -41,7 +41,7 @@ static struct counts counts_of(enum dxk_state state)
 }
 
 struct bench {
-	struct dxk_ctx ctx;
+	struct dxk_engine e;
 	struct dxk_owner own[2];
 };
 
@@ -50,56 +50,56 @@ static struct bench *bench_make(struct kunit *test)
 	struct bench *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	spin_lock_init(&b->ctx.lock);
+	spin_lock_init(&b->e.lock);
 	return b;
 }
 
 /* dxk_move() takes constants only: an illegal move is an error of the compiler. */
-static void move(struct dxk_ctx *ctx, struct dxk_rqe *rqe, u32 i)
+static void move(struct dxk_engine *e, struct dxk_rqe *rqe, u32 i)
 {
-	spin_lock(&ctx->lock);
+	spin_lock(&e->lock);
 	switch (i) {
 	case 0:
-		dxk_move(ctx, rqe, DXK_FREE, DXK_POSTED);
+		dxk_move(e, rqe, DXK_FREE, DXK_POSTED);
 		break;
 	case 1:
-		dxk_move(ctx, rqe, DXK_POSTED, DXK_READY);
+		dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 		break;
 	case 2:
-		dxk_move(ctx, rqe, DXK_POSTED, DXK_FREE);
+		dxk_move(e, rqe, DXK_POSTED, DXK_FREE);
 		break;
 	case 3:
-		dxk_move(ctx, rqe, DXK_READY, DXK_DISPATCHED);
+		dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
 		break;
 	case 4:
-		dxk_move(ctx, rqe, DXK_READY, DXK_CANCELLED);
+		dxk_move(e, rqe, DXK_READY, DXK_CANCELLED);
 		break;
 	case 5:
-		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_BUSY);
+		dxk_move(e, rqe, DXK_DISPATCHED, DXK_BUSY);
 		break;
 	case 6:
-		dxk_move(ctx, rqe, DXK_DISPATCHED, DXK_READY);
+		dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
 		break;
 	case 7:
-		dxk_move(ctx, rqe, DXK_BUSY, DXK_REJOIN);
+		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
 		break;
 	case 8:
-		dxk_move(ctx, rqe, DXK_BUSY, DXK_FREE);
+		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
 		break;
 	case 9:
-		dxk_move(ctx, rqe, DXK_REJOIN, DXK_FREE);
+		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		break;
 	case 10:
-		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_REJOIN);
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 		break;
 	case 11:
-		dxk_move(ctx, rqe, DXK_CANCELLED, DXK_FREE);
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
 		break;
 	case 12:
-		dxk_move(ctx, rqe, DXK_BUSY, DXK_READY);
+		dxk_move(e, rqe, DXK_BUSY, DXK_READY);
 		break;
 	}
-	spin_unlock(&ctx->lock);
+	spin_unlock(&e->lock);
 }
 
 /* DX-34: all pairs */
@@ -134,21 +134,21 @@ static void move_table_is_the_list(struct kunit *test)
 static void expect_counts(struct kunit *test, const struct bench *b,
 			  const struct dxk_rqe *rqe, struct counts c, u32 i)
 {
-	const struct dxk_ctx *ctx = &b->ctx;
+	const struct dxk_engine *e = &b->e;
 	const u32 *own = b->own[0].nr;
 	u32 kind, lane;
 
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_READY], c.ready, "move %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_WORK], c.work, "move %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_REJOIN], c.rejoin, "move %u", i);
-	KUNIT_EXPECT_EQ(test, memcmp(ctx->nr, own, sizeof(ctx->nr)), 0);
-	KUNIT_EXPECT_EQ(test, dxk_ctx_live(ctx), c.ready + c.work + c.rejoin);
+	KUNIT_EXPECT_EQ(test, memcmp(e->nr, own, sizeof(e->nr)), 0);
+	KUNIT_EXPECT_EQ(test, dxk_live(e), c.ready + c.work + c.rejoin);
 	KUNIT_EXPECT_EQ(test, dxk_owner_live(&b->own[1]), 0);
 	for (lane = 0; lane < DXK_LANES; lane++) {
-		KUNIT_EXPECT_EQ(test, ctx->ready.lanes.used[lane],
+		KUNIT_EXPECT_EQ(test, e->ready.lanes.used[lane],
 				lane == rqe->lane ? c.ready : 0);
 		for (kind = 0; kind < DXK_KINDS; kind++)
-			KUNIT_EXPECT_EQ(test, ctx->crew.lanes[kind].used[lane],
+			KUNIT_EXPECT_EQ(test, e->crew.lanes[kind].used[lane],
 					lane == rqe->lane && kind == rqe->kind ?
 					c.work : 0);
 	}
@@ -158,7 +158,7 @@ static void expect_counts(struct kunit *test, const struct bench *b,
 static void move_counts_each(struct kunit *test)
 {
 	struct bench *b = bench_make(test);
-	struct dxk_ctx *ctx = &b->ctx;
+	struct dxk_engine *e = &b->e;
 	u32 i, lane, kind;
 
 	for (i = 0; i < ARRAY_SIZE(legal); i++)
@@ -170,17 +170,17 @@ static void move_counts_each(struct kunit *test)
 					.kind = kind, .state = legal[i][0],
 				};
 
-				memset(ctx->high, 0, sizeof(ctx->high));
-				ctx->nr[DXK_AT_READY] = c.ready;
-				ctx->nr[DXK_AT_WORK] = c.work;
-				ctx->nr[DXK_AT_REJOIN] = c.rejoin;
-				memcpy(b->own[0].nr, ctx->nr, sizeof(ctx->nr));
-				memset(&ctx->ready.lanes, 0, sizeof(ctx->ready.lanes));
-				memset(ctx->crew.lanes, 0, sizeof(ctx->crew.lanes));
-				ctx->ready.lanes.used[lane] = c.ready;
-				ctx->crew.lanes[kind].used[lane] = c.work;
+				memset(e->high, 0, sizeof(e->high));
+				e->nr[DXK_AT_READY] = c.ready;
+				e->nr[DXK_AT_WORK] = c.work;
+				e->nr[DXK_AT_REJOIN] = c.rejoin;
+				memcpy(b->own[0].nr, e->nr, sizeof(e->nr));
+				memset(&e->ready.lanes, 0, sizeof(e->ready.lanes));
+				memset(e->crew.lanes, 0, sizeof(e->crew.lanes));
+				e->ready.lanes.used[lane] = c.ready;
+				e->crew.lanes[kind].used[lane] = c.work;
 
-				move(ctx, &rqe, i);
+				move(e, &rqe, i);
 				KUNIT_EXPECT_EQ(test, rqe.state, legal[i][1]);
 				expect_counts(test, b, &rqe, counts_of(legal[i][1]), i);
 			}
@@ -209,7 +209,7 @@ static void move_sum_is_live(struct kunit *test)
 		}
 		if (legal[i][0] != r->state)
 			continue;
-		move(&b->ctx, r, i);
+		move(&b->e, r, i);
 
 		for (i = 0; i < 24; i++) {
 			struct counts c = counts_of(rqe[i].state);
@@ -221,19 +221,19 @@ static void move_sum_is_live(struct kunit *test)
 			own.work += rqe[i].own == &b->own[0] && c.work;
 		}
 		for (l = 0; l < DXK_LANES; l++)
-			used += b->ctx.crew.lanes[DXK_USER].used[l] +
-				b->ctx.crew.lanes[DXK_KERNEL].used[l];
-		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_READY], sum.ready);
-		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_WORK], sum.work);
-		KUNIT_ASSERT_EQ(test, b->ctx.nr[DXK_AT_REJOIN], sum.rejoin);
+			used += b->e.crew.lanes[DXK_USER].used[l] +
+				b->e.crew.lanes[DXK_KERNEL].used[l];
+		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_READY], sum.ready);
+		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_WORK], sum.work);
+		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_REJOIN], sum.rejoin);
 		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_READY], own.ready);
 		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_WORK], own.work);
-		KUNIT_ASSERT_EQ(test, dxk_ctx_live(&b->ctx),
+		KUNIT_ASSERT_EQ(test, dxk_live(&b->e),
 				dxk_owner_live(&b->own[0]) + dxk_owner_live(&b->own[1]));
 		KUNIT_ASSERT_EQ(test, used, sum.work);
 		most = max(most, sum.ready);
 	}
-	KUNIT_EXPECT_EQ(test, b->ctx.high[DXK_AT_READY], most);
+	KUNIT_EXPECT_EQ(test, b->e.high[DXK_AT_READY], most);
 	KUNIT_EXPECT_GT(test, most, 2);
 }
 

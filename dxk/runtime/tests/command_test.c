@@ -347,7 +347,7 @@ static void command_timed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_ctx_start(ctx), 0);
 	KUNIT_EXPECT_EQ(test, dxk_send_timed_command(ctx, "set boost_value 9", 0, 0, &id),
 			0);
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->policy.boost_value) == 9));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.policy.boost_value) == 9));
 }
 
 /* A flood is refused at 64, and those behind a handler that goes are not lost. */
@@ -368,7 +368,7 @@ static void command_flood(struct kunit *test)
 	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&p->entered,
 						msecs_to_jiffies(DXK_RIG_MS)));
 	e = dxk_rig_errand(rig, attach_errand);	/* owner 0: detaches */
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->policy.boost_value) == 33));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.policy.boost_value) == 33));
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->commands.nr) == 1));
 	WRITE_ONCE(p->hold, false);
 	complete_all(&p->leave);

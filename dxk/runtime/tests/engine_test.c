@@ -38,12 +38,12 @@ static void engine_rejoin_cases(struct kunit *test)
 	gate = dxk_rig_gate(rig, 99, 0);
 	job = dxk_rig_job(rig);
 	post(test, job, owner, 0);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_READY], 1);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_READY], 1);
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, owner), RJR_NONE_READY);
 	/* DX-53: that of owner 99 counts as well, but never comes back */
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 99), RJR_NONE_READY);
 	complete(&gate->leave);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->nr[DXK_AT_REJOIN]) == 1));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]) == 1));
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, owner), RJR_RETURNED);
 	KUNIT_EXPECT_EQ(test, rig->answer[0].param, (uintptr_t)job);
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, owner), RJR_NONE_EXIST);
@@ -138,8 +138,8 @@ static void engine_ageing(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dxk_rig_post(dxk_rig_job(rig), 2, 50,
 					   PXR_BOOST | PXR_REJOIN, NULL), 1);
 	post(test, dxk_rig_job(rig), 2, S32_MAX - 1);
-	tick = READ_ONCE(ctx->ready.tick);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->ready.tick) >= tick + 2));
+	tick = READ_ONCE(ctx->engine.ready.tick);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.ready.tick) >= tick + 2));
 	complete(&gate->leave);
 	KUNIT_ASSERT_EQ(test, dxk_rig_rejoin(rig, 2, &answer), 3);
 	for (i = 0; i < 3; i++) {

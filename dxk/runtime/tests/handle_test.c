@@ -44,7 +44,7 @@ static u32 thread_id(struct dxk_ctx *ctx)
 	struct dxk_member *m;
 	unsigned long id;
 
-	xa_for_each_range(&ctx->crew.members, id, m, 1, DXK_ID_WORKER_MAX)
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
 		if (m->task == current)
 			return id;
 	return 0;
@@ -68,10 +68,10 @@ static int probe_release(struct inode *inode, struct file *file)
 	struct dxk_ctx *ctx = probe.ctx;
 
 	if (probe.watch) {
-		spin_lock(&ctx->lock);
-		probe.rejoin = ctx->nr[DXK_AT_REJOIN];
-		probe.available = !list_empty(&ctx->crew.idle[DXK_KERNEL]);
-		spin_unlock(&ctx->lock);
+		spin_lock(&ctx->engine.lock);
+		probe.rejoin = ctx->engine.nr[DXK_AT_REJOIN];
+		probe.available = !list_empty(&ctx->engine.crew.idle[DXK_KERNEL]);
+		spin_unlock(&ctx->engine.lock);
 		probe.by = current;
 		probe.watch = false;
 	}
@@ -245,7 +245,7 @@ static void handle_one_open_per_worker(struct kunit *test)
 	job->arg = &use[2];
 	use[2].times = 3;
 	complete(&job->leave);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->nr[DXK_AT_REJOIN]) == 2));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]) == 2));
 	KUNIT_EXPECT_EQ(test, use[2].worker, 4);
 	KUNIT_EXPECT_TRUE(test, use[2].same);
 	KUNIT_EXPECT_PTR_NE(test, use[2].file, use[0].file);
@@ -281,7 +281,7 @@ static void handle_closed_in_use(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, use_handle(test, &use[1]), 0);
 	KUNIT_EXPECT_NE(test, use[0].worker, use[1].worker);
 	m = dxk_rig_worker(rig, ctx, use[0].worker);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(!list_empty(&ctx->crew.idle[DXK_KERNEL])));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(!list_empty(&ctx->engine.crew.idle[DXK_KERNEL])));
 
 	KUNIT_EXPECT_EQ(test, dxk_handle_close(ctx, id), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&probe.releases), 1);

@@ -46,7 +46,7 @@ static void life_start_and_stop(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dxk_ctx_start(ctx), 0);
 	}
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 12, &answer), 1);
-	KUNIT_EXPECT_EQ(test, ctx->stats.missed_wakeups, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.missed_wakeups, 0);
 }
 
 /* DX-19, DX-24: a worker that asks for work before Start is over stays */
@@ -63,13 +63,13 @@ static void life_worker_is_early(struct kunit *test)
 	ctx = dxk_rig_start(rig, &p);
 	n.m = dxk_rig_join(rig, ctx);
 	INIT_LIST_HEAD(&n.done);
-	spin_lock(&ctx->lock);
-	ctx->state = DXK_CTX_STARTING;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	ctx->engine.state = DXK_CTX_STARTING;
+	spin_unlock(&ctx->engine.lock);
 	err = dxk_next(&n, 0);
-	spin_lock(&ctx->lock);
-	ctx->state = DXK_CTX_RUNNING;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	ctx->engine.state = DXK_CTX_RUNNING;
+	spin_unlock(&ctx->engine.lock);
 	KUNIT_EXPECT_EQ(test, err, -ETIMEDOUT);
 }
 
@@ -80,7 +80,7 @@ static void expect_ids(struct kunit *test, struct dxk_ctx *ctx, const u32 *want,
 	u32 i = 0;
 
 	mutex_lock(&ctx->mutex);
-	xa_for_each(&ctx->crew.members, id, m) {
+	xa_for_each(&ctx->members, id, m) {
 		KUNIT_EXPECT_TRUE_MSG(test, i < nr && id == want[i], "id %lu", id);
 		KUNIT_EXPECT_EQ(test, m->id, id);
 		i++;
@@ -109,10 +109,10 @@ static void life_thread_ids(struct kunit *test)
 	/* ids of processes grow: who has the larger one was made later */
 	mutex_lock(&ctx->mutex);
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		struct dxk_member *m = xa_load(&ctx->crew.members, order[i]);
+		struct dxk_member *m = xa_load(&ctx->members, order[i]);
 
-		task = i == 0 ? ctx->monitor.task : i == 1 ? ctx->scheduler.task :
-		       i == 2 ? ctx->dispatcher.task : m->task;
+		task = i == 0 ? ctx->control[DXK_MONITOR].task : i == 1 ? ctx->control[DXK_SCHEDULER].task :
+		       i == 2 ? ctx->control[DXK_DISPATCHER].task : m->task;
 		pid = task ? task_pid_nr(task) : 0;
 		KUNIT_EXPECT_GT_MSG(test, pid, last, "thread %u", order[i]);
 		last = pid;
@@ -142,15 +142,15 @@ static void life_stop_cancels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_rig_post(dxk_rig_job(rig), 3, 0, 0, NULL),
 			-ESHUTDOWN);
 	KUNIT_EXPECT_EQ(test, dxk_ctx_start(ctx), -EBUSY);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_READY], 0);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_WORK], 1);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_READY], 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_WORK], 1);
 	stop = dxk_rig_stopper(rig, DXK_STOP_CANCEL);
 	gate->status = 77;
 	complete(&gate->leave);
 	dxk_rig_finished(stop);
 	KUNIT_EXPECT_EQ(test, stop->ret, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rig->executed), 1);
-	KUNIT_EXPECT_EQ(test, ctx->stats.cancelled, 7);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.cancelled, 7);
 
 	KUNIT_ASSERT_EQ(test, dxk_rig_rejoin(rig, 3, &answer), 6);
 	for (i = 0; i < 6; i++) {
@@ -210,7 +210,7 @@ static void life_unregister_waits(struct kunit *test)
 	msleep(30);
 	KUNIT_EXPECT_FALSE(test, completion_done(&e->done));
 	complete(&gate->leave);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->nr[DXK_AT_REJOIN]) == 1));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]) == 1));
 	msleep(30);
 	KUNIT_EXPECT_FALSE(test, completion_done(&e->done));
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 6, &answer), 1);
@@ -234,7 +234,7 @@ static void life_without_the_dispatcher(struct kunit *test)
 	p.ready_entries = 2;
 	ctx = dxk_rig_start(rig, &p);
 	mutex_lock(&ctx->mutex);
-	dxk_thread_stop(&ctx->dispatcher);
+	dxk_thread_stop(&ctx->control[DXK_DISPATCHER]);
 	mutex_unlock(&ctx->mutex);
 
 	/* to idle workers, by the poster */
@@ -271,11 +271,11 @@ static void life_without_the_dispatcher(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, poller->ret, -ESHUTDOWN);
 	complete(&gate->leave);
 	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)), 0);
-	KUNIT_EXPECT_EQ(test, ctx->stats.missed_wakeups, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.missed_wakeups, 0);
 
 	/* a Start makes a new one */
 	KUNIT_EXPECT_EQ(test, dxk_ctx_start(ctx), 0);
-	KUNIT_EXPECT_NOT_NULL(test, ctx->dispatcher.task);
+	KUNIT_EXPECT_NOT_NULL(test, ctx->control[DXK_DISPATCHER].task);
 }
 
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);

@@ -99,21 +99,21 @@ static void expect_clean(struct kunit *test, const struct dxk_policy *policy)
 	struct dxk_rig *rig = test->priv;
 	struct dxk_ctx *ctx = rig->ctx[0];
 
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->crew.extra[DXK_KERNEL])));
-	KUNIT_EXPECT_EQ(test, ctx->stats.stalls, 0);
-	KUNIT_EXPECT_EQ(test, ctx->crew.asleep[DXK_KERNEL], 0);
-	KUNIT_EXPECT_TRUE(test, list_empty(&ctx->crew.helpers[DXK_KERNEL]));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->engine.crew.extra[DXK_KERNEL])));
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.stalls, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.crew.asleep[DXK_KERNEL], 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&ctx->engine.crew.helpers[DXK_KERNEL]));
 	if (policy->on_block == DXK_ON_BLOCK_HELP) {
-		KUNIT_EXPECT_GT(test, ctx->stats.helps, 0);
-		KUNIT_EXPECT_EQ(test, ctx->stats.spare_runs, 0);
-		KUNIT_EXPECT_EQ(test, ctx->crew.spares[DXK_KERNEL], 0);
+		KUNIT_EXPECT_GT(test, ctx->engine.stats.helps, 0);
+		KUNIT_EXPECT_EQ(test, ctx->engine.stats.spare_runs, 0);
+		KUNIT_EXPECT_EQ(test, ctx->engine.crew.spares[DXK_KERNEL], 0);
 	} else {
-		KUNIT_EXPECT_EQ(test, ctx->stats.helps, 0);
-		KUNIT_EXPECT_GT(test, ctx->stats.spare_runs, 0);
-		KUNIT_EXPECT_LE(test, ctx->crew.spares[DXK_KERNEL], policy->max_spares);
+		KUNIT_EXPECT_EQ(test, ctx->engine.stats.helps, 0);
+		KUNIT_EXPECT_GT(test, ctx->engine.stats.spare_runs, 0);
+		KUNIT_EXPECT_LE(test, ctx->engine.crew.spares[DXK_KERNEL], policy->max_spares);
 		/* none has work, so all park */
-		KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->crew.nr_parked[DXK_KERNEL]) ==
-						 ctx->crew.spares[DXK_KERNEL]));
+		KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.crew.nr_parked[DXK_KERNEL]) ==
+						 ctx->engine.crew.spares[DXK_KERNEL]));
 	}
 }
 
@@ -151,7 +151,7 @@ static void relief_lane3(struct kunit *test)
 	p.ready_entries = 100;
 	families(test, &p, PARENTS, 11, 0, 0);
 	expect_clean(test, &p);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->crew.lanes[DXK_KERNEL].quota[3], PARENTS);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.crew.lanes[DXK_KERNEL].quota[3], PARENTS);
 }
 
 struct chain {
@@ -194,9 +194,9 @@ static bool does_not_help(struct dxk_ctx *ctx, const struct dxk_member *worker)
 {
 	bool asleep;
 
-	spin_lock(&ctx->lock);
-	asleep = worker->state == DXK_M_REJOINING && ctx->nr[DXK_AT_READY];
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	asleep = worker->state == DXK_M_REJOINING && ctx->engine.nr[DXK_AT_READY];
+	spin_unlock(&ctx->engine.lock);
 	return asleep;
 }
 
@@ -226,8 +226,8 @@ static void relief_stack(struct kunit *test)
 	KUNIT_EXPECT_GT(test, c.deepest, 1);
 	KUNIT_EXPECT_LT(test, c.deepest, 40);
 	/* the one that it did not come to runs, as the last, when the worker is free */
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->nr[DXK_AT_READY]) &&
-					 !READ_ONCE(ctx->nr[DXK_AT_WORK])));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->engine.nr[DXK_AT_READY]) &&
+					 !READ_ONCE(ctx->engine.nr[DXK_AT_WORK])));
 }
 
 static const u32 relief_params[] = { 0, 1, 2, 3 };

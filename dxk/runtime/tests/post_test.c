@@ -45,16 +45,16 @@ static void post_nr(struct dxk_rig *rig, u32 nr, u32 attrs)
 static void expect_refused(struct dxk_rig *rig, u32 attrs, int err, u32 want)
 {
 	struct dxk_ctx *ctx = rig->ctx[0];
-	u64 posts = ctx->stats.posts, busy = ctx->stats.post_busy;
-	u32 ready = ctx->nr[DXK_AT_READY], reason = 0;
+	u64 posts = ctx->engine.stats.posts, busy = ctx->engine.stats.post_busy;
+	u32 ready = ctx->engine.nr[DXK_AT_READY], reason = 0;
 
 	KUNIT_EXPECT_EQ(rig->test, dxk_rig_post(dxk_rig_job(rig), 0, 0, attrs, &reason),
 			err);
 	KUNIT_EXPECT_EQ(rig->test, reason, want);
 	/* DX-40: nothing but the count of refusals changes */
-	KUNIT_EXPECT_EQ(rig->test, ctx->stats.posts, posts);
-	KUNIT_EXPECT_EQ(rig->test, ctx->stats.post_busy, busy + (err == -EAGAIN));
-	KUNIT_EXPECT_EQ(rig->test, ctx->nr[DXK_AT_READY], ready);
+	KUNIT_EXPECT_EQ(rig->test, ctx->engine.stats.posts, posts);
+	KUNIT_EXPECT_EQ(rig->test, ctx->engine.stats.post_busy, busy + (err == -EAGAIN));
+	KUNIT_EXPECT_EQ(rig->test, ctx->engine.nr[DXK_AT_READY], ready);
 }
 
 static bool asleep(const struct dxk_errand *e)
@@ -76,13 +76,13 @@ static void post_pool_full(struct kunit *test)
 	expect_refused(rig, PXR_LANE1, -EAGAIN, PXR_POOL_FULL);
 	e = dxk_rig_poster(job, PXR_WAITIF_BUSY, DXK_FOREVER);
 	KUNIT_EXPECT_TRUE(test, asleep(e));
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.post_blocks, 1);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.post_blocks, 1);
 
 	complete(&gate->leave);
 	dxk_rig_finished(e);
 	KUNIT_EXPECT_EQ(test, e->ret, 1);
 	dxk_rig_entered(job);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->high[DXK_AT_READY], 2);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.high[DXK_AT_READY], 2);
 }
 
 /* DX-43: room of which nobody told the sleepers is found by the dispatcher's sweep */
@@ -102,9 +102,9 @@ static void post_swept(struct kunit *test)
 	post_nr(rig, 1, PXR_REJOIN);
 	e = dxk_rig_poster(dxk_rig_job(rig), PXR_REJOIN | PXR_WAITIF_BUSY, DXK_FOREVER);
 	KUNIT_EXPECT_TRUE(test, asleep(e));
-	spin_lock(&ctx->lock);
-	ctx->owners.entries = 2;
-	spin_unlock(&ctx->lock);
+	spin_lock(&ctx->engine.lock);
+	ctx->engine.owners.entries = 2;
+	spin_unlock(&ctx->engine.lock);
 	dxk_rig_finished(e);
 	KUNIT_EXPECT_EQ(test, e->ret, 1);
 	complete(&gate->leave);
@@ -146,8 +146,8 @@ static void post_back_to_back(struct kunit *test)
 	struct dxk_rig *rig = test->priv;
 
 	post_nr(rig, 48, 0);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.post_busy, 0);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.post_blocks, 0);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.post_busy, 0);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.post_blocks, 0);
 	complete(&gate->leave);
 }
 
@@ -160,7 +160,7 @@ static void post_deadline(struct kunit *test)
 	u64 posts, until;
 
 	post_nr(rig, 1, 0);
-	posts = rig->ctx[0]->stats.posts;
+	posts = rig->ctx[0]->engine.stats.posts;
 	/* one that is over never sleeps */
 	e = dxk_rig_poster(dxk_rig_job(rig), PXR_WAITIF_BUSY, 0);
 	dxk_rig_finished(e);
@@ -171,12 +171,12 @@ static void post_deadline(struct kunit *test)
 	dxk_rig_finished(e);
 	KUNIT_EXPECT_EQ(test, e->ret, -ETIMEDOUT);
 	KUNIT_EXPECT_GE(test, ktime_get_ns(), until);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.posts, posts);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.posts, posts);
 	/* it left its queue: who comes next gets the entry */
 	complete(&gate->leave);
-	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(rig->ctx[0]->nr[DXK_AT_READY])));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(rig->ctx[0]->engine.nr[DXK_AT_READY])));
 	post_nr(rig, 1, 0);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.posts, posts + 1);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.posts, posts + 1);
 }
 
 /* DX-45: sleepers get in as they came, each time an entry becomes free */
@@ -260,7 +260,7 @@ static void post_batch(struct kunit *test)
 	req[4].attrs = PXR_KERNEL | 1U << 31;
 	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], req, 5, 0, NULL), -EOPNOTSUPP);
 	req[4].attrs = PXR_KERNEL;
-	req[4].result_len = rig->ctx[0]->policy.data_size + 1;
+	req[4].result_len = rig->ctx[0]->engine.policy.data_size + 1;
 	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], req, 5, 0, NULL), -EMSGSIZE);
 	req[4].result_len = 0;
 	req[4].executor ^= 1U << 30;
@@ -273,7 +273,7 @@ static void post_batch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], req, 0, 0, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], req, DXK_BATCH_MAX + 1, 0, NULL),
 			-EINVAL);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->nr[DXK_AT_READY], 0);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.nr[DXK_AT_READY], 0);
 
 	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], req, 5, 0, &reason), 3);
 	KUNIT_EXPECT_EQ(test, reason, PXR_POOL_FULL);
@@ -300,7 +300,7 @@ static void post_no_space(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, DXK_SOON(dxk_rig_post(job, 7, 0, PXR_REJOIN,
 							      NULL) == 1));
 	}
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(rig->ctx[0]->nr[DXK_AT_REJOIN]) == 3));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(rig->ctx[0]->engine.nr[DXK_AT_REJOIN]) == 3));
 	expect_refused(rig, 0, -ENOSPC, PXR_NO_SPACE);
 	/* a limit, not a queue: it does not wait either */
 	expect_refused(rig, PXR_WAITIF_BUSY, -ENOSPC, PXR_NO_SPACE);

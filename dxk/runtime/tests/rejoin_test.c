@@ -118,7 +118,7 @@ static void rejoin_own_owner(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->then, 0);
 	KUNIT_EXPECT_EQ(test, f->poll, RJR_NONE_READY);
 	KUNIT_EXPECT_EQ(test, f->wait, -EDEADLK);
-	KUNIT_EXPECT_EQ(test, rig->ctx[0]->stats.self_poll, 2);
+	KUNIT_EXPECT_EQ(test, rig->ctx[0]->engine.stats.self_poll, 2);
 }
 
 /* DX-91, DX-94: a deadline ends the wait as a poll; one result, one poller */
@@ -170,7 +170,7 @@ static void post_nr(struct dxk_rig *rig, u32 nr)
 
 static u32 results(const struct dxk_ctx *ctx)
 {
-	return READ_ONCE(ctx->nr[DXK_AT_REJOIN]);
+	return READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]);
 }
 
 /* DX-96: it grows, the worker goes on, the overflow is counted */
@@ -182,8 +182,8 @@ static void rejoin_full_grows(struct kunit *test)
 
 	post_nr(rig, 5);
 	KUNIT_ASSERT_TRUE(test, DXK_SOON(results(ctx) == 5));
-	KUNIT_EXPECT_EQ(test, ctx->stats.rejoin_overflow, 3);
-	KUNIT_EXPECT_EQ(test, ctx->stats.complete_blocks, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.rejoin_overflow, 3);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.complete_blocks, 0);
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 8, &answer), 5);
 }
 
@@ -198,18 +198,18 @@ static void rejoin_full_blocks_worker(struct kunit *test)
 	post_nr(rig, 4);
 	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(worker->state) == DXK_M_COMPLETING));
 	KUNIT_EXPECT_EQ(test, results(ctx), 2);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_WORK], 1);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_READY], 1);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_WORK], 1);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_READY], 1);
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 8), RJR_RETURNED);
 	/* that let the third one in; the fourth one runs, and waits in its turn */
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->stats.complete_blocks) == 2));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.stats.complete_blocks) == 2));
 	KUNIT_EXPECT_EQ(test, results(ctx), 2);
-	KUNIT_EXPECT_EQ(test, ctx->nr[DXK_AT_READY], 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.nr[DXK_AT_READY], 0);
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 8), RJR_RETURNED);
-	KUNIT_ASSERT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->nr[DXK_AT_WORK])));
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->engine.nr[DXK_AT_WORK])));
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 8, &answer), 2);
 	KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 8), RJR_NONE_EXIST);
-	KUNIT_EXPECT_EQ(test, ctx->stats.rejoin_overflow, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.rejoin_overflow, 0);
 }
 
 /*
@@ -260,7 +260,7 @@ static void rejoin_full_reserves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_rig_post(dxk_rig_job(rig), 8, 0, 0, &reason), 1);
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 8, &answer), 1);
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 0, &answer), 1);
-	KUNIT_EXPECT_EQ(test, ctx->owners.reserved, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.owners.reserved, 0);
 }
 
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);

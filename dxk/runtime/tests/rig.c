@@ -206,7 +206,7 @@ struct dxk_errand *dxk_rig_stopper(struct dxk_rig *rig, enum dxk_stop_mode mode)
 	e->deadline = dxk_in_ms(DXK_RIG_MS);
 	dxk_errand_go(e);
 	KUNIT_ASSERT_TRUE(rig->test,
-			  DXK_SOON(READ_ONCE(rig->ctx[0]->state) != DXK_CTX_RUNNING));
+			  DXK_SOON(READ_ONCE(rig->ctx[0]->engine.state) != DXK_CTX_RUNNING));
 	return e;
 }
 
@@ -270,7 +270,7 @@ struct dxk_member *dxk_rig_worker(struct dxk_rig *rig, struct dxk_ctx *ctx, u32 
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_seen, ARRAY_SIZE(rig->seen));
 	mutex_lock(&ctx->mutex);
-	m = xa_load(&ctx->crew.members, id);
+	m = xa_load(&ctx->members, id);
 	if (m)
 		dxk_member_get(m);
 	mutex_unlock(&ctx->mutex);

@@ -18,9 +18,9 @@ static u64 stalls(struct dxk_rig *rig)
 {
 	u64 nr;
 
-	spin_lock(&rig->ctx[0]->lock);
-	nr = rig->ctx[0]->stats.stalls;
-	spin_unlock(&rig->ctx[0]->lock);
+	spin_lock(&rig->ctx[0]->engine.lock);
+	nr = rig->ctx[0]->engine.stats.stalls;
+	spin_unlock(&rig->ctx[0]->engine.lock);
 	return nr;
 }
 
@@ -66,7 +66,7 @@ static void stall_of_kernel_workers(struct kunit *test)
 	post_parent(test);
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(stalls(rig) == 1));
 
-	p = rig->ctx[0]->policy;
+	p = rig->ctx[0]->engine.policy;
 	p.max_threads = 2;
 	p.kernel_threads = 2;
 	KUNIT_ASSERT_EQ(test, dxk_ctx_set_policy(rig->ctx[0], &p), 0);

@@ -290,18 +290,18 @@ static void owner_answers_follow_a_model(struct kunit *test)
 	for (o = 0; o < OWNERS; o++)
 		while (p->own[o].ready)
 			play_dispatch(p);
-	for (step = ctx->nr[DXK_AT_WORK]; step; step--)
+	for (step = ctx->engine.nr[DXK_AT_WORK]; step; step--)
 		play_complete(p, step);
 	for (o = 0; o < OWNERS; o++) {
 		while (p->own[o].nr_done)
 			play_poll(p, o);
 		play_poll(p, o);
 	}
-	KUNIT_EXPECT_EQ(test, dxk_ctx_live(ctx), 0);
-	KUNIT_EXPECT_EQ(test, ctx->owners.nr, 0);
-	KUNIT_EXPECT_EQ(test, ctx->stats.posts, p->next);
-	KUNIT_EXPECT_EQ(test, ctx->stats.posts,
-			ctx->stats.collected + ctx->stats.vanished);
+	KUNIT_EXPECT_EQ(test, dxk_live(&ctx->engine), 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.owners.nr, 0);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.posts, p->next);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.posts,
+			ctx->engine.stats.collected + ctx->engine.stats.vanished);
 }
 
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);

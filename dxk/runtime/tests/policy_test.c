@@ -6,8 +6,8 @@
 #include <kunit/test.h>
 
 #include "dxk_api.h"
-#include "engine/policy.h"
 #include "runtime/context.h"
+#include "runtime/policy.h"
 #include "runtime/tests/rig.h"
 
 enum sort { RANGE, BITS, CHOICE };
@@ -262,8 +262,8 @@ static void policy_refused_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.bad_field, offsetof(struct dxk_policy, max_threads));
 	dxk_policy_get(ctx, &p);
 	KUNIT_EXPECT_EQ(test, memcmp(&p, &before, sizeof(p)), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&ctx->crew.members));
-	KUNIT_EXPECT_EQ(test, ctx->state, DXK_CTX_NEW);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&ctx->members));
+	KUNIT_EXPECT_EQ(test, ctx->engine.state, DXK_CTX_NEW);
 }
 
 /* DX-9: which fields can change while it runs; in force after the review */

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The engine as a whole: its begin and its end.
+ */
+#include <linux/bug.h>
+
+#include "engine/engine.h"
+#include "engine/policy.h"
+
+/** dxk_engine_init - an engine that was not started; its memory is zeroed */
+void dxk_engine_init(struct dxk_engine *e)
+{
+	spin_lock_init(&e->lock);
+	e->direct = true;
+	dxk_ready_init(&e->ready);
+	dxk_crew_init(&e->crew);
+	INIT_LIST_HEAD(&e->owners.blocked);
+	INIT_LIST_HEAD(&e->stoppers);
+	INIT_LIST_HEAD(&e->services);
+	init_llist_head(&e->inbox);
+	dxk_space_init(&e->home, 0);
+	dxk_space_init(&e->shared, 1);
+	e->spaces = 1;
+}
+
+/** dxk_engine_destroy - free what was never collected; nobody uses it any more */
+void dxk_engine_destroy(struct dxk_engine *e)
+{
+	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK]);
+	dxk_owners_destroy(&e->owners);
+}
+
+/** dxk_out_of_work - stopping, and nothing is left to do for anybody */
+bool dxk_out_of_work(const struct dxk_engine *e)
+{
+	switch (e->state) {
+	case DXK_CTX_STARTING:	/* the first workers run before Start is over */
+	case DXK_CTX_RUNNING:
+		return false;
+	case DXK_CTX_STOPPING:
+		return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK];
+	default:
+		return true;
+	}
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The engine of a context: what requests are, and every move that they make.
+ *
+ * Locking. There is one lock. Every field of this room has one letter:
+ *
+ *   C  constant once the object is published
+ *   S  written by Start and Stop only, while nobody uses it
+ *   L  dxk_engine.lock: what requests are, and all that a move of a request touches
+ *   T  private to the thread of that member
+ *   A  atomic, or READ_ONCE/WRITE_ONCE; the comment says why that is enough
+ *
+ * Nothing is taken inside the lock but that of the log; no allocation, no user copy and
+ * no sleep happens under it. Wake-ups are collected in struct dxk_wakes and done after
+ * unlock.
+ *
+ * All transitions of all requests happen under the lock. Therefore whatever is
+ * answered under it, "none exists" above all, is authoritative (DX-92).
+ */
+#ifndef _DXK_ENGINE_ENGINE_H
+#define _DXK_ENGINE_ENGINE_H
+
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/spinlock.h>
+
+#include "engine/latency.h"
+#include "engine/member.h"
+#include "engine/owner.h"
+#include "engine/ready.h"
+#include "engine/request.h"
+#include "engine/stats.h"
+#include "engine/waiter.h"
+#include "uapi/dxk.h"
+
+enum dxk_ctx_state {
+	DXK_CTX_NEW,
+	DXK_CTX_STARTING,
+	DXK_CTX_RUNNING,
+	DXK_CTX_STOPPING,
+	DXK_CTX_STOPPED,
+};
+
+/* The threads that serve the engine; see dxk_engine.parked. */
+enum dxk_control_id {
+	DXK_MONITOR,
+	DXK_SCHEDULER,
+	DXK_DISPATCHER,
+	DXK_CONTROLS,
+};
+
+/**
+ * struct dxk_engine - the engine of a context
+ */
+struct dxk_engine {
+	/** @lock: see above */
+	spinlock_t lock;
+	/**
+	 * @direct: (A) callers take the dispatcher role themselves. Cleared while thread
+	 * 700 runs under policy dispatch=thread
+	 */
+	bool direct;
+	/** @state: (L) enum dxk_ctx_state */
+	u8 state;
+	/** @cancelling: (L) Stop(cancel): what becomes Ready is cancelled */
+	bool cancelling;
+	/** @stalled: (L) the Monitor knows that nobody can run, and looks again by itself */
+	bool stalled;
+	/**
+	 * @parked: (L) by enum dxk_control_id: it sleeps without a time limit. Whoever
+	 * makes work for it must clear this and kick it
+	 */
+	bool parked[DXK_CONTROLS];
+	/** @id: (C) of the context, for who traces */
+	u32 id;
+	/** @nr: (L) live requests by place, see enum dxk_place */
+	u32 nr[DXK_PLACES];
+	/** @high: (L) high-water marks of @nr */
+	u32 high[DXK_PLACES];
+	/** @ticket: (L) dispatches so far */
+	u64 ticket;
+	/** @ready: the Ready Pool */
+	struct dxk_ready ready;
+	/** @crew: the workers and all other members */
+	struct dxk_crew crew;
+	/** @owners: owners and the Rejoin Pool */
+	struct dxk_owners owners;
+	/** @stats: (L) counters */
+	struct dxk_stats stats;
+	/** @inbox: (A) operations for thread 700 */
+	struct llist_head inbox;
+	/** @policy: (S), dynamic fields (L) */
+	struct dxk_policy policy;
+	/** @stoppers: (L) struct dxk_stop_op that sleep until no request executes */
+	struct list_head stoppers;
+	/** @services: (L) struct dxk_should_op that sleep until they are to end */
+	struct list_head services;
+	/** @home: owner cookies of kernel executors and other modules */
+	struct dxk_space home;
+	/** @shared: owner cookies of all that join with %DXK_JOIN_SHARED */
+	struct dxk_space shared;
+	/** @spaces: (L) the number of the newest space */
+	u32 spaces;
+	/** @latencies: (L) how long requests waited and ran */
+	struct dxk_latencies latencies;
+};
+
+static inline u32 dxk_live(const struct dxk_engine *e)
+{
+	return e->nr[DXK_AT_READY] + e->nr[DXK_AT_WORK] + e->nr[DXK_AT_REJOIN];
+}
+
+static inline bool dxk_cmls(const struct dxk_engine *e)
+{
+	return e->policy.sched_mode & TPOOL_MODE_CMLS;
+}
+
+/**
+ * dxk_call_control - have a control thread look, if it sleeps without a time limit
+ * @e: the engine, locked
+ * @who: which
+ * @wakes: gets the wake-up
+ */
+static inline void dxk_call_control(struct dxk_engine *e, enum dxk_control_id who,
+				    struct dxk_wakes *wakes)
+{
+	if (unlikely(e->parked[who])) {
+		e->parked[who] = false;
+		wakes->kick |= BIT(who);
+	}
+}
+
+void dxk_engine_init(struct dxk_engine *e);
+void dxk_engine_destroy(struct dxk_engine *e);
+bool dxk_out_of_work(const struct dxk_engine *e);
+
+#endif /* _DXK_ENGINE_ENGINE_H */
