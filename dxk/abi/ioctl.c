@@ -23,6 +23,7 @@
 #include "runtime/crew.h"
 #include "runtime/policy.h"
 #include "runtime/session.h"
+#include "runtime/thread.h"
 
 /**
  * struct dxk_call_desc - one call
@@ -106,7 +107,7 @@ err_fd:
 /* Two threads never share a member (DX-23). */
 static bool dxk_member_is_mine(const struct dxk_member *m)
 {
-	return m->pid == task_pid(current);
+	return dxk_thread_of(m)->pid == task_pid(current);
 }
 
 #define MEMBER_CALL(_name)						\
@@ -144,7 +145,7 @@ static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long 
 	/* The first call is for workers only. */
 	if (m->role != DXK_ROLE_WORKER)
 		table++, nr--;
-	return dxk_call(table, nr, m, m->access, NULL, cmd, arg);
+	return dxk_call(table, nr, m, dxk_thread_of(m)->access, NULL, cmd, arg);
 }
 
 static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
@@ -153,18 +154,18 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 	struct dxk_ctx *ctx = dxk_member_ctx(m);
 	__poll_t mask = 0;
 
-	poll_wait(file, &m->wait, wait);
+	poll_wait(file, &dxk_thread_of(m)->wait, wait);
 	if (m->role == DXK_ROLE_WORKER)
 		poll_wait(file, &ctx->work_wait, wait);
 
 	spin_lock(&ctx->engine.lock);
-	if (m->ready)
+	if (m->readable)
 		mask = EPOLLIN | EPOLLRDNORM;
 	if (m->role == DXK_ROLE_WORKER && !ctx->engine.cancelling &&
 	    dxk_ready_best(&ctx->engine.ready, m->kind, &ctx->engine.crew.lanes[m->kind]))
 		mask = EPOLLIN | EPOLLRDNORM;
 	spin_unlock(&ctx->engine.lock);
-	if (dxk_command_readable(m))
+	if (dxk_command_readable(&dxk_thread_of(m)->handler))
 		mask = EPOLLIN | EPOLLRDNORM;
 	return mask;
 }
@@ -346,7 +347,7 @@ static long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 	ret = -ERESTARTSYS;
 	if (mutex_lock_interruptible(&ctx->mutex))
 		goto out_free;
-	nr = dxk_samples_get(&ctx->instrument, a->after_ns, copy, a->nr);
+	nr = dxk_samples_get(&ctx->samples, a->after_ns, copy, a->nr);
 	mutex_unlock(&ctx->mutex);
 
 	ret = nr;

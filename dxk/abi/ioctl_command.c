@@ -7,6 +7,7 @@
 
 #include "abi/args.h"
 #include "runtime/context.h"
+#include "runtime/thread.h"
 
 static struct dxk_command *dxk_command_get(const struct dxk_command_send *a)
 {
@@ -38,7 +39,7 @@ long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c)
 	int err;
 
 	if (a->id && !a->text_len)
-		return dxk_command_cancel(ctx, a->id);
+		return dxk_command_cancel(&ctx->commands, a->id);
 	cmd = dxk_command_get(a);
 	if (IS_ERR(cmd))
 		return PTR_ERR(cmd);
@@ -46,17 +47,17 @@ long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c)
 	a->status = 0;
 	a->id = 0;
 	if (a->at || a->every_ns) {
-		err = dxk_command_schedule(ctx, cmd, a->at, a->every_ns, &a->id);
+		err = dxk_command_schedule(&ctx->commands, cmd, a->at, a->every_ns, &a->id);
 		if (err)
 			goto out_put;
 		if (!dxk_ucall_reply(c, sizeof(*a)))
 			return 0;
 		/* Who does not know its id could never cancel it. */
-		dxk_command_cancel(ctx, a->id);
+		dxk_command_cancel(&ctx->commands, a->id);
 		return -EFAULT;
 	}
 	/* The reply first: a command that was sent cannot be taken back. */
-	err = dxk_ucall_reply(c, sizeof(*a)) ?: dxk_command_send(ctx, cmd, a->deadline);
+	err = dxk_ucall_reply(c, sizeof(*a)) ?: dxk_command_send(&ctx->commands, cmd, a->deadline);
 	if (err || !a->deadline)
 		goto out_put;
 	a->status = cmd->status;
@@ -75,7 +76,7 @@ long dxk_command_attach_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 {
 	if (c->args.command_attach.attach > 1)
 		return -EOPNOTSUPP;
-	return dxk_command_attach(m, c->args.command_attach.attach);
+	return dxk_command_attach(&dxk_thread_of(m)->handler, c->args.command_attach.attach);
 }
 
 /* Take the answer to what the handler got last. On error it is still owed. */
@@ -97,7 +98,7 @@ static int dxk_command_settle(struct dxk_member *m, const struct dxk_command_nex
 			return -EFAULT;
 		}
 	}
-	dxk_command_answer(m, a->status, reply, a->reply_len);
+	dxk_command_answer(&dxk_thread_of(m)->handler, a->status, reply, a->reply_len);
 	return 0;
 }
 
@@ -109,11 +110,11 @@ long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 
 	if (a->text_room < DXK_COMMAND_MAX)
 		return -EMSGSIZE;
-	err = dxk_command_holds(m);
+	err = dxk_command_holds(&dxk_thread_of(m)->handler);
 	if (err > 0)
 		err = dxk_command_settle(m, a);
 	if (!err)
-		err = dxk_command_next(m, &op, a->deadline);
+		err = dxk_command_next(&dxk_thread_of(m)->handler, &op, a->deadline);
 	if (err)
 		return err;
 
@@ -122,7 +123,7 @@ long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 	if ((op.cmd && copy_to_user(u64_to_user_ptr(a->text), op.cmd->text, op.cmd->len)) ||
 	    dxk_ucall_reply(c, sizeof(*a))) {
 		err = -EFAULT;
-		dxk_command_return(m, &op);
+		dxk_command_return(&dxk_thread_of(m)->handler, &op);
 	}
 	if (op.cmd)
 		dxk_command_put(op.cmd);

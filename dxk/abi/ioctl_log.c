@@ -27,7 +27,7 @@ long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 	if (copy_from_user(rec.text, u64_to_user_ptr(a->text), rec.len))
 		return -EFAULT;
 	dxk_log_clean(&rec);
-	return dxk_log_say(m, &rec, a->flags & DXK_LOG_WAIT, a->deadline);
+	return dxk_log_say(&dxk_member_ctx(m)->log, m, &rec, a->flags & DXK_LOG_WAIT, a->deadline);
 }
 
 /* --- reading --------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 			err = 0;
 			break;
 		}
-		/* time goes before signals, as in dxk_waiter_doze() */
+		/* time goes before signals, as in os_doze() */
 		if (!err && signal_pending(current))
 			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
 		if (err)

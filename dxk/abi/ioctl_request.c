@@ -14,7 +14,6 @@
 #include "abi/args.h"
 #include "abi/ioctl.h"
 #include "compat.h"
-#include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
@@ -55,27 +54,19 @@ static struct file *dxk_file_get(int fd)
 /* Make one request of a post from its entry. */
 static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
 {
-	struct dxk_request req = {
-		.owner = e->owner,
-		.executor = e->executor,
-		.param = e->param,
-		.data_len = e->data_len,
-		.result_len = e->result_len,
-		.prio = e->prio,
-		.attrs = e->attrs,
-	};
+	struct file *file = NULL;
 	struct dxk_rqe *rqe;
 
 	if (e->reserved || (e->fd && !(e->attrs & PXR_FD)))
 		return -EINVAL;
 	if (e->attrs & PXR_FD) {
-		req.file = dxk_file_get(e->fd);
-		if (IS_ERR(req.file))
-			return PTR_ERR(req.file);
+		file = dxk_file_get(e->fd);
+		if (IS_ERR(file))
+			return PTR_ERR(file);
 	}
-	rqe = dxk_client_add(p, &req);
-	if (req.file)
-		fput(req.file);
+	rqe = dxk_client_add(p, e, file);
+	if (file)
+		fput(file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
 	if (e->data_len && copy_from_user(rqe->data, u64_to_user_ptr(e->data), e->data_len))

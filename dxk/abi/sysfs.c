@@ -11,7 +11,6 @@
 #include <linux/sysfs.h>
 
 #include "abi/sysfs.h"
-#include "compat.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
@@ -73,7 +72,7 @@ static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
 	return a->store ? a->store(dxk_kobj_ctx(kobj), a->which, buf, n) : -EIO;
 }
 
-static const struct sysfs_ops dxk_ctx_sysfs_ops = {
+const struct sysfs_ops dxk_ctx_sysfs_ops = {
 	.show = dxk_ctx_attr_show,
 	.store = dxk_ctx_attr_store,
 };
@@ -255,7 +254,7 @@ static ssize_t dxk_sample_show(struct dxk_ctx *ctx, u32 which, char *buf)
 
 	if (mutex_lock_interruptible(&ctx->mutex))
 		return -ERESTARTSYS;
-	s = dxk_instrument_newest(&ctx->instrument);
+	s = dxk_samples_newest(&ctx->samples);
 	if (s)
 		n = sysfs_emit(buf, "%llu %llu %llu %llu %u %u %u %u %u %u\n",
 			       s->time_ns, s->posts, s->dispatches, s->completions,
@@ -364,7 +363,7 @@ static const struct attribute_group dxk_ctx_group = {
 	.attrs = dxk_ctx_attrs,
 };
 
-static const struct attribute_group *dxk_ctx_groups[] = {
+const struct attribute_group *dxk_ctx_groups[] = {
 	&dxk_ctx_group,
 	&dxk_policy_group,
 	&dxk_pool_group,
@@ -372,27 +371,6 @@ static const struct attribute_group *dxk_ctx_groups[] = {
 	&dxk_stat_group,
 	&dxk_instrument_group,
 	NULL
-};
-
-static void dxk_ctx_kobj_release(struct kobject *kobj)
-{
-	dxk_ctx_free(dxk_kobj_ctx(kobj));
-}
-
-/* Directories and files are the context's owner's from the first moment. */
-static void dxk_ctx_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
-{
-	const struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
-
-	*uid = ctx->who.uid;
-	*gid = ctx->who.gid;
-}
-
-const struct kobj_type dxk_ctx_ktype = {
-	.release = dxk_ctx_kobj_release,
-	.get_ownership = dxk_ctx_ownership,
-	.sysfs_ops = &dxk_ctx_sysfs_ops,
-	.default_groups = dxk_ctx_groups,
 };
 
 /** dxk_sysfs_init - make the policy's files from the table of its fields */

@@ -11,10 +11,10 @@ void dxk_sysfs_init(void);
 int dxk_sysfs_permit(const struct dxk_ctx *ctx);
 umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr);
 
-extern const struct kobj_type dxk_ctx_ktype;
-extern const struct kobj_type dxk_member_ktype;
-
-void dxk_ctx_free(struct dxk_ctx *ctx);		/* context.c */
-void dxk_member_free(struct dxk_member *m);	/* crew.c */
+/* For the directories of contexts and of their threads. */
+extern const struct sysfs_ops dxk_ctx_sysfs_ops;
+extern const struct attribute_group *dxk_ctx_groups[];
+extern const struct sysfs_ops dxk_member_sysfs_ops;
+extern const struct attribute_group *dxk_member_groups[];
 
 #endif /* _DXK_ABI_SYSFS_H */

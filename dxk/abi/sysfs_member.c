@@ -9,13 +9,13 @@
 #include <linux/sysfs.h>
 
 #include "abi/sysfs.h"
-#include "compat.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
+#include "runtime/thread.h"
 
 static struct dxk_member *dxk_member_of(struct kobject *kobj)
 {
-	return container_of(kobj, struct dxk_member, kobj);
+	return &container_of(kobj, struct dxk_thread, kobj)->m;
 }
 
 static ssize_t state_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
@@ -46,7 +46,7 @@ static ssize_t executed_show(struct kobject *kobj, struct kobj_attribute *attr,
 
 static ssize_t pid_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", pid_vnr(dxk_member_of(kobj)->pid));
+	return sysfs_emit(buf, "%d\n", pid_vnr(dxk_thread_of(dxk_member_of(kobj))->pid));
 }
 
 static struct kobj_attribute dxk_member_state_attr = __ATTR_RO(state);
@@ -73,7 +73,11 @@ static const struct attribute_group dxk_member_group = {
 	.attrs = dxk_member_attrs,
 	.is_visible = dxk_member_attr_mode,
 };
-__ATTRIBUTE_GROUPS(dxk_member);
+
+const struct attribute_group *dxk_member_groups[] = {
+	&dxk_member_group,
+	NULL
+};
 
 static ssize_t dxk_member_attr_show(struct kobject *kobj, struct attribute *attr,
 				    char *buf)
@@ -84,26 +88,6 @@ static ssize_t dxk_member_attr_show(struct kobject *kobj, struct attribute *attr
 	return err ?: a->show(kobj, a, buf);
 }
 
-static const struct sysfs_ops dxk_member_sysfs_ops = {
+const struct sysfs_ops dxk_member_sysfs_ops = {
 	.show = dxk_member_attr_show,
-};
-
-static void dxk_member_kobj_release(struct kobject *kobj)
-{
-	dxk_member_free(dxk_member_of(kobj));
-}
-
-static void dxk_member_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
-{
-	const struct dxk_member *m = container_of(kobj, struct dxk_member, kobj);
-
-	*uid = dxk_member_ctx(m)->who.uid;
-	*gid = dxk_member_ctx(m)->who.gid;
-}
-
-const struct kobj_type dxk_member_ktype = {
-	.release = dxk_member_kobj_release,
-	.get_ownership = dxk_member_ownership,
-	.sysfs_ops = &dxk_member_sysfs_ops,
-	.default_groups = dxk_member_groups,
 };

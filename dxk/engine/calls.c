@@ -3,11 +3,9 @@
  * What threads call: each fills in an operation, performs it in the dispatcher role,
  * and sleeps if the operation has queued it. All above the engine use these only.
  */
-#include <linux/ktime.h>
-#include <linux/sched.h>
-
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/os.h"
 #include "engine/space.h"
 #include "trace.h"
 
@@ -32,7 +30,7 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
 		return;
 	if (trace_block_enabled())
-		trace_block(m->engine->id, m->id, state, ktime_get_ns() - w->since);
+		trace_block(m->engine->id, m->id, state, os_now() - w->since);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 }
 
@@ -192,7 +190,7 @@ void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space)
 		dxk_rqe_drop_all(NULL, &c.ended);
 		if (!c.more)
 			break;
-		cond_resched();
+		os_yield();
 	}
 	spin_lock(&e->lock);
 	dxk_space_put(space);
@@ -209,7 +207,7 @@ static void dxk_cancel_all(struct dxk_engine *e)
 	while (READ_ONCE(e->nr[DXK_AT_READY])) {
 		dxk_perform(e, &l.op, dxk_cancel_some_run);
 		dxk_rqe_drop_all(NULL, &l.ended);
-		cond_resched();
+		os_yield();
 	}
 }
 

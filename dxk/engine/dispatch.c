@@ -5,11 +5,6 @@
  * it takes over where a caller's share of work ends, sweeps now and then while
  * requests are Ready, and under policy dispatch=thread makes every move.
  */
-#include <linux/ktime.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
-
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
@@ -55,7 +50,7 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
 	struct dxk_cancel_op c;
 	int err;
 
-	err = dxk_waiter_doze(w, deadline);
+	err = os_doze(&w->done, deadline);
 	if (!err)
 		return 0;
 	c.w = w;
@@ -138,30 +133,22 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 {
 	op->run = run;
 	op->ran = false;
-	op->caller = current;
+	op->caller = os_self();
 
 	/*
 	 * dxk_dispatcher_stop() sets direct and waits for readers before the
 	 * thread empties its inbox for the last time.
 	 */
-	rcu_read_lock();
+	os_read_begin();
 	if (READ_ONCE(e->direct)) {
-		rcu_read_unlock();
+		os_read_end();
 		return false;
 	}
 	llist_add(&op->inbox, &e->inbox);
-	rcu_read_unlock();
+	os_read_end();
 	os_kick(e, DXK_DISPATCHER);
 
-	for (;;) {
-		set_current_state(current->flags & PF_KTHREAD ?
-				  TASK_IDLE : TASK_UNINTERRUPTIBLE);
-		/* pairs with the release in dxk_inbox_run() */
-		if (smp_load_acquire(&op->ran))
-			break;
-		schedule();
-	}
-	__set_current_state(TASK_RUNNING);
+	os_await(&op->ran);
 	return true;
 }
 
@@ -190,14 +177,13 @@ void dxk_inbox_run(struct dxk_engine *e)
 		for (i = 0; i < nr; i++) {
 			struct task_struct *caller = batch[i]->caller;
 
-			get_task_struct(caller);
-			/* pairs with the load in dxk_publish() */
+			os_hold(caller);
+			/* pairs with the load in os_await() */
 			smp_store_release(&batch[i]->ran, true);
-			wake_up_process(caller);
-			put_task_struct(caller);
+			os_wake_held(caller);
 		}
 		dxk_wakes_flush(e, &wakes);
-		cond_resched();
+		os_yield();
 	}
 }
 

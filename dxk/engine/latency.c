@@ -2,11 +2,11 @@
 /*
  * How long requests waited and ran, while the policy's sample_interval_ms is not 0.
  */
-#include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
 
 #include "engine/latency.h"
+#include "engine/os.h"
 #include "engine/request.h"
 
 static void dxk_latency_add(u64 *bucket, u64 ns)
@@ -24,5 +24,5 @@ void dxk_latency_account(struct dxk_latencies *l, const struct dxk_rqe *rqe)
 	dxk_latency_add(l->ns[DXK_LATENCY_WAIT][rqe->lane],
 			rqe->started - rqe->posted);
 	dxk_latency_add(l->ns[DXK_LATENCY_RUN][rqe->lane],
-			ktime_get_ns() - rqe->started);
+			os_now() - rqe->started);
 }

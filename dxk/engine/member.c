@@ -106,7 +106,7 @@ static void dxk_unwatch(struct dxk_member *m)
 void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
 {
 	dxk_unwatch(m);
-	WRITE_ONCE(m->ready, false);
+	WRITE_ONCE(m->readable, false);
 	m->watching = own;
 	list_add(&m->watch, &own->watchers);
 }
@@ -117,4 +117,25 @@ void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m)
 	lockdep_assert_held(&e->lock);
 
 	dxk_unwatch(m);
+}
+
+/* --- begin and end --------------------------------------------------------- */
+
+/** dxk_member_init - a vacant member; its memory is zeroed */
+void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
+{
+	m->engine = e;
+	m->space = &e->home;
+	m->id = id;
+	m->since = jiffies;
+	INIT_LIST_HEAD(&m->called);
+	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->watch);
+}
+
+/** dxk_member_free - free what it kept for its next calls; nobody uses it any more */
+void dxk_member_free(struct dxk_member *m)
+{
+	dxk_rqe_stash_free(&m->rqes);
+	dxk_owner_stash_free(&m->owners);
 }

@@ -2,10 +2,8 @@
 #ifndef _DXK_ENGINE_MEMBER_H
 #define _DXK_ENGINE_MEMBER_H
 
-#include <linux/kobject.h>
 #include <linux/list.h>
 #include <linux/types.h>
-#include <linux/wait.h>
 
 #include "engine/lanes.h"
 #include "engine/request.h"
@@ -13,10 +11,7 @@
 
 struct dxk_engine;
 struct dxk_owner;
-struct dxk_session;
 struct dxk_space;
-struct pid;
-struct task_struct;
 
 /* Thread ids (DX-22, DX-23). */
 #define DXK_ID_MAIN		0
@@ -47,95 +42,86 @@ enum dxk_member_state {
 	DXK_M_STATES,
 };
 
-/* Is a member the command handler? */
-enum dxk_handling {
-	DXK_HANDLES_NOT,
-	DXK_HANDLES,
-	DXK_HANDLES_NO_MORE,	/* another one replaced it */
-};
-
 /**
- * struct dxk_member - one thread of the Thread Pool (DX-12)
- * @kobj: /sys/kernel/dxk/<ctx>/threads/<id>; holds the object
- * @e: (C)
- * @id: (C) thread id
- * @role: (M) enum dxk_role
- * @kind: (M) for workers
- * @access: (M) DXK_ACCESS_* bits of the descriptor that it was made from
- * @space: (M) what its owner cookies mean
- * @pid: (M) the only user thread that may use it; NULL: none, or a kernel thread
- * @task: (M) the kernel thread, referenced
- * @state: enum dxk_member_state, written by the thread itself or under the lock;
- *	read by anybody for display
- * @since: jiffies when it was last given work, or fell idle; written under the
- *	lock, read by anybody
- * @spare: (M) a worker for the place of others that sleep
- * @leaving: (L) takes no more work: the crew shrinks
- * @gone: (A) the kernel thread has left its loop; set once
- * @attached: (L) counts as a member of the crew
- * @held: (L) requests that it was given and has neither completed nor returned
- * @work: (L) what it was given last; its age_ns is not kept
- * @work_ticket: (L) the ticket of that
- * @told_ticket: (M) the Monitor has reported that one as overdue
- * @stale: (L) to set while it executes: it has own files whose handles are
- *	closed, see handle.c. The worker clears it when it executes nothing
- * @extra: (L) requests that it has as a helper or a spare
- * @called: (L) DISPATCHED requests that it was called for as a helper; it takes them
- *	with its next turn
- * @busy: (T) requests that it executes: BUSY
- * @executed: requests that it has executed; counted under the lock, in the lock
- *	hold that completes the request, and so constant while it executes
- * @own_files: (H) struct dxk_own_file of a kernel worker
- * @rqes: (T) freed requests for its next posts
- * @owners: spare owner records for its next posts: (T), but (L) while it posts
- *	or rejoins
- * @watch: (L) in dxk_owner.watchers
- * @watching: (L) the owner that poll(2) watches, or NULL
- * @handling: enum dxk_handling, under the lock of the commands
- * @ready: (L) poll(2) reports readable: what was watched has changed
- * @wait: poll(2) sleeps here
+ * struct dxk_member - one thread of the Thread Pool (DX-12), as the engine knows it
+ *
+ * The thread itself is the world's, see os.h.
  */
 struct dxk_member {
-	struct kobject kobj;
+	/** @engine: (C) */
 	struct dxk_engine *engine;
+	/** @space: (C) once attached: what its owner cookies mean */
 	struct dxk_space *space;
+	/** @id: (C) thread id */
 	u32 id;
+	/** @role: (C) once attached: enum dxk_role */
 	u8 role;
+	/** @kind: (C) once attached: for workers */
 	u8 kind;
-	u8 access;
+	/**
+	 * @state: enum dxk_member_state, written by the thread itself or under the lock;
+	 * read by anybody for display
+	 */
 	u8 state;
+	/** @spare: (C) once attached: a worker for the place of others that sleep */
 	bool spare;
+	/** @leaving: (L) takes no more work: the crew shrinks */
 	bool leaving;
-	bool gone;
+	/** @attached: (L) counts as a member of the crew */
 	bool attached;
-	bool ready;
-	bool stale;
-	u8 handling;
-	struct pid *pid;
-	struct task_struct *task;
+	/** @readable: (L) poll(2) reports readable: what was watched has changed */
+	bool readable;
+	/**
+	 * @has_closed_handles: (L) to set while it executes: it has private files whose
+	 * handles are closed, see services/handle.c. The worker clears it when it
+	 * executes nothing
+	 */
+	bool has_closed_handles;
+	/**
+	 * @since: jiffies when it was last given work, or fell idle; written under the
+	 * lock, read by anybody
+	 */
 	unsigned long since;
+	/** @held: (L) requests that it was given and has neither completed nor returned */
 	u32 held;
+	/** @extra: (L) requests that it has as a helper or a spare */
 	u32 extra;
+	/**
+	 * @called: (L) DISPATCHED requests that it was called for as a helper; it takes
+	 * them with its next turn
+	 */
 	struct list_head called;
+	/** @work: (L) what it was given last; its age_ns is not kept */
 	struct dxk_running work;
+	/** @work_ticket: (L) the ticket of that */
 	u64 work_ticket;
-	u64 told_ticket;
+	/** @busy: (T) requests that it executes: BUSY */
 	struct list_head busy;
+	/**
+	 * @executed: requests that it has executed; counted under the lock, in the lock
+	 * hold that completes the request, and so constant while it executes
+	 */
 	u64 executed;
-	struct list_head own_files;
+	/** @rqes: (T) freed requests for its next posts */
 	struct dxk_stash rqes;
+	/**
+	 * @owners: spare owner records for its next posts: (T), but (L) while it posts
+	 * or rejoins
+	 */
 	struct dxk_stash owners;
+	/** @watch: (L) in dxk_owner.watchers */
 	struct list_head watch;
+	/** @watching: (L) the owner that poll(2) watches, or NULL */
 	struct dxk_owner *watching;
-	wait_queue_head_t wait;
 };
+
+void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id);
+void dxk_member_free(struct dxk_member *m);
 
 dxk_op_fn dxk_attach_run;
 
 void dxk_watch(struct dxk_member *m, struct dxk_owner *own);
 void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m);
-void dxk_member_get(struct dxk_member *m);
-void dxk_member_put(struct dxk_member *m);
 const char *dxk_member_state_name(u8 state);
 
 static inline void dxk_member_set_state(struct dxk_member *m, u8 state)

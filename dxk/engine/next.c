@@ -6,7 +6,6 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 #include <linux/math.h>
 
 #include "engine/assign.h"
@@ -14,6 +13,7 @@
 #include "engine/latency.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 #include "engine/stall.h"
@@ -159,12 +159,12 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		dxk_complete(e, rqe, rqe->status, &n->ended, wakes);
 	}
 
-	/* A stale worker has files to close before it is available (DX-28). */
+	/* One with files of closed handles closes them before it is available (DX-28). */
 	if (unlikely(!list_empty(&m->called)) && n->max) {
 		list_splice_init(&m->called, &n->work);
 		n->nr = 1;
 		dxk_next_finish(n, 0, wakes);
-	} else if (!n->max || unlikely(m->stale)) {
+	} else if (!n->max || unlikely(m->has_closed_handles)) {
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
@@ -199,7 +199,7 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 		n = list_first_entry(blocked, struct dxk_next_op, w.link);
 		trace_block(e->id, n->m->id, DXK_M_COMPLETING,
-			    ktime_get_ns() - n->w.since);
+			    os_now() - n->w.since);
 		dxk_waiter_leave(&n->w);
 		dxk_next_continue(e, n, wakes);
 	}

@@ -10,9 +10,9 @@
  * lane; a lane that is full does not hold up another (DX-45).
  */
 #include <linux/kernel.h>
-#include <linux/ktime.h>
 
 #include "engine/dispatch.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/stall.h"
 #include "engine/state.h"
@@ -73,7 +73,7 @@ static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&e->ready, rqe);
 	if (unlikely(e->policy.sample_interval_ms))
-		rqe->posted = ktime_get_ns();
+		rqe->posted = os_now();
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
 	e->stats.posts++;

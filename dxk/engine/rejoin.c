@@ -128,7 +128,7 @@ static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
 	list_for_each_entry_safe(m, next, &own->watchers, watch) {
 		list_del_init(&m->watch);
 		m->watching = NULL;
-		WRITE_ONCE(m->ready, true);
+		WRITE_ONCE(m->readable, true);
 		dxk_wake_member(wakes, m);
 	}
 }

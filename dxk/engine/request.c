@@ -3,13 +3,10 @@
  * The request object: made by a post, moved between lists until it is collected,
  * never copied.
  */
-#include <linux/file.h>
-#include <linux/fs.h>
 #include <linux/slab.h>
 
-#include "dxk_api.h"
 #include "engine/engine.h"
-#include "services/executor.h"
+#include "engine/os.h"
 
 static struct kmem_cache *dxk_rqe_cache;
 
@@ -29,17 +26,22 @@ static int dxk_lane_of(u32 attrs)
 	}
 }
 
-/* What can be refused by looking at the request alone. */
-static int dxk_request_check(const struct dxk_engine *e, const struct dxk_request *req)
+/**
+ * dxk_rqe_check - can a request be refused by looking at it alone?
+ * @e: the engine
+ * @p: the request
+ *
+ * Return: 0, or why it is refused.
+ */
+int dxk_rqe_check(const struct dxk_engine *e, const struct dxk_post_entry *p)
 {
-	if (req->attrs & ~PXR_MASK)
+	if (p->attrs & ~PXR_MASK)
 		return -EOPNOTSUPP;
-	if (dxk_lane_of(req->attrs) < 0)
+	if (dxk_lane_of(p->attrs) < 0)
 		return -EINVAL;
-	if (req->data_len > e->policy.data_size ||
-	    req->result_len > e->policy.data_size)
+	if (p->data_len > e->policy.data_size || p->result_len > e->policy.data_size)
 		return -EMSGSIZE;
-	if (req->attrs & PXR_KERNEL) {
+	if (p->attrs & PXR_KERNEL) {
 		if (!READ_ONCE(e->policy.kernel_threads))
 			return -ENODEV;
 	} else if (READ_ONCE(e->policy.max_threads) ==
@@ -58,46 +60,34 @@ int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
 /**
  * dxk_rqe_make - make a request
  * @m: the poster, which has a free one
- * @req: what to do; its data is not copied yet, see dxk_rqe_reserve_data()
- * @held: an executor that the caller has a reference of and that @req is likely
- *	to name, or NULL
+ * @p: what to do, checked; its data is not copied yet, see dxk_rqe_reserve_data()
+ * @exec: the executor that it names, or NULL; the reference goes over
+ * @file: what goes along, or NULL; the reference goes over
  *
- * Return: a POSTED request with references of its own, or an error pointer.
+ * Return: a POSTED request.
  */
-struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
-			     struct dxk_executor *held)
+struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_post_entry *p,
+			     struct dxk_executor *exec, struct file *file)
 {
 	/* Kernel workers do not die, so their executors work in place. */
-	bool redo = req->attrs & PXR_REDO && !(req->attrs & PXR_KERNEL);
-	struct dxk_executor *exec = NULL;
-	struct dxk_rqe *rqe;
-	int err;
+	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
+	struct dxk_rqe *rqe = dxk_stash_pop(&m->rqes);
 
-	err = dxk_request_check(m->engine, req);
-	if (err)
-		return ERR_PTR(err);
-	if (req->attrs & PXR_KERNEL) {
-		exec = dxk_executor_get(req->executor, held);
-		if (!exec)
-			return ERR_PTR(-ENOENT);
-	}
-
-	rqe = dxk_stash_pop(&m->rqes);
 	*rqe = (struct dxk_rqe) {
-		.owner = req->owner,
-		.executor = req->executor,
-		.param = req->param,
+		.owner = p->owner,
+		.executor = p->executor,
+		.param = p->param,
 		.exec = exec,
-		.file = req->attrs & PXR_FD ? get_file(req->file) : NULL,
-		.data_len = req->data_len,
-		.posted_len = req->data_len,
-		.result_at = redo ? req->data_len : 0,
-		.result_room = req->result_len,
-		.prio = req->prio,
-		.attrs = req->attrs,
+		.file = file,
+		.data_len = p->data_len,
+		.posted_len = p->data_len,
+		.result_at = redo ? p->data_len : 0,
+		.result_room = p->result_len,
+		.prio = p->prio,
+		.attrs = p->attrs,
 		.state = DXK_POSTED,
-		.kind = req->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER,
-		.lane = dxk_lane_of(req->attrs),
+		.kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER,
+		.lane = dxk_lane_of(p->attrs),
 	};
 	return rqe;
 }
@@ -121,10 +111,8 @@ int dxk_rqe_reserve_data(struct dxk_rqe *rqe)
  */
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 {
-	if (rqe->exec)
-		dxk_executor_put(rqe->exec);
-	if (rqe->file)
-		fput(rqe->file);
+	if (rqe->exec || rqe->file)
+		os_release(rqe);
 	kfree(rqe->data);
 	if (m)
 		dxk_stash_push(&m->rqes, rqe, dxk_rqe_cache);

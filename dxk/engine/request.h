@@ -14,7 +14,6 @@ struct dxk_engine;
 struct dxk_executor;
 struct dxk_member;
 struct dxk_owner;
-struct dxk_request;
 struct file;
 
 /**
@@ -136,8 +135,9 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
 
-struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_request *req,
-			     struct dxk_executor *held);
+int dxk_rqe_check(const struct dxk_engine *e, const struct dxk_post_entry *p);
+struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_post_entry *p,
+			     struct dxk_executor *exec, struct file *file);
 int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);

@@ -2,12 +2,6 @@
 /*
  * Sleeping and waking: what every move needs, see waiter.h.
  */
-#include <linux/hrtimer.h>
-#include <linux/ktime.h>
-#include <linux/poll.h>
-#include <linux/sched/signal.h>
-#include <linux/sched/task.h>
-
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/waiter.h"
@@ -17,20 +11,20 @@
 void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task)
 {
 	if (wakes->nr == ARRAY_SIZE(wakes->task)) {
-		wake_up_process(task);
+		os_wake(task);
 		return;
 	}
-	get_task_struct(task);
+	os_hold(task);
 	wakes->task[wakes->nr++] = task;
 }
 
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 {
 	if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
-		wake_up_interruptible_poll(&m->wait, EPOLLIN | EPOLLRDNORM);
+		os_poll_wake(m);
 		return;
 	}
-	dxk_member_get(m);
+	os_member_get(m);
 	wakes->member[wakes->nr_members++] = m;
 }
 
@@ -41,14 +35,11 @@ void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	lockdep_assert_not_held(&e->lock);
 
-	for (i = 0; i < wakes->nr; i++) {
-		wake_up_process(wakes->task[i]);
-		put_task_struct(wakes->task[i]);
-	}
+	for (i = 0; i < wakes->nr; i++)
+		os_wake_held(wakes->task[i]);
 	for (i = 0; i < wakes->nr_members; i++) {
-		wake_up_interruptible_poll(&wakes->member[i]->wait,
-					   EPOLLIN | EPOLLRDNORM);
-		dxk_member_put(wakes->member[i]);
+		os_poll_wake(wakes->member[i]);
+		os_member_put(wakes->member[i]);
 	}
 	if (wakes->work)
 		os_poll_workers(e);
@@ -62,7 +53,7 @@ void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
 void dxk_waiter_init(struct dxk_waiter *w)
 {
 	INIT_LIST_HEAD(&w->link);
-	w->task = current;
+	w->task = os_self();
 	w->count = NULL;
 	w->helper = NULL;
 	w->blocked = NULL;
@@ -89,7 +80,7 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
 	(*count)++;
 	(*blocks)++;
 	w->blocked = blocked_ns;
-	w->since = ktime_get_ns();
+	w->since = os_now();
 }
 
 /**
@@ -125,7 +116,7 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 		list_del(&w->helper->link);
 	w->helper = NULL;
 	if (w->blocked)
-		*w->blocked += ktime_get_ns() - w->since;
+		*w->blocked += os_now() - w->since;
 	w->blocked = NULL;
 }
 
@@ -139,52 +130,12 @@ void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
 	struct task_struct *task = w->task;
 
 	dxk_waiter_leave(w);
-	if (task == current) {
+	if (task == os_self()) {
 		w->done = true;
 		return;
 	}
 	/* The reference is taken first: the sleeper may exit once it sees done. */
 	dxk_wake_task(wakes, task);
-	/* pairs with the load in dxk_waiter_doze() */
+	/* pairs with the load in os_doze() */
 	smp_store_release(&w->done, true);
-}
-
-/**
- * dxk_waiter_doze - sleep until the move is made, a signal comes or time is up
- * @w: the caller's waiter
- * @deadline: of CLOCK_MONOTONIC
- *
- * Return: 0 when the move was made. Else the caller takes the waiter out of its
- * queue, under the lock of that queue, unless the move was made meanwhile.
- *
- * Time goes before signals: a call that is not to sleep has no sleep that one could
- * end, and a wait that signals restart again and again ends in time all the same.
- */
-int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline)
-{
-	unsigned int state = current->flags & PF_KTHREAD ? TASK_IDLE :
-							   TASK_INTERRUPTIBLE;
-	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
-	int err = 0;
-
-	/* Who was just woken may run at once, and what it does end this wait. */
-	cond_resched();
-	for (;;) {
-		set_current_state(state);
-		/* pairs with the release in dxk_waiter_finish() */
-		if (smp_load_acquire(&w->done))
-			break;
-		if (err)
-			break;
-		if (signal_pending_state(state, current)) {
-			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
-			break;
-		}
-		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,
-					      current->timer_slack_ns,
-					      HRTIMER_MODE_ABS))
-			err = -ETIMEDOUT;
-	}
-	__set_current_state(TASK_RUNNING);
-	return smp_load_acquire(&w->done) ? 0 : err;
 }

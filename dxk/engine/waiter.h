@@ -124,6 +124,5 @@ void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 		     struct dxk_member *m);
 void dxk_waiter_leave(struct dxk_waiter *w);
 void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);
-int dxk_waiter_doze(struct dxk_waiter *w, u64 deadline);
 
 #endif /* _DXK_ENGINE_WAITER_H */

@@ -11,12 +11,14 @@
 
 #include "dxk_api.h"
 #include "engine/stop.h"
+#include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
 #include "runtime/thread.h"
+#include "services/command.h"
 
-/* Most words of an own command. */
+/* Most words of a built-in command. */
 #define DXK_WORDS	3
 /* Owners that one lock hold looks at, and most that are shown. */
 #define DXK_OWNER_BUCKETS	256
@@ -69,7 +71,7 @@ static int dxk_show_threads(struct dxk_ctx *ctx, struct dxk_text *t)
 			      dxk_member_role_name(m),
 			      dxk_member_state_name(dxk_member_state(m)),
 			      jiffies_to_msecs(jiffies - READ_ONCE(m->since)),
-			      READ_ONCE(m->executed), pid_vnr(m->pid));
+			      READ_ONCE(m->executed), pid_vnr(dxk_thread_of(m)->pid));
 	mutex_unlock(&ctx->mutex);
 	return 0;
 }
@@ -178,7 +180,7 @@ static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
 
 	spin_lock(&c->lock);
 	if (c->user)
-		dxk_text_line(t, "handler: thread %u\n", c->user->id);
+		dxk_text_line(t, "handler: thread %u\n", c->user->m->id);
 	else
 		dxk_text_line(t, "handler: %s\n", c->kernel ? c->kernel->name : "none");
 	dxk_text_line(t, "waiting: %u\n", c->nr);
@@ -192,7 +194,7 @@ static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
 	return 0;
 }
 
-static int dxk_own_show(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_show(struct dxk_ctx *ctx, char **word, u64 deadline,
 			struct dxk_text *t)
 {
 	static const struct {
@@ -259,7 +261,7 @@ static void dxk_set_refused(struct dxk_text *t, const struct dxk_field *f, u32 v
 	}
 }
 
-static int dxk_own_set(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_set(struct dxk_ctx *ctx, char **word, u64 deadline,
 		       struct dxk_text *t)
 {
 	const struct dxk_field *f = dxk_field_named(word[1]);
@@ -290,14 +292,14 @@ static bool dxk_sender_executes(struct dxk_ctx *ctx)
 
 	mutex_lock(&ctx->mutex);
 	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
-		if ((m->task == current || m->pid == task_pid(current)) &&
+		if ((dxk_thread_of(m)->task == current || dxk_thread_of(m)->pid == task_pid(current)) &&
 		    !list_empty(&m->busy))
 			yes = true;
 	mutex_unlock(&ctx->mutex);
 	return yes;
 }
 
-static int dxk_own_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
 			 struct dxk_text *t)
 {
 	int err;
@@ -308,7 +310,7 @@ static int dxk_own_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
-static int dxk_own_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
 			struct dxk_text *t)
 {
 	int err = dxk_ctx_wind_down(ctx, DXK_STOP_POLICY, 0);
@@ -317,7 +319,7 @@ static int dxk_own_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
 	return err == -ETIMEDOUT || err == -ERESTARTSYS ? 0 : err;
 }
 
-static int dxk_own_cancel(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_cancel(struct dxk_ctx *ctx, char **word, u64 deadline,
 			  struct dxk_text *t)
 {
 	u32 id;
@@ -326,10 +328,10 @@ static int dxk_own_cancel(struct dxk_ctx *ctx, char **word, u64 deadline,
 		dxk_text_line(t, "%s is no number\n", word[1]);
 		return -EINVAL;
 	}
-	return dxk_command_cancel(ctx, id);
+	return dxk_command_cancel(&ctx->commands, id);
 }
 
-static int dxk_own_log(struct dxk_ctx *ctx, char **word, u64 deadline,
+static int dxk_do_log(struct dxk_ctx *ctx, char **word, u64 deadline,
 		       struct dxk_text *t)
 {
 	if (strcmp(word[1], "rotate"))
@@ -344,17 +346,17 @@ static const struct {
 	const char *name;
 	u32 words;
 	int (*run)(struct dxk_ctx *ctx, char **word, u64 deadline, struct dxk_text *t);
-} dxk_own_commands[] = {
-	{ "show", 2, dxk_own_show },
-	{ "set", 3, dxk_own_set },
-	{ "drain", 1, dxk_own_drain },
-	{ "quit", 1, dxk_own_quit },
-	{ "cancel", 2, dxk_own_cancel },
-	{ "log", 2, dxk_own_log },
+} dxk_builtins[] = {
+	{ "show", 2, dxk_do_show },
+	{ "set", 3, dxk_do_set },
+	{ "drain", 1, dxk_do_drain },
+	{ "quit", 1, dxk_do_quit },
+	{ "cancel", 2, dxk_do_cancel },
+	{ "log", 2, dxk_do_log },
 };
 
 /* Split a text at blanks; returns DXK_WORDS + 1 for too many words. */
-static u32 dxk_own_split(char *text, char **word)
+static u32 dxk_do_split(char *text, char **word)
 {
 	char *w;
 	u32 nr = 0;
@@ -369,27 +371,27 @@ static u32 dxk_own_split(char *text, char **word)
 	return nr;
 }
 
-static int dxk_own_run(struct dxk_ctx *ctx, char *text, u64 deadline,
+static int dxk_do_run(struct dxk_ctx *ctx, char *text, u64 deadline,
 		       struct dxk_text *t)
 {
 	char *word[DXK_WORDS];
-	u32 nr = dxk_own_split(text, word);
+	u32 nr = dxk_do_split(text, word);
 	u32 i;
 
-	for (i = 0; nr && i < ARRAY_SIZE(dxk_own_commands); i++)
-		if (nr == dxk_own_commands[i].words &&
-		    !strcmp(word[0], dxk_own_commands[i].name))
-			return dxk_own_commands[i].run(ctx, word, deadline, t);
+	for (i = 0; nr && i < ARRAY_SIZE(dxk_builtins); i++)
+		if (nr == dxk_builtins[i].words &&
+		    !strcmp(word[0], dxk_builtins[i].name))
+			return dxk_builtins[i].run(ctx, word, deadline, t);
 	return -ENOENT;
 }
 
 /**
- * dxk_command_own - run a command as one of the context's own
+ * dxk_builtin_run - run a command as one of the context's own
  * @ctx: the context
  * @cmd: the caller's alone but for its text; gets status and reply
  * @deadline: how long one may take that waits
  */
-void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
+void dxk_builtin_run(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 {
 	struct dxk_text t = { };
 	char *text;
@@ -398,7 +400,7 @@ void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 	text = kstrdup(cmd->text, GFP_KERNEL_ACCOUNT);
 	t.buf = kmalloc(DXK_COMMAND_MAX, GFP_KERNEL_ACCOUNT);
 	if (text && t.buf)
-		status = dxk_own_run(ctx, text, deadline, &t);
+		status = dxk_do_run(ctx, text, deadline, &t);
 	kfree(text);
 	if (cmd->id && status)
 		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,

@@ -4,6 +4,7 @@
  * other modules.
  */
 #include <linux/export.h>
+#include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -18,27 +19,37 @@
 #include "runtime/crew.h"
 #include "runtime/thread.h"
 #include "runtime/worker.h"
+#include "services/command.h"
+#include "services/executor.h"
 #include "trace.h"
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
  * @p: its m set; gets the request at the end of rqes
- * @req: what to do
+ * @e: what to do; where its data is does not matter
+ * @file: what goes along with %PXR_FD, or NULL; the request takes its own reference
  *
  * Return: the request, or an error pointer.
  */
-struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *req)
+struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e,
+			       struct file *file)
 {
-	struct dxk_executor *held = NULL;
+	struct dxk_executor *exec = NULL;
 	struct dxk_rqe *rqe;
 	int err;
 
-	/* Requests of one post often name one executor. */
-	if (!list_empty(&p->rqes))
-		held = list_last_entry(&p->rqes, struct dxk_rqe, link)->exec;
-	rqe = dxk_rqe_make(p->m, req, held);
-	if (IS_ERR(rqe))
-		return rqe;
+	err = dxk_rqe_check(p->m->engine, e);
+	if (err)
+		return ERR_PTR(err);
+	if (e->attrs & PXR_KERNEL) {
+		/* Requests of one post often name one executor. */
+		if (!list_empty(&p->rqes))
+			exec = list_last_entry(&p->rqes, struct dxk_rqe, link)->exec;
+		exec = dxk_executor_get(e->executor, exec);
+		if (!exec)
+			return ERR_PTR(-ENOENT);
+	}
+	rqe = dxk_rqe_make(p->m, e, exec, file ? get_file(file) : NULL);
 	list_add_tail(&rqe->link, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
 	return err ? ERR_PTR(err) : rqe;
@@ -75,11 +86,21 @@ EXPORT_SYMBOL_GPL(dxk_client_destroy);
 
 static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 {
+	const struct dxk_post_entry e = {
+		.owner = req->owner,
+		.executor = req->executor,
+		.param = req->param,
+		.data_len = req->data_len,
+		.result_len = req->result_len,
+		.prio = req->prio,
+		.attrs = req->attrs,
+	};
+	struct file *file = req->attrs & PXR_FD ? req->file : NULL;
 	struct dxk_rqe *rqe;
 
-	if (req->attrs & PXR_FD && !req->file)
+	if (req->attrs & PXR_FD && !file)
 		return -EBADF;
-	rqe = dxk_client_add(p, req);
+	rqe = dxk_client_add(p, &e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
 	if (req->data_len)
@@ -195,3 +216,112 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	return r.nr;
 }
 EXPORT_SYMBOL_GPL(dxk_rejoin);
+
+/* --- handles --------------------------------------------------------------- */
+
+/**
+ * dxk_handle_open - put a file into the Handle Table of a context
+ * @ctx: the context; running
+ * @file: a regular file; the table takes its own reference
+ * @id: out, what dxk_handle_file() wants. Never given again in this context
+ *
+ * Return: 0; -EINVAL when it is no regular file of a file system with contents of
+ * its own, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
+ * -ESHUTDOWN when the context does not run.
+ */
+int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
+{
+	return dxk_handles_open(&ctx->handles, file, id);
+}
+EXPORT_SYMBOL_GPL(dxk_handle_open);
+
+/**
+ * dxk_handle_close - close a handle and every worker's own file of it (DX-27)
+ * @ctx: the context
+ * @id: of the handle
+ *
+ * The own file of a worker whose running request has asked for it is closed when
+ * that request has ended; all others are when this returns.
+ * Return: 0, or -ENOENT: there is no such handle any more.
+ */
+int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
+{
+	return dxk_handles_close(&ctx->handles, id);
+}
+EXPORT_SYMBOL_GPL(dxk_handle_close);
+
+/* --- commands -------------------------------------------------------------- */
+
+/**
+ * dxk_send_command - send a command to an in-kernel client's context
+ * @ctx: the context
+ * @text: the command
+ * @reply: out, the reply, zero-terminated, cut if it is longer; may be %NULL
+ * @room: bytes at @reply
+ * @deadline: how long to wait for the reply; 0 does not wait and gets none
+ *
+ * Return: the status of the command, or why it was not executed: see struct
+ * dxk_command_send.
+ */
+int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
+		     u64 deadline)
+{
+	struct dxk_command *cmd = dxk_command_make(text);
+	int err;
+
+	if (IS_ERR(cmd))
+		return PTR_ERR(cmd);
+	err = dxk_command_send(&ctx->commands, cmd, deadline);
+	if (!err && deadline) {
+		err = cmd->status;
+		if (reply && room)
+			scnprintf(reply, room, "%.*s", (int)cmd->reply_len,
+				  cmd->reply ?: "");
+	}
+	dxk_command_put(cmd);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dxk_send_command);
+
+/**
+ * dxk_send_timed_command - send a command that runs later
+ * @ctx: the context
+ * @text: the command
+ * @at: CLOCK_MONOTONIC time in ns, 0 for now
+ * @every_ns: interval of further runs, 0 for none
+ * @id: out, for the command "cancel ID"
+ *
+ * Return: 0; -EAGAIN when there are too many, -EINVAL, -EMSGSIZE, -ESHUTDOWN,
+ * -ENOMEM.
+ */
+int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
+			   u64 every_ns, u32 *id)
+{
+	struct dxk_command *cmd = dxk_command_make(text);
+	int err;
+
+	if (IS_ERR(cmd))
+		return PTR_ERR(cmd);
+	err = dxk_command_schedule(&ctx->commands, cmd, at, every_ns, id);
+	if (err)
+		dxk_command_put(cmd);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dxk_send_timed_command);
+
+/**
+ * dxk_attach_command_handler - set the handler of an in-kernel client's context
+ * @ctx: the context, started or not
+ * @h: replaces the handler that there is (DX-31); %NULL for none
+ *
+ * When this returns no call of an earlier handler is in progress and none will
+ * come; it waits for one that is, however long that takes. The handler stays
+ * attached over Stop and Start, but is called only while the context runs.
+ *
+ * Return: 0; -EDEADLK in a call of the handler; -ENODEV when its module goes.
+ */
+int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *h)
+{
+	return dxk_command_attach_kernel(&ctx->commands, h);
+}
+EXPORT_SYMBOL_GPL(dxk_attach_command_handler);

@@ -2,12 +2,12 @@
 #ifndef _DXK_RUNTIME_CLIENT_H
 #define _DXK_RUNTIME_CLIENT_H
 
-#include <linux/types.h>
-
+struct dxk_post_entry;
 struct dxk_post_op;
-struct dxk_request;
 struct dxk_rqe;
+struct file;
 
-struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_request *req);
+struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e,
+			       struct file *file);
 
 #endif /* _DXK_RUNTIME_CLIENT_H */

@@ -8,10 +8,11 @@
 #include <linux/idr.h>
 #include <linux/slab.h>
 
-#include "abi/sysfs.h"
+#include "compat.h"
 #include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/stop.h"
+#include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
@@ -21,6 +22,34 @@
 
 static DEFINE_IDA(dxk_ctx_ids);
 static struct kobject *dxk_ctx_parent;
+
+/* The last reference is gone. */
+static void dxk_ctx_release(struct kobject *kobj)
+{
+	struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
+
+	dxk_engine_destroy(&ctx->engine);
+	dxk_log_free(&ctx->log);
+	dxk_samples_free(&ctx->samples);
+	xa_destroy(&ctx->members);
+	ida_free(&dxk_ctx_ids, ctx->id);
+	dxk_identity_put(&ctx->who);
+	kfree(ctx);
+}
+
+/* Directories and files are the context's owner's from the first moment. */
+static void dxk_ctx_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
+{
+	const struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
+
+	*uid = ctx->who.uid;
+	*gid = ctx->who.gid;
+}
+
+static struct kobj_type dxk_ctx_ktype = {
+	.release = dxk_ctx_release,
+	.get_ownership = dxk_ctx_ownership,
+};
 
 /**
  * dxk_ctx_make - make a context with the default policy
@@ -47,12 +76,12 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 	mutex_init(&ctx->mutex);
 	init_completion(&ctx->crew_up);
 	for (i = 0; i < DXK_CONTROLS; i++)
-		dxk_thread_init(&ctx->control[i]);
+		dxk_control_init(&ctx->control[i]);
 	xa_init_flags(&ctx->members, XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&ctx->work_wait);
-	dxk_log_init(&ctx->log, &ctx->engine.policy);
-	dxk_handles_init(&ctx->handles);
-	dxk_commands_init(&ctx->commands);
+	dxk_log_init(&ctx->log, &ctx->engine);
+	dxk_handles_init(&ctx->handles, &ctx->engine);
+	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);
 	dxk_policy_init(&ctx->engine.policy);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
@@ -101,18 +130,6 @@ struct dxk_ctx *dxk_ctx_create(void)
 	return dxk_ctx_make(&kernel);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_create);
-
-/** dxk_ctx_free - the last reference is gone; called by its kobject */
-void dxk_ctx_free(struct dxk_ctx *ctx)
-{
-	dxk_engine_destroy(&ctx->engine);
-	dxk_log_free(&ctx->log);
-	dxk_instrument_free(&ctx->instrument);
-	xa_destroy(&ctx->members);
-	ida_free(&dxk_ctx_ids, ctx->id);
-	dxk_identity_put(&ctx->who);
-	kfree(ctx);
-}
 
 /* --- Start ----------------------------------------------------------------- */
 
@@ -180,7 +197,7 @@ static int dxk_start_instrument(struct dxk_ctx *ctx)
 	dxk_report_init(&ctx->report);
 	ctx->engine.stalled = false;
 	ctx->engine.latencies = (struct dxk_latencies) { };
-	return dxk_instrument_alloc(&ctx->instrument, ctx->engine.policy.sample_entries);
+	return dxk_samples_alloc(&ctx->samples, ctx->engine.policy.sample_entries);
 }
 
 static int dxk_start_monitor(struct dxk_ctx *ctx)
@@ -273,9 +290,9 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
 
 	dxk_ctx_set_state(ctx, DXK_CTX_RUNNING);
 	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "started");
-	dxk_commands_open(ctx);
+	dxk_commands_open(&ctx->commands);
 	/* Have it look once at what there is to watch. */
-	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+	dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 
 err_crew:
@@ -285,9 +302,9 @@ err_crew:
 	dxk_crew_stop(ctx);
 	dxk_dispatcher_stop(ctx);
 err_scheduler:
-	dxk_thread_stop(&ctx->control[DXK_SCHEDULER]);
+	dxk_control_stop(&ctx->control[DXK_SCHEDULER]);
 err_monitor:
-	dxk_thread_stop(&ctx->control[DXK_MONITOR]);
+	dxk_control_stop(&ctx->control[DXK_MONITOR]);
 	dxk_log_sync(&ctx->log);
 err_handle_table:
 	dxk_handles_free(&ctx->handles);
@@ -327,14 +344,14 @@ static void dxk_ctx_teardown(struct dxk_ctx *ctx)
 {
 	lockdep_assert_held(&ctx->mutex);
 
-	dxk_commands_close(ctx);
+	dxk_commands_close(&ctx->commands);
 	/* Whoever sleeps for work or for a result goes. */
 	dxk_stop_begin(&ctx->engine, true, true);
 	dxk_crew_stop(ctx);
 	dxk_dispatcher_stop(ctx);
-	dxk_thread_stop(&ctx->control[DXK_SCHEDULER]);
+	dxk_control_stop(&ctx->control[DXK_SCHEDULER]);
 	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "stopped");
-	dxk_thread_stop(&ctx->control[DXK_MONITOR]);
+	dxk_control_stop(&ctx->control[DXK_MONITOR]);
 	dxk_log_sync(&ctx->log);
 	dxk_handles_free(&ctx->handles);
 	dxk_crew_clear(ctx);
@@ -414,7 +431,7 @@ void dxk_ctx_destroy(struct dxk_ctx *ctx)
 	mutex_unlock(&ctx->mutex);
 	dxk_logfile_close(&ctx->log, ctx->id);
 
-	dxk_commands_exit(ctx);
+	dxk_commands_exit(&ctx->commands);
 	kobject_put(ctx->threads);
 	kobject_del(&ctx->kobj);
 	kobject_put(&ctx->kobj);
@@ -434,10 +451,13 @@ int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy)
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_set_policy);
 
-int dxk_ctx_init(struct kobject *parent)
+/** dxk_ctx_init - the module is loaded: where contexts are shown, and with what files */
+void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
+		  const struct attribute_group **groups)
 {
 	dxk_ctx_parent = parent;
-	return 0;
+	dxk_ctx_ktype.sysfs_ops = ops;
+	dxk_ctx_ktype.default_groups = groups;
 }
 
 void dxk_ctx_exit(void)

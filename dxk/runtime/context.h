@@ -50,7 +50,7 @@ struct dxk_ctx {
 	/** @crew_up: the Monitor has started the workers, or failed */
 	struct completion crew_up;
 	/** @control: threads 500, 600 and 700, by enum dxk_control_id */
-	struct dxk_thread control[DXK_CONTROLS];
+	struct dxk_control control[DXK_CONTROLS];
 	/** @members: (M) struct dxk_member by thread id */
 	struct xarray members;
 	/** @threads: (C) directory of the members in sysfs */
@@ -60,8 +60,8 @@ struct dxk_ctx {
 
 	/** @report: the Monitor's watch for stalls */
 	struct dxk_report report;
-	/** @instrument: samples */
-	struct dxk_instrument instrument;
+	/** @samples: of the instrumentation package */
+	struct dxk_samples samples;
 	/** @log: the Log Pool */
 	struct dxk_log log;
 	/** @handles: the Handle Table */
@@ -96,7 +96,8 @@ static inline struct dxk_ctx *dxk_member_ctx(const struct dxk_member *m)
 struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who);
 int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 
-int dxk_ctx_init(struct kobject *parent);
+void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
+		  const struct attribute_group **groups);
 void dxk_ctx_exit(void);
 
 #endif /* _DXK_RUNTIME_CONTEXT_H */

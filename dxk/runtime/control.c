@@ -12,21 +12,21 @@
 #include "runtime/control.h"
 #include "runtime/thread.h"
 
-void dxk_thread_init(struct dxk_thread *t)
+void dxk_control_init(struct dxk_control *t)
 {
 	init_waitqueue_head(&t->wait);
 	init_completion(&t->running);
 }
 
 /**
- * dxk_thread_start - start a control thread and wait until it runs
+ * dxk_control_start - start a control thread and wait until it runs
  * @t: the thread, stopped
  * @fn: its loop; completes t->running first
  * @ctx: what @fn gets
  * @id: its thread id
  * @name: for ps(1)
  */
-int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ctx,
+int dxk_control_start(struct dxk_control *t, int (*fn)(void *), struct dxk_ctx *ctx,
 		     u32 id, const char *name)
 {
 	struct task_struct *task;
@@ -52,8 +52,8 @@ int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ct
 	return 0;
 }
 
-/** dxk_thread_stop - end a control thread; nothing happens if it does not run */
-void dxk_thread_stop(struct dxk_thread *t)
+/** dxk_control_stop - end a control thread; nothing happens if it does not run */
+void dxk_control_stop(struct dxk_control *t)
 {
 	if (!t->task)
 		return;
@@ -64,8 +64,8 @@ void dxk_thread_stop(struct dxk_thread *t)
 	t->member = NULL;
 }
 
-/** dxk_thread_kick - ask a control thread to look. Context: any */
-void dxk_thread_kick(struct dxk_thread *t)
+/** dxk_control_kick - ask a control thread to look. Context: any */
+void dxk_control_kick(struct dxk_control *t)
 {
 	WRITE_ONCE(t->kicked, true);
 	/* pairs with the barrier of prepare_to_wait() */
@@ -73,38 +73,38 @@ void dxk_thread_kick(struct dxk_thread *t)
 		wake_up(&t->wait);
 }
 
-static bool dxk_thread_called(struct dxk_thread *t)
+static bool dxk_control_called(struct dxk_control *t)
 {
 	return READ_ONCE(t->kicked) || kthread_should_stop();
 }
 
-/** dxk_thread_wait - sleep until kicked, stopped, or @ms are over (not %DXK_PARK) */
-void dxk_thread_wait(struct dxk_thread *t, u32 ms)
+/** dxk_control_wait - sleep until kicked, stopped, or @ms are over (not %DXK_PARK) */
+void dxk_control_wait(struct dxk_control *t, u32 ms)
 {
 	if (ms == DXK_PARK)
-		wait_event_idle(t->wait, dxk_thread_called(t));
+		wait_event_idle(t->wait, dxk_control_called(t));
 	else
-		wait_event_idle_timeout(t->wait, dxk_thread_called(t),
+		wait_event_idle_timeout(t->wait, dxk_control_called(t),
 					msecs_to_jiffies(ms));
 }
 
 /**
- * dxk_thread_wait_until - sleep until kicked, stopped, or a time
+ * dxk_control_wait_until - sleep until kicked, stopped, or a time
  * @t: the calling thread
  * @deadline: of CLOCK_MONOTONIC, ns
  *
  * Return: true when it was called before the deadline.
  */
-bool dxk_thread_wait_until(struct dxk_thread *t, u64 deadline)
+bool dxk_control_wait_until(struct dxk_control *t, u64 deadline)
 {
 	ktime_t until = ns_to_ktime(deadline);
 	DEFINE_WAIT(wait);
 
-	while (!dxk_thread_called(t)) {
+	while (!dxk_control_called(t)) {
 		if (ktime_get_ns() >= deadline)
 			return false;
 		prepare_to_wait(&t->wait, &wait, TASK_IDLE);
-		if (!dxk_thread_called(t))
+		if (!dxk_control_called(t))
 			schedule_hrtimeout_range(&until, 0, HRTIMER_MODE_ABS);
 		finish_wait(&t->wait, &wait);
 	}

@@ -14,7 +14,7 @@ struct dxk_member;
 struct task_struct;
 
 /**
- * struct dxk_thread - one of the control threads 500, 600, 700
+ * struct dxk_control - one of the control threads 500, 600, 700
  * @task: (M) referenced while it runs, else NULL
  * @member: (M) shows it in the Thread Pool
  * @wait: it sleeps here
@@ -24,7 +24,7 @@ struct task_struct;
  *	and kick it
  * @running: it has reached its loop
  */
-struct dxk_thread {
+struct dxk_control {
 	struct task_struct *task;
 	struct dxk_member *member;
 	wait_queue_head_t wait;
@@ -36,13 +36,13 @@ struct dxk_thread {
 /* Interval of a control thread that has nothing to do: sleep until kicked. */
 #define DXK_PARK	0
 
-void dxk_thread_init(struct dxk_thread *t);
-int dxk_thread_start(struct dxk_thread *t, int (*fn)(void *), struct dxk_ctx *ctx,
+void dxk_control_init(struct dxk_control *t);
+int dxk_control_start(struct dxk_control *t, int (*fn)(void *), struct dxk_ctx *ctx,
 		     u32 id, const char *name);
-void dxk_thread_stop(struct dxk_thread *t);
-void dxk_thread_kick(struct dxk_thread *t);
-void dxk_thread_wait(struct dxk_thread *t, u32 ms);
-bool dxk_thread_wait_until(struct dxk_thread *t, u64 deadline);
+void dxk_control_stop(struct dxk_control *t);
+void dxk_control_kick(struct dxk_control *t);
+void dxk_control_wait(struct dxk_control *t, u32 ms);
+bool dxk_control_wait_until(struct dxk_control *t, u64 deadline);
 
 int dxk_monitor_start(struct dxk_ctx *ctx);
 int dxk_monitor_start_crew(struct dxk_ctx *ctx);

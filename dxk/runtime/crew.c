@@ -12,6 +12,7 @@
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/session.h"
@@ -137,7 +138,7 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 	int err;
 
 	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
-		if (m->kind != DXK_KERNEL || !READ_ONCE(m->gone))
+		if (m->kind != DXK_KERNEL || !READ_ONCE(dxk_thread_of(m)->gone))
 			continue;
 		dxk_worker_stop(m);
 		dxk_member_do(m, dxk_died_run);
@@ -306,10 +307,10 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 	}
 	if (IS_ERR(m))
 		return m;
-	dxk_member_get(m);
-	m->pid = get_pid(pid);
+	os_member_get(m);
+	dxk_thread_of(m)->pid = get_pid(pid);
 	if (s) {
-		m->access = s->access;
+		dxk_thread_of(m)->access = s->access;
 		m->space = s->space;
 		dxk_space_join(&ctx->engine, m->space);
 	}
@@ -336,12 +337,12 @@ void dxk_member_release(struct dxk_member *m)
 {
 	struct dxk_ctx *ctx = dxk_member_ctx(m);
 
-	dxk_command_detach(m);
+	dxk_command_detach(&dxk_thread_of(m)->handler);
 	mutex_lock(&ctx->mutex);
 	dxk_member_bury(m);
 	mutex_unlock(&ctx->mutex);
 	dxk_space_leave(&ctx->engine, m->space);
-	dxk_member_put(m);
+	os_member_put(m);
 }
 
 /* --- for reports ------------------------------------------------------------ */

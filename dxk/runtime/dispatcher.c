@@ -15,7 +15,7 @@
 static int dxk_dispatcher_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->control[DXK_DISPATCHER];
+	struct dxk_control *t = &ctx->control[DXK_DISPATCHER];
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
@@ -23,7 +23,7 @@ static int dxk_dispatcher_fn(void *arg)
 
 		dxk_inbox_run(&ctx->engine);
 		dxk_sweep(&ctx->engine, asked);
-		dxk_thread_wait(t, READ_ONCE(t->parked) ? DXK_PARK :
+		dxk_control_wait(t, READ_ONCE(t->parked) ? DXK_PARK :
 				   ctx->engine.policy.dispatch_interval_ms ?: DXK_SWEEP_MS);
 	}
 	dxk_inbox_run(&ctx->engine);
@@ -34,7 +34,7 @@ int dxk_dispatcher_start(struct dxk_ctx *ctx)
 {
 	int err;
 
-	err = dxk_thread_start(&ctx->control[DXK_DISPATCHER], dxk_dispatcher_fn, ctx,
+	err = dxk_control_start(&ctx->control[DXK_DISPATCHER], dxk_dispatcher_fn, ctx,
 			       DXK_ID_DISPATCHER, "dispatch");
 	if (!err)
 		WRITE_ONCE(ctx->engine.direct,
@@ -49,5 +49,5 @@ void dxk_dispatcher_stop(struct dxk_ctx *ctx)
 		/* see dxk_publish() */
 		synchronize_rcu();
 	}
-	dxk_thread_stop(&ctx->control[DXK_DISPATCHER]);
+	dxk_control_stop(&ctx->control[DXK_DISPATCHER]);
 }

@@ -12,11 +12,13 @@
 
 #include "engine/dispatch.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
 #include "runtime/report.h"
+#include "runtime/thread.h"
 
 /* How soon to try again when a turn found the mutex taken. */
 #define DXK_RETRY_MS	10
@@ -41,7 +43,7 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 		ctx->policy_changed = false;
 		dxk_wakes_flush(&ctx->engine, &wakes);
 		dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
-		dxk_thread_kick(&ctx->control[DXK_SCHEDULER]);
+		dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
 	}
 	err = dxk_crew_review(ctx);
 	if (err && err != -EAGAIN)
@@ -74,8 +76,11 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	dxk_monitor_review(ctx);
 	dxk_overdue_check(ctx);
 	if (ctx->engine.policy.sample_interval_ms) {
-		u64 left = div_u64(dxk_instrument_sample(ctx), NSEC_PER_MSEC);
+		u64 left = dxk_samples_take(&ctx->samples, &ctx->engine,
+					    dxk_log_count(&ctx->log),
+					    READ_ONCE(ctx->handles.use));
 
+		left = div_u64(left, NSEC_PER_MSEC);
 		ms = min_t(u64, ms, left + 1);
 	}
 	if (dxk_stall_check(ctx))
@@ -102,10 +107,22 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 					      ctx->engine.policy.monitor_interval_ms;
 }
 
+/* A process that dies closes the member; this finds the single thread. */
+static void dxk_monitor_handler(struct dxk_ctx *ctx)
+{
+	struct dxk_member *m = dxk_commands_user(&ctx->commands);
+
+	if (!m)
+		return;
+	if (dxk_member_is_dead(m))
+		dxk_command_detach(&dxk_thread_of(m)->handler);
+	os_member_put(m);
+}
+
 static int dxk_monitor_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->control[DXK_MONITOR];
+	struct dxk_control *t = &ctx->control[DXK_MONITOR];
 
 	complete(&t->running);
 	while (!kthread_should_stop()) {
@@ -120,7 +137,8 @@ static int dxk_monitor_fn(void *arg)
 			ms = dxk_monitor_turn(ctx, asked);
 			mutex_unlock(&ctx->mutex);
 		}
-		dxk_thread_wait(t, dxk_commands_tick(ctx, ms));
+		dxk_monitor_handler(ctx);
+		dxk_control_wait(t, dxk_commands_tick(&ctx->commands, ms));
 	}
 	return 0;
 }
@@ -128,7 +146,7 @@ static int dxk_monitor_fn(void *arg)
 /** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
 int dxk_monitor_start(struct dxk_ctx *ctx)
 {
-	return dxk_thread_start(&ctx->control[DXK_MONITOR], dxk_monitor_fn, ctx, DXK_ID_MONITOR,
+	return dxk_control_start(&ctx->control[DXK_MONITOR], dxk_monitor_fn, ctx, DXK_ID_MONITOR,
 				"monitor");
 }
 
@@ -143,7 +161,7 @@ int dxk_monitor_start_crew(struct dxk_ctx *ctx)
 	reinit_completion(&ctx->crew_up);
 	ctx->crew_wanted = true;
 	mutex_unlock(&ctx->mutex);
-	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+	dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	wait_for_completion(&ctx->crew_up);
 	mutex_lock(&ctx->mutex);
 	return ctx->crew_err;

@@ -2,15 +2,88 @@
 /*
  * What the engine wants of the kernel, see engine/os.h.
  */
+#include <linux/file.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
 #include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 
 #include "engine/os.h"
 #include "runtime/context.h"
+#include "runtime/thread.h"
+#include "services/executor.h"
 
-/** os_kick - a control thread has something to do */
-void os_kick(struct dxk_engine *e, u32 who)
+/* --- sleeping -------------------------------------------------------------- */
+
+/**
+ * os_doze - sleep until something is done, a signal comes or time is up
+ * @done: set, with a release, by whoever then wakes the caller
+ * @deadline: of CLOCK_MONOTONIC
+ *
+ * The deadline takes precedence over signals: a call that is not to sleep never returns
+ * -ERESTARTSYS, and a wait that signals restart again and again ends in time all the same.
+ * Return: 0 when it is done, else -ERESTARTSYS or -ETIMEDOUT.
+ */
+int os_doze(const bool *done, u64 deadline)
 {
-	dxk_thread_kick(&dxk_ctx_of(e)->control[who]);
+	unsigned int state = current->flags & PF_KTHREAD ? TASK_IDLE :
+							   TASK_INTERRUPTIBLE;
+	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
+	int err = 0;
+
+	/* Let the tasks that were just woken run first: they may end this sleep. */
+	cond_resched();
+	for (;;) {
+		set_current_state(state);
+		/* pairs with the release in dxk_waiter_finish() */
+		if (smp_load_acquire(done))
+			break;
+		if (err)
+			break;
+		if (signal_pending_state(state, current)) {
+			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+			break;
+		}
+		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,
+					      current->timer_slack_ns,
+					      HRTIMER_MODE_ABS))
+			err = -ETIMEDOUT;
+	}
+	__set_current_state(TASK_RUNNING);
+	return smp_load_acquire(done) ? 0 : err;
+}
+
+/** os_await - sleep until something is done that does not take long; no signal ends it */
+void os_await(const bool *done)
+{
+	for (;;) {
+		set_current_state(current->flags & PF_KTHREAD ?
+				  TASK_IDLE : TASK_UNINTERRUPTIBLE);
+		/* pairs with the release in dxk_inbox_run() */
+		if (smp_load_acquire(done))
+			break;
+		schedule();
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+/* --- members --------------------------------------------------------------- */
+
+void os_member_get(struct dxk_member *m)
+{
+	kobject_get(&dxk_thread_of(m)->kobj);
+}
+
+void os_member_put(struct dxk_member *m)
+{
+	kobject_put(&dxk_thread_of(m)->kobj);
+}
+
+/** os_poll_wake - what a member waits for in poll(2) has happened */
+void os_poll_wake(struct dxk_member *m)
+{
+	wake_up_interruptible_poll(&dxk_thread_of(m)->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 /** os_poll_workers - user workers in poll(2) have something to look for */
@@ -18,7 +91,24 @@ void os_poll_workers(struct dxk_engine *e)
 {
 	struct dxk_ctx *ctx = dxk_ctx_of(e);
 
-	/* Who comes now looks after the lock hold that has filled the pool. */
+	/* Whoever comes now looks after the lock hold that has filled the pool. */
 	if (waitqueue_active(&ctx->work_wait))
 		wake_up_interruptible_poll(&ctx->work_wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/** os_kick - a control thread has something to do */
+void os_kick(struct dxk_engine *e, u32 who)
+{
+	dxk_control_kick(&dxk_ctx_of(e)->control[who]);
+}
+
+/* --- requests -------------------------------------------------------------- */
+
+/** os_release - let go of the kernel's objects that a request refers to */
+void os_release(struct dxk_rqe *rqe)
+{
+	if (rqe->exec)
+		dxk_executor_put(rqe->exec);
+	if (rqe->file)
+		fput(rqe->file);
 }

@@ -52,7 +52,7 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
 	}
 	ctx->next_policy = *policy;
 	ctx->policy_changed = true;
-	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+	dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 }
 

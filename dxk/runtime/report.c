@@ -14,6 +14,7 @@
 #include "engine/stall.h"
 #include "runtime/context.h"
 #include "runtime/report.h"
+#include "runtime/thread.h"
 #include "trace.h"
 
 /** dxk_report_init - of a context that starts */
@@ -138,11 +139,11 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 		bool overdue;
 
 		spin_lock(&ctx->engine.lock);
-		overdue = m->held && m->work_ticket != m->told_ticket &&
+		overdue = m->held && m->work_ticket != dxk_thread_of(m)->reported &&
 			  time_after(jiffies, m->since + limit);
 		if (overdue) {
 			ctx->engine.stats.overdue++;
-			m->told_ticket = m->work_ticket;
+			dxk_thread_of(m)->reported = m->work_ticket;
 			scnprintf(text, sizeof(text),
 				  "overdue: %u executes for %u ms: lane %u owner %#llx executor %#llx",
 				  m->id, jiffies_to_msecs(jiffies - m->since),

@@ -57,7 +57,7 @@ static void dxk_sched_tick(struct dxk_ctx *ctx)
 static int dxk_scheduler_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
-	struct dxk_thread *t = &ctx->control[DXK_SCHEDULER];
+	struct dxk_control *t = &ctx->control[DXK_SCHEDULER];
 	u64 last = ktime_get_ns();
 	bool ticked = true;
 
@@ -65,11 +65,11 @@ static int dxk_scheduler_fn(void *arg)
 	while (!kthread_should_stop()) {
 		/* Only after a tick: a pool that empties and fills is one backlog. */
 		if (ticked && dxk_sched_park(ctx)) {
-			dxk_thread_wait(t, DXK_PARK);
+			dxk_control_wait(t, DXK_PARK);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
 		}
 		/* A kick ends the sleep: the interval may have changed. */
-		ticked = !dxk_thread_wait_until(t, last + dxk_sched_interval(ctx));
+		ticked = !dxk_control_wait_until(t, last + dxk_sched_interval(ctx));
 		if (ticked) {
 			dxk_sched_tick(ctx);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
@@ -81,6 +81,6 @@ static int dxk_scheduler_fn(void *arg)
 
 int dxk_scheduler_start(struct dxk_ctx *ctx)
 {
-	return dxk_thread_start(&ctx->control[DXK_SCHEDULER], dxk_scheduler_fn, ctx,
+	return dxk_control_start(&ctx->control[DXK_SCHEDULER], dxk_scheduler_fn, ctx,
 				DXK_ID_SCHEDULER, "sched");
 }

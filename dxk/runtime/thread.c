@@ -10,33 +10,44 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "abi/sysfs.h"
+#include "compat.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
+#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/thread.h"
 
-/** dxk_member_free - the last reference is gone; called by its kobject */
-void dxk_member_free(struct dxk_member *m)
+static void dxk_thread_release(struct kobject *kobj)
 {
-	struct dxk_ctx *ctx = dxk_member_ctx(m);
+	struct dxk_thread *t = container_of(kobj, struct dxk_thread, kobj);
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
 
-	dxk_rqe_stash_free(&m->rqes);
-	dxk_owner_stash_free(&m->owners);
-	put_pid(m->pid);
-	kfree(m);
+	dxk_member_free(&t->m);
+	put_pid(t->pid);
+	kfree(t);
 	kobject_put(&ctx->kobj);
 }
 
-void dxk_member_get(struct dxk_member *m)
+static void dxk_thread_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
 {
-	kobject_get(&m->kobj);
+	const struct dxk_thread *t = container_of(kobj, struct dxk_thread, kobj);
+	const struct dxk_identity *who = &dxk_member_ctx(&t->m)->who;
+
+	*uid = who->uid;
+	*gid = who->gid;
 }
 
-void dxk_member_put(struct dxk_member *m)
+static struct kobj_type dxk_thread_ktype = {
+	.release = dxk_thread_release,
+	.get_ownership = dxk_thread_ownership,
+};
+
+/** dxk_thread_init - the module is loaded: what the directories of threads have */
+void dxk_thread_init(const struct sysfs_ops *ops, const struct attribute_group **groups)
 {
-	kobject_put(&m->kobj);
+	dxk_thread_ktype.sysfs_ops = ops;
+	dxk_thread_ktype.default_groups = groups;
 }
 
 /** dxk_member_at - the member with an id, or NULL */
@@ -50,36 +61,31 @@ struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id)
 /** dxk_member_new - a vacant member with that id; the pool holds the reference */
 struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id)
 {
-	struct dxk_member *m;
+	struct dxk_thread *t;
 	int err;
 
-	m = kzalloc(sizeof(*m), GFP_KERNEL_ACCOUNT);
-	if (!m)
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (!t)
 		return ERR_PTR(-ENOMEM);
-	m->engine = &ctx->engine;
-	m->space = &ctx->engine.home;
-	m->id = id;
-	m->since = jiffies;
-	INIT_LIST_HEAD(&m->called);
-	INIT_LIST_HEAD(&m->busy);
-	INIT_LIST_HEAD(&m->watch);
-	INIT_LIST_HEAD(&m->own_files);
-	init_waitqueue_head(&m->wait);
+	dxk_member_init(&t->m, &ctx->engine, id);
+	dxk_private_files_init(&t->files, &t->m);
+	dxk_user_handler_init(&t->handler, &ctx->commands, &t->m);
+	init_waitqueue_head(&t->wait);
 	kobject_get(&ctx->kobj);
-	kobject_init(&m->kobj, &dxk_member_ktype);
+	kobject_init(&t->kobj, &dxk_thread_ktype);
 
-	err = kobject_add(&m->kobj, ctx->threads, "%u", id);
+	err = kobject_add(&t->kobj, ctx->threads, "%u", id);
 	if (err)
 		goto err_put;
-	err = xa_err(xa_store(&ctx->members, id, m, GFP_KERNEL));
+	err = xa_err(xa_store(&ctx->members, id, &t->m, GFP_KERNEL));
 	if (err)
 		goto err_del;
-	return m;
+	return &t->m;
 
 err_del:
-	kobject_del(&m->kobj);
+	kobject_del(&t->kobj);
 err_put:
-	dxk_member_put(m);
+	kobject_put(&t->kobj);
 	return ERR_PTR(err);
 }
 
@@ -94,8 +100,8 @@ void dxk_member_retire(struct dxk_member *m)
 	if (dxk_member_at(ctx, m->id) != m)
 		return;
 	xa_erase(&ctx->members, m->id);
-	kobject_del(&m->kobj);
-	dxk_member_put(m);
+	kobject_del(&dxk_thread_of(m)->kobj);
+	os_member_put(m);
 }
 
 /** dxk_member_occupy - a thread takes a vacant place */
@@ -121,13 +127,14 @@ void dxk_member_attach(struct dxk_member *m)
  */
 bool dxk_member_is_dead(const struct dxk_member *m)
 {
+	struct pid *pid = dxk_thread_of(m)->pid;
 	struct task_struct *task;
 	bool dead;
 
-	if (!m->pid)
+	if (!pid)
 		return false;
 	rcu_read_lock();
-	task = pid_task(m->pid, PIDTYPE_PID);
+	task = pid_task(pid, PIDTYPE_PID);
 	/* The first thread of a process outlives its end as a zombie. */
 	dead = !task || READ_ONCE(task->exit_state);
 	rcu_read_unlock();

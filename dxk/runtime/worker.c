@@ -14,6 +14,7 @@
 #include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/thread.h"
 #include "runtime/worker.h"
 #include "services/executor.h"
 #include "services/handle.h"
@@ -68,19 +69,20 @@ static int dxk_worker_fn(void *arg)
 		dxk_rqe_drop_all(m, &n.ended);
 		if (err)
 			break;
-		if (unlikely(READ_ONCE(m->stale))) {
+		if (unlikely(READ_ONCE(m->has_closed_handles))) {
 			/* It completed only (DX-28). */
-			dxk_own_files_release(m);
+			dxk_private_files_release(&dxk_member_ctx(m)->handles,
+						   &dxk_thread_of(m)->files);
 			continue;
 		}
 		dxk_worker_execute(m, &n);
 		cond_resched();
 	}
 
-	dxk_own_files_close(m);
+	dxk_private_files_close(&dxk_member_ctx(m)->handles, &dxk_thread_of(m)->files);
 	dxk_member_set_state(m, DXK_M_AWAY);
-	WRITE_ONCE(m->gone, true);
-	dxk_thread_kick(&dxk_member_ctx(m)->control[DXK_MONITOR]);
+	WRITE_ONCE(dxk_thread_of(m)->gone, true);
+	dxk_control_kick(&dxk_member_ctx(m)->control[DXK_MONITOR]);
 	for (;;) {
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
@@ -102,7 +104,7 @@ bool dxk_worker_can_help(const struct dxk_member *m)
 {
 	unsigned long top = (unsigned long)task_stack_page(current) + THREAD_SIZE;
 
-	return m->task == current &&
+	return dxk_thread_of(m)->task == current &&
 	       top - (unsigned long)__builtin_frame_address(0) < THREAD_SIZE / 2;
 }
 
@@ -130,13 +132,13 @@ int dxk_worker_create(struct dxk_member *m)
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	get_task_struct(task);
-	m->task = task;
+	dxk_thread_of(m)->task = task;
 	return 0;
 }
 
 void dxk_worker_run(struct dxk_member *m)
 {
-	wake_up_process(m->task);
+	wake_up_process(dxk_thread_of(m)->task);
 }
 
 /**
@@ -147,9 +149,9 @@ void dxk_worker_run(struct dxk_member *m)
  */
 void dxk_worker_stop(struct dxk_member *m)
 {
-	kthread_stop(m->task);
-	put_task_struct(m->task);
-	m->task = NULL;
+	kthread_stop(dxk_thread_of(m)->task);
+	put_task_struct(dxk_thread_of(m)->task);
+	dxk_thread_of(m)->task = NULL;
 }
 
 /**
@@ -165,3 +167,44 @@ bool dxk_should_stop(const struct dxk_call *call)
 	return dxk_is_to_end(call->self->engine, call->attrs);
 }
 EXPORT_SYMBOL_GPL(dxk_should_stop);
+
+/**
+ * dxk_handle_file - the calling worker's own file of a handle (DX-26)
+ * @call: the request that runs; the caller is the thread that executes it
+ * @id: of the handle
+ *
+ * Opened at the first use in this worker, with the flags of the native file and
+ * the rights of who opened that. Do not keep it: it is valid until the request
+ * ends, also when the handle is closed before that (DX-27).
+ *
+ * Return: the file, or an error pointer: -ENOENT: no such handle (any more),
+ * -ENOSPC: the table is full, -ENOMEM, or why it could not be opened; the next
+ * call tries again.
+ */
+struct file *dxk_handle_file(struct dxk_call *call, u64 id)
+{
+	return dxk_handles_file(&dxk_member_ctx(call->self)->handles,
+				&dxk_thread_of(call->self)->files, id);
+}
+EXPORT_SYMBOL_GPL(dxk_handle_file);
+
+/**
+ * dxk_log - write a message to the log of the context that a request runs in
+ * @call: the running request
+ * @fmt: the message, one line; cut to %DXK_LOG_TEXT
+ *
+ * Never sleeps and never fails: when the Log Pool is full a message is lost, the
+ * oldest unless policy log_full is drop_new, and the log shows the gap.
+ * Context: any but NMI.
+ */
+void dxk_log(const struct dxk_call *call, const char *fmt, ...)
+{
+	struct dxk_ctx *ctx = dxk_member_ctx(call->self);
+	va_list args;
+
+	va_start(args, fmt);
+	dxk_log_vadd(&ctx->log, READ_ONCE(ctx->engine.policy.log_full), call->self->id, fmt,
+		     args);
+	va_end(args);
+}
+EXPORT_SYMBOL_GPL(dxk_log);

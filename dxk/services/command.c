@@ -16,8 +16,9 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "dxk_api.h"
-#include "runtime/context.h"
+#include "engine/engine.h"
+#include "engine/os.h"
+#include "services/command.h"
 
 /* Calls of kernel handlers, which may take as long as they like. */
 static struct workqueue_struct *dxk_command_wq;
@@ -96,8 +97,8 @@ void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 		dxk_command_wake(cmd, wakes);
 		dxk_command_drop(c, cmd);
 	} else {
-		list_add_tail(&cmd->link, &c->own);
-		queue_work(dxk_command_wq, &c->own_work);
+		list_add_tail(&cmd->link, &c->builtins);
+		queue_work(dxk_command_wq, &c->builtin_work);
 	}
 }
 
@@ -168,7 +169,7 @@ void dxk_command_nudge(struct dxk_commands *c, struct dxk_wakes *wakes)
 		}
 	}
 	if (c->user)
-		dxk_wake_member(wakes, c->user);
+		dxk_wake_member(wakes, c->user->m);
 }
 
 void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
@@ -202,16 +203,15 @@ static bool dxk_command_alone(const struct dxk_commands *c)
 
 /**
  * dxk_command_send - have a command executed
- * @ctx: the context
+ * @c: the commands of the context
  * @cmd: its answer is set when this returns 0
  * @deadline: how long to wait for the answer, 0 for not at all
  *
  * Return: 0; -ESHUTDOWN, -EAGAIN: too many wait; -ETIMEDOUT, -EINTR: no answer so
  * far.
  */
-int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
+int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadline)
 {
-	struct dxk_commands *c = &ctx->commands;
 	struct dxk_wakes wakes;
 	int err = 0;
 
@@ -221,7 +221,7 @@ int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 		err = -ESHUTDOWN;
 	} else if (deadline ? dxk_command_alone(c) : !c->user && !c->kernel) {
 		spin_unlock(&c->lock);
-		dxk_command_own(ctx, cmd, deadline);
+		c->builtin(c->ctx, cmd, deadline);
 		return 0;
 	} else if (c->nr >= DXK_COMMANDS_MAX) {
 		err = -EAGAIN;
@@ -230,11 +230,11 @@ int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 		dxk_command_queue(c, cmd, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	if (err || !deadline)
 		return err;
 
-	err = dxk_waiter_doze(&cmd->w, deadline);
+	err = os_doze(&cmd->w.done, deadline);
 	if (err) {
 		/* An answer in the last moment wins. */
 		spin_lock(&c->lock);
@@ -244,21 +244,20 @@ int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 		spin_unlock(&c->lock);
 	}
 	if (!err && cmd->back)
-		dxk_command_own(ctx, cmd, deadline);
+		c->builtin(c->ctx, cmd, deadline);
 	/* Not to be restarted: it would be sent again. */
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
 /* Own commands that nobody waits for. */
-static void dxk_command_own_work(struct work_struct *work)
+static void dxk_command_builtin_work(struct work_struct *work)
 {
-	struct dxk_commands *c = container_of(work, struct dxk_commands, own_work);
-	struct dxk_ctx *ctx = container_of(c, struct dxk_ctx, commands);
+	struct dxk_commands *c = container_of(work, struct dxk_commands, builtin_work);
 	struct dxk_command *cmd;
 
 	for (;;) {
 		spin_lock(&c->lock);
-		cmd = list_first_entry_or_null(&c->own, struct dxk_command, link);
+		cmd = list_first_entry_or_null(&c->builtins, struct dxk_command, link);
 		if (cmd) {
 			list_del_init(&cmd->link);
 			refcount_inc(&cmd->ref);
@@ -267,7 +266,7 @@ static void dxk_command_own_work(struct work_struct *work)
 		spin_unlock(&c->lock);
 		if (!cmd)
 			return;
-		dxk_command_own(ctx, cmd, 0);
+		c->builtin(c->ctx, cmd, 0);
 		dxk_command_put(cmd);
 		cond_resched();
 	}
@@ -284,66 +283,37 @@ struct dxk_command *dxk_command_make(const char *text)
 	return dxk_command_new(text, len);
 }
 
-/**
- * dxk_send_command - send a command to an in-kernel client's context
- * @ctx: the context
- * @text: the command
- * @reply: out, the reply, zero-terminated, cut if it is longer; may be %NULL
- * @room: bytes at @reply
- * @deadline: how long to wait for the reply; 0 does not wait and gets none
- *
- * Return: the status of the command, or why it was not executed: see struct
- * dxk_command_send.
- */
-int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
-		     u64 deadline)
-{
-	struct dxk_command *cmd = dxk_command_make(text);
-	int err;
-
-	if (IS_ERR(cmd))
-		return PTR_ERR(cmd);
-	err = dxk_command_send(ctx, cmd, deadline);
-	if (!err && deadline) {
-		err = cmd->status;
-		if (reply && room)
-			scnprintf(reply, room, "%.*s", (int)cmd->reply_len,
-				  cmd->reply ?: "");
-	}
-	dxk_command_put(cmd);
-	return err;
-}
-EXPORT_SYMBOL_GPL(dxk_send_command);
-
 /* --- the context ------------------------------------------------------------ */
 
-void dxk_commands_init(struct dxk_commands *c)
+void dxk_commands_init(struct dxk_commands *c, struct dxk_engine *e, struct dxk_ctx *ctx,
+		       dxk_builtin_fn *builtin)
 {
+	c->engine = e;
+	c->ctx = ctx;
+	c->builtin = builtin;
 	spin_lock_init(&c->lock);
 	mutex_init(&c->attach);
 	INIT_LIST_HEAD(&c->queue);
-	INIT_LIST_HEAD(&c->own);
+	INIT_LIST_HEAD(&c->builtins);
 	INIT_LIST_HEAD(&c->timed);
 	INIT_WORK(&c->call_work, dxk_command_call_work);
-	INIT_WORK(&c->own_work, dxk_command_own_work);
+	INIT_WORK(&c->builtin_work, dxk_command_builtin_work);
 }
 
 /** dxk_commands_open - the context runs */
-void dxk_commands_open(struct dxk_ctx *ctx)
+void dxk_commands_open(struct dxk_commands *c)
 {
-	struct dxk_commands *c = &ctx->commands;
 
 	spin_lock(&c->lock);
 	c->open = true;
 	if (c->user || c->kernel)
-		dxk_command_wind(ctx);
+		dxk_command_wind(c);
 	spin_unlock(&c->lock);
 }
 
 /** dxk_commands_close - the context ends: no sender waits any longer */
-void dxk_commands_close(struct dxk_ctx *ctx)
+void dxk_commands_close(struct dxk_commands *c)
 {
-	struct dxk_commands *c = &ctx->commands;
 	struct dxk_command_op *op;
 	struct dxk_command *cmd, *next;
 	struct dxk_wakes wakes;
@@ -359,7 +329,7 @@ void dxk_commands_close(struct dxk_ctx *ctx)
 		list_del_init(&cmd->link);
 		dxk_command_end(c, cmd, -ESHUTDOWN, NULL, 0, &wakes);
 	}
-	list_for_each_entry_safe(cmd, next, &c->own, link) {
+	list_for_each_entry_safe(cmd, next, &c->builtins, link) {
 		list_del_init(&cmd->link);
 		dxk_command_drop(c, cmd);
 	}
@@ -372,16 +342,16 @@ void dxk_commands_close(struct dxk_ctx *ctx)
 		dxk_waiter_finish(&op->w, &wakes);
 	}
 	if (c->user)
-		dxk_wake_member(&wakes, c->user);
+		dxk_wake_member(&wakes, c->user->m);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 }
 
 /** dxk_commands_exit - the context goes: nothing of this runs any more */
-void dxk_commands_exit(struct dxk_ctx *ctx)
+void dxk_commands_exit(struct dxk_commands *c)
 {
-	dxk_attach_command_handler(ctx, NULL);
-	cancel_work_sync(&ctx->commands.own_work);
+	dxk_command_attach_kernel(c, NULL);
+	cancel_work_sync(&c->builtin_work);
 }
 
 int dxk_command_init(void)

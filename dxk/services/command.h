@@ -12,9 +12,13 @@
 #include "engine/waiter.h"
 #include "uapi/dxk.h"
 
+struct dxk_command;
 struct dxk_command_handler;
+struct dxk_commands;
 struct dxk_ctx;
+struct dxk_engine;
 struct dxk_member;
+struct pid;
 
 /* Most commands that wait, and most timed ones. */
 #define DXK_COMMANDS_MAX	64
@@ -23,7 +27,7 @@ struct dxk_member;
  * struct dxk_command - one command
  * @ref: one for each of: the sender, the list or handler that has it, the timed
  *	list
- * @link: (K) in dxk_commands.queue or .own
+ * @link: (K) in dxk_commands.queue or .builtins
  * @timed: (K) in dxk_commands.timed
  * @w: its sender sleeps until it is answered or handed back
  * @waiting: (K) the sender waits; without one there is no reply
@@ -67,9 +71,36 @@ struct dxk_command_op {
 	int err;
 };
 
+/* Is a member the command handler? */
+enum dxk_handler_state {
+	DXK_HANDLES_NOT,
+	DXK_HANDLES,
+	DXK_HANDLES_NO_MORE,	/* another one replaced it */
+};
+
+/**
+ * struct dxk_user_handler - a member as the command handler
+ * @commands: (C) of its context
+ * @m: (C) the member
+ * @pid: (K) its thread, while it is the handler
+ * @state: (K) enum dxk_handler_state
+ */
+struct dxk_user_handler {
+	struct dxk_commands *commands;
+	struct dxk_member *m;
+	struct pid *pid;
+	u8 state;
+};
+
+/* Runs a command as one of the context's own, see dxk_commands.builtin. */
+typedef void dxk_builtin_fn(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
+
 /**
  * struct dxk_commands - the commands of a context and who handles them
  * @lock: K; nothing is taken inside it
+ * @engine: (C) of the context
+ * @ctx: (C) the context, for its handlers and @builtin
+ * @builtin: (C) runs a command that no handler takes
  * @attach: serialises the attaches of kernel handlers, which wait for calls;
  *	before @lock
  * @open: (K) the context runs
@@ -81,19 +112,22 @@ struct dxk_command_op {
  * @ticked: (K) what the handler got last was a tick: a command has precedence now
  * @nr: (K) commands that are pending
  * @queue: (K) commands for the handler, in the order of sending
- * @own: (K) commands for the context itself that nobody waits for
+ * @builtins: (K) commands for the context itself that nobody waits for
  * @nr_timed: (K) commands in @timed
  * @last_id: (K) id of the timed command made last
  * @timed: (K) timed commands
  * @next_tick: (K) when the interval is over
  * @call_work: calls @kernel
- * @own_work: runs what is in @own
+ * @builtin_work: runs what is in @builtins
  */
 struct dxk_commands {
 	spinlock_t lock;
+	struct dxk_engine *engine;
+	struct dxk_ctx *ctx;
+	dxk_builtin_fn *builtin;
 	struct mutex attach;
 	bool open;
-	struct dxk_member *user;
+	struct dxk_user_handler *user;
 	struct dxk_command_handler *kernel;
 	struct dxk_command_op *sleeper;
 	struct dxk_command *held;
@@ -101,24 +135,25 @@ struct dxk_commands {
 	bool ticked;
 	u32 nr;
 	struct list_head queue;
-	struct list_head own;
+	struct list_head builtins;
 	u32 nr_timed;
 	u32 last_id;
 	struct list_head timed;
 	u64 next_tick;
 	struct work_struct call_work;
-	struct work_struct own_work;
+	struct work_struct builtin_work;
 };
 
 /* command.c: the queue and its senders */
-void dxk_commands_init(struct dxk_commands *c);
-void dxk_commands_open(struct dxk_ctx *ctx);
-void dxk_commands_close(struct dxk_ctx *ctx);
-void dxk_commands_exit(struct dxk_ctx *ctx);
+void dxk_commands_init(struct dxk_commands *c, struct dxk_engine *e, struct dxk_ctx *ctx,
+		       dxk_builtin_fn *builtin);
+void dxk_commands_open(struct dxk_commands *c);
+void dxk_commands_close(struct dxk_commands *c);
+void dxk_commands_exit(struct dxk_commands *c);
 struct dxk_command *dxk_command_new(const char *text, u32 len);
 struct dxk_command *dxk_command_make(const char *text);
 void dxk_command_put(struct dxk_command *cmd);
-int dxk_command_send(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
+int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadline);
 int dxk_command_init(void);
 void dxk_command_exit(void);
 
@@ -133,25 +168,25 @@ void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 		      struct dxk_wakes *wakes);
 
 /* command_handler.c: who handles them */
-int dxk_command_attach(struct dxk_member *m, bool attach);
-void dxk_command_detach(struct dxk_member *m);
-void dxk_command_dismiss_dead(struct dxk_commands *c, struct dxk_wakes *wakes);
-int dxk_command_holds(struct dxk_member *m);
-void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len);
-int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadline);
-void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op);
-bool dxk_command_readable(struct dxk_member *m);
+void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
+			   struct dxk_member *m);
+int dxk_command_attach(struct dxk_user_handler *h, bool attach);
+void dxk_command_detach(struct dxk_user_handler *h);
+struct dxk_member *dxk_commands_user(struct dxk_commands *c);
+int dxk_command_holds(struct dxk_user_handler *h);
+void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32 len);
+int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 deadline);
+void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op);
+bool dxk_command_readable(struct dxk_user_handler *h);
+int dxk_command_attach_kernel(struct dxk_commands *c, struct dxk_command_handler *h);
 void dxk_command_call_work(struct work_struct *work);
 
 /* command_timed.c: ticks, and commands that are due */
-u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms);
-void dxk_command_wind(struct dxk_ctx *ctx);
+u32 dxk_commands_tick(struct dxk_commands *c, u32 ms);
+void dxk_command_wind(struct dxk_commands *c);
 void dxk_command_untime(struct dxk_commands *c, struct dxk_command *cmd);
-int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
+int dxk_command_schedule(struct dxk_commands *c, struct dxk_command *cmd, u64 at,
 			 u64 every, u32 *id);
-int dxk_command_cancel(struct dxk_ctx *ctx, u32 id);
-
-/* runtime/builtin.c: the context's own commands */
-void dxk_command_own(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
+int dxk_command_cancel(struct dxk_commands *c, u32 id);
 
 #endif /* _DXK_SERVICES_COMMAND_H */

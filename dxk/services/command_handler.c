@@ -5,15 +5,17 @@
  */
 #include <linux/export.h>
 #include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "dxk_api.h"
-#include "runtime/context.h"
-#include "runtime/crew.h"
-#include "runtime/thread.h"
+#include "engine/engine.h"
+#include "engine/os.h"
+#include "services/command.h"
 
 /* The user handler is one no longer; what it has not answered is not lost. */
-static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handling now,
+static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handler_state now,
 				struct dxk_wakes *wakes)
 {
 	struct dxk_command_op *op = c->sleeper;
@@ -22,8 +24,8 @@ static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handling now,
 
 	if (!c->user)
 		return;
-	dxk_wake_member(wakes, c->user);
-	c->user->handling = now;
+	dxk_wake_member(wakes, c->user->m);
+	c->user->state = now;
 	c->user = NULL;
 	if (op) {
 		op->err = -ESTALE;
@@ -48,39 +50,43 @@ static void dxk_command_unhand(struct dxk_commands *c, struct dxk_wakes *wakes)
 	}
 }
 
-/**
- * dxk_command_dismiss_dead - the handler has died
- * @c: the commands, locked
- * @wakes: gets the wake-ups
- *
- * A process that dies closes the member; this finds the single thread.
- */
-void dxk_command_dismiss_dead(struct dxk_commands *c, struct dxk_wakes *wakes)
+/** dxk_commands_user - the member that is the handler, with a reference; or NULL */
+struct dxk_member *dxk_commands_user(struct dxk_commands *c)
 {
-	if (!c->user || !dxk_member_is_dead(c->user))
-		return;
-	dxk_command_dismiss(c, DXK_HANDLES_NOT, wakes);
-	dxk_command_unhand(c, wakes);
+	struct dxk_member *m = NULL;
+
+	spin_lock(&c->lock);
+	if (c->user) {
+		m = c->user->m;
+		os_member_get(m);
+	}
+	spin_unlock(&c->lock);
+	return m;
+}
+
+void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
+			   struct dxk_member *m)
+{
+	h->commands = c;
+	h->m = m;
 }
 
 /* There is a new handler: its time begins, and what is queued is for it. */
-static void dxk_command_begin(struct dxk_ctx *ctx, struct dxk_wakes *wakes)
+static void dxk_command_begin(struct dxk_commands *c, struct dxk_wakes *wakes)
 {
-	struct dxk_commands *c = &ctx->commands;
 
 	lockdep_assert_held(&c->lock);
 
 	c->tick = false;
-	dxk_command_wind(ctx);
+	dxk_command_wind(c);
 	dxk_command_nudge(c, wakes);
 }
 
 /* --- user handlers ---------------------------------------------------------- */
 
 /* The kernel's handler goes. When this returns no call of it is in progress. */
-static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
+static void dxk_command_end_kernel(struct dxk_commands *c, bool replaced)
 {
-	struct dxk_commands *c = &ctx->commands;
 	struct dxk_command_handler *old;
 	struct dxk_wakes wakes;
 
@@ -93,7 +99,7 @@ static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
 	if (!replaced && !c->user)
 		dxk_command_unhand(c, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	if (!old)
 		return;
 	cancel_work_sync(&c->call_work);
@@ -102,57 +108,57 @@ static void dxk_command_end_kernel(struct dxk_ctx *ctx, bool replaced)
 
 /**
  * dxk_command_attach - a member becomes the handler, or is it no longer (DX-31)
- * @m: the calling thread's member
+ * @h: of the calling thread's member
  * @attach: which
  */
-int dxk_command_attach(struct dxk_member *m, bool attach)
+int dxk_command_attach(struct dxk_user_handler *h, bool attach)
 {
-	struct dxk_ctx *ctx = dxk_member_ctx(m);
-	struct dxk_commands *c = &ctx->commands;
+	struct dxk_commands *c = h->commands;
 	struct dxk_wakes wakes;
 
 	if (!attach) {
-		dxk_command_detach(m);
+		dxk_command_detach(h);
 		return 0;
 	}
 	if (mutex_lock_interruptible(&c->attach))
 		return -ERESTARTSYS;
-	dxk_command_end_kernel(ctx, true);
+	dxk_command_end_kernel(c, true);
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
-	if (c->user != m) {
+	if (c->user != h) {
 		dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
-		c->user = m;
-		m->handling = DXK_HANDLES;
-		dxk_command_begin(ctx, &wakes);
+		c->user = h;
+		h->pid = task_pid(current);
+		h->state = DXK_HANDLES;
+		dxk_command_begin(c, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	mutex_unlock(&c->attach);
-	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+	os_kick(c->engine, DXK_MONITOR);
 	return 0;
 }
 
 /** dxk_command_detach - the member is the handler no longer, if it was */
-void dxk_command_detach(struct dxk_member *m)
+void dxk_command_detach(struct dxk_user_handler *h)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 	struct dxk_wakes wakes;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
-	m->handling = DXK_HANDLES_NOT;
-	if (c->user == m) {
+	h->state = DXK_HANDLES_NOT;
+	if (c->user == h) {
 		dxk_command_dismiss(c, DXK_HANDLES_NOT, &wakes);
 		dxk_command_unhand(c, &wakes);
 	}
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(m->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 }
 
-static int dxk_command_may_handle(const struct dxk_member *m)
+static int dxk_command_may_handle(const struct dxk_user_handler *h)
 {
-	switch (m->handling) {
+	switch (h->state) {
 	case DXK_HANDLES:
 		return 0;
 	case DXK_HANDLES_NO_MORE:
@@ -163,46 +169,46 @@ static int dxk_command_may_handle(const struct dxk_member *m)
 }
 
 /** dxk_command_holds - 1: the member owes an answer, 0: not; or why it cannot */
-int dxk_command_holds(struct dxk_member *m)
+int dxk_command_holds(struct dxk_user_handler *h)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 	int ret;
 
 	spin_lock(&c->lock);
-	ret = dxk_command_may_handle(m) ?: !!c->held;
+	ret = dxk_command_may_handle(h) ?: !!c->held;
 	spin_unlock(&c->lock);
 	return ret;
 }
 
 /** dxk_command_answer - the answer to what the member holds; takes over @reply */
-void dxk_command_answer(struct dxk_member *m, s32 status, char *reply, u32 len)
+void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32 len)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 	struct dxk_wakes wakes;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
-	dxk_command_done(c, c->user == m ? c->held : NULL, status, reply, len, &wakes);
+	dxk_command_done(c, c->user == h ? c->held : NULL, status, reply, len, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(m->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 }
 
 /**
  * dxk_command_next - sleep until there is something for the handler
- * @m: the handler; holds nothing
+ * @h: the handler; holds nothing
  * @op: out; a command in it is to be put
  * @deadline: of the sleep
  */
-int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadline)
+int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 deadline)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 	int err;
 
 	dxk_waiter_init(&op->w);
 	op->err = 0;
 	op->kind = 0;
 	spin_lock(&c->lock);
-	err = dxk_command_may_handle(m);
+	err = dxk_command_may_handle(h);
 	if (!err)
 		dxk_command_take(c, op);
 	if (!err && !op->kind) {
@@ -212,12 +218,12 @@ int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadli
 			err = -ESHUTDOWN;
 	}
 	if (c->sleeper == op)
-		dxk_member_set_state(m, DXK_M_LISTENING);
+		dxk_member_set_state(h->m, DXK_M_LISTENING);
 	spin_unlock(&c->lock);
 	if (err || op->kind)
 		return err;
 
-	err = dxk_waiter_doze(&op->w, deadline);
+	err = os_doze(&op->w.done, deadline);
 	if (err) {
 		spin_lock(&c->lock);
 		if (c->sleeper == op)
@@ -226,18 +232,18 @@ int dxk_command_next(struct dxk_member *m, struct dxk_command_op *op, u64 deadli
 			err = 0;
 		spin_unlock(&c->lock);
 	}
-	dxk_member_set_state(m, dxk_member_home_state(m));
+	dxk_member_set_state(h->m, dxk_member_home_state(h->m));
 	return err ?: op->err;
 }
 
 /** dxk_command_return - the handler could not get what it was given */
-void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
+void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 
 	spin_lock(&c->lock);
 	/* A new handler may have it by now. */
-	if (c->user != m) {
+	if (c->user != h) {
 		spin_unlock(&c->lock);
 		return;
 	}
@@ -252,14 +258,14 @@ void dxk_command_return(struct dxk_member *m, struct dxk_command_op *op)
 }
 
 /** dxk_command_readable - would dxk_command_next() not sleep? */
-bool dxk_command_readable(struct dxk_member *m)
+bool dxk_command_readable(struct dxk_user_handler *h)
 {
-	struct dxk_commands *c = &dxk_member_ctx(m)->commands;
+	struct dxk_commands *c = h->commands;
 	bool yes;
 
 	spin_lock(&c->lock);
-	yes = m->handling == DXK_HANDLES_NO_MORE ||
-	      (m->handling == DXK_HANDLES &&
+	yes = h->state == DXK_HANDLES_NO_MORE ||
+	      (h->state == DXK_HANDLES &&
 	       (c->tick || !list_empty(&c->queue) || !c->open));
 	spin_unlock(&c->lock);
 	return yes;
@@ -268,17 +274,16 @@ bool dxk_command_readable(struct dxk_member *m)
 /* --- kernel handlers -------------------------------------------------------- */
 
 /* One call of the handler for a command. */
-static void dxk_command_call(struct dxk_ctx *ctx, struct dxk_command_handler *h,
+static void dxk_command_call(struct dxk_commands *c, struct dxk_command_handler *h,
 			     struct dxk_command *cmd)
 {
-	struct dxk_commands *c = &ctx->commands;
 	char *reply = kzalloc(DXK_COMMAND_MAX + 1, GFP_KERNEL);
 	struct dxk_wakes wakes;
 	int status = -ENOMEM;
 	u32 len = 0;
 
 	if (reply) {
-		status = h->command ? h->command(h, ctx, cmd->text, reply,
+		status = h->command ? h->command(h, c->ctx, cmd->text, reply,
 						 DXK_COMMAND_MAX + 1) : -ENOENT;
 		len = strnlen(reply, DXK_COMMAND_MAX);
 	}
@@ -286,14 +291,13 @@ static void dxk_command_call(struct dxk_ctx *ctx, struct dxk_command_handler *h,
 	spin_lock(&c->lock);
 	dxk_command_done(c, cmd, status, reply, len, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	dxk_command_put(cmd);
 }
 
 void dxk_command_call_work(struct work_struct *work)
 {
 	struct dxk_commands *c = container_of(work, struct dxk_commands, call_work);
-	struct dxk_ctx *ctx = container_of(c, struct dxk_ctx, commands);
 	struct dxk_command_handler *h;
 	struct dxk_command_op op;
 
@@ -307,27 +311,16 @@ void dxk_command_call_work(struct work_struct *work)
 		if (!op.kind)
 			return;
 		if (op.kind == DXK_COMMAND_TEXT)
-			dxk_command_call(ctx, h, op.cmd);
+			dxk_command_call(c, h, op.cmd);
 		else if (h->tick)
-			h->tick(h, ctx);
+			h->tick(h, c->ctx);
 		cond_resched();
 	}
 }
 
-/**
- * dxk_attach_command_handler - set the handler of an in-kernel client's context
- * @ctx: the context, started or not
- * @h: replaces the handler that there is (DX-31); %NULL for none
- *
- * When this returns no call of an earlier handler is in progress and none will
- * come; it waits for one that is, however long that takes. The handler stays
- * attached over Stop and Start, but is called only while the context runs.
- *
- * Return: 0; -EDEADLK in a call of the handler; -ENODEV when its module goes.
- */
-int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *h)
+/** dxk_command_attach_kernel - see dxk_attach_command_handler() */
+int dxk_command_attach_kernel(struct dxk_commands *c, struct dxk_command_handler *h)
 {
-	struct dxk_commands *c = &ctx->commands;
 	struct dxk_wakes wakes;
 
 	if (current_work() == &c->call_work)
@@ -339,18 +332,17 @@ int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *
 	spin_lock(&c->lock);
 	dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
-	dxk_command_end_kernel(ctx, h);
+	dxk_wakes_flush(c->engine, &wakes);
+	dxk_command_end_kernel(c, h);
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
 	c->kernel = h;
 	if (h)
-		dxk_command_begin(ctx, &wakes);
+		dxk_command_begin(c, &wakes);
 	spin_unlock(&c->lock);
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	mutex_unlock(&c->attach);
-	dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+	os_kick(c->engine, DXK_MONITOR);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(dxk_attach_command_handler);

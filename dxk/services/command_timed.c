@@ -7,14 +7,14 @@
 #include <linux/math64.h>
 #include <linux/overflow.h>
 
-#include "dxk_api.h"
-#include "runtime/context.h"
+#include "engine/engine.h"
+#include "engine/os.h"
+#include "services/command.h"
 
 /* Ticks begin: the first comes when an interval is over. */
-void dxk_command_wind(struct dxk_ctx *ctx)
+void dxk_command_wind(struct dxk_commands *c)
 {
-	u64 interval = READ_ONCE(ctx->engine.policy.monitor_interval_ms) * NSEC_PER_MSEC;
-	struct dxk_commands *c = &ctx->commands;
+	u64 interval = READ_ONCE(c->engine->policy.monitor_interval_ms) * NSEC_PER_MSEC;
 	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&c->lock);
@@ -82,22 +82,20 @@ static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *w
 
 /**
  * dxk_commands_tick - the Monitor's turn (DX-29)
- * @ctx: the context
- * @ms: how long the Monitor would sleep, or %DXK_PARK
+ * @c: the commands of the context
+ * @ms: how long the Monitor would sleep, 0 for no limit
  *
  * Nothing is done while there is neither a handler nor a timed command.
  * Return: how long it is to sleep.
  */
-u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms)
+u32 dxk_commands_tick(struct dxk_commands *c, u32 ms)
 {
-	u64 interval = READ_ONCE(ctx->engine.policy.monitor_interval_ms) * NSEC_PER_MSEC;
-	struct dxk_commands *c = &ctx->commands;
+	u64 interval = READ_ONCE(c->engine->policy.monitor_interval_ms) * NSEC_PER_MSEC;
 	struct dxk_wakes wakes;
 	u64 now, left;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&c->lock);
-	dxk_command_dismiss_dead(c, &wakes);
 	if (!c->open || (!c->user && !c->kernel && list_empty(&c->timed))) {
 		spin_unlock(&c->lock);
 		goto out;
@@ -119,9 +117,9 @@ u32 dxk_commands_tick(struct dxk_ctx *ctx, u32 ms)
 	spin_unlock(&c->lock);
 
 	left = DIV_ROUND_UP_ULL(left, NSEC_PER_MSEC);
-	ms = ms == DXK_PARK ? left : min_t(u64, ms, left);
+	ms = !ms ? left : min_t(u64, ms, left);
 out:
-	dxk_wakes_flush(&ctx->engine, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
 	return ms;
 }
 
@@ -137,16 +135,15 @@ static bool dxk_command_id_used(const struct dxk_commands *c, u32 id)
 
 /**
  * dxk_command_schedule - have a command executed later
- * @ctx: the context
+ * @c: the commands of the context
  * @cmd: the caller's reference goes over when this returns 0
  * @at: CLOCK_MONOTONIC in ns, 0 for now
  * @every: ns between further runs, 0 for none
  * @id: out, for dxk_command_cancel()
  */
-int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
+int dxk_command_schedule(struct dxk_commands *c, struct dxk_command *cmd, u64 at,
 			 u64 every, u32 *id)
 {
-	struct dxk_commands *c = &ctx->commands;
 	int err = 0;
 
 	cmd->at = at ?: ktime_get_ns();
@@ -163,18 +160,17 @@ int dxk_command_schedule(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 at,
 		*id = cmd->id = c->last_id;
 		c->nr_timed++;
 		dxk_command_sort_in(c, cmd);
-		dxk_command_wind(ctx);
+		dxk_command_wind(c);
 	}
 	spin_unlock(&c->lock);
 	if (!err)
-		dxk_thread_kick(&ctx->control[DXK_MONITOR]);
+		os_kick(c->engine, DXK_MONITOR);
 	return err;
 }
 
 /** dxk_command_cancel - forget a timed command; a run that waits still comes */
-int dxk_command_cancel(struct dxk_ctx *ctx, u32 id)
+int dxk_command_cancel(struct dxk_commands *c, u32 id)
 {
-	struct dxk_commands *c = &ctx->commands;
 	struct dxk_command *cmd;
 	int err = -ESRCH;
 
@@ -189,29 +185,3 @@ int dxk_command_cancel(struct dxk_ctx *ctx, u32 id)
 	spin_unlock(&c->lock);
 	return err;
 }
-
-/**
- * dxk_send_timed_command - send a command that runs later
- * @ctx: the context
- * @text: the command
- * @at: CLOCK_MONOTONIC time in ns, 0 for now
- * @every_ns: interval of further runs, 0 for none
- * @id: out, for the command "cancel ID"
- *
- * Return: 0; -EAGAIN when there are too many, -EINVAL, -EMSGSIZE, -ESHUTDOWN,
- * -ENOMEM.
- */
-int dxk_send_timed_command(struct dxk_ctx *ctx, const char *text, u64 at,
-			   u64 every_ns, u32 *id)
-{
-	struct dxk_command *cmd = dxk_command_make(text);
-	int err;
-
-	if (IS_ERR(cmd))
-		return PTR_ERR(cmd);
-	err = dxk_command_schedule(ctx, cmd, at, every_ns, id);
-	if (err)
-		dxk_command_put(cmd);
-	return err;
-}
-EXPORT_SYMBOL_GPL(dxk_send_timed_command);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The Handle Table (DX-16): files that kernel executors use, with an own open
+ * The Handle Table (DX-16): files that kernel executors use, with an priv open
  * file for each kernel worker, so that workers share neither a position nor the
  * state of readahead.
  *
- * Who closes a worker's own file is decided under the table's lock and, inside it,
+ * Who closes a worker's priv file is decided under the table's lock and, inside it,
  * the context's, where the end of a request is one move with its Rejoin write:
  *
  * - While the request that asked for the file runs, only its worker may. A closer
- *   unlinks the file from its handle and marks the worker stale. The completion
- *   sees the mark in its own lock hold and gives no further work in it, so the
+ *   unlinks the file from its handle and marks the worker. The completion
+ *   sees the mark in its priv lock hold and gives no further work in it, so the
  *   worker disposes after the Rejoin write and before it is available (DX-28).
  * - Otherwise the worker has no pointer to it that it could still use, and the
  *   closer disposes of it at once, whether the worker is idle or busy.
  *
- * Only its own worker adds to or walks the files of a worker outside of the lock's
+ * Only its priv worker adds to or walks the files of a worker outside of the lock's
  * protection of the lists, and they are gone before the worker is: none outlives
  * dxk_member.
  */
@@ -28,12 +28,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
-#include "dxk_api.h"
-#include "runtime/context.h"
+#include "engine/engine.h"
 #include "services/handle.h"
 
-void dxk_handles_init(struct dxk_handles *handles)
+void dxk_handles_init(struct dxk_handles *handles, struct dxk_engine *e)
 {
+	handles->engine = e;
 	spin_lock_init(&handles->lock);
 }
 
@@ -70,20 +70,20 @@ static void dxk_native_free(struct dxk_handle *handle)
 	kfree(handle);
 }
 
-static void dxk_own_files_free(struct list_head *gone)
+static void dxk_private_files_free(struct list_head *gone)
 {
-	struct dxk_own_file *own, *next;
+	struct dxk_private_file *priv, *next;
 
-	list_for_each_entry_safe(own, next, gone, link) {
-		dxk_handle_fput(own->file);
-		kfree(own);
+	list_for_each_entry_safe(priv, next, gone, link) {
+		dxk_handle_fput(priv->file);
+		kfree(priv);
 		cond_resched();
 	}
 }
 
 /**
  * dxk_handles_free - close what is open and free the table
- * @handles: no worker is left, so no own file is
+ * @handles: no worker is left, so no priv file is
  */
 void dxk_handles_free(struct dxk_handles *handles)
 {
@@ -140,7 +140,7 @@ static int dxk_handles_take(struct dxk_handles *handles)
 }
 
 /*
- * A file with contents of its own, that opening once more gives again. The files
+ * A file with contents of its priv, that opening once more gives again. The files
  * of kernel interfaces (proc, sysfs, debugfs...) are made for whoever opens them;
  * a file that is not regular may hold others, and so a context.
  */
@@ -154,19 +154,9 @@ static bool dxk_handle_file_ok(const struct file *file)
 	       inode->i_mapping->a_ops != &empty_aops;
 }
 
-/**
- * dxk_handle_open - put a file into the Handle Table of a context
- * @ctx: the context; running
- * @file: a regular file; the table takes its own reference
- * @id: out, what dxk_handle_file() wants. Never given again in this context
- *
- * Return: 0; -EINVAL when it is no regular file of a file system with contents of
- * its own, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
- * -ESHUTDOWN when the context does not run.
- */
-int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
+/** dxk_handles_open - see dxk_handle_open() */
+int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 {
-	struct dxk_handles *handles = &ctx->handles;
 	struct dxk_handle *handle;
 	int err;
 
@@ -180,8 +170,8 @@ int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
 
 	/* Stop leaves RUNNING before it frees the table: one of the two is seen. */
 	spin_lock(&handles->lock);
-	err = READ_ONCE(ctx->engine.state) == DXK_CTX_RUNNING ? dxk_handles_take(handles) :
-							 -ESHUTDOWN;
+	err = READ_ONCE(handles->engine->state) == DXK_CTX_RUNNING ?
+		dxk_handles_take(handles) : -ESHUTDOWN;
 	if (!err) {
 		*id = handle->id = ++handles->last;
 		hlist_add_head(&handle->node,
@@ -192,21 +182,11 @@ int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
 		dxk_native_free(handle);
 	return err;
 }
-EXPORT_SYMBOL_GPL(dxk_handle_open);
 
-/**
- * dxk_handle_close - close a handle and every worker's own file of it (DX-27)
- * @ctx: the context
- * @id: of the handle
- *
- * The own file of a worker whose running request has asked for it is closed when
- * that request has ended; all others are when this returns.
- * Return: 0, or -ENOENT: there is no such handle any more.
- */
-int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
+/** dxk_handles_close - see dxk_handle_close() */
+int dxk_handles_close(struct dxk_handles *handles, u64 id)
 {
-	struct dxk_handles *handles = &ctx->handles;
-	struct dxk_own_file *own, *next;
+	struct dxk_private_file *priv, *next;
 	struct dxk_handle *handle;
 	LIST_HEAD(gone);
 
@@ -218,82 +198,68 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 	}
 	hlist_del(&handle->node);
 	handles->use--;
-	spin_lock(&ctx->engine.lock);
-	list_for_each_entry_safe(own, next, &handle->copies, link) {
-		if (own->used_in == own->worker->executed) {
-			list_del_init(&own->link);
-			WRITE_ONCE(own->worker->stale, true);
+	spin_lock(&handles->engine->lock);
+	list_for_each_entry_safe(priv, next, &handle->copies, link) {
+		if (priv->used_in == priv->worker->m->executed) {
+			list_del_init(&priv->link);
+			WRITE_ONCE(priv->worker->m->has_closed_handles, true);
 			continue;
 		}
-		list_del(&own->mine);
-		list_move_tail(&own->link, &gone);
+		list_del(&priv->worker_link);
+		list_move_tail(&priv->link, &gone);
 		handles->use--;
 	}
-	spin_unlock(&ctx->engine.lock);
+	spin_unlock(&handles->engine->lock);
 	spin_unlock(&handles->lock);
 
-	dxk_own_files_free(&gone);
+	dxk_private_files_free(&gone);
 	dxk_native_free(handle);
 	return 0;
 }
-EXPORT_SYMBOL_GPL(dxk_handle_close);
 
-/* --- workers' own files ----------------------------------------------------- */
+/* --- workers' priv files ----------------------------------------------------- */
 
-static struct dxk_own_file *dxk_own_file_find(struct dxk_handle *handle,
-					      const struct dxk_member *m)
+static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
+					      const struct dxk_private_files *files)
 {
-	struct dxk_own_file *own;
+	struct dxk_private_file *priv;
 
-	list_for_each_entry(own, &handle->copies, link)
-		if (own->worker == m)
-			return own;
+	list_for_each_entry(priv, &handle->copies, link)
+		if (priv->worker == files)
+			return priv;
 	return NULL;
 }
 
 /* Open @native once more, with the rights of who opened it first. */
-static struct dxk_own_file *dxk_own_file_open(struct dxk_member *m,
-					      struct file *native)
+static struct dxk_private_file *dxk_private_file_open(struct dxk_private_files *files,
+						      struct file *native)
 {
 	unsigned int flags = native->f_flags &
 			     ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
-	struct dxk_own_file *own = kzalloc(sizeof(*own), GFP_KERNEL_ACCOUNT);
+	struct dxk_private_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
 	const struct cred *old;
 
-	if (!own)
+	if (!priv)
 		return ERR_PTR(-ENOMEM);
-	own->worker = m;
+	priv->worker = files;
 	/* A file system may look at the thread's rights instead of the file's. */
 	old = override_creds(native->f_cred);
-	own->file = dentry_open(&native->f_path, flags, native->f_cred);
+	priv->file = dentry_open(&native->f_path, flags, native->f_cred);
 	revert_creds(old);
-	if (IS_ERR(own->file)) {
-		struct file *err = own->file;
+	if (IS_ERR(priv->file)) {
+		struct file *err = priv->file;
 
-		kfree(own);
+		kfree(priv);
 		return ERR_CAST(err);
 	}
-	return own;
+	return priv;
 }
 
-/**
- * dxk_handle_file - the calling worker's own file of a handle (DX-26)
- * @call: the request that runs; the caller is the thread that executes it
- * @id: of the handle
- *
- * Opened at the first use in this worker, with the flags of the native file and
- * the rights of who opened that. Do not keep it: it is valid until the request
- * ends, also when the handle is closed before that (DX-27).
- *
- * Return: the file, or an error pointer: -ENOENT: no such handle (any more),
- * -ENOSPC: the table is full, -ENOMEM, or why it could not be opened; the next
- * call tries again.
- */
-struct file *dxk_handle_file(struct dxk_call *call, u64 id)
+/** dxk_handles_file - see dxk_handle_file(); @files: of the calling worker */
+struct file *dxk_handles_file(struct dxk_handles *handles,
+			      struct dxk_private_files *files, u64 id)
 {
-	struct dxk_member *m = call->self;
-	struct dxk_handles *handles = &dxk_member_ctx(m)->handles;
-	struct dxk_own_file *own = NULL;
+	struct dxk_private_file *priv = NULL;
 	struct file *native = NULL;
 	struct dxk_handle *handle;
 	int err = -ENOENT;
@@ -301,77 +267,79 @@ struct file *dxk_handle_file(struct dxk_call *call, u64 id)
 	spin_lock(&handles->lock);
 	handle = dxk_handle_find(handles, id);
 	if (handle)
-		own = dxk_own_file_find(handle, m);
-	if (own) {
-		own->used_in = m->executed;
+		priv = dxk_private_file_find(handle, files);
+	if (priv) {
+		priv->used_in = files->m->executed;
 	} else if (handle) {
 		err = dxk_handles_take(handles);
 		if (!err)
 			native = get_file(handle->file);
 	}
 	spin_unlock(&handles->lock);
-	if (own)
-		return own->file;
+	if (priv)
+		return priv->file;
 	if (!native)
 		return ERR_PTR(err);
 
-	own = dxk_own_file_open(m, native);
+	priv = dxk_private_file_open(files, native);
 	dxk_handle_fput(native);
 
 	spin_lock(&handles->lock);
 	handle = dxk_handle_find(handles, id);
-	if (handle && !IS_ERR(own)) {
-		own->used_in = m->executed;
-		list_add(&own->link, &handle->copies);
-		list_add(&own->mine, &m->own_files);
+	if (handle && !IS_ERR(priv)) {
+		priv->used_in = files->m->executed;
+		list_add(&priv->link, &handle->copies);
+		list_add(&priv->worker_link, &files->list);
 	} else {
 		handles->use--;
 	}
 	spin_unlock(&handles->lock);
-	if (IS_ERR(own))
-		return ERR_CAST(own);
+	if (IS_ERR(priv))
+		return ERR_CAST(priv);
 	if (!handle) {
 		/* Closed meanwhile: nobody else has seen this file. */
-		dxk_handle_fput(own->file);
-		kfree(own);
+		dxk_handle_fput(priv->file);
+		kfree(priv);
 		return ERR_PTR(-ENOENT);
 	}
-	return own->file;
+	return priv->file;
 }
-EXPORT_SYMBOL_GPL(dxk_handle_file);
 
-/* Close own files of a worker: those whose handle is closed, or all. */
-static void dxk_own_files_drop(struct dxk_member *m, bool all)
+/* Close priv files of a worker: those whose handle is closed, or all. */
+static void dxk_private_files_drop(struct dxk_handles *handles,
+				   struct dxk_private_files *files, bool all)
 {
-	struct dxk_handles *handles = &dxk_member_ctx(m)->handles;
-	struct dxk_own_file *own, *next;
+	struct dxk_private_file *priv, *next;
 	LIST_HEAD(gone);
 
 	spin_lock(&handles->lock);
-	list_for_each_entry_safe(own, next, &m->own_files, mine) {
-		if (!all && !list_empty(&own->link))
+	list_for_each_entry_safe(priv, next, &files->list, worker_link) {
+		if (!all && !list_empty(&priv->link))
 			continue;
-		list_del(&own->mine);
-		list_move_tail(&own->link, &gone);
+		list_del(&priv->worker_link);
+		list_move_tail(&priv->link, &gone);
 		handles->use--;
 	}
-	WRITE_ONCE(m->stale, false);
+	WRITE_ONCE(files->m->has_closed_handles, false);
 	spin_unlock(&handles->lock);
-	dxk_own_files_free(&gone);
+	dxk_private_files_free(&gone);
 }
 
 /**
- * dxk_own_files_release - close own files whose handles are closed (DX-28)
- * @m: the caller, a worker that is stale and runs no request, so that nobody
- *	marks it meanwhile
+ * dxk_private_files_release - close private files whose handles are closed (DX-28)
+ * @handles: the table
+ * @files: of the caller, a worker that has such files and runs no request, so that
+ *	nobody marks it meanwhile
  */
-void dxk_own_files_release(struct dxk_member *m)
+void dxk_private_files_release(struct dxk_handles *handles,
+			       struct dxk_private_files *files)
 {
-	dxk_own_files_drop(m, false);
+	dxk_private_files_drop(handles, files, false);
 }
 
-/** dxk_own_files_close - close all own files of the caller, which ends */
-void dxk_own_files_close(struct dxk_member *m)
+/** dxk_private_files_close - close all private files of the caller, which ends */
+void dxk_private_files_close(struct dxk_handles *handles,
+			     struct dxk_private_files *files)
 {
-	dxk_own_files_drop(m, true);
+	dxk_private_files_drop(handles, files, true);
 }

@@ -12,13 +12,11 @@
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/poll.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/stdarg.h>
 
-#include "dxk_api.h"
-#include "engine/member.h"
-#include "runtime/context.h"
+#include "engine/engine.h"
+#include "engine/os.h"
 #include "services/log.h"
 
 /**
@@ -33,7 +31,7 @@ struct dxk_log_op {
 	int err;
 };
 
-void dxk_log_init(struct dxk_log *log, const struct dxk_policy *policy)
+void dxk_log_init(struct dxk_log *log, struct dxk_engine *e)
 {
 	memset(log, 0, sizeof(*log));
 	spin_lock_init(&log->lock);
@@ -41,7 +39,7 @@ void dxk_log_init(struct dxk_log *log, const struct dxk_policy *policy)
 	init_waitqueue_head(&log->readers);
 	mutex_init(&log->drain);
 	INIT_DELAYED_WORK(&log->work, dxk_logfile_work);
-	log->policy = policy;
+	log->engine = e;
 }
 
 /*
@@ -168,7 +166,7 @@ static void dxk_log_announce(struct dxk_log *log)
 		wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }
 
-static __printf(4, 0)
+/** dxk_log_vadd - dxk_log_add() with its arguments in a list */
 void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		  const char *fmt, va_list args)
 {
@@ -216,27 +214,6 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 	va_end(args);
 }
 
-/**
- * dxk_log - write a message to the log of the context that a request runs in
- * @call: the running request
- * @fmt: the message, one line; cut to %DXK_LOG_TEXT
- *
- * Never sleeps and never fails: when the Log Pool is full a message is lost, the
- * oldest unless policy log_full is drop_new, and the log shows the gap.
- * Context: any but NMI.
- */
-void dxk_log(const struct dxk_call *call, const char *fmt, ...)
-{
-	struct dxk_ctx *ctx = dxk_member_ctx(call->self);
-	va_list args;
-
-	va_start(args, fmt);
-	dxk_log_vadd(&ctx->log, READ_ONCE(ctx->engine.policy.log_full), call->self->id, fmt,
-		     args);
-	va_end(args);
-}
-EXPORT_SYMBOL_GPL(dxk_log);
-
 /* --- sleeping for room ----------------------------------------------------- */
 
 static struct dxk_log_op *dxk_log_sleeper(struct dxk_log *log)
@@ -245,18 +222,10 @@ static struct dxk_log_op *dxk_log_sleeper(struct dxk_log *log)
 }
 
 /* The sleeper's message is in the pool, or will never be. */
-static void dxk_log_finish(struct dxk_log_op *op, int err)
+static void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes)
 {
-	struct task_struct *task = op->w.task;
-
-	dxk_waiter_leave(&op->w);
 	op->err = err;
-	/* The reference is taken first: the sleeper may exit once it sees done. */
-	get_task_struct(task);
-	/* pairs with the load in dxk_waiter_doze() */
-	smp_store_release(&op->w.done, true);
-	wake_up_process(task);
-	put_task_struct(task);
+	dxk_waiter_finish(&op->w, wakes);
 }
 
 static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadline)
@@ -264,7 +233,7 @@ static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadlin
 	unsigned long flags;
 	int err;
 
-	err = dxk_waiter_doze(&op->w, deadline);
+	err = os_doze(&op->w.done, deadline);
 	if (!err)
 		return op->err;
 	spin_lock_irqsave(&log->lock, flags);
@@ -277,11 +246,10 @@ static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadlin
 }
 
 /* Return: 0, an error, or 1 when the message is to be written by the caller. */
-static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *rec,
-				  bool wait, u64 deadline)
+static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
+				  struct dxk_log_record *rec, bool wait, u64 deadline)
 {
-	enum dxk_log_full full = READ_ONCE(m->engine->policy.log_full);
-	struct dxk_log *log = &dxk_member_ctx(m)->log;
+	enum dxk_log_full full = READ_ONCE(log->engine->policy.log_full);
 	struct dxk_log_op op = { .rec = rec };
 	unsigned long flags;
 	int err;
@@ -310,6 +278,7 @@ static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *r
 
 /**
  * dxk_log_say - write a message for a member (DX-97..DX-101)
+ * @log: the pool
  * @m: who
  * @rec: thread, text, len and flags are set
  * @wait: sleep while the pool is full, under %DXK_LOG_BLOCK
@@ -317,17 +286,17 @@ static int dxk_log_enter_or_sleep(struct dxk_member *m, struct dxk_log_record *r
  *
  * While the context runs the message enters the pool, else the log file.
  */
-int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
-		u64 deadline)
+int dxk_log_say(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
+		bool wait, u64 deadline)
 {
 	int err;
 
 	do {
-		err = dxk_log_enter_or_sleep(m, rec, wait, deadline);
+		err = dxk_log_enter_or_sleep(log, m, rec, wait, deadline);
 		if (err <= 0)
 			return err;
 		/* 1 when a Start was faster */
-		err = dxk_logfile_say(&dxk_member_ctx(m)->log, rec);
+		err = dxk_logfile_say(log, rec);
 	} while (err > 0);
 	return err;
 }
@@ -340,16 +309,19 @@ int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
 {
 	struct dxk_log_op *op;
+	struct dxk_wakes wakes;
 	unsigned long flags;
 
 	if (full == DXK_LOG_BLOCK)
 		return;
+	dxk_wakes_init(&wakes);
 	spin_lock_irqsave(&log->lock, flags);
 	while ((op = dxk_log_sleeper(log))) {
 		dxk_log_enter(log, full, op->rec);
-		dxk_log_finish(op, 0);
+		dxk_log_finish(op, 0, &wakes);
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
+	dxk_wakes_flush(log->engine, &wakes);
 }
 
 /* --- out ------------------------------------------------------------------- */
@@ -395,17 +367,20 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 {
 	struct dxk_log_op *op;
+	struct dxk_wakes wakes;
 	unsigned long flags;
 	bool any;
 
+	dxk_wakes_init(&wakes);
 	spin_lock_irqsave(&log->lock, flags);
 	any = dxk_log_next(log, rec);
 	op = dxk_log_sleeper(log);
 	if (op && dxk_log_use(log) < log->size) {
 		dxk_log_enter(log, DXK_LOG_BLOCK, op->rec);
-		dxk_log_finish(op, 0);
+		dxk_log_finish(op, 0, &wakes);
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
+	dxk_wakes_flush(log->engine, &wakes);
 	return any;
 }
 
@@ -454,6 +429,7 @@ void dxk_log_async(struct dxk_log *log)
 void dxk_log_sync(struct dxk_log *log)
 {
 	struct dxk_log_op *op;
+	struct dxk_wakes wakes;
 	unsigned long flags;
 
 	spin_lock_irqsave(&log->lock, flags);
@@ -462,10 +438,12 @@ void dxk_log_sync(struct dxk_log *log)
 
 	dxk_logfile_flush(log);
 
+	dxk_wakes_init(&wakes);
 	spin_lock_irqsave(&log->lock, flags);
 	while ((op = dxk_log_sleeper(log)))
-		dxk_log_finish(op, -ESHUTDOWN);
+		dxk_log_finish(op, -ESHUTDOWN, &wakes);
 	spin_unlock_irqrestore(&log->lock, flags);
+	dxk_wakes_flush(log->engine, &wakes);
 	/* no more will come: LOG_READ is to tell */
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }

@@ -5,45 +5,47 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/stdarg.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "uapi/dxk.h"
 
+struct dxk_engine;
 struct dxk_member;
 struct file;
 
 /**
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
- * @lock: what has the letter L here; taken in any context, so inside any lock
- * @entry: (L) entries, a power of two; NULL while there is no pool
- * @size: (L) how many
- * @head: (L) messages taken so far: the next one to take is entry[head % size]
- * @tail: (L) messages added so far: the next one goes to entry[tail % size]
- * @seq: (L) messages logged so far, the lost ones included
- * @told: (L) sequence number up to which the drain knows the stream. What lies
+ * @lock: what has the letter G here; taken in any context, so inside any lock
+ * @entry: (G) entries, a power of two; NULL while there is no pool
+ * @size: (G) how many
+ * @head: (G) messages taken so far: the next one to take is entry[head % size]
+ * @tail: (G) messages added so far: the next one goes to entry[tail % size]
+ * @seq: (G) messages logged so far, the lost ones included
+ * @told: (G) sequence number up to which the drain knows the stream. What lies
  *	between it and the next message was lost: gaps are not stored
- * @lost: (L) messages that were dropped
- * @high: (L) high-water mark
- * @async: (L) the context runs: user messages enter the pool
- * @closed: (L) the context is gone
- * @writers: (L) struct dxk_log_op that sleep while the pool is full (BLOCK)
- * @asleep: (L) how many
- * @blocks: (L) how often one slept
- * @block_ns: (L) for how long
+ * @lost: (G) messages that were dropped
+ * @high: (G) high-water mark
+ * @async: (G) the context runs: user messages enter the pool
+ * @closed: (G) the context is gone
+ * @writers: (G) struct dxk_log_op that sleep while the pool is full (BLOCK)
+ * @asleep: (G) how many
+ * @blocks: (G) how often one slept
+ * @block_ns: (G) for how long
  * @readers: LOG_READ and poll(2) sleep here
  * @drain: (D) who takes messages out and hands them on, one at a time, so that
  *	they leave in order. Outside of @lock; held over file and user access
  * @held: (D) the message that is being handed on
  * @holding: (D) there is one; set also without it, for who only looks
- * @file: (D) and (L): the log file, or NULL
+ * @file: (D) and (G): the log file, or NULL
  * @done: (D) bytes of @held's line that are in the file
  * @torn: (D) the file ends within a line that will not be completed
  * @error: (D) of the last attempt to write to the file
  * @backoff: (D) jiffies until the next attempt after an error
  * @work: writes to the file
- * @policy: of the context, for log_batch
+ * @engine: (C) of the context, for its policy
  *
  * Invariants: tail - head is the number of messages in it, at most size. While
  * somebody sleeps in @writers the pool is full: who takes from the head moves the
@@ -76,11 +78,11 @@ struct dxk_log {
 	int error;
 	unsigned int backoff;
 	struct delayed_work work;
-	const struct dxk_policy *policy;
+	struct dxk_engine *engine;
 };
 
 /* log.c: the pool */
-void dxk_log_init(struct dxk_log *log, const struct dxk_policy *policy);
+void dxk_log_init(struct dxk_log *log, struct dxk_engine *e);
 int dxk_log_alloc(struct dxk_log *log, u32 size);
 void dxk_log_trim(struct dxk_log *log);
 void dxk_log_free(struct dxk_log *log);
@@ -88,14 +90,17 @@ void dxk_log_free(struct dxk_log *log);
 __printf(4, 5)
 void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		 const char *fmt, ...);
+__printf(4, 0)
+void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
+		  const char *fmt, va_list args);
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
 bool dxk_log_readable(struct dxk_log *log);
 u32 dxk_log_count(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
 
-int dxk_log_say(struct dxk_member *m, struct dxk_log_record *rec, bool wait,
-		u64 deadline);
+int dxk_log_say(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
+		bool wait, u64 deadline);
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
 void dxk_log_async(struct dxk_log *log);
 void dxk_log_sync(struct dxk_log *log);

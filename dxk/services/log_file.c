@@ -17,6 +17,7 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
+#include "engine/engine.h"
 #include "services/log.h"
 
 /* How long to wait with a file that cannot be written, the first and later times. */
@@ -139,7 +140,7 @@ void dxk_logfile_work(struct work_struct *work)
 	mutex_lock(&log->drain);
 	if (!log->file)
 		goto out_unlock;
-	if (dxk_logfile_write_some(log, READ_ONCE(log->policy->log_batch), U64_MAX))
+	if (dxk_logfile_write_some(log, READ_ONCE(log->engine->policy.log_batch), U64_MAX))
 		log->backoff = backoff ? min(2 * backoff, (unsigned int)
 					     msecs_to_jiffies(DXK_BACKOFF_MAX_MS)) :
 					 max(1U, (unsigned int)

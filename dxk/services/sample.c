@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The instrumentation package: what the Monitor samples at an interval, and how
- * long requests waited and ran.
+ * The instrumentation package: what the Monitor samples at an interval.
  */
 #include <linux/ktime.h>
-#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "runtime/context.h"
-#include "runtime/crew.h"
+#include "engine/engine.h"
 #include "services/sample.h"
 
-/** dxk_instrument_alloc - begin anew with a ring of @size samples */
-int dxk_instrument_alloc(struct dxk_instrument *in, u32 size)
+/** dxk_samples_alloc - begin anew with a ring of @size samples */
+int dxk_samples_alloc(struct dxk_samples *in, u32 size)
 {
 	struct dxk_sample *ring;
 
 	ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return -ENOMEM;
-	dxk_instrument_free(in);
-	*in = (struct dxk_instrument) { .sample = ring, .size = size };
+	dxk_samples_free(in);
+	*in = (struct dxk_samples) { .sample = ring, .size = size };
 	return 0;
 }
 
-void dxk_instrument_free(struct dxk_instrument *in)
+void dxk_samples_free(struct dxk_samples *in)
 {
 	kvfree(in->sample);
 	in->sample = NULL;
@@ -33,47 +30,48 @@ void dxk_instrument_free(struct dxk_instrument *in)
 	in->taken = 0;
 }
 
-static void dxk_sample_take(struct dxk_ctx *ctx, u64 now, struct dxk_sample *out)
+static void dxk_sample_fill(struct dxk_sample *out, struct dxk_sample *base,
+			    struct dxk_engine *e)
 {
-	struct dxk_sample *base = &ctx->instrument.base;
-	const struct dxk_stats *stats = &ctx->engine.stats;
-	u32 log = dxk_log_count(&ctx->log);
+	const struct dxk_stats *stats = &e->stats;
 
-	spin_lock(&ctx->engine.lock);
+	spin_lock(&e->lock);
 	*out = (struct dxk_sample) {
-		.time_ns = now,
 		.posts = stats->posts - base->posts,
 		.dispatches = stats->dispatches - base->dispatches,
 		.completions = stats->completions - base->completions,
-		.ready = ctx->engine.nr[DXK_AT_READY],
-		.busy = ctx->engine.nr[DXK_AT_WORK],
-		.rejoin = ctx->engine.nr[DXK_AT_REJOIN],
-		.log = log,
-		.handles = READ_ONCE(ctx->handles.use),
-		.workers = ctx->engine.crew.workers[DXK_USER] + ctx->engine.crew.workers[DXK_KERNEL],
+		.ready = e->nr[DXK_AT_READY],
+		.busy = e->nr[DXK_AT_WORK],
+		.rejoin = e->nr[DXK_AT_REJOIN],
+		.workers = e->crew.workers[DXK_USER] + e->crew.workers[DXK_KERNEL],
 	};
 	base->posts = stats->posts;
 	base->dispatches = stats->dispatches;
 	base->completions = stats->completions;
-	spin_unlock(&ctx->engine.lock);
+	spin_unlock(&e->lock);
 }
 
 /**
- * dxk_instrument_sample - take a sample if one is due
- * @ctx: the context; its mutex is held
+ * dxk_samples_take - take a sample if one is due
+ * @in: the samples; the caller's lock is held
+ * @e: whose
+ * @log: messages in the Log Pool
+ * @handles: entries of the Handle Table in use
  *
  * Return: ns until the next one is due.
  */
-u64 dxk_instrument_sample(struct dxk_ctx *ctx)
+u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 handles)
 {
-	u64 interval = (u64)ctx->engine.policy.sample_interval_ms * NSEC_PER_MSEC;
-	struct dxk_instrument *in = &ctx->instrument;
+	u64 interval = (u64)e->policy.sample_interval_ms * NSEC_PER_MSEC;
 	u64 now = ktime_get_ns();
 
-	lockdep_assert_held(&ctx->mutex);
-
 	if (now >= in->due) {
-		dxk_sample_take(ctx, now, &in->sample[in->taken++ % in->size]);
+		struct dxk_sample *out = &in->sample[in->taken++ % in->size];
+
+		dxk_sample_fill(out, &in->base, e);
+		out->time_ns = now;
+		out->log = log;
+		out->handles = handles;
 		/* On a grid, unless it fell behind or the interval is new. */
 		in->due += interval;
 		if (in->due <= now || in->due > now + interval)
@@ -84,14 +82,14 @@ u64 dxk_instrument_sample(struct dxk_ctx *ctx)
 	return in->due - now;
 }
 
-/** dxk_instrument_newest - the last sample; NULL when there is none */
-const struct dxk_sample *dxk_instrument_newest(const struct dxk_instrument *in)
+/** dxk_samples_newest - the last sample; NULL when there is none */
+const struct dxk_sample *dxk_samples_newest(const struct dxk_samples *in)
 {
 	return in->taken ? &in->sample[(in->taken - 1) % in->size] : NULL;
 }
 
 /** dxk_samples_get - copies of the oldest samples that are younger than @after_ns */
-u32 dxk_samples_get(const struct dxk_instrument *in, u64 after_ns,
+u32 dxk_samples_get(const struct dxk_samples *in, u64 after_ns,
 		    struct dxk_sample *out, u32 room)
 {
 	u64 i = in->taken > in->size ? in->taken - in->size : 0;

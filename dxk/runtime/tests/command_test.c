@@ -318,8 +318,8 @@ static void command_timed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->commands.nr_timed, 1);
 	KUNIT_EXPECT_EQ(test, dxk_send_timed_command(ctx, "mine", 0, 1, &again), 0);
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(atomic_read(&p->texts) > 5));
-	KUNIT_EXPECT_EQ(test, dxk_command_cancel(ctx, again), 0);
-	KUNIT_EXPECT_EQ(test, dxk_command_cancel(ctx, again), -ESRCH);
+	KUNIT_EXPECT_EQ(test, dxk_command_cancel(&ctx->commands, again), 0);
+	KUNIT_EXPECT_EQ(test, dxk_command_cancel(&ctx->commands, again), -ESRCH);
 	KUNIT_EXPECT_TRUE(test, DXK_SOON(!READ_ONCE(ctx->commands.nr)));
 	nr = atomic_read(&p->texts);
 	msleep(30);

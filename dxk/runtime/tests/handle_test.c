@@ -10,6 +10,7 @@
 #include <linux/shmem_fs.h>
 
 #include "runtime/tests/rig.h"
+#include "runtime/thread.h"
 
 #define OWNER	5
 #define GATED	6	/* of requests that go on */
@@ -45,7 +46,7 @@ static u32 thread_id(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
-		if (m->task == current)
+		if (dxk_thread_of(m)->task == current)
 			return id;
 	return 0;
 }
@@ -295,7 +296,7 @@ static void handle_closed_in_use(struct kunit *test)
 	probe.watch = true;
 	complete(&job->leave);
 	KUNIT_ASSERT_TRUE(test, DXK_SOON(atomic_read(&probe.releases) == 2));
-	KUNIT_EXPECT_PTR_EQ(test, probe.by, m->task);
+	KUNIT_EXPECT_PTR_EQ(test, probe.by, dxk_thread_of(m)->task);
 	KUNIT_EXPECT_EQ(test, probe.rejoin, 1);
 	KUNIT_EXPECT_FALSE(test, probe.available);
 	collect(test, GATED, 0);

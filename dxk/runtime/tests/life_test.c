@@ -8,6 +8,7 @@
 #include "engine/calls.h"
 #include "engine/next.h"
 #include "runtime/tests/rig.h"
+#include "runtime/thread.h"
 
 static struct dxk_ctx *start(struct kunit *test, u32 workers)
 {
@@ -112,7 +113,7 @@ static void life_thread_ids(struct kunit *test)
 		struct dxk_member *m = xa_load(&ctx->members, order[i]);
 
 		task = i == 0 ? ctx->control[DXK_MONITOR].task : i == 1 ? ctx->control[DXK_SCHEDULER].task :
-		       i == 2 ? ctx->control[DXK_DISPATCHER].task : m->task;
+		       i == 2 ? ctx->control[DXK_DISPATCHER].task : dxk_thread_of(m)->task;
 		pid = task ? task_pid_nr(task) : 0;
 		KUNIT_EXPECT_GT_MSG(test, pid, last, "thread %u", order[i]);
 		last = pid;
@@ -234,7 +235,7 @@ static void life_without_the_dispatcher(struct kunit *test)
 	p.ready_entries = 2;
 	ctx = dxk_rig_start(rig, &p);
 	mutex_lock(&ctx->mutex);
-	dxk_thread_stop(&ctx->control[DXK_DISPATCHER]);
+	dxk_control_stop(&ctx->control[DXK_DISPATCHER]);
 	mutex_unlock(&ctx->mutex);
 
 	/* to idle workers, by the poster */

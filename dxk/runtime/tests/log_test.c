@@ -21,12 +21,13 @@ static void log_release(void *log)
 static struct dxk_log *log_make(struct kunit *test)
 {
 	struct dxk_log *log = kunit_kzalloc(test, sizeof(*log), GFP_KERNEL);
-	struct dxk_policy *policy = kunit_kzalloc(test, sizeof(*policy), GFP_KERNEL);
+	struct dxk_engine *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, log);
-	KUNIT_ASSERT_NOT_NULL(test, policy);
-	dxk_policy_init(policy);
-	dxk_log_init(log, policy);
+	KUNIT_ASSERT_NOT_NULL(test, e);
+	dxk_engine_init(e);
+	dxk_policy_init(&e->policy);
+	dxk_log_init(log, e);
 	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, SIZE), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, log_release, log), 0);
 	return log;
@@ -312,7 +313,7 @@ static int say(struct dxk_member *m, u32 nr, bool wait, u64 deadline)
 	struct dxk_log_record rec = { .thread = m->id };
 
 	rec.len = scnprintf(rec.text, sizeof(rec.text), "message %u", nr);
-	return dxk_log_say(m, &rec, wait, deadline);
+	return dxk_log_say(&dxk_member_ctx(m)->log, m, &rec, wait, deadline);
 }
 
 /* The text of what is next, "" when there is nothing. */

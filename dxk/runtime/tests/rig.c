@@ -7,6 +7,7 @@
  */
 #include <linux/kthread.h>
 
+#include "engine/os.h"
 #include "runtime/crew.h"
 #include "runtime/tests/rig.h"
 #include "runtime/thread.h"
@@ -272,7 +273,7 @@ struct dxk_member *dxk_rig_worker(struct dxk_rig *rig, struct dxk_ctx *ctx, u32 
 	mutex_lock(&ctx->mutex);
 	m = xa_load(&ctx->members, id);
 	if (m)
-		dxk_member_get(m);
+		os_member_get(m);
 	mutex_unlock(&ctx->mutex);
 	KUNIT_ASSERT_NOT_NULL(rig->test, m);
 	rig->seen[rig->nr_seen++] = m;
@@ -325,7 +326,7 @@ void dxk_rig_exit(struct kunit *test)
 			return;
 		}
 	for (i = 0; i < rig->nr_seen; i++)
-		dxk_member_put(rig->seen[i]);
+		os_member_put(rig->seen[i]);
 	for (i = 0; i < rig->nr_m; i++)
 		dxk_client_destroy(rig->m[i]);
 	for (i = 0; i < rig->nr_ctx; i++)
