@@ -3,10 +3,8 @@
  * The assignment of a Ready request to a worker: by its own turn, to an idle worker,
  * to a helper or a spare.
  */
-#include <linux/jiffies.h>
-#include <linux/kernel.h>
-
 #include "engine/assign.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/state.h"
 #include "trace.h"
@@ -19,7 +17,7 @@ void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 	m->work.param = rqe->param;
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;
-	m->since = jiffies;
+	m->since = os_clock();
 }
 
 /**

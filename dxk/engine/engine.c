@@ -2,9 +2,8 @@
 /*
  * The engine as a whole: its begin and its end.
  */
-#include <linux/bug.h>
-
 #include "engine/engine.h"
+#include "engine/os.h"
 #include "engine/policy.h"
 
 /** dxk_engine_init - an engine that was not started; its memory is zeroed */

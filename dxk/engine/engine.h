@@ -20,12 +20,9 @@
 #ifndef _DXK_ENGINE_ENGINE_H
 #define _DXK_ENGINE_ENGINE_H
 
-#include <linux/list.h>
-#include <linux/llist.h>
-#include <linux/spinlock.h>
-
 #include "engine/latency.h"
 #include "engine/member.h"
+#include "engine/os.h"
 #include "engine/owner.h"
 #include "engine/ready.h"
 #include "engine/request.h"

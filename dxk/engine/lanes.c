@@ -7,11 +7,8 @@
  * of any higher level (a smaller number). Since shares are not bound to single
  * resources, that is the same as bounding the sums over lanes 0..l.
  */
-#include <linux/kernel.h>
-#include <linux/math64.h>
-#include <linux/minmax.h>
-
 #include "engine/lanes.h"
+#include "engine/os.h"
 
 u32 dxk_lanes_quota(u32 n, u32 pct)
 {

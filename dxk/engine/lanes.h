@@ -2,8 +2,7 @@
 #ifndef _DXK_ENGINE_LANES_H
 #define _DXK_ENGINE_LANES_H
 
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "uapi/dxk.h"
 
 /**

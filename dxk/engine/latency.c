@@ -2,9 +2,6 @@
 /*
  * How long requests waited and ran, while the policy's sample_interval_ms is not 0.
  */
-#include <linux/log2.h>
-#include <linux/minmax.h>
-
 #include "engine/latency.h"
 #include "engine/os.h"
 #include "engine/request.h"

@@ -2,8 +2,7 @@
 #ifndef _DXK_ENGINE_LATENCY_H
 #define _DXK_ENGINE_LATENCY_H
 
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "uapi/dxk.h"
 
 struct dxk_rqe;

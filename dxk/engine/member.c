@@ -5,6 +5,7 @@
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/member.h"
+#include "engine/os.h"
 
 const char *dxk_member_state_name(u8 state)
 {
@@ -127,7 +128,7 @@ void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
 	m->engine = e;
 	m->space = &e->home;
 	m->id = id;
-	m->since = jiffies;
+	m->since = os_clock();
 	INIT_LIST_HEAD(&m->called);
 	INIT_LIST_HEAD(&m->busy);
 	INIT_LIST_HEAD(&m->watch);

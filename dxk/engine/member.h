@@ -2,10 +2,8 @@
 #ifndef _DXK_ENGINE_MEMBER_H
 #define _DXK_ENGINE_MEMBER_H
 
-#include <linux/list.h>
-#include <linux/types.h>
-
 #include "engine/lanes.h"
+#include "engine/os.h"
 #include "engine/request.h"
 #include "engine/waiter.h"
 
@@ -78,7 +76,7 @@ struct dxk_member {
 	 */
 	bool has_closed_handles;
 	/**
-	 * @since: jiffies when it was last given work, or fell idle; written under the
+	 * @since: os_clock() when it was last given work, or fell idle; written under the
 	 * lock, read by anybody
 	 */
 	unsigned long since;

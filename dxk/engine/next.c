@@ -4,10 +4,6 @@
  * one lock hold. With nothing to take it falls idle, and whoever makes a request
  * Ready gives it to the worker that fell idle last.
  */
-#include <linux/jiffies.h>
-#include <linux/kernel.h>
-#include <linux/math.h>
-
 #include "engine/assign.h"
 #include "engine/dispatch.h"
 #include "engine/latency.h"
@@ -109,7 +105,7 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 	list_add(&n->w.link, m->spare ? &crew->parked[m->kind] : &crew->idle[m->kind]);
 	n->w.count = m->spare ? &crew->nr_parked[m->kind] : &crew->nr_idle[m->kind];
 	(*n->w.count)++;
-	m->since = jiffies;
+	m->since = os_clock();
 	dxk_member_set_state(m, DXK_M_AVAILABLE);
 }
 

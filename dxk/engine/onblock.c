@@ -2,12 +2,11 @@
 /*
  * Helpers, spares, and those who start spares: see onblock.h.
  */
-#include <linux/minmax.h>
-
 #include "engine/assign.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 
 /* --- extra requests --------------------------------------------------------- */
 

@@ -14,8 +14,7 @@
 #ifndef _DXK_ENGINE_ONBLOCK_H
 #define _DXK_ENGINE_ONBLOCK_H
 
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "engine/request.h"
 #include "engine/waiter.h"
 

@@ -1,15 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the engine wants of the world that it runs in. In the kernel runtime/os.c has it.
- * A task is a thread that can sleep, a member one that belongs to the Thread Pool.
+ * What the engine wants of the world that it runs in: the only file of this room that
+ * includes what is not dxk's. In the kernel runtime/os.c has the rest of it. A task is a
+ * thread that can sleep, a member one that belongs to the Thread Pool.
  */
 #ifndef _DXK_ENGINE_OS_H
 #define _DXK_ENGINE_OS_H
 
+#include <linux/bitops.h>
+#include <linux/bits.h>
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/log2.h>
+#include <linux/math.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/types.h>
 
 struct dxk_engine;
@@ -54,6 +74,16 @@ static inline void os_yield(void)
 static inline u64 os_now(void)
 {
 	return ktime_get_ns();
+}
+
+/**
+ * os_clock - a coarse clock that costs no more than a load
+ *
+ * Only the world knows its unit.
+ */
+static inline unsigned long os_clock(void)
+{
+	return jiffies;
 }
 
 /* Whoever publishes an operation reads; os_readers_wait() waits until all have read. */

@@ -2,13 +2,8 @@
 /*
  * Owners: the records that make rejoin answers O(1).
  */
-#include <linux/jhash.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/random.h>
-#include <linux/slab.h>
-
 #include "engine/engine.h"
+#include "engine/os.h"
 #include "engine/owner.h"
 
 static struct kmem_cache *dxk_owner_cache;

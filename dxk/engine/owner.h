@@ -2,9 +2,7 @@
 #ifndef _DXK_ENGINE_OWNER_H
 #define _DXK_ENGINE_OWNER_H
 
-#include <linux/list.h>
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "engine/request.h"
 
 struct dxk_engine;

@@ -3,12 +3,9 @@
  * The policy: every knob of a context, its range and who may turn it when. One
  * table serves the check, the ioctls and the files in sysfs.
  */
-#include <linux/kernel.h>
-#include <linux/log2.h>
-#include <linux/string.h>
-
 #include "engine/lanes.h"
 #include "engine/member.h"
+#include "engine/os.h"
 #include "engine/policy.h"
 
 #define MS_MAX		3600000U	/* an hour */

@@ -9,8 +9,6 @@
  * the lock is free, no sleeper is admissible, and nobody can overtake one of its
  * lane; a lane that is full does not hold up another (DX-45).
  */
-#include <linux/kernel.h>
-
 #include "engine/dispatch.h"
 #include "engine/os.h"
 #include "engine/post.h"

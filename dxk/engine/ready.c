@@ -9,9 +9,7 @@
  * between. So the scheduler adds to two numbers instead of visiting entries, and
  * the order inside a class is that of the keys, which never change.
  */
-#include <linux/bitops.h>
-#include <linux/kernel.h>
-
+#include "engine/os.h"
 #include "engine/ready.h"
 
 void dxk_ready_init(struct dxk_ready *ready)

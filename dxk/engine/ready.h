@@ -2,11 +2,8 @@
 #ifndef _DXK_ENGINE_READY_H
 #define _DXK_ENGINE_READY_H
 
-#include <linux/list.h>
-#include <linux/rbtree.h>
-#include <linux/types.h>
-
 #include "engine/lanes.h"
+#include "engine/os.h"
 #include "engine/request.h"
 
 struct dxk_member;

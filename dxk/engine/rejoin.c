@@ -8,10 +8,9 @@
  * list but still counts: should the copy fault it goes back, and nobody was told
  * meanwhile that it does not exist.
  */
-#include <linux/kernel.h>
-
 #include "engine/dispatch.h"
 #include "engine/next.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 #include "engine/stall.h"

@@ -2,9 +2,7 @@
 #ifndef _DXK_ENGINE_REJOIN_H
 #define _DXK_ENGINE_REJOIN_H
 
-#include <linux/list.h>
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "engine/waiter.h"
 
 struct dxk_owner;

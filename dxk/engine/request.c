@@ -3,8 +3,6 @@
  * The request object: made by a post, moved between lists until it is collected,
  * never copied.
  */
-#include <linux/slab.h>
-
 #include "engine/engine.h"
 #include "engine/os.h"
 

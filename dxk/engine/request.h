@@ -2,11 +2,7 @@
 #ifndef _DXK_ENGINE_REQUEST_H
 #define _DXK_ENGINE_REQUEST_H
 
-#include <linux/list.h>
-#include <linux/rbtree.h>
-#include <linux/slab.h>
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "engine/stash.h"
 #include "uapi/dxk.h"
 

@@ -4,10 +4,8 @@
  * results that lie in the Rejoin Pool are dropped, and what still executes or waits
  * vanishes at its end, for nobody is left who could ask for it.
  */
-#include <linux/sched.h>
-#include <linux/slab.h>
-
 #include "engine/dispatch.h"
+#include "engine/os.h"
 #include "engine/rejoin.h"
 #include "engine/space.h"
 

@@ -3,6 +3,7 @@
  * Stalls, as the engine knows them: work exists, and nobody can run it.
  */
 #include "engine/engine.h"
+#include "engine/os.h"
 #include "engine/stall.h"
 
 /** dxk_nobody_can_run - is there work, and nobody who could run it? O(1) */

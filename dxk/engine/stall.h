@@ -10,7 +10,7 @@
 #ifndef _DXK_ENGINE_STALL_H
 #define _DXK_ENGINE_STALL_H
 
-#include <linux/types.h>
+#include "engine/os.h"
 
 struct dxk_engine;
 struct dxk_wakes;

@@ -2,8 +2,7 @@
 /*
  * Stashes of free objects, see stash.h.
  */
-#include <linux/slab.h>
-
+#include "engine/os.h"
 #include "engine/stash.h"
 
 /** dxk_stash_fill - have @nr free objects of @cache, 1..%DXK_STASH_MAX */

@@ -2,9 +2,7 @@
 #ifndef _DXK_ENGINE_STASH_H
 #define _DXK_ENGINE_STASH_H
 
-#include <linux/slab.h>
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "uapi/dxk.h"
 
 #define DXK_STASH_MAX	DXK_BATCH_MAX

@@ -7,11 +7,8 @@
 #ifndef _DXK_ENGINE_STATE_H
 #define _DXK_ENGINE_STATE_H
 
-#include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/bug.h>
-
 #include "engine/engine.h"
+#include "engine/os.h"
 #include "trace.h"
 
 /* Where a request of each state counts. */

@@ -2,7 +2,7 @@
 #ifndef _DXK_ENGINE_STATS_H
 #define _DXK_ENGINE_STATS_H
 
-#include <linux/types.h>
+#include "engine/os.h"
 
 /*
  * The counters of a context, each a file below /sys/kernel/dxk/<id>/stats. One

@@ -3,12 +3,10 @@
  * Stop, as a move of the engine: refuse posts, wake who sleeps, cancel what is
  * Ready if so asked, and sleep until nothing executes.
  */
-#include <linux/export.h>
-#include <linux/jiffies.h>
-
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 #include "engine/state.h"

@@ -2,8 +2,7 @@
 #ifndef _DXK_ENGINE_STOP_H
 #define _DXK_ENGINE_STOP_H
 
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "engine/waiter.h"
 
 struct dxk_engine;

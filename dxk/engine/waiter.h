@@ -7,10 +7,7 @@
 #ifndef _DXK_ENGINE_WAITER_H
 #define _DXK_ENGINE_WAITER_H
 
-#include <linux/list.h>
-#include <linux/llist.h>
-#include <linux/types.h>
-
+#include "engine/os.h"
 #include "uapi/dxk.h"
 
 struct dxk_engine;
