@@ -65,7 +65,7 @@ TRACE_EVENT(dxk_move,
  * to rejoin. A dispatch that is undone, because it could not be fetched or its worker
  * died, is followed by another one. What Stop cancels completes by worker 0.
  */
-TRACE_EVENT(post,
+TRACE_EVENT(dxk_post,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
 	TP_ARGS(ctx, rqe, member),
 	TP_STRUCT__entry(
@@ -96,7 +96,7 @@ TRACE_EVENT(post,
 		  __entry->param)
 );
 
-TRACE_EVENT(dispatch,
+TRACE_EVENT(dxk_dispatch,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
 	TP_ARGS(ctx, rqe),
 	TP_STRUCT__entry(
@@ -122,7 +122,7 @@ TRACE_EVENT(dispatch,
 		  __entry->lane, __entry->prio, __entry->inspect)
 );
 
-TRACE_EVENT(start,
+TRACE_EVENT(dxk_start,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
 	TP_ARGS(ctx, rqe),
 	TP_STRUCT__entry(
@@ -153,7 +153,7 @@ TRACE_EVENT(start,
 		  __entry->param)
 );
 
-TRACE_EVENT(complete,
+TRACE_EVENT(dxk_complete,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe),
 	TP_ARGS(ctx, rqe),
 	TP_STRUCT__entry(
@@ -174,7 +174,7 @@ TRACE_EVENT(complete,
 		  __entry->seq, __entry->ticket, __entry->worker, __entry->status)
 );
 
-TRACE_EVENT(rejoin,
+TRACE_EVENT(dxk_rejoin,
 	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
 	TP_ARGS(ctx, rqe, member),
 	TP_STRUCT__entry(
@@ -196,7 +196,7 @@ TRACE_EVENT(rejoin,
 );
 
 /* A member falls asleep in a call (ns is 0), or has been asleep for ns. */
-TRACE_EVENT(block,
+TRACE_EVENT(dxk_block,
 	TP_PROTO(u32 ctx, u32 member, u8 what, u64 ns),
 	TP_ARGS(ctx, member, what, ns),
 	TP_STRUCT__entry(
@@ -220,7 +220,7 @@ TRACE_EVENT(block,
 );
 
 /* The Monitor reports a stall, the nr-th of its context. */
-TRACE_EVENT(stall,
+TRACE_EVENT(dxk_stall,
 	TP_PROTO(u32 ctx, u64 nr),
 	TP_ARGS(ctx, nr),
 	TP_STRUCT__entry(

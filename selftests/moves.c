@@ -127,7 +127,7 @@ static unsigned int events(const struct dxt *t, const char *event, const char *t
 	unsigned int nr = 0;
 	FILE *f = fopen(INSTANCE "/trace", "r");
 
-	snprintf(begin, sizeof(begin), ": %s: ctx=%u ", event, t->id);
+	snprintf(begin, sizeof(begin), ": dxk_%s: ctx=%u ", event, t->id);
 	while (f && fgets(line, sizeof(line), f))
 		nr += strstr(line, begin) && strstr(line, text);
 	if (f)
@@ -154,7 +154,7 @@ TEST_F(moves, events)
 	if (mkdir(INSTANCE, 0700))
 		SKIP(return, "this kernel has no tracefs instances");
 	for (i = 0; i < ARRAY_SIZE(event); i++) {
-		snprintf(path, sizeof(path), INSTANCE "/events/dxk/%s/enable", event[i]);
+		snprintf(path, sizeof(path), INSTANCE "/events/dxk/dxk_%s/enable", event[i]);
 		ASSERT_EQ(0, dxt_write(path, "1"));
 	}
 	ASSERT_EQ(0, dxt_start(t));

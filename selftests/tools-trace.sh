@@ -125,7 +125,7 @@ fi
 if [[ -n $slow ]] || ! command -v trace-cmd >/dev/null; then
 	skip "trace-cmd: it is not there, or the kernel too slow"
 else
-	trace-cmd start -e dxk:complete >out 2>&1 && ask post 12 3 0 && ask collect &&
+	trace-cmd start -e dxk:dxk_complete >out 2>&1 && ask post 12 3 0 && ask collect &&
 		trace-cmd extract -o trace.dat >out 2>&1
 	echo 0 >/sys/kernel/tracing/events/enable
 	echo >/sys/kernel/tracing/trace

@@ -321,7 +321,7 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 			break;
 		list_move_tail(&rqe->link, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
-		trace_start(dxk_member_ctx(m)->id, rqe);
+		trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 		if (unlikely(rqe->posted))
 			rqe->started = ktime_get_ns();
 		nr++;

@@ -42,7 +42,7 @@ void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
 	list_add_tail(&rqe->link, work);
 	e->stats.dispatches++;
-	trace_dispatch(e->id, rqe);
+	trace_dxk_dispatch(e->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */
 	if (unlikely(e->parked[DXK_MONITOR]) &&
 	    (rqe->kind == DXK_USER || e->policy.report_age_ms))

@@ -29,8 +29,8 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 
 	if (state != DXK_M_POSTING && state != DXK_M_REJOINING)
 		return;
-	if (trace_block_enabled())
-		trace_block(m->engine->id, m->id, state, os_now() - w->since);
+	if (trace_dxk_block_enabled())
+		trace_dxk_block(m->engine->id, m->id, state, os_now() - w->since);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 }
 

@@ -140,7 +140,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 					 &e->stats.complete_blocks,
 					 &e->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);
-			trace_block(e->id, m->id, DXK_M_COMPLETING, 0);
+			trace_dxk_block(e->id, m->id, DXK_M_COMPLETING, 0);
 			dxk_stall_suspect(e, wakes);
 			return;
 		}
@@ -194,7 +194,7 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 		struct dxk_next_op *n;
 
 		n = list_first_entry(blocked, struct dxk_next_op, w.link);
-		trace_block(e->id, n->m->id, DXK_M_COMPLETING,
+		trace_dxk_block(e->id, n->m->id, DXK_M_COMPLETING,
 			    os_now() - n->w.since);
 		dxk_waiter_leave(&n->w);
 		dxk_next_continue(e, n, wakes);

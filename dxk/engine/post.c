@@ -75,7 +75,7 @@ static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
 	e->stats.posts++;
-	trace_post(e->id, rqe, p->m->id);
+	trace_dxk_post(e->id, rqe, p->m->id);
 	p->taken++;
 }
 
@@ -89,7 +89,7 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 	if (p->help)
 		dxk_waiter_help(&p->w, &p->helper, p->m);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
-	trace_block(e->id, p->m->id, DXK_M_POSTING, 0);
+	trace_dxk_block(e->id, p->m->id, DXK_M_POSTING, 0);
 	dxk_stall_suspect(e, wakes);
 }
 

@@ -59,7 +59,7 @@ static void dxk_unreserve(struct dxk_engine *e)
 static void dxk_collect(struct dxk_engine *e, struct dxk_rqe *rqe,
 			const struct dxk_member *m)
 {
-	trace_rejoin(e->id, rqe, m->id);
+	trace_dxk_rejoin(e->id, rqe, m->id);
 	dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 	dxk_unreserve(e);
 	e->stats.collected++;
@@ -177,7 +177,7 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
-	trace_block(e->id, r->m->id, DXK_M_REJOINING, 0);
+	trace_dxk_block(e->id, r->m->id, DXK_M_REJOINING, 0);
 	dxk_stall_suspect(e, wakes);
 }
 
@@ -238,7 +238,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 
 	rqe->status = status;
 	e->stats.completions++;
-	trace_complete(e->id, rqe);
+	trace_dxk_complete(e->id, rqe);
 	if (dxk_rqe_awaited(rqe))
 		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
 	else
@@ -264,7 +264,7 @@ void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 	rqe->status = -ECANCELED;
 	rqe->data_len = 0;
 	e->stats.cancelled++;
-	trace_complete(e->id, rqe);
+	trace_dxk_complete(e->id, rqe);
 	if (dxk_rqe_awaited(rqe))
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else

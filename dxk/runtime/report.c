@@ -109,7 +109,7 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	spin_unlock(&ctx->engine.lock);
 
 	if (report) {
-		trace_stall(ctx->id, READ_ONCE(ctx->engine.stats.stalls));
+		trace_dxk_stall(ctx->id, READ_ONCE(ctx->engine.stats.stalls));
 		if (seq_buf_has_overflowed(&s))
 			memcpy(text + sizeof(text) - sizeof("..."), "...",
 			       sizeof("..."));

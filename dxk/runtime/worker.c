@@ -49,7 +49,7 @@ static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
 
 	list_move_tail(&rqe->link, &m->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
-	trace_start(dxk_member_ctx(m)->id, rqe);
+	trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);

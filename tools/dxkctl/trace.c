@@ -23,12 +23,12 @@
 #define INSTANCES	"/sys/kernel/tracing/instances"
 
 static const char * const event_name[W_NR] = {
-	[W_POST] = "post",
-	[W_DISPATCH] = "dispatch",
-	[W_START] = "start",
-	[W_COMPLETE] = "complete",
-	[W_BLOCK] = "block",
-	[W_STALL] = "stall",
+	[W_POST] = "dxk_post",
+	[W_DISPATCH] = "dxk_dispatch",
+	[W_START] = "dxk_start",
+	[W_COMPLETE] = "dxk_complete",
+	[W_BLOCK] = "dxk_block",
+	[W_STALL] = "dxk_stall",
 };
 
 /* --- taking events --------------------------------------------------------- */
