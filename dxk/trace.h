@@ -42,7 +42,7 @@ TRACE_EVENT(dxk_move,
 	TP_fast_assign(
 		__entry->ctx = ctx;
 		__entry->rqe = rqe;
-		__entry->owner = rqe->owner;
+		__entry->owner = rqe->cookie;
 		__entry->param = rqe->param;
 		__entry->ticket = rqe->ticket;
 		__entry->prio = rqe->prio;
@@ -82,7 +82,7 @@ TRACE_EVENT(dxk_post,
 	TP_fast_assign(
 		__entry->ctx = ctx;
 		__entry->seq = rqe->seq;
-		__entry->owner = rqe->owner;
+		__entry->owner = rqe->cookie;
 		__entry->executor = rqe->executor;
 		__entry->param = rqe->param;
 		__entry->prio = rqe->prio;
@@ -140,7 +140,7 @@ TRACE_EVENT(dxk_start,
 		__entry->ctx = ctx;
 		__entry->seq = rqe->seq;
 		__entry->ticket = rqe->ticket;
-		__entry->owner = rqe->owner;
+		__entry->owner = rqe->cookie;
 		__entry->executor = rqe->executor;
 		__entry->param = rqe->param;
 		__entry->worker = rqe->worker;
@@ -187,7 +187,7 @@ TRACE_EVENT(dxk_rejoin,
 	TP_fast_assign(
 		__entry->ctx = ctx;
 		__entry->seq = rqe->seq;
-		__entry->owner = rqe->owner;
+		__entry->owner = rqe->cookie;
 		__entry->status = rqe->status;
 		__entry->member = member;
 	),

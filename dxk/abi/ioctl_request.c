@@ -173,7 +173,7 @@ long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 	struct dxk_rejoin *a = &c->args.rejoin;
 	struct dxk_rejoin_op r = {
 		.m = m,
-		.owner = a->owner,
+		.cookie = a->owner,
 		.max = a->nr,
 		.min = a->min ?: 1,
 		.wait = a->deadline,
@@ -274,7 +274,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 {
 	struct dxk_work w = {
 		.ticket = rqe->ticket,
-		.owner = rqe->owner,
+		.owner = rqe->cookie,
 		.executor = rqe->executor,
 		.param = rqe->param,
 		.data_len = rqe->data_len,

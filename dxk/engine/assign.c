@@ -13,7 +13,7 @@
 void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 {
 	m->work.executor = rqe->executor;
-	m->work.owner = rqe->owner;
+	m->work.owner = rqe->cookie;
 	m->work.param = rqe->param;
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;
@@ -44,7 +44,7 @@ void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 	e->stats.dispatches++;
 	trace_dxk_dispatch(e->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */
-	if (unlikely(e->parked[DXK_MONITOR]) &&
+	if (unlikely(e->dormant[DXK_MONITOR]) &&
 	    (rqe->kind == DXK_USER || e->policy.report_age_ms))
 		dxk_call_control(e, DXK_MONITOR, wakes);
 	if (unlikely(dxk_ready_has_posters(&e->ready)))

@@ -84,9 +84,9 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	r->helper.called = false;
 	INIT_LIST_HEAD(&r->rqes);
 	r->nr = 0;
-	r->mine = 0;
+	r->self_held = 0;
 	list_for_each_entry(rqe, &m->busy, link)
-		r->mine += rqe->owner == r->owner && rqe->own->space == m->space;
+		r->self_held += rqe->cookie == r->cookie && rqe->owner->space == m->space;
 	dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 	err = dxk_waiter_sleep(m->engine, &r->w, deadline);
 	if (!err && r->helper.called) {

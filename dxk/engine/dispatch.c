@@ -205,7 +205,7 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 	if (!asked && e->stats.dispatches != before)
 		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
-	e->parked[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
+	e->dormant[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);
 }

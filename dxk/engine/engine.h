@@ -38,7 +38,7 @@ enum dxk_ctx_state {
 	DXK_CTX_STOPPED,
 };
 
-/* The threads that serve the engine; see dxk_engine.parked. */
+/* The threads that serve the engine; see dxk_engine.dormant. */
 enum dxk_control_id {
 	DXK_MONITOR,
 	DXK_SCHEDULER,
@@ -64,10 +64,10 @@ struct dxk_engine {
 	/** @stalled: (L) the Monitor knows that nobody can run, and looks again by itself */
 	bool stalled;
 	/**
-	 * @parked: (L) by enum dxk_control_id: it sleeps without a time limit. Whoever
+	 * @dormant: (L) by enum dxk_control_id: it sleeps without a time limit. Whoever
 	 * makes work for it must clear this and kick it
 	 */
-	bool parked[DXK_CONTROLS];
+	bool dormant[DXK_CONTROLS];
 	/** @id: (C) of the context, for who traces */
 	u32 id;
 	/** @nr: (L) live requests by place, see enum dxk_place */
@@ -121,8 +121,8 @@ static inline bool dxk_cmls(const struct dxk_engine *e)
 static inline void dxk_call_control(struct dxk_engine *e, enum dxk_control_id who,
 				    struct dxk_wakes *wakes)
 {
-	if (unlikely(e->parked[who])) {
-		e->parked[who] = false;
+	if (unlikely(e->dormant[who])) {
+		e->dormant[who] = false;
 		wakes->kick |= BIT(who);
 	}
 }

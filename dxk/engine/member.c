@@ -61,12 +61,12 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 }
 
 /**
- * dxk_crew_resting - does every user worker sleep for work?
+ * dxk_crew_all_idle - does every user worker sleep for work?
  * @e: the engine, locked
  *
  * Then none can die unnoticed: a killed sleeper leaves through its call.
  */
-bool dxk_crew_resting(const struct dxk_engine *e)
+bool dxk_crew_all_idle(const struct dxk_engine *e)
 {
 	lockdep_assert_held(&e->lock);
 
@@ -104,12 +104,12 @@ static void dxk_unwatch(struct dxk_member *m)
 }
 
 /** dxk_watch - have poll(2) report what happens to an owner */
-void dxk_watch(struct dxk_member *m, struct dxk_owner *own)
+void dxk_watch(struct dxk_member *m, struct dxk_owner *owner)
 {
 	dxk_unwatch(m);
 	WRITE_ONCE(m->readable, false);
-	m->watching = own;
-	list_add(&m->watch, &own->watchers);
+	m->watching = owner;
+	list_add(&m->watch, &owner->watchers);
 }
 
 /** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */

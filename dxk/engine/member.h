@@ -118,7 +118,7 @@ void dxk_member_free(struct dxk_member *m);
 
 dxk_op_fn dxk_attach_run;
 
-void dxk_watch(struct dxk_member *m, struct dxk_owner *own);
+void dxk_watch(struct dxk_member *m, struct dxk_owner *owner);
 void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m);
 const char *dxk_member_state_name(u8 state);
 
@@ -206,6 +206,6 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 
 void dxk_crew_init(struct dxk_crew *crew);
 void dxk_crew_set_lanes(struct dxk_engine *e);
-bool dxk_crew_resting(const struct dxk_engine *e);
+bool dxk_crew_all_idle(const struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_MEMBER_H */

@@ -148,7 +148,7 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 			;
 	}
 	if (dxk_wanted(e, DXK_KERNEL)) {
-		e->parked[DXK_MONITOR] = false;
+		e->dormant[DXK_MONITOR] = false;
 		wakes->kick |= BIT(DXK_MONITOR);
 	}
 	dxk_tell_managers(e, wakes);

@@ -93,13 +93,13 @@ static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
 struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 				 const struct dxk_space *space, u64 cookie)
 {
-	struct dxk_owner *own;
+	struct dxk_owner *owner;
 
 	if (!owners->nr)
 		return NULL;
-	hlist_for_each_entry(own, dxk_owner_bucket(owners, space, cookie), hash)
-		if (own->cookie == cookie && own->space == space)
-			return own;
+	hlist_for_each_entry(owner, dxk_owner_bucket(owners, space, cookie), hash)
+		if (owner->cookie == cookie && owner->space == space)
+			return owner;
 	return NULL;
 }
 
@@ -113,40 +113,40 @@ struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
 				  u64 cookie, struct dxk_stash *stash)
 {
-	struct dxk_owner *own = dxk_owner_find(owners, space, cookie);
+	struct dxk_owner *owner = dxk_owner_find(owners, space, cookie);
 
-	if (own)
-		return own;
-	own = dxk_stash_pop(owners->spares.nr ? &owners->spares : stash);
-	own->space = space;
-	own->cookie = cookie;
+	if (owner)
+		return owner;
+	owner = dxk_stash_pop(owners->spares.nr ? &owners->spares : stash);
+	owner->space = space;
+	owner->cookie = cookie;
 	if (unlikely(space->is_private)) {
 		dxk_space_get(space);
-		list_add_tail(&own->link, &space->owners);
+		list_add_tail(&owner->link, &space->owners);
 	}
-	hlist_add_head(&own->hash, dxk_owner_bucket(owners, space, cookie));
+	hlist_add_head(&owner->hash, dxk_owner_bucket(owners, space, cookie));
 	owners->nr++;
-	return own;
+	return owner;
 }
 
 /**
  * dxk_owner_leave - nothing of the owner lives any more
  * @owners: the context's owners
- * @own: the record; all its counts are 0 and all its lists empty
+ * @owner: the record; all its counts are 0 and all its lists empty
  *
  * Some records are kept for the next posts: often one owner comes and goes.
  */
-void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own)
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 {
-	WARN_ON_ONCE(dxk_owner_live(own) || own->nr_done ||
-		     !list_empty(&own->pollers) || !list_empty(&own->watchers));
-	hlist_del(&own->hash);
+	WARN_ON_ONCE(dxk_owner_live(owner) || owner->nr_done ||
+		     !list_empty(&owner->pollers) || !list_empty(&owner->watchers));
+	hlist_del(&owner->hash);
 	owners->nr--;
-	if (unlikely(own->space->is_private)) {
-		list_del(&own->link);
-		dxk_space_put(own->space);
+	if (unlikely(owner->space->is_private)) {
+		list_del(&owner->link);
+		dxk_space_put(owner->space);
 	}
-	dxk_stash_push(&owners->spares, own, dxk_owner_cache);
+	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
 }
 
 /** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
@@ -157,11 +157,11 @@ int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 	if (dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL | __GFP_ZERO, nr))
 		return -ENOMEM;
 	for (; i < spares->nr; i++) {
-		struct dxk_owner *own = spares->obj[i];
+		struct dxk_owner *owner = spares->obj[i];
 
-		INIT_LIST_HEAD(&own->done);
-		INIT_LIST_HEAD(&own->pollers);
-		INIT_LIST_HEAD(&own->watchers);
+		INIT_LIST_HEAD(&owner->done);
+		INIT_LIST_HEAD(&owner->pollers);
+		INIT_LIST_HEAD(&owner->watchers);
 	}
 	return 0;
 }
@@ -177,16 +177,16 @@ void dxk_owner_stash_free(struct dxk_stash *spares)
  */
 void dxk_owners_destroy(struct dxk_owners *owners)
 {
-	struct dxk_owner *own;
+	struct dxk_owner *owner;
 	struct hlist_node *next;
 	u32 i;
 
 	if (!owners->bucket)
 		return;
 	for (i = 0; i < 1U << owners->bits; i++)
-		hlist_for_each_entry_safe(own, next, &owners->bucket[i], hash) {
-			dxk_rqe_drop_all(NULL, &own->done);
-			kmem_cache_free(dxk_owner_cache, own);
+		hlist_for_each_entry_safe(owner, next, &owners->bucket[i], hash) {
+			dxk_rqe_drop_all(NULL, &owner->done);
+			kmem_cache_free(dxk_owner_cache, owner);
 		}
 	dxk_owners_free(owners);
 }

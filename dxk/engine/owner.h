@@ -98,15 +98,15 @@ struct dxk_owners {
 	struct list_head blocked;
 };
 
-static inline u32 dxk_owner_live(const struct dxk_owner *own)
+static inline u32 dxk_owner_live(const struct dxk_owner *owner)
 {
-	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK] + own->nr[DXK_AT_REJOIN];
+	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_REJOIN];
 }
 
 /* Is there somebody who could collect the request's result? */
 static inline bool dxk_rqe_awaited(const struct dxk_rqe *rqe)
 {
-	return dxk_rqe_rejoinable(rqe) && likely(!rqe->own->space->closed);
+	return dxk_rqe_rejoinable(rqe) && likely(!rqe->owner->space->closed);
 }
 
 /* For the records of owners; under the lock. */
@@ -127,7 +127,7 @@ struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 				 const struct dxk_space *space, u64 cookie);
 struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
 				  u64 cookie, struct dxk_stash *stash);
-void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *own);
+void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
 int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);
 

@@ -67,7 +67,7 @@ static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 			  struct dxk_rqe *rqe)
 {
 	list_del(&rqe->link);
-	rqe->own = dxk_owner_enter(&e->owners, p->m->space, rqe->owner, &p->m->owners);
+	rqe->owner = dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&e->ready, rqe);
 	if (unlikely(e->policy.sample_interval_ms))

@@ -18,15 +18,15 @@
 #include "trace.h"
 
 /* Requests of the owner that are still to complete. */
-static u32 dxk_owner_coming(const struct dxk_owner *own)
+static u32 dxk_owner_coming(const struct dxk_owner *owner)
 {
-	return own->nr[DXK_AT_READY] + own->nr[DXK_AT_WORK];
+	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK];
 }
 
 /* Results that a rejoin call is copying out. */
-static u32 dxk_owner_leaving(const struct dxk_owner *own)
+static u32 dxk_owner_leaving(const struct dxk_owner *owner)
 {
-	return own->nr[DXK_AT_REJOIN] - own->nr_done;
+	return owner->nr[DXK_AT_REJOIN] - owner->nr_done;
 }
 
 static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
@@ -66,15 +66,15 @@ static void dxk_collect(struct dxk_engine *e, struct dxk_rqe *rqe,
 }
 
 /* Give the oldest results to the poller. */
-static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *own,
+static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 			    struct dxk_rejoin_op *r)
 {
-	while (r->nr < r->max && own->nr_done) {
+	while (r->nr < r->max && owner->nr_done) {
 		struct dxk_rqe *rqe;
 
-		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
+		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
 		list_move_tail(&rqe->link, &r->rqes);
-		own->nr_done--;
+		owner->nr_done--;
 		r->nr++;
 		if (r->free)
 			dxk_collect(e, rqe, r->m);
@@ -85,11 +85,11 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *own,
  * Answer a poller if there is an answer to give it now. With r->wait there is
  * none while waiting may bring more.
  */
-static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *own,
+static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 			      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
-	u32 coming = dxk_owner_coming(own);
-	bool hope = coming > r->mine || dxk_owner_leaving(own);
+	u32 coming = dxk_owner_coming(owner);
+	bool hope = coming > r->self_held || dxk_owner_leaving(owner);
 	u32 min = r->min;
 
 	/*
@@ -99,12 +99,12 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *own,
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		min = 1;
 
-	if (own->nr_done >= min || (own->nr_done && (!r->wait || !hope))) {
-		dxk_rejoin_take(e, own, r);
+	if (owner->nr_done >= min || (owner->nr_done && (!r->wait || !hope))) {
+		dxk_rejoin_take(e, owner, r);
 		dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
 		return true;
 	}
-	if (!dxk_owner_live(own)) {
+	if (!dxk_owner_live(owner)) {
 		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 		return true;
 	}
@@ -120,11 +120,11 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *own,
 	return false;
 }
 
-static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
+static void dxk_owner_notify(struct dxk_owner *owner, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m, *next;
 
-	list_for_each_entry_safe(m, next, &own->watchers, watch) {
+	list_for_each_entry_safe(m, next, &owner->watchers, watch) {
 		list_del_init(&m->watch);
 		m->watching = NULL;
 		WRITE_ONCE(m->readable, true);
@@ -136,43 +136,43 @@ static void dxk_owner_notify(struct dxk_owner *own, struct dxk_wakes *wakes)
  * Something about the owner has changed: tell all who wait for it, and let it go
  * when nothing of it is left.
  */
-static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *own,
+static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 
-	list_for_each_entry_safe(r, next, &own->pollers, w.link)
-		dxk_rejoin_answer(e, own, r, wakes);
-	if (own->nr_done || !dxk_owner_live(own))
-		dxk_owner_notify(own, wakes);
-	if (!dxk_owner_live(own))
-		dxk_owner_leave(&e->owners, own);
+	list_for_each_entry_safe(r, next, &owner->pollers, w.link)
+		dxk_rejoin_answer(e, owner, r, wakes);
+	if (owner->nr_done || !dxk_owner_live(owner))
+		dxk_owner_notify(owner, wakes);
+	if (!dxk_owner_live(owner))
+		dxk_owner_leave(&e->owners, owner);
 }
 
 /** dxk_rejoin_run - a rejoin poll or wait */
 void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r = container_of(op, struct dxk_rejoin_op, op);
-	struct dxk_owner *own = dxk_owner_find(&e->owners, r->m->space, r->owner);
+	struct dxk_owner *owner = dxk_owner_find(&e->owners, r->m->space, r->cookie);
 
-	if (r->mine)
+	if (r->self_held)
 		e->stats.self_poll++;
-	if (!own) {
+	if (!owner) {
 		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 		return;
 	}
-	if (dxk_rejoin_answer(e, own, r, wakes)) {
+	if (dxk_rejoin_answer(e, owner, r, wakes)) {
 		if (r->answer == RJR_NONE_READY)
-			dxk_watch(r->m, own);
+			dxk_watch(r->m, owner);
 		if (r->free && r->nr)
-			dxk_owner_changed(e, own, wakes);
+			dxk_owner_changed(e, owner, wakes);
 		return;
 	}
 	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
 		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	dxk_waiter_queue(&r->w, &own->pollers, dxk_crew_sleepers(&e->crew, r->m),
+	dxk_waiter_queue(&r->w, &owner->pollers, dxk_crew_sleepers(&e->crew, r->m),
 			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);
@@ -185,33 +185,33 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_settle_op *s = container_of(op, struct dxk_settle_op, op);
-	struct dxk_owner *own = NULL;
+	struct dxk_owner *owner = NULL;
 	struct dxk_rqe *rqe, *prev;
 
 	list_for_each_entry(rqe, &s->copied, link) {
-		own = rqe->own;
+		owner = rqe->owner;
 		dxk_collect(e, rqe, s->m);
 	}
 	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
-		own = rqe->own;
-		list_move(&rqe->link, &own->done);
-		own->nr_done++;
+		owner = rqe->owner;
+		list_move(&rqe->link, &owner->done);
+		owner->nr_done++;
 	}
-	if (own)
-		dxk_owner_changed(e, own, wakes);
+	if (owner)
+		dxk_owner_changed(e, owner, wakes);
 }
 
 /* Let a request that will never run (again) reach its owner, or vanish. */
 static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		    struct list_head *ended)
 {
-	struct dxk_owner *own = rqe->own;
+	struct dxk_owner *owner = rqe->owner;
 
 	if (rqe->state == DXK_REJOIN) {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;
-		list_add_tail(&rqe->link, &own->done);
-		own->nr_done++;
+		list_add_tail(&rqe->link, &owner->done);
+		owner->nr_done++;
 	} else {
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e);
@@ -244,7 +244,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 	else
 		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
 	dxk_end(e, rqe, ended);
-	dxk_owner_changed(e, rqe->own, wakes);
+	dxk_owner_changed(e, rqe->owner, wakes);
 }
 
 /**
@@ -270,39 +270,39 @@ void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 	else
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
 	dxk_end(e, rqe, ended);
-	dxk_owner_changed(e, rqe->own, wakes);
+	dxk_owner_changed(e, rqe->owner, wakes);
 }
 
 /**
  * dxk_drop_results - drop results that nobody can collect any more
  * @e: the engine, locked
- * @own: owner in a space that is closed; may be gone when this returns
+ * @owner: owner in a space that is closed; may be gone when this returns
  * @max: most to drop
  * @ended: gets them
  * @wakes: gets the wake-ups
  *
  * Return: how many, never more than @max.
  */
-u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *own, u32 max,
+u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes)
 {
 	u32 nr = 0;
 
 	lockdep_assert_held(&e->lock);
 
-	while (nr < max && own->nr_done) {
+	while (nr < max && owner->nr_done) {
 		struct dxk_rqe *rqe;
 
-		rqe = list_first_entry(&own->done, struct dxk_rqe, link);
+		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
 		list_move_tail(&rqe->link, ended);
-		own->nr_done--;
+		owner->nr_done--;
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		dxk_unreserve(e);
 		e->stats.vanished++;
 		nr++;
 	}
 	if (nr)
-		dxk_owner_changed(e, own, wakes);
+		dxk_owner_changed(e, owner, wakes);
 	return nr;
 }
 
@@ -310,13 +310,13 @@ u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *own, u32 max,
 void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
-	struct dxk_owner *own;
+	struct dxk_owner *owner;
 	u32 i;
 
 	lockdep_assert_held(&e->lock);
 
 	for (i = 0; e->owners.nr && i < 1U << e->owners.bits; i++)
-		hlist_for_each_entry(own, &e->owners.bucket[i], hash)
-			list_for_each_entry_safe(r, next, &own->pollers, w.link)
+		hlist_for_each_entry(owner, &e->owners.bucket[i], hash)
+			list_for_each_entry_safe(r, next, &owner->pollers, w.link)
 				dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 }

@@ -15,13 +15,13 @@ struct dxk_rqe;
  * @helper: for @w
  * @help: the poller can execute a request while it sleeps
  * @m: the poller
- * @owner: whose requests
+ * @cookie: whose requests
  * @max: most to return
  * @min: sleeps until so many can be returned, if @wait
  * @wait: may sleep
  * @free: count the returned requests as collected at once: nothing can fail
  *	between this and the caller having them
- * @mine: requests of this owner that the poller itself executes: they cannot
+ * @self_held: requests of this owner that the poller itself executes: they cannot
  *	complete while it waits
  * @rqes: the requests returned
  * @nr: how many
@@ -34,12 +34,12 @@ struct dxk_rejoin_op {
 	struct dxk_helper helper;
 	bool help;
 	struct dxk_member *m;
-	u64 owner;
+	u64 cookie;
 	u32 max;
 	u32 min;
 	bool wait;
 	bool free;
-	u32 mine;
+	u32 self_held;
 	struct list_head rqes;
 	u32 nr;
 	u32 answer;
@@ -67,7 +67,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
-u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *own, u32 max,
+u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes);
 

@@ -72,7 +72,7 @@ struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_post_entry *
 	struct dxk_rqe *rqe = dxk_stash_pop(&m->rqes);
 
 	*rqe = (struct dxk_rqe) {
-		.owner = p->owner,
+		.cookie = p->owner,
 		.executor = p->executor,
 		.param = p->param,
 		.exec = exec,

@@ -50,8 +50,8 @@ enum dxk_kind {
  * @seq: (L) order of posts, breaks ties
  * @tick0: (L) scheduler tick at the post
  * @ticket: (L) names the dispatch that a completion answers; 0 before the first
- * @own: (L) the owner's record, from READY until FREE
- * @owner: opaque
+ * @owner: (L) the owner's record, from READY until FREE
+ * @cookie: opaque, names its owner
  * @executor: opaque, or the id of @exec
  * @param: opaque
  * @exec: referenced kernel executor, or NULL
@@ -89,8 +89,8 @@ struct dxk_rqe {
 	u64 seq;
 	u64 tick0;
 	u64 ticket;
-	struct dxk_owner *own;
-	u64 owner;
+	struct dxk_owner *owner;
+	u64 cookie;
 	u64 executor;
 	u64 param;
 	struct dxk_executor *exec;

@@ -22,14 +22,14 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 	/* No result comes any more: an owner without one is done with. */
 	space->closed = true;
 	while (budget && !list_empty(&space->owners)) {
-		struct dxk_owner *own = list_first_entry(&space->owners,
+		struct dxk_owner *owner = list_first_entry(&space->owners,
 							 struct dxk_owner, link);
 
 		budget--;
-		if (own->nr_done)
-			budget -= dxk_drop_results(e, own, budget, &c->ended, wakes);
+		if (owner->nr_done)
+			budget -= dxk_drop_results(e, owner, budget, &c->ended, wakes);
 		else
-			list_move_tail(&own->link, &space->emptied);
+			list_move_tail(&owner->link, &space->emptied);
 	}
 	c->more = !list_empty(&space->owners);
 }

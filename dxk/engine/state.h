@@ -47,7 +47,7 @@ static inline bool dxk_move_legal(enum dxk_state from, enum dxk_state to)
 static inline void dxk_place_enter(struct dxk_engine *e, struct dxk_rqe *rqe,
 				   enum dxk_place place)
 {
-	rqe->own->nr[place]++;
+	rqe->owner->nr[place]++;
 	if (++e->nr[place] > e->high[place])
 		e->high[place] = e->nr[place];
 	if (place == DXK_AT_READY)
@@ -59,7 +59,7 @@ static inline void dxk_place_enter(struct dxk_engine *e, struct dxk_rqe *rqe,
 static inline void dxk_place_leave(struct dxk_engine *e, struct dxk_rqe *rqe,
 				   enum dxk_place place)
 {
-	rqe->own->nr[place]--;
+	rqe->owner->nr[place]--;
 	e->nr[place]--;
 	if (place == DXK_AT_READY)
 		e->ready.lanes.used[rqe->lane]--;

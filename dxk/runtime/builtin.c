@@ -121,7 +121,7 @@ struct dxk_owner_seen {
 static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 {
 	struct dxk_owners *owners = &ctx->engine.owners;
-	struct dxk_owner *own;
+	struct dxk_owner *owner;
 	u32 nr = 0, i = 0;
 
 	lockdep_assert_held(&ctx->mutex);
@@ -133,11 +133,11 @@ static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 
 		spin_lock(&ctx->engine.lock);
 		for (; i < end; i++) {
-			hlist_for_each_entry(own, &owners->bucket[i], hash) {
+			hlist_for_each_entry(owner, &owners->bucket[i], hash) {
 				if (nr == DXK_OWNERS_SHOWN)
 					break;
-				seen[nr].cookie = own->cookie;
-				memcpy(seen[nr++].nr, own->nr, sizeof(own->nr));
+				seen[nr].cookie = owner->cookie;
+				memcpy(seen[nr++].nr, owner->nr, sizeof(owner->nr));
 			}
 		}
 		spin_unlock(&ctx->engine.lock);

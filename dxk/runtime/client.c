@@ -188,7 +188,7 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 {
 	struct dxk_rejoin_op r = {
 		.m = member,
-		.owner = owner,
+		.cookie = owner,
 		.max = nr,
 		.min = min ?: 1,
 		.wait = deadline,

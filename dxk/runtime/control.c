@@ -20,15 +20,21 @@ void dxk_control_init(struct dxk_control *t)
 
 /**
  * dxk_control_start - start a control thread and wait until it runs
- * @t: the thread, stopped
- * @fn: its loop; completes t->running first
- * @ctx: what @fn gets
- * @id: its thread id
- * @name: for ps(1)
+ * @ctx: the context; its mutex is held
+ * @who: which; it is stopped
+ * @fn: its loop; gets @ctx, completes running first
  */
-int dxk_control_start(struct dxk_control *t, int (*fn)(void *), struct dxk_ctx *ctx,
-		     u32 id, const char *name)
+int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(void *))
 {
+	static const struct {
+		u32 id;
+		const char *name;	/* for ps(1) */
+	} control[DXK_CONTROLS] = {
+		[DXK_MONITOR] = { DXK_ID_MONITOR, "monitor" },
+		[DXK_SCHEDULER] = { DXK_ID_SCHEDULER, "sched" },
+		[DXK_DISPATCHER] = { DXK_ID_DISPATCHER, "dispatch" },
+	};
+	struct dxk_control *t = &ctx->control[who];
 	struct task_struct *task;
 	struct dxk_member *m;
 
@@ -36,11 +42,11 @@ int dxk_control_start(struct dxk_control *t, int (*fn)(void *), struct dxk_ctx *
 
 	reinit_completion(&t->running);
 	t->kicked = false;
-	t->parked = false;
-	m = dxk_member_control(ctx, id);
+	ctx->engine.dormant[who] = false;
+	m = dxk_member_control(ctx, control[who].id);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, name);
+	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
 	if (IS_ERR(task)) {
 		dxk_member_retire(m);
 		return PTR_ERR(task);
@@ -78,10 +84,10 @@ static bool dxk_control_called(struct dxk_control *t)
 	return READ_ONCE(t->kicked) || kthread_should_stop();
 }
 
-/** dxk_control_wait - sleep until kicked, stopped, or @ms are over (not %DXK_PARK) */
+/** dxk_control_wait - sleep until kicked, stopped, or @ms are over (not %DXK_DORMANT) */
 void dxk_control_wait(struct dxk_control *t, u32 ms)
 {
-	if (ms == DXK_PARK)
+	if (ms == DXK_DORMANT)
 		wait_event_idle(t->wait, dxk_control_called(t));
 	else
 		wait_event_idle_timeout(t->wait, dxk_control_called(t),

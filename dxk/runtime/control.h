@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include <linux/wait.h>
 
+#include "engine/engine.h"
+
 struct dxk_ctx;
 struct dxk_member;
 struct task_struct;
@@ -20,8 +22,6 @@ struct task_struct;
  * @wait: it sleeps here
  * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
  *	thread before it looks
- * @parked: (L) it sleeps without a time limit: whoever makes work must clear this
- *	and kick it
  * @running: it has reached its loop
  */
 struct dxk_control {
@@ -29,16 +29,14 @@ struct dxk_control {
 	struct dxk_member *member;
 	wait_queue_head_t wait;
 	bool kicked;
-	bool parked;
 	struct completion running;
 };
 
 /* Interval of a control thread that has nothing to do: sleep until kicked. */
-#define DXK_PARK	0
+#define DXK_DORMANT	0
 
 void dxk_control_init(struct dxk_control *t);
-int dxk_control_start(struct dxk_control *t, int (*fn)(void *), struct dxk_ctx *ctx,
-		     u32 id, const char *name);
+int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(void *));
 void dxk_control_stop(struct dxk_control *t);
 void dxk_control_kick(struct dxk_control *t);
 void dxk_control_wait(struct dxk_control *t, u32 ms);

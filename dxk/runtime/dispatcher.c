@@ -23,8 +23,10 @@ static int dxk_dispatcher_fn(void *arg)
 
 		dxk_inbox_run(&ctx->engine);
 		dxk_sweep(&ctx->engine, asked);
-		dxk_control_wait(t, READ_ONCE(t->parked) ? DXK_PARK :
-				   ctx->engine.policy.dispatch_interval_ms ?: DXK_SWEEP_MS);
+		dxk_control_wait(t, READ_ONCE(ctx->engine.dormant[DXK_DISPATCHER]) ?
+				    DXK_DORMANT :
+				    ctx->engine.policy.dispatch_interval_ms ?:
+				    DXK_SWEEP_MS);
 	}
 	dxk_inbox_run(&ctx->engine);
 	return 0;
@@ -34,8 +36,7 @@ int dxk_dispatcher_start(struct dxk_ctx *ctx)
 {
 	int err;
 
-	err = dxk_control_start(&ctx->control[DXK_DISPATCHER], dxk_dispatcher_fn, ctx,
-			       DXK_ID_DISPATCHER, "dispatch");
+	err = dxk_control_start(ctx, DXK_DISPATCHER, dxk_dispatcher_fn);
 	if (!err)
 		WRITE_ONCE(ctx->engine.direct,
 			   ctx->engine.policy.dispatch == DXK_DISPATCH_DIRECT);

@@ -55,17 +55,17 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
  * May the Monitor sleep without a time limit? Whoever makes it a reason wakes it.
  * Not when @asked: a crew that works and rests in turns would wake it each time.
  */
-static bool dxk_monitor_park(struct dxk_ctx *ctx, bool asked)
+static bool dxk_monitor_rest(struct dxk_ctx *ctx, bool asked)
 {
 	const struct dxk_policy *p = &ctx->engine.policy;
-	bool park;
+	bool dormant;
 
 	spin_lock(&ctx->engine.lock);
-	park = !asked && dxk_crew_resting(&ctx->engine) && !p->sample_interval_ms &&
+	dormant = !asked && dxk_crew_all_idle(&ctx->engine) && !p->sample_interval_ms &&
 	       !(p->report_age_ms && ctx->engine.nr[DXK_AT_WORK]);
-	ctx->engine.parked[DXK_MONITOR] = park;
+	ctx->engine.dormant[DXK_MONITOR] = dormant;
 	spin_unlock(&ctx->engine.lock);
-	return park;
+	return dormant;
 }
 
 /* What to do on each turn of a running context. Return: ms to the next one. */
@@ -85,7 +85,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	}
 	if (dxk_stall_check(ctx))
 		return min_t(u32, ms, DXK_STALL_MS);
-	return dxk_monitor_park(ctx, asked) ? DXK_PARK : ms;
+	return dxk_monitor_rest(ctx, asked) ? DXK_DORMANT : ms;
 }
 
 /* A turn, @asked for or because it is time. Return: ms to the next one. */
@@ -103,7 +103,7 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 	case DXK_CTX_RUNNING:
 		return dxk_monitor_watch(ctx, asked);
 	}
-	return dxk_monitor_park(ctx, asked) ? DXK_PARK :
+	return dxk_monitor_rest(ctx, asked) ? DXK_DORMANT :
 					      ctx->engine.policy.monitor_interval_ms;
 }
 
@@ -146,8 +146,7 @@ static int dxk_monitor_fn(void *arg)
 /** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
 int dxk_monitor_start(struct dxk_ctx *ctx)
 {
-	return dxk_control_start(&ctx->control[DXK_MONITOR], dxk_monitor_fn, ctx, DXK_ID_MONITOR,
-				"monitor");
+	return dxk_control_start(ctx, DXK_MONITOR, dxk_monitor_fn);
 }
 
 /**

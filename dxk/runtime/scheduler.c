@@ -33,15 +33,15 @@ static u64 dxk_sched_next(const struct dxk_ctx *ctx, u64 last)
 	return last + (div64_u64(now - last, interval) + 1) * interval;
 }
 
-static bool dxk_sched_park(struct dxk_ctx *ctx)
+static bool dxk_sched_rest(struct dxk_ctx *ctx)
 {
-	bool parked;
+	bool dormant;
 
 	spin_lock(&ctx->engine.lock);
-	parked = dxk_ready_empty(&ctx->engine.ready);
-	ctx->engine.parked[DXK_SCHEDULER] = parked;
+	dormant = dxk_ready_empty(&ctx->engine.ready);
+	ctx->engine.dormant[DXK_SCHEDULER] = dormant;
 	spin_unlock(&ctx->engine.lock);
-	return parked;
+	return dormant;
 }
 
 static void dxk_sched_tick(struct dxk_ctx *ctx)
@@ -64,8 +64,8 @@ static int dxk_scheduler_fn(void *arg)
 	complete(&t->running);
 	while (!kthread_should_stop()) {
 		/* Only after a tick: a pool that empties and fills is one backlog. */
-		if (ticked && dxk_sched_park(ctx)) {
-			dxk_control_wait(t, DXK_PARK);
+		if (ticked && dxk_sched_rest(ctx)) {
+			dxk_control_wait(t, DXK_DORMANT);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
 		}
 		/* A kick ends the sleep: the interval may have changed. */
@@ -81,6 +81,5 @@ static int dxk_scheduler_fn(void *arg)
 
 int dxk_scheduler_start(struct dxk_ctx *ctx)
 {
-	return dxk_control_start(&ctx->control[DXK_SCHEDULER], dxk_scheduler_fn, ctx,
-				DXK_ID_SCHEDULER, "sched");
+	return dxk_control_start(ctx, DXK_SCHEDULER, dxk_scheduler_fn);
 }

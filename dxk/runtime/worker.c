@@ -23,7 +23,7 @@
 static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	struct dxk_call call = {
-		.owner = rqe->owner,
+		.owner = rqe->cookie,
 		.param = rqe->param,
 		.attrs = rqe->attrs,
 		.prio = rqe->prio,

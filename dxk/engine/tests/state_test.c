@@ -166,7 +166,7 @@ static void move_counts_each(struct kunit *test)
 			for (kind = 0; kind < DXK_KINDS; kind++) {
 				struct counts c = counts_of(legal[i][0]);
 				struct dxk_rqe rqe = {
-					.own = &b->own[0], .lane = lane,
+					.owner = &b->own[0], .lane = lane,
 					.kind = kind, .state = legal[i][0],
 				};
 
@@ -203,7 +203,7 @@ static void move_sum_is_live(struct kunit *test)
 
 		i = prandom_u32_state(&rnd) % ARRAY_SIZE(legal);
 		if (r->state == DXK_FREE) {
-			r->own = &b->own[prandom_u32_state(&rnd) % 2];
+			r->owner = &b->own[prandom_u32_state(&rnd) % 2];
 			r->lane = prandom_u32_state(&rnd) % DXK_LANES;
 			r->kind = prandom_u32_state(&rnd) % DXK_KINDS;
 		}
@@ -217,8 +217,8 @@ static void move_sum_is_live(struct kunit *test)
 			sum.ready += c.ready;
 			sum.work += c.work;
 			sum.rejoin += c.rejoin;
-			own.ready += rqe[i].own == &b->own[0] && c.ready;
-			own.work += rqe[i].own == &b->own[0] && c.work;
+			own.ready += rqe[i].owner == &b->own[0] && c.ready;
+			own.work += rqe[i].owner == &b->own[0] && c.work;
 		}
 		for (l = 0; l < DXK_LANES; l++)
 			used += b->e.crew.lanes[DXK_USER].used[l] +

@@ -188,8 +188,8 @@ static void play_dispatch(struct play *p)
 	p->oldest++;
 	list_move_tail(&rqe->link, &p->worker->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
-	p->own[rqe->owner].ready--;
-	p->own[rqe->owner].busy++;
+	p->own[rqe->cookie].ready--;
+	p->own[rqe->cookie].busy++;
 }
 
 /* Any of those that execute ends. */
@@ -202,7 +202,7 @@ static void play_complete(struct play *p, u32 busy)
 	list_for_each_entry(rqe, &p->worker->busy, link)
 		if (!i--)
 			break;
-	own = &p->own[rqe->owner];
+	own = &p->own[rqe->cookie];
 	own->busy--;
 	if (dxk_rqe_rejoinable(rqe))
 		own->done[own->nr_done++] = rqe->param;
