@@ -41,15 +41,15 @@ union dxk_args {
 
 /**
  * struct dxk_ucall - one ioctl on its way
- * @args: the argument, copied in
- * @uptr: where it came from
- * @usize: the caller's size of it
- * @session: of a call on a context descriptor
  */
 struct dxk_ucall {
+	/** @args: the argument, copied in */
 	union dxk_args args;
+	/** @uptr: where it came from */
 	void __user *uptr;
+	/** @usize: the caller's size of it */
 	u32 usize;
+	/** @session: of a call on a context descriptor */
 	struct dxk_session *session;
 };
 

@@ -7,8 +7,6 @@
 
 /**
  * struct dxk_lanes - Constrained Multi Lane Scheduling of one resource
- * @used: resources that requests of each lane hold now
- * @quota: cumulative limits: lanes 0..l together may hold quota[l]
  *
  * A resource is the Ready Pool's entries or the workers of one kind. Both fields
  * belong to the context lock. Invariant while quotas do not shrink:
@@ -16,7 +14,9 @@
  * which are never refused; then the lane admits nothing until it has fallen.
  */
 struct dxk_lanes {
+	/** @used: resources that requests of each lane hold now */
 	u32 used[DXK_LANES];
+	/** @quota: cumulative limits: lanes 0..l together may hold quota[l] */
 	u32 quota[DXK_LANES];
 };
 

@@ -18,11 +18,11 @@ enum dxk_latency {
 
 /**
  * struct dxk_latencies - histograms of a context (L)
- * @ns: by what was measured and by lane: how many fell into each bucket
  *
  * What was recorded stays until the next Start.
  */
 struct dxk_latencies {
+	/** @ns: by what was measured and by lane: how many fell into each bucket */
 	u64 ns[DXK_LATENCIES][DXK_LANES][DXK_LATENCY_BUCKETS];
 };
 

@@ -144,38 +144,49 @@ static inline u8 dxk_member_home_state(const struct dxk_member *m)
 
 /**
  * struct dxk_crew - the workers and all other members
- * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
- *	last one to fall idle first: its cache is the warmest
- * @nr_idle: (L) by kind: how many are in @idle
- * @workers: (L) by kind: workers that count, i.e. attached, not leaving, no spares
- * @present: (L) workers of both kinds, leaving ones and spares included
- * @asleep: (L) by kind: of these, how many sleep in a post, a rejoin or a completion
- * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one first
- * @spares: (L) by kind: spare workers
- * @parked: (L) by kind: struct dxk_next_op of spares that have no work
- * @nr_parked: (L) by kind: how many are in @parked
- * @extra: (L) by kind: requests that helpers and spares have
- * @managers: (L) struct dxk_crew_op that sleep until a thread is needed
- * @promised: (L) one was told that spares are needed and has not come back
- * @clients: (L) members that are no workers
- * @clients_asleep: (L) of these, how many sleep in a post or a rejoin
- * @lanes: (L) by kind: CMLS over these workers
  */
 struct dxk_crew {
+	/**
+	 * @idle: (L) by kind: struct dxk_next_op of workers that sleep for work, the
+	 * last one to fall idle first: its cache is the warmest
+	 */
 	struct list_head idle[DXK_KINDS];
+	/** @nr_idle: (L) by kind: how many are in @idle */
 	u32 nr_idle[DXK_KINDS];
+	/**
+	 * @workers: (L) by kind: workers that count, i.e. attached, not leaving, no
+	 * spares
+	 */
 	u32 workers[DXK_KINDS];
+	/** @present: (L) workers of both kinds, leaving ones and spares included */
 	u32 present;
+	/**
+	 * @asleep: (L) by kind: of these, how many sleep in a post, a rejoin or a
+	 * completion
+	 */
 	u32 asleep[DXK_KINDS];
+	/**
+	 * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one
+	 * first
+	 */
 	struct list_head helpers[DXK_KINDS];
+	/** @spares: (L) by kind: spare workers */
 	u32 spares[DXK_KINDS];
+	/** @parked: (L) by kind: struct dxk_next_op of spares that have no work */
 	struct list_head parked[DXK_KINDS];
+	/** @nr_parked: (L) by kind: how many are in @parked */
 	u32 nr_parked[DXK_KINDS];
+	/** @extra: (L) by kind: requests that helpers and spares have */
 	u32 extra[DXK_KINDS];
+	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
 	struct list_head managers;
+	/** @promised: (L) one was told that spares are needed and has not come back */
 	bool promised;
+	/** @clients: (L) members that are no workers */
 	u32 clients;
+	/** @clients_asleep: (L) of these, how many sleep in a post or a rejoin */
 	u32 clients_asleep;
+	/** @lanes: (L) by kind: CMLS over these workers */
 	struct dxk_lanes lanes[DXK_KINDS];
 };
 

@@ -8,27 +8,27 @@
 
 /**
  * struct dxk_next_op - a worker completes requests and takes more
- * @op: the operation
- * @w: sleeps in dxk_crew.idle[] or .parked[], or in dxk_owners.blocked
- * @m: the worker
- * @done: BUSY requests that it has executed, status set, in order
- * @ended: completed requests that nobody collects; the worker frees them
- * @work: DISPATCHED requests for it
- * @taken: how many of @done were taken
- * @max: most requests to take
- * @nr: requests in @work
- * @err: why there is none
  */
 struct dxk_next_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_crew.idle[] or .parked[], or in dxk_owners.blocked */
 	struct dxk_waiter w;
+	/** @m: the worker */
 	struct dxk_member *m;
+	/** @done: BUSY requests that it has executed, status set, in order */
 	struct list_head done;
+	/** @ended: completed requests that nobody collects; the worker frees them */
 	struct list_head ended;
+	/** @work: DISPATCHED requests for it */
 	struct list_head work;
+	/** @taken: how many of @done were taken */
 	u32 taken;
+	/** @max: most requests to take */
 	u32 max;
+	/** @nr: requests in @work */
 	u32 nr;
+	/** @err: why there is none */
 	int err;
 };
 

@@ -24,19 +24,19 @@ struct dxk_next_op;
 
 /**
  * struct dxk_crew_op - who starts workers asks for how many there is use
- * @op: the operation
- * @w: sleeps in dxk_crew.managers
- * @wait: may sleep
- * @workers: free places for user workers
- * @spares: user spares that are needed
- * @err: instead of these
  */
 struct dxk_crew_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_crew.managers */
 	struct dxk_waiter w;
+	/** @wait: may sleep */
 	bool wait;
+	/** @workers: free places for user workers */
 	u32 workers;
+	/** @spares: user spares that are needed */
 	u32 spares;
+	/** @err: instead of these */
 	int err;
 };
 

@@ -23,78 +23,88 @@ enum dxk_place {
 
 /**
  * struct dxk_space - those whose owner cookies mean the same owners
- * @id: (C) part of the hash of its owners
- * @is_private: (C) of one context descriptor, its copies, and the members made from
- *	them; else part of the context
- * @closed: (L) all those are closed: nobody can collect any more
- * @users: (L) of a private space: descriptors and members
- * @refs: (L) these and records of owners; it is freed with the last
- * @owners: (L) struct dxk_owner of a private space
- * @emptied: (L) those of a closed space that have no results
  *
  * An owner is a cookie in a space. So cookies of different processes neither collide
  * nor can they be polled by each other, unless they share a space on purpose.
  */
 struct dxk_space {
+	/** @id: (C) part of the hash of its owners */
 	u32 id;
+	/**
+	 * @is_private: (C) of one context descriptor, its copies, and the members made
+	 * from them; else part of the context
+	 */
 	bool is_private;
+	/** @closed: (L) all those are closed: nobody can collect any more */
 	bool closed;
+	/** @users: (L) of a private space: descriptors and members */
 	u32 users;
+	/** @refs: (L) these and records of owners; it is freed with the last */
 	u32 refs;
+	/** @owners: (L) struct dxk_owner of a private space */
 	struct list_head owners;
+	/** @emptied: (L) those of a closed space that have no results */
 	struct list_head emptied;
 };
 
 /**
  * struct dxk_owner - all that lives for one owner cookie
- * @hash: in the context's hash of owners
- * @space: whose cookie it is
- * @cookie: the owner
- * @link: in dxk_space.owners of a private space
- * @nr: live requests by place. REJOIN includes those which a rejoin call is
- *	still copying out: they exist until they are safely with the caller
- * @nr_done: requests in @done
- * @done: completed requests, oldest first
- * @pollers: struct dxk_rejoin_op that sleep for a result, in order of arrival
- * @watchers: members whose poll(2) watches this owner
  *
  * All (L). Exists from the first live request to the last; then nobody sleeps on
  * it, since nothing is left to wait for.
  */
 struct dxk_owner {
+	/** @hash: in the context's hash of owners */
 	struct hlist_node hash;
+	/** @space: whose cookie it is */
 	struct dxk_space *space;
+	/** @cookie: the owner */
 	u64 cookie;
+	/** @link: in dxk_space.owners of a private space */
 	struct list_head link;
+	/**
+	 * @nr: live requests by place. REJOIN includes those which a rejoin call is
+	 * still copying out: they exist until they are safely with the caller
+	 */
 	u32 nr[DXK_PLACES];
+	/** @nr_done: requests in @done */
 	u32 nr_done;
+	/** @done: completed requests, oldest first */
 	struct list_head done;
+	/**
+	 * @pollers: struct dxk_rejoin_op that sleep for a result, in order of arrival
+	 */
 	struct list_head pollers;
+	/** @watchers: members whose poll(2) watches this owner */
 	struct list_head watchers;
 };
 
 /**
  * struct dxk_owners - the owners of a context and its Rejoin Pool
- * @bucket: (L) hash by cookie
- * @bits: (S) log2 of the number of buckets
- * @seed: (C) keeps a program from choosing cookies that collide
- * @nr: (L) owners that exist
- * @spares: (L) records for the next owners
- * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
- * @freed: (L) entries became free in this lock hold, see dxk_serve_freed()
- * @entries: (S) size of the Rejoin Pool
- * @blocked: (L) workers that wait for a Rejoin Pool entry (policy BLOCK_WORKER):
- *	struct dxk_next_op in order of arrival
  */
 struct dxk_owners {
+	/** @bucket: (L) hash by cookie */
 	struct hlist_head *bucket;
+	/** @bits: (S) log2 of the number of buckets */
 	u32 bits;
+	/** @seed: (C) keeps a program from choosing cookies that collide */
 	u32 seed;
+	/** @nr: (L) owners that exist */
 	u32 nr;
+	/** @spares: (L) records for the next owners */
 	struct dxk_stash spares;
+	/**
+	 * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
+	 */
 	u32 reserved;
+	/** @freed: (L) entries became free in this lock hold, see dxk_serve_freed() */
 	bool freed;
+	/** @entries: (S) size of the Rejoin Pool */
 	u32 entries;
+	/**
+	 * @blocked: (L) workers that wait for a Rejoin Pool entry (policy
+	 * BLOCK_WORKER): struct dxk_next_op in order of arrival
+	 */
 	struct list_head blocked;
 };
 

@@ -7,22 +7,26 @@
 
 /**
  * struct dxk_field - one field of the policy
- * @name: as in struct dxk_policy and in sysfs
- * @offset: in struct dxk_policy
- * @min: smallest value
- * @max: largest value; for bit masks and choices, all that this version offers
- * @mask: the field is a set of bits, @max the known ones
- * @choice: the field is an enumeration: a value beyond @max may be one of a later
- *	version
- * @dynamic: can be changed while the context runs
  */
 struct dxk_field {
+	/** @name: as in struct dxk_policy and in sysfs */
 	const char *name;
+	/** @offset: in struct dxk_policy */
 	u32 offset;
+	/** @min: smallest value */
 	u32 min;
+	/**
+	 * @max: largest value; for bit masks and choices, all that this version offers
+	 */
 	u32 max;
+	/** @mask: the field is a set of bits, @max the known ones */
 	bool mask;
+	/**
+	 * @choice: the field is an enumeration: a value beyond @max may be one of a
+	 * later version
+	 */
 	bool choice;
+	/** @dynamic: can be changed while the context runs */
 	bool dynamic;
 };
 

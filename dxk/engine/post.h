@@ -7,27 +7,27 @@
 
 /**
  * struct dxk_post_op - a post of one or more requests
- * @op: the operation
- * @w: sleeps in dxk_ready.posters[] while the next request has no room
- * @helper: for @w
- * @help: the poster can execute a request while it sleeps
- * @m: the poster
- * @rqes: POSTED requests that were not taken yet, in order
- * @arrival: orders sleeping posters of different lanes
- * @taken: requests that were taken
- * @err: why the first of @rqes was not taken, 0 if @rqes is empty
- * @reason: PXR_POOL_FULL.. that goes with @err
  */
 struct dxk_post_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_ready.posters[] while the next request has no room */
 	struct dxk_waiter w;
+	/** @helper: for @w */
 	struct dxk_helper helper;
+	/** @help: the poster can execute a request while it sleeps */
 	bool help;
+	/** @m: the poster */
 	struct dxk_member *m;
+	/** @rqes: POSTED requests that were not taken yet, in order */
 	struct list_head rqes;
+	/** @arrival: orders sleeping posters of different lanes */
 	u64 arrival;
+	/** @taken: requests that were taken */
 	u32 taken;
+	/** @err: why the first of @rqes was not taken, 0 if @rqes is empty */
 	int err;
+	/** @reason: PXR_POOL_FULL.. that goes with @err */
 	u32 reason;
 };
 

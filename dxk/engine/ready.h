@@ -19,16 +19,6 @@ enum dxk_class {
 
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
- * @tree: by kind of worker, lane and class; ordered by key falling, seq rising
- * @filled: by kind: bit (lane * DXK_CLASSES + class) is set iff that tree has
- *	an entry
- * @gained: by class: what an entry that waits since the first tick has gained
- * @tick: scheduler intervals so far
- * @seq: posts so far
- * @nr: entries, by kind and lane
- * @lanes: CMLS over the entries; quota[3] is the pool's size
- * @posters: by lane: struct dxk_post_op that sleep for room, in order of arrival
- * @arrivals: sleeping posters so far
  *
  * All (L). Invariants after every lock hold:
  *  - no sleeping poster's next request is admissible;
@@ -40,14 +30,33 @@ enum dxk_class {
  * O(1), and the next entry is the best of the trees' first ones.
  */
 struct dxk_ready {
+	/**
+	 * @tree: by kind of worker, lane and class; ordered by key falling, seq rising
+	 */
 	struct rb_root_cached tree[DXK_KINDS][DXK_LANES][DXK_CLASSES];
+	/**
+	 * @filled: by kind: bit (lane * DXK_CLASSES + class) is set iff that tree has
+	 * an entry
+	 */
 	u8 filled[DXK_KINDS];
+	/**
+	 * @gained: by class: what an entry that waits since the first tick has gained
+	 */
 	s64 gained[DXK_CLASSES];
+	/** @tick: scheduler intervals so far */
 	u64 tick;
+	/** @seq: posts so far */
 	u64 seq;
+	/** @nr: entries, by kind and lane */
 	u32 nr[DXK_KINDS][DXK_LANES];
+	/** @lanes: CMLS over the entries; quota[3] is the pool's size */
 	struct dxk_lanes lanes;
+	/**
+	 * @posters: by lane: struct dxk_post_op that sleep for room, in order of
+	 * arrival
+	 */
 	struct list_head posters[DXK_LANES];
+	/** @arrivals: sleeping posters so far */
 	u64 arrivals;
 };
 

@@ -10,53 +10,57 @@ struct dxk_rqe;
 
 /**
  * struct dxk_rejoin_op - a rejoin poll or wait
- * @op: the operation
- * @w: sleeps in dxk_owner.pollers
- * @helper: for @w
- * @help: the poller can execute a request while it sleeps
- * @m: the poller
- * @cookie: whose requests
- * @max: most to return
- * @min: sleeps until so many can be returned, if @wait
- * @wait: may sleep
- * @free: count the returned requests as collected at once: nothing can fail
- *	between this and the caller having them
- * @self_held: requests of this owner that the poller itself executes: they cannot
- *	complete while it waits
- * @rqes: the requests returned
- * @nr: how many
- * @answer: RJR_*
- * @err: -EDEADLK or -ESHUTDOWN instead of an answer
  */
 struct dxk_rejoin_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_owner.pollers */
 	struct dxk_waiter w;
+	/** @helper: for @w */
 	struct dxk_helper helper;
+	/** @help: the poller can execute a request while it sleeps */
 	bool help;
+	/** @m: the poller */
 	struct dxk_member *m;
+	/** @cookie: whose requests */
 	u64 cookie;
+	/** @max: most to return */
 	u32 max;
+	/** @min: sleeps until so many can be returned, if @wait */
 	u32 min;
+	/** @wait: may sleep */
 	bool wait;
+	/**
+	 * @free: count the returned requests as collected at once: nothing can fail
+	 * between this and the caller having them
+	 */
 	bool free;
+	/**
+	 * @self_held: requests of this owner that the poller itself executes: they
+	 * cannot complete while it waits
+	 */
 	u32 self_held;
+	/** @rqes: the requests returned */
 	struct list_head rqes;
+	/** @nr: how many */
 	u32 nr;
+	/** @answer: RJR_* */
 	u32 answer;
+	/** @err: -EDEADLK or -ESHUTDOWN instead of an answer */
 	int err;
 };
 
 /**
  * struct dxk_settle_op - the end of a rejoin that copied results out
- * @op: the operation
- * @m: the poller
- * @copied: requests that are safely with the caller
- * @failed: requests that go back, in order
  */
 struct dxk_settle_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @m: the poller */
 	struct dxk_member *m;
+	/** @copied: requests that are safely with the caller */
 	struct list_head copied;
+	/** @failed: requests that go back, in order */
 	struct list_head failed;
 };
 

@@ -42,39 +42,6 @@ enum dxk_kind {
 
 /**
  * struct dxk_rqe - Request Queue Element: one object from post to return
- * @node: (L) READY: in the Ready Pool's tree
- * @link: (L) otherwise: in the list of whoever has it. POSTED: the poster's;
- *	DISPATCHED and BUSY: the worker's; REJOIN: the owner's done list, or that
- *	of the rejoin call which is copying it out
- * @key: (L) constant while READY: the priority less what the class has gained
- * @seq: (L) order of posts, breaks ties
- * @tick0: (L) scheduler tick at the post
- * @ticket: (L) names the dispatch that a completion answers; 0 before the first
- * @owner: (L) the owner's record, from READY until FREE
- * @cookie: opaque, names its owner
- * @executor: opaque, or the id of @exec
- * @param: opaque
- * @exec: referenced kernel executor, or NULL
- * @file: referenced file of %PXR_FD, or NULL
- * @data: room for what was posted and for the result, or NULL
- * @data_len: bytes that came with the post; from the completion on, those of the
- *	result
- * @result_room: bytes the result may have
- * @prio: posted priority; from the dispatch on, the one it had then
- * @inspect: scheduler intervals spent READY, known from the dispatch on
- * @status: the executor's return value
- * @posted: ktime of the post; 0 unless latencies are measured
- * @started: ktime when the worker began, if so
- * @posted_len: bytes that came with the post; as @data_len may not, it stays
- * @result_at: where in @data the result begins: behind what was posted if the
- *	request may have to be run again, else over it
- * @attempts: how often it was begun
- * @attrs: PXR_* bits
- * @worker: id of the thread that has or had it, 0 for none
- * @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself
- * @kind: enum dxk_kind
- * @lane: 0..3
- * @extra: (L) executed by a helper or a spare, see onblock.h
  *
  * Fields without a letter belong to whoever holds the request: the poster before
  * READY, the worker while BUSY, the collector once it took it. The Ready Pool
@@ -82,35 +49,80 @@ enum dxk_kind {
  */
 struct dxk_rqe {
 	union {
+		/** @node: (L) READY: in the Ready Pool's tree */
 		struct rb_node node;
+		/**
+		 * @link: (L) otherwise: in the list of whoever has it. POSTED: the
+		 * poster's; DISPATCHED and BUSY: the worker's; REJOIN: the owner's done
+		 * list, or that of the rejoin call which is copying it out
+		 */
 		struct list_head link;
 	};
+	/**
+	 * @key: (L) constant while READY: the priority less what the class has gained
+	 */
 	s64 key;
+	/** @seq: (L) order of posts, breaks ties */
 	u64 seq;
+	/** @tick0: (L) scheduler tick at the post */
 	u64 tick0;
+	/**
+	 * @ticket: (L) names the dispatch that a completion answers; 0 before the first
+	 */
 	u64 ticket;
+	/** @owner: (L) the owner's record, from READY until FREE */
 	struct dxk_owner *owner;
+	/** @cookie: opaque, names its owner */
 	u64 cookie;
+	/** @executor: opaque, or the id of @exec */
 	u64 executor;
+	/** @param: opaque */
 	u64 param;
+	/** @exec: referenced kernel executor, or NULL */
 	struct dxk_executor *exec;
+	/** @file: referenced file of %PXR_FD, or NULL */
 	struct file *file;
+	/** @data: room for what was posted and for the result, or NULL */
 	void *data;
+	/**
+	 * @data_len: bytes that came with the post; from the completion on, those of
+	 * the result
+	 */
 	u32 data_len;
+	/** @result_room: bytes the result may have */
 	u32 result_room;
+	/** @prio: posted priority; from the dispatch on, the one it had then */
 	s32 prio;
+	/** @inspect: scheduler intervals spent READY, known from the dispatch on */
 	u32 inspect;
+	/** @status: the executor's return value */
 	s32 status;
+	/** @attrs: PXR_* bits */
 	u32 attrs;
+	/** @posted: ktime of the post; 0 unless latencies are measured */
 	u64 posted;
+	/** @started: ktime when the worker began, if so */
 	u64 started;
+	/**
+	 * @posted_len: bytes that came with the post; as @data_len may not, it stays
+	 */
 	u16 posted_len;
+	/**
+	 * @result_at: where in @data the result begins: behind what was posted if the
+	 * request may have to be run again, else over it
+	 */
 	u16 result_at;
+	/** @attempts: how often it was begun */
 	u16 attempts;
+	/** @worker: id of the thread that has or had it, 0 for none */
 	u16 worker;
+	/** @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself */
 	u8 state;
+	/** @kind: enum dxk_kind */
 	u8 kind;
+	/** @lane: 0..3 */
 	u8 lane;
+	/** @extra: (L) executed by a helper or a spare, see onblock.h */
 	bool extra;
 };
 

@@ -9,31 +9,31 @@ struct dxk_engine;
 
 /**
  * struct dxk_stop_op - Stop
- * @op: the operation
- * @w: sleeps in dxk_engine.stoppers while requests execute
- * @cancel: cancel what is Ready
- * @close: the context is closed: do not wait for what executes
  */
 struct dxk_stop_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_engine.stoppers while requests execute */
 	struct dxk_waiter w;
+	/** @cancel: cancel what is Ready */
 	bool cancel;
+	/** @close: the context is closed: do not wait for what executes */
 	bool close;
 };
 
 /**
  * struct dxk_should_op - a member asks whether to end, and may sleep until so
- * @op: the operation
- * @w: sleeps in dxk_engine.services
- * @m: the member
- * @wait: may sleep
- * @answer: it should
  */
 struct dxk_should_op {
+	/** @op: the operation */
 	struct dxk_op op;
+	/** @w: sleeps in dxk_engine.services */
 	struct dxk_waiter w;
+	/** @m: the member */
 	struct dxk_member *m;
+	/** @wait: may sleep */
 	bool wait;
+	/** @answer: it should */
 	bool answer;
 };
 

@@ -17,35 +17,29 @@ struct task_struct;
 
 /**
  * struct dxk_wakes - wake-ups collected under the context lock, done after it
- * @nr: tasks in @task
- * @work: worker members in poll(2) have something to look for
- * @kick: bits of enum dxk_control_id: control threads that have something to do
- * @task: each referenced
- * @nr_members: members in @member
- * @member: members whose poll(2) has something to report; each referenced
  *
  * The arrays cover what a lock hold does by far most of the time; what they
  * cannot take is woken at once, which is slower but as correct.
  */
 struct dxk_wakes {
+	/** @nr: tasks in @task */
 	u32 nr;
+	/** @work: worker members in poll(2) have something to look for */
 	bool work;
+	/**
+	 * @kick: bits of enum dxk_control_id: control threads that have something to do
+	 */
 	u8 kick;
+	/** @nr_members: members in @member */
 	u32 nr_members;
+	/** @task: each referenced */
 	struct task_struct *task[DXK_BATCH_MAX];
+	/** @member: members whose poll(2) has something to report; each referenced */
 	struct dxk_member *member[8];
 };
 
 /**
  * struct dxk_waiter - a thread that sleeps until somebody else did its move
- * @link: (L) in the queue it sleeps in; empty otherwise
- * @task: the sleeper
- * @count: (L) how many sleep as it does; or NULL
- * @helper: (L) it may be called to execute a request meanwhile; or NULL
- * @since: (L) ktime when it was queued
- * @blocked: (L) counter that gets the time it slept, or NULL
- * @done: (L) to set, any time to read; the last thing that the mover touches,
- *	for the sleeper may be gone right after
  *
  * Every sleep in dxk has this form: the sleeper publishes what it wants, and
  * whoever holds the lock when it becomes possible does it on the sleeper's
@@ -53,27 +47,39 @@ struct dxk_wakes {
  * get between.
  */
 struct dxk_waiter {
+	/** @link: (L) in the queue it sleeps in; empty otherwise */
 	struct list_head link;
+	/** @task: the sleeper */
 	struct task_struct *task;
+	/** @count: (L) how many sleep as it does; or NULL */
 	u32 *count;
+	/** @helper: (L) it may be called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
+	/** @since: (L) ktime when it was queued */
 	u64 since;
+	/** @blocked: (L) counter that gets the time it slept, or NULL */
 	u64 *blocked;
+	/**
+	 * @done: (L) to set, any time to read; the last thing that the mover touches,
+	 * for the sleeper may be gone right after
+	 */
 	bool done;
 };
 
 /**
  * struct dxk_helper - a worker that can execute a request while it sleeps in a call
- * @link: (L) in dxk_crew.helpers[]
- * @m: the worker
- * @w: its sleep
- * @called: (L) to set, read by the worker when the sleep is over: its move was not
- *	made, but dxk_member.called has a request for it
  */
 struct dxk_helper {
+	/** @link: (L) in dxk_crew.helpers[] */
 	struct list_head link;
+	/** @m: the worker */
 	struct dxk_member *m;
+	/** @w: its sleep */
 	struct dxk_waiter *w;
+	/**
+	 * @called: (L) to set, read by the worker when the sleep is over: its move was
+	 * not made, but dxk_member.called has a request for it
+	 */
 	bool called;
 };
 
@@ -82,15 +88,15 @@ typedef void dxk_op_fn(struct dxk_engine *e, struct dxk_op *op,
 
 /**
  * struct dxk_op - one operation on the engine
- * @inbox: on the way to thread 700 (policy dispatch=thread)
- * @run: the operation; under the context lock
- * @ran: thread 700 has run it
- * @caller: who waits for @ran
  */
 struct dxk_op {
+	/** @inbox: on the way to thread 700 (policy dispatch=thread) */
 	struct llist_node inbox;
+	/** @run: the operation; under the context lock */
 	dxk_op_fn *run;
+	/** @ran: thread 700 has run it */
 	bool ran;
+	/** @caller: who waits for @ran */
 	struct task_struct *caller;
 };
 

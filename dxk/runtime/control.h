@@ -17,18 +17,20 @@ struct task_struct;
 
 /**
  * struct dxk_control - one of the control threads 500, 600, 700
- * @task: (M) referenced while it runs, else NULL
- * @member: (M) shows it in the Thread Pool
- * @wait: it sleeps here
- * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
- *	thread before it looks
- * @running: it has reached its loop
  */
 struct dxk_control {
+	/** @task: (M) referenced while it runs, else NULL */
 	struct task_struct *task;
+	/** @member: (M) shows it in the Thread Pool */
 	struct dxk_member *member;
+	/** @wait: it sleeps here */
 	wait_queue_head_t wait;
+	/**
+	 * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
+	 * thread before it looks
+	 */
 	bool kicked;
+	/** @running: it has reached its loop */
 	struct completion running;
 };
 

@@ -11,20 +11,22 @@ struct ipc_namespace;
 
 /**
  * struct dxk_identity - how a context is found and who may use it; all (C)
- * @name: empty for none
- * @uid: owner
- * @gid: group
- * @creator: the user whose contexts it is counted with
- * @mode: permission bits, 0..0777
- * @ns: the IPC namespace it belongs to, referenced; NULL for one of the kernel's own,
- *	which every namespace sees and nobody can join
  */
 struct dxk_identity {
+	/** @name: empty for none */
 	char name[DXK_NAME_LEN];
+	/** @uid: owner */
 	kuid_t uid;
+	/** @gid: group */
 	kgid_t gid;
+	/** @creator: the user whose contexts it is counted with */
 	kuid_t creator;
+	/** @mode: permission bits, 0..0777 */
 	u16 mode;
+	/**
+	 * @ns: the IPC namespace it belongs to, referenced; NULL for one of the
+	 * kernel's own, which every namespace sees and nobody can join
+	 */
 	struct ipc_namespace *ns;
 };
 

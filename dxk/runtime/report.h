@@ -9,15 +9,17 @@ struct dxk_ctx;
 
 /**
  * struct dxk_report - what the Monitor remembers of its last looks
- * @since: (M) ktime of the first look that found nobody able to run, 0 for none
- * @progress: (M) moves that the context had made then
- * @reported: (M) it was told already
- * @limit: of lines for the kernel's log
  */
 struct dxk_report {
+	/**
+	 * @since: (M) ktime of the first look that found nobody able to run, 0 for none
+	 */
 	u64 since;
+	/** @progress: (M) moves that the context had made then */
 	u64 progress;
+	/** @reported: (M) it was told already */
 	bool reported;
+	/** @limit: of lines for the kernel's log */
 	struct ratelimit_state limit;
 };
 

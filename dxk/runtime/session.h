@@ -11,15 +11,15 @@ struct dxk_space;
 
 /**
  * struct dxk_session - a context descriptor; all (C)
- * @ctx: the context; it lives as long as one of its sessions does
- * @space: owner cookies of its members
- * @access: DXK_ACCESS_* bits, as granted when it was opened
- * @creator: made with the context: its first client is the main thread
  */
 struct dxk_session {
+	/** @ctx: the context; it lives as long as one of its sessions does */
 	struct dxk_ctx *ctx;
+	/** @space: owner cookies of its members */
 	struct dxk_space *space;
+	/** @access: DXK_ACCESS_* bits, as granted when it was opened */
 	u32 access;
+	/** @creator: made with the context: its first client is the main thread */
 	bool creator;
 };
 

@@ -25,41 +25,45 @@ struct pid;
 
 /**
  * struct dxk_command - one command
- * @ref: one for each of: the sender, the list or handler that has it, the timed
- *	list
- * @link: (K) in dxk_commands.queue or .builtins
- * @timed: (K) in dxk_commands.timed
- * @w: its sender sleeps until it is answered or handed back
- * @waiting: (K) the sender waits; without one there is no reply
- * @pending: (K) it waits, or the handler has it: counts in dxk_commands.nr
- * @back: (K) no handler took it: the sender is to run the context's own command
- * @status: (K) of the answer
- * @id: (C) of a timed command, else 0
- * @at: (K) when a timed command is due, CLOCK_MONOTONIC in ns
- * @every: (C) its interval, 0 for once
- * @reply: (K) of the answer, kmalloc()ed, or NULL
- * @reply_len: (K) bytes at @reply
- * @len: (C) bytes at @text
- * @text: (C) the command, zero-terminated
  *
  * K is the lock of struct dxk_commands. Once the sender's move was made the
  * answer is its own.
  */
 struct dxk_command {
+	/**
+	 * @ref: one for each of: the sender, the list or handler that has it, the timed
+	 * list
+	 */
 	refcount_t ref;
+	/** @link: (K) in dxk_commands.queue or .builtins */
 	struct list_head link;
+	/** @timed: (K) in dxk_commands.timed */
 	struct list_head timed;
+	/** @w: its sender sleeps until it is answered or handed back */
 	struct dxk_waiter w;
+	/** @waiting: (K) the sender waits; without one there is no reply */
 	bool waiting;
+	/** @pending: (K) it waits, or the handler has it: counts in dxk_commands.nr */
 	bool pending;
+	/**
+	 * @back: (K) no handler took it: the sender is to run the context's own command
+	 */
 	bool back;
+	/** @status: (K) of the answer */
 	s32 status;
+	/** @id: (C) of a timed command, else 0 */
 	u32 id;
+	/** @at: (K) when a timed command is due, CLOCK_MONOTONIC in ns */
 	u64 at;
+	/** @every: (C) its interval, 0 for once */
 	u64 every;
+	/** @reply: (K) of the answer, kmalloc()ed, or NULL */
 	char *reply;
+	/** @reply_len: (K) bytes at @reply */
 	u32 reply_len;
+	/** @len: (C) bytes at @text */
 	u32 len;
+	/** @text: (C) the command, zero-terminated */
 	char text[];
 };
 
@@ -80,15 +84,15 @@ enum dxk_handler_state {
 
 /**
  * struct dxk_user_handler - a member as the command handler
- * @commands: (C) of its context
- * @m: (C) the member
- * @pid: (K) its thread, while it is the handler
- * @state: (K) enum dxk_handler_state
  */
 struct dxk_user_handler {
+	/** @commands: (C) of its context */
 	struct dxk_commands *commands;
+	/** @m: (C) the member */
 	struct dxk_member *m;
+	/** @pid: (K) its thread, while it is the handler */
 	struct pid *pid;
+	/** @state: (K) enum dxk_handler_state */
 	u8 state;
 };
 
@@ -97,50 +101,60 @@ typedef void dxk_builtin_fn(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 de
 
 /**
  * struct dxk_commands - the commands of a context and who handles them
- * @lock: K; nothing is taken inside it
- * @engine: (C) of the context
- * @ctx: (C) the context, for its handlers and @builtin
- * @builtin: (C) runs a command that no handler takes
- * @attach: serialises the attaches of kernel handlers, which wait for calls;
- *	before @lock
- * @open: (K) the context runs
- * @user: (K) the member that is the handler, or NULL. It detaches before it goes
- * @kernel: (K) the handler of an in-kernel client, or NULL; never beside @user
- * @sleeper: (K) @user sleeps for the next tick or command
- * @held: (K) the command that the handler has not answered yet
- * @tick: (K) the interval is over and the handler was not told yet
- * @ticked: (K) what the handler got last was a tick: a command has precedence now
- * @nr: (K) commands that are pending
- * @queue: (K) commands for the handler, in the order of sending
- * @builtins: (K) commands for the context itself that nobody waits for
- * @nr_timed: (K) commands in @timed
- * @last_id: (K) id of the timed command made last
- * @timed: (K) timed commands
- * @next_tick: (K) when the interval is over
- * @call_work: calls @kernel
- * @builtin_work: runs what is in @builtins
  */
 struct dxk_commands {
+	/** @lock: K; nothing is taken inside it */
 	spinlock_t lock;
+	/** @engine: (C) of the context */
 	struct dxk_engine *engine;
+	/** @ctx: (C) the context, for its handlers and @builtin */
 	struct dxk_ctx *ctx;
+	/** @builtin: (C) runs a command that no handler takes */
 	dxk_builtin_fn *builtin;
+	/**
+	 * @attach: serialises the attaches of kernel handlers, which wait for calls;
+	 * before @lock
+	 */
 	struct mutex attach;
+	/** @open: (K) the context runs */
 	bool open;
+	/**
+	 * @user: (K) the member that is the handler, or NULL. It detaches before it
+	 * goes
+	 */
 	struct dxk_user_handler *user;
+	/**
+	 * @kernel: (K) the handler of an in-kernel client, or NULL; never beside @user
+	 */
 	struct dxk_command_handler *kernel;
+	/** @sleeper: (K) @user sleeps for the next tick or command */
 	struct dxk_command_op *sleeper;
+	/** @held: (K) the command that the handler has not answered yet */
 	struct dxk_command *held;
+	/** @tick: (K) the interval is over and the handler was not told yet */
 	bool tick;
+	/**
+	 * @ticked: (K) what the handler got last was a tick: a command has precedence
+	 * now
+	 */
 	bool ticked;
+	/** @nr: (K) commands that are pending */
 	u32 nr;
+	/** @queue: (K) commands for the handler, in the order of sending */
 	struct list_head queue;
+	/** @builtins: (K) commands for the context itself that nobody waits for */
 	struct list_head builtins;
+	/** @nr_timed: (K) commands in @timed */
 	u32 nr_timed;
+	/** @last_id: (K) id of the timed command made last */
 	u32 last_id;
+	/** @timed: (K) timed commands */
 	struct list_head timed;
+	/** @next_tick: (K) when the interval is over */
 	u64 next_tick;
+	/** @call_work: calls @kernel */
 	struct work_struct call_work;
+	/** @builtin_work: runs what is in @builtins */
 	struct work_struct builtin_work;
 };
 

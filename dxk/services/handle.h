@@ -12,67 +12,75 @@ struct file;
 
 /**
  * struct dxk_handle - a native handle: a file that its creator gave to the table
- * @node: (H) in dxk_handles.bucket, by @id
- * @copies: (H) struct dxk_private_file, one for each worker that has used it and
- *	keeps its own file
- * @file: (C) referenced
- * @id: (C) names it; given once in the life of a context
  */
 struct dxk_handle {
+	/** @node: (H) in dxk_handles.bucket, by @id */
 	struct hlist_node node;
+	/**
+	 * @copies: (H) struct dxk_private_file, one for each worker that has used it
+	 * and keeps its own file
+	 */
 	struct list_head copies;
+	/** @file: (C) referenced */
 	struct file *file;
+	/** @id: (C) names it; given once in the life of a context */
 	u64 id;
 };
 
 /**
  * struct dxk_private_files - all private files of one kernel worker
- * @m: (C) the worker
- * @list: (H) struct dxk_private_file
  */
 struct dxk_private_files {
+	/** @m: (C) the worker */
 	struct dxk_member *m;
+	/** @list: (H) struct dxk_private_file */
 	struct list_head list;
 };
 
 /**
  * struct dxk_private_file - a kernel worker's own file of a handle (DX-16)
- * @link: (H) in dxk_handle.copies; empty: the handle is closed, and the worker
- *	disposes of this file when the request that it runs has ended
- * @worker_link: (H) in dxk_private_files.list
- * @worker: (C) whose it is
- * @used_in: (H) @worker's count of executed requests when it last asked for the
- *	file. While the count is the same, the request that asked still runs
- * @file: (C) referenced
  */
 struct dxk_private_file {
+	/**
+	 * @link: (H) in dxk_handle.copies; empty: the handle is closed, and the worker
+	 * disposes of this file when the request that it runs has ended
+	 */
 	struct list_head link;
+	/** @worker_link: (H) in dxk_private_files.list */
 	struct list_head worker_link;
+	/** @worker: (C) whose it is */
 	struct dxk_private_files *worker;
+	/**
+	 * @used_in: (H) @worker's count of executed requests when it last asked for the
+	 * file. While the count is the same, the request that asked still runs
+	 */
 	u64 used_in;
+	/** @file: (C) referenced */
 	struct file *file;
 };
 
 /**
  * struct dxk_handles - the Handle Table of a context
- * @lock: (H) outside of the engine's
- * @engine: (C)
- * @bucket: (H) struct dxk_handle by the low bits of the id; NULL while there is
- *	no table
- * @mask: (H) buckets less one
- * @size: (H) most entries: natives and workers' own files together
- * @use: (H) entries in use; read by anybody for display
- * @high: (H) high-water mark
- * @last: (H) the last id that was given
  */
 struct dxk_handles {
+	/** @lock: (H) outside of the engine's */
 	spinlock_t lock;
+	/** @engine: (C) */
 	struct dxk_engine *engine;
+	/**
+	 * @bucket: (H) struct dxk_handle by the low bits of the id; NULL while there is
+	 * no table
+	 */
 	struct hlist_head *bucket;
+	/** @mask: (H) buckets less one */
 	u32 mask;
+	/** @size: (H) most entries: natives and workers' own files together */
 	u32 size;
+	/** @use: (H) entries in use; read by anybody for display */
 	u32 use;
+	/** @high: (H) high-water mark */
 	u32 high;
+	/** @last: (H) the last id that was given */
 	u64 last;
 };
 

@@ -21,13 +21,13 @@
 
 /**
  * struct dxk_log_op - a message whose writer sleeps for room
- * @w: in dxk_log.writers; under the log's lock, not the context's
- * @rec: the message
- * @err: what ended the sleep, 0 when the message was taken
  */
 struct dxk_log_op {
+	/** @w: in dxk_log.writers; under the log's lock, not the context's */
 	struct dxk_waiter w;
+	/** @rec: the message */
 	struct dxk_log_record *rec;
+	/** @err: what ended the sleep, 0 when the message was taken */
 	int err;
 };
 

@@ -18,66 +18,74 @@ struct file;
 
 /**
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
- * @lock: what has the letter G here; taken in any context, so inside any lock
- * @entry: (G) entries, a power of two; NULL while there is no pool
- * @size: (G) how many
- * @head: (G) messages taken so far: the next one to take is entry[head % size]
- * @tail: (G) messages added so far: the next one goes to entry[tail % size]
- * @seq: (G) messages logged so far, the lost ones included
- * @told: (G) sequence number up to which the drain knows the stream. What lies
- *	between it and the next message was lost: gaps are not stored
- * @lost: (G) messages that were dropped
- * @high: (G) high-water mark
- * @async: (G) the context runs: user messages enter the pool
- * @closed: (G) the context is gone
- * @writers: (G) struct dxk_log_op that sleep while the pool is full (BLOCK)
- * @asleep: (G) how many
- * @blocks: (G) how often one slept
- * @block_ns: (G) for how long
- * @readers: LOG_READ and poll(2) sleep here
- * @drain: (D) who takes messages out and hands them on, one at a time, so that
- *	they leave in order. Outside of @lock; held over file and user access
- * @held: (D) the message that is being handed on
- * @holding: (D) there is one; set also without it, for who only looks
- * @file: (D) and (G): the log file, or NULL
- * @done: (D) bytes of @held's line that are in the file
- * @torn: (D) the file ends within a line that will not be completed
- * @error: (D) of the last attempt to write to the file
- * @backoff: (D) jiffies until the next attempt after an error
- * @work: writes to the file
- * @engine: (C) of the context, for its policy
  *
  * Invariants: tail - head is the number of messages in it, at most size. While
  * somebody sleeps in @writers the pool is full: who takes from the head moves the
  * first sleeper's message in, so that nobody gets before it.
  */
 struct dxk_log {
+	/**
+	 * @lock: what has the letter G here; taken in any context, so inside any lock
+	 */
 	spinlock_t lock;
+	/** @entry: (G) entries, a power of two; NULL while there is no pool */
 	struct dxk_log_record *entry;
+	/** @size: (G) how many */
 	u32 size;
+	/**
+	 * @head: (G) messages taken so far: the next one to take is entry[head % size]
+	 */
 	u32 head;
+	/** @tail: (G) messages added so far: the next one goes to entry[tail % size] */
 	u32 tail;
+	/** @seq: (G) messages logged so far, the lost ones included */
 	u64 seq;
+	/**
+	 * @told: (G) sequence number up to which the drain knows the stream. What lies
+	 * between it and the next message was lost: gaps are not stored
+	 */
 	u64 told;
+	/** @lost: (G) messages that were dropped */
 	u64 lost;
+	/** @high: (G) high-water mark */
 	u32 high;
+	/** @async: (G) the context runs: user messages enter the pool */
 	bool async;
+	/** @closed: (G) the context is gone */
 	bool closed;
+	/** @writers: (G) struct dxk_log_op that sleep while the pool is full (BLOCK) */
 	struct list_head writers;
+	/** @asleep: (G) how many */
 	u32 asleep;
+	/** @blocks: (G) how often one slept */
 	u64 blocks;
+	/** @block_ns: (G) for how long */
 	u64 block_ns;
+	/** @readers: LOG_READ and poll(2) sleep here */
 	wait_queue_head_t readers;
 
+	/**
+	 * @drain: (D) who takes messages out and hands them on, one at a time, so that
+	 * they leave in order. Outside of @lock; held over file and user access
+	 */
 	struct mutex drain;
+	/** @held: (D) the message that is being handed on */
 	struct dxk_log_record held;
+	/** @holding: (D) there is one; set also without it, for who only looks */
 	bool holding;
+	/** @file: (D) and (G): the log file, or NULL */
 	struct file *file;
+	/** @done: (D) bytes of @held's line that are in the file */
 	u32 done;
+	/** @torn: (D) the file ends within a line that will not be completed */
 	bool torn;
+	/** @error: (D) of the last attempt to write to the file */
 	int error;
+	/** @backoff: (D) jiffies until the next attempt after an error */
 	unsigned int backoff;
+	/** @work: writes to the file */
 	struct delayed_work work;
+	/** @engine: (C) of the context, for its policy */
 	struct dxk_engine *engine;
 };
 

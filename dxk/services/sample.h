@@ -10,20 +10,20 @@ struct dxk_engine;
 
 /**
  * struct dxk_samples - samples of the instrumentation package
- * @sample: (M) ring of samples
- * @size: (M) its entries
- * @taken: (M) samples so far; the newest is sample[(taken - 1) % size]
- * @base: (M) counters at the last sample
- * @due: (M) ktime of the next sample
  *
  * Works while the policy's sample_interval_ms is not 0; what was recorded stays
  * until the next Start.
  */
 struct dxk_samples {
+	/** @sample: (M) ring of samples */
 	struct dxk_sample *sample;
+	/** @size: (M) its entries */
 	u32 size;
+	/** @taken: (M) samples so far; the newest is sample[(taken - 1) % size] */
 	u64 taken;
+	/** @base: (M) counters at the last sample */
 	struct dxk_sample base;
+	/** @due: (M) ktime of the next sample */
 	u64 due;
 };
 
