@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The assignment of a Ready request to a worker: by its own turn, to an idle worker,
  * to a helper or a spare.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * What threads call: each fills in an operation, performs it in the dispatcher role,
  * and sleeps if the operation has queued it. All above the engine use these only.

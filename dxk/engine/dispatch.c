@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The dispatcher is a role: whoever holds the context lock makes the move it came
  * for and then gives Ready requests to idle workers. Thread 700 is the fallback:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Constrained Multi Lane Scheduling: how many of a resource a level of the
  * hierarchy may hold, so that the levels below always find one.

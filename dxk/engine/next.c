@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * A worker's turn: it completes what it has executed and takes what is next, in
  * one lock hold. With nothing to take it falls idle, and whoever makes a request

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * What the engine wants of the world that it runs in: the only file of this room that
  * includes what is not dxk's. In the kernel runtime/os.c has the rest of it. A task is a

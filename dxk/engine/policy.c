@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The policy: every knob of a context, its range and who may turn it when. One
  * table serves the check, the ioctls and the files in sysfs.

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 #ifndef _DXK_ENGINE_POLICY_H
 #define _DXK_ENGINE_POLICY_H
 

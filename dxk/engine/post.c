@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Admission to the Ready Pool: a post enters, is refused, or sleeps until others
  * let it in. Test and entry are one critical section, so an entry goes to exactly

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Completion and rejoin: from the end of a request to its return to its owner,
  * and the authoritative answer that nothing of an owner exists any more.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Spaces of owner cookies. A private one ends with the last descriptor of it: then
  * results that lie in the Rejoin Pool are dropped, and what still executes or waits

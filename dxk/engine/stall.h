@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * A stall is a context in which work exists and no worker can run any: each of
  * them is idle, with nothing admissible for it, or sleeps in a post, a rejoin or

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * The table of transitions. Every request changes its state here and nowhere
  * else, and with the state every count that depends on it: the owner's, the

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Stop, as a move of the engine: refuse posts, wake who sleeps, cancel what is
  * Ready if so asked, and sleep until nothing executes.

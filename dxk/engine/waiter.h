@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * Sleeping and waking. Every sleep in dxk has one form: the sleeper publishes what it
  * wants, and whoever holds the lock when that becomes possible does it on the sleeper's

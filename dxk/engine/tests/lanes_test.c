@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The lanes against three independent descriptions of the same rule: the worked
  * table, the formulas solved for each lane, and Hall's condition.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The Ready Pool against the model that it replaces: a scan. The model keeps the
  * current priority of each entry as a number of its own, visits all entries at

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The table of transitions (DX-34) against a list of its own, and what every
  * move does to the counts of the owner, the context and the lanes.
