@@ -9,10 +9,10 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
+#include <linux/module.h>
 #include <linux/sched/signal.h>
 
 #include "abi/args.h"
-#include "abi/ioctl.h"
 #include "compat.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
@@ -34,7 +34,7 @@ static bool dxk_file_may_hold(struct file *file)
 {
 	struct inode *inode = file_inode(file);
 
-	return S_ISSOCK(inode->i_mode) || file->f_op == &dxk_control_fops ||
+	return S_ISSOCK(inode->i_mode) || file->f_op->owner == THIS_MODULE ||
 	       inode->i_sb->s_magic == ANON_INODE_FS_MAGIC;
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/context.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
+#include "runtime/run.h"
 #include "runtime/thread.h"
 #include "services/command.h"
 

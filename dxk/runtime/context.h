@@ -94,7 +94,6 @@ static inline struct dxk_ctx *dxk_member_ctx(const struct dxk_member *m)
 }
 
 struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who);
-int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 
 void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
 		  const struct attribute_group **groups);
