@@ -50,7 +50,7 @@ def touched(path, noticed, known):
     if room == "dxk":
         tests = set().union(*(noticed.get(re.sub(r"\w$", e, path), set()) for e in "ch"))
         tests |= {stem} & known
-        return tests or {ALL}, ["sparse-stock", "plants", "doc-kernel-doc"]
+        return tests or {ALL}, ["layers", "sparse-stock", "plants", "doc-kernel-doc"]
     if room == "uapi":
         return {ALL}, DOCS
     if room == "lib":

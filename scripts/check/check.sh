@@ -167,6 +167,11 @@ check_sparse() {
 	! grep -E '^([^ ]*/)?(dxk|uapi)/[^ ]*: *(warning|error|note):' "$to.sparse"
 }
 
+# Which room of the module uses which; and is a violation found?
+check_layers() {
+	scripts/check/layers.sh --self-test && scripts/check/layers.sh . "$kernels/stock-6.12"
+}
+
 # build_user TARGET...: an earlier build may have been made for its owner alone
 build_user() {
 	make -j"$(nproc)" "$@" && chmod -R go+rX "$build"/{lib,examples,tools,selftests}
@@ -180,6 +185,7 @@ host_jobs() {
 		job "sparse-$t" check_sparse "${kdir[$t]}" "$kernels/$t" || :
 	done
 	job module-stock-kunit refuse_kunit || :
+	job layers check_layers || :
 	job ids scripts/check/ids.sh || :
 	job plants scripts/plants/plants.py --check || :
 	job history-unit "$build/selftests/history_unit" || :
