@@ -48,21 +48,21 @@ kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
 [[ -n $kdir ]] || { echo "bench.sh: no headers of Debian 6.1, run scripts/setup.sh" >&2; exit 1; }
 pkg-config --exists json-c liburing glib-2.0 tbb ||
 	{ echo "bench.sh: libraries of rivals are missing, run scripts/setup.sh --bench" >&2; exit 1; }
-mkdir -p "$src/selftests/bench"
+mkdir -p "$src/bench"
 cp -pRu VERSION Kbuild dxk uapi "$src/"
 # Built anew: kbuild does not notice when a symbol of dxk has another version.
-rm -rf "$src/selftests/bench"
-mkdir -p "$src/selftests/bench"
-cp -pR selftests/bench/kernel selftests/bench/mark.h "$src/selftests/bench/"
+rm -rf "$src/bench"
+mkdir -p "$src/bench"
+cp -pR bench/kernel bench/mark.h "$src/bench/"
 
 quiet() {
 	"$@" >"$out/build.log" 2>&1 7>&- || { cat "$out/build.log"; exit 1; }
 }
 quiet make -C "$kdir" M="$src" -j"$(nproc)" modules
-quiet make -C "$kdir" M="$src/selftests/bench/kernel" \
+quiet make -C "$kdir" M="$src/bench/kernel" \
 	KBUILD_EXTRA_SYMBOLS="$src/Module.symvers" modules
 quiet make -C lib/libdxk BUILD="$PWD/build"
-quiet make -s -C selftests/bench BUILD="$PWD/build" -j"$(nproc)"
+quiet make -s -C bench BUILD="$PWD/build" -j"$(nproc)"
 
 # --- run --------------------------------------------------------------------
 
@@ -80,7 +80,7 @@ fi
 run='cd /sys/fs/cgroup && echo +memory >cgroup.subtree_control &&
 	mkdir bench && echo $$ >bench/cgroup.procs || exit
 	insmod "$1/dxk/dxk.ko" && insmod "$1/dxk/executors/dxk_executors.ko" &&
-	insmod "$1/selftests/bench/kernel/dxk_bench.ko" || exit
+	insmod "$1/bench/kernel/dxk_bench.ko" || exit
 	cat /proc/kallsyms >"$2/kallsyms"
 	{ uname -r; cat /proc/cmdline; } >"$2/guest"
 	shift 2

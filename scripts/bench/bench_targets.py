@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the measurements of selftests/bench have to give.
+"""What the measurements of bench/ have to give.
 
 Each target is (row, text, value, bound): value(m) of the medians, where m("trip/dxk")
 is one; with m.extra("trip/dxk", "client_sleeps") as well. "<=" unless the text begins

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds up by function what the plugin selftests/bench/profile.c counted.
+"""Adds up by function what the plugin bench/profile.c counted.
 
     profile.py [--blocks FUNCTION] DIR
 

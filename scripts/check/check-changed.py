@@ -70,7 +70,7 @@ def touched(path, noticed, known):
                stem.startswith(p + "_")}
         return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), \
             ["ids", "plants"]
-    if room in ("Documentation", "model", "LICENSES") or path == "README.md":
+    if room in ("Documentation", "bench", "model", "LICENSES") or path == "README.md":
         return set(), DOCS
     if room in ("debian", "dist"):
         return set(), ["packages"]

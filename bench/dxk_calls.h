@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "../../uapi/dxk.h"
+#include "../uapi/dxk.h"
 #include "bench.h"
 
 #define OWNER	1

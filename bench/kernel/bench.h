@@ -7,7 +7,7 @@
 
 #include <linux/types.h>
 
-#include "../../../dxk/dxk_api.h"
+#include "../../dxk/dxk_api.h"
 
 #define BATCH	DXK_BATCH_MAX
 #define OWNER	1
