@@ -2,7 +2,7 @@
 #ifndef DXK_FUZZ_CALL_H
 #define DXK_FUZZ_CALL_H
 
-#include "../selftests/arg.h"
+#include "../selftests/lib/arg.h"
 #include "actor.h"
 
 /**

@@ -19,7 +19,7 @@ while read -r name check _; do
 	[[ $name != '#'* && -n $name ]] || continue
 	programs+=("$name")
 	[[ $check != - ]] || continue
-	for f in "selftests/$name" "selftests/$name".{c,cpp} "selftests/$name"_*.c; do
+	for f in selftests/*/"$name" selftests/*/"$name".{c,cpp} selftests/*/"$name"_*.c; do
 		[[ ! -e $f ]] || files+=("$f")
 	done
 done <selftests/tiers.txt

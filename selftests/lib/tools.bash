@@ -3,7 +3,7 @@
 #
 # What the tests of dxkctl and dxkstat share: contexts with a known load, and looking at
 # JSON, both by one python for all of a test (tools.py).
-# shellcheck source=selftests/test.bash
+# shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
 bring_near "$build"/tools/{dxkctl,dxkstat}

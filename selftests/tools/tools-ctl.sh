@@ -4,7 +4,7 @@
 # dxkctl at a context with a known load: what it shows is what is, what it is told is
 # done (DX-5, DX-8, DX-9, DX-29..DX-32), and wrong use is told with what to do about
 # it.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 stock_only
 

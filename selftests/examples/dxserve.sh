@@ -5,7 +5,7 @@
 # come and go. Whoever of them is killed, nothing is lost: a dead worker's requests are
 # executed by another one, a dead supervisor's service goes on and is taken over, a dead
 # client's requests trouble nobody (R-16, DX-25, DX-113, D-26).
-# shellcheck source=selftests/test.bash
+# shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
 bring_near "$build"/examples/{dxserve,dxcall}

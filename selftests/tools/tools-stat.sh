@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # dxkstat: figures that are those of the counters, and contexts that go while it looks.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 stock_only
 

@@ -5,7 +5,7 @@
 # application, three levels of requests deep (DX-51, DX-104..DX-106), with a handle of
 # SQLite for each worker from the Handle Table (DX-16, DX-26), lanes and the smallest
 # crew that they allow (DX-76).
-# shellcheck source=selftests/test.bash
+# shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
 restore() { umount "$work/small"; } 2>/dev/null

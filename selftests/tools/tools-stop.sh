@@ -3,7 +3,7 @@
 #
 # dxkctl drain and stop: what is Ready is executed or is not, and who still executes is
 # told (DX-107, DX-108, DX-110, DX-114); who may not do it cannot.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 
 # --- somebody else ----------------------------------------------------------

@@ -2,7 +2,7 @@
 #ifndef DXK_ARG_H
 #define DXK_ARG_H
 
-#include "../uapi/dxk.h"
+#include "../../uapi/dxk.h"
 
 /* The argument of any call, as in dxk/abi/args.h, with room behind it for a tail. */
 union arg {

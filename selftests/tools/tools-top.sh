@@ -3,7 +3,7 @@
 #
 # dxkstat --top in a terminal: it shows what is, survives any size, and leaves the
 # terminal as it was, however it ends.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 stock_only
 

@@ -3,7 +3,7 @@
 #
 # dxkctl doctor finds each reason for which the device of a loaded module cannot be
 # used. Files of the system are replaced by others mounted over them.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 stock_only
 one_mode

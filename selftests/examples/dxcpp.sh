@@ -3,7 +3,7 @@
 #
 # examples/dxcpp against wc(1): the last sequence of the DX document in C++ (DX-104,
 # DX-105, DX-106), over files of one part and of many, and files that it cannot read.
-# shellcheck source=selftests/test.bash
+# shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
 bring_near "$build/examples/dxcpp"

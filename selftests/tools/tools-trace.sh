@@ -3,7 +3,7 @@
 #
 # dxkctl trace: the time line has every request once, and what the counters say; the
 # tracepoints also serve bpftrace and trace-cmd.
-# shellcheck source=selftests/tools.bash
+# shellcheck source=selftests/lib/tools.bash
 . "${0%/*}/tools.bash"
 
 # To make and remove a trace instance takes an emulated 6.1 two seconds and more, so that

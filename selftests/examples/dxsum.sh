@@ -5,7 +5,7 @@
 # whole DX application, three levels of requests deep (DX-51, DX-58, DX-104..DX-106),
 # with the smallest crew and pools that the lanes allow (DX-76), its end by signals
 # (DX-107, DX-113).
-# shellcheck source=selftests/test.bash
+# shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
 bring_near "$build/examples/dxsum"
