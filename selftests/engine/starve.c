@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Who waits how long, where a policy changes or lanes are borrowed (S-4, S-5). The
- * other cases of starvation are in prio.c (S-1, S-2, S-3) and post_sleepers.c (S-6,
+ * other cases of starvation are in prio.c (S-1, S-2, S-3) and post.c (S-6,
  * S-7).
  *
  * Ticks come when they come. A request tells how many it has seen, and what is
