@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Races with a sharp oracle: authority (R-1; DX-83, DX-87, DX-92, DX-94). Those of
- * posts are in race_posts.c (R-2, R-6), those with the end of a sleep in race_ends.c.
+ * Races with a sharp oracle: authority (R-1; DX-83, DX-87, DX-92, DX-94); a post is
+ * seen by whoever heard of it, and an entry holds never two (R-2, R-6; DX-43, DX-83,
+ * DX-93); a call gives up just when it gets what it sleeps for (DX-44, DX-80).
  *
  * "Before" is told by one counter that every thread takes a number from: if a call
  * that has returned had drawn its number, a call that begins later draws a larger
@@ -301,6 +302,349 @@ TEST(none_exists_is_never_told_while_one_lives)
 	dxt_down(&t);
 	free(record);
 	free(denial);
+}
+
+/* --- post, then poll by another --------------------------------------- */
+
+struct relay {
+	struct dxt *t;
+	int to_poller[2], to_poster[2];
+	int rounds;
+	_Atomic unsigned int running, lies, odd, polls;
+};
+
+static void *relay_poster(void *arg)
+{
+	struct relay *r = arg;
+	int fd = dxk_member_create(r->t->ctx, DXK_MEMBER_CLIENT, NULL);
+	char c = 0;
+	int i;
+
+	for (i = 0; i < r->rounds; i++) {
+		if (dxt_post1(fd, 5, DXT_NOP, i, PXR_REJOIN, 0, NULL) != 1)
+			r->odd++;
+		if (write(r->to_poller[1], &c, 1) != 1 ||
+		    read(r->to_poster[0], &c, 1) != 1)
+			r->odd++;
+	}
+	close(fd);
+	r->running--;
+	return NULL;
+}
+
+/*
+ * R-2, DX-93, DX-83: a post that returned is seen by whoever heard of it, from
+ * then on until it is collected, wherever it is on its way.
+ */
+TEST(post_then_poll_by_another_thread)
+{
+	struct relay r = { .rounds = dxt_debug_kernel() ? 300 : 1000, .running = 1 };
+	pthread_t thread;
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_up(&t, 2));
+	r.t = &t;
+	ASSERT_EQ(0, pipe(r.to_poller));
+	ASSERT_EQ(0, pipe(r.to_poster));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, relay_poster, &r));
+	for (i = 0; i < r.rounds; i++) {
+		struct dxk_result result;
+		uint32_t answer = 0;
+		char c;
+
+		ASSERT_EQ(1, read(r.to_poller[0], &c, 1));
+		do {
+			if (dxt_rejoin(t.member, 5, &result, 1, 1, 0, &answer) < 0)
+				break;
+			r.polls++;
+		} while (answer == RJR_NONE_READY);
+		ASSERT_EQ(RJR_RETURNED, answer);
+		ASSERT_EQ(i, result.param);
+		ASSERT_EQ(RJR_NONE_EXIST, poll_owner(&t, 5));
+		ASSERT_EQ(1, write(r.to_poster[1], &c, 1));
+	}
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, r.odd);
+	TH_LOG("%d posts, %u polls", r.rounds, r.polls);
+	dxt_down(&t);
+}
+
+/* --- one entry, many posters ------------------------------------------ */
+
+struct rush {
+	struct dxt *t;
+	_Atomic unsigned int running, taken, odd;
+	_Atomic bool go;
+};
+
+static _Atomic unsigned int rush_executed;
+
+static int exe_rush(struct dxt_call *call)
+{
+	(void)call;
+	rush_executed++;
+	return 0;
+}
+
+static void *rush_thread(void *arg)
+{
+	struct rush *r = arg;
+	int fd = dxk_member_create(r->t->ctx, DXK_MEMBER_CLIENT, NULL);
+	uint32_t reason;
+
+	while (r->go && fd >= 0) {
+		int rc = dxt_post1(fd, 1, DXT_FN(exe_rush), 0, 0, 0, &reason);
+
+		if (rc == 1)
+			r->taken++;
+		else if (rc != -EAGAIN || reason != PXR_POOL_FULL)
+			r->odd++;
+	}
+	close(fd);
+	r->running--;
+	return NULL;
+}
+
+/* R-6, DX-43: the entry frees and fills all the time, and holds never two. */
+TEST(one_entry_many_posters)
+{
+	enum { RUSH = 8 };
+	struct rush r = { .running = RUSH, .go = true };
+	pthread_t thread[RUSH];
+	struct dxt t;
+	int i;
+
+	rush_executed = 0;
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.ready_entries = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	r.t = &t;
+	for (i = 0; i < RUSH; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, rush_thread, &r));
+	EXPECT_TRUE(DXT_UNTIL(&t, r.taken > (dxt_debug_kernel() ? 50 : 500)));
+	r.go = false;
+	for (i = 0; i < RUSH; i++)
+		pthread_join(thread[i], NULL);
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_num(&t, "owners")));
+	EXPECT_EQ(0, r.odd);
+	EXPECT_EQ(r.taken, rush_executed);
+	EXPECT_EQ(r.taken, dxt_num(&t, "stats/posts"));
+	EXPECT_EQ(1, dxt_num(&t, "pools/ready_high_water"));
+	dxt_down(&t);
+}
+
+/* --- the end of a sleep against the move it waits for ---------------------- */
+
+#define HASTY	6
+
+static _Atomic unsigned int hasty_executed[HASTY][2000];
+
+static int exe_hasty(struct dxt_call *call)
+{
+	hasty_executed[call->work.param / 2000][call->work.param % 2000]++;
+	return 0;
+}
+
+struct hasty {
+	struct dxt *t;
+	pthread_t thread;
+	unsigned int me, nr, odd;
+	bool taken[2000];
+	_Atomic unsigned int late;
+	_Atomic unsigned int *running;
+	_Atomic bool *go;
+};
+
+static void *hasty_thread(void *arg)
+{
+	struct hasty *h = arg;
+	uint64_t state = the_seed() + h->me;
+	int fd;
+
+	/* The signals do not wait until the threads are members. */
+	do
+		fd = dxk_member_create(h->t->ctx, DXK_MEMBER_CLIENT, NULL);
+	while (fd == -EINTR);
+
+	for (h->nr = 0; *h->go && h->nr < 2000; h->nr++) {
+		int rc = dxt_post1(fd, 1, DXT_FN(exe_hasty), h->me * 2000 + h->nr,
+				   PXR_WAITIF_BUSY, dxt_in(rnd(&state) % 400000),
+				   NULL);
+
+		if (rc == 1)
+			h->taken[h->nr] = true;
+		else if (rc == -ETIMEDOUT || rc == -EINTR)
+			h->late++;
+		else
+			h->odd++;
+	}
+	close(fd);
+	--*h->running;
+	return NULL;
+}
+
+static unsigned int sum_late(const struct hasty *h)
+{
+	unsigned int i, sum = 0;
+
+	for (i = 0; i < HASTY; i++)
+		sum += h[i].late;
+	return sum;
+}
+
+/*
+ * DX-44: posters whose deadlines and signals come just when room does. What the
+ * call says is what happened: executed once if it was taken, never if not.
+ */
+TEST(deadline_against_room)
+{
+	_Atomic unsigned int running = HASTY;
+	unsigned int i, k, wrong = 0, taken = 0, late = 0;
+	struct hasty *h = calloc(HASTY, sizeof(*h));
+	_Atomic bool go = true;
+	uint64_t state, end;
+	struct dxt t;
+
+	memset((void *)hasty_executed, 0, sizeof(hasty_executed));
+	puppet_signals(false);
+	state = the_seed();
+	TH_LOG("DXK_SEED=%llu", (unsigned long long)state);
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.ready_entries = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	for (i = 0; i < HASTY; i++) {
+		h[i].t = &t;
+		h[i].me = i;
+		h[i].running = &running;
+		h[i].go = &go;
+		ASSERT_EQ(0, pthread_create(&h[i].thread, NULL, hasty_thread, &h[i]));
+	}
+	/* 2 s, and on until both ends were met; a thread may have used up its posts */
+	end = dxt_in(2 * DXT_SEC);
+	while (running == HASTY && dxt_now() < end + 60 * DXT_SEC &&
+	       (dxt_now() < end || dxt_num(&t, "stats/posts") < 50 ||
+		sum_late(h) < 20)) {
+		pthread_kill(h[rnd(&state) % HASTY].thread, DXT_NUDGE);
+		usleep(rnd(&state) % 1000);
+	}
+	go = false;
+	for (i = 0; i < HASTY; i++)
+		pthread_join(h[i].thread, NULL);
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_num(&t, "owners")));
+	for (i = 0; i < HASTY; i++) {
+		EXPECT_EQ(0, h[i].odd);
+		late += h[i].late;
+		for (k = 0; k < h[i].nr; k++) {
+			wrong += hasty_executed[i][k] != h[i].taken[k];
+			taken += h[i].taken[k];
+		}
+	}
+	TH_LOG("%u taken, %u not", taken, late);
+	EXPECT_EQ(0, wrong);
+	EXPECT_GE(taken, 50);
+	EXPECT_GE(late, 20);
+	EXPECT_EQ(taken, dxt_num(&t, "stats/posts"));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(0, dxt_num(&t, "lanes/ready_lane%u_waiters", i));
+	dxt_down(&t);
+	free(h);
+}
+
+/* --- fetches that give up against posts ------------------------------------ */
+
+struct fickle {
+	struct dxt *t;
+	pthread_t thread;
+	uint64_t seed;
+	_Atomic unsigned int *executed;
+	_Atomic unsigned int *empty, *odd;
+};
+
+static void *fickle_thread(void *arg)
+{
+	struct fickle *f = arg;
+	int fd = dxk_member_create(f->t->ctx, DXK_MEMBER_WORKER, NULL);
+	struct dxk_done done[4];
+	struct dxk_work work[4];
+	unsigned int nr_done = 0, taken, i;
+
+	for (;;) {
+		int rc = dxk_next(fd, done, nr_done, &taken, work,
+				  1 + rnd(&f->seed) % 4, NULL, 0,
+				  rnd(&f->seed) % 300000);
+
+		if (nr_done && taken != nr_done)
+			++*f->odd;
+		nr_done = 0;
+		if (rc == -ESHUTDOWN)
+			break;
+		if (rc == -ETIMEDOUT || rc == -EINTR || !rc) {
+			++*f->empty;
+			continue;
+		}
+		if (rc < 0) {
+			++*f->odd;
+			break;
+		}
+		for (i = 0; i < (unsigned int)rc; i++) {
+			f->executed[work[i].param]++;
+			done[nr_done++] = (struct dxk_done){
+				.ticket = work[i].ticket,
+			};
+		}
+	}
+	close(fd);
+	return NULL;
+}
+
+/* DX-80: a worker that gives up just when it is given a request has it. */
+TEST(deadline_against_dispatch)
+{
+	enum { CROWD = 4, NR = 3000 };
+	static _Atomic unsigned int executed[NR];
+	_Atomic unsigned int empty = 0, odd = 0;
+	struct fickle f[CROWD];
+	struct dxk_result r[16];
+	struct dxt t;
+	uint64_t seed = the_seed();
+	unsigned int i, posted = 0, wrong = 0;
+	uint64_t end;
+
+	TH_LOG("DXK_SEED=%llu", (unsigned long long)seed);
+	ASSERT_EQ(0, dxt_up(&t, 0));
+	for (i = 0; i < CROWD; i++) {
+		f[i] = (struct fickle){ .t = &t, .seed = seed + i,
+					.executed = executed, .empty = &empty,
+					.odd = &odd };
+		ASSERT_EQ(0, pthread_create(&f[i].thread, NULL, fickle_thread, &f[i]));
+	}
+	end = dxt_in(2 * DXT_SEC);
+	while (posted < NR && dxt_now() < end + 60 * DXT_SEC &&
+	       (dxt_now() < end || posted < 20 || empty < 20)) {
+		ASSERT_EQ(1, dxt_post1(t.member, 1, 0, posted++,
+				       PXR_REJOIN | PXR_WAITIF_BUSY, DXK_FOREVER, NULL));
+		dxt_rejoin(t.member, 1, r, 16, 1, 0, NULL);
+		if (!(rnd(&seed) % 4))
+			usleep(rnd(&seed) % 500);
+	}
+	EXPECT_GE(dxt_drain(&t, t.member, 1), 0);
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, dxt_late_ns()));
+	for (i = 0; i < CROWD; i++)
+		pthread_join(f[i].thread, NULL);
+	for (i = 0; i < posted; i++)
+		wrong += executed[i] != 1;
+	TH_LOG("%u posts, %u fetches gave up", posted, empty);
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, odd);
+	EXPECT_EQ(posted, dxt_num(&t, "stats/collected"));
+	EXPECT_GE(posted, 20);
+	EXPECT_GE(empty, 20);
+	dxt_down(&t);
 }
 
 TEST_HARNESS_MAIN
