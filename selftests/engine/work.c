@@ -1,11 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Dispatch and execution: when a request is given to whom, of which kind, how often,
- * and what a Runnable does in it (DX-77, DX-79..DX-85, DX-104..DX-106).
+ * and what a Runnable does in it (DX-77, DX-79..DX-85, DX-104..DX-106); what travels with
+ * a request; how a worker completes and fetches, several in one call.
  */
-#include "work_test.h"
+#include "engine_test.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+FIXTURE(work) {
+	struct dxt t;
+	struct puppet *w[4];
+};
+
+FIXTURE_SETUP(work)
+{
+	ASSERT_EQ(0, dxt_open(&self->t));
+	no_periods(&self->t);
+	puppet_signals(false);
+}
+
+FIXTURE_TEARDOWN(work)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		if (self->w[i])
+			puppet_free(self->w[i]);
+	dxt_down(&self->t);
+}
+
+#define START(workers) ({						\
+	ASSERT_EQ(0, dxt_start(&self->t));				\
+	puppets_new(&self->t, self->w, workers, DXK_MEMBER_WORKER);	\
+	for (int _i = 0; _i < (workers); _i++)				\
+		ASSERT_NE(NULL, self->w[_i]);				\
+})
+
+static int post(struct dxt *t, uint64_t param, uint32_t attrs)
+{
+	return dxt_post1(t->member, 1, DXT_NOP, param, attrs, 0, NULL);
+}
 
 /* --- when ------------------------------------------------------------------ */
 
@@ -311,6 +351,420 @@ TEST_F(work, sequence_of_a_runnable)
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(RJR_NONE_EXIST, poll_owner(t, 1));
 	EXPECT_EQ(SUBS + 1, dxt_num(t, "pools/thread_high_water"));
+}
+
+/* --- data ------------------------------------------------------------------ */
+
+/* Up to data_size bytes in and out, lengths kept, no byte changed. */
+TEST_F(work, data_in_and_out)
+{
+	static const unsigned int len[] = { 0, 1, 7, 512, 4095, 4096 };
+	struct dxt *t = &self->t;
+	unsigned char out[4096], in[4096];
+	uint64_t state = 42;
+	struct dxk_post p;
+	unsigned int i, k, answer;
+
+	t->policy.data_size = 4096;
+	START(1);
+	for (i = 0; i < 6; i++) {
+		struct dxk_post_entry e = dxt_entry(1, 0, i, PXR_REJOIN);
+		unsigned int back = len[5 - i];
+		struct puppet *w = self->w[0];
+		struct dxk_result r;
+
+		for (k = 0; k < sizeof(out); k++)
+			out[k] = rnd(&state);
+		e.data = DXT_PTR(out);
+		e.data_len = len[i];
+		e.result_len = back;
+		ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &p));
+		dxt_poison(w->data, PUP_DATA);
+		ASSERT_EQ(1, puppet_fetch(w));
+		EXPECT_EQ(len[i], w->work[0].data_len);
+		EXPECT_EQ(back, w->work[0].result_len);
+		EXPECT_EQ(0, memcmp(out, w->data, len[i]));
+		EXPECT_TRUE(dxt_poisoned(w->data + len[i], PUP_DATA - len[i]));
+
+		/* a byte more than there is room for refuses the completion */
+		EXPECT_EQ(-EMSGSIZE, puppet_finish_data(w, out, back + 1));
+		EXPECT_EQ(1, w->held);
+		for (k = 0; k < back; k++)
+			out[k] ^= 0x5a;
+		ASSERT_EQ(0, puppet_finish_data(w, out, back));
+		dxt_poison(in, sizeof(in));
+		ASSERT_EQ(1, dxk_rejoin(t->member, 1, &r, 1, 1, in, sizeof(in), 0,
+					&answer));
+		EXPECT_EQ(back, r.data_len);
+		EXPECT_EQ(0, memcmp(in, out, back));
+		EXPECT_TRUE(dxt_poisoned(in + back, sizeof(in) - back));
+	}
+}
+
+/* A worker that gives less than its slots may need is refused before. */
+TEST_F(work, data_slots_must_have_room)
+{
+	struct dxt *t = &self->t;
+	struct puppet *w;
+
+	t->policy.data_size = 512;
+	START(1);
+	w = self->w[0];
+	ASSERT_EQ(1, post(t, 0, 0));
+	w->next = (struct dxk_next){
+		.size = sizeof(w->next),
+		.work = DXT_PTR(w->work),
+		.nr_work = 1,
+		.work_size = sizeof(w->work[0]),
+		.data = DXT_PTR(w->data),
+		.data_stride = 511,
+	};
+	puppet_begin(w, puppet_call_next);
+	EXPECT_EQ(-EMSGSIZE, puppet_end(w));
+	EXPECT_EQ(0, dxt_num(t, "stats/dispatches"));
+}
+
+/* --- files ----------------------------------------------------------------- */
+
+static int post_file(struct dxt *t, int fd, uint64_t exec, uint32_t attrs,
+		     unsigned int result_len)
+{
+	struct dxk_post_entry e = dxt_entry(1, exec, 0, PXR_FD | PXR_REJOIN | attrs);
+	struct dxk_post p;
+
+	e.fd = fd;
+	e.result_len = result_len;
+	return dxt_post(t->member, &e, 1, 0, &p);
+}
+
+/*
+ * DX-42: a posted file stays open for as long as its request exists, though no descriptor of it
+ * is left, and no longer: the other end of a pipe sees it.
+ */
+TEST_F(work, request_holds_its_file)
+{
+	struct dxt *t = &self->t;
+	struct pollfd reader = { .events = POLLIN };
+	int fd[2];
+
+	START(1);
+	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	reader.fd = fd[0];
+	ASSERT_EQ(1, post_file(t, fd[1], 0, 0, 0));
+	close(fd[1]);
+	/* Ready: neither data nor the end */
+	ASSERT_EQ(0, poll(&reader, 1, 0)) TH_LOG("the request does not hold its file");
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	close(self->w[0]->work[0].fd);
+	/* it may be run again */
+	EXPECT_EQ(0, poll(&reader, 1, 0));
+	ASSERT_EQ(0, puppet_finish(self->w[0], 0));
+	ASSERT_EQ(RJR_RETURNED, poll_owner(t, 1));
+	EXPECT_TRUE(DXT_UNTIL(t, poll(&reader, 1, 0) == 1));
+	EXPECT_EQ(POLLHUP, reader.revents);
+	close(fd[0]);
+}
+
+/* The worker has the same open file: offset shared, poster's descriptor gone. */
+TEST_F(work, file_to_a_user_worker)
+{
+	struct dxt *t = &self->t;
+	char text[8] = "";
+	int fd, got;
+
+	START(1);
+	fd = memfd_create("dxk-test", 0);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(10, write(fd, "0123456789", 10));
+	ASSERT_EQ(2, lseek(fd, 2, SEEK_SET));
+	ASSERT_EQ(1, post_file(t, fd, 0, 0, 0));
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	got = self->w[0]->work[0].fd;
+	ASSERT_GE(got, 0);
+	EXPECT_NE(fd, got);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(got, F_GETFD));
+	ASSERT_EQ(3, read(got, text, 3));
+	EXPECT_EQ(0, memcmp(text, "234", 3));
+	EXPECT_EQ(5, lseek(fd, 0, SEEK_CUR));
+	close(fd);
+	close(got);
+	ASSERT_EQ(0, puppet_finish(self->w[0], 0));
+	ASSERT_EQ(RJR_RETURNED, poll_owner(t, 1));
+
+	/* the request itself holds the file */
+	fd = memfd_create("dxk-test", 0);
+	ASSERT_EQ(4, write(fd, "gone", 4));
+	ASSERT_EQ(1, post_file(t, fd, 0, 0, 0));
+	close(fd);
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	got = self->w[0]->work[0].fd;
+	ASSERT_EQ(4, pread(got, text, 4, 0));
+	EXPECT_EQ(0, memcmp(text, "gone", 4));
+	close(got);
+	/* one without a file */
+	ASSERT_EQ(0, puppet_finish(self->w[0], 0));
+	ASSERT_EQ(1, post(t, 0, 0));
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	EXPECT_EQ(-1, self->w[0]->work[0].fd);
+}
+
+/* What could hold dxk's own descriptors is refused, what is not open too. */
+TEST_F(work, files_that_are_refused)
+{
+	struct dxt *t = &self->t;
+	int fd[2];
+
+	START(0);
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fd));
+	EXPECT_EQ(-ELOOP, post_file(t, fd[0], 0, 0, 0));
+	close(fd[0]);
+	EXPECT_EQ(-EBADF, post_file(t, fd[0], 0, 0, 0));
+	close(fd[1]);
+	EXPECT_EQ(-EBADF, post_file(t, -1, 0, 0, 0));
+	fd[0] = epoll_create1(0);
+	EXPECT_EQ(-ELOOP, post_file(t, fd[0], 0, 0, 0));
+	close(fd[0]);
+	EXPECT_EQ(-ELOOP, post_file(t, t->ctx, 0, 0, 0));
+	EXPECT_EQ(-ELOOP, post_file(t, t->ctl, 0, 0, 0));
+	EXPECT_EQ(-ELOOP, post_file(t, t->member, 0, 0, 0));
+	EXPECT_EQ(0, dxt_num(t, "stats/posts"));
+}
+
+/* The digest as sha256sum tells it. */
+static bool sha256sum(const char *path, char hex[65])
+{
+	char cmd[PATH_MAX + 64];
+	FILE *f;
+	bool ok;
+
+	snprintf(cmd, sizeof(cmd), "sha256sum %s", path);
+	f = popen(cmd, "r");
+	ok = f && fscanf(f, "%64s", hex) == 1;
+	return !(f && pclose(f)) && ok && strlen(hex) == 64;
+}
+
+/* Has a kernel worker compute the digest. */
+static int kernel_sha256(struct dxt *t, int fd, uint64_t exec, char hex[65])
+{
+	unsigned char digest[32];
+	struct dxk_result r;
+	unsigned int answer, i;
+
+	if (post_file(t, fd, exec, PXR_KERNEL, 32) != 1 ||
+	    dxk_rejoin(t->member, 1, &r, 1, 1, digest, 32, -1, &answer) != 1)
+		return -EIO;
+	if (!r.status && r.data_len == 32)
+		for (i = 0; i < 32; i++)
+			sprintf(hex + 2 * i, "%02x", digest[i]);
+	return r.status;
+}
+
+/* The kernel executor sha256 and sha256sum agree on real files and odd sizes. */
+TEST_F(work, file_to_a_kernel_worker)
+{
+	static const char *const path[] = {
+		"/proc/self/exe", "/etc/passwd", "/bin/ls",
+	};
+	static const unsigned int size[] = { 0, 1, 55, 56, 64, 4095, 32768, 300003 };
+	struct dxt *t = &self->t;
+	char theirs[65], ours[65], name[PATH_MAX];
+	uint64_t sha256;
+	unsigned int i, k;
+	ssize_t n;
+	int fd;
+
+	if (dxk_executor_find(t->ctl, "sha256", &sha256))
+		SKIP(return, "no executors loaded");
+	t->policy.kernel_threads = 2;
+	START(0);
+	for (i = 0; i < sizeof(path) / sizeof(path[0]); i++) {
+		fd = open(path[i], O_RDONLY | O_CLOEXEC);
+		ASSERT_GE(fd, 0);
+		/* where the descriptor stands does not matter and does not move */
+		ASSERT_EQ(3, lseek(fd, 3, SEEK_SET));
+		ASSERT_EQ(0, kernel_sha256(t, fd, sha256, ours));
+		EXPECT_EQ(3, lseek(fd, 0, SEEK_CUR));
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", getpid(), fd);
+		ASSERT_TRUE(sha256sum(name, theirs));
+		EXPECT_STREQ(theirs, ours);
+		close(fd);
+	}
+	for (i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+		fd = memfd_create("dxk-test", 0);
+		ASSERT_GE(fd, 0);
+		for (k = 0; k < size[i]; k += n) {
+			char block[4096];
+
+			memset(block, 'a' + k % 26, sizeof(block));
+			n = size[i] - k < sizeof(block) ? size[i] - k : sizeof(block);
+			ASSERT_EQ(n, write(fd, block, n));
+		}
+		ASSERT_EQ(0, kernel_sha256(t, fd, sha256, ours));
+		snprintf(name, sizeof(name), "/proc/%d/fd/%d", getpid(), fd);
+		ASSERT_TRUE(sha256sum(name, theirs));
+		EXPECT_STREQ(theirs, ours);
+		close(fd);
+	}
+	/* and what cannot be read tells so in its status */
+	fd = open("/tmp", O_RDONLY | O_CLOEXEC);
+	EXPECT_EQ(-EISDIR, kernel_sha256(t, fd, sha256, ours));
+	close(fd);
+}
+
+/* --- complete n and fetch m ------------------------------------------------ */
+
+/* In one call: the completions are taken first, then comes what is next. */
+TEST_F(work, complete_and_fetch_in_one_call)
+{
+	struct dxt *t = &self->t;
+	struct dxk_result r[8];
+	struct puppet *w;
+	int i;
+
+	START(1);
+	w = self->w[0];
+	for (i = 0; i < 8; i++)
+		ASSERT_EQ(1, post(t, i, PXR_REJOIN));
+	ASSERT_FALSE(puppet_next(w, 0, 0, 4, DXK_FOREVER));
+	ASSERT_EQ(4, w->ret);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(i, w->work[i].param);
+	EXPECT_EQ(4, dxt_num(t, "pools/ready_use"));
+	/* completes three of four, in any order it likes */
+	ASSERT_FALSE(puppet_next(w, 3, 7, 8, DXK_FOREVER));
+	EXPECT_EQ(3, w->next.nr_taken);
+	ASSERT_EQ(4, w->ret);
+	ASSERT_EQ(5, w->held);
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(3 + i, w->work[i].param);
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	ASSERT_EQ(8, dxt_rejoin(t->member, 1, r, 8, 8, 0, NULL));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(i, r[i].param);
+}
+
+/* More than one only in its share of the backlog, and while nobody is idle. */
+TEST_F(work, fetch_of_several_leaves_the_others_their_share)
+{
+	struct dxk_post_entry e[10];
+	struct dxt *t = &self->t;
+	struct dxk_post p;
+	int i;
+
+	START(3);
+	for (i = 0; i < 10; i++)
+		e[i] = dxt_entry(1, 0, i, 0);
+	/* two idle workers, four requests: one each in the first round */
+	for (i = 0; i < 2; i++)
+		ASSERT_TRUE(puppet_next(self->w[i], 0, 0, 8, DXK_FOREVER));
+	ASSERT_EQ(4, dxt_post(t->member, e, 4, 0, &p));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, puppet_end(self->w[i]));
+	EXPECT_EQ(2, dxt_num(t, "pools/ready_use"));
+	/* eight Ready, three workers: a share is three */
+	ASSERT_EQ(6, dxt_post(t->member, e + 4, 6, 0, &p));
+	ASSERT_FALSE(puppet_next(self->w[2], 0, 0, 8, DXK_FOREVER));
+	EXPECT_EQ(3, self->w[2]->ret);
+	/* five are left: two */
+	ASSERT_FALSE(puppet_next(self->w[0], 1, 0, 8, DXK_FOREVER));
+	EXPECT_EQ(2, self->w[0]->ret);
+}
+
+/* Lanes 0..2 wait for others, so none is held behind another. */
+TEST_F(work, only_lane_three_is_taken_ahead)
+{
+	struct dxk_post_entry e[] = {
+		prio_entry(1, 0, 9, 0), prio_entry(1, 1, 8, PXR_LANE2),
+		prio_entry(1, 2, 7, 0), prio_entry(1, 3, 6, 0),
+	};
+	struct dxt *t = &self->t;
+	struct dxk_post p;
+
+	START(1);
+	ASSERT_EQ(4, dxt_post(t->member, e, 4, 0, &p));
+	ASSERT_FALSE(puppet_next(self->w[0], 0, 0, 8, DXK_FOREVER));
+	EXPECT_EQ(1, self->w[0]->ret);
+	EXPECT_EQ(0, self->w[0]->work[0].param);
+	ASSERT_FALSE(puppet_next(self->w[0], 1, 0, 8, DXK_FOREVER));
+	EXPECT_EQ(1, self->w[0]->ret);
+	EXPECT_EQ(1, self->w[0]->work[0].param);
+	ASSERT_FALSE(puppet_next(self->w[0], 1, 0, 8, DXK_FOREVER));
+	EXPECT_EQ(2, self->w[0]->ret);
+	EXPECT_EQ(2, self->w[0]->work[0].param);
+	EXPECT_EQ(3, self->w[0]->work[1].param);
+}
+
+/* A completion answers a dispatch that this worker holds, once. */
+TEST_F(work, stale_completions)
+{
+	struct dxt *t = &self->t;
+	struct dxk_work mine, others;
+	struct puppet *w;
+
+	START(2);
+	w = self->w[0];
+	ASSERT_EQ(1, post(t, 0, PXR_REJOIN));
+	ASSERT_EQ(1, post(t, 1, PXR_REJOIN));
+	ASSERT_EQ(1, puppet_fetch(w));
+	ASSERT_EQ(1, puppet_fetch(self->w[1]));
+	mine = w->work[0];
+	others = self->w[1]->work[0];
+	EXPECT_NE(mine.ticket, others.ticket);
+
+	w->work[0] = others;
+	puppet_next(w, 1, 0, 0, 0);
+	EXPECT_EQ(-ESTALE, puppet_end(w));
+	w->work[0].ticket = 0;
+	puppet_next(w, 1, 0, 0, 0);
+	EXPECT_EQ(-ESTALE, puppet_end(w));
+	EXPECT_EQ(2, dxt_num(t, "stats/stale"));
+	EXPECT_EQ(2, dxt_num(t, "pools/thread_busy"));
+
+	/* the first is taken, its repetition is not */
+	w->work[0] = mine;
+	w->work[1] = mine;
+	w->held = 2;
+	puppet_next(w, 2, 0, 0, 0);
+	EXPECT_EQ(0, puppet_end(w));
+	EXPECT_EQ(1, w->next.nr_taken);
+	w->held = 0;
+	EXPECT_EQ(1, dxt_num(t, "pools/rejoin_use"));
+	EXPECT_EQ(3, dxt_num(t, "stats/stale"));
+}
+
+/* What cannot be handed to the worker goes back to its place, not lost. */
+TEST_F(work, request_that_cannot_be_fetched_goes_back)
+{
+	struct dxt *t = &self->t;
+	struct puppet *w;
+	int i;
+
+	START(1);
+	w = self->w[0];
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, post(t, i, 0));
+	puppet_next(w, 0, 0, 1, 0);
+	ASSERT_EQ(1, puppet_end(w));
+	EXPECT_EQ(0, w->work[0].param);
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	/* nowhere to write to */
+	w->next = (struct dxk_next){
+		.size = sizeof(w->next),
+		.work = 8,
+		.nr_work = 2,
+		.work_size = sizeof(w->work[0]),
+	};
+	puppet_begin(w, puppet_call_next);
+	EXPECT_EQ(-EFAULT, puppet_end(w));
+	EXPECT_EQ(2, dxt_num(t, "pools/ready_use"));
+	EXPECT_EQ(0, dxt_num(t, "pools/thread_busy"));
+	EXPECT_EQ(2, dxt_num(t, "stats/put_back"));
+	for (i = 1; i < 3; i++) {
+		ASSERT_EQ(1, puppet_fetch(w));
+		EXPECT_EQ(i, w->work[0].param);
+		EXPECT_EQ(0, w->work[0].inspect_count);
+		ASSERT_EQ(0, puppet_finish(w, 0));
+	}
 }
 
 TEST_HARNESS_MAIN
