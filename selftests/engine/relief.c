@@ -2,15 +2,43 @@
 /*
  * What workers that sleep in a call leave undone, and who does it: helpers and spares
  * of user workers (policy on_block; D-4, D-5, D-8, DX-43, DX-70, DX-75). What stalls
- * under STRICT, see deadlock.c, finishes here. A helper on its own is in
- * relief_help.c, a spare in relief_spare.c. Those of kernel workers are in
- * dxk/runtime/tests/onblock_test.c, libdxk's in libhelp.c.
+ * under STRICT, see deadlock.c, finishes here. KUnit has helpers and spares of kernel
+ * workers, libwait.c those of libdxk.
  */
-#include "relief_test.h"
+#include "engine_test.h"
+
+/* --- a worker that helps --------------------------------------------------- */
+
+static _Atomic unsigned int depth_max;
+static _Thread_local unsigned int depth;
+
+/* Executes the request that the module called for. */
+static int help(struct dxt_worker *w)
+{
+	struct dxt_call call = { .worker = w };
+	struct dxk_done done = { 0 };
+	unsigned int max;
+	int rc;
+
+	rc = dxk_next(w->member, NULL, 0, NULL, &call.work, 1, NULL, 0, 0);
+	if (rc != 1)
+		return rc < 0 ? rc : -ENODATA;
+	depth++;
+	while ((max = depth_max) < depth)
+		__atomic_compare_exchange_n((unsigned int *)&depth_max, &max, depth, 0,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	done.ticket = call.work.ticket;
+	done.status = ((dxt_exec_t)(uintptr_t)call.work.executor)(&call);
+	depth--;
+	rc = dxk_next(w->member, &done, 1, NULL, NULL, 0, NULL, 0, 0);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- families of requests -------------------------------------------------- */
 
 #define FAMILIES	10
 
-/* A parent and its children, see deadlock_test.h. */
+/* A parent and its children, see deadlock.c. */
 struct family {
 	unsigned int children;
 	uint32_t attrs;			/* of the children */
@@ -281,6 +309,353 @@ TEST_F(relief, rejoin_pool_full)
 	t->policy.rejoin_entries = 2;
 	PARENTS(1, 6, 0, 0);
 	ALL_DONE(1);
+}
+
+/* --- bounds of helping --------------------------------------------------------------- */
+
+/* Each posts one of its kind and waits for it: a chain as deep as param. */
+static int exe_chain(struct dxt_call *call)
+{
+	struct dxt_worker *w = call->worker;
+	struct dxk_post_entry e = dxt_entry(100 + call->work.param, DXT_FN(exe_chain),
+					    call->work.param - 1, PXR_REJOIN);
+	struct dxk_result r;
+	unsigned int answer = 0;
+	int rc = 0;
+
+	if (!call->work.param)
+		return 0;
+	if (dxk_post_flags(w->member, &e, 1, DXK_CALL_HELP, 0, NULL) != 1)
+		return -EIO;
+	while (!rc && answer != RJR_RETURNED) {
+		rc = dxk_rejoin_flags(w->member, e.owner, &r, 1, 1, NULL, 0,
+				      DXK_CALL_HELP, -1, &answer);
+		if (rc < 0)
+			return rc;
+		rc = answer == RJR_HELP ? help(w) : 0;
+	}
+	return rc ?: r.status + 1;
+}
+
+/* help_depth is a bound: a chain of that length ends, a longer one stalls. */
+TEST(help_depth)
+{
+	struct dxk_result r;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.help_depth = 3;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	depth_max = 0;
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_FN(exe_chain), 3, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &r, 1, 1, dxt_in(60 * DXT_SEC), NULL));
+	EXPECT_EQ(3, r.status);
+	EXPECT_EQ(3, depth_max);
+	EXPECT_EQ(3, dxt_num(&t, "stats/helps"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
+
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_FN(exe_chain), 4, PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(stall_comes(&t, 0));
+	EXPECT_EQ(3, depth_max);
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
+	dxt_down(&t);
+}
+
+/* A helper that dies with a request in its hands gives it back; who waits gets it. */
+TEST(helper_dies)
+{
+	struct puppet *p;
+	struct dxk_result r;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	puppet_signals(false);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	p = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 1, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(p));
+	p->entry[0] = dxt_entry(2, DXT_PARAM, 2, PXR_REJOIN);
+	ASSERT_FALSE(puppet_post(p, 1, 0));
+	/* without the flag it sleeps on, although it could help */
+	EXPECT_TRUE(puppet_rejoin(p, 2, 1, 1, DXK_FOREVER));
+	puppet_signal(p);
+	EXPECT_EQ(-EINTR, puppet_end(p));
+	p->rejoin.flags = DXK_CALL_HELP;
+	puppet_begin(p, puppet_call_rejoin);
+	EXPECT_EQ(0, puppet_end(p));
+	EXPECT_EQ(RJR_HELP, p->rejoin.answer);
+	EXPECT_EQ(2, dxt_num(&t, "pools/thread_busy"));
+	/* called, not fetched */
+	puppet_free(p);
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 0));
+	EXPECT_EQ(1, dxt_num(&t, "pools/ready_use"));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, &r, 1, 1, 0, NULL));
+	EXPECT_EQ(-EOWNERDEAD, r.status);
+	/* the child runs at its place, the first time */
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	EXPECT_EQ(1, dxt_rejoin(t.member, 2, &r, 1, 1, dxt_in(60 * DXT_SEC), NULL));
+	EXPECT_EQ(2, r.status);
+	EXPECT_EQ(1, r.attempts);
+	dxt_down(&t);
+}
+
+/*
+ * D-8: a helper does not wait for room in the Rejoin Pool (rejoin_full=block_worker): it
+ * may be the one who is to make it.
+ */
+TEST(helper_completes)
+{
+	struct dxk_work tmp;
+	struct puppet *p;
+	struct dxt t;
+	unsigned int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	puppet_signals(false);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	t.policy.rejoin_entries = 1;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	p = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 1, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(p));
+	for (i = 2; i < 4; i++) {
+		/* waits for the second child, and so executes both */
+		p->entry[0] = dxt_entry(i, DXT_PARAM, i, PXR_REJOIN);
+		puppet_post(p, 1, 0);
+		ASSERT_EQ(1, puppet_end(p));
+		puppet_rejoin(p, i, 1, 1, 0);
+		p->rejoin.flags = DXK_CALL_HELP;
+		p->rejoin.deadline = DXK_FOREVER;
+		puppet_begin(p, puppet_call_rejoin);
+		ASSERT_EQ(0, puppet_end(p));
+		ASSERT_EQ(RJR_HELP, p->rejoin.answer);
+		ASSERT_EQ(1, puppet_fetch(p));
+		tmp = p->work[0];
+		p->work[0] = p->work[1];
+		p->work[1] = tmp;
+		puppet_next(p, 1, 0, 0, 0);
+		EXPECT_EQ(0, puppet_end(p));
+		EXPECT_EQ(1, p->held);
+	}
+	EXPECT_EQ(2, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/complete_blocks"));
+	EXPECT_EQ(0, puppet_finish(p, 0));
+	puppet_free(p);
+	dxt_down(&t);
+}
+
+/* A signal, a deadline and a Stop end the sleep of a helper as any other. */
+TEST(helper_wakes)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct puppet *p;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	puppet_signals(false);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	p = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_NE(NULL, p);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 1, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(p));
+	/* for a request that another one executes */
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	ASSERT_EQ(1, dxt_post1(t.member, 2, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0,
+			       NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 2));
+	EXPECT_TRUE(puppet_rejoin(p, 2, 1, 1, DXK_FOREVER));
+	puppet_signal(p);
+	EXPECT_EQ(-EINTR, puppet_end(p));
+	p->rejoin.flags = DXK_CALL_HELP;
+	EXPECT_TRUE(puppet_begin(p, puppet_call_rejoin));
+	puppet_signal(p);
+	EXPECT_EQ(-EINTR, puppet_end(p));
+	p->rejoin.deadline = dxt_in(5 * DXT_MS);
+	puppet_begin(p, puppet_call_rejoin);
+	EXPECT_EQ(0, puppet_end(p));
+	EXPECT_EQ(RJR_NONE_READY, p->rejoin.answer);
+	p->rejoin.deadline = DXK_FOREVER;
+	EXPECT_TRUE(puppet_begin(p, puppet_call_rejoin));
+	ASSERT_EQ(1, dxt_post1(t.member, 3, DXT_PARAM, 9, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(0, puppet_end(p));
+	EXPECT_EQ(RJR_HELP, p->rejoin.answer);
+	EXPECT_EQ(1, puppet_fetch(p));
+	EXPECT_EQ(9, p->work[1].param);
+	p->rejoin.flags = DXK_CALL_HELP;
+	EXPECT_TRUE(puppet_begin(p, puppet_call_rejoin));
+	dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 0);
+	EXPECT_EQ(-ESHUTDOWN, puppet_end(p));
+	puppet_free(p);
+	dxt_gate_open(gate);
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/* --- spares -------------------------------------------------------------------------- */
+
+/* Who may be a spare, and how many. */
+TEST(spare_places)
+{
+	struct puppet *s[3];
+	struct dxt t;
+	char role[32];
+	unsigned int bad = 0;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.on_block = DXK_ON_BLOCK_SPARE;
+	t.policy.max_threads = 490;
+	t.policy.max_spares = 10;
+	EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &t.policy, &bad));
+	EXPECT_EQ(offsetof(struct dxk_policy, max_spares), bad);
+	t.policy.max_threads = 1;
+	t.policy.max_spares = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	s[0] = puppet_new(&t, DXK_MEMBER_SPARE);
+	s[1] = puppet_new(&t, DXK_MEMBER_SPARE);
+	ASSERT_NE(NULL, s[0]);
+	ASSERT_NE(NULL, s[1]);
+	EXPECT_EQ(499, s[0]->id);
+	EXPECT_EQ(498, s[1]->id);
+	EXPECT_TRUE(dxt_text(&t, role, sizeof(role), "threads/499/role"));
+	EXPECT_STREQ("user-spare", role);
+	EXPECT_EQ(-ENOSPC, dxk_member_create(t.ctx, DXK_MEMBER_SPARE, NULL));
+	EXPECT_EQ(2, dxt_num(&t, "pools/thread_spares"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+
+	/* a spare takes nothing as long as nobody sleeps */
+	EXPECT_TRUE(puppet_ask(s[0]));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(puppet_sleeps(s[0]));
+	EXPECT_TRUE(puppet_ask(s[1]));
+	EXPECT_EQ(1, dxt_num(&t, "pools/ready_use"));
+	puppet_free(s[1]);
+	EXPECT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/498")));
+	EXPECT_EQ(1, dxt_num(&t, "pools/thread_spares"));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	puppet_free(s[0]);
+	dxt_down(&t);
+
+	ASSERT_EQ(0, dxt_open(&t));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(-ENODEV, dxk_member_create(t.ctx, DXK_MEMBER_SPARE, NULL));
+	dxt_down(&t);
+}
+
+/* A sleeping worker is replaced by one spare, which goes when it is awake again. */
+TEST(spare_in_place)
+{
+	struct puppet *w, *s;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	t.policy.on_block = DXK_ON_BLOCK_SPARE;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	s = puppet_new(&t, DXK_MEMBER_SPARE);
+	ASSERT_NE(NULL, w);
+	ASSERT_NE(NULL, s);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 1, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_TRUE(puppet_ask(s));
+	w->entry[0] = dxt_entry(2, 0, 21, PXR_REJOIN);
+	w->entry[1] = dxt_entry(2, 0, 22, PXR_REJOIN);
+	ASSERT_FALSE(puppet_post(w, 2, 0));
+	EXPECT_EQ(2, puppet_end(w));
+	EXPECT_TRUE(puppet_sleeps(s));
+	EXPECT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
+	EXPECT_EQ(1, puppet_end(s));
+	EXPECT_EQ(21, s->work[0].param);
+	/* its end wakes the worker; so the spare gets nothing more, although it asks */
+	EXPECT_TRUE(puppet_next(s, 1, 0, 1, DXK_FOREVER));
+	EXPECT_EQ(1, puppet_end(w));
+	EXPECT_EQ(1, dxt_num(&t, "pools/ready_use"));
+	EXPECT_EQ(1, dxt_num(&t, "stats/spare_runs"));
+	/* and when the worker sleeps again it does */
+	EXPECT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
+	EXPECT_EQ(1, puppet_end(s));
+	EXPECT_EQ(22, s->work[0].param);
+	EXPECT_EQ(0, puppet_finish(s, 0));
+	EXPECT_EQ(1, puppet_end(w));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	puppet_free(s);
+	puppet_free(w);
+	dxt_down(&t);
+}
+
+/* A spare that dies over a request is a worker that dies (DX-25). */
+TEST(spare_dies)
+{
+	struct puppet *w, *s;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	t.policy.on_block = DXK_ON_BLOCK_SPARE;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	s = puppet_new(&t, DXK_MEMBER_SPARE);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 1, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_TRUE(puppet_ask(s));
+	w->entry[0] = dxt_entry(2, 0, 21, PXR_REJOIN);
+	ASSERT_FALSE(puppet_post(w, 1, 0));
+	EXPECT_TRUE(puppet_rejoin(w, 2, 1, 1, DXK_FOREVER));
+	EXPECT_EQ(1, puppet_end(s));
+	puppet_free(s);
+	EXPECT_EQ(1, puppet_end(w));
+	EXPECT_EQ(-EOWNERDEAD, w->result[0].status);
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_spares"));
+	EXPECT_EQ(1, dxt_num(&t, "pools/thread_busy"));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	puppet_free(w);
+	dxt_down(&t);
+}
+
+/* What a manager is told: free places, also when the crew grows or a worker goes. */
+TEST(crew_wait)
+{
+	unsigned int workers = 99, spares = 99;
+	struct dxt_worker *w;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	EXPECT_EQ(-ESHUTDOWN, dxk_crew_wait(t.ctx, 0, &workers, &spares));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(2, dxk_crew_wait(t.ctx, -1, &workers, &spares));
+	EXPECT_EQ(2, workers);
+	EXPECT_EQ(0, spares);
+	w = dxt_worker_start(&t);
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	EXPECT_EQ(0, dxk_crew_wait(t.ctx, 0, &workers, &spares));
+	EXPECT_EQ(0, dxk_crew_wait(t.ctx, 5 * DXT_MS, &workers, &spares));
+	EXPECT_EQ(0, dxt_store(&t, "policy/max_threads", "5"));
+	EXPECT_EQ(3, dxk_crew_wait(t.ctx, -1, &workers, &spares));
+	EXPECT_EQ(0, dxt_store(&t, "policy/max_threads", "2"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxk_crew_wait(t.ctx, 0, NULL, NULL) == 0));
+	dxt_worker_end(w);
+	EXPECT_EQ(1, dxk_crew_wait(t.ctx, -1, &workers, &spares));
+	EXPECT_EQ(1, workers);
+	dxt_down(&t);
 }
 
 TEST_HARNESS_MAIN
