@@ -2,10 +2,55 @@
 /*
  * Workers that wait in a call of the library: what strict mode grinds to a halt on
  * (D-4, D-5, DX-37, DX-38) finishes when the waiting worker helps or a spare takes its
- * place, and a worker that helps is in two requests without mixing them up. Built a
- * second time with the address sanitizer.
+ * place, and a worker that helps is in two requests without mixing them up. Requests
+ * that wait for the next one, link by link, in one worker or with a spare for each. What
+ * the worker has in use, and what its death takes along. Built a second time with the
+ * address sanitizer.
  */
-#include "libwait_test.h"
+#include "dxk_test.h"
+
+#include <dx.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- an executive that says how it does ------------------------------------ */
+
+#define LOG		"/tmp/dxk-libwait-test.log"
+
+static MTExecutive *executive(const ThreadManagerPolicy *policy,
+			      struct dxt *t)
+{
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "libwait", 0, NULL);
+	settings.LogPath = LOG;
+	mte = MTExecutiveCreate(&settings, policy, &error);
+	if (!mte) {
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+		return NULL;
+	}
+	*t = (struct dxt){ .id = (unsigned int)MTExecutiveContextId(mte) };
+	return mte;
+}
+
+static ThreadManagerPolicy policy_of(unsigned int on_block,
+				     unsigned int threads)
+{
+	ThreadManagerPolicy policy;
+
+	unlink(LOG);
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = threads;
+	policy.TPMonitorInterval = 10;
+	policy.TPDispatch = dxt_mode();
+	policy.TPOnBlock = on_block;
+	return policy;
+}
 
 #define FAMILIES	10
 
@@ -373,6 +418,380 @@ TEST(deadlines)
 	EXPECT_EQ(0, dxt_num(&t, "stats/helps"));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	dxt_gate_free(p.gate);
+}
+
+/* Is there a line of the log that has this? */
+static bool logged(const char *text)
+{
+	char line[512];
+	bool found = false;
+	FILE *f = fopen(LOG, "r");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, text);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* --- chains ------------------------------------------------------------------- */
+
+/*
+ * A request that posts the next one and waits for it: the deepest of @links waits for
+ * nobody. With its data, its result, its file and its log line at each depth.
+ */
+struct chain {
+	Runnable base;
+	unsigned int links;
+	_Atomic unsigned int inside, most;	/* in execution, all waiting but one */
+	_Atomic unsigned int ran, wrong;
+	_Atomic unsigned int by[500];		/* by thread id */
+	int owners[64];
+	int fd;					/* a file that all get */
+	_Atomic int stopped;
+};
+
+static ino_t inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? 0 : st.st_ino;
+}
+
+static int link_up(Runnable *self, void *request)
+{
+	struct chain *c = (struct chain *)self;
+	unsigned int depth = (unsigned int)(uintptr_t)request, inside, most, sent;
+	const RQElement *me = CurrentRequest();
+	RQElement copy = *me, e;
+	RQPost post = {
+		.pOObject = &c->owners[depth],
+		.pXObject = self,
+		.pPObject = (void *)(uintptr_t)(depth + 1),
+		.RQEPriority = (int)depth,
+		.RQEAttrs = PXR_REJOIN | PXR_FD,
+		.pData = &sent,
+		.RQEDataLen = sizeof(sent),
+		.RQEResultRoom = sizeof(sent),
+		.RQEFd = c->fd,
+	};
+	unsigned int result = 1000 + depth, data = 0;
+	int rc, fd;
+
+	inside = ++c->inside;
+	for (most = c->most; inside > most &&
+	     !atomic_compare_exchange_weak(&c->most, &most, inside);)
+		;
+	c->ran++;
+	c->by[me->RQEWorker]++;
+	/* what came with it, and a result that the ones above must not touch */
+	c->wrong += me->RQEDataLen != sizeof(data) || *(const unsigned int *)me->pData != depth;
+	c->wrong += SetRequestResult(&result, sizeof(result)) != 0;
+	LogMessage("link %u begins", depth);
+	fd = me->RQEFd;
+	c->wrong += fd < 0 || inode(fd) != inode(c->fd);
+	if (depth % 2) {
+		c->wrong += TakeRequestFd() != fd;
+		copy.RQEFd = -1;
+	}
+	if (depth < c->links) {
+		sent = depth + 1;
+		c->wrong += PostRequests(&post, 1, 0, NULL) != 1;
+		rc = GetRejoinElement(&c->owners[depth], &e, &data, sizeof(data), -1);
+		if (rc == -ESHUTDOWN) {
+			c->stopped++;
+			rc = GetRejoinElement(&c->owners[depth], &e, &data, sizeof(data), -1);
+		}
+		c->wrong += rc != RJR_RETURNED;
+		if (rc == RJR_RETURNED && e.RQEStatus != -ECANCELED)
+			c->wrong += e.RQEStatus != (int)depth + 1 || data != 1001 + depth;
+	}
+	c->wrong += CurrentRequest() != me || memcmp(me, &copy, sizeof(copy));
+	c->wrong += *(const unsigned int *)me->pData != depth;
+	LogMessage("link %u ends", depth);
+	if (depth % 2) {
+		c->wrong += TakeRequestFd() != -ENOENT || inode(fd) != inode(c->fd);
+		close(fd);
+	}
+	c->inside--;
+	return (int)depth;
+}
+
+/* Posts the first link. */
+static int chain_begin(struct chain *c, unsigned int links)
+{
+	static unsigned int data;
+	RQPost post = {
+		.pOObject = c,
+		.pXObject = &c->base,
+		.RQEAttrs = PXR_REJOIN | PXR_FD,
+		.pData = &data,
+		.RQEDataLen = sizeof(data),
+		.RQEResultRoom = sizeof(data),
+		.RQEFd = c->fd,
+	};
+
+	*c = (struct chain){ .base = { link_up }, .links = links, .fd = c->fd };
+	return PostRequests(&post, 1, 0, NULL) == 1 ? 0 : -1;
+}
+
+static unsigned int descriptors(void)
+{
+	unsigned int nr = 0;
+	int fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/*
+ * One worker, in all links of a chain at once, as deep as help_depth allows and no
+ * deeper: DX-80, DX-82, DX-85 for each of them.
+ */
+TEST(nested)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_HELP, 1);
+	unsigned int data = 0, fds;
+	struct chain c = { 0 };
+	MTExecutive *mte;
+	struct dxt t;
+	RQElement e;
+	int i;
+
+	policy.TPHelpDepth = 5;
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	c.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, c.fd);
+	fds = descriptors();
+
+	/* again and again, for what a run leaves behind */
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, chain_begin(&c, 5));
+		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data),
+							 dxt_late_ns()));
+		EXPECT_EQ(0, e.RQEStatus);
+		EXPECT_EQ(1000, data);
+		EXPECT_EQ(1, e.RQEWorker);
+		EXPECT_EQ(6, c.ran);
+		EXPECT_EQ(6, c.most);
+		EXPECT_EQ(6, c.by[1]);
+		EXPECT_EQ(0, c.wrong);
+	}
+	EXPECT_EQ(15, dxt_num(&t, "stats/helps"));
+	/* other threads of the library may have one for a moment, now and before */
+	EXPECT_TRUE(DXT_UNTIL(&t, descriptors() <= fds));
+	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
+
+	/* one more than that: it stops there, which is told, and Stop ends it */
+	ASSERT_EQ(0, chain_begin(&c, 6));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/stalls") > 0));
+	EXPECT_EQ(6, c.ran);
+	EXPECT_EQ(6, c.inside);
+	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_CANCEL, -1));
+	ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data), 0));
+	EXPECT_EQ(0, e.RQEStatus);
+	EXPECT_EQ(1000, data);
+	EXPECT_EQ(6, c.ran);
+	EXPECT_EQ(0, c.wrong);
+	EXPECT_LT(0, c.stopped);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_TRUE(logged(" 1 link 5 begins"));
+	EXPECT_TRUE(logged(" 1 link 5 ends"));
+	EXPECT_FALSE(logged("link 6"));
+	close(c.fd);
+}
+
+/* The same chain by spares: a thread for each link, at most max_spares of them. */
+TEST(spares)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_SPARE, 1);
+	struct chain c = { 0 };
+	unsigned int data, i;
+	long long stalls;
+	MTExecutive *mte;
+	struct dxt t;
+	RQElement e;
+
+	policy.TPMaxSpares = 3;
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	c.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	/* none before there is a need */
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_spares"));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, chain_begin(&c, 3));
+		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data),
+							 dxt_late_ns()));
+		EXPECT_EQ(1000, data);
+		EXPECT_EQ(4, c.ran);
+		EXPECT_EQ(4, c.most);
+		EXPECT_EQ(0, c.wrong);
+		EXPECT_EQ(1, c.by[1]);
+		EXPECT_EQ(3, c.by[499] + c.by[498] + c.by[497]);
+		EXPECT_EQ(3, dxt_num(&t, "pools/thread_spares"));
+	}
+	/* a spare that came late may have been told as a stall before */
+	stalls = dxt_num(&t, "stats/stalls");
+	ASSERT_EQ(0, chain_begin(&c, 4));
+	EXPECT_TRUE(DXT_UNTIL(&t, c.ran == 4 && dxt_num(&t, "stats/stalls") > stalls));
+	EXPECT_EQ(4, c.ran);
+	EXPECT_EQ(3, dxt_num(&t, "pools/thread_spares"));
+
+	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_CANCEL, -1));
+	ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&c, &e, &data, sizeof(data), 0));
+	EXPECT_EQ(1000, data);
+	EXPECT_EQ(4, c.ran);
+	EXPECT_EQ(0, c.wrong);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	close(c.fd);
+}
+
+/* --- handles ------------------------------------------------------------------ */
+
+struct class {
+	HandleClass base;
+	_Atomic unsigned int opens, closes;
+};
+
+static int open_own(HandleClass *base, void *native, void **own)
+{
+	(void)native;
+	((struct class *)base)->opens++;
+	*own = calloc(1, 1);
+	return *own ? 0 : -ENOMEM;
+}
+
+static void close_own(HandleClass *base, void *own)
+{
+	((struct class *)base)->closes++;
+	free(own);
+}
+
+struct handler {
+	Runnable outer, inner;
+	struct class class;
+	int native[2];
+	unsigned int closes;		/* when the inner one had ended */
+	int wrong;
+};
+
+static int use_inner(Runnable *self, void *request)
+{
+	struct handler *h = request;
+	char *own;
+
+	(void)self;
+	/* the one that the outer request has, too, and one of its own */
+	h->wrong += GetThreadHandle(&h->native[0], (void **)&own) || *own != 1;
+	h->wrong += ReleaseThreadHandle(&h->native[0]) != 0;
+	h->wrong += GetThreadHandle(&h->native[1], (void **)&own) != 0;
+	h->wrong += ReleaseThreadHandle(&h->native[1]) != 0;
+	h->wrong += h->class.closes != 0;
+	return 0;
+}
+
+static int use_outer(Runnable *self, void *request)
+{
+	struct handler *h = request;
+	char *own, *again;
+
+	(void)self;
+	h->wrong += GetThreadHandle(&h->native[0], (void **)&own) != 0;
+	*own = 1;
+	h->wrong += PostARequest(h, &h->inner, &h->inner, 0, PXR_REJOIN) != 0;
+	h->wrong += RejoinWait(&h->inner, NULL, -1) != RJR_RETURNED;
+	h->closes = h->class.closes;
+	/* still there, still the same */
+	h->wrong += *own != 1;
+	h->wrong += GetThreadHandle(&h->native[0], (void **)&again) || again != own;
+	return 0;
+}
+
+/*
+ * DX-27, DX-28: a handle that the request below has in use stays open when the one
+ * above it ends; one that only that had is closed then.
+ */
+TEST(handles_of_both)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_HELP, 1);
+	struct handler h = {
+		.outer = { use_outer },
+		.inner = { use_inner },
+		.class = { .base = { open_own, close_own } },
+	};
+	MTExecutive *mte;
+	struct dxt t;
+
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	ASSERT_EQ(0, HandleTableAdd(&h.class.base, &h.native[0]));
+	ASSERT_EQ(0, HandleTableAdd(&h.class.base, &h.native[1]));
+	ASSERT_EQ(0, PostARequest(&h, &h.outer, &h, 0, PXR_REJOIN));
+	EXPECT_EQ(RJR_RETURNED, RejoinWait(&h, NULL, dxt_late_ns()));
+	EXPECT_EQ(0, h.wrong);
+	EXPECT_EQ(1, h.closes);
+	EXPECT_EQ(2, h.class.opens);
+	EXPECT_EQ(1, dxt_num(&t, "stats/helps"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(2, h.class.closes);
+}
+
+/* --- death -------------------------------------------------------------------- */
+
+struct mortal {
+	Runnable outer, inner;
+};
+
+static int die(Runnable *self, void *request)
+{
+	(void)self;
+	(void)request;
+	pthread_exit(NULL);
+}
+
+static int wait_for_dead(Runnable *self, void *request)
+{
+	struct mortal *m = request;
+
+	(void)self;
+	if (PostARequest(m, &m->inner, &m->inner, 0, PXR_REJOIN))
+		return -1;
+	RejoinWait(&m->inner, NULL, -1);
+	return 0;
+}
+
+/* DX-25: a worker that dies in the upper of two requests takes both along. */
+TEST(death_in_both)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_HELP, 1);
+	struct mortal m = { { wait_for_dead }, { die } };
+	struct chain c = { 0 };
+	MTExecutive *mte;
+	struct dxt t;
+	RQElement e;
+	int i;
+
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, PostARequest(&m, &m.outer, &m.outer, 0, PXR_REJOIN));
+		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&m.outer, &e, NULL, 0,
+							 dxt_late_ns()));
+		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
+		ASSERT_EQ(RJR_RETURNED, GetRejoinElement(&m.inner, &e, NULL, 0,
+							 dxt_late_ns()));
+		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
+	}
+	/* and another one has taken its place */
+	c.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ASSERT_EQ(0, chain_begin(&c, 2));
+	EXPECT_EQ(RJR_RETURNED, RejoinWait(&c, NULL, dxt_late_ns()));
+	EXPECT_EQ(0, c.wrong);
+	EXPECT_EQ(6, dxt_num(&t, "stats/owner_dead"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	close(c.fd);
 }
 
 TEST_HARNESS_MAIN
