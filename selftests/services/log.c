@@ -1,12 +1,97 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The asynchronous log: its messages, its readers. What a full Log Pool does is in
- * log_full.c, Start and Stop in log_stop.c, the file that the kernel writes in
- * logfile.c, the log of libdxk in liblog.c.
+ * The asynchronous log: its messages, its readers, what a full Log Pool does, and what
+ * becomes of messages when the context starts and stops. The file that the kernel writes
+ * is in logfile.c, the log of libdxk in liblog.c.
  */
-#include "log_pool_test.h"
+#include "log_test.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
+
+/* --- puppets that log -------------------------------------------------------- */
+
+struct writer {
+	struct puppet *p;
+	unsigned int first, last;
+	uint32_t flags;
+	uint64_t deadline;
+	int rc;			/* of the last message */
+};
+
+static struct writer *writer_of[16];
+
+static void call_write(struct puppet *p)
+{
+	struct writer *w = NULL;
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		if (writer_of[i] && writer_of[i]->p == p)
+			w = writer_of[i];
+	for (i = w->first; i <= w->last; i++) {
+		w->rc = say(p->fd, w->flags, w->deadline, "message %u", i);
+		if (w->rc)
+			break;
+	}
+	p->ret = w->rc;
+}
+
+static bool logging(const struct dxt *t, unsigned int id)
+{
+	return dxt_member_is(t, id, "logging");
+}
+
+/* Begins to write; true when the writer sleeps. */
+static bool writes(struct writer *w, struct puppet *p, unsigned int first,
+		   unsigned int last, uint64_t deadline)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16 && writer_of[i] && writer_of[i] != w; i++)
+		;
+	writer_of[i] = w;
+	*w = (struct writer){ .p = p, .first = first, .last = last,
+			      .flags = DXK_LOG_WAIT, .deadline = deadline };
+	pthread_mutex_lock(&p->lock);
+	p->ret = -EINPROGRESS;
+	p->call = call_write;
+	pthread_cond_broadcast(&p->cond);
+	pthread_mutex_unlock(&p->lock);
+	if (!DXT_UNTIL(p->t, !puppet_busy(p) || logging(p->t, p->id)))
+		fprintf(stderr, "# writer %u neither returns nor sleeps\n", p->id);
+	return puppet_busy(p) && logging(p->t, p->id);
+}
+
+FIXTURE(log) {
+	struct dxt t;
+	struct puppet *p[4];
+	struct writer w[4];
+	struct dxk_log_record r[DXK_BATCH_MAX];
+};
+
+FIXTURE_SETUP(log)
+{
+	mkdir(DIR_, 0755);
+	unlink(LOG);
+	memset(writer_of, 0, sizeof(writer_of));
+}
+
+FIXTURE_TEARDOWN(log)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		if (self->p[i])
+			puppet_free(self->p[i]);
+	if (self->t.ctx > 0)
+		dxt_down(&self->t);
+	umount(SMALL);
+	unlink(LOG);
+}
+
+#define PUPPETS(_nr)		puppets_new(&self->t, self->p, _nr, DXK_MEMBER_CLIENT)
 
 /* --- messages ---------------------------------------------------------------- */
 
@@ -233,6 +318,427 @@ TEST_F(log, read_sleeps)
 	EXPECT_STREQ("stopped", r.r.text);
 	reader_start(&r, &self->t, DXK_FOREVER);
 	EXPECT_EQ(-ESHUTDOWN, reader_end(&r));
+}
+
+/* --- a full pool ------------------------------------------------------------- */
+
+/* A worker logs 100 messages within a request. */
+static int exe_log_100(struct dxt_call *call)
+{
+	unsigned int i;
+	int rc = 0;
+
+	for (i = 1; i <= 100 && !rc; i++)
+		rc = say(call->worker->member, DXK_LOG_WAIT, DXK_FOREVER, "message %u", i);
+	return rc;
+}
+
+static bool some_worker_logs(const struct dxt *t)
+{
+	return logging(t, 1) || logging(t, 2);
+}
+
+/* D-10, DX-98, DX-101: policy block: nobody loses anything. */
+TEST_F(log, full_block)
+{
+	unsigned int i, n = 0;
+	struct dxk_result result;
+
+	UP(8, DXK_LOG_BLOCK);
+	ASSERT_EQ(0, dxt_workers_start(&self->t, 2));
+	ASSERT_EQ(1, dxt_post1(self->t.member, 1, DXT_FN(exe_log_100), 0, PXR_REJOIN, 0,
+			       NULL));
+	EXPECT_TRUE(DXT_UNTIL(&self->t, some_worker_logs(&self->t)));
+	EXPECT_EQ(8, dxt_num(&self->t, "pools/log_use"));
+	/* the request is not over, and its owner is told so */
+	EXPECT_EQ(RJR_NONE_READY, poll_owner(&self->t, 1));
+	while (n < 100) {
+		int rc = read_log(&self->t, self->r, 3, dxt_late());
+
+		ASSERT_LT(0, rc);
+		for (i = 0; i < (unsigned int)rc; i++) {
+			unsigned int nr = 0;
+
+			sscanf(self->r[i].text, "message %u", &nr);
+			EXPECT_EQ(++n, nr);
+			EXPECT_EQ(0, self->r[i].flags);
+		}
+	}
+	EXPECT_EQ(1, dxt_rejoin(self->t.member, 1, &result, 1, 1,
+				dxt_late(), NULL));
+	EXPECT_EQ(0, result.status);
+	EXPECT_EQ(0, dxt_num(&self->t, "pools/log_lost"));
+	EXPECT_LT(0, dxt_num(&self->t, "pools/log_blocks"));
+	EXPECT_LT(0, dxt_num(&self->t, "pools/log_block_ns"));
+}
+
+/* D-10: with policy block a caller that does not ask to wait never does. */
+TEST_F(log, full_block_unasked)
+{
+	unsigned int i;
+
+	UP(8, DXK_LOG_BLOCK);
+	for (i = 1; i <= 100; i++)
+		EXPECT_EQ(0, say(self->t.member, 0, DXK_FOREVER, "message %u", i));
+	EXPECT_EQ(92, dxt_num(&self->t, "pools/log_lost"));
+	EXPECT_EQ(9, read_log(&self->t, self->r, 64, 0));
+	EXPECT_EQ(92, self->r[0].lost);
+	EXPECT_STREQ("message 100", self->r[8].text);
+}
+
+/* D-10: drop_new keeps the first 8 of 100, drop_oldest the last; one gap. */
+TEST_F(log, full_drop)
+{
+	unsigned int full, i, at, gap;
+	uint64_t seq;
+	char text[32];
+
+	for (full = DXK_LOG_DROP_NEW; full <= DXK_LOG_DROP_OLDEST; full++) {
+		struct dxk_log_record *g;
+
+		UP(8, full);
+		for (i = 1; i <= 100; i++)
+			EXPECT_EQ(0, say(self->t.member, DXK_LOG_WAIT, DXK_FOREVER,
+					 "message %u", i));
+		EXPECT_EQ(92, dxt_num(&self->t, "pools/log_lost"));
+		EXPECT_EQ(8, dxt_num(&self->t, "pools/log_use"));
+		ASSERT_EQ(9, read_log(&self->t, self->r, 64, 0));
+		EXPECT_EQ(0, read_log(&self->t, self->r + 32, 1, 0));
+		gap = full == DXK_LOG_DROP_NEW ? 8 : 0;
+		at = full == DXK_LOG_DROP_NEW ? 0 : 1;
+		g = &self->r[gap];
+		EXPECT_EQ(DXK_LOG_GAP, g->flags);
+		EXPECT_EQ(92, g->lost);
+		EXPECT_STREQ("92 lost", g->text);
+		seq = full == DXK_LOG_DROP_NEW ? g->seq - 8 : g->seq + 92;
+		for (i = 0; i < 8; i++) {
+			snprintf(text, sizeof(text), "message %u",
+				 full == DXK_LOG_DROP_NEW ? i + 1 : i + 93);
+			EXPECT_STREQ(text, self->r[at + i].text);
+			EXPECT_EQ(seq + i, self->r[at + i].seq);
+		}
+		/* the stream goes on behind the gap */
+		EXPECT_EQ(0, say(self->t.member, 0, 0, "message 101"));
+		ASSERT_EQ(1, read_log(&self->t, self->r, 1, 0));
+		EXPECT_EQ(seq + (full == DXK_LOG_DROP_NEW ? 100 : 8), self->r[0].seq);
+		dxt_down(&self->t);
+		self->t.ctx = 0;
+	}
+}
+
+/* Who sleeps for room gets it in the order of coming, and no newcomer before. */
+TEST_F(log, sleepers_in_order)
+{
+	unsigned int i;
+
+	UP(2, DXK_LOG_BLOCK);
+	PUPPETS(4);
+	EXPECT_EQ(0, say(self->t.member, DXK_LOG_WAIT, 0, "message 0"));
+	EXPECT_EQ(0, say(self->t.member, DXK_LOG_WAIT, 0, "message 1"));
+	EXPECT_EQ(-ETIMEDOUT, say(self->t.member, DXK_LOG_WAIT, 0, "message"));
+	EXPECT_EQ(-ETIMEDOUT, say(self->t.member, DXK_LOG_WAIT, dxt_in(DXT_MS), "message"));
+	for (i = 0; i < 4; i++)
+		ASSERT_TRUE(writes(&self->w[i], self->p[i], 2 + i, 2 + i, DXK_FOREVER));
+	for (i = 0; i < 6; i++) {
+		char text[32];
+
+		ASSERT_EQ(1, read_log(&self->t, self->r, 1, 0));
+		snprintf(text, sizeof(text), "message %u", i);
+		EXPECT_STREQ(text, self->r[0].text);
+		if (i < 4) {
+			/* its message is in already, so there is no room for others */
+			EXPECT_EQ(2, dxt_num(&self->t, "pools/log_use"));
+			EXPECT_EQ(0, puppet_end(self->p[i]));
+			EXPECT_TRUE(dxt_member_is(&self->t, self->p[i]->id, "running"));
+			EXPECT_EQ(-ETIMEDOUT, say(self->t.member, DXK_LOG_WAIT, 0, "no"));
+		}
+	}
+	EXPECT_EQ(0, dxt_num(&self->t, "pools/log_lost"));
+	EXPECT_EQ(0, read_log(&self->t, self->r, 1, 0));
+}
+
+/* What ends a sleep: a signal, a deadline, a change of policy, Stop. */
+TEST_F(log, sleeps_end)
+{
+	unsigned int i;
+
+	UP(2, DXK_LOG_BLOCK);
+	PUPPETS(4);
+	puppet_signals(false);
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
+	ASSERT_TRUE(writes(&self->w[0], self->p[0], 8, 8, DXK_FOREVER));
+	puppet_signal(self->p[0]);
+	EXPECT_EQ(-EINTR, puppet_end(self->p[0]));
+	writes(&self->w[0], self->p[0], 9, 9, dxt_in(30 * DXT_MS));
+	EXPECT_EQ(-ETIMEDOUT, puppet_end(self->p[0]));
+
+	/* the new policy drops the sleepers' messages, as it would have then */
+	for (i = 0; i < 3; i++)
+		ASSERT_TRUE(writes(&self->w[i], self->p[i], 10 + i, 10 + i, DXK_FOREVER));
+	ASSERT_EQ(0, dxt_store(&self->t, "policy/log_full", "1"));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, puppet_end(self->p[i]));
+	EXPECT_EQ(3, dxt_num(&self->t, "pools/log_lost"));
+	ASSERT_EQ(0, dxt_store(&self->t, "policy/log_full", "0"));
+	EXPECT_TRUE(DXT_UNTIL(&self->t, say(self->t.member, DXK_LOG_WAIT, 0, "no") ==
+					-ETIMEDOUT));
+	ASSERT_EQ(3, read_log(&self->t, self->r, 8, 0));
+	EXPECT_STREQ("message 0", self->r[0].text);
+	EXPECT_STREQ("message 1", self->r[1].text);
+	EXPECT_LE(3, self->r[2].lost);
+
+	/* a Stop does not wait for them, nor do its own messages */
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
+	for (i = 0; i < 3; i++)
+		ASSERT_TRUE(writes(&self->w[i], self->p[i], 20 + i, 20 + i, DXK_FOREVER));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, -1));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(-ESHUTDOWN, puppet_end(self->p[i]));
+	/* "stopped" found no room, and displaced nothing that was accepted */
+	ASSERT_EQ(3, read_log(&self->t, self->r, 8, 0));
+	EXPECT_STREQ("message 0", self->r[0].text);
+	EXPECT_STREQ("message 1", self->r[1].text);
+	EXPECT_EQ(1, self->r[2].lost);
+	EXPECT_EQ(-ESHUTDOWN, read_log(&self->t, self->r, 8, DXK_FOREVER));
+}
+
+/* D-10: a worker that sleeps for room can be killed; its request is answered. */
+TEST_F(log, sleeper_is_killed)
+{
+	struct dxk_result result;
+	pid_t pid;
+
+	UP(2, DXK_LOG_BLOCK);
+	pid = dxt_worker_process(&self->t, 1);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(1, dxt_post1(self->t.member, 1, DXT_FN(exe_log_100), 0, PXR_REJOIN, 0,
+			       NULL));
+	EXPECT_TRUE(DXT_UNTIL(&self->t, some_worker_logs(&self->t)));
+	kill(pid, SIGKILL);
+	EXPECT_TRUE(WIFSIGNALED(dxt_reap(pid)));
+	EXPECT_EQ(1, dxt_rejoin(self->t.member, 1, &result, 1, 1,
+				dxt_late(), NULL));
+	EXPECT_EQ(-EOWNERDEAD, result.status);
+	/* the two that were accepted; what the Monitor had to say found no room */
+	EXPECT_LE(2, read_log(&self->t, self->r, 64, 0));
+	EXPECT_EQ(0, self->r[0].lost + self->r[1].lost);
+}
+
+/* --- Start and Stop ---------------------------------------------------------- */
+
+/* DX-103: what was accepted before a Stop can be read, also after a new Start. */
+TEST_F(log, stop_keeps_messages)
+{
+	static const unsigned int size[] = { 64, 16, 256 };
+	unsigned int i, k;
+	struct content c;
+	int fd;
+
+	UP(64, DXK_LOG_BLOCK);
+	for (k = 0; k < 3; k++) {
+		for (i = 1; i <= 40; i++)
+			EXPECT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
+		EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+		EXPECT_EQ(-ENODEV, say(self->t.member, DXK_LOG_WAIT, DXK_FOREVER, "no"));
+		EXPECT_TRUE(readable(&self->t));
+		if (k < 2) {
+			ASSERT_EQ(41, read_log(&self->t, self->r, 64, 0));
+			EXPECT_STREQ("message 1", self->r[0].text);
+			EXPECT_STREQ("message 40", self->r[39].text);
+			EXPECT_STREQ("stopped", self->r[40].text);
+			EXPECT_EQ(-ESHUTDOWN, read_log(&self->t, self->r, 8, 0));
+			EXPECT_FALSE(readable(&self->t));
+		}
+		/* another size, nothing unread */
+		self->t.policy.log_entries = 64 << k;
+		ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+		if (k < 2)
+			EXPECT_EQ(1, read_log(&self->t, self->r, 8, 0));
+	}
+	/* 40 messages and two of the module's, carried over twice */
+	for (k = 1; k < 3; k++) {
+		EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+		self->t.policy.log_entries = size[k];
+		ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+	}
+	/* 42 and "stopped": 16 of them stay, the next two of the module find no room */
+	EXPECT_EQ(43 - 16 + 2, dxt_num(&self->t, "pools/log_lost"));
+	fd = open_log(LOG);
+	EXPECT_EQ(0, dxk_log_file(self->t.ctx, fd));
+	close(fd);
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+	c = content_of(LOG);
+	EXPECT_EQ(0, c.malformed);
+	EXPECT_EQ(29, c.lost);
+	EXPECT_EQ(40, c.last);
+	EXPECT_EQ(13, c.messages);
+}
+
+struct window {
+	int ctx;
+	_Atomic bool ready;
+	_Atomic int rc[3];
+};
+
+/* Real-time on a CPU of its own, so that no thread of the kernel comes between. */
+static int hold_cpu(int cpu)
+{
+	struct sched_param param = { .sched_priority = 1 };
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		return -errno;
+	return sched_setscheduler(0, SCHED_FIFO, &param) ? -errno : 0;
+}
+
+/* Three messages from the moment at which the context takes any. */
+static void *window_log(void *arg)
+{
+	struct window *w = arg;
+	int member = dxk_member_create(w->ctx, DXK_MEMBER_CLIENT, NULL);
+	unsigned int i;
+	int rc;
+
+	hold_cpu(1);
+	w->ready = true;
+	do
+		rc = say(member, DXK_LOG_WAIT, DXK_FOREVER, "message 0");
+	while (rc == -ENODEV);
+	w->rc[0] = rc;
+	for (i = 1; i < ARRAY_SIZE(w->rc); i++)
+		w->rc[i] = say(member, DXK_LOG_WAIT, DXK_FOREVER, "message %u", i);
+	close(member);
+	return NULL;
+}
+
+/*
+ * D-11, DX-17: what is logged between the switch to asynchronous logging and the start
+ * of the Monitor returns at once, and is in the log in order, in front of "started".
+ * Until that has been met: the Monitor cannot run on the CPU of the thread that logs, nor
+ * on that of Start before it waits for the Monitor.
+ */
+TEST_F(log, start_window)
+{
+	struct window w = { .ctx = -1 };
+	struct dxk_log_record *r = self->r;
+	unsigned int i, met = 0, turns = 0;
+	pthread_t thread;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		SKIP(return, "needs two CPUs");
+	UP(64, DXK_LOG_BLOCK);
+	w.ctx = self->t.ctx;
+	ASSERT_EQ(0, hold_cpu(0));
+	for (; !met && turns < 300; turns++) {
+		ASSERT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+		discard(&self->t);
+		for (i = 0; i < ARRAY_SIZE(w.rc); i++)
+			w.rc[i] = 1;
+		w.ready = false;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, window_log, &w));
+		while (!w.ready)
+			dxt_sleep_ms(1);
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+		ASSERT_EQ(0, pthread_join(thread, NULL));
+		for (i = 0; i < ARRAY_SIZE(w.rc); i++)
+			ASSERT_EQ(0, w.rc[i]);
+		ASSERT_EQ(4, read_log(&self->t, r, 64, 0));
+		for (i = 0, met = 1; i < ARRAY_SIZE(w.rc); i++) {
+			char text[32];
+
+			snprintf(text, sizeof(text), "message %u", i);
+			if (!strcmp(r[i].text, "started"))
+				met = 0;
+			EXPECT_STREQ(text, r[i + !met].text);
+		}
+	}
+	TH_LOG("met in turn %u", turns);
+	EXPECT_TRUE(met);
+}
+
+/* DX-3, DX-97: without a running context a message is in the file on return. */
+TEST_F(log, synchronous)
+{
+	unsigned int i, k = 0, n = 0;
+	struct content c;
+	char text[32];
+	int member, fd;
+
+	ASSERT_EQ(0, dxt_open(&self->t));
+	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+	member = dxk_member_create(self->t.ctx, DXK_MEMBER_CLIENT, NULL);
+	ASSERT_LE(0, member);
+	EXPECT_EQ(-ENODEV, say(member, 0, 0, "no"));
+	EXPECT_EQ(-ESHUTDOWN, read_log(&self->t, self->r, 1, DXK_FOREVER));
+	fd = open_log(LOG);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(0, dxk_log_file(self->t.ctx, fd));
+	close(fd);
+	for (k = 0; k < 3; k++) {
+		for (i = 0; i < 10; i++) {
+			snprintf(text, sizeof(text), "message %u", ++n);
+			ASSERT_EQ(0, say(member, 0, 0, "message %u", n));
+			EXPECT_TRUE(in_file(LOG, text));
+		}
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+		for (i = 0; i < 10; i++)
+			ASSERT_EQ(0, say(member, 0, 0, "message %u", ++n));
+		EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+	}
+	c = content_of(LOG);
+	EXPECT_EQ(60, c.messages);
+	EXPECT_EQ(0, c.disorder);
+	EXPECT_EQ(0, c.malformed);
+	EXPECT_EQ(0, c.lost);
+	EXPECT_EQ(66, c.seq);	/* "started" and "stopped" three times */
+	close(member);
+}
+
+/*
+ * DX-17, DX-103: a thread logs all the time while the context is started and
+ * stopped again: every message that was accepted is in the file, once, in order.
+ */
+TEST_F(log, modes_change_under_load)
+{
+	struct talker k = { .t = &self->t };
+	int i, fd, rounds = times_of(20);
+	struct content c;
+	pthread_t thread;
+
+	ASSERT_EQ(0, dxt_open(&self->t));
+	self->t.policy.log_entries = 4;
+	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+	fd = open_log(LOG);
+	EXPECT_EQ(0, dxk_log_file(self->t.ctx, fd));
+	close(fd);
+	pthread_create(&thread, NULL, talk, &k);
+	for (i = 0; i < rounds; i++) {
+		unsigned int n;
+
+		ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+		n = k.accepted;
+		EXPECT_TRUE(DXT_UNTIL(&self->t, k.accepted > n + 5));
+		ASSERT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
+		n = k.accepted;
+		EXPECT_TRUE(DXT_UNTIL(&self->t, k.accepted > n + 5));
+	}
+	k.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, k.rc);
+	c = content_of(LOG);
+	EXPECT_EQ(0, c.malformed);
+	/* the module's own messages do not wait: they may move one out */
+	EXPECT_EQ(k.accepted, c.last);
+	EXPECT_EQ(0, c.disorder);
+	EXPECT_EQ(dxt_num(&self->t, "pools/log_lost"), c.lost);
+	EXPECT_GE(2 * rounds, c.lost);
+	EXPECT_EQ(k.accepted + 2 * rounds, c.seq);
 }
 
 TEST_HARNESS_MAIN
