@@ -1,14 +1,175 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * DX-113: the module goes when the last descriptor is closed, without a trace, and
- * comes again; while anybody uses it, in whatever state, it stays and all goes on.
- * The modules that run.sh loaded are loaded again at the end. A module that uses it is
- * in module_executors.c, that it goes and comes many times in module_again.c.
+ * comes again, many times; while anybody uses it, in whatever state, it stays and all goes
+ * on. The modules that run.sh loaded are loaded again at the end.
+ *
+ * rounds loads and unloads for some 5 seconds, with DXK_ROUNDS=n n times; 1000
+ * take some minutes.
  */
-#include "module_test.h"
+#include "dxk_test.h"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* --- loading and unloading, and what is left behind ------------------------ */
+
+#define OWNER	7
+#define EXECUTORS	"dxk_executors"
+#define EVENTS	"/sys/kernel/tracing/events/dxk"
+
+static int load_file(const char *name)
+{
+	const char *dir = getenv("DXK_MODULES");
+	char path[512];
+	int fd, rc;
+
+	snprintf(path, sizeof(path), "%s/%s", dir ? dir : "dxk", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/* The directory is that of a build of all, or of one module. */
+static int load(const char *name)
+{
+	char path[64];
+	int rc;
+
+	snprintf(path, sizeof(path), "dxk/%s%s.ko",
+		 strcmp(name, "dxk") ? "executors/" : "", name);
+	rc = load_file(path);
+	return rc == -ENOENT ? load_file(path + 4) : rc;
+}
+
+static bool loaded(const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/module/%s", name);
+	return !access(path, F_OK);
+}
+
+static int unload(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+/* The last reference to a file is dropped a moment after its close. */
+static int unload_soon(const char *name)
+{
+	int rc;
+
+	DXT_SOON((rc = unload(name)) != -EWOULDBLOCK);
+	return rc;
+}
+
+static bool says(const char *path, const char *word)
+{
+	FILE *f = fopen(path, "re");
+	char line[256];
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, word);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* What a module that is gone has left behind, or NULL. */
+static const char *left_over(void)
+{
+	static const char *const path[] = {
+		"/sys/module/dxk", "/sys/kernel/dxk", DXK_DEVICE, "/sys/class/misc/dxk",
+		EVENTS,
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(path) / sizeof(path[0]); i++)
+		if (!access(path[i], F_OK))
+			return path[i];
+	if (says("/proc/misc", "dxk"))
+		return "the device's number";
+	if (says("/proc/slabinfo", "dxk"))
+		return "a cache of objects";
+	return DXT_SOON(!dxt_kthreads(NULL)) ? NULL : "a kernel thread";
+}
+
+/* Loads what is not there; made by udev or devtmpfs, the device comes soon. */
+static int load_all(bool executors)
+{
+	int rc = 0;
+
+	if (!loaded("dxk"))
+		rc = load("dxk");
+	if (!rc && executors && !loaded(EXECUTORS))
+		rc = load(EXECUTORS);
+	DXT_SOON(!access(DXK_DEVICE, F_OK));
+	return rc;
+}
+
+/* How often: the emulated debug kernel takes seconds for each. */
+static int times(int n)
+{
+	return dxt_debug_kernel() ? 2 : n;
+}
+
+/* Each test begins without the executors, which are a user of dxk, too. */
+FIXTURE(module) {
+	bool executors;
+	struct dxt t;
+};
+
+FIXTURE_SETUP(module)
+{
+	self->executors = loaded(EXECUTORS);
+	self->t = (struct dxt){ .ctl = -1, .ctx = -1, .member = -1 };
+	if (self->executors)
+		ASSERT_EQ(0, unload_soon(EXECUTORS));
+}
+
+FIXTURE_TEARDOWN(module)
+{
+	EXPECT_EQ(0, load_all(self->executors));
+}
+
+#define STAYS()	EXPECT_EQ(-EWOULDBLOCK, unload("dxk"))
+
+#define GOES()	do {							\
+	EXPECT_EQ(0, unload_soon("dxk"));				\
+	EXPECT_EQ(NULL, left_over()) TH_LOG("%s", left_over());		\
+	EXPECT_GT(0, dxk_open());					\
+	ASSERT_EQ(0, load_all(false));					\
+} while (0)
+
+/* --- dxk_executors ------------------------------------------------------------- */
+
+static int post_kernel(const struct dxt *t, const char *name, uint64_t param)
+{
+	uint64_t id;
+	int rc = dxk_executor_find(t->ctl, name, &id);
+
+	return rc ?: dxt_post1(t->member, OWNER, id, param, PXR_KERNEL | PXR_REJOIN, 0,
+			       NULL);
+}
+
+/* A thread that posts, or opens, until it is told to stop. */
+struct poster {
+	const struct dxt *t;
+	_Atomic bool stop;
+	_Atomic unsigned long posted;
+	unsigned long returned;
+	unsigned long missed;
+	int error;
+};
+
+/* --- in each state --------------------------------------------------------- */
 
 static bool works(const struct dxt *t)
 {
@@ -273,6 +434,263 @@ TEST_F(module, onlookers)
 	close(ep);
 	/* the new one's are off and can be put on */
 	EXPECT_FALSE(says(EVENTS "/enable", "1"));
+}
+
+/* --- dxk_executors, which uses dxk and is itself in use -------------------- */
+
+static int kernel_up(struct dxt *t, unsigned int workers)
+{
+	int rc = dxt_open(t);
+
+	t->policy.max_threads = t->policy.kernel_threads = workers;
+	return rc ? rc : dxt_start(t);
+}
+
+/*
+ * A module that uses dxk keeps it. It is itself kept by requests that name its
+ * executors until they are collected; what runs goes on.
+ */
+TEST_F(module, executors)
+{
+	struct dxt *t = &self->t;
+	struct dxk_result r;
+	int i;
+
+	ASSERT_EQ(0, load_all(true));
+	STAYS();
+	ASSERT_EQ(0, kernel_up(t, 1));
+	/* one runs, one is Ready */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, post_kernel(t, "sleep", 60 * 1000000));
+	EXPECT_TRUE(DXT_UNTIL(t, dxt_num(t, "pools/thread_busy") == 1));
+	EXPECT_EQ(-EWOULDBLOCK, unload(EXECUTORS));
+	STAYS();
+	EXPECT_EQ(1, post_kernel(t, "nop", 0));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, -1));
+	/* three results */
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(-EWOULDBLOCK, unload(EXECUTORS));
+		EXPECT_EQ(1, dxt_rejoin(t->member, OWNER, &r, 1, 1, 0, NULL));
+		EXPECT_EQ(-ECANCELED, r.status);
+	}
+	/* collected: nothing holds it, though the context is there */
+	EXPECT_EQ(0, unload_soon(EXECUTORS));
+	STAYS();
+	EXPECT_EQ(-ENOENT, post_kernel(t, "nop", 0));
+	/* never collected, but the context is closed */
+	ASSERT_EQ(0, load_all(true));
+	EXPECT_EQ(0, dxk_ctx_start(t->ctx));
+	ASSERT_EQ(1, post_kernel(t, "nop", 0));
+	EXPECT_TRUE(DXT_UNTIL(t, dxt_num(t, "pools/rejoin_use") == 1));
+	EXPECT_EQ(-EWOULDBLOCK, unload(EXECUTORS));
+	dxt_down(t);
+	EXPECT_EQ(0, unload_soon(EXECUTORS));
+	GOES();
+}
+
+/* Posts in a small burst, collects all, pauses: in the pause nothing holds the module. */
+static void *post_on(void *arg)
+{
+	struct poster *p = arg;
+	int member = dxk_member_create(p->t->ctx, DXK_MEMBER_CLIENT, NULL), i, rc;
+	struct dxt t = *p->t;
+	struct dxk_result r;
+	uint32_t answer;
+
+	t.member = member;
+	while (!p->stop && !p->error) {
+		for (i = 0; i < 8; i++) {
+			rc = post_kernel(&t, "nop", 0);
+			if (rc == -ENOENT)
+				p->missed++;
+			else if (rc != 1)
+				p->error = rc;
+			else
+				p->posted++;
+		}
+		do {
+			rc = dxt_rejoin(member, OWNER, &r, 1, 1,
+					dxt_late(), &answer);
+			p->returned += rc == 1;
+			if (rc < 0 || (rc == 1 && r.status))
+				p->error = rc < 0 ? rc : r.status;
+			if (!rc && answer != RJR_NONE_EXIST)
+				p->error = -ETIMEDOUT;
+		} while (rc == 1);
+		dxt_sleep_ms(5);
+	}
+	close(member);
+	return NULL;
+}
+
+/* The executors go and come while they are posted to: each request ends as it should. */
+TEST_F(module, executors_under_load)
+{
+	struct poster p = { .t = &self->t };
+	struct dxt *t = &self->t;
+	unsigned long before;
+	pthread_t thread;
+	int i;
+
+	ASSERT_EQ(0, load_all(true));
+	ASSERT_EQ(0, kernel_up(t, 2));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, post_on, &p));
+	for (i = 0; i < times(5); i++) {
+		before = p.posted;
+		dxt_tell("%lu requests", before);
+		EXPECT_TRUE(DXT_UNTIL(t, p.posted > before));
+		EXPECT_EQ(0, unload_soon(EXECUTORS));
+		ASSERT_EQ(0, load_all(true));
+	}
+	p.stop = true;
+	pthread_join(thread, NULL);
+	EXPECT_EQ(0, p.error);
+	EXPECT_EQ(p.posted, p.returned);
+	TH_LOG("%lu requests, %lu found no executor", p.returned, p.missed);
+	dxt_down(t);
+	EXPECT_EQ(0, unload_soon(EXECUTORS));
+}
+
+/* --- again and again -------------------------------------------------------------- */
+
+/* Opens the device and all that comes after it whenever it can. */
+static void *open_on(void *arg)
+{
+	struct poster *p = arg;
+	uint64_t begin;
+	struct dxt t;
+	int rc;
+
+	while (!p->stop) {
+		begin = dxt_now();
+		rc = dxt_up(&t, 0);
+		if (rc == -ENOENT || rc == -ENXIO || rc == -ENODEV) {
+			p->missed++;
+		} else if (rc) {
+			p->error = rc;
+		} else {
+			p->posted++;
+		}
+		dxt_close(&t);
+		/* longer than it took: now and then nobody has it */
+		dxt_sleep_ms(1 + 2 * (unsigned int)((dxt_now() - begin) / DXT_MS));
+	}
+	return NULL;
+}
+
+/* Whoever opens the device while it goes gets it whole or not at all. */
+TEST_F(module, open_while_it_goes)
+{
+	struct poster p[2] = { { .error = 0 } };
+	pthread_t thread[2];
+	unsigned long before;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, open_on, &p[i]));
+	for (i = 0; i < times(5); i++) {
+		int rc;
+
+		before = p[0].posted;
+		EXPECT_TRUE(DXT_SOON(p[0].posted != before || p[0].error));
+		EXPECT_TRUE(DXT_SOON((rc = unload("dxk")) != -EWOULDBLOCK));
+		EXPECT_EQ(0, rc);
+		dxt_tell("%d times", i);
+		EXPECT_EQ(NULL, left_over()) TH_LOG("%s", left_over());
+		ASSERT_EQ(0, load_all(false));
+	}
+	for (i = 0; i < 2; i++) {
+		p[i].stop = true;
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, p[i].error);
+		EXPECT_LT(0, p[i].posted);
+	}
+	TH_LOG("%lu opened it, %lu did not find it", p[0].posted + p[1].posted,
+	       p[0].missed + p[1].missed);
+}
+
+/* KiB that the kernel has for itself and does not give back. */
+static long kernel_kib(void)
+{
+	static const char *const what[] = {
+		"SUnreclaim:", "VmallocUsed:", "Percpu:", "KernelStack:",
+	};
+	char line[128];
+	long sum = 0, n;
+	unsigned int i;
+	FILE *f;
+
+	dxt_write("/proc/sys/vm/drop_caches", "2");
+	f = fopen("/proc/meminfo", "re");
+	while (f && fgets(line, sizeof(line), f))
+		for (i = 0; i < sizeof(what) / sizeof(what[0]); i++)
+			if (!strncmp(line, what[i], strlen(what[i])) &&
+			    sscanf(line + strlen(what[i]), "%ld", &n) == 1)
+				sum += n;
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+/* A context of both kinds of worker, of which all is used once. */
+static int use_once(struct dxt *t)
+{
+	struct dxk_result r;
+	int rc = dxt_open(t), i;
+
+	t->policy.max_threads = 3;
+	t->policy.kernel_threads = 1;
+	rc = rc ? rc : dxt_start(t);
+	rc = rc ? rc : dxt_workers_start(t, 2);
+	rc = rc ? rc : post_kernel(t, "echo", 0);
+	if (rc != 1)
+		return rc < 0 ? rc : -EIO;
+	dxt_post1(t->member, OWNER, DXT_NOP, 0, PXR_REJOIN, 0, NULL);
+	for (i = 0; i < 2; i++)
+		if (dxt_rejoin(t->member, OWNER, &r, 1, 1,
+			       dxt_late(), NULL) != 1 || r.status)
+			return -EIO;
+	/* some that nobody collects, by every second context not even with a Stop */
+	for (i = 0; i < 3; i++)
+		dxt_post1(t->member, OWNER, DXT_NOP, 0, PXR_REJOIN, 0, NULL);
+	return 0;
+}
+
+#define WARM_UP	5
+
+TEST_F(module, rounds)
+{
+	const char *rounds = getenv("DXK_ROUNDS");
+	int nr = rounds ? atoi(rounds) : times(2 * WARM_UP);
+	uint64_t end = dxt_in(5 * DXT_SEC);
+	struct dxt *t = &self->t;
+	int i;
+	long kib = 0;
+
+	if (dxt_mode() == DXK_DISPATCH_THREAD && !rounds)
+		SKIP(return, "the same in both modes");
+	for (i = 0; i < nr || (!rounds && dxt_now() < end); i++) {
+		if (i == WARM_UP)
+			kib = kernel_kib();
+		ASSERT_EQ(0, load_all(true));
+		ASSERT_EQ(0, use_once(t));
+		if (i % 2)
+			dxt_down(t);
+		else
+			dxt_close(t);
+		ASSERT_EQ(0, unload_soon(EXECUTORS));
+		ASSERT_EQ(0, unload_soon("dxk"));
+		dxt_tell("%d times", i);
+		if (i % 8 == 7)
+			ASSERT_EQ(NULL, left_over()) TH_LOG("%s", left_over());
+	}
+	/* What the kernel's own caches gain is less than a page for each. */
+	if (i > WARM_UP && !dxt_debug_kernel()) {
+		kib = kernel_kib() - kib;
+		EXPECT_GT(1024 + i / 2, kib);
+		TH_LOG("the kernel has %ld KiB more", kib);
+	}
+	TH_LOG("%d times", i);
 }
 
 TEST_HARNESS_MAIN
