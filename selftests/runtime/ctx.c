@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The life of a context: what its Thread Pool shows. How it is started step by step is
- * in ctx_start.c, how it is stopped and closed in ctx_stop.c.
+ * The life of a context: what its Thread Pool shows, how it is started or cannot be, with
+ * nothing of it left then. How it is stopped and closed is in ctx_stop.c.
  */
 #include "ctx_test.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/mount.h>
 
 /* --- the Thread Pool --------------------------------------------------------- */
 
@@ -151,6 +155,276 @@ TEST(workers_are_threads)
 	EXPECT_EQ(0, j);
 	dxt_down(&t);
 	EXPECT_TRUE(kthreads_are(&t, 0));
+}
+
+/* --- Start ------------------------------------------------------------------- */
+
+/* DX-4: a second Start is EBUSY and starts nothing. */
+TEST(start_twice)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	EXPECT_TRUE(kthreads_are(&t, 3));
+	EXPECT_EQ(-EBUSY, dxk_ctx_start(t.ctx));
+	EXPECT_EQ(-EBUSY, dxk_ctx_start(t.ctx));
+	EXPECT_TRUE(kthreads_are(&t, 3));
+	EXPECT_STREQ("0 1 500 600 700", ids(&t));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	dxt_down(&t);
+}
+
+/* DX-5: an invalid policy names the field; no thread, no pool, no change. */
+TEST(invalid_policy)
+{
+	struct dxk_policy policy, now;
+	unsigned int bad;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	policy = t.policy;
+	policy.ready_entries = 0;
+	EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &policy, &bad));
+	EXPECT_EQ(offsetof(struct dxk_policy, ready_entries), bad);
+	EXPECT_STREQ("ready_entries", dxk_policy_field_name(bad));
+	EXPECT_TRUE(state_is(&t, "new"));
+	EXPECT_STREQ("", ids(&t));
+	EXPECT_TRUE(kthreads_are(&t, 0));
+	ASSERT_EQ(0, dxk_policy_get(t.ctx, &now));
+	EXPECT_EQ(1024, now.ready_entries);
+	dxt_down(&t);
+}
+
+/* DX-7: of two contexts none sees owners, ids, lanes, limits of the other. */
+TEST(contexts_are_independent)
+{
+	struct dxk_result result;
+	struct dxt_snapshot before, now;
+	struct dxt a, b;
+	uint32_t answer;
+
+	ASSERT_EQ(0, dxt_open(&b));
+	b.policy.ready_entries = 1;
+	ASSERT_EQ(0, dxt_start(&b));
+	ASSERT_EQ(0, dxt_open(&a));
+	a.policy.sched_mode = TPOOL_MODE_CMLS;
+	a.policy.lane_pct[1] = 50;
+	a.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&a));
+	EXPECT_NE(a.id, b.id);
+	EXPECT_EQ(0, a.member_id);
+	EXPECT_EQ(0, b.member_id);
+	dxt_snapshot(&b, &before);
+
+	ASSERT_EQ(0, dxt_workers_start(&a, 2));
+	EXPECT_EQ(1, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_REJOIN | PXR_LANE1, 0, NULL));
+	EXPECT_EQ(1, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&a, dxt_num(&a, "pools/rejoin_use") == 2));
+	dxt_snapshot(&b, &now);
+	EXPECT_EQ(NULL, dxt_differs(&before, &now))
+		TH_LOG("%s", dxt_differs(&before, &now));
+	EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&b));
+
+	/* the same owner is nobody over there */
+	EXPECT_EQ(0, dxt_rejoin(b.member, 5, &result, 1, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+	/* nor do the limits of one bind the other: no lanes here, one entry here */
+	EXPECT_EQ(1, dxt_post1(b.member, 5, DXT_NOP, 0, PXR_LANE0, 0, NULL));
+	EXPECT_EQ(-EAGAIN, dxt_post1(b.member, 5, DXT_NOP, 0, 0, 0, &answer));
+	EXPECT_EQ(PXR_POOL_FULL, answer);
+	EXPECT_EQ(-EPERM, dxt_post1(a.member, 5, DXT_NOP, 0, PXR_LANE0, 0, NULL));
+	EXPECT_EQ(2, dxt_drain(&a, a.member, 5));
+	/* the end of one is not the end of the other */
+	dxt_down(&a);
+	EXPECT_FALSE(context_dir(a.id));
+	EXPECT_TRUE(state_is(&b, "running"));
+	ASSERT_EQ(0, dxt_workers_start(&b, 1));
+	EXPECT_TRUE(DXT_UNTIL(&b, dxt_num(&b, "stats/vanished") == 1));
+	dxt_down(&b);
+}
+
+/*
+ * DX-19: what is posted before any worker is there waits for it, in the order of
+ * priority, and is never lost. DX-13: until then it is in the Ready Pool, of
+ * which no more is used than there is; DX-14: then in the Rejoin Pool.
+ */
+TEST(posts_before_workers)
+{
+	struct dxk_result result[16];
+	uint32_t reason, answer;
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.ready_entries = 8;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < 8; i++) {
+		struct dxk_post_entry e = dxt_entry(9, DXT_PARAM, (uint64_t)i, PXR_REJOIN);
+		struct dxk_post post;
+
+		e.prio = i;
+		EXPECT_EQ(1, dxt_post(t.member, &e, 1, 0, &post));
+		EXPECT_EQ(i + 1, dxt_num(&t, "pools/ready_use"));
+	}
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(-EAGAIN, dxt_post1(t.member, 9, DXT_NOP, 0, 0, 0, &reason));
+		EXPECT_EQ(PXR_POOL_FULL, reason);
+		EXPECT_EQ(8, dxt_num(&t, "pools/ready_use"));
+	}
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_size"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_high_water"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(0, dxt_rejoin(t.member, 9, result, 16, 1, 0, &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/rejoin_use") == 8));
+	EXPECT_EQ(0, dxt_num(&t, "pools/ready_use"));
+	EXPECT_EQ(8, dxt_rejoin(t.member, 9, result, 16, 8, 0, &answer));
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(7 - i, result[i].status);
+	EXPECT_EQ(0, dxt_num(&t, "pools/rejoin_use"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/rejoin_high_water"));
+	EXPECT_EQ(8, dxt_num(&t, "pools/ready_high_water"));
+	dxt_down(&t);
+}
+
+#define TRACEFS	"/sys/kernel/tracing/"
+
+static int trace(const char *file, const char *format, ...)
+{
+	char path[128], text[128];
+	va_list ap;
+	int fd, rc;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), TRACEFS "%s", file);
+	fd = open(path, O_WRONLY | O_APPEND);
+	if (fd < 0)
+		return -errno;
+	rc = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+/*
+ * DX-10: the pools are made in the order of the seed. DX-18: the Monitor runs
+ * before the Scheduler is started, then comes the Dispatcher, then the crew.
+ * Probes in the running kernel tell.
+ */
+TEST(start_order)
+{
+	static const char *const order[] = {
+		"step=\"thread pool\"", "step=\"ready pool\"", "step=\"rejoin pool\"",
+		"step=\"log pool\"", "step=\"handle table\"", "step=\"monitor\"",
+		"monitor_runs:", "step=\"scheduler\"", "step=\"dispatcher\"",
+		"step=\"crew\"", "worker_runs:",
+	};
+	char text[8192], *at = text;
+	struct dxt t;
+	unsigned int i;
+	ssize_t n;
+	int fd;
+
+	if (access(TRACEFS "kprobe_events", F_OK))
+		mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (access(TRACEFS "kprobe_events", W_OK))
+		SKIP(return, "this kernel has no kprobe events");
+	ASSERT_EQ(0, trace("kprobe_events",
+			   "p:dxk_test/step dxk:dxk_start_step step=+0($arg1):string\n"));
+	ASSERT_EQ(0, trace("kprobe_events", "p:dxk_test/monitor_runs dxk:dxk_monitor_fn\n"));
+	ASSERT_EQ(0, trace("kprobe_events", "p:dxk_test/worker_runs dxk:dxk_worker_fn\n"));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = t.policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+	EXPECT_EQ(0, dxt_write(TRACEFS "trace", "\n"));
+	EXPECT_EQ(0, trace("events/dxk_test/enable", "1"));
+	EXPECT_EQ(0, dxk_ctx_start(t.ctx));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_member_is(&t, 1, "available")));
+	EXPECT_EQ(0, trace("events/dxk_test/enable", "0"));
+	dxt_down(&t);
+
+	fd = open(TRACEFS "trace", O_RDONLY);
+	for (size_t len = 0; fd >= 0 && len < sizeof(text) - 1; len += (size_t)n) {
+		n = read(fd, text + len, sizeof(text) - 1 - len);
+		if (n <= 0)
+			break;
+		text[len + (size_t)n] = 0;
+	}
+	close(fd);
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/step\n"));
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/monitor_runs\n"));
+	EXPECT_EQ(0, trace("kprobe_events", "-:dxk_test/worker_runs\n"));
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		char *found = strstr(at, order[i]);
+
+		EXPECT_NE(NULL, found) {
+			TH_LOG("%s is not where it should be in:\n%s", order[i], text);
+			break;
+		}
+		at = found;
+	}
+}
+
+/* --- Start that fails -------------------------------------------------------- */
+
+#define FAIL_FUNCTION	"/sys/kernel/debug/fail_function/"
+
+/*
+ * DX-6: an error at every step in turn. The error is returned, no thread and no
+ * entry below sysfs is left, the context is as before, and a Start without error
+ * works. What would leak, kmemleak tells when the modules are unloaded.
+ */
+TEST(start_fails_at_each_step)
+{
+	unsigned int step, failed = 0, run;
+	char text[16];
+	struct dxt t;
+	int rc;
+
+	if (access(FAIL_FUNCTION "inject", W_OK))
+		SKIP(return, "this kernel cannot inject errors into functions");
+	ASSERT_EQ(0, dxt_write(FAIL_FUNCTION "inject", "dxk_start_step"));
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "dxk_start_step/retval",
+			       "0xfffffffffffffff4"));	/* -ENOMEM */
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "verbose", "0"));
+	EXPECT_EQ(0, dxt_write(FAIL_FUNCTION "probability", "100"));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.kernel_threads = 2;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+
+	/* Twice: a context that is new, one that ran before. */
+	for (run = 0; run < 2; run++) {
+		const char *before = run ? "stopped" : "new";
+
+		for (step = 1; step < 50; step++) {
+			snprintf(text, sizeof(text), "%u", step);
+			dxt_write(FAIL_FUNCTION "space", text);
+			dxt_write(FAIL_FUNCTION "times", "1");
+			rc = dxk_ctx_start(t.ctx);
+			dxt_write(FAIL_FUNCTION "times", "0");
+			if (!rc)
+				break;
+			failed++;
+			EXPECT_EQ(-ENOMEM, rc);
+			EXPECT_TRUE(kthreads_are(&t, 0)) TH_LOG("step %u", step);
+			EXPECT_STREQ("", ids(&t)) TH_LOG("step %u", step);
+			EXPECT_TRUE(state_is(&t, before)) TH_LOG("step %u", step);
+			EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+		}
+		EXPECT_EQ(11, step);
+		ASSERT_EQ(0, rc);
+		EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
+		EXPECT_TRUE(kthreads_are(&t, 3 + 2));
+		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
+	}
+	EXPECT_EQ(2 * 10, failed);
+	dxt_write(FAIL_FUNCTION "inject", "");
+	dxt_down(&t);
 }
 
 TEST_HARNESS_MAIN
