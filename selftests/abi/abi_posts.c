@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As abi.c: what is posted, and by whom. */
+/*
+ * Abuse of posts, in the context of abi.c: what an entry can say wrongly, which files
+ * it may hand over, and whose members may post.
+ */
 #include "abi_test.h"
 
 #include <fcntl.h>
@@ -282,3 +285,5 @@ TEST_F(abi, no_descriptor)
 	EXPECT_UNCHANGED("a call without room for a descriptor");
 	EXPECT_FALSE(dxt_exists(&self->t, "threads/1000"));
 }
+
+TEST_HARNESS_MAIN

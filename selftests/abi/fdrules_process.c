@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As fdrules.c: descriptors that other threads and processes have. */
+/*
+ * Descriptors that other threads and processes have: by fork(2), clone(2), a socket,
+ * /proc (DX-23, DX-25, DX-113). The rest of the table is in fdrules.c.
+ */
 #include "fdrules_test.h"
 
 #include <fcntl.h>
@@ -350,3 +353,5 @@ TEST(reopen)
 	EXPECT_EQ(0, dxt_reap(i));
 	dxt_down(&t);
 }
+
+TEST_HARNESS_MAIN

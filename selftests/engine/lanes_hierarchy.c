@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As lanes.c: parents that wait for their children, level by level, end within the
- * limits at every move (D-2, D-3).
+ * Constrained Multi Lane Scheduling: parents that wait for their children, level by
+ * level, end within the limits at every move (D-2, D-3).
  */
 #include "lanes_test.h"
 
@@ -317,3 +317,5 @@ TEST_F(hierarchy, finishes)
 		EXPECT_EQ(0, dxt_num(t, "lanes/ready_lane%u_waiters", i));
 	}
 }
+
+TEST_HARNESS_MAIN

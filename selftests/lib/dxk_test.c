@@ -11,9 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The tests of each file. */
-struct __fixture_metadata *dxt_lists[8];
-
 /* --- time ------------------------------------------------------------------ */
 
 uint64_t dxt_now(void)

@@ -28,40 +28,9 @@
 
 #include <dxk.h>
 
-/*
- * Files without tests share these declarations: they define DXT_NO_HARNESS. The harness
- * keeps its lists in each file, and knows one main(): where the tests of a program stand
- * in several files, main() runs those of all, its own first.
- */
+/* Files without tests share these declarations: they define DXT_NO_HARNESS. */
 #ifndef DXT_NO_HARNESS
 #include <kselftest_harness.h>
-
-extern struct __fixture_metadata *dxt_lists[8];
-
-static void __attribute__((constructor)) dxt_list(void)
-{
-	struct __fixture_metadata **p = dxt_lists;
-
-	while (*p)
-		p++;
-	*p = __fixture_list;
-}
-
-static inline int dxt_main(int argc, char **argv)
-{
-	struct __fixture_metadata **p, *last = __fixture_list;
-
-	for (p = dxt_lists; *p; p++) {
-		while (last->next)
-			last = last->next;
-		if (*p != __fixture_list)
-			last->next = *p;
-	}
-	return test_harness_run(argc, argv);
-}
-#undef TEST_HARNESS_MAIN
-#define TEST_HARNESS_MAIN						\
-	int main(int argc, char **argv) { return dxt_main(argc, argv); }
 
 /*
  * No limit: a guest's clock goes on while the guest is not run. Whoever runs the program

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As ctx.c: a context is stopped, started again, closed by hand or by death. */
+/*
+ * The end of a context: it is stopped, started again, closed by hand or by death. How it
+ * is started is in ctx.c.
+ */
 #include "ctx_test.h"
 
 #include <fcntl.h>
@@ -214,3 +217,5 @@ TEST(module_is_held)
 	EXPECT_EQ(-ESHUTDOWN, dxt_post1(member, 1, DXT_NOP, 0, 0, 0, NULL));
 	close(member);
 }
+
+TEST_HARNESS_MAIN

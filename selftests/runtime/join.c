@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One dispatcher for many processes: names, who may join and for what, whose owner
- * cookies are whose, and what the death of any process leaves behind (DX-7, DX-49,
- * DX-55, DX-92, DX-93, DX-113, R-1, R-2, R-19 between processes).
+ * One dispatcher for many processes: how many contexts a user may have, and their names
+ * (DX-7, DX-113). Who may join one is in join_rights.c; whose owner cookies are whose, and
+ * what the death of any process leaves behind, in join_owners.c.
  */
 #include "join_test.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* As join.c: whose owner cookies are whose, and what the dead leave. */
+/*
+ * Whose owner cookies are whose when many processes share a context, and what the dead
+ * leave (DX-49, DX-55, DX-92, DX-93, DX-113; R-1, R-2, R-19 between processes).
+ */
 #include "join_test.h"
 
 #include <fcntl.h>
@@ -386,3 +389,5 @@ TEST(creator_dies)
 	munmap(t, sizeof(*t));
 	munmap(all, sizeof(*all));
 }
+
+TEST_HARNESS_MAIN

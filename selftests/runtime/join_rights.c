@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As join.c: who may do what. The rights are compared with those of a real file that
- * has the same owner, group and mode, asked for by the same process.
+ * Who may join a context, and for what. The rights are compared with those of a real file
+ * that has the same owner, group and mode, asked for by the same process.
  */
 #include "join_test.h"
 
@@ -323,3 +323,5 @@ TEST(other_ipc_namespace)
 	EXPECT_EQ(1, dxt_num(&t, "descriptors"));
 	dxt_close(&t);
 }
+
+TEST_HARNESS_MAIN
