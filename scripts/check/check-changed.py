@@ -66,8 +66,10 @@ def touched(path, noticed, known):
                      r"guest/(guest|kernel|qemu))", path):
         return {"work"}, ["guest"]
     if room == "selftests":
-        own = {p for p in known if re.sub(r"\.sh$", "", p) == stem or
-               stem.startswith(p + "_")}
+        parts = rest.split("/")  # ROOM/NAME.c, ROOM/NAME/*, lib/*
+        name = re.sub(r"\.\w+$", "", parts[1]) if len(parts) > 1 else ""
+        own = {p for p in known if parts[0] != "lib" and
+               (re.sub(r"\.sh$", "", p) == name or p.startswith(name + "_"))}
         return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), \
             ["ids", "plants"]
     if room in ("Documentation", "bench", "model", "LICENSES") or path == "README.md":

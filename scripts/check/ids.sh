@@ -13,14 +13,14 @@ set -euo pipefail
 cd "${1:-$(dirname "$0")/../..}"
 failed=0
 
-# The files of a program are itself and its parts, NAME_*.
+# The files of a program are itself and those of its folder.
 files=() programs=()
 while read -r name check _; do
 	[[ $name != '#'* && -n $name ]] || continue
 	programs+=("$name")
 	[[ $check != - ]] || continue
-	for f in selftests/*/"$name" selftests/*/"$name".{c,cpp} selftests/*/"$name"_*.c; do
-		[[ ! -e $f ]] || files+=("$f")
+	for f in selftests/*/"$name" selftests/*/"$name".{c,cpp} selftests/*/"$name"/*.c; do
+		[[ ! -f $f ]] || files+=("$f")
 	done
 done <selftests/tiers.txt
 

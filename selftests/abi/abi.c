@@ -5,7 +5,7 @@
  * names, leave its argument as it was, and leave the context as it was: counters
  * and pool use are compared after each one.
  */
-#include "abi_test.h"
+#include "lib/calls/abi_test.h"
 
 #include <fcntl.h>
 #include <limits.h>

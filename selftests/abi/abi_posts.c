@@ -3,7 +3,7 @@
  * Abuse of posts, in the context of abi.c: what an entry can say wrongly, which files
  * it may hand over, and whose members may post.
  */
-#include "abi_test.h"
+#include "lib/calls/abi_test.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -6,7 +6,7 @@
  * objects at once they do not tell, of which memcg.c sees the sum. The cases are those
  * of calls.h.
  */
-#include "calls.h"
+#include "lib/calls/calls.h"
 
 #include <sys/stat.h>
 

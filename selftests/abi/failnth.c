@@ -11,7 +11,7 @@
  * each seventh is tried, which meets all kinds. Allocations are the same in both
  * dispatch modes. With DXK_LONG=1 each point is tried, in both modes.
  */
-#include "calls.h"
+#include "lib/calls/calls.h"
 
 #include <poll.h>
 #include <sys/mman.h>

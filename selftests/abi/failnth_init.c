@@ -8,7 +8,7 @@
  *
  * The modules that run.sh loaded are loaded again at the end.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef FDRULES_TEST_H
 #define FDRULES_TEST_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

@@ -5,7 +5,7 @@
  * kills it and nobody else; its requests, their data and its context are freed. The
  * contexts of others go on: a request of theirs is back within 10 s.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <stdio.h>

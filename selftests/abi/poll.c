@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* DX-91: GetRejoinRequest never waits; poll(2) tells when asking makes sense. */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <poll.h>
 #include <sys/epoll.h>

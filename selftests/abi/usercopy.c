@@ -5,7 +5,7 @@
  * older and newer programs. EFAULT says that nothing was done: the same call succeeds
  * when it is made again, and nothing is lost. The cases are those of calls.h.
  */
-#include "calls.h"
+#include "lib/calls/calls.h"
 
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The crew: workers are equal, threads are not bound to lanes. */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #define WORKERS	4
 

@@ -6,7 +6,7 @@
  * D-25). What CMLS does help with, D-2 and D-3, is in lanes_hierarchy.c; a full Rejoin
  * Pool, D-7, and D-23 are in rejoin.c.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <fcntl.h>
 #include <poll.h>

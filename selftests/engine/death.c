@@ -4,7 +4,7 @@
  * sleepers, the owner of the context. Nobody may wait for ever, nothing may be executed
  * twice, and late words of the dead must not touch the living.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <sched.h>

@@ -4,7 +4,7 @@
  * the debug kernel, every allocation and every copy failing in turn: each request
  * is executed and returned once, neither lost nor doubled.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <linux/userfaultfd.h>

@@ -5,7 +5,7 @@
  * (R-17), for kernel workers and for both kinds. Parents that wait for their children
  * are in lanes_hierarchy.c, the table of profiles is in probe.c.
  */
-#include "lanes_test.h"
+#include "lanes.h"
 
 static struct puppet *find_with(struct puppet **w, unsigned int lane)
 {

@@ -3,7 +3,7 @@
  * Constrained Multi Lane Scheduling: parents that wait for their children, level by
  * level, end within the limits at every move (D-2, D-3).
  */
-#include "lanes_test.h"
+#include "lanes.h"
 
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -3,7 +3,7 @@
  * Who makes the moves, as the tracepoint dxk_move tells it: its records carry the
  * thread that made them.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <stdio.h>

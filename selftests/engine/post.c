@@ -6,7 +6,7 @@
  *
  * Workers are puppets, so the pool is as full as the test wants it to be.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

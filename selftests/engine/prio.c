@@ -7,8 +7,8 @@
  * and what is expected is computed from that; a test only waits long enough for
  * the count it wants to be likely, and tries again when it missed it.
  */
-#include "engine_test.h"
-#include "engine_boost.h"
+#include "lib/puppet.h"
+#include "boost.h"
 
 FIXTURE(prio) {
 	struct dxt t;

@@ -8,8 +8,8 @@
  *
  * Each line is what was expected; one that differs ends in what came instead.
  */
-#include "engine_test.h"
-#include "engine_boost.h"
+#include "lib/puppet.h"
+#include "boost.h"
 
 #define say(...)	printf("# " __VA_ARGS__)
 

@@ -9,7 +9,7 @@
  * one. So an answer is judged afterwards, by what certainly held all the time that
  * the call ran, and no clock is trusted.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 static _Atomic uint32_t numbers;
 

@@ -3,7 +3,7 @@
  * PXR_REDO: a request whose worker dies is run again, with what was posted, in its
  * place of the order, and not too often (DX-25).
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <sys/mman.h>
 

@@ -6,7 +6,7 @@
  *
  * Puppet workers hold each request where the test wants it.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <poll.h>
 

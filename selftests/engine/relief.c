@@ -5,7 +5,7 @@
  * under STRICT, see deadlock.c, finishes here. KUnit has helpers and spares of kernel
  * workers, libwait.c those of libdxk.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 /* --- a worker that helps --------------------------------------------------- */
 

@@ -7,7 +7,7 @@
  * Ticks come when they come. A request tells how many it has seen, and what is
  * expected is computed from that.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #define WORKERS	10
 

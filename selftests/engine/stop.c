@@ -3,7 +3,7 @@
  * Stop: what it still waits for is told (DX-114), and who runs for the duration
  * of the application is asked to end (DX-109).
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 /* DX-114: thread, cookies and age of each worker that still executes, by id. */
 TEST(report)

@@ -4,7 +4,7 @@
  * and what a Runnable does in it (DX-77, DX-79..DX-85, DX-104..DX-106); what travels with
  * a request; how a worker completes and fetches, several in one call.
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -3,7 +3,7 @@
  * libdxk as a DX application uses it: settings, policy, executive, the log, Runnables
  * that post and collect. Built a second time with the address sanitizer.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <dx.h>

@@ -4,7 +4,7 @@
  * its timed forms (DX-29..DX-32, R-18). Built a second time with the address
  * sanitizer.
  */
-#include "command_test.h"
+#include "lib/command.h"
 
 #include <dirent.h>
 #include <dx.h>

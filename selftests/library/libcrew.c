@@ -4,7 +4,7 @@
  * changes it, that are replaced when a Runnable ends them, and services that end with
  * Stop.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <dx.h>

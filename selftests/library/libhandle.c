@@ -3,7 +3,7 @@
  * DX-16, DX-26..DX-28: the Handle Table of the library, through Runnables. Built a
  * second time with the address sanitizer.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dx.h>
 #include <unistd.h>

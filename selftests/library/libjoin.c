@@ -3,7 +3,7 @@
  * The context of a DX application has a name and a mode, and another process finds
  * it by the thin API. Built a second time with the address sanitizer.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dx.h>
 #include <stdio.h>

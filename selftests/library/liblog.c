@@ -3,7 +3,7 @@
  * The log of libdxk, written by the library or by the kernel. Built a second time
  * with the address sanitizer.
  */
-#include "log_test.h"
+#include "lib/log.h"
 
 #include <dx.h>
 

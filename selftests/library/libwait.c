@@ -7,7 +7,7 @@
  * the worker has in use, and what its death takes along. Built a second time with the
  * address sanitizer.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dx.h>
 #include <fcntl.h>

@@ -10,8 +10,8 @@
  * one right answer to each, and a run can be repeated: DXK_SEED and DXK_STEPS, which a
  * failure prints. DXK_SECONDS is how long to go on.
  */
-#include "engine_test.h"
-#include "generator.h"
+#include "lib/puppet.h"
+#include "generator/generator.h"
 
 #include <sched.h>
 #include <stdarg.h>

@@ -11,8 +11,8 @@
  * DXK_KILLS says how many processes to kill in each test, DXK_SEED repeats the random
  * numbers of another run (what the scheduler makes of them it does not repeat).
  */
-#include "engine_test.h"
-#include "history_log.h"
+#include "lib/puppet.h"
+#include "history/log.h"
 
 #include <sys/mman.h>
 

@@ -7,8 +7,8 @@
  * Needs no module. DXK_SEED repeats the histories of another run, DXK_ROUNDS says how
  * many.
  */
-#include "engine_test.h"
-#include "history_sim.h"
+#include "lib/puppet.h"
+#include "history/sim.h"
 
 FIXTURE(history) {
 	struct sim sim;

@@ -7,7 +7,7 @@
  * DXK_ROUNDS says how often, DXK_SEED repeats the random numbers of another run
  * (what the scheduler makes of them it does not repeat).
  */
-#include "kill_test.h"
+#include "kill/kill.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * The life of a context: what its Thread Pool shows, how it is started or cannot be, with
  * nothing of it left then. How it is stopped and closed is in ctx_stop.c.
  */
-#include "ctx_test.h"
+#include "ctx.h"
 
 #include <fcntl.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * The end of a context: it is stopped, started again, closed by hand or by death. How it
  * is started is in ctx.c.
  */
-#include "ctx_test.h"
+#include "ctx.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -7,7 +7,7 @@
  *
  * DXK_ROUNDS=n: of each kind (2, on the debug kernel 1).
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <fcntl.h>

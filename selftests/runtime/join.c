@@ -4,7 +4,7 @@
  * (DX-7, DX-113). Who may join one is in join_rights.c; whose owner cookies are whose, and
  * what the death of any process leaves behind, in join_owners.c.
  */
-#include "join_test.h"
+#include "join.h"
 
 /* --- how many ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * Whose owner cookies are whose when many processes share a context, and what the dead
  * leave (DX-49, DX-55, DX-92, DX-93, DX-113; R-1, R-2, R-19 between processes).
  */
-#include "join_test.h"
+#include "join.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

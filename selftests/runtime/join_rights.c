@@ -3,7 +3,7 @@
  * Who may join a context, and for what. The rights are compared with those of a real file
  * that has the same owner, group and mode, asked for by the same process.
  */
-#include "join_test.h"
+#include "join.h"
 
 #include <dirent.h>
 #include <fcntl.h>

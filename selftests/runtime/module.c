@@ -7,7 +7,7 @@
  * rounds loads and unloads for some 5 seconds, with DXK_ROUNDS=n n times; 1000
  * take some minutes.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>

@@ -3,7 +3,7 @@
  * What the Monitor sees and tells: stalls, requests that execute for too long,
  * samples and latencies (DX-20, DX-115).
  */
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  * The policy: each field with its default, range and file (DX-8), what may change
  * while the context runs and when it takes effect (DX-9).
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
  * EINTR and nothing was taken. In both cases deadlines are points in time: a wait
  * does not begin anew with each signal. A call that does not sleep is never EINTR.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -3,7 +3,7 @@
  * Commands (DX-20, DX-30): what is sent, and the context's own ones. Their handlers
  * are in handler.c.
  */
-#include "command_test.h"
+#include "lib/command.h"
 
 #include <stdio.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * As fault.c, for what goes beside posting and collecting: commands (their calls are
- * in fault_services_command.c), the log (fault_services_log.c), the Handle Table,
+ * in fault_services/command.c), the log (fault_services/log.c), the Handle Table,
  * samples, Stop's report, requests that are run again. On the debug kernel each
  * allocation and each copy of a call fails in turn; every command, message and handle
  * is there once or, if the call says so, not at all.
  */
-#include "fault_services_test.h"
+#include "fault_services/fault_services.h"
 
 FIXTURE(services) {
 	services s;

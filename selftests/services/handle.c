@@ -3,7 +3,7 @@
  * DX-16, DX-26, DX-27: the Handle Table of the kernel, through the executor sha256.
  * dxk/runtime/tests/handle_test.c looks at it from inside, libhandle.c at the library's.
  */
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
  * and answers, what a wrong or a slow one does, when it is woken, by ticks (DX-29) and
  * by timed commands; handlers that come and go while others send or stop (R-18).
  */
-#include "command_test.h"
+#include "lib/command.h"
 
 #include <poll.h>
 #include <stdio.h>

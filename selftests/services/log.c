@@ -4,7 +4,7 @@
  * becomes of messages when the context starts and stops. The file that the kernel writes
  * is in logfile.c, the log of libdxk in liblog.c.
  */
-#include "log_test.h"
+#include "lib/log.h"
 
 #include <sched.h>
 #include <sys/epoll.h>

@@ -3,7 +3,7 @@
  * The log file that the kernel writes: what it takes for one, full disks, rotation,
  * the death of the process.
  */
-#include "log_test.h"
+#include "lib/log.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

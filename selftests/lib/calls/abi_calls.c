@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* See abi_test.h. */
 #define DXT_NO_HARNESS
-#include "abi_test.h"
+#include "lib/calls/abi_test.h"
 
 #include <unistd.h>
 

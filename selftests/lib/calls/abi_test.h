@@ -3,8 +3,8 @@
 #ifndef ABI_TEST_H
 #define ABI_TEST_H
 
-#include "arg.h"
-#include "dxk_test.h"
+#include "lib/arg.h"
+#include "lib/dxt.h"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What all cases (calls.h) share. */
 #define DXT_NO_HARNESS
-#include "calls.h"
+#include "lib/calls/calls.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>

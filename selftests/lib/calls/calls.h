@@ -11,8 +11,8 @@
 #ifndef DXK_CALLS_H
 #define DXK_CALLS_H
 
-#include "arg.h"
-#include "dxk_test.h"
+#include "lib/arg.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <fcntl.h>

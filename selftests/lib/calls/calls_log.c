@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The cases (calls.h) of the log. */
 #define DXT_NO_HARNESS
-#include "calls.h"
+#include "lib/calls/calls.h"
 
 /* --- the log --------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See dxk_test.h: time, raw calls, a context. */
+/* See dxt.h: time, raw calls, a context. */
 #define DXT_NO_HARNESS
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <sched.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See dxk_test.h: workers in threads and processes, gates, executors. */
+/* See dxt.h: workers in threads and processes, gates, executors. */
 #define DXT_NO_HARNESS
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the calls of fault_services.c share: a fault, and the calls themselves. */
-#ifndef FAULT_SERVICES_TEST_H
-#define FAULT_SERVICES_TEST_H
+#ifndef FAULT_SERVICES_H
+#define FAULT_SERVICES_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static inline bool is_fault(int rc)
 	return rc == -EFAULT || rc == -ENOMEM;
 }
 
-/* The calls, see their table in fault_services.c: fault_services_command.c, */
+/* The calls, see their table in fault_services.c. Of command.c: */
 int send_plain(services *s, unsigned int n, bool *hit);
 int send_set(services *s, unsigned int n, bool *hit);
 int send_show(services *s, unsigned int n, bool *hit);
@@ -48,10 +48,10 @@ int detach(services *s, unsigned int n, bool *hit);
 int next_gets(services *s, unsigned int n, bool *hit);
 int next_answers(services *s, unsigned int n, bool *hit);
 
-/* fault_services_log.c. */
+/* Of log.c: */
 int log_write(services *s, unsigned int n, bool *hit);
 int log_read(services *s, unsigned int n, bool *hit);
 int log_file_set(services *s, unsigned int n, bool *hit);
 int log_file_replace(services *s, unsigned int n, bool *hit);
 
-#endif /* FAULT_SERVICES_TEST_H */
+#endif /* FAULT_SERVICES_H */

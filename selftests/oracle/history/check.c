@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The checker of histories: see history.h. */
-#include "history_facts.h"
+#include "facts.h"
 
 #include <dxk.h>
 #include <errno.h>

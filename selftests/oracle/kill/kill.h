@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Those who are killed and those who live on: what they do (kill_actors.c), and what
+ * Those who are killed and those who live on: what they do (actors.c), and what
  * is known of their requests.
  */
-#ifndef KILL_TEST_H
-#define KILL_TEST_H
+#ifndef KILL_H
+#define KILL_H
 
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #define SURVIVORS	2		/* clients, and as many workers */
 #define VICTIMS		3		/* most of the victim's clients, and workers */
@@ -65,4 +65,4 @@ int collect(int member, uint32_t owner);
 void victim_lives(struct dxt *t, uint64_t seed, uint32_t owner, int pipe, uint64_t nop);
 void live_and_die(pid_t pid, uint64_t *seed);
 
-#endif /* KILL_TEST_H */
+#endif /* KILL_H */

@@ -37,7 +37,7 @@ const struct history_event *hist_done(const struct check *c,
 /* Did its last worker die over the request, for good? */
 bool hist_died(const struct check *c, uint32_t request);
 
-/* What is told to owners; the order of dispatches; how many execute (history_order.c). */
+/* What is told to owners; the order of dispatches; how many execute (order.c). */
 void hist_check_owners(struct check *c);
 void hist_check_order(struct check *c);
 void hist_check_lanes(struct check *c);

@@ -30,13 +30,13 @@ void run_call(struct run *r, struct proc *p);
 void run_interrupt(struct run *r, struct proc *p);
 /* What sysfs shows against the picture. */
 void run_look(struct run *r, struct ctx *c);
-/* The process's call has returned: is that the answer? (generator_compare.c) */
+/* The process's call has returned: is that the answer? (compare.c) */
 void run_compare(struct run *r, struct proc *p);
 /* A difference. */
 void run_differs(struct run *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* --- choosing (generator_calls.c) ---------------------------------------- */
+/* --- choosing (calls.c) -------------------------------------------------- */
 
 struct gen {
 	struct run r;

@@ -6,10 +6,10 @@
  * The standard example: 10 workers, 100 entries, 0/20/20 percent, so that lanes
  * 0..k together may use 0, 2, 4, 10 workers and 0, 20, 40, 100 entries.
  */
-#ifndef LANES_TEST_H
-#define LANES_TEST_H
+#ifndef LANES_H
+#define LANES_H
 
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #define WORKERS	10
 
@@ -68,4 +68,4 @@ static inline long long waiting(struct dxt *t, unsigned int lane)
 	return dxt_num(t, "lanes/ready_lane%u_in_use", lane);
 }
 
-#endif /* LANES_TEST_H */
+#endif /* LANES_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What survivors and victims of kill.c do: they post, execute and collect. */
 #define DXT_NO_HARNESS
-#include "kill_test.h"
+#include "kill.h"
 
 #include <poll.h>
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See dxk_test.h: what shows of a context, in sysfs and as threads; waiting for it. */
+/* See dxt.h: what shows of a context, in sysfs and as threads; waiting for it. */
 #define DXT_NO_HARNESS
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the tests of commands share: senders, waiting for a handler. */
-#ifndef COMMAND_TEST_H
-#define COMMAND_TEST_H
+#ifndef DXT_COMMAND_H
+#define DXT_COMMAND_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <stdlib.h>
 
@@ -68,4 +68,4 @@ static inline int sender_end(struct sender *s)
 	return ret;
 }
 
-#endif /* COMMAND_TEST_H */
+#endif /* DXT_COMMAND_H */

@@ -11,10 +11,10 @@
  * sleeps. The module queues a sleeper and shows it as one in the same lock hold,
  * so a puppet that is seen asleep stands in its queue.
  */
-#ifndef ENGINE_TEST_H
-#define ENGINE_TEST_H
+#ifndef PUPPET_H
+#define PUPPET_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -423,4 +423,4 @@ static inline uint32_t poll_owner(const struct dxt *t, uint64_t owner)
 	return dxt_rejoin(t->member, owner, &r, 1, 1, 0, &answer) < 0 ? 0 : answer;
 }
 
-#endif /* ENGINE_TEST_H */
+#endif /* PUPPET_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See dxk_test.h: faults, and the kernel's log, which tells of them. */
+/* See dxt.h: faults, and the kernel's log, which tells of them. */
 #define DXT_NO_HARNESS
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <fcntl.h>
 #include <stdio.h>

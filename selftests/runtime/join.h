@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the tests of contexts of many processes share. */
-#ifndef JOIN_TEST_H
-#define JOIN_TEST_H
+#ifndef JOIN_H
+#define JOIN_H
 
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <grp.h>
 
@@ -69,4 +69,4 @@ static inline int as(uid_t uid, gid_t gid, gid_t more, int (*fn)(struct dxt *t),
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
-#endif /* JOIN_TEST_H */
+#endif /* JOIN_H */

@@ -15,8 +15,8 @@
 #ifndef MODEL_H
 #define MODEL_H
 
-#include "arg.h"
-#include "dxk_test.h"
+#include "lib/arg.h"
+#include "lib/dxt.h"
 
 #define PROCS		4
 #define CTXS		3

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The calls of fault_services.c that are about the log. */
 #define DXT_NO_HARNESS
-#include "fault_services_test.h"
+#include "fault_services.h"
 
 /* --- the log ----------------------------------------------------------------- */
 

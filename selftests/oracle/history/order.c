@@ -3,7 +3,7 @@
  * The part of the checker (history.h) that compares requests with each other: was
  * there one, which came first, how many at once.
  */
-#include "history_facts.h"
+#include "facts.h"
 
 #include <dxk.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See history_sim.h. */
+/* See sim.h. */
 #define DXT_NO_HARNESS
-#include "engine_test.h"
-#include "history_sim.h"
+#include "lib/puppet.h"
+#include "sim.h"
 
 /* A call of a member whose effect comes now. */
 static struct history_event *call(struct sim *s, uint32_t who, uint8_t kind)

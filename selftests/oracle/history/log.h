@@ -11,7 +11,7 @@
 #ifndef HISTORY_LOG_H
 #define HISTORY_LOG_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 #include "history.h"
 
 #define LOG_BATCH	8

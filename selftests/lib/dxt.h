@@ -10,8 +10,8 @@
  * Functions return a value >= 0 or a negative errno. None of them fails a test by
  * itself: a thread other than the test's main thread cannot.
  */
-#ifndef DXK_TEST_H
-#define DXK_TEST_H
+#ifndef DXT_H
+#define DXT_H
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -318,4 +318,4 @@ int dxt_exe_count(struct dxt_call *call);	/* param: _Atomic unsigned int * */
 #define DXT_GATE	DXT_FN(dxt_exe_gate)
 #define DXT_COUNT	DXT_FN(dxt_exe_count)
 
-#endif /* DXK_TEST_H */
+#endif /* DXT_H */

@@ -3,10 +3,10 @@
  * What the tests of the log share: its calls, the content of log files, a thread
  * that logs all the time, a disk that is nearly full.
  */
-#ifndef LOG_TEST_H
-#define LOG_TEST_H
+#ifndef DXT_LOG_H
+#define DXT_LOG_H
 
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -256,4 +256,4 @@ static inline void small_umount(void)
 	rmdir(SMALL);
 }
 
-#endif /* LOG_TEST_H */
+#endif /* DXT_LOG_H */

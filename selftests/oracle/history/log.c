@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* See history_log.h. */
+/* See log.h. */
 #define DXT_NO_HARNESS
-#include "history_log.h"
+#include "log.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What the calls of the generator (generator.c) have in them, now and then wrong. */
 #define DXT_NO_HARNESS
-#include "engine_test.h"
+#include "lib/puppet.h"
 #include "generator.h"
 
 uint32_t gen_below(struct gen *g, uint32_t n)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the tests of a context share: what sysfs shows of it, a client that sleeps. */
-#ifndef CTX_TEST_H
-#define CTX_TEST_H
+#ifndef CTX_H
+#define CTX_H
 
-#include "dxk_test.h"
+#include "lib/dxt.h"
 
 #include <dirent.h>
 
@@ -91,4 +91,4 @@ static inline void *sleeper_thread(void *arg)
 	return NULL;
 }
 
-#endif /* CTX_TEST_H */
+#endif /* CTX_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The boost table, S-3: who goes first after k ticks. */
-#ifndef ENGINE_BOOST_H
-#define ENGINE_BOOST_H
+#ifndef BOOST_H
+#define BOOST_H
 
-#include "engine_test.h"
+#include "lib/puppet.h"
 
 struct boost_row {
 	bool seen;
@@ -58,4 +58,4 @@ static inline bool boost_table(struct dxt *t, struct puppet *worker,
 	return want == rows;
 }
 
-#endif /* ENGINE_BOOST_H */
+#endif /* BOOST_H */
