@@ -182,7 +182,7 @@ help:
 	@echo 'uninstall        removes what install and examples_install put there'
 	@echo 'setup            the Debian packages that check and demo need'
 	@echo 'demo             an example at work in a guest'
-	@echo 'check            the tests, in a guest with Debian 6.1; TESTS="post work" only these'
+	@echo 'check            the tests, in a guest with Debian 6.1; TESTS="post next" only these'
 	@echo 'check-changed    those that the change in the work tree touches'
 	@echo 'check-debug      abuse, kills and races on a debug kernel, and what check left out'
 	@echo 'check-full       everything there is, in a night'

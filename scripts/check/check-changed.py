@@ -64,7 +64,7 @@ def touched(path, noticed, known):
     if path in ("selftests/run.sh", "selftests/ktap.awk") or \
             re.match(r"scripts/(check/(check\.|check-guest|report)|"
                      r"guest/(guest|kernel|qemu))", path):
-        return {"work"}, ["guest"]
+        return {"next"}, ["guest"]
     if room == "selftests":
         parts = rest.split("/")  # ROOM/NAME.c, ROOM/NAME/*, lib/*
         name = re.sub(r"\.\w+$", "", parts[1]) if len(parts) > 1 else ""

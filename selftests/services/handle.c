@@ -104,7 +104,7 @@ static int digest_range(struct dxt *t, uint64_t exec, uint64_t handle,
 }
 
 /*
- * The digest of a copy of a range, by the same executor with PXR_FD, which work.c
+ * The digest of a copy of a range, by the same executor with PXR_FD, which next.c
  * compares with sha256sum.
  */
 static bool digest_copy(struct dxt *t, uint64_t exec, int fd, uint64_t offset,

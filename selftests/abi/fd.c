@@ -3,9 +3,9 @@
  * What all that Linux lets a program do with a descriptor means for those of dxk:
  * the table "Descriptors" of dxk(4), a test for each line of it (DX-23, DX-25,
  * DX-113). In short: a context is whoever's has a copy, a member is one thread's.
- * Descriptors of other threads and processes are in fdrules_process.c.
+ * Descriptors of other threads and processes are in fd_process.c.
  */
-#include "fdrules_test.h"
+#include "fd.h"
 
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -18,7 +18,7 @@
 
 /* --- exec(2) ----------------------------------------------------------------- */
 
-#define TOLD	"DXK_FDRULES"
+#define TOLD	"DXK_FD"
 
 /* In the program that exec(2) starts: which of the descriptors still do? */
 static void __attribute__((constructor)) after_exec(void)
@@ -57,7 +57,7 @@ static void fetch_and_exec(const struct dxt *t, bool keep)
 	snprintf(told, sizeof(told), "%d %d %d %llu", fd[0], fd[1], fd[2],
 		 (unsigned long long)work.ticket);
 	setenv(TOLD, told, 1);
-	execl("/proc/self/exe", "fdrules", NULL);
+	execl("/proc/self/exe", "fd", NULL);
 	_exit(102);
 }
 

@@ -161,19 +161,19 @@ static int manager_end(struct manager *m)
 
 /* --- scenarios --------------------------------------------------------------------- */
 
-FIXTURE(relief) {
+FIXTURE(onblock) {
 	struct dxt t;
 	struct manager manager;
 };
 
-FIXTURE_VARIANT(relief) {
+FIXTURE_VARIANT(onblock) {
 	unsigned int on_block;
 };
 
-FIXTURE_VARIANT_ADD(relief, help) { .on_block = DXK_ON_BLOCK_HELP };
-FIXTURE_VARIANT_ADD(relief, spare) { .on_block = DXK_ON_BLOCK_SPARE };
+FIXTURE_VARIANT_ADD(onblock, help) { .on_block = DXK_ON_BLOCK_HELP };
+FIXTURE_VARIANT_ADD(onblock, spare) { .on_block = DXK_ON_BLOCK_SPARE };
 
-FIXTURE_SETUP(relief)
+FIXTURE_SETUP(onblock)
 {
 	memset((void *)family, 0, sizeof(family));
 	depth_max = 0;
@@ -183,7 +183,7 @@ FIXTURE_SETUP(relief)
 	self->t.policy.on_block = variant->on_block;
 }
 
-FIXTURE_TEARDOWN(relief)
+FIXTURE_TEARDOWN(onblock)
 {
 	dxt_gate_open(barrier);
 	if (self->t.ctx >= 0) {
@@ -232,7 +232,7 @@ FIXTURE_TEARDOWN(relief)
 } while (0)
 
 /* D-4: two workers that both sleep for room in the Ready Pool. */
-TEST_F(relief, d4)
+TEST_F(onblock, d4)
 {
 	struct dxt *t = &self->t;
 
@@ -252,7 +252,7 @@ TEST_F(relief, d4)
 }
 
 /* D-5: ten lane-3 requests that wait for lane 3, under CMLS. */
-TEST_F(relief, d5)
+TEST_F(onblock, d5)
 {
 	struct dxt *t = &self->t;
 
@@ -272,7 +272,7 @@ TEST_F(relief, d5)
  * spare raises the share of lanes 0 to 2: four parents of lane 2 sleep for children
  * of lane 2, so none of those is admitted, by nobody. That is the stall of D-6.
  */
-TEST_F(relief, shares_stay)
+TEST_F(onblock, shares_stay)
 {
 	struct dxt *t = &self->t;
 
@@ -288,7 +288,7 @@ TEST_F(relief, shares_stay)
 }
 
 /* Lane 3 is executed in their place, and nothing of lane 2. */
-TEST_F(relief, only_what_is_admissible)
+TEST_F(onblock, only_what_is_admissible)
 {
 	struct dxt *t = &self->t;
 
@@ -300,7 +300,7 @@ TEST_F(relief, only_what_is_admissible)
 }
 
 /* D-8: completing workers that wait for Rejoin Pool entries have spares. */
-TEST_F(relief, rejoin_pool_full)
+TEST_F(onblock, rejoin_pool_full)
 {
 	struct dxt *t = &self->t;
 

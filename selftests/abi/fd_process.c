@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Descriptors that other threads and processes have: by fork(2), clone(2), a socket,
- * /proc (DX-23, DX-25, DX-113). The rest of the table is in fdrules.c.
+ * /proc (DX-23, DX-25, DX-113). The rest of the table is in fd.c.
  */
-#include "fdrules_test.h"
+#include "fd.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the tests of descriptors share. */
-#ifndef FDRULES_TEST_H
-#define FDRULES_TEST_H
+#ifndef FD_H
+#define FD_H
 
 #include "lib/dxt.h"
 
@@ -93,4 +93,4 @@ static inline int send_fds(int sock, const int *fd, unsigned int nr)
 	return sendmsg(sock, &msg, 0) == 1 ? 0 : -errno;
 }
 
-#endif /* FDRULES_TEST_H */
+#endif /* FD_H */

@@ -13,19 +13,19 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-FIXTURE(work) {
+FIXTURE(next) {
 	struct dxt t;
 	struct puppet *w[4];
 };
 
-FIXTURE_SETUP(work)
+FIXTURE_SETUP(next)
 {
 	ASSERT_EQ(0, dxt_open(&self->t));
 	no_periods(&self->t);
 	puppet_signals(false);
 }
 
-FIXTURE_TEARDOWN(work)
+FIXTURE_TEARDOWN(next)
 {
 	int i;
 
@@ -54,7 +54,7 @@ static int post(struct dxt *t, uint64_t param, uint32_t attrs)
  * wake-up takes. With every period an hour long a single move that is left to a
  * period would last for an hour; the bound for all is a minute.
  */
-TEST_F(work, dispatch_takes_no_period)
+TEST_F(next, dispatch_takes_no_period)
 {
 	struct dxt *t = &self->t;
 	uint64_t begin = dxt_now();
@@ -82,7 +82,7 @@ TEST_F(work, dispatch_takes_no_period)
 }
 
 /* DX-19: what is posted before there is any worker waits for one. */
-TEST_F(work, post_before_any_worker)
+TEST_F(next, post_before_any_worker)
 {
 	struct dxt *t = &self->t;
 	int i;
@@ -95,7 +95,7 @@ TEST_F(work, post_before_any_worker)
 }
 
 /* DX-79, DX-82: the states of a worker; results are there before it is free. */
-TEST_F(work, states_of_a_worker)
+TEST_F(next, states_of_a_worker)
 {
 	struct dxt *t = &self->t;
 	struct puppet *w;
@@ -123,7 +123,7 @@ TEST_F(work, states_of_a_worker)
 }
 
 /* The worker that fell idle last is woken first. */
-TEST_F(work, idle_workers_are_woken_last_in_first_out)
+TEST_F(next, idle_workers_are_woken_last_in_first_out)
 {
 	static const int idle[] = { 2, 0, 3, 1 };
 	struct dxt *t = &self->t;
@@ -140,7 +140,7 @@ TEST_F(work, idle_workers_are_woken_last_in_first_out)
 }
 
 /* A fetch that ends without work: deadline, signal, Stop. */
-TEST_F(work, fetch_that_finds_nothing)
+TEST_F(next, fetch_that_finds_nothing)
 {
 	struct dxt *t = &self->t;
 	struct puppet *w;
@@ -181,7 +181,7 @@ static int exe_times(struct dxt_call *call)
 }
 
 /* DX-80, DX-84, DX-81, DX-85: once per post, by any worker, status kept. */
-TEST_F(work, each_post_is_one_execution)
+TEST_F(next, each_post_is_one_execution)
 {
 	struct dxk_result r[64];
 	struct dxt *t = &self->t;
@@ -209,7 +209,7 @@ TEST_F(work, each_post_is_one_execution)
 }
 
 /* DX-85: any status. */
-TEST_F(work, status_is_delivered)
+TEST_F(next, status_is_delivered)
 {
 	static const int status[] = { 0, 1, -1, -5, INT_MAX, INT_MIN, -ECANCELED };
 	struct dxt *t = &self->t;
@@ -229,7 +229,7 @@ TEST_F(work, status_is_delivered)
 /* --- two kinds of worker --------------------------------------------------- */
 
 /* One pool for both kinds; a request is executed by the kind it asks for. */
-TEST_F(work, kernel_and_user_workers)
+TEST_F(next, kernel_and_user_workers)
 {
 	struct dxt *t = &self->t;
 	struct dxk_post_entry e;
@@ -268,7 +268,7 @@ TEST_F(work, kernel_and_user_workers)
 }
 
 /* Requests of one kind that find no worker do not stand in the other's way. */
-TEST_F(work, kinds_do_not_block_each_other)
+TEST_F(next, kinds_do_not_block_each_other)
 {
 	struct dxt *t = &self->t;
 	uint64_t nop;
@@ -333,7 +333,7 @@ static int exe_run(struct dxt_call *call)
  * DX-104, DX-105, DX-106: main posts the top, it posts parts for itself, they run
  * in parallel, it collects them and hears that none is left, and so does main.
  */
-TEST_F(work, sequence_of_a_runnable)
+TEST_F(next, sequence_of_a_runnable)
 {
 	struct dxt *t = &self->t;
 	struct dxk_result r;
@@ -356,7 +356,7 @@ TEST_F(work, sequence_of_a_runnable)
 /* --- data ------------------------------------------------------------------ */
 
 /* Up to data_size bytes in and out, lengths kept, no byte changed. */
-TEST_F(work, data_in_and_out)
+TEST_F(next, data_in_and_out)
 {
 	static const unsigned int len[] = { 0, 1, 7, 512, 4095, 4096 };
 	struct dxt *t = &self->t;
@@ -402,7 +402,7 @@ TEST_F(work, data_in_and_out)
 }
 
 /* A worker that gives less than its slots may need is refused before. */
-TEST_F(work, data_slots_must_have_room)
+TEST_F(next, data_slots_must_have_room)
 {
 	struct dxt *t = &self->t;
 	struct puppet *w;
@@ -441,7 +441,7 @@ static int post_file(struct dxt *t, int fd, uint64_t exec, uint32_t attrs,
  * DX-42: a posted file stays open for as long as its request exists, though no descriptor of it
  * is left, and no longer: the other end of a pipe sees it.
  */
-TEST_F(work, request_holds_its_file)
+TEST_F(next, request_holds_its_file)
 {
 	struct dxt *t = &self->t;
 	struct pollfd reader = { .events = POLLIN };
@@ -466,7 +466,7 @@ TEST_F(work, request_holds_its_file)
 }
 
 /* The worker has the same open file: offset shared, poster's descriptor gone. */
-TEST_F(work, file_to_a_user_worker)
+TEST_F(next, file_to_a_user_worker)
 {
 	struct dxt *t = &self->t;
 	char text[8] = "";
@@ -509,7 +509,7 @@ TEST_F(work, file_to_a_user_worker)
 }
 
 /* What could hold dxk's own descriptors is refused, what is not open too. */
-TEST_F(work, files_that_are_refused)
+TEST_F(next, files_that_are_refused)
 {
 	struct dxt *t = &self->t;
 	int fd[2];
@@ -560,7 +560,7 @@ static int kernel_sha256(struct dxt *t, int fd, uint64_t exec, char hex[65])
 }
 
 /* The kernel executor sha256 and sha256sum agree on real files and odd sizes. */
-TEST_F(work, file_to_a_kernel_worker)
+TEST_F(next, file_to_a_kernel_worker)
 {
 	static const char *const path[] = {
 		"/proc/self/exe", "/etc/passwd", "/bin/ls",
@@ -614,7 +614,7 @@ TEST_F(work, file_to_a_kernel_worker)
 /* --- complete n and fetch m ------------------------------------------------ */
 
 /* In one call: the completions are taken first, then comes what is next. */
-TEST_F(work, complete_and_fetch_in_one_call)
+TEST_F(next, complete_and_fetch_in_one_call)
 {
 	struct dxt *t = &self->t;
 	struct dxk_result r[8];
@@ -644,7 +644,7 @@ TEST_F(work, complete_and_fetch_in_one_call)
 }
 
 /* More than one only in its share of the backlog, and while nobody is idle. */
-TEST_F(work, fetch_of_several_leaves_the_others_their_share)
+TEST_F(next, fetch_of_several_leaves_the_others_their_share)
 {
 	struct dxk_post_entry e[10];
 	struct dxt *t = &self->t;
@@ -671,7 +671,7 @@ TEST_F(work, fetch_of_several_leaves_the_others_their_share)
 }
 
 /* Lanes 0..2 wait for others, so none is held behind another. */
-TEST_F(work, only_lane_three_is_taken_ahead)
+TEST_F(next, only_lane_three_is_taken_ahead)
 {
 	struct dxk_post_entry e[] = {
 		prio_entry(1, 0, 9, 0), prio_entry(1, 1, 8, PXR_LANE2),
@@ -695,7 +695,7 @@ TEST_F(work, only_lane_three_is_taken_ahead)
 }
 
 /* A completion answers a dispatch that this worker holds, once. */
-TEST_F(work, stale_completions)
+TEST_F(next, stale_completions)
 {
 	struct dxt *t = &self->t;
 	struct dxk_work mine, others;
@@ -733,7 +733,7 @@ TEST_F(work, stale_completions)
 }
 
 /* What cannot be handed to the worker goes back to its place, not lost. */
-TEST_F(work, request_that_cannot_be_fetched_goes_back)
+TEST_F(next, request_that_cannot_be_fetched_goes_back)
 {
 	struct dxt *t = &self->t;
 	struct puppet *w;
