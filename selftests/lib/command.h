@@ -8,25 +8,10 @@
 #include <stdlib.h>
 
 /* Waits for the reply; the status, or why there is none. */
-static inline int ask_for(struct dxt *t, const char *text, char *reply, size_t room,
-			  int64_t ns)
-{
-	int status, rc;
-
-	memset(reply, 0, room);
-	rc = dxk_command_send(t->ctx, text, strlen(text), reply, room - 1, &status, ns);
-	return rc < 0 ? rc : status;
-}
-
-static inline int ask(struct dxt *t, const char *text, char *reply, size_t room)
-{
-	return ask_for(t, text, reply, room, dxt_late_ns());
-}
-
-static inline int tell(struct dxt *t, const char *text)
-{
-	return dxk_command_send(t->ctx, text, strlen(text), NULL, 0, NULL, 0);
-}
+int ask_for(struct dxt *t, const char *text, char *reply, size_t room, int64_t ns);
+int ask(struct dxt *t, const char *text, char *reply, size_t room);
+/* Does not wait for a reply. */
+int tell(struct dxt *t, const char *text);
 
 /* A sender in a thread of its own. */
 struct sender {
@@ -38,34 +23,9 @@ struct sender {
 	pthread_t thread;
 };
 
-static inline void *sender_thread(void *arg)
-{
-	struct sender *s = arg;
-
-	s->ret = ask_for(s->t, s->text, s->reply, sizeof(s->reply), -1);
-	s->done = 1;
-	return NULL;
-}
-
-static inline struct sender *sender_start(struct dxt *t, const char *text)
-{
-	struct sender *s = calloc(1, sizeof(*s));
-
-	s->t = t;
-	s->text = text;
-	if (pthread_create(&s->thread, NULL, sender_thread, s))
-		abort();
-	return s;
-}
-
-static inline int sender_end(struct sender *s)
-{
-	int ret;
-
-	pthread_join(s->thread, NULL);
-	ret = s->ret;
-	free(s);
-	return ret;
-}
+/* It waits for its reply as long as it takes. */
+struct sender *sender_start(struct dxt *t, const char *text);
+/* Waits for the thread, frees it; the status, or why there is none. */
+int sender_end(struct sender *s);
 
 #endif /* DXT_COMMAND_H */
