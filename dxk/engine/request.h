@@ -143,9 +143,84 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
 
-int dxk_rqe_check(const struct dxk_engine *e, const struct dxk_post_entry *p);
-struct dxk_rqe *dxk_rqe_make(struct dxk_member *m, const struct dxk_post_entry *p,
-			     struct dxk_executor *exec, struct file *file);
+static inline int dxk_lane_of(u32 attrs)
+{
+	switch (attrs & (PXR_LANE0 | PXR_LANE1 | PXR_LANE2)) {
+	case 0:
+		return 3;
+	case PXR_LANE0:
+		return 0;
+	case PXR_LANE1:
+		return 1;
+	case PXR_LANE2:
+		return 2;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * dxk_rqe_check - can a request be refused by looking at it alone?
+ * @policy: of its context
+ * @p: the request
+ *
+ * Return: 0, or why it is refused.
+ */
+static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
+					 const struct dxk_post_entry *p)
+{
+	if (p->attrs & ~PXR_MASK)
+		return -EOPNOTSUPP;
+	if (dxk_lane_of(p->attrs) < 0)
+		return -EINVAL;
+	if (p->data_len > policy->data_size || p->result_len > policy->data_size)
+		return -EMSGSIZE;
+	if (p->attrs & PXR_KERNEL) {
+		if (!READ_ONCE(policy->kernel_threads))
+			return -ENODEV;
+	} else if (READ_ONCE(policy->max_threads) ==
+		   READ_ONCE(policy->kernel_threads)) {
+		return -ENODEV;
+	}
+	return 0;
+}
+
+/**
+ * dxk_rqe_make - make a request
+ * @stash: of the poster, has a free one
+ * @p: what to do, checked; its data is not copied yet, see dxk_rqe_reserve_data()
+ * @exec: the executor that it names, or NULL; the reference goes over
+ * @file: what goes along, or NULL; the reference goes over
+ *
+ * Return: a POSTED request.
+ */
+static __always_inline struct dxk_rqe *
+dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
+	     struct dxk_executor *exec, struct file *file)
+{
+	/* Kernel workers do not die, so their executors work in place. */
+	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
+	struct dxk_rqe *rqe = dxk_stash_pop(stash);
+
+	*rqe = (struct dxk_rqe) {
+		.cookie = p->owner,
+		.executor = p->executor,
+		.param = p->param,
+		.exec = exec,
+		.file = file,
+		.data_len = p->data_len,
+		.posted_len = p->data_len,
+		.result_at = redo ? p->data_len : 0,
+		.result_room = p->result_len,
+		.prio = p->prio,
+		.attrs = p->attrs,
+		.state = DXK_POSTED,
+		.kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER,
+		.lane = dxk_lane_of(p->attrs),
+	};
+	return rqe;
+}
+
 int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);

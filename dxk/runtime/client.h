@@ -2,12 +2,44 @@
 #ifndef _DXK_RUNTIME_CLIENT_H
 #define _DXK_RUNTIME_CLIENT_H
 
-struct dxk_post_entry;
-struct dxk_post_op;
-struct dxk_rqe;
-struct file;
+#include <linux/err.h>
+#include <linux/fs.h>
 
-struct dxk_rqe *dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e,
-			       struct file *file);
+#include "engine/engine.h"
+#include "engine/post.h"
+#include "services/executor.h"
+
+/**
+ * dxk_client_add - make one more request of a post, with room for its data
+ * @p: its m set; gets the request at the end of rqes
+ * @e: what to do; where its data is does not matter
+ * @file: what goes along with %PXR_FD, or NULL; the request takes its own reference
+ *
+ * Inlined so that an entry which is made of something else need not be stored.
+ * Return: the request, or an error pointer.
+ */
+static __always_inline struct dxk_rqe *
+dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e, struct file *file)
+{
+	struct dxk_executor *exec = NULL;
+	struct dxk_rqe *rqe;
+	int err;
+
+	err = dxk_rqe_check(&p->m->engine->policy, e);
+	if (err)
+		return ERR_PTR(err);
+	if (e->attrs & PXR_KERNEL) {
+		/* Requests of one post often name one executor. */
+		if (!list_empty(&p->rqes))
+			exec = list_last_entry(&p->rqes, struct dxk_rqe, link)->exec;
+		exec = dxk_executor_get(e->executor, exec);
+		if (!exec)
+			return ERR_PTR(-ENOENT);
+	}
+	rqe = dxk_rqe_make(&p->m->rqes, e, exec, file ? get_file(file) : NULL);
+	list_add_tail(&rqe->link, &p->rqes);
+	err = dxk_rqe_reserve_data(rqe);
+	return err ? ERR_PTR(err) : rqe;
+}
 
 #endif /* _DXK_RUNTIME_CLIENT_H */
