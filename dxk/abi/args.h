@@ -86,6 +86,18 @@ static __always_inline int dxk_array_put(const void *elem, size_t size, u64 arra
 	return copy_to_user(dxk_array_at(array, usize, i), elem, size) ? -EFAULT : 0;
 }
 
+/* Control and the context, ioctl_context.c */
+long dxk_version_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
+
 /* The log's calls, ioctl_log.c */
 long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c);
 long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The descriptors and their calls: one table per kind of descriptor, one place
- * that copies an argument in. The calls on requests are in ioctl_request.c.
+ * that copies an argument in. What the calls do is in ioctl_*.c.
  */
 #include <linux/anon_inodes.h>
 #include <linux/build_bug.h>
@@ -15,13 +15,9 @@
 
 #include "abi/args.h"
 #include "abi/ioctl.h"
-#include "dxk_api.h"
 #include "engine/calls.h"
-#include "engine/onblock.h"
-#include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
-#include "runtime/policy.h"
 #include "runtime/session.h"
 #include "runtime/thread.h"
 
@@ -212,156 +208,6 @@ static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
 	return err;
 }
 
-static long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
-{
-	if (c->args.ctx_start.flags)
-		return -EOPNOTSUPP;
-	return dxk_ctx_start(obj);
-}
-
-/* Tell what Stop still waits for (DX-114); who cannot be told gets the error all the same. */
-static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
-{
-	struct dxk_ctx_stop *a = &c->args.ctx_stop;
-	struct dxk_running r;
-	u32 after = 0, i;
-
-	for (i = 0; dxk_running_next(ctx, after, &r); i++) {
-		after = r.thread;
-		if (i < a->nr && dxk_array_put(&r, sizeof(r), a->running,
-					       a->running_size, i))
-			return;
-	}
-	a->nr_running = i;
-	dxk_ucall_reply(c, sizeof(*a));
-}
-
-static long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c)
-{
-	const struct dxk_ctx_stop *a = &c->args.ctx_stop;
-	int err;
-
-	if (a->mode > DXK_STOP_CANCEL)
-		return -EOPNOTSUPP;
-	if (a->reserved || a->nr > DXK_ID_WORKER_MAX)
-		return -EINVAL;
-	if (a->nr && a->running_size < offsetofend(struct dxk_running, attrs))
-		return -EINVAL;
-	err = dxk_ctx_stop(obj, a->mode, a->deadline);
-	if (err == -ETIMEDOUT || err == -ERESTARTSYS)
-		dxk_ctx_stop_report(obj, c);
-	return err;
-}
-
-static long dxk_policy_get_ioctl(void *obj, struct dxk_ucall *c)
-{
-	dxk_policy_get(obj, &c->args.policy);
-	return dxk_ucall_reply(c, sizeof(c->args.policy));
-}
-
-static long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_policy *a = &c->args.policy;
-	int err;
-
-	a->size = c->usize;
-	a->bad_field = 0;
-	/* The reply first: a policy that was taken cannot be taken back. */
-	err = dxk_ucall_reply(c, sizeof(*a));
-	if (err)
-		return err;
-	err = dxk_policy_set(obj, a);
-	/* bad_field; who cannot be told still gets the error. */
-	if (err)
-		dxk_ucall_reply(c, sizeof(*a));
-	return err;
-}
-
-static long dxk_executor_find_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_executor_find *a = &c->args.executor_find;
-	int err;
-
-	if (a->reserved || strnlen(a->name, sizeof(a->name)) == sizeof(a->name))
-		return -EINVAL;
-	err = dxk_executor_find(a->name, &a->id);
-	return err ?: dxk_ucall_reply(c, sizeof(*a));
-}
-
-static long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_handle_open *a = &c->args.handle_open;
-	struct file *file = fget(a->fd);
-	int err;
-
-	if (!file)
-		return -EBADF;
-	err = dxk_handle_open(obj, file, &a->handle);
-	fput(file);
-	if (err)
-		return err;
-	err = dxk_ucall_reply(c, sizeof(*a));
-	/* Nobody knows its name. */
-	if (err)
-		dxk_handle_close(obj, a->handle);
-	return err;
-}
-
-static long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c)
-{
-	if (c->args.handle_close.flags)
-		return -EOPNOTSUPP;
-	return dxk_handle_close(obj, c->args.handle_close.handle);
-}
-
-static long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_crew_wait *a = &c->args.crew_wait;
-	int nr;
-
-	if (a->flags)
-		return -EOPNOTSUPP;
-	nr = dxk_crew_wait(obj, a->deadline, &a->workers, &a->spares);
-	if (nr < 0)
-		return nr;
-	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
-}
-
-static long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
-{
-	const struct dxk_samples_read *a = &c->args.samples_read;
-	struct dxk_ctx *ctx = obj;
-	struct dxk_sample *copy;
-	u32 i, nr;
-	long ret;
-
-	if (a->flags)
-		return -EOPNOTSUPP;
-	ret = dxk_array_check(a->nr, a->sample_size,
-			      offsetofend(struct dxk_sample, workers));
-	if (ret)
-		return ret;
-	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
-	if (!copy)
-		return -ENOMEM;
-	ret = -ERESTARTSYS;
-	if (mutex_lock_interruptible(&ctx->mutex))
-		goto out_free;
-	nr = dxk_samples_get(&ctx->samples, a->after_ns, copy, a->nr);
-	mutex_unlock(&ctx->mutex);
-
-	ret = nr;
-	for (i = 0; i < nr; i++) {
-		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
-			ret = -EFAULT;
-			break;
-		}
-	}
-out_free:
-	kfree(copy);
-	return ret;
-}
-
 static const struct dxk_call_desc dxk_ctx_calls[] = {
 	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
 	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl, CONTROL),
@@ -416,22 +262,6 @@ static const struct file_operations dxk_ctx_fops = {
 };
 
 /* --- control --------------------------------------------------------------- */
-
-static long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
-{
-	c->args.version = (struct dxk_version) {
-		.size = sizeof(struct dxk_version),
-		.abi = DXK_ABI_VERSION,
-		.capabilities = DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
-				DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES |
-				DXK_CAP_HELP | DXK_CAP_SPARE,
-		.batch_max = DXK_BATCH_MAX,
-		.max_threads = DXK_ID_WORKER_MAX,
-		.max_entries = 1U << 20,
-		.data_max = 4096,
-	};
-	return dxk_ucall_reply(c, sizeof(struct dxk_version));
-}
 
 static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall *c,
 				u32 size)
