@@ -186,22 +186,11 @@ static const struct file_operations dxk_member_fops = {
 static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_member_create *a = &c->args.member_create;
-	struct dxk_ctx *ctx = obj;
-	struct dxk_member *m;
+	struct dxk_member *m = dxk_member_create(obj, c->session, a);
 	int err;
 
-	if (a->kind > DXK_MEMBER_SPARE)
-		return -EOPNOTSUPP;
-	if (~c->session->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
-								 DXK_ACCESS_EXECUTE))
-		return -EACCES;
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return -ERESTARTSYS;
-	m = dxk_member_claim(ctx, c->session, a->kind, task_pid(current));
-	mutex_unlock(&ctx->mutex);
 	if (IS_ERR(m))
 		return PTR_ERR(m);
-	a->id = m->id;
 	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
 	if (err)
 		dxk_member_release(m);
@@ -268,6 +257,8 @@ static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall
 {
 	int err;
 
+	if (IS_ERR(s))
+		return PTR_ERR(s);
 	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, s, fd, c, size);
 	if (err)
 		dxk_session_close(s);
@@ -277,37 +268,15 @@ static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall
 static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_ctx_create *a = &c->args.ctx_create;
-	struct dxk_session *s;
 
-	if (a->flags & ~DXK_CTX_CHOWN)
-		return -EOPNOTSUPP;
-	if (a->reserved)
-		return -EINVAL;
-	s = dxk_session_create(a);
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	a->id = s->ctx->id;
-	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+	return dxk_session_publish(dxk_ctx_open_new(a), &a->fd, c, sizeof(*a));
 }
 
 static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_ctx_join *a = &c->args.ctx_join;
-	bool by_id = a->flags & DXK_JOIN_BY_ID;
-	struct dxk_session *s;
 
-	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID) ||
-	    a->access & ~DXK_ACCESS_ALL)
-		return -EOPNOTSUPP;
-	if (a->abi != DXK_ABI_VERSION)
-		return -EPROTONOSUPPORT;
-	if (!a->access || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
-		return -EINVAL;
-	s = dxk_session_join(a);
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	a->id = s->ctx->id;
-	return dxk_session_publish(s, &a->fd, c, sizeof(*a));
+	return dxk_session_publish(dxk_ctx_open_existing(a), &a->fd, c, sizeof(*a));
 }
 
 static const struct dxk_call_desc dxk_control_calls[] = {

@@ -5,6 +5,8 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mutex.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -14,6 +16,7 @@
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/policy.h"
+#include "runtime/session.h"
 
 /* --- control --------------------------------------------------------------- */
 
@@ -33,7 +36,78 @@ long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ucall_reply(c, sizeof(struct dxk_version));
 }
 
+/**
+ * dxk_ctx_open_new - make a context for CTX_CREATE
+ * @a: its argument; gets the id
+ *
+ * Return: the first session of the context, or an error pointer.
+ */
+struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a)
+{
+	struct dxk_session *s;
+
+	if (a->flags & ~DXK_CTX_CHOWN)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (a->reserved)
+		return ERR_PTR(-EINVAL);
+	s = dxk_session_create(a);
+	if (!IS_ERR(s))
+		a->id = s->ctx->id;
+	return s;
+}
+
+/**
+ * dxk_ctx_open_existing - open an existing context for CTX_JOIN
+ * @a: its argument; gets the id
+ *
+ * Return: a session of the context, or an error pointer.
+ */
+struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a)
+{
+	bool by_id = a->flags & DXK_JOIN_BY_ID;
+	struct dxk_session *s;
+
+	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID) ||
+	    a->access & ~DXK_ACCESS_ALL)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (a->abi != DXK_ABI_VERSION)
+		return ERR_PTR(-EPROTONOSUPPORT);
+	if (!a->access || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
+		return ERR_PTR(-EINVAL);
+	s = dxk_session_join(a);
+	if (!IS_ERR(s))
+		a->id = s->ctx->id;
+	return s;
+}
+
 /* --- the context ----------------------------------------------------------- */
+
+/**
+ * dxk_member_create - join the Thread Pool for MEMBER_CREATE
+ * @ctx: the context
+ * @s: the descriptor that the call is made on
+ * @a: its argument; gets the id
+ *
+ * Return: the member of the calling thread, or an error pointer.
+ */
+struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_session *s,
+				     struct dxk_member_create *a)
+{
+	struct dxk_member *m;
+
+	if (a->kind > DXK_MEMBER_SPARE)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (~s->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
+							 DXK_ACCESS_EXECUTE))
+		return ERR_PTR(-EACCES);
+	if (mutex_lock_interruptible(&ctx->mutex))
+		return ERR_PTR(-ERESTARTSYS);
+	m = dxk_member_claim(ctx, s, a->kind, task_pid(current));
+	mutex_unlock(&ctx->mutex);
+	if (!IS_ERR(m))
+		a->id = m->id;
+	return m;
+}
 
 long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 {
