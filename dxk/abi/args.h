@@ -103,20 +103,20 @@ long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
 
 /* The log's calls, ioctl_log.c */
-long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c);
 __poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait);
 
 /* Calls on a member, ioctl_request.c */
-long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c);
-long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c);
-long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
-long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_post_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_next_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c);
 
 /* Commands, ioctl_command.c */
 long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c);
-long dxk_command_attach_ioctl(struct dxk_member *m, struct dxk_ucall *c);
-long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c);
+long dxk_command_attach_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_command_next_ioctl(void *obj, struct dxk_ucall *c);
 
 #endif /* _DXK_ABI_ARGS_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The descriptors and their calls: one table per kind of descriptor, one place
- * that copies an argument in. What the calls do is in ioctl_*.c.
+ * The descriptors and their calls: one table of calls, one place that copies an argument
+ * in. What the calls do is in ioctl_*.c.
  */
 #include <linux/anon_inodes.h>
 #include <linux/build_bug.h>
@@ -9,6 +9,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/pid.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
@@ -21,56 +22,11 @@
 #include "runtime/session.h"
 #include "runtime/thread.h"
 
-/**
- * struct dxk_call_desc - one call
- * @cmd: its number
- * @min_size: size of the argument's first version
- * @size: size of the argument now
- * @access: DXK_ACCESS_* bits that the descriptor must have
- * @fn: what it does with the descriptor's object
- */
-struct dxk_call_desc {
-	u32 cmd;
-	u32 min_size;
-	u32 size;
-	u32 access;
-	long (*fn)(void *obj, struct dxk_ucall *c);
-};
+/* --- calls that make a descriptor ------------------------------------------ */
 
-#define CALL(_cmd, _struct, _last, _fn, _access)			\
-	{ .cmd = _cmd, .min_size = offsetofend(struct _struct, _last),	\
-	  .size = sizeof(struct _struct), .access = _access, .fn = _fn }
-#define CONTROL	DXK_ACCESS_CONTROL
+static const struct file_operations dxk_ctx_fops, dxk_member_fops;
 
-/* @access: what the descriptor was opened for; @s: the session, if it is one */
-static long dxk_call(const struct dxk_call_desc *table, size_t nr, void *obj,
-		     u32 access, struct dxk_session *s, unsigned int cmd,
-		     unsigned long arg)
-{
-	struct dxk_ucall c = { .uptr = (void __user *)arg, .session = s };
-	const struct dxk_call_desc *d;
-	int err;
-
-	for (d = table; d < table + nr; d++)
-		if (d->cmd == cmd)
-			break;
-	if (d == table + nr)
-		return -ENOTTY;
-	if (d->access & ~access)
-		return -EACCES;
-	if (get_user(c.usize, (u32 __user *)c.uptr))
-		return -EFAULT;
-	if (c.usize < d->min_size)
-		return -EINVAL;
-	if (c.usize > PAGE_SIZE)
-		return -E2BIG;
-	err = copy_struct_from_user(&c.args, d->size, c.uptr, c.usize);
-	if (err)
-		return err;
-	return d->fn(obj, &c);
-}
-
-/* Make a descriptor for @obj and tell the caller; on error @obj stays its own. */
+/* Make a descriptor for @obj and reply; on error @obj stays the caller's. */
 static int dxk_publish_fd(const char *name, const struct file_operations *fops,
 			  void *obj, s32 *out_fd, struct dxk_ucall *c, u32 size)
 {
@@ -98,7 +54,128 @@ err_fd:
 	return err;
 }
 
-/* --- members --------------------------------------------------------------- */
+static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall *c,
+				u32 size)
+{
+	int err;
+
+	if (IS_ERR(s))
+		return PTR_ERR(s);
+	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, s, fd, c, size);
+	if (err)
+		dxk_session_close(s);
+	return err;
+}
+
+static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_create *a = &c->args.ctx_create;
+
+	return dxk_session_publish(dxk_ctx_open_new(a), &a->fd, c, sizeof(*a));
+}
+
+static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_ctx_join *a = &c->args.ctx_join;
+
+	return dxk_session_publish(dxk_ctx_open_existing(a), &a->fd, c, sizeof(*a));
+}
+
+static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_member_create *a = &c->args.member_create;
+	struct dxk_member *m = dxk_member_create(obj, c->session, a);
+	int err;
+
+	if (IS_ERR(m))
+		return PTR_ERR(m);
+	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
+	if (err)
+		dxk_member_release(m);
+	return err;
+}
+
+/* --- all calls ------------------------------------------------------------- */
+
+/* The kinds of descriptors; a call is there on some of them. */
+enum dxk_call_on {
+	DXK_ON_CONTROL = 1 << 0,
+	DXK_ON_CONTEXT = 1 << 1,
+	DXK_ON_CLIENT = 1 << 2,
+	DXK_ON_WORKER = 1 << 3,
+	DXK_ON_MEMBER = DXK_ON_CLIENT | DXK_ON_WORKER,
+};
+
+/**
+ * struct dxk_call_desc - one call
+ */
+struct dxk_call_desc {
+	/** @on: DXK_ON_* bits of the descriptors that have it */
+	u8 on;
+	/** @access: DXK_ACCESS_* bits that the descriptor must have been opened with */
+	u8 access;
+	/** @min_size: of the argument's first version */
+	u16 min_size;
+	/** @size: of the argument now */
+	u16 size;
+	/** @fn: what it does with the descriptor's object */
+	long (*fn)(void *obj, struct dxk_ucall *c);
+};
+
+#define CALL(_name, _on, _access, _struct, _last, _fn)			\
+	[_IOC_NR(DXK_IOC_##_name)] = {					\
+		.on = _on,						\
+		.access = _access,					\
+		.min_size = offsetofend(struct _struct, _last),		\
+		.size = sizeof(struct _struct),				\
+		.fn = _fn,						\
+	}
+
+/* By number. A number that is not used is a call on no descriptor. */
+static const struct dxk_call_desc dxk_calls[] = {
+	CALL(VERSION, DXK_ON_CONTROL, 0, dxk_version, data_max, dxk_version_ioctl),
+	CALL(EXECUTOR_FIND, DXK_ON_CONTROL | DXK_ON_CONTEXT, 0,
+	     dxk_executor_find, name, dxk_executor_find_ioctl),
+	CALL(CTX_CREATE, DXK_ON_CONTROL, 0, dxk_ctx_create, name, dxk_ctx_create_ioctl),
+	CALL(CTX_JOIN, DXK_ON_CONTROL, 0, dxk_ctx_join, name, dxk_ctx_join_ioctl),
+
+	CALL(CTX_START, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_ctx_start, flags, dxk_ctx_start_ioctl),
+	CALL(CTX_STOP, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
+	CALL(POLICY_GET, DXK_ON_CONTEXT, DXK_ACCESS_READ,
+	     dxk_policy, max_spares, dxk_policy_get_ioctl),
+	CALL(POLICY_SET, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_policy, max_spares, dxk_policy_set_ioctl),
+	/* The right depends on the kind of member: dxk_member_create() looks at it. */
+	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
+	     dxk_member_create, id, dxk_member_create_ioctl),
+	CALL(LOG_FILE, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_log_file, fd, dxk_log_file_ioctl),
+	CALL(LOG_READ, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_log_read, record_size, dxk_log_read_ioctl),
+	CALL(COMMAND_SEND, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_command_send, id, dxk_command_send_ioctl),
+	CALL(HANDLE_OPEN, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_handle_open, handle, dxk_handle_open_ioctl),
+	CALL(HANDLE_CLOSE, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
+	     dxk_handle_close, handle, dxk_handle_close_ioctl),
+	CALL(SAMPLES_READ, DXK_ON_CONTEXT, DXK_ACCESS_READ,
+	     dxk_samples_read, sample_size, dxk_samples_read_ioctl),
+	CALL(CREW_WAIT, DXK_ON_CONTEXT, DXK_ACCESS_EXECUTE,
+	     dxk_crew_wait, spares, dxk_crew_wait_ioctl),
+
+	CALL(POST, DXK_ON_MEMBER, 0, dxk_post, reason, dxk_post_ioctl),
+	CALL(REJOIN, DXK_ON_MEMBER, 0, dxk_rejoin, reserved, dxk_rejoin_ioctl),
+	CALL(NEXT, DXK_ON_WORKER, 0, dxk_next, nr_taken, dxk_next_ioctl),
+	CALL(SHOULD_STOP, DXK_ON_MEMBER, 0,
+	     dxk_should_stop, deadline, dxk_should_stop_ioctl),
+	CALL(LOG_WRITE, DXK_ON_MEMBER, 0, dxk_log_write, reserved, dxk_log_write_ioctl),
+	CALL(COMMAND_ATTACH, DXK_ON_MEMBER, DXK_ACCESS_CONTROL,
+	     dxk_command_attach, attach, dxk_command_attach_ioctl),
+	CALL(COMMAND_NEXT, DXK_ON_MEMBER, 0,
+	     dxk_command_next, reply_len, dxk_command_next_ioctl),
+};
 
 /* Two threads never share a member (DX-23). */
 static bool dxk_member_is_mine(const struct dxk_member *m)
@@ -106,42 +183,45 @@ static bool dxk_member_is_mine(const struct dxk_member *m)
 	return dxk_thread_of(m)->pid == task_pid(current);
 }
 
-#define MEMBER_CALL(_name)						\
-	static long dxk_member_##_name(void *obj, struct dxk_ucall *c)	\
-	{								\
-		if (!dxk_member_is_mine(obj))				\
-			return -EPERM;					\
-		return dxk_##_name##_ioctl(obj, c);			\
-	}
-MEMBER_CALL(post)
-MEMBER_CALL(rejoin)
-MEMBER_CALL(next)
-MEMBER_CALL(should_stop)
-MEMBER_CALL(log_write)
-MEMBER_CALL(command_attach)
-MEMBER_CALL(command_next)
+/* @on: the kind of descriptor; @access: its rights; @s: the session of a context */
+static long dxk_call(enum dxk_call_on on, u32 access, void *obj, struct dxk_session *s,
+		     unsigned int cmd, unsigned long arg)
+{
+	struct dxk_ucall c = { .uptr = (void __user *)arg, .session = s };
+	/* Numbers with another type, a direction or a size are all beyond the table. */
+	unsigned int nr = cmd - _IO(DXK_IOC_TYPE, 0);
+	const struct dxk_call_desc *d;
+	int err;
 
-static const struct dxk_call_desc dxk_member_calls[] = {
-	CALL(DXK_IOC_NEXT, dxk_next, nr_taken, dxk_member_next, 0),
-	CALL(DXK_IOC_POST, dxk_post, reason, dxk_member_post, 0),
-	CALL(DXK_IOC_REJOIN, dxk_rejoin, reserved, dxk_member_rejoin, 0),
-	CALL(DXK_IOC_SHOULD_STOP, dxk_should_stop, deadline, dxk_member_should_stop, 0),
-	CALL(DXK_IOC_LOG_WRITE, dxk_log_write, reserved, dxk_member_log_write, 0),
-	CALL(DXK_IOC_COMMAND_ATTACH, dxk_command_attach, attach,
-	     dxk_member_command_attach, CONTROL),
-	CALL(DXK_IOC_COMMAND_NEXT, dxk_command_next, reply_len, dxk_member_command_next, 0),
-};
+	if (nr >= ARRAY_SIZE(dxk_calls))
+		return -ENOTTY;
+	d = &dxk_calls[array_index_nospec(nr, ARRAY_SIZE(dxk_calls))];
+	if (!(d->on & on))
+		return -ENOTTY;
+	if (d->access & ~access)
+		return -EACCES;
+	if (get_user(c.usize, (u32 __user *)c.uptr))
+		return -EFAULT;
+	if (c.usize < d->min_size)
+		return -EINVAL;
+	if (c.usize > PAGE_SIZE)
+		return -E2BIG;
+	err = copy_struct_from_user(&c.args, d->size, c.uptr, c.usize);
+	if (err)
+		return err;
+	if (on & DXK_ON_MEMBER && !dxk_member_is_mine(obj))
+		return -EPERM;
+	return d->fn(obj, &c);
+}
+
+/* --- members --------------------------------------------------------------- */
 
 static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct dxk_member *m = file->private_data;
-	const struct dxk_call_desc *table = dxk_member_calls;
-	size_t nr = ARRAY_SIZE(dxk_member_calls);
 
-	/* The first call is for workers only. */
-	if (m->role != DXK_ROLE_WORKER)
-		table++, nr--;
-	return dxk_call(table, nr, m, dxk_thread_of(m)->access, NULL, cmd, arg);
+	return dxk_call(m->role == DXK_ROLE_WORKER ? DXK_ON_WORKER : DXK_ON_CLIENT,
+			dxk_thread_of(m)->access, m, NULL, cmd, arg);
 }
 
 static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
@@ -183,56 +263,18 @@ static const struct file_operations dxk_member_fops = {
 
 /* --- the context ----------------------------------------------------------- */
 
-static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_member_create *a = &c->args.member_create;
-	struct dxk_member *m = dxk_member_create(obj, c->session, a);
-	int err;
-
-	if (IS_ERR(m))
-		return PTR_ERR(m);
-	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
-	if (err)
-		dxk_member_release(m);
-	return err;
-}
-
-static const struct dxk_call_desc dxk_ctx_calls[] = {
-	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
-	CALL(DXK_IOC_CTX_START, dxk_ctx_start, flags, dxk_ctx_start_ioctl, CONTROL),
-	CALL(DXK_IOC_CTX_STOP, dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl, CONTROL),
-	CALL(DXK_IOC_POLICY_GET, dxk_policy, max_spares, dxk_policy_get_ioctl,
-	     DXK_ACCESS_READ),
-	CALL(DXK_IOC_POLICY_SET, dxk_policy, max_spares, dxk_policy_set_ioctl, CONTROL),
-	/* client or worker: that is another right each */
-	CALL(DXK_IOC_MEMBER_CREATE, dxk_member_create, id, dxk_member_create_ioctl, 0),
-	CALL(DXK_IOC_CREW_WAIT, dxk_crew_wait, spares, dxk_crew_wait_ioctl,
-	     DXK_ACCESS_EXECUTE),
-	CALL(DXK_IOC_SAMPLES_READ, dxk_samples_read, sample_size,
-	     dxk_samples_read_ioctl, DXK_ACCESS_READ),
-	CALL(DXK_IOC_LOG_FILE, dxk_log_file, fd, dxk_log_file_ioctl, CONTROL),
-	CALL(DXK_IOC_LOG_READ, dxk_log_read, record_size, dxk_log_read_ioctl, CONTROL),
-	CALL(DXK_IOC_HANDLE_OPEN, dxk_handle_open, handle, dxk_handle_open_ioctl,
-	     CONTROL),
-	CALL(DXK_IOC_HANDLE_CLOSE, dxk_handle_close, handle, dxk_handle_close_ioctl,
-	     CONTROL),
-	CALL(DXK_IOC_COMMAND_SEND, dxk_command_send, id, dxk_command_send_ioctl,
-	     CONTROL),
-};
-
 static long dxk_ctx_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct dxk_session *s = file->private_data;
 
-	return dxk_call(dxk_ctx_calls, ARRAY_SIZE(dxk_ctx_calls), s->ctx, s->access, s,
-			cmd, arg);
+	return dxk_call(DXK_ON_CONTEXT, s->access, s->ctx, s, cmd, arg);
 }
 
 static __poll_t dxk_ctx_poll(struct file *file, poll_table *wait)
 {
 	struct dxk_session *s = file->private_data;
 
-	return s->access & CONTROL ? dxk_log_poll(s->ctx, file, wait) : 0;
+	return s->access & DXK_ACCESS_CONTROL ? dxk_log_poll(s->ctx, file, wait) : 0;
 }
 
 static int dxk_ctx_close(struct inode *inode, struct file *file)
@@ -252,44 +294,9 @@ static const struct file_operations dxk_ctx_fops = {
 
 /* --- control --------------------------------------------------------------- */
 
-static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall *c,
-				u32 size)
-{
-	int err;
-
-	if (IS_ERR(s))
-		return PTR_ERR(s);
-	err = dxk_publish_fd("[dxk-context]", &dxk_ctx_fops, s, fd, c, size);
-	if (err)
-		dxk_session_close(s);
-	return err;
-}
-
-static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_ctx_create *a = &c->args.ctx_create;
-
-	return dxk_session_publish(dxk_ctx_open_new(a), &a->fd, c, sizeof(*a));
-}
-
-static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
-{
-	struct dxk_ctx_join *a = &c->args.ctx_join;
-
-	return dxk_session_publish(dxk_ctx_open_existing(a), &a->fd, c, sizeof(*a));
-}
-
-static const struct dxk_call_desc dxk_control_calls[] = {
-	CALL(DXK_IOC_VERSION, dxk_version, data_max, dxk_version_ioctl, 0),
-	CALL(DXK_IOC_EXECUTOR_FIND, dxk_executor_find, name, dxk_executor_find_ioctl, 0),
-	CALL(DXK_IOC_CTX_CREATE, dxk_ctx_create, name, dxk_ctx_create_ioctl, 0),
-	CALL(DXK_IOC_CTX_JOIN, dxk_ctx_join, name, dxk_ctx_join_ioctl, 0),
-};
-
 static long dxk_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dxk_call(dxk_control_calls, ARRAY_SIZE(dxk_control_calls), NULL, 0, NULL,
-			cmd, arg);
+	return dxk_call(DXK_ON_CONTROL, 0, NULL, NULL, cmd, arg);
 }
 
 const struct file_operations dxk_control_fops = {
@@ -298,6 +305,8 @@ const struct file_operations dxk_control_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.llseek = noop_llseek,
 };
+
+/* --- the ABI --------------------------------------------------------------- */
 
 /* The sum of the fields is the struct: no hole that could leak kernel memory. */
 #define FIELDS(_type, _n32, _n64, _bytes) \

@@ -72,8 +72,9 @@ out_put:
 	return err;
 }
 
-long dxk_command_attach_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_command_attach_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	if (c->args.command_attach.attach > 1)
 		return -EOPNOTSUPP;
 	return dxk_command_attach(&dxk_thread_of(m)->handler, c->args.command_attach.attach);
@@ -102,8 +103,9 @@ static int dxk_command_settle(struct dxk_member *m, const struct dxk_command_nex
 	return 0;
 }
 
-long dxk_command_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_command_next_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	struct dxk_command_next *a = &c->args.command_next;
 	struct dxk_command_op op;
 	int err;

@@ -12,8 +12,9 @@
 #include "engine/member.h"
 #include "runtime/context.h"
 
-long dxk_log_write_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	const struct dxk_log_write *a = &c->args.log_write;
 	struct dxk_log_record rec = { .thread = m->id };
 

@@ -89,8 +89,9 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 	return err;
 }
 
-long dxk_post_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	struct dxk_post *a = &c->args.post;
 	struct dxk_post_op p = { .m = m, .help = a->flags & DXK_CALL_HELP };
 	long ret;
@@ -168,8 +169,9 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 	return nr ?: err;
 }
 
-long dxk_rejoin_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	struct dxk_rejoin *a = &c->args.rejoin;
 	struct dxk_rejoin_op r = {
 		.m = m,
@@ -356,8 +358,9 @@ static int dxk_next_check(const struct dxk_member *m, const struct dxk_next *a)
 	return err;
 }
 
-long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	struct dxk_next *a = &c->args.next;
 	struct dxk_next_op n = { .m = m, .max = a->nr_work };
 	bool stale = false;
@@ -389,8 +392,9 @@ long dxk_next_ioctl(struct dxk_member *m, struct dxk_ucall *c)
 
 /* --- should_stop ----------------------------------------------------------- */
 
-long dxk_should_stop_ioctl(struct dxk_member *m, struct dxk_ucall *c)
+long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c)
 {
+	struct dxk_member *m = obj;
 	const struct dxk_should_stop *a = &c->args.should_stop;
 
 	return a->flags ? -EOPNOTSUPP : dxk_should_wait(m, a->deadline);
