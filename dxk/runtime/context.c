@@ -75,7 +75,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 	init_completion(&ctx->crew_up);
 	for (i = 0; i < DXK_CONTROLS; i++)
 		dxk_control_init(&ctx->control[i]);
-	xa_init_flags(&ctx->members, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&ctx->members, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	init_waitqueue_head(&ctx->work_wait);
 	dxk_log_init(&ctx->log, &ctx->engine);
 	dxk_handles_init(&ctx->handles, &ctx->engine);

@@ -229,12 +229,29 @@ static bool dxk_member_welcome(const struct dxk_ctx *ctx)
 	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
 }
 
+/* The lowest free id of a client, with a vacant member. */
+static struct dxk_member *dxk_client_place(struct dxk_ctx *ctx)
+{
+	struct dxk_member *m;
+	u32 id;
+	int err;
+
+	/* Reserved until the member is stored there. */
+	err = xa_alloc(&ctx->members, &id, NULL, XA_LIMIT(DXK_ID_CLIENT, DXK_ID_MAX),
+		       GFP_KERNEL);
+	if (err)
+		return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
+	m = dxk_member_new(ctx, id);
+	if (IS_ERR(m))
+		xa_erase(&ctx->members, id);
+	return m;
+}
+
 /* @s: who claims it; the main thread is one of the creator's */
 static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
 					   const struct dxk_session *s)
 {
 	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
-	u32 id;
 
 	if (!s || s->creator) {
 		if (m && dxk_member_state(m) == DXK_M_VACANT)
@@ -242,10 +259,7 @@ static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
 		if (!m)
 			return dxk_member_new(ctx, DXK_ID_MAIN);
 	}
-	for (id = DXK_ID_CLIENT; id <= DXK_ID_MAX; id++)
-		if (!dxk_member_at(ctx, id))
-			return dxk_member_new(ctx, id);
-	return ERR_PTR(-ENOSPC);
+	return dxk_client_place(ctx);
 }
 
 static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 
 /* --- the Thread Pool --------------------------------------------------------- */
 
@@ -121,6 +122,74 @@ TEST(client_ids)
 	close(fd);
 	dxt_down(&t);
 	dxt_gate_free(gate);
+}
+
+#define CLIENTS		10000
+
+/* A client more, which goes again: the least time that it took, and its id. */
+static uint64_t join_ns(const struct dxt *t, unsigned int *id)
+{
+	uint64_t best = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 100; i++) {
+		uint64_t took = dxt_now();
+		int fd = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, id);
+
+		took = dxt_now() - took;
+		if (fd < 0)
+			return 0;
+		close(fd);
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+/*
+ * DX-23: thousands of application threads: each has the lowest free id, and to join takes
+ * as long as it does among few.
+ */
+TEST(many_clients)
+{
+	static const unsigned int hole[] = { 17, CLIENTS / 2, CLIENTS - 1 };
+	struct rlimit before, limit;
+	unsigned int i, id, wrong = 0;
+	uint64_t few, many;
+	static int fd[CLIENTS];
+	struct dxt t;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &before));
+	limit.rlim_cur = CLIENTS + 100;
+	limit.rlim_max = before.rlim_max > limit.rlim_cur ? before.rlim_max : limit.rlim_cur;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	few = join_ns(&t, &id);
+	EXPECT_EQ(1000, id);
+	for (i = 0; i < CLIENTS; i++) {
+		fd[i] = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, &id);
+		ASSERT_LE(0, fd[i]) TH_LOG("client %u", i);
+		wrong += id != 1000 + i;
+	}
+	EXPECT_EQ(0, wrong);
+	many = join_ns(&t, &id);
+	EXPECT_EQ(1000 + CLIENTS, id);
+	ASSERT_LT(0, few);
+	ASSERT_LT(0, many);
+	EXPECT_GE(4 * few, many) TH_LOG("ns: %llu among few, %llu among many",
+					(unsigned long long)few, (unsigned long long)many);
+
+	for (i = ARRAY_SIZE(hole); i--;)
+		close(fd[hole[i]]);
+	for (i = 0; i < ARRAY_SIZE(hole); i++) {
+		fd[hole[i]] = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, &id);
+		EXPECT_EQ(1000 + hole[i], id);
+	}
+	for (i = 0; i < CLIENTS; i++)
+		close(fd[i]);
+	EXPECT_STREQ("0 1 500 600 700", ids(&t));
+	dxt_down(&t);
+	EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &before));
 }
 
 /*
