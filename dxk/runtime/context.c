@@ -49,25 +49,32 @@ static struct kobj_type dxk_ctx_ktype = {
 	.get_ownership = dxk_ctx_ownership,
 };
 
+/* Of a context of an in-kernel client: nobody can join it, everybody can look at it. */
+static const struct dxk_identity dxk_ctx_kernel = {
+	.uid = GLOBAL_ROOT_UID,
+	.gid = GLOBAL_ROOT_GID,
+	.mode = 0444,
+};
+
 /**
  * dxk_ctx_make - make a context with the default policy
- * @who: its identity, taken over in any case
+ * @a: what its creator asks for; NULL: it is of an in-kernel client
  *
  * Return: a context to be given to dxk_ctx_destroy(), or an error pointer.
  */
-struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
+struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 {
-	struct dxk_identity unused = *who;
 	struct dxk_ctx *ctx;
 	int err;
 	u32 i;
 
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
-	if (!ctx) {
-		err = -ENOMEM;
-		goto err_put_identity;
-	}
-	ctx->who = *who;
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ctx->who = dxk_ctx_kernel;
+	err = a ? dxk_identity_set(&ctx->who, a) : 0;
+	if (err)
+		goto err_free;
 	INIT_LIST_HEAD(&ctx->joinable);
 	ctx->descriptors = 1;
 	dxk_engine_init(&ctx->engine);
@@ -84,7 +91,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who)
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
 	if (err < 0)
-		goto err_free;
+		goto err_put_identity;
 	ctx->id = err;
 	ctx->engine.id = err;
 
@@ -104,10 +111,10 @@ err_del:
 err_put:
 	kobject_put(&ctx->kobj);
 	return ERR_PTR(err);
+err_put_identity:
+	dxk_identity_put(&ctx->who);
 err_free:
 	kfree(ctx);
-err_put_identity:
-	dxk_identity_put(&unused);
 	return ERR_PTR(err);
 }
 
@@ -119,13 +126,7 @@ err_put_identity:
  */
 struct dxk_ctx *dxk_ctx_create(void)
 {
-	const struct dxk_identity kernel = {
-		.uid = GLOBAL_ROOT_UID,
-		.gid = GLOBAL_ROOT_GID,
-		.mode = 0444,
-	};
-
-	return dxk_ctx_make(&kernel);
+	return dxk_ctx_make(NULL);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_create);
 

@@ -93,7 +93,7 @@ static inline struct dxk_ctx *dxk_member_ctx(const struct dxk_member *m)
 	return dxk_ctx_of(m->engine);
 }
 
-struct dxk_ctx *dxk_ctx_make(const struct dxk_identity *who);
+struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a);
 
 void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
 		  const struct attribute_group **groups);

@@ -82,17 +82,13 @@ static int dxk_offer(struct dxk_ctx *ctx)
  */
 struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
 {
-	struct dxk_identity who = { };
 	struct dxk_session *s;
 	int err;
 
 	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
 	if (!s)
 		return ERR_PTR(-ENOMEM);
-	err = dxk_identity_set(&who, a);
-	if (err)
-		goto err_free;
-	s->ctx = dxk_ctx_make(&who);
+	s->ctx = dxk_ctx_make(a);
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
