@@ -103,10 +103,12 @@ long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 	if (ret)
 		return ret;
 	ret = dxk_client_begin(&p, a->nr);
-	if (!ret)
+	if (ret)
+		a->index = 0;
+	else
 		ret = dxk_post_entries(&p, a);
 	if (!ret) {
-		ret = dxk_client_post(&p, a->nr, a->deadline);
+		ret = dxk_client_post(&p, a->deadline);
 		a->index = p.taken;
 	}
 	dxk_rqe_drop_all(m, &p.rqes);

@@ -12,14 +12,24 @@
 /* --- post and rejoin ------------------------------------------------------- */
 
 /**
- * dxk_client_begin - begin a post
+ * dxk_client_prepare - have what a post of @nr requests may take and cannot allocate
+ * @m: the member that posts
+ * @nr: 1..%DXK_BATCH_MAX
+ */
+int dxk_client_prepare(struct dxk_member *m, u32 nr)
+{
+	return dxk_rqe_stash_fill(&m->rqes, nr) ?: dxk_owner_stash_fill(&m->owners, nr);
+}
+
+/**
+ * dxk_client_begin - begin a post: then come dxk_client_add() and dxk_client_post()
  * @p: its m set
  * @nr: how many requests dxk_client_add() will make, 1..%DXK_BATCH_MAX
  */
 int dxk_client_begin(struct dxk_post_op *p, u32 nr)
 {
 	INIT_LIST_HEAD(&p->rqes);
-	return dxk_rqe_stash_fill(&p->m->rqes, nr);
+	return dxk_client_prepare(p->m, nr);
 }
 
 /* A call is over: it may have slept. */
@@ -36,21 +46,17 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 
 /**
  * dxk_client_post - post requests and sleep for room if they ask for it
- * @p: its m and rqes set
- * @nr: number of requests in rqes
+ * @p: begun, with its requests in rqes
  * @deadline: of the sleep
  *
  * Return: how many were taken, or, when none was, the error. Those that were not
  * taken are still in p->rqes.
  */
-int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline)
+int dxk_client_post(struct dxk_post_op *p, u64 deadline)
 {
 	struct dxk_member *m = p->m;
 	int err;
 
-	err = dxk_owner_stash_fill(&m->owners, nr);
-	if (err)
-		return err;
 	dxk_waiter_init(&p->w);
 	p->helper.called = false;
 	p->reason = 0;

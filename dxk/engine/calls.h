@@ -10,8 +10,9 @@
 
 struct dxk_space;
 
+int dxk_client_prepare(struct dxk_member *m, u32 nr);
 int dxk_client_begin(struct dxk_post_op *p, u32 nr);
-int dxk_client_post(struct dxk_post_op *p, u32 nr, u64 deadline);
+int dxk_client_post(struct dxk_post_op *p, u64 deadline);
 int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
 
 int dxk_next(struct dxk_next_op *n, u64 deadline);

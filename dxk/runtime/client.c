@@ -90,8 +90,8 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason)
 {
 	struct dxk_post_op p = { .m = member };
-	int ret = -EINVAL;
 	u32 taken = 0;
+	int ret;
 	u32 i;
 
 	if (!nr || nr > DXK_BATCH_MAX)
@@ -106,11 +106,17 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	}
 	for (;;) {
 		p.help = dxk_worker_can_help(member);
-		ret = dxk_client_post(&p, nr - taken, deadline);
+		ret = dxk_client_post(&p, deadline);
 		taken += p.taken;
 		if (!p.helper.called)
 			break;
 		dxk_worker_help(member);
+		/* What was helped may have posted as this member, too. */
+		ret = dxk_client_prepare(member, nr - taken);
+		if (ret) {
+			p.reason = 0;
+			break;
+		}
 	}
 	if (taken)
 		ret = taken;

@@ -11,8 +11,8 @@
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
- * @p: its m set; gets the request at the end of rqes
- * @e: what to do; where its data is does not matter
+ * @p: begun; gets the request at the end of rqes
+ * @e: what to do; the caller copies the data, wherever it is, to rqe->data
  * @file: what goes along with %PXR_FD, or NULL; the request takes its own reference
  *
  * Inlined so that an entry which is made of something else need not be stored.
