@@ -202,6 +202,7 @@ void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32
 int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 deadline)
 {
 	struct dxk_commands *c = h->commands;
+	bool asleep;
 	int err;
 
 	dxk_waiter_init(&op->w);
@@ -217,10 +218,12 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 		else
 			err = -ESHUTDOWN;
 	}
-	if (c->sleeper == op)
+	asleep = c->sleeper == op;
+	if (asleep)
 		dxk_member_set_state(h->m, DXK_M_LISTENING);
 	spin_unlock(&c->lock);
-	if (err || op->kind)
+	/* From here on somebody else may fill in @op of a sleeper. */
+	if (!asleep)
 		return err;
 
 	err = os_doze(&op->w.done, deadline);
