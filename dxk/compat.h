@@ -26,4 +26,30 @@ typedef const struct kobject dxk_owned_kobject;
 typedef struct kobject dxk_owned_kobject;
 #endif
 
+#ifdef __CHECKER__
+#include <linux/spinlock.h>
+
+/*
+ * Sparse does not know what __cleanup() calls: to it, the guard() of a spinlock never ends.
+ * So the guard takes and releases at once, for sparse only, as the kernel's does for RCU.
+ */
+static inline class_spinlock_t dxk_check_spinlock(spinlock_t *lock)
+{
+	class_spinlock_t guard = class_spinlock_constructor(lock);
+
+	__release(lock);
+	return guard;
+}
+#define class_spinlock_constructor dxk_check_spinlock
+
+static inline class_spinlock_irqsave_t dxk_check_spinlock_irqsave(spinlock_t *lock)
+{
+	class_spinlock_irqsave_t guard = class_spinlock_irqsave_constructor(lock);
+
+	__release(lock);
+	return guard;
+}
+#define class_spinlock_irqsave_constructor dxk_check_spinlock_irqsave
+#endif
+
 #endif /* _DXK_COMPAT_H */

@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/command.h"
@@ -201,6 +202,22 @@ static bool dxk_command_alone(const struct dxk_commands *c)
 	return !c->user || c->user->pid == task_pid(current);
 }
 
+/* Return: 0, an error, or 1: the caller is to run it as a built-in command. */
+static int dxk_command_submit(struct dxk_commands *c, struct dxk_command *cmd, bool wait,
+			      struct dxk_wakes *wakes)
+{
+	guard(spinlock)(&c->lock);
+	if (!c->open)
+		return -ESHUTDOWN;
+	if (wait ? dxk_command_alone(c) : !c->user && !c->kernel)
+		return 1;
+	if (c->nr >= DXK_COMMANDS_MAX)
+		return -EAGAIN;
+	cmd->waiting = wait;
+	dxk_command_queue(c, cmd, wakes);
+	return 0;
+}
+
 /**
  * dxk_command_send - have a command executed
  * @c: the commands of the context
@@ -213,24 +230,15 @@ static bool dxk_command_alone(const struct dxk_commands *c)
 int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadline)
 {
 	struct dxk_wakes wakes;
-	int err = 0;
+	int err;
 
 	dxk_wakes_init(&wakes);
-	spin_lock(&c->lock);
-	if (!c->open) {
-		err = -ESHUTDOWN;
-	} else if (deadline ? dxk_command_alone(c) : !c->user && !c->kernel) {
-		spin_unlock(&c->lock);
+	err = dxk_command_submit(c, cmd, deadline, &wakes);
+	dxk_wakes_flush(c->engine, &wakes);
+	if (err > 0) {
 		c->builtin(c->ctx, cmd, deadline);
 		return 0;
-	} else if (c->nr >= DXK_COMMANDS_MAX) {
-		err = -EAGAIN;
-	} else {
-		cmd->waiting = deadline;
-		dxk_command_queue(c, cmd, &wakes);
 	}
-	spin_unlock(&c->lock);
-	dxk_wakes_flush(c->engine, &wakes);
 	if (err || !deadline)
 		return err;
 
@@ -303,7 +311,6 @@ void dxk_commands_init(struct dxk_commands *c, struct dxk_engine *e, struct dxk_
 /** dxk_commands_open - the context runs */
 void dxk_commands_open(struct dxk_commands *c)
 {
-
 	spin_lock(&c->lock);
 	c->open = true;
 	if (c->user || c->kernel)

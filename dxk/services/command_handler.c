@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "dxk_api.h"
 #include "engine/engine.h"
 #include "engine/os.h"
@@ -53,15 +54,11 @@ static void dxk_command_unhand(struct dxk_commands *c, struct dxk_wakes *wakes)
 /** dxk_commands_user - the member that is the handler, with a reference; or NULL */
 struct dxk_member *dxk_commands_user(struct dxk_commands *c)
 {
-	struct dxk_member *m = NULL;
-
-	spin_lock(&c->lock);
-	if (c->user) {
-		m = c->user->m;
-		os_member_get(m);
-	}
-	spin_unlock(&c->lock);
-	return m;
+	guard(spinlock)(&c->lock);
+	if (!c->user)
+		return NULL;
+	os_member_get(c->user->m);
+	return c->user->m;
 }
 
 void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
@@ -172,12 +169,9 @@ static int dxk_command_may_handle(const struct dxk_user_handler *h)
 int dxk_command_holds(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;
-	int ret;
 
-	spin_lock(&c->lock);
-	ret = dxk_command_may_handle(h) ?: !!c->held;
-	spin_unlock(&c->lock);
-	return ret;
+	guard(spinlock)(&c->lock);
+	return dxk_command_may_handle(h) ?: !!c->held;
 }
 
 /** dxk_command_answer - the answer to what the member holds; takes over @reply */
@@ -193,6 +187,26 @@ void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32
 	dxk_wakes_flush(c->engine, &wakes);
 }
 
+/* Take what is next, or stand by for it. Return: 0, an error, or 1: sleep. */
+static int dxk_command_stand_by(struct dxk_user_handler *h, struct dxk_command_op *op)
+{
+	struct dxk_commands *c = h->commands;
+	int err;
+
+	guard(spinlock)(&c->lock);
+	err = dxk_command_may_handle(h);
+	if (err)
+		return err;
+	dxk_command_take(c, op);
+	if (op->kind)
+		return 0;
+	if (!c->open)
+		return -ESHUTDOWN;
+	c->sleeper = op;
+	dxk_member_set_state(h->m, DXK_M_LISTENING);
+	return 1;
+}
+
 /**
  * dxk_command_next - sleep until there is something for the handler
  * @h: the handler; holds nothing
@@ -202,28 +216,14 @@ void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32
 int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 deadline)
 {
 	struct dxk_commands *c = h->commands;
-	bool asleep;
 	int err;
 
 	dxk_waiter_init(&op->w);
 	op->err = 0;
 	op->kind = 0;
-	spin_lock(&c->lock);
-	err = dxk_command_may_handle(h);
-	if (!err)
-		dxk_command_take(c, op);
-	if (!err && !op->kind) {
-		if (c->open)
-			c->sleeper = op;
-		else
-			err = -ESHUTDOWN;
-	}
-	asleep = c->sleeper == op;
-	if (asleep)
-		dxk_member_set_state(h->m, DXK_M_LISTENING);
-	spin_unlock(&c->lock);
-	/* From here on somebody else may fill in @op of a sleeper. */
-	if (!asleep)
+	err = dxk_command_stand_by(h, op);
+	/* From here on somebody else may fill in @op: it is not looked at. */
+	if (err <= 0)
 		return err;
 
 	err = os_doze(&op->w.done, deadline);
@@ -244,12 +244,10 @@ void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 {
 	struct dxk_commands *c = h->commands;
 
-	spin_lock(&c->lock);
+	guard(spinlock)(&c->lock);
 	/* A new handler may have it by now. */
-	if (c->user != h) {
-		spin_unlock(&c->lock);
+	if (c->user != h)
 		return;
-	}
 	if (op->kind == DXK_COMMAND_TICK) {
 		c->tick = true;
 		c->ticked = false;
@@ -257,21 +255,17 @@ void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 		c->held = NULL;
 		list_add(&op->cmd->link, &c->queue);
 	}
-	spin_unlock(&c->lock);
 }
 
 /** dxk_command_readable - would dxk_command_next() not sleep? */
 bool dxk_command_readable(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;
-	bool yes;
 
-	spin_lock(&c->lock);
-	yes = h->state == DXK_HANDLES_NO_MORE ||
-	      (h->state == DXK_HANDLES &&
-	       (c->tick || !list_empty(&c->queue) || !c->open));
-	spin_unlock(&c->lock);
-	return yes;
+	guard(spinlock)(&c->lock);
+	return h->state == DXK_HANDLES_NO_MORE ||
+	       (h->state == DXK_HANDLES &&
+		(c->tick || !list_empty(&c->queue) || !c->open));
 }
 
 /* --- kernel handlers -------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <linux/math64.h>
 #include <linux/overflow.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/command.h"
@@ -80,6 +81,31 @@ static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *w
 	}
 }
 
+/* If the interval is over, it is a tick. Return: ns to the next one, 0 for none. */
+static u64 dxk_commands_interval(struct dxk_commands *c, struct dxk_wakes *wakes)
+{
+	u64 interval = READ_ONCE(c->engine->policy.monitor_interval_ms) * NSEC_PER_MSEC;
+	u64 now;
+
+	guard(spinlock)(&c->lock);
+	if (!c->open || (!c->user && !c->kernel && list_empty(&c->timed)))
+		return 0;
+	now = ktime_get_ns();
+	if (now >= c->next_tick) {
+		c->next_tick += interval;
+		if (c->next_tick <= now)
+			c->next_tick = now + interval;
+		dxk_command_due(c, now, wakes);
+		if (c->user || c->kernel) {
+			c->tick = true;
+			dxk_command_nudge(c, wakes);
+		}
+	}
+	/* The interval may have become shorter. */
+	c->next_tick = min(c->next_tick, now + interval);
+	return c->next_tick - now;
+}
+
 /**
  * dxk_commands_tick - the Monitor's turn (DX-29)
  * @c: the commands of the context
@@ -90,37 +116,15 @@ static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *w
  */
 u32 dxk_commands_tick(struct dxk_commands *c, u32 ms)
 {
-	u64 interval = READ_ONCE(c->engine->policy.monitor_interval_ms) * NSEC_PER_MSEC;
 	struct dxk_wakes wakes;
-	u64 now, left;
+	u64 left;
 
 	dxk_wakes_init(&wakes);
-	spin_lock(&c->lock);
-	if (!c->open || (!c->user && !c->kernel && list_empty(&c->timed))) {
-		spin_unlock(&c->lock);
-		goto out;
-	}
-	now = ktime_get_ns();
-	if (now >= c->next_tick) {
-		c->next_tick += interval;
-		if (c->next_tick <= now)
-			c->next_tick = now + interval;
-		dxk_command_due(c, now, &wakes);
-		if (c->user || c->kernel) {
-			c->tick = true;
-			dxk_command_nudge(c, &wakes);
-		}
-	}
-	/* The interval may have become shorter. */
-	c->next_tick = min(c->next_tick, now + interval);
-	left = c->next_tick - now;
-	spin_unlock(&c->lock);
-
-	left = DIV_ROUND_UP_ULL(left, NSEC_PER_MSEC);
-	ms = !ms ? left : min_t(u64, ms, left);
-out:
+	left = DIV_ROUND_UP_ULL(dxk_commands_interval(c, &wakes), NSEC_PER_MSEC);
 	dxk_wakes_flush(c->engine, &wakes);
-	return ms;
+	if (!left)
+		return ms;
+	return ms ? min_t(u64, ms, left) : left;
 }
 
 static bool dxk_command_id_used(const struct dxk_commands *c, u32 id)
@@ -144,16 +148,13 @@ static bool dxk_command_id_used(const struct dxk_commands *c, u32 id)
 int dxk_command_schedule(struct dxk_commands *c, struct dxk_command *cmd, u64 at,
 			 u64 every, u32 *id)
 {
-	int err = 0;
-
 	cmd->at = at ?: ktime_get_ns();
 	cmd->every = every;
-	spin_lock(&c->lock);
-	if (!c->open) {
-		err = -ESHUTDOWN;
-	} else if (c->nr_timed >= DXK_COMMANDS_MAX) {
-		err = -EAGAIN;
-	} else {
+	scoped_guard(spinlock, &c->lock) {
+		if (!c->open)
+			return -ESHUTDOWN;
+		if (c->nr_timed >= DXK_COMMANDS_MAX)
+			return -EAGAIN;
 		do {
 			c->last_id = c->last_id == S32_MAX ? 1 : c->last_id + 1;
 		} while (dxk_command_id_used(c, c->last_id));
@@ -162,26 +163,21 @@ int dxk_command_schedule(struct dxk_commands *c, struct dxk_command *cmd, u64 at
 		dxk_command_sort_in(c, cmd);
 		dxk_command_wind(c);
 	}
-	spin_unlock(&c->lock);
-	if (!err)
-		os_kick(c->engine, DXK_MONITOR);
-	return err;
+	os_kick(c->engine, DXK_MONITOR);
+	return 0;
 }
 
 /** dxk_command_cancel - forget a timed command; a run that waits still comes */
 int dxk_command_cancel(struct dxk_commands *c, u32 id)
 {
 	struct dxk_command *cmd;
-	int err = -ESRCH;
 
-	spin_lock(&c->lock);
+	guard(spinlock)(&c->lock);
 	list_for_each_entry(cmd, &c->timed, timed) {
 		if (cmd->id != id)
 			continue;
 		dxk_command_untime(c, cmd);
-		err = 0;
-		break;
+		return 0;
 	}
-	spin_unlock(&c->lock);
-	return err;
+	return -ESRCH;
 }

@@ -70,19 +70,16 @@ int dxk_executor_register(struct dxk_executor *exec)
 	exec->attr.attr.mode = 0444;
 	exec->attr.show = dxk_executor_show;
 
-	mutex_lock(&dxk_executors_lock);
-	err = -EEXIST;
+	guard(mutex)(&dxk_executors_lock);
 	if (dxk_executor_by_name(exec->name))
-		goto out_unlock;
+		return -EEXIST;
 	err = xa_alloc_cyclic(&dxk_executors, &exec->id, exec, xa_limit_31b,
 			      &dxk_executors_next, GFP_KERNEL);
 	if (err < 0)
-		goto out_unlock;
+		return err;
 	err = sysfs_create_file(dxk_executors_dir, &exec->attr.attr);
 	if (err)
 		xa_erase(&dxk_executors, exec->id);
-out_unlock:
-	mutex_unlock(&dxk_executors_lock);
 	return err;
 }
 EXPORT_SYMBOL_GPL(dxk_executor_register);
@@ -118,12 +115,12 @@ int dxk_executor_find(const char *name, u64 *id)
 {
 	struct dxk_executor *exec;
 
-	mutex_lock(&dxk_executors_lock);
+	guard(mutex)(&dxk_executors_lock);
 	exec = dxk_executor_by_name(name);
-	if (exec)
-		*id = exec->id;
-	mutex_unlock(&dxk_executors_lock);
-	return exec ? 0 : -ENOENT;
+	if (!exec)
+		return -ENOENT;
+	*id = exec->id;
+	return 0;
 }
 EXPORT_SYMBOL_GPL(dxk_executor_find);
 

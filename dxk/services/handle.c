@@ -28,6 +28,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "services/handle.h"
 
@@ -154,6 +155,23 @@ static bool dxk_handle_file_ok(const struct file *file)
 	       inode->i_mapping->a_ops != &empty_aops;
 }
 
+/* Put a native handle into the table; its id is known to nobody before. */
+static int dxk_handles_add(struct dxk_handles *handles, struct dxk_handle *handle, u64 *id)
+{
+	int err;
+
+	guard(spinlock)(&handles->lock);
+	/* Stop leaves RUNNING before it frees the table: one of the two is seen. */
+	if (READ_ONCE(handles->engine->state) != DXK_CTX_RUNNING)
+		return -ESHUTDOWN;
+	err = dxk_handles_take(handles);
+	if (err)
+		return err;
+	*id = handle->id = ++handles->last;
+	hlist_add_head(&handle->node, &handles->bucket[handle->id & handles->mask]);
+	return 0;
+}
+
 /** dxk_handles_open - see dxk_handle_open() */
 int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 {
@@ -168,37 +186,26 @@ int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 	INIT_LIST_HEAD(&handle->copies);
 	handle->file = get_file(file);
 
-	/* Stop leaves RUNNING before it frees the table: one of the two is seen. */
-	spin_lock(&handles->lock);
-	err = READ_ONCE(handles->engine->state) == DXK_CTX_RUNNING ?
-		dxk_handles_take(handles) : -ESHUTDOWN;
-	if (!err) {
-		*id = handle->id = ++handles->last;
-		hlist_add_head(&handle->node,
-			       &handles->bucket[handle->id & handles->mask]);
-	}
-	spin_unlock(&handles->lock);
+	err = dxk_handles_add(handles, handle, id);
 	if (err)
 		dxk_native_free(handle);
 	return err;
 }
 
-/** dxk_handles_close - see dxk_handle_close() */
-int dxk_handles_close(struct dxk_handles *handles, u64 id)
+/* Take a handle out of the table, if it is there, and its unused files to @gone. */
+static struct dxk_handle *dxk_handles_unlink(struct dxk_handles *handles, u64 id,
+					     struct list_head *gone)
 {
 	struct dxk_private_file *priv, *next;
 	struct dxk_handle *handle;
-	LIST_HEAD(gone);
 
-	spin_lock(&handles->lock);
+	guard(spinlock)(&handles->lock);
 	handle = dxk_handle_find(handles, id);
-	if (!handle) {
-		spin_unlock(&handles->lock);
-		return -ENOENT;
-	}
+	if (!handle)
+		return NULL;
 	hlist_del(&handle->node);
 	handles->use--;
-	spin_lock(&handles->engine->lock);
+	guard(spinlock)(&handles->engine->lock);
 	list_for_each_entry_safe(priv, next, &handle->copies, link) {
 		if (priv->used_in == priv->worker->m->executed) {
 			list_del_init(&priv->link);
@@ -206,12 +213,21 @@ int dxk_handles_close(struct dxk_handles *handles, u64 id)
 			continue;
 		}
 		list_del(&priv->worker_link);
-		list_move_tail(&priv->link, &gone);
+		list_move_tail(&priv->link, gone);
 		handles->use--;
 	}
-	spin_unlock(&handles->engine->lock);
-	spin_unlock(&handles->lock);
+	return handle;
+}
 
+/** dxk_handles_close - see dxk_handle_close() */
+int dxk_handles_close(struct dxk_handles *handles, u64 id)
+{
+	struct dxk_handle *handle;
+	LIST_HEAD(gone);
+
+	handle = dxk_handles_unlink(handles, id, &gone);
+	if (!handle)
+		return -ENOENT;
 	dxk_private_files_free(&gone);
 	dxk_native_free(handle);
 	return 0;

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <linux/stdarg.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/log.h"
@@ -230,18 +231,15 @@ static void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wak
 
 static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadline)
 {
-	unsigned long flags;
 	int err;
 
 	err = os_doze(&op->w.done, deadline);
 	if (!err)
 		return op->err;
-	spin_lock_irqsave(&log->lock, flags);
+	guard(spinlock_irqsave)(&log->lock);
 	if (op->w.done)
-		err = op->err;
-	else
-		dxk_waiter_leave(&op->w);
-	spin_unlock_irqrestore(&log->lock, flags);
+		return op->err;
+	dxk_waiter_leave(&op->w);
 	return err;
 }
 
@@ -251,26 +249,21 @@ static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
 {
 	enum dxk_log_full full = READ_ONCE(log->engine->policy.log_full);
 	struct dxk_log_op op = { .rec = rec };
-	unsigned long flags;
 	int err;
 
 	dxk_waiter_init(&op.w);
-	spin_lock_irqsave(&log->lock, flags);
-	if (!log->async) {
-		spin_unlock_irqrestore(&log->lock, flags);
-		return 1;
+	scoped_guard(spinlock_irqsave, &log->lock) {
+		if (!log->async)
+			return 1;
+		if (!wait || full != DXK_LOG_BLOCK || dxk_log_use(log) < log->size) {
+			dxk_log_enter(log, full, rec);
+			dxk_log_announce(log);
+			return 0;
+		}
+		dxk_waiter_queue(&op.w, &log->writers, &log->asleep, &log->blocks,
+				 &log->block_ns);
+		dxk_member_set_state(m, DXK_M_LOGGING);
 	}
-	if (!wait || full != DXK_LOG_BLOCK || dxk_log_use(log) < log->size) {
-		dxk_log_enter(log, full, rec);
-		dxk_log_announce(log);
-		spin_unlock_irqrestore(&log->lock, flags);
-		return 0;
-	}
-	dxk_waiter_queue(&op.w, &log->writers, &log->asleep, &log->blocks,
-			 &log->block_ns);
-	dxk_member_set_state(m, DXK_M_LOGGING);
-	spin_unlock_irqrestore(&log->lock, flags);
-
 	err = dxk_log_sleep(log, &op, deadline);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 	return err;
@@ -387,25 +380,15 @@ bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 /** dxk_log_readable - is there a message or a gap that was not handed on? */
 bool dxk_log_readable(struct dxk_log *log)
 {
-	unsigned long flags;
-	bool any;
-
-	spin_lock_irqsave(&log->lock, flags);
-	any = log->told != log->seq || READ_ONCE(log->holding);
-	spin_unlock_irqrestore(&log->lock, flags);
-	return any;
+	guard(spinlock_irqsave)(&log->lock);
+	return log->told != log->seq || READ_ONCE(log->holding);
 }
 
 /** dxk_log_count - messages in the pool, for who looks from outside */
 u32 dxk_log_count(struct dxk_log *log)
 {
-	unsigned long flags;
-	u32 use;
-
-	spin_lock_irqsave(&log->lock, flags);
-	use = dxk_log_use(log);
-	spin_unlock_irqrestore(&log->lock, flags);
-	return use;
+	guard(spinlock_irqsave)(&log->lock);
+	return dxk_log_use(log);
 }
 
 /* --- Start and Stop -------------------------------------------------------- */
@@ -413,11 +396,8 @@ u32 dxk_log_count(struct dxk_log *log)
 /** dxk_log_async - the context starts: messages enter the pool (DX-17) */
 void dxk_log_async(struct dxk_log *log)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&log->lock, flags);
+	guard(spinlock_irqsave)(&log->lock);
 	log->async = true;
-	spin_unlock_irqrestore(&log->lock, flags);
 }
 
 /**

@@ -17,6 +17,7 @@
 #include <linux/sched/signal.h>
 #include <linux/time64.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "services/log.h"
 
@@ -137,9 +138,9 @@ void dxk_logfile_work(struct work_struct *work)
 	struct dxk_log *log = container_of(to_delayed_work(work), struct dxk_log, work);
 	unsigned int backoff = log->backoff;
 
-	mutex_lock(&log->drain);
+	guard(mutex)(&log->drain);
 	if (!log->file)
-		goto out_unlock;
+		return;
 	if (dxk_logfile_write_some(log, READ_ONCE(log->engine->policy.log_batch), U64_MAX))
 		log->backoff = backoff ? min(2 * backoff, (unsigned int)
 					     msecs_to_jiffies(DXK_BACKOFF_MAX_MS)) :
@@ -149,8 +150,6 @@ void dxk_logfile_work(struct work_struct *work)
 		log->backoff = 0;
 	if (dxk_log_readable(log))
 		queue_delayed_work(dxk_logfile_wq, &log->work, log->backoff);
-out_unlock:
-	mutex_unlock(&log->drain);
 }
 
 /**
@@ -178,36 +177,48 @@ void dxk_logfile_flush(struct dxk_log *log)
  */
 static int dxk_logfile_turn(struct dxk_log *log, struct dxk_log_record *rec)
 {
-	unsigned long flags;
-	int ret = 0;
-
-	spin_lock_irqsave(&log->lock, flags);
-	if (log->async) {
-		ret = 1;
-	} else if (log->told != log->seq) {
-		ret = -EAGAIN;
-	} else {
-		dxk_log_number(log, rec);
-		log->told = log->seq;
-	}
-	spin_unlock_irqrestore(&log->lock, flags);
-	return ret;
+	guard(spinlock_irqsave)(&log->lock);
+	if (log->async)
+		return 1;
+	if (log->told != log->seq)
+		return -EAGAIN;
+	dxk_log_number(log, rec);
+	log->told = log->seq;
+	return 0;
 }
 
 /* The message is not in the file: as if it had never been. */
 static void dxk_logfile_undo(struct dxk_log *log, const struct dxk_log_record *rec)
 {
-	unsigned long flags;
-
 	log->torn |= log->done;
 	log->done = 0;
-	spin_lock_irqsave(&log->lock, flags);
+	guard(spinlock_irqsave)(&log->lock);
 	log->told = rec->seq - 1;
 	if (log->seq == rec->seq)
 		log->seq--;
 	else
 		log->lost++;	/* another one follows: a gap stays */
-	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+static int dxk_logfile_say_locked(struct dxk_log *log, struct dxk_log_record *rec)
+{
+	int err;
+
+	lockdep_assert_held(&log->drain);
+
+	if (!log->file)
+		return log->closed ? -ESHUTDOWN : -ENODEV;
+	do {
+		err = dxk_logfile_write_some(log, U32_MAX, U64_MAX) ?:
+		      dxk_logfile_turn(log, rec);
+	} while (err == -EAGAIN);
+	if (err)
+		return err;
+	log->held = *rec;
+	err = dxk_logfile_write(log);
+	if (err)
+		dxk_logfile_undo(log, rec);
+	return err;
 }
 
 /**
@@ -224,23 +235,7 @@ int dxk_logfile_say(struct dxk_log *log, struct dxk_log_record *rec)
 
 	if (mutex_lock_interruptible(&log->drain))
 		return -ERESTARTSYS;
-	err = log->closed ? -ESHUTDOWN : -ENODEV;
-	if (!log->file)
-		goto out_unlock;
-	do {
-		err = dxk_logfile_write_some(log, U32_MAX, U64_MAX);
-		if (err)
-			goto out_unlock;
-		err = dxk_logfile_turn(log, rec);
-	} while (err == -EAGAIN);
-	if (err)
-		goto out_unlock;
-
-	log->held = *rec;
-	err = dxk_logfile_write(log);
-	if (err)
-		dxk_logfile_undo(log, rec);
-out_unlock:
+	err = dxk_logfile_say_locked(log, rec);
 	mutex_unlock(&log->drain);
 	return err;
 }
@@ -265,6 +260,20 @@ static struct file *dxk_logfile_swap(struct dxk_log *log, struct file *file)
 	return old;
 }
 
+/* Write what was accepted up to @upto, unless that fails. Return: 0 or -ERESTARTSYS. */
+static int dxk_logfile_finish(struct dxk_log *log, u64 upto)
+{
+	int err = 0;
+
+	lockdep_assert_held(&log->drain);
+
+	while (log->file && !err && (log->holding || READ_ONCE(log->told) < upto)) {
+		err = signal_pending(current) ? -ERESTARTSYS :
+						dxk_logfile_write_some(log, 1, upto);
+	}
+	return err && signal_pending(current) ? -ERESTARTSYS : 0;
+}
+
 /**
  * dxk_logfile_set - write the log to a file from now on
  * @log: the log
@@ -276,20 +285,16 @@ static struct file *dxk_logfile_swap(struct dxk_log *log, struct file *file)
 int dxk_logfile_set(struct dxk_log *log, struct file *file)
 {
 	u64 upto = READ_ONCE(log->seq);
-	int err = 0;
+	int err;
 
 	if (mutex_lock_interruptible(&log->drain))
 		return -ERESTARTSYS;
-	while (log->file && !err && (log->holding || READ_ONCE(log->told) < upto)) {
-		err = signal_pending(current) ? -ERESTARTSYS :
-						dxk_logfile_write_some(log, 1, upto);
-	}
-	if (err && signal_pending(current)) {
-		mutex_unlock(&log->drain);
-		return -ERESTARTSYS;
-	}
-	file = dxk_logfile_swap(log, file);
+	err = dxk_logfile_finish(log, upto);
+	if (!err)
+		file = dxk_logfile_swap(log, file);
 	mutex_unlock(&log->drain);
+	if (err)
+		return err;
 
 	if (file)
 		fput(file);
