@@ -227,34 +227,27 @@ long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
 long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_samples_read *a = &c->args.samples_read;
+	struct dxk_sample *copy __free(kfree) = NULL;
 	struct dxk_ctx *ctx = obj;
-	struct dxk_sample *copy;
 	u32 i, nr;
-	long ret;
+	int err;
 
 	if (a->flags)
 		return -EOPNOTSUPP;
-	ret = dxk_array_check(a->nr, a->sample_size,
+	err = dxk_array_check(a->nr, a->sample_size,
 			      offsetofend(struct dxk_sample, workers));
-	if (ret)
-		return ret;
+	if (err)
+		return err;
 	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
 	if (!copy)
 		return -ENOMEM;
-	ret = -ERESTARTSYS;
 	if (mutex_lock_interruptible(&ctx->mutex))
-		goto out_free;
+		return -ERESTARTSYS;
 	nr = dxk_samples_get(&ctx->samples, a->after_ns, copy, a->nr);
 	mutex_unlock(&ctx->mutex);
 
-	ret = nr;
-	for (i = 0; i < nr; i++) {
-		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i)) {
-			ret = -EFAULT;
-			break;
-		}
-	}
-out_free:
-	kfree(copy);
-	return ret;
+	for (i = 0; i < nr; i++)
+		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i))
+			return -EFAULT;
+	return nr;
 }

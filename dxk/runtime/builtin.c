@@ -149,15 +149,14 @@ static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 
 static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 {
-	struct dxk_owner_seen *seen;
-	int err = -EINTR;
+	struct dxk_owner_seen *seen __free(kfree) = NULL;
 	u32 i, nr;
 
 	seen = kcalloc(DXK_OWNERS_SHOWN, sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
 	if (mutex_lock_interruptible(&ctx->mutex))
-		goto out;
+		return -EINTR;
 	nr = dxk_owners_look(ctx, seen);
 	mutex_unlock(&ctx->mutex);
 	dxk_text_line(t, "%-18s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin");
@@ -167,10 +166,7 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 			      seen[i].nr[DXK_AT_REJOIN]);
 	if (nr < READ_ONCE(ctx->engine.owners.nr))
 		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->engine.owners.nr));
-	err = 0;
-out:
-	kfree(seen);
-	return err;
+	return 0;
 }
 
 static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
@@ -289,15 +285,16 @@ static bool dxk_sender_executes(struct dxk_ctx *ctx)
 {
 	struct dxk_member *m;
 	unsigned long id;
-	bool yes = false;
 
-	mutex_lock(&ctx->mutex);
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
-		if ((dxk_thread_of(m)->task == current || dxk_thread_of(m)->pid == task_pid(current)) &&
+	guard(mutex)(&ctx->mutex);
+	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
+		const struct dxk_thread *t = dxk_thread_of(m);
+
+		if ((t->task == current || t->pid == task_pid(current)) &&
 		    !list_empty(&m->busy))
-			yes = true;
-	mutex_unlock(&ctx->mutex);
-	return yes;
+			return true;
+	}
+	return false;
 }
 
 static int dxk_do_drain(struct dxk_ctx *ctx, char **word, u64 deadline,

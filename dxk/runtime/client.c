@@ -32,12 +32,8 @@
  */
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 {
-	struct dxk_member *m;
-
-	mutex_lock(&ctx->mutex);
-	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, NULL);
-	mutex_unlock(&ctx->mutex);
-	return m;
+	guard(mutex)(&ctx->mutex);
+	return dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, NULL);
 }
 EXPORT_SYMBOL_GPL(dxk_client_create);
 

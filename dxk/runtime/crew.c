@@ -372,10 +372,10 @@ void dxk_member_release(struct dxk_member *m)
 bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out)
 {
 	struct dxk_member *m;
-	bool found = false;
 	unsigned long id;
+	bool found;
 
-	mutex_lock(&ctx->mutex);
+	guard(mutex)(&ctx->mutex);
 	xa_for_each_range(&ctx->members, id, m, after + 1, DXK_ID_WORKER_MAX) {
 		spin_lock(&ctx->engine.lock);
 		found = m->held;
@@ -386,8 +386,7 @@ bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out)
 			continue;
 		out->thread = m->id;
 		out->age_ns = jiffies_to_nsecs(jiffies - READ_ONCE(m->since));
-		break;
+		return true;
 	}
-	mutex_unlock(&ctx->mutex);
-	return found;
+	return false;
 }

@@ -66,12 +66,8 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
  */
 int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
 {
-	int err;
-
-	mutex_lock(&ctx->mutex);
-	err = dxk_policy_set_locked(ctx, policy);
-	mutex_unlock(&ctx->mutex);
-	return err;
+	guard(mutex)(&ctx->mutex);
+	return dxk_policy_set_locked(ctx, policy);
 }
 
 /**

@@ -278,20 +278,18 @@ void dxk_run_end(struct dxk_ctx *ctx)
  */
 int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 {
-	bool running;
+	struct dxk_engine *e = &ctx->engine;
 
-	mutex_lock(&ctx->mutex);
-	running = ctx->engine.state == DXK_CTX_RUNNING || ctx->engine.state == DXK_CTX_STOPPING;
-	if (ctx->engine.state == DXK_CTX_STARTING) {
-		mutex_unlock(&ctx->mutex);
-		return -EBUSY;
+	scoped_guard(mutex, &ctx->mutex) {
+		if (e->state == DXK_CTX_STARTING)
+			return -EBUSY;
+		if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING)
+			return 0;
+		if (mode == DXK_STOP_POLICY)
+			mode = e->policy.shutdown;
+		dxk_stop_begin(e, mode == DXK_STOP_CANCEL, false);
 	}
-	if (mode == DXK_STOP_POLICY)
-		mode = ctx->engine.policy.shutdown;
-	if (running)
-		dxk_stop_begin(&ctx->engine, mode == DXK_STOP_CANCEL, false);
-	mutex_unlock(&ctx->mutex);
-	return running ? dxk_stop_wait(&ctx->engine, deadline) : 0;
+	return dxk_stop_wait(e, deadline);
 }
 
 /**

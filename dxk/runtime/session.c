@@ -61,17 +61,13 @@ static bool dxk_too_many(const struct dxk_ctx *ctx)
 /* Return: -EEXIST when the name is taken, -EMFILE when its maker has too many. */
 static int dxk_offer(struct dxk_ctx *ctx)
 {
-	int err = 0;
-
-	mutex_lock(&dxk_sessions_lock);
+	guard(mutex)(&dxk_sessions_lock);
 	if (ctx->who.name[0] && dxk_find_name(ctx->who.ns, ctx->who.name))
-		err = -EEXIST;
-	else if (dxk_too_many(ctx))
-		err = -EMFILE;
-	else
-		list_add_tail(&ctx->joinable, &dxk_joinable);
-	mutex_unlock(&dxk_sessions_lock);
-	return err;
+		return -EEXIST;
+	if (dxk_too_many(ctx))
+		return -EMFILE;
+	list_add_tail(&ctx->joinable, &dxk_joinable);
+	return 0;
 }
 
 /**
@@ -130,14 +126,12 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 	struct dxk_ctx *ctx;
 	int err;
 
-	mutex_lock(&dxk_sessions_lock);
+	guard(mutex)(&dxk_sessions_lock);
 	ctx = dxk_find(a);
 	err = ctx ? dxk_identity_permit(&ctx->who, a->access) : -ENOENT;
 	if (err)
-		ctx = ERR_PTR(err);
-	else
-		WRITE_ONCE(ctx->descriptors, ctx->descriptors + 1);
-	mutex_unlock(&dxk_sessions_lock);
+		return ERR_PTR(err);
+	WRITE_ONCE(ctx->descriptors, ctx->descriptors + 1);
 	return ctx;
 }
 
