@@ -28,7 +28,8 @@ long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c)
 	if (copy_from_user(rec.text, u64_to_user_ptr(a->text), rec.len))
 		return -EFAULT;
 	dxk_log_clean(&rec);
-	return dxk_log_say(&dxk_member_ctx(m)->log, m, &rec, a->flags & DXK_LOG_WAIT, a->deadline);
+	return dxk_log_write(&dxk_member_ctx(m)->log, m, &rec, a->flags & DXK_LOG_WAIT,
+			     a->deadline);
 }
 
 /* --- reading --------------------------------------------------------------- */

@@ -107,7 +107,7 @@ void dxk_log_free(struct dxk_log *log)
 	log->entry = NULL;
 	log->size = 0;
 	log->head = log->tail;
-	log->told = log->seq;
+	log->taken = log->seq;
 	spin_unlock_irqrestore(&log->lock, flags);
 	kvfree(entry);
 }
@@ -270,7 +270,7 @@ static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
 }
 
 /**
- * dxk_log_say - write a message for a member (DX-97..DX-101)
+ * dxk_log_write - write a message for a member (DX-97..DX-101)
  * @log: the pool
  * @m: who
  * @rec: thread, text, len and flags are set
@@ -279,8 +279,8 @@ static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
  *
  * While the context runs the message enters the pool, else the log file.
  */
-int dxk_log_say(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
-		bool wait, u64 deadline)
+int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
+		  bool wait, u64 deadline)
 {
 	int err;
 
@@ -289,7 +289,7 @@ int dxk_log_say(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record
 		if (err <= 0)
 			return err;
 		/* 1 when a Start was faster */
-		err = dxk_logfile_say(log, rec);
+		err = dxk_logfile_write_now(log, rec);
 	} while (err > 0);
 	return err;
 }
@@ -330,22 +330,22 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 		e = &log->entry[log->head & (log->size - 1)];
 		next = e->seq;
 	}
-	lost = next - log->told - 1;
+	lost = next - log->taken - 1;
 	if (lost) {
 		*rec = (struct dxk_log_record) {
-			.seq = log->told + 1,
+			.seq = log->taken + 1,
 			.time_ns = e ? e->time_ns : ktime_get_ns(),
 			.flags = DXK_LOG_GAP,
 			.lost = min_t(u64, lost, U32_MAX),
 		};
 		rec->len = scnprintf(rec->text, sizeof(rec->text), "%u lost", rec->lost);
-		log->told += rec->lost;
+		log->taken += rec->lost;
 		return true;
 	}
 	if (!e)
 		return false;
 	*rec = *e;
-	log->told = e->seq;
+	log->taken = e->seq;
 	log->head++;
 	return true;
 }
@@ -381,7 +381,7 @@ bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 bool dxk_log_readable(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
-	return log->told != log->seq || READ_ONCE(log->holding);
+	return log->taken != log->seq || READ_ONCE(log->holding);
 }
 
 /** dxk_log_count - messages in the pool, for who looks from outside */

@@ -41,10 +41,10 @@ struct dxk_log {
 	/** @seq: (G) messages logged so far, the lost ones included */
 	u64 seq;
 	/**
-	 * @told: (G) sequence number up to which the drain knows the stream. What lies
-	 * between it and the next message was lost: gaps are not stored
+	 * @taken: (G) sequence number up to which messages and gaps were taken out. The
+	 * numbers between it and the next message were lost: gaps are not stored
 	 */
-	u64 told;
+	u64 taken;
 	/** @lost: (G) messages that were dropped */
 	u64 lost;
 	/** @high: (G) high-water mark */
@@ -107,8 +107,8 @@ u32 dxk_log_count(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
 
-int dxk_log_say(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
-		bool wait, u64 deadline);
+int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
+		  bool wait, u64 deadline);
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
 void dxk_log_async(struct dxk_log *log);
 void dxk_log_sync(struct dxk_log *log);
@@ -118,7 +118,7 @@ int dxk_logfile_init(void);
 void dxk_logfile_exit(void);
 void dxk_logfile_kick(struct dxk_log *log);
 void dxk_logfile_flush(struct dxk_log *log);
-int dxk_logfile_say(struct dxk_log *log, struct dxk_log_record *rec);
+int dxk_logfile_write_now(struct dxk_log *log, struct dxk_log_record *rec);
 int dxk_logfile_set(struct dxk_log *log, struct file *file);
 void dxk_logfile_close(struct dxk_log *log, u32 ctx_id);
 void dxk_logfile_work(struct work_struct *work);

@@ -113,7 +113,7 @@ static int dxk_logfile_write_some(struct dxk_log *log, u32 max, u64 upto)
 
 	lockdep_assert_held(&log->drain);
 
-	while (max-- && (log->holding || READ_ONCE(log->told) < upto) &&
+	while (max-- && (log->holding || READ_ONCE(log->taken) < upto) &&
 	       dxk_logfile_hold(log)) {
 		err = dxk_logfile_write(log);
 		if (err)
@@ -180,10 +180,10 @@ static int dxk_logfile_turn(struct dxk_log *log, struct dxk_log_record *rec)
 	guard(spinlock_irqsave)(&log->lock);
 	if (log->async)
 		return 1;
-	if (log->told != log->seq)
+	if (log->taken != log->seq)
 		return -EAGAIN;
 	dxk_log_number(log, rec);
-	log->told = log->seq;
+	log->taken = log->seq;
 	return 0;
 }
 
@@ -193,14 +193,14 @@ static void dxk_logfile_undo(struct dxk_log *log, const struct dxk_log_record *r
 	log->torn |= log->done;
 	log->done = 0;
 	guard(spinlock_irqsave)(&log->lock);
-	log->told = rec->seq - 1;
+	log->taken = rec->seq - 1;
 	if (log->seq == rec->seq)
 		log->seq--;
 	else
 		log->lost++;	/* another one follows: a gap stays */
 }
 
-static int dxk_logfile_say_locked(struct dxk_log *log, struct dxk_log_record *rec)
+static int dxk_logfile_write_locked(struct dxk_log *log, struct dxk_log_record *rec)
 {
 	int err;
 
@@ -222,20 +222,20 @@ static int dxk_logfile_say_locked(struct dxk_log *log, struct dxk_log_record *re
 }
 
 /**
- * dxk_logfile_say - write a message to the file before returning (DX-3)
+ * dxk_logfile_write_now - write a message to the file before returning (DX-3)
  * @log: the log
  * @rec: thread, text, len and flags are set
  *
  * Return: 0; 1 when the context was started meanwhile; -ENODEV without a file,
  * -ESHUTDOWN when the context is gone, the error of the write.
  */
-int dxk_logfile_say(struct dxk_log *log, struct dxk_log_record *rec)
+int dxk_logfile_write_now(struct dxk_log *log, struct dxk_log_record *rec)
 {
 	int err;
 
 	if (mutex_lock_interruptible(&log->drain))
 		return -ERESTARTSYS;
-	err = dxk_logfile_say_locked(log, rec);
+	err = dxk_logfile_write_locked(log, rec);
 	mutex_unlock(&log->drain);
 	return err;
 }
@@ -267,7 +267,7 @@ static int dxk_logfile_finish(struct dxk_log *log, u64 upto)
 
 	lockdep_assert_held(&log->drain);
 
-	while (log->file && !err && (log->holding || READ_ONCE(log->told) < upto)) {
+	while (log->file && !err && (log->holding || READ_ONCE(log->taken) < upto)) {
 		err = signal_pending(current) ? -ERESTARTSYS :
 						dxk_logfile_write_some(log, 1, upto);
 	}
@@ -324,6 +324,6 @@ void dxk_logfile_close(struct dxk_log *log, u32 ctx_id)
 		return;
 	if (dxk_log_readable(log))
 		pr_warn_ratelimited("dxk: context %u: %llu messages could not be written\n",
-				    ctx_id, log->seq - log->told + log->holding);
+				    ctx_id, log->seq - log->taken + log->holding);
 	fput(file);
 }

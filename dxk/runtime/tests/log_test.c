@@ -313,7 +313,7 @@ static int say(struct dxk_member *m, u32 nr, bool wait, u64 deadline)
 	struct dxk_log_record rec = { .thread = m->id };
 
 	rec.len = scnprintf(rec.text, sizeof(rec.text), "message %u", nr);
-	return dxk_log_say(&dxk_member_ctx(m)->log, m, &rec, wait, deadline);
+	return dxk_log_write(&dxk_member_ctx(m)->log, m, &rec, wait, deadline);
 }
 
 /* The text of what is next, "" when there is nothing. */
