@@ -52,7 +52,7 @@ long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c)
 			goto out_put;
 		if (!dxk_ucall_reply(c, sizeof(*a)))
 			return 0;
-		/* Who does not know its id could never cancel it. */
+		/* Without its id nobody could ever cancel it. */
 		dxk_command_cancel(&ctx->commands, a->id);
 		return -EFAULT;
 	}

@@ -116,7 +116,7 @@ long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ctx_start(obj);
 }
 
-/* Tell what Stop still waits for (DX-114); who cannot be told gets the error all the same. */
+/* Report what Stop still waits for (DX-114). If it cannot be copied out, only the error is. */
 static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
 {
 	struct dxk_ctx_stop *a = &c->args.ctx_stop;
@@ -163,12 +163,12 @@ long dxk_policy_set_ioctl(void *obj, struct dxk_ucall *c)
 
 	a->size = c->usize;
 	a->bad_field = 0;
-	/* The reply first: a policy that was taken cannot be taken back. */
+	/* The reply comes first: a policy that was taken cannot be withdrawn. */
 	err = dxk_ucall_reply(c, sizeof(*a));
 	if (err)
 		return err;
 	err = dxk_policy_set(obj, a);
-	/* bad_field; who cannot be told still gets the error. */
+	/* Report bad_field; if it cannot be copied out, the error is still returned. */
 	if (err)
 		dxk_ucall_reply(c, sizeof(*a));
 	return err;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log's calls: write by members; read and file by whoever holds the context.
+ * The calls on the log: members write; context descriptors read and set the file.
  */
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -52,7 +52,7 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 			err = 0;
 			break;
 		}
-		/* time goes before signals, as in os_doze() */
+		/* The deadline takes precedence over signals, as in os_doze(). */
 		if (!err && signal_pending(current))
 			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
 		if (err)
@@ -66,10 +66,10 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 	return err;
 }
 
-/* Hand out what is there. What cannot be copied out stays the next to read. */
+/* Copy out messages. One that cannot be copied out is the next to read again. */
 static int dxk_log_read_some(struct dxk_log *log, const struct dxk_log_read *a)
 {
-	/* Before looking: what is found missing then is missing for good. */
+	/* Read before the pool: once it is false, no further message comes. */
 	bool more = READ_ONCE(log->async);
 	int err = 0;
 	u32 i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The calls of user members: arrays in, arrays out. All user memory is touched
- * before or after the lock hold that moves the requests. What is copied in is
- * complete before anything is moved; what cannot be copied out goes back where it
- * was.
+ * before or after the lock hold that moves the requests. All of an array is copied
+ * in before anything is moved; a request that cannot be copied out is returned to
+ * where it was.
  */
 #include <linux/fdtable.h>
 #include <linux/file.h>
@@ -147,7 +147,7 @@ static int dxk_result_put(const struct dxk_rejoin *a, u32 i, const struct dxk_rq
 	return dxk_array_put(&r, sizeof(r), a->results, a->result_size, i);
 }
 
-/* Copy results out; the first that fails and those behind it go back. */
+/* Copy results out; the first that fails and those behind it are returned to their owner. */
 static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 			    struct dxk_rejoin_op *r)
 {
@@ -201,7 +201,7 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 	if (ret < 0)
 		return ret;
 	a->answer = r.answer;
-	/* With results in hand the count tells the answer. */
+	/* With results, the count implies the answer. */
 	if (dxk_ucall_reply(c, sizeof(*a)) && !ret)
 		return -EFAULT;
 	return ret;
@@ -306,7 +306,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 	return err;
 }
 
-/* Deliver what was dispatched; what the worker cannot get goes back. */
+/* Deliver dispatched requests; those that cannot be copied out return to the pool. */
 static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 {
 	struct dxk_member *m = n->m;
@@ -380,7 +380,7 @@ long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 
 	ret = dxk_next(&n, a->deadline);
 	dxk_rqe_drop_all(m, &n.ended);
-	/* What a full Rejoin Pool did not take is still the worker's. */
+	/* Completions that a full Rejoin Pool did not take stay with the worker. */
 	list_splice_init(&n.done, &m->busy);
 	if (!ret)
 		ret = dxk_works_put(&n, a);

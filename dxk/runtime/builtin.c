@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The context's own commands: what is done with a command that no handler took.
- * Run by its sender, or by a work item when nobody waits.
+ * Built-in commands: what is done with a command that no handler took. It is run by
+ * its sender, or by a work item when nobody waits.
  */
 #include <linux/kernel.h>
 #include <linux/pid.h>
@@ -27,12 +27,18 @@
 
 /* --- the reply --------------------------------------------------------------- */
 
-/* Says that more lines would have followed. */
+/* The last line, in place of those that there was no room for. */
 static const char dxk_text_cut[] = "... cut\n";
 
+/**
+ * struct dxk_text - a reply, made line by line
+ */
 struct dxk_text {
-	char *buf;	/* DXK_COMMAND_MAX bytes */
+	/** @buf: DXK_COMMAND_MAX bytes */
+	char *buf;
+	/** @len: of the text in @buf */
 	u32 len;
+	/** @cut: a line found no room: nothing more is added */
 	bool cut;
 };
 
@@ -113,9 +119,15 @@ static int dxk_show_lanes(struct dxk_ctx *ctx, struct dxk_text *t)
 	return 0;
 }
 
-/* What is shown of an owner: the record itself may go when the lock is let go. */
+/**
+ * struct dxk_owner_seen - what is shown of an owner
+ *
+ * The record itself may be freed once the lock is released.
+ */
 struct dxk_owner_seen {
+	/** @cookie: names it */
 	u64 cookie;
+	/** @nr: its requests by place */
 	u32 nr[DXK_PLACES];
 };
 
@@ -384,10 +396,10 @@ static int dxk_do_run(struct dxk_ctx *ctx, char *text, u64 deadline,
 }
 
 /**
- * dxk_builtin_run - run a command as one of the context's own
+ * dxk_builtin_run - run a command as a built-in one
  * @ctx: the context
  * @cmd: the caller's alone but for its text; gets status and reply
- * @deadline: how long one may take that waits
+ * @deadline: of a command that waits
  */
 void dxk_builtin_run(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 {

@@ -7,7 +7,7 @@
 struct dxk_command;
 struct dxk_ctx;
 
-/* The context's own commands: a dxk_builtin_fn. */
+/* Runs built-in commands: a dxk_builtin_fn. */
 void dxk_builtin_run(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
 
 #endif /* _DXK_RUNTIME_BUILTIN_H */

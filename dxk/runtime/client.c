@@ -192,10 +192,10 @@ EXPORT_SYMBOL_GPL(dxk_rejoin);
  * dxk_handle_open - put a file into the Handle Table of a context
  * @ctx: the context; running
  * @file: a regular file; the table takes its own reference
- * @id: out, what dxk_handle_file() wants. Never given again in this context
+ * @id: out, for dxk_handle_file(). Never used again in this context
  *
- * Return: 0; -EINVAL when it is no regular file of a file system with contents of
- * its own, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
+ * Return: 0; -EINVAL when it is no regular file of a file system that stores
+ * contents, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
  * -ESHUTDOWN when the context does not run.
  */
 int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
@@ -205,13 +205,13 @@ int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
 EXPORT_SYMBOL_GPL(dxk_handle_open);
 
 /**
- * dxk_handle_close - close a handle and every worker's own file of it (DX-27)
+ * dxk_handle_close - close a handle and every worker's private file of it (DX-27)
  * @ctx: the context
  * @id: of the handle
  *
- * The own file of a worker whose running request has asked for it is closed when
- * that request has ended; all others are when this returns.
- * Return: 0, or -ENOENT: there is no such handle any more.
+ * The private file of a worker whose running request has asked for it is closed when
+ * that request has ended; all others are closed when this returns.
+ * Return: 0, or -ENOENT: there is no such handle (any more).
  */
 int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 {

@@ -133,10 +133,10 @@ EXPORT_SYMBOL_GPL(dxk_ctx_create);
 /* --- the end --------------------------------------------------------------- */
 
 /**
- * dxk_ctx_destroy - Stop(cancel) and let the context go (DX-113)
+ * dxk_ctx_destroy - Stop(cancel) and release the context (DX-113)
  * @ctx: the context; not to be used any more
  *
- * Waits for kernel executors, which dxk_should_stop() tells to end, but not for
+ * Waits for kernel executors, which dxk_should_stop() asks to end, but not for
  * user workers: they may belong to the process that is dying right now. Members
  * that are still open keep the memory until they are closed.
  */

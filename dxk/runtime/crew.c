@@ -103,7 +103,7 @@ static int dxk_crew_add_kernel(struct dxk_member *m)
 	return 0;
 }
 
-/* Let the surplus of a kind go: ids beyond the limit, then the highest. */
+/* Dismiss the surplus of a kind: ids beyond the limit, then the highest. */
 static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 {
 	u32 nr = dxk_crew_count(ctx, kind);
@@ -126,7 +126,7 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
  * dxk_crew_review - make the crew what the policy says
  * @ctx: the context; its mutex is held, by the Monitor or on its behalf
  *
- * Starts kernel workers and lets surplus ones of both kinds go when they have
+ * Starts kernel workers and dismisses surplus ones of both kinds when they have
  * finished what they execute; nobody is interrupted.
  * Return: 0, or why a worker could not be started.
  */
@@ -219,9 +219,9 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	}
 }
 
-/* --- who joins and who leaves ---------------------------------------------- */
+/* --- joining and leaving ---------------------------------------------------- */
 
-/* While it drains, too: who died over a request may have been the last worker. */
+/* Also while it drains: a worker that died with a request may have been the last one. */
 static bool dxk_member_welcome(const struct dxk_ctx *ctx)
 {
 	u8 state = READ_ONCE(ctx->engine.state);
@@ -247,7 +247,7 @@ static struct dxk_member *dxk_client_place(struct dxk_ctx *ctx)
 	return m;
 }
 
-/* @s: who claims it; the main thread is one of the creator's */
+/* @s: the descriptor it comes by; only the creator's first client is the main thread */
 static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
 					   const struct dxk_session *s)
 {
@@ -277,7 +277,7 @@ static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
 	m = dxk_crew_vacancy(ctx);
 	if (m)
 		return m;
-	/* When the one before left there may have been no memory for its id. */
+	/* When a worker left there may have been no memory to show its id as vacant. */
 	err = dxk_crew_fit(ctx);
 	return err ? ERR_PTR(err) : dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
 }

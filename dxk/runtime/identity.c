@@ -74,7 +74,7 @@ void dxk_identity_put(struct dxk_identity *who)
 	who->ns = NULL;
 }
 
-/** dxk_identity_here - does the caller live where the context belongs to? */
+/** dxk_identity_here - is the caller in the IPC namespace of the context? */
 bool dxk_identity_here(const struct dxk_identity *who)
 {
 	return !who->ns || current->nsproxy->ipc_ns == who->ns;

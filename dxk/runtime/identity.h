@@ -19,7 +19,7 @@ struct dxk_identity {
 	kuid_t uid;
 	/** @gid: group */
 	kgid_t gid;
-	/** @creator: the user whose contexts it is counted with */
+	/** @creator: the user that it counts for */
 	kuid_t creator;
 	/** @mode: permission bits, 0..0777 */
 	u16 mode;

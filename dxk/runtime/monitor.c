@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
- * force, notices workers whose thread is gone, reports what does not go on, and
+ * force, notices workers whose thread is gone, reports stalls and overruns, and
  * takes the samples of the instrumentation package. It ticks at its interval while
- * there is something to watch, a command handler to tell or a command to run at its
- * time; else it sleeps until somebody asks for it.
+ * there is something to watch, a command handler to notify or a timed command to run;
+ * else it sleeps until it is kicked.
  */
 #include <linux/kthread.h>
 #include <linux/math64.h>

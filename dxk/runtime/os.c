@@ -22,7 +22,7 @@
  * @deadline: of CLOCK_MONOTONIC
  *
  * The deadline takes precedence over signals: a call that is not to sleep never returns
- * -ERESTARTSYS, and a wait that signals restart again and again ends in time all the same.
+ * -ERESTARTSYS, and a wait that signals restart again and again still ends in time.
  * Return: 0 when it is done, else -ERESTARTSYS or -ETIMEDOUT.
  */
 int os_doze(const bool *done, u64 deadline)
@@ -104,7 +104,7 @@ void os_kick(struct dxk_engine *e, u32 who)
 
 /* --- requests -------------------------------------------------------------- */
 
-/** os_release - let go of the kernel's objects that a request refers to */
+/** os_release - release the kernel's objects that a request refers to */
 void os_release(struct dxk_rqe *rqe)
 {
 	if (rqe->exec)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The descriptors of contexts: one by who makes it, further ones by who joins it by
- * its name or number. The last one that is closed ends the context.
+ * The descriptors of contexts: the first one comes with the context, further ones by
+ * joining it by name or number. The close of the last one ends the context.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -120,7 +120,7 @@ static struct dxk_ctx *dxk_find(const struct dxk_ctx_join *a)
 	return NULL;
 }
 
-/* A context that the caller may use so, with a descriptor more. */
+/* The context, if the caller may use it so; the caller counts as a descriptor. */
 static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 {
 	struct dxk_ctx *ctx;
@@ -142,7 +142,7 @@ static void dxk_ctx_put_descriptor(struct dxk_ctx *ctx)
 	mutex_lock(&dxk_sessions_lock);
 	WRITE_ONCE(ctx->descriptors, ctx->descriptors - 1);
 	last = !ctx->descriptors;
-	/* From here on the name is free, be the threads still ending. */
+	/* The name can be used again from here on, though threads may still be ending. */
 	if (last)
 		list_del(&ctx->joinable);
 	mutex_unlock(&dxk_sessions_lock);
@@ -151,7 +151,7 @@ static void dxk_ctx_put_descriptor(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_session_join - open a context that is there
+ * dxk_session_join - open an existing context
  * @a: which, and what for; checked
  *
  * Return: the session, or an error pointer: see struct dxk_ctx_join.

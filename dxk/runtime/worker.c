@@ -169,12 +169,12 @@ bool dxk_should_stop(const struct dxk_call *call)
 EXPORT_SYMBOL_GPL(dxk_should_stop);
 
 /**
- * dxk_handle_file - the calling worker's own file of a handle (DX-26)
+ * dxk_handle_file - the calling worker's private file of a handle (DX-26)
  * @call: the request that runs; the caller is the thread that executes it
  * @id: of the handle
  *
  * Opened at the first use in this worker, with the flags of the native file and
- * the rights of who opened that. Do not keep it: it is valid until the request
+ * the rights of its opener. Do not keep it: it is valid until the request
  * ends, also when the handle is closed before that (DX-27).
  *
  * Return: the file, or an error pointer: -ENOENT: no such handle (any more),

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Commands: from whoever has the context to the handler, and back when the
- * handler does not know them.
+ * Commands: from a sender to the handler, and back when the handler does not know
+ * them.
  *
- * A command that no handler takes is the context's own. Its sender runs it, with
- * its own patience; when nobody waits for it a work item does. So the handler
- * costs the context nothing: neither the Monitor nor a sender ever waits in it
- * for longer than it wants to (DX-32).
+ * A command that no handler takes is run as a built-in one: by its sender, up to its
+ * deadline, or by a work item when nobody waits for it. So neither the Monitor nor a
+ * sender ever waits for the handler for longer than it wants to (DX-32).
  *
- * The Monitor's part is to say when an interval is over: that is a tick for the
- * handler and the time to look for commands that are due.
+ * The Monitor notices when an interval is over: that is a tick for the handler and
+ * the time to look for commands that are due.
  */
 #include <linux/export.h>
 #include <linux/pid.h>
@@ -56,7 +55,7 @@ void dxk_command_put(struct dxk_command *cmd)
 	kfree(cmd);
 }
 
-/* It leaves the queue, the handler or the list of own commands. */
+/* It leaves the queue, the handler or the list of built-in commands. */
 static void dxk_command_drop(struct dxk_commands *c, struct dxk_command *cmd)
 {
 	cmd->pending = false;
@@ -87,7 +86,7 @@ static void dxk_command_end(struct dxk_commands *c, struct dxk_command *cmd,
 	dxk_command_drop(c, cmd);
 }
 
-/* No handler takes it: it is the context's own. */
+/* No handler takes it: it is a built-in one. */
 void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 		      struct dxk_wakes *wakes)
 {
@@ -192,8 +191,8 @@ void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
 /* --- sending ---------------------------------------------------------------- */
 
 /*
- * Does the sender wait for nobody else? A handler that sends, to do more than the
- * context's own command does (DX-30), would wait for itself.
+ * Does the sender wait for nobody else? A handler that sends, to extend a built-in
+ * command (DX-30), would wait for itself.
  */
 static bool dxk_command_alone(const struct dxk_commands *c)
 {
@@ -257,7 +256,7 @@ int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadli
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
-/* Own commands that nobody waits for. */
+/* Run built-in commands that nobody waits for. */
 static void dxk_command_builtin_work(struct work_struct *work)
 {
 	struct dxk_commands *c = container_of(work, struct dxk_commands, builtin_work);
@@ -354,7 +353,7 @@ void dxk_commands_close(struct dxk_commands *c)
 	dxk_wakes_flush(c->engine, &wakes);
 }
 
-/** dxk_commands_exit - the context goes: nothing of this runs any more */
+/** dxk_commands_exit - the context is gone: no handler or work item runs any more */
 void dxk_commands_exit(struct dxk_commands *c)
 {
 	dxk_command_attach_kernel(c, NULL);

@@ -26,8 +26,8 @@ struct pid;
 /**
  * struct dxk_command - one command
  *
- * K is the lock of struct dxk_commands. Once the sender's move was made the
- * answer is its own.
+ * K is the lock of struct dxk_commands. Once the sender was woken, the answer
+ * belongs to it alone.
  */
 struct dxk_command {
 	/**
@@ -46,7 +46,7 @@ struct dxk_command {
 	/** @pending: (K) it waits, or the handler has it: counts in dxk_commands.nr */
 	bool pending;
 	/**
-	 * @back: (K) no handler took it: the sender is to run the context's own command
+	 * @back: (K) no handler took it: the sender is to run it as a built-in command
 	 */
 	bool back;
 	/** @status: (K) of the answer */
@@ -67,11 +67,17 @@ struct dxk_command {
 	char text[];
 };
 
-/* What a handler is to do next: DXK_COMMAND_TICK, DXK_COMMAND_TEXT or 0. */
+/**
+ * struct dxk_command_op - what a handler is to do next
+ */
 struct dxk_command_op {
+	/** @w: the user handler sleeps until there is something */
 	struct dxk_waiter w;
+	/** @cmd: (K) the command, referenced; else NULL */
 	struct dxk_command *cmd;
+	/** @kind: (K) DXK_COMMAND_TICK, DXK_COMMAND_TEXT, or 0 for nothing */
 	u32 kind;
+	/** @err: (K) what ended the sleep, 0 when there is something */
 	int err;
 };
 
@@ -96,7 +102,7 @@ struct dxk_user_handler {
 	u8 state;
 };
 
-/* Runs a command as one of the context's own, see dxk_commands.builtin. */
+/* Runs a command as a built-in one, see dxk_commands.builtin. */
 typedef void dxk_builtin_fn(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
 
 /**
@@ -131,7 +137,7 @@ struct dxk_commands {
 	struct dxk_command_op *sleeper;
 	/** @held: (K) the command that the handler has not answered yet */
 	struct dxk_command *held;
-	/** @tick: (K) the interval is over and the handler was not told yet */
+	/** @tick: (K) the interval is over and the handler was not notified yet */
 	bool tick;
 	/**
 	 * @ticked: (K) what the handler got last was a tick: a command has precedence

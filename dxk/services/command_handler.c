@@ -15,7 +15,7 @@
 #include "engine/os.h"
 #include "services/command.h"
 
-/* The user handler is one no longer; what it has not answered is not lost. */
+/* Detach the user handler; a command that it has not answered is handed back. */
 static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handler_state now,
 				struct dxk_wakes *wakes)
 {
@@ -68,7 +68,7 @@ void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
 	h->m = m;
 }
 
-/* There is a new handler: its time begins, and what is queued is for it. */
+/* There is a new handler: its interval begins, and queued commands are for it. */
 static void dxk_command_begin(struct dxk_commands *c, struct dxk_wakes *wakes)
 {
 
@@ -104,7 +104,7 @@ static void dxk_command_end_kernel(struct dxk_commands *c, bool replaced)
 }
 
 /**
- * dxk_command_attach - a member becomes the handler, or is it no longer (DX-31)
+ * dxk_command_attach - attach or detach a member as the handler (DX-31)
  * @h: of the calling thread's member
  * @attach: which
  */
@@ -136,7 +136,7 @@ int dxk_command_attach(struct dxk_user_handler *h, bool attach)
 	return 0;
 }
 
-/** dxk_command_detach - the member is the handler no longer, if it was */
+/** dxk_command_detach - detach a member, if it is the handler */
 void dxk_command_detach(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;
@@ -239,7 +239,7 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 	return err ?: op->err;
 }
 
-/** dxk_command_return - the handler could not get what it was given */
+/** dxk_command_return - what the handler was given could not be copied out */
 void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 {
 	struct dxk_commands *c = h->commands;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Time for the handler of commands and for commands that are due: the Monitor says
+ * Ticks for the handler of commands, and commands that are due: the Monitor calls
  * when an interval is over.
  */
 #include <linux/export.h>
@@ -21,8 +21,8 @@ void dxk_command_wind(struct dxk_commands *c)
 	lockdep_assert_held(&c->lock);
 
 	/*
-	 * Not when it is overdue: who attaches often must not keep ticks away. At
-	 * first there is none, however short ago the machine was booted.
+	 * Not while it is due: attaching often must not keep ticks away. Zero is no time
+	 * set yet, however short ago the machine was booted.
 	 */
 	if (!c->next_tick || c->next_tick + interval <= now)
 		c->next_tick = now + interval;
@@ -167,7 +167,7 @@ int dxk_command_schedule(struct dxk_commands *c, struct dxk_command *cmd, u64 at
 	return 0;
 }
 
-/** dxk_command_cancel - forget a timed command; a run that waits still comes */
+/** dxk_command_cancel - remove a timed command; a run that is queued still happens */
 int dxk_command_cancel(struct dxk_commands *c, u32 id)
 {
 	struct dxk_command *cmd;

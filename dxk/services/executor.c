@@ -5,7 +5,7 @@
  * A request that names an executor holds two references from its post to its
  * end: one on the module, so that it cannot be unloaded, and one in users, for
  * which dxk_executor_unregister() waits, so that a module which fails to
- * initialise after it registered is safe as well. Ids are given in a cycle: an
+ * initialise after it registered is safe as well. Ids are assigned in a cycle: an
  * old one does not soon name another executor.
  */
 #include <linux/export.h>
@@ -98,7 +98,7 @@ void dxk_executor_unregister(struct dxk_executor *exec)
 	xa_erase(&dxk_executors, exec->id);
 	mutex_unlock(&dxk_executors_lock);
 
-	/* After this nobody can find it; who found it counts as a user. */
+	/* After this nobody can find it, and each finder counts as a user. */
 	synchronize_rcu();
 	wait_var_event(&exec->users, !atomic_read(&exec->users));
 }

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The Handle Table (DX-16): files that kernel executors use, with an priv open
+ * The Handle Table (DX-16): files that kernel executors use, with a private open
  * file for each kernel worker, so that workers share neither a position nor the
  * state of readahead.
  *
- * Who closes a worker's priv file is decided under the table's lock and, inside it,
- * the context's, where the end of a request is one move with its Rejoin write:
+ * Which thread closes a private file is decided under the table's lock and, inside
+ * it, the engine's, where the end of a request is one move with its Rejoin write:
  *
  * - While the request that asked for the file runs, only its worker may. A closer
  *   unlinks the file from its handle and marks the worker. The completion
- *   sees the mark in its priv lock hold and gives no further work in it, so the
- *   worker disposes after the Rejoin write and before it is available (DX-28).
+ *   sees the mark in its own lock hold and assigns no further work in it, so the
+ *   worker disposes of the file after the Rejoin write and before it is available
+ *   (DX-28).
  * - Otherwise the worker has no pointer to it that it could still use, and the
  *   closer disposes of it at once, whether the worker is idle or busy.
  *
- * Only its priv worker adds to or walks the files of a worker outside of the lock's
- * protection of the lists, and they are gone before the worker is: none outlives
- * dxk_member.
+ * Private files are gone before their worker is: none outlives dxk_member.
  */
 #include <linux/cred.h>
 #include <linux/export.h>
@@ -84,7 +83,7 @@ static void dxk_private_files_free(struct list_head *gone)
 
 /**
  * dxk_handles_free - close what is open and free the table
- * @handles: no worker is left, so no priv file is
+ * @handles: no worker is left, so no private file is
  */
 void dxk_handles_free(struct dxk_handles *handles)
 {
@@ -141,9 +140,9 @@ static int dxk_handles_take(struct dxk_handles *handles)
 }
 
 /*
- * A file with contents of its priv, that opening once more gives again. The files
- * of kernel interfaces (proc, sysfs, debugfs...) are made for whoever opens them;
- * a file that is not regular may hold others, and so a context.
+ * A file with stored contents, which another open finds again. The files of kernel
+ * interfaces (proc, sysfs, debugfs...) are made at each open; a file that is not
+ * regular may hold others, and so a context.
  */
 static bool dxk_handle_file_ok(const struct file *file)
 {
@@ -233,7 +232,7 @@ int dxk_handles_close(struct dxk_handles *handles, u64 id)
 	return 0;
 }
 
-/* --- workers' priv files ----------------------------------------------------- */
+/* --- private files of workers ------------------------------------------------ */
 
 static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
 					      const struct dxk_private_files *files)
@@ -246,7 +245,7 @@ static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
 	return NULL;
 }
 
-/* Open @native once more, with the rights of who opened it first. */
+/* Open @native once more, with the rights of its opener. */
 static struct dxk_private_file *dxk_private_file_open(struct dxk_private_files *files,
 						      struct file *native)
 {
@@ -321,7 +320,7 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 	return priv->file;
 }
 
-/* Close priv files of a worker: those whose handle is closed, or all. */
+/* Close private files of a worker: those whose handle is closed, or all. */
 static void dxk_private_files_drop(struct dxk_handles *handles,
 				   struct dxk_private_files *files, bool all)
 {

@@ -18,7 +18,7 @@ struct dxk_handle {
 	struct hlist_node node;
 	/**
 	 * @copies: (H) struct dxk_private_file, one for each worker that has used it
-	 * and keeps its own file
+	 * and keeps its private file
 	 */
 	struct list_head copies;
 	/** @file: (C) referenced */
@@ -38,7 +38,7 @@ struct dxk_private_files {
 };
 
 /**
- * struct dxk_private_file - a kernel worker's own file of a handle (DX-16)
+ * struct dxk_private_file - a kernel worker's private file of a handle (DX-16)
  */
 struct dxk_private_file {
 	/**
@@ -74,7 +74,7 @@ struct dxk_handles {
 	struct hlist_head *bucket;
 	/** @mask: (H) buckets less one */
 	u32 mask;
-	/** @size: (H) most entries: natives and workers' own files together */
+	/** @size: (H) most entries: natives and private files together */
 	u32 size;
 	/** @use: (H) entries in use; read by anybody for display */
 	u32 use;

@@ -2,11 +2,11 @@
 /*
  * The Log Pool: a clock buffer. Messages enter at the tail and leave at the head.
  *
- * Whoever cannot wait - the control threads, kernel executors - drops a message
- * when the pool is full. Only a user caller that asked for it, under policy
- * log_full=block, sleeps; the one that takes from the head then moves its message
- * in. The messages that were dropped are not noted anywhere but in the sequence
- * numbers: a jump is a gap, and becomes a record of its own when it is read.
+ * Control threads and kernel executors cannot wait: they drop a message when the
+ * pool is full. Only a user caller that asked for it, under policy log_full=block,
+ * sleeps; the thread that takes from the head then moves its message in. Dropped
+ * messages are noted only in the sequence numbers: a jump is a gap, and becomes a
+ * record when it is read.
  */
 #include <linux/export.h>
 #include <linux/ktime.h>
@@ -156,7 +156,7 @@ static void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full,
 	log->high = max(log->high, dxk_log_use(log));
 }
 
-/* Somebody is to look at the pool; in any context. */
+/* Have the work or a reader look at the pool. Context: any */
 static void dxk_log_announce(struct dxk_log *log)
 {
 	lockdep_assert_held(&log->lock);
@@ -194,7 +194,7 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 }
 
 /**
- * dxk_log_add - add a message of the module's own
+ * dxk_log_add - add a message of the module
  * @log: the pool
  * @full: which message a full pool drops. Under %DXK_LOG_BLOCK this one: somebody
  *	waited for room so that nothing is lost
@@ -384,7 +384,7 @@ bool dxk_log_readable(struct dxk_log *log)
 	return log->taken != log->seq || READ_ONCE(log->holding);
 }
 
-/** dxk_log_count - messages in the pool, for who looks from outside */
+/** dxk_log_count - messages in the pool, for a caller without the lock */
 u32 dxk_log_count(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -424,6 +424,6 @@ void dxk_log_sync(struct dxk_log *log)
 		dxk_log_finish(op, -ESHUTDOWN, &wakes);
 	spin_unlock_irqrestore(&log->lock, flags);
 	dxk_wakes_flush(log->engine, &wakes);
-	/* no more will come: LOG_READ is to tell */
+	/* No more will come: LOG_READ returns. */
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }

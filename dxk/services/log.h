@@ -20,8 +20,8 @@ struct file;
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
  *
  * Invariants: tail - head is the number of messages in it, at most size. While
- * somebody sleeps in @writers the pool is full: who takes from the head moves the
- * first sleeper's message in, so that nobody gets before it.
+ * a writer sleeps in @writers the pool is full: taking from the head moves the
+ * first sleeper's message in, so that nobody overtakes it.
  */
 struct dxk_log {
 	/**
@@ -65,13 +65,13 @@ struct dxk_log {
 	wait_queue_head_t readers;
 
 	/**
-	 * @drain: (D) who takes messages out and hands them on, one at a time, so that
-	 * they leave in order. Outside of @lock; held over file and user access
+	 * @drain: (D) held while messages are taken out and handed on, one at a time, so
+	 * that they leave in order. Outside of @lock; held over file and user access
 	 */
 	struct mutex drain;
 	/** @held: (D) the message that is being handed on */
 	struct dxk_log_record held;
-	/** @holding: (D) there is one; set also without it, for who only looks */
+	/** @holding: (D) there is one; also read without it */
 	bool holding;
 	/** @file: (D) and (G): the log file, or NULL */
 	struct file *file;
@@ -113,7 +113,7 @@ void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
 void dxk_log_async(struct dxk_log *log);
 void dxk_log_sync(struct dxk_log *log);
 
-/* log_file.c: the file, and who hands messages on */
+/* log_file.c: the file, to which messages are handed on */
 int dxk_logfile_init(void);
 void dxk_logfile_exit(void);
 void dxk_logfile_kick(struct dxk_log *log);

@@ -4,9 +4,9 @@
  * per turn. It is no part of the Monitor, so neither a command nor the start of a
  * worker holds the log up, and it goes on after the application died.
  *
- * Whoever hands messages on holds log->drain. A message leaves the pool for
- * log->held and is forgotten when it was handed on whole, so what fails - a full
- * disk, a bad address - is kept and tried again.
+ * Messages are handed on under log->drain. A message leaves the pool for log->held
+ * and is dropped there when it was handed on whole, so a message that fails - a full
+ * disk, a bad address - is kept and retried.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -33,7 +33,7 @@ static struct workqueue_struct *dxk_logfile_wq;
 int dxk_logfile_init(void)
 {
 	/*
-	 * Unbound and without a rescuer: it has no thread of its own. Frozen with the
+	 * Unbound and without a rescuer: no thread is made for it. Frozen with the
 	 * system: no file may change any more once a hibernation image was taken.
 	 */
 	dxk_logfile_wq = alloc_workqueue("dxk_log", WQ_UNBOUND | WQ_FREEZABLE, 0);
@@ -65,7 +65,7 @@ static ssize_t dxk_logfile_append(struct file *file, const char *p, size_t len)
 {
 	const struct cred *old;
 	ssize_t n;
-	/* O_APPEND decides; should the application have taken it away, this does. */
+	/* O_APPEND decides; if the application has cleared it, this does. */
 	loff_t pos = i_size_read(file_inode(file));
 
 	old = override_creds(file->f_cred);
@@ -129,7 +129,7 @@ static int dxk_logfile_write_some(struct dxk_log *log, u32 max, u64 upto)
 /** dxk_logfile_kick - have the work look. Context: any */
 void dxk_logfile_kick(struct dxk_log *log)
 {
-	/* One that waits after an error keeps its time. */
+	/* A retry after an error keeps its time. */
 	queue_delayed_work(dxk_logfile_wq, &log->work, 0);
 }
 
@@ -187,7 +187,7 @@ static int dxk_logfile_turn(struct dxk_log *log, struct dxk_log_record *rec)
 	return 0;
 }
 
-/* The message is not in the file: as if it had never been. */
+/* The message is not in the file: undo its number. */
 static void dxk_logfile_undo(struct dxk_log *log, const struct dxk_log_record *rec)
 {
 	log->torn |= log->done;
@@ -306,7 +306,7 @@ int dxk_logfile_set(struct dxk_log *log, struct file *file)
 }
 
 /**
- * dxk_logfile_close - the context is gone: write what is left, let the file go
+ * dxk_logfile_close - the context is gone: write what is left, release the file
  * @log: not asynchronous any more
  * @ctx_id: whose
  */
