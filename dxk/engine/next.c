@@ -135,7 +135,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		/* Of a helper: it may be the one who is to collect. */
 		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) &&
 		    (!rqe->extra || m->spare)) {
-			dxk_waiter_queue(&n->w, &e->owners.blocked,
+			dxk_waiter_queue(&n->w, &e->owners.blocked, NULL,
 					 &e->crew.asleep[m->kind],
 					 &e->stats.complete_blocks,
 					 &e->stats.complete_block_ns);

@@ -83,7 +83,7 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 			   struct dxk_wakes *wakes)
 {
 	p->arrival = e->ready.arrivals++;
-	dxk_waiter_queue(&p->w, &e->ready.posters[lane],
+	dxk_waiter_queue(&p->w, &e->ready.posters[lane], &e->ready.asleep[lane],
 			 dxk_crew_sleepers(&e->crew, p->m),
 			 &e->stats.post_blocks, &e->stats.post_block_ns);
 	if (p->help)

@@ -56,6 +56,8 @@ struct dxk_ready {
 	 * arrival
 	 */
 	struct list_head posters[DXK_LANES];
+	/** @asleep: by lane: how many are in @posters */
+	u32 asleep[DXK_LANES];
 	/** @arrivals: sleeping posters so far */
 	u64 arrivals;
 };

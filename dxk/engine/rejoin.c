@@ -172,7 +172,8 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	dxk_waiter_queue(&r->w, &owner->pollers, dxk_crew_sleepers(&e->crew, r->m),
+	dxk_waiter_queue(&r->w, &owner->pollers, NULL,
+			 dxk_crew_sleepers(&e->crew, r->m),
 			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);

@@ -64,16 +64,22 @@ void dxk_waiter_init(struct dxk_waiter *w)
  * dxk_waiter_queue - let a caller sleep
  * @w: the caller's waiter
  * @queue: where whoever makes the move will find it; it enters at the tail
+ * @queued: how many are in that queue; or NULL
  * @count: how many sleep so
  * @blocks: counter of such sleeps
  * @blocked_ns: counter of the time slept
  *
  * A sleeper that only changes its queue goes on with the sleep that it began.
  */
-void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
-		      u64 *blocks, u64 *blocked_ns)
+void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
+		      u32 *count, u64 *blocks, u64 *blocked_ns)
 {
 	list_add_tail(&w->link, queue);
+	if (w->count && w->queued)
+		(*w->queued)--;
+	w->queued = queued;
+	if (queued)
+		(*queued)++;
 	if (w->count)
 		return;
 	w->count = count;
@@ -115,8 +121,11 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	if (unlikely(w->helper))
 		list_del(&w->helper->link);
 	w->helper = NULL;
-	if (w->blocked)
+	if (w->blocked) {
 		*w->blocked += os_now() - w->since;
+		if (w->queued)
+			(*w->queued)--;
+	}
 	w->blocked = NULL;
 }
 

@@ -53,6 +53,8 @@ struct dxk_waiter {
 	struct task_struct *task;
 	/** @count: (L) how many sleep as it does; or NULL */
 	u32 *count;
+	/** @queued: (L) while @blocked is set: how many are in its queue; or NULL */
+	u32 *queued;
 	/** @helper: (L) it may be called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
 	/** @since: (L) ktime when it was queued */
@@ -121,8 +123,8 @@ static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 }
 
 void dxk_waiter_init(struct dxk_waiter *w);
-void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *count,
-		      u64 *blocks, u64 *blocked_ns);
+void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
+		      u32 *count, u64 *blocks, u64 *blocked_ns);
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 		     struct dxk_member *m);
 void dxk_waiter_leave(struct dxk_waiter *w);

@@ -84,26 +84,19 @@ u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 }
 
 /* Who waits for the resource: sleeping posters, or requests that are Ready. */
-u32 dxk_lane_waiters(struct dxk_ctx *ctx, u32 key)
+u32 dxk_lane_waiters(const struct dxk_ctx *ctx, u32 key)
 {
+	const struct dxk_ready *ready = &ctx->engine.ready;
 	u32 lane = key % DXK_LANES;
-	struct list_head *pos;
-	u32 nr = 0;
 
-	spin_lock(&ctx->engine.lock);
 	switch (key / DXK_LANES) {
 	case DXK_RES_USER:
-		nr = ctx->engine.ready.nr[DXK_USER][lane];
-		break;
+		return READ_ONCE(ready->nr[DXK_USER][lane]);
 	case DXK_RES_KERNEL:
-		nr = ctx->engine.ready.nr[DXK_KERNEL][lane];
-		break;
+		return READ_ONCE(ready->nr[DXK_KERNEL][lane]);
 	default:
-		list_for_each(pos, &ctx->engine.ready.posters[lane])
-			nr++;
+		return READ_ONCE(ready->asleep[lane]);
 	}
-	spin_unlock(&ctx->engine.lock);
-	return nr;
 }
 
 /* --- members --------------------------------------------------------------- */

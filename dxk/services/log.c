@@ -260,7 +260,7 @@ static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
 			dxk_log_announce(log);
 			return 0;
 		}
-		dxk_waiter_queue(&op.w, &log->writers, &log->asleep, &log->blocks,
+		dxk_waiter_queue(&op.w, &log->writers, NULL, &log->asleep, &log->blocks,
 				 &log->block_ns);
 		dxk_member_set_state(m, DXK_M_LOGGING);
 	}
