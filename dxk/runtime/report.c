@@ -38,28 +38,56 @@ static u32 dxk_lane_from(u32 attrs)
 	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
 }
 
-static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, struct seq_buf *s)
+/* One that sleeps, and what it has. The lock is held for one member at a time. */
+static void dxk_stall_describe_member(struct dxk_member *m, struct seq_buf *s)
 {
-	const struct dxk_ready *ready = &ctx->engine.ready;
+	struct dxk_running work;
+	bool asleep;
+	u32 held;
+	u8 state;
+
+	if (!dxk_member_asleep(m))
+		return;
+	spin_lock(&m->engine->lock);
+	asleep = dxk_member_asleep(m);
+	state = dxk_member_state(m);
+	held = m->held;
+	work = m->work;
+	spin_unlock(&m->engine->lock);
+
+	if (!asleep)
+		return;
+	seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(state));
+	if (held)
+		seq_buf_printf(s, " lane %u owner %#llx executor %#llx",
+			       dxk_lane_from(work.attrs), work.owner, work.executor);
+	seq_buf_printf(s, ",");
+}
+
+/*
+ * The text of a stall, as far as there is room.
+ *
+ * Whoever is not asleep any more when its turn comes is left out: a stall lasts, and what
+ * ends one comes from outside, at any time.
+ */
+static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, const u32 *ready,
+			       struct seq_buf *s)
+{
 	struct dxk_member *m;
 	unsigned long id;
 	u32 lane;
 
-	lockdep_assert_held(&ctx->engine.lock);
+	lockdep_assert_held(&ctx->mutex);
 
 	seq_buf_printf(s, "stall %llu: ready", nr);
 	for (lane = 0; lane < DXK_LANES; lane++)
-		seq_buf_printf(s, " %u lane %u%s", ready->lanes.used[lane], lane,
+		seq_buf_printf(s, " %u lane %u%s", ready[lane], lane,
 			       lane < DXK_LANES - 1 ? "," : "; asleep:");
 	xa_for_each(&ctx->members, id, m) {
-		if (!dxk_member_asleep(m))
-			continue;
-		seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(dxk_member_state(m)));
-		if (m->held)
-			seq_buf_printf(s, " lane %u owner %#llx executor %#llx",
-				       dxk_lane_from(m->work.attrs), m->work.owner,
-				       m->work.executor);
-		seq_buf_printf(s, ",");
+		dxk_stall_describe_member(m, s);
+		if (seq_buf_has_overflowed(s))
+			break;
+		cond_resched();
 	}
 }
 
@@ -82,14 +110,14 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 {
 	struct dxk_report *r = &ctx->report;
 	u64 now = ktime_get_ns();
+	u32 ready[DXK_LANES];
 	bool stuck, report;
 	struct seq_buf s;
 	char text[400];
-	u64 progress;
+	u64 progress, nr;
 
 	lockdep_assert_held(&ctx->mutex);
 
-	seq_buf_init(&s, text, sizeof(text) - 1);
 	spin_lock(&ctx->engine.lock);
 	stuck = dxk_nobody_can_run(&ctx->engine);
 	progress = ctx->engine.stats.posts + ctx->engine.stats.dispatches +
@@ -102,14 +130,18 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	report = stuck && !r->reported && now - r->since >=
 		 (ctx->engine.crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
 	if (report)
-		dxk_stall_describe(ctx, ++ctx->engine.stats.stalls, &s);
+		ctx->engine.stats.stalls++;
+	nr = ctx->engine.stats.stalls;
+	memcpy(ready, ctx->engine.ready.lanes.used, sizeof(ready));
 	r->reported |= report;
 	/* Told or over: whoever falls asleep next gives the alarm anew. */
 	ctx->engine.stalled = stuck && !r->reported;
 	spin_unlock(&ctx->engine.lock);
 
 	if (report) {
-		trace_dxk_stall(ctx->id, READ_ONCE(ctx->engine.stats.stalls));
+		trace_dxk_stall(ctx->id, nr);
+		seq_buf_init(&s, text, sizeof(text) - 1);
+		dxk_stall_describe(ctx, nr, ready, &s);
 		if (seq_buf_has_overflowed(&s))
 			memcpy(text + sizeof(text) - sizeof("..."), "...",
 			       sizeof("..."));
