@@ -177,17 +177,24 @@ void dxk_owner_stash_free(struct dxk_stash *spares)
  */
 void dxk_owners_destroy(struct dxk_owners *owners)
 {
+	struct dxk_rqe *rqe, *next_rqe;
 	struct dxk_owner *owner;
 	struct hlist_node *next;
 	u32 i;
 
 	if (!owners->bucket)
 		return;
-	for (i = 0; i < 1U << owners->bits; i++)
+	for (i = 0; i < 1U << owners->bits; i++) {
 		hlist_for_each_entry_safe(owner, next, &owners->bucket[i], hash) {
-			dxk_rqe_drop_all(NULL, &owner->done);
+			/* There may be as many as fit into memory. */
+			list_for_each_entry_safe(rqe, next_rqe, &owner->done, link) {
+				dxk_rqe_drop(NULL, rqe);
+				os_yield();
+			}
 			kmem_cache_free(dxk_owner_cache, owner);
 		}
+		os_yield();
+	}
 	dxk_owners_free(owners);
 }
 
