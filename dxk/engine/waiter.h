@@ -122,6 +122,12 @@ static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 	wakes->kick = 0;
 }
 
+/** dxk_wakes_room - may the lock hold end one more sleep? */
+static inline bool dxk_wakes_room(const struct dxk_wakes *wakes)
+{
+	return wakes->nr < ARRAY_SIZE(wakes->task);
+}
+
 void dxk_waiter_init(struct dxk_waiter *w);
 void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
 		      u32 *count, u64 *blocks, u64 *blocked_ns);

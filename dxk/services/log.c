@@ -298,6 +298,9 @@ int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_reco
  * dxk_log_review - a new policy is in force: nobody sleeps against it
  * @log: the pool
  * @full: the new log_full
+ *
+ * No more than some sleepers per lock hold. Those who come meanwhile find the new policy
+ * and do not sleep.
  */
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
 {
@@ -307,14 +310,17 @@ void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
 
 	if (full == DXK_LOG_BLOCK)
 		return;
-	dxk_wakes_init(&wakes);
-	spin_lock_irqsave(&log->lock, flags);
-	while ((op = dxk_log_sleeper(log))) {
-		dxk_log_enter(log, full, op->rec);
-		dxk_log_finish(op, 0, &wakes);
-	}
-	spin_unlock_irqrestore(&log->lock, flags);
-	dxk_wakes_flush(log->engine, &wakes);
+	do {
+		dxk_wakes_init(&wakes);
+		spin_lock_irqsave(&log->lock, flags);
+		while ((op = dxk_log_sleeper(log)) && dxk_wakes_room(&wakes)) {
+			dxk_log_enter(log, full, op->rec);
+			dxk_log_finish(op, 0, &wakes);
+		}
+		spin_unlock_irqrestore(&log->lock, flags);
+		dxk_wakes_flush(log->engine, &wakes);
+		cond_resched();
+	} while (op);
 }
 
 /* --- out ------------------------------------------------------------------- */
@@ -418,12 +424,16 @@ void dxk_log_sync(struct dxk_log *log)
 
 	dxk_logfile_flush(log);
 
-	dxk_wakes_init(&wakes);
-	spin_lock_irqsave(&log->lock, flags);
-	while ((op = dxk_log_sleeper(log)))
-		dxk_log_finish(op, -ESHUTDOWN, &wakes);
-	spin_unlock_irqrestore(&log->lock, flags);
-	dxk_wakes_flush(log->engine, &wakes);
+	/* No more than some per lock hold; nobody falls asleep any more. */
+	do {
+		dxk_wakes_init(&wakes);
+		spin_lock_irqsave(&log->lock, flags);
+		while ((op = dxk_log_sleeper(log)) && dxk_wakes_room(&wakes))
+			dxk_log_finish(op, -ESHUTDOWN, &wakes);
+		spin_unlock_irqrestore(&log->lock, flags);
+		dxk_wakes_flush(log->engine, &wakes);
+		cond_resched();
+	} while (op);
 	/* No more will come: LOG_READ returns. */
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }
