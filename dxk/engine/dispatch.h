@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/waiter.h"
 
+void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
 void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes);
 

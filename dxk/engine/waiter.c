@@ -28,26 +28,6 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 	wakes->member[wakes->nr_members++] = m;
 }
 
-/** dxk_wakes_flush - do the wake-ups of a lock hold that has ended */
-void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
-{
-	u32 i;
-
-	lockdep_assert_not_held(&e->lock);
-
-	for (i = 0; i < wakes->nr; i++)
-		os_wake_held(wakes->task[i]);
-	for (i = 0; i < wakes->nr_members; i++) {
-		os_poll_wake(wakes->member[i]);
-		os_member_put(wakes->member[i]);
-	}
-	if (wakes->work)
-		os_poll_workers(e);
-	for (i = 0; unlikely(wakes->kick); i++, wakes->kick >>= 1)
-		if (wakes->kick & 1)
-			os_kick(e, i);
-}
-
 /* --- sleeping -------------------------------------------------------------- */
 
 void dxk_waiter_init(struct dxk_waiter *w)

@@ -110,7 +110,6 @@ struct dxk_list_op {
 	struct list_head ended;
 };
 
-void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task);
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m);
 

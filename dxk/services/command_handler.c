@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "dxk_api.h"
+#include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/command.h"

@@ -8,6 +8,7 @@
 #include <linux/overflow.h>
 
 #include "compat.h"
+#include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/command.h"

@@ -16,6 +16,7 @@
 #include <linux/stdarg.h>
 
 #include "compat.h"
+#include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "services/log.h"
