@@ -12,12 +12,55 @@
 #include "engine/post.h"
 #include "engine/rejoin.h"
 
-/* Most requests that one lock hold gives to idle workers. */
-#define DXK_DISPATCH_BUDGET	DXK_BATCH_MAX
 /* Most published operations that thread 700 runs in one lock hold. */
 #define DXK_INBOX_BUDGET	16
 
 /* --- the end of a lock hold ------------------------------------------------ */
+
+/* What lock holds have left over: see struct dxk_wakes. */
+static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	dxk_sweep_posters(e, wakes);
+	if (!list_empty(&e->owners.blocked))
+		dxk_serve_blocked(e, wakes);
+	dxk_stop_workers(e, wakes);
+	if (e->state == DXK_CTX_STOPPED)
+		dxk_stop_managers(e, wakes);
+	else
+		dxk_tell_managers(e, wakes);
+}
+
+/* Do what this caller's holds have left over, until nothing is. */
+static void dxk_go_on(struct dxk_engine *e)
+{
+	struct dxk_wakes wakes __uninitialized;
+	bool more;
+
+	do {
+		os_yield();
+		dxk_wakes_init(&wakes);
+		spin_lock(&e->lock);
+		dxk_catch_up(e, &wakes);
+		dxk_dispatch(e, &wakes);
+		spin_unlock(&e->lock);
+		more = wakes.kick & BIT(DXK_MYSELF);
+		wakes.kick &= ~BIT(DXK_MYSELF);
+		dxk_wakes_flush(e, &wakes);
+	} while (more);
+}
+
+static noinline void dxk_wakes_kick(struct dxk_engine *e, u32 kick)
+{
+	u32 i;
+
+	for (i = 0; i < DXK_CONTROLS; i++)
+		if (kick & BIT(i))
+			os_kick(e, i);
+	if (kick & BIT(DXK_MYSELF))
+		dxk_go_on(e);
+}
 
 /** dxk_wakes_flush - do the wake-ups of a lock hold that has ended */
 void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
@@ -34,9 +77,8 @@ void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 	if (wakes->work)
 		os_poll_workers(e);
-	for (i = 0; unlikely(wakes->kick); i++, wakes->kick >>= 1)
-		if (wakes->kick & 1)
-			os_kick(e, i);
+	if (unlikely(wakes->kick))
+		dxk_wakes_kick(e, wakes->kick);
 }
 
 /* --- a sleep that ends early ---------------------------------------------- */
@@ -85,17 +127,18 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
 /*
  * Let those go on who wait for Rejoin Pool entries.
  *
- * Serving them may return results and so free further entries: until none is.
+ * Serving them may return results and so free further entries: until none is, or the
+ * lock hold can afford no more.
  */
 static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	while (e->owners.freed) {
+	do {
 		e->owners.freed = false;
 		if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 			dxk_serve_blocked(e, wakes);
 		else if (e->policy.rejoin_full == DXK_REJOIN_RESERVE)
 			dxk_serve_posters(e, wakes);
-	}
+	} while (unlikely(e->owners.freed) && dxk_afford_or_owe(e, wakes, 1));
 }
 
 /**
@@ -107,7 +150,6 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
  */
 void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	u32 budget = DXK_DISPATCH_BUDGET;
 	u64 posts;
 	u32 kind;
 
@@ -121,10 +163,8 @@ void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 			struct list_head *idle = &e->crew.idle[kind];
 
 			while (e->ready.filled[kind] && !list_empty(idle)) {
-				if (!budget--) {
-					wakes->kick |= BIT(DXK_DISPATCHER);
+				if (!dxk_afford_or_owe(e, wakes, 1))
 					return;
-				}
 				if (!dxk_give_idle(e, kind, wakes))
 					break;
 			}
@@ -174,6 +214,12 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 	return true;
 }
 
+static u64 dxk_moves_so_far(const struct dxk_engine *e)
+{
+	return e->stats.posts + e->stats.dispatches + e->stats.completions +
+	       e->stats.collected + e->stats.cancelled + e->stats.put_back;
+}
+
 /** dxk_inbox_run - run published operations in their order, some per lock hold */
 void dxk_inbox_run(struct dxk_engine *e)
 {
@@ -186,12 +232,15 @@ void dxk_inbox_run(struct dxk_engine *e)
 		nr = 0;
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
-		while (node && nr < DXK_INBOX_BUDGET) {
+		while (node && nr < DXK_INBOX_BUDGET && wakes.spent < DXK_HOLD_BUDGET) {
 			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
+			u64 moves = dxk_moves_so_far(e);
 
 			node = node->next;
 			op->run(e, op, &wakes);
 			batch[nr++] = op;
+			/* Its own moves, and the wake-up of its caller. */
+			wakes.spent += (dxk_moves_so_far(e) - moves) / 2 + 1;
 		}
 		dxk_dispatch(e, &wakes);
 		spin_unlock(&e->lock);
@@ -213,6 +262,8 @@ void dxk_inbox_run(struct dxk_engine *e)
  * dxk_sweep - look whether a dispatch was missed
  * @e: the context
  * @asked: a caller handed over the rest of its work, so that finding some is expected
+ *
+ * What this hold leaves over the next one does: it is kicked.
  */
 void dxk_sweep(struct dxk_engine *e, bool asked)
 {
@@ -221,8 +272,9 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
+	e->swept = true;
 	before = e->stats.dispatches;
-	dxk_sweep_posters(e, &wakes);
+	dxk_catch_up(e, &wakes);
 	dxk_dispatch(e, &wakes);
 	if (!asked && e->stats.dispatches != before)
 		e->stats.missed_wakeups++;
@@ -230,4 +282,14 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 	e->dormant[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);
+	os_yield();
+}
+
+/** dxk_sweep_end - the last sweep: from here on callers do what they leave over */
+void dxk_sweep_end(struct dxk_engine *e)
+{
+	spin_lock(&e->lock);
+	e->swept = false;
+	spin_unlock(&e->lock);
+	dxk_go_on(e);
 }

@@ -46,6 +46,9 @@ enum dxk_control_id {
 	DXK_CONTROLS,
 };
 
+/* In dxk_wakes.kick: the caller goes on itself, for thread 700 does not run. */
+#define DXK_MYSELF		DXK_CONTROLS
+
 /**
  * struct dxk_engine - the engine of a context
  */
@@ -68,6 +71,8 @@ struct dxk_engine {
 	 * makes work for it must clear this and kick it
 	 */
 	bool dormant[DXK_CONTROLS];
+	/** @swept: (L) thread 700 runs: it does what lock holds leave over */
+	bool swept;
 	/** @id: (C) of the context, for who traces */
 	u32 id;
 	/** @nr: (L) live requests by place, see enum dxk_place */
@@ -125,6 +130,27 @@ static inline void dxk_call_control(struct dxk_engine *e, enum dxk_control_id wh
 		e->dormant[who] = false;
 		wakes->kick |= BIT(who);
 	}
+}
+
+/** dxk_owe - the lock hold leaves work over: another one follows */
+static inline void dxk_owe(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	wakes->kick |= e->swept ? BIT(DXK_DISPATCHER) : BIT(DXK_MYSELF);
+}
+
+/**
+ * dxk_afford_or_owe - may the lock hold go on? If not, another one does
+ * @e: the engine, locked
+ * @wakes: of the hold
+ * @cost: of what is next, see dxk_afford()
+ */
+static inline bool dxk_afford_or_owe(struct dxk_engine *e, struct dxk_wakes *wakes,
+				     u32 cost)
+{
+	if (likely(dxk_afford(wakes, cost)))
+		return true;
+	dxk_owe(e, wakes);
+	return false;
 }
 
 void dxk_engine_init(struct dxk_engine *e);

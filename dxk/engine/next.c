@@ -183,7 +183,16 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	dxk_next_continue(e, container_of(op, struct dxk_next_op, op), wakes);
 }
 
-/** dxk_serve_blocked - complete for workers that wait for a Rejoin Pool entry */
+/* What it may cost to complete a batch. */
+#define DXK_TURN_COST	(DXK_BATCH_MAX / 2 + 1)
+
+/**
+ * dxk_serve_blocked - complete for workers that wait for a Rejoin Pool entry
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups
+ *
+ * As far as the lock hold can afford: how much a turn has cost is known after it.
+ */
 void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct list_head *blocked = &e->owners.blocked;
@@ -191,14 +200,35 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	while (!list_empty(blocked) && !dxk_rejoin_blocks(e)) {
+		u64 moves = e->stats.completions + e->stats.dispatches;
 		struct dxk_next_op *n;
 
+		if (!dxk_afford_or_owe(e, wakes, DXK_TURN_COST))
+			return;
 		n = list_first_entry(blocked, struct dxk_next_op, w.link);
 		trace_dxk_block(e->id, n->m->id, DXK_M_COMPLETING,
 			    os_now() - n->w.since);
+		n->max = min(n->max, 1 + 2 * (DXK_HOLD_BUDGET - wakes->spent));
 		dxk_waiter_leave(&n->w);
 		dxk_next_continue(e, n, wakes);
+		moves = e->stats.completions + e->stats.dispatches - moves;
+		wakes->spent += moves / 2 + 1;
+		wakes->spent -= DXK_TURN_COST;
 	}
+}
+
+/* Let those go who sleep for work, as far as the lock hold can afford. All? */
+static bool dxk_dismiss(struct dxk_engine *e, struct list_head *sleepers,
+			struct dxk_wakes *wakes)
+{
+	struct dxk_next_op *n, *next;
+
+	list_for_each_entry_safe(n, next, sleepers, w.link) {
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		dxk_next_finish(n, -ESHUTDOWN, wakes);
+	}
+	return true;
 }
 
 /**
@@ -209,21 +239,21 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_waiter *w, *next_w;
-	struct dxk_next_op *n, *next;
 	u32 kind;
 
 	lockdep_assert_held(&e->lock);
 
 	if (!dxk_out_of_work(e))
 		return;
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		list_for_each_entry_safe(n, next, &e->crew.idle[kind], w.link)
-			dxk_next_finish(n, -ESHUTDOWN, wakes);
-		list_for_each_entry_safe(n, next, &e->crew.parked[kind], w.link)
-			dxk_next_finish(n, -ESHUTDOWN, wakes);
-	}
-	list_for_each_entry_safe(w, next_w, &e->stoppers, link)
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (!dxk_dismiss(e, &e->crew.idle[kind], wakes) ||
+		    !dxk_dismiss(e, &e->crew.parked[kind], wakes))
+			return;
+	list_for_each_entry_safe(w, next_w, &e->stoppers, link) {
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
 		dxk_waiter_finish(w, wakes);
+	}
 }
 
 /*

@@ -140,12 +140,18 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		while (e->ready.filled[kind] && !list_empty(&crew->helpers[kind]) &&
-		       dxk_call_helper(e, kind, wakes))
-			;
-		while (e->ready.filled[kind] && !list_empty(&crew->parked[kind]) &&
-		       dxk_call_spare(e, kind, wakes))
-			;
+		while (e->ready.filled[kind] && !list_empty(&crew->helpers[kind])) {
+			if (!dxk_afford_or_owe(e, wakes, 1))
+				return;
+			if (!dxk_call_helper(e, kind, wakes))
+				break;
+		}
+		while (e->ready.filled[kind] && !list_empty(&crew->parked[kind])) {
+			if (!dxk_afford_or_owe(e, wakes, 1))
+				return;
+			if (!dxk_call_spare(e, kind, wakes))
+				break;
+		}
 	}
 	if (dxk_wanted(e, DXK_KERNEL)) {
 		e->dormant[DXK_MONITOR] = false;
@@ -180,7 +186,7 @@ void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
-		if (!dxk_crew_ask(e, c))
+		if (!dxk_crew_ask(e, c) || !dxk_afford_or_owe(e, wakes, 1))
 			return;
 		e->crew.promised |= !!c->spares;
 		dxk_waiter_finish(&c->w, wakes);
@@ -195,6 +201,8 @@ void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
 		c->err = -ESHUTDOWN;
 		dxk_waiter_finish(&c->w, wakes);
 	}

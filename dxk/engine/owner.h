@@ -97,7 +97,10 @@ struct dxk_owners {
 	 * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
 	 */
 	u32 reserved;
-	/** @freed: (L) entries became free in this lock hold, see dxk_serve_freed() */
+	/**
+	 * @freed: (L) entries became free, and who waits for them was not looked at yet,
+	 * see dxk_serve_freed()
+	 */
 	bool freed;
 	/** @entries: (S) size of the Rejoin Pool */
 	u32 entries;

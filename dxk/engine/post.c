@@ -6,8 +6,9 @@
  *
  * Sleeping posters stand in a queue per lane. An entry that becomes free goes in
  * the same lock hold to the longest sleeper whose lane has room. Hence, whenever
- * the lock is free, no sleeper is admissible, and nobody can overtake one of its
- * lane; a lane that is full does not hold up another (DX-45).
+ * the lock is free, no sleeper is admissible, unless the hold has left that over and
+ * another one follows; and nobody can overtake one of its lane; a lane that is full
+ * does not hold up another (DX-45).
  */
 #include "engine/dispatch.h"
 #include "engine/os.h"
@@ -96,16 +97,19 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 /*
  * Take as many of the poster's requests as have room. @lane: the queue that the
  * poster stands at the head of, or DXK_LANES if in none. A poster that stands in
- * a queue keeps its place as long as its next request is of that lane.
+ * a queue keeps its place as long as its next request is of that lane, and goes on
+ * only as far as the lock hold can afford. Inlined for the two.
  */
-static void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane,
-			      struct dxk_wakes *wakes)
+static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p,
+					      u32 lane, struct dxk_wakes *wakes)
 {
 	while (!list_empty(&p->rqes)) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
 		u32 reason = 0;
 		int err;
 
+		if (lane != DXK_LANES && !dxk_afford_or_owe(e, wakes, 1))
+			return;
 		err = dxk_admit(e, rqe, &reason);
 		if (!err && rqe->lane != lane &&
 		    !list_empty(&e->ready.posters[rqe->lane])) {
@@ -149,13 +153,18 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
  * @wakes: gets the wake-ups
  *
  * To be called whenever an entry, a lane's limit or a reserved Rejoin Pool entry
- * has become free.
+ * has become free. As far as the lock hold can afford.
  */
 void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
-	for (;;) {
+	/* Stop has left some asleep for now: none of them is let in. */
+	if (unlikely(e->state != DXK_CTX_RUNNING)) {
+		dxk_stop_posters(e, wakes);
+		return;
+	}
+	while (wakes->spent < DXK_HOLD_BUDGET) {
 		struct dxk_post_op *first = NULL;
 		u32 lane, first_lane = 0, reason;
 
@@ -177,10 +186,13 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 			return;
 		dxk_post_continue(e, first, first_lane, wakes);
 	}
+	e->ready.left = true;
+	dxk_owe(e, wakes);
 }
 
 /**
- * dxk_sweep_posters - dxk_serve_posters(), should a call of it have been missed
+ * dxk_sweep_posters - dxk_serve_posters(), if it has left some over, or should a call of
+ * it have been missed
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
@@ -193,6 +205,11 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	lockdep_assert_held(&e->lock);
 
+	if (unlikely(e->ready.left || e->state != DXK_CTX_RUNNING)) {
+		e->ready.left = false;
+		dxk_serve_posters(e, wakes);
+		return;
+	}
 	for (lane = 0; lane < DXK_LANES; lane++) {
 		const struct dxk_post_op *p;
 
@@ -205,15 +222,26 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/** dxk_stop_posters - Stop wakes every sleeping poster (DX-107) */
+/**
+ * dxk_stop_posters - Stop wakes every sleeping poster (DX-107)
+ * @e: the engine, locked; posts are refused
+ * @wakes: gets the wake-ups
+ */
 void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	struct dxk_post_op *p, *next;
+	struct dxk_post_op *p;
 	u32 lane;
 
 	lockdep_assert_held(&e->lock);
 
-	for (lane = 0; lane < DXK_LANES; lane++)
-		list_for_each_entry_safe(p, next, &e->ready.posters[lane], w.link)
+	for (lane = 0; lane < DXK_LANES; lane++) {
+		struct list_head *queue = &e->ready.posters[lane];
+
+		while (!list_empty(queue)) {
+			if (!dxk_afford_or_owe(e, wakes, 1))
+				return;
+			p = list_first_entry(queue, struct dxk_post_op, w.link);
 			dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
+		}
+	}
 }

@@ -20,10 +20,10 @@ enum dxk_class {
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
  *
- * All (L). Invariants after every lock hold:
+ * All (L). Invariants after every lock hold, unless it has left that over and another
+ * one follows:
  *  - no sleeping poster's next request is admissible;
- *  - no idle worker and admissible entry of its kind exist together, unless
- *    thread 700 was kicked to go on.
+ *  - no idle worker and admissible entry of its kind exist together.
  *
  * An entry's current priority is key + gained[class]. Keys are constant, so an
  * interval changes the order between trees but never within one: a tick costs
@@ -58,6 +58,8 @@ struct dxk_ready {
 	struct list_head posters[DXK_LANES];
 	/** @asleep: by lane: how many are in @posters */
 	u32 asleep[DXK_LANES];
+	/** @left: some in @posters were not looked at when entries became free */
+	bool left;
 	/** @arrivals: sleeping posters so far */
 	u64 arrivals;
 };

@@ -20,6 +20,9 @@ void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task)
 
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 {
+	/* Of a handler many times, for many commands. */
+	if (wakes->nr_members && wakes->member[wakes->nr_members - 1] == m)
+		return;
 	if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
 		os_poll_wake(m);
 		return;

@@ -15,23 +15,43 @@ struct dxk_member;
 struct dxk_op;
 struct task_struct;
 
+/*
+ * What one lock hold may do beside the operation that it was taken for, in units of two
+ * steps. A step is a move of a request, a look at a sleeper, or a wake-up; an operation
+ * itself makes some 130 at most, and both together no more than DXK_HOLD_STEPS.
+ */
+#define DXK_HOLD_BUDGET		60
+#define DXK_HOLD_STEPS		256
+
 /**
- * struct dxk_wakes - wake-ups collected under the context lock, done after it
+ * struct dxk_wakes - what a lock hold has done and leaves to do after it
  *
- * The arrays cover what a lock hold does by far most of the time; what they
- * cannot take is woken at once, which is slower but as correct.
+ * No lock hold does all that a move makes possible if that has no bound: ends the sleep
+ * of all posters, tells all who wait for one owner. Each loop over sleepers asks
+ * dxk_afford() first. What it leaves is either continued by the operation itself, which
+ * is then performed again, or owed: dxk_afford_or_owe() sees to it that another hold
+ * follows, by thread 700 while it runs, else by the same caller.
+ *
+ * Nobody is forgotten, for whoever goes on finds by its state what is still to do:
+ * posters while dxk_ready.left is set, or any once posts are refused; blocked workers that
+ * there are entries for; idle workers of a context that is out of work; managers that
+ * there is use for; see dxk_catch_up(). Owners whose pollers and watchers were not all
+ * looked at are in dxk_owners.owed.
  */
 struct dxk_wakes {
+	/** @spent: of %DXK_HOLD_BUDGET */
+	u32 spent;
 	/** @nr: tasks in @task */
-	u32 nr;
+	u8 nr;
+	/** @nr_members: members in @member */
+	u8 nr_members;
 	/** @work: worker members in poll(2) have something to look for */
 	bool work;
 	/**
-	 * @kick: bits of enum dxk_control_id: control threads that have something to do
+	 * @kick: bits of enum dxk_control_id: control threads that have something to do;
+	 * %DXK_MYSELF for the caller
 	 */
 	u8 kick;
-	/** @nr_members: members in @member */
-	u32 nr_members;
 	/** @task: each referenced */
 	struct task_struct *task[DXK_BATCH_MAX];
 	/** @member: members whose poll(2) has something to report; each referenced */
@@ -115,13 +135,30 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m);
 
 static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 {
+	wakes->spent = 0;
 	wakes->nr = 0;
 	wakes->nr_members = 0;
 	wakes->work = false;
 	wakes->kick = 0;
 }
 
-/** dxk_wakes_room - may the lock hold end one more sleep? */
+/**
+ * dxk_afford - may the lock hold go on?
+ * @wakes: of the hold
+ * @cost: of what is next, no more than %DXK_HOLD_BUDGET
+ *
+ * For an operation that is performed again until all is done; others say
+ * dxk_afford_or_owe().
+ */
+static inline bool dxk_afford(struct dxk_wakes *wakes, u32 cost)
+{
+	if (unlikely(wakes->spent + cost > DXK_HOLD_BUDGET))
+		return false;
+	wakes->spent += cost;
+	return true;
+}
+
+/** dxk_wakes_room - for holds of other locks: may it end one more sleep? */
 static inline bool dxk_wakes_room(const struct dxk_wakes *wakes)
 {
 	return wakes->nr < ARRAY_SIZE(wakes->task);

@@ -29,6 +29,7 @@ static int dxk_dispatcher_fn(void *arg)
 				    DXK_SWEEP_MS);
 	}
 	dxk_inbox_run(&ctx->engine);
+	dxk_sweep_end(&ctx->engine);
 	return 0;
 }
 
