@@ -22,6 +22,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
+	dxk_owners_go_on(e, wakes);
 	dxk_sweep_posters(e, wakes);
 	if (!list_empty(&e->owners.blocked))
 		dxk_serve_blocked(e, wakes);

@@ -14,6 +14,8 @@ void dxk_engine_init(struct dxk_engine *e)
 	dxk_ready_init(&e->ready);
 	dxk_crew_init(&e->crew);
 	INIT_LIST_HEAD(&e->owners.blocked);
+	INIT_LIST_HEAD(&e->owners.owed);
+	INIT_LIST_HEAD(&e->owners.rest);
 	INIT_LIST_HEAD(&e->stoppers);
 	INIT_LIST_HEAD(&e->services);
 	init_llist_head(&e->inbox);
@@ -25,7 +27,8 @@ void dxk_engine_init(struct dxk_engine *e)
 /** dxk_engine_destroy - free what was never collected; nobody uses it any more */
 void dxk_engine_destroy(struct dxk_engine *e)
 {
-	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK]);
+	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] ||
+		     !list_empty(&e->owners.owed));
 	dxk_owners_destroy(&e->owners);
 }
 

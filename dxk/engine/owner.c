@@ -129,24 +129,45 @@ struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *s
 	return owner;
 }
 
+/* Some records are kept for the next posts: often one owner comes and goes. */
+static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
+{
+	WARN_ON_ONCE(!list_empty(&owner->pollers) || !list_empty(&owner->watchers));
+	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
+}
+
 /**
  * dxk_owner_leave - nothing of the owner lives any more
  * @owners: the context's owners
- * @owner: the record; all its counts are 0 and all its lists empty
+ * @owner: the record; all its counts are 0
  *
- * Some records are kept for the next posts: often one owner comes and goes.
+ * Gone when this returns, unless it is in dxk_owners.owed: see dxk_owner_told().
  */
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 {
-	WARN_ON_ONCE(dxk_owner_live(owner) || owner->nr_done ||
-		     !list_empty(&owner->pollers) || !list_empty(&owner->watchers));
+	WARN_ON_ONCE(dxk_owner_live(owner) || owner->nr_done);
 	hlist_del(&owner->hash);
 	owners->nr--;
 	if (unlikely(owner->space->is_private)) {
 		list_del(&owner->link);
 		dxk_space_put(owner->space);
 	}
-	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
+	if (unlikely(!list_empty(&owner->owed)))
+		owner->space = NULL;
+	else
+		dxk_owner_free(owners, owner);
+}
+
+/**
+ * dxk_owner_told - whoever waits for an owner was looked at
+ * @owners: the context's owners
+ * @owner: the record, in dxk_owners.owed; gone when this returns, if nothing of it lives
+ */
+void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
+{
+	list_del_init(&owner->owed);
+	if (!owner->space)
+		dxk_owner_free(owners, owner);
 }
 
 /** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
@@ -162,6 +183,7 @@ int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 		INIT_LIST_HEAD(&owner->done);
 		INIT_LIST_HEAD(&owner->pollers);
 		INIT_LIST_HEAD(&owner->watchers);
+		INIT_LIST_HEAD(&owner->owed);
 	}
 	return 0;
 }

@@ -51,12 +51,13 @@ struct dxk_space {
  * struct dxk_owner - all that lives for one owner cookie
  *
  * All (L). Exists from the first live request to the last; then nobody sleeps on
- * it, since nothing is left to wait for.
+ * it, since nothing is left to wait for. Those who did and are still to be told so keep
+ * the record, which is not in the hash any more: later posts make another one.
  */
 struct dxk_owner {
 	/** @hash: in the context's hash of owners */
 	struct hlist_node hash;
-	/** @space: whose cookie it is */
+	/** @space: whose cookie it is; NULL when nothing of it lives */
 	struct dxk_space *space;
 	/** @cookie: the owner */
 	u64 cookie;
@@ -77,6 +78,8 @@ struct dxk_owner {
 	struct list_head pollers;
 	/** @watchers: members whose poll(2) watches this owner */
 	struct list_head watchers;
+	/** @owed: in dxk_owners.owed; empty otherwise */
+	struct list_head owed;
 };
 
 /**
@@ -102,6 +105,23 @@ struct dxk_owners {
 	 * see dxk_serve_freed()
 	 */
 	bool freed;
+	/**
+	 * @owed: (L) struct dxk_owner that have changed and have pollers or watchers whom
+	 * no lock hold has looked at since
+	 */
+	struct list_head owed;
+	/**
+	 * @pass: (L) whose pollers are being looked at, a few per lock hold: the first of
+	 * @owed; or NULL
+	 */
+	struct dxk_owner *pass;
+	/**
+	 * @rest: (L) pollers of @pass that are still to be looked at. They came after
+	 * those in its list
+	 */
+	struct list_head rest;
+	/** @again: (L) @pass has changed meanwhile: once more from the first one on */
+	bool again;
 	/** @entries: (S) size of the Rejoin Pool */
 	u32 entries;
 	/**
@@ -141,6 +161,7 @@ struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
 				  u64 cookie, struct dxk_stash *stash);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
+void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);
 int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);
 

@@ -120,33 +120,128 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 	return false;
 }
 
-static void dxk_owner_notify(struct dxk_owner *owner, struct dxk_wakes *wakes)
+/* What a look at a poller may cost: with an answer go all results that it has room for. */
+static u32 dxk_poller_cost(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
+{
+	return 1 + min(r->max, owner->nr_done) / 2;
+}
+
+/* More wait for the owner than this lock hold can look at. */
+static void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	if (e->owners.pass == owner)
+		e->owners.again = true;
+	else if (list_empty(&owner->owed))
+		list_add_tail(&owner->owed, &e->owners.owed);
+}
+
+/* Tell poll(2) of those who watch the owner. Return: was that all? */
+static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
+			     struct dxk_wakes *wakes)
 {
 	struct dxk_member *m, *next;
 
 	list_for_each_entry_safe(m, next, &owner->watchers, watch) {
+		if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
+			dxk_owe(e, wakes);
+			return false;
+		}
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
 		list_del_init(&m->watch);
 		m->watching = NULL;
 		WRITE_ONCE(m->readable, true);
 		dxk_wake_member(wakes, m);
 	}
+	return true;
 }
 
 /*
  * Something about the owner has changed: tell all who wait for it, and let it go
- * when nothing of it is left.
+ * when nothing of it is left. Those whom this lock hold does not reach are owed a look.
  */
 static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
+	bool all = true;
 
-	list_for_each_entry_safe(r, next, &owner->pollers, w.link)
+	list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
+		all = dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r));
+		if (!all)
+			break;
 		dxk_rejoin_answer(e, owner, r, wakes);
+	}
 	if (owner->nr_done || !dxk_owner_live(owner))
-		dxk_owner_notify(owner, wakes);
+		all &= dxk_owner_notify(e, owner, wakes);
+	if (unlikely(!all))
+		dxk_owner_owe(e, owner);
 	if (!dxk_owner_live(owner))
 		dxk_owner_leave(&e->owners, owner);
+}
+
+/*
+ * A pass looks at all pollers of the first owner in dxk_owners.owed, over several lock
+ * holds. They are taken out of the owner's list and come back to it, in their order,
+ * unless they are answered. A change of the owner in between is told to those who are
+ * back at once, and, if they are too many, by a further pass. Return: is it over?
+ */
+static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
+			   struct dxk_wakes *wakes)
+{
+	struct dxk_owners *owners = &e->owners;
+	struct dxk_rejoin_op *r;
+
+	if (!owners->pass) {
+		owners->pass = owner;
+		owners->again = false;
+		list_splice_init(&owner->pollers, &owners->rest);
+	}
+	while (!list_empty(&owners->rest)) {
+		r = list_first_entry(&owners->rest, struct dxk_rejoin_op, w.link);
+		if (!dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r)))
+			return false;
+		if (!dxk_rejoin_answer(e, owner, r, wakes))
+			list_move_tail(&r->w.link, &owner->pollers);
+	}
+	owners->pass = NULL;
+	return true;
+}
+
+/**
+ * dxk_owners_go_on - look at those whom earlier lock holds have left
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups
+ */
+void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct dxk_owners *owners = &e->owners;
+
+	lockdep_assert_held(&e->lock);
+
+	while (!list_empty(&owners->owed)) {
+		struct dxk_owner *owner = list_first_entry(&owners->owed,
+							 struct dxk_owner, owed);
+		bool over;
+
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
+		if ((owner->nr_done || !dxk_owner_live(owner)) &&
+		    !dxk_owner_notify(e, owner, wakes))
+			return;
+		over = dxk_owner_pass(e, owner, wakes);
+		if (owner->space && !dxk_owner_live(owner)) {
+			/* A poller has taken the last result. */
+			dxk_owner_leave(owners, owner);
+			owners->again = true;
+		}
+		if (!over)
+			return;
+		if (owners->again)
+			list_move_tail(&owner->owed, &owners->owed);
+		else
+			dxk_owner_told(owners, owner);
+	}
 }
 
 /** dxk_rejoin_run - a rejoin poll or wait */
@@ -172,7 +267,8 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	dxk_waiter_queue(&r->w, &owner->pollers, NULL,
+	dxk_waiter_queue(&r->w, e->owners.pass == owner ? &e->owners.rest :
+							   &owner->pollers, NULL,
 			 dxk_crew_sleepers(&e->crew, r->m),
 			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
 	if (r->help)

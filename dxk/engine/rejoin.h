@@ -73,6 +73,7 @@ void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner, u32 max,
 		     struct list_head *ended, struct dxk_wakes *wakes);
+void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_REJOIN_H */
