@@ -144,8 +144,13 @@ void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 	struct dxk_list_op op = { .m = m };
 
 	INIT_LIST_HEAD(&op.ended);
-	dxk_perform(m->engine, &op.op, run);
-	dxk_rqe_drop_all(NULL, &op.ended);
+	for (;;) {
+		dxk_perform(m->engine, &op.op, run);
+		dxk_rqe_drop_all(NULL, &op.ended);
+		if (!op.more)
+			break;
+		os_yield();
+	}
 }
 
 /**
@@ -222,7 +227,10 @@ void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close)
 {
 	struct dxk_stop_op s = { .cancel = cancel, .close = close };
 
-	dxk_perform(e, &s.op, dxk_stop_begin_run);
+	do {
+		dxk_perform(e, &s.op, dxk_stop_begin_run);
+		os_yield();
+	} while (s.more);
 	if (cancel)
 		dxk_cancel_all(e);
 }

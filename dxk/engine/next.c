@@ -300,21 +300,24 @@ static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 }
 
 /*
- * A member is gone (DX-25).
- *
- * What it executed is run again if its poster wants that, else it ends with
- * -EOWNERDEAD, so that no owner waits for ever. It does not wait for room in the
- * Rejoin Pool: nobody is left to wait.
+ * What a member that is gone executed is run again if its poster wants that, else it
+ * ends with -EOWNERDEAD, so that no owner waits for ever. It does not wait for room in
+ * the Rejoin Pool: nobody is left to wait. As far as the lock hold can afford: a worker
+ * may have fetched as many as there are. Return: was that all?
  */
-void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
+			 struct list_head *ended, struct dxk_wakes *wakes)
 {
-	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
-	struct dxk_member *m = l->m;
 	struct dxk_rqe *rqe, *next;
 
-	list_for_each_entry_safe(rqe, next, &m->called, link)
-		dxk_put_back(e, m, rqe, &l->ended, wakes);
+	list_for_each_entry_safe(rqe, next, &m->called, link) {
+		if (!dxk_afford(wakes, 1))
+			return false;
+		dxk_put_back(e, m, rqe, ended, wakes);
+	}
 	list_for_each_entry_safe(rqe, next, &m->busy, link) {
+		if (!dxk_afford(wakes, 1))
+			return false;
 		list_del(&rqe->link);
 		if (rqe->extra)
 			dxk_extra_end(e, m, rqe);
@@ -328,8 +331,20 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		}
 		rqe->data_len = 0;
 		e->stats.owner_dead++;
-		dxk_complete(e, rqe, -EOWNERDEAD, &l->ended, wakes);
+		dxk_complete(e, rqe, -EOWNERDEAD, ended, wakes);
 	}
+	return true;
+}
+
+/* A member is gone (DX-25). To be performed again while there is more. */
+void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	struct dxk_member *m = l->m;
+
+	l->more = !dxk_bequeath(e, m, &l->ended, wakes);
+	if (l->more)
+		return;
 	m->held = 0;
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
 		e->crew.present--;

@@ -374,20 +374,19 @@ void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
  * dxk_drop_results - drop results that nobody can collect any more
  * @e: the engine, locked
  * @owner: owner in a space that is closed; may be gone when this returns
- * @max: most to drop
  * @ended: gets them
  * @wakes: gets the wake-ups
  *
- * Return: how many, never more than @max.
+ * As many as the lock hold can afford.
  */
-u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner, u32 max,
-		     struct list_head *ended, struct dxk_wakes *wakes)
+void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
+		      struct list_head *ended, struct dxk_wakes *wakes)
 {
-	u32 nr = 0;
+	bool any = false;
 
 	lockdep_assert_held(&e->lock);
 
-	while (nr < max && owner->nr_done) {
+	while (owner->nr_done && dxk_afford(wakes, 1)) {
 		struct dxk_rqe *rqe;
 
 		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
@@ -396,24 +395,52 @@ u32 dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner, u32 max,
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		dxk_unreserve(e);
 		e->stats.vanished++;
-		nr++;
+		any = true;
 	}
-	if (nr)
+	if (any)
 		dxk_owner_changed(e, owner, wakes);
-	return nr;
 }
 
-/** dxk_stop_pollers - Stop wakes every sleeping poller (DX-107) */
-void dxk_stop_pollers(struct dxk_engine *e, struct dxk_wakes *wakes)
+/* Have a pass that is under way begin anew: all its pollers are in the owner's list. */
+static void dxk_owner_pass_reset(struct dxk_owners *owners)
+{
+	if (!owners->pass)
+		return;
+	list_splice_tail_init(&owners->rest, &owners->pass->pollers);
+	owners->pass = NULL;
+}
+
+/**
+ * dxk_stop_pollers - Stop wakes every sleeping poller (DX-107)
+ * @e: the engine, locked
+ * @before: when Stop began: whoever fell asleep later may sleep on
+ * @bucket: where to go on in the hash of owners, from 0 on
+ * @wakes: gets the wake-ups
+ *
+ * As far as the lock hold can afford. Return: was that all?
+ */
+bool dxk_stop_pollers(struct dxk_engine *e, u64 before, u32 *bucket,
+		      struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 	struct dxk_owner *owner;
-	u32 i;
 
 	lockdep_assert_held(&e->lock);
 
-	for (i = 0; e->owners.nr && i < 1U << e->owners.bits; i++)
-		hlist_for_each_entry(owner, &e->owners.bucket[i], hash)
-			list_for_each_entry_safe(r, next, &owner->pollers, w.link)
+	if (!e->owners.nr || !(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
+		return true;
+	dxk_owner_pass_reset(&e->owners);
+	for (; *bucket < 1U << e->owners.bits; ++*bucket) {
+		if (!dxk_afford(wakes, 1))
+			return false;
+		hlist_for_each_entry(owner, &e->owners.bucket[*bucket], hash)
+			list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
+				if (r->w.since > before)
+					break;
+				if (!dxk_afford(wakes, 1))
+					return false;
 				dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
+			}
+	}
+	return true;
 }

@@ -9,25 +9,20 @@
 #include "engine/rejoin.h"
 #include "engine/space.h"
 
-/* Most owners and results that one lock hold looks at. */
-#define DXK_DROP_BUDGET	256
-
 void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 				struct dxk_wakes *wakes)
 {
 	struct dxk_close_op *c = container_of(op, struct dxk_close_op, op);
 	struct dxk_space *space = c->space;
-	u32 budget = DXK_DROP_BUDGET;
 
 	/* No result comes any more: an owner without one is done with. */
 	space->closed = true;
-	while (budget && !list_empty(&space->owners)) {
+	while (!list_empty(&space->owners) && dxk_afford(wakes, 1)) {
 		struct dxk_owner *owner = list_first_entry(&space->owners,
 							 struct dxk_owner, link);
 
-		budget--;
 		if (owner->nr_done)
-			budget -= dxk_drop_results(e, owner, budget, &c->ended, wakes);
+			dxk_drop_results(e, owner, &c->ended, wakes);
 		else
 			list_move_tail(&owner->link, &space->emptied);
 	}

@@ -12,16 +12,12 @@
 #include "engine/state.h"
 #include "engine/stop.h"
 
-/* Most requests that one lock hold cancels. */
-#define DXK_CANCEL_BUDGET	256
-
 void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
-	u32 budget = DXK_CANCEL_BUDGET;
 	struct dxk_rqe *rqe;
 
-	while (budget-- && (rqe = dxk_ready_first(&e->ready)))
+	while ((rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
 		dxk_cancel_ready(e, rqe, &l->ended, wakes);
 	dxk_stop_workers(e, wakes);
 }
@@ -66,32 +62,55 @@ void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		list_add_tail(&s->w.link, &e->services);
 }
 
-static void dxk_stop_services(struct dxk_engine *e, struct dxk_wakes *wakes)
+/* Ask those to end who are to, as far as the lock hold can afford. All? */
+static bool dxk_stop_services(struct dxk_engine *e, struct list_head *services,
+			      struct dxk_wakes *wakes)
 {
-	struct dxk_should_op *s, *next;
+	struct dxk_should_op *s;
 
 	lockdep_assert_held(&e->lock);
 
-	list_for_each_entry_safe(s, next, &e->services, w.link) {
+	while (!list_empty(services)) {
+		if (!dxk_afford(wakes, 1))
+			return false;
+		s = list_first_entry(services, struct dxk_should_op, w.link);
 		s->answer = dxk_member_is_to_end(s->m);
 		if (s->answer)
 			dxk_waiter_finish(&s->w, wakes);
+		else
+			list_move_tail(&s->w.link, &e->services);
 	}
+	return true;
 }
 
 /* --- Stop ------------------------------------------------------------------- */
 
+/* The state is there before the first sleeper is woken: nobody comes to sleep behind. */
+static void dxk_stop_first(struct dxk_engine *e, struct dxk_stop_op *s)
+{
+	if (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING)
+		WRITE_ONCE(e->state, s->close ? DXK_CTX_STOPPED : DXK_CTX_STOPPING);
+	e->cancelling |= s->cancel;
+	s->begun = os_now();
+	INIT_LIST_HEAD(&s->services);
+	list_splice_init(&e->services, &s->services);
+}
+
+/*
+ * Stop begins: posts are refused, and who sleeps is woken. To be performed again while
+ * there is more. Pollers and services come first, whom no state tells from those who come
+ * to sleep later; what the others leave over is owed.
+ */
 void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
 
-	if (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING)
-		WRITE_ONCE(e->state, s->close ? DXK_CTX_STOPPED : DXK_CTX_STOPPING);
-	e->cancelling |= s->cancel;
+	if (!s->begun)
+		dxk_stop_first(e, s);
+	s->more = !dxk_stop_pollers(e, s->begun, &s->bucket, wakes) ||
+		  !dxk_stop_services(e, &s->services, wakes);
 	dxk_stop_posters(e, wakes);
-	dxk_stop_pollers(e, wakes);
 	dxk_serve_blocked(e, wakes);
-	dxk_stop_services(e, wakes);
 	dxk_stop_workers(e, wakes);
 	if (s->close)
 		dxk_stop_managers(e, wakes);

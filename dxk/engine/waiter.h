@@ -128,6 +128,7 @@ struct dxk_list_op {
 	struct dxk_member *m;
 	struct list_head rqes;
 	struct list_head ended;
+	bool more;	/* to be performed again */
 };
 
 void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task);
