@@ -177,6 +177,29 @@ int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares)
 	return c.err ?: (int)(c.workers + c.spares);
 }
 
+/* --- policy ---------------------------------------------------------------- */
+
+struct dxk_policy_op {
+	struct dxk_op op;
+	const struct dxk_policy *policy;
+};
+
+static void dxk_policy_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	e->policy = *container_of(op, struct dxk_policy_op, op)->policy;
+	dxk_crew_set_lanes(e);
+	dxk_serve_posters(e, wakes);
+	dxk_tell_managers(e, wakes);
+}
+
+/** dxk_enforce - put a policy into force that differs in dynamic fields */
+void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy)
+{
+	struct dxk_policy_op p = { .policy = policy };
+
+	dxk_perform(e, &p.op, dxk_policy_run);
+}
+
 /* --- owners ---------------------------------------------------------------- */
 
 /**

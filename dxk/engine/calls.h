@@ -20,6 +20,8 @@ int dxk_next(struct dxk_next_op *n, u64 deadline);
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
 int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares);
 
+void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy);
+
 void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space);
 
 void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close);

@@ -10,10 +10,8 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
-#include "engine/dispatch.h"
-#include "engine/onblock.h"
+#include "engine/calls.h"
 #include "engine/os.h"
-#include "engine/post.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
@@ -26,22 +24,13 @@
 /* The review of kernel settings: a new policy takes effect here (DX-9). */
 static void dxk_monitor_review(struct dxk_ctx *ctx)
 {
-	struct dxk_wakes wakes;
 	int err;
 
 	lockdep_assert_held(&ctx->mutex);
 
 	if (ctx->policy_changed) {
-		dxk_wakes_init(&wakes);
-		spin_lock(&ctx->engine.lock);
-		ctx->engine.policy = ctx->next_policy;
-		dxk_crew_set_lanes(&ctx->engine);
-		dxk_serve_posters(&ctx->engine, &wakes);
-		dxk_dispatch(&ctx->engine, &wakes);
-		dxk_tell_managers(&ctx->engine, &wakes);
-		spin_unlock(&ctx->engine.lock);
+		dxk_enforce(&ctx->engine, &ctx->next_policy);
 		ctx->policy_changed = false;
-		dxk_wakes_flush(&ctx->engine, &wakes);
 		dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
 		dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
 	}
