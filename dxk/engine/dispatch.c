@@ -43,8 +43,10 @@ static void dxk_go_on(struct dxk_engine *e)
 		os_yield();
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
+		dxk_hold_begin(e);
 		dxk_catch_up(e, &wakes);
 		dxk_dispatch(e, &wakes);
+		dxk_hold_end(e, &wakes);
 		spin_unlock(&e->lock);
 		more = wakes.kick & BIT(DXK_MYSELF);
 		wakes.kick &= ~BIT(DXK_MYSELF);
@@ -233,6 +235,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 		nr = 0;
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
+		dxk_hold_begin(e);
 		while (node && nr < DXK_INBOX_BUDGET && wakes.spent < DXK_HOLD_BUDGET) {
 			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
 			u64 moves = dxk_moves_so_far(e);
@@ -244,6 +247,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 			wakes.spent += (dxk_moves_so_far(e) - moves) / 2 + 1;
 		}
 		dxk_dispatch(e, &wakes);
+		dxk_hold_end(e, &wakes);
 		spin_unlock(&e->lock);
 
 		for (i = 0; i < nr; i++) {
@@ -273,6 +277,7 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
+	dxk_hold_begin(e);
 	e->swept = true;
 	before = e->stats.dispatches;
 	dxk_catch_up(e, &wakes);
@@ -281,6 +286,7 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
 	e->dormant[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
+	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);
 	os_yield();

@@ -32,8 +32,10 @@ static __always_inline void dxk_perform(struct dxk_engine *e, struct dxk_op *op,
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
+	dxk_hold_begin(e);
 	run(e, op, &wakes);
 	dxk_dispatch(e, &wakes);
+	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);
 }

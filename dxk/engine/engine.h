@@ -75,6 +75,8 @@ struct dxk_engine {
 	bool swept;
 	/** @id: (C) of the context, for who traces */
 	u32 id;
+	/** @steps: (L) that this lock hold has made, if %OS_DEBUG */
+	u32 steps;
 	/** @nr: (L) live requests by place, see enum dxk_place */
 	u32 nr[DXK_PLACES];
 	/** @high: (L) high-water marks of @nr */
@@ -130,6 +132,29 @@ static inline void dxk_call_control(struct dxk_engine *e, enum dxk_control_id wh
 		e->dormant[who] = false;
 		wakes->kick |= BIT(who);
 	}
+}
+
+/** dxk_step - the lock hold moves a request, or looks at a sleeper or at a list */
+static inline void dxk_step(struct dxk_engine *e)
+{
+	if (OS_DEBUG)
+		e->steps++;
+}
+
+/** dxk_hold_begin - a lock hold begins that makes moves */
+static inline void dxk_hold_begin(struct dxk_engine *e)
+{
+	if (OS_DEBUG)
+		e->steps = 0;
+}
+
+/** dxk_hold_end - it ends: has it kept to its bound? */
+static inline void dxk_hold_end(const struct dxk_engine *e, const struct dxk_wakes *wakes)
+{
+	if (OS_DEBUG)
+		WARN_ONCE(e->steps + wakes->nr + wakes->nr_members > DXK_HOLD_STEPS,
+			  "dxk: a lock hold of %u moves and looks and %u wake-ups\n",
+			  e->steps, wakes->nr + wakes->nr_members);
 }
 
 /** dxk_owe - the lock hold leaves work over: another one follows */

@@ -36,6 +36,9 @@ struct dxk_engine;
 struct dxk_member;
 struct dxk_rqe;
 
+/* Are assertions worth their time? */
+#define OS_DEBUG	IS_ENABLED(CONFIG_PROVE_LOCKING)
+
 /** os_self - the task that runs */
 static inline struct task_struct *os_self(void)
 {

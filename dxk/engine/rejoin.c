@@ -78,6 +78,8 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 		r->nr++;
 		if (r->free)
 			dxk_collect(e, rqe, r->m);
+		else
+			dxk_step(e);
 	}
 }
 
@@ -170,6 +172,7 @@ static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 		all = dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r));
 		if (!all)
 			break;
+		dxk_step(e);
 		dxk_rejoin_answer(e, owner, r, wakes);
 	}
 	if (owner->nr_done || !dxk_owner_live(owner))
@@ -201,6 +204,7 @@ static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 		r = list_first_entry(&owners->rest, struct dxk_rejoin_op, w.link);
 		if (!dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r)))
 			return false;
+		dxk_step(e);
 		if (!dxk_rejoin_answer(e, owner, r, wakes))
 			list_move_tail(&r->w.link, &owner->pollers);
 	}
@@ -433,6 +437,7 @@ bool dxk_stop_pollers(struct dxk_engine *e, u64 before, u32 *bucket,
 	for (; *bucket < 1U << e->owners.bits; ++*bucket) {
 		if (!dxk_afford(wakes, 1))
 			return false;
+		dxk_step(e);
 		hlist_for_each_entry(owner, &e->owners.bucket[*bucket], hash)
 			list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
 				if (r->w.since > before)

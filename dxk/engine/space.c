@@ -21,6 +21,7 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 		struct dxk_owner *owner = list_first_entry(&space->owners,
 							 struct dxk_owner, link);
 
+		dxk_step(e);
 		if (owner->nr_done)
 			dxk_drop_results(e, owner, &c->ended, wakes);
 		else

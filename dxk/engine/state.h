@@ -85,6 +85,9 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 	lockdep_assert_held(&e->lock);
 	WARN_ON_ONCE(rqe->state != from);
 
+	/* What is cancelled goes on at once. */
+	if (to != DXK_CANCELLED)
+		dxk_step(e);
 	trace_dxk_move(e->id, rqe, from, to);
 	if (dxk_place_of[from] != dxk_place_of[to]) {
 		if (dxk_place_of[from] != DXK_NOWHERE)

@@ -73,6 +73,7 @@ static bool dxk_stop_services(struct dxk_engine *e, struct list_head *services,
 	while (!list_empty(services)) {
 		if (!dxk_afford(wakes, 1))
 			return false;
+		dxk_step(e);
 		s = list_first_entry(services, struct dxk_should_op, w.link);
 		s->answer = dxk_member_is_to_end(s->m);
 		if (s->answer)

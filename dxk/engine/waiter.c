@@ -8,9 +8,10 @@
 
 /* --- waking ---------------------------------------------------------------- */
 
+/* What the arrays have no room for the loops leave over, see struct dxk_wakes. */
 void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task)
 {
-	if (wakes->nr == ARRAY_SIZE(wakes->task)) {
+	if (WARN_ON_ONCE(wakes->nr == ARRAY_SIZE(wakes->task))) {
 		os_wake(task);
 		return;
 	}
@@ -23,7 +24,7 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 	/* Of a handler many times, for many commands. */
 	if (wakes->nr_members && wakes->member[wakes->nr_members - 1] == m)
 		return;
-	if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
+	if (WARN_ON_ONCE(wakes->nr_members == ARRAY_SIZE(wakes->member))) {
 		os_poll_wake(m);
 		return;
 	}
