@@ -139,19 +139,31 @@ static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 }
 
 /* Counters of the Log Pool, which has its own lock. */
-static ssize_t dxk_log_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
+static ssize_t dxk_log_counter(struct dxk_log *log, const u64 *counter, char *buf)
 {
 	unsigned long flags;
 	u64 value;
 
-	spin_lock_irqsave(&ctx->log.lock, flags);
-	value = *(u64 *)((char *)&ctx->log + offset);
-	spin_unlock_irqrestore(&ctx->log.lock, flags);
+	spin_lock_irqsave(&log->lock, flags);
+	value = *counter;
+	spin_unlock_irqrestore(&log->lock, flags);
 	return sysfs_emit(buf, "%llu\n", value);
 }
 
-#define DXK_LOG_STAT(_name, _field)					\
-	DXK_ATTR(_name, offsetof(struct dxk_log, _field), 0444, dxk_log_stat_show, NULL)
+static ssize_t dxk_log_lost_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return dxk_log_counter(&ctx->log, &ctx->log.lost, buf);
+}
+
+static ssize_t dxk_log_blocks_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return dxk_log_counter(&ctx->log, &ctx->log.blocks, buf);
+}
+
+static ssize_t dxk_log_block_ns_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return dxk_log_counter(&ctx->log, &ctx->log.block_ns, buf);
+}
 
 #define DXK_POOL(_name, _pool)							\
 	DXK_ATTR(_name "_size", _pool, 0444, dxk_pool_size_show, NULL),		\
@@ -165,9 +177,9 @@ static struct attribute *dxk_pool_attrs[] = {
 	DXK_POOL("ready", DXK_POOL_READY),
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
 	DXK_POOL("log", DXK_POOL_LOG),
-	DXK_LOG_STAT("log_lost", lost),
-	DXK_LOG_STAT("log_blocks", blocks),
-	DXK_LOG_STAT("log_block_ns", block_ns),
+	DXK_ATTR("log_lost", 0, 0444, dxk_log_lost_show, NULL),
+	DXK_ATTR("log_blocks", 0, 0444, dxk_log_blocks_show, NULL),
+	DXK_ATTR("log_block_ns", 0, 0444, dxk_log_block_ns_show, NULL),
 	DXK_POOL("handle", DXK_POOL_HANDLE),
 	NULL
 };
@@ -221,18 +233,26 @@ static const struct attribute_group dxk_lane_group = {
 
 /* --- counters -------------------------------------------------------------- */
 
-static ssize_t dxk_stat_show(struct dxk_ctx *ctx, u32 offset, char *buf)
+static ssize_t dxk_counter(struct dxk_engine *e, const u64 *counter, char *buf)
 {
 	u64 value;
 
-	spin_lock(&ctx->engine.lock);
-	value = *(u64 *)((char *)&ctx->engine.stats + offset);
-	spin_unlock(&ctx->engine.lock);
+	spin_lock(&e->lock);
+	value = *counter;
+	spin_unlock(&e->lock);
 	return sysfs_emit(buf, "%llu\n", value);
 }
 
-#define DXK_STAT_ATTR(_name)					\
-	DXK_ATTR(#_name, offsetof(struct dxk_stats, _name), 0444, dxk_stat_show, NULL),
+#define DXK_STAT_SHOW(_name)							\
+static ssize_t dxk_stat_##_name##_show(struct dxk_ctx *ctx, u32 which, char *buf)	\
+{										\
+	return dxk_counter(&ctx->engine, &ctx->engine.stats._name, buf);	\
+}
+
+DXK_STATS(DXK_STAT_SHOW)
+
+#define DXK_STAT_ATTR(_name)							\
+	DXK_ATTR(#_name, 0, 0444, dxk_stat_##_name##_show, NULL),
 
 static struct attribute *dxk_stat_attrs[] = {
 	DXK_STATS(DXK_STAT_ATTR)
