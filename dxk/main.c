@@ -10,6 +10,7 @@
 #include "abi/ioctl.h"
 #include "abi/sysfs.h"
 #include "runtime/context.h"
+#include "runtime/run.h"
 #include "runtime/thread.h"
 #include "services/command.h"
 #include "services/executor.h"
@@ -54,6 +55,7 @@ static int __init dxk_init(void)
 	if (err)
 		goto err_root;
 	dxk_ctx_init(dxk_root, &dxk_ctx_sysfs_ops, dxk_ctx_groups);
+	dxk_run_init(dxk_run_groups);
 	dxk_thread_init(&dxk_member_sysfs_ops, dxk_member_groups);
 	err = misc_register(&dxk_device);
 	if (err)

@@ -383,9 +383,15 @@ static const struct attribute_group dxk_ctx_group = {
 	.attrs = dxk_ctx_attrs,
 };
 
+/* From its creation on... */
 const struct attribute_group *dxk_ctx_groups[] = {
 	&dxk_ctx_group,
 	&dxk_policy_group,
+	NULL
+};
+
+/* ...and from its first Start on. */
+const struct attribute_group *dxk_run_groups[] = {
 	&dxk_pool_group,
 	&dxk_lane_group,
 	&dxk_stat_group,

@@ -14,6 +14,7 @@ umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr);
 /* For the directories of contexts and of their threads. */
 extern const struct sysfs_ops dxk_ctx_sysfs_ops;
 extern const struct attribute_group *dxk_ctx_groups[];
+extern const struct attribute_group *dxk_run_groups[];
 extern const struct sysfs_ops dxk_member_sysfs_ops;
 extern const struct attribute_group *dxk_member_groups[];
 

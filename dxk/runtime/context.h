@@ -53,6 +53,8 @@ struct dxk_ctx {
 	struct dxk_control control[DXK_CONTROLS];
 	/** @members: (M) struct dxk_member by thread id */
 	struct xarray members;
+	/** @shown: (M) it has the files that come with the first Start */
+	bool shown;
 	/** @threads: (C) directory of the members in sysfs */
 	struct kobject *threads;
 	/** @work_wait: user workers in poll(2) sleep here */

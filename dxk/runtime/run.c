@@ -5,6 +5,7 @@
 #include <linux/error-injection.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/sysfs.h>
 
 #include "dxk_api.h"
 #include "engine/calls.h"
@@ -24,6 +25,20 @@ static void dxk_run_set_state(struct dxk_ctx *ctx, enum dxk_ctx_state state)
 }
 
 /* --- the steps -------------------------------------------------------------- */
+
+static const struct attribute_group **dxk_run_files;
+
+/* Made by the first Start, they stay until the context is closed. */
+static int dxk_files_start(struct dxk_ctx *ctx)
+{
+	return ctx->shown ? 0 : sysfs_create_groups(&ctx->kobj, dxk_run_files);
+}
+
+static void dxk_files_stop(struct dxk_ctx *ctx, bool failed)
+{
+	if (failed && !ctx->shown)
+		sysfs_remove_groups(&ctx->kobj, dxk_run_files);
+}
 
 static int dxk_thread_pool_start(struct dxk_ctx *ctx)
 {
@@ -163,6 +178,7 @@ struct dxk_step {
 };
 
 static const struct dxk_step dxk_steps[] = {
+	{ "files", dxk_files_start, dxk_files_stop },
 	{ "thread pool", dxk_thread_pool_start, dxk_thread_pool_stop },
 	{ "ready pool", dxk_ready_pool_start, NULL },
 	{ "rejoin pool", dxk_rejoin_pool_start, dxk_rejoin_pool_stop },
@@ -223,6 +239,7 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
 	dxk_run_set_state(ctx, err ? before : DXK_CTX_RUNNING);
 	if (err)
 		return err;
+	ctx->shown = true;
 	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "started");
 	dxk_commands_open(&ctx->commands);
 	/* Have it look once at what there is to watch. */
@@ -314,3 +331,9 @@ int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_stop);
+
+/** dxk_run_init - the module is loaded: the files that come with the first Start */
+void dxk_run_init(const struct attribute_group **groups)
+{
+	dxk_run_files = groups;
+}

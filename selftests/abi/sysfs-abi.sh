@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Documentation/ABI against the running module: every file below /sys/kernel/dxk is
-# documented, every documented one exists and can be written if that says so (DX-8,
-# DX-115). What is in them is for other tests.
+# documented, every documented one exists from the time on that it is to be there, is the
+# owner's, has the mode, and is gone with its context (DX-8, DX-113, DX-115). What is in
+# them is for other tests.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -68,7 +69,11 @@ ok([e.split("\n")[0] for e in entries if not FORM.match(e + "\n")] +
    [f"{p} has no table" for p in files if re.search("<(field|counter)>", p)],
    "the entries have the form that the kernel wants")
 
-# --- a context that runs ----------------------------------------------------
+# --- a context, new, running, stopped, closed -------------------------------
+
+UID, GID, MODE = 1, 2, 0o640
+LATER = ("pools", "lanes", "stats", "instrumentation")
+
 
 def call(fd, nr, fmt, *values):
     size = struct.calcsize(fmt)
@@ -78,17 +83,29 @@ def call(fd, nr, fmt, *values):
 
 
 ctl = os.open("/dev/dxk", os.O_RDWR | os.O_CLOEXEC)
-_, _, ctx, ident, *_ = call(ctl, 0x02, "=IIiIIIII32s", 0, 0, 0, 0, 0, 0o640, 0, b"")
-call(ctx, 0x10, "=II", 0)		# Start
-ok([] if open(f"{TOP}/{ident}/state").read() == "running\n" else ["it does not"],
-   "the context runs")
+_, _, ctx, ident, *_ = call(ctl, 0x02, "=IIiIIIII32s", 1, 0, 0, UID, GID, MODE, 0, b"")
+own = f"{TOP}/{ident}"
 
-there = {}
-tops = (f"{TOP}/executors", f"{TOP}/{ident}")
-for where, _, names in itertools.chain(*map(os.walk, tops)):
-    for name in names:
-        path = os.path.join(where, name)
-        there[path] = bool(os.stat(path).st_mode & 0o222)
+
+def files_now(*tops):
+    return {os.path.join(where, name)
+            for where, _, names in itertools.chain(*map(os.walk, tops)) for name in names}
+
+
+def state():
+    with open(f"{own}/state") as f:
+        return f.read().strip()
+
+
+new = files_now(own)
+ok([f"{len(new)} files"] * (not 0 < len(new) <= 40) +
+   [d for d in LATER if os.path.exists(f"{own}/{d}")] +
+   [state()] * (state() != "new"), f"a new context has {len(new)} files")
+
+call(ctx, 0x10, "=II", 0)		# Start
+ok([state()] * (state() != "running"), "the context runs")
+paths = files_now(f"{TOP}/executors", own)
+there = {path: os.stat(path) for path in paths}
 
 # --- the comparison ---------------------------------------------------------
 
@@ -102,11 +119,24 @@ found = {path: [p for p in patterns if patterns[p].match(path)] for path in ther
 ok([path for path in there if not found[path]], f"all {len(there)} files are documented")
 ok([p for p in patterns if not any(p in f for f in found.values())],
    f"all {len(patterns)} documented files exist")
-ok([path for path, rw in there.items() if found[path] and files[found[path][0]] != rw],
+ok([path for path, st in there.items()
+    if found[path] and files[found[path][0]] != bool(st.st_mode & 0o222)],
    "those and only those that are told to be RW can be written")
 ok([path for path, f in found.items() if len(f) > 1], "no file is documented twice")
+ok([f"{path} {st.st_uid}:{st.st_gid} {st.st_mode:o}" for path, st in there.items()
+    if path.startswith(f"{own}/") and
+    ((st.st_uid, st.st_gid) != (UID, GID) or st.st_mode & 0o777 & ~0o200 != 0o440)],
+   "the files of the context are its owner's, with its mode")
+ok([p for p in patterns if p.startswith(f"{TOP}/<context>/") and
+    p.split("/")[5] not in LATER + ("threads",) and
+    not any(patterns[p].match(f) for f in new)], "all others were there before the Start")
 
+call(ctx, 0x11, "=IIQQIIII", 2, 0xffffffffffffffff, 0, 0, 0, 0, 0)	# Stop
+left = {path for path in paths if path.startswith(f"{own}/") and "/threads/" not in path}
+ok(sorted(left ^ {p for p in files_now(own) if "/threads/" not in p}) +
+   [state()] * (state() != "stopped"), "a stopped context keeps them")
 os.close(ctx)
+ok([own] * os.path.exists(own), "a closed one has none")
 print(f"1..{tests}")
 sys.exit(failed)
 EOT

@@ -388,7 +388,7 @@ static int trace(const char *file, const char *format, ...)
 TEST(start_order)
 {
 	static const char *const order[] = {
-		"step=\"thread pool\"", "step=\"ready pool\"", "step=\"rejoin pool\"",
+		"step=\"files\"", "step=\"thread pool\"", "step=\"ready pool\"", "step=\"rejoin pool\"",
 		"step=\"log pool\"", "step=\"handle table\"", "step=\"monitor\"",
 		"monitor_runs:", "step=\"scheduler\"", "step=\"dispatcher\"",
 		"step=\"crew\"", "worker_runs:",
@@ -445,8 +445,9 @@ TEST(start_order)
 
 /*
  * DX-6: an error at every step in turn. The error is returned, no thread and no
- * entry below sysfs is left, the context is as before, and a Start without error
- * works. What would leak, kmemleak tells when the modules are unloaded.
+ * entry below sysfs is left, those of an earlier Start stay, the context is as before,
+ * and a Start without error works. What would leak, kmemleak tells when the modules are
+ * unloaded.
  */
 TEST(start_fails_at_each_step)
 {
@@ -483,15 +484,18 @@ TEST(start_fails_at_each_step)
 			EXPECT_TRUE(kthreads_are(&t, 0)) TH_LOG("step %u", step);
 			EXPECT_STREQ("", ids(&t)) TH_LOG("step %u", step);
 			EXPECT_TRUE(state_is(&t, before)) TH_LOG("step %u", step);
-			EXPECT_EQ(0, dxt_num(&t, "pools/thread_use"));
+			EXPECT_EQ(run, dxt_exists(&t, "pools"));
+			EXPECT_EQ(run, dxt_exists(&t, "lanes"));
+			EXPECT_EQ(run, dxt_exists(&t, "stats"));
+			EXPECT_EQ(run ? 0 : -1, dxt_num(&t, "pools/thread_use"));
 		}
-		EXPECT_EQ(11, step);
+		EXPECT_EQ(12, step);
 		ASSERT_EQ(0, rc);
 		EXPECT_STREQ("0 1 2 3 4 500 600 700", ids(&t));
 		EXPECT_TRUE(kthreads_are(&t, 3 + 2));
 		EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
 	}
-	EXPECT_EQ(2 * 10, failed);
+	EXPECT_EQ(2 * 11, failed);
 	dxt_write(FAIL_FUNCTION "inject", "");
 	dxt_down(&t);
 }

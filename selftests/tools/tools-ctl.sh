@@ -14,6 +14,20 @@ run 0 dxkctl list && [[ $(lines out .) == 1 ]] && run 0 dxkctl list --json &&
 	json 'v == []'
 ok "no context"
 
+# It has no pools, lanes and counters yet.
+open fresh 0644 new && run 0 dxkctl list && same err /dev/null &&
+	has out "^ *$id  fresh +new +root +0644 +0 +0 +0$" && run 0 dxkctl list --json &&
+	json 'v[0]["workers"] == v[0]["ready"] == v[0]["busy"] == 0'
+ok "list of a context that has not been started"
+run 0 dxkctl show fresh && same err /dev/null && has out '^  state +new$' &&
+	has out '^  max_threads +[1-9]' && has out '^  none before the first Start$' &&
+	run 0 dxkctl show fresh stats && has out '^stats$' && [[ $(lines out .) == 2 ]] &&
+	run 0 dxkctl show --json fresh && json '"policy" in v and "stats" not in v'
+ok "show of such a context"
+run 0 dxkstat -n 2 -i 0.1 && same err /dev/null && [[ $(lines out ^fresh) == 2 ]] &&
+	run 0 dxkstat -j -n 1 fresh && json 'L[0]["contexts"][0]["state"] == "new"'
+ok "dxkstat of such a context"
+shut
 open busy 0640 4 sched_mode=1 'lane_pct[1]=25' 'lane_pct[2]=25' prio_policy=1 &&
 	ask post 20 3 1 && ask collect
 ok "a context with a name"

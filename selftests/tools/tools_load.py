@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A context with user workers, for the tests of the tools.
 
-main(NAME, MODE, WORKERS, [FIELD=VALUE]...) prints "id N" when it runs. Then one
-command a line on standard input, each answered by a line:
+main(NAME, MODE, WORKERS, [FIELD=VALUE]...) prints "id N" when it runs; with "new" for
+WORKERS it is not started. Then one command a line on standard input, each answered by a
+line:
 
     post NR LANE MS     requests that take MS milliseconds each
     hold NR LANE        requests that execute until "release"; answered when they all do
@@ -116,9 +117,13 @@ def set_policy(ctx, settings):
 
 def main(name, mode, workers, *settings):
     create = Create(mode=int(mode, 8), name=name.encode())
-    workers = int(workers)
     ctl = must(lib.dxk_open(), "/dev/dxk")
     ctx = must(lib.dxk_ctx_create_as(ctl, c.byref(create)), "context")
+    if workers == "new":
+        print(f"id {create.id}", flush=True)
+        sys.stdin.readline()
+        os._exit(0)
+    workers = int(workers)
     set_policy(ctx, (f"max_threads={workers}", *settings))
     must(lib.dxk_ctx_start(ctx), "start")
     client = must(lib.dxk_member_create(ctx, 0, None), "client")

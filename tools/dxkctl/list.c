@@ -67,6 +67,14 @@ static void add_number(struct json_object *object, const char *key, int dir,
 				       json_object_new_int64((int64_t)value));
 }
 
+/* Pools are there from the first Start on: before that nothing is in them. */
+static void add_use(struct json_object *object, const char *key, int dir,
+		    const char *path)
+{
+	json_object_object_add(object, key,
+			       json_object_new_int64((int64_t)sysfs_number(dir, path)));
+}
+
 static void add_text(struct json_object *object, const char *key, int dir,
 		     const char *path)
 {
@@ -113,9 +121,9 @@ static struct json_object *head_of(const struct ctx *ctx)
 	add_text(head, "mode", ctx->dir, "mode");
 	add_number(head, "descriptors", ctx->dir, "descriptors");
 	add_number(head, "owners", ctx->dir, "owners");
-	add_number(head, "workers", ctx->dir, "pools/thread_use");
-	add_number(head, "ready", ctx->dir, "pools/ready_use");
-	add_number(head, "busy", ctx->dir, "pools/thread_busy");
+	add_use(head, "workers", ctx->dir, "pools/thread_use");
+	add_use(head, "ready", ctx->dir, "pools/ready_use");
+	add_use(head, "busy", ctx->dir, "pools/thread_busy");
 	return head;
 }
 
@@ -289,7 +297,7 @@ int ctl_show(int argc, char **argv)
 {
 	struct json_object *head;
 	unsigned int wanted;
-	bool json = false;
+	bool json = false, is_new;
 	struct ctx ctx;
 	size_t i;
 	int opt;
@@ -307,6 +315,7 @@ int ctl_show(int argc, char **argv)
 		return FAILED;
 
 	head = head_of(&ctx);
+	is_new = !strcmp(text_of(head, "state"), "new");
 	if (!json && !argv[optind + 1])
 		show_plain(head);
 	for (i = 0; i < SECTIONS; i++) {
@@ -315,16 +324,16 @@ int ctl_show(int argc, char **argv)
 		if (!(wanted & 1U << i))
 			continue;
 		section = sysfs_dir(ctx.dir, sections[i].name);
-		/* The context has just gone: what was read of it is still true. */
-		if (!section)
-			continue;
-		if (json) {
+		if (json && section) {
 			json_object_object_add(head, sections[i].name, section);
-			continue;
+		} else if (section) {
+			printf("%s\n", sections[i].name);
+			sections[i].print(section);
+			json_object_put(section);
+		} else if (!json && is_new) {
+			printf("%s\n  none before the first Start\n", sections[i].name);
 		}
-		printf("%s\n", sections[i].name);
-		sections[i].print(section);
-		json_object_put(section);
+		/* Else it has just gone: what was read of it is still true. */
 	}
 	ctx_close(&ctx);
 	if (json)
