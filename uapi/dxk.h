@@ -38,7 +38,8 @@
  * =======  =====================  ================================================
  * bit      DXK_ACCESS_*           allows
  * =======  =====================  ================================================
- * r        READ                   its files in sysfs, POLICY_GET, SAMPLES_READ
+ * r        READ                   its files in sysfs, POLICY_GET, SAMPLES_READ,
+ *                                 LATENCIES_READ
  * w        WRITE                  client members: post, rejoin, log
  * x        EXECUTE                worker members, CREW_WAIT: what a worker fetches
  *                                 is everybody's data
@@ -145,6 +146,7 @@
 #define DXK_IOC_HANDLE_CLOSE	_IO(DXK_IOC_TYPE, 0x19)	/* context */
 #define DXK_IOC_SAMPLES_READ	_IO(DXK_IOC_TYPE, 0x1a)	/* context */
 #define DXK_IOC_CREW_WAIT	_IO(DXK_IOC_TYPE, 0x1b)	/* context */
+#define DXK_IOC_LATENCIES_READ	_IO(DXK_IOC_TYPE, 0x1c)	/* context */
 #define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
 #define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
 #define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
@@ -1129,7 +1131,7 @@ struct dxk_sha256_range {
  * @workers: workers of both kinds
  *
  * Rates are these counts over the time from the sample before. How long requests
- * waited and ran is in /sys/kernel/dxk/<id>/instrumentation.
+ * waited and ran is for DXK_IOC_LATENCIES_READ.
  */
 struct dxk_sample {
 	__aligned_u64 time_ns;
@@ -1163,6 +1165,44 @@ struct dxk_samples_read {
 	__aligned_u64 samples;
 	__u32 nr;
 	__u32 sample_size;
+};
+
+/** DXK_LATENCY_BUCKETS - counts of a histogram that this header knows */
+#define DXK_LATENCY_BUCKETS	40
+
+/**
+ * enum dxk_latency - what a histogram is about
+ * @DXK_LATENCY_WAIT: from the post to the start
+ * @DXK_LATENCY_RUN: from the start to the end
+ */
+enum dxk_latency {
+	DXK_LATENCY_WAIT = 0,
+	DXK_LATENCY_RUN = 1,
+};
+
+/**
+ * struct dxk_latencies_read - read a histogram (DXK_IOC_LATENCIES_READ)
+ * @size: sizeof(struct dxk_latencies_read)
+ * @flags: 0
+ * @counts: address of @nr numbers of 64 bits
+ * @nr: 1 or more, %DXK_LATENCY_BUCKETS for all
+ * @latency: enum dxk_latency
+ * @lane: 0..3
+ * @reserved: 0
+ *
+ * How long requests of a lane waited or ran that ended while sample_interval_ms was not
+ * 0, since the last Start. Count b is that of requests with 2^b..2^(b+1)-1 ns; the first
+ * one includes 0 ns, the last one all above. Returns how many counts there are at
+ * @counts.
+ */
+struct dxk_latencies_read {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 counts;
+	__u32 nr;
+	__u32 latency;
+	__u32 lane;
+	__u32 reserved;
 };
 
 #endif /* _UAPI_DXK_H */

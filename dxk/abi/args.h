@@ -37,6 +37,7 @@ union dxk_args {
 	struct dxk_handle_open handle_open;
 	struct dxk_handle_close handle_close;
 	struct dxk_samples_read samples_read;
+	struct dxk_latencies_read latencies_read;
 };
 
 /**
@@ -101,6 +102,7 @@ long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c);
 
 /* The log's calls, ioctl_log.c */
 long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c);

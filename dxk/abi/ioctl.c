@@ -164,6 +164,8 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_samples_read, sample_size, dxk_samples_read_ioctl),
 	CALL(CREW_WAIT, DXK_ON_CONTEXT, DXK_ACCESS_EXECUTE,
 	     dxk_crew_wait, spares, dxk_crew_wait_ioctl),
+	CALL(LATENCIES_READ, DXK_ON_CONTEXT, DXK_ACCESS_READ,
+	     dxk_latencies_read, reserved, dxk_latencies_read_ioctl),
 
 	CALL(POST, DXK_ON_MEMBER, 0, dxk_post, reason, dxk_post_ioctl),
 	CALL(REJOIN, DXK_ON_MEMBER, 0, dxk_rejoin, reserved, dxk_rejoin_ioctl),
@@ -345,4 +347,5 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_sha256_range, 0, 3, 0);
 	FIELDS(dxk_sample, 6, 4, 0);
 	FIELDS(dxk_samples_read, 4, 2, 0);
+	FIELDS(dxk_latencies_read, 6, 1, 0);
 }

@@ -251,3 +251,24 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 			return -EFAULT;
 	return nr;
 }
+
+long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_latencies_read *a = &c->args.latencies_read;
+	u64 counts[DXK_LATENCY_BUCKETS];
+	struct dxk_ctx *ctx = obj;
+	u32 nr;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (!a->nr || a->latency >= DXK_LATENCIES || a->lane >= DXK_LANES || a->reserved)
+		return -EINVAL;
+	spin_lock(&ctx->engine.lock);
+	memcpy(counts, ctx->engine.latencies.ns[a->latency][a->lane], sizeof(counts));
+	spin_unlock(&ctx->engine.lock);
+
+	nr = min_t(u32, a->nr, DXK_LATENCY_BUCKETS);
+	if (copy_to_user(u64_to_user_ptr(a->counts), counts, nr * sizeof(*counts)))
+		return -EFAULT;
+	return nr;
+}

@@ -7,14 +7,7 @@
 
 struct dxk_rqe;
 
-/* Bucket b counts latencies of 2^b..2^(b+1)-1 ns, the last one all above. */
-#define DXK_LATENCY_BUCKETS	40
-
-enum dxk_latency {
-	DXK_LATENCY_WAIT,	/* from the post to the start */
-	DXK_LATENCY_RUN,	/* from the start to the end */
-	DXK_LATENCIES,
-};
+#define DXK_LATENCIES	(DXK_LATENCY_RUN + 1)
 
 /**
  * struct dxk_latencies - histograms of a context (L)
@@ -22,7 +15,10 @@ enum dxk_latency {
  * What was recorded stays until the next Start.
  */
 struct dxk_latencies {
-	/** @ns: by what was measured and by lane: how many fell into each bucket */
+	/**
+	 * @ns: by enum dxk_latency and by lane: how many fell into each bucket, see
+	 * struct dxk_latencies_read
+	 */
 	u64 ns[DXK_LATENCIES][DXK_LANES][DXK_LATENCY_BUCKETS];
 };
 

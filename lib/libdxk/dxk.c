@@ -296,6 +296,20 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 	return call(ctx, DXK_IOC_SAMPLES_READ, &read);
 }
 
+int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
+		       uint64_t *counts, unsigned int nr)
+{
+	struct dxk_latencies_read read = {
+		.size = sizeof(read),
+		.counts = address(counts),
+		.nr = nr,
+		.latency = latency,
+		.lane = lane,
+	};
+
+	return call(ctx, DXK_IOC_LATENCIES_READ, &read);
+}
+
 int dxk_should_stop(int member, int64_t timeout_ns)
 {
 	struct dxk_should_stop should = {

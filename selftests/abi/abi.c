@@ -47,6 +47,7 @@ NO_HOLES(dxk_handle_close, 2, 1, 0);
 NO_HOLES(dxk_sha256_range, 0, 3, 0);
 NO_HOLES(dxk_sample, 6, 4, 0);
 NO_HOLES(dxk_samples_read, 4, 2, 0);
+NO_HOLES(dxk_latencies_read, 6, 1, 0);
 
 /*
  * The newer program: a longer argument works while its tail is zero, up to a page;

@@ -30,6 +30,7 @@ union arg {
 	struct dxk_handle_open handle_open;
 	struct dxk_handle_close handle_close;
 	struct dxk_samples_read samples_read;
+	struct dxk_latencies_read latencies_read;
 };
 
 #endif /* DXK_ARG_H */

@@ -193,11 +193,14 @@ TEST(rights_of_a_descriptor)
 		struct dxk_sample sample;
 		struct dxk_policy p;
 		unsigned int nr;
+		uint64_t count;
 		int fd = join(&t, access), m;
 
 		ASSERT_LE(0, fd);
 		EXPECT_EQ(r ? 0 : -EACCES, dxk_policy_get(fd, &p));
 		EXPECT_EQ(r ? 0 : -EACCES, dxk_samples_read(fd, 0, &sample, 1));
+		EXPECT_EQ(r ? 1 : -EACCES,
+			  dxk_latencies_read(fd, DXK_LATENCY_WAIT, 0, &count, 1));
 		EXPECT_EQ(c ? -EBUSY : -EACCES, dxk_ctx_start(fd));
 		EXPECT_EQ(c ? 0 : -EACCES, dxk_policy_set(fd, &t.policy, NULL));
 		m = dxk_log_read(fd, &rec, 1, 0);

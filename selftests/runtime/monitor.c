@@ -229,23 +229,20 @@ TEST(overdue_is_told)
 }
 
 /* Sum of a latency histogram; @least: its smallest lower bound. */
-static unsigned long long latencies(const struct dxt *t, const char *file,
-				    unsigned long long *least)
+static long long latencies(const struct dxt *t, unsigned int latency, unsigned int lane,
+			   unsigned long long *least)
 {
-	unsigned long long bound, nr, sum = 0;
-	char path[96];
-	FILE *f;
+	uint64_t count[DXK_LATENCY_BUCKETS + 1];
+	long long sum = 0;
+	unsigned int i;
+	int nr = dxk_latencies_read(t->ctx, latency, lane, count, ARRAY_SIZE(count));
 
 	*least = 0;
-	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/instrumentation/%s", t->id, file);
-	f = fopen(path, "r");
-	while (f && fscanf(f, "%llu %llu", &bound, &nr) == 2) {
-		if (!sum)
-			*least = bound;
-		sum += nr;
-	}
-	if (f)
-		fclose(f);
+	if (nr != DXK_LATENCY_BUCKETS)
+		return nr < 0 ? nr : -ERANGE;
+	for (i = DXK_LATENCY_BUCKETS; i--; sum += (long long)count[i])
+		if (count[i])
+			*least = i ? 1ULL << i : 0;
 	return sum;
 }
 
@@ -271,7 +268,7 @@ TEST(samples_add_up)
 	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, 0, PXR_REJOIN, 0, NULL));
 	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
 	EXPECT_EQ(0, dxk_samples_read(t.ctx, 0, s, DXK_BATCH_MAX));
-	EXPECT_EQ(0, latencies(&t, "lane3_wait", &least));
+	EXPECT_EQ(0, latencies(&t, DXK_LATENCY_WAIT, 3, &least));
 
 	ASSERT_EQ(0, dxt_store(&t, "policy/sample_interval_ms", "20"));
 	ASSERT_TRUE(DXT_UNTIL(&t, dxk_samples_read(t.ctx, 0, s, 1) == 1));
@@ -297,9 +294,9 @@ TEST(samples_add_up)
 	EXPECT_EQ(NR, posts);
 	EXPECT_EQ(NR, dispatches);
 	EXPECT_EQ(NR, ends);
-	EXPECT_EQ(NR, latencies(&t, "lane3_wait", &least));
-	EXPECT_EQ(NR, latencies(&t, "lane3_run", &least));
-	EXPECT_EQ(0, latencies(&t, "lane2_run", &least));
+	EXPECT_EQ(NR, latencies(&t, DXK_LATENCY_WAIT, 3, &least));
+	EXPECT_EQ(NR, latencies(&t, DXK_LATENCY_RUN, 3, &least));
+	EXPECT_EQ(0, latencies(&t, DXK_LATENCY_RUN, 2, &least));
 
 	EXPECT_EQ(0, dxk_samples_read(t.ctx, UINT64_MAX, s, 1));
 	dxt_down(&t);
@@ -321,6 +318,7 @@ TEST(samples_add_up)
 TEST(latencies_are_those)
 {
 	unsigned long long least;
+	uint64_t few[4];
 	struct puppet *w;
 	struct dxt t;
 
@@ -334,11 +332,19 @@ TEST(latencies_are_those)
 	ASSERT_EQ(1, puppet_fetch(w));
 	dxt_sleep_ms(150);
 	ASSERT_EQ(0, puppet_finish(w, 0));
-	EXPECT_EQ(1, latencies(&t, "lane1_wait", &least));
+	EXPECT_EQ(1, latencies(&t, DXK_LATENCY_WAIT, 1, &least));
 	EXPECT_LE(33554432, least);	/* 2^25 ns: 33 ms */
-	EXPECT_EQ(1, latencies(&t, "lane1_run", &least));
+	EXPECT_EQ(1, latencies(&t, DXK_LATENCY_RUN, 1, &least));
 	EXPECT_LE(134217728, least);	/* 2^27 ns: 134 ms */
-	EXPECT_EQ(0, latencies(&t, "lane3_wait", &least));
+	/* the first counts only, as a program with less room gets them */
+	memset(few, 0xff, sizeof(few));
+	EXPECT_EQ(3, dxk_latencies_read(t.ctx, DXK_LATENCY_RUN, 1, few, 3));
+	EXPECT_EQ(0, few[0] | few[1] | few[2]);
+	EXPECT_EQ(UINT64_MAX, few[3]);
+	EXPECT_EQ(-EINVAL, dxk_latencies_read(t.ctx, DXK_LATENCY_RUN, 1, few, 0));
+	EXPECT_EQ(-EINVAL, dxk_latencies_read(t.ctx, DXK_LATENCY_RUN, DXK_LANES, few, 1));
+	EXPECT_EQ(-EINVAL, dxk_latencies_read(t.ctx, DXK_LATENCY_RUN + 1, 1, few, 1));
+	EXPECT_EQ(0, latencies(&t, DXK_LATENCY_WAIT, 3, &least));
 	puppet_free(w);
 	dxt_down(&t);
 }

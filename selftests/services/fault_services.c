@@ -93,6 +93,18 @@ static int samples_read(services *s, unsigned int n, bool *hit)
 	return rc;
 }
 
+static int latencies_read(services *s, unsigned int n, bool *hit)
+{
+	uint64_t a[DXK_LATENCY_BUCKETS], b[DXK_LATENCY_BUCKETS];
+	int rc = FAULTY(n, hit, dxk_latencies_read(s->t.ctx, DXK_LATENCY_RUN, 3, a,
+						   DXK_LATENCY_BUCKETS));
+
+	if (rc != DXK_LATENCY_BUCKETS)
+		return rc;
+	return dxk_latencies_read(s->t.ctx, DXK_LATENCY_RUN, 3, b, DXK_LATENCY_BUCKETS) !=
+	       rc || memcmp(a, b, sizeof(a)) ? WRONG : 0;
+}
+
 static int should_stop(services *s, unsigned int n, bool *hit)
 {
 	return FAULTY(n, hit, dxk_should_stop(s->me, 0));
@@ -162,6 +174,7 @@ static const struct {
 	{ "HANDLE_OPEN", handle_open, 3 },
 	{ "HANDLE_CLOSE", handle_close, 1 },
 	{ "SAMPLES_READ", samples_read, 3 },
+	{ "LATENCIES_READ", latencies_read, 2 },
 	{ "SHOULD_STOP", should_stop, 1 },
 	{ "POST, PXR_REDO", redo, 3 },
 };

@@ -240,6 +240,19 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 		     unsigned int nr);
 
 /**
+ * dxk_latencies_read - read how long requests of a lane waited or ran
+ * @ctx: context descriptor
+ * @latency: enum dxk_latency
+ * @lane: 0..3
+ * @counts: out, how many took 2^i..2^(i+1)-1 ns; the last one of all: or longer
+ * @nr: room, 1 or more; %DXK_LATENCY_BUCKETS for all
+ *
+ * Return: how many counts were read; -EINVAL.
+ */
+int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
+		       uint64_t *counts, unsigned int nr);
+
+/**
  * dxk_member_create - the calling thread joins the Thread Pool (DX-22, DX-23)
  * @ctx: context descriptor
  * @kind: enum dxk_member_kind

@@ -34,6 +34,9 @@ const struct call calls[] = {
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
+	{ "LATENCIES_READ", DXK_IOC_LATENCIES_READ, ON_CONTEXT,
+	  sizeof(struct dxk_latencies_read), offsetof(struct dxk_latencies_read, flags),
+	  EOPNOTSUPP },
 	{ "LOG_FILE", DXK_IOC_LOG_FILE, ON_CONTEXT, sizeof(struct dxk_log_file), -1, 0 },
 	{ "LOG_READ", DXK_IOC_LOG_READ, ON_CONTEXT, sizeof(struct dxk_log_read),
 	  offsetof(struct dxk_log_read, flags), EOPNOTSUPP },
@@ -124,6 +127,10 @@ void fill(union arg *a, const struct call *c, void *array)
 		a->samples_read.nr = 1;
 		a->samples_read.sample_size = sizeof(struct dxk_sample);
 		break;
+	case DXK_IOC_LATENCIES_READ:
+		a->latencies_read.counts = DXT_PTR(array);
+		a->latencies_read.nr = 1;
+		break;
 	case DXK_IOC_HANDLE_OPEN:
 		a->handle_open.fd = -1;
 		break;
@@ -169,6 +176,8 @@ int right_answer(const struct call *c)
 		return -EPERM;		/* lane 0 is closed */
 	case DXK_IOC_HANDLE_OPEN:
 		return -EBADF;
+	case DXK_IOC_LATENCIES_READ:
+		return 1;		/* as many as are asked for */
 	case DXK_IOC_HANDLE_CLOSE:
 	case DXK_IOC_CTX_JOIN:
 		return -ENOENT;

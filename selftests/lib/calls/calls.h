@@ -65,6 +65,7 @@ struct env {
 	struct dxk_done done[2];
 	struct dxk_running running[2];
 	struct dxk_log_record record[2];
+	uint64_t counts[DXK_LATENCY_BUCKETS];
 	struct dxk_sample sample[2];
 	unsigned char data[2][DATA];
 	char text[DXK_COMMAND_MAX];

@@ -242,6 +242,26 @@ static const char *end_samples(struct env *e, int rc)
 			  !memcmp(s, e->sample, sizeof(s))) ? NULL : "other samples";
 }
 
+static const char *set_latencies(struct env *e)
+{
+	e->arg.latencies_read.nr = DXK_LATENCY_BUCKETS;
+	e->arg.latencies_read.latency = DXK_LATENCY_RUN;
+	e->arg.latencies_read.lane = 3;
+	use_buf(e, &e->arg.latencies_read.counts, e->counts, sizeof(e->counts), true, WHOLE,
+		0);
+	return NULL;
+}
+
+static const char *end_latencies(struct env *e, int rc)
+{
+	uint64_t counts[DXK_LATENCY_BUCKETS];
+
+	return rc < 0 ||
+	       (dxk_latencies_read(e->t.ctx, DXK_LATENCY_RUN, 3, counts,
+				   DXK_LATENCY_BUCKETS) == DXK_LATENCY_BUCKETS &&
+		!memcmp(counts, e->counts, sizeof(counts))) ? NULL : "other counts";
+}
+
 static const char *set_handle(struct env *e)
 {
 	e->arg.handle_open.fd = e->file;
@@ -301,6 +321,8 @@ const struct row context_rows[] = {
 	    -EFAULT),
 	ROW("SAMPLES_READ", SAMPLES_READ, ON_CONTEXT, dxk_samples_read, set_samples,
 	    end_samples, 2, 2),
+	ROW("LATENCIES_READ", LATENCIES_READ, ON_CONTEXT, dxk_latencies_read,
+	    set_latencies, end_latencies, DXK_LATENCY_BUCKETS, DXK_LATENCY_BUCKETS),
 	ROW("HANDLE_OPEN", HANDLE_OPEN, ON_CONTEXT, dxk_handle_open, set_handle,
 	    end_handle, 0, -EFAULT),
 	ROW("HANDLE_CLOSE", HANDLE_CLOSE, ON_CONTEXT, dxk_handle_close, set_handle_close,
