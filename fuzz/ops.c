@@ -436,6 +436,16 @@ static void fill_samples_read(struct call *c, union arg *a)
 	x->samples = address(c, ARENA_ARRAY);
 }
 
+static void fill_latencies_read(struct call *c, union arg *a)
+{
+	struct dxk_latencies_read *x = &a->latencies_read;
+
+	x->latency = take(c) % 3;
+	x->lane = take(c) % (DXK_LANES + 1);
+	x->nr = take(c) % (DXK_LATENCY_BUCKETS + 2);
+	x->counts = address(c, ARENA_ARRAY);
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 #define OP(_name, _cmd, _kind, _fill, _after)					\
@@ -470,5 +480,6 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(executor_find, EXECUTOR_FIND, CONTEXT, fill_executor_find, NULL),
 	OP(version, VERSION, CONTROL, fill_none, NULL),
 	OP(policy, POLICY_GET, CONTEXT, fill_none, NULL),
+	OP(latencies_read, LATENCIES_READ, CONTEXT, fill_latencies_read, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);
