@@ -24,6 +24,12 @@ run 0 dxkctl show fresh && same err /dev/null && has out '^  state +new$' &&
 	run 0 dxkctl show fresh stats && has out '^stats$' && [[ $(lines out .) == 2 ]] &&
 	run 0 dxkctl show --json fresh && json '"policy" in v and "stats" not in v'
 ok "show of such a context"
+# The mode says who may read a context, that of the device who may join it.
+asks() { run 0 nobody dxkctl show fresh instrumentation && same err /dev/null; }
+asks && has out '^  for those who may join the context$' && chmod 666 /dev/dxk && asks &&
+	has out '^  lane0_run$'
+ok "show of the instrumentation to others"
+chmod 600 /dev/dxk
 run 0 dxkstat -n 2 -i 0.1 && same err /dev/null && [[ $(lines out ^fresh) == 2 ]] &&
 	run 0 dxkstat -j -n 1 fresh && json 'L[0]["contexts"][0]["state"] == "new"'
 ok "dxkstat of such a context"
@@ -40,7 +46,7 @@ ok "list"
 run 0 dxkctl show busy && has out '^  name +busy$' &&
 	has out '^  prio_policy +1 \(agerqs\)$' && has out '^  thread +4 +4' &&
 	has out '^  user +1 +0 +1 +0$' && has out '^ +1  user-worker +available' &&
-	has out '^  posts +20$' && has out '^  lane3_wait$'
+	has out '^  posts +20$' && has out '^  lane3_wait$' && has out '^  sample$'
 ok "show"
 run 0 dxkctl show --json "$id" && json 'v["policy"]["lane_pct1"] == 25 and
 v["stats"]["completions"] == 20 and v["threads"]["500"]["role"] == "monitor" and
@@ -83,6 +89,20 @@ run 1 dxkctl set busy frob 1 && has err "no field 'frob'" &&
 	run 1 dxkctl set busy '' 1 && is policy/log_full 1 &&
 	is policy/monitor_interval_ms 50
 ok "set of what is no field"
+
+# --- instrumentation --------------------------------------------------------
+
+recorded() {
+	run 0 dxkctl show --json busy instrumentation &&
+		json 'v["instrumentation"]["sample"].get("workers") == 4 and
+sum(v["instrumentation"]["lane3_wait"].values()) == 6 and
+sum(n for ns, n in v["instrumentation"]["lane3_run"].items() if int(ns) >= 2**20) == 6 and
+not v["instrumentation"]["lane0_run"]'
+} >/dev/null
+run 0 dxkctl set busy sample_interval_ms 20 && until_true is policy/sample_interval_ms 20 &&
+	ask post 6 3 3 && ask collect && until_true recorded && run 0 dxkctl show busy &&
+	has out '^    workers +4$' && has out '^    [0-9]{7,10} +[1-6]$'
+ok "show of what the instrumentation recorded"
 
 # --- send -------------------------------------------------------------------
 

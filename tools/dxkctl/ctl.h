@@ -34,6 +34,14 @@ const char *field_word(const struct field *f, uint32_t value);
 /* What may be given, as a text for a message. */
 const char *field_range(const struct field *f, char *text, size_t size);
 
+/*
+ * What the instrumentation of a context has recorded, as {"sample": {...},
+ * "lane0_wait": {"<least ns>": count}, ...}: NULL when the caller cannot join it.
+ */
+struct ctx;
+struct json_object;
+struct json_object *instrumentation(const struct ctx *ctx);
+
 /* The subcommands: their own arguments with their name in front. */
 int ctl_list(int argc, char **argv);
 int ctl_show(int argc, char **argv);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list and show: what sysfs says. Both make a JSON object of it and print that, or
- * a table of it.
+ * list and show: what sysfs says, and the instrumentation. Both make a JSON object of it
+ * and print that, or a table of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -247,29 +247,35 @@ static void show_plain(struct json_object *object)
 		printf("  %-22s  %s\n", key, json_object_get_string(value));
 }
 
-/* Files of several lines: one below the other. */
-static void show_lines(struct json_object *object)
+static void show_nested(struct json_object *object)
 {
 	json_object_object_foreach(object, key, value) {
-		char *text = strdup(json_object_get_string(value)), *line, *rest = text;
-
 		printf("  %s\n", key);
-		while ((line = strsep(&rest, "\n")) && *line)
-			printf("    %s\n", line);
-		free(text);
+		json_object_object_foreach(value, inner, number)
+			printf("    %-20s  %s\n", inner, json_object_get_string(number));
 	}
 }
 
+#define NOT_YET		"none before the first Start"
+#define NO_RIGHT	"for those who may join the context"
+
+/**
+ * struct section - a part of what show prints
+ * @name: its directory, if it has one
+ * @print: prints a table of it
+ * @missing: why it may not be there; NULL if it always is
+ */
 static const struct section {
 	const char *name;
 	void (*print)(struct json_object *object);
+	const char *missing;
 } sections[] = {
-	{ "policy", show_policy },
-	{ "pools", show_pools },
-	{ "lanes", show_lanes },
-	{ "threads", show_threads },
-	{ "stats", show_plain },
-	{ "instrumentation", show_lines },
+	{ "policy", show_policy, NULL },
+	{ "pools", show_pools, NOT_YET },
+	{ "lanes", show_lanes, NOT_YET },
+	{ "threads", show_threads, NULL },
+	{ "stats", show_plain, NOT_YET },
+	{ "instrumentation", show_nested, NO_RIGHT },
 };
 
 #define SECTIONS	(sizeof(sections) / sizeof(sections[0]))
@@ -293,11 +299,33 @@ static bool wanted_sections(char **names, unsigned int *wanted)
 	return true;
 }
 
+static struct json_object *read_section(const struct ctx *ctx, const struct section *s)
+{
+	if (!strcmp(s->name, "instrumentation"))
+		return instrumentation(ctx);
+	return sysfs_dir(ctx->dir, s->name);
+}
+
+static void print_section(const struct ctx *ctx, const struct section *s)
+{
+	struct json_object *object = read_section(ctx, s);
+	char state[16];
+
+	if (object) {
+		printf("%s\n", s->name);
+		s->print(object);
+		json_object_put(object);
+	} else if (s->missing && sysfs_read(ctx->dir, "state", state, sizeof(state)) >= 0) {
+		printf("%s\n  %s\n", s->name, s->missing);
+	}
+	/* Else it has just gone: what was read of it is still true. */
+}
+
 int ctl_show(int argc, char **argv)
 {
 	struct json_object *head;
 	unsigned int wanted;
-	bool json = false, is_new;
+	bool json = false;
 	struct ctx ctx;
 	size_t i;
 	int opt;
@@ -315,7 +343,6 @@ int ctl_show(int argc, char **argv)
 		return FAILED;
 
 	head = head_of(&ctx);
-	is_new = !strcmp(text_of(head, "state"), "new");
 	if (!json && !argv[optind + 1])
 		show_plain(head);
 	for (i = 0; i < SECTIONS; i++) {
@@ -323,17 +350,13 @@ int ctl_show(int argc, char **argv)
 
 		if (!(wanted & 1U << i))
 			continue;
-		section = sysfs_dir(ctx.dir, sections[i].name);
-		if (json && section) {
-			json_object_object_add(head, sections[i].name, section);
-		} else if (section) {
-			printf("%s\n", sections[i].name);
-			sections[i].print(section);
-			json_object_put(section);
-		} else if (!json && is_new) {
-			printf("%s\n  none before the first Start\n", sections[i].name);
+		if (!json) {
+			print_section(&ctx, &sections[i]);
+			continue;
 		}
-		/* Else it has just gone: what was read of it is still true. */
+		section = read_section(&ctx, &sections[i]);
+		if (section)
+			json_object_object_add(head, sections[i].name, section);
 	}
 	ctx_close(&ctx);
 	if (json)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The section "instrumentation" of show: the newest sample, and how long requests of each
+ * lane waited and ran. That is no file: whoever may read the context joins it and asks.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "ctl.h"
+
+/* A descriptor of the context, or a negative errno. */
+static int join(const struct ctx *ctx)
+{
+	int ctl = dxk_open(), fd;
+	char state[16];
+
+	if (ctl < 0)
+		return ctl;
+	fd = dxk_ctx_join_id(ctl, ctx->id, DXK_ACCESS_READ, 0);
+	close(ctl);
+	/* While its directory is there no other one has its id. */
+	if (fd >= 0 && sysfs_read(ctx->dir, "state", state, sizeof(state)) < 0) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}
+
+static void add(struct json_object *object, const char *key, uint64_t value)
+{
+	json_object_object_add(object, key, json_object_new_int64((int64_t)value));
+}
+
+/* No member at all without a sample. */
+static struct json_object *newest_sample(int fd)
+{
+	struct json_object *object = json_object_new_object();
+	struct dxk_sample batch[DXK_BATCH_MAX], s = { };
+	int nr;
+
+	do {
+		nr = dxk_samples_read(fd, s.time_ns, batch, DXK_BATCH_MAX);
+		if (nr > 0)
+			s = batch[nr - 1];
+	} while (nr == DXK_BATCH_MAX);
+	if (!s.time_ns)
+		return object;
+	add(object, "time_ns", s.time_ns);
+	add(object, "posts", s.posts);
+	add(object, "dispatches", s.dispatches);
+	add(object, "completions", s.completions);
+	add(object, "ready", s.ready);
+	add(object, "busy", s.busy);
+	add(object, "rejoin", s.rejoin);
+	add(object, "log", s.log);
+	add(object, "handles", s.handles);
+	add(object, "workers", s.workers);
+	return object;
+}
+
+/* A member for each power of two that occurred: its name is the least time in ns. */
+static struct json_object *histogram(int fd, unsigned int latency, unsigned int lane)
+{
+	struct json_object *object = json_object_new_object();
+	uint64_t counts[DXK_LATENCY_BUCKETS];
+	int i, nr = dxk_latencies_read(fd, latency, lane, counts, DXK_LATENCY_BUCKETS);
+	char least[24];
+
+	for (i = 0; i < nr; i++) {
+		if (!counts[i])
+			continue;
+		snprintf(least, sizeof(least), "%llu", i ? 1ULL << i : 0);
+		add(object, least, counts[i]);
+	}
+	return object;
+}
+
+struct json_object *instrumentation(const struct ctx *ctx)
+{
+	struct json_object *object;
+	unsigned int lane;
+	char key[16];
+	int fd = join(ctx);
+
+	if (fd < 0)
+		return NULL;
+	object = json_object_new_object();
+	json_object_object_add(object, "sample", newest_sample(fd));
+	for (lane = 0; lane < DXK_LANES; lane++) {
+		snprintf(key, sizeof(key), "lane%u_wait", lane);
+		json_object_object_add(object, key, histogram(fd, DXK_LATENCY_WAIT, lane));
+		snprintf(key, sizeof(key), "lane%u_run", lane);
+		json_object_object_add(object, key, histogram(fd, DXK_LATENCY_RUN, lane));
+	}
+	close(fd);
+	return object;
+}
