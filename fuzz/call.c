@@ -338,7 +338,7 @@ static void use_file(struct call *c, const char *path, bool write_it)
 static void step_sysfs(struct call *c)
 {
 	static const char * const dirs[] = {
-		".", "policy", "pools", "lanes", "stats", "instrumentation",
+		".", "policy", "pools", "lanes", "stats", "../executors",
 		"threads/500", "threads/600", "threads/700", "threads/0", "threads/1",
 		"threads/2", "threads/499",
 	};

@@ -265,63 +265,6 @@ static const struct attribute_group dxk_stat_group = {
 	.attrs = dxk_stat_attrs,
 };
 
-/* --- instrumentation ------------------------------------------------------- */
-
-static ssize_t dxk_sample_show(struct dxk_ctx *ctx, u32 which, char *buf)
-{
-	const struct dxk_sample *s;
-	ssize_t n = 0;
-
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return -ERESTARTSYS;
-	s = dxk_samples_newest(&ctx->samples);
-	if (s)
-		n = sysfs_emit(buf, "%llu %llu %llu %llu %u %u %u %u %u %u\n",
-			       s->time_ns, s->posts, s->dispatches, s->completions,
-			       s->ready, s->busy, s->rejoin, s->log, s->handles,
-			       s->workers);
-	mutex_unlock(&ctx->mutex);
-	return n;
-}
-
-/* One line for each bucket that is not empty: its lower bound in ns, and how many. */
-static ssize_t dxk_latency_show(struct dxk_ctx *ctx, u32 key, char *buf)
-{
-	const u64 *bucket = ctx->engine.latencies.ns[key / DXK_LANES][key % DXK_LANES];
-	ssize_t n = 0;
-	u32 i;
-
-	for (i = 0; i < DXK_LATENCY_BUCKETS; i++) {
-		u64 nr;
-
-		spin_lock(&ctx->engine.lock);
-		nr = bucket[i];
-		spin_unlock(&ctx->engine.lock);
-		if (nr)
-			n += sysfs_emit_at(buf, n, "%llu %llu\n", i ? 1ULL << i : 0, nr);
-	}
-	return n;
-}
-
-#define DXK_LATENCY_ATTR(_lane)							\
-	DXK_ATTR("lane" #_lane "_wait", DXK_LATENCY_WAIT * DXK_LANES + (_lane),	\
-		 0444, dxk_latency_show, NULL),					\
-	DXK_ATTR("lane" #_lane "_run", DXK_LATENCY_RUN * DXK_LANES + (_lane),	\
-		 0444, dxk_latency_show, NULL)
-
-static struct attribute *dxk_instrument_attrs[] = {
-	DXK_ATTR("sample", 0, 0444, dxk_sample_show, NULL),
-	DXK_LATENCY_ATTR(0), DXK_LATENCY_ATTR(1),
-	DXK_LATENCY_ATTR(2), DXK_LATENCY_ATTR(3),
-	NULL
-};
-
-static const struct attribute_group dxk_instrument_group = {
-	.name = "instrumentation",
-	.is_visible = dxk_ctx_attr_mode,
-	.attrs = dxk_instrument_attrs,
-};
-
 /* --- the context ----------------------------------------------------------- */
 
 static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
@@ -395,7 +338,6 @@ const struct attribute_group *dxk_run_groups[] = {
 	&dxk_pool_group,
 	&dxk_lane_group,
 	&dxk_stat_group,
-	&dxk_instrument_group,
 	NULL
 };
 

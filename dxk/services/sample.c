@@ -82,12 +82,6 @@ u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 
 	return in->due - now;
 }
 
-/** dxk_samples_newest - the last sample; NULL when there is none */
-const struct dxk_sample *dxk_samples_newest(const struct dxk_samples *in)
-{
-	return in->taken ? &in->sample[(in->taken - 1) % in->size] : NULL;
-}
-
 /** dxk_samples_get - copies of the oldest samples that are younger than @after_ns */
 u32 dxk_samples_get(const struct dxk_samples *in, u64 after_ns,
 		    struct dxk_sample *out, u32 room)

@@ -30,7 +30,6 @@ struct dxk_samples {
 int dxk_samples_alloc(struct dxk_samples *in, u32 size);
 void dxk_samples_free(struct dxk_samples *in);
 u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 handles);
-const struct dxk_sample *dxk_samples_newest(const struct dxk_samples *in);
 u32 dxk_samples_get(const struct dxk_samples *in, u64 after_ns,
 		    struct dxk_sample *out, u32 room);
 

@@ -305,8 +305,7 @@ TEST_F(failnth, descriptors)
 	close(fd);
 	set_level(e);
 	EACH_POINT("read of a policy file", 2, 1, show(e, "policy/boost_value", n, hit));
-	EACH_POINT("read of an instrumentation file", 2, 1,
-		   show(e, "instrumentation/sample", n, hit));
+	EACH_POINT("read of a counter's file", 2, 1, show(e, "stats/posts", n, hit));
 }
 
 /* --- threads of the module's ------------------------------------------------------ */

@@ -3,8 +3,8 @@
 #
 # Documentation/ABI against the running module: every file below /sys/kernel/dxk is
 # documented, every documented one exists from the time on that it is to be there, is the
-# owner's, has the mode, and is gone with its context (DX-8, DX-113, DX-115). What is in
-# them is for other tests.
+# owner's, has the mode and one value, and is gone with its context (DX-8, DX-113,
+# DX-115). What the values are is for other tests.
 set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -72,7 +72,9 @@ ok([e.split("\n")[0] for e in entries if not FORM.match(e + "\n")] +
 # --- a context, new, running, stopped, closed -------------------------------
 
 UID, GID, MODE = 1, 2, 0o640
-LATER = ("pools", "lanes", "stats", "instrumentation")
+# A word or number, and a newline. A name may be empty.
+ONE_VALUE = re.compile(r"[^\s,:=]*\n\Z")
+LATER = ("pools", "lanes", "stats")
 
 
 def call(fd, nr, fmt, *values):
@@ -92,9 +94,13 @@ def files_now(*tops):
             for where, _, names in itertools.chain(*map(os.walk, tops)) for name in names}
 
 
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
 def state():
-    with open(f"{own}/state") as f:
-        return f.read().strip()
+    return read(f"{own}/state").strip()
 
 
 new = files_now(own)
@@ -106,6 +112,7 @@ call(ctx, 0x10, "=II", 0)		# Start
 ok([state()] * (state() != "running"), "the context runs")
 paths = files_now(f"{TOP}/executors", own)
 there = {path: os.stat(path) for path in paths}
+contents = {path: read(path) for path in paths}
 
 # --- the comparison ---------------------------------------------------------
 
@@ -127,6 +134,8 @@ ok([f"{path} {st.st_uid}:{st.st_gid} {st.st_mode:o}" for path, st in there.items
     if path.startswith(f"{own}/") and
     ((st.st_uid, st.st_gid) != (UID, GID) or st.st_mode & 0o777 & ~0o200 != 0o440)],
    "the files of the context are its owner's, with its mode")
+ok([f"{path}: {text!r}" for path, text in contents.items()
+    if not ONE_VALUE.match(text)], "each file has one value")
 ok([p for p in patterns if p.startswith(f"{TOP}/<context>/") and
     p.split("/")[5] not in LATER + ("threads",) and
     not any(patterns[p].match(f) for f in new)], "all others were there before the Start")
