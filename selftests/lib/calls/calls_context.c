@@ -95,6 +95,36 @@ static const char *end_start(struct env *e, int rc)
 	return dxk_ctx_stop(e->other.ctx, DXK_STOP_DRAIN, -1) ? "Stop" : NULL;
 }
 
+/* Its first Start: then files come, too. */
+static const char *set_first_start(struct env *e)
+{
+	struct dxk_ctx_create create = { .mode = 0744 };
+
+	close(e->other.ctx);
+	e->other.ctx = dxk_ctx_create_as(e->t.ctl, &create);
+	e->other.id = create.id;
+	return e->other.ctx < 0 || dxk_policy_set(e->other.ctx, &e->other.policy, NULL) ?
+	       "a new context" : NULL;
+}
+
+static const char *end_first_start(struct env *e, int rc)
+{
+	static const char *const files[] = { "pools", "lanes", "stats" };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++)
+		if (dxt_exists(&e->other, files[i]) != !rc)
+			return files[i];
+	if (!rc)
+		return end_start(e, 0);
+	if (!other_is(e, "new") || dxt_exists(&e->other, "threads/500") ||
+	    dxt_exists(&e->other, "threads/1"))
+		return "Start left something";
+	/* as the other cases find it */
+	return dxk_ctx_start(e->other.ctx) ||
+	       dxk_ctx_stop(e->other.ctx, DXK_STOP_DRAIN, -1) ? "Start and Stop" : NULL;
+}
+
 static const char *set_stop(struct env *e)
 {
 	e->arg.ctx_stop.mode = DXK_STOP_DRAIN;
@@ -301,6 +331,8 @@ const struct row context_rows[] = {
 	    end_join, 0, -EFAULT),
 	ROW("CTX_START", CTX_START, ON_CONTEXT, dxk_ctx_start, set_start, end_start, 0, 0,
 	    .heavy = true),
+	ROW("CTX_START first", CTX_START, ON_CONTEXT, dxk_ctx_start, set_first_start,
+	    end_first_start, 0, 0, .heavy = true),
 	ROW("CTX_STOP", CTX_STOP, ON_CONTEXT, dxk_ctx_stop, set_stop, end_stop, 0, 0,
 	    .heavy = true),
 	ROW("CTX_STOP report", CTX_STOP, ON_CONTEXT, dxk_ctx_stop, set_report, end_report,
