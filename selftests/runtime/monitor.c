@@ -318,7 +318,7 @@ TEST(samples_add_up)
 TEST(latencies_are_those)
 {
 	unsigned long long least;
-	uint64_t few[4];
+	uint64_t few[4], posted, fetched, ended;
 	struct puppet *w;
 	struct dxt t;
 
@@ -327,15 +327,20 @@ TEST(latencies_are_those)
 	t.policy.sample_interval_ms = 1000;
 	ASSERT_EQ(0, dxt_start(&t));
 	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	posted = dxt_now();
 	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, PXR_LANE1, 0, NULL));
 	dxt_sleep_ms(40);
 	ASSERT_EQ(1, puppet_fetch(w));
+	fetched = dxt_now();
 	dxt_sleep_ms(150);
 	ASSERT_EQ(0, puppet_finish(w, 0));
+	ended = dxt_now();
 	EXPECT_EQ(1, latencies(&t, DXK_LATENCY_WAIT, 1, &least));
 	EXPECT_LE(33554432, least);	/* 2^25 ns: 33 ms */
+	EXPECT_GE(fetched - posted, least);
 	EXPECT_EQ(1, latencies(&t, DXK_LATENCY_RUN, 1, &least));
 	EXPECT_LE(134217728, least);	/* 2^27 ns: 134 ms */
+	EXPECT_GE(ended - posted, least);
 	/* the first counts only, as a program with less room gets them */
 	memset(few, 0xff, sizeof(few));
 	EXPECT_EQ(3, dxk_latencies_read(t.ctx, DXK_LATENCY_RUN, 1, few, 3));
