@@ -3,7 +3,7 @@
  * Constrained Multi Lane Scheduling of the workers and of the Ready Pool, from the
  * post to the end (DX-47, DX-67..DX-75); the crew's limits, when it shrinks and grows
  * (R-17), for kernel workers and for both kinds. Parents that wait for their children
- * are in lanes_hierarchy.c, the table of profiles is in probe.c.
+ * are in lanes_hierarchy.c.
  */
 #include "lanes.h"
 
@@ -37,6 +37,98 @@ static bool turn(struct puppet *p)
 	puppet_next(p, 1, 0, 1, DXK_FOREVER);
 	return true;
 }
+
+/* --- profiles ---------------------------------------------------------------- */
+
+#define ALL	(1 << 1 | 1 << 2 | 1 << 3)
+
+/*
+ * What a resource of ten holds after some lanes have come in that order, and which
+ * lanes then take no more; of a hundred, all numbers times ten.
+ */
+static const struct {
+	unsigned int step[3][2];	/* lane, number */
+	unsigned int full;		/* 1 << lane */
+} profiles[] = {
+	{ { { 1, 2 }, { 2, 2 }, { 3, 6 } }, ALL },
+	{ { { 3, 6 }, { 2, 2 }, { 1, 2 } }, ALL },
+	{ { { 1, 1 }, { 2, 3 }, { 3, 6 } }, ALL },
+	{ { { 2, 3 }, { 3, 6 }, { 1, 1 } }, ALL },
+	{ { { 2, 4 }, { 3, 6 } }, ALL },
+	{ { { 3, 10 } }, ALL },
+	{ { { 3, 7 }, { 2, 3 } }, ALL },
+	{ { { 1, 2 } }, 1 << 1 },
+	{ { { 1, 2 }, { 2, 2 } }, 1 << 1 | 1 << 2 },
+	{ { { 2, 2 }, { 1, 2 } }, 1 << 1 | 1 << 2 },
+	{ { { 1, 1 }, { 2, 3 } }, 1 << 1 | 1 << 2 },
+	{ { { 2, 4 } }, 1 << 1 | 1 << 2 },
+};
+
+/* Does the resource hold the profile of that row, and then no more of its full lanes? */
+static bool profile_fits(struct dxt *t, unsigned int row, unsigned int scale,
+			 long long (*in_use)(struct dxt *t, unsigned int lane))
+{
+	long long want[4] = { 0 };
+	unsigned int i, lane, at;
+	bool fits = true;
+
+	for (i = 0; i < 3; i++) {
+		lane = profiles[row].step[i][0];
+		want[lane] += profiles[row].step[i][1] * scale;
+		post(t, lane, (int)(profiles[row].step[i][1] * scale));
+	}
+	/* lane 0 owns nothing; first all, then once more after each that is refused */
+	for (at = 0; at < 4; at++) {
+		if (!at || profiles[row].full & 1 << at)
+			post(t, at, 1);
+		for (lane = 0; lane < 4; lane++)
+			fits &= in_use(t, lane) == want[lane];
+	}
+	if (!fits)
+		printf("# row %u: %lld %lld %lld %lld\n", row, in_use(t, 0), in_use(t, 1),
+		       in_use(t, 2), in_use(t, 3));
+	return fits;
+}
+
+/* Ends all that executes and all that waits. */
+static bool empty(struct dxt *t, struct puppet **w)
+{
+	int i;
+
+	return DXT_UNTIL(t, ({
+		for (i = 0; i < WORKERS; i++)
+			if (!puppet_busy(w[i]) && w[i]->held)
+				turn(w[i]);
+		!dxt_num(t, "pools/ready_use") && !dxt_num(t, "pools/thread_busy");
+	}));
+}
+
+/* DX-67..DX-72: what may execute together, and one more of a full lane waits. */
+TEST_F(lanes, profiles_of_the_workers)
+{
+	unsigned int row;
+
+	START();
+	for (row = 0; row < ARRAY_SIZE(profiles); row++) {
+		EXPECT_TRUE(profile_fits(&self->t, row, 1, working));
+		ASSERT_TRUE(empty(&self->t, self->w)) TH_LOG("row %u", row);
+	}
+}
+
+/* DX-67..DX-72: the same of the entries, where one more is refused. */
+TEST_F(lanes, profiles_of_the_ready_pool)
+{
+	unsigned int row;
+
+	for (row = 0; row < ARRAY_SIZE(profiles); row++) {
+		ASSERT_EQ(0, dxt_start(&self->t));
+		EXPECT_TRUE(profile_fits(&self->t, row, 10, waiting));
+		dxt_down(&self->t);
+		ASSERT_EQ(0, open_example(&self->t));
+	}
+}
+
+/* --- from the post to the end ------------------------------------------------ */
 
 /* DX-67: two of lane 1 execute at once, whatever waits and however many idle. */
 TEST_F(lanes, two_of_lane_one_execute)

@@ -18,16 +18,22 @@ FIXTURE(lanes) {
 	struct puppet *w[WORKERS];
 };
 
-FIXTURE_SETUP(lanes)
+/* The context of the example, not yet started. */
+static inline int open_example(struct dxt *t)
 {
-	struct dxt *t = &self->t;
+	int rc = dxt_open(t);
 
-	ASSERT_EQ(0, dxt_open(t));
 	no_periods(t);
-	puppet_signals(false);
 	use_cmls(t);
 	t->policy.max_threads = WORKERS;
 	t->policy.ready_entries = 100;
+	return rc;
+}
+
+FIXTURE_SETUP(lanes)
+{
+	ASSERT_EQ(0, open_example(&self->t));
+	puppet_signals(false);
 }
 
 FIXTURE_TEARDOWN(lanes)

@@ -15,6 +15,8 @@
 /* DX-11, DX-22: max_threads 4 lists exactly these ids, at any number of workers. */
 TEST(thread_ids)
 {
+	static const unsigned int running[] = { 0, 500, 600, 700 };
+	unsigned int i;
 	struct dxt t;
 
 	ASSERT_EQ(0, dxt_open(&t));
@@ -29,6 +31,8 @@ TEST(thread_ids)
 	EXPECT_TRUE(role_is(&t, 500, "monitor"));
 	EXPECT_TRUE(role_is(&t, 600, "scheduler"));
 	EXPECT_TRUE(role_is(&t, 700, "dispatcher"));
+	for (i = 0; i < ARRAY_SIZE(running); i++)
+		EXPECT_TRUE(dxt_member_is(&t, running[i], "running"));
 	EXPECT_TRUE(role_is(&t, 1, "worker"));
 	EXPECT_TRUE(dxt_member_is(&t, 1, "vacant"));
 	EXPECT_EQ(4, dxt_num(&t, "pools/thread_size"));
