@@ -112,6 +112,22 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 
 /* --- next ------------------------------------------------------------------ */
 
+/*
+ * What a worker has completed, and nobody collects, is freed before the worker sleeps:
+ * files and references of executors go with it. Whoever completes for a worker that waits
+ * for Rejoin Pool entries adds to the list.
+ */
+static void dxk_next_drop(struct dxk_next_op *n)
+{
+	struct dxk_engine *e = n->m->engine;
+	LIST_HEAD(ended);
+
+	spin_lock(&e->lock);
+	list_splice_init(&n->ended, &ended);
+	spin_unlock(&e->lock);
+	dxk_rqe_drop_all(n->m, &ended);
+}
+
 /**
  * dxk_next - a worker's turn, with the sleep when there is nothing to do
  * @n: its arguments: m, done, max
@@ -132,7 +148,12 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	n->nr = 0;
 	n->err = 0;
 	dxk_perform(m->engine, &n->op, dxk_next_run);
-	err = dxk_waiter_sleep(m->engine, &n->w, deadline);
+	/* pairs with the release in dxk_waiter_finish() */
+	if (likely(smp_load_acquire(&n->w.done)))
+		return n->err;
+	if (!list_empty(&n->ended))
+		dxk_next_drop(n);
+	err = dxk_waiter_sleep_on(m->engine, &n->w, deadline);
 	return err ?: n->err;
 }
 

@@ -465,6 +465,35 @@ TEST_F(next, request_holds_its_file)
 	close(fd[0]);
 }
 
+/*
+ * DX-42: a request that nobody collects is gone, and its file with it, when a kernel worker
+ * has executed it, not when the worker has something else to do.
+ */
+TEST_F(next, idle_kernel_worker_holds_no_file)
+{
+	struct dxk_post_entry e = dxt_entry(1, 0, 0, PXR_FD | PXR_KERNEL);
+	struct pollfd reader = { .events = POLLIN };
+	struct dxt *t = &self->t;
+	struct dxk_post p;
+	uint64_t nop;
+	int fd[2];
+
+	if (dxk_executor_find(t->ctl, "nop", &nop))
+		SKIP(return, "no executors loaded");
+	t->policy.kernel_threads = 1;
+	START(0);
+	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	reader.fd = fd[0];
+	e.executor = nop;
+	e.fd = fd[1];
+	ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &p));
+	close(fd[1]);
+	EXPECT_TRUE(DXT_UNTIL(t, poll(&reader, 1, 0) == 1));
+	EXPECT_TRUE(dxt_member_is(t, 1, "available"));
+	EXPECT_EQ(0, dxt_num(t, "owners"));
+	close(fd[0]);
+}
+
 /* The worker has the same open file: offset shared, poster's descriptor gone. */
 TEST_F(next, file_to_a_user_worker)
 {
