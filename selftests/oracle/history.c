@@ -6,14 +6,18 @@
  * checker looks for a request that was lost or doubled, for a NONE_EXIST that was not
  * true, for a wrong order, a lane that held too many, a stale completion that was taken
  * (history.h; DX-25, DX-48..DX-57, DX-67..DX-75, DX-80..DX-95, D-26, R-1, R-2, R-16,
- * R-19, between processes).
+ * R-19, between processes). No id, no place in a queue, no file that the dead have handed
+ * over may stay, nor, at the end, anything of the module.
  *
  * DXK_KILLS says how many processes to kill in each test, DXK_SEED repeats the random
  * numbers of another run (what the scheduler makes of them it does not repeat).
  */
 #include "lib/puppet.h"
+#include "history/leak.h"
 #include "history/log.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #define NAME		"dxk-history"
@@ -32,7 +36,10 @@ struct crowd {
 	pid_t pid;
 	uint64_t seed;
 	uint32_t space;		/* of the owners that die with it */
+	int pipe;		/* the end that it hands over with requests */
 	_Atomic unsigned int turns;
+	_Atomic unsigned int posting;	/* workers that may post or collect just now */
+	_Atomic unsigned int deserted;	/* workers that ended without leaving */
 	struct history_log log[THREADS];
 };
 
@@ -71,6 +78,8 @@ struct actor {
 	struct history_log *log;
 	uint64_t seed;
 	int ctx;
+	bool works;
+	bool deserts;		/* ends while its process goes on */
 };
 
 /* One of those that the actor may know, which repeat. */
@@ -93,6 +102,7 @@ static uint32_t some_attrs(struct actor *a)
 	attrs |= r & 0x30 ? PXR_REJOIN : 0;
 	attrs |= r & 0x40 ? PXR_REDO : 0;
 	attrs |= r & 0xf00 ? PXR_WAITIF_BUSY : 0;
+	attrs |= r & 0x3000000 ? 0 : PXR_FD;
 	attrs |= nop && !(r & 0x7000) ? PXR_KERNEL : 0;
 	/* a lane that is closed ends the call there */
 	return (r & 0x7f0000) ? attrs : PXR_LANE0;
@@ -110,6 +120,7 @@ static void post_some(struct actor *a)
 			.executor = attrs & PXR_KERNEL ? nop : 7,
 			.attrs = attrs,
 			.prio = (int)(rnd(&a->seed) % 4) - 1,
+			.fd = attrs & PXR_FD ? a->crowd->pipe : 0,
 		};
 	}
 	rc = log_post(a->log, nr, some_owner(a), dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
@@ -124,9 +135,20 @@ static uint32_t collect_some(struct actor *a, uint32_t owner)
 	int rc = log_rejoin(a->log, owner, nr, 1 + rnd(&a->seed) % nr,
 			    rnd(&a->seed) % 2 ? 0 : dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
 
+	/* only what the worker itself executes is left */
+	if (rc == -EDEADLK && a->works)
+		return RJR_NONE_READY;
 	if (rc < 0 || (rc > 0) != (a->log->rejoin.answer == RJR_RETURNED))
 		odd(rc);
 	return a->log->rejoin.answer;
+}
+
+static void watch(struct actor *a)
+{
+	struct pollfd pfd = { .fd = a->log->fd, .events = POLLIN };
+
+	if (poll(&pfd, 1, (int)(rnd(&a->seed) % 6)) < 0)
+		odd(-errno);
 }
 
 static void *client(void *arg)
@@ -150,6 +172,8 @@ static void *client(void *arg)
 			if (rc)
 				odd(rc);
 		}
+		if (!(rnd(&a->seed) % 16))
+			watch(a);
 		if (!(rnd(&a->seed) % 4))
 			dawdle(&a->seed);
 		a->crowd->turns++;
@@ -200,10 +224,25 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 		taken = 0;
 	*nr_held -= taken;
 	memmove(held, held + taken, *nr_held * sizeof(*held));
-	for (i = 0; (int)i < rc; i++)
-		held[(*nr_held)++] = (struct held){ log->work[i].ticket,
-						    (uint32_t)log->work[i].param };
+	for (i = 0; (int)i < rc; i++) {
+		struct dxk_work *w = &log->work[i];
+
+		held[(*nr_held)++] = (struct held){ w->ticket, (uint32_t)w->param };
+		if ((w->fd >= 0) != !!(w->attrs & PXR_FD) || (w->fd >= 0 && close(w->fd)))
+			odd(-EBADF);
+	}
 	return rc;
+}
+
+/* Posts and collects as a client does, be it with requests in its hands. */
+static void be_client(struct actor *a)
+{
+	a->crowd->posting++;
+	if (!all->quiet && rnd(&a->seed) % 2)
+		post_some(a);
+	else if (!all->quiet)
+		collect_some(a, some_owner(a));
+	a->crowd->posting--;
 }
 
 /* Completes what it does not hold: alone, or between two that it does. */
@@ -247,6 +286,13 @@ static void *worker(void *arg)
 
 		if (nr_held)
 			dawdle(&a->seed);
+		if (!(rnd(&a->seed) % 8))
+			be_client(a);
+		if (nr_held && a->deserts && !(rnd(&a->seed) % 256)) {
+			log_desert(a->log);
+			a->crowd->deserted++;
+			return NULL;
+		}
 		if (nr_held && !(rnd(&a->seed) % 48)) {
 			/* another member, which holds nothing of what this one did */
 			old = held[0].ticket;
@@ -281,6 +327,65 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+/* --- the context --------------------------------------------------------- */
+
+static int open_shared(struct dxt *t)
+{
+	struct dxk_ctx_create create = { .mode = 0600, .name = NAME };
+	int rc;
+
+	*t = (struct dxt){ .ctl = dxk_open(), .ctx = -1, .member = -1 };
+	if (t->ctl < 0)
+		return t->ctl;
+	t->ctx = dxk_ctx_create_as(t->ctl, &create);
+	if (t->ctx < 0)
+		return t->ctx;
+	t->id = create.id;
+	rc = dxk_policy_get(t->ctx, &t->policy);
+	t->policy.dispatch = dxt_mode();
+	dxk_executor_find(t->ctl, "nop", &nop);
+	use_cmls(t);
+	/* of 9 user workers: 0, 1, 2, 9 cumulative; by the document's formula */
+	t->policy.max_threads = CREW + (nop ? 3 : 0);
+	t->policy.kernel_threads = nop ? 3 : 0;
+	t->policy.ready_entries = 12;
+	t->policy.redo_max = REDO_MAX;
+	return rc;
+}
+
+static int start(struct dxt *t, uint32_t rejoin_full, uint32_t rejoin_entries,
+		 bool ageing)
+{
+	int rc = open_shared(t);
+
+	if (rc < 0)
+		return rc;
+	t->policy.rejoin_entries = rejoin_entries;
+	t->policy.rejoin_full = rejoin_full;
+	if (ageing) {
+		t->policy.prio_policy = PRIO_POLICY_AGERQS;
+		t->policy.sched_interval_ms = 3;
+	}
+	return dxt_start(t);
+}
+
+/* One of any kind, which the process keeps. */
+static void start_any(uint64_t *seed)
+{
+	struct dxt t;
+
+	if (open_shared(&t))
+		_exit(1);
+	if (rnd(seed) % 2)
+		t.policy.sched_mode = 0;
+	t.policy.ready_entries = 3 + rnd(seed) % 6;
+	t.policy.rejoin_entries = 3 + rnd(seed) % 6;
+	t.policy.rejoin_full = rnd(seed) % 3;
+	t.policy.shutdown = DXK_STOP_DRAIN + rnd(seed) % 2;
+	if (dxt_start(&t))
+		_exit(2);
+}
+
 /* --- processes ----------------------------------------------------------- */
 
 static void live(struct crowd *c)
@@ -300,9 +405,10 @@ static void live(struct crowd *c)
 		a[i] = (struct actor){
 			.crowd = c, .log = &c->log[i], .seed = c->seed + i,
 			.ctx = c->log[i].space == HIST_NOBODY ? shared : private,
+			/* one stays, to bring to an end what there is */
+			.works = i < WORKERS, .deserts = i && i < WORKERS,
 		};
-		if (pthread_create(&a[i].thread, NULL, i < WORKERS ? worker : client,
-				   &a[i]))
+		if (pthread_create(&a[i].thread, NULL, a[i].works ? worker : client, &a[i]))
 			_exit(2);
 	}
 	for (i = 0; i < THREADS; i++)
@@ -310,14 +416,23 @@ static void live(struct crowd *c)
 	_exit(0);
 }
 
+/* The other ends of their pipes, by space */
+static int pipes[PER_ROUND + PROCESSES];
+
+/* A process; with @t NULL its context is its own. */
 static void begin_life(struct dxt *t, struct crowd *c, uint64_t seed)
 {
 	unsigned int i;
+	int end[2];
 	pid_t pid;
 
+	if (pipe2(end, O_CLOEXEC))
+		abort();
 	memset(c, 0, sizeof(*c));
 	c->seed = seed;
 	c->space = all->h->nr_spaces++;
+	c->pipe = end[1];
+	pipes[c->space] = end[0];
 	for (i = 0; i < THREADS; i++) {
 		c->log[i].h = all->h;
 		c->log[i].member = HIST_NOBODY;
@@ -327,7 +442,12 @@ static void begin_life(struct dxt *t, struct crowd *c, uint64_t seed)
 	pid = dxt_fork();
 	if (pid) {
 		c->pid = pid;
+		close(end[1]);
 		return;
+	}
+	if (!t) {
+		start_any(&c->seed);
+		live(c);
 	}
 	/* what is the parent's must not live on in a child */
 	close(t->member);
@@ -348,13 +468,45 @@ static void end_life(struct crowd *c)
 	all->h->space[c->space] = (struct history_gone){ begin, history_number(all->h) };
 }
 
+/* Is no descriptor of its pipe left, neither of it nor with a request? */
+static bool pipe_is_closed(uint32_t space)
+{
+	bool closed = DXT_SOON(leak_pipe_is_closed(pipes[space]));
+
+	close(pipes[space]);
+	return closed;
+}
+
 /* --- tests --------------------------------------------------------------- */
+
+/* How long, and what there was before. */
+struct course {
+	uint64_t seed, end;
+	unsigned int kills, most;
+	struct leak leak;
+};
+
+static void course_begin(struct course *c)
+{
+	const char *kills = getenv("DXK_KILLS");
+
+	all = dxt_shared(sizeof(*all));
+	c->seed = the_seed();
+	c->most = kills ? (unsigned int)atoi(kills) : ~0U;
+	c->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 12000 : 1500) * DXT_MS);
+	leak_begin(&c->leak);
+	printf("# DXK_SEED=%llu\n", (unsigned long long)c->seed);
+}
+
+static bool course_goes_on(const struct course *c)
+{
+	return c->kills < c->most && dxt_now() < c->end;
+}
 
 FIXTURE(history) {
 	struct dxt t;
 	struct history_report sum;
-	uint64_t seed, end;
-	unsigned int kills, most;
+	struct course c;
 };
 
 /* What the Rejoin Pool does when it is full, and whether requests age. */
@@ -378,58 +530,12 @@ FIXTURE_VARIANT_ADD(history, block_worker) {
 
 FIXTURE_SETUP(history)
 {
-	const char *kills = getenv("DXK_KILLS");
-
-	all = dxt_shared(sizeof(*all));
-	self->seed = the_seed();
-	self->most = kills ? (unsigned int)atoi(kills) : ~0U;
-	self->end = kills ? ~0ULL : dxt_in((dxt_debug_kernel() ? 12000 : 1500) * DXT_MS);
-	TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed);
+	course_begin(&self->c);
 }
 
 FIXTURE_TEARDOWN(history)
 {
 	munmap(all, sizeof(*all));
-}
-
-static int open_shared(struct dxt *t)
-{
-	struct dxk_ctx_create create = { .mode = 0600, .name = NAME };
-	int rc;
-
-	*t = (struct dxt){ .ctl = dxk_open(), .ctx = -1, .member = -1 };
-	if (t->ctl < 0)
-		return t->ctl;
-	t->ctx = dxk_ctx_create_as(t->ctl, &create);
-	if (t->ctx < 0)
-		return t->ctx;
-	t->id = create.id;
-	rc = dxk_policy_get(t->ctx, &t->policy);
-	t->policy.dispatch = dxt_mode();
-	return rc;
-}
-
-static int start(struct dxt *t, uint32_t rejoin_full, uint32_t rejoin_entries,
-		 bool ageing)
-{
-	int rc = open_shared(t);
-
-	if (rc < 0)
-		return rc;
-	dxk_executor_find(t->ctl, "nop", &nop);
-	use_cmls(t);
-	/* of 9 user workers: 0, 1, 2, 9 cumulative; by the document's formula */
-	t->policy.max_threads = CREW + (nop ? 3 : 0);
-	t->policy.kernel_threads = nop ? 3 : 0;
-	t->policy.ready_entries = 12;
-	t->policy.rejoin_entries = rejoin_entries;
-	t->policy.rejoin_full = rejoin_full;
-	t->policy.redo_max = REDO_MAX;
-	if (ageing) {
-		t->policy.prio_policy = PRIO_POLICY_AGERQS;
-		t->policy.sched_interval_ms = 3;
-	}
-	return dxt_start(t);
 }
 
 /* What is not drained, as the context itself tells it. */
@@ -480,6 +586,26 @@ static long long counts_differ(const struct dxt *t)
 		     dxt_num(t, "stats/put_back"));
 }
 
+/* What of the pools is in use, if it is. */
+static const char *in_use(const struct dxt *t)
+{
+	static const char *const file[] = {
+		"pools/ready_use", "pools/rejoin_use", "pools/thread_busy",
+		"lanes/ready_lane%u_in_use", "lanes/ready_lane%u_waiters",
+		"lanes/user_lane%u_in_use", "lanes/kernel_lane%u_in_use",
+	};
+	static char path[64];
+	unsigned int i, lane;
+
+	for (i = 0; i < ARRAY_SIZE(file); i++)
+		for (lane = 0; lane < (strchr(file[i], '%') ? 4 : 1); lane++) {
+			snprintf(path, sizeof(path), file[i], lane);
+			if (dxt_num(t, "%s", path))
+				return path;
+		}
+	return NULL;
+}
+
 /* What makes it a test: results, owners of nothing, late words of the dead. */
 static bool seen_all(const struct history_report *sum)
 {
@@ -502,16 +628,18 @@ static void let_live(struct crowd *c, uint64_t *seed)
 TEST_F(history, killed_and_replaced)
 {
 	struct actor a = { .crowd = &all->crowd[0] };
+	struct course *co = &self->c;
 	struct dxt *t = &self->t;
 	struct history_report r;
 	struct history_log *log;
 	struct history *h;
-	unsigned int i, n, extra = 0;
+	unsigned int i, n, workers, extra = 0;
 	bool drained = true;
+	const char *left;
 
 	/* some rounds more when the machine was too slow for one of each kind */
-	while (drained && self->kills < self->most &&
-	       (dxt_now() < self->end || (!seen_all(&self->sum) && extra++ < 20))) {
+	while (drained && co->kills < co->most &&
+	       (dxt_now() < co->end || (!seen_all(&self->sum) && extra++ < 20))) {
 		h = all->h = history_new(1 << 17, 1 << 20, 1 << 13);
 		h->redo_max = REDO_MAX;
 		h->ageing = variant->ageing;
@@ -521,16 +649,16 @@ TEST_F(history, killed_and_replaced)
 		ASSERT_EQ(0, start(t, variant->rejoin_full, variant->rejoin_entries,
 				   variant->ageing));
 		for (i = 0; i < PROCESSES; i++)
-			begin_life(t, &all->crowd[i], rnd(&self->seed));
-		for (n = 0; n < PER_ROUND && self->kills < self->most &&
-		     (!n || extra || dxt_now() < self->end) && !history_full(h);
-		     n++, self->kills++) {
-			struct crowd *c = &all->crowd[rnd(&self->seed) % PROCESSES];
+			begin_life(t, &all->crowd[i], rnd(&co->seed));
+		for (n = 0; n < PER_ROUND && co->kills < co->most &&
+		     (!n || extra || dxt_now() < co->end) && !history_full(h);
+		     n++, co->kills++) {
+			struct crowd *c = &all->crowd[rnd(&co->seed) % PROCESSES];
 
-			dxt_tell("%u kills", self->kills);
-			let_live(c, &self->seed);
+			dxt_tell("%u kills", co->kills);
+			let_live(c, &co->seed);
 			end_life(c);
-			begin_life(t, c, rnd(&self->seed));
+			begin_life(t, c, rnd(&co->seed));
 		}
 		all->quiet = true;
 
@@ -541,6 +669,8 @@ TEST_F(history, killed_and_replaced)
 				     NULL);
 		ASSERT_LE(0, a.ctx);
 		ASSERT_EQ(0, log_join(log, a.ctx, DXK_MEMBER_CLIENT));
+		for (i = 0; i < PROCESSES; i++)
+			EXPECT_TRUE(DXT_SOON(!all->crowd[i].posting));
 		drained = DXT_SOON(({
 			for (i = 0; i < SHARED; i++)
 				collect_some(&a, i);
@@ -551,14 +681,26 @@ TEST_F(history, killed_and_replaced)
 		if (drained) {
 			for (i = 0; i < SHARED; i++)
 				EXPECT_EQ(RJR_NONE_EXIST, collect_some(&a, i));
-			EXPECT_EQ(0, dxt_num(t, "pools/ready_use"));
-			EXPECT_EQ(0, dxt_num(t, "pools/rejoin_use"));
-			EXPECT_EQ(0, dxt_num(t, "pools/thread_busy"));
+			EXPECT_EQ(NULL, in_use(t));
 			EXPECT_EQ(0, dxt_num(t, "stats/missed_wakeups"));
 			EXPECT_EQ(0, counts_differ(t));
-			EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, 60 * DXT_SEC));
+			/* of the dead no id and no file is left, while others live */
+			EXPECT_TRUE(DXT_SOON(leak_clients(t) == PROCESSES * CLIENTS + 1))
+				TH_LOG("%d clients", leak_clients(t));
+			workers = CREW + (nop ? 3 : 0);
 			for (i = 0; i < PROCESSES; i++)
+				workers -= all->crowd[i].deserted;
+			EXPECT_TRUE(DXT_SOON(dxt_num(t, "pools/thread_use") == workers))
+				TH_LOG("%lld of %u workers",
+				       dxt_num(t, "pools/thread_use"), workers);
+			for (i = 0; i < h->nr_spaces; i++)
+				if (h->space[i].begin)
+					EXPECT_TRUE(pipe_is_closed(i)) TH_LOG("life %u", i);
+			EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, 60 * DXT_SEC));
+			for (i = 0; i < PROCESSES; i++) {
 				EXPECT_EQ(0, dxt_reap(all->crowd[i].pid));
+				EXPECT_TRUE(pipe_is_closed(all->crowd[i].space));
+			}
 		} else {
 			show(t);
 			/* the checker will tell what became of them */
@@ -578,17 +720,66 @@ TEST_F(history, killed_and_replaced)
 		if (r.total || all->odd)
 			break;
 	}
-	TH_LOG("%u kills; %u accepted, %u begun, %u of these again", self->kills,
+	TH_LOG("%u kills; %u accepted, %u begun, %u of these again", co->kills,
 	       self->sum.accepted, self->sum.starts, self->sum.redone);
 	TH_LOG("%u returned, %u with -EOWNERDEAD, %u dropped", self->sum.returned,
 	       self->sum.owner_dead, self->sum.dropped);
 	TH_LOG("%u NONE_EXIST, %u NONE_READY, %u stale, %u orders compared",
 	       self->sum.none_exist, self->sum.none_ready, self->sum.stale,
 	       self->sum.pairs);
-	EXPECT_LT(0, self->kills);
+	EXPECT_LT(0, co->kills);
 	EXPECT_LT(0, self->sum.returned);
 	EXPECT_LT(0, self->sum.none_exist);
 	EXPECT_LT(0, self->sum.stale);
+	left = leak_found(&co->leak, co->kills);
+	EXPECT_TRUE(!left || !drained) TH_LOG("%s is left", left);
+}
+
+FIXTURE(context) {
+	struct course c;
+};
+
+FIXTURE_SETUP(context)
+{
+	course_begin(&self->c);
+}
+
+FIXTURE_TEARDOWN(context)
+{
+	munmap(all, sizeof(*all));
+}
+
+/* D-26, DX-113: the context dies with its process, from its first moment on. */
+TEST_F(context, dies_with_its_process)
+{
+	struct crowd *c = &all->crowd[0];
+	struct course *co = &self->c;
+	unsigned int turns = 0;
+	const char *left;
+	struct dxt t;
+
+	for (; course_goes_on(co); co->kills++) {
+		all->h = history_new(1 << 17, 1 << 20, 1 << 13);
+		begin_life(NULL, c, rnd(&co->seed));
+		dxt_tell("%u kills", co->kills);
+		let_live(c, &co->seed);
+		end_life(c);
+		turns += c->turns;
+		ASSERT_TRUE(DXT_SOON(!leak_contexts())) TH_LOG("kill %u", co->kills);
+		ASSERT_TRUE(pipe_is_closed(0)) TH_LOG("kill %u", co->kills);
+		history_free(all->h);
+	}
+	TH_LOG("%u kills, %u turns", co->kills, turns);
+	EXPECT_LT(0, turns);
+	EXPECT_EQ(0, all->odd) TH_LOG("odd: %s", strerror(-all->oddity));
+	left = leak_found(&co->leak, co->kills);
+	EXPECT_EQ(NULL, left) TH_LOG("%s is left", left);
+
+	/* and the module works */
+	ASSERT_EQ(0, dxt_up(&t, 2));
+	EXPECT_EQ(1, dxt_post1(t.member, 1, DXT_PARAM, 7, PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(1, dxt_drain(&t, t.member, 1));
+	dxt_down(&t);
 }
 
 TEST_HARNESS_MAIN

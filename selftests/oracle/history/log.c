@@ -237,6 +237,13 @@ void log_leave(struct history_log *log)
 	log->member = HIST_NOBODY;
 }
 
+void log_desert(struct history_log *log)
+{
+	log->h->member[log->member] = (struct history_gone){
+		.begin = history_number(log->h), .end = UINT64_MAX,
+	};
+}
+
 void log_bury(struct history_log *log, uint64_t begin)
 {
 	struct history_gone *g;

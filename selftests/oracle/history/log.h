@@ -51,6 +51,8 @@ bool history_full(const struct history *h);
 int log_join(struct history_log *log, int ctx, unsigned int kind);
 /* Leaves it, with all that it executes. */
 void log_leave(struct history_log *log);
+/* The thread is about to end without leaving, nobody knows when that is noticed. */
+void log_desert(struct history_log *log);
 
 /*
  * Posts log->entry[0..nr-1] of one owner, attrs and prio set; the parameters become
