@@ -11,7 +11,9 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 FIXTURE(next) {
 	struct dxt t;
@@ -640,6 +642,60 @@ TEST_F(next, file_to_a_kernel_worker)
 	close(fd);
 }
 
+/*
+ * PXR_FD: EMFILE when the worker's table is full; the request goes back and is
+ * executed with its file, which is that of the poster.
+ */
+TEST_F(next, no_room_for_file)
+{
+	struct dxk_post_entry e = dxt_entry(1, DXT_NOP, 0, PXR_REJOIN | PXR_FD);
+	struct stat posted, fetched;
+	struct rlimit old, none;
+	struct dxk_done done = { 0 };
+	struct dxk_work work;
+	struct dxt *t = &self->t;
+	struct dxk_post post;
+	int fd, me;
+
+	/* its own: a puppet needs descriptors to be looked at */
+	START(0);
+	me = dxk_member_create(t->ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_LE(0, me);
+	fd = open("/proc/self/exe", O_RDONLY);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, fstat(fd, &posted));
+	e.fd = fd;
+	ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &post));
+	close(fd);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	dxt_poison(&work, sizeof(work));
+	EXPECT_EQ(-EMFILE, dxk_next(me, NULL, 0, NULL, &work, 1, NULL, 0, 0));
+	EXPECT_EQ(-EMFILE, dxk_next(me, NULL, 0, NULL, &work, 1, NULL, 0, 0));
+	EXPECT_TRUE(dxt_poisoned(&work, sizeof(work)));
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	EXPECT_EQ(2, dxt_num(t, "stats/put_back"));
+	EXPECT_EQ(1, dxt_num(t, "pools/ready_use"));
+
+	/* a fetch that fails after the file was installed takes it back */
+	EXPECT_EQ(-EFAULT, dxk_next(me, NULL, 0, NULL, (void *)8, 1, NULL, 0, 0));
+	EXPECT_EQ(-1, fcntl(fd, F_GETFD));
+
+	ASSERT_EQ(1, dxk_next(me, NULL, 0, NULL, &work, 1, NULL, 0, 0));
+	EXPECT_LE(0, work.fd);
+	EXPECT_EQ(FD_CLOEXEC, fcntl(work.fd, F_GETFD));
+	ASSERT_EQ(0, fstat(work.fd, &fetched));
+	EXPECT_EQ(posted.st_ino, fetched.st_ino);
+	EXPECT_EQ(posted.st_dev, fetched.st_dev);
+	close(work.fd);
+	done.ticket = work.ticket;
+	EXPECT_EQ(0, dxk_next(me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(1, dxt_drain(t, t->member, 1));
+	close(me);
+}
+
 /* --- complete n and fetch m ------------------------------------------------ */
 
 /* In one call: the completions are taken first, then comes what is next. */
@@ -794,6 +850,40 @@ TEST_F(next, request_that_cannot_be_fetched_goes_back)
 		EXPECT_EQ(0, w->work[0].inspect_count);
 		ASSERT_EQ(0, puppet_finish(w, 0));
 	}
+}
+
+/* Once a completion is taken the call does not fail, whatever the fetch does. */
+TEST_F(next, completion_is_taken_whatever_the_fetch_does)
+{
+	struct dxt *t = &self->t;
+	struct puppet *w;
+	unsigned int i;
+
+	START(1);
+	w = self->w[0];
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, post(t, i, PXR_REJOIN));
+	ASSERT_EQ(1, puppet_fetch(w));
+	w->done[0] = (struct dxk_done){ .ticket = w->work[0].ticket };
+	w->next = (struct dxk_next){
+		.size = sizeof(w->next),
+		.done = DXT_PTR(w->done),
+		.nr_done = 1,
+		.done_size = sizeof(w->done[0]),
+		.work = 8,
+		.nr_work = 1,
+		.work_size = sizeof(w->work[0]),
+	};
+	puppet_begin(w, puppet_call_next);
+	EXPECT_EQ(0, puppet_end(w));
+	EXPECT_EQ(1, w->next.nr_taken);
+	EXPECT_EQ(1, dxt_num(t, "stats/completions"));
+	EXPECT_EQ(1, dxt_num(t, "stats/put_back"));
+	EXPECT_EQ(1, dxt_num(t, "pools/ready_use"));
+	ASSERT_EQ(1, puppet_fetch(w));
+	EXPECT_EQ(1, w->work[0].param);
+	ASSERT_EQ(0, puppet_finish(w, 0));
+	EXPECT_EQ(2, dxt_drain(t, t->member, 1));
 }
 
 TEST_HARNESS_MAIN

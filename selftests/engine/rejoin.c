@@ -8,9 +8,15 @@
  */
 #include "lib/puppet.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #define OWNER	0x1234
+#define PAGE	4096
 
 FIXTURE(rejoin) {
 	struct dxt t;
@@ -371,6 +377,83 @@ TEST_F(rejoin, result_that_is_not_copied_stays)
 	EXPECT_EQ(1, r[0].param);
 	EXPECT_EQ(16, r[0].data_len);
 	EXPECT_EQ(RJR_NONE_EXIST, poll_owner(t, OWNER));
+}
+
+/* A page of memory that comes when the test says so; NULL when there is none. */
+static char *slow_page(int *uffd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*uffd = (int)syscall(__NR_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	area.range.start = (uintptr_t)page;
+	area.range.len = PAGE;
+	if (page == MAP_FAILED || *uffd < 0 || ioctl(*uffd, UFFDIO_API, &api) ||
+	    ioctl(*uffd, UFFDIO_REGISTER, &area))
+		return NULL;
+	return page;
+}
+
+struct collector {
+	int ctx;
+	struct dxk_result *result;
+	int rc;
+	uint32_t answer;
+};
+
+static void *collect_slowly(void *arg)
+{
+	struct collector *c = arg;
+	int me = dxk_member_create(c->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	c->rc = dxk_rejoin(me, OWNER, c->result, 1, 1, NULL, 0, 0, &c->answer);
+	close(me);
+	return NULL;
+}
+
+/*
+ * DX-92: while a result is being copied out, be it that the memory comes from a slow
+ * disk, its owner has not none: somebody else who asks is told so, and a wait sleeps.
+ */
+TEST_F(rejoin, none_exists_after_the_copy)
+{
+	struct collector c = { .ctx = self->t.ctx };
+	struct dxt *t = &self->t;
+	struct dxk_result r;
+	struct uffdio_zeropage zero = { .range.len = PAGE };
+	struct pollfd poll_uffd = { .events = POLLIN };
+	struct uffd_msg msg;
+	uint32_t answer;
+	pthread_t thread;
+	int uffd;
+
+	c.result = (void *)slow_page(&uffd);
+	ASSERT_NE(NULL, c.result);
+	START(1);
+	ASSERT_EQ(1, post(t, OWNER, 0, PXR_REJOIN));
+	ASSERT_EQ(1, puppet_fetch(self->w[0]));
+	ASSERT_EQ(0, puppet_finish(self->w[0], 1000));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, collect_slowly, &c));
+	poll_uffd.fd = uffd;
+	ASSERT_EQ(1, poll(&poll_uffd, 1, dxt_late_ms()));
+	ASSERT_EQ(sizeof(msg), read(uffd, &msg, sizeof(msg)));
+	EXPECT_EQ(UFFD_EVENT_PAGEFAULT, msg.event);
+
+	EXPECT_EQ(RJR_NONE_READY, rejoin(t, OWNER, &r));
+	EXPECT_EQ(0, dxt_rejoin(t->member, OWNER, &r, 1, 1, dxt_in(20 * DXT_MS), &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+	EXPECT_EQ(1, dxt_num(t, "pools/rejoin_use"));
+
+	zero.range.start = (uintptr_t)c.result;
+	EXPECT_EQ(0, ioctl(uffd, UFFDIO_ZEROPAGE, &zero));
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(1, c.rc);
+	EXPECT_EQ(RJR_RETURNED, c.answer);
+	EXPECT_EQ(1000, c.result->status);
+	EXPECT_EQ(RJR_NONE_EXIST, rejoin(t, OWNER, &r));
+	close(uffd);
 }
 
 /* --- waits ----------------------------------------------------------------- */

@@ -1,113 +1,249 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As fault.c, for what goes beside posting and collecting: commands (their calls are
- * in fault_services/command.c), the log (fault_services/log.c), the Handle Table,
- * samples, Stop's report, requests that are run again. On the debug kernel each
- * allocation and each copy of a call fails in turn; every command, message and handle
- * is there once or, if the call says so, not at all.
+ * What the cases of lib/calls do not show of calls that fail: each allocation and each
+ * copy of a call fails in turn (debug kernel), and a command takes effect or does not,
+ * each sender gets its answer, each message is in one file, a request is run again, once
+ * or, if the call says so, not at all; Stop's report.
  */
-#include "fault_services/fault_services.h"
+#include "lib/dxt.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OWNER	3
+#define DATA	64
+#define NR_MAX	200	/* faults of one call; far more than any has */
+#define FILE_	"/tmp/dxk-fault-test"
+#define WRONG	(-EPROTO)
+
+/* The call with a fault; *hit: did it happen? */
+#define FAULTY(n, hit, call) ({						\
+	int _rc;							\
+									\
+	dxt_fail_nth(n);						\
+	_rc = (call);							\
+	*(hit) = dxt_fail_hit();					\
+	_rc;								\
+})
+
+static bool is_fault(int rc)
+{
+	return rc == -EFAULT || rc == -ENOMEM;
+}
 
 FIXTURE(services) {
-	services s;
+	struct dxt t;
+	int me;			/* a worker, and the command handler */
+	unsigned int id;
 };
+typedef FIXTURE_DATA(services) services;
 
 FIXTURE_SETUP(services)
 {
-	ASSERT_EQ(0, dxt_open(&self->s.t));
-	self->s.t.policy.max_threads = 2;
-	self->s.t.policy.data_size = DATA;
-	self->s.t.policy.redo_max = 1000;
-	self->s.t.policy.sched_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_open(&self->t));
+	self->t.policy.max_threads = 2;
+	self->t.policy.data_size = DATA;
+	self->t.policy.redo_max = 1000;
+	self->t.policy.sched_interval_ms = 3600000;
 	/* no tick comes between */
-	self->s.t.policy.monitor_interval_ms = 3600000;
-	self->s.t.policy.sample_interval_ms = 10;
-	self->s.t.policy.sample_entries = 4096;
-	ASSERT_EQ(0, dxt_start(&self->s.t));
-	self->s.me = dxk_member_create(self->s.t.ctx, DXK_MEMBER_WORKER, &self->s.id);
-	ASSERT_LE(0, self->s.me);
+	self->t.policy.monitor_interval_ms = 3600000;
+	ASSERT_EQ(0, dxt_start(&self->t));
+	self->me = dxk_member_create(self->t.ctx, DXK_MEMBER_WORKER, &self->id);
+	ASSERT_LE(0, self->me);
 	if (!dxt_faults())
 		SKIP(return, "this kernel cannot make allocations and copies fail");
 }
 
 FIXTURE_TEARDOWN(services)
 {
-	if (self->s.me >= 0)
-		close(self->s.me);
-	dxt_down(&self->s.t);
+	if (self->me >= 0)
+		close(self->me);
+	dxt_down(&self->t);
 }
 
-/* Nothing is left over in any pool. */
-static bool idle(const struct dxt *t)
+/* --- commands ---------------------------------------------------------------- */
+
+static int tell(services *s, const char *text)
 {
-	return !dxt_num(t, "pools/ready_use") && !dxt_num(t, "pools/rejoin_use") &&
-	       !dxt_num(t, "pools/thread_busy") && !dxt_num(t, "pools/handle_use") &&
-	       !dxt_num(t, "owners");
+	return dxk_command_send(s->t.ctx, text, strlen(text), NULL, 0, NULL, 0);
 }
 
-/* --- handles, samples, should_stop --------------------------------------------- */
-
-static int open_file(void)
+static int ask(services *s, const char *text, char *reply, size_t room, int *status)
 {
-	return open(FILE_, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	memset(reply, 0, room);
+	return dxk_command_send(s->t.ctx, text, strlen(text), reply, room - 1, status,
+				dxt_late_ns());
 }
 
-static int handle_open(services *s, unsigned int n, bool *hit)
+/* Answers and gets a command: the tick that an attach can bring is no part of this. */
+static int next_text(services *s, int status, const char *reply, char *text, size_t *len,
+		     int64_t ns)
 {
-	uint64_t handle = 0;
-	int fd = open_file();
-	int rc = FAULTY(n, hit, dxk_handle_open(s->t.ctx, fd, &handle));
-
-	close(fd);
-	if (dxt_num(&s->t, "pools/handle_use") != !rc)
-		return WRONG;
-	return !rc && dxk_handle_close(s->t.ctx, handle) ? WRONG : rc;
-}
-
-static int handle_close(services *s, unsigned int n, bool *hit)
-{
-	int rc, fd = open_file();
-	uint64_t handle;
-
-	rc = dxk_handle_open(s->t.ctx, fd, &handle);
-	close(fd);
-	if (rc)
-		return WRONG;
-	rc = FAULTY(n, hit, dxk_handle_close(s->t.ctx, handle));
-	if (dxk_handle_close(s->t.ctx, handle) != (rc ? 0 : -ENOENT))
-		return WRONG;
-	return rc;
-}
-
-/* Reading takes nothing away: the oldest is the same each time. */
-static int samples_read(services *s, unsigned int n, bool *hit)
-{
-	struct dxk_sample a[2], b[2];
 	int rc;
 
-	if (!DXT_UNTIL(&s->t, dxk_samples_read(s->t.ctx, 0, a, 2) == 2))
-		return WRONG;
-	rc = FAULTY(n, hit, dxk_samples_read(s->t.ctx, 0, b, 2));
-	if (rc == 2)
-		return memcmp(a, b, sizeof(a)) ? WRONG : 0;
+	do {
+		rc = dxk_command_next(s->me, status, reply, strlen(reply), text, len, ns);
+	} while (rc == DXK_COMMAND_TICK);
 	return rc;
 }
 
-static int latencies_read(services *s, unsigned int n, bool *hit)
+/* What the handler gets next is @want, or nothing for NULL. */
+static bool gets(services *s, const char *want)
 {
-	uint64_t a[DXK_LATENCY_BUCKETS], b[DXK_LATENCY_BUCKETS];
-	int rc = FAULTY(n, hit, dxk_latencies_read(s->t.ctx, DXK_LATENCY_RUN, 3, a,
-						   DXK_LATENCY_BUCKETS));
+	char text[DXK_COMMAND_MAX];
+	size_t len;
+	int rc = next_text(s, 0, "", text, &len, 0);
 
-	if (rc != DXK_LATENCY_BUCKETS)
-		return rc;
-	return dxk_latencies_read(s->t.ctx, DXK_LATENCY_RUN, 3, b, DXK_LATENCY_BUCKETS) !=
-	       rc || memcmp(a, b, sizeof(a)) ? WRONG : 0;
+	if (!want)
+		return rc == -ETIMEDOUT;
+	return rc == DXK_COMMAND_TEXT && len == strlen(want) && !memcmp(text, want, len);
 }
 
-static int should_stop(services *s, unsigned int n, bool *hit)
+/*
+ * One of the context's own commands: ENOMEM, of the call or its status, says that
+ * it did not run. It may have run when the reply alone could not be stored.
+ */
+static int send_set(services *s, unsigned int n, bool *hit)
 {
-	return FAULTY(n, hit, dxk_should_stop(s->me, 0));
+	char text[32], reply[256];
+	int rc, status = 0;
+	bool done;
+
+	snprintf(text, sizeof(text), "set boost_value %u", 100 + n);
+	rc = FAULTY(n, hit, ask(s, text, reply, sizeof(reply), &status));
+	if (rc == 0)
+		rc = status;
+	/* it takes effect at the Monitor's next review */
+	done = rc ? dxt_num(&s->t, "policy/boost_value") == 100 + n :
+		    DXT_UNTIL(&s->t, dxt_num(&s->t, "policy/boost_value") == 100 + n);
+	if (rc != -EFAULT && done != (rc == 0))
+		return WRONG;
+	return rc;
+}
+
+/* A command that the handler could not get is the next, before those behind it. */
+static int next_gets(services *s, unsigned int n, bool *hit)
+{
+	char text[DXK_COMMAND_MAX];
+	size_t len;
+	int rc;
+
+	if (dxk_command_attach(s->me, 1) || tell(s, "first") || tell(s, "second"))
+		return WRONG;
+	rc = FAULTY(n, hit, next_text(s, 0, "", text, &len, 0));
+	if (rc == DXK_COMMAND_TEXT && (len != 5 || memcmp(text, "first", 5)))
+		return WRONG;
+	if ((rc < 0 && !gets(s, "first")) || !gets(s, "second") || !gets(s, NULL) ||
+	    dxk_command_attach(s->me, 0))
+		return WRONG;
+	return rc == DXK_COMMAND_TEXT ? 0 : rc;
+}
+
+struct sender {
+	services *s;
+	char reply[64];
+	int rc, status;
+	pthread_t thread;
+};
+
+static void *sender_thread(void *arg)
+{
+	struct sender *w = arg;
+
+	w->rc = dxk_command_send(w->s->t.ctx, "question", 8, w->reply, sizeof(w->reply),
+				 &w->status, -1);
+	return NULL;
+}
+
+/*
+ * Answers one command and gets the next. Whichever failed, the same call again
+ * does the rest: the sender gets the answer once, the handler the next command.
+ */
+static int next_answers(services *s, unsigned int n, bool *hit)
+{
+	char text[DXK_COMMAND_MAX];
+	struct sender w = { .s = s };
+	size_t len = 0;
+	int rc, again;
+
+	if (dxk_command_attach(s->me, 1) ||
+	    pthread_create(&w.thread, NULL, sender_thread, &w))
+		return WRONG;
+	rc = next_text(s, 0, "", text, &len, dxt_late_ns());
+	if (rc != DXK_COMMAND_TEXT || tell(s, "behind"))
+		return WRONG;
+	again = rc = FAULTY(n, hit, next_text(s, -EXDEV, "answer", text, &len, 0));
+	if (is_fault(rc))
+		again = next_text(s, -EXDEV, "answer", text, &len, 0);
+	if (again != DXK_COMMAND_TEXT || len != 6 || memcmp(text, "behind", 6))
+		return WRONG;
+	/* also lets go a sender that was not answered */
+	if (!gets(s, NULL) || dxk_command_attach(s->me, 0))
+		return WRONG;
+	pthread_join(w.thread, NULL);
+	if (w.rc != 6 || w.status != -EXDEV || memcmp(w.reply, "answer", 6))
+		return WRONG;
+	return rc == DXK_COMMAND_TEXT ? 0 : rc;
+}
+
+/* --- the log ----------------------------------------------------------------- */
+
+static int say(services *s, unsigned int i)
+{
+	char text[32];
+	int len = snprintf(text, sizeof(text), "message %u", i);
+
+	return dxk_log_write(s->me, text, (size_t)len, 0, 0);
+}
+
+/* Counts messages 1..@nr in a file; a line without its end is none. */
+static void count_lines(const char *path, unsigned char *seen, unsigned int nr)
+{
+	FILE *f = fopen(path, "re");
+	char line[512], *at;
+	unsigned int i;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		at = strstr(line, " message ");
+		if (at && strchr(at, '\n') && sscanf(at, " message %u", &i) == 1 &&
+		    i && i <= nr)
+			seen[i]++;
+	}
+	if (f)
+		fclose(f);
+}
+
+/*
+ * Whether the work or the caller writes them, and whichever file could be written:
+ * each message is in one of the two, once.
+ */
+static int log_file_replace(services *s, unsigned int n, bool *hit)
+{
+	enum { MESSAGES = 40 };
+	unsigned char seen[MESSAGES + 1] = { 0 };
+	unsigned int i;
+	int fd[2], rc;
+
+	fd[0] = open(FILE_, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd[1] = open(FILE_ "2", O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (dxk_log_file(s->t.ctx, fd[0]))
+		return WRONG;
+	for (i = 1; i <= MESSAGES; i++)
+		if (say(s, i))
+			return WRONG;
+	rc = FAULTY(n, hit, dxk_log_file(s->t.ctx, fd[1]));
+	if (dxk_log_file(s->t.ctx, -1))
+		return WRONG;
+	close(fd[0]);
+	close(fd[1]);
+	count_lines(FILE_, seen, MESSAGES);
+	count_lines(FILE_ "2", seen, MESSAGES);
+	for (i = 1; i <= MESSAGES; i++)
+		if (seen[i] != 1)
+			return WRONG;
+	return rc;
 }
 
 /* --- requests that are run again ------------------------------------------------ */
@@ -153,29 +289,24 @@ static int redo(services *s, unsigned int n, bool *hit)
 
 /* --- all of them ----------------------------------------------------------------- */
 
+/* Nothing is left over in any pool. */
+static bool idle(const struct dxt *t)
+{
+	return !dxt_num(t, "pools/ready_use") && !dxt_num(t, "pools/rejoin_use") &&
+	       !dxt_num(t, "pools/thread_busy") && !dxt_num(t, "pools/handle_use") &&
+	       !dxt_num(t, "owners");
+}
+
 /* 0, the fault, or WRONG; what the call made is gone when it returns. */
 static const struct {
 	const char *name;
 	int (*call)(services *s, unsigned int n, bool *hit);
 	unsigned int faults;	/* copies of the argument, at least */
 } calls[] = {
-	{ "COMMAND_SEND, plain", send_plain, 3 },
 	{ "COMMAND_SEND, set", send_set, 5 },
-	{ "COMMAND_SEND, show", send_show, 7 },
-	{ "COMMAND_SEND, timed", send_timed, 4 },
-	{ "COMMAND_ATTACH 1", attach, 1 },
-	{ "COMMAND_ATTACH 0", detach, 1 },
 	{ "COMMAND_NEXT, a command", next_gets, 3 },
 	{ "COMMAND_NEXT, a reply", next_answers, 5 },
-	{ "LOG_WRITE", log_write, 2 },
-	{ "LOG_READ", log_read, 4 },
-	{ "LOG_FILE, first", log_file_set, 1 },
 	{ "LOG_FILE, another", log_file_replace, 1 },
-	{ "HANDLE_OPEN", handle_open, 3 },
-	{ "HANDLE_CLOSE", handle_close, 1 },
-	{ "SAMPLES_READ", samples_read, 3 },
-	{ "LATENCIES_READ", latencies_read, 2 },
-	{ "SHOULD_STOP", should_stop, 1 },
 	{ "POST, PXR_REDO", redo, 3 },
 };
 
@@ -185,14 +316,14 @@ TEST_F(services, each_in_turn)
 	bool hit;
 	int rc;
 
-	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		faults = 0;
 		for (hit = true, n = 1; hit && n < NR_MAX; n++) {
 			hit = false;
-			rc = calls[i].call(&self->s, n, &hit);
+			rc = calls[i].call(self, n, &hit);
 			EXPECT_TRUE(rc == 0 || (hit && is_fault(rc)))
 				TH_LOG("%s, fault %u: %d", calls[i].name, n, rc);
-			EXPECT_TRUE(idle(&self->s.t))
+			EXPECT_TRUE(idle(&self->t))
 				TH_LOG("%s, fault %u: left over", calls[i].name, n);
 			faults += hit;
 		}
@@ -217,21 +348,21 @@ TEST_F(services, stop_report)
 	int other, rc = 0;
 	bool hit = true;
 
-	other = dxk_member_create(self->s.t.ctx, DXK_MEMBER_WORKER, NULL);
+	other = dxk_member_create(self->t.ctx, DXK_MEMBER_WORKER, NULL);
 	ASSERT_LE(0, other);
-	ASSERT_EQ(1, dxt_post1(self->s.me, OWNER, 5, 1, 0, 0, NULL));
-	ASSERT_EQ(1, dxk_next(self->s.me, NULL, 0, NULL, &work[0], 1, NULL, 0, 0));
-	ASSERT_EQ(1, dxt_post1(self->s.me, OWNER, 5, 2, 0, 0, NULL));
+	ASSERT_EQ(1, dxt_post1(self->me, OWNER, 5, 1, 0, 0, NULL));
+	ASSERT_EQ(1, dxk_next(self->me, NULL, 0, NULL, &work[0], 1, NULL, 0, 0));
+	ASSERT_EQ(1, dxt_post1(self->me, OWNER, 5, 2, 0, 0, NULL));
 	ASSERT_EQ(1, dxk_next(other, NULL, 0, NULL, &work[1], 1, NULL, 0, 0));
 	for (n = 1; hit && n < NR_MAX; n++) {
 		dxt_poison(r, sizeof(r));
-		rc = FAULTY(n, &hit, dxk_ctx_stop_report(self->s.t.ctx, DXK_STOP_DRAIN, 0,
+		rc = FAULTY(n, &hit, dxk_ctx_stop_report(self->t.ctx, DXK_STOP_DRAIN, 0,
 							 r, 3, &nr));
 		faults += hit;
 		if (is_fault(rc)) {
 			EXPECT_TRUE(hit);
 			EXPECT_TRUE(dxt_poisoned(r, sizeof(r)));
-			EXPECT_EQ(n == 1 ? 0 : 1, dxk_should_stop(self->s.me, 0));
+			EXPECT_EQ(n == 1 ? 0 : 1, dxk_should_stop(self->me, 0));
 			continue;
 		}
 		EXPECT_EQ(-ETIMEDOUT, rc);
@@ -243,14 +374,14 @@ TEST_F(services, stop_report)
 	EXPECT_EQ(2, nr);
 	EXPECT_EQ(1, r[0].param);
 	EXPECT_EQ(2, r[1].param);
-	EXPECT_EQ(2, dxt_num(&self->s.t, "pools/thread_busy"));
+	EXPECT_EQ(2, dxt_num(&self->t, "pools/thread_busy"));
 
 	done = (struct dxk_done){ .ticket = work[0].ticket };
-	EXPECT_EQ(0, dxk_next(self->s.me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(0, dxk_next(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
 	done.ticket = work[1].ticket;
 	EXPECT_EQ(0, dxk_next(other, &done, 1, NULL, NULL, 0, NULL, 0, 0));
-	EXPECT_TRUE(idle(&self->s.t));
-	EXPECT_EQ(0, dxk_ctx_stop(self->s.t.ctx, DXK_STOP_DRAIN, -1));
+	EXPECT_TRUE(idle(&self->t));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_DRAIN, -1));
 	close(other);
 }
 
