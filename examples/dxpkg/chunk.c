@@ -93,7 +93,7 @@ int ExecuteTransaction(Runnable *self, void *request)
 
 	(void)self;
 	/* They point to the chunk: no return before they are back. */
-	while (rejoin(chunk, &done) == RJR_RETURNED)
+	while (rejoin(chunk, &done, NULL, 0) == RJR_RETURNED)
 		all = all && !done.RQEStatus;
 	if (!all || stopping())
 		return -ECANCELED;

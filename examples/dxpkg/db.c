@@ -304,7 +304,7 @@ int db_store(const struct chunk *chunk)
 	rc = store_chunk(own, chunk);
 	if (!rc)
 		return 0;
-	if (!app.stopped)
+	if (!program.stopped)
 		fail(app.db, "cannot be written", ((struct connection *)own)->db, rc);
 	sqlite3_exec(((struct connection *)own)->db, "ROLLBACK", NULL, NULL, NULL);
 	return -EIO;

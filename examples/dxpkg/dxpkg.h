@@ -21,7 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <dx.h>
+
+#include "../common.h"
 
 /* A deeper level is more urgent: what was begun ends before more is begun. */
 enum { PRIO_FEEDER = 10, PRIO_TRANSACTION = 20, PRIO_SUB = 30 };
@@ -145,7 +146,6 @@ struct app {
 	struct options opt;
 	Runnable feeder, transaction, parser;
 	struct db *db;
-	atomic_int stopped;		/* the signal that ended it, or 0 */
 	atomic_bool failed;		/* the database cannot be written */
 	atomic_uint connections;	/* that workers have opened */
 	atomic_ulong busy_waits;	/* of these for each other */
@@ -177,13 +177,7 @@ void db_discard(struct db *db);
 
 /* main.c */
 bool stopping(void);
-int rejoin(void *owner, RQElement *element);
-void *xrealloc(void *p, size_t nr, size_t size);
-/* exit status, besides 128 + a signal's number */
-enum { ALL_STORED, SOME_NOT_STORED, NOT_RUN, NOT_WRITTEN };
-void tell(const char *format, ...)
-	__attribute__((__format__(__printf__, 1, 2)));
-_Noreturn void die(int status, const char *format, ...)
-	__attribute__((__format__(__printf__, 2, 3)));
+/* exit status, besides NOT_RUN and 128 + a signal's number */
+enum { ALL_STORED, SOME_NOT_STORED, NOT_WRITTEN = 3 };
 
 #endif /* _DXPKG_H */

@@ -178,7 +178,7 @@ static bool collect_chunk(struct input *input)
 	RQElement done;
 	size_t i;
 
-	if (rejoin(input, &done) != RJR_RETURNED)
+	if (rejoin(input, &done, NULL, 0) != RJR_RETURNED)
 		return false;
 	chunk = done.pPObject;
 	for (i = 0; i < chunk->nr; i++)

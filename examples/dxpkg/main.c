@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <glob.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +13,6 @@
 
 #include "dxpkg.h"
 
-#define WORKERS_MAX	499
-#define GRACE_NS	1000000000	/* for what executes when a signal came */
 #define STATUS_FILE	"/var/lib/dpkg/status"
 #define APT_LISTS	"/var/lib/apt/lists/*_Packages*"
 
@@ -29,48 +24,16 @@ struct app app = {
 
 /* --- small things ---------------------------------------------------------- */
 
-static void vtell(const char *format, va_list args)
+static void discard(void)
 {
-	char *text;
-
-	if (vasprintf(&text, format, args) < 0)
-		return;
-	fflush(stdout);
-	fprintf(stderr, "dxpkg: %s\n", text);
-	free(text);
-}
-
-void tell(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vtell(format, args);
-	va_end(args);
-}
-
-void die(int status, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vtell(format, args);
-	va_end(args);
 	db_discard(app.db);
-	_exit(status);	/* the workers still run; the module takes care of them */
 }
 
-void *xrealloc(void *p, size_t nr, size_t size)
-{
-	p = reallocarray(p, nr, size);
-	if (!p)
-		die(NOT_RUN, "memory exhausted");
-	return p;
-}
+struct program program = { .name = "dxpkg", .discard = discard };
 
 bool stopping(void)
 {
-	return app.stopped || app.failed;
+	return program.stopped || app.failed;
 }
 
 /* --- options --------------------------------------------------------------- */
@@ -96,14 +59,6 @@ static const char usage[] =
 "others are in the database; 2 when dxpkg could not run; 3 when the database could\n"
 "not be written; 128 + N when signal N ended it.\n";
 
-static _Noreturn void misuse(const char *format, const char *arg)
-{
-	fputs("dxpkg: ", stderr);
-	fprintf(stderr, format, arg);
-	fputs("\nTry 'dxpkg --help'.\n", stderr);
-	exit(NOT_RUN);
-}
-
 static void add_input(struct options *o, const char *path, const char *kind)
 {
 	o->inputs = xrealloc(o->inputs, o->nr + 1, sizeof(*o->inputs));
@@ -123,19 +78,6 @@ static void add_lists(struct options *o)
 		misuse("--apt: there is no %s", APT_LISTS);
 	for (i = 0; i < found.gl_pathc; i++)
 		add_input(o, found.gl_pathv[i], "index");
-}
-
-static unsigned int number(const char *text)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value < 3 ||
-	    value > WORKERS_MAX)
-		misuse("--workers: '%s' is no number from 3 to 499", text);
-	return (unsigned int)value;
 }
 
 static void parse(int argc, char **argv, struct options *o)
@@ -171,13 +113,10 @@ static void parse(int argc, char **argv, struct options *o)
 			add_lists(o);
 			break;
 		case WORKERS:
-			o->workers = number(optarg);
+			o->workers = number("--workers", optarg, 3, WORKERS_MAX);
 			break;
 		case DISPATCH:
-			if (strcmp(optarg, "direct") && strcmp(optarg, "thread"))
-				misuse("--dispatch: '%s' is neither direct nor thread",
-				       optarg);
-			o->thread = !strcmp(optarg, "thread");
+			o->thread = dispatch_is_thread(optarg);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -226,81 +165,7 @@ static MTExecutive *start(int argc, char **argv, const struct options *o)
 	    *error.Field ? " " : "", error.Field, strerror(-error.Error));
 }
 
-/* --- signals --------------------------------------------------------------- */
-
-static struct {
-	sigset_t set;
-	pthread_t thread;
-} signals;
-
-/*
- * SIGINT and its like cancel: what no worker has yet is not executed, what is
- * executed ends early, and every level gets its requests back as always.
- */
-static void *wait_for_signal(void *mte)
-{
-	int sig;
-
-	if (sigwait(&signals.set, &sig))
-		return NULL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
-	app.stopped = sig;
-	if (MTExecutiveStop(mte, DXK_STOP_CANCEL, GRACE_NS)) {
-		db_discard(app.db);
-		_exit(128 + sig);
-	}
-	return NULL;
-}
-
-static void signals_block(void)
-{
-	static const int end[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old;
-	size_t i;
-
-	sigemptyset(&signals.set);
-	for (i = 0; i < sizeof(end) / sizeof(*end); i++)
-		if (!sigaction(end[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaddset(&signals.set, end[i]);
-	pthread_sigmask(SIG_BLOCK, &signals.set, NULL);
-}
-
-static void signals_start(MTExecutive *mte)
-{
-	int rc = pthread_create(&signals.thread, NULL, wait_for_signal, mte);
-
-	if (rc)
-		die(NOT_RUN, "no thread for signals: %s", strerror(rc));
-}
-
-static void signals_end(void)
-{
-	pthread_cancel(signals.thread);
-	pthread_join(signals.thread, NULL);
-}
-
 /* --- the top of the hierarchy ---------------------------------------------- */
-
-/**
- * rejoin - wait for a request of an owner
- * @owner: whose
- * @element: out
- *
- * A Stop does not end the wait: it brings the requests back, executed or not.
- *
- * Return: %RJR_RETURNED or %RJR_NONE_EXIST
- */
-int rejoin(void *owner, RQElement *element)
-{
-	int rc;
-
-	do
-		rc = GetRejoinElement(owner, element, NULL, 0, -1);
-	while (rc == -EINTR || rc == -ESHUTDOWN);
-	if (rc < 0)
-		die(NOT_RUN, "requests cannot be collected: %s", strerror(-rc));
-	return rc;
-}
 
 static void post_feeder(struct input *input)
 {
@@ -358,7 +223,7 @@ int main(int argc, char **argv)
 
 	for (i = 0; i < o->nr; i++)
 		post_feeder(&o->inputs[i]);
-	while (rejoin(&app, &done) == RJR_RETURNED)
+	while (rejoin(&app, &done, NULL, 0) == RJR_RETURNED)
 		;
 	signals_end();
 
@@ -366,8 +231,8 @@ int main(int argc, char **argv)
 	db_unshare(app.db);
 	if (MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1))
 		die(NOT_RUN, "the run time does not stop");
-	if (app.stopped)
-		die(128 + app.stopped, "ended by signal %d", app.stopped);
+	if (program.stopped)
+		die(128 + program.stopped, "ended by signal %d", program.stopped);
 	if (app.failed)
 		die(NOT_WRITTEN, "%s: not made", o->db);
 	for (i = 0; i < o->nr; i++)

@@ -23,7 +23,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <dx.h>
+
+#include "../common.h"
 
 #define DIGEST_LEN	32
 
@@ -92,7 +93,6 @@ struct app {
 	unsigned int feeders;		/* most feeders posted at a time */
 	unsigned int window;		/* most transactions of one feeder */
 	uint64_t sha256;		/* id of the kernel executor */
-	atomic_int stopped;		/* the signal that ended it, or 0 */
 
 	/* told by --stats */
 	atomic_ullong files, bytes, fallbacks, fd_waits;
@@ -130,11 +130,5 @@ char *quote_dir(const char *name);
 
 /* stats.c */
 void stats_print(int context);
-
-/* main.c */
-int rejoin(void *owner, RQElement *element, void *data, size_t room);
-void *xrealloc(void *p, size_t nr, size_t size);
-_Noreturn void die(const char *format, ...)
-	__attribute__((__format__(__printf__, 1, 2)));
 
 #endif /* _DXSUM_H */

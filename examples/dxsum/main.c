@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <locale.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,40 +14,16 @@
 
 #include "dxsum.h"
 
-/* Exit status, besides 128 + a signal's number */
-enum { ALL_READ, SOME_NOT_READ, NOT_RUN };
+/* Exit status, besides NOT_RUN and 128 + a signal's number */
+enum { ALL_READ, SOME_NOT_READ };
 
-#define WORKERS_MAX	499	/* of both kinds */
-#define GRACE_NS	1000000000	/* for what executes when a signal came */
+struct program program = { .name = "dxsum" };
 
 struct app app = {
 	.feeder.ExecuteThisRequest = ExecuteFeeder,
 	.transaction.ExecuteThisRequest = ExecuteTransaction,
 	.reader.ExecuteThisRequest = ExecuteReader,
 };
-
-/* --- small things ---------------------------------------------------------- */
-
-void die(const char *format, ...)
-{
-	va_list args;
-
-	fflush(stdout);
-	fputs("dxsum: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputc('\n', stderr);
-	_exit(NOT_RUN);	/* the workers still run; the module takes care of them */
-}
-
-void *xrealloc(void *p, size_t nr, size_t size)
-{
-	p = reallocarray(p, nr, size);
-	if (!p)
-		die("memory exhausted");
-	return p;
-}
 
 /* --- options --------------------------------------------------------------- */
 
@@ -72,33 +45,6 @@ static const char usage[] =
 "\n"
 "Exit status: 0; 1 when something could not be read; 2 when dxsum could not run;\n"
 "128 + N when signal N ended it.\n";
-
-static _Noreturn void misuse(const char *format, ...)
-{
-	va_list args;
-
-	fputs("dxsum: ", stderr);
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fputs("\nTry 'dxsum --help'.\n", stderr);
-	exit(NOT_RUN);
-}
-
-static unsigned int number(const char *option, const char *text,
-			   unsigned int min, unsigned int max)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end || errno || value < min ||
-	    value > max)
-		misuse("%s: '%s' is no number from %u to %u", option, text, min,
-		       max);
-	return (unsigned int)value;
-}
 
 static void parse_lanes(struct options *o, const char *text)
 {
@@ -181,10 +127,7 @@ static void parse(int argc, char **argv, struct options *o)
 			o->cmls = false;
 			break;
 		case DISPATCH:
-			if (strcmp(optarg, "direct") && strcmp(optarg, "thread"))
-				misuse("--dispatch: '%s' is neither direct nor thread",
-				       optarg);
-			o->thread = !strcmp(optarg, "thread");
+			o->thread = dispatch_is_thread(optarg);
 			break;
 		case STATS:
 			o->stats = true;
@@ -248,15 +191,15 @@ static _Noreturn void explain(const MTExecutiveError *error)
 	if (!strcmp(error->Step, "platform")) {
 		if (error->Error == -ENOENT || error->Error == -ENXIO ||
 		    error->Error == -ENODEV)
-			die("/dev/dxk: %s: load dxk.ko first", text);
-		die("/dev/dxk: %s", text);
+			die(NOT_RUN, "/dev/dxk: %s: load dxk.ko first", text);
+		die(NOT_RUN, "/dev/dxk: %s", text);
 	}
 	for (i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (!strncmp(error->Field, options[i].field,
 			     strlen(options[i].field)))
-			die("%s: %s%s", options[i].option, text, app.opt.cmls ?
+			die(NOT_RUN, "%s: %s%s", options[i].option, text, app.opt.cmls ?
 			    ": the lanes may have 100 percent together, and each of them and the rest needs a worker and an entry of its own" : "");
-	die("the run time does not start: %s%s%s: %s", error->Step,
+	die(NOT_RUN, "the run time does not start: %s%s%s: %s", error->Step,
 	    *error->Field ? " " : "", error->Field, text);
 }
 
@@ -291,9 +234,9 @@ static MTExecutive *start(int argc, char **argv)
 	if (app.opt.kernel) {
 		rc = FindKernelExecutor("sha256", &app.sha256);
 		if (rc == -ENOENT)
-			die("no kernel executor \"sha256\": load dxk_executors.ko, or use --user");
+			die(NOT_RUN, "no kernel executor \"sha256\": load dxk_executors.ko, or use --user");
 		if (rc)
-			die("kernel executor \"sha256\": %s", strerror(-rc));
+			die(NOT_RUN, "kernel executor \"sha256\": %s", strerror(-rc));
 	}
 	/*
 	 * Without lanes nothing keeps feeders and transactions from filling all
@@ -307,87 +250,7 @@ static MTExecutive *start(int argc, char **argv)
 	return mte;
 }
 
-/* --- signals --------------------------------------------------------------- */
-
-static struct {
-	sigset_t set;
-	pthread_t thread;
-} signals;
-
-/*
- * SIGINT and its like cancel: what no worker has yet is not executed, what is
- * executed ends early, and every level gets its requests back as always. All
- * threads have them blocked but this one, which waits for nothing else.
- */
-static void *wait_for_signal(void *mte)
-{
-	int sig;
-
-	if (sigwait(&signals.set, &sig))
-		return NULL;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
-	app.stopped = sig;
-	/*
-	 * A kernel worker finishes what it executes, be it hours, unless the
-	 * context is closed. The end of the process closes it.
-	 */
-	if (MTExecutiveStop(mte, DXK_STOP_CANCEL, GRACE_NS))
-		_exit(128 + sig);
-	return NULL;
-}
-
-static void signals_block(void)
-{
-	static const int end[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old;
-	size_t i;
-
-	sigemptyset(&signals.set);
-	for (i = 0; i < sizeof(end) / sizeof(*end); i++)
-		/* nohup(1) and a shell's background jobs have some ignored */
-		if (!sigaction(end[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaddset(&signals.set, end[i]);
-	pthread_sigmask(SIG_BLOCK, &signals.set, NULL);
-}
-
-static void signals_start(MTExecutive *mte)
-{
-	int rc = pthread_create(&signals.thread, NULL, wait_for_signal, mte);
-
-	if (rc)
-		die("no thread for signals: %s", strerror(rc));
-}
-
-static void signals_end(void)
-{
-	pthread_cancel(signals.thread);
-	pthread_join(signals.thread, NULL);
-}
-
 /* --- the top of the hierarchy ---------------------------------------------- */
-
-/**
- * rejoin - wait for a request of an owner
- * @owner: whose
- * @element: out
- * @data: out, room for the result's data, or %NULL
- * @room: bytes at @data
- *
- * A Stop does not end the wait: it brings the requests back, executed or not.
- *
- * Return: %RJR_RETURNED or %RJR_NONE_EXIST
- */
-int rejoin(void *owner, RQElement *element, void *data, size_t room)
-{
-	int rc;
-
-	do
-		rc = GetRejoinElement(owner, element, data, room, -1);
-	while (rc == -EINTR || rc == -ESHUTDOWN);
-	if (rc < 0)
-		die("requests cannot be collected: %s", strerror(-rc));
-	return rc;
-}
 
 /* Return: the feeder was taken. */
 static bool post_feeder(struct tree *tree, struct dir *dir)
@@ -400,7 +263,7 @@ static bool post_feeder(struct tree *tree, struct dir *dir)
 	while (rc == -EINTR);
 	dir->posted = !rc;
 	if (rc && rc != -ESHUTDOWN)
-		die("a directory cannot be posted: %s",
+		die(NOT_RUN, "a directory cannot be posted: %s",
 		    rc < 0 ? strerror(-rc) : "the lane is closed");
 	return !rc;
 }
@@ -417,13 +280,13 @@ static void walk(struct tree *tree)
 	struct dir *dir;
 
 	for (;;) {
-		while (out < app.feeders && !app.stopped &&
+		while (out < app.feeders && !program.stopped &&
 		       (dir = tree_next(tree)) && post_feeder(tree, dir))
 			out++;
 		if (rejoin(tree, &done, NULL, 0) == RJR_NONE_EXIST)
 			return;
 		out--;
-		if (!app.stopped)
+		if (!program.stopped)
 			tree_done(tree, done.pPObject);
 	}
 }
@@ -431,14 +294,14 @@ static void walk(struct tree *tree)
 /* The exit status of it all. */
 static int finish(struct tree *tree)
 {
-	bool ok = app.stopped || tree_end(tree);
+	bool ok = program.stopped || tree_end(tree);
 
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "dxsum: write error: %s\n", strerror(errno));
 		ok = false;
 	}
-	if (app.stopped)
-		return 128 + app.stopped;
+	if (program.stopped)
+		return 128 + program.stopped;
 	return ok ? ALL_READ : SOME_NOT_READ;
 }
 
@@ -453,7 +316,7 @@ int main(int argc, char **argv)
 	signals_block();
 	mte = start(argc, argv);
 	if (sum_init())
-		die("libcrypto has no SHA-256");
+		die(NOT_RUN, "libcrypto has no SHA-256");
 	signals_start(mte);
 
 	tree = tree_new(app.opt.dirs);
@@ -464,7 +327,7 @@ int main(int argc, char **argv)
 	if (app.opt.stats)
 		stats_print(MTExecutiveContextId(mte));
 	if (MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1))
-		die("the run time does not stop");
+		die(NOT_RUN, "the run time does not stop");
 	sum_exit();
 	return status;
 }

@@ -47,7 +47,7 @@ static int hash_to_end(int fd, EVP_MD_CTX *ctx)
 	off_t at = 0;
 	ssize_t len;
 
-	while (!app.stopped) {
+	while (!program.stopped) {
 		len = pread(fd, buf, sizeof(buf), at);
 		if (len < 0 && errno == EINTR)
 			continue;
@@ -115,7 +115,7 @@ static int sum_by_sub(struct entry *file, int fd)
 		return rc;
 	/* @sub lies on this stack: no return before it is back. */
 	if (rejoin(file, &done, file->digest, DIGEST_LEN) != RJR_RETURNED)
-		die("a sub-request was lost");
+		die(NOT_RUN, "a sub-request was lost");
 	return done.RQEStatus;
 }
 

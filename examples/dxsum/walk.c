@@ -29,7 +29,7 @@ char *path_join(const char *dir, const char *name)
 	char *path;
 
 	if (asprintf(&path, "%s%s%s", dir, slash, name) < 0)
-		die("memory exhausted");
+		die(NOT_RUN, "memory exhausted");
 	return path;
 }
 
@@ -43,7 +43,7 @@ struct dir *dir_new(struct dir *parent, const char *path)
 		.fd = AT_FDCWD,
 	};
 	if (!dir->path)
-		die("memory exhausted");
+		die(NOT_RUN, "memory exhausted");
 	return dir;
 }
 
@@ -58,7 +58,7 @@ struct entry *dir_add(struct dir *dir, const char *name)
 	e = &dir->entries[dir->nr++];
 	*e = (struct entry){ .name = strdup(name) };
 	if (!e->name)
-		die("memory exhausted");
+		die(NOT_RUN, "memory exhausted");
 	return e;
 }
 
@@ -143,7 +143,7 @@ static int list_dir(struct dir *dir)
 		return dir->fd;
 	dir->stream = fdopendir(dir->fd);
 	if (!dir->stream)
-		die("memory exhausted");
+		die(NOT_RUN, "memory exhausted");
 	while (errno = 0, d = readdir(dir->stream))
 		add_found(dir, d);
 	return -errno;
@@ -208,7 +208,7 @@ static unsigned int collect_transactions(struct dir *dir, bool wait)
 				       wait ? -1 : 0, NULL);
 	while (nr == -EINTR || nr == -ESHUTDOWN);
 	if (nr < 0)
-		die("transactions cannot be collected: %s", strerror(-nr));
+		die(NOT_RUN, "transactions cannot be collected: %s", strerror(-nr));
 	for (i = 0; i < nr; i++) {
 		file = done[i].pPObject;
 		file->status = done[i].RQEStatus;
@@ -252,7 +252,7 @@ int ExecuteFeeder(Runnable *self, void *request)
 	if (dir->parent)
 		dir->error = list_dir(dir);
 	qsort(dir->entries, dir->nr, sizeof(*dir->entries), compare_entries);
-	if (!app.stopped)
+	if (!program.stopped)
 		sum_files(dir);
 	close_dir(dir);
 	return 0;
