@@ -169,7 +169,7 @@ check_sparse() {
 
 # Which room of the module uses which; and is a violation found?
 check_layers() {
-	scripts/check/layers.sh --self-test && scripts/check/layers.sh . "$kernels/stock-6.12"
+	scripts/check/layers.sh --self-test && scripts/check/layers.sh . "$kernels/stock"
 }
 
 # build_user TARGET...: an earlier build may have been made for its owner alone
