@@ -99,10 +99,10 @@ plant crew 'echo 1..1; kill -SEGV $$'
 plant ctx 'echo 1..1; echo ok 1; echo "WARNING: CPU: 0 planted" >/dev/kmsg'
 plant deadlock 'echo "ok 1 no plan"'
 plant death 'echo 1..1; echo "ok 1 - it said so # 1"; exit 3'
-plant fault 'echo 1..1; echo "not ok 1 four # SKIP a directive"; exit 1'
+plant lanes 'echo 1..1; echo "not ok 1 four # SKIP a directive"; exit 1'
 plant join 'echo 1..1; echo "ok 1 - not skipped"; exit 4'
 ends post
-run '@(abi|charged|command|crew|ctx|deadlock|death|fault|join|post)'
+run '@(abi|charged|command|crew|ctx|deadlock|death|join|lanes|post)'
 [[ $status == 0 && $summary == 'Ran 25 tests: passed: 15, failed: 8, skipped: 2' ]] &&
 	for text in 'because' '[FAILED] two' 'planned 2 results, printed 1' \
 		'killed by signal 11' 'CPU: 0 planted' '[FAILED] the kernel complained' \
