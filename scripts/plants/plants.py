@@ -9,7 +9,7 @@ and its tests are run in a guest. Prints a table, the same in build/plants/table
 and the survivors; exit status 1 when there is one, or when the tests fail without a
 plant. --all-tests runs all programs instead of those that the entry names, --kunit
 the suites of KUnit instead. --check only tells which have no place in the source any
-more, and which no program of "make check" is to notice. "make selftests" and
+more, and which no program of that kernel's tier is to notice. "make selftests" and
 scripts/guest/kernel.sh come first.
 """
 import argparse
@@ -43,13 +43,14 @@ class Plant:
         return fits
 
     def noticeable(self):
-        """By a program of "make check"?"""
+        """By a program of "make check"? What only assertions see by one of "debug"."""
         with open(os.path.join(ROOT, "selftests/tiers.txt")) as tiers:
             rows = [l.split() for l in tiers if l.strip() and l[0] != "#"]
         named = re.findall(r"[\w.-]+", self.tests)
-        if self.kernel == "stock" and any(r[0] in named and r[1] != "-" for r in rows):
+        column = {"stock": 1, "debug": 3}.get(self.kernel)
+        if column and any(r[0] in named and r[column] != "-" for r in rows):
             return True
-        print(f"plants.py: {self.name}: no program of make check is to notice it")
+        print(f"plants.py: {self.name}: no program of its tier is to notice it")
         return False
 
     def apply(self, source):
