@@ -22,6 +22,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
+	e->owing = false;
 	dxk_owners_go_on(e, wakes);
 	dxk_sweep_posters(e, wakes);
 	if (!list_empty(&e->owners.blocked))
@@ -229,6 +230,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 	struct llist_node *node = llist_reverse_order(llist_del_all(&e->inbox));
 	struct dxk_op *batch[DXK_INBOX_BUDGET];
 	struct dxk_wakes wakes __uninitialized;
+	u64 moves;
 	u32 i, nr;
 
 	while (node) {
@@ -236,15 +238,17 @@ void dxk_inbox_run(struct dxk_engine *e)
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
 		dxk_hold_begin(e);
+		moves = dxk_moves_so_far(e);
 		while (node && nr < DXK_INBOX_BUDGET && wakes.spent < DXK_HOLD_BUDGET) {
 			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
-			u64 moves = dxk_moves_so_far(e);
+			u64 before = moves;
 
 			node = node->next;
 			op->run(e, op, &wakes);
 			batch[nr++] = op;
 			/* Its own moves, and the wake-up of its caller. */
-			wakes.spent += (dxk_moves_so_far(e) - moves) / 2 + 1;
+			moves = dxk_moves_so_far(e);
+			wakes.spent += (moves - before) / 2 + 1;
 		}
 		dxk_dispatch(e, &wakes);
 		dxk_hold_end(e, &wakes);
@@ -280,7 +284,11 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 	dxk_hold_begin(e);
 	e->swept = true;
 	before = e->stats.dispatches;
-	dxk_catch_up(e, &wakes);
+	/* Asked for what is Ready only, it looks at nobody else. */
+	if (!asked || unlikely(e->owing))
+		dxk_catch_up(e, &wakes);
+	else
+		dxk_sweep_posters(e, &wakes);
 	dxk_dispatch(e, &wakes);
 	if (!asked && e->stats.dispatches != before)
 		e->stats.missed_wakeups++;

@@ -73,6 +73,8 @@ struct dxk_engine {
 	bool dormant[DXK_CONTROLS];
 	/** @swept: (L) thread 700 runs: it does what lock holds leave over */
 	bool swept;
+	/** @owing: (L) a lock hold has left something over, see dxk_owe() */
+	bool owing;
 	/** @id: (C) of the context, for who traces */
 	u32 id;
 	/** @steps: (L) that this lock hold has made, if %OS_DEBUG */
@@ -160,6 +162,7 @@ static inline void dxk_hold_end(const struct dxk_engine *e, const struct dxk_wak
 /** dxk_owe - the lock hold leaves work over: another one follows */
 static inline void dxk_owe(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
+	e->owing = true;
 	wakes->kick |= e->swept ? BIT(DXK_DISPATCHER) : BIT(DXK_MYSELF);
 }
 

@@ -128,6 +128,15 @@ static u32 dxk_poller_cost(const struct dxk_owner *owner, const struct dxk_rejoi
 	return 1 + min(r->max, owner->nr_done) / 2;
 }
 
+/* Is it plain that the poller sleeps on? */
+static bool dxk_poller_is_early(const struct dxk_engine *e, const struct dxk_owner *owner,
+				const struct dxk_rejoin_op *r)
+{
+	return r->wait && owner->nr_done < r->min &&
+	       dxk_owner_coming(owner) > r->self_held &&
+	       e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER;
+}
+
 /* More wait for the owner than this lock hold can look at. */
 static void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
 {
@@ -169,6 +178,10 @@ static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 	bool all = true;
 
 	list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
+		/* The move that has changed the owner pays for the first look. */
+		if (list_is_first(&r->w.link, &owner->pollers) &&
+		    dxk_poller_is_early(e, owner, r))
+			continue;
 		all = dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r));
 		if (!all)
 			break;
