@@ -221,6 +221,57 @@ void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy)
 	dxk_perform(e, &p.op, dxk_policy_run);
 }
 
+/* --- the control threads ---------------------------------------------------- */
+
+/** dxk_tick - a scheduler interval has passed */
+void dxk_tick(struct dxk_engine *e)
+{
+	const struct dxk_policy *p = &e->policy;
+
+	spin_lock(&e->lock);
+	dxk_ready_tick(&e->ready, p->prio_policy & PRIO_POLICY_AGERQS,
+		       p->prio_policy & PRIO_POLICY_BOOST, p->boost_value);
+	spin_unlock(&e->lock);
+}
+
+/**
+ * dxk_scheduler_rest - may thread 600 sleep without a time limit?
+ * @e: the engine
+ *
+ * Then whoever leaves a request in the pool kicks it.
+ */
+bool dxk_scheduler_rest(struct dxk_engine *e)
+{
+	bool dormant;
+
+	spin_lock(&e->lock);
+	dormant = dxk_ready_empty(&e->ready);
+	e->dormant[DXK_SCHEDULER] = dormant;
+	spin_unlock(&e->lock);
+	return dormant;
+}
+
+/**
+ * dxk_monitor_rest - may thread 500 sleep without a time limit?
+ * @e: the engine
+ * @asked: its turn was asked for: then it may not, for a crew that works and rests in
+ *	turns would wake it each time
+ *
+ * Whoever makes it a reason to look kicks it.
+ */
+bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
+{
+	const struct dxk_policy *p = &e->policy;
+	bool dormant;
+
+	spin_lock(&e->lock);
+	dormant = !asked && dxk_crew_all_idle(e) && !p->sample_interval_ms &&
+		  !(p->report_age_ms && e->nr[DXK_AT_WORK]);
+	e->dormant[DXK_MONITOR] = dormant;
+	spin_unlock(&e->lock);
+	return dormant;
+}
+
 /* --- owners ---------------------------------------------------------------- */
 
 /**

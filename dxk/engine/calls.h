@@ -22,6 +22,10 @@ int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares)
 
 void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy);
 
+void dxk_tick(struct dxk_engine *e);
+bool dxk_scheduler_rest(struct dxk_engine *e);
+bool dxk_monitor_rest(struct dxk_engine *e, bool asked);
+
 void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space);
 
 void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close);

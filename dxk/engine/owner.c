@@ -58,33 +58,53 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
  */
 #define DXK_OWNER_CHAIN		8
 
-int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests)
+/* Exchange the hash, unless there are owners in it. Return: the one without use. */
+static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
+					      struct hlist_head *bucket, u32 bits, u32 seed)
 {
-	u32 bits = max(4, ilog2(roundup_pow_of_two(max_requests) / DXK_OWNER_CHAIN));
+	struct dxk_owners *owners = &e->owners;
 
-	owners->bucket = kvcalloc(1U << bits, sizeof(*owners->bucket),
-				  GFP_KERNEL_ACCOUNT);
-	if (!owners->bucket)
+	spin_lock(&e->lock);
+	owners->entries = e->policy.rejoin_entries;
+	if (!owners->nr) {
+		swap(owners->bucket, bucket);
+		owners->bits = bits;
+		owners->seed = seed;
+	}
+	spin_unlock(&e->lock);
+	return bucket;
+}
+
+/**
+ * dxk_owners_start - a run begins: have a hash and a Rejoin Pool for its policy
+ * @e: the engine
+ *
+ * Results of an earlier run stay, and with them the hash they are in; their owners may
+ * collect them at this very moment.
+ */
+int dxk_owners_start(struct dxk_engine *e)
+{
+	u32 bits = max(4, ilog2(roundup_pow_of_two(e->policy.max_requests) /
+				DXK_OWNER_CHAIN));
+	struct hlist_head *bucket = kvcalloc(1U << bits, sizeof(*bucket),
+					     GFP_KERNEL_ACCOUNT);
+
+	if (!bucket)
 		return -ENOMEM;
-	owners->bits = bits;
-	owners->seed = get_random_u32();
-	owners->spares.nr = 0;
+	kvfree(dxk_owners_exchange(e, bucket, bits, get_random_u32()));
 	return 0;
 }
 
-void dxk_owners_free(struct dxk_owners *owners)
+/** dxk_owners_unstart - the run has not begun after all */
+void dxk_owners_unstart(struct dxk_engine *e)
 {
-	if (owners->bucket)
-		dxk_owner_stash_free(&owners->spares);
-	kvfree(owners->bucket);
-	owners->bucket = NULL;
+	kvfree(dxk_owners_exchange(e, NULL, 0, 0));
 }
 
 static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
 					   const struct dxk_space *space, u64 cookie)
 {
-	u32 hash = jhash_3words(lower_32_bits(cookie), upper_32_bits(cookie),
-				space->id, owners->seed);
+	u32 hash = os_hash(cookie, space->id, owners->seed);
 
 	return &owners->bucket[hash >> (32 - owners->bits)];
 }
@@ -204,9 +224,7 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 	struct hlist_node *next;
 	u32 i;
 
-	if (!owners->bucket)
-		return;
-	for (i = 0; i < 1U << owners->bits; i++) {
+	for (i = 0; owners->bucket && i < 1U << owners->bits; i++) {
 		hlist_for_each_entry_safe(owner, next, &owners->bucket[i], hash) {
 			/* There may be as many as fit into memory. */
 			list_for_each_entry_safe(rqe, next_rqe, &owner->done, link) {
@@ -217,7 +235,8 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 		}
 		os_yield();
 	}
-	dxk_owners_free(owners);
+	dxk_owner_stash_free(&owners->spares);
+	kvfree(owners->bucket);
 }
 
 int dxk_owner_init(void)

@@ -88,9 +88,9 @@ struct dxk_owner {
 struct dxk_owners {
 	/** @bucket: (L) hash by cookie */
 	struct hlist_head *bucket;
-	/** @bits: (S) log2 of the number of buckets */
+	/** @bits: (L) log2 of the number of buckets */
 	u32 bits;
-	/** @seed: (C) keeps a program from choosing cookies that collide */
+	/** @seed: (L) keeps a program from choosing cookies that collide */
 	u32 seed;
 	/** @nr: (L) owners that exist */
 	u32 nr;
@@ -122,7 +122,7 @@ struct dxk_owners {
 	struct list_head rest;
 	/** @again: (L) @pass has changed meanwhile: once more from the first one on */
 	bool again;
-	/** @entries: (S) size of the Rejoin Pool */
+	/** @entries: (L) size of the Rejoin Pool */
 	u32 entries;
 	/**
 	 * @blocked: (L) workers that wait for a Rejoin Pool entry (policy
@@ -153,8 +153,8 @@ struct dxk_space *dxk_space_new(struct dxk_engine *e);
 void dxk_space_join(struct dxk_engine *e, struct dxk_space *space);
 void dxk_space_put(struct dxk_space *space);
 
-int dxk_owners_alloc(struct dxk_owners *owners, u32 max_requests);
-void dxk_owners_free(struct dxk_owners *owners);
+int dxk_owners_start(struct dxk_engine *e);
+void dxk_owners_unstart(struct dxk_engine *e);
 void dxk_owners_destroy(struct dxk_owners *owners);
 struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 				 const struct dxk_space *space, u64 cookie);

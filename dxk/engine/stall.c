@@ -22,6 +22,45 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 	       (!dxk_ready_empty(&e->ready) || dxk_ready_has_posters(&e->ready));
 }
 
+static u64 dxk_progress(const struct dxk_stats *stats)
+{
+	return stats->posts + stats->dispatches + stats->completions + stats->collected;
+}
+
+/**
+ * dxk_stall_look - a look of the Monitor: has nobody been able to run for long?
+ * @e: the engine
+ * @s: what it remembers
+ *
+ * While dxk_engine.stalled it is to look again soon. Return: true once per stall, when it
+ * is to be told.
+ */
+bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s)
+{
+	u64 now = os_now(), progress;
+	bool stuck, report;
+
+	spin_lock(&e->lock);
+	stuck = dxk_nobody_can_run(e);
+	progress = dxk_progress(&e->stats);
+	if (!stuck || progress != s->progress || !s->since) {
+		s->since = stuck ? now : 0;
+		s->progress = progress;
+		s->reported = false;
+	}
+	report = stuck && !s->reported && now - s->since >=
+		 (e->crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
+	if (report) {
+		s->nr = ++e->stats.stalls;
+		memcpy(s->ready, e->ready.lanes.used, sizeof(s->ready));
+		s->reported = true;
+	}
+	/* Told or over: whoever falls asleep next gives the alarm anew. */
+	e->stalled = stuck && !s->reported;
+	spin_unlock(&e->lock);
+	return report;
+}
+
 /**
  * dxk_stall_suspect - a member has gone to sleep: was it the last one awake?
  * @e: the engine, locked

@@ -12,10 +12,34 @@
 
 #include "engine/os.h"
 
+#include "uapi/dxk.h"
+
 struct dxk_engine;
 struct dxk_wakes;
 
+/* How long nobody must have been able to run. */
+#define DXK_STALL_MS	100
+/* The same while a process is about to start a spare worker. */
+#define DXK_SPARE_MS	1000
+
+/**
+ * struct dxk_stall - what the Monitor remembers of its last looks
+ */
+struct dxk_stall {
+	/** @since: os_now() of the first look that found nobody able to run, 0 for none */
+	u64 since;
+	/** @progress: moves that the context had made then */
+	u64 progress;
+	/** @reported: it was told already */
+	bool reported;
+	/** @nr: which stall, from 1 on, if it is to be told now */
+	u64 nr;
+	/** @ready: Ready requests by lane at that time */
+	u32 ready[DXK_LANES];
+};
+
 bool dxk_nobody_can_run(const struct dxk_engine *e);
+bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s);
 void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_STALL_H */

@@ -40,23 +40,6 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 			    "cannot start a worker: error %d", err);
 }
 
-/*
- * May the Monitor sleep without a time limit? Whoever makes it a reason wakes it.
- * Not when @asked: a crew that works and rests in turns would wake it each time.
- */
-static bool dxk_monitor_rest(struct dxk_ctx *ctx, bool asked)
-{
-	const struct dxk_policy *p = &ctx->engine.policy;
-	bool dormant;
-
-	spin_lock(&ctx->engine.lock);
-	dormant = !asked && dxk_crew_all_idle(&ctx->engine) && !p->sample_interval_ms &&
-	       !(p->report_age_ms && ctx->engine.nr[DXK_AT_WORK]);
-	ctx->engine.dormant[DXK_MONITOR] = dormant;
-	spin_unlock(&ctx->engine.lock);
-	return dormant;
-}
-
 /* What to do on each turn of a running context. Return: ms to the next one. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
@@ -74,7 +57,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	}
 	if (dxk_stall_check(ctx))
 		return min_t(u32, ms, DXK_STALL_MS);
-	return dxk_monitor_rest(ctx, asked) ? DXK_DORMANT : ms;
+	return dxk_monitor_rest(&ctx->engine, asked) ? DXK_DORMANT : ms;
 }
 
 /* A turn, @asked for or because it is time. Return: ms to the next one. */
@@ -92,8 +75,8 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 	case DXK_CTX_RUNNING:
 		return dxk_monitor_watch(ctx, asked);
 	}
-	return dxk_monitor_rest(ctx, asked) ? DXK_DORMANT :
-					      ctx->engine.policy.monitor_interval_ms;
+	return dxk_monitor_rest(&ctx->engine, asked) ?
+	       DXK_DORMANT : ctx->engine.policy.monitor_interval_ms;
 }
 
 /* A process that dies closes the member; this finds the single thread. */

@@ -70,7 +70,7 @@ static void dxk_stall_describe_member(struct dxk_member *m, struct seq_buf *s)
  * Whoever is not asleep any more when its turn comes is left out: a stall lasts, and what
  * ends one comes from outside, at any time.
  */
-static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, const u32 *ready,
+static void dxk_stall_describe(struct dxk_ctx *ctx, const struct dxk_stall *stall,
 			       struct seq_buf *s)
 {
 	struct dxk_member *m;
@@ -79,9 +79,9 @@ static void dxk_stall_describe(struct dxk_ctx *ctx, u64 nr, const u32 *ready,
 
 	lockdep_assert_held(&ctx->mutex);
 
-	seq_buf_printf(s, "stall %llu: ready", nr);
+	seq_buf_printf(s, "stall %llu: ready", stall->nr);
 	for (lane = 0; lane < DXK_LANES; lane++)
-		seq_buf_printf(s, " %u lane %u%s", ready[lane], lane,
+		seq_buf_printf(s, " %u lane %u%s", stall->ready[lane], lane,
 			       lane < DXK_LANES - 1 ? "," : "; asleep:");
 	xa_for_each(&ctx->members, id, m) {
 		dxk_stall_describe_member(m, s);
@@ -108,40 +108,16 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
  */
 bool dxk_stall_check(struct dxk_ctx *ctx)
 {
-	struct dxk_report *r = &ctx->report;
-	u64 now = ktime_get_ns();
-	u32 ready[DXK_LANES];
-	bool stuck, report;
+	struct dxk_stall *stall = &ctx->report.stall;
 	struct seq_buf s;
 	char text[400];
-	u64 progress, nr;
 
 	lockdep_assert_held(&ctx->mutex);
 
-	spin_lock(&ctx->engine.lock);
-	stuck = dxk_nobody_can_run(&ctx->engine);
-	progress = ctx->engine.stats.posts + ctx->engine.stats.dispatches +
-		   ctx->engine.stats.completions + ctx->engine.stats.collected;
-	if (!stuck || progress != r->progress || !r->since) {
-		r->since = stuck ? now : 0;
-		r->progress = progress;
-		r->reported = false;
-	}
-	report = stuck && !r->reported && now - r->since >=
-		 (ctx->engine.crew.promised ? DXK_SPARE_MS : DXK_STALL_MS) * NSEC_PER_MSEC;
-	if (report)
-		ctx->engine.stats.stalls++;
-	nr = ctx->engine.stats.stalls;
-	memcpy(ready, ctx->engine.ready.lanes.used, sizeof(ready));
-	r->reported |= report;
-	/* Told or over: whoever falls asleep next gives the alarm anew. */
-	ctx->engine.stalled = stuck && !r->reported;
-	spin_unlock(&ctx->engine.lock);
-
-	if (report) {
-		trace_dxk_stall(ctx->id, nr);
+	if (dxk_stall_look(&ctx->engine, stall)) {
+		trace_dxk_stall(ctx->id, stall->nr);
 		seq_buf_init(&s, text, sizeof(text) - 1);
-		dxk_stall_describe(ctx, nr, ready, &s);
+		dxk_stall_describe(ctx, stall, &s);
 		if (seq_buf_has_overflowed(&s))
 			memcpy(text + sizeof(text) - sizeof("..."), "...",
 			       sizeof("..."));
@@ -149,7 +125,7 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 			text[s.len] = '\0';
 		dxk_tell(ctx, "stalls", text);
 	}
-	return ctx->engine.stalled;
+	return READ_ONCE(ctx->engine.stalled);
 }
 
 /**

@@ -62,22 +62,15 @@ static int dxk_ready_pool_start(struct dxk_ctx *ctx)
 	return 0;
 }
 
-/* Results of an earlier run stay where they are (DX-110). */
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)
 {
-	struct dxk_owners *owners = &ctx->engine.owners;
-
-	owners->entries = ctx->engine.policy.rejoin_entries;
-	if (owners->bucket && owners->nr)
-		return 0;
-	dxk_owners_free(owners);
-	return dxk_owners_alloc(owners, ctx->engine.policy.max_requests);
+	return dxk_owners_start(&ctx->engine);
 }
 
 static void dxk_rejoin_pool_stop(struct dxk_ctx *ctx, bool failed)
 {
-	if (failed && !ctx->engine.owners.nr)
-		dxk_owners_free(&ctx->engine.owners);
+	if (failed)
+		dxk_owners_unstart(&ctx->engine);
 }
 
 /* Messages of an earlier run stay, if nobody has read them (DX-103). */

@@ -14,6 +14,7 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 
+#include "engine/calls.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 
@@ -33,27 +34,6 @@ static u64 dxk_sched_next(const struct dxk_ctx *ctx, u64 last)
 	return last + (div64_u64(now - last, interval) + 1) * interval;
 }
 
-static bool dxk_sched_rest(struct dxk_ctx *ctx)
-{
-	bool dormant;
-
-	spin_lock(&ctx->engine.lock);
-	dormant = dxk_ready_empty(&ctx->engine.ready);
-	ctx->engine.dormant[DXK_SCHEDULER] = dormant;
-	spin_unlock(&ctx->engine.lock);
-	return dormant;
-}
-
-static void dxk_sched_tick(struct dxk_ctx *ctx)
-{
-	const struct dxk_policy *p = &ctx->engine.policy;
-
-	spin_lock(&ctx->engine.lock);
-	dxk_ready_tick(&ctx->engine.ready, p->prio_policy & PRIO_POLICY_AGERQS,
-		       p->prio_policy & PRIO_POLICY_BOOST, p->boost_value);
-	spin_unlock(&ctx->engine.lock);
-}
-
 static int dxk_scheduler_fn(void *arg)
 {
 	struct dxk_ctx *ctx = arg;
@@ -64,14 +44,14 @@ static int dxk_scheduler_fn(void *arg)
 	complete(&t->running);
 	while (!kthread_should_stop()) {
 		/* Only after a tick: a pool that empties and fills is one backlog. */
-		if (ticked && dxk_sched_rest(ctx)) {
+		if (ticked && dxk_scheduler_rest(&ctx->engine)) {
 			dxk_control_wait(t, DXK_DORMANT);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
 		}
 		/* A kick ends the sleep: the interval may have changed. */
 		ticked = !dxk_control_wait_until(t, last + dxk_sched_interval(ctx));
 		if (ticked) {
-			dxk_sched_tick(ctx);
+			dxk_tick(&ctx->engine);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
 		}
 		xchg(&t->kicked, false);

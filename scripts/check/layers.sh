@@ -26,12 +26,12 @@ includes() {
 		done
 		# A name without a room is one of the top, or wrong.
 		! grep -Hn '^#include "' "$1/dxk/${rooms[own]}"/*.[ch] | grep -vE \
-			'"((engine|services|runtime|abi|uapi)/|(compat|dxk_api|trace)\.h")' ||
+			'"((engine|services|runtime|abi|uapi)/|(compat|dxk_api|trace|world)\.h")' ||
 			bad=1
 	done
 	for f in "$1"/dxk/engine/*.[ch]; do
 		[[ ${f##*/} == os.h || $f == *.mod.c ]] ||
-			! grep -HnE '^#include (<|"(compat|dxk_api)\.h")' "$f" || bad=1
+			! grep -HnE '^#include (<|"(compat|dxk_api|world)\.h")' "$f" || bad=1
 	done
 	return $bad
 }

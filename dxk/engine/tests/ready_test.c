@@ -5,9 +5,9 @@
  * every interval, and searches all of them for the next one.
  */
 #include <kunit/test.h>
-#include <linux/prandom.h>
 
 #include "engine/ready.h"
+#include "engine/tests/draw.h"
 
 #define ENTRIES		48
 #define STEPS		400
@@ -23,7 +23,7 @@ struct entry {
 };
 
 struct model {
-	struct rnd_state rnd;
+	u64 rnd;
 	struct dxk_ready ready;
 	struct entry e[ENTRIES];
 	u64 posts;
@@ -33,7 +33,7 @@ struct model {
 
 static u32 draw(struct model *m, u32 below)
 {
-	return prandom_u32_state(&m->rnd) % below;
+	return draw_u32(&m->rnd) % below;
 }
 
 static struct entry *entry_of(struct dxk_rqe *rqe)
@@ -237,7 +237,7 @@ static void ready_equals_a_scan(struct kunit *test)
 	open_lanes(&lanes);
 	for (seed = 1; seed <= 24; seed++) {
 		memset(m, 0, sizeof(*m));
-		prandom_seed_state(&m->rnd, seed);
+		m->rnd = seed;
 		dxk_ready_init(&m->ready);
 		m->age = true;
 		for (step = bad = 0; step < STEPS && !bad; step++)

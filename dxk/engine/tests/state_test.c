@@ -4,9 +4,9 @@
  * move does to the counts of the owner, the context and the lanes.
  */
 #include <kunit/test.h>
-#include <linux/prandom.h>
 
 #include "engine/state.h"
+#include "engine/tests/draw.h"
 
 /* FREE is also what a request was before its post. */
 static const enum dxk_state legal[][2] = {
@@ -191,21 +191,20 @@ static void move_sum_is_live(struct kunit *test)
 {
 	struct bench *b = bench_make(test);
 	struct dxk_rqe *rqe = kunit_kcalloc(test, 24, sizeof(*rqe), GFP_KERNEL);
-	struct rnd_state rnd;
+	u64 rnd = 7;
 	u32 step, i, most = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, rqe);
-	prandom_seed_state(&rnd, 7);
 	for (step = 0; step < 3000; step++) {
-		struct dxk_rqe *r = &rqe[prandom_u32_state(&rnd) % 24];
+		struct dxk_rqe *r = &rqe[draw_u32(&rnd) % 24];
 		struct counts sum = { }, own = { };
 		u32 used = 0, l;
 
-		i = prandom_u32_state(&rnd) % ARRAY_SIZE(legal);
+		i = draw_u32(&rnd) % ARRAY_SIZE(legal);
 		if (r->state == DXK_FREE) {
-			r->owner = &b->own[prandom_u32_state(&rnd) % 2];
-			r->lane = prandom_u32_state(&rnd) % DXK_LANES;
-			r->kind = prandom_u32_state(&rnd) % DXK_KINDS;
+			r->owner = &b->own[draw_u32(&rnd) % 2];
+			r->lane = draw_u32(&rnd) % DXK_LANES;
+			r->kind = draw_u32(&rnd) % DXK_KINDS;
 		}
 		if (legal[i][0] != r->state)
 			continue;

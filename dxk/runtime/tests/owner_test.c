@@ -17,7 +17,7 @@
 #define MANY		10000
 
 struct hash {
-	struct dxk_owners owners;
+	struct dxk_engine e;
 	struct dxk_space space;
 	struct dxk_stash spares;
 };
@@ -26,7 +26,7 @@ static void hash_release(void *arg)
 {
 	struct hash *h = arg;
 
-	dxk_owners_destroy(&h->owners);
+	dxk_owners_destroy(&h->e.owners);
 	dxk_owner_stash_free(&h->spares);
 }
 
@@ -35,7 +35,9 @@ static struct hash *hash_make(struct kunit *test, u32 max_requests)
 	struct hash *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, h);
-	KUNIT_ASSERT_EQ(test, dxk_owners_alloc(&h->owners, max_requests), 0);
+	dxk_engine_init(&h->e);
+	h->e.policy.max_requests = max_requests;
+	KUNIT_ASSERT_EQ(test, dxk_owners_start(&h->e), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, hash_release, h), 0);
 	return h;
 }
@@ -47,10 +49,10 @@ static u32 hash_count(const struct hash *h, u32 *longest)
 	u32 i, nr = 0;
 
 	*longest = 0;
-	for (i = 0; i < 1U << h->owners.bits; i++) {
+	for (i = 0; i < 1U << h->e.owners.bits; i++) {
 		u32 chain = 0;
 
-		hlist_for_each_entry(own, &h->owners.bucket[i], hash)
+		hlist_for_each_entry(own, &h->e.owners.bucket[i], hash)
 			chain++;
 		*longest = max(*longest, chain);
 		nr += chain;
@@ -69,26 +71,26 @@ static void owner_enter_and_leave(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 5), 0);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
-			own[i] = dxk_owner_enter(&h->owners, &h->space, cookies[i], &h->spares);
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
+			own[i] = dxk_owner_enter(&h->e.owners, &h->space, cookies[i], &h->spares);
 			KUNIT_EXPECT_EQ(test, own[i]->cookie, cookies[i]);
 			KUNIT_EXPECT_EQ(test, dxk_owner_live(own[i]), 0);
 			KUNIT_EXPECT_EQ(test, own[i]->nr_done, 0);
 			/* one record per owner */
 			KUNIT_EXPECT_PTR_EQ(test, own[i],
-					    dxk_owner_enter(&h->owners, &h->space, cookies[i],
+					    dxk_owner_enter(&h->e.owners, &h->space, cookies[i],
 							    &h->spares));
 		}
-		KUNIT_EXPECT_EQ(test, h->owners.nr, 5);
+		KUNIT_EXPECT_EQ(test, h->e.owners.nr, 5);
 		/* later rounds take what the first has left */
 		KUNIT_EXPECT_EQ(test, h->spares.nr, 0);
 		for (i = 0; i < 5; i++) {
 			KUNIT_EXPECT_PTR_EQ(test, own[i],
-					    dxk_owner_find(&h->owners, &h->space, cookies[i]));
-			dxk_owner_leave(&h->owners, own[i]);
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->owners, &h->space, cookies[i]));
+					    dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
+			dxk_owner_leave(&h->e.owners, own[i]);
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
 		}
-		KUNIT_EXPECT_EQ(test, h->owners.spares.nr, 5);
+		KUNIT_EXPECT_EQ(test, h->e.owners.spares.nr, 5);
 	}
 	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
 }
@@ -116,35 +118,35 @@ static void owner_many(struct kunit *test)
 
 	for (i = 0; i < MANY; i++) {
 		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1 + i % DXK_STASH_MAX), 0);
-		wrong += dxk_owner_enter(&h->owners, &h->space, cookie_of(i), &h->spares)->cookie !=
+		wrong += dxk_owner_enter(&h->e.owners, &h->space, cookie_of(i), &h->spares)->cookie !=
 			 cookie_of(i);
 	}
-	KUNIT_EXPECT_EQ(test, h->owners.nr, MANY);
+	KUNIT_EXPECT_EQ(test, h->e.owners.nr, MANY);
 	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), MANY);
 	/* about 5 on average; 32 by chance is once in 10^13 */
 	KUNIT_EXPECT_LT(test, longest, 32);
 	KUNIT_EXPECT_GT(test, longest, 1);
 	for (i = 0; i < MANY; i++) {
-		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space, cookie_of(i));
+		struct dxk_owner *own = dxk_owner_find(&h->e.owners, &h->space, cookie_of(i));
 
 		wrong += !own || own->cookie != cookie_of(i);
-		wrong += !!dxk_owner_find(&h->owners, &h->space, cookie_of(i) + (1ULL << 60));
+		wrong += !!dxk_owner_find(&h->e.owners, &h->space, cookie_of(i) + (1ULL << 60));
 	}
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 
 	/* 7919 is prime: every one, in another order */
 	for (i = 0; i < MANY; i++) {
-		struct dxk_owner *own = dxk_owner_find(&h->owners, &h->space,
+		struct dxk_owner *own = dxk_owner_find(&h->e.owners, &h->space,
 						       cookie_of(i * 7919U % MANY));
 
 		KUNIT_ASSERT_NOT_NULL(test, own);
-		dxk_owner_leave(&h->owners, own);
+		dxk_owner_leave(&h->e.owners, own);
 	}
-	KUNIT_EXPECT_EQ(test, h->owners.nr, 0);
+	KUNIT_EXPECT_EQ(test, h->e.owners.nr, 0);
 	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
 	/* what the next owners can need is kept, not what has once been */
-	KUNIT_EXPECT_GT(test, h->owners.spares.nr, 0);
-	KUNIT_EXPECT_LE(test, h->owners.spares.nr, DXK_STASH_MAX);
+	KUNIT_EXPECT_GT(test, h->e.owners.spares.nr, 0);
+	KUNIT_EXPECT_LE(test, h->e.owners.spares.nr, DXK_STASH_MAX);
 }
 
 /* --- answers ---------------------------------------------------------------- */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel as the engine's world, see engine/os.h; runtime/os.c has the rest.
+ */
+#ifndef _DXK_WORLD_H
+#define _DXK_WORLD_H
+
+#include <linux/bitops.h>
+#include <linux/bits.h>
+#include <linux/bug.h>
+#include <linux/build_bug.h>
+#include <linux/jhash.h>
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/llist.h>
+#include <linux/log2.h>
+#include <linux/math.h>
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <linux/rbtree.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define OS_DEBUG	IS_ENABLED(CONFIG_PROVE_LOCKING)
+
+static inline struct task_struct *os_self(void)
+{
+	return current;
+}
+
+static inline void os_hold(struct task_struct *task)
+{
+	get_task_struct(task);
+}
+
+static inline void os_wake(struct task_struct *task)
+{
+	wake_up_process(task);
+}
+
+static inline void os_wake_held(struct task_struct *task)
+{
+	wake_up_process(task);
+	put_task_struct(task);
+}
+
+static inline void os_yield(void)
+{
+	cond_resched();
+}
+
+static inline u64 os_now(void)
+{
+	return ktime_get_ns();
+}
+
+static inline unsigned long os_clock(void)
+{
+	return jiffies;
+}
+
+static inline u32 os_hash(u64 key, u32 id, u32 seed)
+{
+	return jhash_3words(lower_32_bits(key), upper_32_bits(key), id, seed);
+}
+
+static inline void os_read_begin(void)
+{
+	rcu_read_lock();
+}
+
+static inline void os_read_end(void)
+{
+	rcu_read_unlock();
+}
+
+#endif /* _DXK_WORLD_H */
