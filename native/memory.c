@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The memory of the engine in user space: malloc(), and a count of what is not freed.
+ * The thread layer may let an allocation fail.
+ */
+#include "world.h"
+
+struct kmem_cache {
+	const char *name;
+	size_t size;
+	long live;
+};
+
+long os_allocated;
+
+static void count(long nr)
+{
+	__atomic_add_fetch(&os_allocated, nr, __ATOMIC_RELAXED);
+}
+
+static void *allocate(size_t size)
+{
+	void *ptr;
+
+	if (os_allocation_fails())
+		return NULL;
+	ptr = calloc(1, size);
+	if (ptr)
+		count(1);
+	return ptr;
+}
+
+void *kzalloc(size_t size, gfp_t gfp)
+{
+	return allocate(size);
+}
+
+void *kvcalloc(size_t nr, size_t size, gfp_t gfp)
+{
+	return allocate(nr * size);
+}
+
+void kfree(const void *ptr)
+{
+	if (ptr)
+		count(-1);
+	free((void *)ptr);
+}
+
+void kvfree(const void *ptr)
+{
+	kfree(ptr);
+}
+
+struct kmem_cache *kmem_cache_create(const char *name, size_t size)
+{
+	struct kmem_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache)
+		*cache = (struct kmem_cache) { .name = name, .size = size };
+	return cache;
+}
+
+void kmem_cache_destroy(struct kmem_cache *cache)
+{
+	WARN_ONCE(cache->live, "%ld objects of %s are left", cache->live, cache->name);
+	free(cache);
+}
+
+/* All or none, as the kernel's. */
+int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **obj)
+{
+	size_t i;
+
+	if (os_allocation_fails())
+		return 0;
+	for (i = 0; i < nr; i++) {
+		obj[i] = gfp & __GFP_ZERO ? calloc(1, cache->size) : malloc(cache->size);
+		if (!obj[i])
+			abort();
+	}
+	__atomic_add_fetch(&cache->live, nr, __ATOMIC_RELAXED);
+	count(nr);
+	return nr;
+}
+
+void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **obj)
+{
+	size_t i;
+
+	__atomic_sub_fetch(&cache->live, nr, __ATOMIC_RELAXED);
+	count(-(long)nr);
+	for (i = 0; i < nr; i++)
+		free(obj[i]);
+}
+
+void kmem_cache_free(struct kmem_cache *cache, void *obj)
+{
+	kmem_cache_free_bulk(cache, 1, &obj);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What the engine wants of user space with POSIX threads, see engine/os.h. There are no
+ * control threads, no files, and no poll(2): each caller is the dispatcher itself.
+ */
+#include "engine/engine.h"
+#include "engine/os.h"
+
+static __thread struct task_struct self = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+};
+
+struct task_struct *os_task(void)
+{
+	return &self;
+}
+
+void os_task_wake(struct task_struct *task)
+{
+	pthread_mutex_lock(&task->lock);
+	pthread_cond_signal(&task->woken);
+	pthread_mutex_unlock(&task->lock);
+}
+
+/** os_interrupt - end the task's sleep, or the next one, as a signal does */
+void os_interrupt(struct task_struct *task)
+{
+	pthread_mutex_lock(&task->lock);
+	task->interrupted = true;
+	pthread_cond_signal(&task->woken);
+	pthread_mutex_unlock(&task->lock);
+}
+
+static int sleep_until(struct task_struct *task, u64 deadline)
+{
+	struct timespec until = {
+		.tv_sec = deadline / 1000000000,
+		.tv_nsec = deadline % 1000000000,
+	};
+
+	if (task->interrupted) {
+		task->interrupted = false;
+		return -ERESTARTSYS;
+	}
+	if (deadline == DXK_FOREVER) {
+		pthread_cond_wait(&task->woken, &task->lock);
+		return 0;
+	}
+	return -pthread_cond_clockwait(&task->woken, &task->lock, CLOCK_MONOTONIC, &until);
+}
+
+int os_doze(const bool *done, u64 deadline)
+{
+	struct task_struct *task = os_self();
+	int err = 0;
+
+	pthread_mutex_lock(&task->lock);
+	while (!smp_load_acquire(done) && !err)
+		err = sleep_until(task, deadline);
+	pthread_mutex_unlock(&task->lock);
+	return smp_load_acquire(done) ? 0 : err;
+}
+
+void os_await(const bool *done)
+{
+	os_doze(done, DXK_FOREVER);
+}
+
+void os_member_get(struct dxk_member *m)
+{
+}
+
+void os_member_put(struct dxk_member *m)
+{
+}
+
+void os_poll_wake(struct dxk_member *m)
+{
+}
+
+void os_poll_workers(struct dxk_engine *e)
+{
+}
+
+void os_kick(struct dxk_engine *e, u32 who)
+{
+}
+
+void os_release(struct dxk_rqe *rqe)
+{
+}
+
+u32 get_random_u32(void)
+{
+	return 1;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Tasks and locks for the engine in user space: POSIX threads.
+ */
+#ifndef _DXK_NATIVE_THREAD_H
+#define _DXK_NATIVE_THREAD_H
+
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+struct task_struct {
+	pthread_mutex_t lock;
+	pthread_cond_t woken;
+	/* Ends a sleep with -ERESTARTSYS. */
+	bool interrupted;
+};
+
+typedef struct {
+	pthread_mutex_t mutex;
+	struct task_struct *holder;
+} spinlock_t;
+
+static inline void os_point(void)
+{
+}
+
+static inline bool os_allocation_fails(void)
+{
+	return false;
+}
+
+struct task_struct *os_task(void);
+void os_task_wake(struct task_struct *task);
+void os_interrupt(struct task_struct *task);
+
+static inline struct task_struct *os_self(void)
+{
+	return os_task();
+}
+
+/* A thread stays until all who might wake it are done. */
+static inline void os_hold(struct task_struct *task)
+{
+}
+
+static inline void os_wake(struct task_struct *task)
+{
+	os_task_wake(task);
+}
+
+static inline void os_wake_held(struct task_struct *task)
+{
+	os_task_wake(task);
+}
+
+static inline void os_yield(void)
+{
+	sched_yield();
+}
+
+static inline u64 os_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static inline unsigned long os_clock(void)
+{
+	return os_now() / 1000000;
+}
+
+static inline void spin_lock_init(spinlock_t *lock)
+{
+	pthread_mutex_init(&lock->mutex, NULL);
+	lock->holder = NULL;
+}
+
+static inline void spin_lock(spinlock_t *lock)
+{
+	pthread_mutex_lock(&lock->mutex);
+	__atomic_store_n(&lock->holder, os_self(), __ATOMIC_RELAXED);
+}
+
+static inline void spin_unlock(spinlock_t *lock)
+{
+	__atomic_store_n(&lock->holder, NULL, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock->mutex);
+}
+
+static inline bool os_lock_is_held(const spinlock_t *lock)
+{
+	return __atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == os_self();
+}
+
+/* Callers are always the dispatcher themselves here: nobody waits for readers. */
+static inline void os_read_begin(void)
+{
+}
+
+static inline void os_read_end(void)
+{
+}
+
+#endif /* _DXK_NATIVE_THREAD_H */
