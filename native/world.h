@@ -142,7 +142,11 @@ static inline long PTR_ERR(const void *ptr)
 
 /* --- order, tasks, locks ---------------------------------------------------- */
 
-/* os_point() is a place where another thread may run: before each access of shared data. */
+/*
+ * os_point() is a place where another thread may run, if no lock is held: before each
+ * access of shared data. os_point_held() is one under a lock as well: around what others
+ * see without it.
+ */
 #include "thread.h"
 
 #define READ_ONCE(x) ({							\
@@ -157,11 +161,10 @@ static inline long PTR_ERR(const void *ptr)
 	os_point();							\
 	__atomic_load_n((p), __ATOMIC_ACQUIRE);				\
 })
-/* What comes after it may be late as well. */
 #define smp_store_release(p, v) do {					\
-	os_point();							\
+	os_point_held();						\
 	__atomic_store_n((p), (v), __ATOMIC_RELEASE);			\
-	os_point();							\
+	os_point_held();						\
 } while (0)
 
 #define lockdep_assert_held(lock)	WARN_ON_ONCE(!os_lock_is_held(lock))

@@ -157,7 +157,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 
 	/* One with files of closed handles closes them before it is available (DX-28). */
 	if (unlikely(!list_empty(&m->called)) && n->max) {
-		list_splice_init(&m->called, &n->work);
+		/* It may have been called again before it came. */
+		list_move_tail(m->called.next, &n->work);
 		n->nr = 1;
 		dxk_next_finish(n, 0, wakes);
 	} else if (!n->max || unlikely(m->has_closed_handles)) {

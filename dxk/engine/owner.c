@@ -84,8 +84,8 @@ static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
  */
 int dxk_owners_start(struct dxk_engine *e)
 {
-	u32 bits = max(4, ilog2(roundup_pow_of_two(e->policy.max_requests) /
-				DXK_OWNER_CHAIN));
+	u32 chains = DIV_ROUND_UP(e->policy.max_requests, DXK_OWNER_CHAIN);
+	u32 bits = ilog2(roundup_pow_of_two(max(chains, 16U)));
 	struct hlist_head *bucket = kvcalloc(1U << bits, sizeof(*bucket),
 					     GFP_KERNEL_ACCOUNT);
 

@@ -25,6 +25,10 @@ static inline void os_point(void)
 {
 }
 
+static inline void os_point_held(void)
+{
+}
+
 static inline bool os_allocation_fails(void)
 {
 	return false;

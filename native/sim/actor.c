@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Members and their threads, see actor.h.
+ */
+#include "engine/dispatch.h"
+
+#include "actor.h"
+#include "choice.h"
+#include "house.h"
+#include "model.h"
+
+struct actors actors;
+
+/* --- slots ------------------------------------------------------------------ */
+
+/* Workers have the ids from 1 on, others those from 1000 on. */
+struct actor *actor_by_id(u32 id)
+{
+	struct actor *a = &actors.actor[id < DXK_ID_CLIENT ? id - 1 : id - DXK_ID_CLIENT];
+
+	return id && id - 1 < DXK_ID_CLIENT + SIM_TASKS && a->used && a->m.id == id ? a : NULL;
+}
+
+u32 actors_workers(enum dxk_kind kind)
+{
+	const struct actor *a;
+	u32 nr = 0;
+
+	for_each_actor(a)
+		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind &&
+		      a->m.attached && !a->m.leaving && !a->m.spare;
+	return nr;
+}
+
+void actors_reset(void)
+{
+	actors.nr = 0;
+}
+
+static struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
+			       struct dxk_space *space)
+{
+	struct actor *a;
+	u32 i;
+
+	for (i = 0; i < actors.nr; i++)
+		if (!actors.actor[i].used && !actors.actor[i].refs)
+			break;
+	if (i == SIM_TASKS)
+		return NULL;
+	a = &actors.actor[i];
+	if (i == actors.nr)
+		actors.nr++;
+	order_acquire(a);
+	*a = (struct actor) { .used = true };
+	dxk_member_init(&a->m, &house.e, role == DXK_ROLE_WORKER ? i + 1 :
+								  DXK_ID_CLIENT + i);
+	a->m.space = space;
+	dxk_space_join(&house.e, space);
+	a->m.role = role;
+	a->m.kind = kind;
+	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
+	return a;
+}
+
+/** actor_bury - its thread does nothing any more: the member is closed */
+void actor_bury(struct actor *a)
+{
+	note("%u is closed", a->m.id);
+	order_acquire(a);
+	dxk_member_do(&a->m, dxk_died_run);
+	actor_retire(a);
+}
+
+void actor_retire(struct actor *a)
+{
+	dxk_space_leave(&house.e, a->m.space);
+	dxk_member_free(&a->m);
+	order_release(a);
+	a->used = false;
+}
+
+/* A user thread ends: its descriptor is closed at once, or found by the Monitor. */
+static void actor_end(struct actor *a)
+{
+	if (a->m.role == DXK_ROLE_WORKER && chance(4)) {
+		note("%u is gone", a->m.id);
+		order_release(a);
+		WRITE_ONCE(a->gone, true);
+		return;
+	}
+	actor_bury(a);
+}
+
+/* --- calls ------------------------------------------------------------------ */
+
+static void actor_execute(struct actor *a, struct dxk_rqe *rqe);
+
+/* How long a call may sleep: not at all, a while, for ever. */
+static u64 draw_deadline(void)
+{
+	switch (choose(4)) {
+	case 0:
+		return 0;
+	case 1:
+		return sim_now + 1000 * choose(100);
+	case 2:
+		return sim_now + NSEC_PER_MSEC * choose(300);
+	default:
+		return DXK_FOREVER;
+	}
+}
+
+/* A signal that does not kill is over when its call has ended. */
+static bool interrupted(struct actor *a)
+{
+	if (!a->task->killed)
+		a->task->signalled = false;
+	return a->task->killed;
+}
+
+static u32 draw_attrs(void)
+{
+	static const u32 lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+
+	return lane[choose(4)] | (choose(4) ? PXR_REJOIN : 0) | (choose(2) ? PXR_BOOST : 0) |
+	       (choose(2) ? PXR_WAITIF_BUSY : 0) | (choose(2) ? PXR_REDO : 0) |
+	       (choose(2) ? PXR_KERNEL : 0);
+}
+
+static s32 draw_prio(void)
+{
+	static const s32 edge[] = { S32_MIN, S32_MAX, S32_MAX - 1, -1 };
+
+	return chance(16) ? edge[choose(4)] : (s32)choose(6);
+}
+
+/* One request more for a post, unless its looks refuse it. */
+static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
+{
+	struct dxk_post_entry entry = {
+		.owner = cookie, .attrs = attrs, .prio = draw_prio(),
+	};
+	struct model_request *rq;
+	struct dxk_rqe *rqe;
+
+	if (dxk_rqe_check(&p->m->engine->policy, &entry))
+		return;
+	rq = model_new();
+	if (!rq)
+		return;
+	entry.param = rq - model.rq;
+	/* Something to release, so that the end of each request is seen. */
+	rqe = dxk_rqe_make(&p->m->rqes, &entry, (struct dxk_executor *)p->m, NULL);
+	list_add_tail(&rqe->link, &p->rqes);
+}
+
+static void actor_fetch(struct actor *a, u32 max);
+
+static void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline)
+{
+	struct dxk_post_op p = { .m = &a->m, .help = a->depth };
+	int ret;
+	u32 i;
+
+	if (dxk_client_begin(&p, nr))
+		return;
+	for (i = 0; i < nr; i++)
+		post_add(&p, cookie, attrs ?: draw_attrs());
+	while (!list_empty(&p.rqes)) {
+		note("%u posts for %llu", a->m.id, cookie);
+		a->post = &p;
+		ret = dxk_client_post(&p, deadline);
+		a->post = NULL;
+		note("%u: post returns %d", a->m.id, ret);
+		if (!p.helper.called)
+			break;
+		/* A program may forget why it was called. */
+		if (a->m.kind == DXK_KERNEL || !chance(4))
+			actor_fetch(a, 1);
+		if (dxk_client_prepare(&a->m, nr))
+			break;
+	}
+	dxk_rqe_drop_all(&a->m, &p.rqes);
+}
+
+/* What was returned is of the owner, oldest completion first. */
+static void check_returned(struct actor *a, const struct dxk_rejoin_op *r)
+{
+	const struct model_request *rq;
+	struct dxk_rqe *rqe;
+	u64 last = 0;
+	u32 nr = 0;
+
+	list_for_each_entry(rqe, &r->rqes, link) {
+		rq = model_of(rqe);
+		if (rq->rqe != rqe || rqe->cookie != r->cookie || !rq->rejoin)
+			sim_fail("%u is returned what is not of %llu", a->m.id, r->cookie);
+		if (rq->done < last)
+			sim_fail("%u is returned a later completion first", a->m.id);
+		last = rq->done;
+		nr++;
+	}
+	if (nr != r->nr || nr > r->max)
+		sim_fail("%u is returned %u, told %u of at most %u", a->m.id, nr, r->nr,
+			 r->max);
+}
+
+/* Copied out, as far as that can be. */
+static void actor_settle(struct actor *a, struct dxk_rejoin_op *r)
+{
+	struct dxk_settle_op s = { .m = &a->m };
+	u32 copied = chance(4) ? choose(r->nr + 1) : r->nr;
+
+	INIT_LIST_HEAD(&s.copied);
+	INIT_LIST_HEAD(&s.failed);
+	while (copied--)
+		list_move_tail(r->rqes.next, &s.copied);
+	list_splice_init(&r->rqes, &s.failed);
+	if (!list_empty(&s.failed))
+		note("%u: not all can be copied", a->m.id);
+	dxk_perform(&house.e, &s.op, dxk_settle_run);
+	dxk_rqe_drop_all(&a->m, &s.copied);
+}
+
+static u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
+{
+	struct dxk_rejoin_op r = {
+		.m = &a->m, .cookie = cookie, .max = max, .min = 1 + choose(max),
+		.wait = deadline, .help = a->depth,
+		.free = a->m.kind == DXK_KERNEL || choose(2),
+	};
+	int err;
+
+	for (;;) {
+		note("%u rejoins %llu, %u to %u, %s", a->m.id, cookie, r.min, r.max,
+		     !deadline ? "polls" : deadline == DXK_FOREVER ? "for ever" : "for a time");
+		a->answered = false;
+		a->rejoin = &r;
+		err = dxk_client_rejoin(&r, deadline);
+		a->rejoin = NULL;
+		note("%u: rejoin returns %d, answer %u, %u", a->m.id, err, r.answer, r.nr);
+		if (err || !r.helper.called)
+			break;
+		if (a->m.kind == DXK_KERNEL || !chance(4))
+			actor_fetch(a, 1);
+	}
+	if (err)
+		return 0;
+	check_returned(a, &r);
+	if (r.free)
+		dxk_rqe_drop_all(&a->m, &r.rqes);
+	else if (r.nr)
+		actor_settle(a, &r);
+	return r.answer;
+}
+
+/* Sleep in poll(2) until the owner that was asked for last has changed. */
+static void actor_poll(struct actor *a)
+{
+	u64 deadline = draw_deadline();
+
+	note("%u polls", a->m.id);
+	do {
+		a->polls = true;
+		sim_doze_begin();
+	} while (!READ_ONCE(a->m.readable) && !a->task->signalled && sim_sleep(deadline));
+	sim_doze_end();
+	a->polls = false;
+}
+
+/* --- a worker's turns -------------------------------------------------------- */
+
+static u32 list_length(const struct list_head *head)
+{
+	const struct list_head *l;
+	u32 nr = 0;
+
+	for (l = head->next; l != head; l = l->next)
+		nr++;
+	return nr;
+}
+
+static void begin(struct actor *a, struct dxk_rqe *rqe)
+{
+	struct model_request *rq = model_of(rqe);
+
+	if (rq->state != DXK_DISPATCHED || rqe->worker != a->m.id)
+		sim_fail("%u fetches a request in state %u of worker %u", a->m.id,
+			 rq->state, rqe->worker);
+	rq->state = DXK_BUSY;
+	list_move_tail(&rqe->link, &a->m.busy);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	dxk_member_set_state(&a->m, DXK_M_BUSY);
+}
+
+/* What was dispatched is begun, or cannot be copied out and goes back. */
+static void works_put(struct actor *a, struct dxk_next_op *n)
+{
+	struct dxk_list_op back = { .m = &a->m };
+	struct dxk_rqe *rqe, *next;
+	bool fault = a->task->killed;
+
+	if (list_length(&n->work) != n->nr || n->nr > n->max)
+		sim_fail("%u is given %u, told %u of at most %u", a->m.id,
+			 list_length(&n->work), n->nr, n->max);
+	INIT_LIST_HEAD(&back.rqes);
+	INIT_LIST_HEAD(&back.ended);
+	list_for_each_entry_safe(rqe, next, &n->work, link) {
+		fault |= a->m.kind == DXK_USER && chance(16);
+		if (fault)
+			list_move_tail(&rqe->link, &back.rqes);
+		else
+			begin(a, rqe);
+	}
+	if (list_empty(&back.rqes))
+		return;
+	note("%u puts back", a->m.id);
+	dxk_perform(&house.e, &back.op, dxk_return_run);
+	dxk_rqe_drop_all(&a->m, &back.ended);
+}
+
+/* @done: so many of those that execute are completed, the last one first. */
+static int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
+{
+	struct dxk_next_op n = { .m = &a->m, .max = max };
+	int err;
+
+	INIT_LIST_HEAD(&n.done);
+	while (done-- && !list_empty(&a->m.busy)) {
+		struct dxk_rqe *rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
+
+		rqe->status = choose(1000);
+		list_move_tail(&rqe->link, &n.done);
+	}
+	note("%u completes %u and takes %u", a->m.id, list_length(&n.done), max);
+	a->next = &n;
+	err = dxk_next(&n, deadline);
+	a->next = NULL;
+	note("%u: next returns %d, %u taken, %u given", a->m.id, err, n.taken, n.nr);
+	if (err && !list_empty(&n.work))
+		sim_fail("%u is given work with error %d", a->m.id, err);
+	dxk_rqe_drop_all(&a->m, &n.ended);
+	list_splice_init(&n.done, &a->m.busy);
+	if (!err)
+		works_put(a, &n);
+	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
+	return err;
+}
+
+/* What a helper was called for. */
+static void actor_fetch(struct actor *a, u32 max)
+{
+	u32 before = list_length(&a->m.busy);
+
+	if (actor_next(a, 0, max, 0))
+		return;
+	if (list_length(&a->m.busy) == before)
+		return;
+	actor_execute(a, list_last_entry(&a->m.busy, struct dxk_rqe, link));
+	actor_next(a, 1, 0, DXK_FOREVER);
+}
+
+/* What a request does: posts others, and waits for them. */
+static void actor_execute(struct actor *a, struct dxk_rqe *rqe)
+{
+	u64 mine = 1000 + rqe->param;
+	u32 nr = choose(3);
+
+	if (a->depth == 3)
+		return;
+	a->depth++;
+	if (nr) {
+		actor_post(a, nr, chance(8) ? rqe->cookie : mine, 0, draw_deadline());
+		if (chance(4))
+			sim_nap(1000 * choose(100));
+		while (!a->task->killed && !house.ending && choose(4)) {
+			u32 answer = actor_rejoin(a, chance(8) ? rqe->cookie : mine,
+						  1 + choose(3), draw_deadline());
+
+			if (interrupted(a) || answer != RJR_RETURNED)
+				break;
+		}
+	} else if (choose(2)) {
+		sim_nap(1000 * choose(100));
+		interrupted(a);
+	}
+	a->depth--;
+}
+
+/* --- what threads do --------------------------------------------------------- */
+
+static u64 draw_cookie(void)
+{
+	return choose(3);
+}
+
+static void client_main(void *arg)
+{
+	struct actor *a = arg;
+	u32 ops = choose(24);
+
+	dxk_member_do(&a->m, dxk_attach_run);
+	while (ops-- && !a->task->killed && !house.ending) {
+		switch (choose(5)) {
+		case 0:
+		case 1:
+			actor_post(a, chance(16) ? DXK_BATCH_MAX : 1 + choose(4),
+				   draw_cookie(), 0, draw_deadline());
+			break;
+		case 2:
+			actor_rejoin(a, draw_cookie(), chance(16) ? DXK_BATCH_MAX :
+				     1 + choose(4), draw_deadline());
+			break;
+		case 3:
+			if (actor_rejoin(a, draw_cookie(), 1, 0) == RJR_NONE_READY)
+				actor_poll(a);
+			break;
+		default:
+			sim_nap(1000 * choose(200));
+		}
+		interrupted(a);
+	}
+	actor_end(a);
+}
+
+/* One of a crowd: it posts, or waits for what others have posted. */
+static void sleeper_main(void *arg)
+{
+	struct actor *a = arg;
+
+	dxk_member_do(&a->m, dxk_attach_run);
+	if (choose(2))
+		actor_post(a, 1 + choose(2), draw_cookie(),
+			   PXR_WAITIF_BUSY | (choose(2) ? PXR_REJOIN : 0), DXK_FOREVER);
+	if (choose(4))
+		actor_rejoin(a, draw_cookie(), 1 + choose(4),
+			     chance(4) ? draw_deadline() : DXK_FOREVER);
+	actor_end(a);
+}
+
+static void user_main(void *arg)
+{
+	struct actor *a = arg;
+	u32 turns = chance(4) ? 1 + choose(6) : 1000;
+	int err;
+
+	dxk_member_do(&a->m, dxk_attach_run);
+	while (turns-- && !a->task->killed) {
+		u32 held = list_length(&a->m.busy);
+		u32 max = chance(8) ? choose(DXK_BATCH_MAX + 1) : choose(3);
+
+		if (chance(16)) {
+			spin_lock(&house.e.lock);
+			a->m.has_closed_handles = a->m.held;
+			spin_unlock(&house.e.lock);
+		}
+		/* More may be held than completed, but not for ever. */
+		err = actor_next(a, chance(4) ? choose(held + 1) : held,
+				 held < 8 ? max ?: !held : 0, draw_deadline());
+		if (interrupted(a) || (err == -ESHUTDOWN && (house.ending || chance(2))))
+			break;
+		if (err == -ESHUTDOWN)
+			sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
+		if (list_empty(&a->m.busy) && READ_ONCE(a->m.has_closed_handles))
+			WRITE_ONCE(a->m.has_closed_handles, false);
+		if (!list_empty(&a->m.busy))
+			actor_execute(a, list_last_entry(&a->m.busy, struct dxk_rqe, link));
+		interrupted(a);
+	}
+	actor_end(a);
+}
+
+static void kernel_main(void *arg)
+{
+	struct actor *a = arg;
+
+	while (!actor_next(a, 1, 1, DXK_FOREVER)) {
+		if (READ_ONCE(a->m.has_closed_handles))
+			WRITE_ONCE(a->m.has_closed_handles, false);
+		else if (!list_empty(&a->m.busy))
+			actor_execute(a, list_last_entry(&a->m.busy, struct dxk_rqe, link));
+	}
+	order_release(a);
+	WRITE_ONCE(a->gone, true);
+	control_kick(&house.control[DXK_MONITOR]);
+}
+
+/* A process that starts user workers when there is use for them. */
+static void manager_main(void *arg)
+{
+	struct actor *a = arg;
+	u32 workers, spares;
+	int ret;
+
+	while (!a->task->killed && !house.ending) {
+		ret = dxk_crew_wait(&house.e, draw_deadline(), &workers, &spares);
+		note("manager: %d, %u workers, %u spares", ret, workers, spares);
+		interrupted(a);
+		if (ret == -ESHUTDOWN) {
+			sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
+			continue;
+		}
+		if (ret > 0 && workers && choose(4))
+			actor_spawn_user(&house.e.shared, false);
+		else if (ret > 0 && spares && choose(4))
+			actor_spawn_user(&house.e.shared, true);
+		sim_nap(1000 * (1 + choose(100)));
+	}
+	actor_retire(a);
+}
+
+/* It asks whether to end. */
+static void service_main(void *arg)
+{
+	struct actor *a = arg;
+	int ret;
+
+	dxk_member_do(&a->m, dxk_attach_run);
+	do {
+		ret = dxk_should_wait(&a->m, draw_deadline());
+		note("service: %d", ret);
+		sim_nap(1000 * choose(100));
+	} while (!interrupted(a) && !house.ending && choose(8));
+	actor_bury(a);
+}
+
+/* --- begin ------------------------------------------------------------------- */
+
+static bool spawn(struct actor *a, const char *name, void (*run)(void *arg))
+{
+	if (!a)
+		return false;
+	a->task = sim_spawn(name, run, a);
+	if (!a->task)
+		actor_retire(a);
+	return a->task;
+}
+
+bool actor_spawn_client(struct dxk_space *space)
+{
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, space), "client", client_main);
+}
+
+bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie)
+{
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, space), "sleeper", sleeper_main);
+}
+
+bool actor_spawn_user(struct dxk_space *space, bool spare)
+{
+	struct actor *a = actor_new(DXK_ROLE_WORKER, DXK_USER, space);
+
+	if (a)
+		a->m.spare = spare;
+	return spawn(a, spare ? "user spare" : "user worker", user_main);
+}
+
+bool actor_spawn_kernel(bool spare)
+{
+	struct actor *a = actor_new(DXK_ROLE_WORKER, DXK_KERNEL, &house.e.home);
+
+	if (!a)
+		return false;
+	a->m.spare = spare;
+	dxk_member_do(&a->m, dxk_attach_run);
+	if (spawn(a, spare ? "kernel spare" : "kernel worker", kernel_main))
+		return true;
+	sim_fail("no place for a kernel worker");
+}
+
+bool actor_spawn_manager(void)
+{
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared), "manager",
+		     manager_main);
+}
+
+bool actor_spawn_service(struct dxk_space *space)
+{
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, space), "service", service_main);
+}
+
+/* --- of the engine's world --------------------------------------------------- */
+
+static struct actor *actor_of(struct dxk_member *m)
+{
+	return container_of(m, struct actor, m);
+}
+
+void os_member_get(struct dxk_member *m)
+{
+	if (!actor_of(m)->used)
+		sim_fail("a reference to a member that is gone");
+	actor_of(m)->refs++;
+}
+
+void os_member_put(struct dxk_member *m)
+{
+	actor_of(m)->refs--;
+}
+
+void os_poll_wake(struct dxk_member *m)
+{
+	struct actor *a = actor_of(m);
+
+	os_point_held();
+	if (a->polls)
+		sim_task_wake(a->task);
+	os_point_held();
+}
+
+void os_poll_workers(struct dxk_engine *e)
+{
+	struct actor *a;
+
+	os_point();
+	for_each_actor(a)
+		if (a->polls_work)
+			sim_task_wake(a->task);
+}
+
+void os_release(struct dxk_rqe *rqe)
+{
+	model_free(model_of(rqe));
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Who calls the engine: a member and its thread. What an actor calls is drawn; whatever it
+ * may do in the kernel, and a program on top of that, it does.
+ */
+#ifndef _DXK_SIM_ACTOR_H
+#define _DXK_SIM_ACTOR_H
+
+#include "engine/calls.h"
+#include "engine/engine.h"
+
+#include "sched.h"
+
+struct actor {
+	struct dxk_member m;
+	struct task_struct *task;
+	/* The slot has a member; its thread has ended and nobody closed it. */
+	bool used, gone;
+	/* Who is going to look for its poll(2). */
+	u32 refs;
+	/* The call it is in. */
+	struct dxk_post_op *post;
+	struct dxk_rejoin_op *rejoin;
+	struct dxk_next_op *next;
+	/* The rejoin call's answer was looked at. */
+	bool answered;
+	/* When it fell asleep to post, and to which lane. */
+	u64 slept;
+	u32 sleep_lane;
+	/* It sleeps in poll(2): for its owner, for work. */
+	bool polls, polls_work;
+	u32 depth;
+};
+
+struct actors {
+	u32 nr;
+	struct actor actor[SIM_TASKS];
+};
+
+extern struct actors actors;
+
+#define for_each_actor(a) \
+	for (a = actors.actor; a < actors.actor + actors.nr; a++) \
+		if (!a->used) { } else
+
+static inline bool actor_queued(const struct dxk_waiter *w)
+{
+	return w->link.next && !list_empty(&w->link);
+}
+
+struct actor *actor_by_id(u32 id);
+u32 actors_workers(enum dxk_kind kind);
+void actors_reset(void);
+
+bool actor_spawn_client(struct dxk_space *space);
+bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie);
+bool actor_spawn_user(struct dxk_space *space, bool spare);
+bool actor_spawn_kernel(bool spare);
+bool actor_spawn_manager(void);
+bool actor_spawn_service(struct dxk_space *space);
+void actor_bury(struct actor *a);
+void actor_retire(struct actor *a);
+
+#endif /* _DXK_SIM_ACTOR_H */

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What must hold whenever the lock is free: the engine's counts are the model's, nobody
+ * sleeps whose move could be made, no worker is idle beside a request that it could run,
+ * and whoever was answered was answered rightly. What a lock hold has left over and owes is
+ * excused, until nobody runs any more.
+ */
+#include "engine/dispatch.h"
+#include "engine/onblock.h"
+
+#include "actor.h"
+#include "house.h"
+#include "model.h"
+
+static bool stopped_running(const struct dxk_engine *e)
+{
+	return e->state != DXK_CTX_RUNNING;
+}
+
+/* --- counts ------------------------------------------------------------------ */
+
+static void check_count(const char *what, u64 is, u64 should)
+{
+	if (unlikely(is != should))
+		sim_fail("%s: %llu, should be %llu", what, is, should);
+}
+
+static void check_requests(const struct dxk_engine *e)
+{
+	const struct dxk_stats *s = &e->stats;
+	u32 i, kind;
+
+	for (i = 0; i < DXK_PLACES; i++) {
+		check_count("requests at a place", e->nr[i], model.nr[i]);
+		if (e->high[i] < e->nr[i])
+			sim_fail("high-water mark below the count");
+	}
+	for (i = 0; i < DXK_LANES; i++) {
+		check_count("lane of the pool", e->ready.lanes.used[i], model.in_pool[i]);
+		for (kind = 0; kind < DXK_KINDS; kind++)
+			check_count("lane of workers", e->crew.lanes[kind].used[i],
+				    model.at_work[kind][i]);
+	}
+	check_count("reserved entries", e->owners.reserved, model.reserved);
+	check_count("posts less ends", s->posts - s->collected - s->vanished,
+		    model_live(model.nr));
+	check_count("dispatches less ends", s->dispatches - s->put_back - s->redone -
+		    s->completions, model.nr[DXK_AT_WORK]);
+}
+
+static void check_owner(const struct dxk_engine *e, const struct model_owner *o)
+{
+	const struct dxk_owner *owner = dxk_owner_find(&e->owners, o->space, o->cookie);
+	const struct dxk_rqe *rqe;
+	u64 last = 0;
+	u32 i, nr = 0;
+
+	if (!owner)
+		sim_fail("owner %llu has requests and no record", o->cookie);
+	for (i = 0; i < DXK_PLACES; i++)
+		check_count("requests of an owner", owner->nr[i], o->nr[i]);
+	list_for_each_entry(rqe, &owner->done, link) {
+		const struct model_request *rq = model_of(rqe);
+
+		if (rq->owner != o || rq->state != DXK_REJOIN || rq->done < last)
+			sim_fail("results of %llu in disorder", o->cookie);
+		last = rq->done;
+		nr++;
+	}
+	check_count("results of an owner", owner->nr_done, nr);
+}
+
+static void check_owners(const struct dxk_engine *e)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < model.top_owner; i++)
+		if (model_live(model.owner[i].nr)) {
+			check_owner(e, &model.owner[i]);
+			nr++;
+		}
+	check_count("owners", e->owners.nr, nr);
+}
+
+struct crew {
+	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
+	u32 asleep[DXK_KINDS], extra[DXK_KINDS];
+	u32 present, clients, clients_asleep;
+};
+
+static bool asleep(const struct actor *a)
+{
+	return (a->post && actor_queued(&a->post->w)) ||
+	       (a->rejoin && actor_queued(&a->rejoin->w)) ||
+	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
+}
+
+static void count_actor(struct crew *c, const struct actor *a)
+{
+	const struct dxk_member *m = &a->m;
+
+	if (m->role != DXK_ROLE_WORKER) {
+		c->clients += m->attached;
+		c->clients_asleep += asleep(a);
+		return;
+	}
+	c->extra[m->kind] += m->extra;
+	if (asleep(a))
+		c->asleep[m->kind]++;
+	else if (a->next && actor_queued(&a->next->w) && m->spare)
+		c->parked[m->kind]++;
+	else if (a->next && actor_queued(&a->next->w))
+		c->idle[m->kind]++;
+	if (!m->attached)
+		return;
+	c->present++;
+	c->workers[m->kind] += !m->leaving && !m->spare;
+	c->spares[m->kind] += m->spare;
+}
+
+static void check_crew(const struct dxk_engine *e, struct crew *c)
+{
+	const struct dxk_crew *crew = &e->crew;
+	const struct actor *a;
+	u32 kind;
+
+	*c = (struct crew) { };
+	for_each_actor(a)
+		count_actor(c, a);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		check_count("workers", crew->workers[kind], c->workers[kind]);
+		check_count("idle workers", crew->nr_idle[kind], c->idle[kind]);
+		check_count("parked spares", crew->nr_parked[kind], c->parked[kind]);
+		check_count("spares", crew->spares[kind], c->spares[kind]);
+		check_count("workers asleep", crew->asleep[kind], c->asleep[kind]);
+		check_count("extra requests", crew->extra[kind], c->extra[kind]);
+		check_count("extra requests at work", model.extra[kind], c->extra[kind]);
+	}
+	check_count("present", crew->present, c->present);
+	check_count("clients", crew->clients, c->clients);
+	check_count("clients asleep", crew->clients_asleep, c->clients_asleep);
+}
+
+/* --- sleepers ---------------------------------------------------------------- */
+
+static void check_poster(const struct actor *a, bool excused)
+{
+	const struct dxk_rqe *rqe = list_first_entry(&a->post->rqes, struct dxk_rqe, link);
+	const struct actor *b;
+
+	if (list_empty(&a->post->rqes))
+		sim_fail("%u sleeps to post nothing", a->m.id);
+	if (!(rqe->attrs & PXR_WAITIF_BUSY))
+		sim_fail("%u sleeps to post without PXR_WAITIF_BUSY", a->m.id);
+	if (rqe->lane != a->sleep_lane)
+		sim_fail("%u sleeps for the wrong lane", a->m.id);
+	if (excused)
+		return;
+	if (stopped_running(model.e))
+		sim_fail("%u sleeps to post and the context stops", a->m.id);
+	if (!model_pool_admits(rqe))
+		return;
+	/* Behind another one of its lane it may. */
+	for_each_actor(b)
+		if (b != a && b->post && actor_queued(&b->post->w) &&
+		    b->sleep_lane == a->sleep_lane && b->slept < a->slept)
+			return;
+	sim_fail("%u sleeps to post and there is room", a->m.id);
+}
+
+static u32 results_of(const struct dxk_rejoin_op *r)
+{
+	const struct dxk_owner *owner = dxk_owner_find(&model.e->owners, r->m->space,
+						       r->cookie);
+
+	return owner ? owner->nr_done : 0;
+}
+
+/* Can nothing more come for who waits, or has been given some? */
+static bool hopeless(const struct dxk_rejoin_op *r, const struct model_owner *o)
+{
+	u32 coming = o ? o->nr[DXK_AT_READY] + o->nr[DXK_AT_WORK] : 0;
+	u32 copying = o ? o->nr[DXK_AT_REJOIN] - results_of(r) : 0;
+
+	return coming <= r->self_held && copying <= (r->free ? 0 : r->nr);
+}
+
+static void check_poller(const struct actor *a, bool excused)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	const struct model_owner *o = model_owner_of(a->m.space, r->cookie);
+	u32 results = results_of(r);
+
+	if (!r->wait)
+		sim_fail("%u sleeps in a poll", a->m.id);
+	if (excused)
+		return;
+	if (results >= r->min || (results && (hopeless(r, o) ||
+	    model.e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)))
+		sim_fail("%u sleeps and there are %u results for it", a->m.id, results);
+	if (hopeless(r, o))
+		sim_fail("%u sleeps and nothing can come", a->m.id);
+}
+
+/* An answer that was given in this hold. */
+static void check_answer(const struct actor *a)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	const struct model_owner *o = model_owner_of(a->m.space, r->cookie);
+	bool quiet = !o || o->hold != model.holds;
+	u32 results = results_of(r);
+
+	if (r->helper.called)
+		return;
+	if (r->err) {
+		if (r->err == -ESHUTDOWN && !stopped_running(model.e))
+			sim_fail("%u: a shutdown that is none", a->m.id);
+		if (r->err == -EDEADLK && quiet && (results || !hopeless(r, o) || !r->self_held))
+			sim_fail("%u: a deadlock that is none", a->m.id);
+		return;
+	}
+	switch (r->answer) {
+	case RJR_RETURNED:
+		if (!r->nr || r->nr > r->max)
+			sim_fail("%u: %u results", a->m.id, r->nr);
+		if (quiet && r->wait && r->nr < r->min && !hopeless(r, o) &&
+		    model.e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER)
+			sim_fail("%u: %u results, waits for %u", a->m.id, r->nr, r->min);
+		if (quiet && results && r->nr < r->max)
+			sim_fail("%u: %u results of %u", a->m.id, r->nr, r->nr + results);
+		break;
+	case RJR_NONE_EXIST:
+		if (!model_gone(o))
+			sim_fail("%u: none exist, but %u do", a->m.id, model_live(o->nr));
+		break;
+	case RJR_NONE_READY:
+		if (r->wait || (quiet && (results || !o || !model_live(o->nr))))
+			sim_fail("%u: none ready, %u are", a->m.id, results);
+		break;
+	default:
+		sim_fail("%u: answer %u", a->m.id, r->answer);
+	}
+}
+
+static void check_watcher(const struct actor *a)
+{
+	const struct dxk_owner *owner = a->m.watching;
+
+	if (owner && (owner->nr_done || !owner->space))
+		sim_fail("%u watches an owner that has changed", a->m.id);
+}
+
+static void check_sleepers(bool excused)
+{
+	struct actor *a;
+
+	for_each_actor(a) {
+		if (a->post && actor_queued(&a->post->w))
+			check_poster(a, excused);
+		if (a->rejoin && actor_queued(&a->rejoin->w)) {
+			check_poller(a, excused);
+		} else if (a->rejoin && a->rejoin->w.done && !a->answered) {
+			a->answered = true;
+			check_answer(a);
+		}
+		if (!excused)
+			check_watcher(a);
+	}
+}
+
+/* --- workers ----------------------------------------------------------------- */
+
+static bool blocks(const struct dxk_engine *e)
+{
+	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER && !stopped_running(e) &&
+	       model.nr[DXK_AT_REJOIN] >= e->policy.rejoin_entries;
+}
+
+static void check_workers(const struct dxk_engine *e, const struct crew *c)
+{
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		const struct model_request *plain, *extra;
+
+		if (e->cancelling || !(c->idle[kind] + c->asleep[kind]))
+			continue;
+		plain = model_best(kind, false);
+		if (c->idle[kind] && plain)
+			sim_fail("a worker is idle beside request %d", (int)(plain - model.rq));
+		extra = model_best(kind, true);
+		if (!extra)
+			continue;
+		if (!list_empty(&e->crew.helpers[kind]))
+			sim_fail("nobody calls a helper for request %d",
+				 (int)(extra - model.rq));
+		if (c->parked[kind] && c->asleep[kind] > c->extra[kind])
+			sim_fail("nobody calls a spare for request %d",
+				 (int)(extra - model.rq));
+	}
+	if (!list_empty(&e->owners.blocked) && !blocks(e))
+		sim_fail("a worker waits for an entry of the Rejoin Pool");
+}
+
+/* --- Stop, managers, stalls -------------------------------------------------- */
+
+static void check_stop(const struct dxk_engine *e, const struct crew *c)
+{
+	bool over = stopped_running(e) && e->state != DXK_CTX_STARTING &&
+		    (e->state == DXK_CTX_STOPPED ||
+		     !(model.nr[DXK_AT_READY] + model.nr[DXK_AT_WORK]));
+
+	if (!over)
+		return;
+	if (c->idle[0] + c->idle[1] + c->parked[0] + c->parked[1])
+		sim_fail("a worker sleeps on, and there will be no work");
+	if (!list_empty(&e->stoppers))
+		sim_fail("Stop sleeps on, and nothing executes");
+	if (e->state == DXK_CTX_STOPPED && !list_empty(&e->crew.managers))
+		sim_fail("a manager sleeps on in a stopped context");
+}
+
+static void check_managers(const struct dxk_engine *e, const struct crew *c)
+{
+	const struct dxk_policy *p = &e->policy;
+
+	if (list_empty(&e->crew.managers) || stopped_running(e))
+		return;
+	if (p->max_threads > p->kernel_threads + c->workers[DXK_USER])
+		sim_fail("a manager sleeps and there are places for workers");
+}
+
+/* Nobody runs, and there is somebody who waits or something to do. */
+static bool stuck(const struct dxk_engine *e, const struct crew *c)
+{
+	u32 asleep = c->asleep[0] + c->asleep[1];
+
+	if (stopped_running(e) || c->present != asleep + c->idle[0] + c->idle[1] +
+					      c->parked[0] + c->parked[1])
+		return false;
+	if (asleep)
+		return true;
+	return c->clients_asleep && c->clients_asleep == c->clients &&
+	       (model.nr_ready || dxk_ready_has_posters(&e->ready));
+}
+
+static void check_stall(const struct dxk_engine *e, const struct crew *c)
+{
+	if (stuck(e, c) != dxk_nobody_can_run(e))
+		sim_fail("nobody can run: %d", stuck(e, c));
+}
+
+/* --- when -------------------------------------------------------------------- */
+
+static void check_all(const struct dxk_engine *e, bool excused)
+{
+	struct crew c;
+
+	check_requests(e);
+	check_owners(e);
+	check_crew(e, &c);
+	check_sleepers(excused);
+	check_stall(e, &c);
+	if (excused)
+		return;
+	check_workers(e, &c);
+	check_stop(e, &c);
+	check_managers(e, &c);
+}
+
+void check_hold_begin(void)
+{
+	model.holds++;
+}
+
+void check_hold_end(void)
+{
+	const struct dxk_engine *e = &house.e;
+
+	if (e->ready.tick != model.ticks) {
+		model_tick();
+		check_count("ticks", e->ready.tick, ++model.ticks);
+	}
+	check_all(e, e->owing || !list_empty(&e->owners.owed));
+}
+
+/* A sleep of which somebody has said that it is over. */
+static void check_sleep(const struct task_struct *t)
+{
+	if (t->state == SIM_ASLEEP && t->done && *t->done)
+		sim_fail("%s sleeps on: its wake-up was lost", t->name);
+}
+
+/** check_idle - no thread can run: then nothing is owed any more */
+void check_idle(void)
+{
+	struct dxk_engine *e = &house.e;
+	struct actor *a;
+	u32 i;
+
+	for (i = 0; i < sim_tasks(); i++)
+		check_sleep(sim_task(i));
+	for_each_actor(a)
+		if (a->polls && a->m.readable)
+			sim_fail("%u sleeps in poll and is readable", a->m.id);
+	for (i = 0; i < DXK_CONTROLS; i++)
+		if (house.control[i].kicked && house.control[i].task &&
+		    house.control[i].task->state == SIM_ASLEEP)
+			sim_fail("control thread %u sleeps and was kicked", i);
+	if (e->inbox.first)
+		sim_fail("an operation lies in the inbox");
+	if (!house.started)
+		return;
+	e->lock.holder = sim_self;
+	check_all(e, false);
+	e->lock.holder = NULL;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The house around the engine: its control threads, its runs from Start to Stop, and who
+ * makes all of that happen.
+ */
+#ifndef _DXK_SIM_HOUSE_H
+#define _DXK_SIM_HOUSE_H
+
+#include "engine/engine.h"
+#include "engine/stall.h"
+
+#include "sched.h"
+
+struct control {
+	struct task_struct *task;
+	bool kicked, stop;
+};
+
+struct house {
+	struct dxk_engine e;
+	struct control control[DXK_CONTROLS];
+	struct dxk_stall stall;
+	struct dxk_policy next_policy;
+	bool policy_changed;
+	/* It was started once, and is not gone: there is something to look at. */
+	bool started;
+	/* The episode ends: whoever can shall. */
+	bool ending;
+	/* Memory runs out now and then. */
+	bool scarce;
+	/* Private spaces of owners, while their descriptor is open. */
+	struct dxk_space *space[2];
+};
+
+extern struct house house;
+
+void control_kick(struct control *c);
+bool house_start(void);
+void house_end_run(void);
+void house_main(void *arg);
+void house_policy(struct dxk_policy *p);
+void house_change_policy(void);
+
+#endif /* _DXK_SIM_HOUSE_H */

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The model, see model.h.
+ */
+#include "actor.h"
+#include "house.h"
+#include "model.h"
+#include "sched.h"
+#include "trace.h"
+
+struct model model;
+
+void model_reset(struct dxk_engine *e)
+{
+	u32 i;
+
+	memset(&model, 0, offsetof(struct model, rq));
+	memset(&model.nr_free, 0, sizeof(model.nr_free) + sizeof(model.nr_ready));
+	memset(model.owner, 0, sizeof(model) - offsetof(struct model, owner));
+	model.e = e;
+	for (i = 0; i < MODEL_REQUESTS; i++)
+		model.free[i] = MODEL_REQUESTS - 1 - i;
+	model.nr_free = MODEL_REQUESTS;
+}
+
+/** model_new - for a request that is to be made; its index is the parameter */
+struct model_request *model_new(void)
+{
+	struct model_request *rq;
+
+	if (!model.nr_free)
+		return NULL;
+	rq = &model.rq[model.free[--model.nr_free]];
+	*rq = (struct model_request) { .state = DXK_POSTED };
+	return rq;
+}
+
+/** model_free - the request is dropped */
+void model_free(struct model_request *rq)
+{
+	bool uncollected = rq->state == DXK_REJOIN && !house.started;
+
+	if (rq->state != DXK_POSTED && rq->state != DXK_FREE && !uncollected)
+		sim_fail("a request is dropped in state %u", rq->state);
+	model.free[model.nr_free++] = rq - model.rq;
+}
+
+/* --- owners ----------------------------------------------------------------- */
+
+struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie)
+{
+	u32 i;
+
+	for (i = 0; i < model.top_owner; i++)
+		if (model.owner[i].space == space && model.owner[i].cookie == cookie)
+			return &model.owner[i];
+	return NULL;
+}
+
+/* The owner's record, kept from the first time on: it tells what was in this hold. */
+static struct model_owner *owner_enter(const struct dxk_space *space, u64 cookie)
+{
+	struct model_owner *o = model_owner_of(space, cookie);
+	u32 i;
+
+	if (o)
+		return o;
+	for (i = 0; i < MODEL_OWNERS; i++) {
+		o = &model.owner[i];
+		if (!o->space || (!model_live(o->nr) && o->hold != model.holds))
+			break;
+	}
+	if (i == MODEL_OWNERS)
+		sim_fail("too many owners for the model");
+	if (i >= model.top_owner)
+		model.top_owner = i + 1;
+	*o = (struct model_owner) { .space = space, .cookie = cookie };
+	return o;
+}
+
+static void owner_touch(struct model_owner *o)
+{
+	if (o->hold == model.holds)
+		return;
+	o->hold = model.holds;
+	o->before = model_live(o->nr);
+	o->was_gone = !o->before;
+	o->returned = false;
+}
+
+/** model_gone - did nothing of the owner live at some instant of this hold? */
+bool model_gone(const struct model_owner *o)
+{
+	return !o || !model_live(o->nr) || (o->hold == model.holds && o->was_gone);
+}
+
+/* --- limits ----------------------------------------------------------------- */
+
+/* Percent of n that a lane owns: rounded down, but one if it is on. */
+static u32 quota(u32 n, u32 pct)
+{
+	if (!pct)
+		return 0;
+	return (u64)n * pct < 100 ? 1 : (u64)n * pct / 100;
+}
+
+/*
+ * May one more of a lane hold one of n, when so many of each lane hold one? Lanes 0..k
+ * together own what their percents say. @more come with threads of their own.
+ */
+static bool admits(const u32 *used, u32 lane, u32 n, u32 more)
+{
+	const struct dxk_policy *p = &model.e->policy;
+	u32 sum = 1, own = 0, k;
+
+	for (k = 0; k < DXK_LANES; k++) {
+		sum += used[k];
+		own += k < 3 ? quota(n, p->lane_pct[k]) : 0;
+		if (k >= lane && k < 3 && sum > min(own, n))
+			return false;
+	}
+	return sum <= n + more;
+}
+
+static bool cmls(void)
+{
+	return model.e->policy.sched_mode & TPOOL_MODE_CMLS;
+}
+
+/** model_pool_admits - has the Ready Pool room for the request? */
+bool model_pool_admits(const struct dxk_rqe *rqe)
+{
+	const struct dxk_policy *p = &model.e->policy;
+
+	if (model_live(model.nr) >= p->max_requests ||
+	    model.nr[DXK_AT_READY] >= p->ready_entries)
+		return false;
+	if (cmls() && !admits(model.in_pool, rqe->lane, p->ready_entries, 0))
+		return false;
+	return p->rejoin_full != DXK_REJOIN_RESERVE || !(rqe->attrs & PXR_REJOIN) ||
+	       model.reserved < p->rejoin_entries;
+}
+
+static bool better(const struct model_request *a, const struct model_request *b)
+{
+	return a->prio != b->prio ? a->prio > b->prio : a->born < b->born;
+}
+
+/** model_best - the request that a worker of a kind, or one who brings a thread, should get */
+struct model_request *model_best(enum dxk_kind kind, bool extra)
+{
+	u32 workers = cmls() ? actors_workers(kind) : 0;
+	struct model_request *best = NULL;
+	bool open[DXK_LANES];
+	u32 lane, i;
+
+	for (lane = 0; lane < DXK_LANES; lane++)
+		open[lane] = !cmls() || admits(model.at_work[kind], lane, workers,
+					       model.extra[kind] + extra);
+	for (i = 0; i < model.nr_ready; i++) {
+		struct model_request *rq = &model.rq[model.ready[i]];
+
+		if (rq->kind == kind && open[rq->lane] && (!best || better(rq, best)))
+			best = rq;
+	}
+	return best;
+}
+
+/** model_tick - an interval passes: every request is visited */
+void model_tick(void)
+{
+	const struct dxk_policy *p = &model.e->policy;
+	bool age = p->prio_policy & PRIO_POLICY_AGERQS;
+	bool boost = p->prio_policy & PRIO_POLICY_BOOST;
+	u32 i;
+
+	for (i = 0; i < MODEL_REQUESTS; i++) {
+		struct model_request *rq = &model.rq[i];
+
+		/* One that was taken may come back as if it had never left. */
+		if (rq->state != DXK_READY && rq->state != DXK_DISPATCHED)
+			continue;
+		rq->seen++;
+		if (age)
+			rq->prio += 1 + (boost && rq->boost ? p->boost_value : 0);
+	}
+}
+
+/* --- the moves -------------------------------------------------------------- */
+
+static const u8 place[DXK_STATES] = {
+	[DXK_FREE] = DXK_NOWHERE,
+	[DXK_POSTED] = DXK_NOWHERE,
+	[DXK_READY] = DXK_AT_READY,
+	[DXK_DISPATCHED] = DXK_AT_WORK,
+	[DXK_BUSY] = DXK_AT_WORK,
+	[DXK_REJOIN] = DXK_AT_REJOIN,
+	[DXK_CANCELLED] = DXK_NOWHERE,
+};
+
+static void ready_enter(struct model_request *rq)
+{
+	rq->ready = model.nr_ready;
+	model.ready[model.nr_ready++] = rq - model.rq;
+}
+
+static void ready_leave(struct model_request *rq)
+{
+	u16 last = model.ready[--model.nr_ready];
+
+	model.rq[last].ready = rq->ready;
+	model.ready[rq->ready] = last;
+}
+
+static void count(struct model_request *rq, u8 where, s32 by)
+{
+	model.nr[where] += by;
+	rq->owner->nr[where] += by;
+	if (where == DXK_AT_READY)
+		model.in_pool[rq->lane] += by;
+	else if (where == DXK_AT_WORK)
+		model.at_work[rq->kind][rq->lane] += by;
+	if (where == DXK_AT_WORK && rq->extra)
+		model.extra[rq->kind] += by;
+}
+
+static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
+{
+	rqe->status = 0;
+	*rq = (struct model_request) {
+		.rqe = rqe, .state = DXK_POSTED,
+		.prio = rqe->prio, .taken_prio = rqe->prio,
+		.kind = rqe->kind, .lane = rqe->lane, .born = model.births++,
+		.boost = rqe->attrs & PXR_BOOST, .rejoin = rqe->attrs & PXR_REJOIN,
+		.owner = owner_enter(rqe->owner->space, rqe->cookie),
+	};
+	if (model.e->state != DXK_CTX_RUNNING)
+		sim_fail("a post enters in state %u", model.e->state);
+	if (!model_pool_admits(rqe))
+		sim_fail("a post of lane %u enters without room", rqe->lane);
+	model.reserved += rq->rejoin;
+}
+
+static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe)
+{
+	const struct actor *a = actor_by_id(rqe->worker);
+	const struct model_request *best = model_best(rq->kind, rqe->extra);
+
+	if (best != rq)
+		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",
+			 (u32)rqe->param, rq->lane, rq->prio,
+			 best ? (int)(best - model.rq) : -1, best ? best->lane : -1,
+			 best ? best->prio : 0);
+	if (!a || a->m.role != DXK_ROLE_WORKER || a->m.kind != rq->kind || !a->m.attached)
+		sim_fail("dispatched to %u, who is no worker of the kind", rqe->worker);
+	if (model.e->cancelling)
+		sim_fail("dispatched while all is cancelled");
+	if (rqe->prio != clamp_t(s64, rq->prio, S32_MIN, S32_MAX) || rqe->inspect != rq->seen)
+		sim_fail("dispatched with priority %d, %u intervals instead of %lld, %llu",
+			 rqe->prio, rqe->inspect, rq->prio, rq->seen);
+	rq->taken_prio = rqe->prio;
+	rq->taken_seen = rq->seen;
+	rq->attempts++;
+	if (rqe->attempts != rq->attempts)
+		sim_fail("attempt %u is told as %u", rq->attempts, rqe->attempts);
+	rq->extra = rqe->extra;
+}
+
+static bool awaited(const struct model_request *rq)
+{
+	return rq->rejoin && !rq->owner->space->closed;
+}
+
+static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 to)
+{
+	if (to != (awaited(rq) ? DXK_REJOIN : DXK_FREE))
+		sim_fail("a request ends in state %u", to);
+	rq->done = model.births++;
+	rq->status = rqe->status;
+}
+
+/** model_move - the engine makes a move; the counts are still those before it */
+void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
+{
+	struct model_request *rq = model_of(rqe);
+
+	if (rq->state != from || (from != DXK_POSTED && rq->rqe != rqe))
+		sim_fail("request %u goes from state %u to %u, but is in %u",
+			 (u32)rqe->param, from, to, rq->state);
+	if (from == DXK_POSTED)
+		check_posted(rq, rqe);
+	owner_touch(rq->owner);
+	if (from == DXK_READY)
+		ready_leave(rq);
+	if (to == DXK_DISPATCHED) {
+		ready_enter(rq);	/* for the scan */
+		check_dispatched(rq, rqe);
+		ready_leave(rq);
+	}
+	/* A helper or spare has it no more before it moves on. */
+	if (place[from] == DXK_AT_WORK && rq->extra && !rqe->extra) {
+		model.extra[rq->kind]--;
+		rq->extra = false;
+	}
+	if (place[from] != place[to]) {
+		if (place[from] != DXK_NOWHERE)
+			count(rq, place[from], -1);
+		if (place[to] != DXK_NOWHERE)
+			count(rq, place[to], 1);
+	}
+	if (from == DXK_DISPATCHED && to == DXK_READY) {
+		rq->attempts--;
+	} else if (from == DXK_BUSY && to == DXK_READY) {
+		rq->prio = rq->taken_prio;
+		rq->seen = rq->taken_seen;
+	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {
+		check_ended(rq, rqe, to);
+	}
+	if (to == DXK_READY)
+		ready_enter(rq);
+	if (to == DXK_FREE && from != DXK_POSTED) {
+		model.reserved -= rq->rejoin;
+		model.deaths++;
+	}
+	if (!model_live(rq->owner->nr) && to != DXK_CANCELLED)
+		rq->owner->was_gone = true;
+	rq->state = to;
+}
+
+/** model_post - a post was taken */
+void model_post(const struct dxk_rqe *rqe, u32 member)
+{
+	const struct actor *a, *poster = actor_by_id(member);
+	u32 i;
+
+	/* DX-45: nobody of the lane came before who sleeps still. */
+	for (i = 0; i < actors.nr; i++) {
+		a = &actors.actor[i];
+		if (a != poster && a->post && actor_queued(&a->post->w) &&
+		    a->sleep_lane == rqe->lane &&
+		    (!poster || !poster->post || !actor_queued(&poster->post->w) ||
+		     poster->sleep_lane != rqe->lane || a->slept < poster->slept))
+			sim_fail("%s posts to lane %u before %s, who came first",
+				 poster ? poster->task->name : "?", rqe->lane,
+				 a->task->name);
+	}
+}
+
+/** model_collect - a request is with its collector */
+void model_collect(const struct dxk_rqe *rqe, u32 member)
+{
+	const struct model_request *rq = model_of(rqe);
+	const struct actor *a = actor_by_id(member);
+
+	if (rq->rqe != rqe || rq->state != DXK_REJOIN)
+		sim_fail("collected in state %u", rq->state);
+	if (!a || a->m.space != rq->owner->space)
+		sim_fail("collected by a stranger");
+	if (rqe->status != rq->status || rqe->prio != rq->taken_prio ||
+	    rqe->inspect != rq->taken_seen || rqe->attempts != rq->attempts)
+		sim_fail("a result has changed");
+}
+
+/** model_block - a member falls asleep */
+void model_block(u32 member, u8 state)
+{
+	struct actor *a = actor_by_id(member);
+
+	if (!a || state != DXK_M_POSTING)
+		return;
+	a->slept = model.births++;
+	a->sleep_lane = list_first_entry(&a->post->rqes, struct dxk_rqe, link)->lane;
+}

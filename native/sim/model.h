@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What the engine must do, told a second time and naively: each request with its state and
+ * its current priority, each owner with its counts. The model sees every move of the
+ * engine at the instant at which it is made, and says whether that move was the right one:
+ * legal, admitted by pool, lanes and reserve, in the order of those who sleep, and for a
+ * dispatch the best request that a scan of all finds.
+ */
+#ifndef _DXK_SIM_MODEL_H
+#define _DXK_SIM_MODEL_H
+
+#include "engine/engine.h"
+
+#define MODEL_REQUESTS	1024
+#define MODEL_OWNERS	256
+
+struct model_owner {
+	const struct dxk_space *space;
+	u64 cookie;
+	u32 nr[DXK_PLACES];
+	/* The hold that changed it last; what lived when that began; was nothing alive in it? */
+	u64 hold;
+	u32 before;
+	bool was_gone;
+	/* Results have come back to it in that hold: an earlier one may lie there again. */
+	bool returned;
+};
+
+struct model_request {
+	struct dxk_rqe *rqe;
+	struct model_owner *owner;
+	u8 state;
+	u8 kind, lane;
+	bool boost, rejoin, extra;
+	/* Current priority; what it was at the dispatch; intervals seen, and until then. */
+	s64 prio, taken_prio;
+	u64 seen, taken_seen;
+	/* Order of posts, of completions. */
+	u64 born, done;
+	u32 attempts;
+	s32 status;
+	/* Index among those that are Ready. */
+	u32 ready;
+};
+
+struct model {
+	struct dxk_engine *e;
+	u64 holds;
+	struct model_request rq[MODEL_REQUESTS];
+	/* Requests without a use; those that are Ready. */
+	u16 free[MODEL_REQUESTS], ready[MODEL_REQUESTS];
+	u32 nr_free, nr_ready;
+	struct model_owner owner[MODEL_OWNERS];
+	u32 nr_owners;		/* that live */
+	u32 top_owner;		/* no higher one is in use */
+	u32 nr[DXK_PLACES];
+	u32 in_pool[DXK_LANES];
+	u32 at_work[DXK_KINDS][DXK_LANES];
+	u32 extra[DXK_KINDS];
+	u32 reserved;		/* rejoinable ones that live */
+	u64 births, deaths;
+	u64 ticks;
+};
+
+extern struct model model;
+
+void model_reset(struct dxk_engine *e);
+struct model_request *model_new(void);
+void model_free(struct model_request *rq);
+void model_tick(void);
+
+struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
+bool model_gone(const struct model_owner *o);
+bool model_pool_admits(const struct dxk_rqe *rqe);
+struct model_request *model_best(enum dxk_kind kind, bool extra);
+
+static inline struct model_request *model_of(const struct dxk_rqe *rqe)
+{
+	return &model.rq[rqe->param];
+}
+
+static inline u32 model_live(const u32 *nr)
+{
+	return nr[DXK_AT_READY] + nr[DXK_AT_WORK] + nr[DXK_AT_REJOIN];
+}
+
+#endif /* _DXK_SIM_MODEL_H */
