@@ -63,7 +63,7 @@ static struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 	return a;
 }
 
-/** actor_bury - its thread does nothing any more: the member is closed */
+/** actor_bury - its thread does nothing any more: the member is closed; under the mutex */
 void actor_bury(struct actor *a)
 {
 	note("%u is closed", a->m.id);
@@ -89,7 +89,28 @@ static void actor_end(struct actor *a)
 		WRITE_ONCE(a->gone, true);
 		return;
 	}
+	house_lock();
 	actor_bury(a);
+	house_unlock();
+}
+
+/* The thread becomes a member, if there is a place for it. */
+static bool actor_join(struct actor *a)
+{
+	const struct dxk_engine *e = &house.e;
+	bool welcome = true;
+
+	house_lock();
+	if (a->m.role == DXK_ROLE_WORKER)
+		welcome = (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING) &&
+			  (a->m.spare || crew_count(DXK_USER) < e->policy.max_threads -
+								e->policy.kernel_threads);
+	if (welcome)
+		dxk_member_do(&a->m, dxk_attach_run);
+	house_unlock();
+	if (!welcome)
+		actor_retire(a);
+	return welcome;
 }
 
 /* --- calls ------------------------------------------------------------------ */
@@ -400,7 +421,8 @@ static void client_main(void *arg)
 	struct actor *a = arg;
 	u32 ops = choose(24);
 
-	dxk_member_do(&a->m, dxk_attach_run);
+	if (!actor_join(a))
+		return;
 	while (ops-- && !a->task->killed && !house.ending) {
 		switch (choose(5)) {
 		case 0:
@@ -429,7 +451,8 @@ static void sleeper_main(void *arg)
 {
 	struct actor *a = arg;
 
-	dxk_member_do(&a->m, dxk_attach_run);
+	if (!actor_join(a))
+		return;
 	if (choose(2))
 		actor_post(a, 1 + choose(2), draw_cookie(),
 			   PXR_WAITIF_BUSY | (choose(2) ? PXR_REJOIN : 0), DXK_FOREVER);
@@ -445,7 +468,8 @@ static void user_main(void *arg)
 	u32 turns = chance(4) ? 1 + choose(6) : 1000;
 	int err;
 
-	dxk_member_do(&a->m, dxk_attach_run);
+	if (!actor_join(a))
+		return;
 	while (turns-- && !a->task->killed) {
 		u32 held = list_length(&a->m.busy);
 		u32 max = chance(8) ? choose(DXK_BATCH_MAX + 1) : choose(3);
@@ -516,13 +540,14 @@ static void service_main(void *arg)
 	struct actor *a = arg;
 	int ret;
 
-	dxk_member_do(&a->m, dxk_attach_run);
+	if (!actor_join(a))
+		return;
 	do {
 		ret = dxk_should_wait(&a->m, draw_deadline());
 		note("service: %d", ret);
 		sim_nap(1000 * choose(100));
 	} while (!interrupted(a) && !house.ending && choose(8));
-	actor_bury(a);
+	actor_end(a);
 }
 
 /* --- begin ------------------------------------------------------------------- */

@@ -15,6 +15,32 @@
 struct house house;
 u32 sim_readers;
 
+/* --- the mutex ---------------------------------------------------------------- */
+
+bool house_trylock(void)
+{
+	os_point();
+	if (house.mutex)
+		return false;
+	house.mutex = sim_self;
+	order_acquire(&house.mutex);
+	return true;
+}
+
+void house_lock(void)
+{
+	while (!house_trylock()) {
+		sim_doze_begin();
+		sim_sleep(sim_now + 10000);
+	}
+}
+
+void house_unlock(void)
+{
+	order_release(&house.mutex);
+	house.mutex = NULL;
+}
+
 /* --- control threads --------------------------------------------------------- */
 
 void control_kick(struct control *c)
@@ -125,27 +151,27 @@ static void scheduler_main(void *arg)
 
 /* --- the Monitor ------------------------------------------------------------- */
 
-static u32 crew_count(enum dxk_kind kind)
+u32 crew_count(enum dxk_kind kind)
 {
 	const struct actor *a;
 	u32 nr = 0;
 
 	for_each_actor(a)
-		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind && !a->m.leaving &&
-		      !a->m.spare && !a->gone;
+		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind &&
+		      READ_ONCE(a->m.attached) && !a->m.leaving && !a->m.spare;
 	return nr;
 }
 
 static void crew_shrink(enum dxk_kind kind, u32 places)
 {
-	u32 nr = actors_workers(kind);
+	u32 nr = crew_count(kind);
 	struct actor *a;
 
 	for_each_actor(a) {
 		if (nr <= places)
 			return;
 		if (a->m.role != DXK_ROLE_WORKER || a->m.kind != kind || a->m.leaving ||
-		    a->m.spare || a->gone || !READ_ONCE(a->m.attached))
+		    a->m.spare || !READ_ONCE(a->m.attached))
 			continue;
 		note("%u shall leave", a->m.id);
 		dxk_member_do(&a->m, dxk_leave_run);
@@ -205,8 +231,13 @@ static void monitor_main(void *arg)
 	struct control *c = arg;
 
 	while (!READ_ONCE(c->stop)) {
-		u32 ms = monitor_turn(control_take_kick(c));
+		bool asked = control_take_kick(c);
+		u32 ms = 10;
 
+		if (house_trylock()) {
+			ms = monitor_turn(asked);
+			house_unlock();
+		}
 		control_wait(c, ms ? sim_now + ms * (u64)NSEC_PER_MSEC : DXK_FOREVER);
 	}
 }
@@ -274,8 +305,10 @@ void house_change_policy(void)
 	if (dxk_policy_check(&p))
 		return;
 	note("policy changes");
+	house_lock();
 	house.next_policy = p;
 	house.policy_changed = true;
+	house_unlock();
 	control_kick(&house.control[DXK_MONITOR]);
 }
 
@@ -298,6 +331,7 @@ bool house_start(void)
 	struct dxk_engine *e = &house.e;
 	u8 before = e->state;
 
+	house_lock();
 	set_state(DXK_CTX_STARTING);
 	spin_lock(&e->lock);
 	dxk_crew_set_lanes(e);
@@ -306,6 +340,7 @@ bool house_start(void)
 	if (dxk_owners_start(e)) {
 		dxk_owners_unstart(e);
 		set_state(before);
+		house_unlock();
 		return false;
 	}
 	house.stall = (struct dxk_stall) { };
@@ -316,6 +351,7 @@ bool house_start(void)
 	WRITE_ONCE(e->direct, e->policy.dispatch == DXK_DISPATCH_DIRECT);
 	set_state(DXK_CTX_RUNNING);
 	control_kick(&house.control[DXK_MONITOR]);
+	house_unlock();
 	return true;
 }
 
@@ -339,17 +375,19 @@ void house_end_run(void)
 	struct dxk_engine *e = &house.e;
 
 	note("the run ends");
+	house_lock();
 	dxk_stop_begin(e, true, true);
-	control_stop(DXK_MONITOR);
 	crew_stop();
 	dispatcher_stop();
 	control_stop(DXK_SCHEDULER);
-	if (!house.policy_changed)
-		return;
-	spin_lock(&e->lock);
-	e->policy = house.next_policy;
-	spin_unlock(&e->lock);
-	house.policy_changed = false;
+	control_stop(DXK_MONITOR);
+	if (house.policy_changed) {
+		spin_lock(&e->lock);
+		e->policy = house.next_policy;
+		spin_unlock(&e->lock);
+		house.policy_changed = false;
+	}
+	house_unlock();
 }
 
 /* No poller sleeps that slept when Stop began. */
@@ -369,7 +407,9 @@ static void stop(void)
 	int err;
 
 	note("stop, %s", cancel ? "cancel" : "drain");
+	house_lock();
 	dxk_stop_begin(&house.e, cancel, false);
+	house_unlock();
 	check_stop_begun(begun);
 	err = dxk_stop_wait(&house.e, sim_now + NSEC_PER_MSEC * choose(100));
 	note("stop returns %d", err);
@@ -407,9 +447,7 @@ static void happen(void)
 		break;
 	case 3:
 	case 4:
-		if (crew_count(DXK_USER) < house.e.policy.max_threads -
-					   house.e.policy.kernel_threads)
-			actor_spawn_user(draw_space(), false);
+		actor_spawn_user(draw_space(), false);
 		break;
 	case 5:
 		if (actors.nr && a->used && !a->gone && a->m.kind == DXK_USER)
@@ -486,7 +524,9 @@ static void close_context(void)
 			sim_fail("threads do not end");
 		sim_nap(NSEC_PER_MSEC);
 	}
+	house_lock();
 	crew_bury(true);
+	house_unlock();
 	for (i = 0; i < ARRAY_SIZE(house.space); i++)
 		close_space(i);
 }

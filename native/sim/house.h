@@ -24,6 +24,8 @@ struct house {
 	bool policy_changed;
 	/* It was started once, and is not gone: there is something to look at. */
 	bool started;
+	/* Who changes what members there are, or the run: the context's mutex. */
+	struct task_struct *mutex;
 	/* The episode ends: whoever can shall. */
 	bool ending;
 	/* Memory runs out now and then. */
@@ -34,11 +36,16 @@ struct house {
 
 extern struct house house;
 
+bool house_trylock(void);
+void house_lock(void);
+void house_unlock(void);
+
 void control_kick(struct control *c);
 bool house_start(void);
 void house_end_run(void);
 void house_main(void *arg);
 void house_policy(struct dxk_policy *p);
 void house_change_policy(void);
+u32 crew_count(enum dxk_kind kind);
 
 #endif /* _DXK_SIM_HOUSE_H */

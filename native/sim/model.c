@@ -85,7 +85,6 @@ static void owner_touch(struct model_owner *o)
 	o->hold = model.holds;
 	o->before = model_live(o->nr);
 	o->was_gone = !o->before;
-	o->returned = false;
 }
 
 /** model_gone - did nothing of the owner live at some instant of this hold? */

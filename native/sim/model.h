@@ -22,8 +22,6 @@ struct model_owner {
 	u64 hold;
 	u32 before;
 	bool was_gone;
-	/* Results have come back to it in that hold: an earlier one may lie there again. */
-	bool returned;
 };
 
 struct model_request {
