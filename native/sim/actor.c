@@ -217,9 +217,10 @@ static void check_returned(struct actor *a, const struct dxk_rejoin_op *r)
 		rq = model_of(rqe);
 		if (rq->rqe != rqe || rqe->cookie != r->cookie || !rq->rejoin)
 			sim_fail("%u is returned what is not of %llu", a->m.id, r->cookie);
-		if (rq->done < last)
+		if (rq->done < last && !rq->returned)
 			sim_fail("%u is returned a later completion first", a->m.id);
-		last = rq->done;
+		if (!rq->returned)
+			last = rq->done;
 		nr++;
 	}
 	if (nr != r->nr || nr > r->max)
@@ -231,6 +232,7 @@ static void check_returned(struct actor *a, const struct dxk_rejoin_op *r)
 static void actor_settle(struct actor *a, struct dxk_rejoin_op *r)
 {
 	struct dxk_settle_op s = { .m = &a->m };
+	struct dxk_rqe *rqe;
 	u32 copied = chance(4) ? choose(r->nr + 1) : r->nr;
 
 	INIT_LIST_HEAD(&s.copied);
@@ -238,8 +240,10 @@ static void actor_settle(struct actor *a, struct dxk_rejoin_op *r)
 	while (copied--)
 		list_move_tail(r->rqes.next, &s.copied);
 	list_splice_init(&r->rqes, &s.failed);
-	if (!list_empty(&s.failed))
-		note("%u: not all can be copied", a->m.id);
+	list_for_each_entry(rqe, &s.failed, link) {
+		note("%u: %llu cannot be copied", a->m.id, rqe->param);
+		model_of(rqe)->returned = true;
+	}
 	dxk_perform(&house.e, &s.op, dxk_settle_run);
 	dxk_rqe_drop_all(&a->m, &s.copied);
 }

@@ -33,16 +33,24 @@ struct sim_fiber {
 
 static struct sim_fiber *current;
 
-static void fiber_arrived(void)
+/* @from: where it was before; of the process's own stack nobody else knows the bounds */
+static void fiber_arrived(struct sim_fiber *from)
 {
 #ifdef __SANITIZE_ADDRESS__
-	__sanitizer_finish_switch_fiber(current->sanitizer, NULL, NULL);
+	const void *stack;
+	size_t size;
+
+	__sanitizer_finish_switch_fiber(current->sanitizer, &stack, &size);
+	from->context.uc_stack.ss_sp = (void *)stack;
+	from->context.uc_stack.ss_size = size;
 #endif
 }
 
+static struct sim_fiber *previous;
+
 static void fiber_begin(void)
 {
-	fiber_arrived();
+	fiber_arrived(previous);
 	current->entry();
 	abort();
 }
@@ -81,6 +89,7 @@ struct sim_fiber *fiber_of_process(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 void fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
 {
+	previous = from;
 	current = to;
 #ifdef __SANITIZE_ADDRESS__
 	__sanitizer_start_switch_fiber(&from->sanitizer, to->context.uc_stack.ss_sp,
@@ -89,7 +98,7 @@ void fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
 	__tsan_switch_to_fiber(to->sanitizer, __tsan_switch_to_fiber_no_sync);
 #endif
 	swapcontext(&from->context, &to->context);
-	fiber_arrived();
+	fiber_arrived(previous);
 }
 #else
 void fiber_switch(struct sim_fiber *from, struct sim_fiber *to)

@@ -30,15 +30,22 @@ bool house_trylock(void)
 void house_lock(void)
 {
 	while (!house_trylock()) {
+		sim_self->locking = true;
 		sim_doze_begin();
-		sim_sleep(sim_now + 10000);
+		sim_sleep(DXK_FOREVER);
 	}
+	sim_self->locking = false;
 }
 
 void house_unlock(void)
 {
+	u32 i;
+
 	order_release(&house.mutex);
 	house.mutex = NULL;
+	for (i = 0; i < sim_tasks(); i++)
+		if (sim_task(i)->locking)
+			sim_task_wake(sim_task(i));
 }
 
 /* --- control threads --------------------------------------------------------- */
@@ -89,6 +96,7 @@ static void control_start(enum dxk_control_id who, const char *name, void (*run)
 	c->task = sim_spawn(name, run, c);
 	if (!c->task)
 		sim_fail("no place for %s", name);
+	sim_task_get(c->task);
 }
 
 static void control_stop(enum dxk_control_id who)
@@ -99,6 +107,7 @@ static void control_stop(enum dxk_control_id who)
 	if (c->task->state != SIM_ENDED)
 		sim_task_wake(c->task);
 	sim_join(c->task);
+	sim_task_put(c->task);
 	c->task = NULL;
 	c->kicked = false;
 }

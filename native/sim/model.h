@@ -30,6 +30,8 @@ struct model_request {
 	u8 state;
 	u8 kind, lane;
 	bool boost, rejoin, extra;
+	/* It could not be copied out: among several such their order is lost. */
+	bool returned;
 	/* Current priority; what it was at the dispatch; intervals seen, and until then. */
 	s64 prio, taken_prio;
 	u64 seen, taken_seen;

@@ -27,6 +27,10 @@ static u32 slice;
 static long share;
 /* The earliest deadline, or earlier. */
 static u64 next_deadline;
+/* When the first thread has run last: it never waits for long. */
+static u64 main_ran;
+
+#define LONG	(5000ULL * NSEC_PER_MSEC)
 
 u32 sim_tasks(void)
 {
@@ -87,6 +91,8 @@ static void jump(void)
 	while (!nr_runnable) {
 		if (next_deadline == DXK_FOREVER)
 			sim_fail("hang: all threads sleep for ever");
+		if (sim_now > main_ran + LONG)
+			sim_fail("hang: what main waits for does not come");
 		if (next_deadline > sim_now)
 			sim_now = next_deadline;
 		expire();
@@ -104,6 +110,8 @@ static void switch_to(struct task_struct *next)
 	sim_now += 1000;
 	sim_self = next;
 	sim_holding = false;
+	if (next == task)
+		main_ran = sim_now;
 	fiber_switch(self->fiber, next->fiber);
 }
 
@@ -261,7 +269,7 @@ void os_await(const bool *done)
 /** sim_signal - a signal comes, which ends sleeps; @kill: and after them the thread */
 void sim_signal(struct task_struct *t, bool kill)
 {
-	if (t->state == SIM_ENDED)
+	if (!t || t->state == SIM_ENDED)
 		return;
 	note("%s to %s", kill ? "SIGKILL" : "a signal", t->name);
 	t->signalled = true;
@@ -356,7 +364,7 @@ void sim_episode(void (*run)(void *arg), void *arg, u32 points)
 	nr_tasks = 1;
 	nr_runnable = nr_spinning = 0;
 	next_deadline = DXK_FOREVER;
-	sim_now = NSEC_PER_MSEC;
+	sim_now = main_ran = NSEC_PER_MSEC;
 	sim_holding = false;
 	slice = points;
 	share = sim_left = slice;

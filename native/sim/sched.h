@@ -30,6 +30,8 @@ struct task_struct {
 	enum sim_state state;
 	/* Index among those that can run. */
 	u32 runnable;
+	/* It sleeps for the mutex of the house. */
+	bool locking;
 	/* It will sleep, unless somebody wakes it before. */
 	bool dozing;
 	/* A signal has come; the last one, which ends it. */
