@@ -106,7 +106,7 @@ uninstall:
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
 .PHONY: setup check check-debug check-full check-changed check-matrix check-model \
-	demo bench fuzz coverage shell guest
+	demo bench fuzz coverage mutants shell guest
 setup:
 	scripts/setup.sh
 
@@ -151,6 +151,11 @@ fuzz:
 coverage:
 	scripts/check/coverage.sh $(COVERAGE_ARGS)
 
+# MUTANTS_ARGS='--since HEAD', '--files lanes.c', '--sample 300', '--self-test'
+mutants:
+	scripts/setup.sh
+	scripts/mutants/mutants.py $(MUTANTS_ARGS)
+
 demo:
 	scripts/demo.sh
 
@@ -192,6 +197,7 @@ help:
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'coverage         which lines of the module the tests reach'
+	@echo 'mutants          small changes of the engine that its native tests do not notice'
 	@echo 'bench            the benchmarks; fails when a target is missed'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'

@@ -56,6 +56,7 @@ more=(
 	"sqlite3:looks into the database of examples/dxpkg"
 	"clang-14:libFuzzer, for fuzz/"
 	"libclang-rt-14-dev:libFuzzer, for fuzz/"
+	"python3-clang-14:finds the places that scripts/mutants changes"
 	"build-essential:what all Debian packages are built with"
 	"lintian:checks the Debian packages"
 	"mmdebstrap:makes the Debian that they are installed in"

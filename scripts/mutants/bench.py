@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Where a worker builds a mutant and lets the judges look at it: a copy of the tree.
+
+What the build has made of the unchanged source is kept, and put back after each mutant,
+so that only what includes the changed file is compiled.
+"""
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+PARTS = ("native", "dxk/engine", "uapi")
+NATIVE = "build/native"
+OBJECTS = "threads"     # those that are compared
+
+
+@dataclass
+class Judge:
+    """A program that notices a mutant by ending with anything but 0, or not at all"""
+    name: str
+    command: list       # relative to the build directory of its variant
+    variant: str = ""
+    barriers: bool = False  # looks at changed barriers only
+
+    def program(self):
+        return os.path.join(NATIVE + ("-" + self.variant if self.variant else ""),
+                            self.command[0])
+
+
+# In the order in which they are asked. One whose program is not built, and has no rule in
+# native/Makefile, is left out.
+JUDGES = (
+    Judge("suites", ["suites"]),
+    Judge("simulator", ["sim", "--steps", "20000", "--seed", "1"]),
+    Judge("suites-tsan", ["suites"], "tsan", barriers=True),
+)
+
+# A mutant that takes this many times as long as the source, and this long, hangs.
+PATIENCE = 20
+LEAST_PATIENCE = 2.0
+MEMORY = 4 << 30
+OUTPUT = 16 << 20
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))
+
+
+def limits_of_memory():
+    limits()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+@dataclass
+class Verdict:
+    mutant: object
+    verdict: str        # not compiled, same code, noticed, hang, survived
+    judge: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+
+
+class Bench:
+    def __init__(self, root, work, directory):
+        self.work, self.directory = work, os.path.join(work, directory)
+        for part in PARTS:
+            if os.path.isdir(os.path.join(root, part)):
+                shutil.copytree(os.path.join(root, part), os.path.join(work, part))
+        # Debug information costs time and would tell mutants of the same code apart.
+        self.cc = os.path.join(work, "cc")
+        with open(self.cc, "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nexec gcc "$@" -g0 -w\n')
+        os.chmod(self.cc, 0o755)
+        self.judges = [j for j in JUDGES if not j.variant and self.build(j)]
+        if not self.judges:
+            with open(self.log(), encoding="utf-8", errors="replace") as log:
+                raise RuntimeError("native/ cannot be built: " + log.read()[-2000:])
+        self.patience = {}
+        for judge in self.judges:
+            self.check_unchanged(judge)
+        self.variants = []
+        self.keep()
+
+    def log(self):
+        return os.path.join(self.work, "output")
+
+    def check_unchanged(self, judge):
+        begin = time.monotonic()
+        outcome, detail = self.ask(judge, None)
+        if outcome != "survived":
+            raise RuntimeError(f"{judge.name} fails without a mutant: {outcome} {detail}")
+        self.patience[judge.name] = max(LEAST_PATIENCE,
+                                        PATIENCE * (time.monotonic() - begin))
+
+    # --- build ---------------------------------------------------------------
+
+    def make(self, variant, *targets):
+        command = ["make", "-s", "-C", os.path.join(self.work, "native"), f"CC={self.cc}",
+                   f"BUILD={self.work}/build", f"VARIANT={variant}", *targets]
+        with open(self.log(), "w", encoding="ascii") as log:
+            return subprocess.run(command, stdout=log, stderr=log,
+                                  check=False).returncode == 0
+
+    def build(self, judge):
+        target = os.path.join(self.work, judge.program())
+        return self.make(judge.variant, target) and os.access(target, os.X_OK)
+
+    def products(self):
+        for directory, _, names in os.walk(os.path.join(self.work, "build")):
+            yield from (os.path.join(directory, name) for name in names)
+
+    def keep(self):
+        """What was built now is that of the unchanged source."""
+        self.kept = {}
+        for path in self.products():
+            if not path.endswith((".o", ".d")):
+                continue
+            with open(path, "rb") as file:
+                self.kept[path] = file.read(), os.stat(path).st_mtime_ns
+
+    def put_back(self):
+        for path in list(self.products()):
+            data, when = self.kept.get(path, (None, 0))
+            if data is None:
+                os.unlink(path)     # else a library would keep the mutant's object
+            elif os.stat(path).st_mtime_ns != when:
+                with open(path, "wb") as file:
+                    file.write(data)
+                os.utime(path, ns=(when, when))
+
+    def objects_of(self, file):
+        """Those that the compiler says include it"""
+        name = f"/{os.path.basename(self.directory)}/{file}"
+        word = re.compile(re.escape(name).encode() + rb"\s")
+        for path, (data, _) in self.kept.items():
+            if path.endswith(".d") and f"{NATIVE}/{OBJECTS}/" in path and \
+                    word.search(data.split(b"\n\n")[0] + b"\n"):
+                yield path[:-2] + ".o"
+
+    def same(self, objects):
+        for path in objects:
+            with open(path, "rb") as file:
+                if file.read() != self.kept[path][0]:
+                    return False
+        return True
+
+    # --- judge ---------------------------------------------------------------
+
+    def ask(self, judge, patience):
+        program = os.path.join(self.work, judge.program())
+        log = os.path.join(self.work, "output")
+        with open(log, "w", encoding="ascii") as out:
+            # the sanitizer wants address space that it never uses
+            process = subprocess.Popen(
+                [program] + judge.command[1:], stdout=out, stderr=out,
+                stdin=subprocess.DEVNULL, start_new_session=True,
+                preexec_fn=limits if judge.variant else limits_of_memory)
+            try:
+                status = process.wait(patience)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                return "hang", ""
+        if not status:
+            return "survived", ""
+        if status < 0:
+            return "noticed", signal.Signals(-status).name
+        with open(log, encoding="utf-8", errors="replace") as out:
+            told = [l.strip() for l in out if re.match(r"not ok|# |.*(ERROR|WARNING)", l)]
+        return "noticed", told[0].replace(self.work + "/", "") if told else \
+            f"status {status}"
+
+    def judge(self, mutant):
+        if mutant.barrier:
+            for judge in JUDGES:
+                if judge.barriers and judge not in self.variants:
+                    self.variants.append(judge)
+                    if self.build(judge):
+                        self.check_unchanged(judge)
+                        self.keep()
+        begin = time.monotonic()
+        path = os.path.join(self.directory, mutant.file)
+        with open(path, encoding="ascii") as file:
+            text = file.read()
+        when = os.stat(path).st_mtime_ns
+        try:
+            with open(path, "w", encoding="ascii") as file:
+                file.write(mutant.apply(text))
+            verdict = self.trial(mutant)
+        finally:
+            with open(path, "w", encoding="ascii") as file:
+                file.write(text)
+            os.utime(path, ns=(when, when))
+            self.put_back()
+        verdict.seconds = time.monotonic() - begin
+        return verdict
+
+    def trial(self, mutant):
+        objects = list(self.objects_of(mutant.file))
+        if not objects or not self.make("", *objects):
+            return Verdict(mutant, "not compiled")
+        # x86 has for some barriers no instruction: only a sanitizer sees them
+        if not mutant.barrier and self.same(objects):
+            return Verdict(mutant, "same code")
+        asked = self.judges + [j for j in self.variants if mutant.barrier]
+        for judge in asked:
+            if not self.build(judge):
+                return Verdict(mutant, "not compiled")
+            outcome, detail = self.ask(judge, self.patience[judge.name])
+            if outcome != "survived":
+                return Verdict(mutant, outcome, judge.name, detail)
+        return Verdict(mutant, "survived")
