@@ -27,10 +27,11 @@ import sys
 import tempfile
 import time
 
+# The tree stays as it is.
 sys.dont_write_bytecode = True
 
-import places  # pylint: disable=wrong-import-position
-from bench import Bench, Verdict  # pylint: disable=wrong-import-position
+import places
+from bench import Bench, Verdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
