@@ -75,10 +75,7 @@ class Bench:
         with open(self.cc, "w", encoding="ascii") as file:
             file.write('#!/bin/sh\nexec gcc "$@" -g0 -w\n')
         os.chmod(self.cc, 0o755)
-        self.judges = [j for j in JUDGES if not j.variant and self.build(j)]
-        if not self.judges:
-            with open(self.log(), encoding="utf-8", errors="replace") as log:
-                raise RuntimeError("native/ cannot be built: " + log.read()[-2000:])
+        self.judges = [j for j in JUDGES if not j.variant and self.is_there(j)]
         self.patience = {}
         for judge in self.judges:
             self.check_unchanged(judge)
@@ -108,6 +105,16 @@ class Bench:
     def build(self, judge):
         target = os.path.join(self.work, judge.program())
         return self.make(judge.variant, target) and os.access(target, os.X_OK)
+
+    def is_there(self, judge):
+        """Not if native/Makefile does not know it; one that fails to build is an error"""
+        if self.build(judge):
+            return True
+        with open(self.log(), encoding="utf-8", errors="replace") as log:
+            text = log.read()
+        if f"No rule to make target '{os.path.join(self.work, judge.program())}'" in text:
+            return False
+        raise RuntimeError(f"{judge.name} cannot be built: {text[-2000:]}")
 
     def products(self):
         for directory, _, names in os.walk(os.path.join(self.work, "build")):
@@ -177,11 +184,11 @@ class Bench:
     def judge(self, mutant):
         if mutant.barrier:
             for judge in JUDGES:
-                if judge.barriers and judge not in self.variants:
+                if judge.barriers and judge not in self.variants and \
+                        self.is_there(judge):
                     self.variants.append(judge)
-                    if self.build(judge):
-                        self.check_unchanged(judge)
-                        self.keep()
+                    self.check_unchanged(judge)
+                    self.keep()
         begin = time.monotonic()
         path = os.path.join(self.directory, mutant.file)
         with open(path, encoding="ascii") as file:
