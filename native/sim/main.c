@@ -233,7 +233,7 @@ static void tell(const char *file)
 struct args {
 	u64 seed, steps, seconds;
 	const char *replay, *out;
-	bool once;
+	bool once, brief;
 };
 
 static void search_apart(void *arg)
@@ -254,7 +254,7 @@ static void *shared(size_t size)
 
 static int usage(const char *self)
 {
-	printf("%s [--steps N] [--seconds N] [--seed S] [--out FILE]\n"
+	printf("%s [--steps N] [--seconds N] [--seed S] [--brief | --out FILE]\n"
 	       "%s --episode SEED | --replay FILE, step by step\n", self, self);
 	return 2;
 }
@@ -278,6 +278,7 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "episode", required_argument, NULL, 'e' },
 		{ "replay", required_argument, NULL, 'r' },
+		{ "brief", no_argument, NULL, 'b' },
 		{ "out", required_argument, NULL, 'o' },
 		{ }
 	};
@@ -303,6 +304,9 @@ int main(int argc, char **argv)
 		case 'r':
 			a.replay = optarg;
 			break;
+		case 'b':
+			a.brief = true;
+			break;
 		case 'o':
 			a.out = optarg;
 			break;
@@ -326,7 +330,10 @@ int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	if (!apart(search_apart, &a)) {
 		sim_verbose = false;
-		tell(a.out);
+		if (a.brief)
+			printf("seed %llu: %s\n", outcome->seed, outcome->text);
+		else
+			tell(a.out);
 		return 1;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);

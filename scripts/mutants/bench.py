@@ -34,8 +34,8 @@ class Judge:
 # native/Makefile, is left out.
 JUDGES = (
     Judge("suites", ["suites"]),
-    Judge("simulator", ["sim", "--steps", "1000000", "--seed", "1"]),
-    Judge("suites-tsan", ["suites"], "tsan", barriers=True),
+    Judge("simulator", ["sim", "--brief", "--steps", "5e6"]),
+    Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
 
 # A mutant that takes this many times as long as the source, and this long, hangs.
