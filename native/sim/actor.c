@@ -458,10 +458,12 @@ static void sleeper_main(void *arg)
 	if (!actor_join(a))
 		return;
 	if (choose(2))
-		actor_post(a, 1 + choose(2), draw_cookie(),
+		actor_post(a, 1 + choose(2), a->cookie,
 			   PXR_WAITIF_BUSY | (choose(2) ? PXR_REJOIN : 0), DXK_FOREVER);
+	if (chance(3) && actor_rejoin(a, a->cookie, 1, 0) == RJR_NONE_READY)
+		actor_poll(a);
 	if (choose(4))
-		actor_rejoin(a, draw_cookie(), 1 + choose(4),
+		actor_rejoin(a, a->cookie, 1 + choose(4),
 			     chance(4) ? draw_deadline() : DXK_FOREVER);
 	actor_end(a);
 }
@@ -519,11 +521,13 @@ static void manager_main(void *arg)
 {
 	struct actor *a = arg;
 	u32 workers, spares;
-	int ret;
+	int ret, before = 0;
 
 	while (!a->task->killed && !house.ending) {
 		ret = dxk_crew_wait(&house.e, draw_deadline(), &workers, &spares);
-		note("manager: %d, %u workers, %u spares", ret, workers, spares);
+		if (ret != before)
+			note("manager: %d, %u workers, %u spares", ret, workers, spares);
+		before = ret;
 		interrupted(a);
 		if (ret == -ESHUTDOWN) {
 			sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
@@ -533,7 +537,7 @@ static void manager_main(void *arg)
 			actor_spawn_user(&house.e.shared, false);
 		else if (ret > 0 && spares && choose(4))
 			actor_spawn_user(&house.e.shared, true);
-		sim_nap(1000 * (1 + choose(100)));
+		sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
 	}
 	actor_retire(a);
 }
@@ -573,7 +577,11 @@ bool actor_spawn_client(struct dxk_space *space)
 
 bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie)
 {
-	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, space), "sleeper", sleeper_main);
+	struct actor *a = actor_new(DXK_ROLE_CLIENT, DXK_USER, space);
+
+	if (a)
+		a->cookie = cookie;
+	return spawn(a, "sleeper", sleeper_main);
 }
 
 bool actor_spawn_user(struct dxk_space *space, bool spare)

@@ -30,6 +30,8 @@ struct actor {
 	/* It sleeps in poll(2): for its owner, for work. */
 	bool polls, polls_work;
 	u32 depth;
+	/* Of one of a crowd: whom it waits for. */
+	u64 cookie;
 };
 
 struct actors {

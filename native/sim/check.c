@@ -44,6 +44,7 @@ static void check_requests(const struct dxk_engine *e)
 	check_count("reserved entries", e->owners.reserved, model.reserved);
 	check_count("posts less ends", s->posts - s->collected - s->vanished,
 		    model_live(model.nr));
+	check_count("missed wake-ups", s->missed_wakeups, 0);
 	check_count("dispatches less ends", s->dispatches - s->put_back - s->redone -
 		    s->completions, model.nr[DXK_AT_WORK]);
 }
@@ -350,10 +351,42 @@ static bool stuck(const struct dxk_engine *e, const struct crew *c)
 	       (model.nr_ready || dxk_ready_has_posters(&e->ready));
 }
 
-static void check_stall(const struct dxk_engine *e, const struct crew *c)
+static void check_stall(const struct dxk_engine *e, const struct crew *c, bool excused)
 {
-	if (stuck(e, c) != dxk_nobody_can_run(e))
-		sim_fail("nobody can run: %d", stuck(e, c));
+	const struct dxk_stats *s = &e->stats;
+	u64 progress = s->posts + s->dispatches + s->completions + s->collected;
+	bool is = stuck(e, c);
+
+	if (is != dxk_nobody_can_run(e))
+		sim_fail("nobody can run: %d", is);
+	if (progress != model.progress) {
+		model.progress = progress;
+		model.progressed = sim_now;
+		model.stuck_since = 0;
+	}
+	if (!is)
+		model.stuck_since = 0;
+	else if (!model.stuck_since)
+		model.stuck_since = sim_now;
+	if (!is || excused || house.stall.reported)
+		return;
+	if (!e->stalled)
+		sim_fail("nobody can run, and the Monitor is not called");
+	/* The Monitor's first look, how long it lasts, and the look after that. */
+	if (sim_now - model.stuck_since > NSEC_PER_MSEC *
+	    (2ULL * e->policy.monitor_interval_ms + DXK_SPARE_MS + DXK_STALL_MS + 100))
+		sim_fail("a stall is not told");
+}
+
+/**
+ * check_told - the Monitor tells a stall
+ *
+ * Workers that look for work in between, and find none, do not end one.
+ */
+void check_told(void)
+{
+	if (sim_now - model.progressed < DXK_STALL_MS * NSEC_PER_MSEC)
+		sim_fail("a stall is told that is none");
 }
 
 /* --- when -------------------------------------------------------------------- */
@@ -366,7 +399,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_owners(e);
 	check_crew(e, &c);
 	check_sleepers(excused);
-	check_stall(e, &c);
+	check_stall(e, &c, excused);
 	if (excused)
 		return;
 	check_workers(e, &c);

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Choices, see choice.h.
+ */
 #include "choice.h"
 #include "sched.h"
 
 struct choices *choices;
+
+/* Of given ones: the next of each stream, and the one behind each. */
+static u32 first[CHOICE_STREAMS], behind[CHOICES_MAX];
 
 /** choices_seed - a new episode, all of whose choices are drawn from a seed */
 void choices_seed(u64 seed)
@@ -16,25 +22,37 @@ void choices_seed(u64 seed)
 /** choices_replay - an episode of the choices that are there */
 void choices_replay(void)
 {
+	u32 i, s;
+
 	choices->given = true;
 	choices->used = 0;
+	for (s = 0; s < CHOICE_STREAMS; s++)
+		first[s] = choices->nr;
+	for (i = choices->nr; i--; ) {
+		behind[i] = first[choices->stream[i]];
+		first[choices->stream[i]] = i;
+	}
 }
 
-static u32 choose_given(u32 below)
+static u32 choose_given(u8 stream, u32 below)
 {
-	u32 i = choices->used++;
+	u32 i = first[stream];
 
-	return i < choices->nr ? choices->value[i] % below : 0;
+	if (i == choices->nr)
+		return 0;
+	first[stream] = behind[i];
+	choices->used = max(choices->used, i + 1);
+	return choices->value[i] % below;
 }
 
-/** choose - one of 0..@below - 1 */
-u32 choose(u32 below)
+/** choose_in - one of 0..@below - 1, of a stream */
+u32 choose_in(u8 stream, u32 below)
 {
 	u64 z;
 	u32 v;
 
 	if (unlikely(choices->given))
-		return choose_given(below);
+		return choose_given(stream, below);
 	/* splitmix64 */
 	z = (choices->rnd += 0x9e3779b97f4a7c15ULL);
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -42,6 +60,13 @@ u32 choose(u32 below)
 	v = (u64)(u32)((z ^ (z >> 31)) >> 32) * below >> 32;
 	if (unlikely(choices->nr == CHOICES_MAX))
 		sim_fail("an episode of more than %u choices", CHOICES_MAX);
-	choices->value[choices->nr++] = v;
+	choices->value[choices->nr] = v;
+	choices->stream[choices->nr++] = stream;
 	return v;
+}
+
+/** choose - the same for the running thread */
+u32 choose(u32 below)
+{
+	return choose_in(sim_self ? sim_self->stream : CHOICE_STREAM_RUN, below);
 }

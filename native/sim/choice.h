@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * All that is random in an episode is a choice, and an episode is nothing but its choices:
- * drawn from a seed and kept, or given. Where given ones end, all are 0, which is always
- * the plainest: the same thread goes on, nothing more is begun.
+ * drawn from a seed and kept, or given. Each thread has a stream of its own, and so has the
+ * choice of who runs: without some of one thread's, all others choose as they did. Where
+ * given ones end, all are 0, which is always the plainest: the same thread goes on, nothing
+ * more is begun.
  */
 #ifndef _DXK_SIM_CHOICE_H
 #define _DXK_SIM_CHOICE_H
@@ -19,13 +21,19 @@ struct choices {
 	u32 used;
 	u64 rnd;
 	u32 value[CHOICES_MAX];
+	u8 stream[CHOICES_MAX];
 };
+
+/* Who runs; threads have 1 and more. */
+#define CHOICE_STREAM_RUN	0
+#define CHOICE_STREAMS		256
 
 extern struct choices *choices;
 
 void choices_seed(u64 seed);
 void choices_replay(void);
 
+u32 choose_in(u8 stream, u32 below);
 u32 choose(u32 below);
 
 /* One of @of, on average. */

@@ -228,8 +228,10 @@ static u32 monitor_turn(bool asked)
 		control_kick(&house.control[DXK_SCHEDULER]);
 	}
 	crew_review();
-	if (dxk_stall_look(e, &house.stall))
+	if (dxk_stall_look(e, &house.stall)) {
 		note("stall %llu", house.stall.nr);
+		check_told();
+	}
 	if (READ_ONCE(e->stalled))
 		return min(e->policy.monitor_interval_ms, (u32)DXK_STALL_MS);
 	return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
@@ -482,20 +484,21 @@ static void happen(void)
 		close_space(choose(2));
 		break;
 	default:
-		sim_nap(NSEC_PER_MSEC * choose(30));
+		sim_nap(NSEC_PER_MSEC * choose(chance(8) ? 1500 : 30));
 	}
 }
 
 static void run(void)
 {
-	u32 events = choose(30), crowd = chance(64) ? 60 + choose(100) : 0;
+	u32 events = choose(30), crowd = chance(64) ? 40 + choose(120) : 0;
+	bool one = choose(2);
 
 	if (crowd)
 		house.e.policy.max_requests += 200;
 	if (!house_start())
 		return;
 	while (crowd--)
-		actor_spawn_sleeper(&house.e.shared, 0);
+		actor_spawn_sleeper(&house.e.shared, one ? 0 : choose(3));
 	while (events--) {
 		happen();
 		if (choose(2))

@@ -78,7 +78,8 @@ static void episode(void)
 {
 	static const u32 slices[] = { 64, 1, 2, 4, 16, 256 };
 
-	sim_episode(house_main, NULL, slices[choose(ARRAY_SIZE(slices))]);
+	sim_episode(house_main, NULL, slices[choose_in(CHOICE_STREAM_RUN,
+						       ARRAY_SIZE(slices))]);
 }
 
 /* The seeds of episodes: of a run's seed and a number. */
@@ -133,78 +134,113 @@ static void replay(void *arg)
 
 /* --- shrinking --------------------------------------------------------------- */
 
-/* The steps are fewer or plainer, and the same fails: that is the list from here on. */
+/* The choices are fewer or plainer, and the same fails: these are it from here on. */
 static struct {
 	u32 nr;
-	time_t until;
 	u32 *value;
+	u8 *stream;
+	time_t until;
 	const char *what;
 } best;
 
-static bool still_fails(const u32 *value, u32 nr)
+/* What choices->value and ->stream have now: does it fail as well? */
+static bool still_fails(u32 nr)
 {
 	bool well;
 
 	if (time(NULL) > best.until)
 		return false;
-	memcpy(choices->value, value, nr * sizeof(*value));
 	choices->nr = nr;
 	outcome->what = NULL;
 	well = apart(replay, NULL);
 	if (well || outcome->what != best.what)
 		return false;
 	best.nr = min(nr, choices->used);
-	memcpy(best.value, value, best.nr * sizeof(*value));
+	memcpy(best.value, choices->value, best.nr * sizeof(*best.value));
+	memcpy(best.stream, choices->stream, best.nr * sizeof(*best.stream));
 	return true;
 }
 
-/* Without some of the choices, or with some of them plain. */
-static bool shrink_once(u32 *value, u32 len)
+/* Without those of a stream from the @from-th on; of all streams if it is negative. */
+static bool cut(int stream, u32 from, u32 len)
 {
-	bool any = false;
-	u32 at = 0;
+	u32 i, nr = 0, seen = 0;
 
-	while (at < best.nr) {
-		u32 cut = min(len, best.nr - at), i;
-		bool plain = true;
-
-		memcpy(value, best.value, at * sizeof(*value));
-		memcpy(value + at, best.value + at + cut,
-		       (best.nr - at - cut) * sizeof(*value));
-		if (still_fails(value, best.nr - cut)) {
-			any = true;
-			continue;
+	for (i = 0; i < best.nr; i++) {
+		if (stream < 0 || best.stream[i] == stream) {
+			if (seen >= from && seen - from < len) {
+				seen++;
+				continue;
+			}
+			seen++;
 		}
-		memcpy(value, best.value, best.nr * sizeof(*value));
-		for (i = at; i < at + cut; i++) {
-			plain &= !value[i];
-			value[i] = 0;
-		}
-		if (!plain && still_fails(value, best.nr))
-			any = true;
-		at += cut;
+		choices->value[nr] = best.value[i];
+		choices->stream[nr++] = best.stream[i];
 	}
-	return any;
+	return nr < best.nr && still_fails(nr);
+}
+
+/* With those plain. */
+static bool flatten(int stream, u32 from, u32 len)
+{
+	u32 i, seen = 0;
+	bool any = false;
+
+	memcpy(choices->value, best.value, best.nr * sizeof(*best.value));
+	memcpy(choices->stream, best.stream, best.nr * sizeof(*best.stream));
+	for (i = 0; i < best.nr; i++)
+		if ((stream < 0 || best.stream[i] == stream) && seen++ - from < len) {
+			any |= choices->value[i];
+			choices->value[i] = 0;
+		}
+	return any && still_fails(best.nr);
+}
+
+static u32 length_of(int stream)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < best.nr; i++)
+		nr += stream < 0 || best.stream[i] == stream;
+	return nr;
+}
+
+static void shrink_stream(int stream)
+{
+	u32 len, at;
+
+	if (!length_of(stream) || cut(stream, 0, U32_MAX) || flatten(stream, 0, U32_MAX))
+		return;
+	for (len = max(length_of(stream) / 2, 1U); len; len /= 2)
+		for (at = 0; at < length_of(stream); )
+			if (!cut(stream, at, len)) {
+				flatten(stream, at, len);
+				at += len;
+			}
 }
 
 static void shrink(void)
 {
-	u32 *value = malloc(CHOICES_MAX * sizeof(*value)), len;
+	u32 before;
+	int stream;
 
 	best.value = malloc(CHOICES_MAX * sizeof(*best.value));
+	best.stream = malloc(CHOICES_MAX);
 	best.what = outcome->what;
 	best.until = time(NULL) + SHRINK_SECONDS;
 	best.nr = choices->nr;
-	memcpy(best.value, choices->value, best.nr * sizeof(*value));
-	memcpy(value, choices->value, best.nr * sizeof(*value));
-	if (still_fails(value, best.nr)) {
-		for (len = max(best.nr / 2, 1U); len; len /= 2)
-			while (shrink_once(value, len) && len < 8)
-				;
-	}
-	memcpy(choices->value, best.value, best.nr * sizeof(*value));
+	if (!still_fails(choices->nr))
+		return;
+	do {
+		before = best.nr;
+		for (stream = CHOICE_STREAMS - 1; stream >= 0; stream--)
+			cut(stream, 0, U32_MAX);
+		for (stream = CHOICE_STREAMS - 1; stream >= 0; stream--)
+			shrink_stream(stream);
+	} while (best.nr < before && time(NULL) < best.until);
+	memcpy(choices->value, best.value, best.nr * sizeof(*best.value));
+	memcpy(choices->stream, best.stream, best.nr);
 	choices->nr = best.nr;
-	free(value);
 }
 
 static void tell(const char *file)
@@ -221,9 +257,11 @@ static void tell(const char *file)
 	apart(replay, NULL);
 	if (file) {
 		FILE *f = fopen(file, "w");
+		u32 i;
 
-		if (f && fwrite(choices->value, 4, choices->nr, f) == choices->nr &&
-		    !fclose(f))
+		for (i = 0; f && i < choices->nr; i++)
+			fprintf(f, "%u %u\n", choices->stream[i], choices->value[i]);
+		if (f && !fclose(f))
 			printf("again: --replay %s\n", file);
 	}
 }
@@ -262,12 +300,16 @@ static int usage(const char *self)
 static bool read_choices(const char *name)
 {
 	FILE *f = fopen(name, "r");
+	u32 nr;
 
 	if (!f)
 		return false;
-	choices->nr = fread(choices->value, 4, CHOICES_MAX, f);
+	for (nr = 0; nr < CHOICES_MAX; nr++)
+		if (fscanf(f, "%hhu %u", &choices->stream[nr], &choices->value[nr]) != 2)
+			break;
 	fclose(f);
-	return choices->nr;
+	choices->nr = nr;
+	return nr;
 }
 
 int main(int argc, char **argv)

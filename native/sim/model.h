@@ -60,6 +60,8 @@ struct model {
 	u32 reserved;		/* rejoinable ones that live */
 	u64 births, deaths;
 	u64 ticks;
+	/* Since when nobody can run, and what had been done by then. */
+	u64 stuck_since, progress, progressed;
 };
 
 extern struct model model;

@@ -15,7 +15,7 @@ bool sim_holding;
 u64 sim_steps;
 
 static struct task_struct task[SIM_TASKS];
-static u32 nr_tasks;
+static u32 nr_tasks, begun;
 
 static struct task_struct *runnable[SIM_TASKS];
 static u32 nr_runnable, nr_spinning;
@@ -104,7 +104,7 @@ static void switch_to(struct task_struct *next)
 	struct task_struct *self = sim_self;
 
 	sim_steps += share - max(sim_left, 0L);
-	share = sim_left = slice - choose(slice);
+	share = sim_left = slice - choose_in(CHOICE_STREAM_RUN, slice);
 	if (next == self)
 		return;
 	sim_now += 1000;
@@ -127,7 +127,8 @@ static void schedule(void)
 	if (unlikely(!nr_runnable))
 		jump();
 	first = sim_self->state == SIM_RUNNABLE ? sim_self->runnable : 0;
-	next = runnable[(first + choose(nr_runnable)) % nr_runnable];
+	next = runnable[(first + choose_in(CHOICE_STREAM_RUN, nr_runnable)) %
+			nr_runnable];
 	switch_to(next);
 	sim_holding = holding;
 }
@@ -135,7 +136,7 @@ static void schedule(void)
 /** sim_preempt - the running thread has passed as many points as it may in a row */
 void sim_preempt(void)
 {
-	if (unlikely(chance(512)) && next_deadline != DXK_FOREVER &&
+	if (unlikely(choose_in(CHOICE_STREAM_RUN, 512) == 511) && next_deadline != DXK_FOREVER &&
 	    next_deadline > sim_now)
 		sim_now = next_deadline;
 	schedule();
@@ -327,7 +328,7 @@ static void task_init(struct task_struct *t, const char *name, void (*run)(void 
 	struct sim_fiber *fiber = t->fiber ?: fiber_new(task_main);
 
 	*t = (struct task_struct) {
-		.nr = t - task, .name = name, .run = run, .arg = arg, .fiber = fiber,
+		.nr = t - task, .stream = 1 + begun++ % (CHOICE_STREAMS - 1), .name = name, .run = run, .arg = arg, .fiber = fiber,
 		.deadline = DXK_FOREVER,
 	};
 	order_release(t);
@@ -362,6 +363,7 @@ void sim_episode(void (*run)(void *arg), void *arg, u32 points)
 	if (!home)
 		home = fiber_of_process();
 	nr_tasks = 1;
+	begun = 0;
 	nr_runnable = nr_spinning = 0;
 	next_deadline = DXK_FOREVER;
 	sim_now = main_ran = NSEC_PER_MSEC;

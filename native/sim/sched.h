@@ -27,6 +27,8 @@ enum sim_state {
 struct task_struct {
 	u32 nr;
 	const char *name;
+	/* Its choices. */
+	u8 stream;
 	enum sim_state state;
 	/* Index among those that can run. */
 	u32 runnable;
@@ -84,5 +86,6 @@ void sim_note(const char *fmt, ...) __printf(1, 2);
 void check_hold_begin(void);
 void check_hold_end(void);
 void check_idle(void);
+void check_told(void);
 
 #endif /* _DXK_SIM_SCHED_H */
