@@ -45,9 +45,7 @@ typedef __s64 s64;
 #define noinline	__attribute__((noinline))
 #define __uninitialized
 #define __printf(fmt, args) __attribute__((format(printf, fmt, args)))
-#ifndef static_assert
-#define static_assert	_Static_assert
-#endif
+#define static_assert(c) _Static_assert(c, #c)
 /* Constants of arguments are known to the optimiser only. */
 void os_build_bug(void) __attribute__((error("BUILD_BUG_ON")));
 #define BUILD_BUG_ON(c)	do { if (c) os_build_bug(); } while (0)
