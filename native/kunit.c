@@ -81,6 +81,8 @@ static void kunit_run(const struct kunit_suite *suite, const struct kunit_case *
 		test.failed = true;
 	else if (!setjmp(test.abort))
 		c->run_case(&test);
+	if (suite->exit && !setjmp(test.abort))
+		suite->exit(&test);
 	while (test.undo) {
 		struct kunit_undo *undo = test.undo;
 
@@ -88,8 +90,6 @@ static void kunit_run(const struct kunit_suite *suite, const struct kunit_case *
 		undo->fn(undo->arg);
 		free(undo);
 	}
-	if (suite->exit)
-		suite->exit(&test);
 	if (os_allocated != before) {
 		printf("# %s: %ld objects are left\n", c->name, os_allocated - before);
 		test.failed = true;
@@ -113,6 +113,8 @@ int main(void)
 {
 	struct kunit_suite *const *suite;
 
+	/* A crash is to show where it was. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (dxk_rqe_init() || dxk_owner_init())
 		return 1;
 	for (suite = __start_kunit_suites; suite < __stop_kunit_suites; suite++) {

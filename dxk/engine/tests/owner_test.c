@@ -1,16 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Owners: the hash, and the answers of rejoin against a model that counts. The
- * workers of the model test are user workers that the test itself plays, so each
- * step is one move and no other thread makes any.
+ * model test makes its calls as threads do, by calls.h.
  */
-#include <linux/prandom.h>
-
-#include "engine/calls.h"
-#include "engine/dispatch.h"
-#include "engine/next.h"
-#include "engine/rejoin.h"
-#include "runtime/tests/rig.h"
+#include "engine/tests/draw.h"
+#include "engine/tests/puppet.h"
 
 #define OWNERS		5
 #define WORKERS		6
@@ -158,8 +152,8 @@ struct mine {			/* of one owner, by the model */
 };
 
 struct play {
-	struct dxk_rig *rig;
-	struct rnd_state rnd;
+	struct puppets *ps;
+	u64 rnd;
 	struct dxk_member *worker;
 	struct dxk_next_op n;
 	struct mine own[OWNERS];
@@ -169,13 +163,16 @@ struct play {
 
 static void play_post(struct play *p)
 {
-	u32 o = prandom_u32_state(&p->rnd) % OWNERS;
-	bool rejoin = prandom_u32_state(&p->rnd) % 4;
-	struct dxk_request req = {
+	u32 o = draw_u32(&p->rnd) % OWNERS;
+	bool rejoin = draw_u32(&p->rnd) % 4;
+	struct dxk_post_entry req = {
 		.owner = o, .param = p->next++, .attrs = rejoin ? PXR_REJOIN : 0,
 	};
+	struct dxk_post_op op = { .m = p->ps->main };
 
-	KUNIT_ASSERT_EQ(p->rig->test, dxk_post(p->rig->m[0], &req, 1, 0, NULL), 1);
+	KUNIT_ASSERT_EQ(p->ps->test, dxk_client_begin(&op, 1), 0);
+	list_add_tail(&dxk_rqe_make(&op.m->rqes, &req, NULL, NULL)->link, &op.rqes);
+	KUNIT_ASSERT_EQ(p->ps->test, dxk_client_post(&op, 0), 1);
 	p->own[o].ready++;
 }
 
@@ -184,9 +181,9 @@ static void play_dispatch(struct play *p)
 	struct dxk_rqe *rqe;
 
 	p->n.max = 1;
-	KUNIT_ASSERT_EQ(p->rig->test, dxk_next(&p->n, 0), 0);
+	KUNIT_ASSERT_EQ(p->ps->test, dxk_next(&p->n, 0), 0);
 	rqe = list_first_entry(&p->n.work, struct dxk_rqe, link);
-	KUNIT_ASSERT_EQ(p->rig->test, rqe->param, p->oldest);
+	KUNIT_ASSERT_EQ(p->ps->test, rqe->param, p->oldest);
 	p->oldest++;
 	list_move_tail(&rqe->link, &p->worker->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
@@ -197,7 +194,7 @@ static void play_dispatch(struct play *p)
 /* Any of those that execute ends. */
 static void play_complete(struct play *p, u32 busy)
 {
-	u32 i = prandom_u32_state(&p->rnd) % busy;
+	u32 i = draw_u32(&p->rnd) % busy;
 	struct dxk_rqe *rqe;
 	struct mine *own;
 
@@ -212,26 +209,32 @@ static void play_complete(struct play *p, u32 busy)
 	rqe->data_len = 0;
 	list_move_tail(&rqe->link, &p->n.done);
 	p->n.max = 0;
-	KUNIT_ASSERT_EQ(p->rig->test, dxk_next(&p->n, 0), 0);
-	KUNIT_ASSERT_EQ(p->rig->test, p->n.taken, 1);
+	KUNIT_ASSERT_EQ(p->ps->test, dxk_next(&p->n, 0), 0);
+	KUNIT_ASSERT_EQ(p->ps->test, p->n.taken, 1);
 	dxk_rqe_drop_all(p->worker, &p->n.ended);
 }
 
 /* What the poll must say, and, if it returns one, which. */
 static void play_poll(struct play *p, u32 o)
 {
-	struct kunit *test = p->rig->test;
+	struct kunit *test = p->ps->test;
 	struct mine *own = &p->own[o];
 	int want = own->nr_done ? RJR_RETURNED :
 		   own->ready + own->busy ? RJR_NONE_READY : RJR_NONE_EXIST;
+	struct dxk_rejoin_op r = {
+		.m = p->ps->main, .cookie = o, .max = 1, .min = 1, .free = true,
+	};
 
-	KUNIT_ASSERT_EQ(test, dxk_rig_poll(p->rig, o), want);
+	KUNIT_ASSERT_EQ(test, dxk_client_rejoin(&r, 0), 0);
+	KUNIT_ASSERT_EQ(test, r.answer, want);
+	KUNIT_ASSERT_EQ(test, r.nr, want == RJR_RETURNED);
 	if (want != RJR_RETURNED)
 		return;
-	KUNIT_ASSERT_EQ(test, p->rig->answer[0].param, own->done[0]);
-	KUNIT_ASSERT_EQ(test, p->rig->answer[0].status, (s32)own->done[0]);
-	KUNIT_ASSERT_EQ(test, p->rig->answer[0].worker, p->worker->id);
+	KUNIT_ASSERT_EQ(test, puppet_result(&r)->param, own->done[0]);
+	KUNIT_ASSERT_EQ(test, puppet_result(&r)->status, (s32)own->done[0]);
+	KUNIT_ASSERT_EQ(test, puppet_result(&r)->worker, p->worker->id);
 	memmove(own->done, own->done + 1, --own->nr_done * sizeof(own->done[0]));
+	dxk_rqe_drop_all(r.m, &r.rqes);
 }
 
 static void play_step(struct play *p)
@@ -243,7 +246,7 @@ static void play_step(struct play *p)
 		busy += p->own[o].busy;
 		done += p->own[o].nr_done;
 	}
-	switch (prandom_u32_state(&p->rnd) % 5) {
+	switch (draw_u32(&p->rnd) % 5) {
 	case 0:
 		if (ready + busy + done < 40)
 			play_post(p);
@@ -257,7 +260,7 @@ static void play_step(struct play *p)
 			play_complete(p, busy);
 		break;
 	default:
-		play_poll(p, prandom_u32_state(&p->rnd) % OWNERS);
+		play_poll(p, draw_u32(&p->rnd) % OWNERS);
 		break;
 	}
 }
@@ -268,21 +271,18 @@ static void play_step(struct play *p)
  */
 static void owner_answers_follow_a_model(struct kunit *test)
 {
-	struct dxk_rig *rig = test->priv;
 	struct play *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
-	struct dxk_policy policy;
-	struct dxk_ctx *ctx;
+	struct dxk_policy policy = puppet_policy(2);
+	struct dxk_engine *e;
 	u32 step, o;
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
-	dxk_rig_policy(test, &policy, 2);
-	policy.kernel_threads = 0;
-	ctx = dxk_rig_start(rig, &policy);
-	p->rig = rig;
-	p->worker = dxk_rig_join(rig, ctx);
+	p->ps = puppets_start(test, &policy);
+	e = p->ps->e;
+	p->worker = puppet_worker(p->ps);
 	p->n.m = p->worker;
 	INIT_LIST_HEAD(&p->n.done);
-	prandom_seed_state(&p->rnd, 11);
+	p->rnd = 11;
 
 	for (step = 0; step < 2000; step++)
 		play_step(p);
@@ -292,33 +292,29 @@ static void owner_answers_follow_a_model(struct kunit *test)
 	for (o = 0; o < OWNERS; o++)
 		while (p->own[o].ready)
 			play_dispatch(p);
-	for (step = ctx->engine.nr[DXK_AT_WORK]; step; step--)
+	for (step = e->nr[DXK_AT_WORK]; step; step--)
 		play_complete(p, step);
 	for (o = 0; o < OWNERS; o++) {
 		while (p->own[o].nr_done)
 			play_poll(p, o);
 		play_poll(p, o);
 	}
-	KUNIT_EXPECT_EQ(test, dxk_live(&ctx->engine), 0);
-	KUNIT_EXPECT_EQ(test, ctx->engine.owners.nr, 0);
-	KUNIT_EXPECT_EQ(test, ctx->engine.stats.posts, p->next);
-	KUNIT_EXPECT_EQ(test, ctx->engine.stats.posts,
-			ctx->engine.stats.collected + ctx->engine.stats.vanished);
+	KUNIT_EXPECT_EQ(test, dxk_live(e), 0);
+	KUNIT_EXPECT_EQ(test, e->owners.nr, 0);
+	KUNIT_EXPECT_EQ(test, e->stats.posts, p->next);
+	KUNIT_EXPECT_EQ(test, e->stats.posts, e->stats.collected + e->stats.vanished);
 }
-
-KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_enter_and_leave),
 	KUNIT_CASE(owner_many),
-	KUNIT_CASE_PARAM(owner_answers_follow_a_model, mode_gen_params),
+	KUNIT_CASE(owner_answers_follow_a_model),
 	{ }
 };
 
 static struct kunit_suite owner_suite = {
 	.name = "dxk_owner",
-	.init = dxk_rig_init,
-	.exit = dxk_rig_exit,
+	.exit = puppets_end,
 	.test_cases = owner_cases,
 };
 

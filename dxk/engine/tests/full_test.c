@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * A full Rejoin Pool (DX-96), more pollers than one lock hold may look at, and spaces of
+ * owners that nobody can ask for any more.
+ */
+#include "engine/space.h"
+#include "engine/tests/puppet.h"
+
+#define MANY	150
+
+static struct puppets *two_entries(struct kunit *test, enum dxk_rejoin_full full)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.rejoin_entries = 2;
+	p.rejoin_full = full;
+	return puppets_start(test, &p);
+}
+
+static void post_nr(struct puppets *ps, u32 nr)
+{
+	EXPECT_IS(puppet_post_nr(ps, ps->main, nr, 8, PXR_REJOIN)->taken, nr);
+}
+
+/* DX-96: it grows, the worker goes on, the overflow is counted */
+static void full_grows(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 i;
+
+	post_nr(ps, 5);
+	for (i = 0; i < 5; i++) {
+		EXPECT_IS(ps->e->stats.rejoin_overflow, i < 3 ? 0 : i - 2);
+		puppet_work(ps, worker);
+		EXPECT(!ASLEEP(puppet_end(ps, worker, 0, 0)));
+	}
+	EXPECT_IS(ps->e->stats.rejoin_overflow, 3);
+	EXPECT_IS(ps->e->stats.complete_blocks, 0);
+	EXPECT_IS(puppet_rejoin(ps, ps->main, 8, 64, 64)->nr, 5);
+}
+
+/* DX-96: the worker waits with its result, which still counts as executing */
+static void full_blocks_worker(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_next_op *n;
+	u32 i;
+
+	post_nr(ps, 4);
+	puppet_post(ps, 9, 0, 0);
+	puppet_post(ps, 9, 0, 0);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	puppet_work(ps, worker);
+	n = puppet_end(ps, worker, 7, 1);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(n->taken, 0);
+	EXPECT_IS(dxk_member_state(worker), DXK_M_COMPLETING);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 1);
+	EXPECT_IS(ps->e->stats.complete_blocks, 1);
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 2);
+	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 1);
+	EXPECT_IS(worker->held, 1);
+	/* a poll lets it in, and it takes the fourth one */
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->taken, 1);
+	EXPECT_IS(n->nr, 1);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 2);
+	puppet_fetch(n);
+	n = puppet_end(ps, worker, 0, 1);
+	EXPECT(ASLEEP(n));
+	/* as its deadline passes it has completed nothing */
+	EXPECT_IS(puppet_time_up(ps, &n->w), -ETIMEDOUT);
+	EXPECT_IS(n->taken, 0);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
+	list_splice_init(&n->done, &worker->busy);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT(!ASLEEP(puppet_end(ps, worker, 0, 0)));
+	/* who is not to be collected needs no entry, and neither does one of a helper */
+	puppet_work(ps, worker);
+	n = puppet_end(ps, worker, 0, 1);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->nr, 1);
+	puppet_fetch(n);
+	EXPECT_IS(puppet_rejoin(ps, ps->main, 8, 64, 0)->nr, 2);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+	EXPECT_IS(ps->e->stats.rejoin_overflow, 0);
+}
+
+/* DX-96: who waits for more than the pool can hold gets what there is */
+static void full_wait_for_more(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+
+	post_nr(ps, 5);
+	r = puppet_rejoin(ps, ps->main, 8, 5, 5);
+	EXPECT(ASLEEP(r));
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->nr, 1);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	r = puppet_rejoin(ps, ps->main, 8, 5, 5);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->nr, 1);
+}
+
+/* Many workers that wait for entries: a few in each lock hold, in order of arrival. */
+static void full_many_blocked(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_next_op *n[20];
+	u32 i, got, swept;
+
+	for (swept = 0; swept < 2; swept++) {
+		ps->e->swept = false;
+		for (i = 0; i < 22; i++) {
+			struct dxk_member *m = puppet_worker(ps);
+
+			post_nr(ps, 1);
+			puppet_work(ps, m);
+			if (i >= 2)
+				n[i - 2] = puppet_end(ps, m, 0, 0);
+			else
+				puppet_end(ps, m, 0, 0);
+		}
+		/* two go on with each poll for two; those who wait return theirs, too */
+		ps->e->swept = swept;
+		for (got = 0; got < 22; ) {
+			struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, 8, 2, 0);
+
+			EXPECT_IS(r->nr, 2);
+			got += r->nr;
+			for (i = 0; i < 20; i++)
+				EXPECT_IS(ASLEEP(n[i]), i >= got);
+		}
+		EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+	}
+	dxk_sweep_end(ps->e);
+	EXPECT(!ps->e->owners.freed);
+}
+
+/* DX-96: the entry is taken at the post, which waits or is refused without one */
+static void full_reserves(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_RESERVE);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p;
+	u32 i;
+
+	post_nr(ps, 2);
+	p = puppet_post(ps, 8, 0, PXR_REJOIN);
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(p->reason, PXR_REJOIN_FULL);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	/* also when both are finished: it is collecting that frees an entry */
+	p = puppet_post(ps, 8, 0, PXR_REJOIN | PXR_WAITIF_BUSY);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->taken, 1);
+	/* who is not to be collected needs none */
+	EXPECT_IS(puppet_post(ps, 8, 0, 0)->taken, 1);
+	EXPECT_IS(ps->e->owners.reserved, 2);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	EXPECT_IS(puppet_rejoin(ps, ps->main, 8, 64, 64)->nr, 2);
+	EXPECT_IS(ps->e->owners.reserved, 0);
+}
+
+/* More pollers of one owner than a lock hold may look at: a pass looks at all. */
+static void full_many_pollers(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_member **m = puppet_array(ps, MANY);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY + 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 i, swept, asleep;
+
+	for (i = 0; i < MANY; i++)
+		m[i] = puppet_client(ps);
+	for (swept = 0; swept < 2; swept++) {
+		ps->e->swept = swept;
+		post_nr(ps, 2);
+		/* all but the last one wait for two */
+		for (i = 0; i < MANY; i++)
+			r[i] = puppet_rejoin(ps, m[i], 8, 2, i < MANY - 1 ? 2 : 1);
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+		EXPECT_IS(ASLEEP(r[MANY - 1]), swept);
+		EXPECT_IS(ps->e->owing, swept);
+		EXPECT_IS(list_empty(&ps->e->owners.owed), !swept);
+		if (swept) {
+			/* who comes during a pass is looked at by it, or after it */
+			dxk_sweep(ps->e, true);
+			EXPECT(ps->e->owners.pass);
+			r[MANY] = puppet_rejoin(ps, ps->main, 8, 2, 2);
+			EXPECT(ASLEEP(r[MANY]));
+			/* the last request ends during the pass: all are told that, once more */
+			puppet_work(ps, worker);
+			puppet_end(ps, worker, 0, 0);
+			for (i = 0; i < 16 && ps->e->owing; i++)
+				dxk_sweep(ps->e, true);
+			EXPECT(!ASLEEP(r[MANY]));
+		} else {
+			puppet_work(ps, worker);
+			puppet_end(ps, worker, 0, 0);
+		}
+		for (i = asleep = 0; i < MANY; i++) {
+			asleep += ASLEEP(r[i]);
+			EXPECT_IS(r[i]->err, 0);
+			EXPECT_IS(r[i]->answer, r[i]->nr ? RJR_RETURNED : RJR_NONE_EXIST);
+		}
+		EXPECT_IS(asleep, 0);
+		EXPECT(list_empty(&ps->e->owners.owed));
+		EXPECT_IS(ps->e->owners.nr, 0);
+		dxk_sweep_end(ps->e);
+	}
+	EXPECT_IS(ps->e->stats.collected, 4);
+}
+
+/* DX-113: a private space ends with its last user: results go, the rest vanishes */
+static void full_space_closes(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_RESERVE);
+	struct dxk_space *space = dxk_space_new(ps->e), *other = dxk_space_new(ps->e);
+	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	EXPECT(space->id != other->id);
+	ps->e->owners.entries = 200;
+	m->space = space;
+	dxk_space_join(ps->e, space);
+	EXPECT_IS(space->users, 2);
+	/* owner 8 of the space has many results, 9 one that executes, 10 one Ready */
+	for (i = 0; i < 130; i++) {
+		puppet_post_nr(ps, m, 1, i < 100 ? 8 : 100 + i, PXR_REJOIN);
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	/* an equal cookie of others is another owner */
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+	EXPECT_IS(puppet_rejoin(ps, m, 8, 1, 0)->answer, RJR_RETURNED);
+	puppet_post_nr(ps, m, 2, 9, PXR_REJOIN);
+	puppet_work(ps, worker);
+	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN);
+	EXPECT_IS(ps->e->owners.reserved, 132);
+
+	dxk_space_leave(ps->e, space);
+	EXPECT(!space->closed);
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 129);
+	dxk_space_leave(ps->e, space);
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 0);
+	EXPECT_IS(ps->e->stats.vanished, 129);
+	EXPECT_IS(ps->e->owners.nr, 2);
+	EXPECT_IS(ps->e->owners.reserved, 3);
+	m->space = &ps->e->home;
+	for (i = 0; i < 3; i++) {
+		puppet_end(ps, worker, 0, 0);
+		if (i < 2)
+			puppet_work(ps, worker);
+	}
+	EXPECT_IS(ps->e->owners.nr, 0);
+	EXPECT_IS(ps->e->stats.vanished, 132);
+	/* an empty one; and those that are not private stay */
+	dxk_space_leave(ps->e, other);
+	dxk_space_join(ps->e, &ps->e->home);
+	dxk_space_leave(ps->e, &ps->e->home);
+	EXPECT(!ps->e->home.closed);
+	EXPECT_IS(ps->e->home.users, 0);
+}
+
+static struct kunit_case full_cases[] = {
+	KUNIT_CASE(full_grows),
+	KUNIT_CASE(full_blocks_worker),
+	KUNIT_CASE(full_wait_for_more),
+	KUNIT_CASE(full_many_blocked),
+	KUNIT_CASE(full_reserves),
+	KUNIT_CASE(full_many_pollers),
+	KUNIT_CASE(full_space_closes),
+	{ }
+};
+
+static struct kunit_suite full_suite = {
+	.name = "dxk_full",
+	.exit = puppets_end,
+	.test_cases = full_cases,
+};
+
+kunit_test_suite(full_suite);

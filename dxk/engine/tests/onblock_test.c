@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Workers that sleep in a call: helpers, spares, and those who start workers (policy
+ * on_block). What stalls under STRICT goes on, and nothing is executed beyond its lane.
+ */
+#include "engine/tests/puppet.h"
+
+static struct puppets *start(struct kunit *test, u32 on_block, u32 workers, bool cmls)
+{
+	struct dxk_policy p = puppet_policy(workers);
+
+	p.on_block = on_block;
+	p.help_depth = 2;
+	p.max_spares = 2;
+	if (cmls) {
+		p.sched_mode = TPOOL_MODE_CMLS;
+		p.lane_pct[1] = 20;
+		p.lane_pct[2] = 20;
+	}
+	return puppets_start(test, &p);
+}
+
+/* A worker executes a request of owner 1 and posts one of @child that it waits for. */
+static struct dxk_rejoin_op *parent(struct puppets *ps, struct dxk_member *m, u64 child)
+{
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	puppet_post_nr(ps, m, 1, child, PXR_REJOIN);
+	return puppet_rejoin(ps, m, child, 1, 1);
+}
+
+/* The worker takes what it was called for. */
+static struct dxk_rqe *help(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_next_op *n = puppet_turn(ps, m, 1);
+
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->err, 0);
+	EXPECT_IS(n->nr, 1);
+	EXPECT(list_empty(&m->called));
+	return puppet_fetch(n);
+}
+
+/* D-5: lane 3 that waits for lane 3: the sleeper executes its child, nested */
+static void onblock_help(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct dxk_lanes *lanes = &ps->e->crew.lanes[DXK_USER];
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_rejoin_op *r[2];
+	struct dxk_rqe *rqe;
+
+	r[0] = parent(ps, m[0], 10);
+	/* there is another one that is awake, and there is room for it in the lanes */
+	EXPECT(!ASLEEP(r[0]));
+	EXPECT(r[0]->helper.called);
+	EXPECT_IS(m[0]->extra, 1);
+	EXPECT_IS(m[0]->held, 2);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
+	EXPECT(list_empty(&ps->e->crew.helpers[DXK_USER]));
+	/* it brings a thread: a place more in all, none in the shares */
+	EXPECT_IS(lanes->quota[2], 2);
+	EXPECT_IS(lanes->quota[3], 3);
+	rqe = help(ps, m[0]);
+	EXPECT_IS(rqe->cookie, 10);
+	EXPECT(rqe->extra);
+	EXPECT_IS(m[0]->work.owner, 10);
+	puppet_end(ps, m[0], 3, 0);
+	EXPECT(!rqe->extra);
+	EXPECT_IS(m[0]->extra, 0);
+	EXPECT_IS(lanes->quota[3], 2);
+	EXPECT_IS(ps->e->stats.helps, 1);
+	EXPECT_IS(ps->e->stats.spare_runs, 0);
+	/* it is back at the one that waits */
+	EXPECT_IS(m[0]->work.owner, 1);
+	r[1] = puppet_rejoin(ps, m[0], 10, 1, 1);
+	EXPECT_IS(r[1]->answer, RJR_RETURNED);
+	puppet_end(ps, m[0], 0, 0);
+}
+
+/* Helpers nest no deeper than help_depth; the last one that fell asleep is first. */
+static void onblock_help_depth(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, false);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_rejoin_op *r;
+	struct dxk_post_op *p;
+	u32 i;
+
+	r = parent(ps, m[0], 10);
+	for (i = 0; i < 2; i++) {
+		EXPECT(r->helper.called);
+		EXPECT_IS(help(ps, m[0])->cookie, 10 + i);
+		EXPECT_IS(m[0]->extra, i + 1);
+		puppet_post_nr(ps, m[0], 1, 11 + i, PXR_REJOIN);
+		r = puppet_rejoin(ps, m[0], 11 + i, 1, 1);
+	}
+	EXPECT(ASLEEP(r));
+	EXPECT(!r->helper.called);
+	/* clients and those who cannot are not called */
+	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, 12, 1, 1)));
+	EXPECT_IS(puppet_work(ps, m[1])->cookie, 12);
+	puppet_post_nr(ps, m[1], 1, 20, PXR_REJOIN);
+	r = puppet_poller(ps, m[1], 20, 1, 1);
+	r->help = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	EXPECT(ASLEEP(r));
+	/* it can in the next call: in a post, for want of room */
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	ps->e->policy.ready_entries = 1;
+	p = puppet_post_nr(ps, m[1], 1, 21, PXR_WAITIF_BUSY);
+	EXPECT(!ASLEEP(p));
+	EXPECT(p->helper.called);
+	EXPECT_IS(p->taken, 0);
+	EXPECT_IS(help(ps, m[1])->cookie, 20);
+	puppet_end(ps, m[1], 0, 0);
+	EXPECT_IS(m[1]->extra, 0);
+	EXPECT(list_empty(&ps->e->crew.helpers[DXK_USER]));
+}
+
+/* D-4: both workers sleep for room in the Ready Pool; the younger sleeper helps first */
+static void onblock_help_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, false);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_post_op *p[2], call = { .help = true };
+	struct dxk_rejoin_op *r[2], again = { .max = 1, .min = 1, .wait = true };
+	struct dxk_post_entry req = { .owner = 7, .attrs = PXR_WAITIF_BUSY };
+	u32 i;
+
+	/* a kernel request is for no user worker, asleep or not */
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, 1, 0, 0);
+		puppet_work(ps, m[i]);
+	}
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, 5 + i, 0, PXR_KERNEL | PXR_REJOIN);
+		r[i] = puppet_rejoin(ps, m[i], 5 + i, 1, 1);
+		EXPECT(ASLEEP(r[i]));
+	}
+	puppet_post(ps, 2, 0, 0);
+	EXPECT(ASLEEP(r[0]));
+	EXPECT(r[1]->helper.called);
+	EXPECT_IS(ps->woken, 2);
+	puppet_post(ps, 3, 0, 0);
+	EXPECT(r[0]->helper.called);
+	EXPECT_IS(help(ps, m[1])->cookie, 2);
+	EXPECT_IS(help(ps, m[0])->cookie, 3);
+
+	/* the pool is full: each sleep makes room, and who makes it goes first */
+	ps->e->policy.ready_entries = 3;
+	EXPECT_IS(puppet_post(ps, 4, 0, 0)->taken, 1);
+	p[0] = puppet_post_nr(ps, m[0], 1, 7, PXR_WAITIF_BUSY);
+	EXPECT(p[0]->helper.called);
+	EXPECT_IS(p[0]->taken, 0);
+	EXPECT_IS(help(ps, m[0])->cookie, 4);
+	EXPECT_IS(puppet_post(ps, 4, 0, 0)->taken, 1);
+	/* two extra ones have no third */
+	p[0] = puppet_post_nr(ps, m[0], 1, 7, PXR_WAITIF_BUSY);
+	EXPECT(ASLEEP(p[0]));
+	/* as threads do it */
+	call.m = m[1];
+	EXPECT_IS(dxk_client_begin(&call, 1), 0);
+	list_add_tail(&dxk_rqe_make(&m[1]->rqes, &req, NULL, NULL)->link, &call.rqes);
+	EXPECT_IS(dxk_client_post(&call, 0), -EAGAIN);
+	EXPECT_IS(call.reason, PXR_HELP);
+	EXPECT_IS(dxk_member_state(m[1]), DXK_M_BUSY);
+	dxk_rqe_drop_all(m[1], &call.rqes);
+	EXPECT(!ASLEEP(p[0]));
+	EXPECT_IS(p[0]->taken, 1);
+	EXPECT_IS(help(ps, m[1])->cookie, 4);
+	puppet_end(ps, m[1], 0, 0);
+	again.m = m[1];
+	again.help = true;
+	again.cookie = 6;
+	EXPECT_IS(dxk_client_rejoin(&again, 0), 0);
+	EXPECT_IS(again.answer, RJR_HELP);
+	EXPECT_IS(help(ps, m[1])->cookie, 7);
+}
+
+/* What a helper was called for it may die with, or give back. */
+static void onblock_help_ends(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_rejoin_op *r;
+	struct dxk_next_op *n;
+
+	parent(ps, m[0], 10);
+	n = puppet_turn(ps, m[0], 1);
+	puppet_return(ps, n);
+	EXPECT_IS(m[0]->extra, 0);
+	EXPECT_IS(ps->e->crew.lanes[DXK_USER].quota[3], 2);
+	r = puppet_rejoin(ps, m[0], 10, 1, 1);
+	EXPECT(r->helper.called);
+	EXPECT(!list_empty(&m[0]->called));
+	/* what only completes does not take it */
+	n = puppet_turn(ps, m[0], 0);
+	EXPECT_IS(n->nr, 0);
+	puppet_dies(ps, m[0]);
+	EXPECT_IS(ps->e->stats.put_back, 2);
+	EXPECT_IS(ps->e->stats.owner_dead, 1);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 0);
+	EXPECT_IS(puppet_work(ps, m[1])->cookie, 10);
+	EXPECT_IS(puppet_poll(ps, 1), RJR_RETURNED);
+	puppet_end(ps, m[1], 0, 0);
+	/* and so does one with an extra request that it has begun */
+	r = parent(ps, m[1], 11);
+	help(ps, m[1]);
+	puppet_dies(ps, m[1]);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 0);
+	EXPECT_IS(ps->e->stats.owner_dead, 3);
+}
+
+/* A helper is not to wait for a Rejoin Pool entry that it may itself be to free. */
+static void onblock_help_never_blocks(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 0;
+	parent(ps, m, 10);
+	help(ps, m);
+	EXPECT(!ASLEEP(puppet_end(ps, m, 0, 0)));
+	EXPECT_IS(ps->e->stats.complete_blocks, 0);
+	EXPECT_IS(puppet_poll(ps, 10), RJR_RETURNED);
+	/* a worker does */
+	EXPECT(ASLEEP(puppet_end(ps, m, 0, 0)));
+}
+
+/* A spare is parked until a worker sleeps, and executes in its place. */
+static void onblock_spare(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 2, true);
+	struct dxk_lanes *lanes = &ps->e->crew.lanes[DXK_USER];
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_member *spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
+	struct dxk_rejoin_op *r[2];
+	struct dxk_next_op *n;
+
+	EXPECT_IS(ps->e->crew.workers[DXK_USER], 2);
+	EXPECT_IS(ps->e->crew.spares[DXK_USER], 1);
+	EXPECT_IS(lanes->quota[3], 2);
+	/* it is no idle worker: work is for those */
+	n = puppet_turn(ps, spare, 1);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(ps->e->crew.nr_parked[DXK_USER], 1);
+	EXPECT_IS(ps->e->crew.nr_idle[DXK_USER], 0);
+	puppet_post(ps, 5, 0, 0);
+	EXPECT(ASLEEP(n));
+	puppet_work(ps, m[1]);
+	r[0] = parent(ps, m[0], 10);
+	EXPECT(ASLEEP(r[0]));
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->err, 0);
+	EXPECT_IS(n->nr, 1);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 1);
+	EXPECT_IS(lanes->quota[3], 3);
+	EXPECT_IS(lanes->quota[2], 2);
+	EXPECT_IS(puppet_fetch(n)->cookie, 10);
+	/* no more of them run than workers sleep */
+	puppet_post(ps, 5, 0, 0);
+	n = puppet_end(ps, spare, 0, 1);
+	EXPECT(!ASLEEP(r[0]));
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(ps->e->stats.spare_runs, 1);
+	EXPECT_IS(ps->e->stats.helps, 0);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 0);
+	EXPECT_IS(lanes->quota[3], 2);
+	/* a spare that asks while there is use for it does not park */
+	EXPECT_IS(puppet_time_up(ps, &n->w), -ETIMEDOUT);
+	EXPECT_IS(ps->e->crew.nr_parked[DXK_USER], 0);
+	r[0] = puppet_rejoin(ps, m[0], 11, 1, 1);
+	EXPECT_IS(r[0]->answer, RJR_NONE_EXIST);
+	puppet_post_nr(ps, m[0], 1, 11, PXR_REJOIN);
+	r[0] = puppet_rejoin(ps, m[0], 11, 1, 1);
+	EXPECT(ASLEEP(r[0]));
+	n = puppet_turn(ps, spare, 64);
+	EXPECT_IS(n->nr, 1);
+	puppet_fetch(n);
+	puppet_dies(ps, spare);
+	EXPECT_IS(ps->e->crew.spares[DXK_USER], 0);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 0);
+	EXPECT_IS(ps->e->crew.present, 2);
+}
+
+/* Not under STRICT, and not for one more than there are of a lane. */
+static void onblock_not(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_crew_op *c;
+
+	EXPECT(ASLEEP(parent(ps, m, 10)));
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+	c = puppet_manager(ps, true);
+	EXPECT(ASLEEP(c));
+}
+
+/* Who starts spares is told how many there is work for. */
+static void onblock_manager(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 3, false);
+	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), NULL };
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_crew_op *c = puppet_manager(ps, true), *second;
+	struct dxk_rejoin_op *r;
+	struct dxk_member *spare;
+	u32 workers, spares;
+
+	/* a place is free */
+	EXPECT(!ASLEEP(c));
+	EXPECT_IS(c->workers, 1);
+	EXPECT_IS(c->spares, 0);
+	EXPECT(!ps->e->crew.promised);
+	EXPECT_IS(dxk_crew_wait(ps->e, 0, &workers, &spares), 1);
+	EXPECT_IS(workers, 1);
+	m[2] = puppet_worker(ps);
+	c = puppet_manager(ps, false);
+	EXPECT(!ASLEEP(c));
+	EXPECT_IS(c->workers + c->spares, 0);
+	EXPECT_IS(c->err, 0);
+	c = puppet_manager(ps, true);
+	EXPECT(ASLEEP(c));
+	second = puppet_manager(ps, true);
+	/* one dies */
+	puppet_dies(ps, m[2]);
+	EXPECT(!ASLEEP(c));
+	EXPECT_IS(c->workers, 1);
+	EXPECT(!ASLEEP(second));
+	/* the policy grows; kernel threads have places of their own */
+	policy.kernel_threads = 1;
+	dxk_enforce(ps->e, &policy);
+	c = puppet_manager(ps, true);
+	EXPECT(ASLEEP(c));
+	policy.max_threads = 5;
+	dxk_enforce(ps->e, &policy);
+	EXPECT(!ASLEEP(c));
+	EXPECT_IS(c->workers, 2);
+	policy.max_threads = 3;
+	dxk_enforce(ps->e, &policy);
+
+	/* a worker sleeps, and there is work: a spare is needed */
+	c = puppet_manager(ps, true);
+	r = parent(ps, m[0], 10);
+	EXPECT(!ASLEEP(c));
+	EXPECT_IS(c->spares, 1);
+	EXPECT_IS(c->workers, 0);
+	EXPECT(ps->e->crew.promised);
+	/* it asks again: it could not start one; there is as much to do as before */
+	puppet_post(ps, 5, 0, 0);
+	c = puppet_manager(ps, true);
+	EXPECT_IS(c->spares, 1);
+	EXPECT(ps->e->crew.promised);
+	parent(ps, m[1], 11);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);
+	policy.max_spares = 1;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
+	spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
+	EXPECT(!ps->e->crew.promised);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+	policy.max_spares = 3;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
+	/* no more than there are requests: the spare takes all but one, then all */
+	puppet_work(ps, spare);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
+	puppet_time_up(ps, &r->w);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+}
+
+/* A kernel spare is the Monitor's to start. */
+static void onblock_kernel_spare(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 3, false);
+	struct dxk_member *m = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
+	struct dxk_next_op *n;
+
+	puppet_post(ps, 1, 0, PXR_KERNEL);
+	puppet_work(ps, m);
+	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN | PXR_KERNEL);
+	ps->e->dormant[DXK_MONITOR] = true;
+	EXPECT(ASLEEP(puppet_rejoin(ps, m, 10, 1, 1)));
+	EXPECT(ps->kick & BIT(DXK_MONITOR));
+	EXPECT(!ps->e->dormant[DXK_MONITOR]);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 1);
+	n = puppet_turn(ps, puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, true), 1);
+	EXPECT_IS(n->nr, 1);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);
+}
+
+static struct kunit_case onblock_cases[] = {
+	KUNIT_CASE(onblock_help),
+	KUNIT_CASE(onblock_help_depth),
+	KUNIT_CASE(onblock_help_order),
+	KUNIT_CASE(onblock_help_ends),
+	KUNIT_CASE(onblock_help_never_blocks),
+	KUNIT_CASE(onblock_spare),
+	KUNIT_CASE(onblock_not),
+	KUNIT_CASE(onblock_manager),
+	KUNIT_CASE(onblock_kernel_spare),
+	{ }
+};
+
+static struct kunit_suite onblock_suite = {
+	.name = "dxk_onblock",
+	.exit = puppets_end,
+	.test_cases = onblock_cases,
+};
+
+kunit_test_suite(onblock_suite);

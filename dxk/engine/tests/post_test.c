@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Posts: what a request is made of, what refuses it, and the blocking points.
+ */
+#include "engine/tests/puppet.h"
+
+#define WAIT	PXR_WAITIF_BUSY
+
+static struct puppets *start(struct kunit *test, u32 entries)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.ready_entries = entries;
+	return puppets_start(test, &p);
+}
+
+/* 10 entries: two for lane 1, four for lanes 1 and 2, none for lane 0. */
+static struct puppets *start_cmls(struct kunit *test, u32 max_requests)
+{
+	struct dxk_policy p = puppet_policy(10);
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.ready_entries = 10;
+	p.lane_pct[1] = 20;
+	p.lane_pct[2] = 20;
+	p.max_requests = max_requests;
+	return puppets_start(test, &p);
+}
+
+/* DX-40: nothing but the count of refusals changes */
+static void refused(struct puppets *ps, u32 attrs, int err, u32 reason)
+{
+	struct dxk_engine *e = ps->e;
+	u64 posts = e->stats.posts, busy = e->stats.post_busy;
+	struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs);
+
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, err);
+	EXPECT_IS(p->reason, reason);
+	EXPECT_IS(p->taken, 0);
+	EXPECT(!list_empty(&p->rqes));
+	EXPECT_IS(e->stats.posts, posts);
+	EXPECT_IS(e->stats.post_busy, busy + (err == -EAGAIN));
+}
+
+static void taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr)
+{
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, 0);
+	EXPECT_IS(p->reason, 0);
+	EXPECT_IS(p->taken, nr);
+	EXPECT(list_empty(&p->rqes));
+}
+
+/* DX-13, DX-37, DX-41, DX-47, DX-78: point 1, with and without the flag */
+static void post_pool_full(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_engine *e = ps->e;
+	struct dxk_post_op *p;
+
+	taken(ps, puppet_post_nr(ps, ps->main, 2, 0, 0), 2);
+	EXPECT_IS(e->stats.posts, 2);
+	refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
+	/* lanes mean nothing without CMLS: it is the pool that is full */
+	refused(ps, PXR_LANE1, -EAGAIN, PXR_POOL_FULL);
+
+	p = puppet_post(ps, 0, 0, WAIT);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(e->stats.post_blocks, 1);
+	EXPECT_IS(dxk_member_state(ps->main), DXK_M_POSTING);
+	EXPECT_IS(e->crew.clients_asleep, 1);
+	EXPECT_IS(e->ready.asleep[3], 1);
+
+	/* the entry is free before the request is executed */
+	puppet_turn(ps, worker, 1);
+	EXPECT_IS(ps->woken, 2);
+	taken(ps, p, 1);
+	EXPECT_IS(e->nr[DXK_AT_READY], 2);
+	EXPECT_IS(e->high[DXK_AT_READY], 2);
+	EXPECT_IS(e->crew.clients_asleep, 0);
+	EXPECT_IS(e->ready.asleep[3], 0);
+}
+
+/* DX-38, DX-46, DX-68, DX-69, DX-72: point 2, though entries are free */
+static void post_lane_full(struct kunit *test)
+{
+	struct puppets *ps = start_cmls(test, 1000);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p;
+
+	refused(ps, PXR_LANE0, -EPERM, PXR_LANE_CLOSED);
+	refused(ps, PXR_LANE0 | WAIT, -EPERM, PXR_LANE_CLOSED);
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	refused(ps, PXR_LANE1, -EAGAIN, PXR_LANE_FULL);
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE2);
+	refused(ps, PXR_LANE2, -EAGAIN, PXR_LANE_FULL);
+
+	p = puppet_post(ps, 0, 0, PXR_LANE1 | WAIT);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(ps->e->ready.asleep[1], 1);
+	/* DX-45: it holds up nobody in a lane with room */
+	taken(ps, puppet_post_nr(ps, ps->main, 6, 0, WAIT), 6);
+	EXPECT(ASLEEP(p));
+	refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
+	puppet_turn(ps, worker, 1);
+	taken(ps, p, 1);
+}
+
+/* DX-39: a post is complete when it returns, so the next never waits for it */
+static void post_back_to_back(struct kunit *test)
+{
+	struct puppets *ps = start(test, 48);
+	u32 i;
+
+	for (i = 0; i < 48; i++)
+		taken(ps, puppet_post(ps, i, 0, 0), 1);
+	EXPECT_IS(ps->e->stats.post_busy + ps->e->stats.post_blocks, 0);
+	EXPECT_IS(ps->e->owners.nr, 48);
+}
+
+/* DX-44: the deadline ends the sleep, and nothing was taken */
+static void post_deadline(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p[2], c = { .m = ps->main, .reason = 9 };
+	struct dxk_post_entry req = { .attrs = WAIT };
+	u32 i;
+
+	puppet_post(ps, 0, 0, 0);
+	p[0] = puppet_post(ps, 0, 0, WAIT);
+	p[1] = puppet_post(ps, 0, 0, WAIT);
+	EXPECT_IS(puppet_time_up(ps, &p[0]->w), -ETIMEDOUT);
+	EXPECT_IS(p[0]->taken, 0);
+	EXPECT_IS(ps->e->ready.asleep[3], 1);
+	EXPECT_IS(ps->e->stats.posts, 1);
+	/* it left its queue: the next one gets the entry, and in the last moment wins */
+	puppet_turn(ps, worker, 1);
+	taken(ps, p[1], 1);
+	EXPECT_IS(puppet_time_up(ps, &p[1]->w), 0);
+
+	/* the same as threads do it: what was not taken is still with the caller */
+	EXPECT_IS(dxk_client_begin(&c, 2), 0);
+	for (i = 0; i < 2; i++)
+		list_add_tail(&dxk_rqe_make(&c.m->rqes, &req, NULL, NULL)->link, &c.rqes);
+	for (i = 0; i < 2; i++) {
+		EXPECT_IS(dxk_client_post(&c, 0), i ? 1 : -ETIMEDOUT);
+		EXPECT_IS(dxk_member_state(c.m), DXK_M_RUNNING);
+		puppet_turn(ps, worker, 1);
+	}
+	EXPECT_IS(dxk_client_post(&c, 0), 1);
+	EXPECT_IS(c.reason, 0);
+	EXPECT(list_empty(&c.rqes));
+	EXPECT_IS(ps->e->crew.clients_asleep, 0);
+}
+
+/* As many as there is room for are taken, in order. */
+static void post_batch(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p = puppet_post_nr(ps, ps->main, 5, 2, 0);
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->taken, 3);
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(p->reason, PXR_POOL_FULL);
+	EXPECT_IS(ps->e->stats.post_busy, 1);
+	i = 4;
+	list_for_each_entry(rqe, &p->rqes, link)
+		EXPECT_IS(rqe->param, i++);
+	EXPECT_IS(i, 6);
+	/* the rest sleeps once, and gets in one by one */
+	p = puppet_post_nr(ps, ps->main, 3, 2, WAIT);
+	for (i = 0; i < 3; i++) {
+		EXPECT(ASLEEP(p));
+		EXPECT_IS(p->taken, i);
+		EXPECT_IS(puppet_work(ps, worker)->param, i + 1);
+		puppet_end(ps, worker, 0, 0);
+	}
+	taken(ps, p, 3);
+	EXPECT_IS(ps->e->stats.post_blocks, 1);
+	/* a sleeper whose next request is not to wait */
+	p = puppet_poster(ps, ps->main);
+	puppet_add(ps, p, 0, 0, WAIT);
+	puppet_add(ps, p, 0, 0, 0);
+	puppet_posts(ps, p);
+	EXPECT(ASLEEP(p));
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->taken, 1);
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(ps->e->stats.post_busy, 2);
+}
+
+/* max_requests: results that nobody collected count, Ready Pool or not */
+static void post_no_space(struct kunit *test)
+{
+	struct puppets *ps = start_cmls(test, 10);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p;
+	u32 i;
+
+	for (i = 0; i < 7; i++) {
+		puppet_post(ps, 7, 0, PXR_REJOIN);
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	p = puppet_post(ps, 0, 0, PXR_LANE1 | WAIT);
+	EXPECT(ASLEEP(p));
+	puppet_post(ps, 0, 5, 0);
+	/* a limit, not a queue: it does not wait either */
+	refused(ps, 0, -ENOSPC, PXR_NO_SPACE);
+	refused(ps, WAIT, -ENOSPC, PXR_NO_SPACE);
+	/* a look that is to help refuses nobody, the sleeper's turn does */
+	dxk_sweep(ps->e, false);
+	EXPECT(ASLEEP(p));
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, -ENOSPC);
+	EXPECT_IS(p->reason, PXR_NO_SPACE);
+	EXPECT_IS(puppet_poll(ps, 7), RJR_RETURNED);
+	taken(ps, puppet_post(ps, 0, 0, 0), 1);
+}
+
+/* What is refused by looking at the request alone. */
+static void post_checked(struct kunit *test)
+{
+	static const struct { u32 attrs, data, result; int err; } rows[] = {
+		{ 0, 512, 512, 0 }, { PXR_MASK & ~(PXR_LANE0 | PXR_LANE1), 0, 0, 0 },
+		{ PXR_LANE0 }, { PXR_LANE1 }, { PXR_LANE2 },
+		{ PXR_LANE0 | PXR_LANE1, 0, 0, -EINVAL },
+		{ PXR_LANE0 | PXR_LANE2, 0, 0, -EINVAL },
+		{ PXR_LANE1 | PXR_LANE2, 0, 0, -EINVAL },
+		{ PXR_MASK, 0, 0, -EINVAL }, { 1U << 31, 0, 0, -EOPNOTSUPP },
+		{ 0, 513, 0, -EMSGSIZE }, { 0, 0, 513, -EMSGSIZE },
+	};
+	struct dxk_policy p = puppet_policy(2);
+	struct dxk_post_entry req = { };
+	u32 i;
+
+	p.kernel_threads = 1;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		req.attrs = rows[i].attrs;
+		req.data_len = rows[i].data;
+		req.result_len = rows[i].result;
+		KUNIT_EXPECT_EQ_MSG(test, dxk_rqe_check(&p, &req), rows[i].err, "%u", i);
+	}
+	req = (struct dxk_post_entry) { };
+	p.kernel_threads = 2;
+	KUNIT_EXPECT_EQ(test, dxk_rqe_check(&p, &req), -ENODEV);
+	req.attrs = PXR_KERNEL;
+	KUNIT_EXPECT_EQ(test, dxk_rqe_check(&p, &req), 0);
+	p.kernel_threads = 0;
+	KUNIT_EXPECT_EQ(test, dxk_rqe_check(&p, &req), -ENODEV);
+}
+
+/* DX-33, DX-42: what a request is made of; its result lies over or behind its data */
+static void post_made(struct kunit *test)
+{
+	struct dxk_post_entry req = {
+		.owner = 1, .executor = 2, .param = 3, .prio = -4, .data_len = 100,
+		.result_len = 50,
+	};
+	struct puppets *ps = start(test, 1);
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		bool behind = i == 1;
+		struct dxk_rqe *rqe;
+
+		req.attrs = (i & 1 ? PXR_REDO : 0) | (i & 2 ? PXR_KERNEL : PXR_LANE2);
+		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
+		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		EXPECT(rqe->cookie == 1 && rqe->executor == 2 && rqe->param == 3);
+		EXPECT(rqe->prio == -4 && rqe->attrs == req.attrs);
+		EXPECT(rqe->data_len == 100 && rqe->posted_len == 100);
+		EXPECT_IS(rqe->result_room, 50);
+		EXPECT_IS(rqe->result_at, behind ? 100 : 0);
+		EXPECT_IS(rqe->state, DXK_POSTED);
+		EXPECT_IS(rqe->lane, i & 2 ? 3 : 2);
+		EXPECT_IS(rqe->kind, i & 2 ? DXK_KERNEL : DXK_USER);
+		EXPECT(!rqe->attempts && !rqe->worker && !rqe->extra && !rqe->posted);
+		/* the address sanitizer watches the room */
+		ASSERT_IS(dxk_rqe_reserve_data(rqe), 0);
+		EXPECT(!memcmp(dxk_rqe_result(rqe), "\0\0", 2));
+		memset(rqe->data, 1, 100);
+		memset(dxk_rqe_result(rqe), 2, 50);
+		EXPECT_IS(((u8 *)rqe->data)[0], behind ? 1 : 2);
+		rqe->state = DXK_FREE;
+		dxk_rqe_drop(ps->main, rqe);
+	}
+	req.data_len = 0;
+	req.result_len = 0;
+	ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
+	{
+		struct dxk_rqe *rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+
+		ASSERT_IS(dxk_rqe_reserve_data(rqe), 0);
+		KUNIT_EXPECT_NULL(test, rqe->data);
+		dxk_rqe_drop(NULL, rqe);
+	}
+}
+
+static struct kunit_case post_cases[] = {
+	KUNIT_CASE(post_pool_full),
+	KUNIT_CASE(post_lane_full),
+	KUNIT_CASE(post_back_to_back),
+	KUNIT_CASE(post_deadline),
+	KUNIT_CASE(post_batch),
+	KUNIT_CASE(post_no_space),
+	KUNIT_CASE(post_checked),
+	KUNIT_CASE(post_made),
+	{ }
+};
+
+static struct kunit_suite post_suite = {
+	.name = "dxk_post",
+	.exit = puppets_end,
+	.test_cases = post_cases,
+};
+
+kunit_test_suite(post_suite);

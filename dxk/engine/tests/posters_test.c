@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Posters that sleep: in which order they get in, and more of them than one lock hold may
+ * let in.
+ */
+#include "engine/tests/puppet.h"
+
+#define WAIT	PXR_WAITIF_BUSY
+#define MANY	100
+
+static struct puppets *start(struct kunit *test, u32 entries)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.ready_entries = entries;
+	return puppets_start(test, &p);
+}
+
+/* 10 entries: two for lane 1, four for lanes 1 and 2, none for lane 0. */
+static struct puppets *start_cmls(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(10);
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.ready_entries = 10;
+	p.lane_pct[1] = 20;
+	p.lane_pct[2] = 20;
+	return puppets_start(test, &p);
+}
+
+static void refused(struct puppets *ps, u32 attrs, u32 reason)
+{
+	struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs);
+
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(p->reason, reason);
+	EXPECT_IS(p->taken, 0);
+}
+
+static void taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr)
+{
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, 0);
+	EXPECT_IS(p->reason, 0);
+	EXPECT_IS(p->taken, nr);
+	EXPECT(list_empty(&p->rqes));
+}
+
+/* DX-43, DX-45: sleepers get in as they came, each time an entry becomes free */
+static void posters_first_come_first_served(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *p[4];
+	u32 i, k;
+
+	for (i = 0; i < 4; i++)
+		p[i] = puppet_post(ps, 0, 0, WAIT);
+	for (i = 0; i < 4; i++) {
+		for (k = 0; k < 4; k++)
+			EXPECT_IS(ASLEEP(p[k]), k > i);
+		/* its entry went to the next sleeper and to no other */
+		if (i < 3)
+			refused(ps, 0, PXR_POOL_FULL);
+		EXPECT_IS(puppet_work(ps, worker)->param, i < 1 ? 1 : i + 1);
+		puppet_end(ps, worker, 0, 0);
+	}
+}
+
+/* DX-45: of sleepers of several lanes the first one for whose lane there is room */
+static void posters_order_between_lanes(struct kunit *test)
+{
+	struct puppets *ps = start_cmls(test);
+	struct dxk_member *worker[3];
+	struct dxk_post_op *p[4];
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		worker[i] = puppet_worker(ps);
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	for (i = 0; i < 8; i++)
+		puppet_post(ps, 0, 7, 0);
+	p[0] = puppet_post(ps, 0, 0, PXR_LANE1 | WAIT);
+	p[1] = puppet_post(ps, 0, 0, WAIT);
+	p[2] = puppet_post(ps, 0, 0, PXR_LANE2 | WAIT);
+	p[3] = puppet_post(ps, 0, 0, WAIT);
+	/* entries of lane 3 become free: not for the first one */
+	for (i = 0; i < 3; i++) {
+		puppet_turn(ps, worker[i], 1);
+		EXPECT(ASLEEP(p[0]));
+		EXPECT(!ASLEEP(p[1]));
+		EXPECT_IS(ASLEEP(p[2]), i < 1);
+		EXPECT_IS(ASLEEP(p[3]), i < 2);
+	}
+}
+
+/* A sleeper goes from queue to queue, as its requests are of several lanes. */
+static void posters_batch_of_lanes(struct kunit *test)
+{
+	struct puppets *ps = start_cmls(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_engine *e = ps->e;
+	struct dxk_post_op *p, *q;
+
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE2);
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	p = puppet_poster(ps, ps->main);
+	puppet_add(ps, p, 0, 0, WAIT | PXR_LANE1);
+	puppet_add(ps, p, 0, 0, WAIT | PXR_LANE2);
+	puppet_posts(ps, p);
+	q = puppet_post(ps, 0, 0, WAIT | PXR_LANE2);
+	EXPECT_IS(e->ready.asleep[1], 1);
+	EXPECT_IS(e->ready.asleep[2], 1);
+	EXPECT_IS(e->crew.clients_asleep, 2);
+	/* one of lane 2 ends: for lanes 1 and 2 together there is one more, but not for 1 */
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(q));
+	EXPECT(ASLEEP(p));
+	puppet_end(ps, worker, 0, 0);
+	q = puppet_post(ps, 0, 0, WAIT | PXR_LANE2);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	taken(ps, q, 1);
+	/* of lane 1: it takes the entry, and sleeps on in the other queue */
+	puppet_work(ps, worker);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(p->taken, 1);
+	EXPECT_IS(e->ready.asleep[1], 0);
+	EXPECT_IS(e->ready.asleep[2], 1);
+	EXPECT_IS(e->crew.clients_asleep, 1);
+	/* four in lanes 1 and 2 again: who comes for lane 2 stands behind it */
+	q = puppet_post(ps, 0, 0, WAIT | PXR_LANE2);
+	puppet_end(ps, worker, 0, 0);
+	puppet_work(ps, worker);
+	taken(ps, p, 2);
+	EXPECT(ASLEEP(q));
+	EXPECT_IS(e->stats.post_blocks, 4);
+}
+
+/* DX-45: room, but not for those who sleep: behind them, or not at all */
+static void posters_overtakes_nobody(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(1);
+	struct dxk_post_op *p, *q;
+	struct puppets *ps;
+
+	policy.rejoin_full = DXK_REJOIN_RESERVE;
+	policy.rejoin_entries = 1;
+	ps = puppets_start(test, &policy);
+	puppet_post(ps, 0, 0, PXR_REJOIN);
+	refused(ps, PXR_REJOIN, PXR_REJOIN_FULL);
+	p = puppet_post(ps, 0, 0, PXR_REJOIN | WAIT);
+	EXPECT(ASLEEP(p));
+	refused(ps, 0, PXR_REJOIN_FULL);
+	q = puppet_post(ps, 0, 0, WAIT);
+	EXPECT(ASLEEP(q));
+	/* nobody sleeps in other lanes */
+	taken(ps, puppet_post(ps, 0, 0, PXR_LANE2), 1);
+	/* the head gives up: the one behind it needs no Rejoin Pool entry */
+	EXPECT_IS(puppet_time_up(ps, &p->w), -ETIMEDOUT);
+	taken(ps, q, 1);
+}
+
+/* DX-43: room of which nobody told the sleepers is found by the dispatcher's sweep */
+static void posters_swept(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(1);
+	struct dxk_post_op *p;
+	struct puppets *ps;
+	u32 asked;
+
+	policy.rejoin_full = DXK_REJOIN_RESERVE;
+	policy.rejoin_entries = 1;
+	ps = puppets_start(test, &policy);
+	puppet_post(ps, 0, 0, PXR_REJOIN);
+	for (asked = 0; asked < 2; asked++) {
+		p = puppet_post(ps, 0, 0, PXR_REJOIN | WAIT);
+		dxk_sweep(ps->e, asked);
+		EXPECT(ASLEEP(p));
+		ps->e->owners.entries++;
+		dxk_sweep(ps->e, asked);
+		taken(ps, p, 1);
+	}
+	EXPECT_IS(ps->e->stats.missed_wakeups, 0);
+	dxk_sweep_end(ps->e);
+}
+
+/* More sleepers than one lock hold may let in: further ones do, nobody is forgotten. */
+static void posters_many(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_member **m = puppet_array(ps, MANY);
+	struct dxk_post_op **p = puppet_array(ps, MANY);
+	u32 i, swept, first;
+
+	for (i = 0; i < MANY; i++)
+		m[i] = puppet_client(ps);
+	puppet_post(ps, 0, 0, 0);
+	for (swept = 0; swept < 2; swept++) {
+		for (i = 0; i < MANY; i++)
+			p[i] = puppet_post_nr(ps, m[i], 1, i, WAIT);
+		ps->e->swept = swept;
+		policy.ready_entries += MANY;
+		dxk_enforce(ps->e, &policy);
+		for (first = 0; first < MANY && !ASLEEP(p[first]); first++)
+			;
+		/* while thread 700 runs it is for it */
+		EXPECT_IS(first, swept ? DXK_HOLD_BUDGET : MANY);
+		EXPECT_IS(ps->e->owing, swept);
+		EXPECT_IS(ps->e->ready.left, swept);
+		for (i = first; i < MANY; i++)
+			EXPECT(ASLEEP(p[i]));
+		dxk_sweep(ps->e, true);
+		for (i = 0; i < MANY; i++)
+			taken(ps, p[i], 1);
+		EXPECT(!ps->e->owing);
+		dxk_sweep_end(ps->e);
+	}
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2 * MANY + 1);
+}
+
+/* One poster with more than a lock hold may let in; and thread 700 ends meanwhile. */
+static void posters_many_at_once(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_post_op *p;
+
+	puppet_post(ps, 0, 0, 0);
+	p = puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 0, WAIT);
+	ps->e->swept = true;
+	policy.ready_entries = MANY;
+	dxk_enforce(ps->e, &policy);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(p->taken, DXK_HOLD_BUDGET);
+	dxk_sweep_end(ps->e);
+	taken(ps, p, DXK_BATCH_MAX);
+	EXPECT(!ps->e->swept);
+}
+
+static struct kunit_case posters_cases[] = {
+	KUNIT_CASE(posters_first_come_first_served),
+	KUNIT_CASE(posters_order_between_lanes),
+	KUNIT_CASE(posters_batch_of_lanes),
+	KUNIT_CASE(posters_overtakes_nobody),
+	KUNIT_CASE(posters_swept),
+	KUNIT_CASE(posters_many),
+	KUNIT_CASE(posters_many_at_once),
+	{ }
+};
+
+static struct kunit_suite posters_suite = {
+	.name = "dxk_posters",
+	.exit = puppets_end,
+	.test_cases = posters_cases,
+};
+
+kunit_test_suite(posters_suite);

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The calls of puppets, see puppet.h.
+ */
+#include "engine/tests/puppet.h"
+
+/* --- moves ------------------------------------------------------------------ */
+
+static u32 done(const struct puppets *ps)
+{
+	const struct puppet_call *c;
+	u32 nr = 0;
+
+	for (c = ps->calls; c; c = c->before)
+		nr += c->w->done;
+	return nr;
+}
+
+/** puppet_do - one operation in the dispatcher role, and what it leaves over */
+void puppet_do(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
+{
+	struct dxk_engine *e = ps->e;
+	u32 before = done(ps);
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	dxk_hold_begin(e);
+	run(e, op, &wakes);
+	dxk_dispatch(e, &wakes);
+	dxk_hold_end(e, &wakes);
+	spin_unlock(&e->lock);
+	ps->woken = wakes.nr;
+	ps->polls = wakes.nr_members;
+	ps->kick = wakes.kick;
+	ps->work = wakes.work;
+	/* whose move is made is woken */
+	EXPECT_IS(done(ps) - before, wakes.nr);
+	dxk_wakes_flush(e, &wakes);
+	puppets_count(ps);
+}
+
+/** puppet_time_up - a sleep reaches its deadline */
+int puppet_time_up(struct puppets *ps, struct dxk_waiter *w)
+{
+	int err = dxk_waiter_sleep(ps->e, w, 0);
+
+	/* it is over, be its move made or not */
+	w->done = true;
+	puppets_count(ps);
+	return err;
+}
+
+static struct dxk_waiter *puppet_waiter(struct puppet_call *c)
+{
+	switch (c->sort) {
+	case PUPPET_POST:
+		return &c->post.w;
+	case PUPPET_REJOIN:
+		return &c->rejoin.w;
+	case PUPPET_NEXT:
+		return &c->next.w;
+	case PUPPET_CREW:
+		return &c->crew.w;
+	case PUPPET_SHOULD:
+		return &c->should.w;
+	default:
+		return &c->stop.w;
+	}
+}
+
+static struct puppet_call *call(struct puppets *ps, enum puppet_sort sort)
+{
+	struct puppet_call *c = kunit_kzalloc(ps->test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(ps->test, c);
+	c->before = ps->calls;
+	c->sort = sort;
+	c->w = puppet_waiter(c);
+	dxk_waiter_init(c->w);
+	c->w->task = ps->task;
+	ps->calls = c;
+	return c;
+}
+
+/* --- posts ------------------------------------------------------------------ */
+
+/** puppet_poster - a post that is still to be filled and made */
+struct dxk_post_op *puppet_poster(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_post_op *p = &call(ps, PUPPET_POST)->post;
+
+	p->m = m;
+	p->help = true;
+	INIT_LIST_HEAD(&p->rqes);
+	return p;
+}
+
+void puppet_add(struct puppets *ps, struct dxk_post_op *p, u64 owner, s32 prio, u32 attrs)
+{
+	struct dxk_post_entry entry = {
+		.owner = owner, .param = ++ps->params, .prio = prio, .attrs = attrs,
+	};
+
+	ASSERT_IS(dxk_client_prepare(p->m, DXK_BATCH_MAX), 0);
+	list_add_tail(&dxk_rqe_make(&p->m->rqes, &entry, NULL, NULL)->link, &p->rqes);
+}
+
+void puppet_posts(struct puppets *ps, struct dxk_post_op *p)
+{
+	puppet_do(ps, &p->op, dxk_post_run);
+}
+
+struct dxk_post_op *puppet_post_nr(struct puppets *ps, struct dxk_member *m, u32 nr,
+				   u64 owner, u32 attrs)
+{
+	struct dxk_post_op *p = puppet_poster(ps, m);
+
+	while (nr--)
+		puppet_add(ps, p, owner, 0, attrs);
+	puppet_posts(ps, p);
+	return p;
+}
+
+/** puppet_post - the main thread posts one request */
+struct dxk_post_op *puppet_post(struct puppets *ps, u64 owner, s32 prio, u32 attrs)
+{
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+
+	puppet_add(ps, p, owner, prio, attrs);
+	puppet_posts(ps, p);
+	return p;
+}
+
+/* --- rejoin ----------------------------------------------------------------- */
+
+/** puppet_poller - a rejoin that is still to be made; @min: 0 does not wait */
+struct dxk_rejoin_op *puppet_poller(struct puppets *ps, struct dxk_member *m, u64 owner,
+				    u32 max, u32 min)
+{
+	struct dxk_rejoin_op *r = &call(ps, PUPPET_REJOIN)->rejoin;
+	struct dxk_rqe *rqe;
+
+	r->m = m;
+	r->help = true;
+	r->cookie = owner;
+	r->max = max;
+	r->min = min ?: 1;
+	r->wait = min;
+	r->free = true;
+	INIT_LIST_HEAD(&r->rqes);
+	list_for_each_entry(rqe, &m->busy, link)
+		r->self_held += rqe->cookie == owner;
+	return r;
+}
+
+struct dxk_rejoin_op *puppet_rejoin(struct puppets *ps, struct dxk_member *m, u64 owner,
+				    u32 max, u32 min)
+{
+	struct dxk_rejoin_op *r = puppet_poller(ps, m, owner, max, min);
+
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	return r;
+}
+
+/** puppet_poll - the answer to the main thread, which takes one at most */
+u32 puppet_poll(struct puppets *ps, u64 owner)
+{
+	struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, owner, 1, 0);
+
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->err, 0);
+	EXPECT_IS(r->nr, r->answer == RJR_RETURNED);
+	return r->answer;
+}
+
+/** puppet_result - the first request that a rejoin has returned */
+struct dxk_rqe *puppet_result(const struct dxk_rejoin_op *r)
+{
+	return list_first_entry(&r->rqes, struct dxk_rqe, link);
+}
+
+/** puppet_settle - of what a rejoin copies out the first @copied arrive */
+void puppet_settle(struct puppets *ps, struct dxk_rejoin_op *r, u32 copied)
+{
+	struct dxk_settle_op s = { .m = r->m };
+	struct dxk_rqe *rqe, *next;
+
+	INIT_LIST_HEAD(&s.copied);
+	INIT_LIST_HEAD(&s.failed);
+	list_for_each_entry_safe(rqe, next, &r->rqes, link)
+		list_move_tail(&rqe->link, copied ? &s.copied : &s.failed),
+		copied -= !!copied;
+	puppet_do(ps, &s.op, dxk_settle_run);
+	dxk_rqe_drop_all(r->m, &s.copied);
+}
+
+/* --- work ------------------------------------------------------------------- */
+
+static struct dxk_next_op *turn(struct puppets *ps, struct dxk_member *m, u32 max)
+{
+	struct dxk_next_op *n = &call(ps, PUPPET_NEXT)->next;
+
+	n->m = m;
+	n->max = max;
+	INIT_LIST_HEAD(&n->done);
+	INIT_LIST_HEAD(&n->ended);
+	INIT_LIST_HEAD(&n->work);
+	return n;
+}
+
+/** puppet_turn - a worker asks for work */
+struct dxk_next_op *puppet_turn(struct puppets *ps, struct dxk_member *m, u32 max)
+{
+	struct dxk_next_op *n = turn(ps, m, max);
+
+	puppet_do(ps, &n->op, dxk_next_run);
+	return n;
+}
+
+/** puppet_fetch - a worker begins all that its turn has given to it; the first one */
+struct dxk_rqe *puppet_fetch(struct dxk_next_op *n)
+{
+	struct dxk_rqe *first = list_first_entry_or_null(&n->work, struct dxk_rqe, link);
+	struct dxk_rqe *rqe, *next;
+
+	list_for_each_entry_safe(rqe, next, &n->work, link) {
+		WRITE_ONCE(rqe->state, DXK_BUSY);
+		rqe->started = rqe->posted;
+		list_move_tail(&rqe->link, &n->m->busy);
+	}
+	dxk_member_set_state(n->m, DXK_M_BUSY);
+	return first;
+}
+
+/** puppet_work - a worker takes and begins one request, which must be there */
+struct dxk_rqe *puppet_work(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_next_op *n = puppet_turn(ps, m, 1);
+
+	KUNIT_ASSERT_TRUE(ps->test, n->w.done);
+	ASSERT_IS(n->err, 0);
+	ASSERT_IS(n->nr, 1);
+	return puppet_fetch(n);
+}
+
+/** puppet_end - a worker ends the newest request that it executes and asks for @max */
+struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 status,
+			       u32 max)
+{
+	struct dxk_next_op *n = turn(ps, m, max);
+	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+
+	KUNIT_ASSERT_FALSE(ps->test, list_empty(&m->busy));
+	rqe->status = status;
+	list_move_tail(&rqe->link, &n->done);
+	puppet_do(ps, &n->op, dxk_next_run);
+	return n;
+}
+
+/** puppet_return - what a turn has given to a worker cannot be fetched */
+void puppet_return(struct puppets *ps, struct dxk_next_op *n)
+{
+	struct dxk_list_op l = { .m = n->m };
+
+	INIT_LIST_HEAD(&l.rqes);
+	INIT_LIST_HEAD(&l.ended);
+	list_splice_init(&n->work, &l.rqes);
+	puppet_do(ps, &l.op, dxk_return_run);
+	dxk_rqe_drop_all(NULL, &l.ended);
+}
+
+/* --- others ----------------------------------------------------------------- */
+
+/** puppet_manager - who starts workers asks how many there is use for */
+struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait)
+{
+	struct dxk_crew_op *c = &call(ps, PUPPET_CREW)->crew;
+
+	c->wait = wait;
+	puppet_do(ps, &c->op, dxk_crew_wait_run);
+	return c;
+}
+
+/** puppet_asks - a member asks whether it is to end */
+struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool wait)
+{
+	struct dxk_should_op *s = &call(ps, PUPPET_SHOULD)->should;
+
+	s->m = m;
+	s->wait = wait;
+	puppet_do(ps, &s->op, dxk_should_run);
+	return s;
+}
+
+/** puppet_stopper - Stop waits until nothing executes */
+struct dxk_stop_op *puppet_stopper(struct puppets *ps)
+{
+	struct dxk_stop_op *s = &call(ps, PUPPET_STOP)->stop;
+
+	puppet_do(ps, &s->op, dxk_stop_wait_run);
+	return s;
+}

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Rejoin: what a poll answers, who gets which result, what waits for whom, and what is
+ * still to come while a result is being copied out.
+ */
+#include "engine/tests/puppet.h"
+
+static struct puppets *start(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	return puppets_start(test, &p);
+}
+
+/* A request of the owner is completed by the worker. */
+static void complete_one(struct puppets *ps, struct dxk_member *worker, u64 owner)
+{
+	puppet_post(ps, owner, 0, PXR_REJOIN);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+}
+
+static void answered(struct puppets *ps, const struct dxk_rejoin_op *r, u32 answer, u32 nr)
+{
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->err, 0);
+	EXPECT_IS(r->answer, answer);
+	EXPECT_IS(r->nr, nr);
+}
+
+/* DX-49, DX-53..DX-55, DX-87..DX-90: cases 2a, 2b, 1 and 3, for owner 0 like any other */
+static void rejoin_answers(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_stats *stats = &ps->e->stats;
+	u32 round;
+
+	for (round = 0; round < 2; round++) {
+		EXPECT_IS(puppet_poll(ps, 0), RJR_NONE_EXIST);
+		puppet_post(ps, 99, 0, 0);
+		puppet_post(ps, 0, 0, PXR_REJOIN);
+		EXPECT_IS(puppet_poll(ps, 0), RJR_NONE_READY);
+		/* that of owner 99 counts as well, but never comes back */
+		EXPECT_IS(puppet_poll(ps, 99), RJR_NONE_READY);
+		puppet_work(ps, worker);
+		EXPECT_IS(puppet_poll(ps, 99), RJR_NONE_READY);
+		puppet_fetch(puppet_end(ps, worker, 0, 1));
+		EXPECT_IS(puppet_poll(ps, 99), RJR_NONE_EXIST);
+		EXPECT_IS(puppet_poll(ps, 0), RJR_NONE_READY);
+		puppet_end(ps, worker, 0, 0);
+		EXPECT_IS(puppet_poll(ps, 0), RJR_RETURNED);
+		EXPECT_IS(puppet_poll(ps, 0), RJR_NONE_EXIST);
+		EXPECT_IS(ps->e->owners.nr, 0);
+	}
+	EXPECT_IS(stats->rejoin_returned, 2);
+	EXPECT_IS(stats->rejoin_none_ready, 8);
+	EXPECT_IS(stats->rejoin_none_exist, 6);
+	EXPECT_IS(stats->collected, 2);
+	EXPECT_IS(stats->rejoin_blocks, 0);
+}
+
+/* DX-51, DX-104..DX-106: a parent, its children, and main */
+static void rejoin_hierarchy(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *parent = puppet_worker(ps);
+	struct dxk_member *sub[3] = {
+		puppet_worker(ps), puppet_worker(ps), puppet_worker(ps),
+	};
+	struct dxk_rejoin_op *main, *r;
+	u32 i;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	puppet_work(ps, parent);
+	main = puppet_rejoin(ps, ps->main, 8, 1, 1);
+	EXPECT_IS(puppet_post_nr(ps, parent, 3, 9, PXR_REJOIN)->taken, 3);
+	for (i = 0; i < 3; i++)
+		puppet_work(ps, sub[i]);
+	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 4);
+	r = puppet_rejoin(ps, parent, 9, 3, 3);
+	EXPECT_IS(dxk_member_state(parent), DXK_M_REJOINING);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 1);
+	EXPECT_IS(ps->e->crew.clients_asleep, 1);
+	for (i = 0; i < 3; i++) {
+		EXPECT(ASLEEP(r));
+		puppet_end(ps, sub[i], 0, 0);
+	}
+	answered(ps, r, RJR_RETURNED, 3);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
+	EXPECT_IS(ps->e->stats.rejoin_blocks, 2);
+	/* nothing is left for the parent, though it runs itself: it is main's */
+	answered(ps, puppet_rejoin(ps, parent, 9, 1, 1), RJR_NONE_EXIST, 0);
+	EXPECT(ASLEEP(main));
+	puppet_end(ps, parent, 42, 0);
+	answered(ps, main, RJR_RETURNED, 1);
+	EXPECT_IS(puppet_result(main)->status, 42);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+}
+
+/* DX-52: who asks for the owner that it belongs to would wait for itself */
+static void rejoin_own_owner(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r, call = { .m = worker, .cookie = 8, .max = 1, .min = 1 };
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	puppet_work(ps, worker);
+	answered(ps, puppet_rejoin(ps, worker, 8, 1, 0), RJR_NONE_READY, 0);
+	EXPECT_IS(puppet_rejoin(ps, worker, 8, 1, 1)->err, -EDEADLK);
+	EXPECT_IS(ps->e->stats.self_poll, 2);
+	EXPECT_IS(puppet_rejoin(ps, worker, 7, 1, 1)->answer, RJR_NONE_EXIST);
+	EXPECT_IS(ps->e->stats.self_poll, 2);
+	/* the same as threads do it */
+	call.wait = true;
+	EXPECT_IS(dxk_client_rejoin(&call, 0), -EDEADLK);
+	EXPECT_IS(call.self_held, 1);
+	/* as long as there is another one it is worth it */
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	r = puppet_rejoin(ps, worker, 8, 2, 2);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	complete_one(ps, puppet_worker(ps), 8);
+	answered(ps, puppet_rejoin(ps, ps->main, 8, 1, 1), RJR_RETURNED, 1);
+}
+
+/* DX-91: a deadline ends the wait as a poll; what there is by then is returned */
+static void rejoin_deadline(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op r = { .m = ps->main, .cookie = 8, .max = 2, .min = 2, .free = true };
+	u32 i;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	for (i = 0; i < 2; i++) {
+		r.wait = true;
+		EXPECT_IS(dxk_client_rejoin(&r, 0), 0);
+		EXPECT_IS(r.answer, i ? RJR_RETURNED : RJR_NONE_READY);
+		EXPECT_IS(r.nr, i);
+		EXPECT_IS(dxk_member_state(ps->main), DXK_M_RUNNING);
+		EXPECT_IS(ps->e->crew.clients_asleep, 0);
+		dxk_rqe_drop_all(r.m, &r.rqes);
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+}
+
+/* DX-87, DX-94: one result, one poller, in order of arrival; the last one is told */
+static void rejoin_pollers(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r[3];
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 2, 8, PXR_REJOIN);
+	for (i = 0; i < 3; i++) {
+		r[i] = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
+		EXPECT(ASLEEP(r[i]));
+	}
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	answered(ps, r[0], RJR_RETURNED, 1);
+	EXPECT_IS(puppet_result(r[0])->param, 1);
+	EXPECT(ASLEEP(r[1]));
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	answered(ps, r[1], RJR_RETURNED, 1);
+	answered(ps, r[2], RJR_NONE_EXIST, 0);
+}
+
+/* A poller that waits for more than the first one: each gets what it can have. */
+static void rejoin_minimum(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *three, *one;
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
+	three = puppet_rejoin(ps, ps->main, 8, 3, 3);
+	one = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
+	for (i = 0; i < 3; i++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+		EXPECT(ASLEEP(three));
+	}
+	answered(ps, one, RJR_RETURNED, 1);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	answered(ps, three, RJR_RETURNED, 3);
+	/* with nothing more to come it takes what there is */
+	complete_one(ps, worker, 8);
+	answered(ps, puppet_rejoin(ps, ps->main, 8, 3, 3), RJR_RETURNED, 1);
+	/* at once, as many as it has room for, and no more */
+	for (i = 0; i < 3; i++)
+		complete_one(ps, worker, 8);
+	answered(ps, puppet_rejoin(ps, ps->main, 8, 2, 0), RJR_RETURNED, 2);
+	answered(ps, puppet_rejoin(ps, ps->main, 8, 2, 0), RJR_RETURNED, 1);
+}
+
+/* DX-92, DX-93: what is being copied out exists; a copy that failed is there again */
+static void rejoin_copies_out(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps), *other = puppet_client(ps);
+	struct dxk_rejoin_op *r, *waits;
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		complete_one(ps, worker, 8);
+	r = puppet_poller(ps, ps->main, 8, 3, 0);
+	r->free = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	answered(ps, r, RJR_RETURNED, 3);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_READY);
+	waits = puppet_rejoin(ps, other, 8, 1, 1);
+	EXPECT(ASLEEP(waits));
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 3);
+	EXPECT_IS(ps->e->stats.collected, 0);
+	/* one has arrived, two have not: who waits gets the older one */
+	puppet_settle(ps, r, 1);
+	EXPECT_IS(ps->e->stats.collected, 2);
+	answered(ps, waits, RJR_RETURNED, 1);
+	EXPECT_IS(puppet_result(waits)->param, 2);
+	r = puppet_rejoin(ps, ps->main, 8, 3, 0);
+	answered(ps, r, RJR_RETURNED, 1);
+	EXPECT_IS(puppet_result(r)->param, 3);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+
+	/* both go back, in front of what came meanwhile */
+	for (i = 0; i < 2; i++)
+		complete_one(ps, worker, 8);
+	r = puppet_poller(ps, ps->main, 8, 2, 0);
+	r->free = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	complete_one(ps, worker, 8);
+	puppet_settle(ps, r, 0);
+	r = puppet_rejoin(ps, ps->main, 8, 3, 0);
+	answered(ps, r, RJR_RETURNED, 3);
+	i = 4;
+	list_for_each_entry(rqe, &r->rqes, link)
+		EXPECT_IS(rqe->param, i++);
+
+	/* who waits for what then arrives is told that nothing exists */
+	complete_one(ps, worker, 8);
+	r = puppet_poller(ps, ps->main, 8, 1, 0);
+	r->free = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	waits = puppet_rejoin(ps, other, 8, 1, 1);
+	puppet_settle(ps, r, 1);
+	answered(ps, waits, RJR_NONE_EXIST, 0);
+	EXPECT_IS(ps->e->owners.nr, 0);
+	/* and a settle of nothing does nothing */
+	puppet_settle(ps, r, 0);
+}
+
+/* poll(2): a poll without an answer watches the owner until it has changed */
+static void rejoin_watches(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *worker = puppet_worker(ps), *m[12];
+	u32 i, swept;
+
+	for (i = 0; i < 12; i++)
+		m[i] = puppet_client(ps);
+	puppet_post_nr(ps, ps->main, 2, 8, PXR_REJOIN);
+	puppet_post(ps, 9, 0, 0);
+	answered(ps, puppet_rejoin(ps, m[0], 8, 1, 0), RJR_NONE_READY, 0);
+	answered(ps, puppet_rejoin(ps, m[1], 9, 1, 0), RJR_NONE_READY, 0);
+	/* one at a time: the newest */
+	answered(ps, puppet_rejoin(ps, m[1], 8, 1, 0), RJR_NONE_READY, 0);
+	EXPECT(m[1]->watching && m[1]->watching == m[0]->watching);
+	puppet_dies(ps, m[0]);
+	KUNIT_EXPECT_NULL(test, m[0]->watching);
+	puppet_work(ps, worker);
+	EXPECT(!m[1]->readable);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(m[1]->readable);
+	EXPECT(!m[0]->readable);
+	EXPECT_IS(ps->polls, 1);
+	KUNIT_EXPECT_NULL(test, m[1]->watching);
+	/* the poll that takes it leaves nothing to watch; that which does not begins anew */
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	answered(ps, puppet_rejoin(ps, m[1], 8, 1, 0), RJR_NONE_READY, 0);
+	EXPECT(!m[1]->readable);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(m[1]->readable);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+
+	/* of "none exists", too; and more than a lock hold may wake */
+	for (swept = 0; swept < 2; swept++) {
+		if (swept)
+			puppet_post(ps, 9, 0, 0);
+		for (i = 1; i < 12; i++)
+			answered(ps, puppet_rejoin(ps, m[i], 9, 1, 0), RJR_NONE_READY, 0);
+		puppet_work(ps, worker);
+		ps->e->swept = swept;
+		puppet_end(ps, worker, 0, 0);
+		EXPECT_IS(ps->polls, 8);
+		EXPECT_IS(puppet_poll(ps, 9), RJR_NONE_EXIST);
+		EXPECT_IS(list_empty(&ps->e->owners.owed), !swept);
+		dxk_sweep(ps->e, true);
+		EXPECT(list_empty(&ps->e->owners.owed));
+		for (i = 1; i < 12; i++) {
+			EXPECT(m[i]->readable);
+			m[i]->readable = false;
+		}
+		dxk_sweep_end(ps->e);
+	}
+}
+
+static struct kunit_case rejoin_cases[] = {
+	KUNIT_CASE(rejoin_answers),
+	KUNIT_CASE(rejoin_hierarchy),
+	KUNIT_CASE(rejoin_own_owner),
+	KUNIT_CASE(rejoin_deadline),
+	KUNIT_CASE(rejoin_pollers),
+	KUNIT_CASE(rejoin_minimum),
+	KUNIT_CASE(rejoin_copies_out),
+	KUNIT_CASE(rejoin_watches),
+	{ }
+};
+
+static struct kunit_suite rejoin_suite = {
+	.name = "dxk_rejoin",
+	.exit = puppets_end,
+	.test_cases = rejoin_cases,
+};
+
+kunit_test_suite(rejoin_suite);

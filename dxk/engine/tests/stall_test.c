@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Stalls: work exists and nobody can run it. When they are suspected, how long they must
+ * last, and that each is told once.
+ */
+#include "engine/tests/puppet.h"
+
+static struct puppets *start(struct kunit *test, u32 on_block)
+{
+	struct dxk_policy p = puppet_policy(2);
+
+	p.on_block = on_block;
+	return puppets_start(test, &p);
+}
+
+static bool nobody(struct puppets *ps)
+{
+	bool stuck;
+
+	spin_lock(&ps->e->lock);
+	stuck = dxk_nobody_can_run(ps->e);
+	spin_unlock(&ps->e->lock);
+	return stuck;
+}
+
+/* As if the first look had been so long ago. */
+static bool look_after(struct puppets *ps, struct dxk_stall *s, u32 ms)
+{
+	EXPECT(s->since);
+	s->since = os_now() - ms * NSEC_PER_MSEC;
+	return dxk_stall_look(ps->e, s);
+}
+
+/* A parent that waits for its child, and no worker for that. */
+static void stall_of_workers(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_stall s = { };
+	struct dxk_rejoin_op *r;
+	struct dxk_next_op *n;
+
+	/* an idle crew without work, and a busy one, are none */
+	n = puppet_turn(ps, m, 1);
+	EXPECT(!nobody(ps));
+	EXPECT_IS(ps->kick, 0);
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_fetch(n);
+	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN);
+	EXPECT(!nobody(ps));
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	EXPECT_IS(s.since, 0);
+	/* the last one that is awake falls asleep: the Monitor is called, once */
+	r = puppet_rejoin(ps, m, 10, 1, 1);
+	EXPECT(nobody(ps));
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	EXPECT(ps->e->stalled);
+	puppet_rejoin(ps, ps->main, 1, 1, 1);
+	EXPECT_IS(ps->kick, 0);
+	/* told after a tenth of a second, once */
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	EXPECT(ps->e->stalled);
+	EXPECT(!look_after(ps, &s, DXK_STALL_MS - 50));
+	EXPECT(ps->e->stalled);
+	EXPECT(look_after(ps, &s, DXK_STALL_MS));
+	EXPECT_IS(s.nr, 1);
+	EXPECT_IS(s.ready[3], 1);
+	EXPECT_IS(s.ready[0] + s.ready[1] + s.ready[2], 0);
+	EXPECT_IS(ps->e->stats.stalls, 1);
+	EXPECT(!ps->e->stalled);
+	EXPECT(!look_after(ps, &s, 1000 * DXK_STALL_MS));
+	EXPECT_IS(ps->e->stats.stalls, 1);
+	/* something moves in between: the time begins anew */
+	puppet_post(ps, 10, 0, 0);
+	EXPECT(!look_after(ps, &s, 1000 * DXK_STALL_MS));
+	EXPECT(look_after(ps, &s, DXK_STALL_MS));
+	EXPECT_IS(s.nr, 2);
+	/* a second worker: it is over, and the next one is another */
+	puppet_work(ps, puppet_worker(ps));
+	EXPECT(!nobody(ps));
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	EXPECT_IS(s.since, 0);
+	EXPECT(!ps->e->stalled);
+	EXPECT(ASLEEP(r));
+}
+
+/* Every way to fall asleep, or to leave sleepers behind, is a reason to look. */
+static void stall_suspects(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_next_op *n;
+	struct dxk_post_op *p;
+
+	/* a post */
+	ps->e->policy.ready_entries = 1;
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, m[0]);
+	puppet_post(ps, 2, 0, PXR_KERNEL);
+	p = puppet_post_nr(ps, m[0], 1, 2, PXR_WAITIF_BUSY);
+	EXPECT_IS(ps->kick, 0);
+	/* one that falls idle */
+	n = puppet_turn(ps, m[1], 1);
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	EXPECT(nobody(ps));
+	puppet_time_up(ps, &n->w);
+	ps->e->stalled = false;
+	/* one that dies */
+	EXPECT(!nobody(ps));
+	puppet_dies(ps, m[1]);
+	EXPECT(ps->e->stalled);
+	puppet_time_up(ps, &p->w);
+	ps->e->stalled = false;
+	/* a completion */
+	EXPECT(!nobody(ps));
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 0;
+	n = puppet_end(ps, m[0], 0, 1);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	/* a context that stops is none */
+	dxk_stop_begin(ps->e, false, false);
+	EXPECT(!nobody(ps));
+}
+
+/* Clients alone: only if all of them sleep, and something is Ready or being posted. */
+static void stall_of_clients(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *other = puppet_client(ps);
+	struct dxk_rejoin_op *r[2];
+	struct dxk_post_op *p;
+
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	EXPECT(!nobody(ps));
+	r[0] = puppet_rejoin(ps, ps->main, 1, 1, 1);
+	EXPECT(!nobody(ps));
+	EXPECT_IS(ps->kick, 0);
+	r[1] = puppet_rejoin(ps, other, 1, 1, 1);
+	EXPECT(nobody(ps));
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	puppet_time_up(ps, &r[1]->w);
+	EXPECT(!nobody(ps));
+	ps->e->policy.ready_entries = 1;
+	p = puppet_post_nr(ps, other, 1, 1, PXR_WAITIF_BUSY);
+	EXPECT(nobody(ps));
+	/* a worker that is on its way to the next request is awake */
+	puppet_worker(ps);
+	EXPECT(!nobody(ps));
+	EXPECT(ASLEEP(p));
+	EXPECT(ASLEEP(r[0]));
+}
+
+/* While a process is about to start a spare there is more time. */
+static void stall_waits_for_spares(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_stall s = { };
+
+	ps->e->policy.max_threads = 1;
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN);
+	EXPECT(ASLEEP(puppet_rejoin(ps, m, 10, 1, 1)));
+	EXPECT_IS(puppet_manager(ps, false)->spares, 1);
+	EXPECT(nobody(ps));
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	EXPECT(!look_after(ps, &s, DXK_SPARE_MS - 500));
+	EXPECT(look_after(ps, &s, DXK_SPARE_MS));
+	/* it comes: a parked one is not awake, one that is on its way is */
+	puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
+	EXPECT(!nobody(ps));
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	/* told again when it lasts anew, at the usual time: nothing is promised */
+	puppet_dies(ps, ps->member[2]);
+	EXPECT(!dxk_stall_look(ps->e, &s));
+	EXPECT(look_after(ps, &s, DXK_STALL_MS));
+}
+
+static struct kunit_case stall_cases[] = {
+	KUNIT_CASE(stall_of_workers),
+	KUNIT_CASE(stall_suspects),
+	KUNIT_CASE(stall_of_clients),
+	KUNIT_CASE(stall_waits_for_spares),
+	{ }
+};
+
+static struct kunit_suite stall_suite = {
+	.name = "dxk_stall",
+	.exit = puppets_end,
+	.test_cases = stall_cases,
+};
+
+kunit_test_suite(stall_suite);
