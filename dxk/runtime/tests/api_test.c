@@ -39,10 +39,14 @@ static void policy_refused_changes_nothing(struct kunit *test)
 static void policy_dynamic_fields(struct kunit *test)
 {
 	struct dxk_rig *rig = test->priv;
-	struct dxk_ctx *ctx = start(test, 4);
 	const struct dxk_field *f;
 	struct dxk_policy p, now;
+	struct dxk_ctx *ctx;
 
+	dxk_rig_policy(test, &p, 4);
+	/* fewer threads are to be enough */
+	p.kernel_threads = 0;
+	ctx = dxk_rig_start(rig, &p);
 	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
 		u32 value;
 
