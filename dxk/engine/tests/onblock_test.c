@@ -108,6 +108,12 @@ static void onblock_help_depth(struct kunit *test)
 	/* it can in the next call: in a post, for want of room */
 	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
 	ps->e->policy.ready_entries = 1;
+	p = puppet_poster(ps, m[1]);
+	p->help = false;
+	puppet_add(ps, p, 21, 0, PXR_WAITIF_BUSY);
+	puppet_posts(ps, p);
+	EXPECT(ASLEEP(p));
+	EXPECT_IS(puppet_time_up(ps, &p->w), -ETIMEDOUT);
 	p = puppet_post_nr(ps, m[1], 1, 21, PXR_WAITIF_BUSY);
 	EXPECT(!ASLEEP(p));
 	EXPECT(p->helper.called);
@@ -278,6 +284,8 @@ static void onblock_spare(struct kunit *test)
 	EXPECT(ASLEEP(r[0]));
 	n = puppet_turn(ps, spare, 64);
 	EXPECT_IS(n->nr, 1);
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], 1);
+	EXPECT_IS(spare->extra, 1);
 	puppet_fetch(n);
 	puppet_dies(ps, spare);
 	EXPECT_IS(ps->e->crew.spares[DXK_USER], 0);
@@ -293,6 +301,7 @@ static void onblock_not(struct kunit *test)
 	struct dxk_crew_op *c;
 
 	EXPECT(ASLEEP(parent(ps, m, 10)));
+	EXPECT(list_empty(&ps->e->crew.helpers[DXK_USER]));
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
 	c = puppet_manager(ps, true);
 	EXPECT(ASLEEP(c));
@@ -324,6 +333,7 @@ static void onblock_manager(struct kunit *test)
 	c = puppet_manager(ps, true);
 	EXPECT(ASLEEP(c));
 	second = puppet_manager(ps, true);
+	EXPECT(list_first_entry(&ps->e->crew.managers, struct dxk_crew_op, w.link) == c);
 	/* one dies */
 	puppet_dies(ps, m[2]);
 	EXPECT(!ASLEEP(c));
@@ -382,9 +392,13 @@ static void onblock_kernel_spare(struct kunit *test)
 	puppet_post(ps, 1, 0, PXR_KERNEL);
 	puppet_work(ps, m);
 	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN | PXR_KERNEL);
+	EXPECT_IS(ps->kick, 0);
+	/* another one is awake, so that it is not the stall which calls */
+	puppet_worker(ps);
 	ps->e->dormant[DXK_MONITOR] = true;
 	EXPECT(ASLEEP(puppet_rejoin(ps, m, 10, 1, 1)));
-	EXPECT(ps->kick & BIT(DXK_MONITOR));
+	EXPECT(!ps->e->stalled);
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
 	EXPECT(!ps->e->dormant[DXK_MONITOR]);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 1);
 	n = puppet_turn(ps, puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, true), 1);

@@ -68,6 +68,23 @@ static void posters_first_come_first_served(struct kunit *test)
 	}
 }
 
+/* DX-45: a sleeper keeps its place as long as its next request is of the same lane */
+static void posters_keeps_its_place(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *two, *one;
+
+	puppet_post(ps, 0, 0, 0);
+	two = puppet_post_nr(ps, ps->main, 2, 0, WAIT);
+	one = puppet_post(ps, 0, 0, WAIT);
+	puppet_work(ps, worker);
+	EXPECT_IS(two->taken, 1);
+	puppet_work(ps, worker);
+	taken(ps, two, 2);
+	EXPECT(ASLEEP(one));
+}
+
 /* DX-45: of sleepers of several lanes the first one for whose lane there is room */
 static void posters_order_between_lanes(struct kunit *test)
 {
@@ -242,6 +259,7 @@ static void posters_many_at_once(struct kunit *test)
 
 static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_first_come_first_served),
+	KUNIT_CASE(posters_keeps_its_place),
 	KUNIT_CASE(posters_order_between_lanes),
 	KUNIT_CASE(posters_batch_of_lanes),
 	KUNIT_CASE(posters_overtakes_nobody),

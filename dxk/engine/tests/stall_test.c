@@ -109,6 +109,11 @@ static void stall_suspects(struct kunit *test)
 	EXPECT(!nobody(ps));
 	puppet_dies(ps, m[1]);
 	EXPECT(ps->e->stalled);
+	/* the last one, in a post */
+	puppet_time_up(ps, &p->w);
+	ps->e->stalled = false;
+	p = puppet_post_nr(ps, m[0], 1, 2, PXR_WAITIF_BUSY);
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
 	puppet_time_up(ps, &p->w);
 	ps->e->stalled = false;
 	/* a completion */

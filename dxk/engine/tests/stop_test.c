@@ -109,6 +109,42 @@ static void stop_cancels(struct kunit *test)
 	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
 }
 
+/* The last that executes dies, or gives back what it has: Stop is over, all may go. */
+static void stop_after_the_last(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_next_op *n[2];
+	struct dxk_stop_op *stop;
+
+	puppet_post(ps, 8, 0, 0);
+	puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, m[0]);
+	n[0] = puppet_turn(ps, m[0], 1);
+	n[1] = puppet_turn(ps, m[1], 1);
+	dxk_stop_begin(ps->e, true, false);
+	stop = puppet_stopper(ps);
+	puppet_return(ps, n[0]);
+	EXPECT(ASLEEP(stop));
+	EXPECT(ASLEEP(n[1]));
+	puppet_dies(ps, m[0]);
+	EXPECT(!ASLEEP(stop));
+	EXPECT_IS(n[1]->err, -ESHUTDOWN);
+
+	/* the same in another run, in the other order */
+	ps->e->state = DXK_CTX_RUNNING;
+	ps->e->cancelling = false;
+	puppet_post(ps, 8, 0, 0);
+	n[0] = puppet_turn(ps, m[1], 1);
+	dxk_stop_begin(ps->e, true, false);
+	stop = puppet_stopper(ps);
+	n[1] = puppet_turn(ps, puppet_worker(ps), 1);
+	EXPECT(ASLEEP(stop) && ASLEEP(n[1]));
+	puppet_return(ps, n[0]);
+	EXPECT(!ASLEEP(stop));
+	EXPECT_IS(n[1]->err, -ESHUTDOWN);
+}
+
 /* While Ready requests are cancelled nobody is given one, not even by a sweep. */
 static void stop_gives_nothing(struct kunit *test)
 {
@@ -257,27 +293,38 @@ static void stop_ends_full_pool(struct kunit *test)
 {
 	struct puppets *ps = start(test, 2);
 	struct dxk_next_op **n = puppet_array(ps, MANY);
+	struct dxk_rejoin_op *r;
+	struct dxk_rqe *rqe;
 	u32 i;
 
 	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
 	ps->e->owners.entries = 0;
 	for (i = 0; i < MANY; i++) {
 		struct dxk_member *m = puppet_worker(ps);
+		u32 k;
 
-		puppet_post(ps, 8, 0, PXR_REJOIN);
-		puppet_work(ps, m);
+		/* each has five results: more than a lock hold may complete */
+		for (k = 0; k < 5; k++) {
+			puppet_post(ps, 8, 0, PXR_REJOIN);
+			rqe = puppet_work(ps, m);
+			rqe->status = i;
+		}
 		n[i] = puppet_end(ps, m, i, 1);
 		EXPECT(ASLEEP(n[i]));
+		list_splice_tail_init(&m->busy, &n[i]->done);
 	}
 	/* DX-92: still executing */
-	EXPECT_IS(ps->e->nr[DXK_AT_WORK], MANY);
+	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 5 * MANY);
 	EXPECT_IS(ps->e->stats.complete_blocks, MANY);
 	dxk_stop_begin(ps->e, false, false);
 	for (i = 0; i < MANY; i++) {
 		EXPECT(!ASLEEP(n[i]));
-		EXPECT_IS(n[i]->taken, 1);
+		EXPECT_IS(n[i]->taken, 5);
 		EXPECT_IS(n[i]->err, -ESHUTDOWN);
-		EXPECT_IS(puppet_result(puppet_rejoin(ps, ps->main, 8, 1, 0))->status, i);
+		r = puppet_rejoin(ps, ps->main, 8, 5, 0);
+		EXPECT_IS(r->nr, 5);
+		list_for_each_entry(rqe, &r->rqes, link)
+			EXPECT_IS(rqe->status, i);
 	}
 	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
 	/* who sleeps on after Stop is over has nothing to wait for */
@@ -287,6 +334,7 @@ static void stop_ends_full_pool(struct kunit *test)
 static struct kunit_case stop_cases[] = {
 	KUNIT_CASE(stop_drains),
 	KUNIT_CASE(stop_cancels),
+	KUNIT_CASE(stop_after_the_last),
 	KUNIT_CASE(stop_gives_nothing),
 	KUNIT_CASE(stop_many),
 	KUNIT_CASE(stop_owes),
