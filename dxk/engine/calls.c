@@ -310,11 +310,11 @@ static void dxk_cancel_all(struct dxk_engine *e)
 	struct dxk_list_op l = { };
 
 	INIT_LIST_HEAD(&l.ended);
-	while (READ_ONCE(e->nr[DXK_AT_READY])) {
+	do {
 		dxk_perform(e, &l.op, dxk_cancel_some_run);
 		dxk_rqe_drop_all(NULL, &l.ended);
 		os_yield();
-	}
+	} while (l.more);
 }
 
 /** dxk_stop_begin - from here on the context only finishes what it has */

@@ -12,6 +12,7 @@
 #include "engine/state.h"
 #include "engine/stop.h"
 
+/* Stop(cancel) takes what is Ready. To be performed again while there is more. */
 void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
@@ -19,6 +20,7 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 
 	while ((rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
 		dxk_cancel_ready(e, rqe, &l->ended, wakes);
+	l->more = rqe;
 	dxk_stop_workers(e, wakes);
 }
 
