@@ -106,7 +106,7 @@ uninstall:
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
 .PHONY: setup check check-debug check-full check-changed check-matrix check-model \
-	demo bench fuzz coverage mutants shell guest
+	demo bench fuzz coverage native mutants shell guest
 setup:
 	scripts/setup.sh
 
@@ -150,6 +150,10 @@ fuzz:
 # COVERAGE_ARGS='--min 95'
 coverage:
 	scripts/check/coverage.sh $(COVERAGE_ARGS)
+
+# NATIVE_ARGS='--steps 1000000000 simulator', '--seconds 600 fuzz'
+native:
+	scripts/check/native.sh $(NATIVE_ARGS)
 
 # MUTANTS_ARGS='--since HEAD', '--files lanes.c', '--sample 300', '--self-test'
 mutants:
@@ -197,6 +201,7 @@ help:
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'coverage         which lines of the module the tests reach'
+	@echo 'native           the engine in user space: suites, threads, simulator; seconds'
 	@echo 'mutants          small changes of the engine that its native tests do not notice'
 	@echo 'bench            the benchmarks; fails when a target is missed'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'

@@ -49,6 +49,9 @@ step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_
 step faults "each point at which memory can fail" env DXK_LONG=1 \
 	scripts/check/check.sh debug --tests 'failnth failnth_init'
 step fuzz "an hour of fuzzing" scripts/fuzz.sh --fresh --seconds 3600
+step simulator "10^9 steps of virtual threads" scripts/check/native.sh --steps 1000000000 simulator
+step native-fuzz "libFuzzer on the simulator" scripts/check/native.sh --seconds 600 fuzz
+step mutants "small changes of the engine" scripts/mutants/mutants.py
 step plants "planted bugs" scripts/plants/plants.py
 step coverage "lines of the module" scripts/check/coverage.sh --min 95
 step model "Spin, larger models" model/check.sh --full

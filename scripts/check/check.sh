@@ -187,7 +187,11 @@ host_jobs() {
 	job module-stock-kunit refuse_kunit || :
 	job layers check_layers || :
 	job ids scripts/check/ids.sh || :
+	for t in suites threads simulator; do
+		job "native-$t" scripts/check/native.sh "$t" || :
+	done
 	job plants scripts/plants/plants.py --check || :
+	job mutants scripts/mutants/mutants.py --self-test || :
 	job history-unit "$build/selftests/history_unit" || :
 	job check-log scripts/check/check-log.sh --self-test || :
 	for t in man html kernel-doc source; do
