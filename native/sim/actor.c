@@ -261,6 +261,7 @@ static u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
 		note("%u rejoins %llu, %u to %u, %s", a->m.id, cookie, r.min, r.max,
 		     !deadline ? "polls" : deadline == DXK_FOREVER ? "for ever" : "for a time");
 		a->answered = false;
+		a->called = model.holds;
 		a->rejoin = &r;
 		err = dxk_client_rejoin(&r, deadline);
 		a->rejoin = NULL;
@@ -457,9 +458,9 @@ static void sleeper_main(void *arg)
 
 	if (!actor_join(a))
 		return;
-	if (choose(2))
+	if (chance(house.waiters))
 		actor_post(a, 1 + choose(2), a->cookie,
-			   PXR_WAITIF_BUSY | (choose(2) ? PXR_REJOIN : 0), DXK_FOREVER);
+			   PXR_WAITIF_BUSY | (choose(4) ? PXR_REJOIN : 0), DXK_FOREVER);
 	if (chance(3) && actor_rejoin(a, a->cookie, 1, 0) == RJR_NONE_READY)
 		actor_poll(a);
 	if (choose(4))

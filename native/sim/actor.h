@@ -22,7 +22,8 @@ struct actor {
 	struct dxk_post_op *post;
 	struct dxk_rejoin_op *rejoin;
 	struct dxk_next_op *next;
-	/* The rejoin call's answer was looked at. */
+	/* The hold before that; whether the rejoin call's answer was looked at. */
+	u64 called;
 	bool answered;
 	/* When it fell asleep to post, and to which lane. */
 	u64 slept;

@@ -28,6 +28,8 @@ struct house {
 	struct task_struct *mutex;
 	/* The episode ends: whoever can shall. */
 	bool ending;
+	/* Of a crowd: one of so many posts, the others only wait. */
+	u32 waiters;
 	/* Memory runs out now and then. */
 	bool scarce;
 	/* Private spaces of owners, while their descriptor is open. */

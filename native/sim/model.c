@@ -74,23 +74,21 @@ static struct model_owner *owner_enter(const struct dxk_space *space, u64 cookie
 		sim_fail("too many owners for the model");
 	if (i >= model.top_owner)
 		model.top_owner = i + 1;
-	*o = (struct model_owner) { .space = space, .cookie = cookie };
+	*o = (struct model_owner) { .space = space, .cookie = cookie, .gone = model.holds };
 	return o;
 }
 
 static void owner_touch(struct model_owner *o)
 {
-	if (o->hold == model.holds)
-		return;
 	o->hold = model.holds;
-	o->before = model_live(o->nr);
-	o->was_gone = !o->before;
+	if (!model_live(o->nr))
+		o->gone = model.holds;
 }
 
-/** model_gone - did nothing of the owner live at some instant of this hold? */
-bool model_gone(const struct model_owner *o)
+/** model_gone - has nothing of the owner lived at some instant since that hold? */
+bool model_gone(const struct model_owner *o, u64 since)
 {
-	return !o || !model_live(o->nr) || (o->hold == model.holds && o->was_gone);
+	return !o || !model_live(o->nr) || o->gone > since;
 }
 
 /* --- limits ----------------------------------------------------------------- */
@@ -322,7 +320,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 		model.deaths++;
 	}
 	if (!model_live(rq->owner->nr) && to != DXK_CANCELLED)
-		rq->owner->was_gone = true;
+		rq->owner->gone = model.holds;
 	rq->state = to;
 }
 

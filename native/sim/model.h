@@ -18,10 +18,8 @@ struct model_owner {
 	const struct dxk_space *space;
 	u64 cookie;
 	u32 nr[DXK_PLACES];
-	/* The hold that changed it last; what lived when that began; was nothing alive in it? */
-	u64 hold;
-	u32 before;
-	bool was_gone;
+	/* The hold that changed it last, and the last one in which nothing of it lived. */
+	u64 hold, gone;
 };
 
 struct model_request {
@@ -72,7 +70,7 @@ void model_free(struct model_request *rq);
 void model_tick(void);
 
 struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
-bool model_gone(const struct model_owner *o);
+bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe);
 struct model_request *model_best(enum dxk_kind kind, bool extra);
 

@@ -15,7 +15,7 @@
 
 #include "engine/os.h"
 
-#define SIM_TASKS	200
+#define SIM_TASKS	280
 
 enum sim_state {
 	SIM_ENDED,
