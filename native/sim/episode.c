@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,9 @@
 #include "episode.h"
 #include "house.h"
 #include "sched.h"
+
+/* Of the processor's time; an episode takes some milliseconds. */
+#define HANG_SECONDS	2
 
 struct outcome *outcome;
 bool sim_verbose;
@@ -81,7 +85,9 @@ void episode_init(void)
 void episode_run(void)
 {
 	static const u32 slices[] = { 64, 1, 2, 4, 16, 256 };
+	const struct itimerval limit = { .it_value.tv_sec = HANG_SECONDS };
 
+	setitimer(ITIMER_VIRTUAL, &limit, NULL);
 	sim_episode(house_main, NULL, slices[choose_in(CHOICE_STREAM_RUN,
 						       ARRAY_SIZE(slices))]);
 }
@@ -90,7 +96,6 @@ void episode_run(void)
 void episode_replay(void *arg)
 {
 	choices_replay();
-	alarm(2);
 	episode_run();
 }
 

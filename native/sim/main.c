@@ -23,7 +23,6 @@ static void search(u64 seed, u64 steps, u64 seconds)
 	do {
 		outcome->seed = seed + nr++;
 		choices_seed(outcome->seed);
-		alarm(20);
 		episode_run();
 		outcome->steps = sim_steps;
 		outcome->holds += model.holds;

@@ -119,8 +119,10 @@ def run(mutants, args, work):
                               (args.root, work)) as pool:
         for nr, verdict in enumerate(pool.imap_unordered(judge, order), 1):
             verdicts[verdict.mutant.identity] = verdict
+            seconds = time.monotonic() - begin
+            if verdict.verdict == "survived" and args.results:
+                print("survives:", show(verdict.mutant), flush=True)
             if sys.stderr.isatty():
-                seconds = time.monotonic() - begin
                 print(f"\r{nr}/{len(order)}, {seconds:.0f} s ", end="", file=sys.stderr)
     if sys.stderr.isatty():
         print(file=sys.stderr)
@@ -139,6 +141,7 @@ def report(verdicts, equivalent, args, seconds):
         if v.verdict == "survived" and v.mutant.identity in equivalent.reasons:
             v.verdict = "equivalent"
     survivors = [v for v in verdicts if v.verdict == "survived"]
+    print("\nsurvivors that are not equivalent:" if survivors else "")
     for v in survivors:
         print("survived", show(v.mutant))
     for v in wrong:
