@@ -35,6 +35,7 @@ class Judge:
 JUDGES = (
     Judge("suites", ["suites"]),
     Judge("simulator", ["sim", "--brief", "--steps", "5e6"]),
+    Judge("suites-tsan", ["suites"], "tsan", barriers=True),
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
 
