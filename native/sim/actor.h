@@ -55,13 +55,30 @@ struct actor *actor_by_id(u32 id);
 u32 actors_workers(enum dxk_kind kind);
 void actors_reset(void);
 
+struct actor *actor_new(enum dxk_role role, enum dxk_kind kind, struct dxk_space *space);
+bool actor_join(struct actor *a);
+void actor_end(struct actor *a);
+void actor_bury(struct actor *a);
+void actor_retire(struct actor *a);
+
+/* calls.c */
+u64 draw_deadline(void);
+bool interrupted(struct actor *a);
+u32 list_length(const struct list_head *head);
+void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
+u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
+void actor_poll(struct actor *a);
+void actor_poll_work(struct actor *a);
+int actor_next(struct actor *a, u32 done, u32 max, u64 deadline);
+void actor_execute(struct actor *a, struct dxk_rqe *rqe);
+
+/* roles.c */
+
 bool actor_spawn_client(struct dxk_space *space);
 bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie);
 bool actor_spawn_user(struct dxk_space *space, bool spare);
 bool actor_spawn_kernel(bool spare);
 bool actor_spawn_manager(void);
 bool actor_spawn_service(struct dxk_space *space);
-void actor_bury(struct actor *a);
-void actor_retire(struct actor *a);
 
 #endif /* _DXK_SIM_ACTOR_H */

@@ -42,8 +42,13 @@ bool house_trylock(void);
 void house_lock(void);
 void house_unlock(void);
 
+/* control.c */
 void control_kick(struct control *c);
+void control_start_all(void);
+void control_stop_all(void);
+void crew_bury(bool all);
 bool house_start(void);
+void house_stop(void);
 void house_end_run(void);
 void house_main(void *arg);
 void house_policy(struct dxk_policy *p);

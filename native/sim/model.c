@@ -287,6 +287,10 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (from == DXK_POSTED)
 		check_posted(rq, rqe);
 	owner_touch(rq->owner);
+	if (sim_self == house.control[DXK_DISPATCHER].task)
+		model.moves++;
+	else
+		model.others++;
 	if (from == DXK_READY)
 		ready_leave(rq);
 	if (to == DXK_DISPATCHED) {

@@ -58,6 +58,8 @@ struct model {
 	u32 reserved;		/* rejoinable ones that live */
 	u64 births, deaths;
 	u64 ticks;
+	/* Moves of this run that thread 700 has made, and others. */
+	u64 moves, others;
 	/* Since when nobody can run, and what had been done by then. */
 	u64 stuck_since, progress, progressed;
 };

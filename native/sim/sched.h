@@ -32,6 +32,8 @@ struct task_struct {
 	enum sim_state state;
 	/* Index among those that can run. */
 	u32 runnable;
+	/* When it gave up the lock last there was work for user workers. */
+	bool backlog;
 	/* It sleeps for the mutex of the house. */
 	bool locking;
 	/* It will sleep, unless somebody wakes it before. */

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The calls of the engine, as the ioctls and libdxk make them: what was refused or cannot be
+ * copied out goes back, a helper fetches what it was called for, or forgets to.
+ */
+#include "engine/dispatch.h"
+
+#include "actor.h"
+#include "choice.h"
+#include "house.h"
+#include "model.h"
+
+/* --- calls ------------------------------------------------------------------ */
+
+/* How long a call may sleep: not at all, a while, for ever. */
+u64 draw_deadline(void)
+{
+	switch (choose(4)) {
+	case 0:
+		return 0;
+	case 1:
+		return sim_now + 1000 * choose(100);
+	case 2:
+		return sim_now + NSEC_PER_MSEC * choose(300);
+	default:
+		return DXK_FOREVER;
+	}
+}
+
+/* A signal that does not kill is over when its call has ended. */
+bool interrupted(struct actor *a)
+{
+	if (!a->task->killed)
+		a->task->signalled = false;
+	return a->task->killed;
+}
+
+static u32 draw_attrs(void)
+{
+	static const u32 lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+
+	return lane[choose(4)] | (choose(4) ? PXR_REJOIN : 0) | (choose(2) ? PXR_BOOST : 0) |
+	       (choose(2) ? PXR_WAITIF_BUSY : 0) | (choose(2) ? PXR_REDO : 0) |
+	       (choose(2) ? PXR_KERNEL : 0);
+}
+
+static s32 draw_prio(void)
+{
+	static const s32 edge[] = { S32_MIN, S32_MAX, S32_MAX - 1, -1 };
+
+	return chance(16) ? edge[choose(4)] : (s32)choose(6);
+}
+
+/* One request more for a post, unless its looks refuse it. */
+static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
+{
+	struct dxk_post_entry entry = {
+		.owner = cookie, .attrs = attrs, .prio = draw_prio(),
+	};
+	struct model_request *rq;
+	struct dxk_rqe *rqe;
+
+	if (dxk_rqe_check(&p->m->engine->policy, &entry))
+		return;
+	rq = model_new();
+	if (!rq)
+		return;
+	entry.param = rq - model.rq;
+	/* Something to release, so that the end of each request is seen. */
+	rqe = dxk_rqe_make(&p->m->rqes, &entry, (struct dxk_executor *)p->m, NULL);
+	list_add_tail(&rqe->link, &p->rqes);
+}
+
+static void actor_fetch(struct actor *a, u32 max);
+
+void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline)
+{
+	struct dxk_post_op p = { .m = &a->m, .help = a->depth };
+	int ret;
+	u32 i;
+
+	if (dxk_client_begin(&p, nr))
+		return;
+	for (i = 0; i < nr; i++)
+		post_add(&p, cookie, attrs ?: draw_attrs());
+	while (!list_empty(&p.rqes)) {
+		note("%u posts for %llu", a->m.id, cookie);
+		a->post = &p;
+		ret = dxk_client_post(&p, deadline);
+		a->post = NULL;
+		note("%u: post returns %d", a->m.id, ret);
+		if (!p.helper.called)
+			break;
+		/* A program may forget why it was called. */
+		if (a->m.kind == DXK_KERNEL || !chance(4))
+			actor_fetch(a, 1);
+		if (dxk_client_prepare(&a->m, nr))
+			break;
+	}
+	dxk_rqe_drop_all(&a->m, &p.rqes);
+}
+
+/* What was returned is of the owner, oldest completion first. */
+static void check_returned(struct actor *a, const struct dxk_rejoin_op *r)
+{
+	const struct model_request *rq;
+	struct dxk_rqe *rqe;
+	u64 last = 0;
+	u32 nr = 0;
+
+	list_for_each_entry(rqe, &r->rqes, link) {
+		rq = model_of(rqe);
+		if (rq->rqe != rqe || rqe->cookie != r->cookie || !rq->rejoin)
+			sim_fail("%u is returned what is not of %llu", a->m.id, r->cookie);
+		if (rq->done < last && !rq->returned)
+			sim_fail("%u is returned a later completion first", a->m.id);
+		if (!rq->returned)
+			last = rq->done;
+		nr++;
+	}
+	if (nr != r->nr || nr > r->max)
+		sim_fail("%u is returned %u, told %u of at most %u", a->m.id, nr, r->nr,
+			 r->max);
+}
+
+/* Copied out, as far as that can be. */
+static void actor_settle(struct actor *a, struct dxk_rejoin_op *r)
+{
+	struct dxk_settle_op s = { .m = &a->m };
+	struct dxk_rqe *rqe;
+	u32 copied = chance(4) ? choose(r->nr + 1) : r->nr;
+
+	INIT_LIST_HEAD(&s.copied);
+	INIT_LIST_HEAD(&s.failed);
+	while (copied--)
+		list_move_tail(r->rqes.next, &s.copied);
+	list_splice_init(&r->rqes, &s.failed);
+	list_for_each_entry(rqe, &s.failed, link) {
+		note("%u: %llu cannot be copied", a->m.id, rqe->param);
+		model_of(rqe)->returned = true;
+	}
+	dxk_perform(&house.e, &s.op, dxk_settle_run);
+	dxk_rqe_drop_all(&a->m, &s.copied);
+}
+
+u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
+{
+	struct dxk_rejoin_op r = {
+		.m = &a->m, .cookie = cookie, .max = max, .min = 1 + choose(max),
+		.wait = deadline, .help = a->depth,
+		.free = a->m.kind == DXK_KERNEL || choose(2),
+	};
+	int err;
+
+	for (;;) {
+		note("%u rejoins %llu, %u to %u, %s", a->m.id, cookie, r.min, r.max,
+		     !deadline ? "polls" : deadline == DXK_FOREVER ? "for ever" : "for a time");
+		a->answered = false;
+		a->called = model.holds;
+		a->rejoin = &r;
+		err = dxk_client_rejoin(&r, deadline);
+		a->rejoin = NULL;
+		note("%u: rejoin returns %d, answer %u, %u", a->m.id, err, r.answer, r.nr);
+		if (err || !r.helper.called)
+			break;
+		if (a->m.kind == DXK_KERNEL || !chance(4))
+			actor_fetch(a, 1);
+	}
+	if (err)
+		return 0;
+	check_returned(a, &r);
+	if (r.free)
+		dxk_rqe_drop_all(&a->m, &r.rqes);
+	else if (r.nr)
+		actor_settle(a, &r);
+	return r.answer;
+}
+
+/* Sleep in poll(2) until the owner that was asked for last has changed. */
+void actor_poll(struct actor *a)
+{
+	u64 deadline = draw_deadline();
+
+	note("%u polls", a->m.id);
+	do {
+		a->polls = true;
+		sim_doze_begin();
+	} while (!READ_ONCE(a->m.readable) && !a->task->signalled && sim_sleep(deadline));
+	sim_doze_end();
+	a->polls = false;
+}
+
+/** actor_poll_work - sleep in poll(2) until there is work for user workers */
+void actor_poll_work(struct actor *a)
+{
+	u64 deadline = draw_deadline();
+	bool work;
+
+	note("%u polls for work", a->m.id);
+	do {
+		a->polls_work = true;
+		sim_doze_begin();
+		spin_lock(&house.e.lock);
+		work = dxk_ready_nr(&house.e.ready, DXK_USER) || house.e.state != DXK_CTX_RUNNING;
+		spin_unlock(&house.e.lock);
+	} while (!work && !a->task->signalled && sim_sleep(deadline));
+	sim_doze_end();
+	a->polls_work = false;
+}
+
+/* --- a worker's turns -------------------------------------------------------- */
+
+u32 list_length(const struct list_head *head)
+{
+	const struct list_head *l;
+	u32 nr = 0;
+
+	for (l = head->next; l != head; l = l->next)
+		nr++;
+	return nr;
+}
+
+static void begin(struct actor *a, struct dxk_rqe *rqe)
+{
+	struct model_request *rq = model_of(rqe);
+
+	if (rq->state != DXK_DISPATCHED || rqe->worker != a->m.id)
+		sim_fail("%u fetches a request in state %u of worker %u", a->m.id,
+			 rq->state, rqe->worker);
+	rq->state = DXK_BUSY;
+	list_move_tail(&rqe->link, &a->m.busy);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	dxk_member_set_state(&a->m, DXK_M_BUSY);
+}
+
+/* What was dispatched is begun, or cannot be copied out and goes back. */
+static void works_put(struct actor *a, struct dxk_next_op *n)
+{
+	struct dxk_list_op back = { .m = &a->m };
+	struct dxk_rqe *rqe, *next;
+	bool fault = a->task->killed;
+
+	if (list_length(&n->work) != n->nr || n->nr > n->max)
+		sim_fail("%u is given %u, told %u of at most %u", a->m.id,
+			 list_length(&n->work), n->nr, n->max);
+	INIT_LIST_HEAD(&back.rqes);
+	INIT_LIST_HEAD(&back.ended);
+	list_for_each_entry_safe(rqe, next, &n->work, link) {
+		fault |= a->m.kind == DXK_USER && chance(16);
+		if (fault)
+			list_move_tail(&rqe->link, &back.rqes);
+		else
+			begin(a, rqe);
+	}
+	if (list_empty(&back.rqes))
+		return;
+	note("%u puts back", a->m.id);
+	dxk_perform(&house.e, &back.op, dxk_return_run);
+	dxk_rqe_drop_all(&a->m, &back.ended);
+}
+
+/* @done: so many of those that execute are completed, the last one first. */
+int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
+{
+	struct dxk_next_op n = { .m = &a->m, .max = max };
+	int err;
+
+	INIT_LIST_HEAD(&n.done);
+	while (done-- && !list_empty(&a->m.busy)) {
+		struct dxk_rqe *rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
+
+		rqe->status = choose(1000);
+		list_move_tail(&rqe->link, &n.done);
+	}
+	note("%u completes %u and takes %u", a->m.id, list_length(&n.done), max);
+	a->next = &n;
+	err = dxk_next(&n, deadline);
+	a->next = NULL;
+	note("%u: next returns %d, %u taken, %u given", a->m.id, err, n.taken, n.nr);
+	if (err && !list_empty(&n.work))
+		sim_fail("%u is given work with error %d", a->m.id, err);
+	dxk_rqe_drop_all(&a->m, &n.ended);
+	list_splice_init(&n.done, &a->m.busy);
+	if (!err)
+		works_put(a, &n);
+	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
+	return err;
+}
+
+/* What a helper was called for. */
+static void actor_fetch(struct actor *a, u32 max)
+{
+	u32 before = list_length(&a->m.busy);
+
+	if (actor_next(a, 0, max, 0))
+		return;
+	if (list_length(&a->m.busy) == before)
+		return;
+	actor_execute(a, list_last_entry(&a->m.busy, struct dxk_rqe, link));
+	actor_next(a, 1, 0, DXK_FOREVER);
+}
+
+/* What a request does: posts others, and waits for them. */
+void actor_execute(struct actor *a, struct dxk_rqe *rqe)
+{
+	u64 mine = 1000 + rqe->param;
+	u32 nr = choose(3);
+
+	if (a->depth == 3)
+		return;
+	a->depth++;
+	if (nr) {
+		actor_post(a, nr, chance(8) ? rqe->cookie : mine, 0, draw_deadline());
+		if (chance(4))
+			sim_nap(1000 * choose(100));
+		while (!a->task->killed && !house.ending && choose(4)) {
+			u32 answer = actor_rejoin(a, chance(8) ? rqe->cookie : mine,
+						  1 + choose(3), draw_deadline());
+
+			if (interrupted(a) || answer != RJR_RETURNED)
+				break;
+		}
+	} else if (choose(2)) {
+		sim_nap(1000 * choose(100));
+		interrupted(a);
+	}
+	a->depth--;
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * An episode: a context from its creation to its end, and all that happens to it.
+ */
+#include "engine/calls.h"
+
+#include "actor.h"
+#include "choice.h"
+#include "house.h"
+#include "model.h"
+
+static struct dxk_space *draw_space(void)
+{
+	struct dxk_space *space = house.space[choose(2)];
+
+	return choose(3) && space ? space : &house.e.shared;
+}
+
+static void close_space(u32 i)
+{
+	struct dxk_space *space = house.space[i];
+
+	house.space[i] = NULL;
+	if (!space)
+		return;
+	note("a descriptor is closed");
+	dxk_space_leave(&house.e, space);
+}
+
+static void happen(void)
+{
+	struct actor *a = &actors.actor[choose(max(actors.nr, 1U))];
+
+	switch (choose(12)) {
+	case 0:
+	case 1:
+	case 2:
+		actor_spawn_client(draw_space());
+		break;
+	case 3:
+	case 4:
+		actor_spawn_user(draw_space(), false);
+		break;
+	case 5:
+		if (actors.nr && a->used && !a->gone && a->m.kind == DXK_USER)
+			sim_signal(a->task, false);
+		break;
+	case 6:
+		if (actors.nr && a->used && !a->gone && a->m.kind == DXK_USER)
+			sim_signal(a->task, true);
+		break;
+	case 7:
+		house_change_policy();
+		break;
+	case 8:
+		if (house.e.policy.on_block == DXK_ON_BLOCK_SPARE && chance(2))
+			actor_spawn_user(draw_space(), true);
+		else
+			actor_spawn_manager();
+		break;
+	case 9:
+		actor_spawn_service(draw_space());
+		break;
+	case 10:
+		close_space(choose(2));
+		break;
+	default:
+		sim_nap(NSEC_PER_MSEC * choose(chance(8) ? 1500 : 30));
+	}
+}
+
+static void run(void)
+{
+	u32 events = choose(30), crowd = chance(64) ? 40 + choose(200) : 0;
+	bool one = choose(2);
+
+	house.waiters = 1 + choose(8);
+	if (crowd)
+		house.e.policy.max_requests += 200;
+	if (!house_start())
+		return;
+	while (crowd--)
+		actor_spawn_sleeper(&house.e.shared, one ? 0 : choose(3));
+	while (events--) {
+		happen();
+		if (choose(2))
+			sim_nap(1000 * choose(300));
+		if (chance(32))
+			house_stop();
+	}
+	if (choose(4))
+		house_stop();
+	house_end_run();
+}
+
+static bool anybody(void)
+{
+	struct actor *a;
+
+	for_each_actor(a)
+		if (!a->gone)
+			return true;
+	return false;
+}
+
+static void close_context(void)
+{
+	struct actor *a;
+	u32 i;
+
+	note("the context is closed");
+	house.ending = true;
+	for_each_actor(a)
+		if (!a->gone)
+			sim_signal(a->task, true);
+	for (i = 0; anybody(); i++) {
+		if (i > 10000)
+			sim_fail("threads do not end");
+		sim_nap(NSEC_PER_MSEC);
+	}
+	house_lock();
+	crew_bury(true);
+	house_unlock();
+	for (i = 0; i < ARRAY_SIZE(house.space); i++)
+		close_space(i);
+}
+
+/** house_main - an episode: a context from its creation to its end */
+void house_main(void *arg)
+{
+	struct dxk_engine *e = &house.e;
+	long before = os_allocated;
+	u32 i, runs;
+
+	house = (struct house) { };
+	dxk_engine_init(e);
+	house_policy(&e->policy);
+	model_reset(e);
+	actors_reset();
+	for (i = 0; i < ARRAY_SIZE(house.space); i++) {
+		house.space[i] = dxk_space_new(e);
+		if (IS_ERR(house.space[i]))
+			house.space[i] = NULL;
+	}
+	house.scarce = chance(16);
+	for (runs = 1 + choose(2); runs; runs--) {
+		run();
+		if (runs > 1 && choose(2))
+			house_policy(&e->policy);
+	}
+	close_context();
+	house.started = false;
+	dxk_engine_destroy(e);
+	if (os_allocated != before)
+		sim_fail("%ld objects are left", os_allocated - before);
+	if (model.births && model.nr_free != MODEL_REQUESTS)
+		sim_fail("requests are left");
+}

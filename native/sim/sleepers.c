@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Nobody sleeps whose move could be made, and whoever was answered was answered rightly.
+ */
+#include "engine/dispatch.h"
+
+#include "actor.h"
+#include "check.h"
+#include "house.h"
+#include "model.h"
+
+static void check_poster(const struct actor *a, bool excused)
+{
+	const struct dxk_rqe *rqe = list_first_entry(&a->post->rqes, struct dxk_rqe, link);
+	const struct actor *b;
+
+	if (list_empty(&a->post->rqes))
+		sim_fail("%u sleeps to post nothing", a->m.id);
+	if (!(rqe->attrs & PXR_WAITIF_BUSY))
+		sim_fail("%u sleeps to post without PXR_WAITIF_BUSY", a->m.id);
+	if (rqe->lane != a->sleep_lane)
+		sim_fail("%u sleeps for the wrong lane", a->m.id);
+	if (excused)
+		return;
+	if (stopped_running(model.e))
+		sim_fail("%u sleeps to post and the context stops", a->m.id);
+	if (!model_pool_admits(rqe))
+		return;
+	/* Behind another one of its lane it may. */
+	for_each_actor(b)
+		if (b != a && b->post && actor_queued(&b->post->w) &&
+		    b->sleep_lane == a->sleep_lane && b->slept < a->slept)
+			return;
+	sim_fail("%u sleeps to post and there is room", a->m.id);
+}
+
+static u32 results_of(const struct dxk_rejoin_op *r)
+{
+	const struct dxk_owner *owner = dxk_owner_find(&model.e->owners, r->m->space,
+						       r->cookie);
+
+	return owner ? owner->nr_done : 0;
+}
+
+/* Can nothing more come for who waits, or has been given some? */
+static bool hopeless(const struct dxk_rejoin_op *r, const struct model_owner *o)
+{
+	u32 coming = o ? o->nr[DXK_AT_READY] + o->nr[DXK_AT_WORK] : 0;
+	u32 copying = o ? o->nr[DXK_AT_REJOIN] - results_of(r) : 0;
+
+	return coming <= r->self_held && copying <= (r->free ? 0 : r->nr);
+}
+
+static void check_poller(const struct actor *a, bool excused)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	const struct model_owner *o = model_owner_of(a->m.space, r->cookie);
+	u32 results = results_of(r);
+
+	if (!r->wait)
+		sim_fail("%u sleeps in a poll", a->m.id);
+	if (excused)
+		return;
+	if (results >= r->min || (results && (hopeless(r, o) ||
+	    model.e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)))
+		sim_fail("%u sleeps and there are %u results for it", a->m.id, results);
+	if (hopeless(r, o))
+		sim_fail("%u sleeps and nothing can come", a->m.id);
+}
+
+/* An answer that was given in this hold. */
+static void check_answer(const struct actor *a)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	const struct model_owner *o = model_owner_of(a->m.space, r->cookie);
+	/* Has nothing but this happened to the owner in this hold? */
+	bool quiet = sim_self != house.control[DXK_DISPATCHER].task &&
+		     (!o || o->hold != model.holds);
+	u32 results = results_of(r);
+
+	if (r->helper.called)
+		return;
+	if (r->err) {
+		if (r->err == -ESHUTDOWN && !stopped_running(model.e))
+			sim_fail("%u: a shutdown that is none", a->m.id);
+		if (r->err == -EDEADLK && quiet && (results || !hopeless(r, o) || !r->self_held))
+			sim_fail("%u: a deadlock that is none", a->m.id);
+		return;
+	}
+	switch (r->answer) {
+	case RJR_RETURNED:
+		if (!r->nr || r->nr > r->max)
+			sim_fail("%u: %u results", a->m.id, r->nr);
+		if (quiet && r->wait && r->nr < r->min && !hopeless(r, o) &&
+		    model.e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER)
+			sim_fail("%u: %u results, waits for %u", a->m.id, r->nr, r->min);
+		if (quiet && results && r->nr < r->max)
+			sim_fail("%u: %u results of %u", a->m.id, r->nr, r->nr + results);
+		break;
+	case RJR_NONE_EXIST:
+		/* Of many sleepers some are told in a later hold. */
+		if (!model_gone(o, a->called))
+			sim_fail("%u: none exist, but %u do", a->m.id, model_live(o->nr));
+		break;
+	case RJR_NONE_READY:
+		if (r->wait || (quiet && (results || !o || !model_live(o->nr))))
+			sim_fail("%u: none ready, %u are", a->m.id, results);
+		break;
+	default:
+		sim_fail("%u: answer %u", a->m.id, r->answer);
+	}
+}
+
+static void check_watcher(const struct actor *a)
+{
+	const struct dxk_owner *owner = a->m.watching;
+
+	if (owner && (owner->nr_done || !owner->space))
+		sim_fail("%u watches an owner that has changed", a->m.id);
+}
+
+/** check_sleepers - all; excused are those who are owed a look */
+void check_sleepers(bool excused)
+{
+	struct actor *a;
+
+	for_each_actor(a) {
+		if (a->post && actor_queued(&a->post->w))
+			check_poster(a, excused);
+		if (a->rejoin && actor_queued(&a->rejoin->w)) {
+			check_poller(a, excused);
+		} else if (a->rejoin && a->rejoin->w.done && !a->answered) {
+			a->answered = true;
+			check_answer(a);
+		}
+		if (!excused)
+			check_watcher(a);
+	}
+}
