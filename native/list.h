@@ -17,13 +17,14 @@ struct list_head {
 
 static inline void INIT_LIST_HEAD(struct list_head *list)
 {
-	list->next = list;
+	__atomic_store_n(&list->next, list, __ATOMIC_RELAXED);
 	list->prev = list;
 }
 
+/* As in the kernel this needs no lock, if it may be wrong by the time it answers. */
 static inline bool list_empty(const struct list_head *head)
 {
-	return head->next == head;
+	return __atomic_load_n(&head->next, __ATOMIC_RELAXED) == head;
 }
 
 static inline bool list_is_first(const struct list_head *entry, const struct list_head *head)
@@ -33,7 +34,7 @@ static inline bool list_is_first(const struct list_head *entry, const struct lis
 
 static inline void list_join(struct list_head *a, struct list_head *b)
 {
-	a->next = b;
+	__atomic_store_n(&a->next, b, __ATOMIC_RELAXED);
 	b->prev = a;
 }
 

@@ -323,6 +323,8 @@ void check_idle(void)
 	if (!house.started)
 		return;
 	e->lock.holder = sim_self;
+	order_acquire(&e->lock);
 	check_all(e, false);
+	order_release(&e->lock);
 	e->lock.holder = NULL;
 }

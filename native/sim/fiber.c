@@ -16,7 +16,7 @@
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef __SANITIZE_THREAD__
+#ifdef SIM_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -68,7 +68,7 @@ struct sim_fiber *fiber_new(void (*entry)(void))
 	fiber->context.uc_stack.ss_sp = fiber->stack;
 	fiber->context.uc_stack.ss_size = STACK_SIZE;
 	makecontext(&fiber->context, fiber_begin, 0);
-#ifdef __SANITIZE_THREAD__
+#ifdef SIM_TSAN
 	fiber->sanitizer = __tsan_create_fiber(0);
 #endif
 	return fiber;
@@ -80,13 +80,13 @@ struct sim_fiber *fiber_of_process(void)
 	struct sim_fiber *fiber = calloc(1, sizeof(*fiber));
 
 	fiber->begun = true;
-#ifdef __SANITIZE_THREAD__
+#ifdef SIM_TSAN
 	fiber->sanitizer = __tsan_get_current_fiber();
 #endif
 	return fiber;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(SIM_TSAN)
 void fiber_switch(struct sim_fiber *from, struct sim_fiber *to)
 {
 	previous = from;

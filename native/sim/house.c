@@ -79,8 +79,7 @@ static void draw_dynamic(struct dxk_policy *p)
 	p->help_depth = 1 + choose(3);
 }
 
-/** house_policy - a policy that is legal */
-void house_policy(struct dxk_policy *p)
+static void draw_policy(struct dxk_policy *p)
 {
 	u32 tries = 8;
 
@@ -99,6 +98,17 @@ void house_policy(struct dxk_policy *p)
 		p->on_block = choose(3);
 		p->max_spares = choose(4);
 	} while (dxk_policy_check(p));
+}
+
+/** house_policy - a policy that is legal, for a context that does not run */
+void house_policy(void)
+{
+	struct dxk_policy p;
+
+	draw_policy(&p);
+	spin_lock(&house.e.lock);
+	house.e.policy = p;
+	spin_unlock(&house.e.lock);
 }
 
 /** house_change_policy - what can be changed while it runs is, at the next review */

@@ -51,7 +51,7 @@ bool house_start(void);
 void house_stop(void);
 void house_end_run(void);
 void house_main(void *arg);
-void house_policy(struct dxk_policy *p);
+void house_policy(void);
 void house_change_policy(void);
 u32 crew_count(enum dxk_kind kind);
 

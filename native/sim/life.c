@@ -118,6 +118,9 @@ static void close_context(void)
 			sim_fail("threads do not end");
 		sim_nap(NSEC_PER_MSEC);
 	}
+	for (i = 0; i < actors.nr; i++)
+		order_acquire(&actors.actor[i]);
+	order_acquire(&house.e.lock);
 	house_lock();
 	crew_bury(true);
 	house_unlock();
@@ -134,9 +137,9 @@ void house_main(void *arg)
 
 	house = (struct house) { };
 	dxk_engine_init(e);
-	house_policy(&e->policy);
 	model_reset(e);
 	actors_reset();
+	house_policy();
 	for (i = 0; i < ARRAY_SIZE(house.space); i++) {
 		house.space[i] = dxk_space_new(e);
 		if (IS_ERR(house.space[i]))
@@ -146,7 +149,7 @@ void house_main(void *arg)
 	for (runs = 1 + choose(2); runs; runs--) {
 		run();
 		if (runs > 1 && choose(2))
-			house_policy(&e->policy);
+			house_policy();
 	}
 	close_context();
 	house.started = false;

@@ -297,6 +297,7 @@ void sim_join(struct task_struct *t)
 		sim_sleep(sim_now + NSEC_PER_MSEC);
 	}
 	sim_doze_end();
+	order_acquire(t);
 }
 
 /* --- begin and end ---------------------------------------------------------- */

@@ -7,16 +7,18 @@
 #define _DXK_SIM_THREAD_H
 
 /*
- * For the thread sanitizer: what is before a release of an object comes before what is
- * behind an acquire of it. The engine says so itself by its barriers; here stands what
- * lock, begin and end of threads imply.
+ * For the thread sanitizer: the simulator's own variables are none of its business. What is
+ * before a release of an object comes before what is behind an acquire of it. The engine
+ * says so itself by its barriers; here stands what lock, begin and end of threads imply.
  */
 #ifdef SIM_TSAN
+#define sim_inline	static inline __attribute__((no_sanitize_thread))
 void __tsan_acquire(void *addr);
 void __tsan_release(void *addr);
 #define order_acquire(obj)	__tsan_acquire((void *)(obj))
 #define order_release(obj)	__tsan_release((void *)(obj))
 #else
+#define sim_inline	static inline
 #define order_acquire(obj)	do { } while (0)
 #define order_release(obj)	do { } while (0)
 #endif
@@ -43,82 +45,82 @@ void sim_task_put(struct task_struct *task);
 void sim_task_wake(struct task_struct *task);
 bool os_allocation_fails(void);
 
-static inline void os_point(void)
+sim_inline void os_point(void)
 {
 	if (!sim_holding && --sim_left < 0)
 		sim_preempt();
 }
 
-static inline void os_point_held(void)
+sim_inline void os_point_held(void)
 {
 	if (--sim_left < 0)
 		sim_preempt();
 }
 
-static inline struct task_struct *os_self(void)
+sim_inline struct task_struct *os_self(void)
 {
 	return sim_self;
 }
 
-static inline void os_hold(struct task_struct *task)
+sim_inline void os_hold(struct task_struct *task)
 {
 	sim_task_get(task);
 }
 
-static inline void os_wake(struct task_struct *task)
+sim_inline void os_wake(struct task_struct *task)
 {
 	os_point_held();
 	sim_task_wake(task);
 	os_point_held();
 }
 
-static inline void os_wake_held(struct task_struct *task)
+sim_inline void os_wake_held(struct task_struct *task)
 {
 	os_wake(task);
 	sim_task_put(task);
 }
 
-static inline void os_yield(void)
+sim_inline void os_yield(void)
 {
 	os_point();
 }
 
-static inline u64 os_now(void)
+sim_inline u64 os_now(void)
 {
 	return sim_now;
 }
 
-static inline void os_read_begin(void)
+sim_inline void os_read_begin(void)
 {
 	sim_readers++;
 }
 
-static inline void os_read_end(void)
+sim_inline void os_read_end(void)
 {
 	sim_readers--;
 }
 
-static inline unsigned long os_clock(void)
+sim_inline unsigned long os_clock(void)
 {
 	return sim_now / NSEC_PER_MSEC;
 }
 
-static inline void spin_lock_init(spinlock_t *lock)
+sim_inline void spin_lock_init(spinlock_t *lock)
 {
 	*lock = (spinlock_t) { };
 }
 
-static inline void spin_lock(spinlock_t *lock)
+sim_inline void spin_lock(spinlock_t *lock)
 {
 	sim_lock(lock);
 }
 
-static inline void spin_unlock(spinlock_t *lock)
+sim_inline void spin_unlock(spinlock_t *lock)
 {
 	sim_unlock(lock);
 }
 
-static inline bool os_lock_is_held(const spinlock_t *lock)
+sim_inline bool os_lock_is_held(const spinlock_t *lock)
 {
 	return lock->holder == sim_self;
 }
