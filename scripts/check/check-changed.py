@@ -44,13 +44,16 @@ def touched(path, noticed, known):
     room, _, rest = path.partition("/")
     stem = re.sub(r"\.\w+$", "", os.path.basename(path))
     if re.match(r"dxk/\w+/tests/", path):
-        return {"KUNIT"}, ["ids"]
+        return {"KUNIT"}, ["ids", "native-suites"]
+    if room == "native":
+        return set(), ["native-*"]
     if path.startswith("dxk/executors/"):
         return {"dxsum.sh", "module"}, ["sparse-stock"]
     if room == "dxk":
         tests = set().union(*(noticed.get(re.sub(r"\w$", e, path), set()) for e in "ch"))
         tests |= {stem} & known
-        return tests or {ALL}, ["layers", "sparse-stock", "plants", "doc-kernel-doc"]
+        native = ["native-*"] if path.startswith("dxk/engine/") else []
+        return tests or {ALL}, ["layers", "sparse-stock", "plants", "doc-kernel-doc"] + native
     if room == "uapi":
         return {ALL}, DOCS
     if room == "lib":
@@ -76,6 +79,8 @@ def touched(path, noticed, known):
         return set(), DOCS
     if room in ("debian", "dist"):
         return set(), ["packages"]
+    if path.startswith("scripts/mutants/"):
+        return set(), ["mutants"]
     if room == "scripts":
         return set(), [{"ids": "ids", "check-log": "check-log", "build-module": "module-*",
                         "check-packages": "packages"}.get(stem, "plants")]
