@@ -79,6 +79,7 @@ bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie);
 bool actor_spawn_user(struct dxk_space *space, bool spare);
 bool actor_spawn_kernel(bool spare);
 bool actor_spawn_manager(void);
+bool actor_spawn_stopper(void);
 bool actor_spawn_service(struct dxk_space *space);
 
 #endif /* _DXK_SIM_ACTOR_H */

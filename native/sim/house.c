@@ -220,11 +220,16 @@ static void check_stop_begun(u64 begun)
 void house_stop(void)
 {
 	bool cancel = choose(2);
-	u64 begun = sim_now;
+	u64 begun;
 	int err;
 
-	note("stop, %s", cancel ? "cancel" : "drain");
 	house_lock();
+	if (house.e.state != DXK_CTX_RUNNING && house.e.state != DXK_CTX_STOPPING) {
+		house_unlock();
+		return;
+	}
+	note("stop, %s", cancel ? "cancel" : "drain");
+	begun = sim_now;
 	dxk_stop_begin(&house.e, cancel, false);
 	house_unlock();
 	check_stop_begun(begun);

@@ -62,7 +62,10 @@ static void happen(void)
 		actor_spawn_service(draw_space());
 		break;
 	case 10:
-		close_space(choose(2));
+		if (chance(4))
+			actor_spawn_stopper();
+		else
+			close_space(choose(2));
 		break;
 	default:
 		sim_nap(NSEC_PER_MSEC * choose(chance(8) ? 1500 : 30));

@@ -153,6 +153,15 @@ static void service_main(void *arg)
 	actor_end(a);
 }
 
+/* Somebody else who stops the context, while others do. */
+static void stopper_main(void *arg)
+{
+	struct actor *a = arg;
+
+	house_stop();
+	actor_retire(a);
+}
+
 /* --- begin ------------------------------------------------------------------- */
 
 static bool spawn(struct actor *a, const char *name, void (*run)(void *arg))
@@ -205,6 +214,12 @@ bool actor_spawn_manager(void)
 {
 	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared), "manager",
 		     manager_main);
+}
+
+bool actor_spawn_stopper(void)
+{
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared), "stopper",
+		     stopper_main);
 }
 
 bool actor_spawn_service(struct dxk_space *space)
