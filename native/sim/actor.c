@@ -32,6 +32,16 @@ u32 actors_workers(enum dxk_kind kind)
 	return nr;
 }
 
+u32 actors_asleep(enum dxk_kind kind)
+{
+	const struct actor *a;
+	u32 nr = 0;
+
+	for_each_actor(a)
+		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind && actor_asleep(a);
+	return nr;
+}
+
 void actors_reset(void)
 {
 	actors.nr = 0;

@@ -22,6 +22,8 @@ struct actor {
 	struct dxk_post_op *post;
 	struct dxk_rejoin_op *rejoin;
 	struct dxk_next_op *next;
+	/* That has slept for room in the Rejoin Pool: others have completed for it. */
+	bool blocked;
 	/* The hold before that; whether the rejoin call's answer was looked at. */
 	u64 called;
 	bool answered;
@@ -51,8 +53,17 @@ static inline bool actor_queued(const struct dxk_waiter *w)
 	return w->link.next && !list_empty(&w->link);
 }
 
+/* In a post, a rejoin or a completion. */
+static inline bool actor_asleep(const struct actor *a)
+{
+	return (a->post && actor_queued(&a->post->w)) ||
+	       (a->rejoin && actor_queued(&a->rejoin->w)) ||
+	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
+}
+
 struct actor *actor_by_id(u32 id);
 u32 actors_workers(enum dxk_kind kind);
+u32 actors_asleep(enum dxk_kind kind);
 void actors_reset(void);
 
 struct actor *actor_new(enum dxk_role role, enum dxk_kind kind, struct dxk_space *space);

@@ -263,16 +263,18 @@ static void works_put(struct actor *a, struct dxk_next_op *n)
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 {
 	struct dxk_next_op n = { .m = &a->m, .max = max };
+	struct dxk_rqe *rqe;
 	int err;
 
 	INIT_LIST_HEAD(&n.done);
 	while (done-- && !list_empty(&a->m.busy)) {
-		struct dxk_rqe *rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
-
+		rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
 		rqe->status = choose(1000);
+		model_of(rqe)->completed = true;
 		list_move_tail(&rqe->link, &n.done);
 	}
 	note("%u completes %u and takes %u", a->m.id, list_length(&n.done), max);
+	a->blocked = false;
 	a->next = &n;
 	err = dxk_next(&n, deadline);
 	a->next = NULL;
@@ -280,6 +282,8 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 	if (err && !list_empty(&n.work))
 		sim_fail("%u is given work with error %d", a->m.id, err);
 	dxk_rqe_drop_all(&a->m, &n.ended);
+	list_for_each_entry(rqe, &n.done, link)
+		model_of(rqe)->completed = false;
 	list_splice_init(&n.done, &a->m.busy);
 	if (!err)
 		works_put(a, &n);

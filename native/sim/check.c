@@ -87,24 +87,19 @@ struct crew {
 	u32 present, clients, clients_asleep;
 };
 
-static bool asleep(const struct actor *a)
-{
-	return (a->post && actor_queued(&a->post->w)) ||
-	       (a->rejoin && actor_queued(&a->rejoin->w)) ||
-	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
-}
-
-static void count_actor(struct crew *c, const struct actor *a)
+static void count_actor(struct crew *c, struct actor *a)
 {
 	const struct dxk_member *m = &a->m;
 
+	a->blocked |= a->next && actor_asleep(a);
+
 	if (m->role != DXK_ROLE_WORKER) {
 		c->clients += m->attached;
-		c->clients_asleep += asleep(a);
+		c->clients_asleep += actor_asleep(a);
 		return;
 	}
 	c->extra[m->kind] += m->extra;
-	if (asleep(a))
+	if (actor_asleep(a))
 		c->asleep[m->kind]++;
 	else if (a->next && actor_queued(&a->next->w) && m->spare)
 		c->parked[m->kind]++;
@@ -120,7 +115,7 @@ static void count_actor(struct crew *c, const struct actor *a)
 static void check_crew(const struct dxk_engine *e, struct crew *c)
 {
 	const struct dxk_crew *crew = &e->crew;
-	const struct actor *a;
+	struct actor *a;
 	u32 kind;
 
 	*c = (struct crew) { };
@@ -310,6 +305,9 @@ void check_idle(void)
 	for_each_actor(a) {
 		if (a->polls && a->m.readable)
 			sim_fail("%u sleeps in poll and is readable", a->m.id);
+		if (a->next && actor_queued(&a->next->w) && !a->blocked &&
+		    !list_empty(&a->next->ended))
+			sim_fail("%u sleeps for work and keeps what has ended", a->m.id);
 		if (a->polls_work && a->task->state == SIM_ASLEEP &&
 		    dxk_ready_nr(&e->ready, DXK_USER))
 			sim_fail("%u sleeps in poll and there is work", a->m.id);
@@ -318,6 +316,9 @@ void check_idle(void)
 		if (house.control[i].kicked && house.control[i].task &&
 		    house.control[i].task->state == SIM_ASLEEP)
 			sim_fail("control thread %u sleeps and was kicked", i);
+	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
+	    !dxk_ready_empty(&e->ready))
+		sim_fail("requests wait, and nothing ages them");
 	if (e->inbox.first)
 		sim_fail("an operation lies in the inbox");
 	if (!house.started)

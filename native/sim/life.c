@@ -78,8 +78,10 @@ static void run(void)
 	bool one = choose(2);
 
 	house.waiters = 1 + choose(8);
-	if (crowd)
-		house.e.policy.max_requests += 200;
+	if (crowd) {
+		house.e.policy.max_requests += 400;
+		house.e.policy.ready_entries += 300 * choose(2);
+	}
 	if (!house_start())
 		return;
 	while (crowd--)

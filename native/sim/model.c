@@ -229,6 +229,7 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 		.prio = rqe->prio, .taken_prio = rqe->prio,
 		.kind = rqe->kind, .lane = rqe->lane, .born = model.births++,
 		.boost = rqe->attrs & PXR_BOOST, .rejoin = rqe->attrs & PXR_REJOIN,
+		.redo = rqe->attrs & PXR_REDO,
 		.owner = owner_enter(rqe->owner->space, rqe->cookie),
 	};
 	if (model.e->state != DXK_CTX_RUNNING)
@@ -261,6 +262,9 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 	if (rqe->attempts != rq->attempts)
 		sim_fail("attempt %u is told as %u", rq->attempts, rqe->attempts);
 	rq->extra = rqe->extra;
+	rq->helped = rq->extra && !a->m.spare;
+	if (rq->extra && a->m.spare && actors_asleep(rq->kind) <= model.extra[rq->kind])
+		sim_fail("more spares run than workers sleep");
 }
 
 static bool awaited(const struct model_request *rq)
@@ -268,10 +272,29 @@ static bool awaited(const struct model_request *rq)
 	return rq->rejoin && !rq->owner->space->closed;
 }
 
-static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 to)
+/* May it be begun again when its worker has died? */
+static bool may_redo(const struct model_request *rq)
 {
+	return rq->redo && rq->attempts < model.e->policy.redo_max && !model.e->cancelling &&
+	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
+}
+
+static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 from, u8 to)
+{
+	const struct dxk_policy *p = &model.e->policy;
+	bool dead = from == DXK_BUSY && !rq->completed;
+
 	if (to != (awaited(rq) ? DXK_REJOIN : DXK_FREE))
 		sim_fail("a request ends in state %u", to);
+	if (from == DXK_CANCELLED && rqe->status != -ECANCELED)
+		sim_fail("cancelled with status %d", rqe->status);
+	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))
+		sim_fail("ended by the death of its worker, with status %d", rqe->status);
+	/* One that a helper has may be what makes room. */
+	if (from == DXK_BUSY && !dead && to == DXK_REJOIN && !rq->helped &&
+	    p->rejoin_full == DXK_REJOIN_BLOCK_WORKER &&
+	    model.e->state == DXK_CTX_RUNNING && model.nr[DXK_AT_REJOIN] > p->rejoin_entries)
+		sim_fail("a worker completes into a full Rejoin Pool");
 	rq->done = model.births++;
 	rq->status = rqe->status;
 }
@@ -312,10 +335,12 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (from == DXK_DISPATCHED && to == DXK_READY) {
 		rq->attempts--;
 	} else if (from == DXK_BUSY && to == DXK_READY) {
+		if (rq->completed || !may_redo(rq))
+			sim_fail("a request is begun again, %u times", rq->attempts);
 		rq->prio = rq->taken_prio;
 		rq->seen = rq->taken_seen;
 	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {
-		check_ended(rq, rqe, to);
+		check_ended(rq, rqe, from, to);
 	}
 	if (to == DXK_READY)
 		ready_enter(rq);

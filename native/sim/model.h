@@ -27,7 +27,11 @@ struct model_request {
 	struct model_owner *owner;
 	u8 state;
 	u8 kind, lane;
-	bool boost, rejoin, extra;
+	bool boost, rejoin, redo, extra;
+	/* Its worker has said that it is done. */
+	bool completed;
+	/* It was given to a helper. */
+	bool helped;
 	/* It could not be copied out: among several such their order is lost. */
 	bool returned;
 	/* Current priority; what it was at the dispatch; intervals seen, and until then. */
