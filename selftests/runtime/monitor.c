@@ -28,13 +28,18 @@ static bool not_told(const struct dxt *t, const char *counter, long long nr)
 	return dxt_num(t, "stats/%s", counter) == nr;
 }
 
-/* The end of the kernel's log, from @since on, has a line with all of @words. */
+/*
+ * The kernel's log gets a line with all of @words: after the counter, which the Monitor
+ * counts up first.
+ */
 static bool kmsg_has(int kmsg, const char *const *words)
 {
+	struct pollfd p = { .fd = kmsg, .events = POLLIN };
 	char line[2048];
 	ssize_t n;
 
-	while ((n = read(kmsg, line, sizeof(line) - 1)) > 0) {
+	while (poll(&p, 1, dxt_late_ms()) == 1 &&
+	       (n = read(kmsg, line, sizeof(line) - 1)) > 0) {
 		const char *const *w;
 
 		line[n] = '\0';
