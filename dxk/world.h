@@ -42,11 +42,6 @@ static inline void os_hold(struct task_struct *task)
 	get_task_struct(task);
 }
 
-static inline void os_wake(struct task_struct *task)
-{
-	wake_up_process(task);
-}
-
 static inline void os_wake_held(struct task_struct *task)
 {
 	wake_up_process(task);

@@ -29,9 +29,6 @@ static inline void os_hold(struct task_struct *task);
 /** os_wake_held - wake a task that was held */
 static inline void os_wake_held(struct task_struct *task);
 
-/** os_wake - wake a task that cannot vanish meanwhile */
-static inline void os_wake(struct task_struct *task);
-
 int os_doze(const bool *done, u64 deadline);
 void os_await(const bool *done);
 

@@ -9,14 +9,14 @@
 /* --- waking ---------------------------------------------------------------- */
 
 /* What the arrays have no room for the loops leave over, see struct dxk_wakes. */
-void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task)
+
+/* @task: held; the reference goes over */
+static void dxk_wake_held(struct dxk_wakes *wakes, struct task_struct *task)
 {
-	if (WARN_ON_ONCE(wakes->nr == ARRAY_SIZE(wakes->task))) {
-		os_wake(task);
-		return;
-	}
-	os_hold(task);
-	wakes->task[wakes->nr++] = task;
+	if (WARN_ON_ONCE(wakes->nr == ARRAY_SIZE(wakes->task)))
+		os_wake_held(task);
+	else
+		wakes->task[wakes->nr++] = task;
 }
 
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
@@ -127,8 +127,9 @@ void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
 		w->done = true;
 		return;
 	}
-	/* The reference is taken first: the sleeper may exit once it sees done. */
-	dxk_wake_task(wakes, task);
+	/* The sleeper may exit once it sees done, and must see it once it is woken. */
+	os_hold(task);
 	/* pairs with the load in os_doze() */
 	smp_store_release(&w->done, true);
+	dxk_wake_held(wakes, task);
 }

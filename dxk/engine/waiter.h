@@ -131,7 +131,6 @@ struct dxk_list_op {
 	bool more;	/* to be performed again */
 };
 
-void dxk_wake_task(struct dxk_wakes *wakes, struct task_struct *task);
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m);
 
 static inline void dxk_wakes_init(struct dxk_wakes *wakes)

@@ -67,16 +67,11 @@ sim_inline void os_hold(struct task_struct *task)
 	sim_task_get(task);
 }
 
-sim_inline void os_wake(struct task_struct *task)
+sim_inline void os_wake_held(struct task_struct *task)
 {
 	os_point_held();
 	sim_task_wake(task);
 	os_point_held();
-}
-
-sim_inline void os_wake_held(struct task_struct *task)
-{
-	os_wake(task);
 	sim_task_put(task);
 }
 

@@ -48,11 +48,6 @@ static inline void os_hold(struct task_struct *task)
 {
 }
 
-static inline void os_wake(struct task_struct *task)
-{
-	os_task_wake(task);
-}
-
 static inline void os_wake_held(struct task_struct *task)
 {
 	os_task_wake(task);

@@ -14,7 +14,7 @@ cd "$(dirname "$0")/../.."
 steps=20000000 seed=1 seconds=60 what=''
 while (($#)); do
 	case $1 in
-	--steps) steps=$2; shift ;;
+	--steps) steps=$(printf %.0f "$2"); shift ;;
 	--seed) seed=$2; shift ;;
 	--seconds) seconds=$2; shift ;;
 	suites | threads | simulator | fuzz) what+=" $1 " ;;
