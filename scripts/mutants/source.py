@@ -10,7 +10,8 @@ import re
 import clang.cindex as ci
 
 # Left alone, with all that is in their parentheses: assertions and traces.
-ALONE = re.compile(r"trace_|static_assert$|BUILD_BUG_ON|lockdep_assert|WARN_|OS_DEBUG$")
+ALONE = re.compile(r"trace_|static_assert$|BUILD_BUG_ON|lockdep_assert|WARN_|OS_DEBUG$|"
+                   r"dxk_step$|dxk_hold_(begin|end)$")
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 _place = ci.conf.lib.clang_getFileLocation
