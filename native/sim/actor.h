@@ -87,6 +87,7 @@ void actor_execute(struct actor *a, struct dxk_rqe *rqe);
 
 bool actor_spawn_client(struct dxk_space *space);
 bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie);
+bool actor_spawn_feeder(struct dxk_space *space, u64 cookie);
 bool actor_spawn_user(struct dxk_space *space, bool spare);
 bool actor_spawn_kernel(bool spare);
 bool actor_spawn_manager(void);

@@ -74,7 +74,7 @@ static void happen(void)
 
 static void run(void)
 {
-	u32 events = choose(30), crowd = chance(64) ? 40 + choose(200) : 0;
+	u32 events = choose(30), crowd = chance(64) ? 40 + choose(300) : 0;
 	bool one = choose(2);
 
 	house.waiters = 1 + choose(8);
@@ -84,8 +84,15 @@ static void run(void)
 	}
 	if (!house_start())
 		return;
-	while (crowd--)
+	if (crowd && choose(4)) {
+		actor_spawn_feeder(&house.e.shared, 0);
+		sim_nap(100000);
+	}
+	while (crowd--) {
 		actor_spawn_sleeper(&house.e.shared, one ? 0 : choose(3));
+		if (chance(64))
+			actor_spawn_feeder(&house.e.shared, one ? 0 : choose(3));
+	}
 	while (events--) {
 		happen();
 		if (choose(2))

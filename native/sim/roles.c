@@ -43,6 +43,21 @@ static void client_main(void *arg)
 	actor_end(a);
 }
 
+/* It has something for a crowd to wait for. */
+static void feeder_main(void *arg)
+{
+	struct actor *a = arg;
+	u32 posts = 1 + choose(4);
+
+	if (!actor_join(a))
+		return;
+	while (posts--)
+		actor_post(a, choose(2) ? DXK_BATCH_MAX : 4, a->cookie,
+			   PXR_REJOIN | PXR_WAITIF_BUSY | (choose(4) ? 0 : PXR_KERNEL),
+			   sim_now + NSEC_PER_MSEC);
+	actor_end(a);
+}
+
 /* One of a crowd: it posts, or waits for what others have posted. */
 static void sleeper_main(void *arg)
 {
@@ -56,7 +71,7 @@ static void sleeper_main(void *arg)
 	if (chance(3) && actor_rejoin(a, a->cookie, 1, 0) == RJR_NONE_READY)
 		actor_poll(a);
 	if (choose(4))
-		actor_rejoin(a, a->cookie, 1 + choose(4),
+		actor_rejoin(a, a->cookie, house.waiters > 4 ? 16 : 1 + choose(4),
 			     chance(4) ? draw_deadline() : DXK_FOREVER);
 	actor_end(a);
 }
@@ -179,13 +194,24 @@ bool actor_spawn_client(struct dxk_space *space)
 	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, space), "client", client_main);
 }
 
-bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie)
+static bool spawn_with(const char *name, void (*run)(void *arg), struct dxk_space *space,
+		       u64 cookie)
 {
 	struct actor *a = actor_new(DXK_ROLE_CLIENT, DXK_USER, space);
 
 	if (a)
 		a->cookie = cookie;
-	return spawn(a, "sleeper", sleeper_main);
+	return spawn(a, name, run);
+}
+
+bool actor_spawn_sleeper(struct dxk_space *space, u64 cookie)
+{
+	return spawn_with("sleeper", sleeper_main, space, cookie);
+}
+
+bool actor_spawn_feeder(struct dxk_space *space, u64 cookie)
+{
+	return spawn_with("feeder", feeder_main, space, cookie);
 }
 
 bool actor_spawn_user(struct dxk_space *space, bool spare)

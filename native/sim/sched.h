@@ -15,7 +15,7 @@
 
 #include "engine/os.h"
 
-#define SIM_TASKS	280
+#define SIM_TASKS	400
 
 enum sim_state {
 	SIM_ENDED,
