@@ -86,6 +86,8 @@ void kunit_fail(struct kunit *test, bool abort, const char *file, int line,
 #define KUNIT_EXPECT_PTR_EQ(test, a, b)		KUNIT_CHECK(test, false, (a) == (b), " ")
 #define KUNIT_EXPECT_PTR_EQ_MSG(test, a, b, ...) \
 	KUNIT_CHECK(test, false, (a) == (b), __VA_ARGS__)
+#define KUNIT_EXPECT_STREQ(test, a, b) \
+	KUNIT_CHECK(test, false, !strcmp(a, b), " ")
 #define KUNIT_ASSERT_TRUE(test, c)		KUNIT_CHECK(test, true, c, " ")
 #define KUNIT_ASSERT_FALSE(test, c)		KUNIT_CHECK(test, true, !(c), " ")
 #define KUNIT_ASSERT_NOT_NULL(test, p)		KUNIT_CHECK(test, true, p, " ")
