@@ -130,7 +130,7 @@ static void kernel_main(void *arg)
 static void manager_main(void *arg)
 {
 	struct actor *a = arg;
-	u32 workers, spares;
+	u32 workers = 0, spares = 0;
 	int ret, before = 0;
 
 	while (!a->task->killed && !house.ending) {
@@ -139,6 +139,10 @@ static void manager_main(void *arg)
 			note("manager: %d, %u workers, %u spares", ret, workers, spares);
 		before = ret;
 		interrupted(a);
+		if (ret < 0 ? ret != -ESHUTDOWN && ret != -ERESTARTSYS :
+			      ret != (int)(workers + spares))
+			sim_fail("a manager is told %d, %u workers and %u spares", ret, workers,
+				 spares);
 		if (ret == -ESHUTDOWN) {
 			sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
 			continue;
@@ -163,6 +167,8 @@ static void service_main(void *arg)
 	do {
 		ret = dxk_should_wait(&a->m, draw_deadline());
 		note("service: %d", ret);
+		if (ret != 0 && ret != 1 && ret != -ERESTARTSYS)
+			sim_fail("a service is told %d", ret);
 		sim_nap(1000 * choose(100));
 	} while (!interrupted(a) && !house.ending && choose(8));
 	actor_end(a);

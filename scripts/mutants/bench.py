@@ -35,6 +35,8 @@ class Judge:
 JUDGES = (
     Judge("suites", ["suites"]),
     Judge("simulator", ["sim", "--brief", "--steps", "5e6"]),
+    Judge("suites-asan", ["suites"], "asan"),
+    Judge("simulator-asan", ["sim", "--brief", "--steps", "1e6"], "asan"),
     Judge("suites-tsan", ["suites"], "tsan", barriers=True),
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
@@ -76,7 +78,7 @@ class Bench:
         with open(self.cc, "w", encoding="ascii") as file:
             file.write('#!/bin/sh\nexec gcc "$@" -g0 -w\n')
         os.chmod(self.cc, 0o755)
-        self.judges = [j for j in JUDGES if not j.variant and self.is_there(j)]
+        self.judges = [j for j in JUDGES if not j.barriers and self.is_there(j)]
         self.patience = {}
         for judge in self.judges:
             self.check_unchanged(judge)

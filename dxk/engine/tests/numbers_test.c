@@ -4,7 +4,9 @@
  */
 #include <kunit/test.h>
 
+#include "engine/calls.h"
 #include "engine/engine.h"
+#include "engine/stall.h"
 #include "engine/waiter.h"
 
 /* DX-22, DX-23: as the documents give them */
@@ -17,6 +19,45 @@ static void numbers_of_threads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DXK_ID_DISPATCHER, 700);
 	KUNIT_EXPECT_EQ(test, DXK_ID_CLIENT, 1000);
 	KUNIT_EXPECT_EQ(test, DXK_ID_MAX, 65535);
+}
+
+/* What a call is not given it sets itself. */
+static void numbers_of_results(struct kunit *test)
+{
+	struct dxk_engine *e = kunit_kzalloc(test, sizeof(*e), GFP_KERNEL);
+	struct dxk_member *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	struct dxk_rejoin_op r;
+	struct dxk_next_op n;
+
+	KUNIT_ASSERT_NOT_NULL(test, e);
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	dxk_engine_init(e);
+	dxk_member_init(m, e, DXK_ID_CLIENT);
+	memset(&r, 0xa5, sizeof(r));
+	r.m = m;
+	r.cookie = 1;
+	r.max = r.min = 1;
+	r.wait = r.help = r.free = false;
+	KUNIT_EXPECT_EQ(test, dxk_client_rejoin(&r, 0), 0);
+	KUNIT_EXPECT_EQ(test, r.answer, RJR_NONE_EXIST);
+	KUNIT_EXPECT_EQ(test, r.nr, 0);
+	KUNIT_EXPECT_EQ(test, r.self_held, 0);
+	KUNIT_EXPECT_FALSE(test, r.helper.called);
+	memset(&n, 0xa5, sizeof(n));
+	n.m = m;
+	n.max = 1;
+	INIT_LIST_HEAD(&n.done);
+	KUNIT_EXPECT_EQ(test, dxk_next(&n, 0), -ESHUTDOWN);
+	KUNIT_EXPECT_EQ(test, n.nr, 0);
+	KUNIT_EXPECT_EQ(test, n.taken, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&n.work) && list_empty(&n.ended));
+}
+
+/* How long nobody must have run until it is told, in ms */
+static void numbers_of_stalls(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, DXK_STALL_MS, 100);
+	KUNIT_EXPECT_EQ(test, DXK_SPARE_MS, 1000);
 }
 
 /* DX-115: each state has the name that sysfs shows */
@@ -87,6 +128,8 @@ static void numbers_of_a_hold(struct kunit *test)
 
 static struct kunit_case numbers_cases[] = {
 	KUNIT_CASE(numbers_of_threads),
+	KUNIT_CASE(numbers_of_results),
+	KUNIT_CASE(numbers_of_stalls),
 	KUNIT_CASE(numbers_of_states),
 	KUNIT_CASE(numbers_of_spaces),
 	KUNIT_CASE(numbers_of_a_hold),
