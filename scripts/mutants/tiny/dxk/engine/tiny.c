@@ -15,7 +15,7 @@ int tiny_clamp(int n)
 	return tiny_full(n) ? TINY_MOST : n;
 }
 
-int tiny_sum(int n)
+int tiny_sum(signed char n)
 {
 	int sum = 0;
 

@@ -25,7 +25,7 @@ static inline bool tiny_full(int n)
 extern int tiny_questions;
 
 int tiny_clamp(int n);
-int tiny_sum(int n);
+int tiny_sum(signed char n);
 int tiny_corners(enum tiny_shape shape, bool round);
 int tiny_rare(int n);
 int tiny_lane(int bit);
