@@ -308,6 +308,9 @@ void check_idle(void)
 		if (a->next && actor_queued(&a->next->w) && !a->blocked &&
 		    !list_empty(&a->next->ended))
 			sim_fail("%u sleeps for work and keeps what has ended", a->m.id);
+		if (a->rejoin && actor_queued(&a->rejoin->w) &&
+		    e->state == DXK_CTX_STOPPED)
+			sim_fail("%u sleeps for results of a stopped context", a->m.id);
 		if (a->polls_work && a->task->state == SIM_ASLEEP &&
 		    dxk_ready_nr(&e->ready, DXK_USER))
 			sim_fail("%u sleeps in poll and there is work", a->m.id);
