@@ -138,6 +138,8 @@ void os_member_get(struct dxk_member *m)
 
 void os_member_put(struct dxk_member *m)
 {
+	if (!actor_of(m)->refs)
+		sim_fail("a reference to %u that nobody has taken", m->id);
 	actor_of(m)->refs--;
 }
 

@@ -286,6 +286,42 @@ static void full_space_closes(struct kunit *test)
 	EXPECT_IS(ps->e->home.users, 0);
 }
 
+/* There is room for all who wait: each lock hold serves as many as it can afford. */
+static void full_serves_many(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *first = puppet_worker(ps);
+	struct dxk_next_op *n[40];
+	u32 i, k;
+
+	puppet_post(ps, 9, 0, PXR_REJOIN);
+	puppet_work(ps, first);
+	puppet_end(ps, first, 0, 0);
+	ps->e->owners.entries = 1;
+	for (i = 0; i < ARRAY_SIZE(n); i++) {
+		struct dxk_member *m = puppet_worker(ps);
+
+		for (k = 0; k < 5; k++) {
+			puppet_post(ps, 8, 0, PXR_REJOIN);
+			puppet_work(ps, m);
+		}
+		n[i] = puppet_end(ps, m, 0, 0);
+		EXPECT(ASLEEP(n[i]));
+		list_splice_tail_init(&m->busy, &n[i]->done);
+	}
+	ps->e->owners.entries = 5 * ARRAY_SIZE(n);
+	EXPECT_IS(puppet_poll(ps, 9), RJR_RETURNED);
+	/*
+	 * Two units for five moves and one for the look: a turn begins while a whole batch
+	 * can be afforded. The collector is woken, too.
+	 */
+	EXPECT_IS(ps->woken, (DXK_HOLD_BUDGET - (DXK_BATCH_MAX / 2 + 1)) / 3 + 1 + 1);
+	EXPECT_IS(ps->kick, BIT(DXK_MYSELF));
+	for (i = 0; i < ARRAY_SIZE(n); i++)
+		EXPECT_IS(n[i]->taken, 5);
+	EXPECT(!ps->e->owing);
+}
+
 static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_grows),
 	KUNIT_CASE(full_blocks_worker),
@@ -294,6 +330,7 @@ static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_reserves),
 	KUNIT_CASE(full_many_pollers),
 	KUNIT_CASE(full_space_closes),
+	KUNIT_CASE(full_serves_many),
 	{ }
 };
 

@@ -4,6 +4,9 @@
  */
 #include "engine/tests/puppet.h"
 
+/* Of os_clock(): longer than any test takes. */
+#define AGES	1000000
+
 static struct puppets *start(struct kunit *test, u32 workers)
 {
 	struct dxk_policy p = puppet_policy(workers);
@@ -22,8 +25,11 @@ static void next_idle(struct kunit *test)
 
 	for (i = 0; i < 3; i++) {
 		m[i] = puppet_worker(ps);
+		m[i]->since -= AGES;
 		n[i] = puppet_turn(ps, m[i], 1);
 		EXPECT(ASLEEP(n[i]));
+		/* since when it is idle */
+		EXPECT(os_clock() - m[i]->since < AGES);
 		EXPECT_IS(crew->nr_idle[DXK_USER], i + 1);
 		EXPECT_IS(dxk_member_state(m[i]), DXK_M_AVAILABLE);
 	}
@@ -150,6 +156,32 @@ static void next_takes_ahead(struct kunit *test)
 	for (i = 0; i < 6; i++)
 		EXPECT_IS(puppet_turn(ps, m[i % 2], DXK_BATCH_MAX)->nr, 1);
 	EXPECT(ASLEEP(puppet_turn(ps, m[1], DXK_BATCH_MAX)));
+}
+
+/* Who completes for a worker that sleeps takes what the lock hold can still afford. */
+static void next_takes_for_another(struct kunit *test)
+{
+	const u32 left = DXK_HOLD_BUDGET - (DXK_BATCH_MAX / 2 + 1);
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_next_op *n;
+	u32 i;
+
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 1;
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, 8, 0, PXR_REJOIN);
+		puppet_work(ps, worker);
+		n = puppet_end(ps, worker, 0, i ? DXK_BATCH_MAX : 0);
+	}
+	EXPECT(ASLEEP(n));
+	for (i = 0; i < 2; i++)
+		puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 0, 0);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->taken, 1);
+	/* two of them a unit, and one in any case */
+	EXPECT_IS(n->nr, 1 + 2 * left);
 }
 
 /* A worker takes what is of its kind only. */
@@ -363,6 +395,7 @@ static struct kunit_case next_cases[] = {
 	KUNIT_CASE(next_priority_order),
 	KUNIT_CASE(next_end),
 	KUNIT_CASE(next_takes_ahead),
+	KUNIT_CASE(next_takes_for_another),
 	KUNIT_CASE(next_kinds),
 	KUNIT_CASE(next_closed_handles),
 	KUNIT_CASE(next_put_back),

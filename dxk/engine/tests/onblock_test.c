@@ -5,6 +5,9 @@
  */
 #include "engine/tests/puppet.h"
 
+/* More than a lock hold may wake. */
+#define MANY	70
+
 static struct puppets *start(struct kunit *test, u32 on_block, u32 workers, bool cmls)
 {
 	struct dxk_policy p = puppet_policy(workers);
@@ -406,6 +409,54 @@ static void onblock_kernel_spare(struct kunit *test)
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);
 }
 
+/* More managers than a lock hold may tell; it goes on in further ones. */
+static void onblock_many_managers(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct dxk_crew_op **c = puppet_array(ps, MANY);
+	struct dxk_list_op died = { .m = puppet_worker(ps) };
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		c[i] = puppet_manager(ps, true);
+		EXPECT(ASLEEP(c[i]));
+	}
+	INIT_LIST_HEAD(&died.ended);
+	puppet_do(ps, &died.op, dxk_died_run);
+	EXPECT_IS(ps->woken, DXK_HOLD_BUDGET);
+	EXPECT_IS(ps->kick, BIT(DXK_MYSELF));
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(c[i]));
+		EXPECT_IS(c[i]->workers, 1);
+	}
+}
+
+/* The same with parked spares, all of which get use at once. */
+static void onblock_many_spares(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, MANY, false);
+	struct dxk_next_op **n = puppet_array(ps, MANY);
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		n[i] = puppet_turn(ps, puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true), 1);
+		EXPECT(ASLEEP(n[i]));
+	}
+	for (i = 0; i < MANY; i++)
+		EXPECT(ASLEEP(parent(ps, puppet_worker(ps), 10 + i)));
+	EXPECT_IS(ps->e->crew.nr_parked[DXK_USER], MANY);
+	ps->e->policy.on_block = DXK_ON_BLOCK_SPARE;
+	/* and the one that asks */
+	puppet_manager(ps, false);
+	EXPECT_IS(ps->woken, DXK_HOLD_BUDGET + 1);
+	EXPECT_IS(ps->kick & BIT(DXK_MYSELF), BIT(DXK_MYSELF));
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(n[i]));
+		EXPECT_IS(n[i]->nr, 1);
+	}
+	EXPECT_IS(ps->e->crew.extra[DXK_USER], MANY);
+}
+
 static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help),
 	KUNIT_CASE(onblock_help_depth),
@@ -416,6 +467,8 @@ static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_not),
 	KUNIT_CASE(onblock_manager),
 	KUNIT_CASE(onblock_kernel_spare),
+	KUNIT_CASE(onblock_many_managers),
+	KUNIT_CASE(onblock_many_spares),
 	{ }
 };
 

@@ -278,6 +278,10 @@ struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait)
 	struct dxk_crew_op *c = &call(ps, PUPPET_CREW)->crew;
 
 	c->wait = wait;
+	/* every answer is written, whatever was there */
+	c->workers = 77;
+	c->spares = 77;
+	c->err = -77;
 	puppet_do(ps, &c->op, dxk_crew_wait_run);
 	return c;
 }

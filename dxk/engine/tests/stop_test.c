@@ -66,6 +66,10 @@ static void stop_drains(struct kunit *test)
 	EXPECT(!ASLEEP(stop[0]) && !ASLEEP(stop[1]));
 	EXPECT_IS(puppet_turn(ps, m[1], 1)->err, -ESHUTDOWN);
 	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+	/* nobody is needed any more */
+	c = puppet_manager(ps, false);
+	EXPECT_IS(c->workers + c->spares, 0);
+	EXPECT_IS(c->err, 0);
 	/* DX-110: results stay */
 	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
 }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * What a lock hold collects for its end, and what a sleep counts for.
+ */
+#include "engine/tests/puppet.h"
+
+/* Of os_now(): longer than any test takes. */
+#define AGES	(1000000ULL * NSEC_PER_MSEC)
+
+static struct puppets *start(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(2);
+
+	return puppets_start(test, &p);
+}
+
+/* A member that is told several things in a row is woken once. */
+static void waiter_members(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *m[2] = { puppet_client(ps), puppet_client(ps) };
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	/* behind the end there is anything */
+	wakes.member[0] = m[0];
+	wakes.member[1] = m[1];
+	dxk_wake_member(&wakes, m[0]);
+	EXPECT_IS(wakes.nr_members, 1);
+	dxk_wake_member(&wakes, m[0]);
+	EXPECT_IS(wakes.nr_members, 1);
+	dxk_wake_member(&wakes, m[1]);
+	EXPECT_IS(wakes.nr_members, 2);
+	dxk_wake_member(&wakes, m[1]);
+	EXPECT_IS(wakes.nr_members, 2);
+	EXPECT(wakes.member[0] == m[0] && wakes.member[1] == m[1]);
+	dxk_wakes_flush(ps->e, &wakes);
+}
+
+/* Each sort of sleep has a counter, and one of the time, however it ends. */
+static void waiter_counts_sleeps(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_stats *stats = &ps->e->stats;
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+	struct dxk_next_op *n;
+	struct dxk_post_op *p;
+
+	ps->e->policy.ready_entries = 1;
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	p = puppet_post_nr(ps, puppet_client(ps), 1, 8, PXR_WAITIF_BUSY | PXR_REJOIN);
+	r = puppet_rejoin(ps, puppet_client(ps), 8, 2, 2);
+	EXPECT(ASLEEP(p) && ASLEEP(r));
+	EXPECT_IS(stats->post_blocks, 1);
+	EXPECT_IS(stats->rejoin_blocks, 1);
+	EXPECT_IS(stats->post_block_ns + stats->rejoin_block_ns, 0);
+	p->w.since -= AGES;
+	r->w.since -= 3 * AGES;
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(stats->post_block_ns / AGES, 1);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	EXPECT_IS(stats->rejoin_block_ns / AGES, 3);
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 0;
+	n = puppet_end(ps, worker, 0, 0);
+	EXPECT(ASLEEP(n));
+	n->w.since -= 2 * AGES;
+	ps->e->owners.entries = 1;
+	dxk_sweep(ps->e, false);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(stats->complete_blocks, 1);
+	EXPECT_IS(stats->complete_block_ns / AGES, 2);
+	/* a sleep for work is none of them */
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	n = puppet_turn(ps, puppet_worker(ps), 1);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(puppet_time_up(ps, &n->w), -ETIMEDOUT);
+	EXPECT_IS(stats->post_blocks + stats->rejoin_blocks + stats->complete_blocks, 4);
+	dxk_sweep_end(ps->e);
+}
+
+static struct kunit_case waiter_cases[] = {
+	KUNIT_CASE(waiter_members),
+	KUNIT_CASE(waiter_counts_sleeps),
+	{ }
+};
+
+static struct kunit_suite waiter_suite = {
+	.name = "dxk_waiter",
+	.exit = puppets_end,
+	.test_cases = waiter_cases,
+};
+
+kunit_test_suite(waiter_suite);
