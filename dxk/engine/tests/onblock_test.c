@@ -369,6 +369,11 @@ static void onblock_manager(struct kunit *test)
 	parent(ps, m[1], 11);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);
+	/* those of the other kind count against the limit */
+	spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, true);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
+	puppet_dies(ps, spare);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);
 	policy.max_spares = 1;
 	dxk_enforce(ps->e, &policy);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);

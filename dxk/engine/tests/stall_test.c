@@ -36,9 +36,14 @@ static void stall_of_workers(struct kunit *test)
 {
 	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
 	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_stats *stats = &ps->e->stats;
+	u64 *moves[] = {
+		&stats->posts, &stats->dispatches, &stats->completions, &stats->collected,
+	};
 	struct dxk_stall s = { };
 	struct dxk_rejoin_op *r;
 	struct dxk_next_op *n;
+	u32 i;
 
 	/* an idle crew without work, and a busy one, are none */
 	n = puppet_turn(ps, m, 1);
@@ -75,6 +80,16 @@ static void stall_of_workers(struct kunit *test)
 	EXPECT(!look_after(ps, &s, 1000 * DXK_STALL_MS));
 	EXPECT(look_after(ps, &s, DXK_STALL_MS));
 	EXPECT_IS(s.nr, 2);
+	/* moves of different sorts do not make up for each other */
+	for (i = 1; i < ARRAY_SIZE(moves); i++) {
+		(*moves[0])++;
+		(*moves[i])++;
+		EXPECT(!look_after(ps, &s, 1000 * DXK_STALL_MS));
+		EXPECT(!s.reported);
+		(*moves[0])--;
+		(*moves[i])--;
+		EXPECT(!look_after(ps, &s, 1000 * DXK_STALL_MS));
+	}
 	/* a second worker: it is over, and the next one is another */
 	puppet_work(ps, puppet_worker(ps));
 	EXPECT(!nobody(ps));

@@ -72,19 +72,60 @@ static void waiter_counts_sleeps(struct kunit *test)
 	EXPECT(!ASLEEP(n));
 	EXPECT_IS(stats->complete_blocks, 1);
 	EXPECT_IS(stats->complete_block_ns / AGES, 2);
-	/* a sleep for work is none of them */
+	/* a sleep for work is none of them, not even behind one of them */
 	puppet_work(ps, worker);
-	puppet_end(ps, worker, 0, 0);
-	n = puppet_turn(ps, puppet_worker(ps), 1);
+	n = puppet_end(ps, worker, 0, 1);
 	EXPECT(ASLEEP(n));
+	ps->e->owners.entries = 2;
+	dxk_sweep(ps->e, false);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(ps->e->crew.nr_idle[DXK_USER], 1);
+	EXPECT_IS(stats->complete_blocks, 2);
+	n->w.since -= AGES;
 	EXPECT_IS(puppet_time_up(ps, &n->w), -ETIMEDOUT);
+	EXPECT_IS(stats->complete_block_ns / AGES, 2);
 	EXPECT_IS(stats->post_blocks + stats->rejoin_blocks + stats->complete_blocks, 4);
 	dxk_sweep_end(ps->e);
+}
+
+/* Whose own operation makes its move is not woken. */
+static void waiter_of_the_caller(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_wakes wakes;
+	struct dxk_waiter w;
+
+	dxk_wakes_init(&wakes);
+	/* on a stack there is anything */
+	memset(&w, 0xff, sizeof(w));
+	dxk_waiter_init(&w);
+	EXPECT(list_empty(&w.link));
+	EXPECT(!w.count && !w.helper && !w.blocked && !w.done);
+	dxk_waiter_finish(&w, &wakes);
+	EXPECT(w.done);
+	EXPECT_IS(wakes.nr, 0);
+}
+
+/* A vacant member begins now. */
+static void waiter_member_begins(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	m->since = os_clock() - 1000000;
+	dxk_member_init(m, ps->e, 7);
+	EXPECT(os_clock() - m->since < 1000000);
+	EXPECT_IS(m->id, 7);
+	EXPECT(m->engine == ps->e);
+	EXPECT(m->space == &ps->e->home);
 }
 
 static struct kunit_case waiter_cases[] = {
 	KUNIT_CASE(waiter_members),
 	KUNIT_CASE(waiter_counts_sleeps),
+	KUNIT_CASE(waiter_of_the_caller),
+	KUNIT_CASE(waiter_member_begins),
 	{ }
 };
 
