@@ -334,13 +334,13 @@ static void next_latencies(struct kunit *test)
 		puppet_post(ps, 0, 0, PXR_LANE2);
 		rqe = puppet_work(ps, worker);
 		EXPECT(rqe->posted >= now);
-		rqe->started = os_now() - (3ULL << 38);
+		rqe->started = os_now() - (3ULL << 36);
 		rqe->posted = rqe->started - waited[i];
 		puppet_end(ps, worker, 0, 0);
 		EXPECT_IS(ns[DXK_LATENCY_WAIT][2][bucket[i]], before + 1);
 	}
 	EXPECT_IS(counted(ns[DXK_LATENCY_WAIT][2]), ARRAY_SIZE(waited));
-	EXPECT_IS(ns[DXK_LATENCY_RUN][2][39], ARRAY_SIZE(waited));
+	EXPECT_IS(ns[DXK_LATENCY_RUN][2][37], ARRAY_SIZE(waited));
 	EXPECT_IS(counted(ns[DXK_LATENCY_RUN][2]), ARRAY_SIZE(waited));
 	EXPECT_IS(counted(ns[DXK_LATENCY_WAIT][3]) + counted(ns[DXK_LATENCY_RUN][3]), 0);
 }
