@@ -18,15 +18,27 @@ static void count(long nr)
 	__atomic_add_fetch(&os_allocated, nr, __ATOMIC_RELAXED);
 }
 
+/*
+ * What lies behind an object is no address, so that who reads on there is noticed. The
+ * address sanitizer does so by itself, if nothing lies there.
+ */
+#ifdef __SANITIZE_ADDRESS__
+#define BEHIND	0
+#else
+#define BEHIND	sizeof(void *)
+#endif
+
 static void *allocate(size_t size)
 {
 	void *ptr;
 
 	if (os_allocation_fails())
 		return NULL;
-	ptr = calloc(1, size);
-	if (ptr)
-		count(1);
+	ptr = calloc(1, size + BEHIND);
+	if (!ptr)
+		return NULL;
+	memset(ptr + size, 0xa5, BEHIND);
+	count(1);
 	return ptr;
 }
 

@@ -20,6 +20,8 @@ void control_kick(struct control *c)
 
 void os_kick(struct dxk_engine *e, u32 who)
 {
+	if (who >= DXK_CONTROLS)
+		sim_fail("there is no control thread %u to kick", who);
 	control_kick(&house.control[who]);
 }
 

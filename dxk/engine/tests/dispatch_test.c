@@ -185,6 +185,7 @@ static void dispatch_inbox(struct kunit *test)
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r;
 	struct dxk_post_op *p[40];
+	struct dxk_next_op *n;
 	u32 i, k, batch;
 
 	ps->e->direct = false;
@@ -217,6 +218,16 @@ static void dispatch_inbox(struct kunit *test)
 	}
 	EXPECT(!ps->e->inbox.first);
 	dxk_inbox_run(ps->e);
+	/* of what comes together the more urgent one is given away */
+	n = puppet_turn(ps, worker, 1);
+	for (i = 0; i < 2; i++) {
+		p[i] = puppet_poster(ps, ps->main);
+		puppet_add(ps, p[i], 0, i, 0);
+		publish(ps, &p[i]->op, dxk_post_run);
+	}
+	dxk_inbox_run(ps->e);
+	EXPECT_IS(puppet_fetch(n)->param, ps->params);
+	puppet_end(ps, worker, 0, 0);
 	/* callers have the role again: nothing is published */
 	ps->e->direct = true;
 	r = puppet_poller(ps, ps->main, 1, 1, 0);

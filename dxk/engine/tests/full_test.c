@@ -4,6 +4,7 @@
  * owners that nobody can ask for any more.
  */
 #include "engine/space.h"
+#include "engine/space.h"
 #include "engine/tests/puppet.h"
 
 #define MANY	150
@@ -233,12 +234,102 @@ static void full_many_pollers(struct kunit *test)
 	EXPECT_IS(ps->e->stats.collected, 4);
 }
 
+/* A change in the midst of a pass: those who were looked at are looked at once more. */
+static void full_pass_begins_anew(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	struct dxk_member *m = puppet_client(ps), *watcher[9];
+	struct dxk_member *worker = puppet_worker(ps), *other = puppet_worker(ps);
+	struct dxk_owner *pass;
+	u32 i, behind = DXK_HOLD_BUDGET + 10;
+
+	ps->e->swept = true;
+	puppet_post(ps, 9, 0, 0);
+	puppet_work(ps, other);
+	post_nr(ps, 4);
+	/* one behind those whom a lock hold reaches waits for less */
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, m, 8, 3, i == behind ? 2 : 3);
+	for (i = 0; i < ARRAY_SIZE(watcher); i++) {
+		watcher[i] = puppet_client(ps);
+		puppet_rejoin(ps, watcher[i], 9, 1, 0);
+	}
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < 2; i++)
+		dxk_sweep(ps->e, true);
+	pass = ps->e->owners.pass;
+	EXPECT(pass);
+	EXPECT(ASLEEP(r[behind]));
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(ASLEEP(r[behind]));
+	/* another owner changes: it waits for its turn */
+	puppet_end(ps, other, 0, 0);
+	EXPECT(list_first_entry(&ps->e->owners.owed, struct dxk_owner, owed) == pass);
+	for (i = 0; i < 16 && ps->e->owing; i++)
+		dxk_sweep(ps->e, true);
+	EXPECT(!ps->e->owing);
+	EXPECT(list_empty(&ps->e->owners.owed));
+	EXPECT(!ASLEEP(r[behind]));
+	EXPECT_IS(r[behind]->nr, 2);
+	for (i = 0; i < ARRAY_SIZE(watcher); i++)
+		EXPECT(watcher[i]->readable);
+	dxk_sweep_end(ps->e);
+}
+
+/* Pollers take all that a lock hold can afford: who watches is told by the next. */
+static void full_pollers_before_watchers(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET];
+	u32 i;
+
+	ps->e->swept = true;
+	puppet_post(ps, 9, 0, 0);
+	puppet_work(ps, worker);
+	for (i = 0; i < DXK_HOLD_BUDGET; i++)
+		r[i] = puppet_rejoin(ps, ps->main, 9, 1, 1);
+	puppet_rejoin(ps, m, 9, 1, 0);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < DXK_HOLD_BUDGET; i++)
+		EXPECT(!ASLEEP(r[i]));
+	EXPECT(!m->readable);
+	EXPECT_IS(ps->kick, BIT(DXK_DISPATCHER));
+	dxk_sweep(ps->e, true);
+	EXPECT(m->readable);
+	EXPECT(!ps->e->owing);
+	dxk_sweep_end(ps->e);
+}
+
+/* Who waits for many results is told whatever they cost. */
+static void full_minimum_of_many(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	post_nr(ps, DXK_BATCH_MAX);
+	r = puppet_rejoin(ps, ps->main, 8, DXK_BATCH_MAX, DXK_BATCH_MAX);
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		EXPECT(ASLEEP(r));
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->nr, DXK_BATCH_MAX);
+}
+
 /* DX-113: a private space ends with its last user: results go, the rest vanishes */
 static void full_space_closes(struct kunit *test)
 {
 	struct puppets *ps = two_entries(test, DXK_REJOIN_RESERVE);
 	struct dxk_space *space = dxk_space_new(ps->e), *other = dxk_space_new(ps->e);
 	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+	struct dxk_close_op c = { .space = space };
 	u32 i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
@@ -265,6 +356,12 @@ static void full_space_closes(struct kunit *test)
 	dxk_space_leave(ps->e, space);
 	EXPECT(!space->closed);
 	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 129);
+	/* a lock hold drops no more than it can afford */
+	INIT_LIST_HEAD(&c.ended);
+	puppet_do(ps, &c.op, dxk_space_close_run);
+	EXPECT(c.more);
+	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 129 - (DXK_HOLD_BUDGET - 1));
+	dxk_rqe_drop_all(NULL, &c.ended);
 	dxk_space_leave(ps->e, space);
 	EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 0);
 	EXPECT_IS(ps->e->stats.vanished, 129);
@@ -329,6 +426,9 @@ static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_many_blocked),
 	KUNIT_CASE(full_reserves),
 	KUNIT_CASE(full_many_pollers),
+	KUNIT_CASE(full_pass_begins_anew),
+	KUNIT_CASE(full_pollers_before_watchers),
+	KUNIT_CASE(full_minimum_of_many),
 	KUNIT_CASE(full_space_closes),
 	KUNIT_CASE(full_serves_many),
 	{ }

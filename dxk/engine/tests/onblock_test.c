@@ -366,6 +366,14 @@ static void onblock_manager(struct kunit *test)
 	c = puppet_manager(ps, true);
 	EXPECT_IS(c->spares, 1);
 	EXPECT(ps->e->crew.promised);
+	/* a place for a worker besides: the answer is the sum */
+	policy.max_threads = 6;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(dxk_crew_wait(ps->e, 0, &workers, &spares), 3 + 1);
+	EXPECT_IS(workers, 3);
+	EXPECT_IS(spares, 1);
+	policy.max_threads = 3;
+	dxk_enforce(ps->e, &policy);
 	parent(ps, m[1], 11);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);

@@ -36,19 +36,21 @@ static struct hash *hash_make(struct kunit *test, u32 max_requests)
 	return h;
 }
 
-/* Owners in the hash, and the longest chain. */
-static u32 hash_count(const struct hash *h, u32 *longest)
+/* Owners in the hash, the longest chain, and how many chains there are. */
+static u32 hash_count(const struct hash *h, u32 *longest, u32 *chains)
 {
 	struct dxk_owner *own;
 	u32 i, nr = 0;
 
 	*longest = 0;
+	*chains = 0;
 	for (i = 0; i < 1U << h->e.owners.bits; i++) {
 		u32 chain = 0;
 
 		hlist_for_each_entry(own, &h->e.owners.bucket[i], hash)
 			chain++;
 		*longest = max(*longest, chain);
+		*chains += !!chain;
 		nr += chain;
 	}
 	return nr;
@@ -60,7 +62,7 @@ static void owner_enter_and_leave(struct kunit *test)
 	static const u64 cookies[] = { 0, 1, U64_MAX, 1ULL << 32, 0xffff888000001000 };
 	struct hash *h = hash_make(test, 64);
 	struct dxk_owner *own[5];
-	u32 round, i, longest;
+	u32 round, i, longest, chains;
 
 	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 5), 0);
 	for (round = 0; round < 3; round++) {
@@ -86,7 +88,31 @@ static void owner_enter_and_leave(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ(test, h->e.owners.spares.nr, 5);
 	}
-	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest, &chains), 0);
+}
+
+/* A start that failed leaves no hash, but one with owners in it stays. */
+static void owner_unstart(struct kunit *test)
+{
+	struct hash *h = hash_make(test, 64);
+	struct dxk_owner *own;
+
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1), 0);
+	own = dxk_owner_enter(&h->e.owners, &h->space, 1, &h->spares);
+	dxk_owners_unstart(&h->e);
+	KUNIT_EXPECT_PTR_EQ(test, own, dxk_owner_find(&h->e.owners, &h->space, 1));
+	/* and so it does when the next run begins, with another policy */
+	h->e.policy.max_requests = 1 << 10;
+	h->e.policy.rejoin_entries = 77;
+	KUNIT_ASSERT_EQ(test, dxk_owners_start(&h->e), 0);
+	KUNIT_EXPECT_EQ(test, h->e.owners.bits, 4);
+	KUNIT_EXPECT_EQ(test, h->e.owners.entries, 77);
+	KUNIT_EXPECT_PTR_EQ(test, own, dxk_owner_find(&h->e.owners, &h->space, 1));
+	dxk_owner_leave(&h->e.owners, own);
+	dxk_owners_unstart(&h->e);
+	KUNIT_EXPECT_NULL(test, h->e.owners.bucket);
+	KUNIT_ASSERT_EQ(test, dxk_owners_start(&h->e), 0);
+	KUNIT_EXPECT_EQ(test, h->e.owners.bits, 7);
 }
 
 /* Cookies as programs make them: addresses, counters, both halves alone. */
@@ -108,7 +134,7 @@ static u64 cookie_of(u32 i)
 static void owner_many(struct kunit *test)
 {
 	struct hash *h = hash_make(test, MANY);
-	u32 i, longest, wrong = 0;
+	u32 i, longest, chains, wrong = 0;
 
 	for (i = 0; i < MANY; i++) {
 		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1 + i % DXK_STASH_MAX), 0);
@@ -116,10 +142,12 @@ static void owner_many(struct kunit *test)
 			 cookie_of(i);
 	}
 	KUNIT_EXPECT_EQ(test, h->e.owners.nr, MANY);
-	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), MANY);
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest, &chains), MANY);
 	/* about 5 on average; 32 by chance is once in 10^13 */
 	KUNIT_EXPECT_LT(test, longest, 32);
 	KUNIT_EXPECT_GT(test, longest, 1);
+	/* all of the hash is in use */
+	KUNIT_EXPECT_GT(test, chains, (1U << h->e.owners.bits) / 4 * 3);
 	for (i = 0; i < MANY; i++) {
 		struct dxk_owner *own = dxk_owner_find(&h->e.owners, &h->space, cookie_of(i));
 
@@ -137,7 +165,7 @@ static void owner_many(struct kunit *test)
 		dxk_owner_leave(&h->e.owners, own);
 	}
 	KUNIT_EXPECT_EQ(test, h->e.owners.nr, 0);
-	KUNIT_EXPECT_EQ(test, hash_count(h, &longest), 0);
+	KUNIT_EXPECT_EQ(test, hash_count(h, &longest, &chains), 0);
 	/* what the next owners can need is kept, not what has once been */
 	KUNIT_EXPECT_GT(test, h->e.owners.spares.nr, 0);
 	KUNIT_EXPECT_LE(test, h->e.owners.spares.nr, DXK_STASH_MAX);
@@ -307,6 +335,7 @@ static void owner_answers_follow_a_model(struct kunit *test)
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_enter_and_leave),
+	KUNIT_CASE(owner_unstart),
 	KUNIT_CASE(owner_many),
 	KUNIT_CASE(owner_answers_follow_a_model),
 	{ }

@@ -147,6 +147,7 @@ static void post_deadline(struct kunit *test)
 		list_add_tail(&dxk_rqe_make(&c.m->rqes, &req, NULL, NULL)->link, &c.rqes);
 	for (i = 0; i < 2; i++) {
 		EXPECT_IS(dxk_client_post(&c, 0), i ? 1 : -ETIMEDOUT);
+		EXPECT_IS(c.reason, 0);
 		EXPECT_IS(dxk_member_state(c.m), DXK_M_RUNNING);
 		puppet_turn(ps, worker, 1);
 	}

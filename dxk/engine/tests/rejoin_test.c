@@ -104,6 +104,7 @@ static void rejoin_own_owner(struct kunit *test)
 	struct puppets *ps = start(test);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r, call = { .m = worker, .cookie = 8, .max = 1, .min = 1 };
+	u32 i;
 
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, worker);
@@ -114,8 +115,10 @@ static void rejoin_own_owner(struct kunit *test)
 	EXPECT_IS(ps->e->stats.self_poll, 2);
 	/* the same as threads do it */
 	call.wait = true;
-	EXPECT_IS(dxk_client_rejoin(&call, 0), -EDEADLK);
-	EXPECT_IS(call.self_held, 1);
+	for (i = 0; i < 2; i++) {
+		EXPECT_IS(dxk_client_rejoin(&call, 0), -EDEADLK);
+		EXPECT_IS(call.self_held, 1);
+	}
 	/* as long as there is another one it is worth it */
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	r = puppet_rejoin(ps, worker, 8, 2, 2);
