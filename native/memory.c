@@ -23,9 +23,9 @@ static void count(long nr)
  * address sanitizer does so by itself, if nothing lies there.
  */
 #ifdef __SANITIZE_ADDRESS__
-#define BEHIND	0
+static const size_t behind;
 #else
-#define BEHIND	sizeof(void *)
+static const size_t behind = sizeof(void *);
 #endif
 
 static void *allocate(size_t size)
@@ -34,10 +34,11 @@ static void *allocate(size_t size)
 
 	if (os_allocation_fails())
 		return NULL;
-	ptr = calloc(1, size + BEHIND);
+	ptr = calloc(1, size + behind);
 	if (!ptr)
 		return NULL;
-	memset(ptr + size, 0xa5, BEHIND);
+	if (behind)
+		memset(ptr + size, 0xa5, behind);
 	count(1);
 	return ptr;
 }
