@@ -32,6 +32,7 @@ typedef __s64 s64;
 #define U64_MAX		((u64)UINT64_MAX)
 
 #define NSEC_PER_MSEC	1000000L
+#define NSEC_PER_SEC	1000000000L
 
 #define ERESTARTSYS	512
 
@@ -72,6 +73,7 @@ void os_build_bug(void) __attribute__((error("BUILD_BUG_ON")));
 })
 #define min3(a, b, c)		min(min(a, b), c)
 #define min_t(type, a, b)	min((type)(a), (type)(b))
+#define max_t(type, a, b)	max((type)(a), (type)(b))
 #define clamp_t(type, v, lo, hi) \
 	((type)((v) < (lo) ? (lo) : (v) > (hi) ? (hi) : (v)))
 #define swap(a, b) do {			\

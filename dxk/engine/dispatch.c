@@ -62,6 +62,8 @@ static noinline void dxk_wakes_kick(struct dxk_engine *e, u32 kick)
 	for (i = 0; i < DXK_CONTROLS; i++)
 		if (kick & BIT(i))
 			os_kick(e, i);
+	if (kick & BIT(DXK_WALKER))
+		os_kick(e, DXK_WALKER);
 	if (kick & BIT(DXK_MYSELF))
 		dxk_go_on(e);
 }

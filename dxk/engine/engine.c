@@ -16,6 +16,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	INIT_LIST_HEAD(&e->owners.blocked);
 	INIT_LIST_HEAD(&e->owners.owed);
 	INIT_LIST_HEAD(&e->owners.rest);
+	INIT_LIST_HEAD(&e->run.ended);
 	INIT_LIST_HEAD(&e->stoppers);
 	INIT_LIST_HEAD(&e->services);
 	init_llist_head(&e->inbox);
@@ -40,7 +41,7 @@ bool dxk_out_of_work(const struct dxk_engine *e)
 	case DXK_CTX_RUNNING:
 		return false;
 	case DXK_CTX_STOPPING:
-		return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK];
+		return dxk_quiet(e);
 	default:
 		return true;
 	}

@@ -21,6 +21,7 @@
 #define _DXK_ENGINE_ENGINE_H
 
 #include "engine/latency.h"
+#include "engine/life.h"
 #include "engine/member.h"
 #include "engine/os.h"
 #include "engine/owner.h"
@@ -29,14 +30,6 @@
 #include "engine/stats.h"
 #include "engine/waiter.h"
 #include "uapi/dxk.h"
-
-enum dxk_ctx_state {
-	DXK_CTX_NEW,
-	DXK_CTX_STARTING,
-	DXK_CTX_RUNNING,
-	DXK_CTX_STOPPING,
-	DXK_CTX_STOPPED,
-};
 
 /* The threads that serve the engine; see dxk_engine.dormant. */
 enum dxk_control_id {
@@ -48,6 +41,8 @@ enum dxk_control_id {
 
 /* In dxk_wakes.kick: the caller goes on itself, for thread 700 does not run. */
 #define DXK_MYSELF		DXK_CONTROLS
+/* There, and for os_kick(): the walker of the run, see life.h. */
+#define DXK_WALKER		(DXK_CONTROLS + 1)
 
 /**
  * struct dxk_engine - the engine of a context
@@ -97,7 +92,9 @@ struct dxk_engine {
 	struct llist_head inbox;
 	/** @policy: (S), dynamic fields (L) */
 	struct dxk_policy policy;
-	/** @stoppers: (L) struct dxk_stop_op that sleep until no request executes */
+	/** @run: the run, and how it ends */
+	struct dxk_run run;
+	/** @stoppers: (L) struct dxk_halt_op that sleep until no request executes */
 	struct list_head stoppers;
 	/** @services: (L) struct dxk_should_op that sleep until they are to end */
 	struct list_head services;
@@ -114,6 +111,30 @@ struct dxk_engine {
 static inline u32 dxk_live(const struct dxk_engine *e)
 {
 	return e->nr[DXK_AT_READY] + e->nr[DXK_AT_WORK] + e->nr[DXK_AT_REJOIN];
+}
+
+/** dxk_quiet - is nothing Ready, and does nothing execute? The engine is locked */
+static inline bool dxk_quiet(const struct dxk_engine *e)
+{
+	return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK];
+}
+
+/** dxk_run_is_over - is there no run? For display also without the lock */
+static inline bool dxk_run_is_over(const struct dxk_engine *e)
+{
+	return READ_ONCE(e->run.over) == READ_ONCE(e->run.gen);
+}
+
+/**
+ * dxk_run_welcomes - may a worker join?
+ * @e: the engine, locked
+ *
+ * Also while it drains: a worker that died with a request may have been the last one.
+ */
+static inline bool dxk_run_welcomes(const struct dxk_engine *e)
+{
+	return !e->run.down &&
+	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
 }
 
 static inline bool dxk_cmls(const struct dxk_engine *e)

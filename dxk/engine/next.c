@@ -246,6 +246,8 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	if (!dxk_out_of_work(e))
 		return;
+	if (e->run.want_down)
+		wakes->kick |= BIT(DXK_WALKER);
 	for (kind = 0; kind < DXK_KINDS; kind++)
 		if (!dxk_dismiss(e, &e->crew.idle[kind], wakes) ||
 		    !dxk_dismiss(e, &e->crew.parked[kind], wakes))
@@ -373,6 +375,8 @@ void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wa
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 	struct dxk_next_op *n;
 
+	if (!m->attached || m->leaving)
+		return;
 	m->leaving = true;
 	e->crew.workers[m->kind]--;
 	dxk_crew_set_lanes(e);

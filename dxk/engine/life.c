@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Start, Stop and close as moves of the engine, see life.h.
+ */
+#include "engine/calls.h"
+#include "engine/dispatch.h"
+#include "engine/engine.h"
+#include "engine/life.h"
+#include "engine/os.h"
+
+/* How long Stop waits for threads to end beyond its deadline: they have nothing to do. */
+#define DXK_DOWN_NS	NSEC_PER_SEC
+
+/** dxk_run_state - for display: a run that has not ended is stopping, be it quiet */
+enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e)
+{
+	enum dxk_ctx_state state = READ_ONCE(e->state);
+
+	return state == DXK_CTX_STOPPED && !dxk_run_is_over(e) ? DXK_CTX_STOPPING : state;
+}
+
+/* --- up -------------------------------------------------------------------- */
+
+/**
+ * dxk_run_claim - Start begins: from here on the run is the caller's
+ * @e: the engine, locked
+ * @policy: comes into force, all of it
+ *
+ * Then come the steps, and dxk_run_open() or dxk_run_fail().
+ * Return: 0, -EBUSY while there is a run, -ESHUTDOWN after the close.
+ */
+int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy)
+{
+	struct dxk_run *run = &e->run;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!dxk_run_is_over(e))
+		return -EBUSY;
+	if (run->closed)
+		return -ESHUTDOWN;
+	run->back = e->state;
+	run->gen++;
+	run->how = DXK_DRAIN;
+	run->shut = 0;
+	run->failed = false;
+	run->want_down = false;
+	run->down = false;
+	e->cancelling = false;
+	e->stalled = false;
+	e->policy = *policy;
+	WRITE_ONCE(e->state, DXK_CTX_STARTING);
+	return 0;
+}
+
+/** dxk_run_open - all steps are up */
+void dxk_run_open(struct dxk_engine *e)
+{
+	spin_lock(&e->lock);
+	WRITE_ONCE(e->state, DXK_CTX_RUNNING);
+	spin_unlock(&e->lock);
+}
+
+/* --- down ------------------------------------------------------------------ */
+
+/* A run is to end so, or more than so. */
+static void dxk_run_end(struct dxk_engine *e, enum dxk_how how, bool down,
+			struct dxk_wakes *wakes)
+{
+	struct dxk_run *run = &e->run;
+
+	lockdep_assert_held(&e->lock);
+
+	if (e->state != DXK_CTX_STOPPED)
+		WRITE_ONCE(e->state, DXK_CTX_STOPPING);
+	run->how = max_t(u8, run->how, how);
+	if (run->how >= DXK_CANCEL)
+		WRITE_ONCE(e->cancelling, true);
+	run->want_down |= down;
+	wakes->kick |= BIT(DXK_WALKER);
+}
+
+/**
+ * struct dxk_halt_op - Stop
+ */
+struct dxk_halt_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @w: sleeps in dxk_engine.stoppers until the run is quiet, then in ended */
+	struct dxk_waiter w;
+	/** @mode: what its caller wants */
+	enum dxk_stop_mode mode;
+	/** @down: it wants the threads ended */
+	bool down;
+	/** @gen: whose end it waits for */
+	u32 gen;
+	/** @err: why it has not even begun */
+	int err;
+};
+
+/* Stop begins, and sleeps until nothing is Ready and nothing executes. */
+static void dxk_halt_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_halt_op *h = container_of(op, struct dxk_halt_op, op);
+	enum dxk_stop_mode mode = h->mode;
+
+	h->gen = e->run.gen;
+	h->err = e->state == DXK_CTX_STARTING ? -EBUSY : 0;
+	if (h->err || dxk_run_is_over(e)) {
+		dxk_waiter_finish(&h->w, wakes);
+		return;
+	}
+	if (mode == DXK_STOP_POLICY)
+		mode = e->policy.shutdown;
+	dxk_run_end(e, mode == DXK_STOP_CANCEL ? DXK_CANCEL : DXK_DRAIN, h->down, wakes);
+	list_add_tail(&h->w.link, &e->stoppers);
+	dxk_stop_workers(e, wakes);
+}
+
+/* Sleep until the run is over. */
+static void dxk_halt_down_run(struct dxk_engine *e, struct dxk_op *op,
+			      struct dxk_wakes *wakes)
+{
+	struct dxk_halt_op *h = container_of(op, struct dxk_halt_op, op);
+
+	if (dxk_run_is_over(e) || h->gen != e->run.gen)
+		dxk_waiter_finish(&h->w, wakes);
+	else
+		list_add_tail(&h->w.link, &e->run.ended);
+}
+
+static int dxk_halt_down(struct dxk_engine *e, struct dxk_halt_op *h, u64 deadline)
+{
+	dxk_waiter_init(&h->w);
+	dxk_perform(e, &h->op, dxk_halt_down_run);
+	return dxk_waiter_sleep(e, &h->w, max(deadline, os_now() + DXK_DOWN_NS));
+}
+
+/**
+ * dxk_run_halt - Stop (DX-107, DX-108, DX-112, DX-114)
+ * @e: the engine
+ * @mode: what to do with Ready requests
+ * @down: the threads are to end as well, and are waited for
+ * @deadline: of the wait for requests that execute
+ *
+ * Return: 0, also when there is no run; -EBUSY in a Start; -ETIMEDOUT or -ERESTARTSYS when
+ * something still executes: the run goes on ending, and a further call waits again.
+ */
+int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 deadline)
+{
+	struct dxk_halt_op h = { .mode = mode, .down = down };
+	int err;
+
+	dxk_waiter_init(&h.w);
+	dxk_perform(e, &h.op, dxk_halt_run);
+	err = dxk_waiter_sleep(e, &h.w, deadline) ?: h.err;
+	return err || !down ? err : dxk_halt_down(e, &h, deadline);
+}
+
+/**
+ * dxk_run_fail - a step of Start failed: the walker undoes the others
+ * @e: the engine
+ *
+ * Waits until it has; SIGKILL ends the wait, not the undoing.
+ */
+void dxk_run_fail(struct dxk_engine *e)
+{
+	struct dxk_halt_op h = { };
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	h.gen = e->run.gen;
+	e->run.failed = true;
+	/* Nobody sleeps in it, but for workers, which go with the crew. */
+	e->run.shut = DXK_CANCEL + 1;
+	dxk_run_end(e, DXK_CANCEL, true, &wakes);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
+	dxk_halt_down(e, &h, DXK_FOREVER);
+}
+
+/**
+ * dxk_run_close - the last descriptor is closed
+ * @e: the engine
+ *
+ * Waits for nobody. The run ends, if there is one, and then the context is buried.
+ */
+void dxk_run_close(struct dxk_engine *e)
+{
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	e->run.closed = true;
+	if (dxk_run_is_over(e)) {
+		WRITE_ONCE(e->state, DXK_CTX_STOPPED);
+		e->run.how = DXK_CLOSE;
+		wakes.kick |= BIT(DXK_WALKER);
+	} else {
+		dxk_run_end(e, DXK_CLOSE, true, &wakes);
+	}
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
+}
+
+/* --- the walker ------------------------------------------------------------- */
+
+static enum dxk_walk dxk_run_next(struct dxk_engine *e)
+{
+	struct dxk_run *run = &e->run;
+	bool over = dxk_run_is_over(e);
+
+	if (over ? !run->closed : e->state < DXK_CTX_STOPPING)
+		return DXK_WALK_PARK;
+	if (run->shut <= run->how) {
+		run->shut = run->how + 1;
+		return DXK_WALK_SHUT;
+	}
+	if (over) {
+		if (run->buried || run->live || run->pins)
+			return DXK_WALK_PARK;
+		run->buried = true;
+		return DXK_WALK_BURY;
+	}
+	if (!run->want_down ||
+	    !(run->down || run->how == DXK_CLOSE || dxk_quiet(e)))
+		return DXK_WALK_PARK;
+	run->down = true;
+	return DXK_WALK_DOWN;
+}
+
+/**
+ * dxk_run_look - what is the walker to do?
+ * @e: the engine
+ *
+ * Tested and answered in one hold: whatever changes later comes with a kick.
+ */
+enum dxk_walk dxk_run_look(struct dxk_engine *e)
+{
+	enum dxk_walk todo;
+
+	spin_lock(&e->lock);
+	todo = dxk_run_next(e);
+	spin_unlock(&e->lock);
+	return todo;
+}
+
+/**
+ * dxk_run_shut - end who sleeps, as far as the run is ended so far
+ * @e: the engine; for its walker
+ */
+void dxk_run_shut(struct dxk_engine *e)
+{
+	dxk_stop_begin(e, READ_ONCE(e->cancelling), READ_ONCE(e->run.down));
+}
+
+static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
+			     struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	struct dxk_run *run = &e->run;
+	struct dxk_halt_op *h;
+
+	if (!dxk_run_is_over(e)) {
+		WRITE_ONCE(e->state, run->failed && !run->closed ? run->back :
+								   DXK_CTX_STOPPED);
+		e->cancelling = false;
+		WRITE_ONCE(run->over, run->gen);
+	}
+	l->more = false;
+	while (!list_empty(&run->ended)) {
+		h = list_first_entry(&run->ended, struct dxk_halt_op, w.link);
+		/* Of a run that was begun between two of these holds. */
+		if (h->gen == run->gen && !dxk_run_is_over(e))
+			break;
+		l->more = !dxk_afford(wakes, 1);
+		if (l->more)
+			break;
+		dxk_waiter_finish(&h->w, wakes);
+	}
+}
+
+/** dxk_run_over - no step is up any more: the run has ended, and who waited for it goes on */
+void dxk_run_over(struct dxk_engine *e)
+{
+	struct dxk_list_op l = { };
+
+	do {
+		dxk_perform(e, &l.op, dxk_run_over_run);
+		os_yield();
+	} while (l.more);
+}
+
+/* --- pins -------------------------------------------------------------------- */
+
+/** dxk_pin - something outlives the run, and is to be waited for by the burial only */
+void dxk_pin(struct dxk_engine *e)
+{
+	spin_lock(&e->lock);
+	e->run.pins++;
+	spin_unlock(&e->lock);
+}
+
+/**
+ * dxk_unpin - it is gone
+ * @e: the engine; the caller has a reference to what it is in, and gives it up later
+ */
+void dxk_unpin(struct dxk_engine *e)
+{
+	struct dxk_wakes wakes;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	WARN_ON_ONCE(!e->run.pins);
+	e->run.pins--;
+	if (e->run.closed)
+		wakes.kick |= BIT(DXK_WALKER);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
+}
