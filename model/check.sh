@@ -47,10 +47,16 @@ good=(
 	'drain-death engine NW=2 NCL=1 NREQ=2 NOWN=1 ENTRIES=1 STOP=1 DEATHS=1 REDO(r)=(r==0)'
 	'cancel engine NW=2 NREQ=2 ENTRIES=1 STOP=2'
 	'cancel-death engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+	'life life STARTS=2 DRAIN CANCEL CLOSE'
+	'life-fail life STARTS=2 FAIL DRAIN CLOSE STUCK PIN'
+	'life-nest life STARTS=2 DRAIN CANCEL NEST'
+	'life-policy life STARTS=2 FAIL DRAIN POLICY'
+	'life-owners life STARTS=2 CANCEL SWAP'
 )
 more=(
 	"posters-2 engine NW=1 $three ENTRIES=1 SIGNALS=2"
 	"death-3 engine ${death%=2}=3"
+	'life-stuck life DRAIN CANCEL CLOSE NEST STUCK PIN'
 )
 bad=(
 	'RELEASE wait'			# done is stored before what goes with it
@@ -89,6 +95,18 @@ bad=(
 	'STOP_WAKE engine NW=2 NREQ=2 ENTRIES=1 STOP=1'	# Stop wakes nobody
 	'DIED_STOP engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=1 DEATHS=1 REDO(r)=0'
 	'PUT_BACK_CANCEL engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+	'STOP_TEARS life STARTS=2 DRAIN CANCEL'	# a stopper ends whatever run there is
+	'HOW_FALLS life CANCEL CLOSE DRAIN'	# a drain after a cancel is one
+	'WALK_EARLY life DRAIN'		# a step goes down while something executes
+	'POST_LATE life DRAIN'		# a post looks at the state without the lock
+	'JOIN_DOWN life DRAIN'		# a worker is made though the run is ended
+	'LOOK_PARK life DRAIN'		# the walker looks, and returns in another hold
+	'LAST_KICK life DRAIN'		# the last worker goes without a kick
+	'QUIET_KICK life DRAIN'		# so does the last request
+	'PIN_KICK life CLOSE PIN'	# so does the last pin
+	'CLOSE_WAITS life CLOSE STUCK'	# the close waits for the workers
+	'STALE_POLICY life STARTS=2 FAIL POLICY'	# the review takes fields of Start
+	'SWAP_LOCK life STARTS=2 CANCEL SWAP'	# the owners' table without the lock
 )
 
 only='' trail=''
