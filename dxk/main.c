@@ -10,8 +10,9 @@
 #include "abi/ioctl.h"
 #include "abi/sysfs.h"
 #include "runtime/context.h"
+#include "runtime/slot.h"
+#include "runtime/queue.h"
 #include "runtime/run.h"
-#include "runtime/thread.h"
 #include "services/command.h"
 #include "services/executor.h"
 #include "services/log.h"
@@ -54,14 +55,19 @@ static int __init dxk_init(void)
 	err = dxk_executors_init(dxk_root);
 	if (err)
 		goto err_root;
-	dxk_ctx_init(dxk_root, &dxk_ctx_sysfs_ops, dxk_ctx_groups);
-	dxk_run_init(dxk_run_groups);
-	dxk_thread_init(&dxk_member_sysfs_ops, dxk_member_groups);
-	err = misc_register(&dxk_device);
+	err = dxk_queue_init();
 	if (err)
 		goto err_executors;
+	dxk_ctx_init(dxk_root, &dxk_ctx_sysfs_ops, dxk_ctx_groups);
+	dxk_run_setup(dxk_run_groups);
+	dxk_slot_init(&dxk_slot_sysfs_ops, dxk_slot_groups);
+	err = misc_register(&dxk_device);
+	if (err)
+		goto err_queue;
 	return 0;
 
+err_queue:
+	dxk_queue_exit();
 err_executors:
 	dxk_executors_exit();
 err_root:
@@ -80,6 +86,7 @@ err_rqe:
 static void __exit dxk_exit(void)
 {
 	misc_deregister(&dxk_device);
+	dxk_queue_exit();
 	dxk_ctx_exit();
 	dxk_executors_exit();
 	kobject_put(dxk_root);

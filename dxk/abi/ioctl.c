@@ -20,6 +20,7 @@
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/session.h"
+#include "runtime/slot.h"
 #include "runtime/thread.h"
 
 /* --- calls that make a descriptor ------------------------------------------ */
@@ -90,8 +91,11 @@ static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
 	if (IS_ERR(m))
 		return PTR_ERR(m);
 	err = dxk_publish_fd("[dxk-member]", &dxk_member_fops, m, &a->fd, c, sizeof(*a));
-	if (err)
+	if (err) {
 		dxk_member_release(m);
+		/* Nothing of it is left when the call returns. */
+		dxk_slots_settle(obj);
+	}
 	return err;
 }
 

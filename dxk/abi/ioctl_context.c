@@ -4,7 +4,6 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -100,10 +99,7 @@ struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_sessi
 	if (~s->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
 							 DXK_ACCESS_EXECUTE))
 		return ERR_PTR(-EACCES);
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return ERR_PTR(-ERESTARTSYS);
 	m = dxk_member_claim(ctx, s, a->kind, task_pid(current));
-	mutex_unlock(&ctx->mutex);
 	if (!IS_ERR(m))
 		a->id = m->id;
 	return m;
@@ -241,10 +237,7 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
 	if (!copy)
 		return -ENOMEM;
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return -ERESTARTSYS;
-	nr = dxk_samples_get(&ctx->samples, a->after_ns, copy, a->nr);
-	mutex_unlock(&ctx->mutex);
+	nr = dxk_samples_get(&ctx->samples, &ctx->engine, a->after_ns, copy, a->nr);
 
 	for (i = 0; i < nr; i++)
 		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i))

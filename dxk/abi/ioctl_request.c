@@ -291,6 +291,9 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 	};
 	int err;
 
+	/* The policy may have grown since this call began, over a Stop and a Start. */
+	if (a->data && rqe->data_len > a->data_stride)
+		return -EMSGSIZE;
 	if (a->data && rqe->data_len &&
 	    copy_to_user(dxk_array_at(a->data, a->data_stride, i), rqe->data,
 			 rqe->data_len))

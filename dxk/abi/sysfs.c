@@ -277,7 +277,10 @@ static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
 		[DXK_CTX_STOPPED] = "stopped",
 	};
 
-	return sysfs_emit(buf, "%s\n", name[READ_ONCE(ctx->engine.state)]);
+	/* Nobody has it any more, but some of it has not ended. */
+	if (READ_ONCE(ctx->engine.run.closed))
+		return sysfs_emit(buf, "dead\n");
+	return sysfs_emit(buf, "%s\n", name[dxk_run_state(&ctx->engine)]);
 }
 
 static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)

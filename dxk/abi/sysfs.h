@@ -15,7 +15,7 @@ umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr);
 extern const struct sysfs_ops dxk_ctx_sysfs_ops;
 extern const struct attribute_group *dxk_ctx_groups[];
 extern const struct attribute_group *dxk_run_groups[];
-extern const struct sysfs_ops dxk_member_sysfs_ops;
-extern const struct attribute_group *dxk_member_groups[];
+extern const struct sysfs_ops dxk_slot_sysfs_ops;
+extern const struct attribute_group *dxk_slot_groups[];
 
 #endif /* _DXK_ABI_SYSFS_H */

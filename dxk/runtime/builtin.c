@@ -10,12 +10,12 @@
 #include <linux/string.h>
 
 #include "dxk_api.h"
-#include "engine/stop.h"
+#include "engine/life.h"
 #include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
+#include "runtime/slot.h"
 #include "runtime/policy.h"
-#include "runtime/run.h"
 #include "runtime/thread.h"
 #include "services/command.h"
 
@@ -66,20 +66,24 @@ static __printf(2, 3) void dxk_text_line(struct dxk_text *t, const char *fmt, ..
 
 static int dxk_show_threads(struct dxk_ctx *ctx, struct dxk_text *t)
 {
-	struct dxk_member *m;
+	struct dxk_slot_seen seen;
+	struct dxk_slot *slot;
 	unsigned long id;
 
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return -EINTR;
 	dxk_text_line(t, "%5s  %-13s  %-10s  %10s  %10s  %7s\n", "id", "role", "state",
 		      "age_ms", "executed", "pid");
-	xa_for_each(&ctx->members, id, m)
-		dxk_text_line(t, "%5u  %-13s  %-10s  %10u  %10llu  %7d\n", m->id,
-			      dxk_member_role_name(m),
-			      dxk_member_state_name(dxk_member_state(m)),
-			      jiffies_to_msecs(jiffies - READ_ONCE(m->since)),
-			      READ_ONCE(m->executed), pid_vnr(dxk_thread_of(m)->pid));
-	mutex_unlock(&ctx->mutex);
+	for (id = 0;; id++) {
+		spin_lock(&ctx->engine.lock);
+		slot = dxk_slot_next(ctx, &id, DXK_ID_MAX);
+		if (slot)
+			dxk_slot_look(slot, &seen);
+		spin_unlock(&ctx->engine.lock);
+		if (!slot)
+			break;
+		dxk_text_line(t, "%5u  %-13s  %-10s  %10u  %10llu  %7d\n", seen.id,
+			      seen.role, seen.state, seen.age_ms, seen.executed, seen.pid);
+		cond_resched();
+	}
 	return 0;
 }
 
@@ -131,21 +135,17 @@ struct dxk_owner_seen {
 	u32 nr[DXK_PLACES];
 };
 
-static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
+/* Start may exchange the table between two holds: then some are not seen, or twice. */
+static u32 dxk_owners_look(struct dxk_engine *e, struct dxk_owner_seen *seen)
 {
-	struct dxk_owners *owners = &ctx->engine.owners;
+	const struct dxk_owners *owners = &e->owners;
+	u32 nr = 0, i = 0, end, size;
 	struct dxk_owner *owner;
-	u32 nr = 0, i = 0;
 
-	lockdep_assert_held(&ctx->mutex);
-
-	if (!owners->bucket)
-		return 0;
-	while (i < 1U << owners->bits) {
-		u32 end = min(i + DXK_OWNER_BUCKETS, 1U << owners->bits);
-
-		spin_lock(&ctx->engine.lock);
-		for (; i < end; i++) {
+	do {
+		spin_lock(&e->lock);
+		size = owners->bucket ? 1U << owners->bits : 0;
+		for (end = min(i + DXK_OWNER_BUCKETS, size); i < end; i++) {
 			hlist_for_each_entry(owner, &owners->bucket[i], hash) {
 				if (nr == DXK_OWNERS_SHOWN)
 					break;
@@ -153,9 +153,9 @@ static u32 dxk_owners_look(struct dxk_ctx *ctx, struct dxk_owner_seen *seen)
 				memcpy(seen[nr++].nr, owner->nr, sizeof(owner->nr));
 			}
 		}
-		spin_unlock(&ctx->engine.lock);
+		spin_unlock(&e->lock);
 		cond_resched();
-	}
+	} while (i < size && nr < DXK_OWNERS_SHOWN);
 	return nr;
 }
 
@@ -167,10 +167,7 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 	seen = kcalloc(DXK_OWNERS_SHOWN, sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
-	if (mutex_lock_interruptible(&ctx->mutex))
-		return -EINTR;
-	nr = dxk_owners_look(ctx, seen);
-	mutex_unlock(&ctx->mutex);
+	nr = dxk_owners_look(&ctx->engine, seen);
 	dxk_text_line(t, "%-18s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin");
 	for (i = 0; i < nr; i++)
 		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u\n", seen[i].cookie,
@@ -295,18 +292,16 @@ static int dxk_do_set(struct dxk_ctx *ctx, char **word, u64 deadline,
 /* Does the sender execute a request of this context, for which it would wait? */
 static bool dxk_sender_executes(struct dxk_ctx *ctx)
 {
-	struct dxk_member *m;
+	struct dxk_thread *t;
 	unsigned long id;
+	bool it = false;
 
-	guard(mutex)(&ctx->mutex);
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
-		const struct dxk_thread *t = dxk_thread_of(m);
-
-		if ((t->task == current || t->pid == task_pid(current)) &&
-		    !list_empty(&m->busy))
-			return true;
+	for (id = 1; !it && (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		it = (t->task == current || t->pid == task_pid(current)) &&
+		     READ_ONCE(t->m.held);
+		dxk_thread_put(t);
 	}
-	return false;
+	return it;
 }
 
 static int dxk_do_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
@@ -316,14 +311,14 @@ static int dxk_do_drain(struct dxk_ctx *ctx, char **word, u64 deadline,
 
 	if (deadline && dxk_sender_executes(ctx))
 		return -EDEADLK;
-	err = dxk_ctx_wind_down(ctx, DXK_STOP_DRAIN, deadline);
+	err = dxk_run_halt(&ctx->engine, DXK_STOP_DRAIN, false, deadline);
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
 static int dxk_do_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
 			struct dxk_text *t)
 {
-	int err = dxk_ctx_wind_down(ctx, DXK_STOP_POLICY, 0);
+	int err = dxk_run_halt(&ctx->engine, DXK_STOP_POLICY, false, 0);
 
 	/* It has begun; the end is not waited for. */
 	return err == -ETIMEDOUT || err == -ERESTARTSYS ? 0 : err;

@@ -32,7 +32,6 @@
  */
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 {
-	guard(mutex)(&ctx->mutex);
 	return dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, NULL);
 }
 EXPORT_SYMBOL_GPL(dxk_client_create);

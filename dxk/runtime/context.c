@@ -5,6 +5,7 @@
  */
 #include <linux/export.h>
 #include <linux/idr.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -13,26 +14,86 @@
 #include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
-#include "runtime/crew.h"
+#include "runtime/names.h"
 #include "runtime/policy.h"
+#include "runtime/queue.h"
 #include "runtime/run.h"
-#include "runtime/thread.h"
+#include "runtime/slot.h"
 
 static DEFINE_IDA(dxk_ctx_ids);
 static struct kobject *dxk_ctx_parent;
+
+/* --- the end of the object ------------------------------------------------------ */
+
+static void dxk_ctx_free_work(struct work_struct *work)
+{
+	struct dxk_ctx *ctx = container_of(work, struct dxk_ctx, free);
+
+	dxk_engine_destroy(&ctx->engine);
+	dxk_log_free(&ctx->log);
+	dxk_samples_free(&ctx->samples);
+	xa_destroy(&ctx->slots);
+	ida_free(&dxk_ctx_ids, ctx->id);
+	dxk_identity_put(&ctx->who);
+	kfree(ctx);
+	/* The module's exit waits for the rest of this function. */
+	module_put(THIS_MODULE);
+}
 
 /* The last reference is gone. */
 static void dxk_ctx_release(struct kobject *kobj)
 {
 	struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
 
-	dxk_engine_destroy(&ctx->engine);
-	dxk_log_free(&ctx->log);
-	dxk_samples_free(&ctx->samples);
-	xa_destroy(&ctx->members);
-	ida_free(&dxk_ctx_ids, ctx->id);
-	dxk_identity_put(&ctx->who);
-	kfree(ctx);
+	INIT_WORK(&ctx->free, dxk_ctx_free_work);
+	dxk_queue_last(&ctx->free);
+}
+
+/* --- the walker --------------------------------------------------------------- */
+
+/*
+ * Nobody has the context any more, and none of its threads is left. Members that are still
+ * open keep the memory until they are closed.
+ */
+static void dxk_ctx_bury(struct dxk_ctx *ctx)
+{
+	struct completion *buried = ctx->buried;
+
+	dxk_slots_remove_all(ctx);
+	dxk_logfile_close(&ctx->log, ctx->id);
+	dxk_commands_exit(&ctx->commands);
+	kobject_put(ctx->threads);
+	kobject_del(&ctx->kobj);
+	dxk_names_forget(ctx);
+	kobject_put(&ctx->kobj);
+	if (buried)
+		complete(buried);
+}
+
+/* Takes the run of a context down, and buries the context; see engine/life.h. */
+static void dxk_ctx_walk(struct work_struct *work)
+{
+	struct dxk_ctx *ctx = container_of(work, struct dxk_ctx, walk);
+	bool more = true;
+
+	while (more) {
+		switch (dxk_run_look(&ctx->engine)) {
+		case DXK_WALK_PARK:
+			more = false;
+			break;
+		case DXK_WALK_SHUT:
+			dxk_run_shut(&ctx->engine);
+			break;
+		case DXK_WALK_DOWN:
+			more = dxk_run_step_down(ctx);
+			break;
+		case DXK_WALK_BURY:
+			dxk_ctx_bury(ctx);
+			more = false;
+		}
+		cond_resched();
+	}
+	kobject_put(&ctx->kobj);
 }
 
 /* Directories and files are the context's owner's from the first moment. */
@@ -75,19 +136,23 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	err = a ? dxk_identity_set(&ctx->who, a) : 0;
 	if (err)
 		goto err_free;
-	INIT_LIST_HEAD(&ctx->joinable);
+	INIT_LIST_HEAD(&ctx->all);
 	ctx->descriptors = 1;
 	dxk_engine_init(&ctx->engine);
-	mutex_init(&ctx->mutex);
+	INIT_WORK(&ctx->walk, dxk_ctx_walk);
 	init_completion(&ctx->crew_up);
 	for (i = 0; i < DXK_CONTROLS; i++)
 		dxk_control_init(&ctx->control[i]);
-	xa_init_flags(&ctx->members, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&ctx->slots, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&ctx->unused);
+	INIT_WORK(&ctx->tidy, dxk_slots_tidy_work);
+	INIT_LIST_HEAD(&ctx->gone);
 	init_waitqueue_head(&ctx->work_wait);
 	dxk_log_init(&ctx->log, &ctx->engine);
 	dxk_handles_init(&ctx->handles, &ctx->engine);
 	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);
-	dxk_policy_init(&ctx->engine.policy);
+	dxk_policy_init(&ctx->policy);
+	ctx->engine.policy = ctx->policy;
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
 	if (err < 0)
@@ -96,6 +161,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	ctx->engine.id = err;
 
 	/* From here on the object is the kobject's. */
+	__module_get(THIS_MODULE);
 	err = kobject_init_and_add(&ctx->kobj, &dxk_ctx_ktype, dxk_ctx_parent, "%u",
 				   ctx->id);
 	if (err)
@@ -133,26 +199,35 @@ EXPORT_SYMBOL_GPL(dxk_ctx_create);
 /* --- the end --------------------------------------------------------------- */
 
 /**
- * dxk_ctx_destroy - Stop(cancel) and release the context (DX-113)
+ * dxk_ctx_end - Stop(cancel) and release the context (DX-113)
  * @ctx: the context; not to be used any more
  *
- * Waits for kernel executors, which dxk_should_stop() asks to end, but not for
- * user workers: they may belong to the process that is dying right now. Members
- * that are still open keep the memory until they are closed.
+ * Waits for nobody: the walker ends the run, and buries the context when its last kernel
+ * worker, which dxk_should_stop() asks to end, has ended. It does not wait for user
+ * workers: they may belong to the process that is dying right now.
+ */
+void dxk_ctx_end(struct dxk_ctx *ctx)
+{
+	/* The burial may be over before the close is. */
+	kobject_get(&ctx->kobj);
+	dxk_run_close(&ctx->engine);
+	kobject_put(&ctx->kobj);
+}
+
+/**
+ * dxk_ctx_destroy - dxk_ctx_end(), and wait until the context is gone
+ * @ctx: an in-kernel client's context; not to be used any more
+ *
+ * Waits for the client's executors and for the handler of its commands.
  */
 void dxk_ctx_destroy(struct dxk_ctx *ctx)
 {
-	mutex_lock(&ctx->mutex);
-	dxk_run_end(ctx);
-	ctx->closed = true;
-	dxk_crew_empty(ctx);
-	mutex_unlock(&ctx->mutex);
-	dxk_logfile_close(&ctx->log, ctx->id);
+	DECLARE_COMPLETION_ONSTACK(buried);
 
-	dxk_commands_exit(&ctx->commands);
-	kobject_put(ctx->threads);
-	kobject_del(&ctx->kobj);
-	kobject_put(&ctx->kobj);
+	dxk_command_attach_kernel(&ctx->commands, NULL);
+	ctx->buried = &buried;
+	dxk_ctx_end(ctx);
+	wait_for_completion(&buried);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_destroy);
 

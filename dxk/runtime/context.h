@@ -4,21 +4,33 @@
  *
  * Locking. Beside those of engine/engine.h there are these letters:
  *
- *   N  dxk_sessions_lock: which contexts can be joined, see session.c
- *   M  dxk_ctx.mutex: what control calls and the Monitor change
+ *   W  changed only by who walks the run: the caller of Start while it is STARTING, then
+ *      the walker; see engine/life.h. It needs no lock, for the claim is exclusive
+ *   N  dxk_names: which contexts there are and who has descriptors, see session.c
  *   H  dxk_handles.lock: the Handle Table
  *
- * Order: dxk_sessions_lock, dxk_ctx.mutex, dxk_handles.lock, dxk_engine.lock. The log has
- * locks of its own, see services/log.h: dxk_ctx.mutex, then dxk_log.drain; dxk_log.lock
- * inside of whatever its caller holds.
+ * Order: dxk_handles.lock, dxk_engine.lock; the lock of the log inside of whatever its
+ * caller holds; dxk_names with nothing. No mutex is held over anything, for there is none.
+ *
+ * No release() of a descriptor waits for anything but these locks: not for a thread, a
+ * file, a page, a reader of sysfs. It makes a move of the engine and queues work. Two
+ * items do the rest, in the module's own queue: dxk_ctx.walk ends the run and buries the
+ * context, dxk_ctx.tidy removes directories. Neither waits for what a user can hold up.
+ *
+ * References. An open context descriptor pins dxk_ctx.descriptors; the last one ends the
+ * run. dxk_ctx.kobj holds the object: members, slots, a queued item and whoever kicks
+ * have a reference each, and the first one goes with the burial. The object pins the
+ * module, so that it cannot be unloaded before the last thread of the last context has
+ * ended.
  */
 #ifndef _DXK_RUNTIME_CONTEXT_H
 #define _DXK_RUNTIME_CONTEXT_H
 
+#include <linux/bitmap.h>
 #include <linux/completion.h>
 #include <linux/kobject.h>
-#include <linux/mutex.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 
 #include "engine/engine.h"
@@ -37,23 +49,35 @@ struct dxk_ctx {
 	/** @engine: what requests are, and every move that they make */
 	struct dxk_engine engine;
 
-	/** @mutex: see above */
-	struct mutex mutex;
-	/** @next_policy: (M) what the Monitor's next review puts into force */
-	struct dxk_policy next_policy;
-	/** @policy_changed: (M) @next_policy differs from the engine's policy */
-	bool policy_changed;
-	/** @crew_wanted: (M) Start asks the Monitor for the workers */
+	/** @policy: (L) what was set last: in force from the next Start or review on */
+	struct dxk_policy policy;
+	/** @walk: the walker */
+	struct work_struct walk;
+	/** @at: (W) how many steps of Start are up */
+	u32 at;
+	/** @crew_wanted: (A) Start asks the Monitor for the workers, which clears it */
 	bool crew_wanted;
-	/** @crew_err: (M) result of the Monitor's start of the workers */
+	/** @crew_err: result of the Monitor's start of the workers, once @crew_up */
 	int crew_err;
 	/** @crew_up: the Monitor has started the workers, or failed */
 	struct completion crew_up;
 	/** @control: threads 500, 600 and 700, by enum dxk_control_id */
 	struct dxk_control control[DXK_CONTROLS];
-	/** @members: (M) struct dxk_member by thread id */
-	struct xarray members;
-	/** @shown: (M) it has the files that come with the first Start */
+	/** @slots: struct dxk_slot by thread id, see runtime/slot.h */
+	struct xarray slots;
+	/** @vacant: (L) ids of slots for workers, and the main thread's, that nobody has */
+	DECLARE_BITMAP(vacant, DXK_ID_WORKER_MAX + 1);
+	/** @nr_slots: (L) slots below this id stay when nobody has them */
+	u32 nr_slots;
+	/** @tidying: (L) slots are in @unused, or were: @tidy is a pin */
+	bool tidying;
+	/** @unused: (L) struct dxk_slot that are to be removed */
+	struct list_head unused;
+	/** @tidy: removes them */
+	struct work_struct tidy;
+	/** @gone: (L) struct dxk_thread of kernel workers that are to be reaped */
+	struct list_head gone;
+	/** @shown: (W) it has the files that come with the first Start */
 	bool shown;
 	/** @threads: (C) directory of the members in sysfs */
 	struct kobject *threads;
@@ -73,16 +97,18 @@ struct dxk_ctx {
 
 	/** @who: (C) name, owner and permissions */
 	struct dxk_identity who;
-	/** @joinable: (N) in the list of contexts */
-	struct list_head joinable;
+	/** @all: (N) in the list of contexts that users have made, until it is buried */
+	struct list_head all;
 	/** @descriptors: (N) open context descriptors; read by anybody */
 	u32 descriptors;
 	/** @id: (C) name below /sys/kernel/dxk */
 	u32 id;
-	/** @closed: (M) the context descriptor is gone */
-	bool closed;
-	/** @kobj: holds the object; members hold it through their parent directory */
+	/** @buried: who destroys an in-kernel client's context waits for this, or NULL */
+	struct completion *buried;
+	/** @kobj: holds the object */
 	struct kobject kobj;
+	/** @free: frees it: what is left may be much, for whoever drops the last reference */
+	struct work_struct free;
 };
 
 static inline struct dxk_ctx *dxk_ctx_of(struct dxk_engine *e)
@@ -96,6 +122,8 @@ static inline struct dxk_ctx *dxk_member_ctx(const struct dxk_member *m)
 }
 
 struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a);
+
+void dxk_ctx_end(struct dxk_ctx *ctx);
 
 void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
 		  const struct attribute_group **groups);

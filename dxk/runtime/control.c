@@ -10,7 +10,7 @@
 
 #include "runtime/context.h"
 #include "runtime/control.h"
-#include "runtime/thread.h"
+#include "runtime/slot.h"
 
 void dxk_control_init(struct dxk_control *t)
 {
@@ -20,7 +20,7 @@ void dxk_control_init(struct dxk_control *t)
 
 /**
  * dxk_control_start - start a control thread and wait until it runs
- * @ctx: the context; its mutex is held
+ * @ctx: the context; it starts
  * @who: which; it is stopped
  * @fn: its loop; gets @ctx, completes running first
  */
@@ -36,29 +36,29 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	};
 	struct dxk_control *t = &ctx->control[who];
 	struct task_struct *task;
-	struct dxk_member *m;
-
-	lockdep_assert_held(&ctx->mutex);
+	struct dxk_slot *slot;
 
 	reinit_completion(&t->running);
 	t->kicked = false;
+	spin_lock(&ctx->engine.lock);
 	ctx->engine.dormant[who] = false;
-	m = dxk_member_control(ctx, control[who].id);
-	if (IS_ERR(m))
-		return PTR_ERR(m);
+	spin_unlock(&ctx->engine.lock);
+	slot = dxk_slot_add(ctx, control[who].id);
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
 	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
 	if (IS_ERR(task)) {
-		dxk_member_retire(m);
+		dxk_slot_remove(slot);
 		return PTR_ERR(task);
 	}
-	t->member = m;
+	t->slot = slot;
 	t->task = get_task_struct(task);
 	wake_up_process(task);
 	wait_for_completion(&t->running);
 	return 0;
 }
 
-/** dxk_control_stop - end a control thread; nothing happens if it does not run */
+/** dxk_control_stop - end a control thread, which waits for nobody; or it does not run */
 void dxk_control_stop(struct dxk_control *t)
 {
 	if (!t->task)
@@ -66,8 +66,8 @@ void dxk_control_stop(struct dxk_control *t)
 	kthread_stop(t->task);
 	put_task_struct(t->task);
 	t->task = NULL;
-	dxk_member_retire(t->member);
-	t->member = NULL;
+	dxk_slot_remove(t->slot);
+	t->slot = NULL;
 }
 
 /** dxk_control_kick - ask a control thread to look. Context: any */

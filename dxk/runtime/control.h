@@ -12,17 +12,17 @@
 #include "engine/engine.h"
 
 struct dxk_ctx;
-struct dxk_member;
+struct dxk_slot;
 struct task_struct;
 
 /**
  * struct dxk_control - one of the control threads 500, 600, 700
  */
 struct dxk_control {
-	/** @task: (M) referenced while it runs, else NULL */
+	/** @task: (W) referenced while it runs, else NULL */
 	struct task_struct *task;
-	/** @member: (M) shows it in the Thread Pool */
-	struct dxk_member *member;
+	/** @slot: (W) shows it in the Thread Pool */
+	struct dxk_slot *slot;
 	/** @wait: it sleeps here */
 	wait_queue_head_t wait;
 	/**

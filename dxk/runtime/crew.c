@@ -1,299 +1,148 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The Thread Pool: one member per thread of a context. Ids 1..max_threads are
- * places for workers; a place that nobody has is vacant but has its member, so
- * that the pool shows what it could hold.
+ * The crew: who joins the Thread Pool, how many kernel workers it has, and how they end.
+ *
+ * Kernel workers are made by the Monitor only, and none once the run is being ended: the
+ * hold in which one takes its place tests that, and counts it in dxk_run.live. A worker
+ * that has left its loop waits in dxk_ctx.gone to be reaped, by the Monitor or the walker:
+ * by whoever took it off that list. So neither waits for a thread that may still execute.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/pid.h>
+#include <linux/sched/signal.h>
 
 #include "engine/calls.h"
 #include "engine/dispatch.h"
-#include "engine/next.h"
+#include "engine/life.h"
 #include "engine/onblock.h"
-#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
+#include "runtime/slot.h"
 #include "runtime/session.h"
 #include "runtime/thread.h"
 #include "runtime/worker.h"
 #include "services/command.h"
 #include "services/log.h"
 
-/** dxk_crew_vacancy - the lowest vacant place for a worker, or NULL */
-struct dxk_member *dxk_crew_vacancy(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	unsigned long id;
-
-	xa_for_each_range(&ctx->members, id, m, 1, ctx->engine.policy.max_threads)
-		if (dxk_member_state(m) == DXK_M_VACANT)
-			return m;
-	return NULL;
-}
-
-/** dxk_crew_count - workers of a kind that are not leaving, without spares */
-u32 dxk_crew_count(struct dxk_ctx *ctx, enum dxk_kind kind)
-{
-	struct dxk_member *m;
-	unsigned long id;
-	u32 nr = 0;
-
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
-		nr += dxk_member_state(m) != DXK_M_VACANT && m->kind == kind &&
-		      !m->leaving &&
-		      !m->spare;
-	return nr;
-}
-
-/** dxk_crew_spare_place - a place for one more spare, or an error pointer */
-struct dxk_member *dxk_crew_spare_place(struct dxk_ctx *ctx)
-{
-	u32 id = DXK_ID_WORKER_MAX;
-	u32 last = DXK_ID_WORKER_MAX - ctx->engine.policy.max_spares;
-	struct dxk_member *m;
-
-	while (id > last && dxk_member_at(ctx, id))
-		id--;
-	if (id == last)
-		return ERR_PTR(-ENOSPC);
-	m = dxk_member_new(ctx, id);
-	if (!IS_ERR(m))
-		m->spare = true;
-	return m;
-}
-
-/** dxk_crew_fit - give places 1..max_threads and the main thread's members */
-int dxk_crew_fit(struct dxk_ctx *ctx)
-{
-	u32 max = ctx->engine.policy.max_threads;
-	struct dxk_member *m;
-	unsigned long id;
-
-	for (id = DXK_ID_MAIN; id <= max; id++) {
-		if (dxk_member_at(ctx, id))
-			continue;
-		m = dxk_member_new(ctx, id);
-		if (IS_ERR(m))
-			return PTR_ERR(m);
-	}
-	xa_for_each_range(&ctx->members, id, m, max + 1, DXK_ID_WORKER_MAX)
-		if (dxk_member_state(m) == DXK_M_VACANT)
-			dxk_member_retire(m);
-	return 0;
-}
-
-/* @m: its place. On error it stays vacant. */
-static int dxk_crew_add_kernel(struct dxk_member *m)
-{
-	int err;
-
-	if (IS_ERR_OR_NULL(m))
-		return m ? PTR_ERR(m) : -EAGAIN;
-	err = dxk_worker_create(m);
-	if (err) {
-		if (m->spare)
-			dxk_member_retire(m);
-		return err;
-	}
-	dxk_member_occupy(m, DXK_ROLE_WORKER, DXK_KERNEL);
-	dxk_member_attach(m);
-	dxk_worker_run(m);
-	return 0;
-}
-
-/* Dismiss the surplus of a kind: ids beyond the limit, then the highest. */
-static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
-{
-	u32 nr = dxk_crew_count(ctx, kind);
-	struct dxk_member *m;
-	unsigned long id;
-
-	for (id = DXK_ID_WORKER_MAX; id >= 1; id--) {
-		m = dxk_member_at(ctx, id);
-		if (!m || dxk_member_state(m) == DXK_M_VACANT || m->kind != kind ||
-		    m->leaving || m->spare)
-			continue;
-		if (id <= ctx->engine.policy.max_threads && nr <= places)
-			break;
-		dxk_member_do(m, dxk_leave_run);
-		nr--;
-	}
-}
+/* --- joining ------------------------------------------------------------------ */
 
 /**
- * dxk_crew_review - make the crew what the policy says
- * @ctx: the context; its mutex is held, by the Monitor or on its behalf
- *
- * Starts kernel workers and dismisses surplus ones of both kinds when they have
- * finished what they execute; nobody is interrupted.
- * Return: 0, or why a worker could not be started.
+ * struct dxk_join_op - a thread joins the Thread Pool
  */
-int dxk_crew_review(struct dxk_ctx *ctx)
-{
-	u32 kernel = ctx->engine.policy.kernel_threads;
-	struct dxk_member *m;
-	unsigned long id;
+struct dxk_join_op {
+	/** @l: with the member, for dxk_attach_run() */
+	struct dxk_list_op l;
+	/** @slot: which it takes; NULL: the lowest vacant one of those that stay */
+	struct dxk_slot *slot;
+	/** @kind: what it wants to be; DXK_MEMBER_WORKER and SPARE for kernel workers too */
+	enum dxk_member_kind kind;
+	/** @err: why it may not */
 	int err;
+};
 
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
-		if (m->kind != DXK_KERNEL || !READ_ONCE(dxk_thread_of(m)->gone))
-			continue;
-		dxk_worker_stop(m);
-		dxk_member_do(m, dxk_died_run);
-		dxk_member_retire(m);
+static int dxk_join_worker_check(const struct dxk_engine *e, const struct dxk_member *m)
+{
+	u32 places = e->policy.max_threads - e->policy.kernel_threads;
+
+	if (m->kind == DXK_KERNEL)
+		return 0;
+	if (!places)
+		return -ENODEV;
+	return e->crew.workers[DXK_USER] < places ? 0 : -ENOSPC;
+}
+
+static int dxk_join_check(const struct dxk_engine *e, const struct dxk_join_op *j)
+{
+	const struct dxk_member *m = j->l.m;
+
+	if (e->run.closed)
+		return -ESHUTDOWN;
+	if (m->role == DXK_ROLE_CLIENT)
+		return 0;
+	/* The Monitor's first workers come before Start is over. */
+	if (m->kind == DXK_KERNEL ? e->run.down : !dxk_run_welcomes(e))
+		return -ESHUTDOWN;
+	if (j->kind == DXK_MEMBER_WORKER)
+		return dxk_join_worker_check(e, m);
+	return e->policy.on_block == DXK_ON_BLOCK_SPARE ? 0 : -ENODEV;
+}
+
+static struct dxk_slot *dxk_join_vacancy(struct dxk_ctx *ctx, const struct dxk_member *m)
+{
+	bool main = m->role == DXK_ROLE_CLIENT;
+	u32 id = main ? DXK_ID_MAIN : DXK_ID_MAIN + 1;
+	u32 end = main ? DXK_ID_MAIN + 1 : DXK_ID_WORKER_MAX + 1;
+
+	id = find_next_bit(ctx->vacant, end, id);
+	return id < end ? dxk_slot_at(ctx, id) : NULL;
+}
+
+static void dxk_join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_join_op *j = container_of(op, struct dxk_join_op, l.op);
+	struct dxk_member *m = j->l.m;
+
+	j->err = dxk_join_check(e, j);
+	if (j->err)
+		return;
+	if (!j->slot)
+		j->slot = dxk_join_vacancy(dxk_ctx_of(e), m);
+	if (!j->slot) {
+		j->err = -ENOSPC;
+		return;
 	}
-	err = dxk_crew_fit(ctx);
-	if (err)
-		return err;
-	dxk_crew_shrink(ctx, DXK_KERNEL, kernel);
-	dxk_crew_shrink(ctx, DXK_USER, ctx->engine.policy.max_threads - kernel);
-	while (dxk_crew_count(ctx, DXK_KERNEL) < kernel) {
-		err = dxk_crew_add_kernel(dxk_crew_vacancy(ctx));
-		if (err)
-			return err;
+	dxk_slot_occupy(j->slot, dxk_thread_of(m));
+	e->run.live += m->kind == DXK_KERNEL;
+	dxk_attach_run(e, op, wakes);
+}
+
+/* @slot: of its own, or NULL for one that stays */
+static int dxk_join(struct dxk_thread *t, struct dxk_slot *slot,
+		    enum dxk_member_kind kind)
+{
+	struct dxk_join_op j = { .l.m = &t->m, .slot = slot, .kind = kind };
+
+	if (IS_ERR(slot))
+		return PTR_ERR(slot);
+	t->m.spare = kind == DXK_MEMBER_SPARE;
+	dxk_perform(t->m.engine, &j.l.op, dxk_join_run);
+	if (j.err && slot)
+		dxk_slot_remove(slot);
+	return j.err;
+}
+
+static int dxk_join_client(struct dxk_ctx *ctx, struct dxk_thread *t, bool main)
+{
+	struct dxk_slot *slot;
+	int err = -ENOSPC;
+
+	if (main) {
+		slot = dxk_slot_add(ctx, DXK_ID_MAIN);
+		err = dxk_join(t, slot == ERR_PTR(-EBUSY) ? NULL : slot,
+			       DXK_MEMBER_CLIENT);
 	}
-	while (dxk_spares_wanted(&ctx->engine, DXK_KERNEL)) {
-		err = dxk_crew_add_kernel(dxk_crew_spare_place(ctx));
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/** dxk_crew_stop - end the kernel workers; the context is out of work for them */
-void dxk_crew_stop(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	unsigned long id;
-
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
-		if (dxk_member_state(m) == DXK_M_VACANT || m->kind != DXK_KERNEL)
-			continue;
-		dxk_worker_stop(m);
-		dxk_member_do(m, dxk_died_run);
-		dxk_member_retire(m);
-	}
-}
-
-/** dxk_crew_clear - free the Thread Pool's vacant places */
-void dxk_crew_clear(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	unsigned long id;
-
-	xa_for_each(&ctx->members, id, m)
-		if (dxk_member_state(m) == DXK_M_VACANT)
-			dxk_member_retire(m);
-}
-
-/** dxk_crew_empty - free the whole pool: the context is closed */
-void dxk_crew_empty(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	unsigned long id;
-
-	xa_for_each(&ctx->members, id, m)
-		dxk_member_retire(m);
-}
-
-/**
- * dxk_crew_bury - notice user workers whose thread ended without closing
- * @ctx: the context; its mutex is held
- *
- * A process that dies closes its descriptors. This finds the single thread that
- * ended while its process lives on (DX-25).
- */
-void dxk_crew_bury(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	unsigned long id;
-
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
-		if (!dxk_member_is_dead(m))
-			continue;
-		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
-			    "worker %u is gone", m->id);
-		dxk_member_bury(m);
-	}
-}
-
-/* --- joining and leaving ---------------------------------------------------- */
-
-/* Also while it drains: a worker that died with a request may have been the last one. */
-static bool dxk_member_welcome(const struct dxk_ctx *ctx)
-{
-	u8 state = READ_ONCE(ctx->engine.state);
-
-	return !ctx->closed && (state == DXK_CTX_RUNNING || state == DXK_CTX_STOPPING);
-}
-
-/* The lowest free id of a client, with a vacant member. */
-static struct dxk_member *dxk_client_place(struct dxk_ctx *ctx)
-{
-	struct dxk_member *m;
-	u32 id;
-	int err;
-
-	/* Reserved until the member is stored there. */
-	err = xa_alloc(&ctx->members, &id, NULL, XA_LIMIT(DXK_ID_CLIENT, DXK_ID_MAX),
-		       GFP_KERNEL);
-	if (err)
-		return ERR_PTR(err == -EBUSY ? -ENOSPC : err);
-	m = dxk_member_new(ctx, id);
-	if (IS_ERR(m))
-		xa_erase(&ctx->members, id);
-	return m;
+	return err == -ENOSPC ? dxk_join(t, dxk_slot_add_client(ctx), DXK_MEMBER_CLIENT) :
+				err;
 }
 
 /* @s: the descriptor it comes by; only the creator's first client is the main thread */
-static struct dxk_member *dxk_claim_client(struct dxk_ctx *ctx,
-					   const struct dxk_session *s)
+static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
+		       const struct dxk_session *s, enum dxk_member_kind kind)
 {
-	struct dxk_member *m = dxk_member_at(ctx, DXK_ID_MAIN);
-
-	if (!s || s->creator) {
-		if (m && dxk_member_state(m) == DXK_M_VACANT)
-			return m;
-		if (!m)
-			return dxk_member_new(ctx, DXK_ID_MAIN);
+	switch (kind) {
+	case DXK_MEMBER_WORKER:
+		return dxk_join(t, NULL, kind);
+	case DXK_MEMBER_SPARE:
+		return dxk_join(t, dxk_slot_add_spare(ctx), kind);
+	default:
+		return dxk_join_client(ctx, t, !s || s->creator);
 	}
-	return dxk_client_place(ctx);
-}
-
-static struct dxk_member *dxk_claim_worker(struct dxk_ctx *ctx)
-{
-	u32 places = ctx->engine.policy.max_threads - ctx->engine.policy.kernel_threads;
-	struct dxk_member *m;
-	int err;
-
-	if (!dxk_member_welcome(ctx))
-		return ERR_PTR(-ESHUTDOWN);
-	if (!places)
-		return ERR_PTR(-ENODEV);
-	if (dxk_crew_count(ctx, DXK_USER) >= places)
-		return ERR_PTR(-ENOSPC);
-	m = dxk_crew_vacancy(ctx);
-	if (m)
-		return m;
-	/* When a worker left there may have been no memory to show its id as vacant. */
-	err = dxk_crew_fit(ctx);
-	return err ? ERR_PTR(err) : dxk_crew_vacancy(ctx) ?: ERR_PTR(-ENOSPC);
-}
-
-static struct dxk_member *dxk_claim_spare(struct dxk_ctx *ctx)
-{
-	if (!dxk_member_welcome(ctx))
-		return ERR_PTR(-ESHUTDOWN);
-	if (ctx->engine.policy.on_block != DXK_ON_BLOCK_SPARE)
-		return ERR_PTR(-ENODEV);
-	return dxk_crew_spare_place(ctx);
 }
 
 /**
  * dxk_member_claim - a thread joins the Thread Pool
- * @ctx: the context; its mutex is held
+ * @ctx: the context
  * @s: the descriptor it comes by, or NULL for an in-kernel client
  * @kind: what it wants to be
  * @pid: the user thread, or NULL for an in-kernel client; referenced here
@@ -303,60 +152,194 @@ static struct dxk_member *dxk_claim_spare(struct dxk_ctx *ctx)
 struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
 				    enum dxk_member_kind kind, struct pid *pid)
 {
-	struct dxk_member *m;
+	struct dxk_thread *t;
+	int err;
 
-	lockdep_assert_held(&ctx->mutex);
-
-	if (ctx->closed)
-		return ERR_PTR(-ESHUTDOWN);
-	switch (kind) {
-	case DXK_MEMBER_WORKER:
-		m = dxk_claim_worker(ctx);
-		break;
-	case DXK_MEMBER_SPARE:
-		m = dxk_claim_spare(ctx);
-		break;
-	default:
-		m = dxk_claim_client(ctx, s);
-	}
-	if (IS_ERR(m))
-		return m;
-	os_member_get(m);
-	dxk_thread_of(m)->pid = get_pid(pid);
+	t = dxk_thread_new(ctx, kind == DXK_MEMBER_CLIENT ? DXK_ROLE_CLIENT :
+							    DXK_ROLE_WORKER, DXK_USER);
+	if (IS_ERR(t))
+		return ERR_CAST(t);
+	t->pid = get_pid(pid);
 	if (s) {
-		dxk_thread_of(m)->access = s->access;
-		m->space = s->space;
-		dxk_space_join(&ctx->engine, m->space);
+		t->access = s->access;
+		t->m.space = s->space;
+		dxk_space_join(&ctx->engine, t->m.space);
 	}
-	dxk_member_occupy(m, kind == DXK_MEMBER_CLIENT ? DXK_ROLE_CLIENT :
-							 DXK_ROLE_WORKER, DXK_USER);
-	dxk_member_attach(m);
-	return m;
-}
-
-/** dxk_member_bury - the member's thread is gone: answer its owners, free its id */
-void dxk_member_bury(struct dxk_member *m)
-{
-	struct dxk_ctx *ctx = dxk_member_ctx(m);
-
-	dxk_member_do(m, dxk_died_run);
-	dxk_member_retire(m);
-	if (dxk_member_welcome(ctx) && dxk_crew_fit(ctx))
-		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
-			    "no memory to show the vacant id %u", m->id);
+	/* A worker takes what is vacant; others the id of a member that was closed before. */
+	if (kind != DXK_MEMBER_WORKER)
+		dxk_slots_settle(ctx);
+	err = dxk_join_as(ctx, t, s, kind);
+	if (!err)
+		return &t->m;
+	dxk_space_leave(&ctx->engine, t->m.space);
+	dxk_thread_put(t);
+	return ERR_PTR(err);
 }
 
 /** dxk_member_release - the member's descriptor is closed */
 void dxk_member_release(struct dxk_member *m)
 {
-	struct dxk_ctx *ctx = dxk_member_ctx(m);
+	struct dxk_thread *t = dxk_thread_of(m);
 
-	dxk_command_detach(&dxk_thread_of(m)->handler);
-	mutex_lock(&ctx->mutex);
-	dxk_member_bury(m);
-	mutex_unlock(&ctx->mutex);
-	dxk_space_leave(&ctx->engine, m->space);
-	os_member_put(m);
+	dxk_command_detach(&t->handler);
+	dxk_thread_part(t);
+	dxk_space_leave(m->engine, m->space);
+	dxk_thread_put(t);
+}
+
+/* --- kernel workers ------------------------------------------------------------- */
+
+/* One more: a worker, or a spare with a place of its own. */
+static int dxk_crew_add(struct dxk_ctx *ctx, enum dxk_member_kind kind)
+{
+	struct dxk_thread *t = dxk_thread_new(ctx, DXK_ROLE_WORKER, DXK_KERNEL);
+	struct dxk_slot *slot = NULL;
+	int err;
+
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	if (kind == DXK_MEMBER_SPARE)
+		slot = dxk_slot_add_spare(ctx);
+	err = dxk_join(t, slot, kind);
+	if (err) {
+		dxk_thread_put(t);
+		return err == -ENOSPC ? -EAGAIN : err;
+	}
+	err = dxk_worker_start(t);
+	if (err) {
+		dxk_worker_gone(t);
+		dxk_crew_reap(ctx);
+	}
+	return err;
+}
+
+/** dxk_crew_reap - end the threads of kernel workers that have left their loops */
+void dxk_crew_reap(struct dxk_ctx *ctx)
+{
+	struct dxk_thread *t;
+
+	for (;;) {
+		spin_lock(&ctx->engine.lock);
+		t = list_first_entry_or_null(&ctx->gone, struct dxk_thread, gone);
+		if (t)
+			list_del_init(&t->gone);
+		spin_unlock(&ctx->engine.lock);
+		if (!t)
+			break;
+		dxk_worker_reap(t);
+		dxk_thread_part(t);
+		dxk_thread_put(t);
+	}
+}
+
+/* Dismiss the surplus of a kind: ids beyond the limit, then the highest. */
+static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
+{
+	const struct dxk_engine *e = &ctx->engine;
+	unsigned long id = DXK_ID_WORKER_MAX;
+	struct dxk_thread *t;
+	bool dismiss;
+
+	for (; id >= 1; id--) {
+		unsigned long at = id;
+
+		t = dxk_thread_next(ctx, &at, id);
+		if (!t)
+			continue;
+		dismiss = t->m.kind == kind && !t->m.spare &&
+			  (id > e->policy.max_threads || READ_ONCE(e->crew.workers[kind]) > places);
+		if (dismiss)
+			dxk_member_do(&t->m, dxk_leave_run);
+		dxk_thread_put(t);
+	}
+}
+
+/**
+ * dxk_crew_review - make the crew what the policy says
+ * @ctx: the context; for the Monitor
+ *
+ * Starts kernel workers and dismisses surplus ones of both kinds when they have
+ * finished what they execute; nobody is interrupted.
+ * Return: 0, or why a worker could not be started.
+ */
+int dxk_crew_review(struct dxk_ctx *ctx)
+{
+	const struct dxk_engine *e = &ctx->engine;
+	u32 kernel = e->policy.kernel_threads;
+	u32 user = e->policy.max_threads - kernel;
+	bool new = ctx->nr_slots != e->policy.max_threads + 1;
+	int err = 0;
+
+	dxk_crew_reap(ctx);
+	if (new)
+		err = dxk_slots_open(ctx, e->policy.max_threads);
+	if (err)
+		return err;
+	if (new || READ_ONCE(e->crew.workers[DXK_KERNEL]) > kernel)
+		dxk_crew_shrink(ctx, DXK_KERNEL, kernel);
+	if (new || READ_ONCE(e->crew.workers[DXK_USER]) > user)
+		dxk_crew_shrink(ctx, DXK_USER, user);
+	while (!err && READ_ONCE(e->crew.workers[DXK_KERNEL]) < kernel)
+		err = dxk_crew_add(ctx, DXK_MEMBER_WORKER);
+	while (!err && dxk_spares_wanted(&ctx->engine, DXK_KERNEL))
+		err = dxk_crew_add(ctx, DXK_MEMBER_SPARE);
+	return err;
+}
+
+/* The context is closed: a worker that waits for a file that its user serves may go. */
+static void dxk_crew_kill(struct dxk_ctx *ctx)
+{
+	struct dxk_thread *t;
+	unsigned long id;
+
+	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		spin_lock(&ctx->engine.lock);
+		if (t->task)
+			send_sig(SIGKILL, t->task, 1);
+		spin_unlock(&ctx->engine.lock);
+		dxk_thread_put(t);
+	}
+}
+
+/**
+ * dxk_crew_end - the walker's step: have the kernel workers go, and reap those that have
+ * @ctx: the context; nobody is given work any more
+ *
+ * Return: true when none is left; else the last one that goes kicks the walker.
+ */
+bool dxk_crew_end(struct dxk_ctx *ctx)
+{
+	u32 live;
+
+	if (READ_ONCE(ctx->engine.run.how) == DXK_CLOSE)
+		dxk_crew_kill(ctx);
+	spin_lock(&ctx->engine.lock);
+	live = ctx->engine.run.live;
+	spin_unlock(&ctx->engine.lock);
+	dxk_crew_reap(ctx);
+	return !live;
+}
+
+/**
+ * dxk_crew_bury - notice user workers whose thread ended without closing
+ * @ctx: the context
+ *
+ * A process that dies closes its descriptors. This finds the single thread that
+ * ended while its process lives on (DX-25).
+ */
+void dxk_crew_bury(struct dxk_ctx *ctx)
+{
+	struct dxk_thread *t;
+	unsigned long id;
+
+	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		if (dxk_thread_is_dead(t)) {
+			dxk_log_add(&ctx->log, ctx->engine.policy.log_full,
+				    DXK_ID_MONITOR, "worker %lu is gone", id);
+			dxk_thread_part(t);
+		}
+		dxk_thread_put(t);
+	}
 }
 
 /* --- for reports ------------------------------------------------------------ */
@@ -371,22 +354,21 @@ void dxk_member_release(struct dxk_member *m)
  */
 bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out)
 {
-	struct dxk_member *m;
-	unsigned long id;
-	bool found;
+	unsigned long id = after + 1;
+	struct dxk_thread *t;
+	bool found = false;
 
-	guard(mutex)(&ctx->mutex);
-	xa_for_each_range(&ctx->members, id, m, after + 1, DXK_ID_WORKER_MAX) {
+	for (; !found && (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
 		spin_lock(&ctx->engine.lock);
-		found = m->held;
+		found = t->m.held;
 		if (found)
-			*out = m->work;
+			*out = t->m.work;
 		spin_unlock(&ctx->engine.lock);
-		if (!found)
-			continue;
-		out->thread = m->id;
-		out->age_ns = jiffies_to_nsecs(jiffies - READ_ONCE(m->since));
-		return true;
+		if (found) {
+			out->thread = id;
+			out->age_ns = jiffies_to_nsecs(jiffies - READ_ONCE(t->m.since));
+		}
+		dxk_thread_put(t);
 	}
-	return false;
+	return found;
 }

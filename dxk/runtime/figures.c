@@ -98,31 +98,3 @@ u32 dxk_lane_waiters(const struct dxk_ctx *ctx, u32 key)
 		return READ_ONCE(ready->asleep[lane]);
 	}
 }
-
-/* --- members --------------------------------------------------------------- */
-
-const char *dxk_member_role_name(const struct dxk_member *m)
-{
-	const char *name = "client";
-
-	switch (m->id) {
-	case DXK_ID_MONITOR:
-		name = "monitor";
-		break;
-	case DXK_ID_SCHEDULER:
-		name = "scheduler";
-		break;
-	case DXK_ID_DISPATCHER:
-		name = "dispatcher";
-		break;
-	case 1 ... DXK_ID_WORKER_MAX:
-		if (dxk_member_state(m) == DXK_M_VACANT)
-			name = "worker";
-		else if (m->spare)
-			name = m->kind == DXK_KERNEL ? "kernel-spare" : "user-spare";
-		else
-			name = m->kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
-		break;
-	}
-	return name;
-}

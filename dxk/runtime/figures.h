@@ -35,6 +35,5 @@ u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool);
 u32 dxk_lane_use(const struct dxk_ctx *ctx, u32 key);
 u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key);
 u32 dxk_lane_waiters(const struct dxk_ctx *ctx, u32 key);
-const char *dxk_member_role_name(const struct dxk_member *m);
 
 #endif /* _DXK_RUNTIME_FIGURES_H */

@@ -15,27 +15,21 @@
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
+#include "runtime/policy.h"
 #include "runtime/report.h"
 #include "runtime/thread.h"
-
-/* How soon to try again when a turn found the mutex taken. */
-#define DXK_RETRY_MS	10
 
 /* The review of kernel settings: a new policy takes effect here (DX-9). */
 static void dxk_monitor_review(struct dxk_ctx *ctx)
 {
 	int err;
 
-	lockdep_assert_held(&ctx->mutex);
-
-	if (ctx->policy_changed) {
-		dxk_enforce(&ctx->engine, &ctx->next_policy);
-		ctx->policy_changed = false;
+	if (dxk_policy_review(ctx)) {
 		dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
 		dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
 	}
 	err = dxk_crew_review(ctx);
-	if (err && err != -EAGAIN)
+	if (err && err != -EAGAIN && err != -ESHUTDOWN)
 		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "cannot start a worker: error %d", err);
 }
@@ -63,20 +57,24 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 /* A turn, @asked for or because it is time. Return: ms to the next one. */
 static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 {
+	struct dxk_engine *e = &ctx->engine;
+
 	dxk_crew_bury(ctx);
-	switch (ctx->engine.state) {
+	switch (READ_ONCE(e->state)) {
 	case DXK_CTX_STARTING:
-		if (!ctx->crew_wanted)
+		if (!xchg(&ctx->crew_wanted, false))
 			break;
-		ctx->crew_wanted = false;
 		ctx->crew_err = dxk_crew_review(ctx);
 		complete(&ctx->crew_up);
 		break;
 	case DXK_CTX_RUNNING:
 		return dxk_monitor_watch(ctx, asked);
+	case DXK_CTX_STOPPING:
+		/* What drains may need spares, and those who died may have been the last. */
+		if (!READ_ONCE(e->cancelling))
+			return dxk_monitor_watch(ctx, asked);
 	}
-	return dxk_monitor_rest(&ctx->engine, asked) ?
-	       DXK_DORMANT : ctx->engine.policy.monitor_interval_ms;
+	return dxk_monitor_rest(e, asked) ? DXK_DORMANT : e->policy.monitor_interval_ms;
 }
 
 /* A process that dies closes the member; this finds the single thread. */
@@ -86,7 +84,7 @@ static void dxk_monitor_handler(struct dxk_ctx *ctx)
 
 	if (!m)
 		return;
-	if (dxk_member_is_dead(m))
+	if (dxk_thread_is_dead(dxk_thread_of(m)))
 		dxk_command_detach(&dxk_thread_of(m)->handler);
 	os_member_put(m);
 }
@@ -99,16 +97,8 @@ static int dxk_monitor_fn(void *arg)
 	complete(&t->running);
 	while (!kthread_should_stop()) {
 		bool asked = xchg(&t->kicked, false);
-		u32 ms = DXK_RETRY_MS;
+		u32 ms = dxk_monitor_turn(ctx, asked);
 
-		/*
-		 * Stop may hold the mutex while it waits for this thread to end;
-		 * whoever called may hold it still, and the call must not get lost.
-		 */
-		if (mutex_trylock(&ctx->mutex)) {
-			ms = dxk_monitor_turn(ctx, asked);
-			mutex_unlock(&ctx->mutex);
-		}
 		dxk_monitor_handler(ctx);
 		dxk_control_wait(t, dxk_commands_tick(&ctx->commands, ms));
 	}
@@ -118,22 +108,23 @@ static int dxk_monitor_fn(void *arg)
 /** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
 int dxk_monitor_start(struct dxk_ctx *ctx)
 {
+	/* Whoever asked the last one may have been killed. */
+	ctx->crew_wanted = false;
 	return dxk_control_start(ctx, DXK_MONITOR, dxk_monitor_fn);
 }
 
 /**
  * dxk_monitor_start_crew - have the Monitor start the kernel workers
- * @ctx: STARTING; its mutex is held, and given up meanwhile
+ * @ctx: STARTING
+ *
+ * Return: 0, why it could not, or -EINTR: then the Monitor may still be about it.
  */
 int dxk_monitor_start_crew(struct dxk_ctx *ctx)
 {
-	lockdep_assert_held(&ctx->mutex);
-
 	reinit_completion(&ctx->crew_up);
-	ctx->crew_wanted = true;
-	mutex_unlock(&ctx->mutex);
+	WRITE_ONCE(ctx->crew_wanted, true);
 	dxk_control_kick(&ctx->control[DXK_MONITOR]);
-	wait_for_completion(&ctx->crew_up);
-	mutex_lock(&ctx->mutex);
+	if (wait_for_completion_killable(&ctx->crew_up))
+		return -EINTR;
 	return ctx->crew_err;
 }

@@ -11,6 +11,7 @@
 
 #include "engine/os.h"
 #include "runtime/context.h"
+#include "runtime/queue.h"
 #include "runtime/thread.h"
 #include "services/executor.h"
 
@@ -72,12 +73,12 @@ void os_await(const bool *done)
 
 void os_member_get(struct dxk_member *m)
 {
-	kobject_get(&dxk_thread_of(m)->kobj);
+	dxk_thread_get(dxk_thread_of(m));
 }
 
 void os_member_put(struct dxk_member *m)
 {
-	kobject_put(&dxk_thread_of(m)->kobj);
+	dxk_thread_put(dxk_thread_of(m));
 }
 
 /** os_poll_wake - what a member waits for in poll(2) has happened */
@@ -96,10 +97,15 @@ void os_poll_workers(struct dxk_engine *e)
 		wake_up_interruptible_poll(&ctx->work_wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/** os_kick - a control thread has something to do */
+/** os_kick - a control thread, or the walker, has something to do */
 void os_kick(struct dxk_engine *e, u32 who)
 {
-	dxk_control_kick(&dxk_ctx_of(e)->control[who]);
+	struct dxk_ctx *ctx = dxk_ctx_of(e);
+
+	if (who == DXK_WALKER)
+		dxk_queue(ctx, &ctx->walk);
+	else
+		dxk_control_kick(&ctx->control[who]);
 }
 
 /* --- requests -------------------------------------------------------------- */

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The policy of a context: taken at once while it does not run, else at the Monitor's
- * next review.
+ * The policy of a context. What was set last, dxk_ctx.policy, is the one source of truth;
+ * what is in force, dxk_engine.policy, is taken from it in two places only: all of it by
+ * Start, its dynamic fields by the Monitor. Nothing says that a change is pending but that
+ * the two differ.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
 #include <linux/minmax.h>
 
 #include "dxk_api.h"
+#include "engine/calls.h"
+#include "engine/life.h"
 #include "runtime/context.h"
 #include "runtime/policy.h"
 
@@ -21,10 +25,25 @@ void dxk_policy_init(struct dxk_policy *policy)
 }
 EXPORT_SYMBOL_GPL(dxk_policy_init);
 
-/* What a running context has or will have after the Monitor's next review. */
-static const struct dxk_policy *dxk_policy_latest(const struct dxk_ctx *ctx)
+/* Is the policy in force one that only a run's Monitor changes, and in dynamic fields? */
+static bool dxk_policy_is_fixed(const struct dxk_ctx *ctx)
 {
-	return ctx->policy_changed ? &ctx->next_policy : &ctx->engine.policy;
+	return !dxk_run_is_over(&ctx->engine);
+}
+
+/* The first field that cannot change while the context runs, but differs; or NULL. */
+static const struct dxk_field *dxk_policy_refused(struct dxk_ctx *ctx,
+						  struct dxk_policy *policy)
+{
+	const struct dxk_field *f;
+
+	if (!dxk_policy_is_fixed(ctx))
+		return NULL;
+	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++)
+		if (!f->dynamic && *dxk_field_of(policy, f) !=
+				   *dxk_field_of(&ctx->engine.policy, f))
+			return f;
+	return NULL;
 }
 
 static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
@@ -32,27 +51,17 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
 	const struct dxk_field *f;
 	int err;
 
-	lockdep_assert_held(&ctx->mutex);
+	lockdep_assert_held(&ctx->engine.lock);
 
 	err = dxk_policy_check(policy);
 	if (err)
 		return err;
-	if (ctx->engine.state == DXK_CTX_NEW || ctx->engine.state == DXK_CTX_STOPPED) {
-		spin_lock(&ctx->engine.lock);
-		ctx->engine.policy = *policy;
-		spin_unlock(&ctx->engine.lock);
-		return 0;
-	}
-	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
-		if (f->dynamic || *dxk_field_of(policy, f) ==
-				  *dxk_field_of(&ctx->engine.policy, f))
-			continue;
+	f = dxk_policy_refused(ctx, policy);
+	if (f) {
 		policy->bad_field = f->offset;
 		return -EBUSY;
 	}
-	ctx->next_policy = *policy;
-	ctx->policy_changed = true;
-	dxk_control_kick(&ctx->control[DXK_MONITOR]);
+	ctx->policy = *policy;
 	return 0;
 }
 
@@ -61,13 +70,20 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
  * @ctx: the context
  * @policy: all fields; bad_field is set on error
  *
- * A running context takes it at the Monitor's next review, which this asks for.
+ * The next Start puts it into force. A running context takes it, which can differ from
+ * what is in force in dynamic fields only, at the Monitor's next review; this asks for it.
  * Return: 0, -EINVAL, -EOPNOTSUPP, or -EBUSY for a field that is not dynamic.
  */
 int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
 {
-	guard(mutex)(&ctx->mutex);
-	return dxk_policy_set_locked(ctx, policy);
+	int err;
+
+	spin_lock(&ctx->engine.lock);
+	err = dxk_policy_set_locked(ctx, policy);
+	spin_unlock(&ctx->engine.lock);
+	if (!err)
+		dxk_control_kick(&ctx->control[DXK_MONITOR]);
+	return err;
 }
 
 /**
@@ -83,21 +99,52 @@ int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 val
 	struct dxk_policy policy;
 	int err;
 
-	mutex_lock(&ctx->mutex);
-	policy = *dxk_policy_latest(ctx);
+	spin_lock(&ctx->engine.lock);
+	policy = ctx->policy;
 	*dxk_field_of(&policy, f) = value;
 	err = dxk_policy_set_locked(ctx, &policy);
-	mutex_unlock(&ctx->mutex);
+	spin_unlock(&ctx->engine.lock);
+	if (!err)
+		dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	if (bad_field)
 		*bad_field = policy.bad_field;
 	return err;
 }
 
-/** dxk_policy_get - the policy in force */
+/**
+ * dxk_policy_review - put a policy into force that was set while the context runs
+ * @ctx: the context; for its Monitor
+ *
+ * Return: was there one?
+ */
+bool dxk_policy_review(struct dxk_ctx *ctx)
+{
+	struct dxk_policy policy;
+	const struct dxk_field *f;
+	bool changed = false;
+
+	spin_lock(&ctx->engine.lock);
+	policy = ctx->engine.policy;
+	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
+		u32 value = *dxk_field_of(&ctx->policy, f);
+
+		/* What only Start changes was set for the next one, after this one's end. */
+		if (!f->dynamic || *dxk_field_of(&policy, f) == value)
+			continue;
+		*dxk_field_of(&policy, f) = value;
+		changed = true;
+	}
+	spin_unlock(&ctx->engine.lock);
+	if (changed)
+		dxk_enforce(&ctx->engine, &policy);
+	return changed;
+}
+
+/** dxk_policy_get - the policy in force, or that of the next Start while there is no run */
 void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy)
 {
 	spin_lock(&ctx->engine.lock);
-	*policy = ctx->engine.policy;
+	*policy = dxk_policy_is_fixed(ctx) ? ctx->engine.policy : ctx->policy;
 	spin_unlock(&ctx->engine.lock);
 	policy->size = sizeof(*policy);
 	policy->bad_field = 0;

@@ -73,18 +73,17 @@ static void dxk_stall_describe_member(struct dxk_member *m, struct seq_buf *s)
 static void dxk_stall_describe(struct dxk_ctx *ctx, const struct dxk_stall *stall,
 			       struct seq_buf *s)
 {
-	struct dxk_member *m;
+	struct dxk_thread *t;
 	unsigned long id;
 	u32 lane;
-
-	lockdep_assert_held(&ctx->mutex);
 
 	seq_buf_printf(s, "stall %llu: ready", stall->nr);
 	for (lane = 0; lane < DXK_LANES; lane++)
 		seq_buf_printf(s, " %u lane %u%s", stall->ready[lane], lane,
 			       lane < DXK_LANES - 1 ? "," : "; asleep:");
-	xa_for_each(&ctx->members, id, m) {
-		dxk_stall_describe_member(m, s);
+	for (id = 0; (t = dxk_thread_next(ctx, &id, DXK_ID_MAX)); id++) {
+		dxk_stall_describe_member(&t->m, s);
+		dxk_thread_put(t);
 		if (seq_buf_has_overflowed(s))
 			break;
 		cond_resched();
@@ -102,7 +101,7 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
 
 /**
  * dxk_stall_check - the Monitor's look at a running context
- * @ctx: the context; its mutex is held
+ * @ctx: the context
  *
  * Return: true while it should look again soon.
  */
@@ -111,8 +110,6 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	struct dxk_stall *stall = &ctx->report.stall;
 	struct seq_buf s;
 	char text[400];
-
-	lockdep_assert_held(&ctx->mutex);
 
 	if (dxk_stall_look(&ctx->engine, stall)) {
 		trace_dxk_stall(ctx->id, stall->nr);
@@ -130,28 +127,27 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 
 /**
  * dxk_overdue_check - report requests that execute for too long, each once
- * @ctx: the context; its mutex is held
+ * @ctx: the context
  */
 void dxk_overdue_check(struct dxk_ctx *ctx)
 {
 	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.report_age_ms);
-	struct dxk_member *m;
+	struct dxk_thread *t;
 	unsigned long id;
 	char text[200];
 
-	lockdep_assert_held(&ctx->mutex);
-
 	if (!ctx->engine.policy.report_age_ms)
 		return;
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX) {
+	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		const struct dxk_member *m = &t->m;
 		bool overdue;
 
 		spin_lock(&ctx->engine.lock);
-		overdue = m->held && m->work_ticket != dxk_thread_of(m)->reported &&
+		overdue = m->held && m->work_ticket != t->reported &&
 			  time_after(jiffies, m->since + limit);
 		if (overdue) {
 			ctx->engine.stats.overdue++;
-			dxk_thread_of(m)->reported = m->work_ticket;
+			t->reported = m->work_ticket;
 			scnprintf(text, sizeof(text),
 				  "overdue: %u executes for %u ms: lane %u owner %#llx executor %#llx",
 				  m->id, jiffies_to_msecs(jiffies - m->since),
@@ -159,6 +155,7 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 				  m->work.executor);
 		}
 		spin_unlock(&ctx->engine.lock);
+		dxk_thread_put(t);
 		if (overdue)
 			dxk_tell(ctx, "overdue", text);
 	}

@@ -5,24 +5,17 @@
 #include <linux/error-injection.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
+#include <linux/sched/signal.h>
 #include <linux/sysfs.h>
 
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/life.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
+#include "runtime/slot.h"
 #include "runtime/run.h"
-
-static void dxk_run_set_state(struct dxk_ctx *ctx, enum dxk_ctx_state state)
-{
-	struct dxk_engine *e = &ctx->engine;
-
-	spin_lock(&e->lock);
-	WRITE_ONCE(e->state, state);
-	e->cancelling = false;
-	spin_unlock(&e->lock);
-}
 
 /* --- the steps -------------------------------------------------------------- */
 
@@ -42,16 +35,16 @@ static void dxk_files_stop(struct dxk_ctx *ctx, bool failed)
 
 static int dxk_thread_pool_start(struct dxk_ctx *ctx)
 {
-	int err = dxk_crew_fit(ctx);
+	int err = dxk_slots_open(ctx, ctx->engine.policy.max_threads);
 
 	if (err)
-		dxk_crew_clear(ctx);
+		dxk_slots_close(ctx);
 	return err;
 }
 
 static void dxk_thread_pool_stop(struct dxk_ctx *ctx, bool failed)
 {
-	dxk_crew_clear(ctx);
+	dxk_slots_close(ctx);
 }
 
 static int dxk_ready_pool_start(struct dxk_ctx *ctx)
@@ -98,9 +91,8 @@ static void dxk_handle_table_stop(struct dxk_ctx *ctx, bool failed)
 static int dxk_instrumentation_start(struct dxk_ctx *ctx)
 {
 	dxk_report_init(&ctx->report);
-	ctx->engine.stalled = false;
-	ctx->engine.latencies = (struct dxk_latencies) { };
-	return dxk_samples_alloc(&ctx->samples, ctx->engine.policy.sample_entries);
+	return dxk_samples_alloc(&ctx->samples, &ctx->engine,
+				 ctx->engine.policy.sample_entries);
 }
 
 /*
@@ -138,21 +130,21 @@ static void dxk_dispatcher_step_stop(struct dxk_ctx *ctx, bool failed)
 }
 
 /* Whoever sleeps for work or for a result goes, workers that have just begun, too. */
-static void dxk_crew_step_stop(struct dxk_ctx *ctx, bool failed)
+static bool dxk_crew_step_gone(struct dxk_ctx *ctx)
 {
-	if (failed)
-		dxk_run_set_state(ctx, DXK_CTX_STOPPED);
-	dxk_stop_begin(&ctx->engine, true, true);
-	dxk_crew_stop(ctx);
+	dxk_run_shut(&ctx->engine);
+	return dxk_crew_end(ctx);
 }
 
-static int dxk_crew_step_start(struct dxk_ctx *ctx)
+static int dxk_commands_start(struct dxk_ctx *ctx)
 {
-	int err = dxk_monitor_start_crew(ctx);
+	dxk_commands_open(&ctx->commands);
+	return 0;
+}
 
-	if (err)
-		dxk_crew_step_stop(ctx, true);
-	return err;
+static void dxk_commands_stop(struct dxk_ctx *ctx, bool failed)
+{
+	dxk_commands_close(&ctx->commands);
 }
 
 /**
@@ -161,27 +153,36 @@ static int dxk_crew_step_start(struct dxk_ctx *ctx)
 struct dxk_step {
 	/** @name: for error injection */
 	const char *name;
-	/** @start: makes it; an error leaves nothing behind */
+	/** @start: makes it, or NULL; an error leaves nothing behind */
 	int (*start)(struct dxk_ctx *ctx);
 	/**
-	 * @stop: undoes it, or NULL. With failed a later step of Start has failed, and
-	 * nothing of this run is to stay; else results and messages do
+	 * @gone: before @stop: has it gone? If not the walker returns, and is kicked by who
+	 * goes last; or NULL
+	 */
+	bool (*gone)(struct dxk_ctx *ctx);
+	/**
+	 * @stop: undoes it, or NULL. With failed a step of Start has failed, and nothing of
+	 * this run is to stay; else results and messages do. It waits for nothing that a
+	 * user can hold up
 	 */
 	void (*stop)(struct dxk_ctx *ctx, bool failed);
 };
 
 static const struct dxk_step dxk_steps[] = {
-	{ "files", dxk_files_start, dxk_files_stop },
-	{ "thread pool", dxk_thread_pool_start, dxk_thread_pool_stop },
-	{ "ready pool", dxk_ready_pool_start, NULL },
-	{ "rejoin pool", dxk_rejoin_pool_start, dxk_rejoin_pool_stop },
-	{ "log pool", dxk_log_pool_start, dxk_log_pool_stop },
-	{ "handle table", dxk_handle_table_start, dxk_handle_table_stop },
-	{ "instrumentation", dxk_instrumentation_start, NULL },
-	{ "monitor", dxk_monitor_step_start, dxk_monitor_step_stop },
-	{ "scheduler", dxk_scheduler_start, dxk_scheduler_step_stop },
-	{ "dispatcher", dxk_dispatcher_start, dxk_dispatcher_step_stop },
-	{ "crew", dxk_crew_step_start, dxk_crew_step_stop },
+	{ "files", dxk_files_start, NULL, dxk_files_stop },
+	{ "thread pool", dxk_thread_pool_start, NULL, dxk_thread_pool_stop },
+	{ "ready pool", dxk_ready_pool_start, NULL, NULL },
+	{ "rejoin pool", dxk_rejoin_pool_start, NULL, dxk_rejoin_pool_stop },
+	{ "log pool", dxk_log_pool_start, NULL, dxk_log_pool_stop },
+	{ "handle table", dxk_handle_table_start, NULL, dxk_handle_table_stop },
+	{ "instrumentation", dxk_instrumentation_start, NULL, NULL },
+	{ "monitor", dxk_monitor_step_start, NULL, dxk_monitor_step_stop },
+	{ "scheduler", dxk_scheduler_start, NULL, dxk_scheduler_step_stop },
+	{ "dispatcher", dxk_dispatcher_start, NULL, dxk_dispatcher_step_stop },
+	/* A crew that could not be completed goes as any other. */
+	{ "crew", NULL, dxk_crew_step_gone, NULL },
+	{ "workers", dxk_monitor_start_crew, NULL, NULL },
+	{ "commands", dxk_commands_start, NULL, dxk_commands_stop },
 };
 
 /* One step of Start is about to be made: a place for error injection (DX-6). */
@@ -191,52 +192,22 @@ static noinline int dxk_start_step(const char *step)
 }
 ALLOW_ERROR_INJECTION(dxk_start_step, ERRNO);
 
-/* Undo the first @nr steps, the last one first. */
-static void dxk_steps_down(struct dxk_ctx *ctx, u32 nr, bool failed)
-{
-	while (nr--)
-		if (dxk_steps[nr].stop)
-			dxk_steps[nr].stop(ctx, failed);
-}
+/* --- up ---------------------------------------------------------------------- */
 
 static int dxk_steps_up(struct dxk_ctx *ctx)
 {
-	u32 i;
 	int err;
 
-	for (i = 0; i < ARRAY_SIZE(dxk_steps); i++) {
-		err = dxk_start_step(dxk_steps[i].name) ?: dxk_steps[i].start(ctx);
-		if (err) {
-			dxk_steps_down(ctx, i, true);
+	while (ctx->at < ARRAY_SIZE(dxk_steps)) {
+		const struct dxk_step *step = &dxk_steps[ctx->at];
+
+		err = fatal_signal_pending(current) ? -EINTR : dxk_start_step(step->name);
+		if (!err && step->start)
+			err = step->start(ctx);
+		if (err)
 			return err;
-		}
+		ctx->at++;
 	}
-	return 0;
-}
-
-/* --- Start ----------------------------------------------------------------- */
-
-static int dxk_start_locked(struct dxk_ctx *ctx)
-{
-	u8 before = ctx->engine.state;
-	int err;
-
-	lockdep_assert_held(&ctx->mutex);
-
-	if (ctx->closed)
-		return -ESHUTDOWN;
-	if (before != DXK_CTX_NEW && before != DXK_CTX_STOPPED)
-		return -EBUSY;
-	dxk_run_set_state(ctx, DXK_CTX_STARTING);
-	err = dxk_steps_up(ctx);
-	dxk_run_set_state(ctx, err ? before : DXK_CTX_RUNNING);
-	if (err)
-		return err;
-	ctx->shown = true;
-	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MAIN, "started");
-	dxk_commands_open(&ctx->commands);
-	/* Have it look once at what there is to watch. */
-	dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 }
 
@@ -244,62 +215,59 @@ static int dxk_start_locked(struct dxk_ctx *ctx)
  * dxk_ctx_start - Start
  * @ctx: the context
  *
- * Return: 0, -EBUSY when it runs or stops, or why a step failed; then all earlier
- * steps are undone.
+ * The caller makes all steps itself: what they allocate is its, and so are the limits that
+ * they meet. No lock is held; the claim of the run keeps others away.
+ *
+ * Return: 0, -EBUSY when it runs or stops, -EINTR when the caller is killed, or why a step
+ * failed; then all earlier steps are undone.
  */
 int dxk_ctx_start(struct dxk_ctx *ctx)
 {
-	guard(mutex)(&ctx->mutex);
-	return dxk_start_locked(ctx);
+	struct dxk_engine *e = &ctx->engine;
+	int err;
+
+	spin_lock(&e->lock);
+	err = dxk_run_claim(e, &ctx->policy);
+	spin_unlock(&e->lock);
+	if (err)
+		return err;
+	err = dxk_steps_up(ctx);
+	if (err) {
+		dxk_run_fail(e);
+		return err;
+	}
+	ctx->shown = true;
+	dxk_log_add(&ctx->log, e->policy.log_full, DXK_ID_MAIN, "started");
+	dxk_run_open(e);
+	/* Have it look once at what there is to watch. */
+	dxk_control_kick(&ctx->control[DXK_MONITOR]);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_start);
 
-/* --- Stop ------------------------------------------------------------------ */
+/* --- down -------------------------------------------------------------------- */
 
 /**
- * dxk_run_end - end the threads and free what only they need
- * @ctx: the context; its mutex is held. Nothing happens if it does not run
- */
-void dxk_run_end(struct dxk_ctx *ctx)
-{
-	struct dxk_engine *e = &ctx->engine;
-
-	lockdep_assert_held(&ctx->mutex);
-
-	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING)
-		return;
-	dxk_commands_close(&ctx->commands);
-	dxk_steps_down(ctx, ARRAY_SIZE(dxk_steps), false);
-	if (!ctx->policy_changed)
-		return;
-	spin_lock(&e->lock);
-	e->policy = ctx->next_policy;
-	spin_unlock(&e->lock);
-	ctx->policy_changed = false;
-}
-
-/**
- * dxk_ctx_wind_down - the first half of Stop: nothing is executed any more
- * @ctx: the context
- * @mode: what to do with Ready requests
- * @deadline: how long to wait for those that execute
+ * dxk_run_step_down - one step down; or the run is over, for none is up
+ * @ctx: the context; for its walker
  *
- * Return: 0, also when the context did not run; see dxk_ctx_stop().
+ * Return: is there more to do now?
  */
-int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
+bool dxk_run_step_down(struct dxk_ctx *ctx)
 {
-	struct dxk_engine *e = &ctx->engine;
+	const struct dxk_step *step;
 
-	scoped_guard(mutex, &ctx->mutex) {
-		if (e->state == DXK_CTX_STARTING)
-			return -EBUSY;
-		if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING)
-			return 0;
-		if (mode == DXK_STOP_POLICY)
-			mode = e->policy.shutdown;
-		dxk_stop_begin(e, mode == DXK_STOP_CANCEL, false);
+	if (!ctx->at) {
+		dxk_run_over(&ctx->engine);
+		return true;
 	}
-	return dxk_stop_wait(e, deadline);
+	step = &dxk_steps[ctx->at - 1];
+	if (step->gone && !step->gone(ctx))
+		return false;
+	if (step->stop)
+		step->stop(ctx, READ_ONCE(ctx->engine.run.failed));
+	ctx->at--;
+	return true;
 }
 
 /**
@@ -308,25 +276,18 @@ int dxk_ctx_wind_down(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline
  * @mode: what to do with Ready requests
  * @deadline: how long to wait for those that execute
  *
- * Return: 0, also when the context did not run; -ETIMEDOUT or -ERESTARTSYS when
- * requests still execute: the context goes on stopping and a further call waits
- * again.
+ * Return: 0, also when the context did not run; -EBUSY in a Start; -ETIMEDOUT or
+ * -ERESTARTSYS when requests still execute: the context goes on stopping, ends by itself
+ * when they do, and a further call waits again.
  */
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 {
-	int err = dxk_ctx_wind_down(ctx, mode, deadline);
-
-	if (err)
-		return err;
-	guard(mutex)(&ctx->mutex);
-	if (ctx->engine.state == DXK_CTX_STOPPING)
-		dxk_run_end(ctx);
-	return 0;
+	return dxk_run_halt(&ctx->engine, mode, true, deadline);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_stop);
 
-/** dxk_run_init - the module is loaded: the files that come with the first Start */
-void dxk_run_init(const struct attribute_group **groups)
+/** dxk_run_setup - the module is loaded: the files that come with the first Start */
+void dxk_run_setup(const struct attribute_group **groups)
 {
 	dxk_run_files = groups;
 }

@@ -2,7 +2,8 @@
 #ifndef _DXK_RUNTIME_THREAD_H
 #define _DXK_RUNTIME_THREAD_H
 
-#include <linux/kobject.h>
+#include <linux/kref.h>
+#include <linux/list.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 
@@ -11,31 +12,37 @@
 #include "services/handle.h"
 
 struct dxk_ctx;
+struct dxk_slot;
 struct pid;
 struct task_struct;
 
 /**
- * struct dxk_thread - one thread of the Thread Pool (DX-12)
+ * struct dxk_thread - one thread of the Thread Pool (DX-12): who has a slot
  *
- * Made vacant, occupied by a thread that joins, retired when that thread is gone; the
- * object lives until its descriptor is closed as well.
+ * Made for a thread that joins. It gives up its slot when that thread is gone; the object
+ * lives until its descriptor is closed as well.
  */
 struct dxk_thread {
 	/** @m: what the engine knows of it */
 	struct dxk_member m;
-	/** @kobj: /sys/kernel/dxk/<ctx>/threads/<id>; holds the object */
-	struct kobject kobj;
+	/** @ref: holds the object, and the object its context */
+	struct kref ref;
+	/** @slot: (L) where it is shown; NULL before it joins and after it left */
+	struct dxk_slot *slot;
 	/**
-	 * @pid: (M) the only user thread that may use it; NULL: none, or a kernel thread
+	 * @pid: (C) the only user thread that may use it, referenced; NULL: a kernel thread
 	 */
 	struct pid *pid;
-	/** @task: (M) the kernel thread, referenced */
+	/**
+	 * @task: (L) the kernel thread, referenced, from its creation until it is reaped;
+	 * NULL for others
+	 */
 	struct task_struct *task;
-	/** @access: (M) DXK_ACCESS_* bits of the descriptor that it was made from */
+	/** @gone: (L) in dxk_ctx.gone: the kernel thread has left its loop */
+	struct list_head gone;
+	/** @access: (C) DXK_ACCESS_* bits of the descriptor that it was made from */
 	u8 access;
-	/** @gone: (A) the kernel thread has left its loop; set once */
-	bool gone;
-	/** @reported: (M) the Monitor has reported the dispatch of this ticket as overdue */
+	/** @reported: (L) the Monitor has reported the dispatch of this ticket as overdue */
 	u64 reported;
 	/** @files: private files of a kernel worker */
 	struct dxk_private_files files;
@@ -50,14 +57,12 @@ static inline struct dxk_thread *dxk_thread_of(const struct dxk_member *m)
 	return container_of(m, struct dxk_thread, m);
 }
 
-struct dxk_member *dxk_member_at(struct dxk_ctx *ctx, u32 id);
-struct dxk_member *dxk_member_new(struct dxk_ctx *ctx, u32 id);
-void dxk_member_occupy(struct dxk_member *m, enum dxk_role role, enum dxk_kind kind);
-void dxk_member_attach(struct dxk_member *m);
-struct dxk_member *dxk_member_control(struct dxk_ctx *ctx, u32 id);
-void dxk_member_retire(struct dxk_member *m);
-bool dxk_member_is_dead(const struct dxk_member *m);
-
-void dxk_thread_init(const struct sysfs_ops *ops, const struct attribute_group **groups);
+struct dxk_thread *dxk_thread_new(struct dxk_ctx *ctx, enum dxk_role role,
+				  enum dxk_kind kind);
+void dxk_thread_get(struct dxk_thread *t);
+void dxk_thread_put(struct dxk_thread *t);
+struct dxk_thread *dxk_thread_next(struct dxk_ctx *ctx, unsigned long *id, u32 max);
+void dxk_thread_part(struct dxk_thread *t);
+bool dxk_thread_is_dead(const struct dxk_thread *t);
 
 #endif /* _DXK_RUNTIME_THREAD_H */

@@ -4,12 +4,14 @@
  */
 #include <linux/kthread.h>
 #include <linux/ktime.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
 
 #include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/life.h"
 #include "engine/next.h"
 #include "engine/stop.h"
 #include "runtime/context.h"
@@ -63,6 +65,8 @@ static int dxk_worker_fn(void *arg)
 	struct dxk_next_op n = { .m = m, .max = 1 };
 	int err;
 
+	/* Of the close of the context: it ends what listens, and nothing else. */
+	allow_kernel_signal(SIGKILL);
 	INIT_LIST_HEAD(&n.done);
 	for (;;) {
 		err = dxk_next(&n, DXK_FOREVER);
@@ -76,13 +80,14 @@ static int dxk_worker_fn(void *arg)
 			continue;
 		}
 		dxk_worker_execute(m, &n);
+		if (signal_pending(current))
+			flush_signals(current);
 		cond_resched();
 	}
 
 	dxk_private_files_close(&dxk_member_ctx(m)->handles, &dxk_thread_of(m)->files);
 	dxk_member_set_state(m, DXK_M_AWAY);
-	WRITE_ONCE(dxk_thread_of(m)->gone, true);
-	dxk_control_kick(&dxk_member_ctx(m)->control[DXK_MONITOR]);
+	dxk_worker_gone(dxk_thread_of(m));
 	for (;;) {
 		set_current_state(TASK_IDLE);
 		if (kthread_should_stop())
@@ -123,35 +128,50 @@ void dxk_worker_help(struct dxk_member *m)
 	dxk_member_set_state(m, DXK_M_BUSY);
 }
 
-/** dxk_worker_create - make the thread of a kernel worker; it does not run yet */
-int dxk_worker_create(struct dxk_member *m)
+/** dxk_worker_start - make the thread of a kernel worker that has joined, and let it run */
+int dxk_worker_start(struct dxk_thread *t)
 {
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
 	struct task_struct *task;
 
-	task = kthread_create(dxk_worker_fn, m, "dxk%u/%u", dxk_member_ctx(m)->id, m->id);
+	task = kthread_create(dxk_worker_fn, &t->m, "dxk%u/%u", ctx->id, t->m.id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	get_task_struct(task);
-	dxk_thread_of(m)->task = task;
+	spin_lock(&ctx->engine.lock);
+	t->task = get_task_struct(task);
+	spin_unlock(&ctx->engine.lock);
+	wake_up_process(task);
 	return 0;
 }
 
-void dxk_worker_run(struct dxk_member *m)
+/** dxk_worker_gone - a kernel worker takes no more work: it is to be reaped */
+void dxk_worker_gone(struct dxk_thread *t)
 {
-	wake_up_process(dxk_thread_of(m)->task);
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
+	struct dxk_run *run = &ctx->engine.run;
+	bool last;
+
+	spin_lock(&ctx->engine.lock);
+	list_add_tail(&t->gone, &ctx->gone);
+	run->live--;
+	last = run->down && !run->live;
+	spin_unlock(&ctx->engine.lock);
+	/* Who reaps it waits for the caller to end: it is still there. */
+	os_kick(&ctx->engine, last ? DXK_WALKER : DXK_MONITOR);
 }
 
-/**
- * dxk_worker_stop - end the thread of a kernel worker
- * @m: leaving, or its context is out of work; or its thread never ran
- *
- * Waits until the executor that it may be running has returned.
- */
-void dxk_worker_stop(struct dxk_member *m)
+/** dxk_worker_reap - end the thread of a kernel worker that has gone */
+void dxk_worker_reap(struct dxk_thread *t)
 {
-	kthread_stop(dxk_thread_of(m)->task);
-	put_task_struct(dxk_thread_of(m)->task);
-	dxk_thread_of(m)->task = NULL;
+	struct task_struct *task = t->task;
+
+	if (!task)
+		return;
+	kthread_stop(task);
+	spin_lock(&dxk_member_ctx(&t->m)->engine.lock);
+	t->task = NULL;
+	spin_unlock(&dxk_member_ctx(&t->m)->engine.lock);
+	put_task_struct(task);
 }
 
 /**

@@ -6,28 +6,31 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "engine/engine.h"
 #include "services/sample.h"
 
-/** dxk_samples_alloc - begin anew with a ring of @size samples */
-int dxk_samples_alloc(struct dxk_samples *in, u32 size)
+/** dxk_samples_alloc - begin anew with a ring of @size samples, and latencies of 0 */
+int dxk_samples_alloc(struct dxk_samples *in, struct dxk_engine *e, u32 size)
 {
-	struct dxk_sample *ring;
+	struct dxk_sample *ring, *old;
 
 	ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return -ENOMEM;
-	dxk_samples_free(in);
+	spin_lock(&e->lock);
+	old = in->sample;
 	*in = (struct dxk_samples) { .sample = ring, .size = size };
+	e->latencies = (struct dxk_latencies) { };
+	spin_unlock(&e->lock);
+	kvfree(old);
 	return 0;
 }
 
+/** dxk_samples_free - nobody uses them any more */
 void dxk_samples_free(struct dxk_samples *in)
 {
 	kvfree(in->sample);
-	in->sample = NULL;
-	in->size = 0;
-	in->taken = 0;
 }
 
 static void dxk_sample_fill(struct dxk_sample *out, struct dxk_sample *base,
@@ -35,7 +38,8 @@ static void dxk_sample_fill(struct dxk_sample *out, struct dxk_sample *base,
 {
 	const struct dxk_stats *stats = &e->stats;
 
-	spin_lock(&e->lock);
+	lockdep_assert_held(&e->lock);
+
 	*out = (struct dxk_sample) {
 		.posts = stats->posts - base->posts,
 		.dispatches = stats->dispatches - base->dispatches,
@@ -48,12 +52,11 @@ static void dxk_sample_fill(struct dxk_sample *out, struct dxk_sample *base,
 	base->posts = stats->posts;
 	base->dispatches = stats->dispatches;
 	base->completions = stats->completions;
-	spin_unlock(&e->lock);
 }
 
 /**
  * dxk_samples_take - take a sample if one is due
- * @in: the samples; the caller's lock is held
+ * @in: the samples
  * @e: whose
  * @log: messages in the Log Pool
  * @handles: entries of the Handle Table in use
@@ -65,6 +68,7 @@ u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 
 	u64 interval = (u64)e->policy.sample_interval_ms * NSEC_PER_MSEC;
 	u64 now = ktime_get_ns();
 
+	guard(spinlock)(&e->lock);
 	if (now >= in->due) {
 		struct dxk_sample *out = &in->sample[in->taken++ % in->size];
 
@@ -82,15 +86,32 @@ u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 
 	return in->due - now;
 }
 
-/** dxk_samples_get - copies of the oldest samples that are younger than @after_ns */
-u32 dxk_samples_get(const struct dxk_samples *in, u64 after_ns,
+/**
+ * dxk_samples_get - copies of the oldest samples that are younger than a time
+ * @in: the samples
+ * @e: whose
+ * @after_ns: the time
+ * @out: the copies
+ * @room: for how many; the caller asks again for more
+ */
+u32 dxk_samples_get(const struct dxk_samples *in, struct dxk_engine *e, u64 after_ns,
 		    struct dxk_sample *out, u32 room)
 {
-	u64 i = in->taken > in->size ? in->taken - in->size : 0;
+	u64 i, end;
 	u32 nr = 0;
 
+	guard(spinlock)(&e->lock);
+	i = in->taken > in->size ? in->taken - in->size : 0;
+	/* The ring is in the order of time. */
+	for (end = in->taken; i < end;) {
+		u64 mid = i + (end - i) / 2;
+
+		if (in->sample[mid % in->size].time_ns > after_ns)
+			end = mid;
+		else
+			i = mid + 1;
+	}
 	for (; i < in->taken && nr < room; i++)
-		if (in->sample[i % in->size].time_ns > after_ns)
-			out[nr++] = in->sample[i % in->size];
+		out[nr++] = in->sample[i % in->size];
 	return nr;
 }

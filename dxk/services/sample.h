@@ -15,22 +15,22 @@ struct dxk_engine;
  * until the next Start.
  */
 struct dxk_samples {
-	/** @sample: (M) ring of samples */
+	/** @sample: (L) ring of samples */
 	struct dxk_sample *sample;
-	/** @size: (M) its entries */
+	/** @size: (L) its entries */
 	u32 size;
-	/** @taken: (M) samples so far; the newest is sample[(taken - 1) % size] */
+	/** @taken: (L) samples so far; the newest is sample[(taken - 1) % size] */
 	u64 taken;
-	/** @base: (M) counters at the last sample */
+	/** @base: (L) counters at the last sample */
 	struct dxk_sample base;
-	/** @due: (M) ktime of the next sample */
+	/** @due: (L) ktime of the next sample */
 	u64 due;
 };
 
-int dxk_samples_alloc(struct dxk_samples *in, u32 size);
+int dxk_samples_alloc(struct dxk_samples *in, struct dxk_engine *e, u32 size);
 void dxk_samples_free(struct dxk_samples *in);
 u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 handles);
-u32 dxk_samples_get(const struct dxk_samples *in, u64 after_ns,
+u32 dxk_samples_get(const struct dxk_samples *in, struct dxk_engine *e, u64 after_ns,
 		    struct dxk_sample *out, u32 room);
 
 #endif /* _DXK_SERVICES_SAMPLE_H */

@@ -9,7 +9,7 @@ set -uo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 exec python3 - "$root/Documentation/ABI/testing/sysfs-kernel-dxk" <<'EOT'
-import fcntl, itertools, os, re, struct, sys
+import fcntl, itertools, os, re, struct, sys, time
 
 TOP = "/sys/kernel/dxk"
 tests = 0
@@ -145,6 +145,9 @@ left = {path for path in paths if path.startswith(f"{own}/") and "/threads/" not
 ok(sorted(left ^ {p for p in files_now(own) if "/threads/" not in p}) +
    [state()] * (state() != "stopped"), "a stopped context keeps them")
 os.close(ctx)
+deadline = time.monotonic() + 10
+while os.path.exists(own) and time.monotonic() < deadline:
+    time.sleep(0.01)
 ok([own] * os.path.exists(own), "a closed one has none")
 print(f"1..{tests}")
 sys.exit(failed)

@@ -137,6 +137,7 @@ bool dxt_text(const struct dxt *t, char *text, size_t room, const char *path, ..
 /* Writes to a file of sysfs; 0 or a negative errno. */
 int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
+unsigned int dxt_contexts(void);
 /*
  * Kernel threads of this context ("dxk<id>/"), of any for NULL. One that was waited for
  * is shown for a moment longer.

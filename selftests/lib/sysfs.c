@@ -249,3 +249,17 @@ bool dxt_ticks(const struct dxt *t, unsigned int nr)
 
 	return before >= 0 && DXT_SOON(dxt_sleeps(t, "sched") >= before + (long)nr + 2);
 }
+
+/** dxt_contexts - how many contexts there are, buried ones not counted */
+unsigned int dxt_contexts(void)
+{
+	DIR *dir = opendir("/sys/kernel/dxk");
+	unsigned int nr = 0;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		nr += e->d_name[0] >= '0' && e->d_name[0] <= '9';
+	if (dir)
+		closedir(dir);
+	return nr;
+}

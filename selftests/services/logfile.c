@@ -300,6 +300,8 @@ TEST_F(log, killed)
 		EXPECT_TRUE(WIFSIGNALED(dxt_reap(pid)));
 		n = *accepted;
 		EXPECT_LE(20, n);
+		/* what is left is written after the death */
+		EXPECT_TRUE(DXT_SOON(dxt_contexts() == 0));
 		c = content_of(LOG);
 		EXPECT_EQ(0, c.disorder + c.malformed);
 		/* a pool that is full has no room for the module's own word */

@@ -31,7 +31,7 @@ static void policy_refused_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.bad_field, offsetof(struct dxk_policy, max_threads));
 	dxk_policy_get(ctx, &p);
 	KUNIT_EXPECT_EQ(test, memcmp(&p, &before, sizeof(p)), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&ctx->members));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&ctx->slots));
 	KUNIT_EXPECT_EQ(test, ctx->engine.state, DXK_CTX_NEW);
 }
 

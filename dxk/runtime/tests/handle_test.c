@@ -42,13 +42,16 @@ static struct use {
 
 static u32 thread_id(struct dxk_ctx *ctx)
 {
-	struct dxk_member *m;
+	struct dxk_thread *t;
 	unsigned long id;
+	u32 found = 0;
 
-	xa_for_each_range(&ctx->members, id, m, 1, DXK_ID_WORKER_MAX)
-		if (dxk_thread_of(m)->task == current)
-			return id;
-	return 0;
+	for (id = 1; !found && (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		if (t->task == current)
+			found = id;
+		dxk_thread_put(t);
+	}
+	return found;
 }
 
 static int probe_open(struct inode *inode, struct file *file)

@@ -8,6 +8,7 @@
 #include "engine/calls.h"
 #include "engine/next.h"
 #include "runtime/tests/rig.h"
+#include "runtime/slot.h"
 #include "runtime/thread.h"
 
 static struct dxk_ctx *start(struct kunit *test, u32 workers)
@@ -76,17 +77,22 @@ static void life_worker_is_early(struct kunit *test)
 
 static void expect_ids(struct kunit *test, struct dxk_ctx *ctx, const u32 *want, u32 nr)
 {
-	struct dxk_member *m;
+	struct dxk_slot_seen seen;
+	struct dxk_slot *slot;
 	unsigned long id;
-	u32 i = 0;
+	u32 i;
 
-	mutex_lock(&ctx->mutex);
-	xa_for_each(&ctx->members, id, m) {
+	for (i = 0, id = 0;; i++, id++) {
+		spin_lock(&ctx->engine.lock);
+		slot = dxk_slot_next(ctx, &id, DXK_ID_MAX);
+		if (slot)
+			dxk_slot_look(slot, &seen);
+		spin_unlock(&ctx->engine.lock);
+		if (!slot)
+			break;
 		KUNIT_EXPECT_TRUE_MSG(test, i < nr && id == want[i], "id %lu", id);
-		KUNIT_EXPECT_EQ(test, m->id, id);
-		i++;
+		KUNIT_EXPECT_EQ(test, seen.id, id);
 	}
-	mutex_unlock(&ctx->mutex);
 	KUNIT_EXPECT_EQ(test, i, nr);
 }
 
@@ -108,17 +114,13 @@ static void life_thread_ids(struct kunit *test)
 	expect_ids(test, ctx, ids, 10);
 
 	/* ids of processes grow: who has the larger one was made later */
-	mutex_lock(&ctx->mutex);
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		struct dxk_member *m = xa_load(&ctx->members, order[i]);
-
-		task = i == 0 ? ctx->control[DXK_MONITOR].task : i == 1 ? ctx->control[DXK_SCHEDULER].task :
-		       i == 2 ? ctx->control[DXK_DISPATCHER].task : dxk_thread_of(m)->task;
+		task = i < DXK_CONTROLS ? ctx->control[i].task :
+		       dxk_thread_of(dxk_rig_worker(rig, ctx, order[i]))->task;
 		pid = task ? task_pid_nr(task) : 0;
 		KUNIT_EXPECT_GT_MSG(test, pid, last, "thread %u", order[i]);
 		last = pid;
 	}
-	mutex_unlock(&ctx->mutex);
 	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)), 0);
 	/* only those that hold a member are left */
 	expect_ids(test, ctx, (const u32[]) { 0, 1000, 1001 }, 3);
@@ -234,9 +236,7 @@ static void life_without_the_dispatcher(struct kunit *test)
 	dxk_rig_policy(test, &p, 2);
 	p.ready_entries = 2;
 	ctx = dxk_rig_start(rig, &p);
-	mutex_lock(&ctx->mutex);
 	dxk_control_stop(&ctx->control[DXK_DISPATCHER]);
-	mutex_unlock(&ctx->mutex);
 
 	/* to idle workers, by the poster */
 	for (i = 0; i < 10; i++) {

@@ -258,26 +258,21 @@ struct dxk_member *dxk_rig_join(struct dxk_rig *rig, struct dxk_ctx *ctx)
 	struct dxk_member *m;
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_m, DXK_RIG_CLIENTS);
-	mutex_lock(&ctx->mutex);
 	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_WORKER, NULL);
-	mutex_unlock(&ctx->mutex);
 	return dxk_rig_keep(rig, m);
 }
 
 /** dxk_rig_worker - a worker of the crew, to look at; stays until the test ends */
 struct dxk_member *dxk_rig_worker(struct dxk_rig *rig, struct dxk_ctx *ctx, u32 id)
 {
-	struct dxk_member *m;
+	unsigned long at = id;
+	struct dxk_thread *t;
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_seen, ARRAY_SIZE(rig->seen));
-	mutex_lock(&ctx->mutex);
-	m = xa_load(&ctx->members, id);
-	if (m)
-		os_member_get(m);
-	mutex_unlock(&ctx->mutex);
-	KUNIT_ASSERT_NOT_NULL(rig->test, m);
-	rig->seen[rig->nr_seen++] = m;
-	return m;
+	t = dxk_thread_next(ctx, &at, id);
+	KUNIT_ASSERT_NOT_NULL(rig->test, t);
+	rig->seen[rig->nr_seen++] = &t->m;
+	return &t->m;
 }
 
 /** dxk_rig_start - a running context with a client */

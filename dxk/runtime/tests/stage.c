@@ -22,22 +22,14 @@ struct dxk_engine *stage_engine(struct kunit *test)
 	return &ctx->engine;
 }
 
-/* The memory is the test's. */
-static void stage_release(struct kobject *kobj)
-{
-}
-
-static struct kobj_type stage_ktype = {
-	.release = stage_release,
-};
-
 struct dxk_member *stage_member(struct kunit *test)
 {
 	struct dxk_thread *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
 
 	if (!t)
 		return NULL;
-	kobject_init(&t->kobj, &stage_ktype);
+	/* Never the last one: the memory is the test's. */
+	kref_init(&t->ref);
 	init_waitqueue_head(&t->wait);
 	return &t->m;
 }

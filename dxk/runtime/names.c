@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Which contexts there are, by name and number, how many descriptors each has, and how many
+ * a user may make.
+ */
+#include <linux/capability.h>
+#include <linux/list.h>
+#include <linux/moduleparam.h>
+#include <linux/nsproxy.h>
+#include <linux/sched/signal.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+
+#include "runtime/context.h"
+#include "runtime/names.h"
+
+/*
+ * All contexts that users have made, until they are buried. Those that nobody has a
+ * descriptor of can be found no more, but still count for their makers. The lock guards the
+ * list, the names in it and the counts of descriptors; nothing nests with it.
+ */
+static DEFINE_SPINLOCK(dxk_names);
+static LIST_HEAD(dxk_all);
+
+/* Whoever may make no more contexts before one of theirs is buried sleeps here. */
+static DECLARE_WAIT_QUEUE_HEAD(dxk_burials);
+
+static bool dxk_is_named(const struct dxk_ctx *ctx, const struct ipc_namespace *ns,
+			 const char *name)
+{
+	return ctx->who.ns == ns && !strcmp(ctx->who.name, name);
+}
+
+static bool dxk_name_is_taken(const struct dxk_ctx *ctx)
+{
+	const struct dxk_ctx *other;
+
+	lockdep_assert_held(&dxk_names);
+
+	if (!ctx->who.name[0])
+		return false;
+	list_for_each_entry(other, &dxk_all, all)
+		if (other->descriptors && dxk_is_named(other, ctx->who.ns, ctx->who.name))
+			return true;
+	return false;
+}
+
+/*
+ * The threads of a context are the kernel's and count for no limit of its user's, so
+ * contexts do.
+ */
+static unsigned int dxk_user_contexts = 32;
+module_param_named(user_contexts, dxk_user_contexts, uint, 0644);
+MODULE_PARM_DESC(user_contexts,
+		 "contexts that a user without CAP_SYS_RESOURCE may have made, 0: any number");
+
+/* @open: only those that somebody has a descriptor of */
+static bool dxk_too_many(const struct dxk_ctx *ctx, bool open)
+{
+	unsigned int max = READ_ONCE(dxk_user_contexts);
+	const struct dxk_ctx *other;
+	unsigned int nr = 0;
+
+	lockdep_assert_held(&dxk_names);
+
+	list_for_each_entry(other, &dxk_all, all)
+		nr += uid_eq(other->who.creator, ctx->who.creator) &&
+		      (!open || other->descriptors);
+	return max && nr >= max;
+}
+
+/* Return: -EAGAIN when those of its maker are too many that were closed, but not buried. */
+static int dxk_offer_locked(struct dxk_ctx *ctx, bool many)
+{
+	if (dxk_name_is_taken(ctx))
+		return -EEXIST;
+	if (!many && dxk_too_many(ctx, true))
+		return -EMFILE;
+	if (!many && dxk_too_many(ctx, false))
+		return -EAGAIN;
+	list_add_tail(&ctx->all, &dxk_all);
+	return 0;
+}
+
+/* @many: its maker may have as many as it likes */
+static int dxk_offer_if(struct dxk_ctx *ctx, bool many)
+{
+	int err;
+
+	spin_lock(&dxk_names);
+	err = dxk_offer_locked(ctx, many);
+	spin_unlock(&dxk_names);
+	return err;
+}
+
+/**
+ * dxk_names_offer - a new context can be found from here on
+ * @ctx: the context, with its first descriptor
+ *
+ * Whoever closed a context may make another one. So it waits a little for the burial of the
+ * one before, which comes soon if no executor is stuck.
+ * Return: 0, -EEXIST when the name is taken, -EMFILE when its maker has too many.
+ */
+int dxk_names_offer(struct dxk_ctx *ctx)
+{
+	int err = -EMFILE;
+
+	wait_event_killable_timeout(dxk_burials,
+				    (err = dxk_offer_if(ctx, false)) != -EAGAIN, HZ);
+	if (err == -EAGAIN)
+		err = -EMFILE;
+	/* Asked only where it matters, for it is audited, and without the lock. */
+	return err == -EMFILE && capable(CAP_SYS_RESOURCE) ? dxk_offer_if(ctx, true) : err;
+}
+
+/** dxk_names_forget - the context is buried: it counts for nobody any more */
+void dxk_names_forget(struct dxk_ctx *ctx)
+{
+	spin_lock(&dxk_names);
+	list_del_init(&ctx->all);
+	spin_unlock(&dxk_names);
+	wake_up_all(&dxk_burials);
+}
+
+static bool dxk_is_meant(const struct dxk_ctx *ctx, const struct dxk_ctx_join *a)
+{
+	if (a->flags & DXK_JOIN_BY_ID)
+		return ctx->id == a->id;
+	return dxk_is_named(ctx, current->nsproxy->ipc_ns, a->name);
+}
+
+/** dxk_names_find - the context that is meant, with a reference, or NULL */
+struct dxk_ctx *dxk_names_find(const struct dxk_ctx_join *a)
+{
+	struct dxk_ctx *ctx, *found = NULL;
+
+	spin_lock(&dxk_names);
+	list_for_each_entry(ctx, &dxk_all, all) {
+		if (!ctx->descriptors || !dxk_is_meant(ctx, a))
+			continue;
+		kobject_get(&ctx->kobj);
+		found = ctx;
+		break;
+	}
+	spin_unlock(&dxk_names);
+	return found;
+}
+
+/** dxk_names_get - one more descriptor; -ENOENT: the last one was closed meanwhile */
+int dxk_names_get(struct dxk_ctx *ctx)
+{
+	bool open;
+
+	spin_lock(&dxk_names);
+	open = ctx->descriptors;
+	if (open)
+		WRITE_ONCE(ctx->descriptors, ctx->descriptors + 1);
+	spin_unlock(&dxk_names);
+	return open ? 0 : -ENOENT;
+}
+
+/** dxk_names_put - a descriptor is closed. Return: was it the last one? */
+bool dxk_names_put(struct dxk_ctx *ctx)
+{
+	bool last;
+
+	spin_lock(&dxk_names);
+	WRITE_ONCE(ctx->descriptors, ctx->descriptors - 1);
+	/* The name can be used again from here on, though threads may still be ending. */
+	last = !ctx->descriptors;
+	spin_unlock(&dxk_names);
+	return last;
+}

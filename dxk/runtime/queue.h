@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_RUNTIME_QUEUE_H
+#define _DXK_RUNTIME_QUEUE_H
+
+struct dxk_ctx;
+struct work_struct;
+
+void dxk_queue(struct dxk_ctx *ctx, struct work_struct *work);
+void dxk_queue_last(struct work_struct *work);
+int dxk_queue_init(void);
+void dxk_queue_exit(void);
+
+#endif /* _DXK_RUNTIME_QUEUE_H */
