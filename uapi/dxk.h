@@ -505,9 +505,11 @@ struct dxk_running {
  * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
  * then waits until no request executes (and none is Ready, when draining), then
  * ends the threads. A rejoin that is made while requests still execute sleeps and
- * is answered as ever. After ETIMEDOUT or EINTR the context goes on stopping; a
- * further Stop waits again and may turn a drain into a cancel. Results stay
- * collectable (DX-110). Stop of a context that does not run returns 0.
+ * is answered as ever. After ETIMEDOUT or EINTR the context goes on stopping, and is
+ * stopped when the last request has ended; a further Stop waits again and may turn a
+ * drain into a cancel. Results stay collectable (DX-110). Stop of a context that does
+ * not run returns 0. Whoever waits does so for the run that there was: not for one that
+ * somebody starts after its end.
  */
 struct dxk_ctx_stop {
 	__u32 size;

@@ -290,7 +290,9 @@ static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
 
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
-	return sysfs_emit(buf, "%s\n", ctx->who.name);
+	/* Of one that is dead it may be another one's by now. */
+	return sysfs_emit(buf, "%s\n",
+			  READ_ONCE(ctx->engine.run.closed) ? "" : ctx->who.name);
 }
 
 static ssize_t dxk_uid_show(struct dxk_ctx *ctx, u32 which, char *buf)

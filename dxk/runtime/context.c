@@ -35,6 +35,7 @@ static void dxk_ctx_free_work(struct work_struct *work)
 	xa_destroy(&ctx->slots);
 	ida_free(&dxk_ctx_ids, ctx->id);
 	dxk_identity_put(&ctx->who);
+	free_cpumask_var(ctx->cpus);
 	kfree(ctx);
 	/* The module's exit waits for the rest of this function. */
 	module_put(THIS_MODULE);
@@ -62,7 +63,7 @@ static void dxk_ctx_bury(struct dxk_ctx *ctx)
 	dxk_slots_remove_all(ctx);
 	dxk_logfile_close(&ctx->log, ctx->id);
 	dxk_commands_exit(&ctx->commands);
-	kobject_put(ctx->threads);
+	kobject_put(ctx->dir);
 	kobject_del(&ctx->kobj);
 	dxk_names_forget(ctx);
 	kobject_put(&ctx->kobj);
@@ -132,10 +133,13 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
+	err = -ENOMEM;
+	if (!zalloc_cpumask_var(&ctx->cpus, GFP_KERNEL_ACCOUNT))
+		goto err_free;
 	ctx->who = dxk_ctx_kernel;
 	err = a ? dxk_identity_set(&ctx->who, a) : 0;
 	if (err)
-		goto err_free;
+		goto err_free_cpus;
 	INIT_LIST_HEAD(&ctx->all);
 	ctx->descriptors = 1;
 	dxk_engine_init(&ctx->engine);
@@ -166,9 +170,9 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 				   ctx->id);
 	if (err)
 		goto err_put;
-	ctx->threads = kobject_create_and_add("threads", &ctx->kobj);
+	ctx->dir = kobject_create_and_add("threads", &ctx->kobj);
 	err = -ENOMEM;
-	if (!ctx->threads)
+	if (!ctx->dir)
 		goto err_del;
 	return ctx;
 
@@ -179,6 +183,8 @@ err_put:
 	return ERR_PTR(err);
 err_put_identity:
 	dxk_identity_put(&ctx->who);
+err_free_cpus:
+	free_cpumask_var(ctx->cpus);
 err_free:
 	kfree(ctx);
 	return ERR_PTR(err);

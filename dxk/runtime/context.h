@@ -28,6 +28,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/completion.h>
+#include <linux/cpumask.h>
 #include <linux/kobject.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -79,8 +80,14 @@ struct dxk_ctx {
 	struct list_head gone;
 	/** @shown: (W) it has the files that come with the first Start */
 	bool shown;
-	/** @threads: (C) directory of the members in sysfs */
-	struct kobject *threads;
+	/** @dir: (C) directory of the slots in sysfs */
+	struct kobject *dir;
+	/** @threads: (N) kernel threads that it has, and is about to have */
+	u32 threads;
+	/** @nproc: (W) how many its maker may have in all contexts; RLIM_INFINITY: any number */
+	unsigned long nproc;
+	/** @cpus: (W) where they may run */
+	cpumask_var_t cpus;
 	/** @work_wait: user workers in poll(2) sleep here */
 	wait_queue_head_t work_wait;
 

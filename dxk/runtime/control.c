@@ -10,6 +10,7 @@
 
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/kthread.h"
 #include "runtime/slot.h"
 
 void dxk_control_init(struct dxk_control *t)
@@ -46,13 +47,13 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	slot = dxk_slot_add(ctx, control[who].id);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	task = kthread_create(fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
+	task = dxk_kthread_new(ctx, fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
 	if (IS_ERR(task)) {
 		dxk_slot_remove(slot);
 		return PTR_ERR(task);
 	}
 	t->slot = slot;
-	t->task = get_task_struct(task);
+	t->task = task;
 	wake_up_process(task);
 	wait_for_completion(&t->running);
 	return 0;
@@ -63,8 +64,7 @@ void dxk_control_stop(struct dxk_control *t)
 {
 	if (!t->task)
 		return;
-	kthread_stop(t->task);
-	put_task_struct(t->task);
+	dxk_kthread_end(t->slot->ctx, t->task);
 	t->task = NULL;
 	dxk_slot_remove(t->slot);
 	t->slot = NULL;

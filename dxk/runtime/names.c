@@ -7,6 +7,7 @@
 #include <linux/list.h>
 #include <linux/moduleparam.h>
 #include <linux/nsproxy.h>
+#include <linux/resource.h>
 #include <linux/sched/signal.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -112,6 +113,70 @@ int dxk_names_offer(struct dxk_ctx *ctx)
 	/* Asked only where it matters, for it is audited, and without the lock. */
 	return err == -EMFILE && capable(CAP_SYS_RESOURCE) ? dxk_offer_if(ctx, true) : err;
 }
+
+/* --- the threads of a user's contexts ---------------------------------------------- */
+
+static unsigned long dxk_threads_of_maker(const struct dxk_ctx *ctx)
+{
+	const struct dxk_ctx *other;
+	unsigned long nr = 0;
+
+	lockdep_assert_held(&dxk_names);
+
+	list_for_each_entry(other, &dxk_all, all)
+		if (uid_eq(other->who.creator, ctx->who.creator))
+			nr += other->threads;
+	return nr;
+}
+
+/**
+ * dxk_names_admit - may a run have so many kernel threads?
+ * @ctx: the context; the caller starts it
+ * @nr: how many
+ *
+ * All kernel threads of all contexts that a user has made are bounded by RLIMIT_NPROC of
+ * whoever starts, beside the processes that the kernel counts.
+ * Return: 0, or -EAGAIN as fork(2).
+ */
+int dxk_names_admit(struct dxk_ctx *ctx, u32 nr)
+{
+	unsigned long now;
+
+	ctx->nproc = ctx->who.ns ? rlimit(RLIMIT_NPROC) : RLIM_INFINITY;
+	if (ctx->nproc == RLIM_INFINITY)
+		return 0;
+	spin_lock(&dxk_names);
+	now = dxk_threads_of_maker(ctx);
+	spin_unlock(&dxk_names);
+	if (now + nr <= ctx->nproc)
+		return 0;
+	if (!capable(CAP_SYS_RESOURCE))
+		return -EAGAIN;
+	ctx->nproc = RLIM_INFINITY;
+	return 0;
+}
+
+/** dxk_names_charge - a kernel thread is to be made. Return: 0, or -EAGAIN: too many */
+int dxk_names_charge(struct dxk_ctx *ctx)
+{
+	bool few;
+
+	spin_lock(&dxk_names);
+	few = ctx->nproc == RLIM_INFINITY || dxk_threads_of_maker(ctx) < ctx->nproc;
+	ctx->threads += few;
+	spin_unlock(&dxk_names);
+	return few ? 0 : -EAGAIN;
+}
+
+/** dxk_names_uncharge - it has ended, or was not made after all */
+void dxk_names_uncharge(struct dxk_ctx *ctx)
+{
+	spin_lock(&dxk_names);
+	ctx->threads--;
+	spin_unlock(&dxk_names);
+}
+
+/* --- the end ------------------------------------------------------------------------ */
 
 /** dxk_names_forget - the context is buried: it counts for nobody any more */
 void dxk_names_forget(struct dxk_ctx *ctx)

@@ -14,6 +14,7 @@
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/crew.h"
+#include "runtime/names.h"
 #include "runtime/slot.h"
 #include "runtime/run.h"
 
@@ -31,6 +32,15 @@ static void dxk_files_stop(struct dxk_ctx *ctx, bool failed)
 {
 	if (failed && !ctx->shown)
 		sysfs_remove_groups(&ctx->kobj, dxk_run_files);
+}
+
+/* The threads are made by the Monitor, but within the limits of who starts. */
+static int dxk_limits_start(struct dxk_ctx *ctx)
+{
+	const struct dxk_policy *p = &ctx->engine.policy;
+
+	cpumask_copy(ctx->cpus, current->cpus_ptr);
+	return dxk_names_admit(ctx, DXK_CONTROLS + p->kernel_threads);
 }
 
 static int dxk_thread_pool_start(struct dxk_ctx *ctx)
@@ -169,6 +179,7 @@ struct dxk_step {
 };
 
 static const struct dxk_step dxk_steps[] = {
+	{ "limits", dxk_limits_start, NULL, NULL },
 	{ "files", dxk_files_start, NULL, dxk_files_stop },
 	{ "thread pool", dxk_thread_pool_start, NULL, dxk_thread_pool_stop },
 	{ "ready pool", dxk_ready_pool_start, NULL, NULL },

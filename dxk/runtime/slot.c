@@ -183,7 +183,7 @@ static struct dxk_slot *dxk_slot_make(struct dxk_ctx *ctx, u32 id)
 	slot->since = jiffies;
 	kobject_get(&ctx->kobj);
 	kobject_init(&slot->kobj, &dxk_slot_ktype);
-	err = kobject_add(&slot->kobj, ctx->threads, "%u", id);
+	err = kobject_add(&slot->kobj, ctx->dir, "%u", id);
 	if (!err) {
 		/* Reserved, so that it needs no memory. */
 		err = xa_err(xa_store(&ctx->slots, id, slot, GFP_KERNEL));

@@ -16,6 +16,7 @@
 #include "engine/stop.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/kthread.h"
 #include "runtime/thread.h"
 #include "runtime/worker.h"
 #include "services/executor.h"
@@ -134,11 +135,11 @@ int dxk_worker_start(struct dxk_thread *t)
 	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
 	struct task_struct *task;
 
-	task = kthread_create(dxk_worker_fn, &t->m, "dxk%u/%u", ctx->id, t->m.id);
+	task = dxk_kthread_new(ctx, dxk_worker_fn, &t->m, "dxk%u/%u", ctx->id, t->m.id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
 	spin_lock(&ctx->engine.lock);
-	t->task = get_task_struct(task);
+	t->task = task;
 	spin_unlock(&ctx->engine.lock);
 	wake_up_process(task);
 	return 0;
@@ -163,15 +164,15 @@ void dxk_worker_gone(struct dxk_thread *t)
 /** dxk_worker_reap - end the thread of a kernel worker that has gone */
 void dxk_worker_reap(struct dxk_thread *t)
 {
-	struct task_struct *task = t->task;
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
+	struct task_struct *task;
 
-	if (!task)
-		return;
-	kthread_stop(task);
-	spin_lock(&dxk_member_ctx(&t->m)->engine.lock);
+	spin_lock(&ctx->engine.lock);
+	task = t->task;
 	t->task = NULL;
-	spin_unlock(&dxk_member_ctx(&t->m)->engine.lock);
-	put_task_struct(task);
+	spin_unlock(&ctx->engine.lock);
+	if (task)
+		dxk_kthread_end(ctx, task);
 }
 
 /**

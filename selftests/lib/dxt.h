@@ -143,6 +143,7 @@ unsigned int dxt_contexts(void);
  * is shown for a moment longer.
  */
 int dxt_kthreads(const struct dxt *t);
+int dxt_kthread_pids(const struct dxt *t, int *pid, int room);
 /* How often the context's kernel thread of that name went to sleep; -1: none there. */
 long dxt_sleeps(const struct dxt *t, const char *name);
 /*

@@ -179,7 +179,7 @@ bool dxt_member_is(const struct dxt *t, unsigned int id, const char *state)
 	       !strcmp(text, state);
 }
 
-int dxt_kthreads(const struct dxt *t)
+int dxt_kthread_pids(const struct dxt *t, int *pid, int room)
 {
 	char prefix[32] = "dxk", path[300], comm[32];
 	DIR *dir = opendir("/proc");
@@ -203,11 +203,20 @@ int dxt_kthreads(const struct dxt *t)
 		if (n <= 0)
 			continue;
 		comm[n] = 0;
-		nr += !strncmp(comm, prefix, strlen(prefix));
+		if (strncmp(comm, prefix, strlen(prefix)))
+			continue;
+		if (nr < room)
+			pid[nr] = atoi(e->d_name);
+		nr++;
 	}
 	if (dir)
 		closedir(dir);
 	return nr;
+}
+
+int dxt_kthreads(const struct dxt *t)
+{
+	return dxt_kthread_pids(t, NULL, 0);
 }
 
 long dxt_sleeps(const struct dxt *t, const char *name)

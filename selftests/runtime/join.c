@@ -5,6 +5,8 @@
  * what the death of any process leaves behind, in join_owners.c.
  */
 #include "join.h"
+#include <sched.h>
+#include <sys/resource.h>
 
 /* --- how many ---------------------------------------------------------------- */
 
@@ -62,6 +64,82 @@ TEST(contexts_per_user)
 		close(fd[i]);
 	close(t.ctx);
 	close(t.ctl);
+}
+
+static int set_crew(const struct dxt *own, unsigned int workers)
+{
+	struct dxk_policy policy;
+
+	if (dxk_policy_get(own->ctx, &policy))
+		return -1;
+	policy.max_threads = policy.kernel_threads = workers;
+	return dxk_policy_set(own->ctx, &policy, NULL);
+}
+
+/* A context of the caller's, with so many kernel workers if it can be started. */
+static int crew(const struct dxt *t, unsigned int workers, struct dxt *own)
+{
+	struct dxk_ctx_create c = { .mode = 0600 };
+
+	own->ctx = dxk_ctx_create_as(t->ctl, &c);
+	own->id = c.id;
+	return own->ctx < 0 ? -1 : set_crew(own, workers) ?: dxk_ctx_start(own->ctx);
+}
+
+/* Ten kernel threads at most, of which each context has three beside its workers. */
+static int ten_threads(struct dxt *t)
+{
+	struct rlimit limit = { 10, 10 };
+	struct dxt a = { 0 }, b = { 0 };
+
+	if (setrlimit(RLIMIT_NPROC, &limit) || crew(t, 4, &a))
+		return 1;
+	if (crew(t, 4, &b) != -EAGAIN)
+		return 2;
+	/* a crew that grows meets the limit, too */
+	if (set_crew(&a, 20) || !DXT_SOON(dxt_num(&a, "pools/thread_use") == 7))
+		return 3;
+	if (dxk_ctx_stop(a.ctx, DXK_STOP_DRAIN, -1))
+		return 4;
+	if (set_crew(&b, 8) || dxk_ctx_start(b.ctx) != -EAGAIN)
+		return 5;
+	return set_crew(&b, 7) || dxk_ctx_start(b.ctx) ? 6 : 0;
+}
+
+/* Kernel workers count for who made the context: RLIMIT_NPROC bounds all that it has. */
+TEST(threads_per_user)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, open_named(&t, NAME, 0666));
+	EXPECT_EQ(0, as(UID, GID, 0, ten_threads, &t));
+	EXPECT_EQ(0, as(OTHER, GID, 0, ten_threads, &t));
+	dxt_close(&t);
+}
+
+/* They run where who starts may run. */
+TEST(threads_on_its_cpus)
+{
+	cpu_set_t all, one, of;
+	int pid[8], nr, i;
+	struct dxt t;
+
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	CPU_ZERO(&one);
+	CPU_SET(CPU_COUNT(&all) - 1, &one);
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(one), &one));
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = t.policy.kernel_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
+	nr = dxt_kthread_pids(&t, pid, 8);
+	EXPECT_EQ(5, nr);
+	for (i = 0; i < nr; i++) {
+		CPU_ZERO(&of);
+		EXPECT_EQ(0, sched_getaffinity(pid[i], sizeof(of), &of));
+		EXPECT_TRUE(CPU_EQUAL(&one, &of)) TH_LOG("thread %d", pid[i]);
+	}
+	dxt_down(&t);
 }
 
 /* --- names ------------------------------------------------------------------- */
@@ -163,7 +241,7 @@ TEST(second_creator)
 	/* its name is free at once */
 	close(t.ctl);
 	ASSERT_EQ(0, open_named(&u, NAME, 0666));
-	EXPECT_TRUE(DXT_SOON(!dxt_exists(&t, "")));
+	EXPECT_TRUE(u.id == t.id || DXT_SOON(!dxt_exists(&t, "")));
 	dxt_close(&u);
 }
 
