@@ -59,6 +59,11 @@ struct dxk_engine {
 	u8 state;
 	/** @cancelling: (L) Stop(cancel): what becomes Ready is cancelled */
 	bool cancelling;
+	/**
+	 * @stopped: (L) os_now() at the newest Stop: who slept in a rejoin by then is
+	 * woken, unless it is left asleep, see dxk_is_shut()
+	 */
+	u64 stopped;
 	/** @stalled: (L) the Monitor knows that nobody can run, and looks again by itself */
 	bool stalled;
 	/**
@@ -140,6 +145,25 @@ static inline bool dxk_run_welcomes(const struct dxk_engine *e)
 static inline bool dxk_cmls(const struct dxk_engine *e)
 {
 	return e->policy.sched_mode & TPOOL_MODE_CMLS;
+}
+
+/** dxk_draining - Stop(drain): what is under way is finished */
+static inline bool dxk_draining(const struct dxk_engine *e)
+{
+	return e->state == DXK_CTX_STOPPING && !e->cancelling;
+}
+
+/**
+ * dxk_is_shut - may the member post no more?
+ * @e: the engine, locked
+ * @m: the member
+ *
+ * Stop(drain) shuts out those outside; what executes may go on with its own work until
+ * it ends (DX-107). Of a sleeper the answer changes only with Stop.
+ */
+static inline bool dxk_is_shut(const struct dxk_engine *e, const struct dxk_member *m)
+{
+	return e->state != DXK_CTX_RUNNING && !(dxk_draining(e) && dxk_is_inside(m));
 }
 
 /**

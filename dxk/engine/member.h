@@ -132,6 +132,20 @@ static inline u8 dxk_member_state(const struct dxk_member *m)
 	return READ_ONCE(m->state);
 }
 
+/**
+ * dxk_is_inside - does the member execute a request of its context?
+ * @m: the member; its engine is locked
+ *
+ * Helpers and spares do as well. It is so from the dispatch to the lock hold that
+ * completes the request or gives it back; as that is a call of the same thread, or finds
+ * this thread dead, nothing changes it while the member sleeps in another call: a helper
+ * that is called does not sleep any more.
+ */
+static inline bool dxk_is_inside(const struct dxk_member *m)
+{
+	return m->role == DXK_ROLE_WORKER && m->held;
+}
+
 /* A worker between two calls: does it have work? */
 static inline u8 dxk_member_home_state(const struct dxk_member *m)
 {

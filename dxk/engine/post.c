@@ -4,7 +4,8 @@
  * let it in. Test and entry are one critical section, so an entry goes to exactly
  * one poster (DX-43).
  *
- * Sleeping posters stand in a queue per lane. An entry that becomes free goes in
+ * Sleeping posters stand in a queue per lane, which is kept as two: of those who execute a
+ * request, and of those outside, whom Stop(drain) sends away. An entry that becomes free goes in
  * the same lock hold to the longest sleeper whose lane has room. Hence, whenever
  * the lock is free, no sleeper is admissible, unless the hold has left that over and
  * another one follows; and nobody can overtake one of its lane; a lane that is full
@@ -42,8 +43,9 @@ static int dxk_admit(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 		*reason = PXR_LANE_FULL;
 		return -EAGAIN;
 	}
+	/* In a drain nobody may come who collects. */
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE &&
-	    dxk_rqe_rejoinable(rqe) &&
+	    dxk_rqe_rejoinable(rqe) && e->state == DXK_CTX_RUNNING &&
 	    e->owners.reserved >= e->owners.entries) {
 		*reason = PXR_REJOIN_FULL;
 		return -EAGAIN;
@@ -62,6 +64,28 @@ static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
 	p->err = err;
 	p->reason = reason;
 	dxk_waiter_finish(&p->w, wakes);
+}
+
+static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
+			    struct dxk_wakes *wakes)
+{
+	e->stats.post_refused++;
+	dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
+}
+
+/* The first of a lane's sleeping posters who may be let in, or NULL. */
+static struct dxk_post_op *dxk_first_poster(const struct dxk_engine *e, u32 lane)
+{
+	const struct list_head *queue = e->ready.posters[lane];
+	struct dxk_post_op *in, *out;
+
+	if (likely(!e->ready.asleep[lane]))
+		return NULL;
+	in = list_first_entry_or_null(&queue[true], struct dxk_post_op, w.link);
+	out = list_first_entry_or_null(&queue[false], struct dxk_post_op, w.link);
+	if (unlikely(e->state != DXK_CTX_RUNNING))
+		return dxk_draining(e) ? in : NULL;
+	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
 static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
@@ -84,7 +108,8 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 			   struct dxk_wakes *wakes)
 {
 	p->arrival = e->ready.arrivals++;
-	dxk_waiter_queue(&p->w, &e->ready.posters[lane], &e->ready.asleep[lane],
+	dxk_waiter_queue(&p->w, &e->ready.posters[lane][dxk_is_inside(p->m)],
+			 &e->ready.asleep[lane],
 			 dxk_crew_sleepers(&e->crew, p->m),
 			 &e->stats.post_blocks, &e->stats.post_block_ns);
 	if (p->help)
@@ -112,7 +137,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			return;
 		err = dxk_admit(e, rqe, &reason);
 		if (!err && rqe->lane != lane &&
-		    !list_empty(&e->ready.posters[rqe->lane])) {
+		    dxk_first_poster(e, rqe->lane)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
@@ -141,8 +166,8 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_post_op *p = container_of(op, struct dxk_post_op, op);
 
 	p->taken = 0;
-	if (e->state != DXK_CTX_RUNNING)
-		dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
+	if (unlikely(dxk_is_shut(e, p->m)))
+		dxk_post_refuse(e, p, wakes);
 	else
 		dxk_post_continue(e, p, DXK_LANES, wakes);
 }
@@ -159,23 +184,14 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
-	/* Stop has left some asleep for now: none of them is let in. */
-	if (unlikely(e->state != DXK_CTX_RUNNING)) {
-		dxk_stop_posters(e, wakes);
-		return;
-	}
 	while (wakes->spent < DXK_HOLD_BUDGET) {
 		struct dxk_post_op *first = NULL;
 		u32 lane, first_lane = 0, reason;
 
 		for (lane = 0; lane < DXK_LANES; lane++) {
-			struct list_head *queue = &e->ready.posters[lane];
-			struct dxk_post_op *p;
+			struct dxk_post_op *p = dxk_first_poster(e, lane);
 
-			if (list_empty(queue))
-				continue;
-			p = list_first_entry(queue, struct dxk_post_op, w.link);
-			if (dxk_admit(e, dxk_post_next(p), &reason) == -EAGAIN)
+			if (!p || dxk_admit(e, dxk_post_next(p), &reason) == -EAGAIN)
 				continue;
 			if (!first || p->arrival < first->arrival) {
 				first = p;
@@ -205,16 +221,16 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	lockdep_assert_held(&e->lock);
 
-	if (unlikely(e->ready.left || e->state != DXK_CTX_RUNNING)) {
+	if (unlikely(e->state != DXK_CTX_RUNNING))
+		dxk_stop_posters(e, wakes);
+	if (unlikely(e->ready.left)) {
 		e->ready.left = false;
 		dxk_serve_posters(e, wakes);
 		return;
 	}
 	for (lane = 0; lane < DXK_LANES; lane++) {
-		const struct dxk_post_op *p;
+		const struct dxk_post_op *p = dxk_first_poster(e, lane);
 
-		p = list_first_entry_or_null(&e->ready.posters[lane],
-					     struct dxk_post_op, w.link);
 		if (unlikely(p && !dxk_admit(e, dxk_post_next(p), &reason))) {
 			dxk_serve_posters(e, wakes);
 			return;
@@ -223,25 +239,25 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /**
- * dxk_stop_posters - Stop wakes every sleeping poster (DX-107)
- * @e: the engine, locked; posts are refused
+ * dxk_stop_posters - Stop wakes the sleeping posters who are shut out (DX-107)
+ * @e: the engine, locked; it does not run
  * @wakes: gets the wake-ups
  */
 void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	struct dxk_post_op *p;
-	u32 lane;
+	u32 lane, inside;
 
 	lockdep_assert_held(&e->lock);
 
-	for (lane = 0; lane < DXK_LANES; lane++) {
-		struct list_head *queue = &e->ready.posters[lane];
+	for (lane = 0; lane < DXK_LANES; lane++)
+		for (inside = 0; inside < 2 - dxk_draining(e); inside++) {
+			struct list_head *queue = &e->ready.posters[lane][inside];
 
-		while (!list_empty(queue)) {
-			if (!dxk_afford_or_owe(e, wakes, 1))
-				return;
-			p = list_first_entry(queue, struct dxk_post_op, w.link);
-			dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
+			while (!list_empty(queue)) {
+				if (!dxk_afford_or_owe(e, wakes, 1))
+					return;
+				dxk_post_refuse(e, list_first_entry(queue,
+						struct dxk_post_op, w.link), wakes);
+			}
 		}
-	}
 }

@@ -18,7 +18,8 @@ void dxk_ready_init(struct dxk_ready *ready)
 
 	memset(ready, 0, sizeof(*ready));
 	for (lane = 0; lane < DXK_LANES; lane++) {
-		INIT_LIST_HEAD(&ready->posters[lane]);
+		INIT_LIST_HEAD(&ready->posters[lane][false]);
+		INIT_LIST_HEAD(&ready->posters[lane][true]);
 		for (kind = 0; kind < DXK_KINDS; kind++)
 			for (class = 0; class < DXK_CLASSES; class++)
 				ready->tree[kind][lane][class] = RB_ROOT_CACHED;

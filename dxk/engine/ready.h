@@ -52,10 +52,10 @@ struct dxk_ready {
 	/** @lanes: CMLS over the entries; quota[3] is the pool's size */
 	struct dxk_lanes lanes;
 	/**
-	 * @posters: by lane: struct dxk_post_op that sleep for room, in order of
-	 * arrival
+	 * @posters: by lane, and by whether the poster is inside: struct dxk_post_op that
+	 * sleep for room, in order of arrival. Stop(drain) ends the sleeps of those outside
 	 */
-	struct list_head posters[DXK_LANES];
+	struct list_head posters[DXK_LANES][2];
 	/** @asleep: by lane: how many are in @posters */
 	u32 asleep[DXK_LANES];
 	/** @left: some in @posters were not looked at when entries became free */
@@ -84,8 +84,9 @@ static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind
 
 static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
 {
-	return !list_empty(&ready->posters[0]) || !list_empty(&ready->posters[1]) ||
-	       !list_empty(&ready->posters[2]) || !list_empty(&ready->posters[3]);
+	const u32 *nr = ready->asleep;
+
+	return nr[0] | nr[1] | nr[2] | nr[3];
 }
 
 static inline bool dxk_ready_empty(const struct dxk_ready *ready)

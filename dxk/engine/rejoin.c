@@ -197,6 +197,15 @@ static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /*
+ * Does Stop end the poller's sleep? Who falls asleep later waits for what is still to
+ * come, unless there is nobody to make it.
+ */
+static bool dxk_poller_is_stopped(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
+{
+	return unlikely(dxk_is_shut(e, r->m)) && r->w.since <= e->stopped;
+}
+
+/*
  * A pass looks at all pollers of the first owner in dxk_owners.owed, over several lock
  * holds. They are taken out of the owner's list and come back to it, in their order,
  * unless they are answered. A change of the owner in between is told to those who are
@@ -218,7 +227,11 @@ static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 		if (!dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r)))
 			return false;
 		dxk_step(e);
-		if (!dxk_rejoin_answer(e, owner, r, wakes))
+		if (dxk_rejoin_answer(e, owner, r, wakes))
+			continue;
+		if (dxk_poller_is_stopped(e, r))
+			dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
+		else
 			list_move_tail(&r->w.link, &owner->pollers);
 	}
 	owners->pass = NULL;
@@ -418,46 +431,31 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		dxk_owner_changed(e, owner, wakes);
 }
 
-/* Have a pass that is under way begin anew: all its pollers are in the owner's list. */
-static void dxk_owner_pass_reset(struct dxk_owners *owners)
-{
-	if (!owners->pass)
-		return;
-	list_splice_tail_init(&owners->rest, &owners->pass->pollers);
-	owners->pass = NULL;
-}
-
 /**
- * dxk_stop_pollers - Stop wakes every sleeping poller (DX-107)
+ * dxk_stop_pollers - Stop has every sleeping poller looked at (DX-107)
  * @e: the engine, locked
- * @before: when Stop began: whoever fell asleep later may sleep on
  * @bucket: where to go on in the hash of owners, from 0 on
  * @wakes: gets the wake-ups
  *
- * As far as the lock hold can afford. Return: was that all?
+ * As far as the lock hold can afford; the looks themselves are owed, see
+ * dxk_poller_is_stopped(). Return: was that all?
  */
-bool dxk_stop_pollers(struct dxk_engine *e, u64 before, u32 *bucket,
-		      struct dxk_wakes *wakes)
+bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes)
 {
-	struct dxk_rejoin_op *r, *next;
 	struct dxk_owner *owner;
 
 	lockdep_assert_held(&e->lock);
 
 	if (!e->owners.nr || !(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 		return true;
-	dxk_owner_pass_reset(&e->owners);
 	for (; *bucket < 1U << e->owners.bits; ++*bucket) {
 		if (!dxk_afford(wakes, 1))
 			return false;
 		dxk_step(e);
 		hlist_for_each_entry(owner, &e->owners.bucket[*bucket], hash)
-			list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
-				if (r->w.since > before)
-					break;
-				if (!dxk_afford(wakes, 1))
-					return false;
-				dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
+			if (e->owners.pass == owner || !list_empty(&owner->pollers)) {
+				dxk_owner_owe(e, owner);
+				dxk_owe(e, wakes);
 			}
 	}
 	return true;

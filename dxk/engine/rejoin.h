@@ -74,7 +74,6 @@ void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
-bool dxk_stop_pollers(struct dxk_engine *e, u64 before, u32 *bucket,
-		      struct dxk_wakes *wakes);
+bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_REJOIN_H */

@@ -13,7 +13,7 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 
 	lockdep_assert_held(&e->lock);
 
-	if (dxk_crew_awake(crew) || e->state != DXK_CTX_RUNNING)
+	if (dxk_crew_awake(crew) || (e->state != DXK_CTX_RUNNING && !dxk_draining(e)))
 		return false;
 	if (dxk_crew_asleep(crew))
 		return true;

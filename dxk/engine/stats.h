@@ -10,6 +10,7 @@
  *
  * posts             requests taken into the Ready Pool
  * post_busy         posts refused for want of room
+ * post_refused      posts refused because the context does not run, or stops
  * dispatches        requests given to a worker
  * completions       requests whose executor returned
  * vanished          of these, requests that nobody asked to rejoin
@@ -36,6 +37,7 @@
 #define DXK_STATS(S)			\
 	S(posts)			\
 	S(post_busy)			\
+	S(post_refused)			\
 	S(dispatches)			\
 	S(completions)			\
 	S(vanished)			\

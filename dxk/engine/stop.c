@@ -94,15 +94,16 @@ static void dxk_stop_first(struct dxk_engine *e, struct dxk_stop_op *s)
 	if (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING)
 		WRITE_ONCE(e->state, s->close ? DXK_CTX_STOPPED : DXK_CTX_STOPPING);
 	e->cancelling |= s->cancel;
-	s->begun = os_now();
+	e->stopped = os_now();
+	s->begun = true;
 	INIT_LIST_HEAD(&s->services);
 	list_splice_init(&e->services, &s->services);
 }
 
 /*
- * Stop begins: posts are refused, and who sleeps is woken. To be performed again while
- * there is more. Pollers and services come first, whom no state tells from those who come
- * to sleep later; what the others leave over is owed.
+ * Stop begins: posts are refused, and who sleeps is woken; Stop(drain) does so to those
+ * outside only. To be performed again while there is more. Services come first, whom no
+ * state tells from those who come to sleep later; what the others leave over is owed.
  */
 void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -110,9 +111,11 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 
 	if (!s->begun)
 		dxk_stop_first(e, s);
-	s->more = !dxk_stop_pollers(e, s->begun, &s->bucket, wakes) ||
+	s->more = !dxk_stop_pollers(e, &s->bucket, wakes) ||
 		  !dxk_stop_services(e, &s->services, wakes);
 	dxk_stop_posters(e, wakes);
+	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */
+	dxk_serve_posters(e, wakes);
 	dxk_serve_blocked(e, wakes);
 	dxk_stop_workers(e, wakes);
 	if (s->close)

@@ -19,8 +19,8 @@ struct dxk_stop_op {
 	bool cancel;
 	/** @close: the context is closed: do not wait for what executes */
 	bool close;
-	/** @begun: when it was first performed; 0 before */
-	u64 begun;
+	/** @begun: it was performed before */
+	bool begun;
 	/** @bucket: where the search for pollers goes on */
 	u32 bucket;
 	/** @services: struct dxk_should_op that are still to be looked at */

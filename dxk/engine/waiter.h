@@ -33,7 +33,7 @@ struct task_struct;
  * follows, by thread 700 while it runs, else by the same caller.
  *
  * Nobody is forgotten, for whoever goes on finds by its state what is still to do:
- * posters while dxk_ready.left is set, or any once posts are refused; blocked workers that
+ * posters while dxk_ready.left is set, or those who are shut out; blocked workers that
  * there are entries for; idle workers of a context that is out of work; managers that
  * there is use for; see dxk_catch_up(). Owners whose pollers and watchers were not all
  * looked at are in dxk_owners.owed.

@@ -24,7 +24,7 @@ struct actor {
 	struct dxk_next_op *next;
 	/* That has slept for room in the Rejoin Pool: others have completed for it. */
 	bool blocked;
-	/* The hold before that; whether the rejoin call's answer was looked at. */
+	/* The hold before that; whether the answer to a post or a rejoin was looked at. */
 	u64 called;
 	bool answered;
 	/* When it fell asleep to post, and to which lane. */

@@ -85,10 +85,13 @@ void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline)
 		post_add(&p, cookie, attrs ?: draw_attrs());
 	while (!list_empty(&p.rqes)) {
 		note("%u posts for %llu", a->m.id, cookie);
+		a->answered = false;
+		p.err = 0;
 		a->post = &p;
 		ret = dxk_client_post(&p, deadline);
 		a->post = NULL;
 		note("%u: post returns %d", a->m.id, ret);
+		house.refused += p.err == -ESHUTDOWN;
 		if (!p.helper.called)
 			break;
 		/* A program may forget why it was called. */

@@ -204,7 +204,7 @@ static bool stuck(const struct dxk_engine *e, const struct crew *c)
 {
 	u32 asleep = c->asleep[0] + c->asleep[1];
 
-	if (stopped_running(e) || c->present != asleep + c->idle[0] + c->idle[1] +
+	if (nothing_goes_on(e) || c->present != asleep + c->idle[0] + c->idle[1] +
 					      c->parked[0] + c->parked[1])
 		return false;
 	if (asleep)

@@ -4,6 +4,12 @@
 
 #include "engine/engine.h"
 
+/* What is under way is not finished either: it has not begun, is cancelled, or over. */
+static inline bool nothing_goes_on(const struct dxk_engine *e)
+{
+	return e->state != DXK_CTX_RUNNING && !(e->state == DXK_CTX_STOPPING && !e->cancelling);
+}
+
 static inline bool stopped_running(const struct dxk_engine *e)
 {
 	return e->state != DXK_CTX_RUNNING;

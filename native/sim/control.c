@@ -181,9 +181,9 @@ static u32 monitor_turn(bool asked)
 	struct dxk_engine *e = &house.e;
 
 	crew_bury(false);
-	if (e->state != DXK_CTX_RUNNING)
+	if (e->state != DXK_CTX_RUNNING && !dxk_draining(e))
 		return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
-	if (house.policy_changed) {
+	if (house.policy_changed && e->state == DXK_CTX_RUNNING) {
 		note("policy comes into force");
 		dxk_enforce(e, &house.next_policy);
 		house.policy_changed = false;

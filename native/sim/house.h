@@ -22,6 +22,8 @@ struct house {
 	struct dxk_stall stall;
 	struct dxk_policy next_policy;
 	bool policy_changed;
+	/* When the newest Stop of this run began, 0 before. Posts that were refused. */
+	u64 stopped, refused;
 	/* It was started once, and is not gone: there is something to look at. */
 	bool started;
 	/* Who changes what members there are, or the run: the context's mutex. */

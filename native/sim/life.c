@@ -165,6 +165,9 @@ void house_main(void *arg)
 	}
 	close_context();
 	house.started = false;
+	if (e->stats.post_refused != house.refused)
+		sim_fail("%llu posts are refused, and %llu were told", e->stats.post_refused,
+			 house.refused);
 	dxk_engine_destroy(e);
 	if (os_allocated != before)
 		sim_fail("%ld objects are left", os_allocated - before);

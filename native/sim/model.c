@@ -135,7 +135,34 @@ bool model_pool_admits(const struct dxk_rqe *rqe)
 	if (cmls() && !admits(model.in_pool, rqe->lane, p->ready_entries, 0))
 		return false;
 	return p->rejoin_full != DXK_REJOIN_RESERVE || !(rqe->attrs & PXR_REJOIN) ||
-	       model.reserved < p->rejoin_entries;
+	       model.e->state != DXK_CTX_RUNNING || model.reserved < p->rejoin_entries;
+}
+
+/** model_inside - does one of all requests execute there? */
+bool model_inside(u32 member)
+{
+	u32 i;
+
+	for (i = 0; i < MODEL_REQUESTS; i++) {
+		const struct model_request *rq = &model.rq[i];
+
+		if ((rq->state == DXK_DISPATCHED || rq->state == DXK_BUSY) &&
+		    rq->rqe->worker == member)
+			return true;
+	}
+	return false;
+}
+
+bool model_draining(void)
+{
+	return model.e->state == DXK_CTX_STOPPING && !model.e->cancelling;
+}
+
+/** model_shut - are its posts refused? */
+bool model_shut(u32 member)
+{
+	return model.e->state != DXK_CTX_RUNNING &&
+	       !(model_draining() && model_inside(member));
 }
 
 static bool better(const struct model_request *a, const struct model_request *b)
@@ -232,8 +259,6 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 		.redo = rqe->attrs & PXR_REDO,
 		.owner = owner_enter(rqe->owner->space, rqe->cookie),
 	};
-	if (model.e->state != DXK_CTX_RUNNING)
-		sim_fail("a post enters in state %u", model.e->state);
 	if (!model_pool_admits(rqe))
 		sim_fail("a post of lane %u enters without room", rqe->lane);
 	model.reserved += rq->rejoin;
@@ -359,10 +384,14 @@ void model_post(const struct dxk_rqe *rqe, u32 member)
 	const struct actor *a, *poster = actor_by_id(member);
 	u32 i;
 
+	/* DX-107: from outside none, from inside while it drains */
+	if (model_shut(member))
+		sim_fail("%u posts in state %u", member, model.e->state);
 	/* DX-45: nobody of the lane came before who sleeps still. */
 	for (i = 0; i < actors.nr; i++) {
 		a = &actors.actor[i];
 		if (a != poster && a->post && actor_queued(&a->post->w) &&
+		    !model_shut(a->m.id) &&
 		    a->sleep_lane == rqe->lane &&
 		    (!poster || !poster->post || !actor_queued(&poster->post->w) ||
 		     poster->sleep_lane != rqe->lane || a->slept < poster->slept))

@@ -23,8 +23,8 @@ static void check_poster(const struct actor *a, bool excused)
 		sim_fail("%u sleeps to post without PXR_WAITIF_BUSY", a->m.id);
 	if (rqe->lane != a->sleep_lane)
 		sim_fail("%u sleeps for the wrong lane", a->m.id);
-	if (stopped_running(model.e))
-		sim_fail("%u sleeps to post and the context stops", a->m.id);
+	if (model_shut(a->m.id))
+		sim_fail("%u sleeps to post and is shut out", a->m.id);
 	if (!model_pool_admits(rqe))
 		return;
 	/* Behind another one of its lane it may. */
@@ -62,6 +62,8 @@ static void check_poller(const struct actor *a, bool excused)
 		sim_fail("%u sleeps in a poll", a->m.id);
 	if (excused)
 		return;
+	if (r->w.since < house.stopped && model_shut(a->m.id))
+		sim_fail("%u sleeps on, Stop has begun", a->m.id);
 	if (results >= r->min || (results && (hopeless(r, o) ||
 	    model.e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)))
 		sim_fail("%u sleeps and there are %u results for it", a->m.id, results);
@@ -82,7 +84,7 @@ static void check_answer(const struct actor *a)
 	if (r->helper.called)
 		return;
 	if (r->err) {
-		if (r->err == -ESHUTDOWN && !stopped_running(model.e))
+		if (r->err == -ESHUTDOWN && !model_shut(a->m.id))
 			sim_fail("%u: a shutdown that is none", a->m.id);
 		if (r->err == -EDEADLK && quiet && (results || !hopeless(r, o) || !r->self_held))
 			sim_fail("%u: a deadlock that is none", a->m.id);
@@ -112,6 +114,12 @@ static void check_answer(const struct actor *a)
 	}
 }
 
+static void check_refused(const struct actor *a)
+{
+	if (a->post->err == -ESHUTDOWN && !model_shut(a->m.id))
+		sim_fail("%u: a post is refused, and it is not shut out", a->m.id);
+}
+
 static void check_watcher(const struct actor *a)
 {
 	const struct dxk_owner *owner = a->m.watching;
@@ -126,8 +134,12 @@ void check_sleepers(bool excused)
 	struct actor *a;
 
 	for_each_actor(a) {
-		if (a->post && actor_queued(&a->post->w))
+		if (a->post && actor_queued(&a->post->w)) {
 			check_poster(a, excused);
+		} else if (a->post && a->post->w.done && !a->answered) {
+			a->answered = true;
+			check_refused(a);
+		}
 		if (a->rejoin && actor_queued(&a->rejoin->w)) {
 			check_poller(a, excused);
 		} else if (a->rejoin && a->rejoin->w.done && !a->answered) {
