@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 const char *const model_stat[STATS] = {
-	"posts", "post_busy", "dispatches", "completions", "vanished", "cancelled",
+	"posts", "post_busy", "post_refused", "dispatches", "completions", "vanished", "cancelled",
 	"put_back", "owner_dead", "redone", "stale", "rejoin_returned",
 	"rejoin_none_ready", "rejoin_none_exist", "collected", "self_poll",
 };
@@ -177,6 +177,13 @@ struct member *engine_sleeper(const struct ctx *c, enum sleep how, uint64_t afte
 	return first;
 }
 
+/* Are its posts refused? Stop(drain) leaves those who execute a request alone (DX-107). */
+bool engine_shut(const struct ctx *c, const struct member *m)
+{
+	return c->state != RUNNING &&
+	       !(c->state == STOPPING && !c->cancelling && !m->client && m->nr_busy);
+}
+
 /* --- posting ------------------------------------------------------------- */
 
 static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
@@ -198,7 +205,7 @@ static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
 		*reason = PXR_LANE_FULL;
 	for (i = 0; i < c->nr_live; i++)
 		reserved += !!(c->live[i]->attrs & PXR_REJOIN);
-	if (!*reason && c->policy.rejoin_full == DXK_REJOIN_RESERVE &&
+	if (!*reason && c->policy.rejoin_full == DXK_REJOIN_RESERVE && c->state == RUNNING &&
 	    r->attrs & PXR_REJOIN && (uint32_t)reserved >= c->policy.rejoin_entries)
 		*reason = PXR_REJOIN_FULL;
 	return *reason ? -EAGAIN : 0;
@@ -217,6 +224,7 @@ static struct member *lane_sleeper(const struct ctx *c, unsigned int lane)
 
 void engine_post_end(struct ctx *c, struct member *m, long error, uint32_t reason)
 {
+	c->stat[ST_POST_REFUSED] += error == -ESHUTDOWN;
 	m->proc->answer.index = (uint32_t)m->taken;
 	m->proc->answer.reason = reason;
 	engine_finish(c, m, m->taken ? m->taken : error);

@@ -11,6 +11,7 @@ void engine_finish(struct ctx *c, struct member *m, long rc);
 void engine_fall_asleep(struct ctx *c, struct member *m, enum sleep how);
 void engine_leave_idle(struct ctx *c, struct member *m);
 struct member *engine_sleeper(const struct ctx *c, enum sleep how, uint64_t after);
+bool engine_shut(const struct ctx *c, const struct member *m);
 void engine_serve_posters(struct ctx *c);
 void engine_post_end(struct ctx *c, struct member *m, long error, uint32_t reason);
 void engine_post_continue(struct ctx *c, struct member *m, bool head);

@@ -252,10 +252,13 @@ void engine_stop(struct ctx *c, bool cancel, bool close)
 	if (c->state == RUNNING || c->state == STOPPING)
 		c->state = close ? STOPPED : STOPPING;
 	c->cancelling |= cancel;
-	while ((m = engine_sleeper(c, S_POST, 0)))
-		engine_post_end(c, m, -ESHUTDOWN, 0);
-	while ((m = engine_sleeper(c, S_REJOIN, 0)))
-		engine_finish(c, m, -ESHUTDOWN);
+	for (m = NULL; (m = engine_sleeper(c, S_POST, m ? m->arrival : 0));)
+		if (engine_shut(c, m))
+			engine_post_end(c, m, -ESHUTDOWN, 0);
+	for (m = NULL; (m = engine_sleeper(c, S_REJOIN, m ? m->arrival : 0));)
+		if (engine_shut(c, m))
+			engine_finish(c, m, -ESHUTDOWN);
+	engine_serve_posters(c);
 	serve_blocked(c);
 	stop_workers(c);
 	engine_dispatch(c);
@@ -305,7 +308,7 @@ void engine_timeout(struct ctx *c, struct member *m, long error)
 
 void engine_post(struct ctx *c, struct member *m)
 {
-	if (c->state != RUNNING)
+	if (engine_shut(c, m))
 		engine_post_end(c, m, -ESHUTDOWN, 0);
 	else
 		engine_post_continue(c, m, false);
