@@ -5,6 +5,7 @@
  */
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/enforce.h"
 #include "engine/os.h"
 #include "engine/space.h"
 #include "trace.h"
@@ -200,25 +201,24 @@ int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares)
 
 /* --- policy ---------------------------------------------------------------- */
 
-struct dxk_policy_op {
-	struct dxk_op op;
-	const struct dxk_policy *policy;
-};
-
-static void dxk_policy_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
-{
-	e->policy = *container_of(op, struct dxk_policy_op, op)->policy;
-	dxk_crew_set_lanes(e);
-	dxk_serve_posters(e, wakes);
-	dxk_tell_managers(e, wakes);
-}
-
-/** dxk_enforce - put a policy into force that differs in dynamic fields */
+/**
+ * dxk_enforce - put a policy into force that differs in dynamic fields
+ * @e: the context
+ * @policy: checked
+ *
+ * What is Ready of a lane or a kind of workers that it closes ends as a post of that would
+ * be refused from now on.
+ */
 void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy)
 {
-	struct dxk_policy_op p = { .policy = policy };
+	struct dxk_enforce_op p = { .policy = policy };
 
-	dxk_perform(e, &p.op, dxk_policy_run);
+	INIT_LIST_HEAD(&p.ended);
+	do {
+		dxk_perform(e, &p.op, dxk_enforce_run);
+		dxk_rqe_drop_all(NULL, &p.ended);
+		os_yield();
+	} while (p.more);
 }
 
 /* --- the control threads ---------------------------------------------------- */

@@ -167,6 +167,22 @@ static inline bool dxk_is_shut(const struct dxk_engine *e, const struct dxk_memb
 }
 
 /**
+ * dxk_closed - will no worker ever run what is of a kind and a lane?
+ * @e: the engine, locked
+ * @kind: of the worker
+ * @lane: of the request
+ *
+ * Return: 0, or what its post is refused with, and its execution if the policy has closed
+ * the one or the other while it was Ready.
+ */
+static inline int dxk_closed(const struct dxk_engine *e, enum dxk_kind kind, u32 lane)
+{
+	if (unlikely(dxk_kind_closed(&e->policy, kind)))
+		return -ENODEV;
+	return unlikely(dxk_lanes_closed(&e->ready.lanes, lane)) ? -EPERM : 0;
+}
+
+/**
  * dxk_call_control - have a control thread look, if it sleeps without a time limit
  * @e: the engine, locked
  * @who: which

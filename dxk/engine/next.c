@@ -261,11 +261,13 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 /*
  * A dispatched request that could not be fetched goes back. It keeps its key, so it
- * stands where it stood: neither lost nor doubled.
+ * stands where it stood: neither lost nor doubled. Unless nobody would run it any more.
  */
 static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 			 struct list_head *ended, struct dxk_wakes *wakes)
 {
+	int closed = e->cancelling ? -ECANCELED : dxk_closed(e, rqe->kind, rqe->lane);
+
 	list_del(&rqe->link);
 	rqe->worker = 0;
 	rqe->attempts--;
@@ -275,8 +277,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
 	dxk_ready_put_back(&e->ready, rqe);
 	e->stats.put_back++;
-	if (e->cancelling)
-		dxk_cancel_ready(e, rqe, ended, wakes);
+	if (closed)
+		dxk_end_ready(e, rqe, closed, ended, wakes);
 }
 
 /* Dispatched requests that could not be fetched go back. */
@@ -293,12 +295,13 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /*
  * May a request whose worker died be run again? Not when it was begun too often:
- * it may be what kills them. Not once Ready requests are cancelled either.
+ * it may be what kills them. Not once Ready requests are cancelled either, nor when the
+ * policy has no worker for it any more.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	return rqe->attrs & PXR_REDO && rqe->attempts < e->policy.redo_max &&
-	       !e->cancelling &&
+	       !e->cancelling && !dxk_closed(e, rqe->kind, rqe->lane) &&
 	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
 }
 

@@ -26,10 +26,11 @@ static int dxk_admit(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 		     u32 *reason)
 {
 	const struct dxk_lanes *lanes = &e->ready.lanes;
+	int err = dxk_closed(e, rqe->kind, rqe->lane);
 
-	if (unlikely(dxk_lanes_closed(lanes, rqe->lane))) {
-		*reason = PXR_LANE_CLOSED;
-		return -EPERM;
+	if (unlikely(err)) {
+		*reason = err == -EPERM ? PXR_LANE_CLOSED : 0;
+		return err;
 	}
 	if (unlikely(dxk_live(e) >= e->policy.max_requests)) {
 		*reason = PXR_NO_SPACE;

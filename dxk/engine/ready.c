@@ -150,21 +150,23 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 	return best;
 }
 
+/** dxk_ready_first_of - any entry of a kind and a lane that have one */
+struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane)
+{
+	u32 class = ready->filled[kind] & BIT(lane * DXK_CLASSES) ? 0 : 1;
+
+	return rb_entry(rb_first_cached(&ready->tree[kind][lane][class]), struct dxk_rqe, node);
+}
+
 /** dxk_ready_first - any entry, or NULL when the pool is empty */
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready)
 {
 	u32 kind;
 
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		unsigned long bit = ready->filled[kind];
-
-		if (!bit)
-			continue;
-		bit = __ffs(bit);
-		return rb_entry(rb_first_cached(&ready->tree[kind][bit / DXK_CLASSES]
-							    [bit % DXK_CLASSES]),
-				struct dxk_rqe, node);
-	}
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (ready->filled[kind])
+			return dxk_ready_first_of(ready, kind,
+						  __ffs(ready->filled[kind]) / DXK_CLASSES);
 	return NULL;
 }
 

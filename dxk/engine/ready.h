@@ -71,6 +71,7 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);
+struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane);
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
 void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value);
 s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe);

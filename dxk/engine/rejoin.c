@@ -375,20 +375,21 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 }
 
 /**
- * dxk_cancel_ready - take a request out of the Ready Pool for good
+ * dxk_end_ready - take a request out of the Ready Pool for good
  * @e: the engine, locked
  * @rqe: READY
+ * @status: what its owner is told
  * @ended: as for dxk_complete()
  * @wakes: gets the wake-ups
  */
-void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
-		      struct list_head *ended, struct dxk_wakes *wakes)
+void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+		   struct list_head *ended, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_CANCELLED);
-	rqe->status = -ECANCELED;
+	rqe->status = status;
 	rqe->data_len = 0;
 	e->stats.cancelled++;
 	trace_dxk_complete(e->id, rqe);

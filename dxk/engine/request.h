@@ -159,6 +159,14 @@ static inline int dxk_lane_of(u32 attrs)
 	}
 }
 
+/** dxk_kind_closed - does the policy want no worker of the kind? */
+static inline bool dxk_kind_closed(const struct dxk_policy *policy, enum dxk_kind kind)
+{
+	u32 kernel = READ_ONCE(policy->kernel_threads);
+
+	return kind == DXK_KERNEL ? !kernel : READ_ONCE(policy->max_threads) == kernel;
+}
+
 /**
  * dxk_rqe_check - can a request be refused by looking at it alone?
  * @policy: of its context
@@ -175,13 +183,8 @@ static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
 		return -EINVAL;
 	if (p->data_len > policy->data_size || p->result_len > policy->data_size)
 		return -EMSGSIZE;
-	if (p->attrs & PXR_KERNEL) {
-		if (!READ_ONCE(policy->kernel_threads))
-			return -ENODEV;
-	} else if (READ_ONCE(policy->max_threads) ==
-		   READ_ONCE(policy->kernel_threads)) {
+	if (dxk_kind_closed(policy, p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER))
 		return -ENODEV;
-	}
 	return 0;
 }
 

@@ -28,7 +28,7 @@ static const u8 dxk_moves[DXK_STATES] = {
 	[DXK_POSTED]		= BIT(DXK_READY) |	/* post */
 				  BIT(DXK_FREE),	/* refused */
 	[DXK_READY]		= BIT(DXK_DISPATCHED) |	/* dispatch */
-				  BIT(DXK_CANCELLED),	/* Stop(cancel) */
+				  BIT(DXK_CANCELLED),	/* Stop(cancel), or closed */
 	[DXK_DISPATCHED]	= BIT(DXK_BUSY) |	/* fetched */
 				  BIT(DXK_READY),	/* could not be fetched */
 	[DXK_BUSY]		= BIT(DXK_REJOIN) |	/* end, rejoinable */

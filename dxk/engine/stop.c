@@ -19,7 +19,7 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	struct dxk_rqe *rqe;
 
 	while ((rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
-		dxk_cancel_ready(e, rqe, &l->ended, wakes);
+		dxk_end_ready(e, rqe, -ECANCELED, &l->ended, wakes);
 	l->more = rqe;
 	dxk_stop_workers(e, wakes);
 }

@@ -171,6 +171,20 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 		sim_fail("a worker waits for an entry of the Rejoin Pool");
 }
 
+/* What is Ready can run, once somebody has the time. */
+static void check_ready(void)
+{
+	u32 i;
+
+	for (i = 0; i < model.nr_ready; i++) {
+		const struct model_request *rq = &model.rq[model.ready[i]];
+
+		if (model_closed(rq->kind, rq->lane))
+			sim_fail("request %u is Ready, and no worker will ever run it",
+				 model.ready[i]);
+	}
+}
+
 /* --- Stop, managers, stalls -------------------------------------------------- */
 
 static void check_stop(const struct dxk_engine *e, const struct crew *c)
@@ -265,6 +279,8 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	if (excused)
 		return;
 	check_workers(e, &c);
+	if (!house.enforcing)
+		check_ready();
 	check_stop(e, &c);
 	check_managers(e, &c);
 }

@@ -185,7 +185,9 @@ static u32 monitor_turn(bool asked)
 		return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
 	if (house.policy_changed && e->state == DXK_CTX_RUNNING) {
 		note("policy comes into force");
+		house.enforcing = true;
 		dxk_enforce(e, &house.next_policy);
+		house.enforcing = false;
 		house.policy_changed = false;
 		control_kick(&house.control[DXK_SCHEDULER]);
 	}

@@ -21,7 +21,8 @@ struct house {
 	struct control control[DXK_CONTROLS];
 	struct dxk_stall stall;
 	struct dxk_policy next_policy;
-	bool policy_changed;
+	/* It is changed, and not in force yet; it is coming into force. */
+	bool policy_changed, enforcing;
 	/* When the newest Stop of this run began, 0 before. Posts that were refused. */
 	u64 stopped, refused;
 	/* It was started once, and is not gone: there is something to look at. */

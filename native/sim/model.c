@@ -124,12 +124,27 @@ static bool cmls(void)
 	return model.e->policy.sched_mode & TPOOL_MODE_CMLS;
 }
 
+/** model_closed - 0, or why the policy has no worker for what is of a kind and a lane */
+int model_closed(enum dxk_kind kind, u32 lane)
+{
+	const struct dxk_policy *p = &model.e->policy;
+	u32 pct = 0, l;
+
+	if (!(kind == DXK_KERNEL ? p->kernel_threads : p->max_threads - p->kernel_threads))
+		return -ENODEV;
+	if (!cmls() || lane == DXK_LANES - 1)
+		return 0;
+	for (l = 0; l <= lane; l++)
+		pct += p->lane_pct[l];
+	return pct ? 0 : -EPERM;
+}
+
 /** model_pool_admits - has the Ready Pool room for the request? */
 bool model_pool_admits(const struct dxk_rqe *rqe)
 {
 	const struct dxk_policy *p = &model.e->policy;
 
-	if (model_live(model.nr) >= p->max_requests ||
+	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests ||
 	    model.nr[DXK_AT_READY] >= p->ready_entries)
 		return false;
 	if (cmls() && !admits(model.in_pool, rqe->lane, p->ready_entries, 0))
@@ -301,6 +316,7 @@ static bool awaited(const struct model_request *rq)
 static bool may_redo(const struct model_request *rq)
 {
 	return rq->redo && rq->attempts < model.e->policy.redo_max && !model.e->cancelling &&
+	       !model_closed(rq->kind, rq->lane) &&
 	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
 }
 
@@ -311,7 +327,8 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 
 	if (to != (awaited(rq) ? DXK_REJOIN : DXK_FREE))
 		sim_fail("a request ends in state %u", to);
-	if (from == DXK_CANCELLED && rqe->status != -ECANCELED)
+	if (from == DXK_CANCELLED && (!rqe->status || rqe->status !=
+	    (model.e->cancelling ? -ECANCELED : model_closed(rq->kind, rq->lane))))
 		sim_fail("cancelled with status %d", rqe->status);
 	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))
 		sim_fail("ended by the death of its worker, with status %d", rqe->status);

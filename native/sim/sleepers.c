@@ -25,14 +25,14 @@ static void check_poster(const struct actor *a, bool excused)
 		sim_fail("%u sleeps for the wrong lane", a->m.id);
 	if (model_shut(a->m.id))
 		sim_fail("%u sleeps to post and is shut out", a->m.id);
-	if (!model_pool_admits(rqe))
+	if (!model_pool_admits(rqe) && !model_closed(rqe->kind, rqe->lane))
 		return;
 	/* Behind another one of its lane it may. */
 	for_each_actor(b)
 		if (b != a && b->post && actor_queued(&b->post->w) &&
 		    b->sleep_lane == a->sleep_lane && b->slept < a->slept)
 			return;
-	sim_fail("%u sleeps to post and there is room", a->m.id);
+	sim_fail("%u sleeps to post and there is room, or never will be", a->m.id);
 }
 
 static u32 results_of(const struct dxk_rejoin_op *r)

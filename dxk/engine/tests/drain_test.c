@@ -213,7 +213,7 @@ static void drain_spares(struct kunit *test)
 	struct dxk_crew_op *manager;
 	struct dxk_rejoin_op *r;
 
-	ps->e->policy.max_threads = 1;
+	ps->e->policy.max_threads = 2;
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, m);
 	manager = puppet_manager(ps, true);

@@ -343,15 +343,15 @@ static void onblock_manager(struct kunit *test)
 	EXPECT_IS(c->workers, 1);
 	EXPECT(!ASLEEP(second));
 	/* the policy grows; kernel threads have places of their own */
-	policy.kernel_threads = 1;
+	policy.kernel_threads = 2;
 	dxk_enforce(ps->e, &policy);
 	c = puppet_manager(ps, true);
 	EXPECT(ASLEEP(c));
-	policy.max_threads = 5;
+	policy.max_threads = 6;
 	dxk_enforce(ps->e, &policy);
 	EXPECT(!ASLEEP(c));
 	EXPECT_IS(c->workers, 2);
-	policy.max_threads = 3;
+	policy.max_threads = 4;
 	dxk_enforce(ps->e, &policy);
 
 	/* a worker sleeps, and there is work: a spare is needed */
@@ -367,12 +367,12 @@ static void onblock_manager(struct kunit *test)
 	EXPECT_IS(c->spares, 1);
 	EXPECT(ps->e->crew.promised);
 	/* a place for a worker besides: the answer is the sum */
-	policy.max_threads = 6;
+	policy.max_threads = 7;
 	dxk_enforce(ps->e, &policy);
 	EXPECT_IS(dxk_crew_wait(ps->e, 0, &workers, &spares), 3 + 1);
 	EXPECT_IS(workers, 3);
 	EXPECT_IS(spares, 1);
-	policy.max_threads = 3;
+	policy.max_threads = 4;
 	dxk_enforce(ps->e, &policy);
 	parent(ps, m[1], 11);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);

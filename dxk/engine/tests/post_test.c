@@ -253,7 +253,7 @@ static void post_checked(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, dxk_rqe_check(&p, &req), rows[i].err, "%u", i);
 	}
 	req = (struct dxk_post_entry) { };
-	p.kernel_threads = 2;
+	p.kernel_threads = p.max_threads;
 	KUNIT_EXPECT_EQ(test, dxk_rqe_check(&p, &req), -ENODEV);
 	req.attrs = PXR_KERNEL;
 	KUNIT_EXPECT_EQ(test, dxk_rqe_check(&p, &req), 0);

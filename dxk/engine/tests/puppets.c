@@ -85,12 +85,13 @@ void *puppet_array(struct puppets *ps, u32 nr)
 
 /* --- begin and end ---------------------------------------------------------- */
 
-/** puppet_policy - small, with user workers only */
+/** puppet_policy - for so many user workers, and a kernel worker that never comes */
 struct dxk_policy puppet_policy(u32 workers)
 {
 	struct dxk_policy p;
 
-	dxk_policy_default(&p, workers);
+	dxk_policy_default(&p, workers + 1);
+	p.kernel_threads = 1;
 	return p;
 }
 

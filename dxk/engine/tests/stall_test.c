@@ -178,7 +178,7 @@ static void stall_waits_for_spares(struct kunit *test)
 	struct dxk_member *m = puppet_worker(ps);
 	struct dxk_stall s = { };
 
-	ps->e->policy.max_threads = 1;
+	ps->e->policy.max_threads = 2;
 	puppet_post(ps, 1, 0, PXR_REJOIN);
 	puppet_work(ps, m);
 	puppet_post_nr(ps, m, 1, 10, PXR_REJOIN);

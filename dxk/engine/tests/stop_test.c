@@ -232,7 +232,7 @@ static void stop_owes(struct kunit *test)
 
 	ps->e->policy.rejoin_full = DXK_REJOIN_RESERVE;
 	ps->e->owners.entries = 0;
-	ps->e->policy.max_threads = 1;
+	ps->e->policy.max_threads = 2;
 	ps->e->swept = true;
 	for (i = 0; i < MANY; i++)
 		n[i] = puppet_turn(ps, puppet_worker(ps), 1);

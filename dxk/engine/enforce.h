@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+#ifndef _DXK_ENGINE_ENFORCE_H
+#define _DXK_ENGINE_ENFORCE_H
+
+#include "engine/waiter.h"
+
+struct dxk_policy;
+
+/**
+ * struct dxk_enforce_op - a policy comes into force
+ */
+struct dxk_enforce_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @policy: the policy; NULL once it is in force */
+	const struct dxk_policy *policy;
+	/** @ended: requests that it has ended and nobody collects; the caller frees them */
+	struct list_head ended;
+	/** @more: to be performed again */
+	bool more;
+};
+
+dxk_op_fn dxk_enforce_run;
+
+#endif /* _DXK_ENGINE_ENFORCE_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * A policy that comes into force and closes a lane or a kind of workers: what could never
+ * run any more ends (DX-9, DX-46, DX-108).
+ */
+#include "engine/enforce.h"
+#include "engine/tests/puppet.h"
+
+#define MANY	(2 * DXK_BATCH_MAX + 6)
+
+static struct puppets *start(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.lane_pct[1] = 25;
+	p.lane_pct[2] = 25;
+	return puppets_start(test, &p);
+}
+
+static s32 status_of(struct puppets *ps, u64 owner)
+{
+	struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, owner, 1, 0);
+
+	EXPECT_IS(r->nr, 1);
+	return r->nr ? puppet_result(r)->status : 0;
+}
+
+/* A lane is closed: its Ready requests end, those of others stay. */
+static void enforce_closes_lane(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_rejoin_op *r;
+	struct dxk_post_op *last;
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_LANE1 | PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 5, 8, PXR_LANE1);
+	puppet_post(ps, 8, 0, PXR_LANE1 | PXR_REJOIN | PXR_BOOST);
+	puppet_post(ps, 9, 0, PXR_LANE2 | PXR_REJOIN);
+	r = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
+	/* the share of a higher lane is for lower ones, too */
+	p.lane_pct[0] = 25;
+	p.lane_pct[1] = 0;
+	dxk_enforce(ps->e, &p);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], MANY + 1);
+	EXPECT_IS(puppet_post(ps, 10, 0, PXR_LANE1 | PXR_REJOIN)->err, 0);
+	p.lane_pct[0] = 0;
+	dxk_enforce(ps->e, &p);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
+	EXPECT_IS(ps->e->stats.cancelled, MANY + 1);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	EXPECT_IS(puppet_result(r)->status, -EPERM);
+	EXPECT_IS(status_of(ps, 10), -EPERM);
+	for (i = 0; i < MANY - 6; i++)
+		EXPECT_IS(status_of(ps, 8), -EPERM);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_NONE_EXIST);
+	last = puppet_post(ps, 8, 0, PXR_LANE1);
+	EXPECT_IS(last->err, -EPERM);
+	EXPECT_IS(last->reason, PXR_LANE_CLOSED);
+	/* with what is left a drain ends */
+	puppet_work(ps, puppet_worker(ps));
+	dxk_stop_begin(ps->e, false, false);
+	EXPECT_IS(puppet_end(ps, ps->member[2], 0, 1)->err, -ESHUTDOWN);
+	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+}
+
+/* One lock hold ends no more than it can afford. */
+static void enforce_in_holds(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_enforce_op op = { .policy = &p };
+	u32 i, holds = 0;
+
+	p.lane_pct[1] = 0;
+	INIT_LIST_HEAD(&op.ended);
+	for (i = 0; i < 2; i++)
+		puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_LANE1);
+	do {
+		puppet_do(ps, &op.op, dxk_enforce_run);
+		dxk_rqe_drop_all(NULL, &op.ended);
+		/* refused from the first one on */
+		EXPECT_IS(puppet_post(ps, 8, 0, PXR_LANE1)->err, -EPERM);
+		holds++;
+	} while (op.more);
+	EXPECT_IS(holds, DIV_ROUND_UP(2 * DXK_BATCH_MAX, DXK_HOLD_BUDGET));
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+}
+
+/* The last worker of a kind is not wanted any more, be it of the one or the other. */
+static void enforce_closes_kind(struct kunit *test)
+{
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		u32 attrs = PXR_REJOIN | PXR_WAITIF_BUSY | (kind ? PXR_KERNEL : 0);
+		struct puppets *ps = start(test);
+		struct dxk_policy p = ps->e->policy;
+		struct dxk_post_op *post[2], *other;
+
+		p.ready_entries = ps->e->policy.ready_entries = 1;
+		p.sched_mode = ps->e->policy.sched_mode = 0;
+		puppet_post(ps, 8, 0, attrs);
+		post[0] = puppet_post(ps, 9, 0, attrs);
+		other = puppet_post(ps, 9, 0, attrs ^ PXR_KERNEL);
+		post[1] = puppet_post(ps, 9, 0, attrs);
+		p.kernel_threads = kind ? 0 : p.max_threads;
+		dxk_enforce(ps->e, &p);
+		EXPECT_IS(status_of(ps, 8), -ENODEV);
+		EXPECT_IS(post[0]->err, -ENODEV);
+		EXPECT_IS(post[0]->reason, 0);
+		/* who stood between them got the entry; the last one is told in its turn */
+		EXPECT_IS(other->taken, 1);
+		EXPECT(!ASLEEP(post[1]));
+		EXPECT_IS(post[1]->err, -ENODEV);
+		EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
+		/* a post that was looked at before the policy came */
+		EXPECT_IS(puppet_post(ps, 8, 0, attrs)->err, -ENODEV);
+		puppets_end(test);
+	}
+	test->priv = NULL;
+}
+
+/* What comes back to the pool ends there as well; what executes goes on. */
+static void enforce_meets_work(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_member *m[3] = {
+		puppet_worker(ps), puppet_worker(ps), puppet_worker(ps),
+	};
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_next_op *n;
+	u32 i;
+
+	p.lane_pct[1] = p.lane_pct[2] = 0;
+	ps->e->policy.lane_pct[1] = ps->e->policy.lane_pct[2] = 40;
+	spin_lock(&ps->e->lock);
+	dxk_crew_set_lanes(ps->e);
+	spin_unlock(&ps->e->lock);
+	for (i = 8; i < 11; i++)
+		puppet_post(ps, i, 0, (i == 9 ? PXR_LANE1 : PXR_LANE2) | PXR_REJOIN | PXR_REDO);
+	puppet_work(ps, m[0]);
+	n = puppet_turn(ps, m[1], 1);
+	EXPECT_IS(n->nr, 1);
+	dxk_enforce(ps->e, &p);
+	EXPECT_IS(ps->e->stats.cancelled, 1);
+	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 2);
+	puppet_return(ps, n);
+	EXPECT_IS(status_of(ps, 9), -EPERM);
+	EXPECT_IS(ps->e->stats.cancelled, 2);
+	/* nobody could run it again */
+	puppet_dies(ps, m[0]);
+	EXPECT_IS(ps->e->stats.redone, 0);
+	EXPECT_IS(status_of(ps, 8), -EOWNERDEAD);
+	EXPECT_IS(dxk_live(ps->e), 1);
+	EXPECT_IS(status_of(ps, 10), -EPERM);
+}
+
+static struct kunit_case enforce_cases[] = {
+	KUNIT_CASE(enforce_closes_lane),
+	KUNIT_CASE(enforce_in_holds),
+	KUNIT_CASE(enforce_closes_kind),
+	KUNIT_CASE(enforce_meets_work),
+	{ }
+};
+
+static struct kunit_suite enforce_suite = {
+	.name = "dxk_enforce",
+	.exit = puppets_end,
+	.test_cases = enforce_cases,
+};
+
+kunit_test_suite(enforce_suite);
