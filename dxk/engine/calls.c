@@ -8,6 +8,7 @@
 #include "engine/enforce.h"
 #include "engine/os.h"
 #include "engine/space.h"
+#include "engine/stall.h"
 #include "trace.h"
 
 /* --- post and rejoin ------------------------------------------------------- */
@@ -173,6 +174,29 @@ void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 			break;
 		os_yield();
 	}
+}
+
+/**
+ * dxk_rest - a member goes to sleep until somebody outside wants something, or is back
+ * @m: the calling thread's member
+ * @rests: which
+ *
+ * It is no reason to think that work goes on.
+ */
+void dxk_rest(struct dxk_member *m, bool rests)
+{
+	struct dxk_wakes wakes __uninitialized;
+	struct dxk_engine *e = m->engine;
+	u32 *count;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	count = dxk_crew_resters(&e->crew, m);
+	if (count)
+		*count += rests ? 1 : -1;
+	dxk_stall_suspect(e, &wakes);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
 }
 
 /**

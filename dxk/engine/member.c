@@ -80,10 +80,8 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 
 	m->attached = true;
-	if (m->role != DXK_ROLE_WORKER) {
-		e->crew.clients++;
+	if (m->role != DXK_ROLE_WORKER)
 		return;
-	}
 	e->crew.present++;
 	if (m->spare) {
 		e->crew.spares[m->kind]++;

@@ -67,6 +67,11 @@ struct dxk_member {
 	bool leaving;
 	/** @attached: (L) counts as a member of the crew */
 	bool attached;
+	/**
+	 * @engaged: (L) a client that has posted or collected: before, work depends on it
+	 * no more than on any thread outside of dxk
+	 */
+	bool engaged;
 	/** @readable: (L) poll(2) reports readable: what was watched has changed */
 	bool readable;
 	/**
@@ -180,6 +185,11 @@ struct dxk_crew {
 	 */
 	u32 asleep[DXK_KINDS];
 	/**
+	 * @resting: (L) workers that sleep in another call until somebody outside wants
+	 * something: a service until Stop, a command handler
+	 */
+	u32 resting;
+	/**
 	 * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one
 	 * first
 	 */
@@ -196,10 +206,12 @@ struct dxk_crew {
 	struct list_head managers;
 	/** @promised: (L) one was told that spares are needed and has not come back */
 	bool promised;
-	/** @clients: (L) members that are no workers */
+	/** @clients: (L) members that are no workers, once they are engaged */
 	u32 clients;
 	/** @clients_asleep: (L) of these, how many sleep in a post or a rejoin */
 	u32 clients_asleep;
+	/** @clients_resting: (L) and how many as in @resting */
+	u32 clients_resting;
 	/** @lanes: (L) by kind: CMLS over these workers */
 	struct dxk_lanes lanes[DXK_KINDS];
 };
@@ -209,6 +221,23 @@ static inline u32 *dxk_crew_sleepers(struct dxk_crew *crew, const struct dxk_mem
 {
 	return m->role == DXK_ROLE_WORKER ? &crew->asleep[m->kind] :
 					    &crew->clients_asleep;
+}
+
+/* Where a member counts while it rests, or NULL. */
+static inline u32 *dxk_crew_resters(struct dxk_crew *crew, const struct dxk_member *m)
+{
+	if (m->role == DXK_ROLE_WORKER)
+		return &crew->resting;
+	return m->engaged ? &crew->clients_resting : NULL;
+}
+
+/** dxk_crew_engage - a client posts or collects */
+static inline void dxk_crew_engage(struct dxk_crew *crew, struct dxk_member *m)
+{
+	if (likely(m->engaged || m->role == DXK_ROLE_WORKER || !m->attached))
+		return;
+	m->engaged = true;
+	crew->clients++;
 }
 
 static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
@@ -226,7 +255,7 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 {
 	return crew->present - crew->nr_idle[DXK_USER] - crew->nr_idle[DXK_KERNEL] -
 	       crew->nr_parked[DXK_USER] - crew->nr_parked[DXK_KERNEL] -
-	       dxk_crew_asleep(crew);
+	       dxk_crew_asleep(crew) - crew->resting;
 }
 
 void dxk_crew_init(struct dxk_crew *crew);

@@ -358,9 +358,9 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 			e->crew.spares[m->kind]--;
 		else
 			e->crew.workers[m->kind] -= !m->leaving;
-	} else if (m->attached) {
-		e->crew.clients--;
 	}
+	e->crew.clients -= m->engaged;
+	m->engaged = false;
 	m->attached = false;
 	m->leaving = false;
 	dxk_crew_set_lanes(e);

@@ -75,15 +75,15 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 }
 
 /* The first of a lane's sleeping posters who may be let in, or NULL. */
-static struct dxk_post_op *dxk_first_poster(const struct dxk_engine *e, u32 lane)
+static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 lane)
 {
-	const struct list_head *queue = e->ready.posters[lane];
 	struct dxk_post_op *in, *out;
 
 	if (likely(!e->ready.asleep[lane]))
 		return NULL;
-	in = list_first_entry_or_null(&queue[true], struct dxk_post_op, w.link);
-	out = list_first_entry_or_null(&queue[false], struct dxk_post_op, w.link);
+	in = list_first_entry_or_null(&e->ready.posters[lane][true], struct dxk_post_op, w.link);
+	out = list_first_entry_or_null(&e->ready.posters[lane][false], struct dxk_post_op,
+				       w.link);
 	if (unlikely(e->state != DXK_CTX_RUNNING))
 		return dxk_draining(e) ? in : NULL;
 	return !out || (in && in->arrival < out->arrival) ? in : out;
@@ -167,6 +167,7 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_post_op *p = container_of(op, struct dxk_post_op, op);
 
 	p->taken = 0;
+	dxk_crew_engage(&e->crew, p->m);
 	if (unlikely(dxk_is_shut(e, p->m)))
 		dxk_post_refuse(e, p, wakes);
 	else

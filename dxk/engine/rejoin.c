@@ -280,6 +280,7 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_rejoin_op *r = container_of(op, struct dxk_rejoin_op, op);
 	struct dxk_owner *owner = dxk_owner_find(&e->owners, r->m->space, r->cookie);
 
+	dxk_crew_engage(&e->crew, r->m);
 	if (r->self_held)
 		e->stats.self_poll++;
 	if (!owner) {

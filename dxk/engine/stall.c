@@ -18,7 +18,8 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 	if (dxk_crew_asleep(crew))
 		return true;
 	/* No request has begun. As long as a client is awake it may be the cure. */
-	return crew->clients_asleep && crew->clients_asleep == crew->clients &&
+	return crew->clients_asleep &&
+	       crew->clients_asleep + crew->clients_resting == crew->clients &&
 	       (!dxk_ready_empty(&e->ready) || dxk_ready_has_posters(&e->ready));
 }
 

@@ -9,6 +9,7 @@
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
+#include "engine/stall.h"
 #include "engine/state.h"
 #include "engine/stop.h"
 
@@ -58,10 +59,15 @@ void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_should_op *s = container_of(op, struct dxk_should_op, op);
 
 	s->answer = dxk_member_is_to_end(s->m);
-	if (s->answer || !s->wait)
+	if (s->answer || !s->wait) {
 		dxk_waiter_finish(&s->w, wakes);
-	else
-		list_add_tail(&s->w.link, &e->services);
+		return;
+	}
+	list_add_tail(&s->w.link, &e->services);
+	s->w.count = dxk_crew_resters(&e->crew, s->m);
+	if (s->w.count)
+		(*s->w.count)++;
+	dxk_stall_suspect(e, wakes);
 }
 
 /* Ask those to end who are to, as far as the lock hold can afford. All? */

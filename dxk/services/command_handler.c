@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "dxk_api.h"
+#include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
@@ -227,7 +228,9 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 	if (err <= 0)
 		return err;
 
+	dxk_rest(h->m, true);
 	err = os_doze(&op->w.done, deadline);
+	dxk_rest(h->m, false);
 	if (err) {
 		spin_lock(&c->lock);
 		if (c->sleeper == op)

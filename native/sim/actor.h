@@ -22,6 +22,7 @@ struct actor {
 	struct dxk_post_op *post;
 	struct dxk_rejoin_op *rejoin;
 	struct dxk_next_op *next;
+	struct dxk_should_op *should;
 	/* That has slept for room in the Rejoin Pool: others have completed for it. */
 	bool blocked;
 	/* The hold before that; whether the answer to a post or a rejoin was looked at. */
@@ -61,6 +62,11 @@ static inline bool actor_asleep(const struct actor *a)
 	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
 }
 
+static inline bool actor_rests(const struct actor *a)
+{
+	return a->should && actor_queued(&a->should->w);
+}
+
 struct actor *actor_by_id(u32 id);
 u32 actors_workers(enum dxk_kind kind);
 u32 actors_asleep(enum dxk_kind kind);
@@ -80,6 +86,7 @@ void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
 u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
 void actor_poll(struct actor *a);
 void actor_poll_work(struct actor *a);
+int actor_should(struct actor *a, u64 deadline);
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline);
 void actor_execute(struct actor *a, struct dxk_rqe *rqe);
 

@@ -211,6 +211,20 @@ void actor_poll_work(struct actor *a)
 	a->polls_work = false;
 }
 
+/** actor_should - is it asked to end? */
+int actor_should(struct actor *a, u64 deadline)
+{
+	struct dxk_should_op s = { .m = &a->m, .wait = deadline };
+	int err;
+
+	dxk_waiter_init(&s.w);
+	a->should = &s;
+	dxk_perform(&house.e, &s.op, dxk_should_run);
+	err = dxk_waiter_sleep(&house.e, &s.w, deadline);
+	a->should = NULL;
+	return err && err != -ETIMEDOUT ? err : s.answer;
+}
+
 /* --- a worker's turns -------------------------------------------------------- */
 
 u32 list_length(const struct list_head *head)
@@ -327,6 +341,9 @@ void actor_execute(struct actor *a, struct dxk_rqe *rqe)
 			if (interrupted(a) || answer != RJR_RETURNED)
 				break;
 		}
+	} else if (chance(8)) {
+		actor_should(a, draw_deadline());
+		interrupted(a);
 	} else if (choose(2)) {
 		sim_nap(1000 * choose(100));
 		interrupted(a);

@@ -84,7 +84,7 @@ static void check_owners(const struct dxk_engine *e)
 struct crew {
 	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
 	u32 asleep[DXK_KINDS], extra[DXK_KINDS];
-	u32 present, clients, clients_asleep;
+	u32 present, clients, clients_asleep, resting, clients_resting;
 };
 
 static void count_actor(struct crew *c, struct actor *a)
@@ -94,10 +94,14 @@ static void count_actor(struct crew *c, struct actor *a)
 	a->blocked |= a->next && actor_asleep(a);
 
 	if (m->role != DXK_ROLE_WORKER) {
-		c->clients += m->attached;
+		c->clients += m->engaged;
 		c->clients_asleep += actor_asleep(a);
+		c->clients_resting += m->engaged && actor_rests(a);
+		if (actor_asleep(a) && !m->engaged)
+			sim_fail("%u sleeps for requests, and work does not depend on it", m->id);
 		return;
 	}
+	c->resting += actor_rests(a);
 	c->extra[m->kind] += m->extra;
 	if (actor_asleep(a))
 		c->asleep[m->kind]++;
@@ -133,6 +137,8 @@ static void check_crew(const struct dxk_engine *e, struct crew *c)
 	check_count("present", crew->present, c->present);
 	check_count("clients", crew->clients, c->clients);
 	check_count("clients asleep", crew->clients_asleep, c->clients_asleep);
+	check_count("workers that rest", crew->resting, c->resting);
+	check_count("clients that rest", crew->clients_resting, c->clients_resting);
 }
 
 /* --- workers ----------------------------------------------------------------- */
@@ -219,11 +225,11 @@ static bool stuck(const struct dxk_engine *e, const struct crew *c)
 	u32 asleep = c->asleep[0] + c->asleep[1];
 
 	if (nothing_goes_on(e) || c->present != asleep + c->idle[0] + c->idle[1] +
-					      c->parked[0] + c->parked[1])
+					      c->parked[0] + c->parked[1] + c->resting)
 		return false;
 	if (asleep)
 		return true;
-	return c->clients_asleep && c->clients_asleep == c->clients &&
+	return c->clients_asleep && c->clients_asleep + c->clients_resting == c->clients &&
 	       (model.nr_ready || dxk_ready_has_posters(&e->ready));
 }
 

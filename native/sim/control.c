@@ -176,12 +176,23 @@ void crew_bury(bool all)
 			actor_bury(a);
 }
 
+/* In a drain as well, until nothing is left to do: then workers go, and none takes their place. */
+static bool crew_is_needed(struct dxk_engine *e)
+{
+	bool needed;
+
+	spin_lock(&e->lock);
+	needed = e->state == DXK_CTX_RUNNING || (dxk_draining(e) && !dxk_out_of_work(e));
+	spin_unlock(&e->lock);
+	return needed;
+}
+
 static u32 monitor_turn(bool asked)
 {
 	struct dxk_engine *e = &house.e;
 
 	crew_bury(false);
-	if (e->state != DXK_CTX_RUNNING && !dxk_draining(e))
+	if (!crew_is_needed(e))
 		return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
 	if (house.policy_changed && e->state == DXK_CTX_RUNNING) {
 		note("policy comes into force");

@@ -21,7 +21,10 @@ static void client_main(void *arg)
 	if (!actor_join(a))
 		return;
 	while (ops-- && !a->task->killed && !house.ending) {
-		switch (choose(5)) {
+		switch (choose(6)) {
+		case 5:
+			actor_should(a, draw_deadline());
+			break;
 		case 0:
 		case 1:
 			actor_post(a, chance(16) ? DXK_BATCH_MAX : 1 + choose(4),
@@ -165,7 +168,7 @@ static void service_main(void *arg)
 	if (!actor_join(a))
 		return;
 	do {
-		ret = dxk_should_wait(&a->m, draw_deadline());
+		ret = actor_should(a, draw_deadline());
 		note("service: %d", ret);
 		if (ret != 0 && ret != 1 && ret != -ERESTARTSYS)
 			sim_fail("a service is told %d", ret);

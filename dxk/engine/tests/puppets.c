@@ -141,6 +141,7 @@ void puppets_end(struct kunit *test)
 	EXPECT_IS(e->nr[DXK_AT_READY] + e->nr[DXK_AT_WORK], 0);
 	EXPECT_IS(e->owners.reserved, e->nr[DXK_AT_REJOIN]);
 	EXPECT_IS(e->crew.present + e->crew.clients + e->crew.clients_asleep, 0);
+	EXPECT_IS(e->crew.resting + e->crew.clients_resting, 0);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		EXPECT_IS(e->crew.asleep[kind] + e->crew.workers[kind] +
 			  e->crew.spares[kind] + e->crew.extra[kind], 0);

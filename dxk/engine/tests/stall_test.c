@@ -152,6 +152,7 @@ static void stall_of_clients(struct kunit *test)
 	struct dxk_post_op *p;
 
 	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_rejoin(ps, other, 1, 1, 0);
 	EXPECT(!nobody(ps));
 	r[0] = puppet_rejoin(ps, ps->main, 1, 1, 1);
 	EXPECT(!nobody(ps));
@@ -169,6 +170,76 @@ static void stall_of_clients(struct kunit *test)
 	EXPECT(!nobody(ps));
 	EXPECT(ASLEEP(p));
 	EXPECT(ASLEEP(r[0]));
+}
+
+/*
+ * A service that sleeps until Stop, a worker that listens, a client that has no part in the
+ * work: none of them is the cure, and each alone is no stall.
+ */
+static void stall_beside_others(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_should_op *service;
+	struct dxk_rejoin_op *r;
+
+	puppet_client(ps);
+	puppet_post(ps, 1, 0, PXR_LANE0);
+	puppet_work(ps, m[0]);
+	service = puppet_asks(ps, m[0], true);
+	dxk_rest(m[2], true);
+	puppet_post(ps, 2, 0, PXR_REJOIN);
+	puppet_work(ps, m[1]);
+	EXPECT(!nobody(ps));
+	puppet_post_nr(ps, m[1], 1, 3, PXR_REJOIN);
+	r = puppet_rejoin(ps, m[1], 3, 1, 1);
+	EXPECT(nobody(ps));
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	dxk_rest(m[2], false);
+	EXPECT(!nobody(ps));
+	ps->e->stalled = false;
+	dxk_rest(m[2], true);
+	EXPECT(nobody(ps) && ps->e->stalled);
+	/* the service comes back, and sleeps again: it gives the alarm as well */
+	puppet_time_up(ps, &service->w);
+	EXPECT(!nobody(ps));
+	ps->e->stalled = false;
+	service = puppet_asks(ps, m[0], true);
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	EXPECT(nobody(ps));
+	/* no request has begun but the service's */
+	puppet_time_up(ps, &r->w);
+	puppet_dies(ps, m[1]);
+	EXPECT(!nobody(ps));
+	puppet_rejoin(ps, ps->main, 3, 1, 1);
+	EXPECT(nobody(ps));
+	dxk_rest(m[2], false);
+	EXPECT(!nobody(ps));
+}
+
+/* The same of clients: one that has once collected and now rests is no cure either. */
+static void stall_beside_resting_clients(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *other = puppet_client(ps);
+	struct dxk_should_op *s;
+
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	/* it has no part yet: to rest changes nothing */
+	s = puppet_asks(ps, other, true);
+	EXPECT_IS(ps->e->crew.clients_resting, 0);
+	puppet_time_up(ps, &s->w);
+	puppet_rejoin(ps, other, 1, 1, 0);
+	EXPECT_IS(ps->e->crew.clients, 2);
+	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, 1, 1, 1)));
+	EXPECT(!nobody(ps));
+	s = puppet_asks(ps, other, true);
+	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
+	EXPECT(nobody(ps));
+	puppet_time_up(ps, &s->w);
+	EXPECT(!nobody(ps));
+	puppet_dies(ps, other);
+	EXPECT(nobody(ps));
 }
 
 /* While a process is about to start a spare there is more time. */
@@ -202,6 +273,8 @@ static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(stall_of_workers),
 	KUNIT_CASE(stall_suspects),
 	KUNIT_CASE(stall_of_clients),
+	KUNIT_CASE(stall_beside_others),
+	KUNIT_CASE(stall_beside_resting_clients),
 	KUNIT_CASE(stall_waits_for_spares),
 	{ }
 };
