@@ -59,6 +59,17 @@ static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
 	return list_first_entry(&p->rqes, struct dxk_rqe, link);
 }
 
+/*
+ * Does a sleeper wait on? One that a lock hold has left in the middle of a batch may have
+ * come to a request that does not wait, and the room be gone.
+ */
+static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_rqe *rqe)
+{
+	u32 reason;
+
+	return dxk_admit(e, rqe, &reason) == -EAGAIN && rqe->attrs & PXR_WAITIF_BUSY;
+}
+
 static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
 			    struct dxk_wakes *wakes)
 {
@@ -188,12 +199,12 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	while (wakes->spent < DXK_HOLD_BUDGET) {
 		struct dxk_post_op *first = NULL;
-		u32 lane, first_lane = 0, reason;
+		u32 lane, first_lane = 0;
 
 		for (lane = 0; lane < DXK_LANES; lane++) {
 			struct dxk_post_op *p = dxk_first_poster(e, lane);
 
-			if (!p || dxk_admit(e, dxk_post_next(p), &reason) == -EAGAIN)
+			if (!p || dxk_post_waits(e, dxk_post_next(p)))
 				continue;
 			if (!first || p->arrival < first->arrival) {
 				first = p;

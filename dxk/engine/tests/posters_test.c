@@ -257,6 +257,28 @@ static void posters_many_at_once(struct kunit *test)
 	EXPECT(!ps->e->swept);
 }
 
+/* A hold leaves it before a request that does not wait, and then there is no room. */
+static void posters_left_in_a_batch(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	u32 i;
+
+	puppet_post(ps, 0, 0, 0);
+	for (i = 0; i < DXK_HOLD_BUDGET; i++)
+		puppet_add(ps, p, 0, 0, WAIT);
+	puppet_add(ps, p, 0, 0, 0);
+	puppet_posts(ps, p);
+	EXPECT(ASLEEP(p));
+	policy.ready_entries = 1 + DXK_HOLD_BUDGET;
+	dxk_enforce(ps->e, &policy);
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->taken, DXK_HOLD_BUDGET);
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(p->reason, PXR_POOL_FULL);
+}
+
 static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_first_come_first_served),
 	KUNIT_CASE(posters_keeps_its_place),
@@ -266,6 +288,7 @@ static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_swept),
 	KUNIT_CASE(posters_many),
 	KUNIT_CASE(posters_many_at_once),
+	KUNIT_CASE(posters_left_in_a_batch),
 	{ }
 };
 
