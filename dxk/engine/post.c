@@ -120,6 +120,7 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 			   struct dxk_wakes *wakes)
 {
 	p->arrival = e->ready.arrivals++;
+	p->m->awaits = lane;
 	dxk_waiter_queue(&p->w, &e->ready.posters[lane][dxk_is_inside(p->m)],
 			 &e->ready.asleep[lane],
 			 dxk_crew_sleepers(&e->crew, p->m),

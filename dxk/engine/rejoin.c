@@ -298,6 +298,7 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
+	r->m->awaits = r->cookie;
 	dxk_waiter_queue(&r->w, e->owners.pass == owner ? &e->owners.rest :
 							   &owner->pollers, NULL,
 			 dxk_crew_sleepers(&e->crew, r->m),
@@ -434,13 +435,13 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /**
- * dxk_stop_pollers - Stop has every sleeping poller looked at (DX-107)
+ * dxk_stop_pollers - Stop looks at every sleeping poller (DX-107)
  * @e: the engine, locked
  * @bucket: where to go on in the hash of owners, from 0 on
  * @wakes: gets the wake-ups
  *
- * As far as the lock hold can afford; the looks themselves are owed, see
- * dxk_poller_is_stopped(). Return: was that all?
+ * Each owner that has some is owed a pass: it keeps their order, and meets nobody twice,
+ * however many stay asleep. As far as the lock hold can afford. Return: was that all?
  */
 bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes)
 {
@@ -455,10 +456,9 @@ bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes
 			return false;
 		dxk_step(e);
 		hlist_for_each_entry(owner, &e->owners.bucket[*bucket], hash)
-			if (e->owners.pass == owner || !list_empty(&owner->pollers)) {
+			if (e->owners.pass == owner || !list_empty(&owner->pollers))
 				dxk_owner_owe(e, owner);
-				dxk_owe(e, wakes);
-			}
 	}
-	return true;
+	dxk_owners_go_on(e, wakes);
+	return list_empty(&e->owners.owed);
 }

@@ -77,3 +77,54 @@ void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes)
 	e->stalled = true;
 	wakes->kick |= BIT(DXK_MONITOR);
 }
+
+/* --- who waits for whom ------------------------------------------------------- */
+
+static bool dxk_state_sleeps(u8 state)
+{
+	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
+	       state == DXK_M_COMPLETING;
+}
+
+/**
+ * dxk_sleeps - does the member sleep in a post, a rejoin or a completion?
+ * @m: the member, attached
+ * @s: out: what for
+ */
+bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s)
+{
+	struct dxk_engine *e = m->engine;
+	const struct dxk_owner *owner = NULL;
+
+	if (!dxk_state_sleeps(dxk_member_state(m)))
+		return false;
+	spin_lock(&e->lock);
+	*s = (struct dxk_sleeper) {
+		.state = dxk_member_state(m), .held = m->held, .work = m->work,
+		.awaits = m->awaits,
+	};
+	if (s->state == DXK_M_REJOINING)
+		owner = dxk_owner_find(&e->owners, m->space, m->awaits);
+	if (owner) {
+		s->ready = owner->nr[DXK_AT_READY];
+		s->at_work = owner->nr[DXK_AT_WORK];
+	}
+	spin_unlock(&e->lock);
+	return dxk_state_sleeps(s->state);
+}
+
+/**
+ * dxk_works_for - does the worker execute a request of the owner?
+ * @m: the worker; of more than one that it has the newest counts
+ * @space: whose cookie it is
+ * @owner: the owner
+ */
+bool dxk_works_for(const struct dxk_member *m, const struct dxk_space *space, u64 owner)
+{
+	bool works;
+
+	spin_lock(&m->engine->lock);
+	works = m->held && m->work.owner == owner && m->work_space == space;
+	spin_unlock(&m->engine->lock);
+	return works;
+}

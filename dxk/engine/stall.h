@@ -15,6 +15,8 @@
 #include "uapi/dxk.h"
 
 struct dxk_engine;
+struct dxk_member;
+struct dxk_space;
 struct dxk_wakes;
 
 /* How long nobody must have been able to run. */
@@ -38,6 +40,26 @@ struct dxk_stall {
 	u32 ready[DXK_LANES];
 };
 
+/**
+ * struct dxk_sleeper - a member that sleeps until another one does something
+ */
+struct dxk_sleeper {
+	/** @state: enum dxk_member_state */
+	u8 state;
+	/** @held: it executes @work meanwhile */
+	bool held;
+	/** @work: what it was given last */
+	struct dxk_running work;
+	/** @awaits: the owner in a rejoin, the lane in a post */
+	u64 awaits;
+	/** @ready: of a rejoin: how many requests of the owner are Ready */
+	u32 ready;
+	/** @at_work: and how many execute, on which workers dxk_works_for() tells */
+	u32 at_work;
+};
+
+bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s);
+bool dxk_works_for(const struct dxk_member *m, const struct dxk_space *space, u64 owner);
 bool dxk_nobody_can_run(const struct dxk_engine *e);
 bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s);
 void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes);

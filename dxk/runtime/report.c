@@ -2,13 +2,11 @@
 /*
  * What does not go on: stalls of the whole context, and single requests that
  * execute for longer than report_age_ms. Found by the Monitor, told in three
- * places: a counter in sysfs with a notification, the Log Pool, and one line for
- * the kernel's log.
+ * places: a counter in sysfs with a notification, the Log Pool, and the kernel's log.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/printk.h>
-#include <linux/seq_buf.h>
 #include <linux/sysfs.h>
 
 #include "engine/stall.h"
@@ -25,78 +23,117 @@ void dxk_report_init(struct dxk_report *report)
 			     DEFAULT_RATELIMIT_BURST);
 }
 
-static bool dxk_member_asleep(const struct dxk_member *m)
-{
-	u8 state = dxk_member_state(m);
-
-	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
-	       state == DXK_M_COMPLETING;
-}
-
 static u32 dxk_lane_from(u32 attrs)
 {
 	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
 }
 
-/* One that sleeps, and what it has. The lock is held for one member at a time. */
-static void dxk_stall_describe_member(struct dxk_member *m, struct seq_buf *s)
-{
-	struct dxk_running work;
-	bool asleep;
-	u32 held;
-	u8 state;
-
-	if (!dxk_member_asleep(m))
-		return;
-	spin_lock(&m->engine->lock);
-	asleep = dxk_member_asleep(m);
-	state = dxk_member_state(m);
-	held = m->held;
-	work = m->work;
-	spin_unlock(&m->engine->lock);
-
-	if (!asleep)
-		return;
-	seq_buf_printf(s, " %u %s", m->id, dxk_member_state_name(state));
-	if (held)
-		seq_buf_printf(s, " lane %u owner %#llx executor %#llx",
-			       dxk_lane_from(work.attrs), work.owner, work.executor);
-	seq_buf_printf(s, ",");
-}
-
-/*
- * The text of a stall, as far as there is room.
- *
- * Whoever is not asleep any more when its turn comes is left out: a stall lasts, and what
- * ends one comes from outside, at any time.
- */
-static void dxk_stall_describe(struct dxk_ctx *ctx, const struct dxk_stall *stall,
-			       struct seq_buf *s)
-{
-	struct dxk_thread *t;
-	unsigned long id;
-	u32 lane;
-
-	seq_buf_printf(s, "stall %llu: ready", stall->nr);
-	for (lane = 0; lane < DXK_LANES; lane++)
-		seq_buf_printf(s, " %u lane %u%s", stall->ready[lane], lane,
-			       lane < DXK_LANES - 1 ? "," : "; asleep:");
-	for (id = 0; (t = dxk_thread_next(ctx, &id, DXK_ID_MAX)); id++) {
-		dxk_stall_describe_member(&t->m, s);
-		dxk_thread_put(t);
-		if (seq_buf_has_overflowed(s))
-			break;
-		cond_resched();
-	}
-}
-
-/* Tell in the kernel's log and in that of the context, and wake who watches. */
-static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
+/* Tell one line in the kernel's log and in that of the context. */
+static void dxk_tell(struct dxk_ctx *ctx, const char *text)
 {
 	if (__ratelimit(&ctx->report.limit))
 		pr_warn("dxk: context %u: %s\n", ctx->id, text);
 	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR, "%s", text);
-	sysfs_notify(&ctx->kobj, "stats", counter);
+}
+
+/* --- stalls ----------------------------------------------------------------- */
+
+/* A report of as many lines as it takes. */
+struct dxk_tale {
+	struct dxk_ctx *ctx;
+	u64 nr;
+	u32 len;
+	char text[DXK_LOG_TEXT];
+};
+
+static void dxk_tale_begin(struct dxk_tale *t)
+{
+	t->len = scnprintf(t->text, sizeof(t->text), "stall %llu:", t->nr);
+}
+
+/* What belongs together stands in one line. */
+static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...)
+{
+	char words[160];
+	va_list args;
+	u32 len;
+
+	va_start(args, fmt);
+	len = vscnprintf(words, sizeof(words), fmt, args);
+	va_end(args);
+	if (t->len + len >= sizeof(t->text)) {
+		dxk_tell(t->ctx, t->text);
+		dxk_tale_begin(t);
+	}
+	t->len += scnprintf(t->text + t->len, sizeof(t->text) - t->len, "%s", words);
+}
+
+/* Who executes what the sleeper waits for. */
+static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_member *sleeper,
+			       u64 owner)
+{
+	struct dxk_thread *worker;
+	unsigned long id;
+
+	dxk_tale_add(t, " on");
+	for (id = 1; (worker = dxk_thread_next(t->ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		if (dxk_works_for(&worker->m, sleeper->space, owner))
+			dxk_tale_add(t, " %lu", id);
+		dxk_thread_put(worker);
+	}
+}
+
+/* One that sleeps, what it has, and what it waits for. */
+static void dxk_tale_add_sleeper(struct dxk_tale *t, const struct dxk_member *m,
+				 const struct dxk_sleeper *s)
+{
+	char has[80] = "";
+
+	if (s->held)
+		scnprintf(has, sizeof(has), " lane %u owner %#llx executor %#llx",
+			  dxk_lane_from(s->work.attrs), s->work.owner, s->work.executor);
+	switch (s->state) {
+	case DXK_M_REJOINING:
+		dxk_tale_add(t, " %u rejoining%s for owner %#llx: %u ready, %u at work", m->id,
+			     has, s->awaits, s->ready, s->at_work);
+		if (s->at_work)
+			dxk_tale_add_edges(t, m, s->awaits);
+		break;
+	case DXK_M_POSTING:
+		dxk_tale_add(t, " %u posting%s for room in lane %llu", m->id, has, s->awaits);
+		break;
+	default:
+		dxk_tale_add(t, " %u completing%s for room in the Rejoin Pool", m->id, has);
+	}
+	dxk_tale_add(t, ";");
+}
+
+/*
+ * Tell a stall: what is Ready, who sleeps, and who waits for whom. The lock is held for one
+ * member at a time.
+ *
+ * Whoever is not asleep any more when its turn comes is left out: a stall lasts, and what
+ * ends one comes from outside, at any time.
+ */
+static void dxk_stall_tell(struct dxk_ctx *ctx, const struct dxk_stall *stall)
+{
+	struct dxk_tale t = { .ctx = ctx, .nr = stall->nr };
+	const u32 *ready = stall->ready;
+	struct dxk_thread *sleeper;
+	struct dxk_sleeper s;
+	unsigned long id;
+
+	dxk_tale_begin(&t);
+	dxk_tale_add(&t, " ready %u lane 0, %u lane 1, %u lane 2, %u lane 3; asleep:",
+		     ready[0], ready[1], ready[2], ready[3]);
+	for (id = 0; (sleeper = dxk_thread_next(ctx, &id, DXK_ID_MAX)); id++) {
+		if (dxk_sleeps(&sleeper->m, &s))
+			dxk_tale_add_sleeper(&t, &sleeper->m, &s);
+		dxk_thread_put(sleeper);
+		cond_resched();
+	}
+	dxk_tell(ctx, t.text);
+	sysfs_notify(&ctx->kobj, "stats", "stalls");
 }
 
 /**
@@ -108,19 +145,10 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *counter, const char *text)
 bool dxk_stall_check(struct dxk_ctx *ctx)
 {
 	struct dxk_stall *stall = &ctx->report.stall;
-	struct seq_buf s;
-	char text[400];
 
 	if (dxk_stall_look(&ctx->engine, stall)) {
 		trace_dxk_stall(ctx->id, stall->nr);
-		seq_buf_init(&s, text, sizeof(text) - 1);
-		dxk_stall_describe(ctx, stall, &s);
-		if (seq_buf_has_overflowed(&s))
-			memcpy(text + sizeof(text) - sizeof("..."), "...",
-			       sizeof("..."));
-		else
-			text[s.len] = '\0';
-		dxk_tell(ctx, "stalls", text);
+		dxk_stall_tell(ctx, stall);
 	}
 	return READ_ONCE(ctx->engine.stalled);
 }
@@ -156,7 +184,9 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 		}
 		spin_unlock(&ctx->engine.lock);
 		dxk_thread_put(t);
-		if (overdue)
-			dxk_tell(ctx, "overdue", text);
+		if (!overdue)
+			continue;
+		dxk_tell(ctx, text);
+		sysfs_notify(&ctx->kobj, "stats", "overdue");
 	}
 }

@@ -269,6 +269,54 @@ static void stall_waits_for_spares(struct kunit *test)
 	EXPECT(look_after(ps, &s, DXK_STALL_MS));
 }
 
+/* Who waits for whom: a report names each sleeper, what it waits for, and who has that. */
+static void stall_edges(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_space *other = dxk_space_new(ps->e);
+	struct dxk_sleeper s = { };
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
+	for (i = 0; i < 3; i++) {
+		puppet_post(ps, 1 + i / 2, 0, PXR_REJOIN | PXR_LANE2);
+		puppet_work(ps, m[i]);
+		EXPECT(!dxk_sleeps(m[i], &s));
+	}
+	EXPECT(dxk_works_for(m[0], m[0]->space, 1) && dxk_works_for(m[1], m[0]->space, 1));
+	EXPECT(!dxk_works_for(m[2], m[0]->space, 1));
+	/* an equal cookie of others is another owner */
+	EXPECT(!dxk_works_for(m[0], other, 1));
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	EXPECT(ASLEEP(puppet_rejoin(ps, m[2], 1, 1, 1)));
+	EXPECT(dxk_sleeps(m[2], &s));
+	EXPECT_IS(s.state, DXK_M_REJOINING);
+	EXPECT(s.held);
+	EXPECT_IS(s.work.owner, 2);
+	EXPECT_IS(s.work.attrs, PXR_REJOIN | PXR_LANE2);
+	EXPECT_IS(s.awaits, 1);
+	EXPECT_IS(s.ready, 1);
+	EXPECT_IS(s.at_work, 2);
+	/* one that has nothing, and one that posts */
+	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, 2, 1, 1)));
+	EXPECT(dxk_sleeps(ps->main, &s));
+	EXPECT(!s.held);
+	EXPECT_IS(s.awaits, 2);
+	EXPECT_IS(s.ready, 0);
+	EXPECT_IS(s.at_work, 1);
+	ps->e->policy.ready_entries = 1;
+	EXPECT(ASLEEP(puppet_post_nr(ps, m[0], 1, 9, PXR_WAITIF_BUSY | PXR_LANE1)));
+	EXPECT(dxk_sleeps(m[0], &s));
+	EXPECT_IS(s.state, DXK_M_POSTING);
+	EXPECT_IS(s.awaits, 1);
+	EXPECT_IS(s.ready + s.at_work, 0);
+	/* a request that has ended is nobody's */
+	puppet_end(ps, m[1], 0, 0);
+	EXPECT(!dxk_works_for(m[1], m[1]->space, 1));
+	dxk_space_leave(ps->e, other);
+}
+
 static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(stall_of_workers),
 	KUNIT_CASE(stall_suspects),
@@ -276,6 +324,7 @@ static struct kunit_case stall_cases[] = {
 	KUNIT_CASE(stall_beside_others),
 	KUNIT_CASE(stall_beside_resting_clients),
 	KUNIT_CASE(stall_waits_for_spares),
+	KUNIT_CASE(stall_edges),
 	{ }
 };
 

@@ -259,6 +259,27 @@ static void stop_owes(struct kunit *test)
 	EXPECT_IS(puppet_manager(ps, true)->err, -ESHUTDOWN);
 }
 
+/* DX-107: whom Stop wakes it wakes before it cancels, be there a thread 700 or not */
+static void stop_wakes_first(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	u32 i;
+
+	ps->e->swept = true;
+	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_REJOIN);
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
+	dxk_stop_begin(ps->e, true, false);
+	EXPECT_IS(ps->e->stats.cancelled, DXK_BATCH_MAX);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+		EXPECT_IS(r[i]->nr, 0);
+	}
+	dxk_sweep_end(ps->e);
+}
+
 /* DX-109: who is asked to end, and when */
 static void stop_asks(struct kunit *test)
 {
@@ -342,6 +363,7 @@ static struct kunit_case stop_cases[] = {
 	KUNIT_CASE(stop_gives_nothing),
 	KUNIT_CASE(stop_many),
 	KUNIT_CASE(stop_owes),
+	KUNIT_CASE(stop_wakes_first),
 	KUNIT_CASE(stop_asks),
 	KUNIT_CASE(stop_ends_full_pool),
 	{ }
