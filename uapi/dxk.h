@@ -84,7 +84,8 @@
  * EAGAIN       no room and no PXR_WAITIF_BUSY; the reason says which
  * EINTR        a signal ended the wait; nothing was taken
  * ETIMEDOUT    the deadline ended the wait; nothing was taken
- * ESHUTDOWN    the context does not run (not started, stopping, stopped)
+ * ESHUTDOWN    the context does not run (not started, stopping, stopped); while it drains
+ *              a worker may post from within a request
  * EDEADLK      the caller would wait for a request that it executes itself
  * ENOSPC       the hard limit of a policy (max_requests, worker ids) is reached
  * ENODEV       the crew has no place for a worker of the kind that is asked for
@@ -324,7 +325,7 @@ enum dxk_rejoin_full {
 /**
  * enum dxk_stop_mode - what Stop does with requests that no worker has yet
  * @DXK_STOP_POLICY: as the policy's field "shutdown" says; only for Stop itself
- * @DXK_STOP_DRAIN: they are executed
+ * @DXK_STOP_DRAIN: they are executed, with all that they post while they execute
  * @DXK_STOP_CANCEL: they end with status -ECANCELED
  */
 enum dxk_stop_mode {
@@ -384,7 +385,9 @@ enum dxk_order {
  * @data_size: most bytes of data that a request may carry in and out; 0..4096,
  *	default 512
  * @lane_pct: percent of workers and of Ready Pool entries that lanes 0, 1, 2 may
- *	use; 0..100 each, sum at most 100, default 0. Dynamic
+ *	use; 0..100 each, sum at most 100, default 0. Dynamic. A change that closes a
+ *	lane, or leaves no place for workers of a kind, ends what is Ready there: with
+ *	status -EPERM or -ENODEV, as a post of that is refused from then on
  * @boost_value: see @prio_policy; 0..2^16, default 1. Dynamic
  * @sched_interval_ms: 1..3600000, default 1000. Dynamic
  * @monitor_interval_ms: 1..3600000, default 100. Dynamic
@@ -504,12 +507,15 @@ struct dxk_running {
  *
  * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
  * then waits until no request executes (and none is Ready, when draining), then
- * ends the threads. A rejoin that is made while requests still execute sleeps and
- * is answered as ever. After ETIMEDOUT or EINTR the context goes on stopping, and is
- * stopped when the last request has ended; a further Stop waits again and may turn a
- * drain into a cancel. Results stay collectable (DX-110). Stop of a context that does
- * not run returns 0. Whoever waits does so for the run that there was: not for one that
- * somebody starts after its end.
+ * ends the threads. A drain does not do that to workers that execute a request (DX-107):
+ * until it ends they post and wait as ever, and Stop waits for what they posted, too. A
+ * rejoin that is made while requests still execute sleeps and is answered as ever.
+ *
+ * After ETIMEDOUT or EINTR the context goes on stopping, and is stopped when the last
+ * request has ended; a further Stop waits again and may turn a drain into a cancel.
+ * Results stay collectable (DX-110). Stop of a context that does not run returns 0.
+ * Whoever waits does so for the run that there was: not for one that somebody starts
+ * after its end.
  */
 struct dxk_ctx_stop {
 	__u32 size;

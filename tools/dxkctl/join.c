@@ -267,17 +267,36 @@ static void tell_running(unsigned int id, const struct dxk_running *r, unsigned 
 		ctx_close(&ctx);
 }
 
+/* Posts that the context has refused since it was made because it does not run. */
+static unsigned long long refused_posts(unsigned int id)
+{
+	char text[32] = "0";
+	struct ctx ctx;
+
+	if (!ctx_open(id, &ctx)) {
+		(void)sysfs_read(ctx.dir, "stats/post_refused", text, sizeof(text));
+		ctx_close(&ctx);
+	}
+	return strtoull(text, NULL, 10);
+}
+
 static int stop(const char *word, unsigned int mode, int64_t timeout)
 {
 	static struct dxk_running running[RUNNING_MAX];
+	unsigned long long refused, after;
 	unsigned int id, nr = 0;
 	int ctx, rc;
 
 	if (join(word, DXK_ACCESS_CONTROL, &ctx, &id))
 		return FAILED;
 	signals_catch();
+	refused = refused_posts(id);
 	rc = dxk_ctx_stop_report(ctx, mode, timeout, running, RUNNING_MAX, &nr);
+	after = refused_posts(id);
 	close(ctx);
+	if (after > refused && mode == DXK_STOP_DRAIN)
+		printf("%llu %s refused\n", after - refused,
+		       after - refused == 1 ? "post was" : "posts were");
 	if (!rc)
 		return DONE;
 	if (rc != -ETIMEDOUT && rc != -EINTR)

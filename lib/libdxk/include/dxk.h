@@ -173,6 +173,9 @@ int dxk_policy_get(int ctx, struct dxk_policy *policy);
  * @bad_field: out, the offset in struct dxk_policy of the field that was
  *	refused, 0 when no field was; may be %NULL
  *
+ * A running context takes it soon after. What is Ready of a lane or a kind of workers that
+ * it closes ends then, with status -EPERM or -ENODEV.
+ *
  * Return: 0; -EINVAL for a value out of range, -EOPNOTSUPP for one that this
  * module does not offer, -EBUSY for a field that cannot change while the context
  * runs.
@@ -204,7 +207,8 @@ int dxk_ctx_start(int ctx);
  * @mode: enum dxk_stop_mode
  * @timeout_ns: how long to wait for requests that execute
  *
- * Results stay collectable until the context is closed (DX-110).
+ * Posts are refused from here on; while it drains, only those that do not come from
+ * within a request. Results stay collectable until the context is closed (DX-110).
  *
  * Return: 0 when stopped or never started; -ETIMEDOUT or -EINTR while it goes on
  * stopping: a further call waits again and may turn a drain into a cancel.
