@@ -26,6 +26,8 @@ nested='NW=2 NCL=1 NREQ=4 NOWN=3 OWNER(r)=(r<2->0:r-1) POSTS(c,r)=(r<2)
 	SUB(r)=(r<2->r+2:NREQ) LANE(r)=(r/2) CMLS NESTED'
 batch='NW=3 NCL=1 NREQ=3 NOWN=1 OWNER(r)=0 BUDGET=1 BATCH'
 reserve="NW=1 $three REJOIN(r)=(r<2) RESERVE=1 SIGNALS=1"
+drain='NW=2 NCL=1 NREQ=2 NOWN=2 OWNER(r)=r POSTS(c,r)=(r==0) COLLECTS(c)=0
+	SUB(r)=(r==0->1:NREQ) NESTED ENTRIES=1 STOP=1'
 alone='NW=1 NCL=1 NREQ=2 NOWN=1 OWNER(r)=0'
 
 # name, model, macros
@@ -44,6 +46,7 @@ good=(
 	"lanes engine $nested"
 	"budget engine $batch"
 	'drain engine NW=2 NREQ=2 ENTRIES=1 STOP=1'
+	"drain-nested engine $drain"
 	'drain-death engine NW=2 NCL=1 NREQ=2 NOWN=1 ENTRIES=1 STOP=1 DEATHS=1 REDO(r)=(r==0)'
 	'cancel engine NW=2 NREQ=2 ENTRIES=1 STOP=2'
 	'cancel-death engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
@@ -93,6 +96,7 @@ bad=(
 	"RESIZE_SERVE engine NW=1 $three ENTRIES=1 RESIZE=2"	# the pool has grown
 	"SWEEP engine $batch"		# the budget is over, thread 700 is not told
 	'STOP_WAKE engine NW=2 NREQ=2 ENTRIES=1 STOP=1'	# Stop wakes nobody
+	"DRAIN_INSIDE engine $drain"	# it refuses who executes, too
 	'DIED_STOP engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=1 DEATHS=1 REDO(r)=0'
 	'PUT_BACK_CANCEL engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
 	'STOP_TEARS life STARTS=2 DRAIN CANCEL'	# a stopper ends whatever run there is

@@ -140,6 +140,9 @@ byte preq[NP];		/* a poster's request */
 byte rown[NP];		/* a poller's owner */
 byte got[NP];		/* a poller's request + 1 */
 byte work[NP];		/* a worker's request + 1 */
+#ifdef NESTED
+bool held[NP];		/* dxk_member.held */
+#endif
 byte err[NP];
 byte ans[NP];
 #ifdef RESIZE
@@ -170,6 +173,18 @@ hidden byte i, j, k, x, y, z, sum, lane, budget, best, pick;
 hidden byte room, again, behind;
 
 #define bit(p)	(1 << (p))
+
+/* dxk_is_shut(): a drain leaves those alone who execute a request */
+#if defined NESTED && !defined MUT_DRAIN_INSIDE
+#define SHUT(p)	(state != RUNNING && !(state == STOPPING && !cancelling && held[p]))
+#else
+#define SHUT(p)	(state != RUNNING)
+#endif
+#ifdef NESTED
+#define HOLDS(p, how)	held[p] = how
+#else
+#define HOLDS(p, how)	skip
+#endif
 
 /* --- moves (move.h) --------------------------------------------------------- */
 
@@ -230,7 +245,7 @@ inline vanish(r)
 #endif
 
 #ifdef RESERVE
-#define J_ADMITS(r)	(!REJOIN(r) || reserved < RESERVE)
+#define J_ADMITS(r)	(!REJOIN(r) || reserved < RESERVE || state != RUNNING)
 #else
 #define J_ADMITS(r)	true
 #endif
@@ -313,7 +328,7 @@ inline post_run()
 {
 	done[me] = false;
 	if
-	:: state != RUNNING -> err[me] = ESHUTDOWN; done[me] = true
+	:: SHUT(me) -> err[me] = ESHUTDOWN; done[me] = true
 	:: else ->
 		/* behind those of its lane who sleep */
 		room = R_ADMIT(preq[me]);
@@ -492,6 +507,7 @@ inline assign(p, r)
 	ticket[r]++;
 #endif
 	work[p] = r + 1;
+	HOLDS(p, true);
 	place_leave(r, AT_READY);
 	st[r] = DISPATCHED;
 	place_enter(r, AT_WORK);
@@ -562,7 +578,7 @@ inline next_run(fin)
 	err[me] = OK;
 	work[me] = 0;
 	if
-	:: fin > 0 -> z = fin - 1; complete(z)
+	:: fin > 0 -> z = fin - 1; HOLDS(me, false); complete(z)
 	:: else
 	fi;
 	if
@@ -587,6 +603,7 @@ inline next_run(fin)
 inline put_back(r)
 {
 	assert(st[r] == DISPATCHED);
+	HOLDS(me, false);
 	attempts[r]--;
 	place_leave(r, AT_WORK);
 	st[r] = READY;
@@ -626,6 +643,7 @@ inline died_run(fin)
 #endif
 	:: else
 	fi;
+	HOLDS(me, false);
 	workers--;
 #ifndef MUT_DIED_STOP
 	if
@@ -932,6 +950,8 @@ turn:
 		if
 		:: SUB(fin - 1) < NREQ ->
 			POST(po, SUB(fin - 1));
+			/* DX-107: from within a request a drain refuses nothing */
+			assert(err[me] == OK || cancelling);
 			if
 			:: err[me] == OK -> COLLECT(co, OWNER(SUB(fin - 1)))
 			:: else
@@ -1045,7 +1065,7 @@ proctype stopper(byte me)
 #endif
 		for (i : 0 .. NW + NCL - 1) {
 			if
-			:: queue[i] == Q_POSTERS || queue[i] == Q_POLLERS ->
+			:: (queue[i] == Q_POSTERS || queue[i] == Q_POLLERS) && SHUT(i) ->
 				err[i] = ESHUTDOWN;
 				waiter_finish(i)
 			:: else
