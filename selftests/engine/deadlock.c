@@ -163,10 +163,11 @@ static int exe_parent(struct dxt_call *call)
 
 /* --- the report --------------------------------------------------------------- */
 
-/* How many reports of a stall of the context; the first is in @text. */
+/* How many reports of a stall of the context; the lines of the first are in @text. */
 static int log_reports(int fd, const struct dxt *t, char *text, size_t room)
 {
 	char line[2048], *message, begin[64];
+	size_t len = 0;
 	int nr = 0;
 	ssize_t n;
 
@@ -176,9 +177,11 @@ static int log_reports(int fd, const struct dxt *t, char *text, size_t room)
 		message = strchr(line, ';');
 		if (!message || strncmp(message + 1, begin, strlen(begin)))
 			continue;
-		if (!nr++)
-			snprintf(text, room, "%.*s", (int)strcspn(message + 1, "\n"),
-				 message + 1);
+		nr += strstr(message, ": ready ") != NULL;
+		if (nr == 1 && len < room)
+			len += (size_t)snprintf(text + len, room - len, "%.*s",
+						(int)strcspn(message + 1, "\n"),
+						message + 1);
 	}
 	return nr;
 }
@@ -294,7 +297,7 @@ static unsigned int asleep(const struct dxt *t, unsigned int workers)
 TEST_F(deadlock, thread_exhaustion)
 {
 	struct dxt *t = &self->t;
-	char text[1024] = "";
+	char text[4096] = "";
 	unsigned int i;
 
 	t->policy.ready_entries = 100;
@@ -306,6 +309,9 @@ TEST_F(deadlock, thread_exhaustion)
 	EXPECT_STALL(text);
 	EXPECT_TRUE(tells(text, " 12 lane 3"));
 	EXPECT_EQ(4, parents_told(text, 3, "rejoining"));
+	/* each waits for its own three children, whom nobody executes */
+	EXPECT_TRUE(tells(text, " for owner %#llx: 3 ready, 0 at work;",
+			  (unsigned long long)DXT_PTR(&family[3])));
 	EXPECT_STOP_ENDS_IT(4, 0);
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(3, family[i].cancelled);
@@ -315,7 +321,7 @@ TEST_F(deadlock, thread_exhaustion)
 TEST_F(deadlock, pool_full_of_what_nobody_runs)
 {
 	struct dxt *t = &self->t;
-	char text[1024] = "";
+	char text[4096] = "";
 
 	t->policy.ready_entries = 4;
 	START(2);
@@ -360,7 +366,7 @@ TEST_F(deadlock, pool_full_without_waiting)
 TEST_F(deadlock, lane_three_waits_for_lane_three)
 {
 	struct dxt *t = &self->t;
-	char text[1024] = "";
+	char text[4096] = "";
 
 	use_cmls(t);
 	t->policy.ready_entries = 100;
@@ -384,7 +390,7 @@ TEST_F(deadlock, lane_three_waits_for_lane_three)
 TEST_F(deadlock, lane_two_waits_for_lane_one)
 {
 	struct dxt *t = &self->t;
-	char text[1024] = "";
+	char text[4096] = "";
 
 	use_cmls(t);
 	t->policy.ready_entries = 100;
@@ -426,7 +432,7 @@ TEST_F(deadlock, parent_in_the_crew_grow)
 TEST_F(deadlock, parent_in_the_crew_block_worker)
 {
 	struct dxt *t = &self->t;
-	char text[1024] = "";
+	char text[4096] = "";
 
 	t->policy.ready_entries = 4;
 	t->policy.rejoin_entries = 4;

@@ -171,6 +171,36 @@ TEST(services_are_asked_to_end)
 	dxt_down(&t);
 }
 
+/* A service that sleeps until Stop hides no stall of the others. */
+TEST(stall_beside_a_service)
+{
+	struct puppet *w[2];
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&t));
+	puppets_new(&t, w, 2, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, PXR_LANE0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w[0]));
+	ASSERT_EQ(1, dxt_post1(t.member, 2, 0, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w[1]));
+	ASSERT_EQ(1, dxt_post1(t.member, 3, 0, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_TRUE(puppet_rejoin(w[1], 3, 1, 1, DXK_FOREVER));
+	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
+	sleep_should(w[0]);
+	EXPECT_TRUE(stall_comes(&t, 0));
+
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 0));
+	EXPECT_EQ(1, puppet_end(w[0]));
+	EXPECT_EQ(-ESHUTDOWN, puppet_end(w[1]));
+	EXPECT_EQ(0, puppet_finish(w[0], 0));
+	EXPECT_EQ(0, puppet_finish(w[1], 0));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
+	puppets_free(w, 2);
+	dxt_down(&t);
+}
+
 /* DX-109: a signal ends the sleep, a deadline says no. */
 TEST(should_stop_sleeps)
 {
