@@ -3,9 +3,9 @@
  * A stall is a context in which work exists and no worker can run any: each of
  * them is idle, with nothing admissible for it, or sleeps in a post, a rejoin or
  * a completion until another one does something, or in another call until somebody outside
- * does. That is a property of counters, known at any time under the lock. From within nothing ends it; from outside a
- * deadline, a signal, a further worker or Stop does. So it is told when it has
- * lasted.
+ * does. That is a property of counters, known at any time under the lock. From within
+ * nothing ends it; from outside a deadline, a signal, a further worker or Stop does. So it
+ * is told when it has lasted.
  */
 #ifndef _DXK_ENGINE_STALL_H
 #define _DXK_ENGINE_STALL_H
