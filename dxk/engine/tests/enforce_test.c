@@ -67,6 +67,28 @@ static void enforce_closes_lane(struct kunit *test)
 	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
 }
 
+/* A Stop that comes between its lock holds is over with the last one. */
+static void enforce_meets_stop(struct kunit *test)
+{
+	struct puppets *ps = start(test);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_enforce_op op = { .policy = &p };
+	struct dxk_stop_op *stop;
+
+	p.lane_pct[1] = 0;
+	INIT_LIST_HEAD(&op.ended);
+	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_LANE1);
+	puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT(op.more);
+	dxk_stop_begin(ps->e, false, false);
+	stop = puppet_stopper(ps);
+	EXPECT(ASLEEP(stop));
+	puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT(!op.more);
+	EXPECT(!ASLEEP(stop));
+	dxk_rqe_drop_all(NULL, &op.ended);
+}
+
 /* One lock hold ends no more than it can afford. */
 static void enforce_in_holds(struct kunit *test)
 {
@@ -162,6 +184,7 @@ static void enforce_meets_work(struct kunit *test)
 static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_closes_lane),
 	KUNIT_CASE(enforce_in_holds),
+	KUNIT_CASE(enforce_meets_stop),
 	KUNIT_CASE(enforce_closes_kind),
 	KUNIT_CASE(enforce_meets_work),
 	{ }

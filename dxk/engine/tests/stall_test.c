@@ -311,8 +311,14 @@ static void stall_edges(struct kunit *test)
 	EXPECT_IS(s.state, DXK_M_POSTING);
 	EXPECT_IS(s.awaits, 1);
 	EXPECT_IS(s.ready + s.at_work, 0);
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 0;
+	EXPECT(ASLEEP(puppet_end(ps, m[1], 0, 0)));
+	EXPECT(dxk_sleeps(m[1], &s));
+	EXPECT_IS(s.state, DXK_M_COMPLETING);
+	EXPECT(s.held);
+	dxk_stop_begin(ps->e, false, false);
 	/* a request that has ended is nobody's */
-	puppet_end(ps, m[1], 0, 0);
 	EXPECT(!dxk_works_for(m[1], m[1]->space, 1));
 	dxk_space_leave(ps->e, other);
 }
