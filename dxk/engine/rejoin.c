@@ -456,7 +456,7 @@ bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes
 			return false;
 		dxk_step(e);
 		hlist_for_each_entry(owner, &e->owners.bucket[*bucket], hash)
-			if (e->owners.pass == owner || !list_empty(&owner->pollers))
+			if (!list_empty(&owner->pollers))
 				dxk_owner_owe(e, owner);
 	}
 	dxk_owners_go_on(e, wakes);

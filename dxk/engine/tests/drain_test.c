@@ -38,7 +38,8 @@ static void drain_hierarchy(struct kunit *test)
 	/* who is on the way to its first request is outside, and so is every client */
 	EXPECT_IS(posts(ps, m[1], 9)->err, -ESHUTDOWN);
 	EXPECT_IS(posts(ps, ps->main, 8)->err, -ESHUTDOWN);
-	EXPECT_IS(ps->e->stats.post_refused, 2);
+	EXPECT_IS(posts(ps, ps->main, 8)->reason, 0);
+	EXPECT_IS(ps->e->stats.post_refused, 3);
 	/* nobody goes while there may come work */
 	n[1] = puppet_turn(ps, m[1], 1);
 	n[2] = puppet_turn(ps, m[2], 1);
@@ -65,7 +66,7 @@ static void drain_hierarchy(struct kunit *test)
 	EXPECT_IS(puppet_end(ps, m[0], 3, 1)->err, -ESHUTDOWN);
 	EXPECT(!ASLEEP(stop) && !ASLEEP(n[1]) && !ASLEEP(n[2]));
 	EXPECT_IS(posts(ps, m[0], 10)->err, -ESHUTDOWN);
-	EXPECT_IS(ps->e->stats.post_refused, 3);
+	EXPECT_IS(ps->e->stats.post_refused, 4);
 	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
 }
 

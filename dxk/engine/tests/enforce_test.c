@@ -80,11 +80,14 @@ static void enforce_meets_stop(struct kunit *test)
 	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_LANE1);
 	puppet_do(ps, &op.op, dxk_enforce_run);
 	EXPECT(op.more);
+	/* it is in force once and for all */
+	ps->e->policy.redo_max = 77;
 	dxk_stop_begin(ps->e, false, false);
 	stop = puppet_stopper(ps);
 	EXPECT(ASLEEP(stop));
 	puppet_do(ps, &op.op, dxk_enforce_run);
 	EXPECT(!op.more);
+	EXPECT_IS(ps->e->policy.redo_max, 77);
 	EXPECT(!ASLEEP(stop));
 	dxk_rqe_drop_all(NULL, &op.ended);
 }
