@@ -42,12 +42,9 @@ static int __init dxk_init(void)
 	err = dxk_owner_init();
 	if (err)
 		goto err_rqe;
-	err = dxk_logfile_init();
-	if (err)
-		goto err_owner;
 	err = dxk_command_init();
 	if (err)
-		goto err_logfile;
+		goto err_owner;
 	err = -ENOMEM;
 	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
 	if (!dxk_root)
@@ -74,8 +71,6 @@ err_root:
 	kobject_put(dxk_root);
 err_command:
 	dxk_command_exit();
-err_logfile:
-	dxk_logfile_exit();
 err_owner:
 	dxk_owner_exit();
 err_rqe:
@@ -91,7 +86,6 @@ static void __exit dxk_exit(void)
 	dxk_executors_exit();
 	kobject_put(dxk_root);
 	dxk_command_exit();
-	dxk_logfile_exit();
 	dxk_owner_exit();
 	dxk_rqe_exit();
 }

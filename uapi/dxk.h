@@ -903,7 +903,9 @@ struct dxk_log_record {
  * While the context runs the message enters the Log Pool, and the call returns
  * without waiting for the persistent write. Before Start and after Stop the log is
  * synchronous: the message is in the log file when the call returns (DX-3), and
- * the error of that write is the call's; ENODEV when there is no log file.
+ * the error of that write is the call's; ENODEV when there is no log file. Once the
+ * write has begun only SIGKILL ends the wait; whether the message of a process that was
+ * killed then is in the file cannot be told.
  *
  * A full pool does as the policy's log_full says: a message that is dropped, this
  * one or another, is counted and shown as a gap, and the call returns 0.
@@ -955,7 +957,9 @@ struct dxk_log_read {
  * as long as the pool has room for what comes meanwhile; then log_full decides.
  *
  * EBADF: not open for writing; EINVAL: not a regular file of a real file system,
- * or not opened with O_APPEND; EINTR ended the wait for the old file.
+ * or not opened with O_APPEND; EINTR ended the wait for the old file, which stays.
+ * A file system that does not answer holds up the log and who waits for it, and
+ * nobody else.
  */
 struct dxk_log_file {
 	__u32 size;

@@ -66,7 +66,7 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 	return err;
 }
 
-/* Copy out messages. One that cannot be copied out is the next to read again. */
+/* Copy out messages, as the drainer. One that cannot be copied out is the next to read again. */
 static int dxk_log_read_some(struct dxk_log *log, const struct dxk_log_read *a)
 {
 	/* Read before the pool: once it is false, no further message comes. */
@@ -74,15 +74,9 @@ static int dxk_log_read_some(struct dxk_log *log, const struct dxk_log_read *a)
 	int err = 0;
 	u32 i;
 
-	lockdep_assert_held(&log->drain);
-
-	if (log->file)
-		return -EBUSY;
 	smp_rmb();
 	for (i = 0; i < a->nr; i++) {
-		if (!log->holding)
-			WRITE_ONCE(log->holding, dxk_log_take(log, &log->held));
-		if (!log->holding) {
+		if (!dxk_log_hold(log)) {
 			err = more ? 0 : -ESHUTDOWN;
 			break;
 		}
@@ -90,9 +84,22 @@ static int dxk_log_read_some(struct dxk_log *log, const struct dxk_log_read *a)
 				    a->record_size, i);
 		if (err)
 			break;
-		WRITE_ONCE(log->holding, false);
+		dxk_log_pass(log);
 	}
 	return i ? (int)i : err;
+}
+
+/* Where user memory is never served, only those wait who read the same log. */
+static int dxk_log_read_now(struct dxk_log *log, const struct dxk_log_read *a)
+{
+	int ret, claim;
+
+	ret = wait_event_interruptible(log->claimants, (claim = dxk_log_claim(log)));
+	if (ret || claim < 0)
+		return ret ?: claim;
+	ret = dxk_log_read_some(log, a);
+	dxk_log_yield(log);
+	return ret;
 }
 
 long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c)
@@ -106,10 +113,7 @@ long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c)
 	ret = dxk_array_check(a->nr, a->record_size,
 			      offsetofend(struct dxk_log_record, text));
 	while (!ret) {
-		if (mutex_lock_interruptible(&ctx->log.drain))
-			return -ERESTARTSYS;
-		ret = dxk_log_read_some(&ctx->log, a);
-		mutex_unlock(&ctx->log.drain);
+		ret = dxk_log_read_now(&ctx->log, a);
 		if (ret || !a->deadline)
 			break;
 		ret = dxk_log_wait(&ctx->log, a->deadline);
@@ -160,10 +164,10 @@ long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c)
 		file = fget(c->args.log_file.fd);
 		if (!file)
 			return -EBADF;
-		err = dxk_log_file_check(file);
+		err = dxk_log_file_check(file) ?: dxk_files_open(&ctx->files, ctx->id);
 	}
 	if (!err)
-		err = dxk_logfile_set(&ctx->log, file);
+		err = dxk_log_set_file(&ctx->log, file);
 	if (err && file)
 		fput(file);
 	return err;

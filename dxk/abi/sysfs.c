@@ -155,6 +155,11 @@ static ssize_t dxk_log_lost_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return dxk_log_counter(&ctx->log, &ctx->log.lost, buf);
 }
 
+static ssize_t dxk_log_unwritten_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", dxk_log_unwritten(&ctx->log));
+}
+
 static ssize_t dxk_log_blocks_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	return dxk_log_counter(&ctx->log, &ctx->log.blocks, buf);
@@ -178,6 +183,7 @@ static struct attribute *dxk_pool_attrs[] = {
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
 	DXK_POOL("log", DXK_POOL_LOG),
 	DXK_ATTR("log_lost", 0, 0444, dxk_log_lost_show, NULL),
+	DXK_ATTR("log_unwritten", 0, 0444, dxk_log_unwritten_show, NULL),
 	DXK_ATTR("log_blocks", 0, 0444, dxk_log_blocks_show, NULL),
 	DXK_ATTR("log_block_ns", 0, 0444, dxk_log_block_ns_show, NULL),
 	DXK_POOL("handle", DXK_POOL_HANDLE),

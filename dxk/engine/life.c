@@ -217,8 +217,12 @@ static enum dxk_walk dxk_run_next(struct dxk_engine *e)
 		run->shut = run->how + 1;
 		return DXK_WALK_SHUT;
 	}
+	if (over && !run->left) {
+		run->left = true;
+		return DXK_WALK_LEAVE;
+	}
 	if (over) {
-		if (run->buried || run->live || run->pins)
+		if (run->buried || run->pins)
 			return DXK_WALK_PARK;
 		run->buried = true;
 		return DXK_WALK_BURY;

@@ -73,6 +73,8 @@ struct dxk_run {
 	bool down;
 	/** @closed: (L) nobody has a descriptor any more */
 	bool closed;
+	/** @left: (L) the walker has been told to let go of what is pinned */
+	bool left;
 	/** @buried: (L) the walker has been told to bury the context */
 	bool buried;
 	/** @live: (L) kernel workers whose thread was made and has not left its loop */
@@ -88,7 +90,8 @@ enum dxk_walk {
 	DXK_WALK_PARK,		/* nothing: return until the next kick */
 	DXK_WALK_SHUT,		/* end who sleeps: dxk_run_shut() */
 	DXK_WALK_DOWN,		/* one step down, or dxk_run_over() if none is up */
-	DXK_WALK_BURY,		/* the context is nobody's any more */
+	DXK_WALK_LEAVE,		/* nobody has the context: have those end who pin it */
+	DXK_WALK_BURY,		/* nobody pins it */
 };
 
 enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e);

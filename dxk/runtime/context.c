@@ -11,6 +11,7 @@
 #include "compat.h"
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/life.h"
 #include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
@@ -61,7 +62,7 @@ static void dxk_ctx_bury(struct dxk_ctx *ctx)
 	struct completion *buried = ctx->buried;
 
 	dxk_slots_remove_all(ctx);
-	dxk_logfile_close(&ctx->log, ctx->id);
+	dxk_files_close(&ctx->files);
 	dxk_commands_exit(&ctx->commands);
 	kobject_put(ctx->dir);
 	kobject_del(&ctx->kobj);
@@ -87,6 +88,9 @@ static void dxk_ctx_walk(struct work_struct *work)
 			break;
 		case DXK_WALK_DOWN:
 			more = dxk_run_step_down(ctx);
+			break;
+		case DXK_WALK_LEAVE:
+			dxk_log_close(&ctx->log, ctx->id);
 			break;
 		case DXK_WALK_BURY:
 			dxk_ctx_bury(ctx);
@@ -152,7 +156,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	INIT_WORK(&ctx->tidy, dxk_slots_tidy_work);
 	INIT_LIST_HEAD(&ctx->gone);
 	init_waitqueue_head(&ctx->work_wait);
-	dxk_log_init(&ctx->log, &ctx->engine);
+	dxk_log_init(&ctx->log, &ctx->engine, &ctx->files);
 	dxk_handles_init(&ctx->handles, &ctx->engine);
 	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);
 	dxk_policy_init(&ctx->policy);

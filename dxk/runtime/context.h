@@ -39,6 +39,7 @@
 #include "runtime/identity.h"
 #include "runtime/report.h"
 #include "services/command.h"
+#include "services/files.h"
 #include "services/handle.h"
 #include "services/log.h"
 #include "services/sample.h"
@@ -95,6 +96,8 @@ struct dxk_ctx {
 	struct dxk_report report;
 	/** @samples: of the instrumentation package */
 	struct dxk_samples samples;
+	/** @files: what may hang in file systems of users */
+	struct dxk_files files;
 	/** @log: the Log Pool */
 	struct dxk_log log;
 	/** @handles: the Handle Table */

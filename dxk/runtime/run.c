@@ -293,7 +293,12 @@ bool dxk_run_step_down(struct dxk_ctx *ctx)
  */
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 {
-	return dxk_run_halt(&ctx->engine, mode, true, deadline);
+	int err = dxk_run_halt(&ctx->engine, mode, true, deadline);
+
+	/* The run is over, whatever becomes of the file. */
+	if (!err)
+		dxk_log_told_wait(&ctx->log, dxk_log_seq(&ctx->log), deadline);
+	return err;
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_stop);
 

@@ -19,59 +19,22 @@
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
+#include "services/files.h"
 #include "services/log.h"
 
-/**
- * struct dxk_log_op - a message whose writer sleeps for room
- */
-struct dxk_log_op {
-	/** @w: in dxk_log.writers; under the log's lock, not the context's */
-	struct dxk_waiter w;
-	/** @rec: the message */
-	struct dxk_log_record *rec;
-	/** @err: what ended the sleep, 0 when the message was taken */
-	int err;
-};
-
-void dxk_log_init(struct dxk_log *log, struct dxk_engine *e)
+void dxk_log_init(struct dxk_log *log, struct dxk_engine *e, struct dxk_files *files)
 {
 	memset(log, 0, sizeof(*log));
 	spin_lock_init(&log->lock);
 	INIT_LIST_HEAD(&log->writers);
 	init_waitqueue_head(&log->readers);
-	mutex_init(&log->drain);
+	init_waitqueue_head(&log->claimants);
+	init_waitqueue_head(&log->stoppers);
+	INIT_LIST_HEAD(&log->sync);
+	INIT_LIST_HEAD(&log->changes);
 	INIT_DELAYED_WORK(&log->work, dxk_logfile_work);
+	log->files = files;
 	log->engine = e;
-}
-
-/*
- * Move what an earlier run left unread into the new array, as far as it has room.
- * One message per lock hold: there may be very many.
- */
-static struct dxk_log_record *dxk_log_replace(struct dxk_log *log,
-					      struct dxk_log_record *entry, u32 size)
-{
-	struct dxk_log_record *old;
-	unsigned long flags;
-	u32 nr = 0;
-
-	lockdep_assert_held(&log->drain);
-
-	spin_lock_irqsave(&log->lock, flags);
-	while (log->head != log->tail) {
-		entry[nr++ & (size - 1)] = log->entry[log->head++ & (log->size - 1)];
-		spin_unlock_irqrestore(&log->lock, flags);
-		cond_resched();
-		spin_lock_irqsave(&log->lock, flags);
-	}
-	old = log->entry;
-	log->entry = entry;
-	log->size = size;
-	log->tail = nr;
-	log->head = nr > size ? nr - size : 0;
-	log->lost += log->head;
-	spin_unlock_irqrestore(&log->lock, flags);
-	return old;
 }
 
 /**
@@ -79,38 +42,41 @@ static struct dxk_log_record *dxk_log_replace(struct dxk_log *log,
  * @log: not asynchronous
  * @size: a power of two
  *
- * Messages of an earlier run that nobody has read yet stay (DX-103); of more than
- * the new size has room for the oldest are lost.
+ * Messages of an earlier run that nobody has read yet stay where they are until they are
+ * read (DX-103), over one change of the size: another one loses them.
  */
 int dxk_log_alloc(struct dxk_log *log, u32 size)
 {
-	struct dxk_log_record *entry;
+	struct dxk_log_ring ring = { .size = size };
 
-	if (log->entry && log->size == size)
+	if (log->ring.entry && log->ring.size == size)
 		return 0;
-	entry = kvcalloc(size, sizeof(*entry), GFP_KERNEL_ACCOUNT);
-	if (!entry)
+	ring.entry = kvcalloc(size, sizeof(*ring.entry), GFP_KERNEL_ACCOUNT);
+	if (!ring.entry)
 		return -ENOMEM;
-	mutex_lock(&log->drain);
-	entry = dxk_log_replace(log, entry, size);
-	mutex_unlock(&log->drain);
-	kvfree(entry);
+	scoped_guard(spinlock_irqsave, &log->lock) {
+		swap(log->ring, ring);
+		if (dxk_ring_use(&ring)) {
+			swap(log->old, ring);
+			log->lost += dxk_ring_use(&ring);
+		}
+	}
+	kvfree(ring.entry);
 	return 0;
 }
 
 void dxk_log_free(struct dxk_log *log)
 {
-	struct dxk_log_record *entry;
-	unsigned long flags;
+	struct dxk_log_ring ring = { }, old = { };
 
-	spin_lock_irqsave(&log->lock, flags);
-	entry = log->entry;
-	log->entry = NULL;
-	log->size = 0;
-	log->head = log->tail;
-	log->taken = log->seq;
-	spin_unlock_irqrestore(&log->lock, flags);
-	kvfree(entry);
+	scoped_guard(spinlock_irqsave, &log->lock) {
+		swap(log->ring, ring);
+		swap(log->old, old);
+		log->taken = log->seq;
+		log->told = log->seq;
+	}
+	kvfree(ring.entry);
+	kvfree(old.entry);
 }
 
 /** dxk_log_trim - a Start failed: free the pool, if it holds nothing unread */
@@ -142,28 +108,42 @@ void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec)
 	rec->time_ns = ktime_get_ns();
 }
 
-/* Add a message at the tail; when there is no room one is dropped. */
-static void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full,
-			  struct dxk_log_record *rec)
+/** dxk_log_enter - add a message at the tail; when there is no room one is dropped */
+void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec)
 {
+	struct dxk_log_ring *ring = &log->ring;
+
 	dxk_log_number(log, rec);
-	if (dxk_log_use(log) == log->size) {
+	if (dxk_log_is_full(log)) {
 		log->lost++;
 		if (full == DXK_LOG_DROP_NEW)
 			return;
-		log->head++;
+		ring->head++;
 	}
-	log->entry[log->tail++ & (log->size - 1)] = *rec;
-	log->high = max(log->high, dxk_log_use(log));
+	ring->entry[ring->tail++ & (ring->size - 1)] = *rec;
+	log->high = max(log->high, dxk_ring_use(ring));
 }
 
-/* Have the work or a reader look at the pool. Context: any */
-static void dxk_log_announce(struct dxk_log *log)
+/**
+ * dxk_log_kick - have the item look
+ * @log: locked; has a file, or is to have one, so that there is a queue
+ *
+ * A retry after an error keeps its time. Context: any
+ */
+void dxk_log_kick(struct dxk_log *log)
+{
+	lockdep_assert_held(&log->lock);
+
+	queue_delayed_work(log->files->wq, &log->work, 0);
+}
+
+/** dxk_log_announce - have the item or a reader look at the pool. Context: any */
+void dxk_log_announce(struct dxk_log *log)
 {
 	lockdep_assert_held(&log->lock);
 
 	if (log->file)
-		dxk_logfile_kick(log);
+		dxk_log_kick(log);
 	else if (waitqueue_active(&log->readers))
 		wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }
@@ -187,7 +167,7 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 	dxk_log_clean(&rec);
 
 	spin_lock_irqsave(&log->lock, flags);
-	if (log->entry) {
+	if (log->ring.entry) {
 		dxk_log_enter(log, full, &rec);
 		dxk_log_announce(log);
 	}
@@ -216,125 +196,21 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 	va_end(args);
 }
 
-/* --- sleeping for room ----------------------------------------------------- */
-
-static struct dxk_log_op *dxk_log_sleeper(struct dxk_log *log)
-{
-	return list_first_entry_or_null(&log->writers, struct dxk_log_op, w.link);
-}
-
-/* The sleeper's message is in the pool, or will never be. */
-static void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes)
-{
-	op->err = err;
-	dxk_waiter_finish(&op->w, wakes);
-}
-
-static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadline)
-{
-	int err;
-
-	err = os_doze(&op->w.done, deadline);
-	if (!err)
-		return op->err;
-	guard(spinlock_irqsave)(&log->lock);
-	if (op->w.done)
-		return op->err;
-	dxk_waiter_leave(&op->w);
-	return err;
-}
-
-/* Return: 0, an error, or 1 when the message is to be written by the caller. */
-static int dxk_log_enter_or_sleep(struct dxk_log *log, struct dxk_member *m,
-				  struct dxk_log_record *rec, bool wait, u64 deadline)
-{
-	enum dxk_log_full full = READ_ONCE(log->engine->policy.log_full);
-	struct dxk_log_op op = { .rec = rec };
-	int err;
-
-	dxk_waiter_init(&op.w);
-	scoped_guard(spinlock_irqsave, &log->lock) {
-		if (!log->async)
-			return 1;
-		if (!wait || full != DXK_LOG_BLOCK || dxk_log_use(log) < log->size) {
-			dxk_log_enter(log, full, rec);
-			dxk_log_announce(log);
-			return 0;
-		}
-		dxk_waiter_queue(&op.w, &log->writers, NULL, &log->asleep, &log->blocks,
-				 &log->block_ns);
-		dxk_member_set_state(m, DXK_M_LOGGING);
-	}
-	err = dxk_log_sleep(log, &op, deadline);
-	dxk_member_set_state(m, dxk_member_home_state(m));
-	return err;
-}
-
-/**
- * dxk_log_write - write a message for a member (DX-97..DX-101)
- * @log: the pool
- * @m: who
- * @rec: thread, text, len and flags are set
- * @wait: sleep while the pool is full, under %DXK_LOG_BLOCK
- * @deadline: of the sleep
- *
- * While the context runs the message enters the pool, else the log file.
- */
-int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
-		  bool wait, u64 deadline)
-{
-	int err;
-
-	do {
-		err = dxk_log_enter_or_sleep(log, m, rec, wait, deadline);
-		if (err <= 0)
-			return err;
-		/* 1 when a Start was faster */
-		err = dxk_logfile_write_now(log, rec);
-	} while (err > 0);
-	return err;
-}
-
-/**
- * dxk_log_review - a new policy is in force: nobody sleeps against it
- * @log: the pool
- * @full: the new log_full
- *
- * No more than some sleepers per lock hold. Those who come meanwhile find the new policy
- * and do not sleep.
- */
-void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
-{
-	struct dxk_log_op *op;
-	struct dxk_wakes wakes;
-	unsigned long flags;
-
-	if (full == DXK_LOG_BLOCK)
-		return;
-	do {
-		dxk_wakes_init(&wakes);
-		spin_lock_irqsave(&log->lock, flags);
-		while ((op = dxk_log_sleeper(log)) && dxk_wakes_room(&wakes)) {
-			dxk_log_enter(log, full, op->rec);
-			dxk_log_finish(op, 0, &wakes);
-		}
-		spin_unlock_irqrestore(&log->lock, flags);
-		dxk_wakes_flush(log->engine, &wakes);
-		cond_resched();
-	} while (op);
-}
-
 /* --- out ------------------------------------------------------------------- */
 
-/* What is next in the stream: a message, or the gap before it. */
+/*
+ * What is next in the stream: a message, or the gap before it.
+ * Return: is there anything?
+ */
 static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 {
+	struct dxk_log_ring *ring = dxk_ring_use(&log->old) ? &log->old : &log->ring;
 	const struct dxk_log_record *e = NULL;
 	u64 next = log->seq + 1;
 	u64 lost;
 
-	if (dxk_log_use(log)) {
-		e = &log->entry[log->head & (log->size - 1)];
+	if (dxk_ring_use(ring)) {
+		e = &ring->entry[ring->head & (ring->size - 1)];
 		next = e->seq;
 	}
 	lost = next - log->taken - 1;
@@ -353,7 +229,7 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 		return false;
 	*rec = *e;
 	log->taken = e->seq;
-	log->head++;
+	ring->head++;
 	return true;
 }
 
@@ -366,6 +242,7 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
  */
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 {
+	struct dxk_log_record *spent = NULL;
 	struct dxk_log_op *op;
 	struct dxk_wakes wakes;
 	unsigned long flags;
@@ -374,21 +251,24 @@ bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 	dxk_wakes_init(&wakes);
 	spin_lock_irqsave(&log->lock, flags);
 	any = dxk_log_next(log, rec);
-	op = dxk_log_sleeper(log);
-	if (op && dxk_log_use(log) < log->size) {
+	op = list_first_entry_or_null(&log->writers, struct dxk_log_op, w.link);
+	if (op && !dxk_log_is_full(log)) {
 		dxk_log_enter(log, DXK_LOG_BLOCK, op->rec);
 		dxk_log_finish(op, 0, &wakes);
 	}
+	if (!dxk_ring_use(&log->old))
+		swap(spent, log->old.entry);
 	spin_unlock_irqrestore(&log->lock, flags);
 	dxk_wakes_flush(log->engine, &wakes);
+	kvfree(spent);
 	return any;
 }
 
-/** dxk_log_readable - is there a message or a gap that was not handed on? */
-bool dxk_log_readable(struct dxk_log *log)
+/** dxk_log_unwritten - messages, gaps included, that were not handed on yet */
+u64 dxk_log_unwritten(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
-	return log->taken != log->seq || READ_ONCE(log->holding);
+	return log->seq - log->told;
 }
 
 /** dxk_log_count - messages in the pool, for a caller without the lock */
@@ -398,43 +278,50 @@ u32 dxk_log_count(struct dxk_log *log)
 	return dxk_log_use(log);
 }
 
-/* --- Start and Stop -------------------------------------------------------- */
-
-/** dxk_log_async - the context starts: messages enter the pool (DX-17) */
-void dxk_log_async(struct dxk_log *log)
-{
-	guard(spinlock_irqsave)(&log->lock);
-	log->async = true;
-}
+/* --- the drainer ----------------------------------------------------------- */
 
 /**
- * dxk_log_sync - the context stopped: messages are written by their callers
- * @log: the pool; what it holds is written to the file, or stays for LOG_READ
+ * dxk_log_claim - become the drainer of a log without a file
+ * @log: the log
  *
- * Whoever slept for room and finds none by now gets ESHUTDOWN.
+ * Return: 1, 0 when another one is, or the item is to be: dxk_log.claimants are woken
+ * when that is over; -EBUSY when a file has the messages.
  */
-void dxk_log_sync(struct dxk_log *log)
+int dxk_log_claim(struct dxk_log *log)
 {
-	struct dxk_log_op *op;
-	struct dxk_wakes wakes;
-	unsigned long flags;
+	guard(spinlock_irqsave)(&log->lock);
+	if (log->file)
+		return -EBUSY;
+	if (log->drainer || !list_empty(&log->changes))
+		return 0;
+	log->drainer = true;
+	return 1;
+}
 
-	spin_lock_irqsave(&log->lock, flags);
-	log->async = false;
-	spin_unlock_irqrestore(&log->lock, flags);
+/** dxk_log_hold - have a message in log->held, if there is one; for the drainer */
+bool dxk_log_hold(struct dxk_log *log)
+{
+	if (!log->holding)
+		log->holding = dxk_log_take(log, &log->held);
+	return log->holding;
+}
 
-	dxk_logfile_flush(log);
+/** dxk_log_pass - what the drainer held was handed on */
+void dxk_log_pass(struct dxk_log *log)
+{
+	log->holding = false;
+	guard(spinlock_irqsave)(&log->lock);
+	log->told = log->taken;
+}
 
-	/* No more than some per lock hold; nobody falls asleep any more. */
-	do {
-		dxk_wakes_init(&wakes);
-		spin_lock_irqsave(&log->lock, flags);
-		while ((op = dxk_log_sleeper(log)) && dxk_wakes_room(&wakes))
-			dxk_log_finish(op, -ESHUTDOWN, &wakes);
-		spin_unlock_irqrestore(&log->lock, flags);
-		dxk_wakes_flush(log->engine, &wakes);
-		cond_resched();
-	} while (op);
-	/* No more will come: LOG_READ returns. */
-	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
+/** dxk_log_yield - a reader is the drainer no more */
+void dxk_log_yield(struct dxk_log *log)
+{
+	scoped_guard(spinlock_irqsave, &log->lock) {
+		log->drainer = false;
+		/* Without a file: one is to come, or was withdrawn again. */
+		if (log->pinned)
+			dxk_log_kick(log);
+	}
+	wake_up_interruptible(&log->claimants);
 }

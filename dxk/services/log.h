@@ -3,41 +3,73 @@
 #define _DXK_SERVICES_LOG_H
 
 #include <linux/list.h>
-#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/stdarg.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "engine/waiter.h"
 #include "uapi/dxk.h"
 
 struct dxk_engine;
+struct dxk_files;
 struct dxk_member;
 struct file;
 
 /**
+ * struct dxk_log_ring - messages in an array. Invariant: 0 <= tail - head <= size
+ */
+struct dxk_log_ring {
+	/** @entry: (G) entries, a power of two; NULL: there is none */
+	struct dxk_log_record *entry;
+	/** @size: (G) how many */
+	u32 size;
+	/** @head: (G) messages taken so far: the next one is entry[head % size] */
+	u32 head;
+	/** @tail: (G) messages added so far: the next one goes to entry[tail % size] */
+	u32 tail;
+};
+
+/**
+ * struct dxk_log_op - a caller that sleeps until something was done with the log
+ */
+struct dxk_log_op {
+	/** @w: in dxk_log.writers, .sync or .changes; (G) instead of the engine's lock */
+	struct dxk_waiter w;
+	/** @rec: the message; its sequence number is given by whoever takes it */
+	struct dxk_log_record *rec;
+	/** @file: in dxk_log.changes: the file that is to take over, or NULL */
+	struct file *file;
+	/** @upto: what was accepted up to this sequence number is the old file's */
+	u64 upto;
+	/** @begun: (G) the item is at it, or has done it: it cannot be undone */
+	bool begun;
+	/** @err: what ended the sleep, 0 when it was done; 1: the context was started */
+	int err;
+};
+
+/**
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
  *
- * Invariants: tail - head is the number of messages in it, at most size. While
- * a writer sleeps in @writers the pool is full: taking from the head moves the
- * first sleeper's message in, so that nobody overtakes it.
+ * Messages leave in their order because one drainer at a time takes them out and hands
+ * them on: LOG_READ, or the log item, which writes the file. To be the drainer is a token
+ * and not a lock, for a drainer may hang in a user's memory or file. LOG_READ sleeps for
+ * it, interruptibly; the item does not, whoever gives the token back kicks it. Nobody else
+ * wants it: Start, Stop and close do what they do under @lock.
+ *
+ * While a writer sleeps in @writers the pool is full: taking from the head moves the first
+ * sleeper's message in, so that nobody overtakes it.
  */
 struct dxk_log {
 	/**
 	 * @lock: what has the letter G here; taken in any context, so inside any lock
 	 */
 	spinlock_t lock;
-	/** @entry: (G) entries, a power of two; NULL while there is no pool */
-	struct dxk_log_record *entry;
-	/** @size: (G) how many */
-	u32 size;
-	/**
-	 * @head: (G) messages taken so far: the next one to take is entry[head % size]
-	 */
-	u32 head;
-	/** @tail: (G) messages added so far: the next one goes to entry[tail % size] */
-	u32 tail;
+	/** @ring: (G) where messages enter; none while there is no pool */
+	struct dxk_log_ring ring;
+	/** @old: (G) that of an earlier run, of another size, until all of it was taken */
+	struct dxk_log_ring old;
 	/** @seq: (G) messages logged so far, the lost ones included */
 	u64 seq;
 	/**
@@ -45,6 +77,8 @@ struct dxk_log {
 	 * numbers between it and the next message were lost: gaps are not stored
 	 */
 	u64 taken;
+	/** @told: (G) up to which they were handed on; less than @taken while one is held */
+	u64 told;
 	/** @lost: (G) messages that were dropped */
 	u64 lost;
 	/** @high: (G) high-water mark */
@@ -53,6 +87,10 @@ struct dxk_log {
 	bool async;
 	/** @closed: (G) the context is gone */
 	bool closed;
+	/** @pinned: (G) it has a file, or is to have one: a pin of the context */
+	bool pinned;
+	/** @ctx_id: (G) of a context that is @closed */
+	u32 ctx_id;
 	/** @writers: (G) struct dxk_log_op that sleep while the pool is full (BLOCK) */
 	struct list_head writers;
 	/** @asleep: (G) how many */
@@ -63,34 +101,43 @@ struct dxk_log {
 	u64 block_ns;
 	/** @readers: LOG_READ and poll(2) sleep here */
 	wait_queue_head_t readers;
+	/** @claimants: LOG_READ sleeps here to become the drainer */
+	wait_queue_head_t claimants;
+	/** @stoppers: who called Stop sleeps here until the file has all */
+	wait_queue_head_t stoppers;
 
-	/**
-	 * @drain: (D) held while messages are taken out and handed on, one at a time, so
-	 * that they leave in order. Outside of @lock; held over file and user access
-	 */
-	struct mutex drain;
+	/** @drainer: (G) somebody hands messages on, and has what is (D) */
+	bool drainer;
 	/** @held: (D) the message that is being handed on */
 	struct dxk_log_record held;
-	/** @holding: (D) there is one; also read without it */
+	/** @holding: (D) there is one */
 	bool holding;
-	/** @file: (D) and (G): the log file, or NULL */
+	/** @file: (G), to set also (D): the log file, or NULL */
 	struct file *file;
+	/** @sync: (G) struct dxk_log_op: messages that the item writes while their callers wait */
+	struct list_head sync;
+	/** @changes: (G) struct dxk_log_op: the next files */
+	struct list_head changes;
+	/** @serving: (G) what the item is at: has begun, and is in no list any more; or NULL */
+	struct dxk_log_op *serving;
 	/** @done: (D) bytes of @held's line that are in the file */
 	u32 done;
 	/** @torn: (D) the file ends within a line that will not be completed */
 	bool torn;
-	/** @error: (D) of the last attempt to write to the file */
+	/** @error: (G) of the last attempt to write to the file */
 	int error;
 	/** @backoff: (D) jiffies until the next attempt after an error */
 	unsigned int backoff;
-	/** @work: writes to the file */
+	/** @work: the log item: writes to the file */
 	struct delayed_work work;
+	/** @files: (C) whose queue the item is on, once there is a file */
+	struct dxk_files *files;
 	/** @engine: (C) of the context, for its policy */
 	struct dxk_engine *engine;
 };
 
 /* log.c: the pool */
-void dxk_log_init(struct dxk_log *log, struct dxk_engine *e);
+void dxk_log_init(struct dxk_log *log, struct dxk_engine *e, struct dxk_files *files);
 int dxk_log_alloc(struct dxk_log *log, u32 size);
 void dxk_log_trim(struct dxk_log *log);
 void dxk_log_free(struct dxk_log *log);
@@ -101,33 +148,57 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 __printf(4, 0)
 void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		  const char *fmt, va_list args);
-bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
-bool dxk_log_readable(struct dxk_log *log);
-u32 dxk_log_count(struct dxk_log *log);
+void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec);
+void dxk_log_announce(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
 
+bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
+int dxk_log_claim(struct dxk_log *log);
+bool dxk_log_hold(struct dxk_log *log);
+void dxk_log_pass(struct dxk_log *log);
+void dxk_log_yield(struct dxk_log *log);
+u64 dxk_log_unwritten(struct dxk_log *log);
+u32 dxk_log_count(struct dxk_log *log);
+void dxk_log_kick(struct dxk_log *log);
+
+/* log_call.c: what members, Start, Stop and close want of it */
 int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
 		  bool wait, u64 deadline);
+void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes);
+void dxk_log_finish_all(struct dxk_log *log, struct list_head *ops, int err);
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
+int dxk_log_set_file(struct dxk_log *log, struct file *file);
 void dxk_log_async(struct dxk_log *log);
 void dxk_log_sync(struct dxk_log *log);
+u64 dxk_log_seq(struct dxk_log *log);
+int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline);
+void dxk_log_close(struct dxk_log *log, u32 ctx_id);
 
-/* log_file.c: the file, to which messages are handed on */
-int dxk_logfile_init(void);
-void dxk_logfile_exit(void);
-void dxk_logfile_kick(struct dxk_log *log);
-void dxk_logfile_flush(struct dxk_log *log);
-int dxk_logfile_write_now(struct dxk_log *log, struct dxk_log_record *rec);
-int dxk_logfile_set(struct dxk_log *log, struct file *file);
-void dxk_logfile_close(struct dxk_log *log, u32 ctx_id);
+/* log_file.c: the item that writes the file */
 void dxk_logfile_work(struct work_struct *work);
 u32 dxk_logfile_line(const struct dxk_log_record *rec, char *line, size_t room);
 
 /* Exact only under the lock, see dxk_log_count(). */
+static inline u32 dxk_ring_use(const struct dxk_log_ring *ring)
+{
+	return ring->tail - ring->head;
+}
+
 static inline u32 dxk_log_use(const struct dxk_log *log)
 {
-	return log->tail - log->head;
+	return dxk_ring_use(&log->ring) + dxk_ring_use(&log->old);
+}
+
+static inline bool dxk_log_is_full(const struct dxk_log *log)
+{
+	return dxk_ring_use(&log->ring) == log->ring.size;
+}
+
+/** dxk_log_readable - is there a message or a gap that was not handed on? */
+static inline bool dxk_log_readable(struct dxk_log *log)
+{
+	return dxk_log_unwritten(log);
 }
 
 #endif /* _DXK_SERVICES_LOG_H */

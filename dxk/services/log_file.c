@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The log file: a work item writes the messages of the Log Pool, log_batch of them
- * per turn. It is no part of the Monitor, so neither a command nor the start of a
- * worker holds the log up, and it goes on after the application died.
+ * The log item: it writes the messages of the Log Pool to the log file, log_batch of them
+ * per turn, and changes and releases that file. It is no part of the Monitor, so neither
+ * a command nor the start of a worker holds the log up, and it goes on after the
+ * application died.
  *
- * Messages are handed on under log->drain. A message leaves the pool for log->held
- * and is dropped there when it was handed on whole, so a message that fails - a full
- * disk, a bad address - is kept and retried.
+ * It may hang in the file for as long as the file system wants; then it is the drainer,
+ * and holds no lock. A message leaves the pool for log->held and is dropped there when
+ * it was handed on whole, so a message that fails - a full disk, a bad address - is kept
+ * and retried.
  */
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -14,11 +16,13 @@
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/poll.h>
-#include <linux/sched/signal.h>
 #include <linux/time64.h>
 
 #include "compat.h"
+#include "engine/dispatch.h"
 #include "engine/engine.h"
+#include "engine/life.h"
+#include "services/files.h"
 #include "services/log.h"
 
 /* How long to wait with a file that cannot be written, the first and later times. */
@@ -27,23 +31,6 @@
 
 /* Room for a line: the message and what goes in front and behind. */
 #define DXK_LOG_LINE		(DXK_LOG_TEXT + 80)
-
-static struct workqueue_struct *dxk_logfile_wq;
-
-int dxk_logfile_init(void)
-{
-	/*
-	 * Unbound and without a rescuer: no thread is made for it. Frozen with the
-	 * system: no file may change any more once a hibernation image was taken.
-	 */
-	dxk_logfile_wq = alloc_workqueue("dxk_log", WQ_UNBOUND | WQ_FREEZABLE, 0);
-	return dxk_logfile_wq ? 0 : -ENOMEM;
-}
-
-void dxk_logfile_exit(void)
-{
-	destroy_workqueue(dxk_logfile_wq);
-}
 
 /* --- lines ----------------------------------------------------------------- */
 
@@ -81,8 +68,6 @@ static int dxk_logfile_write(struct dxk_log *log)
 	u32 len = dxk_logfile_line(&log->held, line, sizeof(line));
 	ssize_t n = 0;
 
-	lockdep_assert_held(&log->drain);
-
 	if (log->torn) {
 		n = dxk_logfile_append(log->file, "\n", 1);
 		log->torn = n < 0;
@@ -98,232 +83,217 @@ static int dxk_logfile_write(struct dxk_log *log)
 	return 0;
 }
 
-/* Is there a message in log->held, or one to take? */
-static bool dxk_logfile_hold(struct dxk_log *log)
+/* --- messages -------------------------------------------------------------- */
+
+/* Up to which message is this file's? A change that comes meanwhile may come late. */
+static u64 dxk_logfile_upto(struct dxk_log *log)
 {
-	if (!log->holding)
-		WRITE_ONCE(log->holding, dxk_log_take(log, &log->held));
-	return log->holding;
+	struct dxk_log_op *change;
+
+	guard(spinlock_irqsave)(&log->lock);
+	change = list_first_entry_or_null(&log->changes, struct dxk_log_op, w.link);
+	return change ? change->upto : U64_MAX;
 }
 
-/* Write messages, at most @max and not beyond sequence number @upto. */
-static int dxk_logfile_write_some(struct dxk_log *log, u32 max, u64 upto)
+/* Write messages of the pool, at most @max. */
+static int dxk_logfile_write_some(struct dxk_log *log, u32 max)
 {
+	u64 upto = dxk_logfile_upto(log);
 	int err = 0;
 
-	lockdep_assert_held(&log->drain);
-
-	while (max-- && (log->holding || READ_ONCE(log->taken) < upto) &&
-	       dxk_logfile_hold(log)) {
+	/* Only the drainer changes what was told. */
+	while (!err && max-- && log->told < upto && dxk_log_hold(log)) {
 		err = dxk_logfile_write(log);
-		if (err)
-			break;
-		WRITE_ONCE(log->holding, false);
+		if (!err)
+			dxk_log_pass(log);
 	}
-	log->error = err;
 	return err;
 }
 
-/* --- the work -------------------------------------------------------------- */
-
-/** dxk_logfile_kick - have the work look. Context: any */
-void dxk_logfile_kick(struct dxk_log *log)
-{
-	/* A retry after an error keeps its time. */
-	queue_delayed_work(dxk_logfile_wq, &log->work, 0);
-}
-
-void dxk_logfile_work(struct work_struct *work)
-{
-	struct dxk_log *log = container_of(to_delayed_work(work), struct dxk_log, work);
-	unsigned int backoff = log->backoff;
-
-	guard(mutex)(&log->drain);
-	if (!log->file)
-		return;
-	if (dxk_logfile_write_some(log, READ_ONCE(log->engine->policy.log_batch), U64_MAX))
-		log->backoff = backoff ? min(2 * backoff, (unsigned int)
-					     msecs_to_jiffies(DXK_BACKOFF_MAX_MS)) :
-					 max(1U, (unsigned int)
-					     msecs_to_jiffies(DXK_BACKOFF_MIN_MS));
-	else
-		log->backoff = 0;
-	if (dxk_log_readable(log))
-		queue_delayed_work(dxk_logfile_wq, &log->work, log->backoff);
-}
-
-/**
- * dxk_logfile_flush - write what the pool holds, if there is a file
- * @log: nobody but kernel callers adds messages any more
- *
- * By the work, not by the caller: a dying process could not. Ends with the first
- * error; the work goes on trying.
- */
-void dxk_logfile_flush(struct dxk_log *log)
-{
-	do {
-		if (!READ_ONCE(log->file))
-			return;
-		mod_delayed_work(dxk_logfile_wq, &log->work, 0);
-		flush_delayed_work(&log->work);
-	} while (dxk_log_readable(log) && !READ_ONCE(log->error));
-}
-
-/* --- synchronous logging --------------------------------------------------- */
-
 /*
- * Give the message its number, if it is really its turn: the pool is empty and
- * the context does not run.
+ * Take a message whose caller waits, and give it its number, if it is really its turn:
+ * the pool is empty and the context does not run.
  */
-static int dxk_logfile_turn(struct dxk_log *log, struct dxk_log_record *rec)
+static bool dxk_logfile_begin(struct dxk_log *log)
 {
+	struct dxk_log_op *op;
+
 	guard(spinlock_irqsave)(&log->lock);
-	if (log->async)
-		return 1;
-	if (log->taken != log->seq)
-		return -EAGAIN;
-	dxk_log_number(log, rec);
+	op = list_first_entry_or_null(&log->sync, struct dxk_log_op, w.link);
+	if (!op || log->async || log->told != log->seq)
+		return false;
+	dxk_waiter_leave(&op->w);
+	op->begun = true;
+	log->serving = op;
+	dxk_log_number(log, op->rec);
+	log->held = *op->rec;
 	log->taken = log->seq;
-	return 0;
+	return true;
 }
 
-/* The message is not in the file: undo its number. */
-static void dxk_logfile_undo(struct dxk_log *log, const struct dxk_log_record *rec)
+/* The message of a caller is not in the file: undo its number. */
+static void dxk_logfile_undo(struct dxk_log *log)
 {
+	lockdep_assert_held(&log->lock);
+
 	log->torn |= log->done;
 	log->done = 0;
-	guard(spinlock_irqsave)(&log->lock);
-	log->taken = rec->seq - 1;
-	if (log->seq == rec->seq)
+	log->taken = log->told;
+	if (log->seq == log->held.seq)
 		log->seq--;
 	else
 		log->lost++;	/* another one follows: a gap stays */
 }
 
-static int dxk_logfile_write_locked(struct dxk_log *log, struct dxk_log_record *rec)
+/* Whom the item serves is told, unless he was killed. */
+static void dxk_logfile_served(struct dxk_log *log, int err, struct dxk_wakes *wakes)
 {
-	int err;
+	lockdep_assert_held(&log->lock);
 
-	lockdep_assert_held(&log->drain);
-
-	if (!log->file)
-		return log->closed ? -ESHUTDOWN : -ENODEV;
-	do {
-		err = dxk_logfile_write_some(log, U32_MAX, U64_MAX) ?:
-		      dxk_logfile_turn(log, rec);
-	} while (err == -EAGAIN);
-	if (err)
-		return err;
-	log->held = *rec;
-	err = dxk_logfile_write(log);
-	if (err)
-		dxk_logfile_undo(log, rec);
-	return err;
+	if (log->serving)
+		dxk_log_finish(log->serving, err, wakes);
+	log->serving = NULL;
 }
 
-/**
- * dxk_logfile_write_now - write a message to the file before returning (DX-3)
- * @log: the log
- * @rec: thread, text, len and flags are set
- *
- * Return: 0; 1 when the context was started meanwhile; -ENODEV without a file,
- * -ESHUTDOWN when the context is gone, the error of the write.
- */
-int dxk_logfile_write_now(struct dxk_log *log, struct dxk_log_record *rec)
+/* Write messages whose callers wait (DX-3), at most @max; errors are theirs. */
+static void dxk_logfile_write_sync(struct dxk_log *log, u32 max)
 {
+	struct dxk_wakes wakes;
 	int err;
 
-	if (mutex_lock_interruptible(&log->drain))
-		return -ERESTARTSYS;
-	err = dxk_logfile_write_locked(log, rec);
-	mutex_unlock(&log->drain);
-	return err;
+	while (max-- && dxk_logfile_begin(log)) {
+		err = dxk_logfile_write(log);
+		dxk_wakes_init(&wakes);
+		scoped_guard(spinlock_irqsave, &log->lock) {
+			if (err)
+				dxk_logfile_undo(log);
+			else
+				log->told = log->taken;
+			dxk_logfile_served(log, err, &wakes);
+		}
+		dxk_wakes_flush(log->engine, &wakes);
+	}
 }
 
 /* --- which file ------------------------------------------------------------ */
 
-static struct file *dxk_logfile_swap(struct dxk_log *log, struct file *file)
+/* The next file takes over. Return: false when there is no change to be made. */
+static bool dxk_logfile_swap(struct dxk_log *log, struct file **old)
 {
-	struct file *old = log->file;
-	unsigned long flags;
+	struct dxk_log_op *op;
 
-	lockdep_assert_held(&log->drain);
-
-	spin_lock_irqsave(&log->lock, flags);
-	WRITE_ONCE(log->file, file);
-	spin_unlock_irqrestore(&log->lock, flags);
+	guard(spinlock_irqsave)(&log->lock);
+	op = list_first_entry_or_null(&log->changes, struct dxk_log_op, w.link);
+	if (!op && !log->closed)
+		return false;
+	*old = log->file;
+	WRITE_ONCE(log->file, op ? op->file : NULL);
+	log->serving = op;
+	if (op) {
+		dxk_waiter_leave(&op->w);
+		op->begun = true;
+	}
 	/* A line that the old file did not take whole is written again. */
 	log->done = 0;
 	log->torn = false;
-	log->error = 0;
-	log->backoff = 0;
-	return old;
+	return true;
 }
 
-/* Write what was accepted up to @upto, unless that fails. Return: 0 or -ERESTARTSYS. */
-static int dxk_logfile_finish(struct dxk_log *log, u64 upto)
+/* Make the change that is wanted: what was accepted before is in the old file, or failed. */
+static bool dxk_logfile_change(struct dxk_log *log)
 {
-	int err = 0;
+	struct file *old;
+	struct dxk_wakes wakes;
 
-	lockdep_assert_held(&log->drain);
-
-	while (log->file && !err && (log->holding || READ_ONCE(log->taken) < upto)) {
-		err = signal_pending(current) ? -ERESTARTSYS :
-						dxk_logfile_write_some(log, 1, upto);
-	}
-	return err && signal_pending(current) ? -ERESTARTSYS : 0;
-}
-
-/**
- * dxk_logfile_set - write the log to a file from now on
- * @log: the log
- * @file: its reference goes to the log; NULL for none
- *
- * What was accepted before goes to the old file, unless that fails. On error,
- * -ERESTARTSYS, @file stays the caller's.
- */
-int dxk_logfile_set(struct dxk_log *log, struct file *file)
-{
-	u64 upto = READ_ONCE(log->seq);
-	int err;
-
-	if (mutex_lock_interruptible(&log->drain))
-		return -ERESTARTSYS;
-	err = dxk_logfile_finish(log, upto);
-	if (!err)
-		file = dxk_logfile_swap(log, file);
-	mutex_unlock(&log->drain);
-	if (err)
-		return err;
-
-	if (file)
-		fput(file);
-	if (READ_ONCE(log->file))
-		mod_delayed_work(dxk_logfile_wq, &log->work, 0);
+	if (!dxk_logfile_swap(log, &old))
+		return false;
+	if (!log->file)
+		dxk_log_finish_all(log, &log->sync, log->closed ? -ESHUTDOWN : -ENODEV);
 	/* LOG_READ is over, or has something to read. */
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
-	return 0;
+	if (log->closed && old && dxk_log_readable(log))
+		pr_warn_ratelimited("dxk: context %u: %llu messages could not be written\n",
+				    log->ctx_id, dxk_log_unwritten(log));
+	if (old)
+		__fput_sync(old);
+	dxk_wakes_init(&wakes);
+	scoped_guard(spinlock_irqsave, &log->lock)
+		dxk_logfile_served(log, 0, &wakes);
+	dxk_wakes_flush(log->engine, &wakes);
+	return true;
 }
 
-/**
- * dxk_logfile_close - the context is gone: write what is left, release the file
- * @log: not asynchronous any more
- * @ctx_id: whose
- */
-void dxk_logfile_close(struct dxk_log *log, u32 ctx_id)
-{
-	struct file *file;
+/* --- the work -------------------------------------------------------------- */
 
-	dxk_logfile_flush(log);
-	mutex_lock(&log->drain);
-	log->closed = true;
-	file = dxk_logfile_swap(log, NULL);
-	mutex_unlock(&log->drain);
-	cancel_delayed_work_sync(&log->work);
-	if (!file)
+/* Write, then change the file if that is wanted. Return: the error of the file. */
+static int dxk_logfile_turn(struct dxk_log *log)
+{
+	u32 batch = READ_ONCE(log->engine->policy.log_batch);
+	int err = 0;
+
+	if (log->file)
+		err = dxk_logfile_write_some(log, batch);
+	if (err)
+		dxk_log_finish_all(log, &log->sync, err);
+	else if (log->file)
+		dxk_logfile_write_sync(log, batch);
+	/* A file that cannot be written does not keep another one from taking over. */
+	if (err || !log->file || log->told >= min(dxk_logfile_upto(log), dxk_log_seq(log)))
+		if (dxk_logfile_change(log))
+			err = 0;
+	return err;
+}
+
+static void dxk_logfile_set_backoff(struct dxk_log *log, int err)
+{
+	unsigned int least = max(1U, (unsigned int)msecs_to_jiffies(DXK_BACKOFF_MIN_MS));
+	unsigned int most = msecs_to_jiffies(DXK_BACKOFF_MAX_MS);
+
+	log->backoff = err ? clamp(2 * log->backoff, least, most) : 0;
+}
+
+/* The item is the drainer no more. Return: is the pin to be let go? */
+static bool dxk_logfile_rest(struct dxk_log *log, int err)
+{
+	bool unpin;
+
+	guard(spinlock_irqsave)(&log->lock);
+	log->error = err;
+	log->drainer = false;
+	unpin = !log->file && list_empty(&log->changes);
+	if (unpin)
+		log->pinned = false;
+	else if (!list_empty(&log->changes) || !list_empty(&log->sync) || log->closed)
+		queue_delayed_work(log->files->wq, &log->work, 0);
+	else if (log->told != log->seq)
+		queue_delayed_work(log->files->wq, &log->work, log->backoff);
+	return unpin;
+}
+
+static bool dxk_logfile_claim(struct dxk_log *log)
+{
+	guard(spinlock_irqsave)(&log->lock);
+	if (log->drainer || !log->pinned)
+		return false;
+	log->drainer = true;
+	return true;
+}
+
+/** dxk_logfile_work - a turn of the log item; who has what it needs kicks it again */
+void dxk_logfile_work(struct work_struct *work)
+{
+	struct dxk_log *log = container_of(to_delayed_work(work), struct dxk_log, work);
+	bool unpin;
+	int err;
+
+	if (!dxk_logfile_claim(log))
 		return;
-	if (dxk_log_readable(log))
-		pr_warn_ratelimited("dxk: context %u: %llu messages could not be written\n",
-				    ctx_id, log->seq - log->taken + log->holding);
-	fput(file);
+	err = dxk_logfile_turn(log);
+	dxk_logfile_set_backoff(log, err);
+	unpin = dxk_logfile_rest(log, err);
+	wake_up_interruptible(&log->claimants);
+	wake_up_interruptible(&log->stoppers);
+	/* Last: the context may be gone. */
+	if (unpin)
+		dxk_unpin(log->engine);
 }

@@ -70,11 +70,11 @@ directions() {
 		END { exit bad }'
 }
 
-# What is one object in several files may call to and fro: services/log and log_file.
+# What is one object in several files may call to and fro: services/log and log_*.
 one_object='{
 	for (i = 1; i <= 2; i++)
-		sub(/services\/(log_file|command_handler|command_timed)$/, "&@", $i)
-	for (i = 1; i <= 2; i++) { sub(/log_file@$/, "log", $i); sub(/command_[a-z]+@$/, "command", $i) }
+		sub(/services\/(log_call|log_file|command_handler|command_timed)$/, "&@", $i)
+	for (i = 1; i <= 2; i++) { sub(/log_[a-z]+@$/, "log", $i); sub(/command_[a-z]+@$/, "command", $i) }
 }'
 
 # circles BUILD: files do not use each other in a circle

@@ -27,7 +27,7 @@ static struct dxk_log *log_make(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, e);
 	dxk_engine_init(e);
 	dxk_policy_init(&e->policy);
-	dxk_log_init(log, e);
+	dxk_log_init(log, e, NULL);
 	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, SIZE), 0);
 	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, log_release, log), 0);
 	return log;
@@ -39,6 +39,16 @@ static void add(struct dxk_log *log, enum dxk_log_full full, u32 first, u32 last
 		dxk_log_add(log, full, 100 + first, "message %u", first);
 }
 
+/* What a drainer does. */
+static bool take_next(struct dxk_log *log, struct dxk_log_record *r)
+{
+	if (!dxk_log_hold(log))
+		return false;
+	*r = log->held;
+	dxk_log_pass(log);
+	return true;
+}
+
 /* Take one and compare all of it. */
 static void take(struct kunit *test, struct dxk_log *log, u64 seq, u32 nr)
 {
@@ -46,7 +56,7 @@ static void take(struct kunit *test, struct dxk_log *log, u64 seq, u32 nr)
 	char text[32];
 
 	snprintf(text, sizeof(text), "message %u", nr);
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, r.seq, seq);
 	KUNIT_EXPECT_EQ(test, r.thread, 100 + nr);
 	KUNIT_EXPECT_STREQ(test, r.text, text);
@@ -62,7 +72,7 @@ static void take_gap(struct kunit *test, struct dxk_log *log, u64 seq, u32 lost)
 	char text[32];
 
 	snprintf(text, sizeof(text), "%u lost", lost);
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, r.flags, DXK_LOG_GAP);
 	KUNIT_EXPECT_EQ(test, r.seq, seq);
 	KUNIT_EXPECT_EQ(test, r.lost, lost);
@@ -75,7 +85,7 @@ static void take_none(struct kunit *test, struct dxk_log *log)
 	struct dxk_log_record r;
 
 	KUNIT_EXPECT_FALSE(test, dxk_log_readable(log));
-	KUNIT_EXPECT_FALSE(test, dxk_log_take(log, &r));
+	KUNIT_EXPECT_FALSE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, dxk_log_use(log), 0);
 }
 
@@ -109,21 +119,21 @@ static void log_counters_wrap(struct kunit *test)
 	struct dxk_log *log = log_make(test);
 	u32 i;
 
-	log->head = log->tail = U32_MAX - 5;
+	log->ring.head = log->ring.tail = U32_MAX - 5;
 	add(log, DXK_LOG_DROP_NEW, 1, 3);
 	for (i = 4; i < 40; i++) {
 		add(log, DXK_LOG_DROP_NEW, i, i);
 		KUNIT_EXPECT_EQ(test, dxk_log_use(log), SIZE);
 		take(test, log, i - 3, i - 3);
 	}
-	KUNIT_EXPECT_LT(test, log->tail, 40);
+	KUNIT_EXPECT_LT(test, log->ring.tail, 40);
 	KUNIT_EXPECT_EQ(test, log->lost, 0);
 
 	for (i = 37; i < 40; i++)
 		take(test, log, i, i);
 
 	/* full across the wrap */
-	log->head = log->tail = U32_MAX - 1;
+	log->ring.head = log->ring.tail = U32_MAX - 1;
 	add(log, DXK_LOG_DROP_OLDEST, 1, SIZE + 2);
 	KUNIT_EXPECT_EQ(test, dxk_log_use(log), SIZE);
 	KUNIT_EXPECT_EQ(test, log->lost, 2);
@@ -193,7 +203,7 @@ static void log_loses_none_silently(struct kunit *test)
 	for (i = 1; i <= 200; i++) {
 		add(log, i & 16 ? DXK_LOG_DROP_NEW : DXK_LOG_DROP_OLDEST, i, i);
 		while (i == 200 || i * 7 % 10 <= 4) {
-			if (!dxk_log_take(log, &r))
+			if (!take_next(log, &r))
 				break;
 			KUNIT_EXPECT_EQ(test, r.seq, next);
 			next += r.lost ?: 1;
@@ -220,7 +230,7 @@ static void log_edges(struct kunit *test)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
 	dxk_log_add(log, DXK_LOG_BLOCK, 1, "%s", text);
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, r.flags, DXK_LOG_CUT);
 	KUNIT_EXPECT_EQ(test, r.len, DXK_LOG_TEXT - 1);
 	KUNIT_EXPECT_EQ(test, strnlen(r.text, DXK_LOG_TEXT), DXK_LOG_TEXT - 1);
@@ -233,7 +243,7 @@ static void log_edges(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line + len - 7, " [cut]\n");
 
 	dxk_log_add(log, DXK_LOG_BLOCK, 1, "a\tb\n%s\177\n\n", "c\rd");
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_STREQ(test, r.text, "a b c d ");
 	r.time_ns = 12 * NSEC_PER_SEC + 34;
 	len = dxk_logfile_line(&r, line, sizeof(line));
@@ -243,12 +253,40 @@ static void log_edges(struct kunit *test)
 	dxk_logfile_line(&r, line, sizeof(line));
 	KUNIT_EXPECT_STREQ(test, line, "2 12.000000034 - a b c d \n");
 	dxk_log_add(log, DXK_LOG_BLOCK, 1, "%s", "");
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, r.len, 0);
 	/* only newlines */
 	dxk_log_add(log, DXK_LOG_BLOCK, 1, "\n\n");
-	KUNIT_ASSERT_TRUE(test, dxk_log_take(log, &r));
+	KUNIT_ASSERT_TRUE(test, take_next(log, &r));
 	KUNIT_EXPECT_EQ(test, r.len, 0);
+}
+
+/* What is held and was not handed on is unread; it is the next one again. */
+static void log_drainer(struct kunit *test)
+{
+	struct dxk_log *log = log_make(test);
+
+	add(log, DXK_LOG_BLOCK, 1, 2);
+	KUNIT_EXPECT_EQ(test, dxk_log_claim(log), 1);
+	KUNIT_EXPECT_EQ(test, dxk_log_claim(log), 0);
+	KUNIT_ASSERT_TRUE(test, dxk_log_hold(log));
+	KUNIT_EXPECT_EQ(test, dxk_log_unwritten(log), 2);
+	/* others go on with a drainer that hangs */
+	add(log, DXK_LOG_BLOCK, 3, 3);
+	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, 2 * SIZE), 0);
+	add(log, DXK_LOG_BLOCK, 4, 4);
+	dxk_log_async(log);
+	dxk_log_sync(log);
+	dxk_log_yield(log);
+	KUNIT_EXPECT_EQ(test, dxk_log_claim(log), 1);
+	KUNIT_EXPECT_EQ(test, dxk_log_unwritten(log), 4);
+	take(test, log, 1, 1);
+	KUNIT_EXPECT_EQ(test, dxk_log_unwritten(log), 3);
+	take(test, log, 2, 2);
+	take(test, log, 3, 3);
+	take(test, log, 4, 4);
+	take_none(test, log);
+	dxk_log_yield(log);
 }
 
 /* DX-103: pools come and go, the stream goes on, what is unread stays */
@@ -277,17 +315,31 @@ static void log_resize(struct kunit *test)
 	add(log, DXK_LOG_BLOCK, 8, 10);
 	for (i = 4; i <= 8; i++)
 		take(test, log, i, i);
-	/* smaller: the newest of it */
+	/* smaller: all of it, too, in front of what comes */
 	add(log, DXK_LOG_BLOCK, 11, 20);
 	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, 2), 0);
-	KUNIT_EXPECT_EQ(test, log->lost, 10);
-	take_gap(test, log, 9, 10);
-	take(test, log, 19, 19);
-	take(test, log, 20, 20);
+	KUNIT_EXPECT_EQ(test, dxk_log_use(log), 12);
+	add(log, DXK_LOG_BLOCK, 21, 23);
+	KUNIT_EXPECT_EQ(test, log->lost, 1);
+	take(test, log, 9, 9);
+	/* once more: what was left over then is lost */
+	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, SIZE), 0);
+	KUNIT_EXPECT_EQ(test, log->lost, 12);
+	add(log, DXK_LOG_BLOCK, 24, 24);
+	take_gap(test, log, 10, 11);
+	take(test, log, 21, 21);
+	KUNIT_EXPECT_NOT_NULL(test, log->old.entry);
+	take(test, log, 22, 22);
+	KUNIT_EXPECT_NULL(test, log->old.entry);
+	take_gap(test, log, 23, 1);
+	take(test, log, 24, 24);
 	take_none(test, log);
+	/* nothing unread: there is nothing to keep */
+	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, 2 * SIZE), 0);
+	KUNIT_EXPECT_NULL(test, log->old.entry);
 	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, SIZE), 0);
 	dxk_log_trim(log);
-	KUNIT_EXPECT_NULL(test, log->entry);
+	KUNIT_EXPECT_NULL(test, log->ring.entry);
 }
 
 static struct kunit_case log_cases[] = {
@@ -297,6 +349,7 @@ static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_drop_oldest),
 	KUNIT_CASE(log_loses_none_silently),
 	KUNIT_CASE(log_edges),
+	KUNIT_CASE(log_drainer),
 	KUNIT_CASE(log_resize),
 	{ }
 };
@@ -319,7 +372,7 @@ static int say(struct dxk_member *m, u32 nr, bool wait, u64 deadline)
 /* The text of what is next, "" when there is nothing. */
 static const char *next_text(struct dxk_ctx *ctx, struct dxk_log_record *rec)
 {
-	if (!dxk_log_take(&ctx->log, rec))
+	if (!take_next(&ctx->log, rec))
 		rec->text[0] = 0;
 	return rec->text;
 }
@@ -382,7 +435,7 @@ static void log_any_context(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ctx->log.lost, 98);
 		if (full != DXK_LOG_DROP_NEW)
 			EXPECT_NEXT("98 lost");
-		KUNIT_ASSERT_TRUE(test, dxk_log_take(&ctx->log, &rec));
+		KUNIT_ASSERT_TRUE(test, take_next(&ctx->log, &rec));
 		KUNIT_EXPECT_EQ(test, rec.thread, 1);
 		KUNIT_EXPECT_STREQ(test, rec.text, full == DXK_LOG_DROP_NEW ?
 						   "atomic 0" : "atomic 98");
