@@ -164,7 +164,7 @@ long dxk_log_file_ioctl(void *obj, struct dxk_ucall *c)
 		file = fget(c->args.log_file.fd);
 		if (!file)
 			return -EBADF;
-		err = dxk_log_file_check(file) ?: dxk_files_open(&ctx->files, ctx->id);
+		err = dxk_log_file_check(file) ?: dxk_files_open(&ctx->files);
 	}
 	if (!err)
 		err = dxk_log_set_file(&ctx->log, file);

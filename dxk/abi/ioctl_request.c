@@ -299,7 +299,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 			 rqe->data_len))
 		return -EFAULT;
 	if (rqe->file) {
-		w.fd = dxk_receive_fd(rqe->file, O_CLOEXEC);
+		w.fd = dxk_receive_fd(rqe->file->file, O_CLOEXEC);
 		if (w.fd < 0)
 			return w.fd;
 	}

@@ -122,12 +122,23 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 static void dxk_next_drop(struct dxk_next_op *n)
 {
 	struct dxk_engine *e = n->m->engine;
+	struct dxk_file_ref *files;
 	LIST_HEAD(ended);
 
 	spin_lock(&e->lock);
 	list_splice_init(&n->ended, &ended);
+	files = n->files;
+	n->files = NULL;
 	spin_unlock(&e->lock);
 	dxk_rqe_drop_all(n->m, &ended);
+	os_let_go(files);
+}
+
+static int dxk_next_sleep(struct dxk_next_op *n, u64 deadline)
+{
+	if (!list_empty(&n->ended) || n->files)
+		dxk_next_drop(n);
+	return dxk_waiter_sleep_on(n->m->engine, &n->w, deadline);
 }
 
 /**
@@ -146,16 +157,15 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	dxk_waiter_init(&n->w);
 	INIT_LIST_HEAD(&n->ended);
 	INIT_LIST_HEAD(&n->work);
+	n->files = NULL;
 	n->taken = 0;
 	n->nr = 0;
 	n->err = 0;
 	dxk_perform(m->engine, &n->op, dxk_next_run);
 	/* pairs with the release in dxk_waiter_finish() */
-	if (likely(smp_load_acquire(&n->w.done)))
-		return n->err;
-	if (!list_empty(&n->ended))
-		dxk_next_drop(n);
-	err = dxk_waiter_sleep_on(m->engine, &n->w, deadline);
+	err = likely(smp_load_acquire(&n->w.done)) ? 0 : dxk_next_sleep(n, deadline);
+	if (unlikely(n->files))
+		os_let_go(n->files);
 	return err ?: n->err;
 }
 

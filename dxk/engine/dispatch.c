@@ -83,6 +83,8 @@ void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 	if (wakes->work)
 		os_poll_workers(e);
+	if (unlikely(wakes->bin))
+		os_empty_bin(e);
 	if (unlikely(wakes->kick))
 		dxk_wakes_kick(e, wakes->kick);
 }

@@ -107,6 +107,10 @@ struct dxk_engine {
 	struct dxk_space home;
 	/** @shared: owner cookies of all that join with %DXK_JOIN_SHARED */
 	struct dxk_space shared;
+	/** @bin: (L) files of requests that have ended, for the item that lets them go */
+	struct dxk_file_ref *bin;
+	/** @binning: (L) that item is asked for or at it: a pin */
+	bool binning;
 	/** @spaces: (L) the number of the newest space */
 	u32 spaces;
 	/** @latencies: (L) how long requests waited and ran */

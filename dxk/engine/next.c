@@ -123,6 +123,20 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 		dxk_member_note(m, list_last_entry(&m->busy, struct dxk_rqe, link));
 }
 
+/* The request has ended, and its file is the worker's to let go. */
+static void dxk_take_file(struct dxk_next_op *n, struct dxk_rqe *rqe)
+{
+	rqe->file->next = n->files;
+	n->files = rqe->file;
+	rqe->file = NULL;
+}
+
+/* Has the worker to let go of files before it is available (DX-28)? */
+static bool dxk_is_tidying(const struct dxk_next_op *n)
+{
+	return n->m->has_closed_handles || (n->files && n->m->kind == DXK_KERNEL);
+}
+
 /* Go on with a worker's turn as far as it gets. */
 static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			      struct dxk_wakes *wakes)
@@ -152,16 +166,17 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			dxk_extra_done(e, m, rqe);
 		if (unlikely(rqe->posted))
 			dxk_latency_account(&e->latencies, rqe);
+		if (unlikely(rqe->file))
+			dxk_take_file(n, rqe);
 		dxk_complete(e, rqe, rqe->status, &n->ended, wakes);
 	}
 
-	/* One with files of closed handles closes them before it is available (DX-28). */
 	if (unlikely(!list_empty(&m->called)) && n->max) {
 		/* It may have been called again before it came. */
 		list_move_tail(m->called.next, &n->work);
 		n->nr = 1;
 		dxk_next_finish(n, 0, wakes);
-	} else if (!n->max || unlikely(m->has_closed_handles)) {
+	} else if (!n->max || unlikely(dxk_is_tidying(n))) {
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);

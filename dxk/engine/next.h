@@ -20,6 +20,8 @@ struct dxk_next_op {
 	struct list_head done;
 	/** @ended: completed requests that nobody collects; the worker frees them */
 	struct list_head ended;
+	/** @files: of the completed requests; the worker lets them go */
+	struct dxk_file_ref *files;
 	/** @work: DISPATCHED requests for it */
 	struct list_head work;
 	/** @taken: how many of @done were taken */

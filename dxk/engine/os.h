@@ -17,6 +17,7 @@
 #include "world.h"
 
 struct dxk_engine;
+struct dxk_file_ref;
 struct dxk_member;
 struct dxk_rqe;
 
@@ -58,5 +59,7 @@ void os_poll_wake(struct dxk_member *m);
 void os_poll_workers(struct dxk_engine *e);
 void os_kick(struct dxk_engine *e, u32 who);
 void os_release(struct dxk_rqe *rqe);
+void os_empty_bin(struct dxk_engine *e);
+void os_let_go(struct dxk_file_ref *files);
 
 #endif /* _DXK_ENGINE_OS_H */

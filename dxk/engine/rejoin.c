@@ -8,6 +8,7 @@
  * list but still counts: should the copy fault it goes back, and nobody was told
  * meanwhile that it does not exist.
  */
+#include "engine/bin.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/os.h"
@@ -332,10 +333,15 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /* Let a request that will never run (again) reach its owner, or vanish. */
 static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
-		    struct list_head *ended)
+		    struct list_head *ended, struct dxk_wakes *wakes)
 {
 	struct dxk_owner *owner = rqe->owner;
 
+	/* Who has executed it has taken the file. After the burial whoever frees it does. */
+	if (unlikely(rqe->file) && !e->run.buried) {
+		dxk_bin_add(e, rqe->file, wakes);
+		rqe->file = NULL;
+	}
 	if (rqe->state == DXK_REJOIN) {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;
@@ -372,7 +378,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
 	else
 		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
-	dxk_end(e, rqe, ended);
+	dxk_end(e, rqe, ended, wakes);
 	dxk_owner_changed(e, rqe->owner, wakes);
 }
 
@@ -399,7 +405,7 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
-	dxk_end(e, rqe, ended);
+	dxk_end(e, rqe, ended, wakes);
 	dxk_owner_changed(e, rqe->owner, wakes);
 }
 

@@ -41,6 +41,18 @@ enum dxk_kind {
 };
 
 /**
+ * struct dxk_file_ref - what a request or a handle has of a file, until it lets it go
+ *
+ * Made with it, so that nothing is allocated at its end.
+ */
+struct dxk_file_ref {
+	/** @next: (L) in a list of those that are let go, dxk_engine.bin for one */
+	struct dxk_file_ref *next;
+	/** @file: (C) referenced */
+	struct file *file;
+};
+
+/**
  * struct dxk_rqe - Request Queue Element: one object from post to return
  *
  * Fields without a letter belong to whoever holds the request: the poster before
@@ -80,8 +92,8 @@ struct dxk_rqe {
 	u64 param;
 	/** @exec: referenced kernel executor, or NULL */
 	struct dxk_executor *exec;
-	/** @file: referenced file of %PXR_FD, or NULL */
-	struct file *file;
+	/** @file: of %PXR_FD, until the request has ended; or NULL */
+	struct dxk_file_ref *file;
 	/** @data: room for what was posted and for the result, or NULL */
 	void *data;
 	/**
@@ -193,13 +205,12 @@ static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
  * @stash: of the poster, has a free one
  * @p: what to do, checked; its data is not copied yet, see dxk_rqe_reserve_data()
  * @exec: the executor that it names, or NULL; the reference goes over
- * @file: what goes along, or NULL; the reference goes over
  *
  * Return: a POSTED request.
  */
 static __always_inline struct dxk_rqe *
 dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
-	     struct dxk_executor *exec, struct file *file)
+	     struct dxk_executor *exec)
 {
 	/* Kernel workers do not die, so their executors work in place. */
 	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
@@ -210,7 +221,6 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 		.executor = p->executor,
 		.param = p->param,
 		.exec = exec,
-		.file = file,
 		.data_len = p->data_len,
 		.posted_len = p->data_len,
 		.result_at = redo ? p->data_len : 0,

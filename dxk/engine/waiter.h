@@ -45,6 +45,8 @@ struct dxk_wakes {
 	u8 nr;
 	/** @nr_members: members in @member */
 	u8 nr_members;
+	/** @bin: files are in a bin that was empty */
+	bool bin;
 	/** @work: worker members in poll(2) have something to look for */
 	bool work;
 	/**
@@ -138,6 +140,7 @@ static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 	wakes->spent = 0;
 	wakes->nr = 0;
 	wakes->nr_members = 0;
+	wakes->bin = false;
 	wakes->work = false;
 	wakes->kick = 0;
 }

@@ -7,7 +7,9 @@
 
 #include "engine/engine.h"
 #include "engine/post.h"
+#include "runtime/context.h"
 #include "services/executor.h"
+#include "services/files.h"
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
@@ -36,9 +38,11 @@ dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e, struct fil
 		if (!exec)
 			return ERR_PTR(-ENOENT);
 	}
-	rqe = dxk_rqe_make(&p->m->rqes, e, exec, file ? get_file(file) : NULL);
+	rqe = dxk_rqe_make(&p->m->rqes, e, exec);
 	list_add_tail(&rqe->link, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
+	if (!err && file)
+		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file);
 	return err ? ERR_PTR(err) : rqe;
 }
 

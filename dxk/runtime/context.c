@@ -156,6 +156,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	INIT_WORK(&ctx->tidy, dxk_slots_tidy_work);
 	INIT_LIST_HEAD(&ctx->gone);
 	init_waitqueue_head(&ctx->work_wait);
+	dxk_files_init(&ctx->files, &ctx->engine);
 	dxk_log_init(&ctx->log, &ctx->engine, &ctx->files);
 	dxk_handles_init(&ctx->handles, &ctx->engine);
 	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);

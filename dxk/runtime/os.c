@@ -115,6 +115,36 @@ void os_release(struct dxk_rqe *rqe)
 {
 	if (rqe->exec)
 		dxk_executor_put(rqe->exec);
+	/* Of a request that was not taken, or ends after its context. */
 	if (rqe->file)
-		fput(rqe->file);
+		os_let_go(rqe->file);
+}
+
+/**
+ * os_let_go - release files; the one place where a request's or handle's file is
+ * @files: in a list
+ *
+ * By who had the file itself: the worker that executed, the poster whose post was refused;
+ * else by the item that empties the bin. A kernel thread releases it here and now: what it
+ * would leave to others is one list of the whole system, which a hanging file stops.
+ */
+void os_let_go(struct dxk_file_ref *files)
+{
+	struct dxk_file_ref *ref;
+
+	while ((ref = files)) {
+		files = ref->next;
+		if (current->flags & PF_KTHREAD)
+			__fput_sync(ref->file);
+		else
+			fput(ref->file);
+		kfree(ref);
+		cond_resched();
+	}
+}
+
+/** os_empty_bin - files are in the bin */
+void os_empty_bin(struct dxk_engine *e)
+{
+	dxk_files_kick(&dxk_ctx_of(e)->files);
 }

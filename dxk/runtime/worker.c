@@ -33,7 +33,7 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 		.data = rqe->data,
 		.data_len = rqe->data_len,
 		.result_room = rqe->result_room,
-		.file = rqe->file,
+		.file = rqe->file ? rqe->file->file : NULL,
 		.self = m,
 	};
 	s32 status;
@@ -80,7 +80,9 @@ static int dxk_worker_fn(void *arg)
 						   &dxk_thread_of(m)->files);
 			continue;
 		}
-		dxk_worker_execute(m, &n);
+		/* None when it was to let go of a file first. */
+		if (n.nr)
+			dxk_worker_execute(m, &n);
 		if (signal_pending(current))
 			flush_signals(current);
 		cond_resched();

@@ -1,40 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The work queue for what may hang in a file system, see files.h.
+ * The work queue for what may hang in a file system, and the item that lets files go.
  */
 #include <linux/atomic.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "engine/bin.h"
+#include "engine/engine.h"
+#include "engine/life.h"
+#include "engine/os.h"
+#include "engine/request.h"
 #include "services/files.h"
 
 /**
  * dxk_files_open - a file comes: have the queue
  * @files: of the context
- * @ctx_id: for the queue's name
  *
  * A queue for each context: how many items of one queue run at a time is bounded, and
  * items that hang would be in the way of other users'. It is not freezable, for an item
  * that hangs would then keep the system from being suspended.
+ *
+ * Return: 0, -ENOMEM, or -ESHUTDOWN after dxk_files_close().
  */
-int dxk_files_open(struct dxk_files *files, u32 ctx_id)
+int dxk_files_open(struct dxk_files *files)
 {
-	struct workqueue_struct *wq;
+	struct workqueue_struct *wq = READ_ONCE(files->wq), *first;
 
-	if (READ_ONCE(files->wq))
-		return 0;
+	if (wq)
+		return PTR_ERR_OR_ZERO(wq);
 	/* Unbound and without a rescuer: no thread is made for it. */
-	wq = alloc_workqueue("dxk_files%u", WQ_UNBOUND, 0, ctx_id);
+	wq = alloc_workqueue("dxk_files%u", WQ_UNBOUND, 0, files->engine->id);
 	if (!wq)
 		return -ENOMEM;
-	if (cmpxchg(&files->wq, NULL, wq))
+	first = cmpxchg(&files->wq, NULL, wq);
+	if (first)
 		destroy_workqueue(wq);	/* another caller was faster */
+	return PTR_ERR_OR_ZERO(first);
+}
+
+/**
+ * dxk_files_ref - what is let go some time, by the bin if need be
+ * @files: of the context
+ * @file: gets a reference more
+ *
+ * Return: the reference, or an error pointer.
+ */
+struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file)
+{
+	struct dxk_file_ref *ref;
+	int err = dxk_files_open(files);
+
+	if (err)
+		return ERR_PTR(err);
+	ref = kzalloc(sizeof(*ref), GFP_KERNEL_ACCOUNT);
+	if (!ref)
+		return ERR_PTR(-ENOMEM);
+	ref->file = get_file(file);
+	return ref;
+}
+
+/**
+ * dxk_files_attach - a request takes a file along
+ * @files: of its context
+ * @rqe: not posted yet
+ * @file: it takes a reference of its own
+ */
+int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file)
+{
+	struct dxk_file_ref *ref = dxk_files_ref(files, file);
+
+	if (IS_ERR(ref))
+		return PTR_ERR(ref);
+	rqe->file = ref;
 	return 0;
+}
+
+/** dxk_files_kick - something is in the bin, and there is a pin for it */
+void dxk_files_kick(struct dxk_files *files)
+{
+	queue_work(files->wq, &files->work);
+}
+
+static void dxk_files_work(struct work_struct *work)
+{
+	struct dxk_files *files = container_of(work, struct dxk_files, work);
+	struct dxk_file_ref *refs;
+
+	while ((refs = dxk_bin_take(files->engine)))
+		os_let_go(refs);
+	/* Last: the context may be gone. */
+	dxk_unpin(files->engine);
+}
+
+void dxk_files_init(struct dxk_files *files, struct dxk_engine *e)
+{
+	INIT_WORK(&files->work, dxk_files_work);
+	files->engine = e;
 }
 
 /** dxk_files_close - no item is left that could hang, and none will come */
 void dxk_files_close(struct dxk_files *files)
 {
-	if (files->wq)
-		destroy_workqueue(files->wq);
-	files->wq = NULL;
+	/* Members of the context may be open, and post files yet. */
+	struct workqueue_struct *wq = xchg(&files->wq, ERR_PTR(-ESHUTDOWN));
+
+	if (wq)
+		destroy_workqueue(wq);
 }

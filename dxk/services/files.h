@@ -7,18 +7,30 @@
 #define _DXK_SERVICES_FILES_H
 
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
-struct workqueue_struct;
+struct dxk_engine;
+struct dxk_file_ref;
+struct dxk_rqe;
+struct file;
 
 /**
  * struct dxk_files - what a context has for files
  */
 struct dxk_files {
-	/** @wq: (A) made with the first file that comes, NULL before; stays to the end */
+	/** @wq: (A) made with the first file that comes, NULL before; an error at the end */
 	struct workqueue_struct *wq;
+	/** @work: lets go of what is in the engine's bin */
+	struct work_struct work;
+	/** @engine: (C) */
+	struct dxk_engine *engine;
 };
 
-int dxk_files_open(struct dxk_files *files, u32 ctx_id);
+void dxk_files_init(struct dxk_files *files, struct dxk_engine *e);
+int dxk_files_open(struct dxk_files *files);
+struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file);
+int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file);
+void dxk_files_kick(struct dxk_files *files);
 void dxk_files_close(struct dxk_files *files);
 
 #endif /* _DXK_SERVICES_FILES_H */

@@ -165,6 +165,14 @@ void os_poll_workers(struct dxk_engine *e)
 			sim_task_wake(a->task);
 }
 
+void os_empty_bin(struct dxk_engine *e)
+{
+}
+
+void os_let_go(struct dxk_file_ref *files)
+{
+}
+
 void os_release(struct dxk_rqe *rqe)
 {
 	model_free(model_of(rqe));

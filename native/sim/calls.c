@@ -67,7 +67,7 @@ static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 		return;
 	entry.param = rq - model.rq;
 	/* Something to release, so that the end of each request is seen. */
-	rqe = dxk_rqe_make(&p->m->rqes, &entry, (struct dxk_executor *)p->m, NULL);
+	rqe = dxk_rqe_make(&p->m->rqes, &entry, (struct dxk_executor *)p->m);
 	list_add_tail(&rqe->link, &p->rqes);
 }
 

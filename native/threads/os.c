@@ -90,6 +90,14 @@ void os_release(struct dxk_rqe *rqe)
 {
 }
 
+void os_empty_bin(struct dxk_engine *e)
+{
+}
+
+void os_let_go(struct dxk_file_ref *files)
+{
+}
+
 u32 get_random_u32(void)
 {
 	return 1;

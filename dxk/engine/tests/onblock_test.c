@@ -170,7 +170,7 @@ static void onblock_help_order(struct kunit *test)
 	/* as threads do it */
 	call.m = m[1];
 	EXPECT_IS(dxk_client_begin(&call, 1), 0);
-	list_add_tail(&dxk_rqe_make(&m[1]->rqes, &req, NULL, NULL)->link, &call.rqes);
+	list_add_tail(&dxk_rqe_make(&m[1]->rqes, &req, NULL)->link, &call.rqes);
 	EXPECT_IS(dxk_client_post(&call, 0), -EAGAIN);
 	EXPECT_IS(call.reason, PXR_HELP);
 	EXPECT_IS(dxk_member_state(m[1]), DXK_M_BUSY);

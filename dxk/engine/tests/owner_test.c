@@ -199,7 +199,7 @@ static void play_post(struct play *p)
 	struct dxk_post_op op = { .m = p->ps->main };
 
 	KUNIT_ASSERT_EQ(p->ps->test, dxk_client_begin(&op, 1), 0);
-	list_add_tail(&dxk_rqe_make(&op.m->rqes, &req, NULL, NULL)->link, &op.rqes);
+	list_add_tail(&dxk_rqe_make(&op.m->rqes, &req, NULL)->link, &op.rqes);
 	KUNIT_ASSERT_EQ(p->ps->test, dxk_client_post(&op, 0), 1);
 	p->own[o].ready++;
 }

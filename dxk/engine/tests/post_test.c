@@ -144,7 +144,7 @@ static void post_deadline(struct kunit *test)
 	/* the same as threads do it: what was not taken is still with the caller */
 	EXPECT_IS(dxk_client_begin(&c, 2), 0);
 	for (i = 0; i < 2; i++)
-		list_add_tail(&dxk_rqe_make(&c.m->rqes, &req, NULL, NULL)->link, &c.rqes);
+		list_add_tail(&dxk_rqe_make(&c.m->rqes, &req, NULL)->link, &c.rqes);
 	for (i = 0; i < 2; i++) {
 		EXPECT_IS(dxk_client_post(&c, 0), i ? 1 : -ETIMEDOUT);
 		EXPECT_IS(c.reason, 0);
@@ -277,7 +277,7 @@ static void post_made(struct kunit *test)
 
 		req.attrs = (i & 1 ? PXR_REDO : 0) | (i & 2 ? PXR_KERNEL : PXR_LANE2);
 		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
-		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 		EXPECT(rqe->cookie == 1 && rqe->executor == 2 && rqe->param == 3);
 		EXPECT(rqe->prio == -4 && rqe->attrs == req.attrs);
 		EXPECT(rqe->data_len == 100 && rqe->posted_len == 100);
@@ -300,7 +300,7 @@ static void post_made(struct kunit *test)
 	req.result_len = 0;
 	ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
 	{
-		struct dxk_rqe *rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		struct dxk_rqe *rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 
 		ASSERT_IS(dxk_rqe_reserve_data(rqe), 0);
 		KUNIT_EXPECT_NULL(test, rqe->data);

@@ -103,7 +103,7 @@ void puppet_add(struct puppets *ps, struct dxk_post_op *p, u64 owner, s32 prio, 
 	};
 
 	ASSERT_IS(dxk_client_prepare(p->m, DXK_BATCH_MAX), 0);
-	list_add_tail(&dxk_rqe_make(&p->m->rqes, &entry, NULL, NULL)->link, &p->rqes);
+	list_add_tail(&dxk_rqe_make(&p->m->rqes, &entry, NULL)->link, &p->rqes);
 }
 
 void puppet_posts(struct puppets *ps, struct dxk_post_op *p)
