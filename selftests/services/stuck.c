@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A log file, a reader's memory or a posted file in a file system that does not answer:
+ * only the log, the reader and the file wait for it. Whoever stops, starts, joins, leaves,
+ * collects or is killed does not.
+ */
+#include "lib/fuse.h"
+#include "lib/log.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+FIXTURE(stuck) {
+	struct dxt t;
+	struct fusefs *fs;
+};
+
+FIXTURE_SETUP(stuck)
+{
+	self->fs = fuse_up(false);
+	if (!self->fs)
+		SKIP(return, "this kernel has no FUSE");
+}
+
+FIXTURE_TEARDOWN(stuck)
+{
+	/* First: what still hangs ends with it. */
+	if (self->fs)
+		fuse_down(self->fs);
+	if (self->t.ctx > 0)
+		dxt_down(&self->t);
+}
+
+/* Has the child ended? */
+static bool gone(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}
+
+/* A child in @call, which tells when it begins; it does not outlive the test. */
+#define CHILD(_begun, _call) ({						\
+	pid_t _pid;							\
+									\
+	*(_begun) = 0;							\
+	_pid = dxt_fork();						\
+	if (!_pid) {							\
+		_call;							\
+		_exit(0);						\
+	}								\
+	_pid;								\
+})
+
+/* kill -9 ends it, whatever hangs. */
+static bool can_be_killed(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	if (!DXT_SOON(gone(pid)))
+		return false;
+	dxt_reap(pid);
+	return true;
+}
+
+/* A context of its own starts, runs and ends. */
+static void other_context(struct __test_metadata *_metadata)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
+	dxt_down(&t);
+}
+
+/* A client of the context that sleeps for a result that does not come. */
+static void be_client(struct dxt *t, _Atomic unsigned int *begun)
+{
+	struct dxk_result r;
+	int member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	if (member < 0)
+		_exit(1);
+	*begun = 1;
+	for (;;) {
+		dxt_rejoin(member, 77, &r, 1, 1, DXK_FOREVER, NULL);
+		pause();
+	}
+}
+
+/* The context writes to the file that hangs, and does. */
+#define LOG_HANGS()	do {						\
+	int _fd = open_log(FUSE_FILE);					\
+									\
+	ASSERT_LE(0, _fd);						\
+	ASSERT_EQ(0, dxt_open(&self->t));				\
+	self->t.policy.log_entries = 16;				\
+	self->t.policy.log_full = DXK_LOG_DROP_NEW;			\
+	ASSERT_EQ(0, dxk_log_file(self->t.ctx, _fd));			\
+	close(_fd);							\
+	self->fs->hang = FUSE_WRITE;					\
+	ASSERT_EQ(0, dxt_start(&self->t));				\
+	ASSERT_TRUE(DXT_SOON(self->fs->hung == 1));			\
+} while (0)
+
+/* The log file hangs: Stop, Start, close of a member and another context do not wait. */
+TEST_F(stuck, write)
+{
+	_Atomic unsigned int *begun = dxt_shared(sizeof(*begun));
+	unsigned int i;
+	pid_t victim;
+
+	LOG_HANGS();
+	victim = CHILD(begun, be_client(&self->t, begun));
+	ASSERT_TRUE(DXT_SOON(*begun));
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, 100 * DXT_MS));
+	EXPECT_LT(0, dxt_num(&self->t, "pools/log_unwritten"));
+	EXPECT_TRUE(can_be_killed(victim));
+	other_context(_metadata);
+	/* it goes on without its log, which is full some time */
+	self->t.policy.log_entries = 8;
+	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+	ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+	for (i = 0; i < 20; i++)
+		EXPECT_EQ(0, say(self->t.member, 0, 0, "message %u", i));
+	EXPECT_LT(0, dxt_num(&self->t, "pools/log_lost"));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, 0));
+	EXPECT_EQ(1, self->fs->hung);
+	munmap((void *)begun, sizeof(*begun));
+}
+
+static void call_file(struct puppet *p)
+{
+	p->ret = dxk_log_file(p->t->ctx, -1);
+}
+
+static void set_no_file(struct dxt *t, _Atomic unsigned int *begun)
+{
+	*begun = 1;
+	dxk_log_file(t->ctx, -1);
+}
+
+static void write_sync(struct dxt *t, _Atomic unsigned int *begun)
+{
+	int member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	*begun = 1;
+	say(member, 0, 0, "message");
+}
+
+/* Who waits for the file by a call of its own can be interrupted, or killed at least. */
+TEST_F(stuck, callers)
+{
+	_Atomic unsigned int *begun = dxt_shared(sizeof(*begun));
+	struct puppet *p;
+	pid_t pid[3];
+	unsigned int i;
+
+	LOG_HANGS();
+	puppet_signals(false);
+	p = puppet_new(&self->t, DXK_MEMBER_CLIENT);
+	ASSERT_NE(NULL, p);
+	pthread_mutex_lock(&p->lock);
+	p->ret = -EINPROGRESS;
+	p->call = call_file;
+	pthread_cond_broadcast(&p->cond);
+	pthread_mutex_unlock(&p->lock);
+	EXPECT_TRUE(DXT_SOON(({
+		puppet_signal(p);
+		!puppet_busy(p);
+	})));
+	EXPECT_EQ(-EINTR, puppet_end(p));
+	puppet_free(p);
+	/* the file is still there */
+	EXPECT_EQ(-EBUSY, read_log(&self->t, &(struct dxk_log_record){ 0 }, 1, 0));
+
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, 0));
+	for (i = 0; i < 3; i++) {
+		pid[i] = i ? CHILD(begun, write_sync(&self->t, begun)) :
+			     CHILD(begun, set_no_file(&self->t, begun));
+		ASSERT_TRUE(DXT_SOON(*begun));
+	}
+	for (i = 0; i < 3; i++) {
+		EXPECT_FALSE(gone(pid[i]));
+		EXPECT_TRUE(can_be_killed(pid[i]));
+	}
+	munmap((void *)begun, sizeof(*begun));
+}
+
+/* DX-3: who is killed while the item writes for him leaves it alone, and others wait on. */
+TEST_F(stuck, synchronous)
+{
+	_Atomic unsigned int *begun = dxt_shared(sizeof(*begun));
+	int fd, rc;
+	pid_t pid;
+
+	fd = open_log(FUSE_FILE);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, dxt_open(&self->t));
+	ASSERT_EQ(0, dxk_log_file(self->t.ctx, fd));
+	close(fd);
+	self->fs->hang = FUSE_WRITE;
+	pid = CHILD(begun, write_sync(&self->t, begun));
+	ASSERT_TRUE(DXT_SOON(self->fs->hung == 1));
+	EXPECT_FALSE(gone(pid));
+	EXPECT_TRUE(can_be_killed(pid));
+	other_context(_metadata);
+	/* the file system dies: what hung fails, and so does what comes */
+	kill(self->fs->pid, SIGKILL);
+	self->t.member = dxk_member_create(self->t.ctx, DXK_MEMBER_CLIENT, NULL);
+	rc = say(self->t.member, 0, 0, "message");
+	EXPECT_TRUE(rc == -ECONNABORTED || rc == -ENOTCONN) TH_LOG("%d", rc);
+	munmap((void *)begun, sizeof(*begun));
+}
+
+static void read_there(struct dxt *t, struct dxk_log_record *r)
+{
+	read_log(t, r, 1, DXK_FOREVER);
+}
+
+/* LOG_READ into a page that never comes: those who do not read the log do not wait. */
+TEST_F(stuck, page)
+{
+	_Atomic unsigned int *begun = dxt_shared(sizeof(*begun));
+	struct dxk_log_record *page;
+	pid_t reader, victim;
+	int fd, log;
+
+	self->fs->size = 4096;
+	fd = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	ASSERT_NE(MAP_FAILED, (void *)page);
+	ASSERT_EQ(0, dxt_open(&self->t));
+	self->t.policy.log_entries = 16;
+	ASSERT_EQ(0, dxt_start(&self->t));
+	victim = CHILD(begun, be_client(&self->t, begun));
+	ASSERT_TRUE(DXT_SOON(*begun));
+	self->fs->hang = FUSE_READ;
+	reader = CHILD(begun, read_there(&self->t, page));
+	ASSERT_TRUE(DXT_SOON(self->fs->hung));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, -1));
+	self->t.policy.log_entries = 64;
+	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
+	ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
+	EXPECT_TRUE(can_be_killed(victim));
+	other_context(_metadata);
+	EXPECT_FALSE(gone(reader));
+	EXPECT_TRUE(can_be_killed(reader));
+	/* what it had was not read: "started" twice, "stopped", and then the file has it */
+	log = open_log("/tmp/dxk-stuck-log");
+	EXPECT_EQ(0, dxk_log_file(self->t.ctx, log));
+	close(log);
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, -1));
+	EXPECT_EQ(4, content_of("/tmp/dxk-stuck-log").seq);
+	EXPECT_EQ(0, content_of("/tmp/dxk-stuck-log").disorder);
+	unlink("/tmp/dxk-stuck-log");
+	munmap(page, 4096);
+	close(fd);
+	munmap((void *)begun, sizeof(*begun));
+}
+
+/*
+ * The last reference to a posted file is dropped by nobody who calls: not by Stop, which
+ * cancels the request, nor by who collects it.
+ */
+TEST_F(stuck, release)
+{
+	struct dxk_post_entry e = dxt_entry(1, DXT_NOP, 0, PXR_REJOIN | PXR_FD);
+	struct dxk_result result;
+	struct dxk_post post;
+	struct pollfd reader = { .events = POLLIN };
+	int fd, other, end[2];
+	struct dxt t;
+
+	/* where a release writes what was cached */
+	fuse_down(self->fs);
+	self->fs = fuse_up(true);
+	ASSERT_NE(NULL, self->fs);
+	ASSERT_EQ(0, dxt_open(&self->t));
+	ASSERT_EQ(0, dxt_start(&self->t));
+	fd = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
+	other = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, fd);
+	ASSERT_LE(0, other);
+	e.fd = fd;
+	ASSERT_EQ(1, dxt_post(self->t.member, &e, 1, 0, &post));
+	close(fd);
+	self->fs->hang = FUSE_WRITE;
+	ASSERT_EQ(5, write(other, "dirty", 5));
+	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
+	EXPECT_TRUE(DXT_SOON(self->fs->hung));
+	EXPECT_EQ(1, dxt_rejoin(self->t.member, 1, &result, 1, 1, dxt_late(), NULL));
+	EXPECT_EQ(-ECANCELED, result.status);
+	/* nor do files of another context wait for it */
+	ASSERT_EQ(0, dxt_open(&t));
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, pipe2(end, O_CLOEXEC));
+	e.fd = end[1];
+	ASSERT_EQ(1, dxt_post(t.member, &e, 1, 0, &post));
+	close(end[1]);
+	reader.fd = end[0];
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, dxt_late_ns()));
+	EXPECT_TRUE(DXT_SOON(poll(&reader, 1, 0) == 1));
+	dxt_down(&t);
+	close(end[0]);
+	/* the file system ends, and what is written with it */
+	kill(self->fs->pid, SIGKILL);
+	close(other);
+}
+
+TEST_HARNESS_MAIN
