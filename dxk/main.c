@@ -15,7 +15,7 @@
 #include "runtime/run.h"
 #include "services/command.h"
 #include "services/executor.h"
-#include "services/log.h"
+#include "services/gate.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -42,9 +42,12 @@ static int __init dxk_init(void)
 	err = dxk_owner_init();
 	if (err)
 		goto err_rqe;
-	err = dxk_command_init();
+	err = dxk_gate_init();
 	if (err)
 		goto err_owner;
+	err = dxk_command_init();
+	if (err)
+		goto err_gate;
 	err = -ENOMEM;
 	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
 	if (!dxk_root)
@@ -71,6 +74,8 @@ err_root:
 	kobject_put(dxk_root);
 err_command:
 	dxk_command_exit();
+err_gate:
+	dxk_gate_exit();
 err_owner:
 	dxk_owner_exit();
 err_rqe:
@@ -86,6 +91,7 @@ static void __exit dxk_exit(void)
 	dxk_executors_exit();
 	kobject_put(dxk_root);
 	dxk_command_exit();
+	dxk_gate_exit();
 	dxk_owner_exit();
 	dxk_rqe_exit();
 }

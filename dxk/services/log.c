@@ -33,6 +33,7 @@ void dxk_log_init(struct dxk_log *log, struct dxk_engine *e, struct dxk_files *f
 	INIT_LIST_HEAD(&log->sync);
 	INIT_LIST_HEAD(&log->changes);
 	INIT_DELAYED_WORK(&log->work, dxk_logfile_work);
+	dxk_gate_prepare(&log->gate, dxk_logfile_resume);
 	log->files = files;
 	log->engine = e;
 }

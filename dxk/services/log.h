@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "engine/waiter.h"
+#include "services/gate.h"
 #include "uapi/dxk.h"
 
 struct dxk_engine;
@@ -130,6 +131,8 @@ struct dxk_log {
 	unsigned int backoff;
 	/** @work: the log item: writes to the file */
 	struct delayed_work work;
+	/** @gate: the item comes to it before it does something to a file */
+	struct dxk_gate gate;
 	/** @files: (C) whose queue the item is on, once there is a file */
 	struct dxk_files *files;
 	/** @engine: (C) of the context, for its policy */
@@ -177,6 +180,7 @@ void dxk_log_close(struct dxk_log *log, u32 ctx_id);
 
 /* log_file.c: the item that writes the file */
 void dxk_logfile_work(struct work_struct *work);
+void dxk_logfile_resume(struct dxk_gate *gate);
 u32 dxk_logfile_line(const struct dxk_log_record *rec, char *line, size_t room);
 
 /* Exact only under the lock, see dxk_log_count(). */

@@ -279,6 +279,16 @@ static bool dxk_logfile_claim(struct dxk_log *log)
 	return true;
 }
 
+/** dxk_logfile_resume - the system is not suspended any more */
+void dxk_logfile_resume(struct dxk_gate *gate)
+{
+	struct dxk_log *log = container_of(gate, struct dxk_log, gate);
+
+	guard(spinlock_irqsave)(&log->lock);
+	if (log->pinned)
+		dxk_log_kick(log);
+}
+
 /** dxk_logfile_work - a turn of the log item; who has what it needs kicks it again */
 void dxk_logfile_work(struct work_struct *work)
 {
@@ -286,10 +296,16 @@ void dxk_logfile_work(struct work_struct *work)
 	bool unpin;
 	int err;
 
-	if (!dxk_logfile_claim(log))
+	/* Only the item changes the file, so it is there as long as the item looks. */
+	if (!dxk_gate_enter(&log->gate, log->file))
 		return;
+	if (!dxk_logfile_claim(log)) {
+		dxk_gate_leave(&log->gate);
+		return;
+	}
 	err = dxk_logfile_turn(log);
 	dxk_logfile_set_backoff(log, err);
+	dxk_gate_leave(&log->gate);
 	unpin = dxk_logfile_rest(log, err);
 	wake_up_interruptible(&log->claimants);
 	wake_up_interruptible(&log->stoppers);

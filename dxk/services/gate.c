@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What keeps files as they are while the system is suspended, see gate.h.
+ */
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/notifier.h>
+#include <linux/spinlock.h>
+#include <linux/suspend.h>
+#include <linux/wait.h>
+
+#include "compat.h"
+#include "services/gate.h"
+
+/* How long a suspend waits for those inside, as it does for tasks to freeze. */
+#define DXK_GATE_TIME	(20 * HZ)
+
+/* All of it is protected by the lock. */
+static DEFINE_SPINLOCK(dxk_gate_lock);
+static LIST_HEAD(dxk_gate_waiting);
+static DECLARE_WAIT_QUEUE_HEAD(dxk_gate_left);
+static bool dxk_gate_shut;
+/* How many are inside, with files of other machines or of processes, and of own disks. */
+static u32 dxk_gate_inside[2];
+
+/** dxk_gate_prepare - somebody will come to the gate */
+void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate))
+{
+	INIT_LIST_HEAD(&gate->link);
+	gate->open = open;
+}
+
+/**
+ * dxk_gate_enter - go through, to do something to a file
+ * @gate: prepared
+ * @file: which, or NULL
+ *
+ * Return: false when it is shut: dxk_gate.open is called when it opens, until when @gate
+ * has to stay.
+ */
+bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file)
+{
+	gate->local = file && file_inode(file)->i_sb->s_type->fs_flags & FS_REQUIRES_DEV;
+	guard(spinlock)(&dxk_gate_lock);
+	if (dxk_gate_shut) {
+		list_move_tail(&gate->link, &dxk_gate_waiting);
+		return false;
+	}
+	dxk_gate_inside[gate->local]++;
+	return true;
+}
+
+/** dxk_gate_leave - it is done */
+void dxk_gate_leave(struct dxk_gate *gate)
+{
+	scoped_guard(spinlock, &dxk_gate_lock)
+		dxk_gate_inside[gate->local]--;
+	wake_up(&dxk_gate_left);
+}
+
+static bool dxk_gate_is_empty(void)
+{
+	guard(spinlock)(&dxk_gate_lock);
+	return !dxk_gate_inside[false] && !dxk_gate_inside[true];
+}
+
+static void dxk_gate_open(void)
+{
+	struct dxk_gate *gate, *next;
+
+	guard(spinlock)(&dxk_gate_lock);
+	dxk_gate_shut = false;
+	list_for_each_entry_safe(gate, next, &dxk_gate_waiting, link) {
+		list_del_init(&gate->link);
+		gate->open(gate);
+	}
+}
+
+/*
+ * Who hangs inside with a file that a process serves, or another machine, writes nothing
+ * any more: the one is about to be frozen, the other is not in the image. A disk of this
+ * machine that does not answer is no user's doing: then the suspend fails.
+ */
+static int dxk_gate_close(void)
+{
+	bool stuck;
+
+	scoped_guard(spinlock, &dxk_gate_lock)
+		dxk_gate_shut = true;
+	if (wait_event_timeout(dxk_gate_left, dxk_gate_is_empty(), DXK_GATE_TIME))
+		return 0;
+	scoped_guard(spinlock, &dxk_gate_lock)
+		stuck = dxk_gate_inside[true];
+	if (!stuck)
+		return 0;
+	dxk_gate_open();
+	return -EBUSY;
+}
+
+static int dxk_gate_event(struct notifier_block *nb, unsigned long event, void *data)
+{
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		return notifier_from_errno(dxk_gate_close());
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		dxk_gate_open();
+		return NOTIFY_OK;
+	default:
+		return NOTIFY_DONE;
+	}
+}
+
+static struct notifier_block dxk_gate_notifier = { .notifier_call = dxk_gate_event };
+
+/** dxk_gate_init - the module is loaded */
+int dxk_gate_init(void)
+{
+	return register_pm_notifier(&dxk_gate_notifier);
+}
+
+/** dxk_gate_exit - no context is left */
+void dxk_gate_exit(void)
+{
+	unregister_pm_notifier(&dxk_gate_notifier);
+}
