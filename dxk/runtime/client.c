@@ -209,7 +209,7 @@ EXPORT_SYMBOL_GPL(dxk_handle_open);
  * @id: of the handle
  *
  * The private file of a worker whose running request has asked for it is closed when
- * that request has ended; all others are closed when this returns.
+ * that request has ended; all others are closed soon, which nobody waits for.
  * Return: 0, or -ENOENT: there is no such handle (any more).
  */
 int dxk_handle_close(struct dxk_ctx *ctx, u64 id)

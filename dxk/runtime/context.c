@@ -158,7 +158,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	init_waitqueue_head(&ctx->work_wait);
 	dxk_files_init(&ctx->files, &ctx->engine);
 	dxk_log_init(&ctx->log, &ctx->engine, &ctx->files);
-	dxk_handles_init(&ctx->handles, &ctx->engine);
+	dxk_handles_init(&ctx->handles, &ctx->engine, &ctx->files);
 	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);
 	dxk_policy_init(&ctx->policy);
 	ctx->engine.policy = ctx->policy;

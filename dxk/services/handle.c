@@ -13,7 +13,7 @@
  *   worker disposes of the file after the Rejoin write and before it is available
  *   (DX-28).
  * - Otherwise the worker has no pointer to it that it could still use, and the
- *   closer disposes of it at once, whether the worker is idle or busy.
+ *   closer puts it into the bin, whether the worker is idle or busy.
  *
  * Private files are gone before their worker is: none outlives dxk_member.
  */
@@ -29,10 +29,16 @@
 
 #include "compat.h"
 #include "engine/engine.h"
+#include "engine/life.h"
+#include "engine/os.h"
+#include "engine/request.h"
+#include "services/files.h"
 #include "services/handle.h"
 
-void dxk_handles_init(struct dxk_handles *handles, struct dxk_engine *e)
+void dxk_handles_init(struct dxk_handles *handles, struct dxk_engine *e,
+		      struct dxk_files *files)
 {
+	handles->files = files;
 	handles->engine = e;
 	spin_lock_init(&handles->lock);
 }
@@ -55,30 +61,26 @@ int dxk_handles_alloc(struct dxk_handles *handles, u32 size)
 
 /* --- closing files, outside of locks ---------------------------------------- */
 
-/* A kernel thread would leave the close to a work item, some time later. */
-static void dxk_handle_fput(struct file *file)
+/* The bin closes a native file, for who closes the handle need not have had the file. */
+static void dxk_native_free(struct dxk_handles *handles, struct dxk_handle *handle)
 {
-	if (current->flags & PF_KTHREAD)
-		__fput_sync(file);
-	else
-		fput(file);
-}
-
-static void dxk_native_free(struct dxk_handle *handle)
-{
-	dxk_handle_fput(handle->file);
+	dxk_bin_put(handles->engine, handle->file);
 	kfree(handle);
 }
 
-static void dxk_private_files_free(struct list_head *gone)
+/* What is left of private files: the references, for the worker or the bin. */
+static struct dxk_file_ref *dxk_private_files_free(struct list_head *gone)
 {
 	struct dxk_private_file *priv, *next;
+	struct dxk_file_ref *files = NULL;
 
 	list_for_each_entry_safe(priv, next, gone, link) {
-		dxk_handle_fput(priv->file);
+		priv->file->next = files;
+		files = priv->file;
 		kfree(priv);
 		cond_resched();
 	}
+	return files;
 }
 
 /**
@@ -104,7 +106,7 @@ void dxk_handles_free(struct dxk_handles *handles)
 	for (i = 0; i < buckets; i++) {
 		hlist_for_each_entry_safe(handle, next, &bucket[i], node) {
 			WARN_ON_ONCE(!list_empty(&handle->copies));
-			dxk_native_free(handle);
+			dxk_native_free(handles, handle);
 		}
 		cond_resched();
 	}
@@ -183,11 +185,19 @@ int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 	if (!handle)
 		return -ENOMEM;
 	INIT_LIST_HEAD(&handle->copies);
-	handle->file = get_file(file);
-
+	handle->file = dxk_files_ref(handles->files, file);
+	err = PTR_ERR_OR_ZERO(handle->file);
+	if (err)
+		goto err_free;
 	err = dxk_handles_add(handles, handle, id);
 	if (err)
-		dxk_native_free(handle);
+		goto err_let_go;
+	return 0;
+
+err_let_go:
+	os_let_go(handle->file);
+err_free:
+	kfree(handle);
 	return err;
 }
 
@@ -227,8 +237,8 @@ int dxk_handles_close(struct dxk_handles *handles, u64 id)
 	handle = dxk_handles_unlink(handles, id, &gone);
 	if (!handle)
 		return -ENOENT;
-	dxk_private_files_free(&gone);
-	dxk_native_free(handle);
+	dxk_bin_put(handles->engine, dxk_private_files_free(&gone));
+	dxk_native_free(handles, handle);
 	return 0;
 }
 
@@ -246,23 +256,31 @@ static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
 }
 
 /* Open @native once more, with the rights of its opener. */
-static struct dxk_private_file *dxk_private_file_open(struct dxk_private_files *files,
+static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handles,
+						      struct dxk_private_files *files,
 						      struct file *native)
 {
 	unsigned int flags = native->f_flags &
 			     ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
 	struct dxk_private_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
 	const struct cred *old;
+	struct file *file;
 
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
 	priv->worker = files;
 	/* A file system may look at the thread's rights instead of the file's. */
 	old = override_creds(native->f_cred);
-	priv->file = dentry_open(&native->f_path, flags, native->f_cred);
+	file = dentry_open(&native->f_path, flags, native->f_cred);
 	revert_creds(old);
+	if (IS_ERR(file)) {
+		kfree(priv);
+		return ERR_CAST(file);
+	}
+	priv->file = dxk_files_ref(handles->files, file);
+	__fput_sync(file);
 	if (IS_ERR(priv->file)) {
-		struct file *err = priv->file;
+		struct dxk_file_ref *err = priv->file;
 
 		kfree(priv);
 		return ERR_CAST(err);
@@ -288,16 +306,16 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 	} else if (handle) {
 		err = dxk_handles_take(handles);
 		if (!err)
-			native = get_file(handle->file);
+			native = get_file(handle->file->file);
 	}
 	spin_unlock(&handles->lock);
 	if (priv)
-		return priv->file;
+		return priv->file->file;
 	if (!native)
 		return ERR_PTR(err);
 
-	priv = dxk_private_file_open(files, native);
-	dxk_handle_fput(native);
+	priv = dxk_private_file_open(handles, files, native);
+	__fput_sync(native);
 
 	spin_lock(&handles->lock);
 	handle = dxk_handle_find(handles, id);
@@ -313,11 +331,11 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 		return ERR_CAST(priv);
 	if (!handle) {
 		/* Closed meanwhile: nobody else has seen this file. */
-		dxk_handle_fput(priv->file);
+		os_let_go(priv->file);
 		kfree(priv);
 		return ERR_PTR(-ENOENT);
 	}
-	return priv->file;
+	return priv->file->file;
 }
 
 /* Close private files of a worker: those whose handle is closed, or all. */
@@ -337,7 +355,7 @@ static void dxk_private_files_drop(struct dxk_handles *handles,
 	}
 	WRITE_ONCE(files->m->has_closed_handles, false);
 	spin_unlock(&handles->lock);
-	dxk_private_files_free(&gone);
+	os_let_go(dxk_private_files_free(&gone));
 }
 
 /**

@@ -7,6 +7,8 @@
 #include <linux/types.h>
 
 struct dxk_engine;
+struct dxk_file_ref;
+struct dxk_files;
 struct dxk_member;
 struct file;
 
@@ -22,7 +24,7 @@ struct dxk_handle {
 	 */
 	struct list_head copies;
 	/** @file: (C) referenced */
-	struct file *file;
+	struct dxk_file_ref *file;
 	/** @id: (C) names it; given once in the life of a context */
 	u64 id;
 };
@@ -56,7 +58,7 @@ struct dxk_private_file {
 	 */
 	u64 used_in;
 	/** @file: (C) referenced */
-	struct file *file;
+	struct dxk_file_ref *file;
 };
 
 /**
@@ -67,6 +69,8 @@ struct dxk_handles {
 	spinlock_t lock;
 	/** @engine: (C) */
 	struct dxk_engine *engine;
+	/** @files: (C) of the context */
+	struct dxk_files *files;
 	/**
 	 * @bucket: (H) struct dxk_handle by the low bits of the id; NULL while there is
 	 * no table
@@ -84,7 +88,8 @@ struct dxk_handles {
 	u64 last;
 };
 
-void dxk_handles_init(struct dxk_handles *handles, struct dxk_engine *e);
+void dxk_handles_init(struct dxk_handles *handles, struct dxk_engine *e,
+		      struct dxk_files *files);
 int dxk_handles_alloc(struct dxk_handles *handles, u32 size);
 void dxk_handles_free(struct dxk_handles *handles);
 
