@@ -187,7 +187,7 @@ kunit() {
 	n=0
 	begin insmod
 	# what the kernel prints meanwhile shows that it goes on
-	cat /dev/kmsg | busybox sed -un 's/^[^;]*; *\(\(not \)\?ok [0-9].*\|# Subtest.*\)/# \1/p' &
+	cat /dev/kmsg | sed -un 's/^[^;]*; *\(\(not \)\?ok [0-9].*\|# Subtest.*\)/# \1/p' &
 	run_program load "$(find "$kunit" -name dxk.ko | head -n 1)"
 	hangs=$?
 	kill %?kmsg

@@ -29,7 +29,7 @@
 
 #include "compat.h"
 #include "engine/engine.h"
-#include "engine/life.h"
+#include "engine/bin.h"
 #include "engine/os.h"
 #include "engine/request.h"
 #include "services/files.h"
