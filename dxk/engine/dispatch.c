@@ -135,18 +135,16 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
 /*
  * Let those go on who wait for Rejoin Pool entries.
  *
- * Serving them may return results and so free further entries: until none is, or the
- * lock hold can afford no more.
+ * Serving them may return results and so free further entries. Who serves looks for room
+ * before each, so these are seen, or owed with the rest.
  */
 static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	do {
-		e->owners.freed = false;
-		if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
-			dxk_serve_blocked(e, wakes);
-		else if (e->policy.rejoin_full == DXK_REJOIN_RESERVE)
-			dxk_serve_posters(e, wakes);
-	} while (unlikely(e->owners.freed) && dxk_afford_or_owe(e, wakes, 1));
+	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+		dxk_serve_blocked(e, wakes);
+	else if (e->policy.rejoin_full == DXK_REJOIN_RESERVE)
+		dxk_serve_posters(e, wakes);
+	e->owners.freed = false;
 }
 
 /**
