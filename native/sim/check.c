@@ -325,6 +325,8 @@ void check_idle(void)
 	for (i = 0; i < sim_tasks(); i++)
 		check_sleep(sim_task(i));
 	for_each_actor(a) {
+		if (a->refs)
+			sim_fail("%u references of %u are left", a->refs, a->m.id);
 		if (a->polls && a->m.readable)
 			sim_fail("%u sleeps in poll and is readable", a->m.id);
 		if (a->next && actor_queued(&a->next->w) && !a->blocked &&
@@ -337,10 +339,16 @@ void check_idle(void)
 		    dxk_ready_nr(&e->ready, DXK_USER))
 			sim_fail("%u sleeps in poll and there is work", a->m.id);
 	}
-	for (i = 0; i < DXK_CONTROLS; i++)
-		if (house.control[i].kicked && house.control[i].task &&
-		    house.control[i].task->state == SIM_ASLEEP)
+	for (i = 0; i < DXK_CONTROLS; i++) {
+		const struct control *c = &house.control[i];
+
+		if (!c->task || c->task->state != SIM_ASLEEP)
+			continue;
+		if (c->kicked)
 			sim_fail("control thread %u sleeps and was kicked", i);
+		if (c->task->deadline == DXK_FOREVER && !e->dormant[i])
+			sim_fail("control thread %u was called, and not kicked", i);
+	}
 	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
 	    !dxk_ready_empty(&e->ready))
 		sim_fail("requests wait, and nothing ages them");
