@@ -6,6 +6,7 @@
 #include "engine/tests/puppet.h"
 
 #define MANY	70
+#define SOME	30
 
 static struct puppets *start(struct kunit *test, u32 workers)
 {
@@ -237,6 +238,72 @@ static void dispatch_inbox(struct kunit *test)
 	r->w.done = true;
 }
 
+/* Is what comes before and after an operation done in one lock hold with it? */
+static void together(struct puppets *ps, struct dxk_member *worker, struct dxk_op *op,
+		     dxk_op_fn *run)
+{
+	struct dxk_next_op *idle = puppet_turn(ps, worker, 1);
+	struct dxk_post_op *p[2];
+	u32 i;
+
+	EXPECT(ASLEEP(idle));
+	for (i = 0; i < 2; i++) {
+		p[i] = puppet_poster(ps, ps->main);
+		puppet_add(ps, p[i], 0, i, 0);
+		publish(ps, &p[i]->op, dxk_post_run);
+		if (!i)
+			publish(ps, op, run);
+	}
+	dxk_inbox_run(ps->e);
+	/* the more urgent one came last */
+	EXPECT_IS(puppet_fetch(idle)->param, ps->params);
+	puppet_end(ps, worker, 0, 0);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+}
+
+/* dispatch=thread: a lock hold goes on after an operation that has made some moves. */
+static void dispatch_inbox_goes_on(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
+	struct dxk_next_op n = { .m = kernel, .max = SOME }, end = { .m = kernel };
+	struct dxk_list_op back = { .m = kernel };
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	INIT_LIST_HEAD(&n.done);
+	INIT_LIST_HEAD(&n.ended);
+	INIT_LIST_HEAD(&n.work);
+	INIT_LIST_HEAD(&end.done);
+	INIT_LIST_HEAD(&end.ended);
+	INIT_LIST_HEAD(&end.work);
+	INIT_LIST_HEAD(&back.rqes);
+	INIT_LIST_HEAD(&back.ended);
+	puppet_post_nr(ps, ps->main, SOME, 8, PXR_KERNEL | PXR_REJOIN);
+	/* they are taken, put back, taken again, completed, and collected */
+	for (i = 0; i < 2; i++) {
+		dxk_waiter_init(&n.w);
+		n.nr = 0;
+		together(ps, worker, &n.op, dxk_next_run);
+		EXPECT_IS(n.nr, SOME);
+		if (!i) {
+			list_splice_init(&n.work, &back.rqes);
+			together(ps, worker, &back.op, dxk_return_run);
+			EXPECT_IS(ps->e->stats.put_back, SOME);
+		}
+	}
+	puppet_fetch(&n);
+	list_splice_init(&kernel->busy, &end.done);
+	dxk_waiter_init(&end.w);
+	together(ps, worker, &end.op, dxk_next_run);
+	EXPECT_IS(end.taken, SOME);
+	r = puppet_poller(ps, ps->main, 8, SOME, 0);
+	together(ps, worker, &r->op, dxk_rejoin_run);
+	EXPECT_IS(r->nr, SOME);
+}
+
 /* The Scheduler sleeps as long as nothing is Ready. */
 static void dispatch_wakes_scheduler(struct kunit *test)
 {
@@ -311,12 +378,31 @@ static void dispatch_wakes_monitor(struct kunit *test)
 	EXPECT(!dxk_monitor_rest(e, false));
 }
 
+/* What nobody collects is freed before its worker sleeps. */
+static void dispatch_completed_is_freed(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_next_op n = { .m = puppet_worker(ps), .max = 1, .nr = 9, .err = -EINVAL };
+
+	puppet_post(ps, 0, 0, 0);
+	puppet_work(ps, n.m);
+	INIT_LIST_HEAD(&n.done);
+	list_splice_init(&n.m->busy, &n.done);
+	EXPECT_IS(dxk_next(&n, 0), -ETIMEDOUT);
+	EXPECT_IS(n.taken, 1);
+	EXPECT_IS(n.nr, 0);
+	EXPECT_IS(n.err, 0);
+	EXPECT(list_empty(&n.ended));
+}
+
 static struct kunit_case dispatch_cases[] = {
 	KUNIT_CASE(dispatch_lanes),
 	KUNIT_CASE(dispatch_lets_another_kind_in),
 	KUNIT_CASE(dispatch_many),
 	KUNIT_CASE(dispatch_missed),
 	KUNIT_CASE(dispatch_inbox),
+	KUNIT_CASE(dispatch_inbox_goes_on),
+	KUNIT_CASE(dispatch_completed_is_freed),
 	KUNIT_CASE(dispatch_wakes_scheduler),
 	KUNIT_CASE(dispatch_wakes_monitor),
 	{ }

@@ -310,6 +310,61 @@ static void onblock_not(struct kunit *test)
 	EXPECT(ASLEEP(c));
 }
 
+/* The same as threads do it: the answer is to help, whatever the call was used for. */
+static void onblock_help_call(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_rejoin_op r = {
+		.m = m[0], .cookie = 10, .max = 1, .min = 1, .wait = true, .help = true,
+		.free = true, .nr = 9, .err = -EINVAL,
+	};
+
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, m[0]);
+	puppet_post_nr(ps, m[0], 1, 10, PXR_REJOIN);
+	EXPECT_IS(dxk_client_rejoin(&r, 0), 0);
+	EXPECT_IS(r.answer, RJR_HELP);
+	EXPECT_IS(r.nr, 0);
+	help(ps, m[0]);
+}
+
+/* More wait for a use of threads than a lock hold may tell. */
+static void onblock_managers_left_over(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_crew_op *c[DXK_HOLD_BUDGET + 9];
+	u32 i, swept, workers, spares;
+
+	puppet_worker(ps);
+	EXPECT_IS(dxk_crew_wait(ps->e, 1, &workers, &spares), 0);
+	for (swept = 0; swept < 2; swept++) {
+		ps->e->swept = swept;
+		policy.max_threads = 1;
+		dxk_enforce(ps->e, &policy);
+		for (i = 0; i < ARRAY_SIZE(c); i++)
+			c[i] = puppet_manager(ps, true);
+		policy.max_threads = 2;
+		dxk_enforce(ps->e, &policy);
+		EXPECT_IS(ps->e->owing, swept);
+		EXPECT(!ASLEEP(c[DXK_HOLD_BUDGET - 1]));
+		EXPECT_IS(ASLEEP(c[DXK_HOLD_BUDGET]), swept);
+		dxk_sweep(ps->e, true);
+		for (i = 0; i < ARRAY_SIZE(c); i++)
+			EXPECT(!ASLEEP(c[i]));
+	}
+	/* what nobody has told them is seen by a look that was not asked for */
+	ps->e->policy.max_threads = 1;
+	c[0] = puppet_manager(ps, true);
+	ps->e->policy.max_threads = 2;
+	for (i = 0; i < 2; i++) {
+		dxk_sweep(ps->e, !i);
+		EXPECT_IS(ASLEEP(c[0]), !i);
+	}
+	dxk_sweep_end(ps->e);
+}
+
 /* Who starts spares is told how many there is work for. */
 static void onblock_manager(struct kunit *test)
 {
@@ -478,6 +533,8 @@ static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help_never_blocks),
 	KUNIT_CASE(onblock_spare),
 	KUNIT_CASE(onblock_not),
+	KUNIT_CASE(onblock_help_call),
+	KUNIT_CASE(onblock_managers_left_over),
 	KUNIT_CASE(onblock_manager),
 	KUNIT_CASE(onblock_kernel_spare),
 	KUNIT_CASE(onblock_many_managers),

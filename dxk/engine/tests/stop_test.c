@@ -286,6 +286,7 @@ static void stop_asks(struct kunit *test)
 	struct puppets *ps = start(test, 3);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_should_op *service, *other, *client, *s;
+	u32 i;
 
 	puppet_post(ps, 8, 1, PXR_LANE0);
 	puppet_post(ps, 8, 0, PXR_LANE1);
@@ -293,7 +294,8 @@ static void stop_asks(struct kunit *test)
 	puppet_work(ps, m[1]);
 	s = puppet_asks(ps, m[0], false);
 	EXPECT(!ASLEEP(s) && !s->answer);
-	EXPECT_IS(dxk_should_wait(m[0], 0), 0);
+	for (i = 0; i < 2; i++)
+		EXPECT_IS(dxk_should_wait(m[0], i), 0);
 	service = puppet_asks(ps, m[0], true);
 	other = puppet_asks(ps, m[1], true);
 	client = puppet_asks(ps, ps->main, true);
