@@ -84,6 +84,7 @@ void os_poll_workers(struct dxk_engine *e)
 
 void os_kick(struct dxk_engine *e, u32 who)
 {
+	WARN_ON_ONCE(who >= DXK_CONTROLS);
 }
 
 void os_release(struct dxk_rqe *rqe)

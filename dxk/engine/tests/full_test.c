@@ -4,7 +4,6 @@
  * owners that nobody can ask for any more.
  */
 #include "engine/space.h"
-#include "engine/space.h"
 #include "engine/tests/puppet.h"
 
 #define MANY	150
@@ -335,6 +334,7 @@ static void full_space_closes(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
 	KUNIT_ASSERT_FALSE(test, IS_ERR(other));
 	EXPECT(space->id != other->id);
+	EXPECT(space->id > max(ps->e->home.id, ps->e->shared.id));
 	ps->e->owners.entries = 200;
 	m->space = space;
 	dxk_space_join(ps->e, space);

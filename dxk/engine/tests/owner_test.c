@@ -111,8 +111,11 @@ static void owner_unstart(struct kunit *test)
 	dxk_owner_leave(&h->e.owners, own);
 	dxk_owners_unstart(&h->e);
 	KUNIT_EXPECT_NULL(test, h->e.owners.bucket);
+	KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, 1));
 	KUNIT_ASSERT_EQ(test, dxk_owners_start(&h->e), 0);
 	KUNIT_EXPECT_EQ(test, h->e.owners.bits, 7);
+	/* by chance once in 2^32 */
+	KUNIT_EXPECT_NE(test, h->e.owners.seed, 0);
 }
 
 /* Cookies as programs make them: addresses, counters, both halves alone. */
