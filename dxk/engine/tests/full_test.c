@@ -271,7 +271,8 @@ static void full_pass_begins_anew(struct kunit *test)
 		dxk_sweep(ps->e, true);
 	EXPECT(!ps->e->owing);
 	EXPECT(list_empty(&ps->e->owners.owed));
-	EXPECT(!ASLEEP(r[behind]));
+	for (i = 0; i < MANY; i++)
+		EXPECT_IS(ASLEEP(r[i]), i != behind);
 	EXPECT_IS(r[behind]->nr, 2);
 	for (i = 0; i < ARRAY_SIZE(watcher); i++)
 		EXPECT(watcher[i]->readable);
@@ -300,6 +301,39 @@ static void full_pollers_before_watchers(struct kunit *test)
 	dxk_sweep(ps->e, true);
 	EXPECT(m->readable);
 	EXPECT(!ps->e->owing);
+	dxk_sweep_end(ps->e);
+}
+
+/* A turn ends requests of more owners than a lock hold may tell of it. */
+static void full_many_owners(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_next_op n = { .m = puppet_worker(ps) };
+	struct dxk_rejoin_op *r[DXK_BATCH_MAX];
+	u32 i;
+
+	ps->e->swept = true;
+	INIT_LIST_HEAD(&n.done);
+	INIT_LIST_HEAD(&n.ended);
+	INIT_LIST_HEAD(&n.work);
+	dxk_waiter_init(&n.w);
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		puppet_post(ps, i, 0, PXR_REJOIN);
+		puppet_work(ps, n.m);
+		r[i] = puppet_rejoin(ps, ps->main, i, 1, 1);
+	}
+	list_splice_init(&n.m->busy, &n.done);
+	dxk_perform(ps->e, &n.op, dxk_next_run);
+	EXPECT(!ASLEEP(r[DXK_HOLD_BUDGET - 1]));
+	EXPECT(ASLEEP(r[DXK_HOLD_BUDGET]));
+	EXPECT_IS(ps->e->owners.nr, DXK_BATCH_MAX - DXK_HOLD_BUDGET);
+	dxk_sweep(ps->e, true);
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->nr, 1);
+	}
+	EXPECT_IS(ps->e->owners.nr, 0);
+	EXPECT(list_empty(&ps->e->owners.owed));
 	dxk_sweep_end(ps->e);
 }
 
@@ -428,6 +462,7 @@ static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_many_pollers),
 	KUNIT_CASE(full_pass_begins_anew),
 	KUNIT_CASE(full_pollers_before_watchers),
+	KUNIT_CASE(full_many_owners),
 	KUNIT_CASE(full_minimum_of_many),
 	KUNIT_CASE(full_space_closes),
 	KUNIT_CASE(full_serves_many),

@@ -260,6 +260,19 @@ static void rejoin_copies_out(struct kunit *test)
 	EXPECT_IS(ps->e->owners.nr, 0);
 	/* and a settle of nothing does nothing */
 	puppet_settle(ps, r, 0);
+
+	/* nobody begins to wait for it in a context that has stopped */
+	complete_one(ps, worker, 8);
+	r = puppet_poller(ps, ps->main, 8, 1, 0);
+	r->free = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	dxk_stop_begin(ps->e, false, true);
+	i = ps->e->stats.rejoin_returned;
+	waits = puppet_rejoin(ps, other, 8, 1, 1);
+	EXPECT(!ASLEEP(waits));
+	EXPECT_IS(waits->err, -ESHUTDOWN);
+	EXPECT_IS(ps->e->stats.rejoin_returned, i);
+	puppet_settle(ps, r, 1);
 }
 
 /* poll(2): a poll without an answer watches the owner until it has changed */
