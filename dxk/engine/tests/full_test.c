@@ -279,6 +279,32 @@ static void full_pass_begins_anew(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* DX-107: Stop comes in the midst of a pass: those who are still to be looked at wake too. */
+static void full_pass_and_stop(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_GROW);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+	u32 i;
+
+	ps->e->swept = true;
+	post_nr(ps, 4);
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, m, 8, 3, 3);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	dxk_sweep(ps->e, true);
+	EXPECT(ps->e->owners.pass);
+	dxk_stop_begin(ps->e, false, false);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+	}
+	dxk_sweep(ps->e, true);
+	EXPECT(list_empty(&ps->e->owners.owed));
+	dxk_sweep_end(ps->e);
+}
+
 /* Pollers take all that a lock hold can afford: who watches is told by the next. */
 static void full_pollers_before_watchers(struct kunit *test)
 {
@@ -461,6 +487,7 @@ static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_reserves),
 	KUNIT_CASE(full_many_pollers),
 	KUNIT_CASE(full_pass_begins_anew),
+	KUNIT_CASE(full_pass_and_stop),
 	KUNIT_CASE(full_pollers_before_watchers),
 	KUNIT_CASE(full_many_owners),
 	KUNIT_CASE(full_minimum_of_many),
