@@ -10,6 +10,25 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
 void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 /**
+ * dxk_hold - the lock hold of one operation: its moves, and the dispatch they make possible
+ * @e: the context
+ * @op: the operation
+ * @run: what to do under the lock
+ * @wakes: gets what is to be done after it: see dxk_wakes_flush()
+ */
+static __always_inline void dxk_hold(struct dxk_engine *e, struct dxk_op *op,
+				     dxk_op_fn *run, struct dxk_wakes *wakes)
+{
+	dxk_wakes_init(wakes);
+	spin_lock(&e->lock);
+	dxk_hold_begin(e);
+	run(e, op, wakes);
+	dxk_dispatch(e, wakes);
+	dxk_hold_end(e, wakes);
+	spin_unlock(&e->lock);
+}
+
+/**
  * dxk_perform - run one operation in the dispatcher role
  * @e: the context
  * @op: the operation, embedded in its arguments
@@ -30,13 +49,7 @@ static __always_inline void dxk_perform(struct dxk_engine *e, struct dxk_op *op,
 	if (unlikely(!READ_ONCE(e->direct)) && dxk_publish(e, op, run))
 		return;
 
-	dxk_wakes_init(&wakes);
-	spin_lock(&e->lock);
-	dxk_hold_begin(e);
-	run(e, op, &wakes);
-	dxk_dispatch(e, &wakes);
-	dxk_hold_end(e, &wakes);
-	spin_unlock(&e->lock);
+	dxk_hold(e, op, run, &wakes);
 	dxk_wakes_flush(e, &wakes);
 }
 

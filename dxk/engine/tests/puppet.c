@@ -23,13 +23,7 @@ void puppet_do(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
 	u32 before = done(ps);
 	struct dxk_wakes wakes;
 
-	dxk_wakes_init(&wakes);
-	spin_lock(&e->lock);
-	dxk_hold_begin(e);
-	run(e, op, &wakes);
-	dxk_dispatch(e, &wakes);
-	dxk_hold_end(e, &wakes);
-	spin_unlock(&e->lock);
+	dxk_hold(e, op, run, &wakes);
 	ps->woken = wakes.nr;
 	ps->polls = wakes.nr_members;
 	ps->kick = wakes.kick;
