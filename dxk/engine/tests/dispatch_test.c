@@ -8,29 +8,10 @@
 #define MANY	70
 #define SOME	30
 
-static struct puppets *start(struct kunit *test, u32 workers)
-{
-	struct dxk_policy p = puppet_policy(workers);
-
-	return puppets_start(test, &p);
-}
-
-/* Lanes 0/20/20. */
-static struct puppets *start_cmls(struct kunit *test)
-{
-	struct dxk_policy p = puppet_policy(10);
-
-	p.sched_mode = TPOOL_MODE_CMLS;
-	p.ready_entries = 100;
-	p.lane_pct[1] = 20;
-	p.lane_pct[2] = 20;
-	return puppets_start(test, &p);
-}
-
 /* DX-67, DX-70, DX-71, DX-73: lanes over ten idle workers */
 static void dispatch_lanes(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test);
+	struct puppets *ps = puppets_cmls(test, 100);
 	const u32 *used = ps->e->crew.lanes[DXK_USER].used;
 	struct dxk_next_op *n[10];
 	u32 i, lane2 = 0;
@@ -74,7 +55,7 @@ static void dispatch_lanes(struct kunit *test)
 /* An entry that the kernel workers' part of a dispatch frees is for a user worker. */
 static void dispatch_lets_another_kind_in(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test);
+	struct puppets *ps = puppets_cmls(test, 100);
 	struct dxk_next_op *idle, *user;
 	struct dxk_member *kernel[2];
 	struct dxk_post_op *p;
@@ -102,7 +83,7 @@ static void dispatch_lets_another_kind_in(struct kunit *test)
 /* More work for idle workers than one lock hold may give. */
 static void dispatch_many(struct kunit *test)
 {
-	struct puppets *ps = start(test, MANY);
+	struct puppets *ps = puppets_workers(test, MANY);
 	struct dxk_next_op *n[MANY];
 	u32 i, swept, given;
 
@@ -133,7 +114,7 @@ static void dispatch_many(struct kunit *test)
 /* A dispatch that somebody forgot is made by a sweep, and counted. */
 static void dispatch_missed(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_engine *e = ps->e;
 	struct dxk_next_op *n;
@@ -182,7 +163,7 @@ static void publish(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
 /* dispatch=thread: published operations run in their order, some in each lock hold */
 static void dispatch_inbox(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r;
 	struct dxk_post_op *p[40];
@@ -265,7 +246,7 @@ static void together(struct puppets *ps, struct dxk_member *worker, struct dxk_o
 /* dispatch=thread: a lock hold goes on after an operation that has made some moves. */
 static void dispatch_inbox_goes_on(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
 	struct dxk_next_op n = { .m = kernel, .max = SOME }, end = { .m = kernel };
@@ -307,7 +288,7 @@ static void dispatch_inbox_goes_on(struct kunit *test)
 /* The Scheduler sleeps as long as nothing is Ready. */
 static void dispatch_wakes_scheduler(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 
 	EXPECT(dxk_scheduler_rest(ps->e));
@@ -326,7 +307,7 @@ static void dispatch_wakes_scheduler(struct kunit *test)
 /* The Monitor sleeps while nothing can happen that it is to see. */
 static void dispatch_wakes_monitor(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
 	struct dxk_engine *e = ps->e;
 	struct dxk_member *worker;
@@ -381,7 +362,7 @@ static void dispatch_wakes_monitor(struct kunit *test)
 /* What nobody collects is freed before its worker sleeps. */
 static void dispatch_completed_is_freed(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_next_op n = { .m = puppet_worker(ps), .max = 1, .nr = 9, .err = -EINVAL };
 
 	puppet_post(ps, 0, 0, 0);

@@ -7,17 +7,10 @@
 /* Of os_clock(): longer than any test takes. */
 #define AGES	1000000
 
-static struct puppets *start(struct kunit *test, u32 workers)
-{
-	struct dxk_policy p = puppet_policy(workers);
-
-	return puppets_start(test, &p);
-}
-
 /* DX-77, DX-79: a worker without work sleeps; the last one that fell idle is first */
 static void next_idle(struct kunit *test)
 {
-	struct puppets *ps = start(test, 3);
+	struct puppets *ps = puppets_workers(test, 3);
 	struct dxk_crew *crew = &ps->e->crew;
 	struct dxk_member *m[3];
 	struct dxk_next_op *n[3], call = { .max = 1 };
@@ -60,7 +53,7 @@ static void next_priority_order(struct kunit *test)
 {
 	static const s32 prio[] = { 3, -7, 3, S32_MAX, 0, 12, S32_MIN, 3, 0, -7 };
 	static const u32 order[] = { 3, 5, 0, 2, 7, 4, 8, 1, 9, 6 };
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r;
 	struct dxk_rqe *rqe;
@@ -95,7 +88,7 @@ static void next_priority_order(struct kunit *test)
 /* DX-81, DX-82, DX-85: what a rejoinable request leaves; others vanish */
 static void next_end(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_stats *stats = &ps->e->stats;
 	struct dxk_next_op *n;
@@ -129,7 +122,7 @@ static void next_end(struct kunit *test)
 /* Of lane 3 a worker takes its share ahead, of others one. */
 static void next_takes_ahead(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_next_op *n;
 	struct dxk_rqe *rqe;
@@ -162,7 +155,7 @@ static void next_takes_ahead(struct kunit *test)
 static void next_takes_for_another(struct kunit *test)
 {
 	const u32 left = DXK_HOLD_BUDGET - (DXK_BATCH_MAX / 2 + 1);
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_next_op *n;
 	u32 i;
@@ -187,7 +180,7 @@ static void next_takes_for_another(struct kunit *test)
 /* A worker takes what is of its kind only. */
 static void next_kinds(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
 	struct dxk_member *user = puppet_worker(ps);
 	struct dxk_next_op *n[2];
@@ -214,7 +207,7 @@ static void next_kinds(struct kunit *test)
 /* DX-28: who has files of closed handles closes them before it is available */
 static void next_closed_handles(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_next_op *n;
 
@@ -231,7 +224,7 @@ static void next_closed_handles(struct kunit *test)
 /* A dispatched request that could not be fetched stands where it stood. */
 static void next_put_back(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_next_op *n;
 	struct dxk_rqe *rqe;
@@ -263,7 +256,7 @@ static void next_ageing(struct kunit *test)
 		{ S32_MAX - 1, 0, S32_MAX }, { 100, 0, 103 }, { 50, PXR_BOOST, 65 },
 		{ S32_MIN, 0, S32_MIN + 3 },
 	};
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rqe *rqe = NULL;
 	u32 i;
@@ -318,7 +311,7 @@ static void next_latencies(struct kunit *test)
 {
 	static const u64 waited[] = { 0, 1, 1023, 1024, U64_MAX };
 	static const u32 bucket[] = { 0, 0, 9, 10, DXK_LATENCY_BUCKETS - 1 };
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	u64 (*ns)[DXK_LANES][DXK_LATENCY_BUCKETS] = ps->e->latencies.ns;
 	struct dxk_rqe *rqe;

@@ -8,52 +8,16 @@
 /* More than a lock hold may wake. */
 #define MANY	70
 
-static struct puppets *start(struct kunit *test, u32 on_block, u32 workers, bool cmls)
-{
-	struct dxk_policy p = puppet_policy(workers);
-
-	p.on_block = on_block;
-	p.help_depth = 2;
-	p.max_spares = 2;
-	if (cmls) {
-		p.sched_mode = TPOOL_MODE_CMLS;
-		p.lane_pct[1] = 20;
-		p.lane_pct[2] = 20;
-	}
-	return puppets_start(test, &p);
-}
-
-/* A worker executes a request of owner 1 and posts one of @child that it waits for. */
-static struct dxk_rejoin_op *parent(struct puppets *ps, struct dxk_member *m, u64 child)
-{
-	puppet_post(ps, 1, 0, PXR_REJOIN);
-	puppet_work(ps, m);
-	puppet_post_nr(ps, m, 1, child, PXR_REJOIN);
-	return puppet_rejoin(ps, m, child, 1, 1);
-}
-
-/* The worker takes what it was called for. */
-static struct dxk_rqe *help(struct puppets *ps, struct dxk_member *m)
-{
-	struct dxk_next_op *n = puppet_turn(ps, m, 1);
-
-	EXPECT(!ASLEEP(n));
-	EXPECT_IS(n->err, 0);
-	EXPECT_IS(n->nr, 1);
-	EXPECT(list_empty(&m->called));
-	return puppet_fetch(n);
-}
-
 /* D-5: lane 3 that waits for lane 3: the sleeper executes its child, nested */
 static void onblock_help(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 2, true);
 	struct dxk_lanes *lanes = &ps->e->crew.lanes[DXK_USER];
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op *r[2];
 	struct dxk_rqe *rqe;
 
-	r[0] = parent(ps, m[0], 10);
+	r[0] = puppet_parent(ps, m[0], 10);
 	/* there is another one that is awake, and there is room for it in the lanes */
 	EXPECT(!ASLEEP(r[0]));
 	EXPECT(r[0]->helper.called);
@@ -64,7 +28,7 @@ static void onblock_help(struct kunit *test)
 	/* it brings a thread: a place more in all, none in the shares */
 	EXPECT_IS(lanes->quota[2], 2);
 	EXPECT_IS(lanes->quota[3], 3);
-	rqe = help(ps, m[0]);
+	rqe = puppet_help(ps, m[0]);
 	EXPECT_IS(rqe->cookie, 10);
 	EXPECT(rqe->extra);
 	EXPECT_IS(m[0]->work.owner, 10);
@@ -84,16 +48,16 @@ static void onblock_help(struct kunit *test)
 /* Helpers nest no deeper than help_depth; the last one that fell asleep is first. */
 static void onblock_help_depth(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 2, false);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op *r;
 	struct dxk_post_op *p;
 	u32 i;
 
-	r = parent(ps, m[0], 10);
+	r = puppet_parent(ps, m[0], 10);
 	for (i = 0; i < 2; i++) {
 		EXPECT(r->helper.called);
-		EXPECT_IS(help(ps, m[0])->cookie, 10 + i);
+		EXPECT_IS(puppet_help(ps, m[0])->cookie, 10 + i);
 		EXPECT_IS(m[0]->extra, i + 1);
 		puppet_post_nr(ps, m[0], 1, 11 + i, PXR_REJOIN);
 		r = puppet_rejoin(ps, m[0], 11 + i, 1, 1);
@@ -121,7 +85,7 @@ static void onblock_help_depth(struct kunit *test)
 	EXPECT(!ASLEEP(p));
 	EXPECT(p->helper.called);
 	EXPECT_IS(p->taken, 0);
-	EXPECT_IS(help(ps, m[1])->cookie, 20);
+	EXPECT_IS(puppet_help(ps, m[1])->cookie, 20);
 	puppet_end(ps, m[1], 0, 0);
 	EXPECT_IS(m[1]->extra, 0);
 	EXPECT(list_empty(&ps->e->crew.helpers[DXK_USER]));
@@ -130,7 +94,7 @@ static void onblock_help_depth(struct kunit *test)
 /* D-4: both workers sleep for room in the Ready Pool; the younger sleeper helps first */
 static void onblock_help_order(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 2, false);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_post_op *p[2], call = { .help = true };
 	struct dxk_rejoin_op *r[2], again = { .max = 1, .min = 1, .wait = true };
@@ -153,8 +117,8 @@ static void onblock_help_order(struct kunit *test)
 	EXPECT_IS(ps->woken, 2);
 	puppet_post(ps, 3, 0, 0);
 	EXPECT(r[0]->helper.called);
-	EXPECT_IS(help(ps, m[1])->cookie, 2);
-	EXPECT_IS(help(ps, m[0])->cookie, 3);
+	EXPECT_IS(puppet_help(ps, m[1])->cookie, 2);
+	EXPECT_IS(puppet_help(ps, m[0])->cookie, 3);
 
 	/* the pool is full: each sleep makes room, and who makes it goes first */
 	ps->e->policy.ready_entries = 3;
@@ -162,7 +126,7 @@ static void onblock_help_order(struct kunit *test)
 	p[0] = puppet_post_nr(ps, m[0], 1, 7, PXR_WAITIF_BUSY);
 	EXPECT(p[0]->helper.called);
 	EXPECT_IS(p[0]->taken, 0);
-	EXPECT_IS(help(ps, m[0])->cookie, 4);
+	EXPECT_IS(puppet_help(ps, m[0])->cookie, 4);
 	EXPECT_IS(puppet_post(ps, 4, 0, 0)->taken, 1);
 	/* two extra ones have no third */
 	p[0] = puppet_post_nr(ps, m[0], 1, 7, PXR_WAITIF_BUSY);
@@ -177,25 +141,25 @@ static void onblock_help_order(struct kunit *test)
 	dxk_rqe_drop_all(m[1], &call.rqes);
 	EXPECT(!ASLEEP(p[0]));
 	EXPECT_IS(p[0]->taken, 1);
-	EXPECT_IS(help(ps, m[1])->cookie, 4);
+	EXPECT_IS(puppet_help(ps, m[1])->cookie, 4);
 	puppet_end(ps, m[1], 0, 0);
 	again.m = m[1];
 	again.help = true;
 	again.cookie = 6;
 	EXPECT_IS(dxk_client_rejoin(&again, 0), 0);
 	EXPECT_IS(again.answer, RJR_HELP);
-	EXPECT_IS(help(ps, m[1])->cookie, 7);
+	EXPECT_IS(puppet_help(ps, m[1])->cookie, 7);
 }
 
 /* What a helper was called for it may die with, or give back. */
 static void onblock_help_ends(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 2, true);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op *r;
 	struct dxk_next_op *n;
 
-	parent(ps, m[0], 10);
+	puppet_parent(ps, m[0], 10);
 	n = puppet_turn(ps, m[0], 1);
 	puppet_return(ps, n);
 	EXPECT_IS(m[0]->extra, 0);
@@ -214,8 +178,8 @@ static void onblock_help_ends(struct kunit *test)
 	EXPECT_IS(puppet_poll(ps, 1), RJR_RETURNED);
 	puppet_end(ps, m[1], 0, 0);
 	/* and so does one with an extra request that it has begun */
-	r = parent(ps, m[1], 11);
-	help(ps, m[1]);
+	r = puppet_parent(ps, m[1], 11);
+	puppet_help(ps, m[1]);
 	puppet_dies(ps, m[1]);
 	EXPECT_IS(ps->e->crew.extra[DXK_USER], 0);
 	EXPECT_IS(ps->e->stats.owner_dead, 3);
@@ -224,13 +188,13 @@ static void onblock_help_ends(struct kunit *test)
 /* A helper is not to wait for a Rejoin Pool entry that it may itself be to free. */
 static void onblock_help_never_blocks(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
 	struct dxk_member *m = puppet_worker(ps);
 
 	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
 	ps->e->owners.entries = 0;
-	parent(ps, m, 10);
-	help(ps, m);
+	puppet_parent(ps, m, 10);
+	puppet_help(ps, m);
 	EXPECT(!ASLEEP(puppet_end(ps, m, 0, 0)));
 	EXPECT_IS(ps->e->stats.complete_blocks, 0);
 	EXPECT_IS(puppet_poll(ps, 10), RJR_RETURNED);
@@ -241,7 +205,7 @@ static void onblock_help_never_blocks(struct kunit *test)
 /* A spare is parked until a worker sleeps, and executes in its place. */
 static void onblock_spare(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 2, true);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_SPARE, 2, true);
 	struct dxk_lanes *lanes = &ps->e->crew.lanes[DXK_USER];
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_member *spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
@@ -259,7 +223,7 @@ static void onblock_spare(struct kunit *test)
 	puppet_post(ps, 5, 0, 0);
 	EXPECT(ASLEEP(n));
 	puppet_work(ps, m[1]);
-	r[0] = parent(ps, m[0], 10);
+	r[0] = puppet_parent(ps, m[0], 10);
 	EXPECT(ASLEEP(r[0]));
 	EXPECT(!ASLEEP(n));
 	EXPECT_IS(n->err, 0);
@@ -299,11 +263,11 @@ static void onblock_spare(struct kunit *test)
 /* Not under STRICT, and not for one more than there are of a lane. */
 static void onblock_not(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_STRICT, 1, false);
 	struct dxk_member *m = puppet_worker(ps);
 	struct dxk_crew_op *c;
 
-	EXPECT(ASLEEP(parent(ps, m, 10)));
+	EXPECT(ASLEEP(puppet_parent(ps, m, 10)));
 	EXPECT(list_empty(&ps->e->crew.helpers[DXK_USER]));
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
 	c = puppet_manager(ps, true);
@@ -313,7 +277,7 @@ static void onblock_not(struct kunit *test)
 /* The same as threads do it: the answer is to help, whatever the call was used for. */
 static void onblock_help_call(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_HELP, 2, true);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 2, true);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op r = {
 		.m = m[0], .cookie = 10, .max = 1, .min = 1, .wait = true, .help = true,
@@ -326,13 +290,13 @@ static void onblock_help_call(struct kunit *test)
 	EXPECT_IS(dxk_client_rejoin(&r, 0), 0);
 	EXPECT_IS(r.answer, RJR_HELP);
 	EXPECT_IS(r.nr, 0);
-	help(ps, m[0]);
+	puppet_help(ps, m[0]);
 }
 
 /* More wait for a use of threads than a lock hold may tell. */
 static void onblock_managers_left_over(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_STRICT, 1, false);
 	struct dxk_policy policy = ps->e->policy;
 	struct dxk_crew_op *c[DXK_HOLD_BUDGET + 9];
 	u32 i, swept, workers, spares;
@@ -368,7 +332,7 @@ static void onblock_managers_left_over(struct kunit *test)
 /* Who starts spares is told how many there is work for. */
 static void onblock_manager(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 3, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_SPARE, 3, false);
 	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), NULL };
 	struct dxk_policy policy = ps->e->policy;
 	struct dxk_crew_op *c = puppet_manager(ps, true), *second;
@@ -411,7 +375,7 @@ static void onblock_manager(struct kunit *test)
 
 	/* a worker sleeps, and there is work: a spare is needed */
 	c = puppet_manager(ps, true);
-	r = parent(ps, m[0], 10);
+	r = puppet_parent(ps, m[0], 10);
 	EXPECT(!ASLEEP(c));
 	EXPECT_IS(c->spares, 1);
 	EXPECT_IS(c->workers, 0);
@@ -429,7 +393,7 @@ static void onblock_manager(struct kunit *test)
 	EXPECT_IS(spares, 1);
 	policy.max_threads = 4;
 	dxk_enforce(ps->e, &policy);
-	parent(ps, m[1], 11);
+	puppet_parent(ps, m[1], 11);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 2);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_KERNEL), 0);
 	/* those of the other kind count against the limit */
@@ -456,7 +420,7 @@ static void onblock_manager(struct kunit *test)
 /* A kernel spare is the Monitor's to start. */
 static void onblock_kernel_spare(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_SPARE, 3, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_SPARE, 3, false);
 	struct dxk_member *m = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
 	struct dxk_next_op *n;
 
@@ -480,7 +444,7 @@ static void onblock_kernel_spare(struct kunit *test)
 /* More managers than a lock hold may tell; it goes on in further ones. */
 static void onblock_many_managers(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, 1, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_STRICT, 1, false);
 	struct dxk_crew_op **c = puppet_array(ps, MANY);
 	struct dxk_list_op died = { .m = puppet_worker(ps) };
 	u32 i;
@@ -502,7 +466,7 @@ static void onblock_many_managers(struct kunit *test)
 /* The same with parked spares, all of which get use at once. */
 static void onblock_many_spares(struct kunit *test)
 {
-	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT, MANY, false);
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_STRICT, MANY, false);
 	struct dxk_next_op **n = puppet_array(ps, MANY);
 	u32 i;
 
@@ -511,7 +475,7 @@ static void onblock_many_spares(struct kunit *test)
 		EXPECT(ASLEEP(n[i]));
 	}
 	for (i = 0; i < MANY; i++)
-		EXPECT(ASLEEP(parent(ps, puppet_worker(ps), 10 + i)));
+		EXPECT(ASLEEP(puppet_parent(ps, puppet_worker(ps), 10 + i)));
 	EXPECT_IS(ps->e->crew.nr_parked[DXK_USER], MANY);
 	ps->e->policy.on_block = DXK_ON_BLOCK_SPARE;
 	/* and the one that asks */

@@ -6,65 +6,19 @@
 
 #define WAIT	PXR_WAITIF_BUSY
 
-static struct puppets *start(struct kunit *test, u32 entries)
-{
-	struct dxk_policy p = puppet_policy(4);
-
-	p.ready_entries = entries;
-	return puppets_start(test, &p);
-}
-
-/* 10 entries: two for lane 1, four for lanes 1 and 2, none for lane 0. */
-static struct puppets *start_cmls(struct kunit *test, u32 max_requests)
-{
-	struct dxk_policy p = puppet_policy(10);
-
-	p.sched_mode = TPOOL_MODE_CMLS;
-	p.ready_entries = 10;
-	p.lane_pct[1] = 20;
-	p.lane_pct[2] = 20;
-	p.max_requests = max_requests;
-	return puppets_start(test, &p);
-}
-
-/* DX-40: nothing but the count of refusals changes */
-static void refused(struct puppets *ps, u32 attrs, int err, u32 reason)
-{
-	struct dxk_engine *e = ps->e;
-	u64 posts = e->stats.posts, busy = e->stats.post_busy;
-	struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs);
-
-	EXPECT(!ASLEEP(p));
-	EXPECT_IS(p->err, err);
-	EXPECT_IS(p->reason, reason);
-	EXPECT_IS(p->taken, 0);
-	EXPECT(!list_empty(&p->rqes));
-	EXPECT_IS(e->stats.posts, posts);
-	EXPECT_IS(e->stats.post_busy, busy + (err == -EAGAIN));
-}
-
-static void taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr)
-{
-	EXPECT(!ASLEEP(p));
-	EXPECT_IS(p->err, 0);
-	EXPECT_IS(p->reason, 0);
-	EXPECT_IS(p->taken, nr);
-	EXPECT(list_empty(&p->rqes));
-}
-
 /* DX-13, DX-37, DX-41, DX-47, DX-78: point 1, with and without the flag */
 static void post_pool_full(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_entries(test, 2);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_engine *e = ps->e;
 	struct dxk_post_op *p;
 
-	taken(ps, puppet_post_nr(ps, ps->main, 2, 0, 0), 2);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 2, 0, 0), 2);
 	EXPECT_IS(e->stats.posts, 2);
-	refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
+	puppet_refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
 	/* lanes mean nothing without CMLS: it is the pool that is full */
-	refused(ps, PXR_LANE1, -EAGAIN, PXR_POOL_FULL);
+	puppet_refused(ps, PXR_LANE1, -EAGAIN, PXR_POOL_FULL);
 
 	p = puppet_post(ps, 0, 0, WAIT);
 	EXPECT(ASLEEP(p));
@@ -76,7 +30,7 @@ static void post_pool_full(struct kunit *test)
 	/* the entry is free before the request is executed */
 	puppet_turn(ps, worker, 1);
 	EXPECT_IS(ps->woken, 2);
-	taken(ps, p, 1);
+	puppet_taken(ps, p, 1);
 	EXPECT_IS(e->nr[DXK_AT_READY], 2);
 	EXPECT_IS(e->high[DXK_AT_READY], 2);
 	EXPECT_IS(e->crew.clients_asleep, 0);
@@ -86,36 +40,36 @@ static void post_pool_full(struct kunit *test)
 /* DX-38, DX-46, DX-68, DX-69, DX-72: point 2, though entries are free */
 static void post_lane_full(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test, 1000);
+	struct puppets *ps = puppets_cmls(test, 10);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *p;
 
-	refused(ps, PXR_LANE0, -EPERM, PXR_LANE_CLOSED);
-	refused(ps, PXR_LANE0 | WAIT, -EPERM, PXR_LANE_CLOSED);
+	puppet_refused(ps, PXR_LANE0, -EPERM, PXR_LANE_CLOSED);
+	puppet_refused(ps, PXR_LANE0 | WAIT, -EPERM, PXR_LANE_CLOSED);
 	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
-	refused(ps, PXR_LANE1, -EAGAIN, PXR_LANE_FULL);
+	puppet_refused(ps, PXR_LANE1, -EAGAIN, PXR_LANE_FULL);
 	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE2);
-	refused(ps, PXR_LANE2, -EAGAIN, PXR_LANE_FULL);
+	puppet_refused(ps, PXR_LANE2, -EAGAIN, PXR_LANE_FULL);
 
 	p = puppet_post(ps, 0, 0, PXR_LANE1 | WAIT);
 	EXPECT(ASLEEP(p));
 	EXPECT_IS(ps->e->ready.asleep[1], 1);
 	/* DX-45: it holds up nobody in a lane with room */
-	taken(ps, puppet_post_nr(ps, ps->main, 6, 0, WAIT), 6);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 6, 0, WAIT), 6);
 	EXPECT(ASLEEP(p));
-	refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
+	puppet_refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
 	puppet_turn(ps, worker, 1);
-	taken(ps, p, 1);
+	puppet_taken(ps, p, 1);
 }
 
 /* DX-39: a post is complete when it returns, so the next never waits for it */
 static void post_back_to_back(struct kunit *test)
 {
-	struct puppets *ps = start(test, 48);
+	struct puppets *ps = puppets_entries(test, 48);
 	u32 i;
 
 	for (i = 0; i < 48; i++)
-		taken(ps, puppet_post(ps, i, 0, 0), 1);
+		puppet_taken(ps, puppet_post(ps, i, 0, 0), 1);
 	EXPECT_IS(ps->e->stats.post_busy + ps->e->stats.post_blocks, 0);
 	EXPECT_IS(ps->e->owners.nr, 48);
 }
@@ -123,7 +77,7 @@ static void post_back_to_back(struct kunit *test)
 /* DX-44: the deadline ends the sleep, and nothing was taken */
 static void post_deadline(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *p[2], c = { .m = ps->main, .reason = 9 };
 	struct dxk_post_entry req = { .attrs = WAIT };
@@ -138,7 +92,7 @@ static void post_deadline(struct kunit *test)
 	EXPECT_IS(ps->e->stats.posts, 1);
 	/* it left its queue: the next one gets the entry, and in the last moment wins */
 	puppet_turn(ps, worker, 1);
-	taken(ps, p[1], 1);
+	puppet_taken(ps, p[1], 1);
 	EXPECT_IS(puppet_time_up(ps, &p[1]->w), 0);
 
 	/* the same as threads do it: what was not taken is still with the caller */
@@ -160,7 +114,7 @@ static void post_deadline(struct kunit *test)
 /* As many as there is room for are taken, in order. */
 static void post_batch(struct kunit *test)
 {
-	struct puppets *ps = start(test, 3);
+	struct puppets *ps = puppets_entries(test, 3);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *p = puppet_post_nr(ps, ps->main, 5, 2, 0);
 	struct dxk_rqe *rqe;
@@ -183,7 +137,7 @@ static void post_batch(struct kunit *test)
 		EXPECT_IS(puppet_work(ps, worker)->param, i + 1);
 		puppet_end(ps, worker, 0, 0);
 	}
-	taken(ps, p, 3);
+	puppet_taken(ps, p, 3);
 	EXPECT_IS(ps->e->stats.post_blocks, 1);
 	/* a sleeper whose next request is not to wait */
 	p = puppet_poster(ps, ps->main);
@@ -201,11 +155,12 @@ static void post_batch(struct kunit *test)
 /* max_requests: results that nobody collected count, Ready Pool or not */
 static void post_no_space(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test, 10);
+	struct puppets *ps = puppets_cmls(test, 10);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *p;
 	u32 i;
 
+	ps->e->policy.max_requests = 10;
 	for (i = 0; i < 7; i++) {
 		puppet_post(ps, 7, 0, PXR_REJOIN);
 		puppet_work(ps, worker);
@@ -216,8 +171,8 @@ static void post_no_space(struct kunit *test)
 	EXPECT(ASLEEP(p));
 	puppet_post(ps, 0, 5, 0);
 	/* a limit, not a queue: it does not wait either */
-	refused(ps, 0, -ENOSPC, PXR_NO_SPACE);
-	refused(ps, WAIT, -ENOSPC, PXR_NO_SPACE);
+	puppet_refused(ps, 0, -ENOSPC, PXR_NO_SPACE);
+	puppet_refused(ps, WAIT, -ENOSPC, PXR_NO_SPACE);
 	/* a look that is to help refuses nobody, the sleeper's turn does */
 	dxk_sweep(ps->e, false);
 	EXPECT(ASLEEP(p));
@@ -226,7 +181,7 @@ static void post_no_space(struct kunit *test)
 	EXPECT_IS(p->err, -ENOSPC);
 	EXPECT_IS(p->reason, PXR_NO_SPACE);
 	EXPECT_IS(puppet_poll(ps, 7), RJR_RETURNED);
-	taken(ps, puppet_post(ps, 0, 0, 0), 1);
+	puppet_taken(ps, puppet_post(ps, 0, 0, 0), 1);
 }
 
 /* What is refused by looking at the request alone. */
@@ -268,7 +223,7 @@ static void post_made(struct kunit *test)
 		.owner = 1, .executor = 2, .param = 3, .prio = -4, .data_len = 100,
 		.result_len = 50,
 	};
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	u32 i;
 
 	for (i = 0; i < 4; i++) {

@@ -8,49 +8,10 @@
 #define WAIT	PXR_WAITIF_BUSY
 #define MANY	100
 
-static struct puppets *start(struct kunit *test, u32 entries)
-{
-	struct dxk_policy p = puppet_policy(4);
-
-	p.ready_entries = entries;
-	return puppets_start(test, &p);
-}
-
-/* 10 entries: two for lane 1, four for lanes 1 and 2, none for lane 0. */
-static struct puppets *start_cmls(struct kunit *test)
-{
-	struct dxk_policy p = puppet_policy(10);
-
-	p.sched_mode = TPOOL_MODE_CMLS;
-	p.ready_entries = 10;
-	p.lane_pct[1] = 20;
-	p.lane_pct[2] = 20;
-	return puppets_start(test, &p);
-}
-
-static void refused(struct puppets *ps, u32 attrs, u32 reason)
-{
-	struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs);
-
-	EXPECT(!ASLEEP(p));
-	EXPECT_IS(p->err, -EAGAIN);
-	EXPECT_IS(p->reason, reason);
-	EXPECT_IS(p->taken, 0);
-}
-
-static void taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr)
-{
-	EXPECT(!ASLEEP(p));
-	EXPECT_IS(p->err, 0);
-	EXPECT_IS(p->reason, 0);
-	EXPECT_IS(p->taken, nr);
-	EXPECT(list_empty(&p->rqes));
-}
-
 /* DX-43, DX-45: sleepers get in as they came, each time an entry becomes free */
 static void posters_first_come_first_served(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *p[4];
 	u32 i, k;
@@ -62,7 +23,7 @@ static void posters_first_come_first_served(struct kunit *test)
 			EXPECT_IS(ASLEEP(p[k]), k > i);
 		/* its entry went to the next sleeper and to no other */
 		if (i < 3)
-			refused(ps, 0, PXR_POOL_FULL);
+			puppet_refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
 		EXPECT_IS(puppet_work(ps, worker)->param, i < 1 ? 1 : i + 1);
 		puppet_end(ps, worker, 0, 0);
 	}
@@ -71,7 +32,7 @@ static void posters_first_come_first_served(struct kunit *test)
 /* DX-45: a sleeper keeps its place as long as its next request is of the same lane */
 static void posters_keeps_its_place(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_post_op *two, *one;
 
@@ -81,14 +42,14 @@ static void posters_keeps_its_place(struct kunit *test)
 	puppet_work(ps, worker);
 	EXPECT_IS(two->taken, 1);
 	puppet_work(ps, worker);
-	taken(ps, two, 2);
+	puppet_taken(ps, two, 2);
 	EXPECT(ASLEEP(one));
 }
 
 /* DX-45: of sleepers of several lanes the first one for whose lane there is room */
 static void posters_order_between_lanes(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test);
+	struct puppets *ps = puppets_cmls(test, 10);
 	struct dxk_member *worker[3];
 	struct dxk_post_op *p[4];
 	u32 i;
@@ -115,7 +76,7 @@ static void posters_order_between_lanes(struct kunit *test)
 /* A sleeper goes from queue to queue, as its requests are of several lanes. */
 static void posters_batch_of_lanes(struct kunit *test)
 {
-	struct puppets *ps = start_cmls(test);
+	struct puppets *ps = puppets_cmls(test, 10);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_engine *e = ps->e;
 	struct dxk_post_op *p, *q;
@@ -138,7 +99,7 @@ static void posters_batch_of_lanes(struct kunit *test)
 	q = puppet_post(ps, 0, 0, WAIT | PXR_LANE2);
 	puppet_work(ps, worker);
 	puppet_end(ps, worker, 0, 0);
-	taken(ps, q, 1);
+	puppet_taken(ps, q, 1);
 	/* of lane 1: it takes the entry, and sleeps on in the other queue */
 	puppet_work(ps, worker);
 	EXPECT(ASLEEP(p));
@@ -150,7 +111,7 @@ static void posters_batch_of_lanes(struct kunit *test)
 	q = puppet_post(ps, 0, 0, WAIT | PXR_LANE2);
 	puppet_end(ps, worker, 0, 0);
 	puppet_work(ps, worker);
-	taken(ps, p, 2);
+	puppet_taken(ps, p, 2);
 	EXPECT(ASLEEP(q));
 	EXPECT_IS(e->stats.post_blocks, 4);
 }
@@ -166,17 +127,17 @@ static void posters_overtakes_nobody(struct kunit *test)
 	policy.rejoin_entries = 1;
 	ps = puppets_start(test, &policy);
 	puppet_post(ps, 0, 0, PXR_REJOIN);
-	refused(ps, PXR_REJOIN, PXR_REJOIN_FULL);
+	puppet_refused(ps, PXR_REJOIN, -EAGAIN, PXR_REJOIN_FULL);
 	p = puppet_post(ps, 0, 0, PXR_REJOIN | WAIT);
 	EXPECT(ASLEEP(p));
-	refused(ps, 0, PXR_REJOIN_FULL);
+	puppet_refused(ps, 0, -EAGAIN, PXR_REJOIN_FULL);
 	q = puppet_post(ps, 0, 0, WAIT);
 	EXPECT(ASLEEP(q));
 	/* nobody sleeps in other lanes */
-	taken(ps, puppet_post(ps, 0, 0, PXR_LANE2), 1);
+	puppet_taken(ps, puppet_post(ps, 0, 0, PXR_LANE2), 1);
 	/* the head gives up: the one behind it needs no Rejoin Pool entry */
 	EXPECT_IS(puppet_time_up(ps, &p->w), -ETIMEDOUT);
-	taken(ps, q, 1);
+	puppet_taken(ps, q, 1);
 }
 
 /* DX-43: room of which nobody told the sleepers is found by the dispatcher's sweep */
@@ -197,7 +158,7 @@ static void posters_swept(struct kunit *test)
 		EXPECT(ASLEEP(p));
 		ps->e->owners.entries++;
 		dxk_sweep(ps->e, asked);
-		taken(ps, p, 1);
+		puppet_taken(ps, p, 1);
 	}
 	EXPECT_IS(ps->e->stats.missed_wakeups, 0);
 	dxk_sweep_end(ps->e);
@@ -206,7 +167,7 @@ static void posters_swept(struct kunit *test)
 /* More sleepers than one lock hold may let in: further ones do, nobody is forgotten. */
 static void posters_many(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_policy policy = ps->e->policy;
 	struct dxk_member **m = puppet_array(ps, MANY);
 	struct dxk_post_op **p = puppet_array(ps, MANY);
@@ -231,7 +192,7 @@ static void posters_many(struct kunit *test)
 			EXPECT(ASLEEP(p[i]));
 		dxk_sweep(ps->e, true);
 		for (i = 0; i < MANY; i++)
-			taken(ps, p[i], 1);
+			puppet_taken(ps, p[i], 1);
 		EXPECT(!ps->e->owing);
 		dxk_sweep_end(ps->e);
 	}
@@ -241,7 +202,7 @@ static void posters_many(struct kunit *test)
 /* One poster with more than a lock hold may let in; and thread 700 ends meanwhile. */
 static void posters_many_at_once(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_policy policy = ps->e->policy;
 	struct dxk_post_op *p;
 
@@ -253,7 +214,7 @@ static void posters_many_at_once(struct kunit *test)
 	EXPECT(ASLEEP(p));
 	EXPECT_IS(p->taken, DXK_HOLD_BUDGET);
 	dxk_sweep_end(ps->e);
-	taken(ps, p, DXK_BATCH_MAX);
+	puppet_taken(ps, p, DXK_BATCH_MAX);
 	EXPECT(!ps->e->swept);
 }
 

@@ -126,6 +126,32 @@ struct dxk_post_op *puppet_post(struct puppets *ps, u64 owner, s32 prio, u32 att
 	return p;
 }
 
+/** puppet_taken - a post of @nr requests is over, and all are in the pool */
+void puppet_taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr)
+{
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, 0);
+	EXPECT_IS(p->reason, 0);
+	EXPECT_IS(p->taken, nr);
+	EXPECT(list_empty(&p->rqes));
+}
+
+/** puppet_refused - DX-40: nothing but the count of refusals changes */
+void puppet_refused(struct puppets *ps, u32 attrs, int err, u32 reason)
+{
+	struct dxk_engine *e = ps->e;
+	u64 posts = e->stats.posts, busy = e->stats.post_busy;
+	struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs);
+
+	EXPECT(!ASLEEP(p));
+	EXPECT_IS(p->err, err);
+	EXPECT_IS(p->reason, reason);
+	EXPECT_IS(p->taken, 0);
+	EXPECT(!list_empty(&p->rqes));
+	EXPECT_IS(e->stats.posts, posts);
+	EXPECT_IS(e->stats.post_busy, busy + (err == -EAGAIN));
+}
+
 /* --- rejoin ----------------------------------------------------------------- */
 
 /** puppet_poller - a rejoin that is still to be made; @min: 0 does not wait */
@@ -238,6 +264,18 @@ struct dxk_rqe *puppet_work(struct puppets *ps, struct dxk_member *m)
 	return puppet_fetch(n);
 }
 
+/** puppet_help - a worker takes what it was called for */
+struct dxk_rqe *puppet_help(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_next_op *n = puppet_turn(ps, m, 1);
+
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(n->err, 0);
+	EXPECT_IS(n->nr, 1);
+	EXPECT(list_empty(&m->called));
+	return puppet_fetch(n);
+}
+
 /** puppet_end - a worker ends the newest request that it executes and asks for @max */
 struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 status,
 			       u32 max)
@@ -250,6 +288,15 @@ struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 sta
 	list_move_tail(&rqe->link, &n->done);
 	puppet_do(ps, &n->op, dxk_next_run);
 	return n;
+}
+
+/** puppet_parent - a worker executes a request of owner 1, and waits for one of @child */
+struct dxk_rejoin_op *puppet_parent(struct puppets *ps, struct dxk_member *m, u64 child)
+{
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	puppet_post_nr(ps, m, 1, child, PXR_REJOIN);
+	return puppet_rejoin(ps, m, child, 1, 1);
 }
 
 /** puppet_return - what a turn has given to a worker cannot be fetched */

@@ -71,6 +71,10 @@ struct puppets {
 
 struct dxk_policy puppet_policy(u32 workers);
 struct puppets *puppets_start(struct kunit *test, const struct dxk_policy *policy);
+struct puppets *puppets_workers(struct kunit *test, u32 workers);
+struct puppets *puppets_entries(struct kunit *test, u32 entries);
+struct puppets *puppets_cmls(struct kunit *test, u32 entries);
+struct puppets *puppets_on_block(struct kunit *test, u32 on_block, u32 workers, bool cmls);
 void puppets_end(struct kunit *test);
 
 struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
@@ -90,11 +94,14 @@ void puppet_posts(struct puppets *ps, struct dxk_post_op *p);
 struct dxk_post_op *puppet_post(struct puppets *ps, u64 owner, s32 prio, u32 attrs);
 struct dxk_post_op *puppet_post_nr(struct puppets *ps, struct dxk_member *m, u32 nr,
 				   u64 owner, u32 attrs);
+void puppet_taken(struct puppets *ps, const struct dxk_post_op *p, u32 nr);
+void puppet_refused(struct puppets *ps, u32 attrs, int err, u32 reason);
 
 struct dxk_rejoin_op *puppet_poller(struct puppets *ps, struct dxk_member *m, u64 owner,
 				    u32 max, u32 min);
 struct dxk_rejoin_op *puppet_rejoin(struct puppets *ps, struct dxk_member *m, u64 owner,
 				    u32 max, u32 min);
+struct dxk_rejoin_op *puppet_parent(struct puppets *ps, struct dxk_member *m, u64 child);
 u32 puppet_poll(struct puppets *ps, u64 owner);
 struct dxk_rqe *puppet_result(const struct dxk_rejoin_op *r);
 void puppet_settle(struct puppets *ps, struct dxk_rejoin_op *r, u32 copied);
@@ -102,6 +109,7 @@ void puppet_settle(struct puppets *ps, struct dxk_rejoin_op *r, u32 copied);
 struct dxk_next_op *puppet_turn(struct puppets *ps, struct dxk_member *m, u32 max);
 struct dxk_rqe *puppet_fetch(struct dxk_next_op *n);
 struct dxk_rqe *puppet_work(struct puppets *ps, struct dxk_member *m);
+struct dxk_rqe *puppet_help(struct puppets *ps, struct dxk_member *m);
 struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 status,
 			       u32 max);
 void puppet_return(struct puppets *ps, struct dxk_next_op *n);

@@ -174,3 +174,52 @@ struct puppets *puppets_start(struct kunit *test, const struct dxk_policy *polic
 	ps->main = puppet_client(ps);
 	return ps;
 }
+
+/** puppets_workers - the same with the default policy for @workers */
+struct puppets *puppets_workers(struct kunit *test, u32 workers)
+{
+	struct dxk_policy p = puppet_policy(workers);
+
+	return puppets_start(test, &p);
+}
+
+/** puppets_entries - the same with a Ready Pool of @entries */
+struct puppets *puppets_entries(struct kunit *test, u32 entries)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.ready_entries = entries;
+	return puppets_start(test, &p);
+}
+
+/**
+ * puppets_cmls - the same with lanes 0/20/20 of @entries and of ten workers
+ *
+ * A fifth of the entries are for lane 1, two fifths for lanes 1 and 2, none for lane 0.
+ */
+struct puppets *puppets_cmls(struct kunit *test, u32 entries)
+{
+	struct dxk_policy p = puppet_policy(10);
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.ready_entries = entries;
+	p.lane_pct[1] = 20;
+	p.lane_pct[2] = 20;
+	return puppets_start(test, &p);
+}
+
+/** puppets_on_block - the same with two helpers nested, or two spares; lanes as above */
+struct puppets *puppets_on_block(struct kunit *test, u32 on_block, u32 workers, bool cmls)
+{
+	struct dxk_policy p = puppet_policy(workers);
+
+	p.on_block = on_block;
+	p.help_depth = 2;
+	p.max_spares = 2;
+	if (cmls) {
+		p.sched_mode = TPOOL_MODE_CMLS;
+		p.lane_pct[1] = 20;
+		p.lane_pct[2] = 20;
+	}
+	return puppets_start(test, &p);
+}

@@ -5,13 +5,6 @@
  */
 #include "engine/tests/puppet.h"
 
-static struct puppets *start(struct kunit *test)
-{
-	struct dxk_policy p = puppet_policy(4);
-
-	return puppets_start(test, &p);
-}
-
 /* A request of the owner is completed by the worker. */
 static void complete_one(struct puppets *ps, struct dxk_member *worker, u64 owner)
 {
@@ -31,7 +24,7 @@ static void answered(struct puppets *ps, const struct dxk_rejoin_op *r, u32 answ
 /* DX-49, DX-53..DX-55, DX-87..DX-90: cases 2a, 2b, 1 and 3, for owner 0 like any other */
 static void rejoin_answers(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_stats *stats = &ps->e->stats;
 	u32 round;
@@ -63,7 +56,7 @@ static void rejoin_answers(struct kunit *test)
 /* DX-51, DX-104..DX-106: a parent, its children, and main */
 static void rejoin_hierarchy(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *parent = puppet_worker(ps);
 	struct dxk_member *sub[3] = {
 		puppet_worker(ps), puppet_worker(ps), puppet_worker(ps),
@@ -101,7 +94,7 @@ static void rejoin_hierarchy(struct kunit *test)
 /* DX-52: who asks for the owner that it belongs to would wait for itself */
 static void rejoin_own_owner(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r, call = { .m = worker, .cookie = 8, .max = 1, .min = 1 };
 	u32 i;
@@ -131,7 +124,7 @@ static void rejoin_own_owner(struct kunit *test)
 /* DX-91: a deadline ends the wait as a poll; what there is by then is returned */
 static void rejoin_deadline(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op r = { .m = ps->main, .cookie = 8, .max = 2, .min = 2, .free = true };
 	u32 i;
@@ -154,7 +147,7 @@ static void rejoin_deadline(struct kunit *test)
 /* DX-87, DX-94: one result, one poller, in order of arrival; the last one is told */
 static void rejoin_pollers(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r[3];
 	u32 i;
@@ -178,7 +171,7 @@ static void rejoin_pollers(struct kunit *test)
 /* A poller that waits for more than the first one: each gets what it can have. */
 static void rejoin_minimum(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *three, *one;
 	u32 i;
@@ -208,7 +201,7 @@ static void rejoin_minimum(struct kunit *test)
 /* DX-92, DX-93: what is being copied out exists; a copy that failed is there again */
 static void rejoin_copies_out(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps), *other = puppet_client(ps);
 	struct dxk_rejoin_op *r, *waits;
 	struct dxk_rqe *rqe;
@@ -278,7 +271,7 @@ static void rejoin_copies_out(struct kunit *test)
 /* poll(2): a poll without an answer watches the owner until it has changed */
 static void rejoin_watches(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps), *m[12];
 	u32 i, swept;
 

@@ -6,17 +6,10 @@
 
 #define MANY	70
 
-static struct puppets *start(struct kunit *test, u32 workers)
-{
-	struct dxk_policy p = puppet_policy(workers);
-
-	return puppets_start(test, &p);
-}
-
 /* DX-44, DX-107, DX-108: Stop ends every sleep, and what was Ready is executed */
 static void stop_drains(struct kunit *test)
 {
-	struct puppets *ps = start(test, 3);
+	struct puppets *ps = puppets_workers(test, 3);
 	struct dxk_member *m[3] = {
 		puppet_worker(ps), puppet_worker(ps), puppet_worker(ps),
 	};
@@ -77,7 +70,7 @@ static void stop_drains(struct kunit *test)
 /* DX-108: Stop(cancel): what is Ready ends with -ECANCELED, what executes as usual */
 static void stop_cancels(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op *r;
 	struct dxk_next_op *n;
@@ -116,7 +109,7 @@ static void stop_cancels(struct kunit *test)
 /* The last that executes dies, or gives back what it has: Stop is over, all may go. */
 static void stop_after_the_last(struct kunit *test)
 {
-	struct puppets *ps = start(test, 3);
+	struct puppets *ps = puppets_workers(test, 3);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_next_op *n[2];
 	struct dxk_stop_op *stop;
@@ -154,7 +147,7 @@ static void stop_gives_nothing(struct kunit *test)
 {
 	static const u32 on_block[] = { DXK_ON_BLOCK_STRICT, DXK_ON_BLOCK_HELP };
 	struct dxk_stop_op s = { .cancel = true };
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_rejoin_op *r;
 	u32 i;
@@ -181,7 +174,7 @@ static void stop_gives_nothing(struct kunit *test)
 /* Stop with more sleepers of each sort than a lock hold may wake. */
 static void stop_many(struct kunit *test)
 {
-	struct puppets *ps = start(test, MANY);
+	struct puppets *ps = puppets_workers(test, MANY);
 	struct dxk_member *m = puppet_worker(ps), *client[MANY / 2];
 	struct dxk_post_op **p = puppet_array(ps, MANY);
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
@@ -222,7 +215,7 @@ static void stop_many(struct kunit *test)
 /* What Stop leaves over thread 700 does; who is let in by nobody any more is woken. */
 static void stop_owes(struct kunit *test)
 {
-	struct puppets *ps = start(test, MANY);
+	struct puppets *ps = puppets_workers(test, MANY);
 	struct dxk_stop_op s = { .close = true };
 	struct dxk_crew_op **c = puppet_array(ps, MANY);
 	struct dxk_post_op **p = puppet_array(ps, MANY);
@@ -283,7 +276,7 @@ static void stop_wakes_first(struct kunit *test)
 /* DX-109: who is asked to end, and when */
 static void stop_asks(struct kunit *test)
 {
-	struct puppets *ps = start(test, 3);
+	struct puppets *ps = puppets_workers(test, 3);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_should_op *service, *other, *client, *s;
 	u32 i;
@@ -318,7 +311,7 @@ static void stop_asks(struct kunit *test)
 /* DX-96, DX-107: a worker that waits for a Rejoin Pool entry does so no longer */
 static void stop_ends_full_pool(struct kunit *test)
 {
-	struct puppets *ps = start(test, 2);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_next_op **n = puppet_array(ps, MANY);
 	struct dxk_rejoin_op *r;
 	struct dxk_rqe *rqe;

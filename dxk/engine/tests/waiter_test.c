@@ -7,17 +7,10 @@
 /* Of os_now(): longer than any test takes. */
 #define AGES	(1000000ULL * NSEC_PER_MSEC)
 
-static struct puppets *start(struct kunit *test)
-{
-	struct dxk_policy p = puppet_policy(2);
-
-	return puppets_start(test, &p);
-}
-
 /* A member that is told several things in a row is woken once. */
 static void waiter_members(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m[2] = { puppet_client(ps), puppet_client(ps) };
 	struct dxk_wakes wakes;
 
@@ -40,7 +33,7 @@ static void waiter_members(struct kunit *test)
 /* Each sort of sleep has a counter, and one of the time, however it ends. */
 static void waiter_counts_sleeps(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_stats *stats = &ps->e->stats;
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r;
@@ -91,7 +84,7 @@ static void waiter_counts_sleeps(struct kunit *test)
 /* Whose own operation makes its move is not woken. */
 static void waiter_of_the_caller(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_wakes wakes;
 	struct dxk_waiter w;
 
@@ -109,7 +102,7 @@ static void waiter_of_the_caller(struct kunit *test)
 /* A vacant member begins now. */
 static void waiter_member_begins(struct kunit *test)
 {
-	struct puppets *ps = start(test);
+	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, m);
