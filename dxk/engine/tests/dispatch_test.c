@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The dispatcher's role: who is given what the lanes admit, what a lock hold leaves over,
- * what thread 700 does instead of callers, and when control threads may rest.
+ * and when control threads may rest.
  */
 #include "engine/tests/puppet.h"
 
 #define MANY	70
-#define SOME	30
 
 /* DX-67, DX-70, DX-71, DX-73: lanes over ten idle workers */
 static void dispatch_lanes(struct kunit *test)
@@ -152,139 +151,6 @@ static void dispatch_missed(struct kunit *test)
 	EXPECT_IS(e->stats.missed_wakeups, 1);
 }
 
-static void publish(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
-{
-	op->run = run;
-	op->ran = false;
-	op->caller = ps->task;
-	llist_add(&op->inbox, &ps->e->inbox);
-}
-
-/* dispatch=thread: published operations run in their order, some in each lock hold */
-static void dispatch_inbox(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 1);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_rejoin_op *r;
-	struct dxk_post_op *p[40];
-	struct dxk_next_op *n;
-	u32 i, k, batch;
-
-	ps->e->direct = false;
-	/* single ones, and batches that each are more than half of a lock hold */
-	for (batch = 1; batch <= 51; batch += 50) {
-		u32 nr = batch == 1 ? 40 : 5;
-		u64 posts = ps->e->stats.posts, first = ps->params + 1;
-
-		for (i = 0; i < nr; i++) {
-			p[i] = puppet_poster(ps, ps->main);
-			for (k = 0; k < batch; k++)
-				puppet_add(ps, p[i], batch, 0, PXR_REJOIN);
-			publish(ps, &p[i]->op, dxk_post_run);
-		}
-		r = puppet_poller(ps, ps->main, batch, 1, 0);
-		publish(ps, &r->op, dxk_rejoin_run);
-		dxk_inbox_run(ps->e);
-		EXPECT(list_empty(&r->rqes));
-		EXPECT(r->op.ran);
-		EXPECT_IS(r->answer, RJR_NONE_READY);
-		EXPECT_IS(ps->e->stats.posts, posts + nr * batch);
-		for (i = 0; i < nr; i++) {
-			EXPECT(p[i]->op.ran);
-			EXPECT_IS(p[i]->taken, batch);
-		}
-		for (i = 0; i < nr * batch; i++) {
-			EXPECT_IS(puppet_work(ps, worker)->param, first + i);
-			puppet_end(ps, worker, 0, 0);
-		}
-	}
-	EXPECT(!ps->e->inbox.first);
-	dxk_inbox_run(ps->e);
-	/* of what comes together the more urgent one is given away */
-	n = puppet_turn(ps, worker, 1);
-	for (i = 0; i < 2; i++) {
-		p[i] = puppet_poster(ps, ps->main);
-		puppet_add(ps, p[i], 0, i, 0);
-		publish(ps, &p[i]->op, dxk_post_run);
-	}
-	dxk_inbox_run(ps->e);
-	EXPECT_IS(puppet_fetch(n)->param, ps->params);
-	puppet_end(ps, worker, 0, 0);
-	/* callers have the role again: nothing is published */
-	ps->e->direct = true;
-	r = puppet_poller(ps, ps->main, 1, 1, 0);
-	EXPECT(!dxk_publish(ps->e, &r->op, dxk_rejoin_run));
-	EXPECT(!ps->e->inbox.first);
-	EXPECT_IS(puppet_poll(ps, 1), RJR_RETURNED);
-	r->w.done = true;
-}
-
-/* Is what comes before and after an operation done in one lock hold with it? */
-static void together(struct puppets *ps, struct dxk_member *worker, struct dxk_op *op,
-		     dxk_op_fn *run)
-{
-	struct dxk_next_op *idle = puppet_turn(ps, worker, 1);
-	struct dxk_post_op *p[2];
-	u32 i;
-
-	EXPECT(ASLEEP(idle));
-	for (i = 0; i < 2; i++) {
-		p[i] = puppet_poster(ps, ps->main);
-		puppet_add(ps, p[i], 0, i, 0);
-		publish(ps, &p[i]->op, dxk_post_run);
-		if (!i)
-			publish(ps, op, run);
-	}
-	dxk_inbox_run(ps->e);
-	/* the more urgent one came last */
-	EXPECT_IS(puppet_fetch(idle)->param, ps->params);
-	puppet_end(ps, worker, 0, 0);
-	puppet_work(ps, worker);
-	puppet_end(ps, worker, 0, 0);
-}
-
-/* dispatch=thread: a lock hold goes on after an operation that has made some moves. */
-static void dispatch_inbox_goes_on(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 1);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
-	struct dxk_next_op n = { .m = kernel, .max = SOME }, end = { .m = kernel };
-	struct dxk_list_op back = { .m = kernel };
-	struct dxk_rejoin_op *r;
-	u32 i;
-
-	INIT_LIST_HEAD(&n.done);
-	INIT_LIST_HEAD(&n.ended);
-	INIT_LIST_HEAD(&n.work);
-	INIT_LIST_HEAD(&end.done);
-	INIT_LIST_HEAD(&end.ended);
-	INIT_LIST_HEAD(&end.work);
-	INIT_LIST_HEAD(&back.rqes);
-	INIT_LIST_HEAD(&back.ended);
-	puppet_post_nr(ps, ps->main, SOME, 8, PXR_KERNEL | PXR_REJOIN);
-	/* they are taken, put back, taken again, completed, and collected */
-	for (i = 0; i < 2; i++) {
-		dxk_waiter_init(&n.w);
-		n.nr = 0;
-		together(ps, worker, &n.op, dxk_next_run);
-		EXPECT_IS(n.nr, SOME);
-		if (!i) {
-			list_splice_init(&n.work, &back.rqes);
-			together(ps, worker, &back.op, dxk_return_run);
-			EXPECT_IS(ps->e->stats.put_back, SOME);
-		}
-	}
-	puppet_fetch(&n);
-	list_splice_init(&kernel->busy, &end.done);
-	dxk_waiter_init(&end.w);
-	together(ps, worker, &end.op, dxk_next_run);
-	EXPECT_IS(end.taken, SOME);
-	r = puppet_poller(ps, ps->main, 8, SOME, 0);
-	together(ps, worker, &r->op, dxk_rejoin_run);
-	EXPECT_IS(r->nr, SOME);
-}
-
 /* The Scheduler sleeps as long as nothing is Ready. */
 static void dispatch_wakes_scheduler(struct kunit *test)
 {
@@ -381,8 +247,6 @@ static struct kunit_case dispatch_cases[] = {
 	KUNIT_CASE(dispatch_lets_another_kind_in),
 	KUNIT_CASE(dispatch_many),
 	KUNIT_CASE(dispatch_missed),
-	KUNIT_CASE(dispatch_inbox),
-	KUNIT_CASE(dispatch_inbox_goes_on),
 	KUNIT_CASE(dispatch_completed_is_freed),
 	KUNIT_CASE(dispatch_wakes_scheduler),
 	KUNIT_CASE(dispatch_wakes_monitor),
