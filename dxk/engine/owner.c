@@ -58,19 +58,28 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
  */
 #define DXK_OWNER_CHAIN		8
 
-/* Exchange the hash, unless there are owners in it. Return: the one without use. */
-static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
-					      struct hlist_head *bucket, u32 bits, u32 seed)
+/* Exchange the hash, unless there are owners in it. */
+static void dxk_owners_swap(struct dxk_engine *e, struct hlist_head **bucket, u32 bits,
+			    u32 seed)
 {
 	struct dxk_owners *owners = &e->owners;
 
-	spin_lock(&e->lock);
+	lockdep_assert_held(&e->lock);
+
 	owners->entries = e->policy.rejoin_entries;
-	if (!owners->nr) {
-		swap(owners->bucket, bucket);
-		owners->bits = bits;
-		owners->seed = seed;
-	}
+	if (owners->nr)
+		return;
+	swap(owners->bucket, *bucket);
+	owners->bits = bits;
+	owners->seed = seed;
+}
+
+/* The same for who does not hold the lock. Return: the hash without use. */
+static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
+					      struct hlist_head *bucket, u32 bits, u32 seed)
+{
+	spin_lock(&e->lock);
+	dxk_owners_swap(e, &bucket, bits, seed);
 	spin_unlock(&e->lock);
 	return bucket;
 }

@@ -83,15 +83,16 @@ static inline void spin_lock(spinlock_t *lock)
 	__atomic_store_n(&lock->holder, os_self(), __ATOMIC_RELAXED);
 }
 
-static inline void spin_unlock(spinlock_t *lock)
-{
-	__atomic_store_n(&lock->holder, NULL, __ATOMIC_RELAXED);
-	pthread_mutex_unlock(&lock->mutex);
-}
-
 static inline bool os_lock_is_held(const spinlock_t *lock)
 {
 	return __atomic_load_n(&lock->holder, __ATOMIC_RELAXED) == os_self();
+}
+
+static inline void spin_unlock(spinlock_t *lock)
+{
+	WARN_ON_ONCE(!os_lock_is_held(lock));
+	__atomic_store_n(&lock->holder, NULL, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&lock->mutex);
 }
 
 /* Callers are always the dispatcher themselves here: nobody waits for readers. */
