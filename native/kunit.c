@@ -129,5 +129,6 @@ int main(void)
 	printf("1..%u\n", passed + failed);
 	dxk_owner_exit();
 	dxk_rqe_exit();
+	WARN_ONCE(os_allocated, "%ld objects are left", os_allocated);
 	return failed || !passed;
 }

@@ -67,7 +67,7 @@ void kvfree(const void *ptr)
 
 struct kmem_cache *kmem_cache_create(const char *name, size_t size)
 {
-	struct kmem_cache *cache = calloc(1, sizeof(*cache));
+	struct kmem_cache *cache = allocate(sizeof(*cache));
 
 	if (cache)
 		*cache = (struct kmem_cache) { .name = name, .size = size };
@@ -77,7 +77,7 @@ struct kmem_cache *kmem_cache_create(const char *name, size_t size)
 void kmem_cache_destroy(struct kmem_cache *cache)
 {
 	WARN_ONCE(cache->live, "%ld objects of %s are left", cache->live, cache->name);
-	free(cache);
+	kfree(cache);
 }
 
 /* All or none, as the kernel's. */

@@ -195,7 +195,7 @@ void *kvcalloc(size_t nr, size_t size, gfp_t gfp);
 void kfree(const void *ptr);
 void kvfree(const void *ptr);
 
-/* Objects of all caches and allocations that were not freed: 0 when all is over. */
+/* Caches, their objects and allocations that were not freed: 0 when all is over. */
 extern long os_allocated;
 
 /* --- the rest --------------------------------------------------------------- */

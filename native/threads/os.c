@@ -10,6 +10,8 @@ static __thread struct task_struct self = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
+u32 os_failing;
+
 struct task_struct *os_task(void)
 {
 	return &self;

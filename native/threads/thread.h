@@ -29,9 +29,12 @@ static inline void os_point_held(void)
 {
 }
 
+/* The how manieth allocation from now on fails; 0: none. For tests with one thread. */
+extern u32 os_failing;
+
 static inline bool os_allocation_fails(void)
 {
-	return false;
+	return os_failing && !--os_failing;
 }
 
 struct task_struct *os_task(void);

@@ -91,6 +91,24 @@ static void owner_enter_and_leave(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hash_count(h, &longest, &chains), 0);
 }
 
+/* What is free is kept for the next posts; a stash that was emptied can be filled again. */
+static void owner_stash(struct kunit *test)
+{
+	struct dxk_stash *stash = kunit_kzalloc(test, sizeof(*stash), GFP_KERNEL);
+	u32 round;
+
+	KUNIT_ASSERT_NOT_NULL(test, stash);
+	for (round = 0; round < 2; round++) {
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(stash, 3), 0);
+		KUNIT_EXPECT_EQ(test, stash->nr, 3);
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(stash, 2), 0);
+		KUNIT_EXPECT_EQ(test, stash->nr, 3);
+		dxk_owner_stash_free(stash);
+		KUNIT_ASSERT_EQ(test, stash->nr, 0);
+	}
+	dxk_owner_stash_free(stash);
+}
+
 /* A start that failed leaves no hash, but one with owners in it stays. */
 static void owner_unstart(struct kunit *test)
 {
@@ -338,6 +356,7 @@ static void owner_answers_follow_a_model(struct kunit *test)
 
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_enter_and_leave),
+	KUNIT_CASE(owner_stash),
 	KUNIT_CASE(owner_unstart),
 	KUNIT_CASE(owner_many),
 	KUNIT_CASE(owner_answers_follow_a_model),
