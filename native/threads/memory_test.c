@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Memory that runs out: whatever asks for some says so, has changed nothing, and can be
- * done again.
+ * done again. And what requests hold besides memory.
  */
 #include "engine/owner.h"
 #include "engine/tests/puppet.h"
@@ -68,11 +68,32 @@ static void memory_posts(struct kunit *test)
 	dxk_rqe_drop(ps->main, rqe);
 }
 
+/* The end of a request gives up what it has of the world, and of nothing else. */
+static void memory_holds(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_post_entry req = { };
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		u32 before = os_released;
+		struct dxk_rqe *rqe;
+
+		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
+		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		rqe->exec = i & 1 ? (void *)ps : NULL;
+		rqe->file = i & 2 ? (void *)ps : NULL;
+		dxk_rqe_drop(ps->main, rqe);
+		EXPECT_IS(os_released - before, !!i);
+	}
+}
+
 static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(memory_caches),
 	KUNIT_CASE(memory_start),
 	KUNIT_CASE(memory_space),
 	KUNIT_CASE(memory_posts),
+	KUNIT_CASE(memory_holds),
 	{ }
 };
 

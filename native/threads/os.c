@@ -89,8 +89,11 @@ void os_kick(struct dxk_engine *e, u32 who)
 	WARN_ON_ONCE(who >= DXK_CONTROLS);
 }
 
+u32 os_released;
+
 void os_release(struct dxk_rqe *rqe)
 {
+	__atomic_add_fetch(&os_released, 1, __ATOMIC_RELAXED);
 }
 
 void os_empty_bin(struct dxk_engine *e)

@@ -32,6 +32,9 @@ static inline void os_point_held(void)
 /* The how manieth allocation from now on fails; 0: none. For tests with one thread. */
 extern u32 os_failing;
 
+/* How many requests have given up what is around them: an executor, a file. */
+extern u32 os_released;
+
 static inline bool os_allocation_fails(void)
 {
 	return os_failing && !--os_failing;

@@ -164,6 +164,28 @@ static void posters_swept(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* The same in each lane. */
+static void posters_swept_lanes(struct kunit *test)
+{
+	static const u32 attrs[DXK_LANES] = { PXR_LANE0, PXR_LANE1, PXR_LANE2, 0 };
+	struct puppets *ps = puppets_entries(test, 1);
+	u32 lane;
+
+	puppet_post(ps, 0, 0, 0);
+	for (lane = 0; lane < DXK_LANES; lane++) {
+		struct dxk_post_op *p = puppet_post(ps, 0, 0, attrs[lane] | WAIT);
+
+		EXPECT_IS(ps->e->ready.asleep[lane], 1);
+		spin_lock(&ps->e->lock);
+		ps->e->policy.ready_entries++;
+		dxk_crew_set_lanes(ps->e);
+		spin_unlock(&ps->e->lock);
+		dxk_sweep(ps->e, true);
+		puppet_taken(ps, p, 1);
+	}
+	dxk_sweep_end(ps->e);
+}
+
 /* More sleepers than one lock hold may let in: further ones do, nobody is forgotten. */
 static void posters_many(struct kunit *test)
 {
@@ -247,6 +269,7 @@ static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_batch_of_lanes),
 	KUNIT_CASE(posters_overtakes_nobody),
 	KUNIT_CASE(posters_swept),
+	KUNIT_CASE(posters_swept_lanes),
 	KUNIT_CASE(posters_many),
 	KUNIT_CASE(posters_many_at_once),
 	KUNIT_CASE(posters_left_in_a_batch),

@@ -352,7 +352,26 @@ static void ready_overtaking_is_bounded(struct kunit *test)
 		}
 }
 
+/* A pool is empty and nobody sleeps for room in it, whatever its memory was. */
+static void ready_begins_empty(struct kunit *test)
+{
+	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	memset(&m->ready, 0xa5, sizeof(m->ready));
+	dxk_ready_init(&m->ready);
+	KUNIT_EXPECT_TRUE(test, dxk_ready_empty(&m->ready));
+	KUNIT_EXPECT_FALSE(test, dxk_ready_has_posters(&m->ready));
+	KUNIT_EXPECT_EQ(test, m->ready.tick, 0);
+	for (i = 0; i < DXK_CLASSES; i++)
+		KUNIT_EXPECT_EQ(test, m->ready.gained[i], 0);
+	for (i = 0; i < DXK_LANES; i++)
+		KUNIT_EXPECT_EQ(test, m->ready.asleep[i], 0);
+}
+
 static struct kunit_case ready_cases[] = {
+	KUNIT_CASE(ready_begins_empty),
 	KUNIT_CASE(ready_equals_a_scan),
 	KUNIT_CASE(ready_boost_table),
 	KUNIT_CASE(ready_boost_needs_ageing),

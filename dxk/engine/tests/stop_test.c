@@ -32,10 +32,11 @@ static void stop_drains(struct kunit *test)
 	EXPECT(!ps->e->cancelling);
 	EXPECT(!ASLEEP(p));
 	EXPECT_IS(p->err, -ESHUTDOWN);
+	EXPECT_IS(p->reason, 0);
 	EXPECT_IS(p->taken, 0);
 	EXPECT(!ASLEEP(r));
 	EXPECT_IS(r->err, -ESHUTDOWN);
-	EXPECT_IS(puppet_post(ps, 9, 0, 0)->err, -ESHUTDOWN);
+	puppet_refused(ps, 0, -ESHUTDOWN, 0);
 	/* something is Ready and executes: neither workers nor Stop may go */
 	EXPECT(ASLEEP(idle));
 	EXPECT(ASLEEP(c));
@@ -65,6 +66,23 @@ static void stop_drains(struct kunit *test)
 	EXPECT_IS(c->err, 0);
 	/* DX-110: results stay */
 	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+}
+
+/* DX-108: what is Ready is to be executed, though nobody executes at that moment. */
+static void stop_before_the_first(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_stop_op *stop;
+
+	puppet_post(ps, 8, 0, 0);
+	dxk_stop_begin(ps->e, false, false);
+	stop = puppet_stopper(ps);
+	EXPECT(ASLEEP(stop));
+	puppet_work(ps, worker);
+	EXPECT(ASLEEP(stop));
+	EXPECT_IS(puppet_end(ps, worker, 0, 1)->err, -ESHUTDOWN);
+	EXPECT(!ASLEEP(stop));
 }
 
 /* DX-108: Stop(cancel): what is Ready ends with -ECANCELED, what executes as usual */
@@ -353,6 +371,7 @@ static void stop_ends_full_pool(struct kunit *test)
 
 static struct kunit_case stop_cases[] = {
 	KUNIT_CASE(stop_drains),
+	KUNIT_CASE(stop_before_the_first),
 	KUNIT_CASE(stop_cancels),
 	KUNIT_CASE(stop_after_the_last),
 	KUNIT_CASE(stop_gives_nothing),
