@@ -243,7 +243,7 @@ static void posters_many_at_once(struct kunit *test)
 /* A hold leaves it before a request that does not wait, and then there is no room. */
 static void posters_left_in_a_batch(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_policy policy = ps->e->policy;
 	struct dxk_post_op *p = puppet_poster(ps, ps->main);
 	u32 i;
@@ -262,6 +262,27 @@ static void posters_left_in_a_batch(struct kunit *test)
 	EXPECT_IS(p->reason, PXR_POOL_FULL);
 }
 
+/* All that one lock hold can afford is all there is: nothing is left to another one. */
+static void posters_just_as_many(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_post_op *p[DXK_HOLD_BUDGET];
+	u32 i;
+
+	puppet_post(ps, 0, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = puppet_post(ps, 0, 0, WAIT);
+	spin_lock(&ps->e->lock);
+	ps->e->state = DXK_CTX_STOPPING;
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		EXPECT_IS(p[i]->err, -ESHUTDOWN);
+	EXPECT(!ps->e->ready.left);
+	EXPECT(!ps->e->owing);
+	dxk_sweep_end(ps->e);
+}
+
 static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_first_come_first_served),
 	KUNIT_CASE(posters_keeps_its_place),
@@ -273,6 +294,7 @@ static struct kunit_case posters_cases[] = {
 	KUNIT_CASE(posters_many),
 	KUNIT_CASE(posters_many_at_once),
 	KUNIT_CASE(posters_left_in_a_batch),
+	KUNIT_CASE(posters_just_as_many),
 	{ }
 };
 
