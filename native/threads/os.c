@@ -10,7 +10,9 @@ static __thread struct task_struct self = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-u32 os_failing;
+u32 os_failing, os_kicked;
+void (*os_late)(void *arg);
+void *os_late_arg;
 
 struct task_struct *os_task(void)
 {
@@ -60,7 +62,15 @@ int os_doze(const bool *done, u64 deadline)
 	while (!smp_load_acquire(done) && !err)
 		err = sleep_until(task, deadline);
 	pthread_mutex_unlock(&task->lock);
-	return smp_load_acquire(done) ? 0 : err;
+	if (smp_load_acquire(done))
+		return 0;
+	if (os_late) {
+		void (*late)(void *arg) = os_late;
+
+		os_late = NULL;
+		late(os_late_arg);
+	}
+	return err;
 }
 
 void os_await(const bool *done)
@@ -87,6 +97,7 @@ void os_poll_workers(struct dxk_engine *e)
 void os_kick(struct dxk_engine *e, u32 who)
 {
 	WARN_ON_ONCE(who >= DXK_CONTROLS);
+	__atomic_or_fetch(&os_kicked, BIT(who), __ATOMIC_RELAXED);
 }
 
 u32 os_released;

@@ -19,6 +19,8 @@ struct task_struct {
 typedef struct {
 	pthread_mutex_t mutex;
 	struct task_struct *holder;
+	/* how often it was taken */
+	u32 taken;
 } spinlock_t;
 
 static inline void os_point(void)
@@ -34,6 +36,11 @@ extern u32 os_failing;
 
 /* How many requests have given up what is around them: an executor, a file. */
 extern u32 os_released;
+/* Bits of the control threads that were kicked. */
+extern u32 os_kicked;
+/* Called by the next sleep that ends early, before it is known to. */
+extern void (*os_late)(void *arg);
+extern void *os_late_arg;
 
 static inline bool os_allocation_fails(void)
 {
@@ -81,12 +88,14 @@ static inline void spin_lock_init(spinlock_t *lock)
 {
 	pthread_mutex_init(&lock->mutex, NULL);
 	lock->holder = NULL;
+	lock->taken = 0;
 }
 
 static inline void spin_lock(spinlock_t *lock)
 {
 	pthread_mutex_lock(&lock->mutex);
 	__atomic_store_n(&lock->holder, os_self(), __ATOMIC_RELAXED);
+	lock->taken++;
 }
 
 static inline bool os_lock_is_held(const spinlock_t *lock)

@@ -240,6 +240,14 @@ static void dispatch_completed_is_freed(struct kunit *test)
 	EXPECT_IS(n.nr, 0);
 	EXPECT_IS(n.err, 0);
 	EXPECT(list_empty(&n.ended));
+	/* and else it is the caller's to free */
+	puppet_post(ps, 0, 0, 0);
+	puppet_work(ps, n.m);
+	list_splice_init(&n.m->busy, &n.done);
+	n.max = 0;
+	EXPECT_IS(dxk_next(&n, 0), 0);
+	EXPECT(!list_empty(&n.ended));
+	dxk_rqe_drop_all(n.m, &n.ended);
 }
 
 static struct kunit_case dispatch_cases[] = {

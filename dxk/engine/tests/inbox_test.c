@@ -6,14 +6,6 @@
 
 #define SOME	30
 
-static void publish(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
-{
-	op->run = run;
-	op->ran = false;
-	op->caller = ps->task;
-	llist_add(&op->inbox, &ps->e->inbox);
-}
-
 /* dispatch=thread: published operations run in their order, some in each lock hold */
 static void inbox_order(struct kunit *test)
 {
@@ -34,10 +26,10 @@ static void inbox_order(struct kunit *test)
 			p[i] = puppet_poster(ps, ps->main);
 			for (k = 0; k < batch; k++)
 				puppet_add(ps, p[i], batch, 0, PXR_REJOIN);
-			publish(ps, &p[i]->op, dxk_post_run);
+			puppet_publish(ps, &p[i]->op, dxk_post_run);
 		}
 		r = puppet_poller(ps, ps->main, batch, 1, 0);
-		publish(ps, &r->op, dxk_rejoin_run);
+		puppet_publish(ps, &r->op, dxk_rejoin_run);
 		dxk_inbox_run(ps->e);
 		EXPECT(list_empty(&r->rqes));
 		EXPECT(r->op.ran);
@@ -59,7 +51,7 @@ static void inbox_order(struct kunit *test)
 	for (i = 0; i < 2; i++) {
 		p[i] = puppet_poster(ps, ps->main);
 		puppet_add(ps, p[i], 0, i, 0);
-		publish(ps, &p[i]->op, dxk_post_run);
+		puppet_publish(ps, &p[i]->op, dxk_post_run);
 	}
 	dxk_inbox_run(ps->e);
 	EXPECT_IS(puppet_fetch(n)->param, ps->params);
@@ -85,9 +77,9 @@ static void together(struct puppets *ps, struct dxk_member *worker, struct dxk_o
 	for (i = 0; i < 2; i++) {
 		p[i] = puppet_poster(ps, ps->main);
 		puppet_add(ps, p[i], 0, i, 0);
-		publish(ps, &p[i]->op, dxk_post_run);
+		puppet_publish(ps, &p[i]->op, dxk_post_run);
 		if (!i)
-			publish(ps, op, run);
+			puppet_publish(ps, op, run);
 	}
 	dxk_inbox_run(ps->e);
 	/* the more urgent one came last */
@@ -139,9 +131,44 @@ static void inbox_goes_on(struct kunit *test)
 	EXPECT_IS(r->nr, SOME);
 }
 
+/* dispatch=thread: what has used up the budget of a lock hold, and no less, ends it. */
+static void inbox_budget(struct kunit *test)
+{
+	/* Requests of a first post, and of a second; is a third in the same hold? */
+	static const struct { u32 first, then; bool last; } rows[] = {
+		{ 60, 54, true }, { 60, 56, false },
+	};
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 row, i, k;
+
+	for (row = 0; row < ARRAY_SIZE(rows); row++) {
+		u32 nr[3] = { rows[row].first, rows[row].then, 1 };
+		struct dxk_next_op *n = puppet_turn(ps, worker, 1);
+		u64 first = ps->params + 1;
+
+		for (i = 0; i < ARRAY_SIZE(nr); i++) {
+			struct dxk_post_op *p = puppet_poster(ps, ps->main);
+
+			for (k = 0; k < nr[i]; k++)
+				puppet_add(ps, p, 0, i == 2, 0);
+			puppet_publish(ps, &p->op, dxk_post_run);
+		}
+		dxk_inbox_run(ps->e);
+		/* the last one is the most urgent of those that it came with */
+		EXPECT_IS(puppet_fetch(n)->param, rows[row].last ? ps->params : first);
+		for (i = 0; i < nr[0] + nr[1]; i++) {
+			puppet_end(ps, worker, 0, 0);
+			puppet_work(ps, worker);
+		}
+		puppet_end(ps, worker, 0, 0);
+	}
+}
+
 static struct kunit_case inbox_cases[] = {
 	KUNIT_CASE(inbox_order),
 	KUNIT_CASE(inbox_goes_on),
+	KUNIT_CASE(inbox_budget),
 	{ }
 };
 

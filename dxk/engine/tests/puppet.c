@@ -34,6 +34,15 @@ void puppet_do(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
 	puppets_count(ps);
 }
 
+/** puppet_publish - an operation is handed to thread 700 (dispatch=thread) */
+void puppet_publish(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run)
+{
+	op->run = run;
+	op->ran = false;
+	op->caller = ps->task;
+	llist_add(&op->inbox, &ps->e->inbox);
+}
+
 /** puppet_time_up - a sleep reaches its deadline */
 int puppet_time_up(struct puppets *ps, struct dxk_waiter *w)
 {

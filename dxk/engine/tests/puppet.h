@@ -86,6 +86,7 @@ void *puppet_array(struct puppets *ps, u32 nr);
 
 void puppets_count(struct puppets *ps);
 void puppet_do(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run);
+void puppet_publish(struct puppets *ps, struct dxk_op *op, dxk_op_fn *run);
 int puppet_time_up(struct puppets *ps, struct dxk_waiter *w);
 
 struct dxk_post_op *puppet_poster(struct puppets *ps, struct dxk_member *m);

@@ -106,12 +106,15 @@ static void rejoin_own_owner(struct kunit *test)
 	EXPECT_IS(ps->e->stats.self_poll, 2);
 	EXPECT_IS(puppet_rejoin(ps, worker, 7, 1, 1)->answer, RJR_NONE_EXIST);
 	EXPECT_IS(ps->e->stats.self_poll, 2);
-	/* the same as threads do it */
+	/* the same as threads do it; who has not slept is in the state that it was in */
 	call.wait = true;
+	dxk_member_set_state(worker, DXK_M_LOGGING);
 	for (i = 0; i < 2; i++) {
 		EXPECT_IS(dxk_client_rejoin(&call, 0), -EDEADLK);
 		EXPECT_IS(call.self_held, 1);
+		EXPECT_IS(dxk_member_state(worker), DXK_M_LOGGING);
 	}
+	dxk_member_set_state(worker, DXK_M_BUSY);
 	/* as long as there is another one it is worth it */
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	r = puppet_rejoin(ps, worker, 8, 2, 2);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What the engine asks of its world, and what the world does to it: memory that runs out,
+ * signals, kicks, lock holds, and moves in the last moment. In a kernel no test can do all
+ * that at will.
+ */
+#include "engine/owner.h"
+#include "engine/stop.h"
+#include "engine/tests/puppet.h"
+
+/* The caches, without which nothing begins. */
+static void world_no_memory_for_caches(struct kunit *test)
+{
+	dxk_owner_exit();
+	dxk_rqe_exit();
+	os_failing = 1;
+	KUNIT_EXPECT_EQ(test, dxk_rqe_init(), -ENOMEM);
+	KUNIT_ASSERT_EQ(test, dxk_rqe_init(), 0);
+	os_failing = 1;
+	KUNIT_EXPECT_EQ(test, dxk_owner_init(), -ENOMEM);
+	KUNIT_ASSERT_EQ(test, dxk_owner_init(), 0);
+}
+
+/* A Start that has no memory for the owners' table leaves the one that is there. */
+static void world_no_memory_for_start(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	const struct hlist_head *bucket = ps->e->owners.bucket;
+
+	os_failing = 1;
+	EXPECT_IS(dxk_owners_start(ps->e), -ENOMEM);
+	EXPECT(ps->e->owners.bucket == bucket);
+	EXPECT_IS(dxk_owners_start(ps->e), 0);
+}
+
+static void world_no_memory_for_space(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_space *space;
+
+	os_failing = 1;
+	space = dxk_space_new(ps->e);
+	EXPECT_IS(PTR_ERR(space), -ENOMEM);
+	space = dxk_space_new(ps->e);
+	KUNIT_ASSERT_TRUE(test, !IS_ERR(space));
+	dxk_space_leave(ps->e, space);
+}
+
+/* A post has what it may take before it takes the first thing. */
+static void world_no_memory_for_posts(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_post_op p = { .m = ps->main };
+	struct dxk_post_entry req = { .data_len = 5 };
+	struct dxk_rqe *rqe;
+	u32 nr;
+
+	for (nr = 1; nr <= 2; nr++) {
+		os_failing = nr;
+		EXPECT_IS(dxk_client_begin(&p, nr), -ENOMEM);
+		EXPECT_IS(os_failing, 0);
+		EXPECT_IS(ps->main->rqes.nr, nr == 1 ? 0 : nr);
+		EXPECT_IS(ps->main->owners.nr, 0);
+	}
+	ASSERT_IS(dxk_client_begin(&p, 2), 0);
+	rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+	os_failing = 1;
+	EXPECT_IS(dxk_rqe_reserve_data(rqe), -ENOMEM);
+	EXPECT_IS(dxk_rqe_reserve_data(rqe), 0);
+	dxk_rqe_drop(ps->main, rqe);
+}
+
+/* The end of a request gives up what it has of the world, and of nothing else. */
+static void world_releases(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_post_entry req = { };
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		u32 before = os_released;
+		struct dxk_rqe *rqe;
+
+		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
+		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		rqe->exec = i & 1 ? (void *)ps : NULL;
+		rqe->file = i & 2 ? (void *)ps : NULL;
+		dxk_rqe_drop(ps->main, rqe);
+		EXPECT_IS(os_released - before, !!i);
+	}
+}
+
+/* Who is kicked is who has something to do. */
+static void world_kicks(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	u32 i;
+
+	for (i = 0; i < DXK_CONTROLS; i++) {
+		memset(ps->e->dormant, 0, sizeof(ps->e->dormant));
+		ps->e->dormant[i] = true;
+		os_kicked = 0;
+		if (i == DXK_MONITOR)
+			puppet_worker(ps);
+		else
+			puppet_post(ps, 0, 0, 0);
+		EXPECT_IS(os_kicked, BIT(i));
+	}
+}
+
+/* What a caller's lock hold leaves over it does itself: a hold for each part, no kick. */
+static void world_goes_on(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	u32 i, taken, nr = 3 * DXK_HOLD_BUDGET - 1;
+
+	puppet_post(ps, 0, 0, 0);
+	for (i = 0; i < nr; i++)
+		puppet_post(ps, 0, 0, PXR_WAITIF_BUSY);
+	policy.ready_entries += nr;
+	os_kicked = 0;
+	taken = ps->e->lock.taken;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(ps->e->lock.taken - taken, 3);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], nr + 1);
+	EXPECT_IS(os_kicked, 0);
+}
+
+/* Cancelled requests count as others do for what a lock hold of thread 700 may do. */
+static void world_inbox(struct kunit *test)
+{
+	static const struct { u32 nr, holds; } rows[] = { { 20, 1 }, { 50, 2 } };
+	struct puppets *ps = puppets_workers(test, 1);
+	u32 row, i, taken;
+
+	for (row = 0; row < ARRAY_SIZE(rows); row++) {
+		struct dxk_list_op cancel = { };
+		struct dxk_rejoin_op *r[2];
+
+		INIT_LIST_HEAD(&cancel.ended);
+		puppet_post_nr(ps, ps->main, rows[row].nr, 8, 0);
+		for (i = 0; i < 2; i++) {
+			r[i] = puppet_poller(ps, ps->main, 8, 1, 0);
+			puppet_publish(ps, &r[i]->op, dxk_rejoin_run);
+			if (!i)
+				puppet_publish(ps, &cancel.op, dxk_cancel_some_run);
+		}
+		taken = ps->e->lock.taken;
+		dxk_inbox_run(ps->e);
+		EXPECT_IS(ps->e->lock.taken - taken, rows[row].holds);
+		EXPECT_IS(r[0]->answer, RJR_NONE_READY);
+		EXPECT_IS(r[1]->answer, RJR_NONE_EXIST);
+		dxk_rqe_drop_all(NULL, &cancel.ended);
+	}
+}
+
+static void complete(void *arg)
+{
+	struct puppets *ps = arg;
+
+	puppet_end(ps, ps->member[1], 0, 0);
+}
+
+/* A move in the last moment wins over the deadline, and calls nobody to look. */
+static void world_last_moment(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	puppet_work(ps, worker);
+	r = puppet_rejoin(ps, ps->main, 8, 1, 1);
+	ps->e->dormant[DXK_MONITOR] = true;
+	os_late_arg = ps;
+	os_late = complete;
+	EXPECT_IS(dxk_waiter_sleep(ps->e, &r->w, 1), 0);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	EXPECT(ps->e->dormant[DXK_MONITOR]);
+}
+
+/* A signal ends each sleep, and its call says so. */
+static void world_signals(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_entry req = { .owner = 8, .attrs = PXR_WAITIF_BUSY };
+	struct dxk_rejoin_op r = { .m = ps->main, .cookie = 8, .max = 1, .min = 1, .wait = true };
+	struct dxk_post_op p = { .m = ps->main };
+	struct dxk_next_op n = { .m = worker, .max = 1 };
+	u32 workers = 7, spares = 7;
+
+	INIT_LIST_HEAD(&n.done);
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_next(&n, DXK_FOREVER), -ERESTARTSYS);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_client_rejoin(&r, DXK_FOREVER), -ERESTARTSYS);
+	ASSERT_IS(dxk_client_begin(&p, 1), 0);
+	list_add_tail(&dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL)->link, &p.rqes);
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_client_post(&p, DXK_FOREVER), -ERESTARTSYS);
+	dxk_rqe_drop_all(ps->main, &p.rqes);
+	ps->e->policy.max_threads = 1;
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_crew_wait(ps->e, DXK_FOREVER, &workers, &spares), -ERESTARTSYS);
+	EXPECT(workers == 7 && spares == 7);
+	puppet_work(ps, worker);
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_should_wait(worker, DXK_FOREVER), -ERESTARTSYS);
+	dxk_stop_begin(ps->e, false, false);
+	os_interrupt(os_self());
+	EXPECT_IS(dxk_stop_wait(ps->e, DXK_FOREVER), -ERESTARTSYS);
+}
+
+static struct kunit_case world_cases[] = {
+	KUNIT_CASE(world_no_memory_for_caches),
+	KUNIT_CASE(world_no_memory_for_start),
+	KUNIT_CASE(world_no_memory_for_space),
+	KUNIT_CASE(world_no_memory_for_posts),
+	KUNIT_CASE(world_releases),
+	KUNIT_CASE(world_kicks),
+	KUNIT_CASE(world_goes_on),
+	KUNIT_CASE(world_inbox),
+	KUNIT_CASE(world_last_moment),
+	KUNIT_CASE(world_signals),
+	{ }
+};
+
+static struct kunit_suite world_suite = {
+	.name = "native_world",
+	.exit = puppets_end,
+	.test_cases = world_cases,
+};
+
+kunit_test_suite(world_suite);
