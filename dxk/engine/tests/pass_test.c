@@ -3,6 +3,7 @@
  * More who wait for owners than one lock hold may look at: a pass looks at all, and what
  * changes meanwhile is not missed.
  */
+#include "engine/rejoin.h"
 #include "engine/tests/puppet.h"
 
 #define MANY	150
@@ -207,6 +208,82 @@ static void pass_minimum_of_many(struct kunit *test)
 	EXPECT_IS(r->nr, DXK_BATCH_MAX);
 }
 
+/* Those whom a pass does not answer wait in the order in which they came. */
+static void pass_keeps_the_order(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *now;
+	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+	const struct dxk_owner *owner;
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, m, 8, 3, 3);
+	/* the caller does what its hold leaves over */
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(list_empty(&ps->e->owners.owed));
+	owner = dxk_owner_find(&ps->e->owners, m->space, 8);
+	KUNIT_ASSERT_NOT_NULL(test, owner);
+	i = 0;
+	list_for_each_entry(now, &owner->pollers, w.link)
+		EXPECT(i < MANY && now == r[i++]);
+	EXPECT_IS(i, MANY);
+}
+
+/* A look costs what there is to give, not what there is room for. */
+static void pass_cost_of_a_look(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r[4];
+	u32 i;
+
+	ps->e->swept = true;
+	puppet_post_nr(ps, ps->main, 3, 8, PXR_REJOIN);
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		r[i] = puppet_rejoin(ps, ps->main, 8, DXK_BATCH_MAX, i < 3 ? 2 : 1);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		EXPECT_IS(ASLEEP(r[i]), i < 3);
+	EXPECT(!ps->e->owing);
+	ps->e->swept = false;
+}
+
+/* A hold that can afford nothing looks at no owner, not even at one for whom nobody waits. */
+static void pass_nothing_is_free(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_engine *e = ps->e;
+	struct dxk_wakes wakes;
+	u32 i;
+
+	e->swept = true;
+	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, ps->main, 8, 3, 3);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < MANY; i++)
+		EXPECT_IS(puppet_time_up(ps, &r[i]->w), -ETIMEDOUT);
+	EXPECT(!list_empty(&e->owners.owed));
+	for (i = 0; i < 2; i++) {
+		dxk_wakes_init(&wakes);
+		wakes.spent = DXK_HOLD_BUDGET - i;
+		spin_lock(&e->lock);
+		e->owing = false;
+		dxk_owners_go_on(e, &wakes);
+		spin_unlock(&e->lock);
+		EXPECT_IS(list_empty(&e->owners.owed), i);
+		EXPECT_IS(e->owing, !i);
+	}
+	dxk_sweep_end(e);
+}
+
 static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
 	KUNIT_CASE(pass_begins_anew),
@@ -214,6 +291,9 @@ static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_pollers_before_watchers),
 	KUNIT_CASE(pass_many_owners),
 	KUNIT_CASE(pass_minimum_of_many),
+	KUNIT_CASE(pass_keeps_the_order),
+	KUNIT_CASE(pass_cost_of_a_look),
+	KUNIT_CASE(pass_nothing_is_free),
 	{ }
 };
 
