@@ -3,6 +3,7 @@
  * Spares, and those who start workers and spares (policy on_block): who takes the place of
  * a worker that sleeps, and how many more there is use for.
  */
+#include "engine/onblock.h"
 #include "engine/tests/puppet.h"
 
 /* More than a lock hold may wake. */
@@ -55,8 +56,10 @@ static void spares_in_place(struct kunit *test)
 	puppet_post_nr(ps, m[0], 1, 11, PXR_REJOIN);
 	r[0] = puppet_rejoin(ps, m[0], 11, 1, 1);
 	EXPECT(ASLEEP(r[0]));
+	dxk_member_set_state(spare, DXK_M_AWAY);
 	n = puppet_turn(ps, spare, 64);
 	EXPECT_IS(n->nr, 1);
+	EXPECT_IS(dxk_member_state(spare), DXK_M_AWAY);
 	EXPECT_IS(ps->e->crew.extra[DXK_USER], 1);
 	EXPECT_IS(spare->extra, 1);
 	puppet_fetch(n);
@@ -151,6 +154,26 @@ static void spares_asked_for(struct kunit *test)
 	puppet_work(ps, spare);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
 	puppet_time_up(ps, &r->w);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+}
+
+/* No more spares are wanted while one is parked, nor beyond the policy. */
+static void spares_enough(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_STRICT, 2, false);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_member *spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
+	struct dxk_next_op *n = puppet_turn(ps, spare, 1);
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		EXPECT(ASLEEP(puppet_parent(ps, m[i], 10 + i)));
+	EXPECT(ASLEEP(n));
+	ps->e->policy.on_block = DXK_ON_BLOCK_SPARE;
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+	EXPECT_IS(puppet_time_up(ps, &n->w), -ETIMEDOUT);
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
+	ps->e->policy.max_spares = 0;
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
 }
 
@@ -265,6 +288,7 @@ static void spares_many(struct kunit *test)
 static struct kunit_case spares_cases[] = {
 	KUNIT_CASE(spares_in_place),
 	KUNIT_CASE(spares_asked_for),
+	KUNIT_CASE(spares_enough),
 	KUNIT_CASE(spares_kernel),
 	KUNIT_CASE(spares_many_managers),
 	KUNIT_CASE(spares_managers_left_over),
