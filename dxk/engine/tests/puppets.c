@@ -192,8 +192,8 @@ struct puppets *puppets_entries(struct kunit *test, u32 entries)
 	return puppets_start(test, &p);
 }
 
-/**
- * puppets_cmls - the same with lanes 0/20/20 of @entries and of ten workers
+/*
+ * The same with lanes 0/20/20 of @entries and of ten workers.
  *
  * A fifth of the entries are for lane 1, two fifths for lanes 1 and 2, none for lane 0.
  */
