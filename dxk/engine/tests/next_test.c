@@ -27,8 +27,11 @@ static void next_idle(struct kunit *test)
 		EXPECT_IS(dxk_member_state(m[i]), DXK_M_AVAILABLE);
 	}
 	for (i = 3; i--; ) {
+		m[i]->since -= AGES;
 		puppet_post(ps, 5, -1, PXR_REJOIN);
 		EXPECT(!ASLEEP(n[i]));
+		/* since when it has it */
+		EXPECT(os_clock() - m[i]->since < AGES);
 		EXPECT_IS(ps->woken, 2);
 		EXPECT_IS(n[i]->nr, 1);
 		EXPECT_IS(n[i]->err, 0);
@@ -46,6 +49,20 @@ static void next_idle(struct kunit *test)
 	EXPECT_IS(dxk_next(&call, 0), -ETIMEDOUT);
 	EXPECT_IS(crew->nr_idle[DXK_USER], 0);
 	EXPECT(list_empty(&crew->idle[DXK_USER]));
+}
+
+/* Reports say by which executor a worker executes. */
+static void next_notes_the_executor(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_member *worker = puppet_worker(ps);
+
+	puppet_add(ps, p, 5, 0, 0);
+	list_first_entry(&p->rqes, struct dxk_rqe, link)->executor = 7;
+	puppet_posts(ps, p);
+	puppet_work(ps, worker);
+	EXPECT_IS(worker->work.executor, 7);
 }
 
 /* DX-48, DX-56, DX-57, DX-86, DX-95: by priority, equals as posted; and so they return */
@@ -296,6 +313,7 @@ static void next_leave(struct kunit *test)
 
 static struct kunit_case next_cases[] = {
 	KUNIT_CASE(next_idle),
+	KUNIT_CASE(next_notes_the_executor),
 	KUNIT_CASE(next_priority_order),
 	KUNIT_CASE(next_end),
 	KUNIT_CASE(next_takes_ahead),

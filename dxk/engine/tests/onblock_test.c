@@ -232,6 +232,57 @@ static void onblock_help_call(struct kunit *test)
 	puppet_help(ps, m[0]);
 }
 
+/* A lane is as full for a helper as for others: then it sleeps on. */
+static void onblock_help_lanes(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 10, true);
+	struct dxk_member *m[10];
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	for (i = 0; i < 10; i++)
+		m[i] = puppet_worker(ps);
+	for (i = 0; i < 4; i++) {
+		puppet_post(ps, 1, 0, PXR_LANE2);
+		puppet_work(ps, m[i]);
+	}
+	puppet_post_nr(ps, m[0], 1, 10, PXR_LANE2 | PXR_REJOIN);
+	r = puppet_rejoin(ps, m[0], 10, 1, 1);
+	EXPECT(ASLEEP(r));
+	EXPECT(!list_empty(&ps->e->crew.helpers[DXK_USER]));
+	EXPECT(!ps->e->owing);
+	puppet_end(ps, m[1], 0, 0);
+	EXPECT(r->helper.called);
+	EXPECT_IS(puppet_help(ps, m[0])->cookie, 10);
+}
+
+/* More helpers than a lock hold may call, and work for all at once. */
+static void onblock_many_helpers(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, DXK_BATCH_MAX, false);
+	struct dxk_member **m = puppet_array(ps, DXK_BATCH_MAX);
+	struct dxk_rejoin_op *r[DXK_BATCH_MAX];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		m[i] = puppet_worker(ps);
+		puppet_post(ps, 1, 0, 0);
+		puppet_work(ps, m[i]);
+	}
+	/* for a kernel worker, of which there is none */
+	puppet_post(ps, 10, 0, PXR_KERNEL | PXR_REJOIN);
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		r[i] = puppet_rejoin(ps, m[i], 10, 1, 1);
+	ps->e->swept = true;
+	puppet_post_nr(ps, ps->main, ARRAY_SIZE(r), 2, 0);
+	EXPECT_IS(ps->woken, DXK_HOLD_BUDGET + 1);
+	EXPECT(ps->e->owing);
+	dxk_sweep(ps->e, true);
+	for (i = 0; i < ARRAY_SIZE(r); i++)
+		EXPECT(r[i]->helper.called);
+	dxk_sweep_end(ps->e);
+}
+
 static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help),
 	KUNIT_CASE(onblock_help_depth),
@@ -240,6 +291,8 @@ static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help_never_blocks),
 	KUNIT_CASE(onblock_not),
 	KUNIT_CASE(onblock_help_call),
+	KUNIT_CASE(onblock_help_lanes),
+	KUNIT_CASE(onblock_many_helpers),
 	{ }
 };
 

@@ -27,6 +27,8 @@ static void spares_in_place(struct kunit *test)
 	EXPECT(ASLEEP(n));
 	EXPECT_IS(ps->e->crew.nr_parked[DXK_USER], 1);
 	EXPECT_IS(ps->e->crew.nr_idle[DXK_USER], 0);
+	/* every answer is written, whatever was there */
+	n->err = -77;
 	puppet_post(ps, 5, 0, 0);
 	EXPECT(ASLEEP(n));
 	puppet_work(ps, m[1]);
@@ -155,6 +157,39 @@ static void spares_asked_for(struct kunit *test)
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 1);
 	puppet_time_up(ps, &r->w);
 	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+	/* who asks is promised nothing then */
+	ps->e->crew.promised = true;
+	puppet_manager(ps, false);
+	EXPECT(!ps->e->crew.promised);
+}
+
+/* Of parked spares the last one is called first, and none for a lane that is full. */
+static void spares_order(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_SPARE, 10, true);
+	struct dxk_member *m[10];
+	struct dxk_next_op *n[2];
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	for (i = 0; i < 10; i++)
+		m[i] = puppet_worker(ps);
+	for (i = 0; i < 4; i++) {
+		puppet_post(ps, 1, 0, PXR_LANE2);
+		puppet_work(ps, m[i]);
+	}
+	puppet_post_nr(ps, m[0], 1, 10, PXR_LANE2 | PXR_REJOIN);
+	r = puppet_rejoin(ps, m[0], 10, 1, 1);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(dxk_spares_wanted(ps->e, DXK_USER), 0);
+	for (i = 0; i < 2; i++) {
+		n[i] = puppet_turn(ps, puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true), 1);
+		EXPECT(ASLEEP(n[i]));
+	}
+	puppet_end(ps, m[1], 0, 0);
+	EXPECT(ASLEEP(n[0]));
+	EXPECT(!ASLEEP(n[1]));
+	EXPECT_IS(puppet_fetch(n[1])->cookie, 10);
 }
 
 /* No more spares are wanted while one is parked, nor beyond the policy. */
@@ -288,6 +323,7 @@ static void spares_many(struct kunit *test)
 static struct kunit_case spares_cases[] = {
 	KUNIT_CASE(spares_in_place),
 	KUNIT_CASE(spares_asked_for),
+	KUNIT_CASE(spares_order),
 	KUNIT_CASE(spares_enough),
 	KUNIT_CASE(spares_kernel),
 	KUNIT_CASE(spares_many_managers),

@@ -74,6 +74,7 @@ static void stop_before_the_first(struct kunit *test)
 	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_stop_op *stop;
+	struct dxk_crew_op *c;
 
 	puppet_post(ps, 8, 0, 0);
 	dxk_stop_begin(ps->e, false, false);
@@ -83,6 +84,17 @@ static void stop_before_the_first(struct kunit *test)
 	EXPECT(ASLEEP(stop));
 	EXPECT_IS(puppet_end(ps, worker, 0, 1)->err, -ESHUTDOWN);
 	EXPECT(!ASLEEP(stop));
+	EXPECT(!dxk_is_to_end(ps->e, 0));
+	/* nobody is to start workers for nothing, be there places for them */
+	ps->e->policy.max_threads = 5;
+	c = puppet_manager(ps, true);
+	EXPECT(ASLEEP(c));
+	EXPECT_IS(c->workers, 0);
+	/* at the end all are to end, cancelled or not */
+	dxk_stop_begin(ps->e, false, true);
+	EXPECT(!ps->e->cancelling);
+	EXPECT(dxk_is_to_end(ps->e, 0));
+	EXPECT_IS(c->err, -ESHUTDOWN);
 }
 
 /* DX-108: Stop(cancel): what is Ready ends with -ECANCELED, what executes as usual */
