@@ -93,8 +93,11 @@ static void pass_begins_anew(struct kunit *test)
 	/* another owner changes: it waits for its turn */
 	puppet_end(ps, other, 0, 0);
 	EXPECT(list_first_entry(&ps->e->owners.owed, struct dxk_owner, owed) == pass);
-	for (i = 0; i < 16 && ps->e->owing; i++)
+	for (i = 0; i < 16 && ps->e->owing; i++) {
 		dxk_sweep(ps->e, true);
+		/* which comes before the next pass of the first one */
+		EXPECT(ASLEEP(r[behind]) || watcher[0]->readable);
+	}
 	EXPECT(!ps->e->owing);
 	EXPECT(list_empty(&ps->e->owners.owed));
 	for (i = 0; i < MANY; i++)
@@ -122,6 +125,7 @@ static void pass_and_stop(struct kunit *test)
 	dxk_sweep(ps->e, true);
 	EXPECT(ps->e->owners.pass);
 	dxk_stop_begin(ps->e, false, false);
+	EXPECT(!ps->e->owners.pass);
 	for (i = 0; i < MANY; i++) {
 		EXPECT(!ASLEEP(r[i]));
 		EXPECT_IS(r[i]->err, -ESHUTDOWN);
@@ -284,6 +288,32 @@ static void pass_nothing_is_free(struct kunit *test)
 	dxk_sweep_end(e);
 }
 
+/* What a look may cost leaves so much less for others: half of what it gives away. */
+static void pass_cost_of_results(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *first;
+	u32 i;
+
+	ps->e->swept = true;
+	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_REJOIN);
+	first = puppet_rejoin(ps, ps->main, 8, DXK_HOLD_BUDGET, DXK_HOLD_BUDGET);
+	/* some more than half of a lock hold can look at; each takes one, of more than come */
+	for (i = 0; i < DXK_HOLD_BUDGET / 2 + 5; i++)
+		puppet_rejoin(ps, ps->main, 8, 1, DXK_BATCH_MAX);
+	for (i = 0; i < DXK_HOLD_BUDGET; i++) {
+		EXPECT(ASLEEP(first));
+		EXPECT(!ps->e->owing);
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	EXPECT(!ASLEEP(first));
+	EXPECT(ps->e->owing);
+	dxk_sweep_end(ps->e);
+	EXPECT(!ps->e->owing);
+}
+
 static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
 	KUNIT_CASE(pass_begins_anew),
@@ -293,6 +323,7 @@ static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_minimum_of_many),
 	KUNIT_CASE(pass_keeps_the_order),
 	KUNIT_CASE(pass_cost_of_a_look),
+	KUNIT_CASE(pass_cost_of_results),
 	KUNIT_CASE(pass_nothing_is_free),
 	{ }
 };

@@ -3,6 +3,7 @@
  * Rejoin: what a poll answers, who gets which result, what waits for whom, and what is
  * still to come while a result is being copied out.
  */
+#include "engine/rejoin.h"
 #include "engine/tests/puppet.h"
 
 /* A request of the owner is completed by the worker. */
@@ -327,6 +328,37 @@ static void rejoin_watches(struct kunit *test)
 	}
 }
 
+/* DX-107: Stop wakes who slept when it began, and who came later may sleep on. */
+static void rejoin_stop_wakes(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(4);
+	struct dxk_rejoin_op *r;
+	struct dxk_wakes wakes;
+	struct puppets *ps;
+	u64 returned;
+	u32 i, bucket;
+
+	/* few enough for one lock hold */
+	policy.ready_entries = 64;
+	policy.max_requests = 64;
+	ps = puppets_start(test, &policy);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	r = puppet_rejoin(ps, ps->main, 8, 1, 1);
+	returned = ps->e->stats.rejoin_returned;
+	for (i = 0; i < 2; i++) {
+		bucket = 0;
+		dxk_wakes_init(&wakes);
+		spin_lock(&ps->e->lock);
+		EXPECT(dxk_stop_pollers(ps->e, r->w.since - !i, &bucket, &wakes));
+		spin_unlock(&ps->e->lock);
+		dxk_wakes_flush(ps->e, &wakes);
+		EXPECT_IS(ASLEEP(r), !i);
+	}
+	EXPECT_IS(r->err, -ESHUTDOWN);
+	EXPECT_IS(r->answer, 0);
+	EXPECT_IS(ps->e->stats.rejoin_returned, returned);
+}
+
 static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_answers),
 	KUNIT_CASE(rejoin_hierarchy),
@@ -336,6 +368,7 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_minimum),
 	KUNIT_CASE(rejoin_copies_out),
 	KUNIT_CASE(rejoin_watches),
+	KUNIT_CASE(rejoin_stop_wakes),
 	{ }
 };
 

@@ -111,6 +111,8 @@ static void stop_cancels(struct kunit *test)
 	puppet_post(ps, 8, 8, PXR_REJOIN);
 	puppet_work(ps, m[0]);
 	n = puppet_turn(ps, m[1], 1);
+	/* what was posted with it is no result */
+	list_first_entry(&n->work, struct dxk_rqe, link)->data_len = 5;
 	for (i = 0; i < 3; i++)
 		puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, i ? PXR_REJOIN : 0);
 	dxk_stop_begin(ps->e, true, false);
