@@ -192,6 +192,13 @@ struct puppets *puppets_entries(struct kunit *test, u32 entries)
 	return puppets_start(test, &p);
 }
 
+static void lanes_0_20_20(struct dxk_policy *p)
+{
+	p->sched_mode = TPOOL_MODE_CMLS;
+	p->lane_pct[1] = 20;
+	p->lane_pct[2] = 20;
+}
+
 /*
  * The same with lanes 0/20/20 of @entries and of ten workers.
  *
@@ -201,10 +208,8 @@ struct puppets *puppets_cmls(struct kunit *test, u32 entries)
 {
 	struct dxk_policy p = puppet_policy(10);
 
-	p.sched_mode = TPOOL_MODE_CMLS;
 	p.ready_entries = entries;
-	p.lane_pct[1] = 20;
-	p.lane_pct[2] = 20;
+	lanes_0_20_20(&p);
 	return puppets_start(test, &p);
 }
 
@@ -216,10 +221,7 @@ struct puppets *puppets_on_block(struct kunit *test, u32 on_block, u32 workers, 
 	p.on_block = on_block;
 	p.help_depth = 2;
 	p.max_spares = 2;
-	if (cmls) {
-		p.sched_mode = TPOOL_MODE_CMLS;
-		p.lane_pct[1] = 20;
-		p.lane_pct[2] = 20;
-	}
+	if (cmls)
+		lanes_0_20_20(&p);
 	return puppets_start(test, &p);
 }
