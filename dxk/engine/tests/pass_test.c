@@ -135,31 +135,6 @@ static void pass_and_stop(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
-/* Pollers take all that a lock hold can afford: who watches is told by the next. */
-static void pass_pollers_before_watchers(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
-	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET];
-	u32 i;
-
-	ps->e->swept = true;
-	puppet_post(ps, 9, 0, 0);
-	puppet_work(ps, worker);
-	for (i = 0; i < DXK_HOLD_BUDGET; i++)
-		r[i] = puppet_rejoin(ps, ps->main, 9, 1, 1);
-	puppet_rejoin(ps, m, 9, 1, 0);
-	puppet_end(ps, worker, 0, 0);
-	for (i = 0; i < DXK_HOLD_BUDGET; i++)
-		EXPECT(!ASLEEP(r[i]));
-	EXPECT(!m->readable);
-	EXPECT_IS(ps->kick, BIT(DXK_DISPATCHER));
-	dxk_sweep(ps->e, true);
-	EXPECT(m->readable);
-	EXPECT(!ps->e->owing);
-	dxk_sweep_end(ps->e);
-}
-
 /* A turn ends requests of more owners than a lock hold may tell of it. */
 static void pass_many_owners(struct kunit *test)
 {
@@ -193,25 +168,6 @@ static void pass_many_owners(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
-/* Who waits for many results is told whatever they cost. */
-static void pass_minimum_of_many(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_rejoin_op *r;
-	u32 i;
-
-	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_REJOIN);
-	r = puppet_rejoin(ps, ps->main, 8, DXK_BATCH_MAX, DXK_BATCH_MAX);
-	for (i = 0; i < DXK_BATCH_MAX; i++) {
-		EXPECT(ASLEEP(r));
-		puppet_work(ps, worker);
-		puppet_end(ps, worker, 0, 0);
-	}
-	EXPECT(!ASLEEP(r));
-	EXPECT_IS(r->nr, DXK_BATCH_MAX);
-}
-
 /* Those whom a pass does not answer wait in the order in which they came. */
 static void pass_keeps_the_order(struct kunit *test)
 {
@@ -236,95 +192,99 @@ static void pass_keeps_the_order(struct kunit *test)
 	EXPECT_IS(i, MANY);
 }
 
-/* A look costs what there is to give, not what there is room for. */
-static void pass_cost_of_a_look(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_rejoin_op *r[4];
-	u32 i;
-
-	ps->e->swept = true;
-	puppet_post_nr(ps, ps->main, 3, 8, PXR_REJOIN);
-	for (i = 0; i < ARRAY_SIZE(r); i++)
-		r[i] = puppet_rejoin(ps, ps->main, 8, DXK_BATCH_MAX, i < 3 ? 2 : 1);
-	puppet_work(ps, worker);
-	puppet_end(ps, worker, 0, 0);
-	for (i = 0; i < ARRAY_SIZE(r); i++)
-		EXPECT_IS(ASLEEP(r[i]), i < 3);
-	EXPECT(!ps->e->owing);
-	ps->e->swept = false;
-}
-
-/* A hold that can afford nothing looks at no owner, not even at one for whom nobody waits. */
-static void pass_nothing_is_free(struct kunit *test)
+/*
+ * The last request ends in a hold that can look at nobody, and the pass that is under way
+ * gives its result away: those who were looked at before it are told that nothing is left.
+ */
+static void pass_last_result(struct kunit *test)
 {
 	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_engine *e = ps->e;
-	struct dxk_wakes wakes;
-	u32 i;
+	struct dxk_member *other = puppet_worker(ps);
+	struct dxk_next_op n = { .m = puppet_worker(ps) };
+	u32 i, taken = 0;
 
-	e->swept = true;
+	INIT_LIST_HEAD(&n.done);
+	INIT_LIST_HEAD(&n.ended);
+	INIT_LIST_HEAD(&n.work);
+	dxk_waiter_init(&n.w);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	puppet_work(ps, other);
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		u64 owner = i < DXK_BATCH_MAX - 1 ? 100 + i : 8;
+
+		puppet_post(ps, owner, 0, PXR_REJOIN);
+		puppet_work(ps, n.m);
+		if (owner != 8)
+			puppet_rejoin(ps, ps->main, owner, 1, 1);
+	}
+	for (i = 0; i < MANY; i++)
+		r[i] = puppet_rejoin(ps, ps->main, 8, 2, 2);
+	ps->e->swept = true;
+	puppet_end(ps, other, 0, 0);
+	for (i = 0; i < 2; i++)
+		dxk_sweep(ps->e, true);
+	EXPECT(ps->e->owners.pass);
+	list_splice_init(&n.m->busy, &n.done);
+	dxk_perform(ps->e, &n.op, dxk_next_run);
+	EXPECT(ps->e->owners.again);
+	for (i = 0; i < 16 && ps->e->owing; i++)
+		dxk_sweep(ps->e, true);
+	EXPECT(!ps->e->owing);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->answer, r[i]->nr ? RJR_RETURNED : RJR_NONE_EXIST);
+		taken += r[i]->nr;
+	}
+	EXPECT_IS(taken, 2);
+	dxk_sweep_end(ps->e);
+}
+
+/* Stop, or whoever goes through all pollers, finds them in the order in which they came. */
+static void pass_reset_keeps_the_order(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(4);
+	struct dxk_rejoin_op **r;
+	struct dxk_member *worker;
+	struct dxk_wakes wakes;
+	struct puppets *ps;
+	u32 i, bucket = 0;
+	u64 before;
+
+	/* few enough chains for one lock hold */
+	policy.ready_entries = 64;
+	policy.max_requests = 64;
+	ps = puppets_start(test, &policy);
+	r = puppet_array(ps, MANY);
+	worker = puppet_worker(ps);
+	ps->e->swept = true;
 	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
 	for (i = 0; i < MANY; i++)
 		r[i] = puppet_rejoin(ps, ps->main, 8, 3, 3);
 	puppet_work(ps, worker);
 	puppet_end(ps, worker, 0, 0);
-	for (i = 0; i < MANY; i++)
-		EXPECT_IS(puppet_time_up(ps, &r[i]->w), -ETIMEDOUT);
-	EXPECT(!list_empty(&e->owners.owed));
-	for (i = 0; i < 2; i++) {
-		dxk_wakes_init(&wakes);
-		wakes.spent = DXK_HOLD_BUDGET - i;
-		spin_lock(&e->lock);
-		e->owing = false;
-		dxk_owners_go_on(e, &wakes);
-		spin_unlock(&e->lock);
-		EXPECT_IS(list_empty(&e->owners.owed), i);
-		EXPECT_IS(e->owing, !i);
-	}
-	dxk_sweep_end(e);
-}
-
-/* What a look may cost leaves so much less for others: half of what it gives away. */
-static void pass_cost_of_results(struct kunit *test)
-{
-	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_rejoin_op *first;
-	u32 i;
-
-	ps->e->swept = true;
-	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_REJOIN);
-	first = puppet_rejoin(ps, ps->main, 8, DXK_HOLD_BUDGET, DXK_HOLD_BUDGET);
-	/* some more than half of a lock hold can look at; each takes one, of more than come */
-	for (i = 0; i < DXK_HOLD_BUDGET / 2 + 5; i++)
-		puppet_rejoin(ps, ps->main, 8, 1, DXK_BATCH_MAX);
-	for (i = 0; i < DXK_HOLD_BUDGET; i++) {
-		EXPECT(ASLEEP(first));
-		EXPECT(!ps->e->owing);
-		puppet_work(ps, worker);
-		puppet_end(ps, worker, 0, 0);
-	}
-	EXPECT(!ASLEEP(first));
-	EXPECT(ps->e->owing);
+	dxk_sweep(ps->e, true);
+	EXPECT(ps->e->owners.pass);
+	before = r[20]->w.since;
+	dxk_wakes_init(&wakes);
+	spin_lock(&ps->e->lock);
+	dxk_stop_pollers(ps->e, before, &bucket, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_wakes_flush(ps->e, &wakes);
+	for (i = 0; i <= 20; i++)
+		EXPECT(!ASLEEP(r[i]));
+	EXPECT(ASLEEP(r[MANY - 1]));
 	dxk_sweep_end(ps->e);
-	EXPECT(!ps->e->owing);
 }
 
 static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
 	KUNIT_CASE(pass_begins_anew),
 	KUNIT_CASE(pass_and_stop),
-	KUNIT_CASE(pass_pollers_before_watchers),
 	KUNIT_CASE(pass_many_owners),
-	KUNIT_CASE(pass_minimum_of_many),
 	KUNIT_CASE(pass_keeps_the_order),
-	KUNIT_CASE(pass_cost_of_a_look),
-	KUNIT_CASE(pass_cost_of_results),
-	KUNIT_CASE(pass_nothing_is_free),
+	KUNIT_CASE(pass_last_result),
+	KUNIT_CASE(pass_reset_keeps_the_order),
 	{ }
 };
 

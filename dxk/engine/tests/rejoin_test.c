@@ -103,7 +103,9 @@ static void rejoin_own_owner(struct kunit *test)
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, worker);
 	answered(ps, puppet_rejoin(ps, worker, 8, 1, 0), RJR_NONE_READY, 0);
-	EXPECT_IS(puppet_rejoin(ps, worker, 8, 1, 1)->err, -EDEADLK);
+	r = puppet_rejoin(ps, worker, 8, 1, 1);
+	EXPECT_IS(r->err, -EDEADLK);
+	EXPECT_IS(r->answer, 0);
 	EXPECT_IS(ps->e->stats.self_poll, 2);
 	EXPECT_IS(puppet_rejoin(ps, worker, 7, 1, 1)->answer, RJR_NONE_EXIST);
 	EXPECT_IS(ps->e->stats.self_poll, 2);
