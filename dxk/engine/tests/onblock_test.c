@@ -283,6 +283,31 @@ static void onblock_many_helpers(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* A helper dies that was called for more than a lock hold may put back. */
+static void onblock_help_dies(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_list_op died = { .m = m };
+	u32 i, nr = DXK_HOLD_BUDGET + 2;
+
+	ps->e->policy.help_depth = nr;
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, m);
+	for (i = 0; i < nr; i++) {
+		puppet_post(ps, 10, 0, PXR_REJOIN);
+		EXPECT(puppet_rejoin(ps, m, 10, 1, 1)->helper.called);
+	}
+	INIT_LIST_HEAD(&died.ended);
+	puppet_do(ps, &died.op, dxk_died_run);
+	EXPECT(died.more);
+	EXPECT_IS(ps->e->stats.put_back, DXK_HOLD_BUDGET);
+	puppet_dies(ps, m);
+	EXPECT_IS(ps->e->stats.put_back, nr);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], nr);
+	EXPECT(list_empty(&m->called));
+}
+
 static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help),
 	KUNIT_CASE(onblock_help_depth),
@@ -293,6 +318,7 @@ static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help_call),
 	KUNIT_CASE(onblock_help_lanes),
 	KUNIT_CASE(onblock_many_helpers),
+	KUNIT_CASE(onblock_help_dies),
 	{ }
 };
 
