@@ -53,7 +53,7 @@ static int post(struct actor *a, u64 owner, u64 until)
 				 (draw(a, 3) ? 0 : draw(a, 2) ? PXR_LANE1 : PXR_LANE2),
 		};
 
-		list_add_tail(&dxk_rqe_make(&a->m.rqes, &req, NULL, NULL)->link, &p.rqes);
+		list_add_tail(&dxk_rqe_make(&a->m.rqes, &req, NULL)->link, &p.rqes);
 	}
 	ret = dxk_client_post(&p, until);
 	MUST(ret > 0 || ret == -EAGAIN || ret == -ETIMEDOUT || ret == -ERESTARTSYS ||

@@ -63,7 +63,7 @@ static void world_no_memory_for_posts(struct kunit *test)
 		EXPECT_IS(ps->main->owners.nr, 0);
 	}
 	ASSERT_IS(dxk_client_begin(&p, 2), 0);
-	rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+	rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 	os_failing = 1;
 	EXPECT_IS(dxk_rqe_reserve_data(rqe), -ENOMEM);
 	EXPECT_IS(dxk_rqe_reserve_data(rqe), 0);
@@ -82,7 +82,7 @@ static void world_releases(struct kunit *test)
 		struct dxk_rqe *rqe;
 
 		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
-		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL);
+		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 		rqe->exec = i & 1 ? (void *)ps : NULL;
 		rqe->file = i & 2 ? (void *)ps : NULL;
 		dxk_rqe_drop(ps->main, rqe);
@@ -198,7 +198,7 @@ static void world_signals(struct kunit *test)
 	os_interrupt(os_self());
 	EXPECT_IS(dxk_client_rejoin(&r, DXK_FOREVER), -ERESTARTSYS);
 	ASSERT_IS(dxk_client_begin(&p, 1), 0);
-	list_add_tail(&dxk_rqe_make(&ps->main->rqes, &req, NULL, NULL)->link, &p.rqes);
+	list_add_tail(&dxk_rqe_make(&ps->main->rqes, &req, NULL)->link, &p.rqes);
 	os_interrupt(os_self());
 	EXPECT_IS(dxk_client_post(&p, DXK_FOREVER), -ERESTARTSYS);
 	dxk_rqe_drop_all(ps->main, &p.rqes);

@@ -240,43 +240,6 @@ static void pass_last_result(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
-/* Stop, or whoever goes through all pollers, finds them in the order in which they came. */
-static void pass_reset_keeps_the_order(struct kunit *test)
-{
-	struct dxk_policy policy = puppet_policy(4);
-	struct dxk_rejoin_op **r;
-	struct dxk_member *worker;
-	struct dxk_wakes wakes;
-	struct puppets *ps;
-	u32 i, bucket = 0;
-	u64 before;
-
-	/* few enough chains for one lock hold */
-	policy.ready_entries = 64;
-	policy.max_requests = 64;
-	ps = puppets_start(test, &policy);
-	r = puppet_array(ps, MANY);
-	worker = puppet_worker(ps);
-	ps->e->swept = true;
-	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
-	for (i = 0; i < MANY; i++)
-		r[i] = puppet_rejoin(ps, ps->main, 8, 3, 3);
-	puppet_work(ps, worker);
-	puppet_end(ps, worker, 0, 0);
-	dxk_sweep(ps->e, true);
-	EXPECT(ps->e->owners.pass);
-	before = r[20]->w.since;
-	dxk_wakes_init(&wakes);
-	spin_lock(&ps->e->lock);
-	dxk_stop_pollers(ps->e, before, &bucket, &wakes);
-	spin_unlock(&ps->e->lock);
-	dxk_wakes_flush(ps->e, &wakes);
-	for (i = 0; i <= 20; i++)
-		EXPECT(!ASLEEP(r[i]));
-	EXPECT(ASLEEP(r[MANY - 1]));
-	dxk_sweep_end(ps->e);
-}
-
 static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
 	KUNIT_CASE(pass_begins_anew),
@@ -284,7 +247,6 @@ static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_owners),
 	KUNIT_CASE(pass_keeps_the_order),
 	KUNIT_CASE(pass_last_result),
-	KUNIT_CASE(pass_reset_keeps_the_order),
 	{ }
 };
 

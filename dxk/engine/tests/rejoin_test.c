@@ -351,7 +351,9 @@ static void rejoin_stop_wakes(struct kunit *test)
 		bucket = 0;
 		dxk_wakes_init(&wakes);
 		spin_lock(&ps->e->lock);
-		EXPECT(dxk_stop_pollers(ps->e, r->w.since - !i, &bucket, &wakes));
+		ps->e->state = DXK_CTX_STOPPING;
+		ps->e->stopped = r->w.since - !i;
+		EXPECT(dxk_stop_pollers(ps->e, &bucket, &wakes));
 		spin_unlock(&ps->e->lock);
 		dxk_wakes_flush(ps->e, &wakes);
 		EXPECT_IS(ASLEEP(r), !i);

@@ -270,11 +270,11 @@ static void spares_managers_left_over(struct kunit *test)
 	EXPECT_IS(dxk_crew_wait(ps->e, 1, &workers, &spares), 0);
 	for (swept = 0; swept < 2; swept++) {
 		ps->e->swept = swept;
-		policy.max_threads = 1;
+		policy.max_threads = 2;
 		dxk_enforce(ps->e, &policy);
 		for (i = 0; i < ARRAY_SIZE(c); i++)
 			c[i] = puppet_manager(ps, true);
-		policy.max_threads = 2;
+		policy.max_threads = 3;
 		dxk_enforce(ps->e, &policy);
 		EXPECT_IS(ps->e->owing, swept);
 		EXPECT(!ASLEEP(c[DXK_HOLD_BUDGET - 1]));
@@ -284,9 +284,9 @@ static void spares_managers_left_over(struct kunit *test)
 			EXPECT(!ASLEEP(c[i]));
 	}
 	/* what nobody has told them is seen by a look that was not asked for */
-	ps->e->policy.max_threads = 1;
-	c[0] = puppet_manager(ps, true);
 	ps->e->policy.max_threads = 2;
+	c[0] = puppet_manager(ps, true);
+	ps->e->policy.max_threads = 3;
 	for (i = 0; i < 2; i++) {
 		dxk_sweep(ps->e, !i);
 		EXPECT_IS(ASLEEP(c[0]), !i);

@@ -287,7 +287,7 @@ static void stop_owes(struct kunit *test)
 /* DX-107: whom Stop wakes it wakes before it cancels, be there a thread 700 or not */
 static void stop_wakes_first(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
 	u32 i;
 
