@@ -19,6 +19,17 @@ enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e)
 	return state == DXK_CTX_STOPPED && !dxk_run_is_over(e) ? DXK_CTX_STOPPING : state;
 }
 
+/** dxk_run_drains - does the run drain, and has it something left to execute? */
+bool dxk_run_drains(struct dxk_engine *e)
+{
+	bool drains;
+
+	spin_lock(&e->lock);
+	drains = dxk_draining(e) && !dxk_quiet(e);
+	spin_unlock(&e->lock);
+	return drains;
+}
+
 /* --- up -------------------------------------------------------------------- */
 
 /**

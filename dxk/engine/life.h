@@ -95,6 +95,7 @@ enum dxk_walk {
 };
 
 enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e);
+bool dxk_run_drains(struct dxk_engine *e);
 
 int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy);
 void dxk_run_open(struct dxk_engine *e);

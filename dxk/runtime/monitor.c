@@ -22,24 +22,27 @@
 /* The review of kernel settings: a new policy takes effect here (DX-9). */
 static void dxk_monitor_review(struct dxk_ctx *ctx)
 {
-	int err;
+	if (!dxk_policy_review(ctx))
+		return;
+	dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
+	dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
+}
 
-	if (dxk_policy_review(ctx)) {
-		dxk_log_review(&ctx->log, ctx->engine.policy.log_full);
-		dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
-	}
-	err = dxk_crew_review(ctx);
+static void dxk_monitor_crew(struct dxk_ctx *ctx)
+{
+	int err = dxk_crew_review(ctx);
+
 	if (err && err != -EAGAIN && err != -ESHUTDOWN)
 		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
 			    "cannot start a worker: error %d", err);
 }
 
-/* What to do on each turn of a running context. Return: ms to the next one. */
+/* What to do on each turn while requests are executed. Return: ms to the next one. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
 	u32 ms = ctx->engine.policy.monitor_interval_ms;
 
-	dxk_monitor_review(ctx);
+	dxk_monitor_crew(ctx);
 	dxk_overdue_check(ctx);
 	if (ctx->engine.policy.sample_interval_ms) {
 		u64 left = dxk_samples_take(&ctx->samples, &ctx->engine,
@@ -68,10 +71,11 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 		complete(&ctx->crew_up);
 		break;
 	case DXK_CTX_RUNNING:
+		dxk_monitor_review(ctx);
 		return dxk_monitor_watch(ctx, asked);
 	case DXK_CTX_STOPPING:
 		/* What drains may need spares, and those who died may have been the last. */
-		if (!READ_ONCE(e->cancelling))
+		if (dxk_run_drains(e))
 			return dxk_monitor_watch(ctx, asked);
 	}
 	return dxk_monitor_rest(e, asked) ? DXK_DORMANT : e->policy.monitor_interval_ms;
