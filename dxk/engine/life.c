@@ -92,6 +92,25 @@ static void dxk_run_end(struct dxk_engine *e, enum dxk_how how, bool down,
 }
 
 /**
+ * dxk_run_shut - end who sleeps, as far as the run is ended so far
+ * @e: the engine
+ */
+void dxk_run_shut(struct dxk_engine *e)
+{
+	dxk_stop_begin(e, READ_ONCE(e->cancelling), READ_ONCE(e->run.down));
+}
+
+/* Sleepers are to be ended by whoever this tells so, as far as the run is ended so far. */
+static bool dxk_run_claim_shut(struct dxk_run *run)
+{
+	bool first = run->shut <= run->how;
+
+	if (first)
+		run->shut = run->how + 1;
+	return first;
+}
+
+/**
  * struct dxk_halt_op - Stop
  */
 struct dxk_halt_op {
@@ -103,6 +122,8 @@ struct dxk_halt_op {
 	enum dxk_stop_mode mode;
 	/** @down: it wants the threads ended */
 	bool down;
+	/** @shut: it is the first one who ends the run so: the caller ends sleepers */
+	bool shut;
 	/** @gen: whose end it waits for */
 	u32 gen;
 	/** @err: why it has not even begun */
@@ -124,6 +145,7 @@ static void dxk_halt_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	if (mode == DXK_STOP_POLICY)
 		mode = e->policy.shutdown;
 	dxk_run_end(e, mode == DXK_STOP_CANCEL ? DXK_CANCEL : DXK_DRAIN, h->down, wakes);
+	h->shut = dxk_run_claim_shut(&e->run);
 	list_add_tail(&h->w.link, &e->stoppers);
 	dxk_stop_workers(e, wakes);
 }
@@ -164,6 +186,9 @@ int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 d
 
 	dxk_waiter_init(&h.w);
 	dxk_perform(e, &h.op, dxk_halt_run);
+	/* Here and now: when Stop returns, be it at once, whoever slept is told. */
+	if (h.shut)
+		dxk_run_shut(e);
 	err = dxk_waiter_sleep(e, &h.w, deadline) ?: h.err;
 	return err || !down ? err : dxk_halt_down(e, &h, deadline);
 }
@@ -224,10 +249,8 @@ static enum dxk_walk dxk_run_next(struct dxk_engine *e)
 
 	if (over ? !run->closed : e->state < DXK_CTX_STOPPING)
 		return DXK_WALK_PARK;
-	if (run->shut <= run->how) {
-		run->shut = run->how + 1;
+	if (dxk_run_claim_shut(run))
 		return DXK_WALK_SHUT;
-	}
 	if (over && !run->left) {
 		run->left = true;
 		return DXK_WALK_LEAVE;
@@ -259,15 +282,6 @@ enum dxk_walk dxk_run_look(struct dxk_engine *e)
 	todo = dxk_run_next(e);
 	spin_unlock(&e->lock);
 	return todo;
-}
-
-/**
- * dxk_run_shut - end who sleeps, as far as the run is ended so far
- * @e: the engine; for its walker
- */
-void dxk_run_shut(struct dxk_engine *e)
-{
-	dxk_stop_begin(e, READ_ONCE(e->cancelling), READ_ONCE(e->run.down));
 }
 
 static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,

@@ -61,7 +61,7 @@ struct dxk_run {
 	u32 over;
 	/** @how: (L) enum dxk_how, since it is STOPPING */
 	u8 how;
-	/** @shut: (L) for how many of enum dxk_how the walker has ended sleepers */
+	/** @shut: (L) for how many of enum dxk_how somebody has ended sleepers, or is at it */
 	u8 shut;
 	/** @back: (L) the state before Start, which one that fails goes back to */
 	u8 back;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The policy of a context. What was set last, dxk_ctx.policy, is the one source of truth;
- * what is in force, dxk_engine.policy, is taken from it in two places only: all of it by
- * Start, its dynamic fields by the Monitor. Nothing says that a change is pending but that
- * the two differ.
+ * what is in force, dxk_engine.policy, is a copy of it while there is no run, and from
+ * Start on of its dynamic fields only, by the Monitor. Nothing says that a change is pending
+ * but that the two differ.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -62,6 +62,8 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
 		return -EBUSY;
 	}
 	ctx->policy = *policy;
+	if (!dxk_policy_is_fixed(ctx))
+		ctx->engine.policy = *policy;
 	return 0;
 }
 

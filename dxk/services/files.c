@@ -53,7 +53,8 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file)
 	struct dxk_file_ref *ref;
 	int err = dxk_files_open(files);
 
-	if (err)
+	/* After the burial nothing is taken, so nothing comes to the bin. */
+	if (err && err != -ESHUTDOWN)
 		return ERR_PTR(err);
 	ref = kzalloc(sizeof(*ref), GFP_KERNEL_ACCOUNT);
 	if (!ref)

@@ -81,6 +81,9 @@ static int answer(struct fusefs *fs, const struct fuse_in_header *in, union answ
 		fill_attr(fs, in->nodeid, &out->attr.attr);
 		return sizeof(out->attr);
 	case FUSE_OPEN:
+		if (fs->direct)
+			out->open.open_flags = FOPEN_DIRECT_IO;
+		return sizeof(out->open);
 	case FUSE_OPENDIR:
 		return sizeof(out->open);
 	case FUSE_WRITE:

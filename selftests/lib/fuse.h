@@ -20,6 +20,7 @@ struct fusefs {
 	_Atomic unsigned int hang;	/* enum fuse_opcode that is not answered, or 0 */
 	_Atomic unsigned int hung;	/* how many were not */
 	bool writeback;			/* what is written is cached, until its release at most */
+	bool direct;			/* nothing is cached: a read that was begun hears no signal */
 	_Atomic unsigned long long size;	/* of the file: as far as it was written */
 };
 

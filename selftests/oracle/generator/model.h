@@ -130,6 +130,8 @@ enum counter {
 
 struct ctx {
 	bool used, known, closed, cancelling, changed, freed;	/* known: @id is */
+	bool ending;			/* Stop gave up waiting: it is stopped when it can be */
+	bool over;			/* its run is: the driver waits for that */
 	char name[DXK_NAME_LEN];
 	unsigned int id, uid, mode;
 	enum ctx_state state;

@@ -184,6 +184,7 @@ static void close_desc(struct model *m, struct desc *d)
 			if (c->state == RUNNING || c->state == STOPPING)
 				model_stopped(c);
 			c->closed = true;
+			c->over = true;
 		}
 	}
 	if (n && !--n->refs) {

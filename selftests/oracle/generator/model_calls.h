@@ -13,6 +13,7 @@ struct desc *model_new_desc(struct proc *p);
 void *model_unused(void *array, size_t size, int nr);
 /* The second half of Stop. */
 void model_stopped(struct ctx *c);
+void model_ended(struct ctx *c);
 long model_ctx_call(struct model *m, struct proc *p, struct session *s);
 void model_member_call(struct model *model, struct proc *p, struct member *m);
 

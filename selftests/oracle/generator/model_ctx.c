@@ -100,10 +100,19 @@ static long policy_set(struct proc *p, struct ctx *c)
 void model_stopped(struct ctx *c)
 {
 	engine_stop(c, true, true);
+	c->ending = false;
+	c->over = true;
 	if (c->changed) {
 		c->policy = c->next_policy;
 		c->changed = false;
 	}
+}
+
+/* The last request has ended for which a Stop did not wait any more. */
+void model_ended(struct ctx *c)
+{
+	if (c->ending && c->state == STOPPING && engine_out_of_work(c))
+		model_stopped(c);
 }
 
 static long ctx_stop(struct model *m, struct proc *p, struct ctx *c)
@@ -123,6 +132,7 @@ static long ctx_stop(struct model *m, struct proc *p, struct ctx *c)
 		for (i = 0; i < MEMBERS; i++)
 			p->answer.nr_running += m->member[i].used &&
 				m->member[i].ctx == c && m->member[i].nr_busy;
+		c->ending = true;
 		return model_answer(p, -ETIMEDOUT);
 	}
 	model_stopped(c);

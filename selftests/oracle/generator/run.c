@@ -2,6 +2,7 @@
 /* See generator.h. */
 #define DXT_NO_HARNESS
 #include "generator.h"
+#include "model_calls.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -305,14 +306,37 @@ static void wait_threads(struct run *r, struct ctx *c)
 	model_review(c);
 }
 
+/* The end of a run, and of a context, is nobody's call: until it has come. */
+static void wait_over(struct run *r, struct ctx *c)
+{
+	struct dxt t = { .id = c->id };
+	uint64_t end = dxt_in(patience());
+	char text[32];
+
+	while (dxt_text(&t, text, sizeof(text), "state") &&
+	       (c->closed || strcmp(text, "stopped")))
+		if (dxt_now() > end) {
+			run_differs(r, "context %u: %s, its run is over", c->id, text);
+			return;
+		}
+	c->over = false;
+}
+
 /* Everybody whose call is over has returned, and nobody else. */
 static void compare_all(struct run *r)
 {
 	int i;
 
-	for (i = 0; i < CTXS; i++)
-		if (r->m.ctx[i].used && r->m.ctx[i].known)
-			wait_threads(r, &r->m.ctx[i]);
+	for (i = 0; i < CTXS; i++) {
+		struct ctx *c = &r->m.ctx[i];
+
+		if (c->used && c->known)
+			wait_threads(r, c);
+		if (c->used)
+			model_ended(c);
+		if (c->over && c->known)
+			wait_over(r, c);
+	}
 	for (i = 0; i < PROCS && !r->why[0]; i++) {
 		struct proc *p = &r->m.proc[i];
 
