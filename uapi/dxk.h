@@ -91,8 +91,8 @@
  * ENODEV       the crew has no place for a worker of the kind that is asked for
  * ENOENT       no such kernel executor
  * EBADF        PXR_FD with a descriptor that is not open
- * ELOOP        PXR_FD with a descriptor that could hold others (a socket, an
- *              epoll or other anonymous file, one of dxk's own)
+ * ELOOP        PXR_FD with a descriptor that is not of a kind to be handed over: it
+ *              could hold others, or is answered by the kernel, see PXR_FD
  * EMSGSIZE     data longer than the policy's data_size, or a slot too small
  * ESTALE       a completion of a dispatch that this worker does not hold
  * EMFILE       no free descriptor for a file that a fetched request hands over
@@ -611,6 +611,13 @@ struct dxk_crew_wait {
 #define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
 #define PXR_FD			0x0200	/* hands over the file of field fd */
 
+/*
+ * PXR_FD takes regular files with contents of their own, directories of such file
+ * systems, pipes, FIFOs, block devices, and the devices null, zero, full and random. All
+ * else gets ELOOP: sockets, epoll and other anonymous files, devices, dxk's own
+ * descriptors, which could hold others, and files of kernel interfaces as in /proc and /sys.
+ */
+
 /* Why a post was not taken (dxk_post.reason) */
 #define PXR_POOL_FULL		1	/* EAGAIN: no free Ready Pool entry */
 #define PXR_LANE_FULL		2	/* EAGAIN: the lane is at its limit */
@@ -1119,7 +1126,8 @@ struct dxk_handle_close {
  * The result is the 32 bytes of the digest of this range. Requests on ranges of
  * one file run side by side, each worker with a file of its own. The status is
  * ENOENT when there is no such handle (any more), ENOSPC when the table has no
- * entry for the worker's own file.
+ * entry for the worker's own file, EAGAIN when somebody has a lease on the file, who is told
+ * that it is wanted.
  */
 struct dxk_sha256_range {
 	__aligned_u64 handle;

@@ -11,6 +11,7 @@
 #include "abi/args.h"
 #include "engine/member.h"
 #include "runtime/context.h"
+#include "services/file.h"
 
 long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c)
 {
@@ -136,18 +137,13 @@ __poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait)
 
 /* --- the file -------------------------------------------------------------- */
 
-/*
- * Nothing but a file on a disk or in memory: a write to it ends, and it holds no
- * other file, so that no cycle of references can come about.
- */
+/* Can kernel_write() append to the file? It warns when it cannot. */
 static int dxk_log_file_check(struct file *file)
 {
-	struct inode *inode = file_inode(file);
-
 	if (!(file->f_mode & FMODE_WRITE))
 		return -EBADF;
-	if (!S_ISREG(inode->i_mode) || inode->i_sb->s_iflags & SB_I_NOEXEC ||
-	    !file->f_op->write_iter || file->f_op->write)
+	if (dxk_file_kind(file) != DXK_FILE_STORED || !file->f_op->write_iter ||
+	    file->f_op->write)
 		return -EINVAL;
 	if (!(file->f_flags & O_APPEND) || file->f_flags & O_DIRECT)
 		return -EINVAL;

@@ -8,8 +8,6 @@
 #include <linux/fdtable.h>
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
-#include <linux/module.h>
 #include <linux/sched/signal.h>
 
 #include "abi/args.h"
@@ -25,32 +23,6 @@
 
 /* --- post ------------------------------------------------------------------ */
 
-/*
- * Could a reference from a request to this file close a cycle, so that neither
- * is ever freed? Sockets carry descriptors, anonymous files (epoll, io_uring,
- * dxk's own) hold other files.
- */
-static bool dxk_file_may_hold(struct file *file)
-{
-	struct inode *inode = file_inode(file);
-
-	return S_ISSOCK(inode->i_mode) || file->f_op->owner == THIS_MODULE ||
-	       inode->i_sb->s_magic == ANON_INODE_FS_MAGIC;
-}
-
-static struct file *dxk_file_get(int fd)
-{
-	struct file *file = fget(fd);
-
-	if (!file)
-		return ERR_PTR(-EBADF);
-	if (dxk_file_may_hold(file)) {
-		fput(file);
-		return ERR_PTR(-ELOOP);
-	}
-	return file;
-}
-
 /* Make one request of a post from its entry. */
 static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
 {
@@ -60,9 +32,9 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
 	if (e->reserved || (e->fd && !(e->attrs & PXR_FD)))
 		return -EINVAL;
 	if (e->attrs & PXR_FD) {
-		file = dxk_file_get(e->fd);
-		if (IS_ERR(file))
-			return PTR_ERR(file);
+		file = fget(e->fd);
+		if (!file)
+			return -EBADF;
 	}
 	rqe = dxk_client_add(p, e, file);
 	if (file)

@@ -9,6 +9,7 @@
 #include "engine/post.h"
 #include "runtime/context.h"
 #include "services/executor.h"
+#include "services/file.h"
 #include "services/files.h"
 
 /**
@@ -27,6 +28,8 @@ dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e, struct fil
 	struct dxk_rqe *rqe;
 	int err;
 
+	if (file && dxk_file_kind(file) == DXK_FILE_REFUSED)
+		return ERR_PTR(-ELOOP);
 	err = dxk_rqe_check(&p->m->engine->policy, e);
 	if (err)
 		return ERR_PTR(err);

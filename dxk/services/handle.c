@@ -22,16 +22,15 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/log2.h>
-#include <linux/magic.h>
-#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "engine/engine.h"
 #include "engine/bin.h"
+#include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/request.h"
+#include "services/file.h"
 #include "services/files.h"
 #include "services/handle.h"
 
@@ -141,21 +140,6 @@ static int dxk_handles_take(struct dxk_handles *handles)
 	return 0;
 }
 
-/*
- * A file with stored contents, which another open finds again. The files of kernel
- * interfaces (proc, sysfs, debugfs...) are made at each open; a file that is not
- * regular may hold others, and so a context.
- */
-static bool dxk_handle_file_ok(const struct file *file)
-{
-	const struct inode *inode = file_inode(file);
-
-	return S_ISREG(inode->i_mode) && file->f_mode & (FMODE_READ | FMODE_WRITE) &&
-	       !(inode->i_sb->s_iflags & SB_I_NOEXEC) &&
-	       inode->i_sb->s_magic != ANON_INODE_FS_MAGIC &&
-	       inode->i_mapping->a_ops != &empty_aops;
-}
-
 /* Put a native handle into the table; its id is known to nobody before. */
 static int dxk_handles_add(struct dxk_handles *handles, struct dxk_handle *handle, u64 *id)
 {
@@ -179,7 +163,8 @@ int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 	struct dxk_handle *handle;
 	int err;
 
-	if (!dxk_handle_file_ok(file))
+	if (dxk_file_kind(file) != DXK_FILE_STORED ||
+	    !(file->f_mode & (FMODE_READ | FMODE_WRITE)))
 		return -EINVAL;
 	handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
 	if (!handle)
@@ -255,7 +240,10 @@ static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
 	return NULL;
 }
 
-/* Open @native once more, with the rights of its opener. */
+/*
+ * Open @native once more, with the rights of its opener. Who has a lease on the file is
+ * told that it is wanted, and not waited for (EWOULDBLOCK).
+ */
 static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handles,
 						      struct dxk_private_files *files,
 						      struct file *native)
@@ -271,7 +259,7 @@ static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handle
 	priv->worker = files;
 	/* A file system may look at the thread's rights instead of the file's. */
 	old = override_creds(native->f_cred);
-	file = dentry_open(&native->f_path, flags, native->f_cred);
+	file = dentry_open(&native->f_path, flags | O_NONBLOCK, native->f_cred);
 	revert_creds(old);
 	if (IS_ERR(file)) {
 		kfree(priv);
@@ -285,6 +273,8 @@ static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handle
 		kfree(priv);
 		return ERR_CAST(err);
 	}
+	/* Nobody else knows the file. */
+	priv->file->f_flags &= flags | ~O_NONBLOCK;
 	return priv;
 }
 

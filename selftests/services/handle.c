@@ -302,6 +302,29 @@ TEST_F(kernel, rights)
 	close(fd);
 }
 
+/*
+ * Somebody has a lease on the file: the worker does not wait until it is given back, which
+ * takes as long as lease-break-time says, but says so.
+ */
+TEST_F(kernel, leased)
+{
+	struct dxt *t = &self->t;
+	unsigned char digest[32];
+	uint64_t handle;
+	int fd;
+
+	ASSERT_EQ(0, dxt_start(t));
+	fd = file_new("data", 1000);
+	ASSERT_EQ(0, dxk_handle_open(t->ctx, fd, &handle));
+	signal(SIGIO, SIG_IGN);
+	ASSERT_EQ(0, fcntl(fd, F_SETLEASE, F_WRLCK));
+	EXPECT_EQ(-EWOULDBLOCK, digest_range(t, self->sha256, handle, 0, ~0ULL, digest));
+	EXPECT_EQ(1, dxt_num(t, "pools/handle_use"));
+	ASSERT_EQ(0, fcntl(fd, F_SETLEASE, F_UNLCK));
+	EXPECT_EQ(0, digest_range(t, self->sha256, handle, 0, ~0ULL, digest));
+	close(fd);
+}
+
 /* Who reads the file next is told to the descriptor that this returns. */
 static int reads_of(int fd)
 {

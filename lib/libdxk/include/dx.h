@@ -711,7 +711,8 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
  * @pData: @RQEDataLen bytes that travel with the request, copied
  * @RQEDataLen: at most the policy's TPDataSize
  * @RQEResultRoom: room for the result's data, at most TPDataSize
- * @RQEFd: with %PXR_FD an open file, which stays the caller's; else not read
+ * @RQEFd: with %PXR_FD an open file, which stays the caller's, of a kind that can be
+ *	handed over (-ELOOP); else not read
  * @Reserved: 0
  *
  * What is left 0 is not used.
