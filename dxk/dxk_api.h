@@ -10,6 +10,7 @@
 #include <linux/atomic.h>
 #include <linux/kobject.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 
 #include "../uapi/dxk.h"
 
@@ -32,6 +33,10 @@ struct module;
  * @result_len: out, bytes of result in @data, at most @result_room; 0 on entry
  * @file: the file handed over with %PXR_FD, or %NULL. Valid during the call
  * @self: the worker's member, to post and rejoin from within (DX-105)
+ * @uid: effective user of who posted it, then; root for the kernel
+ * @gid: likewise its group
+ * @pid: its process, in the initial pid namespace, which may have ended since; 0: the
+ *	kernel
  */
 struct dxk_call {
 	u64 owner;
@@ -44,6 +49,9 @@ struct dxk_call {
 	u32 result_len;
 	struct file *file;
 	struct dxk_member *self;
+	kuid_t uid;
+	kgid_t gid;
+	pid_t pid;
 };
 
 /**

@@ -165,6 +165,7 @@
 #define DXK_CAP_NAMES		(1ULL << 3)	/* names, CTX_JOIN, permissions */
 #define DXK_CAP_HELP		(1ULL << 4)	/* on_block=help */
 #define DXK_CAP_SPARE		(1ULL << 5)	/* on_block=spare */
+#define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work tells who posted */
 
 /**
  * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
@@ -639,7 +640,8 @@ struct dxk_crew_wait {
  * @fd: with %PXR_FD an open file of the caller, else 0
  * @reserved: 0
  *
- * owner, executor and param are never dereferenced and come back unchanged.
+ * owner, executor and param are never dereferenced and come back unchanged. Whoever
+ * executes must not follow them either, unless it knows who posted: dxk_work.origin.
  */
 struct dxk_post_entry {
 	__aligned_u64 owner;
@@ -772,6 +774,9 @@ struct dxk_done {
 	__s32 status;
 };
 
+/* Bits of dxk_work.origin */
+#define DXK_POSTED_HERE		0x1	/* by the caller's process, since its last exec(2) */
+
 /**
  * struct dxk_work - one request to execute, all out
  * @ticket: names this dispatch; never used again in this context
@@ -788,6 +793,14 @@ struct dxk_done {
  * @attempt: 1 the first time; higher when earlier workers died over it
  *	(%PXR_REDO)
  * @reserved: 0
+ * @uid: effective user of who posted it, then, as the caller's user namespace numbers it;
+ *	~0 for one that has no number there
+ * @gid: likewise its group
+ * @pid: its process, as the caller's pid namespace numbers it, which may have ended since;
+ *	0 when it has no number there, and for one of the kernel's own
+ * @origin: %DXK_POSTED_HERE or 0. Without that bit owner, executor and param are numbers
+ *	of a stranger's choice: to use one as an address is to let who may post do what it
+ *	wants with the caller
  */
 struct dxk_work {
 	__aligned_u64 ticket;
@@ -802,6 +815,10 @@ struct dxk_work {
 	__s32 fd;
 	__u32 attempt;
 	__u32 reserved;
+	__u32 uid;
+	__u32 gid;
+	__u32 pid;
+	__u32 origin;
 };
 
 /**

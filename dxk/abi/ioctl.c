@@ -336,7 +336,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_result, 8, 2, 0);
 	FIELDS(dxk_rejoin, 8, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
-	FIELDS(dxk_work, 8, 4, 0);
+	FIELDS(dxk_work, 12, 4, 0);
 	FIELDS(dxk_next, 8, 4, 0);
 	FIELDS(dxk_should_stop, 2, 1, 0);
 	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);

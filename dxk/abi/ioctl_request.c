@@ -19,12 +19,14 @@
 #include "engine/rejoin.h"
 #include "runtime/client.h"
 #include "runtime/context.h"
+#include "runtime/poster.h"
 #include "trace.h"
 
 /* --- post ------------------------------------------------------------------ */
 
 /* Make one request of a post from its entry. */
-static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
+static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
+			  const struct dxk_poster *who)
 {
 	struct file *file = NULL;
 	struct dxk_rqe *rqe;
@@ -41,6 +43,7 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
 		fput(file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
+	rqe->poster = *who;
 	if (e->data_len && copy_from_user(rqe->data, u64_to_user_ptr(e->data), e->data_len))
 		return -EFAULT;
 	return 0;
@@ -48,6 +51,7 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e)
 
 static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 {
+	const struct dxk_poster who = dxk_poster_self();
 	struct dxk_post_entry e;
 	int err = 0;
 	u32 i;
@@ -56,7 +60,7 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 		a->index = i;
 		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
 		if (!err)
-			err = dxk_post_entry(p, &e);
+			err = dxk_post_entry(p, &e, &who);
 	}
 	return err;
 }
@@ -266,6 +270,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 	/* The policy may have grown since this call began, over a Stop and a Start. */
 	if (a->data && rqe->data_len > a->data_stride)
 		return -EMSGSIZE;
+	dxk_poster_tell(&rqe->poster, &w);
 	if (a->data && rqe->data_len &&
 	    copy_to_user(dxk_array_at(a->data, a->data_stride, i), rqe->data,
 			 rqe->data_len))

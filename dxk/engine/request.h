@@ -53,6 +53,20 @@ struct dxk_file_ref {
 };
 
 /**
+ * struct dxk_poster - who posted a request, in the kernel's numbers; all 0: the kernel
+ */
+struct dxk_poster {
+	/** @image: its address space; no other one of a process @pid ever has the number */
+	u64 image;
+	/** @pid: its process */
+	u32 pid;
+	/** @uid: its effective user */
+	u32 uid;
+	/** @gid: its effective group */
+	u32 gid;
+};
+
+/**
  * struct dxk_rqe - Request Queue Element: one object from post to return
  *
  * Fields without a letter belong to whoever holds the request: the poster before
@@ -136,6 +150,8 @@ struct dxk_rqe {
 	u8 lane;
 	/** @extra: (L) executed by a helper or a spare, see onblock.h */
 	bool extra;
+	/** @poster: who posted it */
+	struct dxk_poster poster;
 };
 
 static_assert(sizeof(struct dxk_rqe) <= 192);

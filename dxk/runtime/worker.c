@@ -35,6 +35,9 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 		.result_room = rqe->result_room,
 		.file = rqe->file ? rqe->file->file : NULL,
 		.self = m,
+		.uid = KUIDT_INIT(rqe->poster.uid),
+		.gid = KGIDT_INIT(rqe->poster.gid),
+		.pid = rqe->poster.pid,
 	};
 	s32 status;
 

@@ -265,6 +265,8 @@ static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handle
 		kfree(priv);
 		return ERR_CAST(file);
 	}
+	/* Nobody else knows the file. */
+	file->f_flags &= flags | ~O_NONBLOCK;
 	priv->file = dxk_files_ref(handles->files, file);
 	__fput_sync(file);
 	if (IS_ERR(priv->file)) {
@@ -273,8 +275,6 @@ static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handle
 		kfree(priv);
 		return ERR_CAST(err);
 	}
-	/* Nobody else knows the file. */
-	priv->file->f_flags &= flags | ~O_NONBLOCK;
 	return priv;
 }
 

@@ -32,7 +32,7 @@ NO_HOLES(dxk_post, 6, 2, 0);
 NO_HOLES(dxk_result, 8, 2, 0);
 NO_HOLES(dxk_rejoin, 8, 4, 0);
 NO_HOLES(dxk_done, 2, 2, 0);
-NO_HOLES(dxk_work, 8, 4, 0);
+NO_HOLES(dxk_work, 12, 4, 0);
 NO_HOLES(dxk_next, 8, 4, 0);
 NO_HOLES(dxk_should_stop, 2, 1, 0);
 NO_HOLES(dxk_log_record, 4, 2, DXK_LOG_TEXT);
@@ -352,7 +352,7 @@ TEST(answers)
 	EXPECT_EQ(DXK_ABI_VERSION, version.abi);
 	EXPECT_EQ(DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
 		  DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES | DXK_CAP_HELP |
-		  DXK_CAP_SPARE, version.capabilities);
+		  DXK_CAP_SPARE | DXK_CAP_POSTER, version.capabilities);
 	EXPECT_EQ(DXK_BATCH_MAX, version.batch_max);
 	EXPECT_EQ(499, version.max_threads);
 	EXPECT_EQ(1 << 20, version.max_entries);
@@ -469,7 +469,8 @@ TEST_F(abi, arrays)
 			REFUSED(EINVAL, self->me, DXK_IOC_NEXT, &next, sizeof(next),
 				"next nr_done");
 		}
-		for (i = 0; i < sizeof(self->work[0]); i++) {
+		/* the size of the first version */
+		for (i = 0; i < offsetof(struct dxk_work, uid); i++) {
 			next = good_next, next.work_size = i;
 			EXPECT_EQ(-EINVAL, dxt_ioctl(self->me, DXK_IOC_NEXT, &next));
 		}

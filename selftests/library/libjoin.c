@@ -13,6 +13,8 @@
 
 #define NAME	"libjoin-test"
 
+static const OperationTable table;
+
 static MTExecutive *executive(const char *name, unsigned int mode, struct dxt *t,
 			      MTExecutiveError *error)
 {
@@ -24,6 +26,7 @@ static MTExecutive *executive(const char *name, unsigned int mode, struct dxt *t
 	settings.LogPath = "/dev/null";
 	settings.ContextName = name;
 	settings.ContextMode = mode;
+	settings.Operations = &table;
 	ThreadManagerPolicyInit(&policy);
 	policy.TPMaxThreads = 2;
 	policy.TPDispatch = dxt_mode();
@@ -94,11 +97,33 @@ static int triple(Runnable *self, void *request)
 
 static Runnable tripler = { triple };
 
-/* In the child: joins, posts for the parent's Runnable, collects. */
+enum { TRIPLE = 1, WHO = 3, OPERATIONS };
+
+static int triple_number(const RQElement *request)
+{
+	return 3 * (int)(uintptr_t)request->pPObject;
+}
+
+/* Is it the process of the data that has posted this? Own ones give 1000 more. */
+static int who(const RQElement *request)
+{
+	RQPoster poster;
+
+	if (CurrentPoster(&poster) || request != CurrentRequest() ||
+	    request->pXObject != DX_OPERATION(WHO) ||
+	    request->RQEDataLen != sizeof(RQPoster) ||
+	    memcmp(request->pData, &poster, sizeof(poster)))
+		return -EIO;
+	return 5 + 1000 * (int)poster.Own;
+}
+
+static const Operation operations[OPERATIONS] = { [TRIPLE] = triple_number, [WHO] = who };
+static const OperationTable table = { operations, OPERATIONS, 0 };
+
+/* In the child: joins, posts for an operation of the parent, collects. */
 static int visit(unsigned int id, bool by_name, unsigned int flags)
 {
-	struct dxk_post_entry entry = dxt_entry(DXT_PTR(&tripler), DXT_PTR(&tripler), 14,
-						PXR_REJOIN);
+	struct dxk_post_entry entry = dxt_entry(DXT_PTR(&tripler), TRIPLE, 14, PXR_REJOIN);
 	struct dxk_result result;
 	unsigned int found = ~0U, answer, reason;
 	int ctl, ctx, member;
@@ -165,6 +190,87 @@ TEST(visitors)
 	EXPECT_EQ(-EINVAL, dxk_ctx_join(ctl, "12345678901234567890123456789012",
 					DXK_ACCESS_WRITE, 0, NULL));
 	close(ctl);
+}
+
+/* Each executor that a stranger can name, and the status that it gets. */
+static int strangers_posts(unsigned int id)
+{
+	static const struct {
+		uint64_t executor;
+		int status;
+	} post[] = {
+		{ DXT_PTR(&tripler), -ENOSYS },		/* the parent has it there, too */
+		{ 0x414141414000, -ENOSYS },
+		{ ~0ULL, -ENOSYS },
+		{ DX_OPERATIONS, -ENOSYS },
+		{ DX_OPERATIONS - 1, -ENOSYS },
+		{ OPERATIONS, -ENOSYS },
+		{ 2, -ENOSYS },				/* there is none */
+		{ 0, -ENOSYS },
+		{ 1ULL << 32 | TRIPLE, -ENOSYS },
+		{ TRIPLE, 42 },
+		{ WHO, 5 },
+	};
+	RQPoster me = { .Uid = 4005, .Gid = 4006, .Pid = (uint32_t)getpid() };
+	struct dxk_post_entry e;
+	struct dxk_result r;
+	int ctl = dxk_open(), ctx, member;
+	unsigned int i, answer;
+
+	if (setresgid(4006, 4006, 4006) || setresuid(4005, 4005, 4005))
+		return 1;
+	ctx = dxk_ctx_join_id(ctl, id, DXK_ACCESS_WRITE, 0);
+	member = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
+	for (i = 0; i < ARRAY_SIZE(post); i++) {
+		e = dxt_entry(1, post[i].executor, 14, PXR_REJOIN);
+		e.data = DXT_PTR(&me);
+		e.data_len = sizeof(me);
+		if (dxk_post(member, &e, 1, 0, NULL) != 1 ||
+		    dxk_rejoin(member, 1, &r, 1, 1, NULL, 0, dxt_late_ns(), &answer) != 1)
+			return 2;
+		if (r.status != post[i].status)
+			return 10 + (int)i;
+	}
+	return 0;
+}
+
+/*
+ * Whoever may post names executors of its choice: what is no operation of the table is not
+ * jumped to, and the requests of the process itself are executed as ever.
+ */
+TEST(strangers)
+{
+	RQPoster me = { .Pid = (uint32_t)getpid(), .Own = 1 };
+	MTExecutiveError error;
+	MTExecutive *mte;
+	RQElement e;
+	RQPost post = {
+		.pOObject = &e,
+		.pXObject = DX_OPERATION(WHO),
+		.RQEAttrs = PXR_REJOIN,
+		.pData = &me,
+		.RQEDataLen = sizeof(me),
+	};
+	struct dxt t;
+	pid_t pid;
+
+	mte = executive(NAME, 0622, &t, &error);
+	ASSERT_NE(NULL, mte);
+	pid = dxt_fork();
+	if (!pid)
+		_exit(strangers_posts(t.id));
+	EXPECT_EQ(0, dxt_reap(pid));
+	EXPECT_EQ(0, PostARequest((void *)5, &tripler, &e, 0, PXR_REJOIN));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()));
+	EXPECT_EQ(15, e.RQEStatus);
+	EXPECT_EQ(1, PostRequests(&post, 1, 0, NULL));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()));
+	EXPECT_EQ(1005, e.RQEStatus);
+	EXPECT_EQ(0, PostARequest(NULL, DX_OPERATION(2), &e, 0, PXR_REJOIN));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()));
+	EXPECT_EQ(-ENOSYS, e.RQEStatus);
+	EXPECT_EQ(-EPERM, CurrentPoster(&me));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 }
 
 TEST_HARNESS_MAIN

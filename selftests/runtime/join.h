@@ -5,7 +5,13 @@
 
 #include "lib/puppet.h"
 
+#include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define UID	4001
 #define GID	4002
@@ -52,6 +58,41 @@ static inline void become(uid_t uid, gid_t gid, gid_t more)
 	if (setgroups(!!more, &more) || setresgid(gid, gid, gid) ||
 	    setresuid(uid, uid, uid))
 		_exit(99);
+}
+
+/*
+ * A user namespace cannot be made in a chroot, which a guest's programs are in: makes this
+ * root the one of a mount namespace of the caller's own. For a child that ends soon.
+ */
+static inline int leave_chroot(void)
+{
+	int root, i;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return -errno;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	/* Out of here, upwards, to the namespace's root; then this one goes on top of it. */
+	mkdir("/tmp/dxk-no-root", 0700);
+	if (chroot("/tmp/dxk-no-root"))
+		return -errno;
+	for (i = 0; i < 64; i++)
+		if (chdir(".."))
+			return -errno;
+	if (syscall(SYS_move_mount, root, "", AT_FDCWD, ".", 4 /* F_EMPTY_PATH */) ||
+	    fchdir(root) || chroot("."))
+		return -errno;
+	close(root);
+	return 0;
+}
+
+/* A user namespace, in a chroot as well. */
+static inline int unshare_user(void)
+{
+	if (!unshare(CLONE_NEWUSER))
+		return 0;
+	return leave_chroot() || unshare(CLONE_NEWUSER) ? -errno : 0;
 }
 
 /* Runs @fn in a child: 0 when it returned 0. */

@@ -31,7 +31,9 @@ static int platform_init(struct ExecEnvironment *env)
 	if (rc < 0)
 		return rc;
 	/* A newer module serves older programs, an older one cannot serve us. */
-	return version.abi < DXK_ABI_VERSION ? -EPROTONOSUPPORT : 0;
+	if (version.abi < DXK_ABI_VERSION || !(version.capabilities & DXK_CAP_POSTER))
+		return -EPROTONOSUPPORT;
+	return 0;
 }
 
 /*

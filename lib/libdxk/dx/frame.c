@@ -63,6 +63,23 @@ const RQElement *CurrentRequest(void)
 	return f ? &f->element : NULL;
 }
 
+int CurrentPoster(RQPoster *poster)
+{
+	struct dx_frame *f = dx_executing();
+	const struct dxk_work *work;
+
+	if (!f)
+		return -EPERM;
+	work = &f->works[f->done - f->dones];
+	*poster = (RQPoster){
+		.Uid = work->uid,
+		.Gid = work->gid,
+		.Pid = work->pid,
+		.Own = work->origin & DXK_POSTED_HERE,
+	};
+	return 0;
+}
+
 int SetRequestResult(const void *data, size_t len)
 {
 	struct dx_frame *f = dx_executing();

@@ -24,6 +24,9 @@ static int settings_check(const RunSettings *settings)
 	for (i = 0; i < sizeof(settings->Reserved) / sizeof(*settings->Reserved); i++)
 		if (settings->Reserved[i])
 			return -EINVAL;
+	if (settings->Operations && (settings->Operations->Count > DX_OPERATIONS ||
+				     settings->Operations->Reserved))
+		return -EINVAL;
 	return 0;
 }
 
@@ -213,6 +216,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 	/* A cancellation would leave a half-made executive to nobody. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
+	mte->operations = settings->Operations;
 	dx_crew_init(mte);
 	dx_handles_init(mte);
 	dx_commander_init(&mte->commander);

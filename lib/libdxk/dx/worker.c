@@ -35,11 +35,31 @@ int ShouldStop(int64_t timeout_ns)
 
 /* --- execution ------------------------------------------------------------- */
 
+/*
+ * What the executor of a request names: an operation by its number, or a Runnable by its
+ * address if it is one of this process.
+ */
+static int run(const MTExecutive *mte, const struct dxk_work *work, const RQElement *element)
+{
+	const OperationTable *table = mte->operations;
+	Runnable *runnable;
+
+	if (work->executor < DX_OPERATIONS) {
+		if (!table || !work->executor || work->executor >= table->Count ||
+		    !table->Operations[work->executor])
+			return -ENOSYS;
+		return table->Operations[work->executor](element);
+	}
+	if (!(work->origin & DXK_POSTED_HERE))
+		return -ENOSYS;
+	runnable = pointer(work->executor);
+	return runnable->ExecuteThisRequest(runnable, pointer(work->param));
+}
+
 static void execute(struct dx_worker *w, unsigned int i)
 {
 	struct dx_frame *f = w->frame;
 	const struct dxk_work *work = &f->works[i];
-	Runnable *runnable = pointer(work->executor);
 	struct dxk_done *done = &f->dones[i];
 
 	*done = (struct dxk_done){ .ticket = work->ticket };
@@ -49,7 +69,7 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.RQEPriority = work->prio,
 		.RQEInspectCount = work->inspect_count,
 		.pOObject = pointer(work->owner),
-		.pXObject = runnable,
+		.pXObject = pointer(work->executor),
 		.pPObject = pointer(work->param),
 		.pData = work->data_len ? f->data + i * w->mte->slot : NULL,
 		.RQEDataLen = work->data_len,
@@ -59,7 +79,7 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.RQEFd = work->fd,
 	};
 	f->done = done;
-	done->status = runnable->ExecuteThisRequest(runnable, pointer(work->param));
+	done->status = run(w->mte, work, &f->element);
 	f->done = NULL;
 	if (f->element.RQEFd >= 0)
 		close(f->element.RQEFd);

@@ -29,6 +29,8 @@
 extern "C" {
 #endif
 
+typedef struct OperationTable OperationTable;
+
 /* --- settings -------------------------------------------------------------- */
 
 /**
@@ -44,6 +46,8 @@ extern "C" {
  *	no name. Step "context" and -EEXIST when it is taken
  * @ContextMode: who may do what with the context, 0..0777 as in DOC: permissions of
  *	<linux/dxk.h>; 0 for %DXK_MODE_DEFAULT of <dxk.h>, 0744
+ * @Operations: what workers of this process execute for other processes; %NULL for
+ *	nothing. It must stay in place until the executive is destroyed
  * @Reserved: 0
  *
  * An application extends it by a struct of its own that begins with it::
@@ -61,7 +65,8 @@ typedef struct RunSettings {
 	const char *LogPath;
 	const char *ContextName;
 	unsigned int ContextMode;
-	void *Reserved[2];
+	const OperationTable *Operations;
+	void *Reserved[1];
 } RunSettings;
 
 /**
@@ -392,7 +397,8 @@ typedef struct Runnable Runnable;
  *	in parallel (DX-104). It may post and collect requests (DX-105)
  *
  * To be embedded in the application's object. It must stay in place while a
- * request names it.
+ * request names it. Only requests of this process are executed by a Runnable: see
+ * struct OperationTable.
  */
 struct Runnable {
 	int (*ExecuteThisRequest)(Runnable *self, void *request);
@@ -425,7 +431,7 @@ enum RQEStates {
  * @RQEPriority: its priority when it was dispatched (DX-63)
  * @RQEInspectCount: scheduler intervals it spent in the Ready Pool (DX-36)
  * @pOObject: the owner
- * @pXObject: the executing object, a Runnable; %NULL with %PXR_KERNEL
+ * @pXObject: the executing object, a Runnable or a %DX_OPERATION; %NULL with %PXR_KERNEL
  * @pPObject: the parameter object, the request
  * @RQEKernelExecutor: with %PXR_KERNEL the id of the kernel executor
  * @pData: while busy the data that was posted; after rejoin the result's data
@@ -498,6 +504,65 @@ int TakeRequestFd(void);
  * Return: 1 yes, 0 not so far, or a negative errno.
  */
 int ShouldStop(int64_t timeout_ns);
+
+/* --- requests of other processes --------------------------------------------- */
+
+/** DX_OPERATIONS - numbers of operations are below this, addresses are above it */
+#define DX_OPERATIONS		4096
+
+/** DX_OPERATION - what to name as the executor of a request: an operation, by its number */
+#define DX_OPERATION(number)	((Runnable *)(uintptr_t)(number))
+
+/**
+ * Operation - executes a request that names its number
+ * @request: as CurrentRequest(). If another process has posted it, its pOObject and
+ *	pPObject are numbers of that one's choice, never to be used as addresses: what it
+ *	has to say is in pData and in RQEFd
+ *
+ * Return: the status of the request.
+ */
+typedef int (*Operation)(const RQElement *request);
+
+/**
+ * struct OperationTable - what a process executes for others, by number
+ * @Operations: by number, 1..@Count - 1; %NULL where there is none. The first is not used
+ * @Count: elements at @Operations, at most %DX_OPERATIONS
+ * @Reserved: 0
+ *
+ * The executor of a request is an address only in the process that posted it, until it
+ * calls exec(2). Whoever may post to the context could name any; so a request of another
+ * process, a child included, has to name a number of the table of the process that
+ * executes it, see %DX_OPERATION. One that does not is not executed: its status is
+ * -ENOSYS. Requests of the process itself may name numbers as well.
+ */
+struct OperationTable {
+	const Operation *Operations;
+	unsigned int Count;
+	unsigned int Reserved;
+};
+
+/**
+ * struct RQPoster - who posted a request
+ * @Uid: effective user, then; ~0 for one without a number in this user namespace
+ * @Gid: effective group, then; likewise
+ * @Pid: the process, which may have ended since; 0: of the kernel's own, or without a
+ *	number in this pid namespace
+ * @Own: 1: this process, since its last exec(2); else 0
+ */
+typedef struct RQPoster {
+	uint32_t Uid;
+	uint32_t Gid;
+	uint32_t Pid;
+	uint32_t Own;
+} RQPoster;
+
+/**
+ * CurrentPoster - who posted the request that the calling worker executes
+ * @poster: out
+ *
+ * Return: 0, or -EPERM in a thread that executes no request.
+ */
+int CurrentPoster(RQPoster *poster);
 
 /* --- commands -------------------------------------------------------------- */
 
@@ -669,7 +734,8 @@ int CancelCommandOf(MTExecutive *mte, int id);
 /**
  * PostARequest - post a request (DX-37..DX-48)
  * @request: the parameter object, given to ExecuteThisRequest
- * @executor: executes it, not %NULL
+ * @executor: executes it, not %NULL: a Runnable of this process, or the %DX_OPERATION of
+ *	whoever executes it
  * @owner: any address; groups requests for GetRejoinRequest(). Usually the
  *	parent request
  * @priority: larger is more urgent; lower levels of a hierarchy should have
@@ -703,7 +769,7 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 /**
  * struct RQPost - a request to post with all that it can have
  * @pOObject: the owner
- * @pXObject: the executing object; not read with %PXR_KERNEL
+ * @pXObject: the executing object, or a %DX_OPERATION; not read with %PXR_KERNEL
  * @pPObject: the parameter object, the request
  * @RQEKernelExecutor: with %PXR_KERNEL the id from FindKernelExecutor()
  * @RQEPriority: larger is more urgent

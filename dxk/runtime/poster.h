@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _DXK_RUNTIME_POSTER_H
+#define _DXK_RUNTIME_POSTER_H
+
+#include <linux/cred.h>
+#include <linux/sched.h>
+
+#include "engine/request.h"
+
+struct dxk_work;
+
+/**
+ * dxk_poster_self - who the caller is
+ *
+ * The image is the time at which the process began, plus one for each exec(2): a process
+ * that gets the same pid later begins later than that, and its numbers are larger.
+ */
+static inline struct dxk_poster dxk_poster_self(void)
+{
+	const struct cred *cred = current_cred();
+
+	return (struct dxk_poster) {
+		/* As long as this thread lives, no other one of its process ends an exec. */
+		.image = current->group_leader->start_boottime + current->self_exec_id,
+		.pid = current->tgid,
+		.uid = __kuid_val(cred->euid),
+		.gid = __kgid_val(cred->egid),
+	};
+}
+
+void dxk_poster_tell(const struct dxk_poster *who, struct dxk_work *w);
+
+#endif /* _DXK_RUNTIME_POSTER_H */
