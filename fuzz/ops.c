@@ -66,7 +66,7 @@ static void fill_ctx_join(struct call *c, union arg *a)
 
 	x->abi = DXK_ABI_VERSION;
 	x->access = ~take(c) & 0xf;
-	x->flags = take(c) & 3;
+	x->flags = take(c) & 7;
 	if (!(x->flags & DXK_JOIN_BY_ID))
 		fill_name(c, x->name);
 	else if (table_find(CONTEXT, 0, take(c), &o))

@@ -251,6 +251,7 @@ struct dxk_ctx_create {
 /* Bits of dxk_ctx_join.flags */
 #define DXK_JOIN_SHARED		0x1	/* owner cookies common to all who say so */
 #define DXK_JOIN_BY_ID		0x2	/* @id says which, @name is empty */
+#define DXK_JOIN_OWNER		0x4	/* only one that belongs to @uid */
 
 /**
  * struct dxk_ctx_join - open a context that another process made (DXK_IOC_CTX_JOIN)
@@ -262,9 +263,19 @@ struct dxk_ctx_create {
  * @access: DXK_ACCESS_* bits, at least one
  * @abi: the %DXK_ABI_VERSION the caller was compiled with
  * @name: of the context
+ * @uid: out, its owner, as the caller's user namespace numbers it, ~0: without a number
+ *	there. In with %DXK_JOIN_OWNER
+ * @gid: out, its group, likewise
+ * @mode: out, its permissions
+ * @reserved: 0
+ *
+ * Anybody who may open the device may make a context with a name that is free. Whoever
+ * trusts a service with its data or files asks for an owner, or looks at @uid before it
+ * posts.
  *
  * ENOENT: no such context in this IPC namespace. EACCES: not all of @access is
- * allowed. EPROTONOSUPPORT: another ABI version than the module's.
+ * allowed. EPERM: it is not @uid's. EPROTONOSUPPORT: another ABI version than the
+ * module's.
  */
 struct dxk_ctx_join {
 	__u32 size;
@@ -274,6 +285,10 @@ struct dxk_ctx_join {
 	__u32 access;
 	__u32 abi;
 	char name[DXK_NAME_LEN];
+	__u32 uid;
+	__u32 gid;
+	__u32 mode;
+	__u32 reserved;
 };
 
 /* --- the policy ------------------------------------------------------------ */

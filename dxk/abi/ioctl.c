@@ -324,7 +324,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_version, 6, 1, 0);
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
-	FIELDS(dxk_ctx_join, 6, 0, DXK_NAME_LEN);
+	FIELDS(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
 	FIELDS(dxk_policy, 32, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);

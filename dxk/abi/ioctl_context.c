@@ -57,7 +57,7 @@ struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a)
 
 /**
  * dxk_ctx_open_existing - open an existing context for CTX_JOIN
- * @a: its argument; gets the id
+ * @a: its argument; gets the id and whose it is
  *
  * Return: a session of the context, or an error pointer.
  */
@@ -66,16 +66,18 @@ struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a)
 	bool by_id = a->flags & DXK_JOIN_BY_ID;
 	struct dxk_session *s;
 
-	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID) ||
+	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER) ||
 	    a->access & ~DXK_ACCESS_ALL)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (a->abi != DXK_ABI_VERSION)
 		return ERR_PTR(-EPROTONOSUPPORT);
-	if (!a->access || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
+	if (!a->access || a->reserved || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
 		return ERR_PTR(-EINVAL);
 	s = dxk_session_join(a);
-	if (!IS_ERR(s))
-		a->id = s->ctx->id;
+	if (IS_ERR(s))
+		return s;
+	a->id = s->ctx->id;
+	dxk_identity_tell(&s->ctx->who, a);
 	return s;
 }
 

@@ -107,3 +107,28 @@ int dxk_identity_permit(const struct dxk_identity *who, u32 access)
 		return -EACCES;
 	return 0;
 }
+
+/**
+ * dxk_identity_join - may the caller join the context, and is it whose the caller wants?
+ * @who: of the context
+ * @a: what the caller asks for
+ *
+ * Return: 0, -EPERM for another owner's, or as dxk_identity_permit().
+ */
+int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join *a)
+{
+	int err = dxk_identity_permit(who, a->access);
+
+	if (!err && a->flags & DXK_JOIN_OWNER &&
+	    !uid_eq(who->uid, make_kuid(current_user_ns(), a->uid)))
+		err = -EPERM;
+	return err;
+}
+
+/** dxk_identity_tell - whose the context is, in the caller's numbers */
+void dxk_identity_tell(const struct dxk_identity *who, struct dxk_ctx_join *a)
+{
+	a->uid = from_kuid(current_user_ns(), who->uid);
+	a->gid = from_kgid(current_user_ns(), who->gid);
+	a->mode = who->mode;
+}

@@ -37,6 +37,8 @@ int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a);
 void dxk_identity_put(struct dxk_identity *who);
 bool dxk_identity_here(const struct dxk_identity *who);
 int dxk_identity_permit(const struct dxk_identity *who, u32 access);
+int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join *a);
+void dxk_identity_tell(const struct dxk_identity *who, struct dxk_ctx_join *a);
 bool dxk_name_valid(const char *name);
 
 #endif /* _DXK_RUNTIME_IDENTITY_H */

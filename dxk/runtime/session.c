@@ -58,7 +58,7 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 	if (!ctx)
 		return ERR_PTR(-ENOENT);
 	/* It may ask a security module, so without the lock. */
-	err = dxk_identity_permit(&ctx->who, a->access) ?: dxk_names_get(ctx);
+	err = dxk_identity_join(&ctx->who, a) ?: dxk_names_get(ctx);
 	kobject_put(&ctx->kobj);
 	return err ? ERR_PTR(err) : ctx;
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ static const char usage[] =
 "count (lines, words, bytes).\n"
 "\n"
 "  -n NAME     the service's context (" SERVICE_NAME ")\n"
+"  -u USER     whose service it has to be, by name or number; anybody's: any\n"
+"              (root's or one's own: the files are given to who runs it)\n"
 "  -t SECONDS  how long to wait for an answer (for ever)\n"
 "  -h          print this\n"
 "\n"
@@ -157,14 +160,37 @@ static void work(int member, int64_t timeout)
 	}
 }
 
-static int enter(const char *name)
+/* Is this user the one that is asked for? */
+static bool is_user(const char *user, uid_t uid)
 {
+	struct passwd *pw;
+	unsigned long n;
+	char *end;
+
+	if (!user)
+		return !uid || uid == geteuid();
+	if (!strcmp(user, "any"))
+		return true;
+	pw = getpwnam(user);
+	if (pw)
+		return pw->pw_uid == uid;
+	n = strtoul(user, &end, 10);
+	return end != user && !*end && n == uid;
+}
+
+/* Anybody may have taken the name: nothing is given away before the owner is known. */
+static int enter(const char *name, const char *user)
+{
+	struct dxk_ctx_join join = { .access = DXK_ACCESS_WRITE };
 	int ctl = dxk_open();
 	int ctx, m;
 
 	if (ctl < 0)
 		die("/dev/dxk", ctl, "\"dxkctl doctor\" tells why");
-	ctx = dxk_ctx_join(ctl, name, DXK_ACCESS_WRITE, 0, NULL);
+	strncpy(join.name, name, sizeof(join.name) - 1);
+	ctx = strlen(name) < sizeof(join.name) ? dxk_ctx_join_as(ctl, &join) : -EINVAL;
+	if (ctx >= 0 && !is_user(user, join.uid))
+		die(name, -EPERM, "it is another user's service, see -u");
 	if (ctx < 0)
 		die(name, ctx, ctx == -ENOENT ? "no service of that name runs" :
 			       ctx == -EACCES ? "its owner does not let you call it" :
@@ -177,16 +203,19 @@ static int enter(const char *name)
 
 int main(int argc, char **argv)
 {
-	const char *name = SERVICE_NAME;
+	const char *name = SERVICE_NAME, *user = NULL;
 	int64_t timeout = -1;
 	double seconds;
 	char *end;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "n:t:h")) != -1) {
+	while ((opt = getopt(argc, argv, "n:u:t:h")) != -1) {
 		switch (opt) {
 		case 'n':
 			name = optarg;
+			break;
+		case 'u':
+			user = optarg;
 			break;
 		case 't':
 			seconds = strtod(optarg, &end);
@@ -215,7 +244,7 @@ int main(int argc, char **argv)
 	answers = calloc(nr_files, sizeof(*answers));
 	if (!answers)
 		die("memory", -ENOMEM, "");
-	work(enter(name), timeout);
+	work(enter(name, user), timeout);
 	if (fflush(stdout) || ferror(stdout))
 		die("output", -EIO, "");
 	return failed;

@@ -97,17 +97,22 @@ static int start(int ctx, unsigned int workers, unsigned int dispatch)
 static int enter(int ctl, const struct dxk_ctx_create *wanted, unsigned int workers,
 		 unsigned int dispatch)
 {
+	struct dxk_ctx_join join = {
+		.flags = DXK_JOIN_OWNER, .access = CONTROL, .uid = geteuid(),
+	};
 	struct dxk_ctx_create create = *wanted;
 	int ctx = dxk_ctx_create_as(ctl, &create);
 	int rc;
 
 	if (ctx == -EEXIST) {
-		ctx = dxk_ctx_join(ctl, create.name, CONTROL, 0, NULL);
+		/* root may join everybody's, whose workers then get what clients give */
+		memcpy(join.name, create.name, sizeof(join.name));
+		ctx = dxk_ctx_join_as(ctl, &join);
 		if (ctx >= 0)
 			fprintf(stderr, "dxserve: %s is there: taking over\n", create.name);
 	}
 	if (ctx < 0)
-		die(create.name, ctx, ctx == -EACCES ? "it is another user's service" :
+		die(create.name, ctx, ctx == -EACCES || ctx == -EPERM ? "it is another user's service" :
 				      ctx == -EINVAL ? "no name for a context" : "");
 	rc = start(ctx, workers, dispatch);
 	/* -EBUSY: it runs */

@@ -123,44 +123,43 @@ int dxk_ctx_create_as(int ctl, struct dxk_ctx_create *create)
 	return rc < 0 ? rc : create->fd;
 }
 
+int dxk_ctx_join_as(int ctl, struct dxk_ctx_join *join)
+{
+	int rc;
+
+	join->size = sizeof(*join);
+	join->abi = DXK_ABI_VERSION;
+	join->fd = -1;
+	rc = call(ctl, DXK_IOC_CTX_JOIN, join);
+	return rc < 0 ? rc : join->fd;
+}
+
 int dxk_ctx_join(int ctl, const char *name, unsigned int access,
 		 unsigned int flags, unsigned int *id)
 {
-	struct dxk_ctx_join join = {
-		.size = sizeof(join),
-		.flags = flags,
-		.fd = -1,
-		.access = access,
-		.abi = DXK_ABI_VERSION,
-	};
+	struct dxk_ctx_join join = { .flags = flags, .access = access };
 	size_t len = strnlen(name, DXK_NAME_LEN);
-	int rc;
+	int fd;
 
 	if (!len || len == DXK_NAME_LEN)
 		return -EINVAL;
 	memcpy(join.name, name, len);
-	rc = call(ctl, DXK_IOC_CTX_JOIN, &join);
-	if (rc < 0)
-		return rc;
-	if (id)
+	fd = dxk_ctx_join_as(ctl, &join);
+	if (fd >= 0 && id)
 		*id = join.id;
-	return join.fd;
+	return fd;
 }
 
 int dxk_ctx_join_id(int ctl, unsigned int id, unsigned int access,
 		    unsigned int flags)
 {
 	struct dxk_ctx_join join = {
-		.size = sizeof(join),
 		.flags = flags | DXK_JOIN_BY_ID,
-		.fd = -1,
 		.id = id,
 		.access = access,
-		.abi = DXK_ABI_VERSION,
 	};
-	int rc = call(ctl, DXK_IOC_CTX_JOIN, &join);
 
-	return rc < 0 ? rc : join.fd;
+	return dxk_ctx_join_as(ctl, &join);
 }
 
 int dxk_crew_wait(int ctx, int64_t timeout_ns, unsigned int *workers,

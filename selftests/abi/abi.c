@@ -20,7 +20,7 @@
 NO_HOLES(dxk_version, 6, 1, 0);
 NO_HOLES(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
-NO_HOLES(dxk_ctx_join, 6, 0, DXK_NAME_LEN);
+NO_HOLES(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
 NO_HOLES(dxk_policy, 32, 0, 0);
 NO_HOLES(dxk_ctx_start, 2, 0, 0);
 NO_HOLES(dxk_running, 2, 4, 0);
@@ -100,7 +100,7 @@ TEST_F(abi, sizes)
 					TH_LOG("%s dirty tail %u", c->name, more[i]);
 				EXPECT_EQ(0, memcmp(&a, &was, sizeof(a)));
 			}
-			for (i = 0; i < c->size; i++) {
+			for (i = 0; i < first_size(c); i++) {
 				fill(&a, c, array);
 				a.size = i;
 				was = a;

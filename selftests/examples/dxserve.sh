@@ -189,4 +189,26 @@ says 1 'Permission denied' "${as[@]}" "$examples/dxcall" -n three sha256 files/s
 ok "but has only those files read that it can open itself"
 end_service TERM
 ok "the end"
+
+# Somebody else has a service of the name that root asks for.
+until_true no_context
+"${as[@]}" "$examples/dxserve" -n three -w 1 -m 0777 -d "$dispatch" 2>serve.err &
+supervisor=$!
+until_true at three pools/thread_use 1
+says 2 "another user's service" "$examples/dxcall" -n three sha256 files/01 &&
+	figure three stats/posts && [[ $figure == 0 ]]
+ok "files are not given to a service of somebody else"
+says 2 "another user's service" "$examples/dxcall" -n three -u 4000 sha256 files/01
+ok "nor of another one than was asked for"
+says 1 "another user's service" "$examples/dxserve" -n three -w 1
+ok "which root does not take over"
+for user in 4001 any; do
+	gives 0 "$examples/dxcall" -n three -t 3600 -u $user sha256 files/01 files/02 &&
+		[[ $(<out) == "$two" ]]
+	ok "but with -u $user"
+done
+gives 0 "${as[@]}" "$examples/dxcall" -n three -t 3600 sha256 files/01 files/02
+ok "and its owner"
+end_service TERM
+ok "the end of that one, too"
 plan

@@ -273,4 +273,81 @@ TEST(strangers)
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 }
 
+/* In a child: a client of the parent's context by the names of DX. */
+static int joins(int64_t owner, int want)
+{
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+	RQElement e;
+	int rc;
+
+	RunSettingsInit(&settings, "libjoin", 0, NULL);
+	settings.LogPath = "/dev/null";
+	settings.ContextName = NAME;
+	mte = MTExecutiveJoin(&settings, owner, &error);
+	if (!mte)
+		return strcmp(error.Step, "context") ? 1 : error.Error == want ? 0 : 2;
+	if (want)
+		return 3;
+	if (PostARequest((void *)14, DX_OPERATION(TRIPLE), &e, 0, PXR_REJOIN) ||
+	    GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()) != RJR_RETURNED ||
+	    e.RQEStatus != 42)
+		return 4;
+	/* the parent has a Runnable there, and so has this process */
+	if (PostARequest((void *)14, &tripler, &e, 0, PXR_REJOIN) ||
+	    GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()) != RJR_RETURNED ||
+	    e.RQEStatus != -ENOSYS)
+		return 5;
+	if (MTExecutiveStart(mte, NULL) != -EACCES ||
+	    MTExecutiveStop(mte, DXK_STOP_CANCEL, 0) != -EACCES ||
+	    SendCommand("drain", NULL, 0, 0) != -EACCES)
+		return 6;
+	if (LogMessage("a client") || MTExecutiveThreadId(mte) < 1000)
+		return 7;
+	rc = MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+	return rc ? 8 : MTExecutiveContextFd(NULL) == -ENXIO ? 0 : 9;
+}
+
+TEST(clients)
+{
+	static const struct {
+		int64_t owner;
+		int want;
+	} join[] = {
+		{ DX_ANY_OWNER, 0 }, { 0, 0 }, { 4005, -EPERM }, { -2, -EINVAL },
+		{ UINT32_MAX, -EPERM }, { 1LL << 32, -EINVAL },
+	};
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+	struct dxt t;
+	RQElement e;
+	unsigned int i;
+
+	mte = executive(NAME, 0622, &t, &error);
+	ASSERT_NE(NULL, mte);
+	for (i = 0; i < ARRAY_SIZE(join); i++) {
+		pid_t pid = dxt_fork();
+
+		if (!pid)
+			_exit(joins(join[i].owner, join[i].want));
+		EXPECT_EQ(0, dxt_reap(pid)) TH_LOG("owner %lld", (long long)join[i].owner);
+	}
+	/* it runs on */
+	EXPECT_EQ(0, PostARequest((void *)5, &tripler, &e, 0, PXR_REJOIN));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()));
+	EXPECT_EQ(15, e.RQEStatus);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+
+	RunSettingsInit(&settings, "libjoin", 0, NULL);
+	settings.LogPath = "/dev/null";
+	EXPECT_EQ(NULL, MTExecutiveJoin(&settings, DX_ANY_OWNER, &error));
+	EXPECT_EQ(-EINVAL, error.Error);
+	settings.ContextName = NAME;
+	EXPECT_EQ(NULL, MTExecutiveJoin(&settings, DX_ANY_OWNER, &error));
+	EXPECT_EQ(-ENOENT, error.Error);
+	EXPECT_STREQ("context", error.Step);
+}
+
 TEST_HARNESS_MAIN

@@ -142,6 +142,80 @@ TEST(threads_on_its_cpus)
 	dxt_down(&t);
 }
 
+/* --- whose --------------------------------------------------------------------- */
+
+static struct dxk_ctx_join asked(unsigned int flags, uid_t uid)
+{
+	struct dxk_ctx_join j = { .access = DXK_ACCESS_WRITE, .flags = flags, .uid = uid };
+
+	strcpy(j.name, NAME);
+	return j;
+}
+
+/* In a user namespace without numbers: nobody has the owner's, not even ~0. */
+static int without_numbers(struct dxt *t)
+{
+	struct dxk_ctx_join j = asked(0, 0);
+	int fd;
+
+	if (unshare_user())
+		return 1;
+	fd = dxk_ctx_join_as(t->ctl, &j);
+	if (fd < 0 || j.uid != ~0U || j.gid != ~0U || j.mode != 0666)
+		return 2;
+	close(fd);
+	for (uid_t uid = 65533; uid < 65536; uid++) {
+		j = asked(DXK_JOIN_OWNER, uid);
+		if (dxk_ctx_join_as(t->ctl, &j) != -EPERM)
+			return 3;
+	}
+	j = asked(DXK_JOIN_OWNER, -1U);
+	return dxk_ctx_join_as(t->ctl, &j) == -EPERM ? 0 : 4;
+}
+
+/*
+ * Who joins is told whose the context is, and can ask for an owner before it is made a
+ * descriptor: anybody could have taken the name.
+ */
+TEST(owner)
+{
+	struct dxk_ctx_join j = asked(0, 77);
+	struct dxt t;
+	int fd;
+
+	ASSERT_EQ(0, open_named(&t, NAME, 0666));
+	fd = dxk_ctx_join_as(t.ctl, &j);
+	ASSERT_LE(0, fd);
+	EXPECT_EQ(t.id, j.id);
+	EXPECT_EQ(UID, j.uid);
+	EXPECT_EQ(GID, j.gid);
+	EXPECT_EQ(0666, j.mode);
+	EXPECT_EQ(0, j.reserved);
+	close(fd);
+
+	j = asked(DXK_JOIN_OWNER, UID);
+	fd = dxk_ctx_join_as(t.ctl, &j);
+	EXPECT_LE(0, fd);
+	EXPECT_EQ(UID, j.uid);
+	close(fd);
+	j = asked(DXK_JOIN_OWNER, OTHER);
+	EXPECT_EQ(-EPERM, dxk_ctx_join_as(t.ctl, &j));
+	EXPECT_EQ(OTHER, j.uid);
+	EXPECT_EQ(-1, j.fd);
+	j = asked(DXK_JOIN_OWNER | DXK_JOIN_BY_ID, 0);
+	memset(j.name, 0, sizeof(j.name));
+	j.id = t.id;
+	EXPECT_EQ(-EPERM, dxk_ctx_join_as(t.ctl, &j));
+	j = asked(DXK_JOIN_OWNER << 1, UID);
+	EXPECT_EQ(-EOPNOTSUPP, dxk_ctx_join_as(t.ctl, &j));
+	j = asked(0, 0);
+	j.reserved = 1;
+	EXPECT_EQ(-EINVAL, dxk_ctx_join_as(t.ctl, &j));
+	EXPECT_EQ(0, as(0, 0, 0, without_numbers, &t));
+	EXPECT_EQ(1, dxt_num(&t, "descriptors"));
+	dxt_close(&t);
+}
+
 /* --- names ------------------------------------------------------------------- */
 
 static int create_raw(int ctl, struct dxk_ctx_create *c)

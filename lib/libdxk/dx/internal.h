@@ -119,6 +119,7 @@ struct MTExecutive {
 	int ctx;			/* C: context descriptor */
 	unsigned int id;		/* C */
 	atomic_bool foreign;		/* a copy in the child of a fork() */
+	bool joined;			/* C: the context is another process's */
 	const OperationTable *operations; /* C: for other processes, or NULL */
 	uint32_t fetch_max;		/* C */
 	size_t stack_size;		/* C */

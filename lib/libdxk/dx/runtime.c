@@ -30,24 +30,48 @@ static int settings_check(const RunSettings *settings)
 	return 0;
 }
 
+static int name_copy(char to[DXK_NAME_LEN], const char *name)
+{
+	size_t len = strnlen(name, DXK_NAME_LEN);
+
+	if (!len || len == DXK_NAME_LEN)
+		return -EINVAL;
+	memcpy(to, name, len);
+	return 0;
+}
+
 static int context_create(MTExecutive *mte, const RunSettings *settings)
 {
 	struct dxk_ctx_create create = {
 		.mode = settings->ContextMode ? settings->ContextMode : DXK_MODE_DEFAULT,
 	};
-	size_t len;
 	int fd;
 
-	if (settings->ContextName) {
-		len = strnlen(settings->ContextName, DXK_NAME_LEN);
-		if (!len || len == DXK_NAME_LEN)
-			return -EINVAL;
-		memcpy(create.name, settings->ContextName, len);
-	}
+	if (settings->ContextName && name_copy(create.name, settings->ContextName))
+		return -EINVAL;
 	pthread_mutex_lock(&dx_lock);
 	fd = mte->ctx = dxk_ctx_create_as(mte->env.ctl, &create);
 	pthread_mutex_unlock(&dx_lock);
 	mte->id = create.id;
+	return fd < 0 ? fd : 0;
+}
+
+static int context_join(MTExecutive *mte, const RunSettings *settings, int64_t owner)
+{
+	struct dxk_ctx_join join = {
+		.flags = owner == DX_ANY_OWNER ? 0 : DXK_JOIN_OWNER,
+		.access = DXK_ACCESS_WRITE,
+		.uid = (uint32_t)owner,
+	};
+	int fd;
+
+	if (!settings->ContextName || name_copy(join.name, settings->ContextName) ||
+	    owner < DX_ANY_OWNER || owner > UINT32_MAX)
+		return -EINVAL;
+	pthread_mutex_lock(&dx_lock);
+	fd = mte->ctx = dxk_ctx_join_as(mte->env.ctl, &join);
+	pthread_mutex_unlock(&dx_lock);
+	mte->id = join.id;
 	return fd < 0 ? fd : 0;
 }
 
@@ -131,6 +155,32 @@ err_told:
 	return rc;
 }
 
+/* Return: 0, or an error that @error tells. */
+static int executive_join(MTExecutive *mte, const RunSettings *settings, int64_t owner,
+			  MTExecutiveError *error)
+{
+	struct dx_member *member;
+	const char *step;
+	int rc;
+
+	rc = dx_env_init(&mte->env, settings, &step);
+	if (rc)
+		goto err;
+	step = "context";
+	rc = context_join(mte, settings, owner);
+	if (rc)
+		goto err;
+	step = "member";
+	rc = dx_member_join(mte, DXK_MEMBER_CLIENT, &member);
+	if (rc)
+		goto err;
+	return 0;
+
+err:
+	dx_error_set(error, rc, step, NULL);
+	return rc;
+}
+
 /*
  * The context is stopped, so all of its threads are at their end. Errors are those of
  * executive_start(); after one the context is stopped as before.
@@ -180,6 +230,8 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 		rc = -EINVAL;
 	else if (atomic_load(&mte->foreign))
 		rc = -EPERM;
+	else if (mte->joined)
+		rc = -EACCES;
 	else if (dx_commanding == mte || (dx_current && dx_current->mte == mte))
 		rc = -EDEADLK;	/* it would wait for its own end */
 	else if (dxk_crew_wait(mte->ctx, 0, NULL, NULL) != -ESHUTDOWN)
@@ -193,16 +245,12 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 	return rc;
 }
 
-MTExecutive *MTExecutiveCreate(const RunSettings *settings,
-			       const ThreadManagerPolicy *policy,
-			       MTExecutiveError *error)
+/* An executive with nothing in it yet, or NULL and an error that @error tells. */
+static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError *error)
 {
-	MTExecutiveError unused;
 	MTExecutive *mte;
-	int rc, cancel;
+	int rc;
 
-	if (!error)
-		error = &unused;
 	dx_error_set(error, 0, "settings", NULL);
 	rc = settings_check(settings);
 	if (!rc)
@@ -212,22 +260,62 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 		error->Error = rc ? rc : -ENOMEM;
 		return NULL;
 	}
-
-	/* A cancellation would leave a half-made executive to nobody. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
 	mte->operations = settings->Operations;
 	dx_crew_init(mte);
 	dx_handles_init(mte);
 	dx_commander_init(&mte->commander);
 	dx_executive_add(mte);
-	rc = executive_start(mte, settings, policy, error);
-	if (!rc)
+	return mte;
+}
+
+/* @rc: whether it is complete. */
+static MTExecutive *executive_made(MTExecutive *mte, int rc)
+{
+	if (!rc) {
 		dx_executive_offer(mte);
-	else
-		executive_free(mte);
+		return mte;
+	}
+	executive_free(mte);
+	return NULL;
+}
+
+MTExecutive *MTExecutiveCreate(const RunSettings *settings,
+			       const ThreadManagerPolicy *policy,
+			       MTExecutiveError *error)
+{
+	MTExecutiveError unused;
+	MTExecutive *mte;
+	int cancel;
+
+	if (!error)
+		error = &unused;
+	/* A cancellation would leave a half-made executive to nobody. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mte = executive_new(settings, error);
+	if (mte)
+		mte = executive_made(mte, executive_start(mte, settings, policy, error));
 	pthread_setcancelstate(cancel, NULL);
-	return rc ? NULL : mte;
+	return mte;
+}
+
+MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
+			     MTExecutiveError *error)
+{
+	MTExecutiveError unused;
+	MTExecutive *mte;
+	int cancel;
+
+	if (!error)
+		error = &unused;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mte = executive_new(settings, error);
+	if (mte) {
+		mte->joined = true;
+		mte = executive_made(mte, executive_join(mte, settings, owner, error));
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return mte;
 }
 
 /* Stop, and if the time was not enough, who still executes what (DX-114). */
@@ -267,13 +355,16 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 		return 0;
 	if (dx_commanding == mte)
 		return -EDEADLK;	/* it would wait for its own call */
-	rc = MTExecutiveStop(mte, mode, timeout_ns);
+	/* What another process has begun it ends. */
+	rc = mte->joined && !atomic_load(&mte->foreign) ?
+	     0 : MTExecutiveStop(mte, mode, timeout_ns);
 	if (rc)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dx_crew_join(mte);
 	dx_commander_end(mte);
-	LogMessageOf(mte, "context %u ends", mte->id);
+	if (!mte->joined)
+		LogMessageOf(mte, "context %u ends", mte->id);
 	executive_free(mte);
 	pthread_setcancelstate(cancel, NULL);
 	return 0;

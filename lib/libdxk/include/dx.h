@@ -221,6 +221,28 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 			       const ThreadManagerPolicy *policy,
 			       MTExecutiveError *error);
 
+/** DX_ANY_OWNER - of MTExecutiveJoin(): whoever has the context */
+#define DX_ANY_OWNER		((int64_t)-1)
+
+/**
+ * MTExecutiveJoin - become a client of another process's context
+ * @settings: as for MTExecutiveCreate(); its ContextName says which context, its
+ *	ContextMode is not used
+ * @owner: the user that the context has to belong to, or %DX_ANY_OWNER. Any user may have
+ *	taken the name, and whoever has the context is given what is posted: data and files
+ * @error: out on failure; may be %NULL. Step "context" and -EPERM: it is somebody else's
+ *
+ * The executive has no worker threads: its threads are clients that post and collect,
+ * with owners of their own. What they post names operations of whoever executes it, see
+ * struct OperationTable. The log is LogPath, and synchronous. What needs to be the
+ * context's owner (MTExecutiveStop(), MTExecutiveStart(), commands) gets -EACCES;
+ * MTExecutiveDestroy() leaves the context and stops nothing.
+ *
+ * Return: the executive, %NULL on failure.
+ */
+MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
+			     MTExecutiveError *error);
+
 /**
  * MTExecutiveStop - Stop (DX-107, DX-108, DX-110, DX-112, DX-114)
  * @mte: the executive

@@ -127,6 +127,17 @@ int dxk_ctx_join(int ctl, const char *name, unsigned int access,
 		 unsigned int flags, unsigned int *id);
 
 /**
+ * dxk_ctx_join_as - open a context that another process made, if it is whose it should be
+ * @ctl: control descriptor
+ * @join: access, flags, name or with %DXK_JOIN_BY_ID id, and with %DXK_JOIN_OWNER the uid
+ *	that the context must belong to. Its size and abi are filled in, and out its fd and
+ *	id, and the uid, gid and mode of the context
+ *
+ * Return: as dxk_ctx_join(); -EPERM when it belongs to somebody else.
+ */
+int dxk_ctx_join_as(int ctl, struct dxk_ctx_join *join);
+
+/**
  * dxk_ctx_join_id - open a context that another process made, by its id
  * @ctl: control descriptor
  * @id: the name of its directory below /sys/kernel/dxk

@@ -148,13 +148,18 @@ void fill(union arg *a, const struct call *c, void *array)
 	}
 }
 
+uint32_t first_size(const struct call *c)
+{
+	return c->cmd == DXK_IOC_CTX_JOIN ? offsetof(struct dxk_ctx_join, uid) : c->size;
+}
+
 uint32_t known_flags(const struct call *c)
 {
 	switch (c->cmd) {
 	case DXK_IOC_CTX_CREATE:
 		return DXK_CTX_CHOWN;
 	case DXK_IOC_CTX_JOIN:
-		return DXK_JOIN_SHARED | DXK_JOIN_BY_ID;
+		return DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER;
 	case DXK_IOC_POST:
 	case DXK_IOC_REJOIN:
 		return DXK_CALL_HELP;

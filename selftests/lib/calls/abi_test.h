@@ -36,6 +36,8 @@ int take_role(struct dxt *t, unsigned int is);
 int populate(struct dxt *t, unsigned int is, int *me);
 /* A correct argument. The calls in it have no effect, see works(). */
 void fill(union arg *a, const struct call *c, void *array);
+/* Of the argument's first version: what is shorter is refused. */
+uint32_t first_size(const struct call *c);
 /* Bits of that field that mean something. */
 uint32_t known_flags(const struct call *c);
 /* What a correct call answers on a running context where nothing waits. */
