@@ -350,4 +350,37 @@ TEST(clients)
 	EXPECT_STREQ("context", error.Step);
 }
 
+/* Forks as soon as there is an executive, whose log's thread writes its first lines. */
+static int forks(void)
+{
+	MTExecutiveError error;
+	struct dxt t;
+	MTExecutive *mte = executive(NAME, 0622, &t, &error);
+	pid_t pid;
+
+	if (!mte)
+		return 20;
+	pid = dxt_fork();
+	if (!pid)
+		_exit(joins(0, 0));
+	if (dxt_reap(pid))
+		return 21;
+	return MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1) ? 22 : 0;
+}
+
+/* A child makes an executive of its own whatever the parent's threads held at the fork. */
+TEST(log_after_fork)
+{
+	int i;
+
+	for (i = 0; i < 40; i++) {
+		pid_t pid = dxt_fork();
+
+		if (!pid)
+			_exit(forks());
+		EXPECT_EQ(0, dxt_reap(pid));
+		dxt_tell("fork %d", i);
+	}
+}
+
 TEST_HARNESS_MAIN

@@ -110,18 +110,35 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
+/*
+ * As gmtime_r(3) and strftime(3), which take a lock that the child of a fork() may find
+ * taken for ever. A year that begins in March has its odd day at the end.
+ */
+static void utc_format(char *text, size_t room, uint64_t s)
+{
+	uint64_t days = s / 86400 + 719468;	/* since March 1, 0000 */
+	unsigned int day = (unsigned int)(days % 146097), year, month;
+
+	s %= 86400;
+	year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+	day -= 365 * year + year / 4 - year / 100;
+	month = (5 * day + 2) / 153;
+	day -= (153 * month + 2) / 5;
+	year += (unsigned int)(days / 146097) * 400 + (month >= 10);
+	snprintf(text, room, "%04u-%02u-%02uT%02u:%02u:%02u", year,
+		 month < 10 ? month + 3 : month - 9, day + 1, (unsigned int)(s / 3600),
+		 (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
+}
+
 /* @thread: its id, below 0 for none. */
 static size_t line_format(char *line, const struct dxk_log_record *rec,
 			  uint64_t seq, long thread)
 {
 	uint64_t real = clock_ns(CLOCK_REALTIME) -
 			(clock_ns(CLOCK_MONOTONIC) - rec->time_ns);
-	time_t utc_s = (time_t)(real / NSEC_PER_SEC);
-	char utc[32], id[24] = "-";
-	struct tm tm;
+	char utc[80], id[24] = "-";
 
-	gmtime_r(&utc_s, &tm);
-	strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%S", &tm);
+	utc_format(utc, sizeof(utc), real / NSEC_PER_SEC);
 	if (thread >= 0)
 		snprintf(id, sizeof(id), "%ld", thread);
 	return (size_t)snprintf(line, LINE_MAX_LEN,
