@@ -10,11 +10,12 @@
 #include "abi/ioctl.h"
 #include "abi/sysfs.h"
 #include "runtime/context.h"
-#include "runtime/slot.h"
 #include "runtime/queue.h"
 #include "runtime/run.h"
+#include "runtime/slot.h"
 #include "services/command.h"
 #include "services/executor.h"
+#include "services/file.h"
 #include "services/gate.h"
 
 #define CREATE_TRACE_POINTS
@@ -89,6 +90,7 @@ static void __exit dxk_exit(void)
 	dxk_queue_exit();
 	dxk_ctx_exit();
 	dxk_executors_exit();
+	dxk_file_exit();
 	kobject_put(dxk_root);
 	dxk_command_exit();
 	dxk_gate_exit();

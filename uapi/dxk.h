@@ -69,7 +69,7 @@
  * program is taken when the tail is zero. Calls that take arrays carry the size
  * of one element beside the count, under the same rule.
  *
- * ===========  ==============================================================
+ * ============ ==============================================================
  * ENOTTY       no such call, or not on this kind of descriptor
  * E2BIG        a tail that is not zero and that this module does not know
  * EOPNOTSUPP   a known field with an unknown flag or a value that this version
@@ -93,13 +93,16 @@
  * EBADF        PXR_FD with a descriptor that is not open
  * ELOOP        PXR_FD with a descriptor that is not of a kind to be handed over: it
  *              could hold others, or is answered by the kernel, see PXR_FD
+ * ETOOMANYREFS PXR_FD: as many files as RLIMIT_NOFILE says are held for the caller's user
+ *              already, by requests and Handle Tables; without CAP_SYS_RESOURCE and
+ *              CAP_SYS_ADMIN
  * EMSGSIZE     data longer than the policy's data_size, or a slot too small
  * ESTALE       a completion of a dispatch that this worker does not hold
  * EMFILE       no free descriptor for a file that a fetched request hands over
  *              (ENFILE, ENOMEM alike); the request went back to the Ready Pool
  * EBUSY        a second Start; a policy field that only a Start can change
  * ENOMEM       no memory; nothing was taken
- * ===========  ==============================================================
+ * ============ ==============================================================
  *
  * A call that takes several requests takes them in order and stops at the first
  * that it cannot take. When at least one was taken it succeeds and returns how
@@ -1124,7 +1127,7 @@ struct dxk_command_next {
  * and workers' own files together. Stop closes all.
  *
  * ENOSPC: the table is full; EBADF; EINVAL: not a regular file, or one of a kernel
- * interface as in /proc; ESHUTDOWN.
+ * interface as in /proc; ETOOMANYREFS: see PXR_FD; ESHUTDOWN.
  */
 struct dxk_handle_open {
 	__u32 size;

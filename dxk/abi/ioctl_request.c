@@ -20,6 +20,7 @@
 #include "runtime/client.h"
 #include "runtime/context.h"
 #include "runtime/poster.h"
+#include "services/file.h"
 #include "trace.h"
 
 /* --- post ------------------------------------------------------------------ */
@@ -28,8 +29,10 @@
 static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
 			  const struct dxk_poster *who)
 {
-	struct file *file = NULL;
+	struct file *file __free(fput) = NULL;
+	struct dxk_payer payer;
 	struct dxk_rqe *rqe;
+	int err;
 
 	if (e->reserved || (e->fd && !(e->attrs & PXR_FD)))
 		return -EINVAL;
@@ -39,10 +42,14 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
 			return -EBADF;
 	}
 	rqe = dxk_client_add(p, e, file);
-	if (file)
-		fput(file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
+	if (file) {
+		payer = dxk_payer_self();
+		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, &payer);
+		if (err)
+			return err;
+	}
 	rqe->poster = *who;
 	if (e->data_len && copy_from_user(rqe->data, u64_to_user_ptr(e->data), e->data_len))
 		return -EFAULT;

@@ -50,6 +50,10 @@ struct dxk_file_ref {
 	struct dxk_file_ref *next;
 	/** @file: (C) referenced */
 	struct file *file;
+	/** @paid: (C) it counts for a user, in the kernel's numbers @payer */
+	bool paid;
+	/** @payer: (C) which */
+	u32 payer;
 };
 
 /**

@@ -65,6 +65,12 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 	rqe = dxk_client_add(p, &e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
+	if (file) {
+		int err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, NULL);
+
+		if (err)
+			return err;
+	}
 	if (req->data_len)
 		memcpy(rqe->data, req->data, req->data_len);
 	return 0;
@@ -195,7 +201,8 @@ EXPORT_SYMBOL_GPL(dxk_rejoin);
  *
  * Return: 0; -EINVAL when it is no regular file of a file system that stores
  * contents, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
- * -ESHUTDOWN when the context does not run.
+ * -ETOOMANYREFS when too many files are held for the caller's user, -ESHUTDOWN when the
+ * context does not run.
  */
 int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id)
 {

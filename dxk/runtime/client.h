@@ -7,16 +7,14 @@
 
 #include "engine/engine.h"
 #include "engine/post.h"
-#include "runtime/context.h"
 #include "services/executor.h"
 #include "services/file.h"
-#include "services/files.h"
 
 /**
  * dxk_client_add - make one more request of a post, with room for its data
  * @p: begun; gets the request at the end of rqes
  * @e: what to do; the caller copies the data, wherever it is, to rqe->data
- * @file: what goes along with %PXR_FD, or NULL; the request takes its own reference
+ * @file: what goes along with %PXR_FD, or NULL; then comes dxk_files_attach()
  *
  * Inlined so that an entry which is made of something else need not be stored.
  * Return: the request, or an error pointer.
@@ -44,8 +42,6 @@ dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e, struct fil
 	rqe = dxk_rqe_make(&p->m->rqes, e, exec);
 	list_add_tail(&rqe->link, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
-	if (!err && file)
-		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file);
 	return err ? ERR_PTR(err) : rqe;
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/queue.h"
 #include "runtime/thread.h"
 #include "services/executor.h"
+#include "services/file.h"
 
 /* --- sleeping -------------------------------------------------------------- */
 
@@ -138,6 +139,8 @@ void os_let_go(struct dxk_file_ref *files)
 			__fput_sync(ref->file);
 		else
 			fput(ref->file);
+		if (ref->paid)
+			dxk_file_uncharge(KUIDT_INIT(ref->payer));
 		kfree(ref);
 		cond_resched();
 	}

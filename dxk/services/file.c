@@ -2,10 +2,14 @@
 /*
  * Which open files dxk holds: of requests, of the Handle Table, of the log.
  */
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/major.h>
 #include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/xarray.h>
 
 #include "services/file.h"
 
@@ -65,4 +69,76 @@ enum dxk_file_kind dxk_file_kind(const struct file *file)
 	default:
 		return DXK_FILE_REFUSED;
 	}
+}
+
+/* --- how many ---------------------------------------------------------------- */
+
+/*
+ * A file that no descriptor has any more counts for no limit of its process, so those that
+ * dxk holds count for a user, as those do that unix(7) sockets carry: how many, by uid.
+ */
+static DEFINE_XARRAY(dxk_files_held);
+
+/** dxk_payer_self - that what the caller gives to dxk counts for its user */
+struct dxk_payer dxk_payer_self(void)
+{
+	struct dxk_payer payer = { .uid = current_uid(), .limit = rlimit(RLIMIT_NOFILE) };
+
+	if (ns_capable_noaudit(&init_user_ns, CAP_SYS_RESOURCE) ||
+	    ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN))
+		payer.limit = ULONG_MAX;
+	return payer;
+}
+
+static int dxk_file_charge_now(const struct dxk_payer *payer)
+{
+	unsigned long nr, index = __kuid_val(payer->uid);
+	int err = -ETOOMANYREFS;
+	void *entry;
+
+	xa_lock(&dxk_files_held);
+	entry = xa_load(&dxk_files_held, index);
+	nr = entry ? xa_to_value(entry) : 0;
+	if (nr < payer->limit)
+		err = xa_err(__xa_store(&dxk_files_held, index, xa_mk_value(nr + 1), GFP_NOWAIT));
+	xa_unlock(&dxk_files_held);
+	return err;
+}
+
+/**
+ * dxk_file_charge - a file is to be held
+ * @payer: for whom it counts, until dxk_file_uncharge()
+ *
+ * Return: 0, -ETOOMANYREFS when so many count for the user already, or -ENOMEM.
+ */
+int dxk_file_charge(const struct dxk_payer *payer)
+{
+	int err;
+
+	/* Only a user's first file takes memory, which the last one gives back. */
+	while ((err = dxk_file_charge_now(payer)) == -ENOMEM) {
+		err = xa_reserve(&dxk_files_held, __kuid_val(payer->uid), GFP_KERNEL);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+/** dxk_file_uncharge - a file that counted for a user is held no more; never fails */
+void dxk_file_uncharge(kuid_t uid)
+{
+	unsigned long nr, index = __kuid_val(uid);
+
+	xa_lock(&dxk_files_held);
+	nr = xa_to_value(xa_load(&dxk_files_held, index)) - 1;
+	if (nr)
+		__xa_store(&dxk_files_held, index, xa_mk_value(nr), GFP_NOWAIT);
+	else
+		__xa_erase(&dxk_files_held, index);
+	xa_unlock(&dxk_files_held);
+}
+
+void dxk_file_exit(void)
+{
+	xa_destroy(&dxk_files_held);
 }

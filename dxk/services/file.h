@@ -2,6 +2,8 @@
 #ifndef _DXK_SERVICES_FILE_H
 #define _DXK_SERVICES_FILE_H
 
+#include <linux/uidgid.h>
+
 struct file;
 
 /**
@@ -17,5 +19,20 @@ enum dxk_file_kind {
 };
 
 enum dxk_file_kind dxk_file_kind(const struct file *file);
+
+/**
+ * struct dxk_payer - for whom a file counts that dxk holds
+ */
+struct dxk_payer {
+	/** @uid: the user */
+	kuid_t uid;
+	/** @limit: how many files may count for it, for this one to be taken */
+	unsigned long limit;
+};
+
+struct dxk_payer dxk_payer_self(void);
+int dxk_file_charge(const struct dxk_payer *payer);
+void dxk_file_uncharge(kuid_t uid);
+void dxk_file_exit(void);
 
 #endif /* _DXK_SERVICES_FILE_H */

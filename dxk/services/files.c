@@ -13,6 +13,7 @@
 #include "engine/life.h"
 #include "engine/os.h"
 #include "engine/request.h"
+#include "services/file.h"
 #include "services/files.h"
 
 /**
@@ -45,10 +46,12 @@ int dxk_files_open(struct dxk_files *files)
  * dxk_files_ref - what is let go some time, by the bin if need be
  * @files: of the context
  * @file: gets a reference more
+ * @payer: for whom it counts, or NULL for nobody
  *
  * Return: the reference, or an error pointer.
  */
-struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file)
+struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
+				   const struct dxk_payer *payer)
 {
 	struct dxk_file_ref *ref;
 	int err = dxk_files_open(files);
@@ -59,6 +62,15 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file)
 	ref = kzalloc(sizeof(*ref), GFP_KERNEL_ACCOUNT);
 	if (!ref)
 		return ERR_PTR(-ENOMEM);
+	err = payer ? dxk_file_charge(payer) : 0;
+	if (err) {
+		kfree(ref);
+		return ERR_PTR(err);
+	}
+	if (payer) {
+		ref->paid = true;
+		ref->payer = __kuid_val(payer->uid);
+	}
 	ref->file = get_file(file);
 	return ref;
 }
@@ -68,10 +80,12 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file)
  * @files: of its context
  * @rqe: not posted yet
  * @file: it takes a reference of its own
+ * @payer: for whom it counts, or NULL for nobody
  */
-int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file)
+int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file,
+		     const struct dxk_payer *payer)
 {
-	struct dxk_file_ref *ref = dxk_files_ref(files, file);
+	struct dxk_file_ref *ref = dxk_files_ref(files, file, payer);
 
 	if (IS_ERR(ref))
 		return PTR_ERR(ref);

@@ -11,6 +11,7 @@
 
 struct dxk_engine;
 struct dxk_file_ref;
+struct dxk_payer;
 struct dxk_rqe;
 struct file;
 
@@ -28,8 +29,10 @@ struct dxk_files {
 
 void dxk_files_init(struct dxk_files *files, struct dxk_engine *e);
 int dxk_files_open(struct dxk_files *files);
-struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file);
-int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file);
+struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
+				   const struct dxk_payer *payer);
+int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file,
+		     const struct dxk_payer *payer);
 void dxk_files_kick(struct dxk_files *files);
 void dxk_files_close(struct dxk_files *files);
 

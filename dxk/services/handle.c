@@ -169,8 +169,9 @@ int dxk_handles_open(struct dxk_handles *handles, struct file *file, u64 *id)
 	handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
 	if (!handle)
 		return -ENOMEM;
+	handle->payer = dxk_payer_self();
 	INIT_LIST_HEAD(&handle->copies);
-	handle->file = dxk_files_ref(handles->files, file);
+	handle->file = dxk_files_ref(handles->files, file, &handle->payer);
 	err = PTR_ERR_OR_ZERO(handle->file);
 	if (err)
 		goto err_free;
@@ -244,30 +245,40 @@ static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
  * Open @native once more, with the rights of its opener. Who has a lease on the file is
  * told that it is wanted, and not waited for (EWOULDBLOCK).
  */
-static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handles,
-						      struct dxk_private_files *files,
-						      struct file *native)
+static struct file *dxk_file_open_again(const struct file *native)
 {
 	unsigned int flags = native->f_flags &
 			     ~(O_CREAT | O_EXCL | O_TRUNC | O_NOCTTY);
-	struct dxk_private_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
 	const struct cred *old;
+	struct file *file;
+
+	/* A file system may look at the thread's rights instead of the file's. */
+	old = override_creds(native->f_cred);
+	file = dentry_open(&native->f_path, flags | O_NONBLOCK, native->f_cred);
+	revert_creds(old);
+	/* Nobody else knows the file. */
+	if (!IS_ERR(file))
+		file->f_flags &= flags | ~O_NONBLOCK;
+	return file;
+}
+
+static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handles,
+						      struct dxk_private_files *files,
+						      const struct file *native,
+						      const struct dxk_payer *payer)
+{
+	struct dxk_private_file *priv = kzalloc(sizeof(*priv), GFP_KERNEL_ACCOUNT);
 	struct file *file;
 
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
 	priv->worker = files;
-	/* A file system may look at the thread's rights instead of the file's. */
-	old = override_creds(native->f_cred);
-	file = dentry_open(&native->f_path, flags | O_NONBLOCK, native->f_cred);
-	revert_creds(old);
+	file = dxk_file_open_again(native);
 	if (IS_ERR(file)) {
 		kfree(priv);
 		return ERR_CAST(file);
 	}
-	/* Nobody else knows the file. */
-	file->f_flags &= flags | ~O_NONBLOCK;
-	priv->file = dxk_files_ref(handles->files, file);
+	priv->file = dxk_files_ref(handles->files, file, payer);
 	__fput_sync(file);
 	if (IS_ERR(priv->file)) {
 		struct dxk_file_ref *err = priv->file;
@@ -285,6 +296,7 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 	struct dxk_private_file *priv = NULL;
 	struct file *native = NULL;
 	struct dxk_handle *handle;
+	struct dxk_payer payer;
 	int err = -ENOENT;
 
 	spin_lock(&handles->lock);
@@ -297,6 +309,7 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 		err = dxk_handles_take(handles);
 		if (!err)
 			native = get_file(handle->file->file);
+		payer = handle->payer;
 	}
 	spin_unlock(&handles->lock);
 	if (priv)
@@ -304,7 +317,7 @@ struct file *dxk_handles_file(struct dxk_handles *handles,
 	if (!native)
 		return ERR_PTR(err);
 
-	priv = dxk_private_file_open(handles, files, native);
+	priv = dxk_private_file_open(handles, files, native, &payer);
 	__fput_sync(native);
 
 	spin_lock(&handles->lock);

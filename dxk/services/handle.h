@@ -6,6 +6,8 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
+#include "services/file.h"
+
 struct dxk_engine;
 struct dxk_file_ref;
 struct dxk_files;
@@ -25,6 +27,8 @@ struct dxk_handle {
 	struct list_head copies;
 	/** @file: (C) referenced */
 	struct dxk_file_ref *file;
+	/** @payer: (C) for whom it and workers' private files of it count */
+	struct dxk_payer payer;
 	/** @id: (C) names it; given once in the life of a context */
 	u64 id;
 };

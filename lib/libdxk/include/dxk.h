@@ -296,7 +296,7 @@ int dxk_member_create(int ctx, unsigned int kind, unsigned int *id);
  *
  * Return: how many were taken; -EAGAIN, -EPERM, -ENOSPC (see @reason), -EINTR,
  * -ETIMEDOUT, -ESHUTDOWN, -EINVAL, -EOPNOTSUPP, -EMSGSIZE, -EFAULT, -EBADF or
- * -ELOOP for a file, -EDEADLK, -ENOMEM when none was.
+ * -ELOOP or -ETOOMANYREFS for a file, -EDEADLK, -ENOMEM when none was.
  */
 int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	     int64_t timeout_ns, unsigned int *reason);
