@@ -230,8 +230,9 @@ struct dxk_executor_find {
  * EEXIST: the name is taken in this IPC namespace. EINVAL: no such name is allowed,
  * or bits beyond 0777. EPERM: another owner, or a group that the caller is not in,
  * without CAP_CHOWN in the user namespace of the IPC namespace. EMFILE: no descriptor,
- * or the caller's user has as many contexts as the module's parameter user_contexts
- * says, without CAP_SYS_RESOURCE.
+ * or the user who opened the device has as many contexts as the module's parameter
+ * user_contexts says, and the caller is without CAP_SYS_RESOURCE. EACCES: the device was
+ * not opened for writing.
  */
 struct dxk_ctx_create {
 	__u32 size;
@@ -277,7 +278,7 @@ struct dxk_ctx_create {
  * posts.
  *
  * ENOENT: no such context in this IPC namespace. EACCES: not all of @access is
- * allowed. EPERM: it is not @uid's. EPROTONOSUPPORT: another ABI version than the
+ * allowed; on a device opened for reading only %DXK_ACCESS_READ is. EPERM: it is not @uid's. EPROTONOSUPPORT: another ABI version than the
  * module's.
  */
 struct dxk_ctx_join {

@@ -8,6 +8,7 @@
 
 #include "uapi/dxk.h"
 
+struct cred;
 struct dxk_ctx;
 struct dxk_member;
 struct dxk_session;
@@ -88,7 +89,7 @@ static __always_inline int dxk_array_put(const void *elem, size_t size, u64 arra
 }
 
 /* Control and the context, ioctl_context.c; of three calls all but the descriptor */
-struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a);
+struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a, const struct cred *opener);
 struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a);
 struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_session *s,
 				     struct dxk_member_create *a);

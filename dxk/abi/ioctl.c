@@ -68,17 +68,29 @@ static long dxk_session_publish(struct dxk_session *s, s32 *fd, struct dxk_ucall
 	return err;
 }
 
+/* @obj: the open device */
 static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_ctx_create *a = &c->args.ctx_create;
+	const struct file *device = obj;
 
-	return dxk_session_publish(dxk_ctx_open_new(a), &a->fd, c, sizeof(*a));
+	return dxk_session_publish(dxk_ctx_open_new(a, device->f_cred), &a->fd, c,
+				   sizeof(*a));
 }
 
+/* Who could open the device only for reading may look, and join to look. */
+static u32 dxk_control_access(const struct file *file)
+{
+	return file->f_mode & FMODE_WRITE ? DXK_ACCESS_ALL : DXK_ACCESS_READ;
+}
+
+/* @obj: the open device */
 static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_ctx_join *a = &c->args.ctx_join;
 
+	if (a->access & DXK_ACCESS_ALL & ~dxk_control_access(obj))
+		return -EACCES;
 	return dxk_session_publish(dxk_ctx_open_existing(a), &a->fd, c, sizeof(*a));
 }
 
@@ -140,7 +152,9 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(VERSION, DXK_ON_CONTROL, 0, dxk_version, data_max, dxk_version_ioctl),
 	CALL(EXECUTOR_FIND, DXK_ON_CONTROL | DXK_ON_CONTEXT, 0,
 	     dxk_executor_find, name, dxk_executor_find_ioctl),
-	CALL(CTX_CREATE, DXK_ON_CONTROL, 0, dxk_ctx_create, name, dxk_ctx_create_ioctl),
+	CALL(CTX_CREATE, DXK_ON_CONTROL, DXK_ACCESS_CONTROL,
+	     dxk_ctx_create, name, dxk_ctx_create_ioctl),
+	/* The right depends on what it joins for. */
 	CALL(CTX_JOIN, DXK_ON_CONTROL, 0, dxk_ctx_join, name, dxk_ctx_join_ioctl),
 
 	CALL(CTX_START, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
@@ -302,7 +316,7 @@ static const struct file_operations dxk_ctx_fops = {
 
 static long dxk_control_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	return dxk_call(DXK_ON_CONTROL, 0, NULL, NULL, cmd, arg);
+	return dxk_call(DXK_ON_CONTROL, dxk_control_access(file), file, NULL, cmd, arg);
 }
 
 const struct file_operations dxk_control_fops = {

@@ -38,10 +38,11 @@ long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
 /**
  * dxk_ctx_open_new - make a context for CTX_CREATE
  * @a: its argument; gets the id
+ * @opener: of the device
  *
  * Return: the first session of the context, or an error pointer.
  */
-struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a)
+struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a, const struct cred *opener)
 {
 	struct dxk_session *s;
 
@@ -49,7 +50,7 @@ struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (a->reserved)
 		return ERR_PTR(-EINVAL);
-	s = dxk_session_create(a);
+	s = dxk_session_create(a, opener);
 	if (!IS_ERR(s))
 		a->id = s->ctx->id;
 	return s;

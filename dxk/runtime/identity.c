@@ -11,6 +11,7 @@
 #include <linux/proc_ns.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/user_namespace.h>
 
 #include "runtime/identity.h"
 
@@ -25,6 +26,26 @@ bool dxk_name_valid(const char *name)
 		if (!isascii(*c) || !isgraph(*c) || *c == '/')
 			return false;
 	return *name && strcmp(name, ".") && strcmp(name, "..");
+}
+
+/**
+ * dxk_identity_payer - the user for whom the contexts of an opener of the device count
+ * @opener: its credentials
+ *
+ * Who has made a user namespace has all the users in it, so that one counts, unless root
+ * made it, which gives users to whom it likes.
+ */
+kuid_t dxk_identity_payer(const struct cred *opener)
+{
+	const struct user_namespace *ns;
+	kuid_t uid = opener->uid;
+
+	for (ns = opener->user_ns; ns->parent; ns = ns->parent) {
+		if (uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			break;
+		uid = ns->owner;
+	}
+	return uid;
 }
 
 /**
@@ -58,7 +79,6 @@ int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a)
 	} else if (a->uid || a->gid) {
 		return -EINVAL;
 	}
-	who->creator = current_uid();
 	who->mode = a->mode;
 	strscpy(who->name, a->name, sizeof(who->name));
 	/* Kept, else a later namespace at the same address would be taken for it. */

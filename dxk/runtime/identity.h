@@ -33,6 +33,9 @@ struct dxk_identity {
 #define DXK_ACCESS_ALL	(DXK_ACCESS_EXECUTE | DXK_ACCESS_WRITE | DXK_ACCESS_READ | \
 			 DXK_ACCESS_CONTROL)
 
+struct cred;
+
+kuid_t dxk_identity_payer(const struct cred *opener);
 int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a);
 void dxk_identity_put(struct dxk_identity *who);
 bool dxk_identity_here(const struct dxk_identity *who);

@@ -14,10 +14,12 @@
 /**
  * dxk_session_create - make a context and its first descriptor
  * @a: what the caller asks for
+ * @opener: of the device: the context counts for that user
  *
  * Return: the session, or an error pointer: see struct dxk_ctx_create.
  */
-struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
+struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a,
+				       const struct cred *opener)
 {
 	struct dxk_session *s;
 	int err;
@@ -29,6 +31,7 @@ struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a)
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
+	s->ctx->who.creator = dxk_identity_payer(opener);
 	s->space = dxk_space_new(&s->ctx->engine);
 	err = PTR_ERR_OR_ZERO(s->space);
 	if (err)

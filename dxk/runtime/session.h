@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+struct cred;
 struct dxk_ctx;
 struct dxk_ctx_create;
 struct dxk_ctx_join;
@@ -23,7 +24,8 @@ struct dxk_session {
 	bool creator;
 };
 
-struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a);
+struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a,
+				       const struct cred *opener);
 struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a);
 void dxk_session_close(struct dxk_session *s);
 

@@ -8,13 +8,15 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <sys/wait.h>
+
 /* --- how many ---------------------------------------------------------------- */
 
-static int set_limit(unsigned int nr)
+static int set_limit(int nr)
 {
 	FILE *f = fopen("/sys/module/dxk/parameters/user_contexts", "w");
 
-	return !f || fprintf(f, "%u\n", nr) < 0 || fclose(f);
+	return !f || fprintf(f, "%d\n", nr) < 0 || fclose(f);
 }
 
 static int plain(const struct dxt *t)
@@ -25,9 +27,12 @@ static int plain(const struct dxt *t)
 }
 
 /* Two contexts, no third, and one again for one that is closed. */
-static int two_contexts(struct dxt *t)
+static int two_contexts(struct dxt *unused)
 {
+	struct dxt own = { .ctl = dxk_open() }, *t = &own;
 	int a = plain(t), b = plain(t);
+
+	(void)unused;
 
 	if (a < 0 || b < 0)
 		return 1;
@@ -40,13 +45,31 @@ static int two_contexts(struct dxt *t)
 	return plain(t) == -EMFILE ? 0 : 4;
 }
 
-/* A user without rights has a bound, whoever opened the device; root has none. */
+/* By a descriptor of root's: counts for root, who has some, even if this user has none. */
+static int given_device(struct dxt *t)
+{
+	return plain(t) == -EMFILE ? 0 : 1;
+}
+
+/* Not even one; -1 is any number. */
+static int no_context(struct dxt *unused)
+{
+	struct dxt t = { .ctl = dxk_open() };
+
+	(void)unused;
+	return plain(&t) == -EMFILE ? 0 : 1;
+}
+
+/* A user without rights has a bound, root has none. */
 TEST(contexts_per_user)
 {
+	struct stat st;
 	struct dxt t;
 	int fd[5];
 	int i;
 
+	ASSERT_EQ(0, stat(DXK_DEVICE, &st));
+	ASSERT_EQ(0, chmod(DXK_DEVICE, 0666));
 	ASSERT_EQ(0, open_named(&t, NAME, 0666));
 	ASSERT_EQ(0, set_limit(2));
 	for (i = 0; i < 5; i++) {
@@ -57,13 +80,142 @@ TEST(contexts_per_user)
 	/* those are gone, and nobody pays for another */
 	EXPECT_EQ(0, as(UID, GID, 0, two_contexts, &t));
 	EXPECT_EQ(0, as(OTHER, GID, 0, two_contexts, &t));
+	EXPECT_EQ(0, as(OTHER, GID, 0, given_device, &t));
 	ASSERT_EQ(0, set_limit(0));
+	EXPECT_EQ(0, as(UID, GID, 0, no_context, &t));
+	i = plain(&t);
+	EXPECT_LE(0, i);
+	close(i);
+	ASSERT_EQ(0, set_limit(-1));
 	EXPECT_EQ(2, as(UID, GID, 0, two_contexts, &t));
 	EXPECT_EQ(0, set_limit(32));
 	for (i = 0; i < 5; i++)
 		close(fd[i]);
 	close(t.ctx);
 	close(t.ctl);
+	chmod(DXK_DEVICE, st.st_mode & 0777);
+}
+
+/* As a user of the namespace, by this device or by one that it opens: what came of it. */
+static int made_by(int ctl, uid_t uid, pid_t *pid)
+{
+	struct dxt t = { .ctl = ctl };
+	int end[2], rc = -EPIPE;
+
+	if (pipe(end))
+		return -errno;
+	*pid = fork();
+	if (!*pid) {
+		rc = setresuid(uid, uid, uid) ? -errno : 0;
+		if (!rc && ctl < 0)
+			t.ctl = dxk_open();
+		if (!rc)
+			rc = t.ctl < 0 ? t.ctl : plain(&t);
+		if (write(end[1], &rc, sizeof(rc)) == sizeof(rc))
+			pause();
+		_exit(0);
+	}
+	if (read(end[0], &rc, sizeof(rc)) != sizeof(rc))
+		rc = -EPIPE;
+	close(end[0]);
+	close(end[1]);
+	return rc;
+}
+
+/*
+ * A user who has made a namespace with a thousand users in it has two contexts in all.
+ * @up: told that it is there; @down: when it has its users.
+ */
+static int namespace_maker(int up, int down)
+{
+	int rc[4], ctl, i, wrong = 0;
+	pid_t pid[4];
+	char c = 0;
+
+	if (leave_chroot())
+		return 1;
+	become(UID, GID, 0);
+	ctl = dxk_open();
+	if (ctl < 0 || unshare(CLONE_NEWUSER))
+		return 2;
+	if (write(up, &c, 1) != 1 || read(down, &c, 1) != 1)
+		return 3;
+	for (i = 0; i < 4; i++)		/* the device it has, and two opened by others */
+		rc[i] = made_by(i % 3 ? -1 : ctl, (uid_t)i + 1, &pid[i]);
+	for (i = 0; i < 4; i++) {
+		wrong += i < 2 ? rc[i] < 0 : rc[i] != -EMFILE;
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	return wrong ? 4 : 0;
+}
+
+TEST(contexts_of_a_namespace)
+{
+	int up[2], down[2], fd;
+	char path[64], c = 0;
+	struct stat st;
+	pid_t pid;
+
+	ASSERT_EQ(0, stat(DXK_DEVICE, &st));
+	ASSERT_EQ(0, chmod(DXK_DEVICE, 0666));
+	ASSERT_EQ(0, set_limit(2));
+	ASSERT_EQ(0, pipe(up));
+	ASSERT_EQ(0, pipe(down));
+	pid = fork();
+	if (!pid)
+		_exit(namespace_maker(up[1], down[0]));
+	close(up[1]);
+	if (read(up[0], &c, 1) == 1) {
+		/* as newuidmap(1) does */
+		snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		EXPECT_EQ(14, write(fd, "0 100000 1000\n", 14));
+		close(fd);
+	}
+	EXPECT_EQ(1, write(down[1], &c, 1));
+	EXPECT_EQ(0, dxt_reap(pid));
+	EXPECT_EQ(0, set_limit(32));
+	chmod(DXK_DEVICE, st.st_mode & 0777);
+}
+
+/* A device that was opened for reading only: look, and join to look. */
+TEST(read_only_device)
+{
+	struct dxk_version version;
+	struct dxk_policy p;
+	struct dxt t, r;
+	unsigned int access;
+	uint64_t id;
+	int fd;
+
+	ASSERT_EQ(0, open_named(&t, NAME, 0666));
+	r = t;
+	r.ctl = open(DXK_DEVICE, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, r.ctl);
+	EXPECT_EQ(0, dxk_version(r.ctl, &version));
+	EXPECT_NE(-EACCES, dxk_executor_find(r.ctl, "sha256", &id));
+	EXPECT_EQ(-EACCES, plain(&r));
+	for (access = 1; access < 16; access++) {
+		fd = join(&r, access);
+		if (access == DXK_ACCESS_READ) {
+			EXPECT_LE(0, fd);
+			EXPECT_EQ(0, dxk_policy_get(fd, &p));
+			EXPECT_EQ(-EACCES, dxk_policy_set(fd, &p, NULL));
+			close(fd);
+		} else {
+			EXPECT_EQ(-EACCES, fd);
+		}
+	}
+	EXPECT_EQ(-EACCES, dxk_ctx_join_id(r.ctl, t.id, DXK_ACCESS_WRITE, 0));
+	close(r.ctl);
+	r.ctl = open(DXK_DEVICE, O_WRONLY | O_CLOEXEC);
+	fd = plain(&r);
+	EXPECT_LE(0, fd);
+	close(fd);
+	close(r.ctl);
+	EXPECT_EQ(1, dxt_num(&t, "descriptors"));
+	dxt_close(&t);
 }
 
 static int set_crew(const struct dxt *own, unsigned int workers)
