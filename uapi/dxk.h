@@ -940,7 +940,8 @@ struct dxk_log_record {
  * @deadline: ends the sleep of %DXK_LOG_WAIT
  * @text: address of @len bytes
  * @len: any; what is beyond %DXK_LOG_TEXT - 1 bytes is cut off and the message
- *	marked %DXK_LOG_CUT. Control characters become spaces
+ *	marked %DXK_LOG_CUT. Control characters become spaces, those of U+0080..U+009F
+ *	and bytes of 0x80..0x9f that are part of no character in UTF-8 as well
  * @reserved: 0
  *
  * While the context runs the message enters the Log Pool, and the call returns

@@ -19,6 +19,7 @@
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/os.h"
+#include "engine/text.h"
 #include "services/files.h"
 #include "services/log.h"
 
@@ -92,11 +93,7 @@ void dxk_log_trim(struct dxk_log *log)
 /** dxk_log_clean - make one line of the message */
 void dxk_log_clean(struct dxk_log_record *rec)
 {
-	u32 i;
-
-	for (i = 0; i < rec->len; i++)
-		if ((unsigned char)rec->text[i] < ' ' || rec->text[i] == '\177')
-			rec->text[i] = ' ';
+	dxk_text_clean(rec->text, rec->len, false);
 	rec->text[rec->len] = '\0';
 }
 

@@ -157,6 +157,27 @@ TEST_F(lib, rotate)
 	EXPECT_EQ(0, wrong);
 }
 
+/* What a terminal might obey is in no line, as it is in none of the module's. */
+TEST_F(lib, control_characters)
+{
+	unsigned int clean = 0;
+	char line[512];
+	FILE *f;
+
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	EXPECT_EQ(0, LogMessage("1\033[3\xc2\x9b" "4\x9b" "5\xc3\x9b"));
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(0, LogMessage("2\033[3\xc2\x9b" "4\x9b" "5\xc3\x9b"));
+	f = fopen(LOG, "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(line, sizeof(line), f))
+		clean += strstr(line, " 1 [3  4 5\xc3\x9b\n") ||
+			 strstr(line, " 2 [3  4 5\xc3\x9b\n");
+	fclose(f);
+	EXPECT_EQ(2, clean);
+}
+
 /* A full disk: kept, tried again, also when another file comes instead. */
 TEST_F(lib, disk_full)
 {

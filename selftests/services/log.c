@@ -177,6 +177,32 @@ TEST_F(log, bad_messages)
 	EXPECT_EQ(0, dxt_num(&self->t, "pools/log_lost"));
 }
 
+/* Control characters in each form that a terminal may obey, and what looks like them. */
+TEST_F(log, control_characters)
+{
+	static const struct {
+		const char *in, *out;
+	} t[] = {
+		{ "\033[31m", " [31m" },
+		{ "\xc2\x9b" "31m", "  31m" },			/* U+009B */
+		{ "\xc2\x80|\xc2\x9f|\xc2\xa0", "  |  |\xc2\xa0" },
+		{ "\x9b" "31m\x80\x9f\xa0", " 31m  \xa0" },	/* bytes of no character */
+		{ "\xc3\x9b\xe2\x9b\x84\xf0\x9f\x98\x80", "\xc3\x9b\xe2\x9b\x84\xf0\x9f\x98\x80" },
+		{ "\xc1\x9b\xe0\x82\x9b\xf0\x80\x82\x9b", "\xc1 \xe0  \xf0   " },	/* too long */
+		{ "\xe2\x9b", "\xe2 " },				/* cut */
+		{ "\xe2\x9bx\xf0\x9f\x98", "\xe2 x\xf0  " },
+		{ "\xff\x9b\xf8\x88\x80\x80\x80", "\xff \xf8    " },
+	};
+	unsigned int i;
+
+	UP(1024, DXK_LOG_BLOCK);
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		EXPECT_EQ(0, write_raw(self->t.member, t[i].in, (uint32_t)strlen(t[i].in)));
+	ASSERT_EQ(ARRAY_SIZE(t), read_log(&self->t, self->r, 64, 0));
+	for (i = 0; i < ARRAY_SIZE(t); i++)
+		EXPECT_STREQ(t[i].out, self->r[i].text) TH_LOG("text %u", i);
+}
+
 /* --- reading ----------------------------------------------------------------- */
 
 TEST_F(log, bad_reads)

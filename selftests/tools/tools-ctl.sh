@@ -116,6 +116,9 @@ run 1 dxkctl send --timeout 3600 busy frob &&
 	has err 'Invalid argument' && run 1 dxkctl send busy "$(printf '%5000s' x)" &&
 	has err '4096'
 ok "send of what cannot be done"
+run 1 dxkctl send --timeout 3600 busy set $'a\e[31m\xc2\x9b31mb\x9b\xc3\xa4' 1 &&
+	has out "^a \\[31m  31mb $(printf '\xc3\xa4'): no such field$"
+ok "a reply with control characters"
 
 # --- wrong use --------------------------------------------------------------
 

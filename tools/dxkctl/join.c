@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "ctl.h"
+#include "../../dxk/engine/text.h"
 
 /*
  * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
@@ -225,6 +226,8 @@ int ctl_send(int argc, char **argv)
 		return fail("dxkctl doctor", "cannot send: %s", strerror(-rc));
 	if ((size_t)rc > sizeof(reply))
 		rc = sizeof(reply);
+	/* whoever has the context has written it */
+	dxk_text_clean(reply, (size_t)rc, true);
 	fwrite(reply, 1, (size_t)rc, stdout);
 	if (rc && reply[rc - 1] != '\n')
 		putchar('\n');

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "../../../dxk/engine/text.h"
 
 /* Room for a line: the message and what goes in front and behind. */
 #define LINE_MAX_LEN	(DXK_LOG_TEXT + 128)
@@ -72,15 +73,6 @@ void dx_log_exit(struct dx_log *log)
 
 /* --- lines ----------------------------------------------------------------- */
 
-static void message_clean(struct dxk_log_record *rec)
-{
-	char *p;
-
-	for (p = rec->text; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == '\177')
-			*p = ' ';
-}
-
 /* Formats a message as the module would: what is too long is cut and marked. */
 static int message_format(struct dxk_log_record *rec, const char *format,
 			  va_list args)
@@ -98,7 +90,7 @@ static int message_format(struct dxk_log_record *rec, const char *format,
 		len--;
 	rec->text[len] = '\0';
 	rec->len = (uint32_t)len;
-	message_clean(rec);
+	dxk_text_clean(rec->text, rec->len, false);
 	return 0;
 }
 

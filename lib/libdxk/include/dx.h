@@ -370,7 +370,7 @@ int MTExecutiveThreadId(MTExecutive *mte);
  * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" when the caller is no
  * member, and when the message is "n lost": so many were dropped here. A message
  * of %DXK_LOG_TEXT bytes or more is cut and marked " [cut]" (DX-102), a control
- * character becomes a space.
+ * character becomes spaces, also one of U+0080..U+009F.
  *
  * Return: 0; -EINTR when a signal ended the wait for room: the message was not
  * taken; a negative errno of write(2) when the log is synchronous.
