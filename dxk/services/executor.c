@@ -155,11 +155,13 @@ struct dxk_executor *dxk_executor_get(u64 id, struct dxk_executor *held)
 
 void dxk_executor_put(struct dxk_executor *exec)
 {
-	struct module *owner = exec->owner;
-
+	/*
+	 * The module first: it stays as long as @exec has users, for whom unregister()
+	 * waits. After the last of them has gone both may be.
+	 */
+	module_put(exec->owner);
 	if (atomic_dec_and_test(&exec->users))
 		wake_up_var(&exec->users);
-	module_put(owner);
 }
 
 int dxk_executors_init(struct kobject *parent)
