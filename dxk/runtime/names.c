@@ -50,24 +50,24 @@ static bool dxk_name_is_taken(const struct dxk_ctx *ctx)
  * The threads of a context are the kernel's and count for no limit of its user's, so
  * contexts do.
  */
-static unsigned int dxk_user_contexts = 32;
-module_param_named(user_contexts, dxk_user_contexts, uint, 0644);
+static int dxk_user_contexts = 32;
+module_param_named(user_contexts, dxk_user_contexts, int, 0644);
 MODULE_PARM_DESC(user_contexts,
-		 "contexts that a user without CAP_SYS_RESOURCE may have made, 0: any number");
+		 "contexts that a user without CAP_SYS_RESOURCE may have made, 0: none, -1: any number");
 
 /* @open: only those that somebody has a descriptor of */
 static bool dxk_too_many(const struct dxk_ctx *ctx, bool open)
 {
-	unsigned int max = READ_ONCE(dxk_user_contexts);
+	int max = READ_ONCE(dxk_user_contexts);
 	const struct dxk_ctx *other;
-	unsigned int nr = 0;
+	int nr = 0;
 
 	lockdep_assert_held(&dxk_names);
 
 	list_for_each_entry(other, &dxk_all, all)
 		nr += uid_eq(other->who.creator, ctx->who.creator) &&
 		      (!open || other->descriptors);
-	return max && nr >= max;
+	return max >= 0 && nr >= max;
 }
 
 /* Return: -EAGAIN when those of its maker are too many that were closed, but not buried. */
