@@ -535,13 +535,9 @@ int ShouldStop(int64_t timeout_ns);
 /** DX_OPERATION - what to name as the executor of a request: an operation, by its number */
 #define DX_OPERATION(number)	((Runnable *)(uintptr_t)(number))
 
-/**
- * Operation - executes a request that names its number
- * @request: as CurrentRequest(). If another process has posted it, its pOObject and
- *	pPObject are numbers of that one's choice, never to be used as addresses: what it
- *	has to say is in pData and in RQEFd
- *
- * Return: the status of the request.
+/*
+ * Executes a request that names its number, as CurrentRequest() gives it, and returns its
+ * status; see struct OperationTable.
  */
 typedef int (*Operation)(const RQElement *request);
 
@@ -552,10 +548,12 @@ typedef int (*Operation)(const RQElement *request);
  * @Reserved: 0
  *
  * The executor of a request is an address only in the process that posted it, until it
- * calls exec(2). Whoever may post to the context could name any; so a request of another
- * process, a child included, has to name a number of the table of the process that
- * executes it, see %DX_OPERATION. One that does not is not executed: its status is
- * -ENOSYS. Requests of the process itself may name numbers as well.
+ * calls exec(2), and so are its owner and its parameter: an operation takes pOObject and
+ * pPObject for numbers, and what a request has to say from pData and RQEFd. Whoever may
+ * post to the context could name any address; so a request of another process, a child
+ * included, has to name a number of the table of the process that executes it, see
+ * %DX_OPERATION. One that does not is not executed: its status is -ENOSYS. Requests of
+ * the process itself may name numbers as well.
  */
 struct OperationTable {
 	const Operation *Operations;
