@@ -159,6 +159,9 @@ void dxk_slot_vacate(struct dxk_thread *t)
 		dxk_slot_fall_vacant(slot);
 		return;
 	}
+	/* The burial finds it by its id. */
+	if (ctx->engine.run.buried)
+		return;
 	list_add_tail(&slot->unused, &ctx->unused);
 	if (ctx->tidying)
 		return;
