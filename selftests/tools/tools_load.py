@@ -35,7 +35,8 @@ Entry = struct("Entry", (u64, "owner executor param data"), (u32, "data_len resu
                (s32, "prio"), (u32, "attrs"), (s32, "fd"), (u32, "reserved"))
 Work = struct("Work", (u64, "ticket owner executor param"),
               (u32, "data_len result_len"), (s32, "prio"),
-              (u32, "attrs inspect_count"), (s32, "fd"), (u32, "attempt reserved"))
+              (u32, "attrs inspect_count"), (s32, "fd"),
+              (u32, "attempt reserved uid gid pid origin"))
 Done = struct("Done", (u64, "ticket data"), (u32, "data_len"), (s32, "status"))
 Result = struct("Result", (u64, "executor param"), (s32, "status"), (u32, "attrs"),
                 (s32, "prio"), (u32, "inspect_count data_len worker attempts reserved"))
