@@ -351,10 +351,16 @@ static void dxk_cancel_all(struct dxk_engine *e)
 	} while (l.more);
 }
 
-/** dxk_stop_begin - from here on the context only finishes what it has */
-void dxk_stop_begin(struct dxk_engine *e, bool cancel, bool close)
+/**
+ * dxk_stop_begin - from here on the context only finishes what it has
+ * @e: the engine
+ * @gen: of the run that is meant
+ * @cancel: cancel what is Ready
+ * @close: nobody waits for what executes
+ */
+void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 {
-	struct dxk_stop_op s = { .cancel = cancel, .close = close };
+	struct dxk_stop_op s = { .gen = gen, .cancel = cancel, .close = close };
 
 	do {
 		dxk_perform(e, &s.op, dxk_stop_begin_run);

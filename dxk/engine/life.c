@@ -91,13 +91,18 @@ static void dxk_run_end(struct dxk_engine *e, enum dxk_how how, bool down,
 	wakes->kick |= BIT(DXK_WALKER);
 }
 
+static void dxk_run_shut_of(struct dxk_engine *e, u32 gen)
+{
+	dxk_stop_begin(e, gen, READ_ONCE(e->cancelling), READ_ONCE(e->run.down));
+}
+
 /**
  * dxk_run_shut - end who sleeps, as far as the run is ended so far
- * @e: the engine
+ * @e: the engine; for its walker, so there is no other run before this returns
  */
 void dxk_run_shut(struct dxk_engine *e)
 {
-	dxk_stop_begin(e, READ_ONCE(e->cancelling), READ_ONCE(e->run.down));
+	dxk_run_shut_of(e, READ_ONCE(e->run.gen));
 }
 
 /* Sleepers are to be ended by whoever this tells so, as far as the run is ended so far. */
@@ -188,7 +193,7 @@ int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 d
 	dxk_perform(e, &h.op, dxk_halt_run);
 	/* Here and now: when Stop returns, be it at once, whoever slept is told. */
 	if (h.shut)
-		dxk_run_shut(e);
+		dxk_run_shut_of(e, h.gen);
 	err = dxk_waiter_sleep(e, &h.w, deadline) ?: h.err;
 	return err || !down ? err : dxk_halt_down(e, &h, deadline);
 }

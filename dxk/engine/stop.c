@@ -17,9 +17,10 @@
 void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
-	struct dxk_rqe *rqe;
+	struct dxk_rqe *rqe = NULL;
 
-	while ((rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
+	/* Not in a run that was begun between two of these holds. */
+	while (e->cancelling && (rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
 		dxk_end_ready(e, rqe, -ECANCELED, &l->ended, wakes);
 	l->more = rqe;
 	dxk_stop_workers(e, wakes);
@@ -115,6 +116,9 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 {
 	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
 
+	s->more = false;
+	if (s->gen != e->run.gen)
+		return;
 	if (!s->begun)
 		dxk_stop_first(e, s);
 	s->more = !dxk_stop_pollers(e, &s->bucket, wakes) ||

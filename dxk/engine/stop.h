@@ -15,6 +15,8 @@ struct dxk_stop_op {
 	struct dxk_op op;
 	/** @w: sleeps in dxk_engine.stoppers while requests execute */
 	struct dxk_waiter w;
+	/** @gen: of the run that it is about: nothing happens to another one */
+	u32 gen;
 	/** @cancel: cancel what is Ready */
 	bool cancel;
 	/** @close: the context is closed: do not wait for what executes */

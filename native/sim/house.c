@@ -189,7 +189,7 @@ static void stop_begin(bool cancel, bool close)
 	u64 begun = sim_now;
 
 	house.stopped = 0;
-	dxk_stop_begin(&house.e, cancel, close);
+	dxk_stop_begin(&house.e, 0, cancel, close);
 	house.stopped = begun;
 }
 

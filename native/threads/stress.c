@@ -65,7 +65,7 @@ static void stop(struct stress *s, struct actor *actor, bool cancel)
 
 	pthread_barrier_wait(&s->calm);
 	__atomic_store_n(&s->over, true, __ATOMIC_RELEASE);
-	dxk_stop_begin(&s->e, cancel, false);
+	dxk_stop_begin(&s->e, 0, cancel, false);
 	MUST(!dxk_stop_wait(&s->e, DXK_FOREVER));
 	pthread_barrier_wait(&s->gone);
 	for (i = 0; i < THREADS; i++)

@@ -209,7 +209,7 @@ static void world_signals(struct kunit *test)
 	puppet_work(ps, worker);
 	os_interrupt(os_self());
 	EXPECT_IS(dxk_should_wait(worker, DXK_FOREVER), -ERESTARTSYS);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	os_interrupt(os_self());
 	EXPECT_IS(dxk_stop_wait(ps->e, DXK_FOREVER), -ERESTARTSYS);
 }

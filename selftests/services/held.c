@@ -115,9 +115,9 @@ static int handles(struct dxt *unused)
 		return 6;
 	if (dxk_handle_close(t.ctx, handle[0]) || !soon_posts(&t, fd, 2))
 		return 7;
-	/* Stop closes handles, and leaves what is posted to be collected */
+	/* Stop closes handles, and what it cancels gives its file back */
 	if (dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, -1) || dxk_ctx_start(t.ctx) ||
-	    !soon_posts(&t, fd, FILES - 2))
+	    !soon_posts(&t, fd, FILES))
 		return 8;
 	return 0;
 }

@@ -88,14 +88,14 @@ static void death_redo(struct kunit *test)
 	/* an idle worker gets it at once; not when Ready requests are cancelled */
 	puppet_post(ps, 8, 0, PXR_REJOIN | PXR_REDO);
 	puppet_work(ps, m[2]);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	puppet_dies(ps, m[2]);
 	EXPECT_IS(ps->e->stats.redone, 2);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
 	m[0] = puppet_worker(ps);
 	ps->e->policy.redo_max = 9;
 	EXPECT(puppet_work(ps, m[0]) == list_first_entry(&m[0]->busy, struct dxk_rqe, link));
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	puppet_dies(ps, m[0]);
 	EXPECT_IS(ps->e->stats.redone, 2);
 	EXPECT_IS(ps->e->stats.owner_dead, 3);

@@ -33,7 +33,7 @@ static void drain_hierarchy(struct kunit *test)
 
 	posts(ps, ps->main, 8);
 	puppet_work(ps, m[0]);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	stop = puppet_stopper(ps);
 	/* who is on the way to its first request is outside, and so is every client */
 	EXPECT_IS(posts(ps, m[1], 9)->err, -ESHUTDOWN);
@@ -51,7 +51,7 @@ static void drain_hierarchy(struct kunit *test)
 	EXPECT_IS(posts(ps, m[2], 12)->taken, 1);
 	r[1] = puppet_rejoin(ps, m[2], 12, 1, 1);
 	/* a further Stop(drain) leaves them asleep as well */
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(ASLEEP(r[0]) && ASLEEP(r[1]) && ASLEEP(stop));
 	puppet_fetch(n[1]);
 	n[1] = puppet_end(ps, m[1], 1, 1);
@@ -100,7 +100,7 @@ static void drain_wakes_outside(struct kunit *test)
 		r[i] = puppet_rejoin(ps, m, 8, 1, 1);
 		EXPECT(ASLEEP(p[i]) && ASLEEP(r[i]));
 	}
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	for (i = 0; i < 2 * MANY; i++) {
 		EXPECT_IS(ASLEEP(p[i]), i % 2);
 		EXPECT_IS(ASLEEP(r[i]), i % 2);
@@ -114,7 +114,7 @@ static void drain_wakes_outside(struct kunit *test)
 	/* who comes from outside to wait for what is under way may */
 	r[0] = puppet_rejoin(ps, out[0], 8, 1, 1);
 	EXPECT(ASLEEP(r[0]));
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	for (i = 0; i < 2 * MANY; i++) {
 		EXPECT(!ASLEEP(p[i]) && !ASLEEP(r[i]));
 		EXPECT_IS(p[i]->err, -ESHUTDOWN);
@@ -180,7 +180,7 @@ static void drain_reserves_nothing(struct kunit *test)
 	puppet_work(ps, m);
 	p = posts(ps, m, 9);
 	EXPECT(ASLEEP(p));
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(!ASLEEP(p));
 	EXPECT_IS(p->taken, 1);
 	EXPECT_IS(posts(ps, m, 9)->taken, 1);
@@ -195,7 +195,7 @@ static void drain_helps(struct kunit *test)
 
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, m);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	posts(ps, m, 9);
 	r = puppet_rejoin(ps, m, 9, 1, 1);
 	EXPECT(!ASLEEP(r) && r->helper.called);
@@ -218,7 +218,7 @@ static void drain_spares(struct kunit *test)
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, m);
 	manager = puppet_manager(ps, true);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(ASLEEP(manager));
 	posts(ps, m, 9);
 	r = puppet_rejoin(ps, m, 9, 1, 1);
@@ -241,7 +241,7 @@ static void drain_stalls(struct kunit *test)
 
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	puppet_work(ps, m);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	posts(ps, m, 9);
 	EXPECT(ASLEEP(puppet_rejoin(ps, m, 9, 1, 1)));
 	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
@@ -250,7 +250,7 @@ static void drain_stalls(struct kunit *test)
 	s.since -= DXK_STALL_MS * NSEC_PER_MSEC;
 	EXPECT(dxk_stall_look(ps->e, &s));
 	/* who cancels ends it */
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	EXPECT(!dxk_stall_look(ps->e, &s));
 	EXPECT_IS(s.since, 0);
 }

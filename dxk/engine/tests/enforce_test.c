@@ -62,7 +62,7 @@ static void enforce_closes_lane(struct kunit *test)
 	EXPECT_IS(last->reason, PXR_LANE_CLOSED);
 	/* with what is left a drain ends */
 	puppet_work(ps, puppet_worker(ps));
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT_IS(puppet_end(ps, ps->member[2], 0, 1)->err, -ESHUTDOWN);
 	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
 }
@@ -82,7 +82,7 @@ static void enforce_meets_stop(struct kunit *test)
 	EXPECT(op.more);
 	/* it is in force once and for all */
 	ps->e->policy.redo_max = 77;
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	stop = puppet_stopper(ps);
 	EXPECT(ASLEEP(stop));
 	puppet_do(ps, &op.op, dxk_enforce_run);

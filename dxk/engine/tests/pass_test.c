@@ -124,7 +124,7 @@ static void pass_and_stop(struct kunit *test)
 	puppet_end(ps, worker, 0, 0);
 	dxk_sweep(ps->e, true);
 	EXPECT(ps->e->owners.pass);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(!ps->e->owners.pass);
 	for (i = 0; i < MANY; i++) {
 		EXPECT(!ASLEEP(r[i]));

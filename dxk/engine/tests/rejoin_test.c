@@ -265,7 +265,7 @@ static void rejoin_copies_out(struct kunit *test)
 	r = puppet_poller(ps, ps->main, 8, 1, 0);
 	r->free = false;
 	puppet_do(ps, &r->op, dxk_rejoin_run);
-	dxk_stop_begin(ps->e, false, true);
+	dxk_stop_begin(ps->e, 0, false, true);
 	i = ps->e->stats.rejoin_returned;
 	waits = puppet_rejoin(ps, other, 8, 1, 1);
 	EXPECT(!ASLEEP(waits));

@@ -139,7 +139,7 @@ static void stall_suspects(struct kunit *test)
 	EXPECT(ASLEEP(n));
 	EXPECT_IS(ps->kick, BIT(DXK_MONITOR));
 	/* a context that stops is none */
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(!nobody(ps));
 }
 
@@ -317,7 +317,7 @@ static void stall_edges(struct kunit *test)
 	EXPECT(dxk_sleeps(m[1], &s));
 	EXPECT_IS(s.state, DXK_M_COMPLETING);
 	EXPECT(s.held);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	/* a request that has ended is nobody's */
 	EXPECT(!dxk_works_for(m[1], m[1]->space, 1));
 	dxk_space_leave(ps->e, other);

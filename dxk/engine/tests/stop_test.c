@@ -27,7 +27,7 @@ static void stop_drains(struct kunit *test)
 	p = puppet_post(ps, 9, 0, PXR_WAITIF_BUSY);
 	r = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
 	c = puppet_manager(ps, true);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT_IS(ps->e->state, DXK_CTX_STOPPING);
 	EXPECT(!ps->e->cancelling);
 	EXPECT(!ASLEEP(p));
@@ -77,7 +77,7 @@ static void stop_before_the_first(struct kunit *test)
 	struct dxk_crew_op *c;
 
 	puppet_post(ps, 8, 0, 0);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	stop = puppet_stopper(ps);
 	EXPECT(ASLEEP(stop));
 	puppet_work(ps, worker);
@@ -91,7 +91,7 @@ static void stop_before_the_first(struct kunit *test)
 	EXPECT(ASLEEP(c));
 	EXPECT_IS(c->workers, 0);
 	/* at the end all are to end, cancelled or not */
-	dxk_stop_begin(ps->e, false, true);
+	dxk_stop_begin(ps->e, 0, false, true);
 	EXPECT(!ps->e->cancelling);
 	EXPECT(dxk_is_to_end(ps->e, 0));
 	EXPECT_IS(c->err, -ESHUTDOWN);
@@ -115,7 +115,7 @@ static void stop_cancels(struct kunit *test)
 	list_first_entry(&n->work, struct dxk_rqe, link)->data_len = 5;
 	for (i = 0; i < 3; i++)
 		puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, i ? PXR_REJOIN : 0);
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	EXPECT(ps->e->cancelling);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
 	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 2);
@@ -151,7 +151,7 @@ static void stop_after_the_last(struct kunit *test)
 	puppet_work(ps, m[0]);
 	n[0] = puppet_turn(ps, m[0], 1);
 	n[1] = puppet_turn(ps, m[1], 1);
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	stop = puppet_stopper(ps);
 	puppet_return(ps, n[0]);
 	EXPECT(ASLEEP(stop));
@@ -165,7 +165,7 @@ static void stop_after_the_last(struct kunit *test)
 	ps->e->cancelling = false;
 	puppet_post(ps, 8, 0, 0);
 	n[0] = puppet_turn(ps, m[1], 1);
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	stop = puppet_stopper(ps);
 	n[1] = puppet_turn(ps, puppet_worker(ps), 1);
 	EXPECT(ASLEEP(stop) && ASLEEP(n[1]));
@@ -231,7 +231,7 @@ static void stop_many(struct kunit *test)
 		EXPECT(ASLEEP(p[i]) && ASLEEP(r[i]) && ASLEEP(s[i]) && ASLEEP(n[i]));
 	}
 	for (close = 0; close < 2; close++) {
-		dxk_stop_begin(ps->e, false, close);
+		dxk_stop_begin(ps->e, 0, false, close);
 		for (i = 0; i < MANY; i++) {
 			EXPECT(!ASLEEP(p[i]) && !ASLEEP(r[i]) && !ASLEEP(s[i]));
 			EXPECT_IS(p[i]->err, -ESHUTDOWN);
@@ -295,7 +295,7 @@ static void stop_wakes_first(struct kunit *test)
 	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_REJOIN);
 	for (i = 0; i < MANY; i++)
 		r[i] = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	EXPECT_IS(ps->e->stats.cancelled, DXK_BATCH_MAX);
 	for (i = 0; i < MANY; i++) {
 		EXPECT(!ASLEEP(r[i]));
@@ -325,17 +325,17 @@ static void stop_asks(struct kunit *test)
 	other = puppet_asks(ps, m[1], true);
 	client = puppet_asks(ps, ps->main, true);
 	EXPECT(ASLEEP(service) && ASLEEP(other) && ASLEEP(client));
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT(!ASLEEP(service) && service->answer);
 	/* who executes nothing is taken for a service */
 	EXPECT(!ASLEEP(client) && client->answer);
 	EXPECT(ASLEEP(other));
 	EXPECT_IS(dxk_should_wait(m[0], 0), 1);
 	EXPECT_IS(dxk_should_wait(m[1], 0), 0);
-	dxk_stop_begin(ps->e, true, false);
+	dxk_stop_begin(ps->e, 0, true, false);
 	EXPECT(!ASLEEP(other) && other->answer);
 	EXPECT_IS(dxk_should_wait(m[1], 0), 1);
-	dxk_stop_begin(ps->e, false, true);
+	dxk_stop_begin(ps->e, 0, false, true);
 	EXPECT_IS(ps->e->state, DXK_CTX_STOPPED);
 	EXPECT(dxk_is_to_end(ps->e, 0));
 }
@@ -368,7 +368,7 @@ static void stop_ends_full_pool(struct kunit *test)
 	/* DX-92: still executing */
 	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 5 * MANY);
 	EXPECT_IS(ps->e->stats.complete_blocks, MANY);
-	dxk_stop_begin(ps->e, false, false);
+	dxk_stop_begin(ps->e, 0, false, false);
 	for (i = 0; i < MANY; i++) {
 		EXPECT(!ASLEEP(n[i]));
 		EXPECT_IS(n[i]->taken, 5);
