@@ -336,11 +336,14 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 		slot = dxk_slot_add(ctx, id);
 		if (slot == ERR_PTR(-EBUSY))
 			continue;
+		spin_lock(&ctx->engine.lock);
+		if (IS_ERR(slot))
+			ctx->nr_slots = id;	/* as far as it got: to be tried again */
+		else
+			dxk_slot_fall_vacant(slot);
+		spin_unlock(&ctx->engine.lock);
 		if (IS_ERR(slot))
 			return PTR_ERR(slot);
-		spin_lock(&ctx->engine.lock);
-		dxk_slot_fall_vacant(slot);
-		spin_unlock(&ctx->engine.lock);
 	}
 	return 0;
 }

@@ -284,7 +284,7 @@ TEST_F(failnth, descriptors)
 
 	EACH_POINT("open", 1, 1, open_device(n, hit));
 	EACH_POINT("close of a context", 0, 1, close_context(e, n, hit));
-	EACH_POINT("close of a worker", 5, 1, close_worker(e, n, hit));
+	EACH_POINT("close of a worker", 0, 1, close_worker(e, n, hit));
 	EACH_POINT("poll of a context", 1, 1, poll_it(e->t.ctx, n, hit));
 	EACH_POINT("poll of a member", 1, 1, poll_it(e->me, n, hit));
 	EACH_POINT("mmap of a context", 0, 1, map_it(e->t.ctx, n, hit));
