@@ -96,7 +96,7 @@ void os_poll_workers(struct dxk_engine *e)
 
 void os_kick(struct dxk_engine *e, u32 who)
 {
-	WARN_ON_ONCE(who >= DXK_CONTROLS);
+	WARN_ON_ONCE(who >= DXK_CONTROLS && who != DXK_WALKER);
 	__atomic_or_fetch(&os_kicked, BIT(who), __ATOMIC_RELAXED);
 }
 

@@ -134,6 +134,7 @@ static void world_inbox(struct kunit *test)
 	struct puppets *ps = puppets_workers(test, 1);
 	u32 row, i, taken;
 
+	ps->e->cancelling = true;
 	for (row = 0; row < ARRAY_SIZE(rows); row++) {
 		struct dxk_list_op cancel = { };
 		struct dxk_rejoin_op *r[2];

@@ -130,7 +130,7 @@ void puppets_end(struct kunit *test)
 	if (!ps)
 		return;
 	e = ps->e;
-	dxk_stop_begin(e, 0, true, true);
+	dxk_stop_begin(e, e->run.gen, true, true);
 	for (c = ps->calls; c; c = c->before)
 		puppet_call_end(ps, c);
 	for (i = 0; i < ps->nr_members; i++) {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The life of a context: which run a Stop is about, how a run ends, what a close begins.
+ * The test is the walker: it asks what to do, and does it when it likes.
+ */
+#include "engine/life.h"
+#include "engine/tests/puppet.h"
+
+/* A context that was not started yet, though the rest is as if it ran. */
+static struct puppets *new_context(struct kunit *test, u32 workers)
+{
+	struct puppets *ps = puppets_workers(test, workers);
+
+	ps->e->state = DXK_CTX_NEW;
+	return ps;
+}
+
+static int claim(struct puppets *ps, const struct dxk_policy *policy)
+{
+	int err;
+
+	spin_lock(&ps->e->lock);
+	err = dxk_run_claim(ps->e, policy);
+	spin_unlock(&ps->e->lock);
+	return err;
+}
+
+static void start(struct puppets *ps)
+{
+	struct dxk_policy policy = ps->e->policy;
+
+	EXPECT_IS(claim(ps, &policy), 0);
+	EXPECT_IS(ps->e->state, DXK_CTX_STARTING);
+	EXPECT_IS(claim(ps, &policy), -EBUSY);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, true, 0), -EBUSY);
+	dxk_run_open(ps->e);
+	EXPECT_IS(claim(ps, &policy), -EBUSY);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+}
+
+static void ends(struct puppets *ps)
+{
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+	EXPECT(!dxk_run_is_over(ps->e));
+	dxk_run_shut(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+	dxk_run_over(ps->e);
+	EXPECT(dxk_run_is_over(ps->e));
+	EXPECT_IS(ps->e->state, DXK_CTX_STOPPED);
+}
+
+/* DX-107, DX-112, DX-114: one run after the other; a Stop that gave up ends its own. */
+static void run_runs(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	u32 i;
+
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), 0);
+	EXPECT_IS(ps->e->state, DXK_CTX_NEW);
+	for (i = 1; i <= 3; i++) {
+		struct dxk_member *worker;
+
+		start(ps);
+		worker = puppet_worker(ps);
+		EXPECT_IS(ps->e->run.gen, i);
+		puppet_post(ps, 8, 0, 0);
+		puppet_work(ps, worker);
+		/* the wish "drain" ends no thread */
+		EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, 0), -ETIMEDOUT);
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+		EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), -ETIMEDOUT);
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+		puppet_end(ps, worker, 0, 0);
+		ends(ps);
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+		EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, true, 0), 0);
+		puppet_dies(ps, worker);
+	}
+}
+
+/* A drain of which nobody wants the threads ended; then somebody does. */
+static void run_wish_only(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+
+	start(ps);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, 0), 0);
+	EXPECT_IS(ps->e->state, DXK_CTX_STOPPING);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+	spin_lock(&ps->e->lock);
+	EXPECT(dxk_run_welcomes(ps->e));
+	ps->e->run.want_down = true;
+	spin_unlock(&ps->e->lock);
+	ends(ps);
+	spin_lock(&ps->e->lock);
+	EXPECT(!dxk_run_welcomes(ps->e));
+	spin_unlock(&ps->e->lock);
+}
+
+/* DX-107, DX-108: a drain may become a cancel, and never the other way round */
+static void run_only_grows(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_member *worker;
+	u32 i;
+
+	start(ps);
+	worker = puppet_worker(ps);
+	for (i = 0; i < 3; i++)
+		puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, worker);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), -ETIMEDOUT);
+	EXPECT_IS(ps->e->stats.cancelled, 0);
+	EXPECT(dxk_run_drains(ps->e));
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, true, 0), -ETIMEDOUT);
+	EXPECT_IS(ps->e->stats.cancelled, 2);
+	EXPECT(!dxk_run_drains(ps->e));
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), -ETIMEDOUT);
+	EXPECT_IS(ps->e->run.how, DXK_CANCEL);
+	EXPECT(ps->e->cancelling);
+	puppet_end(ps, worker, 0, 0);
+	ends(ps);
+	EXPECT(!ps->e->cancelling);
+}
+
+/* A Stop of the run before, held back until now, does nothing to this one. */
+static void run_late_stop(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_rejoin_op *r;
+
+	start(ps);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, false, 0), 0);
+	ps->e->run.want_down = true;
+	ends(ps);
+	start(ps);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	r = puppet_rejoin(ps, puppet_client(ps), 8, 1, 1);
+	dxk_stop_begin(ps->e, ps->e->run.gen - 1, true, true);
+	EXPECT_IS(ps->e->state, DXK_CTX_RUNNING);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(ps->e->stats.cancelled, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, true);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(ps->e->stats.cancelled, 1);
+	dxk_run_over(ps->e);
+}
+
+/* DX-113: a close begins the end, and waits neither for requests nor for pins. */
+static void run_close(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_member *worker;
+
+	start(ps);
+	worker = puppet_worker(ps);
+	puppet_post(ps, 8, 0, 0);
+	puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, worker);
+	dxk_pin(ps->e);
+	dxk_run_close(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_SHUT);
+	dxk_run_shut(ps->e);
+	EXPECT_IS(ps->e->stats.cancelled, 1);
+	ends(ps);
+	EXPECT_IS(ps->e->nr[DXK_AT_WORK], 1);
+	EXPECT_IS(claim(ps, &policy), -ESHUTDOWN);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_LEAVE);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+	dxk_unpin(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_BURY);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+	puppet_end(ps, worker, 0, 0);
+}
+
+/* One that never ran: whoever waits to be asked to end is asked. */
+static void run_close_of_a_new_one(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_should_op *s = puppet_asks(ps, ps->main, true);
+
+	EXPECT(ASLEEP(s));
+	dxk_run_close(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_SHUT);
+	dxk_run_shut(ps->e);
+	EXPECT(!ASLEEP(s) && s->answer);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_LEAVE);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_BURY);
+}
+
+static struct kunit_case run_cases[] = {
+	KUNIT_CASE(run_runs),
+	KUNIT_CASE(run_wish_only),
+	KUNIT_CASE(run_only_grows),
+	KUNIT_CASE(run_late_stop),
+	KUNIT_CASE(run_close),
+	KUNIT_CASE(run_close_of_a_new_one),
+	{ }
+};
+
+static struct kunit_suite run_suite = {
+	.name = "dxk_run",
+	.exit = puppets_end,
+	.test_cases = run_cases,
+};
+
+kunit_test_suite(run_suite);
