@@ -6,7 +6,7 @@
  *
  *   W  changed only by who walks the run: the caller of Start while it is STARTING, then
  *      the walker; see engine/life.h. It needs no lock, for the claim is exclusive
- *   N  dxk_names: which contexts there are and who has descriptors, see session.c
+ *   N  dxk_names: which contexts there are and how many descriptors each has, see names.c
  *   H  dxk_handles.lock: the Handle Table
  *
  * Order: dxk_handles.lock, dxk_engine.lock; the lock of the log inside of whatever its

@@ -13,7 +13,7 @@ struct dxk_ctx;
  * struct dxk_report - what the Monitor remembers of its last looks
  */
 struct dxk_report {
-	/** @stall: (M) of the looks for stalls */
+	/** @stall: of the looks for stalls; the Monitor's */
 	struct dxk_stall stall;
 	/** @limit: of lines for the kernel's log */
 	struct ratelimit_state limit;
