@@ -359,12 +359,33 @@ static bool thread_fail_nth(int fd, int n)
 	return text[0] == '0';
 }
 
+/* Does a kernel thread sleep idly, and not for memory or another thread? */
+static bool rests(pid_t pid)
+{
+	char path[64], text[256], *state = NULL;
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n > 0) {
+		text[n] = 0;
+		state = strrchr(text, ')');
+	}
+	return state && !strncmp(state, ") I", 3);
+}
+
 /*
  * The Monitor makes the crew larger by a kernel worker and by an id that is vacant:
  * what fails it tells in the log and makes up for at its next turn.
  */
 static const char *grow(struct env *e, int fd, unsigned int n, bool *hit)
 {
+	pid_t monitor = kthread(&e->t, "monitor");
 	struct dxk_policy p = e->t.policy;
 	bool grown;
 
@@ -375,8 +396,9 @@ static const char *grow(struct env *e, int fd, unsigned int n, bool *hit)
 		return "POLICY_SET";
 	if (!DXT_UNTIL(&e->t, dxt_num(&e->t, "policy/max_threads") == 5))
 		return "the review";
-	/* the turn is over when the Monitor has asked for the mutex: ask, too */
-	close(dxk_member_create(e->t.ctx, DXK_MEMBER_CLIENT, NULL));
+	/* the turn is over when the Monitor rests */
+	if (!DXT_SOON(rests(monitor)))
+		return "the Monitor's rest";
 	*hit = thread_fail_nth(fd, -1);
 	grown = dxt_num(&e->t, "pools/thread_use") == 3;
 	if (!grown && !*hit)
