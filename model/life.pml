@@ -484,7 +484,6 @@ step_down:
 		:: at == 0 ->
 			atomic {
 				over = gen;
-				cancelling = false;
 				state = (failed && !closed && back_new -> NEW : STOPPED)
 			}
 		:: at == CREW ->

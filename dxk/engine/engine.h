@@ -57,7 +57,7 @@ struct dxk_engine {
 	bool direct;
 	/** @state: (L) enum dxk_ctx_state */
 	u8 state;
-	/** @cancelling: (L) Stop(cancel): what becomes Ready is cancelled */
+	/** @cancelling: (L) Stop(cancel): what becomes Ready is cancelled, until a Start */
 	bool cancelling;
 	/**
 	 * @stopped: (L) os_now() at the newest Stop: who slept in a rejoin by then is

@@ -202,7 +202,7 @@ int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 d
  * dxk_run_fail - a step of Start failed: the walker undoes the others
  * @e: the engine
  *
- * Waits until it has; SIGKILL ends the wait, not the undoing.
+ * Waits until it has; a signal ends the wait, not the undoing.
  */
 void dxk_run_fail(struct dxk_engine *e)
 {
@@ -299,7 +299,6 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	if (!dxk_run_is_over(e)) {
 		WRITE_ONCE(e->state, run->failed && !run->closed ? run->back :
 								   DXK_CTX_STOPPED);
-		e->cancelling = false;
 		WRITE_ONCE(run->over, run->gen);
 	}
 	l->more = false;

@@ -120,7 +120,6 @@ static void run_only_grows(struct kunit *test)
 	EXPECT(ps->e->cancelling);
 	puppet_end(ps, worker, 0, 0);
 	ends(ps);
-	EXPECT(!ps->e->cancelling);
 }
 
 /* A Stop of the run before, held back until now, does nothing to this one. */
@@ -174,6 +173,25 @@ static void run_close(struct kunit *test)
 	puppet_end(ps, worker, 0, 0);
 }
 
+/* What a worker has of a context that is closed ends, also if it could not fetch it. */
+static void run_close_then_put_back(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_next_op *n;
+
+	start(ps);
+	n = puppet_turn(ps, puppet_worker(ps), 1);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	EXPECT_IS(n->nr, 1);
+	dxk_run_close(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_SHUT);
+	dxk_run_shut(ps->e);
+	ends(ps);
+	puppet_return(ps, n);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+	EXPECT_IS(ps->e->stats.cancelled, 1);
+}
+
 /* One that never ran: whoever waits to be asked to end is asked. */
 static void run_close_of_a_new_one(struct kunit *test)
 {
@@ -195,6 +213,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_only_grows),
 	KUNIT_CASE(run_late_stop),
 	KUNIT_CASE(run_close),
+	KUNIT_CASE(run_close_then_put_back),
 	KUNIT_CASE(run_close_of_a_new_one),
 	{ }
 };
