@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * The life of a context: which run a Stop is about, how a run ends, what a close begins.
- * The test is the walker: it asks what to do, and does it when it likes.
+ * The test is the walker: it asks what to do, and does it when it likes, which a kernel in
+ * which the real one is kicked leaves no room for.
  */
 #include "engine/life.h"
 #include "engine/tests/puppet.h"
