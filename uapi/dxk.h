@@ -88,6 +88,8 @@
  *              a worker may post from within a request
  * EDEADLK      the caller would wait for a request that it executes itself
  * ENOSPC       the hard limit of a policy (max_requests, worker ids) is reached
+ * EDQUOT       the caller's user has its share of live requests or of ids, see
+ *              dxk_policy.user_share
  * ENODEV       the crew has no place for a worker of the kind that is asked for
  * ENOENT       no such kernel executor
  * EBADF        PXR_FD with a descriptor that is not open
@@ -435,6 +437,10 @@ enum dxk_order {
  * @max_spares: most spare workers of both kinds under on_block SPARE, started when
  *	they are needed first; 0..499 with max_threads, default 8. Their ids are the
  *	highest up to 499
+ * @user_share: percent that one user, other than the owner of the context, may have of
+ *	what it has and what is free together: of live requests (EDQUOT), of Ready Pool
+ *	entries, of Rejoin Pool entries unless @rejoin_full is GROW (EAGAIN, or sleep), and
+ *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Dynamic
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -476,6 +482,7 @@ struct dxk_policy {
 	__u32 redo_max;
 	__u32 help_depth;
 	__u32 max_spares;
+	__u32 user_share;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -573,7 +580,8 @@ enum dxk_member_kind {
  *
  * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every
  * user worker's id is taken, ENODEV when the policy has no place for any. The same of
- * spares: ENOSPC when there are max_spares, ENODEV unless on_block is SPARE.
+ * spares: ENOSPC when there are max_spares, ENODEV unless on_block is SPARE. A client gets
+ * EDQUOT when its user has its share of ids, see dxk_policy.user_share.
  *
  * poll(2) on a client: readable when the owner whose last rejoin answered
  * %RJR_NONE_READY has a result or nothing left. On a worker: readable when a
@@ -643,7 +651,7 @@ struct dxk_crew_wait {
 #define PXR_LANE_FULL		2	/* EAGAIN: the lane is at its limit */
 #define PXR_LANE_CLOSED		3	/* EPERM: the lane's limit is 0 */
 #define PXR_REJOIN_FULL		4	/* EAGAIN: no Rejoin Pool entry to reserve */
-#define PXR_NO_SPACE		5	/* ENOSPC: max_requests live requests */
+#define PXR_NO_SPACE		5	/* ENOSPC, EDQUOT: max_requests live requests */
 #define PXR_HELP		6	/* EAGAIN: no room yet, a request to execute */
 
 /**

@@ -142,7 +142,8 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		dxk_serve_blocked(e, wakes);
-	else if (e->policy.rejoin_full == DXK_REJOIN_RESERVE)
+	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE ||
+	    unlikely(e->ready.asleep[DXK_LANES]))
 		dxk_serve_posters(e, wakes);
 	e->owners.freed = false;
 }

@@ -27,6 +27,7 @@
 #include "engine/owner.h"
 #include "engine/ready.h"
 #include "engine/request.h"
+#include "engine/share.h"
 #include "engine/stats.h"
 #include "engine/waiter.h"
 #include "uapi/dxk.h"
@@ -91,6 +92,8 @@ struct dxk_engine {
 	struct dxk_crew crew;
 	/** @owners: owners and the Rejoin Pool */
 	struct dxk_owners owners;
+	/** @shares: (L) what single users have of it */
+	struct dxk_shares shares;
 	/** @stats: (L) counters */
 	struct dxk_stats stats;
 	/** @inbox: (A) operations for thread 700 */

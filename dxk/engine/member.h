@@ -61,6 +61,8 @@ struct dxk_member {
 	 * read by anybody for display
 	 */
 	u8 state;
+	/** @share: (C) the share of whose user its posts count for, or 0 */
+	u8 share;
 	/** @spare: (C) once attached: a worker for the place of others that sleep */
 	bool spare;
 	/** @leaving: (L) takes no more work: the crew shrinks */

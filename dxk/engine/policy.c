@@ -50,6 +50,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("redo_max", redo_max, 1, 1000, DYNAMIC),
 	FIELD("help_depth", help_depth, 1, 64, DYNAMIC),
 	FIELD("max_spares", max_spares, 0, DXK_ID_WORKER_MAX),
+	FIELD("user_share", user_share, 1, 100, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -79,6 +80,7 @@ void dxk_policy_default(struct dxk_policy *policy, u32 threads)
 		.redo_max = 3,
 		.help_depth = 4,
 		.max_spares = 8,
+		.user_share = 75,
 	};
 }
 

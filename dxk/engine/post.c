@@ -4,12 +4,13 @@
  * let it in. Test and entry are one critical section, so an entry goes to exactly
  * one poster (DX-43).
  *
- * Sleeping posters stand in a queue per lane, which is kept as two: of those who execute a
- * request, and of those outside, whom Stop(drain) sends away. An entry that becomes free goes in
- * the same lock hold to the longest sleeper whose lane has room. Hence, whenever
- * the lock is free, no sleeper is admissible, unless the hold has left that over and
- * another one follows; and nobody can overtake one of its lane; a lane that is full
- * does not hold up another (DX-45).
+ * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
+ * share. Each is kept as two: of those who execute a request, and of those outside, whom
+ * Stop(drain) sends away. An entry that becomes free goes in the same lock hold to the
+ * longest sleeper among the first ones of those queues for whom there is room. Hence,
+ * whenever the lock is free, no first one is admissible, unless the hold has left that over
+ * and another one follows; and nobody can overtake one of its queue; a lane that is full does
+ * not hold up another (DX-45), nor does who has all of its share.
  */
 #include "engine/dispatch.h"
 #include "engine/os.h"
@@ -19,11 +20,43 @@
 #include "trace.h"
 
 /*
+ * Is there room for the user of a share, as there is for others? See share.h. Requests that
+ * nobody collects are as many as its user likes, so waiting cures no lack of them.
+ */
+static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s,
+			   const struct dxk_rqe *rqe, u32 *reason)
+{
+	const struct dxk_policy *p = &e->policy;
+	u32 pct = p->user_share;
+	u32 others;
+
+	if (!dxk_share_allows(pct, s->live, p->max_requests - dxk_live(e))) {
+		*reason = PXR_NO_SPACE;
+		return -EDQUOT;
+	}
+	if (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY])) {
+		*reason = PXR_POOL_FULL;
+		return -EAGAIN;
+	}
+	if (p->rejoin_full == DXK_REJOIN_GROW || !dxk_rqe_rejoinable(rqe) ||
+	    e->state != DXK_CTX_RUNNING)
+		return 0;
+	/* Without reservations more can be promised than there is. */
+	others = p->rejoin_full == DXK_REJOIN_RESERVE ? e->owners.reserved - s->reserved : 0;
+	if (!dxk_share_allows(pct, s->reserved,
+			      e->owners.entries - min(e->owners.entries, others + s->reserved))) {
+		*reason = PXR_REJOIN_FULL;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/*
  * Is there room for the request? The order of the tests is that of the blocking
  * points (DX-37, DX-38), after what waiting could not cure.
  */
-static int dxk_admit(const struct dxk_engine *e, const struct dxk_rqe *rqe,
-		     u32 *reason)
+static int dxk_admit(const struct dxk_engine *e, const struct dxk_member *m,
+		     const struct dxk_rqe *rqe, u32 *reason)
 {
 	const struct dxk_lanes *lanes = &e->ready.lanes;
 	int err = dxk_closed(e, rqe->kind, rqe->lane);
@@ -51,7 +84,7 @@ static int dxk_admit(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 		*reason = PXR_REJOIN_FULL;
 		return -EAGAIN;
 	}
-	return 0;
+	return likely(!m->share) ? 0 : dxk_admit_share(e, &e->shares.of[m->share], rqe, reason);
 }
 
 static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
@@ -63,11 +96,12 @@ static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
  * Does a sleeper wait on? One that a lock hold has left in the middle of a batch may have
  * come to a request that does not wait, and the room be gone.
  */
-static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_rqe *rqe)
+static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_post_op *p)
 {
+	const struct dxk_rqe *rqe = dxk_post_next(p);
 	u32 reason;
 
-	return dxk_admit(e, rqe, &reason) == -EAGAIN && rqe->attrs & PXR_WAITIF_BUSY;
+	return dxk_admit(e, p->m, rqe, &reason) == -EAGAIN && rqe->attrs & PXR_WAITIF_BUSY;
 }
 
 static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
@@ -85,15 +119,27 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 	dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
 }
 
-/* The first of a lane's sleeping posters who may be let in, or NULL. */
-static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 lane)
+/* Where a poster sleeps for room for a request. */
+static u32 dxk_post_queue_of(const struct dxk_post_op *p, const struct dxk_rqe *rqe)
+{
+	return likely(!p->m->share) ? rqe->lane : DXK_LANES - 1 + p->m->share;
+}
+
+/* How many sleep in a queue; for those of shares, in all of them. */
+static u32 *dxk_posters_asleep(struct dxk_engine *e, u32 queue)
+{
+	return &e->ready.asleep[min_t(u32, queue, DXK_LANES)];
+}
+
+/* The first of a queue's sleeping posters who may be let in, or NULL. */
+static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 {
 	struct dxk_post_op *in, *out;
 
-	if (likely(!e->ready.asleep[lane]))
+	if (likely(!*dxk_posters_asleep(e, queue)))
 		return NULL;
-	in = list_first_entry_or_null(&e->ready.posters[lane][true], struct dxk_post_op, w.link);
-	out = list_first_entry_or_null(&e->ready.posters[lane][false], struct dxk_post_op,
+	in = list_first_entry_or_null(&e->ready.posters[queue][true], struct dxk_post_op, w.link);
+	out = list_first_entry_or_null(&e->ready.posters[queue][false], struct dxk_post_op,
 				       w.link);
 	if (unlikely(e->state != DXK_CTX_RUNNING))
 		return dxk_draining(e) ? in : NULL;
@@ -104,25 +150,28 @@ static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 			  struct dxk_rqe *rqe)
 {
 	list_del(&rqe->link);
+	rqe->share = p->m->share;
 	rqe->owner = dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&e->ready, rqe);
 	if (unlikely(e->policy.sample_interval_ms))
 		rqe->posted = os_now();
-	if (dxk_rqe_rejoinable(rqe))
+	if (dxk_rqe_rejoinable(rqe)) {
 		e->owners.reserved++;
+		if (unlikely(rqe->share))
+			e->shares.of[rqe->share].reserved++;
+	}
 	e->stats.posts++;
 	trace_dxk_post(e->id, rqe, p->m->id);
 	p->taken++;
 }
 
-static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane,
+static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queue,
 			   struct dxk_wakes *wakes)
 {
 	p->arrival = e->ready.arrivals++;
-	p->m->awaits = lane;
-	dxk_waiter_queue(&p->w, &e->ready.posters[lane][dxk_is_inside(p->m)],
-			 &e->ready.asleep[lane],
+	dxk_waiter_queue(&p->w, &e->ready.posters[queue][dxk_is_inside(p->m)],
+			 dxk_posters_asleep(e, queue),
 			 dxk_crew_sleepers(&e->crew, p->m),
 			 &e->stats.post_blocks, &e->stats.post_block_ns);
 	if (p->help)
@@ -133,24 +182,24 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 lane
 }
 
 /*
- * Take as many of the poster's requests as have room. @lane: the queue that the
- * poster stands at the head of, or DXK_LANES if in none. A poster that stands in
- * a queue keeps its place as long as its next request is of that lane, and goes on
+ * Take as many of the poster's requests as have room. @at: the queue that the
+ * poster stands at the head of, or DXK_POST_QUEUES if in none. A poster that stands in
+ * a queue keeps its place as long as its next request belongs there, and goes on
  * only as far as the lock hold can afford. Inlined for the two.
  */
 static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p,
-					      u32 lane, struct dxk_wakes *wakes)
+					      u32 at, struct dxk_wakes *wakes)
 {
 	while (!list_empty(&p->rqes)) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
+		u32 queue = dxk_post_queue_of(p, rqe);
 		u32 reason = 0;
 		int err;
 
-		if (lane != DXK_LANES && !dxk_afford_or_owe(e, wakes, 1))
+		if (at != DXK_POST_QUEUES && !dxk_afford_or_owe(e, wakes, 1))
 			return;
-		err = dxk_admit(e, rqe, &reason);
-		if (!err && rqe->lane != lane &&
-		    dxk_first_poster(e, rqe->lane)) {
+		err = dxk_admit(e, p->m, rqe, &reason);
+		if (!err && queue != at && dxk_first_poster(e, queue)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
@@ -164,9 +213,10 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			dxk_post_finish(p, err, reason, wakes);
 			return;
 		}
-		if (rqe->lane != lane) {
+		p->m->awaits = rqe->lane;
+		if (queue != at) {
 			list_del_init(&p->w.link);
-			dxk_post_queue(e, p, rqe->lane, wakes);
+			dxk_post_queue(e, p, queue, wakes);
 		}
 		return;
 	}
@@ -183,7 +233,7 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	if (unlikely(dxk_is_shut(e, p->m)))
 		dxk_post_refuse(e, p, wakes);
 	else
-		dxk_post_continue(e, p, DXK_LANES, wakes);
+		dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
 }
 
 /**
@@ -199,22 +249,22 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	while (wakes->spent < DXK_HOLD_BUDGET) {
+		u32 queue, at = 0, end = dxk_ready_queues(&e->ready);
 		struct dxk_post_op *first = NULL;
-		u32 lane, first_lane = 0;
 
-		for (lane = 0; lane < DXK_LANES; lane++) {
-			struct dxk_post_op *p = dxk_first_poster(e, lane);
+		for (queue = 0; queue < end; queue++) {
+			struct dxk_post_op *p = dxk_first_poster(e, queue);
 
-			if (!p || dxk_post_waits(e, dxk_post_next(p)))
+			if (!p || dxk_post_waits(e, p))
 				continue;
 			if (!first || p->arrival < first->arrival) {
 				first = p;
-				first_lane = lane;
+				at = queue;
 			}
 		}
 		if (!first)
 			return;
-		dxk_post_continue(e, first, first_lane, wakes);
+		dxk_post_continue(e, first, at, wakes);
 	}
 	e->ready.left = true;
 	dxk_owe(e, wakes);
@@ -231,7 +281,7 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
  */
 void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	u32 lane, reason;
+	u32 queue, reason;
 
 	lockdep_assert_held(&e->lock);
 
@@ -242,10 +292,10 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 		dxk_serve_posters(e, wakes);
 		return;
 	}
-	for (lane = 0; lane < DXK_LANES; lane++) {
-		const struct dxk_post_op *p = dxk_first_poster(e, lane);
+	for (queue = 0; queue < dxk_ready_queues(&e->ready); queue++) {
+		const struct dxk_post_op *p = dxk_first_poster(e, queue);
 
-		if (unlikely(p && !dxk_admit(e, dxk_post_next(p), &reason))) {
+		if (unlikely(p && !dxk_admit(e, p->m, dxk_post_next(p), &reason))) {
 			dxk_serve_posters(e, wakes);
 			return;
 		}
@@ -259,18 +309,18 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
  */
 void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	u32 lane, inside;
+	u32 queue, inside;
 
 	lockdep_assert_held(&e->lock);
 
-	for (lane = 0; lane < DXK_LANES; lane++)
+	for (queue = 0; queue < dxk_ready_queues(&e->ready); queue++)
 		for (inside = 0; inside < 2 - dxk_draining(e); inside++) {
-			struct list_head *queue = &e->ready.posters[lane][inside];
+			struct list_head *posters = &e->ready.posters[queue][inside];
 
-			while (!list_empty(queue)) {
+			while (!list_empty(posters)) {
 				if (!dxk_afford_or_owe(e, wakes, 1))
 					return;
-				dxk_post_refuse(e, list_first_entry(queue,
+				dxk_post_refuse(e, list_first_entry(posters,
 						struct dxk_post_op, w.link), wakes);
 			}
 		}

@@ -5,6 +5,7 @@
 #include "engine/lanes.h"
 #include "engine/os.h"
 #include "engine/request.h"
+#include "engine/share.h"
 
 struct dxk_member;
 struct dxk_post_op;
@@ -16,6 +17,12 @@ enum dxk_class {
 	DXK_BOOSTED,
 	DXK_CLASSES,
 };
+
+/*
+ * Queues of sleeping posters: one for each lane, and one for each share, whose user may have
+ * to wait while there is room for others.
+ */
+#define DXK_POST_QUEUES	(DXK_LANES + DXK_SHARES - 1)
 
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
@@ -52,12 +59,12 @@ struct dxk_ready {
 	/** @lanes: CMLS over the entries; quota[3] is the pool's size */
 	struct dxk_lanes lanes;
 	/**
-	 * @posters: by lane, and by whether the poster is inside: struct dxk_post_op that
+	 * @posters: by queue, and by whether the poster is inside: struct dxk_post_op that
 	 * sleep for room, in order of arrival. Stop(drain) ends the sleeps of those outside
 	 */
-	struct list_head posters[DXK_LANES][2];
-	/** @asleep: by lane: how many are in @posters */
-	u32 asleep[DXK_LANES];
+	struct list_head posters[DXK_POST_QUEUES][2];
+	/** @asleep: by lane: how many are in its queue; and in those of all shares */
+	u32 asleep[DXK_LANES + 1];
 	/** @left: some in @posters were not looked at when entries became free */
 	bool left;
 	/** @arrivals: sleeping posters so far */
@@ -87,7 +94,13 @@ static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
 {
 	const u32 *nr = ready->asleep;
 
-	return nr[0] | nr[1] | nr[2] | nr[3];
+	return nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES];
+}
+
+/* How many of the queues can have posters. */
+static inline u32 dxk_ready_queues(const struct dxk_ready *ready)
+{
+	return likely(!ready->asleep[DXK_LANES]) ? DXK_LANES : DXK_POST_QUEUES;
 }
 
 static inline bool dxk_ready_empty(const struct dxk_ready *ready)

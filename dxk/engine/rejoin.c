@@ -50,9 +50,11 @@ static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
 }
 
 /* A request that was to have an entry of the Rejoin Pool needs none any more. */
-static void dxk_unreserve(struct dxk_engine *e)
+static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	e->owners.reserved--;
+	if (unlikely(rqe->share))
+		e->shares.of[rqe->share].reserved--;
 	e->owners.freed = true;
 }
 
@@ -62,7 +64,7 @@ static void dxk_collect(struct dxk_engine *e, struct dxk_rqe *rqe,
 {
 	trace_dxk_rejoin(e->id, rqe, m->id);
 	dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
-	dxk_unreserve(e);
+	dxk_unreserve(e, rqe);
 	e->stats.collected++;
 }
 
@@ -349,7 +351,7 @@ static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		owner->nr_done++;
 	} else {
 		if (dxk_rqe_rejoinable(rqe))
-			dxk_unreserve(e);
+			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
 		list_add_tail(&rqe->link, ended);
 	}
@@ -432,7 +434,7 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		list_move_tail(&rqe->link, ended);
 		owner->nr_done--;
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
-		dxk_unreserve(e);
+		dxk_unreserve(e, rqe);
 		e->stats.vanished++;
 		any = true;
 	}

@@ -152,6 +152,8 @@ struct dxk_rqe {
 	u8 kind;
 	/** @lane: 0..3 */
 	u8 lane;
+	/** @share: (C) once READY: the share of whose user it counts for, or 0 */
+	u8 share;
 	/** @extra: (L) executed by a helper or a spare, see onblock.h */
 	bool extra;
 	/** @poster: who posted it */

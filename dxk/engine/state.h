@@ -67,6 +67,13 @@ static inline void dxk_place_leave(struct dxk_engine *e, struct dxk_rqe *rqe,
 		e->crew.lanes[rqe->kind].used[rqe->lane]--;
 }
 
+static inline void dxk_share_move(struct dxk_share *s, enum dxk_place from,
+				  enum dxk_place to)
+{
+	s->live += (to != DXK_NOWHERE) - (from != DXK_NOWHERE);
+	s->ready += (to == DXK_AT_READY) - (from == DXK_AT_READY);
+}
+
 /**
  * dxk_move - change the state of a request
  * @e: its context, locked
@@ -94,6 +101,12 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 			dxk_place_leave(e, rqe, dxk_place_of[from]);
 		if (dxk_place_of[to] != DXK_NOWHERE)
 			dxk_place_enter(e, rqe, dxk_place_of[to]);
+		/* From one place to another but Ready no share changes. */
+		if ((dxk_place_of[from] == DXK_AT_READY || dxk_place_of[from] == DXK_NOWHERE ||
+		     dxk_place_of[to] == DXK_AT_READY || dxk_place_of[to] == DXK_NOWHERE) &&
+		    unlikely(rqe->share))
+			dxk_share_move(&e->shares.of[rqe->share], dxk_place_of[from],
+				       dxk_place_of[to]);
 	}
 	WRITE_ONCE(rqe->state, to);
 }

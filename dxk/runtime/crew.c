@@ -92,6 +92,9 @@ static void dxk_join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 		j->err = -ENOSPC;
 		return;
 	}
+	j->err = dxk_share_enter(e, m, DXK_ID_MAX - DXK_ID_CLIENT + 1);
+	if (j->err)
+		return;
 	dxk_slot_occupy(j->slot, dxk_thread_of(m));
 	e->run.live += m->kind == DXK_KERNEL;
 	dxk_attach_run(e, op, wakes);
@@ -163,6 +166,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 	if (s) {
 		t->access = s->access;
 		t->m.space = s->space;
+		t->m.share = s->share;
 		dxk_space_join(&ctx->engine, t->m.space);
 	}
 	/* A worker takes what is vacant; others the id of a member that was closed before. */

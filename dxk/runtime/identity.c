@@ -145,6 +145,20 @@ int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join 
 	return err;
 }
 
+/**
+ * dxk_identity_is_free - may the caller have all of the context?
+ * @who: of the context
+ * @user: out, for which user it counts what the caller has, see dxk_identity_payer()
+ *
+ * Its owner may, its creator, and an administrator.
+ */
+bool dxk_identity_is_free(const struct dxk_identity *who, kuid_t *user)
+{
+	*user = dxk_identity_payer(current_cred());
+	return uid_eq(current_fsuid(), who->uid) || uid_eq(*user, who->creator) ||
+	       ns_capable_noaudit(who->ns->user_ns, CAP_SYS_RESOURCE);
+}
+
 /** dxk_identity_tell - whose the context is, in the caller's numbers */
 void dxk_identity_tell(const struct dxk_identity *who, struct dxk_ctx_join *a)
 {

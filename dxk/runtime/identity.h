@@ -41,6 +41,7 @@ void dxk_identity_put(struct dxk_identity *who);
 bool dxk_identity_here(const struct dxk_identity *who);
 int dxk_identity_permit(const struct dxk_identity *who, u32 access);
 int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join *a);
+bool dxk_identity_is_free(const struct dxk_identity *who, kuid_t *user);
 void dxk_identity_tell(const struct dxk_identity *who, struct dxk_ctx_join *a);
 bool dxk_name_valid(const char *name);
 

@@ -66,6 +66,16 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 	return err ? ERR_PTR(err) : ctx;
 }
 
+/* The share of the caller, see engine/share.h. */
+static u8 dxk_session_share(struct dxk_ctx *ctx)
+{
+	kuid_t user;
+
+	if (dxk_identity_is_free(&ctx->who, &user))
+		return 0;
+	return dxk_share_open(&ctx->engine, __kuid_val(user));
+}
+
 static void dxk_ctx_put_descriptor(struct dxk_ctx *ctx)
 {
 	if (dxk_names_put(ctx))
@@ -95,6 +105,7 @@ struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
 	if (err)
 		goto err_put;
 	s->access = a->access;
+	s->share = dxk_session_share(s->ctx);
 	return s;
 
 err_put:
@@ -108,6 +119,7 @@ err_free:
 void dxk_session_close(struct dxk_session *s)
 {
 	dxk_space_leave(&s->ctx->engine, s->space);
+	dxk_share_close(&s->ctx->engine, s->share);
 	dxk_ctx_put_descriptor(s->ctx);
 	kfree(s);
 }

@@ -18,6 +18,8 @@ struct dxk_session {
 	struct dxk_ctx *ctx;
 	/** @space: owner cookies of its members */
 	struct dxk_space *space;
+	/** @share: what those who use it may have of the context, see engine/share.h */
+	u8 share;
 	/** @access: DXK_ACCESS_* bits, as granted when it was opened */
 	u32 access;
 	/** @creator: made with the context: its first client is the main thread */

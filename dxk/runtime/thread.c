@@ -88,10 +88,13 @@ struct dxk_thread *dxk_thread_next(struct dxk_ctx *ctx, unsigned long *id, u32 m
 static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+	struct dxk_thread *t = dxk_thread_of(l->m);
 
 	dxk_died_run(e, op, wakes);
-	if (!l->more)
-		dxk_slot_vacate(dxk_thread_of(l->m));
+	if (l->more || !t->slot)
+		return;
+	dxk_share_leave(e, &t->m);
+	dxk_slot_vacate(t);
 }
 
 /** dxk_thread_part - the thread is gone: answer its owners, free its id. More than once */

@@ -232,6 +232,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(redo_max),
 		FIELD(help_depth),
 		FIELD(max_spares),
+		FIELD(user_share),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

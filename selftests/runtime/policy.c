@@ -73,6 +73,7 @@ static const struct field {
 	{ "redo_max", "redo_max", F(redo_max), 3, 1, 1000, 0, 1001, EINVAL, DYNAMIC },
 	{ "help_depth", "help_depth", F(help_depth), 4, 1, 64, 0, 65, EINVAL, DYNAMIC },
 	{ "max_spares", "max_spares", F(max_spares), 8, 0, 499, -1, 500, EINVAL, STATIC },
+	{ "user_share", "user_share", F(user_share), 75, 1, 100, 0, 101, EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

@@ -45,6 +45,7 @@ static const struct field fields[] = {
 	F(redo_max, 1, 1000),
 	F(help_depth, 1, 64),
 	F(max_spares, 0, 499),
+	F(user_share, 1, 100),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))

@@ -147,8 +147,12 @@ void puppets_end(struct kunit *test)
 			  e->crew.spares[kind] + e->crew.extra[kind], 0);
 		EXPECT(list_empty(&e->crew.helpers[kind]));
 	}
-	for (i = 0; i < DXK_LANES; i++)
+	for (i = 0; i <= DXK_LANES; i++)
 		EXPECT_IS(e->ready.asleep[i], 0);
+	for (i = 1; i < DXK_SHARES; i++) {
+		EXPECT_IS(e->shares.of[i].ready, 0);
+		EXPECT_IS(e->shares.of[i].reserved, e->shares.of[i].live);
+	}
 	EXPECT(!e->owing);
 	dxk_engine_destroy(e);
 }

@@ -58,6 +58,7 @@ static const struct field {
 	FIELD(TPRedoMax, redo_max, 3),
 	FIELD(TPHelpDepth, help_depth, 4),
 	FIELD(TPMaxSpares, max_spares, 8),
+	FIELD(TPUserShare, user_share, 75),
 #undef FIELD
 };
 

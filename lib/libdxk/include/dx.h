@@ -133,6 +133,8 @@ enum DXLogWriter {
  * @TPHelpDepth: with %DXK_ON_BLOCK_HELP most requests that a worker begins while
  *	others of it wait; each needs stack, see @TPStackSize
  * @TPMaxSpares: with %DXK_ON_BLOCK_SPARE most spare workers, of all processes
+ * @TPUserShare: percent that one user other than the owner of the context may have of what
+ *	it has and what is free
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -169,6 +171,7 @@ typedef struct ThreadManagerPolicy {
 	size_t TPStackSize;
 	uint32_t TPHelpDepth;
 	uint32_t TPMaxSpares;
+	uint32_t TPUserShare;
 	uint64_t Reserved[3];
 } ThreadManagerPolicy;
 
@@ -766,7 +769,7 @@ int CancelCommandOf(MTExecutive *mte, int id);
  *	and %PXR_FD need PostRequests() (-EINVAL)
  *
  * Return: 0 when the request was taken; %PXR_POOL_FULL, %PXR_LANE_FULL,
- * %PXR_LANE_CLOSED, %PXR_REJOIN_FULL; -ENOSPC, -EINTR, -ESHUTDOWN, -EDEADLK,
+ * %PXR_LANE_CLOSED, %PXR_REJOIN_FULL; -ENOSPC, -EDQUOT, -EINTR, -ESHUTDOWN, -EDEADLK,
  * -EINVAL, -EOPNOTSUPP, -ENOMEM when not.
  */
 int PostARequest(void *request, Runnable *executor, void *owner, int priority,

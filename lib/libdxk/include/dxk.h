@@ -294,8 +294,8 @@ int dxk_member_create(int ctx, unsigned int kind, unsigned int *id);
  * some requests were taken; the error shows when the rest is posted again. A
  * malformed entry refuses its whole batch.
  *
- * Return: how many were taken; -EAGAIN, -EPERM, -ENOSPC (see @reason), -EINTR,
- * -ETIMEDOUT, -ESHUTDOWN, -EINVAL, -EOPNOTSUPP, -EMSGSIZE, -EFAULT, -EBADF or
+ * Return: how many were taken; -EAGAIN, -EPERM, -ENOSPC, -EDQUOT (see @reason),
+ * -EINTR, -ETIMEDOUT, -ESHUTDOWN, -EINVAL, -EOPNOTSUPP, -EMSGSIZE, -EFAULT, -EBADF or
  * -ELOOP or -ETOOMANYREFS for a file, -EDEADLK, -ENOMEM when none was.
  */
 int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Who has which share of a context.
+ */
+#include "engine/engine.h"
+#include "engine/member.h"
+#include "engine/os.h"
+#include "engine/share.h"
+
+static bool dxk_share_is_used(const struct dxk_share *s)
+{
+	return s->users || s->live;
+}
+
+/* That of a user, else an unused one, else the last. */
+static u32 dxk_share_find(const struct dxk_shares *shares, u32 uid)
+{
+	u32 unused = DXK_SHARES - 1;
+	u32 i;
+
+	for (i = DXK_SHARES - 1; i; i--) {
+		const struct dxk_share *s = &shares->of[i];
+
+		if (!dxk_share_is_used(s))
+			unused = i;
+		else if (s->uid == uid)
+			return i;
+	}
+	return unused;
+}
+
+/**
+ * dxk_share_open - a user opens a descriptor of a context that is not its own
+ * @e: the engine
+ * @uid: the user, in the kernel's numbers
+ *
+ * Return: the number of its share.
+ */
+u32 dxk_share_open(struct dxk_engine *e, u32 uid)
+{
+	struct dxk_share *s;
+	u32 share;
+
+	spin_lock(&e->lock);
+	share = dxk_share_find(&e->shares, uid);
+	s = &e->shares.of[share];
+	if (!dxk_share_is_used(s))
+		s->uid = uid;
+	s->users++;
+	spin_unlock(&e->lock);
+	return share;
+}
+
+/** dxk_share_close - the descriptor is closed */
+void dxk_share_close(struct dxk_engine *e, u32 share)
+{
+	if (!share)
+		return;
+	spin_lock(&e->lock);
+	e->shares.of[share].users--;
+	spin_unlock(&e->lock);
+}
+
+/**
+ * dxk_share_enter - a member gets an id
+ * @e: the engine, locked
+ * @m: the member; has its share
+ * @ids: how many clients there can be
+ *
+ * Return: 0, or -EDQUOT if its user has its share of them.
+ */
+int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
+{
+	struct dxk_share *s = &e->shares.of[m->share];
+	bool client = m->role == DXK_ROLE_CLIENT;
+
+	lockdep_assert_held(&e->lock);
+
+	if (client && m->share &&
+	    !dxk_share_allows(e->policy.user_share, s->clients, ids - e->shares.clients))
+		return -EDQUOT;
+	s->users++;
+	s->clients += client;
+	e->shares.clients += client;
+	return 0;
+}
+
+/** dxk_share_leave - it gives the id up; the engine is locked */
+void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m)
+{
+	struct dxk_share *s = &e->shares.of[m->share];
+	bool client = m->role == DXK_ROLE_CLIENT;
+
+	lockdep_assert_held(&e->lock);
+
+	s->users--;
+	s->clients -= client;
+	e->shares.clients -= client;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * What one user can have of a context.
+ *
+ * Who may post into the context of another user must not be able to keep the others out of
+ * it. So there is a share, by policy user_share: of what a user has and what is free
+ * together it may have so many percent. Nothing is set aside, and it need not be known how
+ * many will come: whatever the others have taken, who comes anew still finds something. One
+ * greedy user leaves 100 - p percent, n of them leave 1 of 1 + n * p / (100 - p) parts.
+ *
+ * It holds for live requests, for entries of the Ready Pool and of the Rejoin Pool, and for
+ * ids. The owner of the context and the kernel have none: their number is 0, and all that
+ * they pay for this is to find it so.
+ *
+ * Invariants, under the lock:
+ *   a share that somebody uses is the only one of its user, save the last one: should more
+ *   users meet than there are shares, the further ones have that in common
+ *   live, ready, reserved count the requests with its number, in the one move that makes
+ *   them so
+ *   a share with live requests, descriptors or members keeps its user
+ */
+#ifndef _DXK_ENGINE_SHARE_H
+#define _DXK_ENGINE_SHARE_H
+
+#include "engine/os.h"
+
+struct dxk_engine;
+struct dxk_member;
+
+/* Shares of a context; 0 stands for none. */
+#define DXK_SHARES	32
+
+/**
+ * struct dxk_share - one user's share of a context; all (L)
+ */
+struct dxk_share {
+	/** @uid: whose, in the kernel's numbers */
+	u32 uid;
+	/** @users: descriptors and members by which it is used */
+	u32 users;
+	/** @clients: ids of clients */
+	u32 clients;
+	/** @live: requests that exist */
+	u32 live;
+	/** @ready: of these, those that are Ready */
+	u32 ready;
+	/** @reserved: of these, those that need an entry of the Rejoin Pool */
+	u32 reserved;
+};
+
+/**
+ * struct dxk_shares - the shares of a context
+ */
+struct dxk_shares {
+	/** @of: (L) by number; 0 is not used */
+	struct dxk_share of[DXK_SHARES];
+	/** @clients: (L) ids of clients, of all users and of the owner */
+	u32 clients;
+};
+
+/**
+ * dxk_share_allows - may the user of a share have one more?
+ * @pct: policy user_share
+ * @has: how many it has
+ * @room: how many are free, for whomever
+ */
+static inline bool dxk_share_allows(u32 pct, u32 has, u32 room)
+{
+	return (u64)has * 100 < ((u64)has + room) * pct;
+}
+
+u32 dxk_share_open(struct dxk_engine *e, u32 uid);
+void dxk_share_close(struct dxk_engine *e, u32 share);
+int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids);
+void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m);
+
+#endif /* _DXK_ENGINE_SHARE_H */

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * What one user can have of a context: of its requests, its pools and its ids.
+ */
+#include "engine/tests/puppet.h"
+
+#define WAIT	PXR_WAITIF_BUSY
+
+static struct puppets *start(struct kunit *test, u32 share, u32 rejoin_full)
+{
+	struct dxk_policy p = puppet_policy(4);
+
+	p.user_share = share;
+	p.rejoin_full = rejoin_full;
+	p.ready_entries = 12;
+	p.rejoin_entries = 12;
+	p.max_requests = 24;
+	return puppets_start(test, &p);
+}
+
+/* A client of a user to whom the context does not belong. */
+static struct dxk_member *stranger(struct puppets *ps, u32 uid)
+{
+	struct dxk_member *m = puppet_client(ps);
+
+	m->share = dxk_share_open(ps->e, uid);
+	return m;
+}
+
+/* It posts one by one, until that is refused for a reason. Return: how many were taken. */
+static u32 greedy(struct puppets *ps, struct dxk_member *m, u32 attrs, int err, u32 reason)
+{
+	const struct dxk_post_op *p;
+	u32 nr = 0;
+
+	for (;; nr++) {
+		p = puppet_post_nr(ps, m, 1, m->id, attrs);
+		if (p->err || ASLEEP(p))
+			break;
+	}
+	EXPECT_IS(p->err, err);
+	EXPECT_IS(p->reason, reason);
+	return nr;
+}
+
+static void collects(struct puppets *ps, struct dxk_member *m, u64 owner, u32 nr)
+{
+	EXPECT_IS(puppet_rejoin(ps, m, owner, nr, 1)->nr, nr);
+}
+
+static void all_executed(struct puppets *ps, struct dxk_member *worker)
+{
+	while (ps->e->nr[DXK_AT_READY]) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+}
+
+/* Live requests: each user finds something, whatever the others have taken. */
+static void share_live(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_member *a = stranger(ps, 1), *b = stranger(ps, 2), *c = stranger(ps, 3);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 nr = 0;
+
+	while (nr < 12) {
+		puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, PXR_REJOIN), 1);
+		all_executed(ps, worker);
+		nr++;
+	}
+	/* 12 of 24; it alone can collect them, so waiting is no help */
+	EXPECT_IS(greedy(ps, a, PXR_REJOIN | WAIT, -EDQUOT, PXR_NO_SPACE), 0);
+	EXPECT_IS(ps->e->stats.post_busy, 0);
+	/* 6 of the 12 that are left, 3 of 6, and the owner has the rest */
+	EXPECT_IS(greedy(ps, b, 0, -EDQUOT, PXR_NO_SPACE), 6);
+	all_executed(ps, worker);
+	EXPECT_IS(greedy(ps, b, PXR_REJOIN, -EDQUOT, PXR_NO_SPACE), 6);
+	all_executed(ps, worker);
+	EXPECT_IS(greedy(ps, c, PXR_REJOIN, -EDQUOT, PXR_NO_SPACE), 3);
+	EXPECT_IS(greedy(ps, ps->main, 0, -ENOSPC, PXR_NO_SPACE), 3);
+	/* who has collected may post again */
+	collects(ps, a, 1, 4);
+	EXPECT_IS(ps->e->shares.of[a->share].live, 8);
+	EXPECT_IS(greedy(ps, c, 0, -EDQUOT, PXR_NO_SPACE), 1);
+}
+
+/* Entries of the Ready Pool: who has its share waits, and holds up nobody. */
+static void share_ready(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_member *a = stranger(ps, 1), *b = stranger(ps, 2);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_post_op *first, *second, *late;
+
+	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL), 6);
+	first = puppet_post_nr(ps, a, 2, 1, WAIT);
+	second = puppet_post_nr(ps, a, 1, 2, WAIT);
+	EXPECT(ASLEEP(first) && ASLEEP(second));
+	EXPECT_IS(ps->e->ready.asleep[3], 0);
+	EXPECT_IS(ps->e->ready.asleep[DXK_LANES], 2);
+	/* b is of another user, the owner of none */
+	EXPECT_IS(greedy(ps, b, 0, -EAGAIN, PXR_POOL_FULL), 3);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 3, 9, WAIT), 3);
+	late = puppet_post_nr(ps, ps->main, 1, 9, WAIT);
+	EXPECT(ASLEEP(late));
+
+	/* an entry becomes free: a has slept longer, and still has its share */
+	puppet_turn(ps, worker, 1);
+	EXPECT(!ASLEEP(late));
+	EXPECT(ASLEEP(first));
+	EXPECT_IS(ps->e->shares.of[a->share].ready, 5);
+	all_executed(ps, worker);
+	/* both went in, in their order */
+	puppet_taken(ps, first, 2);
+	puppet_taken(ps, second, 1);
+	EXPECT_IS(ps->e->ready.asleep[DXK_LANES], 0);
+	EXPECT_IS(ps->e->stats.posts, 16);
+}
+
+/* Who sleeps for its share keeps its place before others of its user. */
+static void share_in_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+	struct dxk_post_op *first, *second;
+
+	greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL);
+	first = puppet_post_nr(ps, a, 1, 1, WAIT);
+	second = puppet_post_nr(ps, stranger(ps, 1), 1, 2, WAIT);
+	puppet_turn(ps, worker, 1);
+	puppet_taken(ps, first, 1);
+	EXPECT(ASLEEP(second));
+	EXPECT_IS(puppet_time_up(ps, &second->w), -ETIMEDOUT);
+	EXPECT_IS(ps->e->ready.asleep[DXK_LANES], 0);
+}
+
+/* Entries of the Rejoin Pool, where they are reserved and where workers wait for them. */
+static void share_rejoin(struct kunit *test)
+{
+	static const u32 full[] = { DXK_REJOIN_RESERVE, DXK_REJOIN_BLOCK_WORKER };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(full); i++) {
+		struct puppets *ps = start(test, 50, full[i]);
+		struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+		struct dxk_post_op *p;
+
+		EXPECT_IS(greedy(ps, a, PXR_REJOIN, -EAGAIN, PXR_POOL_FULL), 6);
+		all_executed(ps, worker);
+		EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 6);
+		EXPECT_IS(greedy(ps, a, PXR_REJOIN, -EAGAIN, PXR_REJOIN_FULL), 0);
+		p = puppet_post_nr(ps, a, 1, 7, PXR_REJOIN | WAIT);
+		EXPECT(ASLEEP(p));
+		/* others have their entries, and its other posts need none */
+		puppet_taken(ps, puppet_post_nr(ps, ps->main, 6, 9, PXR_REJOIN), 6);
+		all_executed(ps, worker);
+		/* all that it does not collect holds up no worker */
+		EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 12);
+		collects(ps, ps->main, 9, 6);
+		EXPECT(ASLEEP(p));
+		collects(ps, a, a->id, 1);
+		puppet_taken(ps, p, 1);
+		EXPECT_IS(ps->e->shares.of[a->share].reserved, 6);
+		if (i + 1 < ARRAY_SIZE(full))
+			puppets_end(test);
+	}
+}
+
+/* Where more can be promised than there is, a stranger still may post. */
+static void share_promised(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 10, 9, PXR_REJOIN), 10);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 2, 9, PXR_REJOIN), 2);
+	EXPECT_IS(ps->e->owners.reserved, 12);
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, PXR_REJOIN), 1);
+	all_executed(ps, worker);
+	collects(ps, ps->main, 9, 12);
+	collects(ps, a, 1, 1);
+}
+
+/* The policy may change while somebody sleeps. */
+static void share_enforced(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_member *a = stranger(ps, 1);
+	struct dxk_post_op *sleeper;
+
+	greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL);
+	sleeper = puppet_post_nr(ps, a, 1, 1, WAIT);
+	EXPECT(ASLEEP(sleeper));
+	p.user_share = 100;
+	dxk_enforce(ps->e, &p);
+	puppet_taken(ps, sleeper, 1);
+	/* now only the pool's size counts */
+	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL), 5);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 12);
+}
+
+/* Stop(drain) sends away who sleeps outside, Stop(cancel) all (DX-107). */
+static void share_stopped(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+	struct dxk_post_op *outside, *inside;
+
+	puppet_taken(ps, puppet_post_nr(ps, a, 6, 1, 0), 6);
+	outside = puppet_post_nr(ps, a, 1, 1, WAIT);
+	EXPECT(ASLEEP(outside));
+	worker->share = a->share;
+	puppet_turn(ps, worker, 1);
+	puppet_taken(ps, outside, 1);
+	outside = puppet_post_nr(ps, a, 1, 1, WAIT);
+	inside = puppet_post_nr(ps, worker, 1, 1, WAIT);
+	EXPECT(ASLEEP(outside) && ASLEEP(inside));
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT_IS(outside->err, -ESHUTDOWN);
+	EXPECT(ASLEEP(inside));
+	dxk_stop_begin(ps->e, 0, true, false);
+	EXPECT_IS(inside->err, -ESHUTDOWN);
+	worker->share = 0;
+}
+
+/* A share keeps its user while there is something of it. */
+static void share_of_whom(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_engine *e = ps->e;
+	struct dxk_member *a = stranger(ps, 1);
+	u32 nr[DXK_SHARES], i;
+
+	EXPECT_IS(dxk_share_open(e, 1), a->share);
+	dxk_share_close(e, a->share);
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, 0), 1);
+	dxk_share_close(e, a->share);
+	EXPECT_IS(e->shares.of[a->share].users, 0);
+	/* two more users than are left: they have the last one in common */
+	for (i = 0; i < DXK_SHARES; i++) {
+		nr[i] = dxk_share_open(e, 100 + i);
+		EXPECT(nr[i] && nr[i] != a->share);
+	}
+	EXPECT_IS(nr[DXK_SHARES - 1], DXK_SHARES - 1);
+	EXPECT_IS(nr[DXK_SHARES - 2], DXK_SHARES - 1);
+	EXPECT_IS(nr[DXK_SHARES - 3], DXK_SHARES - 1);
+	EXPECT_IS(nr[DXK_SHARES - 4], DXK_SHARES - 2);
+	EXPECT_IS(dxk_share_open(e, 1), a->share);
+	dxk_share_close(e, a->share);
+	/* each of them is the first there, once it is alone */
+	for (i = 0; i < DXK_SHARES - 3; i++)
+		dxk_share_close(e, nr[i]);
+	EXPECT_IS(dxk_share_open(e, 500), nr[0]);
+	EXPECT_IS(dxk_share_open(e, 100), nr[1]);
+	/* the request ends, and nobody has the share any more */
+	all_executed(ps, puppet_worker(ps));
+	EXPECT_IS(dxk_share_open(e, 600), a->share);
+	a->share = 0;
+}
+
+/* Ids of clients */
+static void share_ids(struct kunit *test)
+{
+	struct puppets *ps = start(test, 75, DXK_REJOIN_GROW);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+	struct dxk_share *s = &ps->e->shares.of[a->share];
+	u32 i;
+
+	spin_lock(&ps->e->lock);
+	for (i = 0; i < 15; i++)
+		EXPECT_IS(dxk_share_enter(ps->e, a, 20), 0);
+	EXPECT_IS(dxk_share_enter(ps->e, a, 20), -EDQUOT);
+	/* workers have places of their own, and the owner no share */
+	worker->share = a->share;
+	EXPECT_IS(dxk_share_enter(ps->e, worker, 20), 0);
+	EXPECT_IS(s->users, 17);
+	EXPECT_IS(s->clients, 15);
+	EXPECT_IS(dxk_share_enter(ps->e, ps->main, 20), 0);
+	EXPECT_IS(ps->e->shares.clients, 16);
+	dxk_share_leave(ps->e, a);
+	EXPECT_IS(dxk_share_enter(ps->e, a, 20), 0);
+	EXPECT_IS(dxk_share_enter(ps->e, a, 20), -EDQUOT);
+	dxk_share_leave(ps->e, ps->main);
+	dxk_share_leave(ps->e, worker);
+	for (i = 0; i < 15; i++)
+		dxk_share_leave(ps->e, a);
+	EXPECT_IS(s->users, 1);
+	EXPECT_IS(ps->e->shares.clients, 0);
+	spin_unlock(&ps->e->lock);
+	worker->share = 0;
+}
+
+/* The largest numbers there can be */
+static void share_extremes(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, dxk_share_allows(1, 0, 1));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(1, 1, 99));
+	KUNIT_EXPECT_TRUE(test, dxk_share_allows(1, 1, 100));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(100, 0, 0));
+	KUNIT_EXPECT_TRUE(test, dxk_share_allows(100, U32_MAX, 1));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(100, U32_MAX, 0));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(99, U32_MAX, 1));
+	KUNIT_EXPECT_TRUE(test, dxk_share_allows(51, U32_MAX, U32_MAX));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(50, U32_MAX, U32_MAX));
+}
+
+static struct kunit_case share_cases[] = {
+	KUNIT_CASE(share_live),
+	KUNIT_CASE(share_ready),
+	KUNIT_CASE(share_in_order),
+	KUNIT_CASE(share_rejoin),
+	KUNIT_CASE(share_promised),
+	KUNIT_CASE(share_enforced),
+	KUNIT_CASE(share_stopped),
+	KUNIT_CASE(share_of_whom),
+	KUNIT_CASE(share_ids),
+	KUNIT_CASE(share_extremes),
+	{ }
+};
+
+static struct kunit_suite share_suite = {
+	.name = "dxk_share",
+	.exit = puppets_end,
+	.test_cases = share_cases,
+};
+
+kunit_test_suite(share_suite);
