@@ -12,31 +12,41 @@ static bool dxk_share_is_used(const struct dxk_share *s)
 	return s->users || s->live;
 }
 
-/* That of a user, else an unused one, else the last. */
+void dxk_shares_init(struct dxk_shares *shares)
+{
+	u32 i;
+
+	for (i = 0; i < DXK_SHARES; i++)
+		shares->of[i].uid = U32_MAX;
+}
+
+/* That of a user, else one that nobody has had, else an unused one, else the last. */
 static u32 dxk_share_find(const struct dxk_shares *shares, u32 uid)
 {
-	u32 unused = DXK_SHARES - 1;
+	u32 share = DXK_SHARES - 1;
 	u32 i;
 
 	for (i = DXK_SHARES - 1; i; i--) {
 		const struct dxk_share *s = &shares->of[i];
 
-		if (!dxk_share_is_used(s))
-			unused = i;
-		else if (s->uid == uid)
+		if (s->uid == uid)
 			return i;
+		if (!dxk_share_is_used(s) &&
+		    (s->uid == U32_MAX || shares->of[share].uid != U32_MAX))
+			share = i;
 	}
-	return unused;
+	return share;
 }
 
 /**
  * dxk_share_open - a user opens a descriptor of a context that is not its own
  * @e: the engine
  * @uid: the user, in the kernel's numbers
+ * @changed: out, the share was another user's before
  *
  * Return: the number of its share.
  */
-u32 dxk_share_open(struct dxk_engine *e, u32 uid)
+u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed)
 {
 	struct dxk_share *s;
 	u32 share;
@@ -44,7 +54,8 @@ u32 dxk_share_open(struct dxk_engine *e, u32 uid)
 	spin_lock(&e->lock);
 	share = dxk_share_find(&e->shares, uid);
 	s = &e->shares.of[share];
-	if (!dxk_share_is_used(s))
+	*changed = s->uid != uid && !dxk_share_is_used(s);
+	if (*changed)
 		s->uid = uid;
 	s->users++;
 	spin_unlock(&e->lock);

@@ -17,7 +17,8 @@
  *   users meet than there are shares, the further ones have that in common
  *   live, ready, reserved count the requests with its number, in the one move that makes
  *   them so
- *   a share with live requests, descriptors or members keeps its user
+ *   a share with live requests, descriptors or members keeps its user, and another one
+ *   until somebody else needs it, so that who comes back finds what it has left
  */
 #ifndef _DXK_ENGINE_SHARE_H
 #define _DXK_ENGINE_SHARE_H
@@ -34,7 +35,7 @@ struct dxk_member;
  * struct dxk_share - one user's share of a context; all (L)
  */
 struct dxk_share {
-	/** @uid: whose, in the kernel's numbers */
+	/** @uid: whose, in the kernel's numbers; %U32_MAX: nobody's so far */
 	u32 uid;
 	/** @users: descriptors and members by which it is used */
 	u32 users;
@@ -69,7 +70,8 @@ static inline bool dxk_share_allows(u32 pct, u32 has, u32 room)
 	return (u64)has * 100 < ((u64)has + room) * pct;
 }
 
-u32 dxk_share_open(struct dxk_engine *e, u32 uid);
+void dxk_shares_init(struct dxk_shares *shares);
+u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed);
 void dxk_share_close(struct dxk_engine *e, u32 share);
 int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids);
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m);

@@ -10,6 +10,7 @@
 #include "runtime/context.h"
 #include "runtime/names.h"
 #include "runtime/session.h"
+#include "services/log.h"
 
 /**
  * dxk_session_create - make a context and its first descriptor
@@ -70,10 +71,15 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 static u8 dxk_session_share(struct dxk_ctx *ctx)
 {
 	kuid_t user;
+	bool changed;
+	u32 share;
 
 	if (dxk_identity_is_free(&ctx->who, &user))
 		return 0;
-	return dxk_share_open(&ctx->engine, __kuid_val(user));
+	share = dxk_share_open(&ctx->engine, __kuid_val(user), &changed);
+	if (changed)
+		dxk_log_new_user(&ctx->log, share);
+	return share;
 }
 
 static void dxk_ctx_put_descriptor(struct dxk_ctx *ctx)

@@ -106,19 +106,75 @@ void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec)
 	rec->time_ns = ktime_get_ns();
 }
 
-/** dxk_log_enter - add a message at the tail; when there is no room one is dropped */
-void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec)
+static u32 dxk_log_pct(const struct dxk_log *log)
+{
+	return READ_ONCE(log->engine->policy.user_share);
+}
+
+/** dxk_log_has_room - is there room for a message, of the user of a share? */
+bool dxk_log_has_room(const struct dxk_log *log, u32 share)
+{
+	const struct dxk_log_ring *ring = &log->ring;
+	u32 room = ring->size - dxk_ring_use(ring);
+
+	return room && (!share || dxk_share_allows(dxk_log_pct(log), ring->has[share], room));
+}
+
+/** dxk_log_new_user - a share is another user's from now on */
+void dxk_log_new_user(struct dxk_log *log, u32 share)
+{
+	guard(spinlock_irqsave)(&log->lock);
+	log->since[share] = log->seq;
+	log->ring.has[share] = 0;
+	log->old.has[share] = 0;
+}
+
+/* The oldest message leaves a ring. */
+static struct dxk_log_entry *dxk_log_pop(struct dxk_log *log, struct dxk_log_ring *ring)
+{
+	struct dxk_log_entry *e = &ring->entry[ring->head++ & (ring->size - 1)];
+
+	if (e->rec.seq > log->since[e->share])
+		ring->has[e->share]--;
+	return e;
+}
+
+/* The oldest message makes room for a new one, unless that has its share of the whole. */
+static bool dxk_log_drop_oldest(struct dxk_log *log, u32 share)
+{
+	struct dxk_log_ring *ring = &log->ring;
+	u32 has = ring->has[share];
+
+	if (share && !dxk_share_allows(dxk_log_pct(log), has, ring->size - has))
+		return false;
+	if (dxk_ring_use(ring) == ring->size) {
+		dxk_log_pop(log, ring);
+		log->lost++;
+	}
+	return true;
+}
+
+/**
+ * dxk_log_enter - add a message at the tail; when there is no room one is dropped
+ * @log: the pool
+ * @full: the new one under %DXK_LOG_DROP_NEW, else the oldest
+ * @rec: the message
+ * @share: the share of whose user it counts for; more than that is dropped in any case
+ */
+void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec,
+		   u32 share)
 {
 	struct dxk_log_ring *ring = &log->ring;
 
 	dxk_log_number(log, rec);
-	if (dxk_log_is_full(log)) {
+	if (!dxk_log_has_room(log, share) &&
+	    (full == DXK_LOG_DROP_NEW || !dxk_log_drop_oldest(log, share))) {
 		log->lost++;
-		if (full == DXK_LOG_DROP_NEW)
-			return;
-		ring->head++;
+		return;
 	}
-	ring->entry[ring->tail++ & (ring->size - 1)] = *rec;
+	ring->entry[ring->tail++ & (ring->size - 1)] =
+		(struct dxk_log_entry){ .rec = *rec, .share = share };
+	ring->has[share]++;
 	log->high = max(log->high, dxk_ring_use(ring));
 }
 
@@ -166,7 +222,7 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 
 	spin_lock_irqsave(&log->lock, flags);
 	if (log->ring.entry) {
-		dxk_log_enter(log, full, &rec);
+		dxk_log_enter(log, full, &rec, 0);
 		dxk_log_announce(log);
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
@@ -203,19 +259,19 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 {
 	struct dxk_log_ring *ring = dxk_ring_use(&log->old) ? &log->old : &log->ring;
-	const struct dxk_log_record *e = NULL;
+	const struct dxk_log_record *first = NULL;
 	u64 next = log->seq + 1;
 	u64 lost;
 
 	if (dxk_ring_use(ring)) {
-		e = &ring->entry[ring->head & (ring->size - 1)];
-		next = e->seq;
+		first = &ring->entry[ring->head & (ring->size - 1)].rec;
+		next = first->seq;
 	}
 	lost = next - log->taken - 1;
 	if (lost) {
 		*rec = (struct dxk_log_record) {
 			.seq = log->taken + 1,
-			.time_ns = e ? e->time_ns : ktime_get_ns(),
+			.time_ns = first ? first->time_ns : ktime_get_ns(),
 			.flags = DXK_LOG_GAP,
 			.lost = min_t(u64, lost, U32_MAX),
 		};
@@ -223,11 +279,10 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 		log->taken += rec->lost;
 		return true;
 	}
-	if (!e)
+	if (!first)
 		return false;
-	*rec = *e;
-	log->taken = e->seq;
-	ring->head++;
+	*rec = dxk_log_pop(log, ring)->rec;
+	log->taken = rec->seq;
 	return true;
 }
 
@@ -240,7 +295,7 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
  */
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 {
-	struct dxk_log_record *spent = NULL;
+	struct dxk_log_entry *spent = NULL;
 	struct dxk_log_op *op;
 	struct dxk_wakes wakes;
 	unsigned long flags;
@@ -250,8 +305,8 @@ bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 	spin_lock_irqsave(&log->lock, flags);
 	any = dxk_log_next(log, rec);
 	op = list_first_entry_or_null(&log->writers, struct dxk_log_op, w.link);
-	if (op && !dxk_log_is_full(log)) {
-		dxk_log_enter(log, DXK_LOG_BLOCK, op->rec);
+	if (op && dxk_log_has_room(log, op->share)) {
+		dxk_log_enter(log, DXK_LOG_BLOCK, op->rec, op->share);
 		dxk_log_finish(op, 0, &wakes);
 	}
 	if (!dxk_ring_use(&log->old))

@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "engine/share.h"
 #include "engine/waiter.h"
 #include "services/gate.h"
 #include "uapi/dxk.h"
@@ -19,11 +20,23 @@ struct dxk_member;
 struct file;
 
 /**
+ * struct dxk_log_entry - a message in the pool
+ */
+struct dxk_log_entry {
+	/** @rec: the message */
+	struct dxk_log_record rec;
+	/** @share: the share of whose user it counts for, see engine/share.h; 0: none */
+	u32 share;
+};
+
+/**
  * struct dxk_log_ring - messages in an array. Invariant: 0 <= tail - head <= size
  */
 struct dxk_log_ring {
 	/** @entry: (G) entries, a power of two; NULL: there is none */
-	struct dxk_log_record *entry;
+	struct dxk_log_entry *entry;
+	/** @has: (G) by share: how many of them */
+	u32 has[DXK_SHARES];
 	/** @size: (G) how many */
 	u32 size;
 	/** @head: (G) messages taken so far: the next one is entry[head % size] */
@@ -40,6 +53,8 @@ struct dxk_log_op {
 	struct dxk_waiter w;
 	/** @rec: the message; its sequence number is given by whoever takes it */
 	struct dxk_log_record *rec;
+	/** @share: the share of whose user it counts for, or 0 */
+	u32 share;
 	/** @file: in dxk_log.changes: the file that is to take over, or NULL */
 	struct file *file;
 	/** @upto: what was accepted up to this sequence number is the old file's */
@@ -59,8 +74,9 @@ struct dxk_log_op {
  * it, interruptibly; the item does not, whoever gives the token back kicks it. Nobody else
  * wants it: Start, Stop and close do what they do under @lock.
  *
- * While a writer sleeps in @writers the pool is full: taking from the head moves the first
- * sleeper's message in, so that nobody overtakes it.
+ * While a writer sleeps in @writers the pool is full, or its user has its share: taking from
+ * the head moves the first sleeper's message in, if there is room for it now, so that none of
+ * its user overtakes it. An empty pool has room for each.
  */
 struct dxk_log {
 	/**
@@ -80,6 +96,11 @@ struct dxk_log {
 	u64 taken;
 	/** @told: (G) up to which they were handed on; less than @taken while one is held */
 	u64 told;
+	/**
+	 * @since: (G) by share: the messages up to this sequence number are those of another
+	 * user and count for nobody
+	 */
+	u64 since[DXK_SHARES];
 	/** @lost: (G) messages that were dropped */
 	u64 lost;
 	/** @high: (G) high-water mark */
@@ -151,7 +172,10 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 __printf(4, 0)
 void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		  const char *fmt, va_list args);
-void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec);
+void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec,
+		   u32 share);
+void dxk_log_new_user(struct dxk_log *log, u32 share);
+bool dxk_log_has_room(const struct dxk_log *log, u32 share);
 void dxk_log_announce(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
@@ -192,11 +216,6 @@ static inline u32 dxk_ring_use(const struct dxk_log_ring *ring)
 static inline u32 dxk_log_use(const struct dxk_log *log)
 {
 	return dxk_ring_use(&log->ring) + dxk_ring_use(&log->old);
-}
-
-static inline bool dxk_log_is_full(const struct dxk_log *log)
-{
-	return dxk_ring_use(&log->ring) == log->ring.size;
 }
 
 /** dxk_log_readable - is there a message or a gap that was not handed on? */

@@ -111,8 +111,8 @@ static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
 {
 	enum dxk_log_full full = READ_ONCE(log->engine->policy.log_full);
 
-	if (!wait || full != DXK_LOG_BLOCK || !dxk_log_is_full(log)) {
-		dxk_log_enter(log, full, op->rec);
+	if (!wait || full != DXK_LOG_BLOCK || dxk_log_has_room(log, op->share)) {
+		dxk_log_enter(log, full, op->rec, op->share);
 		dxk_log_announce(log);
 		return 0;
 	}
@@ -137,7 +137,7 @@ static int dxk_log_queue_sync(struct dxk_log *log, struct dxk_log_op *op)
 static int dxk_log_write_once(struct dxk_log *log, struct dxk_member *m,
 			      struct dxk_log_record *rec, bool wait, u64 deadline)
 {
-	struct dxk_log_op op = { .rec = rec };
+	struct dxk_log_op op = { .rec = rec, .share = m->share };
 	int err;
 
 	dxk_waiter_init(&op.w);
@@ -205,7 +205,7 @@ void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
 		while ((op = list_first_entry_or_null(&log->writers, struct dxk_log_op,
 						      w.link)) &&
 		       dxk_wakes_room(&wakes)) {
-			dxk_log_enter(log, full, op->rec);
+			dxk_log_enter(log, full, op->rec, op->share);
 			dxk_log_finish(op, 0, &wakes);
 		}
 		spin_unlock_irqrestore(&log->lock, flags);

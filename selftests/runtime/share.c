@@ -119,6 +119,43 @@ TEST_F(share, dynamic)
 	EXPECT_EQ(16, taken_by(&self->t, OTHER, 0, -EAGAIN, PXR_POOL_FULL));
 }
 
+/* --- the log -------------------------------------------------------------------- */
+
+static int write_all(struct dxt *t)
+{
+	int fd = join(t, DXK_ACCESS_WRITE);
+	int m = fd < 0 ? fd : dxk_member_create(fd, DXK_MEMBER_CLIENT, NULL);
+	int rc;
+
+	if (m < 0)
+		return 1;
+	for (greed->nr = 0;; greed->nr++) {
+		rc = dxk_log_write(m, "me", 2, DXK_LOG_WAIT, 1000000);
+		if (rc)
+			break;
+	}
+	greed->err = rc;
+	return 0;
+}
+
+/* Messages that nobody reads: who waits for room waits for that of its share. */
+TEST_F(share, log)
+{
+	self->t.policy.log_entries = ENTRIES;
+	ASSERT_EQ(0, dxt_start(&self->t));
+	EXPECT_EQ(0, as(OTHER, OTHER, 0, write_all, &self->t));
+	EXPECT_EQ(-ETIMEDOUT, greed->err);
+	/* but for what the control threads wrote */
+	EXPECT_LE(44, greed->nr);
+	EXPECT_LE(greed->nr, 48);
+	EXPECT_EQ(0, as(OTHER + 1, OTHER, 0, write_all, &self->t));
+	EXPECT_EQ(-ETIMEDOUT, greed->err);
+	EXPECT_LE(10, greed->nr);
+	EXPECT_EQ(0, as(UID, OTHER, 0, write_all, &self->t));
+	EXPECT_LE(1, greed->nr);
+	EXPECT_EQ(ENTRIES, dxt_num(&self->t, "pools/log_use"));
+}
+
 /* --- users of a namespace ------------------------------------------------------- */
 
 /* Two of the users that one has made count as that one. */

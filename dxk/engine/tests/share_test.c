@@ -18,12 +18,19 @@ static struct puppets *start(struct kunit *test, u32 share, u32 rejoin_full)
 	return puppets_start(test, &p);
 }
 
+static u32 opens(struct puppets *ps, u32 uid)
+{
+	bool changed;
+
+	return dxk_share_open(ps->e, uid, &changed);
+}
+
 /* A client of a user to whom the context does not belong. */
 static struct dxk_member *stranger(struct puppets *ps, u32 uid)
 {
 	struct dxk_member *m = puppet_client(ps);
 
-	m->share = dxk_share_open(ps->e, uid);
+	m->share = opens(ps, uid);
 	return m;
 }
 
@@ -234,31 +241,40 @@ static void share_of_whom(struct kunit *test)
 	struct dxk_engine *e = ps->e;
 	struct dxk_member *a = stranger(ps, 1);
 	u32 nr[DXK_SHARES], i;
+	bool changed;
 
-	EXPECT_IS(dxk_share_open(e, 1), a->share);
+	EXPECT_IS(opens(ps, 1), a->share);
 	dxk_share_close(e, a->share);
 	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, 0), 1);
 	dxk_share_close(e, a->share);
 	EXPECT_IS(e->shares.of[a->share].users, 0);
 	/* two more users than are left: they have the last one in common */
 	for (i = 0; i < DXK_SHARES; i++) {
-		nr[i] = dxk_share_open(e, 100 + i);
+		nr[i] = opens(ps, 100 + i);
 		EXPECT(nr[i] && nr[i] != a->share);
 	}
 	EXPECT_IS(nr[DXK_SHARES - 1], DXK_SHARES - 1);
 	EXPECT_IS(nr[DXK_SHARES - 2], DXK_SHARES - 1);
 	EXPECT_IS(nr[DXK_SHARES - 3], DXK_SHARES - 1);
 	EXPECT_IS(nr[DXK_SHARES - 4], DXK_SHARES - 2);
-	EXPECT_IS(dxk_share_open(e, 1), a->share);
+	EXPECT_IS(opens(ps, 1), a->share);
 	dxk_share_close(e, a->share);
-	/* each of them is the first there, once it is alone */
+	/* whose was closed finds it again, until somebody else needs it */
 	for (i = 0; i < DXK_SHARES - 3; i++)
 		dxk_share_close(e, nr[i]);
-	EXPECT_IS(dxk_share_open(e, 500), nr[0]);
-	EXPECT_IS(dxk_share_open(e, 100), nr[1]);
-	/* the request ends, and nobody has the share any more */
+	EXPECT_IS(dxk_share_open(e, 105, &changed), nr[5]);
+	EXPECT(!changed);
+	EXPECT_IS(dxk_share_open(e, 500, &changed), nr[0]);
+	EXPECT(changed);
+	EXPECT_IS(dxk_share_open(e, 100, &changed), nr[1]);
+	EXPECT(changed);
+	/* so does who has a request there */
+	EXPECT_IS(dxk_share_open(e, 1, &changed), a->share);
+	EXPECT(!changed);
+	dxk_share_close(e, a->share);
 	all_executed(ps, puppet_worker(ps));
-	EXPECT_IS(dxk_share_open(e, 600), a->share);
+	EXPECT_IS(dxk_share_open(e, 600, &changed), a->share);
+	EXPECT(changed);
 	a->share = 0;
 }
 

@@ -342,11 +342,77 @@ static void log_resize(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, log->ring.entry);
 }
 
+/* One user's message. */
+static void add_of(struct dxk_log *log, enum dxk_log_full full, u32 share, u32 nr)
+{
+	struct dxk_log_record rec = { .thread = 100 + nr };
+
+	rec.len = scnprintf(rec.text, sizeof(rec.text), "message %u", nr);
+	scoped_guard(spinlock_irqsave, &log->lock)
+		dxk_log_enter(log, full, &rec, share);
+}
+
+/*
+ * A user who writes more than its share loses its own new messages, whichever the policy
+ * drops: there is room for those of others, and it pushes none of them out.
+ */
+static void log_share(struct kunit *test)
+{
+	static const enum dxk_log_full policy[] = { DXK_LOG_DROP_NEW, DXK_LOG_DROP_OLDEST };
+	u32 p, i;
+
+	for (p = 0; p < ARRAY_SIZE(policy); p++) {
+		struct dxk_log *log = log_make(test);
+
+		log->engine->policy.user_share = 50;
+		add(log, policy[p], 1, 1);
+		for (i = 2; i <= 9; i++)
+			add_of(log, policy[p], 1, i);
+		/* of 4: under DROP_NEW half of the 3 that were left, else half of all */
+		KUNIT_EXPECT_EQ(test, log->ring.has[1], 2);
+		KUNIT_EXPECT_EQ(test, log->lost, 6);
+		KUNIT_EXPECT_EQ(test, dxk_log_count(log), 3);
+		KUNIT_EXPECT_FALSE(test, dxk_log_has_room(log, 1));
+		KUNIT_EXPECT_TRUE(test, dxk_log_has_room(log, 2));
+		add_of(log, policy[p], 2, 10);
+		KUNIT_EXPECT_FALSE(test, dxk_log_has_room(log, 0));
+		take(test, log, 1, 1);
+		take(test, log, 2, 2);
+		take(test, log, 3, 3);
+		KUNIT_EXPECT_EQ(test, log->ring.has[1], 0);
+		take_gap(test, log, 4, 6);
+		take(test, log, 10, 10);
+		take_none(test, log);
+		KUNIT_EXPECT_EQ(test, log->ring.has[2], 0);
+	}
+}
+
+/* Where the oldest go, those of whom has less than its share go for it, too. */
+static void log_share_oldest(struct kunit *test)
+{
+	struct dxk_log *log = log_make(test);
+
+	log->engine->policy.user_share = 50;
+	add(log, DXK_LOG_DROP_OLDEST, 1, 4);
+	add_of(log, DXK_LOG_DROP_OLDEST, 1, 5);
+	add_of(log, DXK_LOG_DROP_OLDEST, 1, 6);
+	add_of(log, DXK_LOG_DROP_OLDEST, 1, 7);
+	take_gap(test, log, 1, 2);
+	take(test, log, 3, 3);
+	take(test, log, 4, 4);
+	take(test, log, 5, 5);
+	take(test, log, 6, 6);
+	take_gap(test, log, 7, 1);
+	take_none(test, log);
+}
+
 static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_first_in_first_out),
 	KUNIT_CASE(log_counters_wrap),
 	KUNIT_CASE(log_drop_new),
 	KUNIT_CASE(log_drop_oldest),
+	KUNIT_CASE(log_share),
+	KUNIT_CASE(log_share_oldest),
 	KUNIT_CASE(log_loses_none_silently),
 	KUNIT_CASE(log_edges),
 	KUNIT_CASE(log_drainer),
