@@ -54,11 +54,47 @@ static ssize_t pid_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 	return sysfs_emit(buf, "%d\n", dxk_slot_seen(kobj).pid);
 }
 
+/* Owners with their space: what executors of other processes call equal is not. */
+static ssize_t executes_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dxk_sleeper does = dxk_slot_seen(kobj).does;
+	int len;
+
+	if (!does.held)
+		return sysfs_emit(buf, "\n");
+	len = sysfs_emit(buf, "lane %d owner %u:%#llx executor %#llx",
+			 dxk_lane_of(does.work.attrs), does.work_space, does.work.owner,
+			 does.work.executor);
+	if (does.held > 1)
+		len += sysfs_emit_at(buf, len, " last of %u", does.held);
+	return len + sysfs_emit_at(buf, len, "\n");
+}
+
+static ssize_t awaits_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
+{
+	struct dxk_sleeper does = dxk_slot_seen(kobj).does;
+
+	switch (does.state) {
+	case DXK_M_REJOINING:
+		return sysfs_emit(buf, "owner %u:%#llx\n", does.space, does.awaits);
+	case DXK_M_POSTING:
+		return sysfs_emit(buf, "lane %llu\n", does.awaits);
+	case DXK_M_COMPLETING:
+		return sysfs_emit(buf, "Rejoin Pool\n");
+	case DXK_M_LOGGING:
+		return sysfs_emit(buf, "Log Pool\n");
+	default:
+		return sysfs_emit(buf, "\n");
+	}
+}
+
 static struct kobj_attribute dxk_slot_state_attr = __ATTR_RO(state);
 static struct kobj_attribute dxk_slot_role_attr = __ATTR_RO(role);
 static struct kobj_attribute dxk_slot_age_attr = __ATTR_RO(age_ms);
 static struct kobj_attribute dxk_slot_executed_attr = __ATTR_RO(executed);
 static struct kobj_attribute dxk_slot_pid_attr = __ATTR_RO(pid);
+static struct kobj_attribute dxk_slot_executes_attr = __ATTR_RO(executes);
+static struct kobj_attribute dxk_slot_awaits_attr = __ATTR_RO(awaits);
 
 static struct attribute *dxk_slot_attrs[] = {
 	&dxk_slot_state_attr.attr,
@@ -66,6 +102,8 @@ static struct attribute *dxk_slot_attrs[] = {
 	&dxk_slot_age_attr.attr,
 	&dxk_slot_executed_attr.attr,
 	&dxk_slot_pid_attr.attr,
+	&dxk_slot_executes_attr.attr,
+	&dxk_slot_awaits_attr.attr,
 	NULL
 };
 

@@ -14,7 +14,7 @@ void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 {
 	m->work.executor = rqe->executor;
 	m->work.owner = rqe->cookie;
-	m->work_space = rqe->owner->space;
+	m->work_space = rqe->owner->space->id;
 	m->work.param = rqe->param;
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;

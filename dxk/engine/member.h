@@ -98,8 +98,8 @@ struct dxk_member {
 	struct list_head called;
 	/** @work: (L) what it was given last; its age_ns is not kept */
 	struct dxk_running work;
-	/** @work_space: (L) whose owner that is; to compare only */
-	const struct dxk_space *work_space;
+	/** @work_space: (L) the number of the space of its owner */
+	u32 work_space;
 	/** @awaits: (L) what it sleeps for: the owner in a rejoin, the lane in a post */
 	u64 awaits;
 	/** @work_ticket: (L) the ticket of that */

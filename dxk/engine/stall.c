@@ -83,43 +83,50 @@ void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes)
 static bool dxk_state_sleeps(u8 state)
 {
 	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
-	       state == DXK_M_COMPLETING;
+	       state == DXK_M_COMPLETING || state == DXK_M_LOGGING;
+}
+
+/** dxk_look_at - what a member executes and waits for; the engine is locked */
+void dxk_look_at(const struct dxk_member *m, struct dxk_sleeper *s)
+{
+	const struct dxk_owner *owner = NULL;
+
+	lockdep_assert_held(&m->engine->lock);
+
+	*s = (struct dxk_sleeper) {
+		.state = dxk_member_state(m), .held = m->held, .work = m->work,
+		.work_space = m->work_space, .space = m->space->id, .awaits = m->awaits,
+	};
+	if (s->state == DXK_M_REJOINING)
+		owner = dxk_owner_find(&m->engine->owners, m->space, m->awaits);
+	if (owner) {
+		s->ready = owner->nr[DXK_AT_READY];
+		s->at_work = owner->nr[DXK_AT_WORK];
+	}
 }
 
 /**
- * dxk_sleeps - does the member sleep in a post, a rejoin or a completion?
+ * dxk_sleeps - does the member sleep in a post, a rejoin, a completion or for the log?
  * @m: the member, attached
  * @s: out: what for
  */
 bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s)
 {
-	struct dxk_engine *e = m->engine;
-	const struct dxk_owner *owner = NULL;
-
 	if (!dxk_state_sleeps(dxk_member_state(m)))
 		return false;
-	spin_lock(&e->lock);
-	*s = (struct dxk_sleeper) {
-		.state = dxk_member_state(m), .held = m->held, .work = m->work,
-		.awaits = m->awaits,
-	};
-	if (s->state == DXK_M_REJOINING)
-		owner = dxk_owner_find(&e->owners, m->space, m->awaits);
-	if (owner) {
-		s->ready = owner->nr[DXK_AT_READY];
-		s->at_work = owner->nr[DXK_AT_WORK];
-	}
-	spin_unlock(&e->lock);
+	spin_lock(&m->engine->lock);
+	dxk_look_at(m, s);
+	spin_unlock(&m->engine->lock);
 	return dxk_state_sleeps(s->state);
 }
 
 /**
  * dxk_works_for - does the worker execute a request of the owner?
  * @m: the worker; of more than one that it has the newest counts
- * @space: whose cookie it is
+ * @space: the number of that whose cookie it is
  * @owner: the owner
  */
-bool dxk_works_for(const struct dxk_member *m, const struct dxk_space *space, u64 owner)
+bool dxk_works_for(const struct dxk_member *m, u32 space, u64 owner)
 {
 	bool works;
 

@@ -16,7 +16,6 @@
 
 struct dxk_engine;
 struct dxk_member;
-struct dxk_space;
 struct dxk_wakes;
 
 /* How long nobody must have been able to run. */
@@ -41,15 +40,19 @@ struct dxk_stall {
 };
 
 /**
- * struct dxk_sleeper - a member that sleeps until another one does something
+ * struct dxk_sleeper - what a member executes, and what it waits for if it sleeps
  */
 struct dxk_sleeper {
 	/** @state: enum dxk_member_state */
 	u8 state;
-	/** @held: it executes @work meanwhile */
-	bool held;
+	/** @held: how many requests it has; the newest is @work */
+	u32 held;
 	/** @work: what it was given last */
 	struct dxk_running work;
+	/** @work_space: number of the space of @work's owner */
+	u32 work_space;
+	/** @space: and of that in a rejoin */
+	u32 space;
 	/** @awaits: the owner in a rejoin, the lane in a post */
 	u64 awaits;
 	/** @ready: of a rejoin: how many requests of the owner are Ready */
@@ -58,8 +61,9 @@ struct dxk_sleeper {
 	u32 at_work;
 };
 
+void dxk_look_at(const struct dxk_member *m, struct dxk_sleeper *s);
 bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s);
-bool dxk_works_for(const struct dxk_member *m, const struct dxk_space *space, u64 owner);
+bool dxk_works_for(const struct dxk_member *m, u32 space, u64 owner);
 bool dxk_nobody_can_run(const struct dxk_engine *e);
 bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s);
 void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes);

@@ -78,6 +78,9 @@ static void dxk_ctx_walk(struct work_struct *work)
 	struct dxk_ctx *ctx = container_of(work, struct dxk_ctx, walk);
 	bool more = true;
 
+	/* It is kicked when that is set. The engine knows nothing of these sleepers. */
+	if (READ_ONCE(ctx->engine.cancelling))
+		dxk_log_cancel(&ctx->log);
 	while (more) {
 		switch (dxk_run_look(&ctx->engine)) {
 		case DXK_WALK_PARK:

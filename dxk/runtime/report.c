@@ -54,7 +54,7 @@ static void dxk_tale_begin(struct dxk_tale *t)
 /* What belongs together stands in one line. */
 static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...)
 {
-	char words[160];
+	char words[200];
 	va_list args;
 	u32 len;
 
@@ -69,15 +69,14 @@ static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...
 }
 
 /* Who executes what the sleeper waits for. */
-static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_member *sleeper,
-			       u64 owner)
+static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_sleeper *s)
 {
 	struct dxk_thread *worker;
 	unsigned long id;
 
 	dxk_tale_add(t, " on");
 	for (id = 1; (worker = dxk_thread_next(t->ctx, &id, DXK_ID_WORKER_MAX)); id++) {
-		if (dxk_works_for(&worker->m, sleeper->space, owner))
+		if (dxk_works_for(&worker->m, s->space, s->awaits))
 			dxk_tale_add(t, " %lu", id);
 		dxk_thread_put(worker);
 	}
@@ -87,20 +86,27 @@ static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_member *slee
 static void dxk_tale_add_sleeper(struct dxk_tale *t, const struct dxk_member *m,
 				 const struct dxk_sleeper *s)
 {
-	char has[80] = "";
+	char has[100] = "";
+	u32 len = 0;
 
 	if (s->held)
-		scnprintf(has, sizeof(has), " lane %u owner %#llx executor %#llx",
-			  dxk_lane_from(s->work.attrs), s->work.owner, s->work.executor);
+		len = scnprintf(has, sizeof(has), " lane %u owner %#llx executor %#llx",
+				dxk_lane_from(s->work.attrs), s->work.owner,
+				s->work.executor);
+	if (s->held > 1)
+		scnprintf(has + len, sizeof(has) - len, " as the last of %u", s->held);
 	switch (s->state) {
 	case DXK_M_REJOINING:
 		dxk_tale_add(t, " %u rejoining%s for owner %#llx: %u ready, %u at work", m->id,
 			     has, s->awaits, s->ready, s->at_work);
 		if (s->at_work)
-			dxk_tale_add_edges(t, m, s->awaits);
+			dxk_tale_add_edges(t, s);
 		break;
 	case DXK_M_POSTING:
 		dxk_tale_add(t, " %u posting%s for room in lane %llu", m->id, has, s->awaits);
+		break;
+	case DXK_M_LOGGING:
+		dxk_tale_add(t, " %u logging%s for room in the Log Pool", m->id, has);
 		break;
 	default:
 		dxk_tale_add(t, " %u completing%s for room in the Rejoin Pool", m->id, has);

@@ -112,6 +112,8 @@ void dxk_slot_look(const struct dxk_slot *slot, struct dxk_slot_seen *seen)
 		.executed = t ? t->m.executed : 0,
 		.pid = t ? pid_vnr(t->pid) : 0,
 	};
+	if (t)
+		dxk_look_at(&t->m, &seen->does);
 }
 
 /* --- who has it --------------------------------------------------------------- */

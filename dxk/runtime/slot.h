@@ -18,6 +18,8 @@
 #include <linux/list.h>
 #include <linux/types.h>
 
+#include "engine/stall.h"
+
 struct dxk_ctx;
 struct dxk_thread;
 struct work_struct;
@@ -56,6 +58,8 @@ struct dxk_slot_seen {
 	u64 executed;
 	/** @pid: of a user thread, in the reader's namespace; else 0 */
 	pid_t pid;
+	/** @does: what it executes and waits for */
+	struct dxk_sleeper does;
 };
 
 struct dxk_slot *dxk_slot_at(struct dxk_ctx *ctx, u32 id);

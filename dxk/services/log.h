@@ -198,6 +198,7 @@ void dxk_log_review(struct dxk_log *log, enum dxk_log_full full);
 int dxk_log_set_file(struct dxk_log *log, struct file *file);
 void dxk_log_async(struct dxk_log *log);
 void dxk_log_sync(struct dxk_log *log);
+void dxk_log_cancel(struct dxk_log *log);
 u64 dxk_log_seq(struct dxk_log *log);
 int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline);
 void dxk_log_close(struct dxk_log *log, u32 ctx_id);

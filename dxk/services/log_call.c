@@ -13,6 +13,7 @@
 #include <linux/stdarg.h>
 
 #include "compat.h"
+#include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/life.h"
@@ -105,7 +106,11 @@ static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadlin
 
 /* --- writing --------------------------------------------------------------- */
 
-/* The message enters the pool, or its writer sleeps for room. Return: 1 if it does. */
+/*
+ * The message enters the pool, or its writer sleeps for room: not in a run that is cancelled,
+ * which would wait for it, and it for somebody who reads.
+ * Return: 0, 1 if it sleeps, or -ESHUTDOWN.
+ */
 static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
 				  struct dxk_log_op *op, bool wait)
 {
@@ -116,6 +121,9 @@ static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
 		dxk_log_announce(log);
 		return 0;
 	}
+	/* Whoever sets it looks for sleepers afterwards. */
+	if (READ_ONCE(log->engine->cancelling))
+		return -ESHUTDOWN;
 	dxk_waiter_queue(&op->w, &log->writers, NULL, &log->asleep, &log->blocks,
 			 &log->block_ns);
 	dxk_member_set_state(m, DXK_M_LOGGING);
@@ -138,12 +146,14 @@ static int dxk_log_write_once(struct dxk_log *log, struct dxk_member *m,
 			      struct dxk_log_record *rec, bool wait, u64 deadline)
 {
 	struct dxk_log_op op = { .rec = rec, .share = m->share };
+	bool rests = false;
 	int err;
 
 	dxk_waiter_init(&op.w);
 	scoped_guard(spinlock_irqsave, &log->lock) {
 		if (log->async) {
 			err = dxk_log_enter_or_queue(log, m, &op, wait);
+			rests = err > 0;
 		} else {
 			err = dxk_log_queue_sync(log, &op);
 			deadline = DXK_FOREVER;
@@ -151,7 +161,12 @@ static int dxk_log_write_once(struct dxk_log *log, struct dxk_member *m,
 	}
 	if (err <= 0)
 		return err;
+	/* Room comes from outside: as long as nobody reads, nothing goes on here. */
+	if (rests)
+		dxk_rest(m, true);
 	err = dxk_log_sleep(log, &op, deadline);
+	if (rests)
+		dxk_rest(m, false);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 	return err;
 }
@@ -288,6 +303,12 @@ void dxk_log_sync(struct dxk_log *log)
 	dxk_log_finish_all(log, &log->writers, -ESHUTDOWN);
 	/* No more will come: LOG_READ returns. */
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
+}
+
+/** dxk_log_cancel - Stop(cancel): whoever sleeps for room gets ESHUTDOWN, and nobody comes */
+void dxk_log_cancel(struct dxk_log *log)
+{
+	dxk_log_finish_all(log, &log->writers, -ESHUTDOWN);
 }
 
 /** dxk_log_seq - the sequence number of the newest message */

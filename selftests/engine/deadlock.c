@@ -293,6 +293,23 @@ static unsigned int asleep(const struct dxt *t, unsigned int workers)
 	EXPECT_EQ(0, dxt_num(t, "pools/rejoin_use"));			\
 })
 
+/* What sysfs shows of a parent: what it executes, and whose end it waits for. */
+static bool shows_parent(const struct dxt *t, unsigned int id)
+{
+	unsigned long long executor, owner;
+	char text[200];
+	unsigned int space;
+
+	if (!dxt_text(t, text, sizeof(text), "threads/%u/executes", id) ||
+	    sscanf(text, "lane 3 owner %u:0x1 executor %llx", &space, &executor) != 2 ||
+	    executor != DXT_FN(exe_parent))
+		return false;
+	return dxt_text(t, text, sizeof(text), "threads/%u/awaits", id) &&
+	       sscanf(text, "owner %u:%llx", &space, &owner) == 2 &&
+	       (owner - DXT_PTR(family)) % sizeof(family[0]) == 0 &&
+	       owner < DXT_PTR(&family[4]);
+}
+
 /* D-1: four workers, four parents, twelve children: the seed's grind to a halt. */
 TEST_F(deadlock, thread_exhaustion)
 {
@@ -312,9 +329,55 @@ TEST_F(deadlock, thread_exhaustion)
 	/* each waits for its own three children, whom nobody executes */
 	EXPECT_TRUE(tells(text, " for owner %#llx: 3 ready, 0 at work;",
 			  (unsigned long long)DXT_PTR(&family[3])));
+	for (i = 1; i <= 4; i++)
+		EXPECT_TRUE(shows_parent(t, i));
 	EXPECT_STOP_ENDS_IT(4, 0);
+	/* an empty file is no text */
+	for (i = 1; i <= 4; i++)
+		EXPECT_FALSE(dxt_text(t, text, sizeof(text), "threads/%u/executes", i));
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(3, family[i].cancelled);
+}
+
+/* Writes to the log until it may not. */
+static int exe_writer(struct dxt_call *call)
+{
+	int rc;
+
+	do {
+		rc = dxk_log_write(call->worker->member, "full?", 5, DXK_LOG_WAIT, -1);
+	} while (!rc);
+	return rc;
+}
+
+static int exe_author(struct dxt_call *call)
+{
+	struct dxk_result r;
+
+	if (dxt_post1(call->worker->member, 77, DXT_FN(exe_writer), 0, PXR_REJOIN, 0, NULL) != 1)
+		return -EIO;
+	return dxt_rejoin(call->worker->member, 77, &r, 1, 1, DXK_FOREVER, NULL);
+}
+
+/* A worker that waits for room in the log, which nobody reads, hides no stall. */
+TEST_F(deadlock, log_full)
+{
+	struct dxt *t = &self->t;
+	struct dxk_result r;
+	char text[4096] = "";
+
+	t->policy.log_entries = 8;
+	t->policy.log_full = DXK_LOG_BLOCK;
+	START(2);
+	ASSERT_EQ(1, dxt_post1(t->member, 1, DXT_FN(exe_author), 0, PXR_REJOIN, 0, NULL));
+	EXPECT_STALL(text);
+	EXPECT_TRUE(tells(text, " logging lane 3 owner 0x4d "));
+	EXPECT_TRUE(tells(text, " rejoining lane 3 owner 0x1 "));
+	ASSERT_TRUE(dxt_text(t, text, sizeof(text), "threads/%d/awaits",
+			     dxt_member_is(t, 1, "logging") ? 1 : 2));
+	EXPECT_STREQ("Log Pool", text);
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_CANCEL, dxt_late_ns()));
+	EXPECT_EQ(1, dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL));
 }
 
 /* D-4, strict: both workers sleep for room, nobody runs the four that have it. */

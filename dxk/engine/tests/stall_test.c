@@ -284,16 +284,18 @@ static void stall_edges(struct kunit *test)
 		puppet_work(ps, m[i]);
 		EXPECT(!dxk_sleeps(m[i], &s));
 	}
-	EXPECT(dxk_works_for(m[0], m[0]->space, 1) && dxk_works_for(m[1], m[0]->space, 1));
-	EXPECT(!dxk_works_for(m[2], m[0]->space, 1));
+	EXPECT(dxk_works_for(m[0], m[0]->space->id, 1) && dxk_works_for(m[1], m[0]->space->id, 1));
+	EXPECT(!dxk_works_for(m[2], m[0]->space->id, 1));
 	/* an equal cookie of others is another owner */
-	EXPECT(!dxk_works_for(m[0], other, 1));
+	EXPECT(!dxk_works_for(m[0], other->id, 1));
 	puppet_post(ps, 1, 0, PXR_REJOIN);
 	EXPECT(ASLEEP(puppet_rejoin(ps, m[2], 1, 1, 1)));
 	EXPECT(dxk_sleeps(m[2], &s));
 	EXPECT_IS(s.state, DXK_M_REJOINING);
-	EXPECT(s.held);
+	EXPECT_IS(s.held, 1);
 	EXPECT_IS(s.work.owner, 2);
+	EXPECT_IS(s.work_space, ps->e->home.id);
+	EXPECT_IS(s.space, m[2]->space->id);
 	EXPECT_IS(s.work.attrs, PXR_REJOIN | PXR_LANE2);
 	EXPECT_IS(s.awaits, 1);
 	EXPECT_IS(s.ready, 1);
@@ -301,7 +303,7 @@ static void stall_edges(struct kunit *test)
 	/* one that has nothing, and one that posts */
 	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, 2, 1, 1)));
 	EXPECT(dxk_sleeps(ps->main, &s));
-	EXPECT(!s.held);
+	EXPECT_IS(s.held, 0);
 	EXPECT_IS(s.awaits, 2);
 	EXPECT_IS(s.ready, 0);
 	EXPECT_IS(s.at_work, 1);
@@ -316,10 +318,10 @@ static void stall_edges(struct kunit *test)
 	EXPECT(ASLEEP(puppet_end(ps, m[1], 0, 0)));
 	EXPECT(dxk_sleeps(m[1], &s));
 	EXPECT_IS(s.state, DXK_M_COMPLETING);
-	EXPECT(s.held);
+	EXPECT_IS(s.held, 1);
 	dxk_stop_begin(ps->e, 0, false, false);
 	/* a request that has ended is nobody's */
-	EXPECT(!dxk_works_for(m[1], m[1]->space, 1));
+	EXPECT(!dxk_works_for(m[1], m[1]->space->id, 1));
 	dxk_space_leave(ps->e, other);
 }
 
