@@ -55,6 +55,14 @@ ok "show --json, by the id"
 run 0 dxkctl show busy stats lanes && has out '^stats$' && has out '^lanes$' &&
 	! line out 'policy|^  name'
 ok "show only some"
+waits() { dxkctl show busy waits | grep -q "$1"; }
+run 0 dxkctl show busy waits && [[ $(lines out .) == 2 ]] && ask family &&
+	until_true waits rejoining && run 0 dxkctl show busy waits &&
+	has out '^ +[1-4]  rejoining +owner [0-9]+:0x5678 +[1-4] +lane [0-3] owner [0-9]+:0x1234 ' &&
+	run 0 dxkctl show --json busy waits && json 'len(v["waits"]) == 1 and
+all(w["state"] == "rejoining" and len(w["on"]) == 1 and str(w["on"][0]) not in v["waits"]
+    for w in v["waits"].values())' && ask release && ask collect
+ok "show who waits for whom"
 
 # --- set --------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ line:
     post NR LANE MS     requests that take MS milliseconds each
     hold NR LANE        requests that execute until "release"; answered when they all do
     parent              one that posts a child and waits for it until "release"
+    family              one that waits for its child, which executes until "release"
     release             ends what is held
     collect             waits until nothing of this program's exists any more
     close               closes the context and ends
@@ -18,7 +19,7 @@ import sys
 import threading
 
 OWNER, CHILDREN = 0x1234, 0x5678
-SLEEP, HOLD, PARENT = range(3)
+SLEEP, HOLD, PARENT, FAMILY = range(4)
 WORKER, REJOIN, WAIT, LANE = 1, 2, 1, {0: 0x10, 1: 0x20, 2: 0x40, 3: 0}
 
 u32, s32, u64 = c.c_uint32, c.c_int32, c.c_uint64
@@ -86,6 +87,9 @@ def execute(member, work):
         post(member, 1, 3, SLEEP, 0, CHILDREN)
         while not released.is_set():
             collect(member, CHILDREN, 500)
+    elif work.executor == FAMILY:
+        post(member, 1, 3, HOLD, 0, CHILDREN)
+        collect(member, CHILDREN, -1)
 
 
 def worker(ctx, started):
@@ -102,8 +106,8 @@ def worker(ctx, started):
 
 
 def set_policy(ctx, settings):
-    names, policy = {}, (u32 * 32)()
-    for i in range(32):
+    names, policy = {}, (u32 * 33)()
+    for i in range(33):
         name = lib.dxk_policy_field_name(4 * i)
         if name:
             names[name.decode()] = i
@@ -149,6 +153,10 @@ def main(name, mode, workers, *settings):
         elif word == "parent":
             released.clear()
             answer = post(client, 1, 2, PARENT, 0, OWNER)
+        elif word == "family":
+            released.clear()
+            answer = post(client, 1, 2, FAMILY, 0, OWNER)
+            holds.acquire()
         elif word == "release":
             answer = released.set()
         elif word == "collect":

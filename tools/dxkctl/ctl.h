@@ -42,6 +42,12 @@ struct ctx;
 struct json_object;
 struct json_object *instrumentation(const struct ctx *ctx);
 
+/*
+ * Who sleeps for whom, as {"<id>": {"state", "executes", "awaits", "on": [<id>, ...]}, ...}:
+ * NULL when that cannot be read.
+ */
+struct json_object *waits(const struct ctx *ctx);
+
 /* The subcommands: their own arguments with their name in front. */
 int ctl_list(int argc, char **argv);
 int ctl_show(int argc, char **argv);

@@ -241,6 +241,22 @@ static void show_threads(struct json_object *threads)
 		       text_of(t, "executed"), text_of(t, "pid"));
 }
 
+static void show_waits(struct json_object *waits)
+{
+	printf("  %5s  %-10s  %-20s  %-10s  %s\n", "id", "state", "awaits", "on", "executes");
+	json_object_object_foreach(waits, id, w) {
+		struct json_object *on = json_object_object_get(w, "on");
+		char ids[64] = "";
+		size_t i, len = 0;
+
+		for (i = 0; i < json_object_array_length(on) && len < sizeof(ids) - 8; i++)
+			len += (size_t)snprintf(ids + len, sizeof(ids) - len, "%s%d", i ? "," : "",
+					json_object_get_int(json_object_array_get_idx(on, i)));
+		printf("  %5s  %-10s  %-20s  %-10s  %s\n", id, text_of(w, "state"),
+		       text_of(w, "awaits"), *ids ? ids : "-", text_of(w, "executes"));
+	}
+}
+
 static void show_plain(struct json_object *object)
 {
 	json_object_object_foreach(object, key, value)
@@ -274,6 +290,7 @@ static const struct section {
 	{ "pools", show_pools, NOT_YET },
 	{ "lanes", show_lanes, NOT_YET },
 	{ "threads", show_threads, NULL },
+	{ "waits", show_waits, NULL },
 	{ "stats", show_plain, NOT_YET },
 	{ "instrumentation", show_nested, NO_RIGHT },
 };
@@ -291,7 +308,7 @@ static bool wanted_sections(char **names, unsigned int *wanted)
 			;
 		if (i == SECTIONS) {
 			misuse("show: '%s' is none of policy, pools, lanes, threads, "
-			       "stats, instrumentation", *names);
+			       "waits, stats, instrumentation", *names);
 			return false;
 		}
 		*wanted |= 1U << i;
@@ -303,6 +320,8 @@ static struct json_object *read_section(const struct ctx *ctx, const struct sect
 {
 	if (!strcmp(s->name, "instrumentation"))
 		return instrumentation(ctx);
+	if (!strcmp(s->name, "waits"))
+		return waits(ctx);
 	return sysfs_dir(ctx->dir, s->name);
 }
 
