@@ -71,20 +71,23 @@ void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	dxk_stall_suspect(e, wakes);
 }
 
-/* Ask those to end who are to, as far as the lock hold can afford. All? */
-static bool dxk_stop_services(struct dxk_engine *e, struct list_head *services,
+/*
+ * Ask those to end who are to, as far as the lock hold can afford. All? Those of a run that
+ * is over are all to end, be there another one by now.
+ */
+static bool dxk_stop_services(struct dxk_engine *e, struct dxk_stop_op *stop,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_should_op *s;
 
 	lockdep_assert_held(&e->lock);
 
-	while (!list_empty(services)) {
+	while (!list_empty(&stop->services)) {
 		if (!dxk_afford(wakes, 1))
 			return false;
 		dxk_step(e);
-		s = list_first_entry(services, struct dxk_should_op, w.link);
-		s->answer = dxk_member_is_to_end(s->m);
+		s = list_first_entry(&stop->services, struct dxk_should_op, w.link);
+		s->answer = stop->gen != e->run.gen || dxk_member_is_to_end(s->m);
 		if (s->answer)
 			dxk_waiter_finish(&s->w, wakes);
 		else
@@ -116,13 +119,15 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 {
 	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
 
-	s->more = false;
-	if (s->gen != e->run.gen)
+	/* Those whom it has begun with are in its hands, whatever has become of the run. */
+	if (s->gen != e->run.gen) {
+		s->more = s->begun && !dxk_stop_services(e, s, wakes);
 		return;
+	}
 	if (!s->begun)
 		dxk_stop_first(e, s);
 	s->more = !dxk_stop_pollers(e, &s->bucket, wakes) ||
-		  !dxk_stop_services(e, &s->services, wakes);
+		  !dxk_stop_services(e, s, wakes);
 	dxk_stop_posters(e, wakes);
 	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */
 	dxk_serve_posters(e, wakes);

@@ -244,6 +244,37 @@ static void stop_many(struct kunit *test)
 	}
 }
 
+/* Stop is slow: its run is over, and there is another one, before it has told all. */
+static void stop_outlives_its_run(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_should_op **s = puppet_array(ps, MANY);
+	struct dxk_stop_op stop = { };
+	u32 i, told = 0;
+
+	for (i = 0; i < MANY; i++)
+		s[i] = puppet_asks(ps, ps->main, true);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(stop.more);
+	for (i = 0; i < MANY; i++)
+		told += !ASLEEP(s[i]);
+	EXPECT_IS(told, DXK_HOLD_BUDGET);
+	ps->e->run.gen++;
+	ps->e->state = DXK_CTX_RUNNING;
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(!stop.more);
+	EXPECT(list_empty(&stop.services));
+	for (i = 0; i < MANY; i++)
+		EXPECT(!ASLEEP(s[i]) && s[i]->answer);
+	/* whoever asks in the other run is none of its business */
+	s[0] = puppet_asks(ps, ps->main, true);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	stop.begun = false;
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(ASLEEP(s[0]));
+	dxk_stop_begin(ps->e, 1, false, true);
+}
+
 /* What Stop leaves over thread 700 does; who is let in by nobody any more is woken. */
 static void stop_owes(struct kunit *test)
 {
@@ -390,6 +421,7 @@ static struct kunit_case stop_cases[] = {
 	KUNIT_CASE(stop_after_the_last),
 	KUNIT_CASE(stop_gives_nothing),
 	KUNIT_CASE(stop_many),
+	KUNIT_CASE(stop_outlives_its_run),
 	KUNIT_CASE(stop_owes),
 	KUNIT_CASE(stop_wakes_first),
 	KUNIT_CASE(stop_asks),
