@@ -10,7 +10,6 @@
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
-#include <linux/pid.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 
@@ -200,7 +199,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 /* Two threads never share a member (DX-23). */
 static bool dxk_member_is_mine(const struct dxk_member *m)
 {
-	return dxk_thread_of(m)->pid == task_pid(current);
+	return dxk_thread_of(m)->user == current;
 }
 
 /* @on: the kind of descriptor; @access: its rights; @s: the session of a context */

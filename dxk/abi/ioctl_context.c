@@ -4,7 +4,6 @@
  */
 #include <linux/file.h>
 #include <linux/fs.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -102,7 +101,7 @@ struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_sessi
 	if (~s->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
 							 DXK_ACCESS_EXECUTE))
 		return ERR_PTR(-EACCES);
-	m = dxk_member_claim(ctx, s, a->kind, task_pid(current));
+	m = dxk_member_claim(ctx, s, a->kind, current);
 	if (!IS_ERR(m))
 		a->id = m->id;
 	return m;

@@ -4,7 +4,6 @@
  * its sender, or by a work item when nobody waits.
  */
 #include <linux/kernel.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -297,7 +296,7 @@ static bool dxk_sender_executes(struct dxk_ctx *ctx)
 	bool it = false;
 
 	for (id = 1; !it && (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
-		it = (t->task == current || t->pid == task_pid(current)) &&
+		it = (t->task == current || t->user == current) &&
 		     READ_ONCE(t->m.held);
 		dxk_thread_put(t);
 	}

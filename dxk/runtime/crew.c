@@ -9,8 +9,8 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
-#include <linux/pid.h>
 #include <linux/sched/signal.h>
+#include <linux/sched/task.h>
 
 #include "engine/calls.h"
 #include "engine/dispatch.h"
@@ -148,12 +148,12 @@ static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
  * @ctx: the context
  * @s: the descriptor it comes by, or NULL for an in-kernel client
  * @kind: what it wants to be
- * @pid: the user thread, or NULL for an in-kernel client; referenced here
+ * @user: the user thread, or NULL for an in-kernel client; referenced here
  *
  * Return: a member with a reference for the caller, or an error pointer.
  */
 struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
-				    enum dxk_member_kind kind, struct pid *pid)
+				    enum dxk_member_kind kind, struct task_struct *user)
 {
 	struct dxk_thread *t;
 	int err;
@@ -162,7 +162,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 							    DXK_ROLE_WORKER, DXK_USER);
 	if (IS_ERR(t))
 		return ERR_CAST(t);
-	t->pid = get_pid(pid);
+	t->user = user ? get_task_struct(user) : NULL;
 	if (s) {
 		t->access = s->access;
 		t->m.space = s->space;

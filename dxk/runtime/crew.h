@@ -7,7 +7,7 @@
 struct dxk_ctx;
 struct dxk_running;
 struct dxk_session;
-struct pid;
+struct task_struct;
 
 int dxk_crew_review(struct dxk_ctx *ctx);
 void dxk_crew_reap(struct dxk_ctx *ctx);
@@ -16,7 +16,7 @@ void dxk_crew_bury(struct dxk_ctx *ctx);
 bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out);
 
 struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
-				    enum dxk_member_kind kind, struct pid *pid);
+				    enum dxk_member_kind kind, struct task_struct *user);
 void dxk_member_release(struct dxk_member *m);
 
 #endif /* _DXK_RUNTIME_CREW_H */

@@ -4,6 +4,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/pid.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -110,7 +111,7 @@ void dxk_slot_look(const struct dxk_slot *slot, struct dxk_slot_seen *seen)
 		.state = dxk_member_state_name(state),
 		.age_ms = jiffies_to_msecs(jiffies - since),
 		.executed = t ? t->m.executed : 0,
-		.pid = t ? pid_vnr(t->pid) : 0,
+		.pid = t && t->user ? task_pid_vnr(t->user) : 0,
 	};
 	if (t)
 		dxk_look_at(&t->m, &seen->does);

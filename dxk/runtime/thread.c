@@ -2,9 +2,8 @@
 /*
  * A member of the Thread Pool as the kernel sees it: one thread, and what it is to it.
  */
-#include <linux/pid.h>
-#include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "compat.h"
@@ -41,7 +40,8 @@ static void dxk_thread_release(struct kref *ref)
 
 	WARN_ON_ONCE(t->slot || t->m.attached);
 	dxk_member_free(&t->m);
-	put_pid(t->pid);
+	if (t->user)
+		put_task_struct(t->user);
 	kfree(t);
 	kobject_put(&ctx->kobj);
 }
@@ -109,19 +109,9 @@ void dxk_thread_part(struct dxk_thread *t)
  * @t: the member
  *
  * A process that dies closes its descriptors. This is for the single thread that
- * ended while its process lives on.
+ * ended while its process lives on. Whoever is dead is in no call, and makes none again.
  */
 bool dxk_thread_is_dead(const struct dxk_thread *t)
 {
-	struct task_struct *task;
-	bool dead;
-
-	if (!t->pid)
-		return false;
-	rcu_read_lock();
-	task = pid_task(t->pid, PIDTYPE_PID);
-	/* The first thread of a process outlives its end as a zombie. */
-	dead = !task || READ_ONCE(task->exit_state);
-	rcu_read_unlock();
-	return dead;
+	return t->user && READ_ONCE(t->user->exit_state);
 }

@@ -13,7 +13,6 @@
 
 struct dxk_ctx;
 struct dxk_slot;
-struct pid;
 struct task_struct;
 
 /**
@@ -30,9 +29,11 @@ struct dxk_thread {
 	/** @slot: (L) where it is shown; NULL before it joins and after it left */
 	struct dxk_slot *slot;
 	/**
-	 * @pid: (C) the only user thread that may use it, referenced; NULL: a kernel thread
+	 * @user: (C) the only user thread that may use it, referenced; NULL: a kernel
+	 * thread. No pid: exec(2) gives that of the first thread of a process, which may
+	 * have ended long ago, to the thread that calls it
 	 */
-	struct pid *pid;
+	struct task_struct *user;
 	/**
 	 * @task: (L) the kernel thread, referenced, from its creation until it is reaped;
 	 * NULL for others

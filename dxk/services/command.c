@@ -11,7 +11,6 @@
  * the time to look for commands that are due.
  */
 #include <linux/export.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -199,7 +198,7 @@ static bool dxk_command_alone(const struct dxk_commands *c)
 {
 	if (c->kernel)
 		return current_work() == &c->call_work;
-	return !c->user || c->user->pid == task_pid(current);
+	return !c->user || c->user->task == current;
 }
 
 /* Return: 0, an error, or 1: the caller is to run it as a built-in command. */

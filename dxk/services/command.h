@@ -18,7 +18,7 @@ struct dxk_commands;
 struct dxk_ctx;
 struct dxk_engine;
 struct dxk_member;
-struct pid;
+struct task_struct;
 
 /* Most commands that wait, and most timed ones. */
 #define DXK_COMMANDS_MAX	64
@@ -96,8 +96,8 @@ struct dxk_user_handler {
 	struct dxk_commands *commands;
 	/** @m: (C) the member */
 	struct dxk_member *m;
-	/** @pid: (K) its thread, while it is the handler */
-	struct pid *pid;
+	/** @task: (K) its thread, while it is the handler; to compare only */
+	const struct task_struct *task;
 	/** @state: (K) enum dxk_handler_state */
 	u8 state;
 };

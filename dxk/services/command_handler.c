@@ -5,7 +5,6 @@
  */
 #include <linux/export.h>
 #include <linux/module.h>
-#include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -127,7 +126,7 @@ int dxk_command_attach(struct dxk_user_handler *h, bool attach)
 	if (c->user != h) {
 		dxk_command_dismiss(c, DXK_HANDLES_NO_MORE, &wakes);
 		c->user = h;
-		h->pid = task_pid(current);
+		h->task = current;
 		h->state = DXK_HANDLES;
 		dxk_command_begin(c, &wakes);
 	}
