@@ -64,7 +64,8 @@ static bool dxk_gate_is_empty(void)
 	return !dxk_gate_inside[false] && !dxk_gate_inside[true];
 }
 
-static void dxk_gate_open(void)
+/** dxk_gate_open - the system is not suspended any more, or was not after all */
+void dxk_gate_open(void)
 {
 	struct dxk_gate *gate, *next;
 
@@ -76,12 +77,16 @@ static void dxk_gate_open(void)
 	}
 }
 
-/*
+/**
+ * dxk_gate_close - the system is about to be suspended
+ *
  * Who hangs inside with a file that a process serves, or another machine, writes nothing
  * any more: the one is about to be frozen, the other is not in the image. A disk of this
  * machine that does not answer is no user's doing: then the suspend fails.
+ *
+ * Return: 0 or -EBUSY.
  */
-static int dxk_gate_close(void)
+int dxk_gate_close(void)
 {
 	bool stuck;
 

@@ -28,6 +28,8 @@ void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate)
 bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file);
 void dxk_gate_leave(struct dxk_gate *gate);
 
+int dxk_gate_close(void);
+void dxk_gate_open(void);
 int dxk_gate_init(void);
 void dxk_gate_exit(void);
 

@@ -270,10 +270,17 @@ static bool dxk_logfile_rest(struct dxk_log *log, int err)
 	return unpin;
 }
 
+/* Only the item lets go of the pin. */
+static bool dxk_logfile_is_pinned(struct dxk_log *log)
+{
+	guard(spinlock_irqsave)(&log->lock);
+	return log->pinned;
+}
+
 static bool dxk_logfile_claim(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
-	if (log->drainer || !log->pinned)
+	if (log->drainer)
 		return false;
 	log->drainer = true;
 	return true;
@@ -296,6 +303,9 @@ void dxk_logfile_work(struct work_struct *work)
 	bool unpin;
 	int err;
 
+	/* One kick more than there was to do. What comes to the gate has to stay. */
+	if (!dxk_logfile_is_pinned(log))
+		return;
 	/* Only the item changes the file, so it is there as long as the item looks. */
 	if (!dxk_gate_enter(&log->gate, log->file))
 		return;

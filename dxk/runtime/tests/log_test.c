@@ -9,6 +9,7 @@
 #include "engine/member.h"
 #include "runtime/control.h"
 #include "runtime/tests/rig.h"
+#include "services/gate.h"
 #include "services/log.h"
 
 #define SIZE	4
@@ -406,6 +407,26 @@ static void log_share_oldest(struct kunit *test)
 	take_none(test, log);
 }
 
+/*
+ * A kick too many, while the system is suspended: nothing pins the log, which may be gone
+ * when the gate opens.
+ */
+static void log_unpinned(struct kunit *test)
+{
+	struct dxk_log *log = log_make(test);
+
+	KUNIT_ASSERT_EQ(test, dxk_gate_close(), 0);
+	dxk_logfile_work(&log->work.work);
+	KUNIT_EXPECT_TRUE(test, list_empty(&log->gate.link));
+	/* pinned it is called again */
+	log->pinned = true;
+	dxk_logfile_work(&log->work.work);
+	KUNIT_EXPECT_FALSE(test, list_empty(&log->gate.link));
+	log->pinned = false;
+	dxk_gate_open();
+	KUNIT_EXPECT_TRUE(test, list_empty(&log->gate.link));
+}
+
 static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_first_in_first_out),
 	KUNIT_CASE(log_counters_wrap),
@@ -417,6 +438,7 @@ static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_edges),
 	KUNIT_CASE(log_drainer),
 	KUNIT_CASE(log_resize),
+	KUNIT_CASE(log_unpinned),
 	{ }
 };
 
