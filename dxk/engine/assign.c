@@ -37,7 +37,8 @@ void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 	rqe->ticket = ++e->ticket;
 	rqe->worker = m->id;
 	rqe->attempts++;
-	m->held++;
+	if (!m->held++)
+		m->began = m->executed;
 	dxk_member_note(m, rqe);
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);

@@ -108,9 +108,12 @@ struct dxk_member {
 	struct list_head busy;
 	/**
 	 * @executed: requests that it has executed; counted under the lock, in the lock
-	 * hold that completes the request, and so constant while it executes
+	 * hold that completes the request, and so constant while it executes, unless it
+	 * helps meanwhile
 	 */
 	u64 executed;
+	/** @began: (L) @executed when it was given the first of the requests that it holds */
+	u64 began;
 	/** @rqes: (T) freed requests for its next posts */
 	struct dxk_stash rqes;
 	/**

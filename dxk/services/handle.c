@@ -187,6 +187,19 @@ err_free:
 	return err;
 }
 
+/*
+ * May a request that its worker has not ended use it? One that waits while the worker helps
+ * has not, though others that were begun after it have.
+ */
+static bool dxk_private_file_is_used(const struct dxk_private_file *priv)
+{
+	const struct dxk_member *m = priv->worker->m;
+
+	lockdep_assert_held(&m->engine->lock);
+
+	return m->held && priv->used_in >= m->began;
+}
+
 /* Take a handle out of the table, if it is there, and its unused files to @gone. */
 static struct dxk_handle *dxk_handles_unlink(struct dxk_handles *handles, u64 id,
 					     struct list_head *gone)
@@ -202,7 +215,7 @@ static struct dxk_handle *dxk_handles_unlink(struct dxk_handles *handles, u64 id
 	handles->use--;
 	guard(spinlock)(&handles->engine->lock);
 	list_for_each_entry_safe(priv, next, &handle->copies, link) {
-		if (priv->used_in == priv->worker->m->executed) {
+		if (dxk_private_file_is_used(priv)) {
 			list_del_init(&priv->link);
 			WRITE_ONCE(priv->worker->m->has_closed_handles, true);
 			continue;

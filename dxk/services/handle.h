@@ -58,7 +58,7 @@ struct dxk_private_file {
 	struct dxk_private_files *worker;
 	/**
 	 * @used_in: (H) @worker's count of executed requests when it last asked for the
-	 * file. While the count is the same, the request that asked still runs
+	 * file, see dxk_private_file_is_used()
 	 */
 	u64 used_in;
 	/** @file: (C) referenced */

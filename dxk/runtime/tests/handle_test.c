@@ -38,6 +38,7 @@ static struct use {
 	struct file *file;
 	u32 worker;
 	bool same;
+	struct dxk_job *other;	/* that it waits for */
 } use[4];
 
 static u32 thread_id(struct dxk_ctx *ctx)
@@ -96,20 +97,25 @@ static void native_put(void *file)
 	flush_delayed_fput();
 }
 
-static struct dxk_ctx *start(struct kunit *test, u32 workers, u32 entries)
+static struct dxk_ctx *start_with(struct kunit *test, struct dxk_policy *p)
 {
-	struct dxk_policy p;
-	struct dxk_ctx *ctx;
+	struct dxk_ctx *ctx = dxk_rig_start(test->priv, p);
 
-	dxk_rig_policy(test, &p, workers);
-	p.handle_entries = entries;
-	ctx = dxk_rig_start(test->priv, &p);
 	memset(&probe, 0, sizeof(probe));
 	memset(use, 0, sizeof(use));
 	probe.ctx = ctx;
 	init_completion(&probe.entered);
 	init_completion(&probe.leave);
 	return ctx;
+}
+
+static struct dxk_ctx *start(struct kunit *test, u32 workers, u32 entries)
+{
+	struct dxk_policy p;
+
+	dxk_rig_policy(test, &p, workers);
+	p.handle_entries = entries;
+	return start_with(test, &p);
 }
 
 static struct file *native(struct kunit *test)
@@ -172,16 +178,19 @@ static int use_handle(struct kunit *test, struct use *u)
 	return rig->answer[0].status;
 }
 
-static s32 job_use_gated(struct dxk_job *job, struct dxk_call *call)
+/* Once it was entered; the second time says that it has the file. */
+static s32 job_stay(struct dxk_job *job)
 {
-	s32 err = job_use(job, call);
-
-	/* once it was entered; the second time says that it has the file */
 	complete(&job->entered);
-	while (!err && !READ_ONCE(job->rig->over))
+	while (!READ_ONCE(job->rig->over))
 		if (wait_for_completion_timeout(&job->leave, HZ / 20))
 			break;
-	return err;
+	return 0;
+}
+
+static s32 job_use_gated(struct dxk_job *job, struct dxk_call *call)
+{
+	return job_use(job, call) ?: job_stay(job);
 }
 
 /* A worker that has used a handle in a request which goes on. */
@@ -354,6 +363,50 @@ static void handle_closed_not_in_use(struct kunit *test)
 	collect(test, OWNER, 0);
 }
 
+/* A job that uses a handle, waits for a request that its own worker helps with, and goes on. */
+static s32 job_use_waiting(struct dxk_job *job, struct dxk_call *call)
+{
+	struct use *u = job->arg;
+	struct dxk_request req = dxk_rig_request(u->other, OWNER, 0, PXR_REJOIN);
+	struct dxk_answer a = { };
+	u32 answer;
+	s32 err;
+
+	err = job_use(job, call);
+	if (!err && (dxk_post(call->self, &req, 1, 0, NULL) != 1 ||
+		     dxk_rejoin(call->self, OWNER, &a, 1, 1, DXK_FOREVER, &answer) != 1))
+		err = -EIO;
+	return err ?: job_stay(job);
+}
+
+/* DX-27: the file of a request that goes on after others that its worker helped with. */
+static void handle_closed_after_help(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_policy p;
+	struct dxk_ctx *ctx;
+	struct dxk_job *job;
+
+	dxk_rig_policy(test, &p, 1);
+	p.handle_entries = 8;
+	p.on_block = DXK_ON_BLOCK_HELP;
+	ctx = start_with(test, &p);
+	use[0].id = table_open(test, ctx);
+	use[0].other = dxk_rig_job(rig);
+	job = use_job(test, &use[0]);
+	job->fn = job_use_waiting;
+	KUNIT_ASSERT_EQ(test, dxk_rig_post(job, GATED, 0, PXR_REJOIN, NULL), 1);
+	dxk_rig_entered(job);
+	dxk_rig_entered(job);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.helps, 1);
+	KUNIT_EXPECT_EQ(test, dxk_handle_close(ctx, use[0].id), 0);
+	KUNIT_EXPECT_EQ(test, ctx->handles.use, 1);
+	complete(&job->leave);
+	collect(test, GATED, 0);
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(atomic_read(&probe.releases) == 1));
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(READ_ONCE(ctx->handles.use) == 0));
+}
+
 /* An open that fails in one worker is that request's error and nobody else's. */
 static void handle_open_fails(struct kunit *test)
 {
@@ -492,6 +545,7 @@ static struct kunit_case handle_cases[] = {
 	KUNIT_CASE_PARAM(handle_closed_in_use, mode_gen_params),
 	KUNIT_CASE_PARAM(handle_closed_before_next, mode_gen_params),
 	KUNIT_CASE_PARAM(handle_closed_not_in_use, mode_gen_params),
+	KUNIT_CASE(handle_closed_after_help),
 	KUNIT_CASE_PARAM(handle_open_fails, mode_gen_params),
 	KUNIT_CASE_PARAM(handle_table_full, mode_gen_params),
 	KUNIT_CASE_PARAM(handle_closed_while_opened, mode_gen_params),
