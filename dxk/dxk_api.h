@@ -60,7 +60,7 @@ struct dxk_call {
  * @owner: %THIS_MODULE; referenced while a live request names the executor
  * @execute_this_request: runs one request in a kernel worker, on several workers
  *	in parallel (DX-104). May sleep. Its return value is the request's status
- *	(DX-85). Long runs ask dxk_should_stop()
+ *	(DX-85). Long runs ask dxk_should_stop(), and sleep in dxk_wait_should_stop()
  *
  * The struct belongs to the caller and stays in place until
  * dxk_executor_unregister() returned.
@@ -81,6 +81,7 @@ void dxk_executor_unregister(struct dxk_executor *exec);
 int dxk_executor_find(const char *name, u64 *id);
 
 bool dxk_should_stop(const struct dxk_call *call);
+int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
 __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 struct file *dxk_handle_file(struct dxk_call *call, u64 id);

@@ -389,11 +389,17 @@ int dxk_stop_wait(struct dxk_engine *e, u64 deadline)
  * @m: the calling thread's member
  * @deadline: how long to sleep until it is, 0 for not at all
  *
+ * A user thread that sleeps so again and again is a service, and rests. In the kernel that
+ * needs no time limit, so one is that of the work itself.
+ *
  * Return: 1 or 0, or -ERESTARTSYS.
  */
 int dxk_should_wait(struct dxk_member *m, u64 deadline)
 {
-	struct dxk_should_op s = { .m = m, .wait = deadline };
+	struct dxk_should_op s = {
+		.m = m, .wait = deadline,
+		.timed = m->kind == DXK_KERNEL && deadline != DXK_FOREVER,
+	};
 	int err;
 
 	dxk_waiter_init(&s.w);

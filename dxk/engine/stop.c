@@ -65,7 +65,7 @@ void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		return;
 	}
 	list_add_tail(&s->w.link, &e->services);
-	s->w.count = dxk_crew_resters(&e->crew, s->m);
+	s->w.count = s->timed ? NULL : dxk_crew_resters(&e->crew, s->m);
 	if (s->w.count)
 		(*s->w.count)++;
 	dxk_stall_suspect(e, wakes);

@@ -43,6 +43,8 @@ struct dxk_should_op {
 	struct dxk_member *m;
 	/** @wait: may sleep */
 	bool wait;
+	/** @timed: its own time ends the sleep: it does not rest, see dxk_crew.resting */
+	bool timed;
 	/** @answer: it should */
 	bool answer;
 };

@@ -4,20 +4,14 @@
  * test programs that use it.
  */
 #include <linux/errno.h>
-#include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
-#include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/time64.h>
 
 #include "executors.h"
 
 /* A worker must come back in the end, whatever a client asks for. */
 #define SLEEP_MAX_US	(60 * USEC_PER_SEC)
-
-/* How long a stop may go unnoticed when nobody wakes the worker for it. */
-#define SLEEP_SLICE_US	(10 * USEC_PER_MSEC)
 
 /**
  * exe_nop - executor "nop": nothing
@@ -52,32 +46,10 @@ s32 exe_echo(struct dxk_call *call)
  */
 s32 exe_sleep(struct dxk_call *call)
 {
-	ktime_t now, end, wake;
+	int err;
 
 	if (call->param > SLEEP_MAX_US)
 		return -EINVAL;
-
-	now = ktime_get();
-	end = ktime_add_us(now, call->param);
-
-	while (ktime_before(now, end)) {
-		if (dxk_should_stop(call))
-			return -ECANCELED;
-		if (signal_pending(current))
-			return -EINTR;
-
-		wake = ktime_add_us(now, SLEEP_SLICE_US);
-		if (ktime_after(wake, end))
-			wake = end;
-
-		/*
-		 * Whoever wakes the worker early only makes it ask again. Asking
-		 * may sleep, so a wake-up between the question and the new state
-		 * is missed; the slice bounds what that costs.
-		 */
-		set_current_state(TASK_INTERRUPTIBLE);
-		schedule_hrtimeout(&wake, HRTIMER_MODE_ABS);
-		now = ktime_get();
-	}
-	return 0;
+	err = dxk_wait_should_stop(call, ktime_get_ns() + call->param * NSEC_PER_USEC);
+	return err > 0 ? -ECANCELED : err ? -EINTR : 0;
 }

@@ -195,6 +195,25 @@ bool dxk_should_stop(const struct dxk_call *call)
 EXPORT_SYMBOL_GPL(dxk_should_stop);
 
 /**
+ * dxk_wait_should_stop - sleep until the context wants this request to end (DX-109)
+ * @call: the running request; the caller is the thread that executes it
+ * @deadline: of the sleep, in ns of CLOCK_MONOTONIC; %DXK_FOREVER for none: then the
+ *	context counts it as a service that rests, which is no reason to think that others
+ *	go on
+ *
+ * Stop wakes it, where dxk_should_stop() turns true. SIGKILL, which the close of the context
+ * sends, ends the sleep as well.
+ *
+ * Return: 1 when it is to end, 0 at the deadline, -ERESTARTSYS for the signal.
+ */
+int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline)
+{
+	might_sleep();
+	return dxk_should_wait(call->self, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
+
+/**
  * dxk_handle_file - the calling worker's private file of a handle (DX-26)
  * @call: the request that runs; the caller is the thread that executes it
  * @id: of the handle

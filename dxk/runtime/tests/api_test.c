@@ -208,6 +208,16 @@ static s32 until_should_stop(struct dxk_job *job, struct dxk_call *call)
 	return 9;
 }
 
+/* It is woken by Stop, and by nothing else. */
+static s32 sleep_until_should_stop(struct dxk_job *job, struct dxk_call *call)
+{
+	int err = dxk_wait_should_stop(call, dxk_in_ms(2));
+
+	if (!err)
+		err = dxk_wait_should_stop(call, DXK_FOREVER);
+	return err == 1 && dxk_wait_should_stop(call, 0) == 1 ? 9 : err;
+}
+
 /* DX-109: Stop(drain) ends a service of lane 0; Stop(cancel) asks others, too */
 static void stop_asks_executors(struct kunit *test)
 {
@@ -216,15 +226,15 @@ static void stop_asks_executors(struct kunit *test)
 	struct dxk_job *job;
 	u32 i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < 4; i++) {
 		if (i)
 			KUNIT_ASSERT_EQ(test, dxk_ctx_start(ctx), 0);
 		job = dxk_rig_job(rig);
-		job->fn = until_should_stop;
+		job->fn = i < 2 ? until_should_stop : sleep_until_should_stop;
 		KUNIT_ASSERT_EQ(test, dxk_rig_post(job, 1, 0, PXR_REJOIN |
-						   (i ? 0 : PXR_LANE0), NULL), 1);
+						   (i & 1 ? 0 : PXR_LANE0), NULL), 1);
 		dxk_rig_entered(job);
-		KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, i ? DXK_STOP_CANCEL :
+		KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, i & 1 ? DXK_STOP_CANCEL :
 						   DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)),
 				0);
 		KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 1), RJR_RETURNED);
