@@ -527,7 +527,7 @@ struct dxk_running {
  * @deadline: how long to wait for executing requests
  * @running: address of @nr structs of @running_size bytes, or 0
  * @nr: 0..499; 0 asks for no report
- * @running_size: sizeof(struct dxk_running); ignored when @nr is 0
+ * @running_size: sizeof(struct dxk_running), at most 1024; ignored when @nr is 0
  * @nr_running: out, after ETIMEDOUT or EINTR: how many workers still execute.
  *	The first @nr of them, by id, are in @running
  * @reserved: 0

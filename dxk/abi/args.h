@@ -62,6 +62,7 @@ static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
 }
 
 /* Arrays of the caller's, args.c */
+int dxk_elem_check(u32 size, u32 first_size);
 int dxk_array_check(u32 nr, u32 size, u32 first_size);
 int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i);
 int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i);

@@ -140,8 +140,9 @@ long dxk_ctx_stop_ioctl(void *obj, struct dxk_ucall *c)
 		return -EOPNOTSUPP;
 	if (a->reserved || a->nr > DXK_ID_WORKER_MAX)
 		return -EINVAL;
-	if (a->nr && a->running_size < offsetofend(struct dxk_running, attrs))
-		return -EINVAL;
+	err = a->nr ? dxk_elem_check(a->running_size, offsetofend(struct dxk_running, attrs)) : 0;
+	if (err)
+		return err;
 	err = dxk_ctx_stop(obj, a->mode, a->deadline);
 	if (err == -ETIMEDOUT || err == -ERESTARTSYS)
 		dxk_ctx_stop_report(obj, c);

@@ -77,7 +77,12 @@ TEST(report_refused)
 	stop.nr = 1;
 	stop.running_size = sizeof(struct dxk_running) - 1;
 	EXPECT_EQ(-EINVAL, dxt_ioctl(t.ctx, DXK_IOC_CTX_STOP, &stop));
-	stop.running_size++;
+	/* to clear what is beyond this version takes as long as that is large */
+	stop.running_size = UINT32_MAX;
+	EXPECT_EQ(-E2BIG, dxt_ioctl(t.ctx, DXK_IOC_CTX_STOP, &stop));
+	stop.running_size = 1025;
+	EXPECT_EQ(-E2BIG, dxt_ioctl(t.ctx, DXK_IOC_CTX_STOP, &stop));
+	stop.running_size = sizeof(struct dxk_running);
 	stop.reserved = 1;
 	EXPECT_EQ(-EINVAL, dxt_ioctl(t.ctx, DXK_IOC_CTX_STOP, &stop));
 	/* refused means that it runs on */
