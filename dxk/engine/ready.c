@@ -14,17 +14,14 @@
 
 void dxk_ready_init(struct dxk_ready *ready)
 {
-	u32 kind, lane, class, queue;
+	u32 queue;
 
+	/* Of zeros are all trees, which are empty. */
 	memset(ready, 0, sizeof(*ready));
 	for (queue = 0; queue < DXK_POST_QUEUES; queue++) {
 		INIT_LIST_HEAD(&ready->posters[queue][false]);
 		INIT_LIST_HEAD(&ready->posters[queue][true]);
 	}
-	for (lane = 0; lane < DXK_LANES; lane++)
-		for (kind = 0; kind < DXK_KINDS; kind++)
-			for (class = 0; class < DXK_CLASSES; class++)
-				ready->tree[kind][lane][class] = RB_ROOT_CACHED;
 }
 
 static enum dxk_class dxk_ready_class(const struct dxk_rqe *rqe)

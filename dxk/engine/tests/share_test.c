@@ -157,9 +157,14 @@ static void share_rejoin(struct kunit *test)
 		all_executed(ps, worker);
 		EXPECT_IS(ps->e->nr[DXK_AT_REJOIN], 6);
 		EXPECT_IS(greedy(ps, a, PXR_REJOIN, -EAGAIN, PXR_REJOIN_FULL), 0);
+		/* its other posts need none */
+		puppet_taken(ps, puppet_post_nr(ps, a, 1, 7, WAIT), 1);
+		all_executed(ps, worker);
 		p = puppet_post_nr(ps, a, 1, 7, PXR_REJOIN | WAIT);
 		EXPECT(ASLEEP(p));
-		/* others have their entries, and its other posts need none */
+		dxk_sweep(ps->e, true);
+		EXPECT(ASLEEP(p));
+		/* others have theirs */
 		puppet_taken(ps, puppet_post_nr(ps, ps->main, 6, 9, PXR_REJOIN), 6);
 		all_executed(ps, worker);
 		/* all that it does not collect holds up no worker */
@@ -185,10 +190,13 @@ static void share_promised(struct kunit *test)
 	puppet_end(ps, worker, 0, 0);
 	puppet_taken(ps, puppet_post_nr(ps, ps->main, 2, 9, PXR_REJOIN), 2);
 	EXPECT_IS(ps->e->owners.reserved, 12);
-	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, PXR_REJOIN), 1);
 	all_executed(ps, worker);
 	collects(ps, ps->main, 9, 12);
-	collects(ps, a, 1, 1);
+	/* half of 11, whatever the owner has */
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 3, 9, PXR_REJOIN), 3);
+	ps->e->policy.ready_entries = 20;
+	ps->e->owners.entries = 11;
+	EXPECT_IS(greedy(ps, a, PXR_REJOIN, -EAGAIN, PXR_REJOIN_FULL), 6);
 }
 
 /* The policy may change while somebody sleeps. */
@@ -275,7 +283,45 @@ static void share_of_whom(struct kunit *test)
 	all_executed(ps, puppet_worker(ps));
 	EXPECT_IS(dxk_share_open(e, 600, &changed), a->share);
 	EXPECT(changed);
+	/* the owner's is none */
+	dxk_share_close(e, 0);
+	EXPECT_IS(e->shares.of[0].users, 0);
 	a->share = 0;
+}
+
+/* Even root is a new user once; and those who come find what nobody has had. */
+static void share_new(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	bool changed;
+	u32 share;
+
+	share = dxk_share_open(ps->e, 0, &changed);
+	EXPECT(share && changed);
+	dxk_share_close(ps->e, share);
+	EXPECT(opens(ps, 1) != share);
+	EXPECT_IS(opens(ps, 0), share);
+}
+
+/* The last of all has a queue as well. */
+static void share_last(struct kunit *test)
+{
+	struct puppets *ps = start(test, 50, DXK_REJOIN_GROW);
+	struct dxk_member *a, *worker = puppet_worker(ps);
+	struct dxk_post_op *p;
+	u32 i;
+
+	for (i = 1; i < DXK_SHARES - 1; i++)
+		EXPECT_IS(opens(ps, i), i);
+	a = stranger(ps, i);
+	EXPECT_IS(a->share, DXK_SHARES - 1);
+	greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL);
+	p = puppet_post_nr(ps, a, 1, 1, WAIT);
+	EXPECT(ASLEEP(p));
+	dxk_sweep(ps->e, true);
+	EXPECT(ASLEEP(p));
+	puppet_turn(ps, worker, 1);
+	puppet_taken(ps, p, 1);
 }
 
 /* Ids of clients */
@@ -333,6 +379,8 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_enforced),
 	KUNIT_CASE(share_stopped),
 	KUNIT_CASE(share_of_whom),
+	KUNIT_CASE(share_new),
+	KUNIT_CASE(share_last),
 	KUNIT_CASE(share_ids),
 	KUNIT_CASE(share_extremes),
 	{ }

@@ -274,6 +274,7 @@ static void stall_edges(struct kunit *test)
 {
 	struct puppets *ps = start(test, DXK_ON_BLOCK_STRICT);
 	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_member *stranger = puppet_worker(ps);
 	struct dxk_space *other = dxk_space_new(ps->e);
 	struct dxk_sleeper s = { };
 	u32 i;
@@ -288,6 +289,17 @@ static void stall_edges(struct kunit *test)
 	EXPECT(!dxk_works_for(m[2], m[0]->space->id, 1));
 	/* an equal cookie of others is another owner */
 	EXPECT(!dxk_works_for(m[0], other->id, 1));
+	ps->main->space = other;
+	puppet_post(ps, 1, 0, 0);
+	ps->main->space = &ps->e->home;
+	puppet_work(ps, stranger);
+	EXPECT(dxk_works_for(stranger, other->id, 1));
+	EXPECT(!dxk_works_for(stranger, ps->e->home.id, 1));
+	dxk_member_set_state(stranger, DXK_M_LOGGING);
+	EXPECT(dxk_sleeps(stranger, &s));
+	EXPECT_IS(s.work_space, other->id);
+	dxk_member_set_state(stranger, DXK_M_LISTENING);
+	EXPECT(!dxk_sleeps(stranger, &s));
 	puppet_post(ps, 1, 0, PXR_REJOIN);
 	EXPECT(ASLEEP(puppet_rejoin(ps, m[2], 1, 1, 1)));
 	EXPECT(dxk_sleeps(m[2], &s));
