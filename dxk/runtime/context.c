@@ -157,6 +157,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	xa_init_flags(&ctx->slots, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 	INIT_LIST_HEAD(&ctx->unused);
 	INIT_WORK(&ctx->tidy, dxk_slots_tidy_work);
+	init_waitqueue_head(&ctx->tidy_wait);
 	INIT_LIST_HEAD(&ctx->gone);
 	init_waitqueue_head(&ctx->work_wait);
 	dxk_files_init(&ctx->files, &ctx->engine);

@@ -73,6 +73,10 @@ struct dxk_ctx {
 	u32 nr_slots;
 	/** @tidying: (L) slots are in @unused, or were: @tidy is a pin */
 	bool tidying;
+	/** @tidied: (L) turns of @tidy so far */
+	u32 tidied;
+	/** @tidy_wait: who needs ids sleeps here until one has ended */
+	wait_queue_head_t tidy_wait;
 	/** @unused: (L) struct dxk_slot that are to be removed */
 	struct list_head unused;
 	/** @tidy: removes them */

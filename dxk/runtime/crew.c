@@ -170,9 +170,9 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 		dxk_space_join(&ctx->engine, t->m.space);
 	}
 	/* A worker takes what is vacant; others the id of a member that was closed before. */
-	if (kind != DXK_MEMBER_WORKER)
-		dxk_slots_settle(ctx);
-	err = dxk_join_as(ctx, t, s, kind);
+	err = kind == DXK_MEMBER_WORKER ? 0 : dxk_slots_settle(ctx);
+	if (!err)
+		err = dxk_join_as(ctx, t, s, kind);
 	if (!err)
 		return &t->m;
 	dxk_space_leave(&ctx->engine, t->m.space);

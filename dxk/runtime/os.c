@@ -104,7 +104,7 @@ void os_kick(struct dxk_engine *e, u32 who)
 	struct dxk_ctx *ctx = dxk_ctx_of(e);
 
 	if (who == DXK_WALKER)
-		dxk_queue(ctx, &ctx->walk);
+		dxk_queue_walk(ctx);
 	else
 		dxk_control_kick(&ctx->control[who]);
 }

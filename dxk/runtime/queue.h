@@ -5,7 +5,8 @@
 struct dxk_ctx;
 struct work_struct;
 
-void dxk_queue(struct dxk_ctx *ctx, struct work_struct *work);
+void dxk_queue_walk(struct dxk_ctx *ctx);
+void dxk_queue_tidy(struct dxk_ctx *ctx);
 void dxk_queue_last(struct work_struct *work);
 int dxk_queue_init(void);
 void dxk_queue_exit(void);

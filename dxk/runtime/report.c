@@ -28,10 +28,14 @@ static u32 dxk_lane_from(u32 attrs)
 	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
 }
 
+/* Of all contexts together: they come and go as their users like. */
+static DEFINE_RATELIMIT_STATE(dxk_tell_limit, DEFAULT_RATELIMIT_INTERVAL,
+			      10 * DEFAULT_RATELIMIT_BURST);
+
 /* Tell one line in the kernel's log and in that of the context. */
 static void dxk_tell(struct dxk_ctx *ctx, const char *text)
 {
-	if (__ratelimit(&ctx->report.limit))
+	if (__ratelimit(&ctx->report.limit) && __ratelimit(&dxk_tell_limit))
 		pr_warn("dxk: context %u: %s\n", ctx->id, text);
 	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR, "%s", text);
 }

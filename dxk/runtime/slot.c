@@ -254,7 +254,7 @@ void dxk_slot_remove(struct dxk_slot *slot)
 void dxk_slots_tidy(struct dxk_ctx *ctx)
 {
 	if (READ_ONCE(ctx->tidying))
-		dxk_queue(ctx, &ctx->tidy);
+		dxk_queue_tidy(ctx);
 }
 
 /*
@@ -275,6 +275,7 @@ void dxk_slots_tidy_work(struct work_struct *work)
 		dxk_slot_remove(slot);
 
 	spin_lock(&ctx->engine.lock);
+	WRITE_ONCE(ctx->tidied, ctx->tidied + 1);
 	tidied = ctx->tidying && list_empty(&ctx->unused);
 	if (tidied)
 		ctx->tidying = false;
@@ -283,14 +284,24 @@ void dxk_slots_tidy_work(struct work_struct *work)
 		dxk_unpin(&ctx->engine);
 	else
 		dxk_slots_tidy(ctx);
+	wake_up_all(&ctx->tidy_wait);
 	kobject_put(&ctx->kobj);
 }
 
-/** dxk_slots_settle - wait until ids are free that were given up so far */
-void dxk_slots_settle(struct dxk_ctx *ctx)
+/**
+ * dxk_slots_settle - wait until ids are free that were given up so far
+ * @ctx: the context
+ *
+ * Of those of others there may be many thousands. Return: 0, or -ERESTARTSYS when the caller
+ * is killed.
+ */
+int dxk_slots_settle(struct dxk_ctx *ctx)
 {
-	if (READ_ONCE(ctx->tidying))
-		flush_work(&ctx->tidy);
+	u32 since = READ_ONCE(ctx->tidied);
+
+	/* The item may be behind with the first of its turns that ends. */
+	return wait_event_killable(ctx->tidy_wait, !READ_ONCE(ctx->tidying) ||
+				   READ_ONCE(ctx->tidied) - since > 1);
 }
 
 /* --- those that stay ------------------------------------------------------------ */
@@ -330,11 +341,14 @@ static void dxk_slots_trim(struct dxk_ctx *ctx, u32 nr)
 int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 {
 	struct dxk_slot *slot;
+	int err;
 	u32 id;
 
 	dxk_slots_trim(ctx, max + 1);
 	/* Ids of those that went are free for new ones. */
-	dxk_slots_settle(ctx);
+	err = dxk_slots_settle(ctx);
+	if (err)
+		return err;
 	for (id = 0; id <= max; id++) {
 		slot = dxk_slot_add(ctx, id);
 		if (slot == ERR_PTR(-EBUSY))

@@ -77,7 +77,7 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max);
 void dxk_slots_close(struct dxk_ctx *ctx);
 void dxk_slots_remove_all(struct dxk_ctx *ctx);
 void dxk_slots_tidy(struct dxk_ctx *ctx);
-void dxk_slots_settle(struct dxk_ctx *ctx);
+int dxk_slots_settle(struct dxk_ctx *ctx);
 void dxk_slots_tidy_work(struct work_struct *work);
 void dxk_slot_init(const struct sysfs_ops *ops, const struct attribute_group **groups);
 
