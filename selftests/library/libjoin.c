@@ -193,7 +193,7 @@ TEST(visitors)
 }
 
 /* Each executor that a stranger can name, and the status that it gets. */
-static int strangers_posts(unsigned int id)
+static int strangers_posts(unsigned int id, uid_t uid)
 {
 	static const struct {
 		uint64_t executor;
@@ -211,13 +211,14 @@ static int strangers_posts(unsigned int id)
 		{ TRIPLE, 42 },
 		{ WHO, 5 },
 	};
-	RQPoster me = { .Uid = 4005, .Gid = 4006, .Pid = (uint32_t)getpid() };
+	gid_t gid = uid + 1;
+	RQPoster me = { .Uid = uid, .Gid = gid, .Pid = (uint32_t)getpid() };
 	struct dxk_post_entry e;
 	struct dxk_result r;
 	int ctl = dxk_open(), ctx, member;
 	unsigned int i, answer;
 
-	if (setresgid(4006, 4006, 4006) || setresuid(4005, 4005, 4005))
+	if (setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return 1;
 	ctx = dxk_ctx_join_id(ctl, id, DXK_ACCESS_WRITE, 0);
 	member = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
@@ -252,14 +253,17 @@ TEST(strangers)
 		.RQEDataLen = sizeof(me),
 	};
 	struct dxt t;
+	uid_t uid;
 	pid_t pid;
 
 	mte = executive(NAME, 0622, &t, &error);
 	ASSERT_NE(NULL, mte);
-	pid = dxt_fork();
-	if (!pid)
-		_exit(strangers_posts(t.id));
-	EXPECT_EQ(0, dxt_reap(pid));
+	for (uid = 4005; uid < 4035; uid += 10) {
+		pid = dxt_fork();
+		if (!pid)
+			_exit(strangers_posts(t.id, uid));
+		EXPECT_EQ(0, dxt_reap(pid)) TH_LOG("user %u", uid);
+	}
 	EXPECT_EQ(0, PostARequest((void *)5, &tripler, &e, 0, PXR_REJOIN));
 	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&e, &e, NULL, 0, dxt_late_ns()));
 	EXPECT_EQ(15, e.RQEStatus);

@@ -107,6 +107,48 @@ TEST_F(poster, other_process)
 	EXPECT_EQ(0, w.uid);
 }
 
+static const struct { uid_t uid; gid_t gid; } users[] = {
+	{ UID, GID }, { OTHER, GID + 10 }, { OTHER + 10, OTHER },
+};
+
+/* Posts as that user; says by the parameter which one it is. */
+static int post_as(struct dxt *t, uint64_t which)
+{
+	int fd, m;
+
+	become(users[which].uid, users[which].gid, 0);
+	fd = join(t, DXK_ACCESS_WRITE);
+	m = dxk_member_create(fd, DXK_MEMBER_CLIENT, NULL);
+	return dxt_post1(m, 1, DXT_NOP, which, 0, 0, NULL) == 1 ? 0 : 1;
+}
+
+/* Requests of three users wait together: each is told with its own poster. */
+TEST_F(poster, three_users)
+{
+	struct dxk_work w;
+	unsigned int seen = 0, i;
+	pid_t pid[3];
+
+	for (i = 0; i < 3; i++) {
+		pid[i] = dxt_fork();
+		if (!pid[i])
+			_exit(post_as(&self->t, i));
+	}
+	for (i = 0; i < 3; i++)
+		EXPECT_EQ(0, dxt_reap(pid[i]));
+	EXPECT_EQ(3, dxt_num(&self->t, "pools/ready_use"));
+	for (i = 0; i < 3; i++) {
+		w = fetch(self->worker);
+		ASSERT_GT(3, w.param);
+		seen |= 1U << w.param;
+		EXPECT_EQ(0, w.origin);
+		EXPECT_EQ(users[w.param].uid, w.uid);
+		EXPECT_EQ(users[w.param].gid, w.gid);
+		EXPECT_EQ(pid[w.param], w.pid);
+	}
+	EXPECT_EQ(7, seen);
+}
+
 /* A program of before this was told, and one that does not want to know. */
 TEST_F(poster, shorter_element)
 {
