@@ -7,112 +7,14 @@
  * rounds loads and unloads for some 5 seconds, with DXK_ROUNDS=n n times; 1000
  * take some minutes.
  */
-#include "lib/dxt.h"
+#include "lib/modules.h"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* --- loading and unloading, and what is left behind ------------------------ */
-
 #define OWNER	7
-#define EXECUTORS	"dxk_executors"
-#define EVENTS	"/sys/kernel/tracing/events/dxk"
-
-static int load_file(const char *name)
-{
-	const char *dir = getenv("DXK_MODULES");
-	char path[512];
-	int fd, rc;
-
-	snprintf(path, sizeof(path), "%s/%s", dir ? dir : "dxk", name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	rc = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return rc;
-}
-
-/* The directory is that of a build of all, or of one module. */
-static int load(const char *name)
-{
-	char path[64];
-	int rc;
-
-	snprintf(path, sizeof(path), "dxk/%s%s.ko",
-		 strcmp(name, "dxk") ? "executors/" : "", name);
-	rc = load_file(path);
-	return rc == -ENOENT ? load_file(path + 4) : rc;
-}
-
-static bool loaded(const char *name)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/sys/module/%s", name);
-	return !access(path, F_OK);
-}
-
-static int unload(const char *name)
-{
-	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
-}
-
-/* The last reference to a file is dropped a moment after its close. */
-static int unload_soon(const char *name)
-{
-	int rc;
-
-	DXT_SOON((rc = unload(name)) != -EWOULDBLOCK);
-	return rc;
-}
-
-static bool says(const char *path, const char *word)
-{
-	FILE *f = fopen(path, "re");
-	char line[256];
-	bool found = false;
-
-	while (f && !found && fgets(line, sizeof(line), f))
-		found = strstr(line, word);
-	if (f)
-		fclose(f);
-	return found;
-}
-
-/* What a module that is gone has left behind, or NULL. */
-static const char *left_over(void)
-{
-	static const char *const path[] = {
-		"/sys/module/dxk", "/sys/kernel/dxk", DXK_DEVICE, "/sys/class/misc/dxk",
-		EVENTS,
-	};
-	unsigned int i;
-
-	for (i = 0; i < sizeof(path) / sizeof(path[0]); i++)
-		if (!access(path[i], F_OK))
-			return path[i];
-	if (says("/proc/misc", "dxk"))
-		return "the device's number";
-	if (says("/proc/slabinfo", "dxk"))
-		return "a cache of objects";
-	return DXT_SOON(!dxt_kthreads(NULL)) ? NULL : "a kernel thread";
-}
-
-/* Loads what is not there; made by udev or devtmpfs, the device comes soon. */
-static int load_all(bool executors)
-{
-	int rc = 0;
-
-	if (!loaded("dxk"))
-		rc = load("dxk");
-	if (!rc && executors && !loaded(EXECUTORS))
-		rc = load(EXECUTORS);
-	DXT_SOON(!access(DXK_DEVICE, F_OK));
-	return rc;
-}
 
 /* How often: the emulated debug kernel takes seconds for each. */
 static int times(int n)
