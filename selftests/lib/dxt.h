@@ -281,6 +281,8 @@ pid_t dxt_worker_process(struct dxt *t, unsigned int nr);
 pid_t dxt_fork(void);
 /* Waits for the child; its wait status. */
 int dxt_reap(pid_t pid);
+/* Has the child ended? It is still to be reaped. */
+bool dxt_gone(pid_t pid);
 /* State of a member by id, from sysfs; "" when there is none. */
 bool dxt_member_is(const struct dxt *t, unsigned int id, const char *state);
 

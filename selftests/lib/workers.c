@@ -279,3 +279,10 @@ int dxt_reap(pid_t pid)
 		;
 	return status;
 }
+
+bool dxt_gone(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
+}

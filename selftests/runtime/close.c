@@ -50,14 +50,6 @@ FIXTURE_TEARDOWN(close)
 	munmap(self->t, sizeof(*self->t));
 }
 
-/* Has the child ended? */
-static bool gone(pid_t pid)
-{
-	siginfo_t info = { 0 };
-
-	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
-}
-
 /* A context with a kernel worker that reads a file; then it does what the test wants. */
 static void own(struct dxt *t, bool closes)
 {
@@ -123,7 +115,7 @@ TEST_F(close, killed_in_a_read)
 {
 	WORKER_HANGS(false, false);
 	kill(self->child, SIGKILL);
-	EXPECT_TRUE(DXT_WITHIN(dxt_stall_ns(), gone(self->child)));
+	EXPECT_TRUE(DXT_WITHIN(dxt_stall_ns(), dxt_gone(self->child)));
 	dxt_reap(self->child);
 	self->child = 0;
 	EXPECT_TRUE(DXT_SOON(!context_dir(self->t->id)));
@@ -137,7 +129,7 @@ TEST_F(close, killed_in_a_read)
 TEST_F(close, deaf_worker)
 {
 	WORKER_HANGS(true, true);
-	EXPECT_TRUE(DXT_WITHIN(dxt_stall_ns(), gone(self->child)));
+	EXPECT_TRUE(DXT_WITHIN(dxt_stall_ns(), dxt_gone(self->child)));
 	dxt_reap(self->child);
 	self->child = 0;
 	others_go_on(_metadata);

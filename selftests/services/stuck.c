@@ -31,14 +31,6 @@ FIXTURE_TEARDOWN(stuck)
 		dxt_down(&self->t);
 }
 
-/* Has the child ended? */
-static bool gone(pid_t pid)
-{
-	siginfo_t info = { 0 };
-
-	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid == pid;
-}
-
 /* A child in @call, which tells when it begins; it does not outlive the test. */
 #define CHILD(_begun, _call) ({						\
 	pid_t _pid;							\
@@ -56,7 +48,7 @@ static bool gone(pid_t pid)
 static bool can_be_killed(pid_t pid)
 {
 	kill(pid, SIGKILL);
-	if (!DXT_SOON(gone(pid)))
+	if (!DXT_SOON(dxt_gone(pid)))
 		return false;
 	dxt_reap(pid);
 	return true;
@@ -183,7 +175,7 @@ TEST_F(stuck, callers)
 		ASSERT_TRUE(DXT_SOON(*begun));
 	}
 	for (i = 0; i < 3; i++) {
-		EXPECT_FALSE(gone(pid[i]));
+		EXPECT_FALSE(dxt_gone(pid[i]));
 		EXPECT_TRUE(can_be_killed(pid[i]));
 	}
 	munmap((void *)begun, sizeof(*begun));
@@ -204,7 +196,7 @@ TEST_F(stuck, synchronous)
 	self->fs->hang = FUSE_WRITE;
 	pid = CHILD(begun, write_sync(&self->t, begun));
 	ASSERT_TRUE(DXT_SOON(self->fs->hung == 1));
-	EXPECT_FALSE(gone(pid));
+	EXPECT_FALSE(dxt_gone(pid));
 	EXPECT_TRUE(can_be_killed(pid));
 	other_context(_metadata);
 	/* the file system dies: what hung fails, and so does what comes */
@@ -247,7 +239,7 @@ TEST_F(stuck, page)
 	ASSERT_EQ(0, dxk_ctx_start(self->t.ctx));
 	EXPECT_TRUE(can_be_killed(victim));
 	other_context(_metadata);
-	EXPECT_FALSE(gone(reader));
+	EXPECT_FALSE(dxt_gone(reader));
 	EXPECT_TRUE(can_be_killed(reader));
 	/* what it had was not read: "started" twice, "stopped", and then the file has it */
 	log = open_log("/tmp/dxk-stuck-log");
