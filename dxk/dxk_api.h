@@ -146,6 +146,10 @@ int dxk_ctx_start(struct dxk_ctx *ctx);
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 void dxk_ctx_destroy(struct dxk_ctx *ctx);
 
+int dxk_ctx_log_read(struct dxk_ctx *ctx, struct dxk_log_record *recs, u32 nr,
+		     u64 deadline);
+int dxk_ctx_log_file(struct dxk_ctx *ctx, struct file *file);
+
 int dxk_handle_open(struct dxk_ctx *ctx, struct file *file, u64 *id);
 int dxk_handle_close(struct dxk_ctx *ctx, u64 id);
 

@@ -4,6 +4,7 @@
  * other modules.
  */
 #include <linux/export.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -224,6 +225,63 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 	return dxk_handles_close(&ctx->handles, id);
 }
 EXPORT_SYMBOL_GPL(dxk_handle_close);
+
+/* --- the log --------------------------------------------------------------- */
+
+/* Where the messages go that an in-kernel client reads. */
+struct dxk_log_array {
+	struct dxk_log_sink sink;
+	struct dxk_log_record *recs;
+};
+
+static int dxk_log_put_array(struct dxk_log_sink *sink, const struct dxk_log_record *rec,
+			     u32 i)
+{
+	container_of(sink, struct dxk_log_array, sink)->recs[i] = *rec;
+	return 0;
+}
+
+/**
+ * dxk_ctx_log_read - read the log of an in-kernel client's context (DX-97, DX-103)
+ * @ctx: the context, running or not
+ * @recs: out, the messages, oldest first; what was lost before one is a record of its own
+ * @nr: how many at most
+ * @deadline: how long to sleep while there is none; 0 does not
+ *
+ * Return: how many; 0 if none came in time; -ESHUTDOWN: there is none, and none will come
+ * before the next Start; -EBUSY: a file has the messages; -ERESTARTSYS.
+ */
+int dxk_ctx_log_read(struct dxk_ctx *ctx, struct dxk_log_record *recs, u32 nr, u64 deadline)
+{
+	struct dxk_log_array array = { .sink.put = dxk_log_put_array, .recs = recs };
+
+	return dxk_log_read(&ctx->log, &array.sink, nr, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_ctx_log_read);
+
+/**
+ * dxk_ctx_log_file - have the log of an in-kernel client's context written to a file
+ * @ctx: the context, started or not
+ * @file: opened for appending, of a file system that stores contents; the log takes its own
+ *	reference. %NULL for none: the messages are to be read again
+ *
+ * It is written with the rights of who opened it. What was logged before goes to the old
+ * file, or to this one if there was none.
+ *
+ * Return: 0; -EBADF, -EINVAL: it cannot be appended to; -ENOMEM; -ERESTARTSYS.
+ */
+int dxk_ctx_log_file(struct dxk_ctx *ctx, struct file *file)
+{
+	int err;
+
+	if (file)
+		get_file(file);
+	err = dxk_log_set_file(&ctx->log, file);
+	if (err && file)
+		fput(file);
+	return err;
+}
+EXPORT_SYMBOL_GPL(dxk_ctx_log_file);
 
 /* --- commands -------------------------------------------------------------- */
 

@@ -66,6 +66,14 @@ struct dxk_log_op {
 };
 
 /**
+ * struct dxk_log_sink - a reader of the log
+ */
+struct dxk_log_sink {
+	/** @put: hand on a message, the @i-th of this call; return 0, or what ends the call */
+	int (*put)(struct dxk_log_sink *sink, const struct dxk_log_record *rec, u32 i);
+};
+
+/**
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
  *
  * Messages leave in their order because one drainer at a time takes them out and hands
@@ -202,6 +210,9 @@ void dxk_log_cancel(struct dxk_log *log);
 u64 dxk_log_seq(struct dxk_log *log);
 int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline);
 void dxk_log_close(struct dxk_log *log, u32 ctx_id);
+
+/* log_read.c: who takes messages out */
+int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline);
 
 /* log_file.c: the item that writes the file */
 void dxk_logfile_work(struct work_struct *work);

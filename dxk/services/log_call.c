@@ -7,6 +7,7 @@
  * No task but the item touches a file, so none can be caught in a file system. Stop and
  * close change what is wanted, kick the item and go.
  */
+#include <linux/fs.h>
 #include <linux/ktime.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -18,6 +19,7 @@
 #include "engine/engine.h"
 #include "engine/life.h"
 #include "engine/os.h"
+#include "services/file.h"
 #include "services/files.h"
 #include "services/log.h"
 
@@ -245,13 +247,28 @@ static bool dxk_log_queue_change(struct dxk_log *log, struct dxk_log_op *op, boo
 	return true;
 }
 
+/* Can kernel_write() append to the file? It warns when it cannot. */
+static int dxk_log_file_check(struct file *file)
+{
+	if (!(file->f_mode & FMODE_WRITE))
+		return -EBADF;
+	if (dxk_file_kind(file) != DXK_FILE_STORED || !file->f_op->write_iter ||
+	    file->f_op->write)
+		return -EINVAL;
+	if (!(file->f_flags & O_APPEND) || file->f_flags & O_DIRECT)
+		return -EINVAL;
+	return 0;
+}
+
 /**
  * dxk_log_set_file - write the log to a file from now on
- * @log: the log; its queue is there
+ * @log: the log
  * @file: its reference goes to the log; NULL for none
  *
- * What was accepted before goes to the old file, unless that fails. On error,
- * -ERESTARTSYS, @file stays the caller's, and the old file the item's.
+ * What was accepted before goes to the old file, unless that fails. On error @file stays
+ * the caller's, and the old file the item's.
+ *
+ * Return: 0; -EBADF, -EINVAL: the file cannot be appended to; -ENOMEM; -ERESTARTSYS.
  */
 int dxk_log_set_file(struct dxk_log *log, struct file *file)
 {
@@ -259,6 +276,10 @@ int dxk_log_set_file(struct dxk_log *log, struct file *file)
 	bool pinned = file;
 	int err = 0;
 
+	if (file)
+		err = dxk_log_file_check(file) ?: dxk_files_open(log->files);
+	if (err)
+		return err;
 	dxk_waiter_init(&op.w);
 	if (file)
 		dxk_pin(log->engine);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Who reads the log: a process by LOG_READ, or the module that has the context.
+ */
+#include <linux/ktime.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+
+#include "engine/os.h"
+#include "services/log.h"
+
+/* Is there something that a reader can be given now? */
+static bool dxk_log_stirs(struct dxk_log *log)
+{
+	return !READ_ONCE(log->async) || READ_ONCE(log->file) || dxk_log_readable(log);
+}
+
+static int dxk_log_wait(struct dxk_log *log, u64 deadline)
+{
+	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
+	DEFINE_WAIT(wait);
+	int err = 0;
+
+	for (;;) {
+		prepare_to_wait(&log->readers, &wait, TASK_INTERRUPTIBLE);
+		if (dxk_log_stirs(log)) {
+			err = 0;
+			break;
+		}
+		/* The deadline takes precedence over signals, as in os_doze(). */
+		if (!err && signal_pending(current))
+			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+		if (err)
+			break;
+		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,
+					      current->timer_slack_ns,
+					      HRTIMER_MODE_ABS))
+			err = -ETIMEDOUT;
+	}
+	finish_wait(&log->readers, &wait);
+	return err;
+}
+
+/* Hand on messages, as the drainer. One that the reader cannot take is the next to read again. */
+static int dxk_log_read_some(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr)
+{
+	/* Read before the pool: once it is false, no further message comes. */
+	bool more = READ_ONCE(log->async);
+	int err = 0;
+	u32 i;
+
+	smp_rmb();
+	for (i = 0; i < nr; i++) {
+		if (!dxk_log_hold(log)) {
+			err = more ? 0 : -ESHUTDOWN;
+			break;
+		}
+		err = sink->put(sink, &log->held, i);
+		if (err)
+			break;
+		dxk_log_pass(log);
+	}
+	return i ? (int)i : err;
+}
+
+/* Where user memory is never served, only those wait who read the same log. */
+static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr)
+{
+	int ret, claim;
+
+	ret = wait_event_interruptible(log->claimants, (claim = dxk_log_claim(log)));
+	if (ret || claim < 0)
+		return ret ?: claim;
+	ret = dxk_log_read_some(log, sink, nr);
+	dxk_log_yield(log);
+	return ret;
+}
+
+/**
+ * dxk_log_read - read messages, and so take them out of the pool
+ * @log: the pool
+ * @sink: where they go
+ * @nr: how many at most
+ * @deadline: how long to sleep while there is none; 0 for not at all
+ *
+ * Return: how many; 0: none in time; -ESHUTDOWN: none, and none comes before the next Start;
+ * -EBUSY: a file has the messages; -ERESTARTSYS; or what @sink said to the first.
+ */
+int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline)
+{
+	int ret = 0;
+
+	while (!ret) {
+		ret = dxk_log_read_now(log, sink, nr);
+		if (ret || !deadline)
+			break;
+		ret = dxk_log_wait(log, deadline);
+		if (ret == -ETIMEDOUT)
+			return 0;
+	}
+	return ret;
+}
