@@ -4,6 +4,9 @@
  * The test is the walker: it asks what to do, and does it when it likes, which a kernel in
  * which the real one is kicked leaves no room for.
  */
+#include <pthread.h>
+
+#include "engine/bin.h"
 #include "engine/life.h"
 #include "engine/tests/puppet.h"
 
@@ -208,7 +211,236 @@ static void run_close_of_a_new_one(struct kunit *test)
 	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_BURY);
 }
 
+/* As Stop does it, but for the wait until the threads have ended. */
+static void stops(struct puppets *ps, enum dxk_stop_mode mode)
+{
+	EXPECT_IS(dxk_run_halt(ps->e, mode, false, 0), 0);
+	spin_lock(&ps->e->lock);
+	ps->e->run.want_down = true;
+	spin_unlock(&ps->e->lock);
+	ends(ps);
+}
+
+static bool walker_is_kicked(void)
+{
+	bool kicked = os_kicked & BIT(DXK_WALKER);
+
+	os_kicked = 0;
+	return kicked;
+}
+
+/* Whoever changes what the walker is to do kicks it, and nobody else. */
+static void run_kicks(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+
+	os_kicked = 0;
+	start(ps);
+	dxk_pin(ps->e);
+	dxk_unpin(ps->e);
+	EXPECT(!walker_is_kicked());
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, 0), 0);
+	EXPECT(walker_is_kicked());
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+	ps->e->run.want_down = true;
+	ends(ps);
+	os_kicked = 0;
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), 0);
+	EXPECT(!walker_is_kicked());
+	start(ps);
+	EXPECT(!walker_is_kicked());
+	dxk_run_close(ps->e);
+	EXPECT(walker_is_kicked());
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_SHUT);
+	ends(ps);
+	dxk_pin(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_LEAVE);
+	os_kicked = 0;
+	dxk_unpin(ps->e);
+	EXPECT(walker_is_kicked());
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_BURY);
+}
+
+/* The last request that ends has the walker look. */
+static void run_quiet_kicks(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_member *worker;
+
+	start(ps);
+	worker = puppet_worker(ps);
+	puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, worker);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 0), -ETIMEDOUT);
+	os_kicked = 0;
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(ps->kick & BIT(DXK_WALKER));
+	ends(ps);
+}
+
+/* DX-108: what the policy says of a Stop that does not say it */
+static void run_as_the_policy_says(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		start(ps);
+		ps->e->policy.shutdown = i ? DXK_STOP_DRAIN : DXK_STOP_CANCEL;
+		puppet_post(ps, 8, 0, 0);
+		EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_POLICY, false, 0), i ? -ETIMEDOUT : 0);
+		EXPECT_IS(ps->e->run.how, i ? DXK_DRAIN : DXK_CANCEL);
+		EXPECT_IS(ps->e->stats.cancelled, 1);
+		stops(ps, DXK_STOP_CANCEL);
+	}
+}
+
+/* Each run ends its own sleepers, whatever the one before did. */
+static void run_shuts_anew(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		start(ps);
+		puppet_post(ps, i, 0, PXR_REJOIN);
+		r = puppet_rejoin(ps, ps->main, i, 1, 1);
+		EXPECT(ASLEEP(r));
+		EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, false, 0), 0);
+		EXPECT(!ASLEEP(r));
+		EXPECT(ps->e->cancelling);
+		stops(ps, DXK_STOP_CANCEL);
+	}
+	start(ps);
+	EXPECT(!ps->e->cancelling);
+	puppet_taken(ps, puppet_post(ps, 8, 0, 0), 1);
+	stops(ps, DXK_STOP_CANCEL);
+}
+
+/* The walker of a run that somebody waits for. */
+static void *walks(void *arg)
+{
+	struct dxk_engine *e = arg;
+
+	while (!dxk_run_is_over(e)) {
+		switch (dxk_run_look(e)) {
+		case DXK_WALK_SHUT:
+			dxk_run_shut(e);
+			break;
+		case DXK_WALK_DOWN:
+			dxk_run_over(e);
+			break;
+		default:
+			os_yield();
+		}
+	}
+	return NULL;
+}
+
+/* DX-6: a Start that fails leaves the context as it was, and waits until it is so. */
+static void run_fails(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	enum dxk_ctx_state was;
+	pthread_t walker;
+	u32 i;
+
+	for (i = 1; i <= 3; i++) {
+		was = ps->e->state;
+		policy.redo_max = i;
+		EXPECT_IS(claim(ps, &policy), 0);
+		EXPECT_IS(ps->e->policy.redo_max, i);
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+		EXPECT_IS(pthread_create(&walker, NULL, walks, ps->e), 0);
+		dxk_run_fail(ps->e);
+		EXPECT(dxk_run_is_over(ps->e));
+		pthread_join(walker, NULL);
+		EXPECT_IS(ps->e->state, was);
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
+		if (i == 2) {
+			start(ps);
+			stops(ps, DXK_STOP_CANCEL);
+		}
+	}
+	EXPECT_IS(ps->e->run.gen, 4);
+}
+
+/* Stop waits for the end of the threads as well. */
+static void run_waits_for_the_end(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	pthread_t walker;
+
+	start(ps);
+	EXPECT_IS(pthread_create(&walker, NULL, walks, ps->e), 0);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, DXK_FOREVER), 0);
+	EXPECT(dxk_run_is_over(ps->e));
+	pthread_join(walker, NULL);
+	EXPECT_IS(dxk_run_state(ps->e), DXK_CTX_STOPPED);
+}
+
+/* Files that nobody who calls lets go of pin the context until the item has them. */
+static void run_bin(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_file_ref files[3] = { { &files[1] }, { &files[2] } };
+
+	start(ps);
+	dxk_bin_put(ps->e, NULL);
+	EXPECT_IS(ps->e->run.pins, 0);
+	dxk_bin_put(ps->e, files);
+	EXPECT_IS(ps->e->run.pins, 1);
+	EXPECT(dxk_bin_take(ps->e) == &files[2]);
+	EXPECT(files[2].next == &files[1] && files[1].next == &files[0] && !files[0].next);
+	/* one that comes meanwhile is the same item's */
+	files[0].next = NULL;
+	dxk_bin_put(ps->e, files);
+	EXPECT_IS(ps->e->run.pins, 1);
+	EXPECT(dxk_bin_take(ps->e) == files);
+	EXPECT(!dxk_bin_take(ps->e));
+	dxk_unpin(ps->e);
+	EXPECT_IS(ps->e->run.pins, 0);
+	/* and then there is another one */
+	dxk_bin_put(ps->e, files);
+	EXPECT_IS(ps->e->run.pins, 1);
+	EXPECT(dxk_bin_take(ps->e) == files && !dxk_bin_take(ps->e));
+	dxk_unpin(ps->e);
+	stops(ps, DXK_STOP_CANCEL);
+}
+
+/* Of what a worker completes it has the files in its hands, all of them. */
+static void run_files_of_the_worker(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_file_ref files[2] = { };
+	struct dxk_member *worker;
+	struct dxk_next_op *n;
+	u32 i;
+
+	start(ps);
+	worker = puppet_worker(ps);
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, 8, 0, 0);
+		puppet_work(ps, worker)->file = &files[i];
+		n = puppet_end(ps, worker, 0, 0);
+		EXPECT(n->files == &files[i] && !files[i].next);
+		n->files = NULL;
+	}
+	EXPECT_IS(ps->e->run.pins, 0);
+	stops(ps, DXK_STOP_CANCEL);
+}
+
 static struct kunit_case run_cases[] = {
+	KUNIT_CASE(run_kicks),
+	KUNIT_CASE(run_quiet_kicks),
+	KUNIT_CASE(run_as_the_policy_says),
+	KUNIT_CASE(run_shuts_anew),
+	KUNIT_CASE(run_fails),
+	KUNIT_CASE(run_waits_for_the_end),
+	KUNIT_CASE(run_bin),
+	KUNIT_CASE(run_files_of_the_worker),
 	KUNIT_CASE(run_runs),
 	KUNIT_CASE(run_wish_only),
 	KUNIT_CASE(run_only_grows),
