@@ -119,6 +119,7 @@ static void use(struct crowd *c, int ctx)
 	close(m);
 }
 
+/* Uses it once, or on and on, or sleeps in it, or stops it and goes. */
 static _Noreturn void be_one(struct crowd *c, uint64_t rnd_state)
 {
 	unsigned int way;
@@ -139,14 +140,14 @@ static _Noreturn void be_one(struct crowd *c, uint64_t rnd_state)
 	do {
 		use(c, ctx);
 	} while (way > 2);			/* until it is killed */
-	if (way == 1) {				/* in a sleep */
+	while (way == 1) {			/* in a sleep */
 		int m = dxk_member_create(ctx, DXK_MEMBER_WORKER, NULL);
 		struct dxk_work work;
 
 		while (dxk_next(m, NULL, 0, NULL, &work, 1, NULL, 0, -1) >= 0)
 			;
-		dxk_ctx_stop(ctx, DXK_STOP_DRAIN, -1);
-		pause();
+		close(m);
+		dxk_ctx_start(ctx);
 	}
 	if (way == 2)
 		dxk_ctx_stop(ctx, DXK_STOP_CANCEL, 10 * DXT_MS);

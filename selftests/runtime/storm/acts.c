@@ -49,7 +49,7 @@ static int64_t timeout(struct thread *th)
 {
 	unsigned int n = draw(th, 64);
 
-	return !n && !th->held ? -1 : n < 40 ? 0 : (int64_t)draw(th, 20) * DXT_MS;
+	return n < 2 && !th->held ? -1 : n < 40 ? 0 : (int64_t)draw(th, 20) * DXT_MS;
 }
 
 /* One that another thread may close at any time; -1: there is none. */
