@@ -85,6 +85,41 @@ TEST(administrator)
 	dxt_close(&t);
 }
 
+/* A context that belongs to @uid and @gid from the start: 0 or why not. */
+static int give_to(const struct dxt *t, uid_t uid, gid_t gid)
+{
+	struct dxk_ctx_create c = {
+		.flags = DXK_CTX_CHOWN, .uid = uid, .gid = gid, .mode = 0600,
+	};
+	int fd = dxk_ctx_create_as(t->ctl, &c);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+/* UID of group GID, which is in GID + 1, too */
+static int gives_away(struct dxt *t)
+{
+	if (give_to(t, UID, GID) || give_to(t, UID, GID + 1))
+		return 1;
+	if (give_to(t, OTHER, GID) != -EPERM || give_to(t, 0, GID) != -EPERM)
+		return 2;
+	return give_to(t, UID, GID + 2) == -EPERM && give_to(t, UID, 0) == -EPERM ? 0 : 3;
+}
+
+/* As with a file, only CAP_CHOWN makes it another user's, or a group's one is not in. */
+TEST(giving_away)
+{
+	struct dxt t;
+
+	ASSERT_EQ(0, open_named(&t, NAME, 0600));
+	EXPECT_EQ(0, as(UID, GID, GID + 1, gives_away, &t));
+	EXPECT_EQ(0, give_to(&t, OTHER, GID + 2));
+	dxt_close(&t);
+}
+
 /* Reads or writes all files below a directory of sysfs: how many could be. */
 static int open_all(const char *path, int flags)
 {
