@@ -82,9 +82,15 @@ static bool works(const struct dxt *t)
 			  NULL) == 1 && r.status == 5;
 }
 
+/* Nobody uses it. By itself the module makes a device for root only. */
 TEST_F(module, nobody)
 {
+	struct stat st;
+
 	GOES();
+	ASSERT_EQ(0, stat(DXK_DEVICE, &st));
+	EXPECT_EQ(S_IFCHR | 0600, st.st_mode);
+	EXPECT_EQ(0, st.st_uid);
 }
 
 TEST_F(module, control)
