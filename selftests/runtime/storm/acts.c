@@ -308,6 +308,20 @@ static bool is_answer(int rc)
 	}
 }
 
+/* The calm behind it: sleeps until somebody ends it. */
+static void rest(struct thread *th)
+{
+	struct storm *s = th->p->s;
+
+	if (act_member(th) < 0)
+		act_join(th);
+	dxk_ctx_start(some_ctx(th));
+	s->asleep++;
+	dxk_next(th->member, NULL, 0, NULL, th->work, 1, th->data, DATA, -1);
+	s->asleep--;
+	dxt_sleep_ms(1);
+}
+
 static void *storm_thread(void *arg)
 {
 	static int (*const act[ACTS])(struct thread *th) = {
@@ -328,7 +342,7 @@ static void *storm_thread(void *arg)
 
 	for (i = 0; i < ACTS; i++)
 		sum += often[i];
-	for (;;) {
+	while (!s->calm) {
 		n = draw(th, sum);
 		for (i = 0; n >= often[i]; i++)
 			n -= often[i];
@@ -340,6 +354,8 @@ static void *storm_thread(void *arg)
 		if (rc < 0)		/* not yet: leave the CPU to who makes it so */
 			dxt_sleep_ms(draw(th, 3));
 	}
+	for (;;)
+		rest(th);
 	return NULL;
 }
 

@@ -17,6 +17,8 @@ enum { STORM_ACTS(STORM_ENUM) ACTS };
 
 /* In memory that all processes share. */
 struct storm {
+	_Atomic bool calm;			/* all are to sleep */
+	_Atomic unsigned int asleep;
 	struct {
 		_Atomic unsigned long made;
 		_Atomic unsigned long done;	/* of which answered 0 or more */
