@@ -169,7 +169,8 @@ static int act_member(struct thread *th)
 	th->held = 0;
 	if (th->member >= 0)
 		close(th->member);
-	th->member = dxk_member_create(some_ctx(th), (draw(th, 5) + 1) / 2, NULL);
+	th->member = dxk_member_create(some_ctx(th), th->p->s->calm ? DXK_MEMBER_WORKER :
+				       (draw(th, 5) + 1) / 2, NULL);
 	return th->member < 0 ? th->member : 0;
 }
 
@@ -308,18 +309,19 @@ static bool is_answer(int rc)
 	}
 }
 
-/* The calm behind it: sleeps until somebody ends it. */
+/* The calm behind it: sleeps until somebody ends that. */
 static void rest(struct thread *th)
 {
 	struct storm *s = th->p->s;
 
-	if (act_member(th) < 0)
+	if (act_member(th) < 0) {
 		act_join(th);
-	dxk_ctx_start(some_ctx(th));
+		dxt_sleep_ms(5);
+		return;
+	}
 	s->asleep++;
 	dxk_next(th->member, NULL, 0, NULL, th->work, 1, th->data, DATA, -1);
 	s->asleep--;
-	dxt_sleep_ms(1);
 }
 
 static void *storm_thread(void *arg)
