@@ -45,9 +45,9 @@ step matrix "all programs, five kernels, both modes" scripts/check/check.sh matr
 step kmemleak "debug kernel with kmemleak" scripts/check/check.sh debug --only debug --kmemleak
 step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_ROUNDS=1000 \
 	DXK_SECONDS=600 scripts/check/check.sh \
-	--tests 'history generator module dxsum.sh dxpkg.sh'
-step faults "each point at which memory can fail" env DXK_LONG=1 \
-	scripts/check/check.sh debug --tests 'failnth failnth_init'
+	--tests 'history generator module storm crowd unserved dxsum.sh dxpkg.sh'
+step faults "each point at which memory can fail or hang" env DXK_LONG=1 \
+	scripts/check/check.sh debug --tests 'failnth failnth_init unserved'
 step fuzz "an hour of fuzzing" scripts/fuzz.sh --fresh --seconds 3600
 step simulator "10^9 steps of virtual threads" scripts/check/native.sh --steps 1000000000 simulator
 step native-fuzz "libFuzzer on the simulator" scripts/check/native.sh --seconds 600 fuzz
