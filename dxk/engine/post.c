@@ -92,17 +92,6 @@ static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
 	return list_first_entry(&p->rqes, struct dxk_rqe, link);
 }
 
-/*
- * Does a sleeper wait on? One that a lock hold has left in the middle of a batch may have
- * come to a request that does not wait, and the room be gone.
- */
-static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_post_op *p)
-{
-	const struct dxk_rqe *rqe = dxk_post_next(p);
-	u32 reason;
-
-	return dxk_admit(e, p->m, rqe, &reason) == -EAGAIN && rqe->attrs & PXR_WAITIF_BUSY;
-}
 
 static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
 			    struct dxk_wakes *wakes)
@@ -123,6 +112,19 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 static u32 dxk_post_queue_of(const struct dxk_post_op *p, const struct dxk_rqe *rqe)
 {
 	return likely(!p->m->share) ? rqe->lane : DXK_LANES - 1 + p->m->share;
+}
+
+/*
+ * Does a sleeper wait on in a queue? One that a lock hold has left in the middle of a batch
+ * may have come to a request that does not wait, or not there, and the room be gone.
+ */
+static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_post_op *p, u32 queue)
+{
+	const struct dxk_rqe *rqe = dxk_post_next(p);
+	u32 reason;
+
+	return dxk_post_queue_of(p, rqe) == queue && rqe->attrs & PXR_WAITIF_BUSY &&
+	       dxk_admit(e, p->m, rqe, &reason) == -EAGAIN;
 }
 
 /* How many sleep in a queue; for those of shares, in all of them. */
@@ -255,7 +257,7 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 		for (queue = 0; queue < end; queue++) {
 			struct dxk_post_op *p = dxk_first_poster(e, queue);
 
-			if (!p || dxk_post_waits(e, p))
+			if (!p || dxk_post_waits(e, p, queue))
 				continue;
 			if (!first || p->arrival < first->arrival) {
 				first = p;

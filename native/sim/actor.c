@@ -73,9 +73,12 @@ struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 	return a;
 }
 
-/** actor_bury - its thread does nothing any more: the member is closed; under the mutex */
+/** actor_bury - its thread does nothing any more: the member is closed. Not twice */
 void actor_bury(struct actor *a)
 {
+	if (a->buried)
+		return;
+	a->buried = true;
 	note("%u is closed", a->m.id);
 	order_acquire(a);
 	dxk_member_do(&a->m, dxk_died_run);
@@ -99,29 +102,46 @@ void actor_end(struct actor *a)
 		WRITE_ONCE(a->gone, true);
 		return;
 	}
-	house_lock();
 	actor_bury(a);
-	house_unlock();
+}
+
+struct join_op {
+	struct dxk_list_op l;
+	bool welcome;
+};
+
+/* As in runtime/crew.c */
+static void join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct join_op *j = container_of(op, struct join_op, l.op);
+	const struct dxk_member *m = j->l.m;
+
+	if (e->run.closed)
+		return;
+	if (m->role == DXK_ROLE_WORKER) {
+		if (m->kind == DXK_KERNEL ? e->run.down : !dxk_run_welcomes(e))
+			return;
+		if (m->kind == DXK_USER && !m->spare &&
+		    e->crew.workers[DXK_USER] >= e->policy.max_threads -
+						 e->policy.kernel_threads)
+			return;
+	}
+	e->run.live += m->kind == DXK_KERNEL;
+	dxk_attach_run(e, op, wakes);
+	j->welcome = true;
 }
 
 /* The thread becomes a member, if there is a place for it. */
 bool actor_join(struct actor *a)
 {
-	const struct dxk_engine *e = &house.e;
-	bool welcome = true;
+	struct join_op j = { .l.m = &a->m };
 
-	house_lock();
-	if (a->m.role == DXK_ROLE_WORKER)
-		welcome = (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING) &&
-			  (a->m.spare || crew_count(DXK_USER) < e->policy.max_threads -
-								e->policy.kernel_threads);
-	if (welcome)
-		dxk_member_do(&a->m, dxk_attach_run);
-	house_unlock();
-	if (!welcome)
+	dxk_perform(&house.e, &j.l.op, join_run);
+	if (!j.welcome)
 		actor_retire(a);
-	return welcome;
+	return j.welcome;
 }
+
 /* --- of the engine's world --------------------------------------------------- */
 
 static struct actor *actor_of(struct dxk_member *m)

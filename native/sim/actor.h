@@ -16,6 +16,10 @@ struct actor {
 	struct task_struct *task;
 	/* The slot has a member; its thread has ended and nobody closed it. */
 	bool used, gone;
+	/* It is in a call that the descriptor of the context is open for. */
+	bool calls;
+	/* Somebody closes it. */
+	bool buried;
 	/* Who is going to look for its poll(2). */
 	u32 refs;
 	/* The call it is in. */
@@ -98,7 +102,8 @@ bool actor_spawn_feeder(struct dxk_space *space, u64 cookie);
 bool actor_spawn_user(struct dxk_space *space, bool spare);
 bool actor_spawn_kernel(bool spare);
 bool actor_spawn_manager(void);
-bool actor_spawn_stopper(void);
+bool actor_spawn_owner(void);
+bool actor_spawn_pinner(void);
 bool actor_spawn_service(struct dxk_space *space);
 
 #endif /* _DXK_SIM_ACTOR_H */

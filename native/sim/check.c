@@ -291,6 +291,32 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_managers(e, &c);
 }
 
+/*
+ * The state of a run that ends comes first; then its sleepers are told, in further holds. If
+ * Start has failed these are workers only, who go with the crew.
+ */
+static bool is_being_told(const struct dxk_engine *e)
+{
+	const struct dxk_run *run = &e->run;
+	u32 i;
+
+	if (e->state < DXK_CTX_STOPPING)
+		return false;
+	if (run->shut <= run->how && (run->closed || !dxk_run_is_over(e)))
+		return true;
+	if (run->failed && house.up > STEP_CREW)
+		return true;
+	if (!house.telling)
+		return false;
+	for (i = 0; i < sim_tasks(); i++) {
+		const struct task_struct *t = sim_task(i);
+
+		if (t->halting && !(t->state == SIM_ASLEEP && t->deadline != DXK_FOREVER))
+			return true;
+	}
+	return false;
+}
+
 void check_hold_begin(void)
 {
 	model.holds++;
@@ -305,7 +331,8 @@ void check_hold_end(void)
 		check_count("ticks", e->ready.tick, ++model.ticks);
 	}
 	sim_self->backlog = dxk_ready_nr(&e->ready, DXK_USER);
-	check_all(e, e->owing || !list_empty(&e->owners.owed));
+	check_all(e, e->owing || !list_empty(&e->owners.owed) ||
+		  is_being_told(e));
 }
 
 /* A sleep of which somebody has said that it is over. */

@@ -20,13 +20,16 @@ void control_kick(struct control *c)
 
 void os_kick(struct dxk_engine *e, u32 who)
 {
-	if (who >= DXK_CONTROLS)
-		sim_fail("there is no control thread %u to kick", who);
-	control_kick(&house.control[who]);
+	if (who == DXK_WALKER)
+		control_kick(&house.walker);
+	else if (who < DXK_CONTROLS)
+		control_kick(&house.control[who]);
+	else
+		sim_fail("there is no thread %u to kick", who);
 }
 
-/* Sleep until kicked or stopped, or until the deadline: then false. */
-static bool control_wait(struct control *c, u64 deadline)
+/** control_wait - sleep until kicked or stopped, or until the deadline: then false */
+bool control_wait(struct control *c, u64 deadline)
 {
 	bool called;
 
@@ -40,19 +43,14 @@ static bool control_wait(struct control *c, u64 deadline)
 	return called;
 }
 
-static bool control_take_kick(struct control *c)
+bool control_take_kick(struct control *c)
 {
 	os_point();
 	return __atomic_exchange_n(&c->kicked, false, __ATOMIC_ACQ_REL);
 }
 
-static void control_start(enum dxk_control_id who, const char *name, void (*run)(void *))
+void control_start(struct control *c, const char *name, void (*run)(void *))
 {
-	struct control *c = &house.control[who];
-
-	spin_lock(&house.e.lock);
-	house.e.dormant[who] = false;
-	spin_unlock(&house.e.lock);
 	c->kicked = false;
 	c->stop = false;
 	c->task = sim_spawn(name, run, c);
@@ -61,10 +59,8 @@ static void control_start(enum dxk_control_id who, const char *name, void (*run)
 	sim_task_get(c->task);
 }
 
-static void control_stop(enum dxk_control_id who)
+void control_stop(struct control *c)
 {
-	struct control *c = &house.control[who];
-
 	WRITE_ONCE(c->stop, true);
 	if (c->task->state != SIM_ENDED)
 		sim_task_wake(c->task);
@@ -92,16 +88,6 @@ static void dispatcher_main(void *arg)
 	dxk_sweep_end(e);
 }
 
-static void dispatcher_stop(void)
-{
-	if (!house.e.direct) {
-		WRITE_ONCE(house.e.direct, true);
-		while (sim_readers)
-			sim_nap(1000);
-	}
-	control_stop(DXK_DISPATCHER);
-}
-
 /* Thread 600 */
 static void scheduler_main(void *arg)
 {
@@ -122,32 +108,43 @@ static void scheduler_main(void *arg)
 
 /* --- the Monitor ------------------------------------------------------------- */
 
-u32 crew_count(enum dxk_kind kind)
-{
-	const struct actor *a;
-	u32 nr = 0;
-
-	for_each_actor(a)
-		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind &&
-		      READ_ONCE(a->m.attached) && !a->m.leaving && !a->m.spare;
-	return nr;
-}
-
+/* Dismiss the surplus of a kind. */
 static void crew_shrink(enum dxk_kind kind, u32 places)
 {
-	u32 nr = crew_count(kind);
 	struct actor *a;
 
 	for_each_actor(a) {
-		if (nr <= places)
+		if (READ_ONCE(house.e.crew.workers[kind]) <= places)
 			return;
 		if (a->m.role != DXK_ROLE_WORKER || a->m.kind != kind || a->m.leaving ||
 		    a->m.spare || !READ_ONCE(a->m.attached))
 			continue;
 		note("%u shall leave", a->m.id);
+		a->refs++;
 		dxk_member_do(&a->m, dxk_leave_run);
-		nr--;
+		a->refs--;
 	}
+}
+
+/** crew_reap - end kernel workers that have left their loops */
+void crew_reap(void)
+{
+	struct actor *a;
+
+	for_each_actor(a)
+		if (READ_ONCE(a->gone) && a->m.kind == DXK_KERNEL)
+			actor_bury(a);
+}
+
+/* User workers whose thread ended without closing. */
+static void crew_bury(void)
+{
+	struct actor *a;
+
+	for_each_actor(a)
+		if (READ_ONCE(a->gone) && a->m.role == DXK_ROLE_WORKER &&
+		    a->m.kind == DXK_USER)
+			actor_bury(a);
 }
 
 static void crew_review(void)
@@ -156,9 +153,10 @@ static void crew_review(void)
 	u32 kernel = e->policy.kernel_threads;
 	u32 more = 4;
 
+	crew_reap();
 	crew_shrink(DXK_KERNEL, kernel);
 	crew_shrink(DXK_USER, e->policy.max_threads - kernel);
-	while (crew_count(DXK_KERNEL) < kernel)
+	while (READ_ONCE(e->crew.workers[DXK_KERNEL]) < kernel)
 		if (!actor_spawn_kernel(false))
 			break;
 	while (more-- && dxk_spares_wanted(e, DXK_KERNEL))
@@ -166,42 +164,23 @@ static void crew_review(void)
 			break;
 }
 
-/* Members whose thread is gone. */
-void crew_bury(bool all)
+static void monitor_review(void)
 {
-	struct actor *a;
+	struct dxk_policy policy;
 
-	for_each_actor(a)
-		if (READ_ONCE(a->gone) && (all || a->m.role == DXK_ROLE_WORKER))
-			actor_bury(a);
+	if (!house_policy_review(&policy))
+		return;
+	note("policy comes into force");
+	house.enforcing = true;
+	dxk_enforce(&house.e, &policy);
+	house.enforcing = false;
+	control_kick(&house.control[DXK_SCHEDULER]);
 }
 
-/* In a drain as well, until nothing is left to do: then workers go, and none takes their place. */
-static bool crew_is_needed(struct dxk_engine *e)
-{
-	bool needed;
-
-	spin_lock(&e->lock);
-	needed = e->state == DXK_CTX_RUNNING || (dxk_draining(e) && !dxk_out_of_work(e));
-	spin_unlock(&e->lock);
-	return needed;
-}
-
-static u32 monitor_turn(bool asked)
+static u32 monitor_watch(bool asked)
 {
 	struct dxk_engine *e = &house.e;
 
-	crew_bury(false);
-	if (!crew_is_needed(e))
-		return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
-	if (house.policy_changed && e->state == DXK_CTX_RUNNING) {
-		note("policy comes into force");
-		house.enforcing = true;
-		dxk_enforce(e, &house.next_policy);
-		house.enforcing = false;
-		house.policy_changed = false;
-		control_kick(&house.control[DXK_SCHEDULER]);
-	}
 	crew_review();
 	if (dxk_stall_look(e, &house.stall)) {
 		note("stall %llu", house.stall.nr);
@@ -212,34 +191,61 @@ static u32 monitor_turn(bool asked)
 	return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
 }
 
+/* A turn, @asked for or because it is time. Return: ms to the next one; 0: for ever. */
+static u32 monitor_turn(bool asked)
+{
+	struct dxk_engine *e = &house.e;
+
+	crew_bury();
+	switch (READ_ONCE(e->state)) {
+	case DXK_CTX_STARTING:
+		if (!READ_ONCE(house.crew_wanted))
+			break;
+		house.crew_wanted = false;
+		crew_review();
+		WRITE_ONCE(house.crew_up, true);
+		break;
+	case DXK_CTX_RUNNING:
+		monitor_review();
+		return monitor_watch(asked);
+	case DXK_CTX_STOPPING:
+		if (dxk_run_drains(e))
+			return monitor_watch(asked);
+	}
+	return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
+}
+
 static void monitor_main(void *arg)
 {
 	struct control *c = arg;
 
 	while (!READ_ONCE(c->stop)) {
-		bool asked = control_take_kick(c);
-		u32 ms = 10;
+		u32 ms = monitor_turn(control_take_kick(c));
 
-		if (house_trylock()) {
-			ms = monitor_turn(asked);
-			house_unlock();
-		}
 		control_wait(c, ms ? sim_now + ms * (u64)NSEC_PER_MSEC : DXK_FOREVER);
 	}
 }
 
 /* --- all of them -------------------------------------------------------------- */
 
-void control_start_all(void)
+void control_up(enum dxk_control_id who)
 {
-	control_start(DXK_MONITOR, "monitor", monitor_main);
-	control_start(DXK_SCHEDULER, "scheduler", scheduler_main);
-	control_start(DXK_DISPATCHER, "dispatcher", dispatcher_main);
+	static const struct {
+		const char *name;
+		void (*run)(void *arg);
+	} thread[DXK_CONTROLS] = {
+		[DXK_MONITOR] = { "monitor", monitor_main },
+		[DXK_SCHEDULER] = { "scheduler", scheduler_main },
+		[DXK_DISPATCHER] = { "dispatcher", dispatcher_main },
+	};
+
+	spin_lock(&house.e.lock);
+	house.e.dormant[who] = false;
+	spin_unlock(&house.e.lock);
+	control_start(&house.control[who], thread[who].name, thread[who].run);
 }
 
-void control_stop_all(void)
+void control_down(enum dxk_control_id who)
 {
-	dispatcher_stop();
-	control_stop(DXK_SCHEDULER);
-	control_stop(DXK_MONITOR);
+	control_stop(&house.control[who]);
 }

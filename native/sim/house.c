@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The house around the engine, see house.h: its mutex, its policy, its runs. The steps of
- * Start and Stop are those of runtime/, as far as the engine knows of them.
+ * The house around the engine, see house.h: its policy, Start and Stop. The steps of Start
+ * are those of runtime/, as far as the engine knows of them; the way down is the walker's.
  */
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/life.h"
 #include "engine/policy.h"
 
 #include "actor.h"
@@ -15,38 +16,6 @@
 struct house house;
 u32 sim_readers;
 
-/* --- the mutex ---------------------------------------------------------------- */
-
-bool house_trylock(void)
-{
-	os_point();
-	if (house.mutex)
-		return false;
-	house.mutex = sim_self;
-	order_acquire(&house.mutex);
-	return true;
-}
-
-void house_lock(void)
-{
-	while (!house_trylock()) {
-		sim_self->locking = true;
-		sim_doze_begin();
-		sim_sleep(DXK_FOREVER);
-	}
-	sim_self->locking = false;
-}
-
-void house_unlock(void)
-{
-	u32 i;
-
-	order_release(&house.mutex);
-	house.mutex = NULL;
-	for (i = 0; i < sim_tasks(); i++)
-		if (sim_task(i)->locking)
-			sim_task_wake(sim_task(i));
-}
 /* --- the policy -------------------------------------------------------------- */
 
 static u32 few(u32 max)
@@ -100,138 +69,208 @@ static void draw_policy(struct dxk_policy *p)
 	} while (dxk_policy_check(p));
 }
 
-/** house_policy - a policy that is legal, for a context that does not run */
-void house_policy(void)
+/* Only Start changes such a field. */
+static bool differs_in_fixed(struct dxk_policy *a, struct dxk_policy *b)
 {
-	struct dxk_policy p;
+	const struct dxk_field *f;
 
-	draw_policy(&p);
-	spin_lock(&house.e.lock);
-	house.e.policy = p;
-	spin_unlock(&house.e.lock);
+	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++)
+		if (!f->dynamic && *dxk_field_of(a, f) != *dxk_field_of(b, f))
+			return true;
+	return false;
 }
 
-/** house_change_policy - what can be changed while it runs is, at the next review */
-void house_change_policy(void)
+/** house_set_policy - another one that is legal, or refused; @crowd: with room for many */
+void house_set_policy(bool crowd)
 {
-	struct dxk_policy p = house.e.policy;
+	struct dxk_engine *e = &house.e;
+	struct dxk_policy p;
+	bool over, taken;
 
-	draw_dynamic(&p);
+	spin_lock(&e->lock);
+	p = e->policy;
+	spin_unlock(&e->lock);
+	if (crowd) {
+		p.max_requests += 400;
+		p.ready_entries += 300 * choose(2);
+	} else if (chance(3)) {
+		draw_policy(&p);
+	} else {
+		draw_dynamic(&p);
+	}
 	if (dxk_policy_check(&p))
 		return;
-	note("policy changes");
-	house_lock();
-	house.next_policy = p;
-	house.policy_changed = true;
-	house_unlock();
+	spin_lock(&e->lock);
+	over = dxk_run_is_over(e);
+	taken = over || !differs_in_fixed(&p, &e->policy);
+	if (taken)
+		house.policy = p;
+	if (over)
+		e->policy = p;
+	spin_unlock(&e->lock);
+	note("a policy is %s", taken ? "set" : "refused");
 	control_kick(&house.control[DXK_MONITOR]);
 }
-/* --- a run ------------------------------------------------------------------- */
 
-static void set_state(enum dxk_ctx_state state)
+/** house_policy_review - what is to come into force while it runs. Is there any? */
+bool house_policy_review(struct dxk_policy *policy)
+{
+	const struct dxk_field *f;
+	bool changed = false;
+
+	spin_lock(&house.e.lock);
+	*policy = house.e.policy;
+	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
+		u32 value = *dxk_field_of(&house.policy, f);
+
+		if (f->dynamic && *dxk_field_of(policy, f) != value) {
+			*dxk_field_of(policy, f) = value;
+			changed = true;
+		}
+	}
+	if (differs_in_fixed(policy, &house.began))
+		sim_fail("what only Start changes has changed");
+	spin_unlock(&house.e.lock);
+	return changed;
+}
+
+/* --- Start ------------------------------------------------------------------- */
+
+static int claim(void)
+{
+	struct dxk_engine *e = &house.e;
+	bool over;
+	int err;
+
+	spin_lock(&e->lock);
+	over = dxk_run_is_over(e);
+	err = dxk_run_claim(e, &house.policy);
+	if (!err) {
+		house.began = e->policy;
+		house.stall = (struct dxk_stall) { };
+		house.stopped = 0;
+		model.moves = model.others = 0;
+		house.started = true;
+		if (house.up)
+			sim_fail("%u steps of another run are up", house.up);
+	}
+	if (err != (!over ? -EBUSY : e->run.closed ? -ESHUTDOWN : 0))
+		sim_fail("Start says %d", err);
+	spin_unlock(&e->lock);
+	note("start: %d", err);
+	return err;
+}
+
+/* The Monitor makes the first workers. */
+static int start_workers(void)
+{
+	house.crew_up = false;
+	WRITE_ONCE(house.crew_wanted, true);
+	control_kick(&house.control[DXK_MONITOR]);
+	while (!READ_ONCE(house.crew_up)) {
+		if (sim_self->killed)
+			return -EINTR;
+		sim_doze_begin();
+		sim_sleep(sim_now + NSEC_PER_MSEC);
+	}
+	sim_doze_end();
+	return 0;
+}
+
+static int step_up(enum house_step step)
 {
 	struct dxk_engine *e = &house.e;
 
-	note("state %u", state);
-	spin_lock(&e->lock);
-	WRITE_ONCE(e->state, state);
-	e->cancelling = false;
-	spin_unlock(&e->lock);
+	if (sim_self->killed || chance(200))
+		return -EINTR;
+	switch (step) {
+	case STEP_OWNERS:
+		spin_lock(&e->lock);
+		dxk_crew_set_lanes(e);
+		spin_unlock(&e->lock);
+		return dxk_owners_start(e);
+	case STEP_MONITOR:
+		house.crew_wanted = false;
+		control_up(DXK_MONITOR);
+		return 0;
+	case STEP_SCHEDULER:
+		control_up(DXK_SCHEDULER);
+		return 0;
+	case STEP_DISPATCHER:
+		control_up(DXK_DISPATCHER);
+		WRITE_ONCE(e->direct, e->policy.dispatch == DXK_DISPATCH_DIRECT);
+		return 0;
+	case STEP_WORKERS:
+		return start_workers();
+	default:
+		return 0;
+	}
 }
 
-/** house_start - Start; without memory nothing comes of it */
+/** house_start - Start; without memory, and now and then for no reason, it fails */
 bool house_start(void)
 {
 	struct dxk_engine *e = &house.e;
-	u8 before = e->state;
-
-	house_lock();
-	set_state(DXK_CTX_STARTING);
-	spin_lock(&e->lock);
-	dxk_crew_set_lanes(e);
-	e->stalled = false;
-	spin_unlock(&e->lock);
-	if (dxk_owners_start(e)) {
-		dxk_owners_unstart(e);
-		set_state(before);
-		house_unlock();
-		return false;
-	}
-	house.stall = (struct dxk_stall) { };
-	house.stopped = 0;
-	model.moves = model.others = 0;
-	house.started = true;
-	control_start_all();
-	WRITE_ONCE(e->direct, e->policy.dispatch == DXK_DISPATCH_DIRECT);
-	set_state(DXK_CTX_RUNNING);
-	control_kick(&house.control[DXK_MONITOR]);
-	house_unlock();
-	return true;
-}
-
-/* Kernel workers have ended when this returns. */
-static void crew_stop(void)
-{
-	struct actor *a;
-
-	for_each_actor(a) {
-		if (a->m.role != DXK_ROLE_WORKER || a->m.kind != DXK_KERNEL)
-			continue;
-		while (!READ_ONCE(a->gone))
-			sim_nap(1000);
-		actor_bury(a);
-	}
-}
-
-/* From the end of this on whoever slept at its beginning, and is shut out, is awake. */
-static void stop_begin(bool cancel, bool close)
-{
-	u64 begun = sim_now;
-
-	house.stopped = 0;
-	dxk_stop_begin(&house.e, 0, cancel, close);
-	house.stopped = begun;
-}
-
-/** house_end_run - the second half of Stop */
-void house_end_run(void)
-{
-	struct dxk_engine *e = &house.e;
-
-	note("the run ends");
-	house_lock();
-	/* But for those who had begun when it was started. */
-	if (!e->direct && model.others > model.moves + 2 * DXK_BATCH_MAX)
-		sim_fail("dispatch=thread, and others make the moves");
-	stop_begin(true, true);
-	crew_stop();
-	control_stop_all();
-	if (house.policy_changed) {
-		spin_lock(&e->lock);
-		e->policy = house.next_policy;
-		spin_unlock(&e->lock);
-		house.policy_changed = false;
-	}
-	house_unlock();
-}
-
-/** house_stop - the first half of Stop, in one of its modes */
-void house_stop(void)
-{
-	bool cancel = choose(2);
 	int err;
 
-	house_lock();
-	if (house.e.state != DXK_CTX_RUNNING && house.e.state != DXK_CTX_STOPPING) {
-		house_unlock();
-		return;
+	house.calls++;
+	err = claim();
+	if (!err) {
+		while (!err && house.up < STEPS) {
+			err = step_up(house.up);
+			house.up += !err;
+		}
+		if (err) {
+			note("start fails at step %u", house.up);
+			dxk_run_fail(e);
+		} else {
+			dxk_run_open(e);
+			control_kick(&house.control[DXK_MONITOR]);
+		}
 	}
-	note("stop, %s", cancel ? "cancel" : "drain");
-	stop_begin(cancel, false);
-	house_unlock();
-	err = dxk_stop_wait(&house.e, sim_now + NSEC_PER_MSEC * choose(100));
-	note("stop returns %d", err);
+	house.calls--;
+	return !err;
 }
+
+/* --- Stop -------------------------------------------------------------------- */
+
+/** house_stop - Stop, in one of its modes; @down: the threads are to end as well */
+void house_stop(bool down)
+{
+	struct dxk_engine *e = &house.e;
+	enum dxk_stop_mode mode = choose(3);
+	u64 begun = sim_now, deadline = begun + NSEC_PER_MSEC * choose(100);
+	u32 gen, mine = ++house.halts;
+	bool alone;
+	int err;
+
+	house.calls++;
+	/* Nobody else tells sleepers of this run, so all are told when this returns. */
+	spin_lock(&e->lock);
+	gen = e->run.gen;
+	alone = !house.halting++ && e->state == DXK_CTX_RUNNING;
+	spin_unlock(&e->lock);
+	note("stop, mode %u%s", mode, down ? ", all" : "");
+	sim_self->halting = true;
+	house.telling++;
+	err = dxk_run_halt(e, mode, down, deadline);
+	house.telling--;
+	sim_self->halting = false;
+	note("stop returns %d", err);
+	spin_lock(&e->lock);
+	house.halting--;
+	if (err != 0 && err != -EBUSY && err != -ETIMEDOUT && err != -ERESTARTSYS)
+		sim_fail("Stop says %d", err);
+	if (err == -ETIMEDOUT && sim_now < deadline)
+		sim_fail("Stop is early");
+	if (!err && down && e->run.over < gen)
+		sim_fail("Stop returns, and run %u is not over", gen);
+	if (alone && mine == house.halts && gen == e->run.gen && err != -EBUSY)
+		house.stopped = begun;
+	spin_unlock(&e->lock);
+	house.calls--;
+}
+
 /* --- what else the engine wants of its world ---------------------------------- */
 
 bool os_allocation_fails(void)

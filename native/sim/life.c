@@ -3,6 +3,8 @@
  * An episode: a context from its creation to its end, and all that happens to it.
  */
 #include "engine/calls.h"
+#include "engine/life.h"
+#include "engine/policy.h"
 
 #include "actor.h"
 #include "choice.h"
@@ -50,7 +52,8 @@ static void happen(void)
 			sim_signal(a->task, true);
 		break;
 	case 7:
-		house_change_policy();
+		if (!house.leaving)
+			house_set_policy(false);
 		break;
 	case 8:
 		if (house.e.policy.on_block == DXK_ON_BLOCK_SPARE && chance(2))
@@ -63,7 +66,9 @@ static void happen(void)
 		break;
 	case 10:
 		if (chance(4))
-			actor_spawn_stopper();
+			actor_spawn_owner();
+		else if (chance(4))
+			actor_spawn_pinner();
 		else
 			close_space(choose(2));
 		break;
@@ -78,12 +83,10 @@ static void run(void)
 	bool one = choose(2);
 
 	house.waiters = 1 + choose(8);
-	if (crowd) {
-		house.e.policy.max_requests += 400;
-		house.e.policy.ready_entries += 300 * choose(2);
-	}
-	if (!house_start())
-		return;
+	if (crowd)
+		house_set_policy(true);
+	/* Somebody else may have been faster. */
+	house_start();
 	if (crowd && choose(4)) {
 		actor_spawn_feeder(&house.e.shared, 0);
 		sim_nap(100000);
@@ -98,33 +101,34 @@ static void run(void)
 		if (choose(2))
 			sim_nap(1000 * choose(300));
 		if (chance(32))
-			house_stop();
+			house_stop(false);
 	}
-	if (choose(4))
-		house_stop();
-	house_end_run();
+	while (choose(4))
+		house_stop(true);
 }
 
+/* Threads of programs, which are killed, also those that have just come. */
 static bool anybody(void)
 {
 	struct actor *a;
+	bool any = false;
 
-	for_each_actor(a)
-		if (!a->gone)
-			return true;
-	return false;
+	for_each_actor(a) {
+		if (a->gone || a->m.kind == DXK_KERNEL)
+			continue;
+		any = true;
+		if (a->task && !a->task->killed)
+			sim_signal(a->task, true);
+	}
+	return any;
 }
 
-static void close_context(void)
+static void everybody_ends(void)
 {
 	struct actor *a;
 	u32 i;
 
-	note("the context is closed");
 	house.ending = true;
-	for_each_actor(a)
-		if (!a->gone)
-			sim_signal(a->task, true);
 	for (i = 0; anybody(); i++) {
 		if (i > 10000)
 			sim_fail("threads do not end");
@@ -133,11 +137,51 @@ static void close_context(void)
 	for (i = 0; i < actors.nr; i++)
 		order_acquire(&actors.actor[i]);
 	order_acquire(&house.e.lock);
-	house_lock();
-	crew_bury(true);
-	house_unlock();
+	for_each_actor(a)
+		if (a->m.kind == DXK_USER)
+			actor_bury(a);
+}
+
+/* The last descriptor: nobody is in a call that has one. */
+static void close_descriptor(void)
+{
+	struct actor *a;
+
+	house.leaving = true;
+	while (house.calls) {
+		for_each_actor(a)
+			if (a->calls)
+				sim_signal(a->task, false);
+		sim_nap(NSEC_PER_MSEC);
+	}
+	note("the context is closed");
+	dxk_run_close(&house.e);
+}
+
+/* Members may outlive the last descriptor, and the context its burial. */
+static void close_context(void)
+{
+	bool first = choose(2);
+	u32 i;
+
+	if (first)
+		close_descriptor();
+	if (first && choose(2)) {
+		for (i = choose(8); i; i--)
+			happen();
+	}
 	for (i = 0; i < ARRAY_SIZE(house.space); i++)
 		close_space(i);
+	everybody_ends();
+	if (!first)
+		close_descriptor();
+	for (i = 0; !house.buried; i++) {
+		if (i > 10000)
+			sim_fail("the context is not buried");
+		sim_nap(NSEC_PER_MSEC);
+	}
+	walker_stop();
+	order_acquire(&house.e.lock);
 }
 
 /** house_main - an episode: a context from its creation to its end */
@@ -151,7 +195,10 @@ void house_main(void *arg)
 	dxk_engine_init(e);
 	model_reset(e);
 	actors_reset();
-	house_policy();
+	dxk_policy_default(&e->policy, 4);
+	house.policy = e->policy;
+	walker_start();
+	house_set_policy(false);
 	for (i = 0; i < ARRAY_SIZE(house.space); i++) {
 		house.space[i] = dxk_space_new(e);
 		if (IS_ERR(house.space[i]))
@@ -160,8 +207,8 @@ void house_main(void *arg)
 	house.scarce = chance(16);
 	for (runs = 1 + choose(2); runs; runs--) {
 		run();
-		if (runs > 1 && choose(2))
-			house_policy();
+		if (choose(2))
+			house_set_policy(false);
 	}
 	close_context();
 	house.started = false;

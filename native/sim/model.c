@@ -329,8 +329,9 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 
 	if (to != (awaited(rq) ? DXK_REJOIN : DXK_FREE))
 		sim_fail("a request ends in state %u", to);
-	if (from == DXK_CANCELLED && (!rqe->status || rqe->status !=
-	    (model.e->cancelling ? -ECANCELED : model_closed(rq->kind, rq->lane))))
+	if (from == DXK_CANCELLED && (!rqe->status ||
+	    (rqe->status != model_closed(rq->kind, rq->lane) &&
+	     !(rqe->status == -ECANCELED && model.e->cancelling))))
 		sim_fail("cancelled with status %d", rqe->status);
 	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))
 		sim_fail("ended by the death of its worker, with status %d", rqe->status);

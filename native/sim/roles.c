@@ -117,6 +117,7 @@ static void user_main(void *arg)
 static void kernel_main(void *arg)
 {
 	struct actor *a = arg;
+	bool last;
 
 	while (!actor_next(a, 1, 1, DXK_FOREVER)) {
 		if (READ_ONCE(a->m.has_closed_handles))
@@ -125,8 +126,12 @@ static void kernel_main(void *arg)
 			actor_execute(a, list_last_entry(&a->m.busy, struct dxk_rqe, link));
 	}
 	order_release(a);
-	WRITE_ONCE(a->gone, true);
-	control_kick(&house.control[DXK_MONITOR]);
+	spin_lock(&house.e.lock);
+	house.e.run.live--;
+	last = house.e.run.down && !house.e.run.live;
+	a->gone = true;
+	spin_unlock(&house.e.lock);
+	os_kick(&house.e, last ? DXK_WALKER : DXK_MONITOR);
 }
 
 /* A process that starts user workers when there is use for them. */
@@ -136,8 +141,12 @@ static void manager_main(void *arg)
 	u32 workers = 0, spares = 0;
 	int ret, before = 0;
 
-	while (!a->task->killed && !house.ending) {
+	while (!a->task->killed && !house.leaving) {
+		house.calls++;
+		a->calls = true;
 		ret = dxk_crew_wait(&house.e, draw_deadline(), &workers, &spares);
+		a->calls = false;
+		house.calls--;
 		if (ret != before)
 			note("manager: %d, %u workers, %u spares", ret, workers, spares);
 		before = ret;
@@ -177,12 +186,36 @@ static void service_main(void *arg)
 	actor_end(a);
 }
 
-/* Somebody else who stops the context, while others do. */
-static void stopper_main(void *arg)
+/* Somebody else who may start and stop the context, and does so as others do. */
+static void owner_main(void *arg)
+{
+	struct actor *a = arg;
+	u32 calls = 1 + choose(4);
+
+	while (calls-- && !a->task->killed && !house.leaving) {
+		switch (choose(4)) {
+		case 0:
+			house_start();
+			break;
+		case 1:
+			house_set_policy(false);
+			break;
+		default:
+			house_stop(choose(2));
+		}
+		interrupted(a);
+		sim_nap(1000 * choose(3000));
+	}
+	actor_retire(a);
+}
+
+/* Something that outlives the run for a while. */
+static void pinner_main(void *arg)
 {
 	struct actor *a = arg;
 
-	house_stop();
+	sim_nap(1000 * choose(3000));
+	dxk_unpin(&house.e);
 	actor_retire(a);
 }
 
@@ -239,7 +272,8 @@ bool actor_spawn_kernel(bool spare)
 	if (!a)
 		return false;
 	a->m.spare = spare;
-	dxk_member_do(&a->m, dxk_attach_run);
+	if (!actor_join(a))
+		return false;
 	if (spawn(a, spare ? "kernel spare" : "kernel worker", kernel_main))
 		return true;
 	sim_fail("no place for a kernel worker");
@@ -251,10 +285,23 @@ bool actor_spawn_manager(void)
 		     manager_main);
 }
 
-bool actor_spawn_stopper(void)
+bool actor_spawn_owner(void)
 {
-	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared), "stopper",
-		     stopper_main);
+	return spawn(actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared), "owner",
+		     owner_main);
+}
+
+bool actor_spawn_pinner(void)
+{
+	struct actor *a = actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared);
+
+	if (!a)
+		return false;
+	dxk_pin(&house.e);
+	if (spawn(a, "pinner", pinner_main))
+		return true;
+	dxk_unpin(&house.e);
+	return false;
 }
 
 bool actor_spawn_service(struct dxk_space *space)

@@ -34,8 +34,8 @@ struct task_struct {
 	u32 runnable;
 	/* When it gave up the lock last there was work for user workers. */
 	bool backlog;
-	/* It sleeps for the mutex of the house. */
-	bool locking;
+	/* It tells sleepers that Stop has begun, and then sleeps with a deadline. */
+	bool halting;
 	/* It will sleep, unless somebody wakes it before. */
 	bool dozing;
 	/* A signal has come; the last one, which ends it. */

@@ -283,7 +283,38 @@ static void posters_just_as_many(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* DX-45: one that is left in a batch waits where its next request belongs, and only there */
+static void posters_left_for_a_lane(struct kunit *test)
+{
+	struct puppets *ps = puppets_cmls(test, 200);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_post_op *batch, *behind;
+	u32 i;
+
+	for (i = 0; i < 40; i++)
+		puppet_post(ps, 0, 0, PXR_LANE1);
+	for (i = 0; i < 160; i++)
+		puppet_post(ps, 0, 0, 0);
+	batch = puppet_poster(ps, ps->main);
+	for (i = 0; i < DXK_HOLD_BUDGET; i++)
+		puppet_add(ps, batch, 0, 0, WAIT);
+	puppet_add(ps, batch, 0, 0, PXR_LANE1 | WAIT);
+	puppet_posts(ps, batch);
+	behind = puppet_post_nr(ps, puppet_client(ps), 1, 0, WAIT);
+	EXPECT_IS(ps->e->ready.asleep[3], 2);
+	/* as many entries as a lock hold can fill; lane 1 stays full */
+	policy.ready_entries = 300;
+	policy.lane_pct[1] = 10;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(batch->taken, DXK_HOLD_BUDGET);
+	EXPECT(ASLEEP(batch));
+	EXPECT_IS(ps->e->ready.asleep[1], 1);
+	EXPECT(!ASLEEP(behind));
+	EXPECT_IS(ps->e->ready.asleep[3], 0);
+}
+
 static struct kunit_case posters_cases[] = {
+	KUNIT_CASE(posters_left_for_a_lane),
 	KUNIT_CASE(posters_first_come_first_served),
 	KUNIT_CASE(posters_keeps_its_place),
 	KUNIT_CASE(posters_order_between_lanes),
