@@ -213,7 +213,8 @@ void dxk_run_fail(struct dxk_engine *e)
 	spin_lock(&e->lock);
 	h.gen = e->run.gen;
 	e->run.failed = true;
-	/* Nobody sleeps in it, but for workers, which go with the crew. */
+	/* Nobody sleeps in it, but for workers, which go with the crew; and nobody comes. */
+	e->run.down = true;
 	e->run.shut = DXK_CANCEL + 1;
 	dxk_run_end(e, DXK_CANCEL, true, &wakes);
 	spin_unlock(&e->lock);

@@ -215,7 +215,7 @@ void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 	/* What it was told before it has done, or could not do. */
 	e->crew.promised = false;
 	c->err = 0;
-	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
+	if (!dxk_run_welcomes(e)) {
 		c->err = -ESHUTDOWN;
 	} else if (!dxk_crew_ask(e, c) && c->wait) {
 		list_add_tail(&c->w.link, &e->crew.managers);

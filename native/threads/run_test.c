@@ -318,12 +318,18 @@ static void run_shuts_anew(struct kunit *test)
 	stops(ps, DXK_STOP_CANCEL);
 }
 
+/* Somebody may join a run that fails. */
+static bool fails_and_welcomes;
+
 /* The walker of a run that somebody waits for. */
 static void *walks(void *arg)
 {
 	struct dxk_engine *e = arg;
 
 	while (!dxk_run_is_over(e)) {
+		spin_lock(&e->lock);
+		fails_and_welcomes |= e->run.failed && dxk_run_welcomes(e);
+		spin_unlock(&e->lock);
 		switch (dxk_run_look(e)) {
 		case DXK_WALK_SHUT:
 			dxk_run_shut(e);
@@ -365,6 +371,7 @@ static void run_fails(struct kunit *test)
 		}
 	}
 	EXPECT_IS(ps->e->run.gen, 4);
+	EXPECT(!fails_and_welcomes);
 }
 
 /* Stop waits for the end of the threads as well. */
