@@ -56,8 +56,8 @@ int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy)
 	run->shut = 0;
 	run->failed = false;
 	run->want_down = false;
-	run->down = false;
-	e->cancelling = false;
+	WRITE_ONCE(run->down, false);
+	WRITE_ONCE(e->cancelling, false);
 	e->stalled = false;
 	e->policy = *policy;
 	WRITE_ONCE(e->state, DXK_CTX_STARTING);
@@ -214,7 +214,7 @@ void dxk_run_fail(struct dxk_engine *e)
 	h.gen = e->run.gen;
 	e->run.failed = true;
 	/* Nobody sleeps in it, but for workers, which go with the crew; and nobody comes. */
-	e->run.down = true;
+	WRITE_ONCE(e->run.down, true);
 	e->run.shut = DXK_CANCEL + 1;
 	dxk_run_end(e, DXK_CANCEL, true, &wakes);
 	spin_unlock(&e->lock);
@@ -270,7 +270,7 @@ static enum dxk_walk dxk_run_next(struct dxk_engine *e)
 	if (!run->want_down ||
 	    !(run->down || run->how == DXK_CLOSE || dxk_quiet(e)))
 		return DXK_WALK_PARK;
-	run->down = true;
+	WRITE_ONCE(run->down, true);
 	return DXK_WALK_DOWN;
 }
 

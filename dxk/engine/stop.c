@@ -103,7 +103,8 @@ static void dxk_stop_first(struct dxk_engine *e, struct dxk_stop_op *s)
 {
 	if (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING)
 		WRITE_ONCE(e->state, s->close ? DXK_CTX_STOPPED : DXK_CTX_STOPPING);
-	e->cancelling |= s->cancel;
+	if (s->cancel)
+		WRITE_ONCE(e->cancelling, true);
 	e->stopped = os_now();
 	s->begun = true;
 	INIT_LIST_HEAD(&s->services);
