@@ -261,7 +261,8 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	if (!dxk_out_of_work(e))
 		return;
-	if (e->run.want_down)
+	/* On its way down it is kicked by the last worker only: it is it who calls this. */
+	if (e->run.want_down && !e->run.down)
 		wakes->kick |= BIT(DXK_WALKER);
 	for (kind = 0; kind < DXK_KINDS; kind++)
 		if (!dxk_dismiss(e, &e->crew.idle[kind], wakes) ||

@@ -51,6 +51,7 @@ struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 			struct dxk_space *space)
 {
 	struct actor *a;
+	bool changed;
 	u32 i;
 
 	for (i = 0; i < actors.nr; i++)
@@ -69,6 +70,8 @@ struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 	dxk_space_join(&house.e, space);
 	a->m.role = role;
 	a->m.kind = kind;
+	if (kind == DXK_USER && chance(3))
+		a->m.share = dxk_share_open(&house.e, 1 + choose(3), &changed);
 	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
 	return a;
 }
@@ -88,6 +91,7 @@ void actor_bury(struct actor *a)
 void actor_retire(struct actor *a)
 {
 	dxk_space_leave(&house.e, a->m.space);
+	dxk_share_close(&house.e, a->m.share);
 	dxk_member_free(&a->m);
 	order_release(a);
 	a->used = false;

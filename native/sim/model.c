@@ -18,8 +18,10 @@ void model_reset(struct dxk_engine *e)
 	memset(&model.nr_free, 0, sizeof(model.nr_free) + sizeof(model.nr_ready));
 	memset(model.owner, 0, sizeof(model) - offsetof(struct model, owner));
 	model.e = e;
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < MODEL_REQUESTS; i++) {
 		model.free[i] = MODEL_REQUESTS - 1 - i;
+		model.rq[i].state = DXK_FREE;
+	}
 	model.nr_free = MODEL_REQUESTS;
 }
 
@@ -139,8 +141,38 @@ int model_closed(enum dxk_kind kind, u32 lane)
 	return pct ? 0 : -EPERM;
 }
 
-/** model_pool_admits - has the Ready Pool room for the request? */
-bool model_pool_admits(const struct dxk_rqe *rqe)
+/* What a user has, and may have of that and what is free. */
+static bool share_allows(u32 has, u32 all, u32 used)
+{
+	return used < all && has * 100ULL < (u64)model.e->policy.user_share * (has + all - used);
+}
+
+static bool share_admits(const struct dxk_rqe *rqe, u32 share)
+{
+	const struct dxk_policy *p = &model.e->policy;
+	u32 live = 0, ready = 0, reserved = 0, i;
+
+	for (i = 0; i < MODEL_REQUESTS; i++) {
+		const struct model_request *rq = &model.rq[i];
+
+		if (rq->state == DXK_FREE || rq->state == DXK_POSTED || rq->rqe->share != share)
+			continue;
+		live++;
+		ready += rq->state == DXK_READY;
+		reserved += rq->rejoin;
+	}
+	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
+	    !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY]))
+		return false;
+	if (p->rejoin_full == DXK_REJOIN_GROW || !(rqe->attrs & PXR_REJOIN) ||
+	    model.e->state != DXK_CTX_RUNNING)
+		return true;
+	return share_allows(reserved, p->rejoin_entries,
+			    p->rejoin_full == DXK_REJOIN_RESERVE ? model.reserved : reserved);
+}
+
+/** model_pool_admits - has the Ready Pool room for the request, of the user of a share? */
+bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
 
@@ -149,8 +181,10 @@ bool model_pool_admits(const struct dxk_rqe *rqe)
 		return false;
 	if (cmls() && !admits(model.in_pool, rqe->lane, p->ready_entries, 0))
 		return false;
-	return p->rejoin_full != DXK_REJOIN_RESERVE || !(rqe->attrs & PXR_REJOIN) ||
-	       model.e->state != DXK_CTX_RUNNING || model.reserved < p->rejoin_entries;
+	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
+	    model.e->state == DXK_CTX_RUNNING && model.reserved >= p->rejoin_entries)
+		return false;
+	return !share || share_admits(rqe, share);
 }
 
 /** model_inside - does one of all requests execute there? */
@@ -274,7 +308,7 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 		.redo = rqe->attrs & PXR_REDO,
 		.owner = owner_enter(rqe->owner->space, rqe->cookie),
 	};
-	if (!model_pool_admits(rqe))
+	if (!model_pool_admits(rqe, rqe->share))
 		sim_fail("a post of lane %u enters without room", rqe->lane);
 	model.reserved += rq->rejoin;
 }
@@ -407,14 +441,14 @@ void model_post(const struct dxk_rqe *rqe, u32 member)
 	/* DX-107: from outside none, from inside while it drains */
 	if (model_shut(member))
 		sim_fail("%u posts in state %u", member, model.e->state);
-	/* DX-45: nobody of the lane came before who sleeps still. */
+	/* DX-45: nobody of the lane, or of the user, came before who sleeps still. */
 	for (i = 0; i < actors.nr; i++) {
 		a = &actors.actor[i];
 		if (a != poster && a->post && actor_queued(&a->post->w) &&
-		    !model_shut(a->m.id) &&
-		    a->sleep_lane == rqe->lane &&
+		    !model_shut(a->m.id) && a->m.share == rqe->share &&
+		    (rqe->share || a->sleep_lane == rqe->lane) &&
 		    (!poster || !poster->post || !actor_queued(&poster->post->w) ||
-		     poster->sleep_lane != rqe->lane || a->slept < poster->slept))
+		     (!rqe->share && poster->sleep_lane != rqe->lane) || a->slept < poster->slept))
 			sim_fail("%s posts to lane %u before %s, who came first",
 				 poster ? poster->task->name : "?", rqe->lane,
 				 a->task->name);

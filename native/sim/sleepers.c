@@ -21,16 +21,16 @@ static void check_poster(const struct actor *a, bool excused)
 		return;
 	if (!(rqe->attrs & PXR_WAITIF_BUSY))
 		sim_fail("%u sleeps to post without PXR_WAITIF_BUSY", a->m.id);
-	if (rqe->lane != a->sleep_lane)
+	if (rqe->lane != a->sleep_lane && !a->m.share)
 		sim_fail("%u sleeps for the wrong lane", a->m.id);
 	if (model_shut(a->m.id))
 		sim_fail("%u sleeps to post and is shut out", a->m.id);
-	if (!model_pool_admits(rqe) && !model_closed(rqe->kind, rqe->lane))
+	if (!model_pool_admits(rqe, a->m.share) && !model_closed(rqe->kind, rqe->lane))
 		return;
-	/* Behind another one of its lane it may. */
+	/* Behind another one of its lane, or of its user, it may. */
 	for_each_actor(b)
-		if (b != a && b->post && actor_queued(&b->post->w) &&
-		    b->sleep_lane == a->sleep_lane && b->slept < a->slept)
+		if (b != a && b->post && actor_queued(&b->post->w) && b->m.share == a->m.share &&
+		    (a->m.share || b->sleep_lane == a->sleep_lane) && b->slept < a->slept)
 			return;
 	sim_fail("%u sleeps to post and there is room, or never will be", a->m.id);
 }

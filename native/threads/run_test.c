@@ -46,7 +46,10 @@ static void ends(struct puppets *ps)
 {
 	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
 	EXPECT(!dxk_run_is_over(ps->e));
+	/* else it would go round and round until the last worker has gone */
+	os_kicked = 0;
 	dxk_run_shut(ps->e);
+	EXPECT(!(os_kicked & BIT(DXK_WALKER)));
 	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
 	dxk_run_over(ps->e);
 	EXPECT(dxk_run_is_over(ps->e));
