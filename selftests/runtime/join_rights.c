@@ -72,6 +72,19 @@ TEST(permission_matrix)
 	unlink(oracle);
 }
 
+/* Root of another user namespace has all capabilities, none of them here. */
+static int root_elsewhere(struct dxt *t)
+{
+	unsigned int access;
+
+	if (unshare_user())
+		return 1;
+	for (access = 1; access < 16; access++)
+		if (join(t, access) != -EACCES)
+			return 2;
+	return 0;
+}
+
 /* The administrator of the namespace overrides the mode. */
 TEST(administrator)
 {
@@ -82,6 +95,7 @@ TEST(administrator)
 	fd = join(&t, 15);
 	EXPECT_LE(0, fd);
 	close(fd);
+	EXPECT_EQ(0, as(0, 0, 0, root_elsewhere, &t));
 	dxt_close(&t);
 }
 

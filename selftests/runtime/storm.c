@@ -2,7 +2,7 @@
 /*
  * A storm over one named context: five processes of three users, of five threads each,
  * make it, join and leave it, start and stop it, change its policy, post, fetch, collect,
- * read its files, all at random, and are killed at random (DX-113, DX-36, D-4). Who is
+ * read its files, all at random, and are killed at random (DX-7, DX-112, DX-113). Who is
  * killed ends within a second; a context of somebody else is served all the time; and when
  * all have gone nothing is left, and the module can go.
  *
