@@ -5,7 +5,7 @@
  * (DX-113). It is refused as long as somebody is there, and not a moment longer; each
  * process that is killed ends within a second.
  *
- * 200 processes, on the debug kernel 40; DXK_KILLS says how many.
+ * 200 processes, on the debug kernel 30; DXK_KILLS says how many.
  */
 #include "lib/modules.h"
 #include "lib/puppet.h"
@@ -181,7 +181,7 @@ static void one_crowd(struct __test_metadata *_metadata, crowd *self, unsigned i
 TEST_F(crowd, unloaded_under_it)
 {
 	const char *kills = getenv("DXK_KILLS");
-	unsigned int left = kills ? (unsigned int)atoi(kills) : dxt_debug_kernel() ? 40 : 200;
+	unsigned int left = kills ? (unsigned int)atoi(kills) : dxt_debug_kernel() ? 30 : 200;
 	unsigned int nr, rounds = 0;
 	struct crowd *c = self->c;
 	unsigned long before;
