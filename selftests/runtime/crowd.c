@@ -115,7 +115,7 @@ static void use(struct crowd *c, int ctx)
 		done = (struct dxk_done){ .ticket = work.ticket };
 		dxk_next(m, &done, 1, NULL, NULL, 0, NULL, 0, 0);
 	}
-	c->used += dxk_rejoin(m, 1, &r, 1, 1, NULL, 0, 10 * DXT_MS, NULL) == 1;
+	c->used += dxk_rejoin(m, 1, &r, 1, 1, NULL, 0, 30 * DXT_MS, NULL) == 1;
 	close(m);
 }
 

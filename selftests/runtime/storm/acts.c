@@ -302,7 +302,8 @@ static bool is_answer(int rc)
 	switch (rc) {
 	case -EBADF: case -ENOTTY: case -ENOENT: case -EEXIST: case -ESHUTDOWN:
 	case -EBUSY: case -EACCES: case -EPERM: case -EAGAIN: case -ENOSPC: case -ENODEV:
-	case -EMFILE: case -EDEADLK: case -ESTALE: case -EINTR: case -ETIMEDOUT:
+	case -EMFILE: case -EDQUOT: case -EDEADLK: case -ESTALE: case -EINTR:
+	case -ETIMEDOUT:
 		return true;
 	default:
 		return rc >= 0;
