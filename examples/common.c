@@ -154,6 +154,44 @@ void signals_end(void)
 
 /* --- requests -------------------------------------------------------------- */
 
+/* The context is stopped. If it was not a signal's Stop, it was somebody else's. */
+static void note_stop(void)
+{
+	int running = 0;
+
+	atomic_compare_exchange_strong(&program.stopped, &running, SHUT_DOWN);
+}
+
+/**
+ * post - post requests, and wait until there is room
+ * @posts: the requests
+ * @nr: how many
+ *
+ * Return: how many were taken, at least one, or a negative errno; with -ESHUTDOWN the
+ * program shall end, program.stopped tells why.
+ */
+int post(const RQPost *posts, unsigned int nr)
+{
+	int rc;
+
+	do
+		rc = PostRequests(posts, nr, -1, NULL);
+	while (rc == -EINTR);
+	if (rc == -ESHUTDOWN)
+		note_stop();
+	return rc;
+}
+
+/**
+ * note_status - look whether a request that came back was cancelled by a Stop
+ * @element: the request
+ */
+void note_status(const RQElement *element)
+{
+	if (element->RQEStatus == -ECANCELED)
+		note_stop();
+}
+
 /**
  * rejoin - wait for a request of an owner
  * @owner: whose
@@ -161,7 +199,8 @@ void signals_end(void)
  * @data: out, room for the result's data, or %NULL
  * @room: bytes at @data
  *
- * A Stop does not end the wait: it brings the requests back, executed or not.
+ * A Stop does not end the wait: it brings the requests back, executed or not, and
+ * program.stopped tells.
  *
  * Return: %RJR_RETURNED or %RJR_NONE_EXIST
  */
@@ -174,5 +213,7 @@ int rejoin(void *owner, RQElement *element, void *data, size_t room)
 	while (rc == -EINTR || rc == -ESHUTDOWN);
 	if (rc < 0)
 		die(NOT_RUN, "requests cannot be collected: %s", strerror(-rc));
+	if (rc == RJR_RETURNED)
+		note_status(element);
 	return rc;
 }

@@ -15,13 +15,16 @@
 /* Exit status: it could not run. That of a signal is 128 + its number. */
 #define NOT_RUN		2
 
+/* program.stopped when somebody else has stopped the context: not all was done */
+#define SHUT_DOWN	(-1)
+
 #define WORKERS_MAX	499	/* of both kinds */
 
 /* Of the program, which defines it */
 struct program {
 	const char *name;
 	void (*discard)(void);	/* what is half done, before the process ends in it */
-	atomic_int stopped;	/* the signal that ended it, or 0 */
+	atomic_int stopped;	/* the signal that ended it, SHUT_DOWN or 0 */
 };
 
 extern struct program program;
@@ -45,6 +48,9 @@ void signals_block(void);
 void signals_start(MTExecutive *mte);
 void signals_end(void);
 
+/* What is posted is executed, or program.stopped tells why not. */
+int post(const RQPost *posts, unsigned int nr);
+void note_status(const RQElement *element);
 int rejoin(void *owner, RQElement *element, void *data, size_t room);
 
 #endif /* _EXAMPLES_COMMON_H */

@@ -56,7 +56,7 @@ void chunk_free(struct chunk *chunk)
 	free(chunk);
 }
 
-/* Return: all were taken; else the run time stops. */
+/* Return: all were taken; else program.stopped tells why. */
 static bool post_stanzas(struct chunk *chunk)
 {
 	RQPost posts[DXK_BATCH_MAX];
@@ -73,29 +73,29 @@ static bool post_stanzas(struct chunk *chunk)
 				.RQEPriority = PRIO_SUB,
 				.RQEAttrs = PXR_REJOIN | PXR_WAITIF_BUSY,
 			};
-		rc = PostRequests(posts, nr, -1, NULL);
+		rc = post(posts, nr);
 		if (rc > 0)
 			i += (unsigned int)rc;
 		else if (rc == -ESHUTDOWN)
 			return false;
-		else if (rc != -EINTR)
+		else
 			die(NOT_RUN, "a stanza cannot be posted: %s", strerror(-rc));
 	}
 	return true;
 }
 
-/* The Runnable of a transaction. Return: 0, or -ECANCELED: nothing was stored. */
+/* The Runnable of a transaction. Return: 0, or a negative errno: nothing was stored. */
 int ExecuteTransaction(Runnable *self, void *request)
 {
 	struct chunk *chunk = request;
-	bool all = post_stanzas(chunk);
+	int rc = post_stanzas(chunk) ? 0 : -ECANCELED;
 	RQElement done;
 
 	(void)self;
 	/* They point to the chunk: no return before they are back. */
 	while (rejoin(chunk, &done, NULL, 0) == RJR_RETURNED)
-		all = all && !done.RQEStatus;
-	if (!all || stopping())
-		return -ECANCELED;
-	return db_store(chunk);
+		rc = rc ? rc : done.RQEStatus;
+	if (!rc && stopping())
+		rc = -ECANCELED;
+	return rc ? rc : db_store(chunk);
 }

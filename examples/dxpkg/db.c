@@ -55,16 +55,6 @@ static const char reverse[] =
 
 /* --- errors ---------------------------------------------------------------- */
 
-/* The first error is told; from then on everybody stops. */
-static void fail(const struct db *db, const char *doing, sqlite3 *at, int rc)
-{
-	bool expected = false;
-
-	if (atomic_compare_exchange_strong(&app.failed, &expected, true))
-		tell("%s: %s: %s", db->path, doing,
-		     at ? sqlite3_errmsg(at) : sqlite3_errstr(rc));
-}
-
 static _Noreturn void die_of(struct db *db, const char *doing)
 {
 	char *text = strdup(db->main ? sqlite3_errmsg(db->main) : "no memory");
@@ -137,7 +127,7 @@ static int open_own(HandleClass *self, void *native, void **own)
 	if (!rc)
 		rc = prepare(c);
 	if (rc) {
-		fail(db, "cannot be opened by a worker", c->db, rc);
+		fail("cannot be opened by a worker", c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
 		connection_close(c);
 		return -EIO;
 	}
@@ -298,14 +288,12 @@ int db_store(const struct chunk *chunk)
 
 	rc = GetThreadHandle(app.db, &own);
 	if (rc) {
-		fail(app.db, strerror(-rc), NULL, SQLITE_CANTOPEN);
+		fail("cannot be opened by a worker", strerror(-rc));
 		return rc;
 	}
-	rc = store_chunk(own, chunk);
-	if (!rc)
+	if (!store_chunk(own, chunk))
 		return 0;
-	if (!program.stopped)
-		fail(app.db, "cannot be written", ((struct connection *)own)->db, rc);
+	fail("cannot be written", sqlite3_errmsg(((struct connection *)own)->db));
 	sqlite3_exec(((struct connection *)own)->db, "ROLLBACK", NULL, NULL, NULL);
 	return -EIO;
 }

@@ -146,7 +146,7 @@ struct app {
 	struct options opt;
 	Runnable feeder, transaction, parser;
 	struct db *db;
-	atomic_bool failed;		/* the database cannot be written */
+	atomic_bool failed;		/* the database cannot be made */
 	atomic_uint connections;	/* that workers have opened */
 	atomic_ulong busy_waits;	/* of these for each other */
 };
@@ -177,6 +177,7 @@ void db_discard(struct db *db);
 
 /* main.c */
 bool stopping(void);
+void fail(const char *what, const char *why);
 /* exit status, besides NOT_RUN and 128 + a signal's number */
 enum { ALL_STORED, SOME_NOT_STORED, NOT_WRITTEN = 3 };
 

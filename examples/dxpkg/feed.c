@@ -128,18 +128,19 @@ static void close_input(struct input *input, FILE *f, pid_t pid)
 /* Takes the chunk. Return: it was posted. */
 static bool post_chunk(struct chunk *chunk)
 {
-	int rc;
+	const RQPost transaction = {
+		.pOObject = chunk->input,
+		.pXObject = &app.transaction,
+		.pPObject = chunk,
+		.RQEPriority = PRIO_TRANSACTION,
+		.RQEAttrs = PXR_LANE2 | PXR_REJOIN | PXR_WAITIF_BUSY,
+	};
+	int rc = post(&transaction, 1);
 
-	do
-		rc = PostARequest(chunk, &app.transaction, chunk->input,
-				  PRIO_TRANSACTION,
-				  PXR_LANE2 | PXR_REJOIN | PXR_WAITIF_BUSY);
-	while (rc == -EINTR);
-	if (!rc)
+	if (rc > 0)
 		return true;
 	if (rc != -ESHUTDOWN)
-		die(NOT_RUN, "a transaction cannot be posted: %s",
-		    rc < 0 ? strerror(-rc) : "the lane is closed");
+		die(NOT_RUN, "a transaction cannot be posted: %s", strerror(-rc));
 	chunk_free(chunk);
 	return false;
 }
@@ -153,12 +154,12 @@ static void note_problem(struct input *input, const struct stanza *s)
 		};
 }
 
-static void count_stanza(struct input *input, const struct stanza *s, bool stored)
+static void count_stanza(struct input *input, const struct stanza *s)
 {
 	input->stanzas++;
 	switch (s->outcome) {
 	case STORE:
-		input->stored += stored;
+		input->stored++;
 		break;
 	case NOT_INSTALLED:
 		input->absent++;
@@ -181,8 +182,10 @@ static bool collect_chunk(struct input *input)
 	if (rejoin(input, &done, NULL, 0) != RJR_RETURNED)
 		return false;
 	chunk = done.pPObject;
+	if (done.RQEStatus)
+		fail("stanzas were not stored", strerror(-done.RQEStatus));
 	for (i = 0; i < chunk->nr; i++)
-		count_stanza(input, &chunk->stanzas[i], !done.RQEStatus);
+		count_stanza(input, &chunk->stanzas[i]);
 	chunk_free(chunk);
 	return true;
 }

@@ -36,6 +36,15 @@ bool stopping(void)
 	return program.stopped || app.failed;
 }
 
+/* The first error is told; from then on everybody stops. */
+void fail(const char *what, const char *why)
+{
+	bool expected = false;
+
+	if (!program.stopped && atomic_compare_exchange_strong(&app.failed, &expected, true))
+		tell("%s: %s: %s", app.opt.db, what, why);
+}
+
 /* --- options --------------------------------------------------------------- */
 
 static const char usage[] =
@@ -56,8 +65,8 @@ static const char usage[] =
 "versions of a file name a package).\n"
 "\n"
 "Exit status: 0; 1 when a file could not be read or a stanza was malformed, the\n"
-"others are in the database; 2 when dxpkg could not run; 3 when the database could\n"
-"not be written; 128 + N when signal N ended it.\n";
+"others are in the database; 2 when dxpkg could not run or not to the end; 3 when\n"
+"the database could not be written; 128 + N when signal N ended it.\n";
 
 static void add_input(struct options *o, const char *path, const char *kind)
 {
@@ -169,15 +178,17 @@ static MTExecutive *start(int argc, char **argv, const struct options *o)
 
 static void post_feeder(struct input *input)
 {
-	int rc;
+	const RQPost feeder = {
+		.pOObject = &app,
+		.pXObject = &app.feeder,
+		.pPObject = input,
+		.RQEPriority = PRIO_FEEDER,
+		.RQEAttrs = PXR_LANE1 | PXR_REJOIN | PXR_WAITIF_BUSY,
+	};
+	int rc = post(&feeder, 1);
 
-	do
-		rc = PostARequest(input, &app.feeder, &app, PRIO_FEEDER,
-				  PXR_LANE1 | PXR_REJOIN | PXR_WAITIF_BUSY);
-	while (rc == -EINTR);
-	if (rc && rc != -ESHUTDOWN)
-		die(NOT_RUN, "a file cannot be posted: %s",
-		    rc < 0 ? strerror(-rc) : "the lane is closed");
+	if (rc < 0 && rc != -ESHUTDOWN)
+		die(NOT_RUN, "a file cannot be posted: %s", strerror(-rc));
 }
 
 static int by_line(const void *a, const void *b)
@@ -224,17 +235,20 @@ int main(int argc, char **argv)
 	for (i = 0; i < o->nr; i++)
 		post_feeder(&o->inputs[i]);
 	while (rejoin(&app, &done, NULL, 0) == RJR_RETURNED)
-		;
+		if (done.RQEStatus)
+			fail("a file was not read", strerror(-done.RQEStatus));
 	signals_end();
 
 	/* The workers close their connections before the last one is used. */
 	db_unshare(app.db);
 	if (MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1))
 		die(NOT_RUN, "the run time does not stop");
-	if (program.stopped)
+	if (program.stopped > 0)
 		die(128 + program.stopped, "ended by signal %d", program.stopped);
 	if (app.failed)
 		die(NOT_WRITTEN, "%s: not made", o->db);
+	if (program.stopped)
+		die(NOT_RUN, "%s: not made: the context was stopped", o->db);
 	for (i = 0; i < o->nr; i++)
 		if (!report(&o->inputs[i]))
 			status = SOME_NOT_STORED;

@@ -19,6 +19,7 @@
 #define _DXSUM_H
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,12 +35,15 @@ enum { PRIO_FEEDER = 10, PRIO_TRANSACTION = 20, PRIO_SUB = 30 };
 /* entry.status of what was a regular file when it was listed and is none now */
 #define NOT_A_FILE	1
 
+/* entry.status before the transaction ran */
+#define NOT_READ	(-ECANCELED)
+
 /**
  * struct entry - a name in a directory; the request of a transaction
  * @name: as readdir(3) gave it
  * @sub: the directory of this name, or %NULL: a file
- * @status: of a file: 0, a negative errno or %NOT_A_FILE. Not 0 before the
- *	transaction ran: there is none
+ * @status: of a file: 0 when there is a digest, %NOT_READ, %NOT_A_FILE or a negative
+ *	errno
  * @digest: of a file
  */
 struct entry {

@@ -43,8 +43,8 @@ static const char usage[] =
 "  --stats             print the figures of the context to standard error\n"
 "  -h, --help          print this\n"
 "\n"
-"Exit status: 0; 1 when something could not be read; 2 when dxsum could not run;\n"
-"128 + N when signal N ended it.\n";
+"Exit status: 0; 1 when something could not be read; 2 when dxsum could not run or\n"
+"not to the end; 128 + N when signal N ended it.\n";
 
 static void parse_lanes(struct options *o, const char *text)
 {
@@ -255,17 +255,19 @@ static MTExecutive *start(int argc, char **argv)
 /* Return: the feeder was taken. */
 static bool post_feeder(struct tree *tree, struct dir *dir)
 {
-	int rc;
+	const RQPost feeder = {
+		.pOObject = tree,
+		.pXObject = &app.feeder,
+		.pPObject = dir,
+		.RQEPriority = PRIO_FEEDER,
+		.RQEAttrs = PXR_LANE1 | PXR_REJOIN | PXR_WAITIF_BUSY,
+	};
+	int rc = post(&feeder, 1);
 
-	do
-		rc = PostARequest(dir, &app.feeder, tree, PRIO_FEEDER,
-				  PXR_LANE1 | PXR_REJOIN | PXR_WAITIF_BUSY);
-	while (rc == -EINTR);
-	dir->posted = !rc;
-	if (rc && rc != -ESHUTDOWN)
-		die(NOT_RUN, "a directory cannot be posted: %s",
-		    rc < 0 ? strerror(-rc) : "the lane is closed");
-	return !rc;
+	if (rc < 0 && rc != -ESHUTDOWN)
+		die(NOT_RUN, "a directory cannot be posted: %s", strerror(-rc));
+	dir->posted = rc > 0;
+	return dir->posted;
 }
 
 /*
@@ -286,8 +288,11 @@ static void walk(struct tree *tree)
 		if (rejoin(tree, &done, NULL, 0) == RJR_NONE_EXIST)
 			return;
 		out--;
+		dir = done.pPObject;
+		if (!dir->error)
+			dir->error = done.RQEStatus;
 		if (!program.stopped)
-			tree_done(tree, done.pPObject);
+			tree_done(tree, dir);
 	}
 }
 
@@ -300,8 +305,10 @@ static int finish(struct tree *tree)
 		fprintf(stderr, "dxsum: write error: %s\n", strerror(errno));
 		ok = false;
 	}
+	if (program.stopped == SHUT_DOWN)
+		tell("the context was stopped, files were left out");
 	if (program.stopped)
-		return 128 + program.stopped;
+		return program.stopped == SHUT_DOWN ? NOT_RUN : 128 + program.stopped;
 	return ok ? ALL_READ : SOME_NOT_READ;
 }
 

@@ -91,7 +91,7 @@ int ExecuteReader(Runnable *self, void *request)
 static int sum_by_sub(struct entry *file, int fd)
 {
 	struct sub sub = { .fd = fd };
-	RQPost post = {
+	RQPost request = {
 		.pOObject = file,
 		.pPObject = &sub,
 		.RQEPriority = PRIO_SUB,
@@ -102,15 +102,13 @@ static int sum_by_sub(struct entry *file, int fd)
 	int rc;
 
 	if (app.opt.kernel) {
-		post.RQEAttrs |= PXR_KERNEL | PXR_FD;
-		post.RQEKernelExecutor = app.sha256;
-		post.RQEFd = fd;
+		request.RQEAttrs |= PXR_KERNEL | PXR_FD;
+		request.RQEKernelExecutor = app.sha256;
+		request.RQEFd = fd;
 	} else {
-		post.pXObject = &app.reader;
+		request.pXObject = &app.reader;
 	}
-	do
-		rc = PostRequests(&post, 1, -1, NULL);
-	while (rc == -EINTR);
+	rc = post(&request, 1);
 	if (rc < 0)
 		return rc;
 	/* @sub lies on this stack: no return before it is back. */

@@ -56,7 +56,7 @@ struct entry *dir_add(struct dir *dir, const char *name)
 		dir->entries = xrealloc(dir->entries, dir->room, sizeof(*e));
 	}
 	e = &dir->entries[dir->nr++];
-	*e = (struct entry){ .name = strdup(name) };
+	*e = (struct entry){ .name = strdup(name), .status = NOT_READ };
 	if (!e->name)
 		die(NOT_RUN, "memory exhausted");
 	return e;
@@ -162,7 +162,7 @@ static void close_dir(struct dir *dir)
 /* The next file at or behind @i that waits for its transaction. */
 static size_t next_file(const struct dir *dir, size_t i)
 {
-	while (i < dir->nr && (dir->entries[i].sub || dir->entries[i].status))
+	while (i < dir->nr && (dir->entries[i].sub || dir->entries[i].status != NOT_READ))
 		i++;
 	return i;
 }
@@ -188,7 +188,7 @@ static int post_transactions(struct dir *dir, size_t *at, unsigned int out)
 		};
 	if (!nr)
 		return 0;
-	taken = PostRequests(posts, nr, -1, NULL);
+	taken = post(posts, nr);
 	if (taken == (int)nr)
 		*at = i;
 	else if (taken > 0)
@@ -212,6 +212,7 @@ static unsigned int collect_transactions(struct dir *dir, bool wait)
 	for (i = 0; i < nr; i++) {
 		file = done[i].pPObject;
 		file->status = done[i].RQEStatus;
+		note_status(&done[i]);
 	}
 	return (unsigned int)nr;
 }
@@ -227,12 +228,12 @@ static void sum_files(struct dir *dir)
 	int rc;
 
 	while (i < dir->nr || out) {
+		if (program.stopped)
+			i = dir->nr;	/* only the posted ones are left */
 		rc = i < dir->nr ? post_transactions(dir, &i, out) : 0;
 		if (rc > 0) {
 			out += (unsigned int)rc;
-		} else if (rc == -ESHUTDOWN) {
-			i = dir->nr;	/* only the posted ones are left */
-		} else if (rc < 0 && rc != -EINTR && !out) {
+		} else if (rc < 0 && rc != -ESHUTDOWN && !out) {
 			/* no own request whose end could give room */
 			dir->entries[i].status = rc;
 			i = next_file(dir, i + 1);
@@ -252,8 +253,7 @@ int ExecuteFeeder(Runnable *self, void *request)
 	if (dir->parent)
 		dir->error = list_dir(dir);
 	qsort(dir->entries, dir->nr, sizeof(*dir->entries), compare_entries);
-	if (!program.stopped)
-		sum_files(dir);
+	sum_files(dir);
 	close_dir(dir);
 	return 0;
 }

@@ -230,26 +230,44 @@ umount small
 mkdir dir && run 3 --db dir --status $status && [[ $(echo dir*) == dir ]]
 ok "a directory is in its place"
 
+# --- somebody else stops the context ------------------------------------------
+
+# The feeder has it open and waits for what comes.
+feed() {	# DB
+	until_true no_context
+	rm -f fifo && mkfifo fifo
+	starts env --default-signal=INT "$dxpkg" --dispatch "$dispatch" --db "$1" \
+		--status fifo
+	exec 5>fifo
+}
+# more of it than fits into the pipe, and the feeder may have gone
+fill() { (trap '' PIPE && echo "$(<$status)"$'\n' >&5) 2>/dev/null; }
+
+echo old >kept
+feed kept
+stop_context stop --cancel
+fill
+exec 5>&-
+wait "$pid"
+[[ $? == 2 ]] && said 'dxpkg: kept: not made: the context was stopped' && wait $stopper &&
+	[[ $(<kept) == old && $(echo kept*) == kept ]]
+ok "dxkctl stop --cancel ends it, and what was there stays"
+feed drained
+stop_context drain
+fill
+exec 5>&-
+wait "$pid" && wait $stopper && echo "$versions" >ref &&
+	query drained 'SELECT count(*) FROM version'
+ok "a drain lets it end what it has begun"
+
 # --- signals, wrong use -----------------------------------------------------
 
-# It has taken the signal when its context stops, at the latest.
-stopping() {
-	local file state
-	for file in /sys/kernel/dxk/[0-9]*/state; do
-		read -r state <"$file" && [[ $state == stopping ]] && return
-	done
-	ended "$pid"
-} 2>/dev/null
-
 for sig in INT TERM; do
-	mkfifo "fifo-$sig"
-	starts env --default-signal=INT "$dxpkg" --dispatch "$dispatch" --db "sig-$sig" \
-		--status "fifo-$sig"
-	# the feeder has it open; it waits for what never comes
-	exec 5>"fifo-$sig"
+	feed "sig-$sig"
 	echo "$(<$status)" >&5
 	kill -"$sig" "$pid"
-	until_true stopping
+	# It has taken the signal when its context stops, at the latest.
+	until_true stopping_or_ended "$pid"
 	exec 5>&-
 	wait "$pid"
 	[[ $? == $((128 + $(kill -l $sig))) ]] && no_trace "sig-$sig" &&

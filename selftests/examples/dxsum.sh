@@ -173,6 +173,15 @@ start() {
 		--ready 3 "$@"
 }
 
+# unchanged FILES: what is in the output but for these, which changed, to $work/rest
+unchanged() {
+	local text
+	while IFS= read -r text; do
+		# shellcheck disable=SC2053 # a pattern
+		[[ $text == *"  "$1 ]] || echo "$text"
+	done <"$work/out" >"$work/rest"
+}
+
 has_open() {
 	local fd
 	for fd in "/proc/$pid/fd/"*; do
@@ -208,9 +217,7 @@ for how in --kernel --user; do
 		same "$work/ref.err" "$work/said.err"
 	ok "$how: what vanished is told, what was replaced is not followed"
 	sha256sum moving/{dir/x,kept} >"$work/ref"
-	while IFS= read -r text; do
-		[[ $text == *moving/[01] ]] || echo "$text"
-	done <"$work/out" >"$work/rest"
+	unchanged 'moving/[01]'
 	same "$work/ref" "$work/rest" &&
 		has "$work/out" '^[0-9a-f]{64}  moving/0$' &&
 		has "$work/out" '^[0-9a-f]{64}  moving/1$'
@@ -235,6 +242,25 @@ for how in --kernel --user; do
 	ok "$how: nothing is left of it after SIGKILL"
 	kill -KILL "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null
+done
+
+# --- somebody else stops the context ------------------------------------------
+
+# What was not read has no line: no digest that nobody made.
+mkdir -p ended/dir && truncate -s 4096 ended/0
+for f in ended/{1..9} ended/dir/x; do echo x >"$f"; done
+sha256sum many/0/0/* ended/? ended/dir/x >"$work/ref"
+for how in --kernel --user; do
+	for stop in drain 'stop --cancel'; do
+		truncate -s 500G ended/0
+		start $how many/0/0 ended
+		# shellcheck disable=SC2086 # options
+		until_true has_open ended/0 && stop_context $stop && truncate -s 4096 ended/0
+		wait "$pid"
+		[[ $? == 2 ]] && has "$work/err" '^dxsum: the context was stopped' &&
+			unchanged ended/0 && is_part "$work/rest" "$work/ref" && wait $stopper && until_true no_context
+		ok "$how: dxkctl $stop ends it, and that is told"
+	done
 done
 
 # --- wrong use --------------------------------------------------------------

@@ -128,6 +128,13 @@ same() {
 	return 1
 }
 
+# is_part FILE WHOLE: is each line of the file one of the other's, and not all of them?
+is_part() {
+	local text a b
+	mapfile a <"$1" && mapfile b <"$2" && ((${#a[@]} < ${#b[@]})) || return
+	while IFS= read -r text; do has "$2" "^${text//\\/\\\\}$" || return; done <"$1"
+}
+
 # until_true CONDITION...: waits until it is true. How long is no matter of the guest's
 # clock, which goes on while its host does something else: a test that prints nothing is
 # given up by who runs it. Hence one line, once, that tells what did not come.
@@ -145,5 +152,20 @@ ended() {
 	local stat
 	! read -r stat </proc/"$1"/stat || [[ $stat == *") Z "* ]]
 } 2>/dev/null
+# stop_context HOW...: what dxkctl(8) does, to the one context that there is; in the
+# background, for it ends when nothing executes any more. Returns when nothing is taken.
+stop_context() {
+	local dir=(/sys/kernel/dxk/[0-9]*)
+
+	((${#dir[@]} == 1)) || tell "contexts: ${dir[*]}"
+	"$build/tools/dxkctl" "$@" "${dir[0]##*/}" >"$work/stop" 2>&1 5>&- &
+	stopper=$!
+	until_true stopping_or_ended "$stopper"
+}
+stopping() {
+	local state file=(/sys/kernel/dxk/[0-9]*/state)
+	read -r state <"${file[0]}" && [[ $state == stop* ]]
+} 2>/dev/null
+stopping_or_ended() { stopping || ended "$1"; }
 no_context() { ! compgen -G '/sys/kernel/dxk/[0-9]*' >/dev/null; }
 nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
