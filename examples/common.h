@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * What dxsum and dxpkg share beside the hierarchy of their requests: messages, options,
- * signals.
+ * signals. dxcall uses the messages.
  */
 #ifndef _EXAMPLES_COMMON_H
 #define _EXAMPLES_COMMON_H

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <locale.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,7 +19,9 @@
 
 #include <dxk.h>
 
+#include "../common.h"
 #include "../dxserve/service.h"
+#include "../names.h"
 
 /* Requests on their way at a time; their files are open. */
 #define WINDOW	64
@@ -42,10 +45,12 @@ struct answer {
 	bool here;
 	int status;
 	union {
-		unsigned char digest[32];
+		unsigned char digest[DIGEST_LEN];
 		struct counts counts;
 	};
 };
+
+struct program program = { .name = "dxcall" };
 
 static enum operation operation;
 static char **names;
@@ -53,51 +58,63 @@ static struct answer *answers;
 static unsigned int nr_files, printed;
 static bool failed;
 
-static _Noreturn void die(const char *what, int rc, const char *advice)
+static _Noreturn void give_up(const char *what, int rc, const char *advice)
 {
-	fflush(stdout);
-	fprintf(stderr, "dxcall: %s: %s%s%s\n", what, strerror(-rc), *advice ? "; " : "",
-		advice);
-	exit(2);
+	die(NOT_RUN, "%s: %s%s%s", what, strerror(-rc), *advice ? "; " : "", advice);
+}
+
+/* As wc does: a line for a file, whatever its name is. */
+static void print_counts(const char *name, const struct counts *c)
+{
+	char *quoted = strchr(name, '\n') ? quote_file(name) : NULL;
+
+	printf("%llu %llu %llu %s\n", (unsigned long long)c->lines,
+	       (unsigned long long)c->words, (unsigned long long)c->bytes,
+	       quoted ? quoted : name);
+	free(quoted);
+}
+
+static void complain(const char *name, int status)
+{
+	char *quoted = quote_file(name);
+
+	tell("%s: %s", quoted, strerror(-status));
+	free(quoted);
+	failed = true;
 }
 
 /* Prints what is there, up to the first that is not. */
 static void print(void)
 {
-	unsigned int i;
-
 	for (; printed < nr_files && answers[printed].here; printed++) {
 		const struct answer *a = &answers[printed];
 
-		if (a->status) {
-			fflush(stdout);
-			fprintf(stderr, "dxcall: %s: %s\n", names[printed],
-				strerror(-a->status));
-			failed = true;
-		} else if (operation == OP_SHA256) {
-			for (i = 0; i < sizeof(a->digest); i++)
-				printf("%02x", a->digest[i]);
-			printf("  %s\n", names[printed]);
-		} else {
-			printf("%llu %llu %llu %s\n",
-			       (unsigned long long)a->counts.lines,
-			       (unsigned long long)a->counts.words,
-			       (unsigned long long)a->counts.bytes, names[printed]);
-		}
+		if (a->status)
+			complain(names[printed], a->status);
+		else if (operation == OP_SHA256)
+			print_sum(names[printed], a->digest);
+		else
+			print_counts(names[printed], &a->counts);
 	}
 }
 
 static void answered(unsigned int i, int status, const void *data, size_t len)
 {
-	answers[i].here = true;
-	answers[i].status = status;
-	if (!status && len <= sizeof(answers[i].digest))
-		memcpy(answers[i].digest, data, len);
+	struct answer *a = &answers[i];
+	size_t whole = operation == OP_SHA256 ? sizeof(a->digest) : sizeof(a->counts);
+
+	/* Whoever serves is not to be trusted with what zeros mean. */
+	if (status > 0 || (!status && len != whole))
+		status = -EPROTO;
+	if (!status)
+		memcpy(a->digest, data, len);
+	a->status = status;
+	a->here = true;
 	print();
 }
 
 /* Return: 1 when the request is on its way; 0 when there is nothing to ask for. */
-static int post(int member, unsigned int i, int64_t timeout)
+static int post_file(int member, unsigned int i, int64_t timeout)
 {
 	struct dxk_post_entry e = {
 		.executor = operation,
@@ -127,7 +144,7 @@ static int post(int member, unsigned int i, int64_t timeout)
 		return 0;
 	}
 	if (rc < 0)
-		die("post", rc, rc == -ESHUTDOWN ? "the service ends" : "");
+		give_up("post", rc, rc == -ESHUTDOWN ? "the service ends" : "");
 	return 1;
 }
 
@@ -140,9 +157,9 @@ static unsigned int collect(int member, int64_t timeout)
 
 	n = dxk_rejoin(member, 0, r, WINDOW, 1, data, sizeof(data[0]), timeout, &answer);
 	if (n < 0)
-		die("rejoin", n, n == -ESHUTDOWN ? "the service ends" : "");
+		give_up("rejoin", n, n == -ESHUTDOWN ? "the service ends" : "");
 	if (!n)
-		die("no answer in time", -ETIMEDOUT, "does the service have workers?");
+		give_up("no answer in time", -ETIMEDOUT, "does the service have workers?");
 	for (i = 0; i < n; i++)
 		answered((unsigned int)r[i].param, r[i].status, data[i], r[i].data_len);
 	return (unsigned int)n;
@@ -154,7 +171,7 @@ static void work(int member, int64_t timeout)
 
 	while (next < nr_files || out) {
 		while (next < nr_files && out < WINDOW)
-			out += (unsigned int)post(member, next++, timeout);
+			out += (unsigned int)post_file(member, next++, timeout);
 		if (out)
 			out -= collect(member, timeout);
 	}
@@ -186,18 +203,18 @@ static int enter(const char *name, const char *user)
 	int ctx, m;
 
 	if (ctl < 0)
-		die("/dev/dxk", ctl, "\"dxkctl doctor\" tells why");
+		give_up("/dev/dxk", ctl, "\"dxkctl doctor\" tells why");
 	strncpy(join.name, name, sizeof(join.name) - 1);
 	ctx = strlen(name) < sizeof(join.name) ? dxk_ctx_join_as(ctl, &join) : -EINVAL;
 	if (ctx >= 0 && !is_user(user, join.uid))
-		die(name, -EPERM, "it is another user's service, see -u");
+		give_up(name, -EPERM, "it is another user's service, see -u");
 	if (ctx < 0)
-		die(name, ctx, ctx == -ENOENT ? "no service of that name runs" :
+		give_up(name, ctx, ctx == -ENOENT ? "no service of that name runs" :
 			       ctx == -EACCES ? "its owner does not let you call it" :
 			       ctx == -EINVAL ? "no name for a context" : "");
 	m = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
 	if (m < 0)
-		die("member", m, "");
+		give_up("member", m, "");
 	return m;
 }
 
@@ -209,6 +226,7 @@ int main(int argc, char **argv)
 	char *end;
 	int opt;
 
+	setlocale(LC_ALL, "");
 	while ((opt = getopt(argc, argv, "n:u:t:h")) != -1) {
 		switch (opt) {
 		case 'n':
@@ -243,9 +261,9 @@ int main(int argc, char **argv)
 	nr_files = (unsigned int)(argc - optind - 1);
 	answers = calloc(nr_files, sizeof(*answers));
 	if (!answers)
-		die("memory", -ENOMEM, "");
+		give_up("memory", -ENOMEM, "");
 	work(enter(name, user), timeout);
 	if (fflush(stdout) || ferror(stdout))
-		die("output", -EIO, "");
+		give_up("output", -EIO, "");
 	return failed;
 }

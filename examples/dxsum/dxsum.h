@@ -26,8 +26,7 @@
 #include <stdint.h>
 
 #include "../common.h"
-
-#define DIGEST_LEN	32
+#include "../names.h"
 
 /* A deeper level is more urgent: what was begun ends before more is begun. */
 enum { PRIO_FEEDER = 10, PRIO_TRANSACTION = 20, PRIO_SUB = 30 };
@@ -127,10 +126,6 @@ struct tree *tree_new(char **dirs);
 struct dir *tree_next(struct tree *tree);
 void tree_done(struct tree *tree, struct dir *dir);
 bool tree_end(struct tree *tree);
-
-/* quote.c */
-char *quote_file(const char *name);
-char *quote_dir(const char *name);
 
 /* stats.c */
 void stats_print(int context);

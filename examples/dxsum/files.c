@@ -13,7 +13,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "dxsum.h"
@@ -59,6 +61,28 @@ static int open_long(int at, const char *name, int flags)
 	return fd;
 }
 
+/*
+ * Somebody has a lease on it, as file servers do, and is to give it up: waits until then, if
+ * it is a regular file. It is looked at and opened by one descriptor, so it stays the same.
+ */
+static int open_leased(int at, const char *name)
+{
+	int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), again = -1, err = EAGAIN;
+	char path[32];
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		again = open(path, O_RDONLY | O_CLOEXEC);
+		err = errno;
+	}
+	close(fd);
+	errno = err;
+	return again;
+}
+
 /**
  * file_open - open a file or directory for reading
  * @at: directory that @name is relative to
@@ -84,6 +108,8 @@ int file_open(int at, const char *name, bool dir)
 		closes = gate.closes;
 		pthread_mutex_unlock(&gate.lock);
 		fd = open_long(at, name, flags);
+		if (fd < 0 && errno == EWOULDBLOCK && !dir)
+			fd = open_leased(at, name);
 		err = fd < 0 ? -errno : 0;
 		pthread_mutex_lock(&gate.lock);
 

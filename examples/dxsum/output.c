@@ -38,37 +38,6 @@ struct tree {
 
 /* --- lines ----------------------------------------------------------------- */
 
-/* As sha256sum: a line with an escaped name begins with a backslash. */
-static void print_sum(const char *path, const unsigned char *digest)
-{
-	char hex[2 * DIGEST_LEN + 1];
-	const char *p;
-	int i;
-
-	for (i = 0; i < DIGEST_LEN; i++)
-		sprintf(hex + 2 * i, "%02x", digest[i]);
-	if (!path[strcspn(path, "\\\n\r")]) {
-		printf("%s  %s\n", hex, path);
-		return;
-	}
-	printf("\\%s  ", hex);
-	for (p = path; *p; p++)
-		switch (*p) {
-		case '\\':
-			fputs("\\\\", stdout);
-			break;
-		case '\n':
-			fputs("\\n", stdout);
-			break;
-		case '\r':
-			fputs("\\r", stdout);
-			break;
-		default:
-			putchar(*p);
-		}
-	putchar('\n');
-}
-
 static void complain(struct tree *tree, char *quoted, int error)
 {
 	tree->failed = true;

@@ -244,6 +244,22 @@ for how in --kernel --user; do
 	wait "$pid" 2>/dev/null
 done
 
+# --- a file that somebody has leased --------------------------------------------
+
+# File servers do that. This one is killed by the signal that asks it to give way.
+holds_lease() { has_open leased && read -r _ </proc/locks && line /proc/locks 'LEASE  ACTIVE'; }
+echo x >leased && sha256sum leased >"$work/ref"
+for how in --kernel --user; do
+	python3 -ESc 'import fcntl, os, time
+fcntl.fcntl(os.open("leased", os.O_RDWR), 1024, fcntl.F_WRLCK)
+time.sleep(1000)' &
+	pid=$!
+	until_true holds_lease && run 0 $how leased && same "$work/ref" "$work/out"
+	ok "$how: a file with a lease is read when it was given up"
+	kill "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+done
+
 # --- somebody else stops the context ------------------------------------------
 
 # What was not read has no line: no digest that nobody made.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Names in messages, in the manner of the programs that dxsum stands for: files as
+ * Names in the manner of the programs that dxsum and dxcall stand for. In messages: files as
  * sha256sum writes them, to be pasted into a shell; directories as find does. Where
  * a name has both an apostrophe and what cannot be printed, the sha256sum of
  * coreutils 9.1 writes what no shell reads back; this does not follow it there.
@@ -14,7 +14,8 @@
 #include <wchar.h>
 #include <wctype.h>
 
-#include "dxsum.h"
+#include "common.h"
+#include "names.h"
 
 struct text {
 	char *p;
@@ -165,4 +166,37 @@ char *quote_dir(const char *name)
 	}
 	puts_to(&t, right);
 	return t.p;
+}
+
+/* --- for a program --------------------------------------------------------- */
+
+/** print_sum - a line as sha256sum prints it: one with an escaped name begins with a backslash */
+void print_sum(const char *name, const unsigned char *digest)
+{
+	bool escaped = name[strcspn(name, "\\\n\r")];
+	int i;
+
+	/* A thread that ends it all flushes no half of a line. */
+	flockfile(stdout);
+	if (escaped)
+		putchar('\\');
+	for (i = 0; i < DIGEST_LEN; i++)
+		printf("%02x", digest[i]);
+	fputs("  ", stdout);
+	for (; *name; name++)
+		switch (escaped ? *name : 0) {
+		case '\\':
+			fputs("\\\\", stdout);
+			break;
+		case '\n':
+			fputs("\\n", stdout);
+			break;
+		case '\r':
+			fputs("\\r", stdout);
+			break;
+		default:
+			putchar(*name);
+		}
+	putchar('\n');
+	funlockfile(stdout);
 }
