@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +21,8 @@
 
 struct db {
 	HandleClass class;		/* how workers open it */
-	char *path, *building;		/* its place, and where it is until then */
+	const char *path;		/* as it was given */
+	char *place, *building;		/* where it goes, and where it is until then */
 	sqlite3 *main;			/* connection of the main thread */
 };
 
@@ -165,16 +167,45 @@ void db_discard(struct db *db)
 	unlink_suffix(db->building, "-journal");
 }
 
+/*
+ * Where @path leads to, if it is a link. Else a name that SQLite takes for no URI.
+ */
+static void set_place(struct db *db, const char *path)
+{
+	int rc = 0;
+
+	db->place = realpath(path, NULL);
+	if (!db->place)
+		rc = asprintf(&db->place, "%s%s", *path == '/' ? "" : "./", path);
+	if (rc < 0 || asprintf(&db->building, "%s.dxpkg-%ld", db->place, (long)getpid()) < 0)
+		die(NOT_RUN, "memory exhausted");
+}
+
+/* Who could not read the one that it replaces cannot read it either. */
+static void take_mode(struct db *db)
+{
+	struct stat st;
+
+	if (stat(db->place, &st))
+		return;
+	if (chown(db->building, st.st_uid, st.st_gid))
+		st.st_mode &= 0700;
+	if (!chmod(db->building, st.st_mode & 0777))
+		return;
+	db_discard(db);
+	die(NOT_WRITTEN, "%s: %s", db->path, strerror(errno));
+}
+
 struct db *db_create(const char *path)
 {
 	struct db *db = xrealloc(NULL, 1, sizeof(*db));
 
-	*db = (struct db){ .class = { open_own, close_own }, .path = strdup(path) };
-	if (!db->path || asprintf(&db->building, "%s.dxpkg-%ld", path,
-				  (long)getpid()) < 0)
-		die(NOT_RUN, "memory exhausted");
-	if (open_connection(db->building, SQLITE_OPEN_CREATE, &db->main) ||
-	    sqlite3_exec(db->main, schema, NULL, NULL, NULL))
+	*db = (struct db){ .class = { open_own, close_own }, .path = path };
+	set_place(db, path);
+	if (open_connection(db->building, SQLITE_OPEN_CREATE, &db->main))
+		die_of(db, "cannot be made");
+	take_mode(db);
+	if (sqlite3_exec(db->main, schema, NULL, NULL, NULL))
 		die_of(db, "cannot be made");
 	return db;
 }
@@ -349,13 +380,13 @@ void db_finish(struct db *db, const struct options *opt)
 		die_of(db, "cannot be written");
 	if (sqlite3_close(db->main))
 		die_of(db, "cannot be closed");
-	if (rename(db->building, db->path)) {
+	if (rename(db->building, db->place)) {
 		int error = errno;
 
 		db_discard(db);
 		die(NOT_WRITTEN, "%s: %s", db->path, strerror(error));
 	}
 	free(db->building);
-	free(db->path);
+	free(db->place);
 	free(db);
 }

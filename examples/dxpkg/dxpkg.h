@@ -154,6 +154,7 @@ struct app {
 extern struct app app;
 
 /* feed.c */
+const char *packed_suffix(const char *path);
 int ExecuteFeeder(Runnable *self, void *request);
 
 /* chunk.c */

@@ -62,7 +62,13 @@ static int unpack(const char *path, pid_t *pid)
 	return -rc;
 }
 
-static bool is_packed(const char *path)
+/**
+ * packed_suffix - how a packed file is packed
+ * @path: its name
+ *
+ * Return: where its suffix begins; %NULL: it is not packed.
+ */
+const char *packed_suffix(const char *path)
 {
 	static const char *const suffixes[] = { ".lz4", ".xz", ".gz", ".bz2", ".zst",
 						".lzma" };
@@ -71,9 +77,9 @@ static bool is_packed(const char *path)
 	for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
 		n = strlen(suffixes[i]);
 		if (len > n && !strcmp(path + len - n, suffixes[i]))
-			return true;
+			return path + len - n;
 	}
-	return false;
+	return NULL;
 }
 
 static FILE *open_input(struct input *input, pid_t *pid)
@@ -92,7 +98,7 @@ static FILE *open_input(struct input *input, pid_t *pid)
 		close(fd);
 		return NULL;
 	}
-	if (is_packed(input->path)) {
+	if (packed_suffix(input->path)) {
 		close(fd);
 		fd = unpack(input->path, pid);
 		if (fd < 0) {
@@ -192,42 +198,69 @@ static bool collect_chunk(struct input *input)
 
 /* --- the feeder ------------------------------------------------------------ */
 
-static bool is_blank(const char *line, size_t len)
+/* The file as lines. */
+struct reader {
+	FILE *f;
+	char *line;		/* the last one that was read, @len bytes; not terminated */
+	size_t len, room;
+	unsigned long nr;	/* its number */
+};
+
+/* One that is too long comes in pieces. Return: false at the end. */
+static bool read_line(struct reader *r)
 {
-	return strspn(line, " \t\r\n") == len;
+	int c;
+
+	r->len = 0;
+	while (r->len <= STANZA_BYTES && (c = getc_unlocked(r->f)) != EOF) {
+		if (r->len == r->room) {
+			r->room = 2 * r->room + 4096;
+			r->line = xrealloc(r->line, r->room, 1);
+		}
+		r->line[r->len++] = (char)c;
+		if (c == '\n')
+			break;
+	}
+	r->nr += !!r->len;
+	return r->len;
+}
+
+static bool is_blank(const struct reader *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->len; i++)
+		if (!strchr(" \t\r\n", r->line[i]) || !r->line[i])
+			return false;
+	return true;
 }
 
 /*
  * Reads the next chunk, up to a border of stanzas. Return: %NULL at the end of the
  * file, and when it is none with stanzas.
  */
-static struct chunk *read_chunk(struct input *input, FILE *f, unsigned long *line)
+static struct chunk *read_chunk(struct input *input, struct reader *r)
 {
 	struct chunk *chunk = chunk_new(input);
 	bool inside = false;
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t len;
 
-	while ((len = getline(&text, &room, f)) > 0) {
-		++*line;
-		if (is_blank(text, (size_t)len)) {
+	while (read_line(r)) {
+		if (is_blank(r)) {
 			inside = false;
 			if (chunk->nr >= CHUNK_STANZAS || chunk->len >= CHUNK_BYTES)
 				break;
 			continue;
 		}
 		if (!inside)
-			chunk_add_stanza(chunk, *line);
+			chunk_add_stanza(chunk, r->nr);
 		inside = true;
-		chunk_add_line(chunk, text, (size_t)len);
+		chunk_add_line(chunk, r->line, r->len);
 		if (chunk->stanzas[chunk->nr - 1].len > STANZA_BYTES) {
 			set_error(input, "is no package list: more than 16 MB without an empty line%s", "");
-			chunk->nr = 0;
+			chunk->nr--;
 			break;
 		}
 	}
-	free(text);
 	if (chunk->nr)
 		return chunk;
 	chunk_free(chunk);
@@ -241,17 +274,16 @@ static struct chunk *read_chunk(struct input *input, FILE *f, unsigned long *lin
 int ExecuteFeeder(Runnable *self, void *request)
 {
 	struct input *input = request;
+	struct reader reader = { 0 };
 	struct chunk *chunk;
-	unsigned long line = 0;
 	unsigned int out = 0;
 	pid_t pid;
-	FILE *f;
 
 	(void)self;
-	f = open_input(input, &pid);
-	if (!f)
+	reader.f = open_input(input, &pid);
+	if (!reader.f)
 		return 0;
-	while (!stopping() && (chunk = read_chunk(input, f, &line))) {
+	while (!stopping() && !input->error && (chunk = read_chunk(input, &reader))) {
 		if (!post_chunk(chunk))
 			break;
 		if (++out == WINDOW)
@@ -259,6 +291,7 @@ int ExecuteFeeder(Runnable *self, void *request)
 	}
 	while (collect_chunk(input))
 		;
-	close_input(input, f, pid);
+	free(reader.line);
+	close_input(input, reader.f, pid);
 	return 0;
 }

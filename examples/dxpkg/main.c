@@ -76,17 +76,34 @@ static void add_input(struct options *o, const char *path, const char *kind)
 	o->nr++;
 }
 
-/* An index that apt keeps both packed and not is one. */
+/* Of its name without the suffix of a packed one; 0 when it is no index. */
+static size_t index_len(const char *path)
+{
+	static const char end[] = "_Packages";
+	const char *suffix = packed_suffix(path);
+	size_t len = suffix ? (size_t)(suffix - path) : strlen(path), n = strlen(end);
+
+	return len > n && !memcmp(path + len - n, end, n) ? len : 0;
+}
+
+/* An index that apt keeps both packed and not is one; their names follow each other. */
 static void add_lists(struct options *o)
 {
+	const char *path, *before = "";
 	glob_t found;
-	size_t i;
+	size_t i, len;
 
 	/* never freed: the names are used to the end */
 	if (glob(APT_LISTS, 0, NULL, &found))
 		misuse("--apt: there is no %s", APT_LISTS);
-	for (i = 0; i < found.gl_pathc; i++)
-		add_input(o, found.gl_pathv[i], "index");
+	for (i = 0; i < found.gl_pathc; i++) {
+		path = found.gl_pathv[i];
+		len = index_len(path);
+		if (!len || (len == index_len(before) && !memcmp(path, before, len)))
+			continue;
+		add_input(o, path, "index");
+		before = path;
+	}
 }
 
 static void parse(int argc, char **argv, struct options *o)

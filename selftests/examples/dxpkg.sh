@@ -8,7 +8,7 @@
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
-restore() { umount "$work/small"; } 2>/dev/null
+restore() { umount "$work/small" /var/lib/apt/lists; } 2>/dev/null
 
 for tool in sqlite3 dpkg-query awk; do
 	command -v "$tool" >/dev/null || skip_all "no $tool"
@@ -140,6 +140,14 @@ else
 	skip "no index, or no apt"
 fi
 
+# apt keeps an index packed and not, which is one, and what the index was made of.
+mkdir lists && cp $status lists/x_Packages
+for file in x_Packages.lz4 x_Packages.diff_Index x_Packages-old; do echo none >"lists/$file"; done
+mount --bind lists /var/lib/apt/lists && run 0 --db apt --apt && [[ ! -s err ]] &&
+	echo "$versions" >ref && query apt 'SELECT count(*) FROM version'
+ok "--apt takes each index once, and nothing else"
+umount /var/lib/apt/lists
+
 # --- what is wrong is told, the rest is done --------------------------------
 
 cat >bad <<-'END'
@@ -210,13 +218,33 @@ query wrong "SELECT relation, alternative, target, architecture, op, target_vers
 	FROM dependency WHERE version >> 32 = 1"
 ok "relations over several lines, with all parts"
 printf 'Package: aa\nVersion: \0\n' >zero
+echo $'Package: aa\nVersion: 1\n' >long
 truncate -s 20M long	# one line of zeros
-echo 0 >ref
+echo 1 >ref
 run 1 --db wrong --index zero --index long --index /dev/null &&
 	said 'dxpkg: zero:1: a zero byte' \
 		'dxpkg: long: is no package list: more than 16 MB without an empty line' &&
 	query wrong 'SELECT count(*) FROM version'
 ok "no text, no list, no byte"
+truncate -s 20G line
+(ulimit -v 600000 && run 1 --db wrong --workers 3 --index line --index long) &&
+	said 'dxpkg: line: is no package list: more than 16 MB without an empty line' \
+		'dxpkg: long: is no package list: more than 16 MB without an empty line' &&
+	query wrong 'SELECT count(*) FROM version'
+ok "a line of any length takes bounded memory, what was before it is stored"
+rm line long
+
+# --- the place of the database ----------------------------------------------------
+
+echo "$versions" >ref
+run 0 --db file:db --status $status && query ./file:db 'SELECT count(*) FROM version' &&
+	[[ $(echo file:*) == file:db ]]
+ok "a name that looks like a URI is a name"
+mkdir far && echo old >far/db && chmod 640 far/db && chown 4001:4002 far/db && ln -s far/db link
+run 0 --db link --status $status && [[ -L link && $(echo far/*) == far/db ]] &&
+	query far/db 'SELECT count(*) FROM version' &&
+	[[ $(stat -c %a:%u:%g far/db) == 640:4001:4002 ]]
+ok "what a link leads to is replaced, its owner and mode stay"
 
 # --- the database cannot be written -----------------------------------------
 
