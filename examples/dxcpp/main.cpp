@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -24,39 +25,53 @@
 
 namespace {
 
-constexpr std::size_t ReadSize = 1 << 16;
+constexpr off_t ReadSize = 1 << 16;
+constexpr off_t ToEnd = std::numeric_limits<off_t>::max();
 constexpr int TopPriority = 10, PartPriority = 20;
 
 /* What a part has. Parts of a file are put together in their order. */
 struct Count {
 	unsigned long long lines = 0, words = 0, bytes = 0;
-	bool starts_in_word = false, ends_in_word = false;
 
 	void Add(const unsigned char *data, std::size_t len)
 	{
+		bytes += len;
 		for (std::size_t i = 0; i < len; i++) {
-			bool in_word = !std::isspace(data[i]);
-
 			lines += data[i] == '\n';
-			words += in_word && !ends_in_word;
-			if (!bytes++)
-				starts_in_word = in_word;
-			ends_in_word = in_word;
+			if (std::isspace(data[i]))
+				Go(Space);
+			else if (std::isprint(data[i]))
+				words += Go(Word);
+			/* what cannot be printed neither begins nor ends a word */
 		}
 	}
 
 	/* A word that goes across the boundary was counted in both. */
 	void Append(const Count &next)
 	{
-		if (!next.bytes)
-			return;
-		if (!bytes)
-			starts_in_word = next.starts_in_word;
-		words -= bytes && ends_in_word && next.starts_in_word;
 		lines += next.lines;
 		words += next.words;
 		bytes += next.bytes;
-		ends_in_word = next.ends_in_word;
+		if (next.first == Nothing)
+			return;
+		words -= last == Word && next.first == Word;
+		Go(next.first);
+		last = next.last;
+	}
+
+private:
+	enum Kind { Nothing, Space, Word };
+	Kind first = Nothing, last = Nothing;
+
+	/* Return: it is a change. */
+	bool Go(Kind kind)
+	{
+		bool change = last != kind;
+
+		if (first == Nothing)
+			first = kind;
+		last = kind;
+		return change;
 	}
 };
 
@@ -105,7 +120,7 @@ struct Request {
 
 struct PartRequest : Request {
 	const File *file = nullptr;
-	off_t offset = 0;
+	off_t offset = 0, size = 0;
 	Count count;
 	unsigned int worker = 0;
 };
@@ -154,8 +169,9 @@ private:
 	int CountFile(TopRequest &top, TopRequest::Result &result)
 	{
 		File file(result.path);
-		std::vector<PartRequest> parts(static_cast<std::size_t>(
-			(file.Size() + part_size_ - 1) / part_size_));
+		/* One of 0 bytes has a part, too: those of /proc do not tell their size. */
+		off_t last = file.Size() ? (file.Size() - 1) / part_size_ : 0;
+		std::vector<PartRequest> parts(static_cast<std::size_t>(last) + 1);
 		dx::RQElement element;
 		int status = 0, rc = 0;
 		off_t at = 0;
@@ -166,6 +182,7 @@ private:
 		for (PartRequest &part : parts) {
 			part.file = &file;
 			part.offset = at;
+			part.size = &part == &parts.back() ? ToEnd : part_size_;
 			at += part_size_;
 			/* DX-105: for itself, while it executes */
 			rc = owner.PostARequest(static_cast<Request *>(&part), this,
@@ -190,18 +207,18 @@ private:
 	int ExecutePart(PartRequest &part)
 	{
 		std::unique_ptr<unsigned char[]> buffer(new unsigned char[ReadSize]);
-		off_t at = part.offset, end = part.offset + part_size_;
+		off_t at = part.offset, left = part.size;
 		std::size_t want, got;
 
 		part.worker = dx::CurrentRequest()->RQEWorker;
-		while (at < end) {
-			want = static_cast<std::size_t>(end - at);
-			got = part.file->Read(buffer.get(),
-					      want < ReadSize ? want : ReadSize, at);
+		while (left > 0) {
+			want = left < ReadSize ? static_cast<std::size_t>(left) : ReadSize;
+			got = part.file->Read(buffer.get(), want, at);
 			if (!got)
 				break;
 			part.count.Add(buffer.get(), got);
 			at += static_cast<off_t>(got);
+			left -= static_cast<off_t>(got);
 		}
 		return 0;
 	}
@@ -220,11 +237,10 @@ public:
 		while ((option = ::getopt(arg_count, args, "w:p:l:v")) != -1) {
 			switch (option) {
 			case 'w':
-				workers = static_cast<unsigned int>(
-					std::strtoul(::optarg, nullptr, 10));
+				workers = static_cast<unsigned int>(Number(::optarg));
 				break;
 			case 'p':
-				part_size = std::strtol(::optarg, nullptr, 10);
+				part_size = Number(::optarg);
 				break;
 			case 'l':
 				LogPath = ::optarg;
@@ -236,12 +252,23 @@ public:
 				usage = true;
 			}
 		}
-		usage |= ::optind == arg_count || part_size < 1;
+		usage |= ::optind == arg_count;
 	}
 
 	unsigned int workers = 4;
 	off_t part_size = 1 << 20;
 	bool verbose = false, usage = false;
+
+private:
+	/* From 1 to what both of its uses can take. */
+	int Number(const char *text)
+	{
+		char *end;
+		long n = std::strtol(text, &end, 10);
+
+		usage |= *end || n < 1 || n > std::numeric_limits<int>::max();
+		return usage ? 1 : static_cast<int>(n);
+	}
 };
 
 void Print(const Count &count, const char *name)
@@ -294,6 +321,8 @@ int Run(const AppRunSettings &settings)
 	if (settings.verbose)
 		std::fprintf(stderr, "dxcpp: %zu parts by %zu workers\n", top.parts,
 			     top.workers.size());
+	if (std::fflush(stdout) || std::ferror(stdout))
+		throw std::system_error(errno, std::generic_category(), "write");
 	return failed;
 }
 

@@ -34,10 +34,17 @@ licenses=(/usr/share/common-licenses/{GPL-2,GPL-3,LGPL-2.1})
 cat "${licenses[@]}" >big
 parts=$((($(stat -c %s big) + 4095) / 4096))
 
-as_wc -- empty short blanks
+printf 'a \1 b\1c \1\2 \377d\n \1' >unprintable
+head -c 5000 /dev/zero >zeros
+head -c 50000 /bin/bash >binary
+as_wc -- empty short blanks unprintable zeros binary
 ok "small files"
 as_wc -p 4096 -- one-word-* edge-*
 ok "words across the boundaries of parts"
+as_wc -p 1 -- unprintable && as_wc -p 1000 -- zeros binary
+ok "and what cannot be printed"
+as_wc -- /proc/1/status /proc/cmdline
+ok "files that do not tell their size"
 as_wc -v -p 4096 -- big
 ok "a file of many parts"
 has err "^dxcpp: $parts parts by [1-4] workers$"
@@ -57,6 +64,12 @@ gives 1 "$dxcpp" -w 1 short && [[ ! -s out ]] && has err '^dxcpp: policy TPMaxTh
 ok "a crew that is too small is refused"
 as_wc -p 1 -- short edge-4096
 ok "a request for each byte"
-gives 2 "$dxcpp" -p 0 short && has err '^usage:'
-ok "usage"
+"$dxcpp" short >/dev/full 2>err
+[[ $? == 1 ]] && has err '^dxcpp: write: No space left'
+ok "the output cannot be written"
+for option in '-p 0' '-p 9223372036854775807' '-p 1x' '-w 4294967298' '-w -1'; do
+	# shellcheck disable=SC2086 # its two words
+	gives 2 "$dxcpp" $option short && has err '^usage:'
+	ok "usage: $option"
+done
 plan
