@@ -12,10 +12,12 @@
 #include <getopt.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <dxk.h>
@@ -25,6 +27,8 @@
 
 #define GRACE_NS	10000000000	/* for what executes when it is told to end */
 #define LOOK_NS		500000000	/* between two looks whether it is told to */
+#define RETRY_NS	100000000	/* after a worker that did not come, first ... */
+#define RETRY_MAX_NS	10000000000	/* ... and later */
 #define CONTROL		(DXK_ACCESS_CONTROL | DXK_ACCESS_EXECUTE | DXK_ACCESS_READ)
 
 static const char usage[] =
@@ -33,7 +37,8 @@ static const char usage[] =
 "\n"
 "  -n NAME     the context's name (" SERVICE_NAME ")\n"
 "  -w N        worker processes (one for each CPU)\n"
-"  -m MODE     permissions in octal: w may call, x may be a worker (0600)\n"
+"  -m MODE     permissions in octal: w may call, x may be a worker, the owner always\n"
+"              may (0600)\n"
 "  -g GROUP    the context's group\n"
 "  -d D        direct or thread: who makes the moves (direct)\n"
 "  -h          print this\n"
@@ -76,6 +81,7 @@ static unsigned long number(const char *text, int base, unsigned long min,
 
 /* --- the context ------------------------------------------------------------- */
 
+/* Return: 0 when it runs for us, else why not; -EBUSY: it runs, or stops. */
 static int start(int ctx, unsigned int workers, unsigned int dispatch)
 {
 	struct dxk_policy p;
@@ -93,6 +99,67 @@ static int start(int ctx, unsigned int workers, unsigned int dispatch)
 	return rc ? rc : dxk_ctx_start(ctx);
 }
 
+/* The earlier supervisor's policy goes on, but for what can change while it runs. */
+static int take_over(int ctx, unsigned int workers, unsigned int dispatch)
+{
+	struct dxk_policy p;
+	int rc = dxk_policy_get(ctx, &p);
+
+	if (rc)
+		return rc;
+	if (p.dispatch != dispatch)
+		fprintf(stderr, "dxserve: -d: it runs with the other one, which stays\n");
+	p.max_threads = workers;
+	return dxk_policy_set(ctx, &p, NULL);
+}
+
+static bool is_running(unsigned int id)
+{
+	char state[16] = "", path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/state", id);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(state, sizeof(state), f))
+		*state = '\0';
+	fclose(f);
+	return !strcmp(state, "running\n");
+}
+
+static void doze(int64_t ns)
+{
+	struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+/*
+ * Takes over a context that is there, as soon as it runs, or starts it again when it does
+ * not: the earlier supervisor may be at its end.
+ */
+static int resume(int ctx, unsigned int id, const char *name, unsigned int workers,
+		  unsigned int dispatch)
+{
+	bool waits = false;
+	int rc;
+
+	for (;;) {
+		if (is_running(id)) {
+			fprintf(stderr, "dxserve: %s is there: taking over\n", name);
+			return take_over(ctx, workers, dispatch);
+		}
+		rc = start(ctx, workers, dispatch);
+		if (rc != -EBUSY || told)
+			return rc;
+		if (!waits)
+			fprintf(stderr, "dxserve: %s is there: waiting for its end\n", name);
+		waits = true;
+		doze(RETRY_NS);
+	}
+}
+
 /* Makes the context, or takes over one that is there. */
 static int enter(int ctl, const struct dxk_ctx_create *wanted, unsigned int workers,
 		 unsigned int dispatch)
@@ -102,31 +169,31 @@ static int enter(int ctl, const struct dxk_ctx_create *wanted, unsigned int work
 	};
 	struct dxk_ctx_create create = *wanted;
 	int ctx = dxk_ctx_create_as(ctl, &create);
+	bool there = ctx == -EEXIST;
 	int rc;
 
-	if (ctx == -EEXIST) {
+	if (there) {
 		/* root may join everybody's, whose workers then get what clients give */
 		memcpy(join.name, create.name, sizeof(join.name));
 		ctx = dxk_ctx_join_as(ctl, &join);
-		if (ctx >= 0)
-			fprintf(stderr, "dxserve: %s is there: taking over\n", create.name);
 	}
 	if (ctx < 0)
 		die(create.name, ctx, ctx == -EACCES || ctx == -EPERM ? "it is another user's service" :
 				      ctx == -EINVAL ? "no name for a context" : "");
-	rc = start(ctx, workers, dispatch);
-	/* -EBUSY: it runs */
-	if (rc && rc != -EBUSY)
+	rc = there ? resume(ctx, join.id, create.name, workers, dispatch) :
+		     start(ctx, workers, dispatch);
+	if (rc && !told)
 		die("start", rc, "");
 	return ctx;
 }
 
 /* --- the workers --------------------------------------------------------------- */
 
-/* Returns when the new process is a worker, or has ended. */
-static void start_worker(const char *name)
+/* Return: the new process is a worker, or has found its place taken. */
+static bool start_worker(const char *name)
 {
 	int ready[2];
+	ssize_t rc;
 	pid_t pid;
 	char c;
 
@@ -143,9 +210,11 @@ static void start_worker(const char *name)
 		serve(name, ready[1]);
 	}
 	close(ready[1]);
-	while (read(ready[0], &c, 1) < 0 && errno == EINTR)
-		;
+	do
+		rc = read(ready[0], &c, 1);
+	while (rc < 0 && errno == EINTR);
 	close(ready[0]);
+	return rc == 1;
 }
 
 /*
@@ -155,6 +224,7 @@ static void start_worker(const char *name)
  */
 static int supervise(int ctx, const char *name)
 {
+	int64_t retry = RETRY_NS;
 	unsigned int places;
 	int rc;
 
@@ -166,8 +236,15 @@ static int supervise(int ctx, const char *name)
 			return rc;
 		if (rc <= 0)
 			continue;
-		while (places-- && !told)
-			start_worker(name);
+		while (places && !told && start_worker(name))
+			places--;
+		if (!places) {
+			retry = RETRY_NS;
+		} else if (!told) {
+			/* the next one would not come either */
+			doze(retry);
+			retry = 2 * retry < RETRY_MAX_NS ? 2 * retry : RETRY_MAX_NS;
+		}
 	}
 	return 0;
 }
@@ -176,7 +253,8 @@ int main(int argc, char **argv)
 {
 	struct sigaction sa = { .sa_handler = tell };
 	unsigned int workers = 0, dispatch = DXK_DISPATCH_DIRECT;
-	struct dxk_ctx_create create = { .mode = 0600, .name = SERVICE_NAME };
+	struct dxk_ctx_create create = { .name = SERVICE_NAME };
+	uint32_t mode = 0600;
 	struct group *group;
 	int opt, ctl, ctx, rc;
 
@@ -191,7 +269,7 @@ int main(int argc, char **argv)
 			workers = (unsigned int)number(optarg, 10, 1, 499);
 			break;
 		case 'm':
-			create.mode = (uint32_t)number(optarg, 8, 0, 0777);
+			mode = (uint32_t)number(optarg, 8, 0, 0777);
 			break;
 		case 'g':
 			group = getgrnam(optarg);
@@ -218,6 +296,8 @@ int main(int argc, char **argv)
 	if (!workers)
 		workers = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 
+	/* the workers are the owner's */
+	create.mode = mode | 0100;
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	ctl = dxk_open();

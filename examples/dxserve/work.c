@@ -127,10 +127,12 @@ _Noreturn void serve(const char *name, int ready)
 	int rc = m < 0 ? m : 0;
 
 	/* A place that another one took meanwhile is no error. */
-	if (rc && rc != -ENOSPC && rc != -ESHUTDOWN)
+	if (rc && rc != -ENOSPC && rc != -ESHUTDOWN) {
 		fprintf(stderr, "dxserve: worker: %s\n", strerror(-rc));
+		exit(1);
+	}
 	if (write(ready, "", 1) != 1 || rc)
-		exit(!!rc);
+		exit(0);
 	close(ready);
 
 	while (rc != -ESHUTDOWN) {

@@ -104,6 +104,17 @@ ok "a file that is not there is told, the others are answered"
 says 1 'Is a directory' "$examples/dxcall" -n one count files
 ok "a directory"
 
+# names that could be taken for lines
+mkdir odd
+for f in $'a\nb' $'c\rd' 'back\slash' "it's"; do echo "$f" >"odd/$f"; done
+sha256sum odd/* >ref.odd && call -n one sha256 odd/* && same ref.odd out
+ok "odd names as sha256sum prints them"
+wc odd/* | while read -r l w c f; do [[ $f == total ]] || echo "$l $w $c $f"; done >ref.odd
+call -n one count odd/* && same ref.odd out
+ok "and as wc does"
+says 1 "^dxcall: 'odd/'\\$'\\\\n''x': No such file" "$examples/dxcall" -n one sha256 $'odd/\nx'
+ok "and in a message"
+
 # --- clients that come and go ----------------------------------------------
 
 pids=()
@@ -168,6 +179,42 @@ ok "a new supervisor takes over"
 wait $client && same ref.4 out.kill
 ok "a client that waited meanwhile gets all its answers"
 
+# It told the old one to end, and killed it: what is executed goes on.
+truncate -s 500G big
+"$examples/dxcall" -n two sha256 big >out.big 2>&1 &
+client=$!
+until_true at two pools/thread_busy 1
+kill -TERM "$supervisor" && until_true at two state stopping
+end_service KILL
+"$examples/dxserve" -n two -w 2 -d "$dispatch" 2>serve.err &
+supervisor=$!
+until_true line serve.err 'waiting for its end' && truncate -s 4096 big &&
+	until_true at two state running &&
+	gives 0 "$examples/dxcall" -n two -t 3600 sha256 files/01 files/02 &&
+	[[ $(<out) == "$two" ]]
+ok "a supervisor that comes while the old service ends starts a new one"
+wait $client
+[[ $? == 2 ]] && has out.big 'the service ends'
+ok "whoever called the old one is told"
+end_service KILL
+other=direct
+[[ $dispatch == thread ]] || other=thread
+"$examples/dxserve" -n two -w 3 -d $other 2>serve.err &
+supervisor=$!
+until_true at two pools/thread_use 3 && has serve.err '^dxserve: -d: .* stays$'
+ok "one that takes over has its number of workers, and says what it cannot have"
+
+# Nobody can become a worker.
+mv /dev/dxk /dev/dxk.away
+workers two && kill -KILL "${workers[@]}"
+until_true line serve.err 'worker: No such file'
+sleep 2
+(($(lines serve.err 'worker: No such file') < 20))
+ok "workers that cannot come are not started at any rate"
+mv /dev/dxk.away /dev/dxk
+until_true at two pools/thread_use 3
+ok "but as soon as they can"
+
 # --- permissions ------------------------------------------------------------
 
 as=(setpriv --reuid 4001 --regid 4002 --clear-groups)
@@ -211,4 +258,26 @@ gives 0 "${as[@]}" "$examples/dxcall" -n three -t 3600 sha256 files/01 files/02
 ok "and its owner"
 end_service TERM
 ok "the end of that one, too"
+until_true no_context
+"${as[@]}" "$examples/dxserve" -n own -w 1 -d "$dispatch" 2>serve.err &
+supervisor=$!
+until_true at own pools/thread_use 1 && [[ ! -s serve.err ]]
+ok "a user's service has workers in each mode"
+end_service TERM
+
+# --- a service that gives no answer ----------------------------------------------
+
+until_true no_context
+mkfifo evil
+python3 -ESc 'import sys
+sys.path.insert(0, sys.argv[1])
+import tools_load
+tools_load.main("evil", "666", "1")' "$build/selftests" <evil >/dev/null &
+supervisor=$!
+exec 6>evil
+echo release >&6
+until_true at evil pools/thread_use 1
+says 1 'files/01: Protocol error' "$examples/dxcall" -n evil -t 3600 sha256 files/01 && [[ ! -s out ]]
+ok "an answer without its data is none"
+exec 6>&-
 plan
