@@ -72,12 +72,15 @@ run 0 dxkctl set busy monitor_interval_ms 50 &&
 	until_true is policy/monitor_interval_ms 50 &&
 	until_true is policy/log_full 1 && until_true is policy/report_age_ms 256
 ok "set, by number and by word"
+run 0 dxkctl set busy report_age_ms 0100 && until_true is policy/report_age_ms 100 &&
+	run 1 dxkctl set busy report_age_ms 0x && run 1 dxkctl set busy report_age_ms 0x1g
+ok "a number that begins with 0 is not octal"
 fields='redo_max boost_value log_batch report_age_ms'
 for value in 71 72; do
 	pids=()
 	for f in $fields; do dxkctl set busy "$f" $value 2>>err & pids+=($!); done
 	wait "${pids[@]}"
-	for f in $fields; do until_true is "policy/$f" $value || break 2; done
+	for f in $fields; do until_true is "policy/$f" $value; done
 done
 ok "set by several at a time loses nothing"
 run 1 dxkctl set busy log_full sometimes && has err 'drop_oldest \(2\)' &&
@@ -130,10 +133,14 @@ ok "a reply with control characters"
 
 # --- wrong use --------------------------------------------------------------
 
-while read -r arguments; do
-	# shellcheck disable=SC2086 # words
-	run 2 dxkctl $arguments || break
-done <<-END && run 2 dxkctl send busy ''
+misuses() {
+	local arguments
+	while read -r arguments; do
+		# shellcheck disable=SC2086 # words
+		run 2 dxkctl $arguments || return
+	done
+}
+misuses <<-END && run 2 dxkctl send busy '' && is state running
 
 	frob
 	list x
@@ -152,11 +159,21 @@ done <<-END && run 2 dxkctl send busy ''
 	trace -t 0
 	trace a b
 END
-[[ $? == 0 ]] && is state running
 ok "wrong arguments"
-for c in frob 99 4294967297 007 '' ' ' "$(printf 'x%.0s' {1..300})" ../0 executors; do
-	run 1 dxkctl show -- "$c" && run 1 dxkctl stop -- "$c" || break
-done && run 1 dxkctl send frob x && run 1 dxkctl set frob max_threads 1 &&
+names() {	# OPTION COMMAND...
+	run 2 "${@:2}" && has err "no such option: $1\$"
+}
+names -x dxkctl list -xj && names -j dxkctl list -jx && names -x dxkctl list --json -xj &&
+	names -x dxkstat -jx && names -x dxkstat -xj && names -x dxkstat --json -xj &&
+	names --frob dxkctl list --frob && names --json=1 dxkctl list --json=1
+ok "the option that there is not is named"
+are_not_there() {
+	for c; do
+		run 1 dxkctl show -- "$c" && run 1 dxkctl stop -- "$c" || return
+	done
+}
+are_not_there frob 99 4294967297 007 '' ' ' "$(printf 'x%.0s' {1..300})" ../0 executors &&
+	run 1 dxkctl send frob x && run 1 dxkctl set frob max_threads 1 &&
 	run 1 dxkctl drain 007 && run 1 dxkctl trace -t 1 frob && is state running
 ok "contexts that are not there"
 run 0 dxkctl --help && has out '^Usage'

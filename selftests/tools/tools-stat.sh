@@ -34,6 +34,9 @@ run 0 dxkstat -h && has out '^Usage' && run 2 dxkstat -i 0 && run 2 dxkstat -i x
 	run 2 dxkstat --json --top && run 2 dxkstat --frob && run 1 dxkstat frob &&
 	run 1 dxkstat --top
 ok "wrong use"
+dxkstat -n 1 -i 0.1 >/dev/full 2>err
+[[ $? == 1 && $(lines err 'No space left') == 1 ]]
+ok "the output cannot be written, which is told once"
 starts dxkstat -i 0.1 busy
 until_true test -s out
 ask release && shut && until_true ended $pid || kill -KILL $pid
@@ -46,10 +49,13 @@ churn=$child
 run 0 dxkstat -n 10 -i 0.05 -j && json 'len(L) == 10' && run 0 dxkctl list --json &&
 	json 'len(v) <= 5' && run 0 dxkctl list && run 0 dxkstat -n 5 -i 0.05
 ok "contexts that come and go"
-for i in {1..6}; do
-	dxkctl show $((i % 4)) >out 2>err && continue
-	has err 'there is no context' || break
-done
+show_some() {
+	local i
+	for i in {1..6}; do
+		dxkctl show $((i % 4)) >out 2>err || has err 'there is no context' || return
+	done
+}
+show_some
 ok "a context that goes while it is shown"
 kill "$churn"
 until_true ended "$churn"

@@ -72,6 +72,9 @@ for sig in TERM INT HUP; do
 	ok "SIG$sig, the terminal is as before"
 	off
 done
+on 80 24 env --ignore-signal=HUP dxkstat --top -i 3600
+sees '^dxk context' && find_top && off && until_true ended "$pid"
+ok "the terminal goes, SIGHUP is ignored"
 on 20 10 dxkstat --top && sees '^too small: 20x10' && keys q && left 0
 ok "a terminal of 20 columns"
 off

@@ -58,8 +58,12 @@ run 0 dxkctl trace -t 0.2 -o - "$id" && json 'v["traceEvents"]' && cp out trace.
 	run 1 dxkctl trace -t 1 -o /nonexistent/x &&
 	run 1 dxkctl trace -o /dev/full -t 0.2 && has err 'No space' && no_instance
 ok "a time, standard output, and where it cannot be written"
-mkdir -m 777 pub && run 1 nobody dxkctl trace -t 1 -o pub/x && has err 'run it as root'
-ok "trace by somebody else"
+mkdir long && for i in {1..2000}; do echo "something that is longer than a recording"; done >long/x &&
+	run 0 dxkctl trace -t 0.1 -o long/x "$id" && ! line long/x something && no_instance
+ok "and a recording replaces one"
+mkdir -m 777 pub && echo earlier >pub/x && chmod 666 pub/x &&
+	run 1 nobody dxkctl trace -t 1 -o pub/x && has err 'run it as root' && [[ $(<pub/x) == earlier ]]
+ok "trace by somebody else leaves an earlier recording"
 how=(env --default-signal=INT)
 recording && ask post 5 2 0 && ask collect && ask post 5 3 0 && shut && recorded INT &&
 	python trace lane2=5 lost=0

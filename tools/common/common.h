@@ -42,6 +42,14 @@ int fail(const char *next, const char *format, ...)
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
+ * bad_option - say which option there is not, when getopt_long() gave '?'
+ * @argv: as of getopt_long()
+ *
+ * Return: MISUSED
+ */
+int bad_option(char **argv);
+
+/**
  * flush - write what standard output still holds
  * @status: the exit status so far
  *
@@ -49,7 +57,7 @@ int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int flush(int status);
 
-/* Numbers with nothing before or behind them: false when @text is none. */
+/* Numbers with nothing before or behind them, decimal or with 0x: false when @text is none. */
 bool parse_u32(const char *text, uint32_t *value);
 /* Seconds with a fraction, up to ten years, in nanoseconds. */
 bool parse_seconds(const char *text, int64_t *ns);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,16 +60,28 @@ int flush(int status)
 		    "cannot write the output: %s", strerror(errno));
 }
 
+int bad_option(char **argv)
+{
+	const char *last = argv[optind - 1];
+
+	/* one of several letters, or a long option, which may have an argument too many */
+	if (optopt && !(last[0] == '-' && last[1] == '-' && strchr(last, '=')))
+		return misuse("no such option: -%c", optopt);
+	return misuse("no such option: %s", last);
+}
+
 bool parse_u32(const char *text, uint32_t *value)
 {
 	unsigned long long number;
 	char *end;
 
-	/* strtoull() would take blanks and a sign */
+	int base = text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10;
+
+	/* strtoull() would take blanks and a sign; and octal, which 0100 is not to anybody */
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
-	number = strtoull(text, &end, 0);
+	number = strtoull(text, &end, base);
 	if (errno || *end || number > UINT32_MAX)
 		return false;
 	*value = (uint32_t)number;

@@ -258,12 +258,54 @@ static bool device_ok(struct stat *st)
 	return false;
 }
 
-static bool in_groups(gid_t gid, const gid_t *list, int nr)
+/* As many as there are: a directory service gives hundreds. */
+struct groups {
+	gid_t *list;
+	int nr;
+};
+
+static bool in_groups(gid_t gid, const struct groups *g)
 {
-	while (nr--)
-		if (list[nr] == gid)
+	int i;
+
+	for (i = 0; i < g->nr; i++)
+		if (g->list[i] == gid)
 			return true;
 	return false;
+}
+
+static void groups_room(struct groups *g, int nr)
+{
+	g->nr = nr;
+	g->list = calloc((size_t)nr + 1, sizeof(*g->list));
+	if (!g->list)
+		g->nr = 0;
+}
+
+/* Of this process, and of the user, who may have been given more since it began. */
+static struct groups groups_now(void)
+{
+	struct groups g;
+
+	groups_room(&g, getgroups(0, NULL));
+	g.nr = g.nr ? getgroups(g.nr, g.list) : 0;
+	if (g.nr < 0)
+		g.nr = 0;
+	return g;
+}
+
+static struct groups groups_then(const struct passwd *pw)
+{
+	struct groups g = { 0 };
+	int nr = 0;
+
+	if (!pw)
+		return g;
+	getgrouplist(pw->pw_name, pw->pw_gid, NULL, &nr);
+	groups_room(&g, nr);
+	if (getgrouplist(pw->pw_name, pw->pw_gid, g.list, &g.nr) < 0)
+		g.nr = 0;
+	return g;
 }
 
 /* open() said EACCES or EPERM. */
@@ -272,8 +314,7 @@ static void why_not_permitted(const struct stat *st, int err)
 	const struct passwd *pw = getpwuid(geteuid());
 	const struct group *gr = getgrgid(st->st_gid);
 	const char *user = pw ? pw->pw_name : "YOU";
-	gid_t now[256], then[256];
-	int nr_now, nr_then = 256;
+	struct groups now = groups_now(), then = groups_then(pw);
 	char group[32];
 
 	snprintf(group, sizeof(group), "%u", st->st_gid);
@@ -281,26 +322,25 @@ static void why_not_permitted(const struct stat *st, int err)
 		snprintf(group, sizeof(group), "%s", gr->gr_name);
 	wrong("%s may not open %s: %s (owner %u, group %s, mode %#o)", user, DXK_DEVICE,
 	      strerror(err), st->st_uid, group, st->st_mode & 07777);
-	nr_now = getgroups(256, now);
-	if (!pw || getgrouplist(user, pw->pw_gid, then, &nr_then) < 0)
-		nr_then = 0;
 	if ((st->st_mode & 0060) != 0060) {
 		gr = getgrnam("dxk");
 		if (!gr)
 			help("groupadd --system dxk");
 		help("echo 'KERNEL==\"dxk\", GROUP=\"dxk\", MODE=\"0660\"' >/etc/udev/rules.d/60-dxk.rules");
 		help("udevadm control --reload; udevadm trigger --action=add /sys/class/misc/dxk");
-		if (!gr || !in_groups(gr->gr_gid, then, nr_then))
+		if (!gr || !in_groups(gr->gr_gid, &then))
 			help("adduser %s dxk, and log in anew", user);
-	} else if (in_groups(st->st_gid, now, nr_now) || getegid() == st->st_gid) {
+	} else if (in_groups(st->st_gid, &now) || getegid() == st->st_gid) {
 		help("you are in the group: look for an ACL, a container's device list or a security policy: getfacl %s",
 		     DXK_DEVICE);
-	} else if (in_groups(st->st_gid, then, nr_then)) {
+	} else if (in_groups(st->st_gid, &then)) {
 		help("newgrp %s, or log in anew: you are in the group, but this session began before",
 		     group);
 	} else {
 		help("adduser %s %s, and log in anew", user, group);
 	}
+	free(now.list);
+	free(then.list);
 }
 
 static bool version_ok(int ctl)
@@ -313,13 +353,11 @@ static bool version_ok(int ctl)
 		help("rmmod dxk; modprobe dxk");
 		return false;
 	}
-	if (version.abi != DXK_ABI_VERSION) {
+	/* a newer module serves older programs */
+	if (version.abi < DXK_ABI_VERSION) {
 		wrong("the module has ABI version %u, this program was built for %u",
 		      version.abi, DXK_ABI_VERSION);
-		if (version.abi > DXK_ABI_VERSION)
-			help("install the library and the tools of the module's release");
-		else
-			help("install the module of this release; rmmod dxk; modprobe dxk");
+		help("install the module of this release; rmmod dxk; modprobe dxk");
 		return false;
 	}
 	if (!(version.capabilities & DXK_CAP_NAMES)) {

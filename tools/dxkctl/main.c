@@ -57,7 +57,7 @@ int options(int argc, char **argv, const char *text, const struct option *longs)
 	if (opt == ':')
 		misuse("%s: %s needs an argument", argv[0], argv[optind - 1]);
 	else if (opt == '?')
-		misuse("%s: no such option: %s", argv[0], argv[optind - 1]);
+		bad_option(argv);
 	return opt == ':' ? '?' : opt;
 }
 

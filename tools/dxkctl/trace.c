@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,11 +251,31 @@ static int record(struct tracer *t, const struct ctx *only, int64_t duration)
 
 /* --- the subcommand -------------------------------------------------------- */
 
+/* It keeps what is in it, an earlier recording, until there is another one. */
+static int open_output(const char *name, FILE **out)
+{
+	int fd;
+
+	*out = stdout;
+	if (!strcmp(name, "-"))
+		return DONE;
+	fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	*out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (*out)
+		return DONE;
+	return fail("another file: -o FILE", "%s: %s", name, strerror(errno));
+}
+
 static int write_recording(struct recording *r, FILE *out, const char *name)
 {
-	long requests = timeline_write(r, out);
+	long requests;
 	int err = 0;
 
+	/* what is no file has no length */
+	if (out != stdout && ftruncate(fileno(out), 0) && errno != EINVAL)
+		requests = -errno;
+	else
+		requests = timeline_write(r, out);
 	if (requests < 0)
 		err = (int)-requests;
 	else if (fflush(out) || ferror(out))
@@ -283,8 +304,8 @@ int ctl_trace(int argc, char **argv)
 	struct ctx ctx = { .dir = -1 };
 	int64_t duration = -1;
 	const struct ctx *only = NULL;
+	FILE *out = NULL;
 	int opt, status;
-	FILE *out;
 
 	while ((opt = options(argc, argv, ":o:t:", long_options)) != -1) {
 		if (opt == '?')
@@ -305,12 +326,9 @@ int ctl_trace(int argc, char **argv)
 	}
 
 	signals_catch();
-	out = strcmp(name, "-") ? fopen(name, "we") : stdout;
-	if (!out) {
-		status = fail("another file: -o FILE", "%s: %s", name, strerror(errno));
-		goto out_ctx;
-	}
 	status = open_tracer(&t, only);
+	if (!status)
+		status = open_output(name, &out);
 	if (!status)
 		status = record(&t, only, duration);
 	close_tracer(&t);
@@ -318,9 +336,8 @@ int ctl_trace(int argc, char **argv)
 		status = write_recording(&r, out, name);
 	free(r.event);
 	free(r.traced);
-	if (out != stdout)
+	if (out && out != stdout)
 		fclose(out);
-out_ctx:
 	if (only)
 		ctx_close(&ctx);
 	return status;

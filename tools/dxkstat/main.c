@@ -164,8 +164,8 @@ static int loop(const struct options *o)
 {
 	struct samples before = { }, now;
 	uint64_t next = now_ns();
+	int err, status = DONE;
 	uint32_t done;
-	int err;
 
 	err = samples_take(o, &before, &now, false);
 	for (done = 0; !err && (!o->count || done < o->count); done++) {
@@ -180,13 +180,14 @@ static int loop(const struct options *o)
 			json_print(&now);
 		else
 			table_print(&now);
-		if (flush(DONE) || ferror(stdout))
+		status = flush(DONE);
+		if (status || ferror(stdout))
 			break;
 	}
 	samples_free(&before);
 	samples_free(&now);
 	/* What had to be looked at has gone: so is the work of this program. */
-	return flush(DONE);
+	return status;
 }
 
 static int parse(int argc, char **argv, struct options *o)
@@ -226,7 +227,7 @@ static int parse(int argc, char **argv, struct options *o)
 		case ':':
 			return misuse("%s needs an argument", argv[optind - 1]);
 		default:
-			return misuse("no such option: %s", argv[optind - 1]);
+			return bad_option(argv);
 		}
 	}
 	if (o->json && o->top)

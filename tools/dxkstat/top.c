@@ -3,6 +3,7 @@
  * The full screen: one context, with bars for its pools, its lanes and its threads.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +237,14 @@ static bool key(struct screen *s, const struct samples *all, int ch)
 	return true;
 }
 
+/* Then getch() waits for nothing. Who ignores SIGHUP is not told otherwise. */
+static bool terminal_gone(void)
+{
+	struct pollfd in = { .fd = STDIN_FILENO };
+
+	return poll(&in, 1, 0) > 0;
+}
+
 /* Draw, and take keys, until the next sample is due: false to quit. */
 static bool wait(struct screen *s, const struct samples *all, uint64_t next)
 {
@@ -246,6 +255,8 @@ static bool wait(struct screen *s, const struct samples *all, uint64_t next)
 	while (!caught && (now = now_ns()) < next) {
 		timeout((int)((next - now) / 1000000) + 1);
 		ch = getch();
+		if (ch == ERR && terminal_gone())
+			return false;
 		if (ch == ERR)
 			continue;
 		if (!key(s, all, ch))
