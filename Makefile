@@ -52,22 +52,22 @@ selftests-asan: selftests
 # Documentation/installing.rst says what remains to be done after each.
 .PHONY: install system_install examples_install modules_install dkms_install
 install: lib tools system_install
-	$(MAKE) -C lib/libdxk BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
+	$(MAKE) -C lib/libdxk BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR="$(DESTDIR)" install
 	$(foreach d,$(wildcard tools/Makefile Documentation/Makefile), \
 		$(MAKE) -C $(dir $d) BUILD=$(BUILD) PREFIX=$(PREFIX) \
-			DESTDIR=$(DESTDIR) install &&) :
+			DESTDIR="$(DESTDIR)" install &&) :
 
 # Group dxk, who may use the device, which modules are loaded at boot
 system_install:
 	install -D -m 644 dist/60-dxk.rules \
-		$(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-dxk.rules
+		"$(DESTDIR)$(PREFIX)/lib/udev/rules.d/60-dxk.rules"
 	install -D -m 644 dist/sysusers.conf \
-		$(DESTDIR)$(PREFIX)/lib/sysusers.d/dxk.conf
+		"$(DESTDIR)$(PREFIX)/lib/sysusers.d/dxk.conf"
 	install -D -m 644 dist/modules-load.conf \
-		$(DESTDIR)$(PREFIX)/lib/modules-load.d/dxk.conf
+		"$(DESTDIR)$(PREFIX)/lib/modules-load.d/dxk.conf"
 
 examples_install: examples
-	$(MAKE) -C examples BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) install
+	$(MAKE) -C examples BUILD=$(BUILD) PREFIX=$(PREFIX) DESTDIR="$(DESTDIR)" install
 
 # What other modules build against goes along, see Documentation/in-kernel.rst.
 # Debian's headers lack the key that modules_install would sign with, and what it
@@ -75,27 +75,27 @@ examples_install: examples
 SRCDIR	:= $(DESTDIR)$(PREFIX)/src/dxk
 MODROOT	:= $(or $(INSTALL_MOD_PATH),$(DESTDIR))
 modules_install: module
-	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(MODROOT) \
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH="$(MODROOT)" \
 		$(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=) \
 		modules_install
 	$(if $(MODROOT),,depmod $$($(MAKE) -s -C $(KDIR) kernelrelease))
-	install -D -m 644 dxk/dxk_api.h $(SRCDIR)/dxk/dxk_api.h
-	install -D -m 644 uapi/dxk.h $(SRCDIR)/uapi/dxk.h
-	install -D -m 644 Module.symvers $(SRCDIR)/Module.symvers
+	install -D -m 644 dxk/dxk_api.h "$(SRCDIR)/dxk/dxk_api.h"
+	install -D -m 644 uapi/dxk.h "$(SRCDIR)/uapi/dxk.h"
+	install -D -m 644 Module.symvers "$(SRCDIR)/Module.symvers"
 
 # The source where DKMS looks for it
 DKMSDIR	:= $(DESTDIR)/usr/src/dxk-$(VERSION)
 dkms_install:
-	install -D -m 644 -t $(DKMSDIR) VERSION Kbuild COPYING
-	install -D -m 644 -t $(DKMSDIR)/uapi uapi/dxk.h
-	install -D -m 644 -t $(DKMSDIR)/dxk dxk/Kbuild
-	install -D -m 644 -t $(DKMSDIR)/dxk/executors dxk/executors/Kbuild
+	install -D -m 644 -t "$(DKMSDIR)" VERSION Kbuild COPYING
+	install -D -m 644 -t "$(DKMSDIR)/uapi" uapi/dxk.h
+	install -D -m 644 -t "$(DKMSDIR)/dxk" dxk/Kbuild
+	install -D -m 644 -t "$(DKMSDIR)/dxk/executors" dxk/executors/Kbuild
 	$(foreach d,dxk $(patsubst %,dxk/%,engine services runtime abi executors), \
-		install -D -m 644 -t $(DKMSDIR)/$d \
+		install -D -m 644 -t "$(DKMSDIR)/$d" \
 			$(filter-out %.mod.c,$(wildcard $d/*.[ch])) &&) :
-	install -m 755 dist/keep-symvers.sh $(DKMSDIR)
-	sed 's/#MODULE_VERSION#/$(VERSION)/' dist/dkms.conf.in >$(DKMSDIR)/dkms.conf
-	chmod 644 $(DKMSDIR)/dkms.conf
+	install -m 755 dist/keep-symvers.sh "$(DKMSDIR)"
+	sed 's/#MODULE_VERSION#/$(VERSION)/' dist/dkms.conf.in >"$(DKMSDIR)/dkms.conf"
+	chmod 644 "$(DKMSDIR)/dkms.conf"
 
 # What the same install would put there now; the modules are for rm.
 .PHONY: uninstall

@@ -81,16 +81,29 @@ copy() {
 	make -C "$1" clean >/dev/null
 }
 
+# dkms_kernels CONF: those that the module was tried with, and no other
+dkms_kernels() {
+	local kernels kernel
+	kernels=$(sed -n 's/^BUILD_EXCLUSIVE_KERNEL="\(.*\)"$/\1/p' "$1")
+	for kernel in 6.1.0-56-amd64 6.12.43+deb13-amd64 7.0.0 7.2.13 7.2+deb14-amd64; do
+		[[ $kernel =~ $kernels ]] || { echo "DKMS does not build for $kernel"; return 1; }
+	done
+	for kernel in 5.10.0-8-amd64 6.0.1 7.3.0 7.20.1 8.0.0; do
+		[[ ! $kernel =~ $kernels ]] || { echo "DKMS builds for $kernel"; return 1; }
+	done
+}
+
 # from_source TREE: every file in its place, and uninstall knows them all
 from_source() {
-	local tree=$1 d=$work/staged f groups modules=()
+	local tree=$1 d="$work/staged here" f groups modules=()
 	local at=$d/usr/local src=$d/usr/src/dxk-$version
 	local stage=(make -s -C "$tree" -j"$(nproc)" DESTDIR="$d")
 	"${stage[@]}" install examples_install dkms_install || return
 	if [[ -z $lint ]]; then
-		"${stage[@]}" modules_install || return
+		# the kernel's makefiles take no blank
+		"${stage[@]}" modules_install INSTALL_MOD_PATH="$work/modules" || return
 		modules=("$at"/src/dxk/{dxk/dxk_api.h,uapi/dxk.h,Module.symvers}
-			"$d"/lib/modules/*/*/dxk/{dxk.ko,executors/dxk_executors.ko})
+			"$work"/modules/lib/modules/*/*/dxk/{dxk.ko,executors/dxk_executors.ko})
 	fi
 	for f in "$at"/lib/{libdxk.a,libdxk.so.1,pkgconfig/dxk.pc} \
 		"$at"/include/{dxk.h,dx.h,dx.hpp,linux/dxk.h} \
@@ -101,11 +114,12 @@ from_source() {
 		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} "${modules[@]}"; do
 		[[ -e $f ]] || { echo "${f#"$d"} is missing"; return 1; }
 	done
+	dkms_kernels "$src/dkms.conf" || return
 	groups=$(systemd-sysusers --root="$d" --dry-run 2>&1) || return
 	[[ $groups == *"Creating group 'dxk'"* ]] ||
 		{ echo "sysusers makes no group dxk: $groups"; return 1; }
 	"${stage[@]}" uninstall >/dev/null || return
-	rm -rf "$at/src" "$d"/{usr/src,lib/modules}
+	rm -rf "$at/src" "$d/usr/src" "$work/modules"
 	find "$d" ! -type d | grep . && { echo "were left by uninstall"; return 1; }
 	return 0
 }
@@ -137,6 +151,14 @@ reproducible() {
 	return "$status"
 }
 
+# What runs as root, or is in others' processes, binds its symbols before it runs.
+hardened() {
+	local f
+	for f in "$work"/one/tree/debian/{dxk-tools/usr/sbin/dxkctl,dxk-tools/usr/bin/dxkstat} \
+		"$work"/one/tree/debian/libdxk1/usr/lib/*/libdxk.so.1.*; do
+		readelf -d "$f" | grep -qw NOW || { echo "$f: without -z now"; return 1; }
+	done
+}
 find_faults() {
 	lintian --allow-root --fail-on error,warning "$work"/one/*.changes
 }
@@ -227,6 +249,7 @@ quick() {
 	expect "the packages are built" build || return 0
 	took "packages"
 	expect "lintian finds nothing" find_faults || :
+	expect "programs and library are hardened" hardened || :
 	took "lintian"
 	expect "make install, dkms_install, uninstall" from_source "$work/one/tree" || :
 	took "from source"
@@ -246,6 +269,7 @@ whole() {
 	fi
 	took "packages"
 	expect "lintian finds nothing" find_faults || :
+	expect "programs and library are hardened" hardened || :
 	took "lintian"
 
 	expect "a clean Debian 12" make_base || return 0
