@@ -1,0 +1,178 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# dxsum, dxpkg, dxcall and dxserve while the worst happens at any moment: somebody stops or
+# drains the context, signals, SIGKILL, too little memory, a full disk, a reader that goes,
+# a tree that changes. Each line that they print is true, and what is missing is told:
+# by a status that is not 0, and by a message, unless a signal ended it.
+# DXK_ROUNDS=n rounds of each program, DXK_SEED=n the same ones again, but for the moments.
+# shellcheck source=selftests/lib/test.bash
+. "${0%/*}/test.bash"
+
+command -v sqlite3 >/dev/null || skip_all "no sqlite3"
+bring_near "$build"/examples/{dxsum,dxpkg,dxserve,dxcall} "$build/tools/dxkctl" \
+	"$(type -P sqlite3)"
+rounds=${DXK_ROUNDS:-${long:+100}}
+rounds=${rounds:-6}
+RANDOM=${DXK_SEED:=$RANDOM}
+tell "DXK_SEED=$DXK_SEED"
+service=''
+restore() {
+	[[ -z $service ]] || kill -TERM "$service"
+	umount "$work/small"
+} 2>/dev/null
+
+# --- what is true -----------------------------------------------------------
+
+mkdir tree moving small
+for d in tree/{a..d} moving/{a..b}; do
+	mkdir "$d"
+	for f in "$d"/{1..25}; do printf '%*s\n' $((RANDOM % 3000)) "$f" >"$f"; done
+done
+# What moves has the contents of one of them, wherever it is found.
+declare -A digest=() known=() here=()
+while IFS= read -r text; do
+	digest[${text:66}]=$text
+	known[${text::64}]=1
+done < <(sha256sum {tree,moving}/*/*)
+for f in tree/*/*; do here[$f]=; done
+awk '/^$/ && ++nr == 100 { exit } 1' /var/lib/dpkg/status >status
+gives 0 dxpkg --db whole --status status && sqlite3 whole .dump >whole.dump
+ok "what is true: ${#digest[@]} files, $(lines whole.dump 'INTO version') packages"
+
+# true_lines STATUS: is each line one of a file that there is, and is none missing with 0?
+# A line that was not ended is none.
+true_lines() {
+	local -A missing=()
+	local f text
+	for f in "${!here[@]}"; do missing[$f]=; done
+	while IFS= read -r text; do
+		[[ ${digest[${text:66}]-} == "$text" ]] ||
+			[[ $text == *"  moving/"* && -n ${known[${text::64}]-} ]] ||
+			{ tell "wrong: $text"; return 1; }
+		unset "missing[${text:66}]"
+	done <lines
+	((${#missing[@]} == 0 || $1)) && return
+	tell "status 0, ${#missing[@]} of ${#here[@]} files are missing"
+	return 1
+}
+
+# --- what happens -----------------------------------------------------------
+
+# A part of the time that such a run takes.
+moment() {
+	local never
+	exec {never}<> <(:)
+	read -rt "0.$(printf %03d $((RANDOM % 180)))" -u "$never"
+	exec {never}>&-
+	return 0
+}
+change() {
+	mv moving/a/$((RANDOM % 25 + 1)) moving/b/$((RANDOM % 25 + 1))
+	mv moving/b moving/c
+	mv moving/a moving/b
+	mv moving/c moving/a
+} 2>/dev/null
+
+# upset WHAT COMMAND...: runs it; $status, and what it printed in the files lines and err
+upset() {
+	local what=$1 out=lines dir
+	shift
+	: >err >lines
+	status=0
+	case $what in
+	memory)
+		(ulimit -v $((50000 + RANDOM * 10)) && exec "$@") >lines 2>err || status=$?
+		return
+		;;
+	disk)
+		mount -t tmpfs -o size=4k upsets small && "$@" >small/lines 2>err || status=$?
+		cp small/lines lines
+		umount small
+		return
+		;;
+	pipe)
+		"$@" 2>err | { read -r text && echo "$text" >lines; }
+		# what it wrote before the reader went is nowhere: that is no loss of its own
+		status=$((PIPESTATUS[0] ? PIPESTATUS[0] : 141))
+		return
+		;;
+	esac
+	env --default-signal=INT "$@" >$out 2>err &
+	pid=$!
+	moment
+	case $what in
+	INT | TERM | KILL) kill -"$what" "$pid" ;;
+	tree) change ;;
+	drain | stop) for dir in /sys/kernel/dxk/[0-9]*; do
+			dxkctl $what ${cancel:+--cancel} --timeout 3600 "${dir##*/}"
+		done ;;
+	worker) kill -KILL $(pgrep -P "$service" | shuf -n 1) ;;
+	service) kill -KILL "$service" ;;
+	esac >said 2>&1
+	wait "$pid" || status=$?
+} 2>/dev/null
+
+told() { ((status == 0 || status > 128)) || [[ -s err ]]; }
+pick() { eval "$1=\${$((RANDOM % ($# - 1) + 2))}"; }
+happens() { pick what nothing INT TERM KILL drain stop memory disk pipe "$@"; pick cancel '' 1; }
+
+# --- the rounds ---------------------------------------------------------------
+
+for ((round = 0; round < rounds; round++)); do
+	happens tree tree
+	pick how --user --kernel '--user --workers 3 --ready 3' '--user --no-cmls'
+	# shellcheck disable=SC2086 # words
+	upset $what dxsum --dispatch "$dispatch" $how tree moving
+	told && true_lines $status
+	ok "dxsum $how, $what${cancel:+ cancel}: $status"
+	until_true no_context
+done
+
+# All of it, or what was there before and nothing beside it; but for what SIGKILL leaves.
+true_db() {
+	if ((status)); then
+		[[ $(<db) == old ]] || { tell "status $status, and the database is another one"; return 1; }
+		[[ $status == 137 || $(echo db*) == db ]] || { tell "left: $(echo db*)"; return 1; }
+	else
+		sqlite3 db .dump >dump && same whole.dump dump
+	fi
+}
+for ((round = 0; round < rounds; round++)); do
+	happens
+	rm -f db*
+	echo old >db
+	if [[ $what == disk ]]; then
+		mount -t tmpfs -o size=$((RANDOM % 400 + 20))k upsets small && echo old >small/db
+		status=0
+		dxpkg --dispatch "$dispatch" --db small/db --status status >lines 2>err || status=$?
+		cp small/* .
+		umount small
+	else
+		upset $what dxpkg --dispatch "$dispatch" --db db --status status
+		# it is printed when all is done
+		[[ $what != pipe ]] || (($(stat -c %s db) == 4)) || status=0
+	fi
+	told && true_db
+	ok "dxpkg, $what${cancel:+ cancel}: $status"
+	until_true no_context
+done
+
+serving() { compgen -G '/sys/kernel/dxk/[0-9]*/threads/2' >/dev/null; }
+for ((round = 0; round < rounds; round++)); do
+	if [[ -z $service ]] || ended "$service"; then
+		[[ -z $service ]] || wait "$service"
+		dxserve -w 2 -d "$dispatch" 2>service.err &
+		service=$!
+		until_true serving
+	fi 2>/dev/null
+	happens worker worker service
+	upset $what dxcall -t 60 sha256 tree/*/*
+	told && true_lines $status
+	ok "dxcall, $what${cancel:+ cancel}: $status"
+done
+kill -TERM "$service"
+wait "$service"
+until_true no_context
+ok "no context is left"
+plan
