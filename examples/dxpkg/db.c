@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,9 @@ struct db {
 	char *place, *building;		/* where it goes, and where it is until then */
 	sqlite3 *main;			/* connection of the main thread */
 };
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static bool discarded;			/* under @opening */
 
 /* A worker's own connection. */
 struct connection {
@@ -125,9 +129,11 @@ static int open_own(HandleClass *self, void *native, void **own)
 	(void)self;
 	if (!c)
 		return -ENOMEM;
-	rc = open_connection(db->building, 0, &c->db);
+	pthread_mutex_lock(&opening);
+	rc = discarded ? SQLITE_ABORT : open_connection(db->building, 0, &c->db);
 	if (!rc)
 		rc = prepare(c);
+	pthread_mutex_unlock(&opening);
 	if (rc) {
 		fail("cannot be opened by a worker", c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(rc));
 		connection_close(c);
@@ -156,15 +162,23 @@ static void unlink_suffix(const char *path, const char *suffix)
 	free(name);
 }
 
-/** db_discard - leave nothing behind; may be called by any thread that ends it all */
+/**
+ * db_discard - leave nothing behind; may be called by any thread that ends it all
+ * @db: may be %NULL
+ *
+ * The others still run: from here on they cannot open it, which would make files anew.
+ */
 void db_discard(struct db *db)
 {
 	if (!db)
 		return;
+	pthread_mutex_lock(&opening);
+	discarded = true;
 	unlink(db->building);
 	unlink_suffix(db->building, "-wal");
 	unlink_suffix(db->building, "-shm");
 	unlink_suffix(db->building, "-journal");
+	pthread_mutex_unlock(&opening);
 }
 
 /*

@@ -59,11 +59,12 @@ true_lines() {
 
 # --- what happens -----------------------------------------------------------
 
-# A part of the time that such a run takes.
+# A part of the time that such a run takes, once it has a context.
 moment() {
 	local never
+	while no_context && ! ended "$pid"; do :; done
 	exec {never}<> <(:)
-	read -rt "0.$(printf %03d $((RANDOM % 180)))" -u "$never"
+	read -rt "0.$(printf %03d $((RANDOM % 120)))" -u "$never"
 	exec {never}>&-
 	return 0
 }
@@ -105,9 +106,9 @@ upset() {
 	INT | TERM | KILL) kill -"$what" "$pid" ;;
 	tree) change ;;
 	drain | stop) for dir in /sys/kernel/dxk/[0-9]*; do
-			dxkctl $what ${cancel:+--cancel} --timeout 3600 "${dir##*/}"
+			dxkctl "$what" ${cancel:+--cancel} --timeout 3600 "${dir##*/}"
 		done ;;
-	worker) kill -KILL $(pgrep -P "$service" | shuf -n 1) ;;
+	worker) kill -KILL "$(pgrep -P "$service" | shuf -n 1)" ;;
 	service) kill -KILL "$service" ;;
 	esac >said 2>&1
 	wait "$pid" || status=$?
@@ -171,8 +172,8 @@ for ((round = 0; round < rounds; round++)); do
 	told && true_lines $status
 	ok "dxcall, $what${cancel:+ cancel}: $status"
 done
-kill -TERM "$service"
-wait "$service"
+{ kill -TERM "$service" && wait "$service"; } 2>/dev/null
+service=''
 until_true no_context
 ok "no context is left"
 plan
