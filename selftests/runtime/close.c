@@ -51,7 +51,7 @@ FIXTURE_TEARDOWN(close)
 }
 
 /* A context with a kernel worker that reads a file; then it does what the test wants. */
-static void own(struct dxt *t, bool closes)
+static void own(struct dxt *t, const struct fusefs *fs, bool closes)
 {
 	struct dxk_ctx_create c = { .name = NAME, .mode = 0600 };
 	struct dxk_post_entry e;
@@ -74,7 +74,8 @@ static void own(struct dxt *t, bool closes)
 	if (dxt_post(t->member, &e, 1, 0, &(struct dxk_post){ 0 }) != 1)
 		_exit(3);
 	if (closes) {
-		while (!dxt_member_is(t, 1, "busy"))
+		/* before, it may find that it shall end and not begin to read */
+		while (!fs->hung)
 			usleep(1000);
 		close(t->member);
 		close(t->ctx);
@@ -90,7 +91,7 @@ static void own(struct dxt *t, bool closes)
 	self->fs->hang = FUSE_READ;					\
 	self->child = dxt_fork();					\
 	if (!self->child)						\
-		own(self->t, _closes);					\
+		own(self->t, self->fs, _closes);					\
 	ASSERT_TRUE(DXT_SOON(self->fs->hung));				\
 } while (0)
 

@@ -132,6 +132,8 @@ static void random_policy(struct gen *g, struct dxk_policy *p)
 	p->ready_entries = 2 + gen_below(g, 6);
 	p->rejoin_entries = 1 + gen_below(g, 8);
 	p->max_requests = p->ready_entries + gen_below(g, 16);
+	/* the model knows no users: what they may have is share.c's */
+	p->user_share = 100;
 	p->data_size = 16;
 	p->dispatch = dxt_mode();
 	p->rejoin_full = gen_below(g, p->kernel_threads ? 2 : 3);
