@@ -981,7 +981,8 @@ struct dxk_log_write {
  * @nr: 1..%DXK_BATCH_MAX
  * @record_size: sizeof(struct dxk_log_record)
  *
- * Returns how many were read, 0 when there is none (until the deadline). All
+ * Returns how many were read, 0 when there is none (until the deadline), or another
+ * call has them that it copies out, be it to memory that never comes. All
  * messages accepted before a Stop are still readable after it (DX-103); then
  * ESHUTDOWN says that no more will come. EBUSY when a log file is set: it has
  * them. What cannot be copied out stays. poll(2) on the context: readable when

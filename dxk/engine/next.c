@@ -406,4 +406,6 @@ void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wa
 		dxk_waiter_finish(&n->w, wakes);
 		break;
 	}
+	/* Another one may have gone since it was found to be too many. */
+	dxk_tell_managers(e, wakes);
 }

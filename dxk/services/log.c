@@ -333,6 +333,12 @@ u32 dxk_log_count(struct dxk_log *log)
 
 /* --- the drainer ----------------------------------------------------------- */
 
+/* Nobody is, and the item need not be. */
+static bool dxk_log_is_undrained(const struct dxk_log *log)
+{
+	return !log->drainer && list_empty(&log->changes);
+}
+
 /**
  * dxk_log_claim - become the drainer of a log without a file
  * @log: the log
@@ -345,10 +351,24 @@ int dxk_log_claim(struct dxk_log *log)
 	guard(spinlock_irqsave)(&log->lock);
 	if (log->file)
 		return -EBUSY;
-	if (log->drainer || !list_empty(&log->changes))
+	if (!dxk_log_is_undrained(log))
 		return 0;
-	log->drainer = true;
+	log->drainer = log->reading = true;
 	return 1;
+}
+
+/** dxk_log_is_read - is a reader the drainer, for as long as it likes? */
+bool dxk_log_is_read(struct dxk_log *log)
+{
+	guard(spinlock_irqsave)(&log->lock);
+	return log->reading;
+}
+
+/** dxk_log_is_settled - is the item done that is to be the drainer, without a file? */
+bool dxk_log_is_settled(struct dxk_log *log)
+{
+	guard(spinlock_irqsave)(&log->lock);
+	return log->file || log->reading || dxk_log_is_undrained(log);
 }
 
 /** dxk_log_hold - have a message in log->held, if there is one; for the drainer */
@@ -371,7 +391,7 @@ void dxk_log_pass(struct dxk_log *log)
 void dxk_log_yield(struct dxk_log *log)
 {
 	scoped_guard(spinlock_irqsave, &log->lock) {
-		log->drainer = false;
+		log->drainer = log->reading = false;
 		/* Without a file: one is to come, or was withdrawn again. */
 		if (log->pinned)
 			dxk_log_kick(log);

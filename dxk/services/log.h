@@ -79,8 +79,9 @@ struct dxk_log_sink {
  * Messages leave in their order because one drainer at a time takes them out and hands
  * them on: LOG_READ, or the log item, which writes the file. To be the drainer is a token
  * and not a lock, for a drainer may hang in a user's memory or file. LOG_READ sleeps for
- * it, interruptibly; the item does not, whoever gives the token back kicks it. Nobody else
- * wants it: Start, Stop and close do what they do under @lock.
+ * it, interruptibly, and for another reader until its deadline; the item does not, whoever gives
+ * the token back kicks it. Nobody else wants it: Start, Stop and close do what they do under
+ * @lock.
  *
  * While a writer sleeps in @writers the pool is full, or its user has its share: taking from
  * the head moves the first sleeper's message in, if there is room for it now, so that none of
@@ -138,6 +139,8 @@ struct dxk_log {
 
 	/** @drainer: (G) somebody hands messages on, and has what is (D) */
 	bool drainer;
+	/** @reading: (G) it is LOG_READ */
+	bool reading;
 	/** @held: (D) the message that is being handed on */
 	struct dxk_log_record held;
 	/** @holding: (D) there is one */
@@ -190,6 +193,8 @@ void dxk_log_clean(struct dxk_log_record *rec);
 
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
 int dxk_log_claim(struct dxk_log *log);
+bool dxk_log_is_read(struct dxk_log *log);
+bool dxk_log_is_settled(struct dxk_log *log);
 bool dxk_log_hold(struct dxk_log *log);
 void dxk_log_pass(struct dxk_log *log);
 void dxk_log_yield(struct dxk_log *log);

@@ -15,15 +15,17 @@ static bool dxk_log_stirs(struct dxk_log *log)
 	return !READ_ONCE(log->async) || READ_ONCE(log->file) || dxk_log_readable(log);
 }
 
-static int dxk_log_wait(struct dxk_log *log, u64 deadline)
+/* Sleep until @over: 0, -ERESTARTSYS, or -ETIMEDOUT at the deadline, which 0 has behind it. */
+static int dxk_log_wait(struct dxk_log *log, wait_queue_head_t *queue,
+			bool (*over)(struct dxk_log *log), u64 deadline)
 {
 	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
 	DEFINE_WAIT(wait);
 	int err = 0;
 
 	for (;;) {
-		prepare_to_wait(&log->readers, &wait, TASK_INTERRUPTIBLE);
-		if (dxk_log_stirs(log)) {
+		prepare_to_wait(queue, &wait, TASK_INTERRUPTIBLE);
+		if (over(log)) {
 			err = 0;
 			break;
 		}
@@ -37,7 +39,7 @@ static int dxk_log_wait(struct dxk_log *log, u64 deadline)
 					      HRTIMER_MODE_ABS))
 			err = -ETIMEDOUT;
 	}
-	finish_wait(&log->readers, &wait);
+	finish_wait(queue, &wait);
 	return err;
 }
 
@@ -63,14 +65,38 @@ static int dxk_log_read_some(struct dxk_log *log, struct dxk_log_sink *sink, u32
 	return i ? (int)i : err;
 }
 
-/* Where user memory is never served, only those wait who read the same log. */
-static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr)
+static bool dxk_log_is_unread(struct dxk_log *log)
 {
-	int ret, claim;
+	return !dxk_log_is_read(log);
+}
 
-	ret = wait_event_interruptible(log->claimants, (claim = dxk_log_claim(log)));
-	if (ret || claim < 0)
-		return ret ?: claim;
+/*
+ * Become the drainer. The item takes a moment; a reader whose memory is never served takes for
+ * ever, and another one has nothing to read until its deadline.
+ */
+static int dxk_log_await(struct dxk_log *log, u64 deadline)
+{
+	int err, claim;
+
+	do {
+		err = dxk_log_wait(log, &log->claimants, dxk_log_is_settled, DXK_FOREVER);
+		if (err)
+			return err;
+		claim = dxk_log_claim(log);
+		if (claim)
+			return claim;
+		err = dxk_log_wait(log, &log->claimants, dxk_log_is_unread, deadline);
+	} while (!err);
+	return err;
+}
+
+static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr,
+			    u64 deadline)
+{
+	int ret = dxk_log_await(log, deadline);
+
+	if (ret < 0)
+		return ret;
 	ret = dxk_log_read_some(log, sink, nr);
 	dxk_log_yield(log);
 	return ret;
@@ -83,7 +109,7 @@ static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 
  * @nr: how many at most
  * @deadline: how long to sleep while there is none; 0 for not at all
  *
- * Return: how many; 0: none in time; -ESHUTDOWN: none, and none comes before the next Start;
+ * Return: how many; 0: none in time, or another reader was at it; -ESHUTDOWN: none, and none comes before the next Start;
  * -EBUSY: a file has the messages; -ERESTARTSYS; or what @sink said to the first.
  */
 int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline)
@@ -91,12 +117,10 @@ int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 dea
 	int ret = 0;
 
 	while (!ret) {
-		ret = dxk_log_read_now(log, sink, nr);
+		ret = dxk_log_read_now(log, sink, nr, deadline);
 		if (ret || !deadline)
 			break;
-		ret = dxk_log_wait(log, deadline);
-		if (ret == -ETIMEDOUT)
-			return 0;
+		ret = dxk_log_wait(log, &log->readers, dxk_log_stirs, deadline);
 	}
-	return ret;
+	return ret == -ETIMEDOUT ? 0 : ret;
 }

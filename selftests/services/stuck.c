@@ -212,12 +212,18 @@ static void read_there(struct dxt *t, struct dxk_log_record *r)
 	read_log(t, r, 1, DXK_FOREVER);
 }
 
-/* LOG_READ into a page that never comes: those who do not read the log do not wait. */
+static void read_meanwhile(struct dxt *t, uint64_t deadline)
+{
+	_exit(read_log(t, &(struct dxk_log_record){ 0 }, 1, deadline) != 0);
+}
+
+/* LOG_READ into a page that never comes: nobody waits, but until a deadline of its own. */
 TEST_F(stuck, page)
 {
 	_Atomic unsigned int *begun = dxt_shared(sizeof(*begun));
 	struct dxk_log_record *page;
-	pid_t reader, victim;
+	pid_t reader, victim, second;
+	unsigned int i;
 	int fd, log;
 
 	self->fs->size = 4096;
@@ -233,6 +239,12 @@ TEST_F(stuck, page)
 	self->fs->hang = FUSE_READ;
 	reader = CHILD(begun, read_there(&self->t, page));
 	ASSERT_TRUE(DXT_SOON(self->fs->hung));
+	for (i = 0; i < 2; i++) {
+		second = CHILD(begun, read_meanwhile(&self->t, i ? dxt_in(20 * DXT_MS) : 0));
+		EXPECT_TRUE(DXT_SOON(dxt_gone(second)));
+		kill(second, SIGKILL);
+		EXPECT_EQ(0, dxt_reap(second));
+	}
 	EXPECT_EQ(0, dxk_ctx_stop(self->t.ctx, DXK_STOP_CANCEL, -1));
 	self->t.policy.log_entries = 64;
 	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));

@@ -320,7 +320,25 @@ static void spares_many(struct kunit *test)
 	EXPECT_IS(ps->e->crew.extra[DXK_USER], MANY);
 }
 
+/* A worker goes while another one is dismissed for its sake: its place is told. */
+static void spares_dismissed_too_many(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 3);
+	struct dxk_member *m[3] = { puppet_worker(ps), puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_crew_op *manager;
+
+	ps->e->policy.max_threads--;
+	manager = puppet_manager(ps, true);
+	EXPECT(ASLEEP(manager));
+	puppet_dies(ps, m[0]);
+	EXPECT(ASLEEP(manager));
+	dxk_member_do(m[1], dxk_leave_run);
+	EXPECT(!ASLEEP(manager));
+	EXPECT_IS(manager->workers, 1);
+}
+
 static struct kunit_case spares_cases[] = {
+	KUNIT_CASE(spares_dismissed_too_many),
 	KUNIT_CASE(spares_in_place),
 	KUNIT_CASE(spares_asked_for),
 	KUNIT_CASE(spares_order),

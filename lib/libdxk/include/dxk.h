@@ -428,9 +428,9 @@ int dxk_log_write(int member, const void *text, size_t len, unsigned int flags,
  *
  * poll(2) reports the context descriptor readable when there is a message.
  *
- * Return: how many were read, 0 when there was none until the time was over;
- * -ESHUTDOWN when the context does not run and all were read, -EBUSY when the
- * kernel writes the log to a file, -EINTR, -EFAULT.
+ * Return: how many were read, 0 when there was none until the time was over, or
+ * another reader was at it; -ESHUTDOWN when the context does not run and all were read,
+ * -EBUSY when the kernel writes the log to a file, -EINTR, -EFAULT.
  */
 int dxk_log_read(int ctx, struct dxk_log_record *records, unsigned int nr,
 		 int64_t timeout_ns);
