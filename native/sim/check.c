@@ -254,6 +254,9 @@ static void check_stall(const struct dxk_engine *e, const struct crew *c, bool e
 		return;
 	if (!e->stalled)
 		sim_fail("nobody can run, and the Monitor is not called");
+	/* It is about to look, when it gets the processor. */
+	if (house.control[DXK_MONITOR].task->state == SIM_RUNNABLE)
+		return;
 	/* The Monitor's first look, how long it lasts, and the look after that. */
 	if (sim_now - model.stuck_since > NSEC_PER_MSEC *
 	    (2ULL * e->policy.monitor_interval_ms + DXK_SPARE_MS + DXK_STALL_MS + 100))
