@@ -371,20 +371,6 @@ void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 }
 
 /**
- * dxk_stop_wait - sleep until nothing is Ready and nothing executes
- * @e: stopping
- * @deadline: of the sleep
- */
-int dxk_stop_wait(struct dxk_engine *e, u64 deadline)
-{
-	struct dxk_stop_op s = { };
-
-	dxk_waiter_init(&s.w);
-	dxk_perform(e, &s.op, dxk_stop_wait_run);
-	return dxk_waiter_sleep(e, &s.w, deadline);
-}
-
-/**
  * dxk_should_wait - is the member asked to end?
  * @m: the calling thread's member
  * @deadline: how long to sleep until it is, 0 for not at all

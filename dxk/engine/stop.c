@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Stop, as a move of the engine: refuse posts, wake who sleeps, cancel what is
- * Ready if so asked, and sleep until nothing executes.
+ * A run is ended, as a move of the engine: refuse posts, wake who sleeps, and cancel what
+ * is Ready if so asked. Who calls for that, and waits, is in life.c.
  */
 #include "engine/dispatch.h"
 #include "engine/next.h"
@@ -136,12 +136,4 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	dxk_stop_workers(e, wakes);
 	if (s->close)
 		dxk_stop_managers(e, wakes);
-}
-
-void dxk_stop_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
-{
-	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
-
-	list_add_tail(&s->w.link, &e->stoppers);
-	dxk_stop_workers(e, wakes);
 }

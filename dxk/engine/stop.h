@@ -8,13 +8,11 @@
 struct dxk_engine;
 
 /**
- * struct dxk_stop_op - Stop
+ * struct dxk_stop_op - end who sleeps in a run
  */
 struct dxk_stop_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @w: sleeps in dxk_engine.stoppers while requests execute */
-	struct dxk_waiter w;
 	/** @gen: of the run that it is about: nothing happens to another one */
 	u32 gen;
 	/** @cancel: cancel what is Ready */
@@ -52,7 +50,6 @@ struct dxk_should_op {
 dxk_op_fn dxk_cancel_some_run;
 dxk_op_fn dxk_should_run;
 dxk_op_fn dxk_stop_begin_run;
-dxk_op_fn dxk_stop_wait_run;
 
 bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs);
 

@@ -55,6 +55,7 @@ static void begin(struct stress *s, u32 round)
 	spin_lock(&s->e.lock);
 	dxk_crew_set_lanes(&s->e);
 	s->e.state = DXK_CTX_RUNNING;
+	s->e.run.gen = 1;
 	spin_unlock(&s->e.lock);
 }
 
@@ -65,8 +66,7 @@ static void stop(struct stress *s, struct actor *actor, bool cancel)
 
 	pthread_barrier_wait(&s->calm);
 	__atomic_store_n(&s->over, true, __ATOMIC_RELEASE);
-	dxk_stop_begin(&s->e, 0, cancel, false);
-	MUST(!dxk_stop_wait(&s->e, DXK_FOREVER));
+	MUST(!dxk_run_halt(&s->e, cancel ? DXK_STOP_CANCEL : DXK_STOP_DRAIN, false, DXK_FOREVER));
 	pthread_barrier_wait(&s->gone);
 	for (i = 0; i < THREADS; i++)
 		pthread_join(actor[i].thread, NULL);

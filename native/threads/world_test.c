@@ -210,9 +210,9 @@ static void world_signals(struct kunit *test)
 	puppet_work(ps, worker);
 	os_interrupt(os_self());
 	EXPECT_IS(dxk_should_wait(worker, DXK_FOREVER), -ERESTARTSYS);
-	dxk_stop_begin(ps->e, 0, false, false);
+	ps->e->run.gen++;
 	os_interrupt(os_self());
-	EXPECT_IS(dxk_stop_wait(ps->e, DXK_FOREVER), -ERESTARTSYS);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, DXK_FOREVER), -ERESTARTSYS);
 }
 
 static struct kunit_case world_cases[] = {

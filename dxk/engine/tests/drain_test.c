@@ -29,7 +29,7 @@ static void drain_hierarchy(struct kunit *test)
 	};
 	struct dxk_rejoin_op *r[2];
 	struct dxk_next_op *n[3];
-	struct dxk_stop_op *stop;
+	struct puppet_stop *stop;
 
 	posts(ps, ps->main, 8);
 	puppet_work(ps, m[0]);

@@ -64,7 +64,7 @@ static void enforce_closes_lane(struct kunit *test)
 	puppet_work(ps, puppet_worker(ps));
 	dxk_stop_begin(ps->e, 0, false, false);
 	EXPECT_IS(puppet_end(ps, ps->member[2], 0, 1)->err, -ESHUTDOWN);
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+	EXPECT_IS(puppet_stop_wait(ps), 0);
 }
 
 /* A Stop that comes between its lock holds is over with the last one. */
@@ -73,7 +73,7 @@ static void enforce_meets_stop(struct kunit *test)
 	struct puppets *ps = start(test);
 	struct dxk_policy p = ps->e->policy;
 	struct dxk_enforce_op op = { .policy = &p };
-	struct dxk_stop_op *stop;
+	struct puppet_stop *stop;
 
 	p.lane_pct[1] = 0;
 	INIT_LIST_HEAD(&op.ended);

@@ -2,6 +2,7 @@
 /*
  * The calls of puppets, see puppet.h.
  */
+#include "engine/next.h"
 #include "engine/tests/puppet.h"
 
 /* --- moves ------------------------------------------------------------------ */
@@ -347,11 +348,25 @@ struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool
 	return s;
 }
 
-/** puppet_stopper - Stop waits until nothing executes */
-struct dxk_stop_op *puppet_stopper(struct puppets *ps)
+static void stop_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
-	struct dxk_stop_op *s = &call(ps, PUPPET_STOP)->stop;
+	list_add_tail(&container_of(op, struct puppet_stop, op)->w.link, &e->stoppers);
+	dxk_stop_workers(e, wakes);
+}
 
-	puppet_do(ps, &s->op, dxk_stop_wait_run);
+/** puppet_stopper - Stop waits until nothing is Ready and nothing executes */
+struct puppet_stop *puppet_stopper(struct puppets *ps)
+{
+	struct puppet_stop *s = &call(ps, PUPPET_STOP)->stop;
+
+	puppet_do(ps, &s->op, stop_run);
 	return s;
+}
+
+/** puppet_stop_wait - is nothing Ready, and does nothing execute? */
+int puppet_stop_wait(struct puppets *ps)
+{
+	struct puppet_stop *s = puppet_stopper(ps);
+
+	return ASLEEP(s) ? puppet_time_up(ps, &s->w) : 0;
 }

@@ -23,6 +23,12 @@ enum puppet_sort {
 	PUPPET_STOP,
 };
 
+/* Who waits until the run is quiet; nobody has asked for its end by this. */
+struct puppet_stop {
+	struct dxk_op op;
+	struct dxk_waiter w;
+};
+
 struct puppet_call {
 	struct puppet_call *before;
 	enum puppet_sort sort;
@@ -33,7 +39,7 @@ struct puppet_call {
 		struct dxk_next_op next;
 		struct dxk_crew_op crew;
 		struct dxk_should_op should;
-		struct dxk_stop_op stop;
+		struct puppet_stop stop;
 	};
 };
 
@@ -117,7 +123,8 @@ void puppet_return(struct puppets *ps, struct dxk_next_op *n);
 
 struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait);
 struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool wait);
-struct dxk_stop_op *puppet_stopper(struct puppets *ps);
+struct puppet_stop *puppet_stopper(struct puppets *ps);
+int puppet_stop_wait(struct puppets *ps);
 
 /* What the world has for this: memory around them for what the engine asks of it. */
 struct dxk_engine *stage_engine(struct kunit *test);

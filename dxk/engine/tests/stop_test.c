@@ -14,7 +14,7 @@ static void stop_drains(struct kunit *test)
 		puppet_worker(ps), puppet_worker(ps), puppet_worker(ps),
 	};
 	struct dxk_rejoin_op *r, *inside;
-	struct dxk_stop_op *stop[2];
+	struct puppet_stop *stop[2];
 	struct dxk_next_op *idle;
 	struct dxk_post_op *p;
 	struct dxk_crew_op *c;
@@ -42,7 +42,7 @@ static void stop_drains(struct kunit *test)
 	EXPECT(ASLEEP(c));
 	stop[0] = puppet_stopper(ps);
 	EXPECT(ASLEEP(stop[0]));
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), -ETIMEDOUT);
+	EXPECT_IS(puppet_stop_wait(ps), -ETIMEDOUT);
 	stop[1] = puppet_stopper(ps);
 	/* who executes may rejoin until it ends */
 	inside = puppet_rejoin(ps, m[0], 9, 1, 1);
@@ -59,7 +59,7 @@ static void stop_drains(struct kunit *test)
 	EXPECT_IS(idle->err, -ESHUTDOWN);
 	EXPECT(!ASLEEP(stop[0]) && !ASLEEP(stop[1]));
 	EXPECT_IS(puppet_turn(ps, m[1], 1)->err, -ESHUTDOWN);
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+	EXPECT_IS(puppet_stop_wait(ps), 0);
 	/* nobody is needed any more */
 	c = puppet_manager(ps, false);
 	EXPECT_IS(c->workers + c->spares, 0);
@@ -73,7 +73,7 @@ static void stop_before_the_first(struct kunit *test)
 {
 	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_member *worker = puppet_worker(ps);
-	struct dxk_stop_op *stop;
+	struct puppet_stop *stop;
 	struct dxk_crew_op *c;
 
 	puppet_post(ps, 8, 0, 0);
@@ -124,9 +124,9 @@ static void stop_cancels(struct kunit *test)
 	/* that which could not be fetched is Ready again, and so cancelled */
 	puppet_return(ps, n);
 	EXPECT_IS(ps->e->stats.cancelled, 3 * DXK_BATCH_MAX + 1);
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), -ETIMEDOUT);
+	EXPECT_IS(puppet_stop_wait(ps), -ETIMEDOUT);
 	puppet_end(ps, m[0], 77, 0);
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+	EXPECT_IS(puppet_stop_wait(ps), 0);
 	for (i = 0; i < 2 * DXK_BATCH_MAX + 2; i++) {
 		r = puppet_rejoin(ps, ps->main, 8, 1, 0);
 		ASSERT_IS(r->nr, 1);
@@ -144,7 +144,7 @@ static void stop_after_the_last(struct kunit *test)
 	struct puppets *ps = puppets_workers(test, 3);
 	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
 	struct dxk_next_op *n[2];
-	struct dxk_stop_op *stop;
+	struct puppet_stop *stop;
 
 	puppet_post(ps, 8, 0, 0);
 	puppet_post(ps, 8, 0, 0);
@@ -283,7 +283,7 @@ static void stop_owes(struct kunit *test)
 	struct dxk_crew_op **c = puppet_array(ps, MANY);
 	struct dxk_post_op **p = puppet_array(ps, MANY);
 	struct dxk_next_op **n = puppet_array(ps, MANY);
-	struct dxk_stop_op **stop = puppet_array(ps, MANY);
+	struct puppet_stop **stop = puppet_array(ps, MANY);
 	u32 i, asleep = 0, holds;
 
 	ps->e->policy.rejoin_full = DXK_REJOIN_RESERVE;
@@ -411,7 +411,7 @@ static void stop_ends_full_pool(struct kunit *test)
 	}
 	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
 	/* who sleeps on after Stop is over has nothing to wait for */
-	EXPECT_IS(dxk_stop_wait(ps->e, 0), 0);
+	EXPECT_IS(puppet_stop_wait(ps), 0);
 }
 
 static struct kunit_case stop_cases[] = {
