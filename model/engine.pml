@@ -1097,7 +1097,7 @@ proctype stopper(byte me)
 	:: else -> break
 	od;
 #endif
-	/* dxk_stop_wait() */
+	/* dxk_run_halt(): its sleep */
 	skip;
 	LOCKED done[me] = false; queue[me] = Q_STOPPERS; stop_workers() UNLOCKED_SLEEP(ss, none)
 	atomic {
