@@ -440,7 +440,8 @@ enum dxk_order {
  * @user_share: percent that one user, other than the owner of the context, may have of
  *	what it has and what is free together: of live requests (EDQUOT), of Ready Pool
  *	entries, of Rejoin Pool entries unless @rejoin_full is GROW (EAGAIN, or sleep), and
- *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Dynamic
+ *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Less: posters
+ *	of each such user that sleep for room have an order of their own. Dynamic
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL

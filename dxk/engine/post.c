@@ -108,10 +108,16 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 	dxk_post_finish(p, -ESHUTDOWN, 0, wakes);
 }
 
-/* Where a poster sleeps for room for a request. */
-static u32 dxk_post_queue_of(const struct dxk_post_op *p, const struct dxk_rqe *rqe)
+/*
+ * Where a poster sleeps for room for a request. Where users have no shares there is one order
+ * for all of a lane.
+ */
+static u32 dxk_post_queue_of(const struct dxk_engine *e, const struct dxk_post_op *p,
+			     const struct dxk_rqe *rqe)
 {
-	return likely(!p->m->share) ? rqe->lane : DXK_LANES - 1 + p->m->share;
+	if (likely(!p->m->share) || e->policy.user_share == 100)
+		return rqe->lane;
+	return DXK_LANES - 1 + p->m->share;
 }
 
 /*
@@ -123,7 +129,7 @@ static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_post_op 
 	const struct dxk_rqe *rqe = dxk_post_next(p);
 	u32 reason;
 
-	return dxk_post_queue_of(p, rqe) == queue && rqe->attrs & PXR_WAITIF_BUSY &&
+	return dxk_post_queue_of(e, p, rqe) == queue && rqe->attrs & PXR_WAITIF_BUSY &&
 	       dxk_admit(e, p->m, rqe, &reason) == -EAGAIN;
 }
 
@@ -194,7 +200,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 {
 	while (!list_empty(&p->rqes)) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
-		u32 queue = dxk_post_queue_of(p, rqe);
+		u32 queue = dxk_post_queue_of(e, p, rqe);
 		u32 reason = 0;
 		int err;
 

@@ -216,6 +216,14 @@ static void share_enforced(struct kunit *test)
 	/* now only the pool's size counts */
 	EXPECT_IS(greedy(ps, a, 0, -EAGAIN, PXR_POOL_FULL), 5);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 12);
+	/* and all wait in the order of the lane; with shares again, in their own */
+	sleeper = puppet_post_nr(ps, a, 1, 1, WAIT);
+	EXPECT_IS(ps->e->ready.asleep[3], 1);
+	p.user_share = 50;
+	dxk_enforce(ps->e, &p);
+	EXPECT(ASLEEP(sleeper));
+	EXPECT_IS(ps->e->ready.asleep[3], 0);
+	EXPECT_IS(ps->e->ready.asleep[DXK_LANES], 1);
 }
 
 /* Stop(drain) sends away who sleeps outside, Stop(cancel) all (DX-107). */
