@@ -213,9 +213,8 @@ void dxk_run_fail(struct dxk_engine *e)
 	spin_lock(&e->lock);
 	h.gen = e->run.gen;
 	e->run.failed = true;
-	/* Nobody sleeps in it, but for workers, which go with the crew; and nobody comes. */
+	/* Nobody comes any more; workers of an earlier run may sleep for work already. */
 	WRITE_ONCE(e->run.down, true);
-	e->run.shut = DXK_CANCEL + 1;
 	dxk_run_end(e, DXK_CANCEL, true, &wakes);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);

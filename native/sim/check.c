@@ -294,10 +294,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_managers(e, &c);
 }
 
-/*
- * The state of a run that ends comes first; then its sleepers are told, in further holds. If
- * Start has failed these are workers only, who go with the crew.
- */
+/* The state of a run that ends comes first; then its sleepers are told, in further holds. */
 static bool is_being_told(const struct dxk_engine *e)
 {
 	const struct dxk_run *run = &e->run;
@@ -306,8 +303,6 @@ static bool is_being_told(const struct dxk_engine *e)
 	if (e->state < DXK_CTX_STOPPING)
 		return false;
 	if (run->shut <= run->how && (run->closed || !dxk_run_is_over(e)))
-		return true;
-	if (run->failed && house.up > STEP_CREW)
 		return true;
 	if (!house.telling)
 		return false;

@@ -352,6 +352,8 @@ static void run_fails(struct kunit *test)
 {
 	struct puppets *ps = new_context(test, 1);
 	struct dxk_policy policy = ps->e->policy;
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_next_op *early;
 	enum dxk_ctx_state was;
 	pthread_t walker;
 	u32 i;
@@ -361,11 +363,16 @@ static void run_fails(struct kunit *test)
 		policy.redo_max = i;
 		EXPECT_IS(claim(ps, &policy), 0);
 		EXPECT_IS(ps->e->policy.redo_max, i);
+		/* a worker of an earlier run, perhaps, who asks too early */
+		early = puppet_turn(ps, worker, 1);
+		EXPECT(ASLEEP(early));
 		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
 		EXPECT_IS(pthread_create(&walker, NULL, walks, ps->e), 0);
 		dxk_run_fail(ps->e);
 		EXPECT(dxk_run_is_over(ps->e));
 		pthread_join(walker, NULL);
+		EXPECT(!ASLEEP(early));
+		EXPECT_IS(early->err, -ESHUTDOWN);
 		EXPECT_IS(ps->e->state, was);
 		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
 		if (i == 2) {

@@ -492,7 +492,7 @@ TEST_F(next, idle_kernel_worker_holds_no_file)
 	ASSERT_EQ(1, dxt_post(t->member, &e, 1, 0, &p));
 	close(fd[1]);
 	EXPECT_TRUE(DXT_UNTIL(t, poll(&reader, 1, 0) == 1));
-	EXPECT_TRUE(dxt_member_is(t, 1, "available"));
+	EXPECT_TRUE(DXT_UNTIL(t, dxt_member_is(t, 1, "available")));
 	EXPECT_EQ(0, dxt_num(t, "owners"));
 	close(fd[0]);
 }
