@@ -64,10 +64,12 @@ struct dxk_shares {
  * @pct: policy user_share
  * @has: how many it has
  * @room: how many are free, for whomever
+ *
+ * With 100 there are no shares: then only the limits of all count.
  */
 static inline bool dxk_share_allows(u32 pct, u32 has, u32 room)
 {
-	return (u64)has * 100 < ((u64)has + room) * pct;
+	return pct == 100 || (u64)has * 100 < ((u64)has + room) * pct;
 }
 
 void dxk_shares_init(struct dxk_shares *shares);

@@ -179,6 +179,18 @@ static void share_rejoin(struct kunit *test)
 	}
 }
 
+/* 100 percent is no limit, of what others than the owner are promised neither. */
+static void share_none(struct kunit *test)
+{
+	struct puppets *ps = start(test, 100, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *a = stranger(ps, 1), *worker = puppet_worker(ps);
+
+	ps->e->owners.entries = 4;
+	EXPECT_IS(greedy(ps, a, PXR_REJOIN, -EAGAIN, PXR_POOL_FULL), 12);
+	puppet_work(ps, worker);
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 1, PXR_REJOIN), 1);
+}
+
 /* Where more can be promised than there is, a stranger still may post. */
 static void share_promised(struct kunit *test)
 {
@@ -370,9 +382,9 @@ static void share_extremes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, dxk_share_allows(1, 0, 1));
 	KUNIT_EXPECT_FALSE(test, dxk_share_allows(1, 1, 99));
 	KUNIT_EXPECT_TRUE(test, dxk_share_allows(1, 1, 100));
-	KUNIT_EXPECT_FALSE(test, dxk_share_allows(100, 0, 0));
+	KUNIT_EXPECT_FALSE(test, dxk_share_allows(99, 0, 0));
 	KUNIT_EXPECT_TRUE(test, dxk_share_allows(100, U32_MAX, 1));
-	KUNIT_EXPECT_FALSE(test, dxk_share_allows(100, U32_MAX, 0));
+	KUNIT_EXPECT_TRUE(test, dxk_share_allows(100, U32_MAX, 0));
 	KUNIT_EXPECT_FALSE(test, dxk_share_allows(99, U32_MAX, 1));
 	KUNIT_EXPECT_TRUE(test, dxk_share_allows(51, U32_MAX, U32_MAX));
 	KUNIT_EXPECT_FALSE(test, dxk_share_allows(50, U32_MAX, U32_MAX));
@@ -383,6 +395,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_ready),
 	KUNIT_CASE(share_in_order),
 	KUNIT_CASE(share_rejoin),
+	KUNIT_CASE(share_none),
 	KUNIT_CASE(share_promised),
 	KUNIT_CASE(share_enforced),
 	KUNIT_CASE(share_stopped),
