@@ -211,13 +211,14 @@ static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
 	return *reason ? -EAGAIN : 0;
 }
 
-/* Does somebody sleep whose next request is of the lane? */
-static struct member *lane_sleeper(const struct ctx *c, unsigned int lane)
+/* Does somebody but @self sleep whose next request is of the lane? */
+static struct member *lane_sleeper(const struct ctx *c, unsigned int lane,
+				   const struct member *self)
 {
 	struct member *m = NULL;
 
 	while ((m = engine_sleeper(c, S_POST, m ? m->arrival : 0)))
-		if (m->reqs[0]->lane == lane)
+		if (m != self && m->reqs[0]->lane == lane)
 			return m;
 	return NULL;
 }
@@ -242,9 +243,8 @@ void engine_post_continue(struct ctx *c, struct member *m, bool head)
 		uint32_t reason;
 		long error = admit(c, r, &reason);
 
-		/* behind those of the lane who sleep already */
-		if (!error && r->lane != lane && lane_sleeper(c, r->lane) &&
-		    lane_sleeper(c, r->lane) != m) {
+		/* behind those of the lane who sleep already, were they later in another */
+		if (!error && r->lane != lane && lane_sleeper(c, r->lane, m)) {
 			error = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
@@ -277,7 +277,7 @@ void engine_serve_posters(struct ctx *c)
 	uint32_t reason;
 
 	while ((m = engine_sleeper(c, S_POST, m ? m->arrival : 0))) {
-		if (lane_sleeper(c, m->reqs[0]->lane) != m ||
+		if (lane_sleeper(c, m->reqs[0]->lane, NULL) != m ||
 		    admit(c, m->reqs[0], &reason) == -EAGAIN)
 			continue;
 		engine_post_continue(c, m, true);
