@@ -195,6 +195,7 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 {
 	list_del_init(&owner->owed);
+	owners->nr_owed--;
 	if (!owner->space)
 		dxk_owner_free(owners, owner);
 }

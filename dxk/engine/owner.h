@@ -110,6 +110,10 @@ struct dxk_owners {
 	 * no lock hold has looked at since
 	 */
 	struct list_head owed;
+	/** @nr_owed: (L) how many there are in @owed */
+	u32 nr_owed;
+	/** @passes: (L) how many passes are over: they go round @owed */
+	u32 passes;
 	/**
 	 * @pass: (L) whose pollers are being looked at, a few per lock hold: the first of
 	 * @owed; or NULL

@@ -16,6 +16,7 @@
 #include "engine/rejoin.h"
 #include "engine/stall.h"
 #include "engine/state.h"
+#include "engine/stop.h"
 #include "trace.h"
 
 /* Requests of the owner that are still to complete. */
@@ -145,8 +146,10 @@ static void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
 {
 	if (e->owners.pass == owner)
 		e->owners.again = true;
-	else if (list_empty(&owner->owed))
-		list_add_tail(&owner->owed, &e->owners.owed);
+	if (!list_empty(&owner->owed))
+		return;
+	list_add_tail(&owner->owed, &e->owners.owed);
+	e->owners.nr_owed++;
 }
 
 /* Tell poll(2) of those who watch the owner. Return: was that all? */
@@ -238,6 +241,7 @@ static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 			list_move_tail(&r->w.link, &owner->pollers);
 	}
 	owners->pass = NULL;
+	owners->passes++;
 	return true;
 }
 
@@ -442,23 +446,11 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		dxk_owner_changed(e, owner, wakes);
 }
 
-/**
- * dxk_stop_pollers - Stop looks at every sleeping poller (DX-107)
- * @e: the engine, locked
- * @bucket: where to go on in the hash of owners, from 0 on
- * @wakes: gets the wake-ups
- *
- * Each owner that has some is owed a pass: it keeps their order, and meets nobody twice,
- * however many stay asleep. As far as the lock hold can afford. Return: was that all?
- */
-bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes)
+/* Each owner that somebody sleeps for is owed a pass. Return: was that all? */
+static bool dxk_stop_owners(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes)
 {
 	struct dxk_owner *owner;
 
-	lockdep_assert_held(&e->lock);
-
-	if (!e->owners.nr || !(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
-		return true;
 	for (; *bucket < 1U << e->owners.bits; ++*bucket) {
 		if (!dxk_afford(wakes, 1))
 			return false;
@@ -467,6 +459,35 @@ bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes
 			if (!list_empty(&owner->pollers))
 				dxk_owner_owe(e, owner);
 	}
+	return true;
+}
+
+/**
+ * dxk_stop_pollers - Stop looks at every sleeping poller (DX-107)
+ * @e: the engine, locked
+ * @s: how far it is
+ * @wakes: gets the wake-ups
+ *
+ * Each owner that has some is owed a pass: it keeps their order, and meets nobody twice,
+ * however many stay asleep. What others owe later is not waited for. As far as the lock
+ * hold can afford. Return: was that all?
+ */
+bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
+		      struct dxk_wakes *wakes)
+{
+	struct dxk_owners *owners = &e->owners;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!owners->nr || !(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
+		return true;
+	if (!s->owed) {
+		if (!dxk_stop_owners(e, &s->bucket, wakes))
+			return false;
+		/* They take turns; one that a pass was in the midst of gets a second. */
+		s->last = owners->passes + owners->nr_owed + 1;
+		s->owed = true;
+	}
 	dxk_owners_go_on(e, wakes);
-	return list_empty(&e->owners.owed);
+	return list_empty(&owners->owed) || (s32)(owners->passes - s->last) >= 0;
 }

@@ -7,6 +7,7 @@
 
 struct dxk_owner;
 struct dxk_rqe;
+struct dxk_stop_pollers;
 
 /**
  * struct dxk_rejoin_op - a rejoin poll or wait
@@ -74,6 +75,7 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
-bool dxk_stop_pollers(struct dxk_engine *e, u32 *bucket, struct dxk_wakes *wakes);
+bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
+		      struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_REJOIN_H */

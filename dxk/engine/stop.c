@@ -127,7 +127,7 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	}
 	if (!s->begun)
 		dxk_stop_first(e, s);
-	s->more = !dxk_stop_pollers(e, &s->bucket, wakes) ||
+	s->more = !dxk_stop_pollers(e, &s->pollers, wakes) ||
 		  !dxk_stop_services(e, s, wakes);
 	dxk_stop_posters(e, wakes);
 	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */

@@ -8,6 +8,18 @@
 struct dxk_engine;
 
 /**
+ * struct dxk_stop_pollers - how far Stop is with those who wait for owners
+ */
+struct dxk_stop_pollers {
+	/** @bucket: where the search for them goes on */
+	u32 bucket;
+	/** @owed: all were found, and their owners are owed a pass */
+	bool owed;
+	/** @last: when so many passes are over all were looked at, see dxk_owners.passes */
+	u32 last;
+};
+
+/**
  * struct dxk_stop_op - end who sleeps in a run
  */
 struct dxk_stop_op {
@@ -21,8 +33,8 @@ struct dxk_stop_op {
 	bool close;
 	/** @begun: it was performed before */
 	bool begun;
-	/** @bucket: where the search for pollers goes on */
-	u32 bucket;
+	/** @pollers: how far it is with those who wait for owners */
+	struct dxk_stop_pollers pollers;
 	/** @services: struct dxk_should_op that are still to be looked at */
 	struct list_head services;
 	/** @more: to be performed again */

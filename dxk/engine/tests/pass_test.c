@@ -4,6 +4,7 @@
  * changes meanwhile is not missed.
  */
 #include "engine/rejoin.h"
+#include "engine/stop.h"
 #include "engine/tests/puppet.h"
 
 #define MANY	150
@@ -135,6 +136,53 @@ static void pass_and_stop(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* DX-107: Stop waits for the passes that it owes, not for all that are owed later. */
+static void pass_and_stop_go_on(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(4);
+	struct dxk_member *m, *worker;
+	struct dxk_stop_op stop = { };
+	struct dxk_rejoin_op *last;
+	struct puppets *ps;
+	u32 i;
+
+	/* few enough that one lock hold finds all who sleep */
+	policy.ready_entries = 64;
+	policy.max_requests = 64;
+	ps = puppets_start(test, &policy);
+	ps->e->swept = true;
+	m = puppet_client(ps);
+	worker = puppet_worker(ps);
+	puppet_post_nr(ps, ps->main, 60, 8, PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 1, 9, PXR_REJOIN);
+	puppet_work(ps, worker);
+	for (i = 0; i < MANY; i++)
+		last = puppet_rejoin(ps, m, 9, 1, 1);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(stop.more);
+	/* who comes later stays asleep; two owners have more of them than a hold reaches */
+	for (i = 0; i < 2 * MANY; i++)
+		puppet_rejoin(ps, m, 8 + i % 2, 60, 60)->w.since = ps->e->stopped + 1;
+	for (i = 0; i < 58 && stop.more; i++) {
+		/* and change all the time */
+		puppet_end(ps, worker, 0, 0);
+		puppet_work(ps, worker);
+		puppet_do(ps, &stop.op, dxk_stop_begin_run);
+		EXPECT(!list_empty(&ps->e->owners.owed));
+	}
+	EXPECT(!stop.more);
+	EXPECT(!ASLEEP(last));
+	EXPECT_IS(last->err, -ESHUTDOWN);
+	puppet_end(ps, worker, 0, 0);
+	while (ps->e->nr[DXK_AT_READY]) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+	}
+	for (i = 0; i < 64 && ps->e->owing; i++)
+		dxk_sweep(ps->e, true);
+	dxk_sweep_end(ps->e);
+}
+
 /* A turn ends requests of more owners than a lock hold may tell of it. */
 static void pass_many_owners(struct kunit *test)
 {
@@ -244,6 +292,7 @@ static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
 	KUNIT_CASE(pass_begins_anew),
 	KUNIT_CASE(pass_and_stop),
+	KUNIT_CASE(pass_and_stop_go_on),
 	KUNIT_CASE(pass_many_owners),
 	KUNIT_CASE(pass_keeps_the_order),
 	KUNIT_CASE(pass_last_result),

@@ -338,7 +338,8 @@ static void rejoin_stop_wakes(struct kunit *test)
 	struct dxk_wakes wakes;
 	struct puppets *ps;
 	u64 returned;
-	u32 i, bucket;
+	struct dxk_stop_pollers stop;
+	u32 i;
 
 	/* few enough for one lock hold */
 	policy.ready_entries = 64;
@@ -348,12 +349,12 @@ static void rejoin_stop_wakes(struct kunit *test)
 	r = puppet_rejoin(ps, ps->main, 8, 1, 1);
 	returned = ps->e->stats.rejoin_returned;
 	for (i = 0; i < 2; i++) {
-		bucket = 0;
+		stop = (struct dxk_stop_pollers){ };
 		dxk_wakes_init(&wakes);
 		spin_lock(&ps->e->lock);
 		ps->e->state = DXK_CTX_STOPPING;
 		ps->e->stopped = r->w.since - !i;
-		EXPECT(dxk_stop_pollers(ps->e, &bucket, &wakes));
+		EXPECT(dxk_stop_pollers(ps->e, &stop, &wakes));
 		spin_unlock(&ps->e->lock);
 		dxk_wakes_flush(ps->e, &wakes);
 		EXPECT_IS(ASLEEP(r), !i);
