@@ -85,6 +85,7 @@ int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
 __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 struct file *dxk_handle_file(struct dxk_call *call, u64 id);
+ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
 
 /**
  * struct dxk_request - a request to post from the kernel

@@ -13,7 +13,6 @@
  */
 #include <crypto/hash.h>
 #include <crypto/sha2.h>
-#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/fs.h>
@@ -48,7 +47,7 @@ struct sha256_job {
 
 static struct crypto_shash *sha256_tfm;
 
-/* Can the file be read to its end by kernel_read(), which warns when it cannot? */
+/* Can the file be read to its end by dxk_file_read(), which warns when it cannot? */
 static int sha256_check_file(struct file *file)
 {
 	umode_t mode = file_inode(file)->i_mode;
@@ -94,7 +93,7 @@ static ssize_t sha256_read(struct sha256_job *job, void *buf, size_t size)
 	do {
 		if (dxk_should_stop(job->call))
 			return -ECANCELED;
-		len = kernel_read(job->file, buf, size, &job->pos);
+		len = dxk_file_read(job->file, buf, size, &job->pos);
 		/* The ERESTART codes end as EINTR on the way to user space too. */
 		if (len != -EINTR && len != -ERESTARTSYS &&
 		    len != -ERESTARTNOINTR && len != -ERESTARTNOHAND) {
@@ -171,7 +170,6 @@ static int sha256_job_get(struct sha256_job *job, struct dxk_call *call)
  */
 s32 exe_sha256(struct dxk_call *call)
 {
-	const struct cred *old;
 	struct sha256_job job;
 	size_t size;
 	void *buf;
@@ -191,10 +189,7 @@ s32 exe_sha256(struct dxk_call *call)
 	if (!buf)
 		return -ENOMEM;
 
-	/* What a file system or a file answers may depend on who reads: the opener. */
-	old = override_creds(job.file->f_cred);
 	err = sha256_digest(&job, buf, size, call->data);
-	revert_creds(old);
 	if (!err)
 		call->result_len = SHA256_DIGEST_SIZE;
 

@@ -2,6 +2,8 @@
 /*
  * What keeps files as they are while the system is suspended, see gate.h.
  */
+#include <linux/cred.h>
+#include <linux/export.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/notifier.h>
@@ -10,6 +12,7 @@
 #include <linux/wait.h>
 
 #include "compat.h"
+#include "dxk_api.h"
 #include "services/gate.h"
 
 /* How long a suspend waits for those inside, as it does for tasks to freeze. */
@@ -18,10 +21,12 @@
 /* All of it is protected by the lock. */
 static DEFINE_SPINLOCK(dxk_gate_lock);
 static LIST_HEAD(dxk_gate_waiting);
-static DECLARE_WAIT_QUEUE_HEAD(dxk_gate_left);
 static bool dxk_gate_shut;
 /* How many are inside, with files of other machines or of processes, and of own disks. */
 static u32 dxk_gate_inside[2];
+
+/* Until somebody leaves, or the gate opens. */
+static DECLARE_WAIT_QUEUE_HEAD(dxk_gate_moved);
 
 /** dxk_gate_prepare - somebody will come to the gate */
 void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate))
@@ -35,15 +40,16 @@ void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate)
  * @gate: prepared
  * @file: which, or NULL
  *
- * Return: false when it is shut: dxk_gate.open is called when it opens, until when @gate
- * has to stay.
+ * Return: false when it is shut: dxk_gate.open, if there is one, is called when it opens,
+ * until when @gate has to stay.
  */
 bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file)
 {
 	gate->local = file && file_inode(file)->i_sb->s_type->fs_flags & FS_REQUIRES_DEV;
 	guard(spinlock)(&dxk_gate_lock);
 	if (dxk_gate_shut) {
-		list_move_tail(&gate->link, &dxk_gate_waiting);
+		if (gate->open)
+			list_move_tail(&gate->link, &dxk_gate_waiting);
 		return false;
 	}
 	dxk_gate_inside[gate->local]++;
@@ -55,7 +61,7 @@ void dxk_gate_leave(struct dxk_gate *gate)
 {
 	scoped_guard(spinlock, &dxk_gate_lock)
 		dxk_gate_inside[gate->local]--;
-	wake_up(&dxk_gate_left);
+	wake_up(&dxk_gate_moved);
 }
 
 static bool dxk_gate_is_empty(void)
@@ -69,13 +75,47 @@ void dxk_gate_open(void)
 {
 	struct dxk_gate *gate, *next;
 
-	guard(spinlock)(&dxk_gate_lock);
-	dxk_gate_shut = false;
-	list_for_each_entry_safe(gate, next, &dxk_gate_waiting, link) {
-		list_del_init(&gate->link);
-		gate->open(gate);
+	scoped_guard(spinlock, &dxk_gate_lock) {
+		dxk_gate_shut = false;
+		list_for_each_entry_safe(gate, next, &dxk_gate_waiting, link) {
+			list_del_init(&gate->link);
+			gate->open(gate);
+		}
 	}
+	wake_up(&dxk_gate_moved);
 }
+
+/**
+ * dxk_file_read - read a file in a kernel executor
+ * @file: open for reading, with a read_iter(): see kernel_read()
+ * @buf: gets the bytes
+ * @size: how many at most
+ * @pos: where; moves
+ *
+ * As kernel_read(), but with the rights of who opened the file, for what a file system or a
+ * file answers may depend on who reads; and not while the system is suspended: a read
+ * changes the times of a file. SIGKILL, which the close of the context sends, ends the wait.
+ *
+ * Context: kernel worker; may sleep.
+ * Return: how many, 0 at the end, or the error of the file system, %-ERESTARTSYS for one.
+ */
+ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos)
+{
+	const struct cred *old;
+	struct dxk_gate gate;
+	ssize_t len;
+
+	dxk_gate_prepare(&gate, NULL);
+	len = wait_event_interruptible(dxk_gate_moved, dxk_gate_enter(&gate, file));
+	if (len)
+		return len;
+	old = override_creds(file->f_cred);
+	len = kernel_read(file, buf, size, pos);
+	revert_creds(old);
+	dxk_gate_leave(&gate);
+	return len;
+}
+EXPORT_SYMBOL_GPL(dxk_file_read);
 
 /**
  * dxk_gate_close - the system is about to be suspended
@@ -92,7 +132,7 @@ int dxk_gate_close(void)
 
 	scoped_guard(spinlock, &dxk_gate_lock)
 		dxk_gate_shut = true;
-	if (wait_event_timeout(dxk_gate_left, dxk_gate_is_empty(), DXK_GATE_TIME))
+	if (wait_event_timeout(dxk_gate_moved, dxk_gate_is_empty(), DXK_GATE_TIME))
 		return 0;
 	scoped_guard(spinlock, &dxk_gate_lock)
 		stuck = dxk_gate_inside[true];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The gate that is shut while the system is suspended: no file may change any more once a
- * hibernation image was taken. An item that comes to it returns, and is called again. Who
- * were frozen instead would, where he hangs in a file system, keep the system awake.
+ * hibernation image was taken. An item that comes to it returns, and is called again; a
+ * kernel worker waits. Who were frozen instead would, where he hangs in a file system, keep
+ * the system awake.
  */
 #ifndef _DXK_SERVICES_GATE_H
 #define _DXK_SERVICES_GATE_H
@@ -18,7 +19,7 @@ struct file;
 struct dxk_gate {
 	/** @link: in the list of those who are called when it opens; or empty */
 	struct list_head link;
-	/** @open: calls; in a spinlock */
+	/** @open: calls; in a spinlock. NULL: who comes waits itself */
 	void (*open)(struct dxk_gate *gate);
 	/** @local: inside: the file is on a disk of this machine */
 	bool local;

@@ -3,9 +3,13 @@
  * What of the in-kernel API needs a whole context: policies that change, data that is
  * copied, a Monitor that sleeps, and the stack of a kernel worker.
  */
+#include <linux/file.h>
+#include <linux/shmem_fs.h>
+
 #include "engine/policy.h"
 #include "runtime/policy.h"
 #include "runtime/tests/rig.h"
+#include "services/gate.h"
 
 static struct dxk_ctx *start(struct kunit *test, u32 workers)
 {
@@ -242,6 +246,62 @@ static void stop_asks_executors(struct kunit *test)
 	}
 }
 
+/* --- files ------------------------------------------------------------------- */
+
+/* One read of the file, whose length is the status. */
+static s32 read_once(struct dxk_job *job, struct dxk_call *call)
+{
+	loff_t pos = 0;
+	char buf[8];
+
+	return dxk_file_read(call->file, buf, sizeof(buf), &pos);
+}
+
+static void put(void *file)
+{
+	fput(file);
+}
+
+static bool came_back(struct dxk_rig *rig)
+{
+	return dxk_rig_poll(rig, 1) == RJR_RETURNED;
+}
+
+/* A worker reads no file while the system is suspended, and a close does not wait for that. */
+static void suspend_holds_readers(struct kunit *test)
+{
+	struct file *file = shmem_file_setup("dxk-kunit", 5, 0);
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job;
+	struct dxk_request req;
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, put, file), 0);
+	start(test, 1);
+	for (i = 0; i < 2; i++) {
+		job = dxk_rig_job(rig);
+		job->fn = read_once;
+		req = dxk_rig_request(job, 1, 0, PXR_REJOIN | PXR_FD);
+		req.file = file;
+		KUNIT_ASSERT_EQ(test, dxk_gate_close(), 0);
+		KUNIT_ASSERT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), 1);
+		dxk_rig_entered(job);
+		msleep(50);
+		KUNIT_EXPECT_EQ(test, dxk_rig_poll(rig, 1), RJR_NONE_READY);
+		if (!i) {
+			dxk_gate_open();
+			KUNIT_EXPECT_TRUE(test, DXK_SOON(came_back(rig)));
+			KUNIT_EXPECT_EQ(test, rig->answer[0].status, 5);
+		}
+	}
+	/* the second one is still at the gate */
+	dxk_client_destroy(rig->m[--rig->nr_m]);
+	dxk_ctx_destroy(rig->ctx[--rig->nr_ctx]);
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(file_count(file) == 1));
+	dxk_gate_open();
+}
+
 /* --- helpers ---------------------------------------------------------------- */
 
 struct chain {
@@ -329,6 +389,7 @@ static struct kunit_case api_cases[] = {
 	KUNIT_CASE_PARAM(post_status_and_data, mode_gen_params),
 	KUNIT_CASE(stall_of_kernel_workers),
 	KUNIT_CASE_PARAM(stop_asks_executors, mode_gen_params),
+	KUNIT_CASE(suspend_holds_readers),
 	KUNIT_CASE(help_keeps_a_stack),
 	{ }
 };
