@@ -278,7 +278,8 @@ int dxk_ctx_stop_report(int ctx, unsigned int mode, int64_t timeout_ns,
 	};
 	int rc = call(ctx, DXK_IOC_CTX_STOP, &stop);
 
-	*nr_running = stop.nr_running;
+	if (nr_running)
+		*nr_running = stop.nr_running;
 	return rc;
 }
 

@@ -56,6 +56,7 @@ TEST(report)
 	EXPECT_EQ(3, run[0].thread);
 	EXPECT_EQ(0, puppet_finish(w[2], 0));
 	EXPECT_EQ(0, dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL, -1, run, 4, &nr));
+	EXPECT_EQ(0, dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL, -1, NULL, 0, NULL));
 	EXPECT_EQ(0, nr);
 	puppets_free(w, 3);
 	dxt_down(&t);

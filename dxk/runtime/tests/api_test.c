@@ -148,6 +148,74 @@ static void post_status_and_data(struct kunit *test)
 	a->data = NULL;
 }
 
+/* It says that it wrote all that there is room for. */
+static s32 claim_all(struct dxk_job *job, struct dxk_call *call)
+{
+	call->result_len = call->result_room;
+	return 0;
+}
+
+/* What an executor does not write is no memory of others. */
+static void post_result_is_zeroed(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = dxk_rig_job(rig);
+	struct dxk_request req = dxk_rig_request(job, 5, 0, PXR_REJOIN);
+	struct dxk_answer *a = rig->answer;
+	char out[64];
+
+	start(test, 1);
+	job->fn = claim_all;
+	req.data = "ab";
+	req.data_len = 2;
+	req.result_len = sizeof(out);
+	a->data = out;
+	a->data_room = sizeof(out);
+	KUNIT_ASSERT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), 1);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(dxk_rig_poll(rig, 5) == RJR_RETURNED));
+	KUNIT_EXPECT_EQ(test, a->data_len, sizeof(out));
+	KUNIT_EXPECT_EQ(test, memcmp(out, "ab", 2), 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(out + 2, 0, sizeof(out) - 2));
+	a->data = NULL;
+}
+
+/* Is it told who posted? The kernel, or whom the test has put there. */
+static s32 tell_poster(struct dxk_job *job, struct dxk_call *call)
+{
+	const struct dxk_poster *who = job->arg;
+
+	return __kuid_val(call->uid) == who->uid && __kgid_val(call->gid) == who->gid &&
+	       call->pid == who->pid;
+}
+
+static void post_tells_poster(struct kunit *test)
+{
+	static const struct dxk_poster posters[] = {
+		{ }, { .uid = 1000, .gid = 100, .pid = 42 },
+	};
+	struct dxk_rig *rig = test->priv;
+	struct dxk_ctx *ctx = start(test, 1);
+	struct dxk_engine *e = &ctx->engine;
+	struct dxk_job *gate, *job;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(posters); i++) {
+		gate = dxk_rig_gate(rig, 1, 0);
+		job = dxk_rig_job(rig);
+		job->fn = tell_poster;
+		job->arg = (void *)&posters[i];
+		KUNIT_ASSERT_EQ(test, dxk_rig_post(job, 2, 0, PXR_REJOIN, NULL), 1);
+		spin_lock(&e->lock);
+		/* as if a process had posted it */
+		if (i)
+			dxk_ready_first(&e->ready)->poster = posters[i];
+		spin_unlock(&e->lock);
+		complete(&gate->leave);
+		KUNIT_ASSERT_TRUE(test, DXK_SOON(dxk_rig_poll(rig, 2) == RJR_RETURNED));
+		KUNIT_EXPECT_EQ(test, rig->answer[0].status, 1);
+	}
+}
+
 /* --- stalls ----------------------------------------------------------------- */
 
 static u64 stalls(struct dxk_rig *rig)
@@ -387,6 +455,8 @@ static struct kunit_case api_cases[] = {
 	KUNIT_CASE(policy_dynamic_fields),
 	KUNIT_CASE_PARAM(post_refuses_all, mode_gen_params),
 	KUNIT_CASE_PARAM(post_status_and_data, mode_gen_params),
+	KUNIT_CASE(post_result_is_zeroed),
+	KUNIT_CASE(post_tells_poster),
 	KUNIT_CASE(stall_of_kernel_workers),
 	KUNIT_CASE_PARAM(stop_asks_executors, mode_gen_params),
 	KUNIT_CASE(suspend_holds_readers),

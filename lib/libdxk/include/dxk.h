@@ -234,7 +234,7 @@ int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns);
  * @running: out, after -ETIMEDOUT or -EINTR, one element for each worker that
  *	still executes, by thread id
  * @nr: room at @running, 0..499
- * @nr_running: out, how many there are, which may be more than @nr; else 0
+ * @nr_running: out, how many there are, which may be more than @nr; else 0; or %NULL
  *
  * Return: as dxk_ctx_stop().
  */
