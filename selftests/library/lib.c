@@ -115,6 +115,7 @@ TEST(construction_order)
 	ASSERT_EQ(0, policy_init(&policy, 2));
 	settings_init(&settings);
 	settings.IsAddin = true;
+	settings.AppName = "no/name";
 	settings.LogPath = "/no/such/directory/log";
 	policy.TPReadyEntries = 0;
 
@@ -129,8 +130,8 @@ TEST(construction_order)
 
 	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
 	EXPECT_STREQ("message queue", error.Step);
-	EXPECT_EQ(-EOPNOTSUPP, error.Error);
-	settings.IsAddin = false;
+	EXPECT_EQ(-EINVAL, error.Error);
+	settings.AppName = "dxk-lib-test";
 	EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
 	EXPECT_STREQ("log", error.Step);
 	EXPECT_EQ(-ENOENT, error.Error);

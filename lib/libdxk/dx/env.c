@@ -37,8 +37,8 @@ static int platform_init(struct ExecEnvironment *env)
 }
 
 /*
- * What came up before a failure is left to dx_executive_remove(), which closes
- * the descriptors, and dx_env_exit().
+ * What came up before a failure is left to dx_addin_end(), dx_executive_remove(), which
+ * closes the descriptors, and dx_env_exit().
  */
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step)
@@ -47,6 +47,7 @@ int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 
 	env->started = dx_now();
 	env->ctl = -1;
+	dx_addin_setup(&env->addin);
 	dx_log_setup(&env->log);
 
 	*step = "platform";
@@ -55,8 +56,9 @@ int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		return rc;
 
 	*step = "message queue";
-	if (settings->IsAddin)
-		return -EOPNOTSUPP;	/* its place; see RunSettings.IsAddin */
+	rc = settings->IsAddin ? dx_addin_init(&env->addin, settings->AppName) : 0;
+	if (rc)
+		return rc;
 
 	*step = "log";
 	return dx_log_init(&env->log, settings->LogPath);

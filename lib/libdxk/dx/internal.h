@@ -21,6 +21,8 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/types.h>
+#include <sys/un.h>
 
 #include "dx.h"
 #include "dxk.h"
@@ -46,10 +48,38 @@ struct dx_log {
 	struct dxk_log_record *recs;	/* the drain thread's */
 };
 
+/* Senders that have connected and said nothing; a further one takes the oldest's place. */
+#define DX_ADDIN_SENDERS	32
+
+/* The message queue of an add-in. */
+struct dx_addin {
+	struct sockaddr_un addr;	/* C */
+	bool named;			/* C: there is a file at @addr, this one: */
+	dev_t dev;			/* C */
+	ino_t ino;			/* C */
+	int fd;				/* L: the socket, or -1: it is no add-in */
+	int senders[DX_ADDIN_SENDERS];	/* L: @nr of them, the oldest first; changed by ... */
+	unsigned int nr;		/* L: ... the thread only */
+	bool threaded;			/* C: there is one */
+	pthread_t thread;		/* C */
+};
+
+/* What a sender and the thread say to each other, as packets of the length used. */
+struct dx_addin_message {
+	int64_t timeout_ns;		/* that the sender waits for the reply, 0: not at all */
+	char text[DXK_COMMAND_MAX + 1];	/* the last byte is for a zero */
+};
+
+struct dx_addin_reply {
+	int32_t status;			/* what SendCommand() returned */
+	char text[DXK_COMMAND_MAX + 1];
+};
+
 /* The base of an executive: the services that come before the Thread Manager. */
 struct ExecEnvironment {
 	uint64_t started;		/* C: elapsed timer, ns of CLOCK_MONOTONIC */
 	int ctl;			/* C: control descriptor */
+	struct dx_addin addin;
 	struct dx_log log;
 };
 
@@ -154,6 +184,13 @@ uint64_t dx_now(void);
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step);
 void dx_env_exit(struct ExecEnvironment *env);
+
+/* addin.c */
+int dx_addin_path(struct sockaddr_un *addr, const char *name);
+void dx_addin_setup(struct dx_addin *a);
+int dx_addin_init(struct dx_addin *a, const char *name);
+int dx_addin_start(MTExecutive *mte);
+void dx_addin_end(struct dx_addin *a);
 
 /* log.c */
 void dx_log_setup(struct dx_log *log);

@@ -45,11 +45,15 @@ static void member_close(struct dx_member *member)
 /* Closes all descriptors of @mte. The caller holds dx_lock. */
 static void executive_close(MTExecutive *mte)
 {
-	int *fds[] = { &mte->ctx, &mte->commander.wake, &mte->env.log.fd, &mte->env.ctl };
+	struct dx_addin *a = &mte->env.addin;
+	int *fds[] = { &mte->ctx, &mte->commander.wake, &mte->env.log.fd, &a->fd,
+		       &mte->env.ctl };
 	size_t i;
 
 	while (mte->members)
 		member_close(mte->members);
+	while (a->nr)
+		close(a->senders[--a->nr]);
 	for (i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
 		if (*fds[i] >= 0)
 			close(*fds[i]);

@@ -84,6 +84,7 @@ static void context_cancel(MTExecutive *mte)
 
 static void executive_free(MTExecutive *mte)
 {
+	dx_addin_end(&mte->env.addin);
 	dx_log_stop(mte);
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
@@ -135,6 +136,10 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 		goto err_stop;
 	step = "workers";
 	rc = dx_crew_start(mte, (unsigned int)nr);
+	if (rc)
+		goto err_stop;
+	step = "message queue";
+	rc = dx_addin_start(mte);
 	if (rc)
 		goto err_stop;
 
@@ -260,7 +265,7 @@ static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError 
 		error->Error = rc ? rc : -ENOMEM;
 		return NULL;
 	}
-	mte->ctx = mte->env.ctl = mte->env.log.fd = -1;
+	mte->ctx = mte->env.ctl = mte->env.addin.fd = mte->env.log.fd = -1;
 	mte->operations = settings->Operations;
 	dx_crew_init(mte);
 	dx_handles_init(mte);
@@ -308,6 +313,11 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 
 	if (!error)
 		error = &unused;
+	if (settings && settings->IsAddin) {
+		/* What an add-in is told are commands, and they are for the owner. */
+		dx_error_set(error, -EINVAL, "settings", NULL);
+		return NULL;
+	}
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte = executive_new(settings, error);
 	if (mte) {

@@ -38,8 +38,8 @@ typedef struct OperationTable OperationTable;
  * @AppName: its name in the log
  * @argc: number of arguments
  * @argv: the arguments; kept, not copied
- * @IsAddin: it is an add-in of a server. An add-in needs a message queue, which
- *	this version does not have: MTExecutiveCreate() fails with -EOPNOTSUPP
+ * @IsAddin: it is an add-in, which has a message queue of the name @AppName: see DOC:
+ *	Add-ins. Not with MTExecutiveJoin(): -EINVAL
  * @LogPath: file of the persistent log, appended to and made if need be; %NULL
  *	for standard error. LogRotate() opens it again
  * @ContextName: how other processes find the context, see dxk_ctx_join(); %NULL for
@@ -212,7 +212,8 @@ typedef struct MTExecutiveError {
  * @error: out on failure; may be %NULL
  *
  * Initialises the services in this order: elapsed timer, platform run time
- * (/dev/dxk and the version of its contract), message queue of an add-in,
+ * (/dev/dxk and the version of its contract), message queue of an add-in (-EEXIST:
+ * another one of that name lives; -EINVAL, -ENAMETOOLONG: it is no name),
  * synchronous log. Then makes the Thread Manager and starts it, makes the
  * calling thread a member (the first is thread 0, DX-22) and starts the worker
  * threads of this process, which run with all but synchronous signals blocked.
@@ -665,6 +666,45 @@ int SendCommand(const char *command, char *reply, size_t room, int64_t timeout_n
  * Return: see SendCommand().
  */
 int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t room,
+		  int64_t timeout_ns);
+
+/**
+ * DOC: Add-ins
+ *
+ * An add-in (IsAddin of its RunSettings) has a message queue, from the begin of its
+ * construction to its end, by which a server, its administrator ("dxkctl tell") or
+ * another process of its user tells it commands. They are those of SendCommand(): the
+ * command handler gets them, "quit" included, and what it does not know the executive
+ * does. So a thread that sleeps in ShouldStop(-1) hears that the add-in is to end.
+ *
+ * The queue is a socket of the name AppName: 1 to 31 visible ASCII characters, no
+ * slash, not beginning with a dot. It is in a directory for its user alone, made if need
+ * be: /run/dxk for root, else dxk below $XDG_RUNTIME_DIR or /run/user/UID; a directory
+ * that others may write to is refused with -EPERM. Only the user and root can send. The
+ * name of a process that was killed is free: who takes it takes over the socket.
+ *
+ * One message after the other is executed, the next at the latest after 10 s: the
+ * sender of what takes longer gets -ETIMEDOUT. Those of senders that have given up are
+ * not executed; what waits when the add-in ends gets -ESHUTDOWN.
+ */
+
+/**
+ * SendCommandTo - have a command executed by an add-in, maybe of another process
+ * @addin: its name, see DOC: Add-ins; or, with a slash, the path of its socket
+ * @command: see SendCommand()
+ * @reply: see SendCommand()
+ * @room: see SendCommand()
+ * @timeout_ns: how long to wait for the reply, in which 10 s are the most that the
+ *	execution has; 0 does not wait and gets none
+ *
+ * Needs no executive. Not for the handler of that add-in, whose next call it would wait
+ * for.
+ *
+ * Return: see SendCommand(); -ENXIO when there is no add-in of that name, -EACCES or
+ * -EPERM when it is another user's, -EAGAIN when too many wait, -EINVAL,
+ * -ENAMETOOLONG.
+ */
+int SendCommandTo(const char *addin, const char *command, char *reply, size_t room,
 		  int64_t timeout_ns);
 
 /**

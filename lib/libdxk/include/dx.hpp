@@ -49,6 +49,7 @@ using ::RQElement;
 using ::RQPost;
 using ::SendCommandAt;
 using ::SendCommandEvery;
+using ::SendCommandTo;
 using ::SetRequestResult;
 using ::ShouldStop;
 using ::TakeRequestFd;
