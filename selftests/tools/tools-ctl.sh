@@ -131,6 +131,23 @@ run 1 dxkctl send --timeout 3600 busy set $'a\e[31m\xc2\x9b31mb\x9b\xc3\xa4' 1 &
 	has out "^a \\[31m  31mb $(printf '\xc3\xa4'): no such field$"
 ok "a reply with control characters"
 
+# --- tell -------------------------------------------------------------------
+
+run 1 dxkctl tell tools-addin quit && has err "no add-in 'tools-addin'" && ask addin &&
+	run 0 dxkctl tell --timeout 3600 tools-addin show pools && has out '^ready' &&
+	run 0 dxkctl tell /run/dxk/tools-addin show lanes && has out '^user'
+ok "tell"
+run 1 dxkctl tell tools-addin frob && has err 'neither the application nor dxk' &&
+	run 1 dxkctl tell tools-addin set boost_value x && has out 'x is no number' &&
+	has err 'Invalid argument' && run 1 dxkctl tell tools-addin "$(printf '%5000s' x)" &&
+	has err 4096 && run 1 nobody dxkctl tell /run/dxk/tools-addin quit &&
+	has err "you may not tell '/run/dxk/tools-addin' anything"
+ok "tell what cannot be done"
+run 0 dxkctl list && [[ $(lines out ' running ') == 2 ]] &&
+	run 0 dxkctl tell tools-addin quit && run 0 dxkctl list &&
+	[[ $(lines out ' running ') == 1 ]]
+ok "tell it to quit"
+
 # --- wrong use --------------------------------------------------------------
 
 misuses() {
@@ -150,6 +167,9 @@ misuses <<-END && run 2 dxkctl send busy '' && is state running
 	set busy
 	set a b c d
 	send busy
+	tell
+	tell busy
+	tell --timeout x busy show
 	stop
 	stop busy busy
 	stop --timeout x busy
@@ -182,4 +202,6 @@ dxkctl list >/dev/full 2>err
 [[ $? == 1 ]] && has err 'No space left'
 ok "the output cannot be written"
 shut
+[[ -S /run/dxk/tools-addin ]] && run 1 dxkctl tell tools-addin quit && has err 'no add-in'
+ok "tell one who was killed"
 plan

@@ -11,6 +11,7 @@ line:
     family              one that waits for its child, which executes until "release"
     release             ends what is held
     collect             waits until nothing of this program's exists any more
+    addin               an executive of libdxk besides, the add-in "tools-addin"
     close               closes the context and ends
 """
 import ctypes as c
@@ -42,7 +43,12 @@ Done = struct("Done", (u64, "ticket data"), (u32, "data_len"), (s32, "status"))
 Result = struct("Result", (u64, "executor param"), (s32, "status"), (u32, "attrs"),
                 (s32, "prio"), (u32, "inspect_count data_len worker attempts reserved"))
 
+Settings = struct("Settings", (c.c_char_p, "name"), (c.c_int, "argc"), (c.c_void_p, "argv"),
+                  (c.c_bool, "addin"), (c.c_char_p, "log context"), (c.c_uint, "mode"),
+                  (c.c_void_p, "operations reserved"))
+
 lib = c.CDLL("libdxk.so.1")
+lib.MTExecutiveCreate.restype = c.c_void_p
 lib.dxk_next.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_void_p, c.c_void_p, c.c_uint,
                          c.c_void_p, c.c_size_t, c.c_int64]
 lib.dxk_post.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_int64, c.c_void_p]
@@ -161,6 +167,9 @@ def main(name, mode, workers, *settings):
             answer = released.set()
         elif word == "collect":
             answer = collect(client, OWNER, -1)
+        elif word == "addin":
+            settings = Settings(name=b"tools-addin", addin=True, log=b"/dev/null")
+            answer = lib.MTExecutiveCreate(c.byref(settings), None, None) or "failed"
         elif word == "close":
             break
         else:

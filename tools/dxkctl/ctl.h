@@ -48,11 +48,18 @@ struct json_object *instrumentation(const struct ctx *ctx);
  */
 struct json_object *waits(const struct ctx *ctx);
 
+/*
+ * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
+ * after a message.
+ */
+int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id);
+
 /* The subcommands: their own arguments with their name in front. */
 int ctl_list(int argc, char **argv);
 int ctl_show(int argc, char **argv);
 int ctl_set(int argc, char **argv);
 int ctl_send(int argc, char **argv);
+int ctl_tell(int argc, char **argv);
 int ctl_drain(int argc, char **argv);
 int ctl_stop(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What needs a descriptor of the context: set, send, drain, stop.
+ * What needs a descriptor of the context: set, drain, stop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,13 +13,8 @@
 #include <unistd.h>
 
 #include "ctl.h"
-#include "../../dxk/engine/text.h"
 
-/*
- * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
- * after a message.
- */
-static int join(const char *word, unsigned int access, int *ctx, unsigned int *id)
+int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id)
 {
 	int ctl = dxk_open();
 
@@ -83,7 +78,7 @@ static int set_policy(const char *word, const struct field *f, const char *name,
 	char range[128];
 	int ctx, err;
 
-	if (join(word, DXK_ACCESS_CONTROL | DXK_ACCESS_READ, &ctx, &id))
+	if (ctx_join(word, DXK_ACCESS_CONTROL | DXK_ACCESS_READ, &ctx, &id))
 		return FAILED;
 	err = dxk_policy_get(ctx, &policy);
 	if (!err) {
@@ -165,81 +160,6 @@ out:
 	return err ? FAILED : DONE;
 }
 
-/* --- send ------------------------------------------------------------------ */
-
-#define REPLY_NS	10000000000LL
-
-static const struct option timeout_option[] = {
-	{ "timeout", required_argument, NULL, 't' },
-	{ "cancel", no_argument, NULL, 'c' },
-	{ }
-};
-
-int ctl_send(int argc, char **argv)
-{
-	char text[DXK_COMMAND_MAX + 1], reply[DXK_COMMAND_MAX];
-	int64_t timeout = REPLY_NS;
-	int opt, i, ctx, rc, status = 0;
-	unsigned int id;
-	size_t len = 0;
-
-	/* "+": what looks like an option behind the context belongs to the command */
-	while ((opt = options(argc, argv, "+:", timeout_option)) != -1) {
-		if (opt != 't')
-			return opt == '?' ? MISUSED : misuse("send has no --cancel");
-		if (!parse_seconds(optarg, &timeout))
-			return misuse("--timeout: '%s' is no number of seconds", optarg);
-	}
-	if (argc - optind < 2)
-		return misuse("send takes a context and a command");
-	for (i = optind + 1; i < argc; i++) {
-		size_t more = strlen(argv[i]);
-
-		if (len + more + 1 > DXK_COMMAND_MAX)
-			return fail("shorten it", "a command has at most %d bytes",
-				    DXK_COMMAND_MAX);
-		if (i > optind + 1)
-			text[len++] = ' ';
-		memcpy(text + len, argv[i], more);
-		len += more;
-	}
-	if (!len)
-		return misuse("send: the command is empty");
-
-	if (join(argv[optind], DXK_ACCESS_CONTROL, &ctx, &id))
-		return FAILED;
-	signals_catch();
-	rc = dxk_command_send(ctx, text, len, reply, sizeof(reply), &status, timeout);
-	close(ctx);
-	switch (rc) {
-	case -ETIMEDOUT:
-	case -EINTR:
-		return fail("a longer --timeout; it may still run",
-			    "no reply so far");
-	case -ESHUTDOWN:
-		return fail("dxkctl show CTX", "the context does not run");
-	case -EAGAIN:
-		return fail("try again later: dxkctl send CTX show commands",
-			    "too many commands wait");
-	}
-	if (rc < 0)
-		return fail("dxkctl doctor", "cannot send: %s", strerror(-rc));
-	if ((size_t)rc > sizeof(reply))
-		rc = sizeof(reply);
-	/* whoever has the context has written it */
-	dxk_text_clean(reply, (size_t)rc, true);
-	fwrite(reply, 1, (size_t)rc, stdout);
-	if (rc && reply[rc - 1] != '\n')
-		putchar('\n');
-	if (status == -ENOENT)
-		return fail("dxkctl send CTX show, or the application's manual",
-			    "neither the application nor dxk knows that command");
-	if (status)
-		return fail("correct the command, or see the application's log",
-			    "the command failed: %s", strerror(-status));
-	return DONE;
-}
-
 /* --- drain, stop ----------------------------------------------------------- */
 
 /* Most that are told by name. */
@@ -290,7 +210,7 @@ static int stop(const char *word, unsigned int mode, int64_t timeout)
 	unsigned int id, nr = 0;
 	int ctx, rc;
 
-	if (join(word, DXK_ACCESS_CONTROL, &ctx, &id))
+	if (ctx_join(word, DXK_ACCESS_CONTROL, &ctx, &id))
 		return FAILED;
 	signals_catch();
 	refused = refused_posts(id);
@@ -313,6 +233,12 @@ static int stop(const char *word, unsigned int mode, int64_t timeout)
 		tell_running(id, running, nr < RUNNING_MAX ? nr : RUNNING_MAX);
 	return FAILED;
 }
+
+static const struct option timeout_option[] = {
+	{ "timeout", required_argument, NULL, 't' },
+	{ "cancel", no_argument, NULL, 'c' },
+	{ }
+};
 
 static int stop_args(int argc, char **argv, unsigned int mode)
 {

@@ -19,6 +19,7 @@ static const struct subcommand {
 	{ "show", ctl_show },
 	{ "set", ctl_set },
 	{ "send", ctl_send },
+	{ "tell", ctl_tell },
 	{ "drain", ctl_drain },
 	{ "stop", ctl_stop },
 	{ "doctor", ctl_doctor },
@@ -30,6 +31,7 @@ static const char usage[] =
 "       dxkctl show [--json] CTX [SECTION]...\n"
 "       dxkctl set CTX FIELD VALUE\n"
 "       dxkctl send [--timeout S] CTX TEXT...\n"
+"       dxkctl tell [--timeout S] ADDIN TEXT...\n"
 "       dxkctl drain [--timeout S] CTX\n"
 "       dxkctl stop [--cancel] [--timeout S] CTX\n"
 "       dxkctl doctor\n"
@@ -40,13 +42,14 @@ static const char usage[] =
 "          or instrumentation\n"
 "  set     change a field of its policy\n"
 "  send    send it a command, print the reply\n"
+"  tell    send a command to an add-in, print the reply\n"
 "  drain   stop it when all that is Ready has been executed\n"
 "  stop    stop it as its policy says; with --cancel at once\n"
 "  doctor  why can /dev/dxk not be used?\n"
 "  trace   record a time line for a trace viewer\n"
 "\n"
-"CTX is the id of a context or its name. Exit status: 0; 1 when it did not work;\n"
-"2 for wrong arguments.\n";
+"CTX is the id of a context or its name, ADDIN the name of an application or the\n"
+"path of its socket. Exit status: 0; 1 when it did not work; 2 for wrong arguments.\n";
 
 int options(int argc, char **argv, const char *text, const struct option *longs)
 {
