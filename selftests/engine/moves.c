@@ -220,32 +220,136 @@ static unsigned int exits(const struct dxt *t, char order[][16], unsigned int ro
 	return nr;
 }
 
+/* Stops or closes, and looks in which order the kernel threads end. */
+static bool ends_in_order(struct dxt *t, void (*end)(struct dxt *t))
+{
+	static const char *const control[] = { "dispatch", "sched", "monitor" };
+	unsigned int i, nr = 0;
+	char order[8][16];
+
+	end(t);
+	/* The kernel says that a thread has ended just before it traces that. */
+	if (!DXT_SOON((nr = exits(t, order, 8)) >= 6) || nr != 6)
+		return false;
+	for (i = 0; i < 3; i++)
+		/* workers, in any order */
+		if (order[i][0] < '1' || order[i][0] > '3' || strcmp(control[i], order[3 + i]))
+			return false;
+	return true;
+}
+
+static void by_stop(struct dxt *t)
+{
+	dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1);
+}
+
 /*
  * DX-111: Stop ends the workers, then Dispatcher, Scheduler and, last, Monitor; so
  * does the end of a context that is closed while it runs.
  */
 TEST_F(moves, order_of_stop)
 {
-	static const char *const control[] = { "dispatch", "sched", "monitor" };
-	struct dxt *t = &self->t;
-	unsigned int i, nr;
-	char order[8][16];
+	struct dxt *t = &self->t, closed;
 
 	if (mkdir(INSTANCE, 0700) ||
 	    dxt_write(INSTANCE "/events/sched/sched_process_exit/enable", "1"))
 		SKIP(return, "this kernel has no tracefs instances");
+	ASSERT_EQ(0, dxt_open(&closed));
 	t->policy.max_threads = t->policy.kernel_threads = 3;
+	closed.policy.max_threads = closed.policy.kernel_threads = 3;
 	ASSERT_EQ(0, dxt_start(t));
-	EXPECT_EQ(0, exits(t, order, 8));
-	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
-	/* The kernel says that a thread has ended just before it traces that. */
-	EXPECT_TRUE(DXT_UNTIL(t, (nr = exits(t, order, 8)) >= 6));
-	ASSERT_EQ(6, nr);
-	for (i = 0; i < 3; i++) {
-		/* workers, in any order */
-		EXPECT_TRUE(order[i][0] >= '1' && order[i][0] <= '3') TH_LOG("%s", order[i]);
-		EXPECT_STREQ(control[i], order[3 + i]);
+	ASSERT_EQ(0, dxt_start(&closed));
+	EXPECT_TRUE(ends_in_order(t, by_stop));
+	EXPECT_TRUE(ends_in_order(&closed, dxt_close));
+}
+
+/* --- the steps of Start and Stop ------------------------------------------------- */
+
+/* Those of which something is undone, in the order of Start. */
+static const char *const steps[] = {
+	"files", "thread_pool", "rejoin_pool", "log_pool", "handle_table", "monitor_step",
+	"scheduler_step", "dispatcher_step", "commands",
+};
+
+#define STEPS	((int)ARRAY_SIZE(steps))
+
+/* A probe at each function that undoes a step. */
+static int probes(bool there)
+{
+	char text[128];
+	int i, rc = 0;
+
+	for (i = 0; i < STEPS && !rc; i++) {
+		snprintf(text, sizeof(text), there ? "p:dxt/undo_%s dxk_%s_stop" : "-:dxt/undo_%s",
+			 steps[i], steps[i]);
+		rc = dxt_write(TRACING "/kprobe_events", text);
 	}
+	return rc;
+}
+
+/* Which steps have been undone since it was asked last: their numbers, from 1 on. */
+static int undone(char *order)
+{
+	static long from;
+	char line[512], name[64];
+	int nr = 0, i;
+	FILE *f = fopen(INSTANCE "/trace", "r");
+
+	for (*order = '\0'; f && fgets(line, sizeof(line), f);) {
+		for (i = 0; i < STEPS; i++) {
+			snprintf(name, sizeof(name), " undo_%s: ", steps[i]);
+			if (strstr(line, name) && ++nr > from)
+				sprintf(order + strlen(order), "%d", i + 1);
+		}
+	}
+	if (f)
+		fclose(f);
+	i = nr - (int)from;
+	from = nr;
+	return i;
+}
+
+/*
+ * DX-6, DX-111: what Start has made is undone in reverse order, by Stop, which has written
+ * the log by then, and by a Start that fails: a worker of the last run has the only place.
+ */
+TEST_F(moves, reverse_order)
+{
+	struct dxt *t = &self->t;
+	char order[64], text[256] = "";
+	int worker, fd;
+
+	/* left by one that was killed */
+	probes(false);
+	if (mkdir(INSTANCE, 0700) || probes(true)) {
+		probes(false);
+		SKIP(return, "this kernel has no probes of functions");
+	}
+	ASSERT_EQ(0, dxt_write(INSTANCE "/events/dxt/enable", "1"));
+	fd = open("/tmp", O_TMPFILE | O_RDWR | O_APPEND, 0600);
+	ASSERT_LE(0, fd);
+	t->policy.max_threads = 1;
+	ASSERT_EQ(0, dxk_log_file(t->ctx, fd));
+	ASSERT_EQ(0, dxt_start(t));
+	worker = dxk_member_create(t->ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_LE(0, worker);
+	ASSERT_EQ(0, dxk_log_write(t->member, "the last", 8, DXK_LOG_WAIT, -1));
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	EXPECT_LT(0, pread(fd, text, sizeof(text) - 1, 0));
+	EXPECT_NE(NULL, strstr(text, "the last"));
+	EXPECT_EQ(STEPS, undone(order));
+	EXPECT_STREQ("987654321", order);
+
+	t->policy.kernel_threads = 1;
+	ASSERT_EQ(0, dxk_policy_set(t->ctx, &t->policy, NULL));
+	EXPECT_EQ(-EAGAIN, dxk_ctx_start(t->ctx));
+	/* the crew is what fails, so all but the commands were there */
+	EXPECT_EQ(STEPS - 1, undone(order));
+	EXPECT_STREQ("87654321", order);
+	close(worker);
+	close(fd);
+	EXPECT_EQ(0, dxt_write(INSTANCE "/events/dxt/enable", "0"));
+	EXPECT_EQ(0, probes(false));
 }
 
 TEST_HARNESS_MAIN
