@@ -51,8 +51,9 @@ TEST(member_state)
 {
 	static const unsigned int id[] = { 0, 1, 2, 500, 600, 700 };
 	struct dxt_gate *gate = dxt_gate_new();
-	unsigned int i;
-	char text[32];
+	unsigned int i, space;
+	unsigned long long executor;
+	char text[128];
 	struct dxt t;
 
 	ASSERT_EQ(0, dxt_up(&t, 2));
@@ -70,6 +71,13 @@ TEST(member_state)
 	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered == 1));
 	EXPECT_EQ(1, dxt_num(&t, "pools/thread_busy"));
 	EXPECT_FALSE(dxt_member_is(&t, gate->last, "available"));
+	/* its work slot, and that of one who has nothing */
+	EXPECT_TRUE(dxt_text(&t, text, sizeof(text), "threads/%u/executes", gate->last));
+	EXPECT_EQ(2, sscanf(text, "lane 3 owner %u:0x1 executor 0x%llx", &space, &executor))
+		TH_LOG("%s", text);
+	EXPECT_EQ(DXT_GATE, executor);
+	EXPECT_TRUE(dxt_text(&t, text, sizeof(text), "threads/%u/executes", 3 - gate->last));
+	EXPECT_STREQ("", text);
 	EXPECT_TRUE(dxt_member_is(&t, 3 - gate->last, "available"));
 	/* counted in ticks, which another CPU may bring late */
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "threads/%u/age_ms", gate->last) >= 30));

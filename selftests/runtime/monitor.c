@@ -359,4 +359,97 @@ TEST(latencies_are_those)
 	dxt_down(&t);
 }
 
+/* --- the numbers --------------------------------------------------------------- */
+
+#define ASLEEP_MS	30
+
+/* A sleep since @begin, which was at least ASLEEP_MS long, is in the counter, and no more. */
+static bool slept(const struct dxt *t, const char *what, uint64_t begin)
+{
+	long long ns = dxt_num(t, "stats/%s_block_ns", what);
+
+	return dxt_num(t, "stats/%s_blocks", what) == 1 && ns >= ASLEEP_MS * DXT_MS &&
+	       ns <= (long long)(dxt_now() - begin);
+}
+
+/*
+ * DX-115: pools, lanes, workers, posts, answers and sleeps, in numbers that are known: one
+ * request executes, two are Ready, and one poster waits for room.
+ */
+TEST(numbers)
+{
+	static const struct { const char *file; int value; } want[] = {
+		{ "pools/thread_size", 2 }, { "pools/thread_use", 2 },
+		{ "pools/thread_busy", 1 }, { "pools/thread_high_water", 1 },
+		{ "pools/ready_size", 2 }, { "pools/ready_use", 2 },
+		{ "pools/ready_high_water", 2 },
+		{ "pools/rejoin_size", 1 }, { "pools/rejoin_use", 0 },
+		{ "lanes/ready_lane3_in_use", 1 }, { "lanes/ready_lane2_in_use", 1 },
+		{ "lanes/ready_lane3_limit", 1 }, { "lanes/ready_lane3_waiters", 1 },
+		{ "lanes/ready_lane2_waiters", 0 }, { "lanes/user_lane3_in_use", 1 },
+		{ "lanes/user_lane3_waiters", 1 }, { "lanes/user_lane2_waiters", 1 },
+		{ "stats/posts", 3 }, { "stats/post_busy", 1 }, { "stats/dispatches", 1 },
+		{ "stats/completions", 0 }, { "stats/post_blocks", 1 },
+		{ "stats/rejoin_returned", 0 }, { "stats/rejoin_none_ready", 1 },
+		{ "stats/rejoin_none_exist", 1 }, { "pools/log_lost", 0 },
+	};
+	struct puppet *w[2], *poster, *poller;
+	uint64_t begin = dxt_now();
+	struct dxt t;
+	size_t i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 2;
+	t.policy.sched_mode = TPOOL_MODE_CMLS;
+	t.policy.lane_pct[2] = 50;
+	t.policy.ready_entries = 2;
+	t.policy.rejoin_entries = 1;
+	t.policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ASSERT_EQ(0, dxt_start(&t));
+	puppets_new(&t, w, 2, DXK_MEMBER_WORKER);
+	poster = puppet_new(&t, DXK_MEMBER_CLIENT);
+	poller = puppet_new(&t, DXK_MEMBER_CLIENT);
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 0, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w[0]));
+	ASSERT_EQ(1, dxt_post1(t.member, 1, 0, 1, PXR_REJOIN, 0, NULL));
+	ASSERT_EQ(1, dxt_post1(t.member, 2, 0, 2, PXR_REJOIN | PXR_LANE2, 0, NULL));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t.member, 1, 0, 3, 0, 0, NULL));
+	ASSERT_TRUE(puppet_post1(poster, 4, PXR_REJOIN | PXR_WAITIF_BUSY));
+	EXPECT_EQ(RJR_NONE_READY, poll_owner(&t, 1));
+	EXPECT_EQ(RJR_NONE_EXIST, poll_owner(&t, 77));
+	for (i = 0; i < ARRAY_SIZE(want); i++) {
+		EXPECT_EQ(want[i].value, dxt_num(&t, "%s", want[i].file))
+			TH_LOG("%s", want[i].file);
+	}
+	EXPECT_TRUE(dxt_member_is(&t, w[0]->id, "busy"));
+	EXPECT_FALSE(dxt_member_is(&t, w[1]->id, "busy"));
+
+	/* one sleep of each kind: for room, for a result, for room for a result */
+	ASSERT_TRUE(puppet_rejoin(poller, 1, 1, 1, DXK_FOREVER));
+	dxt_sleep_ms(ASLEEP_MS);
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "threads/%u/age_ms", w[0]->id) >= ASLEEP_MS));
+	ASSERT_EQ(0, puppet_finish(w[0], 0));
+	ASSERT_EQ(1, puppet_end(poller));
+	EXPECT_TRUE(slept(&t, "rejoin", begin));
+	ASSERT_EQ(1, puppet_fetch(w[0]));
+	ASSERT_EQ(1, puppet_end(poster));
+	EXPECT_TRUE(slept(&t, "post", begin));
+	ASSERT_EQ(0, puppet_finish(w[0], 0));
+	ASSERT_EQ(1, puppet_fetch(w[1]));
+	ASSERT_TRUE(puppet_next(w[1], 1, 0, 0, DXK_FOREVER));
+	dxt_sleep_ms(ASLEEP_MS);
+	EXPECT_EQ(RJR_RETURNED, poll_owner(&t, 1));
+	EXPECT_EQ(0, puppet_end(w[1]));
+	EXPECT_TRUE(slept(&t, "complete", begin));
+	EXPECT_EQ(3, dxt_num(&t, "stats/dispatches"));
+	EXPECT_EQ(3, dxt_num(&t, "stats/completions"));
+	EXPECT_EQ(2, dxt_num(&t, "stats/rejoin_returned"));
+	EXPECT_EQ(1, dxt_num(&t, "pools/rejoin_high_water"));
+	EXPECT_EQ(2, dxt_num(&t, "threads/%u/executed", w[0]->id));
+	puppet_free(poster);
+	puppet_free(poller);
+	puppets_free(w, 2);
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN

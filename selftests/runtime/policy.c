@@ -117,6 +117,7 @@ TEST(defaults)
 		EXPECT_EQ(f->dynamic ? 0644 : 0444, st.st_mode & 0777)
 			TH_LOG("%s", f->file);
 	}
+	EXPECT_EQ(t.policy.ready_entries, t.policy.rejoin_entries);
 	/* size and bad_field are the only others */
 	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
 	dxt_close(&t);
