@@ -563,6 +563,19 @@ static bool monitor_rests(const struct dxt *t, unsigned int ms)
 	return false;
 }
 
+/* How long ten intervals take, from a tick to a tick. */
+static uint64_t ten_ticks_ns(struct handler *h)
+{
+	unsigned int ticks = h->ticks;
+	uint64_t start;
+
+	if (!DXT_SOON(h->ticks > ticks))
+		return UINT64_MAX;
+	ticks = h->ticks;
+	start = dxt_now();
+	return DXT_SOON(h->ticks >= ticks + 10) ? dxt_now() - start : UINT64_MAX;
+}
+
 /* DX-29: once per monitor interval; none without a handler, nor does it wake */
 TEST(ticks)
 {
@@ -580,6 +593,8 @@ TEST(ticks)
 	ticks = h->ticks;
 	/* never more than intervals that are over, and some jitter */
 	EXPECT_LE(ticks, (dxt_now() - start) / (ms * DXT_MS) + 2);
+	/* and each one has its tick: 10 take 10 intervals, if the guest is let run */
+	EXPECT_TRUE(DXT_SOON(ten_ticks_ns(h) <= 12 * ms * DXT_MS));
 
 	/* DX-9: a shorter interval is that of the next tick already */
 	EXPECT_EQ(0, dxt_store(&t, "policy/monitor_interval_ms", "3600000"));
