@@ -4,6 +4,7 @@
  * becomes of messages when the context starts and stops. The file that the kernel writes
  * is in logfile.c, the log of libdxk in liblog.c.
  */
+#include "lib/command.h"
 #include "lib/log.h"
 
 #include <sched.h>
@@ -367,6 +368,7 @@ static bool some_worker_logs(const struct dxt *t)
 /* D-10, DX-98, DX-101: policy block: nobody loses anything. */
 TEST_F(log, full_block)
 {
+	char report[DXK_COMMAND_MAX + 1];
 	unsigned int i, n = 0;
 	struct dxk_result result;
 
@@ -376,6 +378,12 @@ TEST_F(log, full_block)
 			       NULL));
 	EXPECT_TRUE(DXT_UNTIL(&self->t, some_worker_logs(&self->t)));
 	EXPECT_EQ(8, dxt_num(&self->t, "pools/log_use"));
+	/* who sleeps, and for what, is told */
+	EXPECT_EQ(0, ask(&self->t, "show threads", report, sizeof(report)));
+	EXPECT_NE(NULL, strstr(report, "logging"));
+	EXPECT_TRUE(dxt_text(&self->t, report, sizeof(report), "threads/%u/awaits",
+			     logging(&self->t, 1) ? 1 : 2));
+	EXPECT_STREQ("Log Pool", report);
 	/* the request is not over, and its owner is told so */
 	EXPECT_EQ(RJR_NONE_READY, poll_owner(&self->t, 1));
 	while (n < 100) {
