@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who waits how long, where a policy changes or lanes are borrowed (S-4, S-5). The
- * other cases of starvation are in prio.c (S-1, S-2, S-3) and post.c (S-6,
+ * Who waits how long, where a policy changes, lanes are borrowed or many post at once
+ * (S-4, S-5, S-13). The other cases of starvation are in prio.c (S-1, S-2, S-3) and post.c (S-6,
  * S-7).
  *
  * Ticks come when they come. A request tells how many it has seen, and what is
@@ -284,6 +284,85 @@ TEST_F(starve, borrowed_lanes_with_ageing)
 	EXPECT_GE(got.inspect_count, 5);
 	/* of lane 2 only those went before it that were Ready by then */
 	EXPECT_LE(got.inspect_count, 7 + took / DXT_MS / t->policy.sched_interval_ms);
+}
+
+/* --- S-13 ----------------------------------------------------------------------- */
+
+#define POSTERS	16
+
+struct poster {
+	struct dxt *t;
+	pthread_t thread;
+	_Atomic bool *over;
+	unsigned int posts, wrong;
+	uint64_t longest;	/* running time of a call, ns */
+	uint64_t latest;	/* from its begin to its end */
+};
+
+static uint64_t running_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * DXT_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void *post_all_the_time(void *arg)
+{
+	struct poster *p = arg;
+	int m = dxk_member_create(p->t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	while (!*p->over) {
+		uint64_t ran = running_ns(), began = dxt_now();
+
+		p->wrong += dxt_post1(m, 1, DXT_NOP, 0, PXR_WAITIF_BUSY, dxt_late(), NULL) != 1;
+		ran = running_ns() - ran;
+		began = dxt_now() - began;
+		if (ran > p->longest)
+			p->longest = ran;
+		if (began > p->latest)
+			p->latest = began;
+		p->posts++;
+	}
+	close(m);
+	return NULL;
+}
+
+/*
+ * S-13: 16 threads post in tight loops. Each comes to its turn, and none is held in its
+ * call for the work of others: that would be most of what all do in two seconds.
+ */
+TEST_F(starve, posters_work_for_themselves)
+{
+	struct poster p[POSTERS] = { 0 };
+	uint64_t longest = 0, latest = 0;
+	struct dxt *t = &self->t;
+	_Atomic bool over = false;
+	int i;
+
+	t->policy.max_threads = 2;
+	t->policy.ready_entries = 8;
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxt_workers_start(t, 2));
+	for (i = 0; i < POSTERS; i++) {
+		p[i].t = t;
+		p[i].over = &over;
+		ASSERT_EQ(0, pthread_create(&p[i].thread, NULL, post_all_the_time, &p[i]));
+	}
+	DXT_WITHIN(2 * DXT_SEC, false);
+	over = true;
+	for (i = 0; i < POSTERS; i++) {
+		pthread_join(p[i].thread, NULL);
+		EXPECT_EQ(0, p[i].wrong);
+		EXPECT_LT(1, p[i].posts);
+		if (p[i].longest > longest)
+			longest = p[i].longest;
+		if (p[i].latest > latest)
+			latest = p[i].latest;
+	}
+	TH_LOG("a post took at most %llu us, %llu us of them running",
+	       (unsigned long long)latest / 1000, (unsigned long long)longest / 1000);
+	EXPECT_GT(dxt_stall_ns() / 10, longest);
 }
 
 TEST_HARNESS_MAIN
