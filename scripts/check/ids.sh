@@ -6,8 +6,9 @@
 #
 #   ids.sh [ROOT]
 #
-# Tests name a behaviour in a comment or in a test's name: DX-87, or a range,
-# DX-87..DX-90.
+# A test names a behaviour in the comment right above it or in its body:
+# DX-87, or a range, DX-87..DX-90. What the head of a file or a helper names does not
+# count: it would stay when the test goes. A script is a test from its first command on.
 set -euo pipefail
 
 cd "${1:-$(dirname "$0")/../..}"
@@ -48,11 +49,20 @@ function take(text, n, i, p, a, b) {
 		for (i = a[1] + 0; i <= a[2] + 0; i++) print b "-" i
 	}
 }
-{ sub(strip, ""); take($0) }'
+'
 
-wanted=$(awk -v strip='#.*' "$ids" selftests/ids.txt)
+wanted=$(awk "{ sub(/#.*/, \"\"); take(\$0) } $ids" selftests/ids.txt)
+# shellcheck disable=SC2016
+tests='
+FNR == 1 { script = FILENAME ~ /\.sh$/; head = script; test = 0; said = "" }
+script { head = head && /^(#|$)/; if (!head) take($0); next }
+test { take($0); test = !/^}/; next }
+/^(TEST|TEST_F)\(/ { take(said); test = 1; next }
+/^(\/\*| \*)/ { said = said "\n" $0; next }
+{ said = "" }
+'
 named=''
-((${#files[@]} == 0)) || named=$(awk -v strip='$^' "$ids" "${files[@]}" | sort -u)
+((${#files[@]} == 0)) || named=$(awk "$tests $ids" "${files[@]}" | sort -u)
 
 missing=$(grep -vxF -f <(echo "$named") <<<"$wanted" || true)
 total=$(wc -l <<<"$wanted")

@@ -247,6 +247,7 @@ static unsigned int quota(unsigned int n)
  * and all of it ends, with nothing but events to drive it and within the limits at
  * every dispatch and every post; nobody reports a stall.
  */
+/* D-2, D-3: each hierarchy ends, within the limits at every move. */
 TEST_F(hierarchy, finishes)
 {
 	struct dxt *t = &self->t;

@@ -22,10 +22,7 @@ struct shared {
 
 static struct shared *all;
 
-/*
- * R-1, R-19, DX-49, DX-55: all use the same cookies at the same time. Each gets what
- * it posted, each once, and NONE_EXIST exactly when nothing of it is left.
- */
+/* A client of its own process: see equal_cookies. */
 static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned int flags)
 {
 	int fd = dxk_ctx_join(t->ctl, NAME, DXK_ACCESS_WRITE, flags, NULL);
@@ -66,9 +63,15 @@ static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned 
 	}
 }
 
+/*
+ * R-1, R-19, DX-49, DX-55: all use the same cookies at the same time, 16 of them again and
+ * again. Each gets what it posted, each once, and NONE_EXIST exactly when nothing of it is
+ * left; the hash of owners is empty at the end. DXK_LONG=1: 10^6 times.
+ */
 TEST(equal_cookies)
 {
-	unsigned int rounds = dxt_debug_kernel() ? 200 : 400, i;
+	unsigned int rounds = getenv("DXK_LONG") ? 1000000 / CLIENTS :
+			      dxt_debug_kernel() ? 200 : 400, i;
 	pid_t pid[CLIENTS];
 	struct dxt t;
 	int status;
