@@ -263,29 +263,120 @@ TEST_F(moves, order_of_stop)
 	EXPECT_TRUE(ends_in_order(&closed, dxt_close));
 }
 
-/* --- the steps of Start and Stop ------------------------------------------------- */
+/* --- probes of functions ---------------------------------------------------------- */
 
-/* Those of which something is undone, in the order of Start. */
-static const char *const steps[] = {
-	"files", "thread_pool", "rejoin_pool", "log_pool", "handle_table", "monitor_step",
-	"scheduler_step", "dispatcher_step", "commands",
+struct probe {
+	const char *name, *function;
 };
 
-#define STEPS	((int)ARRAY_SIZE(steps))
-
-/* A probe at each function that undoes a step. */
-static int probes(bool there)
+/* Makes or removes the probes; 0, or why that cannot be. */
+static int probes(const struct probe *p, unsigned int nr, bool there)
 {
 	char text[128];
-	int i, rc = 0;
+	int rc = 0;
 
-	for (i = 0; i < STEPS && !rc; i++) {
-		snprintf(text, sizeof(text), there ? "p:dxt/undo_%s dxk_%s_stop" : "-:dxt/undo_%s",
-			 steps[i], steps[i]);
+	for (; nr-- && !rc; p++) {
+		snprintf(text, sizeof(text), there ? "p:dxt/%s %s" : "-:dxt/%s", p->name,
+			 p->function);
 		rc = dxt_write(TRACING "/kprobe_events", text);
 	}
 	return rc;
 }
+
+/* An instance with them in it. */
+static bool probes_begin(const struct probe *p, unsigned int nr)
+{
+	/* left by one that was killed */
+	probes(p, nr, false);
+	return !mkdir(INSTANCE, 0700) && !probes(p, nr, true) &&
+	       !dxt_write(INSTANCE "/events/dxt/enable", "1");
+}
+
+static void probes_end(const struct probe *p, unsigned int nr)
+{
+	dxt_write(INSTANCE "/events/dxt/enable", "0");
+	probes(p, nr, false);
+}
+
+/* Records of the event by threads whose name begins with @comm. */
+static unsigned int hits(const char *event, const char *comm)
+{
+	char line[512], name[64];
+	unsigned int nr = 0;
+	FILE *f = fopen(INSTANCE "/trace", "r");
+
+	snprintf(name, sizeof(name), " %s: (", event);
+	while (f && fgets(line, sizeof(line), f))
+		nr += strstr(line, name) &&
+		      !strncmp(line + strspn(line, " "), comm, strlen(comm));
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/*
+ * DX-20, DX-32: the Monitor, and nobody else, starts workers, reviews the settings, takes
+ * samples and looks after commands; the log is written by others, as nothing that
+ * blocks may keep the Monitor.
+ */
+TEST_F(moves, duties_of_the_monitor)
+{
+	static const struct probe duty[] = {
+		{ "mon_workers", "dxk_crew_review" },
+		{ "mon_settings", "dxk_policy_review" },
+		{ "mon_samples", "dxk_samples_take" },
+		{ "mon_commands", "dxk_commands_tick" },
+		{ "log_write", "dxk_logfile_work" },
+	};
+	const unsigned int log = ARRAY_SIZE(duty) - 1;
+	struct dxt *t = &self->t;
+	unsigned int i;
+	char name[32];
+	int fd;
+
+	if (!probes_begin(duty, ARRAY_SIZE(duty))) {
+		probes_end(duty, ARRAY_SIZE(duty));
+		SKIP(return, "this kernel has no probes of functions");
+	}
+	fd = open("/tmp", O_TMPFILE | O_RDWR | O_APPEND, 0600);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, dxk_log_file(t->ctx, fd));
+	t->policy.kernel_threads = 1;
+	t->policy.monitor_interval_ms = t->policy.sample_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxk_command_attach(t->member, 1));
+	ASSERT_EQ(0, dxk_log_write(t->member, "x", 1, DXK_LOG_WAIT, -1));
+	snprintf(name, sizeof(name), "dxk%u/monitor-", t->id);
+	for (i = 0; i < ARRAY_SIZE(duty); i++) {
+		EXPECT_TRUE(DXT_SOON(hits(duty[i].name, i == log ? "" : name) >= 1))
+			TH_LOG("%s", duty[i].name);
+	}
+	ASSERT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, -1));
+	for (i = 0; i < log; i++) {
+		EXPECT_EQ(hits(duty[i].name, name), hits(duty[i].name, ""))
+			TH_LOG("%s", duty[i].name);
+	}
+	EXPECT_EQ(0, hits(duty[log].name, name));
+	probes_end(duty, ARRAY_SIZE(duty));
+	close(fd);
+}
+
+/* --- the steps of Start and Stop ------------------------------------------------- */
+
+/* What undoes a step, in the order of Start. */
+static const struct probe steps[] = {
+	{ "undo_files", "dxk_files_stop" },
+	{ "undo_threads", "dxk_thread_pool_stop" },
+	{ "undo_rejoin", "dxk_rejoin_pool_stop" },
+	{ "undo_log", "dxk_log_pool_stop" },
+	{ "undo_handles", "dxk_handle_table_stop" },
+	{ "undo_monitor", "dxk_monitor_step_stop" },
+	{ "undo_scheduler", "dxk_scheduler_step_stop" },
+	{ "undo_dispatcher", "dxk_dispatcher_step_stop" },
+	{ "undo_commands", "dxk_commands_stop" },
+};
+
+#define STEPS	((int)ARRAY_SIZE(steps))
 
 /* Which steps have been undone since it was asked last: their numbers, from 1 on. */
 static int undone(char *order)
@@ -297,7 +388,7 @@ static int undone(char *order)
 
 	for (*order = '\0'; f && fgets(line, sizeof(line), f);) {
 		for (i = 0; i < STEPS; i++) {
-			snprintf(name, sizeof(name), " undo_%s: ", steps[i]);
+			snprintf(name, sizeof(name), " %s: (", steps[i].name);
 			if (strstr(line, name) && ++nr > from)
 				sprintf(order + strlen(order), "%d", i + 1);
 		}
@@ -319,13 +410,10 @@ TEST_F(moves, reverse_order)
 	char order[64], text[256] = "";
 	int worker, fd;
 
-	/* left by one that was killed */
-	probes(false);
-	if (mkdir(INSTANCE, 0700) || probes(true)) {
-		probes(false);
+	if (!probes_begin(steps, STEPS)) {
+		probes_end(steps, STEPS);
 		SKIP(return, "this kernel has no probes of functions");
 	}
-	ASSERT_EQ(0, dxt_write(INSTANCE "/events/dxt/enable", "1"));
 	fd = open("/tmp", O_TMPFILE | O_RDWR | O_APPEND, 0600);
 	ASSERT_LE(0, fd);
 	t->policy.max_threads = 1;
@@ -348,8 +436,7 @@ TEST_F(moves, reverse_order)
 	EXPECT_STREQ("87654321", order);
 	close(worker);
 	close(fd);
-	EXPECT_EQ(0, dxt_write(INSTANCE "/events/dxt/enable", "0"));
-	EXPECT_EQ(0, probes(false));
+	probes_end(steps, STEPS);
 }
 
 TEST_HARNESS_MAIN
