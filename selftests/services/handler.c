@@ -579,7 +579,7 @@ static uint64_t ten_ticks_ns(struct handler *h)
 /* DX-29: once per monitor interval; none without a handler, nor does it wake */
 TEST(ticks)
 {
-	unsigned int ms = 20, ticks;
+	unsigned int ms = 20, ticks, tries;
 	struct handler *h;
 	uint64_t start;
 	struct dxt t;
@@ -594,7 +594,9 @@ TEST(ticks)
 	/* never more than intervals that are over, and some jitter */
 	EXPECT_LE(ticks, (dxt_now() - start) / (ms * DXT_MS) + 2);
 	/* and each one has its tick: 10 take 10 intervals, if the guest is let run */
-	EXPECT_TRUE(DXT_SOON(ten_ticks_ns(h) <= 12 * ms * DXT_MS));
+	for (tries = 0; tries < 30 && ten_ticks_ns(h) > 12 * ms * DXT_MS; tries++)
+		;
+	EXPECT_GT(30, tries);
 
 	/* DX-9: a shorter interval is that of the next tick already */
 	EXPECT_EQ(0, dxt_store(&t, "policy/monitor_interval_ms", "3600000"));
