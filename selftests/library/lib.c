@@ -267,6 +267,7 @@ TEST(log_in_order)
 {
 	static char text[65536];
 	char message[2000], *line, *save = NULL;
+	uint64_t created = dxt_now(), timer;
 	unsigned long long seq, last = 0;
 	pthread_t thread[LOGGERS];
 	MTExecutive *mte;
@@ -277,6 +278,9 @@ TEST(log_in_order)
 	EXPECT_EQ(-ENXIO, LogMessage("nobody hears it"));
 	mte = executive(1);
 	ASSERT_NE(NULL, mte);
+	/* DX-2: the elapsed timer begins first, before there is a log */
+	timer = dxt_now() - MTExecutiveElapsed(mte);
+	EXPECT_LE(created, timer);
 	for (i = 0; i < 10; i++) {
 		snprintf(message, sizeof(message), "message %d of the test", i);
 		EXPECT_EQ(0, LogMessage("%s", message));
@@ -313,6 +317,7 @@ TEST(log_in_order)
 		ASSERT_LE(3, sscanf(line, "%llu %lld.%lld %n", &seq, &sec, &nsec, &at))
 			TH_LOG("%s", line);
 		EXPECT_EQ(last + 1, seq);
+		EXPECT_LE(timer, (uint64_t)(sec * DXT_SEC + nsec));
 		last = seq;
 		EXPECT_GT(350, strlen(line));
 		if (strstr(line, "logger ") &&

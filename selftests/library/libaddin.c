@@ -326,14 +326,14 @@ static void live(const int ready[2], bool child)
  */
 TEST(killed)
 {
-	struct takers { _Atomic int won, lost, wrong; } *t = dxt_shared(sizeof(*t));
+	struct takers { _Atomic int there, won, lost, wrong; } *t = dxt_shared(sizeof(*t));
 	pid_t pid, taker[6];
 	struct handler *h;
 	MTExecutive *mte;
 	int ready[2], i, round;
 	char c;
 
-	for (round = 0; round < 4; round++) {
+	for (round = 0; round < 12; round++) {
 		struct dxt_gate *gate = dxt_gate_new();
 
 		ASSERT_EQ(0, pipe(ready));
@@ -355,6 +355,10 @@ TEST(killed)
 			taker[i] = dxt_fork();
 			if (taker[i])
 				continue;
+			/* all at once */
+			t->there++;
+			while (t->there < (int)ARRAY_SIZE(taker))
+				;
 			mte = addin(NAME, &error);
 			t->won += mte != NULL;
 			t->lost += !mte && error.Error == -EEXIST;
@@ -444,11 +448,13 @@ static int user_addin(void)
 TEST(users)
 {
 	static const char home[] = "/tmp/dxk-addin-test";
+	mode_t mask = umask(0);
 	MTExecutive *mte = addin(NAME, NULL);
 	struct stat device;
 	struct handler *h;
 	pid_t pid;
 
+	umask(mask);
 	ASSERT_NE(NULL, mte);
 	h = handler_new(mte, "root's");
 	EXPECT_EQ(0, as_user(tell_path_access));
