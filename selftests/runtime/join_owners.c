@@ -70,8 +70,8 @@ static void reuse(struct dxt *t, unsigned int me, unsigned int rounds, unsigned 
  */
 TEST(equal_cookies)
 {
-	unsigned int rounds = getenv("DXK_LONG") ? 1000000 / CLIENTS :
-			      dxt_debug_kernel() ? 200 : 400, i;
+	unsigned int rounds = dxt_debug_kernel() ? 200 :
+			      getenv("DXK_LONG") ? 1000000 / CLIENTS : 400, i;
 	pid_t pid[CLIENTS];
 	struct dxt t;
 	int status;
