@@ -183,10 +183,11 @@ void dx_commander_exit(struct dx_commander *c)
 
 static int wake_open(struct dx_commander *c)
 {
-	pthread_mutex_lock(&dx_lock);
+	int cancel = dx_lock();
+
 	if (c->wake < 0)
 		c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	return c->wake < 0 ? -errno : 0;
 }
 

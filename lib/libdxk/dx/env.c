@@ -20,11 +20,11 @@ uint64_t dx_now(void)
 static int platform_init(struct ExecEnvironment *env)
 {
 	struct dxk_version version;
-	int rc;
+	int rc, cancel;
 
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	rc = env->ctl = dxk_open();
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	if (rc < 0)
 		return rc;
 	rc = dxk_version(env->ctl, &version);

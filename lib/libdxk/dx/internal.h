@@ -4,8 +4,10 @@
  *
  * Locks, never held together but for L within W:
  *
- *   L	dx_lock: which executives and members exist. Held over the calls that
- *	make their descriptors, so that fork() never sees one that is not listed
+ *   L	dx_lock(): which executives and members exist. Held over the calls that
+ *	make their descriptors, so that fork() never sees one that is not listed.
+ *	Everybody's: whoever holds it cannot be cancelled, and makes no call that
+ *	may wait for others
  *   G	log.lock: the file, and who writes to it
  *   K	commander.lock: the command handler and the state of its thread
  *   W	crew.lock: the worker threads and who starts them
@@ -208,11 +210,12 @@ void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);
 
 /* member.c */
-extern pthread_mutex_t dx_lock;
 extern _Thread_local struct dx_worker *dx_current;
 extern _Thread_local MTExecutive *dx_commanding;	/* its handler's thread */
 
 int dx_library_init(void);
+int dx_lock(void);
+void dx_unlock(int cancel);
 void dx_executive_add(MTExecutive *mte);
 void dx_executive_offer(MTExecutive *mte);
 void dx_executive_remove(MTExecutive *mte);

@@ -39,16 +39,16 @@ static int log_open(const char *path)
 
 int dx_log_init(struct dx_log *log, const char *path)
 {
-	int rc;
+	int rc, cancel;
 
 	if (path) {
 		log->path = strdup(path);
 		if (!log->path)
 			return -ENOMEM;
 	}
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	rc = log->fd = log_open(path);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	return rc < 0 ? rc : 0;
 }
 

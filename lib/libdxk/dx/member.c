@@ -14,10 +14,11 @@
 
 #include "internal.h"
 
-pthread_mutex_t dx_lock = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local struct dx_worker *dx_current;
 _Thread_local MTExecutive *dx_commanding;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* L */
+static int forking;				/* L: of the caller of fork() */
 static MTExecutive *executives;			/* L */
 static _Atomic(MTExecutive *) first;		/* written under L */
 static _Thread_local struct dx_member *own;	/* T */
@@ -26,7 +27,29 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
 static int init_error;
 
-/* Takes the member out of its executive. The caller holds dx_lock. */
+/**
+ * dx_lock - take the library's lock
+ *
+ * A thread that was cancelled with it would leave it taken, and fork() waiting.
+ *
+ * Return: what dx_unlock() wants.
+ */
+int dx_lock(void)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&lock);
+	return cancel;
+}
+
+void dx_unlock(int cancel)
+{
+	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+/* Takes the member out of its executive. The caller holds the lock. */
 static void member_close(struct dx_member *member)
 {
 	MTExecutive *mte = atomic_load(&member->mte);
@@ -42,7 +65,7 @@ static void member_close(struct dx_member *member)
 	atomic_store(&member->mte, NULL);
 }
 
-/* Closes all descriptors of @mte. The caller holds dx_lock. */
+/* Closes all descriptors of @mte. The caller holds the lock. */
 static void executive_close(MTExecutive *mte)
 {
 	struct dx_addin *a = &mte->env.addin;
@@ -79,13 +102,14 @@ static void forget_gone(void)
 static void leave_all(void *arg)
 {
 	struct dx_member *member;
+	int cancel;
 
 	(void)arg;
 	while ((member = own)) {
 		own = member->next_own;
-		pthread_mutex_lock(&dx_lock);
+		cancel = dx_lock();
 		member_close(member);
-		pthread_mutex_unlock(&dx_lock);
+		dx_unlock(cancel);
 		free(member);
 	}
 }
@@ -93,20 +117,23 @@ static void leave_all(void *arg)
 /* The thread that made @member is gone, and could not say so. */
 void dx_member_abandoned(struct dx_member *member)
 {
-	pthread_mutex_lock(&dx_lock);
+	int cancel = dx_lock();
+
 	member_close(member);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	free(member);
 }
 
 static void fork_prepare(void)
 {
-	pthread_mutex_lock(&dx_lock);
+	int cancel = dx_lock();
+
+	forking = cancel;
 }
 
 static void fork_parent(void)
 {
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(forking);
 }
 
 /*
@@ -126,7 +153,7 @@ static void fork_child(void)
 	atomic_store(&first, NULL);
 	dx_current = NULL;
 	dx_commanding = NULL;
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(forking);
 }
 
 static void init_once(void)
@@ -145,34 +172,35 @@ int dx_library_init(void)
 /* From here on fork() knows the descriptors of @mte. */
 void dx_executive_add(MTExecutive *mte)
 {
-	pthread_mutex_lock(&dx_lock);
+	int cancel = dx_lock();
+
 	mte->next = executives;
 	executives = mte;
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 }
 
 /* @mte is complete: it becomes the process's own unless there is one. */
 void dx_executive_offer(MTExecutive *mte)
 {
+	int cancel = dx_lock();
 	MTExecutive *none = NULL;
 
-	pthread_mutex_lock(&dx_lock);
 	atomic_compare_exchange_strong(&first, &none, mte);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 }
 
 /* Forgets @mte and closes its descriptors, members of other threads too. */
 void dx_executive_remove(MTExecutive *mte)
 {
 	MTExecutive **p, *self = mte;
+	int cancel = dx_lock();
 
-	pthread_mutex_lock(&dx_lock);
 	executive_close(mte);
 	for (p = &executives; *p != mte; p = &(*p)->next)
 		;
 	*p = mte->next;
 	atomic_compare_exchange_strong(&first, &self, NULL);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	forget_gone();
 }
 
@@ -202,7 +230,6 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 
 	if (atomic_load(&mte->foreign))
 		return -EPERM;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	forget_gone();
 	rc = -ENOMEM;
 	member = calloc(1, sizeof(*member));
@@ -210,26 +237,21 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 	if (!member || pthread_setspecific(thread_end, &own))
 		goto out;
 
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	rc = member->fd = dxk_member_create(mte->ctx, kind, &member->id);
 	if (rc >= 0) {
 		atomic_init(&member->mte, mte);
 		member->next = mte->members;
 		mte->members = member;
+		member->next_own = own;
+		own = member;
+		*out = member;
+		member = NULL;
 	}
-	pthread_mutex_unlock(&dx_lock);
-	if (rc < 0)
-		goto out;
-
-	rc = 0;
-	member->next_own = own;
-	own = member;
-	*out = member;
-	member = NULL;
+	dx_unlock(cancel);
 out:
 	free(member);
-	pthread_setcancelstate(cancel, NULL);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /**

@@ -128,17 +128,17 @@ int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
 {
 	const struct field *f;
 	struct dxk_policy abi;
+	int rc, cancel;
 	long cpus;
-	int rc;
 
 	memset(policy, 0, sizeof(*policy));
 	policy->TPFetchMax = 1;
 	rc = dx_library_init();
 	if (!rc) {
 		/* as an executive's, these descriptors are hidden from fork() */
-		pthread_mutex_lock(&dx_lock);
+		cancel = dx_lock();
 		rc = ask_module(&abi);
-		pthread_mutex_unlock(&dx_lock);
+		dx_unlock(cancel);
 	}
 	if (rc >= 0) {
 		from_abi(policy, &abi);
@@ -297,12 +297,27 @@ static void await_review(MTExecutive *mte, const struct dxk_policy *abi)
 	}
 }
 
+static int policy_change(MTExecutive *mte, const ThreadManagerPolicy *policy,
+			 MTExecutiveError *error)
+{
+	struct dxk_policy abi;
+	int rc;
+
+	rc = apply(mte, policy, &abi, error);
+	if (rc < 0)
+		return rc;
+	await_review(mte, &abi);
+	rc = dx_crew_start(mte, abi.max_threads - abi.kernel_threads);
+	if (rc)
+		dx_error_set(error, rc, "workers", NULL);
+	return rc;
+}
+
 int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error)
 {
 	const char *field = NULL;
-	struct dxk_policy abi;
-	int rc;
+	int rc, cancel;
 
 	mte = dx_executive(mte);
 	if (!mte) {
@@ -317,13 +332,10 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			policy->TPStackSize != mte->stack_size ? "TPStackSize" :
 								 "TPLogWriter";
 	} else {
-		rc = apply(mte, policy, &abi, error);
-		if (rc < 0)
-			return rc;
-		await_review(mte, &abi);
-		rc = dx_crew_start(mte, abi.max_threads - abi.kernel_threads);
-		if (rc)
-			dx_error_set(error, rc, "workers", NULL);
+		/* A cancellation would leave the crew to nobody. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		rc = policy_change(mte, policy, error);
+		pthread_setcancelstate(cancel, NULL);
 		return rc;
 	}
 	dx_error_set(error, rc, "policy", field);

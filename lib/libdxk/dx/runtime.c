@@ -45,13 +45,13 @@ static int context_create(MTExecutive *mte, const RunSettings *settings)
 	struct dxk_ctx_create create = {
 		.mode = settings->ContextMode ? settings->ContextMode : DXK_MODE_DEFAULT,
 	};
-	int fd;
+	int fd, cancel;
 
 	if (settings->ContextName && name_copy(create.name, settings->ContextName))
 		return -EINVAL;
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	fd = mte->ctx = dxk_ctx_create_as(mte->env.ctl, &create);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	mte->id = create.id;
 	return fd < 0 ? fd : 0;
 }
@@ -63,14 +63,14 @@ static int context_join(MTExecutive *mte, const RunSettings *settings, int64_t o
 		.access = DXK_ACCESS_WRITE,
 		.uid = (uint32_t)owner,
 	};
-	int fd;
+	int fd, cancel;
 
 	if (!settings->ContextName || name_copy(join.name, settings->ContextName) ||
 	    owner < DX_ANY_OWNER || owner > UINT32_MAX)
 		return -EINVAL;
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	fd = mte->ctx = dxk_ctx_join_as(mte->env.ctl, &join);
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	mte->id = join.id;
 	return fd < 0 ? fd : 0;
 }

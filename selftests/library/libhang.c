@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What must not keep a process from going on: a thread that is cancelled in any call
+ * of the library. The calls of the system that the library makes go through this
+ * program. Built a second time with the address sanitizer.
+ */
+#include "lib/dxt.h"
+
+#include <dlfcn.h>
+#include <dx.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG	"/tmp/dxk-libhang-test.log"
+#define NAME	"libhang"
+
+/* --- between the library and the system -------------------------------------- */
+
+/* The calling thread is cancelled in its so-manieth call from now on; 0: in none. */
+static _Thread_local unsigned int fuse;
+/* Every call is a place where a thread can be cancelled, not only those that have to be. */
+static _Atomic bool everywhere;
+
+static void before_call(void)
+{
+	int state;
+
+	if (!fuse || --fuse)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_setcancelstate(state, NULL);
+	if (everywhere && state == PTHREAD_CANCEL_ENABLE)
+		pthread_exit(PTHREAD_CANCELED);
+	pthread_cancel(pthread_self());
+}
+
+#define NEXT(name, ...) ({						\
+	__typeof__(&name) _next = (__typeof__(&name))dlsym(RTLD_NEXT, #name); \
+	before_call();							\
+	_next(__VA_ARGS__);						\
+})
+
+#define ARGUMENT(last, type) ({						\
+	va_list _args;							\
+	va_start(_args, last);						\
+	type _arg = va_arg(_args, type);				\
+	va_end(_args);							\
+	_arg;								\
+})
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode = flags & O_CREAT ? ARGUMENT(flags, mode_t) : 0;
+
+	return NEXT(open, path, flags, mode);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	return NEXT(ioctl, fd, request, ARGUMENT(request, void *));
+}
+
+int close(int fd)
+{
+	return NEXT(close, fd);
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	return NEXT(nanosleep, time, left);
+}
+
+int poll(struct pollfd *fds, nfds_t nr, int timeout)
+{
+	return NEXT(poll, fds, nr, timeout);
+}
+
+int eventfd(unsigned int count, int flags)
+{
+	return NEXT(eventfd, count, flags);
+}
+
+ssize_t read(int fd, void *data, size_t size)
+{
+	return NEXT(read, fd, data, size);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+	return NEXT(write, fd, data, size);
+}
+
+/* --- what may hang ------------------------------------------------------------ */
+
+struct deed {
+	bool (*f)(void *arg);
+	void *arg;
+	bool right;
+	_Atomic bool done;
+};
+
+static void *deed_main(void *arg)
+{
+	struct deed *d = arg;
+
+	d->right = d->f(d->arg);
+	d->done = true;
+	return NULL;
+}
+
+/* Did it come to an end, and was it right? One that hangs is left alone with its deed. */
+static bool ends(bool (*f)(void *arg), void *arg)
+{
+	struct deed *d = calloc(1, sizeof(*d));
+	pthread_t thread;
+	bool right;
+
+	d->f = f;
+	d->arg = arg;
+	if (pthread_create(&thread, NULL, deed_main, d) || !DXT_SOON(d->done))
+		return false;
+	pthread_join(thread, NULL);
+	right = d->right;
+	free(d);
+	return right;
+}
+
+static bool forks(void *arg)
+{
+	pid_t pid = dxt_fork();
+
+	(void)arg;
+	if (!pid)
+		_exit(0);
+	return pid > 0 && !dxt_reap(pid);
+}
+
+static bool is_destroyed(void *mte)
+{
+	return !MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+}
+
+static MTExecutive *executive(const char *log, const char *name)
+{
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "libhang", 0, NULL);
+	settings.LogPath = log;
+	settings.ContextName = name;
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = 2;
+	policy.TPMonitorInterval = 10;
+	policy.TPLogEntries = 8;
+	policy.TPDispatch = dxt_mode();
+	mte = MTExecutiveCreate(&settings, &policy, &error);
+	if (!mte)
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+	return mte;
+}
+
+/* --- a thread that is cancelled ------------------------------------------------ */
+
+static int nothing(Runnable *self, void *request)
+{
+	(void)self;
+	(void)request;
+	return 0;
+}
+
+static Runnable runnable = { nothing };
+static CommandHandler handler;
+
+static void ask_defaults(MTExecutive *mte)
+{
+	ThreadManagerPolicy policy;
+
+	(void)mte;
+	ThreadManagerPolicyInit(&policy);
+}
+
+static void resize(MTExecutive *mte)
+{
+	ThreadManagerPolicy policy;
+
+	MTExecutiveGetPolicy(mte, &policy);
+	policy.TPMaxThreads = policy.TPMaxThreads == 2 ? 4 : 2;
+	MTExecutiveSetPolicy(mte, &policy, NULL);
+}
+
+static void post_and_collect(MTExecutive *mte)
+{
+	int owner;
+
+	if (PostARequestOf(mte, NULL, &runnable, &owner, 0, PXR_REJOIN))
+		return;
+	RejoinWaitOf(mte, &owner, NULL, dxt_late_ns());
+}
+
+static void make_another(MTExecutive *mte)
+{
+	MTExecutive *other = executive(LOG, NULL);
+
+	(void)mte;
+	MTExecutiveDestroy(other, DXK_STOP_DRAIN, -1);
+}
+
+static void visit(MTExecutive *mte)
+{
+	RunSettings settings;
+
+	(void)mte;
+	RunSettingsInit(&settings, "visitor", 0, NULL);
+	settings.ContextName = NAME;
+	settings.LogPath = LOG;
+	MTExecutiveDestroy(MTExecutiveJoin(&settings, DX_ANY_OWNER, NULL),
+			   DXK_STOP_DRAIN, -1);
+}
+
+static void stop_and_start(MTExecutive *mte)
+{
+	MTExecutiveStop(mte, DXK_STOP_DRAIN, -1);
+	LogMessageOf(mte, "stopped");
+	MTExecutiveStart(mte, NULL);
+}
+
+static void use_log(MTExecutive *mte)
+{
+	LogMessageOf(mte, "message");
+	LogRotateOf(mte);
+}
+
+static void use_commands(MTExecutive *mte)
+{
+	char reply[100];
+
+	AttachCommandHandlerOf(mte, &handler);
+	SendCommandOf(mte, "show pools", reply, sizeof(reply), -1);
+	AttachCommandHandlerOf(mte, NULL);
+}
+
+static const struct act {
+	const char *name;
+	void (*run)(MTExecutive *mte);
+} acts[] = {
+	{ "ask_defaults", ask_defaults },	{ "resize", resize },
+	{ "post_and_collect", post_and_collect }, { "make_another", make_another },
+	{ "visit", visit },			{ "stop_and_start", stop_and_start },
+	{ "use_log", use_log },			{ "use_commands", use_commands },
+};
+
+struct victim {
+	MTExecutive *mte;
+	const struct act *act;
+	unsigned int fuse;
+	bool hit;		/* there were that many calls */
+};
+
+static void victim_ends(void *arg)
+{
+	struct victim *v = arg;
+
+	v->hit = !fuse;
+	fuse = 0;
+}
+
+static void *victim_main(void *arg)
+{
+	struct victim *v = arg;
+
+	pthread_cleanup_push(victim_ends, v);
+	fuse = v->fuse;
+	v->act->run(v->mte);
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+/* Return: whether the process can go on. */
+static bool survives(struct victim *v)
+{
+	pthread_t thread;
+	void *end;
+
+	if (!v->mte)
+		v->mte = executive(LOG, NAME);
+	if (!v->mte || pthread_create(&thread, NULL, victim_main, v))
+		return false;
+	pthread_join(thread, &end);
+	if (end != PTHREAD_CANCELED)
+		return true;
+	if (!ends(forks, NULL) || !ends(is_destroyed, v->mte))
+		return false;
+	v->mte = NULL;
+	return true;
+}
+
+/* A thread that is cancelled in any call leaves no lock behind, and nobody waiting. */
+TEST(cancelled_anywhere)
+{
+	struct victim v = { 0 };
+	unsigned int i, calls = 0;
+
+	for (i = 0; i < 2 * ARRAY_SIZE(acts); i++) {
+		v.act = &acts[i / 2];
+		everywhere = i & 1;
+#ifdef __SANITIZE_ADDRESS__
+		/* It does not see which functions a thread leaves elsewhere. */
+		if (!everywhere)
+			continue;
+#endif
+		/* waiting for others may take any number of calls */
+		for (v.fuse = 1, v.hit = true; v.hit && v.fuse <= 60; v.fuse++, calls++) {
+			ASSERT_TRUE(survives(&v))
+				TH_LOG("%s, call %u", v.act->name, v.fuse);
+			dxt_tell("%s, call %u", v.act->name, v.fuse);
+		}
+		EXPECT_LT(2, v.fuse);
+	}
+	EXPECT_LT(50, calls);
+	EXPECT_TRUE(ends(is_destroyed, v.mte));
+}
+
+TEST_HARNESS_MAIN
