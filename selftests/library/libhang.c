@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What must not keep a process from going on: a thread that is cancelled in any call
- * of the library. The calls of the system that the library makes go through this
- * program. Built a second time with the address sanitizer.
+ * of the library, a log that takes no line, and a FIFO that nobody reads. The calls of
+ * the system that the library makes go through this program. Built a second time with
+ * the address sanitizer.
  */
 #include "lib/dxt.h"
 
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define LOG	"/tmp/dxk-libhang-test.log"
+#define FIFO	"/tmp/dxk-libhang-test.fifo"
 #define NAME	"libhang"
 
 /* --- between the library and the system -------------------------------------- */
@@ -28,6 +30,9 @@
 static _Thread_local unsigned int fuse;
 /* Every call is a place where a thread can be cancelled, not only those that have to be. */
 static _Atomic bool everywhere;
+/* What a write of a line to the log comes to, but of one that tells of lost ones. */
+static _Atomic int write_error;
+static _Atomic bool opening;		/* somebody begins to open the FIFO */
 
 static void before_call(void)
 {
@@ -60,6 +65,8 @@ int open(const char *path, int flags, ...)
 {
 	mode_t mode = flags & O_CREAT ? ARGUMENT(flags, mode_t) : 0;
 
+	if (!strcmp(path, FIFO))
+		opening = true;
 	return NEXT(open, path, flags, mode);
 }
 
@@ -95,6 +102,10 @@ ssize_t read(int fd, void *data, size_t size)
 
 ssize_t write(int fd, const void *data, size_t size)
 {
+	if (write_error && !memmem(data, size, " lost\n", 6)) {
+		errno = write_error;
+		return -1;
+	}
 	return NEXT(write, fd, data, size);
 }
 
@@ -146,6 +157,11 @@ static bool forks(void *arg)
 static bool is_destroyed(void *mte)
 {
 	return !MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+}
+
+static bool times_out(void *mte)
+{
+	return MTExecutiveStop(mte, DXK_STOP_DRAIN, 10 * DXT_MS) == -ETIMEDOUT;
 }
 
 static MTExecutive *executive(const char *log, const char *name)
@@ -328,6 +344,172 @@ TEST(cancelled_anywhere)
 	}
 	EXPECT_LT(50, calls);
 	EXPECT_TRUE(ends(is_destroyed, v.mte));
+}
+
+/* --- a log that takes no line --------------------------------------------------- */
+
+/* The lines "N lost" of the log, and whether the numbers of all lines are without a gap. */
+static unsigned int lost(const char *path, unsigned int *lines, bool *right)
+{
+	unsigned long long seq, next = 0;
+	unsigned int n, sum = 0;
+	FILE *f = fopen(path, "r");
+	char line[512], word[8];
+
+	*lines = 0;
+	*right = f;
+	while (f && fgets(line, sizeof(line), f)) {
+		++*lines;
+		n = 0;
+		*right &= sscanf(line, "%llu", &seq) == 1 && (!next || seq == next);
+		if (sscanf(line, "%*s %*s %*s - %u %7s", &n, word) == 2 &&
+		    !strcmp(word, "lost"))
+			sum += n;
+		else
+			n = 1;
+		next = seq + n;
+	}
+	if (f)
+		fclose(f);
+	return sum;
+}
+
+struct talker {
+	MTExecutive *mte;
+	unsigned int nr;
+};
+
+static bool talks(void *arg)
+{
+	struct talker *t = arg;
+	unsigned int i;
+	bool right = true;
+
+	for (i = 0; i < t->nr; i++)
+		right &= !LogMessageOf(t->mte, "message %u", i);
+	return right;
+}
+
+static void *talk(void *arg)
+{
+	talks(arg);
+	return NULL;
+}
+
+struct hold {
+	Runnable base;
+	struct dxt_gate *gate;
+};
+
+static int hold(Runnable *self, void *request)
+{
+	(void)request;
+	dxt_gate_pass(((struct hold *)self)->gate, 0);
+	return 0;
+}
+
+/* What Stop reports does not wait for room in the log. */
+TEST(stop_with_a_full_log)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	struct talker talker = { .nr = 100 };
+	struct dxt t = { 0 };
+	pthread_t thread;
+
+	unlink(LOG);
+	talker.mte = executive(LOG, NULL);
+	ASSERT_NE(NULL, talker.mte);
+	t.id = (unsigned int)MTExecutiveContextId(talker.mte);
+	ASSERT_EQ(0, PostARequest(&h, &h.base, &h, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&t, h.gate->entered == 1));
+	write_error = ENOSPC;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, talk, &talker));
+	ASSERT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/log_use") == 8));
+	ASSERT_TRUE(ends(times_out, talker.mte));
+	dxt_gate_open(h.gate);
+	EXPECT_EQ(0, MTExecutiveStop(talker.mte, DXK_STOP_DRAIN, -1));
+	write_error = 0;
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	dxt_gate_free(h.gate);
+}
+
+/* What the destructor could not write it tells of. */
+TEST(last_words)
+{
+	struct talker talker = { .nr = 5 };
+	unsigned int lines;
+	bool right;
+
+	unlink(LOG);
+	talker.mte = executive(LOG, NULL);
+	ASSERT_NE(NULL, talker.mte);
+	ASSERT_TRUE(DXT_SOON(!lost(LOG, &lines, &right) && lines > 0));
+	write_error = ENOSPC;
+	EXPECT_TRUE(talks(&talker));
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	write_error = 0;
+	EXPECT_LE(5, lost(LOG, &lines, &right));
+	EXPECT_TRUE(right);
+}
+
+/* What no file will ever take is dropped and counted, and nobody waits for that. */
+TEST(reader_gone)
+{
+	struct talker talker = { .nr = 100 };
+	struct dxt t = { 0 };
+	unsigned int lines;
+	bool right;
+	int reader;
+
+	unlink(FIFO);
+	ASSERT_EQ(0, mkfifo(FIFO, 0600));
+	reader = open(FIFO, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ASSERT_LE(0, reader);
+	talker.mte = executive(FIFO, NULL);
+	ASSERT_NE(NULL, talker.mte);
+	t.id = (unsigned int)MTExecutiveContextId(talker.mte);
+	ASSERT_TRUE(DXT_UNTIL(&t, !dxt_num(&t, "pools/log_use")));
+	close(reader);
+	ASSERT_TRUE(ends(talks, &talker));
+	ASSERT_TRUE(DXT_UNTIL(&t, !dxt_num(&t, "pools/log_use")));
+	unlink(FIFO);
+	EXPECT_EQ(0, LogRotate());
+	EXPECT_EQ(0, LogMessage("last"));
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	EXPECT_LT(0, lost(FIFO, &lines, &right));
+	EXPECT_LE(2, lines);
+	EXPECT_TRUE(right);
+	unlink(FIFO);
+}
+
+static bool opens_fifo(void *arg)
+{
+	MTExecutive *mte = executive(FIFO, NULL);
+
+	(void)arg;
+	return mte && is_destroyed(mte);
+}
+
+/* While one thread waits for the reader of its log the others go on. */
+TEST(fifo)
+{
+	struct deed d = { .f = opens_fifo };
+	pthread_t thread;
+	int reader;
+
+	unlink(FIFO);
+	ASSERT_EQ(0, mkfifo(FIFO, 0600));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, deed_main, &d));
+	ASSERT_TRUE(DXT_SOON(opening));
+	ASSERT_TRUE(ends(forks, NULL));
+	EXPECT_FALSE(d.done);
+	reader = open(FIFO, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, reader);
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(d.right);
+	close(reader);
+	unlink(FIFO);
 }
 
 TEST_HARNESS_MAIN

@@ -178,6 +178,29 @@ TEST_F(lib, control_characters)
 	EXPECT_EQ(2, clean);
 }
 
+/* DX-102: also one whose cut is behind a newline. */
+TEST_F(lib, cut)
+{
+	unsigned int cut = 0;
+	char text[300], line[512];
+	FILE *f;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	text[DXK_LOG_TEXT - 2] = '\n';
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	EXPECT_EQ(0, LogMessage("%s", text));
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(0, LogMessage("%s", text));
+	f = fopen(LOG, "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(line, sizeof(line), f))
+		cut += !!strstr(line, "xx  [cut]\n");
+	fclose(f);
+	EXPECT_EQ(2, cut);
+}
+
 /* A full disk: kept, tried again, also when another file comes instead. */
 TEST_F(lib, disk_full)
 {
@@ -200,6 +223,38 @@ TEST_F(lib, disk_full)
 	ASSERT_EQ(0, unlink(SMALL "/ballast"));
 	EXPECT_TRUE(DXT_UNTIL(&t, !LogMessage("message 151")));
 	EXPECT_EQ(151, library_lines(SMALL "/log", &wrong, &seq));
+	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->mte = NULL;
+	small_umount();
+}
+
+/* A disk that is full over a Stop and a Start: nothing is lost. */
+TEST_F(lib, disk_full_over_restart)
+{
+	unsigned int i, wrong = 0;
+	unsigned long long seq = 0;
+	struct dxt t;
+
+	ASSERT_EQ(0, small_mount());
+	self->settings.LogPath = SMALL "/log";
+	self->policy.TPLogEntries = 256;
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	t = of_executive(self->mte);
+	for (i = 1; i <= 150; i++)
+		ASSERT_EQ(0, LogMessage("message %u fills the disk to its last page", i));
+	EXPECT_TRUE(DXT_UNTIL(&t, size_of(SMALL "/log") == 4096));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+		EXPECT_EQ(-ENOSPC, LogMessage("message 151"));
+		EXPECT_EQ(0, MTExecutiveStart(self->mte, NULL));
+	}
+	ASSERT_EQ(0, LogMessage("message 151"));
+	ASSERT_EQ(0, unlink(SMALL "/ballast"));
+	EXPECT_EQ(0, MTExecutiveStop(self->mte, DXK_STOP_DRAIN, -1));
+	EXPECT_TRUE(DXT_UNTIL(&t, !LogMessage("message 152")));
+	EXPECT_EQ(152, library_lines(SMALL "/log", &wrong, &seq));
 	EXPECT_EQ(0, wrong);
 	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
 	self->mte = NULL;

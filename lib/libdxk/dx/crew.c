@@ -188,7 +188,7 @@ static void *manager_main(void *arg)
 		}
 		/* No worker more: there would be no end of asking and failing. */
 		if (rc < 0 && !pause)
-			LogMessageOf(mte, "no worker can be started: %s", strerror(-rc));
+			dx_log_own(mte, "no worker can be started: %s", strerror(-rc));
 		pause = pause ? pause * 2 : PAUSE_MIN_MS;
 		if (pause > PAUSE_MAX_MS)
 			pause = PAUSE_MAX_MS;

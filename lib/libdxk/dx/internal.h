@@ -41,13 +41,15 @@ struct dx_log {
 	size_t done;			/* G: bytes of a line that are in the file */
 	bool torn;			/* G: it ends within a line */
 	int error;			/* G: what keeps the drain from writing */
-	bool ended;			/* G: the drain thread has done its work */
+	uint64_t lost;			/* G: dropped since the last line */
+	atomic_bool ended;		/* the drain has done its work; written G */
+	bool again;			/* G: the context was started before that */
 	bool quit;			/* G: it shall not try any longer */
-	bool threaded;			/* C: there is one */
+	bool threaded;			/* C: there is a drain */
 	pthread_t thread;		/* C */
 	uint64_t pooled_seq;		/* G: of the Log Pool's last message in the file */
 	uint64_t base;			/* G: what lines are ahead of the Log Pool's numbers */
-	struct dxk_log_record *recs;	/* the drain thread's */
+	struct dxk_log_record *recs;	/* the drain's */
 };
 
 /* Senders that have connected and said nothing; a further one takes the oldest's place. */
@@ -198,9 +200,22 @@ void dx_addin_end(struct dx_addin *a);
 void dx_log_setup(struct dx_log *log);
 int dx_log_init(struct dx_log *log, const char *path);
 void dx_log_exit(struct dx_log *log);
+void dx_log_own(MTExecutive *mte, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+
+/* Room for a line: the message and what goes in front and behind. */
+#define DX_LINE_MAX	(DXK_LOG_TEXT + 128)
+size_t dx_line_format(char *line, const struct dxk_log_record *rec,
+		      uint64_t seq, long thread);
+int dx_line_write(struct dx_log *log, const char *line, size_t len);
+int dx_lost_write(struct dx_log *log);
+void dx_line_give_up(struct dx_log *log);
+
+/* drain.c */
 int dx_log_hand_over(MTExecutive *mte);
 int dx_log_start(MTExecutive *mte);
 void dx_log_stop(MTExecutive *mte);
+bool dx_log_drains(struct dx_log *log);
 
 /* policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,

@@ -2,16 +2,17 @@
 /*
  * The persistent log. Before Start and after Stop a message is written by its
  * caller; while the context runs it enters the Log Pool, from where the drain
- * thread of this process writes it, or, with DX_LOG_WRITER_KERNEL, the kernel.
+ * (drain.c) writes it, or, with DX_LOG_WRITER_KERNEL, the kernel. Callers write
+ * again when the drain has ended, so that the order of the lines is that of the
+ * messages.
  *
- * The drain thread ends when the context has stopped and the pool is empty. Only
- * then callers write again, so that the order of the lines is that of the
- * messages. What cannot be written is kept and tried again.
+ * The library's own messages, dx_log_own(), never wait: neither for room nor for a
+ * file or a reader. A thread that does is lost for what it is there for.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,17 +22,16 @@
 #include "internal.h"
 #include "../../../dxk/engine/text.h"
 
-/* Room for a line: the message and what goes in front and behind. */
-#define LINE_MAX_LEN	(DXK_LOG_TEXT + 128)
 #define NSEC_PER_SEC	1000000000ULL
-#define RETRY_NS	(100 * 1000 * 1000)
 
+/* Not under the library's lock: a FIFO waits for its reader. */
 static int log_open(const char *path)
 {
 	int fd;
 
 	if (path)
-		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
+			  0666);
 	else
 		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
 	return fd < 0 ? -errno : fd;
@@ -39,17 +39,18 @@ static int log_open(const char *path)
 
 int dx_log_init(struct dx_log *log, const char *path)
 {
-	int rc, cancel;
+	int fd, cancel;
 
 	if (path) {
 		log->path = strdup(path);
 		if (!log->path)
 			return -ENOMEM;
 	}
+	fd = log_open(path);
 	cancel = dx_lock();
-	rc = log->fd = log_open(path);
+	log->fd = fd;
 	dx_unlock(cancel);
-	return rc < 0 ? rc : 0;
+	return fd < 0 ? fd : 0;
 }
 
 void dx_log_setup(struct dx_log *log)
@@ -81,12 +82,11 @@ static int message_format(struct dxk_log_record *rec, const char *format,
 
 	if (len < 0)
 		return -EINVAL;
-	rec->flags = 0;
-	if ((size_t)len >= sizeof(rec->text)) {
-		rec->flags = DXK_LOG_CUT;
+	rec->flags = (size_t)len < sizeof(rec->text) ? 0 : DXK_LOG_CUT;
+	if (rec->flags)
 		len = sizeof(rec->text) - 1;
-	}
-	while (len && rec->text[len - 1] == '\n')
+	/* what the cut ends with is in the midst of the message */
+	while (len && !rec->flags && rec->text[len - 1] == '\n')
 		len--;
 	rec->text[len] = '\0';
 	rec->len = (uint32_t)len;
@@ -94,11 +94,11 @@ static int message_format(struct dxk_log_record *rec, const char *format,
 	return 0;
 }
 
-static uint64_t clock_ns(clockid_t clock)
+static uint64_t real_now(void)
 {
 	struct timespec ts;
 
-	clock_gettime(clock, &ts);
+	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
@@ -122,18 +122,17 @@ static void utc_format(char *text, size_t room, uint64_t s)
 		 (unsigned int)(s / 60 % 60), (unsigned int)(s % 60));
 }
 
-/* @thread: its id, below 0 for none. */
-static size_t line_format(char *line, const struct dxk_log_record *rec,
-			  uint64_t seq, long thread)
+/* @thread: its id, below 0 for none. Return: its length. */
+size_t dx_line_format(char *line, const struct dxk_log_record *rec,
+		      uint64_t seq, long thread)
 {
-	uint64_t real = clock_ns(CLOCK_REALTIME) -
-			(clock_ns(CLOCK_MONOTONIC) - rec->time_ns);
+	uint64_t real = real_now() - (dx_now() - rec->time_ns);
 	char utc[80], id[24] = "-";
 
 	utc_format(utc, sizeof(utc), real / NSEC_PER_SEC);
 	if (thread >= 0)
 		snprintf(id, sizeof(id), "%ld", thread);
-	return (size_t)snprintf(line, LINE_MAX_LEN,
+	return (size_t)snprintf(line, DX_LINE_MAX,
 				"%llu %llu.%09llu %s.%06lluZ %s %s%s\n",
 				(unsigned long long)seq,
 				(unsigned long long)(rec->time_ns / NSEC_PER_SEC),
@@ -146,7 +145,7 @@ static size_t line_format(char *line, const struct dxk_log_record *rec,
  * Writes what is left of a line: log->done bytes of it are in the file. One that
  * was given up in its midst gets its end first. The caller holds log->lock.
  */
-static int line_write(struct dx_log *log, const char *line, size_t len)
+static int rest_write(struct dx_log *log, const char *line, size_t len)
 {
 	while (log->torn || log->done < len) {
 		const char *p = log->torn ? "\n" : line + log->done;
@@ -165,159 +164,129 @@ static int line_write(struct dx_log *log, const char *line, size_t len)
 	return 0;
 }
 
-/* --- the drain ------------------------------------------------------------- */
-
-/* Waits a little, or until another file is there or the executive goes. */
-static void retry_wait(struct dx_log *log)
+/* The line that was begun is not gone on with. The caller holds log->lock. */
+void dx_line_give_up(struct dx_log *log)
 {
-	uint64_t at = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
-	struct timespec ts = {
-		.tv_sec = (time_t)(at / NSEC_PER_SEC),
-		.tv_nsec = (long)(at % NSEC_PER_SEC),
-	};
-
-	pthread_cond_timedwait(&log->moved, &log->lock, &ts);
+	log->torn |= log->done > 0;
+	log->done = 0;
 }
 
-/* Return: false when the message could not be written and never will be. */
-static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
+/**
+ * dx_lost_write - say how many messages were dropped since the last line
+ * @log: locked; their numbers are the last ones
+ *
+ * Return: 0, or why it is still to be said.
+ */
+int dx_lost_write(struct dx_log *log)
 {
-	char line[LINE_MAX_LEN];
-	size_t len;
+	struct dxk_log_record rec = { .time_ns = dx_now() };
+	char line[DX_LINE_MAX];
 	int rc;
 
-	len = line_format(line, rec, log->base + rec->seq,
-			  rec->flags & DXK_LOG_GAP ? -1 : (long)rec->thread);
-	pthread_mutex_lock(&log->lock);
-	while ((rc = line_write(log, line, len)) && !log->quit) {
-		/* the callers of a stopped context must not wait for it */
-		log->error = rc;
-		pthread_cond_broadcast(&log->moved);
-		retry_wait(log);
-	}
-	log->error = rc;
-	/* a gap has the number of the first message that was lost */
-	log->pooled_seq = rec->seq + (rec->lost ? rec->lost - 1 : 0);
-	log->seq = log->base + log->pooled_seq;
-	pthread_mutex_unlock(&log->lock);
-	return !rc;
-}
-
-static void *drain_main(void *arg)
-{
-	MTExecutive *mte = arg;
-	struct dx_log *log = &mte->env.log;
-	bool more = true;
-	int rc, i;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
-	while (more) {
-		rc = dxk_log_read(mte->ctx, log->recs, DXK_BATCH_MAX, -1);
-		if (rc == -EINTR)
-			continue;
-		more = rc > 0;
-		for (i = 0; i < rc && more; i++)
-			more = drain_record(log, &log->recs[i]);
-	}
-	pthread_mutex_lock(&log->lock);
-	log->ended = true;
-	pthread_cond_broadcast(&log->moved);
-	pthread_mutex_unlock(&log->lock);
-	return NULL;
-}
-
-/* The kernel shall write the log. The context does not run yet. */
-int dx_log_hand_over(MTExecutive *mte)
-{
-	int rc = dxk_log_file(mte->ctx, mte->env.log.fd);
-
-	mte->env.log.pooled = rc >= 0;
-	return rc < 0 ? rc : 0;
-}
-
-/* The context runs: from here on messages go through the Log Pool. */
-int dx_log_start(MTExecutive *mte)
-{
-	struct dx_log *log = &mte->env.log;
-	sigset_t all, old;
-	int rc;
-
-	if (log->kernel)
+	if (!log->lost)
 		return 0;
-	log->recs = calloc(DXK_BATCH_MAX, sizeof(*log->recs));
-	if (!log->recs)
-		return -ENOMEM;
-	log->base = log->seq - log->pooled_seq;
-	log->ended = log->quit = false;
-	log->error = 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&log->thread, NULL, drain_main, mte);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	log->pooled = log->threaded = !rc;
-	return -rc;
+	snprintf(rec.text, sizeof(rec.text), "%llu lost", (unsigned long long)log->lost);
+	rc = rest_write(log, line,
+			dx_line_format(line, &rec, log->seq - log->lost + 1, -1));
+	if (rc)
+		dx_line_give_up(log);
+	else
+		log->lost = 0;
+	return rc;
 }
 
-/* The context is stopped, or never ran: the thread is at its end. */
-void dx_log_stop(MTExecutive *mte)
+/**
+ * dx_line_write - write a line, or go on with it
+ * @log: locked
+ * @line: of dx_line_format()
+ * @len: its length
+ *
+ * Return: 0; an error after which it can be called again, or dx_line_give_up().
+ */
+int dx_line_write(struct dx_log *log, const char *line, size_t len)
 {
-	struct dx_log *log = &mte->env.log;
+	int rc = dx_lost_write(log);
 
-	if (log->threaded) {
-		pthread_mutex_lock(&log->lock);
-		log->quit = true;
-		pthread_cond_broadcast(&log->moved);
-		pthread_mutex_unlock(&log->lock);
-		pthread_join(log->thread, NULL);
-		log->threaded = false;
-	}
-	free(log->recs);
-	log->recs = NULL;
+	return rc ? rc : rest_write(log, line, len);
 }
 
 /* --- messages -------------------------------------------------------------- */
 
-/* Writes the message before it returns, behind all that the pool held. */
-static int write_now(MTExecutive *mte, struct dxk_log_record *rec)
+/* Would a line have to wait, or a reader that is gone end the process? */
+static bool would_wait(const struct dx_log *log)
+{
+	struct pollfd p = { .fd = log->fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) != 1 || p.revents != POLLOUT;
+}
+
+/* The caller holds log->lock. */
+static int write_line(MTExecutive *mte, struct dxk_log_record *rec)
 {
 	const struct dx_member *member = dx_member_find(mte);
 	struct dx_log *log = &mte->env.log;
-	char line[LINE_MAX_LEN];
+	char line[DX_LINE_MAX];
+	int rc;
+
+	rec->time_ns = dx_now();
+	rc = dx_line_write(log, line, dx_line_format(line, rec, log->seq + 1, member ?
+						     (long)member->id : -1));
+	dx_line_give_up(log);
+	log->seq += !rc;
+	return rc;
+}
+
+/* Writes the message before it returns, behind all that the pool held. */
+static int write_now(MTExecutive *mte, struct dxk_log_record *rec)
+{
+	struct dx_log *log = &mte->env.log;
 	int rc;
 
 	pthread_mutex_lock(&log->lock);
-	while (log->threaded && !log->ended && !log->error)
+	while (dx_log_drains(log) && !log->error)
 		pthread_cond_wait(&log->moved, &log->lock);
-	rc = log->threaded && !log->ended ? log->error : 0;
-	if (!rc) {
-		rec->time_ns = clock_ns(CLOCK_MONOTONIC);
-		rc = line_write(log, line, line_format(line, rec, log->seq + 1, member ?
-						       (long)member->id : -1));
-		log->torn |= log->done > 0;
-		log->done = 0;
-		log->seq += !rc;
-	}
+	rc = dx_log_drains(log) ? log->error : write_line(mte, rec);
+	pthread_mutex_unlock(&log->lock);
+	return rc;
+}
+
+/* The same, unless that would wait. */
+static int write_at_once(MTExecutive *mte, struct dxk_log_record *rec)
+{
+	struct dx_log *log = &mte->env.log;
+	int rc = -EAGAIN;
+
+	if (pthread_mutex_trylock(&log->lock))
+		return rc;
+	if (!dx_log_drains(log) && !would_wait(log))
+		rc = write_line(mte, rec);
 	pthread_mutex_unlock(&log->lock);
 	return rc;
 }
 
 /* -ENODEV: the context does not run, and the kernel has no file. */
-static int write_pooled(MTExecutive *mte, const struct dxk_log_record *rec)
+static int write_pooled(MTExecutive *mte, const struct dxk_log_record *rec, bool waits)
 {
 	size_t len = rec->len + (rec->flags & DXK_LOG_CUT ? 1 : 0);
+	struct dx_log *log = &mte->env.log;
 	struct dx_member *member;
 	int rc;
 
+	/* Nobody makes room: somebody else has stopped the context and started it. */
+	if (!log->kernel && !dx_log_drains(log))
+		waits = false;
 	rc = dx_self(&mte, &member);
+	/* Without time for it no other message is dropped for this one. */
 	if (!rc)
-		rc = dxk_log_write(member->fd, rec->text, len, DXK_LOG_WAIT, -1);
+		rc = dxk_log_write(member->fd, rec->text, len, DXK_LOG_WAIT,
+				   waits ? -1 : 0);
 	/* It slept when the context stopped; now the log is synchronous. */
 	if (rc == -ESHUTDOWN)
 		rc = dxk_log_write(member->fd, rec->text, len, 0, 0);
 	return rc;
 }
 
-static int log_write(MTExecutive *mte, const char *format, va_list args)
+static int log_write(MTExecutive *mte, bool waits, const char *format, va_list args)
 {
 	struct dxk_log_record rec;
 	int rc, cancel;
@@ -332,9 +301,9 @@ static int log_write(MTExecutive *mte, const char *format, va_list args)
 		return rc;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rc = mte->env.log.pooled ? write_pooled(mte, &rec) : -ENODEV;
+	rc = mte->env.log.pooled ? write_pooled(mte, &rec, waits) : -ENODEV;
 	if (rc == -ENODEV)
-		rc = write_now(mte, &rec);
+		rc = waits ? write_now(mte, &rec) : write_at_once(mte, &rec);
 	pthread_setcancelstate(cancel, NULL);
 	return rc;
 }
@@ -345,7 +314,7 @@ int LogMessage(const char *format, ...)
 	int rc;
 
 	va_start(args, format);
-	rc = log_write(NULL, format, args);
+	rc = log_write(NULL, true, format, args);
 	va_end(args);
 	return rc;
 }
@@ -356,9 +325,25 @@ int LogMessageOf(MTExecutive *mte, const char *format, ...)
 	int rc;
 
 	va_start(args, format);
-	rc = log_write(mte, format, args);
+	rc = log_write(mte, true, format, args);
 	va_end(args);
 	return rc;
+}
+
+/**
+ * dx_log_own - a message of the library's own
+ * @mte: the executive
+ * @format: as printf(3)
+ *
+ * It is dropped when it would have to wait: nobody asked for it.
+ */
+void dx_log_own(MTExecutive *mte, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	log_write(mte, false, format, args);
+	va_end(args);
 }
 
 /* --- another file ---------------------------------------------------------- */

@@ -85,7 +85,6 @@ static void context_cancel(MTExecutive *mte)
 static void executive_free(MTExecutive *mte)
 {
 	dx_addin_end(&mte->env.addin);
-	dx_log_stop(mte);
 	dx_executive_remove(mte);
 	dx_env_exit(&mte->env);
 	dx_handles_exit(mte);
@@ -143,7 +142,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 
-	LogMessageOf(mte, "%s: context %u runs with %d workers in the process",
+	dx_log_own(mte, "%s: context %u runs with %d workers in the process",
 		     settings->AppName, mte->id, nr);
 	return 0;
 
@@ -153,8 +152,9 @@ err_stop:
 err:
 	dx_error_set(error, rc, step, NULL);
 err_told:
+	dx_log_stop(mte);
 	if (mte->env.log.fd >= 0)
-		LogMessageOf(mte, "%s: %s%s%s: %s", settings->AppName, error->Step,
+		dx_log_own(mte, "%s: %s%s%s: %s", settings->AppName, error->Step,
 			     *error->Field ? " " : "", error->Field,
 			     strerror(-rc));
 	return rc;
@@ -196,7 +196,6 @@ static int executive_restart(MTExecutive *mte, MTExecutiveError *error)
 	int rc, nr;
 
 	dx_crew_join(mte);
-	dx_log_stop(mte);
 	rc = nr = dx_policy_restart(mte);
 	if (rc < 0)
 		goto err;
@@ -216,7 +215,7 @@ static int executive_restart(MTExecutive *mte, MTExecutiveError *error)
 	rc = dx_commander_restart(mte);
 	if (rc)
 		goto err_stop;
-	LogMessageOf(mte, "context %u runs again with %d workers in the process",
+	dx_log_own(mte, "context %u runs again with %d workers in the process",
 		     mte->id, nr);
 	return 0;
 
@@ -337,12 +336,12 @@ static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 
 	rc = dxk_ctx_stop_report(mte->ctx, mode, timeout_ns, running, 64, &nr);
 	for (i = 0; i < nr && i < 64; i++)
-		LogMessageOf(mte, "worker %u still executes a request of %#llx for %#llx, since %llu ms",
+		dx_log_own(mte, "worker %u still executes a request of %#llx for %#llx, since %llu ms",
 			     running[i].thread, (unsigned long long)running[i].executor,
 			     (unsigned long long)running[i].owner,
 			     (unsigned long long)running[i].age_ns / 1000000);
 	if (nr > 64)
-		LogMessageOf(mte, "and so do %u others", nr - 64);
+		dx_log_own(mte, "and so do %u others", nr - 64);
 	return rc < 0 ? rc : 0;
 }
 
@@ -373,8 +372,9 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dx_crew_join(mte);
 	dx_commander_end(mte);
+	dx_log_stop(mte);
 	if (!mte->joined)
-		LogMessageOf(mte, "context %u ends", mte->id);
+		dx_log_own(mte, "context %u ends", mte->id);
 	executive_free(mte);
 	pthread_setcancelstate(cancel, NULL);
 	return 0;

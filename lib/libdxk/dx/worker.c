@@ -122,7 +122,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	case -ETIMEDOUT:
 		return 0;
 	case -ESTALE:
-		LogMessageOf(w->mte, "a completion came too late, status %d",
+		dx_log_own(w->mte, "a completion came too late, status %d",
 			     f->dones[f->first].status);
 		f->first++;
 		f->nr_done--;
@@ -242,7 +242,7 @@ static void died(void *arg)
 
 	dx_current = NULL;
 	dx_handles_close(w);
-	LogMessageOf(w->mte, "worker %u left in the middle of a request", w->member->id);
+	dx_log_own(w->mte, "worker %u left in the middle of a request", w->member->id);
 	ended(w);
 }
 
@@ -267,7 +267,7 @@ void *dx_worker_main(void *arg)
 	rc = work(w);
 	pthread_cleanup_pop(0);
 	if (rc)
-		LogMessageOf(w->mte, "worker ends: %s", strerror(-rc));
+		dx_log_own(w->mte, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
 	ended(w);

@@ -41,7 +41,8 @@ typedef struct OperationTable OperationTable;
  * @IsAddin: it is an add-in, which has a message queue of the name @AppName: see DOC:
  *	Add-ins. Not with MTExecutiveJoin(): -EINVAL
  * @LogPath: file of the persistent log, appended to and made if need be; %NULL
- *	for standard error. LogRotate() opens it again
+ *	for standard error. LogRotate() opens it again. To open a FIFO is to wait for its
+ *	reader
  * @ContextName: how other processes find the context, see dxk_ctx_join(); %NULL for
  *	no name. Step "context" and -EEXIST when it is taken
  * @ContextMode: who may do what with the context, 0..0777 as in DOC: permissions of
@@ -368,11 +369,14 @@ int MTExecutiveThreadId(MTExecutive *mte);
  * write(2) when the call returns. While the executive runs the message enters the
  * Log Pool and is written in the background; when that is full TPLogFull decides,
  * with %DXK_LOG_BLOCK the call waits for room. What cannot be written, because the
- * disk is full, is tried again.
+ * disk is full or broken, is tried again, also over a Stop and a Start; what never can
+ * be, because the reader of a pipe is gone, is dropped. "n lost" tells of that, too, and
+ * of what the destructor cannot write, where a line can be written again.
  *
  * A line is "sequence monotonic-time UTC-time thread message", with
  * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" when the caller is no
- * member, and when the message is "n lost": so many were dropped here. A message
+ * member, and when the message is "n lost": so many were dropped here. The library's own
+ * messages are dropped rather than wait for anything. A message
  * of %DXK_LOG_TEXT bytes or more is cut and marked " [cut]" (DX-102), a control
  * character becomes spaces, also one of U+0080..U+009F.
  *
