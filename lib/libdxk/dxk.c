@@ -418,7 +418,8 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 		rc = call(member, DXK_IOC_REJOIN, &rejoin);
 		if (rc > 0)
 			got += (unsigned int)rc;
-		if (!said)
+		/* A request that was given to the caller is the answer of all. */
+		if (!said || rejoin.answer == RJR_HELP)
 			said = rejoin.answer;
 		/* Fewer than asked for: the rest can only be waited for again. */
 	} while (rc == (int)n && got < nr);

@@ -794,4 +794,76 @@ TEST(death_in_both)
 	close(c.fd);
 }
 
+/* --- the calls of <dxk.h> ------------------------------------------------------- */
+
+static void *post_top(void *arg)
+{
+	struct dxk_post_entry top = { .owner = 1, .executor = 1 };
+	struct dxt *t = arg;
+
+	t->member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+	dxk_post(t->member, &top, 1, 0, NULL);
+	return NULL;
+}
+
+/* Fetches and completes the request that the worker was given. Return: its parameter. */
+static int help_once(int member)
+{
+	struct dxk_work work;
+	struct dxk_done done;
+	unsigned int taken;
+
+	if (dxk_next(member, NULL, 0, &taken, &work, 1, NULL, 0, 0) != 1)
+		return -1;
+	done = (struct dxk_done){ .ticket = work.ticket };
+	dxk_next(member, &done, 1, &taken, NULL, 0, NULL, 0, 0);
+	return taken == 1 ? (int)work.param : -1;
+}
+
+/* A request that a later batch of a rejoin gives to the caller is not kept from it. */
+TEST(help_in_a_later_batch)
+{
+	static struct dxk_post_entry entry[DXK_BATCH_MAX + 1];
+	static struct dxk_result result[DXK_BATCH_MAX + 1];
+	unsigned int i, answer, taken;
+	struct dxk_work top;
+	pthread_t thread;
+	struct dxt t;
+	int member;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+	ASSERT_EQ(0, dxk_ctx_start(t.ctx));
+	member = dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_LE(0, member);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, post_top, &t));
+	ASSERT_EQ(1, dxk_next(member, NULL, 0, &taken, &top, 1, NULL, 0, -1));
+	pthread_join(thread, NULL);
+
+	for (i = 0; i < ARRAY_SIZE(entry); i++)
+		entry[i] = (struct dxk_post_entry){
+			.owner = 2, .executor = 2, .attrs = PXR_REJOIN, .param = i,
+		};
+	ASSERT_EQ(ARRAY_SIZE(entry), dxk_post(member, entry, ARRAY_SIZE(entry), 0, NULL));
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		ASSERT_EQ(0, dxk_rejoin_flags(member, 2, result, ARRAY_SIZE(result),
+					      ARRAY_SIZE(result), NULL, 0,
+					      DXK_CALL_HELP, -1, &answer));
+		ASSERT_EQ(RJR_HELP, answer);
+		ASSERT_EQ(i, help_once(member));
+	}
+	EXPECT_EQ(DXK_BATCH_MAX, dxk_rejoin_flags(member, 2, result, ARRAY_SIZE(result),
+						  ARRAY_SIZE(result), NULL, 0,
+						  DXK_CALL_HELP, dxt_late_ns(),
+						  &answer));
+	ASSERT_EQ(RJR_HELP, answer);
+	EXPECT_EQ(DXK_BATCH_MAX, help_once(member));
+	EXPECT_EQ(1, dxk_rejoin(member, 2, result, 1, 1, NULL, 0, 0, &answer));
+	EXPECT_EQ(DXK_BATCH_MAX, result[0].param);
+	close(member);
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN
