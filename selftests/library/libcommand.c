@@ -247,6 +247,11 @@ TEST(log_rotate)
 	}
 	EXPECT_EQ(2, h->texts);
 	EXPECT_EQ(0, AttachCommandHandler(NULL));
+	/* without a wait, and without a handler */
+	ASSERT_EQ(0, rename(LOG, old[0]));
+	EXPECT_EQ(0, SendCommand("log rotate", NULL, 0, 0));
+	EXPECT_EQ(0, access(LOG, F_OK));
+	unlink(old[0]);
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	handler_free(h);
 }

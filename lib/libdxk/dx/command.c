@@ -314,6 +314,17 @@ static int executive_for(MTExecutive **mte, const char *command)
 	return command ? 0 : -EINVAL;
 }
 
+/* Does this process execute what is sent to the context? */
+static bool handles(struct dx_commander *c)
+{
+	bool up;
+
+	pthread_mutex_lock(&c->lock);
+	up = c->state == COMMANDER_UP;
+	pthread_mutex_unlock(&c->lock);
+	return up;
+}
+
 int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t room,
 		  int64_t timeout_ns)
 {
@@ -330,7 +341,10 @@ int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t roo
 		return rc;
 	if (reply && room)
 		reply[(size_t)rc < most ? (size_t)rc : most] = '\0';
-	if (status == -EOPNOTSUPP && !strcmp(command, rotate)) {
+	if (strcmp(command, rotate))
+		return status < 0 ? status : rc;
+	/* Without a wait nobody tells whether another process took it: one more does no harm. */
+	if (timeout_ns ? status == -EOPNOTSUPP : !handles(&mte->commander)) {
 		/* No handler of this process or another took it, the module cannot. */
 		if (reply && room)
 			*reply = '\0';
