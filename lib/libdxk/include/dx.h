@@ -272,6 +272,9 @@ int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
  * and the log go on; workers are new threads. No other thread may begin a call with
  * @mte meanwhile.
  *
+ * When another process has stopped the context and started it, the threads of this one
+ * are gone: then it starts them, in the context that runs.
+ *
  * Return: 0; -EBUSY when it runs or stops still, -EDEADLK in a worker or a handler of
  * @mte; else why not, and it is stopped as before.
  */
@@ -381,7 +384,8 @@ int MTExecutiveThreadId(MTExecutive *mte);
  * character becomes spaces, also one of U+0080..U+009F.
  *
  * Return: 0; -EINTR when a signal ended the wait for room: the message was not
- * taken; a negative errno of write(2) when the log is synchronous.
+ * taken; -ETIMEDOUT likewise when nobody makes room, see MTExecutiveStart(); a negative
+ * errno of write(2) when the log is synchronous.
  */
 int LogMessage(const char *format, ...)
 	__attribute__((__format__(__printf__, 1, 2)));
@@ -650,7 +654,8 @@ int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler);
  * @room: bytes at @reply
  * @timeout_ns: how long to wait for the reply; 0 does not wait and gets none
  *
- * "log rotate" is LogRotate(): in the handler's process, else in the sender's.
+ * "log rotate" is LogRotate(): in the handler's process, else in the sender's; with
+ * @timeout_ns 0 in the sender's also when another process has the handler.
  *
  * Return: bytes of the reply without its zero, also those cut; the negative errno
  * of the command, with the reply that explains it; -ENOENT when nobody knows it,
@@ -852,7 +857,7 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
  */
 typedef struct RQPost {
 	void *pOObject;
-	void *pXObject;
+	Runnable *pXObject;
 	void *pPObject;
 	uint64_t RQEKernelExecutor;
 	int32_t RQEPriority;

@@ -14,7 +14,9 @@
  * ExecuteThisRequest(), HandleCommand() or OpenHandle() becomes its return value
  * (dx::StatusOfException()) and a line in the log; one that leaves Tick() or
  * CloseHandle() a line in the log. pthread_exit() in ExecuteThisRequest() works as in
- * C and runs destructors on its way.
+ * C and runs destructors on its way. Not with %DXK_ON_BLOCK_HELP: what waits below such
+ * a request is left as well, and an Owner among it, which cannot be, calls
+ * std::terminate().
  */
 #ifndef _DX_HPP
 #define _DX_HPP
@@ -23,8 +25,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <new>
+#include <pthread.h>
 #include <string>
 #include <system_error>
 
@@ -110,6 +114,24 @@ template <class F> int Guarded(const char *where, F f)
 			throw;
 		return Uncaught(where);
 	}
+}
+
+/* Is @rc a shortage, after which the same call can succeed? */
+constexpr bool IsShortage(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+}
+
+/* 10 ms, also in a thread that is being cancelled. */
+inline void Pause() noexcept
+{
+	struct timespec ts = {};
+	int cancel;
+
+	ts.tv_nsec = 10000000;
+	::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	::nanosleep(&ts, nullptr);
+	::pthread_setcancelstate(cancel, nullptr);
 }
 
 } /* namespace detail */
@@ -436,7 +458,9 @@ inline int SendCommand(const std::string &command, std::string &reply,
  *
  * Declared after the request objects, it collects in its destructor what is left of
  * them, also when an exception ends the block: they are not destroyed while a worker
- * has one. With PXR_REJOIN or without, it waits until none exists.
+ * has one. With PXR_REJOIN or without, it waits until none exists. Where it cannot, as
+ * for the owner of the request that its thread executes, it calls std::terminate(); but
+ * nothing exists in the child of a fork(), and without an executive.
  */
 class Owner {
 public:
@@ -448,7 +472,13 @@ public:
 	Owner(const MTExecutive &mte, void *cookie) : cookie_(cookie), mte_(mte.Object()) {}
 	Owner(const Owner &) = delete;
 	Owner &operator=(const Owner &) = delete;
-	~Owner() { Collect(); }
+	~Owner()
+	{
+		int rc = Collect();
+
+		if (rc < 0 && rc != -EPERM && rc != -ENXIO)
+			std::terminate();
+	}
 
 	int PostARequest(void *request, Runnable *executor, int priority,
 			 unsigned int flags = PXR_REJOIN | PXR_WAITIF_BUSY)
@@ -474,17 +504,20 @@ public:
 	void *Cookie() const noexcept { return cookie_; }
 
 	/*
-	 * Collects until none exists. A signal or a Stop ends a wait, not the requests.
+	 * Collects until none exists. A signal or a Stop ends a wait, not the requests; a
+	 * shortage, of a descriptor for a thread that makes its first call, passes.
 	 * Return: RJR_NONE_EXIST, or the negative errno of what can never succeed.
 	 */
 	int Collect() noexcept
 	{
 		int rc;
 
-		do
+		do {
 			rc = ::RejoinWaitOf(mte_, cookie_, nullptr, -1);
-		while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -EINTR ||
-		       rc == -ESHUTDOWN);
+			if (detail::IsShortage(rc))
+				detail::Pause();
+		} while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -EINTR ||
+			 rc == -ESHUTDOWN || detail::IsShortage(rc));
 		return rc;
 	}
 
