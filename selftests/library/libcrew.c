@@ -14,21 +14,27 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static MTExecutive *mixed(unsigned int threads, unsigned int kernel)
+static ThreadManagerPolicy policy_of(unsigned int threads, unsigned int kernel)
 {
 	ThreadManagerPolicy policy;
+
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = threads;
+	policy.TPKernelThreads = kernel;
+	policy.TPMonitorInterval = 10;
+	policy.TPDispatch = dxt_mode();
+	return policy;
+}
+
+static MTExecutive *made(const ThreadManagerPolicy *policy)
+{
 	MTExecutiveError error;
 	RunSettings settings;
 	MTExecutive *mte;
 
 	RunSettingsInit(&settings, "libcrew", 0, NULL);
 	settings.LogPath = "/dev/null";
-	ThreadManagerPolicyInit(&policy);
-	policy.TPMaxThreads = threads;
-	policy.TPKernelThreads = kernel;
-	policy.TPMonitorInterval = 10;
-	policy.TPDispatch = dxt_mode();
-	mte = MTExecutiveCreate(&settings, &policy, &error);
+	mte = MTExecutiveCreate(&settings, policy, &error);
 	if (!mte)
 		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
 	return mte;
@@ -36,7 +42,9 @@ static MTExecutive *mixed(unsigned int threads, unsigned int kernel)
 
 static MTExecutive *executive(unsigned int threads)
 {
-	return mixed(threads, 0);
+	ThreadManagerPolicy policy = policy_of(threads, 0);
+
+	return made(&policy);
 }
 
 static int resize(MTExecutive *mte, unsigned int threads)
@@ -401,29 +409,119 @@ TEST(no_worker_to_be_had)
 	dxt_gate_free(h.gate);
 }
 
-/* A process without workers has no thread to start them, until it may have some. */
+/*
+ * An executive that begins without worker threads gets some all the same, whoever asks
+ * for them.
+ */
 TEST(nobody_to_manage)
 {
-	struct hold h = { { hold }, dxt_gate_new() };
 	unsigned int before = entries("/proc/self/task");
+	struct hold h = { { hold }, dxt_gate_new() };
+	ThreadManagerPolicy policy = policy_of(2, 2);
 	struct dxt t = { 0 };
 	MTExecutive *mte;
-	unsigned int i;
 
-	mte = mixed(2, 2);
+	mte = made(&policy);
 	ASSERT_NE(NULL, mte);
 	t.id = (unsigned int)MTExecutiveContextId(mte);
-	/* the log's */
-	EXPECT_EQ(before + 1, entries("/proc/self/task"));
-	EXPECT_EQ(0, resize(mte, 4));
-	/* two workers and the one that starts them */
-	EXPECT_EQ(before + 4, entries("/proc/self/task"));
+	/* the log's, and the one that starts workers */
+	EXPECT_EQ(before + 2, entries("/proc/self/task"));
+	ASSERT_EQ(0, dxt_store(&t, "policy/max_threads", "4"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 4));
 	EXPECT_TRUE(fills(&h, &t, 2));
+	EXPECT_EQ(before + 4, entries("/proc/self/task"));
+	EXPECT_EQ(0, resize(mte, 5));
+	EXPECT_EQ(before + 5, entries("/proc/self/task"));
+	EXPECT_TRUE(fills(&h, &t, 3));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	/* a thread that was joined may be shown a little longer */
-	for (i = 0; i < 10000 && entries("/proc/self/task") != before; i++)
-		dxt_sleep_ms(1);
-	EXPECT_EQ(before, entries("/proc/self/task"));
+	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+	dxt_gate_free(h.gate);
+}
+
+/* Posts @nr requests with a file each, and collects them. */
+static bool takes_files(Runnable *executor, unsigned int nr)
+{
+	unsigned int always = 100;
+	RQPost post = {
+		.pOObject = executor,
+		.pXObject = executor,
+		.pPObject = &always,
+		.RQEAttrs = PXR_REJOIN | PXR_FD,
+	};
+	bool right = true;
+	unsigned int i;
+	RQElement e;
+
+	post.RQEFd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	for (i = 0; i < nr; i++)
+		right &= PostRequests(&post, 1, 0, NULL) == 1;
+	close(post.RQEFd);
+	for (i = 0; i < nr; i++)
+		right &= GetRejoinElement(executor, &e, NULL, 0,
+					  dxt_late_ns()) == RJR_RETURNED &&
+			 e.RQEStatus == -EOWNERDEAD;
+	return right;
+}
+
+/* The files of requests whose Runnable ends the thread, and of those fetched with them. */
+TEST(files_of_the_dead)
+{
+	Runnable leavers[] = { { leave }, { vanish } };
+	struct hold h = { { hold }, dxt_gate_new() };
+	ThreadManagerPolicy policy = policy_of(2, 0);
+	struct dxt t = { 0 };
+	unsigned int i, fds;
+	MTExecutive *mte;
+
+	policy.TPFetchMax = 4;
+	mte = made(&policy);
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	for (i = 0; i < ARRAY_SIZE(leavers); i++) {
+		EXPECT_TRUE(fills(&h, &t, 2));
+		fds = entries("/proc/self/fd");
+		EXPECT_TRUE(takes_files(&leavers[i], 20));
+		/* one alone would fetch both */
+		EXPECT_TRUE(DXT_SOON(dxt_num(&t, "pools/thread_use") == 2));
+		EXPECT_TRUE(fills(&h, &t, 2));
+		/* one that vanished leaves what it had until somebody looks again */
+		EXPECT_TRUE(DXT_SOON(entries("/proc/self/fd") <= fds + 5));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+/* Another process stops the context and starts it: the library's threads are gone. */
+TEST(restarted_by_others)
+{
+	unsigned int before = entries("/proc/self/task"), i;
+	struct hold h = { { hold }, dxt_gate_new() };
+	ThreadManagerPolicy policy = policy_of(2, 0);
+	struct dxt t = { 0 };
+	MTExecutive *mte;
+
+	policy.TPLogEntries = 8;
+	mte = made(&policy);
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	t.ctx = MTExecutiveContextFd(mte);
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
+		ASSERT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+		ASSERT_EQ(0, dxk_ctx_start(t.ctx));
+		/* who logs does not wait for somebody who is not there */
+		EXPECT_TRUE(DXT_SOON(LogMessage("to nobody") == -ETIMEDOUT));
+		EXPECT_EQ(0, MTExecutiveStart(mte, NULL));
+		EXPECT_EQ(-EBUSY, MTExecutiveStart(mte, NULL));
+		EXPECT_TRUE(DXT_SOON(!LogMessage("to the log")));
+		EXPECT_TRUE(fills(&h, &t, 2));
+		EXPECT_EQ(0, dxt_store(&t, "policy/max_threads", "3"));
+		EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+		EXPECT_TRUE(fills(&h, &t, 3));
+		EXPECT_EQ(0, resize(mte, 2));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	dxt_gate_free(h.gate);
 }
 

@@ -233,30 +233,31 @@ static void message_serve(MTExecutive *mte, int sender, bool gone)
 
 static void sender_close(struct dx_addin *a, unsigned int i)
 {
-	pthread_mutex_lock(&dx_lock);
+	int cancel = dx_lock();
+
 	/* The sender shall see the end even if a child has a copy. */
 	shutdown(a->senders[i], SHUT_RDWR);
 	close(a->senders[i]);
 	a->nr--;
 	memmove(&a->senders[i], &a->senders[i + 1], (a->nr - i) * sizeof(*a->senders));
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 }
 
 static void sender_accept(struct dx_addin *a)
 {
 	static const struct dx_addin_reply refused = { .status = -EAGAIN };
-	int fd;
+	int fd, cancel;
 
 	/* Who says nothing does not keep out others. */
 	if (a->nr == DX_ADDIN_SENDERS) {
 		reply_send(a->senders[0], &refused);
 		sender_close(a, 0);
 	}
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
 		a->senders[a->nr++] = fd;
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	/* A shortage that can pass; the sender still waits. */
 	if (fd < 0 && errno != EAGAIN)
 		poll(NULL, 0, 10);
@@ -303,17 +304,17 @@ void dx_addin_setup(struct dx_addin *a)
 /* From here on messages are taken; they wait for the thread. */
 int dx_addin_init(struct dx_addin *a, const char *name)
 {
-	int dir, rc;
+	int dir, rc, cancel;
 
 	if (!name_valid(name))
 		return -EINVAL;
 	rc = dx_addin_path(&a->addr, name);
 	if (rc)
 		return rc;
-	pthread_mutex_lock(&dx_lock);
+	cancel = dx_lock();
 	a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	rc = a->fd < 0 ? -errno : 0;
-	pthread_mutex_unlock(&dx_lock);
+	dx_unlock(cancel);
 	if (rc)
 		return rc;
 	dir = directory_lock(&a->addr);

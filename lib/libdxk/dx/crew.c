@@ -91,6 +91,7 @@ static bool vanished(const struct dx_worker *w)
 static void abandon(struct dx_worker *w)
 {
 	dx_member_abandoned(w->member);
+	dx_frames_abandon(w->frame);
 	dx_worker_free(w);
 }
 
@@ -167,13 +168,11 @@ static bool pause_ms(MTExecutive *mte, unsigned int ms)
 	return !closing;
 }
 
-static void *manager_main(void *arg)
+static void manage(MTExecutive *mte)
 {
 	unsigned int pause = 0;
-	MTExecutive *mte = arg;
 	int rc;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
 	for (;;) {
 		rc = dxk_crew_wait(mte->ctx, -1, NULL, NULL);
 		if (rc == -EINTR)
@@ -181,7 +180,7 @@ static void *manager_main(void *arg)
 		if (rc > 0)
 			rc = fill(mte);
 		if (rc == -ESHUTDOWN)
-			return NULL;
+			return;
 		if (rc > 0) {
 			pause = 0;
 			continue;
@@ -193,8 +192,29 @@ static void *manager_main(void *arg)
 		if (pause > PAUSE_MAX_MS)
 			pause = PAUSE_MAX_MS;
 		if (!pause_ms(mte, pause))
-			return NULL;
+			return;
 	}
+}
+
+static void *manager_main(void *arg)
+{
+	MTExecutive *mte = arg;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
+	manage(mte);
+	pthread_mutex_lock(&mte->crew.lock);
+	mte->crew.left = true;
+	pthread_mutex_unlock(&mte->crew.lock);
+	return NULL;
+}
+
+/* The caller holds the lock: the manager that left takes it no more. */
+static void manager_join(MTExecutive *mte)
+{
+	if (mte->crew.managed && mte->crew.left)
+		pthread_join(mte->crew.manager, NULL);
+	mte->crew.managed &= !mte->crew.left;
+	mte->crew.left = false;
 }
 
 static int manager_start(MTExecutive *mte)
@@ -203,6 +223,7 @@ static int manager_start(MTExecutive *mte)
 	int rc = 0;
 
 	pthread_mutex_lock(&mte->crew.lock);
+	manager_join(mte);
 	if (!mte->crew.managed) {
 		dx_block_signals(&old);
 		rc = pthread_create(&mte->crew.manager, NULL, manager_main, mte);
@@ -233,18 +254,31 @@ void dx_crew_exit(MTExecutive *mte)
 /**
  * dx_crew_start - have the worker threads that there are places for, now and later
  * @mte: its context runs
- * @nr: how many places for user workers its policy has
+ *
+ * Where there is no place now somebody else may make some: there is always a manager.
  *
  * Return: 0 when those of now are workers, here or in other processes; the error of
  * the first that is not. Those that are stay.
  */
-int dx_crew_start(MTExecutive *mte, unsigned int nr)
+int dx_crew_start(MTExecutive *mte)
 {
-	int rc = fill(mte), err = nr ? manager_start(mte) : 0;
+	int rc = fill(mte), err;
 
 	if (rc == -ESHUTDOWN)
 		return 0;
+	err = manager_start(mte);
 	return rc < 0 ? rc : err;
+}
+
+/* Has the context been stopped, as this process knows by its manager? */
+bool dx_crew_left(MTExecutive *mte)
+{
+	bool left;
+
+	pthread_mutex_lock(&mte->crew.lock);
+	left = mte->crew.left;
+	pthread_mutex_unlock(&mte->crew.lock);
+	return left;
 }
 
 /* The context is stopped: all threads are at their end or on the way to it. */
@@ -274,5 +308,5 @@ void dx_crew_join(MTExecutive *mte)
 		pthread_join(w->thread, NULL);
 		dx_worker_free(w);
 	}
-	mte->crew.managed = mte->crew.closing = false;
+	mte->crew.managed = mte->crew.left = mte->crew.closing = false;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -33,9 +34,10 @@ struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr)
 	f->dones = calloc(nr, sizeof(*f->dones));
 	if (!f->works || !f->dones)
 		goto err;
-	if (mte->slot) {
-		f->data = calloc(nr, mte->slot);
-		f->results = calloc(nr, mte->slot);
+	f->slot = mte->slot;
+	if (f->slot) {
+		f->data = calloc(nr, f->slot);
+		f->results = calloc(nr, f->slot);
 		if (!f->data || !f->results)
 			goto err;
 	}
@@ -44,6 +46,18 @@ struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr)
 err:
 	dx_frame_free(f);
 	return NULL;
+}
+
+/* The worker ended amid @f, its frame at work: closes the files that came with requests. */
+void dx_frames_abandon(struct dx_frame *f)
+{
+	for (; f; f = f->below) {
+		if (f->done && f->element.RQEFd >= 0)
+			close(f->element.RQEFd);
+		for (; f->begun < f->fetched; f->begun++)
+			if (f->works[f->begun].fd >= 0)
+				close(f->works[f->begun].fd);
+	}
 }
 
 /* The frame whose request the calling thread executes, NULL when it executes none. */
@@ -90,7 +104,7 @@ int SetRequestResult(const void *data, size_t len)
 	if (len > f->element.RQEResultRoom)
 		return -EMSGSIZE;
 	if (len) {
-		slot = f->results + (size_t)(f->done - f->dones) * dx_current->mte->slot;
+		slot = f->results + (size_t)(f->done - f->dones) * f->slot;
 		memmove(slot, data, len);
 		f->done->data = (uintptr_t)slot;
 	}

@@ -109,6 +109,8 @@ struct dx_frame {
 	struct dxk_done *dones;		/* one for each of them */
 	unsigned char *data;		/* a slot for each: data that came in ... */
 	unsigned char *results;		/* ... and the result's data */
+	size_t slot;			/* bytes of each slot */
+	unsigned int begun, fetched;	/* of @works: executed, and the one that executes */
 	unsigned int first, nr_done;	/* of @dones: executed, not yet completed */
 	struct dxk_done *done;		/* of the request that executes, or NULL */
 	RQElement element;		/* of that request */
@@ -168,6 +170,7 @@ struct MTExecutive {
 		unsigned int attached;		/* W: ... so many that did */
 		int error;			/* W: ... of the first that failed */
 		bool managed;			/* W: there is a manager */
+		bool left;			/* W: it has ended by itself */
 		bool closing;			/* W: it is to end */
 		pthread_t manager;		/* W */
 	} crew;
@@ -243,6 +246,7 @@ void dx_member_abandoned(struct dx_member *member);
 /* frame.c */
 struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr);
 void dx_frame_free(struct dx_frame *f);
+void dx_frames_abandon(struct dx_frame *f);
 struct dx_frame *dx_executing(void);
 
 /* worker.c */
@@ -255,7 +259,8 @@ void dx_worker_free(struct dx_worker *w);
 void dx_block_signals(sigset_t *old);
 void dx_crew_init(MTExecutive *mte);
 void dx_crew_exit(MTExecutive *mte);
-int dx_crew_start(MTExecutive *mte, unsigned int nr);
+int dx_crew_start(MTExecutive *mte);
+bool dx_crew_left(MTExecutive *mte);
 void dx_crew_join(MTExecutive *mte);
 
 /* handle.c */

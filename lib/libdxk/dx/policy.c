@@ -307,7 +307,7 @@ static int policy_change(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	if (rc < 0)
 		return rc;
 	await_review(mte, &abi);
-	rc = dx_crew_start(mte, abi.max_threads - abi.kernel_threads);
+	rc = dx_crew_start(mte);
 	if (rc)
 		dx_error_set(error, rc, "workers", NULL);
 	return rc;

@@ -134,7 +134,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 	step = "workers";
-	rc = dx_crew_start(mte, (unsigned int)nr);
+	rc = dx_crew_start(mte);
 	if (rc)
 		goto err_stop;
 	step = "message queue";
@@ -186,48 +186,55 @@ err:
 	return rc;
 }
 
+/* The threads of this process, again. The context runs. */
+static int executive_follow(MTExecutive *mte, const char **step)
+{
+	int rc, nr;
+
+	*step = "policy";
+	rc = nr = dx_policy_restart(mte);
+	if (rc < 0)
+		return rc;
+	*step = "log writer";
+	rc = dx_log_start(mte);
+	if (rc)
+		return rc;
+	*step = "workers";
+	rc = dx_crew_start(mte);
+	if (rc)
+		return rc;
+	*step = "command handler";
+	rc = dx_commander_restart(mte);
+	if (rc)
+		return rc;
+	dx_log_own(mte, "context %u runs again with %d workers in the process",
+		   mte->id, nr);
+	return 0;
+}
+
 /*
  * The context is stopped, so all of its threads are at their end. Errors are those of
  * executive_start(); after one the context is stopped as before.
  */
-static int executive_restart(MTExecutive *mte, MTExecutiveError *error)
+static int executive_restart(MTExecutive *mte, const char **step)
 {
-	const char *step = "policy";
-	int rc, nr;
+	int rc;
 
 	dx_crew_join(mte);
-	rc = nr = dx_policy_restart(mte);
-	if (rc < 0)
-		goto err;
-	step = "start";
+	*step = "start";
 	rc = dxk_ctx_start(mte->ctx);
 	if (rc < 0)
-		goto err;
-	step = "log writer";
-	rc = dx_log_start(mte);
+		return rc;
+	rc = executive_follow(mte, step);
 	if (rc)
-		goto err_stop;
-	step = "workers";
-	rc = dx_crew_start(mte, (unsigned int)nr);
-	if (rc)
-		goto err_stop;
-	step = "command handler";
-	rc = dx_commander_restart(mte);
-	if (rc)
-		goto err_stop;
-	dx_log_own(mte, "context %u runs again with %d workers in the process",
-		     mte->id, nr);
-	return 0;
-
-err_stop:
-	context_cancel(mte);
-err:
-	dx_error_set(error, rc, step, NULL);
+		context_cancel(mte);
 	return rc;
 }
 
 int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 {
+	const char *step = "start";
+	bool runs = false;
 	int rc = 0, cancel;
 
 	if (!mte)
@@ -238,14 +245,18 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 		rc = -EACCES;
 	else if (dx_commanding == mte || (dx_current && dx_current->mte == mte))
 		rc = -EDEADLK;	/* it would wait for its own end */
-	else if (dxk_crew_wait(mte->ctx, 0, NULL, NULL) != -ESHUTDOWN)
+	else
+		runs = dxk_crew_wait(mte->ctx, 0, NULL, NULL) != -ESHUTDOWN;
+	/* Or somebody else has stopped it and started it, and the threads are gone. */
+	if (runs && !dx_crew_left(mte))
 		rc = -EBUSY;
-	dx_error_set(error, rc, "start", NULL);
-	if (rc)
-		return rc;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rc = executive_restart(mte, error);
-	pthread_setcancelstate(cancel, NULL);
+	if (!rc) {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		rc = runs ? executive_follow(mte, &step) :
+			    executive_restart(mte, &step);
+		pthread_setcancelstate(cancel, NULL);
+	}
+	dx_error_set(error, rc, step, NULL);
 	return rc;
 }
 

@@ -62,6 +62,7 @@ static void execute(struct dx_worker *w, unsigned int i)
 	const struct dxk_work *work = &f->works[i];
 	struct dxk_done *done = &f->dones[i];
 
+	f->begun = i + 1;
 	*done = (struct dxk_done){ .ticket = work->ticket };
 	f->element = (RQElement){
 		.RQEState = RQE_BUSY,
@@ -71,7 +72,7 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.pOObject = pointer(work->owner),
 		.pXObject = pointer(work->executor),
 		.pPObject = pointer(work->param),
-		.pData = work->data_len ? f->data + i * w->mte->slot : NULL,
+		.pData = work->data_len ? f->data + i * f->slot : NULL,
 		.RQEDataLen = work->data_len,
 		.RQEResultRoom = work->result_len,
 		.RQEWorker = w->member->id,
@@ -112,7 +113,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 			dx_handles_release(w);
 	}
 	rc = dxk_next(w->member->fd, f->dones + f->first, f->nr_done, &taken, f->works,
-		      nr_work, f->data, w->mte->slot, timeout_ns);
+		      nr_work, f->data, f->slot, timeout_ns);
 	f->first += taken;
 	f->nr_done -= taken;
 
@@ -136,6 +137,8 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	if (rc < 0)
 		return rc;
 
+	f->begun = 0;
+	f->fetched = (unsigned int)rc;
 	/* removed while it slept */
 	if (dx_handles_stale(w))
 		dx_handles_release(w);
@@ -241,6 +244,7 @@ static void died(void *arg)
 	struct dx_worker *w = arg;
 
 	dx_current = NULL;
+	dx_frames_abandon(w->frame);
 	dx_handles_close(w);
 	dx_log_own(w->mte, "worker %u left in the middle of a request", w->member->id);
 	ended(w);
