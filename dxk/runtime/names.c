@@ -129,26 +129,43 @@ static unsigned long dxk_threads_of_maker(const struct dxk_ctx *ctx)
 	return nr;
 }
 
+/* Return: 0, -EAGAIN; or -EBUSY when some end soon, with contexts that were closed. */
+static int dxk_threads_fit(const struct dxk_ctx *ctx, u32 nr)
+{
+	const struct dxk_ctx *other;
+	unsigned long now, ending = 0;
+
+	spin_lock(&dxk_names);
+	now = dxk_threads_of_maker(ctx);
+	list_for_each_entry(other, &dxk_all, all)
+		if (!other->descriptors && uid_eq(other->who.creator, ctx->who.creator))
+			ending += other->threads;
+	spin_unlock(&dxk_names);
+	if (now + nr <= ctx->nproc)
+		return 0;
+	return ending ? -EBUSY : -EAGAIN;
+}
+
 /**
  * dxk_names_admit - may a run have so many kernel threads?
  * @ctx: the context; the caller starts it
  * @nr: how many
  *
  * All kernel threads of all contexts that a user has made are bounded by RLIMIT_NPROC of
- * whoever starts, beside the processes that the kernel counts.
+ * whoever starts, beside the processes that the kernel counts. As for a further context, it
+ * waits a little for those of contexts that were closed.
  * Return: 0, or -EAGAIN as fork(2).
  */
 int dxk_names_admit(struct dxk_ctx *ctx, u32 nr)
 {
-	unsigned long now;
+	int err = -EAGAIN;
 
 	ctx->nproc = ctx->who.ns ? rlimit(RLIMIT_NPROC) : RLIM_INFINITY;
 	if (ctx->nproc == RLIM_INFINITY)
 		return 0;
-	spin_lock(&dxk_names);
-	now = dxk_threads_of_maker(ctx);
-	spin_unlock(&dxk_names);
-	if (now + nr <= ctx->nproc)
+	wait_event_killable_timeout(dxk_burials,
+				    (err = dxk_threads_fit(ctx, nr)) != -EBUSY, HZ);
+	if (!err)
 		return 0;
 	if (!capable(CAP_SYS_RESOURCE))
 		return -EAGAIN;

@@ -262,10 +262,14 @@ static int ten_threads(struct dxt *t)
 TEST(threads_per_user)
 {
 	struct dxt t;
+	int i;
 
 	ASSERT_EQ(0, open_named(&t, NAME, 0666));
-	EXPECT_EQ(0, as(UID, GID, 0, ten_threads, &t));
-	EXPECT_EQ(0, as(OTHER, GID, 0, ten_threads, &t));
+	/* those of contexts that are closed end soon: whoever is next is not refused */
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, as(UID, GID, 0, ten_threads, &t));
+		EXPECT_EQ(0, as(OTHER, GID, 0, ten_threads, &t));
+	}
 	dxt_close(&t);
 }
 
