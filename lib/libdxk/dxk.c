@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "checkers.h"
 #include "dxk.h"
 
 #define NSEC_PER_SEC	1000000000ULL
@@ -44,6 +45,14 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/* The call has returned how many @things of @size bytes it wrote. */
+static int wrote(int rc, const void *things, size_t size)
+{
+	if (rc > 0)
+		dxk_written(things, (unsigned int)rc * size);
+	return rc;
 }
 
 uint64_t dxk_deadline(int64_t timeout_ns)
@@ -280,6 +289,7 @@ int dxk_ctx_stop_report(int ctx, unsigned int mode, int64_t timeout_ns,
 
 	if (nr_running)
 		*nr_running = stop.nr_running;
+	dxk_written(running, min_u(nr, stop.nr_running) * sizeof(*running));
 	return rc;
 }
 
@@ -294,7 +304,7 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 		.sample_size = sizeof(*samples),
 	};
 
-	return call(ctx, DXK_IOC_SAMPLES_READ, &read);
+	return wrote(call(ctx, DXK_IOC_SAMPLES_READ, &read), samples, sizeof(*samples));
 }
 
 int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
@@ -308,7 +318,7 @@ int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 		.lane = lane,
 	};
 
-	return call(ctx, DXK_IOC_LATENCIES_READ, &read);
+	return wrote(call(ctx, DXK_IOC_LATENCIES_READ, &read), counts, sizeof(*counts));
 }
 
 int dxk_should_stop(int member, int64_t timeout_ns)
@@ -363,6 +373,7 @@ int dxk_post_flags(int member, const struct dxk_post_entry *entries,
 			.entry_size = sizeof(*entries),
 		};
 
+		dxk_posting(entries + taken, n);
 		rc = call(member, DXK_IOC_POST, &post);
 		if (rc > 0)
 			taken += (unsigned int)rc;
@@ -416,6 +427,7 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 		}
 
 		rc = call(member, DXK_IOC_REJOIN, &rejoin);
+		dxk_collected(&rejoin, rc);
 		if (rc > 0)
 			got += (unsigned int)rc;
 		/* A request that was given to the caller is the answer of all. */
@@ -446,8 +458,11 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 		.work_size = nr_work ? sizeof(*works) : 0,
 		.data_stride = data ? stride32(data_stride) : 0,
 	};
-	int rc = call(member, DXK_IOC_NEXT, &next);
+	int rc;
 
+	dxk_completing(member, dones, nr_done);
+	rc = call(member, DXK_IOC_NEXT, &next);
+	dxk_fetched(member, &next, rc);
 	if (nr_taken)
 		*nr_taken = rc < 0 ? 0 : next.nr_taken;
 	return rc;
@@ -479,7 +494,7 @@ int dxk_log_read(int ctx, struct dxk_log_record *records, unsigned int nr,
 		.record_size = sizeof(*records),
 	};
 
-	return call(ctx, DXK_IOC_LOG_READ, &read);
+	return wrote(call(ctx, DXK_IOC_LOG_READ, &read), records, sizeof(*records));
 }
 
 int dxk_log_file(int ctx, int fd)
@@ -517,8 +532,13 @@ int dxk_command_send(int ctx, const void *text, size_t len, void *reply, size_t 
 		.reply = address(reply),
 		.reply_room = stride32(room),
 	};
-	int rc = call(ctx, DXK_IOC_COMMAND_SEND, &send);
+	int rc;
 
+	dxk_commanding();
+	rc = call(ctx, DXK_IOC_COMMAND_SEND, &send);
+	dxk_commanded();
+	if (rc >= 0)
+		dxk_written(reply, send.reply_len < room ? send.reply_len : room);
 	if (status)
 		*status = rc < 0 ? 0 : send.status;
 	return rc < 0 ? rc : (int)send.reply_len;
@@ -568,8 +588,12 @@ int dxk_command_next(int member, int status, const void *reply, size_t reply_len
 		.text_room = DXK_COMMAND_MAX,
 		.reply_len = stride32(reply_len),
 	};
-	int rc = call(member, DXK_IOC_COMMAND_NEXT, &next);
+	int rc;
 
+	dxk_commanding();
+	rc = call(member, DXK_IOC_COMMAND_NEXT, &next);
+	dxk_commanded();
 	*text_len = rc < 0 ? 0 : next.text_len;
+	dxk_written(text, *text_len);
 	return rc < 0 ? rc : (int)next.kind;
 }

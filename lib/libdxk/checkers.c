@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * What calls write, and the order that the kernel gives to threads.
+ *
+ * The order is told to the ThreadSanitizer by a release and an acquire of one address.
+ * Owners and parameters are any numbers, which need not be addresses, so each stands for
+ * a place in a table here. Two that share a place hide a race now and then, and never
+ * make one up.
+ */
+#include <stdatomic.h>
+
+#include "checkers.h"
+
+/* There are none but in a program with the sanitizer. */
+extern void __tsan_acquire(void *address) __attribute__((weak));
+extern void __tsan_release(void *address) __attribute__((weak));
+
+#define BITS	12
+
+static uint64_t params[1 << BITS];	/* posts; one for each parameter ... */
+static uint64_t owners[1 << BITS];	/* executions; ... for each owner ... */
+static uint64_t commands;		/* ... and for all commands */
+
+/*
+ * A completion has a ticket and no owner. Whose it is, is noted when it is fetched; a
+ * dispatch that another one has displaced here counts as everybody's.
+ */
+static struct dispatch {
+	_Atomic uint64_t name;
+	_Atomic uint64_t owner;
+} dispatches[1 << BITS];
+static uint64_t everybody;
+
+static unsigned int place(uint64_t number)
+{
+	return (unsigned int)(number * 0x9e3779b97f4a7c15ULL >> (64 - BITS));
+}
+
+/* Tickets are those of one context each. */
+static uint64_t name_of(int member, uint64_t ticket)
+{
+	return ticket ^ (uint64_t)member << 48;
+}
+
+static const void *pointer(uint64_t value)
+{
+	return (const void *)(uintptr_t)value;
+}
+
+/* --- requests ---------------------------------------------------------------- */
+
+void dxk_posting(const struct dxk_post_entry *entries, unsigned int nr)
+{
+	if (!__tsan_release)
+		return;
+	while (nr--)
+		__tsan_release(&params[place(entries++->param)]);
+}
+
+static void fetched_one(int member, const struct dxk_work *work)
+{
+	uint64_t name = name_of(member, work->ticket);
+	struct dispatch *d = &dispatches[place(name)];
+
+	__tsan_acquire(&params[place(work->param)]);
+	atomic_store(&d->name, 0);
+	atomic_store(&d->owner, work->owner);
+	atomic_store(&d->name, name);
+}
+
+void dxk_fetched(int member, const struct dxk_next *next, int rc)
+{
+	const struct dxk_work *work = pointer(next->work);
+	const char *data = pointer(next->data);
+
+	for (; rc > 0; rc--, work++) {
+		dxk_written(work, sizeof(*work));
+		if (data)
+			dxk_written(data, work->data_len);
+		data = data ? data + next->data_stride : NULL;
+		if (__tsan_acquire)
+			fetched_one(member, work);
+	}
+}
+
+static void completing_one(int member, const struct dxk_done *done)
+{
+	uint64_t name = name_of(member, done->ticket);
+	struct dispatch *d = &dispatches[place(name)];
+	uint64_t owner = atomic_load(&d->owner);
+
+	__tsan_release(atomic_load(&d->name) == name ? &owners[place(owner)] : &everybody);
+}
+
+void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr)
+{
+	if (!__tsan_release)
+		return;
+	while (nr--)
+		completing_one(member, dones++);
+}
+
+void dxk_collected(const struct dxk_rejoin *rejoin, int rc)
+{
+	const struct dxk_result *result = pointer(rejoin->results);
+	const char *data = pointer(rejoin->data);
+
+	if (rc >= 0 && __tsan_acquire) {
+		__tsan_acquire(&owners[place(rejoin->owner)]);
+		__tsan_acquire(&everybody);
+	}
+	for (; rc > 0; rc--, result++) {
+		dxk_written(result, sizeof(*result));
+		if (data)
+			dxk_written(data, result->data_len);
+		data = data ? data + rejoin->data_stride : NULL;
+		/* what nobody has executed is as it was posted */
+		if (__tsan_acquire)
+			__tsan_acquire(&params[place(result->param)]);
+	}
+}
+
+/* --- commands ---------------------------------------------------------------- */
+
+void dxk_commanding(void)
+{
+	if (__tsan_release)
+		__tsan_release(&commands);
+}
+
+void dxk_commanded(void)
+{
+	if (__tsan_acquire)
+		__tsan_acquire(&commands);
+}
