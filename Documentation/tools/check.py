@@ -10,7 +10,7 @@
   - dxk(4) knows every ioctl and every error number, abi.rst every struct and enum
     of uapi/dxk.h, the built in-kernel.html every function exported to modules
   - index.rst leads to every page
-  - the programs in the pages compile
+  - the programs in the pages and in README.md compile
 """
 import pathlib
 import re
@@ -23,6 +23,7 @@ LIB = TREE / "lib/libdxk"
 HEADERS = LIB / "include"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(DOC / "tools"))
+from programs import literals, programs	# noqa: E402
 from rst2html import man_pages	# noqa: E402
 
 failures = 0
@@ -65,15 +66,6 @@ def prototypes(text):
 def structs(text):
     return {m.group(1): squeeze(m.group(0))
             for m in re.finditer(r"^struct (\w+) \{.*?^\};", plain(text), re.M | re.S)}
-
-
-def literals(text, under=None):
-    """The literal blocks of a page, or of one of its sections, without indentation"""
-    if under:
-        text = re.search(rf"^{under}\n=+\n(.*?)(?=^\S[^\n]*\n===|\Z)", text, re.M | re.S)
-        text = text.group(1) if text else ""
-    for block in re.finditer(r"::\n\n((?:(?: {4}.*)?\n)+)", text):
-        yield re.sub(r"^ {4}", "", block.group(1), flags=re.M)
 
 
 def check_functions(pages):
@@ -156,17 +148,13 @@ def check_index():
             fail(f"index.rst: no link to {name}")
 
 
-def check_programs(pages):
-    for page in sorted(set(pages.values())):
-        for block in literals(page.read_text()):
-            if "int main(" not in block:
-                continue
-            to = ["c++", "-xc++"] if "<dx.hpp>" in block else ["cc", "-std=c11", "-xc"]
-            done = subprocess.run([*to, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
-                                   f"-I{HEADERS}", "-"],
-                                  input=block, text=True, capture_output=True)
-            if done.returncode:
-                fail(f"{page.name}: {done.stderr}")
+def check_programs():
+    for name, text in programs().items():
+        to = ["c++", "-xc++"] if name.endswith(".cpp") else ["cc", "-std=c11", "-xc"]
+        done = subprocess.run([*to, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                               f"-I{HEADERS}", "-"], input=text, text=True, capture_output=True)
+        if done.returncode:
+            fail(f"{name}: {done.stderr}")
 
 
 def main():
@@ -176,7 +164,7 @@ def main():
     check_references(pages, out / "root")
     check_abi(out)
     check_index()
-    check_programs(pages)
+    check_programs()
     sys.exit(failures > 0)
 
 

@@ -924,7 +924,8 @@ int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
  * @request: out, the request (its pPObject) with %RJR_RETURNED, else %NULL; may
  *	be %NULL
  *
- * A pure poll: it never waits for a completion (DX-91). Result data is dropped.
+ * A pure poll: it never waits for a completion (DX-91). Result data is dropped. An
+ * error says nothing of the requests, see RejoinWait().
  *
  * Return: %RJR_RETURNED; %RJR_NONE_READY: none completed, but some exist;
  * %RJR_NONE_EXIST: none exists, which is certain; or a negative errno.
@@ -947,9 +948,10 @@ int GetRejoinRequestOf(MTExecutive *mte, void *owner, void **request);
  * @request: out, see GetRejoinRequest()
  * @timeout_ns: how long to wait while none completed and some exist
  *
- * A Stop ends a wait with -ESHUTDOWN, which says nothing of the requests: a
- * Runnable whose requests lie in its own memory calls again, until
- * %RJR_NONE_EXIST.
+ * An error says nothing of the requests: they exist as before, and workers may have
+ * some. A signal or a Stop (-EINTR, -ESHUTDOWN) ends this wait, not the next one, for
+ * what was taken is executed or comes back with the status -ECANCELED. So a Runnable
+ * whose requests lie in its own memory calls again, until %RJR_NONE_EXIST.
  *
  * Return: as GetRejoinRequest(), %RJR_NONE_READY only when the time is over;
  * -EINTR, -ESHUTDOWN, -EDEADLK.

@@ -333,7 +333,9 @@ int dxk_post_flags(int member, const struct dxk_post_entry *entries,
  * @answer: out, %RJR_RETURNED, %RJR_NONE_READY or %RJR_NONE_EXIST; may be %NULL
  *
  * A timeout is not an error, it answers %RJR_NONE_READY. An error after some
- * requests were returned shows at the next call.
+ * requests were returned shows at the next call. It says nothing of the requests: they
+ * exist as before, and what they use may go only after %RJR_NONE_EXIST. -EINTR and
+ * -ESHUTDOWN end this wait, not the next one: what was taken comes back.
  *
  * Return: how many were returned, oldest completion first; -EINTR, -EMSGSIZE or
  * -EFAULT for a slot (that request stays in the Rejoin Pool), -ESHUTDOWN,

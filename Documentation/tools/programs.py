@@ -1,0 +1,41 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The programs of the manual, as a reader would copy them: programs.py OUT
+
+Writes those of the man pages as OUT/PAGE.c or PAGE.cpp, and OUT/README.c: what README.md
+shows, with readme-main.c behind it.
+"""
+import pathlib
+import re
+import sys
+
+DOC = pathlib.Path(__file__).resolve().parent.parent
+
+
+def literals(text, under=None):
+    """The literal blocks of a page, or of one of its sections, without indentation"""
+    if under:
+        text = re.search(rf"^{under}\n=+\n(.*?)(?=^\S[^\n]*\n===|\Z)", text, re.M | re.S)
+        text = text.group(1) if text else ""
+    for block in re.finditer(r"::\n\n((?:(?: {4}.*)?\n)+)", text):
+        yield re.sub(r"^ {4}", "", block.group(1), flags=re.M)
+
+
+def programs():
+    """file name -> text, of each program"""
+    found = {}
+    for page in sorted(DOC.glob("man/*.rst")):
+        for block in literals(page.read_text()):
+            if "int main(" in block:
+                suffix = "cpp" if "<dx.hpp>" in block else "c"
+                found[f"{page.stem}.{suffix}"] = block
+    shown = re.findall(r"^```c\n(.*?)^```", (DOC.parent / "README.md").read_text(), re.M | re.S)
+    found["README.c"] = "".join(shown) + (DOC / "tools/readme-main.c").read_text()
+    return found
+
+
+if __name__ == "__main__":
+    out = pathlib.Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in programs().items():
+        (out / name).write_text(text)

@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The programs of README.md and of the man pages, as they stand there: what they print,
+# and what they make of each answer. A wait that a signal or a Stop ends says nothing of
+# the requests, so it changes nothing; a request that was not taken, or was cancelled,
+# is told, by the status, too.
+# shellcheck source=selftests/lib/test.bash
+. "${0%/*}/test.bash"
+
+bring_near "$build"/manual/{README,dxk.7,dx.hpp.3}
+squares=$'0\n1\n4\n9\n16\n25\n36\n49'
+declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
+POST=$((0xd820)) REJOIN=$((0xd821))
+EINTR=4 ESHUTDOWN=108
+
+# upset STATUS CALL NTH WHAT PROGRAM: see tools_upset.c
+upset() {
+	gives "$1" env UPSET="$2 $3 $4" LD_PRELOAD="$build/selftests/tools_upset.so" "$near/$5"
+}
+as_ever() { upset 0 "$REJOIN" "$1" "$2" "$3" && [[ $(<out) == "${wanted[$3]}" ]]; }
+# The log goes to standard error, too.
+failure='^(status|the job failed:) -[0-9]+$'
+told() { upset 1 "$@" && [[ ! -s out ]] && has err "$failure"; }
+
+for p in "${!wanted[@]}"; do
+	gives 0 "$near/$p" && [[ $(<out) == "${wanted[$p]}" ]] && ! line err "$failure"
+	ok "$p"
+	for nth in 1 2 5 11; do
+		as_ever $nth -$EINTR "$p" && as_ever $nth -$ESHUTDOWN "$p"
+		ok "$p: wait $nth ends early"
+	done
+	for nth in 1 2 9; do
+		told "$POST" $nth -$ESHUTDOWN "$p"
+		ok "$p: request $nth is not taken"
+		told "$REJOIN" $nth cancelled "$p"
+		ok "$p: request $nth is cancelled"
+	done
+done
+until_true no_context
+ok "no context is left"
+plan
