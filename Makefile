@@ -129,12 +129,13 @@ check-full:
 check-matrix:
 	scripts/check/check.sh matrix
 
-# a guest with the modules loaded and this tree: a terminal, or CMD='...'
+# a guest with the modules loaded and this tree: a terminal, or CMD='...'; SHARE=DIR
+shared = $(if $(SHARE),--share '$(SHARE)')
 shell:
-	scripts/guest/shell.sh
+	scripts/guest/shell.sh $(shared)
 
 guest:
-	scripts/guest/shell.sh $(if $(CMD),,$(error which CMD='...'?)) \
+	scripts/guest/shell.sh $(shared) $(if $(CMD),,$(error which CMD='...'?)) \
 		-c '$(subst ','\'',$(value CMD))'
 
 # MODEL_ARGS=--full: larger ones
@@ -179,7 +180,7 @@ clean:
 
 .PHONY: help
 help:
-	@echo 'all              module, library and examples (the default)'
+	@echo 'all              module, library, examples and tools (the default)'
 	@echo 'module           dxk.ko and its executors for KDIR; W=1 and C=1 work'
 	@echo 'lib              build/lib/libdxk'
 	@echo 'examples         build/examples'
@@ -197,7 +198,7 @@ help:
 	@echo 'check-full       everything there is, in a night'
 	@echo 'check-matrix     all test programs on five kernels'
 	@echo 'shell            a terminal in a guest with the modules loaded'
-	@echo 'guest            CMD="..." is run in one'
+	@echo 'guest            CMD="..." is run in one; SHARE=DIR: it may write there'
 	@echo 'check-model      the models of the engine, with Spin'
 	@echo 'fuzz             new inputs for the calls, guided by what they reach'
 	@echo 'coverage         which lines of the module the tests reach'

@@ -74,6 +74,17 @@ out=$(scripts/guest/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; ex
 [[ $? == 42 && $out == 142 ]]
 ok $? "its status is the command's, and it is not told that it is stuck"
 
+# --- a guest of one's own ----------------------------------------------------
+
+share=$PWD/$work/share
+mkdir -p "$share"
+printf 'one\ntwo\n' >"$share/.stdin"
+# shellcheck disable=SC2016 # the guest's
+out=$(scripts/guest/guest.sh --share "$share" -- bash scripts/guest/guest-shell.sh "$modules" \
+	"$share" bash -c 'cat; dxkctl list >"$SHARE/out"; exit 7')
+[[ $? == 7 && $out == $'one\ntwo' && $(<"$share/out") == *STATE* && ! -e $share/.stdin ]]
+ok $? "a command of one's own has the modules, its input, and a directory to write to"
+
 # --- tests that get nowhere --------------------------------------------------
 
 # They have the names of others, which tiers.txt knows.

@@ -4,6 +4,8 @@
 # What shell.sh runs in the guest: loads the modules, then runs a command.
 #
 #   guest-shell.sh MODULES SHARE COMMAND [ARG...]
+#
+# COMMAND's standard input is the file SHARE/.stdin if there is one, which goes then.
 modules=$1 share=$2
 shift 2
 for ko in "$modules"/dxk/dxk.ko "$modules"/dxk/executors/dxk_executors.ko; do
@@ -14,6 +16,10 @@ for ko in "$modules"/dxk/dxk.ko "$modules"/dxk/executors/dxk_executors.ko; do
 done
 export PATH=$PWD/build/tools:$PWD/build/examples:$PATH LD_LIBRARY_PATH=$PWD/build/lib
 export HISTFILE='' SHARE=$share
+if [[ -e $share/.stdin ]]; then
+	exec <"$share/.stdin"
+	rm "$share/.stdin"
+fi
 [[ ! -t 0 ]] || cat <<-END
 	dxk is loaded; dxkctl, dxkstat and the examples are in the PATH. This machine's files
 	are read-only, /tmp is the guest's, and what is written to $share

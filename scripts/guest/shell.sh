@@ -9,6 +9,8 @@
 #   -c COMMAND    run by bash, instead of a terminal
 #   --kernel K    stock (Debian 6.1), stock-6.12 or debug (stock)
 #   --share DIR   the guest may write to this directory (build/share)
+#   --stdin       COMMAND reads what standard input has, which is read to its end before
+#                 the guest boots; without it COMMAND's is empty
 #
 # Documentation/testing.rst, "A guest of one's own", tells what the guest sees.
 set -euo pipefail
@@ -17,19 +19,24 @@ cd "$(dirname "$0")/../.."
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 umask 022
 
-kernel=stock share=$PWD/build/share command=''
+kernel=stock share=$PWD/build/share command='' input=''
 while (($#)); do
 	case $1 in
 	-c) command=$2; shift ;;
 	--kernel) kernel=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
-	-h | --help) sed -n '4,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--stdin) input=1 ;;
+	-h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "shell.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
 done
 
-scripts/setup.sh >&2
+[[ -n $command || -z $input ]] || { echo "shell.sh: --stdin is for -c" >&2; exit 2; }
+[[ -d $share || $share == "$PWD/build/share" ]] ||
+	{ echo "shell.sh: $share is no directory" >&2; exit 2; }
+
+scripts/setup.sh >&2 </dev/null
 newest() { compgen -G "/usr/src/linux-headers-$1.*-amd64" | sort -V | tail -n 1; }
 case $kernel in
 stock) kdir=$(newest 6.1) ;;
@@ -39,6 +46,10 @@ debug) kdir=$(scripts/guest/kernel.sh) ;;
 esac
 
 mkdir -p build/kernels build/share build/check
+# where the guest can read it, and nobody else
+stdin=$share/.stdin
+rm -f "$stdin"
+[[ -z $input ]] || (umask 077 && cat >"$stdin")
 # not below a check's feet: its guests load what is built here again
 exec 7>build/check/lock
 flock -n 7 || { echo "shell.sh: check.sh is running in this tree" >&2; exit 1; }
