@@ -2,7 +2,8 @@
 /*
  * dxcall: has a running dxserve do something with files. Each open file goes with its
  * request, so the service needs no right to it and reads just what the caller may.
- * The answers are printed in the order of the arguments.
+ * The answers are printed in the order of the arguments. What a service has accepted is
+ * answered also when it is told to end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +39,8 @@ static const char usage[] =
 "  -h          print this\n"
 "\n"
 "Exit status: 0; 1 when something could not be done to a file; 2 when there is no\n"
-"service or it does not answer.\n";
+"service, or it does not answer, or ends before it has taken all. What it has taken it\n"
+"answers.\n";
 
 /* The answers, by index of the file. */
 struct answer {
@@ -57,6 +59,7 @@ static char **names;
 static struct answer *answers;
 static unsigned int nr_files, printed;
 static bool failed;
+static bool ends;	/* the service takes no more */
 
 static _Noreturn void give_up(const char *what, int rc, const char *advice)
 {
@@ -138,26 +141,39 @@ static int post_file(int member, unsigned int i, int64_t timeout)
 	}
 	rc = dxk_post(member, &e, 1, timeout, NULL);
 	close(e.fd);
+	if (rc == -ESHUTDOWN) {
+		ends = true;
+		return 0;
+	}
 	/* no file that can be handed over: a socket, say */
 	if (rc == -ELOOP) {
 		answered(i, rc, NULL, 0);
 		return 0;
 	}
 	if (rc < 0)
-		give_up("post", rc, rc == -ESHUTDOWN ? "the service ends" : "");
+		give_up("post", rc, "");
 	return 1;
 }
+
+/*
+ * A service that ends or is cancelled ends the sleep of those who wait, once each, and
+ * then goes on with what it has taken. Told more often, nothing comes any more.
+ */
+#define STOPS	2
 
 static unsigned int collect(int member, int64_t timeout)
 {
 	unsigned char data[WINDOW][sizeof(answers->digest)];
 	struct dxk_result r[WINDOW];
-	unsigned int answer;
+	unsigned int answer, told = 0;
 	int n, i;
 
-	n = dxk_rejoin(member, 0, r, WINDOW, 1, data, sizeof(data[0]), timeout, &answer);
+	do
+		n = dxk_rejoin(member, 0, r, WINDOW, 1, data, sizeof(data[0]), timeout,
+			       &answer);
+	while (n == -ESHUTDOWN && told++ < STOPS);
 	if (n < 0)
-		give_up("rejoin", n, n == -ESHUTDOWN ? "the service ends" : "");
+		give_up("rejoin", n, n == -ESHUTDOWN ? "the service has gone" : "");
 	if (!n)
 		give_up("no answer in time", -ETIMEDOUT, "does the service have workers?");
 	for (i = 0; i < n; i++)
@@ -169,12 +185,14 @@ static void work(int member, int64_t timeout)
 {
 	unsigned int next = 0, out = 0;
 
-	while (next < nr_files || out) {
-		while (next < nr_files && out < WINDOW)
+	while ((next < nr_files && !ends) || out) {
+		while (next < nr_files && out < WINDOW && !ends)
 			out += (unsigned int)post_file(member, next++, timeout);
 		if (out)
 			out -= collect(member, timeout);
 	}
+	if (ends)
+		give_up("post", -ESHUTDOWN, "the service ends");
 }
 
 /* Is this user the one that is asked for? */

@@ -62,6 +62,7 @@ says() {	# STATUS TEXT COMMAND...
 
 # The debug kernel is ten times slower.
 files=80 kills=6
+window=64	# requests of dxcall that are on their way at a time
 [[ ! -e /proc/lockdep ]] || files=24 kills=2
 
 # Of different sizes, 5 KB each, and no text.
@@ -193,9 +194,8 @@ until_true line serve.err 'waiting for its end' && truncate -s 4096 big &&
 	gives 0 "$examples/dxcall" -n two -t 3600 sha256 files/01 files/02 &&
 	[[ $(<out) == "$two" ]]
 ok "a supervisor that comes while the old service ends starts a new one"
-wait $client
-[[ $? == 2 ]] && has out.big 'the service ends'
-ok "whoever called the old one is told"
+wait $client && has out.big '^[0-9a-f]{64}  big$'
+ok "whoever called the old one gets the answer of that"
 end_service KILL
 other=direct
 [[ $dispatch == thread ]] || other=thread
@@ -214,6 +214,36 @@ ok "workers that cannot come are not started at any rate"
 mv /dev/dxk.away /dev/dxk
 until_true at two pools/thread_use 3
 ok "but as soon as they can"
+
+# --- it is told to end -----------------------------------------------------------
+
+# Its clients wait for what it has taken, and it takes no more.
+end_service TERM
+ok "SIGTERM ends a service"
+until_true no_context
+serve two 2
+workers two && kill -STOP "${workers[@]}"
+"$examples/dxcall" -n two -t 3600 sha256 files/* files/* >out.term 2>err.term &
+client=$!
+until_true at two stats/posts $window
+kill -TERM "$supervisor" && until_true at two state stopping
+kill -CONT "${workers[@]}"
+wait $client
+[[ $? == 2 ]] && has err.term 'the service ends$'
+ok "whoever has more to ask for is told"
+head -n $window ref.4 >ref.term && same ref.term out.term
+ok "after it has got all answers to what was taken"
+wait "$supervisor"
+ok "and that was all that it had to do"
+until_true no_context
+# Just between the look whether it is told to end and the wait for something to do
+UPSET="$((0xd81b)) 2 term" LD_PRELOAD=$build/selftests/tools_upset.so \
+	"$examples/dxserve" -n two -w 1 -d "$dispatch" 2>serve.err &
+supervisor=$!
+until_true ended $supervisor && wait $supervisor
+ok "no SIGTERM is lost"
+until_true no_context
+serve two 2
 
 # --- permissions ------------------------------------------------------------
 

@@ -4,7 +4,8 @@
  * WHAT": the number of the ioctl, which one of them, and
  *
  *   -ERRNO	it fails so, and is not made
- *   term	SIGTERM comes just before it
+ *   term	SIGTERM comes just before it, or, with
+ *   stop	SIGSTOP
  *   cancelled	it returns a request that was cancelled; only those count that return any
  */
 #include <dxk.h>
@@ -71,7 +72,7 @@ int ioctl(int fd, unsigned long request, ...)
 			errno = atoi(what + 1);
 			return -1;
 		}
-		raise(SIGTERM);
+		raise(*what == 's' ? SIGSTOP : SIGTERM);
 	}
 	return make(fd, request, arg);
 }
