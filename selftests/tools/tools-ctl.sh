@@ -33,6 +33,19 @@ chmod 600 /dev/dxk
 run 0 dxkstat -n 2 -i 0.1 && same err /dev/null && [[ $(lines out ^fresh) == 2 ]] &&
 	run 0 dxkstat -j -n 1 fresh && json 'L[0]["contexts"][0]["state"] == "new"'
 ok "dxkstat of such a context"
+# One that has read the policy sleeps before it writes it.
+preload=$build/selftests/tools_upset.so
+UPSET="$((0xd813)) 1 stop" LD_PRELOAD=$preload dxkctl set fresh ready_entries 77 &
+first=$!
+stopped() { [[ $(<"/proc/$1/stat") == *') T '* ]]; }
+until_true stopped $first
+dxkctl set fresh rejoin_entries 88 &
+second=$!
+waits_or_ended() { line /proc/locks '-> FLOCK' || ended $second; }
+until_true waits_or_ended
+kill -CONT $first
+wait $first && wait $second && is policy/ready_entries 77 && is policy/rejoin_entries 88
+ok "of two that set a context which does not run, none undoes what the other set"
 shut
 open busy 0640 4 sched_mode=1 'lane_pct[1]=25' 'lane_pct[2]=25' prio_policy=1 &&
 	ask post 20 3 1 && ask collect
@@ -83,6 +96,8 @@ for value in 71 72; do
 	for f in $fields; do until_true is "policy/$f" $value; done
 done
 ok "set by several at a time loses nothing"
+UPSET="$((0xd813)) 1 -5" LD_PRELOAD=$preload run 0 dxkctl set busy sched_mode 1
+ok "set to what it is sets nothing else either"
 run 1 dxkctl set busy log_full sometimes && has err 'drop_oldest \(2\)' &&
 	run 1 dxkctl set busy monitor_interval_ms -1 && has err 'from 1 to 3600000' &&
 	run 1 dxkctl set busy monitor_interval_ms 3600001 &&
