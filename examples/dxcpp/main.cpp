@@ -9,6 +9,7 @@
  * keep a worker free for sub-requests while the top-level one waits for them.
  */
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -137,6 +138,17 @@ struct TopRequest : Request {
 	std::set<unsigned int> workers;	/* that executed parts */
 };
 
+/* As Owner::GetRejoinElement(). A signal or a Stop ends a wait, not the requests. */
+int Collect(dx::Owner &owner, RQElement &element)
+{
+	int rc;
+
+	do
+		rc = owner.GetRejoinElement(element);
+	while (rc == -EINTR || rc == -ESHUTDOWN);
+	return rc;
+}
+
 class WordCounter : public dx::RunnableOf<Request> {
 public:
 	explicit WordCounter(off_t part_size) : part_size_(part_size) {}
@@ -190,7 +202,7 @@ private:
 			if (rc)
 				break;
 		}
-		while (owner.GetRejoinElement(element) == RJR_RETURNED)
+		while (Collect(owner, element) == RJR_RETURNED)
 			if (element.RQEStatus)
 				status = element.RQEStatus;
 		if (rc || status)
@@ -299,7 +311,7 @@ int Run(const AppRunSettings &settings)
 	if (rc)
 		throw std::system_error(rc < 0 ? -rc : EAGAIN, std::generic_category(),
 					"post");
-	if (owner.GetRejoinElement(element) != RJR_RETURNED || element.RQEStatus)
+	if (Collect(owner, element) != RJR_RETURNED || element.RQEStatus)
 		throw std::runtime_error("the top-level request failed");
 	if (owner.GetRejoinRequest(nullptr) != RJR_NONE_EXIST)
 		throw std::logic_error("there is a request that nobody posted");

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -152,14 +153,13 @@ static void close_own(HandleClass *self, void *own)
 
 /* --- life ------------------------------------------------------------------ */
 
+/* Memory may be what it all ends for the want of. */
 static void unlink_suffix(const char *path, const char *suffix)
 {
-	char *name;
+	char name[PATH_MAX + 16];
 
-	if (asprintf(&name, "%s%s", path, suffix) < 0)
-		return;
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
 	unlink(name);
-	free(name);
 }
 
 /**

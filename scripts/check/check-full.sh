@@ -45,7 +45,9 @@ step matrix "all programs, five kernels, both modes" scripts/check/check.sh matr
 step kmemleak "debug kernel with kmemleak" scripts/check/check.sh debug --only debug --kmemleak
 step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_ROUNDS=1000 \
 	DXK_SECONDS=600 scripts/check/check.sh \
-	--tests 'history generator module storm crowd unserved join_owners dxsum.sh dxpkg.sh upsets.sh sanitizers.sh'
+	--tests 'history generator module storm crowd unserved join_owners dxsum.sh dxpkg.sh sanitizers.sh'
+step upsets "examples in 200 upsets each" env DXK_ROUNDS=200 scripts/check/check.sh \
+	--tests upsets.sh
 step faults "each point at which memory can fail or hang" env DXK_LONG=1 \
 	scripts/check/check.sh debug --tests 'failnth failnth_init unserved'
 step fuzz "an hour of fuzzing" scripts/fuzz.sh --fresh --seconds 3600

@@ -251,7 +251,7 @@ run_guest() {
 	done
 	case $p in
 	stock*) guest "$p" --kernel "$p" -- --tier check ;;
-	more) guest "$p" --kernel stock -- --tier more ;;
+	more) DXK_ROUNDS=${DXK_ROUNDS:-20} guest "$p" --kernel stock -- --tier more ;;
 	kunit) guest kunit --kernel "${kdir[$p]}" --mem 1536 -- --kunit build/kernels/kunit ;;
 	*) guest "$p" --kernel "${kdir[$p]}" --mem 1536 "${kmemleak[@]}" -- --tier debug \
 		"${kunit[@]}" ;;

@@ -56,6 +56,18 @@ ok "many files, many workers"
 has log 'dxcpp: context [0-9]* runs with 9 workers'
 ok "the log is where the settings say"
 
+upset() {	# STATUS WHAT: see tools_upset.c
+	gives "$1" env UPSET="$((0xd821)) $2" LD_PRELOAD="$build/selftests/tools_upset.so" \
+		"$dxcpp" -p 4096 big short
+}
+wc big short | while read -r l w c f; do echo "$l $w $c $f"; done >ref
+for nth in 1 2 5 9; do
+	upset 0 "$nth -108" && same ref out
+	ok "wait $nth is ended by a Stop"
+	upset 1 "$nth cancelled" && [[ ! -s out ]] && has err '^dxcpp: '
+	ok "request $nth is cancelled"
+done
+
 gives 1 "$dxcpp" short /no/such /tmp empty &&
 	[[ $(<out) == $'0 2 10 short\n0 0 0 empty\n0 2 10 total' ]] &&
 	has err '^dxcpp: /no/such: No such file' && has err '^dxcpp: /tmp: '
