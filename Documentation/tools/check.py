@@ -10,6 +10,7 @@
   - dxk(4) knows every ioctl and every error number, abi.rst every struct and enum
     of uapi/dxk.h, the built in-kernel.html every function exported to modules
   - index.rst leads to every page
+  - the first column of a table is not wrapped: that would begin a row
   - the programs in the pages and in README.md compile
 """
 import pathlib
@@ -148,6 +149,18 @@ def check_index():
             fail(f"index.rst: no link to {name}")
 
 
+def check_tables():
+    border = r"^=+(?: +=+)+ *\n"
+    for page in [*DOC.glob("*.rst"), *DOC.glob("man/*.rst")]:
+        for table in re.finditer(rf"{border}(?:.*\n)+?{border}(?=\n|\Z)", page.read_text(), re.M):
+            lines = table.group(0).splitlines()
+            start = re.search(" =", lines[0]).end() - 1
+            for line in lines:
+                first, rest = line[:start].strip(), line[start:].strip()
+                if first and (not rest or first.endswith(",")):
+                    fail(f"{page.name}: a row of a table of its own: {first}")
+
+
 def check_programs():
     for name, text in programs().items():
         to = ["c++", "-xc++"] if name.endswith(".cpp") else ["cc", "-std=c11", "-xc"]
@@ -164,6 +177,7 @@ def main():
     check_references(pages, out / "root")
     check_abi(out)
     check_index()
+    check_tables()
     check_programs()
     sys.exit(failures > 0)
 
