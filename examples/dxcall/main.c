@@ -36,7 +36,7 @@ static const char usage[] =
 "  -u USER     whose service it has to be, by name or number; anybody's: any\n"
 "              (root's or one's own: the files are given to who runs it)\n"
 "  -t SECONDS  how long to wait for an answer (for ever)\n"
-"  -h          print this\n"
+"  -h, --help  print this\n"
 "\n"
 "Exit status: 0; 1 when something could not be done to a file; 2 when there is no\n"
 "service, or it does not answer, or ends before it has taken all. What it has taken it\n"
@@ -238,6 +238,7 @@ static int enter(const char *name, const char *user)
 
 int main(int argc, char **argv)
 {
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { } };
 	const char *name = SERVICE_NAME, *user = NULL;
 	int64_t timeout = -1;
 	double seconds;
@@ -245,7 +246,7 @@ int main(int argc, char **argv)
 	int opt;
 
 	setlocale(LC_ALL, "");
-	while ((opt = getopt(argc, argv, "n:u:t:h")) != -1) {
+	while ((opt = getopt_long(argc, argv, "n:u:t:h", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'n':
 			name = optarg;

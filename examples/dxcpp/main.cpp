@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits>
 #include <memory>
 #include <set>
@@ -243,10 +244,14 @@ public:
 	AppRunSettings(int arg_count, char **args)
 		: dx::RunSettings("dxcpp", arg_count, args)
 	{
+		static const ::option longs[] = {
+			{ "help", no_argument, nullptr, 'h' }, { nullptr, 0, nullptr, 0 }
+		};
 		int option;
 
 		LogPath = "/dev/null";
-		while ((option = ::getopt(arg_count, args, "w:p:l:v")) != -1) {
+		while ((option = ::getopt_long(arg_count, args, "w:p:l:vh", longs,
+					       nullptr)) != -1) {
 			switch (option) {
 			case 'w':
 				workers = static_cast<unsigned int>(Number(::optarg));
@@ -260,6 +265,9 @@ public:
 			case 'v':
 				verbose = true;
 				break;
+			case 'h':
+				help = true;
+				break;
 			default:
 				usage = true;
 			}
@@ -269,7 +277,7 @@ public:
 
 	unsigned int workers = 4;
 	off_t part_size = 1 << 20;
-	bool verbose = false, usage = false;
+	bool verbose = false, usage = false, help = false;
 
 private:
 	/* From 1 to what both of its uses can take. */
@@ -344,9 +352,11 @@ int main(int argc, char **argv)
 {
 	AppRunSettings settings(argc, argv);
 
-	if (settings.usage) {
-		std::fprintf(stderr, "usage: dxcpp [-v] [-w WORKERS] [-p BYTES] [-l LOG] FILE...\n");
-		return 2;
+	if (settings.help || settings.usage) {
+		std::fprintf(settings.help ? stdout : stderr,
+			     "Usage: dxcpp [-v] [-w WORKERS] [-p BYTES] [-l LOG] FILE...\n"
+			     "Count lines, words and bytes as wc does, each BYTES by a worker.\n");
+		return settings.help ? 0 : 2;
 	}
 	try {
 		return Run(settings);

@@ -41,7 +41,7 @@ static const char usage[] =
 "              may (0600)\n"
 "  -g GROUP    the context's group\n"
 "  -d D        direct or thread: who makes the moves (direct)\n"
-"  -h          print this\n"
+"  -h, --help  print this\n"
 "\n"
 "SIGTERM and SIGINT finish what was accepted and end it.\n";
 
@@ -251,6 +251,7 @@ static int supervise(int ctx, const char *name)
 
 int main(int argc, char **argv)
 {
+	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { } };
 	struct sigaction sa = { .sa_handler = tell };
 	unsigned int workers = 0, dispatch = DXK_DISPATCH_DIRECT;
 	struct dxk_ctx_create create = { .name = SERVICE_NAME };
@@ -258,7 +259,7 @@ int main(int argc, char **argv)
 	struct group *group;
 	int opt, ctl, ctx, rc;
 
-	while ((opt = getopt(argc, argv, "n:w:m:g:d:h")) != -1) {
+	while ((opt = getopt_long(argc, argv, "n:w:m:g:d:h", longs, NULL)) != -1) {
 		switch (opt) {
 		case 'n':
 			if (strlen(optarg) >= sizeof(create.name))

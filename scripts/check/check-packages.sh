@@ -114,6 +114,9 @@ from_source() {
 		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} "${modules[@]}"; do
 		[[ -e $f ]] || { echo "${f#"$d"} is missing"; return 1; }
 	done
+	[[ $(PKG_CONFIG_PATH=$at/lib/pkgconfig pkg-config --define-variable=prefix=/elsewhere \
+		--variable=includedir dxk) == /elsewhere/include ]] ||
+		{ echo "dxk.pc does not know its prefix"; return 1; }
 	dkms_kernels "$src/dkms.conf" || return
 	groups=$(systemd-sysusers --root="$d" --dry-run 2>&1) || return
 	[[ $groups == *"Creating group 'dxk'"* ]] ||

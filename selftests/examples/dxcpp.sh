@@ -81,7 +81,7 @@ ok "a request for each byte"
 ok "the output cannot be written"
 for option in '-p 0' '-p 9223372036854775807' '-p 1x' '-w 4294967298' '-w -1'; do
 	# shellcheck disable=SC2086 # its two words
-	gives 2 "$dxcpp" $option short && has err '^usage:'
+	gives 2 "$dxcpp" $option short && has err '^Usage:'
 	ok "usage: $option"
 done
 plan

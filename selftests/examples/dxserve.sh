@@ -88,7 +88,8 @@ says 1 'no name for a context' "$examples/dxserve" -n $'a\nb'
 ok "a service with a name that cannot be"
 says 2 Usage "$examples/dxcall" sha256
 ok "a call without a file"
-says 2 Usage "$examples/dxserve" -w 0
+says 2 Usage "$examples/dxserve" -w 0 && says 0 '^Usage' "$examples/dxserve" --help &&
+	says 0 '^Usage' "$examples/dxcall" --help
 ok "a service without workers"
 
 # --- the main job -----------------------------------------------------------

@@ -137,7 +137,7 @@ run 0 dxkctl send --timeout 3600 busy show pools && has out '^thread +4' &&
 	until_true is policy/monitor_interval_ms 60
 ok "send"
 run 1 dxkctl send --timeout 3600 busy frob &&
-	has err 'neither the application nor dxk' &&
+	has err 'neither the application nor dxk' && has err 'show threads, pools, ' &&
 	run 1 dxkctl send --timeout 3600 busy set monitor_interval_ms 0 && has out '1..3600000' &&
 	has err 'Invalid argument' && run 1 dxkctl send busy "$(printf '%5000s' x)" &&
 	has err '4096'
@@ -213,6 +213,14 @@ are_not_there frob 99 4294967297 007 '' ' ' "$(printf 'x%.0s' {1..300})" ../0 ex
 ok "contexts that are not there"
 run 0 dxkctl --help && has out '^Usage'
 ok "help"
+has_help() {
+	local sub
+	for sub in list show set send drain stop doctor trace; do
+		run 0 dxkctl $sub --help && has out "dxkctl $sub" || return
+	done
+}
+has_help && run 0 dxkctl --version && has out '^dxkctl \(dxk\) [0-9]+\.[0-9]+\.[0-9]+$'
+ok "help of each subcommand, and the version"
 dxkctl list >/dev/full 2>err
 [[ $? == 1 ]] && has err 'No space left'
 ok "the output cannot be written"

@@ -34,6 +34,8 @@ run 0 dxkstat -h && has out '^Usage' && run 2 dxkstat -i 0 && run 2 dxkstat -i x
 	run 2 dxkstat --json --top && run 2 dxkstat --frob && run 1 dxkstat frob &&
 	run 1 dxkstat --top
 ok "wrong use"
+run 0 dxkstat --version && has out '^dxkstat \(dxk\) '
+ok "the version"
 dxkstat -n 1 -i 0.1 >/dev/full 2>err
 [[ $? == 1 && $(lines err 'No space left') == 1 ]]
 ok "the output cannot be written, which is told once"
@@ -42,6 +44,9 @@ until_true test -s out
 ask release && shut && until_true ended $pid || kill -KILL $pid
 wait $pid && [[ ! -s err ]]
 ok "the context goes, dxkstat ends"
+until_true no_context
+run 0 dxkstat -n 2 -i 0.1 && [[ $(lines out '^context') == 1 && $(lines out '^\(none\)$') == 2 ]]
+ok "where there is no context it says so"
 
 # Contexts come and go while they are looked at.
 python churn

@@ -23,6 +23,9 @@ enum { DONE = 0, FAILED = 1, MISUSED = 2 };
 /* the program's name, for messages */
 extern const char *tool;
 
+/* --version */
+int version(void);
+
 /**
  * fail - say what went wrong and what to do next
  * @next: a command or a short sentence

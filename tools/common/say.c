@@ -27,6 +27,12 @@ static void say(const char *format, va_list args)
 	fputc('\n', stderr);
 }
 
+int version(void)
+{
+	printf("%s (dxk) %s\n", tool, VERSION);
+	return DONE;
+}
+
 int fail(const char *next, const char *format, ...)
 {
 	va_list args;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static const char usage[] =
 "       dxkctl stop [--cancel] [--timeout S] CTX\n"
 "       dxkctl doctor\n"
 "       dxkctl trace [-o FILE] [-t S] [CTX]\n"
+"       dxkctl --help | --version\n"
 "\n"
 "  list    the contexts that you may read\n"
 "  show    one of them; SECTION is policy, pools, lanes, threads, waits, stats\n"
@@ -64,6 +66,11 @@ int options(int argc, char **argv, const char *text, const struct option *longs)
 	return opt == ':' ? '?' : opt;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
 int main(int argc, char **argv)
 {
 	const struct subcommand *s;
@@ -73,11 +80,13 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 2)
 		return misuse("no subcommand");
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help")) {
+	/* also of a subcommand; "send CTX --help" is a command for the context */
+	if (is_help(argv[1]) || !strcmp(argv[1], "help") || (argc > 2 && is_help(argv[2]))) {
 		fputs(usage, stdout);
 		return flush(DONE);
 	}
+	if (!strcmp(argv[1], "--version"))
+		return flush(version());
 	for (s = subcommands; s < subcommands + sizeof(subcommands) / sizeof(*s); s++)
 		if (!strcmp(s->name, argv[1]))
 			return flush(s->run(argc - 1, argv + 1));

@@ -27,6 +27,7 @@ static const char usage[] =
 "  -j, --json         one JSON object a line for each sample\n"
 "      --top          full screen; q quits\n"
 "  -h, --help         print this\n"
+"      --version      print the version\n"
 "\n"
 "CTX is the id of a context or its name; all that you may read without one.\n"
 "Exit status: 0; 1 when it did not work; 2 for wrong arguments.\n";
@@ -45,22 +46,34 @@ static const char *human(double value, char *text)
 	return text;
 }
 
-void table_print(const struct samples *samples)
+/* Above the next line, if it is its turn. */
+static void heading(void)
 {
 	static unsigned int lines;
+
+	if (lines++ % HEADING_EVERY)
+		return;
+	printf("%-10s %6s %9s %6s %15s %29s\n", "", "", "- workers", "", "-- busy in lane",
+	       "---------- per second -------");
+	printf("%-10s %6s %4s %4s %6s %3s %3s %3s %3s %5s %5s %5s %5s %5s\n", "context",
+	       "ready", "all", "busy", "rejoin", "0", "1", "2", "3", "post", "disp", "done",
+	       "coll", "block");
+}
+
+void table_print(const struct samples *samples)
+{
 	unsigned int i, j;
+
+	if (!samples->nr) {
+		heading();
+		puts("(none)");
+	}
 
 	for (i = 0; i < samples->nr; i++) {
 		const struct sample *s = &samples->sample[i];
 		char text[64];
 
-		if (lines++ % HEADING_EVERY == 0) {
-			printf("%-10s %6s %9s %6s %15s %29s\n", "", "", "- workers",
-			       "", "-- busy in lane", "---------- per second -------");
-			printf("%-10s %6s %4s %4s %6s %3s %3s %3s %3s %5s %5s %5s %5s %5s\n",
-			       "context", "ready", "all", "busy", "rejoin", "0", "1",
-			       "2", "3", "post", "disp", "done", "coll", "block");
-		}
+		heading();
 		snprintf(text, sizeof(text), "%u", s->id);
 		printf("%-10.10s %6llu %4llu %4llu %6llu", *s->name ? s->name : text,
 		       (unsigned long long)s->pool[P_READY].use,
@@ -198,6 +211,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{ "json", no_argument, NULL, 'j' },
 		{ "top", no_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
 		{ }
 	};
 	int opt;
@@ -224,6 +238,8 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'h':
 			fputs(usage, stdout);
 			exit(flush(DONE));
+		case 'V':
+			exit(flush(version()));
 		case ':':
 			return misuse("%s needs an argument", argv[optind - 1]);
 		default:
