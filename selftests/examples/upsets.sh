@@ -237,20 +237,33 @@ for ((round = 0; round < rounds; round++)); do
 done
 
 serving() { compgen -G '/sys/kernel/dxk/[0-9]*/threads/2' >/dev/null; }
+# Does it wait for SIGTERM by now?
+listening() {
+	local name value
+	while read -r name value; do
+		[[ $name != SigCgt: ]] || { (((16#$value >> 14) & 1)) && return; }
+	done <"/proc/$service/status"
+	ended "$service"
+} 2>/dev/null
+have_service() {
+	[[ -z $service ]] || ! ended "$service" || wait "$service"
+	[[ -n $service ]] && ! ended "$service" && return
+	dxserve -w 2 -d "$dispatch" 2>service.err &
+	service=$!
+	until_true listening && until_true serving
+} 2>/dev/null
+have_service
+measure dxcall sha256 tree/*/*
 deck=()
 for ((round = 0; round < rounds; round++)); do
-	if [[ -z $service ]] || ended "$service"; then
-		[[ -z $service ]] || wait "$service"
-		dxserve -w 2 -d "$dispatch" 2>service.err &
-		service=$!
-		until_true serving
-		((round)) || measure dxcall sha256 tree/*/*
-	fi 2>/dev/null
+	have_service
 	happens worker service end
 	upset $what dxcall -t 60 sha256 tree/*/*
 	told && true_lines $status
 	ok "dxcall, $what: $status"
 done
+# One that was killed has left its workers behind.
+have_service
 { kill -TERM "$service" && wait "$service"; } 2>/dev/null
 service=''
 until_true no_context
