@@ -57,6 +57,7 @@ void os_build_bug(void) __attribute__((error("BUILD_BUG_ON")));
 /* --- numbers ---------------------------------------------------------------- */
 
 #define BIT(n)		(1UL << (n))
+#define BIT_ULL(n)	(1ULL << (n))
 #define GENMASK(h, l)	(((~0UL) << (l)) & (~0UL >> (sizeof(long) * CHAR_BIT - 1 - (h))))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
@@ -91,6 +92,11 @@ static inline u64 div_u64(u64 n, u32 d)
 static inline unsigned long __ffs(unsigned long word)
 {
 	return __builtin_ctzl(word);
+}
+
+static inline u64 ror64(u64 word, unsigned int shift)
+{
+	return word >> (shift & 63) | word << (-shift & 63);
 }
 
 static inline u32 ilog2(u64 n)

@@ -8,6 +8,8 @@
  * current priority at any later time is key + G, whatever the policy did in
  * between. So the scheduler adds to two numbers instead of visiting entries, and
  * the order inside a class is that of the keys, which never change.
+ *
+ * Keys of new requests fall by what is gained, so rows move down with time.
  */
 #include "engine/os.h"
 #include "engine/ready.h"
@@ -16,7 +18,7 @@ void dxk_ready_init(struct dxk_ready *ready)
 {
 	u32 queue;
 
-	/* Of zeros are all trees, which are empty. */
+	/* Of zeros are all queues, which are empty. */
 	memset(ready, 0, sizeof(*ready));
 	for (queue = 0; queue < DXK_POST_QUEUES; queue++) {
 		INIT_LIST_HEAD(&ready->posters[queue][false]);
@@ -29,9 +31,10 @@ static enum dxk_class dxk_ready_class(const struct dxk_rqe *rqe)
 	return rqe->attrs & PXR_BOOST ? DXK_BOOSTED : DXK_PLAIN;
 }
 
-static u8 dxk_ready_bit(const struct dxk_rqe *rqe)
+/* Which of the queues of its kind is the entry's? */
+static u32 dxk_ready_queue(const struct dxk_rqe *rqe)
 {
-	return BIT(rqe->lane * DXK_CLASSES + dxk_ready_class(rqe));
+	return rqe->lane * DXK_CLASSES + dxk_ready_class(rqe);
 }
 
 /** dxk_ready_prio - the current priority of an entry (DX-59, DX-60) */
@@ -40,13 +43,131 @@ s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	return rqe->key + ready->gained[dxk_ready_class(rqe)];
 }
 
-static bool dxk_ready_before(struct rb_node *a, const struct rb_node *b)
-{
-	const struct dxk_rqe *x = rb_entry(a, struct dxk_rqe, node);
-	const struct dxk_rqe *y = rb_entry(b, struct dxk_rqe, node);
+/* --- one queue --------------------------------------------------------------- */
 
+static bool dxk_rqe_before(const struct dxk_rqe *x, const struct dxk_rqe *y)
+{
 	return x->key != y->key ? x->key > y->key : x->seq < y->seq;
 }
+
+static bool dxk_node_before(struct rb_node *a, const struct rb_node *b)
+{
+	return dxk_rqe_before(rb_entry(a, struct dxk_rqe, node),
+			      rb_entry(b, struct dxk_rqe, node));
+}
+
+static u32 dxk_row_of(s64 key)
+{
+	return (u64)key % DXK_ROWS;
+}
+
+/* Bit n is set iff the row of key base + n has entries. */
+static u64 dxk_queue_used(const struct dxk_queue *q)
+{
+	return ror64(q->used, dxk_row_of(q->base));
+}
+
+/* Does the key have a row? The rows move if that gives it one and takes none from entries. */
+static bool dxk_queue_has_row(struct dxk_queue *q, s64 key)
+{
+	u64 up = key - q->base, down = q->base - key;
+
+	if (likely(up < DXK_ROWS))
+		return true;
+	if (!q->used) {
+		q->base = key;
+	} else if (key > q->base) {
+		/* by so many: none of the lowest may be used */
+		up -= DXK_ROWS - 1;
+		if (up >= DXK_ROWS || dxk_queue_used(q) << (DXK_ROWS - up))
+			return false;
+		q->base += up;
+	} else {
+		if (down >= DXK_ROWS || dxk_queue_used(q) >> (DXK_ROWS - down))
+			return false;
+		q->base = key;
+	}
+	return true;
+}
+
+/* Enter the row, at either end. Return: false when it belongs in its midst. */
+static bool dxk_row_add(struct dxk_row *row, struct dxk_rqe *rqe)
+{
+	struct dxk_rqe *last = row->last, *first = row->first;
+
+	if (!last || rqe->seq > last->seq) {
+		rqe->newer = NULL;
+		rqe->older = last;
+		row->last = rqe;
+		if (last)
+			last->newer = rqe;
+		else
+			row->first = rqe;
+	} else if (rqe->seq < first->seq) {
+		rqe->newer = first;
+		rqe->older = NULL;
+		first->older = rqe;
+		row->first = rqe;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void dxk_row_remove(struct dxk_row *row, const struct dxk_rqe *rqe)
+{
+	if (rqe->older)
+		rqe->older->newer = rqe->newer;
+	else
+		row->first = rqe->newer;
+	if (rqe->newer)
+		rqe->newer->older = rqe->older;
+	else
+		row->last = rqe->older;
+}
+
+static void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
+{
+	u32 row = dxk_row_of(rqe->key);
+
+	rqe->treed = !dxk_queue_has_row(q, rqe->key) || !dxk_row_add(&q->row[row], rqe);
+	if (unlikely(rqe->treed))
+		rb_add_cached(&rqe->node, &q->tree, dxk_node_before);
+	else
+		q->used |= BIT_ULL(row);
+	if (!q->first || dxk_rqe_before(rqe, q->first))
+		q->first = rqe;
+}
+
+/* The first entry, when that of before has gone. */
+static struct dxk_rqe *dxk_queue_find(const struct dxk_queue *q)
+{
+	struct dxk_rqe *rqe = NULL, *treed;
+
+	if (q->used)
+		rqe = q->row[dxk_row_of(q->base + ilog2(dxk_queue_used(q)))].first;
+	if (likely(RB_EMPTY_ROOT(&q->tree.rb_root)))
+		return rqe;
+	treed = rb_entry(rb_first_cached(&q->tree), struct dxk_rqe, node);
+	return rqe && dxk_rqe_before(rqe, treed) ? rqe : treed;
+}
+
+static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
+{
+	u32 row = dxk_row_of(rqe->key);
+
+	if (unlikely(rqe->treed)) {
+		rb_erase_cached(&rqe->node, &q->tree);
+	} else {
+		dxk_row_remove(&q->row[row], rqe);
+		if (!q->row[row].first)
+			q->used &= ~BIT_ULL(row);
+	}
+	if (q->first == rqe)
+		q->first = dxk_queue_find(q);
+}
+
+/* --- all of them ------------------------------------------------------------- */
 
 /**
  * dxk_ready_put_back - enter a request with the key it has
@@ -55,10 +176,10 @@ static bool dxk_ready_before(struct rb_node *a, const struct rb_node *b)
  */
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	rb_add_cached(&rqe->node,
-		      &ready->tree[rqe->kind][rqe->lane][dxk_ready_class(rqe)],
-		      dxk_ready_before);
-	ready->filled[rqe->kind] |= dxk_ready_bit(rqe);
+	u32 queue = dxk_ready_queue(rqe);
+
+	dxk_queue_add(&ready->queue[rqe->kind][queue], rqe);
+	ready->filled[rqe->kind] |= BIT(queue);
 	ready->nr[rqe->kind][rqe->lane]++;
 }
 
@@ -67,7 +188,8 @@ void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
  * @ready: the pool
  * @rqe: the request
  *
- * O(log n). Waiting for room before this does not age (DX-63).
+ * O(1) if its key is near those of others, else O(log n). Waiting for room before this
+ * does not age (DX-63).
  */
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
@@ -94,12 +216,12 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	struct rb_root_cached *tree =
-		&ready->tree[rqe->kind][rqe->lane][dxk_ready_class(rqe)];
+	u32 queue = dxk_ready_queue(rqe);
+	struct dxk_queue *q = &ready->queue[rqe->kind][queue];
 
-	rb_erase_cached(&rqe->node, tree);
-	if (RB_EMPTY_ROOT(&tree->rb_root))
-		ready->filled[rqe->kind] &= ~dxk_ready_bit(rqe);
+	dxk_queue_remove(q, rqe);
+	if (!q->first)
+		ready->filled[rqe->kind] &= ~BIT(queue);
 	ready->nr[rqe->kind][rqe->lane]--;
 }
 
@@ -110,7 +232,7 @@ void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
  * @workers: CMLS over the workers of that kind
  *
  * The entry of highest current priority that the lanes admit, the oldest post
- * among equals (DX-57, DX-73). Looks at the first entry of at most 8 trees.
+ * among equals (DX-57, DX-73). Looks at the first entry of at most 8 queues.
  * Return: the entry, still in the pool, or NULL.
  */
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
@@ -129,14 +251,12 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 			continue;
 		}
 		do {
-			const struct rb_root_cached *tree;
 			struct dxk_rqe *rqe;
 			s64 prio;
 
 			bit = __ffs(filled);
 			filled &= filled - 1;
-			tree = &ready->tree[kind][lane][bit % DXK_CLASSES];
-			rqe = rb_entry(rb_first_cached(tree), struct dxk_rqe, node);
+			rqe = ready->queue[kind][bit].first;
 			prio = dxk_ready_prio(ready, rqe);
 			if (!best || prio > best_prio ||
 			    (prio == best_prio && rqe->seq < best->seq)) {
@@ -151,9 +271,9 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 /** dxk_ready_first_of - any entry of a kind and a lane that have one */
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane)
 {
-	u32 class = ready->filled[kind] & BIT(lane * DXK_CLASSES) ? 0 : 1;
+	const struct dxk_queue *q = &ready->queue[kind][lane * DXK_CLASSES];
 
-	return rb_entry(rb_first_cached(&ready->tree[kind][lane][class]), struct dxk_rqe, node);
+	return q->first ?: q[1].first;
 }
 
 /** dxk_ready_first - any entry, or NULL when the pool is empty */

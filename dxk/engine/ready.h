@@ -24,6 +24,40 @@ enum dxk_class {
  */
 #define DXK_POST_QUEUES	(DXK_LANES + DXK_SHARES - 1)
 
+/* Keys that have a row. */
+#define DXK_ROWS	64
+
+/**
+ * struct dxk_row - entries of one key, in order of their posts
+ */
+struct dxk_row {
+	/** @first: the oldest one, or %NULL */
+	struct dxk_rqe *first;
+	/** @last: the newest one, or %NULL */
+	struct dxk_rqe *last;
+};
+
+/**
+ * struct dxk_queue - entries of one kind, lane and class: by key falling, seq rising
+ *
+ * Most have keys near each other: their rows are found by the key, and the next one by a bit
+ * mask. The rows are those of 64 keys in a row, and move along as the used ones allow. An
+ * entry that comes when its key has no row, or that belongs in the midst of one, is in the
+ * tree until it goes. So the first entry is that of the highest row or of the tree.
+ */
+struct dxk_queue {
+	/** @first: which is to go first, or %NULL */
+	struct dxk_rqe *first;
+	/** @used: bit n is set iff row n has entries */
+	u64 used;
+	/** @base: the lowest key that has a row */
+	s64 base;
+	/** @tree: entries that are in no row */
+	struct rb_root_cached tree;
+	/** @row: that of a key is number key modulo 64 */
+	struct dxk_row row[DXK_ROWS];
+};
+
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
  *
@@ -33,18 +67,13 @@ enum dxk_class {
  *  - no idle worker and admissible entry of its kind exist together.
  *
  * An entry's current priority is key + gained[class]. Keys are constant, so an
- * interval changes the order between trees but never within one: a tick costs
- * O(1), and the next entry is the best of the trees' first ones.
+ * interval changes the order between queues but never within one: a tick costs
+ * O(1), and the next entry is the best of the queues' first ones.
  */
 struct dxk_ready {
-	/**
-	 * @tree: by kind of worker, lane and class; ordered by key falling, seq rising
-	 */
-	struct rb_root_cached tree[DXK_KINDS][DXK_LANES][DXK_CLASSES];
-	/**
-	 * @filled: by kind: bit (lane * DXK_CLASSES + class) is set iff that tree has
-	 * an entry
-	 */
+	/** @queue: by kind of worker, and lane * DXK_CLASSES + class */
+	struct dxk_queue queue[DXK_KINDS][DXK_LANES * DXK_CLASSES];
+	/** @filled: by kind: bit n is set iff queue n has an entry */
 	u8 filled[DXK_KINDS];
 	/**
 	 * @gained: by class: what an entry that waits since the first tick has gained

@@ -79,8 +79,14 @@ struct dxk_poster {
  */
 struct dxk_rqe {
 	union {
-		/** @node: (L) READY: in the Ready Pool's tree */
+		/** @node: (L) READY and @treed: in the tree of its queue */
 		struct rb_node node;
+		struct {
+			/** @newer: (L) READY, not @treed: next one in its row, or NULL */
+			struct dxk_rqe *newer;
+			/** @older: (L) likewise, the one before */
+			struct dxk_rqe *older;
+		};
 		/**
 		 * @link: (L) otherwise: in the list of whoever has it. POSTED: the
 		 * poster's; DISPATCHED and BUSY: the worker's; REJOIN: the owner's done
@@ -154,6 +160,8 @@ struct dxk_rqe {
 	u8 lane;
 	/** @share: (C) once READY: the share of whose user it counts for, or 0 */
 	u8 share;
+	/** @treed: (L) READY: in the tree of its queue instead of a row */
+	bool treed;
 	/** @extra: (L) executed by a helper or a spare, see onblock.h */
 	bool extra;
 	/** @poster: who posted it */

@@ -37,7 +37,7 @@ static void dxk_ctx_free_work(struct work_struct *work)
 	ida_free(&dxk_ctx_ids, ctx->id);
 	dxk_identity_put(&ctx->who);
 	free_cpumask_var(ctx->cpus);
-	kfree(ctx);
+	kvfree(ctx);
 	/* The module's exit waits for the rest of this function. */
 	module_put(THIS_MODULE);
 }
@@ -137,7 +137,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	int err;
 	u32 i;
 
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = kvzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	err = -ENOMEM;
@@ -195,7 +195,7 @@ err_put_identity:
 err_free_cpus:
 	free_cpumask_var(ctx->cpus);
 err_free:
-	kfree(ctx);
+	kvfree(ctx);
 	return ERR_PTR(err);
 }
 

@@ -29,6 +29,8 @@ struct model {
 	u64 posts;
 	bool age, boost;
 	u32 value;
+	u32 span;		/* of most priorities */
+	u32 rowed, treed;	/* entries that came to a row, and to a tree */
 };
 
 static u32 draw(struct model *m, u32 below)
@@ -75,11 +77,17 @@ static struct entry *best_of(struct dxk_ready *ready)
 static void model_post(struct model *m, struct entry *e)
 {
 	static const s32 edges[] = { S32_MIN, S32_MIN + 1, -1, 0, S32_MAX - 1, S32_MAX };
-	s32 prio = draw(m, 4) ? (s32)draw(m, 40) - 20 : edges[draw(m, 6)];
+	s32 prio = draw(m, 8) ? (s32)draw(m, m->span) - 20 : edges[draw(m, 6)];
 
 	e->born = m->posts++;
 	post(&m->ready, e, prio, draw(m, 2) ? PXR_BOOST : 0, draw(m, DXK_LANES),
 	     draw(m, DXK_KINDS));
+}
+
+static void model_came(struct model *m, const struct entry *e)
+{
+	m->rowed += !e->rqe.treed;
+	m->treed += e->rqe.treed;
 }
 
 /* A request that was taken and comes back has aged as if it had never left. */
@@ -191,8 +199,10 @@ static u32 model_step(struct model *m)
 	switch (draw(m, 10)) {
 	case 0 ... 3:
 		e = model_any(m, NOT_POSTED);
-		if (e)
-			model_post(m, e);
+		if (!e)
+			break;
+		model_post(m, e);
+		model_came(m, e);
 		break;
 	case 4 ... 5:
 		model_tick(m);
@@ -207,6 +217,7 @@ static u32 model_step(struct model *m)
 		if (e) {
 			dxk_ready_put_back(&m->ready, &e->rqe);
 			e->place = IN_POOL;
+			model_came(m, e);
 		}
 		break;
 	case 8:
@@ -229,6 +240,7 @@ static u32 model_step(struct model *m)
 /* DX-56..DX-62, DX-65, DX-66, DX-73, S-4: order and priority, at all times */
 static void ready_equals_a_scan(struct kunit *test)
 {
+	static const u32 spans[] = { 2, 40, DXK_ROWS, DXK_ROWS + 1, 200 };
 	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 	struct dxk_lanes lanes;
 	u32 seed, step, kind, bad;
@@ -240,9 +252,13 @@ static void ready_equals_a_scan(struct kunit *test)
 		m->rnd = seed;
 		dxk_ready_init(&m->ready);
 		m->age = true;
+		/* within the rows of a queue, and beyond them */
+		m->span = spans[seed % ARRAY_SIZE(spans)];
 		for (step = bad = 0; step < STEPS && !bad; step++)
 			bad = model_step(m) + model_differs(m);
 		KUNIT_ASSERT_EQ_MSG(test, bad, 0, "seed %u, step %u", seed, step);
+		KUNIT_EXPECT_GT(test, m->rowed, 0);
+		KUNIT_EXPECT_GT(test, m->treed, 0);
 
 		/* what is left comes out in the model's order */
 		for (kind = 0; kind < DXK_KINDS; kind++)
@@ -352,6 +368,72 @@ static void ready_overtaking_is_bounded(struct kunit *test)
 		}
 }
 
+/* The rows move both ways, as far as those allow that are used, and no further. */
+static void ready_rows_move(struct kunit *test)
+{
+	static const struct {
+		s32 prio;
+		bool treed;
+	} step[] = {
+		{ 100 }, { 163 }, { 164, true }, { 99, true }, { 101 },
+		/* 100 goes: one up, and 100 has none */
+		{ 164 }, { 100, true },
+		/* 163 and 164 go: far down, from 101 on */
+		{ 39, false }, { 38 }, { 37, true }, { 102, true },
+	};
+	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	dxk_ready_init(&m->ready);
+	for (i = 0; i < ARRAY_SIZE(step); i++) {
+		if (i == 5)
+			dxk_ready_remove(&m->ready, &m->e[0].rqe);
+		if (i == 7) {
+			dxk_ready_remove(&m->ready, &m->e[1].rqe);
+			dxk_ready_remove(&m->ready, &m->e[5].rqe);
+		}
+		post(&m->ready, &m->e[i], step[i].prio, 0, 3, DXK_USER);
+		KUNIT_EXPECT_EQ_MSG(test, m->e[i].rqe.treed, step[i].treed, "step %u", i);
+	}
+	/* 164 of the tree, 102, 101, 100, 99 */
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[2]);
+	dxk_ready_remove(&m->ready, &m->e[2].rqe);
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[10]);
+	dxk_ready_remove(&m->ready, &m->e[10].rqe);
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[4]);
+	dxk_ready_remove(&m->ready, &m->e[4].rqe);
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[6]);
+	dxk_ready_remove(&m->ready, &m->e[6].rqe);
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[3]);
+}
+
+/* Who comes back goes to the front of its row, or in its midst by way of the tree. */
+static void ready_row_midst(struct kunit *test)
+{
+	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	dxk_ready_init(&m->ready);
+	for (i = 0; i < 5; i++)
+		post(&m->ready, &m->e[i], 7, 0, 3, DXK_USER);
+	dxk_ready_remove(&m->ready, &m->e[0].rqe);
+	dxk_ready_remove(&m->ready, &m->e[2].rqe);
+	dxk_ready_remove(&m->ready, &m->e[4].rqe);
+	dxk_ready_put_back(&m->ready, &m->e[2].rqe);
+	KUNIT_EXPECT_TRUE(test, m->e[2].rqe.treed);
+	dxk_ready_put_back(&m->ready, &m->e[0].rqe);
+	KUNIT_EXPECT_FALSE(test, m->e[0].rqe.treed);
+	dxk_ready_put_back(&m->ready, &m->e[4].rqe);
+	KUNIT_EXPECT_FALSE(test, m->e[4].rqe.treed);
+	for (i = 0; i < 5; i++) {
+		KUNIT_ASSERT_PTR_EQ(test, best_of(&m->ready), &m->e[i]);
+		dxk_ready_remove(&m->ready, &m->e[i].rqe);
+	}
+	KUNIT_EXPECT_TRUE(test, dxk_ready_empty(&m->ready));
+}
+
 /* A pool is empty and nobody sleeps for room in it, whatever its memory was. */
 static void ready_begins_empty(struct kunit *test)
 {
@@ -372,6 +454,8 @@ static void ready_begins_empty(struct kunit *test)
 
 static struct kunit_case ready_cases[] = {
 	KUNIT_CASE(ready_begins_empty),
+	KUNIT_CASE(ready_rows_move),
+	KUNIT_CASE(ready_row_midst),
 	KUNIT_CASE(ready_equals_a_scan),
 	KUNIT_CASE(ready_boost_table),
 	KUNIT_CASE(ready_boost_needs_ageing),
