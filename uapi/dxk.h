@@ -442,6 +442,11 @@ enum dxk_order {
  *	entries, of Rejoin Pool entries unless @rejoin_full is GROW (EAGAIN, or sleep), and
  *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Less: posters
  *	of each such user that sleep for room have an order of their own. Dynamic
+ * @prealloc_requests: requests that Start allocates, at its caller's charge, so that posts
+ *	need no memory for the request itself; 0..2^21, default 64; not more than
+ *	@max_requests. More come as they are needed, at the charge of who posts. What is
+ *	free is used again; above this number it is freed when nobody has needed it for
+ *	some seconds
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -484,6 +489,7 @@ struct dxk_policy {
 	__u32 help_depth;
 	__u32 max_spares;
 	__u32 user_share;
+	__u32 prealloc_requests;
 };
 
 /* --- the context ----------------------------------------------------------- */

@@ -20,7 +20,7 @@
  */
 int dxk_client_prepare(struct dxk_member *m, u32 nr)
 {
-	return dxk_rqe_stash_fill(&m->rqes, nr) ?: dxk_owner_stash_fill(&m->owners, nr);
+	return dxk_rqe_stash_fill(m, nr) ?: dxk_owner_stash_fill(&m->owners, nr);
 }
 
 /**

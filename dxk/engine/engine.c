@@ -11,6 +11,7 @@ void dxk_engine_init(struct dxk_engine *e)
 {
 	spin_lock_init(&e->lock);
 	e->direct = true;
+	dxk_rqe_pool_init(&e->pool);
 	dxk_ready_init(&e->ready);
 	dxk_crew_init(&e->crew);
 	INIT_LIST_HEAD(&e->owners.blocked);
@@ -32,6 +33,7 @@ void dxk_engine_destroy(struct dxk_engine *e)
 	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] ||
 		     !list_empty(&e->owners.owed));
 	dxk_owners_destroy(&e->owners);
+	dxk_rqe_pool_trim(&e->pool, 0);
 }
 
 /** dxk_out_of_work - stopping, and nothing is left to do for anybody */

@@ -25,6 +25,7 @@
 #include "engine/member.h"
 #include "engine/os.h"
 #include "engine/owner.h"
+#include "engine/pool.h"
 #include "engine/ready.h"
 #include "engine/request.h"
 #include "engine/share.h"
@@ -86,6 +87,8 @@ struct dxk_engine {
 	u32 high[DXK_PLACES];
 	/** @ticket: (L) dispatches so far */
 	u64 ticket;
+	/** @pool: requests that are free */
+	struct dxk_rqe_pool pool;
 	/** @ready: the Ready Pool */
 	struct dxk_ready ready;
 	/** @crew: the workers and all other members */

@@ -51,6 +51,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("help_depth", help_depth, 1, 64, DYNAMIC),
 	FIELD("max_spares", max_spares, 0, DXK_ID_WORKER_MAX),
 	FIELD("user_share", user_share, 1, 100, DYNAMIC),
+	FIELD("prealloc_requests", prealloc_requests, 0, 2 * ENTRIES_MAX),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -81,6 +82,7 @@ void dxk_policy_default(struct dxk_policy *policy, u32 threads)
 		.help_depth = 4,
 		.max_spares = 8,
 		.user_share = 75,
+		.prealloc_requests = DXK_BATCH_MAX,
 	};
 }
 

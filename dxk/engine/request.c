@@ -6,12 +6,15 @@
 #include "engine/engine.h"
 #include "engine/os.h"
 
-static struct kmem_cache *dxk_rqe_cache;
+struct kmem_cache *dxk_rqe_cache;
 
 /** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
-int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr)
+int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
 {
-	return dxk_stash_fill(stash, dxk_rqe_cache, GFP_KERNEL, nr);
+	if (m->rqes.nr >= nr)
+		return 0;
+	dxk_rqe_pool_take(&m->engine->pool, &m->rqes, nr);
+	return dxk_stash_fill(&m->rqes, dxk_rqe_cache, GFP_KERNEL, nr);
 }
 
 /** dxk_rqe_reserve_data - make room for the data that a request carries */
@@ -36,10 +39,13 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 	if (rqe->exec || rqe->file)
 		os_release(rqe);
 	kfree(rqe->data);
-	if (m)
-		dxk_stash_push(&m->rqes, rqe, dxk_rqe_cache);
-	else
+	if (!m) {
 		kmem_cache_free(dxk_rqe_cache, rqe);
+		return;
+	}
+	if (m->rqes.nr == DXK_STASH_MAX)
+		dxk_rqe_pool_give(&m->engine->pool, &m->rqes, DXK_STASH_MAX / 2);
+	m->rqes.obj[m->rqes.nr++] = rqe;
 }
 
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)

@@ -82,7 +82,10 @@ struct dxk_rqe {
 		/** @node: (L) READY and @treed: in the tree of its queue */
 		struct rb_node node;
 		struct {
-			/** @newer: (L) READY, not @treed: next one in its row, or NULL */
+			/**
+			 * @newer: (L) READY, not @treed: next one in its row, or NULL.
+			 * FREE: next one in its pool
+			 */
 			struct dxk_rqe *newer;
 			/** @older: (L) likewise, the one before */
 			struct dxk_rqe *older;
@@ -264,7 +267,9 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	return rqe;
 }
 
-int dxk_rqe_stash_fill(struct dxk_stash *stash, u32 nr);
+extern struct kmem_cache *dxk_rqe_cache;
+
+int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr);
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes);

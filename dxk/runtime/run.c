@@ -57,12 +57,37 @@ static void dxk_thread_pool_stop(struct dxk_ctx *ctx, bool failed)
 	dxk_slots_close(ctx);
 }
 
+/* Many may be wanted: whoever starts can be killed meanwhile. */
+static int dxk_prealloc(struct dxk_engine *e)
+{
+	u32 nr = 0, want = dxk_rqe_pool_keep(&e->policy);
+	int err = 0;
+
+	while (!err && nr < want) {
+		nr = min(nr + 4096, want);
+		err = fatal_signal_pending(current) ? -EINTR :
+						      dxk_rqe_pool_fill(&e->pool, nr);
+	}
+	return err;
+}
+
 static int dxk_ready_pool_start(struct dxk_ctx *ctx)
 {
-	spin_lock(&ctx->engine.lock);
-	dxk_crew_set_lanes(&ctx->engine);
-	spin_unlock(&ctx->engine.lock);
-	return 0;
+	struct dxk_engine *e = &ctx->engine;
+	int err;
+
+	spin_lock(&e->lock);
+	dxk_crew_set_lanes(e);
+	spin_unlock(&e->lock);
+	err = dxk_prealloc(e);
+	if (err)
+		dxk_rqe_pool_trim(&e->pool, 0);
+	return err;
+}
+
+static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
+{
+	dxk_rqe_pool_trim(&ctx->engine.pool, 0);
 }
 
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)
@@ -182,7 +207,7 @@ static const struct dxk_step dxk_steps[] = {
 	{ "limits", dxk_limits_start, NULL, NULL },
 	{ "files", dxk_files_start, NULL, dxk_files_stop },
 	{ "thread pool", dxk_thread_pool_start, NULL, dxk_thread_pool_stop },
-	{ "ready pool", dxk_ready_pool_start, NULL, NULL },
+	{ "ready pool", dxk_ready_pool_start, NULL, dxk_ready_pool_stop },
 	{ "rejoin pool", dxk_rejoin_pool_start, NULL, dxk_rejoin_pool_stop },
 	{ "log pool", dxk_log_pool_start, NULL, dxk_log_pool_stop },
 	{ "handle table", dxk_handle_table_start, NULL, dxk_handle_table_stop },

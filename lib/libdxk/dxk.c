@@ -242,6 +242,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(help_depth),
 		FIELD(max_spares),
 		FIELD(user_share),
+		FIELD(prealloc_requests),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

@@ -315,15 +315,19 @@ static bool is_being_told(const struct dxk_engine *e)
 	return false;
 }
 
-void check_hold_begin(void)
+/* What is checked is what the engine's lock protects. */
+void check_hold_begin(const spinlock_t *lock)
 {
-	model.holds++;
+	if (lock == &house.e.lock)
+		model.holds++;
 }
 
-void check_hold_end(void)
+void check_hold_end(const spinlock_t *lock)
 {
 	const struct dxk_engine *e = &house.e;
 
+	if (lock != &e->lock)
+		return;
 	if (e->ready.tick != model.ticks) {
 		model_tick();
 		check_count("ticks", e->ready.tick, ++model.ticks);

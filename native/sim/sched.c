@@ -157,7 +157,7 @@ void sim_lock(spinlock_t *lock)
 	lock->holder = sim_self;
 	sim_holding = true;
 	order_acquire(lock);
-	check_hold_begin();
+	check_hold_begin(lock);
 }
 
 void sim_unlock(spinlock_t *lock)
@@ -166,7 +166,7 @@ void sim_unlock(spinlock_t *lock)
 
 	if (lock->holder != sim_self)
 		sim_fail("%s gives up a lock that it does not hold", sim_self->name);
-	check_hold_end();
+	check_hold_end(lock);
 	order_release(lock);
 	lock->holder = NULL;
 	sim_holding = false;

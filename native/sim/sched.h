@@ -85,8 +85,8 @@ void sim_note(const char *fmt, ...) __printf(1, 2);
 } while (0)
 
 /* Of check.c: */
-void check_hold_begin(void);
-void check_hold_end(void);
+void check_hold_begin(const spinlock_t *lock);
+void check_hold_end(const spinlock_t *lock);
 void check_idle(void);
 void check_told(void);
 

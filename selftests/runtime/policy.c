@@ -74,6 +74,8 @@ static const struct field {
 	{ "help_depth", "help_depth", F(help_depth), 4, 1, 64, 0, 65, EINVAL, DYNAMIC },
 	{ "max_spares", "max_spares", F(max_spares), 8, 0, 499, -1, 500, EINVAL, STATIC },
 	{ "user_share", "user_share", F(user_share), 75, 1, 100, 0, 101, EINVAL, DYNAMIC },
+	{ "prealloc_requests", "prealloc_requests", F(prealloc_requests), 64, 0, 1 << 21, -1,
+	  (1 << 21) + 1, EINVAL, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

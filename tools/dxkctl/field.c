@@ -46,6 +46,7 @@ static const struct field fields[] = {
 	F(help_depth, 1, 64),
 	F(max_spares, 0, 499),
 	F(user_share, 1, 100),
+	F(prealloc_requests, 0, 1 << 21),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))

@@ -52,6 +52,7 @@ static const struct row rows[] = {
 	ROW(help_depth, 1, 64, RANGE, true),
 	ROW(max_spares, 0, 499),
 	ROW(user_share, 1, 100, RANGE, true),
+	ROW(prealloc_requests, 0, 1 << 21),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -158,6 +159,7 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.help_depth, 4);
 	KUNIT_EXPECT_EQ(test, p.max_spares, 8);
 	KUNIT_EXPECT_EQ(test, p.user_share, 75);
+	KUNIT_EXPECT_EQ(test, p.prealloc_requests, 64);
 	KUNIT_EXPECT_EQ(test, p.on_block | p.order | p.log_full | p.report_age_ms, 0);
 	KUNIT_EXPECT_EQ(test, p.dispatch_interval_ms | p.sample_interval_ms, 0);
 }

@@ -59,6 +59,7 @@ static const struct field {
 	FIELD(TPHelpDepth, help_depth, 4),
 	FIELD(TPMaxSpares, max_spares, 8),
 	FIELD(TPUserShare, user_share, 75),
+	FIELD(TPPreallocRequests, prealloc_requests, 64),
 #undef FIELD
 };
 

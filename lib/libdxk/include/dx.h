@@ -136,6 +136,7 @@ enum DXLogWriter {
  * @TPMaxSpares: with %DXK_ON_BLOCK_SPARE most spare workers, of all processes
  * @TPUserShare: percent that one user other than the owner of the context may have of what
  *	it has and what is free
+ * @TPPreallocRequests: requests that Start allocates
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -173,6 +174,7 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPHelpDepth;
 	uint32_t TPMaxSpares;
 	uint32_t TPUserShare;
+	uint32_t TPPreallocRequests;
 	uint64_t Reserved[3];
 } ThreadManagerPolicy;
 

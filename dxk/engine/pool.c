@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The free requests of a context, see pool.h.
+ */
+#include "engine/os.h"
+#include "engine/pool.h"
+#include "engine/request.h"
+
+/* How many are allocated or freed at a time. */
+#define DXK_POOL_BULK	32
+
+/* For so long nobody has needed what is freed. */
+#define DXK_POOL_IDLE_NS	(5ULL * NSEC_PER_SEC)
+
+/*
+ * Most that it takes: where use after free is looked for most objects go back to where that
+ * is noticed.
+ */
+#define DXK_POOL_MAX	(OS_DEBUG ? DXK_BATCH_MAX : U32_MAX)
+
+void dxk_rqe_pool_init(struct dxk_rqe_pool *pool)
+{
+	spin_lock_init(&pool->lock);
+	pool->free = NULL;
+	pool->nr = 0;
+	pool->least = 0;
+}
+
+static void dxk_rqe_pool_push(struct dxk_rqe_pool *pool, struct dxk_rqe *rqe)
+{
+	rqe->newer = pool->free;
+	pool->free = rqe;
+	pool->nr++;
+}
+
+static struct dxk_rqe *dxk_rqe_pool_pop(struct dxk_rqe_pool *pool)
+{
+	struct dxk_rqe *rqe = pool->free;
+
+	pool->free = rqe->newer;
+	pool->nr--;
+	return rqe;
+}
+
+/**
+ * dxk_rqe_pool_fill - allocate until there are so many
+ * @pool: the pool
+ * @nr: how many
+ *
+ * Return: 0 or -ENOMEM: as many as there was memory for.
+ */
+int dxk_rqe_pool_fill(struct dxk_rqe_pool *pool, u32 nr)
+{
+	void *obj[DXK_POOL_BULK];
+	u32 i;
+
+	while (READ_ONCE(pool->nr) < nr) {
+		if (!kmem_cache_alloc_bulk(dxk_rqe_cache, GFP_KERNEL, DXK_POOL_BULK, obj))
+			return -ENOMEM;
+		spin_lock(&pool->lock);
+		for (i = 0; i < DXK_POOL_BULK; i++)
+			dxk_rqe_pool_push(pool, obj[i]);
+		spin_unlock(&pool->lock);
+		os_yield();
+	}
+	return 0;
+}
+
+/**
+ * dxk_rqe_pool_take - have as many of @nr in a stash as there are
+ * @pool: the pool
+ * @stash: of a member of its context
+ * @nr: 1..%DXK_STASH_MAX
+ */
+void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
+{
+	/* Half of a stash at least, so that not each call comes here. */
+	nr = max_t(u32, nr, DXK_STASH_MAX / 2);
+	spin_lock(&pool->lock);
+	while (stash->nr < nr && pool->nr)
+		stash->obj[stash->nr++] = dxk_rqe_pool_pop(pool);
+	pool->least = min(pool->least, pool->nr);
+	spin_unlock(&pool->lock);
+}
+
+/** dxk_rqe_pool_give - take @nr from a stash that has them */
+void dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
+{
+	spin_lock(&pool->lock);
+	for (; nr && pool->nr < DXK_POOL_MAX; nr--)
+		dxk_rqe_pool_push(pool, dxk_stash_pop(stash));
+	spin_unlock(&pool->lock);
+	if (nr) {
+		stash->nr -= nr;
+		kmem_cache_free_bulk(dxk_rqe_cache, nr, &stash->obj[stash->nr]);
+	}
+}
+
+/**
+ * dxk_rqe_pool_trim - free what is too many
+ * @pool: the pool
+ * @nr: how many may stay
+ *
+ * Many at a time, and the lock is not held for it.
+ */
+void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr)
+{
+	void *obj[DXK_POOL_BULK];
+	u32 got;
+
+	do {
+		spin_lock(&pool->lock);
+		for (got = 0; got < DXK_POOL_BULK && pool->nr > nr; got++)
+			obj[got] = dxk_rqe_pool_pop(pool);
+		pool->least = min(pool->least, pool->nr);
+		spin_unlock(&pool->lock);
+		if (got)
+			kmem_cache_free_bulk(dxk_rqe_cache, got, obj);
+		os_yield();
+	} while (got == DXK_POOL_BULK);
+}
+
+/**
+ * dxk_rqe_pool_review - free what nobody has needed for a while
+ * @pool: the pool
+ * @keep: so many stay
+ *
+ * Return: does it have more than it keeps, so that there is something to review later?
+ */
+bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
+{
+	u64 now = os_now();
+	u32 nr, idle;
+
+	if (READ_ONCE(pool->nr) <= keep)
+		return false;
+	if (now - pool->since < DXK_POOL_IDLE_NS)
+		return true;
+	pool->since = now;
+	spin_lock(&pool->lock);
+	nr = pool->nr;
+	idle = pool->least;
+	pool->least = nr;
+	spin_unlock(&pool->lock);
+	dxk_rqe_pool_trim(pool, max(keep, nr - idle));
+	return READ_ONCE(pool->nr) > keep;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+#ifndef _DXK_ENGINE_POOL_H
+#define _DXK_ENGINE_POOL_H
+
+#include "engine/os.h"
+#include "engine/stash.h"
+
+/**
+ * struct dxk_rqe_pool - the free requests of a context
+ *
+ * Members exchange them with their stashes, many at a time, so that in the long run a
+ * request is neither allocated nor cleared nor charged. Who finds too few here allocates, at
+ * its own charge; what nobody has needed for a while the Monitor frees.
+ */
+struct dxk_rqe_pool {
+	/** @lock: protects all of it; nothing nests in it, and it nests in nothing */
+	spinlock_t lock;
+	/** @free: linked by dxk_rqe.newer */
+	struct dxk_rqe *free;
+	/** @nr: how many there are in @free */
+	u32 nr;
+	/** @least: fewest of them since @since */
+	u32 least;
+	/** @since: os_now() when it was last looked for some that nobody needs */
+	u64 since;
+};
+
+/* What the policy wants to stay allocated. */
+static inline u32 dxk_rqe_pool_keep(const struct dxk_policy *policy)
+{
+	return min(policy->prealloc_requests, policy->max_requests);
+}
+
+void dxk_rqe_pool_init(struct dxk_rqe_pool *pool);
+int dxk_rqe_pool_fill(struct dxk_rqe_pool *pool, u32 nr);
+void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
+void dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
+bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep);
+void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr);
+
+#endif /* _DXK_ENGINE_POOL_H */

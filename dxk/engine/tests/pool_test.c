@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The free requests of a context: who takes and gives them, and what stays.
+ */
+#include <kunit/test.h>
+
+#include "engine/pool.h"
+#include "engine/request.h"
+#include "engine/tests/puppet.h"
+
+/* Enough for more than one bulk. */
+#define MANY	200
+
+/* Long enough ago. */
+static void pool_was_idle(struct dxk_rqe_pool *pool)
+{
+	pool->since = os_now() - 60 * NSEC_PER_SEC;
+}
+
+/* DX-10: what was made is there for posts, half a stash of it at a time at least. */
+static void pool_serves_stashes(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe_pool *pool = &ps->e->pool;
+	struct dxk_stash *stash = &ps->main->rqes;
+	u32 had;
+
+	EXPECT_IS(dxk_rqe_pool_fill(pool, MANY), 0);
+	had = pool->nr;
+	EXPECT(had >= MANY);
+	EXPECT_IS(dxk_rqe_pool_fill(pool, had), 0);
+	EXPECT_IS(pool->nr, had);
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 1), 0);
+	EXPECT_IS(stash->nr, DXK_STASH_MAX / 2);
+	EXPECT_IS(pool->nr, had - DXK_STASH_MAX / 2);
+	/* enough: it stays as it is */
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX / 2), 0);
+	EXPECT_IS(pool->nr, had - DXK_STASH_MAX / 2);
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
+	EXPECT_IS(stash->nr, DXK_STASH_MAX);
+	EXPECT_IS(pool->nr, had - DXK_STASH_MAX);
+	/* fewer than are wanted: the others are allocated */
+	dxk_rqe_stash_free(stash);
+	dxk_rqe_pool_trim(pool, 3);
+	EXPECT_IS(pool->nr, 3);
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 5), 0);
+	EXPECT_IS(stash->nr, 5);
+	EXPECT_IS(pool->nr, 0);
+	EXPECT(!pool->free);
+}
+
+/* A stash that is full gives half of it to the pool, which takes no more than it may. */
+static void pool_takes_back(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe_pool *pool = &ps->e->pool;
+	struct dxk_stash *stash = &ps->main->rqes;
+	struct dxk_rqe *rqe;
+	u32 i, half = DXK_STASH_MAX / 2;
+
+	for (i = 0; i < 4; i++) {
+		EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
+		EXPECT_IS(pool->nr, 0);
+		rqe = dxk_stash_pop(stash);
+		rqe->exec = NULL;
+		rqe->file = NULL;
+		rqe->data = NULL;
+		dxk_rqe_drop(ps->main, rqe);
+		EXPECT_IS(stash->nr, DXK_STASH_MAX);
+		EXPECT_IS(pool->nr, 0);
+		rqe = dxk_stash_pop(stash);
+		EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
+		dxk_rqe_drop(ps->main, rqe);
+		EXPECT_IS(stash->nr, half + 1);
+		EXPECT_IS(pool->nr, half);
+		dxk_rqe_pool_give(pool, stash, half + 1);
+		EXPECT_IS(stash->nr, 0);
+		EXPECT_IS(pool->nr, OS_DEBUG ? DXK_BATCH_MAX : DXK_STASH_MAX + 1);
+		dxk_rqe_pool_trim(pool, 0);
+	}
+}
+
+/* The Monitor frees what nobody has needed for a while, and no more than that. */
+static void pool_is_trimmed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe_pool *pool = &ps->e->pool;
+	u32 had;
+
+	EXPECT(!dxk_rqe_pool_review(pool, 0));
+	EXPECT_IS(dxk_rqe_pool_fill(pool, MANY), 0);
+	had = pool->nr;
+	/* all were needed: none of them was there before */
+	pool_was_idle(pool);
+	EXPECT(dxk_rqe_pool_review(pool, 10));
+	EXPECT_IS(pool->nr, had);
+	/* not yet */
+	EXPECT(dxk_rqe_pool_review(pool, 10));
+	EXPECT_IS(pool->nr, had);
+	/* half a stash is taken, and given back: the others are idle */
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 1), 0);
+	dxk_rqe_pool_trim(pool, had - DXK_STASH_MAX);
+	EXPECT_IS(pool->least, had - DXK_STASH_MAX);
+	EXPECT_IS(dxk_rqe_pool_fill(pool, had - DXK_STASH_MAX + 1), 0);
+	EXPECT(pool->nr > had - DXK_STASH_MAX);
+	pool_was_idle(pool);
+	EXPECT(dxk_rqe_pool_review(pool, 10));
+	EXPECT_IS(pool->nr, DXK_STASH_MAX / 2);
+	/* some stay however long */
+	pool_was_idle(pool);
+	EXPECT(!dxk_rqe_pool_review(pool, 10));
+	EXPECT_IS(pool->nr, 10);
+	pool_was_idle(pool);
+	EXPECT(!dxk_rqe_pool_review(pool, 10));
+	EXPECT_IS(pool->nr, 10);
+	EXPECT(!dxk_rqe_pool_review(pool, 11));
+}
+
+/* What the policy wants to stay, but not more than there may be. */
+static void pool_keeps_what_is_wanted(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_policy policy = puppet_policy(1);
+
+	policy.prealloc_requests = 7;
+	policy.max_requests = 9;
+	EXPECT_IS(dxk_rqe_pool_keep(&policy), 7);
+	policy.max_requests = 5;
+	EXPECT_IS(dxk_rqe_pool_keep(&policy), 5);
+}
+
+static struct kunit_case pool_cases[] = {
+	KUNIT_CASE(pool_serves_stashes),
+	KUNIT_CASE(pool_takes_back),
+	KUNIT_CASE(pool_is_trimmed),
+	KUNIT_CASE(pool_keeps_what_is_wanted),
+	{ }
+};
+
+static struct kunit_suite pool_suite = {
+	.name = "dxk_pool",
+	.exit = puppets_end,
+	.test_cases = pool_cases,
+};
+
+kunit_test_suite(pool_suite);
