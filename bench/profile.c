@@ -17,16 +17,20 @@
 
 #include "mark.h"
 
-/* What is used of QEMU's interface for plugins, version 1. */
+/*
+ * What is used of QEMU's interface for plugins: of version 1, which QEMU had up to 8.2, or
+ * of 2, which is in later ones.
+ */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-enum { NO_REGS = 0, ADD_U64 = 0 };
+enum { NO_REGS = 0 };
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*fn)(uint64_t id,
 					   struct qemu_plugin_tb *tb));
 void qemu_plugin_register_atexit_cb(uint64_t id, void (*fn)(uint64_t id, void *arg),
 				    void *arg);
-void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, int op,
-					      void *counter, uint64_t add);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
+					  void (*fn)(unsigned int cpu, void *arg),
+					  int flags, void *arg);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    void (*fn)(unsigned int cpu, void *arg),
 					    int flags, void *arg);
@@ -34,12 +38,16 @@ size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
 						 size_t idx);
+#if PLUGIN_VERSION == 1
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+#else
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *to, size_t room);
+#endif
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 #define EXPORT	__attribute__((visibility("default")))
 
-EXPORT int qemu_plugin_version = 1;
+EXPORT int qemu_plugin_version = PLUGIN_VERSION;
 
 /* @count runs on; @before is what it was at the begin mark. */
 struct block {
@@ -106,13 +114,28 @@ static void end(unsigned int cpu, void *arg)
 static uint32_t mark(const struct qemu_plugin_insn *insn)
 {
 	static const unsigned char nop[] = { 0x0f, 0x1f, 0x84, 0x00 };
-	const unsigned char *bytes = qemu_plugin_insn_data(insn);
+	unsigned char bytes[8];
 	uint32_t number;
 
-	if (qemu_plugin_insn_size(insn) != 8 || memcmp(bytes, nop, sizeof(nop)))
+	if (qemu_plugin_insn_size(insn) != sizeof(bytes))
+		return 0;
+#if PLUGIN_VERSION == 1
+	memcpy(bytes, qemu_plugin_insn_data(insn), sizeof(bytes));
+#else
+	qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
+#endif
+	if (memcmp(bytes, nop, sizeof(nop)))
 		return 0;
 	memcpy(&number, bytes + 4, sizeof(number));
 	return number;
+}
+
+static void executed(unsigned int cpu, void *arg)
+{
+	struct block *b = arg;
+
+	(void)cpu;
+	b->count++;
 }
 
 static void translated(uint64_t id, struct qemu_plugin_tb *tb)
@@ -121,7 +144,7 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 	struct block *b = block_get(qemu_plugin_tb_vaddr(tb), insns);
 
 	(void)id;
-	qemu_plugin_register_vcpu_tb_exec_inline(tb, ADD_U64, &b->count, 1);
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, executed, NO_REGS, b);
 	for (size_t i = 0; i < insns; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 

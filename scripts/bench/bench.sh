@@ -71,7 +71,9 @@ args=(-r "$rounds")
 guest=(--icount --smp 1 --mem 2048 --timeout "$limit" --log "$out/console" --share "$out")
 if [[ -n $profile ]]; then
 	args=(-p "$out/maps")
-	guest+=(--plugin "$out/profile.so,out=$out/blocks")
+	read -r qemu _ < <(scripts/guest/qemu.sh)
+	version=$("$qemu" --version | sed -n 's/.* version \([0-9]*\).*/\1/p')
+	guest+=(--plugin "$out/profile-$((version < 9 ? 1 : 2)).so,out=$out/blocks")
 fi
 
 # In a cgroup of its own, as any program outside of a test: what it makes the
