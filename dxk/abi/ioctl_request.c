@@ -145,7 +145,7 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 		err = dxk_result_put(a, nr, rqe);
 		if (err)
 			break;
-		list_move_tail(&rqe->link, &s.copied);
+		dxk_rqe_change(rqe, &s.copied);
 		nr++;
 	}
 	list_splice_init(&r->rqes, &s.failed);
@@ -217,7 +217,7 @@ static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
 		return -EFAULT;
 	rqe->data_len = d->data_len;
 	rqe->status = d->status;
-	list_move_tail(&rqe->link, done);
+	dxk_rqe_change(rqe, done);
 	return 0;
 }
 
@@ -310,7 +310,7 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 			err = dxk_work_put(rqe, a, nr);
 		if (err)
 			break;
-		list_move_tail(&rqe->link, &m->busy);
+		dxk_rqe_change(rqe, &m->busy);
 		WRITE_ONCE(rqe->state, DXK_BUSY);
 		trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 		if (unlikely(rqe->posted))

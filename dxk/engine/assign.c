@@ -42,7 +42,7 @@ void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 	dxk_member_note(m, rqe);
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
-	list_add_tail(&rqe->link, work);
+	dxk_rqe_join(rqe, work);
 	e->stats.dispatches++;
 	trace_dxk_dispatch(e->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */

@@ -158,7 +158,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			dxk_stall_suspect(e, wakes);
 			return;
 		}
-		list_del(&rqe->link);
+		dxk_rqe_leave(rqe);
 		n->taken++;
 		m->executed++;
 		m->held--;
@@ -284,7 +284,7 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 {
 	int closed = e->cancelling ? -ECANCELED : dxk_closed(e, rqe->kind, rqe->lane);
 
-	list_del(&rqe->link);
+	dxk_rqe_leave(rqe);
 	rqe->worker = 0;
 	rqe->attempts--;
 	m->held--;
@@ -340,7 +340,7 @@ static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 	list_for_each_entry_safe(rqe, next, &m->busy, link) {
 		if (!dxk_afford(wakes, 1))
 			return false;
-		list_del(&rqe->link);
+		dxk_rqe_leave(rqe);
 		if (rqe->extra)
 			dxk_extra_end(e, m, rqe);
 		if (dxk_redo(e, rqe)) {

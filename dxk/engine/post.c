@@ -157,7 +157,7 @@ static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 			  struct dxk_rqe *rqe)
 {
-	list_del(&rqe->link);
+	dxk_rqe_leave(rqe);
 	rqe->share = p->m->share;
 	rqe->owner = dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);

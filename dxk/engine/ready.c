@@ -163,7 +163,12 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
 		if (!q->row[row].first)
 			q->used &= ~BIT_ULL(row);
 	}
-	if (q->first == rqe)
+	if (unlikely(q->first != rqe))
+		return;
+	/* The next one is of the same key, mostly. */
+	if (likely(!rqe->treed && q->row[row].first && RB_EMPTY_ROOT(&q->tree.rb_root)))
+		q->first = q->row[row].first;
+	else
 		q->first = dxk_queue_find(q);
 }
 

@@ -77,7 +77,7 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 		struct dxk_rqe *rqe;
 
 		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
-		list_move_tail(&rqe->link, &r->rqes);
+		dxk_rqe_change(rqe, &r->rqes);
 		owner->nr_done--;
 		r->nr++;
 		if (r->free)
@@ -351,13 +351,13 @@ static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	if (rqe->state == DXK_REJOIN) {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;
-		list_add_tail(&rqe->link, &owner->done);
+		dxk_rqe_join(rqe, &owner->done);
 		owner->nr_done++;
 	} else {
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
-		list_add_tail(&rqe->link, ended);
+		dxk_rqe_join(rqe, ended);
 	}
 }
 
@@ -435,7 +435,7 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		struct dxk_rqe *rqe;
 
 		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
-		list_move_tail(&rqe->link, ended);
+		dxk_rqe_change(rqe, ended);
 		owner->nr_done--;
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		dxk_unreserve(e, rqe);

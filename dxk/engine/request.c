@@ -53,7 +53,7 @@ void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 	struct dxk_rqe *rqe, *next;
 
 	list_for_each_entry_safe(rqe, next, rqes, link) {
-		list_del(&rqe->link);
+		dxk_rqe_leave(rqe);
 		dxk_rqe_drop(m, rqe);
 	}
 }

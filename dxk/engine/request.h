@@ -173,6 +173,45 @@ struct dxk_rqe {
 
 static_assert(sizeof(struct dxk_rqe) <= 192);
 
+/*
+ * A request goes through five lists in its life, so these are inline even where the lists of
+ * the kernel are checked, each time, by functions of their own; unless assertions are on.
+ */
+
+/* Enter a list as its last one. */
+static inline void dxk_rqe_join(struct dxk_rqe *rqe, struct list_head *list)
+{
+	struct list_head *link = &rqe->link;
+
+	if (OS_DEBUG) {
+		list_add_tail(link, list);
+		return;
+	}
+	link->next = list;
+	link->prev = list->prev;
+	link->prev->next = link;
+	list->prev = link;
+}
+
+static inline void dxk_rqe_leave(struct dxk_rqe *rqe)
+{
+	struct list_head *link = &rqe->link;
+
+	if (OS_DEBUG) {
+		list_del(link);
+		return;
+	}
+	link->next->prev = link->prev;
+	link->prev->next = link->next;
+}
+
+/* From one list to the end of another. */
+static inline void dxk_rqe_change(struct dxk_rqe *rqe, struct list_head *list)
+{
+	dxk_rqe_leave(rqe);
+	dxk_rqe_join(rqe, list);
+}
+
 static inline bool dxk_rqe_rejoinable(const struct dxk_rqe *rqe)
 {
 	return rqe->attrs & PXR_REJOIN;

@@ -53,14 +53,14 @@ static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
 {
 	struct dxk_rqe *rqe = list_first_entry(&n->work, struct dxk_rqe, link);
 
-	list_move_tail(&rqe->link, &m->busy);
+	dxk_rqe_change(rqe, &m->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
 	trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);
 	rqe->status = dxk_execute(m, rqe);
-	list_move_tail(&rqe->link, &n->done);
+	dxk_rqe_change(rqe, &n->done);
 }
 
 static int dxk_worker_fn(void *arg)
