@@ -206,14 +206,11 @@ extern long os_allocated;
 
 /* --- the rest --------------------------------------------------------------- */
 
-static inline u32 os_hash(u64 key, u32 id, u32 seed)
+static inline u32 os_hash(u64 key, u32 id, u64 seed)
 {
-	u64 x = (key ^ (u64)id << 32 ^ seed) * 0x9e3779b97f4a7c15;
-
-	x ^= x >> 32;
-	return (x * 0xd6e8feb86659fd93) >> 32;
+	return (key ^ (u64)id << 40) * (seed | 1) >> 32;
 }
 
-u32 get_random_u32(void);
+u64 get_random_u64(void);
 
 #endif /* _DXK_NATIVE_WORLD_H */

@@ -46,8 +46,8 @@ static inline u64 os_now(void);
  */
 static inline unsigned long os_clock(void);
 
-/** os_hash - 32 bits that depend on all three, and on @seed in a way nobody can foretell */
-static inline u32 os_hash(u64 key, u32 id, u32 seed);
+/** os_hash - 32 bits, the upper ones good, that depend on a secret @seed as well */
+static inline u32 os_hash(u64 key, u32 id, u64 seed);
 
 /* Whoever publishes an operation reads; the world waits until all have read. */
 static inline void os_read_begin(void);

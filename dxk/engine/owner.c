@@ -60,7 +60,7 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
 
 /* Exchange the hash, unless there are owners in it. */
 static void dxk_owners_swap(struct dxk_engine *e, struct hlist_head **bucket, u32 bits,
-			    u32 seed)
+			    u64 seed)
 {
 	struct dxk_owners *owners = &e->owners;
 
@@ -76,7 +76,7 @@ static void dxk_owners_swap(struct dxk_engine *e, struct hlist_head **bucket, u3
 
 /* The same for who does not hold the lock. Return: the hash without use. */
 static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
-					      struct hlist_head *bucket, u32 bits, u32 seed)
+					      struct hlist_head *bucket, u32 bits, u64 seed)
 {
 	spin_lock(&e->lock);
 	dxk_owners_swap(e, &bucket, bits, seed);
@@ -100,7 +100,7 @@ int dxk_owners_start(struct dxk_engine *e)
 
 	if (!bucket)
 		return -ENOMEM;
-	kvfree(dxk_owners_exchange(e, bucket, bits, get_random_u32()));
+	kvfree(dxk_owners_exchange(e, bucket, bits, get_random_u64()));
 	return 0;
 }
 

@@ -91,7 +91,7 @@ struct dxk_owners {
 	/** @bits: (L) log2 of the number of buckets */
 	u32 bits;
 	/** @seed: (L) keeps a program from choosing cookies that collide */
-	u32 seed;
+	u64 seed;
 	/** @nr: (L) owners that exist */
 	u32 nr;
 	/** @spares: (L) records for the next owners */

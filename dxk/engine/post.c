@@ -87,6 +87,21 @@ static int dxk_admit(const struct dxk_engine *e, const struct dxk_member *m,
 	return likely(!m->share) ? 0 : dxk_admit_share(e, &e->shares.of[m->share], rqe, reason);
 }
 
+/*
+ * So many of the member's requests have room, whatever they are, if their kind and lane are
+ * open; each of the others is to be looked at.
+ */
+static u32 dxk_room(const struct dxk_engine *e, const struct dxk_member *m)
+{
+	const struct dxk_policy *p = &e->policy;
+	u32 live = dxk_live(e), ready = e->nr[DXK_AT_READY];
+
+	if (p->sched_mode & TPOOL_MODE_CMLS || p->rejoin_full == DXK_REJOIN_RESERVE ||
+	    m->share || live >= p->max_requests || ready >= p->ready_entries)
+		return 0;
+	return min(p->max_requests - live, p->ready_entries - ready);
+}
+
 static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
 {
 	return list_first_entry(&p->rqes, struct dxk_rqe, link);
@@ -154,12 +169,14 @@ static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
-static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
-			  struct dxk_rqe *rqe)
+/* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
+static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
+				       struct dxk_rqe *rqe, struct dxk_owner *near)
 {
 	dxk_rqe_leave(rqe);
 	rqe->share = p->m->share;
-	rqe->owner = dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
+	rqe->owner = near && near->cookie == rqe->cookie ? near :
+		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 	dxk_ready_add(&e->ready, rqe);
 	if (unlikely(e->policy.sample_interval_ms))
@@ -172,6 +189,7 @@ static void dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
 	e->stats.posts++;
 	trace_dxk_post(e->id, rqe, p->m->id);
 	p->taken++;
+	return rqe->owner;
 }
 
 static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queue,
@@ -198,6 +216,9 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queu
 static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p,
 					      u32 at, struct dxk_wakes *wakes)
 {
+	u32 room = dxk_room(e, p->m);
+	struct dxk_owner *owner = NULL;
+
 	while (!list_empty(&p->rqes)) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
 		u32 queue = dxk_post_queue_of(e, p, rqe);
@@ -206,14 +227,16 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 
 		if (at != DXK_POST_QUEUES && !dxk_afford_or_owe(e, wakes, 1))
 			return;
-		err = dxk_admit(e, p->m, rqe, &reason);
+		err = room && !dxk_closed(e, rqe->kind, rqe->lane) ? 0 :
+		      dxk_admit(e, p->m, rqe, &reason);
 		if (!err && queue != at && dxk_first_poster(e, queue)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
 		if (!err) {
-			dxk_post_take(e, p, rqe);
+			owner = dxk_post_take(e, p, rqe, owner);
+			room -= !!room;
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {

@@ -288,21 +288,34 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
 	struct dxk_rqe *rqe = dxk_stash_pop(stash);
 
-	*rqe = (struct dxk_rqe) {
-		.cookie = p->owner,
-		.executor = p->executor,
-		.param = p->param,
-		.exec = exec,
-		.data_len = p->data_len,
-		.posted_len = p->data_len,
-		.result_at = redo ? p->data_len : 0,
-		.result_room = p->result_len,
-		.prio = p->prio,
-		.attrs = p->attrs,
-		.state = DXK_POSTED,
-		.kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER,
-		.lane = dxk_lane_of(p->attrs),
-	};
+	/* Field by field: most of it is written later. See to it that none is forgotten. */
+	if (OS_DEBUG)
+		memset(rqe, 0x5a, sizeof(*rqe));
+	rqe->ticket = 0;
+	rqe->cookie = p->owner;
+	rqe->executor = p->executor;
+	rqe->param = p->param;
+	rqe->exec = exec;
+	rqe->file = NULL;
+	rqe->data = NULL;
+	rqe->data_len = p->data_len;
+	rqe->result_room = p->result_len;
+	rqe->prio = p->prio;
+	rqe->inspect = 0;
+	rqe->status = 0;
+	rqe->attrs = p->attrs;
+	rqe->posted = 0;
+	rqe->started = 0;
+	rqe->posted_len = p->data_len;
+	rqe->result_at = redo ? p->data_len : 0;
+	rqe->attempts = 0;
+	rqe->worker = 0;
+	rqe->state = DXK_POSTED;
+	rqe->kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER;
+	rqe->lane = dxk_lane_of(p->attrs);
+	rqe->share = 0;
+	rqe->extra = false;
+	rqe->poster = (struct dxk_poster) { };
 	return rqe;
 }
 

@@ -280,7 +280,7 @@ bool os_allocation_fails(void)
 	return unlikely(house.scarce) && chance(64);
 }
 
-u32 get_random_u32(void)
+u64 get_random_u64(void)
 {
-	return choose(1U << 16);
+	return (2 * choose(1U << 16) + 1) * 0x9e3779b97f4a7c15;
 }
