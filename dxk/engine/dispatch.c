@@ -149,13 +149,11 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /**
- * dxk_dispatch - give Ready requests to idle workers (DX-77)
+ * dxk_dispatch_all - dxk_dispatch(), where there may be something to do
  * @e: the engine, locked
  * @wakes: gets the wake-ups
- *
- * Ends every lock hold in which a request or a worker became available.
  */
-void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
+void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u64 posts;
 	u32 kind;
@@ -182,11 +180,7 @@ void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 			dxk_relieve(e, wakes);
 		/* Whom an entry that became free let in may be of the kind before. */
 	} while (unlikely(e->stats.posts != posts));
-
-	/* A backlog: there is something to age, to sweep and to poll for. */
-	dxk_call_control(e, DXK_SCHEDULER, wakes);
-	dxk_call_control(e, DXK_DISPATCHER, wakes);
-	wakes->work = e->ready.filled[DXK_USER];
+	dxk_backlog(e, wakes);
 }
 
 /**

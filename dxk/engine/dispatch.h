@@ -7,7 +7,39 @@
 
 void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
-void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes);
+
+/* Is there an entry for an idle worker of the kind? */
+static inline bool dxk_kind_waits(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	return e->ready.filled[kind] && !list_empty(&e->crew.idle[kind]);
+}
+
+/* There is something to age, to sweep and to poll for. */
+static inline void dxk_backlog(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	dxk_call_control(e, DXK_SCHEDULER, wakes);
+	dxk_call_control(e, DXK_DISPATCHER, wakes);
+	wakes->work = e->ready.filled[DXK_USER];
+}
+
+/**
+ * dxk_dispatch - give Ready requests to idle workers (DX-77)
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups
+ *
+ * Ends every lock hold in which a request or a worker became available.
+ */
+static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	bool some = !dxk_ready_empty(&e->ready);
+
+	if (e->owners.freed || (some && e->policy.on_block) ||
+	    dxk_kind_waits(e, DXK_USER) || dxk_kind_waits(e, DXK_KERNEL))
+		dxk_dispatch_all(e, wakes);
+	else if (some)
+		dxk_backlog(e, wakes);
+}
 
 /**
  * dxk_hold - the lock hold of one operation: its moves, and the dispatch they make possible

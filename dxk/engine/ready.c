@@ -26,21 +26,23 @@ void dxk_ready_init(struct dxk_ready *ready)
 	}
 }
 
-static enum dxk_class dxk_ready_class(const struct dxk_rqe *rqe)
+/* The class is the lowest bit, then comes the lane, then the kind. */
+static u32 dxk_slot_of(const struct dxk_rqe *rqe)
 {
-	return rqe->attrs & PXR_BOOST ? DXK_BOOSTED : DXK_PLAIN;
+	u32 class = rqe->attrs & PXR_BOOST ? DXK_BOOSTED : DXK_PLAIN;
+
+	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
 }
 
-/* Which of the queues of its kind is the entry's? */
-static u32 dxk_ready_queue(const struct dxk_rqe *rqe)
+static s64 dxk_ready_gained(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
-	return rqe->lane * DXK_CLASSES + dxk_ready_class(rqe);
+	return ready->gained[rqe->slot % DXK_CLASSES];
 }
 
 /** dxk_ready_prio - the current priority of an entry (DX-59, DX-60) */
 s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
-	return rqe->key + ready->gained[dxk_ready_class(rqe)];
+	return rqe->key + dxk_ready_gained(ready, rqe);
 }
 
 /* --- one queue --------------------------------------------------------------- */
@@ -126,7 +128,7 @@ static void dxk_row_remove(struct dxk_row *row, const struct dxk_rqe *rqe)
 		row->last = rqe->older;
 }
 
-static void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
+static noinline void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
 
@@ -137,6 +139,23 @@ static void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
 		q->used |= BIT_ULL(row);
 	if (!q->first || dxk_rqe_before(rqe, q->first))
 		q->first = rqe;
+}
+
+static void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
+{
+	struct dxk_row *row = &q->row[dxk_row_of(rqe->key)];
+	struct dxk_rqe *last = row->last;
+
+	/* Behind another one of its key: nothing else changes. */
+	if (likely(last && last->key == rqe->key && last->seq < rqe->seq)) {
+		rqe->treed = false;
+		rqe->newer = NULL;
+		rqe->older = last;
+		last->newer = rqe;
+		row->last = rqe;
+	} else {
+		dxk_queue_add_any(q, rqe);
+	}
 }
 
 /* The first entry, when that of before has gone. */
@@ -152,7 +171,7 @@ static struct dxk_rqe *dxk_queue_find(const struct dxk_queue *q)
 	return rqe && dxk_rqe_before(rqe, treed) ? rqe : treed;
 }
 
-static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
+static noinline void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
 
@@ -163,13 +182,22 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
 		if (!q->row[row].first)
 			q->used &= ~BIT_ULL(row);
 	}
-	if (unlikely(q->first != rqe))
-		return;
-	/* The next one is of the same key, mostly. */
-	if (likely(!rqe->treed && q->row[row].first && RB_EMPTY_ROOT(&q->tree.rb_root)))
-		q->first = q->row[row].first;
-	else
+	if (q->first == rqe)
 		q->first = dxk_queue_find(q);
+}
+
+static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
+{
+	struct dxk_rqe *next = rqe->newer;
+
+	/* The first of all, and others of its key behind it: the next of them is first. */
+	if (likely(rqe == q->first && !rqe->treed && next && RB_EMPTY_ROOT(&q->tree.rb_root))) {
+		next->older = NULL;
+		q->row[dxk_row_of(rqe->key)].first = next;
+		q->first = next;
+	} else {
+		dxk_queue_remove_any(q, rqe);
+	}
 }
 
 /* --- all of them ------------------------------------------------------------- */
@@ -181,10 +209,8 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
  */
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	u32 queue = dxk_ready_queue(rqe);
-
-	dxk_queue_add(&ready->queue[rqe->kind][queue], rqe);
-	ready->filled[rqe->kind] |= BIT(queue);
+	dxk_queue_add(&ready->queue[rqe->slot], rqe);
+	ready->filled[rqe->kind] |= BIT(rqe->slot % DXK_SLOTS);
 	ready->nr[rqe->kind][rqe->lane]++;
 }
 
@@ -198,7 +224,8 @@ void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
  */
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	rqe->key = rqe->prio - ready->gained[dxk_ready_class(rqe)];
+	rqe->slot = dxk_slot_of(rqe);
+	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
 	dxk_ready_put_back(ready, rqe);
@@ -214,19 +241,18 @@ void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
  */
 void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	rqe->key = rqe->prio - ready->gained[dxk_ready_class(rqe)];
+	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->tick0 = ready->tick - rqe->inspect;
 	dxk_ready_put_back(ready, rqe);
 }
 
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	u32 queue = dxk_ready_queue(rqe);
-	struct dxk_queue *q = &ready->queue[rqe->kind][queue];
+	struct dxk_queue *q = &ready->queue[rqe->slot];
 
 	dxk_queue_remove(q, rqe);
 	if (!q->first)
-		ready->filled[rqe->kind] &= ~BIT(queue);
+		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
 	ready->nr[rqe->kind][rqe->lane]--;
 }
 
@@ -261,7 +287,7 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 
 			bit = __ffs(filled);
 			filled &= filled - 1;
-			rqe = ready->queue[kind][bit].first;
+			rqe = ready->queue[kind * DXK_SLOTS + bit].first;
 			prio = dxk_ready_prio(ready, rqe);
 			if (!best || prio > best_prio ||
 			    (prio == best_prio && rqe->seq < best->seq)) {
@@ -276,7 +302,7 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 /** dxk_ready_first_of - any entry of a kind and a lane that have one */
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane)
 {
-	const struct dxk_queue *q = &ready->queue[kind][lane * DXK_CLASSES];
+	const struct dxk_queue *q = &ready->queue[kind * DXK_SLOTS + lane * DXK_CLASSES];
 
 	return q->first ?: q[1].first;
 }

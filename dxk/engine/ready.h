@@ -24,6 +24,9 @@ enum dxk_class {
  */
 #define DXK_POST_QUEUES	(DXK_LANES + DXK_SHARES - 1)
 
+/* Queues of a kind: by lane and class. */
+#define DXK_SLOTS	(DXK_LANES * DXK_CLASSES)
+
 /* Keys that have a row. */
 #define DXK_ROWS	64
 
@@ -71,8 +74,8 @@ struct dxk_queue {
  * O(1), and the next entry is the best of the queues' first ones.
  */
 struct dxk_ready {
-	/** @queue: by kind of worker, and lane * DXK_CLASSES + class */
-	struct dxk_queue queue[DXK_KINDS][DXK_LANES * DXK_CLASSES];
+	/** @queue: by kind of worker, lane and class, see dxk_slot_of() */
+	struct dxk_queue queue[DXK_KINDS * DXK_SLOTS];
 	/** @filled: by kind: bit n is set iff queue n has an entry */
 	u8 filled[DXK_KINDS];
 	/**
@@ -123,7 +126,7 @@ static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
 {
 	const u32 *nr = ready->asleep;
 
-	return nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES];
+	return unlikely(nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES]);
 }
 
 /* How many of the queues can have posters. */

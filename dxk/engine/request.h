@@ -161,6 +161,8 @@ struct dxk_rqe {
 	u8 kind;
 	/** @lane: 0..3 */
 	u8 lane;
+	/** @slot: (C) once READY: its queue, dxk_ready.queue[slot] */
+	u8 slot;
 	/** @share: (C) once READY: the share of whose user it counts for, or 0 */
 	u8 share;
 	/** @treed: (L) READY: in the tree of its queue instead of a row */
