@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 
 #include "engine/owner.h"
-#include "engine/request.h"
+#include "engine/pool.h"
 
 struct kunit_undo {
 	struct kunit_undo *next;

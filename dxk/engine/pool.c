@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The free requests of a context, see pool.h.
+ * The memory of requests, and the free ones of a context: see pool.h.
  */
+#include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/request.h"
+
+static struct kmem_cache *dxk_rqe_cache;
 
 /* How many are allocated or freed at a time. */
 #define DXK_POOL_BULK	32
@@ -144,4 +147,60 @@ bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
 	spin_unlock(&pool->lock);
 	dxk_rqe_pool_trim(pool, max(keep, nr - idle));
 	return READ_ONCE(pool->nr) > keep;
+}
+
+/* --- with the stash of a member ---------------------------------------------- */
+
+/** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
+int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
+{
+	if (m->rqes.nr >= nr)
+		return 0;
+	dxk_rqe_pool_take(&m->engine->pool, &m->rqes, nr);
+	return dxk_stash_fill(&m->rqes, dxk_rqe_cache, GFP_KERNEL, nr);
+}
+
+/**
+ * dxk_rqe_drop - the end of a request object
+ * @m: the member of the calling thread, which may use the object again
+ * @rqe: not live, in no list
+ */
+void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	if (rqe->exec || rqe->file)
+		os_release(rqe);
+	kfree(rqe->data);
+	if (!m) {
+		kmem_cache_free(dxk_rqe_cache, rqe);
+		return;
+	}
+	if (m->rqes.nr == DXK_STASH_MAX)
+		dxk_rqe_pool_give(&m->engine->pool, &m->rqes, DXK_STASH_MAX / 2);
+	m->rqes.obj[m->rqes.nr++] = rqe;
+}
+
+void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
+{
+	struct dxk_rqe *rqe, *next;
+
+	list_for_each_entry_safe(rqe, next, rqes, link) {
+		dxk_rqe_leave(rqe);
+		dxk_rqe_drop(m, rqe);
+	}
+}
+
+void dxk_rqe_stash_free(struct dxk_stash *stash)
+{
+	dxk_stash_empty(stash, dxk_rqe_cache);
+}
+
+int dxk_rqe_init(void)
+{
+	dxk_rqe_cache = KMEM_CACHE(dxk_rqe, SLAB_ACCOUNT);
+	return dxk_rqe_cache ? 0 : -ENOMEM;
+}
+
+void dxk_rqe_exit(void)
+{
+	kmem_cache_destroy(dxk_rqe_cache);
 }

@@ -4,6 +4,10 @@
 
 #include "engine/os.h"
 #include "engine/stash.h"
+#include "uapi/dxk.h"
+
+struct dxk_member;
+struct dxk_rqe;
 
 /**
  * struct dxk_rqe_pool - the free requests of a context
@@ -37,5 +41,13 @@ void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 n
 void dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
 bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep);
 void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr);
+
+int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr);
+void dxk_rqe_stash_free(struct dxk_stash *stash);
+void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);
+void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes);
+
+int dxk_rqe_init(void);
+void dxk_rqe_exit(void);
 
 #endif /* _DXK_ENGINE_POOL_H */

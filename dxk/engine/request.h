@@ -321,15 +321,6 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	return rqe;
 }
 
-extern struct kmem_cache *dxk_rqe_cache;
-
-int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr);
 int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
-void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe);
-void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes);
-void dxk_rqe_stash_free(struct dxk_stash *stash);
-
-int dxk_rqe_init(void);
-void dxk_rqe_exit(void);
 
 #endif /* _DXK_ENGINE_REQUEST_H */
