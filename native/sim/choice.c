@@ -17,6 +17,7 @@ void choices_seed(u64 seed)
 	choices->nr = 0;
 	choices->used = 0;
 	choices->rnd = seed;
+	choices->hash = 0;
 }
 
 /** choices_replay - an episode of the choices that are there */
@@ -45,6 +46,12 @@ static u32 choose_given(u8 stream, u32 below)
 	return choices->value[i] % below;
 }
 
+/* FNV-1a, of words */
+static void hash(u64 word)
+{
+	choices->hash = (choices->hash ^ word) * 0x100000001b3ULL;
+}
+
 /** choose_in - one of 0..@below - 1, of a stream */
 u32 choose_in(u8 stream, u32 below)
 {
@@ -60,6 +67,8 @@ u32 choose_in(u8 stream, u32 below)
 	v = (u64)(u32)((z ^ (z >> 31)) >> 32) * below >> 32;
 	if (unlikely(choices->nr == CHOICES_MAX))
 		sim_fail("an episode of more than %u choices", CHOICES_MAX);
+	hash(below);
+	hash((u64)stream << 32 | v);
 	choices->value[choices->nr] = v;
 	choices->stream[choices->nr++] = stream;
 	return v;

@@ -20,6 +20,8 @@ struct choices {
 	bool given;
 	u32 used;
 	u64 rnd;
+	/* Of all that were drawn: the same for the same seed. */
+	u64 hash;
 	u32 value[CHOICES_MAX];
 	u8 stream[CHOICES_MAX];
 };

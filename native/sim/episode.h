@@ -12,6 +12,8 @@ struct outcome {
 	/* Of the last episode. */
 	u64 seed;
 	u64 steps, holds, episodes;
+	/* The sum of those of all episodes so far. */
+	u64 hash;
 	/* What has failed, without the numbers. */
 	const char *what;
 	char text[400];

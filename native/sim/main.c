@@ -25,6 +25,7 @@ static void search(u64 seed, u64 steps, u64 seconds)
 		choices_seed(outcome->seed);
 		episode_run();
 		outcome->steps = sim_steps;
+		outcome->hash += choices->hash;
 		outcome->holds += model.holds;
 		outcome->episodes = nr;
 		clock_gettime(CLOCK_MONOTONIC, &now);
@@ -156,8 +157,8 @@ int main(int argc, char **argv)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	seconds = end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) / 1e9;
-	printf("%llu steps, %llu of them lock holds, in %llu episodes from seed %llu on: %.0f a second\n",
+	printf("%llu steps, %llu of them lock holds, in %llu episodes from seed %llu on, hash %016llx: %.0f a second\n",
 	       outcome->steps, outcome->holds, outcome->episodes, a.seed,
-	       outcome->steps / seconds);
+	       outcome->hash, outcome->steps / seconds);
 	return 0;
 }

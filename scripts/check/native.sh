@@ -40,6 +40,20 @@ run() {
 	echo "$1: $(tail -n 1 <<<"$out")"
 }
 
+# hash ARGUMENT...: of what the simulator did
+hash() { build/native/sim "$@" | sed -n 's/.* hash \([0-9a-f]*\):.*/0x\1/p'; }
+
+# Each episode is the same alone, and wherever in memory it is: it can be looked into.
+replays() {
+	local all=$(($(hash --seed "$seed" --steps 1e5))) i sum=0
+
+	for ((i = seed; sum != all && i < seed + 100; i++)); do
+		sum=$((sum + $(hash --episode "$i")))
+	done
+	((sum == all)) || echo "the first 100 episodes are others when they run alone"
+	((sum == all)) && echo "$((i - seed)) episodes, each run again"
+}
+
 for variant in '' asan tsan; do
 	[[ $what == *' suites '* || $what == *' threads '* || $what == *' simulator '* ]] || break
 	build "$variant"
@@ -49,6 +63,7 @@ for variant in '' asan tsan; do
 	[[ $what != *' simulator '* ]] || run "simulator${variant:+, $variant}" "$dir/sim" \
 		--seed "$seed" --steps $((${#variant} ? steps / 10 : steps)) \
 		--out "build/native/failed${variant:+-$variant}"
+	[[ $what != *' simulator '* || $variant ]] || run replays replays
 done
 [[ $what == *' fuzz '* ]] || exit 0
 
