@@ -11,6 +11,11 @@
 
 struct actors actors;
 
+static struct actor *actor_of(struct dxk_member *m)
+{
+	return container_of(m, struct actor, m);
+}
+
 /* --- slots ------------------------------------------------------------------ */
 
 /* Workers have the ids from 1 on, others those from 1000 on. */
@@ -131,6 +136,7 @@ static void join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 			return;
 	}
 	e->run.live += m->kind == DXK_KERNEL;
+	actor_of(j->l.m)->live = m->kind == DXK_KERNEL;
 	dxk_attach_run(e, op, wakes);
 	j->welcome = true;
 }
@@ -147,11 +153,6 @@ bool actor_join(struct actor *a)
 }
 
 /* --- of the engine's world --------------------------------------------------- */
-
-static struct actor *actor_of(struct dxk_member *m)
-{
-	return container_of(m, struct actor, m);
-}
 
 void os_member_get(struct dxk_member *m)
 {

@@ -16,6 +16,8 @@ struct actor {
 	struct task_struct *task;
 	/* The slot has a member; its thread has ended and nobody closed it. */
 	bool used, gone;
+	/* A kernel worker whose thread has not left its loop. */
+	bool live;
 	/* It is in a call that the descriptor of the context is open for. */
 	bool calls;
 	/* Somebody closes it. */

@@ -248,7 +248,7 @@ static void check_stall(const struct dxk_engine *e, const struct crew *c, bool e
 	}
 	if (!is)
 		model.stuck_since = 0;
-	else if (!model.stuck_since)
+	else if (!model.stuck_since || sim_laggards())
 		model.stuck_since = sim_now;
 	if (!is || excused || house.stall.reported)
 		return;
@@ -333,6 +333,7 @@ void check_hold_end(const spinlock_t *lock)
 		check_count("ticks", e->ready.tick, ++model.ticks);
 	}
 	sim_self->backlog = dxk_ready_nr(&e->ready, DXK_USER);
+	check_run();
 	check_all(e, e->owing || !list_empty(&e->owners.owed) ||
 		  is_being_told(e));
 }
@@ -383,6 +384,7 @@ void check_idle(void)
 		sim_fail("requests wait, and nothing ages them");
 	if (e->inbox.first)
 		sim_fail("an operation lies in the inbox");
+	check_run_idle();
 	if (!house.started)
 		return;
 	e->lock.holder = sim_self;

@@ -15,6 +15,9 @@ static inline bool stopped_running(const struct dxk_engine *e)
 	return e->state != DXK_CTX_RUNNING;
 }
 
+void check_run_reset(void);
+void check_run(void);
+void check_run_idle(void);
 void check_sleepers(bool excused);
 
 #endif /* _DXK_SIM_CHECK_H */

@@ -72,12 +72,13 @@ static void draw_policy(struct dxk_policy *p)
 }
 
 /* Only Start changes such a field. */
-static bool differs_in_fixed(struct dxk_policy *a, struct dxk_policy *b)
+bool house_differs_in_fixed(const struct dxk_policy *a, const struct dxk_policy *b)
 {
 	const struct dxk_field *f;
 
 	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++)
-		if (!f->dynamic && *dxk_field_of(a, f) != *dxk_field_of(b, f))
+		if (!f->dynamic && *dxk_field_of((struct dxk_policy *)a, f) !=
+				   *dxk_field_of((struct dxk_policy *)b, f))
 			return true;
 	return false;
 }
@@ -104,7 +105,7 @@ void house_set_policy(bool crowd)
 		return;
 	spin_lock(&e->lock);
 	over = dxk_run_is_over(e);
-	taken = over || !differs_in_fixed(&p, &e->policy);
+	taken = over || !house_differs_in_fixed(&p, &e->policy);
 	if (taken)
 		house.policy = p;
 	if (over)
@@ -130,8 +131,6 @@ bool house_policy_review(struct dxk_policy *policy)
 			changed = true;
 		}
 	}
-	if (differs_in_fixed(policy, &house.began))
-		sim_fail("what only Start changes has changed");
 	spin_unlock(&house.e.lock);
 	return changed;
 }

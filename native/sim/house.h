@@ -73,6 +73,7 @@ extern struct house house;
 bool house_start(void);
 void house_stop(bool down);
 void house_set_policy(bool crowd);
+bool house_differs_in_fixed(const struct dxk_policy *a, const struct dxk_policy *b);
 bool house_policy_review(struct dxk_policy *policy);
 
 /* walker.c */

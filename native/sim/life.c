@@ -7,6 +7,7 @@
 #include "engine/policy.h"
 
 #include "actor.h"
+#include "check.h"
 #include "choice.h"
 #include "house.h"
 #include "model.h"
@@ -195,6 +196,7 @@ void house_main(void *arg)
 	dxk_engine_init(e);
 	model_reset(e);
 	actors_reset();
+	check_run_reset();
 	dxk_policy_default(&e->policy, 4);
 	house.policy = e->policy;
 	walker_start();

@@ -128,6 +128,7 @@ static void kernel_main(void *arg)
 	order_release(a);
 	spin_lock(&house.e.lock);
 	house.e.run.live--;
+	a->live = false;
 	last = house.e.run.down && !house.e.run.live;
 	a->gone = true;
 	spin_unlock(&house.e.lock);
@@ -192,6 +193,7 @@ static void owner_main(void *arg)
 	struct actor *a = arg;
 	u32 calls = 1 + choose(4);
 
+	a->task->lags = true;
 	while (calls-- && !a->task->killed && !house.leaving) {
 		switch (choose(4)) {
 		case 0:
@@ -291,9 +293,11 @@ bool actor_spawn_owner(void)
 		     owner_main);
 }
 
+/* Who pins has a descriptor. */
 bool actor_spawn_pinner(void)
 {
-	struct actor *a = actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared);
+	struct actor *a = house.leaving ? NULL :
+			  actor_new(DXK_ROLE_CLIENT, DXK_USER, &house.e.shared);
 
 	if (!a)
 		return false;

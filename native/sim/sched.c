@@ -18,7 +18,7 @@ static struct task_struct task[SIM_TASKS];
 static u32 nr_tasks, begun;
 
 static struct task_struct *runnable[SIM_TASKS];
-static u32 nr_runnable, nr_spinning;
+static u32 nr_runnable, nr_spinning, nr_lagging;
 
 /* The process itself, while an episode runs. */
 static struct sim_fiber *home;
@@ -35,6 +35,12 @@ static u64 main_ran;
 u32 sim_tasks(void)
 {
 	return nr_tasks;
+}
+
+/** sim_laggards - how many threads could run, and do not */
+u32 sim_laggards(void)
+{
+	return nr_lagging;
 }
 
 struct task_struct *sim_task(u32 nr)
@@ -73,9 +79,10 @@ static void expire(void)
 	for (i = 0; i < nr_tasks; i++) {
 		struct task_struct *t = &task[i];
 
-		if (t->state != SIM_ASLEEP)
+		if (t->state != SIM_ASLEEP && t->state != SIM_LAGGING)
 			continue;
 		if (t->deadline <= sim_now) {
+			nr_lagging -= t->state == SIM_LAGGING;
 			t->timed_out = true;
 			can_run(t);
 		} else if (t->deadline < next_deadline) {
@@ -87,7 +94,8 @@ static void expire(void)
 /* Nobody can run: it is time for the next deadline. */
 static void jump(void)
 {
-	check_idle();
+	if (!nr_lagging)
+		check_idle();
 	while (!nr_runnable) {
 		if (next_deadline == DXK_FOREVER)
 			sim_fail("hang: all threads sleep for ever");
@@ -133,12 +141,27 @@ static void schedule(void)
 	sim_holding = holding;
 }
 
+/* The running thread is not run again before some time has passed. */
+static void lag(void)
+{
+	struct task_struct *self = sim_self;
+
+	self->deadline = sim_now + 1000 * choose_in(CHOICE_STREAM_RUN, 1U << 15);
+	if (self->deadline < next_deadline)
+		next_deadline = self->deadline;
+	nr_lagging++;
+	cannot_run(self, SIM_LAGGING);
+}
+
 /** sim_preempt - the running thread has passed as many points as it may in a row */
 void sim_preempt(void)
 {
 	if (unlikely(choose_in(CHOICE_STREAM_RUN, 512) == 511) && next_deadline != DXK_FOREVER &&
 	    next_deadline > sim_now)
 		sim_now = next_deadline;
+	if (unlikely(sim_self->lags) && !sim_holding &&
+	    choose_in(CHOICE_STREAM_RUN, 16) == 15)
+		lag();
 	schedule();
 }
 
@@ -365,7 +388,7 @@ void sim_episode(void (*run)(void *arg), void *arg, u32 points)
 		home = fiber_of_process();
 	nr_tasks = 1;
 	begun = 0;
-	nr_runnable = nr_spinning = 0;
+	nr_runnable = nr_spinning = nr_lagging = 0;
 	next_deadline = DXK_FOREVER;
 	sim_now = main_ran = NSEC_PER_MSEC;
 	sim_holding = false;

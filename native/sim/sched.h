@@ -8,7 +8,7 @@
  * lock hold is one step but for these. A sleep is the kernel's: the thread says that it
  * will sleep, looks once more whether it has to, and sleeps unless it was woken in
  * between. Time passes a little with each change of threads; when none can run it jumps
- * to the next deadline.
+ * to the next deadline. Some threads lag: for a while of that time they are not run.
  */
 #ifndef _DXK_SIM_SCHED_H
 #define _DXK_SIM_SCHED_H
@@ -22,6 +22,7 @@ enum sim_state {
 	SIM_RUNNABLE,
 	SIM_ASLEEP,
 	SIM_SPINNING,		/* for the lock */
+	SIM_LAGGING,		/* it could run, and does not for a while */
 };
 
 struct task_struct {
@@ -36,6 +37,8 @@ struct task_struct {
 	bool backlog;
 	/* It tells sleepers that Stop has begun, and then sleeps with a deadline. */
 	bool halting;
+	/* It may be held up anywhere but under the lock. */
+	bool lags;
 	/* It will sleep, unless somebody wakes it before. */
 	bool dozing;
 	/* A signal has come; the last one, which ends it. */
@@ -62,6 +65,7 @@ void sim_nap(u64 ns);
 void sim_join(struct task_struct *task);
 void sim_episode(void (*run)(void *arg), void *arg, u32 slice);
 u32 sim_tasks(void);
+u32 sim_laggards(void);
 struct task_struct *sim_task(u32 nr);
 
 /** sim_doze_begin - the running thread will sleep, unless it is woken */
