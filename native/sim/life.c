@@ -34,7 +34,7 @@ static void happen(void)
 {
 	struct actor *a = &actors.actor[choose(max(actors.nr, 1U))];
 
-	switch (choose(12)) {
+	switch (choose(13)) {
 	case 0:
 	case 1:
 	case 2:
@@ -66,9 +66,10 @@ static void happen(void)
 		actor_spawn_service(draw_space());
 		break;
 	case 10:
-		if (chance(4))
+	case 11:
+		if (choose(2))
 			actor_spawn_owner();
-		else if (chance(4))
+		else if (choose(2))
 			actor_spawn_pinner();
 		else
 			close_space(choose(2));

@@ -150,7 +150,8 @@ int main(int argc, char **argv)
 	if (!episode_apart(search_apart, &a)) {
 		sim_verbose = false;
 		if (a.brief)
-			printf("seed %llu: %s\n", outcome->seed, outcome->text);
+			printf("seed %llu, %llu steps: %s\n", outcome->seed, outcome->steps,
+			       outcome->text);
 		else
 			tell(a.out);
 		return 1;

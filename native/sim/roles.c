@@ -191,7 +191,7 @@ static void service_main(void *arg)
 static void owner_main(void *arg)
 {
 	struct actor *a = arg;
-	u32 calls = 1 + choose(4);
+	u32 calls = 1 + choose(6);
 
 	a->task->lags = true;
 	while (calls-- && !a->task->killed && !house.leaving) {

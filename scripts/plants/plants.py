@@ -5,7 +5,8 @@
     plants.py [--check] [--all-tests] [--kunit] [--mode M] [NAME...]
 
 Reads plants.txt, beside it. For each entry, or those named, the module is built with it
-and its tests are run in a guest. Prints a table, the same in build/plants/table.rst,
+and its tests are run in a guest; "native" is no guest, but the engine in user space,
+with its suites and simulator. Prints a table, the same in build/plants/table.rst,
 and the survivors; exit status 1 when there is one, or when the tests fail without a
 plant. --all-tests runs all programs instead of those that the entry names, --kunit
 the suites of KUnit instead. --check only tells which have no place in the source any
@@ -24,6 +25,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WORK = os.path.join(ROOT, "build/plants")
 ALL = "!(*-asan)"   # of those that "make selftests" builds
+NATIVE = {"suites": ["suites"], "simulator": ["sim", "--brief", "--steps", "2e7"]}
 
 
 class Plant:
@@ -44,6 +46,8 @@ class Plant:
 
     def noticeable(self):
         """By a program of "make check", or a suite? By one of "debug" what only assertions see."""
+        if self.kernel == "native" and self.tests in NATIVE:
+            return True
         named = re.findall(r"[\w.-]+", self.tests)
         if self.kernel == "kunit":
             if any(f'"{suite}"' in s for s in suites() for suite in named):
@@ -84,14 +88,17 @@ def build(kernel, plant):
     """A copy of the source per kernel, so that only what changed is built again."""
     source = os.path.join(WORK, kernel)
     os.makedirs(source, exist_ok=True)
-    for part in ("VERSION", "Kbuild", "dxk", "uapi"):
+    for part in ("VERSION", "Kbuild", "dxk", "uapi", "native"):
         run("cp", "-pRu", part, source)
     if plant:
         path = os.path.join(source, plant.file)
         shutil.copy(os.path.join(ROOT, plant.file), path)
         plant.apply(source)
-    made = run("make", "-C", kdir(kernel), f"M={source}", "-j2", "modules",
-               *(["DXK_KUNIT=y"] if kernel == "kunit" else []))
+    if kernel == "native":
+        made = run("make", "-s", "-j2", "-C", f"{source}/native", f"BUILD={source}/build")
+    else:
+        made = run("make", "-C", kdir(kernel), f"M={source}", "-j2", "modules",
+                   *(["DXK_KUNIT=y"] if kernel == "kunit" else []))
     if plant:
         # newer than what was built of the other
         shutil.copyfile(os.path.join(ROOT, plant.file), path)
@@ -114,9 +121,26 @@ def verdict(lines):
     return None if over else (program, "the kernel crashed or hung")
 
 
+def trial_native(source, tests):
+    """Of no tests: of all."""
+    for test in [tests] if tests in NATIVE else NATIVE:
+        program, *options = NATIVE[test]
+        try:
+            ran = run(os.path.join(source, "build/native", program), *options, timeout=300)
+        except subprocess.TimeoutExpired:
+            return test, "hangs"
+        if ran.returncode:
+            bad = re.search(r"^ *not ok \d+ (.*)", ran.stdout, re.M)
+            told = ran.stdout.strip().splitlines() or [f"status {ran.returncode}"]
+            return test, bad[1].removeprefix("- ") if bad else told[-1]
+    return None
+
+
 def trial(kernel, tests, plant, args):
     """Ends with the first thing that goes wrong: a broken module takes its time."""
     source = build(kernel, plant)
+    if kernel == "native":
+        return trial_native(source, tests)
     log = os.path.join(WORK, (plant.name if plant else "none") + ".log")
     options = ["--tests", tests, "--mode", args.mode]
     if kernel == "kunit":
