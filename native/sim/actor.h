@@ -34,9 +34,9 @@ struct actor {
 	/* The hold before that; whether the answer to a post or a rejoin was looked at. */
 	u64 called;
 	bool answered;
-	/* When it fell asleep to post, and to which lane. */
+	/* When it fell asleep to post, and where. */
 	u64 slept;
-	u32 sleep_lane;
+	u32 sleep_queue;
 	/* It sleeps in poll(2): for its owner, for work. */
 	bool polls, polls_work;
 	u32 depth;

@@ -46,8 +46,7 @@ static void draw_dynamic(struct dxk_policy *p)
 	p->report_age_ms = chance(8);
 	p->redo_max = 1 + choose(3);
 	p->help_depth = 1 + choose(3);
-	/* Not 100, where the queues of users are one. */
-	p->user_share = 1 + choose(99);
+	p->user_share = choose(4) ? 1 + choose(99) : 100;
 }
 
 static void draw_policy(struct dxk_policy *p)

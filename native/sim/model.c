@@ -144,7 +144,9 @@ int model_closed(enum dxk_kind kind, u32 lane)
 /* What a user has, and may have of that and what is free. */
 static bool share_allows(u32 has, u32 all, u32 used)
 {
-	return used < all && has * 100ULL < (u64)model.e->policy.user_share * (has + all - used);
+	u32 pct = model.e->policy.user_share;
+
+	return pct == 100 || (used < all && has * 100ULL < (u64)pct * (has + all - used));
 }
 
 static bool share_admits(const struct dxk_rqe *rqe, u32 share)
@@ -257,6 +259,12 @@ void model_tick(void)
 		if (age)
 			rq->prio += 1 + (boost && rq->boost ? p->boost_value : 0);
 	}
+}
+
+/** model_queue - where who posts a request waits for room, beside others of a lane or a user */
+u32 model_queue(const struct dxk_rqe *rqe, u32 share)
+{
+	return share && model.e->policy.user_share < 100 ? DXK_LANES + share : rqe->lane;
 }
 
 /* --- the moves -------------------------------------------------------------- */
@@ -441,14 +449,15 @@ void model_post(const struct dxk_rqe *rqe, u32 member)
 	/* DX-107: from outside none, from inside while it drains */
 	if (model_shut(member))
 		sim_fail("%u posts in state %u", member, model.e->state);
+	u32 queue = model_queue(rqe, rqe->share);
+
 	/* DX-45: nobody of the lane, or of the user, came before who sleeps still. */
 	for (i = 0; i < actors.nr; i++) {
 		a = &actors.actor[i];
 		if (a != poster && a->post && actor_queued(&a->post->w) &&
-		    !model_shut(a->m.id) && a->m.share == rqe->share &&
-		    (rqe->share || a->sleep_lane == rqe->lane) &&
+		    !model_shut(a->m.id) && a->sleep_queue == queue &&
 		    (!poster || !poster->post || !actor_queued(&poster->post->w) ||
-		     (!rqe->share && poster->sleep_lane != rqe->lane) || a->slept < poster->slept))
+		     poster->sleep_queue != queue || a->slept < poster->slept))
 			sim_fail("%s posts to lane %u before %s, who came first",
 				 poster ? poster->task->name : "?", rqe->lane,
 				 a->task->name);
@@ -478,5 +487,6 @@ void model_block(u32 member, u8 state)
 	if (!a || state != DXK_M_POSTING)
 		return;
 	a->slept = model.births++;
-	a->sleep_lane = list_first_entry(&a->post->rqes, struct dxk_rqe, link)->lane;
+	a->sleep_queue = model_queue(list_first_entry(&a->post->rqes, struct dxk_rqe, link),
+				     a->m.share);
 }

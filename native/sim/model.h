@@ -78,6 +78,7 @@ void model_tick(void);
 struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
 bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share);
+u32 model_queue(const struct dxk_rqe *rqe, u32 share);
 int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);
 bool model_draining(void);

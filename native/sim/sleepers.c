@@ -9,10 +9,21 @@
 #include "house.h"
 #include "model.h"
 
+/* Another one of its lane, or of its user, came before it. */
+static bool is_behind(const struct actor *a)
+{
+	const struct actor *b;
+
+	for_each_actor(b)
+		if (b != a && b->post && actor_queued(&b->post->w) &&
+		    b->sleep_queue == a->sleep_queue && b->slept < a->slept)
+			return true;
+	return false;
+}
+
 static void check_poster(const struct actor *a, bool excused)
 {
 	const struct dxk_rqe *rqe = list_first_entry(&a->post->rqes, struct dxk_rqe, link);
-	const struct actor *b;
 
 	if (list_empty(&a->post->rqes))
 		sim_fail("%u sleeps to post nothing", a->m.id);
@@ -21,18 +32,15 @@ static void check_poster(const struct actor *a, bool excused)
 		return;
 	if (!(rqe->attrs & PXR_WAITIF_BUSY))
 		sim_fail("%u sleeps to post without PXR_WAITIF_BUSY", a->m.id);
-	if (rqe->lane != a->sleep_lane && !a->m.share)
-		sim_fail("%u sleeps for the wrong lane", a->m.id);
 	if (model_shut(a->m.id))
 		sim_fail("%u sleeps to post and is shut out", a->m.id);
-	if (!model_pool_admits(rqe, a->m.share) && !model_closed(rqe->kind, rqe->lane))
+	if (is_behind(a))
 		return;
-	/* Behind another one of its lane, or of its user, it may. */
-	for_each_actor(b)
-		if (b != a && b->post && actor_queued(&b->post->w) && b->m.share == a->m.share &&
-		    (a->m.share || b->sleep_lane == a->sleep_lane) && b->slept < a->slept)
-			return;
-	sim_fail("%u sleeps to post and there is room, or never will be", a->m.id);
+	/* Where users have shares from now on, or no more, it goes over when it is the first. */
+	if (model_queue(rqe, a->m.share) != a->sleep_queue)
+		sim_fail("%u sleeps in the wrong queue", a->m.id);
+	if (model_pool_admits(rqe, a->m.share) || model_closed(rqe->kind, rqe->lane))
+		sim_fail("%u sleeps to post and there is room, or never will be", a->m.id);
 }
 
 static u32 results_of(const struct dxk_rejoin_op *r)

@@ -398,6 +398,46 @@ static void run_waits_for_the_end(struct kunit *test)
 	EXPECT_IS(dxk_run_state(ps->e), DXK_CTX_STOPPED);
 }
 
+static void *waits(void *arg)
+{
+	return (void *)(long)dxk_run_halt(arg, DXK_STOP_DRAIN, true, DXK_FOREVER);
+}
+
+static u32 waiting(struct dxk_engine *e)
+{
+	const struct list_head *at;
+	u32 nr = 0;
+
+	spin_lock(&e->lock);
+	for (at = e->run.ended.next; at != &e->run.ended; at = at->next)
+		nr++;
+	spin_unlock(&e->lock);
+	return nr;
+}
+
+/* More wait for the end than a lock hold may tell. */
+static void run_many_wait(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	pthread_t stopper[DXK_HOLD_BUDGET + 10];
+	void *err;
+	u32 i;
+
+	start(ps);
+	for (i = 0; i < ARRAY_SIZE(stopper); i++)
+		EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
+	while (waiting(ps->e) < ARRAY_SIZE(stopper))
+		os_yield();
+	ends(ps);
+	EXPECT_IS(waiting(ps->e), 0);
+	while (waiting(ps->e))
+		dxk_run_over(ps->e);
+	for (i = 0; i < ARRAY_SIZE(stopper); i++) {
+		pthread_join(stopper[i], &err);
+		EXPECT(!err);
+	}
+}
+
 /* Files that nobody who calls lets go of pin the context until the item has them. */
 static void run_bin(struct kunit *test)
 {
@@ -456,6 +496,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_shuts_anew),
 	KUNIT_CASE(run_fails),
 	KUNIT_CASE(run_waits_for_the_end),
+	KUNIT_CASE(run_many_wait),
 	KUNIT_CASE(run_bin),
 	KUNIT_CASE(run_files_of_the_worker),
 	KUNIT_CASE(run_runs),
