@@ -4,6 +4,7 @@
 What the build has made of the unchanged source is kept, and put back after each mutant,
 so that only what includes the changed file is compiled.
 """
+import glob
 import os
 import re
 import resource
@@ -41,21 +42,55 @@ JUDGES = (
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
 
-# A mutant that takes this many times as long as the source, and this long, hangs.
-PATIENCE = 20
-LEAST_PATIENCE = 2.0
+# A mutant hangs that takes this many times the processor's time of the source, and this
+# many seconds of it, or all of whose threads sleep so many times in a row, twice a second.
+PATIENCE = 5
+LEAST_PATIENCE = 2
+ASLEEP = 6
 MEMORY = 4 << 30
 OUTPUT = 16 << 20
 
 
-def limits():
+def limit(judge, patience):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT, OUTPUT))
+    if patience:
+        resource.setrlimit(resource.RLIMIT_CPU, (patience, patience + 1))
+    # the sanitizer wants address space that it never uses
+    if not judge.variant:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def limits_of_memory():
-    limits()
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def stat(path):
+    """State, process group, processor's time; those of nobody when it is gone"""
+    try:
+        with open(path, encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return "", 0
+    return fields[0], int(fields[2]), fields[11], fields[12]
+
+
+def all_sleep(group):
+    """What the group's threads have used of the processor; None when one is awake"""
+    members = [p for p in glob.glob("/proc/[0-9]*") if stat(f"{p}/stat")[1] == group]
+    used = sorted((t, stat(t)) for p in members for t in glob.glob(f"{p}/task/*/stat"))
+    return used if all(s[0] == "S" for _, s in used) else None
+
+
+def outlast(process):
+    """Its status; None when it sleeps for ever"""
+    asleep, before = 0, None
+    while asleep < ASLEEP:
+        try:
+            return process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            now = all_sleep(process.pid)
+            asleep = asleep + 1 if now and now == before else 0
+            before = now
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return None
 
 
 @dataclass
@@ -89,12 +124,13 @@ class Bench:
         return os.path.join(self.work, "output")
 
     def check_unchanged(self, judge):
-        begin = time.monotonic()
+        begin = resource.getrusage(resource.RUSAGE_CHILDREN)
         outcome, detail = self.ask(judge, None)
+        end = resource.getrusage(resource.RUSAGE_CHILDREN)
         if outcome != "survived":
             raise RuntimeError(f"{judge.name} fails without a mutant: {outcome} {detail}")
-        self.patience[judge.name] = max(LEAST_PATIENCE,
-                                        PATIENCE * (time.monotonic() - begin))
+        used = end.ru_utime + end.ru_stime - begin.ru_utime - begin.ru_stime
+        self.patience[judge.name] = max(LEAST_PATIENCE, int(PATIENCE * used + 1))
 
     # --- build ---------------------------------------------------------------
 
@@ -164,17 +200,13 @@ class Bench:
         program = os.path.join(self.work, judge.program())
         log = os.path.join(self.work, "output")
         with open(log, "w", encoding="ascii") as out:
-            # the sanitizer wants address space that it never uses
             process = subprocess.Popen(
                 [program] + judge.command[1:], stdout=out, stderr=out,
                 stdin=subprocess.DEVNULL, start_new_session=True,
-                preexec_fn=limits if judge.variant else limits_of_memory)
-            try:
-                status = process.wait(patience)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                return "hang", ""
+                preexec_fn=lambda: limit(judge, patience))
+            status = outlast(process)
+        if status is None or status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return "hang", ""
         if not status:
             return "survived", ""
         if status < 0:
