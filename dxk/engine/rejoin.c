@@ -267,11 +267,9 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 		    !dxk_owner_notify(e, owner, wakes))
 			return;
 		over = dxk_owner_pass(e, owner, wakes);
-		if (owner->space && !dxk_owner_live(owner)) {
-			/* A poller has taken the last result. */
+		/* A poller has taken the last result: those before it were told of what led to that. */
+		if (owner->space && !dxk_owner_live(owner))
 			dxk_owner_leave(owners, owner);
-			owners->again = true;
-		}
 		if (!over)
 			return;
 		if (owners->again)
@@ -427,8 +425,6 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		      struct list_head *ended, struct dxk_wakes *wakes)
 {
-	bool any = false;
-
 	lockdep_assert_held(&e->lock);
 
 	while (owner->nr_done && dxk_afford(wakes, 1)) {
@@ -440,10 +436,8 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		dxk_unreserve(e, rqe);
 		e->stats.vanished++;
-		any = true;
 	}
-	if (any)
-		dxk_owner_changed(e, owner, wakes);
+	dxk_owner_changed(e, owner, wakes);
 }
 
 /* Each owner that somebody sleeps for is owed a pass. Return: was that all? */
