@@ -105,7 +105,6 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	if (err == -ETIMEDOUT) {
 		/* What is there by now, be it less than asked for. */
 		r->wait = false;
-		dxk_waiter_init(&r->w);
 		dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 		err = 0;
 	}

@@ -104,7 +104,6 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	w->count = NULL;
 	if (unlikely(w->helper))
 		list_del(&w->helper->link);
-	w->helper = NULL;
 	if (w->blocked) {
 		*w->blocked += os_now() - w->since;
 		if (w->queued)

@@ -77,7 +77,7 @@ struct dxk_waiter {
 	u32 *count;
 	/** @queued: (L) while @blocked is set: how many are in its queue; or NULL */
 	u32 *queued;
-	/** @helper: (L) it may be called to execute a request meanwhile; or NULL */
+	/** @helper: (L) it may be, or was, called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
 	/** @since: (L) ktime when it was queued */
 	u64 since;
