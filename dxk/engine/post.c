@@ -321,15 +321,12 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 	if (unlikely(e->ready.left)) {
 		e->ready.left = false;
 		dxk_serve_posters(e, wakes);
-		return;
 	}
 	for (queue = 0; queue < dxk_ready_queues(&e->ready); queue++) {
 		const struct dxk_post_op *p = dxk_first_poster(e, queue);
 
-		if (unlikely(p && !dxk_admit(e, p->m, dxk_post_next(p), &reason))) {
+		if (unlikely(p && !dxk_admit(e, p->m, dxk_post_next(p), &reason)))
 			dxk_serve_posters(e, wakes);
-			return;
-		}
 	}
 }
 
