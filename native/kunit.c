@@ -19,6 +19,8 @@ extern struct kunit_suite *const __start_kunit_suites[];
 extern struct kunit_suite *const __stop_kunit_suites[];
 
 static u32 passed, failed;
+/* The first one that fails ends it. */
+static bool brief;
 
 void kunit_fail(struct kunit *test, bool abort, const char *file, int line,
 		const char *cond, const char *fmt, ...)
@@ -98,6 +100,8 @@ static void kunit_run(const struct kunit_suite *suite, const struct kunit_case *
 	printf("%sok %u %s.%s%s%s\n", test.failed ? "not " : "", passed + failed + 1,
 	       suite->name, c->name, desc ? " " : "", desc ?: "");
 	test.failed ? failed++ : passed++;
+	if (test.failed && brief)
+		exit(1);
 }
 
 static void kunit_run_params(const struct kunit_suite *suite, const struct kunit_case *c)
@@ -109,10 +113,12 @@ static void kunit_run_params(const struct kunit_suite *suite, const struct kunit
 		kunit_run(suite, c, param, desc);
 }
 
-int main(void)
+/* suites [--brief]: to the end, or to the first test that fails */
+int main(int argc, char **argv)
 {
 	struct kunit_suite *const *suite;
 
+	brief = argc > 1 && !strcmp(argv[1], "--brief");
 	/* A crash is to show where it was. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (dxk_rqe_init() || dxk_owner_init())

@@ -66,9 +66,13 @@ static inline void os_wake_held(struct task_struct *task)
 	os_task_wake(task);
 }
 
+/* Now and then: the engine offers it once for each bucket of a hash. */
 static inline void os_yield(void)
 {
-	sched_yield();
+	static __thread u8 offers;
+
+	if (!(++offers % 32))
+		sched_yield();
 }
 
 static inline u64 os_now(void)

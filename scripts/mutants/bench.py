@@ -34,11 +34,11 @@ class Judge:
 # In the order in which they are asked. One whose program is not built, and has no rule in
 # native/Makefile, is left out.
 JUDGES = (
-    Judge("suites", ["suites"]),
+    Judge("suites", ["suites", "--brief"]),
     Judge("simulator", ["sim", "--brief", "--steps", "5e6"]),
-    Judge("suites-asan", ["suites"], "asan"),
+    Judge("suites-asan", ["suites", "--brief"], "asan"),
     Judge("simulator-asan", ["sim", "--brief", "--steps", "1e6"], "asan"),
-    Judge("suites-tsan", ["suites"], "tsan", barriers=True),
+    Judge("suites-tsan", ["suites", "--brief"], "tsan", barriers=True),
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
 

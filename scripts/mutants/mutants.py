@@ -124,6 +124,8 @@ def run(mutants, args, work):
                 print("survives:", show(verdict.mutant), flush=True)
             if sys.stderr.isatty():
                 print(f"\r{nr}/{len(order)}, {seconds:.0f} s ", end="", file=sys.stderr)
+            elif nr % 100 == 0 and args.results:
+                print(f"{nr}/{len(order)}, {seconds:.0f} s", flush=True)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     return [verdicts[m.identity] for m in mutants]
