@@ -192,6 +192,7 @@ void os_poll_workers(struct dxk_engine *e)
 
 void os_empty_bin(struct dxk_engine *e)
 {
+	sim_fail("there are no files");
 }
 
 void os_let_go(struct dxk_file_ref *files)

@@ -100,7 +100,7 @@ void os_kick(struct dxk_engine *e, u32 who)
 	__atomic_or_fetch(&os_kicked, BIT(who), __ATOMIC_RELAXED);
 }
 
-u32 os_released;
+u32 os_released, os_bins, os_gone;
 
 void os_release(struct dxk_rqe *rqe)
 {
@@ -109,10 +109,13 @@ void os_release(struct dxk_rqe *rqe)
 
 void os_empty_bin(struct dxk_engine *e)
 {
+	__atomic_add_fetch(&os_bins, 1, __ATOMIC_RELAXED);
 }
 
 void os_let_go(struct dxk_file_ref *files)
 {
+	for (; files; files = files->next)
+		__atomic_add_fetch(&os_gone, 1, __ATOMIC_RELAXED);
 }
 
 u64 get_random_u64(void)

@@ -6,7 +6,6 @@
  */
 #include <pthread.h>
 
-#include "engine/bin.h"
 #include "engine/life.h"
 #include "engine/tests/puppet.h"
 
@@ -438,57 +437,6 @@ static void run_many_wait(struct kunit *test)
 	}
 }
 
-/* Files that nobody who calls lets go of pin the context until the item has them. */
-static void run_bin(struct kunit *test)
-{
-	struct puppets *ps = new_context(test, 1);
-	struct dxk_file_ref files[3] = { { &files[1] }, { &files[2] } };
-
-	start(ps);
-	dxk_bin_put(ps->e, NULL);
-	EXPECT_IS(ps->e->run.pins, 0);
-	dxk_bin_put(ps->e, files);
-	EXPECT_IS(ps->e->run.pins, 1);
-	EXPECT(dxk_bin_take(ps->e) == &files[2]);
-	EXPECT(files[2].next == &files[1] && files[1].next == &files[0] && !files[0].next);
-	/* one that comes meanwhile is the same item's */
-	files[0].next = NULL;
-	dxk_bin_put(ps->e, files);
-	EXPECT_IS(ps->e->run.pins, 1);
-	EXPECT(dxk_bin_take(ps->e) == files);
-	EXPECT(!dxk_bin_take(ps->e));
-	dxk_unpin(ps->e);
-	EXPECT_IS(ps->e->run.pins, 0);
-	/* and then there is another one */
-	dxk_bin_put(ps->e, files);
-	EXPECT_IS(ps->e->run.pins, 1);
-	EXPECT(dxk_bin_take(ps->e) == files && !dxk_bin_take(ps->e));
-	dxk_unpin(ps->e);
-	stops(ps, DXK_STOP_CANCEL);
-}
-
-/* Of what a worker completes it has the files in its hands, all of them. */
-static void run_files_of_the_worker(struct kunit *test)
-{
-	struct puppets *ps = new_context(test, 1);
-	struct dxk_file_ref files[2] = { };
-	struct dxk_member *worker;
-	struct dxk_next_op *n;
-	u32 i;
-
-	start(ps);
-	worker = puppet_worker(ps);
-	for (i = 0; i < 2; i++) {
-		puppet_post(ps, 8, 0, 0);
-		puppet_work(ps, worker)->file = &files[i];
-		n = puppet_end(ps, worker, 0, 0);
-		EXPECT(n->files == &files[i] && !files[i].next);
-		n->files = NULL;
-	}
-	EXPECT_IS(ps->e->run.pins, 0);
-	stops(ps, DXK_STOP_CANCEL);
-}
-
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_kicks),
 	KUNIT_CASE(run_quiet_kicks),
@@ -497,8 +445,6 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_fails),
 	KUNIT_CASE(run_waits_for_the_end),
 	KUNIT_CASE(run_many_wait),
-	KUNIT_CASE(run_bin),
-	KUNIT_CASE(run_files_of_the_worker),
 	KUNIT_CASE(run_runs),
 	KUNIT_CASE(run_wish_only),
 	KUNIT_CASE(run_only_grows),

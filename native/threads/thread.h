@@ -36,6 +36,8 @@ extern u32 os_failing;
 
 /* How many requests have given up what is around them: an executor, a file. */
 extern u32 os_released;
+/* How often there was something in an empty bin; of how many files a worker let go. */
+extern u32 os_bins, os_gone;
 /* Bits of the control threads that were kicked. */
 extern u32 os_kicked;
 /* Called by the next sleep that ends early, before it is known to. */

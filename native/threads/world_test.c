@@ -4,6 +4,8 @@
  * signals, kicks, lock holds, and moves in the last moment. In a kernel no test can do all
  * that at will.
  */
+#include <pthread.h>
+
 #include "engine/owner.h"
 #include "engine/stop.h"
 #include "engine/tests/puppet.h"
@@ -156,6 +158,41 @@ static void world_inbox(struct kunit *test)
 	}
 }
 
+struct poll {
+	struct puppets *ps;
+	u32 answer;
+	bool over;
+};
+
+static void *polls(void *arg)
+{
+	struct poll *poll = arg;
+	struct dxk_rejoin_op r = { .m = poll->ps->main, .cookie = 8, .max = 1, .min = 1 };
+
+	dxk_client_rejoin(&r, 0);
+	poll->answer = r.answer;
+	WRITE_ONCE(poll->over, true);
+	return NULL;
+}
+
+/* Under dispatch=thread nobody but thread 700 makes moves. */
+static void world_publishes(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct poll poll = { .ps = ps };
+	pthread_t thread;
+
+	WRITE_ONCE(ps->e->direct, false);
+	EXPECT_IS(pthread_create(&thread, NULL, polls, &poll), 0);
+	while (!READ_ONCE(ps->e->inbox.first) && !READ_ONCE(poll.over))
+		os_yield();
+	EXPECT_IS(ps->e->stats.rejoin_none_exist, 0);
+	dxk_inbox_run(ps->e);
+	pthread_join(thread, NULL);
+	EXPECT_IS(poll.answer, RJR_NONE_EXIST);
+	WRITE_ONCE(ps->e->direct, true);
+}
+
 static void complete(void *arg)
 {
 	struct puppets *ps = arg;
@@ -224,6 +261,7 @@ static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_kicks),
 	KUNIT_CASE(world_goes_on),
 	KUNIT_CASE(world_inbox),
+	KUNIT_CASE(world_publishes),
 	KUNIT_CASE(world_last_moment),
 	KUNIT_CASE(world_signals),
 	{ }
