@@ -61,6 +61,7 @@ static void files_cancelled(struct kunit *test)
 {
 	struct puppets *ps = new_bin(test);
 	struct dxk_file_ref file = { };
+	u32 released = os_released;
 
 	add_file(ps, &file);
 	EXPECT_IS(os_bins, 0);
@@ -70,6 +71,8 @@ static void files_cancelled(struct kunit *test)
 	EXPECT(dxk_bin_take(ps->e) == &file && !dxk_bin_take(ps->e));
 	dxk_unpin(ps->e);
 	EXPECT_IS(os_gone, 0);
+	/* and the request has it no more */
+	EXPECT_IS(os_released, released);
 }
 
 /* Of what a worker completes it has the files in its hands, all of them. */

@@ -11,8 +11,18 @@ static __thread struct task_struct self = {
 };
 
 u32 os_failing, os_kicked;
-void (*os_late)(void *arg);
+void (*os_late)(void *arg), (*os_waking)(void *arg);
 void *os_late_arg;
+
+/* What is to be done once, at some instant. */
+static void do_once(void (**what)(void *arg))
+{
+	void (*now)(void *arg) = *what;
+
+	*what = NULL;
+	if (now)
+		now(os_late_arg);
+}
 
 struct task_struct *os_task(void)
 {
@@ -21,6 +31,8 @@ struct task_struct *os_task(void)
 
 void os_task_wake(struct task_struct *task)
 {
+	if (os_waking)
+		do_once(&os_waking);
 	pthread_mutex_lock(&task->lock);
 	pthread_cond_signal(&task->woken);
 	pthread_mutex_unlock(&task->lock);
@@ -64,12 +76,7 @@ int os_doze(const bool *done, u64 deadline)
 	pthread_mutex_unlock(&task->lock);
 	if (smp_load_acquire(done))
 		return 0;
-	if (os_late) {
-		void (*late)(void *arg) = os_late;
-
-		os_late = NULL;
-		late(os_late_arg);
-	}
+	do_once(&os_late);
 	return err;
 }
 

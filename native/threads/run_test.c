@@ -414,26 +414,43 @@ static u32 waiting(struct dxk_engine *e)
 	return nr;
 }
 
-/* More wait for the end than a lock hold may tell. */
+/* Somebody starts the context again, between two lock holds of the walker. */
+static void starts_again(void *arg)
+{
+	struct puppets *ps = arg;
+
+	start(ps);
+}
+
+/*
+ * More wait for the end than a lock hold may tell, and by the next one there may be another
+ * run.
+ */
 static void run_many_wait(struct kunit *test)
 {
 	struct puppets *ps = new_context(test, 1);
 	pthread_t stopper[DXK_HOLD_BUDGET + 10];
+	u32 again, i;
 	void *err;
-	u32 i;
 
 	start(ps);
-	for (i = 0; i < ARRAY_SIZE(stopper); i++)
-		EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
-	while (waiting(ps->e) < ARRAY_SIZE(stopper))
-		os_yield();
-	ends(ps);
-	EXPECT_IS(waiting(ps->e), 0);
-	while (waiting(ps->e))
+	for (again = 0; again < 2; again++) {
+		for (i = 0; i < ARRAY_SIZE(stopper); i++)
+			EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
+		while (waiting(ps->e) < ARRAY_SIZE(stopper))
+			os_yield();
+		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+		os_late_arg = ps;
+		os_waking = again ? NULL : starts_again;
 		dxk_run_over(ps->e);
-	for (i = 0; i < ARRAY_SIZE(stopper); i++) {
-		pthread_join(stopper[i], &err);
-		EXPECT(!err);
+		EXPECT_IS(ps->e->state, again ? DXK_CTX_STOPPED : DXK_CTX_RUNNING);
+		EXPECT_IS(waiting(ps->e), 0);
+		while (waiting(ps->e))
+			dxk_run_over(ps->e);
+		for (i = 0; i < ARRAY_SIZE(stopper); i++) {
+			pthread_join(stopper[i], &err);
+			EXPECT(!err);
+		}
 	}
 }
 

@@ -42,6 +42,8 @@ extern u32 os_bins, os_gone;
 extern u32 os_kicked;
 /* Called by the next sleep that ends early, before it is known to. */
 extern void (*os_late)(void *arg);
+/* Called by the next wake-up. */
+extern void (*os_waking)(void *arg);
 extern void *os_late_arg;
 
 static inline bool os_allocation_fails(void)

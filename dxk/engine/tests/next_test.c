@@ -311,6 +311,26 @@ static void next_leave(struct kunit *test)
 	EXPECT_IS(puppet_turn(ps, vacant, 1)->err, -ESHUTDOWN);
 }
 
+/* What it had executed when it was given the first of those that it holds. */
+static void next_began(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 5, 8, 0);
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < 3; i++) {
+		puppet_work(ps, worker);
+		EXPECT_IS(worker->began, 1);
+	}
+	puppet_end(ps, worker, 0, 0);
+	puppet_work(ps, worker);
+	EXPECT_IS(worker->executed, 2);
+	EXPECT_IS(worker->began, 1);
+}
+
 static struct kunit_case next_cases[] = {
 	KUNIT_CASE(next_idle),
 	KUNIT_CASE(next_notes_the_executor),
@@ -322,6 +342,7 @@ static struct kunit_case next_cases[] = {
 	KUNIT_CASE(next_closed_handles),
 	KUNIT_CASE(next_put_back),
 	KUNIT_CASE(next_leave),
+	KUNIT_CASE(next_began),
 	{ }
 };
 

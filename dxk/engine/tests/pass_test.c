@@ -288,8 +288,28 @@ static void pass_last_result(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* More who watch an owner than a lock hold may tell: all see the result that lies there. */
+static void pass_many_watchers(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *m[20], *worker = puppet_worker(ps);
+	u32 i;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	for (i = 0; i < ARRAY_SIZE(m); i++) {
+		m[i] = puppet_client(ps);
+		EXPECT_IS(puppet_rejoin(ps, m[i], 8, 1, 0)->answer, RJR_NONE_READY);
+	}
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+	for (i = 0; i < ARRAY_SIZE(m); i++)
+		EXPECT(m[i]->readable);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+}
+
 static struct kunit_case pass_cases[] = {
 	KUNIT_CASE(pass_many_pollers),
+	KUNIT_CASE(pass_many_watchers),
 	KUNIT_CASE(pass_begins_anew),
 	KUNIT_CASE(pass_and_stop),
 	KUNIT_CASE(pass_and_stop_go_on),
