@@ -257,6 +257,7 @@ static void with_room(struct dxk_policy *policy, long unused)
 {
 	(void)unused;
 	policy->ready_entries = policy->rejoin_entries = 1 << 15;
+	policy->prealloc_requests = 1 << 15;
 }
 
 /* No worker ever comes: all lie in the Ready Pool in the end. */

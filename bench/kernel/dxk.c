@@ -34,6 +34,8 @@ int bench_ctx_open(u32 ops, u32 workers, void (*change)(struct dxk_policy *polic
 	policy.kernel_threads = workers;
 	policy.ready_entries = room;
 	policy.rejoin_entries = room;
+	/* as the rivals have their items before */
+	policy.prealloc_requests = room;
 	policy.max_requests = max(2 * room, 65536U);
 	if (change)
 		change(&policy);
