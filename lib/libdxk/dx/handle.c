@@ -5,8 +5,9 @@
  *
  * A worker's own handles are a list that only the worker itself touches. Closing
  * a native handle marks it removed and counts the removal; a worker sees the count
- * change at the end of its request and closes what is marked. So a call-back never
- * runs in a thread other than the handle's, nor under a lock.
+ * change at the end of its request, or when it looks up from its sleep for work, and
+ * closes what is marked. So a call-back never runs in a thread other than the
+ * handle's, nor under a lock.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -17,6 +17,9 @@
 
 #include "internal.h"
 
+/* How long a worker that has handles open sleeps before it looks at them. */
+#define LOOK_NS		1000000000LL
+
 static void *pointer(uint64_t cookie)
 {
 	return (void *)(uintptr_t)cookie;
@@ -149,13 +152,17 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	return 0;
 }
 
-/* Return: 0 when the context stopped. */
+/*
+ * DX-27: nobody else can close a worker's handles, and nothing calls it from its sleep but
+ * a request, which may never come.
+ * Return: 0 when the context stopped.
+ */
 static int work(struct dx_worker *w)
 {
 	int rc;
 
 	do
-		rc = turn(w, w->frame->nr, -1);
+		rc = turn(w, w->frame->nr, w->owns ? LOOK_NS : -1);
 	while (!rc);
 	return rc == -ESHUTDOWN ? 0 : rc;
 }

@@ -1087,8 +1087,8 @@ int HandleTableAddOf(MTExecutive *mte, HandleClass *kind, void *native);
  *
  * No worker gets it any more. Each worker closes its own one itself: one that
  * executes a request after that request ended, and after its result was handed to
- * its owner (DX-28); one that sleeps for work before its next request, at the
- * latest when the executive stops. What the own ones need, as the memory of
+ * its owner (DX-28); one that sleeps for work within a second, before its next
+ * request or when the executive stops. What the own ones need, as the memory of
  * @native if @CloseHandle looks into it, must last until the executive is
  * destroyed; @native may be added again at once.
  *
