@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
 #include <type_traits>
 #include <unistd.h>
 #include <vector>
@@ -87,6 +88,8 @@ static_assert(Stays<dx::CommandHandler>(), "the executive names its handler");
 static_assert(Stays<dx::Owner>(), "requests name their owner");
 static_assert(std::is_abstract<dx::Runnable>::value, "a Runnable executes something");
 static_assert(std::has_virtual_destructor<dx::Runnable>::value, "");
+static_assert(!std::is_assignable<decltype(dx::RQPost::pXObject) &, Nop *>::value,
+	      "an executor is the Runnable of C in it");
 
 /* --- the sequence of the DX document --------------------------------------------- */
 
@@ -311,6 +314,74 @@ void OwnersWait()
 	EXPECT(leaver.executed == 10);
 }
 
+class Held : public dx::Runnable {
+public:
+	int ExecuteThisRequest(void *) override
+	{
+		begun = true;
+		while (!leave)
+			Nap();
+		ended = true;
+		return 0;
+	}
+	static void Nap() { ::usleep(1000); }
+	std::atomic<bool> begun{ false }, leave{ false }, ended{ false };
+};
+
+struct Deletion {
+	dx::Owner *owner;
+	Held *held;
+	std::atomic<bool> begun{ false };
+	bool too_early = false;
+};
+
+void *Delete(void *arg)
+{
+	auto deletion = static_cast<Deletion *>(arg);
+
+	deletion->begun = true;
+	delete deletion->owner;
+	deletion->too_early = !deletion->held->ended;
+	return nullptr;
+}
+
+/* Its thread needs a descriptor for its first call, and there is none: ~Owner waits. */
+void OwnersAreShort()
+{
+	Settings settings;
+	Policy policy(1);
+	Held held;
+	dx::MTExecutive executive(settings, policy);
+	Deletion deletion;
+	struct rlimit limit, few;
+	std::vector<int> fds;
+	pthread_t thread;
+	int fd;
+
+	deletion.owner = new dx::Owner(executive);
+	deletion.held = &held;
+	EXPECT(deletion.owner->PostARequest(nullptr, &held, 0) == 0);
+	while (!held.begun)
+		Held::Nap();
+	::getrlimit(RLIMIT_NOFILE, &limit);
+	few = limit;
+	few.rlim_cur = 64;
+	::setrlimit(RLIMIT_NOFILE, &few);
+	while ((fd = ::dup(0)) >= 0)
+		fds.push_back(fd);
+	EXPECT(::pthread_create(&thread, nullptr, Delete, &deletion) == 0);
+	while (!deletion.begun)
+		Held::Nap();
+	/* time enough to give up */
+	::usleep(100000);
+	for (int other : fds)
+		::close(other);
+	::setrlimit(RLIMIT_NOFILE, &limit);
+	held.leave = true;
+	::pthread_join(thread, nullptr);
+	EXPECT(!deletion.too_early);
+}
+
 /* --- commands -------------------------------------------------------------------- */
 
 class Handler : public dx::CommandHandler {
@@ -480,7 +551,7 @@ const struct {
 	{ "sequence", Sequence },	{ "construction", Construction },
 	{ "exceptions", Exceptions },	{ "owners_wait", OwnersWait },
 	{ "commands", Commands },	{ "handle_table", HandleTable },
-	{ "help", Help },
+	{ "help", Help },		{ "owners_are_short", OwnersAreShort },
 };
 
 } /* namespace */
