@@ -177,14 +177,19 @@ static void dxk_logfile_write_sync(struct dxk_log *log, u32 max)
 
 /* --- which file ------------------------------------------------------------ */
 
-/* The next file takes over. Return: false when there is no change to be made. */
-static bool dxk_logfile_swap(struct dxk_log *log, struct file **old)
+/*
+ * The next file takes over. Return: false when there is no change to be made, or not yet: what
+ * was accepted before it is the old file's, unless that cannot be written.
+ */
+static bool dxk_logfile_swap(struct dxk_log *log, int err, struct file **old)
 {
 	struct dxk_log_op *op;
 
 	guard(spinlock_irqsave)(&log->lock);
 	op = list_first_entry_or_null(&log->changes, struct dxk_log_op, w.link);
 	if (!op && !log->closed)
+		return false;
+	if (log->file && !err && log->told < (op ? op->upto : log->seq))
 		return false;
 	*old = log->file;
 	WRITE_ONCE(log->file, op ? op->file : NULL);
@@ -199,13 +204,13 @@ static bool dxk_logfile_swap(struct dxk_log *log, struct file **old)
 	return true;
 }
 
-/* Make the change that is wanted: what was accepted before is in the old file, or failed. */
-static bool dxk_logfile_change(struct dxk_log *log)
+/* Make the change that is wanted, if it is time. @err: of the old file. */
+static bool dxk_logfile_change(struct dxk_log *log, int err)
 {
 	struct file *old;
 	struct dxk_wakes wakes;
 
-	if (!dxk_logfile_swap(log, &old))
+	if (!dxk_logfile_swap(log, err, &old))
 		return false;
 	if (!log->file)
 		dxk_log_finish_all(log, &log->sync, log->closed ? -ESHUTDOWN : -ENODEV);
@@ -237,11 +242,7 @@ static int dxk_logfile_turn(struct dxk_log *log)
 		dxk_log_finish_all(log, &log->sync, err);
 	else if (log->file)
 		dxk_logfile_write_sync(log, batch);
-	/* A file that cannot be written does not keep another one from taking over. */
-	if (err || !log->file || log->told >= min(dxk_logfile_upto(log), dxk_log_seq(log)))
-		if (dxk_logfile_change(log))
-			err = 0;
-	return err;
+	return dxk_logfile_change(log, err) ? 0 : err;
 }
 
 static void dxk_logfile_set_backoff(struct dxk_log *log, int err)
