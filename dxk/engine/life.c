@@ -296,7 +296,8 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	struct dxk_run *run = &e->run;
 	struct dxk_halt_op *h;
 
-	if (!dxk_run_is_over(e)) {
+	/* The first of these holds ends it; by the next ones there may be another run. */
+	if (!l->more) {
 		WRITE_ONCE(e->state, run->failed && !run->closed ? run->back :
 								   DXK_CTX_STOPPED);
 		WRITE_ONCE(run->over, run->gen);
@@ -304,7 +305,7 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	l->more = false;
 	while (!list_empty(&run->ended)) {
 		h = list_first_entry(&run->ended, struct dxk_halt_op, w.link);
-		/* Of a run that was begun between two of these holds. */
+		/* Of the one that has begun. */
 		if (h->gen == run->gen && !dxk_run_is_over(e))
 			break;
 		l->more = !dxk_afford(wakes, 1);

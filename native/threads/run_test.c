@@ -437,7 +437,7 @@ static void run_many_wait(struct kunit *test)
 	for (again = 0; again < 2; again++) {
 		for (i = 0; i < ARRAY_SIZE(stopper); i++)
 			EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
-		while (waiting(ps->e) < ARRAY_SIZE(stopper))
+		while (waiting(ps->e) < ARRAY_SIZE(stopper) && !dxk_run_is_over(ps->e))
 			os_yield();
 		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
 		os_late_arg = ps;
