@@ -134,11 +134,35 @@ static void files_let_go(struct kunit *test)
 	EXPECT_IS(os_bins, 0);
 }
 
+/* A worker of the kernel is not available before that (DX-28); a user's lets go by itself. */
+static void files_tidies(struct kunit *test)
+{
+	struct puppets *ps = new_bin(test);
+	struct dxk_file_ref file;
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		struct dxk_member *worker = puppet_member(ps, DXK_ROLE_WORKER, kind, false);
+		u32 attrs = kind == DXK_KERNEL ? PXR_KERNEL : 0;
+		struct dxk_next_op *n;
+
+		puppet_post_nr(ps, ps->main, 2, 8, attrs);
+		dxk_ready_first_of(&ps->e->ready, kind, DXK_LANES - 1)->file = &file;
+		puppet_work(ps, worker);
+		n = puppet_end(ps, worker, 0, 1);
+		EXPECT(!ASLEEP(n));
+		EXPECT_IS(n->err, 0);
+		EXPECT_IS(n->nr, kind == DXK_USER);
+		n->files = NULL;
+	}
+}
+
 static struct kunit_case files_cases[] = {
 	KUNIT_CASE(files_bin),
 	KUNIT_CASE(files_cancelled),
 	KUNIT_CASE(files_of_the_worker),
 	KUNIT_CASE(files_let_go),
+	KUNIT_CASE(files_tidies),
 	{ }
 };
 

@@ -32,11 +32,15 @@ static void start(struct puppets *ps)
 {
 	struct dxk_policy policy = ps->e->policy;
 
+	/* of the run before */
+	ps->e->stalled = true;
 	EXPECT_IS(claim(ps, &policy), 0);
+	EXPECT(!ps->e->stalled);
 	EXPECT_IS(ps->e->state, DXK_CTX_STARTING);
 	EXPECT_IS(claim(ps, &policy), -EBUSY);
 	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_CANCEL, true, 0), -EBUSY);
 	dxk_run_open(ps->e);
+	EXPECT_IS(dxk_run_state(ps->e), DXK_CTX_RUNNING);
 	EXPECT_IS(claim(ps, &policy), -EBUSY);
 	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_PARK);
 }
@@ -50,7 +54,10 @@ static void ends(struct puppets *ps)
 	dxk_run_shut(ps->e);
 	EXPECT(!(os_kicked & BIT(DXK_WALKER)));
 	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+	EXPECT_IS(ps->e->state, DXK_CTX_STOPPED);
+	EXPECT_IS(dxk_run_state(ps->e), DXK_CTX_STOPPING);
 	dxk_run_over(ps->e);
+	EXPECT_IS(dxk_run_state(ps->e), DXK_CTX_STOPPED);
 	EXPECT(dxk_run_is_over(ps->e));
 	EXPECT_IS(ps->e->state, DXK_CTX_STOPPED);
 }

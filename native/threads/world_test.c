@@ -218,6 +218,59 @@ static void world_last_moment(struct kunit *test)
 	EXPECT(ps->e->dormant[DXK_MONITOR]);
 }
 
+static u32 resting;
+
+static void count_resting(void *arg)
+{
+	struct puppets *ps = arg;
+
+	resting = ps->e->crew.resting;
+}
+
+/* A worker that sleeps in SHOULD_STOP rests, but for one of the kernel that has a deadline. */
+static void world_rests(struct kunit *test)
+{
+	static const struct { u32 kind; u64 deadline; bool rests; } rows[] = {
+		{ DXK_USER, 1, true }, { DXK_USER, DXK_FOREVER, true },
+		{ DXK_KERNEL, 1, false }, { DXK_KERNEL, DXK_FOREVER, true },
+	};
+	struct puppets *ps = puppets_workers(test, 1);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct dxk_member *m = puppet_member(ps, DXK_ROLE_WORKER, rows[i].kind, false);
+
+		puppet_post_nr(ps, ps->main, 1, 8, rows[i].kind == DXK_KERNEL ? PXR_KERNEL : 0);
+		puppet_work(ps, m);
+		resting = 7;
+		os_late_arg = ps;
+		os_late = count_resting;
+		if (rows[i].deadline == DXK_FOREVER)
+			os_interrupt(os_self());
+		EXPECT_IS(dxk_should_wait(m, rows[i].deadline),
+			  rows[i].deadline == DXK_FOREVER ? -ERESTARTSYS : 0);
+		EXPECT_IS(resting, rows[i].rests);
+		EXPECT_IS(ps->e->crew.resting, 0);
+		puppet_dies(ps, m);
+	}
+}
+
+/* The last one that rests has the Monitor look. */
+static void world_rest_is_told(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 2);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+
+	puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, m[0]);
+	puppet_parent(ps, m[1], 10);
+	os_kicked = 0;
+	dxk_rest(m[0], true);
+	EXPECT_IS(os_kicked, BIT(DXK_MONITOR));
+	dxk_rest(m[0], false);
+	EXPECT_IS(ps->e->crew.resting, 0);
+}
+
 /* A signal ends each sleep, and its call says so. */
 static void world_signals(struct kunit *test)
 {
@@ -263,6 +316,8 @@ static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_inbox),
 	KUNIT_CASE(world_publishes),
 	KUNIT_CASE(world_last_moment),
+	KUNIT_CASE(world_rests),
+	KUNIT_CASE(world_rest_is_told),
 	KUNIT_CASE(world_signals),
 	{ }
 };

@@ -126,10 +126,25 @@ static void death_of_many(struct kunit *test)
 	EXPECT_IS(ps->e->crew.workers[DXK_USER], 0);
 }
 
+/* DX-77: what lanes may hold of a crew is of those who are there. */
+static void death_takes_a_share(struct kunit *test)
+{
+	struct puppets *ps = puppets_cmls(test, 10);
+	const struct dxk_lanes *lanes = &ps->e->crew.lanes[DXK_USER];
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+
+	EXPECT_IS(lanes->quota[DXK_LANES - 1], 2);
+	puppet_dies(ps, m[0]);
+	EXPECT_IS(lanes->quota[DXK_LANES - 1], 1);
+	puppet_dies(ps, m[1]);
+	EXPECT_IS(lanes->quota[DXK_LANES - 1], 0);
+}
+
 static struct kunit_case death_cases[] = {
 	KUNIT_CASE(death_ends_requests),
 	KUNIT_CASE(death_redo),
 	KUNIT_CASE(death_of_many),
+	KUNIT_CASE(death_takes_a_share),
 	{ }
 };
 

@@ -255,8 +255,41 @@ static void drain_stalls(struct kunit *test)
 	EXPECT_IS(s.since, 0);
 }
 
+/* DX-107: of more than a lock hold may send away none gets in, though there is room. */
+static void drain_lets_nobody_in(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, DXK_ON_BLOCK_STRICT);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_post_op *p[MANY];
+	u32 i, inside;
+
+	ps->e->policy.ready_entries = 2;
+	for (i = 0; i < 3; i++)
+		posts(ps, ps->main, 8);
+	puppet_time_up(ps, &posts(ps, ps->main, 8)->w);
+	puppet_work(ps, m[0]);
+	for (i = 0; i < MANY; i++)
+		p[i] = posts(ps, ps->main, 8);
+	ps->e->swept = true;
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT(ASLEEP(p[MANY - 1]));
+	inside = ps->e->stats.posts;
+	/* an entry becomes free: for who executes, not for those outside */
+	puppet_work(ps, m[1]);
+	EXPECT_IS(ps->e->stats.posts, inside);
+	EXPECT_IS(posts(ps, m[0], 10)->taken, 1);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(p[i]));
+		EXPECT_IS(p[i]->err, -ESHUTDOWN);
+	}
+	dxk_sweep_end(ps->e);
+}
+
 static struct kunit_case drain_cases[] = {
 	KUNIT_CASE(drain_hierarchy),
+	KUNIT_CASE(drain_lets_nobody_in),
 	KUNIT_CASE(drain_wakes_outside),
 	KUNIT_CASE(drain_serves_posters),
 	KUNIT_CASE(drain_reserves_nothing),

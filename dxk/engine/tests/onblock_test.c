@@ -308,9 +308,30 @@ static void onblock_help_dies(struct kunit *test)
 	EXPECT(list_empty(&m->called));
 }
 
+/* A helper that is done is back at the request for which it helped, in reports too. */
+static void onblock_help_notes(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+	u32 i;
+
+	puppet_parent(ps, m, 10);
+	puppet_help(ps, m);
+	puppet_post_nr(ps, m, 1, 11, PXR_REJOIN);
+	puppet_rejoin(ps, m, 11, 1, 1);
+	puppet_help(ps, m);
+	EXPECT_IS(m->work.owner, 11);
+	for (i = 0; i < 2; i++) {
+		puppet_end(ps, m, 0, 0);
+		EXPECT_IS(m->work.owner, i ? 1 : 10);
+	}
+	puppet_end(ps, m, 0, 0);
+}
+
 static struct kunit_case onblock_cases[] = {
 	KUNIT_CASE(onblock_help),
 	KUNIT_CASE(onblock_help_depth),
+	KUNIT_CASE(onblock_help_notes),
 	KUNIT_CASE(onblock_help_order),
 	KUNIT_CASE(onblock_help_ends),
 	KUNIT_CASE(onblock_help_never_blocks),
