@@ -39,8 +39,7 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 	if (!rqe)
 		return false;
 	share = n->max == 1 ? 1 :
-		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind),
-			     max(1U, e->crew.workers[kind]));
+		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind), e->crew.workers[kind]);
 	do {
 		dxk_assign(e, n->m, rqe, &n->work, wakes);
 		n->nr++;
@@ -78,7 +77,6 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 	if (!rqe)
 		return false;
 	n = list_first_entry(&e->crew.idle[kind], struct dxk_next_op, w.link);
-	dxk_waiter_leave(&n->w);
 	dxk_assign(e, n->m, rqe, &n->work, wakes);
 	n->nr++;
 	dxk_next_finish(n, 0, wakes);
