@@ -421,44 +421,134 @@ static u32 waiting(struct dxk_engine *e)
 	return nr;
 }
 
-/* Somebody starts the context again, between two lock holds of the walker. */
+static pthread_t late;
+
+/* Between two lock holds of the walker somebody starts the context again, and stops it. */
 static void starts_again(void *arg)
 {
 	struct puppets *ps = arg;
+	u32 before = waiting(ps->e);
 
 	start(ps);
+	EXPECT_IS(pthread_create(&late, NULL, waits, ps->e), 0);
+	while (waiting(ps->e) == before)
+		os_yield();
 }
 
 /*
  * More wait for the end than a lock hold may tell, and by the next one there may be another
- * run.
+ * run, for whose end others wait.
  */
 static void run_many_wait(struct kunit *test)
 {
 	struct puppets *ps = new_context(test, 1);
 	pthread_t stopper[DXK_HOLD_BUDGET + 10];
-	u32 again, i;
 	void *err;
+	u32 i;
 
 	start(ps);
-	for (again = 0; again < 2; again++) {
-		for (i = 0; i < ARRAY_SIZE(stopper); i++)
-			EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
-		while (waiting(ps->e) < ARRAY_SIZE(stopper) && !dxk_run_is_over(ps->e))
-			os_yield();
-		EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
-		os_late_arg = ps;
-		os_waking = again ? NULL : starts_again;
+	for (i = 0; i < ARRAY_SIZE(stopper); i++)
+		EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
+	while (waiting(ps->e) < ARRAY_SIZE(stopper))
+		os_yield();
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+	os_late_arg = ps;
+	os_waking = starts_again;
+	dxk_run_over(ps->e);
+	EXPECT(!dxk_run_is_over(ps->e));
+	EXPECT_IS(waiting(ps->e), 1);
+	while (waiting(ps->e))
 		dxk_run_over(ps->e);
-		EXPECT_IS(ps->e->state, again ? DXK_CTX_STOPPED : DXK_CTX_RUNNING);
-		EXPECT_IS(waiting(ps->e), 0);
-		while (waiting(ps->e))
-			dxk_run_over(ps->e);
-		for (i = 0; i < ARRAY_SIZE(stopper); i++) {
-			pthread_join(stopper[i], &err);
-			EXPECT(!err);
-		}
+	for (i = 0; i < ARRAY_SIZE(stopper); i++) {
+		pthread_join(stopper[i], &err);
+		EXPECT(!err);
 	}
+	pthread_join(late, &err);
+	EXPECT(!err);
+}
+
+/* Between two lock holds of the walker the one who is left gives up. */
+static void gives_up(void *arg)
+{
+	struct puppets *ps = arg;
+
+	EXPECT_IS(waiting(ps->e), 1);
+	spin_lock(&ps->e->lock);
+	os_interrupt(list_first_entry(&ps->e->run.ended, struct dxk_waiter, link)->task);
+	spin_unlock(&ps->e->lock);
+	while (waiting(ps->e))
+		os_yield();
+}
+
+static void run_last_gives_up(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	pthread_t stopper[DXK_HOLD_BUDGET + 1];
+	long sum = 0;
+	void *err;
+	u32 i;
+
+	start(ps);
+	for (i = 0; i < ARRAY_SIZE(stopper); i++)
+		EXPECT_IS(pthread_create(&stopper[i], NULL, waits, ps->e), 0);
+	while (waiting(ps->e) < ARRAY_SIZE(stopper))
+		os_yield();
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_DOWN);
+	os_late_arg = ps;
+	os_waking = gives_up;
+	dxk_run_over(ps->e);
+	for (i = 0; i < ARRAY_SIZE(stopper); i++) {
+		pthread_join(stopper[i], &err);
+		sum += (long)err;
+	}
+	EXPECT_IS(sum, -ERESTARTSYS);
+}
+
+static bool stop_is_back;
+
+static void *walks_late(void *arg)
+{
+	struct dxk_engine *e = arg;
+
+	while (!waiting(e) && !READ_ONCE(stop_is_back))
+		os_yield();
+	return walks(e);
+}
+
+/* The time that its caller gives Stop is for requests; threads end soon, or in a second. */
+static void run_waits_longer(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	pthread_t walker;
+
+	start(ps);
+	stop_is_back = false;
+	EXPECT_IS(pthread_create(&walker, NULL, walks_late, ps->e), 0);
+	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, true, 1), 0);
+	WRITE_ONCE(stop_is_back, true);
+	pthread_join(walker, NULL);
+}
+
+/* A context whose only Start has failed tells those who sleep when it is closed. */
+static void run_fails_and_closes(struct kunit *test)
+{
+	struct puppets *ps = new_context(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	struct dxk_should_op *s;
+	pthread_t walker;
+
+	EXPECT_IS(claim(ps, &policy), 0);
+	EXPECT_IS(pthread_create(&walker, NULL, walks, ps->e), 0);
+	dxk_run_fail(ps->e);
+	pthread_join(walker, NULL);
+	EXPECT_IS(ps->e->state, DXK_CTX_NEW);
+	s = puppet_asks(ps, ps->main, true);
+	EXPECT(ASLEEP(s));
+	dxk_run_close(ps->e);
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_SHUT);
+	dxk_run_shut(ps->e);
+	EXPECT(!ASLEEP(s));
+	EXPECT_IS(dxk_run_look(ps->e), DXK_WALK_LEAVE);
 }
 
 static struct kunit_case run_cases[] = {
@@ -469,6 +559,9 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_fails),
 	KUNIT_CASE(run_waits_for_the_end),
 	KUNIT_CASE(run_many_wait),
+	KUNIT_CASE(run_last_gives_up),
+	KUNIT_CASE(run_waits_longer),
+	KUNIT_CASE(run_fails_and_closes),
 	KUNIT_CASE(run_runs),
 	KUNIT_CASE(run_wish_only),
 	KUNIT_CASE(run_only_grows),

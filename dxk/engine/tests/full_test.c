@@ -276,11 +276,35 @@ static void full_serves_many(struct kunit *test)
 	EXPECT(!ps->e->owing);
 }
 
+/* A worker that has completed a part of its batch sleeps for the rest. */
+static void full_batch(struct kunit *test)
+{
+	struct puppets *ps = two_entries(test, DXK_REJOIN_BLOCK_WORKER);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_next_op *n;
+
+	post_nr(ps, 4);
+	puppet_fetch(puppet_turn(ps, worker, 4));
+	puppet_end(ps, worker, 0, 0);
+	puppet_end(ps, worker, 0, 0);
+	n = puppet_end(ps, worker, 0, 0);
+	list_splice_tail_init(&worker->busy, &n->done);
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 1);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT_IS(n->taken, 1);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 1);
+	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 0);
+}
+
 static struct kunit_case full_cases[] = {
 	KUNIT_CASE(full_grows),
 	KUNIT_CASE(full_blocks_worker),
 	KUNIT_CASE(full_wait_for_more),
 	KUNIT_CASE(full_many_blocked),
+	KUNIT_CASE(full_batch),
 	KUNIT_CASE(full_reserves),
 	KUNIT_CASE(full_space_closes),
 	KUNIT_CASE(full_serves_many),
