@@ -158,8 +158,8 @@ int main(int argc, char **argv)
 	}
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	seconds = end.tv_sec - begin.tv_sec + (end.tv_nsec - begin.tv_nsec) / 1e9;
-	printf("%llu steps, %llu of them lock holds, in %llu episodes from seed %llu on, hash %016llx: %.0f a second\n",
-	       outcome->steps, outcome->holds, outcome->episodes, a.seed,
-	       outcome->hash, outcome->steps / seconds);
+	printf("%llu steps, %llu of them lock holds, in %llu episodes from seed %llu on, ",
+	       outcome->steps, outcome->holds, outcome->episodes, a.seed);
+	printf("hash %016llx: %.0f a second\n", outcome->hash, outcome->steps / seconds);
 	return 0;
 }

@@ -352,7 +352,8 @@ static void task_init(struct task_struct *t, const char *name, void (*run)(void 
 	struct sim_fiber *fiber = t->fiber ?: fiber_new(task_main);
 
 	*t = (struct task_struct) {
-		.nr = t - task, .stream = 1 + begun++ % (CHOICE_STREAMS - 1), .name = name, .run = run, .arg = arg, .fiber = fiber,
+		.nr = t - task, .stream = 1 + begun++ % (CHOICE_STREAMS - 1),
+		.name = name, .run = run, .arg = arg, .fiber = fiber,
 		.deadline = DXK_FOREVER,
 	};
 	order_release(t);
