@@ -14,13 +14,13 @@ u32 os_failing, os_kicked;
 void (*os_late)(void *arg), (*os_waking)(void *arg);
 void *os_late_arg;
 
-/* What is to be done once, at some instant. */
+/* What is to be done once, at some instant, by whatever thread is first. */
 static void do_once(void (**what)(void *arg))
 {
-	void (*now)(void *arg) = *what;
+	void (*now)(void *arg) = __atomic_load_n(what, __ATOMIC_ACQUIRE);
 
-	*what = NULL;
-	if (now)
+	if (now && __atomic_compare_exchange_n(what, &now, NULL, false, __ATOMIC_ACQ_REL,
+					       __ATOMIC_RELAXED))
 		now(os_late_arg);
 }
 
@@ -31,8 +31,7 @@ struct task_struct *os_task(void)
 
 void os_task_wake(struct task_struct *task)
 {
-	if (os_waking)
-		do_once(&os_waking);
+	do_once(&os_waking);
 	pthread_mutex_lock(&task->lock);
 	pthread_cond_signal(&task->woken);
 	pthread_mutex_unlock(&task->lock);
