@@ -201,6 +201,66 @@ TEST_F(lib, cut)
 	EXPECT_EQ(2, cut);
 }
 
+/* Reads up to the end of a line. Return: whether there was one. */
+static bool line_read(int fd)
+{
+	ssize_t n;
+	char c;
+
+	do
+		n = read(fd, &c, 1);
+	while (n == 1 && c != '\n');
+	return n == 1;
+}
+
+/*
+ * DX-100: the log is a pipe that is full, then read line by line. What is not in it, and
+ * not in the writer's turn, is in the Log Pool.
+ */
+TEST_F(lib, batch)
+{
+	enum { MESSAGES = 100, BATCH = 3, TEXT = 200, PAGE = 4096, OWN = 8 };
+	char text[TEXT + 1], page[PAGE];
+	long long held, most = 0;
+	bool right = true;
+	unsigned int i;
+	struct dxt t;
+	int rd, wr;
+
+	if (variant->writer == DX_LOG_WRITER_KERNEL)
+		return;	/* it writes to files only */
+	ASSERT_EQ(0, mkfifo(LOG, 0600));
+	rd = open(LOG, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	wr = open(LOG, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, rd);
+	ASSERT_EQ(PAGE, fcntl(rd, F_SETPIPE_SZ, PAGE));
+	ASSERT_EQ(0, fcntl(rd, F_SETFL, 0));
+	memset(page, '\n', PAGE);
+	ASSERT_EQ(PAGE, write(wr, page, PAGE));
+	close(wr);
+
+	self->policy.TPLogEntries = 256;
+	self->policy.TPLogBatch = BATCH;
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	t = of_executive(self->mte);
+	memset(text, 'x', TEXT);
+	text[TEXT] = '\0';
+	for (i = 0; i < MESSAGES; i++)
+		ASSERT_EQ(0, LogMessage("%s", text));
+	for (i = 0; i < PAGE; i++)
+		right &= line_read(rd);
+	for (i = 1; i <= MESSAGES; i++) {
+		right &= line_read(rd);
+		held = MESSAGES - i - dxt_num(&t, "pools/log_use");
+		most = held > most ? held : most;
+	}
+	/* the writer may be in a write(2) that nothing else ends */
+	close(rd);
+	EXPECT_TRUE(right);
+	EXPECT_GE(PAGE / TEXT + OWN + BATCH, most);
+}
+
 /* A full disk: kept, tried again, also when another file comes instead. */
 TEST_F(lib, disk_full)
 {

@@ -111,6 +111,22 @@ static bool drain_goes_on(struct dx_log *log)
 	return again;
 }
 
+/* How many messages a turn writes at most, by the policy as it is now (DX-100). */
+static unsigned int log_batch(MTExecutive *mte)
+{
+	struct dxk_policy policy;
+
+	if (dxk_policy_get(mte->ctx, &policy) < 0 || policy.log_batch > DXK_BATCH_MAX)
+		return DXK_BATCH_MAX;
+	return policy.log_batch;
+}
+
+/* Waits for messages. Return: how many are in log->recs, or a negative errno. */
+static int drain_read(MTExecutive *mte)
+{
+	return dxk_log_read(mte->ctx, mte->env.log.recs, log_batch(mte), -1);
+}
+
 static void *drain_main(void *arg)
 {
 	MTExecutive *mte = arg;
@@ -119,8 +135,7 @@ static void *drain_main(void *arg)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
 	do {
-		while ((rc = dxk_log_read(mte->ctx, log->recs, DXK_BATCH_MAX, -1)) >= 0 ||
-		       rc == -EINTR) {
+		while ((rc = drain_read(mte)) >= 0 || rc == -EINTR) {
 			for (i = 0; i < rc && drain_record(log, &log->recs[i]); i++)
 				;
 			if (i < rc)

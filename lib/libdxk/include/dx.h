@@ -118,7 +118,8 @@ enum DXLogWriter {
  *	that call, or a spare worker thread takes its place: see DOC: Workers
  *	that wait
  * @TPOrder: enum dxk_order
- * @TPLogBatch: most messages that the log's drain writes per turn
+ * @TPLogBatch: most messages that the log's writer takes out of the Log Pool per turn;
+ *	the library's takes no more than %DXK_BATCH_MAX
  * @TPSampleInterval: milliseconds between samples, 0 for none
  * @TPSampleEntries: samples that are kept
  * @TPReportAge: milliseconds after which a request that executes is reported, 0
