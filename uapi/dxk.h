@@ -612,8 +612,9 @@ struct dxk_member_create {
  *	worker keeps from running, and all spares there are have work
  *
  * For the thread of a process that starts its workers. Returns the sum of both, 0 at
- * the deadline. Whoever attaches first gets a place. EINTR; ESHUTDOWN unless the
- * context runs.
+ * the deadline. Whoever attaches first gets a place. EINTR; ESHUTDOWN when the context
+ * was not started or has ended. While a Stop drains it, a worker that died may still
+ * have to be replaced; with nothing left to execute there is no use for threads.
  */
 struct dxk_crew_wait {
 	__u32 size;

@@ -658,4 +658,37 @@ TEST(crew_wait)
 	dxt_down(&t);
 }
 
+/* A drain still has a use for a thread when a worker dies, and none when all is done. */
+TEST(crew_wait_in_a_drain)
+{
+	unsigned int workers = 99, taken;
+	struct dxk_work work;
+	struct dxk_done done;
+	struct dxt t;
+	int worker, i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	worker = dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_NOP, i, 0, 0, NULL));
+	ASSERT_EQ(1, dxk_next(worker, NULL, 0, &taken, &work, 1, NULL, 0, 0));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 0));
+	EXPECT_EQ(0, dxk_crew_wait(t.ctx, 0, &workers, NULL));
+	EXPECT_EQ(0, workers);
+	close(worker);
+	EXPECT_EQ(1, dxk_crew_wait(t.ctx, -1, &workers, NULL));
+	EXPECT_EQ(1, workers);
+	worker = dxk_member_create(t.ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_EQ(1, dxk_next(worker, NULL, 0, &taken, &work, 1, NULL, 0, 0));
+	EXPECT_EQ(0, dxk_crew_wait(t.ctx, 0, NULL, NULL));
+	done = (struct dxk_done){ .ticket = work.ticket };
+	dxk_next(worker, &done, 1, &taken, NULL, 0, NULL, 0, 0);
+	EXPECT_EQ(1, taken);
+	close(worker);
+	EXPECT_EQ(-ESHUTDOWN, dxk_crew_wait(t.ctx, -1, NULL, NULL));
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN

@@ -159,10 +159,12 @@ int dxk_ctx_join_id(int ctl, unsigned int id, unsigned int access,
  * @spares: out, spares that are needed now (%DXK_MEMBER_SPARE); may be %NULL
  *
  * For the thread that starts a process's workers. A place is given to who attaches
- * first, so a thread that comes too late has no place and ends.
+ * first, so a thread that comes too late has no place and ends. While a Stop drains the
+ * context a worker that died may still have to be replaced; with nothing left to execute
+ * there is no use for threads.
  *
- * Return: the sum of both, 0 when the time is over; -EINTR, -ESHUTDOWN unless the
- * context runs, -EACCES.
+ * Return: the sum of both, 0 when the time is over; -EINTR, -ESHUTDOWN when the context
+ * was not started or has ended, -EACCES.
  */
 int dxk_crew_wait(int ctx, int64_t timeout_ns, unsigned int *workers,
 		  unsigned int *spares);
