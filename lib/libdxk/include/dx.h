@@ -15,6 +15,11 @@
  * not. A thread becomes a member of the executive at its first call (DX-23) and
  * leaves it when it ends. After fork() the child has no executive: -ENXIO, or
  * -EPERM with one of the parent; it may make its own.
+ *
+ * Signals: a handler that was installed with SA_RESTART, as signal(3) does, runs and a
+ * call that waits goes on, to its time and not longer. After any other one the call ends
+ * with -EINTR: so sigaction(2) installs what is to end a wait. SendCommand() always ends
+ * so: begun again it would send the command twice.
  */
 #ifndef _DX_H
 #define _DX_H

@@ -9,7 +9,12 @@
  * <linux/dxk.h>; errno itself is not part of the interface. No function keeps
  * state, so every one may be called by any number of threads at a time, with the
  * exception that the module makes: a member belongs to the thread that made it.
- * None is restarted after a signal: -EINTR is the caller's to judge.
+ *
+ * Signals: a handler that was installed with SA_RESTART, as signal(3) does, runs and the
+ * wait goes on, to its deadline and not longer. After any other one it ends with -EINTR,
+ * nothing was taken, and what to do is the caller's to judge. The wait for a reply in
+ * dxk_command_send() always ends so: begun again it would send the command twice. A call
+ * that does not wait never ends so.
  *
  * A timeout is relative, in nanoseconds, measured with CLOCK_MONOTONIC: below 0
  * for ever, 0 do not wait.
