@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <memory>
 #include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <type_traits>
 #include <unistd.h>
 #include <vector>
@@ -544,6 +546,42 @@ void Help()
 	EXPECT(element.RQEStatus == -EILSEQ);
 }
 
+/* One worker: the request that ends its thread is executed in the wait of the other. */
+struct Quitter : dx::Runnable {
+	int ExecuteThisRequest(void *request) override
+	{
+		dx::Owner owner;
+
+		if (request)
+			::pthread_exit(nullptr);
+		return owner.PostARequest(this, this, 0);
+	}
+};
+
+/* Its owner cannot be left: std::terminate(). */
+void QuitInHelp()
+{
+	pid_t pid = ::fork();
+	int status = 0;
+
+	if (!pid) {
+		Settings settings;
+		Policy policy(1);
+		Quitter quitter;
+
+		policy.TPOnBlock = DXK_ON_BLOCK_HELP;
+		std::set_terminate([] { ::_exit(42); });
+		dx::MTExecutive executive(settings, policy);
+		dx::Owner owner(executive);
+
+		owner.PostARequest(nullptr, &quitter, 0);
+		owner.RejoinWait(nullptr, Patience);
+		::_exit(1);
+	}
+	EXPECT(::waitpid(pid, &status, 0) == pid);
+	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
 const struct {
 	const char *name;
 	void (*run)();
@@ -551,7 +589,8 @@ const struct {
 	{ "sequence", Sequence },	{ "construction", Construction },
 	{ "exceptions", Exceptions },	{ "owners_wait", OwnersWait },
 	{ "commands", Commands },	{ "handle_table", HandleTable },
-	{ "help", Help },		{ "owners_are_short", OwnersAreShort },
+	{ "help", Help },		{ "quit_in_help", QuitInHelp },
+	{ "owners_are_short", OwnersAreShort },
 };
 
 } /* namespace */
