@@ -9,6 +9,7 @@
 
 #include "abi/ioctl.h"
 #include "abi/sysfs.h"
+#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/queue.h"
 #include "runtime/run.h"
@@ -37,6 +38,7 @@ static int __init dxk_init(void)
 
 	dxk_ioctl_check_abi();
 	dxk_sysfs_init();
+	os_turns_init();
 	err = dxk_rqe_init();
 	if (err)
 		return err;

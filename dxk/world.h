@@ -14,6 +14,7 @@
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/lockdep.h>
 #include <linux/log2.h>
 #include <linux/math.h>
 #include <linux/math64.h>
@@ -28,6 +29,8 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
+
+#include "engine/waits.h"
 
 #define OS_DEBUG	IS_ENABLED(CONFIG_PROVE_LOCKING)
 
@@ -67,6 +70,42 @@ static inline u32 os_hash(u64 key, u32 id, u64 seed)
 {
 	return (key ^ (u64)id << 40) * (seed | 1) >> 32;
 }
+
+#ifdef CONFIG_LOCKDEP
+extern struct lockdep_map os_turns[OS_TURNS];
+bool os_in_turn_for_others(void);
+void os_turns_init(void);
+
+/* An executor may execute another request while it waits: turns are taken for reading. */
+static inline void os_turn_begin(enum os_turn turn)
+{
+	lock_map_acquire_read(&os_turns[turn]);
+}
+
+static inline void os_turn_end(enum os_turn turn)
+{
+	lock_map_release(&os_turns[turn]);
+}
+
+static inline void os_may_wait(enum os_turn turn)
+{
+	might_sleep();
+	lock_map_acquire(&os_turns[turn]);
+	lock_map_release(&os_turns[turn]);
+}
+
+static inline void os_may_wait_for_user(void)
+{
+	might_sleep();
+	lockdep_assert(!os_in_turn_for_others());
+}
+#else
+static inline void os_turns_init(void) { }
+static inline void os_turn_begin(enum os_turn turn) { }
+static inline void os_turn_end(enum os_turn turn) { }
+static inline void os_may_wait(enum os_turn turn) { }
+static inline void os_may_wait_for_user(void) { }
+#endif
 
 static inline void os_read_begin(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * User space as the engine's world, see engine/os.h: what of the kernel's names the engine
- * uses, written anew. "thread.h" has tasks and locks, and there are two: that of threads/,
- * for real threads, and that of sim/, for virtual ones.
+ * uses, written anew. "thread.h" has tasks and locks, and there are three: that of
+ * threads/, for tests with real threads, that of sim/, for virtual ones, and that of cores/,
+ * where speed is measured.
  */
 #ifndef _DXK_NATIVE_WORLD_H
 #define _DXK_NATIVE_WORLD_H
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/types.h>
+
+#include "engine/waits.h"
 
 typedef __u8 u8;
 typedef __u16 u16;
@@ -143,8 +146,10 @@ static inline long PTR_ERR(const void *ptr)
 	return (long)ptr;
 }
 
-/* Assertions are worth their time. */
+/* Assertions are worth their time, unless it is the time that is measured. */
+#ifndef OS_DEBUG
 #define OS_DEBUG	1
+#endif
 
 /* --- order, tasks, locks ---------------------------------------------------- */
 
@@ -173,8 +178,8 @@ static inline long PTR_ERR(const void *ptr)
 	os_point_held();						\
 } while (0)
 
-#define lockdep_assert_held(lock)	WARN_ON_ONCE(!os_lock_is_held(lock))
-#define lockdep_assert_not_held(lock)	WARN_ON_ONCE(os_lock_is_held(lock))
+#define lockdep_assert_held(lock)	WARN_ON_ONCE(OS_DEBUG && !os_lock_is_held(lock))
+#define lockdep_assert_not_held(lock)	WARN_ON_ONCE(OS_DEBUG && os_lock_is_held(lock))
 
 /* --- containers, memory ----------------------------------------------------- */
 
@@ -209,6 +214,26 @@ extern long os_allocated;
 static inline u32 os_hash(u64 key, u32 id, u64 seed)
 {
 	return (key ^ (u64)id << 40) * (seed | 1) >> 32;
+}
+
+/* Nobody looks at who waits for whom. */
+static inline void os_turn_begin(enum os_turn turn)
+{
+	(void)turn;
+}
+
+static inline void os_turn_end(enum os_turn turn)
+{
+	(void)turn;
+}
+
+static inline void os_may_wait(enum os_turn turn)
+{
+	(void)turn;
+}
+
+static inline void os_may_wait_for_user(void)
+{
 }
 
 u64 get_random_u64(void);

@@ -2,6 +2,8 @@
 #ifndef _DXK_ABI_ARGS_H
 #define _DXK_ABI_ARGS_H
 
+#include <linux/build_bug.h>
+#include <linux/fault-inject-usercopy.h>
 #include <linux/poll.h>
 #include <linux/types.h>
 #include <linux/uaccess.h>
@@ -55,6 +57,59 @@ struct dxk_ucall {
 	struct dxk_session *session;
 };
 
+/*
+ * Regions of user access, in which nothing is called. Each is a point at which a test can have
+ * it fail, as copy_from_user() and copy_to_user() are; so is the store of one field.
+ */
+#define dxk_read_begin(from, size)						\
+	likely(!should_fail_usercopy() && user_read_access_begin(from, size))
+#define dxk_write_begin(to, size)						\
+	likely(!should_fail_usercopy() && user_write_access_begin(to, size))
+#define dxk_put_field(val, to)							\
+	(should_fail_usercopy() ? -EFAULT : put_user(val, to))
+
+/*
+ * Words from and to the caller, in one region of user access. The loops are unrolled where
+ * the size is a constant. Return: did all go over?
+ */
+static __always_inline bool dxk_words_get(void *to, const void __user *from, size_t size)
+{
+	const u64 __user *theirs = from;
+	u64 *ours = to;
+	size_t i;
+
+	if (!dxk_read_begin(from, size))
+		return false;
+#pragma GCC unroll 16
+	for (i = 0; i < size / sizeof(*ours); i++)
+		unsafe_get_user(ours[i], &theirs[i], fault);
+	user_read_access_end();
+	return true;
+
+fault:
+	user_read_access_end();
+	return false;
+}
+
+static __always_inline bool dxk_words_put(const void *from, void __user *to, size_t size)
+{
+	u64 __user *theirs = to;
+	const u64 *ours = from;
+	size_t i;
+
+	if (!dxk_write_begin(to, size))
+		return false;
+#pragma GCC unroll 16
+	for (i = 0; i < size / sizeof(*ours); i++)
+		unsafe_put_user(ours[i], &theirs[i], fault);
+	user_write_access_end();
+	return true;
+
+fault:
+	user_write_access_end();
+	return false;
+}
+
 /* Copy the argument back; each has its out fields within the first version. */
 static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
 {
@@ -72,21 +127,23 @@ static inline void __user *dxk_array_at(u64 array, u32 usize, u32 i)
 	return u64_to_user_ptr(array + (u64)usize * i);
 }
 
-/* Most elements are of our size, which the compiler knows: no check is left then. */
+/* Most elements are of our size, which the compiler knows. */
 static __always_inline int dxk_array_get(void *elem, size_t size, u64 array, u32 usize,
 					 u32 i)
 {
+	BUILD_BUG_ON(size % sizeof(u64));
 	if (unlikely(usize != size))
 		return dxk_array_get_other(elem, size, array, usize, i);
-	return copy_from_user(elem, dxk_array_at(array, usize, i), size) ? -EFAULT : 0;
+	return dxk_words_get(elem, dxk_array_at(array, usize, i), size) ? 0 : -EFAULT;
 }
 
 static __always_inline int dxk_array_put(const void *elem, size_t size, u64 array,
 					 u32 usize, u32 i)
 {
+	BUILD_BUG_ON(size % sizeof(u64));
 	if (unlikely(usize != size))
 		return dxk_array_put_other(elem, size, array, usize, i);
-	return copy_to_user(dxk_array_at(array, usize, i), elem, size) ? -EFAULT : 0;
+	return dxk_words_put(elem, dxk_array_at(array, usize, i), size) ? 0 : -EFAULT;
 }
 
 /* Control and the context, ioctl_context.c; of three calls all but the descriptor */

@@ -142,7 +142,8 @@ struct dxk_call_desc {
 		.on = _on,						\
 		.access = _access,					\
 		.min_size = offsetofend(struct _struct, _last),		\
-		.size = sizeof(struct _struct),				\
+		.size = sizeof(struct _struct) +			\
+			BUILD_BUG_ON_ZERO(sizeof(struct _struct) % sizeof(u64)), \
 		.fn = _fn,						\
 	}
 
@@ -202,11 +203,29 @@ static bool dxk_member_is_mine(const struct dxk_member *m)
 	return dxk_thread_of(m)->user == current;
 }
 
+/*
+ * Copy the argument in, be it that of an older or a newer program. Most are of the size that
+ * it has now.
+ */
+static int dxk_ucall_get(struct dxk_ucall *c, u32 min_size, u32 size)
+{
+	if (get_user(c->usize, (u32 __user *)c->uptr))
+		return -EFAULT;
+	if (likely(c->usize == size))
+		return dxk_words_get(&c->args, c->uptr, size) ? 0 : -EFAULT;
+	if (c->usize < min_size)
+		return -EINVAL;
+	if (c->usize > PAGE_SIZE)
+		return -E2BIG;
+	return copy_struct_from_user(&c->args, size, c->uptr, c->usize);
+}
+
 /* @on: the kind of descriptor; @access: its rights; @s: the session of a context */
 static long dxk_call(enum dxk_call_on on, u32 access, void *obj, struct dxk_session *s,
 		     unsigned int cmd, unsigned long arg)
 {
-	struct dxk_ucall c = { .uptr = (void __user *)arg, .session = s };
+	/* Of the argument no more is read than what is copied in. */
+	struct dxk_ucall c __uninitialized;
 	/* Numbers with another type, a direction or a size are all beyond the table. */
 	unsigned int nr = cmd - _IO(DXK_IOC_TYPE, 0);
 	const struct dxk_call_desc *d;
@@ -219,13 +238,9 @@ static long dxk_call(enum dxk_call_on on, u32 access, void *obj, struct dxk_sess
 		return -ENOTTY;
 	if (d->access & ~access)
 		return -EACCES;
-	if (get_user(c.usize, (u32 __user *)c.uptr))
-		return -EFAULT;
-	if (c.usize < d->min_size)
-		return -EINVAL;
-	if (c.usize > PAGE_SIZE)
-		return -E2BIG;
-	err = copy_struct_from_user(&c.args, d->size, c.uptr, c.usize);
+	c.uptr = (void __user *)arg;
+	c.session = s;
+	err = dxk_ucall_get(&c, d->min_size, d->size);
 	if (err)
 		return err;
 	if (on & DXK_ON_MEMBER && !dxk_member_is_mine(obj))
@@ -267,7 +282,9 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 
 static int dxk_member_close(struct inode *inode, struct file *file)
 {
+	os_turn_begin(OS_CLOSE);
 	dxk_member_release(file->private_data);
+	os_turn_end(OS_CLOSE);
 	return 0;
 }
 
@@ -298,7 +315,9 @@ static __poll_t dxk_ctx_poll(struct file *file, poll_table *wait)
 
 static int dxk_ctx_close(struct inode *inode, struct file *file)
 {
+	os_turn_begin(OS_CLOSE);
 	dxk_session_close(file->private_data);
+	os_turn_end(OS_CLOSE);
 	return 0;
 }
 

@@ -76,7 +76,7 @@ long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_member *m = obj;
 	struct dxk_post *a = &c->args.post;
-	struct dxk_post_op p = { .m = m, .help = a->flags & DXK_CALL_HELP };
+	struct dxk_post_op p __uninitialized;
 	long ret;
 
 	if (a->flags & ~DXK_CALL_HELP)
@@ -85,6 +85,8 @@ long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 			      offsetofend(struct dxk_post_entry, reserved));
 	if (ret)
 		return ret;
+	p.m = m;
+	p.help = a->flags & DXK_CALL_HELP;
 	ret = dxk_client_begin(&p, a->nr);
 	if (ret)
 		a->index = 0;
@@ -130,24 +132,59 @@ static int dxk_result_put(const struct dxk_rejoin *a, u32 i, const struct dxk_rq
 	return dxk_array_put(&r, sizeof(r), a->results, a->result_size, i);
 }
 
+/*
+ * Results go out straight from their requests, in one region of user access, in which nothing
+ * is called, up to one with data. Return: how many; @rqe: the one that is next.
+ */
+static int dxk_results_put_plain(const struct dxk_rejoin *a, const struct dxk_rejoin_op *r,
+				 struct dxk_rqe **rqe)
+{
+	struct dxk_result __user *to = u64_to_user_ptr(a->results);
+	int nr = 0;
+
+	*rqe = list_first_entry(&r->rqes, struct dxk_rqe, link);
+	if (a->result_size != sizeof(*to) ||
+	    !dxk_write_begin(to, r->nr * sizeof(*to)))
+		return 0;
+	for (; nr < (int)r->nr; nr++, to++, *rqe = list_next_entry(*rqe, link)) {
+		const struct dxk_rqe *from = *rqe;
+
+		if (a->data && from->data_len)
+			break;
+		unsafe_put_user(from->executor, &to->executor, out_end);
+		unsafe_put_user(from->param, &to->param, out_end);
+		unsafe_put_user(from->status, &to->status, out_end);
+		unsafe_put_user(from->attrs, &to->attrs, out_end);
+		unsafe_put_user(from->prio, &to->prio, out_end);
+		unsafe_put_user(from->inspect, &to->inspect_count, out_end);
+		unsafe_put_user(from->data_len, &to->data_len, out_end);
+		unsafe_put_user(from->worker, &to->worker, out_end);
+		unsafe_put_user(from->attempts, &to->attempts, out_end);
+		unsafe_put_user(0, &to->reserved, out_end);
+	}
+out_end:
+	user_write_access_end();
+	return nr;
+}
+
 /* Copy results out; the first that fails and those behind it are returned to their owner. */
 static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 			    struct dxk_rejoin_op *r)
 {
-	struct dxk_settle_op s = { .m = m };
-	struct dxk_rqe *rqe, *next;
+	struct dxk_settle_op s __uninitialized;
+	struct dxk_rqe *rqe;
 	int err = 0;
-	int nr = 0;
+	int nr;
 
-	INIT_LIST_HEAD(&s.copied);
-	INIT_LIST_HEAD(&s.failed);
-	list_for_each_entry_safe(rqe, next, &r->rqes, link) {
+	s.m = m;
+	for (nr = dxk_results_put_plain(a, r, &rqe); nr < (int)r->nr; nr++) {
 		err = dxk_result_put(a, nr, rqe);
 		if (err)
 			break;
-		dxk_rqe_change(rqe, &s.copied);
-		nr++;
+		rqe = list_next_entry(rqe, link);
 	}
+	list_cut_before(&s.copied, &r->rqes, &rqe->link);
+	INIT_LIST_HEAD(&s.failed);
 	list_splice_init(&r->rqes, &s.failed);
 	dxk_perform(m->engine, &s.op, dxk_settle_run);
 	dxk_rqe_drop_all(m, &s.copied);
@@ -157,15 +194,9 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_member *m = obj;
-	struct dxk_rejoin *a = &c->args.rejoin;
-	struct dxk_rejoin_op r = {
-		.m = m,
-		.cookie = a->owner,
-		.max = a->nr,
-		.min = a->min ?: 1,
-		.wait = a->deadline,
-		.help = a->flags & DXK_CALL_HELP,
-	};
+	const struct dxk_rejoin *a = &c->args.rejoin;
+	struct dxk_rejoin __user *theirs = c->uptr;
+	struct dxk_rejoin_op r __uninitialized;
 	long ret;
 
 	if (a->flags & ~DXK_CALL_HELP)
@@ -176,6 +207,13 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 			      offsetofend(struct dxk_result, reserved));
 	if (ret)
 		return ret;
+	r.m = m;
+	r.cookie = a->owner;
+	r.max = a->nr;
+	r.min = a->min ?: 1;
+	r.wait = a->deadline;
+	r.help = a->flags & DXK_CALL_HELP;
+	r.free = false;
 	ret = dxk_client_rejoin(&r, a->deadline);
 	if (ret)
 		return ret;
@@ -183,9 +221,8 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 		ret = dxk_results_put(m, a, &r);
 	if (ret < 0)
 		return ret;
-	a->answer = r.answer;
 	/* With results, the count implies the answer. */
-	if (dxk_ucall_reply(c, sizeof(*a)) && !ret)
+	if (dxk_put_field(r.answer, &theirs->answer) && !ret)
 		return -EFAULT;
 	return ret;
 }
@@ -293,33 +330,95 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 	return err;
 }
 
-/* Deliver dispatched requests; those that cannot be copied out return to the pool. */
-static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
+/*
+ * Requests go out straight from where they are, in one region of user access, in which
+ * nothing is called, up to one with data or a file, if the worker knows users and processes
+ * by the kernel's numbers. Return: how many; @rqe: the one that is next.
+ */
+static int dxk_works_put_plain(const struct dxk_next *a, const struct dxk_next_op *n,
+			       struct dxk_rqe **rqe)
 {
-	struct dxk_member *m = n->m;
-	struct dxk_list_op back = { .m = m };
-	struct dxk_rqe *rqe, *next;
-	int err = 0;
+	struct dxk_work __user *to = u64_to_user_ptr(a->work);
+	const struct dxk_poster self = dxk_poster_self();
 	int nr = 0;
 
-	/* A worker that is about to die leaves the work to others (DX-25). */
-	if (fatal_signal_pending(current))
-		err = -EINTR;
-	list_for_each_entry_safe(rqe, next, &n->work, link) {
-		if (!err)
-			err = dxk_work_put(rqe, a, nr);
-		if (err)
+	*rqe = list_first_entry(&n->work, struct dxk_rqe, link);
+	if (a->work_size != sizeof(*to) || !dxk_poster_numbers() ||
+	    !dxk_write_begin(to, n->nr * sizeof(*to)))
+		return 0;
+	for (; nr < (int)n->nr; nr++, to++, *rqe = list_next_entry(*rqe, link)) {
+		const struct dxk_rqe *from = *rqe;
+
+		if ((a->data && from->data_len) || from->file)
 			break;
-		dxk_rqe_change(rqe, &m->busy);
+		unsafe_put_user(from->ticket, &to->ticket, out_end);
+		unsafe_put_user(from->cookie, &to->owner, out_end);
+		unsafe_put_user(from->executor, &to->executor, out_end);
+		unsafe_put_user(from->param, &to->param, out_end);
+		unsafe_put_user(from->data_len, &to->data_len, out_end);
+		unsafe_put_user(from->result_room, &to->result_len, out_end);
+		unsafe_put_user(from->prio, &to->prio, out_end);
+		unsafe_put_user(from->attrs, &to->attrs, out_end);
+		unsafe_put_user(from->inspect, &to->inspect_count, out_end);
+		unsafe_put_user(-1, &to->fd, out_end);
+		unsafe_put_user(from->attempts, &to->attempt, out_end);
+		unsafe_put_user(0, &to->reserved, out_end);
+		unsafe_put_user(from->poster.uid, &to->uid, out_end);
+		unsafe_put_user(from->poster.gid, &to->gid, out_end);
+		unsafe_put_user(from->poster.pid, &to->pid, out_end);
+		unsafe_put_user(dxk_poster_origin(&from->poster, &self), &to->origin, out_end);
+	}
+out_end:
+	user_write_access_end();
+	return nr;
+}
+
+/* What the worker has got executes. */
+static void dxk_works_begin(struct dxk_member *m, struct list_head *works)
+{
+	struct dxk_rqe *rqe;
+
+	list_for_each_entry(rqe, works, link) {
 		WRITE_ONCE(rqe->state, DXK_BUSY);
 		trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 		if (unlikely(rqe->posted))
 			rqe->started = ktime_get_ns();
+	}
+	list_splice_tail(works, &m->busy);
+}
+
+/* Deliver dispatched requests; those that cannot be copied out return to the pool. */
+static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
+{
+	struct dxk_list_op back __uninitialized;
+	struct dxk_member *m = n->m;
+	struct dxk_rqe *rqe;
+	LIST_HEAD(works);
+	int err = 0;
+	int nr = 0;
+
+	if (!n->nr)
+		return 0;
+	/* A worker that is about to die leaves the work to others (DX-25). */
+	if (fatal_signal_pending(current))
+		err = -EINTR;
+	else
+		nr = dxk_works_put_plain(a, n, &rqe);
+	while (!err && nr < (int)n->nr) {
+		err = dxk_work_put(rqe, a, nr);
+		if (err)
+			break;
+		rqe = list_next_entry(rqe, link);
 		nr++;
+	}
+	if (nr) {
+		list_cut_before(&works, &n->work, &rqe->link);
+		dxk_works_begin(m, &works);
 	}
 	if (list_empty(&n->work))
 		return nr;
 
+	back.m = m;
 	INIT_LIST_HEAD(&back.rqes);
 	INIT_LIST_HEAD(&back.ended);
 	list_splice_init(&n->work, &back.rqes);
@@ -350,14 +449,17 @@ static int dxk_next_check(const struct dxk_member *m, const struct dxk_next *a)
 long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_member *m = obj;
-	struct dxk_next *a = &c->args.next;
-	struct dxk_next_op n = { .m = m, .max = a->nr_work };
+	const struct dxk_next *a = &c->args.next;
+	struct dxk_next __user *theirs = c->uptr;
+	struct dxk_next_op n __uninitialized;
 	bool stale = false;
 	long ret;
 
 	ret = dxk_next_check(m, a);
 	if (ret)
 		return ret;
+	n.m = m;
+	n.max = a->nr_work;
 	INIT_LIST_HEAD(&n.done);
 	ret = dxk_dones_get(&n, a, &stale);
 	if (ret)
@@ -373,8 +475,7 @@ long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 		ret = dxk_works_put(&n, a);
 	dxk_member_set_state(m, dxk_member_home_state(m));
 
-	a->nr_taken = n.taken;
-	if (a->nr_done && dxk_ucall_reply(c, sizeof(*a)) && !n.taken && ret <= 0)
+	if (a->nr_done && dxk_put_field(n.taken, &theirs->nr_taken) && !n.taken && ret <= 0)
 		return -EFAULT;
 	return ret < 0 && n.taken ? 0 : ret;
 }

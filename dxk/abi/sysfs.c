@@ -11,6 +11,7 @@
 #include <linux/sysfs.h>
 
 #include "abi/sysfs.h"
+#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
@@ -56,9 +57,14 @@ static ssize_t dxk_ctx_attr_show(struct kobject *kobj, struct attribute *attr,
 				 char *buf)
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
-	int err = dxk_sysfs_permit(dxk_kobj_ctx(kobj));
+	ssize_t n = dxk_sysfs_permit(dxk_kobj_ctx(kobj));
 
-	return err ?: a->show(dxk_kobj_ctx(kobj), a->which, buf);
+	if (n)
+		return n;
+	os_turn_begin(OS_SHOW);
+	n = a->show(dxk_kobj_ctx(kobj), a->which, buf);
+	os_turn_end(OS_SHOW);
+	return n;
 }
 
 static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
@@ -66,10 +72,15 @@ static ssize_t dxk_ctx_attr_store(struct kobject *kobj, struct attribute *attr,
 {
 	struct dxk_attr *a = container_of(attr, struct dxk_attr, attr);
 	int err = dxk_sysfs_permit(dxk_kobj_ctx(kobj));
+	ssize_t stored = -EIO;
 
 	if (err)
 		return err;
-	return a->store ? a->store(dxk_kobj_ctx(kobj), a->which, buf, n) : -EIO;
+	os_turn_begin(OS_SHOW);
+	if (a->store)
+		stored = a->store(dxk_kobj_ctx(kobj), a->which, buf, n);
+	os_turn_end(OS_SHOW);
+	return stored;
 }
 
 const struct sysfs_ops dxk_ctx_sysfs_ops = {

@@ -9,6 +9,7 @@
 #include <linux/sysfs.h>
 
 #include "abi/sysfs.h"
+#include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/slot.h"
 
@@ -126,9 +127,14 @@ static ssize_t dxk_slot_attr_show(struct kobject *kobj, struct attribute *attr,
 				    char *buf)
 {
 	struct kobj_attribute *a = container_of(attr, struct kobj_attribute, attr);
-	int err = dxk_sysfs_permit(dxk_slot_of(kobj)->ctx);
+	ssize_t n = dxk_sysfs_permit(dxk_slot_of(kobj)->ctx);
 
-	return err ?: a->show(kobj, a, buf);
+	if (n)
+		return n;
+	os_turn_begin(OS_SHOW);
+	n = a->show(kobj, a, buf);
+	os_turn_end(OS_SHOW);
+	return n;
 }
 
 const struct sysfs_ops dxk_slot_sysfs_ops = {

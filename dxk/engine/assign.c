@@ -6,49 +6,18 @@
 #include "engine/assign.h"
 #include "engine/os.h"
 #include "engine/post.h"
-#include "engine/state.h"
-#include "trace.h"
-
-/** dxk_member_note - what reports of the Monitor and of Stop will say of the worker */
-void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
-{
-	m->work.executor = rqe->executor;
-	m->work.owner = rqe->cookie;
-	m->work_space = rqe->owner->space->id;
-	m->work.param = rqe->param;
-	m->work.attrs = rqe->attrs;
-	m->work_ticket = rqe->ticket;
-	m->since = os_clock();
-}
 
 /**
- * dxk_assign - take a request out of the Ready Pool for a worker (DX-78)
+ * dxk_assigned - a worker has been given a request: tell who was waiting for that
  * @e: the engine, locked
- * @m: the worker
- * @rqe: READY, and admitted
- * @work: gets it
- * @wakes: gets the wake-ups of posters
+ * @kind: of the worker
+ * @wakes: gets the wake-ups
  */
-void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
-		struct list_head *work, struct dxk_wakes *wakes)
+void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
-	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
-	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
-	rqe->ticket = ++e->ticket;
-	rqe->worker = m->id;
-	rqe->attempts++;
-	if (!m->held++)
-		m->began = m->executed;
-	dxk_member_note(m, rqe);
-	dxk_ready_remove(&e->ready, rqe);
-	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
-	dxk_rqe_join(rqe, work);
-	e->stats.dispatches++;
-	trace_dxk_dispatch(e->id, rqe);
 	/* A user worker may die unnoticed, any one may take too long. */
-	if (unlikely(e->dormant[DXK_MONITOR]) &&
-	    (rqe->kind == DXK_USER || e->policy.report_age_ms))
+	if (kind == DXK_USER || e->policy.report_age_ms)
 		dxk_call_control(e, DXK_MONITOR, wakes);
-	if (unlikely(dxk_ready_has_posters(&e->ready)))
+	if (dxk_ready_has_posters(&e->ready))
 		dxk_serve_posters(e, wakes);
 }

@@ -2,12 +2,53 @@
 #ifndef _DXK_ENGINE_ASSIGN_H
 #define _DXK_ENGINE_ASSIGN_H
 
-#include "engine/waiter.h"
+#include "engine/engine.h"
+#include "engine/os.h"
+#include "engine/state.h"
+#include "trace.h"
 
-struct dxk_rqe;
+void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
 
-void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe);
-void dxk_assign(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
-		struct list_head *work, struct dxk_wakes *wakes);
+/** dxk_member_note - what reports of the Monitor and of Stop will say of the worker */
+static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	m->work.executor = rqe->executor;
+	m->work.owner = rqe->cookie;
+	m->work_space = rqe->owner->space->id;
+	m->work.param = rqe->param;
+	m->work.attrs = rqe->attrs;
+	m->work_ticket = rqe->ticket;
+	m->since = os_clock();
+}
+
+/**
+ * dxk_assign - give a request that was taken out of the Ready Pool to a worker (DX-78)
+ * @e: the engine, locked
+ * @m: the worker
+ * @rqe: READY, admitted, not in the pool any more
+ * @work: gets it
+ * @wakes: gets the wake-ups of posters
+ *
+ * Inlined, as every request passes here.
+ */
+static __always_inline void dxk_assign(struct dxk_engine *e, struct dxk_member *m,
+				       struct dxk_rqe *rqe, struct list_head *work,
+				       struct dxk_wakes *wakes)
+{
+	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
+	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
+	rqe->ticket = ++e->ticket;
+	rqe->worker = m->id;
+	rqe->attempts++;
+	if (!m->held++)
+		m->began = m->executed;
+	dxk_member_note(m, rqe);
+	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
+	dxk_rqe_join(rqe, work);
+	e->stats.dispatches++;
+	trace_dxk_dispatch(e->id, rqe);
+	if (unlikely(e->dormant[DXK_MONITOR] | dxk_ready_has_posters(&e->ready)))
+		dxk_assigned(e, rqe->kind, wakes);
+}
 
 #endif /* _DXK_ENGINE_ASSIGN_H */

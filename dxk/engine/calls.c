@@ -31,6 +31,7 @@ int dxk_client_prepare(struct dxk_member *m, u32 nr)
 int dxk_client_begin(struct dxk_post_op *p, u32 nr)
 {
 	INIT_LIST_HEAD(&p->rqes);
+	p->reason = 0;
 	return dxk_client_prepare(p->m, nr);
 }
 
@@ -48,7 +49,7 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 
 /**
  * dxk_client_post - post requests and sleep for room if they ask for it
- * @p: begun, with its requests in rqes
+ * @p: begun, with its requests in rqes and help set
  * @deadline: of the sleep
  *
  * Return: how many were taken, or, when none was, the error. Those that were not

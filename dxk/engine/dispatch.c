@@ -68,12 +68,10 @@ static noinline void dxk_wakes_kick(struct dxk_engine *e, u32 kick)
 		dxk_go_on(e);
 }
 
-/** dxk_wakes_flush - do the wake-ups of a lock hold that has ended */
-void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
+/** dxk_wakes_do - dxk_wakes_flush(), when there is something to do */
+void dxk_wakes_do(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u32 i;
-
-	lockdep_assert_not_held(&e->lock);
 
 	for (i = 0; i < wakes->nr; i++)
 		os_wake_held(wakes->task[i]);
@@ -211,6 +209,7 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 	os_read_end();
 	os_kick(e, DXK_DISPATCHER);
 
+	os_may_wait(OS_DISPATCHER);
 	os_await(&op->ran);
 	return true;
 }

@@ -5,9 +5,18 @@
 #include "engine/engine.h"
 #include "engine/waiter.h"
 
-void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_wakes_do(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
 void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes);
+
+/** dxk_wakes_flush - do the wake-ups of a lock hold that has ended */
+static inline void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	lockdep_assert_not_held(&e->lock);
+
+	if (dxk_wakes_any(wakes))
+		dxk_wakes_do(e, wakes);
+}
 
 /* Is there an entry for an idle worker of the kind? */
 static inline bool dxk_kind_waits(const struct dxk_engine *e, enum dxk_kind kind)
@@ -99,6 +108,7 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
 static inline int dxk_waiter_sleep(struct dxk_engine *e, struct dxk_waiter *w,
 				   u64 deadline)
 {
+	os_may_wait_for_user();
 	/* pairs with the release in dxk_waiter_finish() */
 	if (likely(smp_load_acquire(&w->done)))
 		return 0;

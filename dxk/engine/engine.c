@@ -10,8 +10,8 @@
 void dxk_engine_init(struct dxk_engine *e)
 {
 	spin_lock_init(&e->lock);
+	spin_lock_init(&e->pool.lock);
 	e->direct = true;
-	dxk_rqe_pool_init(&e->pool);
 	dxk_ready_init(&e->ready);
 	dxk_crew_init(&e->crew);
 	INIT_LIST_HEAD(&e->owners.blocked);

@@ -22,6 +22,20 @@ struct dxk_lanes {
 
 void dxk_lanes_set(struct dxk_lanes *lanes, bool cmls, u32 n, const u32 *pct);
 
+/** dxk_lanes_full - of how many lanes, from lane 0 on, may no more requests hold the resource? */
+static inline u32 dxk_lanes_full(const struct dxk_lanes *lanes)
+{
+	u32 sum = 0, full = 0;
+	u32 k;
+
+	for (k = 0; k < DXK_LANES; k++) {
+		sum += lanes->used[k];
+		if (sum >= lanes->quota[k])
+			full = k + 1;
+	}
+	return full;
+}
+
 /**
  * dxk_lanes_admit - may one more request of a lane hold the resource?
  * @lanes: the resource
@@ -32,15 +46,7 @@ void dxk_lanes_set(struct dxk_lanes *lanes, bool cmls, u32 n, const u32 *pct);
  */
 static inline bool dxk_lanes_admit(const struct dxk_lanes *lanes, u32 lane)
 {
-	u32 sum = 0;
-	u32 k;
-
-	for (k = 0; k < DXK_LANES; k++) {
-		sum += lanes->used[k];
-		if (k >= lane && sum >= lanes->quota[k])
-			return false;
-	}
-	return true;
+	return lane >= dxk_lanes_full(lanes);
 }
 
 /** dxk_lanes_closed - can the lane never be admitted, whoever ends? (DX-46) */

@@ -169,6 +169,7 @@ static void dxk_halt_down_run(struct dxk_engine *e, struct dxk_op *op,
 
 static int dxk_halt_down(struct dxk_engine *e, struct dxk_halt_op *h, u64 deadline)
 {
+	os_may_wait(OS_WALK);
 	dxk_waiter_init(&h->w);
 	dxk_perform(e, &h->op, dxk_halt_down_run);
 	return dxk_waiter_sleep(e, &h->w, max(deadline, os_now() + DXK_DOWN_NS));
@@ -189,6 +190,9 @@ int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 d
 	struct dxk_halt_op h = { .mode = mode, .down = down };
 	int err;
 
+	/* An executor may begin a Stop, and not wait for its end. */
+	if (deadline == DXK_FOREVER)
+		os_may_wait(OS_EXECUTE);
 	dxk_waiter_init(&h.w);
 	dxk_perform(e, &h.op, dxk_halt_run);
 	/* Here and now: when Stop returns, be it at once, whoever slept is told. */

@@ -41,6 +41,7 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 	share = n->max == 1 ? 1 :
 		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind), e->crew.workers[kind]);
 	do {
+		dxk_ready_remove(&e->ready, rqe);
 		dxk_assign(e, n->m, rqe, &n->work, wakes);
 		n->nr++;
 		if (n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
@@ -73,7 +74,7 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 
 	if (unlikely(e->cancelling))
 		return false;
-	rqe = dxk_ready_best(&e->ready, kind, &e->crew.lanes[kind]);
+	rqe = dxk_ready_take(&e->ready, kind, &e->crew.lanes[kind]);
 	if (!rqe)
 		return false;
 	n = list_first_entry(&e->crew.idle[kind], struct dxk_next_op, w.link);
@@ -166,7 +167,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			dxk_latency_account(&e->latencies, rqe);
 		if (unlikely(rqe->file))
 			dxk_take_file(n, rqe);
-		dxk_complete(e, rqe, rqe->status, &n->ended, wakes);
+		if (dxk_complete(e, rqe, rqe->status, wakes))
+			dxk_rqe_join(rqe, &n->ended);
 	}
 
 	if (unlikely(!list_empty(&m->called)) && n->max) {
@@ -351,7 +353,8 @@ static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 		}
 		rqe->data_len = 0;
 		e->stats.owner_dead++;
-		dxk_complete(e, rqe, -EOWNERDEAD, ended, wakes);
+		if (dxk_complete(e, rqe, -EOWNERDEAD, wakes))
+			dxk_rqe_join(rqe, ended);
 	}
 	return true;
 }

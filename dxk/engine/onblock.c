@@ -30,6 +30,7 @@ static void dxk_extra_begin(struct dxk_engine *e, struct dxk_member *m,
 	m->extra++;
 	e->crew.extra[m->kind]++;
 	dxk_crew_set_lanes(e);
+	dxk_ready_remove(&e->ready, rqe);
 	dxk_assign(e, m, rqe, work, wakes);
 }
 

@@ -49,6 +49,16 @@ static inline unsigned long os_clock(void);
 /** os_hash - 32 bits, the upper ones good, that depend on a secret @seed as well */
 static inline u32 os_hash(u64 key, u32 id, u64 seed);
 
+/** os_turn_begin - from here on the caller is in a turn, or in one within that */
+static inline void os_turn_begin(enum os_turn turn);
+static inline void os_turn_end(enum os_turn turn);
+
+/** os_may_wait - the caller may sleep now until such a turn is over */
+static inline void os_may_wait(enum os_turn turn);
+
+/** os_may_wait_for_user - the caller may sleep now for as long as a user likes */
+static inline void os_may_wait_for_user(void);
+
 /* Whoever publishes an operation reads; the world waits until all have read. */
 static inline void os_read_begin(void);
 static inline void os_read_end(void);

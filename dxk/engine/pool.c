@@ -21,12 +21,21 @@ static struct kmem_cache *dxk_rqe_cache;
  */
 #define DXK_POOL_MAX	(OS_DEBUG ? DXK_BATCH_MAX : U32_MAX)
 
-void dxk_rqe_pool_init(struct dxk_rqe_pool *pool)
+/** dxk_rqe_pool_open - the context is about to run */
+void dxk_rqe_pool_open(struct dxk_rqe_pool *pool)
 {
-	spin_lock_init(&pool->lock);
-	pool->free = NULL;
-	pool->nr = 0;
-	pool->least = 0;
+	spin_lock(&pool->lock);
+	pool->max = DXK_POOL_MAX;
+	spin_unlock(&pool->lock);
+}
+
+/** dxk_rqe_pool_close - the Monitor has gone, or goes: free all, and take no more */
+void dxk_rqe_pool_close(struct dxk_rqe_pool *pool)
+{
+	spin_lock(&pool->lock);
+	pool->max = 0;
+	spin_unlock(&pool->lock);
+	dxk_rqe_pool_trim(pool, 0);
 }
 
 static void dxk_rqe_pool_push(struct dxk_rqe_pool *pool, struct dxk_rqe *rqe)
@@ -86,17 +95,30 @@ void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 n
 	spin_unlock(&pool->lock);
 }
 
-/** dxk_rqe_pool_give - take @nr from a stash that has them */
-void dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
+/**
+ * dxk_rqe_pool_give - take from a stash
+ * @pool: the pool
+ * @stash: of a member of its context
+ * @nr: how many; it has them
+ *
+ * Return: is the Monitor, which rests, to look after them?
+ */
+bool dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
 {
+	bool tell;
+
 	spin_lock(&pool->lock);
-	for (; nr && pool->nr < DXK_POOL_MAX; nr--)
+	for (; nr && pool->nr < pool->max; nr--)
 		dxk_rqe_pool_push(pool, dxk_stash_pop(stash));
+	tell = unlikely(pool->rests) && pool->nr > pool->keep;
+	if (tell)
+		pool->rests = false;
 	spin_unlock(&pool->lock);
 	if (nr) {
 		stash->nr -= nr;
 		kmem_cache_free_bulk(dxk_rqe_cache, nr, &stash->obj[stash->nr]);
 	}
+	return tell;
 }
 
 /**
@@ -128,25 +150,31 @@ void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr)
  * @pool: the pool
  * @keep: so many stay
  *
- * Return: does it have more than it keeps, so that there is something to review later?
+ * Return: does it have more than it keeps, so that there is something to review later? If not
+ * whoever gives more tells.
  */
 bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
 {
 	u64 now = os_now();
-	u32 nr, idle;
+	u32 nr, idle = 0;
+	bool rests;
 
-	if (READ_ONCE(pool->nr) <= keep)
-		return false;
-	if (now - pool->since < DXK_POOL_IDLE_NS)
-		return true;
-	pool->since = now;
 	spin_lock(&pool->lock);
 	nr = pool->nr;
-	idle = pool->least;
-	pool->least = nr;
+	if (now - pool->since >= DXK_POOL_IDLE_NS) {
+		pool->since = now;
+		idle = pool->least;
+		pool->least = nr;
+	}
 	spin_unlock(&pool->lock);
-	dxk_rqe_pool_trim(pool, max(keep, nr - idle));
-	return READ_ONCE(pool->nr) > keep;
+	if (idle)
+		dxk_rqe_pool_trim(pool, max(keep, nr - idle));
+	spin_lock(&pool->lock);
+	pool->keep = keep;
+	rests = pool->nr <= keep;
+	pool->rests = rests;
+	spin_unlock(&pool->lock);
+	return !rests;
 }
 
 /* --- with the stash of a member ---------------------------------------------- */
@@ -174,8 +202,9 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 		kmem_cache_free(dxk_rqe_cache, rqe);
 		return;
 	}
-	if (m->rqes.nr == DXK_STASH_MAX)
-		dxk_rqe_pool_give(&m->engine->pool, &m->rqes, DXK_STASH_MAX / 2);
+	if (m->rqes.nr == DXK_STASH_MAX &&
+	    dxk_rqe_pool_give(&m->engine->pool, &m->rqes, DXK_STASH_MAX / 2))
+		os_kick(m->engine, DXK_MONITOR);
 	m->rqes.obj[m->rqes.nr++] = rqe;
 }
 

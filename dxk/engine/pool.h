@@ -14,7 +14,8 @@ struct dxk_rqe;
  *
  * Members exchange them with their stashes, many at a time, so that in the long run a
  * request is neither allocated nor cleared nor charged. Who finds too few here allocates, at
- * its own charge; what nobody has needed for a while the Monitor frees.
+ * its own charge; what nobody has needed for a while the Monitor frees. Without a Monitor
+ * none are kept: what comes back when the context does not run is freed.
  */
 struct dxk_rqe_pool {
 	/** @lock: protects all of it; nothing nests in it, and it nests in nothing */
@@ -23,6 +24,12 @@ struct dxk_rqe_pool {
 	struct dxk_rqe *free;
 	/** @nr: how many there are in @free */
 	u32 nr;
+	/** @max: most that it takes; 0 when the context does not run */
+	u32 max;
+	/** @keep: so many the Monitor leaves */
+	u32 keep;
+	/** @rests: it looks no more, and is to be told of more than that */
+	bool rests;
 	/** @least: fewest of them since @since */
 	u32 least;
 	/** @since: os_now() when it was last looked for some that nobody needs */
@@ -35,10 +42,11 @@ static inline u32 dxk_rqe_pool_keep(const struct dxk_policy *policy)
 	return min(policy->prealloc_requests, policy->max_requests);
 }
 
-void dxk_rqe_pool_init(struct dxk_rqe_pool *pool);
+void dxk_rqe_pool_open(struct dxk_rqe_pool *pool);
+void dxk_rqe_pool_close(struct dxk_rqe_pool *pool);
 int dxk_rqe_pool_fill(struct dxk_rqe_pool *pool, u32 nr);
 void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
-void dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
+bool dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr);
 bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep);
 void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr);
 

@@ -34,17 +34,6 @@ static u32 dxk_slot_of(const struct dxk_rqe *rqe)
 	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
 }
 
-static s64 dxk_ready_gained(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
-{
-	return ready->gained[rqe->slot % DXK_CLASSES];
-}
-
-/** dxk_ready_prio - the current priority of an entry (DX-59, DX-60) */
-s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
-{
-	return rqe->key + dxk_ready_gained(ready, rqe);
-}
-
 /* --- one queue --------------------------------------------------------------- */
 
 static bool dxk_rqe_before(const struct dxk_rqe *x, const struct dxk_rqe *y)
@@ -92,27 +81,20 @@ static bool dxk_queue_has_row(struct dxk_queue *q, s64 key)
 	return true;
 }
 
-/* Enter the row, at either end. Return: false when it belongs in its midst. */
+/* Enter the row before all others. Return: false when it belongs in its midst. */
 static bool dxk_row_add(struct dxk_row *row, struct dxk_rqe *rqe)
 {
-	struct dxk_rqe *last = row->last, *first = row->first;
+	struct dxk_rqe *first = row->first;
 
-	if (!last || rqe->seq > last->seq) {
-		rqe->newer = NULL;
-		rqe->older = last;
-		row->last = rqe;
-		if (last)
-			last->newer = rqe;
-		else
-			row->first = rqe;
-	} else if (rqe->seq < first->seq) {
-		rqe->newer = first;
-		rqe->older = NULL;
-		first->older = rqe;
-		row->first = rqe;
-	} else {
+	if (first && rqe->seq > first->seq)
 		return false;
-	}
+	rqe->newer = first;
+	rqe->older = NULL;
+	row->first = rqe;
+	if (first)
+		first->older = rqe;
+	else
+		row->last = rqe;
 	return true;
 }
 
@@ -191,7 +173,7 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
 	struct dxk_rqe *next = rqe->newer;
 
 	/* The first of all, and others of its key behind it: the next of them is first. */
-	if (likely(rqe == q->first && !rqe->treed && next && RB_EMPTY_ROOT(&q->tree.rb_root))) {
+	if (likely(RB_EMPTY_ROOT(&q->tree.rb_root) && rqe == q->first && next)) {
 		next->older = NULL;
 		q->row[dxk_row_of(rqe->key)].first = next;
 		q->first = next;
@@ -202,6 +184,13 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
 
 /* --- all of them ------------------------------------------------------------- */
 
+static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	dxk_queue_add(&ready->queue[rqe->slot], rqe);
+	ready->filled[rqe->kind] |= BIT(rqe->slot % DXK_SLOTS);
+	ready->nr[rqe->kind][rqe->lane]++;
+}
+
 /**
  * dxk_ready_put_back - enter a request with the key it has
  * @ready: the pool
@@ -209,9 +198,7 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
  */
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	dxk_queue_add(&ready->queue[rqe->slot], rqe);
-	ready->filled[rqe->kind] |= BIT(rqe->slot % DXK_SLOTS);
-	ready->nr[rqe->kind][rqe->lane]++;
+	dxk_ready_enter(ready, rqe);
 }
 
 /**
@@ -228,7 +215,7 @@ void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
-	dxk_ready_put_back(ready, rqe);
+	dxk_ready_enter(ready, rqe);
 }
 
 /**
@@ -246,7 +233,7 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	dxk_ready_put_back(ready, rqe);
 }
 
-void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
+static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	struct dxk_queue *q = &ready->queue[rqe->slot];
 
@@ -254,6 +241,42 @@ void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	if (!q->first)
 		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
 	ready->nr[rqe->kind][rqe->lane]--;
+}
+
+void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	dxk_ready_leave(ready, rqe);
+}
+
+static bool dxk_ready_before(const struct dxk_ready *ready, const struct dxk_rqe *x,
+			     const struct dxk_rqe *y)
+{
+	s64 prio_x = dxk_ready_prio(ready, x), prio_y = dxk_ready_prio(ready, y);
+
+	return prio_x != prio_y ? prio_x > prio_y : x->seq < y->seq;
+}
+
+/* Without the queues of lanes that may hold no more workers. */
+static unsigned long dxk_slots_admitted(unsigned long slots, const struct dxk_lanes *workers)
+{
+	return slots & ~0UL << dxk_lanes_full(workers) * DXK_CLASSES;
+}
+
+static __always_inline struct dxk_rqe *dxk_ready_find(const struct dxk_ready *ready,
+						      enum dxk_kind kind,
+						      const struct dxk_lanes *workers)
+{
+	unsigned long slots = dxk_slots_admitted(ready->filled[kind], workers);
+	const struct dxk_queue *queue = &ready->queue[kind * DXK_SLOTS];
+	struct dxk_rqe *best;
+
+	if (!slots)
+		return NULL;
+	best = queue[__ffs(slots)].first;
+	while (unlikely(slots &= slots - 1))
+		if (dxk_ready_before(ready, queue[__ffs(slots)].first, best))
+			best = queue[__ffs(slots)].first;
+	return best;
 }
 
 /**
@@ -269,34 +292,18 @@ void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers)
 {
-	unsigned long filled = ready->filled[kind];
-	struct dxk_rqe *best = NULL;
-	s64 best_prio = 0;
-	unsigned long bit;
+	return dxk_ready_find(ready, kind, workers);
+}
 
-	while (filled) {
-		u32 lane = __ffs(filled) / DXK_CLASSES;
+/** dxk_ready_take - dxk_ready_best(), and it leaves the pool */
+struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
+			       const struct dxk_lanes *workers)
+{
+	struct dxk_rqe *rqe = dxk_ready_find(ready, kind, workers);
 
-		if (!dxk_lanes_admit(workers, lane)) {
-			filled &= ~(GENMASK(DXK_CLASSES - 1, 0) << lane * DXK_CLASSES);
-			continue;
-		}
-		do {
-			struct dxk_rqe *rqe;
-			s64 prio;
-
-			bit = __ffs(filled);
-			filled &= filled - 1;
-			rqe = ready->queue[kind * DXK_SLOTS + bit].first;
-			prio = dxk_ready_prio(ready, rqe);
-			if (!best || prio > best_prio ||
-			    (prio == best_prio && rqe->seq < best->seq)) {
-				best = rqe;
-				best_prio = prio;
-			}
-		} while (filled && __ffs(filled) / DXK_CLASSES == lane);
-	}
-	return best;
+	if (rqe)
+		dxk_ready_leave(ready, rqe);
+	return rqe;
 }
 
 /** dxk_ready_first_of - any entry of a kind and a lane that have one */

@@ -110,10 +110,22 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);
+struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
+			       const struct dxk_lanes *workers);
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane);
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
 void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value);
-s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
+
+static inline s64 dxk_ready_gained(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	return ready->gained[rqe->slot % DXK_CLASSES];
+}
+
+/** dxk_ready_prio - the current priority of an entry (DX-59, DX-60) */
+static inline s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	return rqe->key + dxk_ready_gained(ready, rqe);
+}
 
 static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind)
 {
@@ -126,7 +138,7 @@ static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
 {
 	const u32 *nr = ready->asleep;
 
-	return unlikely(nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES]);
+	return nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES];
 }
 
 /* How many of the queues can have posters. */

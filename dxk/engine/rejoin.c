@@ -174,11 +174,11 @@ static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /*
- * Something about the owner has changed: tell all who wait for it, and let it go
- * when nothing of it is left. Those whom this lock hold does not reach are owed a look.
+ * Tell all who wait for the owner, and let it go when nothing of it is left. Those whom this
+ * lock hold does not reach are owed a look.
  */
-static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
-			      struct dxk_wakes *wakes)
+static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owner,
+				    struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 	bool all = true;
@@ -200,6 +200,15 @@ static void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 		dxk_owner_owe(e, owner);
 	if (!dxk_owner_live(owner))
 		dxk_owner_leave(&e->owners, owner);
+}
+
+/* Something about the owner has changed: mostly nobody waits for that. */
+static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
+					      struct dxk_wakes *wakes)
+{
+	if (!list_empty(&owner->pollers) || !list_empty(&owner->watchers) ||
+	    !dxk_owner_live(owner))
+		dxk_owner_tell(e, owner, wakes);
 }
 
 /*
@@ -335,28 +344,33 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		dxk_owner_changed(e, owner, wakes);
 }
 
-/* Let a request that will never run (again) reach its owner, or vanish. */
-static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
-		    struct list_head *ended, struct dxk_wakes *wakes)
+/*
+ * Let a request that will never run (again) reach its owner, or vanish. Return: must the
+ * caller free it?
+ */
+static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
+				    struct dxk_wakes *wakes)
 {
 	struct dxk_owner *owner = rqe->owner;
+	bool vanishes = rqe->state != DXK_REJOIN;
 
 	/* Who has executed it has taken the file. After the burial whoever frees it does. */
 	if (unlikely(rqe->file) && !e->run.buried) {
 		dxk_bin_add(e, rqe->file, wakes);
 		rqe->file = NULL;
 	}
-	if (rqe->state == DXK_REJOIN) {
+	if (vanishes) {
+		if (dxk_rqe_rejoinable(rqe))
+			dxk_unreserve(e, rqe);
+		e->stats.vanished++;
+	} else {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;
 		dxk_rqe_join(rqe, &owner->done);
 		owner->nr_done++;
-	} else {
-		if (dxk_rqe_rejoinable(rqe))
-			dxk_unreserve(e, rqe);
-		e->stats.vanished++;
-		dxk_rqe_join(rqe, ended);
 	}
+	dxk_owner_changed(e, owner, wakes);
+	return vanishes;
 }
 
 /**
@@ -364,14 +378,14 @@ static void dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
  * @e: the engine, locked
  * @rqe: BUSY, in no list
  * @status: its result
- * @ended: gets the request when nobody will collect it; to be freed after unlock
  * @wakes: gets the wake-ups
  *
  * One move: there is no instant at which a rejoinable request neither executes
  * nor is in the Rejoin Pool (DX-83).
+ * Return: true when nobody will collect it: the caller frees it after unlock.
  */
-void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
-		  struct list_head *ended, struct dxk_wakes *wakes)
+bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+		  struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
@@ -382,8 +396,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
 	else
 		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
-	dxk_end(e, rqe, ended, wakes);
-	dxk_owner_changed(e, rqe->owner, wakes);
+	return dxk_end(e, rqe, wakes);
 }
 
 /**
@@ -391,7 +404,7 @@ void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
  * @e: the engine, locked
  * @rqe: READY
  * @status: what its owner is told
- * @ended: as for dxk_complete()
+ * @ended: gets the request when nobody will collect it; to be freed after unlock
  * @wakes: gets the wake-ups
  */
 void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
@@ -409,8 +422,8 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
-	dxk_end(e, rqe, ended, wakes);
-	dxk_owner_changed(e, rqe->owner, wakes);
+	if (dxk_end(e, rqe, wakes))
+		dxk_rqe_join(rqe, ended);
 }
 
 /**

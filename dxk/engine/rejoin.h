@@ -68,8 +68,8 @@ struct dxk_settle_op {
 dxk_op_fn dxk_rejoin_run;
 dxk_op_fn dxk_settle_run;
 
-void dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
-		  struct list_head *ended, struct dxk_wakes *wakes);
+bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+		  struct dxk_wakes *wakes);
 void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		   struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,

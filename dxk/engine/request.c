@@ -6,13 +6,11 @@
 #include "engine/os.h"
 #include "engine/request.h"
 
-/** dxk_rqe_reserve_data - make room for the data that a request carries */
-int dxk_rqe_reserve_data(struct dxk_rqe *rqe)
+/** dxk_rqe_alloc_data - dxk_rqe_reserve_data(), when it carries some */
+int dxk_rqe_alloc_data(struct dxk_rqe *rqe)
 {
 	u32 len = max(rqe->data_len, rqe->result_at + rqe->result_room);
 
-	if (!len)
-		return 0;
 	/* Zeroed: an executor that says more than it wrote must leak nothing. */
 	rqe->data = kzalloc(len, GFP_KERNEL_ACCOUNT);
 	return rqe->data ? 0 : -ENOMEM;

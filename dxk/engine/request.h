@@ -290,7 +290,10 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
 	struct dxk_rqe *rqe = dxk_stash_pop(stash);
 
-	/* Field by field: most of it is written later. See to it that none is forgotten. */
+	/*
+	 * Field by field, but for what is always written before it is read. See to it that
+	 * none of the others is forgotten.
+	 */
 	if (OS_DEBUG)
 		memset(rqe, 0x5a, sizeof(*rqe));
 	rqe->ticket = 0;
@@ -304,10 +307,8 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	rqe->result_room = p->result_len;
 	rqe->prio = p->prio;
 	rqe->inspect = 0;
-	rqe->status = 0;
 	rqe->attrs = p->attrs;
 	rqe->posted = 0;
-	rqe->started = 0;
 	rqe->posted_len = p->data_len;
 	rqe->result_at = redo ? p->data_len : 0;
 	rqe->attempts = 0;
@@ -315,12 +316,17 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	rqe->state = DXK_POSTED;
 	rqe->kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER;
 	rqe->lane = dxk_lane_of(p->attrs);
-	rqe->share = 0;
 	rqe->extra = false;
 	rqe->poster = (struct dxk_poster) { };
 	return rqe;
 }
 
-int dxk_rqe_reserve_data(struct dxk_rqe *rqe);
+int dxk_rqe_alloc_data(struct dxk_rqe *rqe);
+
+/** dxk_rqe_reserve_data - make room for the data that a request carries */
+static inline int dxk_rqe_reserve_data(struct dxk_rqe *rqe)
+{
+	return rqe->data_len | rqe->result_room ? dxk_rqe_alloc_data(rqe) : 0;
+}
 
 #endif /* _DXK_ENGINE_REQUEST_H */

@@ -34,16 +34,6 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 
 /* --- sleeping -------------------------------------------------------------- */
 
-void dxk_waiter_init(struct dxk_waiter *w)
-{
-	INIT_LIST_HEAD(&w->link);
-	w->task = os_self();
-	w->count = NULL;
-	w->helper = NULL;
-	w->blocked = NULL;
-	w->done = false;
-}
-
 /**
  * dxk_waiter_queue - let a caller sleep
  * @w: the caller's waiter
@@ -112,12 +102,8 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	w->blocked = NULL;
 }
 
-/**
- * dxk_waiter_finish - the move that a caller waits for has been made
- * @w: its waiter; gone when this returns, unless it is the running caller's own
- * @wakes: gets the wake-up
- */
-void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
+/** dxk_waiter_end - dxk_waiter_finish() of one that may sleep */
+void dxk_waiter_end(struct dxk_waiter *w, struct dxk_wakes *wakes)
 {
 	struct task_struct *task = w->task;
 

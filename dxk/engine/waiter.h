@@ -145,6 +145,12 @@ static inline void dxk_wakes_init(struct dxk_wakes *wakes)
 	wakes->kick = 0;
 }
 
+/* Is there something to do after the lock hold? */
+static inline bool dxk_wakes_any(const struct dxk_wakes *wakes)
+{
+	return wakes->nr | wakes->nr_members | wakes->bin | wakes->work | wakes->kick;
+}
+
 /**
  * dxk_afford - may the lock hold go on?
  * @wakes: of the hold
@@ -167,12 +173,35 @@ static inline bool dxk_wakes_room(const struct dxk_wakes *wakes)
 	return wakes->nr < ARRAY_SIZE(wakes->task);
 }
 
-void dxk_waiter_init(struct dxk_waiter *w);
 void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
 		      u32 *count, u64 *blocks, u64 *blocked_ns);
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 		     struct dxk_member *m);
 void dxk_waiter_leave(struct dxk_waiter *w);
-void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes);
+void dxk_waiter_end(struct dxk_waiter *w, struct dxk_wakes *wakes);
+
+static inline void dxk_waiter_init(struct dxk_waiter *w)
+{
+	INIT_LIST_HEAD(&w->link);
+	w->task = os_self();
+	w->count = NULL;
+	w->helper = NULL;
+	w->blocked = NULL;
+	w->done = false;
+}
+
+/**
+ * dxk_waiter_finish - the move that a caller waits for has been made
+ * @w: its waiter; gone when this returns, unless it is the running caller's own
+ * @wakes: gets the wake-up
+ */
+static inline void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
+{
+	/* Mostly the caller itself, who need not sleep. */
+	if (likely(w->task == os_self() && list_empty(&w->link)))
+		w->done = true;
+	else
+		dxk_waiter_end(w, wakes);
+}
 
 #endif /* _DXK_ENGINE_WAITER_H */

@@ -91,13 +91,14 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason)
 {
-	struct dxk_post_op p = { .m = member };
+	struct dxk_post_op p __uninitialized;
 	u32 taken = 0;
 	int ret;
 	u32 i;
 
 	if (!nr || nr > DXK_BATCH_MAX)
 		return -EINVAL;
+	p.m = member;
 	ret = dxk_client_begin(&p, nr);
 	if (ret)
 		goto out_drop;
@@ -161,20 +162,19 @@ static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	       u32 nr, u32 min, u64 deadline, u32 *answer)
 {
-	struct dxk_rejoin_op r = {
-		.m = member,
-		.cookie = owner,
-		.max = nr,
-		.min = min ?: 1,
-		.wait = deadline,
-		.free = true,
-	};
+	struct dxk_rejoin_op r __uninitialized;
 	struct dxk_rqe *rqe;
 	u32 i = 0;
 	int err;
 
 	if (!nr || nr > DXK_BATCH_MAX || min > nr)
 		return -EINVAL;
+	r.m = member;
+	r.cookie = owner;
+	r.max = nr;
+	r.min = min ?: 1;
+	r.wait = deadline;
+	r.free = true;
 	for (;;) {
 		r.help = dxk_worker_can_help(member);
 		err = dxk_client_rejoin(&r, deadline);

@@ -78,6 +78,7 @@ static void dxk_ctx_walk(struct work_struct *work)
 	struct dxk_ctx *ctx = container_of(work, struct dxk_ctx, walk);
 	bool more = true;
 
+	os_turn_begin(OS_WALK);
 	/* It is kicked when that is set. The engine knows nothing of these sleepers. */
 	if (READ_ONCE(ctx->engine.cancelling))
 		dxk_log_cancel(&ctx->log);
@@ -101,6 +102,7 @@ static void dxk_ctx_walk(struct work_struct *work)
 		}
 		cond_resched();
 	}
+	os_turn_end(OS_WALK);
 	kobject_put(&ctx->kobj);
 }
 
@@ -242,6 +244,7 @@ void dxk_ctx_destroy(struct dxk_ctx *ctx)
 	dxk_command_attach_kernel(&ctx->commands, NULL);
 	ctx->buried = &buried;
 	dxk_ctx_end(ctx);
+	os_may_wait(OS_EXECUTE);
 	wait_for_completion(&buried);
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_destroy);

@@ -29,11 +29,12 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 {
 	static const struct {
 		u32 id;
+		enum os_turn turn;
 		const char *name;	/* for ps(1) */
 	} control[DXK_CONTROLS] = {
-		[DXK_MONITOR] = { DXK_ID_MONITOR, "monitor" },
-		[DXK_SCHEDULER] = { DXK_ID_SCHEDULER, "sched" },
-		[DXK_DISPATCHER] = { DXK_ID_DISPATCHER, "dispatch" },
+		[DXK_MONITOR] = { DXK_ID_MONITOR, OS_MONITOR, "monitor" },
+		[DXK_SCHEDULER] = { DXK_ID_SCHEDULER, OS_SCHEDULER, "sched" },
+		[DXK_DISPATCHER] = { DXK_ID_DISPATCHER, OS_DISPATCHER, "dispatch" },
 	};
 	struct dxk_control *t = &ctx->control[who];
 	struct task_struct *task;
@@ -54,6 +55,8 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	}
 	t->slot = slot;
 	t->task = task;
+	t->turn = control[who].turn;
+	os_may_wait(t->turn);
 	wake_up_process(task);
 	wait_for_completion(&t->running);
 	return 0;
@@ -64,6 +67,7 @@ void dxk_control_stop(struct dxk_control *t)
 {
 	if (!t->task)
 		return;
+	os_may_wait(t->turn);
 	dxk_kthread_end(t->slot->ctx, t->task);
 	t->task = NULL;
 	dxk_slot_remove(t->slot);

@@ -23,6 +23,8 @@ struct dxk_control {
 	struct task_struct *task;
 	/** @slot: (W) shows it in the Thread Pool */
 	struct dxk_slot *slot;
+	/** @turn: (W) what it makes */
+	enum os_turn turn;
 	/** @wait: it sleeps here */
 	wait_queue_head_t wait;
 	/**

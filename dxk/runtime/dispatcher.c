@@ -21,8 +21,10 @@ static int dxk_dispatcher_fn(void *arg)
 	while (!kthread_should_stop()) {
 		bool asked = xchg(&t->kicked, false);
 
+		os_turn_begin(OS_DISPATCHER);
 		dxk_inbox_run(&ctx->engine);
 		dxk_sweep(&ctx->engine, asked);
+		os_turn_end(OS_DISPATCHER);
 		dxk_control_wait(t, READ_ONCE(ctx->engine.dormant[DXK_DISPATCHER]) ?
 				    DXK_DORMANT :
 				    ctx->engine.policy.dispatch_interval_ms ?:

@@ -104,10 +104,14 @@ static int dxk_monitor_fn(void *arg)
 	complete(&t->running);
 	while (!kthread_should_stop()) {
 		bool asked = xchg(&t->kicked, false);
-		u32 ms = dxk_monitor_turn(ctx, asked);
+		u32 ms;
 
+		os_turn_begin(OS_MONITOR);
+		ms = dxk_monitor_turn(ctx, asked);
 		dxk_monitor_handler(ctx);
-		dxk_control_wait(t, dxk_commands_tick(&ctx->commands, ms));
+		ms = dxk_commands_tick(&ctx->commands, ms);
+		os_turn_end(OS_MONITOR);
+		dxk_control_wait(t, ms);
 	}
 	return 0;
 }
@@ -131,6 +135,7 @@ int dxk_monitor_start_crew(struct dxk_ctx *ctx)
 	reinit_completion(&ctx->crew_up);
 	WRITE_ONCE(ctx->crew_wanted, true);
 	dxk_control_kick(&ctx->control[DXK_MONITOR]);
+	os_may_wait(OS_MONITOR);
 	if (wait_for_completion_killable(&ctx->crew_up))
 		return -EINTR;
 	return ctx->crew_err;

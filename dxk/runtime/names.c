@@ -106,6 +106,7 @@ int dxk_names_offer(struct dxk_ctx *ctx)
 {
 	int err = -EMFILE;
 
+	os_may_wait(OS_WALK);
 	wait_event_killable_timeout(dxk_burials,
 				    (err = dxk_offer_if(ctx, false)) != -EAGAIN, HZ);
 	if (err == -EAGAIN)
@@ -163,6 +164,7 @@ int dxk_names_admit(struct dxk_ctx *ctx, u32 nr)
 	ctx->nproc = ctx->who.ns ? rlimit(RLIMIT_NPROC) : RLIM_INFINITY;
 	if (ctx->nproc == RLIM_INFINITY)
 		return 0;
+	os_may_wait(OS_WALK);
 	wait_event_killable_timeout(dxk_burials,
 				    (err = dxk_threads_fit(ctx, nr)) != -EBUSY, HZ);
 	if (!err)

@@ -5,6 +5,7 @@
 #include <linux/file.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
+#include <linux/lockdep.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -34,6 +35,7 @@ int os_doze(const bool *done, u64 deadline)
 	ktime_t until = ns_to_ktime(min_t(u64, deadline, KTIME_MAX));
 	int err = 0;
 
+	os_may_wait_for_user();
 	/* Let the tasks that were just woken run first: they may end this sleep. */
 	cond_resched();
 	for (;;) {
@@ -109,6 +111,56 @@ void os_kick(struct dxk_engine *e, u32 who)
 		dxk_control_kick(&ctx->control[who]);
 }
 
+/* --- turns --------------------------------------------------------------------- */
+
+/*
+ * A turn is a lock that is held for reading as long as it lasts, and that is taken and given
+ * back at once by whoever may wait for it. Users are no lock: the burial waits for the items
+ * that release files, which may hang, but not before they have nothing to release any more.
+ */
+#ifdef CONFIG_LOCKDEP
+
+#define OS_TURN(_turn, _name) \
+	[_turn] = STATIC_LOCKDEP_MAP_INIT(_name, &os_turn_keys[_turn])
+
+static struct lock_class_key os_turn_keys[OS_TURNS];
+
+struct lockdep_map os_turns[OS_TURNS] = {
+	OS_TURN(OS_EXECUTE, "dxk_execute"),
+	OS_TURN(OS_WALK, "dxk_walk"),
+	OS_TURN(OS_MONITOR, "dxk_monitor"),
+	OS_TURN(OS_SCHEDULER, "dxk_scheduler"),
+	OS_TURN(OS_TIDY, "dxk_tidy"),
+	OS_TURN(OS_GONE, "dxk_gone"),
+	OS_TURN(OS_SHOW, "dxk_show"),
+	OS_TURN(OS_CLOSE, "dxk_close"),
+	OS_TURN(OS_DISPATCHER, "dxk_dispatcher"),
+};
+
+/** os_in_turn_for_others - is the caller in a turn that ends, whatever users do? */
+bool os_in_turn_for_others(void)
+{
+	enum os_turn turn;
+
+	for (turn = OS_EXECUTE + 1; turn < OS_TURNS; turn++)
+		if (lock_is_held(&os_turns[turn]))
+			return true;
+	return false;
+}
+
+/** os_turns_init - the module is loaded: each turn may wait for those that follow it */
+void os_turns_init(void)
+{
+	enum os_turn turn;
+
+	for (turn = 0; turn < OS_TURNS; turn++)
+		lock_map_acquire(&os_turns[turn]);
+	while (turn--)
+		lock_map_release(&os_turns[turn]);
+}
+
+#endif /* CONFIG_LOCKDEP */
+
 /* --- requests -------------------------------------------------------------- */
 
 /** os_release - release the kernel's objects that a request refers to */
@@ -133,6 +185,8 @@ void os_let_go(struct dxk_file_ref *files)
 {
 	struct dxk_file_ref *ref;
 
+	if (current->flags & PF_KTHREAD)
+		os_may_wait_for_user();
 	while ((ref = files)) {
 		files = ref->next;
 		if (current->flags & PF_KTHREAD)

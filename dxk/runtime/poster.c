@@ -33,5 +33,5 @@ void dxk_poster_tell(const struct dxk_poster *who, struct dxk_work *w)
 	w->uid = ns == &init_user_ns ? who->uid : from_kuid(ns, KUIDT_INIT(who->uid));
 	w->gid = ns == &init_user_ns ? who->gid : from_kgid(ns, KGIDT_INIT(who->gid));
 	w->pid = dxk_pid_in(who->pid, task_active_pid_ns(current));
-	w->origin = who->pid == self.pid && who->image == self.image ? DXK_POSTED_HERE : 0;
+	w->origin = dxk_poster_origin(who, &self);
 }

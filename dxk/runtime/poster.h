@@ -3,7 +3,9 @@
 #define _DXK_RUNTIME_POSTER_H
 
 #include <linux/cred.h>
+#include <linux/pid_namespace.h>
 #include <linux/sched.h>
+#include <linux/user_namespace.h>
 
 #include "engine/request.h"
 
@@ -26,6 +28,19 @@ static inline struct dxk_poster dxk_poster_self(void)
 		.uid = __kuid_val(cred->euid),
 		.gid = __kgid_val(cred->egid),
 	};
+}
+
+/** dxk_poster_origin - the bits that tell the process of @self about @who */
+static inline u32 dxk_poster_origin(const struct dxk_poster *who, const struct dxk_poster *self)
+{
+	return who->pid == self->pid && who->image == self->image ? DXK_POSTED_HERE : 0;
+}
+
+/** dxk_poster_numbers - does the caller number users and processes as the kernel does? */
+static inline bool dxk_poster_numbers(void)
+{
+	return current_user_ns() == &init_user_ns &&
+	       task_active_pid_ns(current) == &init_pid_ns;
 }
 
 void dxk_poster_tell(const struct dxk_poster *who, struct dxk_work *w);

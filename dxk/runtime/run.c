@@ -79,15 +79,16 @@ static int dxk_ready_pool_start(struct dxk_ctx *ctx)
 	spin_lock(&e->lock);
 	dxk_crew_set_lanes(e);
 	spin_unlock(&e->lock);
+	dxk_rqe_pool_open(&e->pool);
 	err = dxk_prealloc(e);
 	if (err)
-		dxk_rqe_pool_trim(&e->pool, 0);
+		dxk_rqe_pool_close(&e->pool);
 	return err;
 }
 
 static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
 {
-	dxk_rqe_pool_trim(&ctx->engine.pool, 0);
+	dxk_rqe_pool_close(&ctx->engine.pool);
 }
 
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)

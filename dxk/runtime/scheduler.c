@@ -51,7 +51,9 @@ static int dxk_scheduler_fn(void *arg)
 		/* A kick ends the sleep: the interval may have changed. */
 		ticked = !dxk_control_wait_until(t, last + dxk_sched_interval(ctx));
 		if (ticked) {
+			os_turn_begin(OS_SCHEDULER);
 			dxk_tick(&ctx->engine);
+			os_turn_end(OS_SCHEDULER);
 			last = dxk_sched_next(ctx, last) - dxk_sched_interval(ctx);
 		}
 		xchg(&t->kicked, false);

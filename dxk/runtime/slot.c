@@ -268,6 +268,7 @@ void dxk_slots_tidy_work(struct work_struct *work)
 	LIST_HEAD(unused);
 	bool tidied;
 
+	os_turn_begin(OS_TIDY);
 	spin_lock(&ctx->engine.lock);
 	list_splice_init(&ctx->unused, &unused);
 	spin_unlock(&ctx->engine.lock);
@@ -285,6 +286,7 @@ void dxk_slots_tidy_work(struct work_struct *work)
 	else
 		dxk_slots_tidy(ctx);
 	wake_up_all(&ctx->tidy_wait);
+	os_turn_end(OS_TIDY);
 	kobject_put(&ctx->kobj);
 }
 
@@ -299,6 +301,7 @@ int dxk_slots_settle(struct dxk_ctx *ctx)
 {
 	u32 since = READ_ONCE(ctx->tidied);
 
+	os_may_wait(OS_TIDY);
 	/* The item may be behind with the first of its turns that ends. */
 	return wait_event_killable(ctx->tidy_wait, !READ_ONCE(ctx->tidying) ||
 				   READ_ONCE(ctx->tidied) - since > 1);

@@ -14,6 +14,7 @@
 #include "engine/life.h"
 #include "engine/next.h"
 #include "engine/stop.h"
+#include "engine/turn.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
 #include "runtime/kthread.h"
@@ -48,19 +49,52 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 	return status;
 }
 
-/* Execute the request that a turn has brought; it is then to be completed. */
-static void dxk_worker_execute(struct dxk_member *m, struct dxk_next_op *n)
+/* Execute a request that the worker has; it is then to be completed. */
+static void dxk_worker_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 {
-	struct dxk_rqe *rqe = list_first_entry(&n->work, struct dxk_rqe, link);
-
-	dxk_rqe_change(rqe, &m->busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
 	trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);
+	os_turn_begin(OS_EXECUTE);
 	rqe->status = dxk_execute(m, rqe);
-	dxk_rqe_change(rqe, &n->done);
+	os_turn_end(OS_EXECUTE);
+}
+
+/* The request that a turn has brought. */
+static struct dxk_rqe *dxk_worker_fetch(struct dxk_member *m, struct dxk_next_op *n)
+{
+	struct dxk_rqe *rqe = list_first_entry(&n->work, struct dxk_rqe, link);
+
+	dxk_rqe_change(rqe, &m->busy);
+	return rqe;
+}
+
+/* Between two requests. */
+static void dxk_worker_breathe(void)
+{
+	if (signal_pending(current))
+		flush_signals(current);
+	cond_resched();
+}
+
+/* Execute it, and one after the other, up to a turn that is not the usual one. */
+static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n)
+{
+	struct dxk_rqe *rqe = dxk_worker_fetch(m, n);
+
+	for (;;) {
+		struct dxk_rqe *done = rqe;
+
+		dxk_worker_execute(m, done);
+		rqe = dxk_turn(m, &done);
+		if (done)
+			dxk_rqe_change(done, &n->done);
+		if (!rqe)
+			return;
+		dxk_worker_breathe();
+	}
 }
 
 static int dxk_worker_fn(void *arg)
@@ -85,14 +119,13 @@ static int dxk_worker_fn(void *arg)
 		}
 		/* None when it was to let go of a file first. */
 		if (n.nr)
-			dxk_worker_execute(m, &n);
-		if (signal_pending(current))
-			flush_signals(current);
-		cond_resched();
+			dxk_worker_run(m, &n);
+		dxk_worker_breathe();
 	}
 
 	dxk_private_files_close(&dxk_member_ctx(m)->handles, &dxk_thread_of(m)->files);
 	dxk_member_set_state(m, DXK_M_AWAY);
+	os_turn_begin(OS_GONE);
 	dxk_worker_gone(dxk_thread_of(m));
 	for (;;) {
 		set_current_state(TASK_IDLE);
@@ -101,6 +134,7 @@ static int dxk_worker_fn(void *arg)
 		schedule();
 	}
 	__set_current_state(TASK_RUNNING);
+	os_turn_end(OS_GONE);
 	return 0;
 }
 
@@ -123,11 +157,14 @@ bool dxk_worker_can_help(const struct dxk_member *m)
 void dxk_worker_help(struct dxk_member *m)
 {
 	struct dxk_next_op n = { .m = m, .max = 1 };
+	struct dxk_rqe *rqe;
 
 	INIT_LIST_HEAD(&n.done);
 	if (WARN_ON_ONCE(dxk_next(&n, 0)))
 		return;
-	dxk_worker_execute(m, &n);
+	rqe = dxk_worker_fetch(m, &n);
+	dxk_worker_execute(m, rqe);
+	dxk_rqe_change(rqe, &n.done);
 	n.max = 0;
 	dxk_next(&n, DXK_FOREVER);
 	dxk_rqe_drop_all(m, &n.ended);
@@ -176,6 +213,7 @@ void dxk_worker_reap(struct dxk_thread *t)
 	task = t->task;
 	t->task = NULL;
 	spin_unlock(&ctx->engine.lock);
+	os_may_wait(OS_GONE);
 	if (task)
 		dxk_kthread_end(ctx, task);
 }

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "dxk_api.h"
+#include "engine/os.h"
 #include "services/gate.h"
 
 /* How long a suspend waits for those inside, as it does for tasks to freeze. */
@@ -105,6 +106,7 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos)
 	struct dxk_gate gate;
 	ssize_t len;
 
+	os_may_wait_for_user();
 	dxk_gate_prepare(&gate, NULL);
 	len = wait_event_interruptible(dxk_gate_moved, dxk_gate_enter(&gate, file));
 	if (len)

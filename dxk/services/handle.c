@@ -286,6 +286,7 @@ static struct dxk_private_file *dxk_private_file_open(struct dxk_handles *handle
 	if (!priv)
 		return ERR_PTR(-ENOMEM);
 	priv->worker = files;
+	os_may_wait_for_user();
 	file = dxk_file_open_again(native);
 	if (IS_ERR(file)) {
 		kfree(priv);

@@ -359,6 +359,7 @@ int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline)
 	u64 now = ktime_get_ns();
 	u64 time = deadline > now + NSEC_PER_SEC ? deadline - now : NSEC_PER_SEC;
 
+	os_may_wait_for_user();
 	return wait_event_interruptible_hrtimeout(log->stoppers, dxk_log_is_told(log, seq),
 						  ns_to_ktime(min_t(u64, time, KTIME_MAX)));
 }

@@ -22,6 +22,7 @@
 #include "engine/dispatch.h"
 #include "engine/engine.h"
 #include "engine/life.h"
+#include "engine/os.h"
 #include "services/files.h"
 #include "services/log.h"
 
@@ -55,6 +56,7 @@ static ssize_t dxk_logfile_append(struct file *file, const char *p, size_t len)
 	/* O_APPEND decides; if the application has cleared it, this does. */
 	loff_t pos = i_size_read(file_inode(file));
 
+	os_may_wait_for_user();
 	old = override_creds(file->f_cred);
 	n = kernel_write(file, p, len, &pos);
 	revert_creds(old);

@@ -23,6 +23,7 @@ static int dxk_log_wait(struct dxk_log *log, wait_queue_head_t *queue,
 	DEFINE_WAIT(wait);
 	int err = 0;
 
+	os_may_wait_for_user();
 	for (;;) {
 		prepare_to_wait(queue, &wait, TASK_INTERRUPTIBLE);
 		if (over(log)) {

@@ -88,11 +88,16 @@ void actor_retire(struct actor *a);
 u64 draw_deadline(void);
 bool interrupted(struct actor *a);
 u32 list_length(const struct list_head *head);
+/* Each request of a post draws its owner. */
+#define SIM_MIXED	U64_MAX
+
+u64 draw_cookie(void);
 void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
 u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
 void actor_poll(struct actor *a);
 void actor_poll_work(struct actor *a);
 int actor_should(struct actor *a, u64 deadline);
+bool actor_turn(struct actor *a);
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline);
 void actor_execute(struct actor *a, struct dxk_rqe *rqe);
 

@@ -4,6 +4,7 @@
  * copied out goes back, a helper fetches what it was called for, or forgets to.
  */
 #include "engine/dispatch.h"
+#include "engine/turn.h"
 
 #include "actor.h"
 #include "choice.h"
@@ -44,6 +45,11 @@ static u32 draw_attrs(void)
 	       (choose(2) ? PXR_KERNEL : 0);
 }
 
+u64 draw_cookie(void)
+{
+	return choose(3);
+}
+
 static s32 draw_prio(void)
 {
 	static const s32 edge[] = { S32_MIN, S32_MAX, S32_MAX - 1, -1 };
@@ -55,7 +61,8 @@ static s32 draw_prio(void)
 static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 {
 	struct dxk_post_entry entry = {
-		.owner = cookie, .attrs = attrs, .prio = draw_prio(),
+		.owner = cookie == SIM_MIXED ? draw_cookie() : cookie,
+		.attrs = attrs, .prio = draw_prio(),
 	};
 	struct model_request *rq;
 	struct dxk_rqe *rqe;
@@ -306,6 +313,29 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 		works_put(a, &n);
 	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
 	return err;
+}
+
+/* The usual turn of a kernel worker. Return: has it completed what it had? */
+bool actor_turn(struct actor *a)
+{
+	struct dxk_rqe *done, *rqe;
+
+	if (list_length(&a->m.busy) != 1)
+		return false;
+	done = list_first_entry(&a->m.busy, struct dxk_rqe, link);
+	done->status = choose(1000);
+	model_of(done)->completed = true;
+	rqe = dxk_turn(&a->m, &done);
+	note("%u: turn %s, %s", a->m.id, done ? "unusual" : "usual", rqe ? "given" : "none given");
+	if (done) {
+		model_of(done)->completed = false;
+		if (rqe)
+			sim_fail("%u is given a request beside another", a->m.id);
+		return false;
+	}
+	if (rqe)
+		begin(a, rqe);
+	return true;
 }
 
 /* What a helper was called for. */

@@ -71,7 +71,11 @@ static void check_owner(const struct dxk_engine *e, const struct model_owner *o)
 
 static void check_owners(const struct dxk_engine *e)
 {
-	u32 i, nr = 0;
+	const struct dxk_owner *owner;
+	u32 i, nr = 0, owed = 0;
+
+	list_for_each_entry(owner, &e->owners.owed, owed)
+		owed++;
 
 	for (i = 0; i < model.top_owner; i++)
 		if (model_live(model.owner[i].nr)) {
@@ -79,6 +83,7 @@ static void check_owners(const struct dxk_engine *e)
 			nr++;
 		}
 	check_count("owners", e->owners.nr, nr);
+	check_count("owners owed a look", e->owners.nr_owed, owed);
 }
 
 struct crew {
@@ -379,6 +384,11 @@ void check_idle(void)
 		if (c->task->deadline == DXK_FOREVER && !e->dormant[i])
 			sim_fail("control thread %u was called, and not kicked", i);
 	}
+	if (e->state == DXK_CTX_RUNNING && e->pool.nr > e->pool.keep &&
+	    house.control[DXK_MONITOR].task->deadline == DXK_FOREVER)
+		sim_fail("%u free requests, and nobody looks after them", e->pool.nr);
+	if (e->pool.nr && !house.up)
+		sim_fail("%u free requests of a context that does not run", e->pool.nr);
 	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
 	    !dxk_ready_empty(&e->ready))
 		sim_fail("requests wait, and nothing ages them");

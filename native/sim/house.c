@@ -180,6 +180,7 @@ static int start_workers(void)
 static int step_up(enum house_step step)
 {
 	struct dxk_engine *e = &house.e;
+	int err;
 
 	if (sim_self->killed || chance(200))
 		return -EINTR;
@@ -188,7 +189,10 @@ static int step_up(enum house_step step)
 		spin_lock(&e->lock);
 		dxk_crew_set_lanes(e);
 		spin_unlock(&e->lock);
-		return dxk_owners_start(e);
+		err = dxk_owners_start(e);
+		if (!err)
+			dxk_rqe_pool_open(&e->pool);
+		return err;
 	case STEP_MONITOR:
 		house.crew_wanted = false;
 		control_up(DXK_MONITOR);

@@ -8,11 +8,6 @@
 
 /* --- what threads do --------------------------------------------------------- */
 
-static u64 draw_cookie(void)
-{
-	return choose(3);
-}
-
 static void client_main(void *arg)
 {
 	struct actor *a = arg;
@@ -28,7 +23,8 @@ static void client_main(void *arg)
 		case 0:
 		case 1:
 			actor_post(a, chance(16) ? DXK_BATCH_MAX : 1 + choose(4),
-				   draw_cookie(), 0, draw_deadline());
+				   chance(2) ? SIM_MIXED : draw_cookie(), 0,
+				   draw_deadline());
 			break;
 		case 2:
 			actor_rejoin(a, draw_cookie(), chance(16) ? DXK_BATCH_MAX :
@@ -119,7 +115,7 @@ static void kernel_main(void *arg)
 	struct actor *a = arg;
 	bool last;
 
-	while (!actor_next(a, 1, 1, DXK_FOREVER)) {
+	while (actor_turn(a) || !actor_next(a, 1, 1, DXK_FOREVER)) {
 		if (READ_ONCE(a->m.has_closed_handles))
 			WRITE_ONCE(a->m.has_closed_handles, false);
 		else if (!list_empty(&a->m.busy))

@@ -63,6 +63,7 @@ static bool step_down(void)
 	}
 	switch (house.up - 1) {
 	case STEP_OWNERS:
+		dxk_rqe_pool_close(&e->pool);
 		if (e->run.failed)
 			dxk_owners_unstart(e);
 		break;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "engine/owner.h"
+#include "engine/pool.h"
 #include "engine/stop.h"
 #include "engine/tests/puppet.h"
 
@@ -70,6 +71,19 @@ static void world_no_memory_for_posts(struct kunit *test)
 	EXPECT_IS(dxk_rqe_reserve_data(rqe), -ENOMEM);
 	EXPECT_IS(dxk_rqe_reserve_data(rqe), 0);
 	dxk_rqe_drop(ps->main, rqe);
+}
+
+/* A Start that wants free requests, and there is no memory for them. */
+static void world_no_memory_for_pool(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+
+	os_failing = 2;
+	EXPECT_IS(dxk_rqe_pool_fill(&ps->e->pool, 50), -ENOMEM);
+	EXPECT_IS(os_failing, 0);
+	/* one bulk of them is there */
+	EXPECT(ps->e->pool.nr > 0 && ps->e->pool.nr < 50);
+	EXPECT_IS(dxk_rqe_pool_fill(&ps->e->pool, ps->e->pool.nr), 0);
 }
 
 /* The end of a request gives up what it has of the world, and of nothing else. */
@@ -305,11 +319,40 @@ static void world_signals(struct kunit *test)
 	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, DXK_FOREVER), -ERESTARTSYS);
 }
 
+/* The Monitor, which rests, is kicked once for free requests that it has to look after. */
+static void world_kicks_for_the_pool(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe *rqe[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
+		rqe[i] = dxk_stash_pop(&ps->main->rqes);
+		rqe[i]->exec = NULL;
+		rqe[i]->file = NULL;
+		rqe[i]->data = NULL;
+	}
+	EXPECT(!dxk_rqe_pool_review(&ps->e->pool, 0));
+	os_kicked = 0;
+	/* there is room for it */
+	dxk_rqe_drop(ps->main, rqe[0]);
+	EXPECT_IS(ps->main->rqes.nr, DXK_STASH_MAX);
+	EXPECT_IS(os_kicked, 0);
+	dxk_rqe_drop(ps->main, rqe[1]);
+	EXPECT_IS(os_kicked, BIT(DXK_MONITOR));
+	os_kicked = 0;
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
+	dxk_rqe_pool_give(&ps->e->pool, &ps->main->rqes, 1);
+	EXPECT_IS(os_kicked, 0);
+}
+
 static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_no_memory_for_caches),
 	KUNIT_CASE(world_no_memory_for_start),
 	KUNIT_CASE(world_no_memory_for_space),
 	KUNIT_CASE(world_no_memory_for_posts),
+	KUNIT_CASE(world_no_memory_for_pool),
 	KUNIT_CASE(world_releases),
 	KUNIT_CASE(world_kicks),
 	KUNIT_CASE(world_goes_on),
@@ -319,6 +362,7 @@ static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_rests),
 	KUNIT_CASE(world_rest_is_told),
 	KUNIT_CASE(world_signals),
+	KUNIT_CASE(world_kicks_for_the_pool),
 	{ }
 };
 

@@ -13,12 +13,13 @@
 #define TAIL	16	/* bytes of a newer program's argument */
 #define ARGUMENT -1
 
-enum wall { NONE, READ_ONLY };
-static const char *const wall_name[] = { "there", "writable" };
+/* SAME: nothing there, and the argument is of the size that it has now. */
+enum wall { NONE, READ_ONLY, SAME };
+static const char *const wall_name[] = { "there", "writable", "there" };
 
 /* A page, and behind it one that cannot be touched, or not be written. */
 struct place {
-	unsigned char *wall[2];
+	unsigned char *wall[3];
 	unsigned char *behind;	/* what is in the read-only one */
 };
 
@@ -38,7 +39,7 @@ static int place_up(struct place *p)
 	    mmap(at + 3 * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED)
 		return -1;
-	p->wall[NONE] = at + PAGE;
+	p->wall[NONE] = p->wall[SAME] = at + PAGE;
 	p->wall[READ_ONLY] = at + 3 * PAGE;
 	p->behind = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -81,8 +82,10 @@ static int expected(const struct env *e, const struct row *r, int which, enum wa
 {
 	const struct buf *b = &e->buf[which];
 
+	if (which == ARGUMENT && wall != READ_ONLY)
+		return -EFAULT;
 	if (which == ARGUMENT)
-		return wall == NONE ? -EFAULT : r->read_only;
+		return r->written && k >= r->written ? r->want : r->read_only;
 	if (wall == READ_ONLY && !b->out)
 		return r->want;
 	switch (b->kind) {
@@ -121,6 +124,8 @@ static const char *at_byte(struct env *e, struct place *p, const struct row *r, 
 		take(p, wall, b->mem, b->len, k);
 	if (b)
 		*b->where = DXT_PTR(b->mem);
+	else if (rc == r->want && r->want != r->read_only)
+		take(p, wall, e->arg.bytes, r->size, k);
 	else
 		e->arg = was;
 	if (rc != want) {
@@ -173,6 +178,7 @@ TEST_F(usercopy, argument)
 
 	for (r = rows; r < rows + ROWS; r++) {
 		EACH_BYTE(r, ARGUMENT, NONE, r->size + TAIL, r->heavy ? 5 : 1);
+		EACH_BYTE(r, ARGUMENT, SAME, r->size, r->heavy ? 5 : 1);
 		EACH_BYTE(r, ARGUMENT, READ_ONLY, r->size, r->heavy ? 7 : 1);
 	}
 	printf("# %u tries\n", tries);

@@ -6,6 +6,7 @@
 #include "lib/puppet.h"
 
 #define TOPS	40
+#define TOP	64
 #define FAN	4
 #define OWNER	(1ULL << 40)
 
@@ -41,7 +42,10 @@ static int family(int member, uint64_t param, unsigned int lane)
 	return got == FAN ? 0 : -EIO;
 }
 
-/* Three levels, in lanes 1 to 3; the param of a request is the owner of its children. */
+/*
+ * Three levels, in lanes 1 to 3; the param of a request is the owner of its children. No two
+ * have the same: TOPS of them from TOP on, FAN of the next level from 8 * TOP on.
+ */
 static int exe_level(struct dxt_call *call)
 {
 	uint32_t lane = call->work.attrs & (PXR_LANE1 | PXR_LANE2);
@@ -72,7 +76,7 @@ TEST(hierarchies_end)
 	ASSERT_EQ(0, dxt_start(&t));
 	ASSERT_EQ(0, dxt_workers_start(&t, 8));
 	for (i = 0; i < TOPS; i++)
-		ASSERT_EQ(1, dxt_post1(t.member, OWNER, DXT_FN(exe_level), i + 1,
+		ASSERT_EQ(1, dxt_post1(t.member, OWNER, DXT_FN(exe_level), TOP + i,
 				       PXR_LANE1 | PXR_REJOIN, 0, NULL));
 	outside = puppet_new(&t, DXK_MEMBER_CLIENT);
 	ASSERT_TRUE(puppet_rejoin(outside, OWNER, 1, 1, DXK_FOREVER));

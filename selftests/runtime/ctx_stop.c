@@ -103,6 +103,92 @@ TEST(stop_wakes_sleepers)
 	dxt_gate_free(gate);
 }
 
+/* --- a Start among Stops ------------------------------------------------------- */
+
+/* More than are told in one lock hold that their run is over. */
+#define STOPS	200
+
+struct stopper {
+	pthread_t thread;
+	const struct dxt *t;
+	_Atomic int tid;
+	int err;
+};
+
+static void *stopper_thread(void *arg)
+{
+	struct stopper *s = arg;
+
+	s->tid = (int)syscall(SYS_gettid);
+	s->err = dxk_ctx_stop(s->t->ctx, DXK_STOP_DRAIN, -1);
+	return NULL;
+}
+
+/* Once its tid is known it sleeps nowhere but in Stop. */
+static bool stopper_sleeps(const struct stopper *s)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", s->tid);
+	f = fopen(path, "r");
+	if (!f)
+		return false;
+	if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	fclose(f);
+	return state == 'S';
+}
+
+static bool stoppers_sleep(const struct stopper *s)
+{
+	int i;
+
+	for (i = 0; i < STOPS; i++)
+		if (!stopper_sleeps(&s[i]))
+			return false;
+	return true;
+}
+
+/* DX-112: a run that begins as soon as it can, while Stops of the one before still return. */
+TEST(start_among_stops)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct stopper *s = calloc(STOPS, sizeof(*s));
+	int i, rc, round;
+	struct dxt t;
+
+	ASSERT_TRUE(s);
+	ASSERT_EQ(0, dxt_open(&t));
+	ASSERT_EQ(0, dxt_start(&t));
+	for (round = 0; round < 10; round++) {
+		dxt_gate_close(gate);
+		gate->entered = 0;
+		ASSERT_EQ(0, dxt_workers_start(&t, 1));
+		ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_GATE, DXT_PTR(gate), 0, 0, NULL));
+		ASSERT_TRUE(DXT_UNTIL(&t, gate->entered == 1));
+		for (i = 0; i < STOPS; i++) {
+			s[i] = (struct stopper){ .t = &t };
+			ASSERT_EQ(0, pthread_create(&s[i].thread, NULL, stopper_thread, &s[i]));
+		}
+		ASSERT_TRUE(DXT_SOON(stoppers_sleep(s)));
+		dxt_gate_open(gate);
+		while ((rc = dxk_ctx_start(t.ctx)) == -EBUSY)
+			;
+		EXPECT_EQ(0, rc);
+		for (i = 0; i < STOPS; i++) {
+			pthread_join(s[i].thread, NULL);
+			EXPECT_EQ(0, s[i].err);
+		}
+		/* all of them began before this run did */
+		ASSERT_TRUE(state_is(&t, "running"));
+		dxt_worker_end(t.workers);
+	}
+	dxt_down(&t);
+	dxt_gate_free(gate);
+	free(s);
+}
+
 /* DX-108, DX-110: cancelled requests are results, too, and no one's executes. */
 TEST(stop_cancels)
 {

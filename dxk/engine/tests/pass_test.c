@@ -53,7 +53,7 @@ static void pass_many_pollers(struct kunit *test)
 			EXPECT_IS(r[i]->answer, r[i]->nr ? RJR_RETURNED : RJR_NONE_EXIST);
 		}
 		EXPECT_IS(asleep, 0);
-		EXPECT(list_empty(&ps->e->owners.owed));
+		EXPECT(list_empty(&ps->e->owners.owed) && !ps->e->owners.nr_owed);
 		EXPECT_IS(ps->e->owners.nr, 0);
 		dxk_sweep_end(ps->e);
 	}

@@ -20,6 +20,7 @@ static void pool_was_idle(struct dxk_rqe_pool *pool)
 /* DX-10: what was made is there for posts, half a stash of it at a time at least. */
 static void pool_serves_stashes(struct kunit *test)
 {
+	static const struct dxk_post_entry entry = { .owner = 1 };
 	struct puppets *ps = puppets_workers(test, 1);
 	struct dxk_rqe_pool *pool = &ps->e->pool;
 	struct dxk_stash *stash = &ps->main->rqes;
@@ -33,7 +34,14 @@ static void pool_serves_stashes(struct kunit *test)
 	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 1), 0);
 	EXPECT_IS(stash->nr, DXK_STASH_MAX / 2);
 	EXPECT_IS(pool->nr, had - DXK_STASH_MAX / 2);
-	/* enough: it stays as it is */
+	/* enough: it stays as it is, if there is less than half as well */
+	dxk_rqe_drop(NULL, dxk_rqe_make(stash, &entry, NULL));
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX / 2 - 1), 0);
+	EXPECT_IS(stash->nr, DXK_STASH_MAX / 2 - 1);
+	EXPECT_IS(pool->nr, had - DXK_STASH_MAX / 2);
+	had--;
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX / 2), 0);
+	EXPECT_IS(stash->nr, DXK_STASH_MAX / 2);
 	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX / 2), 0);
 	EXPECT_IS(pool->nr, had - DXK_STASH_MAX / 2);
 	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
@@ -90,6 +98,8 @@ static void pool_is_trimmed(struct kunit *test)
 	EXPECT(!dxk_rqe_pool_review(pool, 0));
 	EXPECT_IS(dxk_rqe_pool_fill(pool, MANY), 0);
 	had = pool->nr;
+	/* no more than is kept: nothing to come back for */
+	EXPECT(!dxk_rqe_pool_review(pool, had));
 	/* all were needed: none of them was there before */
 	pool_was_idle(pool);
 	EXPECT(dxk_rqe_pool_review(pool, 10));
@@ -99,6 +109,7 @@ static void pool_is_trimmed(struct kunit *test)
 	EXPECT_IS(pool->nr, had);
 	/* half a stash is taken, and given back: the others are idle */
 	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 1), 0);
+	EXPECT_IS(pool->least, had - DXK_STASH_MAX / 2);
 	dxk_rqe_pool_trim(pool, had - DXK_STASH_MAX);
 	EXPECT_IS(pool->least, had - DXK_STASH_MAX);
 	EXPECT_IS(dxk_rqe_pool_fill(pool, had - DXK_STASH_MAX + 1), 0);
@@ -114,6 +125,58 @@ static void pool_is_trimmed(struct kunit *test)
 	EXPECT(!dxk_rqe_pool_review(pool, 10));
 	EXPECT_IS(pool->nr, 10);
 	EXPECT(!dxk_rqe_pool_review(pool, 11));
+}
+
+/* A Monitor that has nothing to review is told of what comes then, once. */
+static void pool_tells_the_monitor(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe_pool *pool = &ps->e->pool;
+	struct dxk_stash *stash = &ps->main->rqes;
+	u32 round;
+
+	for (round = 0; round < 3; round++) {
+		EXPECT_IS(dxk_rqe_stash_fill(ps->main, 20), 0);
+		/* it looks */
+		EXPECT(!dxk_rqe_pool_give(pool, stash, 2));
+		EXPECT(!dxk_rqe_pool_review(pool, 10));
+		/* these stay in any case */
+		EXPECT(!dxk_rqe_pool_give(pool, stash, 8));
+		EXPECT_IS(pool->nr, 10);
+		EXPECT(dxk_rqe_pool_give(pool, stash, 1));
+		EXPECT(!dxk_rqe_pool_give(pool, stash, 1));
+		EXPECT(dxk_rqe_pool_review(pool, 10));
+		EXPECT(!dxk_rqe_pool_give(pool, stash, 1));
+		/* it looks until there is nothing more to free */
+		pool_was_idle(pool);
+		EXPECT(dxk_rqe_pool_review(pool, 0));
+		pool_was_idle(pool);
+		EXPECT(!dxk_rqe_pool_review(pool, 0));
+		EXPECT_IS(pool->nr, 0);
+		EXPECT(dxk_rqe_pool_give(pool, stash, 1));
+		dxk_rqe_pool_close(pool);
+		dxk_rqe_pool_open(pool);
+	}
+}
+
+/* Where no Monitor runs, nothing is kept. */
+static void pool_is_closed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rqe_pool *pool = &ps->e->pool;
+	struct dxk_stash *stash = &ps->main->rqes;
+
+	EXPECT_IS(dxk_rqe_stash_fill(ps->main, 20), 0);
+	EXPECT(!dxk_rqe_pool_give(pool, stash, 5));
+	EXPECT(!dxk_rqe_pool_review(pool, 5));
+	dxk_rqe_pool_close(pool);
+	EXPECT_IS(pool->nr, 0);
+	EXPECT(!dxk_rqe_pool_give(pool, stash, 10));
+	EXPECT_IS(pool->nr, 0);
+	EXPECT_IS(stash->nr, 20 - 15);
+	dxk_rqe_pool_open(pool);
+	EXPECT(!dxk_rqe_pool_give(pool, stash, 5));
+	EXPECT_IS(pool->nr, 5);
 }
 
 /* What the policy wants to stay, but not more than there may be. */
@@ -133,6 +196,8 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_serves_stashes),
 	KUNIT_CASE(pool_takes_back),
 	KUNIT_CASE(pool_is_trimmed),
+	KUNIT_CASE(pool_tells_the_monitor),
+	KUNIT_CASE(pool_is_closed),
 	KUNIT_CASE(pool_keeps_what_is_wanted),
 	{ }
 };

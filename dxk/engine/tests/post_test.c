@@ -152,6 +152,28 @@ static void post_batch(struct kunit *test)
 	EXPECT_IS(ps->e->stats.post_busy, 2);
 }
 
+/* DX-50: each request of a batch goes to its owner, whatever those before it were of. */
+static void post_owners(struct kunit *test)
+{
+	static const u64 owner[] = { 8, 8, 9, 8, 10, 10 };
+	struct puppets *ps = puppets_entries(test, 10);
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(owner); i++)
+		puppet_add(ps, p, owner[i], 0, PXR_REJOIN);
+	puppet_posts(ps, p);
+	puppet_taken(ps, p, ARRAY_SIZE(owner));
+	while ((rqe = dxk_ready_first(&ps->e->ready))) {
+		EXPECT_IS(rqe->owner->cookie, rqe->cookie);
+		puppet_work(ps, puppet_worker(ps));
+	}
+	EXPECT_IS(dxk_owner_find(&ps->e->owners, ps->main->space, 8)->nr[DXK_AT_WORK], 3);
+	EXPECT_IS(dxk_owner_find(&ps->e->owners, ps->main->space, 9)->nr[DXK_AT_WORK], 1);
+	EXPECT_IS(dxk_owner_find(&ps->e->owners, ps->main->space, 10)->nr[DXK_AT_WORK], 2);
+}
+
 /* max_requests: results that nobody collected count, Ready Pool or not */
 static void post_no_space(struct kunit *test)
 {
@@ -241,7 +263,10 @@ static void post_made(struct kunit *test)
 		EXPECT_IS(rqe->state, DXK_POSTED);
 		EXPECT_IS(rqe->lane, i & 2 ? 3 : 2);
 		EXPECT_IS(rqe->kind, i & 2 ? DXK_KERNEL : DXK_USER);
+		/* nothing is left of a request before, nor of nobody who posts */
 		EXPECT(!rqe->attempts && !rqe->worker && !rqe->extra && !rqe->posted);
+		EXPECT(!rqe->ticket && !rqe->poster.image && !rqe->poster.pid);
+		EXPECT(!rqe->poster.uid && !rqe->poster.gid);
 		/* the address sanitizer watches the room */
 		ASSERT_IS(dxk_rqe_reserve_data(rqe), 0);
 		EXPECT(!memcmp(dxk_rqe_result(rqe), "\0\0", 2));
@@ -269,6 +294,7 @@ static struct kunit_case post_cases[] = {
 	KUNIT_CASE(post_back_to_back),
 	KUNIT_CASE(post_deadline),
 	KUNIT_CASE(post_batch),
+	KUNIT_CASE(post_owners),
 	KUNIT_CASE(post_no_space),
 	KUNIT_CASE(post_checked),
 	KUNIT_CASE(post_made),

@@ -181,13 +181,12 @@ static u32 model_take(struct model *m, u8 kind, const struct dxk_lanes *lanes,
 		      bool keep)
 {
 	struct entry *want = model_best(m, kind, lanes);
-	struct entry *got = entry_of(dxk_ready_best(&m->ready, kind, lanes));
+	struct entry *best = entry_of(dxk_ready_best(&m->ready, kind, lanes));
+	struct entry *got = entry_of(dxk_ready_take(&m->ready, kind, lanes));
 
-	if (got) {
-		dxk_ready_remove(&m->ready, &got->rqe);
+	if (got)
 		got->place = keep ? TAKEN : NOT_POSTED;
-	}
-	return want != got;
+	return want != got || want != best;
 }
 
 static u32 model_step(struct model *m)
@@ -408,6 +407,28 @@ static void ready_rows_move(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[3]);
 }
 
+/* Just above the rows, whose lowest is unused: they move by one, and the order is right. */
+static void ready_rows_move_by_one(struct kunit *test)
+{
+	static const s32 prio[] = { 0, 1, 200, 64, 2 };
+	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, m);
+	dxk_ready_init(&m->ready);
+	for (i = 0; i < ARRAY_SIZE(prio); i++) {
+		post(&m->ready, &m->e[i], prio[i], 0, 3, DXK_USER);
+		KUNIT_EXPECT_EQ(test, m->e[i].rqe.treed, prio[i] == 200);
+		if (i == 1)
+			dxk_ready_remove(&m->ready, &m->e[0].rqe);
+	}
+	for (i = 2; i < ARRAY_SIZE(prio); i++) {
+		KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[i]);
+		dxk_ready_remove(&m->ready, &m->e[i].rqe);
+	}
+	KUNIT_EXPECT_PTR_EQ(test, best_of(&m->ready), &m->e[1]);
+}
+
 /* Who comes back goes to the front of its row, or in its midst by way of the tree. */
 static void ready_row_midst(struct kunit *test)
 {
@@ -427,6 +448,10 @@ static void ready_row_midst(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, m->e[0].rqe.treed);
 	dxk_ready_put_back(&m->ready, &m->e[4].rqe);
 	KUNIT_EXPECT_FALSE(test, m->e[4].rqe.treed);
+	/* between one that came back and others */
+	dxk_ready_remove(&m->ready, &m->e[1].rqe);
+	dxk_ready_put_back(&m->ready, &m->e[1].rqe);
+	KUNIT_EXPECT_TRUE(test, m->e[1].rqe.treed);
 	for (i = 0; i < 5; i++) {
 		KUNIT_ASSERT_PTR_EQ(test, best_of(&m->ready), &m->e[i]);
 		dxk_ready_remove(&m->ready, &m->e[i].rqe);
@@ -455,6 +480,7 @@ static void ready_begins_empty(struct kunit *test)
 static struct kunit_case ready_cases[] = {
 	KUNIT_CASE(ready_begins_empty),
 	KUNIT_CASE(ready_rows_move),
+	KUNIT_CASE(ready_rows_move_by_one),
 	KUNIT_CASE(ready_row_midst),
 	KUNIT_CASE(ready_equals_a_scan),
 	KUNIT_CASE(ready_boost_table),

@@ -279,6 +279,73 @@ static void life_without_the_dispatcher(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, ctx->control[DXK_DISPATCHER].task);
 }
 
+#define MANY	(2 * DXK_STASH_MAX)
+
+static bool is_quiet(struct dxk_engine *e)
+{
+	bool quiet;
+
+	spin_lock(&e->lock);
+	quiet = dxk_quiet(e);
+	spin_unlock(&e->lock);
+	return quiet;
+}
+
+/* So many have been executed, and are to be collected. */
+static void execute_many(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = dxk_rig_job(rig);
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		post(test, job, 1, 0);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(is_quiet(&rig->ctx[0]->engine)));
+}
+
+static void collect_many(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < MANY; i++)
+		KUNIT_ASSERT_EQ(test, dxk_rig_poll(test->priv, 1), RJR_RETURNED);
+	KUNIT_ASSERT_EQ(test, dxk_rig_poll(test->priv, 1), RJR_NONE_EXIST);
+}
+
+static bool pool_is_empty(struct dxk_rqe_pool *pool)
+{
+	spin_lock(&pool->lock);
+	pool->since = 0;	/* long ago */
+	spin_unlock(&pool->lock);
+	return !READ_ONCE(pool->nr);
+}
+
+/* Free requests stay for a while only, be it that nobody works, and not after Stop. */
+static void life_of_free_requests(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_rqe_pool *pool;
+	struct dxk_policy p;
+	struct dxk_ctx *ctx;
+
+	dxk_rig_policy(test, &p, 1);
+	p.monitor_interval_ms = 10;
+	p.prealloc_requests = 0;
+	ctx = dxk_rig_start(rig, &p);
+	pool = &ctx->engine.pool;
+	execute_many(test);
+	/* the Monitor has nothing to watch */
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(ctx->engine.dormant[DXK_MONITOR])));
+	collect_many(test);
+	KUNIT_EXPECT_NE(test, pool->nr, 0);
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(pool_is_empty(pool)));
+
+	execute_many(test);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)), 0);
+	collect_many(test);
+	KUNIT_EXPECT_EQ(test, pool->nr, 0);
+}
+
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 
 static struct kunit_case life_cases[] = {
@@ -289,6 +356,7 @@ static struct kunit_case life_cases[] = {
 	KUNIT_CASE_PARAM(life_contexts_are_independent, mode_gen_params),
 	KUNIT_CASE_PARAM(life_unregister_waits, mode_gen_params),
 	KUNIT_CASE(life_without_the_dispatcher),
+	KUNIT_CASE(life_of_free_requests),
 	{ }
 };
 

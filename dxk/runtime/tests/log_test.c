@@ -3,12 +3,17 @@
  * The Log Pool (DX-15): a clock buffer. First by itself, then as members and
  * executors use it.
  */
+#include <linux/completion.h>
+#include <linux/file.h>
+#include <linux/fs.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/shmem_fs.h>
 
 #include "engine/member.h"
 #include "runtime/control.h"
 #include "runtime/tests/rig.h"
+#include "services/files.h"
 #include "services/gate.h"
 #include "services/log.h"
 
@@ -427,6 +432,77 @@ static void log_unpinned(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&log->gate.link));
 }
 
+/* A queue that does nothing: its one place is taken until @leave. */
+struct idle_queue {
+	struct dxk_files files;
+	struct work_struct work;
+	struct completion leave;
+};
+
+static void stay(struct work_struct *work)
+{
+	wait_for_completion(&container_of(work, struct idle_queue, work)->leave);
+}
+
+static void idle_queue_end(void *arg)
+{
+	struct idle_queue *q = arg;
+
+	complete(&q->leave);
+	destroy_workqueue(q->files.wq);
+}
+
+static void idle_queue_make(struct kunit *test, struct idle_queue *q)
+{
+	init_completion(&q->leave);
+	q->files.wq = alloc_workqueue("dxk_kunit", WQ_UNBOUND, 1);
+	KUNIT_ASSERT_NOT_NULL(test, q->files.wq);
+	INIT_WORK(&q->work, stay);
+	queue_work(q->files.wq, &q->work);
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, idle_queue_end, q), 0);
+}
+
+static void log_file_end(void *arg)
+{
+	struct dxk_log *log = arg;
+
+	cancel_delayed_work_sync(&log->work);
+	log->pinned = false;
+	fput(log->file);
+	log->file = NULL;
+}
+
+/* DX-100: each turn of the log item writes log_batch messages, as it is then. */
+static void log_turns(struct kunit *test)
+{
+	struct idle_queue *q = kunit_kzalloc(test, sizeof(*q), GFP_KERNEL);
+	struct dxk_log *log = log_make(test);
+	u64 told;
+
+	KUNIT_ASSERT_NOT_NULL(test, q);
+	KUNIT_ASSERT_EQ(test, dxk_log_alloc(log, 8 * SIZE), 0);
+	idle_queue_make(test, q);
+	log->files = &q->files;
+	log->file = shmem_file_setup("dxk-kunit-log", 0, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(log->file));
+	KUNIT_ASSERT_EQ(test, kunit_add_action_or_reset(test, log_file_end, log), 0);
+	log->pinned = true;
+	add(log, DXK_LOG_BLOCK, 1, 20);
+	log->engine->policy.log_batch = 3;
+	for (told = 3; told <= 12; told += 3) {
+		dxk_logfile_work(&log->work.work);
+		KUNIT_EXPECT_EQ(test, log->told, told);
+		/* what is left is another turn's */
+		KUNIT_EXPECT_TRUE(test, work_pending(&log->work.work));
+	}
+	log->engine->policy.log_batch = 5;
+	dxk_logfile_work(&log->work.work);
+	KUNIT_EXPECT_EQ(test, log->told, 17);
+	dxk_logfile_work(&log->work.work);
+	KUNIT_EXPECT_EQ(test, log->told, 20);
+	KUNIT_EXPECT_EQ(test, dxk_log_use(log), 0);
+}
+
 static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_first_in_first_out),
 	KUNIT_CASE(log_counters_wrap),
@@ -439,6 +515,7 @@ static struct kunit_case log_cases[] = {
 	KUNIT_CASE(log_drainer),
 	KUNIT_CASE(log_resize),
 	KUNIT_CASE(log_unpinned),
+	KUNIT_CASE(log_turns),
 	{ }
 };
 

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The usual turn of a worker that executes one request at a time: it completes that one and
+ * is given the next, in a straight line. next.c has all turns.
+ */
+#include "engine/assign.h"
+#include "engine/dispatch.h"
+#include "engine/os.h"
+#include "engine/pool.h"
+#include "engine/rejoin.h"
+#include "engine/turn.h"
+
+/* Does the worker neither go nor stand in for others, nor has something else to do first? */
+static bool dxk_worker_is_usual(const struct dxk_member *m)
+{
+	return m->attached && !(m->leaving | m->spare | m->has_closed_handles) &&
+	       list_empty(&m->called);
+}
+
+/* Is there nothing to see to at the end of the request but its result? */
+static bool dxk_end_is_usual(const struct dxk_rqe *rqe)
+{
+	return !(rqe->posted | rqe->extra) && !rqe->file;
+}
+
+/*
+ * A context that runs does not cancel. Where workers wait for room in the Rejoin Pool each
+ * has to look for it. With nothing Ready dxk_next() completes and falls idle at once.
+ */
+static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
+			      const struct dxk_rqe *rqe)
+{
+	return likely(e->state == DXK_CTX_RUNNING &&
+		      e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER &&
+		      e->ready.filled[m->kind] && dxk_worker_is_usual(m) && dxk_end_is_usual(rqe));
+}
+
+/**
+ * dxk_turn - complete a request and take the next, if nothing about that is unusual
+ * @m: the worker
+ * @done: BUSY, its status set, in dxk_member.busy; %NULL when this returns, if it is
+ *	completed
+ *
+ * Return: the next one, DISPATCHED, in dxk_member.busy; or %NULL: dxk_next() goes on, with
+ * @done unless that is completed.
+ */
+struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
+{
+	struct dxk_engine *e = m->engine;
+	struct dxk_wakes wakes __uninitialized;
+	struct dxk_rqe *rqe = *done, *next;
+	bool vanishes;
+
+	if (unlikely(!READ_ONCE(e->direct)))
+		return NULL;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	if (!dxk_turn_is_usual(e, m, rqe)) {
+		spin_unlock(&e->lock);
+		return NULL;
+	}
+	dxk_hold_begin(e);
+	dxk_rqe_leave(rqe);
+	m->executed++;
+	m->held--;
+	vanishes = dxk_complete(e, rqe, rqe->status, &wakes);
+	next = dxk_ready_take(&e->ready, m->kind, &e->crew.lanes[m->kind]);
+	if (likely(next))
+		dxk_assign(e, m, next, &m->busy, &wakes);
+	dxk_dispatch(e, &wakes);
+	dxk_hold_end(e, &wakes);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
+
+	*done = NULL;
+	if (vanishes)
+		dxk_rqe_drop(m, rqe);
+	return next;
+}
