@@ -90,8 +90,12 @@ uint64_t dxt_turn(struct dxt_turns *turns);
 		;							\
 	_true;								\
 })
-/* The same where much has to happen, or others are busy: 20 s, debug kernel 100 s */
-#define DXT_SOON(cond)	DXT_WITHIN(10 * dxt_stall_ns(), cond)
+/*
+ * The same where much has to happen, or others are busy: 8 s, debug kernel 40 s. It is over
+ * before who runs the tests takes the silence for a hang, so that the test can say what it
+ * has waited for.
+ */
+#define DXT_SOON(cond)	DXT_WITHIN(4 * dxt_stall_ns(), cond)
 
 /* Tells that a long test goes on, at most every two seconds; printf-like. */
 void dxt_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -225,6 +225,98 @@ TEST(change_policy)
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
 }
 
+/* --- what errors say ----------------------------------------------------------- */
+
+/* No executive is made of @settings; what the error says. */
+static const char *said(const RunSettings *settings, uint32_t entries)
+{
+	static char text[DX_ERROR_TEXT];
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	MTExecutive *mte;
+
+	policy_init(&policy, 2);
+	policy.TPReadyEntries = entries;
+	mte = MTExecutiveCreate(settings, &policy, &error);
+	if (!mte)
+		return MTExecutiveErrorText(&error, text, sizeof(text));
+	MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+	return "";
+}
+
+#define INVALID	": Invalid argument"
+
+TEST(error_texts)
+{
+	RunSettings settings, first;
+	struct rlimit old, none;
+	MTExecutiveError error;
+	MTExecutive *mte;
+	const char *text;
+	char small[9];
+
+	settings_init(&settings);
+	settings.AppName = NULL;
+	EXPECT_STREQ("settings AppName" INVALID, said(&settings, 8));
+	settings_init(&settings);
+	settings.Reserved[0] = &settings;
+	EXPECT_STREQ("settings Reserved" INVALID, said(&settings, 8));
+	settings_init(&settings);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	text = said(&settings, 8);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	EXPECT_STREQ("platform /dev/dxk: Too many open files; dxkctl doctor tells why", text);
+	settings.IsAddin = true;
+	settings.AppName = "no/name";
+	EXPECT_STREQ("message queue AppName" INVALID, said(&settings, 8));
+	settings_init(&settings);
+	settings.LogPath = "/no/such/directory/log";
+	EXPECT_STREQ("log LogPath: No such file or directory", said(&settings, 8));
+	settings_init(&settings);
+	settings.ContextMode = 01000;
+	EXPECT_STREQ("context ContextMode" INVALID, said(&settings, 8));
+	settings.ContextMode = 0;
+	settings.ContextName = "";
+	EXPECT_STREQ("context ContextName" INVALID, said(&settings, 8));
+	settings.ContextName = "dxk-lib-test";
+	first = settings;
+	mte = MTExecutiveCreate(&first, NULL, &error);
+	ASSERT_NE(NULL, mte);
+	EXPECT_STREQ("context ContextName: File exists; another context has the name",
+		     said(&settings, 8));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_STREQ("policy TPReadyEntries" INVALID "; out of its range, or it does not fit "
+		     "beside the other fields", said(&settings, 0));
+
+	/* what is cut is a text as well */
+	error = (MTExecutiveError){ .Error = -ENOENT, .Step = "log" };
+	EXPECT_STREQ("log: No ", MTExecutiveErrorText(&error, small, sizeof(small)));
+}
+
+/* Each reason has a text of its own, and what stands for an errno has that. */
+TEST(post_error_texts)
+{
+	static const int reasons[] = {
+		PXR_POOL_FULL, PXR_LANE_FULL, PXR_LANE_CLOSED, PXR_REJOIN_FULL, PXR_NO_SPACE,
+		-ESHUTDOWN, -ENXIO, -EINVAL, -EDEADLK, 0, 77,
+	};
+	unsigned int i, j;
+
+	for (i = 0; i < ARRAY_SIZE(reasons); i++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "%s", PostErrorText(reasons[i]));
+		EXPECT_NE('\0', *text);
+		for (j = 0; j < i; j++)
+			EXPECT_STRNE(text, PostErrorText(reasons[j]));
+	}
+	EXPECT_STREQ(PostErrorText(PXR_NO_SPACE), PostErrorText(-ENOSPC));
+	EXPECT_EQ(0, PXR_LANE3 & (PXR_LANE0 | PXR_LANE1 | PXR_LANE2));
+}
+
 /* --- the log ----------------------------------------------------------------- */
 
 static size_t log_read(char *text, size_t room)

@@ -525,6 +525,78 @@ TEST(restarted_by_others)
 	dxt_gate_free(h.gate);
 }
 
+static int answer(CommandHandler *self, const char *command, char *reply, size_t room)
+{
+	(void)self;
+	snprintf(reply, room, "to %s", command);
+	return 0;
+}
+
+static bool answers(void)
+{
+	char reply[32];
+
+	return SendCommand("who", reply, sizeof(reply), dxt_late_ns()) == 6 &&
+	       !strcmp(reply, "to who");
+}
+
+/* From here on there are @nr descriptors more; @old: the limit before. */
+static bool descriptors_limit(unsigned int nr, struct rlimit *old)
+{
+	struct rlimit few;
+	int fd[8], last = -1;
+	unsigned int i;
+
+	/* the lowest that are free */
+	for (i = 0; i <= nr; i++)
+		last = fd[i] = dup(STDERR_FILENO);
+	while (i--)
+		close(fd[i]);
+	if (last < 0 || getrlimit(RLIMIT_NOFILE, old))
+		return false;
+	few = *old;
+	few.rlim_cur = (rlim_t)last;
+	return !setrlimit(RLIMIT_NOFILE, &few);
+}
+
+/* A Start of which a step fails leaves a context that is stopped, whoever has started it. */
+TEST(start_fails)
+{
+	static CommandHandler handler = { .HandleCommand = answer };
+	static const char *const step[] = { "workers", "workers", "command handler" };
+	unsigned int before = entries("/proc/self/task"), i;
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive(2);
+	MTExecutiveError error;
+	struct rlimit old;
+	struct dxt t = { 0 };
+	char state[16];
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	t.ctx = MTExecutiveContextFd(mte);
+	ASSERT_EQ(0, AttachCommandHandler(&handler));
+	for (i = 0; i < 2 * ARRAY_SIZE(step); i++) {
+		ASSERT_TRUE(answers());
+		ASSERT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, -1));
+		/* each thread closes its descriptors before it ends */
+		ASSERT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+		if (i & 1)
+			ASSERT_EQ(0, dxk_ctx_start(t.ctx));
+		ASSERT_TRUE(descriptors_limit(i / 2, &old));
+		EXPECT_EQ(-EMFILE, MTExecutiveStart(mte, &error));
+		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+		EXPECT_STREQ(step[i / 2], error.Step);
+		EXPECT_TRUE(dxt_text(&t, state, sizeof(state), "state"));
+		EXPECT_STREQ("stopped", state);
+		EXPECT_EQ(-ESHUTDOWN, PostARequest(&h, &h.base, &h, 0, PXR_REJOIN));
+		EXPECT_EQ(0, MTExecutiveStart(mte, &error));
+		EXPECT_TRUE(fills(&h, &t, 2));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
 /* A crew that others change while it is stopped. */
 TEST(set_while_stopping)
 {

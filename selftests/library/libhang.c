@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What must not keep a process from going on: a thread that is cancelled in any call
- * of the library, a log that takes no line, and a FIFO that nobody reads. The calls of
+ * of the library, a log that takes no line, and a FIFO that nobody opens or reads. The calls of
  * the system that the library makes go through this program. Built a second time with
  * the address sanitizer.
  */
@@ -33,6 +33,8 @@ static _Atomic bool everywhere;
 /* What a write of a line to the log comes to, but of one that tells of lost ones. */
 static _Atomic int write_error;
 static _Atomic bool opening;		/* somebody begins to open the FIFO */
+static _Atomic bool manager_held;	/* it does not come to its wait for places */
+static _Atomic unsigned int found_full;	/* how often a look found that a file takes nothing */
 
 static void before_call(void)
 {
@@ -72,7 +74,12 @@ int open(const char *path, int flags, ...)
 
 int ioctl(int fd, unsigned long request, ...)
 {
-	return NEXT(ioctl, fd, request, ARGUMENT(request, void *));
+	void *arg = ARGUMENT(request, void *);
+
+	while (manager_held && request == DXK_IOC_CREW_WAIT &&
+	       ((struct dxk_crew_wait *)arg)->deadline == DXK_FOREVER)
+		dxt_sleep_ms(1);
+	return NEXT(ioctl, fd, request, arg);
 }
 
 int close(int fd)
@@ -87,7 +94,10 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 
 int poll(struct pollfd *fds, nfds_t nr, int timeout)
 {
-	return NEXT(poll, fds, nr, timeout);
+	int rc = NEXT(poll, fds, nr, timeout);
+
+	found_full += !rc && nr == 1 && fds->events == POLLOUT;
+	return rc;
 }
 
 int eventfd(unsigned int count, int flags)
@@ -157,6 +167,11 @@ static bool forks(void *arg)
 static bool is_destroyed(void *mte)
 {
 	return !MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+}
+
+static bool rotates(void *mte)
+{
+	return !LogRotateOf(mte);
 }
 
 static bool times_out(void *mte)
@@ -377,6 +392,7 @@ static unsigned int lost(const char *path, unsigned int *lines, bool *right)
 struct talker {
 	MTExecutive *mte;
 	unsigned int nr;
+	unsigned int said;
 };
 
 static bool talks(void *arg)
@@ -386,7 +402,7 @@ static bool talks(void *arg)
 	bool right = true;
 
 	for (i = 0; i < t->nr; i++)
-		right &= !LogMessageOf(t->mte, "message %u", i);
+		right &= !LogMessageOf(t->mte, "message %u", t->said++);
 	return right;
 }
 
@@ -481,6 +497,176 @@ TEST(reader_gone)
 	EXPECT_LE(2, lines);
 	EXPECT_TRUE(right);
 	unlink(FIFO);
+}
+
+/* --- a reader who does not read ------------------------------------------------- */
+
+#define PAGE	4096
+
+/*
+ * An executive whose log is a pipe that is full: all that it logs is in the pipe or waits.
+ * Return: the pipe's end to read.
+ */
+static int log_into_full_pipe(struct talker *talker, struct dxt *t)
+{
+	int reader;
+
+	unlink(FIFO);
+	if (mkfifo(FIFO, 0600))
+		return -1;
+	reader = open(FIFO, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (reader < 0 || fcntl(reader, F_SETPIPE_SZ, PAGE) != PAGE)
+		return -1;
+	talker->mte = executive(FIFO, NULL);
+	if (!talker->mte)
+		return -1;
+	*t = (struct dxt){ .id = (unsigned int)MTExecutiveContextId(talker->mte) };
+	/* the writer has taken others, which nobody makes room for */
+	found_full = 0;
+	while (dxt_num(t, "pools/log_use") < 5 || !found_full)
+		if (dxt_num(t, "pools/log_use") < 5 && !talks(talker))
+			return -1;
+	return reader;
+}
+
+/* How many lines there are, and whether each is whole and has its number. */
+static unsigned int lines_read(int reader, bool *right)
+{
+	unsigned long long seq, next = 0;
+	unsigned int lines = 0;
+	FILE *f = fdopen(reader, "r");
+	char line[512];
+
+	*right = f;
+	while (f && fgets(line, sizeof(line), f)) {
+		*right &= strchr(line, '\n') && sscanf(line, "%llu", &seq) == 1 &&
+			  (!next || seq == next);
+		next = seq + 1;
+		lines++;
+	}
+	if (f)
+		fclose(f);
+	return lines;
+}
+
+static bool is_stopped(void *mte)
+{
+	return !MTExecutiveStop(mte, DXK_STOP_DRAIN, -1);
+}
+
+/* Neither Stop nor another log nor the destructor waits for him. */
+TEST(reader_sleeps)
+{
+	struct talker talker = { .nr = 1 };
+	unsigned int lines;
+	struct dxt t;
+	bool right;
+	int reader;
+
+	reader = log_into_full_pipe(&talker, &t);
+	ASSERT_LE(0, reader);
+	EXPECT_TRUE(ends(is_stopped, talker.mte));
+	EXPECT_EQ(0, MTExecutiveStart(talker.mte, NULL));
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	lines = lines_read(reader, &right);
+	EXPECT_LT(0, lines);
+	EXPECT_TRUE(right);
+	unlink(FIFO);
+}
+
+/* In the pipe's place comes a file: it gets what waits, in order. */
+TEST(reader_replaced)
+{
+	struct talker talker = { .nr = 1 };
+	unsigned int lines;
+	struct dxt t;
+	bool right;
+	int reader;
+
+	reader = log_into_full_pipe(&talker, &t);
+	ASSERT_LE(0, reader);
+	unlink(FIFO);
+	EXPECT_TRUE(ends(rotates, talker.mte));
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	EXPECT_EQ(0, lost(FIFO, &lines, &right));
+	EXPECT_LE(5, lines);
+	EXPECT_TRUE(right);
+	close(reader);
+	unlink(FIFO);
+}
+
+struct late {
+	int reader;
+	struct dxt t;
+	unsigned int lines;
+	_Atomic bool destroyed;
+	bool right;
+};
+
+/* Begins to read when the context has gone down and the writer has looked for it. */
+static void *read_late(void *arg)
+{
+	struct late *l = arg;
+	char state[16];
+
+	while (!l->destroyed && dxt_text(&l->t, state, sizeof(state), "state") &&
+	       strcmp(state, "stopped"))
+		dxt_sleep_ms(1);
+	for (found_full = 0; !l->destroyed && found_full < 20;)
+		dxt_sleep_ms(1);
+	fcntl(l->reader, F_SETFL, 0);
+	l->lines = lines_read(l->reader, &l->right);
+	return NULL;
+}
+
+/* One who is slow gets everything. */
+TEST(reader_is_late)
+{
+	struct talker talker = { .nr = 1 };
+	struct late late = { 0 };
+	pthread_t thread;
+
+	late.reader = log_into_full_pipe(&talker, &late.t);
+	ASSERT_LE(0, late.reader);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, read_late, &late));
+	EXPECT_TRUE(ends(is_destroyed, talker.mte));
+	late.destroyed = true;
+	pthread_join(thread, NULL);
+	EXPECT_LE(talker.said, late.lines);
+	EXPECT_TRUE(late.right);
+	unlink(FIFO);
+}
+
+/* --- a reader who does not come --------------------------------------------------- */
+
+static bool starts(void *mte)
+{
+	return !MTExecutiveStart(mte, NULL);
+}
+
+/*
+ * Others have stopped the context and started it while the manager, which tries to start
+ * a worker now and then, did not look. The log is gone all the same.
+ */
+TEST(manager_elsewhere)
+{
+	MTExecutive *mte;
+	int ctx;
+
+	unlink(LOG);
+	manager_held = true;
+	mte = executive(LOG, NULL);
+	ASSERT_NE(NULL, mte);
+	ctx = MTExecutiveContextFd(mte);
+	ASSERT_EQ(0, dxk_ctx_stop(ctx, DXK_STOP_DRAIN, -1));
+	/* behind what the log's writer has written, which is at its end */
+	ASSERT_EQ(0, LogMessage("stopped"));
+	ASSERT_EQ(0, dxk_ctx_start(ctx));
+	EXPECT_TRUE(ends(starts, mte));
+	EXPECT_EQ(-EBUSY, MTExecutiveStart(mte, NULL));
+	EXPECT_EQ(0, LogMessage("to the log"));
+	manager_held = false;
+	EXPECT_TRUE(ends(is_destroyed, mte));
 }
 
 static bool opens_fifo(void *arg)

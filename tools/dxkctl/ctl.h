@@ -41,6 +41,8 @@ const char *field_range(const struct field *f, char *text, size_t size);
 struct ctx;
 struct json_object;
 struct json_object *instrumentation(const struct ctx *ctx);
+/* As a text, with the times in ranges. */
+void instrumentation_show(struct json_object *object);
 
 /*
  * Who sleeps for whom, as {"<id>": {"state", "executes", "awaits", "on": [<id>, ...]}, ...}:

@@ -6,6 +6,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -77,6 +79,46 @@ static struct json_object *histogram(int fd, unsigned int latency, unsigned int 
 		add(object, least, counts[i]);
 	}
 	return object;
+}
+
+/* A time in at most four digits and a unit. */
+static const char *time_text(uint64_t ns, char *text, size_t size)
+{
+	static const char *const unit[] = { "ns", "us", "ms", "s" };
+	double value = (double)ns;
+	unsigned int i;
+
+	for (i = 0; i < 3 && value >= 1000; i++)
+		value /= 1000;
+	snprintf(text, size, "%.*f %s", value < 10 && i ? 2 : value < 100 && i ? 1 : 0, value,
+		 unit[i]);
+	return text;
+}
+
+static void show_times(struct json_object *histogram)
+{
+	char from[16], to[16];
+
+	json_object_object_foreach(histogram, least, count) {
+		uint64_t ns = strtoull(least, NULL, 10);
+
+		printf("    %8s to %8s  %s\n", time_text(ns, from, sizeof(from)),
+		       time_text(ns ? 2 * ns : 2, to, sizeof(to)),
+		       json_object_get_string(count));
+	}
+}
+
+void instrumentation_show(struct json_object *object)
+{
+	json_object_object_foreach(object, key, value) {
+		printf("  %s\n", key);
+		if (strcmp(key, "sample")) {
+			show_times(value);
+			continue;
+		}
+		json_object_object_foreach(value, what, number)
+			printf("    %-20s  %s\n", what, json_object_get_string(number));
+	}
 }
 
 struct json_object *instrumentation(const struct ctx *ctx)

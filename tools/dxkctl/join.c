@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What needs a descriptor of the context: set, drain, stop.
+ * What needs a descriptor of the context: drain, stop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctl.h"
@@ -45,154 +42,6 @@ int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id)
 	return DONE;
 }
 
-/* --- set ------------------------------------------------------------------- */
-
-/* One field through its file: no other one can be changed beside it. */
-static int write_field(int dir, const char *name, uint32_t value)
-{
-	char path[64], text[16];
-	struct stat st;
-	int fd, len, err = 0;
-
-	snprintf(path, sizeof(path), "policy/%s", name);
-	if (fstatat(dir, path, &st, 0))
-		return -errno;
-	/* The administrator could open it, but not write to it. */
-	if (!(st.st_mode & 0222))
-		return -EROFS;
-	fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = snprintf(text, sizeof(text), "%u\n", value);
-	if (write(fd, text, (size_t)len) < 0)
-		err = -errno;
-	close(fd);
-	return err;
-}
-
-/*
- * Which field of the policy is refused, without setting it: a context that is made for
- * this takes it or not. Nobody else's change can be undone by a look.
- */
-static void try_policy(const struct dxk_policy *policy, unsigned int *bad)
-{
-	int ctl = dxk_open();
-	int ctx = ctl < 0 ? ctl : dxk_ctx_create(ctl, NULL);
-	unsigned int refused = 0;
-
-	if (ctx >= 0) {
-		if (dxk_policy_set(ctx, policy, &refused))
-			*bad = refused;
-		close(ctx);
-	}
-	if (ctl >= 0)
-		close(ctl);
-}
-
-/*
- * @err: why the field's file, in @dir, does not take the value. What only Start takes goes
- * with all other fields, which for a context that runs is refused; several of us do this
- * one after the other.
- */
-static int set_policy(const char *word, int dir, const struct field *f, const char *name,
-		      uint32_t value, int err)
-{
-	struct dxk_policy policy;
-	unsigned int id, bad = f->offset;
-	char range[128];
-	uint32_t *now;
-	int ctx, rc;
-
-	if (ctx_join(word, DXK_ACCESS_CONTROL | DXK_ACCESS_READ, &ctx, &id))
-		return FAILED;
-	flock(dir, LOCK_EX);
-	rc = dxk_policy_get(ctx, &policy);
-	now = (uint32_t *)((char *)&policy + f->offset);
-	if (!rc && err == -EROFS && *now == value) {
-		err = 0;
-	} else if (!rc) {
-		*now = value;
-		if (err == -EROFS)
-			err = dxk_policy_set(ctx, &policy, &bad);
-		else
-			try_policy(&policy, &bad);
-	}
-	flock(dir, LOCK_UN);
-	close(ctx);
-	field_range(f, range, sizeof(range));
-	switch (rc ? rc : err) {
-	case 0:
-		return DONE;
-	case -EBUSY:
-		return fail("stop the context, or set it before its Start",
-			    "%s cannot change while the context runs", name);
-	case -EINVAL:
-	case -EOPNOTSUPP:
-		if (bad == f->offset && (value < f->min || value > f->max))
-			return fail(range, "%s cannot be %u", name, value);
-		return fail("set that first, or take another value: dxkctl show CTX policy",
-			    "%s cannot be %u beside the rest of the policy; %s does not fit",
-			    name, value, field_at(bad));
-	}
-	return fail("dxkctl doctor", "%s cannot be set: %s", name, strerror(-(rc ? rc : err)));
-}
-
-static int no_field(const struct ctx *ctx, const char *name)
-{
-	return fail("take one of: dxkctl show CTX policy",
-		    "context %u has no field '%s'", ctx->id, name);
-}
-
-int ctl_set(int argc, char **argv)
-{
-	static const struct option none[] = { { } };
-	const struct field *f;
-	const char *word, *name;
-	struct ctx ctx;
-	uint32_t value;
-	char range[128];
-	int err;
-
-	if (options(argc, argv, "+:", none) == '?')
-		return MISUSED;
-	if (argc - optind != 3)
-		return misuse("set takes a context, a field and a value");
-	word = argv[optind];
-	name = argv[optind + 1];
-	if (ctx_find(word, &ctx))
-		return FAILED;
-	/* It is a file's name. */
-	err = strchr(name, '/') || *name == '.' || !*name;
-	if (err) {
-		no_field(&ctx, name);
-		goto out;
-	}
-	f = field_of(name);
-	err = !field_parse(f, argv[optind + 2], &value);
-	if (err) {
-		fail(field_range(f, range, sizeof(range)),
-		     "'%s' is no value for %s", argv[optind + 2], name);
-		goto out;
-	}
-	err = write_field(ctx.dir, name, value);
-	if (err == -ENOENT || err == -ENODEV) {
-		char state[16];
-
-		if (sysfs_read(ctx.dir, "state", state, sizeof(state)) < 0)
-			fail("dxkctl list", "context %s has gone", word);
-		else
-			no_field(&ctx, name);
-	} else if (err && f) {
-		/* The call tells more than the write. */
-		err = set_policy(word, ctx.dir, f, name, value, err);
-	} else if (err) {
-		fail("dxkctl doctor", "%s cannot be set: %s", name, strerror(-err));
-	}
-out:
-	ctx_close(&ctx);
-	return err ? FAILED : DONE;
-}
-
 /* --- drain, stop ----------------------------------------------------------- */
 
 /* Most that are told by name. */
@@ -204,7 +53,7 @@ static void tell_running(unsigned int id, const struct dxk_running *r, unsigned 
 	unsigned int i;
 	bool readable = !ctx_open(id, &ctx);
 
-	fprintf(stderr, "  %6s  %7s  %10s  %4s  %-18s  %-18s  %s\n", "worker", "pid",
+	fprintf(stderr, "  %6s  %7s  %10s  %4s  %-18s  %-18s  %s\n", "worker", "tid",
 		"seconds", "lane", "executor", "owner", "param");
 	for (i = 0; i < nr; i++, r++) {
 		unsigned int lane = r->attrs & PXR_LANE0 ? 0 : r->attrs & PXR_LANE1 ? 1 :

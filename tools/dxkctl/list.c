@@ -213,14 +213,17 @@ static void show_pools(struct json_object *pools)
 	       text_of(pools, "log_lost"));
 }
 
+static const char * const resource[] = { "ready", "user", "kernel" };
+
+#define RESOURCES	(sizeof(resource) / sizeof(resource[0]))
+
 static void show_lanes(struct json_object *lanes)
 {
-	static const char * const resource[] = { "ready", "user", "kernel" };
 	size_t i;
 
 	printf("  %-8s  %4s  %8s  %8s  %8s\n", "resource", "lane", "in use", "limit",
 	       "waiters");
-	for (i = 0; i < DXK_LANES * sizeof(resource) / sizeof(resource[0]); i++) {
+	for (i = 0; i < DXK_LANES * RESOURCES; i++) {
 		const char *name = resource[i / DXK_LANES];
 		unsigned int lane = i % DXK_LANES;
 
@@ -234,7 +237,7 @@ static void show_lanes(struct json_object *lanes)
 static void show_threads(struct json_object *threads)
 {
 	printf("  %5s  %-13s  %-10s  %10s  %10s  %7s\n", "id", "role", "state", "age ms",
-	       "executed", "pid");
+	       "executed", "tid");
 	json_object_object_foreach(threads, id, t)
 		printf("  %5s  %-13s  %-10s  %10s  %10s  %7s\n", id, text_of(t, "role"),
 		       text_of(t, "state"), text_of(t, "age_ms"),
@@ -263,15 +266,6 @@ static void show_plain(struct json_object *object)
 		printf("  %-22s  %s\n", key, json_object_get_string(value));
 }
 
-static void show_nested(struct json_object *object)
-{
-	json_object_object_foreach(object, key, value) {
-		printf("  %s\n", key);
-		json_object_object_foreach(value, inner, number)
-			printf("    %-20s  %s\n", inner, json_object_get_string(number));
-	}
-}
-
 #define NOT_YET		"none before the first Start"
 #define NO_RIGHT	"for those who may join the context"
 
@@ -292,10 +286,34 @@ static const struct section {
 	{ "threads", show_threads, NULL },
 	{ "waits", show_waits, NULL },
 	{ "stats", show_plain, NOT_YET },
-	{ "instrumentation", show_nested, NO_RIGHT },
+	{ "instrumentation", instrumentation_show, NO_RIGHT },
 };
 
 #define SECTIONS	(sizeof(sections) / sizeof(sections[0]))
+
+/* The files of the lanes as dxkstat --json has them: {"user": [{"in_use": ...}, ...], ...} */
+static struct json_object *lanes_nested(struct json_object *flat)
+{
+	static const char * const file[] = { "in_use", "limit", "waiters" };
+	struct json_object *lanes = json_object_new_object();
+	size_t i, j;
+
+	for (i = 0; i < DXK_LANES * RESOURCES; i++) {
+		const char *name = resource[i / DXK_LANES];
+		struct json_object *lane = json_object_new_object(), *all;
+
+		for (j = 0; j < 3; j++)
+			json_object_object_add(lane, file[j], json_object_new_int64(
+				strtoll(text_at(flat, "%s_lane%zu_%s", name, i % DXK_LANES,
+						file[j]), NULL, 10)));
+		if (!(i % DXK_LANES))
+			json_object_object_add(lanes, name, json_object_new_array());
+		json_object_object_get_ex(lanes, name, &all);
+		json_object_array_add(all, lane);
+	}
+	json_object_put(flat);
+	return lanes;
+}
 
 /* Sections asked for, as bits: all when none is named. */
 static bool wanted_sections(char **names, unsigned int *wanted)
@@ -374,6 +392,8 @@ int ctl_show(int argc, char **argv)
 			continue;
 		}
 		section = read_section(&ctx, &sections[i]);
+		if (section && sections[i].print == show_lanes)
+			section = lanes_nested(section);
 		if (section)
 			json_object_object_add(head, sections[i].name, section);
 	}

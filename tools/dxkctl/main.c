@@ -30,7 +30,7 @@ static const struct subcommand {
 static const char usage[] =
 "Usage: dxkctl list [--json]\n"
 "       dxkctl show [--json] CTX [SECTION]...\n"
-"       dxkctl set CTX FIELD VALUE\n"
+"       dxkctl set CTX FIELD VALUE [FIELD VALUE]...\n"
 "       dxkctl send [--timeout S] CTX TEXT...\n"
 "       dxkctl tell [--timeout S] ADDIN TEXT...\n"
 "       dxkctl drain [--timeout S] CTX\n"
@@ -42,7 +42,7 @@ static const char usage[] =
 "  list    the contexts that you may read\n"
 "  show    one of them; SECTION is policy, pools, lanes, threads, waits, stats\n"
 "          or instrumentation\n"
-"  set     change a field of its policy\n"
+"  set     change fields of its policy\n"
 "  send    send it a command, print the reply\n"
 "  tell    send a command to an add-in, print the reply\n"
 "  drain   stop it when all that is Ready has been executed\n"

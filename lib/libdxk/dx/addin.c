@@ -255,11 +255,12 @@ static void sender_accept(struct dx_addin *a)
 	}
 	cancel = dx_lock();
 	fd = accept4(a->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = dx_fd(fd < 0 ? -errno : fd);
 	if (fd >= 0)
 		a->senders[a->nr++] = fd;
 	dx_unlock(cancel);
 	/* A shortage that can pass; the sender still waits. */
-	if (fd < 0 && errno != EAGAIN)
+	if (fd < 0 && fd != -EAGAIN)
 		poll(NULL, 0, 10);
 }
 
@@ -312,10 +313,10 @@ int dx_addin_init(struct dx_addin *a, const char *name)
 	if (rc)
 		return rc;
 	cancel = dx_lock();
-	a->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rc = a->fd < 0 ? -errno : 0;
+	rc = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	rc = a->fd = dx_fd(rc < 0 ? -errno : rc);
 	dx_unlock(cancel);
-	if (rc)
+	if (rc < 0)
 		return rc;
 	dir = directory_lock(&a->addr);
 	if (dir < 0)

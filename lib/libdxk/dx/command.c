@@ -183,12 +183,14 @@ void dx_commander_exit(struct dx_commander *c)
 
 static int wake_open(struct dx_commander *c)
 {
-	int cancel = dx_lock();
+	int cancel = dx_lock(), fd = c->wake;
 
-	if (c->wake < 0)
-		c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0) {
+		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		fd = c->wake = dx_fd(fd < 0 ? -errno : fd);
+	}
 	dx_unlock(cancel);
-	return c->wake < 0 ? -errno : 0;
+	return fd < 0 ? fd : 0;
 }
 
 /* Has the thread end and waits for that. The caller holds the lock and attaches. */
@@ -274,15 +276,18 @@ void dx_commander_end(MTExecutive *mte)
 	commander_set(mte, NULL);
 }
 
-/* The context runs again: its handler needs a new thread. */
+/* The context runs again: its handler needs a new thread. It stays the handler without. */
 int dx_commander_restart(MTExecutive *mte)
 {
 	CommandHandler *handler = mte->commander.handler;
+	int rc;
 
 	if (!handler)
 		return 0;
 	dx_commander_end(mte);
-	return commander_set(mte, handler);
+	rc = commander_set(mte, handler);
+	mte->commander.handler = handler;
+	return rc;
 }
 
 int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler)

@@ -7,7 +7,7 @@
  * An error that time or another file may cure makes it try again, so that nothing is
  * lost; any other one costs the message, which is counted, and the next line that can
  * be written is preceded by "n lost". Whoever logs must not wait for a file that will
- * never take a line again.
+ * never take a line again, nor the destructor for a reader who does not read.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,6 +18,9 @@
 #include "internal.h"
 
 #define RETRY_NS	(100 * 1000 * 1000)
+#define READER_NS	(10 * 1000 * 1000)
+/* How often the destructor has a reader looked for who takes nothing. */
+#define PATIENCE	200
 
 static bool can_pass(int err)
 {
@@ -31,16 +34,35 @@ bool dx_log_drains(struct dx_log *log)
 	return log->threaded && !atomic_load(&log->ended);
 }
 
-/* Waits a little, or until another file is there or the executive goes. */
-static void retry_wait(struct dx_log *log)
+/* Was there one, which has done its work? */
+bool dx_log_left(struct dx_log *log)
 {
-	uint64_t at = dx_now() + RETRY_NS;
+	return log->threaded && atomic_load(&log->ended);
+}
+
+/**
+ * dx_log_pause - wait a little, or until another file is there or the executive goes
+ * @log: locked, but not meanwhile
+ * @err: why: %-EAGAIN for a reader, who may be as fast as the writer
+ */
+void dx_log_pause(struct dx_log *log, int err)
+{
+	uint64_t at = dx_now() + (err == -EAGAIN ? READER_NS : RETRY_NS);
 	struct timespec ts = {
 		.tv_sec = (time_t)(at / 1000000000),
 		.tv_nsec = (long)(at % 1000000000),
 	};
 
 	pthread_cond_timedwait(&log->moved, &log->lock, &ts);
+}
+
+/*
+ * Is the executive to wait no longer? A reader who takes a line now and then is not given
+ * up. The caller holds log->lock.
+ */
+static bool given_up(struct dx_log *log, int err)
+{
+	return log->quit && (err != -EAGAIN || ++log->tries > PATIENCE);
 }
 
 /* The message is in the file, or was dropped. The caller holds log->lock. */
@@ -65,11 +87,12 @@ static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
 	len = dx_line_format(line, rec, log->base + rec->seq,
 			     rec->flags & DXK_LOG_GAP ? -1 : (long)rec->thread);
 	pthread_mutex_lock(&log->lock);
-	while (can_pass(rc = dx_line_write(log, line, len)) && !log->quit) {
-		/* the callers of a stopped context must not wait for it */
-		log->error = rc;
+	log->tries = 0;
+	while (can_pass(rc = dx_line_write(log, line, len)) && !given_up(log, rc)) {
+		/* The callers of a stopped context wait for a reader only. */
+		log->error = rc == -EAGAIN ? 0 : rc;
 		pthread_cond_broadcast(&log->moved);
-		retry_wait(log);
+		dx_log_pause(log, rc);
 	}
 	log->error = 0;
 	if (rc)

@@ -23,7 +23,7 @@ static int platform_init(struct ExecEnvironment *env)
 	int rc, cancel;
 
 	cancel = dx_lock();
-	rc = env->ctl = dxk_open();
+	rc = env->ctl = dx_fd(dxk_open());
 	dx_unlock(cancel);
 	if (rc < 0)
 		return rc;

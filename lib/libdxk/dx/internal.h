@@ -44,7 +44,8 @@ struct dx_log {
 	uint64_t lost;			/* G: dropped since the last line */
 	atomic_bool ended;		/* the drain has done its work; written G */
 	bool again;			/* G: the context was started before that */
-	bool quit;			/* G: it shall not try any longer */
+	bool quit;			/* G: it shall not try much longer */
+	unsigned int tries;		/* the drain's: of this line, since then */
 	bool threaded;			/* C: there is a drain */
 	pthread_t thread;		/* C */
 	uint64_t pooled_seq;		/* G: of the Log Pool's last message in the file */
@@ -219,6 +220,8 @@ int dx_log_hand_over(MTExecutive *mte);
 int dx_log_start(MTExecutive *mte);
 void dx_log_stop(MTExecutive *mte);
 bool dx_log_drains(struct dx_log *log);
+bool dx_log_left(struct dx_log *log);
+void dx_log_pause(struct dx_log *log, int err);
 
 /* policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
@@ -227,12 +230,16 @@ int dx_policy_restart(MTExecutive *mte);
 void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);
 
+/* text.c */
+const char *dx_field_of(const char *step, int rc, const RunSettings *settings);
+
 /* member.c */
 extern _Thread_local struct dx_worker *dx_current;
 extern _Thread_local MTExecutive *dx_commanding;	/* its handler's thread */
 
 int dx_library_init(void);
 int dx_lock(void);
+int dx_fd(int fd);
 void dx_unlock(int cancel);
 void dx_executive_add(MTExecutive *mte);
 void dx_executive_offer(MTExecutive *mte);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +24,26 @@
 #include "../../../dxk/engine/text.h"
 
 #define NSEC_PER_SEC	1000000000ULL
+
+static bool is_pipe(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISFIFO(st.st_mode);
+}
+
+/*
+ * Standard error. Others have it, too, so only one's own way into a pipe can be made
+ * one that does not wait.
+ */
+static int open_stderr(void)
+{
+	int fd = -1;
+
+	if (is_pipe(STDERR_FILENO))
+		fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : fd;
+}
 
 /* Not under the library's lock: a FIFO waits for its reader. */
 static int log_open(const char *path)
@@ -33,8 +54,11 @@ static int log_open(const char *path)
 		fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY,
 			  0666);
 	else
-		fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	return fd < 0 ? -errno : fd;
+		fd = open_stderr();
+	fd = dx_fd(fd < 0 ? -errno : fd);
+	if (fd >= 0 && path && is_pipe(fd))
+		fcntl(fd, F_SETFL, O_APPEND | O_NONBLOCK);
+	return fd;
 }
 
 int dx_log_init(struct dx_log *log, const char *path)
@@ -141,16 +165,28 @@ size_t dx_line_format(char *line, const struct dxk_log_record *rec,
 				rec->text, rec->flags & DXK_LOG_CUT ? " [cut]" : "");
 }
 
+/* Would a write sleep until a reader has read? */
+static bool is_full(const struct dx_log *log)
+{
+	struct pollfd p = { .fd = log->fd, .events = POLLOUT };
+
+	return !poll(&p, 1, 0);
+}
+
 /*
  * Writes what is left of a line: log->done bytes of it are in the file. One that
- * was given up in its midst gets its end first. The caller holds log->lock.
+ * was given up in its midst gets its end first. The caller holds log->lock, so it
+ * does not wait for a reader: -EAGAIN.
  */
 static int rest_write(struct dx_log *log, const char *line, size_t len)
 {
 	while (log->torn || log->done < len) {
 		const char *p = log->torn ? "\n" : line + log->done;
-		ssize_t n = write(log->fd, p, log->torn ? 1 : len - log->done);
+		ssize_t n;
 
+		if (is_full(log))
+			return -EAGAIN;
+		n = write(log->fd, p, log->torn ? 1 : len - log->done);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -243,9 +279,15 @@ static int write_now(MTExecutive *mte, struct dxk_log_record *rec)
 	int rc;
 
 	pthread_mutex_lock(&log->lock);
-	while (dx_log_drains(log) && !log->error)
-		pthread_cond_wait(&log->moved, &log->lock);
-	rc = dx_log_drains(log) ? log->error : write_line(mte, rec);
+	for (;;) {
+		while (dx_log_drains(log) && !log->error)
+			pthread_cond_wait(&log->moved, &log->lock);
+		rc = dx_log_drains(log) ? log->error : write_line(mte, rec);
+		if (rc != -EAGAIN)
+			break;
+		/* as write(2) would */
+		dx_log_pause(log, rc);
+	}
 	pthread_mutex_unlock(&log->lock);
 	return rc;
 }

@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -47,6 +48,28 @@ void dx_unlock(int cancel)
 {
 	pthread_mutex_unlock(&lock);
 	pthread_setcancelstate(cancel, NULL);
+}
+
+/**
+ * dx_fd - a descriptor that the library keeps
+ * @fd: new, or a negative errno
+ *
+ * Not in the place of a standard stream that is closed: what the application writes to
+ * standard error would be a line of the log, or worse.
+ *
+ * Return: @fd or another one in its place, or a negative errno.
+ */
+int dx_fd(int fd)
+{
+	int higher;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (higher < 0)
+		higher = -errno;
+	close(fd);
+	return higher;
 }
 
 /* Takes the member out of its executive. The caller holds the lock. */
@@ -238,7 +261,7 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 		goto out;
 
 	cancel = dx_lock();
-	rc = member->fd = dxk_member_create(mte->ctx, kind, &member->id);
+	rc = member->fd = dx_fd(dxk_member_create(mte->ctx, kind, &member->id));
 	if (rc >= 0) {
 		atomic_init(&member->mte, mte);
 		member->next = mte->members;

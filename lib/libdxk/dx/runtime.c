@@ -15,19 +15,20 @@ void RunSettingsInit(RunSettings *settings, const char *name, int argc,
 	*settings = (RunSettings){ .AppName = name, .argc = argc, .argv = argv };
 }
 
-static int settings_check(const RunSettings *settings)
+/* Return: the name of the first that is wrong, or %NULL. */
+static const char *settings_check(const RunSettings *settings)
 {
 	size_t i;
 
 	if (!settings || !settings->AppName)
-		return -EINVAL;
+		return "AppName";
 	for (i = 0; i < sizeof(settings->Reserved) / sizeof(*settings->Reserved); i++)
 		if (settings->Reserved[i])
-			return -EINVAL;
+			return "Reserved";
 	if (settings->Operations && (settings->Operations->Count > DX_OPERATIONS ||
 				     settings->Operations->Reserved))
-		return -EINVAL;
-	return 0;
+		return "Operations";
+	return NULL;
 }
 
 static int name_copy(char to[DXK_NAME_LEN], const char *name)
@@ -50,7 +51,7 @@ static int context_create(MTExecutive *mte, const RunSettings *settings)
 	if (settings->ContextName && name_copy(create.name, settings->ContextName))
 		return -EINVAL;
 	cancel = dx_lock();
-	fd = mte->ctx = dxk_ctx_create_as(mte->env.ctl, &create);
+	fd = mte->ctx = dx_fd(dxk_ctx_create_as(mte->env.ctl, &create));
 	dx_unlock(cancel);
 	mte->id = create.id;
 	return fd < 0 ? fd : 0;
@@ -69,7 +70,7 @@ static int context_join(MTExecutive *mte, const RunSettings *settings, int64_t o
 	    owner < DX_ANY_OWNER || owner > UINT32_MAX)
 		return -EINVAL;
 	cancel = dx_lock();
-	fd = mte->ctx = dxk_ctx_join_as(mte->env.ctl, &join);
+	fd = mte->ctx = dx_fd(dxk_ctx_join_as(mte->env.ctl, &join));
 	dx_unlock(cancel);
 	mte->id = join.id;
 	return fd < 0 ? fd : 0;
@@ -99,6 +100,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 			   MTExecutiveError *error)
 {
 	struct dx_member *member;
+	char text[DXK_LOG_TEXT];
 	const char *step;
 	int rc, nr;
 
@@ -150,13 +152,12 @@ err_stop:
 	context_cancel(mte);
 	dx_crew_join(mte);
 err:
-	dx_error_set(error, rc, step, NULL);
+	dx_error_set(error, rc, step, dx_field_of(step, rc, settings));
 err_told:
 	dx_log_stop(mte);
 	if (mte->env.log.fd >= 0)
-		dx_log_own(mte, "%s: %s%s%s: %s", settings->AppName, error->Step,
-			     *error->Field ? " " : "", error->Field,
-			     strerror(-rc));
+		dx_log_own(mte, "%s: %s", settings->AppName,
+			   MTExecutiveErrorText(error, text, sizeof(text)));
 	return rc;
 }
 
@@ -182,7 +183,7 @@ static int executive_join(MTExecutive *mte, const RunSettings *settings, int64_t
 	return 0;
 
 err:
-	dx_error_set(error, rc, step, NULL);
+	dx_error_set(error, rc, step, dx_field_of(step, rc, settings));
 	return rc;
 }
 
@@ -212,23 +213,36 @@ static int executive_follow(MTExecutive *mte, const char **step)
 	return 0;
 }
 
-/*
- * The context is stopped, so all of its threads are at their end. Errors are those of
- * executive_start(); after one the context is stopped as before.
- */
-static int executive_restart(MTExecutive *mte, const char **step)
+/* The context is stopped, so all of its threads are at their end. */
+static int context_restart(MTExecutive *mte)
 {
 	int rc;
 
 	dx_crew_join(mte);
-	*step = "start";
 	rc = dxk_ctx_start(mte->ctx);
-	if (rc < 0)
+	return rc < 0 ? rc : 0;
+}
+
+/*
+ * @runs: somebody else has started the context. After an error it is stopped, whoever
+ * did: without all that this process has for it requests could wait for ever.
+ */
+static int executive_restart(MTExecutive *mte, bool runs, const char **step)
+{
+	int rc = runs ? 0 : context_restart(mte);
+
+	if (rc)
 		return rc;
 	rc = executive_follow(mte, step);
 	if (rc)
 		context_cancel(mte);
 	return rc;
+}
+
+/* Has somebody else stopped the context and started it, so that threads are gone? */
+static bool left_behind(MTExecutive *mte)
+{
+	return dx_crew_left(mte) || dx_log_left(&mte->env.log);
 }
 
 int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
@@ -247,13 +261,11 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 		rc = -EDEADLK;	/* it would wait for its own end */
 	else
 		runs = dxk_crew_wait(mte->ctx, 0, NULL, NULL) != -ESHUTDOWN;
-	/* Or somebody else has stopped it and started it, and the threads are gone. */
-	if (runs && !dx_crew_left(mte))
+	if (runs && !left_behind(mte))
 		rc = -EBUSY;
 	if (!rc) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-		rc = runs ? executive_follow(mte, &step) :
-			    executive_restart(mte, &step);
+		rc = executive_restart(mte, runs, &step);
 		pthread_setcancelstate(cancel, NULL);
 	}
 	dx_error_set(error, rc, step, NULL);
@@ -263,18 +275,14 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 /* An executive with nothing in it yet, or NULL and an error that @error tells. */
 static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError *error)
 {
+	const char *bad = settings_check(settings);
+	int rc = bad ? -EINVAL : dx_library_init();
 	MTExecutive *mte;
-	int rc;
 
-	dx_error_set(error, 0, "settings", NULL);
-	rc = settings_check(settings);
-	if (!rc)
-		rc = dx_library_init();
 	mte = rc ? NULL : calloc(1, sizeof(*mte));
-	if (!mte) {
-		error->Error = rc ? rc : -ENOMEM;
+	dx_error_set(error, rc || mte ? rc : -ENOMEM, "settings", bad);
+	if (!mte)
 		return NULL;
-	}
 	mte->ctx = mte->env.ctl = mte->env.addin.fd = mte->env.log.fd = -1;
 	mte->operations = settings->Operations;
 	dx_crew_init(mte);
@@ -325,7 +333,7 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 		error = &unused;
 	if (settings && settings->IsAddin) {
 		/* What an add-in is told are commands, and they are for the owner. */
-		dx_error_set(error, -EINVAL, "settings", NULL);
+		dx_error_set(error, -EINVAL, "settings", "IsAddin");
 		return NULL;
 	}
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);

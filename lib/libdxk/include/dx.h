@@ -8,8 +8,8 @@
  *
  * Which executive: a function whose name ends in Of takes the executive as its
  * first argument; %NULL there, and the function without Of, mean the one whose
- * worker or command handler's thread the calling thread is, else the first one that the process made. -ENXIO
- * when there is none.
+ * worker or command handler's thread the calling thread is, else the first one that the
+ * process made. -ENXIO when there is none.
  *
  * Threads: every call but the destructor may be made by any thread, worker or
  * not. A thread becomes a member of the executive at its first call (DX-23) and
@@ -206,13 +206,27 @@ typedef struct MTExecutive MTExecutive;
  * @Step: the step that failed: "settings", "platform", "message queue", "log",
  *	"context", "policy", "log writer", "start", "member", "workers", "command
  *	handler". A constant string
- * @Field: name of the field that was refused ("TPLanePct[1]"), else ""
+ * @Field: name of the field of the policy or of the settings that was refused
+ *	("TPLanePct[1]", "LogPath"), else ""
  */
 typedef struct MTExecutiveError {
 	int Error;
 	const char *Step;
 	char Field[32];
 } MTExecutiveError;
+
+/** DX_ERROR_TEXT - room for each text of MTExecutiveErrorText() */
+#define DX_ERROR_TEXT		256
+
+/**
+ * MTExecutiveErrorText - an error, for a reader
+ * @error: of a call that failed
+ * @text: out: step, field, what is wrong and, if something is known that helps, that
+ * @room: bytes at @text
+ *
+ * Return: @text.
+ */
+const char *MTExecutiveErrorText(const MTExecutiveError *error, char *text, size_t room);
 
 /**
  * MTExecutiveCreate - the constructor (DX-1, DX-2, DX-3, DX-5, DX-6)
@@ -281,10 +295,12 @@ int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
  * @mte meanwhile.
  *
  * When another process has stopped the context and started it, the threads of this one
- * are gone: then it starts them, in the context that runs.
+ * are gone: then it starts them, in the context that runs. When that fails it stops the
+ * context, for nobody would execute what is posted; with %DXK_STOP_CANCEL, so it waits for
+ * what others execute.
  *
  * Return: 0; -EBUSY when it runs or stops still, -EDEADLK in a worker or a handler of
- * @mte; else why not, and it is stopped as before.
+ * @mte: nothing has changed; else why not, and it is stopped, and can be started again.
  */
 int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error);
 
@@ -296,7 +312,9 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error);
  *
  * No other thread may be in a call with @mte or begin one; members of other
  * threads are closed. Waits for a call of the command handler that is in progress;
- * in one it is refused with -EDEADLK.
+ * in one it is refused with -EDEADLK. When the log is a pipe, a terminal or a socket it
+ * waits for the reader, as long as he reads: one who takes no line for two seconds gets
+ * none of those that are left.
  *
  * Return: 0, and @mte is gone; else as MTExecutiveStop(), and @mte still exists.
  */
@@ -382,7 +400,9 @@ int MTExecutiveThreadId(MTExecutive *mte);
  * with %DXK_LOG_BLOCK the call waits for room. What cannot be written, because the
  * disk is full or broken, is tried again, also over a Stop and a Start; what never can
  * be, because the reader of a pipe is gone, is dropped. "n lost" tells of that, too, and
- * of what the destructor cannot write, where a line can be written again.
+ * of what the destructor cannot write, where a line can be written again. A reader who does
+ * not read holds up who logs, as he would hold up write(2), but no Stop, and the destructor
+ * only as told there.
  *
  * A line is "sequence monotonic-time UTC-time thread message", with
  * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" when the caller is no
@@ -811,6 +831,9 @@ int CancelCommandOf(MTExecutive *mte, int id);
  * ======================  =====================================================
  */
 
+/** PXR_LANE3 - lane 3: a request without a bit for another one */
+#define PXR_LANE3		0
+
 /**
  * PostARequest - post a request (DX-37..DX-48)
  * @request: the parameter object, given to ExecuteThisRequest
@@ -827,7 +850,8 @@ int CancelCommandOf(MTExecutive *mte, int id);
  *
  * Return: 0 when the request was taken; %PXR_POOL_FULL, %PXR_LANE_FULL,
  * %PXR_LANE_CLOSED, %PXR_REJOIN_FULL; -ENOSPC, -EDQUOT, -EINTR, -ESHUTDOWN, -EDEADLK,
- * -EINVAL, -EOPNOTSUPP, -ENOMEM when not.
+ * -EINVAL, -EOPNOTSUPP, -ENOMEM when not. Whatever is not 0 says that it was not taken;
+ * PostErrorText() is for both kinds.
  */
 int PostARequest(void *request, Runnable *executor, void *owner, int priority,
 		 unsigned int flags);
@@ -845,6 +869,14 @@ int PostARequest(void *request, Runnable *executor, void *owner, int priority,
  */
 int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 		   void *owner, int priority, unsigned int flags);
+
+/**
+ * PostErrorText - why a request was not taken, for a reader
+ * @rc: what PostARequest() returned, or a reason that PostRequests() gave
+ *
+ * Return: a text; as with strerror(3) one that the next call may overwrite.
+ */
+const char *PostErrorText(int rc);
 
 /**
  * struct RQPost - a request to post with all that it can have

@@ -311,12 +311,16 @@ public:
 				    error.Field),
 		  error_(error)
 	{
+		::MTExecutiveErrorText(&error_, text_, sizeof(text_));
 	}
+	/* The text of MTExecutiveErrorText(). */
+	const char *what() const noexcept override { return text_; }
 	const char *Step() const noexcept { return error_.Step; }
 	const char *Field() const noexcept { return error_.Field; }
 
 private:
 	MTExecutiveError error_;
+	char text_[DX_ERROR_TEXT];
 };
 
 /* MTExecutive - the run time: services, Thread Manager and worker threads */

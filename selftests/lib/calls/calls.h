@@ -89,6 +89,7 @@ struct row {
 	const char *(*end)(struct env *e, int rc);
 	int want;		/* the answer when nothing fails */
 	int read_only;		/* the answer with an argument that cannot be written */
+	uint32_t written;	/* so many bytes of it have to be writable; 0: all */
 	bool heavy;		/* takes long */
 	bool fewer;		/* may answer less than wanted when something fails */
 };

@@ -272,7 +272,7 @@ const struct row work_rows[] = {
 	ROW("REJOIN", REJOIN, MEMBER, dxk_rejoin, set_rejoin, end_rejoin, 2, 2,
 	    .fewer = true),
 	ROW("REJOIN none", REJOIN, MEMBER, dxk_rejoin, set_rejoin_none, end_rejoin_none, 0,
-	    -EFAULT),
+	    -EFAULT, .written = offsetof(struct dxk_rejoin, reserved)),
 	ROW("NEXT fetch", NEXT, ON_WORKER, dxk_next, set_fetch, end_fetch, 2, 2,
 	    .fewer = true),
 	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),

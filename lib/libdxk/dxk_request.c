@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The thin API: requests. dxk_post() and dxk_rejoin() make one call per batch.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+
+#include "calls.h"
+
+int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     int64_t timeout_ns, unsigned int *reason)
+{
+	return dxk_post_flags(member, entries, nr, 0, timeout_ns, reason);
+}
+
+int dxk_post_flags(int member, const struct dxk_post_entry *entries,
+		   unsigned int nr, unsigned int flags, int64_t timeout_ns,
+		   unsigned int *reason)
+{
+	uint64_t deadline = dxk_deadline(timeout_ns);
+	unsigned int taken = 0, n, why = 0;
+	int rc;
+
+	if (nr > INT_MAX)
+		return -EINVAL;
+	do {
+		struct dxk_post post = {
+			.size = sizeof(post),
+			.flags = flags,
+			.deadline = deadline,
+			.entries = address(entries + taken),
+			.nr = n = min_u(nr - taken, DXK_BATCH_MAX),
+			.entry_size = sizeof(*entries),
+		};
+
+		dxk_posting(entries + taken, n);
+		rc = call(member, DXK_IOC_POST, &post);
+		if (rc > 0)
+			taken += (unsigned int)rc;
+		if (rc != (int)n)
+			why = post.reason;
+	} while (rc == (int)n && taken < nr);
+
+	if (reason)
+		*reason = why;
+	return taken ? (int)taken : rc;
+}
+
+int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
+	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
+	       int64_t timeout_ns, unsigned int *answer)
+{
+	return dxk_rejoin_flags(member, owner, results, nr, min, data, data_stride,
+				0, timeout_ns, answer);
+}
+
+int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
+		     unsigned int nr, unsigned int min, void *data,
+		     size_t data_stride, unsigned int flags, int64_t timeout_ns,
+		     unsigned int *answer)
+{
+	uint64_t deadline = dxk_deadline(timeout_ns);
+	unsigned int got = 0, n, need, said = 0;
+	int rc;
+
+	if (nr > INT_MAX || min > nr)
+		return -EINVAL;
+	if (!min)
+		min = 1;
+	do {
+		struct dxk_rejoin rejoin = {
+			.size = sizeof(rejoin),
+			.flags = flags,
+			.owner = owner,
+			.results = address(results + got),
+			.nr = n = min_u(nr - got, DXK_BATCH_MAX),
+			.result_size = sizeof(*results),
+		};
+
+		/* Enough were returned: take what else is there, do not wait. */
+		need = min > got ? min_u(min - got, n) : 0;
+		rejoin.min = need;
+		rejoin.deadline = need ? deadline : 0;
+		if (data) {
+			rejoin.data = address((char *)data + got * data_stride);
+			rejoin.data_stride = stride32(data_stride);
+		}
+
+		rc = call(member, DXK_IOC_REJOIN, &rejoin);
+		dxk_collected(&rejoin, rc);
+		if (rc > 0)
+			got += (unsigned int)rc;
+		/* A request that was given to the caller is the answer of all. */
+		if (!said || rejoin.answer == RJR_HELP)
+			said = rejoin.answer;
+		/* Fewer than asked for: the rest can only be waited for again. */
+	} while (rc == (int)n && got < nr);
+
+	if (answer)
+		*answer = said;
+	return got ? (int)got : rc;
+}
+
+int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
+	     unsigned int *nr_taken, struct dxk_work *works,
+	     unsigned int nr_work, void *data, size_t data_stride,
+	     int64_t timeout_ns)
+{
+	struct dxk_next next = {
+		.size = sizeof(next),
+		.deadline = dxk_deadline(timeout_ns),
+		.done = address(dones),
+		.work = address(works),
+		.data = address(data),
+		.nr_done = nr_done,
+		.done_size = nr_done ? sizeof(*dones) : 0,
+		.nr_work = nr_work,
+		.work_size = nr_work ? sizeof(*works) : 0,
+		.data_stride = data ? stride32(data_stride) : 0,
+	};
+	int rc;
+
+	dxk_completing(member, dones, nr_done);
+	rc = call(member, DXK_IOC_NEXT, &next);
+	dxk_fetched(member, &next, rc);
+	if (nr_taken)
+		*nr_taken = rc < 0 ? 0 : next.nr_taken;
+	return rc;
+}
