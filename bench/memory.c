@@ -56,8 +56,9 @@ static double dxk_measure(const struct variant *v)
 			.data = (uintptr_t)data,
 			.data_len = v->arg,
 		};
-	dxk_open_ctx(with_room, 0);
+	/* The context and its free requests count. */
 	before = slab_bytes();
+	dxk_open_ctx(with_room, 0);
 	profile_begin();
 	for (long left = v->ops; left; left -= left < BATCH ? left : BATCH)
 		dxk_post_all(entry, left < BATCH ? left : BATCH);

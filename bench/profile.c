@@ -7,6 +7,10 @@
  * executed TIMES times. A block has one entry and is left at its end, by a jump at
  * the latest, so that it belongs to one function. Which address space a user address
  * is in is not told. For a guest with one CPU.
+ *
+ * And a line "cache ACCESSES MISSES LINES": loads and stores of data, how many of them would
+ * have to wait for a line in a cache of 32 KiB, 8 ways, 64 bytes a line, least recently used
+ * goes first, as many x86 CPUs have, by virtual address; and how many lines there are in all.
  */
 #include <inttypes.h>
 #include <search.h>
@@ -23,7 +27,7 @@
  */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-enum { NO_REGS = 0 };
+enum { NO_REGS = 0, LOADS_AND_STORES = 3 };
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*fn)(uint64_t id,
 					   struct qemu_plugin_tb *tb));
 void qemu_plugin_register_atexit_cb(uint64_t id, void (*fn)(uint64_t id, void *arg),
@@ -34,6 +38,10 @@ void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    void (*fn)(unsigned int cpu, void *arg),
 					    int flags, void *arg);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
+				      void (*fn)(unsigned int cpu, uint32_t info,
+						 uint64_t addr, void *arg),
+				      int flags, int which, void *arg);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb,
@@ -110,6 +118,59 @@ static void end(unsigned int cpu, void *arg)
 	counting = false;
 }
 
+/* --- the cache ------------------------------------------------------------------- */
+
+#define LINE_BITS	6
+#define SETS		64
+#define WAYS		8
+#define SEEN_BITS	22
+
+/* Of each set the newest line first. 0 is no line that anybody uses. */
+static uint64_t cache[SETS][WAYS];
+/* Lines that were met: an open hash. */
+static uint64_t seen[1 << SEEN_BITS];
+static uint64_t accesses, misses, lines;
+
+static void meet(uint64_t line)
+{
+	uint64_t at = line * 0x9e3779b97f4a7c15 >> (64 - SEEN_BITS);
+
+	while (seen[at] && seen[at] != line)
+		at = (at + 1) % (1 << SEEN_BITS);
+	if (seen[at] == line || lines == (1 << SEEN_BITS) * 3 / 4)
+		return;
+	seen[at] = line;
+	lines++;
+}
+
+static void touch(uint64_t line)
+{
+	uint64_t *way = cache[line % SETS];
+	size_t i;
+
+	for (i = 0; i < WAYS - 1 && way[i] != line; i++)
+		;
+	if (way[i] != line) {
+		misses++;
+		meet(line);
+	}
+	memmove(way + 1, way, i * sizeof(*way));
+	way[0] = line;
+}
+
+static void accessed(unsigned int cpu, uint32_t info, uint64_t addr, void *arg)
+{
+	(void)cpu;
+	(void)info;
+	(void)arg;
+	if (!counting)
+		return;
+	accesses++;
+	touch(addr >> LINE_BITS);
+}
+
+/* --- what is executed ------------------------------------------------------------ */
+
 /* The number of the mark that @insn is, or 0. */
 static uint32_t mark(const struct qemu_plugin_insn *insn)
 {
@@ -148,6 +209,8 @@ static void translated(uint64_t id, struct qemu_plugin_tb *tb)
 	for (size_t i = 0; i < insns; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
+		qemu_plugin_register_vcpu_mem_cb(insn, accessed, NO_REGS, LOADS_AND_STORES,
+						 NULL);
 		switch (mark(insn)) {
 		case MARK_BEGIN:
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, begin, NO_REGS, NULL);
@@ -173,6 +236,7 @@ static void finish(uint64_t id, void *arg)
 		if (b->total)
 			fprintf(f, "%" PRIx64 " %" PRIu64 " %" PRIu64 "\n", b->addr,
 				b->insns, b->total);
+	fprintf(f, "cache %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", accesses, misses, lines);
 	fclose(f);
 }
 

@@ -68,6 +68,7 @@ const struct workload workloads[] = {
 		BACKLOG("dxk-rejoin", "dxk_bulk"),
 		BACKLOG("dxk-all", "dxk_all"),
 		BACKLOG("wq-unbound", "wq_bulk"),
+		BACKLOG("wq-copied", "wq_copied_bulk"),
 		BACKLOG("wq-bound", "wq_bound_bulk"),
 		BACKLOG("kthread_worker", "kw_bulk"),
 	) },
@@ -76,6 +77,7 @@ const struct workload workloads[] = {
 		KERNEL("dxk", "dxk_by_64", 64000),
 		KERNEL("dxk-thread", "dxk_by_64_thread", 64000),
 		KERNEL("wq-unbound", "wq_by_64", 64000),
+		KERNEL("wq-copied", "wq_copied_by_64", 64000),
 		KERNEL("kthread_worker", "kw_by_64", 64000),
 	) },
 	{ 3, "post", "the post alone", "instructions per request", W(

@@ -69,7 +69,7 @@ def dxk_of(workload, name):
 
 
 def rows(workload):
-    """(name, median, spread in %, dxk by it, remarks)"""
+    """(name, median, spread in %, the client's sleeps for each, dxk by it, remarks)"""
     for name, variant in workload["variants"].items():
         remark = "; ".join(filter(None, (
             variant.get("note"),
@@ -77,7 +77,7 @@ def rows(workload):
             "FAILED: " + variant["failed"] if "failed" in variant else None)))
         median = variant.get("median")
         if median is None:
-            yield name, None, None, None, remark
+            yield name, None, None, None, None, remark
             continue
         dxk = dxk_of(workload, name)
         by = None
@@ -85,7 +85,9 @@ def rows(workload):
         if costs and dxk and "median" in dxk and not name.startswith("dxk") and median:
             by = dxk["median"] / median
         spread = 100 * variant["spread"] / median if median else 0
-        yield name, median, spread, by, remark
+        sleeps = variant.get("extras", {}).get("client_sleeps")
+        sleeps = statistics.median(sleeps) if sleeps and costs else None
+        yield name, median, spread, sleeps, by, remark
 
 
 # --- text -----------------------------------------------------------------------
@@ -105,11 +107,12 @@ def as_markdown(raw, verdicts, env):
         yield markdown((str(row), text, number(value), verdict))
     for workload in raw["workloads"]:
         yield f"\n## {workload['row']}. {workload['what']} ({workload['name']})\n"
-        yield markdown(("", workload["unit"], "spread", "dxk / it", ""))
-        yield "|---|---|---|---|---|"
-        for name, median, spread, by, remark in rows(workload):
+        yield markdown(("", workload["unit"], "spread", "sleeps", "dxk / it", ""))
+        yield "|---|---|---|---|---|---|"
+        for name, median, spread, sleeps, by, remark in rows(workload):
             yield markdown((name, number(median),
                             "" if spread is None else f"{spread:.2f} %",
+                            "" if sleeps is None else f"{sleeps:.2f}",
                             "" if by is None else f"{by:.2f}", remark))
 
 
@@ -135,11 +138,11 @@ def as_rst(raw, verdicts, env):
     for workload in raw["workloads"]:
         yield from list_table(
             f"{workload['row']}. {workload['what']} (``{workload['name']}``)",
-            ("", workload["unit"], "spread", "dxk / it", ""),
+            ("", workload["unit"], "spread", "sleeps", "dxk / it", ""),
             [(n, number(m), "" if s is None else f"{s:.2f} %",
-              "" if b is None else f"{b:.2f}", r)
-             for n, m, s, b, r in rows(workload)],
-            "30 15 12 12 31")
+              "" if c is None else f"{c:.2f}", "" if b is None else f"{b:.2f}", r)
+             for n, m, s, c, b, r in rows(workload)],
+            "30 15 11 11 11 22")
 
 
 # --- curves -------------------------------------------------------------------------

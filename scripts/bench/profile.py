@@ -92,6 +92,9 @@ def main():
     insns, calls, blocks = (collections.Counter() for _ in range(3))
     with open(f"{args.dir}/blocks") as f:
         for line in f:
+            if line.startswith("cache"):
+                cache = [int(n) / ops for n in line.split()[1:]]
+                continue
             addr, size, times = line.split()
             start, function, module = symbols.find(int(addr, 16))
             key = (function, module)
@@ -110,6 +113,8 @@ def main():
         return
     print(f"{workload['name']}/{name}: {total / ops:.0f} instructions per request, "
           f"{ops:.0f} requests")
+    print("{:.1f} loads and stores, {:.2f} of them to lines that are not in a cache of 32 KiB; "
+          "{:.2f} lines of 64 bytes in all".format(*cache))
     print("   share  instructions   calls  function")
     for key, n in insns.most_common():
         if n / ops < 0.5:
