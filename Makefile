@@ -106,7 +106,7 @@ uninstall:
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
 .PHONY: setup check check-debug check-full check-changed check-matrix check-model \
-	demo bench fuzz coverage native mutants shell guest
+	demo bench bench-gate bench-cores fuzz coverage native mutants shell guest
 setup:
 	scripts/setup.sh
 
@@ -168,6 +168,18 @@ bench:
 	scripts/setup.sh --bench
 	scripts/bench/bench.sh
 
+# A target that is missed is the benchmarks' to tell.
+bench-gate:
+	scripts/setup.sh --bench
+	rm -f $(BUILD)/bench/results.json
+	scripts/bench/bench.sh --rounds 2 trip backlog post user-trip process || true
+	scripts/bench/gate.py $(BUILD)/bench
+
+bench-cores:
+	scripts/setup.sh --bench
+	$(MAKE) -s -C native BUILD=$(BUILD) cores
+	scripts/bench/cores.py $(BUILD)/native/cores
+
 # Works without the headers the module was built with.
 .PHONY: clean
 clean:
@@ -205,5 +217,7 @@ help:
 	@echo 'native           the engine in user space: suites, threads, simulator; seconds'
 	@echo 'mutants          small changes of the engine that its native tests do not notice'
 	@echo 'bench            the benchmarks; fails when a target is missed'
+	@echo 'bench-gate       fails when dxk costs more than when figures were kept'
+	@echo 'bench-cores      the engine on two CPUs, in real time; wants a quiet machine'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'clean            removes what was built'

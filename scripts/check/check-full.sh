@@ -59,6 +59,7 @@ step coverage "lines of the module" scripts/check/coverage.sh --min 95
 step model "Spin, larger models" model/check.sh --full
 step packages "packages, in a clean Debian 12" scripts/check/check-packages.sh
 step bench "costs beside the rivals'" make bench
+step bench-cores 'two CPUs at one lock' make bench-cores
 
 cat "$out/table.txt"
 for name in $names; do

@@ -97,6 +97,8 @@ static void step(struct gen *g)
 	struct desc *d = NULL;
 
 	if (!strcmp(name, "kill")) {
+		if (model_death_races(&g->r.m, p))
+			return;
 		note(g, "process %d is killed", p->nr);
 		run_kill(&g->r, p);
 		return;

@@ -30,6 +30,16 @@
 #define PRIVATE		2		/* further ones of each */
 #define REDO_MAX	3
 #define PER_ROUND	25		/* kills */
+#define ENOUGH_KILLS	200		/* that each thing was interrupted */
+
+/* What a thread does (D-26): what it was at when its process was killed is counted. */
+enum doing {
+	ELSEWHERE, POSTING, COLLECTING, FETCHING, EXECUTING, WATCHING, DOINGS
+};
+
+static const char *const doing_name[DOINGS] = {
+	"elsewhere", "posting", "collecting", "fetching", "executing", "watching"
+};
 
 /* One process, in memory that it shares with who buries it. */
 struct crowd {
@@ -40,6 +50,8 @@ struct crowd {
 	_Atomic unsigned int turns;
 	_Atomic unsigned int posting;	/* workers that may post or collect just now */
 	_Atomic unsigned int deserted;	/* workers that ended without leaving */
+	_Atomic int tid[THREADS];
+	_Atomic unsigned int doing[THREADS];
 	struct history_log log[THREADS];
 };
 
@@ -51,6 +63,9 @@ static struct shared {
 	_Atomic int oddity;
 	struct crowd crowd[PROCESSES];
 } *all;
+
+/* Killed at that, and asleep in the call. */
+static unsigned int killed[DOINGS], asleep[DOINGS];
 
 static uint64_t nop;
 
@@ -78,6 +93,8 @@ struct actor {
 	struct history_log *log;
 	uint64_t seed;
 	int ctx;
+	_Atomic unsigned int *doing;
+	_Atomic int *tid;
 	bool works;
 	bool deserts;		/* ends while its process goes on */
 };
@@ -123,7 +140,9 @@ static void post_some(struct actor *a)
 			.fd = attrs & PXR_FD ? a->crowd->pipe : 0,
 		};
 	}
+	*a->doing = POSTING;
 	rc = log_post(a->log, nr, some_owner(a), dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+	*a->doing = ELSEWHERE;
 	if (rc < 0 && rc != -EAGAIN && rc != -ETIMEDOUT && rc != -EPERM)
 		odd(rc);
 }
@@ -132,9 +151,12 @@ static void post_some(struct actor *a)
 static uint32_t collect_some(struct actor *a, uint32_t owner)
 {
 	unsigned int nr = 1 + rnd(&a->seed) % LOG_BATCH;
-	int rc = log_rejoin(a->log, owner, nr, 1 + rnd(&a->seed) % nr,
-			    rnd(&a->seed) % 2 ? 0 : dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+	int rc;
 
+	*a->doing = COLLECTING;
+	rc = log_rejoin(a->log, owner, nr, 1 + rnd(&a->seed) % nr,
+			rnd(&a->seed) % 2 ? 0 : dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+	*a->doing = ELSEWHERE;
 	/* only what the worker itself executes is left */
 	if (rc == -EDEADLK && a->works)
 		return RJR_NONE_READY;
@@ -147,8 +169,10 @@ static void watch(struct actor *a)
 {
 	struct pollfd pfd = { .fd = a->log->fd, .events = POLLIN };
 
+	*a->doing = WATCHING;
 	if (poll(&pfd, 1, (int)(rnd(&a->seed) % 6)) < 0)
 		odd(-errno);
+	*a->doing = ELSEWHERE;
 }
 
 static void *client(void *arg)
@@ -157,6 +181,7 @@ static void *client(void *arg)
 	unsigned int none = 0, n;
 	int rc = log_join(a->log, a->ctx, DXK_MEMBER_CLIENT);
 
+	*a->tid = gettid();
 	if (rc) {
 		odd(rc);
 		return NULL;
@@ -172,7 +197,7 @@ static void *client(void *arg)
 			if (rc)
 				odd(rc);
 		}
-		if (!(rnd(&a->seed) % 16))
+		if (!(rnd(&a->seed) % 4))
 			watch(a);
 		if (!(rnd(&a->seed) % 4))
 			dawdle(&a->seed);
@@ -217,8 +242,10 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 			.ticket = held[i].ticket,
 			.status = status_of(held[i].request),
 		};
+	*a->doing = FETCHING;
 	rc = log_next(log, nr, want, nr > 1 ? DXK_FOREVER :
 		      dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+	*a->doing = ELSEWHERE;
 	taken = log->next.nr_taken == DXT_POISON32 ? 0 : log->next.nr_taken;
 	if (!nr)
 		taken = 0;
@@ -278,14 +305,18 @@ static void *worker(void *arg)
 	uint64_t old = 0;
 	int rc = log_join(a->log, a->ctx, DXK_MEMBER_WORKER);
 
+	*a->tid = gettid();
 	/* who is replaced last may come when all is over */
 	if (rc && rc != -ESHUTDOWN)
 		odd(rc);
 	while (!rc) {
 		unsigned int nr, want;
 
-		if (nr_held)
+		if (nr_held) {
+			*a->doing = EXECUTING;
 			dawdle(&a->seed);
+			*a->doing = ELSEWHERE;
+		}
 		if (!(rnd(&a->seed) % 8))
 			be_client(a);
 		if (nr_held && a->deserts && !(rnd(&a->seed) % 256)) {
@@ -405,6 +436,7 @@ static void live(struct crowd *c)
 		a[i] = (struct actor){
 			.crowd = c, .log = &c->log[i], .seed = c->seed + i,
 			.ctx = c->log[i].space == HIST_NOBODY ? shared : private,
+			.doing = &c->doing[i], .tid = &c->tid[i],
 			/* one stays, to bring to an end what there is */
 			.works = i < WORKERS, .deserts = i && i < WORKERS,
 		};
@@ -456,16 +488,63 @@ static void begin_life(struct dxt *t, struct crowd *c, uint64_t seed)
 	live(c);
 }
 
+static bool is_asleep(pid_t pid, int tid)
+{
+	char path[64], line[128] = "", *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (read(fd, line, sizeof(line) - 1) < 0)
+		*line = '\0';
+	close(fd);
+	state = strrchr(line, ')');
+	return state && strchr("SD", state[2]);
+}
+
+static void count_doings(const struct crowd *c)
+{
+	unsigned int i, doing;
+
+	for (i = 0; i < THREADS; i++) {
+		doing = c->doing[i];
+		killed[doing]++;
+		if (doing != ELSEWHERE && c->tid[i])
+			asleep[doing] += is_asleep(c->pid, c->tid[i]);
+	}
+}
+
 static void end_life(struct crowd *c)
 {
-	uint64_t begin = history_number(all->h);
+	uint64_t begin;
 	unsigned int i;
 
+	count_doings(c);
+	begin = history_number(all->h);
 	kill(c->pid, SIGKILL);
 	dxt_reap(c->pid);
 	for (i = 0; i < THREADS; i++)
 		log_bury(&c->log[i], begin);
 	all->h->space[c->space] = (struct history_gone){ begin, history_number(all->h) };
+}
+
+/*
+ * D-26: were there processes that were killed at each thing, and in their sleep? Of few
+ * kills that is not to be expected.
+ */
+static const char *never_killed_at(unsigned int kills)
+{
+	unsigned int i;
+
+	for (i = 0; i < DOINGS; i++)
+		fprintf(stderr, "# killed %s: %u, asleep: %u\n", doing_name[i], killed[i],
+			asleep[i]);
+	for (i = 1; kills >= ENOUGH_KILLS && i < DOINGS; i++)
+		if (!killed[i] || !asleep[i])
+			return doing_name[i];
+	return NULL;
 }
 
 /* Is no descriptor of their pipes left, of processes or with requests? */
@@ -635,7 +714,8 @@ static void let_live(struct crowd *c, uint64_t *seed)
 
 TEST_F(history, killed_and_replaced)
 {
-	struct actor a = { .crowd = &all->crowd[0] };
+	_Atomic unsigned int doing = ELSEWHERE;
+	struct actor a = { .crowd = &all->crowd[0], .doing = &doing };
 	struct course *co = &self->c;
 	struct dxt *t = &self->t;
 	struct history_report r;
@@ -735,6 +815,7 @@ TEST_F(history, killed_and_replaced)
 	       self->sum.none_exist, self->sum.none_ready, self->sum.stale,
 	       self->sum.pairs);
 	EXPECT_LT(0, co->kills);
+	EXPECT_EQ(NULL, never_killed_at(co->kills));
 	EXPECT_LT(0, self->sum.returned);
 	EXPECT_LT(0, self->sum.none_exist);
 	EXPECT_LT(0, self->sum.stale);
@@ -778,6 +859,7 @@ TEST_F(context, dies_with_its_process)
 		history_free(all->h);
 	}
 	TH_LOG("%u kills, %u turns", co->kills, turns);
+	EXPECT_EQ(NULL, never_killed_at(co->kills));
 	EXPECT_LT(0, turns);
 	EXPECT_EQ(0, all->odd) TH_LOG("odd: %s", strerror(-all->oddity));
 	left = leak_found(&co->leak, co->kills);

@@ -258,6 +258,21 @@ static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
 	a->reserved = seldom(g);
 }
 
+/*
+ * Would completions race with a collector? One whom they wake makes room, for the next ones
+ * and for posters, and may do so before a short sleep of the worker is over, or after.
+ */
+static bool done_races(const struct gen *g, const struct member *m)
+{
+	int i;
+
+	for (i = 0; i < MEMBERS; i++)
+		if (g->r.m.member[i].used && g->r.m.member[i].ctx == m->ctx &&
+		    g->r.m.member[i].sleep == S_REJOIN)
+			return true;
+	return false;
+}
+
 static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
 {
 	struct dxk_next *a = &p->call->a.next;
@@ -269,6 +284,8 @@ static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
 	a->deadline = some_deadline(g);
 	a->done = DXT_PTR(p->call->done);
 	a->nr_done = m && m->nr_busy ? gen_below(g, 4) : 0;
+	if (a->nr_done && done_races(g, m))
+		a->deadline = DXK_FOREVER;
 	a->done_size = sizeof(p->call->done[0]);
 	a->work = seldom(g) ? 8 : DXT_PTR(p->call->work);
 	a->nr_work = gen_below(g, m && m->nr_busy > 3 ? 1 : 4);

@@ -188,6 +188,12 @@ void model_call(struct model *m, struct proc *p);
 void model_interrupt(struct model *m, struct proc *p);
 /* All its descriptors are closed. */
 void model_death(struct model *m, struct proc *p);
+/*
+ * Would its death close a context in which it holds requests, before the eyes of others? The
+ * context ends in a thread of its own then: what is Ready may end before what the dead held
+ * or after it.
+ */
+bool model_death_races(const struct model *m, const struct proc *p);
 /* A policy that a running context was given comes into force. */
 void model_review(struct ctx *c);
 /* All is forgotten but @nop and @initial. */

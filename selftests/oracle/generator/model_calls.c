@@ -183,6 +183,7 @@ static void close_desc(struct model *m, struct desc *d)
 		if (!--c->descriptors) {
 			if (c->state == RUNNING || c->state == STOPPING)
 				model_stopped(c);
+			c->state = STOPPED;
 			c->closed = true;
 			c->over = true;
 		}
@@ -259,18 +260,58 @@ void model_interrupt(struct model *m, struct proc *p)
 }
 
 /* A process that ends closes its descriptors, the highest first. */
+/* Has nobody but @p a session of the context? */
+static bool last_of(const struct model *m, const struct proc *p, const struct ctx *c)
+{
+	bool its[SESSIONS] = { false };
+	int i, nr = 0;
+
+	for (i = 0; i < DESCS; i++) {
+		const struct session *s = p->desc[i].fd ? p->desc[i].session : NULL;
+
+		if (!s || s->ctx != c || its[s - m->session])
+			continue;
+		its[s - m->session] = true;
+		nr++;
+	}
+	return nr && nr == c->descriptors;
+}
+
+bool model_death_races(const struct model *m, const struct proc *p)
+{
+	int i, k;
+
+	for (i = 0; i < DESCS; i++) {
+		const struct member *n = p->desc[i].fd ? p->desc[i].member : NULL;
+
+		if (!n || !n->nr_busy || !last_of(m, p, n->ctx))
+			continue;
+		for (k = 0; k < MEMBERS; k++)
+			if (m->member[k].used && m->member[k].ctx == n->ctx &&
+			    m->member[k].proc != p)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * The kernel closes the descriptors from the first to the last one, and releases files from
+ * the last to the first that it has put: one with more descriptors goes by the highest.
+ */
 void model_death(struct model *m, struct proc *p)
 {
-	struct desc *last;
+	struct desc last;
 	int i;
 
 	if (!p->done)
 		model_interrupt(m, p);
 	do {
-		for (last = NULL, i = 0; i < DESCS; i++)
-			if (p->desc[i].fd && (!last || p->desc[i].fd > last->fd))
-				last = &p->desc[i];
-		if (last)
-			close_desc(m, last);
-	} while (last);
+		for (last.fd = 0, i = 0; i < DESCS; i++)
+			if (p->desc[i].fd > last.fd)
+				last = p->desc[i];
+		for (i = 0; last.fd && i < DESCS; i++)
+			if (p->desc[i].fd && p->desc[i].session == last.session &&
+			    p->desc[i].member == last.member)
+				close_desc(m, &p->desc[i]);
+	} while (last.fd);
 }

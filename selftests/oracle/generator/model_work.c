@@ -246,6 +246,8 @@ static struct req *next_to_cancel(const struct ctx *c)
 
 void engine_stop(struct ctx *c, bool cancel, bool close)
 {
+	/* One more Stop of the same kind only waits: who sleeps since the first sleeps on. */
+	bool first = close || c->state == RUNNING || (cancel && !c->cancelling);
 	struct member *m;
 	struct req *r;
 
@@ -255,7 +257,7 @@ void engine_stop(struct ctx *c, bool cancel, bool close)
 	for (m = NULL; (m = engine_sleeper(c, S_POST, m ? m->arrival : 0));)
 		if (engine_shut(c, m))
 			engine_post_end(c, m, -ESHUTDOWN, 0);
-	for (m = NULL; (m = engine_sleeper(c, S_REJOIN, m ? m->arrival : 0));)
+	for (m = NULL; first && (m = engine_sleeper(c, S_REJOIN, m ? m->arrival : 0));)
 		if (engine_shut(c, m))
 			engine_finish(c, m, -ESHUTDOWN);
 	engine_serve_posters(c);
@@ -438,6 +440,9 @@ void engine_settle(struct ctx *c)
 void model_review(struct ctx *c)
 {
 	c->changed = false;
+	/* what changes nothing gives nobody a look */
+	if (!memcmp(&c->policy, &c->next_policy, sizeof(c->policy)))
+		return;
 	c->policy = c->next_policy;
 	engine_serve_posters(c);
 	engine_dispatch(c);
