@@ -81,6 +81,13 @@ void kmem_cache_destroy(struct kmem_cache *cache)
 }
 
 /* All or none, as the kernel's. */
+void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp)
+{
+	void *obj;
+
+	return kmem_cache_alloc_bulk(cache, gfp, 1, &obj) ? obj : NULL;
+}
+
 int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **obj)
 {
 	size_t i;

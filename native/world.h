@@ -196,6 +196,7 @@ typedef u32 gfp_t;
 struct kmem_cache *kmem_cache_create(const char *name, size_t size);
 void kmem_cache_destroy(struct kmem_cache *cache);
 void kmem_cache_free(struct kmem_cache *cache, void *obj);
+void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp);
 int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **obj);
 void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **obj);
 

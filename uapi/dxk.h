@@ -160,6 +160,8 @@
 #define DXK_IOC_LOG_WRITE	_IO(DXK_IOC_TYPE, 0x24)	/* member */
 #define DXK_IOC_COMMAND_ATTACH	_IO(DXK_IOC_TYPE, 0x25)	/* member */
 #define DXK_IOC_COMMAND_NEXT	_IO(DXK_IOC_TYPE, 0x26)	/* member */
+#define DXK_IOC_WAKE		_IO(DXK_IOC_TYPE, 0x27)	/* member */
+#define DXK_IOC_CANCEL		_IO(DXK_IOC_TYPE, 0x28)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -171,6 +173,7 @@
 #define DXK_CAP_HELP		(1ULL << 4)	/* on_block=help */
 #define DXK_CAP_SPARE		(1ULL << 5)	/* on_block=spare */
 #define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work tells who posted */
+#define DXK_CAP_WAIT		(1ULL << 7)	/* requests wait, expire, have names */
 
 /**
  * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
@@ -447,6 +450,10 @@ enum dxk_order {
  *	@max_requests. More come as they are needed, at the charge of who posts. What is
  *	free is used again; above this number it is freed when nobody has needed it for
  *	some seconds
+ * @max_waiting: most requests that wait at a time, of those that are posted waiting
+ *	(ENOSPC), see struct dxk_wait; 0..2^21, default 0: requests neither wait nor expire nor
+ *	have names (EOPNOTSUPP). It also sizes the hash of names
+ * @reserved: 0
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -490,6 +497,8 @@ struct dxk_policy {
 	__u32 max_spares;
 	__u32 user_share;
 	__u32 prealloc_requests;
+	__u32 max_waiting;
+	__u32 reserved;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -646,6 +655,9 @@ struct dxk_crew_wait {
 #define PXR_LANE2		0x0040
 #define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
 #define PXR_FD			0x0200	/* hands over the file of field fd */
+#define PXR_NAMED		0x0400	/* dxk_post_more.name: others wake and cancel it */
+#define PXR_WAIT		0x1000	/* dxk_post_more.wait: it begins waiting */
+#define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
 
 /*
  * PXR_FD takes regular files with contents of their own, directories of such file
@@ -661,6 +673,69 @@ struct dxk_crew_wait {
 #define PXR_REJOIN_FULL		4	/* EAGAIN: no Rejoin Pool entry to reserve */
 #define PXR_NO_SPACE		5	/* ENOSPC, EDQUOT: max_requests live requests */
 #define PXR_HELP		6	/* EAGAIN: no room yet, a request to execute */
+
+/*
+ * How a request waits (dxk_wait.wait): until the first of what is given here has happened,
+ * for at least one of TIME, CALL, RESULT, JOIN; or AGAIN alone.
+ */
+#define DXK_WAIT_TIME		0x0001	/* @deadline has come */
+#define DXK_WAIT_CALL		0x0002	/* it is called by its name, or was since its last call */
+#define DXK_WAIT_RESULT		0x0008	/* @owner has a result, or nothing coming */
+#define DXK_WAIT_JOIN		0x0010	/* @owner has nothing coming; not with RESULT */
+#define DXK_WAIT_AGAIN		0x0100	/* it is Ready at once, behind its equals */
+#define DXK_WAIT_PRIO		0x1000	/* from now on its priority is @prio */
+#define DXK_WAIT_MASKED		0x2000	/* cancel, expiry and Stop do not end it; needs TIME */
+
+/**
+ * enum dxk_wake_reason - why a request has a turn (dxk_work_more.wake)
+ * @DXK_WAKE_NONE: it is its first, and it was not posted waiting
+ * @DXK_WAKE_TIME: %DXK_WAIT_TIME
+ * @DXK_WAKE_CALL: %DXK_WAIT_CALL
+ * @DXK_WAKE_RESULT: %DXK_WAIT_RESULT
+ * @DXK_WAKE_JOIN: %DXK_WAIT_JOIN
+ * @DXK_WAKE_AGAIN: %DXK_WAIT_AGAIN
+ * @DXK_WAKE_CANCEL: it is cancelled, by name or by a Stop(cancel): it is to end
+ * @DXK_WAKE_EXPIRE: its time to end has come
+ * @DXK_WAKE_STOP: it is of lane 0, and a Stop has begun
+ * @DXK_WAKE_DEADLOCK: it would wait for its own owner
+ *
+ * There is one reason for a turn. Cancelled is cancelled: each further wait is over at
+ * once, unless it is masked.
+ */
+enum dxk_wake_reason {
+	DXK_WAKE_NONE = 0,
+	DXK_WAKE_TIME = 1,
+	DXK_WAKE_CALL = 2,
+	DXK_WAKE_RESULT = 4,
+	DXK_WAKE_JOIN = 5,
+	DXK_WAKE_AGAIN = 6,
+	DXK_WAKE_CANCEL = 7,
+	DXK_WAKE_EXPIRE = 8,
+	DXK_WAKE_STOP = 9,
+	DXK_WAKE_DEADLOCK = 10,
+};
+
+/**
+ * struct dxk_wait - what a request waits for (R-3, R-4, R-9, D-21)
+ * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. It is never woken earlier
+ * @owner: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests, in the space of its own
+ *	owner; else 0
+ * @state: opaque, comes back as dxk_work_more.state
+ * @wait: DXK_WAIT_* bits
+ * @prio: with %DXK_WAIT_PRIO, else 0
+ *
+ * A request that waits has no worker and holds no lane. It is still to come for its owner.
+ * What was to happen and has happened before the wait begins ends it at once, so that no
+ * wake is lost. EINVAL: a wait that nothing could end, that contradicts itself, or with a
+ * field that goes with none of its bits.
+ */
+struct dxk_wait {
+	__aligned_u64 deadline;
+	__aligned_u64 owner;
+	__aligned_u64 state;
+	__u32 wait;
+	__s32 prio;
+};
 
 /**
  * struct dxk_post_entry - one request to post
@@ -689,6 +764,29 @@ struct dxk_post_entry {
 	__u32 attrs;
 	__s32 fd;
 	__u32 reserved;
+};
+
+/**
+ * struct dxk_post_more - a longer element of dxk_post.entries
+ * @post: the request
+ * @name: with %PXR_NAMED, else 0. Unique among those of the descriptor's space that have
+ *	not ended
+ * @expire: with %PXR_EXPIRE a time of CLOCK_MONOTONIC, else 0. A request that no worker was
+ *	given by then ends with status -ETIME; another one is told: by %DXK_IOC_SHOULD_STOP,
+ *	and with %DXK_WAKE_EXPIRE instead of a wait, once
+ * @wait: with %PXR_WAIT, else zeros
+ *
+ * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: then it
+ * comes before all that sleep for one. Until then it is one of dxk_policy.max_waiting.
+ *
+ * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
+ * with %PXR_NO_SPACE: as many wait as may. EOPNOTSUPP: max_waiting is 0.
+ */
+struct dxk_post_more {
+	struct dxk_post_entry post;
+	__aligned_u64 name;
+	__aligned_u64 expire;
+	struct dxk_wait wait;
 };
 
 /**
@@ -809,6 +907,17 @@ struct dxk_done {
 	__s32 status;
 };
 
+/**
+ * struct dxk_done_more - a longer element of dxk_next.done
+ * @done: the request
+ * @wait: zeros, or its turn ends with a wait instead of a status, which is to be 0 then.
+ *	@done.data is what the next turn gets as its data
+ */
+struct dxk_done_more {
+	struct dxk_done done;
+	struct dxk_wait wait;
+};
+
 /* Bits of dxk_work.origin */
 #define DXK_POSTED_HERE		0x1	/* by the caller's process, since its last exec(2) */
 
@@ -854,6 +963,22 @@ struct dxk_work {
 	__u32 gid;
 	__u32 pid;
 	__u32 origin;
+};
+
+/**
+ * struct dxk_work_more - a longer element of dxk_next.work, all out
+ * @work: the request. @work.attempt counts within a turn
+ * @name: as posted
+ * @state: dxk_wait.state of its last wait
+ * @turn: how many of its turns have ended with a wait
+ * @wake: enum dxk_wake_reason
+ */
+struct dxk_work_more {
+	struct dxk_work work;
+	__aligned_u64 name;
+	__aligned_u64 state;
+	__u32 turn;
+	__u32 wake;
 };
 
 /**
@@ -914,6 +1039,37 @@ struct dxk_should_stop {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 deadline;
+};
+
+/* --- names ----------------------------------------------------------------- */
+
+/* What became of a request that was to be cancelled (dxk_names.states) */
+#define DXK_CANCEL_NONE		0	/* there is none of that name, or it has ended */
+#define DXK_CANCEL_ENDED	1	/* no worker was given it: it ends with -ECANCELED */
+#define DXK_CANCEL_TOLD		2	/* it is told: see %DXK_WAKE_CANCEL */
+
+/**
+ * struct dxk_names - requests of the descriptor's space by their names (DXK_IOC_WAKE,
+ *	DXK_IOC_CANCEL)
+ * @size: sizeof(struct dxk_names)
+ * @flags: 0
+ * @names: address of @nr numbers of 64 bits
+ * @states: DXK_IOC_CANCEL: address of @nr numbers of 32 bits, out, DXK_CANCEL_*; or 0. 0 for
+ *	DXK_IOC_WAKE
+ * @nr: 1..%DXK_BATCH_MAX
+ * @reserved: 0
+ *
+ * %DXK_IOC_WAKE calls them: it ends the wait of a request that waits for a call, and of
+ * another one the next wait that does; two calls before that are one. %DXK_IOC_CANCEL ends
+ * them, or has them told. Returns how many there are; ENOENT: none of them.
+ */
+struct dxk_names {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 names;
+	__aligned_u64 states;
+	__u32 nr;
+	__u32 reserved;
 };
 
 /* --- the log --------------------------------------------------------------- */

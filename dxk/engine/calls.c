@@ -370,6 +370,16 @@ void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 		dxk_cancel_all(e);
 }
 
+/* The member sleeps so no more. */
+static void dxk_should_forget(struct dxk_member *m)
+{
+	if (!m->should)
+		return;
+	spin_lock(&m->engine->lock);
+	m->should = NULL;
+	spin_unlock(&m->engine->lock);
+}
+
 /**
  * dxk_should_wait - is the member asked to end?
  * @m: the calling thread's member
@@ -391,5 +401,6 @@ int dxk_should_wait(struct dxk_member *m, u64 deadline)
 	dxk_waiter_init(&s.w);
 	dxk_perform(m->engine, &s.op, dxk_should_run);
 	err = dxk_waiter_sleep(m->engine, &s.w, deadline);
+	dxk_should_forget(m);
 	return err && err != -ETIMEDOUT ? err : s.answer;
 }

@@ -5,10 +5,12 @@
  * it takes over where a caller's share of work ends, sweeps now and then while
  * requests are Ready, and under policy dispatch=thread makes every move.
  */
+#include "engine/alarm.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
+#include "engine/pool.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
 
@@ -24,6 +26,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	e->owing = false;
 	dxk_owners_go_on(e, wakes);
+	dxk_serve_joined(e, wakes);
 	dxk_sweep_posters(e, wakes);
 	if (!list_empty(&e->owners.blocked))
 		dxk_serve_blocked(e, wakes);
@@ -131,13 +134,15 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
 /* --- the role -------------------------------------------------------------- */
 
 /*
- * Let those go on who wait for Rejoin Pool entries.
+ * Let those go on who wait for Rejoin Pool entries, and requests that wait for owners.
  *
  * Serving them may return results and so free further entries. Who serves looks for room
  * before each, so these are seen, or owed with the rest.
  */
 static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
+	if (unlikely(!list_empty(&e->waits.joined)))
+		dxk_serve_joined(e, wakes);
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		dxk_serve_blocked(e, wakes);
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE ||
@@ -217,7 +222,8 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 static u64 dxk_moves_so_far(const struct dxk_engine *e)
 {
 	return e->stats.posts + e->stats.dispatches + e->stats.completions +
-	       e->stats.collected + e->stats.cancelled + e->stats.put_back;
+	       e->stats.collected + e->stats.cancelled + e->stats.put_back +
+	       e->stats.waits;
 }
 
 /** dxk_inbox_run - run published operations in their order, some per lock hold */
@@ -264,21 +270,25 @@ void dxk_inbox_run(struct dxk_engine *e)
 }
 
 /**
- * dxk_sweep - look whether a dispatch was missed
+ * dxk_sweep - look at the clock, and whether a dispatch was missed
  * @e: the context
  * @asked: a caller handed over the rest of its work, so that finding some is expected
  *
  * What this hold leaves over the next one does: it is kicked.
+ * Return: when to look at the clock again, of CLOCK_MONOTONIC.
  */
-void dxk_sweep(struct dxk_engine *e, bool asked)
+u64 dxk_sweep(struct dxk_engine *e, bool asked)
 {
 	struct dxk_wakes wakes __uninitialized;
-	u64 before;
+	LIST_HEAD(ended);
+	u64 before, again;
+	bool rang;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
 	dxk_hold_begin(e);
 	e->swept = true;
+	rang = dxk_alarms_ring(e, &ended, &wakes);
 	before = e->stats.dispatches;
 	/* Asked for what is Ready only, it looks at nobody else. */
 	if (!asked || unlikely(e->owing))
@@ -286,14 +296,18 @@ void dxk_sweep(struct dxk_engine *e, bool asked)
 	else
 		dxk_sweep_posters(e, &wakes);
 	dxk_dispatch(e, &wakes);
-	if (!asked && e->stats.dispatches != before)
+	if (!asked && !rang && e->stats.dispatches != before)
 		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
 	e->dormant[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);
+	again = dxk_alarms_plan(e);
 	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);
+	if (unlikely(!list_empty(&ended)))
+		dxk_rqe_drop_all(NULL, &ended);
 	os_yield();
+	return again;
 }
 
 /** dxk_sweep_end - the last sweep: from here on callers do what they leave over */

@@ -117,7 +117,7 @@ static inline int dxk_waiter_sleep(struct dxk_engine *e, struct dxk_waiter *w,
 
 /* For thread 700. */
 void dxk_inbox_run(struct dxk_engine *e);
-void dxk_sweep(struct dxk_engine *e, bool asked);
+u64 dxk_sweep(struct dxk_engine *e, bool asked);
 void dxk_sweep_end(struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_DISPATCH_H */

@@ -5,9 +5,9 @@
  * It may close a lane, or leave no worker of a kind. New posts of that are refused from
  * the first lock hold on, sleeping posters are told when their turn comes, and what is
  * Ready ends with the status that a post would be refused with: it could never run, and
- * its owner, and a Stop(drain), would wait for ever. Nothing else can become Ready there:
- * what goes back to the pool, or would begin again because its worker died, ends as well.
- * What executes goes on.
+ * its owner, and a Stop(drain), would wait for ever. So does what waits. Nothing else can
+ * become Ready there: what goes back to the pool, or would begin again because its worker
+ * died, or would wait, ends as well. What executes goes on.
  */
 #include "engine/engine.h"
 #include "engine/enforce.h"
@@ -29,6 +29,44 @@ static struct dxk_rqe *dxk_first_closed(const struct dxk_engine *e)
 	return NULL;
 }
 
+static bool dxk_any_closed(const struct dxk_engine *e)
+{
+	u32 kind, lane;
+
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		for (lane = 0; lane < DXK_LANES; lane++)
+			if (dxk_closed(e, kind, lane))
+				return true;
+	return false;
+}
+
+/*
+ * What waits and no worker will ever run ends. Each is looked at once: it goes to the end of
+ * its line, where also those come that begin to wait meanwhile, which have been looked at.
+ * As far as the lock hold can afford. Return: was that all?
+ */
+static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
+			      struct dxk_wakes *wakes)
+{
+	for (; p->line < DXK_LINES; p->line++, p->left = e->nr[DXK_AT_WAIT]) {
+		struct list_head *waits = &e->waits.line[p->line];
+
+		for (; p->left && !list_empty(waits); p->left--) {
+			struct dxk_rqe *rqe = list_first_entry(waits, struct dxk_rqe, link);
+			int closed = dxk_closed(e, rqe->kind, rqe->lane);
+
+			if (!dxk_afford(wakes, 1))
+				return false;
+			dxk_step(e);
+			if (closed)
+				dxk_end_waiting(e, rqe, closed, &p->ended, wakes);
+			else
+				dxk_rqe_change(rqe, waits);
+		}
+	}
+	return true;
+}
+
 /** dxk_enforce_run - a policy comes into force. To be performed again while there is more */
 void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -39,10 +77,12 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 		e->policy = *p->policy;
 		p->policy = NULL;
 		dxk_crew_set_lanes(e);
+		p->line = dxk_any_closed(e) ? 0 : DXK_LINES;
+		p->left = e->nr[DXK_AT_WAIT];
 	}
 	while ((rqe = dxk_first_closed(e)) && dxk_afford(wakes, 1))
 		dxk_end_ready(e, rqe, dxk_closed(e, rqe->kind, rqe->lane), &p->ended, wakes);
-	p->more = rqe;
+	p->more = rqe || !dxk_enforce_waits(e, p, wakes);
 	dxk_serve_posters(e, wakes);
 	dxk_tell_managers(e, wakes);
 	dxk_stop_workers(e, wakes);

@@ -14,6 +14,10 @@ struct dxk_enforce_op {
 	struct dxk_op op;
 	/** @policy: the policy; NULL once it is in force */
 	const struct dxk_policy *policy;
+	/** @line: enum dxk_line: those that wait are looked at up to here */
+	u32 line;
+	/** @left: of @line, how many at most are still to be looked at */
+	u32 left;
 	/** @ended: requests that it has ended and nobody collects; the caller frees them */
 	struct list_head ended;
 	/** @more: to be performed again */

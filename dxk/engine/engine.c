@@ -3,6 +3,7 @@
  * The engine as a whole: its begin and its end.
  */
 #include "engine/engine.h"
+#include "engine/name.h"
 #include "engine/os.h"
 #include "engine/policy.h"
 
@@ -21,6 +22,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	INIT_LIST_HEAD(&e->stoppers);
 	INIT_LIST_HEAD(&e->services);
 	init_llist_head(&e->inbox);
+	dxk_waits_init(&e->waits);
 	dxk_shares_init(&e->shares);
 	dxk_space_init(&e->home, 0);
 	dxk_space_init(&e->shared, 1);
@@ -30,8 +32,9 @@ void dxk_engine_init(struct dxk_engine *e)
 /** dxk_engine_destroy - free what was never collected; nobody uses it any more */
 void dxk_engine_destroy(struct dxk_engine *e)
 {
-	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] ||
+	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] || e->nr[DXK_AT_WAIT] ||
 		     !list_empty(&e->owners.owed));
+	dxk_names_destroy(e);
 	dxk_owners_destroy(&e->owners);
 	dxk_rqe_pool_trim(&e->pool, 0);
 }

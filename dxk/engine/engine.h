@@ -30,6 +30,7 @@
 #include "engine/request.h"
 #include "engine/share.h"
 #include "engine/stats.h"
+#include "engine/wait.h"
 #include "engine/waiter.h"
 #include "uapi/dxk.h"
 
@@ -95,6 +96,8 @@ struct dxk_engine {
 	struct dxk_crew crew;
 	/** @owners: owners and the Rejoin Pool */
 	struct dxk_owners owners;
+	/** @waits: requests that wait, their names and the time they wait for */
+	struct dxk_waits waits;
 	/** @shares: (L) what single users have of it */
 	struct dxk_shares shares;
 	/** @stats: (L) counters */
@@ -125,13 +128,14 @@ struct dxk_engine {
 
 static inline u32 dxk_live(const struct dxk_engine *e)
 {
-	return e->nr[DXK_AT_READY] + e->nr[DXK_AT_WORK] + e->nr[DXK_AT_REJOIN];
+	return e->nr[DXK_AT_READY] + e->nr[DXK_AT_WORK] + e->nr[DXK_AT_REJOIN] +
+	       e->nr[DXK_AT_WAIT];
 }
 
-/** dxk_quiet - is nothing Ready, and does nothing execute? The engine is locked */
+/** dxk_quiet - is nothing Ready, does nothing wait, nothing execute? The engine is locked */
 static inline bool dxk_quiet(const struct dxk_engine *e)
 {
-	return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK];
+	return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK] && !e->nr[DXK_AT_WAIT];
 }
 
 /** dxk_run_is_over - is there no run? For display also without the lock */

@@ -9,6 +9,7 @@
 
 struct dxk_engine;
 struct dxk_owner;
+struct dxk_should_op;
 struct dxk_space;
 
 /* Thread ids (DX-22, DX-23). */
@@ -65,6 +66,8 @@ struct dxk_member {
 	u8 share;
 	/** @spare: (C) once attached: a worker for the place of others that sleep */
 	bool spare;
+	/** @told: (L) what it executes is cancelled or has expired, see dxk_is_to_end() */
+	bool told;
 	/** @leaving: (L) takes no more work: the crew shrinks */
 	bool leaving;
 	/** @attached: (L) counts as a member of the crew */
@@ -102,6 +105,8 @@ struct dxk_member {
 	u32 work_space;
 	/** @awaits: (L) what it sleeps for: the owner in a rejoin, the lane in a post */
 	u64 awaits;
+	/** @should: (L) its sleep until it is to end, or NULL */
+	struct dxk_should_op *should;
 	/** @work_ticket: (L) the ticket of that */
 	u64 work_ticket;
 	/** @busy: (T) requests that it executes: BUSY */
@@ -254,6 +259,11 @@ static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
 	return crew->asleep[DXK_USER] + crew->asleep[DXK_KERNEL];
 }
 
+static inline u32 dxk_crew_idle(const struct dxk_crew *crew)
+{
+	return crew->nr_idle[DXK_USER] + crew->nr_idle[DXK_KERNEL];
+}
+
 /**
  * dxk_crew_awake - workers that run, be it a request or on their way to the next
  * @crew: of a locked context
@@ -262,7 +272,7 @@ static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
  */
 static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 {
-	return crew->present - crew->nr_idle[DXK_USER] - crew->nr_idle[DXK_KERNEL] -
+	return crew->present - dxk_crew_idle(crew) -
 	       crew->nr_parked[DXK_USER] - crew->nr_parked[DXK_KERNEL] -
 	       dxk_crew_asleep(crew) - crew->resting;
 }

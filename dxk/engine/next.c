@@ -6,7 +6,9 @@
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
+#include "engine/cancel.h"
 #include "engine/latency.h"
+#include "engine/more.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
@@ -33,8 +35,14 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 		n->nr = dxk_spare_turn(e, n, wakes);
 		return n->nr;
 	}
-	if (unlikely(e->cancelling))
-		return false;
+	if (unlikely(e->cancelling)) {
+		rqe = dxk_ready_take_last(&e->ready, kind);
+		if (!rqe)
+			return false;
+		dxk_assign(e, n->m, rqe, &n->work, wakes);
+		n->nr = 1;
+		return true;
+	}
 	rqe = dxk_ready_best(&e->ready, kind, lanes);
 	if (!rqe)
 		return false;
@@ -73,8 +81,9 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 	lockdep_assert_held(&e->lock);
 
 	if (unlikely(e->cancelling))
-		return false;
-	rqe = dxk_ready_take(&e->ready, kind, &e->crew.lanes[kind]);
+		rqe = dxk_ready_take_last(&e->ready, kind);
+	else
+		rqe = dxk_ready_take(&e->ready, kind, &e->crew.lanes[kind]);
 	if (!rqe)
 		return false;
 	n = list_first_entry(&e->crew.idle[kind], struct dxk_next_op, w.link);
@@ -125,9 +134,13 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 /* The request has ended, and its file is the worker's to let go. */
 static void dxk_take_file(struct dxk_next_op *n, struct dxk_rqe *rqe)
 {
-	rqe->file->next = n->files;
-	n->files = rqe->file;
-	rqe->file = NULL;
+	struct dxk_more *more = rqe->more;
+
+	if (!more->file)
+		return;
+	more->file->next = n->files;
+	n->files = more->file;
+	more->file = NULL;
 }
 
 /* Has the worker to let go of files before it is available (DX-28)? */
@@ -145,8 +158,10 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 
+		bool parks = rqe->more && rqe->more->parks;
+
 		/* Of a helper: it may be the one who is to collect. */
-		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) &&
+		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) && !parks &&
 		    (!rqe->extra || m->spare)) {
 			dxk_waiter_queue(&n->w, &e->owners.blocked, NULL,
 					 &e->crew.asleep[m->kind],
@@ -165,7 +180,11 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			dxk_extra_done(e, m, rqe);
 		if (unlikely(rqe->posted))
 			dxk_latency_account(&e->latencies, rqe);
-		if (unlikely(rqe->file))
+		if (unlikely(parks)) {
+			dxk_park(e, rqe, &n->ended, wakes);
+			continue;
+		}
+		if (unlikely(rqe->more))
 			dxk_take_file(n, rqe);
 		if (dxk_complete(e, rqe, rqe->status, wakes))
 			dxk_rqe_join(rqe, &n->ended);
@@ -291,8 +310,15 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	if (rqe->extra)
 		dxk_extra_end(e, m, rqe);
 	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
-	dxk_ready_put_back(&e->ready, rqe);
 	e->stats.put_back++;
+	if (unlikely(rqe->more))
+		rqe->more->worker = NULL;
+	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && e->crew.workers[rqe->kind])) {
+		rqe->more->wake = DXK_WAKE_CANCEL;
+		dxk_ready_add_last(&e->ready, rqe);
+		return;
+	}
+	dxk_ready_put_back(&e->ready, rqe);
 	if (closed)
 		dxk_end_ready(e, rqe, closed, ended, wakes);
 }
@@ -347,6 +373,8 @@ static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 			e->stats.redone++;
 			rqe->data_len = rqe->posted_len;
 			rqe->worker = 0;
+			if (unlikely(rqe->more))
+				rqe->more->worker = NULL;
 			dxk_move(e, rqe, DXK_BUSY, DXK_READY);
 			dxk_ready_resume(&e->ready, rqe);
 			continue;
@@ -385,18 +413,17 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	dxk_tell_managers(e, wakes);
 	/* Those who are left may all be asleep. */
 	dxk_stall_suspect(e, wakes);
+	/* Once more, with nothing else left to do, while there is more of this. */
+	l->more = !dxk_end_orphans(e, &l->ended, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
 }
 
-/** dxk_leave_run - a worker takes no more work: the crew shrinks */
-void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+/* A worker takes no more work. */
+static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
 {
-	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
 	struct dxk_next_op *n;
 
-	if (!m->attached || m->leaving)
-		return;
 	m->leaving = true;
 	e->crew.workers[m->kind]--;
 	dxk_crew_set_lanes(e);
@@ -409,4 +436,16 @@ void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wa
 	}
 	/* Another one may have gone since it was found to be too many. */
 	dxk_tell_managers(e, wakes);
+}
+
+/** dxk_leave_run - the crew shrinks by a worker. To be performed again while there is more */
+void dxk_leave_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
+
+	if (l->m->attached && !l->m->leaving)
+		dxk_leave(e, l->m, wakes);
+	l->more = !dxk_end_orphans(e, &l->ended, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
 }

@@ -15,6 +15,7 @@ void dxk_space_init(struct dxk_space *space, u32 id)
 	space->id = id;
 	INIT_LIST_HEAD(&space->owners);
 	INIT_LIST_HEAD(&space->emptied);
+	INIT_LIST_HEAD(&space->waiting);
 }
 
 /** dxk_space_new - a private space with one user, or an error pointer */
@@ -212,6 +213,8 @@ int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 
 		INIT_LIST_HEAD(&owner->done);
 		INIT_LIST_HEAD(&owner->pollers);
+		INIT_LIST_HEAD(&owner->joiners[false]);
+		INIT_LIST_HEAD(&owner->joiners[true]);
 		INIT_LIST_HEAD(&owner->watchers);
 		INIT_LIST_HEAD(&owner->owed);
 	}

@@ -17,6 +17,7 @@ enum dxk_place {
 	DXK_AT_READY,
 	DXK_AT_WORK,
 	DXK_AT_REJOIN,
+	DXK_AT_WAIT,
 	DXK_PLACES,
 	DXK_NOWHERE = DXK_PLACES,
 };
@@ -45,6 +46,8 @@ struct dxk_space {
 	struct list_head owners;
 	/** @emptied: (L) those of a closed space that have no results */
 	struct list_head emptied;
+	/** @waiting: (L) struct dxk_more of requests of a private space that wait */
+	struct list_head waiting;
 };
 
 /**
@@ -70,12 +73,19 @@ struct dxk_owner {
 	u32 nr[DXK_PLACES];
 	/** @nr_done: requests in @done */
 	u32 nr_done;
+	/** @joined: a request waits for it, or has: see @joiners */
+	u32 joined;
 	/** @done: completed requests, oldest first */
 	struct list_head done;
 	/**
 	 * @pollers: struct dxk_rejoin_op that sleep for a result, in order of arrival
 	 */
 	struct list_head pollers;
+	/**
+	 * @joiners: by whether a result ends their wait as well: requests that wait until
+	 * nothing of the owner is still to come, see struct dxk_more
+	 */
+	struct list_head joiners[2];
 	/** @watchers: members whose poll(2) watches this owner */
 	struct list_head watchers;
 	/** @owed: in dxk_owners.owed; empty otherwise */
@@ -137,7 +147,14 @@ struct dxk_owners {
 
 static inline u32 dxk_owner_live(const struct dxk_owner *owner)
 {
-	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_REJOIN];
+	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_REJOIN] +
+	       owner->nr[DXK_AT_WAIT];
+}
+
+/** dxk_owner_coming - requests of the owner that are still to complete */
+static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
+{
+	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_WAIT];
 }
 
 /* Is there somebody who could collect the request's result? */

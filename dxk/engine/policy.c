@@ -52,6 +52,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("max_spares", max_spares, 0, DXK_ID_WORKER_MAX),
 	FIELD("user_share", user_share, 1, 100, DYNAMIC),
 	FIELD("prealloc_requests", prealloc_requests, 0, 2 * ENTRIES_MAX),
+	FIELD("max_waiting", max_waiting, 0, 2 * ENTRIES_MAX),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -148,6 +149,8 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
+	if (p->reserved)
+		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))

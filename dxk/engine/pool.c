@@ -3,6 +3,7 @@
  * The memory of requests, and the free ones of a context: see pool.h.
  */
 #include "engine/engine.h"
+#include "engine/more.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/request.h"
@@ -195,8 +196,10 @@ int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
  */
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 {
-	if (rqe->exec || rqe->file)
+	if (rqe->exec || dxk_rqe_has_file(rqe))
 		os_release(rqe);
+	if (unlikely(rqe->more))
+		dxk_more_free(rqe);
 	kfree(rqe->data);
 	if (!m) {
 		kmem_cache_free(dxk_rqe_cache, rqe);
@@ -225,11 +228,18 @@ void dxk_rqe_stash_free(struct dxk_stash *stash)
 
 int dxk_rqe_init(void)
 {
+	int err = dxk_more_init();
+
+	if (err)
+		return err;
 	dxk_rqe_cache = KMEM_CACHE(dxk_rqe, SLAB_ACCOUNT);
+	if (!dxk_rqe_cache)
+		dxk_more_exit();
 	return dxk_rqe_cache ? 0 : -ENOMEM;
 }
 
 void dxk_rqe_exit(void)
 {
 	kmem_cache_destroy(dxk_rqe_cache);
+	dxk_more_exit();
 }

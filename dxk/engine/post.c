@@ -4,6 +4,9 @@
  * let it in. Test and entry are one critical section, so an entry goes to exactly
  * one poster (DX-43).
  *
+ * One that is posted waiting needs room only when its wait is over: then it comes before all
+ * who sleep, see dxk_admit_ripe().
+ *
  * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
  * share. Each is kept as two: of those who execute a request, and of those outside, whom
  * Stop(drain) sends away. An entry that becomes free goes in the same lock hold to the
@@ -12,12 +15,21 @@
  * and another one follows; and nobody can overtake one of its queue; a lane that is full does
  * not hold up another (DX-45), nor does who has all of its share.
  */
+#include "engine/alarm.h"
 #include "engine/dispatch.h"
+#include "engine/more.h"
+#include "engine/name.h"
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/stall.h"
 #include "engine/state.h"
 #include "trace.h"
+
+/* Is it a request that waits for something else before it needs room? dxk_admit() knows. */
+static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
+{
+	return unlikely(rqe->attrs & PXR_WAIT) && !rqe->more->wake;
+}
 
 /*
  * Is there room for the user of a share, as there is for others? See share.h. Requests that
@@ -34,7 +46,8 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 		*reason = PXR_NO_SPACE;
 		return -EDQUOT;
 	}
-	if (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY])) {
+	if (!dxk_post_begins_waiting(rqe) &&
+	    !dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY])) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}
@@ -52,14 +65,43 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 }
 
 /*
+ * A name has to be free. Who begins waiting needs no entry of the Ready Pool, but to be one of
+ * those that may wait.
+ */
+static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
+			  struct dxk_rqe *rqe, u32 *reason)
+{
+	const struct dxk_share *s = &e->shares.of[m->share];
+	const struct dxk_policy *p = &e->policy;
+	int err;
+
+	if (rqe->more->named && dxk_name_find(e, m->space, rqe->more->name))
+		return -EEXIST;
+	if (!(rqe->attrs & PXR_WAIT))
+		return 0;
+	err = dxk_post_wait(e, rqe, m->space);
+	if (err || rqe->more->wake)
+		return err;
+	*reason = PXR_NO_SPACE;
+	if (e->nr[DXK_AT_WAIT] >= p->max_waiting)
+		return -ENOSPC;
+	if (m->share && !dxk_share_allows(p->user_share, s->waiting,
+					  p->max_waiting - e->nr[DXK_AT_WAIT]))
+		return -EDQUOT;
+	*reason = 0;
+	return 0;
+}
+
+/*
  * Is there room for the request? The order of the tests is that of the blocking
  * points (DX-37, DX-38), after what waiting could not cure.
  */
-static int dxk_admit(const struct dxk_engine *e, const struct dxk_member *m,
-		     const struct dxk_rqe *rqe, u32 *reason)
+static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
+		     struct dxk_rqe *rqe, u32 *reason)
 {
 	const struct dxk_lanes *lanes = &e->ready.lanes;
 	int err = dxk_closed(e, rqe->kind, rqe->lane);
+	bool waits;
 
 	if (unlikely(err)) {
 		*reason = err == -EPERM ? PXR_LANE_CLOSED : 0;
@@ -69,11 +111,17 @@ static int dxk_admit(const struct dxk_engine *e, const struct dxk_member *m,
 		*reason = PXR_NO_SPACE;
 		return -ENOSPC;
 	}
-	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries) {
+	if (unlikely(rqe->more)) {
+		err = dxk_admit_more(e, m, rqe, reason);
+		if (err)
+			return err;
+	}
+	waits = dxk_post_begins_waiting(rqe);
+	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries && !waits) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}
-	if (!dxk_lanes_admit(lanes, rqe->lane)) {
+	if (!waits && !dxk_lanes_admit(lanes, rqe->lane)) {
 		*reason = PXR_LANE_FULL;
 		return -EAGAIN;
 	}
@@ -139,9 +187,9 @@ static u32 dxk_post_queue_of(const struct dxk_engine *e, const struct dxk_post_o
  * Does a sleeper wait on in a queue? One that a lock hold has left in the middle of a batch
  * may have come to a request that does not wait, or not there, and the room be gone.
  */
-static bool dxk_post_waits(const struct dxk_engine *e, const struct dxk_post_op *p, u32 queue)
+static bool dxk_post_waits(struct dxk_engine *e, const struct dxk_post_op *p, u32 queue)
 {
-	const struct dxk_rqe *rqe = dxk_post_next(p);
+	struct dxk_rqe *rqe = dxk_post_next(p);
 	u32 reason;
 
 	return dxk_post_queue_of(e, p, rqe) == queue && rqe->attrs & PXR_WAITIF_BUSY &&
@@ -169,18 +217,34 @@ static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
+/* The request is taken over: others can name it, and the clock looks at it. */
+static noinline void dxk_more_take(struct dxk_engine *e, struct dxk_rqe *rqe,
+				   struct dxk_wakes *wakes)
+{
+	if (rqe->more->named)
+		dxk_name_enter(e, rqe);
+	dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
+}
+
 /* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
 static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
-				       struct dxk_rqe *rqe, struct dxk_owner *near)
+				       struct dxk_rqe *rqe, struct dxk_owner *near,
+				       struct dxk_wakes *wakes)
 {
 	dxk_rqe_leave(rqe);
 	rqe->share = p->m->share;
 	rqe->owner = near && near->cookie == rqe->cookie ? near :
 		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
-	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
-	dxk_ready_add(&e->ready, rqe);
-	if (unlikely(e->policy.sample_interval_ms))
-		rqe->posted = os_now();
+	if (unlikely(rqe->more))
+		dxk_more_take(e, rqe, wakes);
+	if (dxk_post_begins_waiting(rqe)) {
+		dxk_wait_post(e, rqe, wakes);
+	} else {
+		dxk_move(e, rqe, DXK_POSTED, DXK_READY);
+		dxk_ready_add(&e->ready, rqe);
+		if (unlikely(e->policy.sample_interval_ms))
+			rqe->posted = os_now();
+	}
 	if (dxk_rqe_rejoinable(rqe)) {
 		e->owners.reserved++;
 		if (unlikely(rqe->share))
@@ -190,6 +254,14 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 	trace_dxk_post(e->id, rqe, p->m->id);
 	p->taken++;
 	return rqe->owner;
+}
+
+/* Do others wait for the room that the request has found? */
+static bool dxk_is_awaited(struct dxk_engine *e, u32 queue, const struct dxk_rqe *rqe)
+{
+	if (likely(!*dxk_posters_asleep(e, queue)) || dxk_post_begins_waiting(rqe))
+		return false;
+	return dxk_first_poster(e, queue) || dxk_has_ripe(e, rqe->lane);
 }
 
 static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queue,
@@ -227,15 +299,15 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 
 		if (at != DXK_POST_QUEUES && !dxk_afford_or_owe(e, wakes, 1))
 			return;
-		err = room && !dxk_closed(e, rqe->kind, rqe->lane) ? 0 :
+		err = room && !rqe->more && !dxk_closed(e, rqe->kind, rqe->lane) ? 0 :
 		      dxk_admit(e, p->m, rqe, &reason);
-		if (!err && queue != at && dxk_first_poster(e, queue)) {
+		if (!err && queue != at && dxk_is_awaited(e, queue, rqe)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
 		if (!err) {
-			owner = dxk_post_take(e, p, rqe, owner);
+			owner = dxk_post_take(e, p, rqe, owner, wakes);
 			room -= !!room;
 			continue;
 		}
@@ -279,6 +351,7 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
+	dxk_admit_ripe(e, wakes);
 	while (wakes->spent < DXK_HOLD_BUDGET) {
 		u32 queue, at = 0, end = dxk_ready_queues(&e->ready);
 		struct dxk_post_op *first = NULL;
@@ -323,7 +396,7 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 		dxk_serve_posters(e, wakes);
 	}
 	for (queue = 0; queue < dxk_ready_queues(&e->ready); queue++) {
-		const struct dxk_post_op *p = dxk_first_poster(e, queue);
+		struct dxk_post_op *p = dxk_first_poster(e, queue);
 
 		if (unlikely(p && !dxk_admit(e, p->m, dxk_post_next(p), &reason)))
 			dxk_serve_posters(e, wakes);

@@ -16,10 +16,14 @@
 
 void dxk_ready_init(struct dxk_ready *ready)
 {
-	u32 queue;
+	u32 queue, kind, lane;
 
 	/* Of zeros are all queues, which are empty. */
 	memset(ready, 0, sizeof(*ready));
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		INIT_LIST_HEAD(&ready->last[kind]);
+	for (lane = 0; lane < DXK_LANES; lane++)
+		INIT_LIST_HEAD(&ready->ripe[lane]);
 	for (queue = 0; queue < DXK_POST_QUEUES; queue++) {
 		INIT_LIST_HEAD(&ready->posters[queue][false]);
 		INIT_LIST_HEAD(&ready->posters[queue][true]);
@@ -184,6 +188,19 @@ static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
 
 /* --- all of them ------------------------------------------------------------- */
 
+static void dxk_ready_enter_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	dxk_rqe_join(rqe, &ready->last[rqe->kind]);
+	ready->filled[rqe->kind] |= DXK_LAST;
+}
+
+static void dxk_ready_leave_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	dxk_rqe_leave(rqe);
+	if (list_empty(&ready->last[rqe->kind]))
+		ready->filled[rqe->kind] &= ~DXK_LAST;
+}
+
 static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	dxk_queue_add(&ready->queue[rqe->slot], rqe);
@@ -198,7 +215,10 @@ static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_
  */
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	dxk_ready_enter(ready, rqe);
+	if (unlikely(rqe->slot == DXK_SLOT_LAST))
+		dxk_ready_enter_last(ready, rqe);
+	else
+		dxk_ready_enter(ready, rqe);
 }
 
 /**
@@ -245,7 +265,10 @@ static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_
 
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	dxk_ready_leave(ready, rqe);
+	if (unlikely(rqe->slot == DXK_SLOT_LAST))
+		dxk_ready_leave_last(ready, rqe);
+	else
+		dxk_ready_leave(ready, rqe);
 }
 
 static bool dxk_ready_before(const struct dxk_ready *ready, const struct dxk_rqe *x,
@@ -256,7 +279,10 @@ static bool dxk_ready_before(const struct dxk_ready *ready, const struct dxk_rqe
 	return prio_x != prio_y ? prio_x > prio_y : x->seq < y->seq;
 }
 
-/* Without the queues of lanes that may hold no more workers. */
+/*
+ * Without the queues of lanes that may hold no more workers. Who looks for the best entry
+ * does not so while there are last turns.
+ */
 static unsigned long dxk_slots_admitted(unsigned long slots, const struct dxk_lanes *workers)
 {
 	return slots & ~0UL << dxk_lanes_full(workers) * DXK_CLASSES;
@@ -319,11 +345,34 @@ struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready)
 {
 	u32 kind;
 
-	for (kind = 0; kind < DXK_KINDS; kind++)
-		if (ready->filled[kind])
-			return dxk_ready_first_of(ready, kind,
-						  __ffs(ready->filled[kind]) / DXK_CLASSES);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		unsigned long slots = ready->filled[kind] & ~DXK_LAST;
+
+		if (slots)
+			return dxk_ready_first_of(ready, kind, __ffs(slots) / DXK_CLASSES);
+	}
 	return NULL;
+}
+
+/* --- last turns --------------------------------------------------------------- */
+
+/** dxk_ready_add_last - enter a request for its last turn */
+void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	rqe->slot = DXK_SLOT_LAST;
+	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
+	rqe->tick0 = ready->tick;
+	dxk_ready_enter_last(ready, rqe);
+}
+
+/** dxk_ready_take_last - take out the first one of a kind, or NULL */
+struct dxk_rqe *dxk_ready_take_last(struct dxk_ready *ready, enum dxk_kind kind)
+{
+	struct dxk_rqe *rqe = list_first_entry_or_null(&ready->last[kind], struct dxk_rqe, link);
+
+	if (rqe)
+		dxk_ready_leave_last(ready, rqe);
+	return rqe;
 }
 
 /**

@@ -27,6 +27,12 @@ enum dxk_class {
 /* Queues of a kind: by lane and class. */
 #define DXK_SLOTS	(DXK_LANES * DXK_CLASSES)
 
+/* In dxk_rqe.slot: it is in dxk_ready.last. Of the plain class. */
+#define DXK_SLOT_LAST	254
+
+/* In dxk_ready.filled: there are requests for their last turns. */
+#define DXK_LAST	BIT(DXK_SLOTS)
+
 /* Keys that have a row. */
 #define DXK_ROWS	64
 
@@ -76,8 +82,13 @@ struct dxk_queue {
 struct dxk_ready {
 	/** @queue: by kind of worker, lane and class, see dxk_slot_of() */
 	struct dxk_queue queue[DXK_KINDS * DXK_SLOTS];
-	/** @filled: by kind: bit n is set iff queue n has an entry */
-	u8 filled[DXK_KINDS];
+	/** @filled: by kind: bit n is set iff queue n has an entry, %DXK_LAST iff @last has */
+	u16 filled[DXK_KINDS];
+	/**
+	 * @last: by kind: begun requests that Stop(cancel) has found waiting. They are all
+	 * that workers are given then, in order, each for one more turn
+	 */
+	struct list_head last[DXK_KINDS];
 	/**
 	 * @gained: by class: what an entry that waits since the first tick has gained
 	 */
@@ -95,7 +106,15 @@ struct dxk_ready {
 	 * sleep for room, in order of arrival. Stop(drain) ends the sleeps of those outside
 	 */
 	struct list_head posters[DXK_POST_QUEUES][2];
-	/** @asleep: by lane: how many are in its queue; and in those of all shares */
+	/**
+	 * @ripe: by lane: struct dxk_more of requests that were posted waiting and wait for
+	 * room only. They came before all that sleep for it
+	 */
+	struct list_head ripe[DXK_LANES];
+	/**
+	 * @asleep: by lane: how many are in its queue and in @ripe; and in the queues of
+	 * all shares
+	 */
 	u32 asleep[DXK_LANES + 1];
 	/** @left: some in @posters were not looked at when entries became free */
 	bool left;
@@ -106,6 +125,8 @@ struct dxk_ready {
 void dxk_ready_init(struct dxk_ready *ready);
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
+struct dxk_rqe *dxk_ready_take_last(struct dxk_ready *ready, enum dxk_kind kind);
 void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,

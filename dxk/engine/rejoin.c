@@ -8,8 +8,11 @@
  * list but still counts: should the copy fault it goes back, and nobody was told
  * meanwhile that it does not exist.
  */
+#include "engine/alarm.h"
 #include "engine/bin.h"
 #include "engine/dispatch.h"
+#include "engine/more.h"
+#include "engine/name.h"
 #include "engine/next.h"
 #include "engine/os.h"
 #include "engine/post.h"
@@ -18,12 +21,6 @@
 #include "engine/state.h"
 #include "engine/stop.h"
 #include "trace.h"
-
-/* Requests of the owner that are still to complete. */
-static u32 dxk_owner_coming(const struct dxk_owner *owner)
-{
-	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK];
-}
 
 /* Results that a rejoin call is copying out. */
 static u32 dxk_owner_leaving(const struct dxk_owner *owner)
@@ -183,6 +180,8 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 	struct dxk_rejoin_op *r, *next;
 	bool all = true;
 
+	if (unlikely(owner->joined))
+		dxk_owner_join(e, owner);
 	list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
 		/* The move that has changed the owner pays for the first look. */
 		if (list_is_first(&r->w.link, &owner->pollers) &&
@@ -206,7 +205,7 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 					      struct dxk_wakes *wakes)
 {
-	if (!list_empty(&owner->pollers) || !list_empty(&owner->watchers) ||
+	if (!list_empty(&owner->pollers) || !list_empty(&owner->watchers) || owner->joined ||
 	    !dxk_owner_live(owner))
 		dxk_owner_tell(e, owner, wakes);
 }
@@ -345,6 +344,24 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 }
 
 /*
+ * It has ended: it has no name and no time any more. Who has executed it has taken the file.
+ * After the burial whoever frees it does.
+ */
+static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
+				  struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+
+	dxk_name_leave(rqe);
+	dxk_alarm_set(e, more, DXK_FOREVER, wakes);
+	more->worker = NULL;
+	if (!more->file || e->run.buried)
+		return;
+	dxk_bin_add(e, more->file, wakes);
+	more->file = NULL;
+}
+
+/*
  * Let a request that will never run (again) reach its owner, or vanish. Return: must the
  * caller free it?
  */
@@ -354,11 +371,8 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	struct dxk_owner *owner = rqe->owner;
 	bool vanishes = rqe->state != DXK_REJOIN;
 
-	/* Who has executed it has taken the file. After the burial whoever frees it does. */
-	if (unlikely(rqe->file) && !e->run.buried) {
-		dxk_bin_add(e, rqe->file, wakes);
-		rqe->file = NULL;
-	}
+	if (unlikely(rqe->more))
+		dxk_more_end(e, rqe, wakes);
 	if (vanishes) {
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
@@ -399,6 +413,22 @@ bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 	return dxk_end(e, rqe, wakes);
 }
 
+/* A CANCELLED request goes on. */
+static void dxk_end_cancelled(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+			      struct list_head *ended, struct dxk_wakes *wakes)
+{
+	rqe->status = status;
+	rqe->data_len = 0;
+	e->stats.cancelled++;
+	trace_dxk_complete(e->id, rqe);
+	if (dxk_rqe_awaited(rqe))
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
+	else
+		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
+	if (dxk_end(e, rqe, wakes))
+		dxk_rqe_join(rqe, ended);
+}
+
 /**
  * dxk_end_ready - take a request out of the Ready Pool for good
  * @e: the engine, locked
@@ -414,16 +444,18 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_CANCELLED);
-	rqe->status = status;
-	rqe->data_len = 0;
-	e->stats.cancelled++;
-	trace_dxk_complete(e->id, rqe);
-	if (dxk_rqe_awaited(rqe))
-		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
-	else
-		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
-	if (dxk_end(e, rqe, wakes))
-		dxk_rqe_join(rqe, ended);
+	dxk_end_cancelled(e, rqe, status, ended, wakes);
+}
+
+/** dxk_end_waiting - dxk_end_ready() of one that waits */
+void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+		     struct list_head *ended, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	dxk_wait_leave(e, rqe, DXK_FOREVER, wakes);
+	dxk_move(e, rqe, DXK_WAITING, DXK_CANCELLED);
+	dxk_end_cancelled(e, rqe, status, ended, wakes);
 }
 
 /**

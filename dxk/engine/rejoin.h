@@ -72,6 +72,8 @@ bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct dxk_wakes *wakes);
 void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		   struct list_head *ended, struct dxk_wakes *wakes);
+void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+		     struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		      struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);

@@ -9,6 +9,7 @@
 struct dxk_engine;
 struct dxk_executor;
 struct dxk_member;
+struct dxk_more;
 struct dxk_owner;
 struct file;
 
@@ -20,7 +21,8 @@ struct file;
  * @DXK_DISPATCHED: given to a worker that has not fetched it yet
  * @DXK_BUSY: being executed
  * @DXK_REJOIN: completed, in the Rejoin Pool until its owner collected it
- * @DXK_CANCELLED: taken out of the Ready Pool by Stop
+ * @DXK_CANCELLED: taken out of the Ready Pool, or of its wait, by Stop or by name
+ * @DXK_WAITING: no worker has it, and none will before what it waits for has happened
  */
 enum dxk_state {
 	DXK_FREE,
@@ -30,6 +32,7 @@ enum dxk_state {
 	DXK_BUSY,
 	DXK_REJOIN,
 	DXK_CANCELLED,
+	DXK_WAITING,
 	DXK_STATES,
 };
 
@@ -93,7 +96,8 @@ struct dxk_rqe {
 		/**
 		 * @link: (L) otherwise: in the list of whoever has it. POSTED: the
 		 * poster's; DISPATCHED and BUSY: the worker's; REJOIN: the owner's done
-		 * list, or that of the rejoin call which is copying it out
+		 * list, or that of the rejoin call which is copying it out; WAITING: those
+		 * that wait; READY for its last turn: those
 		 */
 		struct list_head link;
 	};
@@ -103,8 +107,14 @@ struct dxk_rqe {
 	s64 key;
 	/** @seq: (L) order of posts, breaks ties */
 	u64 seq;
-	/** @tick0: (L) scheduler tick at the post */
-	u64 tick0;
+	union {
+		/** @tick0: (L) READY: the scheduler's tick when it became so */
+		u64 tick0;
+		/**
+		 * @started: BUSY: ktime when the worker began, if latencies are measured
+		 */
+		u64 started;
+	};
 	/**
 	 * @ticket: (L) names the dispatch that a completion answers; 0 before the first
 	 */
@@ -119,8 +129,8 @@ struct dxk_rqe {
 	u64 param;
 	/** @exec: referenced kernel executor, or NULL */
 	struct dxk_executor *exec;
-	/** @file: of %PXR_FD, until the request has ended; or NULL */
-	struct dxk_file_ref *file;
+	/** @more: what most requests do not have: a file, a name, a wait; or NULL */
+	struct dxk_more *more;
 	/** @data: room for what was posted and for the result, or NULL */
 	void *data;
 	/**
@@ -130,7 +140,7 @@ struct dxk_rqe {
 	u32 data_len;
 	/** @result_room: bytes the result may have */
 	u32 result_room;
-	/** @prio: posted priority; from the dispatch on, the one it had then */
+	/** @prio: @own_prio; from the dispatch on, the priority it had then */
 	s32 prio;
 	/** @inspect: scheduler intervals spent READY, known from the dispatch on */
 	u32 inspect;
@@ -140,8 +150,8 @@ struct dxk_rqe {
 	u32 attrs;
 	/** @posted: ktime of the post; 0 unless latencies are measured */
 	u64 posted;
-	/** @started: ktime when the worker began, if so */
-	u64 started;
+	/** @own_prio: posted priority: that of each of its turns */
+	s32 own_prio;
 	/**
 	 * @posted_len: bytes that came with the post; as @data_len may not, it stays
 	 */
@@ -161,7 +171,7 @@ struct dxk_rqe {
 	u8 kind;
 	/** @lane: 0..3 */
 	u8 lane;
-	/** @slot: (C) once READY: its queue, dxk_ready.queue[slot] */
+	/** @slot: (C) while READY: its queue, dxk_ready.queue[slot], or %DXK_SLOT_LAST */
 	u8 slot;
 	/** @share: (C) once READY: the share of whose user it counts for, or 0 */
 	u8 share;
@@ -227,7 +237,10 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 
 /* All attributes of this version. */
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
-		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD)
+		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD | PXR_MORE)
+
+/* Those that say something of struct dxk_post_more. */
+#define PXR_MORE (PXR_NAMED | PXR_WAIT | PXR_EXPIRE)
 
 static inline int dxk_lane_of(u32 attrs)
 {
@@ -301,11 +314,12 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	rqe->executor = p->executor;
 	rqe->param = p->param;
 	rqe->exec = exec;
-	rqe->file = NULL;
+	rqe->more = NULL;
 	rqe->data = NULL;
 	rqe->data_len = p->data_len;
 	rqe->result_room = p->result_len;
 	rqe->prio = p->prio;
+	rqe->own_prio = p->prio;
 	rqe->inspect = 0;
 	rqe->attrs = p->attrs;
 	rqe->posted = 0;

@@ -8,14 +8,14 @@
  * many will come: whatever the others have taken, who comes anew still finds something. One
  * greedy user leaves 100 - p percent, n of them leave 1 of 1 + n * p / (100 - p) parts.
  *
- * It holds for live requests, for entries of the Ready Pool and of the Rejoin Pool, and for
+ * It holds for live requests, for those that wait, for entries of the Ready Pool and of the Rejoin Pool, and for
  * ids. The owner of the context and the kernel have none: their number is 0, and all that
  * they pay for this is to find it so.
  *
  * Invariants, under the lock:
  *   a share that somebody uses is the only one of its user, save the last one: should more
  *   users meet than there are shares, the further ones have that in common
- *   live, ready, reserved count the requests with its number, in the one move that makes
+ *   live, ready, waiting, reserved count the requests with its number, in the one move that makes
  *   them so
  *   a share with live requests, descriptors or members keeps its user, and another one
  *   until somebody else needs it, so that who comes back finds what it has left
@@ -45,6 +45,8 @@ struct dxk_share {
 	u32 live;
 	/** @ready: of these, those that are Ready */
 	u32 ready;
+	/** @waiting: of these, those that wait */
+	u32 waiting;
 	/** @reserved: of these, those that need an entry of the Rejoin Pool */
 	u32 reserved;
 };

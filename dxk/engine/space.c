@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Spaces of owner cookies. A private one ends with the last descriptor of it: then
- * results that lie in the Rejoin Pool are dropped, and what still executes or waits
- * vanishes at its end, for nobody is left who could ask for it.
+ * results that lie in the Rejoin Pool are dropped, and what is Ready or executes vanishes at
+ * its end, for nobody is left who could ask for it. What waits ends: nobody is left who could
+ * call it.
  */
 #include "engine/dispatch.h"
+#include "engine/more.h"
+#include "engine/next.h"
 #include "engine/os.h"
 #include "engine/rejoin.h"
 #include "engine/space.h"
@@ -17,6 +20,9 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 
 	/* No result comes any more: an owner without one is done with. */
 	space->closed = true;
+	while (!list_empty(&space->waiting) && dxk_afford(wakes, 1))
+		dxk_end_waiting(e, list_first_entry(&space->waiting, struct dxk_more, kin)->rqe,
+				-ECANCELED, &c->ended, wakes);
 	while (!list_empty(&space->owners) && dxk_afford(wakes, 1)) {
 		struct dxk_owner *owner = list_first_entry(&space->owners,
 							 struct dxk_owner, link);
@@ -27,5 +33,7 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 		else
 			list_move_tail(&owner->link, &space->emptied);
 	}
-	c->more = !list_empty(&space->owners);
+	c->more = !list_empty(&space->waiting) || !list_empty(&space->owners);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
 }

@@ -15,12 +15,16 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 
 	if (dxk_crew_awake(crew) || (e->state != DXK_CTX_RUNNING && !dxk_draining(e)))
 		return false;
+	/* There is a worker for what the clock makes Ready. */
+	if (dxk_crew_idle(crew) && !RB_EMPTY_ROOT(&e->waits.alarms.rb_root))
+		return false;
 	if (dxk_crew_asleep(crew))
 		return true;
 	/* No request has begun. As long as a client is awake it may be the cure. */
 	return crew->clients_asleep &&
 	       crew->clients_asleep + crew->clients_resting == crew->clients &&
-	       (!dxk_ready_empty(&e->ready) || dxk_ready_has_posters(&e->ready));
+	       (!dxk_ready_empty(&e->ready) || dxk_ready_has_posters(&e->ready) ||
+		e->nr[DXK_AT_WAIT]);
 }
 
 static u64 dxk_progress(const struct dxk_stats *stats)

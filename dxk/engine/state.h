@@ -20,12 +20,14 @@ static const u8 dxk_place_of[DXK_STATES] = {
 	[DXK_BUSY]		= DXK_AT_WORK,
 	[DXK_REJOIN]		= DXK_AT_REJOIN,
 	[DXK_CANCELLED]		= DXK_NOWHERE,
+	[DXK_WAITING]		= DXK_AT_WAIT,
 };
 
 /* Which states may follow each state. */
-static const u8 dxk_moves[DXK_STATES] = {
+static const u16 dxk_moves[DXK_STATES] = {
 	[DXK_FREE]		= BIT(DXK_POSTED),
 	[DXK_POSTED]		= BIT(DXK_READY) |	/* post */
+				  BIT(DXK_WAITING) |	/* posted waiting */
 				  BIT(DXK_FREE),	/* refused */
 	[DXK_READY]		= BIT(DXK_DISPATCHED) |	/* dispatch */
 				  BIT(DXK_CANCELLED),	/* Stop(cancel), or closed */
@@ -33,10 +35,13 @@ static const u8 dxk_moves[DXK_STATES] = {
 				  BIT(DXK_READY),	/* could not be fetched */
 	[DXK_BUSY]		= BIT(DXK_REJOIN) |	/* end, rejoinable */
 				  BIT(DXK_FREE) |	/* end */
-				  BIT(DXK_READY),	/* its worker died: redo */
+				  BIT(DXK_READY) |	/* its worker died: redo; again */
+				  BIT(DXK_WAITING),	/* its turn ends with a wait */
 	[DXK_REJOIN]		= BIT(DXK_FREE),	/* collected */
 	[DXK_CANCELLED]		= BIT(DXK_REJOIN) |
 				  BIT(DXK_FREE),
+	[DXK_WAITING]		= BIT(DXK_READY) |	/* the wait is over */
+				  BIT(DXK_CANCELLED),
 };
 
 static inline bool dxk_move_legal(enum dxk_state from, enum dxk_state to)
@@ -72,6 +77,7 @@ static inline void dxk_share_move(struct dxk_share *s, enum dxk_place from,
 {
 	s->live += (to != DXK_NOWHERE) - (from != DXK_NOWHERE);
 	s->ready += (to == DXK_AT_READY) - (from == DXK_AT_READY);
+	s->waiting += (to == DXK_AT_WAIT) - (from == DXK_AT_WAIT);
 }
 
 /**
@@ -101,9 +107,8 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 			dxk_place_leave(e, rqe, dxk_place_of[from]);
 		if (dxk_place_of[to] != DXK_NOWHERE)
 			dxk_place_enter(e, rqe, dxk_place_of[to]);
-		/* From one place to another but Ready no share changes. */
-		if ((dxk_place_of[from] == DXK_AT_READY || dxk_place_of[from] == DXK_NOWHERE ||
-		     dxk_place_of[to] == DXK_AT_READY || dxk_place_of[to] == DXK_NOWHERE) &&
+		/* Between work and the Rejoin Pool no share changes. */
+		if (!(dxk_place_of[from] == DXK_AT_WORK && dxk_place_of[to] == DXK_AT_REJOIN) &&
 		    unlikely(rqe->share))
 			dxk_share_move(&e->shares.of[rqe->share], dxk_place_of[from],
 				       dxk_place_of[to]);

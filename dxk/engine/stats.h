@@ -28,6 +28,9 @@
  * spare_runs        requests that spare workers executed
  * self_poll         rejoin calls for an owner that the caller's own request has
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
+ * waits             turns that ended with a wait, and requests posted waiting
+ * timeouts          of these, waits that their time has ended
+ * expired           requests whose time to end has come before their end
  * stalls            times that work existed and nobody could run it, see stall.h
  * overdue           requests that executed for longer than report_age_ms
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
@@ -55,6 +58,9 @@
 	S(spare_runs)			\
 	S(self_poll)			\
 	S(rejoin_overflow)		\
+	S(waits)			\
+	S(timeouts)			\
+	S(expired)			\
 	S(stalls)			\
 	S(overdue)			\
 	S(missed_wakeups)		\

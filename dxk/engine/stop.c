@@ -3,7 +3,9 @@
  * A run is ended, as a move of the engine: refuse posts, wake who sleeps, and cancel what
  * is Ready if so asked. Who calls for that, and waits, is in life.c.
  */
+#include "engine/cancel.h"
 #include "engine/dispatch.h"
+#include "engine/more.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
@@ -13,7 +15,21 @@
 #include "engine/state.h"
 #include "engine/stop.h"
 
-/* Stop(cancel) takes what is Ready. To be performed again while there is more. */
+/* Stop(cancel) meets one that is Ready. */
+static void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
+			     struct list_head *ended, struct dxk_wakes *wakes)
+{
+	if (likely(!dxk_rqe_begun(rqe))) {
+		dxk_end_ready(e, rqe, -ECANCELED, ended, wakes);
+		return;
+	}
+	dxk_ready_remove(&e->ready, rqe);
+	rqe->more->wake = DXK_WAKE_CANCEL;
+	dxk_ready_add_last(&e->ready, rqe);
+	dxk_step(e);
+}
+
+/* Stop(cancel) takes what is Ready, and what waits. To be performed again while there is more. */
 void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
@@ -21,8 +37,8 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 
 	/* Not in a run that was begun between two of these holds. */
 	while (e->cancelling && (rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
-		dxk_end_ready(e, rqe, -ECANCELED, &l->ended, wakes);
-	l->more = rqe;
+		dxk_cancel_ready(e, rqe, &l->ended, wakes);
+	l->more = rqe || !dxk_cancel_waits(e, &l->ended, wakes);
 	dxk_stop_workers(e, wakes);
 }
 
@@ -52,7 +68,17 @@ bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs)
 /* One that executes nothing is taken for a service. */
 static bool dxk_member_is_to_end(const struct dxk_member *m)
 {
-	return dxk_is_to_end(m->engine, m->held ? m->work.attrs : PXR_LANE0);
+	return dxk_is_to_end(m->engine, m->held ? m->work.attrs : PXR_LANE0) ||
+	       (m->held && m->told);
+}
+
+/** dxk_should_answer - the request of a member that may sleep so is told to end */
+void dxk_should_answer(struct dxk_should_op *s, struct dxk_wakes *wakes)
+{
+	if (list_empty(&s->w.link))
+		return;
+	s->answer = true;
+	dxk_waiter_finish(&s->w, wakes);
 }
 
 void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
@@ -65,6 +91,7 @@ void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		return;
 	}
 	list_add_tail(&s->w.link, &e->services);
+	s->m->should = s;
 	s->w.count = s->timed ? NULL : dxk_crew_resters(&e->crew, s->m);
 	if (s->w.count)
 		(*s->w.count)++;
@@ -128,7 +155,7 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	if (!s->begun)
 		dxk_stop_first(e, s);
 	s->more = !dxk_stop_pollers(e, &s->pollers, wakes) ||
-		  !dxk_stop_services(e, s, wakes);
+		  !dxk_stop_services(e, s, wakes) || !dxk_stop_waits(e, wakes);
 	dxk_stop_posters(e, wakes);
 	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */
 	dxk_serve_posters(e, wakes);

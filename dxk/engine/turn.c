@@ -20,7 +20,7 @@ static bool dxk_worker_is_usual(const struct dxk_member *m)
 /* Is there nothing to see to at the end of the request but its result? */
 static bool dxk_end_is_usual(const struct dxk_rqe *rqe)
 {
-	return !(rqe->posted | rqe->extra) && !rqe->file;
+	return !(rqe->posted | rqe->extra) && !rqe->more;
 }
 
 /*

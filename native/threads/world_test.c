@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 
+#include "engine/more.h"
 #include "engine/owner.h"
 #include "engine/pool.h"
 #include "engine/stop.h"
@@ -14,10 +15,15 @@
 /* The caches, without which nothing begins. */
 static void world_no_memory_for_caches(struct kunit *test)
 {
+	u32 nr;
+
 	dxk_owner_exit();
 	dxk_rqe_exit();
-	os_failing = 1;
-	KUNIT_EXPECT_EQ(test, dxk_rqe_init(), -ENOMEM);
+	for (nr = 1; nr <= 2; nr++) {
+		os_failing = nr;
+		KUNIT_EXPECT_EQ(test, dxk_rqe_init(), -ENOMEM);
+		os_failing = 0;
+	}
 	KUNIT_ASSERT_EQ(test, dxk_rqe_init(), 0);
 	os_failing = 1;
 	KUNIT_EXPECT_EQ(test, dxk_owner_init(), -ENOMEM);
@@ -100,7 +106,8 @@ static void world_releases(struct kunit *test)
 		ASSERT_IS(dxk_client_prepare(ps->main, 1), 0);
 		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 		rqe->exec = i & 1 ? (void *)ps : NULL;
-		rqe->file = i & 2 ? (void *)ps : NULL;
+		if (i & 2)
+			dxk_more_of(rqe)->file = (void *)ps;
 		dxk_rqe_drop(ps->main, rqe);
 		EXPECT_IS(os_released - before, !!i);
 	}
@@ -330,7 +337,7 @@ static void world_kicks_for_the_pool(struct kunit *test)
 		EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
 		rqe[i] = dxk_stash_pop(&ps->main->rqes);
 		rqe[i]->exec = NULL;
-		rqe[i]->file = NULL;
+		rqe[i]->more = NULL;
 		rqe[i]->data = NULL;
 	}
 	EXPECT(!dxk_rqe_pool_review(&ps->e->pool, 0));

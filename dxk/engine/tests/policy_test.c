@@ -53,6 +53,7 @@ static const struct row rows[] = {
 	ROW(max_spares, 0, 499),
 	ROW(user_share, 1, 100, RANGE, true),
 	ROW(prealloc_requests, 0, 1 << 21),
+	ROW(max_waiting, 0, 1 << 21),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -119,7 +120,8 @@ static void policy_tables_are_whole(struct kunit *test)
 	u32 at, i, first = offsetof(struct dxk_policy, sched_mode);
 
 	KUNIT_EXPECT_EQ(test, dxk_fields_nr, ARRAY_SIZE(rows));
-	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), sizeof(struct dxk_policy));
+	/* and what is reserved */
+	KUNIT_EXPECT_EQ(test, first + 4 * (ARRAY_SIZE(rows) + 1), sizeof(struct dxk_policy));
 	for (i = 0, at = first; i < ARRAY_SIZE(rows); i++, at += 4) {
 		KUNIT_EXPECT_EQ(test, rows[i].at, at);
 		KUNIT_EXPECT_EQ(test, dxk_fields[i].offset, at);
@@ -154,6 +156,7 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.max_requests, 65536);
 	KUNIT_EXPECT_EQ(test, p.data_size, 512);
 	KUNIT_EXPECT_EQ(test, p.log_batch, 64);
+	KUNIT_EXPECT_EQ(test, p.max_waiting, 0);
 	KUNIT_EXPECT_EQ(test, p.sample_entries, 64);
 	KUNIT_EXPECT_EQ(test, p.redo_max, 3);
 	KUNIT_EXPECT_EQ(test, p.help_depth, 4);

@@ -71,7 +71,7 @@ static void pool_takes_back(struct kunit *test)
 		EXPECT_IS(pool->nr, 0);
 		rqe = dxk_stash_pop(stash);
 		rqe->exec = NULL;
-		rqe->file = NULL;
+		rqe->more = NULL;
 		rqe->data = NULL;
 		dxk_rqe_drop(ps->main, rqe);
 		EXPECT_IS(stash->nr, DXK_STASH_MAX);

@@ -7,11 +7,22 @@
 #include "engine/policy.h"
 #include "engine/tests/puppet.h"
 
+static u32 length(const struct list_head *list)
+{
+	const struct list_head *l;
+	u32 nr = 0;
+
+	for (l = list->next; l != list; l = l->next)
+		nr++;
+	return nr;
+}
+
 /** puppets_count - all that is counted, counted by hand */
 void puppets_count(struct puppets *ps)
 {
 	struct dxk_engine *e = ps->e;
 	u32 kind, i, at[DXK_PLACES] = { }, owners = 0, results = 0, idle = 0, parked = 0;
+	u32 last = 0, waiting = 0;
 	struct dxk_next_op *n;
 	struct dxk_owner *own;
 
@@ -22,19 +33,25 @@ void puppets_count(struct puppets *ps)
 			at[DXK_AT_READY] += own->nr[DXK_AT_READY];
 			at[DXK_AT_WORK] += own->nr[DXK_AT_WORK];
 			at[DXK_AT_REJOIN] += own->nr[DXK_AT_REJOIN];
+			at[DXK_AT_WAIT] += own->nr[DXK_AT_WAIT];
 		}
 	EXPECT_IS(owners, e->owners.nr);
 	EXPECT_IS(memcmp(at, e->nr, sizeof(at)), 0);
 	EXPECT(results <= at[DXK_AT_REJOIN]);
 	EXPECT_IS(e->stats.posts, e->stats.collected + e->stats.vanished + dxk_live(e));
-	EXPECT_IS(dxk_ready_nr(&e->ready, DXK_USER) + dxk_ready_nr(&e->ready, DXK_KERNEL),
-		  at[DXK_AT_READY]);
+	for (i = 0; i < DXK_LINES; i++)
+		waiting += length(&e->waits.line[i]);
+	EXPECT_IS(waiting, at[DXK_AT_WAIT]);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
+		last += length(&e->ready.last[kind]);
+		EXPECT_IS(!!(e->ready.filled[kind] & DXK_LAST), !list_empty(&e->ready.last[kind]));
 		list_for_each_entry(n, &e->crew.idle[kind], w.link)
 			idle++;
 		list_for_each_entry(n, &e->crew.parked[kind], w.link)
 			parked++;
 	}
+	EXPECT_IS(dxk_ready_nr(&e->ready, DXK_USER) + dxk_ready_nr(&e->ready, DXK_KERNEL) + last,
+		  at[DXK_AT_READY]);
 	EXPECT_IS(idle, e->crew.nr_idle[DXK_USER] + e->crew.nr_idle[DXK_KERNEL]);
 	EXPECT_IS(parked, e->crew.nr_parked[DXK_USER] + e->crew.nr_parked[DXK_KERNEL]);
 }

@@ -23,12 +23,17 @@ static const enum dxk_state legal[][2] = {
 	{ DXK_CANCELLED, DXK_REJOIN },
 	{ DXK_CANCELLED, DXK_FREE },
 	{ DXK_BUSY, DXK_READY },
+	{ DXK_POSTED, DXK_WAITING },
+	{ DXK_BUSY, DXK_WAITING },
+	{ DXK_WAITING, DXK_READY },
+	{ DXK_WAITING, DXK_CANCELLED },
 };
 
 struct counts {
 	u32 ready;
 	u32 work;
 	u32 rejoin;
+	u32 wait;
 };
 
 static struct counts counts_of(enum dxk_state state)
@@ -37,6 +42,7 @@ static struct counts counts_of(enum dxk_state state)
 		.ready = state == DXK_READY,
 		.work = state == DXK_DISPATCHED || state == DXK_BUSY,
 		.rejoin = state == DXK_REJOIN,
+		.wait = state == DXK_WAITING,
 	};
 }
 
@@ -98,6 +104,18 @@ static void move(struct dxk_engine *e, struct dxk_rqe *rqe, u32 i)
 	case 12:
 		dxk_move(e, rqe, DXK_BUSY, DXK_READY);
 		break;
+	case 13:
+		dxk_move(e, rqe, DXK_POSTED, DXK_WAITING);
+		break;
+	case 14:
+		dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
+		break;
+	case 15:
+		dxk_move(e, rqe, DXK_WAITING, DXK_READY);
+		break;
+	case 16:
+		dxk_move(e, rqe, DXK_WAITING, DXK_CANCELLED);
+		break;
 	}
 	spin_unlock(&e->lock);
 }
@@ -141,8 +159,9 @@ static void expect_counts(struct kunit *test, const struct bench *b,
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_READY], c.ready, "move %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_WORK], c.work, "move %u", i);
 	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_REJOIN], c.rejoin, "move %u", i);
+	KUNIT_EXPECT_EQ_MSG(test, own[DXK_AT_WAIT], c.wait, "move %u", i);
 	KUNIT_EXPECT_EQ(test, memcmp(e->nr, own, sizeof(e->nr)), 0);
-	KUNIT_EXPECT_EQ(test, dxk_live(e), c.ready + c.work + c.rejoin);
+	KUNIT_EXPECT_EQ(test, dxk_live(e), c.ready + c.work + c.rejoin + c.wait);
 	KUNIT_EXPECT_EQ(test, dxk_owner_live(&b->own[1]), 0);
 	for (lane = 0; lane < DXK_LANES; lane++) {
 		KUNIT_EXPECT_EQ(test, e->ready.lanes.used[lane],
@@ -174,6 +193,7 @@ static void move_counts_each(struct kunit *test)
 				e->nr[DXK_AT_READY] = c.ready;
 				e->nr[DXK_AT_WORK] = c.work;
 				e->nr[DXK_AT_REJOIN] = c.rejoin;
+				e->nr[DXK_AT_WAIT] = c.wait;
 				memcpy(b->own[0].nr, e->nr, sizeof(e->nr));
 				memset(&e->ready.lanes, 0, sizeof(e->ready.lanes));
 				memset(e->crew.lanes, 0, sizeof(e->crew.lanes));
@@ -216,6 +236,7 @@ static void move_sum_is_live(struct kunit *test)
 			sum.ready += c.ready;
 			sum.work += c.work;
 			sum.rejoin += c.rejoin;
+			sum.wait += c.wait;
 			own.ready += rqe[i].owner == &b->own[0] && c.ready;
 			own.work += rqe[i].owner == &b->own[0] && c.work;
 		}
@@ -225,6 +246,7 @@ static void move_sum_is_live(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_READY], sum.ready);
 		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_WORK], sum.work);
 		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_REJOIN], sum.rejoin);
+		KUNIT_ASSERT_EQ(test, b->e.nr[DXK_AT_WAIT], sum.wait);
 		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_READY], own.ready);
 		KUNIT_ASSERT_EQ(test, b->own[0].nr[DXK_AT_WORK], own.work);
 		KUNIT_ASSERT_EQ(test, dxk_live(&b->e),

@@ -2,6 +2,7 @@
 /*
  * The usual turn of a worker: what it does, and what it leaves to all others.
  */
+#include "engine/more.h"
 #include "engine/tests/puppet.h"
 #include "engine/turn.h"
 
@@ -118,7 +119,7 @@ static void turn_unusual(struct kunit *test)
 {
 	struct puppets *ps = puppets_workers(test, 2);
 	struct dxk_member *m = puppet_worker(ps);
-	struct dxk_file_ref file = { };
+	struct dxk_more more = { };
 	struct dxk_engine *e = ps->e;
 	struct dxk_rqe *rqe, *done;
 	LIST_HEAD(called);
@@ -166,9 +167,9 @@ static void turn_unusual(struct kunit *test)
 	rqe->extra = true;
 	EXPECT(leaves_it(m, rqe));
 	rqe->extra = false;
-	rqe->file = &file;
+	rqe->more = &more;
 	EXPECT(leaves_it(m, rqe));
-	rqe->file = NULL;
+	rqe->more = NULL;
 
 	rqe = dxk_turn(m, &done);
 	EXPECT(!done);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Requests that are to end before their time: cancelled by name, expired, met by Stop.
+ *
+ * One that was never given to a worker ends at once. One that was begun may have something to
+ * put in order: it is told, with its next turn, or at once if it waits. In a Stop(cancel)
+ * these are last turns. Only where no worker is left to take one it ends without it.
+ */
+#ifndef _DXK_ENGINE_CANCEL_H
+#define _DXK_ENGINE_CANCEL_H
+
+#include "engine/os.h"
+
+struct dxk_engine;
+struct dxk_rqe;
+struct dxk_wakes;
+
+u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_head *ended,
+	     struct dxk_wakes *wakes);
+bool dxk_cancel_waits(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+bool dxk_end_orphans(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+bool dxk_stop_waits(struct dxk_engine *e, struct dxk_wakes *wakes);
+
+#endif /* _DXK_ENGINE_CANCEL_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * What most requests do not have: a file, a name, a time to expire, a wait. Made with the
+ * post, or by the first turn that ends with a wait, outside of the lock; gone with the
+ * request. So whoever uses none of it pays for one pointer.
+ */
+#ifndef _DXK_ENGINE_MORE_H
+#define _DXK_ENGINE_MORE_H
+
+#include "engine/os.h"
+#include "engine/request.h"
+#include "uapi/dxk.h"
+
+/**
+ * struct dxk_more - the rest of a request
+ *
+ * Fields without a letter belong to whoever holds the request, as in struct dxk_rqe.
+ */
+struct dxk_more {
+	/** @rqe: (C) the request */
+	struct dxk_rqe *rqe;
+	/** @file: of %PXR_FD, until the request has ended; or NULL */
+	struct dxk_file_ref *file;
+	/** @wait: how it is to wait, or has; @wait.state stays until the next wait */
+	struct dxk_wait wait;
+	/** @name: others wake and cancel it by that, if @named */
+	u64 name;
+	/** @expire: (L) once taken: when it is to end, of CLOCK_MONOTONIC, or %DXK_FOREVER */
+	u64 expire;
+	/** @at: (L) when the clock is to look at it, or %DXK_FOREVER: then it is in no tree */
+	u64 at;
+	/** @alarm: (L) in dxk_waits.alarms, by @at */
+	struct rb_node alarm;
+	/** @by_name: (L) in the hash of names, from READY or WAITING until it ends */
+	struct hlist_node by_name;
+	/** @kin: (L) WAITING: in dxk_space.waiting of a private space */
+	struct list_head kin;
+	/**
+	 * @joiner: (L) WAITING: in dxk_owner.joiners, or in dxk_waits.joined: what it waits
+	 * for has happened; @ripe: in dxk_ready.ripe
+	 */
+	struct list_head joiner;
+	/** @worker: (L) DISPATCHED, BUSY: who has it */
+	struct dxk_member *worker;
+	/** @turn: turns that ended with a wait */
+	u32 turn;
+	/** @wake: enum dxk_wake_reason: why this turn is */
+	u8 wake;
+	/** @named: it has a name */
+	bool named;
+	/** @parks: BUSY: its turn ends with @wait, not with a status */
+	bool parks;
+	/** @latched: (L) somebody has called it, and no wait has taken note */
+	bool latched;
+	/** @cancelled: (L) it was begun, and is to end: no wait that is not masked holds it up */
+	bool cancelled;
+	/** @expired: (L) its time is up: its next wait, unless masked, is over at once */
+	bool expired;
+	/** @ripe: (L) WAITING: for room in the Ready Pool only; @wake is known */
+	bool ripe;
+};
+
+/**
+ * dxk_rqe_begun - has the request been given to a worker before, and may have something to
+ * put in order? One that has nothing of this has not
+ */
+static inline bool dxk_rqe_begun(const struct dxk_rqe *rqe)
+{
+	return rqe->more && (rqe->attempts || rqe->more->turn);
+}
+
+/** dxk_rqe_file - the file that the request hands over, or NULL */
+static inline struct file *dxk_rqe_file(const struct dxk_rqe *rqe)
+{
+	return rqe->more && rqe->more->file ? rqe->more->file->file : NULL;
+}
+
+/** dxk_rqe_has_file - is there a file to let go of? */
+static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
+{
+	return rqe->more && rqe->more->file;
+}
+
+struct dxk_more *dxk_more_of(struct dxk_rqe *rqe);
+void dxk_more_free(struct dxk_rqe *rqe);
+
+int dxk_more_init(void);
+void dxk_more_exit(void);
+
+#endif /* _DXK_ENGINE_MORE_H */

@@ -1,0 +1,971 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Requests that wait: how that begins, what ends it, and what becomes of those that wait when
+ * others end (R-3, R-4, R-9, D-21).
+ */
+#include "engine/alarm.h"
+#include "engine/cancel.h"
+#include "engine/more.h"
+#include "engine/name.h"
+#include "engine/space.h"
+#include "engine/tests/puppet.h"
+#include "engine/wake.h"
+
+#define OWNER		1
+#define OTHER		2
+#define NAME		77
+#define SECOND		((u64)NSEC_PER_SEC)
+#define LATE		(os_now() + 3600 * SECOND)
+
+static struct puppets *waits(struct kunit *test, u32 workers)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+
+	policy.max_waiting = 16;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	while (workers--)
+		puppet_worker(ps);
+	return ps;
+}
+
+/* The workers are the members behind the main one. */
+static struct dxk_member *worker(struct puppets *ps, u32 i)
+{
+	return ps->member[1 + i];
+}
+
+/* --- calls --------------------------------------------------------------------- */
+
+/* One more request for a post: its wait, its name, if not 0, its time to expire. */
+static struct dxk_rqe *add(struct puppets *ps, struct dxk_post_op *p, u64 owner, u32 attrs,
+			   const struct dxk_wait *wait, u64 name, u64 expire)
+{
+	struct dxk_more *more;
+	struct dxk_rqe *rqe;
+
+	puppet_add(ps, p, owner, 0, attrs | (wait ? PXR_WAIT : 0) | (name ? PXR_NAMED : 0) |
+				    (expire ? PXR_EXPIRE : 0));
+	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
+	more = dxk_more_of(rqe);
+	KUNIT_ASSERT_NOT_NULL(ps->test, more);
+	if (wait) {
+		EXPECT_IS(dxk_wait_check(wait, name), 0);
+		more->wait = *wait;
+	}
+	more->name = name;
+	more->named = name;
+	more->expire = expire ?: DXK_FOREVER;
+	return rqe;
+}
+
+static struct dxk_post_op *post(struct puppets *ps, u64 owner, u32 attrs,
+				const struct dxk_wait *wait, u64 name, u64 expire)
+{
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+
+	add(ps, p, owner, attrs, wait, name, expire);
+	puppet_posts(ps, p);
+	return p;
+}
+
+/* A worker ends its turn with a wait, and asks for @max. */
+static struct dxk_next_op *park(struct puppets *ps, struct dxk_member *m,
+				const struct dxk_wait *wait, u32 max)
+{
+	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+	struct dxk_more *more = dxk_more_of(rqe);
+
+	KUNIT_ASSERT_NOT_NULL(ps->test, more);
+	EXPECT_IS(dxk_wait_check(wait, more->named), 0);
+	more->wait = *wait;
+	more->parks = true;
+	rqe->data_len = 0;
+	return puppet_end(ps, m, 0, max);
+}
+
+static u32 names(struct puppets *ps, u64 name, dxk_op_fn *run, u32 *state)
+{
+	struct dxk_names_op n = { .m = ps->main, .names = &name, .nr = 1, .states = state };
+
+	INIT_LIST_HEAD(&n.ended);
+	puppet_do(ps, &n.op, run);
+	dxk_rqe_drop_all(NULL, &n.ended);
+	return n.found;
+}
+
+static u32 wake(struct puppets *ps, u64 name)
+{
+	return names(ps, name, dxk_wake_names_run, NULL);
+}
+
+static u32 cancel(struct puppets *ps, u64 name)
+{
+	u32 state = 99;
+
+	EXPECT_IS(names(ps, name, dxk_cancel_names_run, &state), state != DXK_CANCEL_NONE);
+	return state;
+}
+
+/* What a result says. */
+static s32 result(struct puppets *ps, u64 owner)
+{
+	struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, owner, 1, 0);
+
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	return r->nr ? puppet_result(r)->status : 1;
+}
+
+static struct dxk_rqe *named(struct puppets *ps, u64 name)
+{
+	struct dxk_rqe *rqe;
+
+	spin_lock(&ps->e->lock);
+	rqe = dxk_name_find(ps->e, ps->main->space, name);
+	spin_unlock(&ps->e->lock);
+	return rqe;
+}
+
+/* The time it waits for has come. */
+static void ring(struct puppets *ps, struct dxk_rqe *rqe)
+{
+	struct dxk_wakes wakes = { };
+
+	rqe->more->wait.deadline = 0;
+	spin_lock(&ps->e->lock);
+	dxk_alarm_set(ps->e, rqe->more, 0, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+}
+
+/* The worker is given its request, for that reason. */
+static void comes(struct puppets *ps, struct dxk_member *m, const struct dxk_rqe *rqe,
+		  u32 reason)
+{
+	struct dxk_rqe *got = puppet_work(ps, m);
+
+	EXPECT(got == rqe);
+	EXPECT_IS(got->more->wake, reason);
+}
+
+static void is_waiting(struct puppets *ps, const struct dxk_rqe *rqe)
+{
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 1);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+	EXPECT_IS(puppet_poll(ps, rqe->cookie), RJR_NONE_READY);
+}
+
+/* --- what is refused ------------------------------------------------------------- */
+
+static void wait_check(struct kunit *test)
+{
+	static const struct {
+		struct dxk_wait wait;
+		bool named;
+		int err;
+	} row[] = {
+		{ { .wait = DXK_WAIT_TIME }, false, 0 },
+		{ { .wait = DXK_WAIT_TIME, .deadline = 5 }, false, 0 },
+		{ { .wait = DXK_WAIT_CALL }, true, 0 },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_TIME }, false, 0 },
+		{ { .wait = DXK_WAIT_JOIN, .owner = 5 }, false, 0 },
+		{ { .wait = DXK_WAIT_RESULT, .owner = 5 }, false, 0 },
+		{ { .wait = DXK_WAIT_AGAIN, .state = 5 }, false, 0 },
+		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_PRIO, .prio = -5 }, false, 0 },
+		{ { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED }, false, 0 },
+		{ { .wait = 0 }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_PRIO }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL }, false, -EINVAL },
+		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_TIME }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_MASKED }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_JOIN | DXK_WAIT_RESULT }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_MASKED }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL, .deadline = 5 }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL, .owner = 5 }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL, .prio = 5 }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL | 0x0004 }, true, -EOPNOTSUPP },
+		{ { .wait = DXK_WAIT_CALL | 0x8000 }, true, -EOPNOTSUPP },
+		{ { .wait = DXK_WAIT_CALL | 0x0200 }, true, -EOPNOTSUPP },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++)
+		KUNIT_EXPECT_EQ_MSG(test, dxk_wait_check(&row[i].wait, row[i].named),
+				    row[i].err, "row %u", i);
+}
+
+static void wait_posts_are_refused(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_wait own = { .wait = DXK_WAIT_JOIN, .owner = OWNER };
+	struct dxk_post_op *p;
+	u32 i;
+
+	/* for its own owner */
+	p = post(ps, OWNER, 0, &own, 0, 0);
+	EXPECT_IS(p->err, -EDEADLK);
+	/* the name is taken, by whatever has it */
+	EXPECT_IS(post(ps, OWNER, 0, NULL, NAME, 0)->err, 0);
+	EXPECT_IS(post(ps, OWNER, 0, NULL, NAME, 0)->err, -EEXIST);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(post(ps, OWNER, 0, &call, NAME, 0)->err, -EEXIST);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	/* and is free at its end */
+	EXPECT_IS(post(ps, OWNER, 0, &call, NAME, 0)->err, 0);
+	/* so many may wait, and no more */
+	for (i = 1; i < 16; i++)
+		EXPECT_IS(post(ps, OWNER, 0, &call, NAME + i, 0)->err, 0);
+	p = post(ps, OWNER, 0, &call, NAME + i, 0);
+	EXPECT_IS(p->err, -ENOSPC);
+	EXPECT_IS(p->reason, PXR_NO_SPACE);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 16);
+	/* one that does not wait has room */
+	EXPECT_IS(post(ps, OWNER, 0, NULL, NAME + i, 0)->err, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(ps->e->stats.cancelled, 17);
+}
+
+/* A user has its share of those that may wait. */
+static void wait_shares(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_post_op *p;
+	bool changed;
+	u32 i;
+
+	ps->main->share = dxk_share_open(ps->e, 5, &changed);
+	/* 75 percent of 16 */
+	for (i = 0; i < 12; i++)
+		EXPECT_IS(post(ps, OWNER, 0, &call, 1 + i, 0)->err, 0);
+	p = post(ps, OWNER, 0, &call, 1 + i, 0);
+	EXPECT_IS(p->err, -EDQUOT);
+	EXPECT_IS(p->reason, PXR_NO_SPACE);
+	EXPECT_IS(wake(ps, 1), 1);
+	EXPECT_IS(post(ps, OWNER, 0, &call, 1 + i, 0)->err, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(ps->e->shares.of[ps->main->share].waiting, 0);
+	EXPECT_IS(ps->e->shares.of[ps->main->share].live, 0);
+	dxk_share_close(ps->e, ps->main->share);
+	ps->main->share = 0;
+}
+
+/* --- what ends a wait -------------------------------------------------------------- */
+
+/* a call ends it, or is kept, once; whatever state it is in. */
+static void wait_call(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL, .state = 5 };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	EXPECT_IS(wake(ps, NAME), 0);
+	EXPECT_IS(post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0)->err, 0);
+	rqe = puppet_work(ps, m);
+	EXPECT_IS(rqe->more->wake, DXK_WAKE_NONE);
+	park(ps, m, &call, 0);
+	is_waiting(ps, rqe);
+	EXPECT_IS(m->held, 0);
+	EXPECT_IS(m->executed, 1);
+	EXPECT_IS(ps->e->crew.lanes[DXK_USER].used[3], 0);
+	EXPECT_IS(ps->e->stats.waits, 1);
+	EXPECT_IS(ps->e->stats.completions, 0);
+	EXPECT_IS(wake(ps, NAME), 1);
+	EXPECT_IS(rqe->state, DXK_READY);
+	/* two more before the next wait are one */
+	EXPECT_IS(wake(ps, NAME), 1);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	EXPECT_IS(rqe->more->turn, 1);
+	EXPECT_IS(rqe->more->wait.state, 5);
+	EXPECT_IS(rqe->attempts, 1);
+	EXPECT_IS(wake(ps, NAME), 1);
+	park(ps, m, &call, 0);
+	EXPECT_IS(rqe->state, DXK_READY);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	park(ps, m, &call, 0);
+	is_waiting(ps, rqe);
+	/* an idle worker is given it */
+	puppet_turn(ps, m, 1);
+	EXPECT_IS(wake(ps, NAME), 1);
+	EXPECT_IS(rqe->state, DXK_DISPATCHED);
+	EXPECT_IS(ps->woken, 1);
+	puppet_fetch(container_of(ps->calls->w, struct dxk_next_op, w));
+	puppet_end(ps, m, 7, 0);
+	EXPECT_IS(wake(ps, NAME), 0);
+	EXPECT_IS(result(ps, OWNER), 7);
+}
+
+/* not before its time; the clock is told if it would look too late. */
+static void wait_time(struct kunit *test)
+{
+	struct puppets *ps = waits(test, 1);
+	struct dxk_wait past = { .wait = DXK_WAIT_TIME, .deadline = 1 };
+	struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	struct dxk_wait soon = { .wait = DXK_WAIT_TIME, .deadline = os_now() + SECOND / 50 };
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	ps->e->swept = true;
+	/* over as it is posted: an ordinary post */
+	EXPECT_IS(post(ps, OWNER, PXR_REJOIN, &past, 0, 0)->err, 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
+	rqe = dxk_ready_first(&ps->e->ready);
+	comes(ps, m, rqe, DXK_WAKE_TIME);
+	park(ps, m, &past, 0);
+	comes(ps, m, rqe, DXK_WAKE_TIME);
+	park(ps, m, &late, 0);
+	EXPECT(ps->kick & BIT(DXK_DISPATCHER));
+	is_waiting(ps, rqe);
+	EXPECT_IS(dxk_sweep(ps->e, true), late.deadline);
+	is_waiting(ps, rqe);
+	/* one that is earlier is told, one that is later not */
+	EXPECT_IS(post(ps, OTHER, 0, &soon, 0, 0)->err, 0);
+	EXPECT(ps->kick & BIT(DXK_DISPATCHER));
+	late.deadline++;
+	EXPECT_IS(post(ps, OTHER, 0, &late, 0, 0)->err, 0);
+	EXPECT(!(ps->kick & BIT(DXK_DISPATCHER)));
+	EXPECT_IS(dxk_sweep(ps->e, true), soon.deadline);
+	while (os_now() < soon.deadline)
+		os_yield();
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+	EXPECT_IS(dxk_sweep(ps->e, false), late.deadline - 1);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
+	EXPECT_IS(ps->e->stats.missed_wakeups, 0);
+	EXPECT_IS(puppet_work(ps, m)->more->wake, DXK_WAKE_TIME);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(ps->e->stats.timeouts, 2);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+	EXPECT(RB_EMPTY_ROOT(&ps->e->waits.alarms.rb_root));
+}
+
+/* The first that happens wins, and disarms the others. */
+static void wait_first_wins(struct kunit *test)
+{
+	struct puppets *ps = waits(test, 2);
+	struct dxk_wait any = {
+		.wait = DXK_WAIT_CALL | DXK_WAIT_TIME | DXK_WAIT_JOIN,
+		.deadline = LATE, .owner = OTHER,
+	};
+	struct dxk_member *m = worker(ps, 0), *other = worker(ps, 1);
+	struct dxk_rqe *rqe;
+
+	puppet_post(ps, OTHER, 0, 0);
+	puppet_work(ps, other);
+	EXPECT_IS(post(ps, OWNER, 0, &any, NAME, 0)->err, 0);
+	rqe = named(ps, NAME);
+	is_waiting(ps, rqe);
+	EXPECT_IS(wake(ps, NAME), 1);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	EXPECT(RB_EMPTY_ROOT(&ps->e->waits.alarms.rb_root));
+	/* the owner ends: nobody waits for it any more */
+	puppet_end(ps, other, 0, 0);
+	EXPECT_IS(rqe->state, DXK_BUSY);
+	/* and now there is nothing to wait for */
+	park(ps, m, &any, 0);
+	comes(ps, m, rqe, DXK_WAKE_JOIN);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* A result, or the end of all that is to come. */
+static void wait_owner(struct kunit *test)
+{
+	struct puppets *ps = waits(test, 2);
+	struct dxk_wait join = { .wait = DXK_WAIT_JOIN, .owner = OTHER };
+	struct dxk_wait some = { .wait = DXK_WAIT_RESULT, .owner = OTHER };
+	struct dxk_member *m = worker(ps, 0), *other = worker(ps, 1);
+	struct dxk_rqe *joiner, *taker;
+
+	puppet_post_nr(ps, ps->main, 2, OTHER, PXR_REJOIN);
+	puppet_work(ps, other);
+	EXPECT_IS(post(ps, OWNER, 0, &join, NAME, 0)->err, 0);
+	EXPECT_IS(post(ps, OWNER, 0, &some, NAME + 1, 0)->err, 0);
+	joiner = named(ps, NAME);
+	taker = named(ps, NAME + 1);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+	/* the first result */
+	puppet_end(ps, other, 0, 0);
+	EXPECT_IS(joiner->state, DXK_WAITING);
+	EXPECT_IS(taker->state, DXK_READY);
+	/* it is still there: no wait for it */
+	puppet_work(ps, other);
+	comes(ps, m, taker, DXK_WAKE_RESULT);
+	park(ps, m, &some, 0);
+	EXPECT_IS(taker->state, DXK_READY);
+	comes(ps, m, taker, DXK_WAKE_RESULT);
+	EXPECT_IS(result(ps, OTHER), 0);
+	park(ps, m, &some, 0);
+	EXPECT_IS(taker->state, DXK_WAITING);
+	/* the second one is the last: both, in the order of their waits */
+	puppet_end(ps, other, 0, 0);
+	comes(ps, m, taker, DXK_WAKE_RESULT);
+	comes(ps, other, joiner, DXK_WAKE_JOIN);
+	EXPECT_IS(result(ps, OTHER), 0);
+	/* nothing lives: both are over at once */
+	park(ps, m, &some, 0);
+	park(ps, other, &join, 0);
+	comes(ps, m, taker, DXK_WAKE_RESULT);
+	comes(ps, other, joiner, DXK_WAKE_JOIN);
+	/* for its own owner it would wait for ever */
+	join.owner = OWNER;
+	park(ps, other, &join, 0);
+	comes(ps, other, joiner, DXK_WAKE_DEADLOCK);
+	puppet_end(ps, m, 0, 0);
+	puppet_end(ps, other, 0, 0);
+}
+
+/* Chains of joins of any length, and many who wait for one: bounded holds, all are woken. */
+static void wait_chain(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_member *m;
+	struct puppets *ps;
+	u64 i, nr = 300;
+
+	policy.max_waiting = 2 * nr;
+	policy.ready_entries = 4 * nr;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	m = puppet_worker(ps);
+	puppet_post(ps, OTHER, 0, 0);
+	puppet_work(ps, m);
+	for (i = 0; i < nr; i++) {
+		struct dxk_wait wide = { .wait = DXK_WAIT_JOIN, .owner = OTHER };
+		struct dxk_wait deep = { .wait = DXK_WAIT_JOIN, .owner = i ? 999 + i : OTHER };
+
+		EXPECT_IS(post(ps, 10 + i, 0, &wide, 0, 0)->err, 0);
+		EXPECT_IS(post(ps, 1000 + i, 0, &deep, 0, 0)->err, 0);
+	}
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2 * nr);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], nr - 1);
+	for (i = 0; i < 2 * nr; i++) {
+		puppet_work(ps, m);
+		puppet_end(ps, m, 0, 0);
+	}
+	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
+/* AGAIN: at once, behind its equals; the priority is its own, or another one. */
+static void wait_again(struct kunit *test)
+{
+	struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe, *other;
+
+	puppet_post_nr(ps, ps->main, 2, OWNER, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &again, 0);
+	other = puppet_work(ps, m);
+	EXPECT(other != rqe);
+	puppet_end(ps, m, 0, 0);
+	puppet_post(ps, OWNER, 1, 0);
+	other = puppet_work(ps, m);
+	EXPECT(other != rqe);
+	EXPECT_IS(other->prio, 1);
+	puppet_end(ps, m, 0, 0);
+	comes(ps, m, rqe, DXK_WAKE_AGAIN);
+	again.wait |= DXK_WAIT_PRIO;
+	again.prio = 9;
+	park(ps, m, &again, 0);
+	puppet_post(ps, OWNER, 1, 0);
+	comes(ps, m, rqe, DXK_WAKE_AGAIN);
+	EXPECT_IS(rqe->prio, 9);
+	EXPECT_IS(rqe->more->turn, 2);
+	puppet_end(ps, m, 0, 1);
+}
+
+/* --- room ---------------------------------------------------------------------------- */
+
+/*
+ * Who was posted waiting finds room or waits for it, before all who sleep; who was begun
+ * enters at once.
+ */
+static void wait_room(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_post_op *sleeper;
+	struct dxk_rqe *begun, *first, *second;
+	struct dxk_member *m, *client;
+	struct puppets *ps;
+
+	policy.max_waiting = 16;
+	policy.ready_entries = 1;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	m = puppet_worker(ps);
+	client = puppet_client(ps);
+	EXPECT_IS(post(ps, OWNER, 0, NULL, 1, 0)->err, 0);
+	begun = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	EXPECT_IS(post(ps, OWNER, 0, &call, 2, 0)->err, 0);
+	EXPECT_IS(post(ps, OWNER, 0, &call, 3, 0)->err, 0);
+	first = named(ps, 2);
+	second = named(ps, 3);
+	puppet_post(ps, OTHER, 0, 0);
+	sleeper = puppet_post_nr(ps, client, 1, OTHER, PXR_WAITIF_BUSY);
+	EXPECT(ASLEEP(sleeper));
+	/* the pool is full */
+	EXPECT_IS(wake(ps, 2), 1);
+	EXPECT_IS(wake(ps, 3), 1);
+	EXPECT(first->state == DXK_WAITING && second->state == DXK_WAITING);
+	EXPECT_IS(wake(ps, 1), 1);
+	EXPECT_IS(begun->state, DXK_READY);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
+	/* who comes now is behind them */
+	puppet_refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(first->state, DXK_WAITING);
+	puppet_work(ps, m);
+	EXPECT_IS(first->state, DXK_READY);
+	EXPECT_IS(second->state, DXK_WAITING);
+	EXPECT(ASLEEP(sleeper));
+	puppet_end(ps, m, 0, 0);
+	comes(ps, m, first, DXK_WAKE_CALL);
+	EXPECT_IS(second->state, DXK_READY);
+	EXPECT(ASLEEP(sleeper));
+	puppet_end(ps, m, 0, 0);
+	/* a call while it was waiting for room is kept */
+	comes(ps, m, second, DXK_WAKE_CALL);
+	EXPECT(!ASLEEP(sleeper));
+	puppet_end(ps, m, 0, 0);
+	/* one that is ripe can be cancelled */
+	EXPECT_IS(post(ps, OWNER, 0, &call, 2, 0)->err, 0);
+	EXPECT_IS(wake(ps, 2), 1);
+	EXPECT_IS(wake(ps, 2), 1);
+	EXPECT_IS(named(ps, 2)->state, DXK_WAITING);
+	EXPECT_IS(cancel(ps, 2), DXK_CANCEL_ENDED);
+	EXPECT_IS(ps->e->ready.asleep[3], 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
+/* --- before their time ------------------------------------------------------------------ */
+
+/* D-21: never begun it ends, begun it is told, and stays so; masked waits hold. */
+static void wait_cancel(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_should_op *asks;
+	struct dxk_rqe *rqe;
+
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_NONE);
+	/* Ready, waiting: it has never begun */
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_ENDED);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+	post(ps, OWNER, PXR_REJOIN, &call, NAME, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_ENDED);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_NONE);
+	/* it executes: its worker is told, at once */
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	rqe = puppet_work(ps, m);
+	EXPECT(!puppet_asks(ps, m, false)->answer);
+	asks = puppet_asks(ps, m, true);
+	EXPECT(ASLEEP(asks));
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	EXPECT(!ASLEEP(asks) && asks->answer);
+	EXPECT(puppet_asks(ps, m, false)->answer);
+	/* a wait is over at once, each; unless it is masked */
+	park(ps, m, &call, 0);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	EXPECT(puppet_asks(ps, m, false)->answer);
+	park(ps, m, &masked, 0);
+	is_waiting(ps, rqe);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	is_waiting(ps, rqe);
+	masked.wait |= DXK_WAIT_CALL;
+	EXPECT_IS(wake(ps, NAME), 1);
+	is_waiting(ps, rqe);
+	/* the next one is not told of it */
+	post(ps, OTHER, 0, NULL, 0, 0);
+	puppet_work(ps, m);
+	EXPECT(!puppet_asks(ps, m, false)->answer);
+	puppet_end(ps, m, 0, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	is_waiting(ps, rqe);
+	/* nobody is left for its last turn */
+	puppet_dies(ps, m);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+}
+
+/* It waits, or is Ready for a further turn: that one is for the cancel. */
+static void wait_cancel_begun(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	EXPECT_IS(rqe->state, DXK_READY);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 3, 0);
+	EXPECT_IS(result(ps, OWNER), 3);
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	wake(ps, NAME);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 4, 0);
+	EXPECT_IS(result(ps, OWNER), 4);
+}
+
+/* expired in the pool, in a wait, begun */
+static void wait_expire(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	ps->e->swept = true;
+	post(ps, OWNER, PXR_REJOIN, NULL, 0, 1);
+	EXPECT(ps->kick & BIT(DXK_DISPATCHER));
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(result(ps, OWNER), -ETIME);
+	post(ps, OWNER, PXR_REJOIN, &call, NAME, 1);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(result(ps, OWNER), -ETIME);
+	EXPECT_IS(ps->e->stats.expired, 2);
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 1);
+	rqe = puppet_work(ps, m);
+	EXPECT(!puppet_asks(ps, m, false)->answer);
+	dxk_sweep(ps->e, true);
+	EXPECT(puppet_asks(ps, m, false)->answer);
+	/* it is told once */
+	park(ps, m, &masked, 0);
+	is_waiting(ps, rqe);
+	EXPECT_IS(rqe->more->at, masked.deadline);
+	ring(ps, rqe);
+	comes(ps, m, rqe, DXK_WAKE_TIME);
+	park(ps, m, &call, 0);
+	comes(ps, m, rqe, DXK_WAKE_EXPIRE);
+	park(ps, m, &call, 0);
+	is_waiting(ps, rqe);
+	EXPECT_IS(ps->e->stats.expired, 3);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(result(ps, OWNER), 0);
+	EXPECT(RB_EMPTY_ROOT(&ps->e->waits.alarms.rb_root));
+}
+
+/* A worker dies: the same turn again, with the same reason, or the end. */
+static void wait_death(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL, .state = 8 };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_member *m = worker(ps, 0), *other = worker(ps, 1);
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN | PXR_REDO, NULL, NAME, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	wake(ps, NAME);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	puppet_dies(ps, m);
+	comes(ps, other, rqe, DXK_WAKE_CALL);
+	EXPECT_IS(rqe->attempts, 2);
+	EXPECT_IS(rqe->more->turn, 1);
+	EXPECT_IS(rqe->more->wait.state, 8);
+	/* one that waits is nobody's */
+	park(ps, other, &call, 0);
+	puppet_dies(ps, other);
+	is_waiting(ps, rqe);
+	wake(ps, NAME);
+	m = puppet_worker(ps);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	EXPECT_IS(rqe->attempts, 1);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(result(ps, OWNER), 0);
+}
+
+/* --- Stop -------------------------------------------------------------------------------- */
+
+/* DX-107, DX-109: a drain waits for who waits; services are told; late ones as well. */
+static void wait_drain(struct kunit *test)
+{
+	struct dxk_wait masked = {
+		.wait = DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_MASKED, .deadline = LATE,
+	};
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppet_stop *stop;
+	struct dxk_rqe *rqe, *service, *kept;
+	struct dxk_member *m;
+	struct puppets *ps;
+
+	policy.max_waiting = 16;
+	policy.sched_mode = TPOOL_MODE_CMLS;
+	policy.lane_pct[0] = 50;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	m = puppet_worker(ps);
+	puppet_worker(ps);
+	post(ps, OWNER, 0, NULL, 1, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	post(ps, OWNER, PXR_LANE0, NULL, 2, 0);
+	service = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	post(ps, OWNER, PXR_LANE0, NULL, 3, 0);
+	kept = puppet_work(ps, m);
+	park(ps, m, &masked, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	stop = puppet_stopper(ps);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	EXPECT_IS(service->state, DXK_READY);
+	EXPECT_IS(kept->state, DXK_WAITING);
+	comes(ps, m, service, DXK_WAKE_STOP);
+	park(ps, m, &call, 0);
+	comes(ps, m, service, DXK_WAKE_STOP);
+	puppet_end(ps, m, 0, 0);
+	wake(ps, 3);
+	comes(ps, m, kept, DXK_WAKE_CALL);
+	puppet_end(ps, m, 0, 0);
+	EXPECT(ASLEEP(stop));
+	wake(ps, 1);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	park(ps, m, &call, 0);
+	EXPECT(ASLEEP(stop));
+	EXPECT_IS(cancel(ps, 1), DXK_CANCEL_TOLD);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+	EXPECT(!ASLEEP(stop));
+}
+
+/* Never begun: they end. Begun: last turns, also of those that were Ready. */
+static void wait_stop_cancel(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_next_op *idle;
+	struct puppet_stop *stop;
+	struct dxk_rqe *rqe[4];
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		post(ps, 10 + i, PXR_REJOIN, NULL, 1 + i, 0);
+		rqe[i] = puppet_work(ps, m);
+		park(ps, m, i == 2 ? &masked : &call, 0);
+	}
+	wake(ps, 2);
+	post(ps, OWNER, PXR_REJOIN, &call, NAME, 0);
+	post(ps, OTHER, PXR_REJOIN, NULL, 0, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	stop = puppet_stopper(ps);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+	EXPECT_IS(result(ps, OTHER), -ECANCELED);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 3);
+	EXPECT_IS(rqe[2]->state, DXK_WAITING);
+	/* one cannot be fetched: it comes again, behind the others */
+	puppet_return(ps, puppet_turn(ps, m, 1));
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 3);
+	for (i = 0; i < 3; i++) {
+		struct dxk_rqe *last = puppet_work(ps, m);
+
+		EXPECT_IS(last->more->wake, DXK_WAKE_CANCEL);
+		if (i == 2) {
+			park(ps, m, &masked, 0);
+			EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+			break;
+		}
+		puppet_end(ps, m, 5, 0);
+	}
+	/* an idle worker is given one as well */
+	idle = puppet_turn(ps, worker(ps, 1), 1);
+	EXPECT(ASLEEP(idle));
+	ring(ps, rqe[2]);
+	EXPECT(!ASLEEP(idle));
+	EXPECT(puppet_fetch(idle) == rqe[2]);
+	EXPECT_IS(rqe[2]->more->wake, DXK_WAKE_TIME);
+	puppet_end(ps, worker(ps, 1), 6, 0);
+	EXPECT_IS(result(ps, 12), 6);
+	EXPECT(ASLEEP(stop));
+	/* the last worker goes: nobody could take the turn of who still waits */
+	puppet_dies(ps, m);
+	EXPECT(ASLEEP(stop));
+	dxk_member_do(worker(ps, 1), dxk_leave_run);
+	EXPECT(!ASLEEP(stop));
+	EXPECT_IS(dxk_live(ps->e), 3);
+}
+
+/* All that waits ends at once, with what was woken. */
+static void all_end(struct kunit *test, bool close)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	u32 i;
+
+	for (i = 1; i < 3; i++) {
+		post(ps, OWNER, 0, NULL, i, 0);
+		puppet_work(ps, m);
+		park(ps, m, &call, 0);
+	}
+	wake(ps, 2);
+	if (!close)
+		puppet_dies(ps, m);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, close);
+	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
+static void wait_stop_without_workers(struct kunit *test)
+{
+	all_end(test, false);
+}
+
+static void wait_stop_close(struct kunit *test)
+{
+	all_end(test, true);
+}
+
+/* A private space ends: so do its requests that wait, and those that begin to. */
+static void wait_space(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_space *space = dxk_space_new(ps->e);
+
+	ps->main->space = space;
+	post(ps, OWNER, 0, &call, 1, 0);
+	post(ps, OWNER, 0, NULL, 2, 0);
+	puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	post(ps, OWNER, PXR_REJOIN, NULL, 3, 0);
+	puppet_work(ps, m);
+	ps->main->space = &ps->e->home;
+	/* names are a space's own */
+	EXPECT_IS(wake(ps, 1), 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+	dxk_space_leave(ps->e, space);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+	EXPECT_IS(ps->e->stats.cancelled, 2);
+	park(ps, m, &call, 0);
+	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
+/* A policy closes the lane, or leaves no worker: what waits there ends, and what would. */
+static void wait_enforce(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_member *m;
+	struct puppets *ps;
+	u32 i;
+
+	policy.max_waiting = 300;
+	policy.sched_mode = TPOOL_MODE_CMLS;
+	policy.lane_pct[0] = 50;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	m = puppet_worker(ps);
+	puppet_worker(ps);
+	for (i = 0; i < 200; i++)
+		EXPECT_IS(post(ps, OWNER, i & 1 ? PXR_LANE0 : 0, &call, 1 + i, 0)->err, 0);
+	post(ps, OTHER, PXR_REJOIN | PXR_LANE0, NULL, 999, 0);
+	puppet_work(ps, m);
+	policy.lane_pct[0] = 0;
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 100);
+	EXPECT_IS(wake(ps, 1), 1);
+	EXPECT_IS(wake(ps, 2), 0);
+	park(ps, m, &call, 0);
+	EXPECT_IS(result(ps, OTHER), -EPERM);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+static bool stuck(struct puppets *ps)
+{
+	bool is;
+
+	spin_lock(&ps->e->lock);
+	is = dxk_nobody_can_run(ps->e);
+	spin_unlock(&ps->e->lock);
+	return is;
+}
+
+/* Somebody who is idle and a clock that runs: no stall. Nobody who could call: one. */
+static void wait_stall(struct kunit *test)
+{
+	struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	puppet_work(ps, m);
+	park(ps, m, &late, 0);
+	puppet_turn(ps, m, 1);
+	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, OWNER, 1, 1)));
+	EXPECT(!stuck(ps));
+	cancel(ps, NAME);
+	puppet_fetch(container_of(ps->calls->before->w, struct dxk_next_op, w));
+	puppet_dies(ps, m);
+	m = puppet_worker(ps);
+	post(ps, OWNER, PXR_REJOIN, &call, NAME, 0);
+	puppet_turn(ps, m, 1);
+	EXPECT(!stuck(ps));
+	EXPECT(ASLEEP(puppet_rejoin(ps, ps->main, OWNER, 2, 2)));
+	EXPECT(stuck(ps));
+	EXPECT_IS(wake(ps, NAME), 1);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+static struct kunit_case wait_cases[] = {
+	KUNIT_CASE(wait_check),
+	KUNIT_CASE(wait_posts_are_refused),
+	KUNIT_CASE(wait_shares),
+	KUNIT_CASE(wait_call),
+	KUNIT_CASE(wait_time),
+	KUNIT_CASE(wait_first_wins),
+	KUNIT_CASE(wait_owner),
+	KUNIT_CASE(wait_chain),
+	KUNIT_CASE(wait_again),
+	KUNIT_CASE(wait_room),
+	KUNIT_CASE(wait_cancel),
+	KUNIT_CASE(wait_cancel_begun),
+	KUNIT_CASE(wait_expire),
+	KUNIT_CASE(wait_death),
+	KUNIT_CASE(wait_drain),
+	KUNIT_CASE(wait_stop_cancel),
+	KUNIT_CASE(wait_stop_without_workers),
+	KUNIT_CASE(wait_stop_close),
+	KUNIT_CASE(wait_space),
+	KUNIT_CASE(wait_enforce),
+	KUNIT_CASE(wait_stall),
+	{ }
+};
+
+static struct kunit_suite wait_suite = {
+	.name = "dxk_wait",
+	.exit = puppets_end,
+	.test_cases = wait_cases,
+};
+
+kunit_test_suite(wait_suite);

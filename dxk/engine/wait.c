@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * How requests wait, and how that ends: see wait.h.
+ */
+#include "engine/alarm.h"
+#include "engine/engine.h"
+#include "engine/more.h"
+#include "engine/name.h"
+#include "engine/os.h"
+#include "engine/rejoin.h"
+#include "engine/state.h"
+#include "engine/wait.h"
+#include "trace.h"
+
+#define DXK_WAIT_OWNER	(DXK_WAIT_RESULT | DXK_WAIT_JOIN)
+#define DXK_WAIT_SOURCES	(DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_OWNER)
+
+/**
+ * dxk_wait_check - can a wait be refused by looking at it alone?
+ * @wait: the wait
+ * @named: others can call the request
+ *
+ * Return: 0, -EOPNOTSUPP for what this version does not know, -EINVAL for what nothing could
+ * end, or that contradicts itself.
+ */
+int dxk_wait_check(const struct dxk_wait *wait, bool named)
+{
+	u32 sources = wait->wait & DXK_WAIT_SOURCES;
+
+	if (wait->wait & ~(DXK_WAIT_SOURCES | DXK_WAIT_AGAIN | DXK_WAIT_PRIO | DXK_WAIT_MASKED))
+		return -EOPNOTSUPP;
+	if (!sources == !(wait->wait & DXK_WAIT_AGAIN) ||
+	    (sources & DXK_WAIT_OWNER) == DXK_WAIT_OWNER ||
+	    (sources == DXK_WAIT_CALL && !named))
+		return -EINVAL;
+	if ((wait->wait & DXK_WAIT_MASKED && !(sources & DXK_WAIT_TIME)) ||
+	    (wait->deadline && !(sources & DXK_WAIT_TIME)) ||
+	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||
+	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)))
+		return -EINVAL;
+	return 0;
+}
+
+void dxk_waits_init(struct dxk_waits *waits)
+{
+	u32 line;
+
+	for (line = 0; line < DXK_LINES; line++)
+		INIT_LIST_HEAD(&waits->line[line]);
+	INIT_LIST_HEAD(&waits->joined);
+	waits->alarms = RB_ROOT_CACHED;
+	waits->planned = DXK_FOREVER;
+}
+
+/* --- is it over? -------------------------------------------------------------- */
+
+/* Is the request to end, or to look after itself, before what it waits for has happened? */
+static u8 dxk_wait_told(const struct dxk_engine *e, const struct dxk_rqe *rqe)
+{
+	const struct dxk_more *more = rqe->more;
+
+	if (more->wait.wait & DXK_WAIT_MASKED)
+		return DXK_WAKE_NONE;
+	if (more->cancelled || e->cancelling)
+		return DXK_WAKE_CANCEL;
+	if (more->expired)
+		return DXK_WAKE_EXPIRE;
+	return !rqe->lane && e->state >= DXK_CTX_STOPPING ? DXK_WAKE_STOP : DXK_WAKE_NONE;
+}
+
+/* It is itself still to come: of its own owner it would wait for ever. */
+static u8 dxk_wait_for_owner(const struct dxk_engine *e, const struct dxk_rqe *rqe,
+			     const struct dxk_space *space)
+{
+	const struct dxk_wait *wait = &rqe->more->wait;
+	const struct dxk_owner *owner;
+
+	if (wait->owner == rqe->cookie)
+		return DXK_WAKE_DEADLOCK;
+	owner = dxk_owner_find(&e->owners, space, wait->owner);
+	if (wait->wait & DXK_WAIT_RESULT)
+		return !owner || owner->nr_done || !dxk_owner_coming(owner) ?
+		       DXK_WAKE_RESULT : DXK_WAKE_NONE;
+	return !owner || !dxk_owner_coming(owner) ? DXK_WAKE_JOIN : DXK_WAKE_NONE;
+}
+
+/* Why the wait is over as it begins, or %DXK_WAKE_NONE. */
+static u8 dxk_wait_over(const struct dxk_engine *e, const struct dxk_rqe *rqe,
+			const struct dxk_space *space)
+{
+	const struct dxk_wait *wait = &rqe->more->wait;
+	u8 reason = dxk_wait_told(e, rqe);
+
+	if (reason)
+		return reason;
+	if (wait->wait & DXK_WAIT_AGAIN)
+		return DXK_WAKE_AGAIN;
+	if (wait->wait & DXK_WAIT_CALL && rqe->more->latched)
+		return DXK_WAKE_CALL;
+	if (wait->wait & DXK_WAIT_OWNER)
+		reason = dxk_wait_for_owner(e, rqe, space);
+	if (!reason && wait->wait & DXK_WAIT_TIME && wait->deadline <= os_now())
+		return DXK_WAKE_TIME;
+	return reason;
+}
+
+/* --- begin -------------------------------------------------------------------- */
+
+/* What Stop has gone through does not come into its way again. */
+static enum dxk_line dxk_line_of(const struct dxk_engine *e, const struct dxk_rqe *rqe)
+{
+	if (e->cancelling || (!rqe->lane && e->state >= DXK_CTX_STOPPING))
+		return DXK_LINE_KEPT + rqe->kind;
+	return rqe->lane ? DXK_LINE_WORK : DXK_LINE_SERVICE;
+}
+
+/* A WAITING request, in no list; its wait is not over. */
+static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	struct dxk_space *space = rqe->owner->space;
+	struct dxk_more *more = rqe->more;
+	struct dxk_wait *wait = &more->wait;
+	struct dxk_owner *owner;
+
+	dxk_rqe_join(rqe, &e->waits.line[dxk_line_of(e, rqe)]);
+	if (space->is_private)
+		list_add_tail(&more->kin, &space->waiting);
+	if (wait->wait & DXK_WAIT_OWNER) {
+		owner = dxk_owner_find(&e->owners, space, wait->owner);
+		owner->joined = true;
+		list_add_tail(&more->joiner,
+			      &owner->joiners[!!(wait->wait & DXK_WAIT_RESULT)]);
+	}
+	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
+				   more->expire), wakes);
+	e->stats.waits++;
+}
+
+/**
+ * dxk_post_wait - would a request that is posted waiting have to wait?
+ * @e: the engine, locked
+ * @rqe: POSTED, with %PXR_WAIT
+ * @space: its poster's
+ *
+ * The answer is in dxk_more.wake: why not, or %DXK_WAKE_NONE.
+ * Return: 0, or -EDEADLK: it would wait for itself.
+ */
+int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space)
+{
+	rqe->more->wake = dxk_wait_over(e, rqe, space);
+	return rqe->more->wake == DXK_WAKE_DEADLOCK ? -EDEADLK : 0;
+}
+
+/**
+ * dxk_wait_post - take over a request that begins waiting
+ * @e: the engine, locked
+ * @rqe: POSTED, its owner entered; dxk_post_wait() says that it has to
+ * @wakes: gets the clock's wake-up
+ */
+void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	dxk_move(e, rqe, DXK_POSTED, DXK_WAITING);
+	dxk_wait_enter(e, rqe, wakes);
+}
+
+/* It is READY: what ended its wait has been taken note of. */
+static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
+					   const enum dxk_state from, u8 reason)
+{
+	struct dxk_more *more = rqe->more;
+
+	more->wake = reason;
+	if (reason == DXK_WAKE_CALL)
+		more->latched = false;
+	else if (reason == DXK_WAKE_EXPIRE)
+		more->expired = false;
+	rqe->prio = rqe->own_prio;
+	dxk_move(e, rqe, from, DXK_READY);
+	if (unlikely(e->cancelling))
+		dxk_ready_add_last(&e->ready, rqe);
+	else
+		dxk_ready_add(&e->ready, rqe);
+	rqe->posted = unlikely(e->policy.sample_interval_ms) ? os_now() : 0;
+}
+
+/**
+ * dxk_park - a turn ends with a wait
+ * @e: the engine, locked
+ * @rqe: BUSY, in no list; dxk_more.wait says for what
+ * @ended: gets it if it must end instead, and nobody collects it
+ * @wakes: gets the wake-ups
+ *
+ * If the wait is over already the request is READY again at once.
+ */
+void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended,
+	      struct dxk_wakes *wakes)
+{
+	const struct dxk_space *space = rqe->owner->space;
+	int closed = space->closed ? -ECANCELED : dxk_closed(e, rqe->kind, rqe->lane);
+	struct dxk_more *more = rqe->more;
+	u8 reason;
+
+	lockdep_assert_held(&e->lock);
+
+	more->parks = false;
+	more->worker = NULL;
+	/* Nobody could call it any more, or no worker would take it. */
+	if (unlikely(closed)) {
+		rqe->data_len = 0;
+		if (dxk_complete(e, rqe, closed, wakes))
+			dxk_rqe_join(rqe, ended);
+		return;
+	}
+	more->turn++;
+	rqe->attempts = 0;
+	rqe->worker = 0;
+	rqe->posted_len = rqe->data_len;
+	if (more->wait.wait & DXK_WAIT_PRIO)
+		rqe->own_prio = more->wait.prio;
+	reason = dxk_wait_over(e, rqe, space);
+	if (reason) {
+		e->stats.waits++;
+		e->stats.timeouts += reason == DXK_WAKE_TIME;
+		dxk_wait_ready(e, rqe, DXK_BUSY, reason);
+		return;
+	}
+	dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
+	dxk_wait_enter(e, rqe, wakes);
+}
+
+/* --- end ---------------------------------------------------------------------- */
+
+/**
+ * dxk_wait_leave - take a request out of its wait
+ * @e: the engine, locked
+ * @rqe: WAITING; in no list when this returns
+ * @at: when the clock is to look at it next
+ * @wakes: gets the clock's wake-up
+ */
+void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
+		    struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+
+	dxk_rqe_leave(rqe);
+	list_del_init(&more->kin);
+	list_del_init(&more->joiner);
+	if (more->ripe)
+		e->ready.asleep[rqe->lane]--;
+	more->ripe = false;
+	dxk_alarm_set(e, more, at, wakes);
+}
+
+static bool dxk_lane_has_room(const struct dxk_engine *e, u32 lane)
+{
+	return e->nr[DXK_AT_READY] < e->policy.ready_entries &&
+	       dxk_lanes_admit(&e->ready.lanes, lane);
+}
+
+/** dxk_has_ripe - does one that was posted waiting to a lane wait for room? */
+bool dxk_has_ripe(const struct dxk_engine *e, u32 lane)
+{
+	return !list_empty(&e->ready.ripe[lane]);
+}
+
+/* What it waits for has happened, and there is no room for it. */
+static void dxk_ripen(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
+		      struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+
+	more->wake = reason;
+	more->ripe = true;
+	e->ready.asleep[rqe->lane]++;
+	list_move_tail(&more->joiner, &e->ready.ripe[rqe->lane]);
+	dxk_alarm_set(e, more, more->expire, wakes);
+}
+
+/**
+ * dxk_resume - what a request waits for has happened
+ * @e: the engine, locked
+ * @rqe: WAITING
+ * @reason: enum dxk_wake_reason
+ * @wakes: gets the clock's wake-up
+ *
+ * READY when this returns, unless it was never begun: then it may have to wait for room. In
+ * a Stop(cancel) it stays, for that ends it.
+ */
+void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+
+	lockdep_assert_held(&e->lock);
+
+	if (more->ripe)
+		return;
+	if (!dxk_rqe_begun(rqe)) {
+		if (e->cancelling) {
+			list_del_init(&more->joiner);
+			dxk_alarm_set(e, more, DXK_FOREVER, wakes);
+			return;
+		}
+		if (dxk_has_ripe(e, rqe->lane) || !dxk_lane_has_room(e, rqe->lane)) {
+			dxk_ripen(e, rqe, reason, wakes);
+			return;
+		}
+	}
+	dxk_wait_leave(e, rqe, more->expire, wakes);
+	dxk_wait_ready(e, rqe, DXK_WAITING, reason);
+}
+
+/**
+ * dxk_admit_ripe - let those into the Ready Pool who were posted waiting, and are ripe
+ * @e: the engine, locked
+ * @wakes: of the hold; what it cannot afford is owed
+ */
+void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	u32 lane;
+
+	lockdep_assert_held(&e->lock);
+
+	for (lane = 0; lane < DXK_LANES; lane++)
+		while (dxk_has_ripe(e, lane) && !e->cancelling && dxk_lane_has_room(e, lane)) {
+			struct dxk_more *more = list_first_entry(&e->ready.ripe[lane],
+								 struct dxk_more, joiner);
+
+			if (!dxk_afford_or_owe(e, wakes, 1)) {
+				e->ready.left = true;
+				return;
+			}
+			dxk_wait_leave(e, more->rqe, more->expire, wakes);
+			dxk_wait_ready(e, more->rqe, DXK_WAITING, more->wake);
+		}
+}
+
+/* --- who waits for an owner ------------------------------------------------------ */
+
+/**
+ * dxk_owner_join - an owner has changed that requests wait for
+ * @e: the engine, locked
+ * @owner: the owner
+ *
+ * That it has happened is decided here, in O(1); dxk_serve_joined() does the rest.
+ */
+void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	bool over = !dxk_owner_coming(owner);
+
+	lockdep_assert_held(&e->lock);
+
+	if (over || owner->nr_done)
+		list_splice_tail_init(&owner->joiners[true], &e->waits.joined);
+	if (over)
+		list_splice_tail_init(&owner->joiners[false], &e->waits.joined);
+	owner->joined = !over;
+	/* It is looked at by each dispatch, and this is one more reason. */
+	e->owners.freed |= !list_empty(&e->waits.joined);
+}
+
+/**
+ * dxk_serve_joined - resume those for whom what they waited for of an owner has happened
+ * @e: the engine, locked
+ * @wakes: of the hold; what it cannot afford is owed
+ */
+void dxk_serve_joined(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	while (!list_empty(&e->waits.joined)) {
+		struct dxk_more *more = list_first_entry(&e->waits.joined, struct dxk_more,
+							 joiner);
+
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
+		dxk_resume(e, more->rqe, more->wait.wait & DXK_WAIT_RESULT ?
+			   DXK_WAKE_RESULT : DXK_WAKE_JOIN, wakes);
+	}
+}

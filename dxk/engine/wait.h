@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * A request can wait without a thread: a turn ends with "wait until ..." instead of a result,
+ * or the request is posted so. It becomes Ready again, with one reason, by the first of what
+ * it waits for: a time, a call by its name, a result of an owner, the end of all that the
+ * owner has coming.
+ *
+ * Invariants, all under the lock:
+ *   a WAITING request is in one of @line, or in none but dxk_ready.ripe; if its space is
+ *   private in dxk_space.waiting; if it waits for an owner in that one's joiners, or what it
+ *   waits for has happened and it is in @joined, which the end of the same hold empties, or
+ *   owes; it has no worker and no lane
+ *   a call is a latch: kept, in any state, until a wait for a call takes note. All else that
+ *   can end a wait is a state that the hold which begins the wait looks at. So no wake is lost
+ *   a request is in the tree of alarms exactly while dxk_more.at is a time. In the tree is
+ *   who waits for a time, or expires; dxk_alarm_set() alone changes it
+ *   the names of a space are unique among the requests that have not ended
+ *   who was posted waiting enters the pool only where there is room. It is ripe until then,
+ *   and comes before all who sleep for room. Who was begun has been admitted: it enters at
+ *   once, be the pool full
+ *   nothing ends or resumes a request from within the end of another one: chains of joins
+ *   have any length
+ */
+#ifndef _DXK_ENGINE_WAIT_H
+#define _DXK_ENGINE_WAIT_H
+
+#include "engine/os.h"
+#include "uapi/dxk.h"
+
+struct dxk_engine;
+struct dxk_more;
+struct dxk_next_op;
+struct dxk_owner;
+struct dxk_rqe;
+struct dxk_space;
+struct dxk_wakes;
+
+/* Where a request waits. */
+enum dxk_line {
+	DXK_LINE_WORK,		/* Stop(drain) waits for it */
+	DXK_LINE_SERVICE,	/* of lane 0: every Stop wakes it */
+	DXK_LINE_KEPT,		/* Stop has found its wait masked; by kind */
+	DXK_LINES = DXK_LINE_KEPT + 2,
+};
+
+/**
+ * struct dxk_waits - the requests of a context that wait
+ */
+struct dxk_waits {
+	/** @on: (A) policy max_waiting is not 0; for who asks without the lock */
+	bool on;
+	/** @line: (L) struct dxk_rqe, by enum dxk_line */
+	struct list_head line[DXK_LINES];
+	/** @joined: (L) struct dxk_more that wait for an owner, for whom that has happened */
+	struct list_head joined;
+	/** @alarms: (L) struct dxk_more by time */
+	struct rb_root_cached alarms;
+	/** @planned: (L) when thread 700 looks at @alarms next, if nobody kicks it */
+	u64 planned;
+	/** @bucket: (L) hash of names */
+	struct hlist_head *bucket;
+	/** @bits: (L) log2 of the number of buckets */
+	u32 bits;
+	/** @seed: (L) keeps a program from choosing names that collide */
+	u64 seed;
+};
+
+int dxk_wait_check(const struct dxk_wait *wait, bool named);
+
+void dxk_waits_init(struct dxk_waits *waits);
+int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space);
+void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
+void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended,
+	      struct dxk_wakes *wakes);
+void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
+		struct dxk_wakes *wakes);
+void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
+		    struct dxk_wakes *wakes);
+bool dxk_has_ripe(const struct dxk_engine *e, u32 lane);
+void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner);
+void dxk_serve_joined(struct dxk_engine *e, struct dxk_wakes *wakes);
+
+#endif /* _DXK_ENGINE_WAIT_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+#ifndef _DXK_ENGINE_WAKE_H
+#define _DXK_ENGINE_WAKE_H
+
+#include "engine/os.h"
+#include "engine/waiter.h"
+
+struct dxk_member;
+
+/**
+ * struct dxk_names_op - requests are woken, or cancelled, by their names
+ */
+struct dxk_names_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @m: who calls; names are those of its space */
+	struct dxk_member *m;
+	/** @names: the names */
+	const u64 *names;
+	/** @nr: how many, at most %DXK_BATCH_MAX */
+	u32 nr;
+	/** @states: out, for each DXK_CANCEL_*, or NULL */
+	u32 *states;
+	/** @found: out, how many there are */
+	u32 found;
+	/** @ended: requests that ended and nobody collects; the caller frees them */
+	struct list_head ended;
+};
+
+dxk_op_fn dxk_wake_names_run;
+dxk_op_fn dxk_cancel_names_run;
+
+#endif /* _DXK_ENGINE_WAKE_H */
