@@ -37,6 +37,10 @@ struct module;
  * @gid: likewise its group
  * @pid: its process, in the initial pid namespace, which may have ended since; 0: the
  *	kernel
+ * @name: as posted, with %PXR_NAMED
+ * @state: dxk_wait.state of its last wait
+ * @turn: how many of its turns have ended with a wait
+ * @wake: enum dxk_wake_reason: why there is this turn
  */
 struct dxk_call {
 	u64 owner;
@@ -52,6 +56,10 @@ struct dxk_call {
 	kuid_t uid;
 	kgid_t gid;
 	pid_t pid;
+	u64 name;
+	u64 state;
+	u32 turn;
+	u32 wake;
 };
 
 /**
@@ -82,6 +90,7 @@ int dxk_executor_find(const char *name, u64 *id);
 
 bool dxk_should_stop(const struct dxk_call *call);
 int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
+int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait);
 __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 struct file *dxk_handle_file(struct dxk_call *call, u64 id);
@@ -98,6 +107,9 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
  * @prio: larger is more urgent
  * @attrs: PXR_* bits; %PXR_FD hands over @file
  * @file: an open file when @attrs has %PXR_FD; dxk takes its own reference
+ * @name: with %PXR_NAMED, see struct dxk_post_more
+ * @expire: with %PXR_EXPIRE, likewise
+ * @wait: with %PXR_WAIT, likewise
  */
 struct dxk_request {
 	u64 owner;
@@ -109,6 +121,9 @@ struct dxk_request {
 	s32 prio;
 	u32 attrs;
 	struct file *file;
+	u64 name;
+	u64 expire;
+	struct dxk_wait wait;
 };
 
 /**
@@ -159,6 +174,8 @@ void dxk_client_destroy(struct dxk_member *member);
 
 int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason);
+int dxk_wake(struct dxk_member *member, u64 name);
+int dxk_cancel(struct dxk_member *member, u64 name);
 int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	       u32 nr, u32 min, u64 deadline, u32 *answer);
 

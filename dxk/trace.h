@@ -18,7 +18,8 @@
 		{ DXK_DISPATCHED,	"DISPATCHED" },	\
 		{ DXK_BUSY,		"BUSY" },	\
 		{ DXK_REJOIN,		"REJOIN" },	\
-		{ DXK_CANCELLED,	"CANCELLED" })
+		{ DXK_CANCELLED,	"CANCELLED" },	\
+		{ DXK_WAITING,		"WAITING" })
 
 /* Every transition of every request. */
 TRACE_EVENT(dxk_move,

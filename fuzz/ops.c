@@ -446,6 +446,18 @@ static void fill_latencies_read(struct call *c, union arg *a)
 	x->counts = address(c, ARENA_ARRAY);
 }
 
+static void fill_names(struct call *c, union arg *a)
+{
+	uint64_t *names = arena(c, ARENA_ARRAY);
+	unsigned int i;
+
+	a->names.nr = 1 + (take(c) & 3);
+	for (i = 0; i < a->names.nr; i++)
+		names[i] = take(c) & 3;
+	a->names.names = address(c, ARENA_ARRAY);
+	a->names.states = take(c) & 1 ? address(c, ARENA_DATA) : 0;
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 #define OP(_name, _cmd, _kind, _fill, _after)					\
@@ -481,5 +493,7 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(version, VERSION, CONTROL, fill_none, NULL),
 	OP(policy, POLICY_GET, CONTEXT, fill_none, NULL),
 	OP(latencies_read, LATENCIES_READ, CONTEXT, fill_latencies_read, NULL),
+	OP(names, WAKE, CLIENT, fill_names, NULL),
+	OP(names, CANCEL, WORKER, fill_names, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);

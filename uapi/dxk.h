@@ -779,6 +779,8 @@ struct dxk_post_entry {
  * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: then it
  * comes before all that sleep for one. Until then it is one of dxk_policy.max_waiting.
  *
+ * The shorter element cannot say so: it refuses these attributes with EINVAL.
+ *
  * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
  * with %PXR_NO_SPACE: as many wait as may. EOPNOTSUPP: max_waiting is 0.
  */

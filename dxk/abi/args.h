@@ -31,6 +31,7 @@ union dxk_args {
 	struct dxk_rejoin rejoin;
 	struct dxk_next next;
 	struct dxk_should_stop should_stop;
+	struct dxk_names names;
 	struct dxk_log_write log_write;
 	struct dxk_log_read log_read;
 	struct dxk_log_file log_file;
@@ -173,6 +174,8 @@ __poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait);
 long dxk_post_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_next_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_wake_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c);
 
 /* Commands, ioctl_command.c */

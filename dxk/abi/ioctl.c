@@ -162,9 +162,9 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(CTX_STOP, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
 	     dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
 	CALL(POLICY_GET, DXK_ON_CONTEXT, DXK_ACCESS_READ,
-	     dxk_policy, prealloc_requests, dxk_policy_get_ioctl),
+	     dxk_policy, reserved, dxk_policy_get_ioctl),
 	CALL(POLICY_SET, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
-	     dxk_policy, prealloc_requests, dxk_policy_set_ioctl),
+	     dxk_policy, reserved, dxk_policy_set_ioctl),
 	/* The right depends on the kind of member: dxk_member_create() looks at it. */
 	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
 	     dxk_member_create, id, dxk_member_create_ioctl),
@@ -190,6 +190,8 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(NEXT, DXK_ON_WORKER, 0, dxk_next, nr_taken, dxk_next_ioctl),
 	CALL(SHOULD_STOP, DXK_ON_MEMBER, 0,
 	     dxk_should_stop, deadline, dxk_should_stop_ioctl),
+	CALL(WAKE, DXK_ON_MEMBER, 0, dxk_names, reserved, dxk_wake_ioctl),
+	CALL(CANCEL, DXK_ON_MEMBER, 0, dxk_names, reserved, dxk_cancel_ioctl),
 	CALL(LOG_WRITE, DXK_ON_MEMBER, 0, dxk_log_write, reserved, dxk_log_write_ioctl),
 	CALL(COMMAND_ATTACH, DXK_ON_MEMBER, DXK_ACCESS_CONTROL,
 	     dxk_command_attach, attach, dxk_command_attach_ioctl),
@@ -357,20 +359,25 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
-	FIELDS(dxk_policy, 34, 0, 0);
+	FIELDS(dxk_policy, 36, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);
 	FIELDS(dxk_ctx_stop, 6, 2, 0);
 	FIELDS(dxk_member_create, 4, 0, 0);
 	FIELDS(dxk_crew_wait, 4, 1, 0);
 	FIELDS(dxk_post_entry, 6, 4, 0);
+	FIELDS(dxk_wait, 2, 3, 0);
+	FIELDS(dxk_post_more, 8, 9, 0);
 	FIELDS(dxk_post, 6, 2, 0);
 	FIELDS(dxk_result, 8, 2, 0);
 	FIELDS(dxk_rejoin, 8, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
+	FIELDS(dxk_done_more, 4, 5, 0);
 	FIELDS(dxk_work, 12, 4, 0);
+	FIELDS(dxk_work_more, 14, 6, 0);
 	FIELDS(dxk_next, 8, 4, 0);
 	FIELDS(dxk_should_stop, 2, 1, 0);
+	FIELDS(dxk_names, 4, 2, 0);
 	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 	FIELDS(dxk_log_write, 4, 2, 0);
 	FIELDS(dxk_log_read, 4, 2, 0);

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/more.h"
 #include "engine/next.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
@@ -25,9 +26,11 @@
 
 /* --- post ------------------------------------------------------------------ */
 
-/* Make one request of a post from its entry. */
-static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
-			  const struct dxk_poster *who)
+/* Make one request of a post from its entry. @more: of a longer one, or NULL */
+static __always_inline int dxk_post_entry(struct dxk_post_op *p,
+					  const struct dxk_post_entry *e,
+					  const struct dxk_post_more *more,
+					  const struct dxk_poster *who)
 {
 	struct file *file __free(fput) = NULL;
 	struct dxk_payer payer;
@@ -44,6 +47,11 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
 	rqe = dxk_client_add(p, e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
+	if (more) {
+		err = dxk_more_make(p->m->engine, rqe, more);
+		if (err)
+			return err;
+	}
 	if (file) {
 		payer = dxk_payer_self();
 		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, &payer);
@@ -56,18 +64,39 @@ static int dxk_post_entry(struct dxk_post_op *p, const struct dxk_post_entry *e,
 	return 0;
 }
 
+static int dxk_post_short(struct dxk_post_op *p, const struct dxk_post *a, u32 i,
+			  const struct dxk_poster *who)
+{
+	struct dxk_post_entry e;
+	int err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
+
+	if (err)
+		return err;
+	if (unlikely(e.attrs & PXR_MORE))
+		return -EINVAL;
+	return dxk_post_entry(p, &e, NULL, who);
+}
+
+static noinline int dxk_post_long(struct dxk_post_op *p, const struct dxk_post *a, u32 i,
+				  const struct dxk_poster *who)
+{
+	struct dxk_post_more e;
+
+	return dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i) ?:
+	       dxk_post_entry(p, &e.post, &e, who);
+}
+
 static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 {
 	const struct dxk_poster who = dxk_poster_self();
-	struct dxk_post_entry e;
+	bool is_long = a->entry_size > sizeof(struct dxk_post_entry);
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < a->nr && !err; i++) {
 		a->index = i;
-		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
-		if (!err)
-			err = dxk_post_entry(p, &e, &who);
+		err = unlikely(is_long) ? dxk_post_long(p, a, i, &who) :
+					  dxk_post_short(p, a, i, &who);
 	}
 	return err;
 }
@@ -254,8 +283,61 @@ static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
 		return -EFAULT;
 	rqe->data_len = d->data_len;
 	rqe->status = d->status;
+	if (unlikely(rqe->more))
+		rqe->more->parks = false;
 	dxk_rqe_change(rqe, done);
 	return 0;
+}
+
+/* Store what a turn leaves to the next one. */
+static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
+			struct list_head *done)
+{
+	struct dxk_rqe *rqe = dxk_busy_find(m, d->done.ticket);
+	u32 len = d->done.data_len;
+	void *data;
+	int err;
+
+	if (!rqe)
+		return -ESTALE;
+	if (d->done.status)
+		return -EINVAL;
+	if (len > rqe->result_room)
+		return -EMSGSIZE;
+	err = dxk_wait_set(m->engine, rqe, &d->wait);
+	if (err)
+		return err;
+	if (len) {
+		data = dxk_rqe_new_data(rqe, len);
+		if (!data)
+			return -ENOMEM;
+		if (copy_from_user(data, u64_to_user_ptr(d->done.data), len)) {
+			if (data != rqe->data)
+				kfree(data);
+			return -EFAULT;
+		}
+		dxk_rqe_set_data(rqe, data, len);
+	}
+	rqe->data_len = len;
+	dxk_rqe_change(rqe, done);
+	return 0;
+}
+
+/* One completion, of a longer element. */
+static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_next *a, u32 i)
+{
+	const struct dxk_wait *wait;
+	struct dxk_done_more d;
+	int err = dxk_array_get(&d, sizeof(d), a->done, a->done_size, i);
+
+	if (err)
+		return err;
+	wait = &d.wait;
+	if (wait->wait)
+		return dxk_park_get(n->m, &d, &n->done);
+	if (wait->deadline | wait->owner | wait->state | wait->prio)
+		return -EINVAL;
+	return dxk_done_get(n->m, &d.done, &n->done);
 }
 
 static void dxk_count_stale(struct dxk_engine *e)
@@ -276,9 +358,13 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 	u32 i;
 
 	for (i = 0; i < a->nr_done; i++) {
-		err = dxk_array_get(&d, sizeof(d), a->done, a->done_size, i);
-		if (!err)
-			err = dxk_done_get(n->m, &d, &n->done);
+		if (unlikely(a->done_size > sizeof(d))) {
+			err = dxk_done_get_long(n, a, i);
+		} else {
+			err = dxk_array_get(&d, sizeof(d), a->done, a->done_size, i);
+			if (!err)
+				err = dxk_done_get(n->m, &d, &n->done);
+		}
 		if (err)
 			break;
 	}
@@ -291,6 +377,25 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 	if (err)
 		list_splice_init(&n->done, &n->m->busy);
 	return err;
+}
+
+/* The element, of the size that the worker knows. */
+static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work *w,
+				const struct dxk_next *a, u32 i)
+{
+	const struct dxk_more *more = rqe->more;
+	struct dxk_work_more m = { };
+
+	if (a->work_size <= sizeof(*w))
+		return dxk_array_put(w, sizeof(*w), a->work, a->work_size, i);
+	m.work = *w;
+	if (more) {
+		m.name = more->name;
+		m.state = more->wait.state;
+		m.turn = more->turn;
+		m.wake = more->wake;
+	}
+	return dxk_array_put(&m, sizeof(m), a->work, a->work_size, i);
 }
 
 /* Hand one request to the worker: data, file, element, in this order. */
@@ -309,6 +414,7 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 		.fd = -1,
 		.attempt = rqe->attempts,
 	};
+	struct file *file = dxk_rqe_file(rqe);
 	int err;
 
 	/* The policy may have grown since this call began, over a Stop and a Start. */
@@ -319,12 +425,12 @@ static int dxk_work_put(struct dxk_rqe *rqe, const struct dxk_next *a, u32 i)
 	    copy_to_user(dxk_array_at(a->data, a->data_stride, i), rqe->data,
 			 rqe->data_len))
 		return -EFAULT;
-	if (rqe->file) {
-		w.fd = dxk_receive_fd(rqe->file->file, O_CLOEXEC);
+	if (file) {
+		w.fd = dxk_receive_fd(file, O_CLOEXEC);
 		if (w.fd < 0)
 			return w.fd;
 	}
-	err = dxk_array_put(&w, sizeof(w), a->work, a->work_size, i);
+	err = dxk_work_put_element(rqe, &w, a, i);
 	if (err && w.fd >= 0)
 		close_fd(w.fd);
 	return err;
@@ -349,7 +455,7 @@ static int dxk_works_put_plain(const struct dxk_next *a, const struct dxk_next_o
 	for (; nr < (int)n->nr; nr++, to++, *rqe = list_next_entry(*rqe, link)) {
 		const struct dxk_rqe *from = *rqe;
 
-		if ((a->data && from->data_len) || from->file)
+		if ((a->data && from->data_len) || dxk_rqe_has_file(from))
 			break;
 		unsafe_put_user(from->ticket, &to->ticket, out_end);
 		unsafe_put_user(from->cookie, &to->owner, out_end);
@@ -478,6 +584,51 @@ long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 	if (a->nr_done && dxk_put_field(n.taken, &theirs->nr_taken) && !n.taken && ret <= 0)
 		return -EFAULT;
 	return ret < 0 && n.taken ? 0 : ret;
+}
+
+/* --- names ------------------------------------------------------------------ */
+
+static long dxk_names_get(const struct dxk_names *a, u64 *names)
+{
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (a->reserved || !a->nr || a->nr > DXK_BATCH_MAX)
+		return -EINVAL;
+	return copy_from_user(names, u64_to_user_ptr(a->names), a->nr * sizeof(*names)) ?
+	       -EFAULT : 0;
+}
+
+long dxk_wake_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_names *a = &c->args.names;
+	u64 names[DXK_BATCH_MAX];
+	long ret;
+
+	if (a->states)
+		return -EINVAL;
+	ret = dxk_names_get(a, names);
+	return ret ?: dxk_wake_names(obj, names, a->nr);
+}
+
+long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_names *a = &c->args.names;
+	u64 names[DXK_BATCH_MAX];
+	u32 __user *theirs = u64_to_user_ptr(a->states);
+	u32 states[DXK_BATCH_MAX];
+	long ret;
+
+	ret = dxk_names_get(a, names);
+	if (ret)
+		return ret;
+	/* An address that is wrong cancels nothing. */
+	if (a->states && clear_user(theirs, a->nr * sizeof(*states)))
+		return -EFAULT;
+	ret = dxk_cancel_names(obj, names, a->nr, states);
+	if ((ret > 0 || ret == -ENOENT) && a->states &&
+	    copy_to_user(theirs, states, a->nr * sizeof(*states)))
+		return -EFAULT;
+	return ret;
 }
 
 /* --- should_stop ----------------------------------------------------------- */

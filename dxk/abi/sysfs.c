@@ -111,7 +111,7 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 }
 
 /* Filled from the table of fields. */
-#define DXK_POLICY_ATTRS	34
+#define DXK_POLICY_ATTRS	36
 static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
 static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
 
@@ -192,6 +192,7 @@ static struct attribute *dxk_pool_attrs[] = {
 	DXK_ATTR("thread_spares", DXK_POOL_THREAD, 0444, dxk_pool_spares_show, NULL),
 	DXK_POOL("ready", DXK_POOL_READY),
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
+	DXK_POOL("wait", DXK_POOL_WAIT),
 	DXK_POOL("log", DXK_POOL_LOG),
 	DXK_ATTR("log_lost", 0, 0444, dxk_log_lost_show, NULL),
 	DXK_ATTR("log_unwritten", 0, 0444, dxk_log_unwritten_show, NULL),

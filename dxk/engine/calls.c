@@ -9,6 +9,7 @@
 #include "engine/os.h"
 #include "engine/space.h"
 #include "engine/stall.h"
+#include "engine/wake.h"
 #include "trace.h"
 
 /* --- post and rejoin ------------------------------------------------------- */
@@ -167,6 +168,40 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	if (unlikely(n->files))
 		os_let_go(n->files);
 	return err ?: n->err;
+}
+
+/* --- names ------------------------------------------------------------------ */
+
+static int dxk_names_do(struct dxk_member *m, const u64 *names, u32 nr, u32 *states,
+			dxk_op_fn *run)
+{
+	struct dxk_names_op n = { .m = m, .names = names, .nr = nr, .states = states };
+
+	if (!READ_ONCE(m->engine->waits.on))
+		return -EOPNOTSUPP;
+	INIT_LIST_HEAD(&n.ended);
+	dxk_perform(m->engine, &n.op, run);
+	dxk_rqe_drop_all(m, &n.ended);
+	return (int)n.found ?: -ENOENT;
+}
+
+/**
+ * dxk_wake_names - call requests by their names
+ * @m: the member; of its space
+ * @names: the names
+ * @nr: 1..%DXK_BATCH_MAX
+ *
+ * Return: how many there are, -ENOENT for none, -EOPNOTSUPP: the policy has no names.
+ */
+int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr)
+{
+	return dxk_names_do(m, names, nr, NULL, dxk_wake_names_run);
+}
+
+/** dxk_cancel_names - dxk_wake_names(), to end them; @states: out, DXK_CANCEL_*, or NULL */
+int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states)
+{
+	return dxk_names_do(m, names, nr, states, dxk_cancel_names_run);
 }
 
 /* --- members --------------------------------------------------------------- */

@@ -17,6 +17,9 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
 
 int dxk_next(struct dxk_next_op *n, u64 deadline);
 
+int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr);
+int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states);
+
 void dxk_rest(struct dxk_member *m, bool rests);
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
 int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares);

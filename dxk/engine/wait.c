@@ -41,6 +41,77 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	return 0;
 }
 
+static bool dxk_wait_is_none(const struct dxk_wait *wait)
+{
+	return !(wait->deadline | wait->owner | wait->state | wait->wait | wait->prio);
+}
+
+/**
+ * dxk_more_make - give a request what its post says beside the usual
+ * @e: its context
+ * @rqe: POSTED, not taken over
+ * @p: the post
+ *
+ * Return: 0; -EOPNOTSUPP: the policy lets no request wait; -EINVAL, -ENOMEM.
+ */
+int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_post_more *p)
+{
+	u32 attrs = rqe->attrs;
+	struct dxk_more *more;
+	int err = 0;
+
+	if ((p->name && !(attrs & PXR_NAMED)) || (p->expire && !(attrs & PXR_EXPIRE)) ||
+	    (!dxk_wait_is_none(&p->wait) && !(attrs & PXR_WAIT)))
+		return -EINVAL;
+	if (!(attrs & PXR_MORE))
+		return 0;
+	if (!READ_ONCE(e->waits.on))
+		return -EOPNOTSUPP;
+	if (attrs & PXR_WAIT)
+		err = dxk_wait_check(&p->wait, attrs & PXR_NAMED);
+	if (!err && p->wait.wait & DXK_WAIT_AGAIN)
+		err = -EINVAL;
+	if (err)
+		return err;
+	more = dxk_more_of(rqe);
+	if (!more)
+		return -ENOMEM;
+	more->wait = p->wait;
+	more->name = p->name;
+	more->named = attrs & PXR_NAMED;
+	if (attrs & PXR_EXPIRE)
+		more->expire = p->expire;
+	if (p->wait.wait & DXK_WAIT_PRIO)
+		rqe->prio = rqe->own_prio = p->wait.prio;
+	return 0;
+}
+
+/**
+ * dxk_wait_set - the turn of a request is to end with a wait
+ * @e: its context
+ * @rqe: BUSY, the caller's; what is posted beside it, and its data, is as it was
+ * @wait: for what
+ *
+ * Then comes dxk_next(). Return: 0; -EOPNOTSUPP, -EINVAL, -ENOMEM.
+ */
+int dxk_wait_set(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_wait *wait)
+{
+	struct dxk_more *more;
+	int err;
+
+	if (!READ_ONCE(e->waits.on))
+		return -EOPNOTSUPP;
+	err = dxk_wait_check(wait, rqe->more && rqe->more->named);
+	if (err)
+		return err;
+	more = dxk_more_of(rqe);
+	if (!more)
+		return -ENOMEM;
+	more->wait = *wait;
+	more->parks = true;
+	return 0;
+}
+
 void dxk_waits_init(struct dxk_waits *waits)
 {
 	u32 line;

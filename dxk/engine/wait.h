@@ -29,7 +29,6 @@
 
 struct dxk_engine;
 struct dxk_more;
-struct dxk_next_op;
 struct dxk_owner;
 struct dxk_rqe;
 struct dxk_space;
@@ -65,6 +64,8 @@ struct dxk_waits {
 	u64 seed;
 };
 
+int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_post_more *p);
+int dxk_wait_set(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_wait *wait);
 int dxk_wait_check(const struct dxk_wait *wait, bool named);
 
 void dxk_waits_init(struct dxk_waits *waits);

@@ -92,6 +92,7 @@ static int dxk_show_pools(struct dxk_ctx *ctx, struct dxk_text *t)
 		[DXK_POOL_THREAD] = "thread",
 		[DXK_POOL_READY] = "ready",
 		[DXK_POOL_REJOIN] = "rejoin",
+		[DXK_POOL_WAIT] = "wait",
 		[DXK_POOL_LOG] = "log",
 		[DXK_POOL_HANDLE] = "handle",
 	};
@@ -167,11 +168,12 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 	if (!seen)
 		return -ENOMEM;
 	nr = dxk_owners_look(&ctx->engine, seen);
-	dxk_text_line(t, "%-18s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin");
+	dxk_text_line(t, "%-18s  %8s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin",
+		      "waiting");
 	for (i = 0; i < nr; i++)
-		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u\n", seen[i].cookie,
+		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u  %8u\n", seen[i].cookie,
 			      seen[i].nr[DXK_AT_READY], seen[i].nr[DXK_AT_WORK],
-			      seen[i].nr[DXK_AT_REJOIN]);
+			      seen[i].nr[DXK_AT_REJOIN], seen[i].nr[DXK_AT_WAIT]);
 	if (nr < READ_ONCE(ctx->engine.owners.nr))
 		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->engine.owners.nr));
 	return 0;

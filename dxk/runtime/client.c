@@ -59,19 +59,22 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 		.attrs = req->attrs,
 	};
 	struct file *file = req->attrs & PXR_FD ? req->file : NULL;
+	const struct dxk_post_more more = {
+		.name = req->name, .expire = req->expire, .wait = req->wait,
+	};
 	struct dxk_rqe *rqe;
+	int err;
 
 	if (req->attrs & PXR_FD && !file)
 		return -EBADF;
 	rqe = dxk_client_add(p, &e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
-	if (file) {
-		int err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, NULL);
-
-		if (err)
-			return err;
-	}
+	err = dxk_more_make(p->m->engine, rqe, &more);
+	if (!err && file)
+		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, NULL);
+	if (err)
+		return err;
 	if (req->data_len)
 		memcpy(rqe->data, req->data, req->data_len);
 	return 0;
@@ -130,6 +133,39 @@ out_drop:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dxk_post);
+
+/**
+ * dxk_wake - call a request by its name (R-3)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @name: of a request that was posted by one of the kernel's members
+ *
+ * It ends the wait of a request that waits for a call; of another one the next that does.
+ * Return: 0; -ENOENT: there is none of that name, or it has ended; -EOPNOTSUPP: the policy's
+ * max_waiting is 0.
+ */
+int dxk_wake(struct dxk_member *member, u64 name)
+{
+	int ret = dxk_wake_names(member, &name, 1);
+
+	return min(ret, 0);
+}
+EXPORT_SYMBOL_GPL(dxk_wake);
+
+/**
+ * dxk_cancel - end a request by its name (D-21)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @name: of a request that was posted by one of the kernel's members
+ *
+ * Return: %DXK_CANCEL_ENDED, %DXK_CANCEL_TOLD; or an error as of dxk_wake().
+ */
+int dxk_cancel(struct dxk_member *member, u64 name)
+{
+	u32 state;
+	int ret = dxk_cancel_names(member, &name, 1, &state);
+
+	return ret < 0 ? ret : (int)state;
+}
+EXPORT_SYMBOL_GPL(dxk_cancel);
 
 static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 {

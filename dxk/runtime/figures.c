@@ -13,6 +13,7 @@ u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool)
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->engine.policy.max_threads),
 		[DXK_POOL_READY] = READ_ONCE(ctx->engine.policy.ready_entries),
 		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.policy.rejoin_entries),
+		[DXK_POOL_WAIT] = READ_ONCE(ctx->engine.policy.max_waiting),
 		[DXK_POOL_LOG] = READ_ONCE(ctx->engine.policy.log_entries),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->engine.policy.handle_entries),
 	};
@@ -27,6 +28,7 @@ u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool)
 				    READ_ONCE(ctx->engine.crew.workers[DXK_KERNEL]),
 		[DXK_POOL_READY] = READ_ONCE(ctx->engine.nr[DXK_AT_READY]),
 		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.nr[DXK_AT_REJOIN]),
+		[DXK_POOL_WAIT] = READ_ONCE(ctx->engine.nr[DXK_AT_WAIT]),
 		[DXK_POOL_LOG] = dxk_log_count(&ctx->log),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.use),
 	};
@@ -40,6 +42,7 @@ u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool)
 		[DXK_POOL_THREAD] = READ_ONCE(ctx->engine.high[DXK_AT_WORK]),
 		[DXK_POOL_READY] = READ_ONCE(ctx->engine.high[DXK_AT_READY]),
 		[DXK_POOL_REJOIN] = READ_ONCE(ctx->engine.high[DXK_AT_REJOIN]),
+		[DXK_POOL_WAIT] = READ_ONCE(ctx->engine.high[DXK_AT_WAIT]),
 		[DXK_POOL_LOG] = READ_ONCE(ctx->log.high),
 		[DXK_POOL_HANDLE] = READ_ONCE(ctx->handles.high),
 	};

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 
+#include "engine/more.h"
 #include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/queue.h"
@@ -169,8 +170,10 @@ void os_release(struct dxk_rqe *rqe)
 	if (rqe->exec)
 		dxk_executor_put(rqe->exec);
 	/* Of a request that was not taken, or ends after its context. */
-	if (rqe->file)
-		os_let_go(rqe->file);
+	if (dxk_rqe_has_file(rqe)) {
+		os_let_go(rqe->more->file);
+		rqe->more->file = NULL;
+	}
 }
 
 /**

@@ -10,6 +10,7 @@
 
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/name.h"
 #include "engine/life.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
@@ -93,13 +94,23 @@ static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
 
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)
 {
-	return dxk_owners_start(&ctx->engine);
+	struct dxk_engine *e = &ctx->engine;
+	int err = dxk_names_start(e);
+
+	if (err)
+		return err;
+	err = dxk_owners_start(e);
+	if (err)
+		dxk_names_unstart(e);
+	return err;
 }
 
 static void dxk_rejoin_pool_stop(struct dxk_ctx *ctx, bool failed)
 {
-	if (failed)
-		dxk_owners_unstart(&ctx->engine);
+	if (!failed)
+		return;
+	dxk_owners_unstart(&ctx->engine);
+	dxk_names_unstart(&ctx->engine);
 }
 
 /* Messages of an earlier run stay, if nobody has read them (DX-103). */

@@ -12,6 +12,7 @@
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/life.h"
+#include "engine/more.h"
 #include "engine/next.h"
 #include "engine/stop.h"
 #include "engine/turn.h"
@@ -34,7 +35,7 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 		.data = rqe->data,
 		.data_len = rqe->data_len,
 		.result_room = rqe->result_room,
-		.file = rqe->file ? rqe->file->file : NULL,
+		.file = dxk_rqe_file(rqe),
 		.self = m,
 		.uid = KUIDT_INIT(rqe->poster.uid),
 		.gid = KGIDT_INIT(rqe->poster.gid),
@@ -42,6 +43,12 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 	};
 	s32 status;
 
+	if (unlikely(rqe->more)) {
+		call.name = rqe->more->name;
+		call.state = rqe->more->wait.state;
+		call.turn = rqe->more->turn;
+		call.wake = rqe->more->wake;
+	}
 	status = rqe->exec->execute_this_request(&call);
 	if (WARN_ON_ONCE(call.result_len > rqe->result_room))
 		call.result_len = rqe->result_room;
@@ -224,11 +231,12 @@ void dxk_worker_reap(struct dxk_thread *t)
  *
  * Context: any.
  * Return: true for a service request of lane 0 from the begin of Stop on, for every
- * request from the begin of Stop(cancel) or the close of the context on.
+ * request from the begin of Stop(cancel) or the close of the context on, and for one that
+ * is cancelled or has expired.
  */
 bool dxk_should_stop(const struct dxk_call *call)
 {
-	return dxk_is_to_end(call->self->engine, call->attrs);
+	return dxk_is_to_end(call->self->engine, call->attrs) || READ_ONCE(call->self->told);
 }
 EXPORT_SYMBOL_GPL(dxk_should_stop);
 
@@ -250,6 +258,27 @@ int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline)
 	return dxk_should_wait(call->self, deadline);
 }
 EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
+
+/**
+ * dxk_call_wait - have the turn end with a wait (R-3, R-4, R-9)
+ * @call: the running request; the caller is the thread that executes it
+ * @wait: for what
+ *
+ * The turn ends when the executor returns, be it whatever; then the request waits, without a
+ * worker, and has another turn, on any worker, with @wait.state, the bytes that result_len
+ * says as its data, and the reason. A further call before that replaces the wait.
+ *
+ * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0;
+ * -ENOMEM. Then the turn ends as ever.
+ */
+int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
+{
+	struct dxk_member *m = call->self;
+
+	might_sleep();
+	return dxk_wait_set(m->engine, list_last_entry(&m->busy, struct dxk_rqe, link), wait);
+}
+EXPORT_SYMBOL_GPL(dxk_call_wait);
 
 /**
  * dxk_handle_file - the calling worker's private file of a handle (DX-26)

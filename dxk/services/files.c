@@ -13,6 +13,7 @@
 #include "engine/life.h"
 #include "engine/os.h"
 #include "engine/request.h"
+#include "engine/more.h"
 #include "services/file.h"
 #include "services/files.h"
 
@@ -85,11 +86,15 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file,
 		     const struct dxk_payer *payer)
 {
-	struct dxk_file_ref *ref = dxk_files_ref(files, file, payer);
+	struct dxk_more *more = dxk_more_of(rqe);
+	struct dxk_file_ref *ref;
 
+	if (!more)
+		return -ENOMEM;
+	ref = dxk_files_ref(files, file, payer);
 	if (IS_ERR(ref))
 		return PTR_ERR(ref);
-	rqe->file = ref;
+	more->file = ref;
 	return 0;
 }
 

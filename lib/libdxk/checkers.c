@@ -49,12 +49,18 @@ static const void *pointer(uint64_t value)
 
 /* --- requests ---------------------------------------------------------------- */
 
-void dxk_posting(const struct dxk_post_entry *entries, unsigned int nr)
+/* The next element; its size may be more than that of the struct it begins with. */
+static const void *behind(const void *element, size_t size)
+{
+	return (const char *)element + size;
+}
+
+void dxk_posting(const struct dxk_post_entry *entries, unsigned int nr, size_t size)
 {
 	if (!__tsan_release)
 		return;
-	while (nr--)
-		__tsan_release(&params[place(entries++->param)]);
+	for (; nr--; entries = behind(entries, size))
+		__tsan_release(&params[place(entries->param)]);
 }
 
 static void fetched_one(int member, const struct dxk_work *work)
@@ -68,18 +74,29 @@ static void fetched_one(int member, const struct dxk_work *work)
 	atomic_store(&d->name, name);
 }
 
+/* It comes after its turns before. */
+static void turned_one(const struct dxk_work_more *more)
+{
+	if (!more->turn)
+		return;
+	__tsan_acquire(&owners[place(more->work.owner)]);
+	__tsan_acquire(&everybody);
+}
+
 void dxk_fetched(int member, const struct dxk_next *next, int rc)
 {
 	const struct dxk_work *work = pointer(next->work);
 	const char *data = pointer(next->data);
 
-	for (; rc > 0; rc--, work++) {
-		dxk_written(work, sizeof(*work));
+	for (; rc > 0; rc--, work = behind(work, next->work_size)) {
+		dxk_written(work, next->work_size);
 		if (data)
 			dxk_written(data, work->data_len);
 		data = data ? data + next->data_stride : NULL;
 		if (__tsan_acquire)
 			fetched_one(member, work);
+		if (__tsan_acquire && next->work_size > sizeof(*work))
+			turned_one((const void *)work);
 	}
 }
 
@@ -92,12 +109,12 @@ static void completing_one(int member, const struct dxk_done *done)
 	__tsan_release(atomic_load(&d->name) == name ? &owners[place(owner)] : &everybody);
 }
 
-void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr)
+void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr, size_t size)
 {
 	if (!__tsan_release)
 		return;
-	while (nr--)
-		completing_one(member, dones++);
+	for (; nr--; dones = behind(dones, size))
+		completing_one(member, dones);
 }
 
 void dxk_collected(const struct dxk_rejoin *rejoin, int rc)

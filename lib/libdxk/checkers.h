@@ -31,10 +31,10 @@ static inline void dxk_written(const void *p, size_t len)
 /*
  * Who executes a request comes after who posted it, and who collects, or is told that
  * none exists, after those who executed. The first two go before their call, the others
- * behind it, with what it returned.
+ * behind it, with what it returned. @size: of an element
  */
-void dxk_posting(const struct dxk_post_entry *entries, unsigned int nr);
-void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr);
+void dxk_posting(const struct dxk_post_entry *entries, unsigned int nr, size_t size);
+void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr, size_t size);
 void dxk_fetched(int member, const struct dxk_next *next, int rc);
 void dxk_collected(const struct dxk_rejoin *rejoin, int rc);
 

@@ -194,6 +194,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(max_spares),
 		FIELD(user_share),
 		FIELD(prealloc_requests),
+		FIELD(max_waiting),
+		FIELD(reserved),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

@@ -13,9 +13,9 @@ int dxk_post(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	return dxk_post_flags(member, entries, nr, 0, timeout_ns, reason);
 }
 
-int dxk_post_flags(int member, const struct dxk_post_entry *entries,
-		   unsigned int nr, unsigned int flags, int64_t timeout_ns,
-		   unsigned int *reason)
+/* Of elements of @size bytes, which begin with the entry. */
+static int post(int member, const void *entries, size_t size, unsigned int nr,
+		unsigned int flags, int64_t timeout_ns, unsigned int *reason)
 {
 	uint64_t deadline = dxk_deadline(timeout_ns);
 	unsigned int taken = 0, n, why = 0;
@@ -24,26 +24,40 @@ int dxk_post_flags(int member, const struct dxk_post_entry *entries,
 	if (nr > INT_MAX)
 		return -EINVAL;
 	do {
-		struct dxk_post post = {
-			.size = sizeof(post),
+		const char *first = (const char *)entries + taken * size;
+		struct dxk_post arg = {
+			.size = sizeof(arg),
 			.flags = flags,
 			.deadline = deadline,
-			.entries = address(entries + taken),
+			.entries = address(first),
 			.nr = n = min_u(nr - taken, DXK_BATCH_MAX),
-			.entry_size = sizeof(*entries),
+			.entry_size = (uint32_t)size,
 		};
 
-		dxk_posting(entries + taken, n);
-		rc = call(member, DXK_IOC_POST, &post);
+		dxk_posting((const void *)first, n, size);
+		rc = call(member, DXK_IOC_POST, &arg);
 		if (rc > 0)
 			taken += (unsigned int)rc;
 		if (rc != (int)n)
-			why = post.reason;
+			why = arg.reason;
 	} while (rc == (int)n && taken < nr);
 
 	if (reason)
 		*reason = why;
 	return taken ? (int)taken : rc;
+}
+
+int dxk_post_flags(int member, const struct dxk_post_entry *entries,
+		   unsigned int nr, unsigned int flags, int64_t timeout_ns,
+		   unsigned int *reason)
+{
+	return post(member, entries, sizeof(*entries), nr, flags, timeout_ns, reason);
+}
+
+int dxk_post_more(int member, const struct dxk_post_more *entries, unsigned int nr,
+		  int64_t timeout_ns, unsigned int *reason)
+{
+	return post(member, entries, sizeof(*entries), nr, 0, timeout_ns, reason);
 }
 
 int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
@@ -101,13 +115,26 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 	return got ? (int)got : rc;
 }
 
+static int next(int member, struct dxk_next *arg, unsigned int *nr_taken)
+{
+	int rc;
+
+	dxk_completing(member, (const void *)(uintptr_t)arg->done, arg->nr_done,
+		       arg->done_size);
+	rc = call(member, DXK_IOC_NEXT, arg);
+	dxk_fetched(member, arg, rc);
+	if (nr_taken)
+		*nr_taken = rc < 0 ? 0 : arg->nr_taken;
+	return rc;
+}
+
 int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 	     unsigned int *nr_taken, struct dxk_work *works,
 	     unsigned int nr_work, void *data, size_t data_stride,
 	     int64_t timeout_ns)
 {
-	struct dxk_next next = {
-		.size = sizeof(next),
+	struct dxk_next arg = {
+		.size = sizeof(arg),
 		.deadline = dxk_deadline(timeout_ns),
 		.done = address(dones),
 		.work = address(works),
@@ -118,12 +145,46 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 		.work_size = nr_work ? sizeof(*works) : 0,
 		.data_stride = data ? stride32(data_stride) : 0,
 	};
-	int rc;
 
-	dxk_completing(member, dones, nr_done);
-	rc = call(member, DXK_IOC_NEXT, &next);
-	dxk_fetched(member, &next, rc);
-	if (nr_taken)
-		*nr_taken = rc < 0 ? 0 : next.nr_taken;
+	return next(member, &arg, nr_taken);
+}
+
+int dxk_next_more(int member, const struct dxk_done_more *dones, unsigned int nr_done,
+		  unsigned int *nr_taken, struct dxk_work_more *works,
+		  unsigned int nr_work, void *data, size_t data_stride,
+		  int64_t timeout_ns)
+{
+	struct dxk_next arg = {
+		.size = sizeof(arg),
+		.deadline = dxk_deadline(timeout_ns),
+		.done = address(dones),
+		.work = address(works),
+		.data = address(data),
+		.nr_done = nr_done,
+		.done_size = nr_done ? sizeof(*dones) : 0,
+		.nr_work = nr_work,
+		.work_size = nr_work ? sizeof(*works) : 0,
+		.data_stride = data ? stride32(data_stride) : 0,
+	};
+
+	return next(member, &arg, nr_taken);
+}
+
+int dxk_wake(int member, const uint64_t *names, unsigned int nr)
+{
+	struct dxk_names arg = { .size = sizeof(arg), .names = address(names), .nr = nr };
+
+	return call(member, DXK_IOC_WAKE, &arg);
+}
+
+int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *states)
+{
+	struct dxk_names arg = {
+		.size = sizeof(arg), .names = address(names), .states = address(states), .nr = nr,
+	};
+	int rc = call(member, DXK_IOC_CANCEL, &arg);
+
+	if (states && (rc > 0 || rc == -ENOENT))
+		dxk_written(states, nr * sizeof(*states));
 	return rc;
 }

@@ -21,20 +21,25 @@ NO_HOLES(dxk_version, 6, 1, 0);
 NO_HOLES(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
-NO_HOLES(dxk_policy, 34, 0, 0);
+NO_HOLES(dxk_policy, 36, 0, 0);
 NO_HOLES(dxk_ctx_start, 2, 0, 0);
 NO_HOLES(dxk_running, 2, 4, 0);
 NO_HOLES(dxk_ctx_stop, 6, 2, 0);
 NO_HOLES(dxk_member_create, 4, 0, 0);
 NO_HOLES(dxk_crew_wait, 4, 1, 0);
 NO_HOLES(dxk_post_entry, 6, 4, 0);
+NO_HOLES(dxk_wait, 2, 3, 0);
+NO_HOLES(dxk_post_more, 8, 9, 0);
 NO_HOLES(dxk_post, 6, 2, 0);
 NO_HOLES(dxk_result, 8, 2, 0);
 NO_HOLES(dxk_rejoin, 8, 4, 0);
 NO_HOLES(dxk_done, 2, 2, 0);
+NO_HOLES(dxk_done_more, 4, 5, 0);
 NO_HOLES(dxk_work, 12, 4, 0);
+NO_HOLES(dxk_work_more, 14, 6, 0);
 NO_HOLES(dxk_next, 8, 4, 0);
 NO_HOLES(dxk_should_stop, 2, 1, 0);
+NO_HOLES(dxk_names, 4, 2, 0);
 NO_HOLES(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 NO_HOLES(dxk_log_write, 4, 2, 0);
 NO_HOLES(dxk_log_read, 4, 2, 0);
@@ -352,7 +357,7 @@ TEST(answers)
 	EXPECT_EQ(DXK_ABI_VERSION, version.abi);
 	EXPECT_EQ(DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
 		  DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES | DXK_CAP_HELP |
-		  DXK_CAP_SPARE | DXK_CAP_POSTER, version.capabilities);
+		  DXK_CAP_SPARE | DXK_CAP_POSTER | DXK_CAP_WAIT, version.capabilities);
 	EXPECT_EQ(DXK_BATCH_MAX, version.batch_max);
 	EXPECT_EQ(499, version.max_threads);
 	EXPECT_EQ(1 << 20, version.max_entries);
@@ -438,8 +443,8 @@ TEST_F(abi, arrays)
 
 	/* A longer element with something in its tail, behind a good one. */
 	{
-		struct { struct dxk_post_entry e; uint64_t tail; } longer[2] = {
-			{ .e = self->entry[0] }, { .e = self->entry[0], .tail = 1 },
+		struct { struct dxk_post_more e; uint64_t tail; } longer[2] = {
+			{ .e.post = self->entry[0] }, { .e.post = self->entry[0], .tail = 1 },
 		};
 
 		post = good_post;
@@ -454,8 +459,8 @@ TEST_F(abi, arrays)
 	}
 
 	if (self->is == ON_WORKER) {
-		struct { struct dxk_done d; uint64_t tail; } longer = {
-			.d = { .ticket = 1 }, .tail = 1,
+		struct { struct dxk_done_more d; uint64_t tail; } longer = {
+			.d.done = { .ticket = 1 }, .tail = 1,
 		};
 
 		next = good_next, next.nr_work = 0;

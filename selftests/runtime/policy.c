@@ -76,6 +76,8 @@ static const struct field {
 	{ "user_share", "user_share", F(user_share), 75, 1, 100, 0, 101, EINVAL, DYNAMIC },
 	{ "prealloc_requests", "prealloc_requests", F(prealloc_requests), 64, 0, 1 << 21, -1,
 	  (1 << 21) + 1, EINVAL, STATIC },
+	{ "max_waiting", "max_waiting", F(max_waiting), 0, 0, 1 << 21, -1, (1 << 21) + 1,
+	  EINVAL, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)
@@ -120,8 +122,8 @@ TEST(defaults)
 			TH_LOG("%s", f->file);
 	}
 	EXPECT_EQ(t.policy.ready_entries, t.policy.rejoin_entries);
-	/* size and bad_field are the only others */
-	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
+	/* size, bad_field and reserved are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
 	dxt_close(&t);
 }
 

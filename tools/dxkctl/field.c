@@ -47,6 +47,7 @@ static const struct field fields[] = {
 	F(max_spares, 0, 499),
 	F(user_share, 1, 100),
 	F(prealloc_requests, 0, 1 << 21),
+	F(max_waiting, 0, 1 << 21),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))

@@ -60,6 +60,8 @@ static const struct field {
 	FIELD(TPMaxSpares, max_spares, 8),
 	FIELD(TPUserShare, user_share, 75),
 	FIELD(TPPreallocRequests, prealloc_requests, 64),
+	FIELD(TPMaxWaiting, max_waiting, 0),
+	FIELD(TPReserved, reserved, 0),
 #undef FIELD
 };
 

@@ -143,6 +143,8 @@ enum DXLogWriter {
  * @TPUserShare: percent that one user other than the owner of the context may have of what
  *	it has and what is free
  * @TPPreallocRequests: requests that Start allocates
+ * @TPMaxWaiting: most requests that wait at a time; 0: none
+ * @TPReserved: 0
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -181,7 +183,9 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPMaxSpares;
 	uint32_t TPUserShare;
 	uint32_t TPPreallocRequests;
-	uint64_t Reserved[3];
+	uint32_t TPMaxWaiting;
+	uint32_t TPReserved;
+	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 
 /**

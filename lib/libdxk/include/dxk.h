@@ -326,6 +326,20 @@ int dxk_post_flags(int member, const struct dxk_post_entry *entries,
 		   unsigned int *reason);
 
 /**
+ * dxk_post_more - post requests that have a name, wait, or expire
+ * @member: see dxk_post()
+ * @entries: the requests
+ * @nr: see dxk_post()
+ * @timeout_ns: see dxk_post()
+ * @reason: see dxk_post()
+ *
+ * Return: as dxk_post(); -EEXIST: the name is taken, -EDEADLK: a wait for the request's own
+ * owner, -EOPNOTSUPP: the policy's max_waiting is 0.
+ */
+int dxk_post_more(int member, const struct dxk_post_more *entries, unsigned int nr,
+		  int64_t timeout_ns, unsigned int *reason);
+
+/**
  * dxk_rejoin - collect completed requests of an owner (DX-50..DX-55, DX-87..DX-95)
  * @member: member descriptor of the calling thread
  * @owner: whose requests
@@ -397,6 +411,54 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 	     unsigned int *nr_taken, struct dxk_work *works,
 	     unsigned int nr_work, void *data, size_t data_stride,
 	     int64_t timeout_ns);
+
+/**
+ * dxk_next_more - dxk_next(), by a worker that knows requests that wait
+ * @member: see dxk_next()
+ * @dones: executed requests, each of which has ended, or is to wait as its field wait says
+ * @nr_done: see dxk_next()
+ * @nr_taken: see dxk_next()
+ * @works: out, requests to execute, each with the reason of its turn
+ * @nr_work: see dxk_next()
+ * @data: see dxk_next()
+ * @data_stride: see dxk_next()
+ * @timeout_ns: see dxk_next()
+ *
+ * Return: as dxk_next(); -EOPNOTSUPP when a request is to wait and the policy's max_waiting
+ * is 0.
+ */
+int dxk_next_more(int member, const struct dxk_done_more *dones, unsigned int nr_done,
+		  unsigned int *nr_taken, struct dxk_work_more *works,
+		  unsigned int nr_work, void *data, size_t data_stride,
+		  int64_t timeout_ns);
+
+/**
+ * dxk_wake - call requests by their names (R-3)
+ * @member: member descriptor of the calling thread; the names are those of the context
+ *	descriptor that it was made from
+ * @names: the names
+ * @nr: 1..%DXK_BATCH_MAX
+ *
+ * Ends the wait of a request that waits for a call; of another one the next wait that does.
+ *
+ * Return: how many of them there are; -ENOENT for none, -EOPNOTSUPP when the policy's
+ * max_waiting is 0, -EINVAL, -EFAULT, -EPERM.
+ */
+int dxk_wake(int member, const uint64_t *names, unsigned int nr);
+
+/**
+ * dxk_cancel - end requests by their names (D-21)
+ * @member: see dxk_wake()
+ * @names: the names
+ * @nr: 1..%DXK_BATCH_MAX
+ * @states: out, %DXK_CANCEL_NONE, _ENDED or _TOLD for each; may be %NULL
+ *
+ * A request that no worker was given ends with -ECANCELED. Another one is told: by
+ * dxk_should_stop() while it executes, with %DXK_WAKE_CANCEL if it waits.
+ *
+ * Return: as dxk_wake().
+ */
+int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *states);
 
 /**
  * dxk_should_stop - ask whether the caller should end soon (DX-109)

@@ -31,6 +31,10 @@ const struct call calls[] = {
 	{ "SHOULD_STOP", DXK_IOC_SHOULD_STOP, ON_CLIENT | ON_WORKER,
 	  sizeof(struct dxk_should_stop), offsetof(struct dxk_should_stop, flags),
 	  EOPNOTSUPP },
+	{ "WAKE", DXK_IOC_WAKE, ON_CLIENT | ON_WORKER, sizeof(struct dxk_names),
+	  offsetof(struct dxk_names, flags), EOPNOTSUPP },
+	{ "CANCEL", DXK_IOC_CANCEL, ON_CLIENT | ON_WORKER, sizeof(struct dxk_names),
+	  offsetof(struct dxk_names, reserved), EINVAL },
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
@@ -122,6 +126,11 @@ void fill(union arg *a, const struct call *c, void *array)
 		a->next.nr_work = 1;
 		a->next.work_size = sizeof(struct dxk_work);
 		break;
+	case DXK_IOC_WAKE:
+	case DXK_IOC_CANCEL:
+		a->names.names = DXT_PTR(array);
+		a->names.nr = 1;
+		break;
 	case DXK_IOC_SAMPLES_READ:
 		a->samples_read.samples = DXT_PTR(array);
 		a->samples_read.nr = 1;
@@ -185,6 +194,8 @@ int right_answer(const struct call *c)
 		return 1;		/* as many as are asked for */
 	case DXK_IOC_HANDLE_CLOSE:
 	case DXK_IOC_CTX_JOIN:
+	case DXK_IOC_WAKE:
+	case DXK_IOC_CANCEL:
 		return -ENOENT;
 	case DXK_IOC_LOG_READ:
 		return -EINVAL;		/* no message at all is asked for */

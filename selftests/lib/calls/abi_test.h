@@ -78,6 +78,7 @@ FIXTURE_SETUP(abi)
 	ASSERT_EQ(0, dxt_open(&self->t));
 	self->t.policy.max_threads = 2;
 	self->t.policy.data_size = DATA_SIZE;
+	self->t.policy.max_waiting = 16;
 	ASSERT_EQ(0, dxt_start(&self->t));
 
 	p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,

@@ -50,7 +50,8 @@ static unsigned int contexts(struct env *e)
 
 static const char *const level_paths[LEVELS] = {
 	"owners", "descriptors", "pools/thread_use", "pools/thread_busy",
-	"pools/thread_spares", "pools/ready_use", "pools/rejoin_use", "pools/handle_use",
+	"pools/thread_spares", "pools/ready_use", "pools/rejoin_use", "pools/wait_use",
+	"pools/handle_use",
 	"lanes/ready_lane3_in_use", "lanes/user_lane3_in_use", "lanes/ready_lane3_waiters",
 	"policy/boost_value",
 	/* who holds the executors' module: requests that name one */
@@ -194,6 +195,7 @@ const char *env_up(struct env *e)
 	e->t.policy.data_size = DATA;
 	e->t.policy.ready_entries = 2;
 	e->t.policy.max_requests = 64;
+	e->t.policy.max_waiting = 8;
 	e->t.policy.on_block = DXK_ON_BLOCK_SPARE;
 	e->t.policy.sample_entries = 4096;
 	e->t.policy.sample_interval_ms = 200;

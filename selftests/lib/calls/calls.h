@@ -44,7 +44,7 @@ struct buf {
 	bool out;
 };
 
-#define LEVELS 13
+#define LEVELS 14
 
 struct env {
 	struct dxt t;			/* running */
@@ -64,6 +64,10 @@ struct env {
 	struct dxk_work work[2];
 	struct dxk_done done[2];
 	struct dxk_running running[2];
+	struct dxk_post_more more;
+	struct dxk_done_more done_more;
+	uint64_t name;
+	uint32_t state;
 	struct dxk_log_record record[2];
 	uint64_t counts[DXK_LATENCY_BUCKETS];
 	struct dxk_sample sample[2];

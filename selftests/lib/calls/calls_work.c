@@ -264,6 +264,131 @@ static const char *end_complete(struct env *e, int rc)
 	return settle(e, 0);
 }
 
+/* --- requests that wait ---------------------------------------------------------- */
+
+#define WAITER	4711
+
+static int post_waiter(struct env *e)
+{
+	struct dxk_post_more m = {
+		.post = dxt_entry(OWNER, DXT_NOP, 0, PXR_REJOIN | PXR_NAMED | PXR_WAIT),
+		.name = WAITER, .wait = { .wait = DXK_WAIT_CALL },
+	};
+
+	return dxk_post_more(e->me, &m, 1, 0, NULL) == 1 ? 0 : -EPROTO;
+}
+
+/* The request that waits is cancelled, and nothing else is there; @gone: by the call. */
+static const char *end_waiter(struct env *e, bool gone)
+{
+	struct dxk_result r;
+	uint64_t name = WAITER;
+
+	if (dxk_cancel(e->me, &name, 1, NULL) != (gone ? -ENOENT : 1))
+		return gone ? "it is still there" : "it is gone";
+	if (dxt_rejoin(e->me, OWNER, &r, 1, 1, 0, NULL) != 1 || r.status != -ECANCELED)
+		return "its result";
+	return NULL;
+}
+
+static const char *set_post_more(struct env *e)
+{
+	e->arg.post.nr = 1;
+	e->arg.post.entry_size = sizeof(e->more);
+	memset(e->data[0], pattern(0), DATA);
+	e->more = (struct dxk_post_more){
+		.post = dxt_entry(OWNER, DXT_NOP, 0, PXR_REJOIN | PXR_NAMED | PXR_WAIT |
+						      PXR_EXPIRE),
+		.name = WAITER, .expire = DXK_FOREVER - 1, .wait = { .wait = DXK_WAIT_CALL },
+	};
+	e->more.post.data_len = DATA;
+	use_buf(e, &e->more.post.data, e->data[0], DATA, false, WHOLE, 0);
+	use_buf(e, &e->arg.post.entries, &e->more, sizeof(e->more), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_post_more(struct env *e, int rc)
+{
+	if (rc == 1)
+		return end_waiter(e, false);
+	return dxt_num(&e->t, "pools/wait_use") ? "a request waits" : NULL;
+}
+
+static const char *set_wake(struct env *e)
+{
+	if (post_waiter(e))
+		return "no request";
+	e->name = WAITER;
+	e->arg.names.nr = 1;
+	use_buf(e, &e->arg.names.names, &e->name, sizeof(e->name), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_wake(struct env *e, int rc)
+{
+	if (dxt_num(&e->t, "pools/wait_use") != (rc != 1))
+		return "the request is where it should not be";
+	return end_waiter(e, false);
+}
+
+/* It has ended, also when its state cannot be told. */
+static const char *set_cancel(struct env *e)
+{
+	const char *why = set_wake(e);
+
+	use_buf(e, &e->arg.names.states, &e->state, sizeof(e->state), true, WHOLE, 0);
+	return why;
+}
+
+static const char *end_cancel(struct env *e, int rc)
+{
+	if (rc == 1 && e->state != DXK_CANCEL_ENDED)
+		return "a state";
+	return end_waiter(e, !dxt_num(&e->t, "pools/wait_use"));
+}
+
+/* A turn ends with a wait, and leaves data; it may have to be run again. */
+static const char *set_park(struct env *e)
+{
+	struct dxk_post_entry entry = dxt_entry(OWNER, DXT_NOP, 0, PXR_REJOIN | PXR_REDO);
+	struct dxk_post post;
+
+	entry.result_len = DATA;
+	if (dxt_post(e->me, &entry, 1, 0, &post) != 1 ||
+	    dxk_next(e->me, NULL, 0, NULL, e->work, 1, NULL, 0, 0) != 1)
+		return "no work";
+	memset(e->data[0], (unsigned char)~pattern(0), DATA);
+	e->done_more = (struct dxk_done_more){
+		.done = { .ticket = e->work[0].ticket, .data_len = DATA },
+		.wait = { .wait = DXK_WAIT_AGAIN },
+	};
+	e->arg.next.nr_done = 1;
+	e->arg.next.done_size = sizeof(e->done_more);
+	use_buf(e, &e->done_more.done.data, e->data[0], DATA, false, WHOLE, 0);
+	use_buf(e, &e->arg.next.done, &e->done_more, sizeof(e->done_more), false, WHOLE, 0);
+	return NULL;
+}
+
+static const char *end_park(struct env *e, int rc)
+{
+	unsigned char data[DATA];
+	struct dxk_done done = { .status = 100, .data = DXT_PTR(data), .data_len = DATA };
+	struct dxk_work_more w = { .work = e->work[0] };
+
+	if (!rc && dxk_next_more(e->me, NULL, 0, NULL, &w, 1, data, DATA, 0) != 1)
+		return "no further turn";
+	if (!rc && (w.turn != 1 || w.wake != DXK_WAKE_AGAIN ||
+		    data[DATA - 1] != (unsigned char)~pattern(0)))
+		return "another turn";
+	memset(data, (unsigned char)~pattern(0), DATA);
+	done.ticket = w.work.ticket;
+	if (dxk_next(e->me, &done, 1, NULL, NULL, 0, NULL, 0, 0))
+		return "no end";
+	if (dxk_rejoin(e->me, OWNER, e->result, 1, 1, NULL, 0, 0, NULL) != 1)
+		return "no result";
+	return e->result[0].status == 100 ? NULL : "a status";
+}
+
 const struct row work_rows[] = {
 	ROW("POST", POST, MEMBER, dxk_post, set_post, end_post, 2, 2),
 	ROW("POST kernel", POST, MEMBER, dxk_post, set_post_kernel, end_post_kernel, 1, 1),
@@ -276,6 +401,10 @@ const struct row work_rows[] = {
 	ROW("NEXT fetch", NEXT, ON_WORKER, dxk_next, set_fetch, end_fetch, 2, 2,
 	    .fewer = true),
 	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),
+	ROW("POST more", POST, MEMBER, dxk_post, set_post_more, end_post_more, 1, 1),
+	ROW("NEXT park", NEXT, ON_WORKER, dxk_next, set_park, end_park, 0, 0),
+	ROW("WAKE", WAKE, MEMBER, dxk_names, set_wake, end_wake, 1, 1),
+	ROW("CANCEL", CANCEL, MEMBER, dxk_names, set_cancel, end_cancel, 1, 1),
 	ROW("SHOULD_STOP", SHOULD_STOP, MEMBER, dxk_should_stop, set_nothing, end_nothing,
 	    0, 0),
 	{ 0 },

@@ -21,7 +21,7 @@ static const struct { uint32_t offset, min, max; char kind; bool dynamic; } fiel
 	F(shutdown, 1, 2, 'c', true), F(on_block, 0, 2, 'c', false),
 	F(redo_max, 1, 1000, 'n', true), F(help_depth, 1, 64, 'n', true),
 	F(max_spares, 0, 499, 'n', false), F(user_share, 1, 100, 'n', true),
-	F(prealloc_requests, 0, 1 << 21, 'n', false),
+	F(prealloc_requests, 0, 1 << 21, 'n', false), F(max_waiting, 0, 1 << 21, 'n', false),
 };
 
 static uint32_t field(const struct dxk_policy *p, unsigned int i)
