@@ -260,6 +260,14 @@ static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long 
 			dxk_thread_of(m)->access, m, NULL, cmd, arg);
 }
 
+/* Is there a request that a worker of the kind would be given? */
+static bool dxk_has_work(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	if (e->cancelling)
+		return !list_empty(&e->ready.last[kind]);
+	return dxk_ready_best(&e->ready, kind, &e->crew.lanes[kind]);
+}
+
 static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 {
 	struct dxk_member *m = file->private_data;
@@ -273,8 +281,7 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 	spin_lock(&ctx->engine.lock);
 	if (m->readable)
 		mask = EPOLLIN | EPOLLRDNORM;
-	if (m->role == DXK_ROLE_WORKER && !ctx->engine.cancelling &&
-	    dxk_ready_best(&ctx->engine.ready, m->kind, &ctx->engine.crew.lanes[m->kind]))
+	if (m->role == DXK_ROLE_WORKER && dxk_has_work(&ctx->engine, m->kind))
 		mask = EPOLLIN | EPOLLRDNORM;
 	spin_unlock(&ctx->engine.lock);
 	if (dxk_command_readable(&dxk_thread_of(m)->handler))

@@ -8,6 +8,7 @@
 #include "engine/more.h"
 #include "engine/os.h"
 #include "engine/post.h"
+#include "engine/stall.h"
 
 static bool dxk_alarm_before(struct rb_node *a, const struct rb_node *b)
 {
@@ -40,8 +41,12 @@ void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 	if (more->at != DXK_FOREVER)
 		rb_erase_cached(&more->alarm, &waits->alarms);
 	more->at = at;
-	if (at == DXK_FOREVER)
+	if (at == DXK_FOREVER) {
+		/* Who is idle has the clock to hope for no more. */
+		if (RB_EMPTY_ROOT(&waits->alarms.rb_root))
+			dxk_stall_suspect(e, wakes);
 		return;
+	}
 	rb_add_cached(&more->alarm, &waits->alarms, dxk_alarm_before);
 	if (at >= waits->planned)
 		return;

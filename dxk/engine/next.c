@@ -315,7 +315,7 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 		rqe->more->worker = NULL;
 	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && e->crew.workers[rqe->kind])) {
 		rqe->more->wake = DXK_WAKE_CANCEL;
-		dxk_ready_add_last(&e->ready, rqe);
+		dxk_ready_to_last(&e->ready, rqe);
 		return;
 	}
 	dxk_ready_put_back(&e->ready, rqe);

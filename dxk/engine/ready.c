@@ -192,6 +192,7 @@ static void dxk_ready_enter_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	dxk_rqe_join(rqe, &ready->last[rqe->kind]);
 	ready->filled[rqe->kind] |= DXK_LAST;
+	ready->nr[rqe->kind][rqe->lane]++;
 }
 
 static void dxk_ready_leave_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
@@ -199,6 +200,7 @@ static void dxk_ready_leave_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	dxk_rqe_leave(rqe);
 	if (list_empty(&ready->last[rqe->kind]))
 		ready->filled[rqe->kind] &= ~DXK_LAST;
+	ready->nr[rqe->kind][rqe->lane]--;
 }
 
 static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
@@ -279,10 +281,7 @@ static bool dxk_ready_before(const struct dxk_ready *ready, const struct dxk_rqe
 	return prio_x != prio_y ? prio_x > prio_y : x->seq < y->seq;
 }
 
-/*
- * Without the queues of lanes that may hold no more workers. Who looks for the best entry
- * does not so while there are last turns.
- */
+/* Without the queues of lanes that may hold no more workers, and without last turns. */
 static unsigned long dxk_slots_admitted(unsigned long slots, const struct dxk_lanes *workers)
 {
 	return slots & ~0UL << dxk_lanes_full(workers) * DXK_CLASSES;
@@ -292,7 +291,7 @@ static __always_inline struct dxk_rqe *dxk_ready_find(const struct dxk_ready *re
 						      enum dxk_kind kind,
 						      const struct dxk_lanes *workers)
 {
-	unsigned long slots = dxk_slots_admitted(ready->filled[kind], workers);
+	unsigned long slots = dxk_slots_admitted(ready->filled[kind] & ~DXK_LAST, workers);
 	const struct dxk_queue *queue = &ready->queue[kind * DXK_SLOTS];
 	struct dxk_rqe *best;
 
@@ -362,6 +361,19 @@ void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->slot = DXK_SLOT_LAST;
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->tick0 = ready->tick;
+	dxk_ready_enter_last(ready, rqe);
+}
+
+/**
+ * dxk_ready_to_last - enter a request for its last turn that was READY for another one
+ * @ready: the pool
+ * @rqe: the request, in none of its queues; it goes on ageing
+ */
+void dxk_ready_to_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	rqe->key += dxk_ready_gained(ready, rqe);
+	rqe->slot = DXK_SLOT_LAST;
+	rqe->key -= dxk_ready_gained(ready, rqe);
 	dxk_ready_enter_last(ready, rqe);
 }
 

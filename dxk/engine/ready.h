@@ -126,6 +126,7 @@ void dxk_ready_init(struct dxk_ready *ready);
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_to_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_take_last(struct dxk_ready *ready, enum dxk_kind kind);
 void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);

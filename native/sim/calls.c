@@ -4,6 +4,8 @@
  * copied out goes back, a helper fetches what it was called for, or forgets to.
  */
 #include "engine/dispatch.h"
+#include "engine/more.h"
+#include "engine/wake.h"
 #include "engine/turn.h"
 
 #include "actor.h"
@@ -57,25 +59,101 @@ static s32 draw_prio(void)
 	return chance(16) ? edge[choose(4)] : (s32)choose(6);
 }
 
+#define NAMES	6
+
+/* A wait of any kind, mostly one that ends. */
+static struct dxk_wait draw_wait(bool named)
+{
+	struct dxk_wait wait = { .wait = choose(4) ? DXK_WAIT_TIME : 0 };
+
+	if (named && choose(2))
+		wait.wait |= DXK_WAIT_CALL;
+	if (!choose(3)) {
+		wait.wait |= choose(2) ? DXK_WAIT_JOIN : DXK_WAIT_RESULT;
+		wait.owner = choose(2) ? draw_cookie() : 1000 + choose(40);
+	}
+	if (wait.wait & DXK_WAIT_TIME) {
+		wait.deadline = sim_now + 1000 * choose(chance(8) ? 300000 : 3000);
+		wait.wait |= chance(8) ? DXK_WAIT_MASKED : 0;
+	}
+	if (!wait.wait)
+		wait.wait = DXK_WAIT_AGAIN;
+	if (chance(8)) {
+		wait.wait |= DXK_WAIT_PRIO;
+		wait.prio = draw_prio();
+	}
+	return wait;
+}
+
+/* A name, a wait, a time to expire. */
+static void draw_more(struct dxk_post_more *p)
+{
+	u32 *attrs = &p->post.attrs;
+
+	if (choose(2)) {
+		*attrs |= PXR_NAMED;
+		p->name = choose(NAMES);
+	}
+	if (choose(2)) {
+		*attrs = (*attrs | PXR_WAIT) & ~PXR_WAITIF_BUSY;
+		p->wait = draw_wait(*attrs & PXR_NAMED);
+		if (p->wait.wait & DXK_WAIT_AGAIN)
+			p->wait = (struct dxk_wait) { .wait = DXK_WAIT_TIME };
+	}
+	if (chance(4)) {
+		*attrs |= PXR_EXPIRE;
+		p->expire = sim_now + 1000 * choose(5000);
+	}
+}
+
+/** actor_names - somebody calls requests by their names, or cancels them */
+void actor_names(struct actor *a)
+{
+	u64 names[DXK_BATCH_MAX];
+	u32 states[DXK_BATCH_MAX];
+	u32 nr = chance(8) ? DXK_BATCH_MAX : 1 + choose(3), i, found = 0;
+	int ret;
+
+	for (i = 0; i < nr; i++)
+		names[i] = choose(NAMES + 1);
+	if (choose(3)) {
+		ret = dxk_wake_names(&a->m, names, nr);
+		note("%u wakes %llu and others: %d", a->m.id, names[0], ret);
+		return;
+	}
+	ret = dxk_cancel_names(&a->m, names, nr, states);
+	note("%u cancels %llu and others: %d", a->m.id, names[0], ret);
+	for (i = 0; i < nr && ret > 0; i++)
+		found += states[i] != DXK_CANCEL_NONE;
+	if (ret > 0 && found != (u32)ret)
+		sim_fail("%u: %u requests are cancelled, told are %d", a->m.id, found, ret);
+}
+
 /* One request more for a post, unless its looks refuse it. */
 static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 {
-	struct dxk_post_entry entry = {
-		.owner = cookie == SIM_MIXED ? draw_cookie() : cookie,
-		.attrs = attrs, .prio = draw_prio(),
+	struct dxk_post_more more = {
+		.post.owner = cookie == SIM_MIXED ? draw_cookie() : cookie,
+		.post.attrs = attrs ?: draw_attrs(), .post.prio = draw_prio(),
 	};
+	struct dxk_post_entry *entry = &more.post;
 	struct model_request *rq;
 	struct dxk_rqe *rqe;
 
-	if (dxk_rqe_check(&p->m->engine->policy, &entry))
+	if (!attrs && chance(3) && READ_ONCE(p->m->engine->waits.on))
+		draw_more(&more);
+	if (dxk_rqe_check(&p->m->engine->policy, entry))
 		return;
 	rq = model_new();
 	if (!rq)
 		return;
-	entry.param = rq - model.rq;
+	entry->param = rq - model.rq;
 	/* Something to release, so that the end of each request is seen. */
-	rqe = dxk_rqe_make(&p->m->rqes, &entry, (struct dxk_executor *)p->m);
-	list_add_tail(&rqe->link, &p->rqes);
+	rqe = dxk_rqe_make(&p->m->rqes, entry, (struct dxk_executor *)p->m);
+	if (dxk_more_make(p->m->engine, rqe, &more))
+		dxk_rqe_drop(p->m, rqe);
+	else
+		list_add_tail(&rqe->link, &p->rqes);
 }
 
 static void actor_fetch(struct actor *a, u32 max);
@@ -89,7 +167,7 @@ void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline)
 	if (dxk_client_begin(&p, nr))
 		return;
 	for (i = 0; i < nr; i++)
-		post_add(&p, cookie, attrs ?: draw_attrs());
+		post_add(&p, cookie, attrs);
 	while (!list_empty(&p.rqes)) {
 		note("%u posts for %llu", a->m.id, cookie);
 		a->answered = false;
@@ -283,6 +361,27 @@ static void works_put(struct actor *a, struct dxk_next_op *n)
 	dxk_rqe_drop_all(&a->m, &back.ended);
 }
 
+/* A request has been executed: it has ended, or is to wait. */
+static void end_turn(struct actor *a, struct dxk_rqe *rqe)
+{
+	struct model_request *rq = model_of(rqe);
+	struct dxk_wait wait;
+
+	rqe->status = 0;
+	if (rqe->more)
+		rqe->more->parks = false;
+	if (chance(rq->turn ? 2 : 5)) {
+		wait = draw_wait(rqe->more && rqe->more->named);
+		if (!dxk_wait_set(a->m.engine, rqe, &wait)) {
+			note("%u: %llu waits for %x", a->m.id, rqe->param, wait.wait);
+			rq->parks = true;
+			return;
+		}
+	}
+	rqe->status = choose(1000);
+	rq->completed = true;
+}
+
 /* @done: so many of those that execute are completed, the last one first. */
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 {
@@ -293,8 +392,7 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 	INIT_LIST_HEAD(&n.done);
 	while (done-- && !list_empty(&a->m.busy)) {
 		rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
-		rqe->status = choose(1000);
-		model_of(rqe)->completed = true;
+		end_turn(a, rqe);
 		list_move_tail(&rqe->link, &n.done);
 	}
 	note("%u completes %u and takes %u", a->m.id, list_length(&n.done), max);
@@ -307,7 +405,7 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 		sim_fail("%u is given work with error %d", a->m.id, err);
 	dxk_rqe_drop_all(&a->m, &n.ended);
 	list_for_each_entry(rqe, &n.done, link)
-		model_of(rqe)->completed = false;
+		model_of(rqe)->completed = model_of(rqe)->parks = false;
 	list_splice_init(&n.done, &a->m.busy);
 	if (!err)
 		works_put(a, &n);

@@ -6,6 +6,7 @@
  * excused, until nobody runs any more.
  */
 #include "engine/dispatch.h"
+#include "engine/more.h"
 #include "engine/onblock.h"
 
 #include "actor.h"
@@ -42,7 +43,7 @@ static void check_requests(const struct dxk_engine *e)
 		    model_live(model.nr));
 	check_count("missed wake-ups", s->missed_wakeups, 0);
 	check_count("dispatches less ends", s->dispatches - s->put_back - s->redone -
-		    s->completions, model.nr[DXK_AT_WORK]);
+		    s->completions - model.parks, model.nr[DXK_AT_WORK]);
 }
 
 static void check_owner(const struct dxk_engine *e, const struct model_owner *o)
@@ -161,6 +162,8 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		const struct model_request *plain, *extra;
 
+		if (e->cancelling && c->idle[kind] && !list_empty(&e->ready.last[kind]))
+			sim_fail("a worker is idle beside a last turn");
 		if (e->cancelling || !(c->idle[kind] + c->asleep[kind]))
 			continue;
 		plain = model_best(kind, false);
@@ -196,13 +199,75 @@ static void check_ready(void)
 	}
 }
 
+/* --- requests that wait -------------------------------------------------------- */
+
+/* When the clock is to look at it. */
+static u64 alarm_of(const struct dxk_more *more, u8 state)
+{
+	if (state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
+		return min(more->wait.deadline, more->expire);
+	return more->expire;
+}
+
+static void check_wait(const struct dxk_engine *e, const struct model_request *rq)
+{
+	const struct dxk_more *more = rq->rqe->more;
+	const struct dxk_wait *wait = &more->wait;
+	const struct model_owner *o = model_owner_of(rq->owner->space, wait->owner);
+
+	if (rq->owner->space->closed && rq->owner->space->is_private)
+		return;
+	if (more->ripe) {
+		if (model_lane_admits(rq->lane))
+			sim_fail("request %u waits for room that there is",
+				 (u32)rq->rqe->param);
+		return;
+	}
+	if (wait->wait & DXK_WAIT_JOIN && (!o || !model_coming(o->nr)) && !e->cancelling)
+		sim_fail("request %u waits for an owner that has nothing coming",
+			 (u32)rq->rqe->param);
+	if (wait->wait & DXK_WAIT_MASKED && rq->turn)
+		return;
+	if (rq->turn && (more->cancelled || e->cancelling))
+		sim_fail("request %u waits, and is cancelled", (u32)rq->rqe->param);
+	if (rq->turn && !rq->lane && e->state == DXK_CTX_STOPPING)
+		sim_fail("a service waits on, and Stop has begun");
+}
+
+static void check_waits(const struct dxk_engine *e, bool excused)
+{
+	u32 i, waiting = 0, line, lines = 0;
+	const struct dxk_rqe *rqe;
+
+	for (i = 0; i < MODEL_REQUESTS; i++) {
+		const struct model_request *rq = &model.rq[i];
+
+		waiting += rq->state == DXK_WAITING;
+		if (rq->state == DXK_FREE || rq->state == DXK_POSTED ||
+		    rq->state == DXK_REJOIN || !rq->rqe->more)
+			continue;
+		if (!(rq->state == DXK_WAITING && e->cancelling))
+			check_count("when the clock looks", rq->rqe->more->at,
+				    alarm_of(rq->rqe->more, rq->state));
+		if (rq->state == DXK_WAITING && !excused)
+			check_wait(e, rq);
+	}
+	check_count("requests that wait", waiting, model.nr[DXK_AT_WAIT]);
+	for (line = 0; line < DXK_LINES; line++)
+		list_for_each_entry(rqe, &e->waits.line[line], link)
+			lines++;
+	check_count("requests in the lines of those that wait", lines, waiting);
+	if (!excused && !list_empty(&e->waits.joined))
+		sim_fail("what a request waits for has happened, and it is not told");
+}
+
 /* --- Stop, managers, stalls -------------------------------------------------- */
 
 static void check_stop(const struct dxk_engine *e, const struct crew *c)
 {
 	bool over = stopped_running(e) && e->state != DXK_CTX_STARTING &&
 		    (e->state == DXK_CTX_STOPPED ||
-		     !(model.nr[DXK_AT_READY] + model.nr[DXK_AT_WORK]));
+		     !model_coming(model.nr));
 
 	if (!over)
 		return;
@@ -232,10 +297,13 @@ static bool stuck(const struct dxk_engine *e, const struct crew *c)
 	if (nothing_goes_on(e) || c->present != asleep + c->idle[0] + c->idle[1] +
 					      c->parked[0] + c->parked[1] + c->resting)
 		return false;
+	/* The clock goes on, and there is somebody for what it brings. */
+	if (c->idle[0] + c->idle[1] && !RB_EMPTY_ROOT(&e->waits.alarms.rb_root))
+		return false;
 	if (asleep)
 		return true;
 	return c->clients_asleep && c->clients_asleep + c->clients_resting == c->clients &&
-	       (model.nr_ready || dxk_ready_has_posters(&e->ready));
+	       (model.nr_ready || dxk_ready_has_posters(&e->ready) || model.nr[DXK_AT_WAIT]);
 }
 
 static void check_stall(const struct dxk_engine *e, const struct crew *c, bool excused)
@@ -289,6 +357,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_owners(e);
 	check_crew(e, &c);
 	check_sleepers(excused);
+	check_waits(e, excused);
 	check_stall(e, &c, excused);
 	if (excused)
 		return;
@@ -350,6 +419,21 @@ static void check_sleep(const struct task_struct *t)
 		sim_fail("%s sleeps on: its wake-up was lost", t->name);
 }
 
+/* Nobody can run before time passes: what was due is done. */
+static void check_clock(const struct dxk_engine *e)
+{
+	const struct control *clock = &house.control[DXK_DISPATCHER];
+	const struct rb_node *first = rb_first_cached(&e->waits.alarms);
+	u64 at = first ? rb_entry(first, struct dxk_more, alarm)->at : DXK_FOREVER;
+
+	if (!clock->task || clock->task->state != SIM_ASLEEP)
+		return;
+	if (at <= sim_now)
+		sim_fail("the time of a request has come, and nothing happens");
+	if (clock->task->deadline > at)
+		sim_fail("the clock sleeps over the time of a request");
+}
+
 /** check_idle - no thread can run: then nothing is owed any more */
 void check_idle(void)
 {
@@ -394,6 +478,7 @@ void check_idle(void)
 		sim_fail("requests wait, and nothing ages them");
 	if (e->inbox.first)
 		sim_fail("an operation lies in the inbox");
+	check_clock(e);
 	check_run_idle();
 	if (!house.started)
 		return;

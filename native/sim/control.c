@@ -78,11 +78,12 @@ static void dispatcher_main(void *arg)
 
 	while (!READ_ONCE(c->stop)) {
 		bool asked = control_take_kick(c);
+		u64 again;
 
 		dxk_inbox_run(e);
-		dxk_sweep(e, asked);
-		control_wait(c, READ_ONCE(e->dormant[DXK_DISPATCHER]) ? DXK_FOREVER :
-			     sim_now + 1000 * NSEC_PER_MSEC);
+		again = dxk_sweep(e, asked);
+		control_wait(c, min(again, READ_ONCE(e->dormant[DXK_DISPATCHER]) ? DXK_FOREVER :
+					   sim_now + 1000 * NSEC_PER_MSEC));
 	}
 	dxk_inbox_run(e);
 	dxk_sweep_end(e);

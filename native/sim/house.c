@@ -6,6 +6,7 @@
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/life.h"
+#include "engine/name.h"
 #include "engine/policy.h"
 
 #include "actor.h"
@@ -67,6 +68,7 @@ static void draw_policy(struct dxk_policy *p)
 		p->rejoin_full = choose(3);
 		p->on_block = choose(3);
 		p->max_spares = choose(4);
+		p->max_waiting = choose(3) * few(40);
 	} while (dxk_policy_check(p));
 }
 
@@ -189,8 +191,13 @@ static int step_up(enum house_step step)
 		spin_lock(&e->lock);
 		dxk_crew_set_lanes(e);
 		spin_unlock(&e->lock);
+		err = dxk_names_start(e);
+		if (err)
+			return err;
 		err = dxk_owners_start(e);
-		if (!err)
+		if (err)
+			dxk_names_unstart(e);
+		else
 			dxk_rqe_pool_open(&e->pool);
 		return err;
 	case STEP_MONITOR:

@@ -2,6 +2,8 @@
 /*
  * The model, see model.h.
  */
+#include "engine/more.h"
+
 #include "actor.h"
 #include "house.h"
 #include "model.h"
@@ -76,7 +78,9 @@ static struct model_owner *owner_enter(const struct dxk_space *space, u64 cookie
 		sim_fail("too many owners for the model");
 	if (i >= model.top_owner)
 		model.top_owner = i + 1;
-	*o = (struct model_owner) { .space = space, .cookie = cookie, .gone = model.holds };
+	*o = (struct model_owner) {
+		.space = space, .cookie = cookie, .gone = model.holds, .idle = model.holds,
+	};
 	return o;
 }
 
@@ -85,6 +89,10 @@ static void owner_touch(struct model_owner *o)
 	o->hold = model.holds;
 	if (!model_live(o->nr))
 		o->gone = model.holds;
+	if (!model_coming(o->nr))
+		o->idle = model.holds;
+	if (o->nr[DXK_AT_REJOIN])
+		o->rich = model.holds;
 }
 
 /** model_gone - has nothing of the owner lived at some instant since that hold? */
@@ -149,10 +157,16 @@ static bool share_allows(u32 has, u32 all, u32 used)
 	return pct == 100 || (used < all && has * 100ULL < (u64)pct * (has + all - used));
 }
 
+/* Was it posted waiting, and had it to wait? */
+static bool begins_waiting(const struct dxk_rqe *rqe)
+{
+	return rqe->attrs & PXR_WAIT && !rqe->more->wake;
+}
+
 static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
-	u32 live = 0, ready = 0, reserved = 0, i;
+	u32 live = 0, ready = 0, reserved = 0, waiting = 0, i;
 
 	for (i = 0; i < MODEL_REQUESTS; i++) {
 		const struct model_request *rq = &model.rq[i];
@@ -161,10 +175,13 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 			continue;
 		live++;
 		ready += rq->state == DXK_READY;
+		waiting += rq->state == DXK_WAITING;
 		reserved += rq->rejoin;
 	}
 	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
-	    !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY]))
+	    (begins_waiting(rqe) ?
+	     !share_allows(waiting, p->max_waiting, model.nr[DXK_AT_WAIT]) :
+	     !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY])))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_GROW || !(rqe->attrs & PXR_REJOIN) ||
 	    model.e->state != DXK_CTX_RUNNING)
@@ -173,15 +190,24 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 			    p->rejoin_full == DXK_REJOIN_RESERVE ? model.reserved : reserved);
 }
 
+/** model_lane_admits - is there room for one of a lane? */
+bool model_lane_admits(u32 lane)
+{
+	const struct dxk_policy *p = &model.e->policy;
+
+	return model.nr[DXK_AT_READY] < p->ready_entries &&
+	       (!cmls() || admits(model.in_pool, lane, p->ready_entries, 0));
+}
+
 /** model_pool_admits - has the Ready Pool room for the request, of the user of a share? */
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
 
-	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests ||
-	    model.nr[DXK_AT_READY] >= p->ready_entries)
+	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests)
 		return false;
-	if (cmls() && !admits(model.in_pool, rqe->lane, p->ready_entries, 0))
+	if (begins_waiting(rqe) ? model.nr[DXK_AT_WAIT] >= p->max_waiting :
+				  !model_lane_admits(rqe->lane))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
 	    model.e->state == DXK_CTX_RUNNING && model.reserved >= p->rejoin_entries)
@@ -257,7 +283,7 @@ void model_tick(void)
 			continue;
 		rq->seen++;
 		if (age)
-			rq->prio += 1 + (boost && rq->boost ? p->boost_value : 0);
+			rq->prio += 1 + (boost && rq->boost && rq->rqe->slot != DXK_SLOT_LAST ? p->boost_value : 0);
 	}
 }
 
@@ -277,6 +303,7 @@ static const u8 place[DXK_STATES] = {
 	[DXK_BUSY] = DXK_AT_WORK,
 	[DXK_REJOIN] = DXK_AT_REJOIN,
 	[DXK_CANCELLED] = DXK_NOWHERE,
+	[DXK_WAITING] = DXK_AT_WAIT,
 };
 
 static void ready_enter(struct model_request *rq)
@@ -326,15 +353,13 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 	const struct actor *a = actor_by_id(rqe->worker);
 	const struct model_request *best = model_best(rq->kind, rqe->extra);
 
-	if (best != rq)
+	if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST : best != rq)
 		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",
 			 (u32)rqe->param, rq->lane, rq->prio,
 			 best ? (int)(best - model.rq) : -1, best ? best->lane : -1,
 			 best ? best->prio : 0);
 	if (!a || a->m.role != DXK_ROLE_WORKER || a->m.kind != rq->kind || !a->m.attached)
 		sim_fail("dispatched to %u, who is no worker of the kind", rqe->worker);
-	if (model.e->cancelling)
-		sim_fail("dispatched while all is cancelled");
 	if (rqe->prio != clamp_t(s64, rq->prio, S32_MIN, S32_MAX) || rqe->inspect != rq->seen)
 		sim_fail("dispatched with priority %d, %u intervals instead of %lld, %llu",
 			 rqe->prio, rqe->inspect, rq->prio, rq->seen);
@@ -364,6 +389,79 @@ static bool may_redo(const struct model_request *rq)
 	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
 }
 
+/* May it have been cancelled? It may have a name; nobody is left who could call it. */
+static bool may_cancel(const struct model_request *rq, const struct dxk_rqe *rqe)
+{
+	return model.e->cancelling || rqe->attrs & PXR_NAMED || rq->owner->space->closed;
+}
+
+/* Was there, since it waits, what ends its wait? */
+static void check_woken(const struct model_request *rq, const struct dxk_rqe *rqe)
+{
+	const struct dxk_more *more = rqe->more;
+	const struct dxk_wait *wait = &more->wait;
+	const struct model_owner *o = model_owner_of(rq->owner->space, wait->owner);
+	bool is = false;
+
+	switch (more->wake) {
+	case DXK_WAKE_TIME:
+		is = wait->wait & DXK_WAIT_TIME && wait->deadline <= sim_now;
+		break;
+	case DXK_WAKE_CALL:
+		is = wait->wait & DXK_WAIT_CALL && more->named;
+		break;
+	case DXK_WAKE_RESULT:
+		is = wait->wait & DXK_WAIT_RESULT &&
+		     (!o || !model_coming(o->nr) || o->idle >= rq->parked ||
+		      o->nr[DXK_AT_REJOIN] || o->rich >= rq->parked);
+		break;
+	case DXK_WAKE_JOIN:
+		is = wait->wait & DXK_WAIT_JOIN &&
+		     (!o || !model_coming(o->nr) || o->idle >= rq->parked);
+		break;
+	case DXK_WAKE_AGAIN:
+		is = wait->wait & DXK_WAIT_AGAIN;
+		break;
+	case DXK_WAKE_CANCEL:
+		is = (model.e->cancelling || more->cancelled) &&
+		     !(wait->wait & DXK_WAIT_MASKED);
+		break;
+	case DXK_WAKE_EXPIRE:
+		is = more->expire == DXK_FOREVER && rqe->attrs & PXR_EXPIRE &&
+		     !(wait->wait & DXK_WAIT_MASKED);
+		break;
+	case DXK_WAKE_STOP:
+		is = !rqe->lane && model.e->state >= DXK_CTX_STOPPING &&
+		     !(wait->wait & DXK_WAIT_MASKED);
+		break;
+	case DXK_WAKE_DEADLOCK:
+		is = wait->owner == rqe->cookie &&
+		     wait->wait & (DXK_WAIT_JOIN | DXK_WAIT_RESULT);
+		break;
+	}
+	if (!is)
+		sim_fail("request %u is woken for reason %u, and waits for %x", (u32)rqe->param,
+			 more->wake, wait->wait);
+}
+
+/* It is Ready for a further turn, or for the first after a wait. */
+static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8 from)
+{
+	bool begun = rq->turn || from == DXK_BUSY;
+
+	rq->turn += from == DXK_BUSY;
+	check_woken(rq, rqe);
+	if (rqe->more->turn != rq->turn || rqe->attempts || rqe->prio != rqe->own_prio)
+		sim_fail("turn %u is told as %u", rq->turn, rqe->more->turn);
+	if (!begun && (model.e->cancelling || model.nr[DXK_AT_READY] > model.e->policy.ready_entries))
+		sim_fail("one that was posted waiting finds no room, and enters");
+	rq->parks = false;
+	rq->attempts = 0;
+	rq->prio = rqe->prio;
+	rq->seen = 0;
+	rq->born = model.births++;
+}
+
 static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 from, u8 to)
 {
 	const struct dxk_policy *p = &model.e->policy;
@@ -373,8 +471,12 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 		sim_fail("a request ends in state %u", to);
 	if (from == DXK_CANCELLED && (!rqe->status ||
 	    (rqe->status != model_closed(rq->kind, rq->lane) &&
-	     !(rqe->status == -ECANCELED && model.e->cancelling))))
+	     !(rqe->status == -ECANCELED && may_cancel(rq, rqe)) &&
+	     !(rqe->status == -ETIME && rqe->attrs & PXR_EXPIRE))))
 		sim_fail("cancelled with status %d", rqe->status);
+	if (from == DXK_BUSY && rq->parks && rqe->status == (rq->owner->space->closed ?
+	    -ECANCELED : model_closed(rq->kind, rq->lane)))
+		dead = false;
 	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))
 		sim_fail("ended by the death of its worker, with status %d", rqe->status);
 	/* One that a helper has may be what makes room. */
@@ -421,6 +523,22 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	}
 	if (from == DXK_DISPATCHED && to == DXK_READY) {
 		rq->attempts--;
+	} else if (from == DXK_WAITING && to == DXK_READY) {
+		check_turned(rq, rqe, from);
+	} else if (from == DXK_BUSY && to == DXK_READY && rq->parks) {
+		rq->parked = model.holds;
+		model.parks++;
+		check_turned(rq, rqe, from);
+	} else if (from == DXK_BUSY && to == DXK_WAITING) {
+		rq->parked = model.holds;
+		model.parks++;
+		if (!rq->parks)
+			sim_fail("a request waits, and its worker did not say so");
+		rq->parks = false;
+		rq->turn++;
+		rq->attempts = 0;
+	} else if (from == DXK_POSTED && to == DXK_WAITING) {
+		rq->parked = model.holds;
 	} else if (from == DXK_BUSY && to == DXK_READY) {
 		if (rq->completed || !may_redo(rq))
 			sim_fail("a request is begun again, %u times", rq->attempts);
@@ -437,6 +555,10 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	}
 	if (!model_live(rq->owner->nr) && to != DXK_CANCELLED)
 		rq->owner->gone = model.holds;
+	if (!model_coming(rq->owner->nr))
+		rq->owner->idle = model.holds;
+	if (rq->owner->nr[DXK_AT_REJOIN])
+		rq->owner->rich = model.holds;
 	rq->state = to;
 }
 
@@ -449,6 +571,9 @@ void model_post(const struct dxk_rqe *rqe, u32 member)
 	/* DX-107: from outside none, from inside while it drains */
 	if (model_shut(member))
 		sim_fail("%u posts in state %u", member, model.e->state);
+	/* It needs no room yet. */
+	if (model_of(rqe)->state == DXK_WAITING)
+		return;
 	u32 queue = model_queue(rqe, rqe->share);
 
 	/* DX-45: nobody of the lane, or of the user, came before who sleeps still. */

@@ -20,6 +20,8 @@ struct model_owner {
 	u32 nr[DXK_PLACES];
 	/* The hold that changed it last, and the last one in which nothing of it lived. */
 	u64 hold, gone;
+	/* The last one in which nothing of it was to come, and in which it had results. */
+	u64 idle, rich;
 };
 
 struct model_request {
@@ -30,6 +32,12 @@ struct model_request {
 	bool boost, rejoin, redo, extra;
 	/* Its worker has said that it is done. */
 	bool completed;
+	/* Its worker has said that it waits. */
+	bool parks;
+	/* Since which hold it waits. */
+	u64 parked;
+	/* Turns that have ended with a wait. */
+	u32 turn;
 	/* It was given to a helper. */
 	bool helped;
 	/* It could not be copied out: among several such their order is lost. */
@@ -61,6 +69,8 @@ struct model {
 	u32 extra[DXK_KINDS];
 	u32 reserved;		/* rejoinable ones that live */
 	u64 births, deaths;
+	/* Turns that ended with a wait. */
+	u64 parks;
 	u64 ticks;
 	/* Moves of this run that thread 700 has made, and others. */
 	u64 moves, others;
@@ -78,6 +88,7 @@ void model_tick(void);
 struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
 bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share);
+bool model_lane_admits(u32 lane);
 u32 model_queue(const struct dxk_rqe *rqe, u32 share);
 int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);
@@ -90,9 +101,14 @@ static inline struct model_request *model_of(const struct dxk_rqe *rqe)
 	return &model.rq[rqe->param];
 }
 
+static inline u32 model_coming(const u32 *nr)
+{
+	return nr[DXK_AT_READY] + nr[DXK_AT_WORK] + nr[DXK_AT_WAIT];
+}
+
 static inline u32 model_live(const u32 *nr)
 {
-	return nr[DXK_AT_READY] + nr[DXK_AT_WORK] + nr[DXK_AT_REJOIN];
+	return nr[DXK_AT_READY] + nr[DXK_AT_WORK] + nr[DXK_AT_REJOIN] + nr[DXK_AT_WAIT];
 }
 
 #endif /* _DXK_SIM_MODEL_H */

@@ -16,7 +16,10 @@ static void client_main(void *arg)
 	if (!actor_join(a))
 		return;
 	while (ops-- && !a->task->killed && !house.ending) {
-		switch (choose(6)) {
+		switch (choose(7)) {
+		case 6:
+			actor_names(a);
+			break;
 		case 5:
 			actor_should(a, draw_deadline());
 			break;

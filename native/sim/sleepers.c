@@ -54,7 +54,7 @@ static u32 results_of(const struct dxk_rejoin_op *r)
 /* Can nothing more come for who waits, or has been given some? */
 static bool hopeless(const struct dxk_rejoin_op *r, const struct model_owner *o)
 {
-	u32 coming = o ? o->nr[DXK_AT_READY] + o->nr[DXK_AT_WORK] : 0;
+	u32 coming = o ? model_coming(o->nr) : 0;
 	u32 copying = o ? o->nr[DXK_AT_REJOIN] - results_of(r) : 0;
 
 	return coming <= r->self_held && copying <= (r->free ? 0 : r->nr);

@@ -6,6 +6,7 @@
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/life.h"
+#include "engine/name.h"
 
 #include "actor.h"
 #include "house.h"
@@ -64,8 +65,10 @@ static bool step_down(void)
 	switch (house.up - 1) {
 	case STEP_OWNERS:
 		dxk_rqe_pool_close(&e->pool);
-		if (e->run.failed)
+		if (e->run.failed) {
 			dxk_owners_unstart(e);
+			dxk_names_unstart(e);
+		}
 		break;
 	case STEP_MONITOR:
 		control_down(DXK_MONITOR);

@@ -22,7 +22,7 @@ void puppets_count(struct puppets *ps)
 {
 	struct dxk_engine *e = ps->e;
 	u32 kind, i, at[DXK_PLACES] = { }, owners = 0, results = 0, idle = 0, parked = 0;
-	u32 last = 0, waiting = 0;
+	u32 waiting = 0;
 	struct dxk_next_op *n;
 	struct dxk_owner *own;
 
@@ -43,14 +43,13 @@ void puppets_count(struct puppets *ps)
 		waiting += length(&e->waits.line[i]);
 	EXPECT_IS(waiting, at[DXK_AT_WAIT]);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		last += length(&e->ready.last[kind]);
 		EXPECT_IS(!!(e->ready.filled[kind] & DXK_LAST), !list_empty(&e->ready.last[kind]));
 		list_for_each_entry(n, &e->crew.idle[kind], w.link)
 			idle++;
 		list_for_each_entry(n, &e->crew.parked[kind], w.link)
 			parked++;
 	}
-	EXPECT_IS(dxk_ready_nr(&e->ready, DXK_USER) + dxk_ready_nr(&e->ready, DXK_KERNEL) + last,
+	EXPECT_IS(dxk_ready_nr(&e->ready, DXK_USER) + dxk_ready_nr(&e->ready, DXK_KERNEL),
 		  at[DXK_AT_READY]);
 	EXPECT_IS(idle, e->crew.nr_idle[DXK_USER] + e->crew.nr_idle[DXK_KERNEL]);
 	EXPECT_IS(parked, e->crew.nr_parked[DXK_USER] + e->crew.nr_parked[DXK_KERNEL]);
