@@ -47,11 +47,10 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 	rqe = dxk_client_add(p, e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
-	if (more) {
-		err = dxk_more_make(p->m->engine, rqe, more);
-		if (err)
-			return err;
-	}
+	err = more ? dxk_more_make(p->m->engine, rqe, more) :
+	      unlikely(e->attrs & PXR_MORE) ? -EINVAL : 0;
+	if (err)
+		return err;
 	if (file) {
 		payer = dxk_payer_self();
 		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, &payer);
@@ -72,8 +71,6 @@ static int dxk_post_short(struct dxk_post_op *p, const struct dxk_post *a, u32 i
 
 	if (err)
 		return err;
-	if (unlikely(e.attrs & PXR_MORE))
-		return -EINVAL;
 	return dxk_post_entry(p, &e, NULL, who);
 }
 

@@ -6,6 +6,7 @@
 #include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
+#include "engine/next.h"
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/stall.h"
@@ -101,10 +102,13 @@ bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_w
 			break;
 		dxk_alarm_ring(e, more, now, ended, wakes);
 	}
-	/* What expired in the pool has left room there. */
-	if (rang)
-		dxk_serve_posters(e, wakes);
-	return rang;
+	if (!rang)
+		return false;
+	/* What expired in the pool has left room there, and may have been the last. */
+	dxk_serve_posters(e, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
+	return true;
 }
 
 /**

@@ -405,8 +405,8 @@ void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 		dxk_cancel_all(e);
 }
 
-/* The member sleeps so no more. */
-static void dxk_should_forget(struct dxk_member *m)
+/** dxk_should_forget - the member sleeps in dxk_should_run()'s operation no more */
+void dxk_should_forget(struct dxk_member *m)
 {
 	if (!m->should)
 		return;

@@ -33,6 +33,7 @@ bool dxk_monitor_rest(struct dxk_engine *e, bool asked);
 void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space);
 
 void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close);
+void dxk_should_forget(struct dxk_member *m);
 int dxk_should_wait(struct dxk_member *m, u64 deadline);
 
 #endif /* _DXK_ENGINE_CALLS_H */

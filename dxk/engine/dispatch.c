@@ -158,7 +158,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
  */
 void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	u64 posts;
+	u64 entries;
 	u32 kind;
 
 	lockdep_assert_held(&e->lock);
@@ -166,7 +166,7 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 	if (e->owners.freed)
 		dxk_serve_freed(e, wakes);
 	do {
-		posts = e->stats.posts;
+		entries = e->ready.seq;
 		for (kind = 0; kind < DXK_KINDS; kind++) {
 			struct list_head *idle = &e->crew.idle[kind];
 
@@ -182,7 +182,7 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 		if (unlikely(e->policy.on_block))
 			dxk_relieve(e, wakes);
 		/* Whom an entry that became free let in may be of the kind before. */
-	} while (unlikely(e->stats.posts != posts));
+	} while (unlikely(e->ready.seq != entries));
 	dxk_backlog(e, wakes);
 }
 

@@ -480,7 +480,7 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))
 		sim_fail("ended by the death of its worker, with status %d", rqe->status);
 	/* One that a helper has may be what makes room. */
-	if (from == DXK_BUSY && !dead && to == DXK_REJOIN && !rq->helped &&
+	if (from == DXK_BUSY && !dead && to == DXK_REJOIN && !rq->helped && !rq->parks &&
 	    p->rejoin_full == DXK_REJOIN_BLOCK_WORKER &&
 	    model.e->state == DXK_CTX_RUNNING && model.nr[DXK_AT_REJOIN] > p->rejoin_entries)
 		sim_fail("a worker completes into a full Rejoin Pool");

@@ -194,7 +194,7 @@ static uint32_t some_attrs(struct gen *g, bool wait)
 	attrs |= r & 0x10 ? PXR_REDO : 0;
 	attrs |= r & 0xe0 ? 0 : PXR_FD;
 	if (seldom(g))
-		attrs |= r & 1 ? PXR_LANE0 : 0x400;
+		attrs |= r & 1 ? PXR_LANE0 : r & 2 ? PXR_NAMED : 0x800;
 	/* what the kernel worker does meanwhile must make no difference to the caller */
 	if (!wait && !gen_below(g, 5))
 		attrs |= PXR_KERNEL;

@@ -14,7 +14,7 @@ static long post_entry(const struct model *m, const struct ctx *c,
 		return -EINVAL;
 	if (e->attrs & PXR_FD && e->fd != FILE_FD)
 		return e->fd == CTL_FD ? -ELOOP : -EBADF;
-	if (e->attrs & ~0x37fU)
+	if (e->attrs & ~0x377fU)
 		return -EOPNOTSUPP;
 	if (lanes & (lanes - 1))
 		return -EINVAL;
@@ -23,9 +23,13 @@ static long post_entry(const struct model *m, const struct ctx *c,
 	if (e->attrs & PXR_KERNEL) {
 		if (!c->policy.kernel_threads)
 			return -ENODEV;
-		return e->executor == m->nop ? 0 : -ENOENT;
+		if (e->executor != m->nop)
+			return -ENOENT;
+	} else if (c->policy.kernel_threads == c->policy.max_threads) {
+		return -ENODEV;
 	}
-	return c->policy.kernel_threads == c->policy.max_threads ? -ENODEV : 0;
+	/* they need a longer element */
+	return e->attrs & (PXR_NAMED | PXR_WAIT | PXR_EXPIRE) ? -EINVAL : 0;
 }
 
 static void post(struct model *model, struct proc *p, struct member *m)
