@@ -3,12 +3,9 @@
  * Requests by the time at which something is to happen to them: see alarm.h.
  */
 #include "engine/alarm.h"
-#include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
-#include "engine/next.h"
 #include "engine/os.h"
-#include "engine/post.h"
 #include "engine/stall.h"
 
 static bool dxk_alarm_before(struct rb_node *a, const struct rb_node *b)
@@ -16,7 +13,8 @@ static bool dxk_alarm_before(struct rb_node *a, const struct rb_node *b)
 	return rb_entry(a, struct dxk_more, alarm)->at < rb_entry(b, struct dxk_more, alarm)->at;
 }
 
-static struct dxk_more *dxk_alarms_first(const struct dxk_waits *waits)
+/** dxk_alarms_first - the first whose time comes, or NULL */
+struct dxk_more *dxk_alarms_first(const struct dxk_waits *waits)
 {
 	struct rb_node *node = rb_first_cached(&waits->alarms);
 
@@ -55,60 +53,6 @@ void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 	/* Before its first sweep thread 700 has not looked yet. */
 	if (e->swept)
 		wakes->kick |= BIT(DXK_DISPATCHER);
-}
-
-/* Its time has come. Then @at is another one, or none. */
-static void dxk_alarm_ring(struct dxk_engine *e, struct dxk_more *more, u64 now,
-			   struct list_head *ended, struct dxk_wakes *wakes)
-{
-	struct dxk_rqe *rqe = more->rqe;
-	u64 deadline = DXK_FOREVER;
-
-	if (rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
-		deadline = more->wait.deadline;
-	if (more->expire <= now) {
-		more->expire = DXK_FOREVER;
-		e->stats.expired++;
-		dxk_alarm_set(e, more, deadline, wakes);
-		dxk_tell(e, rqe, DXK_WAKE_EXPIRE, ended, wakes);
-		return;
-	}
-	e->stats.timeouts++;
-	dxk_resume(e, rqe, DXK_WAKE_TIME, wakes);
-}
-
-/**
- * dxk_alarms_ring - do what is due
- * @e: the engine, locked
- * @ended: gets requests that have expired and that nobody collects
- * @wakes: of the hold; what it cannot afford is owed
- *
- * Return: was anything due?
- */
-bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes)
-{
-	struct dxk_more *more;
-	bool rang = false;
-	u64 now;
-
-	lockdep_assert_held(&e->lock);
-
-	if (likely(RB_EMPTY_ROOT(&e->waits.alarms.rb_root)))
-		return false;
-	now = os_now();
-	while ((more = dxk_alarms_first(&e->waits)) && more->at <= now) {
-		rang = true;
-		if (!dxk_afford_or_owe(e, wakes, 1))
-			break;
-		dxk_alarm_ring(e, more, now, ended, wakes);
-	}
-	if (!rang)
-		return false;
-	/* What expired in the pool has left room there, and may have been the last. */
-	dxk_serve_posters(e, wakes);
-	if (unlikely(e->state == DXK_CTX_STOPPING))
-		dxk_stop_workers(e, wakes);
-	return true;
 }
 
 /**

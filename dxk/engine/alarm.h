@@ -10,11 +10,12 @@
 
 struct dxk_engine;
 struct dxk_more;
+struct dxk_waits;
 struct dxk_wakes;
 
 void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 		   struct dxk_wakes *wakes);
-bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+struct dxk_more *dxk_alarms_first(const struct dxk_waits *waits);
 u64 dxk_alarms_plan(struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_ALARM_H */

@@ -6,6 +6,7 @@
 #include "engine/onblock.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
+#include "engine/should.h"
 #include "engine/stop.h"
 
 struct dxk_space;

@@ -7,7 +7,7 @@
 #include "engine/more.h"
 #include "engine/os.h"
 #include "engine/rejoin.h"
-#include "engine/stop.h"
+#include "engine/should.h"
 
 /* --- one request ---------------------------------------------------------------- */
 

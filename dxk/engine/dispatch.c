@@ -13,6 +13,7 @@
 #include "engine/pool.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
+#include "engine/wake.h"
 
 /* Most published operations that thread 700 runs in one lock hold. */
 #define DXK_INBOX_BUDGET	16

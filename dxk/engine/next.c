@@ -181,8 +181,10 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		if (unlikely(rqe->posted))
 			dxk_latency_account(&e->latencies, rqe);
 		if (unlikely(parks)) {
-			dxk_park(e, rqe, &n->ended, wakes);
-			continue;
+			rqe->status = dxk_park(e, rqe, wakes);
+			if (!rqe->status)
+				continue;
+			rqe->data_len = 0;
 		}
 		if (unlikely(rqe->more))
 			dxk_take_file(n, rqe);

@@ -11,6 +11,7 @@
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
+#include "engine/should.h"
 #include "engine/stall.h"
 #include "engine/state.h"
 #include "engine/stop.h"
@@ -43,60 +44,6 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 }
 
 /* --- who is asked to end ---------------------------------------------------- */
-
-/**
- * dxk_is_to_end - should a request with these attributes end soon?
- * @e: its context
- * @attrs: its attributes
- *
- * A service runs for the duration
- * of the application, so every Stop is for it (DX-109); others Stop(drain) lets
- * finish.
- */
-bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs)
-{
-	switch (READ_ONCE(e->state)) {
-	case DXK_CTX_STOPPED:
-		return true;
-	case DXK_CTX_STOPPING:
-		return attrs & PXR_LANE0 || READ_ONCE(e->cancelling);
-	default:
-		return false;
-	}
-}
-
-/* One that executes nothing is taken for a service. */
-static bool dxk_member_is_to_end(const struct dxk_member *m)
-{
-	return dxk_is_to_end(m->engine, m->held ? m->work.attrs : PXR_LANE0) ||
-	       (m->held && m->told);
-}
-
-/** dxk_should_answer - the request of a member that may sleep so is told to end */
-void dxk_should_answer(struct dxk_should_op *s, struct dxk_wakes *wakes)
-{
-	if (list_empty(&s->w.link))
-		return;
-	s->answer = true;
-	dxk_waiter_finish(&s->w, wakes);
-}
-
-void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
-{
-	struct dxk_should_op *s = container_of(op, struct dxk_should_op, op);
-
-	s->answer = dxk_member_is_to_end(s->m);
-	if (s->answer || !s->wait) {
-		dxk_waiter_finish(&s->w, wakes);
-		return;
-	}
-	list_add_tail(&s->w.link, &e->services);
-	s->m->should = s;
-	s->w.count = s->timed ? NULL : dxk_crew_resters(&e->crew, s->m);
-	if (s->w.count)
-		(*s->w.count)++;
-	dxk_stall_suspect(e, wakes);
-}
 
 /*
  * Ask those to end who are to, as far as the lock hold can afford. All? Those of a run that

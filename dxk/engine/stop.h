@@ -41,29 +41,7 @@ struct dxk_stop_op {
 	bool more;
 };
 
-/**
- * struct dxk_should_op - a member asks whether to end, and may sleep until so
- */
-struct dxk_should_op {
-	/** @op: the operation */
-	struct dxk_op op;
-	/** @w: sleeps in dxk_engine.services, and is dxk_member.should */
-	struct dxk_waiter w;
-	/** @m: the member */
-	struct dxk_member *m;
-	/** @wait: may sleep */
-	bool wait;
-	/** @timed: its own time ends the sleep: it does not rest, see dxk_crew.resting */
-	bool timed;
-	/** @answer: it should */
-	bool answer;
-};
-
 dxk_op_fn dxk_cancel_some_run;
-dxk_op_fn dxk_should_run;
 dxk_op_fn dxk_stop_begin_run;
-
-void dxk_should_answer(struct dxk_should_op *s, struct dxk_wakes *wakes);
-bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs);
 
 #endif /* _DXK_ENGINE_STOP_H */

@@ -7,7 +7,6 @@
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/os.h"
-#include "engine/rejoin.h"
 #include "engine/state.h"
 #include "engine/wait.h"
 #include "trace.h"
@@ -246,6 +245,7 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
 	else if (reason == DXK_WAKE_EXPIRE)
 		more->expired = false;
 	rqe->prio = rqe->own_prio;
+	rqe->inspect = 0;
 	dxk_move(e, rqe, from, DXK_READY);
 	if (unlikely(e->cancelling))
 		dxk_ready_add_last(&e->ready, rqe);
@@ -258,13 +258,13 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
  * dxk_park - a turn ends with a wait
  * @e: the engine, locked
  * @rqe: BUSY, in no list; dxk_more.wait says for what
- * @ended: gets it if it must end instead, and nobody collects it
- * @wakes: gets the wake-ups
+ * @wakes: gets the clock's wake-up
  *
  * If the wait is over already the request is READY again at once.
+ * Return: 0, or why it has to end instead: nobody could call it any more, or no worker would
+ * take it.
  */
-void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended,
-	      struct dxk_wakes *wakes)
+int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	const struct dxk_space *space = rqe->owner->space;
 	int closed = space->closed ? -ECANCELED : dxk_closed(e, rqe->kind, rqe->lane);
@@ -275,13 +275,8 @@ void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended
 
 	more->parks = false;
 	more->worker = NULL;
-	/* Nobody could call it any more, or no worker would take it. */
-	if (unlikely(closed)) {
-		rqe->data_len = 0;
-		if (dxk_complete(e, rqe, closed, wakes))
-			dxk_rqe_join(rqe, ended);
-		return;
-	}
+	if (unlikely(closed))
+		return closed;
 	more->turn++;
 	rqe->attempts = 0;
 	rqe->worker = 0;
@@ -293,10 +288,11 @@ void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended
 		e->stats.waits++;
 		e->stats.timeouts += reason == DXK_WAKE_TIME;
 		dxk_wait_ready(e, rqe, DXK_BUSY, reason);
-		return;
+	} else {
+		dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
+		dxk_wait_enter(e, rqe, wakes);
 	}
-	dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
-	dxk_wait_enter(e, rqe, wakes);
+	return 0;
 }
 
 /* --- end ---------------------------------------------------------------------- */

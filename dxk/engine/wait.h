@@ -71,8 +71,7 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named);
 void dxk_waits_init(struct dxk_waits *waits);
 int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space);
 void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
-void dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct list_head *ended,
-	      struct dxk_wakes *wakes);
+int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
 		struct dxk_wakes *wakes);
 void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Requests are woken and cancelled by their names.
+ * Requests are woken and cancelled: by their names, and when their time has come.
  */
+#include "engine/alarm.h"
 #include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
@@ -10,6 +11,8 @@
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/wake.h"
+
+/* --- names ------------------------------------------------------------------- */
 
 /** dxk_wake_names_run - a call: it ends a wait for one, or is kept for the next */
 void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
@@ -54,4 +57,60 @@ void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
+}
+
+/* --- time -------------------------------------------------------------------- */
+
+/* Its time has come. Then @at is another one, or none. */
+static void dxk_alarm_ring(struct dxk_engine *e, struct dxk_more *more, u64 now,
+			   struct list_head *ended, struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = more->rqe;
+	u64 deadline = DXK_FOREVER;
+
+	if (rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
+		deadline = more->wait.deadline;
+	if (more->expire <= now) {
+		more->expire = DXK_FOREVER;
+		e->stats.expired++;
+		dxk_alarm_set(e, more, deadline, wakes);
+		dxk_tell(e, rqe, DXK_WAKE_EXPIRE, ended, wakes);
+		return;
+	}
+	e->stats.timeouts++;
+	dxk_resume(e, rqe, DXK_WAKE_TIME, wakes);
+}
+
+/**
+ * dxk_alarms_ring - do what is due
+ * @e: the engine, locked
+ * @ended: gets requests that have expired and that nobody collects
+ * @wakes: of the hold; what it cannot afford is owed
+ *
+ * Return: was anything due?
+ */
+bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more;
+	bool rang = false;
+	u64 now;
+
+	lockdep_assert_held(&e->lock);
+
+	if (likely(RB_EMPTY_ROOT(&e->waits.alarms.rb_root)))
+		return false;
+	now = os_now();
+	while ((more = dxk_alarms_first(&e->waits)) && more->at <= now) {
+		rang = true;
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			break;
+		dxk_alarm_ring(e, more, now, ended, wakes);
+	}
+	if (!rang)
+		return false;
+	/* What expired in the pool has left room there, and may have been the last. */
+	dxk_serve_posters(e, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
+	return true;
 }

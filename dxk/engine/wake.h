@@ -30,4 +30,6 @@ struct dxk_names_op {
 dxk_op_fn dxk_wake_names_run;
 dxk_op_fn dxk_cancel_names_run;
 
+bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+
 #endif /* _DXK_ENGINE_WAKE_H */

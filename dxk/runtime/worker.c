@@ -14,7 +14,7 @@
 #include "engine/life.h"
 #include "engine/more.h"
 #include "engine/next.h"
-#include "engine/stop.h"
+#include "engine/should.h"
 #include "engine/turn.h"
 #include "runtime/context.h"
 #include "runtime/control.h"

@@ -457,8 +457,8 @@ static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8
 		sim_fail("one that was posted waiting finds no room, and enters");
 	rq->parks = false;
 	rq->attempts = 0;
-	rq->prio = rqe->prio;
-	rq->seen = 0;
+	rq->prio = rq->taken_prio = rqe->prio;
+	rq->seen = rq->taken_seen = 0;
 	rq->born = model.births++;
 }
 
