@@ -217,8 +217,11 @@ static void check_wait(const struct dxk_engine *e, const struct model_request *r
 
 	if (rq->owner->space->closed && rq->owner->space->is_private)
 		return;
+	if (!rq->turn && e->cancelling && !house.telling)
+		sim_fail("request %u was never begun, and a Stop that cancels leaves it",
+			 (u32)rq->rqe->param);
 	if (more->ripe) {
-		if (model_lane_admits(rq->lane))
+		if (model_lane_admits(rq->lane) && !e->cancelling)
 			sim_fail("request %u waits for room that there is",
 				 (u32)rq->rqe->param);
 		return;
