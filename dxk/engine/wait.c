@@ -176,12 +176,17 @@ static u8 dxk_wait_over(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 
 /* --- begin -------------------------------------------------------------------- */
 
-/* What Stop has gone through does not come into its way again. */
+/*
+ * What Stop has gone through does not come into its way again; but one that was never begun
+ * has no turn to take, and ends with a Stop that cancels.
+ */
 static enum dxk_line dxk_line_of(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
-	if (e->cancelling || (!rqe->lane && e->state >= DXK_CTX_STOPPING))
+	bool told = e->cancelling || (!rqe->lane && e->state >= DXK_CTX_STOPPING);
+
+	if (told && dxk_rqe_begun(rqe))
 		return DXK_LINE_KEPT + rqe->kind;
-	return rqe->lane ? DXK_LINE_WORK : DXK_LINE_SERVICE;
+	return rqe->lane || told ? DXK_LINE_WORK : DXK_LINE_SERVICE;
 }
 
 /* A WAITING request, in no list; its wait is not over. */
