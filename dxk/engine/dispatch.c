@@ -142,13 +142,14 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline
  */
 static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	if (unlikely(!list_empty(&e->waits.joined)))
-		dxk_serve_joined(e, wakes);
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		dxk_serve_blocked(e, wakes);
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE ||
 	    unlikely(e->ready.asleep[DXK_LANES]))
 		dxk_serve_posters(e, wakes);
+	/* Last, for what those end may be what they wait for. They end nothing. */
+	if (unlikely(!list_empty(&e->waits.joined)))
+		dxk_serve_joined(e, wakes);
 	e->owners.freed = false;
 }
 

@@ -14,8 +14,8 @@
  * dispatches        requests given to a worker
  * completions       requests whose executor returned
  * vanished          of these, requests that nobody asked to rejoin
- * cancelled         requests that Stop(cancel) took out of the Ready Pool, or a policy
- *                   that has no worker for them
+ * cancelled         requests that ended Ready or waiting: by Stop(cancel), by name, by their
+ *                   time, with their space, by a policy that has no worker for them
  * put_back          dispatched requests that could not be fetched
  * owner_dead        requests that ended because their worker died
  * redone            requests that began anew because their worker died

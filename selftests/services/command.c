@@ -46,7 +46,7 @@ TEST(own_show_owners)
 				       0, NULL));
 	EXPECT_EQ(0, ask(&t, "show owners", reply, sizeof(reply)));
 	EXPECT_NE(NULL, strstr(reply, "\n0xabc"));
-	EXPECT_NE(NULL, strstr(reply, " 1         0         0\n"));
+	EXPECT_NE(NULL, strstr(reply, " 1         0         0         0\n"));
 	len = strlen(reply);
 	for (i = 0; i < len; i++)
 		lines += reply[i] == '\n';
