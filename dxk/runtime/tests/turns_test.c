@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests of kernel executors that wait: turns, what they leave to each other, names.
+ */
+#include "runtime/policy.h"
+#include "runtime/tests/rig.h"
+
+#define OWNER	5
+#define NAME	7
+
+static struct dxk_ctx *start(struct kunit *test, u32 workers)
+{
+	struct dxk_policy p;
+
+	dxk_rig_policy(test, &p, workers);
+	p.max_waiting = 16;
+	return dxk_rig_start(test->priv, &p);
+}
+
+static int post(struct dxk_job *job, const struct dxk_wait *wait, u64 expire)
+{
+	struct dxk_request req = dxk_rig_request(job, OWNER, 0, PXR_REJOIN | PXR_NAMED);
+
+	req.name = NAME;
+	if (wait) {
+		req.attrs |= PXR_WAIT;
+		req.wait = *wait;
+	}
+	if (expire) {
+		req.attrs |= PXR_EXPIRE;
+		req.expire = expire;
+	}
+	return dxk_post(job->rig->m[0], &req, 1, 0, NULL);
+}
+
+static s32 result(struct dxk_rig *rig)
+{
+	u32 answer;
+
+	return dxk_rig_rejoin(rig, OWNER, &answer) == 1 ? rig->answer->status : 4711;
+}
+
+static u32 waiting(const struct dxk_ctx *ctx)
+{
+	return READ_ONCE(ctx->engine.nr[DXK_AT_WAIT]);
+}
+
+/* What a turn saw. */
+struct turns {
+	u32 nr;
+	u32 wake[8], turn[8];
+	u64 state[8], at[8];
+	u8 data[8];
+	struct dxk_wait wait;
+	int err;
+};
+
+/* Waits as it is told to, up to its fourth turn, or until it is to end. */
+static s32 take_turns(struct dxk_job *job, struct dxk_call *call)
+{
+	struct turns *t = job->arg;
+	u32 nr = t->nr;
+
+	t->wake[nr] = call->wake;
+	t->turn[nr] = call->turn;
+	t->state[nr] = call->state;
+	t->at[nr] = ktime_get_ns();
+	t->data[nr] = call->data_len ? *(u8 *)call->data : 0;
+	WRITE_ONCE(t->nr, nr + 1);
+	if (nr == 3 || call->wake == DXK_WAKE_CANCEL || call->wake == DXK_WAKE_EXPIRE)
+		return 100 + nr;
+	t->wait.state = 10 + nr;
+	if (t->wait.wait & DXK_WAIT_TIME)
+		t->wait.deadline = ktime_get_ns() + NSEC_PER_MSEC;
+	t->err = dxk_call_wait(call, &t->wait);
+	if (call->result_room) {
+		*(u8 *)call->data = 'a' + nr;
+		call->result_len = 1;
+	}
+	return t->err;
+}
+
+static struct dxk_job *job_of(struct kunit *test, struct turns *t)
+{
+	struct dxk_job *job = dxk_rig_job(test->priv);
+
+	job->fn = take_turns;
+	job->arg = t;
+	return job;
+}
+
+/* each turn has its reason, its number, and what the one before has left. */
+static void turns_of_time(struct kunit *test)
+{
+	struct turns t = { .wait = { .wait = DXK_WAIT_TIME } };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = job_of(test, &t);
+	struct dxk_request req = dxk_rig_request(job, OWNER, 0, PXR_REJOIN);
+	struct dxk_ctx *ctx = start(test, 2);
+	u32 i;
+
+	req.data = "x";
+	req.data_len = 1;
+	req.result_len = 1;
+	KUNIT_ASSERT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), 1);
+	KUNIT_EXPECT_EQ(test, result(rig), 103);
+	KUNIT_EXPECT_EQ(test, t.nr, 4);
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, t.wake[i], i ? DXK_WAKE_TIME : DXK_WAKE_NONE);
+		KUNIT_EXPECT_EQ(test, t.turn[i], i);
+		KUNIT_EXPECT_EQ(test, t.state[i], i ? 9 + i : 0);
+		KUNIT_EXPECT_EQ(test, t.data[i], i ? 'a' + i - 1 : 'x');
+		if (i)
+			KUNIT_EXPECT_GE(test, t.at[i] - t.at[i - 1], NSEC_PER_MSEC);
+	}
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.waits, 3);
+	KUNIT_EXPECT_EQ(test, ctx->engine.stats.timeouts, 3);
+}
+
+/* by name; each call has one turn. */
+static void turns_by_name(struct kunit *test)
+{
+	struct turns t = { .wait = { .wait = DXK_WAIT_CALL } };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = job_of(test, &t);
+	struct dxk_ctx *ctx = start(test, 2);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, dxk_wake(rig->m[0], NAME), -ENOENT);
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_EXPECT_EQ(test, post(job, NULL, 0), -EEXIST);
+	for (i = 1; i < 4; i++) {
+		KUNIT_ASSERT_TRUE(test, DXK_SOON(waiting(ctx)));
+		KUNIT_EXPECT_EQ(test, t.nr, i);
+		KUNIT_EXPECT_EQ(test, dxk_wake(rig->m[0], NAME), 0);
+		KUNIT_ASSERT_TRUE(test, DXK_SOON(READ_ONCE(t.nr) > i));
+		KUNIT_EXPECT_EQ(test, t.wake[i], DXK_WAKE_CALL);
+	}
+	KUNIT_EXPECT_EQ(test, result(rig), 103);
+	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), -ENOENT);
+}
+
+/* D-21: one that waits is told by a turn, one that executes by dxk_should_stop(). */
+static s32 until_told(struct dxk_job *job, struct dxk_call *call)
+{
+	return dxk_wait_should_stop(call, dxk_in_ms(DXK_RIG_MS)) == 1 &&
+	       dxk_should_stop(call) ? 55 : 56;
+}
+
+static void turns_cancelled(struct kunit *test)
+{
+	struct turns t = { .wait = { .wait = DXK_WAIT_CALL } };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = job_of(test, &t), *sleeps = dxk_rig_job(rig);
+	struct dxk_ctx *ctx = start(test, 1);
+
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(waiting(ctx)));
+	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), DXK_CANCEL_TOLD);
+	KUNIT_EXPECT_EQ(test, result(rig), 101);
+	KUNIT_EXPECT_EQ(test, t.wake[1], DXK_WAKE_CANCEL);
+	sleeps->fn = until_told;
+	KUNIT_ASSERT_EQ(test, post(sleeps, NULL, 0), 1);
+	dxk_rig_entered(sleeps);
+	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), DXK_CANCEL_TOLD);
+	KUNIT_EXPECT_EQ(test, result(rig), 55);
+	/* its time as well */
+	KUNIT_ASSERT_EQ(test, post(sleeps, NULL, dxk_in_ms(20)), 1);
+	dxk_rig_entered(sleeps);
+	KUNIT_EXPECT_EQ(test, result(rig), 55);
+	KUNIT_ASSERT_EQ(test, post(sleeps, &t.wait, dxk_in_ms(2)), 1);
+	KUNIT_EXPECT_EQ(test, result(rig), -ETIME);
+}
+
+/* A policy without, a wait that is none: told, and the turn ends as ever. */
+static void turns_refused(struct kunit *test)
+{
+	struct turns t = { .wait = { .wait = DXK_WAIT_CALL | DXK_WAIT_AGAIN } };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = job_of(test, &t);
+	struct dxk_policy p;
+
+	start(test, 1);
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_EXPECT_EQ(test, result(rig), -EINVAL);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(rig->ctx[0], DXK_STOP_DRAIN, dxk_in_ms(DXK_RIG_MS)), 0);
+	dxk_policy_get(rig->ctx[0], &p);
+	p.max_waiting = 0;
+	KUNIT_ASSERT_EQ(test, dxk_ctx_set_policy(rig->ctx[0], &p), 0);
+	KUNIT_ASSERT_EQ(test, dxk_ctx_start(rig->ctx[0]), 0);
+	KUNIT_EXPECT_EQ(test, post(job, NULL, 0), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, dxk_wake(rig->m[0], NAME), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), -EOPNOTSUPP);
+	t.wait.wait = DXK_WAIT_AGAIN;
+	KUNIT_ASSERT_EQ(test, dxk_rig_post(job, OWNER, 0, PXR_REJOIN, NULL), 1);
+	KUNIT_EXPECT_EQ(test, result(rig), -EOPNOTSUPP);
+}
+
+/* Stop(cancel): what was begun has its last turn, what was not ends. */
+static void turns_last(struct kunit *test)
+{
+	struct turns t = { .wait = { .wait = DXK_WAIT_CALL } };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_ctx *ctx = start(test, 1);
+	struct dxk_job *job = job_of(test, &t);
+
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(waiting(ctx)));
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_CANCEL, dxk_in_ms(DXK_RIG_MS)), 0);
+	KUNIT_EXPECT_EQ(test, t.wake[1], DXK_WAKE_CANCEL);
+	KUNIT_EXPECT_EQ(test, result(rig), 101);
+	KUNIT_ASSERT_EQ(test, dxk_ctx_start(ctx), 0);
+	KUNIT_ASSERT_EQ(test, post(job, &t.wait, 0), 1);
+	KUNIT_EXPECT_EQ(test, dxk_ctx_stop(ctx, DXK_STOP_CANCEL, dxk_in_ms(DXK_RIG_MS)), 0);
+	KUNIT_EXPECT_EQ(test, result(rig), -ECANCELED);
+}
+
+KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
+
+static struct kunit_case turns_cases[] = {
+	KUNIT_CASE_PARAM(turns_of_time, mode_gen_params),
+	KUNIT_CASE_PARAM(turns_by_name, mode_gen_params),
+	KUNIT_CASE_PARAM(turns_cancelled, mode_gen_params),
+	KUNIT_CASE(turns_refused),
+	KUNIT_CASE_PARAM(turns_last, mode_gen_params),
+	{ }
+};
+
+static struct kunit_suite turns_suite = {
+	.name = "dxk_turns",
+	.init = dxk_rig_init,
+	.exit = dxk_rig_exit,
+	.test_cases = turns_cases,
+};
+
+kunit_test_suite(turns_suite);
