@@ -716,7 +716,7 @@ enum dxk_wake_reason {
 };
 
 /**
- * struct dxk_wait - what a request waits for (R-3, R-4, R-9, D-21)
+ * struct dxk_wait - what a request waits for (R-3, R-4, R-5)
  * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. It is never woken earlier
  * @owner: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests, in the space of its own
  *	owner; else 0

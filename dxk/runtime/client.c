@@ -152,7 +152,7 @@ int dxk_wake(struct dxk_member *member, u64 name)
 EXPORT_SYMBOL_GPL(dxk_wake);
 
 /**
- * dxk_cancel - end a request by its name (D-21)
+ * dxk_cancel - end a request by its name
  * @member: a client, or dxk_call.self of the request that runs
  * @name: of a request that was posted by one of the kernel's members
  *

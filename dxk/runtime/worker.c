@@ -260,7 +260,7 @@ int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline)
 EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
 
 /**
- * dxk_call_wait - have the turn end with a wait (R-3, R-4, R-9)
+ * dxk_call_wait - have the turn end with a wait (R-3, R-4)
  * @call: the running request; the caller is the thread that executes it
  * @wait: for what
  *

@@ -2,7 +2,7 @@
 /*
  * Requests that wait, seen from programs: a turn ends with a wait, a request is posted
  * waiting; what ends the wait, who is told what, and what happens to those that wait when a
- * worker, a process or the context goes (R-3, R-4, R-9, D-21).
+ * worker, a process or the context goes (R-3, R-4, R-5).
  */
 #include "lib/dxt.h"
 
@@ -96,7 +96,7 @@ static int status_of(const struct dxt *t, uint64_t owner)
 	       r.status : 4711;
 }
 
-/* a call ends the wait, or is kept for the next one. */
+/* a call ends the wait, or is kept for the next one; of what has ended none is. */
 TEST_F(wait, call)
 {
 	struct dxk_work_more w;
@@ -134,7 +134,7 @@ TEST_F(wait, call)
 	EXPECT_EQ(5, dxt_num(&self->t, "stats/waits"));
 }
 
-/* not before its time, and not much later; the clock needs nobody to look. */
+/* Not before its time, and not much later; the clock needs nobody to look. */
 TEST_F(wait, time)
 {
 	struct dxk_wait wait = { .wait = DXK_WAIT_TIME };
@@ -266,7 +266,7 @@ TEST_F(wait, leaves_data)
 	}
 }
 
-/* D-21: who has not begun ends; who has is told; by its time just as by its name. */
+/* who has not begun ends; who has is told; by its time just as by its name. */
 TEST_F(wait, cancel)
 {
 	uint64_t names[2] = { NAME, NAME + 1 };
@@ -640,7 +640,7 @@ static void *racer_main(void *arg)
 	return NULL;
 }
 
-/* Each wake that comes after a wait has begun ends it: a chain of turns never stands still. */
+/* each wake that comes after a wait has begun ends it: no chain of turns stands still. */
 TEST_F(wait, storm)
 {
 	unsigned int round, turns = 0;
@@ -668,6 +668,41 @@ TEST_F(wait, storm)
 		pthread_join(thread[i], NULL);
 	EXPECT_EQ(16 * ROUNDS * (ROUNDS - 1) / 2, turns);
 	EXPECT_EQ(16, dxt_drain(&self->t, self->t.member, OWNER));
+}
+
+/* a call, the time and a cancel at one instant: one turn, for one reason. */
+TEST_F(wait, one_reason)
+{
+	struct dxk_wait wait = { .wait = DXK_WAIT_CALL | DXK_WAIT_TIME };
+	unsigned int seen[DXK_WAKE_DEADLOCK + 1] = { 0 }, i;
+	struct racer racer = { .t = &self->t };
+	_Atomic bool end = false;
+	struct dxk_work_more w;
+	pthread_t thread;
+	int state;
+
+	racer.end = &end;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, racer_main, &racer));
+	for (i = 0; i < 500; i++) {
+		ASSERT_EQ(1, post(&self->t, OWNER, 1 + i % 32, NULL));
+		ASSERT_EQ(1, fetch(self->me, &w));
+		wait.deadline = dxt_in(i % 7 * 100000);
+		ASSERT_EQ(0, parks(self->me, &w, &wait));
+		state = i % 3 ? cancel(&self->t, 1 + i % 32) : 0;
+		EXPECT_EQ(i % 3 ? DXK_CANCEL_TOLD : 0, state);
+		ASSERT_EQ(1, fetch(self->me, &w));
+		EXPECT_EQ(1, w.turn);
+		seen[w.wake]++;
+		EXPECT_TRUE(i % 3 || w.wake != DXK_WAKE_CANCEL);
+		EXPECT_EQ(-ETIMEDOUT, dxk_next_more(self->me, NULL, 0, NULL, &(struct dxk_work_more){ 0 },
+						    1, NULL, 0, 0));
+		EXPECT_EQ(0, ends(self->me, &w, 0));
+	}
+	end = true;
+	pthread_join(thread, NULL);
+	EXPECT_EQ(i, seen[DXK_WAKE_CALL] + seen[DXK_WAKE_TIME] + seen[DXK_WAKE_CANCEL]);
+	EXPECT_LT(0, seen[DXK_WAKE_CANCEL]);
+	EXPECT_EQ(i, dxt_drain(&self->t, self->t.member, OWNER));
 }
 
 TEST_HARNESS_MAIN

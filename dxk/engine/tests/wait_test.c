@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Requests that wait: how that begins, what ends it, and what becomes of those that wait when
- * others end (R-3, R-4, R-9, D-21).
+ * others end (R-3, R-4, R-5).
  */
 #include "engine/alarm.h"
 #include "engine/cancel.h"
@@ -299,7 +299,7 @@ static void wait_call(struct kunit *test)
 	EXPECT_IS(result(ps, OWNER), 7);
 }
 
-/* not before its time; the clock is told if it would look too late. */
+/* Not before its time; the clock is told if it would look too late. */
 static void wait_time(struct kunit *test)
 {
 	struct puppets *ps = waits(test, 1);
@@ -552,7 +552,7 @@ static void wait_room(struct kunit *test)
 
 /* --- before their time ------------------------------------------------------------------ */
 
-/* D-21: never begun it ends, begun it is told, and stays so; masked waits hold. */
+/* never begun it ends, begun it is told, and stays so; masked waits hold. */
 static void wait_cancel(struct kunit *test)
 {
 	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
@@ -630,7 +630,7 @@ static void wait_cancel_begun(struct kunit *test)
 	EXPECT_IS(result(ps, OWNER), 4);
 }
 
-/* expired in the pool, in a wait, begun */
+/* Expired in the pool, in a wait, begun */
 static void wait_expire(struct kunit *test)
 {
 	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };

@@ -89,7 +89,7 @@ static struct dxk_job *job_of(struct kunit *test, struct turns *t)
 	return job;
 }
 
-/* each turn has its reason, its number, and what the one before has left. */
+/* each turn has its reason, its number, and what the one before has left. */
 static void turns_of_time(struct kunit *test)
 {
 	struct turns t = { .wait = { .wait = DXK_WAIT_TIME } };
@@ -140,7 +140,7 @@ static void turns_by_name(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), -ENOENT);
 }
 
-/* D-21: one that waits is told by a turn, one that executes by dxk_should_stop(). */
+/* one that waits is told by a turn, one that executes by dxk_should_stop(). */
 static s32 until_told(struct dxk_job *job, struct dxk_call *call)
 {
 	return dxk_wait_should_stop(call, dxk_in_ms(DXK_RIG_MS)) == 1 &&

@@ -447,7 +447,7 @@ int dxk_next_more(int member, const struct dxk_done_more *dones, unsigned int nr
 int dxk_wake(int member, const uint64_t *names, unsigned int nr);
 
 /**
- * dxk_cancel - end requests by their names (D-21)
+ * dxk_cancel - end requests by their names
  * @member: see dxk_wake()
  * @names: the names
  * @nr: 1..%DXK_BATCH_MAX
