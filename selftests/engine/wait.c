@@ -163,7 +163,8 @@ TEST_F(wait, time)
 TEST_F(wait, many_times)
 {
 	enum { NR = 200 };
-	uint64_t begin = dxt_in(30 * DXT_MS), last = 0;
+	uint64_t begin = dxt_in((dxt_debug_kernel() ? 10 : 1) * DXT_SEC), last = 0;
+	bool in_time;
 	struct dxk_work_more w;
 	unsigned int i;
 
@@ -174,9 +175,11 @@ TEST_F(wait, many_times)
 		e.wait.deadline = e.post.param = begin + i * 7919 % NR * DXT_MS / 10;
 		ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
 	}
+	/* those of a guest that was not run for so long come at once */
+	in_time = dxt_now() < begin;
 	for (i = 0; i < NR; i++) {
 		ASSERT_EQ(1, fetch(self->me, &w));
-		EXPECT_LE(last, w.work.param);
+		EXPECT_TRUE(!in_time || last <= w.work.param);
 		EXPECT_LE(w.work.param, dxt_now());
 		last = w.work.param;
 		EXPECT_EQ(0, ends(self->me, &w, 0));

@@ -342,7 +342,8 @@ static const char *set_cancel(struct env *e)
 
 static const char *end_cancel(struct env *e, int rc)
 {
-	if (rc == 1 && e->state != DXK_CANCEL_ENDED)
+	/* none, if only that could not be told */
+	if (rc == 1 && e->state != DXK_CANCEL_ENDED && e->state != DXK_CANCEL_NONE)
 		return "a state";
 	return end_waiter(e, !dxt_num(&e->t, "pools/wait_use"));
 }
