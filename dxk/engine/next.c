@@ -5,8 +5,8 @@
  * Ready gives it to the worker that fell idle last.
  */
 #include "engine/assign.h"
-#include "engine/dispatch.h"
 #include "engine/cancel.h"
+#include "engine/dispatch.h"
 #include "engine/latency.h"
 #include "engine/more.h"
 #include "engine/next.h"
@@ -157,7 +157,6 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
-
 		bool parks = rqe->more && rqe->more->parks;
 
 		/* Of a helper: it may be the one who is to collect. */

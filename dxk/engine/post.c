@@ -75,6 +75,9 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	const struct dxk_policy *p = &e->policy;
 	int err;
 
+	/* It was made for another run, whose policy had a place for it. */
+	if (rqe->attrs & PXR_MORE && !e->waits.bucket)
+		return -EOPNOTSUPP;
 	if (rqe->more->named && dxk_name_find(e, m->space, rqe->more->name))
 		return -EEXIST;
 	if (!(rqe->attrs & PXR_WAIT))

@@ -228,6 +228,22 @@ static void wait_posts_are_refused(struct kunit *test)
 	EXPECT_IS(ps->e->stats.cancelled, 17);
 }
 
+/* A post is made, and before it is a Stop, and a Start with a policy without. */
+static void wait_of_another_run(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	u32 i;
+
+	dxk_names_unstart(ps->e);
+	EXPECT(!ps->e->waits.on);
+	EXPECT_IS(wake(ps, NAME), 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_IS(post(ps, OWNER, 0, i ? NULL : &call, i == 1 ? 0 : NAME,
+			       i == 1 ? LATE : 0)->err, -EOPNOTSUPP);
+	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
 /* A user has its share of those that may wait. */
 static void wait_shares(struct kunit *test)
 {
@@ -940,6 +956,7 @@ static void wait_stall(struct kunit *test)
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_check),
 	KUNIT_CASE(wait_posts_are_refused),
+	KUNIT_CASE(wait_of_another_run),
 	KUNIT_CASE(wait_shares),
 	KUNIT_CASE(wait_call),
 	KUNIT_CASE(wait_time),
