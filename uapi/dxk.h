@@ -57,7 +57,7 @@
  * rejoin what was posted for them. Those who join with %DXK_JOIN_SHARED share
  * theirs. When the last copy of a private descriptor, and of the members made from
  * it, is closed, nobody can collect what it posted any more: what is Ready is still
- * executed, results are dropped.
+ * executed, what waits ends, results are dropped. The same goes for names of requests.
  */
 
 /**
@@ -86,12 +86,14 @@
  * ETIMEDOUT    the deadline ended the wait; nothing was taken
  * ESHUTDOWN    the context does not run (not started, stopping, stopped); while it drains
  *              a worker may post from within a request
- * EDEADLK      the caller would wait for a request that it executes itself
- * ENOSPC       the hard limit of a policy (max_requests, worker ids) is reached
+ * EDEADLK      the caller would wait for a request that it executes itself; a request is
+ *              posted to wait for its own owner
+ * EEXIST       a request of that name has not ended
+ * ENOSPC       the hard limit of a policy (max_requests, max_waiting, worker ids) is reached
  * EDQUOT       the caller's user has its share of live requests or of ids, see
  *              dxk_policy.user_share
  * ENODEV       the crew has no place for a worker of the kind that is asked for
- * ENOENT       no such kernel executor
+ * ENOENT       no such kernel executor; no request of the name
  * EBADF        PXR_FD with a descriptor that is not open
  * ELOOP        PXR_FD with a descriptor that is not of a kind to be handed over: it
  *              could hold others, or is answered by the kernel, see PXR_FD
