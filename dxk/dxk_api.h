@@ -110,6 +110,8 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
  * @name: with %PXR_NAMED, see struct dxk_post_more
  * @expire: with %PXR_EXPIRE, likewise
  * @wait: with %PXR_WAIT, likewise
+ *
+ * Fields whose attribute is not set are not looked at, unless another one of these is.
  */
 struct dxk_request {
 	u64 owner;

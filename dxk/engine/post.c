@@ -220,13 +220,22 @@ static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
-/* The request is taken over: others can name it, and the clock looks at it. */
-static noinline void dxk_more_take(struct dxk_engine *e, struct dxk_rqe *rqe,
+/*
+ * The request is taken over: others can name it, and the clock looks at it. Return: does it
+ * wait now?
+ */
+static noinline bool dxk_more_take(struct dxk_engine *e, struct dxk_rqe *rqe,
 				   struct dxk_wakes *wakes)
 {
+	bool waits = dxk_post_begins_waiting(rqe);
+
 	if (rqe->more->named)
 		dxk_name_enter(e, rqe);
-	dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
+	if (waits)
+		dxk_wait_post(e, rqe, wakes);
+	else
+		dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
+	return waits;
 }
 
 /* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
@@ -238,11 +247,7 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 	rqe->share = p->m->share;
 	rqe->owner = near && near->cookie == rqe->cookie ? near :
 		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
-	if (unlikely(rqe->more))
-		dxk_more_take(e, rqe, wakes);
-	if (dxk_post_begins_waiting(rqe)) {
-		dxk_wait_post(e, rqe, wakes);
-	} else {
+	if (likely(!rqe->more) || !dxk_more_take(e, rqe, wakes)) {
 		dxk_move(e, rqe, DXK_POSTED, DXK_READY);
 		dxk_ready_add(&e->ready, rqe);
 		if (unlikely(e->policy.sample_interval_ms))
@@ -262,9 +267,8 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 /* Do others wait for the room that the request has found? */
 static bool dxk_is_awaited(struct dxk_engine *e, u32 queue, const struct dxk_rqe *rqe)
 {
-	if (likely(!*dxk_posters_asleep(e, queue)) || dxk_post_begins_waiting(rqe))
-		return false;
-	return dxk_first_poster(e, queue) || dxk_has_ripe(e, rqe->lane);
+	return !dxk_post_begins_waiting(rqe) &&
+	       (dxk_first_poster(e, queue) || dxk_has_ripe(e, rqe->lane));
 }
 
 static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queue,
@@ -304,7 +308,8 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			return;
 		err = room && !rqe->more && !dxk_closed(e, rqe->kind, rqe->lane) ? 0 :
 		      dxk_admit(e, p->m, rqe, &reason);
-		if (!err && queue != at && dxk_is_awaited(e, queue, rqe)) {
+		if (!err && queue != at && unlikely(*dxk_posters_asleep(e, queue)) &&
+		    dxk_is_awaited(e, queue, rqe)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;

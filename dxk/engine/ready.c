@@ -127,7 +127,7 @@ static noinline void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 		q->first = rqe;
 }
 
-static void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
+static __always_inline void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	struct dxk_row *row = &q->row[dxk_row_of(rqe->key)];
 	struct dxk_rqe *last = row->last;

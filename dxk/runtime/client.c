@@ -47,6 +47,17 @@ void dxk_client_destroy(struct dxk_member *member)
 }
 EXPORT_SYMBOL_GPL(dxk_client_destroy);
 
+/* What most requests do not have. */
+static noinline int dxk_post_make_more(struct dxk_post_op *p, struct dxk_rqe *rqe,
+				       const struct dxk_request *req)
+{
+	const struct dxk_post_more more = {
+		.name = req->name, .expire = req->expire, .wait = req->wait,
+	};
+
+	return dxk_more_make(p->m->engine, rqe, &more);
+}
+
 static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 {
 	const struct dxk_post_entry e = {
@@ -59,18 +70,16 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 		.attrs = req->attrs,
 	};
 	struct file *file = req->attrs & PXR_FD ? req->file : NULL;
-	const struct dxk_post_more more = {
-		.name = req->name, .expire = req->expire, .wait = req->wait,
-	};
 	struct dxk_rqe *rqe;
-	int err;
+	int err = 0;
 
 	if (req->attrs & PXR_FD && !file)
 		return -EBADF;
 	rqe = dxk_client_add(p, &e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
-	err = dxk_more_make(p->m->engine, rqe, &more);
+	if (unlikely(req->attrs & PXR_MORE))
+		err = dxk_post_make_more(p, rqe, req);
 	if (!err && file)
 		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, NULL);
 	if (err)

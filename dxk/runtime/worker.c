@@ -25,7 +25,17 @@
 #include "services/handle.h"
 #include "trace.h"
 
-static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
+/* What most requests do not have. */
+static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more *more)
+{
+	call->file = more->file ? more->file->file : NULL;
+	call->name = more->name;
+	call->state = more->wait.state;
+	call->turn = more->turn;
+	call->wake = more->wake;
+}
+
+static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	struct dxk_call call = {
 		.owner = rqe->cookie,
@@ -35,7 +45,6 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 		.data = rqe->data,
 		.data_len = rqe->data_len,
 		.result_room = rqe->result_room,
-		.file = dxk_rqe_file(rqe),
 		.self = m,
 		.uid = KUIDT_INIT(rqe->poster.uid),
 		.gid = KGIDT_INIT(rqe->poster.gid),
@@ -43,12 +52,8 @@ static s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
 	};
 	s32 status;
 
-	if (unlikely(rqe->more)) {
-		call.name = rqe->more->name;
-		call.state = rqe->more->wait.state;
-		call.turn = rqe->more->turn;
-		call.wake = rqe->more->wake;
-	}
+	if (unlikely(rqe->more))
+		dxk_call_tell(&call, rqe->more);
 	status = rqe->exec->execute_this_request(&call);
 	if (WARN_ON_ONCE(call.result_len > rqe->result_room))
 		call.result_len = rqe->result_room;
