@@ -20,7 +20,11 @@ static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *r
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;
 	m->since = os_clock();
-	m->told = rqe->more && (rqe->more->cancelled || rqe->more->expired);
+	m->told = false;
+	if (unlikely(rqe->more)) {
+		rqe->more->worker = m;
+		m->told = rqe->more->cancelled || rqe->more->expired;
+	}
 }
 
 /**
@@ -45,8 +49,6 @@ static __always_inline void dxk_assign(struct dxk_engine *e, struct dxk_member *
 	if (!m->held++)
 		m->began = m->executed;
 	dxk_member_note(m, rqe);
-	if (unlikely(rqe->more))
-		rqe->more->worker = m;
 	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
 	dxk_rqe_join(rqe, work);
 	e->stats.dispatches++;

@@ -220,39 +220,28 @@ static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
-/*
- * The request is taken over: others can name it, and the clock looks at it. Return: does it
- * wait now?
- */
-static noinline bool dxk_more_take(struct dxk_engine *e, struct dxk_rqe *rqe,
-				   struct dxk_wakes *wakes)
-{
-	bool waits = dxk_post_begins_waiting(rqe);
-
-	if (rqe->more->named)
-		dxk_name_enter(e, rqe);
-	if (waits)
-		dxk_wait_post(e, rqe, wakes);
-	else
-		dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
-	return waits;
-}
-
 /* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
-static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
-				       struct dxk_rqe *rqe, struct dxk_owner *near,
-				       struct dxk_wakes *wakes)
+static __always_inline void dxk_post_own(struct dxk_engine *e, struct dxk_post_op *p,
+					 struct dxk_rqe *rqe, struct dxk_owner *near)
 {
 	dxk_rqe_leave(rqe);
 	rqe->share = p->m->share;
 	rqe->owner = near && near->cookie == rqe->cookie ? near :
 		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
-	if (likely(!rqe->more) || !dxk_more_take(e, rqe, wakes)) {
-		dxk_move(e, rqe, DXK_POSTED, DXK_READY);
-		dxk_ready_add(&e->ready, rqe);
-		if (unlikely(e->policy.sample_interval_ms))
-			rqe->posted = os_now();
-	}
+}
+
+static __always_inline void dxk_post_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
+	dxk_ready_add(&e->ready, rqe);
+	if (unlikely(e->policy.sample_interval_ms))
+		rqe->posted = os_now();
+}
+
+static __always_inline struct dxk_owner *dxk_post_taken(struct dxk_engine *e,
+							struct dxk_post_op *p,
+							struct dxk_rqe *rqe)
+{
 	if (dxk_rqe_rejoinable(rqe)) {
 		e->owners.reserved++;
 		if (unlikely(rqe->share))
@@ -262,6 +251,31 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 	trace_dxk_post(e->id, rqe, p->m->id);
 	p->taken++;
 	return rqe->owner;
+}
+
+static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
+				       struct dxk_rqe *rqe, struct dxk_owner *near)
+{
+	dxk_post_own(e, p, rqe, near);
+	dxk_post_ready(e, rqe);
+	return dxk_post_taken(e, p, rqe);
+}
+
+/* The same of one with more: others can name it, the clock looks at it, it may wait now. */
+static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
+						     struct dxk_post_op *p,
+						     struct dxk_rqe *rqe,
+						     struct dxk_wakes *wakes)
+{
+	dxk_post_own(e, p, rqe, NULL);
+	if (rqe->more->named)
+		dxk_name_enter(e, rqe);
+	dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
+	if (dxk_post_begins_waiting(rqe))
+		dxk_wait_post(e, rqe, wakes);
+	else
+		dxk_post_ready(e, rqe);
+	return dxk_post_taken(e, p, rqe);
 }
 
 /* Do others wait for the room that the request has found? */
@@ -315,7 +329,8 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			reason = PXR_REJOIN_FULL;
 		}
 		if (!err) {
-			owner = dxk_post_take(e, p, rqe, owner, wakes);
+			owner = unlikely(rqe->more) ? dxk_post_take_more(e, p, rqe, wakes) :
+						      dxk_post_take(e, p, rqe, owner);
 			room -= !!room;
 			continue;
 		}
