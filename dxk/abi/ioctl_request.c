@@ -63,37 +63,37 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 	return 0;
 }
 
-static int dxk_post_short(struct dxk_post_op *p, const struct dxk_post *a, u32 i,
-			  const struct dxk_poster *who)
-{
-	struct dxk_post_entry e;
-	int err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
-
-	if (err)
-		return err;
-	return dxk_post_entry(p, &e, NULL, who);
-}
-
-static noinline int dxk_post_long(struct dxk_post_op *p, const struct dxk_post *a, u32 i,
+/* Of longer elements. */
+static noinline int dxk_post_long(struct dxk_post_op *p, struct dxk_post *a,
 				  const struct dxk_poster *who)
 {
 	struct dxk_post_more e;
-
-	return dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i) ?:
-	       dxk_post_entry(p, &e.post, &e, who);
-}
-
-static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
-{
-	const struct dxk_poster who = dxk_poster_self();
-	bool is_long = a->entry_size > sizeof(struct dxk_post_entry);
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < a->nr && !err; i++) {
 		a->index = i;
-		err = unlikely(is_long) ? dxk_post_long(p, a, i, &who) :
-					  dxk_post_short(p, a, i, &who);
+		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
+		if (!err)
+			err = dxk_post_entry(p, &e.post, &e, who);
+	}
+	return err;
+}
+
+static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
+{
+	const struct dxk_poster who = dxk_poster_self();
+	struct dxk_post_entry e;
+	int err = 0;
+	u32 i;
+
+	if (unlikely(a->entry_size > sizeof(e)))
+		return dxk_post_long(p, a, &who);
+	for (i = 0; i < a->nr && !err; i++) {
+		a->index = i;
+		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
+		if (!err)
+			err = dxk_post_entry(p, &e, NULL, &who);
 	}
 	return err;
 }
