@@ -305,15 +305,12 @@ static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 	if (err)
 		return err;
 	if (len) {
-		data = dxk_rqe_new_data(rqe, len);
+		data = dxk_more_data(rqe, len);
 		if (!data)
 			return -ENOMEM;
-		if (copy_from_user(data, u64_to_user_ptr(d->done.data), len)) {
-			if (data != rqe->data)
-				kfree(data);
+		if (copy_from_user(data, u64_to_user_ptr(d->done.data), len))
 			return -EFAULT;
-		}
-		dxk_rqe_set_data(rqe, data, len);
+		rqe->more->swaps = data != rqe->data;
 	}
 	rqe->data_len = len;
 	dxk_rqe_change(rqe, done);

@@ -31,9 +31,31 @@ struct dxk_more *dxk_more_of(struct dxk_rqe *rqe)
 	return more;
 }
 
+/**
+ * dxk_more_data - room for the data that a turn leaves to the next
+ * @rqe: BUSY, the caller's, its wait set
+ * @len: of that data, 1 to its result_room
+ *
+ * One that may have to be run again keeps what it has until the wait has begun: the call that
+ * says so may yet be refused, and its worker die.
+ * Return: where the data is to be stored; then comes dxk_more.swaps, if that is not where it
+ * was. NULL: no memory.
+ */
+void *dxk_more_data(struct dxk_rqe *rqe, u32 len)
+{
+	struct dxk_more *more = rqe->more;
+
+	if (!(rqe->attrs & PXR_REDO))
+		return rqe->data;
+	kfree(more->data);
+	more->data = kzalloc(len + rqe->result_room, GFP_KERNEL_ACCOUNT);
+	return more->data;
+}
+
 /** dxk_more_free - the request is not live any more; its file is gone */
 void dxk_more_free(struct dxk_rqe *rqe)
 {
+	kfree(rqe->more->data);
 	kmem_cache_free(dxk_more_cache, rqe->more);
 	rqe->more = NULL;
 }

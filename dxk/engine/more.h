@@ -23,6 +23,11 @@ struct dxk_more {
 	struct dxk_file_ref *file;
 	/** @wait: how it is to wait, or has; @wait.state stays until the next wait */
 	struct dxk_wait wait;
+	/**
+	 * @data: of one that may have to be run again, if @swaps: what its turn leaves to
+	 * the next, instead of dxk_rqe.data from the wait on; else nothing of use, or NULL
+	 */
+	void *data;
 	/** @name: others wake and cancel it by that, if @named */
 	u64 name;
 	/** @expire: (L) once taken: when it is to end, of CLOCK_MONOTONIC, or %DXK_FOREVER */
@@ -50,6 +55,8 @@ struct dxk_more {
 	bool named;
 	/** @parks: BUSY: its turn ends with @wait, not with a status */
 	bool parks;
+	/** @swaps: BUSY: see @data */
+	bool swaps;
 	/** @latched: (L) somebody has called it, and no wait has taken note */
 	bool latched;
 	/** @cancelled: (L) it was begun, and is to end: no wait that is not masked holds it up */
@@ -82,6 +89,7 @@ static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
 }
 
 struct dxk_more *dxk_more_of(struct dxk_rqe *rqe);
+void *dxk_more_data(struct dxk_rqe *rqe, u32 len);
 void dxk_more_free(struct dxk_rqe *rqe);
 
 int dxk_more_init(void);

@@ -336,8 +336,6 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 }
 
 int dxk_rqe_alloc_data(struct dxk_rqe *rqe);
-void *dxk_rqe_new_data(const struct dxk_rqe *rqe, u32 len);
-void dxk_rqe_set_data(struct dxk_rqe *rqe, void *data, u32 len);
 
 /** dxk_rqe_reserve_data - make room for the data that a request carries */
 static inline int dxk_rqe_reserve_data(struct dxk_rqe *rqe)

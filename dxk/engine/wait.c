@@ -108,6 +108,7 @@ int dxk_wait_set(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_wai
 		return -ENOMEM;
 	more->wait = *wait;
 	more->parks = true;
+	more->swaps = false;
 	return 0;
 }
 
@@ -286,6 +287,11 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	rqe->attempts = 0;
 	rqe->worker = 0;
 	rqe->posted_len = rqe->data_len;
+	if (more->swaps) {
+		swap(rqe->data, more->data);
+		rqe->result_at = rqe->data_len;
+		more->swaps = false;
+	}
 	if (more->wait.wait & DXK_WAIT_PRIO)
 		rqe->own_prio = more->wait.prio;
 	reason = dxk_wait_over(e, rqe, space);

@@ -115,16 +115,30 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 	return got ? (int)got : rc;
 }
 
-static int next(int member, struct dxk_next *arg, unsigned int *nr_taken)
+/* Of elements of these sizes. */
+static int next(int member, const void *dones, size_t done_size, unsigned int nr_done,
+		unsigned int *nr_taken, void *works, size_t work_size, unsigned int nr_work,
+		void *data, size_t data_stride, int64_t timeout_ns)
 {
+	struct dxk_next arg = {
+		.size = sizeof(arg),
+		.deadline = dxk_deadline(timeout_ns),
+		.done = address(dones),
+		.work = address(works),
+		.data = address(data),
+		.nr_done = nr_done,
+		.done_size = nr_done ? (uint32_t)done_size : 0,
+		.nr_work = nr_work,
+		.work_size = nr_work ? (uint32_t)work_size : 0,
+		.data_stride = data ? stride32(data_stride) : 0,
+	};
 	int rc;
 
-	dxk_completing(member, (const void *)(uintptr_t)arg->done, arg->nr_done,
-		       arg->done_size);
-	rc = call(member, DXK_IOC_NEXT, arg);
-	dxk_fetched(member, arg, rc);
+	dxk_completing(member, dones, nr_done, done_size);
+	rc = call(member, DXK_IOC_NEXT, &arg);
+	dxk_fetched(member, &arg, rc);
 	if (nr_taken)
-		*nr_taken = rc < 0 ? 0 : arg->nr_taken;
+		*nr_taken = rc < 0 ? 0 : arg.nr_taken;
 	return rc;
 }
 
@@ -133,20 +147,8 @@ int dxk_next(int member, const struct dxk_done *dones, unsigned int nr_done,
 	     unsigned int nr_work, void *data, size_t data_stride,
 	     int64_t timeout_ns)
 {
-	struct dxk_next arg = {
-		.size = sizeof(arg),
-		.deadline = dxk_deadline(timeout_ns),
-		.done = address(dones),
-		.work = address(works),
-		.data = address(data),
-		.nr_done = nr_done,
-		.done_size = nr_done ? sizeof(*dones) : 0,
-		.nr_work = nr_work,
-		.work_size = nr_work ? sizeof(*works) : 0,
-		.data_stride = data ? stride32(data_stride) : 0,
-	};
-
-	return next(member, &arg, nr_taken);
+	return next(member, dones, sizeof(*dones), nr_done, nr_taken, works,
+		    sizeof(*works), nr_work, data, data_stride, timeout_ns);
 }
 
 int dxk_next_more(int member, const struct dxk_done_more *dones, unsigned int nr_done,
@@ -154,20 +156,8 @@ int dxk_next_more(int member, const struct dxk_done_more *dones, unsigned int nr
 		  unsigned int nr_work, void *data, size_t data_stride,
 		  int64_t timeout_ns)
 {
-	struct dxk_next arg = {
-		.size = sizeof(arg),
-		.deadline = dxk_deadline(timeout_ns),
-		.done = address(dones),
-		.work = address(works),
-		.data = address(data),
-		.nr_done = nr_done,
-		.done_size = nr_done ? sizeof(*dones) : 0,
-		.nr_work = nr_work,
-		.work_size = nr_work ? sizeof(*works) : 0,
-		.data_stride = data ? stride32(data_stride) : 0,
-	};
-
-	return next(member, &arg, nr_taken);
+	return next(member, dones, sizeof(*dones), nr_done, nr_taken, works,
+		    sizeof(*works), nr_work, data, data_stride, timeout_ns);
 }
 
 int dxk_wake(int member, const uint64_t *names, unsigned int nr)

@@ -269,6 +269,59 @@ TEST_F(wait, leaves_data)
 	}
 }
 
+/* The worker dies, and another one is given the turn again: with @len bytes of @data. */
+static int again(struct __test_metadata *_metadata, struct dxt *t, int me,
+		 struct dxk_work_more *w, const char *data, unsigned int len)
+{
+	char out[LEN];
+
+	close(me);
+	me = dxk_member_create(t->ctx, DXK_MEMBER_WORKER, NULL);
+	EXPECT_EQ(1, dxk_next_more(me, NULL, 0, NULL, w, 1, out, LEN, dxt_late_ns()));
+	EXPECT_EQ(NAME, w->name);
+	EXPECT_EQ(2, w->work.attempt);
+	EXPECT_EQ(len, w->work.data_len);
+	EXPECT_EQ(0, memcmp(out, data, len));
+	return me;
+}
+
+/* A wait that is refused, with the call that it comes in, has left nothing of its data. */
+TEST_F(wait, refused_leaves_nothing)
+{
+	struct dxk_post_more e = entry(OWNER, NAME, PXR_REDO);
+	struct dxk_done_more done[2] = { 0 };
+	struct dxk_work_more w, other;
+	char posted[LEN];
+
+	memset(posted, 'p', sizeof(posted));
+	e.post.data = DXT_PTR(posted);
+	e.post.data_len = LEN;
+	e.post.result_len = 1;
+	ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
+	ASSERT_EQ(1, post(&self->t, OTHER, 0, NULL));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	ASSERT_EQ(1, fetch(self->me, &other));
+	done[0].done.ticket = w.work.ticket;
+	done[0].done.data = DXT_PTR("x");
+	done[0].done.data_len = 1;
+	done[0].wait.wait = DXK_WAIT_AGAIN;
+	/* it has no room for a result */
+	done[1].done.ticket = other.work.ticket;
+	done[1].done.data_len = 1;
+	EXPECT_EQ(-EMSGSIZE, dxk_next_more(self->me, done, 2, NULL, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(0, dxt_num(&self->t, "stats/waits"));
+	self->me = again(_metadata, &self->t, self->me, &w, posted, LEN);
+	EXPECT_EQ(-EOWNERDEAD, status_of(&self->t, OTHER));
+
+	done[0].done.ticket = w.work.ticket;
+	EXPECT_EQ(0, dxk_next_more(self->me, done, 1, NULL, NULL, 0, NULL, 0, 0));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	self->me = again(_metadata, &self->t, self->me, &w, "x", 1);
+	EXPECT_EQ(1, w.turn);
+	EXPECT_EQ(0, ends(self->me, &w, 7));
+	EXPECT_EQ(7, status_of(&self->t, OWNER));
+}
+
 /* who has not begun ends; who has is told; by its time just as by its name. */
 TEST_F(wait, cancel)
 {
