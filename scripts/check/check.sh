@@ -206,11 +206,11 @@ host_jobs() {
 # guest NAME GUEST-OPTIONS... -- RUN-OPTIONS...: what prints nothing for so long, by the
 # clock of this machine, is stuck.
 guest() {
-	local name=$1 options=() status=0 silent=40
+	local name=$1 options=() status=0 silent=60
 	shift
 	while [[ $1 != -- ]]; do options+=("$1"); shift; done
 	shift
-	case $name in debug | kunit | kcsan) silent=45 ;; esac
+	case $name in debug | kunit | kcsan) silent=90 ;; esac
 	[[ $tier != matrix || $name == kunit ]] || set -- "$@" --tier full
 	[[ -z $tests ]] || set -- "$@" --tests "$tests"
 	[[ -z $mode ]] || set -- "$@" --mode "$mode"
