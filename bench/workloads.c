@@ -55,6 +55,7 @@ const struct workload workloads[] = {
 		USER("ioctl", driver_ioctl, TRIPS),
 	) },
 	{ 1, "trip", "one request to a kernel executor and back", "instructions", W(
+		KERNEL("dxk-item", "dxk_item_trip", TRIPS),
 		KERNEL("dxk", "dxk_trip", TRIPS),
 		KERNEL("dxk-thread", "dxk_trip_thread", TRIPS),
 		USER("dxk-user-client", dxk_kernel_trip, TRIPS, .arg = DIRECT),
@@ -64,6 +65,8 @@ const struct workload workloads[] = {
 	) },
 	{ 2, "backlog", "N empty requests to kernel executors, all posted first",
 	  "instructions per request", W(
+		BACKLOG("dxk-item", "dxk_item_count"),
+		BACKLOG("dxk-item-all", "dxk_item_all"),
 		BACKLOG("dxk", "dxk_count"),
 		BACKLOG("dxk-rejoin", "dxk_bulk"),
 		BACKLOG("dxk-all", "dxk_all"),
@@ -74,6 +77,7 @@ const struct workload workloads[] = {
 	) },
 	{ 2, "by-64", "64 requests to a kernel executor and back",
 	  "instructions per request", W(
+		KERNEL("dxk-item", "dxk_item_by_64", 64000),
 		KERNEL("dxk", "dxk_by_64", 64000),
 		KERNEL("dxk-thread", "dxk_by_64_thread", 64000),
 		KERNEL("wq-unbound", "wq_by_64", 64000),

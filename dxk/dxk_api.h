@@ -156,6 +156,44 @@ struct dxk_answer {
 	u32 data_len;
 };
 
+struct dxk_item;
+
+/**
+ * typedef dxk_item_fn - what an item does
+ * @item: the item; not pending: the function may queue it again, or free it
+ * @call: without data, file and name; as of an executor otherwise
+ *
+ * Runs in a kernel worker and may sleep; what is said of executors is true of it.
+ */
+typedef void dxk_item_fn(struct dxk_item *item, struct dxk_call *call);
+
+/**
+ * struct dxk_item - a request that lies in an object of the caller's (struct work_struct)
+ * @fn: what it does
+ * @cancelled: called when a Stop(cancel), the close of the context or its policy has ended the
+ *	item before a worker began it; the item is not pending any more and may be freed in it.
+ *	In process context, by whoever ends it: it must not wait. %NULL for none; set it
+ *	after dxk_item_init()
+ *
+ * Nothing is allocated for it, and nobody collects it: its function tells whom it may concern.
+ * It counts for its owner, so that a rejoin of the owner returns %RJR_NONE_EXIST when all
+ * have been executed. Before the object is freed, or its module is unloaded, comes
+ * dxk_item_cancel_sync(), unless the function or @cancelled frees it.
+ */
+struct dxk_item {
+	dxk_item_fn *fn;
+	void (*cancelled)(struct dxk_item *item);
+
+	/* private: dxk's */
+	u64 own[26];
+};
+
+int dxk_item_init(struct dxk_item *item, dxk_item_fn *fn, u64 owner, s32 prio, u32 attrs);
+int dxk_item_queue(struct dxk_member *member, struct dxk_item *item);
+bool dxk_item_pending(const struct dxk_item *item);
+int dxk_item_flush(struct dxk_ctx *ctx, struct dxk_item *item);
+int dxk_item_cancel_sync(struct dxk_ctx *ctx, struct dxk_item *item);
+
 void dxk_policy_init(struct dxk_policy *policy);
 
 struct dxk_ctx *dxk_ctx_create(void);

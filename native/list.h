@@ -27,6 +27,11 @@ static inline bool list_empty(const struct list_head *head)
 	return __atomic_load_n(&head->next, __ATOMIC_RELAXED) == head;
 }
 
+static inline bool list_is_singular(const struct list_head *head)
+{
+	return head->next != head && head->next == head->prev;
+}
+
 static inline bool list_is_first(const struct list_head *entry, const struct list_head *head)
 {
 	return head->next == entry;

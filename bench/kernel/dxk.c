@@ -218,6 +218,80 @@ static int all_setup(u32 ops, u32 unused)
 	return bench_ctx_open(ops, 3, with_all);
 }
 
+/* --- items ---------------------------------------------------------------------- */
+
+/* As the rivals': made before, one for each request; who queues waits for a completion. */
+static struct dxk_item *items;
+
+static void item_fn(struct dxk_item *item, struct dxk_call *call)
+{
+	one_done();
+}
+
+static int items_make(u32 ops, bool all)
+{
+	static const u32 lane[] = { 0, PXR_LANE2, 0, PXR_LANE2, 0, PXR_LANE2, 0, PXR_LANE1 };
+	u32 i;
+
+	items = kvcalloc(ops, sizeof(*items), GFP_KERNEL);
+	if (!items)
+		return -ENOMEM;
+	for (i = 0; i < ops; i++)
+		dxk_item_init(&items[i], item_fn, OWNER, all ? i * 5 % 8 : 0,
+			      all ? lane[i % 8] : 0);
+	return 0;
+}
+
+static int items_setup(u32 ops, u32 all)
+{
+	int err = items_make(ops, all);
+
+	if (err)
+		return err;
+	err = all ? bench_ctx_open(ops, 3, with_all) : bench_ctx_open(ops, 1, NULL);
+	if (err)
+		kvfree(items);
+	return err;
+}
+
+static void items_teardown(void)
+{
+	bench_ctx_close();
+	kvfree(items);
+}
+
+static int items_batches(u32 ops, u32 batch)
+{
+	u32 i;
+
+	while (ops) {
+		u32 nr = min(ops, batch);
+
+		all_expect(nr);
+		for (i = 0; i < nr; i++)
+			if (dxk_item_queue(bench_client, &items[i]) != 1)
+				return -ENOSPC;
+		all_wait();
+		ops -= nr;
+	}
+	return 0;
+}
+
+static int items_trips(u32 ops)
+{
+	return items_batches(ops, 1);
+}
+
+static int items_by_64(u32 ops)
+{
+	return items_batches(ops, BATCH);
+}
+
+static int items_bulk(u32 ops)
+{
+	return items_batches(ops, ops);
+}
+
 /* --- owners ------------------------------------------------------------------------ */
 
 /* @arg owners in turn; each result is collected by a call of its own. */
@@ -259,6 +333,10 @@ const struct bench dxk_benches[] = {
 	{ "dxk_bulk", plain_setup, bulk_run, bench_ctx_close, DIRECT, 20000 },
 	{ "dxk_count", count_setup, count_run, bench_ctx_close, DIRECT, 20000 },
 	{ "dxk_all", all_setup, bulk_run, bench_ctx_close, 0, 20000 },
+	{ "dxk_item_trip", items_setup, items_trips, items_teardown, false },
+	{ "dxk_item_by_64", items_setup, items_by_64, items_teardown, false },
+	{ "dxk_item_count", items_setup, items_bulk, items_teardown, false, 20000 },
+	{ "dxk_item_all", items_setup, items_bulk, items_teardown, true, 20000 },
 	{ "dxk_owners", .show = owners_show },
 	{ }
 };

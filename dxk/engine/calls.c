@@ -4,6 +4,7 @@
  * and sleeps if the operation has queued it. All above the engine use these only.
  */
 #include "engine/calls.h"
+#include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
 #include "engine/os.h"
@@ -61,9 +62,15 @@ int dxk_client_post(struct dxk_post_op *p, u64 deadline)
 	struct dxk_member *m = p->m;
 	int err;
 
-	dxk_waiter_init(&p->w);
 	p->helper.called = false;
 	p->reason = 0;
+	if (list_is_singular(&p->rqes) &&
+	    dxk_post_usual(m, list_first_entry(&p->rqes, struct dxk_rqe, link))) {
+		INIT_LIST_HEAD(&p->rqes);
+		p->taken = 1;
+		return 1;
+	}
+	dxk_waiter_init(&p->w);
 	dxk_perform(m->engine, &p->op, dxk_post_run);
 	err = dxk_waiter_sleep(m->engine, &p->w, deadline);
 	if (!err && p->helper.called) {
@@ -202,6 +209,21 @@ int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr)
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states)
 {
 	return dxk_names_do(m, names, nr, states, dxk_cancel_names_run);
+}
+
+/**
+ * dxk_take_back - have an embedded request that is Ready cancelled, and back
+ * @e: its context
+ * @rqe: the request
+ *
+ * Return: false when it is not Ready.
+ */
+bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	struct dxk_withdraw_op w = { .rqe = rqe };
+
+	dxk_perform(e, &w.op, dxk_withdraw_run);
+	return w.done;
 }
 
 /* --- members --------------------------------------------------------------- */

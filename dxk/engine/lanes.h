@@ -28,6 +28,9 @@ static inline u32 dxk_lanes_full(const struct dxk_lanes *lanes)
 	u32 sum = 0, full = 0;
 	u32 k;
 
+	/* without a limit */
+	if (likely(lanes->quota[0] == U32_MAX))
+		return 0;
 	for (k = 0; k < DXK_LANES; k++) {
 		sum += lanes->used[k];
 		if (sum >= lanes->quota[k])

@@ -69,6 +69,9 @@ void os_poll_wake(struct dxk_member *m);
 void os_poll_workers(struct dxk_engine *e);
 void os_kick(struct dxk_engine *e, u32 who);
 void os_release(struct dxk_rqe *rqe);
+
+/** os_disown - the engine has an embedded request no more, and did not have it executed */
+void os_disown(struct dxk_rqe *rqe);
 void os_empty_bin(struct dxk_engine *e);
 void os_let_go(struct dxk_file_ref *files);
 

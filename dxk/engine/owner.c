@@ -119,9 +119,9 @@ static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
 	return &owners->bucket[hash >> (32 - owners->bits)];
 }
 
-/** dxk_owner_find - the record of an owner, or NULL when nothing of it lives */
-struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
-				 const struct dxk_space *space, u64 cookie)
+/** dxk_owner_look_up - dxk_owner_find(), of another one than the last */
+struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
+				    const struct dxk_space *space, u64 cookie)
 {
 	struct dxk_owner *owner;
 
@@ -133,20 +133,12 @@ struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 	return NULL;
 }
 
-/**
- * dxk_owner_enter - the record of an owner, made if there is none
- * @owners: the context's owners
- * @space: whose
- * @cookie: the owner
- * @stash: has one to take, should none have become free, see dxk_owner_stash_fill()
- */
-struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
-				  u64 cookie, struct dxk_stash *stash)
+/** dxk_owner_make - dxk_owner_enter() of one of which nothing lives */
+struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *space,
+				 u64 cookie, struct dxk_stash *stash)
 {
-	struct dxk_owner *owner = dxk_owner_find(owners, space, cookie);
+	struct dxk_owner *owner;
 
-	if (owner)
-		return owner;
 	owner = dxk_stash_pop(owners->spares.nr ? &owners->spares : stash);
 	owner->space = space;
 	owner->cookie = cookie;
@@ -178,6 +170,8 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 	WARN_ON_ONCE(dxk_owner_live(owner) || owner->nr_done);
 	hlist_del(&owner->hash);
 	owners->nr--;
+	if (owners->recent == owner)
+		owners->recent = NULL;
 	if (unlikely(owner->space->is_private)) {
 		list_del(&owner->link);
 		dxk_space_put(owner->space);
@@ -201,8 +195,8 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 		dxk_owner_free(owners, owner);
 }
 
-/** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
-int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
+/** dxk_owner_stash_refill - dxk_owner_stash_fill(), where there are too few */
+int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr)
 {
 	u32 i = spares->nr;
 

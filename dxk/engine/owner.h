@@ -104,6 +104,8 @@ struct dxk_owners {
 	u64 seed;
 	/** @nr: (L) owners that exist */
 	u32 nr;
+	/** @recent: (L) whose the last post was, or NULL: often it is the next */
+	struct dxk_owner *recent;
 	/** @spares: (L) records for the next owners */
 	struct dxk_stash spares;
 	/**
@@ -177,14 +179,50 @@ void dxk_space_put(struct dxk_space *space);
 int dxk_owners_start(struct dxk_engine *e);
 void dxk_owners_unstart(struct dxk_engine *e);
 void dxk_owners_destroy(struct dxk_owners *owners);
-struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
-				 const struct dxk_space *space, u64 cookie);
-struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners, struct dxk_space *space,
-				  u64 cookie, struct dxk_stash *stash);
+struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
+				    const struct dxk_space *space, u64 cookie);
+struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *space,
+				 u64 cookie, struct dxk_stash *stash);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);
-int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr);
+int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);
+
+/** dxk_owner_find - the record of an owner, or NULL when nothing of it lives */
+static inline struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
+					       const struct dxk_space *space, u64 cookie)
+{
+	struct dxk_owner *recent = owners->recent;
+
+	if (likely(recent && recent->cookie == cookie && recent->space == space))
+		return recent;
+	return dxk_owner_look_up(owners, space, cookie);
+}
+
+/**
+ * dxk_owner_enter - the record of an owner, made if there is none
+ * @owners: the context's owners
+ * @space: whose
+ * @cookie: the owner
+ * @stash: has one to take, should none have become free, see dxk_owner_stash_fill()
+ */
+static inline struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners,
+						struct dxk_space *space, u64 cookie,
+						struct dxk_stash *stash)
+{
+	struct dxk_owner *owner = dxk_owner_find(owners, space, cookie);
+
+	if (unlikely(!owner))
+		owner = dxk_owner_make(owners, space, cookie, stash);
+	owners->recent = owner;
+	return owner;
+}
+
+/** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
+static inline int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
+{
+	return likely(spares->nr >= nr) ? 0 : dxk_owner_stash_refill(spares, nr);
+}
 
 int dxk_owner_init(void);
 void dxk_owner_exit(void);

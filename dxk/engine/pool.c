@@ -193,9 +193,17 @@ int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
  * dxk_rqe_drop - the end of a request object
  * @m: the member of the calling thread, which may use the object again
  * @rqe: not live, in no list
+ *
+ * An embedded one goes back to its owner; of that a proxy was, which is its worker's, nothing
+ * is left.
  */
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 {
+	if (unlikely(rqe->embedded)) {
+		if (rqe->embedded == DXK_EMBEDDED)
+			os_disown(rqe);
+		return;
+	}
 	if (rqe->exec || dxk_rqe_has_file(rqe))
 		os_release(rqe);
 	if (unlikely(rqe->more))

@@ -44,6 +44,18 @@ enum dxk_kind {
 };
 
 /**
+ * enum dxk_embedding - whose memory a request is
+ * @DXK_POOLED: its context's, see pool.h
+ * @DXK_EMBEDDED: it is a part of an object of another module, see struct dxk_item
+ * @DXK_PROXY: its worker's; it executes in the place of one that is embedded
+ */
+enum dxk_embedding {
+	DXK_POOLED,
+	DXK_EMBEDDED,
+	DXK_PROXY,
+};
+
+/**
  * struct dxk_file_ref - what a request or a handle has of a file, until it lets it go
  *
  * Made with it, so that nothing is allocated at its end.
@@ -179,6 +191,8 @@ struct dxk_rqe {
 	bool treed;
 	/** @extra: (L) executed by a helper or a spare, see onblock.h */
 	bool extra;
+	/** @embedded: (C) enum dxk_embedding */
+	u8 embedded;
 	/** @poster: who posted it */
 	struct dxk_poster poster;
 };
@@ -331,8 +345,35 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	rqe->kind = p->attrs & PXR_KERNEL ? DXK_KERNEL : DXK_USER;
 	rqe->lane = dxk_lane_of(p->attrs);
 	rqe->extra = false;
+	rqe->embedded = DXK_POOLED;
 	rqe->poster = (struct dxk_poster) { };
 	return rqe;
+}
+
+/** dxk_rqe_again - make an embedded request POSTED again: what a run has changed */
+static inline void dxk_rqe_again(struct dxk_rqe *rqe)
+{
+	rqe->ticket = 0;
+	rqe->prio = rqe->own_prio;
+	rqe->inspect = 0;
+	rqe->posted = 0;
+	rqe->attempts = 0;
+	rqe->worker = 0;
+	rqe->extra = false;
+	WRITE_ONCE(rqe->state, DXK_POSTED);
+}
+
+/**
+ * dxk_rqe_stand_in - have another object take the place of a request
+ * @rqe: DISPATCHED, in dxk_member.busy of the calling worker
+ * @proxy: the worker's; from here on it is the request, and @rqe is none
+ */
+static inline void dxk_rqe_stand_in(const struct dxk_rqe *rqe, struct dxk_rqe *proxy)
+{
+	*proxy = *rqe;
+	proxy->embedded = DXK_PROXY;
+	proxy->link.prev->next = &proxy->link;
+	proxy->link.next->prev = &proxy->link;
 }
 
 int dxk_rqe_alloc_data(struct dxk_rqe *rqe);

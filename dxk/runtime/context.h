@@ -96,6 +96,9 @@ struct dxk_ctx {
 	/** @work_wait: user workers in poll(2) sleep here */
 	wait_queue_head_t work_wait;
 
+	/** @item_wait: who waits for the end of an item sleeps here */
+	wait_queue_head_t item_wait;
+
 	/** @report: the Monitor's watch for stalls */
 	struct dxk_report report;
 	/** @samples: of the instrumentation package */

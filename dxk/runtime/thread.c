@@ -29,6 +29,7 @@ struct dxk_thread *dxk_thread_new(struct dxk_ctx *ctx, enum dxk_role role,
 	dxk_private_files_init(&t->files, &t->m);
 	dxk_user_handler_init(&t->handler, &ctx->commands, &t->m);
 	init_waitqueue_head(&t->wait);
+	INIT_LIST_HEAD(&t->outer);
 	kobject_get(&ctx->kobj);
 	return t;
 }

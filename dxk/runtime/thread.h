@@ -8,6 +8,7 @@
 #include <linux/wait.h>
 
 #include "engine/member.h"
+#include "runtime/item.h"
 #include "services/command.h"
 #include "services/handle.h"
 
@@ -47,6 +48,10 @@ struct dxk_thread {
 	u64 reported;
 	/** @files: private files of a kernel worker */
 	struct dxk_private_files files;
+	/** @item: of a kernel worker: what it executes, if that is an item */
+	struct dxk_item_run item;
+	/** @outer: (L) struct dxk_item_run of items that wait while it helps */
+	struct list_head outer;
 	/** @handler: it as a handler of commands */
 	struct dxk_user_handler handler;
 	/** @wait: poll(2) sleeps here */

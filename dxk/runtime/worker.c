@@ -18,6 +18,7 @@
 #include "engine/turn.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/item.h"
 #include "runtime/kthread.h"
 #include "runtime/thread.h"
 #include "runtime/worker.h"
@@ -35,7 +36,9 @@ static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more 
 	call->wake = more->wake;
 }
 
-static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe)
+/* @item, @fn: of an embedded one, which is not @rqe any more; else %NULL */
+static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe,
+				       struct dxk_item *item, dxk_item_fn *fn)
 {
 	struct dxk_call call = {
 		.owner = rqe->cookie,
@@ -52,6 +55,10 @@ static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe
 	};
 	s32 status;
 
+	if (fn) {
+		fn(item, &call);
+		return 0;
+	}
 	if (unlikely(rqe->more))
 		dxk_call_tell(&call, rqe->more);
 	status = rqe->exec->execute_this_request(&call);
@@ -61,17 +68,33 @@ static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe
 	return status;
 }
 
-/* Execute a request that the worker has; it is then to be completed. */
-static void dxk_worker_execute(struct dxk_member *m, struct dxk_rqe *rqe)
+/*
+ * Execute a request that the worker has. Return: what is then to be completed: of an item
+ * @proxy.
+ */
+static __always_inline struct dxk_rqe *
+dxk_worker_execute(struct dxk_member *m, struct dxk_rqe *rqe, struct dxk_rqe *proxy)
 {
+	struct dxk_thread *t = dxk_thread_of(m);
+	struct dxk_item *item = NULL;
+	dxk_item_fn *fn = NULL;
+
 	WRITE_ONCE(rqe->state, DXK_BUSY);
 	trace_dxk_start(dxk_member_ctx(m)->id, rqe);
 	if (unlikely(rqe->posted))
 		rqe->started = ktime_get_ns();
 	dxk_member_set_state(m, DXK_M_BUSY);
+	if (rqe->embedded) {
+		item = dxk_item_of(rqe);
+		fn = item->fn;
+		rqe = dxk_item_begin(&t->item, rqe, proxy);
+	}
 	os_turn_begin(OS_EXECUTE);
-	rqe->status = dxk_execute(m, rqe);
+	rqe->status = dxk_execute(m, rqe, item, fn);
 	os_turn_end(OS_EXECUTE);
+	if (fn)
+		dxk_item_end(t);
+	return rqe;
 }
 
 /* The request that a turn has brought. */
@@ -91,15 +114,17 @@ static void dxk_worker_breathe(void)
 	cond_resched();
 }
 
-/* Execute it, and one after the other, up to a turn that is not the usual one. */
-static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n)
+/*
+ * Execute it, and one after the other, up to a turn that is not the usual one: that completes
+ * the last one, which may be @proxy.
+ */
+static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n, struct dxk_rqe *proxy)
 {
 	struct dxk_rqe *rqe = dxk_worker_fetch(m, n);
 
 	for (;;) {
-		struct dxk_rqe *done = rqe;
+		struct dxk_rqe *done = dxk_worker_execute(m, rqe, proxy);
 
-		dxk_worker_execute(m, done);
 		rqe = dxk_turn(m, &done);
 		if (done)
 			dxk_rqe_change(done, &n->done);
@@ -113,6 +138,7 @@ static int dxk_worker_fn(void *arg)
 {
 	struct dxk_member *m = arg;
 	struct dxk_next_op n = { .m = m, .max = 1 };
+	struct dxk_rqe proxy __uninitialized;
 	int err;
 
 	/* Of the close of the context: it ends what listens, and nothing else. */
@@ -131,7 +157,7 @@ static int dxk_worker_fn(void *arg)
 		}
 		/* None when it was to let go of a file first. */
 		if (n.nr)
-			dxk_worker_run(m, &n);
+			dxk_worker_run(m, &n, &proxy);
 		dxk_worker_breathe();
 	}
 
@@ -168,14 +194,18 @@ bool dxk_worker_can_help(const struct dxk_member *m)
 /** dxk_worker_help - execute the request that the worker was called for */
 void dxk_worker_help(struct dxk_member *m)
 {
+	struct dxk_thread *t = dxk_thread_of(m);
 	struct dxk_next_op n = { .m = m, .max = 1 };
+	struct dxk_rqe proxy __uninitialized;
+	struct dxk_item_run outer;
 	struct dxk_rqe *rqe;
 
 	INIT_LIST_HEAD(&n.done);
 	if (WARN_ON_ONCE(dxk_next(&n, 0)))
 		return;
-	rqe = dxk_worker_fetch(m, &n);
-	dxk_worker_execute(m, rqe);
+	dxk_item_nest(t, &outer);
+	rqe = dxk_worker_execute(m, dxk_worker_fetch(m, &n), &proxy);
+	dxk_item_unnest(t, &outer);
 	dxk_rqe_change(rqe, &n.done);
 	n.max = 0;
 	dxk_next(&n, DXK_FOREVER);
@@ -273,15 +303,15 @@ EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
  * worker, and has another turn, on any worker, with @wait.state, the bytes that result_len
  * says as its data, and the reason. A further call before that replaces the wait.
  *
- * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0;
- * -ENOMEM. Then the turn ends as ever.
+ * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0, or it
+ * is an item; -ENOMEM. Then the turn ends as ever.
  */
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 {
-	struct dxk_member *m = call->self;
+	struct dxk_rqe *rqe = list_last_entry(&call->self->busy, struct dxk_rqe, link);
 
 	might_sleep();
-	return dxk_wait_set(m->engine, list_last_entry(&m->busy, struct dxk_rqe, link), wait);
+	return rqe->embedded ? -EOPNOTSUPP : dxk_wait_set(call->self->engine, rqe, wait);
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
 

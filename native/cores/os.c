@@ -102,6 +102,10 @@ void os_release(struct dxk_rqe *rqe)
 {
 }
 
+void os_disown(struct dxk_rqe *rqe)
+{
+}
+
 void os_empty_bin(struct dxk_engine *e)
 {
 }

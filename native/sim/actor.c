@@ -195,6 +195,11 @@ void os_empty_bin(struct dxk_engine *e)
 	sim_fail("there are no files");
 }
 
+void os_disown(struct dxk_rqe *rqe)
+{
+	sim_fail("nothing is embedded");
+}
+
 void os_let_go(struct dxk_file_ref *files)
 {
 }

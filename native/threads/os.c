@@ -106,11 +106,16 @@ void os_kick(struct dxk_engine *e, u32 who)
 	__atomic_or_fetch(&os_kicked, BIT(who), __ATOMIC_RELAXED);
 }
 
-u32 os_released, os_bins, os_gone;
+u32 os_released, os_disowned, os_bins, os_gone;
 
 void os_release(struct dxk_rqe *rqe)
 {
 	__atomic_add_fetch(&os_released, 1, __ATOMIC_RELAXED);
+}
+
+void os_disown(struct dxk_rqe *rqe)
+{
+	__atomic_add_fetch(&os_disowned, 1, __ATOMIC_RELAXED);
 }
 
 void os_empty_bin(struct dxk_engine *e)

@@ -337,6 +337,7 @@ static void world_kicks_for_the_pool(struct kunit *test)
 		EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
 		rqe[i] = dxk_stash_pop(&ps->main->rqes);
 		rqe[i]->exec = NULL;
+		rqe[i]->embedded = DXK_POOLED;
 		rqe[i]->more = NULL;
 		rqe[i]->data = NULL;
 	}

@@ -71,6 +71,7 @@ static void pool_takes_back(struct kunit *test)
 		EXPECT_IS(pool->nr, 0);
 		rqe = dxk_stash_pop(stash);
 		rqe->exec = NULL;
+		rqe->embedded = DXK_POOLED;
 		rqe->more = NULL;
 		rqe->data = NULL;
 		dxk_rqe_drop(ps->main, rqe);

@@ -17,6 +17,7 @@ struct dxk_engine *stage_engine(struct kunit *test)
 	if (!ctx)
 		return NULL;
 	init_waitqueue_head(&ctx->work_wait);
+	init_waitqueue_head(&ctx->item_wait);
 	for (i = 0; i < DXK_CONTROLS; i++)
 		dxk_control_init(&ctx->control[i]);
 	return &ctx->engine;
@@ -31,6 +32,7 @@ struct dxk_member *stage_member(struct kunit *test)
 	/* Never the last one: the memory is the test's. */
 	kref_init(&t->ref);
 	init_waitqueue_head(&t->wait);
+	INIT_LIST_HEAD(&t->outer);
 	return &t->m;
 }
 

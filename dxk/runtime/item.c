@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Items: see item.h.
+ */
+#include <linux/atomic.h>
+#include <linux/export.h>
+#include <linux/string.h>
+#include <linux/wait.h>
+
+#include "dxk_api.h"
+#include "engine/calls.h"
+#include "runtime/context.h"
+#include "runtime/item.h"
+#include "runtime/slot.h"
+#include "runtime/thread.h"
+#include "runtime/worker.h"
+
+/* What an item may ask for: it has no result, no data, no file, no name and no wait. */
+#define DXK_ITEM_ATTRS	(PXR_WAITIF_BUSY | PXR_BOOST | PXR_LANE0 | PXR_LANE1 | PXR_LANE2 | \
+			 PXR_KERNEL)
+
+/* --- queue ----------------------------------------------------------------------- */
+
+/**
+ * dxk_item_init - make an item
+ * @item: in an object of the caller's
+ * @fn: what it does
+ * @owner: opaque, see struct dxk_post_entry
+ * @prio: larger is more urgent
+ * @attrs: %PXR_BOOST, %PXR_WAITIF_BUSY, a lane; %PXR_KERNEL goes without saying
+ *
+ * An item that is pending, or whose function runs, must not be made again.
+ * Context: any.
+ * Return: 0, -EINVAL: two lanes; -EOPNOTSUPP: no item can have this attribute.
+ */
+int dxk_item_init(struct dxk_item *item, dxk_item_fn *fn, u64 owner, s32 prio, u32 attrs)
+{
+	struct dxk_item_own *own = dxk_item_own(item);
+	int lane = dxk_lane_of(attrs);
+
+	memset(item, 0, sizeof(*item));
+	if (attrs & ~DXK_ITEM_ATTRS)
+		return -EOPNOTSUPP;
+	if (lane < 0)
+		return lane;
+	item->fn = fn;
+	own->rqe.cookie = owner;
+	own->rqe.own_prio = prio;
+	own->rqe.attrs = attrs | PXR_KERNEL;
+	own->rqe.kind = DXK_KERNEL;
+	own->rqe.lane = lane;
+	own->rqe.embedded = DXK_EMBEDDED;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dxk_item_init);
+
+/* It is its owner's again; from the store on it may be gone. */
+static void dxk_item_let_go(struct dxk_item *item)
+{
+	struct dxk_ctx *ctx = dxk_item_own(item)->ctx;
+
+	/* pairs with the load in dxk_item_pending() */
+	smp_store_release(&dxk_item_own(item)->pending, false);
+	if (wq_has_sleeper(&ctx->item_wait))
+		wake_up_all(&ctx->item_wait);
+}
+
+/* Where it may have to wait for room, or is refused. */
+static noinline int dxk_item_post_any(struct dxk_member *member, struct dxk_rqe *rqe)
+{
+	struct dxk_post_op p __uninitialized;
+	int ret;
+
+	p.m = member;
+	INIT_LIST_HEAD(&p.rqes);
+	dxk_rqe_join(rqe, &p.rqes);
+	for (;;) {
+		p.help = dxk_worker_can_help(member);
+		ret = dxk_client_post(&p, DXK_FOREVER);
+		if (!p.helper.called)
+			break;
+		dxk_worker_help(member);
+		/* What was helped may have posted as this member, too. */
+		ret = dxk_owner_stash_fill(&member->owners, 1);
+		if (ret)
+			break;
+	}
+	return ret;
+}
+
+static int dxk_item_post(struct dxk_member *member, struct dxk_rqe *rqe)
+{
+	int err = dxk_owner_stash_fill(&member->owners, 1);
+
+	if (unlikely(err))
+		return err;
+	dxk_rqe_again(rqe);
+	return dxk_post_usual(member, rqe) ? 1 : dxk_item_post_any(member, rqe);
+}
+
+/**
+ * dxk_item_queue - have an item executed by a kernel worker
+ * @member: a client, or dxk_call.self of the request that runs
+ * @item: made with dxk_item_init(). It stays in place until it is not pending any more
+ *
+ * It is admitted, ordered, limited by its lane and counted as a post of one request is, and
+ * refused as that would be. Nothing is allocated for it. An item whose function runs may be
+ * queued, by that itself too; then it may run on two workers at a time.
+ *
+ * Context: process. Sleeps with %PXR_WAITIF_BUSY while there is no room.
+ * Return: 1; 0 when it is pending already, or being cancelled; -EAGAIN: no room; -ENOSPC:
+ * max_requests; -EPERM: its lane is closed; -ENODEV: the policy has no kernel workers;
+ * -ENOMEM; -ESHUTDOWN: the context does not run.
+ */
+int dxk_item_queue(struct dxk_member *member, struct dxk_item *item)
+{
+	struct dxk_item_own *own = dxk_item_own(item);
+	int ret;
+
+	if (unlikely(atomic_read(&own->held)) || xchg(&own->pending, true))
+		return 0;
+	own->ctx = dxk_member_ctx(member);
+	ret = dxk_item_post(member, &own->rqe);
+	if (unlikely(ret != 1))
+		dxk_item_let_go(item);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dxk_item_queue);
+
+/**
+ * dxk_item_pending - is the item queued?
+ * @item: made with dxk_item_init()
+ *
+ * It is until its function is called.
+ * Context: any.
+ */
+bool dxk_item_pending(const struct dxk_item *item)
+{
+	/* what was done before it was cleared is seen by who finds it so */
+	return smp_load_acquire(&dxk_item_own_of(item)->pending);
+}
+EXPORT_SYMBOL_GPL(dxk_item_pending);
+
+/** os_disown - an item was cancelled: by Stop, or because nobody will execute it any more */
+void os_disown(struct dxk_rqe *rqe)
+{
+	struct dxk_item *item = dxk_item_of(rqe);
+	void (*cancelled)(struct dxk_item *item) = rqe->attempts ? NULL : item->cancelled;
+
+	dxk_item_let_go(item);
+	if (cancelled)
+		cancelled(item);
+}
+
+/* --- run ------------------------------------------------------------------------- */
+
+/** dxk_item_end - the function of the item that a worker executes has returned */
+void dxk_item_end(struct dxk_thread *t)
+{
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
+
+	/* pairs with the load in dxk_item_run_is() */
+	smp_store_release(&t->item.item, NULL);
+	if (wq_has_sleeper(&ctx->item_wait))
+		wake_up_all(&ctx->item_wait);
+}
+
+/** dxk_item_nest - a worker is about to help; @outer: keeps what it executes till then */
+void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer)
+{
+	struct dxk_engine *e = t->m.engine;
+
+	outer->item = t->item.item;
+	outer->seq = t->item.seq;
+	if (!outer->item)
+		return;
+	spin_lock(&e->lock);
+	list_add(&outer->link, &t->outer);
+	spin_unlock(&e->lock);
+}
+
+/** dxk_item_unnest - it is back at that */
+void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer)
+{
+	struct dxk_engine *e = t->m.engine;
+
+	if (!outer->item)
+		return;
+	spin_lock(&e->lock);
+	list_del(&outer->link);
+	WRITE_ONCE(t->item.seq, outer->seq);
+	WRITE_ONCE(t->item.item, outer->item);
+	spin_unlock(&e->lock);
+}
+
+/* --- wait ------------------------------------------------------------------------ */
+
+#define DXK_ANY_RUN	U64_MAX
+
+/* Is it the run of the item that *@seq says, or %DXK_ANY_RUN? *@seq: out, which. */
+static bool dxk_item_run_is(const struct dxk_item_run *run, const struct dxk_item *item,
+			    u64 *seq)
+{
+	u64 now;
+
+	/* pairs with the stores of the worker */
+	if (smp_load_acquire(&run->item) != item)
+		return false;
+	now = READ_ONCE(run->seq);
+	if (*seq != DXK_ANY_RUN && *seq != now)
+		return false;
+	*seq = now;
+	return true;
+}
+
+/*
+ * Does the worker of this id execute the item? If there is none the next one, *@id: out.
+ * Return: 1, 0; -EDEADLK: it is the caller.
+ */
+static int dxk_item_is_at(struct dxk_ctx *ctx, const struct dxk_item *item,
+			  unsigned long *id, u32 max, u64 *seq)
+{
+	struct dxk_thread *t = NULL;
+	struct dxk_item_run *run;
+	struct dxk_slot *slot;
+	int found = 0;
+
+	spin_lock(&ctx->engine.lock);
+	slot = dxk_slot_next(ctx, id, max);
+	if (slot)
+		t = slot->thread;
+	if (t) {
+		found = dxk_item_run_is(&t->item, item, seq);
+		list_for_each_entry(run, &t->outer, link)
+			found = found || dxk_item_run_is(run, item, seq);
+		if (found && t->task == current)
+			found = -EDEADLK;
+	}
+	spin_unlock(&ctx->engine.lock);
+	return found;
+}
+
+/* @seq: of a run that this worker has had */
+static bool dxk_item_runs_on(struct dxk_ctx *ctx, const struct dxk_item *item,
+			     unsigned long id, u64 seq)
+{
+	return dxk_item_is_at(ctx, item, &id, id, &seq);
+}
+
+/* Wait for each run that there is now. Return: 0; -EDEADLK: one of them is the caller's. */
+static int dxk_item_await_runs(struct dxk_ctx *ctx, const struct dxk_item *item)
+{
+	unsigned long id;
+	int err = 0;
+
+	for (id = 1; id <= DXK_ID_WORKER_MAX; id++) {
+		u64 seq = DXK_ANY_RUN;
+
+		switch (dxk_item_is_at(ctx, item, &id, DXK_ID_WORKER_MAX, &seq)) {
+		case -EDEADLK:
+			err = -EDEADLK;
+			break;
+		case 1:
+			wait_event(ctx->item_wait, !dxk_item_runs_on(ctx, item, id, seq));
+		}
+	}
+	return err;
+}
+
+/*
+ * Is it in the Ready Pool, or with a worker that does not say so yet, to be the run that *@seq
+ * says, or %DXK_ANY_RUN? *@seq: out, which.
+ */
+static bool dxk_item_is_queued(struct dxk_ctx *ctx, const struct dxk_item *item, u64 *seq)
+{
+	const struct dxk_rqe *rqe = &dxk_item_own_of(item)->rqe;
+	bool is = false;
+
+	spin_lock(&ctx->engine.lock);
+	if (dxk_item_pending(item) && READ_ONCE(rqe->state) != DXK_POSTED) {
+		is = *seq == DXK_ANY_RUN || *seq == rqe->seq;
+		*seq = rqe->seq;
+	}
+	spin_unlock(&ctx->engine.lock);
+	return is;
+}
+
+/**
+ * dxk_item_flush - wait until an item has been executed that was queued before
+ * @ctx: where it was queued
+ * @item: stays in place meanwhile
+ *
+ * Waits for what is queued or runs at the time of the call, not for what is queued later. A
+ * Stop(cancel) may cancel it instead.
+ *
+ * Context: process. Sleeps for as long as the function runs; no signal ends it.
+ * Return: 0; -EDEADLK: in the function itself; -EINVAL: it is queued in another context.
+ */
+int dxk_item_flush(struct dxk_ctx *ctx, struct dxk_item *item)
+{
+	u64 seq = DXK_ANY_RUN;
+
+	might_sleep();
+	if (dxk_item_pending(item) && dxk_item_own(item)->ctx != ctx)
+		return -EINVAL;
+	if (dxk_item_is_queued(ctx, item, &seq))
+		wait_event(ctx->item_wait, !dxk_item_is_queued(ctx, item, &seq));
+	return dxk_item_await_runs(ctx, item);
+}
+EXPORT_SYMBOL_GPL(dxk_item_flush);
+
+/* Has somebody taken it out of the Ready Pool who is about to let it go? */
+static bool dxk_item_is_taken(struct dxk_ctx *ctx, const struct dxk_item *item)
+{
+	const struct dxk_rqe *rqe = &dxk_item_own_of(item)->rqe;
+	bool is;
+	u8 state;
+
+	spin_lock(&ctx->engine.lock);
+	state = READ_ONCE(rqe->state);
+	is = dxk_item_pending(item) && state != DXK_READY && state != DXK_POSTED;
+	spin_unlock(&ctx->engine.lock);
+	return is;
+}
+
+/* Take it out, unless it is in the midst of dxk_item_queue(). */
+static int dxk_item_take_back(struct dxk_ctx *ctx, struct dxk_item *item)
+{
+	if (!dxk_item_pending(item))
+		return 0;
+	if (dxk_take_back(&ctx->engine, &dxk_item_own(item)->rqe)) {
+		dxk_item_let_go(item);
+		return 1;
+	}
+	wait_event(ctx->item_wait, !dxk_item_is_taken(ctx, item));
+	return 0;
+}
+
+/**
+ * dxk_item_cancel_sync - see to it that an item is neither queued nor runs
+ * @ctx: where it was queued
+ * @item: the item
+ *
+ * One that no worker has begun is not executed, and dxk_item.cancelled is not called; else
+ * this waits until its function has returned. The function cannot queue it meanwhile. If
+ * nobody else queues it either, it may be freed then.
+ *
+ * Context: process. Sleeps for as long as the function runs; no signal ends it.
+ * Return: 1 when it was taken out, 0 when there was nothing to take out; -EDEADLK: in the
+ * function itself, whose end is not waited for; -EBUSY: somebody else is about to queue it;
+ * -EINVAL: it is queued in another context.
+ */
+int dxk_item_cancel_sync(struct dxk_ctx *ctx, struct dxk_item *item)
+{
+	struct dxk_item_own *own = dxk_item_own(item);
+	int ret, err, round;
+
+	might_sleep();
+	if (dxk_item_pending(item) && own->ctx != ctx)
+		return -EINVAL;
+	atomic_inc(&own->held);
+	/* Again: the function may have been about to queue it, and has returned since. */
+	for (round = ret = err = 0; round < 2 && !err; round++) {
+		ret |= dxk_item_take_back(ctx, item);
+		err = dxk_item_await_runs(ctx, item);
+	}
+	if (!err && dxk_item_pending(item))
+		err = -EBUSY;
+	atomic_dec(&own->held);
+	return err ?: ret;
+}
+EXPORT_SYMBOL_GPL(dxk_item_cancel_sync);
