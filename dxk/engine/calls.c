@@ -4,13 +4,14 @@
  * and sleeps if the operation has queued it. All above the engine use these only.
  */
 #include "engine/calls.h"
-#include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
 #include "engine/os.h"
 #include "engine/space.h"
 #include "engine/stall.h"
+#include "engine/turn.h"
 #include "engine/wake.h"
+#include "engine/withdraw.h"
 #include "trace.h"
 
 /* --- post and rejoin ------------------------------------------------------- */

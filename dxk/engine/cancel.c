@@ -5,9 +5,7 @@
 #include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
-#include "engine/next.h"
 #include "engine/os.h"
-#include "engine/post.h"
 #include "engine/rejoin.h"
 #include "engine/should.h"
 
@@ -68,22 +66,6 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 		dxk_tell_worker(rqe, wakes);
 	}
 	return DXK_CANCEL_TOLD;
-}
-
-/** dxk_withdraw_run - take an embedded request back out of the Ready Pool, if it is there */
-void dxk_withdraw_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
-{
-	struct dxk_withdraw_op *w = container_of(op, struct dxk_withdraw_op, op);
-	LIST_HEAD(ended);
-
-	w->done = READ_ONCE(w->rqe->state) == DXK_READY;
-	if (!w->done)
-		return;
-	dxk_end_ready(e, w->rqe, -ECANCELED, &ended, wakes);
-	dxk_rqe_leave(w->rqe);
-	dxk_serve_posters(e, wakes);
-	if (e->state == DXK_CTX_STOPPING)
-		dxk_stop_workers(e, wakes);
 }
 
 /* --- all of them, in a Stop ------------------------------------------------------ */

@@ -10,25 +10,10 @@
 #define _DXK_ENGINE_CANCEL_H
 
 #include "engine/os.h"
-#include "engine/waiter.h"
 
 struct dxk_engine;
 struct dxk_rqe;
 struct dxk_wakes;
-
-/**
- * struct dxk_withdraw_op - who owns an embedded request takes it back
- */
-struct dxk_withdraw_op {
-	/** @op: the operation */
-	struct dxk_op op;
-	/** @rqe: the request */
-	struct dxk_rqe *rqe;
-	/** @done: it is */
-	bool done;
-};
-
-dxk_op_fn dxk_withdraw_run;
 
 u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_head *ended,
 	     struct dxk_wakes *wakes);

@@ -230,14 +230,6 @@ static __always_inline void dxk_post_own(struct dxk_engine *e, struct dxk_post_o
 		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
 }
 
-static __always_inline void dxk_post_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
-{
-	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
-	dxk_ready_add(&e->ready, rqe);
-	if (unlikely(e->policy.sample_interval_ms))
-		rqe->posted = os_now();
-}
-
 static __always_inline struct dxk_owner *dxk_post_taken(struct dxk_engine *e,
 							struct dxk_post_op *p,
 							struct dxk_rqe *rqe)
@@ -360,64 +352,6 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		dxk_post_refuse(e, p, wakes);
 	else
 		dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
-}
-
-/* Is there a Rejoin Pool entry for the request, or needs it none? */
-static bool dxk_rejoin_has_room(const struct dxk_engine *e, const struct dxk_rqe *rqe)
-{
-	return !dxk_rqe_rejoinable(rqe) || e->policy.rejoin_full != DXK_REJOIN_RESERVE ||
-	       e->owners.reserved < e->owners.entries;
-}
-
-/* Has the request room, and stands nobody before it? Who has a share is looked at by others. */
-static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
-			      const struct dxk_rqe *rqe)
-{
-	const struct dxk_policy *p = &e->policy;
-
-	return likely(e->state == DXK_CTX_RUNNING && !m->share && !rqe->more &&
-		      (m->engaged || m->role == DXK_ROLE_WORKER) &&
-		      e->nr[DXK_AT_READY] < p->ready_entries && dxk_live(e) < p->max_requests &&
-		      !e->ready.asleep[rqe->lane] && !dxk_closed(e, rqe->kind, rqe->lane) &&
-		      (!dxk_cmls(e) || dxk_lanes_admit(&e->ready.lanes, rqe->lane)) &&
-		      dxk_rejoin_has_room(e, rqe));
-}
-
-/**
- * dxk_post_usual - post one request, if nothing about that is unusual
- * @m: the member; it has a spare owner record
- * @rqe: POSTED
- *
- * In a straight line, and without a sleep.
- * Return: was it? If not dxk_client_post() says why.
- */
-bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
-{
-	struct dxk_engine *e = m->engine;
-	struct dxk_wakes wakes __uninitialized;
-
-	if (unlikely(!READ_ONCE(e->direct)))
-		return false;
-
-	dxk_wakes_init(&wakes);
-	spin_lock(&e->lock);
-	if (!dxk_post_is_usual(e, m, rqe)) {
-		spin_unlock(&e->lock);
-		return false;
-	}
-	dxk_hold_begin(e);
-	rqe->share = 0;
-	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
-	dxk_post_ready(e, rqe);
-	if (dxk_rqe_rejoinable(rqe))
-		e->owners.reserved++;
-	e->stats.posts++;
-	trace_dxk_post(e->id, rqe, m->id);
-	dxk_dispatch(e, &wakes);
-	dxk_hold_end(e, &wakes);
-	spin_unlock(&e->lock);
-	dxk_wakes_flush(e, &wakes);
-	return true;
 }
 
 /**

@@ -33,8 +33,6 @@ struct dxk_post_op {
 
 dxk_op_fn dxk_post_run;
 
-bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe);
-
 void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_stop_posters(struct dxk_engine *e, struct dxk_wakes *wakes);

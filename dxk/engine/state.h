@@ -116,4 +116,13 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 	WRITE_ONCE(rqe->state, to);
 }
 
+/** dxk_post_ready - a request that has been posted enters the Ready Pool */
+static __always_inline void dxk_post_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
+	dxk_ready_add(&e->ready, rqe);
+	if (unlikely(e->policy.sample_interval_ms))
+		rqe->posted = os_now();
+}
+
 #endif /* _DXK_ENGINE_STATE_H */

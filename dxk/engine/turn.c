@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The usual turn of a worker that executes one request at a time: it completes that one and
- * is given the next, in a straight line. next.c has all turns.
+ * What is usual, in a straight line: the turn of a worker that executes one request at a time,
+ * completes that one and is given the next; the post of one request that has room. next.c has
+ * all turns, post.c all posts.
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/rejoin.h"
+#include "engine/state.h"
 #include "engine/turn.h"
+#include "trace.h"
+
+/* --- a turn ------------------------------------------------------------------- */
 
 /* Does the worker neither go nor stand in for others, nor has something else to do first? */
 static bool dxk_worker_is_usual(const struct dxk_member *m)
@@ -77,4 +82,64 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 	if (vanishes)
 		dxk_rqe_drop(m, rqe);
 	return next;
+}
+
+/* --- a post ------------------------------------------------------------------- */
+
+/* Is there a Rejoin Pool entry for the request, or needs it none? */
+static bool dxk_rejoin_has_room(const struct dxk_engine *e, const struct dxk_rqe *rqe)
+{
+	return !dxk_rqe_rejoinable(rqe) || e->policy.rejoin_full != DXK_REJOIN_RESERVE ||
+	       e->owners.reserved < e->owners.entries;
+}
+
+/* Has the request room, and stands nobody before it? Who has a share is looked at by others. */
+static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
+			      const struct dxk_rqe *rqe)
+{
+	const struct dxk_policy *p = &e->policy;
+
+	return likely(e->state == DXK_CTX_RUNNING && !m->share && !rqe->more &&
+		      (m->engaged || m->role == DXK_ROLE_WORKER) &&
+		      e->nr[DXK_AT_READY] < p->ready_entries && dxk_live(e) < p->max_requests &&
+		      !e->ready.asleep[rqe->lane] && !dxk_closed(e, rqe->kind, rqe->lane) &&
+		      (!dxk_cmls(e) || dxk_lanes_admit(&e->ready.lanes, rqe->lane)) &&
+		      dxk_rejoin_has_room(e, rqe));
+}
+
+/**
+ * dxk_post_usual - post one request, if nothing about that is unusual
+ * @m: the member; it has a spare owner record
+ * @rqe: POSTED
+ *
+ * In a straight line, and without a sleep.
+ * Return: was it? If not dxk_client_post() says why.
+ */
+bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	struct dxk_engine *e = m->engine;
+	struct dxk_wakes wakes __uninitialized;
+
+	if (unlikely(!READ_ONCE(e->direct)))
+		return false;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	if (!dxk_post_is_usual(e, m, rqe)) {
+		spin_unlock(&e->lock);
+		return false;
+	}
+	dxk_hold_begin(e);
+	rqe->share = 0;
+	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
+	dxk_post_ready(e, rqe);
+	if (dxk_rqe_rejoinable(rqe))
+		e->owners.reserved++;
+	e->stats.posts++;
+	trace_dxk_post(e->id, rqe, m->id);
+	dxk_dispatch(e, &wakes);
+	dxk_hold_end(e, &wakes);
+	spin_unlock(&e->lock);
+	dxk_wakes_flush(e, &wakes);
+	return true;
 }

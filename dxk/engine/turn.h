@@ -2,9 +2,12 @@
 #ifndef _DXK_ENGINE_TURN_H
 #define _DXK_ENGINE_TURN_H
 
+#include "engine/os.h"
+
 struct dxk_member;
 struct dxk_rqe;
 
 struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done);
+bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe);
 
 #endif /* _DXK_ENGINE_TURN_H */

@@ -9,6 +9,7 @@
 
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/turn.h"
 #include "runtime/context.h"
 #include "runtime/item.h"
 #include "runtime/slot.h"
@@ -133,6 +134,7 @@ EXPORT_SYMBOL_GPL(dxk_item_queue);
  *
  * It is until its function is called.
  * Context: any.
+ * Return: is it?
  */
 bool dxk_item_pending(const struct dxk_item *item)
 {
@@ -141,8 +143,8 @@ bool dxk_item_pending(const struct dxk_item *item)
 }
 EXPORT_SYMBOL_GPL(dxk_item_pending);
 
-/** os_disown - an item was cancelled: by Stop, or because nobody will execute it any more */
-void os_disown(struct dxk_rqe *rqe)
+/** dxk_item_disown - an item was cancelled: by Stop, or nobody will execute it any more */
+void dxk_item_disown(struct dxk_rqe *rqe)
 {
 	struct dxk_item *item = dxk_item_of(rqe);
 	void (*cancelled)(struct dxk_item *item) = rqe->attempts ? NULL : item->cancelled;
@@ -150,47 +152,6 @@ void os_disown(struct dxk_rqe *rqe)
 	dxk_item_let_go(item);
 	if (cancelled)
 		cancelled(item);
-}
-
-/* --- run ------------------------------------------------------------------------- */
-
-/** dxk_item_end - the function of the item that a worker executes has returned */
-void dxk_item_end(struct dxk_thread *t)
-{
-	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
-
-	/* pairs with the load in dxk_item_run_is() */
-	smp_store_release(&t->item.item, NULL);
-	if (wq_has_sleeper(&ctx->item_wait))
-		wake_up_all(&ctx->item_wait);
-}
-
-/** dxk_item_nest - a worker is about to help; @outer: keeps what it executes till then */
-void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer)
-{
-	struct dxk_engine *e = t->m.engine;
-
-	outer->item = t->item.item;
-	outer->seq = t->item.seq;
-	if (!outer->item)
-		return;
-	spin_lock(&e->lock);
-	list_add(&outer->link, &t->outer);
-	spin_unlock(&e->lock);
-}
-
-/** dxk_item_unnest - it is back at that */
-void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer)
-{
-	struct dxk_engine *e = t->m.engine;
-
-	if (!outer->item)
-		return;
-	spin_lock(&e->lock);
-	list_del(&outer->link);
-	WRITE_ONCE(t->item.seq, outer->seq);
-	WRITE_ONCE(t->item.item, outer->item);
-	spin_unlock(&e->lock);
 }
 
 /* --- wait ------------------------------------------------------------------------ */
@@ -301,6 +262,7 @@ int dxk_item_flush(struct dxk_ctx *ctx, struct dxk_item *item)
 	u64 seq = DXK_ANY_RUN;
 
 	might_sleep();
+	os_may_wait_for_user();
 	if (dxk_item_pending(item) && dxk_item_own(item)->ctx != ctx)
 		return -EINVAL;
 	if (dxk_item_is_queued(ctx, item, &seq))
@@ -356,6 +318,7 @@ int dxk_item_cancel_sync(struct dxk_ctx *ctx, struct dxk_item *item)
 	int ret, err, round;
 
 	might_sleep();
+	os_may_wait_for_user();
 	if (dxk_item_pending(item) && own->ctx != ctx)
 		return -EINVAL;
 	atomic_inc(&own->held);

@@ -26,8 +26,6 @@
 #include "dxk_api.h"
 #include "engine/request.h"
 
-struct dxk_thread;
-
 /**
  * struct dxk_item_own - struct dxk_item.own
  */
@@ -90,8 +88,6 @@ static inline struct dxk_rqe *dxk_item_begin(struct dxk_item_run *run, struct dx
 	return proxy;
 }
 
-void dxk_item_end(struct dxk_thread *t);
-void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer);
-void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer);
+void dxk_item_disown(struct dxk_rqe *rqe);
 
 #endif /* _DXK_RUNTIME_ITEM_H */

@@ -13,6 +13,7 @@
 #include "engine/more.h"
 #include "engine/os.h"
 #include "runtime/context.h"
+#include "runtime/item.h"
 #include "runtime/queue.h"
 #include "runtime/thread.h"
 #include "services/executor.h"
@@ -174,6 +175,11 @@ void os_release(struct dxk_rqe *rqe)
 		os_let_go(rqe->more->file);
 		rqe->more->file = NULL;
 	}
+}
+
+void os_disown(struct dxk_rqe *rqe)
+{
+	dxk_item_disown(rqe);
 }
 
 /**

@@ -68,6 +68,17 @@ static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe
 	return status;
 }
 
+/* The function of the item that a worker executes has returned. */
+static void dxk_item_end(struct dxk_thread *t)
+{
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
+
+	/* pairs with the load in dxk_item_run_is() */
+	smp_store_release(&t->item.item, NULL);
+	if (wq_has_sleeper(&ctx->item_wait))
+		wake_up_all(&ctx->item_wait);
+}
+
 /*
  * Execute a request that the worker has. Return: what is then to be completed: of an item
  * @proxy.
@@ -189,6 +200,34 @@ bool dxk_worker_can_help(const struct dxk_member *m)
 
 	return dxk_thread_of(m)->task == current &&
 	       top - (unsigned long)__builtin_frame_address(0) < THREAD_SIZE / 2;
+}
+
+/* A worker is about to help. @outer: keeps the item that it executes till then. */
+static void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer)
+{
+	struct dxk_engine *e = t->m.engine;
+
+	outer->item = t->item.item;
+	outer->seq = t->item.seq;
+	if (!outer->item)
+		return;
+	spin_lock(&e->lock);
+	list_add(&outer->link, &t->outer);
+	spin_unlock(&e->lock);
+}
+
+/* It is back at that. */
+static void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer)
+{
+	struct dxk_engine *e = t->m.engine;
+
+	if (!outer->item)
+		return;
+	spin_lock(&e->lock);
+	list_del(&outer->link);
+	WRITE_ONCE(t->item.seq, outer->seq);
+	WRITE_ONCE(t->item.item, outer->item);
+	spin_unlock(&e->lock);
 }
 
 /** dxk_worker_help - execute the request that the worker was called for */

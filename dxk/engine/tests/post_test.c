@@ -3,6 +3,7 @@
  * Posts: what a request is made of, what refuses it, and the blocking points.
  */
 #include "engine/tests/puppet.h"
+#include "engine/turn.h"
 
 #define WAIT	PXR_WAITIF_BUSY
 
@@ -60,6 +61,101 @@ static void post_lane_full(struct kunit *test)
 	puppet_refused(ps, 0, -EAGAIN, PXR_POOL_FULL);
 	puppet_turn(ps, worker, 1);
 	puppet_taken(ps, p, 1);
+}
+
+/* Is one of it left to dxk_post_run(), as it is? It is then posted, or refused. */
+static bool leaves_it(struct puppets *ps, struct dxk_member *m, u32 attrs)
+{
+	struct dxk_post_op *p = puppet_poster(ps, m);
+	struct dxk_rqe *rqe;
+	u64 posts = ps->e->stats.posts;
+
+	puppet_add(ps, p, 3, 0, attrs);
+	rqe = list_first_entry(&p->rqes, struct dxk_rqe, link);
+	if (dxk_post_usual(m, rqe)) {
+		INIT_LIST_HEAD(&p->rqes);
+		p->w.done = true;
+		return false;
+	}
+	EXPECT_IS(rqe->state, DXK_POSTED);
+	EXPECT_IS(ps->e->stats.posts, posts);
+	puppet_posts(ps, p);
+	return true;
+}
+
+/* DX-39: one that has room is posted in a straight line, and given to who waits for it. */
+static void post_usual(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 2);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_next_op *n = puppet_turn(ps, worker, 1);
+	struct dxk_engine *e = ps->e;
+	struct dxk_rejoin_op *r;
+
+	puppet_taken(ps, puppet_post(ps, 3, 0, PXR_REJOIN), 1);
+	EXPECT(!ASLEEP(n));
+	EXPECT(!leaves_it(ps, ps->main, PXR_REJOIN));
+	EXPECT_IS(e->stats.posts, 2);
+	EXPECT_IS(e->nr[DXK_AT_READY], 1);
+	EXPECT_IS(e->owners.reserved, 2);
+	puppet_fetch(n);
+	n = puppet_end(ps, worker, 5, 1);
+	EXPECT(!ASLEEP(n));
+	puppet_fetch(n);
+	n = puppet_end(ps, worker, 6, 1);
+	EXPECT(ASLEEP(n));
+	/* to the idle worker, at once */
+	EXPECT(!leaves_it(ps, ps->main, PXR_REJOIN));
+	EXPECT(!ASLEEP(n));
+	puppet_fetch(n);
+	puppet_end(ps, worker, 7, 0);
+	r = puppet_rejoin(ps, ps->main, 3, 8, 3);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->nr, 3);
+	EXPECT_IS(puppet_result(r)->status, 5);
+}
+
+/* What limits it, and what it cannot do, is for others. */
+static void post_unusual(struct kunit *test)
+{
+	struct puppets *ps = puppets_cmls(test, 10);
+	struct dxk_member *client = puppet_client(ps);
+	struct dxk_engine *e = ps->e;
+	struct dxk_policy *policy = &e->policy;
+
+	/* it posts for the first time: it counts from now on */
+	EXPECT(leaves_it(ps, client, 0));
+	EXPECT(!leaves_it(ps, client, 0));
+	/* lanes: one is closed, one has two entries */
+	EXPECT(leaves_it(ps, client, PXR_LANE0));
+	EXPECT(!leaves_it(ps, client, PXR_LANE1));
+	EXPECT(!leaves_it(ps, client, PXR_LANE1));
+	EXPECT(leaves_it(ps, client, PXR_LANE1));
+	/* somebody of the lane sleeps */
+	e->ready.asleep[3]++;
+	EXPECT(leaves_it(ps, client, 0));
+	e->ready.asleep[3]--;
+	/* the Rejoin Pool has no entry to promise */
+	policy->rejoin_full = DXK_REJOIN_RESERVE;
+	e->owners.entries = e->owners.reserved;
+	EXPECT(leaves_it(ps, client, PXR_REJOIN));
+	EXPECT(!leaves_it(ps, client, 0));
+	policy->rejoin_full = DXK_REJOIN_GROW;
+	EXPECT(!leaves_it(ps, client, PXR_REJOIN));
+	/* the context */
+	policy->max_requests = dxk_live(e);
+	EXPECT(leaves_it(ps, client, 0));
+	policy->max_requests++;
+	policy->ready_entries = e->nr[DXK_AT_READY];
+	EXPECT(leaves_it(ps, client, 0));
+	policy->ready_entries++;
+	WRITE_ONCE(e->direct, false);
+	EXPECT(!dxk_post_usual(client, NULL));
+	WRITE_ONCE(e->direct, true);
+	e->state = DXK_CTX_STOPPING;
+	EXPECT(leaves_it(ps, client, 0));
+	e->state = DXK_CTX_RUNNING;
+	EXPECT(!leaves_it(ps, client, 0));
 }
 
 /* DX-39: a post is complete when it returns, so the next never waits for it */
@@ -291,6 +387,8 @@ static void post_made(struct kunit *test)
 static struct kunit_case post_cases[] = {
 	KUNIT_CASE(post_pool_full),
 	KUNIT_CASE(post_lane_full),
+	KUNIT_CASE(post_usual),
+	KUNIT_CASE(post_unusual),
 	KUNIT_CASE(post_back_to_back),
 	KUNIT_CASE(post_deadline),
 	KUNIT_CASE(post_batch),
