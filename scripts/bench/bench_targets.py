@@ -30,13 +30,21 @@ def worst(dxk, rival, points):
 SIZES = (100, 1000, 10000, 100000, 1000000)
 
 TARGETS = [
+    (1, "item: <= 1.05 x unbound workqueue",
+     ratio("trip/dxk-item", "trip/wq-unbound"), 1.05),
     (1, "copied and collected: <= 1.15 x unbound workqueue",
      ratio("trip/dxk", "trip/wq-unbound"), 1.15),
 
+    (2, "one priority, items: <= 0.65 x unbound workqueue, at each N",
+     worst("backlog/dxk-item", "backlog/wq-unbound", SIZES), 0.65),
+    (2, "priority, ageing, lanes, owner, items: <= 0.8 x, at each N",
+     worst("backlog/dxk-item-all", "backlog/wq-unbound", SIZES), 0.8),
     (2, "one priority, copied: <= 0.85 x unbound workqueue that copies, at each N",
      worst("backlog/dxk", "backlog/wq-copied", SIZES), 0.85),
     (2, "priority, ageing, lanes, owner, copied: <= 1.1 x, at each N",
      worst("backlog/dxk-all", "backlog/wq-copied", SIZES), 1.1),
+    (2, "growth from 10^2 to 10^6, items: <= 1.05 x",
+     growth("backlog/dxk-item", 100, 1000000), 1.05),
     (2, "growth from 10^2 to 10^6, one priority: <= 1.05 x",
      growth("backlog/dxk", 100, 1000000), 1.05),
     (2, "growth from 10^2 to 10^6, all: <= 1.05 x",
