@@ -163,6 +163,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	INIT_LIST_HEAD(&ctx->gone);
 	init_waitqueue_head(&ctx->work_wait);
 	init_waitqueue_head(&ctx->item_wait);
+	INIT_LIST_HEAD(&ctx->item_cancels);
 	dxk_files_init(&ctx->files, &ctx->engine);
 	dxk_log_init(&ctx->log, &ctx->engine, &ctx->files);
 	dxk_handles_init(&ctx->handles, &ctx->engine, &ctx->files);

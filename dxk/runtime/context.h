@@ -98,6 +98,8 @@ struct dxk_ctx {
 
 	/** @item_wait: who waits for the end of an item sleeps here */
 	wait_queue_head_t item_wait;
+	/** @item_cancels: (L) struct dxk_item_run of items that are told of their end */
+	struct list_head item_cancels;
 
 	/** @report: the Monitor's watch for stalls */
 	struct dxk_report report;

@@ -143,15 +143,36 @@ bool dxk_item_pending(const struct dxk_item *item)
 }
 EXPORT_SYMBOL_GPL(dxk_item_pending);
 
+/*
+ * Call its function for one that was not executed, which may free it: who waits for the item
+ * waits for that as for a run.
+ */
+static void dxk_item_tell(struct dxk_item *item)
+{
+	void (*cancelled)(struct dxk_item *item) = item->cancelled;
+	struct dxk_item_run run = { .item = item };
+	struct dxk_ctx *ctx = dxk_item_own(item)->ctx;
+
+	spin_lock(&ctx->engine.lock);
+	list_add(&run.link, &ctx->item_cancels);
+	spin_unlock(&ctx->engine.lock);
+	dxk_item_let_go(item);
+	cancelled(item);
+	spin_lock(&ctx->engine.lock);
+	list_del(&run.link);
+	spin_unlock(&ctx->engine.lock);
+	wake_up_all(&ctx->item_wait);
+}
+
 /** dxk_item_disown - an item was cancelled: by Stop, or nobody will execute it any more */
 void dxk_item_disown(struct dxk_rqe *rqe)
 {
 	struct dxk_item *item = dxk_item_of(rqe);
-	void (*cancelled)(struct dxk_item *item) = rqe->attempts ? NULL : item->cancelled;
 
-	dxk_item_let_go(item);
-	if (cancelled)
-		cancelled(item);
+	if (item->cancelled)
+		dxk_item_tell(item);
+	else
+		dxk_item_let_go(item);
 }
 
 /* --- wait ------------------------------------------------------------------------ */
@@ -208,12 +229,26 @@ static bool dxk_item_runs_on(struct dxk_ctx *ctx, const struct dxk_item *item,
 	return dxk_item_is_at(ctx, item, &id, id, &seq);
 }
 
+/* Is it being told that it was cancelled? */
+static bool dxk_item_is_told(struct dxk_ctx *ctx, const struct dxk_item *item)
+{
+	struct dxk_item_run *run;
+	bool is = false;
+
+	spin_lock(&ctx->engine.lock);
+	list_for_each_entry(run, &ctx->item_cancels, link)
+		is = is || run->item == item;
+	spin_unlock(&ctx->engine.lock);
+	return is;
+}
+
 /* Wait for each run that there is now. Return: 0; -EDEADLK: one of them is the caller's. */
 static int dxk_item_await_runs(struct dxk_ctx *ctx, const struct dxk_item *item)
 {
 	unsigned long id;
 	int err = 0;
 
+	wait_event(ctx->item_wait, !dxk_item_is_told(ctx, item));
 	for (id = 1; id <= DXK_ID_WORKER_MAX; id++) {
 		u64 seq = DXK_ANY_RUN;
 

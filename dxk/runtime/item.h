@@ -13,9 +13,10 @@
  *
  * A worker says in dxk_thread.item what it executes: before it clears @pending, and until the
  * function has returned. So who finds an item not pending, and no worker with it, knows that
- * nobody has it. One that helps while it waits in an item keeps that in dxk_thread.outer. Who
- * waits for an item sleeps in dxk_ctx.item_wait, and looks again whenever a function has
- * returned and whenever @pending is cleared without one.
+ * nobody has it. One that helps while it waits in an item keeps that in dxk_thread.outer; and
+ * who calls @cancelled of an item says so in dxk_ctx.item_cancels. Who waits for an item sleeps
+ * in dxk_ctx.item_wait, and looks again whenever one of these has returned, and whenever
+ * @pending is cleared without one.
  */
 #ifndef _DXK_RUNTIME_ITEM_H
 #define _DXK_RUNTIME_ITEM_H
@@ -62,7 +63,10 @@ static inline struct dxk_item *dxk_item_of(struct dxk_rqe *rqe)
  * struct dxk_item_run - an item that a worker executes
  */
 struct dxk_item_run {
-	/** @link: (L) in dxk_thread.outer: the worker helps meanwhile */
+	/**
+	 * @link: (L) in dxk_thread.outer: the worker helps meanwhile; or in
+	 * dxk_ctx.item_cancels: it is no run, but dxk_item.cancelled that is called
+	 */
 	struct list_head link;
 	/** @item: (A) the item, or %NULL for none; it may be gone */
 	const struct dxk_item *item;

@@ -426,6 +426,43 @@ static void item_stop(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, thing[0]->runs, 1);
 }
 
+static void hold_cancelled(struct dxk_item *item)
+{
+	struct thing *thing = thing_of(item);
+
+	complete(&thing->entered);
+	while (!wait_for_completion_timeout(&thing->leave, HZ / 20))
+		if (READ_ONCE(thing->rig->over))
+			break;
+	thing->cancels++;
+}
+
+/* Who may free it waits for whoever tells it of its end. */
+static void item_told(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct thing *held, *thing;
+	struct dxk_errand *stop, *e;
+
+	start(test, 1);
+	held = gate(test);
+	thing = thing_make(test, 0, 0);
+	thing->item.cancelled = hold_cancelled;
+	KUNIT_EXPECT_EQ(test, queue(thing), 1);
+	stop = dxk_rig_stopper(rig, DXK_STOP_CANCEL);
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&thing->entered,
+							     msecs_to_jiffies(DXK_RIG_MS)));
+	KUNIT_EXPECT_FALSE(test, dxk_item_pending(&thing->item));
+	e = errand(thing, cancel_errand);
+	KUNIT_EXPECT_TRUE(test, waits(e));
+	complete(&thing->leave);
+	dxk_rig_finished(e);
+	KUNIT_EXPECT_EQ(test, e->ret, 0);
+	KUNIT_EXPECT_EQ(test, thing->cancels, 1);
+	complete(&held->leave);
+	dxk_rig_finished(stop);
+}
+
 static void wait_for_child(struct thing *thing, struct dxk_call *call)
 {
 	struct thing *child = thing + 1;
@@ -534,6 +571,7 @@ static struct kunit_case item_cases[] = {
 	MODES(item_cancel_ends_it),
 	KUNIT_CASE(item_flush),
 	MODES(item_stop),
+	KUNIT_CASE(item_told),
 	MODES(item_nested),
 	KUNIT_CASE(item_closed_out),
 	{ }

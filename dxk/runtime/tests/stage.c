@@ -18,6 +18,7 @@ struct dxk_engine *stage_engine(struct kunit *test)
 		return NULL;
 	init_waitqueue_head(&ctx->work_wait);
 	init_waitqueue_head(&ctx->item_wait);
+	INIT_LIST_HEAD(&ctx->item_cancels);
 	for (i = 0; i < DXK_CONTROLS; i++)
 		dxk_control_init(&ctx->control[i]);
 	return &ctx->engine;
