@@ -208,7 +208,8 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 		os_release(rqe);
 	if (unlikely(rqe->more))
 		dxk_more_free(rqe);
-	kfree(rqe->data);
+	if (rqe->data)
+		kfree(rqe->data);
 	if (!m) {
 		kmem_cache_free(dxk_rqe_cache, rqe);
 		return;

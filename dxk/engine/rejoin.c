@@ -201,12 +201,23 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		dxk_owner_leave(&e->owners, owner);
 }
 
+/* Does nobody wait for the owner but one poller, who plainly sleeps on? Or nobody at all? */
+static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
+					       const struct dxk_owner *owner)
+{
+	if (!list_empty(&owner->watchers) || owner->joined || !dxk_owner_live(owner))
+		return false;
+	return list_empty(&owner->pollers) ||
+	       (list_is_singular(&owner->pollers) &&
+		dxk_poller_is_early(e, owner, list_first_entry(&owner->pollers,
+							       struct dxk_rejoin_op, w.link)));
+}
+
 /* Something about the owner has changed: mostly nobody waits for that. */
 static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
 					      struct dxk_wakes *wakes)
 {
-	if (!list_empty(&owner->pollers) || !list_empty(&owner->watchers) || owner->joined ||
-	    !dxk_owner_live(owner))
+	if (!dxk_owner_is_quiet(e, owner))
 		dxk_owner_tell(e, owner, wakes);
 }
 
