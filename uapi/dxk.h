@@ -111,7 +111,8 @@
  * A call that takes several requests takes them in order and stops at the first
  * that it cannot take. When at least one was taken it succeeds and returns how
  * many, as write(2) does; the error shows when it is the first. A malformed
- * element anywhere refuses the whole call before anything is taken.
+ * element anywhere refuses the whole call before anything is taken. DXK_IOC_CALL is
+ * two calls, of which the second may fail: see dxk_roundtrip.taken.
  */
 
 /**
@@ -164,6 +165,7 @@
 #define DXK_IOC_COMMAND_NEXT	_IO(DXK_IOC_TYPE, 0x26)	/* member */
 #define DXK_IOC_WAKE		_IO(DXK_IOC_TYPE, 0x27)	/* member */
 #define DXK_IOC_CANCEL		_IO(DXK_IOC_TYPE, 0x28)	/* member */
+#define DXK_IOC_CALL		_IO(DXK_IOC_TYPE, 0x29)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -176,6 +178,7 @@
 #define DXK_CAP_SPARE		(1ULL << 5)	/* on_block=spare */
 #define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work tells who posted */
 #define DXK_CAP_WAIT		(1ULL << 7)	/* requests wait, expire, have names */
+#define DXK_CAP_CALL		(1ULL << 8)	/* DXK_IOC_CALL */
 
 /**
  * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
@@ -638,9 +641,9 @@ struct dxk_crew_wait {
 /* --- posting --------------------------------------------------------------- */
 
 /*
- * DXK_CALL_HELP - of dxk_post.flags and dxk_rejoin.flags: the caller is a worker that
- * can execute another request while it waits (%DXK_ON_BLOCK_HELP). Then its sleep
- * ends when there is one for it: a post gets EAGAIN with %PXR_HELP, a rejoin
+ * DXK_CALL_HELP - of dxk_post.flags, dxk_rejoin.flags and dxk_roundtrip.flags: the caller
+ * is a worker that can execute another request while it waits (%DXK_ON_BLOCK_HELP). Then
+ * its sleep ends when there is one for it: a post gets EAGAIN with %PXR_HELP, a rejoin
  * returns 0 with the answer %RJR_HELP. It fetches that request with a DXK_IOC_NEXT of
  * nr_work 1, executes and completes it, and calls again. Without the flag, or under
  * another policy, the call sleeps on.
@@ -892,6 +895,54 @@ struct dxk_rejoin {
 	__u32 data_stride;
 	__u32 min;
 	__u32 answer;
+	__u32 reserved;
+};
+
+/**
+ * struct dxk_roundtrip - post requests and collect their results (DXK_IOC_CALL)
+ * @size: sizeof(struct dxk_roundtrip)
+ * @flags: %DXK_CALL_HELP or 0
+ * @deadline: as dxk_post.deadline, then as dxk_rejoin.deadline
+ * @entries: as dxk_post.entries; all of one owner and with %PXR_REJOIN, else EINVAL
+ * @results: as dxk_rejoin.results, of the same @nr
+ * @data: as dxk_rejoin.data
+ * @nr: 1..%DXK_BATCH_MAX
+ * @entry_size: as dxk_post.entry_size
+ * @result_size: as dxk_rejoin.result_size
+ * @data_stride: as dxk_rejoin.data_stride
+ * @min: as dxk_rejoin.min
+ * @index: out, as dxk_post.index
+ * @reason: out, as dxk_post.reason
+ * @answer: out, as dxk_rejoin.answer; 0 when fewer than @nr were taken
+ * @taken: out, how many were taken. A call that is refused for its argument does not
+ *	write it: 0 is to be there before
+ * @reserved: 0
+ *
+ * This is a DXK_IOC_POST, and, if that takes all @nr, a DXK_IOC_REJOIN of their owner.
+ * Returns how many requests were returned, which may be others of that owner. When the post
+ * takes fewer the call ends: with its error if it took none, else with 0, and the caller
+ * goes on with the two calls.
+ *
+ * With @taken == @nr the requests are posted, whatever the call returns, and the caller goes
+ * on with DXK_IOC_REJOIN; an error is of that part. So that they are not posted twice a
+ * signal then ends the call with EINTR, whatever its handler says.
+ */
+struct dxk_roundtrip {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 deadline;
+	__aligned_u64 entries;
+	__aligned_u64 results;
+	__aligned_u64 data;
+	__u32 nr;
+	__u32 entry_size;
+	__u32 result_size;
+	__u32 data_stride;
+	__u32 min;
+	__u32 index;
+	__u32 reason;
+	__u32 answer;
+	__u32 taken;
 	__u32 reserved;
 };
 

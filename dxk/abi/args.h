@@ -29,6 +29,7 @@ union dxk_args {
 	struct dxk_crew_wait crew_wait;
 	struct dxk_post post;
 	struct dxk_rejoin rejoin;
+	struct dxk_roundtrip roundtrip;
 	struct dxk_next next;
 	struct dxk_should_stop should_stop;
 	struct dxk_names names;
@@ -173,6 +174,7 @@ __poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait);
 /* Calls on a member, ioctl_request.c */
 long dxk_post_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_next_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_wake_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c);

@@ -187,6 +187,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 
 	CALL(POST, DXK_ON_MEMBER, 0, dxk_post, reason, dxk_post_ioctl),
 	CALL(REJOIN, DXK_ON_MEMBER, 0, dxk_rejoin, reserved, dxk_rejoin_ioctl),
+	CALL(CALL, DXK_ON_MEMBER, 0, dxk_roundtrip, reserved, dxk_roundtrip_ioctl),
 	CALL(NEXT, DXK_ON_WORKER, 0, dxk_next, nr_taken, dxk_next_ioctl),
 	CALL(SHOULD_STOP, DXK_ON_MEMBER, 0,
 	     dxk_should_stop, deadline, dxk_should_stop_ioctl),
@@ -378,6 +379,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_post, 6, 2, 0);
 	FIELDS(dxk_result, 8, 2, 0);
 	FIELDS(dxk_rejoin, 8, 4, 0);
+	FIELDS(dxk_roundtrip, 12, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
 	FIELDS(dxk_done_more, 4, 5, 0);
 	FIELDS(dxk_work, 12, 4, 0);

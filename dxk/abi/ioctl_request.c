@@ -98,9 +98,35 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 	return err;
 }
 
+/* The requests of a post; @a->index: of one that could not be made. */
+static __always_inline long dxk_post_begin(struct dxk_post_op *p, struct dxk_member *m,
+					   struct dxk_post *a)
+{
+	long ret;
+
+	p->m = m;
+	p->help = a->flags & DXK_CALL_HELP;
+	ret = dxk_client_begin(p, a->nr);
+	if (ret)
+		a->index = 0;
+	else
+		ret = dxk_post_entries(p, a);
+	return ret;
+}
+
+/* The post itself, unless there is the error @ret already. */
+static __always_inline long dxk_post_end(struct dxk_post_op *p, struct dxk_post *a, long ret)
+{
+	if (!ret) {
+		ret = dxk_client_post(p, a->deadline);
+		a->index = p->taken;
+	}
+	dxk_rqe_drop_all(p->m, &p->rqes);
+	return ret;
+}
+
 long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 {
-	struct dxk_member *m = obj;
 	struct dxk_post *a = &c->args.post;
 	struct dxk_post_op p __uninitialized;
 	long ret;
@@ -111,18 +137,7 @@ long dxk_post_ioctl(void *obj, struct dxk_ucall *c)
 			      offsetofend(struct dxk_post_entry, reserved));
 	if (ret)
 		return ret;
-	p.m = m;
-	p.help = a->flags & DXK_CALL_HELP;
-	ret = dxk_client_begin(&p, a->nr);
-	if (ret)
-		a->index = 0;
-	else
-		ret = dxk_post_entries(&p, a);
-	if (!ret) {
-		ret = dxk_client_post(&p, a->deadline);
-		a->index = p.taken;
-	}
-	dxk_rqe_drop_all(m, &p.rqes);
+	ret = dxk_post_end(&p, a, dxk_post_begin(&p, obj, a));
 	if (ret == a->nr)
 		return ret;
 	/* The index and the reason; the count is in the return value. */
@@ -217,22 +232,24 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 	return nr ?: err;
 }
 
-long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
+static long dxk_rejoin_check(const struct dxk_rejoin *a)
 {
-	struct dxk_member *m = obj;
-	const struct dxk_rejoin *a = &c->args.rejoin;
-	struct dxk_rejoin __user *theirs = c->uptr;
-	struct dxk_rejoin_op r __uninitialized;
-	long ret;
-
 	if (a->flags & ~DXK_CALL_HELP)
 		return -EOPNOTSUPP;
 	if (a->reserved || a->min > a->nr)
 		return -EINVAL;
-	ret = dxk_array_check(a->nr, a->result_size,
-			      offsetofend(struct dxk_result, reserved));
-	if (ret)
-		return ret;
+	return dxk_array_check(a->nr, a->result_size,
+			       offsetofend(struct dxk_result, reserved));
+}
+
+/* @answer: the caller's field. Inlined for the two. */
+static __always_inline long dxk_rejoin_checked(struct dxk_member *m,
+					       const struct dxk_rejoin *a,
+					       u32 __user *answer)
+{
+	struct dxk_rejoin_op r __uninitialized;
+	long ret;
+
 	r.m = m;
 	r.cookie = a->owner;
 	r.max = a->nr;
@@ -248,9 +265,82 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 	if (ret < 0)
 		return ret;
 	/* With results, the count implies the answer. */
-	if (dxk_put_field(r.answer, &theirs->answer) && !ret)
+	if (dxk_put_field(r.answer, answer) && !ret)
 		return -EFAULT;
 	return ret;
+}
+
+long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_rejoin *a = &c->args.rejoin;
+	struct dxk_rejoin __user *theirs = c->uptr;
+
+	return dxk_rejoin_check(a) ?: dxk_rejoin_checked(obj, a, &theirs->answer);
+}
+
+/* --- post and rejoin in one ------------------------------------------------- */
+
+/* Who waits for all that is posted needs one owner, to whom all of it comes back. */
+static int dxk_roundtrip_check(const struct dxk_post_op *p, struct dxk_post *post, u64 *owner)
+{
+	const struct dxk_rqe *rqe;
+
+	*owner = list_first_entry(&p->rqes, struct dxk_rqe, link)->cookie;
+	post->index = 0;
+	list_for_each_entry(rqe, &p->rqes, link) {
+		if (rqe->cookie != *owner || !dxk_rqe_rejoinable(rqe))
+			return -EINVAL;
+		post->index++;
+	}
+	return 0;
+}
+
+long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_roundtrip *a = &c->args.roundtrip;
+	struct dxk_roundtrip __user *theirs = c->uptr;
+	struct dxk_post post = {
+		.flags = a->flags,
+		.deadline = a->deadline,
+		.entries = a->entries,
+		.nr = a->nr,
+		.entry_size = a->entry_size,
+	};
+	struct dxk_rejoin rejoin = {
+		.flags = a->flags,
+		.deadline = a->deadline,
+		.results = a->results,
+		.data = a->data,
+		.nr = a->nr,
+		.result_size = a->result_size,
+		.data_stride = a->data_stride,
+		.min = a->min,
+		.reserved = a->reserved,
+	};
+	struct dxk_post_op p __uninitialized;
+	long ret;
+
+	ret = dxk_rejoin_check(&rejoin) ?:
+	      dxk_array_check(a->nr, a->entry_size,
+			      offsetofend(struct dxk_post_entry, reserved));
+	if (ret)
+		return ret;
+	/* What mostly comes true is told first: no fault can hide that there are requests. */
+	if (dxk_put_field(a->nr, &theirs->taken))
+		return -EFAULT;
+	ret = dxk_post_begin(&p, obj, &post) ?:
+	      dxk_roundtrip_check(&p, &post, &rejoin.owner);
+	ret = dxk_post_end(&p, &post, ret);
+	if (ret != a->nr) {
+		a->index = post.index;
+		a->reason = p.reason;
+		a->answer = 0;
+		a->taken = max(ret, 0L);
+		return dxk_ucall_reply(c, sizeof(*a)) ?: min(ret, 0L);
+	}
+	ret = dxk_rejoin_checked(obj, &rejoin, &theirs->answer);
+	/* A restart would post once more. */
+	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 
 /* --- next ------------------------------------------------------------------ */

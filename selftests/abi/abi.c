@@ -33,6 +33,7 @@ NO_HOLES(dxk_post_more, 8, 9, 0);
 NO_HOLES(dxk_post, 6, 2, 0);
 NO_HOLES(dxk_result, 8, 2, 0);
 NO_HOLES(dxk_rejoin, 8, 4, 0);
+NO_HOLES(dxk_roundtrip, 12, 4, 0);
 NO_HOLES(dxk_done, 2, 2, 0);
 NO_HOLES(dxk_done_more, 4, 5, 0);
 NO_HOLES(dxk_work, 12, 4, 0);
@@ -83,7 +84,7 @@ TEST_F(abi, sizes)
 				continue;
 			for (i = 0; i < ARRAY_SIZE(more); i++) {
 				struct dxk_post_entry e =
-					dxt_entry(1, DXT_NOP, 0, PXR_LANE0);
+					dxt_entry(1, DXT_NOP, 0, PXR_LANE0 | PXR_REJOIN);
 
 				memset(array, 0, sizeof(array));
 				memcpy(array, &e, sizeof(e));
@@ -357,7 +358,8 @@ TEST(answers)
 	EXPECT_EQ(DXK_ABI_VERSION, version.abi);
 	EXPECT_EQ(DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
 		  DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES | DXK_CAP_HELP |
-		  DXK_CAP_SPARE | DXK_CAP_POSTER | DXK_CAP_WAIT, version.capabilities);
+		  DXK_CAP_SPARE | DXK_CAP_POSTER | DXK_CAP_WAIT | DXK_CAP_CALL,
+		  version.capabilities);
 	EXPECT_EQ(DXK_BATCH_MAX, version.batch_max);
 	EXPECT_EQ(499, version.max_threads);
 	EXPECT_EQ(1 << 20, version.max_entries);

@@ -19,6 +19,7 @@ union arg {
 	struct dxk_crew_wait crew_wait;
 	struct dxk_post post;
 	struct dxk_rejoin rejoin;
+	struct dxk_roundtrip roundtrip;
 	struct dxk_next next;
 	struct dxk_should_stop should_stop;
 	struct dxk_names names;

@@ -61,6 +61,8 @@ const struct call calls[] = {
 	  offsetof(struct dxk_ctx_join, flags), EOPNOTSUPP },
 	{ "CREW_WAIT", DXK_IOC_CREW_WAIT, ON_CONTEXT, sizeof(struct dxk_crew_wait),
 	  offsetof(struct dxk_crew_wait, flags), EOPNOTSUPP },
+	{ "CALL", DXK_IOC_CALL, ON_CLIENT | ON_WORKER, sizeof(struct dxk_roundtrip),
+	  offsetof(struct dxk_roundtrip, flags), EOPNOTSUPP },
 };
 const unsigned int nr_calls = sizeof(calls) / sizeof(calls[0]);
 
@@ -121,6 +123,13 @@ void fill(union arg *a, const struct call *c, void *array)
 		a->rejoin.result_size = sizeof(struct dxk_result);
 		a->rejoin.owner = 4711;
 		break;
+	case DXK_IOC_CALL:
+		a->roundtrip.entries = DXT_PTR(array);
+		a->roundtrip.results = DXT_PTR(array);
+		a->roundtrip.nr = 1;
+		a->roundtrip.entry_size = sizeof(struct dxk_post_entry);
+		a->roundtrip.result_size = sizeof(struct dxk_result);
+		break;
 	case DXK_IOC_NEXT:
 		a->next.work = DXT_PTR(array);
 		a->next.nr_work = 1;
@@ -171,6 +180,7 @@ uint32_t known_flags(const struct call *c)
 		return DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER;
 	case DXK_IOC_POST:
 	case DXK_IOC_REJOIN:
+	case DXK_IOC_CALL:
 		return DXK_CALL_HELP;
 	default:
 		return 0;
@@ -187,6 +197,7 @@ int right_answer(const struct call *c)
 	case DXK_IOC_POLICY_SET:
 		return -EINVAL;		/* no policy is all zero */
 	case DXK_IOC_POST:
+	case DXK_IOC_CALL:
 		return -EPERM;		/* lane 0 is closed */
 	case DXK_IOC_HANDLE_OPEN:
 		return -EBADF;

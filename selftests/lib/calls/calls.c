@@ -213,7 +213,8 @@ const char *env_up(struct env *e)
 	e->me = dxk_member_create(e->t.ctx, DXK_MEMBER_WORKER, &e->id);
 	e->file = open(FILE_, O_RDWR | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (e->me < 0 || e->file < 0 || write(e->file, "x", 1) != 1 ||
-	    dxk_executor_find(e->t.ctl, "nop", &e->nop))
+	    dxk_executor_find(e->t.ctl, "nop", &e->nop) ||
+	    dxk_executor_find(e->t.ctl, "echo", &e->echo))
 		return "a worker, a file, an executor";
 	if (!DXT_UNTIL(&e->t, dxt_num(&e->t, "pools/thread_use") == 2))
 		return "the kernel worker";

@@ -52,7 +52,7 @@ struct env {
 	int me;				/* a worker of this thread, and command handler */
 	unsigned int id;
 	int file;			/* a regular file */
-	uint64_t nop;			/* a kernel executor */
+	uint64_t nop, echo;		/* kernel executors */
 	uint64_t handle;
 	int second;			/* a worker of other */
 	union arg arg;
@@ -71,7 +71,7 @@ struct env {
 	struct dxk_log_record record[2];
 	uint64_t counts[DXK_LATENCY_BUCKETS];
 	struct dxk_sample sample[2];
-	unsigned char data[2][DATA];
+	unsigned char data[2][DATA], echoed[2][DATA];
 	char text[DXK_COMMAND_MAX];
 	char reply[DXK_COMMAND_MAX];
 	/* what there was at first */

@@ -197,6 +197,74 @@ static const char *end_rejoin_none(struct env *e, int rc)
 	return rc || e->arg.rejoin.answer == RJR_NONE_EXIST ? NULL : "an answer";
 }
 
+/* By the kernel worker: the results, of which there are as many as were posted. */
+static const char *set_call(struct env *e)
+{
+	struct dxk_roundtrip *a = &e->arg.roundtrip;
+	unsigned int i;
+
+	a->nr = a->min = 2;
+	a->deadline = DXK_FOREVER;
+	a->entry_size = sizeof(e->entry[0]);
+	a->result_size = sizeof(e->result[0]);
+	a->data_stride = DATA;
+	for (i = 0; i < 2; i++) {
+		memset(e->data[i], pattern(i), DATA);
+		e->entry[i] = dxt_entry(OWNER + 1, e->echo, i, PXR_REJOIN | PXR_KERNEL);
+		e->entry[i].data = DXT_PTR(e->data[i]);
+		e->entry[i].data_len = e->entry[i].result_len = DATA;
+	}
+	use_buf(e, &e->entry[1].data, e->data[1], DATA, false, WHOLE, 0);
+	use_buf(e, &a->entries, e->entry, sizeof(e->entry), false, WHOLE, 0);
+	use_buf(e, &a->results, e->result, sizeof(e->result), true, ELEMENTS,
+		sizeof(e->result[0]));
+	use_buf(e, &a->data, e->echoed, sizeof(e->echoed), true, ELEMENTS, DATA);
+	return NULL;
+}
+
+static const char *end_call(struct env *e, int rc)
+{
+	int i, nr = rc > 0 ? rc : 0, left = dxt_drain(&e->t, e->me, OWNER + 1);
+
+	/* a call that was made again may have got the results of the first one */
+	if (nr + left != 0 && nr + left != 2 && nr + left != 4)
+		return "half a post";
+	if (rc == -EFAULT && left && e->arg.roundtrip.taken != 2)
+		return "it was not told that they are posted";
+	for (i = 0; i < nr; i++)
+		if (e->result[i].param != (unsigned int)i || e->result[i].status ||
+		    e->result[i].data_len != DATA ||
+		    e->echoed[i][0] != pattern((unsigned int)i) ||
+		    memcmp(e->echoed[i], e->echoed[i] + 1, DATA - 1))
+			return "another result";
+	return NULL;
+}
+
+/* The Ready Pool is full: nothing is posted, nothing is waited for. */
+static const char *set_call_refused(struct env *e)
+{
+	struct dxk_roundtrip *a = &e->arg.roundtrip;
+
+	if (post_two(e))
+		return "no requests";
+	a->nr = 1;
+	a->deadline = DXK_FOREVER;
+	a->entry_size = sizeof(e->entry[0]);
+	a->result_size = sizeof(e->result[0]);
+	e->entry[0] = dxt_entry(OWNER, DXT_NOP, 2, PXR_REJOIN);
+	use_buf(e, &a->entries, e->entry, sizeof(e->entry[0]), false, WHOLE, 0);
+	use_buf(e, &a->results, e->result, sizeof(e->result[0]), true, IGNORED, 0);
+	return NULL;
+}
+
+static const char *end_call_refused(struct env *e, int rc)
+{
+	if (rc == -EAGAIN && e->arg.roundtrip.reason &&
+	    e->arg.roundtrip.reason != PXR_POOL_FULL)
+		return "another reason";
+	return settle(e, 0);
+}
+
 static const char *set_fetch(struct env *e)
 {
 	if (post_two(e))
@@ -399,6 +467,10 @@ const struct row work_rows[] = {
 	    .fewer = true),
 	ROW("REJOIN none", REJOIN, MEMBER, dxk_rejoin, set_rejoin_none, end_rejoin_none, 0,
 	    -EFAULT, .written = offsetof(struct dxk_rejoin, reserved)),
+	ROW("CALL", CALL, MEMBER, dxk_roundtrip, set_call, end_call, 2, -EFAULT,
+	    .written = offsetof(struct dxk_roundtrip, reserved), .fewer = true),
+	ROW("CALL refused", CALL, MEMBER, dxk_roundtrip, set_call_refused, end_call_refused,
+	    -EAGAIN, -EFAULT),
 	ROW("NEXT fetch", NEXT, ON_WORKER, dxk_next, set_fetch, end_fetch, 2, 2,
 	    .fewer = true),
 	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),
