@@ -198,6 +198,33 @@ bool puppet_rejoin(struct puppet *p, uint64_t owner, unsigned int nr,
 	return puppet_begin(p, puppet_call_rejoin);
 }
 
+/* --- posting and rejoining ------------------------------------------------- */
+
+void puppet_call_trip(struct puppet *p)
+{
+	p->ret = dxt_ioctl(p->fd, DXK_IOC_CALL, &p->trip);
+}
+
+bool puppet_trip(struct puppet *p, unsigned int nr, unsigned int min, uint64_t deadline)
+{
+	dxt_poison(p->result, sizeof(p->result));
+	p->trip = (struct dxk_roundtrip){
+		.size = sizeof(p->trip),
+		.deadline = deadline,
+		.entries = DXT_PTR(p->entry),
+		.results = DXT_PTR(p->result),
+		.nr = nr,
+		.entry_size = sizeof(p->entry[0]),
+		.result_size = sizeof(p->result[0]),
+		.min = min,
+		.index = DXT_POISON32,
+		.reason = DXT_POISON32,
+		.answer = DXT_POISON32,
+		.taken = DXT_POISON32,
+	};
+	return puppet_begin(p, puppet_call_trip);
+}
+
 /* --- working --------------------------------------------------------------- */
 
 void puppet_call_next(struct puppet *p)

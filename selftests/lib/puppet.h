@@ -42,6 +42,8 @@ struct puppet {
 	/* rejoin */
 	struct dxk_rejoin rejoin;
 	struct dxk_result result[PUP_BATCH];
+	/* both in one */
+	struct dxk_roundtrip trip;
 	/* next */
 	struct dxk_next next;
 	struct dxk_work work[PUP_BATCH];	/* fetched, not yet completed */
@@ -83,6 +85,13 @@ void puppet_call_rejoin(struct puppet *p);
 /* True when the puppet sleeps for a result. */
 bool puppet_rejoin(struct puppet *p, uint64_t owner, unsigned int nr,
 		   unsigned int min, uint64_t deadline);
+
+/* --- posting and rejoining ------------------------------------------------- */
+
+/* The call itself, with p->trip as it is. */
+void puppet_call_trip(struct puppet *p);
+/* Posts p->entry[0..nr-1] and waits for @min results; true when the puppet sleeps. */
+bool puppet_trip(struct puppet *p, unsigned int nr, unsigned int min, uint64_t deadline);
 
 /* --- working --------------------------------------------------------------- */
 
