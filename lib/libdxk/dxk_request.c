@@ -115,6 +115,39 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 	return got ? (int)got : rc;
 }
 
+int dxk_call(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     struct dxk_result *results, unsigned int min, void *data,
+	     size_t data_stride, int64_t timeout_ns, unsigned int *taken)
+{
+	struct dxk_roundtrip arg = {
+		.size = sizeof(arg),
+		.deadline = dxk_deadline(timeout_ns),
+		.entries = address(entries),
+		.results = address(results),
+		.data = address(data),
+		.nr = nr,
+		.entry_size = sizeof(*entries),
+		.result_size = sizeof(*results),
+		.data_stride = data ? stride32(data_stride) : 0,
+		.min = min,
+	};
+	struct dxk_rejoin rejoin = {
+		.results = arg.results,
+		.data = arg.data,
+		.data_stride = arg.data_stride,
+	};
+	int rc;
+
+	dxk_posting(entries, min_u(nr, DXK_BATCH_MAX), sizeof(*entries));
+	rc = call(member, DXK_IOC_CALL, &arg);
+	if (arg.taken) {
+		rejoin.owner = entries->owner;
+		dxk_collected(&rejoin, rc);
+	}
+	*taken = arg.taken;
+	return rc;
+}
+
 /* Of elements of these sizes. */
 static int next(int member, const void *dones, size_t done_size, unsigned int nr_done,
 		unsigned int *nr_taken, void *works, size_t work_size, unsigned int nr_work,

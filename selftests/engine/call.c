@@ -208,6 +208,48 @@ TEST_F(call, longer_elements)
 	}
 }
 
+static int exe_reverse(struct dxt_call *call)
+{
+	unsigned char first = call->data[0];
+
+	call->data[0] = call->data[1];
+	call->data[1] = first;
+	call->result_len = 2;
+	return (int)call->work.param;
+}
+
+/* The library's: with data, as often as one likes. */
+TEST_F(call, of_the_library)
+{
+	struct dxk_post_entry e[2];
+	struct dxk_result r[2];
+	unsigned int i, taken;
+	struct dxt *t = &self->t;
+	char data[2][2];
+
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxt_workers_start(t, 1));
+	for (i = 0; i < 2; i++) {
+		e[i] = dxt_entry(OWNER, DXT_FN(exe_reverse), 5 + i, PXR_REJOIN);
+		e[i].data = DXT_PTR(i ? "cd" : "ab");
+		e[i].data_len = e[i].result_len = 2;
+	}
+	for (i = 0; i < 100; i++) {
+		ASSERT_EQ(2, dxk_call(t->member, e, 2, r, 2, data, 2, -1, &taken));
+		EXPECT_EQ(2, taken);
+		EXPECT_EQ(5, r[0].status);
+		EXPECT_EQ(6, r[1].status);
+		EXPECT_EQ(0, memcmp(data, "badc", 4));
+		memset(data, 0, sizeof(data));
+	}
+	e[1].attrs = 0;
+	EXPECT_EQ(-EINVAL, dxk_call(t->member, e, 2, r, 2, NULL, 0, -1, &taken));
+	EXPECT_EQ(0, taken);
+	EXPECT_EQ(-EINVAL, dxk_call(t->member, e, DXK_BATCH_MAX + 1, r, 2, NULL, 0, -1,
+				    &taken));
+	EXPECT_EQ(0, taken);
+}
+
 /* --- what is not posted ----------------------------------------------------- */
 
 #define REFUSED(err) do {						\

@@ -388,6 +388,31 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 		     unsigned int *answer);
 
 /**
+ * dxk_call - post requests and wait for their results, in one call
+ * @member: see dxk_post()
+ * @entries: the requests, all of one owner and with %PXR_REJOIN
+ * @nr: how many, 1..%DXK_BATCH_MAX
+ * @results: out, room for @nr
+ * @min: see dxk_rejoin()
+ * @data: see dxk_rejoin()
+ * @data_stride: see dxk_rejoin()
+ * @timeout_ns: of the sleep for room and of the wait, together
+ * @taken: out, how many were taken. If fewer than @nr were, nobody has waited, and the caller
+ *	goes on with dxk_post(), which tells why
+ *
+ * With *@taken == @nr the requests are posted, whatever the call returns: the caller goes on
+ * with dxk_rejoin(). A signal ends the wait, also one whose handler has SA_RESTART, for to
+ * restart the call would be to post again.
+ *
+ * Return: how many results were returned, which may be older ones of the owner; 0 when the
+ * time is over, or when fewer than @nr were taken; else as dxk_post() when none was taken,
+ * as dxk_rejoin() when all were.
+ */
+int dxk_call(int member, const struct dxk_post_entry *entries, unsigned int nr,
+	     struct dxk_result *results, unsigned int min, void *data,
+	     size_t data_stride, int64_t timeout_ns, unsigned int *taken);
+
+/**
  * dxk_next - complete requests and fetch more (DX-77..DX-85)
  * @member: worker member descriptor of the calling thread
  * @dones: executed requests, %NULL when @nr_done is 0
