@@ -258,6 +258,26 @@ static void fill_rejoin(struct call *c, union arg *a)
 		x->min %= x->nr + 2;
 }
 
+static void fill_roundtrip(struct call *c, union arg *a)
+{
+	struct dxk_roundtrip *x = &a->roundtrip;
+	union arg half = { 0 };
+
+	fill_post(c, &half);
+	x->flags = half.post.flags;
+	x->deadline = half.post.deadline;
+	x->entries = half.post.entries;
+	x->nr = half.post.nr;
+	x->entry_size = half.post.entry_size;
+	x->min = take(c) & 7;
+	if (x->min > x->nr)
+		x->min %= x->nr + 2;
+	x->result_size = sizeof(struct dxk_result);
+	x->results = address(c, ARENA_ARRAY + 0x2000);
+	x->data_stride = 64;
+	x->data = take(c) & 1 ? 0 : address(c, ARENA_DATA);
+}
+
 static void fill_next(struct call *c, union arg *a)
 {
 	struct dxk_done *d = arena(c, ARENA_ARRAY);
@@ -495,5 +515,7 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(latencies_read, LATENCIES_READ, CONTEXT, fill_latencies_read, NULL),
 	OP(names, WAKE, CLIENT, fill_names, NULL),
 	OP(names, CANCEL, WORKER, fill_names, NULL),
+	OP(roundtrip, CALL, CLIENT, fill_roundtrip, NULL),
+	OP(roundtrip, CALL, WORKER, fill_roundtrip, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);
