@@ -117,7 +117,8 @@ extern const struct kind kernel_side;
 extern const struct kind driver_ioctl;
 
 /* dxk_calls.c: @arg is enum dxk_dispatch, of dxk_post_alone the batch */
-extern const struct kind dxk_kernel_trip, dxk_user_trip, dxk_post_alone, dxk_process;
+extern const struct kind dxk_kernel_trip, dxk_user_trip, dxk_user_call, dxk_post_alone,
+			 dxk_process;
 
 /* uring.c: @arg is the batch */
 extern const struct kind uring_nop;

@@ -167,6 +167,23 @@ static void trips(long ops)
 	batches(ops, 1);
 }
 
+/* The same in one call. */
+static void calls(long ops)
+{
+	struct dxk_roundtrip call = {
+		.size = sizeof(call),
+		.deadline = DXK_FOREVER,
+		.entries = (uintptr_t)entries,
+		.results = (uintptr_t)results,
+		.nr = 1,
+		.entry_size = sizeof(*entries),
+		.result_size = sizeof(*results),
+	};
+
+	while (ops--)
+		MUST(1, ioctl(dxk_client, DXK_IOC_CALL, &call));
+}
+
 static void by_64(long ops)
 {
 	batches(ops, BATCH);
@@ -217,6 +234,12 @@ static void user_trip_teardown(void)
 const struct kind dxk_user_trip = {
 	.setup = user_trip_setup,
 	.run = trips,
+	.teardown = user_trip_teardown,
+};
+
+const struct kind dxk_user_call = {
+	.setup = user_trip_setup,
+	.run = calls,
 	.teardown = user_trip_teardown,
 };
 

@@ -91,6 +91,7 @@ const struct workload workloads[] = {
 	) },
 	{ 4, "user-trip", "to a second thread and back, both sleep", "instructions", W(
 		USER("dxk", dxk_user_trip, TRIPS, .arg = DIRECT),
+		USER("dxk-call", dxk_user_call, TRIPS, .arg = DIRECT),
 		USER("dxk-thread", dxk_user_trip, TRIPS, .arg = THREAD),
 		USER("futex", futex_trip, TRIPS),
 		USER("eventfd", eventfd_trip, TRIPS),

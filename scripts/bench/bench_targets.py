@@ -56,6 +56,8 @@ TARGETS = [
 
     (4, "<= 1.15 x futex, the floor", ratio("user-trip/dxk", "user-trip/futex"), 1.15),
     (4, "<= 0.8 x pipe", ratio("user-trip/dxk", "user-trip/pipe"), 0.8),
+    (4, "in one call: <= 1.15 x futex", ratio("user-trip/dxk-call", "user-trip/futex"), 1.15),
+    (4, "in one call: <= 0.8 x pipe", ratio("user-trip/dxk-call", "user-trip/pipe"), 0.8),
     (4, "<= 0.8 x mq", ratio("user-trip/dxk", "user-trip/mq"), 0.8),
     (4, "<= 0.65 x socketpair", ratio("user-trip/dxk", "user-trip/socketpair"), 0.65),
 
