@@ -80,6 +80,67 @@ static noinline int dxk_post_long(struct dxk_post_op *p, struct dxk_post *a,
 	return err;
 }
 
+/* Is it for user workers, without data, a file and more? Then it cannot be refused by itself. */
+static __always_inline bool dxk_entry_is_plain(const struct dxk_post_entry *e)
+{
+	return !(e->attrs & ~(PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 |
+			      PXR_LANE1 | PXR_LANE2)) &&
+	       !(e->data_len | e->result_len | e->fd | e->reserved) &&
+	       dxk_lane_of(e->attrs) >= 0;
+}
+
+/*
+ * Requests are made straight of their entries, in one region of user access, in which nothing
+ * is called, up to one that is not plain. They are still free ones of the stash there, in the
+ * order in which it gives them. Return: how many.
+ */
+static u32 dxk_post_fill_plain(struct dxk_post_op *p, const struct dxk_post *a,
+			       const struct dxk_poster *who)
+{
+	const struct dxk_post_entry __user *from = u64_to_user_ptr(a->entries);
+	void **free = p->m->rqes.obj + p->m->rqes.nr;
+	u32 i;
+
+	if (a->entry_size != sizeof(*from) || dxk_kind_closed(&p->m->engine->policy, DXK_USER))
+		return 0;
+	for (i = 0; OS_DEBUG && i < a->nr; i++)
+		dxk_rqe_foul(free[-1 - (int)i]);
+	if (!dxk_read_begin(from, a->nr * sizeof(*from)))
+		return 0;
+	for (i = 0; i < a->nr; i++, from++) {
+		struct dxk_rqe *rqe = *--free;
+		struct dxk_post_entry e;
+
+		unsafe_get_user(e.owner, &from->owner, out_end);
+		unsafe_get_user(e.executor, &from->executor, out_end);
+		unsafe_get_user(e.param, &from->param, out_end);
+		unsafe_get_user(e.data_len, &from->data_len, out_end);
+		unsafe_get_user(e.result_len, &from->result_len, out_end);
+		unsafe_get_user(e.prio, &from->prio, out_end);
+		unsafe_get_user(e.attrs, &from->attrs, out_end);
+		unsafe_get_user(e.fd, &from->fd, out_end);
+		unsafe_get_user(e.reserved, &from->reserved, out_end);
+		if (!dxk_entry_is_plain(&e))
+			break;
+		dxk_rqe_fill(rqe, &e, NULL);
+		rqe->poster = *who;
+	}
+out_end:
+	user_read_access_end();
+	return i;
+}
+
+/* Return: how many requests of the post were made. */
+static u32 dxk_post_plain(struct dxk_post_op *p, const struct dxk_post *a,
+			  const struct dxk_poster *who)
+{
+	u32 i, nr = dxk_post_fill_plain(p, a, who);
+
+	for (i = 0; i < nr; i++)
+		dxk_rqe_join(dxk_stash_pop(&p->m->rqes), &p->rqes);
+	return nr;
+}
+
 static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 {
 	const struct dxk_poster who = dxk_poster_self();
@@ -89,7 +150,7 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 
 	if (unlikely(a->entry_size > sizeof(e)))
 		return dxk_post_long(p, a, &who);
-	for (i = 0; i < a->nr && !err; i++) {
+	for (i = dxk_post_plain(p, a, &who); i < a->nr && !err; i++) {
 		a->index = i;
 		err = dxk_array_get(&e, sizeof(e), a->entries, a->entry_size, i);
 		if (!err)

@@ -301,28 +301,23 @@ static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
 	return 0;
 }
 
-/**
- * dxk_rqe_make - make a request
- * @stash: of the poster, has a free one
- * @p: what to do, checked; its data is not copied yet, see dxk_rqe_reserve_data()
- * @exec: the executor that it names, or NULL; the reference goes over
- *
- * Return: a POSTED request.
+/* See to it that dxk_rqe_fill() forgets no field. */
+static inline void dxk_rqe_foul(struct dxk_rqe *rqe)
+{
+	if (OS_DEBUG)
+		memset(rqe, 0x5a, sizeof(*rqe));
+}
+
+/*
+ * Make a POSTED request of a free one: field by field, but for what is always written before
+ * it is read. Calls nothing.
  */
-static __always_inline struct dxk_rqe *
-dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
-	     struct dxk_executor *exec)
+static __always_inline void dxk_rqe_fill(struct dxk_rqe *rqe, const struct dxk_post_entry *p,
+					 struct dxk_executor *exec)
 {
 	/* Kernel workers do not die, so their executors work in place. */
 	bool redo = p->attrs & PXR_REDO && !(p->attrs & PXR_KERNEL);
-	struct dxk_rqe *rqe = dxk_stash_pop(stash);
 
-	/*
-	 * Field by field, but for what is always written before it is read. See to it that
-	 * none of the others is forgotten.
-	 */
-	if (OS_DEBUG)
-		memset(rqe, 0x5a, sizeof(*rqe));
 	rqe->ticket = 0;
 	rqe->cookie = p->owner;
 	rqe->executor = p->executor;
@@ -347,6 +342,24 @@ dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
 	rqe->extra = false;
 	rqe->embedded = DXK_POOLED;
 	rqe->poster = (struct dxk_poster) { };
+}
+
+/**
+ * dxk_rqe_make - make a request
+ * @stash: of the poster, has a free one
+ * @p: what to do, checked; its data is not copied yet, see dxk_rqe_reserve_data()
+ * @exec: the executor that it names, or NULL; the reference goes over
+ *
+ * Return: a POSTED request.
+ */
+static __always_inline struct dxk_rqe *
+dxk_rqe_make(struct dxk_stash *stash, const struct dxk_post_entry *p,
+	     struct dxk_executor *exec)
+{
+	struct dxk_rqe *rqe = dxk_stash_pop(stash);
+
+	dxk_rqe_foul(rqe);
+	dxk_rqe_fill(rqe, p, exec);
 	return rqe;
 }
 
