@@ -93,6 +93,34 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 	return true;
 }
 
+/**
+ * dxk_hand_over - give a request that is posted straight to an idle worker
+ * @e: the engine, locked
+ * @rqe: POSTED, admitted
+ * @wakes: gets the wake-up
+ *
+ * It passes through the Ready Pool, but does not enter its queues. Return: false when there is
+ * no idle worker, the lanes do not admit it, or something else may come first.
+ */
+bool dxk_hand_over(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	struct list_head *idle = &e->crew.idle[rqe->kind];
+	struct dxk_next_op *n;
+
+	if (list_empty(idle) || e->ready.filled[rqe->kind] || e->owners.freed ||
+	    e->policy.on_block || !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
+		return false;
+	dxk_ready_stamp(&e->ready, rqe);
+	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
+	if (unlikely(e->policy.sample_interval_ms))
+		rqe->posted = os_now();
+	n = list_first_entry(idle, struct dxk_next_op, w.link);
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
+	n->nr++;
+	dxk_next_finish(n, 0, wakes);
+	return true;
+}
+
 /*
  * Must a rejoinable completion wait for a Rejoin Pool entry? Not once Stop has
  * begun, else it would wait for a collector that may never come.

@@ -30,14 +30,6 @@ void dxk_ready_init(struct dxk_ready *ready)
 	}
 }
 
-/* The class is the lowest bit, then comes the lane, then the kind. */
-static u32 dxk_slot_of(const struct dxk_rqe *rqe)
-{
-	u32 class = rqe->attrs & PXR_BOOST ? DXK_BOOSTED : DXK_PLAIN;
-
-	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
-}
-
 /* --- one queue --------------------------------------------------------------- */
 
 static bool dxk_rqe_before(const struct dxk_rqe *x, const struct dxk_rqe *y)
@@ -233,10 +225,7 @@ void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
  */
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	rqe->slot = dxk_slot_of(rqe);
-	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
-	rqe->seq = ready->seq++;
-	rqe->tick0 = ready->tick;
+	dxk_ready_stamp(ready, rqe);
 	dxk_ready_enter(ready, rqe);
 }
 

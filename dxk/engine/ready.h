@@ -80,7 +80,7 @@ struct dxk_queue {
  * O(1), and the next entry is the best of the queues' first ones.
  */
 struct dxk_ready {
-	/** @queue: by kind of worker, lane and class, see dxk_slot_of() */
+	/** @queue: by kind of worker, lane and class, see dxk_ready_slot() */
 	struct dxk_queue queue[DXK_KINDS * DXK_SLOTS];
 	/** @filled: by kind: bit n is set iff queue n has an entry, %DXK_LAST iff @last has */
 	u16 filled[DXK_KINDS];
@@ -147,6 +147,23 @@ static inline s64 dxk_ready_gained(const struct dxk_ready *ready, const struct d
 static inline s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
 	return rqe->key + dxk_ready_gained(ready, rqe);
+}
+
+/* The class is the lowest bit, then comes the lane, then the kind. */
+static inline u32 dxk_ready_slot(const struct dxk_rqe *rqe)
+{
+	u32 class = rqe->attrs & PXR_BOOST ? DXK_BOOSTED : DXK_PLAIN;
+
+	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
+}
+
+/** dxk_ready_stamp - where a request that comes now has its place */
+static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	rqe->slot = dxk_ready_slot(rqe);
+	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
+	rqe->seq = ready->seq++;
+	rqe->tick0 = ready->tick;
 }
 
 static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind)

@@ -6,6 +6,7 @@
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
+#include "engine/next.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/rejoin.h"
@@ -132,11 +133,12 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 	dxk_hold_begin(e);
 	rqe->share = 0;
 	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
-	dxk_post_ready(e, rqe);
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
 	e->stats.posts++;
 	trace_dxk_post(e->id, rqe, m->id);
+	if (!dxk_hand_over(e, rqe, &wakes))
+		dxk_post_ready(e, rqe);
 	dxk_dispatch(e, &wakes);
 	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);

@@ -104,9 +104,14 @@ static void post_usual(struct kunit *test)
 	puppet_fetch(n);
 	n = puppet_end(ps, worker, 6, 1);
 	EXPECT(ASLEEP(n));
-	/* to the idle worker, at once */
+	/* to the idle worker, at once: it passes through the pool */
+	e->high[DXK_AT_READY] = 0;
 	EXPECT(!leaves_it(ps, ps->main, PXR_REJOIN));
 	EXPECT(!ASLEEP(n));
+	EXPECT_IS(e->high[DXK_AT_READY], 1);
+	EXPECT_IS(e->nr[DXK_AT_READY], 0);
+	EXPECT_IS(e->nr[DXK_AT_WORK], 1);
+	EXPECT_IS(e->stats.dispatches, 3);
 	puppet_fetch(n);
 	puppet_end(ps, worker, 7, 0);
 	r = puppet_rejoin(ps, ps->main, 3, 8, 3);
