@@ -220,13 +220,23 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 	m->rqes.obj[m->rqes.nr++] = rqe;
 }
 
+/* Is there nothing to let go of but the request itself? */
+static bool dxk_rqe_is_bare(const struct dxk_rqe *rqe)
+{
+	return !rqe->embedded && !rqe->exec && !rqe->more && !rqe->data;
+}
+
+/** dxk_rqe_drop_all - dxk_rqe_drop() of all in a list, which is empty then */
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 {
 	struct dxk_rqe *rqe, *next;
 
 	list_for_each_entry_safe(rqe, next, rqes, link) {
 		dxk_rqe_leave(rqe);
-		dxk_rqe_drop(m, rqe);
+		if (likely(m && m->rqes.nr < DXK_STASH_MAX && dxk_rqe_is_bare(rqe)))
+			m->rqes.obj[m->rqes.nr++] = rqe;
+		else
+			dxk_rqe_drop(m, rqe);
 	}
 }
 
