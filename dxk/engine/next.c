@@ -66,6 +66,21 @@ static void dxk_next_finish(struct dxk_next_op *n, int err, struct dxk_wakes *wa
 }
 
 /**
+ * dxk_hand_over - give an idle worker a request
+ * @e: the engine, locked
+ * @n: its sleep
+ * @rqe: READY, in no queue of the pool
+ * @wakes: gets the wake-up
+ */
+void dxk_hand_over(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_rqe *rqe,
+		   struct dxk_wakes *wakes)
+{
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
+	n->nr++;
+	dxk_next_finish(n, 0, wakes);
+}
+
+/**
  * dxk_give_idle - give the best Ready request of a kind to an idle worker
  * @e: the engine, locked
  * @kind: has an idle worker
@@ -87,38 +102,26 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 	if (!rqe)
 		return false;
 	n = list_first_entry(&e->crew.idle[kind], struct dxk_next_op, w.link);
-	dxk_assign(e, n->m, rqe, &n->work, wakes);
-	n->nr++;
-	dxk_next_finish(n, 0, wakes);
+	dxk_hand_over(e, n, rqe, wakes);
 	return true;
 }
 
 /**
- * dxk_hand_over - give a request that is posted straight to an idle worker
+ * dxk_idle_for - the idle worker to whom a request that is posted goes at once
  * @e: the engine, locked
  * @rqe: POSTED, admitted
- * @wakes: gets the wake-up
  *
- * It passes through the Ready Pool, but does not enter its queues. Return: false when there is
- * no idle worker, the lanes do not admit it, or something else may come first.
+ * Return: %NULL when there is none, the lanes do not admit it, or something else may come
+ * first.
  */
-bool dxk_hand_over(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
-	struct list_head *idle = &e->crew.idle[rqe->kind];
-	struct dxk_next_op *n;
+	const struct list_head *idle = &e->crew.idle[rqe->kind];
 
 	if (list_empty(idle) || e->ready.filled[rqe->kind] || e->owners.freed ||
 	    e->policy.on_block || !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
-		return false;
-	dxk_ready_stamp(&e->ready, rqe);
-	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
-	if (unlikely(e->policy.sample_interval_ms))
-		rqe->posted = os_now();
-	n = list_first_entry(idle, struct dxk_next_op, w.link);
-	dxk_assign(e, n->m, rqe, &n->work, wakes);
-	n->nr++;
-	dxk_next_finish(n, 0, wakes);
-	return true;
+		return NULL;
+	return list_first_entry(idle, struct dxk_next_op, w.link);
 }
 
 /*

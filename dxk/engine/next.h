@@ -41,7 +41,9 @@ dxk_op_fn dxk_leave_run;
 
 bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind,
 		   struct dxk_wakes *wakes);
-bool dxk_hand_over(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
+struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rqe *rqe);
+void dxk_hand_over(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_rqe *rqe,
+		   struct dxk_wakes *wakes);
 void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes);
 

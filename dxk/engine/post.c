@@ -249,7 +249,7 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 				       struct dxk_rqe *rqe, struct dxk_owner *near)
 {
 	dxk_post_own(e, p, rqe, near);
-	dxk_post_ready(e, rqe);
+	dxk_post_ready(e, rqe, false);
 	return dxk_post_taken(e, p, rqe);
 }
 
@@ -266,7 +266,7 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 	if (dxk_post_begins_waiting(rqe))
 		dxk_wait_post(e, rqe, wakes);
 	else
-		dxk_post_ready(e, rqe);
+		dxk_post_ready(e, rqe, false);
 	return dxk_post_taken(e, p, rqe);
 }
 

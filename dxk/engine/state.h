@@ -116,11 +116,19 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 	WRITE_ONCE(rqe->state, to);
 }
 
-/** dxk_post_ready - a request that has been posted enters the Ready Pool */
-static __always_inline void dxk_post_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
+/**
+ * dxk_post_ready - a request that has been posted enters the Ready Pool
+ * @e: the engine, locked
+ * @rqe: POSTED
+ * @passes: it is given to a worker at once, and enters none of its queues
+ */
+static __always_inline void dxk_post_ready(struct dxk_engine *e, struct dxk_rqe *rqe, bool passes)
 {
 	dxk_move(e, rqe, DXK_POSTED, DXK_READY);
-	dxk_ready_add(&e->ready, rqe);
+	if (passes)
+		dxk_ready_stamp(&e->ready, rqe);
+	else
+		dxk_ready_add(&e->ready, rqe);
 	if (unlikely(e->policy.sample_interval_ms))
 		rqe->posted = os_now();
 }

@@ -120,6 +120,7 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	struct dxk_engine *e = m->engine;
 	struct dxk_wakes wakes __uninitialized;
+	struct dxk_next_op *n;
 
 	if (unlikely(!READ_ONCE(e->direct)))
 		return false;
@@ -133,12 +134,14 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 	dxk_hold_begin(e);
 	rqe->share = 0;
 	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
+	n = dxk_idle_for(e, rqe);
+	dxk_post_ready(e, rqe, n);
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
 	e->stats.posts++;
 	trace_dxk_post(e->id, rqe, m->id);
-	if (!dxk_hand_over(e, rqe, &wakes))
-		dxk_post_ready(e, rqe);
+	if (n)
+		dxk_hand_over(e, n, rqe, &wakes);
 	dxk_dispatch(e, &wakes);
 	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);
