@@ -99,7 +99,7 @@ static bool all_over(struct dxk_rig *rig)
 	return dxk_rig_rejoin(rig, OWNER, &answer) == 0 && answer == RJR_NONE_EXIST;
 }
 
-/* it is executed, counted, and its owner's again when its function begins. */
+/* DX-77, DX-82: it is executed, counted, and its owner's again when its function begins. */
 static void item_runs(struct kunit *test)
 {
 	struct dxk_rig *rig = test->priv;
