@@ -109,17 +109,16 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 /**
  * dxk_idle_for - the idle worker to whom a request that is posted goes at once
  * @e: the engine, locked
- * @rqe: POSTED, admitted
+ * @rqe: POSTED, admitted; its kind has an idle worker
  *
- * Return: %NULL when there is none, the lanes do not admit it, or something else may come
- * first.
+ * Return: %NULL when the lanes do not admit it, or something else may come first.
  */
 struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	const struct list_head *idle = &e->crew.idle[rqe->kind];
 
-	if (list_empty(idle) || e->ready.filled[rqe->kind] || e->owners.freed ||
-	    e->policy.on_block || !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
+	if (e->ready.filled[rqe->kind] || e->owners.freed || e->policy.on_block ||
+	    !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
 		return NULL;
 	return list_first_entry(idle, struct dxk_next_op, w.link);
 }

@@ -301,7 +301,6 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queu
 static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_post_op *p,
 					      u32 at, struct dxk_wakes *wakes)
 {
-	u32 room = dxk_room(e, p->m);
 	struct dxk_owner *owner = NULL;
 
 	while (!list_empty(&p->rqes)) {
@@ -312,8 +311,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 
 		if (at != DXK_POST_QUEUES && !dxk_afford_or_owe(e, wakes, 1))
 			return;
-		err = room && !rqe->more && !dxk_closed(e, rqe->kind, rqe->lane) ? 0 :
-		      dxk_admit(e, p->m, rqe, &reason);
+		err = dxk_admit(e, p->m, rqe, &reason);
 		if (!err && queue != at && unlikely(*dxk_posters_asleep(e, queue)) &&
 		    dxk_is_awaited(e, queue, rqe)) {
 			/* Room, but not for those who sleep: behind them. */
@@ -323,7 +321,6 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 		if (!err) {
 			owner = unlikely(rqe->more) ? dxk_post_take_more(e, p, rqe, wakes) :
 						      dxk_post_take(e, p, rqe, owner);
-			room -= !!room;
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {
@@ -341,6 +338,21 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 	dxk_post_finish(p, 0, 0, wakes);
 }
 
+/* Nobody sleeps for room, and there is some: up to a request that is to be looked at. */
+static void dxk_post_first(struct dxk_engine *e, struct dxk_post_op *p)
+{
+	u32 room = dxk_ready_has_posters(&e->ready) ? 0 : dxk_room(e, p->m);
+	struct dxk_owner *owner = NULL;
+
+	for (; room && !list_empty(&p->rqes); room--) {
+		struct dxk_rqe *rqe = dxk_post_next(p);
+
+		if (unlikely(rqe->more || dxk_closed(e, rqe->kind, rqe->lane)))
+			return;
+		owner = dxk_post_take(e, p, rqe, owner);
+	}
+}
+
 /** dxk_post_run - a post, as far as there is room */
 void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -348,10 +360,12 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 
 	p->taken = 0;
 	dxk_crew_engage(&e->crew, p->m);
-	if (unlikely(dxk_is_shut(e, p->m)))
+	if (unlikely(dxk_is_shut(e, p->m))) {
 		dxk_post_refuse(e, p, wakes);
-	else
-		dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
+		return;
+	}
+	dxk_post_first(e, p);
+	dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
 }
 
 /**

@@ -134,7 +134,7 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 	dxk_hold_begin(e);
 	rqe->share = 0;
 	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
-	n = dxk_idle_for(e, rqe);
+	n = list_empty(&e->crew.idle[rqe->kind]) ? NULL : dxk_idle_for(e, rqe);
 	dxk_post_ready(e, rqe, n);
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
