@@ -27,7 +27,7 @@
 #include "mark.h"
 
 #define ROUNDS_MAX	50
-#define VARIANTS_MAX	40
+#define VARIANTS_MAX	64
 #define EXTRAS		8
 #define LIMIT_S		300	/* of the guest's time, for one round */
 
@@ -266,6 +266,11 @@ static struct json_object *measure(const struct workload *w, const char *only)
 		const struct variant *v = &w->variants[nr];
 		char why[200];
 
+		if (nr == VARIANTS_MAX) {
+			fprintf(stderr, "bench: %s has more than %d variants\n", w->name,
+				VARIANTS_MAX);
+			exit(2);
+		}
 		j[nr] = json_object_new_object();
 		if (only && strcmp(only, v->name)) {
 			sub(j[nr], "skipped", text("not asked for"));
