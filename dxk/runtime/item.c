@@ -287,7 +287,8 @@ static bool dxk_item_is_queued(struct dxk_ctx *ctx, const struct dxk_item *item,
  * @item: stays in place meanwhile
  *
  * Waits for what is queued or runs at the time of the call, not for what is queued later. A
- * Stop(cancel) may cancel it instead.
+ * Stop(cancel) may cancel it instead. A worker that calls this is not available meanwhile,
+ * whatever the policy's on_block: an executor or an item rather rejoins the owner.
  *
  * Context: process. Sleeps for as long as the function runs; no signal ends it.
  * Return: 0; -EDEADLK: in the function itself; -EINVAL: it is queued in another context.
