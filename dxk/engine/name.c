@@ -7,8 +7,8 @@
 #include "engine/name.h"
 #include "engine/os.h"
 
-/* Chains are as long at most, on average. */
-#define DXK_NAME_CHAIN	4
+/* Chains are as long at most, on average. Whatever lives can have a name, be it to wait or not. */
+#define DXK_NAME_CHAIN	8
 
 /* Exchange the hash. Nothing lives before a run, nor after it, that has a name. */
 static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head *bucket,
@@ -29,7 +29,7 @@ static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head
  */
 int dxk_names_start(struct dxk_engine *e)
 {
-	u32 chains = DIV_ROUND_UP(e->policy.max_waiting, DXK_NAME_CHAIN);
+	u32 chains = DIV_ROUND_UP(e->policy.max_requests, DXK_NAME_CHAIN);
 	u32 bits = ilog2(roundup_pow_of_two(max(chains, 16U)));
 	struct hlist_head *bucket = NULL;
 

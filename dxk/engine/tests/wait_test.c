@@ -954,7 +954,35 @@ static void wait_stall(struct kunit *test)
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
+/* What a lookup costs under the lock does not depend on how many have names. */
+static void wait_names(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(1);
+	u32 i, bucket, nr, most = 0, all = 0;
+	struct puppets *ps;
+
+	policy.max_waiting = 1;
+	policy.max_requests = policy.ready_entries = 2048;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	for (i = 0; i < 2000; i++)
+		ASSERT_IS(post(ps, OWNER, 0, NULL, 1 + i, 0)->err, 0);
+	for (bucket = 0; bucket < 1U << ps->e->waits.bits; bucket++) {
+		struct dxk_more *more;
+
+		nr = 0;
+		hlist_for_each_entry(more, &ps->e->waits.bucket[bucket], by_name)
+			nr++;
+		all += nr;
+		most = max(most, nr);
+	}
+	EXPECT_IS(all, 2000);
+	EXPECT(most <= 40);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
 static struct kunit_case wait_cases[] = {
+	KUNIT_CASE(wait_names),
 	KUNIT_CASE(wait_check),
 	KUNIT_CASE(wait_posts_are_refused),
 	KUNIT_CASE(wait_of_another_run),
