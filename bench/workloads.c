@@ -84,6 +84,11 @@ const struct workload workloads[] = {
 		KERNEL("wq-copied", "wq_copied_by_64", 64000),
 		KERNEL("kthread_worker", "kw_by_64", 64000),
 	) },
+	{ 2, "wait", "64 requests that wait are called, have a turn, and wait again",
+	  "instructions per request", W(
+		KERNEL("dxk", "dxk_wait", 64000),
+		KERNEL("wq-unbound", "wq_by_64", 64000),
+	) },
 	{ 3, "post", "the post alone", "instructions per request", W(
 		BATCHES("dxk", dxk_post_alone),
 		USER("ioctl@1", driver_ioctl, 6400),

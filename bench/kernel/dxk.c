@@ -95,7 +95,24 @@ static struct dxk_executor count_executor = {
 	.execute_this_request = count_execute,
 };
 
-struct dxk_executor *dxk_executors[] = { &count_executor, NULL };
+/* Each turn ends with a wait for the next call, until the context goes. */
+static s32 wait_execute(struct dxk_call *call)
+{
+	static const struct dxk_wait wait = { .wait = DXK_WAIT_CALL };
+
+	if (call->wake != DXK_WAKE_CALL)
+		return 0;
+	one_done();
+	return dxk_call_wait(call, &wait);
+}
+
+static struct dxk_executor wait_executor = {
+	.name = "bench_wait",
+	.owner = THIS_MODULE,
+	.execute_this_request = wait_execute,
+};
+
+struct dxk_executor *dxk_executors[] = { &count_executor, &wait_executor, NULL };
 
 /* --- one, 64, all ----------------------------------------------------------------- */
 
@@ -292,6 +309,57 @@ static int items_bulk(u32 ops)
 	return items_batches(ops, ops);
 }
 
+/* --- requests that wait ----------------------------------------------------------- */
+
+static void with_waits(struct dxk_policy *policy)
+{
+	policy->max_waiting = BATCH;
+}
+
+static int waits_setup(u32 ops, u32 unused)
+{
+	u64 executor;
+	u32 i;
+	int err = dxk_executor_find("bench_wait", &executor);
+
+	if (err)
+		return err;
+	for (i = 0; i < BATCH; i++)
+		reqs[i] = (struct dxk_request) {
+			.owner = OWNER,
+			.executor = executor,
+			.attrs = PXR_KERNEL | PXR_NAMED | PXR_WAIT,
+			.name = 1 + i,
+			.wait.wait = DXK_WAIT_CALL,
+		};
+	err = bench_ctx_open(ops, 1, with_waits);
+	if (err)
+		return err;
+	err = bench_post(reqs, BATCH);
+	if (err)
+		bench_ctx_close();
+	return err;
+}
+
+/* Each call is a turn, which ends with a wait for the next one. */
+static int waits_run(u32 ops)
+{
+	u32 i;
+	int err = 0;
+
+	while (ops && !err) {
+		u32 nr = min_t(u32, ops, BATCH);
+
+		all_expect(nr);
+		for (i = 0; i < nr && !err; i++)
+			err = dxk_wake(bench_client, 1 + i);
+		if (!err)
+			all_wait();
+		ops -= nr;
+	}
+	return err;
+}
+
 /* --- owners ------------------------------------------------------------------------ */
 
 /* @arg owners in turn; each result is collected by a call of its own. */
@@ -337,6 +405,7 @@ const struct bench dxk_benches[] = {
 	{ "dxk_item_by_64", items_setup, items_by_64, items_teardown, false },
 	{ "dxk_item_count", items_setup, items_bulk, items_teardown, false, 20000 },
 	{ "dxk_item_all", items_setup, items_bulk, items_teardown, true, 20000 },
+	{ "dxk_wait", waits_setup, waits_run, bench_ctx_close, 0 },
 	{ "dxk_owners", .show = owners_show },
 	{ }
 };

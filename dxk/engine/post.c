@@ -140,17 +140,21 @@ static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 
 /*
  * So many of the member's requests have room, whatever they are, if their kind and lane are
- * open; each of the others is to be looked at.
+ * open, and their lane has some; each of the others is to be looked at.
  */
 static u32 dxk_room(const struct dxk_engine *e, const struct dxk_member *m)
 {
 	const struct dxk_policy *p = &e->policy;
 	u32 live = dxk_live(e), ready = e->nr[DXK_AT_READY];
+	u32 room;
 
-	if (p->sched_mode & TPOOL_MODE_CMLS || p->rejoin_full == DXK_REJOIN_RESERVE ||
-	    m->share || live >= p->max_requests || ready >= p->ready_entries)
+	if (m->share || live >= p->max_requests || ready >= p->ready_entries)
 		return 0;
-	return min(p->max_requests - live, p->ready_entries - ready);
+	room = min(p->max_requests - live, p->ready_entries - ready);
+	if (p->rejoin_full != DXK_REJOIN_RESERVE)
+		return room;
+	return e->owners.reserved >= e->owners.entries ? 0 :
+	       min(room, e->owners.entries - e->owners.reserved);
 }
 
 static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
@@ -343,11 +347,13 @@ static void dxk_post_first(struct dxk_engine *e, struct dxk_post_op *p)
 {
 	u32 room = dxk_ready_has_posters(&e->ready) ? 0 : dxk_room(e, p->m);
 	struct dxk_owner *owner = NULL;
+	bool cmls = dxk_cmls(e);
 
 	for (; room && !list_empty(&p->rqes); room--) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
 
-		if (unlikely(rqe->more || dxk_closed(e, rqe->kind, rqe->lane)))
+		if (unlikely(rqe->more || dxk_closed(e, rqe->kind, rqe->lane)) ||
+		    (cmls && !dxk_lanes_admit(&e->ready.lanes, rqe->lane)))
 			return;
 		owner = dxk_post_take(e, p, rqe, owner);
 	}
