@@ -282,11 +282,26 @@ static int flush_errand(struct dxk_errand *e)
 	return dxk_item_flush(e->rig->ctx[0], (struct dxk_item *)(uintptr_t)e->owner);
 }
 
-/* Does the errand wait? It has had time to return. */
-static bool waits(struct dxk_errand *e)
+/* How many wait for items. */
+static u32 sleepers(struct dxk_ctx *ctx)
 {
-	msleep(30);
-	return !completion_done(&e->done);
+	struct wait_queue_entry *entry;
+	u32 nr = 0;
+
+	spin_lock_irq(&ctx->item_wait.lock);
+	list_for_each_entry(entry, &ctx->item_wait.head, entry)
+		nr++;
+	spin_unlock_irq(&ctx->item_wait.lock);
+	return nr;
+}
+
+/* Does the errand wait, as the @nr'th one? */
+static bool waits(struct dxk_errand *e, u32 nr)
+{
+	struct dxk_ctx *ctx = e->rig->ctx[0];
+
+	return DXK_SOON(completion_done(&e->done) || sleepers(ctx) == nr) &&
+	       !completion_done(&e->done);
 }
 
 /* One that is queued is taken out, of one that runs the end is waited for. */
@@ -309,7 +324,7 @@ static void item_cancel(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, queue(thing), 1);
 
 	e = errand(held, cancel_errand);
-	KUNIT_EXPECT_TRUE(test, waits(e));
+	KUNIT_EXPECT_TRUE(test, waits(e, 1));
 	/* nor can it be queued meanwhile */
 	KUNIT_EXPECT_EQ(test, queue(held), 0);
 	KUNIT_EXPECT_EQ(test, held->runs, 0);
@@ -376,9 +391,9 @@ static void item_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dxk_item_flush(ctx, &thing->item), 0);
 	KUNIT_EXPECT_EQ(test, queue(thing), 1);
 	e[0] = errand(thing, flush_errand);
+	KUNIT_EXPECT_TRUE(test, waits(e[0], 1));
 	e[1] = errand(held, flush_errand);
-	KUNIT_EXPECT_TRUE(test, waits(e[0]));
-	KUNIT_EXPECT_TRUE(test, waits(e[1]));
+	KUNIT_EXPECT_TRUE(test, waits(e[1], 2));
 	/* of the one that runs: it will run once more, and is waited for no longer */
 	KUNIT_EXPECT_EQ(test, queue(held), 1);
 	complete(&held->leave);
@@ -454,7 +469,7 @@ static void item_told(struct kunit *test)
 							     msecs_to_jiffies(DXK_RIG_MS)));
 	KUNIT_EXPECT_FALSE(test, dxk_item_pending(&thing->item));
 	e = errand(thing, cancel_errand);
-	KUNIT_EXPECT_TRUE(test, waits(e));
+	KUNIT_EXPECT_TRUE(test, waits(e, 1));
 	complete(&thing->leave);
 	dxk_rig_finished(e);
 	KUNIT_EXPECT_EQ(test, e->ret, 0);
@@ -508,9 +523,9 @@ static void item_nested(struct kunit *test)
 	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&pair[1].entered,
 							     msecs_to_jiffies(DXK_RIG_MS)));
 	e[0] = errand(&pair[0], flush_errand);
+	KUNIT_EXPECT_TRUE(test, waits(e[0], 1));
 	e[1] = errand(&pair[1], cancel_errand);
-	KUNIT_EXPECT_TRUE(test, waits(e[0]));
-	KUNIT_EXPECT_TRUE(test, waits(e[1]));
+	KUNIT_EXPECT_TRUE(test, waits(e[1], 2));
 	complete(&pair[1].leave);
 	dxk_rig_finished(e[0]);
 	dxk_rig_finished(e[1]);
