@@ -722,7 +722,8 @@ enum dxk_wake_reason {
 
 /**
  * struct dxk_wait - what a request waits for (R-3, R-4, R-5)
- * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. It is never woken earlier
+ * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. Of a wait that is masked, or
+ *	has no other source, it is a time: not %DXK_FOREVER. It is never woken earlier
  * @owner: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests, in the space of its own
  *	owner; else 0
  * @state: opaque, comes back as dxk_work_more.state

@@ -188,8 +188,13 @@ static int dxk_names_do(struct dxk_member *m, const u64 *names, u32 nr, u32 *sta
 	if (!READ_ONCE(m->engine->waits.on))
 		return -EOPNOTSUPP;
 	INIT_LIST_HEAD(&n.ended);
-	dxk_perform(m->engine, &n.op, run);
-	dxk_rqe_drop_all(m, &n.ended);
+	for (;;) {
+		dxk_perform(m->engine, &n.op, run);
+		dxk_rqe_drop_all(m, &n.ended);
+		if (likely(!n.more))
+			break;
+		os_yield();
+	}
 	return (int)n.found ?: -ENOENT;
 }
 

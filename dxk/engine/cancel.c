@@ -59,7 +59,7 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 			dxk_resume(e, rqe, reason, wakes);
 		break;
 	case DXK_READY:
-		more->wake = reason;
+		dxk_more_tell(more, reason);
 		more->expired = false;
 		break;
 	default:

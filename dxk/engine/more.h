@@ -68,6 +68,19 @@ struct dxk_more {
 };
 
 /**
+ * dxk_more_tell - a request that is to have a turn has it for another reason
+ * @more: of the request; its engine is locked
+ * @reason: which
+ *
+ * If it was called that was not taken note of: the next wait for a call does.
+ */
+static inline void dxk_more_tell(struct dxk_more *more, u8 reason)
+{
+	more->latched |= more->wake == DXK_WAKE_CALL;
+	more->wake = reason;
+}
+
+/**
  * dxk_rqe_begun - has the request been given to a worker before, and may have something to
  * put in order? One that has nothing of this has not
  */

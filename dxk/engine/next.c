@@ -252,6 +252,12 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 /* What it may cost to complete a batch. */
 #define DXK_TURN_COST	(DXK_BATCH_MAX / 2 + 1)
 
+/* What workers' turns have moved so far. */
+static u64 dxk_turn_moves(const struct dxk_engine *e)
+{
+	return e->stats.completions + e->stats.dispatches + e->stats.waits;
+}
+
 /**
  * dxk_serve_blocked - complete for workers that wait for a Rejoin Pool entry
  * @e: the engine, locked
@@ -266,7 +272,7 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	while (!list_empty(blocked) && !dxk_rejoin_blocks(e)) {
-		u64 moves = e->stats.completions + e->stats.dispatches;
+		u64 moves = dxk_turn_moves(e);
 		struct dxk_next_op *n;
 
 		if (!dxk_afford_or_owe(e, wakes, DXK_TURN_COST))
@@ -277,7 +283,7 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 		n->max = min(n->max, 1 + 2 * (DXK_HOLD_BUDGET - wakes->spent));
 		dxk_waiter_leave(&n->w);
 		dxk_next_continue(e, n, wakes);
-		moves = e->stats.completions + e->stats.dispatches - moves;
+		moves = dxk_turn_moves(e) - moves;
 		wakes->spent += moves / 2 + 1;
 		wakes->spent -= DXK_TURN_COST;
 	}
@@ -345,7 +351,7 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	if (unlikely(rqe->more))
 		rqe->more->worker = NULL;
 	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && e->crew.workers[rqe->kind])) {
-		rqe->more->wake = DXK_WAKE_CANCEL;
+		dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
 		dxk_ready_to_last(&e->ready, rqe);
 		return;
 	}

@@ -25,7 +25,7 @@ static void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 		return;
 	}
 	dxk_ready_remove(&e->ready, rqe);
-	rqe->more->wake = DXK_WAKE_CANCEL;
+	dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
 	dxk_ready_to_last(&e->ready, rqe);
 	dxk_step(e);
 }

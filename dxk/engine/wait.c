@@ -32,6 +32,10 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	    (sources & DXK_WAIT_OWNER) == DXK_WAIT_OWNER ||
 	    (sources == DXK_WAIT_CALL && !named))
 		return -EINVAL;
+	/* A time that never comes is none. */
+	if (wait->deadline == DXK_FOREVER &&
+	    (wait->wait & DXK_WAIT_MASKED || sources == DXK_WAIT_TIME))
+		return -EINVAL;
 	if ((wait->wait & DXK_WAIT_MASKED && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->deadline && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||

@@ -18,11 +18,9 @@
 void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_names_op *n = container_of(op, struct dxk_names_op, op);
-	u32 i;
 
-	n->found = 0;
-	for (i = 0; i < n->nr; i++) {
-		struct dxk_rqe *rqe = dxk_name_find(e, n->m->space, n->names[i]);
+	for (; n->next < n->nr && dxk_afford(wakes, 1); n->next++) {
+		struct dxk_rqe *rqe = dxk_name_find(e, n->m->space, n->names[n->next]);
 
 		if (!rqe)
 			continue;
@@ -34,25 +32,25 @@ void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 		else
 			rqe->more->latched = true;
 	}
+	n->more = n->next < n->nr;
 }
 
-/** dxk_cancel_names_run - requests end, or are told to */
+/** dxk_cancel_names_run - requests end, or are told to: each may wake a sleeper or more */
 void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_names_op *n = container_of(op, struct dxk_names_op, op);
-	u32 i;
 
-	n->found = 0;
-	for (i = 0; i < n->nr; i++) {
-		struct dxk_rqe *rqe = dxk_name_find(e, n->m->space, n->names[i]);
+	for (; n->next < n->nr && dxk_afford(wakes, 1); n->next++) {
+		struct dxk_rqe *rqe = dxk_name_find(e, n->m->space, n->names[n->next]);
 		u32 state = DXK_CANCEL_NONE;
 
 		if (rqe)
 			state = dxk_tell(e, rqe, DXK_WAKE_CANCEL, &n->ended, wakes);
 		n->found += !!rqe;
 		if (n->states)
-			n->states[i] = state;
+			n->states[n->next] = state;
 	}
+	n->more = n->next < n->nr;
 	/* What was Ready has left room. */
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))

@@ -21,7 +21,11 @@ struct dxk_names_op {
 	u32 nr;
 	/** @states: out, for each DXK_CANCEL_*, or NULL */
 	u32 *states;
-	/** @found: out, how many there are */
+	/** @next: how many were looked at; 0 at first */
+	u32 next;
+	/** @more: out, to be performed again */
+	bool more;
+	/** @found: how many there are; 0 at first */
 	u32 found;
 	/** @ended: requests that ended and nobody collects; the caller frees them */
 	struct list_head ended;

@@ -175,6 +175,10 @@ static void wait_check(struct kunit *test)
 		{ { .wait = DXK_WAIT_AGAIN, .state = 5 }, false, 0 },
 		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_PRIO, .prio = -5 }, false, 0 },
 		{ { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED }, false, 0 },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_TIME, .deadline = DXK_FOREVER }, true, 0 },
+		{ { .wait = DXK_WAIT_TIME, .deadline = DXK_FOREVER }, false, -EINVAL },
+		{ { .wait = DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_MASKED,
+		    .deadline = DXK_FOREVER }, true, -EINVAL },
 		{ { .wait = 0 }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_PRIO }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL }, false, -EINVAL },
@@ -954,6 +958,140 @@ static void wait_stall(struct kunit *test)
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
+/* A call that names as many as it can, each of whom has sleepers: no hold does it all. */
+static void wait_cancel_many(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(70);
+	u64 *names = kunit_kcalloc(test, DXK_BATCH_MAX, sizeof(*names), GFP_KERNEL);
+	struct dxk_names_op n = { .names = names, .nr = DXK_BATCH_MAX };
+	struct puppets *ps;
+	u32 i, holds = 0;
+
+	policy.max_waiting = 16;
+	policy.ready_entries = 8;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	KUNIT_ASSERT_NOT_NULL(test, names);
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		struct dxk_member *m = i < 60 ? puppet_worker(ps) : NULL;
+
+		names[i] = 1 + i;
+		EXPECT_IS(post(ps, OWNER + !m * i, m ? 0 : PXR_REJOIN, NULL, 1 + i, 0)->err, 0);
+		if (m) {
+			puppet_work(ps, m);
+			EXPECT(ASLEEP(puppet_asks(ps, m, true)));
+		} else {
+			EXPECT(ASLEEP(puppet_rejoin(ps, puppet_client(ps), OWNER + i, 1, 1)));
+		}
+	}
+	for (i = 0; i < 4; i++)
+		puppet_post(ps, 500, 0, 0);
+	for (i = 0; i < 4; i++) {
+		struct dxk_post_op *p = puppet_poster(ps, puppet_client(ps));
+
+		puppet_add(ps, p, 600 + i, 0, PXR_WAITIF_BUSY);
+		puppet_posts(ps, p);
+		EXPECT(ASLEEP(p));
+	}
+	n.m = ps->main;
+	INIT_LIST_HEAD(&n.ended);
+	do {
+		puppet_do(ps, &n.op, dxk_cancel_names_run);
+		dxk_rqe_drop_all(NULL, &n.ended);
+		holds++;
+	} while (n.more);
+	EXPECT_IS(n.found, DXK_BATCH_MAX);
+	EXPECT(holds > 1);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	for (i = 0; i < 60; i++)
+		puppet_end(ps, worker(ps, i), 0, 0);
+}
+
+/* a call that made it Ready is not forgotten when it then expires. */
+static void wait_call_then_expire(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_wakes wakes = { };
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, LATE);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	EXPECT_IS(wake(ps, NAME), 1);
+	spin_lock(&ps->e->lock);
+	rqe->more->expire = 1;
+	dxk_alarm_set(ps->e, rqe->more, 1, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+	comes(ps, m, rqe, DXK_WAKE_EXPIRE);
+	park(ps, m, &call, 0);
+	comes(ps, m, rqe, DXK_WAKE_CALL);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* Workers who wait for room complete what ends with a wait, too: a hold knows what that costs. */
+static void wait_blocked(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(70);
+	struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	struct dxk_rejoin_op r = { .cookie = 3, .max = 8, .min = 1, .free = true };
+	struct dxk_next_op **n;
+	struct puppets *ps;
+	u32 i, k;
+
+	policy.max_waiting = 16;
+	policy.ready_entries = 1000;
+	policy.rejoin_entries = 8;
+	policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	n = puppet_array(ps, 8);
+	r.m = ps->main;
+	for (i = 0; i <= 8; i++)
+		puppet_worker(ps);
+	for (i = 0; i < 8; i++) {
+		puppet_post(ps, OWNER, 0, PXR_REJOIN);
+		puppet_work(ps, worker(ps, i));
+		for (k = 0; k < DXK_BATCH_MAX - 1; k++) {
+			puppet_post(ps, OTHER, 0, 0);
+			ASSERT_IS(dxk_wait_set(ps->e, puppet_work(ps, worker(ps, i)), &late), 0);
+		}
+	}
+	for (i = 0; i < 8; i++) {
+		puppet_post(ps, 3, 0, PXR_REJOIN);
+		puppet_work(ps, worker(ps, 8));
+		puppet_end(ps, worker(ps, 8), 0, 0);
+	}
+	for (i = 0; i < 8; i++) {
+		struct dxk_member *m = worker(ps, i);
+
+		n[i] = kunit_kzalloc(test, sizeof(**n), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, n[i]);
+		n[i]->m = m;
+		dxk_waiter_init(&n[i]->w);
+		n[i]->w.task = ps->task;
+		INIT_LIST_HEAD(&n[i]->done);
+		INIT_LIST_HEAD(&n[i]->ended);
+		INIT_LIST_HEAD(&n[i]->work);
+		list_splice_init(&m->busy, &n[i]->done);
+		puppet_do(ps, &n[i]->op, dxk_next_run);
+		EXPECT(ASLEEP(n[i]));
+	}
+	/* the holds assert that they keep to their bound */
+	ps->e->swept = true;
+	INIT_LIST_HEAD(&r.rqes);
+	dxk_waiter_init(&r.w);
+	dxk_perform(ps->e, &r.op, dxk_rejoin_run);
+	EXPECT_IS(r.nr, 8);
+	dxk_rqe_drop_all(NULL, &r.rqes);
+	for (i = 0; i < 20 && ps->e->nr[DXK_AT_WAIT] < 8 * (DXK_BATCH_MAX - 1); i++)
+		dxk_sweep(ps->e, false);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 8 * (DXK_BATCH_MAX - 1));
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, true);
+}
+
 /* What a lookup costs under the lock does not depend on how many have names. */
 static void wait_names(struct kunit *test)
 {
@@ -983,6 +1121,9 @@ static void wait_names(struct kunit *test)
 
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_names),
+	KUNIT_CASE(wait_cancel_many),
+	KUNIT_CASE(wait_call_then_expire),
+	KUNIT_CASE(wait_blocked),
 	KUNIT_CASE(wait_check),
 	KUNIT_CASE(wait_posts_are_refused),
 	KUNIT_CASE(wait_of_another_run),
