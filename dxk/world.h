@@ -65,10 +65,15 @@ static inline unsigned long os_clock(void)
 	return jiffies;
 }
 
-/* By a random odd factor: whatever two keys are, the upper bits seldom agree. */
+/*
+ * By random odd factors, and what lies between them is not linear: two keys that are found
+ * to meet tell of no others.
+ */
 static inline u32 os_hash(u64 key, u32 id, u64 seed)
 {
-	return (key ^ (u64)id << 40) * (seed | 1) >> 32;
+	u64 hash = (key ^ (u64)id << 40) * (seed | 1);
+
+	return (hash ^ hash >> 32) * (seed << 1 | 1) >> 32;
 }
 
 #ifdef CONFIG_LOCKDEP

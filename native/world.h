@@ -214,7 +214,9 @@ extern long os_allocated;
 
 static inline u32 os_hash(u64 key, u32 id, u64 seed)
 {
-	return (key ^ (u64)id << 40) * (seed | 1) >> 32;
+	u64 hash = (key ^ (u64)id << 40) * (seed | 1);
+
+	return (hash ^ hash >> 32) * (seed << 1 | 1) >> 32;
 }
 
 /* Nobody looks at who waits for whom. */

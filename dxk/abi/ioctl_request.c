@@ -536,7 +536,7 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 	m.work = *w;
 	if (more) {
 		m.name = more->name;
-		m.state = more->wait.state;
+		m.state = more->state;
 		m.turn = more->turn;
 		m.wake = more->wake;
 	}

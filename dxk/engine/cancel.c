@@ -23,6 +23,16 @@ static void dxk_tell_worker(struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 		dxk_should_answer(m->should, wakes);
 }
 
+/* One that is READY and was begun has its turn for that reason. */
+static void dxk_tell_ready(struct dxk_more *more)
+{
+	if (more->cancelled)
+		dxk_more_tell(more, DXK_WAKE_CANCEL);
+	else if (more->expired)
+		dxk_more_tell(more, DXK_WAKE_EXPIRE);
+	more->expired = false;
+}
+
 /**
  * dxk_tell - a request is cancelled, or has expired
  * @e: the engine, locked
@@ -59,8 +69,7 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 			dxk_resume(e, rqe, reason, wakes);
 		break;
 	case DXK_READY:
-		dxk_more_tell(more, reason);
-		more->expired = false;
+		dxk_tell_ready(more);
 		break;
 	default:
 		dxk_tell_worker(rqe, wakes);
@@ -68,10 +77,36 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 	return DXK_CANCEL_TOLD;
 }
 
+/**
+ * dxk_tell_back - a worker gives a request back that it has not begun, and was told to end
+ * @rqe: READY, or about to be
+ *
+ * Return: 0, or the status with which it ends now, as it never had a turn.
+ */
+int dxk_tell_back(struct dxk_rqe *rqe)
+{
+	struct dxk_more *more = rqe->more;
+
+	more->worker = NULL;
+	if (dxk_rqe_begun(rqe)) {
+		dxk_tell_ready(more);
+		return 0;
+	}
+	if (more->cancelled)
+		return -ECANCELED;
+	return more->expired ? -ETIME : 0;
+}
+
 /* --- all of them, in a Stop ------------------------------------------------------ */
 
-/* Would a worker take a last turn? When the context is closed nobody waits for that. */
-static bool dxk_has_crew(const struct dxk_engine *e, u32 kind)
+/**
+ * dxk_has_crew - would a worker take a last turn?
+ * @e: the engine, locked
+ * @kind: of the worker
+ *
+ * When the context is closed nobody waits for that.
+ */
+bool dxk_has_crew(const struct dxk_engine *e, u32 kind)
 {
 	return e->crew.workers[kind] && e->state != DXK_CTX_STOPPED;
 }

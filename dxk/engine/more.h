@@ -21,8 +21,10 @@ struct dxk_more {
 	struct dxk_rqe *rqe;
 	/** @file: of %PXR_FD, until the request has ended; or NULL */
 	struct dxk_file_ref *file;
-	/** @wait: how it is to wait, or has; @wait.state stays until the next wait */
+	/** @wait: how it is to wait, or has. Of a turn that was refused nothing of it counts */
 	struct dxk_wait wait;
+	/** @state: dxk_wait.state of its last wait */
+	u64 state;
 	/**
 	 * @data: of one that may have to be run again, if @swaps: what its turn leaves to
 	 * the next, instead of dxk_rqe.data from the wait on; else nothing of use, or NULL
@@ -51,6 +53,8 @@ struct dxk_more {
 	u32 turn;
 	/** @wake: enum dxk_wake_reason: why this turn is */
 	u8 wake;
+	/** @begun: a turn of it has ended with a wait. @turn tells too, until it overflows */
+	bool begun;
 	/** @named: it has a name */
 	bool named;
 	/** @parks: BUSY: its turn ends with @wait, not with a status */
@@ -86,7 +90,7 @@ static inline void dxk_more_tell(struct dxk_more *more, u8 reason)
  */
 static inline bool dxk_rqe_begun(const struct dxk_rqe *rqe)
 {
-	return rqe->more && (rqe->attempts || rqe->more->turn);
+	return rqe->more && (rqe->attempts || rqe->more->begun);
 }
 
 /** dxk_rqe_file - the file that the request hands over, or NULL */

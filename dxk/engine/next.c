@@ -349,8 +349,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
 	e->stats.put_back++;
 	if (unlikely(rqe->more))
-		rqe->more->worker = NULL;
-	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && e->crew.workers[rqe->kind])) {
+		closed = dxk_tell_back(rqe) ?: closed;
+	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && dxk_has_crew(e, rqe->kind))) {
 		dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
 		dxk_ready_to_last(&e->ready, rqe);
 		return;
@@ -410,8 +410,10 @@ static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 			e->stats.redone++;
 			rqe->data_len = rqe->posted_len;
 			rqe->worker = 0;
-			if (unlikely(rqe->more))
+			if (unlikely(rqe->more)) {
 				rqe->more->worker = NULL;
+				rqe->more->parks = false;
+			}
 			dxk_move(e, rqe, DXK_BUSY, DXK_READY);
 			dxk_ready_resume(&e->ready, rqe);
 			continue;

@@ -86,10 +86,10 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	if (err || rqe->more->wake)
 		return err;
 	*reason = PXR_NO_SPACE;
-	if (e->nr[DXK_AT_WAIT] >= p->max_waiting)
+	if (e->waits.unbegun >= p->max_waiting)
 		return -ENOSPC;
 	if (m->share && !dxk_share_allows(p->user_share, s->waiting,
-					  p->max_waiting - e->nr[DXK_AT_WAIT]))
+					  p->max_waiting - e->waits.unbegun))
 		return -EDQUOT;
 	*reason = 0;
 	return 0;

@@ -8,8 +8,8 @@
  * many will come: whatever the others have taken, who comes anew still finds something. One
  * greedy user leaves 100 - p percent, n of them leave 1 of 1 + n * p / (100 - p) parts.
  *
- * It holds for live requests, for those that wait, for entries of the Ready Pool and of the Rejoin Pool, and for
- * ids. The owner of the context and the kernel have none: their number is 0, and all that
+ * It holds for live requests, for those that were posted waiting and do, for entries of the
+ * Ready Pool and of the Rejoin Pool, and for ids. The owner of the context and the kernel have none: their number is 0, and all that
  * they pay for this is to find it so.
  *
  * Invariants, under the lock:
@@ -45,7 +45,7 @@ struct dxk_share {
 	u32 live;
 	/** @ready: of these, those that are Ready */
 	u32 ready;
-	/** @waiting: of these, those that wait */
+	/** @waiting: of these, those that wait and were never begun */
 	u32 waiting;
 	/** @reserved: of these, those that need an entry of the Rejoin Pool */
 	u32 reserved;

@@ -8,6 +8,7 @@
 #define _DXK_ENGINE_STATE_H
 
 #include "engine/engine.h"
+#include "engine/more.h"
 #include "engine/os.h"
 #include "trace.h"
 
@@ -77,7 +78,19 @@ static inline void dxk_share_move(struct dxk_share *s, enum dxk_place from,
 {
 	s->live += (to != DXK_NOWHERE) - (from != DXK_NOWHERE);
 	s->ready += (to == DXK_AT_READY) - (from == DXK_AT_READY);
-	s->waiting += (to == DXK_AT_WAIT) - (from == DXK_AT_WAIT);
+}
+
+/* One that was begun has been admitted to the pool: it takes nobody's place by waiting. */
+static inline void dxk_place_unbegun(struct dxk_engine *e, const struct dxk_rqe *rqe,
+				     enum dxk_place from, enum dxk_place to)
+{
+	int by = (to == DXK_AT_WAIT) - (from == DXK_AT_WAIT);
+
+	if (dxk_rqe_begun(rqe))
+		return;
+	e->waits.unbegun += by;
+	if (rqe->share)
+		e->shares.of[rqe->share].waiting += by;
 }
 
 /**
@@ -112,6 +125,8 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 		    unlikely(rqe->share))
 			dxk_share_move(&e->shares.of[rqe->share], dxk_place_of[from],
 				       dxk_place_of[to]);
+		if (dxk_place_of[from] == DXK_AT_WAIT || dxk_place_of[to] == DXK_AT_WAIT)
+			dxk_place_unbegun(e, rqe, dxk_place_of[from], dxk_place_of[to]);
 	}
 	WRITE_ONCE(rqe->state, to);
 }

@@ -3,6 +3,7 @@
  * How requests wait, and how that ends: see wait.h.
  */
 #include "engine/alarm.h"
+#include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
 #include "engine/name.h"
@@ -80,6 +81,7 @@ int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_po
 	if (!more)
 		return -ENOMEM;
 	more->wait = p->wait;
+	more->state = p->wait.state;
 	more->name = p->name;
 	more->named = attrs & PXR_NAMED;
 	if (attrs & PXR_EXPIRE)
@@ -285,9 +287,13 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 
 	more->parks = false;
 	more->worker = NULL;
+	if (unlikely(e->cancelling && !dxk_has_crew(e, rqe->kind)))
+		closed = -ECANCELED;
 	if (unlikely(closed))
 		return closed;
 	more->turn++;
+	more->begun = true;
+	more->state = more->wait.state;
 	rqe->attempts = 0;
 	rqe->worker = 0;
 	rqe->posted_len = rqe->data_len;

@@ -34,10 +34,13 @@ struct dxk_rqe;
 struct dxk_space;
 struct dxk_wakes;
 
-/* Where a request waits. */
+/*
+ * Where a request waits. Who changes its line goes to a further one, at its end: whoever
+ * looks at one line after the other meets all.
+ */
 enum dxk_line {
-	DXK_LINE_WORK,		/* Stop(drain) waits for it */
 	DXK_LINE_SERVICE,	/* of lane 0: every Stop wakes it */
+	DXK_LINE_WORK,		/* Stop(drain) waits for it */
 	DXK_LINE_KEPT,		/* Stop has found its wait masked; by kind */
 	DXK_LINES = DXK_LINE_KEPT + 2,
 };
@@ -48,6 +51,8 @@ enum dxk_line {
 struct dxk_waits {
 	/** @on: (A) policy max_waiting is not 0; for who asks without the lock */
 	bool on;
+	/** @unbegun: (L) those that were posted waiting, and do; policy max_waiting bounds them */
+	u32 unbegun;
 	/** @line: (L) struct dxk_rqe, by enum dxk_line */
 	struct list_head line[DXK_LINES];
 	/** @joined: (L) struct dxk_more that wait for an owner, for whom that has happened */

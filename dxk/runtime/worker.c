@@ -31,7 +31,7 @@ static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more 
 {
 	call->file = more->file ? more->file->file : NULL;
 	call->name = more->name;
-	call->state = more->wait.state;
+	call->state = more->state;
 	call->turn = more->turn;
 	call->wake = more->wake;
 }

@@ -5,6 +5,7 @@
  * and whoever was answered was answered rightly. What a lock hold has left over and owes is
  * excused, until nobody runs any more.
  */
+#include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/more.h"
 #include "engine/onblock.h"
@@ -260,6 +261,11 @@ static void check_waits(const struct dxk_engine *e, bool excused)
 		list_for_each_entry(rqe, &e->waits.line[line], link)
 			lines++;
 	check_count("requests in the lines of those that wait", lines, waiting);
+	check_count("those of them that were posted waiting", e->waits.unbegun, model_unbegun());
+	for (i = 0; i < DXK_KINDS && e->cancelling && !excused; i++)
+		if (!dxk_has_crew(e, i) && (!list_empty(&e->ready.last[i]) ||
+					    !list_empty(&e->waits.line[DXK_LINE_KEPT + i])))
+			sim_fail("nobody is left to take a last turn, and Stop waits for it");
 	if (!excused && !list_empty(&e->waits.joined))
 		sim_fail("what a request waits for has happened, and it is not told");
 }

@@ -2,6 +2,7 @@
 /*
  * The model, see model.h.
  */
+#include "engine/cancel.h"
 #include "engine/more.h"
 
 #include "actor.h"
@@ -163,6 +164,22 @@ static bool begins_waiting(const struct dxk_rqe *rqe)
 	return rqe->attrs & PXR_WAIT && !rqe->more->wake;
 }
 
+/* Has no worker ever had it? */
+static bool waits_unbegun(const struct model_request *rq)
+{
+	return rq->state == DXK_WAITING && !rq->turn;
+}
+
+/** model_unbegun - how many were posted waiting, and do? */
+u32 model_unbegun(void)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < MODEL_REQUESTS; i++)
+		nr += waits_unbegun(&model.rq[i]);
+	return nr;
+}
+
 static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
@@ -175,12 +192,12 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 			continue;
 		live++;
 		ready += rq->state == DXK_READY;
-		waiting += rq->state == DXK_WAITING;
+		waiting += waits_unbegun(rq);
 		reserved += rq->rejoin;
 	}
 	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
 	    (begins_waiting(rqe) ?
-	     !share_allows(waiting, p->max_waiting, model.nr[DXK_AT_WAIT]) :
+	     !share_allows(waiting, p->max_waiting, model_unbegun()) :
 	     !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY])))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_GROW || !(rqe->attrs & PXR_REJOIN) ||
@@ -206,7 +223,7 @@ bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 
 	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests)
 		return false;
-	if (begins_waiting(rqe) ? model.nr[DXK_AT_WAIT] >= p->max_waiting :
+	if (begins_waiting(rqe) ? model_unbegun() >= p->max_waiting :
 				  !model_lane_admits(rqe->lane))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
@@ -474,7 +491,8 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 	     !(rqe->status == -ECANCELED && may_cancel(rq, rqe)) &&
 	     !(rqe->status == -ETIME && rqe->attrs & PXR_EXPIRE))))
 		sim_fail("cancelled with status %d", rqe->status);
-	if (from == DXK_BUSY && rq->parks && rqe->status == (rq->owner->space->closed ?
+	if (from == DXK_BUSY && rq->parks && rqe->status == (rq->owner->space->closed ||
+	    (model.e->cancelling && !dxk_has_crew(model.e, rq->kind)) ?
 	    -ECANCELED : model_closed(rq->kind, rq->lane)))
 		dead = false;
 	if (dead && (rqe->status != -EOWNERDEAD || may_redo(rq)))

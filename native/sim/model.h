@@ -89,6 +89,7 @@ struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
 bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share);
 bool model_lane_admits(u32 lane);
+u32 model_unbegun(void);
 u32 model_queue(const struct dxk_rqe *rqe, u32 share);
 int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);

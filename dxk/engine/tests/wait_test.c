@@ -5,6 +5,7 @@
  */
 #include "engine/alarm.h"
 #include "engine/cancel.h"
+#include "engine/enforce.h"
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/space.h"
@@ -53,6 +54,7 @@ static struct dxk_rqe *add(struct puppets *ps, struct dxk_post_op *p, u64 owner,
 	if (wait) {
 		EXPECT_IS(dxk_wait_check(wait, name), 0);
 		more->wait = *wait;
+		more->state = wait->state;
 	}
 	more->name = name;
 	more->named = name;
@@ -1031,6 +1033,18 @@ static void wait_call_then_expire(struct kunit *test)
 	puppet_end(ps, m, 0, 0);
 }
 
+/* Its time to end has come. */
+static void expire(struct puppets *ps, struct dxk_rqe *rqe)
+{
+	struct dxk_wakes wakes = { };
+
+	spin_lock(&ps->e->lock);
+	rqe->more->expire = 1;
+	dxk_alarm_set(ps->e, rqe->more, 1, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+}
+
 /* Workers who wait for room complete what ends with a wait, too: a hold knows what that costs. */
 static void wait_blocked(struct kunit *test)
 {
@@ -1119,11 +1133,186 @@ static void wait_names(struct kunit *test)
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
+/* Of a wait that is refused nothing is left: a turn that is run again has the state it had. */
+static void wait_is_refused(struct kunit *test)
+{
+	struct dxk_wait a = { .wait = DXK_WAIT_AGAIN, .state = 1 }, b = a;
+	struct puppets *ps = waits(test, 2);
+	struct dxk_rqe *rqe;
+
+	b.state = 2;
+	post(ps, OWNER, PXR_REJOIN | PXR_REDO, NULL, 0, 0);
+	rqe = puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(dxk_wait_set(ps->e, rqe, &a), 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	comes(ps, worker(ps, 0), rqe, DXK_WAKE_AGAIN);
+	EXPECT_IS(rqe->more->state, 1);
+	/* the rest of its call is no good, and it dies */
+	EXPECT_IS(dxk_wait_set(ps->e, rqe, &b), 0);
+	puppet_dies(ps, worker(ps, 0));
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
+	EXPECT_IS(rqe->more->state, 1);
+	EXPECT_IS(rqe->more->turn, 1);
+	EXPECT(!rqe->more->parks);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(result(ps, OWNER), 0);
+}
+
+/* A turn more than can be counted is one of a request that was begun. */
+static void wait_turns_overflow(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	rqe = puppet_work(ps, worker(ps, 0));
+	rqe->more->turn = U32_MAX;
+	park(ps, worker(ps, 0), &call, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	comes(ps, worker(ps, 0), rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+}
+
+/* Cancelled, or late, while a worker had it that could not fetch it: it ends as if it were Ready. */
+static void wait_put_back(struct kunit *test)
+{
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_next_op *n;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	n = puppet_turn(ps, m, 1);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	puppet_return(ps, n);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, LATE);
+	n = puppet_turn(ps, m, 1);
+	expire(ps, named(ps, NAME));
+	puppet_return(ps, n);
+	EXPECT_IS(result(ps, OWNER), -ETIME);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+}
+
+/* The same of one that was begun: that is the reason of the turn that comes. */
+static void wait_put_back_begun(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_next_op *n;
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, LATE);
+	rqe = puppet_work(ps, m);
+	n = park(ps, m, &again, 1);
+	expire(ps, rqe);
+	puppet_return(ps, n);
+	n = puppet_turn(ps, m, 1);
+	EXPECT_IS(rqe->more->wake, DXK_WAKE_EXPIRE);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	puppet_return(ps, n);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* One that is cancelled and then late is cancelled. */
+static void wait_cancel_then_expire(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, LATE);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &again, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+	expire(ps, rqe);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* What was begun has been admitted: it takes no place of those that are posted waiting. */
+static void wait_places(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	u32 i;
+
+	for (i = 0; i < 16; i++) {
+		post(ps, OTHER, 0, NULL, NAME + i, 0);
+		puppet_work(ps, worker(ps, 0));
+		park(ps, worker(ps, 0), &call, 0);
+	}
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 16);
+	for (; i < 32; i++)
+		EXPECT_IS(post(ps, OWNER, 0, &call, NAME + i, 0)->err, 0);
+	EXPECT_IS(post(ps, OWNER, 0, &call, NAME + i, 0)->err, -ENOSPC);
+	EXPECT_IS(ps->e->waits.unbegun, 16);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, true);
+	EXPECT_IS(ps->e->waits.unbegun, 0);
+}
+
+/* In a Stop(cancel) the last worker leaves, ends its turn with a wait, and stays: it ends. */
+static void wait_without_crew(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 1);
+	struct puppet_stop *s;
+
+	post(ps, OWNER, 0, NULL, 0, 0);
+	puppet_work(ps, worker(ps, 0));
+	dxk_member_do(worker(ps, 0), dxk_leave_run);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	s = puppet_stopper(ps);
+	EXPECT(ASLEEP(s));
+	park(ps, worker(ps, 0), &again, 0);
+	EXPECT(!ASLEEP(s));
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+}
+
+/* A lane is closed while a Stop goes through what waits: each is looked at, wherever it went. */
+static void wait_enforce_and_stop(struct kunit *test)
+{
+	struct dxk_wait w = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_enforce_op p = { .policy = &policy };
+	struct puppets *ps;
+	u32 i;
+
+	policy.max_requests = policy.max_waiting = 2 * DXK_HOLD_BUDGET;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	INIT_LIST_HEAD(&p.ended);
+	for (i = 0; i < 2 * DXK_HOLD_BUDGET; i++)
+		EXPECT_IS(post(ps, OWNER, PXR_LANE0, &w, 0, 0)->err, 0);
+	policy.sched_mode |= TPOOL_MODE_CMLS;
+	policy.lane_pct[0] = 0;
+	/* What one hold can afford, then Stop has its turn. */
+	puppet_do(ps, &p.op, dxk_enforce_run);
+	EXPECT(p.more);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	while (p.more)
+		puppet_do(ps, &p.op, dxk_enforce_run);
+	dxk_rqe_drop_all(NULL, &p.ended);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+}
+
 static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_names),
 	KUNIT_CASE(wait_cancel_many),
 	KUNIT_CASE(wait_call_then_expire),
 	KUNIT_CASE(wait_blocked),
+	KUNIT_CASE(wait_is_refused),
+	KUNIT_CASE(wait_turns_overflow),
+	KUNIT_CASE(wait_put_back),
+	KUNIT_CASE(wait_put_back_begun),
+	KUNIT_CASE(wait_cancel_then_expire),
+	KUNIT_CASE(wait_places),
+	KUNIT_CASE(wait_without_crew),
+	KUNIT_CASE(wait_enforce_and_stop),
 	KUNIT_CASE(wait_check),
 	KUNIT_CASE(wait_posts_are_refused),
 	KUNIT_CASE(wait_of_another_run),

@@ -143,7 +143,8 @@ enum DXLogWriter {
  * @TPUserShare: percent that one user other than the owner of the context may have of what
  *	it has and what is free
  * @TPPreallocRequests: requests that Start allocates
- * @TPMaxWaiting: most requests that wait at a time; 0: none
+ * @TPMaxWaiting: most requests that wait at a time, of those that are posted waiting; 0:
+ *	none waits
  * @TPReserved: 0
  * @Reserved: 0
  *
