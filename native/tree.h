@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * An ordered set of which the engine wants the first element only: a pairing heap behind
- * the kernel's names. Adding costs O(1), erasing O(log n) amortised.
+ * An ordered set behind the kernel's names: a treap. Its shape hangs on a hash of the nodes'
+ * addresses, and is that of a tree whose nodes came in random order.
  */
 #ifndef _DXK_NATIVE_TREE_H
 #define _DXK_NATIVE_TREE_H
 
 struct rb_node {
-	/* @child: the first one; @next: the next sibling; @from: what points here */
-	struct rb_node *child, *next, **from;
+	/* @kid: by side, what comes before and after it; no higher than it is */
+	struct rb_node *kid[2], *parent;
 };
 
 struct rb_root {
@@ -19,81 +19,89 @@ typedef bool rb_less_fn(struct rb_node *a, const struct rb_node *b);
 
 struct rb_root_cached {
 	struct rb_root rb_root;
-	/* The same for all that were ever added. */
-	rb_less_fn *less;
 };
 
 #define RB_ROOT_CACHED		((struct rb_root_cached) { })
 #define RB_EMPTY_ROOT(root)	(!(root)->rb_node)
 #define rb_entry(ptr, type, member)	container_of(ptr, type, member)
 
+static inline bool rb_higher(const struct rb_node *a, const struct rb_node *b)
+{
+	return (uintptr_t)a * 0x9e3779b97f4a7c15 > (uintptr_t)b * 0x9e3779b97f4a7c15;
+}
+
+/* The last one on a side below @node, or itself. */
+static inline struct rb_node *rb_outmost(struct rb_node *node, int side)
+{
+	while (node && node->kid[side])
+		node = node->kid[side];
+	return node;
+}
+
 static inline struct rb_node *rb_first_cached(const struct rb_root_cached *tree)
 {
-	return tree->rb_root.rb_node;
+	return rb_outmost(tree->rb_root.rb_node, 0);
 }
 
-static inline void rb_hang(struct rb_node **from, struct rb_node *node)
+static inline struct rb_node *rb_next(const struct rb_node *node)
 {
-	*from = node;
-	if (node)
-		node->from = from;
+	if (node->kid[1])
+		return rb_outmost(node->kid[1], 0);
+	while (node->parent && node->parent->kid[1] == node)
+		node = node->parent;
+	return node->parent;
 }
 
-/* Both are roots; the one that is less becomes that of both. */
-static inline struct rb_node *rb_meld(struct rb_node *a, struct rb_node *b, rb_less_fn *less)
+/* What points to @node gets @other instead. */
+static inline void rb_replace(struct rb_root *root, struct rb_node *node, struct rb_node *other)
 {
-	if (less(b, a))
-		swap(a, b);
-	rb_hang(&b->next, a->child);
-	rb_hang(&a->child, b);
-	return a;
+	struct rb_node *parent = node->parent;
+
+	if (other)
+		other->parent = parent;
+	if (!parent)
+		root->rb_node = other;
+	else
+		parent->kid[parent->kid[1] == node] = other;
 }
 
-/* Siblings become one: in pairs from the left, then all pairs from the right. */
-static inline struct rb_node *rb_meld_all(struct rb_node *first, rb_less_fn *less)
+/* @node, which has a parent, changes places with it. */
+static inline void rb_rise(struct rb_root *root, struct rb_node *node)
 {
-	struct rb_node *pairs = NULL, *all = NULL;
+	struct rb_node *parent = node->parent, *inner;
+	int side = parent->kid[1] == node;
 
-	while (first) {
-		struct rb_node *a = first, *b = a->next;
-
-		first = b ? b->next : NULL;
-		a = b ? rb_meld(a, b, less) : a;
-		a->next = pairs;
-		pairs = a;
-	}
-	while (pairs) {
-		struct rb_node *next = pairs->next;
-
-		all = all ? rb_meld(all, pairs, less) : pairs;
-		pairs = next;
-	}
-	return all;
+	inner = node->kid[!side];
+	rb_replace(root, parent, node);
+	node->kid[!side] = parent;
+	parent->parent = node;
+	parent->kid[side] = inner;
+	if (inner)
+		inner->parent = parent;
 }
 
 static inline void rb_add_cached(struct rb_node *node, struct rb_root_cached *tree,
 				 rb_less_fn *less)
 {
-	struct rb_node *root = tree->rb_root.rb_node;
+	struct rb_node **at = &tree->rb_root.rb_node, *parent = NULL;
 
-	tree->less = less;
-	node->child = NULL;
-	rb_hang(&tree->rb_root.rb_node, root ? rb_meld(root, node, less) : node);
-	tree->rb_root.rb_node->next = NULL;
+	while (*at) {
+		parent = *at;
+		at = &parent->kid[!less(node, parent)];
+	}
+	*at = node;
+	*node = (struct rb_node) { .parent = parent };
+	while (node->parent && rb_higher(node, node->parent))
+		rb_rise(&tree->rb_root, node);
 }
 
 static inline void rb_erase_cached(struct rb_node *node, struct rb_root_cached *tree)
 {
-	struct rb_node *rest = rb_meld_all(node->child, tree->less);
+	struct rb_node **kid = node->kid;
 
-	rb_hang(node->from, node->next);
-	if (rest) {
-		struct rb_node *root = tree->rb_root.rb_node;
-
-		rb_hang(&tree->rb_root.rb_node,
-			root ? rb_meld(root, rest, tree->less) : rest);
-		tree->rb_root.rb_node->next = NULL;
-	}
+	while (kid[0] && kid[1])
+		rb_rise(&tree->rb_root, kid[rb_higher(kid[1], kid[0])]);
+	rb_replace(&tree->rb_root, node, kid[0] ?: kid[1]);
 }
 
 #endif /* _DXK_NATIVE_TREE_H */

@@ -92,6 +92,11 @@ static inline u64 div_u64(u64 n, u32 d)
 }
 
 /* Undefined for 0, as the kernel's. */
+static inline unsigned long __ffs64(u64 word)
+{
+	return __builtin_ctzll(word);
+}
+
 static inline unsigned long __ffs(unsigned long word)
 {
 	return __builtin_ctzl(word);

@@ -663,6 +663,7 @@ struct dxk_crew_wait {
 #define PXR_NAMED		0x0400	/* dxk_post_more.name: others wake and cancel it */
 #define PXR_WAIT		0x1000	/* dxk_post_more.wait: it begins waiting */
 #define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
+#define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
 
 /*
  * PXR_FD takes regular files with contents of their own, directories of such file

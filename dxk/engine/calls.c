@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
 #include "engine/os.h"
+#include "engine/purge.h"
 #include "engine/space.h"
 #include "engine/stall.h"
 #include "engine/turn.h"
@@ -215,6 +216,26 @@ int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr)
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states)
 {
 	return dxk_names_do(m, names, nr, states, dxk_cancel_names_run);
+}
+
+/**
+ * dxk_purge_owner - cancel all requests of an owner
+ * @m: the member; the owner is one of its space
+ * @owner: whose
+ * @nr: out, how many there were when the call began, by enum dxk_place
+ */
+void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
+{
+	struct dxk_purge_op p = { .m = m, .cookie = owner, .nr = nr };
+
+	INIT_LIST_HEAD(&p.ended);
+	for (;;) {
+		dxk_perform(m->engine, &p.op, dxk_purge_run);
+		dxk_rqe_drop_all(m, &p.ended);
+		if (likely(!p.more))
+			break;
+		os_yield();
+	}
 }
 
 /**

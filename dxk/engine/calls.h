@@ -20,6 +20,7 @@ int dxk_next(struct dxk_next_op *n, u64 deadline);
 
 int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr);
 bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe);
+void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr);
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states);
 
 void dxk_rest(struct dxk_member *m, bool rests);

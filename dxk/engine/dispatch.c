@@ -12,6 +12,7 @@
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/post.h"
+#include "engine/purge.h"
 #include "engine/rejoin.h"
 #include "engine/wake.h"
 
@@ -42,6 +43,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 static void dxk_go_on(struct dxk_engine *e)
 {
 	struct dxk_wakes wakes __uninitialized;
+	LIST_HEAD(ended);
 	bool more;
 
 	do {
@@ -50,9 +52,11 @@ static void dxk_go_on(struct dxk_engine *e)
 		spin_lock(&e->lock);
 		dxk_hold_begin(e);
 		dxk_catch_up(e, &wakes);
+		dxk_purge_some(e, &ended, &wakes);
 		dxk_dispatch(e, &wakes);
 		dxk_hold_end(e, &wakes);
 		spin_unlock(&e->lock);
+		dxk_rqe_drop_all(NULL, &ended);
 		more = wakes.kick & BIT(DXK_MYSELF);
 		wakes.kick &= ~BIT(DXK_MYSELF);
 		dxk_wakes_flush(e, &wakes);
@@ -297,6 +301,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 		dxk_catch_up(e, &wakes);
 	else
 		dxk_sweep_posters(e, &wakes);
+	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
 	/* Those who sleep in a run that ends are told in further holds, which it may precede. */
 	if (!asked && !rang && e->stats.dispatches != before && e->state == DXK_CTX_RUNNING)

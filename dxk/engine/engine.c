@@ -23,6 +23,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	INIT_LIST_HEAD(&e->services);
 	init_llist_head(&e->inbox);
 	dxk_waits_init(&e->waits);
+	dxk_purges_init(&e->purges);
 	dxk_shares_init(&e->shares);
 	dxk_space_init(&e->home, 0);
 	dxk_space_init(&e->shared, 1);

@@ -26,6 +26,7 @@
 #include "engine/os.h"
 #include "engine/owner.h"
 #include "engine/pool.h"
+#include "engine/purge.h"
 #include "engine/ready.h"
 #include "engine/request.h"
 #include "engine/share.h"
@@ -98,6 +99,8 @@ struct dxk_engine {
 	struct dxk_owners owners;
 	/** @waits: requests that wait, their names and the time they wait for */
 	struct dxk_waits waits;
+	/** @purges: owners of which all is being cancelled */
+	struct dxk_purges purges;
 	/** @shares: (L) what single users have of it */
 	struct dxk_shares shares;
 	/** @stats: (L) counters */

@@ -32,6 +32,7 @@ void dxk_crew_init(struct dxk_crew *crew)
 	u32 kind;
 
 	INIT_LIST_HEAD(&crew->managers);
+	INIT_LIST_HEAD(&crew->members);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		INIT_LIST_HEAD(&crew->idle[kind]);
 		INIT_LIST_HEAD(&crew->helpers[kind]);
@@ -82,6 +83,7 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	m->attached = true;
 	if (m->role != DXK_ROLE_WORKER)
 		return;
+	list_add_tail(&m->fellows, &e->crew.members);
 	e->crew.present++;
 	if (m->spare) {
 		e->crew.spares[m->kind]++;
@@ -129,6 +131,7 @@ void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
 	m->since = os_clock();
 	INIT_LIST_HEAD(&m->called);
 	INIT_LIST_HEAD(&m->busy);
+	INIT_LIST_HEAD(&m->fellows);
 	INIT_LIST_HEAD(&m->watch);
 }
 

@@ -126,6 +126,8 @@ struct dxk_member {
 	 * or rejoins
 	 */
 	struct dxk_stash owners;
+	/** @fellows: (L) of a worker, once attached: in dxk_crew.members, but see dxk_purges */
+	struct list_head fellows;
 	/** @watch: (L) in dxk_owner.watchers */
 	struct list_head watch;
 	/** @watching: (L) the owner that poll(2) watches, or NULL */
@@ -218,6 +220,8 @@ struct dxk_crew {
 	u32 extra[DXK_KINDS];
 	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
 	struct list_head managers;
+	/** @members: (L) attached workers, but see struct dxk_purges */
+	struct list_head members;
 	/** @promised: (L) one was told that spares are needed and has not come back */
 	bool promised;
 	/** @clients: (L) members that are no workers, once they are engaged */

@@ -27,6 +27,7 @@ struct dxk_more *dxk_more_of(struct dxk_rqe *rqe)
 	more->at = DXK_FOREVER;
 	INIT_LIST_HEAD(&more->kin);
 	INIT_LIST_HEAD(&more->joiner);
+	INIT_LIST_HEAD(&more->sibling);
 	rqe->more = more;
 	return more;
 }

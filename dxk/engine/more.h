@@ -47,6 +47,8 @@ struct dxk_more {
 	 * for has happened; @ripe: in dxk_ready.ripe
 	 */
 	struct list_head joiner;
+	/** @sibling: (L) from READY or WAITING until it ends: in dxk_owner.mores, see purge.h */
+	struct list_head sibling;
 	/** @worker: (L) DISPATCHED, BUSY: who has it */
 	struct dxk_member *worker;
 	/** @turn: turns that ended with a wait */
@@ -91,6 +93,12 @@ static inline void dxk_more_tell(struct dxk_more *more, u8 reason)
 static inline bool dxk_rqe_begun(const struct dxk_rqe *rqe)
 {
 	return rqe->more && (rqe->attempts || rqe->more->begun);
+}
+
+/** dxk_rqe_parked - has a turn of it ended with a wait? */
+static inline bool dxk_rqe_parked(const struct dxk_rqe *rqe)
+{
+	return rqe->more && rqe->more->begun;
 }
 
 /** dxk_rqe_file - the file that the request hands over, or NULL */

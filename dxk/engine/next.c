@@ -350,6 +350,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	e->stats.put_back++;
 	if (unlikely(rqe->more))
 		closed = dxk_tell_back(rqe) ?: closed;
+	if (unlikely(dxk_rqe_doomed(rqe) && !dxk_rqe_begun(rqe)))
+		closed = -ECANCELED;
 	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && dxk_has_crew(e, rqe->kind))) {
 		dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
 		dxk_ready_to_last(&e->ready, rqe);
@@ -374,12 +376,13 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /*
  * May a request whose worker died be run again? Not when it was begun too often:
- * it may be what kills them. Not once Ready requests are cancelled either, nor when the
+ * it may be what kills them. Not if it is cancelled with all of its owner. Not once Ready requests are cancelled either, nor when the
  * policy has no worker for it any more.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	return rqe->attrs & PXR_REDO && rqe->attempts < e->policy.redo_max &&
+	       !(dxk_rqe_doomed(rqe) && !dxk_rqe_parked(rqe)) &&
 	       !e->cancelling && !dxk_closed(e, rqe->kind, rqe->lane) &&
 	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
 }
@@ -437,6 +440,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		return;
 	m->held = 0;
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
+		list_del_init(&m->fellows);
 		e->crew.present--;
 		if (m->spare)
 			e->crew.spares[m->kind]--;

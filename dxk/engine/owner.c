@@ -211,6 +211,8 @@ int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr)
 		INIT_LIST_HEAD(&owner->joiners[true]);
 		INIT_LIST_HEAD(&owner->watchers);
 		INIT_LIST_HEAD(&owner->owed);
+		INIT_LIST_HEAD(&owner->mores);
+		INIT_LIST_HEAD(&owner->purge);
 	}
 	return 0;
 }

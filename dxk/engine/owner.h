@@ -90,6 +90,14 @@ struct dxk_owner {
 	struct list_head watchers;
 	/** @owed: in dxk_owners.owed; empty otherwise */
 	struct list_head owed;
+	/** @mores: struct dxk_more of its requests that have not ended, but see dxk_purges */
+	struct list_head mores;
+	/** @purge: in dxk_purges.owners; empty otherwise */
+	struct list_head purge;
+	/** @doom: what was posted before this dxk_rqe.seq is cancelled; 0: nothing is */
+	u64 doom;
+	/** @rounds: how often all were, see purge.h */
+	u32 rounds;
 };
 
 /**
@@ -157,6 +165,12 @@ static inline u32 dxk_owner_live(const struct dxk_owner *owner)
 static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 {
 	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_WAIT];
+}
+
+/* Is it cancelled with all of its owner? If it was begun it is so by struct dxk_more. */
+static inline bool dxk_rqe_doomed(const struct dxk_rqe *rqe)
+{
+	return rqe->seq < rqe->owner->doom;
 }
 
 /* Is there somebody who could collect the request's result? */

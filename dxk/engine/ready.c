@@ -248,6 +248,8 @@ static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_
 {
 	struct dxk_queue *q = &ready->queue[rqe->slot];
 
+	if (unlikely(rqe == ready->cursor))
+		ready->cursor = dxk_ready_next(ready, rqe);
 	dxk_queue_remove(q, rqe);
 	if (!q->first)
 		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
@@ -340,6 +342,60 @@ struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready)
 			return dxk_ready_first_of(ready, kind, __ffs(slots) / DXK_CLASSES);
 	}
 	return NULL;
+}
+
+/* --- from end to end ------------------------------------------------------------ */
+
+/* The first entry of a queue in its rows from @row on, or in its tree. */
+static struct dxk_rqe *dxk_queue_scan(const struct dxk_queue *q, u32 row, u64 upto)
+{
+	u64 used = row < DXK_ROWS ? q->used >> row << row : 0;
+	struct rb_node *node = rb_first_cached(&q->tree);
+
+	for (; used; used &= used - 1)
+		if (q->row[__ffs64(used)].first->seq < upto)
+			return q->row[__ffs64(used)].first;
+	return node ? rb_entry(node, struct dxk_rqe, node) : NULL;
+}
+
+static struct dxk_rqe *dxk_ready_scan_from(const struct dxk_ready *ready, u32 slot)
+{
+	struct dxk_rqe *rqe = NULL;
+
+	for (; !rqe && slot < DXK_KINDS * DXK_SLOTS; slot++)
+		rqe = dxk_queue_scan(&ready->queue[slot], 0, ready->upto);
+	return rqe;
+}
+
+/**
+ * dxk_ready_scan - begin to look at each entry but those for their last turns
+ * @ready: the pool
+ * @upto: dxk_rqe.seq; newer ones are of no interest
+ *
+ * Return: the first one, or NULL.
+ */
+struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto)
+{
+	ready->upto = upto;
+	return dxk_ready_scan_from(ready, 0);
+}
+
+/** dxk_ready_next - the next entry, or NULL. In a row newer ones come last */
+struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	const struct dxk_queue *q = &ready->queue[rqe->slot];
+	struct rb_node *node;
+	struct dxk_rqe *next;
+
+	if (rqe->treed) {
+		node = rb_next(&rqe->node);
+		next = node ? rb_entry(node, struct dxk_rqe, node) : NULL;
+	} else if (rqe->newer && rqe->newer->seq < ready->upto) {
+		next = rqe->newer;
+	} else {
+		next = dxk_queue_scan(q, dxk_row_of(rqe->key) + 1, ready->upto);
+	}
+	return next ?: dxk_ready_scan_from(ready, rqe->slot + 1);
 }
 
 /* --- last turns --------------------------------------------------------------- */

@@ -116,6 +116,10 @@ struct dxk_ready {
 	 * all shares
 	 */
 	u32 asleep[DXK_LANES + 1];
+	/** @cursor: what a purge looks at next, or NULL, see purge.h */
+	struct dxk_rqe *cursor;
+	/** @upto: of that, what is newer is not looked at */
+	u64 upto;
 	/** @left: some in @posters were not looked at when entries became free */
 	bool left;
 	/** @arrivals: sleeping posters so far */
@@ -136,6 +140,8 @@ struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane);
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
+struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto);
+struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
 void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value);
 
 static inline s64 dxk_ready_gained(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
@@ -162,7 +168,7 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	rqe->slot = dxk_ready_slot(rqe);
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
-	rqe->seq = ready->seq++;
+	rqe->seq = ++ready->seq;
 	rqe->tick0 = ready->tick;
 }
 

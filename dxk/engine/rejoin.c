@@ -16,6 +16,7 @@
 #include "engine/next.h"
 #include "engine/os.h"
 #include "engine/post.h"
+#include "engine/purge.h"
 #include "engine/rejoin.h"
 #include "engine/stall.h"
 #include "engine/state.h"
@@ -170,6 +171,14 @@ static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
 	return true;
 }
 
+/* Nothing of the owner lives any more. */
+static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	if (unlikely(owner->doom))
+		dxk_purge_leave(e, owner);
+	dxk_owner_leave(&e->owners, owner);
+}
+
 /*
  * Tell all who wait for the owner, and let it go when nothing of it is left. Those whom this
  * lock hold does not reach are owed a look.
@@ -198,7 +207,7 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 	if (unlikely(!all))
 		dxk_owner_owe(e, owner);
 	if (!dxk_owner_live(owner))
-		dxk_owner_leave(&e->owners, owner);
+		dxk_owner_go(e, owner);
 }
 
 /* Does nobody wait for the owner but one poller, who plainly sleeps on? Or nobody at all? */
@@ -288,7 +297,7 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 		over = dxk_owner_pass(e, owner, wakes);
 		/* A poller has taken the last result: those before it were told of what led to that. */
 		if (owner->space && !dxk_owner_live(owner))
-			dxk_owner_leave(owners, owner);
+			dxk_owner_go(e, owner);
 		if (!over)
 			return;
 		if (owners->again)
@@ -365,7 +374,13 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 
 	dxk_name_leave(rqe);
 	dxk_alarm_set(e, more, DXK_FOREVER, wakes);
+	list_del_init(&more->sibling);
 	more->worker = NULL;
+	if (unlikely(rqe->attrs & PXR_FAIL_FAST) && rqe->status < 0 &&
+	    rqe->status != -ECANCELED && dxk_owner_coming(rqe->owner)) {
+		dxk_purge_begin(e, rqe->owner);
+		dxk_owe(e, wakes);
+	}
 	if (!more->file || e->run.buried)
 		return;
 	dxk_bin_add(e, more->file, wakes);

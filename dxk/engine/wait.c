@@ -291,6 +291,10 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 		closed = -ECANCELED;
 	if (unlikely(closed))
 		return closed;
+	if (unlikely(list_empty(&more->sibling))) {
+		list_add_tail(&more->sibling, &rqe->owner->mores);
+		more->cancelled = dxk_rqe_doomed(rqe);
+	}
 	more->turn++;
 	more->begun = true;
 	more->state = more->wait.state;

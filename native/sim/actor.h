@@ -95,6 +95,7 @@ u64 draw_cookie(void);
 void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
 u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
 void actor_names(struct actor *a);
+void actor_purge(struct actor *a);
 void actor_poll(struct actor *a);
 void actor_poll_work(struct actor *a);
 int actor_should(struct actor *a, u64 deadline);

@@ -59,6 +59,12 @@ static s32 draw_prio(void)
 	return chance(16) ? edge[choose(4)] : (s32)choose(6);
 }
 
+/* What fails takes the others of its owner along, if they are of that kind. */
+static s32 draw_status(void)
+{
+	return chance(16) ? -EIO : (s32)choose(1000);
+}
+
 #define NAMES	6
 
 /* A wait of any kind, mostly one that ends. */
@@ -100,6 +106,8 @@ static void draw_more(struct dxk_post_more *p)
 		if (p->wait.wait & DXK_WAIT_AGAIN)
 			p->wait = (struct dxk_wait) { .wait = DXK_WAIT_TIME };
 	}
+	if (chance(4))
+		*attrs |= PXR_FAIL_FAST;
 	if (chance(4)) {
 		*attrs |= PXR_EXPIRE;
 		p->expire = sim_now + 1000 * choose(5000);
@@ -127,6 +135,17 @@ void actor_names(struct actor *a)
 		found += states[i] != DXK_CANCEL_NONE;
 	if (ret > 0 && found != (u32)ret)
 		sim_fail("%u: %u requests are cancelled, told are %d", a->m.id, found, ret);
+}
+
+/** actor_purge - somebody cancels all of an owner */
+void actor_purge(struct actor *a)
+{
+	u64 cookie = a->cookie && choose(2) ? a->cookie : draw_cookie();
+	u32 nr[DXK_PLACES];
+
+	dxk_purge_owner(&a->m, cookie, nr);
+	note("%u cancels owner %llu: %u are Ready, %u execute, %u wait", a->m.id, cookie,
+	     nr[DXK_AT_READY], nr[DXK_AT_WORK], nr[DXK_AT_WAIT]);
 }
 
 /* One request more for a post, unless its looks refuse it. */
@@ -379,7 +398,7 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 			return;
 		}
 	}
-	rqe->status = choose(1000);
+	rqe->status = draw_status();
 	rq->completed = true;
 }
 
@@ -422,7 +441,7 @@ bool actor_turn(struct actor *a)
 	if (list_length(&a->m.busy) != 1)
 		return false;
 	done = list_first_entry(&a->m.busy, struct dxk_rqe, link);
-	done->status = choose(1000);
+	done->status = draw_status();
 	model_of(done)->completed = true;
 	rqe = dxk_turn(&a->m, &done);
 	note("%u: turn %s, %s", a->m.id, done ? "unusual" : "usual", rqe ? "given" : "none given");

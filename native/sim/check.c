@@ -358,6 +358,24 @@ void check_told(void)
 
 /* --- when -------------------------------------------------------------------- */
 
+/* What is cancelled with its owner is looked at in this hold, or owed. */
+static void check_purges(const struct dxk_engine *e)
+{
+	const struct dxk_member *m;
+	u32 nr = 0;
+
+	if (!list_empty(&e->purges.owners)) {
+		if (!e->owing)
+			sim_fail("an owner is cancelled, and nobody does it");
+		return;
+	}
+	list_for_each_entry(m, &e->crew.members, fellows)
+		nr++;
+	check_count("workers to be told", nr, e->crew.present);
+	if (e->ready.cursor || !list_empty(&e->purges.mores) || !list_empty(&e->purges.members))
+		sim_fail("no owner is cancelled, and something is still looked at");
+}
+
 static void check_all(const struct dxk_engine *e, bool excused)
 {
 	struct crew c;
@@ -366,6 +384,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_owners(e);
 	check_crew(e, &c);
 	check_sleepers(excused);
+	check_purges(e);
 	check_waits(e, excused);
 	check_stall(e, &c, excused);
 	if (excused)

@@ -403,13 +403,15 @@ static bool may_redo(const struct model_request *rq)
 {
 	return rq->redo && rq->attempts < model.e->policy.redo_max && !model.e->cancelling &&
 	       !model_closed(rq->kind, rq->lane) &&
+	       (rq->turn || rq->rqe->seq >= rq->rqe->owner->doom) &&
 	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
 }
 
 /* May it have been cancelled? It may have a name; nobody is left who could call it. */
 static bool may_cancel(const struct model_request *rq, const struct dxk_rqe *rqe)
 {
-	return model.e->cancelling || rqe->attrs & PXR_NAMED || rq->owner->space->closed;
+	return model.e->cancelling || rqe->attrs & PXR_NAMED || rq->owner->space->closed ||
+	       rqe->owner->doom;
 }
 
 /* Was there, since it waits, what ends its wait? */

@@ -18,7 +18,10 @@ static void client_main(void *arg)
 	while (ops-- && !a->task->killed && !house.ending) {
 		switch (choose(7)) {
 		case 6:
-			actor_names(a);
+			if (chance(4))
+				actor_purge(a);
+			else
+				actor_names(a);
 			break;
 		case 5:
 			actor_should(a, draw_deadline());

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The end of all requests of an owner: see purge.h.
+ */
+#include "engine/cancel.h"
+#include "engine/engine.h"
+#include "engine/more.h"
+#include "engine/next.h"
+#include "engine/os.h"
+#include "engine/post.h"
+#include "engine/purge.h"
+#include "engine/rejoin.h"
+#include "engine/should.h"
+#include "engine/wake.h"
+
+/* Entries of the pool that are looked at for the price of one that ends. */
+#define DXK_PURGE_LOOKS	16
+
+void dxk_purges_init(struct dxk_purges *purges)
+{
+	INIT_LIST_HEAD(&purges->owners);
+	INIT_LIST_HEAD(&purges->mores);
+	INIT_LIST_HEAD(&purges->members);
+	purges->part = DXK_PURGE_BEGIN;
+}
+
+static struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
+{
+	return list_first_entry_or_null(&purges->owners, struct dxk_owner, purge);
+}
+
+/* Whatever was looked at so far. */
+static void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	list_splice_tail_init(&e->purges.mores, &owner->mores);
+	list_splice_tail_init(&e->purges.members, &e->crew.members);
+	e->ready.cursor = NULL;
+	e->purges.part = DXK_PURGE_BEGIN;
+}
+
+/**
+ * dxk_purge_begin - all requests of an owner that there are now are to end
+ * @e: the engine, locked
+ * @owner: the owner
+ *
+ * dxk_purge_some() does it. One that is under way begins anew.
+ */
+void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	lockdep_assert_held(&e->lock);
+
+	owner->doom = e->ready.seq + 1;
+	if (dxk_purges_first(&e->purges) == owner)
+		dxk_purge_reset(e, owner);
+	else if (list_empty(&owner->purge))
+		list_add_tail(&owner->purge, &e->purges.owners);
+}
+
+/** dxk_purge_leave - nothing of the owner lives any more */
+void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	if (dxk_purges_first(&e->purges) == owner)
+		dxk_purge_reset(e, owner);
+	list_del_init(&owner->purge);
+	owner->doom = 0;
+}
+
+static void dxk_purge_done(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	dxk_purge_reset(e, owner);
+	list_del_init(&owner->purge);
+	owner->rounds++;
+}
+
+/* --- its parts ------------------------------------------------------------------ */
+
+/*
+ * Each as far as the lock hold can afford. With the last request the owner goes, and its purge
+ * with it: who has ended one looks again whose purge it is.
+ */
+static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
+			    struct list_head *ended, struct dxk_wakes *wakes)
+{
+	struct list_head *mores = &e->purges.mores;
+
+	while (!list_empty(mores)) {
+		struct dxk_more *more = list_first_entry(mores, struct dxk_more, sibling);
+
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		dxk_step(e);
+		list_move_tail(&more->sibling, &owner->mores);
+		dxk_tell(e, more->rqe, DXK_WAKE_CANCEL, ended, wakes);
+		if (dxk_purges_first(&e->purges) != owner)
+			return true;
+	}
+	e->ready.cursor = owner->nr[DXK_AT_READY] ?
+			  dxk_ready_scan(&e->ready, owner->doom) : NULL;
+	e->purges.part = DXK_PURGE_READY;
+	return true;
+}
+
+static bool dxk_purge_ready(struct dxk_engine *e, struct dxk_owner *owner,
+			    struct list_head *ended, struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe;
+	u32 looks = 0;
+
+	while ((rqe = e->ready.cursor)) {
+		bool ends = rqe->owner == owner && dxk_rqe_doomed(rqe) &&
+			    !dxk_rqe_begun(rqe);
+
+		if ((ends || !(looks++ % DXK_PURGE_LOOKS)) && !dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		if (!ends) {
+			e->ready.cursor = dxk_ready_next(&e->ready, rqe);
+			continue;
+		}
+		dxk_end_ready(e, rqe, -ECANCELED, ended, wakes);
+		if (dxk_purges_first(&e->purges) != owner)
+			return true;
+	}
+	list_splice_init(&e->crew.members, &e->purges.members);
+	e->purges.part = DXK_PURGE_MEMBERS;
+	return true;
+}
+
+static bool dxk_purge_members(struct dxk_engine *e, struct dxk_owner *owner,
+			      struct dxk_wakes *wakes)
+{
+	struct list_head *members = &e->purges.members;
+
+	while (!list_empty(members)) {
+		struct dxk_member *m = list_first_entry(members, struct dxk_member, fellows);
+
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		dxk_step(e);
+		list_move_tail(&m->fellows, &e->crew.members);
+		if (!m->held || m->work.owner != owner->cookie ||
+		    m->work_space != owner->space->id)
+			continue;
+		WRITE_ONCE(m->told, true);
+		if (m->should)
+			dxk_should_answer(m->should, wakes);
+	}
+	dxk_purge_done(e, owner);
+	return true;
+}
+
+/**
+ * dxk_purge_some - go on with what dxk_purge_begin() has begun
+ * @e: the engine, locked
+ * @ended: gets the requests that end and that nobody collects
+ * @wakes: of the hold; what it cannot afford is owed
+ *
+ * Return: is all done?
+ */
+bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes)
+{
+	struct dxk_owner *owner;
+	bool goes_on = true;
+
+	lockdep_assert_held(&e->lock);
+
+	if (likely(list_empty(&e->purges.owners)))
+		return true;
+	while (goes_on && (owner = dxk_purges_first(&e->purges))) {
+		switch (e->purges.part) {
+		case DXK_PURGE_BEGIN:
+			list_splice_init(&owner->mores, &e->purges.mores);
+			e->purges.part = DXK_PURGE_MORES;
+			break;
+		case DXK_PURGE_MORES:
+			goes_on = dxk_purge_mores(e, owner, ended, wakes);
+			break;
+		case DXK_PURGE_READY:
+			goes_on = dxk_purge_ready(e, owner, ended, wakes);
+			break;
+		default:
+			goes_on = dxk_purge_members(e, owner, wakes);
+		}
+	}
+	/* What was Ready has left room, and may have been the last. */
+	dxk_serve_posters(e, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
+	return goes_on;
+}
+
+/* --- the call ------------------------------------------------------------------- */
+
+/** dxk_purge_run - a member cancels all requests of an owner */
+void dxk_purge_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_purge_op *p = container_of(op, struct dxk_purge_op, op);
+	struct dxk_owner *owner = dxk_owner_find(&e->owners, p->m->space, p->cookie);
+
+	if (!p->begun) {
+		p->begun = true;
+		memset(p->nr, 0, DXK_PLACES * sizeof(*p->nr));
+		if (owner) {
+			memcpy(p->nr, owner->nr, sizeof(owner->nr));
+			p->round = owner->rounds;
+			dxk_purge_begin(e, owner);
+		}
+	}
+	if (owner && owner->rounds == p->round)
+		dxk_purge_some(e, &p->ended, wakes);
+	owner = dxk_owner_find(&e->owners, p->m->space, p->cookie);
+	p->more = owner && !list_empty(&owner->purge) && owner->rounds == p->round;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * All requests of an owner are cancelled: because somebody says so, or because one of them has
+ * failed whose others are of no use then (PXR_FAIL_FAST).
+ *
+ * There is no list of an owner's requests: the many that are posted and executed need none. So
+ * a purge has three parts, each as many holds as it takes:
+ *   those that have a struct dxk_more, in dxk_owner.mores: as if cancelled by name
+ *   the Ready Pool, once from end to end: what was there when the purge began ends
+ *   the workers: who executes a request of the owner is told
+ * In this order: what a worker takes from the pool before its place is looked at is met as what
+ * the worker executes. What is READY again later, because a worker could not fetch it or has
+ * died, is older than dxk_owner.doom, and ends.
+ *
+ * Invariants, under the lock:
+ *   one purge is under way at a time, that of the first of dxk_purges.owners; only then
+ *   dxk_purges.mores, dxk_purges.members and dxk_ready.cursor are of use
+ *   dxk_ready.cursor is the entry that is looked at next: who leaves the pool is not
+ *   an owner of which nothing lives is in no list here
+ */
+#ifndef _DXK_ENGINE_PURGE_H
+#define _DXK_ENGINE_PURGE_H
+
+#include "engine/os.h"
+#include "engine/waiter.h"
+
+struct dxk_engine;
+struct dxk_member;
+struct dxk_owner;
+struct dxk_rqe;
+
+/* What a purge looks at. */
+enum dxk_purge_part {
+	DXK_PURGE_BEGIN,
+	DXK_PURGE_MORES,
+	DXK_PURGE_READY,
+	DXK_PURGE_MEMBERS,
+};
+
+/**
+ * struct dxk_purges - the owners whose requests are being cancelled; all (L)
+ */
+struct dxk_purges {
+	/** @owners: struct dxk_owner by purge, in their order */
+	struct list_head owners;
+	/** @part: of the first one, enum dxk_purge_part */
+	u8 part;
+	/** @mores: of the first one: struct dxk_more that are still to be looked at */
+	struct list_head mores;
+	/** @members: workers that are still to be looked at; they are back when it is over */
+	struct list_head members;
+};
+
+/**
+ * struct dxk_purge_op - cancel all requests of an owner
+ */
+struct dxk_purge_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @m: who calls; the owner is one of its space */
+	struct dxk_member *m;
+	/** @cookie: the owner */
+	u64 cookie;
+	/** @begun: false at first */
+	bool begun;
+	/** @more: out, to be performed again */
+	bool more;
+	/** @round: purges of the owner when this one began */
+	u32 round;
+	/** @nr: out, how many of its requests there were, by enum dxk_place */
+	u32 *nr;
+	/** @ended: requests that ended and nobody collects; the caller frees them */
+	struct list_head ended;
+};
+
+dxk_op_fn dxk_purge_run;
+
+void dxk_purges_init(struct dxk_purges *purges);
+void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner);
+bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner);
+
+#endif /* _DXK_ENGINE_PURGE_H */
