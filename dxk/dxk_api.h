@@ -216,6 +216,7 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason);
 int dxk_wake(struct dxk_member *member, u64 name);
 int dxk_cancel(struct dxk_member *member, u64 name);
+unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner);
 int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	       u32 nr, u32 min, u64 deadline, u32 *answer);
 

@@ -166,6 +166,7 @@
 #define DXK_IOC_WAKE		_IO(DXK_IOC_TYPE, 0x27)	/* member */
 #define DXK_IOC_CANCEL		_IO(DXK_IOC_TYPE, 0x28)	/* member */
 #define DXK_IOC_CALL		_IO(DXK_IOC_TYPE, 0x29)	/* member */
+#define DXK_IOC_CANCEL_OWNER	_IO(DXK_IOC_TYPE, 0x2a)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -786,6 +787,10 @@ struct dxk_post_entry {
  * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: then it
  * comes before all that sleep for one. Until then it is one of dxk_policy.max_waiting.
  *
+ * With %PXR_FAIL_FAST, should it end with a status below 0 that is not -ECANCELED, be it by
+ * its worker's death or because it has expired, its owner's others are cancelled as by
+ * %DXK_IOC_CANCEL_OWNER: those that there are then.
+ *
  * The shorter element cannot say so: it refuses these attributes with EINVAL.
  *
  * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
@@ -1127,6 +1132,32 @@ struct dxk_names {
 	__aligned_u64 states;
 	__u32 nr;
 	__u32 reserved;
+};
+
+/**
+ * struct dxk_cancel_owner - cancel all requests of an owner (DXK_IOC_CANCEL_OWNER)
+ * @size: sizeof(struct dxk_cancel_owner)
+ * @flags: 0
+ * @owner: whose, in the descriptor's space
+ * @ready: out, how many were Ready
+ * @executing: out, how many workers had
+ * @waiting: out, how many waited
+ * @done: out, how many had ended, and were not collected: nothing happens to them
+ *
+ * All that there are when the call begins, as if each had a name and %DXK_IOC_CANCEL it: one
+ * that no worker was given ends with -ECANCELED, another one is told. One that is posted
+ * while the call lasts may be told. Requests of kernel modules that are part of other objects
+ * (struct dxk_item) are cancelled as all others are. ENOENT: the owner has none, and the
+ * fields say so; EFAULT: they cannot be written, and all is cancelled.
+ */
+struct dxk_cancel_owner {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 owner;
+	__u32 ready;
+	__u32 executing;
+	__u32 waiting;
+	__u32 done;
 };
 
 /* --- the log --------------------------------------------------------------- */

@@ -33,6 +33,7 @@ union dxk_args {
 	struct dxk_next next;
 	struct dxk_should_stop should_stop;
 	struct dxk_names names;
+	struct dxk_cancel_owner cancel_owner;
 	struct dxk_log_write log_write;
 	struct dxk_log_read log_read;
 	struct dxk_log_file log_file;
@@ -178,6 +179,7 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_next_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_wake_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_cancel_owner_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c);
 
 /* Commands, ioctl_command.c */

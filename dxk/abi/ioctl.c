@@ -193,6 +193,8 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_should_stop, deadline, dxk_should_stop_ioctl),
 	CALL(WAKE, DXK_ON_MEMBER, 0, dxk_names, reserved, dxk_wake_ioctl),
 	CALL(CANCEL, DXK_ON_MEMBER, 0, dxk_names, reserved, dxk_cancel_ioctl),
+	CALL(CANCEL_OWNER, DXK_ON_MEMBER, 0,
+	     dxk_cancel_owner, done, dxk_cancel_owner_ioctl),
 	CALL(LOG_WRITE, DXK_ON_MEMBER, 0, dxk_log_write, reserved, dxk_log_write_ioctl),
 	CALL(COMMAND_ATTACH, DXK_ON_MEMBER, DXK_ACCESS_CONTROL,
 	     dxk_command_attach, attach, dxk_command_attach_ioctl),
@@ -387,6 +389,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_next, 8, 4, 0);
 	FIELDS(dxk_should_stop, 2, 1, 0);
 	FIELDS(dxk_names, 4, 2, 0);
+	FIELDS(dxk_cancel_owner, 6, 1, 0);
 	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 	FIELDS(dxk_log_write, 4, 2, 0);
 	FIELDS(dxk_log_read, 4, 2, 0);

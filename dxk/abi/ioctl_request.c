@@ -776,6 +776,22 @@ long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c)
 	return ret;
 }
 
+long dxk_cancel_owner_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_cancel_owner *a = &c->args.cancel_owner;
+	u32 nr[DXK_PLACES];
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	dxk_purge_owner(obj, a->owner, nr);
+	a->ready = nr[DXK_AT_READY];
+	a->executing = nr[DXK_AT_WORK];
+	a->waiting = nr[DXK_AT_WAIT];
+	a->done = nr[DXK_AT_REJOIN];
+	return dxk_ucall_reply(c, sizeof(*a)) ?:
+	       a->ready | a->executing | a->waiting | a->done ? 0 : -ENOENT;
+}
+
 /* --- should_stop ----------------------------------------------------------- */
 
 long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c)

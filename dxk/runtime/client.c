@@ -176,6 +176,23 @@ int dxk_cancel(struct dxk_member *member, u64 name)
 }
 EXPORT_SYMBOL_GPL(dxk_cancel);
 
+/**
+ * dxk_cancel_owner - end all requests of an owner
+ * @member: a client, or dxk_call.self of the request that runs
+ * @owner: of requests that were posted by one of the kernel's members
+ *
+ * See struct dxk_cancel_owner.
+ * Return: how many there were that had not ended.
+ */
+unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner)
+{
+	u32 nr[DXK_PLACES];
+
+	dxk_purge_owner(member, owner, nr);
+	return nr[DXK_AT_READY] + nr[DXK_AT_WORK] + nr[DXK_AT_WAIT];
+}
+EXPORT_SYMBOL_GPL(dxk_cancel_owner);
+
 static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 {
 	a->executor = rqe->executor;

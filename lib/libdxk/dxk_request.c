@@ -211,3 +211,13 @@ int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *sta
 		dxk_written(states, nr * sizeof(*states));
 	return rc;
 }
+
+int dxk_cancel_owner(int member, uint64_t owner, struct dxk_cancel_owner *were)
+{
+	struct dxk_cancel_owner arg = { .size = sizeof(arg), .owner = owner };
+	int rc = call(member, DXK_IOC_CANCEL_OWNER, &arg);
+
+	if (were)
+		*were = arg;
+	return rc;
+}

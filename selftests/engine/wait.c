@@ -156,7 +156,9 @@ TEST_F(wait, time)
 		EXPECT_EQ(0, ends(self->me, &w, 0));
 		EXPECT_EQ(0, status_of(&self->t, OWNER));
 	}
-	EXPECT_EQ(20, dxt_num(&self->t, "stats/timeouts"));
+	/* A post that comes when its time is over does not wait. */
+	EXPECT_LE(10, dxt_num(&self->t, "stats/waits"));
+	EXPECT_EQ(dxt_num(&self->t, "stats/waits"), dxt_num(&self->t, "stats/timeouts"));
 }
 
 /* They come in the order of their times, whatever that of their posts. */
@@ -351,6 +353,72 @@ TEST_F(wait, cancel)
 	EXPECT_EQ(0, ends(self->me, &w, 3));
 	EXPECT_EQ(3, status_of(&self->t, OWNER));
 	EXPECT_EQ(-ENOENT, cancel(&self->t, NAME));
+}
+
+/* All of an owner: what was Ready or posted waiting ends, what was begun is told. */
+TEST_F(wait, cancel_owner)
+{
+	struct dxk_cancel_owner were = { };
+	struct dxk_work_more w, turn;
+	unsigned int i;
+
+	EXPECT_EQ(-ENOENT, dxk_cancel_owner(self->t.member, OWNER, &were));
+	EXPECT_EQ(0, were.ready | were.executing | were.waiting | were.done);
+	ASSERT_EQ(1, post(&self->t, OWNER, NAME, NULL));
+	ASSERT_EQ(1, fetch(self->me, &turn));
+	ASSERT_EQ(0, parks(self->me, &turn, &for_call));
+	ASSERT_EQ(1, post(&self->t, OWNER, 0, NULL));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(1, post(&self->t, OWNER, 0, NULL));
+		ASSERT_EQ(1, post(&self->t, OTHER, 0, NULL));
+	}
+	ASSERT_EQ(1, post(&self->t, OWNER, NAME + 1, &for_call));
+
+	ASSERT_EQ(0, dxk_cancel_owner(self->t.member, OWNER, &were));
+	EXPECT_EQ(200, were.ready);
+	EXPECT_EQ(1, were.executing);
+	EXPECT_EQ(2, were.waiting);
+	EXPECT_EQ(0, were.done);
+	EXPECT_EQ(1, dxk_should_stop(self->me, 0));
+	for (i = 0; i < 201; i++)
+		EXPECT_EQ(-ECANCELED, status_of(&self->t, OWNER));
+	EXPECT_EQ(0, ends(self->me, &w, 3));
+	EXPECT_EQ(3, status_of(&self->t, OWNER));
+	for (i = 0; i < 200; i++) {
+		ASSERT_EQ(1, fetch(self->me, &w));
+		EXPECT_EQ(OTHER, w.work.owner);
+		ASSERT_EQ(0, ends(self->me, &w, 0));
+		EXPECT_EQ(0, status_of(&self->t, OTHER));
+	}
+	ASSERT_EQ(1, fetch(self->me, &turn));
+	EXPECT_EQ(DXK_WAKE_CANCEL, turn.wake);
+	EXPECT_EQ(0, ends(self->me, &turn, 4));
+	EXPECT_EQ(4, status_of(&self->t, OWNER));
+}
+
+/* The first that fails takes its owner's others along, without a call. */
+TEST_F(wait, fail_fast)
+{
+	struct dxk_post_more e = entry(OWNER, 0, PXR_FAIL_FAST);
+	struct dxk_work_more w;
+	unsigned int i;
+
+	for (i = 0; i < 300; i++)
+		ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
+	ASSERT_EQ(1, post(&self->t, OTHER, 0, NULL));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	EXPECT_EQ(0, ends(self->me, &w, 1));
+	EXPECT_EQ(1, status_of(&self->t, OWNER));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	EXPECT_EQ(0, ends(self->me, &w, -EIO));
+	EXPECT_EQ(-EIO, status_of(&self->t, OWNER));
+	for (i = 0; i < 298; i++)
+		EXPECT_EQ(-ECANCELED, status_of(&self->t, OWNER));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	EXPECT_EQ(OTHER, w.work.owner);
+	EXPECT_EQ(0, ends(self->me, &w, 0));
+	EXPECT_EQ(0, status_of(&self->t, OTHER));
 }
 
 TEST_F(wait, expire)

@@ -486,6 +486,20 @@ int dxk_wake(int member, const uint64_t *names, unsigned int nr);
 int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *states);
 
 /**
+ * dxk_cancel_owner - end all requests of an owner
+ * @member: see dxk_wake()
+ * @owner: whose
+ * @were: out, what there was when the call began, in its fields ready, executing, waiting and
+ *	done; may be %NULL
+ *
+ * As if each had a name, and dxk_cancel() were called for it. It needs no max_waiting. To have
+ * the first request that fails do so, give them all %PXR_FAIL_FAST, see dxk_post_more().
+ *
+ * Return: 0; -ENOENT: the owner has no requests; -EPERM.
+ */
+int dxk_cancel_owner(int member, uint64_t owner, struct dxk_cancel_owner *were);
+
+/**
  * dxk_should_stop - ask whether the caller should end soon (DX-109)
  * @member: member descriptor of the calling thread
  * @timeout_ns: 0 only asks; otherwise sleeps until the answer is yes

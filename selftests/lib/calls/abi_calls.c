@@ -35,6 +35,9 @@ const struct call calls[] = {
 	  offsetof(struct dxk_names, flags), EOPNOTSUPP },
 	{ "CANCEL", DXK_IOC_CANCEL, ON_CLIENT | ON_WORKER, sizeof(struct dxk_names),
 	  offsetof(struct dxk_names, reserved), EINVAL },
+	{ "CANCEL_OWNER", DXK_IOC_CANCEL_OWNER, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_cancel_owner), offsetof(struct dxk_cancel_owner, flags),
+	  EOPNOTSUPP },
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
@@ -207,6 +210,7 @@ int right_answer(const struct call *c)
 	case DXK_IOC_CTX_JOIN:
 	case DXK_IOC_WAKE:
 	case DXK_IOC_CANCEL:
+	case DXK_IOC_CANCEL_OWNER:
 		return -ENOENT;
 	case DXK_IOC_LOG_READ:
 		return -EINVAL;		/* no message at all is asked for */

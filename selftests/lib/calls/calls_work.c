@@ -416,6 +416,25 @@ static const char *end_cancel(struct env *e, int rc)
 	return end_waiter(e, !dxt_num(&e->t, "pools/wait_use"));
 }
 
+/* All that there is is cancelled, also when the counts cannot be told. */
+static const char *set_cancel_owner(struct env *e)
+{
+	if (post_waiter(e))
+		return "no request that waits";
+	e->arg.cancel_owner.owner = OWNER;
+	return NULL;
+}
+
+static const char *end_cancel_owner(struct env *e, int rc)
+{
+	const struct dxk_cancel_owner *were = &e->arg.cancel_owner;
+
+	/* done, if an earlier call could not tell it */
+	if (!rc && (were->waiting + were->done != 1 || were->ready || were->executing))
+		return "a count";
+	return end_waiter(e, !dxt_num(&e->t, "pools/wait_use"));
+}
+
 /* A turn ends with a wait, and leaves data; it may have to be run again. */
 static const char *set_park(struct env *e)
 {
@@ -478,6 +497,8 @@ const struct row work_rows[] = {
 	ROW("NEXT park", NEXT, ON_WORKER, dxk_next, set_park, end_park, 0, 0),
 	ROW("WAKE", WAKE, MEMBER, dxk_names, set_wake, end_wake, 1, 1),
 	ROW("CANCEL", CANCEL, MEMBER, dxk_names, set_cancel, end_cancel, 1, 1),
+	ROW("CANCEL_OWNER", CANCEL_OWNER, MEMBER, dxk_cancel_owner, set_cancel_owner,
+	    end_cancel_owner, 0, -EFAULT),
 	ROW("SHOULD_STOP", SHOULD_STOP, MEMBER, dxk_should_stop, set_nothing, end_nothing,
 	    0, 0),
 	{ 0 },
