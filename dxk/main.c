@@ -17,6 +17,7 @@
 #include "services/command.h"
 #include "services/executor.h"
 #include "services/file.h"
+#include "services/watch.h"
 #include "services/gate.h"
 
 #define CREATE_TRACE_POINTS
@@ -92,6 +93,7 @@ static void __exit dxk_exit(void)
 	dxk_queue_exit();
 	dxk_ctx_exit();
 	dxk_executors_exit();
+	dxk_watches_exit();
 	dxk_file_exit();
 	kobject_put(dxk_root);
 	dxk_command_exit();

@@ -182,7 +182,13 @@ static inline void init_llist_head(struct llist_head *head)
 	head->first = NULL;
 }
 
-static inline void llist_add(struct llist_node *node, struct llist_head *head)
+static inline bool llist_empty(const struct llist_head *head)
+{
+	return !__atomic_load_n(&head->first, __ATOMIC_RELAXED);
+}
+
+/* Return: was it empty? */
+static inline bool llist_add(struct llist_node *node, struct llist_head *head)
 {
 	struct llist_node *first = __atomic_load_n(&head->first, __ATOMIC_RELAXED);
 
@@ -191,6 +197,7 @@ static inline void llist_add(struct llist_node *node, struct llist_head *head)
 		node->next = first;
 	} while (!__atomic_compare_exchange_n(&head->first, &first, node, false,
 					      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+	return !first;
 }
 
 /* The newest one first. */

@@ -173,6 +173,14 @@ static inline long PTR_ERR(const void *ptr)
 	os_point();							\
 	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED);			\
 } while (0)
+#define xchg(p, v) ({							\
+	os_point();							\
+	__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST);		\
+})
+#define smp_mb() do {							\
+	os_point_held();						\
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);			\
+} while (0)
 #define smp_load_acquire(p) ({						\
 	os_point();							\
 	__atomic_load_n((p), __ATOMIC_ACQUIRE);				\

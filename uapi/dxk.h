@@ -683,10 +683,11 @@ struct dxk_crew_wait {
 
 /*
  * How a request waits (dxk_wait.wait): until the first of what is given here has happened,
- * for at least one of TIME, CALL, RESULT, JOIN; or AGAIN alone.
+ * for at least one of TIME, CALL, FILE, RESULT, JOIN; or AGAIN alone.
  */
 #define DXK_WAIT_TIME		0x0001	/* @deadline has come */
 #define DXK_WAIT_CALL		0x0002	/* it is called by its name, or was since its last call */
+#define DXK_WAIT_FILE		0x0004	/* the file of @fd has one of @events */
 #define DXK_WAIT_RESULT		0x0008	/* @owner has a result, or nothing coming */
 #define DXK_WAIT_JOIN		0x0010	/* @owner has nothing coming; not with RESULT */
 #define DXK_WAIT_AGAIN		0x0100	/* it is Ready at once, behind its equals */
@@ -698,6 +699,7 @@ struct dxk_crew_wait {
  * @DXK_WAKE_NONE: it is its first, and it was not posted waiting
  * @DXK_WAKE_TIME: %DXK_WAIT_TIME
  * @DXK_WAKE_CALL: %DXK_WAIT_CALL
+ * @DXK_WAKE_FILE: %DXK_WAIT_FILE; dxk_work_more.events says what
  * @DXK_WAKE_RESULT: %DXK_WAIT_RESULT
  * @DXK_WAKE_JOIN: %DXK_WAIT_JOIN
  * @DXK_WAKE_AGAIN: %DXK_WAIT_AGAIN
@@ -713,6 +715,7 @@ enum dxk_wake_reason {
 	DXK_WAKE_NONE = 0,
 	DXK_WAKE_TIME = 1,
 	DXK_WAKE_CALL = 2,
+	DXK_WAKE_FILE = 3,
 	DXK_WAKE_RESULT = 4,
 	DXK_WAKE_JOIN = 5,
 	DXK_WAKE_AGAIN = 6,
@@ -721,6 +724,11 @@ enum dxk_wake_reason {
 	DXK_WAKE_STOP = 9,
 	DXK_WAKE_DEADLOCK = 10,
 };
+
+/* EPOLLIN, EPOLLPRI, EPOLLOUT, EPOLLERR, EPOLLHUP and EPOLLRDHUP (dxk_wait.events) */
+#define DXK_WAIT_EVENTS		0x201f
+/* In dxk_work_more.events: nobody has the file open any more, or the process that gave it has gone */
+#define DXK_EVENT_GONE		0x20
 
 /**
  * struct dxk_wait - what a request waits for (R-3, R-4, R-5)
@@ -731,6 +739,9 @@ enum dxk_wake_reason {
  * @state: opaque, comes back as dxk_work_more.state
  * @wait: DXK_WAIT_* bits
  * @prio: with %DXK_WAIT_PRIO, else 0
+ * @fd: with %DXK_WAIT_FILE an open file of the caller, else 0
+ * @events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS, else 0; EPOLLERR and EPOLLHUP always
+ *	count
  *
  * A request that waits has no worker and holds no lane. It is still to come for its owner.
  * What was to happen and has happened before the wait begins ends it at once, so that no
@@ -743,6 +754,8 @@ struct dxk_wait {
 	__aligned_u64 state;
 	__u32 wait;
 	__s32 prio;
+	__s32 fd;
+	__u32 events;
 };
 
 /**
@@ -792,6 +805,10 @@ struct dxk_post_entry {
  * %DXK_IOC_CANCEL_OWNER: those that there are then.
  *
  * The shorter element cannot say so: it refuses these attributes with EINVAL.
+ *
+ * EBADF, EPERM, ELOOP, EOPNOTSUPP, ETOOMANYREFS of a wait for a file: it is not open; it has
+ * no poll(2), as a regular one; it is one of dxk's; it has more than two wait queues; as many
+ * count for the caller's user as it may have open.
  *
  * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
  * with %PXR_NO_SPACE: as many wait as may. EOPNOTSUPP: max_waiting is 0.
@@ -1034,6 +1051,8 @@ struct dxk_work {
  * @state: dxk_wait.state of its last wait
  * @turn: how many of its turns have ended with a wait
  * @wake: enum dxk_wake_reason
+ * @events: with %DXK_WAKE_FILE what has happened, EPOLL* or %DXK_EVENT_GONE; 0: it may have
+ * @reserved: 0
  */
 struct dxk_work_more {
 	struct dxk_work work;
@@ -1041,6 +1060,8 @@ struct dxk_work_more {
 	__aligned_u64 state;
 	__u32 turn;
 	__u32 wake;
+	__u32 events;
+	__u32 reserved;
 };
 
 /**

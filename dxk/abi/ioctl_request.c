@@ -22,6 +22,7 @@
 #include "runtime/context.h"
 #include "runtime/poster.h"
 #include "services/file.h"
+#include "services/watch.h"
 #include "trace.h"
 
 /* --- post ------------------------------------------------------------------ */
@@ -49,6 +50,8 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 		return PTR_ERR(rqe);
 	err = more ? dxk_more_make(p->m->engine, rqe, more) :
 	      unlikely(e->attrs & PXR_MORE) ? -EINVAL : 0;
+	if (!err && more && more->wait.wait & DXK_WAIT_FILE)
+		err = dxk_watch_set(&dxk_member_ctx(p->m)->watches, rqe->more, &more->wait);
 	if (err)
 		return err;
 	if (file) {
@@ -453,6 +456,8 @@ static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 	if (len > rqe->result_room)
 		return -EMSGSIZE;
 	err = dxk_wait_set(m->engine, rqe, &d->wait);
+	if (!err && d->wait.wait & DXK_WAIT_FILE)
+		err = dxk_watch_set(&dxk_member_ctx(m)->watches, rqe->more, &d->wait);
 	if (err)
 		return err;
 	if (len) {
@@ -480,7 +485,7 @@ static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_ne
 	wait = &d.wait;
 	if (wait->wait)
 		return dxk_park_get(n->m, &d, &n->done);
-	if (wait->deadline | wait->owner | wait->state | wait->prio)
+	if (wait->deadline | wait->owner | wait->state | wait->prio | wait->fd | wait->events)
 		return -EINVAL;
 	return dxk_done_get(n->m, &d.done, &n->done);
 }
@@ -539,6 +544,8 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 		m.state = more->state;
 		m.turn = more->turn;
 		m.wake = more->wake;
+		if (more->wake == DXK_WAKE_FILE)
+			m.events = more->events & ~DXK_SEEN_SOMETHING;
 	}
 	return dxk_array_put(&m, sizeof(m), a->work, a->work_size, i);
 }

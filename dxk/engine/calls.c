@@ -6,6 +6,7 @@
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
+#include "engine/fire.h"
 #include "engine/os.h"
 #include "engine/purge.h"
 #include "engine/space.h"
@@ -236,6 +237,22 @@ void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
 			break;
 		os_yield();
 	}
+}
+
+/**
+ * dxk_detach - what a watch was of is no more
+ * @e: its engine
+ * @watch: the watch, which the caller keeps from being freed
+ * @seen: what its request is told, if it waits for it
+ *
+ * Return: is it the caller's to let go of now? If not a worker has the request, or it has ended.
+ */
+bool dxk_detach(struct dxk_engine *e, struct dxk_watch *watch, u32 seen)
+{
+	struct dxk_detach_op d = { .watch = watch, .seen = seen };
+
+	dxk_perform(e, &d.op, dxk_detach_run);
+	return d.done;
 }
 
 /**

@@ -7,6 +7,7 @@
 #ifndef _DXK_ENGINE_MORE_H
 #define _DXK_ENGINE_MORE_H
 
+#include "engine/fire.h"
 #include "engine/os.h"
 #include "engine/request.h"
 #include "uapi/dxk.h"
@@ -21,6 +22,11 @@ struct dxk_more {
 	struct dxk_rqe *rqe;
 	/** @file: of %PXR_FD, until the request has ended; or NULL */
 	struct dxk_file_ref *file;
+	/**
+	 * @watch: the file that it waits for, or has waited for, or NULL. Of whoever has the
+	 * request, but (L) while it is READY or WAITING
+	 */
+	struct dxk_watch *watch;
 	/** @wait: how it is to wait, or has. Of a turn that was refused nothing of it counts */
 	struct dxk_wait wait;
 	/** @state: dxk_wait.state of its last wait */
@@ -51,6 +57,8 @@ struct dxk_more {
 	struct list_head sibling;
 	/** @worker: (L) DISPATCHED, BUSY: who has it */
 	struct dxk_member *worker;
+	/** @events: with %DXK_WAKE_FILE what has happened to it */
+	u32 events;
 	/** @turn: turns that ended with a wait */
 	u32 turn;
 	/** @wake: enum dxk_wake_reason: why this turn is */
@@ -110,7 +118,7 @@ static inline struct file *dxk_rqe_file(const struct dxk_rqe *rqe)
 /** dxk_rqe_has_file - is there a file to let go of? */
 static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
 {
-	return rqe->more && rqe->more->file;
+	return rqe->more && (rqe->more->file || rqe->more->watch);
 }
 
 struct dxk_more *dxk_more_of(struct dxk_rqe *rqe);

@@ -381,6 +381,13 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		dxk_purge_begin(e, rqe->owner);
 		dxk_owe(e, wakes);
 	}
+	if (more->watch) {
+		more->watch->event.more = NULL;
+		if (!e->run.buried) {
+			dxk_bin_add(e, &more->watch->ref, wakes);
+			more->watch = NULL;
+		}
+	}
 	if (!more->file || e->run.buried)
 		return;
 	dxk_bin_add(e, more->file, wakes);

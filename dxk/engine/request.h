@@ -65,6 +65,8 @@ struct dxk_file_ref {
 	struct dxk_file_ref *next;
 	/** @file: (C) referenced */
 	struct file *file;
+	/** @watched: (C) it is dxk_watch.ref */
+	bool watched;
 	/** @paid: (C) it counts for a user, in the kernel's numbers @payer */
 	bool paid;
 	/** @payer: (C) which */

@@ -15,8 +15,8 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 
 	if (dxk_crew_awake(crew) || (e->state != DXK_CTX_RUNNING && !dxk_draining(e)))
 		return false;
-	/* There is a worker for what the clock makes Ready. */
-	if (dxk_crew_idle(crew) && !RB_EMPTY_ROOT(&e->waits.alarms.rb_root))
+	/* There is a worker for what the clock, or the world, makes Ready. */
+	if (dxk_crew_idle(crew) && (e->waits.files || !RB_EMPTY_ROOT(&e->waits.alarms.rb_root)))
 		return false;
 	if (dxk_crew_asleep(crew))
 		return true;

@@ -13,7 +13,7 @@
 #include "trace.h"
 
 #define DXK_WAIT_OWNER	(DXK_WAIT_RESULT | DXK_WAIT_JOIN)
-#define DXK_WAIT_SOURCES	(DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_OWNER)
+#define DXK_WAIT_SOURCES	(DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE | DXK_WAIT_OWNER)
 
 /**
  * dxk_wait_check - can a wait be refused by looking at it alone?
@@ -40,14 +40,17 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	if ((wait->wait & DXK_WAIT_MASKED && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->deadline && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||
-	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)))
+	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)) ||
+	    (wait->fd && !(sources & DXK_WAIT_FILE)) ||
+	    !wait->events != !(sources & DXK_WAIT_FILE) || wait->events & ~DXK_WAIT_EVENTS)
 		return -EINVAL;
 	return 0;
 }
 
 static bool dxk_wait_is_none(const struct dxk_wait *wait)
 {
-	return !(wait->deadline | wait->owner | wait->state | wait->wait | wait->prio);
+	return !(wait->deadline | wait->owner | wait->state | wait->wait | wait->prio |
+		 wait->fd | wait->events);
 }
 
 /**
@@ -126,6 +129,7 @@ void dxk_waits_init(struct dxk_waits *waits)
 		INIT_LIST_HEAD(&waits->line[line]);
 	INIT_LIST_HEAD(&waits->joined);
 	waits->alarms = RB_ROOT_CACHED;
+	init_llist_head(&waits->fired);
 	waits->planned = DXK_FOREVER;
 }
 
@@ -174,6 +178,8 @@ static u8 dxk_wait_over(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 		return DXK_WAKE_AGAIN;
 	if (wait->wait & DXK_WAIT_CALL && rqe->more->latched)
 		return DXK_WAKE_CALL;
+	if (wait->wait & DXK_WAIT_FILE && READ_ONCE(rqe->more->watch->event.seen))
+		return DXK_WAKE_FILE;
 	if (wait->wait & DXK_WAIT_OWNER)
 		reason = dxk_wait_for_owner(e, rqe, space);
 	if (!reason && wait->wait & DXK_WAIT_TIME && wait->deadline <= os_now())
@@ -216,6 +222,11 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
 				   more->expire), wakes);
 	e->stats.waits++;
+	/* If it has happened the dispatch at the end of this hold sees it. */
+	if (wait->wait & DXK_WAIT_FILE) {
+		e->waits.files++;
+		dxk_event_wait(e, more);
+	}
 }
 
 /**
@@ -230,6 +241,8 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space)
 {
 	rqe->more->wake = dxk_wait_over(e, rqe, space);
+	if (rqe->more->wake == DXK_WAKE_FILE)
+		rqe->more->events = READ_ONCE(rqe->more->watch->event.seen);
 	return rqe->more->wake == DXK_WAKE_DEADLOCK ? -EDEADLK : 0;
 }
 
@@ -254,6 +267,8 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
 	more->wake = reason;
 	if (reason == DXK_WAKE_CALL)
 		more->latched = false;
+	else if (reason == DXK_WAKE_FILE && from != DXK_WAITING)
+		more->events = xchg(&more->watch->event.seen, 0);
 	else if (reason == DXK_WAKE_EXPIRE)
 		more->expired = false;
 	rqe->prio = rqe->own_prio;
@@ -335,6 +350,7 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 	struct dxk_more *more = rqe->more;
 
 	dxk_rqe_leave(rqe);
+	e->waits.files -= !!(more->wait.wait & DXK_WAIT_FILE);
 	list_del_init(&more->kin);
 	list_del_init(&more->joiner);
 	if (more->ripe)

@@ -59,6 +59,12 @@ struct dxk_waits {
 	struct list_head joined;
 	/** @alarms: (L) struct dxk_more by time */
 	struct rb_root_cached alarms;
+	/** @files: (L) requests that wait for files */
+	u32 files;
+	/** @fired: events that no hold has looked at */
+	struct llist_head fired;
+	/** @firing: (L) of these the oldest, in their order */
+	struct llist_node *firing;
 	/** @planned: (L) when thread 700 looks at @alarms next, if nobody kicks it */
 	u64 planned;
 	/** @bucket: (L) hash of names */

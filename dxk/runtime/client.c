@@ -55,6 +55,8 @@ static noinline int dxk_post_make_more(struct dxk_post_op *p, struct dxk_rqe *rq
 		.name = req->name, .expire = req->expire, .wait = req->wait,
 	};
 
+	if (more.wait.wait & DXK_WAIT_FILE)
+		return -EOPNOTSUPP;
 	return dxk_more_make(p->m->engine, rqe, &more);
 }
 

@@ -40,6 +40,7 @@
 #include "runtime/report.h"
 #include "services/command.h"
 #include "services/files.h"
+#include "services/watch.h"
 #include "services/handle.h"
 #include "services/log.h"
 #include "services/sample.h"
@@ -107,6 +108,8 @@ struct dxk_ctx {
 	struct dxk_samples samples;
 	/** @files: what may hang in file systems of users */
 	struct dxk_files files;
+	/** @watches: files that requests wait for */
+	struct dxk_watches watches;
 	/** @log: the Log Pool */
 	struct dxk_log log;
 	/** @handles: the Handle Table */

@@ -108,6 +108,9 @@ static int dxk_monitor_fn(void *arg)
 
 		os_turn_begin(OS_MONITOR);
 		ms = dxk_monitor_turn(ctx, asked);
+		/* Whatever the state: what is watched is let go with its process. */
+		if (dxk_watches_review(&ctx->watches) && (ms == DXK_DORMANT || ms > MSEC_PER_SEC))
+			ms = MSEC_PER_SEC;
 		dxk_monitor_handler(ctx);
 		ms = dxk_commands_tick(&ctx->commands, ms);
 		os_turn_end(OS_MONITOR);

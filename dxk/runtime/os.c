@@ -14,6 +14,7 @@
 #include "engine/os.h"
 #include "runtime/context.h"
 #include "runtime/item.h"
+#include "services/watch.h"
 #include "runtime/queue.h"
 #include "runtime/thread.h"
 #include "services/executor.h"
@@ -171,10 +172,13 @@ void os_release(struct dxk_rqe *rqe)
 	if (rqe->exec)
 		dxk_executor_put(rqe->exec);
 	/* Of a request that was not taken, or ends after its context. */
-	if (dxk_rqe_has_file(rqe)) {
-		os_let_go(rqe->more->file);
-		rqe->more->file = NULL;
-	}
+	if (!dxk_rqe_has_file(rqe))
+		return;
+	os_let_go(rqe->more->file);
+	rqe->more->file = NULL;
+	if (rqe->more->watch)
+		dxk_watch_let_go(rqe->more->watch);
+	rqe->more->watch = NULL;
 }
 
 void os_disown(struct dxk_rqe *rqe)
@@ -198,6 +202,10 @@ void os_let_go(struct dxk_file_ref *files)
 		os_may_wait_for_user();
 	while ((ref = files)) {
 		files = ref->next;
+		if (ref->watched) {
+			dxk_watch_let_go(container_of(ref, struct dxk_watch, ref));
+			continue;
+		}
 		if (current->flags & PF_KTHREAD)
 			__fput_sync(ref->file);
 		else

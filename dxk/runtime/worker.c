@@ -350,7 +350,9 @@ int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 	struct dxk_rqe *rqe = list_last_entry(&call->self->busy, struct dxk_rqe, link);
 
 	might_sleep();
-	return rqe->embedded ? -EOPNOTSUPP : dxk_wait_set(call->self->engine, rqe, wait);
+	if (rqe->embedded || wait->wait & DXK_WAIT_FILE)
+		return -EOPNOTSUPP;
+	return dxk_wait_set(call->self->engine, rqe, wait);
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
 

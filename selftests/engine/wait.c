@@ -471,7 +471,7 @@ TEST_F(wait, refused)
 		{ { .wait = DXK_WAIT_CALL, .deadline = 1 }, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .owner = 1 }, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .prio = 1 }, -EINVAL },
-		{ { .wait = 0x4 }, -EOPNOTSUPP },
+		{ { .wait = 0x400 }, -EOPNOTSUPP },
 		{ { .wait = 0x80000000 | DXK_WAIT_CALL }, -EOPNOTSUPP },
 		{ { .deadline = 1 }, -EINVAL },
 		{ { .state = 1 }, -EINVAL },

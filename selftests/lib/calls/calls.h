@@ -68,6 +68,7 @@ struct env {
 	struct dxk_done_more done_more;
 	uint64_t name;
 	uint32_t state;
+	int pipe[2];
 	struct dxk_log_record record[2];
 	uint64_t counts[DXK_LATENCY_BUCKETS];
 	struct dxk_sample sample[2];

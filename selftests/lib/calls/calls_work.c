@@ -382,6 +382,26 @@ static const char *end_post_more(struct env *e, int rc)
 	return dxt_num(&e->t, "pools/wait_use") ? "a request waits" : NULL;
 }
 
+/* The same, for a file. */
+static const char *set_post_file(struct env *e)
+{
+	const char *why = set_post_more(e);
+
+	if (pipe(e->pipe))
+		return "no pipe";
+	e->more.wait = (struct dxk_wait){
+		.wait = DXK_WAIT_FILE, .fd = e->pipe[0], .events = 1,
+	};
+	return why;
+}
+
+static const char *end_post_file(struct env *e, int rc)
+{
+	close(e->pipe[0]);
+	close(e->pipe[1]);
+	return end_post_more(e, rc);
+}
+
 static const char *set_wake(struct env *e)
 {
 	if (post_waiter(e))
@@ -457,6 +477,19 @@ static const char *set_park(struct env *e)
 	return NULL;
 }
 
+/* For a file that it can write to. */
+static const char *set_park_file(struct env *e)
+{
+	const char *why = set_park(e);
+
+	if (pipe(e->pipe))
+		return "no pipe";
+	e->done_more.wait = (struct dxk_wait){
+		.wait = DXK_WAIT_FILE, .fd = e->pipe[1], .events = 4,
+	};
+	return why;
+}
+
 static const char *end_park(struct env *e, int rc)
 {
 	unsigned char data[DATA];
@@ -465,7 +498,7 @@ static const char *end_park(struct env *e, int rc)
 
 	if (!rc && dxk_next_more(e->me, NULL, 0, NULL, &w, 1, data, DATA, 0) != 1)
 		return "no further turn";
-	if (!rc && (w.turn != 1 || w.wake != DXK_WAKE_AGAIN ||
+	if (!rc && (w.turn != 1 || (w.wake != DXK_WAKE_AGAIN && w.events != 4) ||
 		    data[DATA - 1] != (unsigned char)~pattern(0)))
 		return "another turn";
 	memset(data, (unsigned char)~pattern(0), DATA);
@@ -475,6 +508,15 @@ static const char *end_park(struct env *e, int rc)
 	if (dxk_rejoin(e->me, OWNER, e->result, 1, 1, NULL, 0, 0, NULL) != 1)
 		return "no result";
 	return e->result[0].status == 100 ? NULL : "a status";
+}
+
+static const char *end_park_file(struct env *e, int rc)
+{
+	const char *why = end_park(e, rc);
+
+	close(e->pipe[0]);
+	close(e->pipe[1]);
+	return why;
 }
 
 const struct row work_rows[] = {
@@ -494,6 +536,8 @@ const struct row work_rows[] = {
 	    .fewer = true),
 	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),
 	ROW("POST more", POST, MEMBER, dxk_post, set_post_more, end_post_more, 1, 1),
+	ROW("POST file", POST, MEMBER, dxk_post, set_post_file, end_post_file, 1, 1),
+	ROW("NEXT file", NEXT, ON_WORKER, dxk_next, set_park_file, end_park_file, 0, 0),
 	ROW("NEXT park", NEXT, ON_WORKER, dxk_next, set_park, end_park, 0, 0),
 	ROW("WAKE", WAKE, MEMBER, dxk_names, set_wake, end_wake, 1, 1),
 	ROW("CANCEL", CANCEL, MEMBER, dxk_names, set_cancel, end_cancel, 1, 1),

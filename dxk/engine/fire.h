@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Events from any context, as of files that requests wait for.
+ *
+ * Whoever fires may be in an interrupt, and takes no lock: the event says what has happened
+ * (@seen), enters a list, and thread 700 is kicked. The next lock hold that dispatches empties
+ * the list, in the order of the events, as far as it can afford; a rest is older than what
+ * comes anew, and stays before it.
+ *
+ * Invariants:
+ *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
+ *   fires stores first and then enters the list; who begins to wait stores @more, under the
+ *   lock, and then looks at @seen. So one of them, or both, know of the other
+ *   @pending is set exactly while the event is in a list, or is about to enter it: it enters
+ *   once. It is cleared, with a full barrier, before @seen is looked at
+ *   an event is freed when nobody can fire it any more, @more is NULL, and it is not @pending
+ */
+#ifndef _DXK_ENGINE_FIRE_H
+#define _DXK_ENGINE_FIRE_H
+
+#include "engine/os.h"
+#include "engine/request.h"
+#include "engine/waiter.h"
+
+struct dxk_engine;
+struct dxk_more;
+
+/* In dxk_event.seen: something has happened, nobody says what. */
+#define DXK_SEEN_SOMETHING	(1U << 31)
+
+/**
+ * struct dxk_event - what may end the wait of a request
+ */
+struct dxk_event {
+	/** @node: in dxk_waits.fired, then in dxk_waits.firing */
+	struct llist_node node;
+	/** @more: (L) of the request that is woken, from its post or wait to its end; or NULL */
+	struct dxk_more *more;
+	/** @seen: (A) what has happened since it was armed, EPOLL* */
+	u32 seen;
+	/** @pending: (A) see above */
+	u32 pending;
+};
+
+/**
+ * struct dxk_watch - a file that a request waits for, as the engine knows it
+ *
+ * The world has more of it, see services/watch.h.
+ */
+struct dxk_watch {
+	/** @ref: in the bin, when the request has ended; its file is not used here */
+	struct dxk_file_ref ref;
+	/** @event: what happens to it */
+	struct dxk_event event;
+};
+
+/**
+ * struct dxk_detach_op - an event is to wake its request no more
+ */
+struct dxk_detach_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @watch: whose */
+	struct dxk_watch *watch;
+	/** @seen: what the request is told, if it waits for it */
+	u32 seen;
+	/** @done: out: the request has it no more. If not, a worker has the request */
+	bool done;
+};
+
+void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
+bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more);
+void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event);
+
+dxk_op_fn dxk_detach_run;
+
+#endif /* _DXK_ENGINE_FIRE_H */

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Events from any context: none is lost, whenever it comes; each wakes once, in their order
+ * (R-7, D-21, FO-21).
+ */
+#include "engine/fire.h"
+#include "engine/more.h"
+#include "engine/name.h"
+#include "engine/tests/puppet.h"
+
+#define OWNER	1
+#define READABLE	1
+
+static const struct dxk_wait for_file = { .wait = DXK_WAIT_FILE, .events = READABLE };
+
+static struct puppets *start(struct kunit *test, u32 workers)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+
+	policy.max_waiting = 200;
+	policy.max_requests = 400;
+	policy.ready_entries = 200;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	while (workers--)
+		puppet_worker(ps);
+	return ps;
+}
+
+static struct dxk_member *worker(struct puppets *ps, u32 i)
+{
+	return ps->member[1 + i];
+}
+
+/* A watch that is of no file; what the world does to it the tests do. */
+static struct dxk_watch *watch(struct puppets *ps)
+{
+	struct dxk_watch *w = kunit_kzalloc(ps->test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(ps->test, w);
+	return w;
+}
+
+static struct dxk_rqe *post(struct puppets *ps, struct dxk_watch *w)
+{
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+
+	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAIT);
+	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
+	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(rqe));
+	rqe->more->wait = for_file;
+	rqe->more->watch = w;
+	puppet_posts(ps, p);
+	EXPECT_IS(p->err, 0);
+	return rqe;
+}
+
+static void park(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+
+	EXPECT_IS(dxk_wait_set(ps->e, rqe, &for_file), 0);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* The turn comes, because of that; the request is as without a file when it has ended. */
+static void comes(struct puppets *ps, struct dxk_member *m, struct dxk_rqe *rqe, u32 events)
+{
+	EXPECT(puppet_work(ps, m) == rqe);
+	EXPECT_IS(rqe->more->wake, DXK_WAKE_FILE);
+	EXPECT_IS(rqe->more->events, events);
+}
+
+static void ends(struct puppets *ps, struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	rqe->more->watch->event.more = NULL;
+	rqe->more->watch = NULL;
+	puppet_end(ps, m, 0, 0);
+}
+
+/* Before the post, while it waits, while it executes, as it begins to wait. */
+static void fire_any_time(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe;
+
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	rqe = post(ps, w);
+	EXPECT_IS(rqe->state, DXK_READY);
+	comes(ps, m, rqe, READABLE);
+	WRITE_ONCE(w->event.seen, 0);
+	park(ps, m);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	EXPECT_IS(ps->e->waits.files, 1);
+	dxk_event_fire(ps->e, &w->event, READABLE | 4);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_READY);
+	EXPECT_IS(ps->e->waits.files, 0);
+	comes(ps, m, rqe, READABLE | 4);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_BUSY);
+	park(ps, m);
+	comes(ps, m, rqe, READABLE);
+	park(ps, m);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	comes(ps, m, rqe, READABLE);
+	ends(ps, m, rqe);
+}
+
+/* Seen between the look at it and the begin of the wait: the hold that begins it looks again. */
+static void fire_as_it_begins(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+
+	/* The list has told, and nobody was there. */
+	w->event.more = NULL;
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	spin_lock(&ps->e->lock);
+	EXPECT(dxk_event_wait(ps->e, rqe->more));
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+	comes(ps, worker(ps, 0), rqe, READABLE);
+	ends(ps, worker(ps, 0), rqe);
+}
+
+/* More than a hold can afford: in their order, and what comes meanwhile behind the rest. */
+static void fire_many(struct kunit *test)
+{
+	struct dxk_watch *w[150];
+	struct dxk_rqe *rqe[150];
+	struct puppets *ps = start(test, 1);
+	u32 i;
+
+	for (i = 0; i < 150; i++) {
+		w[i] = watch(ps);
+		rqe[i] = post(ps, w[i]);
+	}
+	for (i = 0; i < 120; i++) {
+		dxk_event_fire(ps->e, &w[i]->event, READABLE);
+		/* again, before anybody has looked */
+		dxk_event_fire(ps->e, &w[i]->event, READABLE);
+	}
+	dxk_sweep(ps->e, true);
+	EXPECT(ps->e->owing);
+	EXPECT(ps->e->nr[DXK_AT_READY] < 120);
+	for (; i < 150; i++)
+		dxk_event_fire(ps->e, &w[i]->event, READABLE);
+	for (i = 0; i < 150; i++) {
+		while (rqe[i]->state == DXK_WAITING)
+			dxk_sweep(ps->e, true);
+		comes(ps, worker(ps, 0), rqe[i], READABLE);
+		ends(ps, worker(ps, 0), rqe[i]);
+	}
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+}
+
+/* What it was of is no more: who waits is told, who executes is left alone. */
+static void fire_detach(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+
+	EXPECT(dxk_detach(ps->e, w, DXK_EVENT_GONE));
+	comes(ps, m, rqe, DXK_EVENT_GONE);
+	EXPECT(!rqe->more->watch);
+	EXPECT(!w->event.more);
+	EXPECT(!dxk_detach(ps->e, w, DXK_EVENT_GONE));
+	rqe->more->watch = w;
+	park(ps, m);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	comes(ps, m, rqe, READABLE);
+	EXPECT(!dxk_detach(ps->e, w, DXK_EVENT_GONE));
+	ends(ps, m, rqe);
+}
+
+/* One who waits for a file, and an idle worker, are no stall. */
+static void fire_is_hope(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+
+	puppet_turn(ps, worker(ps, 0), 1);
+	puppet_rejoin(ps, ps->main, OWNER, 1, 1);
+	spin_lock(&ps->e->lock);
+	EXPECT(!dxk_nobody_can_run(ps->e));
+	spin_unlock(&ps->e->lock);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_DISPATCHED);
+	rqe->more->watch->event.more = NULL;
+	rqe->more->watch = NULL;
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, true);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+}
+
+static struct kunit_case fire_cases[] = {
+	KUNIT_CASE(fire_any_time),
+	KUNIT_CASE(fire_as_it_begins),
+	KUNIT_CASE(fire_many),
+	KUNIT_CASE(fire_detach),
+	KUNIT_CASE(fire_is_hope),
+	{ }
+};
+
+static struct kunit_suite fire_suite = {
+	.name = "dxk_fire",
+	.exit = puppets_end,
+	.test_cases = fire_cases,
+};
+
+kunit_test_suite(fire_suite);
