@@ -740,8 +740,8 @@ enum dxk_wake_reason {
  * @wait: DXK_WAIT_* bits
  * @prio: with %DXK_WAIT_PRIO, else 0
  * @fd: with %DXK_WAIT_FILE an open file of the caller, else 0
- * @events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS, else 0; EPOLLERR and EPOLLHUP always
- *	count
+ * @events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS, or none; else 0. EPOLLERR and EPOLLHUP
+ *	always count
  *
  * A request that waits has no worker and holds no lane. It is still to come for its owner.
  * What was to happen and has happened before the wait begins ends it at once, so that no

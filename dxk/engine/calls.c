@@ -239,6 +239,26 @@ void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
 	}
 }
 
+static void dxk_flush_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	dxk_fired_run(e, wakes);
+}
+
+/**
+ * dxk_fired_flush - wait until an event is in no list any more
+ * @e: its engine
+ * @event: nobody fires it any more
+ */
+void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event)
+{
+	struct dxk_op op;
+
+	while (READ_ONCE(event->pending)) {
+		dxk_perform(e, &op, dxk_flush_run);
+		os_yield();
+	}
+}
+
 /**
  * dxk_detach - what a watch was of is no more
  * @e: its engine

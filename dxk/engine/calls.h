@@ -10,6 +10,7 @@
 #include "engine/stop.h"
 
 struct dxk_space;
+struct dxk_event;
 struct dxk_watch;
 
 int dxk_client_prepare(struct dxk_member *m, u32 nr);
@@ -21,6 +22,7 @@ int dxk_next(struct dxk_next_op *n, u64 deadline);
 
 int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr);
 bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe);
+void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event);
 bool dxk_detach(struct dxk_engine *e, struct dxk_watch *watch, u32 seen);
 void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr);
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states);

@@ -99,18 +99,6 @@ int dxk_tell_back(struct dxk_rqe *rqe)
 
 /* --- all of them, in a Stop ------------------------------------------------------ */
 
-/**
- * dxk_has_crew - would a worker take a last turn?
- * @e: the engine, locked
- * @kind: of the worker
- *
- * When the context is closed nobody waits for that.
- */
-bool dxk_has_crew(const struct dxk_engine *e, u32 kind)
-{
-	return e->crew.workers[kind] && e->state != DXK_CTX_STOPPED;
-}
-
 static bool dxk_end_line(struct dxk_engine *e, struct list_head *line,
 			 struct list_head *ended, struct dxk_wakes *wakes)
 {

@@ -18,7 +18,6 @@ struct dxk_wakes;
 u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_head *ended,
 	     struct dxk_wakes *wakes);
 int dxk_tell_back(struct dxk_rqe *rqe);
-bool dxk_has_crew(const struct dxk_engine *e, u32 kind);
 bool dxk_cancel_waits(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
 bool dxk_end_orphans(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
 bool dxk_stop_waits(struct dxk_engine *e, struct dxk_wakes *wakes);

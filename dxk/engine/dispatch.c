@@ -52,6 +52,7 @@ static void dxk_go_on(struct dxk_engine *e)
 		spin_lock(&e->lock);
 		dxk_hold_begin(e);
 		dxk_catch_up(e, &wakes);
+		dxk_fired_run(e, &wakes);
 		dxk_purge_some(e, &ended, &wakes);
 		dxk_dispatch(e, &wakes);
 		dxk_hold_end(e, &wakes);
@@ -301,6 +302,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 		dxk_catch_up(e, &wakes);
 	else
 		dxk_sweep_posters(e, &wakes);
+	dxk_fired_run(e, &wakes);
 	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
 	/* Those who sleep in a run that ends are told in further holds, which it may precede. */

@@ -3,7 +3,6 @@
 #define _DXK_ENGINE_DISPATCH_H
 
 #include "engine/engine.h"
-#include "engine/fire.h"
 #include "engine/waiter.h"
 
 void dxk_wakes_do(struct dxk_engine *e, struct dxk_wakes *wakes);
@@ -42,11 +41,8 @@ static inline void dxk_backlog(struct dxk_engine *e, struct dxk_wakes *wakes)
  */
 static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	bool some;
+	bool some = !dxk_ready_empty(&e->ready);
 
-	if (unlikely(!llist_empty(&e->waits.fired) || e->waits.firing))
-		dxk_fired_run(e, wakes);
-	some = !dxk_ready_empty(&e->ready);
 	if (e->owners.freed || (some && e->policy.on_block) ||
 	    dxk_kind_waits(e, DXK_USER) || dxk_kind_waits(e, DXK_KERNEL))
 		dxk_dispatch_all(e, wakes);

@@ -26,7 +26,7 @@
 #include "engine/os.h"
 #include "engine/owner.h"
 #include "engine/pool.h"
-#include "engine/purge.h"
+#include "engine/doom.h"
 #include "engine/ready.h"
 #include "engine/request.h"
 #include "engine/share.h"
@@ -197,6 +197,18 @@ static inline int dxk_closed(const struct dxk_engine *e, enum dxk_kind kind, u32
 	if (unlikely(dxk_kind_closed(&e->policy, kind)))
 		return -ENODEV;
 	return unlikely(dxk_lanes_closed(&e->ready.lanes, lane)) ? -EPERM : 0;
+}
+
+/**
+ * dxk_has_crew - would a worker take a last turn?
+ * @e: the engine, locked
+ * @kind: of the worker
+ *
+ * When the context is closed nobody waits for that.
+ */
+static inline bool dxk_has_crew(const struct dxk_engine *e, u32 kind)
+{
+	return e->crew.workers[kind] && e->state != DXK_CTX_STOPPED;
 }
 
 /**

@@ -3,9 +3,9 @@
  * Events from any context, as of files that requests wait for.
  *
  * Whoever fires may be in an interrupt, and takes no lock: the event says what has happened
- * (@seen), enters a list, and thread 700 is kicked. The next lock hold that dispatches empties
- * the list, in the order of the events, as far as it can afford; a rest is older than what
- * comes anew, and stays before it.
+ * (@seen), enters a list, and thread 700 is kicked, which empties the list in the order of the
+ * events, as far as a lock hold can afford; a rest is older than what comes anew, and stays
+ * before it.
  *
  * Invariants:
  *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
@@ -54,25 +54,7 @@ struct dxk_watch {
 	struct dxk_event event;
 };
 
-/**
- * struct dxk_detach_op - an event is to wake its request no more
- */
-struct dxk_detach_op {
-	/** @op: the operation */
-	struct dxk_op op;
-	/** @watch: whose */
-	struct dxk_watch *watch;
-	/** @seen: what the request is told, if it waits for it */
-	u32 seen;
-	/** @done: out: the request has it no more. If not, a worker has the request */
-	bool done;
-};
-
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
 bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more);
-void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes);
-void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event);
-
-dxk_op_fn dxk_detach_run;
 
 #endif /* _DXK_ENGINE_FIRE_H */

@@ -8,7 +8,7 @@
 #include "engine/os.h"
 
 /* Chains are as long at most, on average. Whatever lives can have a name, be it to wait or not. */
-#define DXK_NAME_CHAIN	8
+#define DXK_NAME_CHAIN	4
 
 /* Exchange the hash. Nothing lives before a run, nor after it, that has a name. */
 static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head *bucket,

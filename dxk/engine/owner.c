@@ -57,7 +57,7 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
 /* Chains stay short: at most 8 on average when every live request has an owner
  * of its own and the context is at max_requests.
  */
-#define DXK_OWNER_CHAIN		8
+#define DXK_OWNER_CHAIN		4
 
 /* Exchange the hash, unless there are owners in it. */
 static void dxk_owners_swap(struct dxk_engine *e, struct hlist_head **bucket, u32 bits,
@@ -242,7 +242,8 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 			}
 			kmem_cache_free(dxk_owner_cache, owner);
 		}
-		os_yield();
+		if (i % 64 == 63)
+			os_yield();
 	}
 	dxk_owner_stash_free(&owners->spares);
 	kvfree(owners->bucket);

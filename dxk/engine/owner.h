@@ -94,7 +94,7 @@ struct dxk_owner {
 	struct list_head mores;
 	/** @purge: in dxk_purges.owners; empty otherwise */
 	struct list_head purge;
-	/** @doom: what was posted before this dxk_rqe.seq is cancelled; 0: nothing is */
+	/** @doom: what has a dxk_rqe.seq below this less one is cancelled; 0: nothing is */
 	u64 doom;
 	/** @rounds: how often all were, see purge.h */
 	u32 rounds;
@@ -170,7 +170,7 @@ static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 /* Is it cancelled with all of its owner? If it was begun it is so by struct dxk_more. */
 static inline bool dxk_rqe_doomed(const struct dxk_rqe *rqe)
 {
-	return rqe->seq < rqe->owner->doom;
+	return rqe->seq + 1 < rqe->owner->doom;
 }
 
 /* Is there somebody who could collect the request's result? */

@@ -3,6 +3,7 @@
  * The end of all requests of an owner: see purge.h.
  */
 #include "engine/cancel.h"
+#include "engine/doom.h"
 #include "engine/engine.h"
 #include "engine/more.h"
 #include "engine/next.h"
@@ -15,55 +16,6 @@
 
 /* Entries of the pool that are looked at for the price of one that ends. */
 #define DXK_PURGE_LOOKS	16
-
-void dxk_purges_init(struct dxk_purges *purges)
-{
-	INIT_LIST_HEAD(&purges->owners);
-	INIT_LIST_HEAD(&purges->mores);
-	INIT_LIST_HEAD(&purges->members);
-	purges->part = DXK_PURGE_BEGIN;
-}
-
-static struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
-{
-	return list_first_entry_or_null(&purges->owners, struct dxk_owner, purge);
-}
-
-/* Whatever was looked at so far. */
-static void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
-{
-	list_splice_tail_init(&e->purges.mores, &owner->mores);
-	list_splice_tail_init(&e->purges.members, &e->crew.members);
-	e->ready.cursor = NULL;
-	e->purges.part = DXK_PURGE_BEGIN;
-}
-
-/**
- * dxk_purge_begin - all requests of an owner that there are now are to end
- * @e: the engine, locked
- * @owner: the owner
- *
- * dxk_purge_some() does it. One that is under way begins anew.
- */
-void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
-{
-	lockdep_assert_held(&e->lock);
-
-	owner->doom = e->ready.seq + 1;
-	if (dxk_purges_first(&e->purges) == owner)
-		dxk_purge_reset(e, owner);
-	else if (list_empty(&owner->purge))
-		list_add_tail(&owner->purge, &e->purges.owners);
-}
-
-/** dxk_purge_leave - nothing of the owner lives any more */
-void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner)
-{
-	if (dxk_purges_first(&e->purges) == owner)
-		dxk_purge_reset(e, owner);
-	list_del_init(&owner->purge);
-	owner->doom = 0;
-}
 
 static void dxk_purge_done(struct dxk_engine *e, struct dxk_owner *owner)
 {
@@ -95,7 +47,7 @@ static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
 			return true;
 	}
 	e->ready.cursor = owner->nr[DXK_AT_READY] ?
-			  dxk_ready_scan(&e->ready, owner->doom) : NULL;
+			  dxk_ready_scan(&e->ready, owner->doom - 1) : NULL;
 	e->purges.part = DXK_PURGE_READY;
 	return true;
 }

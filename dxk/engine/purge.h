@@ -26,30 +26,6 @@
 
 struct dxk_engine;
 struct dxk_member;
-struct dxk_owner;
-struct dxk_rqe;
-
-/* What a purge looks at. */
-enum dxk_purge_part {
-	DXK_PURGE_BEGIN,
-	DXK_PURGE_MORES,
-	DXK_PURGE_READY,
-	DXK_PURGE_MEMBERS,
-};
-
-/**
- * struct dxk_purges - the owners whose requests are being cancelled; all (L)
- */
-struct dxk_purges {
-	/** @owners: struct dxk_owner by purge, in their order */
-	struct list_head owners;
-	/** @part: of the first one, enum dxk_purge_part */
-	u8 part;
-	/** @mores: of the first one: struct dxk_more that are still to be looked at */
-	struct list_head mores;
-	/** @members: workers that are still to be looked at; they are back when it is over */
-	struct list_head members;
-};
 
 /**
  * struct dxk_purge_op - cancel all requests of an owner
@@ -75,9 +51,6 @@ struct dxk_purge_op {
 
 dxk_op_fn dxk_purge_run;
 
-void dxk_purges_init(struct dxk_purges *purges);
-void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner);
 bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
-void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner);
 
 #endif /* _DXK_ENGINE_PURGE_H */

@@ -168,7 +168,7 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	rqe->slot = dxk_ready_slot(rqe);
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
-	rqe->seq = ++ready->seq;
+	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
 }
 

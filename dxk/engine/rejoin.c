@@ -16,7 +16,7 @@
 #include "engine/next.h"
 #include "engine/os.h"
 #include "engine/post.h"
-#include "engine/purge.h"
+#include "engine/doom.h"
 #include "engine/rejoin.h"
 #include "engine/stall.h"
 #include "engine/state.h"

@@ -3,7 +3,6 @@
  * How requests wait, and how that ends: see wait.h.
  */
 #include "engine/alarm.h"
-#include "engine/cancel.h"
 #include "engine/engine.h"
 #include "engine/more.h"
 #include "engine/name.h"
@@ -42,7 +41,7 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||
 	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)) ||
 	    (wait->fd && !(sources & DXK_WAIT_FILE)) ||
-	    !wait->events != !(sources & DXK_WAIT_FILE) || wait->events & ~DXK_WAIT_EVENTS)
+	    (wait->events && !(sources & DXK_WAIT_FILE)) || wait->events & ~DXK_WAIT_EVENTS)
 		return -EINVAL;
 	return 0;
 }
@@ -222,10 +221,10 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
 				   more->expire), wakes);
 	e->stats.waits++;
-	/* If it has happened the dispatch at the end of this hold sees it. */
 	if (wait->wait & DXK_WAIT_FILE) {
 		e->waits.files++;
-		dxk_event_wait(e, more);
+		if (unlikely(dxk_event_wait(e, more)))
+			dxk_owe(e, wakes);
 	}
 }
 

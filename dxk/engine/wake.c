@@ -57,6 +57,68 @@ void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
 		dxk_stop_workers(e, wakes);
 }
 
+/* --- events ------------------------------------------------------------------- */
+
+/* It is in the list no more. */
+static void dxk_event_happens(struct dxk_engine *e, struct dxk_event *event,
+			      struct dxk_wakes *wakes)
+{
+	struct dxk_more *more;
+
+	/* A full barrier: who fires from here on enters the list again. */
+	xchg(&event->pending, 0);
+	more = event->more;
+	if (!more || more->rqe->state != DXK_WAITING || more->ripe ||
+	    !(more->wait.wait & DXK_WAIT_FILE) || !READ_ONCE(event->seen))
+		return;
+	more->events = xchg(&event->seen, 0);
+	dxk_resume(e, more->rqe, DXK_WAKE_FILE, wakes);
+}
+
+/**
+ * dxk_fired_run - requests wait no more for what has happened
+ * @e: the engine, locked
+ * @wakes: of the hold; what it cannot afford is owed
+ */
+void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct llist_node *node;
+
+	lockdep_assert_held(&e->lock);
+
+	if (likely(!e->waits.firing && llist_empty(&e->waits.fired)))
+		return;
+	for (;;) {
+		if (!e->waits.firing)
+			e->waits.firing = llist_reverse_order(llist_del_all(&e->waits.fired));
+		node = e->waits.firing;
+		if (!node || !dxk_afford_or_owe(e, wakes, 1))
+			return;
+		e->waits.firing = node->next;
+		dxk_step(e);
+		dxk_event_happens(e, llist_entry(node, struct dxk_event, node), wakes);
+	}
+}
+
+/** dxk_detach_run - what an event came from is no more: its request is told, if it waits */
+void dxk_detach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_detach_op *d = container_of(op, struct dxk_detach_op, op);
+	struct dxk_event *event = &d->watch->event;
+	struct dxk_more *more = event->more;
+
+	d->done = false;
+	if (!more || (more->rqe->state != DXK_WAITING && more->rqe->state != DXK_READY))
+		return;
+	d->done = true;
+	event->more = NULL;
+	more->watch = NULL;
+	if (more->rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_FILE) {
+		more->events = d->seen;
+		dxk_resume(e, more->rqe, DXK_WAKE_FILE, wakes);
+	}
+}
+
 /* --- time -------------------------------------------------------------------- */
 
 /* Its time has come. Then @at is another one, or none. */

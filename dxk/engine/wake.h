@@ -6,6 +6,7 @@
 #include "engine/waiter.h"
 
 struct dxk_member;
+struct dxk_watch;
 
 /**
  * struct dxk_names_op - requests are woken, or cancelled, by their names
@@ -31,8 +32,25 @@ struct dxk_names_op {
 	struct list_head ended;
 };
 
+/**
+ * struct dxk_detach_op - an event is to wake its request no more
+ */
+struct dxk_detach_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @watch: whose */
+	struct dxk_watch *watch;
+	/** @seen: what the request is told, if it waits for it */
+	u32 seen;
+	/** @done: out: the request has it no more. If not, a worker has the request */
+	bool done;
+};
+
 dxk_op_fn dxk_wake_names_run;
 dxk_op_fn dxk_cancel_names_run;
+dxk_op_fn dxk_detach_run;
+
+void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
 

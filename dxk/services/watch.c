@@ -120,6 +120,17 @@ static void dxk_watch_hook(struct file *file, wait_queue_head_t *head, poll_tabl
 	add_wait_queue(head, &hook->entry);
 }
 
+/* Is it still in all the queues that it was hooked into? */
+static bool dxk_watch_is_hooked(const struct dxk_file_watch *w)
+{
+	u32 i;
+
+	for (i = 0; i < w->nr; i++)
+		if (!READ_ONCE(w->hook[i].head))
+			return false;
+	return w->file;
+}
+
 static void dxk_watch_unhook(struct dxk_file_watch *w)
 {
 	wait_queue_head_t *head;
@@ -263,7 +274,7 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 		more->watch = &w->watch;
 	}
 	w = dxk_file_watch_of(more->watch);
-	if (w->file == file && w->mm == current->mm)
+	if (w->file == file && w->mm == current->mm && dxk_watch_is_hooked(w))
 		return dxk_watch_arm(w, events, false);
 
 	dxk_watch_unset(w);

@@ -403,7 +403,7 @@ static bool may_redo(const struct model_request *rq)
 {
 	return rq->redo && rq->attempts < model.e->policy.redo_max && !model.e->cancelling &&
 	       !model_closed(rq->kind, rq->lane) &&
-	       (rq->turn || rq->rqe->seq >= rq->rqe->owner->doom) &&
+	       (rq->turn || !dxk_rqe_doomed(rq->rqe)) &&
 	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
 }
 

@@ -344,7 +344,6 @@ TEST_F(file, refused)
 	EXPECT_EQ(-EPERM, posts(&self->t, null, EPOLLIN));
 	EXPECT_EQ(-ELOOP, posts(&self->t, self->t.ctx, EPOLLIN));
 	EXPECT_EQ(-ELOOP, posts(&self->t, self->t.member, EPOLLIN));
-	EXPECT_EQ(-EINVAL, posts(&self->t, p[0], 0));
 	EXPECT_EQ(-EINVAL, posts(&self->t, p[0], EPOLLIN | EPOLLET));
 	EXPECT_EQ(-EINVAL, posts(&self->t, p[0], EPOLLIN | 0x20));
 	/* a turn that is refused its wait goes on */
@@ -633,6 +632,45 @@ TEST_F(file, child)
 	EXPECT_EQ(0, status_of(&self->t));
 	close(p[0]);
 	close(p[1]);
+}
+
+/*
+ * The queue ends, and the process goes on with the file: it waits for it in another queue. The
+ * child has the memory of its parent, and signals of its own.
+ */
+TEST_F(file, another_queue)
+{
+	volatile int posted = -1;
+	struct dxk_work_more w;
+	int fd, status;
+	sigset_t set;
+	pid_t pid;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, 0);
+	ASSERT_LE(0, fd);
+	pid = vfork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		struct dxt t = self->t;
+
+		t.member = dxk_member_create(t.ctx, DXK_MEMBER_CLIENT, NULL);
+		posted = posts(&t, fd, EPOLLIN);
+		_exit(0);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(1, posted);
+	ASSERT_EQ(1, fetch(self->me, &w, dxt_late_ns()));
+	EXPECT_EQ(DXK_WAKE_FILE, w.wake);
+	EXPECT_EQ(0, parks(self->me, &w, fd, EPOLLIN));
+	EXPECT_EQ(-ETIMEDOUT, fetch(self->me, &w, DXT_MS));
+	kill(getpid(), SIGUSR2);
+	ASSERT_EQ(1, fetch(self->me, &w, dxt_late_ns()));
+	EXPECT_EQ(DXK_WAKE_FILE, w.wake);
+	EXPECT_EQ(0, ends(self->me, &w, 0));
+	close(fd);
 }
 
 /* W-9: a Stop of either kind, and a close, with one that waits for a file. */

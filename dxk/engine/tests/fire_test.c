@@ -138,9 +138,9 @@ static void fire_as_it_begins(struct kunit *test)
 /* More than a hold can afford: in their order, and what comes meanwhile behind the rest. */
 static void fire_many(struct kunit *test)
 {
-	struct dxk_watch *w[150];
-	struct dxk_rqe *rqe[150];
 	struct puppets *ps = start(test, 1);
+	struct dxk_watch **w = puppet_array(ps, 150);
+	struct dxk_rqe **rqe = puppet_array(ps, 150);
 	u32 i;
 
 	for (i = 0; i < 150; i++) {
@@ -183,6 +183,7 @@ static void fire_detach(struct kunit *test)
 	rqe->more->watch = w;
 	park(ps, m);
 	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
 	comes(ps, m, rqe, READABLE);
 	EXPECT(!dxk_detach(ps->e, w, DXK_EVENT_GONE));
 	ends(ps, m, rqe);

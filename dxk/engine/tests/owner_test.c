@@ -131,7 +131,7 @@ static void owner_unstart(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, h->e.owners.bucket);
 	KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, 1));
 	KUNIT_ASSERT_EQ(test, dxk_owners_start(&h->e), 0);
-	KUNIT_EXPECT_EQ(test, h->e.owners.bits, 7);
+	KUNIT_EXPECT_EQ(test, h->e.owners.bits, 8);
 	/* by chance once in 2^32 */
 	KUNIT_EXPECT_NE(test, h->e.owners.seed, 0);
 }

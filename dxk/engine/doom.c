@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Which owners are cancelled: see doom.h.
+ */
+#include "engine/doom.h"
+#include "engine/engine.h"
+#include "engine/os.h"
+
+void dxk_purges_init(struct dxk_purges *purges)
+{
+	INIT_LIST_HEAD(&purges->owners);
+	INIT_LIST_HEAD(&purges->mores);
+	INIT_LIST_HEAD(&purges->members);
+	purges->part = DXK_PURGE_BEGIN;
+}
+
+/** dxk_purges_first - the owner whose purge is under way, or NULL */
+struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
+{
+	return list_first_entry_or_null(&purges->owners, struct dxk_owner, purge);
+}
+
+/** dxk_purge_reset - nothing more is looked at for now, of the first owner */
+void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	list_splice_tail_init(&e->purges.mores, &owner->mores);
+	list_splice_tail_init(&e->purges.members, &e->crew.members);
+	e->ready.cursor = NULL;
+	e->purges.part = DXK_PURGE_BEGIN;
+}
+
+/**
+ * dxk_purge_begin - all requests of an owner that there are now are to end
+ * @e: the engine, locked
+ * @owner: the owner
+ *
+ * dxk_purge_some() does it. One that is under way begins anew.
+ */
+void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	lockdep_assert_held(&e->lock);
+
+	owner->doom = e->ready.seq + 1;
+	if (dxk_purges_first(&e->purges) == owner)
+		dxk_purge_reset(e, owner);
+	else if (list_empty(&owner->purge))
+		list_add_tail(&owner->purge, &e->purges.owners);
+}
+
+/** dxk_purge_leave - nothing of the owner lives any more */
+void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	if (dxk_purges_first(&e->purges) == owner)
+		dxk_purge_reset(e, owner);
+	list_del_init(&owner->purge);
+	owner->doom = 0;
+}
