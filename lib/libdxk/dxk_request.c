@@ -60,6 +60,12 @@ int dxk_post_more(int member, const struct dxk_post_more *entries, unsigned int 
 	return post(member, entries, sizeof(*entries), nr, 0, timeout_ns, reason);
 }
 
+int dxk_post_more_flags(int member, const struct dxk_post_more *entries, unsigned int nr,
+			unsigned int flags, int64_t timeout_ns, unsigned int *reason)
+{
+	return post(member, entries, sizeof(*entries), nr, flags, timeout_ns, reason);
+}
+
 int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 	       unsigned int nr, unsigned int min, void *data, size_t data_stride,
 	       int64_t timeout_ns, unsigned int *answer)

@@ -30,8 +30,9 @@ struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr)
 	if (!f)
 		return NULL;
 	f->nr = nr;
-	f->works = calloc(nr, sizeof(*f->works));
-	f->dones = calloc(nr, sizeof(*f->dones));
+	f->more = mte->waits;
+	f->works = calloc(nr, f->more ? sizeof(struct dxk_work_more) : sizeof(struct dxk_work));
+	f->dones = calloc(nr, f->more ? sizeof(struct dxk_done_more) : sizeof(struct dxk_done));
 	if (!f->works || !f->dones)
 		goto err;
 	f->slot = mte->slot;
@@ -55,8 +56,8 @@ void dx_frames_abandon(struct dx_frame *f)
 		if (f->done && f->element.RQEFd >= 0)
 			close(f->element.RQEFd);
 		for (; f->begun < f->fetched; f->begun++)
-			if (f->works[f->begun].fd >= 0)
-				close(f->works[f->begun].fd);
+			if (dx_work(f, f->begun)->fd >= 0)
+				close(dx_work(f, f->begun)->fd);
 	}
 }
 
@@ -84,7 +85,7 @@ int CurrentPoster(RQPoster *poster)
 
 	if (!f)
 		return -EPERM;
-	work = &f->works[f->done - f->dones];
+	work = dx_work(f, f->begun - 1);
 	*poster = (RQPoster){
 		.Uid = work->uid,
 		.Gid = work->gid,
@@ -94,22 +95,27 @@ int CurrentPoster(RQPoster *poster)
 	return 0;
 }
 
-int SetRequestResult(const void *data, size_t len)
+/* What the request leaves: a result's data, or those for its next turn. */
+int dx_leave(struct dx_frame *f, const void *data, size_t len)
 {
-	struct dx_frame *f = dx_executing();
 	unsigned char *slot;
 
-	if (!f)
-		return -EPERM;
 	if (len > f->element.RQEResultRoom)
 		return -EMSGSIZE;
 	if (len) {
-		slot = f->results + (size_t)(f->done - f->dones) * f->slot;
+		slot = f->results + (size_t)(f->begun - 1) * f->slot;
 		memmove(slot, data, len);
 		f->done->data = (uintptr_t)slot;
 	}
 	f->done->data_len = (uint32_t)len;
 	return 0;
+}
+
+int SetRequestResult(const void *data, size_t len)
+{
+	struct dx_frame *f = dx_executing();
+
+	return f ? dx_leave(f, data, len) : -EPERM;
 }
 
 int TakeRequestFd(void)

@@ -106,16 +106,32 @@ struct dx_frame {
 	struct dx_frame *below;		/* whose request waits meanwhile, or NULL */
 	struct dx_frame *above;
 	unsigned int nr;		/* room */
-	struct dxk_work *works;		/* fetched */
-	struct dxk_done *dones;		/* one for each of them */
+	bool more;			/* elements are the longer ones: requests may wait */
+	unsigned char *works;		/* fetched, see dx_work() */
+	unsigned char *dones;		/* one for each of them, see dx_done() */
 	unsigned char *data;		/* a slot for each: data that came in ... */
 	unsigned char *results;		/* ... and the result's data */
 	size_t slot;			/* bytes of each slot */
 	unsigned int begun, fetched;	/* of @works: executed, and the one that executes */
 	unsigned int first, nr_done;	/* of @dones: executed, not yet completed */
+	unsigned int waits;		/* of these: how many end with a wait */
 	struct dxk_done *done;		/* of the request that executes, or NULL */
+	bool waiting;			/* it has called WaitRequest() */
 	RQElement element;		/* of that request */
 };
+
+/* One that was fetched, and how it ended; of a frame with longer elements the begin of these. */
+static inline struct dxk_work *dx_work(const struct dx_frame *f, unsigned int i)
+{
+	return (void *)(f->works + i * (f->more ? sizeof(struct dxk_work_more) :
+						  sizeof(struct dxk_work)));
+}
+
+static inline struct dxk_done *dx_done(const struct dx_frame *f, unsigned int i)
+{
+	return (void *)(f->dones + i * (f->more ? sizeof(struct dxk_done_more) :
+						  sizeof(struct dxk_done)));
+}
 
 /* A worker thread of this process. All that has no letter is its own. */
 struct dx_worker {
@@ -162,6 +178,7 @@ struct MTExecutive {
 	size_t stack_size;		/* C */
 	size_t slot;			/* S: the policy's data_size, aligned */
 	bool help;			/* S: DXK_ON_BLOCK_HELP */
+	bool waits;			/* S: requests may wait */
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t changed;		/* W: any of the following has changed */
@@ -255,12 +272,24 @@ struct dx_frame *dx_frame_new(const MTExecutive *mte, unsigned int nr);
 void dx_frame_free(struct dx_frame *f);
 void dx_frames_abandon(struct dx_frame *f);
 struct dx_frame *dx_executing(void);
+int dx_leave(struct dx_frame *f, const void *data, size_t len);
 
 /* worker.c */
 unsigned int dx_helps(const struct dx_member *member);
 int dx_help(void);
 void *dx_worker_main(void *arg);
 void dx_worker_free(struct dx_worker *w);
+
+/* request.c */
+int dx_post_entry(struct dxk_post_entry *entry, const RQPost *post);
+int dx_post_more(const struct dx_member *member, const struct dxk_post_more *entries,
+		 unsigned int nr, uint64_t deadline, unsigned int *reason);
+
+/* wait.c */
+void dx_turn_tell(RQElement *element, const struct dxk_work_more *work);
+bool dx_turn_ends(struct dx_frame *f, struct dxk_done *done);
+bool dx_done_waits(const struct dx_frame *f, unsigned int i);
+bool dx_wait_refused(struct dx_frame *f, int rc);
 
 /* crew.c */
 void dx_block_signals(sigset_t *old);

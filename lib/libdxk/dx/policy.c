@@ -212,6 +212,7 @@ static int adopt(MTExecutive *mte, const struct dxk_policy *abi)
 	mte->slot = (abi->data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
 	mte->handles.size = abi->handle_entries;
 	mte->help = abi->on_block == DXK_ON_BLOCK_HELP;
+	mte->waits = abi->max_waiting;
 	return (int)(abi->max_threads - abi->kernel_threads);
 }
 

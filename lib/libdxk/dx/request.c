@@ -46,6 +46,26 @@ static int post(const struct dx_member *member, const struct dxk_post_entry *ent
 	return taken ? (int)taken : rc;
 }
 
+/** dx_post_more - the same of requests that wait, expire or have names */
+int dx_post_more(const struct dx_member *member, const struct dxk_post_more *entries,
+		 unsigned int nr, uint64_t deadline, unsigned int *reason)
+{
+	unsigned int taken = 0;
+	int rc;
+
+	do {
+		rc = dxk_post_more_flags(member->fd, entries + taken, nr - taken,
+					 dx_helps(member), dxk_remaining(deadline), reason);
+		if (rc > 0)
+			taken += (unsigned int)rc;
+		if (*reason != PXR_HELP)
+			break;
+		*reason = 0;
+		rc = dx_help();
+	} while (!rc);
+	return taken ? (int)taken : rc;
+}
+
 /* As dxk_rejoin() of one batch. */
 static int rejoin(const struct dx_member *member, uint64_t owner,
 		  struct dxk_result *results, unsigned int nr, unsigned int min,
@@ -105,7 +125,7 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 	return rc;
 }
 
-static int post_entry(struct dxk_post_entry *entry, const RQPost *post)
+int dx_post_entry(struct dxk_post_entry *entry, const RQPost *post)
 {
 	bool kernel = post->RQEAttrs & PXR_KERNEL;
 	size_t i;
@@ -155,7 +175,7 @@ int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
 	do {
 		n = min_u(nr - taken, DXK_BATCH_MAX);
 		for (i = 0, rc = 0; i < n && !rc; i++)
-			rc = post_entry(&entries[i], &posts[taken + i]);
+			rc = dx_post_entry(&entries[i], &posts[taken + i]);
 		if (rc)
 			break;
 		rc = post(member, entries, n, deadline, &why);

@@ -62,11 +62,13 @@ static int run(const MTExecutive *mte, const struct dxk_work *work, const RQElem
 static void execute(struct dx_worker *w, unsigned int i)
 {
 	struct dx_frame *f = w->frame;
-	const struct dxk_work *work = &f->works[i];
-	struct dxk_done *done = &f->dones[i];
+	const struct dxk_work *work = dx_work(f, i);
+	struct dxk_done *done = dx_done(f, i);
 
 	f->begun = i + 1;
-	*done = (struct dxk_done){ .ticket = work->ticket };
+	f->waiting = false;
+	memset(done, 0, f->more ? sizeof(struct dxk_done_more) : sizeof(*done));
+	done->ticket = work->ticket;
 	f->element = (RQElement){
 		.RQEState = RQE_BUSY,
 		.RQEAttrs = work->attrs,
@@ -82,9 +84,13 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.RQEAttempts = work->attempt,
 		.RQEFd = work->fd,
 	};
+	if (f->more)
+		dx_turn_tell(&f->element, (const struct dxk_work_more *)work);
 	f->done = done;
 	done->status = run(w->mte, work, &f->element);
 	f->done = NULL;
+	if (done->status == RQ_WAITS || f->waiting)
+		f->waits += dx_turn_ends(f, done);
 	if (f->element.RQEFd >= 0)
 		close(f->element.RQEFd);
 }
@@ -94,6 +100,18 @@ static void pause_a_little(void)
 	static const struct timespec ts = { .tv_nsec = 10000000 };
 
 	nanosleep(&ts, NULL);
+}
+
+static int next(struct dx_worker *w, unsigned int nr_done, unsigned int *taken,
+		unsigned int nr_work, int64_t timeout_ns)
+{
+	struct dx_frame *f = w->frame;
+	void *dones = dx_done(f, f->first), *works = f->works;
+
+	return f->more ? dxk_next_more(w->member->fd, dones, nr_done, taken, works, nr_work,
+				       f->data, f->slot, timeout_ns) :
+			 dxk_next(w->member->fd, dones, nr_done, taken, works, nr_work,
+				  f->data, f->slot, timeout_ns);
 }
 
 /*
@@ -106,7 +124,7 @@ static void pause_a_little(void)
 static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 {
 	struct dx_frame *f = w->frame;
-	unsigned int taken, i;
+	unsigned int taken, i, nr_done = f->nr_done;
 	int rc;
 
 	if (dx_handles_stale(w)) {
@@ -115,8 +133,18 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 		else
 			dx_handles_release(w);
 	}
-	rc = dxk_next(w->member->fd, f->dones + f->first, f->nr_done, &taken, f->works,
-		      nr_work, f->data, f->slot, timeout_ns);
+	/* A wait that is refused is refused alone. */
+	if (f->waits && nr_done > 1) {
+		nr_done = 1;
+		nr_work = 0;
+	}
+	rc = next(w, nr_done, &taken, nr_work, timeout_ns);
+	if (f->waits && rc < 0 && !taken && dx_wait_refused(f, rc)) {
+		dx_log_own(w->mte, "a wait is refused: %s", strerror(-rc));
+		return 0;
+	}
+	for (i = 0; i < taken && f->waits; i++)
+		f->waits -= dx_done_waits(f, f->first + i);
 	f->first += taken;
 	f->nr_done -= taken;
 
@@ -127,7 +155,8 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 		return 0;
 	case -ESTALE:
 		dx_log_own(w->mte, "a completion came too late, status %d",
-			     f->dones[f->first].status);
+			     dx_done(f, f->first)->status);
+		f->waits -= dx_done_waits(f, f->first);
 		f->first++;
 		f->nr_done--;
 		return 0;

@@ -511,6 +511,11 @@ enum RQEStates {
  *	died over it (%PXR_REDO)
  * @RQEFd: while busy, with %PXR_FD: a descriptor of the file that was handed
  *	over, closed when the request ends; else -1
+ * @RQEWake: while busy: enum dxk_wake_reason: why it has this turn, see WaitRequest()
+ * @RQEEvents: with %DXK_WAKE_FILE what has happened to the file, EPOLL* or %DXK_EVENT_GONE
+ * @RQETurn: while busy: how many of its turns have ended with a wait
+ * @RQEWaitState: while busy: RQWait.State of its last wait
+ * @pName: while busy: its name, or %NULL
  * @Reserved: 0
  */
 typedef struct RQElement {
@@ -529,6 +534,11 @@ typedef struct RQElement {
 	uint32_t RQEWorker;
 	uint32_t RQEAttempts;
 	int RQEFd;
+	uint32_t RQEWake;
+	uint32_t RQEEvents;
+	uint32_t RQETurn;
+	uint64_t RQEWaitState;
+	void *pName;
 	uint32_t Reserved[2];
 } RQElement;
 
@@ -959,6 +969,198 @@ int FindKernelExecutor(const char *name, uint64_t *id);
  * Return: see FindKernelExecutor().
  */
 int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
+
+/* --- requests that wait ---------------------------------------------------- */
+
+/**
+ * DOC: Requests that wait
+ *
+ * Instead of sleeping in its thread a Runnable can end its turn with a wait: ``return
+ * WaitRequest(&wait);``. The request has no thread then. It is executed again, by any worker of
+ * any process of the context that can, when the first of what it waits for has happened;
+ * CurrentRequest() says which (RQEWake), and has the state and the data that the turn before has
+ * left. What happened before the wait began ends it at once, so nothing is missed.
+ *
+ * %DXK_WAKE_CANCEL, %DXK_WAKE_EXPIRE and %DXK_WAKE_STOP ask the request to end: each further wait
+ * is over at once. The policy's TPMaxWaiting must not be 0 (-EOPNOTSUPP).
+ */
+
+/** RQ_WAITS - what WaitRequest() returns: the turn ends with a wait. No status */
+#define RQ_WAITS		(-0x7fffffff)
+
+/**
+ * struct RQWait - what a request waits for
+ * @Sources: %DXK_WAIT_TIME, _CALL, _FILE, _RESULT, _JOIN: the first that happens; or
+ *	%DXK_WAIT_AGAIN alone. With them %DXK_WAIT_PRIO, %DXK_WAIT_MASKED
+ * @Events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS
+ * @TimeoutNs: with %DXK_WAIT_TIME, if @Deadline is 0: how long from now on
+ * @Deadline: with %DXK_WAIT_TIME: a time of CLOCK_MONOTONIC in ns. Adding to it makes a period
+ *	that does not drift
+ * @pOObject: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN: the owner that has a result, or has
+ *	nothing coming
+ * @Fd: with %DXK_WAIT_FILE an open file
+ * @Priority: with %DXK_WAIT_PRIO: its priority from then on
+ * @State: RQElement.RQEWaitState of the next turn
+ * @pData: @DataLen bytes that the next turn has, copied; at most RQEResultRoom
+ * @DataLen: 0: none
+ * @Reserved: 0
+ *
+ * See struct dxk_wait.
+ */
+typedef struct RQWait {
+	uint32_t Sources;
+	uint32_t Events;
+	int64_t TimeoutNs;
+	uint64_t Deadline;
+	void *pOObject;
+	int Fd;
+	int32_t Priority;
+	uint64_t State;
+	const void *pData;
+	uint32_t DataLen;
+	uint32_t Reserved;
+} RQWait;
+
+/**
+ * WaitRequest - end this turn of the calling worker's request with a wait (R-3, R-4)
+ * @wait: for what
+ *
+ * It takes effect when the Runnable returns, with the value of this call; with another value
+ * the request ends, and the wait is forgotten. A wait that the module refuses then, as for a
+ * descriptor that is not open, ends the request with that error as its status.
+ *
+ * Return: %RQ_WAITS; -EPERM: not in a Runnable; -EOPNOTSUPP: the policy's TPMaxWaiting is 0;
+ * -EMSGSIZE, -EINVAL.
+ */
+int WaitRequest(const RQWait *wait);
+
+/**
+ * struct RQOptions - what most posts do not say
+ * @pName: its name: an address or a number, unique among those of the descriptor's space that
+ *	have not ended (-EEXIST); %NULL: none (%PXR_NAMED)
+ * @ExpireNs: how long from now on it may take: then it ends with -ETIME if no worker was given
+ *	it, else it is told; 0: for ever (%PXR_EXPIRE)
+ * @Wait: if its Sources are not 0 it begins waiting (%PXR_WAIT). It has no data
+ */
+typedef struct RQOptions {
+	const void *pName;
+	int64_t ExpireNs;
+	RQWait Wait;
+} RQOptions;
+
+/**
+ * PostARequestWith - as PostARequest(), of a request that has a name, waits, or expires
+ * @request: see PostARequest()
+ * @executor: see PostARequest()
+ * @owner: see PostARequest()
+ * @priority: see PostARequest()
+ * @flags: see PostARequest(), and %PXR_FAIL_FAST. The bits for what @options says are added
+ * @options: what it has
+ *
+ * Return: as PostARequest(); -EEXIST, -EOPNOTSUPP: TPMaxWaiting is 0, and what struct
+ * dxk_post_more says of waits.
+ */
+int PostARequestWith(void *request, Runnable *executor, void *owner, int priority,
+		     unsigned int flags, const RQOptions *options);
+
+/**
+ * PostARequestWithOf - as PostARequestWith(), to a given executive
+ * @mte: the executive, or %NULL
+ * @request: see PostARequestWith()
+ * @executor: see PostARequestWith()
+ * @owner: see PostARequestWith()
+ * @priority: see PostARequestWith()
+ * @flags: see PostARequestWith()
+ * @options: see PostARequestWith()
+ *
+ * Return: see PostARequestWith().
+ */
+int PostARequestWithOf(MTExecutive *mte, void *request, Runnable *executor, void *owner,
+		       int priority, unsigned int flags, const RQOptions *options);
+
+/**
+ * PostRequestsWith - as PostRequests(), of requests that have names, wait, or expire
+ * @posts: the requests
+ * @options: what each has
+ * @nr: how many, 1..INT_MAX
+ * @timeout_ns: see PostRequests()
+ * @reason: see PostRequests()
+ *
+ * Return: see PostRequests() and PostARequestWith().
+ */
+int PostRequestsWith(const RQPost *posts, const RQOptions *options, unsigned int nr,
+		     int64_t timeout_ns, unsigned int *reason);
+
+/**
+ * PostRequestsWithOf - as PostRequestsWith(), to a given executive
+ * @mte: the executive, or %NULL
+ * @posts: see PostRequestsWith()
+ * @options: see PostRequestsWith()
+ * @nr: see PostRequestsWith()
+ * @timeout_ns: see PostRequestsWith()
+ * @reason: see PostRequestsWith()
+ *
+ * Return: see PostRequestsWith().
+ */
+int PostRequestsWithOf(MTExecutive *mte, const RQPost *posts, const RQOptions *options,
+		       unsigned int nr, int64_t timeout_ns, unsigned int *reason);
+
+/**
+ * WakeRequest - call a request by its name (R-3)
+ * @name: as posted
+ *
+ * It ends the wait of one that waits for a call; of another one the next such wait.
+ *
+ * Return: 0; -ENOENT: there is none, or it has ended; -EOPNOTSUPP.
+ */
+int WakeRequest(const void *name);
+
+/**
+ * WakeRequestOf - as WakeRequest(), of a given executive
+ * @mte: the executive, or %NULL
+ * @name: see WakeRequest()
+ *
+ * Return: see WakeRequest().
+ */
+int WakeRequestOf(MTExecutive *mte, const void *name);
+
+/**
+ * CancelRequest - end a request by its name
+ * @name: as posted
+ *
+ * Return: %DXK_CANCEL_ENDED: no worker was given it, and it ends with -ECANCELED;
+ * %DXK_CANCEL_TOLD: it is told by ShouldStop() while it executes, or by its next turn; -ENOENT,
+ * -EOPNOTSUPP.
+ */
+int CancelRequest(const void *name);
+
+/**
+ * CancelRequestOf - as CancelRequest(), of a given executive
+ * @mte: the executive, or %NULL
+ * @name: see CancelRequest()
+ *
+ * Return: see CancelRequest().
+ */
+int CancelRequestOf(MTExecutive *mte, const void *name);
+
+/**
+ * CancelRequests - end all requests of an owner
+ * @owner: whose
+ *
+ * As if each had a name and CancelRequest() were called for it. It needs no TPMaxWaiting.
+ *
+ * Return: how many had not ended; -ENOENT: the owner has no requests.
+ */
+int CancelRequests(void *owner);
+
+/**
+ * CancelRequestsOf - as CancelRequests(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see CancelRequests()
+ *
+ * Return: see CancelRequests().
+ */
+int CancelRequestsOf(MTExecutive *mte, void *owner);
 
 /* --- rejoin ---------------------------------------------------------------- */
 

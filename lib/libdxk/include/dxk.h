@@ -340,6 +340,20 @@ int dxk_post_more(int member, const struct dxk_post_more *entries, unsigned int 
 		  int64_t timeout_ns, unsigned int *reason);
 
 /**
+ * dxk_post_more_flags - as dxk_post_more(), by a worker that helps while it waits
+ * @member: see dxk_post_more()
+ * @entries: see dxk_post_more()
+ * @nr: see dxk_post_more()
+ * @flags: %DXK_CALL_HELP or 0, see dxk_post_flags()
+ * @timeout_ns: see dxk_post_more()
+ * @reason: see dxk_post_more()
+ *
+ * Return: see dxk_post_more().
+ */
+int dxk_post_more_flags(int member, const struct dxk_post_more *entries, unsigned int nr,
+			unsigned int flags, int64_t timeout_ns, unsigned int *reason);
+
+/**
  * dxk_rejoin - collect completed requests of an owner (DX-50..DX-55, DX-87..DX-95)
  * @member: member descriptor of the calling thread
  * @owner: whose requests
