@@ -45,3 +45,11 @@ bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more)
 	dxk_event_enter(e, event);
 	return true;
 }
+
+/** dxk_event_forget - an event wakes its request no more, which the caller executes */
+void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event)
+{
+	spin_lock(&e->lock);
+	event->more = NULL;
+	spin_unlock(&e->lock);
+}

@@ -55,6 +55,7 @@ struct dxk_watch {
 };
 
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
+void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event);
 bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more);
 
 #endif /* _DXK_ENGINE_FIRE_H */

@@ -14,6 +14,7 @@
 #include <linux/wait.h>
 #include <net/sock.h>
 
+#include "engine/bin.h"
 #include "engine/calls.h"
 #include "engine/engine.h"
 #include "engine/fire.h"
@@ -163,10 +164,12 @@ static void dxk_watch_put_file(struct file *file)
 		sock_reset_flag(sock->sk, SOCK_LINGER);
 		release_sock(sock->sk);
 	}
-	if (current->flags & PF_KTHREAD)
+	if (current->flags & PF_KTHREAD) {
+		os_may_wait_for_user();
 		__fput_sync(file);
-	else
+	} else {
 		fput(file);
+	}
 }
 
 /* It waits for this file no more. */
@@ -184,6 +187,7 @@ static void dxk_watch_unset(struct dxk_file_watch *w)
 	dxk_watch_put_file(w->file);
 	mmdrop(w->mm);
 	w->file = NULL;
+	w->mm = NULL;
 }
 
 /* One that waits for nothing yet. */
@@ -267,6 +271,12 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 		return -EPERM;
 	if (file->f_op->owner == THIS_MODULE)
 		return -ELOOP;
+	/* What another process has waited for, nobody has to wait for here. */
+	if (more->watch && dxk_file_watch_of(more->watch)->mm != current->mm) {
+		dxk_event_forget(ws->engine, &more->watch->event);
+		dxk_bin_put(ws->engine, &more->watch->ref);
+		more->watch = NULL;
+	}
 	if (!more->watch) {
 		w = dxk_watch_make(ws);
 		if (IS_ERR(w))
@@ -274,7 +284,7 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 		more->watch = &w->watch;
 	}
 	w = dxk_file_watch_of(more->watch);
-	if (w->file == file && w->mm == current->mm && dxk_watch_is_hooked(w))
+	if (w->file == file && dxk_watch_is_hooked(w))
 		return dxk_watch_arm(w, events, false);
 
 	dxk_watch_unset(w);
@@ -356,8 +366,9 @@ bool dxk_watches_review(struct dxk_watches *ws)
 	while (left) {
 		w = dxk_watches_gone(ws, &left);
 		if (w) {
+			/* To let go of a file can take as long as its driver likes. */
 			if (dxk_detach(ws->engine, &w->watch, DXK_EVENT_GONE))
-				dxk_watch_let_go(&w->watch);
+				dxk_bin_put(ws->engine, &w->watch.ref);
 			dxk_watch_put(w);
 		}
 		cond_resched();

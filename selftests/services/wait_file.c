@@ -607,6 +607,38 @@ TEST_F(file, process_gone)
 	close(p[1]);
 }
 
+/* A worker of another process waits on, for the same file: then it is that one's wait. */
+TEST_F(file, another_process)
+{
+	struct dxk_work_more w;
+	int p[2], status;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(p));
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		self->t.member = dxk_member_create(self->t.ctx, DXK_MEMBER_CLIENT, NULL);
+		if (posts(&self->t, p[0], EPOLLIN) != 1 || write(p[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+	}
+	ASSERT_EQ(1, fetch(self->me, &w, dxt_late_ns()));
+	EXPECT_EQ(EPOLLIN, w.events);
+	EXPECT_EQ(1, read(p[0], &c, 1));
+	ASSERT_EQ(0, parks(self->me, &w, p[0], EPOLLIN));
+	kill(pid, SIGKILL);
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(-ETIMEDOUT, fetch(self->me, &w, 2500 * DXT_MS));
+	EXPECT_EQ(1, write(p[1], "x", 1));
+	ASSERT_EQ(1, fetch(self->me, &w, dxt_late_ns()));
+	EXPECT_EQ(EPOLLIN, w.events);
+	EXPECT_EQ(0, ends(self->me, &w, 0));
+	close(p[0]);
+	close(p[1]);
+}
+
 /* W-10: what a child does with its copies does not matter. */
 TEST_F(file, child)
 {
