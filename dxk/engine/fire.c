@@ -26,26 +26,6 @@ void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen)
 		os_kick(e, DXK_DISPATCHER);
 }
 
-/**
- * dxk_event_wait - a request begins to wait for an event
- * @e: the engine, locked
- * @more: of the request, WAITING
- *
- * Return: has it happened already? Then it is in the list, and somebody is to look.
- */
-bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more)
-{
-	struct dxk_event *event = &more->watch->event;
-
-	event->more = more;
-	/* pairs with that of xchg() in dxk_event_enter(), and with that in dxk_fired_run() */
-	smp_mb();
-	if (!READ_ONCE(event->seen))
-		return false;
-	dxk_event_enter(e, event);
-	return true;
-}
-
 /** dxk_event_forget - an event wakes its request no more, which the caller executes */
 void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event)
 {

@@ -9,8 +9,9 @@
  *
  * Invariants:
  *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
- *   fires stores first and then enters the list; who begins to wait stores @more, under the
- *   lock, and then looks at @seen. So one of them, or both, know of the other
+ *   fires stores first and then enters the list, which is emptied under the lock; the hold that
+ *   begins a wait looks at @seen, and stores @more. What it does not see enters the list too
+ *   late for any hold but a later one, which finds @more
  *   @pending is set exactly while the event is in a list, or is about to enter it: it enters
  *   once. It is cleared, with a full barrier, before @seen is looked at
  *   an event is freed when nobody can fire it any more, @more is NULL, and it is not @pending
@@ -56,6 +57,5 @@ struct dxk_watch {
 
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
 void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event);
-bool dxk_event_wait(struct dxk_engine *e, struct dxk_more *more);
 
 #endif /* _DXK_ENGINE_FIRE_H */

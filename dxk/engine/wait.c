@@ -7,6 +7,7 @@
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/os.h"
+#include "engine/stall.h"
 #include "engine/state.h"
 #include "engine/wait.h"
 #include "trace.h"
@@ -223,8 +224,7 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	e->stats.waits++;
 	if (wait->wait & DXK_WAIT_FILE) {
 		e->waits.files++;
-		if (unlikely(dxk_event_wait(e, more)))
-			dxk_owe(e, wakes);
+		more->watch->event.more = more;
 	}
 }
 
@@ -349,13 +349,15 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 	struct dxk_more *more = rqe->more;
 
 	dxk_rqe_leave(rqe);
-	e->waits.files -= !!(more->wait.wait & DXK_WAIT_FILE);
 	list_del_init(&more->kin);
 	list_del_init(&more->joiner);
 	if (more->ripe)
 		e->ready.asleep[rqe->lane]--;
 	more->ripe = false;
 	dxk_alarm_set(e, more, at, wakes);
+	/* Who is idle has no file to hope for any more. */
+	if (more->wait.wait & DXK_WAIT_FILE && !--e->waits.files)
+		dxk_stall_suspect(e, wakes);
 }
 
 static bool dxk_lane_has_room(const struct dxk_engine *e, u32 lane)

@@ -5,6 +5,7 @@
 #include "engine/dispatch.h"
 
 #include "actor.h"
+#include "device.h"
 #include "choice.h"
 #include "house.h"
 #include "model.h"
@@ -190,11 +191,6 @@ void os_poll_workers(struct dxk_engine *e)
 			sim_task_wake(a->task);
 }
 
-void os_empty_bin(struct dxk_engine *e)
-{
-	sim_fail("there are no files");
-}
-
 void os_disown(struct dxk_rqe *rqe)
 {
 	sim_fail("nothing is embedded");
@@ -206,5 +202,6 @@ void os_let_go(struct dxk_file_ref *files)
 
 void os_release(struct dxk_rqe *rqe)
 {
+	device_release(rqe);
 	model_free(model_of(rqe));
 }

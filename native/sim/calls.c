@@ -10,6 +10,7 @@
 
 #include "actor.h"
 #include "choice.h"
+#include "device.h"
 #include "house.h"
 #include "model.h"
 
@@ -81,6 +82,10 @@ static struct dxk_wait draw_wait(bool named)
 	if (wait.wait & DXK_WAIT_TIME) {
 		wait.deadline = sim_now + 1000 * choose(chance(8) ? 300000 : 3000);
 		wait.wait |= chance(8) ? DXK_WAIT_MASKED : 0;
+	}
+	if (chance(3)) {
+		wait.wait |= DXK_WAIT_FILE;
+		wait.events = 1;
 	}
 	if (!wait.wait)
 		wait.wait = DXK_WAIT_AGAIN;
@@ -169,10 +174,13 @@ static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 	entry->param = rq - model.rq;
 	/* Something to release, so that the end of each request is seen. */
 	rqe = dxk_rqe_make(&p->m->rqes, entry, (struct dxk_executor *)p->m);
-	if (dxk_more_make(p->m->engine, rqe, &more))
+	if (dxk_more_make(p->m->engine, rqe, &more)) {
 		dxk_rqe_drop(p->m, rqe);
-	else
-		list_add_tail(&rqe->link, &p->rqes);
+		return;
+	}
+	if (more.wait.wait & DXK_WAIT_FILE)
+		device_arm(rqe);
+	list_add_tail(&rqe->link, &p->rqes);
 }
 
 static void actor_fetch(struct actor *a, u32 max);
@@ -394,6 +402,8 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 		wait = draw_wait(rqe->more && rqe->more->named);
 		if (!dxk_wait_set(a->m.engine, rqe, &wait)) {
 			note("%u: %llu waits for %x", a->m.id, rqe->param, wait.wait);
+			if (wait.wait & DXK_WAIT_FILE)
+				device_arm(rqe);
 			rq->parks = true;
 			return;
 		}
@@ -475,6 +485,7 @@ void actor_execute(struct actor *a, struct dxk_rqe *rqe)
 	u64 mine = 1000 + rqe->param;
 	u32 nr = choose(3);
 
+	device_read(rqe);
 	if (a->depth == 3)
 		return;
 	a->depth++;

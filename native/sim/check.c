@@ -12,6 +12,7 @@
 
 #include "actor.h"
 #include "check.h"
+#include "device.h"
 #include "house.h"
 #include "model.h"
 
@@ -210,6 +211,16 @@ static u64 alarm_of(const struct dxk_more *more, u8 state)
 	return more->expire;
 }
 
+/* What can be read has been seen, and somebody is about to tell; or is looking. */
+static void check_file(const struct model_request *rq, const struct device *d)
+{
+	if (d->firing || d->w.event.pending)
+		return;
+	if (d->w.event.seen || (d->level && !d->armed))
+		sim_fail("request %u waits for a file that can be read",
+			 (u32)rq->rqe->param);
+}
+
 static void check_wait(const struct dxk_engine *e, const struct model_request *rq)
 {
 	const struct dxk_more *more = rq->rqe->more;
@@ -230,6 +241,8 @@ static void check_wait(const struct dxk_engine *e, const struct model_request *r
 	if (wait->wait & DXK_WAIT_JOIN && (!o || !model_coming(o->nr)) && !e->cancelling)
 		sim_fail("request %u waits for an owner that has nothing coming",
 			 (u32)rq->rqe->param);
+	if (wait->wait & DXK_WAIT_FILE && !e->cancelling)
+		check_file(rq, device_of(more->watch));
 	if (wait->wait & DXK_WAIT_MASKED && rq->turn)
 		return;
 	if (rq->turn && (more->cancelled || e->cancelling))
@@ -298,6 +311,17 @@ static void check_managers(const struct dxk_engine *e, const struct crew *c)
 		sim_fail("a manager sleeps and there are places for workers");
 }
 
+static bool waiting_for_files(void)
+{
+	u32 i;
+
+	for (i = 0; i < MODEL_REQUESTS; i++)
+		if (model.rq[i].state == DXK_WAITING &&
+		    model.rq[i].rqe->more->wait.wait & DXK_WAIT_FILE)
+			return true;
+	return false;
+}
+
 /* Nobody runs, and there is somebody who waits or something to do. */
 static bool stuck(const struct dxk_engine *e, const struct crew *c)
 {
@@ -307,7 +331,8 @@ static bool stuck(const struct dxk_engine *e, const struct crew *c)
 					      c->parked[0] + c->parked[1] + c->resting)
 		return false;
 	/* The clock goes on, and there is somebody for what it brings. */
-	if (c->idle[0] + c->idle[1] && !RB_EMPTY_ROOT(&e->waits.alarms.rb_root))
+	if (c->idle[0] + c->idle[1] &&
+	    (!RB_EMPTY_ROOT(&e->waits.alarms.rb_root) || waiting_for_files()))
 		return false;
 	if (asleep)
 		return true;
@@ -358,6 +383,17 @@ void check_told(void)
 
 /* --- when -------------------------------------------------------------------- */
 
+/* Something has happened, and thread 700 has been told, or is about it. */
+static void check_events(const struct dxk_engine *e)
+{
+	const struct control *c = &house.control[DXK_DISPATCHER];
+
+	if ((llist_empty(&e->waits.fired) && !e->waits.firing) || e->owing || !c->task || c->stop)
+		return;
+	if (c->task->state == SIM_ASLEEP && !c->kicked && !devices_firing())
+		sim_fail("something has happened, and nobody is told");
+}
+
 /* What is cancelled with its owner is looked at in this hold, or owed. */
 static void check_purges(const struct dxk_engine *e)
 {
@@ -385,6 +421,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_crew(e, &c);
 	check_sleepers(excused);
 	check_purges(e);
+	check_events(e);
 	check_waits(e, excused);
 	check_stall(e, &c, excused);
 	if (excused)

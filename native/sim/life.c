@@ -9,6 +9,7 @@
 #include "actor.h"
 #include "check.h"
 #include "choice.h"
+#include "device.h"
 #include "house.h"
 #include "model.h"
 
@@ -183,6 +184,7 @@ static void close_context(void)
 		sim_nap(NSEC_PER_MSEC);
 	}
 	walker_stop();
+	devices_stop();
 	order_acquire(&house.e.lock);
 }
 
@@ -201,6 +203,7 @@ void house_main(void *arg)
 	dxk_policy_default(&e->policy, 4);
 	house.policy = e->policy;
 	walker_start();
+	devices_start();
 	house_set_policy(false);
 	for (i = 0; i < ARRAY_SIZE(house.space); i++) {
 		house.space[i] = dxk_space_new(e);

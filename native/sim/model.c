@@ -429,6 +429,9 @@ static void check_woken(const struct model_request *rq, const struct dxk_rqe *rq
 	case DXK_WAKE_CALL:
 		is = wait->wait & DXK_WAIT_CALL && more->named;
 		break;
+	case DXK_WAKE_FILE:
+		is = wait->wait & DXK_WAIT_FILE && more->watch;
+		break;
 	case DXK_WAKE_RESULT:
 		is = wait->wait & DXK_WAIT_RESULT &&
 		     (!o || !model_coming(o->nr) || o->idle >= rq->parked ||

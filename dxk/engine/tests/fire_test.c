@@ -115,26 +115,6 @@ static void fire_any_time(struct kunit *test)
 	ends(ps, m, rqe);
 }
 
-/* Seen between the look at it and the begin of the wait: the hold that begins it looks again. */
-static void fire_as_it_begins(struct kunit *test)
-{
-	struct puppets *ps = start(test, 1);
-	struct dxk_watch *w = watch(ps);
-	struct dxk_rqe *rqe = post(ps, w);
-
-	/* The list has told, and nobody was there. */
-	w->event.more = NULL;
-	dxk_event_fire(ps->e, &w->event, READABLE);
-	dxk_sweep(ps->e, true);
-	EXPECT_IS(rqe->state, DXK_WAITING);
-	spin_lock(&ps->e->lock);
-	EXPECT(dxk_event_wait(ps->e, rqe->more));
-	spin_unlock(&ps->e->lock);
-	dxk_sweep(ps->e, true);
-	comes(ps, worker(ps, 0), rqe, READABLE);
-	ends(ps, worker(ps, 0), rqe);
-}
-
 /* More than a hold can afford: in their order, and what comes meanwhile behind the rest. */
 static void fire_many(struct kunit *test)
 {
@@ -213,7 +193,6 @@ static void fire_is_hope(struct kunit *test)
 
 static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_any_time),
-	KUNIT_CASE(fire_as_it_begins),
 	KUNIT_CASE(fire_many),
 	KUNIT_CASE(fire_detach),
 	KUNIT_CASE(fire_is_hope),
