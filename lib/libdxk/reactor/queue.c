@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * The queues, and where their buffers come from.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Of a default buffer, its header included: a page of most machines */
+#define BUFFER_SIZE	4096
+/* Buffers in one writev() */
+#define PIECES		16
+
+static atomic_ulong in_use;
+
+static Buffer *new_buffer(BufferFactory *self)
+{
+	Buffer *b = malloc(BUFFER_SIZE);
+
+	(void)self;
+	if (b) {
+		*b = (Buffer){ .Size = BUFFER_SIZE - sizeof(*b) };
+		atomic_fetch_add(&in_use, 1);
+	}
+	return b;
+}
+
+static void return_buffer(BufferFactory *self, Buffer *buffer)
+{
+	(void)self;
+	free(buffer);
+	atomic_fetch_sub(&in_use, 1);
+}
+
+BufferFactory *BufferFactory_default(void)
+{
+	static BufferFactory factory = { new_buffer, return_buffer };
+
+	return &factory;
+}
+
+unsigned long BufferFactory_inUse(void)
+{
+	return atomic_load(&in_use);
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static void free_chain(BufferFactory *f, Buffer *b)
+{
+	Buffer *next;
+
+	for (; b; b = next) {
+		next = b->Next;
+		f->returnBuffer(f, b);
+	}
+}
+
+/* Appends to a chain; on failure it is what it was. */
+static int append(BufferFactory *f, Buffer **first, Buffer **last, const char *data, size_t len)
+{
+	Buffer *b, *head = NULL, *tail = NULL;
+	size_t n = *last ? min_size((*last)->Size - (*last)->End, len) : 0, at = n;
+
+	while (at < len) {
+		b = f->newBuffer(f);
+		if (!b) {
+			free_chain(f, head);
+			return -ENOMEM;
+		}
+		b->End = min_size(b->Size, len - at);
+		memcpy(b->Data, data + at, b->End);
+		at += b->End;
+		if (tail)
+			tail->Next = b;
+		else
+			head = b;
+		tail = b;
+	}
+	if (n) {
+		memcpy((*last)->Data + (*last)->End, data, n);
+		(*last)->End += n;
+	}
+	if (head) {
+		if (*last)
+			(*last)->Next = head;
+		else
+			*first = head;
+		*last = tail;
+	}
+	return 0;
+}
+
+/* Drops @count bytes, which there are. */
+static void drop(BufferFactory *f, Buffer **first, Buffer **last, size_t count)
+{
+	while (count) {
+		Buffer *b = *first;
+		size_t n = min_size(b->End - b->Begin, count);
+
+		b->Begin += n;
+		count -= n;
+		if (b->Begin < b->End)
+			break;
+		*first = b->Next;
+		if (!*first)
+			*last = NULL;
+		f->returnBuffer(f, b);
+	}
+}
+
+/* --- messages -------------------------------------------------------------------- */
+
+void Message_free(Message *message)
+{
+	free(message);
+}
+
+/* --- input ------------------------------------------------------------------------- */
+
+static void input_init(InputQueue *q, BufferFactory *factory)
+{
+	*q = (InputQueue){ .factory = factory ? factory : BufferFactory_default() };
+}
+
+InputQueue *InputQueue_create(BufferFactory *factory)
+{
+	InputQueue *q = malloc(sizeof(*q));
+
+	if (q)
+		input_init(q, factory);
+	return q;
+}
+
+void InputQueue_destroy(InputQueue *queue)
+{
+	if (queue)
+		InputQueue_discardBytes(queue, queue->len);
+	free(queue);
+}
+
+ssize_t InputQueue_fillFrom(InputQueue *queue, int fd)
+{
+	BufferFactory *f = queue->factory;
+	Buffer *b = queue->last, *own = NULL;
+	ssize_t n;
+
+	if (!b || b->End == b->Size) {
+		b = own = f->newBuffer(f);
+		if (!b)
+			return -ENOMEM;
+	}
+	do
+		n = read(fd, b->Data + b->End, b->Size - b->End);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		int err = errno;
+
+		if (own)
+			f->returnBuffer(f, own);
+		return n ? -err : 0;
+	}
+	b->End += (size_t)n;
+	queue->len += (size_t)n;
+	if (own) {
+		if (queue->last)
+			queue->last->Next = own;
+		else
+			queue->first = own;
+		queue->last = own;
+	}
+	return n;
+}
+
+int InputQueue_put(InputQueue *queue, const void *data, size_t len)
+{
+	int rc = append(queue->factory, &queue->first, &queue->last, data, len);
+
+	if (!rc)
+		queue->len += len;
+	return rc;
+}
+
+bool InputQueue_isEmpty(const InputQueue *queue)
+{
+	return !queue->len;
+}
+
+size_t InputQueue_length(const InputQueue *queue)
+{
+	return queue->len;
+}
+
+ssize_t InputQueue_indexOf(const InputQueue *queue, char byte)
+{
+	size_t at = 0;
+
+	for (const Buffer *b = queue->first; b; b = b->Next) {
+		const char *p = memchr(b->Data + b->Begin, byte, b->End - b->Begin);
+
+		if (p)
+			return (ssize_t)(at + (size_t)(p - b->Data) - b->Begin);
+		at += b->End - b->Begin;
+	}
+	return -1;
+}
+
+Message *InputQueue_dequeueBytes(InputQueue *queue, size_t count)
+{
+	size_t at = 0, n;
+	Message *m;
+
+	count = min_size(count, queue->len);
+	m = malloc(sizeof(*m) + count + 1);
+	if (!m)
+		return NULL;
+	m->Len = count;
+	for (const Buffer *b = queue->first; at < count; b = b->Next) {
+		n = min_size(b->End - b->Begin, count - at);
+		memcpy(m->Data + at, b->Data + b->Begin, n);
+		at += n;
+	}
+	m->Data[count] = 0;
+	InputQueue_discardBytes(queue, count);
+	return m;
+}
+
+void InputQueue_discardBytes(InputQueue *queue, size_t count)
+{
+	count = min_size(count, queue->len);
+	drop(queue->factory, &queue->first, &queue->last, count);
+	queue->len -= count;
+}
+
+/* --- output ------------------------------------------------------------------------ */
+
+static void output_init(OutputQueue *q, BufferFactory *factory, size_t limit)
+{
+	*q = (OutputQueue){
+		.factory = factory ? factory : BufferFactory_default(),
+		.limit = limit,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+	};
+}
+
+OutputQueue *OutputQueue_create(BufferFactory *factory, size_t limit)
+{
+	OutputQueue *q = malloc(sizeof(*q));
+
+	if (q)
+		output_init(q, factory, limit);
+	return q;
+}
+
+static void free_part(OutputQueue *q, struct dxr_part *p)
+{
+	free_chain(q->factory, p->first);
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+}
+
+static void discard_all(OutputQueue *q)
+{
+	struct dxr_part *p, *next;
+
+	pthread_mutex_lock(&q->lock);
+	p = q->first;
+	q->first = q->last = NULL;
+	q->len = 0;
+	pthread_mutex_unlock(&q->lock);
+	for (; p; p = next) {
+		next = p->next;
+		free_part(q, p);
+	}
+}
+
+void OutputQueue_destroy(OutputQueue *queue)
+{
+	if (!queue)
+		return;
+	discard_all(queue);
+	pthread_mutex_destroy(&queue->lock);
+	free(queue);
+}
+
+bool OutputQueue_isEmpty(OutputQueue *queue)
+{
+	bool empty;
+
+	pthread_mutex_lock(&queue->lock);
+	empty = !queue->first;
+	pthread_mutex_unlock(&queue->lock);
+	return empty;
+}
+
+size_t OutputQueue_length(OutputQueue *queue)
+{
+	size_t len;
+
+	pthread_mutex_lock(&queue->lock);
+	len = queue->len;
+	pthread_mutex_unlock(&queue->lock);
+	return len;
+}
+
+/* The last part if bytes can follow it, or a new one behind it. */
+static struct dxr_part *open_part(OutputQueue *q)
+{
+	struct dxr_part *p = q->last;
+
+	if (p && p->fd < 0)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->fd = -1;
+	return p;
+}
+
+bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, int fd,
+			     off_t offset, size_t count)
+{
+	bool taken = false;
+	struct dxr_part *p;
+
+	pthread_mutex_lock(&queue->lock);
+	if (queue->limit && queue->len >= queue->limit)
+		goto out;
+	p = open_part(queue);
+	if (!p)
+		goto out;
+	if (append(queue->factory, &p->first, &p->last, data, len)) {
+		if (p != queue->last)
+			free(p);
+		goto out;
+	}
+	queue->len += len;
+	p->fd = fd;
+	p->offset = offset;
+	p->count = count;
+	if (p != queue->last) {
+		if (queue->last)
+			queue->last->next = p;
+		else
+			queue->first = p;
+		queue->last = p;
+	}
+	taken = true;
+out:
+	pthread_mutex_unlock(&queue->lock);
+	return taken;
+}
+
+bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len)
+{
+	return !len || OutputQueue_enqueueFile(queue, data, len, -1, 0, 0);
+}
+
+static ssize_t write_buffers(int fd, Buffer *b, bool more)
+{
+	struct iovec iov[PIECES];
+	struct msghdr msg = { .msg_iov = iov };
+	ssize_t n;
+
+	for (; b && msg.msg_iovlen < PIECES; b = b->Next)
+		iov[msg.msg_iovlen++] = (struct iovec){ b->Data + b->Begin, b->End - b->Begin };
+	do {
+		n = sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0));
+		if (n < 0 && errno == ENOTSOCK)
+			n = writev(fd, iov, (int)msg.msg_iovlen);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/*
+ * Holds the lock while it writes, which does not block: so what two threads drain stays in order.
+ */
+int OutputQueue_drainTo(OutputQueue *queue, int fd)
+{
+	struct dxr_part *p;
+	ssize_t n;
+	int rc = 0;
+
+	pthread_mutex_lock(&queue->lock);
+	while (!rc && (p = queue->first)) {
+		if (p->first) {
+			n = write_buffers(fd, p->first, p->fd >= 0 && p->count);
+			if (n > 0) {
+				drop(queue->factory, &p->first, &p->last, (size_t)n);
+				queue->len -= (size_t)n;
+			}
+		} else if (p->fd >= 0 && p->count) {
+			n = sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));
+			if (n > 0)
+				p->count -= (size_t)n;
+			else
+				n = n ? -errno : -EIO;
+		} else {
+			queue->first = p->next;
+			if (!p->next)
+				queue->last = NULL;
+			free_part(queue, p);
+			continue;
+		}
+		if (n < 0 && n != -EINTR)
+			rc = (int)n;
+	}
+	pthread_mutex_unlock(&queue->lock);
+	return rc;
+}
