@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, the queues of a reactor: bytes that came in pieces, bytes that are still to be
- * written, and where the buffers of both come from. Names are those of the NIO reactor.
+ * libdxk, a reactor: channels whose input is handled by workers when it is there. Names are
+ * those of the NIO reactor.
  *
- * =============  ==============================================  ===================
- * its name       name here                                       behaviours
- * =============  ==============================================  ===================
- * InputQueue     InputQueue_fillFrom, _isEmpty, _indexOf,        NI-12, NI-18
- *                _dequeueBytes, _discardBytes
- * OutputQueue    OutputQueue_isEmpty, _drainTo, _enqueue         NI-14, NI-15, NI-17
- * BufferFactory  struct BufferFactory: newBuffer, returnBuffer   NI-18
- * =============  ==============================================  ===================
+ * ================  =====================================================  ===================
+ * its name          name here                                              behaviours
+ * ================  =====================================================  ===================
+ * Dispatcher        Dispatcher_create, _registerChannel,                   NI-1, NI-2, NI-8,
+ *                   _unregisterChannel, _dispatch, _shutdown, _destroy     NI-10, NI-19, NI-20
+ * InputHandler      struct InputHandler: nextMessage, handleInput,         NI-9, NI-13, NI-24
+ *                   starting, started, stopping, stopped
+ * ChannelFacade     ChannelFacade_inputQueue, _outputQueue, _setHandler,   NI-3..NI-7, NI-16,
+ *                   _getInterestOps, _modifyInterestOps                    NI-21
+ * StandardAcceptor  StandardAcceptor_create, struct InputHandlerFactory    NI-1, NI-23
+ * InputQueue        InputQueue_fillFrom, _isEmpty, _indexOf,               NI-12, NI-18
+ *                   _dequeueBytes, _discardBytes
+ * OutputQueue       OutputQueue_isEmpty, _drainTo, _enqueue                NI-14, NI-15, NI-17
+ * BufferFactory     struct BufferFactory: newBuffer, returnBuffer          NI-18
+ * ================  =====================================================  ===================
  *
- * An input queue is used by one thread at a time, an output queue by any.
+ * There is no select loop and no thread of the reactor: a channel is a request of an executive
+ * (see dx.h) that waits for its file. A worker executes its turn: it writes what is queued, reads
+ * what is there, calls the handler for each whole message, and the request waits again. So a
+ * channel has one turn at a time and none while it waits, whatever its peer does (NI-25).
  */
 #ifndef _DX_REACTOR_H
 #define _DX_REACTOR_H
@@ -22,12 +32,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <dx.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct Buffer Buffer;
 typedef struct BufferFactory BufferFactory;
+typedef struct ChannelFacade ChannelFacade;
+typedef struct Dispatcher Dispatcher;
+typedef struct InputHandler InputHandler;
+typedef struct InputHandlerFactory InputHandlerFactory;
 typedef struct InputQueue InputQueue;
 typedef struct Message Message;
 typedef struct OutputQueue OutputQueue;
@@ -185,6 +201,299 @@ bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len);
  */
 bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, int fd,
 			     off_t offset, size_t count);
+
+/* --- handlers ---------------------------------------------------------------- */
+
+/**
+ * MESSAGE_EMPTY - what nextMessage returns when it has dropped bytes and is to be called again
+ */
+#define MESSAGE_EMPTY	(&Message_empty)
+extern Message Message_empty;
+
+/**
+ * struct InputHandler - what handles the input of a channel
+ * @nextMessage: takes the next whole message out of the channel's input queue; %NULL: it needs
+ *	more bytes first; %MESSAGE_EMPTY: it took out what is no message (NI-12, NI-13). It is
+ *	called while there are bytes
+ * @handleInput: handles a message, which is freed when it returns. Return: 0, or a negative
+ *	errno: the channel ends at once (NI-9)
+ * @starting: the channel has its first turn; @started: it follows at once. What is queued there
+ *	is the first that is written
+ * @stopping: there will be no more input, for whatever reason. After the end of the input what is
+ *	queued here is still written (NI-16)
+ * @stopped: the channel has ended and its file is closed. It is the last call and may free the
+ *	handler
+ *
+ * %NULL is allowed but for @nextMessage and @handleInput. No two of them are called at a time
+ * for one channel, in the order starting, started, messages, stopping, stopped, each but messages
+ * once (NI-24). A channel that ends before its first turn has @stopped alone.
+ *
+ * Context: a worker; @stopping and @stopped the thread in Dispatcher_dispatch() when the channel
+ * was ended while it had no turn, or its worker died amid one.
+ */
+struct InputHandler {
+	Message *(*nextMessage)(InputHandler *self, ChannelFacade *facade);
+	int (*handleInput)(InputHandler *self, Message *message, ChannelFacade *facade);
+	void (*starting)(InputHandler *self, ChannelFacade *facade);
+	void (*started)(InputHandler *self, ChannelFacade *facade);
+	void (*stopping)(InputHandler *self, ChannelFacade *facade);
+	void (*stopped)(InputHandler *self, ChannelFacade *facade);
+};
+
+/* --- the dispatcher ---------------------------------------------------------- */
+
+/**
+ * enum DispatcherOverload - what an acceptor does at a threshold of DispatcherOptions (NI-23)
+ * @OVERLOAD_NOTHING: accepts further connections as before
+ * @OVERLOAD_PRIORITIZE: those that it accepts from then on have @LowPriority
+ * @OVERLOAD_QUEUE: accepts none until it is below; they wait in the socket
+ * @OVERLOAD_REJECT: accepts and closes them, with @RejectText
+ * @OVERLOAD_REDIRECT: accepts them and gives them to @redirect
+ */
+enum DispatcherOverload {
+	OVERLOAD_NOTHING,
+	OVERLOAD_PRIORITIZE,
+	OVERLOAD_QUEUE,
+	OVERLOAD_REJECT,
+	OVERLOAD_REDIRECT,
+};
+
+/**
+ * struct DispatcherOptions - the configuration of a dispatcher; 0 is the default of each field
+ * @Priority: of the requests of channels
+ * @LowPriority: with %OVERLOAD_PRIORITIZE
+ * @MaxReads: buffers that a turn fills, 16: then the channel queues behind its equals
+ * @InputLimit: bytes in an input queue from which the channel is not read, 64 KiB; below half of
+ *	it, it is again (NI-17)
+ * @OutputLimit: bytes in an output queue from which OutputQueue_enqueue() returns false, 4 MiB
+ * @IdleNs: how long a channel may neither read nor write a byte: then it ends; 0: for ever
+ * @Factory: of the buffers
+ * @MaxChannels: threshold of @Overload: channels, but for acceptors; 0: none
+ * @MaxQueued: threshold of @Overload: bytes in all output queues; 0: none
+ * @Overload: enum DispatcherOverload
+ * @RejectText: with %OVERLOAD_REJECT what is sent, @RejectLen bytes; it stays in place
+ * @RejectLen: as far as the socket takes them at once
+ * @redirect: with %OVERLOAD_REDIRECT; the descriptor is its own. Context: a worker
+ * @RedirectArg: its first argument
+ * @Reserved: 0
+ */
+typedef struct DispatcherOptions {
+	int Priority;
+	int LowPriority;
+	unsigned int MaxReads;
+	unsigned int Overload;
+	size_t InputLimit;
+	size_t OutputLimit;
+	int64_t IdleNs;
+	BufferFactory *Factory;
+	unsigned int MaxChannels;
+	unsigned int RejectLen;
+	size_t MaxQueued;
+	const void *RejectText;
+	void (*redirect)(void *arg, int fd);
+	void *RedirectArg;
+	void *Reserved[2];
+} DispatcherOptions;
+
+/**
+ * struct DispatcherStatus - what a dispatcher has done
+ * @Channels: that live, acceptors too
+ * @Turns: that workers have executed
+ * @BytesIn: read
+ * @BytesOut: written from memory
+ * @Queued: bytes in output queues
+ * @Accepted: connections that became channels
+ * @Refused: that did not: overload, no handler, no memory
+ * @Died: channels that ended with an error
+ */
+typedef struct DispatcherStatus {
+	uint64_t Channels;
+	uint64_t Turns;
+	uint64_t BytesIn;
+	uint64_t BytesOut;
+	uint64_t Queued;
+	uint64_t Accepted;
+	uint64_t Refused;
+	uint64_t Died;
+} DispatcherStatus;
+
+/**
+ * Dispatcher_create - a dispatcher without channels
+ * @executive: whose workers execute its channels' turns, or %NULL: see dx.h. Its TPMaxWaiting and
+ *	TPMaxRequests bound the channels
+ * @options: copied; %NULL for the defaults
+ *
+ * Return: the dispatcher, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EINVAL,
+ * ENOMEM, ENXIO, ESHUTDOWN.
+ */
+Dispatcher *Dispatcher_create(MTExecutive *executive, const DispatcherOptions *options);
+
+/**
+ * Dispatcher_destroy - end all channels and free the dispatcher
+ * @dispatcher: in which no thread is; or %NULL. Its executive still exists
+ *
+ * Waits for the turns that execute. Not for a worker.
+ */
+void Dispatcher_destroy(Dispatcher *dispatcher);
+
+/**
+ * Dispatcher_registerChannel - give a file to the dispatcher, with what handles its input (NI-19)
+ * @dispatcher: of the channel
+ * @fd: a file that poll(2) knows: a socket, pipe, terminal ... It is made non-blocking, and belongs
+ *	to the channel, which closes it, when 0 was returned
+ * @handler: its methods are called from now on
+ * @facade: out, may be %NULL; to be given back by ChannelFacade_release()
+ *
+ * Context: any thread.
+ * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -EAGAIN: TPMaxWaiting or
+ * TPMaxRequests is reached; -EINVAL, -ENOMEM.
+ */
+int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *handler,
+			       ChannelFacade **facade);
+
+/**
+ * Dispatcher_unregisterChannel - end a channel (NI-20)
+ * @facade: whose. A handler of its that executes ends first; then stopping and stopped are called,
+ *	and the file is closed. What is queued is not written
+ *
+ * Context: any thread; no error: one that has ended stays ended.
+ */
+void Dispatcher_unregisterChannel(ChannelFacade *facade);
+
+/**
+ * Dispatcher_dispatch - be there for channels that ended, until Dispatcher_shutdown()
+ * @dispatcher: which; one thread of the program at least is to be in here, and sleeps
+ *
+ * Return: 0: shut down, all channels have ended; -ECANCELED: so has the executive; -EINTR: a
+ * signal handler without SA_RESTART; -EDEADLK: the caller is a worker.
+ */
+int Dispatcher_dispatch(Dispatcher *dispatcher);
+
+/**
+ * Dispatcher_shutdown - end all channels, take no more, and end Dispatcher_dispatch()
+ * @dispatcher: which
+ *
+ * Context: any thread, handlers too.
+ */
+void Dispatcher_shutdown(Dispatcher *dispatcher);
+
+/**
+ * Dispatcher_status - what a dispatcher has done so far
+ * @dispatcher: which
+ * @status: out
+ */
+void Dispatcher_status(Dispatcher *dispatcher, DispatcherStatus *status);
+
+/* --- channels ---------------------------------------------------------------- */
+
+/* For ChannelFacade_modifyInterestOps() */
+#define OP_READ		1
+#define OP_WRITE	4
+#define OP_ACCEPT	16
+
+/**
+ * ChannelFacade_inputQueue - what was read and not yet handled
+ *
+ * Context: the handler's methods.
+ */
+InputQueue *ChannelFacade_inputQueue(ChannelFacade *facade);
+
+/**
+ * ChannelFacade_outputQueue - what is to be written (NI-14, NI-15)
+ *
+ * Who enqueues need not do more: the channel has a turn if it has none. One that has ended takes
+ * nothing.
+ *
+ * Context: any thread.
+ */
+OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade);
+
+/**
+ * ChannelFacade_setHandler - another handler, from the next message on (NI-21)
+ *
+ * Context: any thread; the one before may still execute.
+ */
+void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler);
+
+/**
+ * ChannelFacade_getInterestOps - what the channel waits for, or will after its turn
+ *
+ * Return: %OP_READ: to be read; %OP_WRITE: to be written, as the output queue is not empty;
+ * %OP_ACCEPT: it is an acceptor.
+ */
+int ChannelFacade_getInterestOps(ChannelFacade *facade);
+
+/**
+ * ChannelFacade_modifyInterestOps - read or accept, or not (NI-5)
+ * @facade: which
+ * @set: %OP_READ, %OP_ACCEPT
+ * @reset: the same; %OP_WRITE is taken and means nothing, in both: see NI-14
+ *
+ * A turn that executes reads on with the new ops, one that begins later has them.
+ *
+ * Context: any thread.
+ * Return: 0 or -EINVAL.
+ */
+int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
+
+/**
+ * ChannelFacade_close - read no more, and end when the output queue is empty (NI-16)
+ *
+ * Context: any thread.
+ */
+void ChannelFacade_close(ChannelFacade *facade);
+
+/**
+ * ChannelFacade_awaitDrain - handle no more input until another channel's output queue is half
+ *	empty
+ * @facade: the caller's
+ * @other: another one; or the same: until its own is
+ *
+ * So nothing waits in a handler that feeds a slow channel. It is over when @other has ended.
+ *
+ * Context: methods of @facade's handler.
+ * Return: 0; -EALREADY: it awaits one.
+ */
+int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other);
+
+/**
+ * ChannelFacade_hold - keep the facade itself valid beyond stopped
+ *
+ * Its functions do nothing and return false or 0 then.
+ *
+ * Return: @facade.
+ */
+ChannelFacade *ChannelFacade_hold(ChannelFacade *facade);
+void ChannelFacade_release(ChannelFacade *facade);
+
+/* --- accepting --------------------------------------------------------------- */
+
+/**
+ * struct InputHandlerFactory - handlers of accepted connections
+ * @newHandler: for a connection, or %NULL: it is closed
+ * @deleteHandler: what @newHandler returned, after stopped, or if the connection became no
+ *	channel; may be %NULL
+ *
+ * Context: any thread.
+ */
+struct InputHandlerFactory {
+	InputHandler *(*newHandler)(InputHandlerFactory *self, int fd);
+	void (*deleteHandler)(InputHandlerFactory *self, InputHandler *handler);
+};
+
+/**
+ * StandardAcceptor_create - accept the connections of a socket, as channels of a dispatcher
+ * @dispatcher: of the connections and of the acceptor, which is a channel, too
+ * @fd: listens; belongs to the acceptor when 0 was returned
+ * @factory: of their handlers
+ * @facade: out, may be %NULL; see Dispatcher_registerChannel()
+ *
+ * Without descriptors or memory it looks again after 100 ms (NI-10).
+ *
+ * Return: as Dispatcher_registerChannel().
+ */
+int StandardAcceptor_create(Dispatcher *dispatcher, int fd, InputHandlerFactory *factory,
+			    ChannelFacade **facade);
 
 #ifdef __cplusplus
 }

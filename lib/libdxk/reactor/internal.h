@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The queues.
+ * A reactor. Each channel is one request: its name is the facade, its owner the dispatcher, and it
+ * has its result collected by Dispatcher_dispatch(), which so hears of those that end without a
+ * turn. A change that another thread makes is noted under F; the turn that executes takes it up
+ * as it ends, and if there is none the request is called, which causes one. So nobody but the
+ * turn decides what the channel waits for, and no change is lost.
  *
- *   O	queue.lock of an output queue; nests in nothing and nothing nests in it
+ * Locks, D within none, F within D, O innermost:
+ *
+ *   D	dispatcher.lock: which channels there are, and who awaits whose drain
+ *   F	facade.lock: what others want of a channel, and whether it has a turn
+ *   O	queue.lock of an output queue
+ *   R	no lock: the turn; while there is none and will be none, who collects the request
  *   T	no lock: whoever uses the queue, one thread at a time
  *   C	no lock: does not change
  */
@@ -10,6 +19,7 @@
 #define _DX_REACTOR_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "dx_reactor.h"
 
@@ -31,9 +41,78 @@ struct dxr_part {
 struct OutputQueue {
 	BufferFactory *factory;		/* C */
 	size_t limit;			/* C */
+	ChannelFacade *facade;		/* C: whose, or NULL */
 	pthread_mutex_t lock;
 	struct dxr_part *first, *last;	/* O */
 	size_t len;			/* O: bytes in buffers */
+	bool closed;			/* O: takes no more */
 };
+
+struct Dispatcher {
+	MTExecutive *mte;		/* C */
+	DispatcherOptions options;	/* C */
+	Runnable gate;			/* C: of the request that is there until the shutdown */
+	pthread_mutex_t lock;
+	ChannelFacade **by_fd;		/* D: whose descriptor it is, or NULL */
+	unsigned int nr_fds;		/* D: entries of @by_fd */
+	unsigned int channels;		/* D: without acceptors */
+	unsigned int live;		/* D: facades of which a request exists */
+	bool shut;			/* D: there will be no more */
+	ChannelFacade *held;		/* D: acceptors that wait for less load */
+	atomic_size_t queued;
+	atomic_ullong turns, in, out, accepted, refused, died;
+};
+
+struct ChannelFacade {
+	Runnable base;			/* C: executes its turns */
+	Dispatcher *dispatcher;		/* C */
+	InputHandlerFactory *factory;	/* C: of an acceptor; or of @made */
+	InputHandler *made;		/* C: by the factory, or NULL */
+	bool acceptor;			/* C */
+	atomic_uint holds;
+	InputQueue in;			/* R */
+	OutputQueue out;
+	pthread_mutex_t lock;
+	int fd;				/* R, written D; -1: there is none any more */
+	InputHandler *handler;		/* F; NULL: an acceptor's */
+	int ops;			/* F: OP_READ or OP_ACCEPT, or 0 */
+	bool running;			/* F: has a turn that will look at what others want */
+	bool called;			/* F: one will follow, no need to call again */
+	bool look;			/* F: what the turn has looked at may have changed */
+	bool leave;			/* F: ends at once */
+	bool close;			/* F: ends when its output is written */
+	bool paused;			/* F: awaits a drain */
+	ChannelFacade *next_waiter;	/* D: of those that await the same */
+	ChannelFacade *waiters;		/* D: who await this one's */
+	atomic_bool awaited;		/* there are some; written D */
+	ChannelFacade *next_held;	/* D */
+	bool eof, full, hung, more;	/* R */
+	bool started, stopping, ended;	/* R */
+	uint64_t active;		/* R: when bytes moved last, with IdleNs */
+};
+
+/* queue.c */
+void dxr_input_init(InputQueue *q, BufferFactory *factory);
+void dxr_output_init(OutputQueue *q, BufferFactory *factory, size_t limit, ChannelFacade *f);
+void dxr_output_close(OutputQueue *q);
+
+/* dispatcher.c */
+int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFactory *factory,
+		 bool acceptor, int priority, ChannelFacade **facade);
+bool dxr_overloaded(Dispatcher *d, ChannelFacade *hold);
+int dxr_forget(ChannelFacade *f);
+void dxr_overload_ends(Dispatcher *d);
+
+/* channel.c */
+int dxr_channel_turn(Runnable *self, void *request);
+void dxr_channel_end(ChannelFacade *f, int status);
+void dxr_call(ChannelFacade *f, bool look);
+void dxr_resume(ChannelFacade *f);
+void dxr_drained(ChannelFacade *f, size_t written);
+int dxr_begin(ChannelFacade *f, const RQElement *me);
+int dxr_wait(ChannelFacade *f, RQWait *wait);
+
+/* acceptor.c */
+int dxr_acceptor_turn(Runnable *self, void *request);
 
 #endif /* _DX_REACTOR_INTERNAL_H */

@@ -130,7 +130,7 @@ void Message_free(Message *message)
 
 /* --- input ------------------------------------------------------------------------- */
 
-static void input_init(InputQueue *q, BufferFactory *factory)
+void dxr_input_init(InputQueue *q, BufferFactory *factory)
 {
 	*q = (InputQueue){ .factory = factory ? factory : BufferFactory_default() };
 }
@@ -140,7 +140,7 @@ InputQueue *InputQueue_create(BufferFactory *factory)
 	InputQueue *q = malloc(sizeof(*q));
 
 	if (q)
-		input_init(q, factory);
+		dxr_input_init(q, factory);
 	return q;
 }
 
@@ -246,11 +246,12 @@ void InputQueue_discardBytes(InputQueue *queue, size_t count)
 
 /* --- output ------------------------------------------------------------------------ */
 
-static void output_init(OutputQueue *q, BufferFactory *factory, size_t limit)
+void dxr_output_init(OutputQueue *q, BufferFactory *factory, size_t limit, ChannelFacade *f)
 {
 	*q = (OutputQueue){
 		.factory = factory ? factory : BufferFactory_default(),
 		.limit = limit,
+		.facade = f,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 }
@@ -260,7 +261,7 @@ OutputQueue *OutputQueue_create(BufferFactory *factory, size_t limit)
 	OutputQueue *q = malloc(sizeof(*q));
 
 	if (q)
-		output_init(q, factory, limit);
+		dxr_output_init(q, factory, limit, NULL);
 	return q;
 }
 
@@ -272,14 +273,25 @@ static void free_part(OutputQueue *q, struct dxr_part *p)
 	free(p);
 }
 
-static void discard_all(OutputQueue *q)
+/* Of those of a dispatcher's channels. */
+static void account(OutputQueue *q, size_t more, size_t less)
+{
+	q->len += more - less;
+	if (q->facade)
+		atomic_fetch_add_explicit(&q->facade->dispatcher->queued, more - less,
+					  memory_order_relaxed);
+}
+
+/** dxr_output_close - discard what is queued, and take no more */
+void dxr_output_close(OutputQueue *q)
 {
 	struct dxr_part *p, *next;
 
 	pthread_mutex_lock(&q->lock);
 	p = q->first;
 	q->first = q->last = NULL;
-	q->len = 0;
+	account(q, 0, q->len);
+	q->closed = true;
 	pthread_mutex_unlock(&q->lock);
 	for (; p; p = next) {
 		next = p->next;
@@ -291,7 +303,7 @@ void OutputQueue_destroy(OutputQueue *queue)
 {
 	if (!queue)
 		return;
-	discard_all(queue);
+	dxr_output_close(queue);
 	pthread_mutex_destroy(&queue->lock);
 	free(queue);
 }
@@ -337,7 +349,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 	struct dxr_part *p;
 
 	pthread_mutex_lock(&queue->lock);
-	if (queue->limit && queue->len >= queue->limit)
+	if (queue->closed || (queue->limit && queue->len >= queue->limit))
 		goto out;
 	p = open_part(queue);
 	if (!p)
@@ -347,7 +359,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 			free(p);
 		goto out;
 	}
-	queue->len += len;
+	account(queue, len, 0);
 	p->fd = fd;
 	p->offset = offset;
 	p->count = count;
@@ -361,6 +373,8 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 	taken = true;
 out:
 	pthread_mutex_unlock(&queue->lock);
+	if (taken && queue->facade)
+		dxr_call(queue->facade, false);
 	return taken;
 }
 
@@ -390,6 +404,7 @@ static ssize_t write_buffers(int fd, Buffer *b, bool more)
  */
 int OutputQueue_drainTo(OutputQueue *queue, int fd)
 {
+	size_t written = 0;
 	struct dxr_part *p;
 	ssize_t n;
 	int rc = 0;
@@ -400,14 +415,17 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 			n = write_buffers(fd, p->first, p->fd >= 0 && p->count);
 			if (n > 0) {
 				drop(queue->factory, &p->first, &p->last, (size_t)n);
-				queue->len -= (size_t)n;
+				account(queue, 0, (size_t)n);
+				written += (size_t)n;
 			}
 		} else if (p->fd >= 0 && p->count) {
 			n = sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));
-			if (n > 0)
+			if (n > 0) {
 				p->count -= (size_t)n;
-			else
+				written += (size_t)n;
+			} else {
 				n = n ? -errno : -EIO;
+			}
 		} else {
 			queue->first = p->next;
 			if (!p->next)
@@ -419,5 +437,7 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 			rc = (int)n;
 	}
 	pthread_mutex_unlock(&queue->lock);
+	if (written && queue->facade)
+		dxr_drained(queue->facade, written);
 	return rc;
 }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * An acceptor: a channel whose input is connections.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Connections that a turn takes */
+#define ACCEPTS		64
+/* How long it does without what the system lacks */
+#define PAUSE_NS	100000000
+
+int StandardAcceptor_create(Dispatcher *dispatcher, int fd, InputHandlerFactory *factory,
+			    ChannelFacade **facade)
+{
+	if (!factory || !factory->newHandler)
+		return -EINVAL;
+	return dxr_register(dispatcher, fd, NULL, factory, true, dispatcher->options.Priority,
+			    facade);
+}
+
+/* The end of a socket that has said nothing, so that what is sent reaches it. */
+static void reject(const DispatcherOptions *o, int fd)
+{
+	char unread[4096];
+
+	if (o->RejectLen)
+		send(fd, o->RejectText, o->RejectLen, MSG_DONTWAIT | MSG_NOSIGNAL);
+	shutdown(fd, SHUT_WR);
+	for (int i = 0; i < 16 && recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0; i++)
+		;
+	close(fd);
+}
+
+static int admit(ChannelFacade *acceptor, int fd, int priority)
+{
+	InputHandlerFactory *factory = acceptor->factory;
+	Dispatcher *d = acceptor->dispatcher;
+	InputHandler *h = factory->newHandler(factory, fd);
+	int rc;
+
+	if (!h || !h->nextMessage || !h->handleInput)
+		rc = -EINVAL;
+	else
+		rc = dxr_register(d, fd, h, factory, false, priority, NULL);
+	if (!rc)
+		return 0;
+	if (h && factory->deleteHandler)
+		factory->deleteHandler(factory, h);
+	close(fd);
+	return rc;
+}
+
+/* A connection, which others may have taken meanwhile. Return: 0 or a negative errno of accept() */
+static int accept_one(ChannelFacade *f)
+{
+	Dispatcher *d = f->dispatcher;
+	const DispatcherOptions *o = &d->options;
+	bool over = dxr_overloaded(d, NULL);
+	int fd = accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (over && o->Overload == OVERLOAD_REJECT) {
+		reject(o, fd);
+	} else if (over && o->Overload == OVERLOAD_REDIRECT) {
+		o->redirect(o->RedirectArg, fd);
+	} else if (!admit(f, fd, over && o->Overload == OVERLOAD_PRIORITIZE ? o->LowPriority :
+				 o->Priority)) {
+		atomic_fetch_add(&d->accepted, 1);
+		return 0;
+	}
+	atomic_fetch_add(&d->refused, 1);
+	return 0;
+}
+
+/* Is it to take further ones now? If not it is called when it is. */
+static bool may_accept(ChannelFacade *f)
+{
+	bool may;
+
+	pthread_mutex_lock(&f->lock);
+	may = f->ops && !f->leave && !f->close;
+	f->look = false;
+	pthread_mutex_unlock(&f->lock);
+	if (may && f->dispatcher->options.Overload == OVERLOAD_QUEUE)
+		may = !dxr_overloaded(f->dispatcher, f);
+	return may;
+}
+
+/*
+ * Accepts until there is none.
+ * Return: 0: look again; 1: wait, for what @wait says; or a negative errno: it is to end
+ */
+static int accept_some(ChannelFacade *f, RQWait *wait)
+{
+	int rc;
+
+	*wait = (RQWait){ .Sources = DXK_WAIT_CALL };
+	for (unsigned int i = 0; may_accept(f); i++) {
+		if (i == ACCEPTS)
+			return 0;
+		rc = accept_one(f);
+		switch (rc) {
+		case -EAGAIN:
+			wait->Sources |= DXK_WAIT_FILE;
+			wait->Events = POLLIN;
+			wait->Fd = f->fd;
+			return 1;
+		case -EMFILE:
+		case -ENFILE:
+		case -ENOBUFS:
+		case -ENOMEM:
+			wait->Sources |= DXK_WAIT_TIME;
+			wait->TimeoutNs = PAUSE_NS;
+			return 1;
+		case -EBADF:
+		case -EINVAL:
+		case -ENOTSOCK:
+		case -EOPNOTSUPP:
+		case -EFAULT:
+			return rc;
+		}
+	}
+	return 1;
+}
+
+int dxr_acceptor_turn(Runnable *self, void *request)
+{
+	ChannelFacade *f = request;
+	RQWait wait;
+	int rc;
+
+	(void)self;
+	rc = dxr_begin(f, CurrentRequest());
+	if (!rc)
+		rc = accept_some(f, &wait);
+	if (rc >= 0) {
+		pthread_mutex_lock(&f->lock);
+		if (f->leave || f->close) {
+			pthread_mutex_unlock(&f->lock);
+			rc = -ECANCELED;
+		} else if (!rc || f->look) {
+			pthread_mutex_unlock(&f->lock);
+			wait = (RQWait){ .Sources = DXK_WAIT_AGAIN };
+			rc = WaitRequest(&wait);
+		} else {
+			rc = dxr_wait(f, &wait);
+		}
+	}
+	if (rc == RQ_WAITS)
+		return rc;
+	dxr_channel_end(f, rc);
+	return rc;
+}

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A channel: its turns, and what others want of it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Events after which bytes, or the input's end, may be there */
+#define INPUT	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
+
+Message Message_empty;
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void moved(ChannelFacade *f)
+{
+	if (f->dispatcher->options.IdleNs)
+		f->active = now();
+}
+
+/* --- what others want --------------------------------------------------------------- */
+
+/**
+ * dxr_call - somebody has changed what a channel waits for
+ * @f: which
+ * @look: a turn that executes may have passed where it looks at that
+ *
+ * One call is enough until its turn has begun.
+ */
+void dxr_call(ChannelFacade *f, bool look)
+{
+	bool call;
+
+	pthread_mutex_lock(&f->lock);
+	f->look |= look;
+	call = !f->running && !f->called;
+	if (call)
+		f->called = true;
+	pthread_mutex_unlock(&f->lock);
+	if (call)
+		WakeRequestOf(f->dispatcher->mte, f);
+}
+
+void Dispatcher_unregisterChannel(ChannelFacade *facade)
+{
+	pthread_mutex_lock(&facade->lock);
+	facade->leave = true;
+	pthread_mutex_unlock(&facade->lock);
+	dxr_call(facade, false);
+}
+
+void ChannelFacade_close(ChannelFacade *facade)
+{
+	pthread_mutex_lock(&facade->lock);
+	facade->close = true;
+	pthread_mutex_unlock(&facade->lock);
+	dxr_call(facade, false);
+}
+
+void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler)
+{
+	pthread_mutex_lock(&facade->lock);
+	facade->handler = handler;
+	pthread_mutex_unlock(&facade->lock);
+	/* The new one may find a message where the other one found none. */
+	dxr_call(facade, true);
+}
+
+int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset)
+{
+	int own = facade->acceptor ? OP_ACCEPT : OP_READ;
+
+	if ((set | reset) & ~(own | OP_WRITE))
+		return -EINVAL;
+	pthread_mutex_lock(&facade->lock);
+	facade->ops = ((facade->ops & ~reset) | set) & own;
+	pthread_mutex_unlock(&facade->lock);
+	dxr_call(facade, facade->acceptor);
+	return 0;
+}
+
+int ChannelFacade_getInterestOps(ChannelFacade *facade)
+{
+	int ops;
+
+	pthread_mutex_lock(&facade->lock);
+	ops = facade->ops;
+	pthread_mutex_unlock(&facade->lock);
+	return ops | (OutputQueue_isEmpty(&facade->out) ? 0 : OP_WRITE);
+}
+
+InputQueue *ChannelFacade_inputQueue(ChannelFacade *facade)
+{
+	return &facade->in;
+}
+
+OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade)
+{
+	return &facade->out;
+}
+
+/* --- who awaits a drain --------------------------------------------------------------- */
+
+static bool is_drained(ChannelFacade *f)
+{
+	return OutputQueue_length(&f->out) <= f->out.limit / 2;
+}
+
+int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
+{
+	Dispatcher *d = facade->dispatcher;
+	int rc = 0;
+
+	pthread_mutex_lock(&d->lock);
+	/* Who drains looks for waiters after that, and who ends closes the queue before. */
+	atomic_store(&other->awaited, true);
+	pthread_mutex_lock(&facade->lock);
+	if (facade->paused)
+		rc = -EALREADY;
+	else if (!is_drained(other) && other->fd >= 0) {
+		facade->paused = true;
+		facade->next_waiter = other->waiters;
+		other->waiters = ChannelFacade_hold(facade);
+	}
+	pthread_mutex_unlock(&facade->lock);
+	pthread_mutex_unlock(&d->lock);
+	return rc;
+}
+
+/** dxr_resume - a channel has awaited long enough; it was held for that */
+void dxr_resume(ChannelFacade *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->paused = false;
+	pthread_mutex_unlock(&f->lock);
+	dxr_call(f, true);
+	ChannelFacade_release(f);
+}
+
+static void resume_waiters(ChannelFacade *f)
+{
+	ChannelFacade *w, *all;
+
+	pthread_mutex_lock(&f->dispatcher->lock);
+	all = is_drained(f) ? f->waiters : NULL;
+	if (all) {
+		f->waiters = NULL;
+		atomic_store(&f->awaited, false);
+	}
+	pthread_mutex_unlock(&f->dispatcher->lock);
+	while ((w = all)) {
+		all = w->next_waiter;
+		dxr_resume(w);
+	}
+}
+
+/** dxr_drained - bytes of a channel's output queue were written, by whomever */
+void dxr_drained(ChannelFacade *f, size_t written)
+{
+	atomic_fetch_add_explicit(&f->dispatcher->out, written, memory_order_relaxed);
+	if (atomic_load(&f->awaited))
+		resume_waiters(f);
+	if (f->dispatcher->options.MaxQueued)
+		dxr_overload_ends(f->dispatcher);
+}
+
+/* --- a turn ------------------------------------------------------------------------------ */
+
+/**
+ * dxr_begin - a turn begins: from now on it takes up what others want
+ *
+ * Return: 0, or the status with which the channel is to end.
+ */
+int dxr_begin(ChannelFacade *f, const RQElement *me)
+{
+	bool leave;
+
+	atomic_fetch_add_explicit(&f->dispatcher->turns, 1, memory_order_relaxed);
+	pthread_mutex_lock(&f->lock);
+	f->running = true;
+	f->called = false;
+	leave = f->leave;
+	pthread_mutex_unlock(&f->lock);
+	switch (me->RQEWake) {
+	case DXK_WAKE_CANCEL:
+	case DXK_WAKE_STOP:
+		return -ECANCELED;
+	case DXK_WAKE_FILE:
+		if (me->RQEEvents & DXK_EVENT_GONE)
+			return -EBADF;
+	}
+	return leave ? -ECANCELED : 0;
+}
+
+/**
+ * dxr_wait - end a turn with a wait; whoever wants something from now on calls. Under F, drops it
+ */
+int dxr_wait(ChannelFacade *f, RQWait *wait)
+{
+	int rc;
+
+	f->running = false;
+	pthread_mutex_unlock(&f->lock);
+	rc = WaitRequest(wait);
+	if (rc != RQ_WAITS) {
+		pthread_mutex_lock(&f->lock);
+		f->running = true;
+		pthread_mutex_unlock(&f->lock);
+	}
+	return rc;
+}
+
+static InputHandler *handler_of(ChannelFacade *f)
+{
+	InputHandler *h;
+
+	pthread_mutex_lock(&f->lock);
+	h = f->handler;
+	pthread_mutex_unlock(&f->lock);
+	return h;
+}
+
+/* What the handler may do now: its next message is asked for if it may. */
+static InputHandler *may_handle(ChannelFacade *f)
+{
+	InputHandler *h;
+
+	pthread_mutex_lock(&f->lock);
+	h = f->paused || f->leave || f->close ? NULL : f->handler;
+	f->look = false;
+	pthread_mutex_unlock(&f->lock);
+	return h;
+}
+
+static bool may_read(ChannelFacade *f)
+{
+	bool may;
+
+	pthread_mutex_lock(&f->lock);
+	may = f->ops && !f->paused && !f->leave && !f->close;
+	pthread_mutex_unlock(&f->lock);
+	return may && !f->eof && !f->full;
+}
+
+/* All whole messages: no event will tell of bytes that were read (NI-13). */
+static int handle(ChannelFacade *f)
+{
+	size_t limit = f->dispatcher->options.InputLimit;
+	InputHandler *h;
+	Message *m;
+	int rc = 0;
+
+	while (rc >= 0 && (h = may_handle(f)) && !InputQueue_isEmpty(&f->in)) {
+		m = h->nextMessage(h, f);
+		if (!m)
+			break;
+		if (m == MESSAGE_EMPTY)
+			continue;
+		rc = h->handleInput(h, m, f);
+		Message_free(m);
+	}
+	f->full = f->in.len >= (f->full ? limit / 2 : limit);
+	if (rc == -EBADF)
+		rc = -EIO;	/* that would be said of the channel's file */
+	return rc < 0 ? rc : 0;
+}
+
+/* Return: 0, or a negative errno: the file's */
+static int fill(ChannelFacade *f)
+{
+	unsigned int reads = f->dispatcher->options.MaxReads;
+	bool all = false;
+	ssize_t n;
+	int rc;
+
+	rc = handle(f);
+	f->more = false;
+	/* It took all there was; should more have come, the wait is over at once. */
+	while (!rc && !all && may_read(f)) {
+		if (!reads--) {
+			f->more = true;
+			break;
+		}
+		n = InputQueue_fillFrom(&f->in, f->fd);
+		if (n == -EAGAIN || n == -ENOMEM)
+			break;
+		if (n < 0)
+			return (int)n;
+		f->eof = !n;
+		if (!n)
+			break;
+		atomic_fetch_add_explicit(&f->dispatcher->in, (unsigned long long)n,
+					  memory_order_relaxed);
+		moved(f);
+		all = f->in.last->End < f->in.last->Size;
+		rc = handle(f);
+	}
+	return rc;
+}
+
+static int drain(ChannelFacade *f)
+{
+	size_t before;
+	int rc;
+
+	if (OutputQueue_isEmpty(&f->out))
+		return 0;
+	before = OutputQueue_length(&f->out);
+	rc = OutputQueue_drainTo(&f->out, f->fd);
+	if (!rc || OutputQueue_length(&f->out) != before)
+		moved(f);
+	return rc == -EAGAIN || rc == -ENOMEM ? 0 : rc;
+}
+
+/* Is all input handled, and will there be no more? Under F */
+static bool at_end(const ChannelFacade *f)
+{
+	return f->eof && (InputQueue_isEmpty(&f->in) || !(f->paused || f->look));
+}
+
+static void stopping(ChannelFacade *f)
+{
+	InputHandler *h;
+
+	if (f->stopping || !f->started)
+		return;
+	f->stopping = true;
+	h = handler_of(f);
+	if (h->stopping)
+		h->stopping(h, f);
+}
+
+static bool is_idle(ChannelFacade *f, const RQElement *me)
+{
+	return me->RQEWake == DXK_WAKE_TIME && f->dispatcher->options.IdleNs &&
+	       now() - f->active >= (uint64_t)f->dispatcher->options.IdleNs;
+}
+
+static int move_bytes(ChannelFacade *f, const RQElement *me)
+{
+	bool look = f->more || me->RQEWake != DXK_WAKE_FILE || !me->RQEEvents ||
+		    (me->RQEEvents & INPUT);
+	bool end;
+	int rc;
+
+	if (is_idle(f, me))
+		return -ETIME;
+	rc = drain(f);
+	if (!rc)
+		rc = look ? fill(f) : handle(f);
+	if (!rc)
+		rc = drain(f);
+	pthread_mutex_lock(&f->lock);
+	end = at_end(f);
+	pthread_mutex_unlock(&f->lock);
+	if (rc || !end)
+		return rc;
+	/* What the handler says at the end is sent, too. */
+	stopping(f);
+	return drain(f);
+}
+
+/*
+ * Return: what the turn returns, %RQ_WAITS or a status: the channel is to end
+ */
+static int park(ChannelFacade *f, const RQElement *me)
+{
+	const DispatcherOptions *o = &f->dispatcher->options;
+	bool empty, closing, reads;
+	RQWait wait = { .Fd = f->fd };
+	int rc;
+
+	/* Neither read nor written it would tell of a hang-up again and again. */
+	if (me->RQEWake == DXK_WAKE_FILE && me->RQEEvents & (POLLHUP | POLLERR))
+		f->hung = true;
+
+	pthread_mutex_lock(&f->lock);
+	empty = OutputQueue_isEmpty(&f->out);
+	closing = f->close || at_end(f);
+	if (f->leave || (closing && empty)) {
+		rc = f->leave ? -ECANCELED : 0;
+		pthread_mutex_unlock(&f->lock);
+		return rc;
+	}
+	if (f->more || f->look) {
+		/* it stays in its turn, so to say */
+		pthread_mutex_unlock(&f->lock);
+		wait = (RQWait){ .Sources = DXK_WAIT_AGAIN };
+		return WaitRequest(&wait);
+	}
+	reads = f->ops && !f->paused && !f->full && !f->close && !f->eof;
+	wait.Events = (reads ? POLLIN | POLLRDHUP : 0) | (empty ? 0 : POLLOUT);
+	wait.Sources = DXK_WAIT_CALL | (wait.Events || !f->hung ? DXK_WAIT_FILE : 0);
+	if (o->IdleNs && !f->paused) {
+		wait.Sources |= DXK_WAIT_TIME;
+		wait.Deadline = f->active + (uint64_t)o->IdleNs;
+	}
+	return dxr_wait(f, &wait);
+}
+
+/**
+ * dxr_channel_end - the last of a channel (NI-9, NI-16, NI-20)
+ * @f: it has no turn but the caller's, if that is one, and will have none
+ * @status: 0 or why; -EBADF: its file is not its any more
+ */
+void dxr_channel_end(ChannelFacade *f, int status)
+{
+	InputHandlerFactory *factory = f->factory;
+	InputHandler *h;
+	int fd;
+
+	if (status && status != -ECANCELED)
+		atomic_fetch_add(&f->dispatcher->died, 1);
+	stopping(f);
+	dxr_output_close(&f->out);
+	InputQueue_discardBytes(&f->in, f->in.len);
+	fd = dxr_forget(f);
+	if (status != -EBADF)
+		close(fd);
+	f->ended = true;
+	h = handler_of(f);
+	if (h && h->stopped)
+		h->stopped(h, f);
+	if (f->made && factory->deleteHandler)
+		factory->deleteHandler(factory, f->made);
+}
+
+int dxr_channel_turn(Runnable *self, void *request)
+{
+	const RQElement *me = CurrentRequest();
+	ChannelFacade *f = request;
+	InputHandler *h;
+	int rc;
+
+	(void)self;
+	rc = dxr_begin(f, me);
+	if (!rc && !f->started) {
+		h = handler_of(f);
+		f->started = true;
+		moved(f);
+		if (h->starting)
+			h->starting(h, f);
+		if (h->started)
+			h->started(h, f);
+	}
+	if (!rc)
+		rc = move_bytes(f, me);
+	if (!rc)
+		rc = park(f, me);
+	if (rc == RQ_WAITS)
+		return rc;
+	dxr_channel_end(f, rc);
+	return rc;
+}
