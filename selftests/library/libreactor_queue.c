@@ -25,6 +25,9 @@ TEST(NI_12_pieces)
 						    piece : sizeof(text) - at));
 		}
 		EXPECT_EQ(9999, InputQueue_indexOf(q, '\n'));
+		EXPECT_EQ(9997, InputQueue_indexOfBytes(q, "aa\n", 3));
+		EXPECT_EQ(-1, InputQueue_indexOfBytes(q, "\na", 2));
+		EXPECT_EQ(0, InputQueue_indexOfBytes(q, "aaaa", 4));
 		InputQueue_discardBytes(q, 5000);
 		EXPECT_EQ(4999, InputQueue_indexOf(q, '\n'));
 		m = InputQueue_dequeueBytes(q, 99999);

@@ -140,6 +140,14 @@ size_t InputQueue_length(const InputQueue *queue);
 ssize_t InputQueue_indexOf(const InputQueue *queue, char byte);
 
 /**
+ * InputQueue_indexOfBytes - position of the first place where some bytes follow each other
+ * @data: they, @len of them
+ *
+ * Return: 0 for the queue's first byte, or -1: there is none.
+ */
+ssize_t InputQueue_indexOfBytes(const InputQueue *queue, const void *data, size_t len);
+
+/**
  * InputQueue_dequeueBytes - take bytes out of the queue
  * @count: how many; more than there are: all
  *
@@ -197,7 +205,7 @@ bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len);
  * @offset: where in the file
  * @count: how many bytes. Should the file become shorter, OutputQueue_drainTo() returns -EIO
  *
- * Return: see OutputQueue_enqueue().
+ * Return: see OutputQueue_enqueue(); it has no more than 32 files at a time.
  */
 bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, int fd,
 			     off_t offset, size_t count);
@@ -437,6 +445,16 @@ int ChannelFacade_getInterestOps(ChannelFacade *facade);
 int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
 
 /**
+ * ChannelFacade_setIdle - how long a channel may neither read nor write a byte
+ * @facade: which; not an acceptor
+ * @idle_ns: instead of DispatcherOptions.IdleNs; 0: for ever
+ *
+ * Context: any thread.
+ * Return: 0 or -EINVAL.
+ */
+int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns);
+
+/**
  * ChannelFacade_close - read no more, and end when the output queue is empty (NI-16)
  *
  * Context: any thread.
@@ -444,10 +462,10 @@ int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
 void ChannelFacade_close(ChannelFacade *facade);
 
 /**
- * ChannelFacade_awaitDrain - handle no more input until another channel's output queue is half
- *	empty
+ * ChannelFacade_awaitDrain - handle no more input while a channel's output queue is more than
+ *	half full
  * @facade: the caller's
- * @other: another one; or the same: until its own is
+ * @other: whose; also @facade itself
  *
  * So nothing waits in a handler that feeds a slow channel. It is over when @other has ended.
  *

@@ -24,17 +24,11 @@ int StandardAcceptor_create(Dispatcher *dispatcher, int fd, InputHandlerFactory 
 			    facade);
 }
 
-/* The end of a socket that has said nothing, so that what is sent reaches it. */
 static void reject(const DispatcherOptions *o, int fd)
 {
-	char unread[4096];
-
 	if (o->RejectLen)
 		send(fd, o->RejectText, o->RejectLen, MSG_DONTWAIT | MSG_NOSIGNAL);
-	shutdown(fd, SHUT_WR);
-	for (int i = 0; i < 16 && recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0; i++)
-		;
-	close(fd);
+	dxr_close(fd);
 }
 
 static int admit(ChannelFacade *acceptor, int fd, int priority)

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ static uint64_t now(void)
 
 static void moved(ChannelFacade *f)
 {
-	if (f->dispatcher->options.IdleNs)
+	if (f->idle)
 		f->active = now();
 }
 
@@ -100,6 +101,15 @@ int ChannelFacade_getInterestOps(ChannelFacade *facade)
 	return ops | (OutputQueue_isEmpty(&facade->out) ? 0 : OP_WRITE);
 }
 
+int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns)
+{
+	if (idle_ns < 0 || facade->acceptor)
+		return -EINVAL;
+	facade->idle = idle_ns;
+	dxr_call(facade, false);
+	return 0;
+}
+
 InputQueue *ChannelFacade_inputQueue(ChannelFacade *facade)
 {
 	return &facade->in;
@@ -112,23 +122,20 @@ OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade)
 
 /* --- who awaits a drain --------------------------------------------------------------- */
 
-static bool is_drained(ChannelFacade *f)
-{
-	return OutputQueue_length(&f->out) <= f->out.limit / 2;
-}
-
 int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 {
 	Dispatcher *d = facade->dispatcher;
 	int rc = 0;
 
+	if (dxr_output_drained(&other->out))
+		return 0;
 	pthread_mutex_lock(&d->lock);
 	/* Who drains looks for waiters after that, and who ends closes the queue before. */
 	atomic_store(&other->awaited, true);
 	pthread_mutex_lock(&facade->lock);
 	if (facade->paused)
 		rc = -EALREADY;
-	else if (!is_drained(other) && other->fd >= 0) {
+	else if (!dxr_output_drained(&other->out) && other->fd >= 0) {
 		facade->paused = true;
 		facade->next_waiter = other->waiters;
 		other->waiters = ChannelFacade_hold(facade);
@@ -153,7 +160,7 @@ static void resume_waiters(ChannelFacade *f)
 	ChannelFacade *w, *all;
 
 	pthread_mutex_lock(&f->dispatcher->lock);
-	all = is_drained(f) ? f->waiters : NULL;
+	all = dxr_output_drained(&f->out) ? f->waiters : NULL;
 	if (all) {
 		f->waiters = NULL;
 		atomic_store(&f->awaited, false);
@@ -343,8 +350,9 @@ static void stopping(ChannelFacade *f)
 
 static bool is_idle(ChannelFacade *f, const RQElement *me)
 {
-	return me->RQEWake == DXK_WAKE_TIME && f->dispatcher->options.IdleNs &&
-	       now() - f->active >= (uint64_t)f->dispatcher->options.IdleNs;
+	int64_t idle = f->idle;
+
+	return me->RQEWake == DXK_WAKE_TIME && idle && now() - f->active >= (uint64_t)idle;
 }
 
 static int move_bytes(ChannelFacade *f, const RQElement *me)
@@ -376,8 +384,8 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
  */
 static int park(ChannelFacade *f, const RQElement *me)
 {
-	const DispatcherOptions *o = &f->dispatcher->options;
 	bool empty, closing, reads;
+	int64_t idle = f->idle;
 	RQWait wait = { .Fd = f->fd };
 	int rc;
 
@@ -402,11 +410,27 @@ static int park(ChannelFacade *f, const RQElement *me)
 	reads = f->ops && !f->paused && !f->full && !f->close && !f->eof;
 	wait.Events = (reads ? POLLIN | POLLRDHUP : 0) | (empty ? 0 : POLLOUT);
 	wait.Sources = DXK_WAIT_CALL | (wait.Events || !f->hung ? DXK_WAIT_FILE : 0);
-	if (o->IdleNs && !f->paused) {
+	if (idle) {
+		if (!f->active)
+			f->active = now();
 		wait.Sources |= DXK_WAIT_TIME;
-		wait.Deadline = f->active + (uint64_t)o->IdleNs;
+		wait.Deadline = f->active + (uint64_t)idle;
 	}
 	return dxr_wait(f, &wait);
+}
+
+/**
+ * dxr_close - close a file so that what was written reaches a peer that has sent more than was
+ *	read: bytes that nobody has read would make a reset of it
+ */
+void dxr_close(int fd)
+{
+	char unread[4096];
+
+	if (!shutdown(fd, SHUT_WR))
+		for (int i = 0; i < 16 && recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0; i++)
+			;
+	close(fd);
 }
 
 /**
@@ -427,7 +451,7 @@ void dxr_channel_end(ChannelFacade *f, int status)
 	InputQueue_discardBytes(&f->in, f->in.len);
 	fd = dxr_forget(f);
 	if (status != -EBADF)
-		close(fd);
+		dxr_close(fd);
 	f->ended = true;
 	h = handler_of(f);
 	if (h && h->stopped)

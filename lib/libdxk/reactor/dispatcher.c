@@ -269,6 +269,7 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 		.base.ExecuteThisRequest = acceptor ? dxr_acceptor_turn : dxr_channel_turn,
 		.dispatcher = d, .factory = factory, .made = acceptor || !factory ? NULL : handler,
 		.acceptor = acceptor, .fd = fd, .handler = handler,
+		.idle = acceptor ? 0 : d->options.IdleNs,
 		.ops = acceptor ? OP_ACCEPT : OP_READ,
 		/* It will have a turn, and does before it is called for one. */
 		.running = true,

@@ -45,6 +45,7 @@ struct OutputQueue {
 	pthread_mutex_t lock;
 	struct dxr_part *first, *last;	/* O */
 	size_t len;			/* O: bytes in buffers */
+	unsigned int files;		/* O: parts that have a file */
 	bool closed;			/* O: takes no more */
 };
 
@@ -70,6 +71,7 @@ struct ChannelFacade {
 	InputHandler *made;		/* C: by the factory, or NULL */
 	bool acceptor;			/* C */
 	atomic_uint holds;
+	_Atomic int64_t idle;		/* how long it may move no byte, or 0 */
 	InputQueue in;			/* R */
 	OutputQueue out;
 	pthread_mutex_t lock;
@@ -88,13 +90,17 @@ struct ChannelFacade {
 	ChannelFacade *next_held;	/* D */
 	bool eof, full, hung, more;	/* R */
 	bool started, stopping, ended;	/* R */
-	uint64_t active;		/* R: when bytes moved last, with IdleNs */
+	uint64_t active;		/* R: when bytes moved last, if it may not be idle */
 };
+
+/* Files in an output queue, at most: each is a descriptor */
+#define DXR_FILES	32
 
 /* queue.c */
 void dxr_input_init(InputQueue *q, BufferFactory *factory);
 void dxr_output_init(OutputQueue *q, BufferFactory *factory, size_t limit, ChannelFacade *f);
 void dxr_output_close(OutputQueue *q);
+bool dxr_output_drained(OutputQueue *q);
 
 /* dispatcher.c */
 int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFactory *factory,
@@ -106,6 +112,7 @@ void dxr_overload_ends(Dispatcher *d);
 /* channel.c */
 int dxr_channel_turn(Runnable *self, void *request);
 void dxr_channel_end(ChannelFacade *f, int status);
+void dxr_close(int fd);
 void dxr_call(ChannelFacade *f, bool look);
 void dxr_resume(ChannelFacade *f);
 void dxr_drained(ChannelFacade *f, size_t written);

@@ -217,6 +217,40 @@ ssize_t InputQueue_indexOf(const InputQueue *queue, char byte)
 	return -1;
 }
 
+/* Do the @len bytes at @data follow, from byte @at of @b on? */
+static bool follows(const Buffer *b, size_t at, const char *data, size_t len)
+{
+	for (; b; b = b->Next, at = b ? b->Begin : 0) {
+		size_t n = min_size(b->End - at, len);
+
+		if (memcmp(b->Data + at, data, n))
+			return false;
+		data += n;
+		len -= n;
+		if (!len)
+			return true;
+	}
+	return false;
+}
+
+ssize_t InputQueue_indexOfBytes(const InputQueue *queue, const void *data, size_t len)
+{
+	const char *first = data;
+	size_t base = 0;
+
+	if (!len)
+		return 0;
+	for (const Buffer *b = queue->first; b; b = b->Next) {
+		const char *end = b->Data + b->End, *p = b->Data + b->Begin;
+
+		for (; (p = memchr(p, *first, (size_t)(end - p))); p++)
+			if (follows(b, (size_t)(p - b->Data), first, len))
+				return (ssize_t)(base + (size_t)(p - b->Data) - b->Begin);
+		base += b->End - b->Begin;
+	}
+	return -1;
+}
+
 Message *InputQueue_dequeueBytes(InputQueue *queue, size_t count)
 {
 	size_t at = 0, n;
@@ -290,6 +324,7 @@ void dxr_output_close(OutputQueue *q)
 	pthread_mutex_lock(&q->lock);
 	p = q->first;
 	q->first = q->last = NULL;
+	q->files = 0;
 	account(q, 0, q->len);
 	q->closed = true;
 	pthread_mutex_unlock(&q->lock);
@@ -328,6 +363,17 @@ size_t OutputQueue_length(OutputQueue *queue)
 	return len;
 }
 
+/** dxr_output_drained - is it empty by half? */
+bool dxr_output_drained(OutputQueue *q)
+{
+	bool drained;
+
+	pthread_mutex_lock(&q->lock);
+	drained = q->len <= q->limit / 2 && q->files <= DXR_FILES / 2;
+	pthread_mutex_unlock(&q->lock);
+	return drained;
+}
+
 /* The last part if bytes can follow it, or a new one behind it. */
 static struct dxr_part *open_part(OutputQueue *q)
 {
@@ -349,7 +395,8 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 	struct dxr_part *p;
 
 	pthread_mutex_lock(&queue->lock);
-	if (queue->closed || (queue->limit && queue->len >= queue->limit))
+	if (queue->closed || (queue->limit && queue->len >= queue->limit) ||
+	    (fd >= 0 && queue->files >= DXR_FILES))
 		goto out;
 	p = open_part(queue);
 	if (!p)
@@ -361,6 +408,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 	}
 	account(queue, len, 0);
 	p->fd = fd;
+	queue->files += fd >= 0;
 	p->offset = offset;
 	p->count = count;
 	if (p != queue->last) {
@@ -430,6 +478,7 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 			queue->first = p->next;
 			if (!p->next)
 				queue->last = NULL;
+			queue->files -= p->fd >= 0;
 			free_part(queue, p);
 			continue;
 		}
