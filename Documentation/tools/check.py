@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the manual with the source: check.py BUILD/doc. Prints what differs.
 
-  - every function of libdxk.map, dx.h and dxk.h has a man page, and no page
+  - every function of libdxk.map, and of its headers, has a man page, and no page
     documents one that does not exist
   - the prototypes in the pages are those of the headers
   - pages refer to pages that exist, and are installed (in BUILD/doc/root) under each
@@ -70,7 +70,7 @@ def structs(text):
 
 
 def check_functions(pages):
-    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h")}
+    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h")}
     declared = {}
     bodies = {}
     for text in headers.values():

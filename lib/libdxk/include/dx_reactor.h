@@ -85,6 +85,8 @@ BufferFactory *BufferFactory_default(void);
 
 /**
  * BufferFactory_inUse - how many buffers of the default factory queues have now
+ *
+ * Return: that.
  */
 unsigned long BufferFactory_inUse(void);
 
@@ -111,6 +113,11 @@ void Message_free(Message *message);
  * Return: the queue or %NULL: no memory.
  */
 InputQueue *InputQueue_create(BufferFactory *factory);
+
+/**
+ * InputQueue_destroy - free a queue with what is in it
+ * @queue: it, or %NULL
+ */
 void InputQueue_destroy(InputQueue *queue);
 
 /**
@@ -124,16 +131,34 @@ ssize_t InputQueue_fillFrom(InputQueue *queue, int fd);
 
 /**
  * InputQueue_put - as InputQueue_fillFrom(), from memory, all bytes or none
+ * @queue: what gets the bytes
+ * @data: they
+ * @len: how many
  *
  * Return: 0 or -ENOMEM.
  */
 int InputQueue_put(InputQueue *queue, const void *data, size_t len);
 
+/**
+ * InputQueue_isEmpty - has it no bytes?
+ * @queue: it
+ *
+ * Return: that.
+ */
 bool InputQueue_isEmpty(const InputQueue *queue);
+
+/**
+ * InputQueue_length - how many bytes has it?
+ * @queue: it
+ *
+ * Return: that.
+ */
 size_t InputQueue_length(const InputQueue *queue);
 
 /**
  * InputQueue_indexOf - position of the first byte of a value
+ * @queue: where
+ * @byte: the value
  *
  * Return: 0 for the queue's first byte, or -1: there is none.
  */
@@ -141,7 +166,9 @@ ssize_t InputQueue_indexOf(const InputQueue *queue, char byte);
 
 /**
  * InputQueue_indexOfBytes - position of the first place where some bytes follow each other
- * @data: they, @len of them
+ * @queue: where
+ * @data: they
+ * @len: how many
  *
  * Return: 0 for the queue's first byte, or -1: there is none.
  */
@@ -149,6 +176,7 @@ ssize_t InputQueue_indexOfBytes(const InputQueue *queue, const void *data, size_
 
 /**
  * InputQueue_dequeueBytes - take bytes out of the queue
+ * @queue: it
  * @count: how many; more than there are: all
  *
  * Return: for Message_free(), or %NULL: no memory, the queue is unchanged.
@@ -157,6 +185,7 @@ Message *InputQueue_dequeueBytes(InputQueue *queue, size_t count);
 
 /**
  * InputQueue_discardBytes - drop bytes from the queue's begin
+ * @queue: it
  * @count: how many; more than there are: all
  */
 void InputQueue_discardBytes(InputQueue *queue, size_t count);
@@ -169,17 +198,32 @@ void InputQueue_discardBytes(InputQueue *queue, size_t count);
  * Return: the queue or %NULL: no memory.
  */
 OutputQueue *OutputQueue_create(BufferFactory *factory, size_t limit);
+
+/**
+ * OutputQueue_destroy - free a queue with what is in it, and close its files
+ * @queue: it, or %NULL
+ */
 void OutputQueue_destroy(OutputQueue *queue);
 
+/**
+ * OutputQueue_isEmpty - is nothing to be written?
+ * @queue: it
+ *
+ * Return: that.
+ */
 bool OutputQueue_isEmpty(OutputQueue *queue);
 
 /**
  * OutputQueue_length - bytes in memory that were not written yet; those of files do not count
+ * @queue: whose
+ *
+ * Return: how many.
  */
 size_t OutputQueue_length(OutputQueue *queue);
 
 /**
  * OutputQueue_drainTo - write until the queue is empty or the file takes no more
+ * @queue: it
  * @fd: a file that does not block; a socket's end raises no SIGPIPE
  *
  * Return: 0 when the queue is empty, -EAGAIN, or another negative errno.
@@ -188,6 +232,7 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd);
 
 /**
  * OutputQueue_enqueue - append bytes, which stay contiguous (NI-15)
+ * @queue: to which
  * @data: copied
  * @len: how many
  *
@@ -200,7 +245,9 @@ bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len);
 
 /**
  * OutputQueue_enqueueFile - append bytes and then a part of a regular file, contiguous
- * @data: as in OutputQueue_enqueue(), @len may be 0
+ * @queue: to which
+ * @data: as in OutputQueue_enqueue()
+ * @len: how many bytes, also 0
  * @fd: belongs to the queue when it was taken, which closes it
  * @offset: where in the file
  * @count: how many bytes. Should the file become shorter, OutputQueue_drainTo() returns -EIO
@@ -215,8 +262,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 /**
  * MESSAGE_EMPTY - what nextMessage returns when it has dropped bytes and is to be called again
  */
-#define MESSAGE_EMPTY	(&Message_empty)
-extern Message Message_empty;
+#define MESSAGE_EMPTY	((Message *)-1)
 
 /**
  * struct InputHandler - what handles the input of a channel
@@ -225,8 +271,8 @@ extern Message Message_empty;
  *	called while there are bytes
  * @handleInput: handles a message, which is freed when it returns. Return: 0, or a negative
  *	errno: the channel ends at once (NI-9)
- * @starting: the channel has its first turn; @started: it follows at once. What is queued there
- *	is the first that is written
+ * @starting: the channel has its first turn
+ * @started: it follows at once; what is queued there is the first that is written
  * @stopping: there will be no more input, for whatever reason. After the end of the input what is
  *	queued here is still written (NI-16)
  * @stopped: the channel has ended and its file is closed. It is the last call and may free the
@@ -401,23 +447,29 @@ void Dispatcher_status(Dispatcher *dispatcher, DispatcherStatus *status);
 
 /**
  * ChannelFacade_inputQueue - what was read and not yet handled
+ * @facade: whose
  *
  * Context: the handler's methods.
+ * Return: the queue.
  */
 InputQueue *ChannelFacade_inputQueue(ChannelFacade *facade);
 
 /**
  * ChannelFacade_outputQueue - what is to be written (NI-14, NI-15)
+ * @facade: whose
  *
  * Who enqueues need not do more: the channel has a turn if it has none. One that has ended takes
  * nothing.
  *
  * Context: any thread.
+ * Return: the queue.
  */
 OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade);
 
 /**
  * ChannelFacade_setHandler - another handler, from the next message on (NI-21)
+ * @facade: whose
+ * @handler: the new one
  *
  * Context: any thread; the one before may still execute.
  */
@@ -425,6 +477,7 @@ void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler);
 
 /**
  * ChannelFacade_getInterestOps - what the channel waits for, or will after its turn
+ * @facade: which
  *
  * Return: %OP_READ: to be read; %OP_WRITE: to be written, as the output queue is not empty;
  * %OP_ACCEPT: it is an acceptor.
@@ -456,6 +509,7 @@ int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns);
 
 /**
  * ChannelFacade_close - read no more, and end when the output queue is empty (NI-16)
+ * @facade: which
  *
  * Context: any thread.
  */
@@ -476,12 +530,18 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other);
 
 /**
  * ChannelFacade_hold - keep the facade itself valid beyond stopped
+ * @facade: which
  *
  * Its functions do nothing and return false or 0 then.
  *
  * Return: @facade.
  */
 ChannelFacade *ChannelFacade_hold(ChannelFacade *facade);
+
+/**
+ * ChannelFacade_release - the end of a hold
+ * @facade: which, or %NULL
+ */
 void ChannelFacade_release(ChannelFacade *facade);
 
 /* --- accepting --------------------------------------------------------------- */

@@ -14,8 +14,6 @@
 /* Events after which bytes, or the input's end, may be there */
 #define INPUT	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
 
-Message Message_empty;
-
 static uint64_t now(void)
 {
 	struct timespec ts;
