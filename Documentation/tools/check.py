@@ -163,7 +163,9 @@ def check_tables():
 
 def check_programs():
     for name, text in programs().items():
-        to = ["c++", "-xc++"] if name.endswith(".cpp") else ["cc", "-std=c11", "-xc"]
+        to = ["cc", "-std=c11", "-xc"]
+        if name.endswith(".cpp"):
+            to = ["c++", f"-std=c++{20 if 'co_await' in text else 11}", "-xc++"]
         done = subprocess.run([*to, "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                                f"-I{HEADERS}", "-"], input=text, text=True, capture_output=True)
         if done.returncode:

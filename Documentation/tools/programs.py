@@ -25,10 +25,10 @@ def programs():
     """file name -> text, of each program"""
     found = {}
     for page in sorted(DOC.glob("man/*.rst")):
-        for block in literals(page.read_text()):
-            if "int main(" in block:
-                suffix = "cpp" if "<dx.hpp>" in block else "c"
-                found[f"{page.stem}.{suffix}"] = block
+        blocks = [b for b in literals(page.read_text()) if "int main(" in b]
+        for nr, block in enumerate(blocks):
+            suffix = "cpp" if "<dx.hpp>" in block else "c"
+            found[f"{page.stem}{f'-{nr + 1}' if nr else ''}.{suffix}"] = block
     shown = re.findall(r"^```c\n(.*?)^```", (DOC.parent / "README.md").read_text(), re.M | re.S)
     found["README.c"] = "".join(shown) + (DOC / "tools/readme-main.c").read_text()
     return found

@@ -15,7 +15,7 @@
 #include "http.h"
 
 /* Files up to that many bytes go out with the head, in one piece. */
-#define SMALL		16384
+#define SMALL		4096
 /* A head's, with a path of which each byte is encoded */
 #define REPLY_HEAD	(1024 + 3 * PATH_LEN)
 

@@ -8,7 +8,8 @@
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
 
-bring_near "$build"/manual/{README,dxk.7,dx.hpp.3}
+bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
+	"$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
 POST=$((0xd820)) REJOIN=$((0xd821))
@@ -37,6 +38,19 @@ for p in "${!wanted[@]}"; do
 		ok "$p: request $nth is cancelled"
 	done
 done
+# A copy by a coroutine, and a server of the reactor
+head -c 100000 /bin/bash >whole
+"$near/busybox" cat whole | "$near/dx.hpp.3-2" 2>err | "$near/busybox" cat >copy
+busybox cmp whole copy
+ok "a coroutine copies a pipe"
+"$near/Dispatcher_create.3" 2>err &
+server=$!
+echoed() { [[ $(printf 'one\ntwo\n' | "$near/socat" -t 60 - TCP:127.0.0.1:7007 2>/dev/null) == $'one\ntwo' ]]; }
+until_true echoed
+ok "a server sends back each line"
+kill -KILL $server
+wait $server 2>/dev/null
+
 until_true no_context
 ok "no context is left"
 plan

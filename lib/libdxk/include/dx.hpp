@@ -22,6 +22,7 @@
 #define _DX_HPP
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -32,11 +33,21 @@
 #include <string>
 #include <system_error>
 
+#if defined(__cpp_impl_coroutine)
+#include <coroutine>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#endif
+
 #include <dx.h>
 
 namespace dx {
 
 using ::CancelCommand;
+using ::CancelRequest;
+using ::CancelRequests;
 using ::CurrentRequest;
 using ::FindKernelExecutor;
 using ::GetRejoinElement;
@@ -50,6 +61,7 @@ using ::PostRequests;
 using ::ReleaseThreadHandle;
 using ::RejoinWait;
 using ::RQElement;
+using ::RQOptions;
 using ::RQPost;
 using ::SendCommandAt;
 using ::SendCommandEvery;
@@ -57,6 +69,7 @@ using ::SendCommandTo;
 using ::SetRequestResult;
 using ::ShouldStop;
 using ::TakeRequestFd;
+using ::WakeRequest;
 
 /* The status of a request whose Runnable threw what stands for no errno. */
 constexpr int StatusUncaught = -ENOTRECOVERABLE;
@@ -457,6 +470,90 @@ inline int SendCommand(const std::string &command, std::string &reply,
 	return rc;
 }
 
+/* --- requests that wait ----------------------------------------------------- */
+
+/*
+ * Wait - what a request waits for; several are joined by |: the first that happens
+ *
+ *	return dx::WaitRequest(dx::Readable(fd) | dx::After(std::chrono::seconds(1)));
+ */
+class Wait : public ::RQWait {
+public:
+	explicit Wait(std::uint32_t sources) : ::RQWait() { Sources = sources; }
+
+	friend Wait operator|(Wait a, const Wait &b)
+	{
+		a.Sources |= b.Sources;
+		if (b.Sources & DXK_WAIT_TIME) {
+			a.TimeoutNs = b.TimeoutNs;
+			a.Deadline = b.Deadline;
+		}
+		if (b.Sources & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+			a.pOObject = b.pOObject;
+		if (b.Sources & DXK_WAIT_FILE) {
+			a.Fd = b.Fd;
+			a.Events = b.Events;
+		}
+		return a;
+	}
+};
+
+/* @events of POLLIN and the like */
+inline Wait File(int fd, std::uint32_t events)
+{
+	Wait w(DXK_WAIT_FILE);
+
+	w.Fd = fd;
+	w.Events = events;
+	return w;
+}
+inline Wait Readable(int fd) { return File(fd, 0x0001 /* POLLIN */); }
+inline Wait Writable(int fd) { return File(fd, 0x0004 /* POLLOUT */); }
+inline Wait After(std::chrono::nanoseconds time)
+{
+	Wait w(DXK_WAIT_TIME);
+
+	w.TimeoutNs = time.count();
+	return w;
+}
+/* @deadline of CLOCK_MONOTONIC, in ns */
+inline Wait At(std::uint64_t deadline)
+{
+	Wait w(DXK_WAIT_TIME);
+
+	w.Deadline = deadline;
+	return w;
+}
+/* WakeRequest() with the request's name */
+inline Wait Called() { return Wait(DXK_WAIT_CALL); }
+/* The owner has a result, or nothing coming any more. */
+inline Wait Result(void *owner)
+{
+	Wait w(DXK_WAIT_RESULT);
+
+	w.pOObject = owner;
+	return w;
+}
+/* All of the owner's requests have ended. */
+inline Wait Joined(void *owner)
+{
+	Wait w(DXK_WAIT_JOIN);
+
+	w.pOObject = owner;
+	return w;
+}
+/* At once, behind the requests of the same priority */
+inline Wait Again() { return Wait(DXK_WAIT_AGAIN); }
+
+inline int WaitRequest(const ::RQWait &wait) { return ::WaitRequest(&wait); }
+
+inline int PostARequestWith(void *request, Runnable *executor, void *owner, int priority,
+			    unsigned int flags, const ::RQOptions &options)
+{
+	return ::PostARequestWith(request, executor ? executor->Object() : nullptr, owner,
+				  priority, flags, &options);
+}
+
 /*
  * Owner - the owner of some requests, for as long as the requests live
  *
@@ -529,6 +626,286 @@ private:
 	void *cookie_;
 	::MTExecutive *mte_;
 };
+
+#if defined(__cpp_impl_coroutine)
+/* --- coroutines (C++20) -------------------------------------------------------- */
+
+/*
+ * A Coroutine is a Runnable whose requests are coroutines: each co_await dx::until(...) ends
+ * a turn with a wait, and the next turn, in whichever worker, goes on behind it. So code that
+ * waits reads as if it slept, and holds no thread.
+ *
+ *	class Ping : public dx::Coroutine {
+ *		dx::Task<int> Run(void *request) override
+ *		{
+ *			dx::Wake why = co_await dx::until(dx::Readable(fd) | dx::After(1s));
+ *			...
+ *			co_return 0;
+ *		}
+ *	};
+ *
+ * What a Task calls with co_await may be a Task itself. A mutex that is held, a pointer to
+ * something of the thread, or a dx::Owner must not live across a wait: the next turn may be
+ * another thread's, and an Owner's destructor waits in it.
+ *
+ * GCC 12 takes a co_await in the condition of an if that is the whole body of a loop, without
+ * braces, for something else, and the program crashes. What it returns in a variable is safe.
+ */
+
+/* Wake - why a request has its turn: RQElement.RQEWake and RQEEvents */
+struct Wake {
+	std::uint32_t Reason;
+	std::uint32_t Events;
+
+	/* It is cancelled, expired or stopped: each further wait is over at once. */
+	bool Ends() const
+	{
+		return Reason == DXK_WAKE_CANCEL || Reason == DXK_WAKE_EXPIRE ||
+		       Reason == DXK_WAKE_STOP;
+	}
+};
+
+namespace detail {
+
+/* The coroutines of a request, and where they are. Only the turn touches it. */
+struct Activation {
+	std::coroutine_handle<> top, leaf;	/* the first one; which goes on */
+	::RQWait wait = {};
+	Wake wake = {};
+	int error = 0;				/* of the wait */
+	bool suspended = false;
+	Activation *next = nullptr, **link = nullptr;
+
+	Activation() = default;
+	Activation(const Activation &) = delete;
+	Activation &operator=(const Activation &) = delete;
+	~Activation()
+	{
+		if (top)
+			top.destroy();
+	}
+};
+
+inline thread_local Activation *current;
+
+struct PromiseBase {
+	std::coroutine_handle<> caller;
+	std::exception_ptr error;
+
+	struct Final {
+		bool await_ready() const noexcept { return false; }
+		template <class P>
+		std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept
+		{
+			if (h.promise().caller)
+				return h.promise().caller;
+			return std::noop_coroutine();
+		}
+		void await_resume() const noexcept {}
+	};
+
+	std::suspend_always initial_suspend() const noexcept { return {}; }
+	Final final_suspend() const noexcept { return {}; }
+	void unhandled_exception()
+	{
+		error = std::current_exception();
+		/* What is no exception of C++ is the end of the thread. */
+		if (!error)
+			throw;
+	}
+};
+
+template <class T> struct Promise : PromiseBase {
+	std::optional<T> value;
+
+	template <class U> void return_value(U &&v) { value.emplace(std::forward<U>(v)); }
+	T Take()
+	{
+		if (error)
+			std::rethrow_exception(error);
+		return std::move(*value);
+	}
+};
+
+template <> struct Promise<void> : PromiseBase {
+	void return_void() const noexcept {}
+	void Take() const
+	{
+		if (error)
+			std::rethrow_exception(error);
+	}
+};
+
+} /* namespace detail */
+
+/* Task - a coroutine that begins when it is awaited, once */
+template <class T = int> class [[nodiscard]] Task {
+public:
+	struct promise_type : detail::Promise<T> {
+		Task get_return_object()
+		{
+			return Task(std::coroutine_handle<promise_type>::from_promise(*this));
+		}
+	};
+
+	Task(Task &&other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+	Task &operator=(Task &&) = delete;
+	~Task()
+	{
+		if (handle_)
+			handle_.destroy();
+	}
+
+	bool await_ready() const noexcept { return false; }
+	std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept
+	{
+		handle_.promise().caller = caller;
+		return handle_;
+	}
+	T await_resume() { return handle_.promise().Take(); }
+
+private:
+	friend class Coroutine;
+
+	explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+
+	std::coroutine_handle<promise_type> handle_;
+};
+
+/*
+ * until - end the turn with a wait
+ *
+ * Return: a Wake. Throws a std::system_error for a wait that cannot be (-EINVAL, -EOPNOTSUPP).
+ * One that the module refuses, as for a descriptor that is not open, ends the request.
+ */
+class [[nodiscard]] until {
+public:
+	explicit until(const ::RQWait &wait) : wait_(wait) {}
+
+	bool await_ready() const noexcept { return false; }
+	void await_suspend(std::coroutine_handle<> h) const noexcept
+	{
+		detail::current->wait = wait_;
+		detail::current->leaf = h;
+	}
+	Wake await_resume() const
+	{
+		if (detail::current->error)
+			throw std::system_error(-detail::current->error,
+						std::generic_category(), "until");
+		return detail::current->wake;
+	}
+
+private:
+	::RQWait wait_;
+};
+
+/*
+ * Coroutine - a Runnable whose requests are coroutines
+ *
+ * The request must not be posted with PXR_REDO: one that died amid a turn cannot be run again,
+ * and ends with StatusUncaught. What requests that ended without their last turn have left, as
+ * after a wait that was refused, goes with the Coroutine.
+ */
+class Coroutine : public Runnable {
+public:
+	Coroutine() = default;
+	~Coroutine() override
+	{
+		while (first_)
+			End(first_);
+	}
+
+	/* Return: what becomes the request's status. */
+	virtual Task<int> Run(void *request) = 0;
+
+private:
+	int ExecuteThisRequest(void *request) final
+	{
+		const ::RQElement *me = ::CurrentRequest();
+		detail::Activation *a = me->RQETurn ?
+			reinterpret_cast<detail::Activation *>(me->RQEWaitState) :
+			Begin(request);
+
+		if (!a->suspended)
+			return StatusUncaught;
+		a->wake = { me->RQEWake, me->RQEEvents };
+		a->error = 0;
+		do {
+			a->suspended = false;
+			Resume(a);
+			if (a->top.done())
+				return Done(a);
+			a->suspended = true;
+			a->wait.State = reinterpret_cast<std::uintptr_t>(a);
+			a->error = ::WaitRequest(&a->wait);
+		} while (a->error != RQ_WAITS);
+		/* From here on another thread may have its next turn. */
+		return RQ_WAITS;
+	}
+
+	/* One that executes as help finds its caller's again. */
+	struct Current {
+		explicit Current(detail::Activation *a)
+			: before(std::exchange(detail::current, a))
+		{
+		}
+		~Current() { detail::current = before; }
+		detail::Activation *before;
+	};
+
+	static void Resume(detail::Activation *a)
+	{
+		Current here(a);
+
+		a->leaf.resume();
+	}
+
+	detail::Activation *Begin(void *request)
+	{
+		std::unique_ptr<detail::Activation> a(new detail::Activation);
+		Task<int> task = Run(request);
+
+		a->top = a->leaf = std::exchange(task.handle_, {});
+		a->suspended = true;
+		std::lock_guard<std::mutex> guard(lock_);
+		a->next = first_;
+		a->link = &first_;
+		if (first_)
+			first_->link = &a->next;
+		first_ = a.get();
+		return a.release();
+	}
+
+	int Done(detail::Activation *a)
+	{
+		using Handle = std::coroutine_handle<Task<int>::promise_type>;
+		std::unique_ptr<detail::Activation> ended(a);
+
+		{
+			std::lock_guard<std::mutex> guard(lock_);
+			Unlink(a);
+		}
+		return Handle::from_address(a->top.address()).promise().Take();
+	}
+
+	void Unlink(detail::Activation *a)
+	{
+		*a->link = a->next;
+		if (a->next)
+			a->next->link = a->link;
+	}
+
+	void End(detail::Activation *a)
+	{
+		Unlink(a);
+		delete a;
+	}
+
+	std::mutex lock_;
+	detail::Activation *first_ = nullptr;
+};
+#endif /* coroutines */
 
 } /* namespace dx */
 
