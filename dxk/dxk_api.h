@@ -41,6 +41,7 @@ struct module;
  * @state: dxk_wait.state of its last wait
  * @turn: how many of its turns have ended with a wait
  * @wake: enum dxk_wake_reason: why there is this turn
+ * @events: with %DXK_WAKE_FILE what the waker was fired with
  */
 struct dxk_call {
 	u64 owner;
@@ -60,6 +61,7 @@ struct dxk_call {
 	u64 state;
 	u32 turn;
 	u32 wake;
+	u32 events;
 };
 
 /**
@@ -91,6 +93,18 @@ int dxk_executor_find(const char *name, u64 *id);
 bool dxk_should_stop(const struct dxk_call *call);
 int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait);
+
+/* Of dxk_waker_fire() */
+#define DXK_WAKER_EVENTS	0x7fffffffU
+
+struct dxk_waker;
+
+struct dxk_waker *dxk_waker_create(struct dxk_call *call, void (*release)(void *data),
+				   void *data);
+void dxk_waker_get(struct dxk_waker *waker);
+void dxk_waker_put(struct dxk_waker *waker);
+bool dxk_waker_fire(struct dxk_waker *waker, u32 events);
+
 __printf(2, 3)
 void dxk_log(const struct dxk_call *call, const char *fmt, ...);
 struct file *dxk_handle_file(struct dxk_call *call, u64 id);

@@ -17,8 +17,9 @@
 #include "services/command.h"
 #include "services/executor.h"
 #include "services/file.h"
-#include "services/watch.h"
 #include "services/gate.h"
+#include "services/waker.h"
+#include "services/watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
@@ -52,10 +53,13 @@ static int __init dxk_init(void)
 	err = dxk_command_init();
 	if (err)
 		goto err_gate;
+	err = dxk_wakers_init();
+	if (err)
+		goto err_command;
 	err = -ENOMEM;
 	dxk_root = kobject_create_and_add("dxk", kernel_kobj);
 	if (!dxk_root)
-		goto err_command;
+		goto err_wakers;
 	err = dxk_executors_init(dxk_root);
 	if (err)
 		goto err_root;
@@ -76,6 +80,8 @@ err_executors:
 	dxk_executors_exit();
 err_root:
 	kobject_put(dxk_root);
+err_wakers:
+	dxk_wakers_exit();
 err_command:
 	dxk_command_exit();
 err_gate:
@@ -93,6 +99,7 @@ static void __exit dxk_exit(void)
 	dxk_queue_exit();
 	dxk_ctx_exit();
 	dxk_executors_exit();
+	dxk_wakers_exit();
 	dxk_watches_exit();
 	dxk_file_exit();
 	kobject_put(dxk_root);

@@ -173,6 +173,11 @@ static inline long PTR_ERR(const void *ptr)
 	os_point();							\
 	__atomic_store_n(&(x), (v), __ATOMIC_RELAXED);			\
 } while (0)
+#define try_cmpxchg(p, old, v) ({						\
+	os_point();							\
+	__atomic_compare_exchange_n((p), (old), (v), false, __ATOMIC_SEQ_CST,	\
+				    __ATOMIC_RELAXED);			\
+})
 #define xchg(p, v) ({							\
 	os_point();							\
 	__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST);		\

@@ -16,11 +16,14 @@ static bool dxk_event_enter(struct dxk_engine *e, struct dxk_event *event)
  * dxk_event_fire - something has happened, in any context
  * @e: the engine; it exists while the event can be fired
  * @event: the event
- * @seen: what, not 0
+ * @seen: what, not 0; beside what is there already
  */
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen)
 {
-	WRITE_ONCE(event->seen, seen);
+	u32 before = READ_ONCE(event->seen);
+
+	while (!try_cmpxchg(&event->seen, &before, before | seen))
+		;
 	/* Who finds others in the list has been preceded: they have kicked. */
 	if (dxk_event_enter(e, event))
 		os_kick(e, DXK_DISPATCHER);

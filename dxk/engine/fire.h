@@ -37,7 +37,7 @@ struct dxk_event {
 	struct llist_node node;
 	/** @more: (L) of the request that is woken, from its post or wait to its end; or NULL */
 	struct dxk_more *more;
-	/** @seen: (A) what has happened since it was armed, EPOLL* */
+	/** @seen: (A) what has happened since it was armed, EPOLL*, or since the request was told */
 	u32 seen;
 	/** @pending: (A) see above */
 	u32 pending;
@@ -51,6 +51,8 @@ struct dxk_event {
 struct dxk_watch {
 	/** @ref: in the bin, when the request has ended; its file is not used here */
 	struct dxk_file_ref ref;
+	/** @waker: (C) it is one of services/waker.h, and of no file */
+	bool waker;
 	/** @event: what happens to it */
 	struct dxk_event event;
 };

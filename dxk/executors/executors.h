@@ -14,6 +14,8 @@ s32 exe_echo(struct dxk_call *call);
 s32 exe_sleep(struct dxk_call *call);
 
 s32 exe_sha256(struct dxk_call *call);
+s32 exe_aread(struct dxk_call *call);
+
 int exe_sha256_setup(void);
 void exe_sha256_teardown(void);
 

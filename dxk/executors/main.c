@@ -22,6 +22,7 @@ static struct dxk_executor executors[] = {
 	EXECUTOR(echo),
 	EXECUTOR(sleep),
 	EXECUTOR(sha256),
+	EXECUTOR(aread),
 };
 
 static void unregister_first(unsigned int nr)

@@ -15,7 +15,7 @@
 
 void dxk_control_init(struct dxk_control *t)
 {
-	init_waitqueue_head(&t->wait);
+	init_swait_queue_head(&t->wait);
 	init_completion(&t->running);
 }
 
@@ -78,9 +78,9 @@ void dxk_control_stop(struct dxk_control *t)
 void dxk_control_kick(struct dxk_control *t)
 {
 	WRITE_ONCE(t->kicked, true);
-	/* pairs with the barrier of prepare_to_wait() */
-	if (wq_has_sleeper(&t->wait))
-		wake_up(&t->wait);
+	/* pairs with the barrier of prepare_to_swait_exclusive() */
+	if (swq_has_sleeper(&t->wait))
+		swake_up_one(&t->wait);
 }
 
 static bool dxk_control_called(struct dxk_control *t)
@@ -92,10 +92,10 @@ static bool dxk_control_called(struct dxk_control *t)
 void dxk_control_wait(struct dxk_control *t, u32 ms)
 {
 	if (ms == DXK_DORMANT)
-		wait_event_idle(t->wait, dxk_control_called(t));
+		swait_event_idle_exclusive(t->wait, dxk_control_called(t));
 	else
-		wait_event_idle_timeout(t->wait, dxk_control_called(t),
-					msecs_to_jiffies(ms));
+		swait_event_idle_timeout_exclusive(t->wait, dxk_control_called(t),
+						   msecs_to_jiffies(ms));
 }
 
 /**
@@ -108,15 +108,15 @@ void dxk_control_wait(struct dxk_control *t, u32 ms)
 bool dxk_control_wait_until(struct dxk_control *t, u64 deadline)
 {
 	ktime_t until = ns_to_ktime(deadline);
-	DEFINE_WAIT(wait);
+	DECLARE_SWAITQUEUE(wait);
 
 	while (!dxk_control_called(t)) {
 		if (ktime_get_ns() >= deadline)
 			return false;
-		prepare_to_wait(&t->wait, &wait, TASK_IDLE);
+		prepare_to_swait_exclusive(&t->wait, &wait, TASK_IDLE);
 		if (!dxk_control_called(t))
 			schedule_hrtimeout_range(&until, 0, HRTIMER_MODE_ABS);
-		finish_wait(&t->wait, &wait);
+		finish_swait(&t->wait, &wait);
 	}
 	return true;
 }

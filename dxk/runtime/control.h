@@ -7,7 +7,7 @@
 
 #include <linux/completion.h>
 #include <linux/types.h>
-#include <linux/wait.h>
+#include <linux/swait.h>
 
 #include "engine/engine.h"
 
@@ -26,7 +26,7 @@ struct dxk_control {
 	/** @turn: (W) what it makes */
 	enum os_turn turn;
 	/** @wait: it sleeps here */
-	wait_queue_head_t wait;
+	struct swait_queue_head wait;
 	/**
 	 * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
 	 * thread before it looks

@@ -11,6 +11,7 @@
 #include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/fire.h"
 #include "engine/life.h"
 #include "engine/more.h"
 #include "engine/next.h"
@@ -24,6 +25,7 @@
 #include "runtime/worker.h"
 #include "services/executor.h"
 #include "services/handle.h"
+#include "services/waker.h"
 #include "trace.h"
 
 /* What most requests do not have. */
@@ -34,6 +36,7 @@ static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more 
 	call->state = more->state;
 	call->turn = more->turn;
 	call->wake = more->wake;
+	call->events = more->events & ~DXK_SEEN_SOMETHING;
 }
 
 /* @item, @fn: of an embedded one, which is not @rqe any more; else %NULL */
@@ -342,19 +345,61 @@ EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
  * worker, and has another turn, on any worker, with @wait.state, the bytes that result_len
  * says as its data, and the reason. A further call before that replaces the wait.
  *
+ * With %DXK_WAIT_FILE it waits until its waker is fired, see dxk_waker_create(): @wait.fd and
+ * @wait.events are 0.
+ *
  * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0, or it
- * is an item; -ENOMEM. Then the turn ends as ever.
+ * is an item, or has no waker; -ENOMEM. Then the turn ends as ever.
  */
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 {
 	struct dxk_rqe *rqe = list_last_entry(&call->self->busy, struct dxk_rqe, link);
 
 	might_sleep();
-	if (rqe->embedded || wait->wait & DXK_WAIT_FILE)
+	if (rqe->embedded)
 		return -EOPNOTSUPP;
+	if (wait->wait & DXK_WAIT_FILE) {
+		if (wait->fd || wait->events)
+			return -EINVAL;
+		if (!rqe->more || !rqe->more->watch)
+			return -EOPNOTSUPP;
+	}
 	return dxk_wait_set(call->self->engine, rqe, wait);
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
+
+/**
+ * dxk_waker_create - something that any context can fire, and the request can wait for (R-3)
+ * @call: the running request; the caller is the thread that executes it
+ * @release: called with @data when nobody has the waker any more, in process context; or %NULL
+ * @data: of the executor, as the buffer of an I/O: the request may end before that
+ *
+ * For completions: whoever will call dxk_waker_fire() has a reference, and lets go of it
+ * afterwards by dxk_waker_put(). The request has one until it ends, in whatever way. It has one
+ * waker, in all its turns. The executor's module is referenced until @release has returned.
+ *
+ * Context: process.
+ * Return: the waker, with a reference for the caller, or an error pointer: -EOPNOTSUPP: the
+ * policy's max_waiting is 0, or it is an item; -EBUSY: it has one; -ENOMEM. Then @release is not
+ * called.
+ */
+struct dxk_waker *dxk_waker_create(struct dxk_call *call, void (*release)(void *data),
+				   void *data)
+{
+	struct dxk_rqe *rqe = list_last_entry(&call->self->busy, struct dxk_rqe, link);
+	struct dxk_engine *e = call->self->engine;
+	struct dxk_more *more;
+
+	might_sleep();
+	if (rqe->embedded || !READ_ONCE(e->waits.on))
+		return ERR_PTR(-EOPNOTSUPP);
+	more = dxk_more_of(rqe);
+	if (!more)
+		return ERR_PTR(-ENOMEM);
+	return dxk_waker_make(e, &dxk_member_ctx(call->self)->files, more, rqe->exec->owner,
+			      release, data);
+}
+EXPORT_SYMBOL_GPL(dxk_waker_create);
 
 /**
  * dxk_handle_file - the calling worker's private file of a handle (DX-26)

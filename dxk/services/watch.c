@@ -22,6 +22,7 @@
 #include "engine/os.h"
 #include "services/file.h"
 #include "services/files.h"
+#include "services/waker.h"
 #include "services/watch.h"
 
 /* Most wait queues that a file has for those who poll it. Pipes and terminals have two. */
@@ -315,6 +316,10 @@ void dxk_watch_let_go(struct dxk_watch *watch)
 {
 	struct dxk_file_watch *w = dxk_file_watch_of(watch);
 
+	if (watch->waker) {
+		dxk_waker_let_go(watch);
+		return;
+	}
 	dxk_watch_unset(w);
 	dxk_watch_put(w);
 }

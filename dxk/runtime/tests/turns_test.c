@@ -2,6 +2,8 @@
 /*
  * Requests of kernel executors that wait: turns, what they leave to each other, names.
  */
+#include <linux/hrtimer.h>
+
 #include "runtime/policy.h"
 #include "runtime/tests/rig.h"
 
@@ -172,6 +174,115 @@ static void turns_cancelled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, result(rig), -ETIME);
 }
 
+/* What a turn does with a waker, and what became of it */
+struct wakes {
+	struct dxk_waker *waker;
+	struct hrtimer timer;
+	u32 nr, events[4], wake[4];
+	int again, err;
+	u32 released;
+};
+
+static void wakes_released(void *data)
+{
+	struct wakes *w = data;
+
+	smp_store_release(&w->released, w->released + 1);
+}
+
+/* A hard interrupt */
+static enum hrtimer_restart wakes_fire(struct hrtimer *timer)
+{
+	struct wakes *w = container_of(timer, struct wakes, timer);
+
+	WARN_ON_ONCE(!dxk_waker_fire(w->waker, 2));
+	return HRTIMER_NORESTART;
+}
+
+/* Three waits: one is ended by a timer, one was by what came before it, one by another thread. */
+static s32 wakes_turn(struct dxk_job *job, struct dxk_call *call)
+{
+	static const struct dxk_wait fired = { .wait = DXK_WAIT_FILE | DXK_WAIT_CALL };
+	struct wakes *w = job->arg;
+	u32 nr = w->nr;
+
+	w->wake[nr] = call->wake;
+	w->events[nr] = call->events;
+	if (!nr) {
+		w->err = dxk_call_wait(call, &fired);
+		w->waker = dxk_waker_create(call, wakes_released, w);
+		if (IS_ERR(w->waker))
+			return PTR_ERR(w->waker);
+		w->again = PTR_ERR_OR_ZERO(dxk_waker_create(call, NULL, NULL));
+		hrtimer_start(&w->timer, NSEC_PER_MSEC, HRTIMER_MODE_REL_HARD);
+	} else if (nr == 1) {
+		dxk_waker_fire(w->waker, 4);
+		dxk_waker_fire(w->waker, 8);
+	}
+	/* pairs with the load of who looks how far it is */
+	smp_store_release(&w->nr, nr + 1);
+	if (nr == 3 || call->wake == DXK_WAKE_CANCEL)
+		return 100 + nr;
+	return dxk_call_wait(call, &fired);
+}
+
+static struct wakes *wakes_start(struct kunit *test, struct dxk_job *job)
+{
+	struct wakes *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	hrtimer_init(&w->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	w->timer.function = wakes_fire;
+	job->fn = wakes_turn;
+	job->arg = w;
+	return w;
+}
+
+/* a waker, fired in an interrupt, ahead of its wait, by another thread, after the end */
+static void turns_of_wakers(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = dxk_rig_job(rig);
+	struct wakes *w = wakes_start(test, job);
+	struct dxk_ctx *ctx = start(test, 1);
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(smp_load_acquire(&w->nr) == 3 && waiting(ctx)));
+	KUNIT_EXPECT_TRUE(test, dxk_waker_fire(w->waker, 16));
+	KUNIT_EXPECT_EQ(test, result(rig), 103);
+	KUNIT_EXPECT_EQ(test, w->err, -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, w->again, -EBUSY);
+	for (i = 1; i < 4; i++)
+		KUNIT_EXPECT_EQ(test, w->wake[i], DXK_WAKE_FILE);
+	KUNIT_EXPECT_EQ(test, w->events[1], 2);
+	KUNIT_EXPECT_EQ(test, w->events[2], 4 | 8);
+	KUNIT_EXPECT_EQ(test, w->events[3], 16);
+	/* It has ended, but for the reference of who will fire it. */
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(!dxk_waker_fire(w->waker, 1)));
+	KUNIT_EXPECT_EQ(test, smp_load_acquire(&w->released), 0);
+	dxk_waker_get(w->waker);
+	dxk_waker_put(w->waker);
+	dxk_waker_put(w->waker);
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(smp_load_acquire(&w->released) == 1));
+}
+
+/* ... and one whose request is cancelled, and that nobody has any more */
+static void turns_of_waker_cancelled(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = dxk_rig_job(rig);
+	struct wakes *w = wakes_start(test, job);
+	struct dxk_ctx *ctx = start(test, 1);
+
+	KUNIT_ASSERT_EQ(test, post(job, NULL, 0), 1);
+	KUNIT_ASSERT_TRUE(test, DXK_SOON(smp_load_acquire(&w->nr) == 3 && waiting(ctx)));
+	dxk_waker_put(w->waker);
+	KUNIT_EXPECT_EQ(test, dxk_cancel(rig->m[0], NAME), DXK_CANCEL_TOLD);
+	KUNIT_EXPECT_EQ(test, result(rig), 103);
+	KUNIT_EXPECT_TRUE(test, DXK_SOON(smp_load_acquire(&w->released) == 1));
+}
+
 /* A policy without, a wait that is none: told, and the turn ends as ever. */
 static void turns_refused(struct kunit *test)
 {
@@ -221,6 +332,8 @@ static struct kunit_case turns_cases[] = {
 	KUNIT_CASE_PARAM(turns_of_time, mode_gen_params),
 	KUNIT_CASE_PARAM(turns_by_name, mode_gen_params),
 	KUNIT_CASE_PARAM(turns_cancelled, mode_gen_params),
+	KUNIT_CASE(turns_of_wakers),
+	KUNIT_CASE(turns_of_waker_cancelled),
 	KUNIT_CASE(turns_refused),
 	KUNIT_CASE_PARAM(turns_last, mode_gen_params),
 	{ }

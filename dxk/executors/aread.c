@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * aread: reads a part of a file without a thread that waits for the disk.
+ *
+ * The first turn begins the I/O and ends with a wait for a waker, which the completion fires,
+ * in whatever context the file has for that: for a disk, an interrupt. The I/O cannot be taken
+ * back. If the request is cancelled meanwhile it ends, and what the I/O still uses is freed when
+ * that has ended, too: both have a reference of the waker, whose release frees it.
+ */
+#include <linux/bvec.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uio.h>
+
+#include "executors.h"
+
+/* What the waker was fired with */
+#define DONE	1
+
+/**
+ * struct aread_job - one reading
+ */
+struct aread_job {
+	/** @iocb: the I/O */
+	struct kiocb iocb;
+	/** @file: referenced */
+	struct file *file;
+	/** @page: where the bytes go */
+	struct page *page;
+	/** @bvec: it */
+	struct bio_vec bvec;
+	/** @waker: the reference of the I/O */
+	struct dxk_waker *waker;
+	/** @result: of the I/O: bytes, or a negative errno; written before the waker is fired */
+	long result;
+};
+
+static void aread_free(void *data)
+{
+	struct aread_job *job = data;
+
+	fput(job->file);
+	__free_page(job->page);
+	kfree(job);
+}
+
+/* Any context */
+static void aread_done(struct kiocb *iocb, long result)
+{
+	struct aread_job *job = container_of(iocb, struct aread_job, iocb);
+	struct dxk_waker *waker = job->waker;
+
+	job->result = result;
+	dxk_waker_fire(waker, DONE);
+	dxk_waker_put(waker);
+}
+
+static struct aread_job *aread_make(struct dxk_call *call)
+{
+	struct aread_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (!job)
+		return NULL;
+	job->page = alloc_page(GFP_KERNEL);
+	if (!job->page) {
+		kfree(job);
+		return NULL;
+	}
+	job->file = get_file(call->file);
+	return job;
+}
+
+static s32 aread_begin(struct dxk_call *call)
+{
+	struct dxk_wait wait = { .wait = DXK_WAIT_FILE };
+	const struct cred *own;
+	struct aread_job *job;
+	struct iov_iter iter;
+	ssize_t len;
+	s32 err;
+
+	if (!call->file)
+		return -EBADF;
+	if (!(call->file->f_mode & FMODE_READ))
+		return -EBADF;
+	if (!call->file->f_op->read_iter || (s64)call->param < 0)
+		return -EINVAL;
+	job = aread_make(call);
+	if (!job)
+		return -ENOMEM;
+	job->waker = dxk_waker_create(call, aread_free, job);
+	if (IS_ERR(job->waker)) {
+		err = PTR_ERR(job->waker);
+		aread_free(job);
+		return err;
+	}
+
+	bvec_set_page(&job->bvec, job->page, call->result_room, 0);
+	iov_iter_bvec(&iter, READ, &job->bvec, 1, call->result_room);
+	init_sync_kiocb(&job->iocb, job->file);
+	job->iocb.ki_pos = call->param;
+	job->iocb.ki_complete = aread_done;
+
+	/* It begins when this turn is over; what is fired before that ends it at once. */
+	wait.state = (uintptr_t)job;
+	err = dxk_call_wait(call, &wait);
+	if (err) {
+		dxk_waker_put(job->waker);
+		return err;
+	}
+	/* With the rights of who has opened it, as that one would read it. */
+	own = override_creds(job->file->f_cred);
+	len = vfs_iocb_iter_read(job->file, &job->iocb, &iter);
+	revert_creds(own);
+	if (len != -EIOCBQUEUED)
+		aread_done(&job->iocb, len);
+	return 0;
+}
+
+/**
+ * exe_aread - executor "aread": a part of a file, read without a worker that waits
+ * @call: the request; its file came with %PXR_FD, @param is where to begin, and the room for the
+ *	result how much to read, up to a page
+ *
+ * The file decides whether the worker waits after all: a disk's does not if it was opened with
+ * O_DIRECT, and then wants what is asked for to begin and end with a sector.
+ *
+ * Return: 0, with the bytes as the result, fewer at the file's end; -ECANCELED, -EBADF,
+ * -EINVAL, -ENOMEM, -EOPNOTSUPP: the policy's max_waiting is 0, or what the file says.
+ */
+s32 exe_aread(struct dxk_call *call)
+{
+	struct aread_job *job = (void *)(uintptr_t)call->state;
+	long len;
+
+	if (!call->result_room || call->result_room > PAGE_SIZE)
+		return -EINVAL;
+	if (!call->turn)
+		return aread_begin(call);
+	if (call->wake != DXK_WAKE_FILE)
+		return -ECANCELED;
+	len = job->result;
+	if (len < 0)
+		return len;
+	memcpy(call->data, page_address(job->page), len);
+	call->result_len = len;
+	return 0;
+}
