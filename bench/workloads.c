@@ -184,5 +184,16 @@ const struct workload workloads[] = {
 		USER("mutex-pool", list_pool, MILLION, .rounds = 2),
 		USER("tbb", tbb_tasks, MILLION, .rounds = 2),
 	) },
+	{ 16, "event", "64 bytes to a server and back, N connections at a time",
+	  "instructions per message", W(
+		USER("dxk@1", reactor_events, 10000, .arg = 1),
+		USER("dxk-request@1", request_events, 10000, .arg = 1),
+		USER("epoll-pool@1", epoll_events, 10000, .arg = 1, .text = "pool"),
+		USER("epoll@1", epoll_events, 10000, .arg = 1),
+		USER("dxk@64", reactor_events, 64000, .arg = 64),
+		USER("dxk-request@64", request_events, 64000, .arg = 64),
+		USER("epoll-pool@64", epoll_events, 64000, .arg = 64, .text = "pool"),
+		USER("epoll@64", epoll_events, 64000, .arg = 64),
+	) },
 	{ .name = NULL }
 };

@@ -104,6 +104,11 @@ TARGETS = [
     (14, "p99 <= 0.5 x unbound workqueue",
      ratio("mix/dxk", "mix/wq-unbound", "mix/wq-unbound-1"), 0.5),
 
+    (16, "one connection: <= 1.15 x epoll and a pool",
+     ratio("event/dxk@1", "event/epoll-pool@1"), 1.15),
+    (16, "64 connections: <= 1.15 x epoll and a pool",
+     ratio("event/dxk@64", "event/epoll-pool@64"), 1.15),
+
     (15, "<= 1.0 x GThreadPool with priorities",
      ratio("library/dxk", "library/glib-priorities"), 1.0),
     (15, "<= 0.7 x GThreadPool without",
