@@ -226,6 +226,7 @@ size_t OutputQueue_length(OutputQueue *queue);
  * @queue: it
  * @fd: a file that does not block; a socket's end raises no SIGPIPE
  *
+ * Context: one thread at a time; others may enqueue.
  * Return: 0 when the queue is empty, -EAGAIN, or another negative errno.
  */
 int OutputQueue_drainTo(OutputQueue *queue, int fd);

@@ -78,10 +78,9 @@ static bool may_accept(ChannelFacade *f)
 {
 	bool may;
 
-	pthread_mutex_lock(&f->lock);
-	may = f->ops && !f->leave && !f->close;
+	/* before the look */
 	f->look = false;
-	pthread_mutex_unlock(&f->lock);
+	may = f->ops && !f->leave && !f->close;
 	if (may && f->dispatcher->options.Overload == OVERLOAD_QUEUE)
 		may = !dxr_overloaded(f->dispatcher, f);
 	return may;
@@ -135,17 +134,13 @@ int dxr_acceptor_turn(Runnable *self, void *request)
 	if (!rc)
 		rc = accept_some(f, &wait);
 	if (rc >= 0) {
-		pthread_mutex_lock(&f->lock);
-		if (f->leave || f->close) {
-			pthread_mutex_unlock(&f->lock);
+		f->running = false;
+		if (f->leave || f->close)
 			rc = -ECANCELED;
-		} else if (!rc || f->look) {
-			pthread_mutex_unlock(&f->lock);
-			wait = (RQWait){ .Sources = DXK_WAIT_AGAIN };
-			rc = WaitRequest(&wait);
-		} else {
+		else if (!rc || f->look)
+			rc = dxr_again(f);
+		else
 			rc = dxr_wait(f, &wait);
-		}
 	}
 	if (rc == RQ_WAITS)
 		return rc;

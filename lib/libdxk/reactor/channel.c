@@ -39,39 +39,30 @@ static void moved(ChannelFacade *f)
  */
 void dxr_call(ChannelFacade *f, bool look)
 {
-	bool call;
-
-	pthread_mutex_lock(&f->lock);
-	f->look |= look;
-	call = !f->running && !f->called;
-	if (call)
-		f->called = true;
-	pthread_mutex_unlock(&f->lock);
-	if (call)
-		WakeRequestOf(f->dispatcher->mte, f);
+	if (look)
+		f->look = true;
+	if (f->running || atomic_exchange(&f->called, true))
+		return;
+	/* In a shortage the next change calls. */
+	if (WakeRequestOf(f->dispatcher->mte, f))
+		f->called = false;
 }
 
 void Dispatcher_unregisterChannel(ChannelFacade *facade)
 {
-	pthread_mutex_lock(&facade->lock);
 	facade->leave = true;
-	pthread_mutex_unlock(&facade->lock);
 	dxr_call(facade, false);
 }
 
 void ChannelFacade_close(ChannelFacade *facade)
 {
-	pthread_mutex_lock(&facade->lock);
 	facade->close = true;
-	pthread_mutex_unlock(&facade->lock);
 	dxr_call(facade, false);
 }
 
 void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler)
 {
-	pthread_mutex_lock(&facade->lock);
 	facade->handler = handler;
-	pthread_mutex_unlock(&facade->lock);
 	/* The new one may find a message where the other one found none. */
 	dxr_call(facade, true);
 }
@@ -82,21 +73,17 @@ int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset)
 
 	if ((set | reset) & ~(own | OP_WRITE))
 		return -EINVAL;
-	pthread_mutex_lock(&facade->lock);
-	facade->ops = ((facade->ops & ~reset) | set) & own;
-	pthread_mutex_unlock(&facade->lock);
+	if (set & own)
+		facade->ops = own;
+	else if (reset & own)
+		facade->ops = 0;
 	dxr_call(facade, facade->acceptor);
 	return 0;
 }
 
 int ChannelFacade_getInterestOps(ChannelFacade *facade)
 {
-	int ops;
-
-	pthread_mutex_lock(&facade->lock);
-	ops = facade->ops;
-	pthread_mutex_unlock(&facade->lock);
-	return ops | (OutputQueue_isEmpty(&facade->out) ? 0 : OP_WRITE);
+	return facade->ops | (OutputQueue_isEmpty(&facade->out) ? 0 : OP_WRITE);
 }
 
 int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns)
@@ -130,7 +117,6 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 	pthread_mutex_lock(&d->lock);
 	/* Who drains looks for waiters after that, and who ends closes the queue before. */
 	atomic_store(&other->awaited, true);
-	pthread_mutex_lock(&facade->lock);
 	if (facade->paused)
 		rc = -EALREADY;
 	else if (!dxr_output_drained(&other->out) && other->fd >= 0) {
@@ -138,7 +124,6 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 		facade->next_waiter = other->waiters;
 		other->waiters = ChannelFacade_hold(facade);
 	}
-	pthread_mutex_unlock(&facade->lock);
 	pthread_mutex_unlock(&d->lock);
 	return rc;
 }
@@ -146,9 +131,7 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 /** dxr_resume - a channel has awaited long enough; it was held for that */
 void dxr_resume(ChannelFacade *f)
 {
-	pthread_mutex_lock(&f->lock);
 	f->paused = false;
-	pthread_mutex_unlock(&f->lock);
 	dxr_call(f, true);
 	ChannelFacade_release(f);
 }
@@ -189,14 +172,9 @@ void dxr_drained(ChannelFacade *f, size_t written)
  */
 int dxr_begin(ChannelFacade *f, const RQElement *me)
 {
-	bool leave;
-
 	atomic_fetch_add_explicit(&f->dispatcher->turns, 1, memory_order_relaxed);
-	pthread_mutex_lock(&f->lock);
 	f->running = true;
 	f->called = false;
-	leave = f->leave;
-	pthread_mutex_unlock(&f->lock);
 	switch (me->RQEWake) {
 	case DXK_WAKE_CANCEL:
 	case DXK_WAKE_STOP:
@@ -205,57 +183,43 @@ int dxr_begin(ChannelFacade *f, const RQElement *me)
 		if (me->RQEEvents & DXK_EVENT_GONE)
 			return -EBADF;
 	}
-	return leave ? -ECANCELED : 0;
+	return f->leave ? -ECANCELED : 0;
 }
 
 /**
- * dxr_wait - end a turn with a wait; whoever wants something from now on calls. Under F, drops it
+ * dxr_wait - end a turn with a wait
+ * @f: others know that it has no turn, and what they have wanted before was looked at
  */
 int dxr_wait(ChannelFacade *f, RQWait *wait)
 {
-	int rc;
+	int rc = WaitRequest(wait);
 
-	f->running = false;
-	pthread_mutex_unlock(&f->lock);
-	rc = WaitRequest(wait);
-	if (rc != RQ_WAITS) {
-		pthread_mutex_lock(&f->lock);
+	if (rc != RQ_WAITS)
 		f->running = true;
-		pthread_mutex_unlock(&f->lock);
-	}
 	return rc;
 }
 
-static InputHandler *handler_of(ChannelFacade *f)
+/* Another turn, at once: it stays in its turn, so to say. */
+int dxr_again(ChannelFacade *f)
 {
-	InputHandler *h;
+	RQWait wait = { .Sources = DXK_WAIT_AGAIN };
 
-	pthread_mutex_lock(&f->lock);
-	h = f->handler;
-	pthread_mutex_unlock(&f->lock);
-	return h;
+	f->running = true;
+	return WaitRequest(&wait);
 }
 
 /* What the handler may do now: its next message is asked for if it may. */
 static InputHandler *may_handle(ChannelFacade *f)
 {
-	InputHandler *h;
-
-	pthread_mutex_lock(&f->lock);
-	h = f->paused || f->leave || f->close ? NULL : f->handler;
-	f->look = false;
-	pthread_mutex_unlock(&f->lock);
-	return h;
+	/* before the look */
+	if (f->look)
+		f->look = false;
+	return f->paused || f->leave || f->close ? NULL : f->handler;
 }
 
 static bool may_read(ChannelFacade *f)
 {
-	bool may;
-
-	pthread_mutex_lock(&f->lock);
-	may = f->ops && !f->paused && !f->leave && !f->close;
-	pthread_mutex_unlock(&f->lock);
-	return may && !f->eof && !f->full;
+	return !f->eof && !f->full && f->ops && !f->paused && !f->leave && !f->close;
 }
 
 /* All whole messages: no event will tell of bytes that were read (NI-13). */
@@ -328,7 +292,7 @@ static int drain(ChannelFacade *f)
 	return rc == -EAGAIN || rc == -ENOMEM ? 0 : rc;
 }
 
-/* Is all input handled, and will there be no more? Under F */
+/* Is all input handled, and will there be no more? */
 static bool at_end(const ChannelFacade *f)
 {
 	return f->eof && (InputQueue_isEmpty(&f->in) || !(f->paused || f->look));
@@ -341,7 +305,7 @@ static void stopping(ChannelFacade *f)
 	if (f->stopping || !f->started)
 		return;
 	f->stopping = true;
-	h = handler_of(f);
+	h = f->handler;
 	if (h->stopping)
 		h->stopping(h, f);
 }
@@ -357,7 +321,6 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 {
 	bool look = f->more || me->RQEWake != DXK_WAKE_FILE || !me->RQEEvents ||
 		    (me->RQEEvents & INPUT);
-	bool end;
 	int rc;
 
 	if (is_idle(f, me))
@@ -367,10 +330,7 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 		rc = look ? fill(f) : handle(f);
 	if (!rc)
 		rc = drain(f);
-	pthread_mutex_lock(&f->lock);
-	end = at_end(f);
-	pthread_mutex_unlock(&f->lock);
-	if (rc || !end)
+	if (rc || !at_end(f))
 		return rc;
 	/* What the handler says at the end is sent, too. */
 	stopping(f);
@@ -385,26 +345,20 @@ static int park(ChannelFacade *f, const RQElement *me)
 	bool empty, closing, reads;
 	int64_t idle = f->idle;
 	RQWait wait = { .Fd = f->fd };
-	int rc;
 
 	/* Neither read nor written it would tell of a hang-up again and again. */
 	if (me->RQEWake == DXK_WAKE_FILE && me->RQEEvents & (POLLHUP | POLLERR))
 		f->hung = true;
 
-	pthread_mutex_lock(&f->lock);
+	f->running = false;
 	empty = OutputQueue_isEmpty(&f->out);
 	closing = f->close || at_end(f);
 	if (f->leave || (closing && empty)) {
-		rc = f->leave ? -ECANCELED : 0;
-		pthread_mutex_unlock(&f->lock);
-		return rc;
+		f->running = true;
+		return f->leave ? -ECANCELED : 0;
 	}
-	if (f->more || f->look) {
-		/* it stays in its turn, so to say */
-		pthread_mutex_unlock(&f->lock);
-		wait = (RQWait){ .Sources = DXK_WAIT_AGAIN };
-		return WaitRequest(&wait);
-	}
+	if (f->more || f->look)
+		return dxr_again(f);
 	reads = f->ops && !f->paused && !f->full && !f->close && !f->eof;
 	wait.Events = (reads ? POLLIN | POLLRDHUP : 0) | (empty ? 0 : POLLOUT);
 	wait.Sources = DXK_WAIT_CALL | (wait.Events || !f->hung ? DXK_WAIT_FILE : 0);
@@ -451,7 +405,7 @@ void dxr_channel_end(ChannelFacade *f, int status)
 	if (status != -EBADF)
 		dxr_close(fd);
 	f->ended = true;
-	h = handler_of(f);
+	h = f->handler;
 	if (h && h->stopped)
 		h->stopped(h, f);
 	if (f->made && factory->deleteHandler)
@@ -468,7 +422,7 @@ int dxr_channel_turn(Runnable *self, void *request)
 	(void)self;
 	rc = dxr_begin(f, me);
 	if (!rc && !f->started) {
-		h = handler_of(f);
+		h = f->handler;
 		f->started = true;
 		moved(f);
 		if (h->starting)

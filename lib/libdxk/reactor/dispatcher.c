@@ -134,7 +134,6 @@ void ChannelFacade_release(ChannelFacade *facade)
 	InputQueue_discardBytes(&facade->in, facade->in.len);
 	dxr_output_close(&facade->out);
 	pthread_mutex_destroy(&facade->out.lock);
-	pthread_mutex_destroy(&facade->lock);
 	free(facade);
 }
 
@@ -273,7 +272,6 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 		.ops = acceptor ? OP_ACCEPT : OP_READ,
 		/* It will have a turn, and does before it is called for one. */
 		.running = true,
-		.lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	atomic_init(&f->holds, facade ? 2 : 1);
 	dxr_input_init(&f->in, d->options.Factory);

@@ -2,15 +2,18 @@
 /*
  * A reactor. Each channel is one request: its name is the facade, its owner the dispatcher, and it
  * has its result collected by Dispatcher_dispatch(), which so hears of those that end without a
- * turn. A change that another thread makes is noted under F; the turn that executes takes it up
- * as it ends, and if there is none the request is called, which causes one. So nobody but the
- * turn decides what the channel waits for, and no change is lost.
+ * turn.
  *
- * Locks, D within none, F within D, O innermost:
+ * What another thread wants of a channel it notes (A, or under O), then looks whether there is a
+ * turn. The turn says that there is none, then looks what is wanted, and ends with the wait that
+ * follows from it. So one of the two sees the other: the turn takes it up, or the request is
+ * called, which causes one. Nobody but the turn decides what the channel waits for.
+ *
+ * Locks, D within none, O innermost:
  *
  *   D	dispatcher.lock: which channels there are, and who awaits whose drain
- *   F	facade.lock: what others want of a channel, and whether it has a turn
  *   O	queue.lock of an output queue
+ *   A	no lock: atomic, sequentially consistent
  *   R	no lock: the turn; while there is none and will be none, who collects the request
  *   T	no lock: whoever uses the queue, one thread at a time
  *   C	no lock: does not change
@@ -44,7 +47,10 @@ struct OutputQueue {
 	ChannelFacade *facade;		/* C: whose, or NULL */
 	pthread_mutex_t lock;
 	struct dxr_part *first, *last;	/* O */
-	size_t len;			/* O: bytes in buffers */
+	struct dxr_part own;		/* O: the first one, most times ... */
+	bool own_used;			/* O: ... and now */
+	atomic_uint parts;		/* written O */
+	atomic_size_t len;		/* written O: bytes in buffers */
 	unsigned int files;		/* O: parts that have a file */
 	bool closed;			/* O: takes no more */
 };
@@ -74,16 +80,15 @@ struct ChannelFacade {
 	_Atomic int64_t idle;		/* how long it may move no byte, or 0 */
 	InputQueue in;			/* R */
 	OutputQueue out;
-	pthread_mutex_t lock;
 	int fd;				/* R, written D; -1: there is none any more */
-	InputHandler *handler;		/* F; NULL: an acceptor's */
-	int ops;			/* F: OP_READ or OP_ACCEPT, or 0 */
-	bool running;			/* F: has a turn that will look at what others want */
-	bool called;			/* F: one will follow, no need to call again */
-	bool look;			/* F: what the turn has looked at may have changed */
-	bool leave;			/* F: ends at once */
-	bool close;			/* F: ends when its output is written */
-	bool paused;			/* F: awaits a drain */
+	_Atomic(InputHandler *) handler; /* NULL: an acceptor's */
+	atomic_int ops;			/* OP_READ or OP_ACCEPT, or 0 */
+	atomic_bool running;		/* has a turn that will look at what others want */
+	atomic_bool called;		/* one will follow, no need to call again */
+	atomic_bool look;		/* what the turn has looked at may have changed */
+	atomic_bool leave;		/* ends at once */
+	atomic_bool close;		/* ends when its output is written */
+	atomic_bool paused;		/* awaits a drain */
 	ChannelFacade *next_waiter;	/* D: of those that await the same */
 	ChannelFacade *waiters;		/* D: who await this one's */
 	atomic_bool awaited;		/* there are some; written D */
@@ -118,6 +123,7 @@ void dxr_resume(ChannelFacade *f);
 void dxr_drained(ChannelFacade *f, size_t written);
 int dxr_begin(ChannelFacade *f, const RQElement *me);
 int dxr_wait(ChannelFacade *f, RQWait *wait);
+int dxr_again(ChannelFacade *f);
 
 /* acceptor.c */
 int dxr_acceptor_turn(Runnable *self, void *request);

@@ -22,23 +22,78 @@
 
 static atomic_ulong in_use;
 
+/*
+ * Most buffers are in a queue for a part of a turn. So each thread keeps a few, which are not in
+ * use, and malloc(3) is spared. They go with the thread.
+ */
+#define SPARES		4
+
+struct spares {
+	Buffer *first;
+	unsigned int nr;
+};
+
+static __thread struct spares spares;
+static pthread_once_t spares_once = PTHREAD_ONCE_INIT;
+static pthread_key_t spares_key;
+static bool spares_are_kept;
+
+static void spares_free(void *arg)
+{
+	struct spares *s = arg;
+	Buffer *b;
+
+	while ((b = s->first)) {
+		s->first = b->Next;
+		free(b);
+	}
+	/* No more of them: what a later destructor returns is freed. */
+	s->nr = SPARES;
+}
+
+static void spares_begin(void)
+{
+	spares_are_kept = !pthread_key_create(&spares_key, spares_free);
+}
+
 static Buffer *new_buffer(BufferFactory *self)
 {
-	Buffer *b = malloc(BUFFER_SIZE);
+	Buffer *b = spares.first;
 
 	(void)self;
 	if (b) {
-		*b = (Buffer){ .Size = BUFFER_SIZE - sizeof(*b) };
-		atomic_fetch_add(&in_use, 1);
+		spares.first = b->Next;
+		spares.nr--;
+	} else {
+		b = malloc(BUFFER_SIZE);
+		if (!b)
+			return NULL;
+		b->Size = BUFFER_SIZE - sizeof(*b);
 	}
+	b->Next = NULL;
+	b->Begin = b->End = 0;
+	atomic_fetch_add_explicit(&in_use, 1, memory_order_relaxed);
 	return b;
 }
 
 static void return_buffer(BufferFactory *self, Buffer *buffer)
 {
 	(void)self;
-	free(buffer);
-	atomic_fetch_sub(&in_use, 1);
+	atomic_fetch_sub_explicit(&in_use, 1, memory_order_relaxed);
+	if (!spares.first && spares.nr < SPARES) {
+		pthread_once(&spares_once, spares_begin);
+		if (!spares_are_kept || pthread_setspecific(spares_key, &spares)) {
+			free(buffer);
+			return;
+		}
+	}
+	if (spares.nr >= SPARES) {
+		free(buffer);
+		return;
+	}
+	buffer->Next = spares.first;
+	spares.first = buffer;
+	spares.nr++;
 }
 
 BufferFactory *BufferFactory_default(void)
@@ -299,12 +354,33 @@ OutputQueue *OutputQueue_create(BufferFactory *factory, size_t limit)
 	return q;
 }
 
-static void free_part(OutputQueue *q, struct dxr_part *p)
+static struct dxr_part *part_get(OutputQueue *q)
 {
+	struct dxr_part *p = q->own_used ? malloc(sizeof(*p)) : &q->own;
+
+	if (!p)
+		return NULL;
+	q->own_used |= p == &q->own;
+	*p = (struct dxr_part){ .fd = -1 };
+	return p;
+}
+
+static void part_put(OutputQueue *q, struct dxr_part *p)
+{
+	if (p == &q->own)
+		q->own_used = false;
+	else
+		free(p);
+}
+
+/* Return: a descriptor to be closed without the lock, or -1. */
+static int free_part(OutputQueue *q, struct dxr_part *p)
+{
+	int fd = p->fd;
+
 	free_chain(q->factory, p->first);
-	if (p->fd >= 0)
-		close(p->fd);
-	free(p);
+	part_put(q, p);
+	return fd;
 }
 
 /* Of those of a dispatcher's channels. */
@@ -320,17 +396,22 @@ static void account(OutputQueue *q, size_t more, size_t less)
 void dxr_output_close(OutputQueue *q)
 {
 	struct dxr_part *p, *next;
+	int fd;
 
 	pthread_mutex_lock(&q->lock);
 	p = q->first;
 	q->first = q->last = NULL;
+	q->parts = 0;
 	q->files = 0;
 	account(q, 0, q->len);
 	q->closed = true;
 	pthread_mutex_unlock(&q->lock);
+	/* Who enqueues finds it closed before it looks for a part. */
 	for (; p; p = next) {
 		next = p->next;
-		free_part(q, p);
+		fd = free_part(q, p);
+		if (fd >= 0)
+			close(fd);
 	}
 }
 
@@ -345,22 +426,12 @@ void OutputQueue_destroy(OutputQueue *queue)
 
 bool OutputQueue_isEmpty(OutputQueue *queue)
 {
-	bool empty;
-
-	pthread_mutex_lock(&queue->lock);
-	empty = !queue->first;
-	pthread_mutex_unlock(&queue->lock);
-	return empty;
+	return !queue->parts;
 }
 
 size_t OutputQueue_length(OutputQueue *queue)
 {
-	size_t len;
-
-	pthread_mutex_lock(&queue->lock);
-	len = queue->len;
-	pthread_mutex_unlock(&queue->lock);
-	return len;
+	return queue->len;
 }
 
 /** dxr_output_drained - is it empty by half? */
@@ -381,11 +452,7 @@ static struct dxr_part *open_part(OutputQueue *q)
 
 	if (p && p->fd < 0)
 		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->fd = -1;
-	return p;
+	return part_get(q);
 }
 
 bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, int fd,
@@ -403,7 +470,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 		goto out;
 	if (append(queue->factory, &p->first, &p->last, data, len)) {
 		if (p != queue->last)
-			free(p);
+			part_put(queue, p);
 		goto out;
 	}
 	account(queue, len, 0);
@@ -417,6 +484,7 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 		else
 			queue->first = p;
 		queue->last = p;
+		queue->parts++;
 	}
 	taken = true;
 out:
@@ -437,6 +505,14 @@ static ssize_t write_buffers(int fd, Buffer *b, bool more)
 	struct msghdr msg = { .msg_iov = iov };
 	ssize_t n;
 
+	if (!b->Next && !more) {
+		do
+			n = send(fd, b->Data + b->Begin, b->End - b->Begin,
+				 MSG_NOSIGNAL | MSG_DONTWAIT);
+		while (n < 0 && errno == EINTR);
+		if (n >= 0 || errno != ENOTSOCK)
+			return n < 0 ? -errno : n;
+	}
 	for (; b && msg.msg_iovlen < PIECES; b = b->Next)
 		iov[msg.msg_iovlen++] = (struct iovec){ b->Data + b->Begin, b->End - b->Begin };
 	do {
@@ -448,14 +524,14 @@ static ssize_t write_buffers(int fd, Buffer *b, bool more)
 }
 
 /*
- * Holds the lock while it writes, which does not block: so what two threads drain stays in order.
+ * Holds the lock while it writes what is in memory, which does not block.
  */
 int OutputQueue_drainTo(OutputQueue *queue, int fd)
 {
+	int rc = 0, file, error;
 	size_t written = 0;
 	struct dxr_part *p;
 	ssize_t n;
-	int rc = 0;
 
 	pthread_mutex_lock(&queue->lock);
 	while (!rc && (p = queue->first)) {
@@ -467,19 +543,29 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 				written += (size_t)n;
 			}
 		} else if (p->fd >= 0 && p->count) {
+			/* It may have to be read from a disk. Nobody else changes the first part. */
+			pthread_mutex_unlock(&queue->lock);
 			n = sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));
+			error = n < 0 ? errno : 0;
+			pthread_mutex_lock(&queue->lock);
 			if (n > 0) {
 				p->count -= (size_t)n;
 				written += (size_t)n;
 			} else {
-				n = n ? -errno : -EIO;
+				n = n ? -error : -EIO;
 			}
 		} else {
 			queue->first = p->next;
 			if (!p->next)
 				queue->last = NULL;
 			queue->files -= p->fd >= 0;
-			free_part(queue, p);
+			queue->parts--;
+			file = free_part(queue, p);
+			if (file >= 0) {
+				pthread_mutex_unlock(&queue->lock);
+				close(file);
+				pthread_mutex_lock(&queue->lock);
+			}
 			continue;
 		}
 		if (n < 0 && n != -EINTR)
