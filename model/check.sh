@@ -34,6 +34,7 @@ alone='NW=1 NCL=1 NREQ=2 NOWN=1 OWNER(r)=0'
 good=(
 	'sleep wait'
 	'sleep-signal wait SIGNAL'
+	'fire fire CHANGES=2'
 	'thread thread'
 	'thread-publish thread PUBLISH'
 	'three-three-two engine NW=3 NREQ=3 NOWN=2'
@@ -71,6 +72,14 @@ bad=(
 	'CANCEL_LOCK wait SIGNAL'	# a signal: the queue is left without the lock
 	'CANCEL_DONE wait SIGNAL'	# .. though the move was made
 	'SIGNAL_LEAVE wait SIGNAL'	# .. the queue is not left
+	'WAKE_BARRIER fire CHANGES=1'	# the file changes after the look at its queue
+	'ARM_BARRIER fire CHANGES=1'	# the file is asked before it is armed for others
+	'ARM_ORDER fire CHANGES=1'	# .. and before what was seen earlier is forgotten
+	'ARM_LATE fire CHANGES=1'	# .. and before it is armed at all
+	'FIRE_SEEN fire CHANGES=1'	# the event enters the list, then says what has happened
+	'FIRE_PENDING fire CHANGES=2'	# it is in no list any more, says who has looked at it
+	'PARK_SEEN fire CHANGES=1'	# the wait begins without a look at what was seen
+	'UNHOOK_FREE fire CHANGES=1'	# freed with the event in the list
 	'KICK_BARRIER thread'		# waitqueue_active() for wq_has_sleeper()
 	'KICK_LATE thread'		# the kick is cleared after the look
 	'PARK_LOCK thread'		# parked without the lock around the look

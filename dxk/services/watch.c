@@ -235,7 +235,8 @@ static int dxk_watch_arm(struct dxk_file_watch *w, u32 events, bool hook)
 	init_poll_funcptr(&t.table, hook ? dxk_watch_hook : NULL);
 	t.table._key = (__force __poll_t)events;
 	WRITE_ONCE(w->watch.event.seen, 0);
-	WRITE_ONCE(w->armed, events);
+	/* Who finds it armed may say at once what it has seen: that is not to be overwritten. */
+	smp_store_release(&w->armed, events);
 	/* Pairs with the barrier between the change of a file and the look at its queues. */
 	smp_mb();
 	mask = (__force u32)vfs_poll(w->file, &t.table) & events;
