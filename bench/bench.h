@@ -135,7 +135,7 @@ extern const struct kind beanstalkd_batch, redis_batch;
 /* pools.c, tbb.cpp, library.c: CHUNK at a time; @arg see there */
 extern const struct kind list_pool, glib_pool, tbb_tasks, library, library_each;
 
-/* events.c: @arg connections at a time; of epoll with a pool if @text */
+/* events.c: @arg connections at a time; @text: of epoll with a pool, of requests 64 a fetch */
 extern const struct kind reactor_events, request_events, epoll_events;
 
 /* urgent.c: lower ones that start first; more urgent ones that do */

@@ -78,7 +78,7 @@ static void *dispatch(void *arg)
 }
 
 /* One worker, as the others have */
-static void executive(void)
+static void executive(const struct variant *v)
 {
 	ThreadManagerPolicy policy;
 	MTExecutiveError error;
@@ -89,6 +89,8 @@ static void executive(void)
 	MUST(0, ThreadManagerPolicyInit(&policy));
 	policy.TPMaxThreads = 1;
 	policy.TPMaxWaiting = 1000;
+	if (v->text)
+		policy.TPFetchMax = 64;
 	mte = MTExecutiveCreate(&settings, &policy, &error);
 	if (!mte)
 		die("MTExecutiveCreate %s %s %d", error.Step, error.Field, error.Error);
@@ -97,7 +99,7 @@ static void executive(void)
 static void reactor_setup(const struct variant *v)
 {
 	connections(v);
-	executive();
+	executive(v);
 	dispatcher = Dispatcher_create(mte, NULL);
 	if (!dispatcher)
 		die("Dispatcher_create: %d", errno);
@@ -119,7 +121,7 @@ const struct kind reactor_events = {
 	.setup = reactor_setup, .run = run, .teardown = reactor_teardown,
 };
 
-/* --- a request that waits, without the reactor ---------------------------------- */
+/* --- a request that waits, without the reactor; @text: 64 fetched at a time ------ */
 
 static int owner;
 
@@ -143,7 +145,7 @@ static void request_setup(const struct variant *v)
 	static Runnable runnable = { echo_turn };
 
 	connections(v);
-	executive();
+	executive(v);
 	for (long i = 0; i < nr; i++)
 		MUST(0, PostARequest((void *)i, &runnable, &owner, 0, PXR_REJOIN));
 	run(nr);

@@ -192,6 +192,7 @@ const struct workload workloads[] = {
 		USER("epoll@1", epoll_events, 10000, .arg = 1),
 		USER("dxk@64", reactor_events, 64000, .arg = 64),
 		USER("dxk-request@64", request_events, 64000, .arg = 64),
+		USER("dxk-request-fetch-64@64", request_events, 64000, .arg = 64, .text = "64"),
 		USER("epoll-pool@64", epoll_events, 64000, .arg = 64, .text = "pool"),
 		USER("epoll@64", epoll_events, 64000, .arg = 64),
 	) },

@@ -1088,7 +1088,8 @@ struct dxk_work_more {
  * Returns how many requests were fetched. Once a completion was taken the call
  * does not fail: it returns 0, and the next call tells the error. ESTALE when
  * @done names a dispatch that this worker does not hold (any more): those before
- * it are taken, the first not taken is the stale one, nothing is fetched.
+ * it are taken, the first not taken is the stale one, nothing is fetched. So it is with a
+ * wait that is refused, see struct dxk_done_more.
  * ETIMEDOUT, EINTR and ESHUTDOWN end the sleep. A request that cannot be copied
  * out goes back to the Ready Pool with its place in the order.
  */

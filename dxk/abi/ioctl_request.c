@@ -473,8 +473,9 @@ static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 	return 0;
 }
 
-/* One completion, of a longer element. */
-static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_next *a, u32 i)
+/* One completion, of a longer element. @cuts: it is a wait that cannot be, or its turn is stale */
+static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_next *a, u32 i,
+				      bool *cuts)
 {
 	const struct dxk_wait *wait;
 	struct dxk_done_more d;
@@ -483,8 +484,10 @@ static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_ne
 	if (err)
 		return err;
 	wait = &d.wait;
-	if (wait->wait)
+	if (wait->wait) {
+		*cuts = true;
 		return dxk_park_get(n->m, &d, &n->done);
+	}
 	if (wait->deadline | wait->owner | wait->state | wait->prio | wait->fd | wait->events)
 		return -EINVAL;
 	return dxk_done_get(n->m, &d.done, &n->done);
@@ -498,18 +501,20 @@ static void dxk_count_stale(struct dxk_engine *e)
 }
 
 /*
- * Collect the completions. Up to a stale one they are taken, and the call ends
- * with them: *@stale. A malformed one refuses all.
+ * Collect the completions. Up to one that is stale, or a wait that cannot be, they are taken, and
+ * the call ends with them: *@cut. A malformed one refuses all.
  */
-static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *stale)
+static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *cut)
 {
+	bool cuts = false;
 	struct dxk_done d;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < a->nr_done; i++) {
 		if (unlikely(a->done_size > sizeof(d))) {
-			err = dxk_done_get_long(n, a, i);
+			cuts = false;
+			err = dxk_done_get_long(n, a, i, &cuts);
 		} else {
 			err = dxk_array_get(&d, sizeof(d), a->done, a->done_size, i);
 			if (!err)
@@ -520,10 +525,11 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 	}
 	if (err == -ESTALE) {
 		dxk_count_stale(n->m->engine);
-		*stale = true;
-		if (i)
-			return 0;
+		cuts = true;
 	}
+	*cut = err && cuts;
+	if (*cut && i)
+		return 0;
 	if (err)
 		list_splice_init(&n->done, &n->m->busy);
 	return err;
@@ -710,7 +716,7 @@ long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 	const struct dxk_next *a = &c->args.next;
 	struct dxk_next __user *theirs = c->uptr;
 	struct dxk_next_op n __uninitialized;
-	bool stale = false;
+	bool cut = false;
 	long ret;
 
 	ret = dxk_next_check(m, a);
@@ -719,10 +725,10 @@ long dxk_next_ioctl(void *obj, struct dxk_ucall *c)
 	n.m = m;
 	n.max = a->nr_work;
 	INIT_LIST_HEAD(&n.done);
-	ret = dxk_dones_get(&n, a, &stale);
+	ret = dxk_dones_get(&n, a, &cut);
 	if (ret)
 		return ret;
-	if (stale)
+	if (cut)
 		n.max = 0;
 
 	ret = dxk_next(&n, a->deadline);

@@ -520,6 +520,40 @@ TEST_F(wait, refused)
 	EXPECT_EQ(0, status_of(&self->t, OWNER));
 }
 
+/* Of several turns that end at a time those before a wait that is refused end; it is the first then. */
+TEST_F(wait, refused_among_others)
+{
+	static const struct dxk_wait nothing = { .wait = DXK_WAIT_TIME | DXK_WAIT_AGAIN };
+	struct dxk_done_more done[3] = { { .wait = for_call }, { .wait = nothing },
+					 { .wait = for_call } };
+	struct dxk_work_more w;
+	unsigned int i, taken;
+
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, post(&self->t, OWNER, NAME + i, NULL));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(1, fetch(self->me, &w));
+		done[i].done.ticket = w.work.ticket;
+	}
+	EXPECT_EQ(0, dxk_next_more(self->me, done, 3, &taken, &w, 1, NULL, 0, 0));
+	EXPECT_EQ(1, taken);
+	EXPECT_EQ(1, dxt_num(&self->t, "pools/wait_use"));
+	EXPECT_EQ(-EINVAL, dxk_next_more(self->me, done + 1, 2, &taken, &w, 1, NULL, 0, 0));
+	EXPECT_EQ(0, taken);
+	done[1].wait = for_call;
+	EXPECT_EQ(0, dxk_next_more(self->me, done + 1, 2, &taken, NULL, 0, NULL, 0, 0));
+	EXPECT_EQ(2, taken);
+	EXPECT_EQ(3, dxt_num(&self->t, "pools/wait_use"));
+	for (i = 0; i < 3; i++)
+		EXPECT_LT(0, cancel(&self->t, NAME + i));
+	for (i = 0; i < 3; i++) {
+		ASSERT_EQ(1, fetch(self->me, &w));
+		EXPECT_EQ(DXK_WAKE_CANCEL, w.wake);
+		EXPECT_EQ(0, ends(self->me, &w, -ECANCELED));
+		EXPECT_EQ(-ECANCELED, status_of(&self->t, OWNER));
+	}
+}
+
 /* A context that lets none wait says so. */
 TEST(off)
 {

@@ -133,11 +133,6 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 		else
 			dx_handles_release(w);
 	}
-	/* A wait that is refused is refused alone. */
-	if (f->waits && nr_done > 1) {
-		nr_done = 1;
-		nr_work = 0;
-	}
 	rc = next(w, nr_done, &taken, nr_work, timeout_ns);
 	if (f->waits && rc < 0 && !taken && dx_wait_refused(f, rc)) {
 		dx_log_own(w->mte, "a wait is refused: %s", strerror(-rc));
