@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 	s = listen_socket(&port);
 
 	ThreadManagerPolicyInit(&policy);
-	policy.TPMaxWaiting = USERS_MAX + 2;
+	policy.TPMaxWaiting = 16;
 	RunSettingsInit(&settings, program.name, 1, argv);
 	mte = MTExecutiveCreate(&settings, &policy, &error);
 	if (!mte)

@@ -183,8 +183,8 @@ static MTExecutive *run_time(char **argv)
 	ThreadManagerPolicyInit(&policy);
 	if (workers)
 		policy.TPMaxThreads = workers;
+	policy.TPMaxWaiting = 16;
 	/* The dispatcher, the acceptor and the signals */
-	policy.TPMaxWaiting = connections + 3;
 	if (policy.TPMaxRequests < connections + 3)
 		policy.TPMaxRequests = connections + 3;
 	RunSettingsInit(&settings, program.name, 1, argv);

@@ -986,6 +986,43 @@ TEST(idle_ends)
 	EXPECT_EQ(0, end(&t, mte, d, thread));
 }
 
+/* A file that goes out in small parts moves bytes, too. */
+TEST(slow_download)
+{
+	enum { SIZE = 2 << 20, PART = 128 << 10 };
+	DispatcherOptions o = { .IdleNs = 200 * DXT_MS };
+	int fd[2], file = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	struct echo e = echo_of();
+	static char part[PART];
+	MTExecutive *mte;
+	ChannelFacade *f;
+	pthread_t thread;
+	Dispatcher *d;
+	struct dxt t;
+	size_t n = 0;
+	ssize_t r;
+
+	ASSERT_LE(0, file);
+	ASSERT_EQ(0, ftruncate(file, SIZE));
+	ASSERT_EQ(0, begin(&t, &mte, &d, &thread, &o));
+	ASSERT_EQ(0, pair(fd));
+	ASSERT_EQ(0, Dispatcher_registerChannel(d, fd[0], &e.base, &f));
+	ASSERT_TRUE(OutputQueue_enqueueFile(ChannelFacade_outputQueue(f), "", 0, file, 0, SIZE));
+	ChannelFacade_close(f);
+	while (n < SIZE) {
+		r = recv(fd[1], part, sizeof(part), MSG_WAITALL);
+		if (r <= 0)
+			break;
+		n += (size_t)r;
+		dxt_sleep_ms(40);
+	}
+	EXPECT_EQ(SIZE, n);
+	EXPECT_TRUE(DXT_SOON(is_over(&e)));
+	ChannelFacade_release(f);
+	close(fd[1]);
+	EXPECT_EQ(0, end(&t, mte, d, thread));
+}
+
 /* --- accepting ---------------------------------------------------------------------- */
 
 struct factory {

@@ -803,7 +803,7 @@ private:
 /*
  * Coroutine - a Runnable whose requests are coroutines
  *
- * The request must not be posted with PXR_REDO: one that died amid a turn cannot be run again,
+ * A request that is posted waiting has RQWait.State 0. It must not be posted with PXR_REDO: one that died amid a turn cannot be run again,
  * and ends with StatusUncaught. What requests that ended without their last turn have left, as
  * after a wait that was refused, goes with the Coroutine.
  */
@@ -823,7 +823,8 @@ private:
 	int ExecuteThisRequest(void *request) final
 	{
 		const ::RQElement *me = ::CurrentRequest();
-		detail::Activation *a = me->RQETurn ?
+		/* RQETurn can be 0 again. */
+		detail::Activation *a = me->RQEWaitState ?
 			reinterpret_cast<detail::Activation *>(me->RQEWaitState) :
 			Begin(request);
 

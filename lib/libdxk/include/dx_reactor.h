@@ -374,8 +374,8 @@ typedef struct DispatcherStatus {
 
 /**
  * Dispatcher_create - a dispatcher without channels
- * @executive: whose workers execute its channels' turns, or %NULL: see dx.h. Its TPMaxWaiting and
- *	TPMaxRequests bound the channels
+ * @executive: whose workers execute its channels' turns, or %NULL: see dx.h. Its TPMaxWaiting is
+ *	not 0, and its TPMaxRequests bounds the channels
  * @options: copied; %NULL for the defaults
  *
  * Return: the dispatcher, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EINVAL,
@@ -400,8 +400,8 @@ void Dispatcher_destroy(Dispatcher *dispatcher);
  * @facade: out, may be %NULL; to be given back by ChannelFacade_release()
  *
  * Context: any thread.
- * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -EAGAIN: TPMaxWaiting or
- * TPMaxRequests is reached; -EINVAL, -ENOMEM.
+ * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -EAGAIN: TPMaxRequests is
+ * reached; -EINVAL, -ENOMEM.
  */
 int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *handler,
 			       ChannelFacade **facade);

@@ -153,9 +153,10 @@ static void resume_waiters(ChannelFacade *f)
 	}
 }
 
-/** dxr_drained - bytes of a channel's output queue were written, by whomever */
+/** dxr_drained - the turn has written bytes of the channel's output queue */
 void dxr_drained(ChannelFacade *f, size_t written)
 {
+	moved(f);
 	atomic_fetch_add_explicit(&f->dispatcher->out, written, memory_order_relaxed);
 	if (atomic_load(&f->awaited))
 		resume_waiters(f);
@@ -280,15 +281,11 @@ static int fill(ChannelFacade *f)
 
 static int drain(ChannelFacade *f)
 {
-	size_t before;
 	int rc;
 
 	if (OutputQueue_isEmpty(&f->out))
 		return 0;
-	before = OutputQueue_length(&f->out);
 	rc = OutputQueue_drainTo(&f->out, f->fd);
-	if (!rc || OutputQueue_length(&f->out) != before)
-		moved(f);
 	return rc == -EAGAIN || rc == -ENOMEM ? 0 : rc;
 }
 
