@@ -228,6 +228,7 @@ TEST_F(memcg, shared_context)
 	long long kills = group_num("memory.events", "oom_kill");
 	uint64_t slowest = 0;
 	int status = 0, nr;
+	long long posted;
 	struct dxt own;
 	pid_t pid;
 
@@ -241,14 +242,19 @@ TEST_F(memcg, shared_context)
 	check(_metadata, self->said, status, nr, slowest, kills);
 	EXPECT_LE(1024 * DATA - STOCK, group_num("memory.current", NULL));
 
-	/* What it posted is executed, then what it held is free. */
-	EXPECT_EQ(self->said->posted, dxt_num(&self->t, "pools/ready_use"));
+	/*
+	 * What it posted is executed, then what it held is free. The last post may have been taken
+	 * when the kill came: it did not come to say so.
+	 */
+	posted = dxt_num(&self->t, "pools/ready_use");
+	EXPECT_LE(self->said->posted, posted);
+	EXPECT_GE(self->said->posted + 1, posted);
 	ASSERT_EQ(0, dxt_workers_start(&self->t, 1));
 	EXPECT_TRUE(DXT_UNTIL(&self->t, !dxt_num(&self->t, "pools/ready_use") &&
 					!dxt_num(&self->t, "pools/thread_busy")));
-	EXPECT_EQ(self->said->posted, dxt_num(&self->t, "stats/completions"));
+	EXPECT_EQ(posted, dxt_num(&self->t, "stats/completions"));
 	/* those of owner 1 are in the space of this descriptor: its copy was the child's */
-	EXPECT_EQ(self->said->posted, dxt_drain(&self->t, self->t.member, 1));
+	EXPECT_EQ(posted, dxt_drain(&self->t, self->t.member, 1));
 	EXPECT_TRUE(freed()) TH_LOG("%lld bytes are left",
 				    group_num("memory.current", NULL));
 	dxt_down(&own);
