@@ -124,6 +124,8 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
  * @name: with %PXR_NAMED, see struct dxk_post_more
  * @expire: with %PXR_EXPIRE, likewise
  * @wait: with %PXR_WAIT, likewise
+ * @key: with %PXR_KEY, likewise
+ * @reentry: with %PXR_KEY, likewise
  *
  * Fields whose attribute is not set are not looked at, unless another one of these is.
  */
@@ -140,6 +142,8 @@ struct dxk_request {
 	u64 name;
 	u64 expire;
 	struct dxk_wait wait;
+	u64 key;
+	u32 reentry;
 };
 
 /**

@@ -196,6 +196,28 @@ TRACE_EVENT(dxk_rejoin,
 		  __entry->seq, __entry->member, __entry->owner, __entry->status)
 );
 
+/* A request has to wait for its key. wake: why it has a turn then, enum dxk_wake_reason. */
+TRACE_EVENT(dxk_held,
+	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u64 key, u8 wake),
+	TP_ARGS(ctx, rqe, key, wake),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u64, seq)
+		__field(u64, owner)
+		__field(u64, key)
+		__field(u8, wake)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->seq = rqe->seq;
+		__entry->owner = rqe->cookie;
+		__entry->key = key;
+		__entry->wake = wake;
+	),
+	TP_printk("ctx=%u seq=%llu owner=%#llx key=%#llx wake=%u", __entry->ctx,
+		  __entry->seq, __entry->owner, __entry->key, __entry->wake)
+);
+
 /* A member falls asleep in a call (ns is 0), or has been asleep for ns. */
 TRACE_EVENT(dxk_block,
 	TP_PROTO(u32 ctx, u32 member, u8 what, u64 ns),

@@ -10,6 +10,7 @@
 #define trace_dxk_dispatch(...)		do { } while (0)
 #define trace_dxk_complete(...)		do { } while (0)
 #define trace_dxk_rejoin(...)		do { } while (0)
+#define trace_dxk_held(...)		do { } while (0)
 #define trace_dxk_block(...)		do { } while (0)
 #define trace_dxk_block_enabled()	false
 

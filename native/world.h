@@ -38,6 +38,7 @@ typedef __s64 s64;
 #define NSEC_PER_SEC	1000000000L
 
 #define ERESTARTSYS	512
+#define ERESTARTNOINTR	513
 
 /* --- the compiler ----------------------------------------------------------- */
 

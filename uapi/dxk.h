@@ -86,8 +86,11 @@
  * ETIMEDOUT    the deadline ended the wait; nothing was taken
  * ESHUTDOWN    the context does not run (not started, stopping, stopped); while it drains
  *              a worker may post from within a request
- * EDEADLK      the caller would wait for a request that it executes itself; a request is
- *              posted to wait for its own owner
+ * EDEADLK      what the caller would wait for waits for it: for a request that it executes,
+ *              or for a key that one has; a request is posted to wait for its own owner
+ * EALREADY     the request has its key already
+ * ECANCELED    the request is to end, so it waits for its key no more; a post to a key that
+ *              refuses
  * EEXIST       a request of that name has not ended
  * ENOSPC       the hard limit of a policy (max_requests, max_waiting, worker ids) is reached
  * EDQUOT       the caller's user has its share of live requests or of ids, see
@@ -104,7 +107,8 @@
  * ESTALE       a completion of a dispatch that this worker does not hold
  * EMFILE       no free descriptor for a file that a fetched request hands over
  *              (ENFILE, ENOMEM alike); the request went back to the Ready Pool
- * EBUSY        a second Start; a policy field that only a Start can change
+ * EBUSY        a second Start; a policy field that only a Start can change; a request that
+ *              is executed within another one cannot give up that one's key
  * ENOMEM       no memory; nothing was taken
  * ============ ==============================================================
  *
@@ -167,6 +171,7 @@
 #define DXK_IOC_CANCEL		_IO(DXK_IOC_TYPE, 0x28)	/* member */
 #define DXK_IOC_CALL		_IO(DXK_IOC_TYPE, 0x29)	/* member */
 #define DXK_IOC_CANCEL_OWNER	_IO(DXK_IOC_TYPE, 0x2a)	/* member */
+#define DXK_IOC_KEY		_IO(DXK_IOC_TYPE, 0x2b)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -180,6 +185,7 @@
 #define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work tells who posted */
 #define DXK_CAP_WAIT		(1ULL << 7)	/* requests wait, expire, have names */
 #define DXK_CAP_CALL		(1ULL << 8)	/* DXK_IOC_CALL */
+#define DXK_CAP_KEY		(1ULL << 9)	/* keys, DXK_IOC_KEY, DXK_CALL_NEST */
 
 /**
  * struct dxk_version - what this module is and allows (DXK_IOC_VERSION)
@@ -651,6 +657,15 @@ struct dxk_crew_wait {
  */
 #define DXK_CALL_HELP		0x1
 
+/*
+ * DXK_CALL_NEST - of dxk_rejoin.flags and dxk_roundtrip.flags, by a worker that can execute
+ * another request while it waits: if what it waits for cannot come before a request of its
+ * own chain of calls has had a turn that is Held by that very chain (struct dxk_post_more,
+ * @reentry), the call returns 0 with the answer %RJR_HELP. The caller goes on as with
+ * %DXK_CALL_HELP: the request is executed within the one that has the key.
+ */
+#define DXK_CALL_NEST		0x2
+
 /* Attributes of a request (the seed's RQEAttrs and the flags of PostARequest) */
 #define PXR_WAITIF_BUSY		0x0001	/* sleep while there is no room */
 #define PXR_REJOIN		0x0002	/* deliver it to the Rejoin Pool at its end */
@@ -662,6 +677,7 @@ struct dxk_crew_wait {
 #define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
 #define PXR_FD			0x0200	/* hands over the file of field fd */
 #define PXR_NAMED		0x0400	/* dxk_post_more.name: others wake and cancel it */
+#define PXR_KEY			0x0800	/* dxk_post_more.key: one of that key at a time */
 #define PXR_WAIT		0x1000	/* dxk_post_more.wait: it begins waiting */
 #define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
 #define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
@@ -691,6 +707,8 @@ struct dxk_crew_wait {
 #define DXK_WAIT_RESULT		0x0008	/* @owner has a result, or nothing coming */
 #define DXK_WAIT_JOIN		0x0010	/* @owner has nothing coming; not with RESULT */
 #define DXK_WAIT_AGAIN		0x0100	/* it is Ready at once, behind its equals */
+#define DXK_WAIT_MOVE		0x0400	/* from now on its key is @key; not of a post */
+#define DXK_WAIT_ALONE		0x0800	/* from now on it has no key; not of a post */
 #define DXK_WAIT_PRIO		0x1000	/* from now on its priority is @prio */
 #define DXK_WAIT_MASKED		0x2000	/* cancel, expiry and Stop do not end it; needs TIME */
 
@@ -706,7 +724,8 @@ struct dxk_crew_wait {
  * @DXK_WAKE_CANCEL: it is cancelled, by name or by a Stop(cancel): it is to end
  * @DXK_WAKE_EXPIRE: its time to end has come
  * @DXK_WAKE_STOP: it is of lane 0, and a Stop has begun
- * @DXK_WAKE_DEADLOCK: it would wait for its own owner
+ * @DXK_WAKE_DEADLOCK: what it would wait for waits for it: its own owner, or one whose
+ *	requests cannot end before it does
  *
  * There is one reason for a turn. Cancelled is cancelled: each further wait is over at
  * once, unless it is masked.
@@ -738,6 +757,7 @@ enum dxk_wake_reason {
  *	owner; else 0
  * @state: opaque, comes back as dxk_work_more.state
  * @wait: DXK_WAIT_* bits
+ * @key: with %DXK_WAIT_MOVE, else 0
  * @prio: with %DXK_WAIT_PRIO, else 0
  * @fd: with %DXK_WAIT_FILE an open file of the caller, else 0
  * @events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS, or none; else 0. EPOLLERR and EPOLLHUP
@@ -752,10 +772,24 @@ struct dxk_wait {
 	__aligned_u64 deadline;
 	__aligned_u64 owner;
 	__aligned_u64 state;
+	__aligned_u64 key;
 	__u32 wait;
 	__s32 prio;
 	__s32 fd;
 	__u32 events;
+};
+
+/**
+ * enum dxk_reentry - may a request be executed within the one that has its key, if it is a
+ *	part of that one's call? (AG-18, AG-20; dxk_post_more.reentry)
+ * @DXK_REENTRY_NONE: no: who waits for it gets EDEADLK
+ * @DXK_REENTRY_SELF: if the request that has the key is the one that waits for it
+ * @DXK_REENTRY_CHAIN: also if that one waits for others, which wait for it
+ */
+enum dxk_reentry {
+	DXK_REENTRY_NONE = 0,
+	DXK_REENTRY_SELF = 1,
+	DXK_REENTRY_CHAIN = 2,
 };
 
 /**
@@ -796,6 +830,17 @@ struct dxk_post_entry {
  *	given by then ends with status -ETIME; another one is told: by %DXK_IOC_SHOULD_STOP,
  *	and with %DXK_WAKE_EXPIRE instead of a wait, once
  * @wait: with %PXR_WAIT, else zeros
+ * @key: with %PXR_KEY, else 0. Of all requests of the descriptor's space with one key at most
+ *	one has its turn (AG-2). That one has the key, from when it becomes Ready until it
+ *	ends, waits, or leaves the key (struct dxk_key_call)
+ * @reentry: with %PXR_KEY enum dxk_reentry, else 0
+ * @reserved: 0
+ *
+ * The others of a key are Held: they wait for the key, and become Ready one after the other,
+ * by priority, then in the order in which they came (AG-3). One that is more urgent than the
+ * one that has the key and is still Ready takes its place. What is Held is one of
+ * dxk_policy.max_waiting and needs no entry of the Ready Pool, also when it becomes Ready.
+ * It ages like what is Ready, without a boost.
  *
  * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: then it
  * comes before all that sleep for one. Until then it is one of dxk_policy.max_waiting.
@@ -811,13 +856,17 @@ struct dxk_post_entry {
  * count for the caller's user as it may have open.
  *
  * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
- * with %PXR_NO_SPACE: as many wait as may. EOPNOTSUPP: max_waiting is 0.
+ * with %PXR_NO_SPACE: as many wait as may. ECANCELED: the key refuses, see %DXK_KEY_REFUSE.
+ * EOPNOTSUPP: max_waiting is 0.
  */
 struct dxk_post_more {
 	struct dxk_post_entry post;
 	__aligned_u64 name;
 	__aligned_u64 expire;
 	struct dxk_wait wait;
+	__aligned_u64 key;
+	__u32 reentry;
+	__u32 reserved;
 };
 
 /**
@@ -885,7 +934,7 @@ struct dxk_result {
  * struct dxk_rejoin - collect completed requests of an owner (DXK_IOC_REJOIN;
  *	DX-50..DX-55, DX-87..DX-95)
  * @size: sizeof(struct dxk_rejoin)
- * @flags: %DXK_CALL_HELP or 0
+ * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST
  * @owner: whose requests
  * @deadline: 0 polls; otherwise sleeps until @min requests can be returned or
  *	no further one can come
@@ -925,7 +974,7 @@ struct dxk_rejoin {
 /**
  * struct dxk_roundtrip - post requests and collect their results (DXK_IOC_CALL)
  * @size: sizeof(struct dxk_roundtrip)
- * @flags: %DXK_CALL_HELP or 0
+ * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST
  * @deadline: as dxk_post.deadline, then as dxk_rejoin.deadline
  * @entries: as dxk_post.entries; all of one owner and with %PXR_REJOIN, else EINVAL
  * @results: as dxk_rejoin.results, of the same @nr
@@ -1052,16 +1101,18 @@ struct dxk_work {
  * @turn: how many of its turns have ended with a wait
  * @wake: enum dxk_wake_reason
  * @events: with %DXK_WAKE_FILE what has happened, EPOLL* or %DXK_EVENT_GONE; 0: it may have
- * @reserved: 0
+ * @nested: 1: it is executed within the request that has its key, see %DXK_CALL_NEST
+ * @key: with %PXR_KEY, or after %DXK_WAIT_MOVE, its key, else 0
  */
 struct dxk_work_more {
 	struct dxk_work work;
 	__aligned_u64 name;
 	__aligned_u64 state;
+	__aligned_u64 key;
 	__u32 turn;
 	__u32 wake;
 	__u32 events;
-	__u32 reserved;
+	__u32 nested;
 };
 
 /**
@@ -1153,6 +1204,71 @@ struct dxk_names {
 	__aligned_u64 names;
 	__aligned_u64 states;
 	__u32 nr;
+	__u32 reserved;
+};
+
+/* --- keys ------------------------------------------------------------------ */
+
+/**
+ * enum dxk_key_what - what to do with a key (dxk_key_call.what)
+ * @DXK_KEY_LEAVE: the request gives its key up and goes on without (AG-26)
+ * @DXK_KEY_ENTER: it has it again, before all that are Held, behind those who came back before
+ * @DXK_KEY_WAIT: it gives it up until it is notified, or the deadline; then it has it again.
+ *	When the deadline has come it is the next that does (AG-22, AG-23)
+ * @DXK_KEY_NOTIFY: the request that waits longest has the key now, the caller's after it,
+ *	before all others (AG-24). Nothing happens if none waits
+ * @DXK_KEY_NOTIFY_ALL: all that wait, in their order, then the caller's (AG-25)
+ * @DXK_KEY_HOLD: from now on no request of the key begins a turn; one that executes goes on
+ *	(AG-29). With %DXK_KEY_REFUSE its posts are refused, too
+ * @DXK_KEY_RELEASE: the end of that
+ * @DXK_KEY_CANCEL: what is Held ends with -ECANCELED, as what is Ready does, or is told if it
+ *	was begun; who waits to be notified gets ECANCELED (AG-31)
+ */
+enum dxk_key_what {
+	DXK_KEY_LEAVE = 0,
+	DXK_KEY_ENTER = 1,
+	DXK_KEY_WAIT = 2,
+	DXK_KEY_NOTIFY = 3,
+	DXK_KEY_NOTIFY_ALL = 4,
+	DXK_KEY_HOLD = 5,
+	DXK_KEY_RELEASE = 6,
+	DXK_KEY_CANCEL = 7,
+};
+
+/* Of dxk_key_call.flags with DXK_KEY_HOLD: posts to the key get ECANCELED */
+#define DXK_KEY_REFUSE		0x1
+
+/**
+ * struct dxk_key_call - give a key up, wait for it, hold it back (DXK_IOC_KEY)
+ * @size: sizeof(struct dxk_key_call)
+ * @what: enum dxk_key_what
+ * @key: HOLD, RELEASE, CANCEL: which, in the descriptor's space; else 0
+ * @ticket: of the others: dxk_work.ticket of a request that the caller executes; else 0
+ * @deadline: of %DXK_KEY_WAIT, else 0
+ * @flags: %DXK_KEY_REFUSE or 0
+ * @reserved: 0
+ *
+ * LEAVE to NOTIFY_ALL are for the request that has its key. EPERM: it does not; EINVAL: it
+ * has none; EBUSY: it is executed within the one that does; ESTALE: the caller does not
+ * execute it. ENTER: EALREADY: it has it.
+ *
+ * Who has given its key up sleeps in ENTER, WAIT, NOTIFY and NOTIFY_ALL until it has it again:
+ * 0, or ETIMEDOUT of WAIT. EINTR of WAIT, NOTIFY, NOTIFY_ALL: it has not, but its place: it is
+ * to go on with ENTER, and counts as notified. ECANCELED: it is cancelled, or Stop(cancel) has
+ * begun: it goes on without.
+ *
+ * HOLD is of the descriptor's space, and ends with that, with RELEASE, and with Stop. It is
+ * not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC. RELEASE and
+ * CANCEL of a key of which nothing is known: ENOENT. CANCEL returns how many it has ended or
+ * told. One that is posted while it lasts may be met as well.
+ */
+struct dxk_key_call {
+	__u32 size;
+	__u32 what;
+	__aligned_u64 key;
+	__aligned_u64 ticket;
+	__aligned_u64 deadline;
+	__u32 flags;
 	__u32 reserved;
 };
 

@@ -13,6 +13,7 @@
 struct cred;
 struct dxk_ctx;
 struct dxk_member;
+struct dxk_rqe;
 struct dxk_session;
 
 /* The argument of any call, as far as this module knows it. */
@@ -34,6 +35,7 @@ union dxk_args {
 	struct dxk_should_stop should_stop;
 	struct dxk_names names;
 	struct dxk_cancel_owner cancel_owner;
+	struct dxk_key_call key_call;
 	struct dxk_log_write log_write;
 	struct dxk_log_read log_read;
 	struct dxk_log_file log_file;
@@ -181,6 +183,10 @@ long dxk_wake_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_cancel_owner_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_should_stop_ioctl(void *obj, struct dxk_ucall *c);
+struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket);
+
+/* Keys, ioctl_key.c */
+long dxk_key_ioctl(void *obj, struct dxk_ucall *c);
 
 /* Commands, ioctl_command.c */
 long dxk_command_send_ioctl(void *obj, struct dxk_ucall *c);

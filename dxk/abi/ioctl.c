@@ -195,6 +195,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(CANCEL, DXK_ON_MEMBER, 0, dxk_names, reserved, dxk_cancel_ioctl),
 	CALL(CANCEL_OWNER, DXK_ON_MEMBER, 0,
 	     dxk_cancel_owner, done, dxk_cancel_owner_ioctl),
+	CALL(KEY, DXK_ON_MEMBER, 0, dxk_key_call, reserved, dxk_key_ioctl),
 	CALL(LOG_WRITE, DXK_ON_MEMBER, 0, dxk_log_write, reserved, dxk_log_write_ioctl),
 	CALL(COMMAND_ATTACH, DXK_ON_MEMBER, DXK_ACCESS_CONTROL,
 	     dxk_command_attach, attach, dxk_command_attach_ioctl),
@@ -376,20 +377,21 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_member_create, 4, 0, 0);
 	FIELDS(dxk_crew_wait, 4, 1, 0);
 	FIELDS(dxk_post_entry, 6, 4, 0);
-	FIELDS(dxk_wait, 4, 3, 0);
-	FIELDS(dxk_post_more, 10, 9, 0);
+	FIELDS(dxk_wait, 4, 4, 0);
+	FIELDS(dxk_post_more, 12, 11, 0);
 	FIELDS(dxk_post, 6, 2, 0);
 	FIELDS(dxk_result, 8, 2, 0);
 	FIELDS(dxk_rejoin, 8, 4, 0);
 	FIELDS(dxk_roundtrip, 12, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
-	FIELDS(dxk_done_more, 6, 5, 0);
+	FIELDS(dxk_done_more, 6, 6, 0);
 	FIELDS(dxk_work, 12, 4, 0);
-	FIELDS(dxk_work_more, 16, 6, 0);
+	FIELDS(dxk_work_more, 16, 7, 0);
 	FIELDS(dxk_next, 8, 4, 0);
 	FIELDS(dxk_should_stop, 2, 1, 0);
 	FIELDS(dxk_names, 4, 2, 0);
 	FIELDS(dxk_cancel_owner, 6, 1, 0);
+	FIELDS(dxk_key_call, 4, 3, 0);
 	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 	FIELDS(dxk_log_write, 4, 2, 0);
 	FIELDS(dxk_log_read, 4, 2, 0);

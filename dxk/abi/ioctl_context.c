@@ -26,7 +26,7 @@ long dxk_version_ioctl(void *obj, struct dxk_ucall *c)
 		.capabilities = DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
 				DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES |
 				DXK_CAP_HELP | DXK_CAP_SPARE | DXK_CAP_POSTER |
-				DXK_CAP_WAIT | DXK_CAP_CALL,
+				DXK_CAP_WAIT | DXK_CAP_CALL | DXK_CAP_KEY,
 		.batch_max = DXK_BATCH_MAX,
 		.max_threads = DXK_ID_WORKER_MAX,
 		.max_entries = 1U << 20,

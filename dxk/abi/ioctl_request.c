@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/next.h"
 #include "engine/post.h"
@@ -48,7 +49,7 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 	rqe = dxk_client_add(p, e, file);
 	if (IS_ERR(rqe))
 		return PTR_ERR(rqe);
-	err = more ? dxk_more_make(p->m->engine, rqe, more) :
+	err = more ? dxk_more_make(p->m, rqe, more) :
 	      unlikely(e->attrs & PXR_MORE) ? -EINVAL : 0;
 	if (!err && more && more->wait.wait & DXK_WAIT_FILE)
 		err = dxk_watch_set(&dxk_member_ctx(p->m)->watches, rqe->more, &more->wait);
@@ -298,7 +299,7 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 
 static long dxk_rejoin_check(const struct dxk_rejoin *a)
 {
-	if (a->flags & ~DXK_CALL_HELP)
+	if (a->flags & ~(DXK_CALL_HELP | DXK_CALL_NEST))
 		return -EOPNOTSUPP;
 	if (a->reserved || a->min > a->nr)
 		return -EINVAL;
@@ -320,6 +321,7 @@ static __always_inline long dxk_rejoin_checked(struct dxk_member *m,
 	r.min = a->min ?: 1;
 	r.wait = a->deadline;
 	r.help = a->flags & DXK_CALL_HELP;
+	r.nest = a->flags & DXK_CALL_NEST;
 	r.free = false;
 	ret = dxk_client_rejoin(&r, a->deadline);
 	if (ret)
@@ -404,12 +406,13 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
 	}
 	ret = dxk_rejoin_checked(obj, &rejoin, &theirs->answer);
 	/* A restart would post once more. */
-	return ret == -ERESTARTSYS ? -EINTR : ret;
+	return ret == -ERESTARTSYS || ret == -ERESTARTNOINTR ? -EINTR : ret;
 }
 
 /* --- next ------------------------------------------------------------------ */
 
-static struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket)
+/** dxk_busy_find - a request that the calling worker executes, or NULL */
+struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket)
 {
 	struct dxk_rqe *rqe;
 
@@ -455,7 +458,7 @@ static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 		return -EINVAL;
 	if (len > rqe->result_room)
 		return -EMSGSIZE;
-	err = dxk_wait_set(m->engine, rqe, &d->wait);
+	err = dxk_wait_set(m, rqe, &d->wait);
 	if (!err && d->wait.wait & DXK_WAIT_FILE)
 		err = dxk_watch_set(&dxk_member_ctx(m)->watches, rqe->more, &d->wait);
 	if (err)
@@ -552,6 +555,9 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 		m.wake = more->wake;
 		if (more->wake == DXK_WAKE_FILE)
 			m.events = more->events & ~DXK_SEEN_SOMETHING;
+		/* What belongs to a worker's request no lock hold changes. */
+		m.key = more->key ? more->key->cookie : 0;
+		m.nested = more->at_key == DXK_KEY_NESTED;
 	}
 	return dxk_array_put(&m, sizeof(m), a->work, a->work_size, i);
 }

@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
 #include "engine/fire.h"
+#include "engine/key.h"
 #include "engine/os.h"
 #include "engine/purge.h"
 #include "engine/space.h"
@@ -107,20 +108,101 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	r->self_held = 0;
 	list_for_each_entry(rqe, &m->busy, link)
 		r->self_held += rqe->cookie == r->cookie && rqe->owner->space == m->space;
+	r->timed = deadline != DXK_FOREVER;
 	dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 	err = dxk_waiter_sleep(m->engine, &r->w, deadline);
+	if (err == -ETIMEDOUT) {
+		/* What is there by now, be it less than asked for. */
+		r->wait = false;
+		dxk_perform(m->engine, &r->op, dxk_rejoin_run);
+		err = dxk_waiter_sleep(m->engine, &r->w, DXK_FOREVER);
+	}
 	if (!err && r->helper.called) {
 		r->answer = RJR_HELP;
 		r->err = 0;
 	}
 	dxk_client_awake(m, &r->w);
-	if (err == -ETIMEDOUT) {
-		/* What is there by now, be it less than asked for. */
-		r->wait = false;
-		dxk_perform(m->engine, &r->op, dxk_rejoin_run);
-		err = 0;
-	}
+	/* What its work holds up goes on beside it no sooner than it has ended. */
+	if (unlikely(err && READ_ONCE(m->outer)))
+		err = -ERESTARTNOINTR;
 	return err ?: r->err;
+}
+
+/* --- keys ------------------------------------------------------------------- */
+
+/**
+ * dxk_key_ask - a request that executes gives its key up, or comes back to it
+ * @k: its m, what and rqe set
+ * @deadline: of %DXK_KEY_WAIT
+ *
+ * Return: see struct dxk_key_call; -ERESTARTSYS of %DXK_KEY_ENTER.
+ */
+int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
+{
+	struct dxk_engine *e = k->m->engine;
+	bool timed = k->what == DXK_KEY_WAIT;
+
+	dxk_waiter_init(&k->w);
+	k->timed_out = false;
+	dxk_perform(e, &k->op, dxk_key_ask_run);
+	os_may_wait_for_user();
+	/* pairs with the release in dxk_waiter_finish() */
+	while (!smp_load_acquire(&k->w.done)) {
+		k->why = os_doze(&k->w.done, timed ? deadline : DXK_FOREVER);
+		if (!k->why)
+			break;
+		timed = false;
+		dxk_perform(e, &k->op, dxk_key_awake_run);
+	}
+	dxk_member_set_state(k->m, dxk_member_home_state(k->m));
+	return k->ret;
+}
+
+/**
+ * dxk_key_hold_back - no request of a key begins a turn
+ * @m: the caller; the key is one of its space
+ * @key: which
+ * @refuse: posts are refused, too
+ *
+ * Return: 0; -ENOMEM, -ENOSPC, -ESHUTDOWN, -EOPNOTSUPP: the policy lets no request wait.
+ */
+int dxk_key_hold_back(struct dxk_member *m, u64 key, bool refuse)
+{
+	struct dxk_key_op k = { .m = m, .cookie = key, .refuse = refuse };
+	int err;
+
+	if (!READ_ONCE(m->engine->waits.on))
+		return -EOPNOTSUPP;
+	err = dxk_key_reserve(m, 1);
+	if (err)
+		return err;
+	dxk_perform(m->engine, &k.op, dxk_key_hold_run);
+	return k.ret;
+}
+
+/** dxk_key_release - the end of dxk_key_hold_back(). Return: 0, or -ENOENT: none of it lives */
+int dxk_key_release(struct dxk_member *m, u64 key)
+{
+	struct dxk_key_op k = { .m = m, .cookie = key };
+
+	dxk_perform(m->engine, &k.op, dxk_key_release_run);
+	return k.ret;
+}
+
+/** dxk_key_cancel - cancel what waits for a key. Return: how many, or -ENOENT */
+int dxk_key_cancel(struct dxk_member *m, u64 key)
+{
+	struct dxk_key_op k = { .m = m, .cookie = key };
+
+	INIT_LIST_HEAD(&k.ended);
+	for (;;) {
+		dxk_perform(m->engine, &k.op, dxk_key_cancel_run);
+		dxk_rqe_drop_all(m, &k.ended);
+		if (likely(!k.more))
+			break;
+		os_yield();
+	}
+	return k.ret;
 }
 
 /* --- next ------------------------------------------------------------------ */

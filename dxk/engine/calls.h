@@ -2,6 +2,7 @@
 #ifndef _DXK_ENGINE_CALLS_H
 #define _DXK_ENGINE_CALLS_H
 
+#include "engine/key_call.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/post.h"
@@ -19,6 +20,11 @@ int dxk_client_post(struct dxk_post_op *p, u64 deadline);
 int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
 
 int dxk_next(struct dxk_next_op *n, u64 deadline);
+
+int dxk_key_ask(struct dxk_key_op *k, u64 deadline);
+int dxk_key_hold_back(struct dxk_member *m, u64 key, bool refuse);
+int dxk_key_release(struct dxk_member *m, u64 key);
+int dxk_key_cancel(struct dxk_member *m, u64 key);
 
 int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr);
 bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe);

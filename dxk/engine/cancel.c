@@ -4,6 +4,7 @@
  */
 #include "engine/cancel.h"
 #include "engine/engine.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/os.h"
 #include "engine/rejoin.h"
@@ -65,13 +66,16 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 		more->expired = true;
 	switch (rqe->state) {
 	case DXK_WAITING:
-		if (!(more->wait.wait & DXK_WAIT_MASKED))
+		if (dxk_is_held(more))
+			dxk_tell_ready(more);
+		else if (!(more->wait.wait & DXK_WAIT_MASKED))
 			dxk_resume(e, rqe, reason, wakes);
 		break;
 	case DXK_READY:
 		dxk_tell_ready(more);
 		break;
 	default:
+		dxk_key_give_up(more, wakes);
 		dxk_tell_worker(rqe, wakes);
 	}
 	return DXK_CANCEL_TOLD;
@@ -146,12 +150,16 @@ bool dxk_end_orphans(struct dxk_engine *e, struct list_head *ended, struct dxk_w
 static void dxk_cancel_wait(struct dxk_engine *e, struct dxk_rqe *rqe,
 			    struct list_head *ended, struct dxk_wakes *wakes)
 {
-	if (!dxk_rqe_begun(rqe) || !dxk_has_crew(e, rqe->kind))
+	if (!dxk_rqe_begun(rqe) || !dxk_has_crew(e, rqe->kind)) {
 		dxk_end_waiting(e, rqe, -ECANCELED, ended, wakes);
-	else if (rqe->more->wait.wait & DXK_WAIT_MASKED)
-		dxk_rqe_change(rqe, &e->waits.line[DXK_LINE_KEPT + rqe->kind]);
-	else
+		return;
+	}
+	if (dxk_is_held(rqe->more))
+		dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
+	else if (!(rqe->more->wait.wait & DXK_WAIT_MASKED))
 		dxk_resume(e, rqe, DXK_WAKE_CANCEL, wakes);
+	if (rqe->state == DXK_WAITING)
+		dxk_rqe_change(rqe, &e->waits.line[DXK_LINE_KEPT + rqe->kind]);
 }
 
 /**

@@ -29,6 +29,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 	e->owing = false;
 	dxk_owners_go_on(e, wakes);
 	dxk_serve_joined(e, wakes);
+	dxk_serve_outers(e, wakes);
 	dxk_sweep_posters(e, wakes);
 	if (!list_empty(&e->owners.blocked))
 		dxk_serve_blocked(e, wakes);
@@ -155,6 +156,8 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	/* Last, for what those end may be what they wait for. They end nothing. */
 	if (unlikely(!list_empty(&e->waits.joined)))
 		dxk_serve_joined(e, wakes);
+	if (unlikely(!list_empty(&e->waits.outers)))
+		dxk_serve_outers(e, wakes);
 	e->owners.freed = false;
 }
 

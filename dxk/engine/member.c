@@ -4,6 +4,7 @@
  */
 #include "engine/dispatch.h"
 #include "engine/engine.h"
+#include "engine/key.h"
 #include "engine/member.h"
 #include "engine/os.h"
 
@@ -19,6 +20,8 @@ const char *dxk_member_state_name(u8 state)
 		[DXK_M_REJOINING] = "rejoining",
 		[DXK_M_COMPLETING] = "completing",
 		[DXK_M_LOGGING] = "logging",
+		[DXK_M_ENTERING] = "entering",
+		[DXK_M_CONDITION] = "condition",
 		[DXK_M_LISTENING] = "listening",
 	};
 
@@ -133,6 +136,7 @@ void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
 	INIT_LIST_HEAD(&m->busy);
 	INIT_LIST_HEAD(&m->fellows);
 	INIT_LIST_HEAD(&m->watch);
+	INIT_LIST_HEAD(&m->stuck_link);
 }
 
 /** dxk_member_free - free what it kept for its next calls; nobody uses it any more */
@@ -140,4 +144,5 @@ void dxk_member_free(struct dxk_member *m)
 {
 	dxk_rqe_stash_free(&m->rqes);
 	dxk_owner_stash_free(&m->owners);
+	dxk_key_stash_free(m);
 }

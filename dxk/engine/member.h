@@ -38,7 +38,21 @@ enum dxk_member_state {
 	DXK_M_COMPLETING,	/* sleeps for room in the Rejoin Pool */
 	DXK_M_LOGGING,		/* sleeps for room in the Log Pool */
 	DXK_M_LISTENING,	/* sleeps for ticks and commands */
+	DXK_M_ENTERING,		/* sleeps until its request has its key again */
+	DXK_M_CONDITION,		/* sleeps until its request is notified */
 	DXK_M_STATES,
+};
+
+/**
+ * enum dxk_stuck - what a worker that executes sleeps for, see cycle.h
+ * @DXK_STUCK_NOT: nothing, or something that comes by itself
+ * @DXK_STUCK_OWNER: results of the owner dxk_member.awaits
+ * @DXK_STUCK_KEY: the key of dxk_member.asks
+ */
+enum dxk_stuck {
+	DXK_STUCK_NOT,
+	DXK_STUCK_OWNER,
+	DXK_STUCK_KEY,
 };
 
 /**
@@ -105,6 +119,25 @@ struct dxk_member {
 	u32 work_space;
 	/** @awaits: (L) what it sleeps for: the owner in a rejoin, the lane in a post */
 	u64 awaits;
+	/** @stuck: (L) enum dxk_stuck */
+	u8 stuck;
+	/** @timed: (L) %DXK_STUCK_OWNER: its time ends the sleep as well */
+	bool timed;
+	/** @seen: (L) the search for circles is at what it sleeps for */
+	bool seen;
+	/** @min: (L) %DXK_STUCK_OWNER: how many results it sleeps for */
+	u32 min;
+	/** @own: (L) %DXK_STUCK_OWNER: requests of that owner that it executes itself */
+	u32 own;
+	/** @outer: (L) requests that other workers execute within one of its own, see nest.h */
+	u32 outer;
+	/** @asks: (L) %DXK_STUCK_KEY: its request */
+	const struct dxk_more *asks;
+	/**
+	 * @stuck_link: (L) %DXK_STUCK_OWNER: in dxk_owner.stuck of what it executes; empty
+	 * otherwise
+	 */
+	struct list_head stuck_link;
 	/** @should: (L) its sleep until it is to end, or NULL */
 	struct dxk_should_op *should;
 	/** @work_ticket: (L) the ticket of that */
@@ -126,6 +159,8 @@ struct dxk_member {
 	 * or rejoins
 	 */
 	struct dxk_stash owners;
+	/** @keys: records for the keys of its next posts; likewise. NULL until the first */
+	struct dxk_stash *keys;
 	/** @fellows: (L) of a worker, once attached: in dxk_crew.members, but see dxk_purges */
 	struct list_head fellows;
 	/** @watch: (L) in dxk_owner.watchers */
@@ -151,6 +186,13 @@ static inline void dxk_member_set_state(struct dxk_member *m, u8 state)
 static inline u8 dxk_member_state(const struct dxk_member *m)
 {
 	return READ_ONCE(m->state);
+}
+
+/** dxk_unstick - a worker sleeps no more for what dxk_member.stuck says */
+static inline void dxk_unstick(struct dxk_member *m)
+{
+	m->stuck = DXK_STUCK_NOT;
+	list_del_init(&m->stuck_link);
 }
 
 /**

@@ -25,8 +25,7 @@ struct dxk_more *dxk_more_of(struct dxk_rqe *rqe)
 	more->rqe = rqe;
 	more->expire = DXK_FOREVER;
 	more->at = DXK_FOREVER;
-	INIT_LIST_HEAD(&more->kin);
-	INIT_LIST_HEAD(&more->joiner);
+	dxk_more_unlinked(more);
 	INIT_LIST_HEAD(&more->sibling);
 	rqe->more = more;
 	return more;

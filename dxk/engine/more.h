@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What most requests do not have: a file, a name, a time to expire, a wait. Made with the
+ * What most requests do not have: a file, a name, a key, a time to expire, a wait. Made with the
  * post, or by the first turn that ends with a wait, outside of the lock; gone with the
  * request. So whoever uses none of it pays for one pointer.
  */
@@ -11,6 +11,27 @@
 #include "engine/os.h"
 #include "engine/request.h"
 #include "uapi/dxk.h"
+
+struct dxk_key;
+struct dxk_key_op;
+
+/**
+ * enum dxk_at_key - what a request is to its key, see key.h
+ * @DXK_KEY_OUT: nothing: it waits for something else, or has left it
+ * @DXK_KEY_HELD: WAITING: it is behind others
+ * @DXK_KEY_HAS: READY, DISPATCHED, BUSY: it has it
+ * @DXK_KEY_NESTED: the same: it runs within the one that has it
+ * @DXK_KEY_WAITS: BUSY: it has left it until it is notified
+ * @DXK_KEY_BACK: BUSY: it has left it, and is to have it again
+ */
+enum dxk_at_key {
+	DXK_KEY_OUT,
+	DXK_KEY_HELD,
+	DXK_KEY_HAS,
+	DXK_KEY_NESTED,
+	DXK_KEY_WAITS,
+	DXK_KEY_BACK,
+};
 
 /**
  * struct dxk_more - the rest of a request
@@ -46,13 +67,34 @@ struct dxk_more {
 	struct rb_node alarm;
 	/** @by_name: (L) in the hash of names, from READY or WAITING until it ends */
 	struct hlist_node by_name;
-	/** @kin: (L) WAITING: in dxk_space.waiting of a private space */
-	struct list_head kin;
-	/**
-	 * @joiner: (L) WAITING: in dxk_owner.joiners, or in dxk_waits.joined: what it waits
-	 * for has happened; @ripe: in dxk_ready.ripe
-	 */
-	struct list_head joiner;
+	union {
+		struct {
+			/** @kin: (L) WAITING, not Held: in dxk_space.waiting of a private space */
+			struct list_head kin;
+			/**
+			 * @joiner: (L) WAITING, not Held: in dxk_owner.joiners, or in
+			 * dxk_waits.joined: what it waits for has happened; @ripe: in
+			 * dxk_ready.ripe
+			 */
+			struct list_head joiner;
+		};
+		/** @order: (L) Held and @treed: in dxk_key.tree */
+		struct rb_node order;
+		/**
+		 * @way: (L) by @at_key: in dxk_key.queue, .nested, .waiters or .back
+		 */
+		struct list_head way;
+	};
+	/** @key: (L) from READY or WAITING until it ends: its key, or NULL */
+	struct dxk_key *key;
+	/** @rank: (L) Held, or with its key: its place in the order of those of its key */
+	s64 rank;
+	/** @arrival: (L) with @rank; %DXK_KEY_WAITS: since when */
+	u64 arrival;
+	/** @key_call: (L) the call of its worker that sleeps until it has the key, or NULL */
+	struct dxk_key_op *key_call;
+	/** @outer: (L) %DXK_KEY_NESTED: whose request it is nested in, if another worker's */
+	struct dxk_member *outer;
 	/** @sibling: (L) from READY or WAITING until it ends: in dxk_owner.mores, see purge.h */
 	struct list_head sibling;
 	/** @worker: (L) DISPATCHED, BUSY: who has it */
@@ -79,7 +121,28 @@ struct dxk_more {
 	bool expired;
 	/** @ripe: (L) WAITING: for room in the Ready Pool only; @wake is known */
 	bool ripe;
+	/** @keyed: it is posted with the key dxk_wait.key of @wait; @key has it from then on */
+	bool keyed;
+	/** @behind: (L) POSTED: its key is not free, so it needs no room in the Ready Pool */
+	bool behind;
+	/** @at_key: (L) enum dxk_at_key */
+	u8 at_key;
+	/** @reentry: (C) enum dxk_reentry */
+	u8 reentry;
+	/** @treed: (L) Held: see @order */
+	bool treed;
+	/** @away: (L) it has left its key in a call that a signal has ended before it came back */
+	bool away;
+	/** @seen: (L) the search for circles is at what it waits for */
+	bool seen;
 };
+
+/** dxk_more_unlinked - a request has left the order of its key */
+static inline void dxk_more_unlinked(struct dxk_more *more)
+{
+	INIT_LIST_HEAD(&more->kin);
+	INIT_LIST_HEAD(&more->joiner);
+}
 
 /**
  * dxk_more_tell - a request that is to have a turn has it for another reason

@@ -3,14 +3,18 @@
  * The hash of names: see name.h.
  */
 #include "engine/engine.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/os.h"
 
-/* Chains are as long at most, on average. Whatever lives can have a name, be it to wait or not. */
+/*
+ * Chains are as long at most, on average. Whatever lives can have a name, be it to wait or not,
+ * and a key.
+ */
 #define DXK_NAME_CHAIN	4
 
-/* Exchange the hash. Nothing lives before a run, nor after it, that has a name. */
+/* Exchange the hash. Nothing lives before a run, nor after it, that has a name or a key. */
 static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head *bucket,
 					 u32 bits, bool on)
 {
@@ -34,7 +38,7 @@ int dxk_names_start(struct dxk_engine *e)
 	struct hlist_head *bucket = NULL;
 
 	if (e->policy.max_waiting) {
-		bucket = kvcalloc(1U << bits, sizeof(*bucket), GFP_KERNEL_ACCOUNT);
+		bucket = kvcalloc(2U << bits, sizeof(*bucket), GFP_KERNEL_ACCOUNT);
 		if (!bucket)
 			return -ENOMEM;
 	}
@@ -51,6 +55,7 @@ void dxk_names_unstart(struct dxk_engine *e)
 /** dxk_names_destroy - nobody uses the engine any more */
 void dxk_names_destroy(struct dxk_engine *e)
 {
+	dxk_keys_destroy(e);
 	kvfree(e->waits.bucket);
 }
 

@@ -7,8 +7,10 @@
 #include "engine/assign.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/latency.h"
 #include "engine/more.h"
+#include "engine/nest.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
@@ -350,6 +352,12 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	e->stats.put_back++;
 	if (unlikely(rqe->more))
 		closed = dxk_tell_back(rqe) ?: closed;
+	if (unlikely(rqe->more && rqe->more->at_key == DXK_KEY_NESTED)) {
+		dxk_nest_undo(e, rqe->more, wakes);
+		if (closed && rqe->state == DXK_WAITING && !dxk_rqe_begun(rqe))
+			dxk_end_waiting(e, rqe, closed, ended, wakes);
+		return;
+	}
 	if (unlikely(dxk_rqe_doomed(rqe) && !dxk_rqe_begun(rqe)))
 		closed = -ECANCELED;
 	if (unlikely(e->cancelling && dxk_rqe_begun(rqe) && dxk_has_crew(e, rqe->kind))) {
@@ -360,6 +368,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	dxk_ready_put_back(&e->ready, rqe);
 	if (closed)
 		dxk_end_ready(e, rqe, closed, ended, wakes);
+	else if (unlikely(rqe->more && rqe->more->key))
+		dxk_key_review(e, rqe->more->key, wakes);
 }
 
 /* Dispatched requests that could not be fetched go back. */
@@ -385,6 +395,36 @@ static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 	       !(dxk_rqe_doomed(rqe) && !dxk_rqe_parked(rqe)) &&
 	       !e->cancelling && !dxk_closed(e, rqe->kind, rqe->lane) &&
 	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
+}
+
+static void dxk_redo_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	dxk_move(e, rqe, DXK_BUSY, DXK_READY);
+	dxk_ready_resume(&e->ready, rqe);
+}
+
+/*
+ * The same of one with more. It keeps the key that it has; if it had given it up, or only ran
+ * within somebody else's turn, it comes to it anew.
+ */
+static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+
+	more->parks = false;
+	if (more->at_key != DXK_KEY_HAS) {
+		dxk_key_drop(e, more, wakes);
+		if (!dxk_key_take(e, rqe, wakes)) {
+			dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
+			dxk_key_hold(e, rqe);
+			more->worker = NULL;
+			return;
+		}
+	}
+	more->worker = NULL;
+	dxk_redo_ready(e, rqe);
+	if (more->key)
+		dxk_key_review(e, more->key, wakes);
 }
 
 /*
@@ -413,12 +453,10 @@ static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 			e->stats.redone++;
 			rqe->data_len = rqe->posted_len;
 			rqe->worker = 0;
-			if (unlikely(rqe->more)) {
-				rqe->more->worker = NULL;
-				rqe->more->parks = false;
-			}
-			dxk_move(e, rqe, DXK_BUSY, DXK_READY);
-			dxk_ready_resume(&e->ready, rqe);
+			if (unlikely(rqe->more))
+				dxk_redo_more(e, rqe, wakes);
+			else
+				dxk_redo_ready(e, rqe);
 			continue;
 		}
 		rqe->data_len = 0;

@@ -22,14 +22,20 @@ static struct dxk_rqe *dxk_extra_best(const struct dxk_engine *e, enum dxk_kind 
 	return dxk_ready_best(&e->ready, kind, &lanes);
 }
 
-static void dxk_extra_begin(struct dxk_engine *e, struct dxk_member *m,
-			    struct dxk_rqe *rqe, struct list_head *work,
-			    struct dxk_wakes *wakes)
+/** dxk_extra_start - a request is for who brings a thread: it takes no place of another one */
+void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	rqe->extra = true;
 	m->extra++;
 	e->crew.extra[m->kind]++;
 	dxk_crew_set_lanes(e);
+}
+
+static void dxk_extra_begin(struct dxk_engine *e, struct dxk_member *m,
+			    struct dxk_rqe *rqe, struct list_head *work,
+			    struct dxk_wakes *wakes)
+{
+	dxk_extra_start(e, m, rqe);
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_assign(e, m, rqe, work, wakes);
 }

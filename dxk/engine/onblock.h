@@ -41,6 +41,7 @@ struct dxk_crew_op {
 };
 
 void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes);
+void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 bool dxk_spare_turn(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes);
 u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind);

@@ -16,6 +16,7 @@ void dxk_space_init(struct dxk_space *space, u32 id)
 	INIT_LIST_HEAD(&space->owners);
 	INIT_LIST_HEAD(&space->emptied);
 	INIT_LIST_HEAD(&space->waiting);
+	INIT_LIST_HEAD(&space->holds);
 }
 
 /** dxk_space_new - a private space with one user, or an error pointer */
@@ -182,6 +183,17 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 		dxk_owner_free(owners, owner);
 }
 
+/** dxk_owner_owe - more wait for the owner than this lock hold can look at */
+void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
+{
+	if (e->owners.pass == owner)
+		e->owners.again = true;
+	if (!list_empty(&owner->owed))
+		return;
+	list_add_tail(&owner->owed, &e->owners.owed);
+	e->owners.nr_owed++;
+}
+
 /**
  * dxk_owner_told - whoever waits for an owner was looked at
  * @owners: the context's owners
@@ -209,6 +221,7 @@ int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr)
 		INIT_LIST_HEAD(&owner->pollers);
 		INIT_LIST_HEAD(&owner->joiners[false]);
 		INIT_LIST_HEAD(&owner->joiners[true]);
+		INIT_LIST_HEAD(&owner->stuck);
 		INIT_LIST_HEAD(&owner->watchers);
 		INIT_LIST_HEAD(&owner->owed);
 		INIT_LIST_HEAD(&owner->mores);

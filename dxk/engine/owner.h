@@ -46,8 +46,10 @@ struct dxk_space {
 	struct list_head owners;
 	/** @emptied: (L) those of a closed space that have no results */
 	struct list_head emptied;
-	/** @waiting: (L) struct dxk_more of requests of a private space that wait */
+	/** @waiting: (L) struct dxk_more of requests of a private space that wait, and not Held */
 	struct list_head waiting;
+	/** @holds: (L) struct dxk_key that are held back */
+	struct list_head holds;
 };
 
 /**
@@ -86,6 +88,11 @@ struct dxk_owner {
 	 * nothing of the owner is still to come, see struct dxk_more
 	 */
 	struct list_head joiners[2];
+	/**
+	 * @stuck: workers that execute a request of the owner, and sleep for results of some
+	 * owner, see dxk_member.stuck
+	 */
+	struct list_head stuck;
 	/** @watchers: members whose poll(2) watches this owner */
 	struct list_head watchers;
 	/** @owed: in dxk_owners.owed; empty otherwise */
@@ -198,6 +205,7 @@ struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
 struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *space,
 				 u64 cookie, struct dxk_stash *stash);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
+void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner);
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);
 int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);

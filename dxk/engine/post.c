@@ -5,7 +5,7 @@
  * one poster (DX-43).
  *
  * One that is posted waiting needs room only when its wait is over: then it comes before all
- * who sleep, see dxk_admit_ripe().
+ * who sleep, see dxk_admit_ripe(). One whose key is not free needs none.
  *
  * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
  * share. Each is kept as two: of those who execute a request, and of those outside, whom
@@ -17,6 +17,7 @@
  */
 #include "engine/alarm.h"
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/os.h"
@@ -28,7 +29,9 @@
 /* Is it a request that waits for something else before it needs room? dxk_admit() knows. */
 static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 {
-	return unlikely(rqe->attrs & PXR_WAIT) && !rqe->more->wake;
+	if (likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))))
+		return false;
+	return rqe->more->behind || (rqe->attrs & PXR_WAIT && !rqe->more->wake);
 }
 
 /*
@@ -64,6 +67,19 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 	return 0;
 }
 
+/* Is its key free, or does it refuse? If not free it is Held, or somebody else is instead. */
+static int dxk_admit_key(struct dxk_engine *e, const struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	struct dxk_more *more = rqe->more;
+	const struct dxk_key *key;
+
+	if (!more->keyed)
+		return 0;
+	key = dxk_key_find(e, m->space, more->wait.key);
+	more->behind = key && !dxk_key_is_free(key);
+	return key && key->refuses ? -ECANCELED : 0;
+}
+
 /*
  * A name has to be free. Who begins waiting needs no entry of the Ready Pool, but to be one of
  * those that may wait.
@@ -80,10 +96,10 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 		return -EOPNOTSUPP;
 	if (rqe->more->named && dxk_name_find(e, m->space, rqe->more->name))
 		return -EEXIST;
-	if (!(rqe->attrs & PXR_WAIT))
-		return 0;
-	err = dxk_post_wait(e, rqe, m->space);
-	if (err || rqe->more->wake)
+	err = dxk_admit_key(e, m, rqe);
+	if (!err && rqe->attrs & PXR_WAIT)
+		err = dxk_post_wait(e, rqe, m->space);
+	if (err || !dxk_post_begins_waiting(rqe))
 		return err;
 	*reason = PXR_NO_SPACE;
 	if (e->waits.unbegun >= p->max_waiting)
@@ -257,6 +273,12 @@ static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op 
 	return dxk_post_taken(e, p, rqe);
 }
 
+static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	dxk_move(e, rqe, DXK_POSTED, DXK_WAITING);
+	dxk_key_hold(e, rqe);
+}
+
 /* The same of one with more: others can name it, the clock looks at it, it may wait now. */
 static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 						     struct dxk_post_op *p,
@@ -267,11 +289,15 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 	list_add_tail(&rqe->more->sibling, &rqe->owner->mores);
 	if (rqe->more->named)
 		dxk_name_enter(e, rqe);
+	if (rqe->more->keyed)
+		dxk_key_use(e, rqe, p->m->space, rqe->more->wait.key, p->m->keys);
 	dxk_alarm_set(e, rqe->more, rqe->more->expire, wakes);
-	if (dxk_post_begins_waiting(rqe))
+	if (rqe->attrs & PXR_WAIT && !rqe->more->wake)
 		dxk_wait_post(e, rqe, wakes);
-	else
+	else if (dxk_key_take(e, rqe, wakes))
 		dxk_post_ready(e, rqe, false);
+	else
+		dxk_post_hold(e, rqe);
 	return dxk_post_taken(e, p, rqe);
 }
 

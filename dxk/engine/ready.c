@@ -230,6 +230,20 @@ void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
 }
 
 /**
+ * dxk_ready_add_aged - enter a request that has aged before, without a boost
+ * @ready: the pool
+ * @rqe: the request; its tick0 is when that began
+ * @rank: its priority less what the plain class had gained then
+ *
+ * Among equals it comes now.
+ */
+void dxk_ready_add_aged(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
+{
+	dxk_ready_age(ready, rqe, rank);
+	dxk_ready_enter(ready, rqe);
+}
+
+/**
  * dxk_ready_resume - enter a request again that was begun in vain
  * @ready: the pool
  * @rqe: the request

@@ -129,6 +129,7 @@ struct dxk_ready {
 void dxk_ready_init(struct dxk_ready *ready);
 void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_ready_add_aged(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank);
 void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_to_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_take_last(struct dxk_ready *ready, enum dxk_kind kind);
@@ -170,6 +171,14 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
+}
+
+/** dxk_ready_age - the same of one that has aged before, see dxk_ready_add_aged() */
+static inline void dxk_ready_age(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
+{
+	rqe->slot = dxk_ready_slot(rqe);
+	rqe->key = rank + ready->gained[DXK_PLAIN] - dxk_ready_gained(ready, rqe);
+	rqe->seq = ready->seq++;
 }
 
 static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind)

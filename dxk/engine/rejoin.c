@@ -10,9 +10,12 @@
  */
 #include "engine/alarm.h"
 #include "engine/bin.h"
+#include "engine/cycle.h"
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/name.h"
+#include "engine/nest.h"
 #include "engine/next.h"
 #include "engine/os.h"
 #include "engine/post.h"
@@ -96,6 +99,10 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 	bool hope = coming > r->self_held || dxk_owner_leaving(owner);
 	u32 min = r->min;
 
+	/* Not beside what is nested in its work. */
+	if (unlikely(r->m->outer))
+		return false;
+
 	/*
 	 * Results that lie there keep workers waiting, whose results may be those
 	 * that the poller waits for: it gets what there is.
@@ -137,17 +144,6 @@ static bool dxk_poller_is_early(const struct dxk_engine *e, const struct dxk_own
 	return r->wait && owner->nr_done < r->min &&
 	       dxk_owner_coming(owner) > r->self_held &&
 	       e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER;
-}
-
-/* More wait for the owner than this lock hold can look at. */
-static void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
-{
-	if (e->owners.pass == owner)
-		e->owners.again = true;
-	if (!list_empty(&owner->owed))
-		return;
-	list_add_tail(&owner->owed, &e->owners.owed);
-	e->owners.nr_owed++;
 }
 
 /* Tell poll(2) of those who watch the owner. Return: was that all? */
@@ -236,7 +232,7 @@ static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_o
  */
 static bool dxk_poller_is_stopped(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
 {
-	return unlikely(dxk_is_shut(e, r->m)) && r->w.since <= e->stopped;
+	return unlikely(dxk_is_shut(e, r->m)) && r->w.since <= e->stopped && !r->m->outer;
 }
 
 /*
@@ -307,6 +303,54 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
+/*
+ * A worker is about to sleep. Does that wait for itself? Then it may be the one who can help.
+ * Return: is it answered instead?
+ */
+static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *owner,
+				      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = NULL;
+
+	if (r->nest && dxk_may_nest(e, r->m))
+		more = dxk_rejoin_nests(e, owner, r);
+	if (more) {
+		dxk_nest_begin(e, r->m, more, wakes);
+		dxk_rejoin_finish(e, r, RJR_HELP, 0, wakes);
+		return true;
+	}
+	if (r->timed || !dxk_rejoin_is_dead(e, owner, r))
+		return false;
+	e->stats.deadlocks++;
+	dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
+	return true;
+}
+
+/* Others find what a worker waits for that executes something. */
+static void dxk_rejoin_stick(struct dxk_rejoin_op *r)
+{
+	struct dxk_member *m = r->m;
+
+	m->stuck = DXK_STUCK_OWNER;
+	m->timed = r->timed;
+	m->min = r->min;
+	m->own = r->self_held;
+	list_add_tail(&m->stuck_link,
+		      &list_last_entry(&m->busy, struct dxk_rqe, link)->owner->stuck);
+	r->w.stuck = m;
+}
+
+static void dxk_rejoin_sleep(struct dxk_engine *e, struct dxk_rejoin_op *r,
+			     struct list_head *queue, struct dxk_wakes *wakes)
+{
+	r->m->awaits = r->cookie;
+	dxk_waiter_queue(&r->w, queue, NULL, dxk_crew_sleepers(&e->crew, r->m),
+			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
+	dxk_member_set_state(r->m, DXK_M_REJOINING);
+	trace_dxk_block(e->id, r->m->id, DXK_M_REJOINING, 0);
+	dxk_stall_suspect(e, wakes);
+}
+
 /** dxk_rejoin_run - a rejoin poll or wait */
 void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -314,6 +358,10 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_owner *owner = dxk_owner_find(&e->owners, r->m->space, r->cookie);
 
 	dxk_crew_engage(&e->crew, r->m);
+	if (unlikely(r->m->outer && !(r->wait && owner))) {
+		dxk_rejoin_sleep(e, r, &e->waits.outers, wakes);
+		return;
+	}
 	if (r->self_held)
 		e->stats.self_poll++;
 	if (!owner) {
@@ -327,20 +375,40 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 			dxk_owner_changed(e, owner, wakes);
 		return;
 	}
-	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
+	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING && !r->m->outer) {
 		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
 		return;
 	}
-	r->m->awaits = r->cookie;
-	dxk_waiter_queue(&r->w, e->owners.pass == owner ? &e->owners.rest :
-							   &owner->pollers, NULL,
-			 dxk_crew_sleepers(&e->crew, r->m),
-			 &e->stats.rejoin_blocks, &e->stats.rejoin_block_ns);
+	if (dxk_is_inside(r->m) && !r->m->outer &&
+	    unlikely(dxk_rejoin_would_deadlock(e, owner, r, wakes)))
+		return;
+	dxk_rejoin_sleep(e, r, e->owners.pass == owner ? &e->owners.rest : &owner->pollers,
+			 wakes);
 	if (r->help)
 		dxk_waiter_help(&r->w, &r->helper, r->m);
-	dxk_member_set_state(r->m, DXK_M_REJOINING);
-	trace_dxk_block(e->id, r->m->id, DXK_M_REJOINING, 0);
-	dxk_stall_suspect(e, wakes);
+	if (!list_empty(&r->m->busy))
+		dxk_rejoin_stick(r);
+}
+
+/**
+ * dxk_serve_outers - go on with rejoins that had to wait for what was nested in their work
+ * @e: the engine, locked
+ * @wakes: of the hold; what it cannot afford is owed
+ */
+void dxk_serve_outers(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct dxk_rejoin_op *r, *next;
+
+	lockdep_assert_held(&e->lock);
+
+	list_for_each_entry_safe(r, next, &e->waits.outers, w.link) {
+		if (r->m->outer)
+			continue;
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
+		dxk_waiter_leave(&r->w);
+		dxk_rejoin_run(e, &r->op, wakes);
+	}
 }
 
 /** dxk_settle_run - the results are with the caller, or go back */
@@ -373,6 +441,7 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	struct dxk_more *more = rqe->more;
 
 	dxk_name_leave(rqe);
+	dxk_key_unuse(e, more, wakes);
 	dxk_alarm_set(e, more, DXK_FOREVER, wakes);
 	list_del_init(&more->sibling);
 	more->worker = NULL;

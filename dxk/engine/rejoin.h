@@ -31,6 +31,10 @@ struct dxk_rejoin_op {
 	u32 min;
 	/** @wait: may sleep */
 	bool wait;
+	/** @timed: a time ends the sleep as well; dxk_client_rejoin() knows */
+	bool timed;
+	/** @nest: the poller can execute a request that its own call waits for, see nest.h */
+	bool nest;
 	/**
 	 * @free: count the returned requests as collected at once: nothing can fail
 	 * between this and the caller having them
@@ -76,6 +80,7 @@ void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		     struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 		      struct list_head *ended, struct dxk_wakes *wakes);
+void dxk_serve_outers(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
 		      struct dxk_wakes *wakes);

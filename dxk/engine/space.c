@@ -6,6 +6,7 @@
  * call it.
  */
 #include "engine/dispatch.h"
+#include "engine/key_call.h"
 #include "engine/more.h"
 #include "engine/next.h"
 #include "engine/os.h"
@@ -33,7 +34,8 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 		else
 			list_move_tail(&owner->link, &space->emptied);
 	}
-	c->more = !list_empty(&space->waiting) || !list_empty(&space->owners);
+	c->more = !list_empty(&space->waiting) || !list_empty(&space->owners) ||
+		  !dxk_holds_release(e, &space->holds, true, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
 }

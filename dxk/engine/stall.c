@@ -87,7 +87,8 @@ void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes)
 static bool dxk_state_sleeps(u8 state)
 {
 	return state == DXK_M_POSTING || state == DXK_M_REJOINING ||
-	       state == DXK_M_COMPLETING || state == DXK_M_LOGGING;
+	       state == DXK_M_COMPLETING || state == DXK_M_LOGGING ||
+	       state == DXK_M_ENTERING || state == DXK_M_CONDITION;
 }
 
 /** dxk_look_at - what a member executes and waits for; the engine is locked */

@@ -28,10 +28,11 @@ static const u8 dxk_place_of[DXK_STATES] = {
 static const u16 dxk_moves[DXK_STATES] = {
 	[DXK_FREE]		= BIT(DXK_POSTED),
 	[DXK_POSTED]		= BIT(DXK_READY) |	/* post */
-				  BIT(DXK_WAITING) |	/* posted waiting */
+				  BIT(DXK_WAITING) |	/* posted waiting, or Held */
 				  BIT(DXK_FREE),	/* refused */
 	[DXK_READY]		= BIT(DXK_DISPATCHED) |	/* dispatch */
-				  BIT(DXK_CANCELLED),	/* Stop(cancel), or closed */
+				  BIT(DXK_CANCELLED) |	/* Stop(cancel), or closed */
+				  BIT(DXK_WAITING),	/* another one has its key */
 	[DXK_DISPATCHED]	= BIT(DXK_BUSY) |	/* fetched */
 				  BIT(DXK_READY),	/* could not be fetched */
 	[DXK_BUSY]		= BIT(DXK_REJOIN) |	/* end, rejoinable */

@@ -29,13 +29,17 @@
  * self_poll         rejoin calls for an owner that the caller's own request has
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
  * waits             turns that ended with a wait, and requests posted waiting
- * timeouts          of these, waits that their time has ended
+ * held              times that a request had to wait for its key
+ * nested            requests that were executed within the one that has their key
+ * deadlocks         waits that were refused because what they are for waits for them
+ * timeouts          of the waits, waits that their time has ended
  * expired           requests whose time to end has come before their end
  * stalls            times that work existed and nobody could run it, see stall.h
  * overdue           requests that executed for longer than report_age_ms
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
  * post_blocks       posts that slept, and the time they did
  * rejoin_blocks     rejoin calls that slept, and the time they did
+ * key_blocks        calls that slept for the key of their request, and the time they did
  * complete_blocks   completions that slept for room, and the time they did
  */
 #define DXK_STATS(S)			\
@@ -59,6 +63,9 @@
 	S(self_poll)			\
 	S(rejoin_overflow)		\
 	S(waits)			\
+	S(held)				\
+	S(nested)			\
+	S(deadlocks)			\
 	S(timeouts)			\
 	S(expired)			\
 	S(stalls)			\
@@ -68,6 +75,8 @@
 	S(post_block_ns)		\
 	S(rejoin_blocks)		\
 	S(rejoin_block_ns)		\
+	S(key_blocks)			\
+	S(key_block_ns)			\
 	S(complete_blocks)		\
 	S(complete_block_ns)
 

@@ -5,6 +5,7 @@
  */
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
+#include "engine/key_call.h"
 #include "engine/more.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
@@ -39,7 +40,7 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	/* Not in a run that was begun between two of these holds. */
 	while (e->cancelling && (rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
 		dxk_cancel_ready(e, rqe, &l->ended, wakes);
-	l->more = rqe || !dxk_cancel_waits(e, &l->ended, wakes);
+	l->more = rqe || !dxk_cancel_waits(e, &l->ended, wakes) || !dxk_key_calls_stop(e, wakes);
 	dxk_stop_workers(e, wakes);
 }
 
@@ -102,7 +103,8 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	if (!s->begun)
 		dxk_stop_first(e, s);
 	s->more = !dxk_stop_pollers(e, &s->pollers, wakes) ||
-		  !dxk_stop_services(e, s, wakes) || !dxk_stop_waits(e, wakes);
+		  !dxk_stop_services(e, s, wakes) || !dxk_stop_waits(e, wakes) ||
+		  !dxk_holds_release(e, &e->waits.holds, false, wakes);
 	dxk_stop_posters(e, wakes);
 	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */
 	dxk_serve_posters(e, wakes);

@@ -3,7 +3,10 @@
  * How requests wait, and how that ends: see wait.h.
  */
 #include "engine/alarm.h"
+#include "engine/cycle.h"
 #include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/line.h"
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/os.h"
@@ -27,7 +30,8 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 {
 	u32 sources = wait->wait & DXK_WAIT_SOURCES;
 
-	if (wait->wait & ~(DXK_WAIT_SOURCES | DXK_WAIT_AGAIN | DXK_WAIT_PRIO | DXK_WAIT_MASKED))
+	if (wait->wait & ~(DXK_WAIT_SOURCES | DXK_WAIT_AGAIN | DXK_WAIT_MOVE | DXK_WAIT_ALONE |
+			   DXK_WAIT_PRIO | DXK_WAIT_MASKED))
 		return -EOPNOTSUPP;
 	if (!sources == !(wait->wait & DXK_WAIT_AGAIN) ||
 	    (sources & DXK_WAIT_OWNER) == DXK_WAIT_OWNER ||
@@ -41,6 +45,8 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	    (wait->deadline && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||
 	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)) ||
+	    (wait->key && !(wait->wait & DXK_WAIT_MOVE)) ||
+	    (wait->wait & DXK_WAIT_MOVE && wait->wait & DXK_WAIT_ALONE) ||
 	    (wait->fd && !(sources & DXK_WAIT_FILE)) ||
 	    (wait->events && !(sources & DXK_WAIT_FILE)) || wait->events & ~DXK_WAIT_EVENTS)
 		return -EINVAL;
@@ -49,24 +55,35 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 
 static bool dxk_wait_is_none(const struct dxk_wait *wait)
 {
-	return !(wait->deadline | wait->owner | wait->state | wait->wait | wait->prio |
-		 wait->fd | wait->events);
+	return !(wait->deadline | wait->owner | wait->state | wait->key | wait->wait |
+		 wait->prio | wait->fd | wait->events);
+}
+
+/* Is what a post says of a key sound? It has to be, also if the post has none. */
+static int dxk_key_fields_check(const struct dxk_post_more *p, u32 attrs)
+{
+	if (p->reserved || ((p->key || p->reentry) && !(attrs & PXR_KEY)))
+		return -EINVAL;
+	return p->reentry > DXK_REENTRY_CHAIN ? -EOPNOTSUPP : 0;
 }
 
 /**
  * dxk_more_make - give a request what its post says beside the usual
- * @e: its context
+ * @m: who posts
  * @rqe: POSTED, not taken over
  * @p: the post
  *
  * Return: 0; -EOPNOTSUPP: the policy lets no request wait; -EINVAL, -ENOMEM.
  */
-int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_post_more *p)
+int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_post_more *p)
 {
+	struct dxk_engine *e = m->engine;
 	u32 attrs = rqe->attrs;
 	struct dxk_more *more;
-	int err = 0;
+	int err = dxk_key_fields_check(p, attrs);
 
+	if (err)
+		return err;
 	if ((p->name && !(attrs & PXR_NAMED)) || (p->expire && !(attrs & PXR_EXPIRE)) ||
 	    (!dxk_wait_is_none(&p->wait) && !(attrs & PXR_WAIT)))
 		return -EINVAL;
@@ -76,14 +93,19 @@ int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_po
 		return -EOPNOTSUPP;
 	if (attrs & PXR_WAIT)
 		err = dxk_wait_check(&p->wait, attrs & PXR_NAMED);
-	if (!err && p->wait.wait & DXK_WAIT_AGAIN)
+	if (!err && p->wait.wait & (DXK_WAIT_AGAIN | DXK_WAIT_MOVE | DXK_WAIT_ALONE))
 		err = -EINVAL;
+	if (!err && attrs & PXR_KEY)
+		err = dxk_key_reserve(m, DXK_BATCH_MAX);
 	if (err)
 		return err;
 	more = dxk_more_of(rqe);
 	if (!more)
 		return -ENOMEM;
 	more->wait = p->wait;
+	more->wait.key = p->key;
+	more->keyed = attrs & PXR_KEY;
+	more->reentry = p->reentry;
 	more->state = p->wait.state;
 	more->name = p->name;
 	more->named = attrs & PXR_NAMED;
@@ -96,25 +118,32 @@ int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_po
 
 /**
  * dxk_wait_set - the turn of a request is to end with a wait
- * @e: its context
+ * @m: the worker
  * @rqe: BUSY, the caller's; what is posted beside it, and its data, is as it was
  * @wait: for what
  *
  * Then comes dxk_next(). Return: 0; -EOPNOTSUPP, -EINVAL, -ENOMEM.
  */
-int dxk_wait_set(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_wait *wait)
+int dxk_wait_set(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_wait *wait)
 {
+	struct dxk_engine *e = m->engine;
 	struct dxk_more *more;
 	int err;
 
 	if (!READ_ONCE(e->waits.on))
 		return -EOPNOTSUPP;
 	err = dxk_wait_check(wait, rqe->more && rqe->more->named);
+	if (!err && wait->wait & DXK_WAIT_MOVE)
+		err = dxk_key_reserve(m, DXK_BATCH_MAX);
 	if (err)
 		return err;
-	more = dxk_more_of(rqe);
-	if (!more)
-		return -ENOMEM;
+	more = rqe->more;
+	if (!more) {
+		more = dxk_more_of(rqe);
+		if (!more)
+			return -ENOMEM;
+		more->worker = m;
+	}
 	more->wait = *wait;
 	more->parks = true;
 	more->swaps = false;
@@ -128,6 +157,9 @@ void dxk_waits_init(struct dxk_waits *waits)
 	for (line = 0; line < DXK_LINES; line++)
 		INIT_LIST_HEAD(&waits->line[line]);
 	INIT_LIST_HEAD(&waits->joined);
+	INIT_LIST_HEAD(&waits->holds);
+	INIT_LIST_HEAD(&waits->callers);
+	INIT_LIST_HEAD(&waits->outers);
 	waits->alarms = RB_ROOT_CACHED;
 	init_llist_head(&waits->fired);
 	waits->planned = DXK_FOREVER;
@@ -149,24 +181,40 @@ static u8 dxk_wait_told(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 	return !rqe->lane && e->state >= DXK_CTX_STOPPING ? DXK_WAKE_STOP : DXK_WAKE_NONE;
 }
 
+/* Does nothing end the wait but the owner? */
+static bool dxk_wait_is_for_owner_only(const struct dxk_more *more)
+{
+	return !(more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE)) &&
+	       more->expire == DXK_FOREVER;
+}
+
 /* It is itself still to come: of its own owner it would wait for ever. */
-static u8 dxk_wait_for_owner(const struct dxk_engine *e, const struct dxk_rqe *rqe,
+static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 			     const struct dxk_space *space)
 {
 	const struct dxk_wait *wait = &rqe->more->wait;
-	const struct dxk_owner *owner;
+	const struct dxk_owner *home = NULL;
+	struct dxk_owner *owner;
 
 	if (wait->owner == rqe->cookie)
 		return DXK_WAKE_DEADLOCK;
 	owner = dxk_owner_find(&e->owners, space, wait->owner);
-	if (wait->wait & DXK_WAIT_RESULT)
-		return !owner || owner->nr_done || !dxk_owner_coming(owner) ?
-		       DXK_WAKE_RESULT : DXK_WAKE_NONE;
-	return !owner || !dxk_owner_coming(owner) ? DXK_WAKE_JOIN : DXK_WAKE_NONE;
+	if (!owner || !dxk_owner_coming(owner))
+		return wait->wait & DXK_WAIT_RESULT ? DXK_WAKE_RESULT : DXK_WAKE_JOIN;
+	if (wait->wait & DXK_WAIT_RESULT && owner->nr_done)
+		return DXK_WAKE_RESULT;
+	if (!dxk_wait_is_for_owner_only(rqe->more))
+		return DXK_WAKE_NONE;
+	if (rqe->state == DXK_POSTED)
+		home = dxk_owner_find(&e->owners, space, rqe->cookie);
+	if (!dxk_wait_is_dead(e, rqe, owner, home))
+		return DXK_WAKE_NONE;
+	e->stats.deadlocks++;
+	return DXK_WAKE_DEADLOCK;
 }
 
 /* Why the wait is over as it begins, or %DXK_WAKE_NONE. */
-static u8 dxk_wait_over(const struct dxk_engine *e, const struct dxk_rqe *rqe,
+static u8 dxk_wait_over(struct dxk_engine *e, const struct dxk_rqe *rqe,
 			const struct dxk_space *space)
 {
 	const struct dxk_wait *wait = &rqe->more->wait;
@@ -188,19 +236,6 @@ static u8 dxk_wait_over(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 }
 
 /* --- begin -------------------------------------------------------------------- */
-
-/*
- * What Stop has gone through does not come into its way again; but one that was never begun
- * has no turn to take, and ends with a Stop that cancels.
- */
-static enum dxk_line dxk_line_of(const struct dxk_engine *e, const struct dxk_rqe *rqe)
-{
-	bool told = e->cancelling || (!rqe->lane && e->state >= DXK_CTX_STOPPING);
-
-	if (told && dxk_rqe_begun(rqe))
-		return DXK_LINE_KEPT + rqe->kind;
-	return rqe->lane || told ? DXK_LINE_WORK : DXK_LINE_SERVICE;
-}
 
 /* A WAITING request, in no list; its wait is not over. */
 static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
@@ -257,9 +292,10 @@ void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *
 	dxk_wait_enter(e, rqe, wakes);
 }
 
-/* It is READY: what ended its wait has been taken note of. */
+/* It is READY, or Held: what ended its wait has been taken note of. */
 static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
-					   const enum dxk_state from, u8 reason)
+					   const enum dxk_state from, u8 reason,
+					   struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = rqe->more;
 
@@ -272,6 +308,12 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
 		more->expired = false;
 	rqe->prio = rqe->own_prio;
 	rqe->inspect = 0;
+	if (unlikely(!dxk_key_take(e, rqe, wakes))) {
+		if (from != DXK_WAITING)
+			dxk_move(e, rqe, from, DXK_WAITING);
+		dxk_key_hold(e, rqe);
+		return;
+	}
 	dxk_move(e, rqe, from, DXK_READY);
 	if (unlikely(e->cancelling))
 		dxk_ready_add_last(&e->ready, rqe);
@@ -295,6 +337,7 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	const struct dxk_space *space = rqe->owner->space;
 	int closed = space->closed ? -ECANCELED : dxk_closed(e, rqe->kind, rqe->lane);
 	struct dxk_more *more = rqe->more;
+	struct dxk_member *m = more->worker;
 	u8 reason;
 
 	lockdep_assert_held(&e->lock);
@@ -305,6 +348,10 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 		closed = -ECANCELED;
 	if (unlikely(closed))
 		return closed;
+	if (more->wait.wait & (DXK_WAIT_MOVE | DXK_WAIT_ALONE))
+		dxk_key_unuse(e, more, wakes);
+	else
+		dxk_key_drop(e, more, wakes);
 	if (unlikely(list_empty(&more->sibling))) {
 		list_add_tail(&more->sibling, &rqe->owner->mores);
 		more->cancelled = dxk_rqe_doomed(rqe);
@@ -322,11 +369,13 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	}
 	if (more->wait.wait & DXK_WAIT_PRIO)
 		rqe->own_prio = more->wait.prio;
+	if (unlikely(more->wait.wait & DXK_WAIT_MOVE))
+		dxk_key_use(e, rqe, rqe->owner->space, more->wait.key, m->keys);
 	reason = dxk_wait_over(e, rqe, space);
 	if (reason) {
 		e->stats.waits++;
 		e->stats.timeouts += reason == DXK_WAKE_TIME;
-		dxk_wait_ready(e, rqe, DXK_BUSY, reason);
+		dxk_wait_ready(e, rqe, DXK_BUSY, reason, wakes);
 	} else {
 		dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
 		dxk_wait_enter(e, rqe, wakes);
@@ -349,8 +398,12 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 	struct dxk_more *more = rqe->more;
 
 	dxk_rqe_leave(rqe);
-	list_del_init(&more->kin);
-	list_del_init(&more->joiner);
+	if (dxk_is_held(more)) {
+		dxk_held_leave(more);
+	} else {
+		list_del_init(&more->kin);
+		list_del_init(&more->joiner);
+	}
 	if (more->ripe)
 		e->ready.asleep[rqe->lane]--;
 	more->ripe = false;
@@ -392,8 +445,8 @@ static void dxk_ripen(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
  * @reason: enum dxk_wake_reason
  * @wakes: gets the clock's wake-up
  *
- * READY when this returns, unless it was never begun: then it may have to wait for room. In
- * a Stop(cancel) it stays, for that ends it.
+ * READY or Held when this returns, unless it was never begun: then it may have to wait for
+ * room. In a Stop(cancel) it stays, for that ends it. One that is Held has its reason already.
  */
 void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes)
 {
@@ -401,7 +454,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
 
 	lockdep_assert_held(&e->lock);
 
-	if (more->ripe)
+	if (more->ripe || dxk_is_held(more))
 		return;
 	if (!dxk_rqe_begun(rqe)) {
 		if (e->cancelling) {
@@ -415,7 +468,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
 		}
 	}
 	dxk_wait_leave(e, rqe, more->expire, wakes);
-	dxk_wait_ready(e, rqe, DXK_WAITING, reason);
+	dxk_wait_ready(e, rqe, DXK_WAITING, reason, wakes);
 }
 
 /**
@@ -439,7 +492,7 @@ void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes)
 				return;
 			}
 			dxk_wait_leave(e, more->rqe, more->expire, wakes);
-			dxk_wait_ready(e, more->rqe, DXK_WAITING, more->wake);
+			dxk_wait_ready(e, more->rqe, DXK_WAITING, more->wake, wakes);
 		}
 }
 

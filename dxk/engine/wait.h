@@ -6,7 +6,8 @@
  * owner has coming.
  *
  * Invariants, all under the lock:
- *   a WAITING request is in one of @line, or in none but dxk_ready.ripe; if its space is
+ *   a WAITING request is in one of @line, or in none but dxk_ready.ripe. One that is Held has
+ *   nothing else to wait for but its key, see key.h. Of the others: if its space is
  *   private in dxk_space.waiting; if it waits for an owner in that one's joiners, or what it
  *   waits for has happened and it is in @joined, which the end of the same hold empties, or
  *   owes; it has no worker and no lane
@@ -25,9 +26,11 @@
 #define _DXK_ENGINE_WAIT_H
 
 #include "engine/os.h"
+#include "engine/stash.h"
 #include "uapi/dxk.h"
 
 struct dxk_engine;
+struct dxk_member;
 struct dxk_more;
 struct dxk_owner;
 struct dxk_rqe;
@@ -67,16 +70,26 @@ struct dxk_waits {
 	struct llist_node *firing;
 	/** @planned: (L) when thread 700 looks at @alarms next, if nobody kicks it */
 	u64 planned;
-	/** @bucket: (L) hash of names */
+	/** @bucket: (L) hash of names, and behind it, as large, that of keys */
 	struct hlist_head *bucket;
-	/** @bits: (L) log2 of the number of buckets */
+	/** @bits: (L) log2 of the number of buckets of each */
 	u32 bits;
+	/** @arrivals: (L) times that a request has come to a key */
+	u64 arrivals;
+	/** @keys: (L) records for the next keys */
+	struct dxk_stash keys;
+	/** @holds: (L) struct dxk_key that are held back; each counts as one of @unbegun */
+	struct list_head holds;
+	/** @callers: (L) struct dxk_key_op that sleep until their request has its key */
+	struct list_head callers;
+	/** @outers: (L) struct dxk_rejoin_op that end when nothing is nested in their work */
+	struct list_head outers;
 	/** @seed: (L) keeps a program from choosing names that collide */
 	u64 seed;
 };
 
-int dxk_more_make(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_post_more *p);
-int dxk_wait_set(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_wait *wait);
+int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_post_more *p);
+int dxk_wait_set(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_wait *wait);
 int dxk_wait_check(const struct dxk_wait *wait, bool named);
 
 void dxk_waits_init(struct dxk_waits *waits);

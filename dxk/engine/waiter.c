@@ -3,6 +3,7 @@
  * Sleeping and waking: what every move needs, see waiter.h.
  */
 #include "engine/engine.h"
+#include "engine/member.h"
 #include "engine/os.h"
 #include "engine/waiter.h"
 
@@ -94,6 +95,9 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	w->count = NULL;
 	if (unlikely(w->helper))
 		list_del(&w->helper->link);
+	if (w->stuck)
+		dxk_unstick(w->stuck);
+	w->stuck = NULL;
 	if (w->blocked) {
 		*w->blocked += os_now() - w->since;
 		if (w->queued)

@@ -77,6 +77,8 @@ struct dxk_waiter {
 	u32 *count;
 	/** @queued: (L) while @blocked is set: how many are in its queue; or NULL */
 	u32 *queued;
+	/** @stuck: (L) the member, if what it waits for is in dxk_member.stuck; or NULL */
+	struct dxk_member *stuck;
 	/** @helper: (L) it may be, or was, called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
 	/** @since: (L) ktime when it was queued */
@@ -185,6 +187,7 @@ static inline void dxk_waiter_init(struct dxk_waiter *w)
 	INIT_LIST_HEAD(&w->link);
 	w->task = os_self();
 	w->count = NULL;
+	w->stuck = NULL;
 	w->helper = NULL;
 	w->blocked = NULL;
 	w->done = false;

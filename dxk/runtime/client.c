@@ -52,12 +52,13 @@ static noinline int dxk_post_make_more(struct dxk_post_op *p, struct dxk_rqe *rq
 				       const struct dxk_request *req)
 {
 	const struct dxk_post_more more = {
-		.name = req->name, .expire = req->expire, .wait = req->wait,
+		.name = req->name, .expire = req->expire, .wait = req->wait, .key = req->key,
+		.reentry = req->reentry,
 	};
 
 	if (more.wait.wait & DXK_WAIT_FILE)
 		return -EOPNOTSUPP;
-	return dxk_more_make(p->m->engine, rqe, &more);
+	return dxk_more_make(p->m, rqe, &more);
 }
 
 static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
@@ -239,6 +240,7 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	r.min = min ?: 1;
 	r.wait = deadline;
 	r.free = true;
+	r.nest = false;
 	for (;;) {
 		r.help = dxk_worker_can_help(member);
 		err = dxk_client_rejoin(&r, deadline);

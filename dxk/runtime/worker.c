@@ -364,7 +364,7 @@ int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 		if (!rqe->more || !rqe->more->watch)
 			return -EOPNOTSUPP;
 	}
-	return dxk_wait_set(call->self->engine, rqe, wait);
+	return dxk_wait_set(call->self, rqe, wait);
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
 

@@ -29,6 +29,7 @@ struct actor {
 	struct dxk_rejoin_op *rejoin;
 	struct dxk_next_op *next;
 	struct dxk_should_op *should;
+	struct dxk_key_op *key_op;
 	/* That has slept for room in the Rejoin Pool: others have completed for it. */
 	bool blocked;
 	/* The hold before that; whether the answer to a post or a rejoin was looked at. */
@@ -65,6 +66,7 @@ static inline bool actor_asleep(const struct actor *a)
 {
 	return (a->post && actor_queued(&a->post->w)) ||
 	       (a->rejoin && actor_queued(&a->rejoin->w)) ||
+	       (a->key_op && actor_queued(&a->key_op->w)) ||
 	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
 }
 
@@ -96,6 +98,8 @@ void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
 u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
 void actor_names(struct actor *a);
 void actor_purge(struct actor *a);
+void actor_key(struct actor *a);
+void actor_ask(struct actor *a);
 void actor_poll(struct actor *a);
 void actor_poll_work(struct actor *a);
 int actor_should(struct actor *a, u64 deadline);

@@ -4,6 +4,7 @@
  * copied out goes back, a helper fetches what it was called for, or forgets to.
  */
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/wake.h"
 #include "engine/turn.h"
@@ -96,6 +97,19 @@ static struct dxk_wait draw_wait(bool named)
 	return wait;
 }
 
+#define KEYS	3
+
+/* From now on of another key, or of none. */
+static void draw_move(struct dxk_wait *wait)
+{
+	if (chance(8)) {
+		wait->wait |= DXK_WAIT_MOVE;
+		wait->key = choose(KEYS);
+	} else if (chance(16)) {
+		wait->wait |= DXK_WAIT_ALONE;
+	}
+}
+
 /* A name, a wait, a time to expire. */
 static void draw_more(struct dxk_post_more *p)
 {
@@ -110,6 +124,11 @@ static void draw_more(struct dxk_post_more *p)
 		p->wait = draw_wait(*attrs & PXR_NAMED);
 		if (p->wait.wait & DXK_WAIT_AGAIN)
 			p->wait = (struct dxk_wait) { .wait = DXK_WAIT_TIME };
+	}
+	if (choose(2)) {
+		*attrs |= PXR_KEY;
+		p->key = choose(KEYS);
+		p->reentry = choose(3);
 	}
 	if (chance(4))
 		*attrs |= PXR_FAIL_FAST;
@@ -153,6 +172,69 @@ void actor_purge(struct actor *a)
 	     nr[DXK_AT_READY], nr[DXK_AT_WORK], nr[DXK_AT_WAIT]);
 }
 
+/** actor_key - somebody holds a key back, lets it go, or cancels what waits for it */
+void actor_key(struct actor *a)
+{
+	u64 key = choose(KEYS);
+
+	switch (choose(4)) {
+	case 0:
+		note("%u holds key %llu back: %d", a->m.id, key,
+		     dxk_key_hold_back(&a->m, key, choose(2)));
+		break;
+	case 1:
+		note("%u cancels key %llu: %d", a->m.id, key, dxk_key_cancel(&a->m, key));
+		break;
+	default:
+		note("%u releases key %llu: %d", a->m.id, key, dxk_key_release(&a->m, key));
+	}
+}
+
+/** actor_ask - a request gives its key up, or comes back to it */
+void actor_ask(struct actor *a)
+{
+	struct dxk_rqe *rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
+	struct dxk_key_op k = { .m = &a->m, .rqe = rqe, .what = choose(5) };
+	u8 had = rqe->more ? rqe->more->at_key : 0;
+	int ret;
+
+	a->key_op = &k;
+	ret = dxk_key_ask(&k, draw_deadline());
+	a->key_op = NULL;
+	note("%u asks %u of its key: %d", a->m.id, k.what, ret);
+	switch (ret) {
+	case 0:
+	case -ETIMEDOUT:
+		if (k.what != DXK_KEY_LEAVE && rqe->more->at_key != DXK_KEY_HAS)
+			sim_fail("%u is told that it has its key", a->m.id);
+		if (ret && k.what != DXK_KEY_WAIT)
+			sim_fail("%u has waited too long without a time", a->m.id);
+		break;
+	case -EINVAL:
+		if (rqe->more && rqe->more->key)
+			sim_fail("%u has a key, and is told that it has none", a->m.id);
+		break;
+	case -EPERM:
+		if (had == DXK_KEY_HAS && !rqe->more->away)
+			sim_fail("%u has its key, and is told that it has not", a->m.id);
+		break;
+	case -EBUSY:
+		if (had != DXK_KEY_NESTED)
+			sim_fail("%u is told that it is nested", a->m.id);
+		break;
+	case -EALREADY:
+		if (had != DXK_KEY_HAS)
+			sim_fail("%u does not have its key, and is told so", a->m.id);
+		break;
+	case -EINTR:
+	case -ERESTARTSYS:
+	case -ECANCELED:
+		break;
+	default:
+		sim_fail("%u asks for its key and is told %d", a->m.id, ret);
+	}
+}
+
 /* One request more for a post, unless its looks refuse it. */
 static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 {
@@ -174,7 +256,7 @@ static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 	entry->param = rq - model.rq;
 	/* Something to release, so that the end of each request is seen. */
 	rqe = dxk_rqe_make(&p->m->rqes, entry, (struct dxk_executor *)p->m);
-	if (dxk_more_make(p->m->engine, rqe, &more)) {
+	if (dxk_more_make(p->m, rqe, &more)) {
 		dxk_rqe_drop(p->m, rqe);
 		return;
 	}
@@ -262,7 +344,7 @@ u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
 {
 	struct dxk_rejoin_op r = {
 		.m = &a->m, .cookie = cookie, .max = max, .min = 1 + choose(max),
-		.wait = deadline, .help = a->depth,
+		.wait = deadline, .help = a->depth, .nest = a->depth && choose(4),
 		.free = a->m.kind == DXK_KERNEL || choose(2),
 	};
 	int err;
@@ -276,7 +358,7 @@ u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
 		err = dxk_client_rejoin(&r, deadline);
 		a->rejoin = NULL;
 		note("%u: rejoin returns %d, answer %u, %u", a->m.id, err, r.answer, r.nr);
-		if (err || !r.helper.called)
+		if (err || r.answer != RJR_HELP)
 			break;
 		if (a->m.kind == DXK_KERNEL || !chance(4))
 			actor_fetch(a, 1);
@@ -400,7 +482,8 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 		rqe->more->parks = false;
 	if (chance(rq->turn ? 2 : 5)) {
 		wait = draw_wait(rqe->more && rqe->more->named);
-		if (!dxk_wait_set(a->m.engine, rqe, &wait)) {
+		draw_move(&wait);
+		if (!dxk_wait_set(&a->m, rqe, &wait)) {
 			note("%u: %llu waits for %x", a->m.id, rqe->param, wait.wait);
 			if (wait.wait & DXK_WAIT_FILE)
 				device_arm(rqe);
@@ -503,6 +586,10 @@ void actor_execute(struct actor *a, struct dxk_rqe *rqe)
 	} else if (chance(8)) {
 		actor_should(a, draw_deadline());
 		interrupted(a);
+	} else if (rqe->more && rqe->more->key && choose(2)) {
+		do {
+			actor_ask(a);
+		} while (!interrupted(a) && !house.ending && choose(3));
 	} else if (choose(2)) {
 		sim_nap(1000 * choose(100));
 		interrupted(a);

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "device.h"
 #include "house.h"
+#include "keys.h"
 #include "model.h"
 
 /* --- counts ------------------------------------------------------------------ */
@@ -229,9 +230,15 @@ static void check_wait(const struct dxk_engine *e, const struct model_request *r
 
 	if (rq->owner->space->closed && rq->owner->space->is_private)
 		return;
-	if (!rq->turn && e->cancelling && !house.telling)
+	if (!rq->turn && !rq->attempts && e->cancelling && !house.telling)
 		sim_fail("request %u was never begun, and a Stop that cancels leaves it",
 			 (u32)rq->rqe->param);
+	if (rq->held) {
+		if (rq->turn && more->cancelled && more->wake != DXK_WAKE_CANCEL)
+			sim_fail("request %u is Held and cancelled, and will not know",
+				 (u32)rq->rqe->param);
+		return;
+	}
 	if (more->ripe) {
 		if (model_lane_admits(rq->lane) && !e->cancelling)
 			sim_fail("request %u waits for room that there is",
@@ -423,6 +430,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_purges(e);
 	check_events(e);
 	check_waits(e, excused);
+	check_keys(e, excused);
 	check_stall(e, &c, excused);
 	if (excused)
 		return;

@@ -7,6 +7,7 @@
 
 #include "actor.h"
 #include "house.h"
+#include "keys.h"
 #include "model.h"
 #include "sched.h"
 #include "trace.h"
@@ -158,22 +159,23 @@ static bool share_allows(u32 has, u32 all, u32 used)
 	return pct == 100 || (used < all && has * 100ULL < (u64)pct * (has + all - used));
 }
 
-/* Was it posted waiting, and had it to wait? */
+/* Was it posted waiting, or to a key that is not free, and had it to wait? */
 static bool begins_waiting(const struct dxk_rqe *rqe)
 {
-	return rqe->attrs & PXR_WAIT && !rqe->more->wake;
+	return (rqe->attrs & PXR_WAIT && !rqe->more->wake) ||
+	       (rqe->attrs & PXR_KEY && rqe->more->behind);
 }
 
 /* Has no worker ever had it? */
 static bool waits_unbegun(const struct model_request *rq)
 {
-	return rq->state == DXK_WAITING && !rq->turn;
+	return rq->state == DXK_WAITING && !rq->turn && !rq->attempts;
 }
 
-/** model_unbegun - how many were posted waiting, and do? */
+/** model_unbegun - how many were posted waiting, and do, or are Held? And keys held back */
 u32 model_unbegun(void)
 {
-	u32 i, nr = 0;
+	u32 i, nr = model_holds();
 
 	for (i = 0; i < MODEL_REQUESTS; i++)
 		nr += waits_unbegun(&model.rq[i]);
@@ -197,7 +199,8 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 	}
 	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
 	    (begins_waiting(rqe) ?
-	     !share_allows(waiting, p->max_waiting, model_unbegun()) :
+	     !share_allows(waiting - model.displaced, p->max_waiting,
+			    model_unbegun() - model.displaced) :
 	     !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY])))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_GROW || !(rqe->attrs & PXR_REJOIN) ||
@@ -223,7 +226,7 @@ bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 
 	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests)
 		return false;
-	if (begins_waiting(rqe) ? model_unbegun() >= p->max_waiting :
+	if (begins_waiting(rqe) ? model_unbegun() - model.displaced >= p->max_waiting :
 				  !model_lane_admits(rqe->lane))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
@@ -296,9 +299,10 @@ void model_tick(void)
 		struct model_request *rq = &model.rq[i];
 
 		/* One that was taken may come back as if it had never left. */
-		if (rq->state != DXK_READY && rq->state != DXK_DISPATCHED)
+		if (rq->state != DXK_READY && rq->state != DXK_DISPATCHED && !rq->held)
 			continue;
 		rq->seen++;
+		rq->plain += age;
 		if (age)
 			rq->prio += 1 + (boost && rq->boost && rq->rqe->slot != DXK_SLOT_LAST ? p->boost_value : 0);
 	}
@@ -362,6 +366,10 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 	};
 	if (!model_pool_admits(rqe, rqe->share))
 		sim_fail("a post of lane %u enters without room", rqe->lane);
+	if (rqe->attrs & PXR_KEY && rqe->more->behind == model_key_is_free(rqe))
+		sim_fail("a post finds its key free: %d", !rqe->more->behind);
+	rq->plain = rqe->prio;
+	rq->came = model.births++;
 	model.reserved += rq->rejoin;
 }
 
@@ -370,7 +378,9 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 	const struct actor *a = actor_by_id(rqe->worker);
 	const struct model_request *best = model_best(rq->kind, rqe->extra);
 
-	if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST : best != rq)
+	if (rqe->more && rqe->more->at_key == DXK_KEY_NESTED)
+		check_nested(rq, rqe);
+	else if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST : best != rq)
 		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",
 			 (u32)rqe->param, rq->lane, rq->prio,
 			 best ? (int)(best - model.rq) : -1, best ? best->lane : -1,
@@ -457,8 +467,7 @@ static void check_woken(const struct model_request *rq, const struct dxk_rqe *rq
 		     !(wait->wait & DXK_WAIT_MASKED);
 		break;
 	case DXK_WAKE_DEADLOCK:
-		is = wait->owner == rqe->cookie &&
-		     wait->wait & (DXK_WAIT_JOIN | DXK_WAIT_RESULT);
+		is = wait->wait & (DXK_WAIT_JOIN | DXK_WAIT_RESULT);
 		break;
 	}
 	if (!is)
@@ -466,12 +475,34 @@ static void check_woken(const struct model_request *rq, const struct dxk_rqe *rq
 			 more->wake, wait->wait);
 }
 
+/* It was Held, and has its key now: the first of all, or nested in who has it. */
+static void check_has_key(struct model_request *rq, const struct dxk_rqe *rqe)
+{
+	if (rqe->more->at_key != DXK_KEY_NESTED && !model_key_is_next(rq))
+		sim_fail("request %u has its key before others", (u32)rqe->param);
+	if (model.e->cancelling && !rq->turn && !rq->attempts)
+		sim_fail("one that is Held becomes Ready in a Stop that cancels");
+	rq->held = false;
+	if ((rq->last || model.e->cancelling) && rqe->more->at_key != DXK_KEY_NESTED) {
+		rq->plain = rqe->own_prio;
+		rq->seen = 0;
+	}
+	rq->last = false;
+	rq->prio = rq->taken_prio = rq->plain;
+	rq->taken_seen = rq->seen;
+	rq->born = model.births++;
+}
+
 /* It is Ready for a further turn, or for the first after a wait. */
 static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8 from)
 {
-	bool begun = rq->turn || from == DXK_BUSY;
+	bool begun = rq->turn || from == DXK_BUSY || rq->held || rqe->attrs & PXR_KEY;
 
 	rq->turn += from == DXK_BUSY;
+	if (rq->held) {
+		check_has_key(rq, rqe);
+		return;
+	}
 	check_woken(rq, rqe);
 	if (rqe->more->turn != rq->turn || rqe->attempts || rqe->prio != rqe->own_prio)
 		sim_fail("turn %u is told as %u", rq->turn, rqe->more->turn);
@@ -480,8 +511,9 @@ static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8
 	rq->parks = false;
 	rq->attempts = 0;
 	rq->prio = rq->taken_prio = rqe->prio;
+	rq->plain = rqe->prio;
 	rq->seen = rq->taken_seen = 0;
-	rq->born = model.births++;
+	rq->born = rq->came = model.births++;
 }
 
 static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 from, u8 to)
@@ -519,6 +551,8 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (rq->state != from || (from != DXK_POSTED && rq->rqe != rqe))
 		sim_fail("request %u goes from state %u to %u, but is in %u",
 			 (u32)rqe->param, from, to, rq->state);
+	if (model.displaced_hold != model.holds)
+		model.displaced = 0;
 	if (from == DXK_POSTED)
 		check_posted(rq, rqe);
 	owner_touch(rq->owner);
@@ -546,6 +580,13 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	}
 	if (from == DXK_DISPATCHED && to == DXK_READY) {
 		rq->attempts--;
+	} else if (from == DXK_READY && to == DXK_WAITING) {
+		rq->yields = true;
+		model.displaced = !rq->turn && !rq->attempts;
+		model.displaced_hold = model.holds;
+	} else if (from == DXK_BUSY && to == DXK_WAITING && !rq->parks) {
+		if (rq->completed || !may_redo(rq) || !rqe->more->key)
+			sim_fail("a request waits, and its worker did not say so");
 	} else if (from == DXK_WAITING && to == DXK_READY) {
 		check_turned(rq, rqe, from);
 	} else if (from == DXK_BUSY && to == DXK_READY && rq->parks) {
@@ -555,8 +596,6 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	} else if (from == DXK_BUSY && to == DXK_WAITING) {
 		rq->parked = model.holds;
 		model.parks++;
-		if (!rq->parks)
-			sim_fail("a request waits, and its worker did not say so");
 		rq->parks = false;
 		rq->turn++;
 		rq->attempts = 0;
@@ -570,12 +609,16 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {
 		check_ended(rq, rqe, from, to);
 	}
-	if (to == DXK_READY)
+	if (to == DXK_READY) {
 		ready_enter(rq);
+		model.displaced = 0;
+	}
 	if (to == DXK_FREE && from != DXK_POSTED) {
 		model.reserved -= rq->rejoin;
 		model.deaths++;
 	}
+	if (to == DXK_CANCELLED)
+		rq->held = false;
 	if (!model_live(rq->owner->nr) && to != DXK_CANCELLED)
 		rq->owner->gone = model.holds;
 	if (!model_coming(rq->owner->nr))

@@ -49,6 +49,11 @@ struct model_request {
 	u64 born, done;
 	u32 attempts;
 	s32 status;
+	/* It waits for its key; it had that and gives it up; it comes after all that do. */
+	bool held, yields, last;
+	/* When it came to its key, and what its priority would be without a boost. */
+	u64 came;
+	s64 plain;
 	/* Index among those that are Ready. */
 	u32 ready;
 };
@@ -71,6 +76,9 @@ struct model {
 	u64 births, deaths;
 	/* Turns that ended with a wait. */
 	u64 parks;
+	/* One has given up its key for who is about to come, and was never begun. */
+	u32 displaced;
+	u64 displaced_hold;
 	u64 ticks;
 	/* Moves of this run that thread 700 has made, and others. */
 	u64 moves, others;

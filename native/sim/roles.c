@@ -20,6 +20,8 @@ static void client_main(void *arg)
 		case 6:
 			if (chance(4))
 				actor_purge(a);
+			else if (chance(3))
+				actor_key(a);
 			else
 				actor_names(a);
 			break;

@@ -61,7 +61,7 @@ static void park(struct puppets *ps, struct dxk_member *m)
 {
 	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
 
-	EXPECT_IS(dxk_wait_set(ps->e, rqe, &for_file), 0);
+	EXPECT_IS(dxk_wait_set(m, rqe, &for_file), 0);
 	puppet_end(ps, m, 0, 0);
 }
 

@@ -68,6 +68,8 @@ static struct dxk_waiter *puppet_waiter(struct puppet_call *c)
 		return &c->crew.w;
 	case PUPPET_SHOULD:
 		return &c->should.w;
+	case PUPPET_KEY:
+		return &c->key.w;
 	default:
 		return &c->stop.w;
 	}
@@ -346,6 +348,18 @@ struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool
 	s->wait = wait;
 	puppet_do(ps, &s->op, dxk_should_run);
 	return s;
+}
+
+/** puppet_key - a worker asks for the key of its newest request: enum dxk_key_what */
+struct dxk_key_op *puppet_key(struct puppets *ps, struct dxk_member *m, u32 what)
+{
+	struct dxk_key_op *k = &call(ps, PUPPET_KEY)->key;
+
+	k->m = m;
+	k->what = what;
+	k->rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+	puppet_do(ps, &k->op, dxk_key_ask_run);
+	return k;
 }
 
 static void stop_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)

@@ -20,6 +20,7 @@ enum puppet_sort {
 	PUPPET_NEXT,
 	PUPPET_CREW,
 	PUPPET_SHOULD,
+	PUPPET_KEY,
 	PUPPET_STOP,
 };
 
@@ -39,6 +40,7 @@ struct puppet_call {
 		struct dxk_next_op next;
 		struct dxk_crew_op crew;
 		struct dxk_should_op should;
+		struct dxk_key_op key;
 		struct puppet_stop stop;
 	};
 };
@@ -123,6 +125,7 @@ void puppet_return(struct puppets *ps, struct dxk_next_op *n);
 
 struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait);
 struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool wait);
+struct dxk_key_op *puppet_key(struct puppets *ps, struct dxk_member *m, u32 what);
 struct puppet_stop *puppet_stopper(struct puppets *ps);
 int puppet_stop_wait(struct puppets *ps);
 

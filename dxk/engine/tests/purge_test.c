@@ -52,7 +52,7 @@ static void park(struct puppets *ps, struct dxk_member *m, const struct dxk_wait
 {
 	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
 
-	EXPECT_IS(dxk_wait_set(ps->e, rqe, wait), 0);
+	EXPECT_IS(dxk_wait_set(m, rqe, wait), 0);
 	puppet_end(ps, m, 0, 0);
 }
 

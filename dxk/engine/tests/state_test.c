@@ -27,6 +27,7 @@ static const enum dxk_state legal[][2] = {
 	{ DXK_BUSY, DXK_WAITING },
 	{ DXK_WAITING, DXK_READY },
 	{ DXK_WAITING, DXK_CANCELLED },
+	{ DXK_READY, DXK_WAITING },
 };
 
 struct counts {
@@ -115,6 +116,9 @@ static void move(struct dxk_engine *e, struct dxk_rqe *rqe, u32 i)
 		break;
 	case 16:
 		dxk_move(e, rqe, DXK_WAITING, DXK_CANCELLED);
+		break;
+	case 17:
+		dxk_move(e, rqe, DXK_READY, DXK_WAITING);
 		break;
 	}
 	spin_unlock(&e->lock);

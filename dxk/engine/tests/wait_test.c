@@ -201,7 +201,10 @@ static void wait_check(struct kunit *test)
 		{ { .wait = DXK_WAIT_FILE | DXK_WAIT_MASKED, .events = 1 }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .fd = 5 }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .events = 1 }, true, -EINVAL },
-		{ { .wait = DXK_WAIT_CALL | 0x0400 }, true, -EOPNOTSUPP },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_MOVE, .key = 5 }, true, 0 },
+		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_ALONE }, false, 0 },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_MOVE | DXK_WAIT_ALONE }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL, .key = 5 }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL | 0x8000 }, true, -EOPNOTSUPP },
 		{ { .wait = DXK_WAIT_CALL | 0x0200 }, true, -EOPNOTSUPP },
 	};
@@ -1080,7 +1083,8 @@ static void wait_blocked(struct kunit *test)
 		puppet_work(ps, worker(ps, i));
 		for (k = 0; k < DXK_BATCH_MAX - 1; k++) {
 			puppet_post(ps, OTHER, 0, 0);
-			ASSERT_IS(dxk_wait_set(ps->e, puppet_work(ps, worker(ps, i)), &late), 0);
+			ASSERT_IS(dxk_wait_set(worker(ps, i), puppet_work(ps, worker(ps, i)),
+					       &late), 0);
 		}
 	}
 	for (i = 0; i < 8; i++) {
@@ -1153,12 +1157,12 @@ static void wait_is_refused(struct kunit *test)
 	b.state = 2;
 	post(ps, OWNER, PXR_REJOIN | PXR_REDO, NULL, 0, 0);
 	rqe = puppet_work(ps, worker(ps, 0));
-	EXPECT_IS(dxk_wait_set(ps->e, rqe, &a), 0);
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), rqe, &a), 0);
 	puppet_end(ps, worker(ps, 0), 0, 0);
 	comes(ps, worker(ps, 0), rqe, DXK_WAKE_AGAIN);
 	EXPECT_IS(rqe->more->state, 1);
 	/* the rest of its call is no good, and it dies */
-	EXPECT_IS(dxk_wait_set(ps->e, rqe, &b), 0);
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), rqe, &b), 0);
 	puppet_dies(ps, worker(ps, 0));
 	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
 	EXPECT_IS(rqe->more->state, 1);

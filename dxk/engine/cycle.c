@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The search for circles of waits: see cycle.h.
+ */
+#include "engine/cycle.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/member.h"
+#include "engine/more.h"
+#include "engine/os.h"
+#include "engine/rejoin.h"
+
+/**
+ * struct dxk_search - a search
+ */
+struct dxk_search {
+	/** @e: the engine, locked */
+	struct dxk_engine *e;
+	/** @m: the worker that would sleep, or NULL: a request would wait */
+	const struct dxk_member *m;
+	/** @rqe: that request */
+	const struct dxk_rqe *rqe;
+	/** @home: its owner, for which it is to be counted as it is only about to come, or NULL */
+	const struct dxk_owner *home;
+	/** @timed: sleeps that a time ends as well are links: of a chain of calls they are */
+	bool timed;
+	/** @steps: requests that may still be looked at */
+	u32 steps;
+	/** @depth: owners on the way */
+	u32 depth;
+	/** @keys: Held ones on the way, and twice the calls that wait for keys */
+	u32 keys;
+	/** @held: the first of them */
+	struct dxk_more *held;
+	/** @nest: the Held one that is the only one on a way that leads back to @m */
+	struct dxk_more *nest;
+	/** @self: what has its key is a request of @m itself */
+	bool self;
+};
+
+/* What a wait for an owner needs. */
+struct dxk_need {
+	const struct dxk_member *m;	/* whose own requests it does not wait for, or NULL */
+	u32 coming;	/* the others that are still to end */
+	u32 want;	/* of these it waits for so many */
+};
+
+static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
+			      struct dxk_need need);
+
+/* Requests of the owner that a worker executes, and that have nothing that tells by whom. */
+static u32 dxk_plain_ones(const struct dxk_member *m, const struct dxk_owner *owner)
+{
+	const struct dxk_rqe *rqe;
+	u32 nr = 0;
+
+	list_for_each_entry(rqe, &m->busy, link)
+		nr += rqe->owner == owner && !rqe->more;
+	return nr;
+}
+
+/*
+ * A worker waits for @nr results, or for all there can be, if they are fewer: @own are those of
+ * requests that it executes itself. Results that are being copied out may come back.
+ */
+static struct dxk_need dxk_need_results(const struct dxk_member *m,
+					const struct dxk_owner *owner, u32 nr, u32 own)
+{
+	u32 coming = dxk_owner_coming(owner) - own, done = owner->nr[DXK_AT_REJOIN];
+
+	return (struct dxk_need) {
+		.m = m, .coming = coming, .want = nr > done ? min(nr - done, coming) : 0,
+	};
+}
+
+static struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
+{
+	u32 coming = dxk_owner_coming(owner);
+
+	if (rqe->more->wait.wait & DXK_WAIT_RESULT)
+		return dxk_need_results(NULL, owner, 1, 0);
+	return (struct dxk_need) { .coming = coming, .want = coming };
+}
+
+static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key);
+
+/* Does the worker not go on before the search's own does? */
+static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
+{
+	struct dxk_owner *owner;
+	bool dead = false;
+
+	if (m == s->m) {
+		if (s->keys == 1 && !s->nest) {
+			s->nest = s->held;
+			s->self = dxk_key_holder(s->held->key)->worker == m;
+		}
+		return true;
+	}
+	if (m->seen)
+		return true;
+	m->seen = true;
+	if (m->stuck == DXK_STUCK_KEY) {
+		/* It is no call, so nothing is nested on this way. */
+		s->keys += 2;
+		dead = dxk_holder_is_dead(s, m->asks->key);
+		s->keys -= 2;
+	} else if (m->stuck == DXK_STUCK_OWNER && (s->timed || !m->timed)) {
+		owner = dxk_owner_find(&s->e->owners, m->space, m->awaits);
+		dead = owner && dxk_owner_is_dead(s, owner,
+						  dxk_need_results(m, owner, m->min, m->own));
+	}
+	m->seen = false;
+	return dead;
+}
+
+/* Does a request that has a struct dxk_more not end before the search's own goes on? */
+static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
+{
+	const struct dxk_rqe *rqe = more->rqe;
+	struct dxk_owner *owner;
+	bool dead = false;
+
+	if (rqe == s->rqe)
+		return true;
+	switch (rqe->state) {
+	case DXK_DISPATCHED:
+	case DXK_BUSY:
+		return more->worker && dxk_member_is_dead(s, more->worker);
+	case DXK_WAITING:
+		break;
+	default:
+		return false;
+	}
+	if (dxk_is_held(more)) {
+		if (!s->keys++)
+			s->held = more;
+		dead = dxk_holder_is_dead(s, more->key);
+		s->keys--;
+		return dead;
+	}
+	if (more->seen)
+		return true;
+	if (more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE) ||
+	    more->expire != DXK_FOREVER)
+		return false;
+	owner = dxk_owner_find(&s->e->owners, rqe->owner->space, more->wait.owner);
+	if (!owner)
+		return false;
+	more->seen = true;
+	dead = dxk_owner_is_dead(s, owner, dxk_need_wait(rqe, owner));
+	more->seen = false;
+	return dead;
+}
+
+/* Does whoever has the key keep it until the search's own goes on? */
+static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
+{
+	struct dxk_more *holder = dxk_key_holder(key);
+
+	if (!holder || !s->steps)
+		return false;
+	s->steps--;
+	dxk_step(s->e);
+	return dxk_request_is_dead(s, holder);
+}
+
+static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
+			      struct dxk_need need)
+{
+	/* So many that do not go on leave too few. What is Ready goes on. */
+	u32 enough = need.coming - need.want + 1, nr = owner == s->home;
+	u32 left = need.coming - owner->nr[DXK_AT_READY];
+	struct dxk_member *m;
+	struct dxk_more *more;
+
+	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
+		return false;
+	s->depth++;
+	if (s->m && s->m != need.m)
+		nr += dxk_plain_ones(s->m, owner);
+	list_for_each_entry(m, &owner->stuck, stuck_link) {
+		if (nr >= enough || left < enough || !s->steps)
+			break;
+		s->steps--;
+		dxk_step(s->e);
+		if (m != need.m && dxk_member_is_dead(s, m))
+			nr += dxk_plain_ones(m, owner);
+	}
+	list_for_each_entry(more, &owner->mores, sibling) {
+		if (nr >= enough || left < enough || !s->steps)
+			break;
+		s->steps--;
+		dxk_step(s->e);
+		if (more->rqe->state == DXK_READY || (need.m && more->worker == need.m))
+			continue;
+		if (dxk_request_is_dead(s, more))
+			nr++;
+		else
+			left--;
+	}
+	s->depth--;
+	return nr >= enough;
+}
+
+/* --- what others ask ---------------------------------------------------------------- */
+
+/**
+ * dxk_rejoin_is_dead - would a worker that sleeps for results do so for ever?
+ * @e: the engine, locked
+ * @owner: whose
+ * @r: its rejoin, without a time limit
+ *
+ * Return: true if that is found.
+ */
+bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
+			const struct dxk_rejoin_op *r)
+{
+	struct dxk_search s = { .e = e, .m = r->m, .steps = DXK_CYCLE_STEPS };
+
+	return dxk_owner_is_dead(&s, owner,
+				 dxk_need_results(r->m, owner, r->min, r->self_held));
+}
+
+/**
+ * dxk_rejoin_nests - which Held request is to be executed by who would sleep for results?
+ * @e: the engine, locked
+ * @owner: whose
+ * @r: the rejoin
+ *
+ * One that its own chain of calls has led to, and that the chain itself holds up: between who
+ * has its key and who waits for it there is none that is Held.
+ * Return: the request, or NULL.
+ */
+struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
+				  const struct dxk_rejoin_op *r)
+{
+	struct dxk_search s = {
+		.e = e, .m = r->m, .steps = DXK_CYCLE_STEPS, .timed = true,
+	};
+	struct dxk_more *more;
+
+	if (!dxk_owner_is_dead(&s, owner,
+			       dxk_need_results(r->m, owner, r->min, r->self_held)))
+		return NULL;
+	more = s.nest;
+	if (!more || more->rqe->kind != r->m->kind || more->reentry == DXK_REENTRY_NONE ||
+	    (more->reentry == DXK_REENTRY_SELF && !s.self))
+		return NULL;
+	return more;
+}
+
+/**
+ * dxk_wait_is_dead - would a request that waits for an owner do so for ever?
+ * @e: the engine, locked
+ * @rqe: the request, whose wait nothing else ends
+ * @owner: the owner
+ * @home: of a request that is not yet taken over: its owner's record, if there is one
+ */
+bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
+		      struct dxk_owner *owner, const struct dxk_owner *home)
+{
+	struct dxk_search s = {
+		.e = e, .rqe = rqe, .home = home, .steps = DXK_CYCLE_STEPS,
+	};
+
+	return dxk_owner_is_dead(&s, owner, dxk_need_wait(rqe, owner));
+}

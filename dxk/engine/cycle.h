@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Does a wait wait for itself? Looked at when it would begin, under the lock, so of all who
+ * close a circle together exactly one is told.
+ *
+ * The search goes from the owner that is to be waited for, over those of its requests that
+ * are still to end and cannot go on, along what each of them waits for:
+ *   WAITING for an owner, and for nothing else      -> that owner
+ *   Held                                            -> the request that has the key
+ *   executed by a worker that sleeps in a rejoin    -> that owner
+ *   executed by a worker that sleeps for a key      -> the request that has it
+ * Whoever runs, is Ready, or may be woken by a time, a call, a file or a RELEASE goes on by
+ * itself. A wait for results is dead if too few requests are left that go on; a wait for all
+ * that an owner has coming is dead if one does not.
+ *
+ * One that sleeps and is come upon a second time does not go on because of itself, so it counts
+ * as one that does not. Nothing that is found is kept: what holds on one way may be wrong on
+ * another.
+ */
+#ifndef _DXK_ENGINE_CYCLE_H
+#define _DXK_ENGINE_CYCLE_H
+
+#include "engine/os.h"
+
+struct dxk_engine;
+struct dxk_member;
+struct dxk_more;
+struct dxk_owner;
+struct dxk_rejoin_op;
+struct dxk_rqe;
+struct dxk_wakes;
+
+/* What a search looks at under the lock, at most; and how long a way it goes. */
+#define DXK_CYCLE_STEPS	64
+#define DXK_CYCLE_DEPTH	32
+
+bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
+			const struct dxk_rejoin_op *r);
+struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
+				  const struct dxk_rejoin_op *r);
+bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
+		      struct dxk_owner *owner, const struct dxk_owner *home);
+
+#endif /* _DXK_ENGINE_CYCLE_H */

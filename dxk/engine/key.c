@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Keys: who has them, and who is Held behind: see key.h.
+ */
+#include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/key_call.h"
+#include "engine/line.h"
+#include "engine/more.h"
+#include "engine/os.h"
+#include "engine/state.h"
+#include "trace.h"
+
+static struct kmem_cache *dxk_key_cache;
+
+/* --- the order of those that are Held ------------------------------------------- */
+
+/*
+ * By what the priority was when they came, less what one that is not boosted would have gained
+ * by then, as in the Ready Pool: so they age, and the order never changes.
+ */
+static bool dxk_held_before(const struct dxk_more *x, const struct dxk_more *y)
+{
+	return x->rank != y->rank ? x->rank > y->rank : x->arrival < y->arrival;
+}
+
+static bool dxk_held_node_before(struct rb_node *a, const struct rb_node *b)
+{
+	return dxk_held_before(rb_entry(a, struct dxk_more, order),
+			       rb_entry(b, struct dxk_more, order));
+}
+
+static void dxk_held_enter(struct dxk_key *key, struct dxk_more *more)
+{
+	struct list_head *queue = &key->queue;
+
+	more->at_key = DXK_KEY_HELD;
+	more->treed = false;
+	key->nr_held++;
+	if (list_empty(queue) ||
+	    dxk_held_before(list_last_entry(queue, struct dxk_more, way), more)) {
+		list_add_tail(&more->way, queue);
+	} else if (dxk_held_before(more, list_first_entry(queue, struct dxk_more, way))) {
+		list_add(&more->way, queue);
+	} else {
+		more->treed = true;
+		rb_add_cached(&more->order, &key->tree, dxk_held_node_before);
+	}
+}
+
+/** dxk_held_leave - a request is Held no more; the caller sees to its state and its line */
+void dxk_held_leave(struct dxk_more *more)
+{
+	struct dxk_key *key = more->key;
+
+	if (unlikely(more->treed))
+		rb_erase_cached(&more->order, &key->tree);
+	else
+		list_del(&more->way);
+	key->nr_held--;
+	more->at_key = DXK_KEY_OUT;
+	dxk_more_unlinked(more);
+}
+
+/** dxk_held_defer - a request that is Held comes after all others that are */
+void dxk_held_defer(struct dxk_more *more)
+{
+	struct dxk_key *key = more->key;
+
+	dxk_held_leave(more);
+	more->rank = S64_MIN;
+	dxk_held_enter(key, more);
+}
+
+/** dxk_key_first - which of those that are Held has the key next, or NULL */
+struct dxk_more *dxk_key_first(struct dxk_key *key)
+{
+	struct dxk_more *more = list_first_entry_or_null(&key->queue, struct dxk_more, way);
+	struct dxk_more *treed;
+
+	if (likely(RB_EMPTY_ROOT(&key->tree.rb_root)))
+		return more;
+	treed = rb_entry(rb_first_cached(&key->tree), struct dxk_more, order);
+	return more && dxk_held_before(more, treed) ? more : treed;
+}
+
+/* --- who has it ------------------------------------------------------------------- */
+
+static void dxk_key_give(struct dxk_key *key, struct dxk_more *more)
+{
+	key->turn = more;
+	more->at_key = DXK_KEY_HAS;
+}
+
+/**
+ * dxk_key_hold - a request is Held
+ * @e: the engine, locked
+ * @rqe: WAITING, in no list; dxk_key_take() says that it is to be
+ */
+void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	struct dxk_more *more = rqe->more;
+
+	lockdep_assert_held(&e->lock);
+
+	trace_dxk_held(e->id, rqe, more->key->cookie, more->wake);
+	/* What it has waited for before is over. */
+	more->wait.wait = 0;
+	dxk_rqe_join(rqe, &e->waits.line[dxk_line_of(e, rqe)]);
+	dxk_held_enter(more->key, more);
+	e->stats.held++;
+}
+
+/**
+ * dxk_key_yield - who has the key and is READY gives it up to whoever is first
+ * @e: the engine, locked
+ * @key: its turn is READY
+ * @wakes: gets what is owed
+ */
+void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = key->turn->rqe;
+
+	key->turn = NULL;
+	dxk_ready_remove(&e->ready, rqe);
+	dxk_move(e, rqe, DXK_READY, DXK_WAITING);
+	dxk_key_hold(e, rqe);
+	/* There may be room in its lane, and not in that of who comes. */
+	if (unlikely(dxk_ready_has_posters(&e->ready))) {
+		e->ready.left = true;
+		dxk_owe(e, wakes);
+	}
+}
+
+/**
+ * dxk_key_take - a request is to have a turn: has it its key?
+ * @e: the engine, locked
+ * @rqe: POSTED, BUSY or WAITING, in no list; it comes now
+ * @wakes: gets what is owed
+ *
+ * Return: true if it has, or needs none; false: it is to be Held.
+ */
+bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = rqe->more;
+	struct dxk_key *key = more->key;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!key)
+		return true;
+	more->rank = rqe->own_prio - e->ready.gained[DXK_PLAIN];
+	more->arrival = e->waits.arrivals++;
+	rqe->tick0 = e->ready.tick;
+	if (!dxk_key_is_free(key)) {
+		const struct dxk_more *turn = key->turn;
+
+		if (!turn || turn->rqe->state != DXK_READY || e->cancelling ||
+		    turn->rank >= more->rank)
+			return false;
+		dxk_key_yield(e, key, wakes);
+	}
+	dxk_key_give(key, more);
+	return true;
+}
+
+/* The call of its worker that sleeps for the key, if one does, has its answer. */
+static void dxk_key_answer(struct dxk_more *more, int ret, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = more->key_call;
+
+	if (!k)
+		return;
+	more->key_call = NULL;
+	more->away = false;
+	k->ret = ret ?: k->timed_out ? -ETIMEDOUT : 0;
+	dxk_waiter_finish(&k->w, wakes);
+}
+
+/**
+ * dxk_key_give_up - a request that has left its key, and is to end, does not come back
+ * @more: of the request, which is BUSY; its engine is locked
+ * @wakes: gets the wake-up of its worker, if that sleeps for the key
+ */
+void dxk_key_give_up(struct dxk_more *more, struct dxk_wakes *wakes)
+{
+	if (more->at_key != DXK_KEY_WAITS && more->at_key != DXK_KEY_BACK)
+		return;
+	list_del_init(&more->way);
+	more->at_key = DXK_KEY_OUT;
+	more->away = false;
+	dxk_key_answer(more, -ECANCELED, wakes);
+}
+
+/* The key is that of one that has left it: its thread goes on, or will see when it asks. */
+static void dxk_key_give_back(struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = list_first_entry(&key->back, struct dxk_more, way);
+
+	list_del_init(&more->way);
+	dxk_key_give(key, more);
+	dxk_key_answer(more, 0, wakes);
+}
+
+/**
+ * dxk_key_pass - somebody has the key next, if nobody has it
+ * @e: the engine, locked
+ * @key: the key
+ * @wakes: gets the wake-up of one that comes back
+ *
+ * Never refused for room: whoever is Held was admitted by its post.
+ */
+void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more;
+	struct dxk_rqe *rqe;
+
+	lockdep_assert_held(&e->lock);
+
+	if (key->turn || !list_empty(&key->nested))
+		return;
+	if (unlikely(!list_empty(&key->back))) {
+		dxk_key_give_back(key, wakes);
+		return;
+	}
+	more = key->suspended ? NULL : dxk_key_first(key);
+	if (!more)
+		return;
+	rqe = more->rqe;
+	/* Whoever stops, or has closed the lane, ends these, and then asks again. */
+	if (unlikely((e->cancelling && !dxk_rqe_begun(rqe)) ||
+		     dxk_closed(e, rqe->kind, rqe->lane)))
+		return;
+	dxk_rqe_leave(rqe);
+	dxk_held_leave(more);
+	dxk_key_give(key, more);
+	dxk_move(e, rqe, DXK_WAITING, DXK_READY);
+	if (unlikely(e->cancelling)) {
+		dxk_more_tell(more, DXK_WAKE_CANCEL);
+		dxk_ready_add_last(&e->ready, rqe);
+	} else if (unlikely(more->rank == S64_MIN)) {
+		dxk_ready_add(&e->ready, rqe);
+	} else {
+		dxk_ready_add_aged(&e->ready, rqe, more->rank);
+	}
+	rqe->posted = unlikely(e->policy.sample_interval_ms) ? os_now() : 0;
+	wakes->spent++;
+}
+
+/**
+ * dxk_key_review - one that has the key is READY again: is one that is Held more urgent?
+ * @e: the engine, locked
+ * @key: its turn is READY
+ * @wakes: gets what is owed
+ */
+void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	const struct dxk_more *first = dxk_key_first(key);
+
+	if (e->cancelling || (!key->suspended && !(first && first->rank > key->turn->rank)))
+		return;
+	dxk_key_yield(e, key, wakes);
+	dxk_key_pass(e, key, wakes);
+}
+
+/* A nested request has ended: the thread of what it was nested in may go on. */
+static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
+			   struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = more->outer;
+	struct dxk_owner *owner;
+
+	list_del_init(&more->way);
+	more->outer = NULL;
+	if (!m || --m->outer)
+		return;
+	e->owners.freed = true;
+	if (m->stuck != DXK_STUCK_OWNER)
+		return;
+	/* Whatever it was to be told in the meantime was not told. */
+	owner = dxk_owner_find(&e->owners, m->space, m->awaits);
+	if (owner)
+		dxk_owner_owe(e, owner);
+	dxk_owe(e, wakes);
+}
+
+/* A request goes without waiting for those that are nested in it: its worker has died. */
+static void dxk_nest_orphan(struct dxk_key *key, struct dxk_member *m)
+{
+	struct dxk_more *more;
+
+	list_for_each_entry(more, &key->nested, way) {
+		if (more->outer != m || !m)
+			continue;
+		more->outer = NULL;
+		m->outer--;
+	}
+}
+
+/**
+ * dxk_key_drop - a request gives its key up, or its place at it
+ * @e: the engine, locked
+ * @more: of the request; not Held
+ * @wakes: gets the wake-up of one that comes back
+ *
+ * The next one has it when this returns.
+ */
+void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes)
+{
+	struct dxk_key *key = more->key;
+
+	lockdep_assert_held(&e->lock);
+
+	switch (more->at_key) {
+	case DXK_KEY_HAS:
+		key->turn = NULL;
+		dxk_nest_orphan(key, more->worker);
+		break;
+	case DXK_KEY_NESTED:
+		dxk_nest_leave(e, more, wakes);
+		dxk_nest_orphan(key, more->worker);
+		break;
+	case DXK_KEY_BACK:
+	case DXK_KEY_WAITS:
+		list_del_init(&more->way);
+		break;
+	default:
+		return;
+	}
+	more->at_key = DXK_KEY_OUT;
+	more->away = false;
+	dxk_key_pass(e, key, wakes);
+}
+
+/* --- the records -------------------------------------------------------------------- */
+
+static struct hlist_head *dxk_key_bucket(const struct dxk_engine *e,
+					 const struct dxk_space *space, u64 cookie)
+{
+	u32 n = os_hash(cookie, space->id, e->waits.seed) >> (32 - e->waits.bits);
+
+	return &e->waits.bucket[(1U << e->waits.bits) + n];
+}
+
+/** dxk_key_find - the record of a key, or NULL: no request of it lives */
+struct dxk_key *dxk_key_find(const struct dxk_engine *e, const struct dxk_space *space,
+			     u64 cookie)
+{
+	struct dxk_key *key;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!e->waits.bucket)
+		return NULL;
+	hlist_for_each_entry(key, dxk_key_bucket(e, space, cookie), hash)
+		if (key->cookie == cookie && key->space == space)
+			return key;
+	return NULL;
+}
+
+/**
+ * dxk_key_enter_hash - the record of a key, made if there is none
+ * @e: the engine, locked
+ * @space: whose
+ * @cookie: the key
+ * @stash: has one to take, should none have become free
+ */
+struct dxk_key *dxk_key_enter_hash(struct dxk_engine *e, struct dxk_space *space, u64 cookie,
+				   struct dxk_stash *stash)
+{
+	struct dxk_key *key = dxk_key_find(e, space, cookie);
+
+	if (key)
+		return key;
+	key = dxk_stash_pop(e->waits.keys.nr ? &e->waits.keys : stash);
+	key->space = space;
+	key->cookie = cookie;
+	if (space->is_private)
+		dxk_space_get(space);
+	hlist_add_head(&key->hash, dxk_key_bucket(e, space, cookie));
+	return key;
+}
+
+static void dxk_key_leave_hash(struct dxk_engine *e, struct dxk_key *key)
+{
+	if (key->users || key->suspended)
+		return;
+	WARN_ON_ONCE(key->turn || key->nr_held);
+	hlist_del(&key->hash);
+	if (key->space->is_private)
+		dxk_space_put(key->space);
+	key->refuses = false;
+	key->run = 0;
+	dxk_stash_push(&e->waits.keys, key, dxk_key_cache);
+}
+
+/**
+ * dxk_key_use - a request is of a key from now on
+ * @e: the engine, locked
+ * @rqe: of none
+ * @space: that of its owner
+ * @cookie: the key
+ * @stash: see dxk_key_enter_hash()
+ */
+void dxk_key_use(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_space *space, u64 cookie,
+		 struct dxk_stash *stash)
+{
+	struct dxk_key *key = dxk_key_enter_hash(e, space, cookie, stash);
+
+	key->users++;
+	rqe->more->key = key;
+}
+
+/**
+ * dxk_key_unuse - a request is of its key no more
+ * @e: the engine, locked
+ * @more: of the request; not Held
+ * @wakes: gets the wake-up of one that comes back
+ */
+void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes)
+{
+	struct dxk_key *key = more->key;
+
+	if (!key)
+		return;
+	dxk_key_drop(e, more, wakes);
+	/* Whom the next one had to stand behind may have been this one, which was to end. */
+	dxk_key_pass(e, key, wakes);
+	more->key = NULL;
+	key->users--;
+	dxk_key_leave_hash(e, key);
+}
+
+/** dxk_key_unhold - a key is held back no more; its record may be gone when this returns */
+void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	list_del(&key->hold);
+	list_del(&key->kin);
+	key->suspended = false;
+	key->refuses = false;
+	e->waits.unbegun--;
+	dxk_step(e);
+	dxk_key_pass(e, key, wakes);
+	dxk_key_leave_hash(e, key);
+}
+
+/* --- memory --------------------------------------------------------------------------- */
+
+/**
+ * dxk_key_reserve - have spare records for what a member is about to do
+ * @m: the member, the caller's
+ * @nr: how many, 1..%DXK_BATCH_MAX
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dxk_key_reserve(struct dxk_member *m, u32 nr)
+{
+	u32 i;
+
+	if (!m->keys) {
+		m->keys = kzalloc(sizeof(*m->keys), GFP_KERNEL_ACCOUNT);
+		if (!m->keys)
+			return -ENOMEM;
+	}
+	i = m->keys->nr;
+	if (dxk_stash_fill(m->keys, dxk_key_cache, GFP_KERNEL | __GFP_ZERO, nr))
+		return -ENOMEM;
+	for (; i < m->keys->nr; i++) {
+		struct dxk_key *key = m->keys->obj[i];
+
+		INIT_LIST_HEAD(&key->nested);
+		INIT_LIST_HEAD(&key->queue);
+		INIT_LIST_HEAD(&key->back);
+		INIT_LIST_HEAD(&key->waiters);
+		key->tree = RB_ROOT_CACHED;
+	}
+	return 0;
+}
+
+/** dxk_key_stash_free - a member goes */
+void dxk_key_stash_free(struct dxk_member *m)
+{
+	if (!m->keys)
+		return;
+	dxk_stash_empty(m->keys, dxk_key_cache);
+	kfree(m->keys);
+	m->keys = NULL;
+}
+
+/** dxk_keys_destroy - nobody uses the engine any more */
+void dxk_keys_destroy(struct dxk_engine *e)
+{
+	dxk_stash_empty(&e->waits.keys, dxk_key_cache);
+}
+
+int dxk_key_init(void)
+{
+	dxk_key_cache = KMEM_CACHE(dxk_key, SLAB_ACCOUNT);
+	return dxk_key_cache ? 0 : -ENOMEM;
+}
+
+void dxk_key_exit(void)
+{
+	kmem_cache_destroy(dxk_key_cache);
+}

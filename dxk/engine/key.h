@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Keys: of all requests of a space with one key at most one has its turn. That one has the
+ * key, from when it becomes Ready until it ends, waits, or leaves the key. Whoever would have
+ * a turn without the key is Held: it waits for nothing but that.
+ *
+ * Held is no state of its own. A Held request is WAITING, in a line of those that wait, so
+ * Stop, policies, cancels and counts know it; what it waited for before is over, and
+ * dxk_more.wake says how.
+ *
+ * Invariants, under the lock:
+ *   dxk_key.turn is the one request whose dxk_more.at_key is %DXK_KEY_HAS, READY, DISPATCHED
+ *   or BUSY; or NULL
+ *   with a turn, with nested requests, or held back, a key has Held ones; else none, unless
+ *   they are to end: those that were not begun in a Stop(cancel), those of a lane or a kind
+ *   that the policy has closed
+ *   no Held one comes before a turn that is READY
+ *   one that has left its key is BUSY, and comes back before all that are Held
+ *   nested requests run within the turn: the thread of what they are nested in sleeps until
+ *   they have ended, unless it has died
+ *   all ways out of a key lead through dxk_key_drop()
+ *   no function here ends a request
+ *
+ * The record exists while a request of the key lives, or it is held back.
+ */
+#ifndef _DXK_ENGINE_KEY_H
+#define _DXK_ENGINE_KEY_H
+
+#include "engine/more.h"
+#include "engine/os.h"
+
+struct dxk_engine;
+struct dxk_member;
+struct dxk_space;
+struct dxk_wakes;
+
+/**
+ * struct dxk_key - the requests of one key; all (L)
+ */
+struct dxk_key {
+	/** @hash: in the hash of keys */
+	struct hlist_node hash;
+	/** @space: whose key it is */
+	struct dxk_space *space;
+	/** @cookie: the key */
+	u64 cookie;
+	/** @turn: who has the key, or NULL */
+	struct dxk_more *turn;
+	/** @nested: struct dxk_more of requests within that, the innermost one last */
+	struct list_head nested;
+	/**
+	 * @queue: struct dxk_more that are Held, in their order; each came behind all others,
+	 * or before them
+	 */
+	struct list_head queue;
+	/** @tree: those that belong in the midst of it */
+	struct rb_root_cached tree;
+	/** @nr_held: how many are Held */
+	u32 nr_held;
+	/** @users: live requests of the key */
+	u32 users;
+	/** @back: struct dxk_more that have left it, and are to have it before who is Held */
+	struct list_head back;
+	/** @waiters: struct dxk_more that have left it until they are notified */
+	struct list_head waiters;
+	/** @told: those of them are notified whose dxk_more.arrival is below this */
+	u64 told;
+	/** @run: how often the worker that had its last turn was given the next, too */
+	u32 run;
+	/** @suspended: it is held back: in dxk_waits.holds and dxk_space.holds */
+	bool suspended;
+	/** @refuses: and it refuses posts */
+	bool refuses;
+	/** @hold: in dxk_waits.holds */
+	struct list_head hold;
+	/** @kin: in dxk_space.holds */
+	struct list_head kin;
+};
+
+/** dxk_is_held - does the request wait for nothing but its key? */
+static inline bool dxk_is_held(const struct dxk_more *more)
+{
+	return more->at_key == DXK_KEY_HELD;
+}
+
+/* May who comes back have it at once? */
+static inline bool dxk_key_is_vacant(const struct dxk_key *key)
+{
+	return !key->turn && list_empty(&key->nested) && list_empty(&key->back);
+}
+
+/* May who comes have it at once? */
+static inline bool dxk_key_is_free(const struct dxk_key *key)
+{
+	return dxk_key_is_vacant(key) && !key->suspended;
+}
+
+/** dxk_key_holder - in whose turn, or in which nested one's, a further one would be nested */
+static inline struct dxk_more *dxk_key_holder(const struct dxk_key *key)
+{
+	return list_empty(&key->nested) ? key->turn :
+	       list_last_entry(&key->nested, struct dxk_more, way);
+}
+
+struct dxk_key *dxk_key_find(const struct dxk_engine *e, const struct dxk_space *space,
+			     u64 cookie);
+struct dxk_key *dxk_key_enter_hash(struct dxk_engine *e, struct dxk_space *space, u64 cookie,
+				   struct dxk_stash *stash);
+void dxk_key_use(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_space *space, u64 cookie,
+		 struct dxk_stash *stash);
+void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
+
+bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
+void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe);
+void dxk_held_leave(struct dxk_more *more);
+void dxk_held_defer(struct dxk_more *more);
+struct dxk_more *dxk_key_first(struct dxk_key *key);
+void dxk_key_give_up(struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
+void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
+void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
+
+int dxk_key_reserve(struct dxk_member *m, u32 nr);
+void dxk_key_stash_free(struct dxk_member *m);
+void dxk_keys_destroy(struct dxk_engine *e);
+
+int dxk_key_init(void);
+void dxk_key_exit(void);
+
+#endif /* _DXK_ENGINE_KEY_H */

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Calls on keys: see key_call.h.
+ */
+#include "engine/cancel.h"
+#include "engine/dispatch.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/key_call.h"
+#include "engine/member.h"
+#include "engine/more.h"
+#include "engine/next.h"
+#include "engine/os.h"
+#include "engine/post.h"
+#include "engine/rejoin.h"
+#include "engine/stall.h"
+#include "trace.h"
+
+/* --- of a request that executes --------------------------------------------------- */
+
+static void dxk_key_finish(struct dxk_key_op *k, int ret, struct dxk_wakes *wakes)
+{
+	k->ret = ret;
+	dxk_waiter_finish(&k->w, wakes);
+}
+
+/* Is the request to end, so that it waits for nobody any more? */
+static bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more)
+{
+	return e->cancelling || more->cancelled;
+}
+
+/* Sleep until the request has its key. */
+static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
+			  struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = k->rqe->more;
+	struct dxk_member *m = k->m;
+
+	more->key_call = k;
+	more->away = true;
+	dxk_waiter_queue(&k->w, &e->waits.callers, NULL, dxk_crew_sleepers(&e->crew, m),
+			 &e->stats.key_blocks, &e->stats.key_block_ns);
+	/* Who waits to be notified may be so by anybody: it is no link of a circle. */
+	if (state == DXK_M_ENTERING) {
+		m->stuck = DXK_STUCK_KEY;
+		m->asks = more;
+		k->w.stuck = m;
+	}
+	m->awaits = more->key->cookie;
+	dxk_member_set_state(m, state);
+	trace_dxk_block(e->id, m->id, state, 0);
+	dxk_stall_suspect(e, wakes);
+}
+
+static void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = k->rqe->more;
+	bool vacant = dxk_key_is_vacant(more->key);
+
+	switch (more->at_key) {
+	case DXK_KEY_HAS:
+		dxk_key_finish(k, more->away ? 0 : -EALREADY, wakes);
+		more->away = false;
+		return;
+	case DXK_KEY_OUT:
+		if (!vacant && dxk_key_is_off(e, more)) {
+			dxk_key_finish(k, -ECANCELED, wakes);
+			return;
+		}
+		list_add_tail(&more->way, &more->key->back);
+		more->at_key = DXK_KEY_BACK;
+		dxk_key_pass(e, more->key, wakes);
+		if (more->at_key == DXK_KEY_HAS) {
+			dxk_key_finish(k, 0, wakes);
+			return;
+		}
+		break;
+	}
+	dxk_key_sleep(e, k, DXK_M_ENTERING, wakes);
+}
+
+/* From here on another one has the key. */
+static void dxk_key_leave_for(struct dxk_key *key, struct dxk_more *more, u8 at,
+			      struct list_head *queue)
+{
+	key->turn = NULL;
+	more->at_key = at;
+	list_add_tail(&more->way, queue);
+}
+
+static void dxk_key_wait(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = k->rqe->more;
+	struct dxk_key *key = more->key;
+
+	if (dxk_key_is_off(e, more)) {
+		dxk_key_finish(k, -ECANCELED, wakes);
+		return;
+	}
+	dxk_key_leave_for(key, more, DXK_KEY_WAITS, &key->waiters);
+	more->arrival = e->waits.arrivals++;
+	dxk_key_sleep(e, k, DXK_M_CONDITION, wakes);
+	dxk_key_pass(e, key, wakes);
+}
+
+/*
+ * Whom it notifies has the key, the caller's request stands behind it, and both before all
+ * that have come back earlier.
+ */
+static void dxk_key_notify(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = k->rqe->more;
+	struct dxk_key *key = more->key;
+	struct dxk_more *first;
+	LIST_HEAD(back);
+
+	if (list_empty(&key->waiters)) {
+		dxk_key_finish(k, 0, wakes);
+		return;
+	}
+	if (k->what == DXK_KEY_NOTIFY_ALL) {
+		key->told = e->waits.arrivals;
+		list_splice_init(&key->waiters, &back);
+	} else {
+		first = list_first_entry(&key->waiters, struct dxk_more, way);
+		first->at_key = DXK_KEY_BACK;
+		list_move_tail(&first->way, &back);
+	}
+	dxk_key_leave_for(key, more, DXK_KEY_BACK, &back);
+	list_splice_init(&back, &key->back);
+	dxk_key_sleep(e, k, DXK_M_ENTERING, wakes);
+	dxk_key_pass(e, key, wakes);
+}
+
+static int dxk_key_check(const struct dxk_key_op *k)
+{
+	const struct dxk_more *more = k->rqe->more;
+
+	if (!more || !more->key)
+		return -EINVAL;
+	if (more->at_key == DXK_KEY_NESTED)
+		return -EBUSY;
+	if (k->what == DXK_KEY_ENTER)
+		return 0;
+	/* After a signal it is to come back first. */
+	return more->at_key != DXK_KEY_HAS || more->away ? -EPERM : 0;
+}
+
+/** dxk_key_ask_run - a request that executes gives its key up, or comes back to it */
+void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	int err = dxk_key_check(k);
+
+	if (err) {
+		dxk_key_finish(k, err, wakes);
+		return;
+	}
+	switch (k->what) {
+	case DXK_KEY_LEAVE:
+		dxk_key_drop(e, k->rqe->more, wakes);
+		dxk_key_finish(k, 0, wakes);
+		break;
+	case DXK_KEY_ENTER:
+		dxk_key_enter(e, k, wakes);
+		break;
+	case DXK_KEY_WAIT:
+		dxk_key_wait(e, k, wakes);
+		break;
+	default:
+		dxk_key_notify(e, k, wakes);
+	}
+}
+
+/* Has nobody notified it? */
+static bool dxk_key_is_waiting(const struct dxk_more *more)
+{
+	return more->at_key == DXK_KEY_WAITS && more->arrival >= more->key->told;
+}
+
+/*
+ * A signal, or the deadline, has ended a sleep for a key.
+ *
+ * Who waits to be notified is the next that has the key. After a signal the request keeps its
+ * place on the way back without the call; after the deadline the call sleeps on.
+ */
+void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	struct dxk_more *more = k->rqe->more;
+
+	if (k->w.done)
+		return;
+	dxk_waiter_leave(&k->w);
+	if (dxk_key_is_waiting(more)) {
+		k->timed_out = k->why == -ETIMEDOUT;
+		list_move(&more->way, &more->key->back);
+		more->at_key = DXK_KEY_BACK;
+		dxk_key_pass(e, more->key, wakes);
+		if (more->at_key == DXK_KEY_HAS)
+			return;
+	}
+	if (k->why == -ETIMEDOUT) {
+		dxk_key_sleep(e, k, DXK_M_ENTERING, wakes);
+		return;
+	}
+	more->key_call = NULL;
+	dxk_key_finish(k, k->what == DXK_KEY_ENTER ? k->why : -EINTR, wakes);
+}
+
+/**
+ * dxk_key_calls_stop - in a Stop(cancel) nobody sleeps for a key any more
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups
+ *
+ * As far as the lock hold can afford. Return: was that all?
+ */
+bool dxk_key_calls_stop(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct list_head *callers = &e->waits.callers;
+
+	lockdep_assert_held(&e->lock);
+
+	while (e->cancelling && !list_empty(callers)) {
+		if (!dxk_afford(wakes, 1))
+			return false;
+		dxk_key_give_up(list_first_entry(callers, struct dxk_key_op, w.link)->rqe->more,
+				wakes);
+	}
+	return true;
+}
+
+/* --- of anybody --------------------------------------------------------------------- */
+
+/** dxk_key_hold_run - from now on no request of a key begins a turn */
+void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	struct dxk_space *space = k->m->space;
+	struct dxk_key *key;
+
+	k->ret = 0;
+	if (!e->waits.bucket) {
+		k->ret = -EOPNOTSUPP;
+		return;
+	}
+	if (e->state != DXK_CTX_RUNNING || space->closed) {
+		k->ret = -ESHUTDOWN;
+		return;
+	}
+	key = dxk_key_find(e, space, k->cookie);
+	if (!(key && key->suspended)) {
+		if (e->waits.unbegun >= e->policy.max_waiting) {
+			k->ret = -ENOSPC;
+			return;
+		}
+		key = dxk_key_enter_hash(e, space, k->cookie, k->m->keys);
+		key->suspended = true;
+		list_add_tail(&key->hold, &e->waits.holds);
+		list_add_tail(&key->kin, &space->holds);
+		e->waits.unbegun++;
+		if (key->turn && key->turn->rqe->state == DXK_READY)
+			dxk_key_yield(e, key, wakes);
+	}
+	key->refuses = k->refuse;
+}
+
+/** dxk_key_release_run - a key is held back no more */
+void dxk_key_release_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	struct dxk_key *key = dxk_key_find(e, k->m->space, k->cookie);
+
+	k->ret = key ? 0 : -ENOENT;
+	if (key && key->suspended)
+		dxk_key_unhold(e, key, wakes);
+}
+
+/**
+ * dxk_holds_release - keys are held back no more
+ * @e: the engine, locked
+ * @holds: dxk_waits.holds, or dxk_space.holds
+ * @kin: which: the second
+ * @wakes: gets the wake-ups
+ *
+ * As far as the lock hold can afford. Return: was that all?
+ */
+bool dxk_holds_release(struct dxk_engine *e, struct list_head *holds, bool kin,
+		       struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	while (!list_empty(holds)) {
+		struct dxk_key *key = kin ? list_first_entry(holds, struct dxk_key, kin) :
+					    list_first_entry(holds, struct dxk_key, hold);
+
+		if (!dxk_afford(wakes, 1))
+			return false;
+		dxk_key_unhold(e, key, wakes);
+	}
+	return true;
+}
+
+/* One that is Held, or has the key and is READY, is cancelled. */
+static void dxk_key_tell(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_more *more,
+			 struct dxk_wakes *wakes)
+{
+	k->ret++;
+	/* Before it may go. */
+	if (dxk_is_held(more) && dxk_rqe_begun(more->rqe))
+		dxk_held_defer(more);
+	dxk_tell(e, more->rqe, DXK_WAKE_CANCEL, &k->ended, wakes);
+}
+
+/*
+ * Cancel what waits for a key.
+ *
+ * To be performed again while there is more. With the last request the record may go.
+ */
+void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	struct dxk_key *key = dxk_key_find(e, k->m->space, k->cookie);
+	struct dxk_more *more;
+
+	if (!k->more) {
+		k->ret = key ? 0 : -ENOENT;
+		k->left = key ? key->nr_held : 0;
+	}
+	k->more = false;
+	while (k->left && key && key->nr_held) {
+		k->more = !dxk_afford(wakes, 1);
+		if (k->more)
+			return;
+		k->left--;
+		dxk_key_tell(e, k, dxk_key_first(key), wakes);
+		key = dxk_key_find(e, k->m->space, k->cookie);
+	}
+	while (key && !list_empty(&key->waiters)) {
+		more = list_first_entry(&key->waiters, struct dxk_more, way);
+		k->more = !dxk_afford(wakes, 1);
+		if (k->more)
+			return;
+		k->ret++;
+		dxk_key_give_up(more, wakes);
+	}
+	if (key && key->turn && key->turn->rqe->state == DXK_READY)
+		dxk_key_tell(e, k, key->turn, wakes);
+	dxk_serve_posters(e, wakes);
+	if (unlikely(e->state == DXK_CTX_STOPPING))
+		dxk_stop_workers(e, wakes);
+}

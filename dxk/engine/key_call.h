@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * What is done with keys beside posts and turns: a request gives its own up and comes back,
+ * waits to be notified and notifies; anybody holds one back. The contract is that of struct
+ * dxk_key_call.
+ *
+ * The place of a request on its way back is in its struct dxk_more, not in the call that
+ * sleeps for it: a signal ends the call, and not the way.
+ */
+#ifndef _DXK_ENGINE_KEY_CALL_H
+#define _DXK_ENGINE_KEY_CALL_H
+
+#include "engine/os.h"
+#include "engine/waiter.h"
+
+struct dxk_engine;
+struct dxk_member;
+struct dxk_more;
+struct dxk_rqe;
+
+/**
+ * struct dxk_key_op - an operation on a key
+ */
+struct dxk_key_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @w: sleeps in dxk_waits.callers, and is dxk_more.key_call */
+	struct dxk_waiter w;
+	/** @m: who calls */
+	struct dxk_member *m;
+	/** @what: enum dxk_key_what */
+	u32 what;
+	/** @refuse: of %DXK_KEY_HOLD: posts are refused, too */
+	bool refuse;
+	/** @timed_out: the deadline of %DXK_KEY_WAIT has come: it is on its way back */
+	bool timed_out;
+	/** @more: of the others: to be performed again */
+	bool more;
+	/** @rqe: of %DXK_KEY_LEAVE to NOTIFY_ALL: BUSY, the caller's */
+	struct dxk_rqe *rqe;
+	/** @cookie: of the others: the key, one of the caller's space */
+	u64 cookie;
+	/** @left: of %DXK_KEY_CANCEL: so many are still to be looked at */
+	u32 left;
+	/** @why: -ERESTARTSYS or -ETIMEDOUT: why the sleep has ended */
+	int why;
+	/** @ret: what the call returns */
+	int ret;
+	/** @ended: requests that ended and nobody collects; the caller frees them */
+	struct list_head ended;
+};
+
+dxk_op_fn dxk_key_ask_run;
+dxk_op_fn dxk_key_awake_run;
+dxk_op_fn dxk_key_hold_run;
+dxk_op_fn dxk_key_release_run;
+dxk_op_fn dxk_key_cancel_run;
+
+bool dxk_key_calls_stop(struct dxk_engine *e, struct dxk_wakes *wakes);
+bool dxk_holds_release(struct dxk_engine *e, struct list_head *holds, bool kin,
+		       struct dxk_wakes *wakes);
+
+#endif /* _DXK_ENGINE_KEY_CALL_H */

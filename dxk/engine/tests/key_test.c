@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Keys: one turn at a time, who is next, and all ways out.
+ */
+#include "engine/cancel.h"
+#include "engine/key.h"
+#include "engine/key_call.h"
+#include "engine/more.h"
+#include "engine/name.h"
+#include "engine/rejoin.h"
+#include "engine/tests/puppet.h"
+
+#define OWNER		1
+#define KEY		77
+#define OTHER		78
+
+static struct puppets *start(struct kunit *test, u32 workers, u32 entries)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+
+	policy.max_waiting = 512;
+	policy.ready_entries = entries;
+	policy.prio_policy = PRIO_POLICY_AGERQS;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	while (workers--)
+		puppet_worker(ps);
+	return ps;
+}
+
+static void end(struct puppets *ps)
+{
+	EXPECT_IS(ps->e->waits.unbegun, 0);
+	dxk_names_unstart(ps->e);
+}
+
+static struct dxk_member *worker(struct puppets *ps, u32 i)
+{
+	return ps->member[1 + i];
+}
+
+static struct dxk_rqe *post_by(struct puppets *ps, struct dxk_member *m, u64 key, s32 prio,
+			       u32 attrs, int err)
+{
+	const struct dxk_post_more p = { .key = key };
+	struct dxk_post_op *post = puppet_poster(ps, m);
+	struct dxk_rqe *rqe;
+
+	puppet_add(ps, post, OWNER, prio, attrs | PXR_KEY);
+	rqe = list_last_entry(&post->rqes, struct dxk_rqe, link);
+	ASSERT_IS(dxk_more_make(m, rqe, &p), 0);
+	puppet_posts(ps, post);
+	EXPECT_IS(post->err, err);
+	return rqe;
+}
+
+static struct dxk_rqe *post(struct puppets *ps, u64 key, s32 prio)
+{
+	return post_by(ps, ps->main, key, prio, PXR_REJOIN, 0);
+}
+
+/* Is anything known of a key? */
+static bool is_known(struct puppets *ps, u64 key)
+{
+	bool known;
+
+	spin_lock(&ps->e->lock);
+	known = dxk_key_find(ps->e, ps->main->space, key);
+	spin_unlock(&ps->e->lock);
+	return known;
+}
+
+static struct dxk_key *key_of(const struct dxk_rqe *rqe)
+{
+	return rqe->more->key;
+}
+
+static void is_held(struct puppets *ps, const struct dxk_rqe *rqe)
+{
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	EXPECT_IS(rqe->more->at_key, DXK_KEY_HELD);
+}
+
+/* The worker's request ends, and it is given that one. */
+static void then(struct puppets *ps, struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	puppet_end(ps, m, 0, 0);
+	EXPECT(puppet_work(ps, m) == rqe);
+}
+
+static int answer(struct puppets *ps, struct dxk_member *m, u32 what)
+{
+	struct dxk_key_op *k = puppet_key(ps, m, what);
+
+	EXPECT(k->w.done);
+	return k->ret;
+}
+
+/* A sleep for a key ends early. */
+static void awake(struct puppets *ps, struct dxk_key_op *k, int why)
+{
+	k->why = why;
+	puppet_do(ps, &k->op, dxk_key_awake_run);
+}
+
+static int anybody(struct puppets *ps, dxk_op_fn *run, u64 key, bool refuse)
+{
+	struct dxk_key_op k = { .m = ps->main, .cookie = key, .refuse = refuse };
+
+	ASSERT_IS(dxk_key_reserve(ps->main, 1), 0);
+	INIT_LIST_HEAD(&k.ended);
+	do {
+		puppet_do(ps, &k.op, run);
+		dxk_rqe_drop_all(NULL, &k.ended);
+	} while (k.more);
+	return k.ret;
+}
+
+/* AG-2, AG-3: one at a time, by priority, then in their order; other keys run beside */
+static void key_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 4);
+	struct dxk_rqe *a = post(ps, KEY, 5), *b = post(ps, KEY, 5), *c = post(ps, KEY, 5);
+	struct dxk_rqe *o = post(ps, OTHER, 1), *d = post(ps, KEY, 7), *e = post(ps, KEY, 6);
+
+	/* the more urgent one stands for the key until somebody has it */
+	is_held(ps, a);
+	is_held(ps, b);
+	EXPECT_IS(d->state, DXK_READY);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == d);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == o);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
+	then(ps, worker(ps, 0), e);
+	then(ps, worker(ps, 0), a);
+	then(ps, worker(ps, 0), b);
+	then(ps, worker(ps, 0), c);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(!is_known(ps, KEY));
+	end(ps);
+}
+
+/* S-2 behind a key: who is less urgent has aged when a later one comes */
+static void key_ages(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *low = post(ps, KEY, 5), *high;
+	u32 i;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == low);
+	low = post(ps, KEY, 1);
+	for (i = 0; i < 3; i++)
+		dxk_tick(ps->e);
+	high = post(ps, KEY, 3);
+	EXPECT_IS(a->state, DXK_WAITING);
+	then(ps, worker(ps, 0), low);
+	EXPECT_IS(low->prio, 4);
+	EXPECT_IS(low->inspect, 3);
+	then(ps, worker(ps, 0), a);
+	then(ps, worker(ps, 0), high);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* A key that is taken needs no room in the pool, and the next of it gets in whatever is there */
+static void key_without_room(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 1);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0), *o;
+	struct dxk_post_op *p;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	o = post(ps, OTHER, 0);
+	p = puppet_poster(ps, ps->main);
+	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAITIF_BUSY);
+	puppet_posts(ps, p);
+	EXPECT(ASLEEP(p));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(b->state, DXK_READY);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == o);
+	EXPECT(ASLEEP(p));
+	then(ps, worker(ps, 0), b);
+	EXPECT(!ASLEEP(p));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	puppet_work(ps, worker(ps, 0));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* All ways out of the turn: a wait, death with and without PXR_REDO, what cannot be fetched */
+static void key_ways_out(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_rqe *a, *b, *urgent;
+	struct dxk_next_op *n;
+
+	a = post_by(ps, ps->main, KEY, 0, PXR_REJOIN | PXR_REDO, 0);
+	b = post(ps, KEY, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	/* once more: behind the other */
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &again), 0);
+	then(ps, worker(ps, 0), b);
+	is_held(ps, a);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	/* what could not be fetched keeps its key, unless a more urgent one has come */
+	n = puppet_turn(ps, worker(ps, 0), 1);
+	b = post(ps, KEY, 0);
+	puppet_return(ps, n);
+	EXPECT_IS(a->state, DXK_READY);
+	n = puppet_turn(ps, worker(ps, 0), 1);
+	urgent = post(ps, KEY, 5);
+	is_held(ps, urgent);
+	puppet_return(ps, n);
+	is_held(ps, a);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == urgent);
+	then(ps, worker(ps, 0), a);
+	/* it is run again with its key */
+	puppet_dies(ps, worker(ps, 0));
+	EXPECT_IS(a->state, DXK_READY);
+	is_held(ps, b);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	a = post(ps, KEY, 0);
+	puppet_dies(ps, worker(ps, 1));
+	EXPECT(puppet_work(ps, worker(ps, 2)) == a);
+	puppet_end(ps, worker(ps, 2), 0, 0);
+	end(ps);
+}
+
+/* AG-16: a request moves on to another key, or to none */
+static void key_moves(struct kunit *test)
+{
+	static const struct dxk_wait move = {
+		.wait = DXK_WAIT_AGAIN | DXK_WAIT_MOVE, .key = OTHER,
+	}, alone = { .wait = DXK_WAIT_AGAIN | DXK_WAIT_ALONE };
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, OTHER, 0);
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &move), 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(!is_known(ps, KEY));
+	is_held(ps, a);
+	then(ps, worker(ps, 1), a);
+	b = post(ps, OTHER, 0);
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), a, &alone), 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(!key_of(a));
+	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	end(ps);
+}
+
+/* AG-21, AG-26: who has left its key goes on beside the next, and is no part of it */
+static void key_leave(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+	struct dxk_key_op *k;
+
+	puppet_post(ps, OWNER, 5, PXR_REJOIN);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), -EINVAL);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), -EPERM);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_WAIT), -EPERM);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_NOTIFY), -EPERM);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	post(ps, KEY, 9);
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	EXPECT_IS(dxk_crew_asleep(&ps->e->crew), 1);
+	/* a signal ends the call, not the way back */
+	awake(ps, k, -ERESTARTSYS);
+	EXPECT_IS(k->ret, -ERESTARTSYS);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(key_of(a)->turn->rqe->param, a->param);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), 0);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	puppet_work(ps, worker(ps, 0));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* AG-22 to AG-25: the waiters, the notifier, those that are Held */
+static void key_notify(struct kunit *test)
+{
+	struct puppets *ps = start(test, 4, 8);
+	struct dxk_rqe *rqe[4];
+	struct dxk_key_op *w[3], *n;
+	u32 i;
+
+	for (i = 0; i < 4; i++)
+		rqe[i] = post(ps, KEY, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == rqe[0]);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_NOTIFY), 0);
+	for (i = 0; i < 3; i++) {
+		w[i] = puppet_key(ps, worker(ps, i), DXK_KEY_WAIT);
+		EXPECT(ASLEEP(w[i]));
+		EXPECT(puppet_work(ps, worker(ps, i + 1)) == rqe[i + 1]);
+	}
+	rqe[3] = post(ps, KEY, 9);
+	n = puppet_key(ps, worker(ps, 3), DXK_KEY_NOTIFY);
+	EXPECT(ASLEEP(n));
+	EXPECT(!ASLEEP(w[0]));
+	EXPECT_IS(w[0]->ret, 0);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT(!ASLEEP(n));
+	/* the first has left: of those that still wait, in their order, then who notifies */
+	n = puppet_key(ps, worker(ps, 3), DXK_KEY_NOTIFY_ALL);
+	EXPECT(!ASLEEP(w[1]) && ASLEEP(w[2]) && ASLEEP(n));
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(w[2]) && ASLEEP(n));
+	is_held(ps, rqe[3]);
+	puppet_end(ps, worker(ps, 2), 0, 0);
+	EXPECT(!ASLEEP(n));
+	puppet_end(ps, worker(ps, 3), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 3)) == rqe[3]);
+	puppet_end(ps, worker(ps, 3), 0, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* AG-23: its time over, it comes back before all others; a signal does so without the call */
+static void key_wait_ends(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_key_op *w, *late;
+
+	post(ps, KEY, 0);
+	post(ps, KEY, 0);
+	post(ps, KEY, 0);
+	puppet_work(ps, worker(ps, 0));
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	puppet_work(ps, worker(ps, 1));
+	late = puppet_key(ps, worker(ps, 1), DXK_KEY_WAIT);
+	puppet_work(ps, worker(ps, 2));
+	awake(ps, w, -ETIMEDOUT);
+	EXPECT(ASLEEP(w));
+	awake(ps, late, -ERESTARTSYS);
+	EXPECT_IS(late->ret, -EINTR);
+	/* the later one is first, and has it when it asks */
+	puppet_end(ps, worker(ps, 2), 0, 0);
+	EXPECT(ASLEEP(w));
+	EXPECT_IS(answer(ps, worker(ps, 1), DXK_KEY_NOTIFY), -EPERM);
+	EXPECT_IS(answer(ps, worker(ps, 1), DXK_KEY_ENTER), 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ETIMEDOUT);
+	/* nobody is there: at once */
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	awake(ps, w, -ETIMEDOUT);
+	EXPECT_IS(w->ret, -ETIMEDOUT);
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	awake(ps, w, -ERESTARTSYS);
+	EXPECT_IS(w->ret, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* AG-29, AG-30: held back, and posts refused; released by the last one who could */
+static void key_hold(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a, *b;
+
+	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), -ENOENT);
+	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), -ENOENT);
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(ps->e->waits.unbegun, 1);
+	a = post(ps, KEY, 0);
+	b = post(ps, KEY, 0);
+	is_held(ps, a);
+	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
+	EXPECT_IS(a->state, DXK_READY);
+	/* who is Ready has not begun */
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, true), 0);
+	is_held(ps, a);
+	post_by(ps, ps->main, KEY, 0, PXR_REJOIN, -ECANCELED);
+	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), 2);
+	EXPECT_IS(b->status, -ECANCELED);
+	EXPECT_IS(a->status, -ECANCELED);
+	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
+	EXPECT(!is_known(ps, KEY));
+	/* who executes goes on */
+	a = post(ps, KEY, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	b = post(ps, KEY, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	is_held(ps, b);
+	/* Stop releases what is held back */
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	EXPECT_IS(b->state, DXK_READY);
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), -ESHUTDOWN);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* AG-31: all that waits is cancelled, who was begun is told, who waits to be notified, too */
+static void key_cancel(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_rqe *a = post(ps, KEY, 9), *b = post(ps, KEY, 0), *c;
+	struct dxk_key_op *w;
+	u32 i;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	c = post(ps, KEY, 3);
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), b, &again), 0);
+	then(ps, worker(ps, 1), c);
+	for (i = 0; i < 300; i++)
+		post(ps, KEY, i % 3);
+	/* one of them begun, and the waiter */
+	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), 302);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ECANCELED);
+	is_held(ps, b);
+	EXPECT_IS(b->more->wake, DXK_WAKE_CANCEL);
+	then(ps, worker(ps, 1), b);
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(w));
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(w->ret, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* Stop(cancel): nobody sleeps for a key, what was begun has its last turn, one at a time */
+static void key_stop_cancel(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0), *c;
+	struct dxk_key_op *w;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &again), 0);
+	then(ps, worker(ps, 0), b);
+	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	c = post(ps, KEY, 5);
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), a, &again), 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(c->state, DXK_READY);
+	is_held(ps, a);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(c->status, -ECANCELED);
+	EXPECT_IS(w->ret, -ECANCELED);
+	EXPECT_IS(a->state, DXK_READY);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	EXPECT_IS(a->more->wake, DXK_WAKE_CANCEL);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* AG-3 against a sorted list: priorities and intervals at random, some in the midst */
+static void key_order_at_random(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	u32 x = 12345, i, left = 0, posted = 0;
+	struct dxk_rqe *rqe[64], *first = post(ps, KEY, 100), *got;
+	s64 rank[64];
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == first);
+	while (posted < 64 || left) {
+		x = x * 1103515245 + 12345;
+		if (posted < 64 && (x >> 16) % 3) {
+			rqe[posted] = post(ps, KEY, (x >> 20) % 5);
+			rank[posted] = (s64)rqe[posted]->prio - (s64)ps->e->ready.tick;
+			posted++;
+			left++;
+			if ((x >> 24) % 4 == 0)
+				dxk_tick(ps->e);
+			continue;
+		}
+		if (!left)
+			continue;
+		puppet_end(ps, worker(ps, 0), 0, 0);
+		got = puppet_work(ps, worker(ps, 0));
+		for (first = NULL, i = 0; i < posted; i++) {
+			static s64 best;
+
+			if (rank[i] == S64_MIN)
+				continue;
+			if (!first || rank[i] > best) {
+				first = rqe[i];
+				best = rank[i];
+			}
+		}
+		EXPECT(got == first);
+		for (i = 0; i < posted; i++)
+			if (rqe[i] == got)
+				rank[i] = S64_MIN;
+		left--;
+	}
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+static struct kunit_case key_cases[] = {
+	KUNIT_CASE(key_order),
+	KUNIT_CASE(key_ages),
+	KUNIT_CASE(key_without_room),
+	KUNIT_CASE(key_ways_out),
+	KUNIT_CASE(key_moves),
+	KUNIT_CASE(key_leave),
+	KUNIT_CASE(key_notify),
+	KUNIT_CASE(key_wait_ends),
+	KUNIT_CASE(key_hold),
+	KUNIT_CASE(key_cancel),
+	KUNIT_CASE(key_stop_cancel),
+	KUNIT_CASE(key_order_at_random),
+	{}
+};
+
+static struct kunit_suite key_suite = {
+	.name = "dxk_key",
+	.exit = puppets_end,
+	.test_cases = key_cases,
+};
+kunit_test_suite(key_suite);
