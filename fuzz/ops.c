@@ -478,6 +478,20 @@ static void fill_names(struct call *c, union arg *a)
 	a->names.states = take(c) & 1 ? address(c, ARENA_DATA) : 0;
 }
 
+static void fill_key_call(struct call *c, union arg *a)
+{
+	struct dxk_key_call *x = &a->key_call;
+
+	x->what = take(c) % (DXK_KEY_CANCEL + 2);
+	if (x->what <= DXK_KEY_NOTIFY_ALL)
+		x->ticket = 1 + (take(c) & 0x1f);
+	else
+		x->key = take(c) & 3;
+	if (x->what == DXK_KEY_WAIT)
+		x->deadline = deadline(c);
+	x->flags = x->what == DXK_KEY_HOLD ? take(c) & DXK_KEY_REFUSE : 0;
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 #define OP(_name, _cmd, _kind, _fill, _after)					\
@@ -517,5 +531,7 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(names, CANCEL, WORKER, fill_names, NULL),
 	OP(roundtrip, CALL, CLIENT, fill_roundtrip, NULL),
 	OP(roundtrip, CALL, WORKER, fill_roundtrip, NULL),
+	OP(key_call, KEY, WORKER, fill_key_call, NULL),
+	OP(key_call, KEY, CLIENT, fill_key_call, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);

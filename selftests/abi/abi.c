@@ -28,20 +28,21 @@ NO_HOLES(dxk_ctx_stop, 6, 2, 0);
 NO_HOLES(dxk_member_create, 4, 0, 0);
 NO_HOLES(dxk_crew_wait, 4, 1, 0);
 NO_HOLES(dxk_post_entry, 6, 4, 0);
-NO_HOLES(dxk_wait, 4, 3, 0);
-NO_HOLES(dxk_post_more, 10, 9, 0);
+NO_HOLES(dxk_wait, 4, 4, 0);
+NO_HOLES(dxk_post_more, 12, 11, 0);
 NO_HOLES(dxk_post, 6, 2, 0);
 NO_HOLES(dxk_result, 8, 2, 0);
 NO_HOLES(dxk_rejoin, 8, 4, 0);
 NO_HOLES(dxk_roundtrip, 12, 4, 0);
 NO_HOLES(dxk_done, 2, 2, 0);
-NO_HOLES(dxk_done_more, 6, 5, 0);
+NO_HOLES(dxk_done_more, 6, 6, 0);
 NO_HOLES(dxk_work, 12, 4, 0);
-NO_HOLES(dxk_work_more, 16, 6, 0);
+NO_HOLES(dxk_work_more, 16, 7, 0);
 NO_HOLES(dxk_next, 8, 4, 0);
 NO_HOLES(dxk_should_stop, 2, 1, 0);
 NO_HOLES(dxk_names, 4, 2, 0);
 NO_HOLES(dxk_cancel_owner, 6, 1, 0);
+NO_HOLES(dxk_key_call, 4, 3, 0);
 NO_HOLES(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 NO_HOLES(dxk_log_write, 4, 2, 0);
 NO_HOLES(dxk_log_read, 4, 2, 0);
@@ -359,7 +360,7 @@ TEST(answers)
 	EXPECT_EQ(DXK_ABI_VERSION, version.abi);
 	EXPECT_EQ(DXK_CAP_KERNEL_WORKERS | DXK_CAP_USER_WORKERS |
 		  DXK_CAP_DISPATCH_THREAD | DXK_CAP_NAMES | DXK_CAP_HELP |
-		  DXK_CAP_SPARE | DXK_CAP_POSTER | DXK_CAP_WAIT | DXK_CAP_CALL,
+		  DXK_CAP_SPARE | DXK_CAP_POSTER | DXK_CAP_WAIT | DXK_CAP_CALL | DXK_CAP_KEY,
 		  version.capabilities);
 	EXPECT_EQ(DXK_BATCH_MAX, version.batch_max);
 	EXPECT_EQ(499, version.max_threads);

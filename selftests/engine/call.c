@@ -284,7 +284,7 @@ TEST_F(call, wrong_arguments)
 	REFUSED(EINVAL);
 	p->trip.reserved = 1;
 	REFUSED(EINVAL);
-	p->trip.flags = 2;
+	p->trip.flags = 4;
 	REFUSED(EOPNOTSUPP);
 	p->trip.entry_size = sizeof(struct dxk_post_entry) - 1;
 	REFUSED(EINVAL);

@@ -120,7 +120,8 @@ bool puppet_sleeps(struct puppet *p)
 	return puppet_busy(p) &&
 	       dxt_text(p->t, state, sizeof(state), "threads/%u/state", p->id) &&
 	       (!strcmp(state, "available") || !strcmp(state, "posting") ||
-		!strcmp(state, "rejoining") || !strcmp(state, "completing"));
+		!strcmp(state, "rejoining") || !strcmp(state, "completing") ||
+		!strcmp(state, "entering") || !strcmp(state, "condition"));
 }
 
 bool puppet_begin(struct puppet *p, void (*call)(struct puppet *p))

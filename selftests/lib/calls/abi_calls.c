@@ -38,6 +38,8 @@ const struct call calls[] = {
 	{ "CANCEL_OWNER", DXK_IOC_CANCEL_OWNER, ON_CLIENT | ON_WORKER,
 	  sizeof(struct dxk_cancel_owner), offsetof(struct dxk_cancel_owner, flags),
 	  EOPNOTSUPP },
+	{ "KEY", DXK_IOC_KEY, ON_CLIENT | ON_WORKER, sizeof(struct dxk_key_call),
+	  offsetof(struct dxk_key_call, flags), EOPNOTSUPP },
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
@@ -182,9 +184,12 @@ uint32_t known_flags(const struct call *c)
 	case DXK_IOC_CTX_JOIN:
 		return DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER;
 	case DXK_IOC_POST:
+		return DXK_CALL_HELP;
 	case DXK_IOC_REJOIN:
 	case DXK_IOC_CALL:
-		return DXK_CALL_HELP;
+		return DXK_CALL_HELP | DXK_CALL_NEST;
+	case DXK_IOC_KEY:
+		return DXK_KEY_REFUSE;
 	default:
 		return 0;
 	}
@@ -212,6 +217,8 @@ int right_answer(const struct call *c)
 	case DXK_IOC_CANCEL:
 	case DXK_IOC_CANCEL_OWNER:
 		return -ENOENT;
+	case DXK_IOC_KEY:
+		return -ESTALE;		/* it executes nothing */
 	case DXK_IOC_LOG_READ:
 		return -EINVAL;		/* no message at all is asked for */
 	case DXK_IOC_COMMAND_NEXT:

@@ -436,6 +436,44 @@ static const char *end_cancel(struct env *e, int rc)
 	return end_waiter(e, !dxt_num(&e->t, "pools/wait_use"));
 }
 
+/* A key is held back, whose record is made for that. */
+static const char *set_key_hold(struct env *e)
+{
+	e->arg.key_call.what = DXK_KEY_HOLD;
+	e->arg.key_call.key = WAITER;
+	return NULL;
+}
+
+static const char *end_key_hold(struct env *e, int rc)
+{
+	struct dxk_key_call release = {
+		.size = sizeof(release), .what = DXK_KEY_RELEASE, .key = WAITER,
+	};
+
+	if (dxt_ioctl(e->me, DXK_IOC_KEY, &release) != (rc ? -ENOENT : 0))
+		return rc ? "it is held back" : "it is not held back";
+	return NULL;
+}
+
+/* A request with a key, which is Ready and then cancelled by the name that it has. */
+static const char *set_post_key(struct env *e)
+{
+	const char *why = set_post_more(e);
+
+	e->more.post.attrs = PXR_REJOIN | PXR_NAMED | PXR_KEY;
+	e->more.expire = 0;
+	e->more.wait = (struct dxk_wait){ 0 };
+	e->more.key = WAITER;
+	return why;
+}
+
+static const char *end_post_key(struct env *e, int rc)
+{
+	if (rc == 1)
+		return end_waiter(e, false);
+	return dxt_num(&e->t, "pools/ready_use") ? "a request is Ready" : NULL;
+}
+
 /* All that there is is cancelled, also when the counts cannot be told. */
 static const char *set_cancel_owner(struct env *e)
 {
@@ -537,6 +575,8 @@ const struct row work_rows[] = {
 	ROW("NEXT complete", NEXT, ON_WORKER, dxk_next, set_complete, end_complete, 0, 0),
 	ROW("POST more", POST, MEMBER, dxk_post, set_post_more, end_post_more, 1, 1),
 	ROW("POST file", POST, MEMBER, dxk_post, set_post_file, end_post_file, 1, 1),
+	ROW("POST key", POST, MEMBER, dxk_post, set_post_key, end_post_key, 1, 1),
+	ROW("KEY hold", KEY, MEMBER, dxk_key_call, set_key_hold, end_key_hold, 0, 0),
 	ROW("NEXT file", NEXT, ON_WORKER, dxk_next, set_park_file, end_park_file, 0, 0),
 	ROW("NEXT park", NEXT, ON_WORKER, dxk_next, set_park, end_park, 0, 0),
 	ROW("WAKE", WAKE, MEMBER, dxk_names, set_wake, end_wake, 1, 1),
