@@ -465,7 +465,8 @@ enum dxk_order {
  * @max_waiting: most requests that wait at a time, of those that are posted waiting
  *	(ENOSPC), see struct dxk_wait; 0..2^21, default 0: requests neither wait nor expire nor
  *	have names (EOPNOTSUPP). It also sizes the hash of names
- * @reserved: 0
+ * @wait_report_ms: the Monitor reports a request that waits for longer, once in each such
+ *	time, unless it has %PXR_QUIET; 0..86400000, default 0: none. Dynamic
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -510,7 +511,7 @@ struct dxk_policy {
 	__u32 user_share;
 	__u32 prealloc_requests;
 	__u32 max_waiting;
-	__u32 reserved;
+	__u32 wait_report_ms;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -531,12 +532,13 @@ struct dxk_ctx_start {
 };
 
 /**
- * struct dxk_running - a worker that Stop still waits for, all out (DX-114)
+ * struct dxk_running - a worker that Stop still waits for, or a request without one, all
+ *	out (DX-114)
  * @executor: of the request it fetched last
  * @owner: of that request
  * @param: of that request
- * @age_ns: since it was fetched
- * @thread: the worker's id
+ * @age_ns: since it was fetched, or began to wait
+ * @thread: the worker's id; 0: the request waits, see struct dxk_wait
  * @attrs: PXR_* bits of that request
  */
 struct dxk_running {
@@ -556,8 +558,9 @@ struct dxk_running {
  * @running: address of @nr structs of @running_size bytes, or 0
  * @nr: 0..499; 0 asks for no report
  * @running_size: sizeof(struct dxk_running), at most 1024; ignored when @nr is 0
- * @nr_running: out, after ETIMEDOUT or EINTR: how many workers still execute.
- *	The first @nr of them, by id, are in @running
+ * @nr_running: out, after ETIMEDOUT or EINTR: how many workers still execute, and how many
+ *	requests wait, of which no more than 64 are told of. The first @nr of them are in
+ *	@running: workers by id, then requests
  * @reserved: 0
  *
  * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
@@ -680,6 +683,7 @@ struct dxk_crew_wait {
 #define PXR_KEY			0x0800	/* dxk_post_more.key: one of that key at a time */
 #define PXR_WAIT		0x1000	/* dxk_post_more.wait: it begins waiting */
 #define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
+#define PXR_QUIET		0x4000	/* it may wait for long: not reported for that */
 #define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
 
 /*
@@ -848,6 +852,8 @@ struct dxk_post_entry {
  * With %PXR_FAIL_FAST, should it end with a status below 0 that is not -ECANCELED, be it by
  * its worker's death or because it has expired, its owner's others are cancelled as by
  * %DXK_IOC_CANCEL_OWNER: those that there are then.
+ *
+ * With %PXR_QUIET its waits, if they last, are not reported: see dxk_policy.wait_report_ms.
  *
  * The shorter element cannot say so: it refuses these attributes with EINVAL.
  *

@@ -162,9 +162,9 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(CTX_STOP, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
 	     dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
 	CALL(POLICY_GET, DXK_ON_CONTEXT, DXK_ACCESS_READ,
-	     dxk_policy, reserved, dxk_policy_get_ioctl),
+	     dxk_policy, wait_report_ms, dxk_policy_get_ioctl),
 	CALL(POLICY_SET, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
-	     dxk_policy, reserved, dxk_policy_set_ioctl),
+	     dxk_policy, wait_report_ms, dxk_policy_set_ioctl),
 	/* The right depends on the kind of member: dxk_member_create() looks at it. */
 	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
 	     dxk_member_create, id, dxk_member_create_ioctl),

@@ -15,6 +15,7 @@
 #include "runtime/crew.h"
 #include "runtime/policy.h"
 #include "runtime/session.h"
+#include "runtime/waiting.h"
 
 /* --- control --------------------------------------------------------------- */
 
@@ -115,12 +116,35 @@ long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ctx_start(obj);
 }
 
+/*
+ * Those that wait without a worker, behind @nr others: one hold's. Return: how many, none if
+ * there is no memory to tell of them; or -EFAULT.
+ */
+static int dxk_ctx_stop_waiting(struct dxk_ctx *ctx, const struct dxk_ctx_stop *a, u32 nr)
+{
+	struct dxk_waiting *seen __free(kfree) = NULL;
+	struct dxk_running r;
+	u32 i, all, waiting;
+
+	seen = kcalloc(DXK_WAITING_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return 0;
+	waiting = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
+	for (i = 0; i < waiting && nr + i < a->nr; i++) {
+		dxk_waiting_running(&seen[i], &r);
+		if (dxk_array_put(&r, sizeof(r), a->running, a->running_size, nr + i))
+			return -EFAULT;
+	}
+	return waiting;
+}
+
 /* Report what Stop still waits for (DX-114). If it cannot be copied out, only the error is. */
 static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
 {
 	struct dxk_ctx_stop *a = &c->args.ctx_stop;
 	struct dxk_running r;
 	u32 after = 0, i;
+	int waiting;
 
 	for (i = 0; dxk_running_next(ctx, after, &r); i++) {
 		after = r.thread;
@@ -128,7 +152,10 @@ static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
 					       a->running_size, i))
 			return;
 	}
-	a->nr_running = i;
+	waiting = dxk_ctx_stop_waiting(ctx, a, i);
+	if (waiting < 0)
+		return;
+	a->nr_running = i + waiting;
 	dxk_ucall_reply(c, sizeof(*a));
 }
 

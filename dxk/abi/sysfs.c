@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/dxk/<context>: policy, pools, lanes, threads and counters, one value
- * a file. Documentation/ABI describes them.
+ * a file; and those of the requests that wait for which there is room in one, a line each.
+ * Documentation/ABI describes them.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
+#include <linux/slab.h>
 #include <linux/stringify.h>
 #include <linux/sysfs.h>
 
@@ -15,6 +17,7 @@
 #include "runtime/context.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
+#include "runtime/waiting.h"
 
 static struct dxk_ctx *dxk_kobj_ctx(struct kobject *kobj)
 {
@@ -306,6 +309,25 @@ static ssize_t dxk_owners_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.owners.nr));
 }
 
+static ssize_t dxk_waiting_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	struct dxk_waiting *seen __free(kfree) = NULL;
+	char words[DXK_WAITING_TEXT];
+	u32 i, nr, all;
+	int len = 0;
+
+	seen = kcalloc(DXK_WAITING_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	nr = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
+	for (i = 0; i < nr && len < PAGE_SIZE - 2 * DXK_WAITING_TEXT; i++) {
+		dxk_waiting_text(&seen[i], words);
+		len += sysfs_emit_at(buf, len, "age_ms %u %s\n", dxk_waiting_age_ms(&seen[i]),
+				     words);
+	}
+	return len;
+}
+
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	/* Of one that is dead it may be another one's by now. */
@@ -341,6 +363,7 @@ static struct attribute *dxk_ctx_attrs[] = {
 	DXK_ATTR("descriptors", 0, 0444, dxk_descriptors_show, NULL),
 	DXK_ATTR("state", 0, 0444, dxk_state_show, NULL),
 	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
+	DXK_ATTR("waiting", 0, 0444, dxk_waiting_show, NULL),
 	NULL
 };
 

@@ -503,7 +503,8 @@ bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
 
 	spin_lock(&e->lock);
 	dormant = !asked && dxk_crew_all_idle(e) && !p->sample_interval_ms &&
-		  !(p->report_age_ms && e->nr[DXK_AT_WORK]);
+		  !(p->report_age_ms && e->nr[DXK_AT_WORK]) &&
+		  !(p->wait_report_ms && e->nr[DXK_AT_WAIT]);
 	e->dormant[DXK_MONITOR] = dormant;
 	spin_unlock(&e->lock);
 	return dormant;

@@ -99,6 +99,10 @@ struct dxk_more {
 	struct list_head sibling;
 	/** @worker: (L) DISPATCHED, BUSY: who has it */
 	struct dxk_member *worker;
+	/** @since: (L) WAITING: os_clock() when it began to wait */
+	unsigned long since;
+	/** @heard: (L) WAITING: when something was last heard of it, see age.h */
+	unsigned long heard;
 	/** @events: with %DXK_WAKE_FILE what has happened to it */
 	u32 events;
 	/** @turn: turns that ended with a wait */

@@ -53,6 +53,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("user_share", user_share, 1, 100, DYNAMIC),
 	FIELD("prealloc_requests", prealloc_requests, 0, 2 * ENTRIES_MAX),
 	FIELD("max_waiting", max_waiting, 0, 2 * ENTRIES_MAX),
+	FIELD("wait_report_ms", wait_report_ms, 0, 86400000, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -149,8 +150,6 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
-	if (p->reserved)
-		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))

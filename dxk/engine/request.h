@@ -256,7 +256,8 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD | PXR_MORE)
 
 /* Those that say something of struct dxk_post_more. */
-#define PXR_MORE (PXR_NAMED | PXR_KEY | PXR_WAIT | PXR_EXPIRE | PXR_FAIL_FAST)
+#define PXR_MORE (PXR_NAMED | PXR_KEY | PXR_WAIT | PXR_EXPIRE | PXR_QUIET | \
+		  PXR_FAIL_FAST)
 
 static inline int dxk_lane_of(u32 attrs)
 {

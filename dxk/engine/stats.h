@@ -35,7 +35,8 @@
  * timeouts          of the waits, waits that their time has ended
  * expired           requests whose time to end has come before their end
  * stalls            times that work existed and nobody could run it, see stall.h
- * overdue           requests that executed for longer than report_age_ms
+ * overdue           requests that executed for longer than report_age_ms, and times that
+ *                   one was told of that waits for longer than wait_report_ms
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
  * post_blocks       posts that slept, and the time they did
  * rejoin_blocks     rejoin calls that slept, and the time they did

@@ -256,6 +256,9 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	}
 	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
 				   more->expire), wakes);
+	more->since = more->heard = os_clock();
+	if (unlikely(e->policy.wait_report_ms))
+		dxk_call_control(e, DXK_MONITOR, wakes);
 	e->stats.waits++;
 	if (wait->wait & DXK_WAIT_FILE) {
 		e->waits.files++;

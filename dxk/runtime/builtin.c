@@ -16,6 +16,7 @@
 #include "runtime/slot.h"
 #include "runtime/policy.h"
 #include "runtime/thread.h"
+#include "runtime/waiting.h"
 #include "services/command.h"
 
 /* Most words of a built-in command. */
@@ -179,6 +180,26 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 	return 0;
 }
 
+static int dxk_show_waiting(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	struct dxk_waiting *seen __free(kfree) = NULL;
+	char words[DXK_WAITING_TEXT];
+	u32 i, nr, all;
+
+	seen = kcalloc(DXK_WAITING_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	nr = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
+	dxk_text_line(t, "%10s  %s\n", "age_ms", "request");
+	for (i = 0; i < nr; i++) {
+		dxk_waiting_text(&seen[i], words);
+		dxk_text_line(t, "%10u  %s\n", dxk_waiting_age_ms(&seen[i]), words);
+	}
+	if (nr < all)
+		dxk_text_line(t, "... of %u\n", all);
+	return 0;
+}
+
 static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
 {
 	struct dxk_commands *c = &ctx->commands;
@@ -212,6 +233,7 @@ static int dxk_do_show(struct dxk_ctx *ctx, char **word, u64 deadline,
 		{ "pools", dxk_show_pools },
 		{ "lanes", dxk_show_lanes },
 		{ "owners", dxk_show_owners },
+		{ "waiting", dxk_show_waiting },
 		{ "commands", dxk_show_commands },
 	};
 	u32 i;
@@ -219,7 +241,7 @@ static int dxk_do_show(struct dxk_ctx *ctx, char **word, u64 deadline,
 	for (i = 0; i < ARRAY_SIZE(shows); i++)
 		if (!strcmp(word[1], shows[i].name))
 			return shows[i].show(ctx, t);
-	dxk_text_line(t, "show threads|pools|lanes|owners|commands\n");
+	dxk_text_line(t, "show threads|pools|lanes|owners|waiting|commands\n");
 	return -ENOENT;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What does not go on: stalls of the whole context, and single requests that
- * execute for longer than report_age_ms. Found by the Monitor, told in three
- * places: a counter in sysfs with a notification, the Log Pool, and the kernel's log.
+ * What does not go on: stalls of the whole context, and single requests that execute for
+ * longer than report_age_ms, or wait for longer than wait_report_ms. Found by the Monitor,
+ * told in three places: a counter in sysfs with a notification, the Log Pool, and the kernel's
+ * log.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -13,6 +14,7 @@
 #include "runtime/context.h"
 #include "runtime/report.h"
 #include "runtime/thread.h"
+#include "runtime/waiting.h"
 #include "trace.h"
 
 /** dxk_report_init - of a context that starts */
@@ -163,11 +165,39 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	return READ_ONCE(ctx->engine.stalled);
 }
 
-/**
- * dxk_overdue_check - report requests that execute for too long, each once
- * @ctx: the context
- */
-void dxk_overdue_check(struct dxk_ctx *ctx)
+static void dxk_waiting_tell(struct dxk_ctx *ctx, const struct dxk_waiting *w)
+{
+	char words[DXK_WAITING_TEXT], text[DXK_WAITING_TEXT + 50];
+
+	dxk_waiting_text(w, words);
+	scnprintf(text, sizeof(text), "overdue: waits for %u ms: %s", dxk_waiting_age_ms(w),
+		  words);
+	dxk_tell(ctx, text);
+	sysfs_notify(&ctx->kobj, "stats", "overdue");
+}
+
+/* Most that are told of by one turn of the Monitor; the others' comes. */
+#define DXK_TOLD_MAX	8
+
+/* Report requests that wait for too long, each once in such a time. */
+static void dxk_waiting_check(struct dxk_ctx *ctx)
+{
+	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.wait_report_ms);
+	struct dxk_waiting due[DXK_TOLD_MAX];
+	u32 told = 0, nr, i;
+	bool more = limit;
+
+	while (more && told < DXK_TOLD_MAX) {
+		nr = dxk_waiting_due(&ctx->engine, limit, due, DXK_TOLD_MAX - told, &more);
+		for (i = 0; i < nr; i++)
+			dxk_waiting_tell(ctx, &due[i]);
+		told += nr;
+		cond_resched();
+	}
+}
+
+/* Report requests that execute for too long, each once. */
+static void dxk_executing_check(struct dxk_ctx *ctx)
 {
 	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.report_age_ms);
 	struct dxk_thread *t;
@@ -199,4 +229,14 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 		dxk_tell(ctx, text);
 		sysfs_notify(&ctx->kobj, "stats", "overdue");
 	}
+}
+
+/**
+ * dxk_overdue_check - report requests that execute or wait for too long
+ * @ctx: the context
+ */
+void dxk_overdue_check(struct dxk_ctx *ctx)
+{
+	dxk_executing_check(ctx);
+	dxk_waiting_check(ctx);
 }

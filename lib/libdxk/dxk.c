@@ -195,7 +195,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(user_share),
 		FIELD(prealloc_requests),
 		FIELD(max_waiting),
-		FIELD(reserved),
+		FIELD(wait_report_ms),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

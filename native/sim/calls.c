@@ -132,6 +132,8 @@ static void draw_more(struct dxk_post_more *p)
 	}
 	if (chance(4))
 		*attrs |= PXR_FAIL_FAST;
+	if (chance(4))
+		*attrs |= PXR_QUIET;
 	if (chance(4)) {
 		*attrs |= PXR_EXPIRE;
 		p->expire = sim_now + 1000 * choose(5000);

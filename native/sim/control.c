@@ -2,6 +2,7 @@
 /*
  * Threads 500, 600 and 700, with the loops that they have in runtime/.
  */
+#include "engine/age.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 
@@ -178,11 +179,32 @@ static void monitor_review(void)
 	control_kick(&house.control[DXK_SCHEDULER]);
 }
 
+/* Those that wait for long; a ms is the unit of os_clock(). */
+static void overdue_check(void)
+{
+	struct dxk_engine *e = &house.e;
+	struct dxk_waiting due[2];
+	bool more = e->policy.wait_report_ms;
+	u32 nr;
+
+	while (more) {
+		nr = dxk_waiting_due(e, e->policy.wait_report_ms, due, ARRAY_SIZE(due), &more);
+		while (nr--) {
+			note("request %u waits for long", (u32)due[nr].param);
+			if (due[nr].attrs & PXR_QUIET ||
+			    os_clock() - due[nr].since <= e->policy.wait_report_ms)
+				sim_fail("request %u is told of, and need not be",
+					 (u32)due[nr].param);
+		}
+	}
+}
+
 static u32 monitor_watch(bool asked)
 {
 	struct dxk_engine *e = &house.e;
 
 	crew_review();
+	overdue_check();
 	if (dxk_stall_look(e, &house.stall)) {
 		note("stall %llu", house.stall.nr);
 		check_told();

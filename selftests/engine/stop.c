@@ -62,6 +62,62 @@ TEST(report)
 	dxt_down(&t);
 }
 
+/*
+ * DX-114: what waits without a worker is told of as well, behind those that execute, with
+ * thread 0; of many 64. It holds a drain up, and a cancel ends it.
+ */
+TEST(report_waiting)
+{
+	enum { NR = 70 };
+	struct dxk_post_more e = {
+		.post = dxt_entry(41, 51, 61, PXR_NAMED | PXR_WAIT | PXR_LANE1),
+		.wait = { .wait = DXK_WAIT_CALL },
+	};
+	struct dxk_running run[NR];
+	struct puppet *w;
+	unsigned int nr;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.max_waiting = NR;
+	ASSERT_EQ(0, dxt_start(&t));
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 40, 50, 60, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	for (e.name = 1; e.name <= NR; e.name++) {
+		e.post.param = e.name;
+		ASSERT_EQ(1, dxk_post_more(t.member, &e, 1, 0, NULL));
+	}
+	dxt_poison(run, sizeof(run));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop_report(t.ctx, DXK_STOP_DRAIN, 0, run, NR, &nr));
+	ASSERT_EQ(1 + 64, nr);
+	EXPECT_EQ(1, run[0].thread);
+	EXPECT_EQ(40, run[0].owner);
+	for (nr = 1; nr <= 64; nr++) {
+		EXPECT_EQ(0, run[nr].thread);
+		EXPECT_EQ(41, run[nr].owner);
+		EXPECT_EQ(51, run[nr].executor);
+		EXPECT_EQ(nr, run[nr].param);
+		EXPECT_EQ(e.post.attrs, run[nr].attrs);
+		EXPECT_GE(100 * DXT_SEC, run[nr].age_ns);
+	}
+	EXPECT_TRUE(dxt_poisoned(&run[65], (NR - 65) * sizeof(run[0])));
+	/* with less room */
+	dxt_poison(run, sizeof(run));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop_report(t.ctx, DXK_STOP_DRAIN, 0, run, 2, &nr));
+	EXPECT_EQ(1 + 64, nr);
+	EXPECT_EQ(0, run[1].thread);
+	EXPECT_TRUE(dxt_poisoned(&run[2], sizeof(run[0])));
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop_report(t.ctx, DXK_STOP_DRAIN, 0, NULL, 0, &nr));
+	EXPECT_EQ(64, nr);
+	EXPECT_EQ(0, dxk_ctx_stop_report(t.ctx, DXK_STOP_CANCEL, -1, run, 4, &nr));
+	EXPECT_EQ(0, nr);
+	puppet_free(w);
+	dxt_down(&t);
+}
+
 /* DX-114: what is wrong with the place for the report. */
 TEST(report_refused)
 {

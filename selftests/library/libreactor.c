@@ -260,6 +260,26 @@ TEST_F(reactor, registers_once)
 	ChannelFacade_release(f);
 }
 
+/* a connection may be idle for long, and nobody is told of its wait. */
+TEST_F(reactor, idle_is_quiet)
+{
+	struct echo e = echo_of();
+	int fd[2];
+
+	ASSERT_EQ(0, pair(fd));
+	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[0], &e.base, NULL));
+	EXPECT_TRUE(answers(fd[1], "one\n"));
+	EXPECT_EQ(0, dxt_store(&self->t, "policy/monitor_interval_ms", "10"));
+	EXPECT_EQ(0, dxt_store(&self->t, "policy/wait_report_ms", "20"));
+	EXPECT_TRUE(DXT_SOON(dxt_num(&self->t, "policy/wait_report_ms") == 20));
+	/* no event shows that nothing is told */
+	dxt_sleep_ms(300);
+	EXPECT_LT(0, dxt_num(&self->t, "pools/wait_use"));
+	EXPECT_EQ(0, dxt_num(&self->t, "stats/overdue"));
+	close(fd[1]);
+	EXPECT_TRUE(DXT_SOON(is_over(&e)));
+}
+
 /*
  * NI-3, NI-4, NI-7: what comes while the handler executes starts no second one, and is not
  * forgotten

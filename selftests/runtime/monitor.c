@@ -233,6 +233,89 @@ TEST(overdue_is_told)
 	dxt_down(&t);
 }
 
+/*
+ * R-3: a request that waits for longer than wait_report_ms is told once in each such time,
+ * with what it waits for; one that is quiet is not, and nothing with 0. The time can be set
+ * while it waits.
+ */
+TEST(long_wait_is_told)
+{
+	static const char *const words[] = { ": overdue: waits for ", " ms: lane 1 owner ",
+		":0x7 executor 0x123 name 0x4d kind user turn 0 for time,call", NULL };
+	const uint64_t name = 0x4d;
+	struct dxk_post_more e = {
+		.post = dxt_entry(7, 0x123, 0, PXR_LANE1 | PXR_NAMED | PXR_WAIT),
+		.name = name,
+		.wait = { .wait = DXK_WAIT_CALL | DXK_WAIT_TIME, .deadline = DXK_FOREVER },
+	};
+	struct pollfd p = { .events = POLLPRI };
+	int kmsg = kmsg_open();
+	char path[64], text[16];
+	long long times;
+	uint64_t begun;
+	struct dxt t;
+
+	ASSERT_LE(0, kmsg);
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.max_waiting = 2;
+	t.policy.monitor_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(&t));
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/stats/overdue", t.id);
+	p.fd = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_LE(0, p.fd);
+	ASSERT_LT(0, read(p.fd, text, sizeof(text)));
+	ASSERT_EQ(1, dxk_post_more(t.member, &e, 1, 0, NULL));
+	EXPECT_TRUE(not_told(&t, "overdue", 0));
+	/* an hour is not over so soon */
+	ASSERT_EQ(0, dxt_store(&t, "policy/wait_report_ms", "3600000"));
+	EXPECT_TRUE(not_told(&t, "overdue", 0));
+	begun = dxt_now();
+	ASSERT_EQ(0, dxt_store(&t, "policy/wait_report_ms", "20"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/overdue") >= 1));
+	EXPECT_EQ(1, poll(&p, 1, dxt_late_ms()));
+	EXPECT_TRUE(p.revents & POLLPRI);
+	EXPECT_TRUE(kmsg_has(kmsg, words));
+	/* and again, as long as it waits */
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/overdue") >= 3));
+	/* once in such a time, but for the ticks of jiffies at both ends */
+	times = dxt_num(&t, "stats/overdue");
+	EXPECT_GE(2 + (long long)(dxt_now() - begun) / (19 * DXT_MS), times);
+	ASSERT_EQ(0, dxt_store(&t, "policy/wait_report_ms", "0"));
+	ASSERT_EQ(1, dxk_cancel(t.member, &name, 1, NULL));
+	close(p.fd);
+	close(kmsg);
+	dxt_down(&t);
+}
+
+/* Of many that wait for long each is told, some in each turn; of those that are quiet none. */
+TEST(many_long_waits)
+{
+	enum { NR = 100, QUIET = 150 };
+	struct dxk_post_more e = {
+		.post = dxt_entry(7, 0x123, 0, PXR_NAMED | PXR_WAIT),
+		.wait = { .wait = DXK_WAIT_CALL },
+	};
+	unsigned int i;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_waiting = NR + QUIET;
+	t.policy.monitor_interval_ms = 1;
+	/* longer than all turns that it takes, so that none is told twice */
+	t.policy.wait_report_ms = 2000;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < NR + QUIET; i++) {
+		e.name = 1 + i;
+		e.post.attrs = PXR_NAMED | PXR_WAIT | (i % 5 < 3 ? PXR_QUIET : 0);
+		ASSERT_EQ(1, dxk_post_more(t.member, &e, 1, 0, NULL));
+	}
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/overdue") >= NR));
+	EXPECT_EQ(NR, dxt_num(&t, "stats/overdue"));
+	EXPECT_EQ(NR + QUIET, dxt_num(&t, "pools/wait_use"));
+	dxt_down(&t);
+}
+
 /* Sum of a latency histogram; @least: its smallest lower bound. */
 static long long latencies(const struct dxt *t, unsigned int latency, unsigned int lane,
 			   unsigned long long *least)

@@ -78,6 +78,8 @@ static const struct field {
 	  (1 << 21) + 1, EINVAL, STATIC },
 	{ "max_waiting", "max_waiting", F(max_waiting), 0, 0, 1 << 21, -1, (1 << 21) + 1,
 	  EINVAL, STATIC },
+	{ "wait_report_ms", "wait_report_ms", F(wait_report_ms), 0, 0, 86400000, -1,
+	  86400001, EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)
@@ -122,8 +124,8 @@ TEST(defaults)
 			TH_LOG("%s", f->file);
 	}
 	EXPECT_EQ(t.policy.ready_entries, t.policy.rejoin_entries);
-	/* size, bad_field and reserved are the only others */
-	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
+	/* size and bad_field are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
 	dxt_close(&t);
 }
 

@@ -50,7 +50,7 @@ shut
 open stale 0644 new && run 0 dxkctl set stale ready_entries 70 max_requests 70 redo_max 9 &&
 	is policy/ready_entries 70 && is policy/max_requests 70 && is policy/redo_max 9 && shut
 ok "set of several that only Start takes"
-open busy 0640 4 sched_mode=1 'lane_pct[1]=25' 'lane_pct[2]=25' prio_policy=1 &&
+open busy 0640 4 max_waiting=4 sched_mode=1 'lane_pct[1]=25' 'lane_pct[2]=25' prio_policy=1 &&
 	ask post 20 3 1 && ask collect
 ok "a context with a name"
 run 0 dxkctl list &&
@@ -80,6 +80,16 @@ run 0 dxkctl show busy waits && [[ $(lines out .) == 2 ]] && ask family &&
 all(w["state"] == "rejoining" and len(w["on"]) == 1 and str(w["on"][0]) not in v["waits"]
     for w in v["waits"].values())' && ask release && ask collect
 ok "show who waits for whom"
+run 0 dxkctl show busy waiting && [[ $(lines out .) == 2 ]] && ask wait 3600000 &&
+	run 0 dxkctl show busy waiting && has out '^ +age ms  lane  kind ' &&
+	has out '^ +[0-9]+ +3  user +0  [0-9]+:0x9abc +0x0 +0x77 +time,call$' &&
+	run 0 dxkctl show --json busy waiting && json 'len(v["waiting"]) == 1 and
+v["waiting"][0]["name"] == "0x77" and v["waiting"][0]["lane"] == 3 and
+v["waiting"][0]["for"] == "time,call" and v["waiting"][0]["age_ms"] < 3600000' &&
+	run 0 dxkctl send busy show waiting && has out ' lane 3 owner [0-9]+:0x9abc .* name 0x77 '
+ok "show what waits without a worker"
+run 1 nobody dxkctl show busy waiting && ! has out 0x77
+ok "not to those who may not read it"
 
 # --- set --------------------------------------------------------------------
 

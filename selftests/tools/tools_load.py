@@ -9,6 +9,7 @@ line:
     hold NR LANE        requests that execute until "release"; answered when they all do
     parent              one that posts a child and waits for it until "release"
     family              one that waits for its child, which executes until "release"
+    wait MS             one, of which collect knows nothing, that waits for a call or for so long
     release             ends what is held
     collect             waits until nothing of this program's exists any more
     addin               an executive of libdxk besides, the add-in "tools-addin"
@@ -18,9 +19,11 @@ import ctypes as c
 import os
 import sys
 import threading
+import time
 
-OWNER, CHILDREN = 0x1234, 0x5678
+OWNER, CHILDREN, LONERS = 0x1234, 0x5678, 0x9abc
 SLEEP, HOLD, PARENT, FAMILY = range(4)
+NAMED, WAITING = 0x400, 0x1000
 WORKER, REJOIN, WAIT, LANE = 1, 2, 1, {0: 0x10, 1: 0x20, 2: 0x40, 3: 0}
 
 u32, s32, u64 = c.c_uint32, c.c_int32, c.c_uint64
@@ -35,6 +38,9 @@ Create = struct("Create", (u32, "size flags"), (s32, "fd"),
                 (u32, "id uid gid mode reserved"), (c.c_char * 32, "name"))
 Entry = struct("Entry", (u64, "owner executor param data"), (u32, "data_len result_len"),
                (s32, "prio"), (u32, "attrs"), (s32, "fd"), (u32, "reserved"))
+Wait = struct("Wait", (u64, "deadline owner state"), (u32, "wait"), (s32, "prio fd"),
+              (u32, "events"))
+More = struct("More", (Entry, "post"), (u64, "name expire"), (Wait, "wait"))
 Work = struct("Work", (u64, "ticket owner executor param"),
               (u32, "data_len result_len"), (s32, "prio"),
               (u32, "attrs inspect_count"), (s32, "fd"),
@@ -52,6 +58,7 @@ lib.MTExecutiveCreate.restype = c.c_void_p
 lib.dxk_next.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_void_p, c.c_void_p, c.c_uint,
                          c.c_void_p, c.c_size_t, c.c_int64]
 lib.dxk_post.argtypes = [c.c_int, c.c_void_p, c.c_uint, c.c_int64, c.c_void_p]
+lib.dxk_post_more.argtypes = lib.dxk_post.argtypes
 lib.dxk_rejoin.argtypes = [c.c_int, u64, c.c_void_p, c.c_uint, c.c_uint, c.c_void_p,
                            c.c_size_t, c.c_int64, c.c_void_p]
 lib.dxk_policy_field_name.restype = c.c_char_p
@@ -73,6 +80,14 @@ def post(member, nr, lane, op, ms, owner):
         e.owner, e.executor, e.param = owner, op, ms
         e.prio, e.attrs = 20 + lane, REJOIN | WAIT | LANE[lane]
     return lib.dxk_post(member, entries, nr, -1, None)
+
+
+def wait(member, ms):
+    e = More()
+    e.post.owner, e.post.executor, e.post.attrs = LONERS, SLEEP, NAMED | WAITING
+    e.name, e.wait.wait = 0x77, 3
+    e.wait.deadline = time.clock_gettime_ns(time.CLOCK_MONOTONIC) + ms * 1000000
+    return lib.dxk_post_more(member, c.byref(e), 1, -1, None)
 
 
 def collect(member, owner, ms):
@@ -112,8 +127,8 @@ def worker(ctx, started):
 
 
 def set_policy(ctx, settings):
-    names, policy = {}, (u32 * 33)()
-    for i in range(33):
+    names, policy = {}, (u32 * 64)()    # room for fields to come
+    for i in range(64):
         name = lib.dxk_policy_field_name(4 * i)
         if name:
             names[name.decode()] = i
@@ -163,6 +178,8 @@ def main(name, mode, workers, *settings):
             released.clear()
             answer = post(client, 1, 2, FAMILY, 0, OWNER)
             holds.acquire()
+        elif word == "wait":
+            answer = wait(client, args[0])
         elif word == "release":
             answer = released.set()
         elif word == "collect":

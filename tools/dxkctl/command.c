@@ -107,8 +107,8 @@ int ctl_send(int argc, char **argv)
 	if ((size_t)rc > sizeof(reply))
 		rc = sizeof(reply);
 	return tell_reply(reply, (size_t)rc, status,
-			  "dxkctl send CTX show threads, pools, lanes, owners or commands; or "
-			  "see the application's manual");
+			  "dxkctl send CTX show threads, pools, lanes, owners, waiting or "
+			  "commands; or see the application's manual");
 }
 
 int ctl_tell(int argc, char **argv)

@@ -51,6 +51,14 @@ void instrumentation_show(struct json_object *object);
 struct json_object *waits(const struct ctx *ctx);
 
 /*
+ * Requests that wait, as [{"age_ms", "lane", "owner", ...}, ...]: NULL when that cannot be
+ * read.
+ */
+struct json_object *waiting(const struct ctx *ctx);
+/* As a table. */
+void waiting_show(struct json_object *all);
+
+/*
  * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
  * after a message.
  */

@@ -48,6 +48,7 @@ static const struct field fields[] = {
 	F(user_share, 1, 100),
 	F(prealloc_requests, 0, 1 << 21),
 	F(max_waiting, 0, 1 << 21),
+	F(wait_report_ms, 0, 86400000),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))

@@ -47,24 +47,28 @@ int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id)
 /* Most that are told by name. */
 #define RUNNING_MAX	499
 
-static void tell_running(unsigned int id, const struct dxk_running *r, unsigned int nr)
+static void tell_running(unsigned int ctx_id, const struct dxk_running *r, unsigned int nr)
 {
 	struct ctx ctx;
 	unsigned int i;
-	bool readable = !ctx_open(id, &ctx);
+	bool readable = !ctx_open(ctx_id, &ctx);
 
 	fprintf(stderr, "  %6s  %7s  %10s  %4s  %-18s  %-18s  %s\n", "worker", "tid",
 		"seconds", "lane", "executor", "owner", "param");
 	for (i = 0; i < nr; i++, r++) {
 		unsigned int lane = r->attrs & PXR_LANE0 ? 0 : r->attrs & PXR_LANE1 ? 1 :
 				    r->attrs & PXR_LANE2 ? 2 : 3;
-		char path[32], pid[16] = "-";
+		char path[32], id[16] = "-", pid[16] = "-";
 
-		snprintf(path, sizeof(path), "threads/%u/pid", r->thread);
-		if (readable)
-			(void)sysfs_read(ctx.dir, path, pid, sizeof(pid));
-		fprintf(stderr, "  %6u  %7s  %10.3f  %4u  0x%-16llx  0x%-16llx  0x%llx\n",
-			r->thread, pid, (double)r->age_ns / 1e9, lane,
+		/* One that waits has no worker. */
+		if (r->thread) {
+			snprintf(id, sizeof(id), "%u", r->thread);
+			snprintf(path, sizeof(path), "threads/%u/pid", r->thread);
+			if (readable)
+				(void)sysfs_read(ctx.dir, path, pid, sizeof(pid));
+		}
+		fprintf(stderr, "  %6s  %7s  %10.3f  %4u  0x%-16llx  0x%-16llx  0x%llx\n",
+			id, pid, (double)r->age_ns / 1e9, lane,
 			(unsigned long long)r->executor, (unsigned long long)r->owner,
 			(unsigned long long)r->param);
 	}
@@ -85,11 +89,28 @@ static unsigned long long refused_posts(unsigned int id)
 	return strtoull(text, NULL, 10);
 }
 
+/* Those that execute come first; @told of them are told of. */
+static void count_running(const struct dxk_running *r, unsigned int told, unsigned int nr,
+			  char *text, size_t size)
+{
+	unsigned int executing = 0;
+	int len;
+
+	while (executing < told && r[executing].thread)
+		executing++;
+	len = snprintf(text, size, "%u still %s", executing,
+		       executing == 1 ? "executes" : "execute");
+	if (nr > executing)
+		snprintf(text + len, size - (size_t)len, ", %u %s", nr - executing,
+			 nr - executing == 1 ? "waits" : "wait");
+}
+
 static int stop(const char *word, unsigned int mode, int64_t timeout)
 {
 	static struct dxk_running running[RUNNING_MAX];
 	unsigned long long refused, after;
-	unsigned int id, nr = 0;
+	unsigned int id, nr = 0, told;
+	char what[64];
 	int ctx, rc;
 
 	if (ctx_join(word, DXK_ACCESS_CONTROL, &ctx, &id))
@@ -106,13 +127,14 @@ static int stop(const char *word, unsigned int mode, int64_t timeout)
 		return DONE;
 	if (rc != -ETIMEDOUT && rc != -EINTR)
 		return fail("dxkctl doctor", "cannot stop it: %s", strerror(-rc));
+	told = nr < RUNNING_MAX ? nr : RUNNING_MAX;
+	count_running(running, told, nr, what, sizeof(what));
 	fail(mode == DXK_STOP_CANCEL ? "wait for them, or end their processes" :
 				       "wait on with the same command, or dxkctl stop --cancel CTX",
-	     "%s: %u still %s; the context goes on stopping",
-	     rc == -EINTR ? "interrupted" : "the time is up", nr,
-	     nr == 1 ? "executes" : "execute");
-	if (nr)
-		tell_running(id, running, nr < RUNNING_MAX ? nr : RUNNING_MAX);
+	     "%s: %s; the context goes on stopping",
+	     rc == -EINTR ? "interrupted" : "the time is up", what);
+	if (told)
+		tell_running(id, running, told);
 	return FAILED;
 }
 

@@ -285,6 +285,7 @@ static const struct section {
 	{ "lanes", show_lanes, NOT_YET },
 	{ "threads", show_threads, NULL },
 	{ "waits", show_waits, NULL },
+	{ "waiting", waiting_show, NULL },
 	{ "stats", show_plain, NOT_YET },
 	{ "instrumentation", instrumentation_show, NO_RIGHT },
 };
@@ -326,7 +327,7 @@ static bool wanted_sections(char **names, unsigned int *wanted)
 			;
 		if (i == SECTIONS) {
 			misuse("show: '%s' is none of policy, pools, lanes, threads, "
-			       "waits, stats, instrumentation", *names);
+			       "waits, waiting, stats, instrumentation", *names);
 			return false;
 		}
 		*wanted |= 1U << i;
@@ -340,6 +341,8 @@ static struct json_object *read_section(const struct ctx *ctx, const struct sect
 		return instrumentation(ctx);
 	if (!strcmp(s->name, "waits"))
 		return waits(ctx);
+	if (!strcmp(s->name, "waiting"))
+		return waiting(ctx);
 	return sysfs_dir(ctx->dir, s->name);
 }
 

@@ -54,6 +54,7 @@ static const struct row rows[] = {
 	ROW(user_share, 1, 100, RANGE, true),
 	ROW(prealloc_requests, 0, 1 << 21),
 	ROW(max_waiting, 0, 1 << 21),
+	ROW(wait_report_ms, 0, 86400000, RANGE, true),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -120,8 +121,7 @@ static void policy_tables_are_whole(struct kunit *test)
 	u32 at, i, first = offsetof(struct dxk_policy, sched_mode);
 
 	KUNIT_EXPECT_EQ(test, dxk_fields_nr, ARRAY_SIZE(rows));
-	/* and what is reserved */
-	KUNIT_EXPECT_EQ(test, first + 4 * (ARRAY_SIZE(rows) + 1), sizeof(struct dxk_policy));
+	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), sizeof(struct dxk_policy));
 	for (i = 0, at = first; i < ARRAY_SIZE(rows); i++, at += 4) {
 		KUNIT_EXPECT_EQ(test, rows[i].at, at);
 		KUNIT_EXPECT_EQ(test, dxk_fields[i].offset, at);
@@ -164,6 +164,7 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.user_share, 75);
 	KUNIT_EXPECT_EQ(test, p.prealloc_requests, 64);
 	KUNIT_EXPECT_EQ(test, p.on_block | p.order | p.log_full | p.report_age_ms, 0);
+	KUNIT_EXPECT_EQ(test, p.wait_report_ms, 0);
 	KUNIT_EXPECT_EQ(test, p.dispatch_interval_ms | p.sample_interval_ms, 0);
 }
 

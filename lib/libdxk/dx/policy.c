@@ -61,7 +61,7 @@ static const struct field {
 	FIELD(TPUserShare, user_share, 75),
 	FIELD(TPPreallocRequests, prealloc_requests, 64),
 	FIELD(TPMaxWaiting, max_waiting, 0),
-	FIELD(TPReserved, reserved, 0),
+	FIELD(TPWaitReport, wait_report_ms, 0),
 #undef FIELD
 };
 

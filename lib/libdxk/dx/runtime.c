@@ -346,7 +346,7 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 	return mte;
 }
 
-/* Stop, and if the time was not enough, who still executes what (DX-114). */
+/* Stop, and if the time was not enough, who still executes what, and what waits (DX-114). */
 static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 {
 	struct dxk_running running[64];
@@ -354,13 +354,20 @@ static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 	int rc;
 
 	rc = dxk_ctx_stop_report(mte->ctx, mode, timeout_ns, running, 64, &nr);
-	for (i = 0; i < nr && i < 64; i++)
-		dx_log_own(mte, "worker %u still executes a request of %#llx for %#llx, since %llu ms",
-			     running[i].thread, (unsigned long long)running[i].executor,
-			     (unsigned long long)running[i].owner,
-			     (unsigned long long)running[i].age_ns / 1000000);
+	for (i = 0; i < nr && i < 64; i++) {
+		const struct dxk_running *r = &running[i];
+		unsigned long long executor = r->executor, owner = r->owner;
+		unsigned long long ms = r->age_ns / 1000000;
+
+		if (r->thread)
+			dx_log_own(mte, "worker %u still executes a request of %#llx for %#llx, "
+				   "since %llu ms", r->thread, executor, owner, ms);
+		else
+			dx_log_own(mte, "a request of %#llx for %#llx waits, since %llu ms",
+				   executor, owner, ms);
+	}
 	if (nr > 64)
-		dx_log_own(mte, "and so do %u others", nr - 64);
+		dx_log_own(mte, "and there are %u others", nr - 64);
 	return rc < 0 ? rc : 0;
 }
 

@@ -145,7 +145,8 @@ enum DXLogWriter {
  * @TPPreallocRequests: requests that Start allocates
  * @TPMaxWaiting: most requests that wait at a time, of those that are posted waiting; 0:
  *	none waits
- * @TPReserved: 0
+ * @TPWaitReport: milliseconds after which a request that waits is reported, and again after
+ *	each such time, unless it has %PXR_QUIET; 0 for never
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -185,7 +186,7 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPUserShare;
 	uint32_t TPPreallocRequests;
 	uint32_t TPMaxWaiting;
-	uint32_t TPReserved;
+	uint32_t TPWaitReport;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 
@@ -1054,7 +1055,8 @@ typedef struct RQOptions {
  * @executor: see PostARequest()
  * @owner: see PostARequest()
  * @priority: see PostARequest()
- * @flags: see PostARequest(), and %PXR_FAIL_FAST. The bits for what @options says are added
+ * @flags: see PostARequest(), %PXR_FAIL_FAST and %PXR_QUIET. The bits for what @options says
+ *	are added
  * @options: what it has
  *
  * Return: as PostARequest(); -EEXIST, -EOPNOTSUPP: TPMaxWaiting is 0, and what struct

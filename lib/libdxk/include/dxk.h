@@ -239,7 +239,7 @@ int dxk_ctx_stop(int ctx, unsigned int mode, int64_t timeout_ns);
  * @mode: enum dxk_stop_mode
  * @timeout_ns: how long to wait for requests that execute
  * @running: out, after -ETIMEDOUT or -EINTR, one element for each worker that
- *	still executes, by thread id
+ *	still executes, by thread id, then for requests that wait, at most 64
  * @nr: room at @running, 0..499
  * @nr_running: out, how many there are, which may be more than @nr; else 0; or %NULL
  *

@@ -13,14 +13,14 @@
 /* --- the requests --------------------------------------------------------------- */
 
 /*
- * The request @name. It needs no room in the Ready Pool that is not there: then it begins as one
- * that waits for a time which has come.
+ * The request @name, which may wait for as long as nobody writes. It needs no room in the Ready
+ * Pool that is not there: then it begins as one that waits for a time which has come.
  */
 static int post(Dispatcher *d, void *name, Runnable *executor, int priority, const RQWait *wait)
 {
 	RQPost post = {
 		.pOObject = d, .pXObject = executor, .pPObject = name,
-		.RQEPriority = priority, .RQEAttrs = PXR_REJOIN | PXR_LANE0,
+		.RQEPriority = priority, .RQEAttrs = PXR_REJOIN | PXR_LANE0 | PXR_QUIET,
 	};
 	RQOptions options = { .pName = name };
 	int rc;

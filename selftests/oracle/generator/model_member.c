@@ -14,7 +14,7 @@ static long post_entry(const struct model *m, const struct ctx *c,
 		return -EINVAL;
 	if (e->attrs & PXR_FD && e->fd != FILE_FD)
 		return e->fd == CTL_FD ? -ELOOP : -EBADF;
-	if (e->attrs & ~0x377fU)
+	if (e->attrs & ~0xf77fU)
 		return -EOPNOTSUPP;
 	if (lanes & (lanes - 1))
 		return -EINVAL;
@@ -29,7 +29,8 @@ static long post_entry(const struct model *m, const struct ctx *c,
 		return -ENODEV;
 	}
 	/* they need a longer element */
-	return e->attrs & (PXR_NAMED | PXR_WAIT | PXR_EXPIRE) ? -EINVAL : 0;
+	return e->attrs & (PXR_NAMED | PXR_WAIT | PXR_EXPIRE | PXR_QUIET | PXR_FAIL_FAST) ?
+	       -EINVAL : 0;
 }
 
 static void post(struct model *model, struct proc *p, struct member *m)

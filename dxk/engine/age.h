@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * What is told of requests that wait: of all, when somebody asks, and of those that have
+ * waited for long.
+ *
+ * Each line of dxk_waits is in the order in which something was last heard of its requests:
+ * they came into it, or were due, and went to its end again. So those that are due stand in
+ * front, and a look costs a step for each of them, however many wait behind.
+ *
+ * Not an alarm of each wait: thread 700 would wake for it, a stall would go untold, for the
+ * tree of alarms is what idle workers have to hope for, and each wait would pay for the tree.
+ */
+#ifndef _DXK_ENGINE_AGE_H
+#define _DXK_ENGINE_AGE_H
+
+#include "engine/os.h"
+
+struct dxk_engine;
+
+/* Most requests that one lock hold copies, or finds to be due. */
+#define DXK_WAITING_MAX	64
+
+/**
+ * struct dxk_waiting - a request that waits, or did a moment ago
+ */
+struct dxk_waiting {
+	/** @executor: as posted */
+	u64 executor;
+	/** @owner: the cookie of its owner */
+	u64 owner;
+	/** @param: as posted */
+	u64 param;
+	/** @name: if @named */
+	u64 name;
+	/** @awaits: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests */
+	u64 awaits;
+	/** @since: os_clock() when it began to wait */
+	unsigned long since;
+	/** @space: the number of that of @owner and @awaits */
+	u32 space;
+	/** @attrs: PXR_* bits */
+	u32 attrs;
+	/** @wait: DXK_WAIT_* bits */
+	u32 wait;
+	/** @turn: turns of it that ended with a wait */
+	u32 turn;
+	/** @kind: enum dxk_kind */
+	u8 kind;
+	/** @named: it has a name */
+	bool named;
+	/** @ripe: what it waits for has happened, and there is no room in the Ready Pool */
+	bool ripe;
+};
+
+u32 dxk_waiting_look(struct dxk_engine *e, struct dxk_waiting *seen, u32 max, u32 *all);
+u32 dxk_waiting_due(struct dxk_engine *e, unsigned long limit, struct dxk_waiting *due,
+		    u32 max, bool *more);
+
+#endif /* _DXK_ENGINE_AGE_H */

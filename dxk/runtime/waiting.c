@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Requests that wait, as words: see waiting.h.
+ */
+#include <linux/jiffies.h>
+#include <linux/kernel.h>
+
+#include "engine/os.h"
+#include "engine/request.h"
+#include "runtime/waiting.h"
+
+/** dxk_waiting_age_ms - for how long it waits */
+u32 dxk_waiting_age_ms(const struct dxk_waiting *w)
+{
+	return jiffies_to_msecs(jiffies - w->since);
+}
+
+static u32 dxk_waiting_sources(u32 wait, char *text, u32 len)
+{
+	static const struct {
+		u32 bit;
+		const char *name;
+	} sources[] = {
+		{ DXK_WAIT_TIME, "time" },
+		{ DXK_WAIT_CALL, "call" },
+		{ DXK_WAIT_FILE, "file" },
+		{ DXK_WAIT_RESULT, "result" },
+		{ DXK_WAIT_JOIN, "join" },
+	};
+	const char *comma = "";
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		if (!(wait & sources[i].bit))
+			continue;
+		len += scnprintf(text + len, DXK_WAITING_TEXT - len, "%s%s", comma,
+				 sources[i].name);
+		comma = ",";
+	}
+	return len;
+}
+
+/**
+ * dxk_waiting_text - what it is, and what it waits for
+ * @w: the request
+ * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
+ */
+void dxk_waiting_text(const struct dxk_waiting *w, char *text)
+{
+	u32 len = scnprintf(text, DXK_WAITING_TEXT, "lane %d owner %u:%#llx executor %#llx ",
+			    dxk_lane_of(w->attrs), w->space, w->owner, w->executor);
+
+	if (w->named)
+		len += scnprintf(text + len, DXK_WAITING_TEXT - len, "name %#llx ", w->name);
+	len += scnprintf(text + len, DXK_WAITING_TEXT - len, "kind %s turn %u for ",
+			 w->kind == DXK_KERNEL ? "kernel" : "user", w->turn);
+	if (w->ripe) {
+		scnprintf(text + len, DXK_WAITING_TEXT - len, "room");
+		return;
+	}
+	len = dxk_waiting_sources(w->wait, text, len);
+	if (w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+		scnprintf(text + len, DXK_WAITING_TEXT - len, " of %u:%#llx", w->space,
+			  w->awaits);
+}
+
+/** dxk_waiting_running - as what Stop still waits for (DX-114) */
+void dxk_waiting_running(const struct dxk_waiting *w, struct dxk_running *out)
+{
+	*out = (struct dxk_running) {
+		.executor = w->executor,
+		.owner = w->owner,
+		.param = w->param,
+		.age_ns = jiffies_to_nsecs(jiffies - w->since),
+		.attrs = w->attrs,
+	};
+}

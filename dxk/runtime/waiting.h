@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests that wait, as words: for reports, commands and sysfs.
+ */
+#ifndef _DXK_RUNTIME_WAITING_H
+#define _DXK_RUNTIME_WAITING_H
+
+#include <linux/types.h>
+
+#include "engine/age.h"
+
+struct dxk_running;
+
+/* Room for the words of one. */
+#define DXK_WAITING_TEXT	256
+
+u32 dxk_waiting_age_ms(const struct dxk_waiting *w);
+void dxk_waiting_text(const struct dxk_waiting *w, char *text);
+void dxk_waiting_running(const struct dxk_waiting *w, struct dxk_running *out);
+
+#endif /* _DXK_RUNTIME_WAITING_H */
