@@ -467,6 +467,14 @@ enum dxk_order {
  *	have names (EOPNOTSUPP). It also sizes the hash of names
  * @wait_report_ms: the Monitor reports a request that waits for longer, once in each such
  *	time, unless it has %PXR_QUIET; 0..86400000, default 0: none. Dynamic
+ * @min_threads: workers of each kind that the crew begins with, and keeps, no more than
+ *	@max_threads and @kernel_threads have places for; 0..499, default 0: as many as these.
+ *	More start while requests are Ready, and no worker of the kind is idle. A user worker
+ *	that joins unasked for is taken as long as there are places. With CMLS it is what
+ *	the lanes need. Dynamic
+ * @spare_idle_ms: how long a worker above @min_threads is idle before it is to leave, which
+ *	the Monitor looks for: a user worker's fetch gets ESHUTDOWN; 0..86400000, default
+ *	10000, 0: it stays. Dynamic
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -512,6 +520,8 @@ struct dxk_policy {
 	__u32 prealloc_requests;
 	__u32 max_waiting;
 	__u32 wait_report_ms;
+	__u32 min_threads;
+	__u32 spare_idle_ms;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -631,12 +641,14 @@ struct dxk_member_create {
  * @size: sizeof(struct dxk_crew_wait)
  * @flags: 0
  * @deadline: 0 only asks
- * @workers: out, free places for user workers
+ * @workers: out, user workers that are needed now: free places, up to min_threads; beyond,
+ *	as many as requests wait, while none is idle
  * @spares: out, user spares that are needed now: requests wait that a sleeping
  *	worker keeps from running, and all spares there are have work
  *
  * For the thread of a process that starts its workers. Returns the sum of both, 0 at
- * the deadline. Whoever attaches first gets a place. EINTR; ESHUTDOWN when the context
+ * the deadline. Several such threads are told of the same need. Whoever attaches first gets
+ * a place. EINTR; ESHUTDOWN when the context
  * was not started or has ended. While a Stop drains it, a worker that died may still
  * have to be replaced; with nothing left to execute there is no use for threads.
  */

@@ -504,10 +504,25 @@ bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
 	spin_lock(&e->lock);
 	dormant = !asked && dxk_crew_all_idle(e) && !p->sample_interval_ms &&
 		  !(p->report_age_ms && e->nr[DXK_AT_WORK]) &&
-		  !(p->wait_report_ms && e->nr[DXK_AT_WAIT]);
+		  !(p->wait_report_ms && e->nr[DXK_AT_WAIT]) && !dxk_has_surplus(e);
 	e->dormant[DXK_MONITOR] = dormant;
 	spin_unlock(&e->lock);
 	return dormant;
+}
+
+/**
+ * dxk_retire - have workers leave that are too many and have been idle for long (AG-32)
+ * @e: the engine
+ * @limit: for longer than that, of os_clock()
+ */
+void dxk_retire(struct dxk_engine *e, unsigned long limit)
+{
+	struct dxk_retire_op r = { .limit = limit };
+
+	do {
+		dxk_perform(e, &r.op, dxk_retire_run);
+		os_yield();
+	} while (r.more);
 }
 
 /* --- owners ---------------------------------------------------------------- */

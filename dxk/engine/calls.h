@@ -42,6 +42,7 @@ void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy);
 void dxk_tick(struct dxk_engine *e);
 bool dxk_scheduler_rest(struct dxk_engine *e);
 bool dxk_monitor_rest(struct dxk_engine *e, bool asked);
+void dxk_retire(struct dxk_engine *e, unsigned long limit);
 
 void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space);
 

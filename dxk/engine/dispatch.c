@@ -189,7 +189,7 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 		}
 		if (dxk_ready_empty(&e->ready))
 			return;
-		if (unlikely(e->policy.on_block))
+		if (unlikely(dxk_may_relieve(e)))
 			dxk_relieve(e, wakes);
 		/* Whom an entry that became free let in may be of the kind before. */
 	} while (unlikely(e->ready.seq != entries));

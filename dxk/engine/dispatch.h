@@ -43,7 +43,7 @@ static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	bool some = !dxk_ready_empty(&e->ready);
 
-	if (e->owners.freed || (some && e->policy.on_block) ||
+	if (e->owners.freed || (some && dxk_may_relieve(e)) ||
 	    dxk_kind_waits(e, DXK_USER) || dxk_kind_waits(e, DXK_KERNEL))
 		dxk_dispatch_all(e, wakes);
 	else if (some)

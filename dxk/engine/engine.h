@@ -164,6 +164,15 @@ static inline bool dxk_cmls(const struct dxk_engine *e)
 	return e->policy.sched_mode & TPOOL_MODE_CMLS;
 }
 
+/**
+ * dxk_may_relieve - may others be found, or called for, than idle workers, for what is Ready?
+ * @e: the engine, locked
+ */
+static inline bool dxk_may_relieve(const struct dxk_engine *e)
+{
+	return e->policy.on_block | e->policy.min_threads;
+}
+
 /** dxk_draining - Stop(drain): what is under way is finished */
 static inline bool dxk_draining(const struct dxk_engine *e)
 {

@@ -88,11 +88,14 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		return;
 	list_add_tail(&m->fellows, &e->crew.members);
 	e->crew.present++;
+	if (m->spare || e->policy.min_threads)
+		e->crew.promised = false;
 	if (m->spare) {
 		e->crew.spares[m->kind]++;
-		e->crew.promised = false;
 	} else {
 		e->crew.workers[m->kind]++;
+		e->crew.coming[m->kind]++;
+		m->coming = true;
 	}
 	dxk_crew_set_lanes(e);
 	dxk_call_control(e, DXK_MONITOR, wakes);

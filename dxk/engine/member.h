@@ -84,6 +84,8 @@ struct dxk_member {
 	bool told;
 	/** @leaving: (L) takes no more work: the crew shrinks */
 	bool leaving;
+	/** @coming: (L) a worker that has not asked for work yet */
+	bool coming;
 	/** @attached: (L) counts as a member of the crew */
 	bool attached;
 	/**
@@ -235,6 +237,8 @@ struct dxk_crew {
 	 * spares
 	 */
 	u32 workers[DXK_KINDS];
+	/** @coming: (L) by kind: of these, how many have not asked for work yet */
+	u32 coming[DXK_KINDS];
 	/** @present: (L) workers of both kinds, leaving ones and spares included */
 	u32 present;
 	/**
@@ -264,7 +268,7 @@ struct dxk_crew {
 	struct list_head managers;
 	/** @members: (L) attached workers, but see struct dxk_purges */
 	struct list_head members;
-	/** @promised: (L) one was told that spares are needed and has not come back */
+	/** @promised: (L) one was told that more are needed, and has not come back */
 	bool promised;
 	/** @clients: (L) members that are no workers, once they are engaged */
 	u32 clients;
@@ -298,6 +302,30 @@ static inline void dxk_crew_engage(struct dxk_crew *crew, struct dxk_member *m)
 		return;
 	m->engaged = true;
 	crew->clients++;
+}
+
+/** dxk_crew_has_come - a worker asks for work, or will not */
+static inline void dxk_crew_has_come(struct dxk_crew *crew, struct dxk_member *m)
+{
+	if (likely(!m->coming))
+		return;
+	m->coming = false;
+	crew->coming[m->kind]--;
+}
+
+/** dxk_crew_places - most workers of a kind */
+static inline u32 dxk_crew_places(const struct dxk_policy *policy, u32 kind)
+{
+	return kind == DXK_KERNEL ? policy->kernel_threads :
+				    policy->max_threads - policy->kernel_threads;
+}
+
+/** dxk_crew_least - those of them that the crew begins with, and keeps (AG-32) */
+static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
+{
+	u32 places = dxk_crew_places(policy, kind);
+
+	return policy->min_threads ? min(policy->min_threads, places) : places;
 }
 
 static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)

@@ -248,7 +248,10 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 /** dxk_next_run - a worker's turn */
 void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
-	dxk_next_continue(e, container_of(op, struct dxk_next_op, op), wakes);
+	struct dxk_next_op *n = container_of(op, struct dxk_next_op, op);
+
+	dxk_crew_has_come(&e->crew, n->m);
+	dxk_next_continue(e, n, wakes);
 }
 
 /* What it may cost to complete a batch. */
@@ -477,6 +480,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	if (l->more)
 		return;
 	m->held = 0;
+	dxk_crew_has_come(&e->crew, m);
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
 		list_del_init(&m->fellows);
 		e->crew.present--;
@@ -506,6 +510,7 @@ static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wak
 	struct dxk_next_op *n;
 
 	m->leaving = true;
+	dxk_crew_has_come(&e->crew, m);
 	e->crew.workers[m->kind]--;
 	dxk_crew_set_lanes(e);
 	list_for_each_entry(n, &e->crew.idle[m->kind], w.link) {

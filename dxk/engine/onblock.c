@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Helpers, spares, and those who start spares: see onblock.h.
+ * Helpers, spares, a crew that grows, and those who start workers: see onblock.h.
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
@@ -134,8 +134,80 @@ u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind)
 	return nr;
 }
 
+/* --- a crew that grows and shrinks -------------------------------------------- */
+
+static u32 dxk_wanted_workers(const struct dxk_engine *e, u32 kind)
+{
+	const struct dxk_crew *crew = &e->crew;
+	u32 places = dxk_crew_places(&e->policy, kind), have = crew->workers[kind];
+	u32 least = dxk_crew_least(&e->policy, kind), ready;
+
+	if (have < least)
+		return least - have;
+	if (have >= places || crew->nr_idle[kind] || e->cancelling)
+		return 0;
+	ready = dxk_ready_nr(&e->ready, kind);
+	return ready > crew->coming[kind] ? min(ready - crew->coming[kind], places - have) : 0;
+}
+
+/** dxk_workers_wanted - how many more workers of a kind there is use for (AG-32) */
+u32 dxk_workers_wanted(struct dxk_engine *e, enum dxk_kind kind)
+{
+	u32 nr;
+
+	spin_lock(&e->lock);
+	nr = dxk_wanted_workers(e, kind);
+	spin_unlock(&e->lock);
+	return nr;
+}
+
+/** dxk_has_surplus - are there workers that are to leave once they are idle for long? */
+bool dxk_has_surplus(const struct dxk_engine *e)
+{
+	u32 kind;
+
+	lockdep_assert_held(&e->lock);
+
+	for (kind = 0; kind < DXK_KINDS && e->policy.spare_idle_ms; kind++)
+		if (e->crew.workers[kind] > dxk_crew_least(&e->policy, kind))
+			return true;
+	return false;
+}
+
+static bool dxk_retire_kind(struct dxk_engine *e, u32 kind, unsigned long limit,
+			    struct dxk_wakes *wakes)
+{
+	struct list_head *idle = &e->crew.idle[kind];
+
+	while (e->crew.workers[kind] > dxk_crew_least(&e->policy, kind) && !list_empty(idle)) {
+		struct dxk_next_op *n = list_last_entry(idle, struct dxk_next_op, w.link);
+
+		if (os_clock() - n->m->since <= limit)
+			break;
+		if (!dxk_afford(wakes, 1))
+			return false;
+		n->m->leaving = true;
+		e->crew.workers[kind]--;
+		n->err = -ESHUTDOWN;
+		dxk_waiter_finish(&n->w, wakes);
+	}
+	return true;
+}
+
+/* Workers leave that are too many. To be performed again while there is more. */
+void dxk_retire_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_retire_op *r = container_of(op, struct dxk_retire_op, op);
+
+	r->more = !dxk_retire_kind(e, DXK_USER, r->limit, wakes) ||
+		  !dxk_retire_kind(e, DXK_KERNEL, r->limit, wakes);
+	dxk_crew_set_lanes(e);
+}
+
+/* --- all of them ---------------------------------------------------------------- */
+
 /**
- * dxk_relieve - have helpers or spares do what sleeping workers leave undone
+ * dxk_relieve - have helpers, spares or more workers do what the crew leaves undone
  * @e: the engine, locked; something is Ready that no idle worker can take
  * @wakes: gets the wake-ups
  */
@@ -160,7 +232,7 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 				break;
 		}
 	}
-	if (dxk_wanted(e, DXK_KERNEL)) {
+	if (dxk_wanted(e, DXK_KERNEL) || dxk_wanted_workers(e, DXK_KERNEL)) {
 		e->dormant[DXK_MONITOR] = false;
 		wakes->kick |= BIT(DXK_MONITOR);
 	}
@@ -172,17 +244,19 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 /* Fill in what there is use for. Return: is there any? */
 static bool dxk_crew_ask(const struct dxk_engine *e, struct dxk_crew_op *c)
 {
-	const struct dxk_policy *p = &e->policy;
-	u32 have = p->kernel_threads + e->crew.workers[DXK_USER];
-
 	c->workers = 0;
 	c->spares = 0;
 	if (dxk_out_of_work(e))
 		return false;
-	if (p->max_threads > have)
-		c->workers = p->max_threads - have;
+	c->workers = dxk_wanted_workers(e, DXK_USER);
 	c->spares = dxk_wanted(e, DXK_USER);
 	return c->workers || c->spares;
+}
+
+/* Will there soon be somebody who can run what is Ready? */
+static bool dxk_is_promise(const struct dxk_engine *e, const struct dxk_crew_op *c)
+{
+	return c->spares || (c->workers && e->policy.min_threads);
 }
 
 /** dxk_tell_managers - end the sleep of those who wait for a use for threads */
@@ -195,7 +269,7 @@ void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
 		if (!dxk_crew_ask(e, c) || !dxk_afford_or_owe(e, wakes, 1))
 			return;
-		e->crew.promised |= !!c->spares;
+		e->crew.promised |= dxk_is_promise(e, c);
 		dxk_waiter_finish(&c->w, wakes);
 	}
 }
@@ -228,6 +302,6 @@ void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 		list_add_tail(&c->w.link, &e->crew.managers);
 		return;
 	}
-	e->crew.promised |= !!c->spares;
+	e->crew.promised |= dxk_is_promise(e, c);
 	dxk_waiter_finish(&c->w, wakes);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What a worker that sleeps in a call leaves undone (policy on_block).
+ * What a worker that sleeps in a call leaves undone (policy on_block), and for what there
+ * are too few workers (policy min_threads).
  *
  * A request that is executed in its place is "extra": nested in the sleeping worker
  * itself, its helper, or by a spare worker. It counts in its lane as any other does,
@@ -10,6 +11,11 @@
  *
  * Spares are workers of their own kind: parked until more workers sleep than there
  * are extra requests, so that as many run as the crew has without them.
+ *
+ * A crew that begins with fewer workers than it has places for grows while requests are
+ * Ready and no worker of the kind is idle, by one for each such request that no worker is on
+ * its way for. What is Ready beside an idle worker is what lanes hold back, and is to wait.
+ * Workers that are too many leave, the one first that has been idle for longest.
  */
 #ifndef _DXK_ENGINE_ONBLOCK_H
 #define _DXK_ENGINE_ONBLOCK_H
@@ -32,7 +38,7 @@ struct dxk_crew_op {
 	struct dxk_waiter w;
 	/** @wait: may sleep */
 	bool wait;
-	/** @workers: free places for user workers */
+	/** @workers: user workers that are needed */
 	u32 workers;
 	/** @spares: user spares that are needed */
 	u32 spares;
@@ -40,14 +46,29 @@ struct dxk_crew_op {
 	int err;
 };
 
+/**
+ * struct dxk_retire_op - workers that are too many, and have been idle for long, leave
+ */
+struct dxk_retire_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @limit: for longer than that, of os_clock() */
+	unsigned long limit;
+	/** @more: out: there may be more of them */
+	bool more;
+};
+
 void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 bool dxk_spare_turn(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes);
 u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind);
+u32 dxk_workers_wanted(struct dxk_engine *e, enum dxk_kind kind);
+bool dxk_has_surplus(const struct dxk_engine *e);
 void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 dxk_op_fn dxk_crew_wait_run;
+dxk_op_fn dxk_retire_run;
 
 #endif /* _DXK_ENGINE_ONBLOCK_H */

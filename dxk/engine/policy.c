@@ -54,6 +54,8 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("prealloc_requests", prealloc_requests, 0, 2 * ENTRIES_MAX),
 	FIELD("max_waiting", max_waiting, 0, 2 * ENTRIES_MAX),
 	FIELD("wait_report_ms", wait_report_ms, 0, 86400000, DYNAMIC),
+	FIELD("min_threads", min_threads, 0, DXK_ID_WORKER_MAX, DYNAMIC),
+	FIELD("spare_idle_ms", spare_idle_ms, 0, 86400000, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -85,6 +87,7 @@ void dxk_policy_default(struct dxk_policy *policy, u32 threads)
 		.max_spares = 8,
 		.user_share = 75,
 		.prealloc_requests = DXK_BATCH_MAX,
+		.spare_idle_ms = 10000,
 	};
 }
 
@@ -100,12 +103,15 @@ static int dxk_field_check(const struct dxk_field *f, u32 value)
 #define BAD(_policy, _member) \
 	((_policy)->bad_field = offsetof(struct dxk_policy, _member), -EINVAL)
 
-/* With CMLS every lane that is on needs a resource, and so does lane 3 (DX-76). */
+/*
+ * With CMLS every lane that is on needs a resource, and so does lane 3 (DX-76). Of workers
+ * there may be no more than the crew keeps.
+ */
 static int dxk_policy_check_lanes(struct dxk_policy *p)
 {
 	u32 workers[DXK_KINDS] = {
-		[DXK_KERNEL] = p->kernel_threads,
-		[DXK_USER] = p->max_threads - p->kernel_threads,
+		[DXK_KERNEL] = dxk_crew_least(p, DXK_KERNEL),
+		[DXK_USER] = dxk_crew_least(p, DXK_USER),
 	};
 	u32 kind, l, q = 0;
 
@@ -127,6 +133,8 @@ static int dxk_policy_check_lanes(struct dxk_policy *p)
 			q += dxk_lanes_quota(workers[kind], p->lane_pct[l]);
 		if (q < workers[kind])
 			continue;
+		if (workers[kind] < dxk_crew_places(p, kind))
+			return BAD(p, min_threads);
 		return kind == DXK_KERNEL ? BAD(p, kernel_threads) :
 					    BAD(p, max_threads);
 	}

@@ -196,6 +196,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(prealloc_requests),
 		FIELD(max_waiting),
 		FIELD(wait_report_ms),
+		FIELD(min_threads),
+		FIELD(spare_idle_ms),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

@@ -92,7 +92,7 @@ static void check_owners(const struct dxk_engine *e)
 
 struct crew {
 	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
-	u32 asleep[DXK_KINDS], extra[DXK_KINDS];
+	u32 asleep[DXK_KINDS], extra[DXK_KINDS], coming[DXK_KINDS];
 	u32 present, clients, clients_asleep, resting, clients_resting;
 };
 
@@ -123,6 +123,9 @@ static void count_actor(struct crew *c, struct actor *a)
 	c->present++;
 	c->workers[m->kind] += !m->leaving && !m->spare;
 	c->spares[m->kind] += m->spare;
+	c->coming[m->kind] += m->coming;
+	if (m->coming && ((a->next && actor_queued(&a->next->w)) || m->held || m->leaving))
+		sim_fail("%u has come, and counts as on its way", m->id);
 }
 
 static void check_crew(const struct dxk_engine *e, struct crew *c)
@@ -139,6 +142,7 @@ static void check_crew(const struct dxk_engine *e, struct crew *c)
 		check_count("idle workers", crew->nr_idle[kind], c->idle[kind]);
 		check_count("parked spares", crew->nr_parked[kind], c->parked[kind]);
 		check_count("spares", crew->spares[kind], c->spares[kind]);
+		check_count("workers on their way", crew->coming[kind], c->coming[kind]);
 		check_count("workers asleep", crew->asleep[kind], c->asleep[kind]);
 		check_count("extra requests", crew->extra[kind], c->extra[kind]);
 		check_count("extra requests at work", model.extra[kind], c->extra[kind]);
@@ -311,11 +315,18 @@ static void check_stop(const struct dxk_engine *e, const struct crew *c)
 static void check_managers(const struct dxk_engine *e, const struct crew *c)
 {
 	const struct dxk_policy *p = &e->policy;
+	u32 workers = c->workers[DXK_USER], ready = 0, i;
 
-	if (list_empty(&e->crew.managers) || stopped_running(e))
+	if (list_empty(&e->crew.managers) || stopped_running(e) ||
+	    p->max_threads <= p->kernel_threads + workers)
 		return;
-	if (p->max_threads > p->kernel_threads + c->workers[DXK_USER])
+	if (!p->min_threads || workers < p->min_threads)
 		sim_fail("a manager sleeps and there are places for workers");
+	for (i = 0; i < MODEL_REQUESTS; i++)
+		ready += model.rq[i].state == DXK_READY && model.rq[i].kind == DXK_USER;
+	if (ready > c->coming[DXK_USER] && !c->idle[DXK_USER] && !e->cancelling)
+		sim_fail("a manager sleeps and %u requests are Ready, %u workers on their way",
+			 ready, c->coming[DXK_USER]);
 }
 
 static bool waiting_for_files(void)

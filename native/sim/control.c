@@ -158,7 +158,9 @@ static void crew_review(void)
 	crew_reap();
 	crew_shrink(DXK_KERNEL, kernel);
 	crew_shrink(DXK_USER, e->policy.max_threads - kernel);
-	while (READ_ONCE(e->crew.workers[DXK_KERNEL]) < kernel)
+	if (e->policy.min_threads && e->policy.spare_idle_ms)
+		dxk_retire(e, e->policy.spare_idle_ms);
+	while (dxk_workers_wanted(e, DXK_KERNEL))
 		if (!actor_spawn_kernel(false))
 			break;
 	while (more-- && dxk_spares_wanted(e, DXK_KERNEL))

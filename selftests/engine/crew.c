@@ -165,4 +165,66 @@ TEST(both_kinds)
 	dxt_down(&t);
 }
 
+/* Ends what is held of an owner. */
+static int end_all(const struct dxt *t, uint64_t owner)
+{
+	return dxk_cancel_owner(t->member, owner, NULL);
+}
+
+/*
+ * AG-32, AG-33, R-15: kernel workers begin with min_threads, grow by need up to their places,
+ * where what is beyond waits for one to return, and leave once they are idle for long.
+ */
+TEST(kernel_crew_by_need)
+{
+	enum { LEAST = 2, PLACES = 6 };
+	struct dxk_policy p;
+	struct dxt t;
+	uint64_t nap;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = t.policy.kernel_threads = PLACES;
+	t.policy.min_threads = LEAST;
+	t.policy.spare_idle_ms = 50;
+	t.policy.monitor_interval_ms = 10;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxk_executor_find(t.ctl, "sleep", &nap));
+	EXPECT_EQ(LEAST, dxt_num(&t, "pools/thread_use"));
+	for (i = 0; i < PLACES; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, i < LEAST ? 1 : 2, nap, 60 * 1000 * 1000,
+				       PXR_KERNEL, 0, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == PLACES));
+	EXPECT_EQ(PLACES, dxt_num(&t, "pools/thread_use"));
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 3, nap, 60 * 1000 * 1000, PXR_KERNEL, 0, NULL));
+	EXPECT_EQ(2, dxt_num(&t, "pools/ready_use"));
+	/* four return, two of them to those that wait: two are too many */
+	EXPECT_LE(0, end_all(&t, 2));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 4));
+	EXPECT_EQ(0, dxt_num(&t, "pools/ready_use"));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 4));
+	EXPECT_LE(0, end_all(&t, 1));
+	EXPECT_LE(0, end_all(&t, 3));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == LEAST));
+	/* and their threads end */
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_kthreads(&t) == 3 + LEAST));
+	/* the policy asks for more, and for fewer */
+	p = t.policy;
+	p.min_threads = LEAST + 1;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == LEAST + 1));
+	p.min_threads = 1;
+	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	/* it grows while Stop drains as well */
+	for (i = 0; i < 3; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 1, nap, 60 * 1000 * 1000, PXR_KERNEL, 0, NULL));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 0));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_busy") == 3));
+	EXPECT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, -1));
+	EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN

@@ -152,6 +152,76 @@ TEST(grow_and_shrink)
 	dxt_gate_free(h.gate);
 }
 
+/* Of so many threads so many begin. */
+static MTExecutive *executive_of(unsigned int least, unsigned int most)
+{
+	ThreadManagerPolicy policy = policy_of(most, 0);
+
+	policy.TPMinThreads = least;
+	policy.TPSpareIdle = 50;
+	return made(&policy);
+}
+
+static int set_least(MTExecutive *mte, unsigned int least)
+{
+	ThreadManagerPolicy policy;
+	int rc = MTExecutiveGetPolicy(mte, &policy);
+
+	policy.TPMinThreads = least;
+	return rc ? rc : MTExecutiveSetPolicy(mte, &policy, NULL);
+}
+
+static bool posted(struct hold *h, unsigned int nr)
+{
+	while (nr--)
+		if (PostARequest(h, &h->base, h, 0, PXR_REJOIN))
+			return false;
+	return true;
+}
+
+/*
+ * AG-32, AG-33, R-15: worker threads begin with TPMinThreads, grow by need up to TPMaxThreads
+ * and no further; what is beyond waits, and is executed when one returns. They leave once they
+ * are idle for long.
+ */
+TEST(grow_by_need)
+{
+	enum { LEAST = 10, SOME = 50, MOST = 100 };
+	struct hold h = { { hold }, dxt_gate_new() }, one = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive_of(LEAST, MOST);
+	struct dxt t = { 0 };
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	EXPECT_EQ(LEAST, dxt_num(&t, "pools/thread_use"));
+	ASSERT_TRUE(posted(&one, 1));
+	ASSERT_TRUE(posted(&h, SOME - 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, h.gate->entered == SOME - 1));
+	EXPECT_EQ(SOME, dxt_num(&t, "pools/thread_use"));
+	ASSERT_TRUE(posted(&h, MOST - SOME + 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, h.gate->entered == MOST - 1));
+	EXPECT_EQ(MOST, dxt_num(&t, "pools/thread_use"));
+	EXPECT_EQ(MOST, dxt_num(&t, "pools/thread_busy"));
+	EXPECT_EQ(1, dxt_num(&t, "pools/ready_use"));
+	dxt_gate_open(one.gate);
+	EXPECT_TRUE(DXT_UNTIL(&t, h.gate->entered == MOST));
+	EXPECT_EQ(MOST, dxt_num(&t, "pools/thread_use"));
+	dxt_gate_open(h.gate);
+	while (RejoinWait(&h, NULL, -1) == RJR_RETURNED)
+		;
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == LEAST));
+	/* the policy may ask for more of them, and for fewer */
+	EXPECT_EQ(0, set_least(mte, LEAST + 2));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == LEAST + 2));
+	EXPECT_EQ(0, set_least(mte, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 1));
+	EXPECT_TRUE(fills(&h, &t, 5));
+	EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+	dxt_gate_free(one.gate);
+}
+
 static int leave(Runnable *self, void *request)
 {
 	unsigned int *die = request;
@@ -195,6 +265,50 @@ TEST(replaced)
 	EXPECT_EQ(5, dxt_num(&t, "stats/owner_dead"));
 	EXPECT_EQ(10, dxt_num(&t, "stats/redone"));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+/* AG-33, DX-25: one of a crew that cannot grow dies: what waits for it is executed. */
+TEST(dies_at_most)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte = executive_of(1, 3);
+	Runnable leaver = { leave };
+	unsigned int die = 1;
+	struct dxt t = { 0 };
+	RQElement e;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	ASSERT_TRUE(posted(&h, 2));
+	ASSERT_EQ(0, PostARequest(&die, &leaver, &die, 0, PXR_REJOIN));
+	ASSERT_TRUE(posted(&h, 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, h.gate->entered == 3));
+	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&die, &e, NULL, 0, -1));
+	EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
+	dxt_gate_open(h.gate);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(h.gate);
+}
+
+/* A Stop at any moment of the crew's growth, and of its leaving, ends it. */
+TEST(stop_while_growing)
+{
+	struct hold h = { { hold }, dxt_gate_new() };
+	MTExecutive *mte;
+	unsigned int i;
+
+	dxt_gate_open(h.gate);
+	for (i = 0; i < 12; i++) {
+		dxt_tell("%u rounds", i);
+		mte = executive_of(1, 20);
+		ASSERT_NE(NULL, mte);
+		ASSERT_TRUE(posted(&h, 2 * i));
+		if (i % 3 == 2)
+			dxt_sleep_ms(45 + i);
+		ASSERT_EQ(0, MTExecutiveDestroy(mte, i % 2 ? DXK_STOP_DRAIN :
+							     DXK_STOP_CANCEL, -1));
+	}
 	dxt_gate_free(h.gate);
 }
 

@@ -80,6 +80,9 @@ static const struct field {
 	  EINVAL, STATIC },
 	{ "wait_report_ms", "wait_report_ms", F(wait_report_ms), 0, 0, 86400000, -1,
 	  86400001, EINVAL, DYNAMIC },
+	{ "min_threads", "min_threads", F(min_threads), 0, 0, 499, -1, 500, EINVAL, DYNAMIC },
+	{ "spare_idle_ms", "spare_idle_ms", F(spare_idle_ms), 10000, 0, 86400000, -1,
+	  86400001, EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

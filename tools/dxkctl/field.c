@@ -49,6 +49,8 @@ static const struct field fields[] = {
 	F(prealloc_requests, 0, 1 << 21),
 	F(max_waiting, 0, 1 << 21),
 	F(wait_report_ms, 0, 86400000),
+	F(min_threads, 0, 499),
+	F(spare_idle_ms, 0, 86400000),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))

@@ -55,6 +55,8 @@ static const struct row rows[] = {
 	ROW(prealloc_requests, 0, 1 << 21),
 	ROW(max_waiting, 0, 1 << 21),
 	ROW(wait_report_ms, 0, 86400000, RANGE, true),
+	ROW(min_threads, 0, 499, RANGE, true),
+	ROW(spare_idle_ms, 0, 86400000, RANGE, true),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -164,7 +166,8 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.user_share, 75);
 	KUNIT_EXPECT_EQ(test, p.prealloc_requests, 64);
 	KUNIT_EXPECT_EQ(test, p.on_block | p.order | p.log_full | p.report_age_ms, 0);
-	KUNIT_EXPECT_EQ(test, p.wait_report_ms, 0);
+	KUNIT_EXPECT_EQ(test, p.wait_report_ms | p.min_threads, 0);
+	KUNIT_EXPECT_EQ(test, p.spare_idle_ms, 10000);
 	KUNIT_EXPECT_EQ(test, p.dispatch_interval_ms | p.sample_interval_ms, 0);
 }
 

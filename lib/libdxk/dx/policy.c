@@ -62,6 +62,8 @@ static const struct field {
 	FIELD(TPPreallocRequests, prealloc_requests, 64),
 	FIELD(TPMaxWaiting, max_waiting, 0),
 	FIELD(TPWaitReport, wait_report_ms, 0),
+	FIELD(TPMinThreads, min_threads, 0),
+	FIELD(TPSpareIdle, spare_idle_ms, 10000),
 #undef FIELD
 };
 

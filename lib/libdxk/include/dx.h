@@ -147,6 +147,11 @@ enum DXLogWriter {
  *	none waits
  * @TPWaitReport: milliseconds after which a request that waits is reported, and again after
  *	each such time, unless it has %PXR_QUIET; 0 for never
+ * @TPMinThreads: workers of each kind that the crew begins with, and keeps. More start, up to
+ *	@TPMaxThreads, while requests are Ready and none of them is idle. 0: as many as
+ *	@TPMaxThreads
+ * @TPSpareIdle: milliseconds that a worker above @TPMinThreads is idle before its thread
+ *	ends; 0: it stays
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -187,6 +192,8 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPPreallocRequests;
 	uint32_t TPMaxWaiting;
 	uint32_t TPWaitReport;
+	uint32_t TPMinThreads;
+	uint32_t TPSpareIdle;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 

@@ -160,7 +160,8 @@ int dxk_ctx_join_id(int ctl, unsigned int id, unsigned int access,
  * dxk_crew_wait - wait until the crew has a use for threads
  * @ctx: context descriptor
  * @timeout_ns: how long to wait, 0 only asks
- * @workers: out, free places for user workers; may be %NULL
+ * @workers: out, user workers that are needed: free places, or, above the policy's
+ *	min_threads, requests that wait for a worker; may be %NULL
  * @spares: out, spares that are needed now (%DXK_MEMBER_SPARE); may be %NULL
  *
  * For the thread that starts a process's workers. A place is given to who attaches
