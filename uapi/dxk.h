@@ -475,6 +475,9 @@ enum dxk_order {
  * @spare_idle_ms: how long a worker above @min_threads is idle before it is to leave, which
  *	the Monitor looks for: a user worker's fetch gets ESHUTDOWN; 0..86400000, default
  *	10000, 0: it stays. Dynamic
+ * @key_batch: how many requests of a key a worker is given in a row, before others of their
+ *	priority that are Ready (AG-7, S-10); 1..1000, default 16. Dynamic
+ * @reserved: 0
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -522,6 +525,8 @@ struct dxk_policy {
 	__u32 wait_report_ms;
 	__u32 min_threads;
 	__u32 spare_idle_ms;
+	__u32 key_batch;
+	__u32 reserved;
 };
 
 /* --- the context ----------------------------------------------------------- */

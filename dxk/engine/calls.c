@@ -253,6 +253,7 @@ int dxk_next(struct dxk_next_op *n, u64 deadline)
 	n->files = NULL;
 	n->taken = 0;
 	n->nr = 0;
+	n->prefer = NULL;
 	n->err = 0;
 	dxk_perform(m->engine, &n->op, dxk_next_run);
 	/* pairs with the release in dxk_waiter_finish() */

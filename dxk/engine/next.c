@@ -21,6 +21,29 @@
 #include "trace.h"
 
 /*
+ * The next request of the key whose turn the worker has completed, unless another one is more
+ * urgent, or it has had many of them in a row.
+ */
+static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_next_op *n,
+					      const struct dxk_rqe *best)
+{
+	struct dxk_rqe *rqe = n->prefer->rqe;
+	struct dxk_key *key = n->prefer->key;
+
+	n->prefer = NULL;
+	if (rqe->state != DXK_READY)
+		return NULL;
+	if (rqe->kind != n->m->kind || key->run + 1 >= e->policy.key_batch ||
+	    !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane) ||
+	    dxk_ready_prio(&e->ready, rqe) < dxk_ready_prio(&e->ready, best)) {
+		key->run = 0;
+		return NULL;
+	}
+	key->run++;
+	return rqe;
+}
+
+/*
  * Take the best request, and more while the backlog is larger than one each and
  * requests wait for nobody: one that a worker holds behind another cannot start,
  * so only lane 3 is taken ahead.
@@ -48,6 +71,8 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 	rqe = dxk_ready_best(&e->ready, kind, lanes);
 	if (!rqe)
 		return false;
+	if (unlikely(n->prefer))
+		rqe = dxk_preferred(e, n, rqe) ?: rqe;
 	share = n->max == 1 ? 1 :
 		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind), e->crew.workers[kind]);
 	do {
@@ -175,6 +200,19 @@ static void dxk_take_file(struct dxk_next_op *n, struct dxk_rqe *rqe)
 	more->file = NULL;
 }
 
+/* The key that the request has and others wait for, or NULL. They keep it. */
+static struct dxk_key *dxk_awaited_key(const struct dxk_more *more)
+{
+	return more->at_key == DXK_KEY_HAS && more->key->nr_held ? more->key : NULL;
+}
+
+/* One of them may have it now. */
+static void dxk_next_prefer(struct dxk_next_op *n, struct dxk_key *key)
+{
+	if (key->turn && key->turn->rqe->state == DXK_READY)
+		n->prefer = key->turn;
+}
+
 /* Has the worker to let go of files before it is available (DX-28)? */
 static bool dxk_is_tidying(const struct dxk_next_op *n)
 {
@@ -186,6 +224,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = n->m;
+	struct dxk_key *key;
 
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
@@ -201,6 +240,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			dxk_member_set_state(m, DXK_M_COMPLETING);
 			trace_dxk_block(e->id, m->id, DXK_M_COMPLETING, 0);
 			dxk_stall_suspect(e, wakes);
+			n->prefer = NULL;
 			return;
 		}
 		dxk_rqe_leave(rqe);
@@ -217,10 +257,15 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 				continue;
 			rqe->data_len = 0;
 		}
-		if (unlikely(rqe->more))
+		key = NULL;
+		if (unlikely(rqe->more)) {
+			key = dxk_awaited_key(rqe->more);
 			dxk_take_file(n, rqe);
+		}
 		if (dxk_complete(e, rqe, rqe->status, wakes))
 			dxk_rqe_join(rqe, &n->ended);
+		if (unlikely(key))
+			dxk_next_prefer(n, key);
 	}
 
 	if (unlikely(!list_empty(&m->called)) && n->max) {

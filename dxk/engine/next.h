@@ -30,6 +30,11 @@ struct dxk_next_op {
 	u32 max;
 	/** @nr: requests in @work */
 	u32 nr;
+	/**
+	 * @prefer: next of a key whose turn it completes, which it is given before others of the
+	 * same priority; or NULL. READY once more looked at
+	 */
+	struct dxk_more *prefer;
 	/** @err: why there is none */
 	int err;
 };

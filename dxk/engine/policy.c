@@ -56,6 +56,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("wait_report_ms", wait_report_ms, 0, 86400000, DYNAMIC),
 	FIELD("min_threads", min_threads, 0, DXK_ID_WORKER_MAX, DYNAMIC),
 	FIELD("spare_idle_ms", spare_idle_ms, 0, 86400000, DYNAMIC),
+	FIELD("key_batch", key_batch, 1, 1000, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -88,6 +89,7 @@ void dxk_policy_default(struct dxk_policy *policy, u32 threads)
 		.user_share = 75,
 		.prealloc_requests = DXK_BATCH_MAX,
 		.spare_idle_ms = 10000,
+		.key_batch = 16,
 	};
 }
 
@@ -158,6 +160,8 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
+	if (p->reserved)
+		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))

@@ -198,6 +198,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(wait_report_ms),
 		FIELD(min_threads),
 		FIELD(spare_idle_ms),
+		FIELD(key_batch),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

@@ -3,6 +3,7 @@
  * The model, see model.h.
  */
 #include "engine/cancel.h"
+#include "engine/key.h"
 #include "engine/more.h"
 
 #include "actor.h"
@@ -373,6 +374,16 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 	model.reserved += rq->rejoin;
 }
 
+/* The next one of a key comes before others that are as urgent, not too often in a row. */
+static bool is_preferred(const struct model_request *rq, const struct dxk_rqe *rqe,
+			 const struct model_request *best)
+{
+	const struct dxk_key *key = rqe->more ? rqe->more->key : NULL;
+
+	return key && key->run && key->run < model.e->policy.key_batch && best &&
+	       rq->prio == best->prio;
+}
+
 static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe)
 {
 	const struct actor *a = actor_by_id(rqe->worker);
@@ -380,7 +391,8 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 
 	if (rqe->more && rqe->more->at_key == DXK_KEY_NESTED)
 		check_nested(rq, rqe);
-	else if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST : best != rq)
+	else if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST :
+		 best != rq && !is_preferred(rq, rqe, best))
 		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",
 			 (u32)rqe->param, rq->lane, rq->prio,
 			 best ? (int)(best - model.rq) : -1, best ? best->lane : -1,

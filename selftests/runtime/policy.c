@@ -83,6 +83,7 @@ static const struct field {
 	{ "min_threads", "min_threads", F(min_threads), 0, 0, 499, -1, 500, EINVAL, DYNAMIC },
 	{ "spare_idle_ms", "spare_idle_ms", F(spare_idle_ms), 10000, 0, 86400000, -1,
 	  86400001, EINVAL, DYNAMIC },
+	{ "key_batch", "key_batch", F(key_batch), 16, 1, 1000, 0, 1001, EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

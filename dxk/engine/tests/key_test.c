@@ -518,6 +518,35 @@ static void key_order_at_random(struct kunit *test)
 	end(ps);
 }
 
+/* AG-7, S-10: so many of a key in a row, then one that waits as long and is as urgent */
+static void key_batch(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *other, *rqe;
+	u32 i;
+
+	ps->e->policy.key_batch = 4;
+	for (i = 0; i < 8; i++)
+		post(ps, KEY, 0);
+	puppet_work(ps, worker(ps, 0));
+	other = post(ps, OTHER, 0);
+	for (i = 1; i < 4; i++) {
+		rqe = puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1));
+		EXPECT(rqe && key_of(rqe)->cookie == KEY);
+	}
+	EXPECT(puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1)) == other);
+	/* what is more urgent does not wait for that */
+	puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1));
+	other = post(ps, OTHER, 1);
+	EXPECT(puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1)) == other);
+	for (i = 0; i < 3; i++) {
+		puppet_end(ps, worker(ps, 0), 0, 0);
+		puppet_work(ps, worker(ps, 0));
+	}
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_order),
 	KUNIT_CASE(key_ages),
@@ -531,6 +560,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_cancel),
 	KUNIT_CASE(key_stop_cancel),
 	KUNIT_CASE(key_order_at_random),
+	KUNIT_CASE(key_batch),
 	{}
 };
 

@@ -57,6 +57,7 @@ static const struct row rows[] = {
 	ROW(wait_report_ms, 0, 86400000, RANGE, true),
 	ROW(min_threads, 0, 499, RANGE, true),
 	ROW(spare_idle_ms, 0, 86400000, RANGE, true),
+	ROW(key_batch, 1, 1000, RANGE, true),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -123,7 +124,7 @@ static void policy_tables_are_whole(struct kunit *test)
 	u32 at, i, first = offsetof(struct dxk_policy, sched_mode);
 
 	KUNIT_EXPECT_EQ(test, dxk_fields_nr, ARRAY_SIZE(rows));
-	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), sizeof(struct dxk_policy));
+	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), offsetof(struct dxk_policy, reserved));
 	for (i = 0, at = first; i < ARRAY_SIZE(rows); i++, at += 4) {
 		KUNIT_EXPECT_EQ(test, rows[i].at, at);
 		KUNIT_EXPECT_EQ(test, dxk_fields[i].offset, at);
@@ -168,6 +169,7 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.on_block | p.order | p.log_full | p.report_age_ms, 0);
 	KUNIT_EXPECT_EQ(test, p.wait_report_ms | p.min_threads, 0);
 	KUNIT_EXPECT_EQ(test, p.spare_idle_ms, 10000);
+	KUNIT_EXPECT_EQ(test, p.key_batch, 16);
 	KUNIT_EXPECT_EQ(test, p.dispatch_interval_ms | p.sample_interval_ms, 0);
 }
 

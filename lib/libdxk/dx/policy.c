@@ -64,6 +64,7 @@ static const struct field {
 	FIELD(TPWaitReport, wait_report_ms, 0),
 	FIELD(TPMinThreads, min_threads, 0),
 	FIELD(TPSpareIdle, spare_idle_ms, 10000),
+	FIELD(TPKeyBatch, key_batch, 16),
 #undef FIELD
 };
 

@@ -152,6 +152,8 @@ enum DXLogWriter {
  *	@TPMaxThreads
  * @TPSpareIdle: milliseconds that a worker above @TPMinThreads is idle before its thread
  *	ends; 0: it stays
+ * @TPKeyBatch: requests of a key that a worker is given in a row, before others that are as
+ *	urgent
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -194,6 +196,7 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPWaitReport;
 	uint32_t TPMinThreads;
 	uint32_t TPSpareIdle;
+	uint32_t TPKeyBatch;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 
