@@ -19,6 +19,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
 
 static uint64_t params[1 << BITS];	/* posts; one for each parameter ... */
 static uint64_t owners[1 << BITS];	/* executions; ... for each owner ... */
+static uint64_t keys[1 << BITS];	/* turns; ... for each key ... */
 static uint64_t commands;		/* ... and for all commands */
 
 /*
@@ -28,6 +29,7 @@ static uint64_t commands;		/* ... and for all commands */
 static struct dispatch {
 	_Atomic uint64_t name;
 	_Atomic uint64_t owner;
+	_Atomic uint64_t key;
 } dispatches[1 << BITS];
 static uint64_t everybody;
 
@@ -71,7 +73,28 @@ static void fetched_one(int member, const struct dxk_work *work)
 	__tsan_acquire(&params[place(work->param)]);
 	atomic_store(&d->name, 0);
 	atomic_store(&d->owner, work->owner);
+	atomic_store(&d->key, 0);
 	atomic_store(&d->name, name);
+}
+
+/* The key of a request that executes; 0: it has none, or another one has displaced it here. */
+static uint64_t key_of(int member, uint64_t ticket)
+{
+	uint64_t name = name_of(member, ticket);
+	struct dispatch *d = &dispatches[place(name)];
+
+	return atomic_load(&d->name) == name ? atomic_load(&d->key) : 0;
+}
+
+/* It comes after who had the key before. */
+static void keyed_one(int member, const struct dxk_work_more *more)
+{
+	uint64_t name = name_of(member, more->work.ticket);
+
+	if (!more->key)
+		return;
+	atomic_store(&dispatches[place(name)].key, more->key);
+	__tsan_acquire(&keys[place(more->key)]);
 }
 
 /* It comes after its turns before. */
@@ -100,8 +123,10 @@ void dxk_fetched(int member, const struct dxk_next *next, int rc)
 		data = data ? data + next->data_stride : NULL;
 		if (__tsan_acquire)
 			fetched_one(member, work);
-		if (__tsan_acquire && next->work_size > sizeof(*work))
+		if (__tsan_acquire && next->work_size > sizeof(*work)) {
 			turned_one((const void *)work);
+			keyed_one(member, (const void *)work);
+		}
 	}
 }
 
@@ -111,7 +136,24 @@ static void completing_one(int member, const struct dxk_done *done)
 	struct dispatch *d = &dispatches[place(name)];
 	uint64_t owner = atomic_load(&d->owner);
 
+	dxk_key_left(member, done->ticket);
 	__tsan_release(atomic_load(&d->name) == name ? &owners[place(owner)] : &everybody);
+}
+
+void dxk_key_left(int member, uint64_t ticket)
+{
+	uint64_t key = __tsan_release ? key_of(member, ticket) : 0;
+
+	if (key)
+		__tsan_release(&keys[place(key)]);
+}
+
+void dxk_key_entered(int member, uint64_t ticket)
+{
+	uint64_t key = __tsan_acquire ? key_of(member, ticket) : 0;
+
+	if (key)
+		__tsan_acquire(&keys[place(key)]);
 }
 
 void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr, size_t size)

@@ -38,6 +38,10 @@ void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr, s
 void dxk_fetched(int member, const struct dxk_next *next, int rc);
 void dxk_collected(const struct dxk_rejoin *rejoin, int rc);
 
+/* Around each call by which a request gives its key up, or gets it. */
+void dxk_key_left(int member, uint64_t ticket);
+void dxk_key_entered(int member, uint64_t ticket);
+
 /* Around each call of who sends a command, and of who handles it. */
 void dxk_commanding(void);
 void dxk_commanded(void);

@@ -218,6 +218,25 @@ int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *sta
 	return rc;
 }
 
+int dxk_key(int member, unsigned int what, uint64_t key, uint64_t ticket, unsigned int flags,
+	    int64_t timeout_ns)
+{
+	struct dxk_key_call arg = {
+		.size = sizeof(arg),
+		.what = what,
+		.key = key,
+		.ticket = ticket,
+		.deadline = dxk_deadline(timeout_ns),
+		.flags = flags,
+	};
+	int rc;
+
+	dxk_key_left(member, ticket);
+	rc = call(member, DXK_IOC_KEY, &arg);
+	dxk_key_entered(member, ticket);
+	return rc;
+}
+
 int dxk_cancel_owner(int member, uint64_t owner, struct dxk_cancel_owner *were)
 {
 	struct dxk_cancel_owner arg = { .size = sizeof(arg), .owner = owner };

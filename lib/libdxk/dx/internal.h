@@ -276,6 +276,7 @@ int dx_leave(struct dx_frame *f, const void *data, size_t len);
 
 /* worker.c */
 unsigned int dx_helps(const struct dx_member *member);
+unsigned int dx_nests(const struct dx_member *member);
 int dx_help(void);
 void *dx_worker_main(void *arg);
 void dx_worker_free(struct dx_worker *w);

@@ -75,8 +75,8 @@ static int rejoin(const struct dx_member *member, uint64_t owner,
 
 	do {
 		rc = dxk_rejoin_flags(member->fd, owner, results, nr, min, data, stride,
-				      dx_helps(member), dxk_remaining(deadline),
-				      answer);
+				      dx_helps(member) | dx_nests(member),
+				      dxk_remaining(deadline), answer);
 		if (rc || *answer != RJR_HELP)
 			break;
 		*answer = 0;

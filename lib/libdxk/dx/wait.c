@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Requests that wait: how a Runnable's turn ends with one, how one is posted waiting, and how
- * others wake and end them.
+ * Requests that wait, for a key, too: how a Runnable's turn ends with one, how one is posted
+ * waiting, and how others wake and end them.
  *
  * WaitRequest() fills in the wait of the frame's element for the request that executes, and its
  * data goes where a result's would. The turn ends with the wait if the Runnable then returns
@@ -29,6 +29,8 @@ void dx_turn_tell(RQElement *element, const struct dxk_work_more *work)
 	element->RQETurn = work->turn;
 	element->RQEWake = work->wake;
 	element->RQEEvents = work->events;
+	element->RQEKey = work->key;
+	element->RQENested = work->nested;
 }
 
 static struct dxk_done_more *more_of(struct dxk_done *done)
@@ -113,6 +115,8 @@ static int fill(struct dxk_wait *out, const RQWait *wait)
 		out->owner = cookie(wait->pOObject);
 	if (sources & DXK_WAIT_PRIO)
 		out->prio = wait->Priority;
+	if (sources & DXK_WAIT_MOVE)
+		out->key = wait->Key;
 	if (sources & DXK_WAIT_FILE) {
 		out->fd = wait->Fd;
 		out->events = wait->Events;
@@ -154,6 +158,11 @@ static int post_more(struct dxk_post_more *more, const RQPost *post, const RQOpt
 		more->post.attrs |= PXR_EXPIRE;
 	if (options->Wait.Sources)
 		more->post.attrs |= PXR_WAIT;
+	more->key = options->Key;
+	more->reentry = options->Reentry;
+	if (options->Key)
+		more->post.attrs |= PXR_KEY;
+	more->reserved = options->Reserved;
 	if (!rc)
 		rc = fill(&more->wait, &options->Wait);
 	/* Its first turn gets what was posted. */
@@ -274,4 +283,37 @@ int CancelRequestsOf(MTExecutive *mte, void *owner)
 	if (rc)
 		return rc;
 	return (int)(were.ready + were.executing + were.waiting);
+}
+
+/* --- keys ----------------------------------------------------------------------- */
+
+int UseKey(unsigned int what, int64_t timeout_ns)
+{
+	struct dx_frame *f = dx_executing();
+
+	if (!f)
+		return -EPERM;
+	/* What has no room for a key has none. */
+	if (!f->more)
+		return -EOPNOTSUPP;
+	if (what > DXK_KEY_NOTIFY_ALL)
+		return -EINVAL;
+	return dxk_key(dx_current->member->fd, what, 0, f->done->ticket, 0,
+		       what == DXK_KEY_WAIT ? timeout_ns : 0);
+}
+
+int ControlKey(uint64_t key, unsigned int what, unsigned int flags)
+{
+	return ControlKeyOf(NULL, key, what, flags);
+}
+
+int ControlKeyOf(MTExecutive *mte, uint64_t key, unsigned int what, unsigned int flags)
+{
+	struct dx_member *member;
+	int rc;
+
+	if (what < DXK_KEY_HOLD)
+		return -EINVAL;
+	rc = dx_self(&mte, &member);
+	return rc ? rc : dxk_key(member->fd, what, key, 0, flags, 0);
 }

@@ -4,8 +4,8 @@
  * and fetch in one call, until the context stops.
  *
  * What a worker fetched and executes is a frame. A worker that waits in a call of
- * its Runnable may be given another request (DXK_CALL_HELP): it executes that in a
- * frame above the one that waits, and goes on waiting. The worker's loop is the
+ * its Runnable may be given another request (DXK_CALL_HELP, DXK_CALL_NEST): it executes that in
+ * a frame above the one that waits, and goes on waiting. The worker's loop is the
  * lowest frame.
  */
 #define _GNU_SOURCE
@@ -193,6 +193,25 @@ static int work(struct dx_worker *w)
 
 /* --- help ------------------------------------------------------------------ */
 
+/* Has the caller, who waits as @member in a Runnable, a frame for another request? */
+static bool has_frame(const struct dx_member *member)
+{
+	struct dx_worker *w = dx_current;
+	struct dx_frame *f;
+
+	if (!w || w->member != member || !dx_executing())
+		return false;
+	/* Without memory for it the worker waits as under DXK_ON_BLOCK_STRICT. */
+	f = w->frame;
+	if (!f->above) {
+		f->above = dx_frame_new(w->mte, 1);
+		if (!f->above)
+			return false;
+		f->above->below = f;
+	}
+	return true;
+}
+
 /**
  * dx_helps - can the caller execute another request while it waits as @member?
  * @member: of the calling thread
@@ -201,20 +220,22 @@ static int work(struct dx_worker *w)
  */
 unsigned int dx_helps(const struct dx_member *member)
 {
-	struct dx_worker *w = dx_current;
-	struct dx_frame *f;
+	return dx_current && dx_current->mte->help && has_frame(member) ? DXK_CALL_HELP : 0;
+}
 
-	if (!w || w->member != member || !w->mte->help || !dx_executing())
-		return 0;
-	/* Without memory for it the worker waits as under DXK_ON_BLOCK_STRICT. */
-	f = w->frame;
-	if (!f->above) {
-		f->above = dx_frame_new(w->mte, 1);
-		if (!f->above)
-			return 0;
-		f->above->below = f;
-	}
-	return DXK_CALL_HELP;
+/**
+ * dx_nests - the same of a request within one that the caller executes
+ * @member: of the calling thread
+ *
+ * Return: the flag for a rejoin, %DXK_CALL_NEST, if one of those requests has a key; or 0.
+ */
+unsigned int dx_nests(const struct dx_member *member)
+{
+	const struct dx_frame *f = dx_executing();
+
+	while (f && !f->element.RQEKey)
+		f = f->below;
+	return f && has_frame(member) ? DXK_CALL_NEST : 0;
 }
 
 /**

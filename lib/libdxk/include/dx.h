@@ -527,6 +527,9 @@ enum RQEStates {
  * @RQETurn: while busy: how many of its turns have ended with a wait
  * @RQEWaitState: while busy: RQWait.State of its last wait
  * @pName: while busy: its name, or %NULL
+ * @RQEKey: while busy: its key, or 0
+ * @RQENested: while busy: 1: it is executed within the request that has its key, see
+ *	enum dxk_reentry
  * @Reserved: 0
  */
 typedef struct RQElement {
@@ -550,7 +553,9 @@ typedef struct RQElement {
 	uint32_t RQETurn;
 	uint64_t RQEWaitState;
 	void *pName;
-	uint32_t Reserved[2];
+	uint64_t RQEKey;
+	uint32_t RQENested;
+	uint32_t Reserved;
 } RQElement;
 
 /**
@@ -1002,7 +1007,8 @@ int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
 /**
  * struct RQWait - what a request waits for
  * @Sources: %DXK_WAIT_TIME, _CALL, _FILE, _RESULT, _JOIN: the first that happens; or
- *	%DXK_WAIT_AGAIN alone. With them %DXK_WAIT_PRIO, %DXK_WAIT_MASKED
+ *	%DXK_WAIT_AGAIN alone. With them %DXK_WAIT_PRIO, %DXK_WAIT_MASKED, and
+ *	%DXK_WAIT_MOVE or %DXK_WAIT_ALONE
  * @Events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS
  * @TimeoutNs: with %DXK_WAIT_TIME, if @Deadline is 0: how long from now on
  * @Deadline: with %DXK_WAIT_TIME: a time of CLOCK_MONOTONIC in ns. Adding to it makes a period
@@ -1012,6 +1018,7 @@ int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
  * @Fd: with %DXK_WAIT_FILE an open file
  * @Priority: with %DXK_WAIT_PRIO: its priority from then on
  * @State: RQElement.RQEWaitState of the next turn
+ * @Key: with %DXK_WAIT_MOVE: its key from then on
  * @pData: @DataLen bytes that the next turn has, copied; at most RQEResultRoom
  * @DataLen: 0: none
  * @Reserved: 0
@@ -1027,6 +1034,7 @@ typedef struct RQWait {
 	int Fd;
 	int32_t Priority;
 	uint64_t State;
+	uint64_t Key;
 	const void *pData;
 	uint32_t DataLen;
 	uint32_t Reserved;
@@ -1052,15 +1060,22 @@ int WaitRequest(const RQWait *wait);
  * @ExpireNs: how long from now on it may take: then it ends with -ETIME if no worker was given
  *	it, else it is told; 0: for ever (%PXR_EXPIRE)
  * @Wait: if its Sources are not 0 it begins waiting (%PXR_WAIT). It has no data
+ * @Key: of the requests with one key one has its turn at a time, in the order of their
+ *	priorities; 0: none (%PXR_KEY)
+ * @Reentry: with a key: enum dxk_reentry
+ * @Reserved: 0
  */
 typedef struct RQOptions {
 	const void *pName;
 	int64_t ExpireNs;
 	RQWait Wait;
+	uint64_t Key;
+	uint32_t Reentry;
+	uint32_t Reserved;
 } RQOptions;
 
 /**
- * PostARequestWith - as PostARequest(), of a request that has a name, waits, or expires
+ * PostARequestWith - as PostARequest(), of a request that has a name or a key, waits, or expires
  * @request: see PostARequest()
  * @executor: see PostARequest()
  * @owner: see PostARequest()
@@ -1069,8 +1084,8 @@ typedef struct RQOptions {
  *	are added
  * @options: what it has
  *
- * Return: as PostARequest(); -EEXIST, -EOPNOTSUPP: TPMaxWaiting is 0, and what struct
- * dxk_post_more says of waits.
+ * Return: as PostARequest(); -EEXIST, -EOPNOTSUPP: TPMaxWaiting is 0, -ECANCELED: the key
+ * refuses, and what struct dxk_post_more says of waits.
  */
 int PostARequestWith(void *request, Runnable *executor, void *owner, int priority,
 		     unsigned int flags, const RQOptions *options);
@@ -1173,6 +1188,40 @@ int CancelRequests(void *owner);
  * Return: see CancelRequests().
  */
 int CancelRequestsOf(MTExecutive *mte, void *owner);
+
+/**
+ * UseKey - the calling worker's request gives its key up, or waits for it
+ * @what: %DXK_KEY_LEAVE, _ENTER, _WAIT, _NOTIFY or _NOTIFY_ALL, see enum dxk_key_what
+ * @timeout_ns: of %DXK_KEY_WAIT, else 0
+ *
+ * Return: 0, and the request has its key, but for LEAVE; -ETIMEDOUT: so it has, the time is
+ * over; -EINTR: it has not, and goes on with ENTER; -ECANCELED: it is to end, and goes on
+ * without; -EPERM: not in a Runnable, or without the key; -EINVAL: it has none; -EBUSY: it is
+ * nested; -EALREADY: of ENTER: it has it; -EOPNOTSUPP: TPMaxWaiting is 0.
+ */
+int UseKey(unsigned int what, int64_t timeout_ns);
+
+/**
+ * ControlKey - hold a key back, release it, or cancel what waits for it
+ * @key: as posted
+ * @what: %DXK_KEY_HOLD, _RELEASE or _CANCEL, see enum dxk_key_what
+ * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0
+ *
+ * Return: 0, of CANCEL how many it has ended or told; -ENOENT: nothing is known of the key;
+ * -ENOSPC: of HOLD: as many wait as may; -EOPNOTSUPP: TPMaxWaiting is 0; -ESHUTDOWN.
+ */
+int ControlKey(uint64_t key, unsigned int what, unsigned int flags);
+
+/**
+ * ControlKeyOf - as ControlKey(), of a given executive
+ * @mte: the executive, or %NULL
+ * @key: see ControlKey()
+ * @what: see ControlKey()
+ * @flags: see ControlKey()
+ *
+ * Return: see ControlKey().
+ */
+int ControlKeyOf(MTExecutive *mte, uint64_t key, unsigned int what, unsigned int flags);
 
 /* --- rejoin ---------------------------------------------------------------- */
 

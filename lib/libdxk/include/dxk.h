@@ -390,7 +390,7 @@ int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
  * @min: see dxk_rejoin()
  * @data: see dxk_rejoin()
  * @data_stride: see dxk_rejoin()
- * @flags: %DXK_CALL_HELP, or 0 for a dxk_rejoin()
+ * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST, or 0 for a dxk_rejoin()
  * @timeout_ns: see dxk_rejoin()
  * @answer: see dxk_rejoin(). %RJR_HELP: fewer than @min completed so far, and there
  *	is a request for the caller to execute, see dxk_post_flags()
@@ -513,6 +513,22 @@ int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *sta
  * Return: 0; -ENOENT: the owner has no requests; -EPERM.
  */
 int dxk_cancel_owner(int member, uint64_t owner, struct dxk_cancel_owner *were);
+
+/**
+ * dxk_key - give a key up, wait for it, hold it back (DXK_IOC_KEY)
+ * @member: member descriptor of the calling thread
+ * @what: enum dxk_key_what
+ * @key: of %DXK_KEY_HOLD, _RELEASE and _CANCEL: which; else 0
+ * @ticket: of the others: that of a request which the caller executes; else 0
+ * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0
+ * @timeout_ns: of %DXK_KEY_WAIT: how long until it is notified; else 0
+ *
+ * Return: 0, of %DXK_KEY_CANCEL how many it has ended or told; -ETIMEDOUT, -EINTR, -ECANCELED,
+ * -EPERM, -EBUSY, -EALREADY, -ESTALE, -ENOENT, -ENOSPC, -EOPNOTSUPP, -ESHUTDOWN, -EINVAL as
+ * struct dxk_key_call says.
+ */
+int dxk_key(int member, unsigned int what, uint64_t key, uint64_t ticket, unsigned int flags,
+	    int64_t timeout_ns);
 
 /**
  * dxk_should_stop - ask whether the caller should end soon (DX-109)
