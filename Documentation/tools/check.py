@@ -70,7 +70,7 @@ def structs(text):
 
 
 def check_functions(pages):
-    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h")}
+    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h", "dx_aglet.h")}
     declared = {}
     bodies = {}
     for text in headers.values():

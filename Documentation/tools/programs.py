@@ -27,7 +27,7 @@ def programs():
     for page in sorted(DOC.glob("man/*.rst")):
         blocks = [b for b in literals(page.read_text()) if "int main(" in b]
         for nr, block in enumerate(blocks):
-            suffix = "cpp" if "<dx.hpp>" in block else "c"
+            suffix = "cpp" if re.search(r"<\w+\.hpp>", block) else "c"
             found[f"{page.stem}{f'-{nr + 1}' if nr else ''}.{suffix}"] = block
     shown = re.findall(r"^```c\n(.*?)^```", (DOC.parent / "README.md").read_text(), re.M | re.S)
     found["README.c"] = "".join(shown) + (DOC / "tools/readme-main.c").read_text()

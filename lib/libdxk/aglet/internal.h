@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Aglets. A message that was sent is one request: its key is that of the aglet, its owner the
+ * future of its reply or the set of that; of a oneway message the context, which has to hear of
+ * its end, for a message that is cancelled has no turn in which it could be freed.
+ *
+ * The reply is the library's: whoever puts the first one into the message has answered it. The
+ * future has it when the request has ended, and only then.
+ *
+ * A handler counts in proxy.inside, and looks at the state then; who ends or deactivates the
+ * aglet changes the state and looks whether somebody is inside then. So a handler that has begun
+ * is seen, or it does not begin. The last one out does what waits for that.
+ *
+ * The key of an aglet is the address of its proxy, which exists as long as a message to it, with
+ * a number on top, lest a program's own key be the same. It is held back while the aglet is
+ * suspended, and refuses posts from when it is deactivated, or disposed of, until its handlers
+ * have returned. A post that has looked at the state before that may come later: then the message
+ * has its turn, and is not handled.
+ *
+ * Locks, in this order:
+ *
+ *   L	proxy.life: changes of the state. Held over onActivation and onDeactivating; whoever has
+ *	it gets EDEADLK for it
+ *   X	context.lock: which aglets there are, and which owners nobody collects
+ *   P	proxy.lock: kinds, and messages that are to be cancelled by name
+ *   A	no lock: atomic, sequentially consistent
+ *   R	no lock: the request's turn; while there is none and will be none, who collects it
+ *   F	no lock: the thread that uses the future or the set
+ *   C	no lock: does not change
+ */
+#ifndef _DX_AGLET_INTERNAL_H
+#define _DX_AGLET_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "dx_aglet.h"
+#include "dxk.h"
+
+/* What an aglet says of a kind; one of which it says nothing is in no list. */
+struct dxa_says {
+	int priority;			/* 0: nothing */
+	bool activates, subscribed;
+};
+
+struct dxa_kind {
+	struct dxa_says says;
+	LIST_ENTRY(dxa_kind) link;
+	char name[];
+};
+
+/* Whose requests these are: a future, a set. */
+struct dxa_owner {
+	AgletContext *context;		/* C: a reference */
+	bool is_set;			/* C */
+	TAILQ_ENTRY(dxa_owner) link;	/* X: in context.left */
+};
+
+struct AgletContext {
+	Runnable base;			/* C: executes messages */
+	Runnable relay;			/* C: executes what tells a set of a future's reply */
+	MTExecutive *mte;		/* C */
+	AgletContextOptions options;	/* C */
+	atomic_uint refs;
+	atomic_uint oneway;		/* messages, sent and handled; the owner of theirs */
+	pthread_mutex_t lock;
+	pthread_cond_t ended;		/* X: @live is 0 */
+	LIST_HEAD(, AgletProxy) aglets;	/* X */
+	unsigned int live;		/* X: of which onDisposing has not returned */
+	unsigned int number;		/* X: of the last one */
+	bool closing;			/* X */
+	TAILQ_HEAD(, dxa_owner) left;	/* X: whose requests nobody waits for */
+};
+
+struct AgletProxy {
+	AgletContext *context;		/* C: a reference */
+	Aglet *aglet;			/* C: not after the end */
+	uint64_t key;			/* C */
+	atomic_uint refs;
+	pthread_mutex_t life;
+	atomic_int state;		/* enum AgletState; written L */
+	atomic_uint inside;		/* handlers */
+	bool held;			/* L: the key is held back, for it is not initialized */
+	bool owes;			/* L: deactivated, and its handlers have not returned yet */
+	bool created;			/* L: onCreation has returned, and it is to be */
+	bool ended;			/* L: nobody will use the aglet any more */
+	pthread_mutex_t lock;
+	LIST_HEAD(, dxa_kind) kinds;	/* P */
+	LIST_HEAD(, AgletMessage) named; /* P: messages that were begun, and wait */
+	LIST_ENTRY(AgletProxy) link;	/* X */
+};
+
+/* What all copies of a message have in common. */
+struct dxa_body {
+	atomic_uint refs;
+	int priority;
+	size_t len;
+	char *kind;			/* behind the argument */
+	_Alignas(16) char arg[];
+};
+
+struct AgletMessage {
+	struct dxa_body *body;		/* C */
+	atomic_uint refs;
+	/* The rest is of one that was sent. */
+	AgletProxy *proxy;		/* R: whose it is, a reference; else NULL */
+	FutureReply *future;		/* C: NULL: it is oneway */
+	_Atomic(AgletReply *) reply;	/* the first one counts */
+	_Atomic(AgletProxy *) to;	/* whose it is to be, a reference */
+	atomic_uint hops;
+	atomic_bool begun;		/* a handler has it, or had */
+	atomic_bool deferred;		/* the return of the handler is no reply */
+	bool alone;			/* R: it has no key */
+	bool awaits;			/* R, of a listed one P: waits for its deferred reply */
+	bool listed;			/* P: in proxy.named */
+	LIST_ENTRY(AgletMessage) link;	/* P */
+};
+
+/* Replies that need no memory: there is none; it is empty */
+extern AgletReply dxa_none, dxa_empty;
+AgletReply *dxa_reply_new(int code, const void *data, size_t len);
+
+struct FutureReply {
+	struct dxa_owner base;
+	AgletMessage *message;		/* F: a reference */
+	ReplySet *set;			/* F: where it is, or NULL */
+	void *owner;			/* C: of the message: itself, or its set */
+	bool available;			/* F */
+	bool relay;			/* F: a request of @set says when it is */
+	AgletReply *reply;		/* F: when it is */
+	TAILQ_ENTRY(FutureReply) link;	/* F: in one of the lists of @set */
+};
+
+struct ReplySet {
+	struct dxa_owner base;
+	TAILQ_HEAD(dxa_futures, FutureReply) pending, available; /* F */
+	unsigned int nr_pending, nr_available; /* F */
+	bool left;			/* F: nobody uses it any more */
+};
+
+/* aglet.c */
+AgletContext *dxa_context_hold(AgletContext *c);
+void dxa_context_release(AgletContext *c);
+bool dxa_enter(AgletProxy *p);
+void dxa_leave(AgletProxy *p);
+int dxa_hold_new(AgletProxy *p);
+
+/* message.c */
+AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, FutureReply *f);
+int dxa_turn(Runnable *self, void *request);
+bool dxa_list(AgletMessage *m, AgletProxy *p);
+void dxa_unlist(AgletMessage *m);
+void dxa_cancel_named(AgletProxy *p, bool all);
+
+/* manager.c */
+struct dxa_says dxa_says(AgletProxy *p, const AgletMessage *m);
+void dxa_kinds_free(AgletProxy *p);
+
+/* send.c */
+int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **out);
+void dxa_sent_oneway(AgletContext *c);
+
+/* reply.c */
+int dxa_relay(Runnable *self, void *request);
+int dxa_collect(AgletContext *c, void *owner, uint64_t deadline);
+FutureReply *dxa_future_new(AgletContext *c, void *owner);
+void dxa_future_ends(FutureReply *f, int status);
+void dxa_reap(AgletContext *c, bool all);
+
+#endif /* _DX_AGLET_INTERNAL_H */
