@@ -9,7 +9,7 @@
 . "${0%/*}/test.bash"
 
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
-	"$(type -P socat)"
+	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3} "$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
 POST=$((0xd820)) REJOIN=$((0xd821))
@@ -50,6 +50,13 @@ until_true echoed
 ok "a server sends back each line"
 kill -KILL $server
 wait $server 2>/dev/null
+
+# Aglets: a token twice round a ring of 10,000, and once more; five philosophers, three meals each
+gives 0 "$near/AgletContext_create.3" && [[ $(<out) == 20001 ]]
+ok "a token goes round a ring of aglets"
+meals=$(for i in 0 1 2 3 4; do printf '%s eats\n' $i $i $i; done)
+gives 0 "$near/AgletProxy_sendMessage.3" && [[ $("$near/busybox" sort out) == "$meals" ]]
+ok "philosophers dine"
 
 until_true no_context
 ok "no context is left"
