@@ -8,6 +8,7 @@
 #include "device.h"
 #include "choice.h"
 #include "house.h"
+#include "item.h"
 #include "model.h"
 
 struct actors actors;
@@ -193,7 +194,7 @@ void os_poll_workers(struct dxk_engine *e)
 
 void os_disown(struct dxk_rqe *rqe)
 {
-	sim_fail("nothing is embedded");
+	item_disown(rqe);
 }
 
 void os_let_go(struct dxk_file_ref *files)

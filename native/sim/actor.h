@@ -11,6 +11,9 @@
 
 #include "sched.h"
 
+/* Requests that a thread executes, one within another; the last one calls nothing. */
+#define SIM_DEPTH	4
+
 struct actor {
 	struct dxk_member m;
 	struct task_struct *task;
@@ -41,6 +44,9 @@ struct actor {
 	/* It sleeps in poll(2): for its owner, for work. */
 	bool polls, polls_work;
 	u32 depth;
+	/* By depth: the item that it executes, or NULL, and what stands in for that. */
+	struct sim_item *item[SIM_DEPTH];
+	struct dxk_rqe proxy[SIM_DEPTH];
 	/* Of one of a crowd: whom it waits for. */
 	u64 cookie;
 };
@@ -94,6 +100,7 @@ u32 list_length(const struct list_head *head);
 #define SIM_MIXED	U64_MAX
 
 u64 draw_cookie(void);
+s32 draw_prio(void);
 void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline);
 u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline);
 void actor_names(struct actor *a);
@@ -105,6 +112,7 @@ void actor_poll_work(struct actor *a);
 int actor_should(struct actor *a, u64 deadline);
 bool actor_turn(struct actor *a);
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline);
+void actor_help(struct actor *a);
 void actor_execute(struct actor *a, struct dxk_rqe *rqe);
 
 /* roles.c */

@@ -13,6 +13,7 @@
 #include "choice.h"
 #include "device.h"
 #include "house.h"
+#include "item.h"
 #include "model.h"
 
 /* --- calls ------------------------------------------------------------------ */
@@ -54,7 +55,7 @@ u64 draw_cookie(void)
 	return choose(3);
 }
 
-static s32 draw_prio(void)
+s32 draw_prio(void)
 {
 	static const s32 edge[] = { S32_MIN, S32_MAX, S32_MAX - 1, -1 };
 
@@ -445,6 +446,8 @@ static void begin(struct actor *a, struct dxk_rqe *rqe)
 	list_move_tail(&rqe->link, &a->m.busy);
 	WRITE_ONCE(rqe->state, DXK_BUSY);
 	dxk_member_set_state(&a->m, DXK_M_BUSY);
+	if (rqe->embedded)
+		item_begin(a, rqe);
 }
 
 /* What was dispatched is begun, or cannot be copied out and goes back. */
@@ -482,7 +485,7 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 	rqe->status = 0;
 	if (rqe->more)
 		rqe->more->parks = false;
-	if (chance(rq->turn ? 2 : 5)) {
+	if (!rqe->embedded && chance(rq->turn ? 2 : 5)) {
 		wait = draw_wait(rqe->more && rqe->more->named);
 		draw_move(&wait);
 		if (!dxk_wait_set(&a->m, rqe, &wait)) {
@@ -493,7 +496,8 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 			return;
 		}
 	}
-	rqe->status = draw_status();
+	if (!rqe->embedded)
+		rqe->status = draw_status();
 	rq->completed = true;
 }
 
@@ -536,7 +540,7 @@ bool actor_turn(struct actor *a)
 	if (list_length(&a->m.busy) != 1)
 		return false;
 	done = list_first_entry(&a->m.busy, struct dxk_rqe, link);
-	done->status = draw_status();
+	done->status = done->embedded ? 0 : draw_status();
 	model_of(done)->completed = true;
 	rqe = dxk_turn(&a->m, &done);
 	note("%u: turn %s, %s", a->m.id, done ? "unusual" : "usual", rqe ? "given" : "none given");
@@ -564,15 +568,18 @@ static void actor_fetch(struct actor *a, u32 max)
 	actor_next(a, 1, 0, DXK_FOREVER);
 }
 
+/* A kernel worker was called as a helper. */
+void actor_help(struct actor *a)
+{
+	actor_fetch(a, 1);
+}
+
 /* What a request does: posts others, and waits for them. */
-void actor_execute(struct actor *a, struct dxk_rqe *rqe)
+static void actor_work(struct actor *a, struct dxk_rqe *rqe)
 {
 	u64 mine = 1000 + rqe->param;
 	u32 nr = choose(3);
 
-	device_read(rqe);
-	if (a->depth == 3)
-		return;
 	a->depth++;
 	if (nr) {
 		actor_post(a, nr, chance(8) ? rqe->cookie : mine, 0, draw_deadline());
@@ -596,5 +603,16 @@ void actor_execute(struct actor *a, struct dxk_rqe *rqe)
 		sim_nap(1000 * choose(100));
 		interrupted(a);
 	}
+	if (a->m.kind == DXK_KERNEL && chance(3))
+		actor_items(a);
+	item_run(a);
 	a->depth--;
+}
+
+void actor_execute(struct actor *a, struct dxk_rqe *rqe)
+{
+	device_read(rqe);
+	if (a->depth < SIM_DEPTH - 1)
+		actor_work(a, rqe);
+	item_end(a);
 }

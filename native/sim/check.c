@@ -14,6 +14,7 @@
 #include "check.h"
 #include "device.h"
 #include "house.h"
+#include "item.h"
 #include "keys.h"
 #include "model.h"
 
@@ -439,6 +440,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_crew(e, &c);
 	check_sleepers(excused);
 	check_purges(e);
+	items_check(false);
 	check_events(e);
 	check_waits(e, excused);
 	check_keys(e, excused);
@@ -563,6 +565,7 @@ void check_idle(void)
 	if (e->inbox.first)
 		sim_fail("an operation lies in the inbox");
 	check_clock(e);
+	items_check(true);
 	check_run_idle();
 	if (!house.started)
 		return;

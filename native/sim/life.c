@@ -11,6 +11,7 @@
 #include "choice.h"
 #include "device.h"
 #include "house.h"
+#include "item.h"
 #include "model.h"
 
 static struct dxk_space *draw_space(void)
@@ -185,6 +186,7 @@ static void close_context(void)
 	}
 	walker_stop();
 	devices_stop();
+	items_stop();
 	order_acquire(&house.e.lock);
 }
 
@@ -199,6 +201,7 @@ void house_main(void *arg)
 	dxk_engine_init(e);
 	model_reset(e);
 	actors_reset();
+	items_reset();
 	check_run_reset();
 	dxk_policy_default(&e->policy, 4);
 	house.policy = e->policy;

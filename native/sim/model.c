@@ -8,6 +8,7 @@
 
 #include "actor.h"
 #include "house.h"
+#include "item.h"
 #include "keys.h"
 #include "model.h"
 #include "sched.h"
@@ -371,6 +372,8 @@ static void check_posted(struct model_request *rq, struct dxk_rqe *rqe)
 		sim_fail("a post finds its key free: %d", !rqe->more->behind);
 	rq->plain = rqe->prio;
 	rq->came = model.births++;
+	if (rqe->prio != rqe->own_prio || rqe->attempts || rqe->ticket)
+		sim_fail("what is posted is marked by an earlier run");
 	model.reserved += rq->rejoin;
 }
 
@@ -433,7 +436,7 @@ static bool may_redo(const struct model_request *rq)
 static bool may_cancel(const struct model_request *rq, const struct dxk_rqe *rqe)
 {
 	return model.e->cancelling || rqe->attrs & PXR_NAMED || rq->owner->space->closed ||
-	       rqe->owner->doom;
+	       rqe->owner->doom || item_is_held(rqe);
 }
 
 /* Was there, since it waits, what ends its wait? */
@@ -638,6 +641,9 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (rq->owner->nr[DXK_AT_REJOIN])
 		rq->owner->rich = model.holds;
 	rq->state = to;
+	/* What stood in for an item is no object that anybody drops. */
+	if (to == DXK_FREE && rqe->embedded == DXK_PROXY)
+		model_free(rq);
 }
 
 /** model_post - a post was taken */

@@ -5,6 +5,7 @@
 #include "actor.h"
 #include "choice.h"
 #include "house.h"
+#include "item.h"
 
 /* --- what threads do --------------------------------------------------------- */
 
@@ -16,7 +17,10 @@ static void client_main(void *arg)
 	if (!actor_join(a))
 		return;
 	while (ops-- && !a->task->killed && !house.ending) {
-		switch (choose(7)) {
+		switch (choose(8)) {
+		case 7:
+			actor_items(a);
+			break;
 		case 6:
 			if (chance(4))
 				actor_purge(a);
