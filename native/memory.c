@@ -8,6 +8,7 @@
 struct kmem_cache {
 	const char *name;
 	size_t size;
+	void (*construct)(void *obj);
 	long live;
 };
 
@@ -65,12 +66,15 @@ void kvfree(const void *ptr)
 	kfree(ptr);
 }
 
-struct kmem_cache *kmem_cache_create(const char *name, size_t size)
+struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align, u32 flags,
+				     void (*construct)(void *obj))
 {
 	struct kmem_cache *cache = allocate(sizeof(*cache));
 
 	if (cache)
-		*cache = (struct kmem_cache) { .name = name, .size = size };
+		*cache = (struct kmem_cache) {
+			.name = name, .size = size, .construct = construct,
+		};
 	return cache;
 }
 
@@ -98,6 +102,8 @@ int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t gfp, size_t nr, void *
 		obj[i] = gfp & __GFP_ZERO ? calloc(1, cache->size) : malloc(cache->size);
 		if (!obj[i])
 			abort();
+		if (cache->construct)
+			cache->construct(obj[i]);
 	}
 	__atomic_add_fetch(&cache->live, nr, __ATOMIC_RELAXED);
 	count(nr);

@@ -212,14 +212,16 @@ typedef u32 gfp_t;
 #define __GFP_ZERO		1
 #define SLAB_ACCOUNT		0
 
-struct kmem_cache *kmem_cache_create(const char *name, size_t size);
+struct kmem_cache *kmem_cache_create(const char *name, size_t size, size_t align, u32 flags,
+				     void (*construct)(void *obj));
 void kmem_cache_destroy(struct kmem_cache *cache);
 void kmem_cache_free(struct kmem_cache *cache, void *obj);
 void *kmem_cache_alloc(struct kmem_cache *cache, gfp_t gfp);
 int kmem_cache_alloc_bulk(struct kmem_cache *cache, gfp_t gfp, size_t nr, void **obj);
 void kmem_cache_free_bulk(struct kmem_cache *cache, size_t nr, void **obj);
 
-#define KMEM_CACHE(type, flags)	kmem_cache_create(#type, sizeof(struct type))
+#define KMEM_CACHE(type, flags)	\
+	kmem_cache_create(#type, sizeof(struct type), __alignof__(struct type), flags, NULL)
 
 void *kzalloc(size_t size, gfp_t gfp);
 void *kvcalloc(size_t nr, size_t size, gfp_t gfp);

@@ -152,10 +152,21 @@ struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *sp
 	return owner;
 }
 
+/* Is it as dxk_owner_construct() has made it, but for whose it was? */
+static bool dxk_owner_is_blank(const struct dxk_owner *owner)
+{
+	return list_empty(&owner->done) && list_empty(&owner->joiners[false]) &&
+	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&
+	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
+	       list_empty(&owner->stuck) &&
+	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
+}
+
 /* Some records are kept for the next posts: often one owner comes and goes. */
 static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 {
 	WARN_ON_ONCE(!list_empty(&owner->pollers) || !list_empty(&owner->watchers));
+	WARN_ON_ONCE(OS_DEBUG && !dxk_owner_is_blank(owner));
 	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
 }
 
@@ -207,27 +218,30 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 		dxk_owner_free(owners, owner);
 }
 
+/*
+ * A record of which nothing lives: so it comes out of the cache, and goes back into it. With a
+ * constructor no kernel clears it each time.
+ */
+static void dxk_owner_construct(void *obj)
+{
+	struct dxk_owner *owner = obj;
+
+	memset(owner, 0, sizeof(*owner));
+	INIT_LIST_HEAD(&owner->done);
+	INIT_LIST_HEAD(&owner->pollers);
+	INIT_LIST_HEAD(&owner->joiners[false]);
+	INIT_LIST_HEAD(&owner->joiners[true]);
+	INIT_LIST_HEAD(&owner->stuck);
+	INIT_LIST_HEAD(&owner->watchers);
+	INIT_LIST_HEAD(&owner->owed);
+	INIT_LIST_HEAD(&owner->mores);
+	INIT_LIST_HEAD(&owner->purge);
+}
+
 /** dxk_owner_stash_refill - dxk_owner_stash_fill(), where there are too few */
 int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr)
 {
-	u32 i = spares->nr;
-
-	if (dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL | __GFP_ZERO, nr))
-		return -ENOMEM;
-	for (; i < spares->nr; i++) {
-		struct dxk_owner *owner = spares->obj[i];
-
-		INIT_LIST_HEAD(&owner->done);
-		INIT_LIST_HEAD(&owner->pollers);
-		INIT_LIST_HEAD(&owner->joiners[false]);
-		INIT_LIST_HEAD(&owner->joiners[true]);
-		INIT_LIST_HEAD(&owner->stuck);
-		INIT_LIST_HEAD(&owner->watchers);
-		INIT_LIST_HEAD(&owner->owed);
-		INIT_LIST_HEAD(&owner->mores);
-		INIT_LIST_HEAD(&owner->purge);
-	}
-	return 0;
+	return dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL, nr);
 }
 
 void dxk_owner_stash_free(struct dxk_stash *spares)
@@ -253,6 +267,7 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 				dxk_rqe_drop(NULL, rqe);
 				os_yield();
 			}
+			dxk_owner_construct(owner);
 			kmem_cache_free(dxk_owner_cache, owner);
 		}
 		if (i % 64 == 63)
@@ -264,7 +279,9 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 
 int dxk_owner_init(void)
 {
-	dxk_owner_cache = KMEM_CACHE(dxk_owner, SLAB_ACCOUNT);
+	dxk_owner_cache = kmem_cache_create("dxk_owner", sizeof(struct dxk_owner),
+					    __alignof__(struct dxk_owner), SLAB_ACCOUNT,
+					    dxk_owner_construct);
 	return dxk_owner_cache ? 0 : -ENOMEM;
 }
 
