@@ -20,11 +20,33 @@ static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *r
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;
 	m->since = os_clock();
-	m->told = false;
-	if (unlikely(rqe->more)) {
+	m->told = unlikely(rqe->more) && (rqe->more->cancelled || rqe->more->expired);
+}
+
+/**
+ * dxk_assign_one - dxk_assign() of one of several; dxk_member_note() of the last one follows
+ *
+ * Inlined, as every request passes here.
+ */
+static __always_inline void dxk_assign_one(struct dxk_engine *e, struct dxk_member *m,
+					   struct dxk_rqe *rqe, struct list_head *work,
+					   struct dxk_wakes *wakes)
+{
+	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
+	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
+	rqe->ticket = ++e->ticket;
+	rqe->worker = m->id;
+	rqe->attempts++;
+	if (!m->held++)
+		m->began = m->executed;
+	if (unlikely(rqe->more))
 		rqe->more->worker = m;
-		m->told = rqe->more->cancelled || rqe->more->expired;
-	}
+	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
+	dxk_rqe_join(rqe, work);
+	e->stats.dispatches++;
+	trace_dxk_dispatch(e->id, rqe);
+	if (unlikely(e->dormant[DXK_MONITOR] | dxk_ready_has_posters(&e->ready)))
+		dxk_assigned(e, rqe->kind, wakes);
 }
 
 /**
@@ -34,27 +56,13 @@ static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *r
  * @rqe: READY, admitted, not in the pool any more
  * @work: gets it
  * @wakes: gets the wake-ups of posters
- *
- * Inlined, as every request passes here.
  */
 static __always_inline void dxk_assign(struct dxk_engine *e, struct dxk_member *m,
 				       struct dxk_rqe *rqe, struct list_head *work,
 				       struct dxk_wakes *wakes)
 {
-	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
-	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
-	rqe->ticket = ++e->ticket;
-	rqe->worker = m->id;
-	rqe->attempts++;
-	if (!m->held++)
-		m->began = m->executed;
+	dxk_assign_one(e, m, rqe, work, wakes);
 	dxk_member_note(m, rqe);
-	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
-	dxk_rqe_join(rqe, work);
-	e->stats.dispatches++;
-	trace_dxk_dispatch(e->id, rqe);
-	if (unlikely(e->dormant[DXK_MONITOR] | dxk_ready_has_posters(&e->ready)))
-		dxk_assigned(e, rqe->kind, wakes);
 }
 
 #endif /* _DXK_ENGINE_ASSIGN_H */

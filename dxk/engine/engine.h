@@ -242,6 +242,13 @@ static inline void dxk_step(struct dxk_engine *e)
 		e->steps++;
 }
 
+/** dxk_step_by - dxk_step(), for several at once */
+static inline void dxk_step_by(struct dxk_engine *e, u32 nr)
+{
+	if (OS_DEBUG)
+		e->steps += nr;
+}
+
 /** dxk_hold_begin - a lock hold begins that makes moves */
 static inline void dxk_hold_begin(struct dxk_engine *e)
 {

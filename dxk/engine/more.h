@@ -176,6 +176,12 @@ static inline bool dxk_rqe_parked(const struct dxk_rqe *rqe)
 	return rqe->more && rqe->more->begun;
 }
 
+/** dxk_end_is_usual - is there nothing to see to at the end of the request but its result? */
+static inline bool dxk_end_is_usual(const struct dxk_rqe *rqe)
+{
+	return !(rqe->posted | rqe->extra) && !rqe->more;
+}
+
 /** dxk_rqe_file - the file that the request hands over, or NULL */
 static inline struct file *dxk_rqe_file(const struct dxk_rqe *rqe)
 {

@@ -24,22 +24,24 @@
  * The next request of the key whose turn the worker has completed, unless another one is more
  * urgent, or it has had many of them in a row.
  */
-static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_next_op *n,
-					      const struct dxk_rqe *best)
+static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_next_op *n)
 {
-	struct dxk_rqe *rqe = n->prefer->rqe;
+	const struct dxk_lanes *lanes = &e->crew.lanes[n->m->kind];
+	struct dxk_rqe *rqe = n->prefer->rqe, *best;
 	struct dxk_key *key = n->prefer->key;
 
 	n->prefer = NULL;
 	if (rqe->state != DXK_READY)
 		return NULL;
-	if (rqe->kind != n->m->kind || key->run + 1 >= e->policy.key_batch ||
-	    !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane) ||
+	best = dxk_ready_best(&e->ready, n->m->kind, lanes);
+	if (!best || rqe->kind != n->m->kind || key->run + 1 >= e->policy.key_batch ||
+	    !dxk_lanes_admit(lanes, rqe->lane) ||
 	    dxk_ready_prio(&e->ready, rqe) < dxk_ready_prio(&e->ready, best)) {
 		key->run = 0;
 		return NULL;
 	}
 	key->run++;
+	dxk_ready_remove(&e->ready, rqe);
 	return rqe;
 }
 
@@ -53,7 +55,7 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 {
 	enum dxk_kind kind = n->m->kind;
 	struct dxk_lanes *lanes = &e->crew.lanes[kind];
-	struct dxk_rqe *rqe;
+	struct dxk_rqe *rqe, *next;
 	u32 share;
 
 	if (unlikely(n->m->spare)) {
@@ -68,21 +70,21 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 		n->nr = 1;
 		return true;
 	}
-	rqe = dxk_ready_best(&e->ready, kind, lanes);
-	if (!rqe)
+	next = likely(!n->prefer) ? NULL : dxk_preferred(e, n);
+	if (likely(!next))
+		next = dxk_ready_take(&e->ready, kind, lanes);
+	if (!next)
 		return false;
-	if (unlikely(n->prefer))
-		rqe = dxk_preferred(e, n, rqe) ?: rqe;
 	share = n->max == 1 ? 1 :
-		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind), e->crew.workers[kind]);
+		DIV_ROUND_UP(dxk_ready_nr(&e->ready, kind) + 1, e->crew.workers[kind]);
 	do {
-		dxk_ready_remove(&e->ready, rqe);
-		dxk_assign(e, n->m, rqe, &n->work, wakes);
-		n->nr++;
-		if (n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
+		rqe = next;
+		dxk_assign_one(e, n->m, rqe, &n->work, wakes);
+		if (++n->nr >= min(n->max, share) || rqe->lane != DXK_LANES - 1)
 			break;
-		rqe = dxk_ready_best(&e->ready, kind, lanes);
-	} while (rqe && rqe->lane == DXK_LANES - 1);
+		next = dxk_ready_take_last_lane(&e->ready, kind, lanes);
+	} while (next);
+	dxk_member_note(n->m, rqe);
 	return true;
 }
 
@@ -225,7 +227,14 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 {
 	struct dxk_member *m = n->m;
 	struct dxk_key *key;
+	u32 nr;
 
+	if (likely(e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER)) {
+		nr = dxk_complete_usual(e, &n->done, &n->ended, wakes);
+		n->taken += nr;
+		m->executed += nr;
+		m->held -= nr;
+	}
 	while (!list_empty(&n->done)) {
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 		bool parks = rqe->more && rqe->more->parks;

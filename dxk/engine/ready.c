@@ -336,6 +336,18 @@ struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
 	return rqe;
 }
 
+/** dxk_ready_take_last_lane - dxk_ready_take(), if that is one of the last lane */
+struct dxk_rqe *dxk_ready_take_last_lane(struct dxk_ready *ready, enum dxk_kind kind,
+					 const struct dxk_lanes *workers)
+{
+	struct dxk_rqe *rqe = dxk_ready_find(ready, kind, workers);
+
+	if (!rqe || rqe->lane != DXK_LANES - 1)
+		return NULL;
+	dxk_ready_leave(ready, rqe);
+	return rqe;
+}
+
 /** dxk_ready_first_of - any entry of a kind and a lane that have one */
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane)
 {

@@ -139,6 +139,8 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 			       const struct dxk_lanes *workers);
 struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);
+struct dxk_rqe *dxk_ready_take_last_lane(struct dxk_ready *ready, enum dxk_kind kind,
+					 const struct dxk_lanes *workers);
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane);
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
 struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto);

@@ -60,32 +60,48 @@ static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 	e->owners.freed = true;
 }
 
-/* The request is with its collector: it exists no more. */
-static void dxk_collect(struct dxk_engine *e, struct dxk_rqe *rqe,
+/* The requests, all of one owner, are with their collector: they exist no more. */
+static void dxk_collect(struct dxk_engine *e, struct list_head *rqes,
 			const struct dxk_member *m)
 {
-	trace_dxk_rejoin(e->id, rqe, m->id);
-	dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
-	dxk_unreserve(e, rqe);
-	e->stats.collected++;
+	struct dxk_owner *owner = NULL;
+	struct dxk_rqe *rqe;
+	u32 nr = 0;
+
+	list_for_each_entry(rqe, rqes, link) {
+		trace_dxk_rejoin(e->id, rqe, m->id);
+		dxk_move_alike(e, rqe, DXK_REJOIN, DXK_FREE);
+		if (unlikely(rqe->share))
+			e->shares.of[rqe->share].reserved--;
+		owner = rqe->owner;
+		nr++;
+	}
+	if (!nr)
+		return;
+	dxk_moved_alike(e, owner, DXK_REJOIN, DXK_FREE, nr);
+	e->owners.reserved -= nr;
+	e->owners.freed = true;
+	e->stats.collected += nr;
 }
 
 /* Give the oldest results to the poller. */
 static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 			    struct dxk_rejoin_op *r)
 {
-	while (r->nr < r->max && owner->nr_done) {
-		struct dxk_rqe *rqe;
+	u32 nr = min(r->max, owner->nr_done), i;
 
-		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
-		dxk_rqe_change(rqe, &r->rqes);
-		owner->nr_done--;
-		r->nr++;
-		if (r->free)
-			dxk_collect(e, rqe, r->m);
-		else
-			dxk_step(e);
-	}
+	if (likely(nr == owner->nr_done))
+		list_splice_init(&owner->done, &r->rqes);
+	else
+		for (i = 0; i < nr; i++)
+			dxk_rqe_change(list_first_entry(&owner->done, struct dxk_rqe, link),
+				       &r->rqes);
+	owner->nr_done -= nr;
+	r->nr = nr;
+	if (r->free)
+		dxk_collect(e, &r->rqes, r->m);
+	else
+		dxk_step_by(e, nr);
 }
 
 /*
@@ -418,10 +434,9 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_owner *owner = NULL;
 	struct dxk_rqe *rqe, *prev;
 
-	list_for_each_entry(rqe, &s->copied, link) {
-		owner = rqe->owner;
-		dxk_collect(e, rqe, s->m);
-	}
+	if (!list_empty(&s->copied))
+		owner = list_first_entry(&s->copied, struct dxk_rqe, link)->owner;
+	dxk_collect(e, &s->copied, s->m);
 	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
 		owner = rqe->owner;
 		list_move(&rqe->link, &owner->done);
@@ -464,10 +479,10 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 }
 
 /*
- * Let a request that will never run (again) reach its owner, or vanish. Return: must the
- * caller free it?
+ * Let a request that will never run (again) reach its owner, or vanish. @tell: the owner's
+ * waiters. Return: must the caller free it?
  */
-static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
+static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, bool tell,
 				    struct dxk_wakes *wakes)
 {
 	struct dxk_owner *owner = rqe->owner;
@@ -485,8 +500,24 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		dxk_rqe_join(rqe, &owner->done);
 		owner->nr_done++;
 	}
-	dxk_owner_changed(e, owner, wakes);
+	if (tell)
+		dxk_owner_changed(e, owner, wakes);
 	return vanishes;
+}
+
+static __always_inline bool dxk_completed(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
+					  bool tell, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	rqe->status = status;
+	e->stats.completions++;
+	trace_dxk_complete(e->id, rqe);
+	if (dxk_rqe_awaited(rqe))
+		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
+	else
+		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
+	return dxk_end(e, rqe, tell, wakes);
 }
 
 /**
@@ -503,16 +534,42 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct dxk_wakes *wakes)
 {
-	lockdep_assert_held(&e->lock);
+	return dxk_completed(e, rqe, status, true, wakes);
+}
 
-	rqe->status = status;
-	e->stats.completions++;
-	trace_dxk_complete(e->id, rqe);
-	if (dxk_rqe_awaited(rqe))
-		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
-	else
-		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
-	return dxk_end(e, rqe, wakes);
+/* Is there nothing to see to at the end of both, which are of one owner, but their results? */
+static bool dxk_ends_alike(const struct dxk_rqe *rqe, const struct dxk_rqe *next)
+{
+	return dxk_end_is_usual(next) && next->owner == rqe->owner;
+}
+
+/**
+ * dxk_complete_usual - complete requests as long as there is nothing unusual about their ends
+ * @e: the engine, locked; no worker of it waits for room in the Rejoin Pool
+ * @done: BUSY requests, their status set; what is left of them is to be looked at one by one
+ * @ended: gets those that nobody will collect
+ * @wakes: gets the wake-ups
+ *
+ * Who waits for an owner is told with the last of those that are completed in a row.
+ * Return: how many were.
+ */
+u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list_head *ended,
+		       struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe, *next;
+	u32 nr = 0;
+
+	list_for_each_entry_safe(rqe, next, done, link) {
+		bool more = &next->link != done && dxk_ends_alike(rqe, next);
+
+		if (unlikely(!dxk_end_is_usual(rqe)))
+			break;
+		dxk_rqe_leave(rqe);
+		nr++;
+		if (dxk_completed(e, rqe, rqe->status, !more, wakes))
+			dxk_rqe_join(rqe, ended);
+	}
+	return nr;
 }
 
 /* A CANCELLED request goes on. */
@@ -527,7 +584,7 @@ static void dxk_end_cancelled(struct dxk_engine *e, struct dxk_rqe *rqe, s32 sta
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_REJOIN);
 	else
 		dxk_move(e, rqe, DXK_CANCELLED, DXK_FREE);
-	if (dxk_end(e, rqe, wakes))
+	if (dxk_end(e, rqe, true, wakes))
 		dxk_rqe_join(rqe, ended);
 }
 

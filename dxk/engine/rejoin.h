@@ -74,6 +74,8 @@ dxk_op_fn dxk_settle_run;
 
 bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct dxk_wakes *wakes);
+u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list_head *ended,
+		       struct dxk_wakes *wakes);
 void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		   struct list_head *ended, struct dxk_wakes *wakes);
 void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,

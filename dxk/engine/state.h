@@ -133,6 +133,40 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 }
 
 /**
+ * dxk_move_alike - dxk_move() of one of several requests of an owner, to nowhere
+ * @e: their context, locked
+ * @rqe: the request
+ * @from: the state that they are in
+ * @to: the state that they get
+ *
+ * What depends on it but the share is done by dxk_moved_alike(), for all of them.
+ */
+static __always_inline void dxk_move_alike(struct dxk_engine *e, struct dxk_rqe *rqe,
+					   const enum dxk_state from, const enum dxk_state to)
+{
+	BUILD_BUG_ON(!(dxk_moves[from] & BIT(to)));
+	BUILD_BUG_ON(dxk_place_of[from] != DXK_AT_REJOIN || dxk_place_of[to] != DXK_NOWHERE);
+	WARN_ON_ONCE(rqe->state != from);
+
+	dxk_step(e);
+	trace_dxk_move(e->id, rqe, from, to);
+	if (unlikely(rqe->share))
+		dxk_share_move(&e->shares.of[rqe->share], dxk_place_of[from], dxk_place_of[to]);
+	WRITE_ONCE(rqe->state, to);
+}
+
+/** dxk_moved_alike - so many requests of an owner have changed their state */
+static __always_inline void dxk_moved_alike(struct dxk_engine *e, struct dxk_owner *owner,
+					    const enum dxk_state from, const enum dxk_state to,
+					    u32 nr)
+{
+	lockdep_assert_held(&e->lock);
+
+	owner->nr[dxk_place_of[from]] -= nr;
+	e->nr[dxk_place_of[from]] -= nr;
+}
+
+/**
  * dxk_post_ready - a request that has been posted enters the Ready Pool
  * @e: the engine, locked
  * @rqe: POSTED

@@ -23,12 +23,6 @@ static bool dxk_worker_is_usual(const struct dxk_member *m)
 	       list_empty(&m->called);
 }
 
-/* Is there nothing to see to at the end of the request but its result? */
-static bool dxk_end_is_usual(const struct dxk_rqe *rqe)
-{
-	return !(rqe->posted | rqe->extra) && !rqe->more;
-}
-
 /*
  * A context that runs does not cancel. Where workers wait for room in the Rejoin Pool each
  * has to look for it. With nothing Ready dxk_next() completes and falls idle at once.
