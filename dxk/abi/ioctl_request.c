@@ -423,8 +423,8 @@ struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket)
 }
 
 /* Store one result with its request. */
-static int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
-			struct list_head *done)
+static __always_inline int dxk_done_get(struct dxk_member *m, const struct dxk_done *d,
+					struct list_head *done)
 {
 	struct dxk_rqe *rqe = dxk_busy_find(m, d->ticket);
 

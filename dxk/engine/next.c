@@ -13,6 +13,7 @@
 #include "engine/nest.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"

@@ -11,6 +11,7 @@
  *
  * Keys of new requests fall by what is gained, so rows move down with time.
  */
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/ready.h"
 
@@ -41,11 +42,6 @@ static bool dxk_node_before(struct rb_node *a, const struct rb_node *b)
 {
 	return dxk_rqe_before(rb_entry(a, struct dxk_rqe, node),
 			      rb_entry(b, struct dxk_rqe, node));
-}
-
-static u32 dxk_row_of(s64 key)
-{
-	return (u64)key % DXK_ROWS;
 }
 
 /* Bit n is set iff the row of key base + n has entries. */
@@ -106,7 +102,8 @@ static void dxk_row_remove(struct dxk_row *row, const struct dxk_rqe *rqe)
 		row->last = rqe->older;
 }
 
-static noinline void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
+/* dxk_queue_add(), of any request */
+void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
 
@@ -117,23 +114,6 @@ static noinline void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 		q->used |= BIT_ULL(row);
 	if (!q->first || dxk_rqe_before(rqe, q->first))
 		q->first = rqe;
-}
-
-static __always_inline void dxk_queue_add(struct dxk_queue *q, struct dxk_rqe *rqe)
-{
-	struct dxk_row *row = &q->row[dxk_row_of(rqe->key)];
-	struct dxk_rqe *last = row->last;
-
-	/* Behind another one of its key: nothing else changes. */
-	if (likely(last && last->key == rqe->key && last->seq < rqe->seq)) {
-		rqe->treed = false;
-		rqe->newer = NULL;
-		rqe->older = last;
-		last->newer = rqe;
-		row->last = rqe;
-	} else {
-		dxk_queue_add_any(q, rqe);
-	}
 }
 
 /* The first entry, when that of before has gone. */
@@ -149,7 +129,8 @@ static struct dxk_rqe *dxk_queue_find(const struct dxk_queue *q)
 	return rqe && dxk_rqe_before(rqe, treed) ? rqe : treed;
 }
 
-static noinline void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
+/* dxk_queue_remove(), of any request */
+void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
 
@@ -162,20 +143,6 @@ static noinline void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *r
 	}
 	if (q->first == rqe)
 		q->first = dxk_queue_find(q);
-}
-
-static void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe *rqe)
-{
-	struct dxk_rqe *next = rqe->newer;
-
-	/* The first of all, and others of its key behind it: the next of them is first. */
-	if (likely(RB_EMPTY_ROOT(&q->tree.rb_root) && rqe == q->first && next)) {
-		next->older = NULL;
-		q->row[dxk_row_of(rqe->key)].first = next;
-		q->first = next;
-	} else {
-		dxk_queue_remove_any(q, rqe);
-	}
 }
 
 /* --- all of them ------------------------------------------------------------- */
@@ -195,13 +162,6 @@ static void dxk_ready_leave_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	ready->nr[rqe->kind][rqe->lane]--;
 }
 
-static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
-{
-	dxk_queue_add(&ready->queue[rqe->slot], rqe);
-	ready->filled[rqe->kind] |= BIT(rqe->slot % DXK_SLOTS);
-	ready->nr[rqe->kind][rqe->lane]++;
-}
-
 /**
  * dxk_ready_put_back - enter a request with the key it has
  * @ready: the pool
@@ -213,20 +173,6 @@ void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 		dxk_ready_enter_last(ready, rqe);
 	else
 		dxk_ready_enter(ready, rqe);
-}
-
-/**
- * dxk_ready_add - enter a new request at its posted priority
- * @ready: the pool
- * @rqe: the request
- *
- * O(1) if its key is near those of others, else O(log n). Waiting for room before this
- * does not age (DX-63).
- */
-void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe)
-{
-	dxk_ready_stamp(ready, rqe);
-	dxk_ready_enter(ready, rqe);
 }
 
 /**
@@ -258,55 +204,12 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	dxk_ready_put_back(ready, rqe);
 }
 
-static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_rqe *rqe)
-{
-	struct dxk_queue *q = &ready->queue[rqe->slot];
-
-	if (unlikely(rqe == ready->cursor))
-		ready->cursor = dxk_ready_next(ready, rqe);
-	dxk_queue_remove(q, rqe);
-	if (!q->first)
-		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
-	ready->nr[rqe->kind][rqe->lane]--;
-}
-
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	if (unlikely(rqe->slot == DXK_SLOT_LAST))
 		dxk_ready_leave_last(ready, rqe);
 	else
 		dxk_ready_leave(ready, rqe);
-}
-
-static bool dxk_ready_before(const struct dxk_ready *ready, const struct dxk_rqe *x,
-			     const struct dxk_rqe *y)
-{
-	s64 prio_x = dxk_ready_prio(ready, x), prio_y = dxk_ready_prio(ready, y);
-
-	return prio_x != prio_y ? prio_x > prio_y : x->seq < y->seq;
-}
-
-/* Without the queues of lanes that may hold no more workers, and without last turns. */
-static unsigned long dxk_slots_admitted(unsigned long slots, const struct dxk_lanes *workers)
-{
-	return slots & ~0UL << dxk_lanes_full(workers) * DXK_CLASSES;
-}
-
-static __always_inline struct dxk_rqe *dxk_ready_find(const struct dxk_ready *ready,
-						      enum dxk_kind kind,
-						      const struct dxk_lanes *workers)
-{
-	unsigned long slots = dxk_slots_admitted(ready->filled[kind] & ~DXK_LAST, workers);
-	const struct dxk_queue *queue = &ready->queue[kind * DXK_SLOTS];
-	struct dxk_rqe *best;
-
-	if (!slots)
-		return NULL;
-	best = queue[__ffs(slots)].first;
-	while (unlikely(slots &= slots - 1))
-		if (dxk_ready_before(ready, queue[__ffs(slots)].first, best))
-			best = queue[__ffs(slots)].first;
-	return best;
 }
 
 /**
@@ -323,29 +226,6 @@ struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind
 			       const struct dxk_lanes *workers)
 {
 	return dxk_ready_find(ready, kind, workers);
-}
-
-/** dxk_ready_take - dxk_ready_best(), and it leaves the pool */
-struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
-			       const struct dxk_lanes *workers)
-{
-	struct dxk_rqe *rqe = dxk_ready_find(ready, kind, workers);
-
-	if (rqe)
-		dxk_ready_leave(ready, rqe);
-	return rqe;
-}
-
-/** dxk_ready_take_last_lane - dxk_ready_take(), if that is one of the last lane */
-struct dxk_rqe *dxk_ready_take_last_lane(struct dxk_ready *ready, enum dxk_kind kind,
-					 const struct dxk_lanes *workers)
-{
-	struct dxk_rqe *rqe = dxk_ready_find(ready, kind, workers);
-
-	if (!rqe || rqe->lane != DXK_LANES - 1)
-		return NULL;
-	dxk_ready_leave(ready, rqe);
-	return rqe;
 }
 
 /** dxk_ready_first_of - any entry of a kind and a lane that have one */

@@ -127,7 +127,6 @@ struct dxk_ready {
 };
 
 void dxk_ready_init(struct dxk_ready *ready);
-void dxk_ready_add(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_add_aged(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank);
 void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe);
@@ -137,10 +136,6 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe);
 void dxk_ready_remove(struct dxk_ready *ready, struct dxk_rqe *rqe);
 struct dxk_rqe *dxk_ready_best(const struct dxk_ready *ready, enum dxk_kind kind,
 			       const struct dxk_lanes *workers);
-struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready, enum dxk_kind kind,
-			       const struct dxk_lanes *workers);
-struct dxk_rqe *dxk_ready_take_last_lane(struct dxk_ready *ready, enum dxk_kind kind,
-					 const struct dxk_lanes *workers);
 struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind kind, u32 lane);
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
 struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto);

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/more.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "trace.h"
 

@@ -7,6 +7,7 @@
 #include "engine/assign.h"
 #include "engine/dispatch.h"
 #include "engine/next.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/rejoin.h"

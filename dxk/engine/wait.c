@@ -9,6 +9,7 @@
 #include "engine/line.h"
 #include "engine/more.h"
 #include "engine/name.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/stall.h"
 #include "engine/state.h"

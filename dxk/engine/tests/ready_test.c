@@ -6,6 +6,7 @@
  */
 #include <kunit/test.h>
 
+#include "engine/order.h"
 #include "engine/ready.h"
 #include "engine/tests/draw.h"
 
