@@ -233,12 +233,12 @@ void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 	struct dxk_rqe *rqe, *next;
 
 	list_for_each_entry_safe(rqe, next, rqes, link) {
-		dxk_rqe_leave(rqe);
 		if (likely(m && m->rqes.nr < DXK_STASH_MAX && dxk_rqe_is_bare(rqe)))
 			m->rqes.obj[m->rqes.nr++] = rqe;
 		else
 			dxk_rqe_drop(m, rqe);
 	}
+	INIT_LIST_HEAD(rqes);
 }
 
 void dxk_rqe_stash_free(struct dxk_stash *stash)

@@ -537,12 +537,6 @@ bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 	return dxk_completed(e, rqe, status, true, wakes);
 }
 
-/* Is there nothing to see to at the end of both, which are of one owner, but their results? */
-static bool dxk_ends_alike(const struct dxk_rqe *rqe, const struct dxk_rqe *next)
-{
-	return dxk_end_is_usual(next) && next->owner == rqe->owner;
-}
-
 /**
  * dxk_complete_usual - complete requests as long as there is nothing unusual about their ends
  * @e: the engine, locked; no worker of it waits for room in the Rejoin Pool
@@ -556,17 +550,16 @@ static bool dxk_ends_alike(const struct dxk_rqe *rqe, const struct dxk_rqe *next
 u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list_head *ended,
 		       struct dxk_wakes *wakes)
 {
-	struct dxk_rqe *rqe, *next;
+	struct dxk_rqe *rqe = list_first_entry(done, struct dxk_rqe, link), *next;
+	bool goes_on = !list_empty(done) && dxk_end_is_usual(rqe);
 	u32 nr = 0;
 
-	list_for_each_entry_safe(rqe, next, done, link) {
-		bool more = &next->link != done && dxk_ends_alike(rqe, next);
-
-		if (unlikely(!dxk_end_is_usual(rqe)))
-			break;
+	for (; goes_on; rqe = next, nr++) {
+		next = list_next_entry(rqe, link);
+		goes_on = &next->link != done && dxk_end_is_usual(next);
 		dxk_rqe_leave(rqe);
-		nr++;
-		if (dxk_completed(e, rqe, rqe->status, !more, wakes))
+		if (dxk_completed(e, rqe, rqe->status, !goes_on || next->owner != rqe->owner,
+				  wakes))
 			dxk_rqe_join(rqe, ended);
 	}
 	return nr;
