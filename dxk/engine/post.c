@@ -265,12 +265,23 @@ static __always_inline struct dxk_owner *dxk_post_taken(struct dxk_engine *e,
 	return rqe->owner;
 }
 
-static struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
-				       struct dxk_rqe *rqe, struct dxk_owner *near)
+static __always_inline struct dxk_owner *dxk_post_take(struct dxk_engine *e,
+						       struct dxk_post_op *p,
+						       struct dxk_rqe *rqe,
+						       struct dxk_owner *near)
 {
 	dxk_post_own(e, p, rqe, near);
 	dxk_post_ready(e, rqe, false);
 	return dxk_post_taken(e, p, rqe);
+}
+
+/* The same where others sleep for room, or it is scarce: once, for the two that do it there. */
+static noinline struct dxk_owner *dxk_post_take_one(struct dxk_engine *e,
+						    struct dxk_post_op *p,
+						    struct dxk_rqe *rqe,
+						    struct dxk_owner *near)
+{
+	return dxk_post_take(e, p, rqe, near);
 }
 
 static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
@@ -351,7 +362,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 		}
 		if (!err) {
 			owner = unlikely(rqe->more) ? dxk_post_take_more(e, p, rqe, wakes) :
-						      dxk_post_take(e, p, rqe, owner);
+						      dxk_post_take_one(e, p, rqe, owner);
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {
