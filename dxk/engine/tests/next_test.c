@@ -136,6 +136,77 @@ static void next_end(struct kunit *test)
 	EXPECT_IS(puppet_result(puppet_rejoin(ps, ps->main, 2, 1, 0))->status, -77);
 }
 
+/* A worker completes all that it has, in the order in which it was given that. */
+static void end_all(struct puppets *ps, struct dxk_next_op *n, struct dxk_member *worker)
+{
+	*n = (struct dxk_next_op) { .m = worker };
+	dxk_waiter_init(&n->w);
+	INIT_LIST_HEAD(&n->done);
+	INIT_LIST_HEAD(&n->ended);
+	INIT_LIST_HEAD(&n->work);
+	list_splice_init(&worker->busy, &n->done);
+	puppet_do(ps, &n->op, dxk_next_run);
+	EXPECT(list_empty(&n->done));
+	EXPECT_IS(worker->held, 0);
+}
+
+/* DX-83, DX-90: of completions in a row who waits for their owner is told with the last */
+static void next_tells_with_the_last(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r[2], *other, *none;
+	struct dxk_next_op n;
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 3, 8, PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 1, 9, PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 1, 8, PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 2, 7, 0);
+	for (i = 0; i < 7; i++)
+		puppet_work(ps, worker);
+	for (i = 0; i < 2; i++)
+		r[i] = puppet_rejoin(ps, puppet_client(ps), 8, DXK_BATCH_MAX, 1);
+	other = puppet_rejoin(ps, puppet_client(ps), 9, DXK_BATCH_MAX, 1);
+	none = puppet_rejoin(ps, puppet_client(ps), 7, DXK_BATCH_MAX, 1);
+	end_all(ps, &n, worker);
+	EXPECT_IS(n.taken, 7);
+	EXPECT_IS(worker->executed, 7);
+	EXPECT_IS(ps->e->stats.completions, 7);
+	EXPECT_IS(r[0]->nr, 3);
+	EXPECT_IS(r[1]->nr, 1);
+	EXPECT_IS(other->nr, 1);
+	/* what nobody collects is gone, and that is told as well */
+	EXPECT_IS(none->answer, RJR_NONE_EXIST);
+	dxk_rqe_drop_all(NULL, &n.ended);
+	EXPECT(list_empty(&n.ended));
+	EXPECT_IS(ps->e->stats.vanished, 2);
+}
+
+/* What is unusual about one of them is seen to, and it is completed by itself. */
+static void next_ends_what_is_unusual(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_rejoin_op *r[4];
+	struct dxk_next_op n;
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	puppet_post_nr(ps, ps->main, 4, 8, PXR_REJOIN);
+	for (i = 0; i < 4; i++) {
+		rqe = puppet_work(ps, worker);
+		/* its latency is measured */
+		rqe->posted = i == 1;
+		rqe->started = 1;
+		r[i] = puppet_rejoin(ps, puppet_client(ps), 8, DXK_BATCH_MAX, 1);
+	}
+	end_all(ps, &n, worker);
+	EXPECT_IS(n.taken, 4);
+	for (i = 0; i < 4; i++)
+		EXPECT_IS(r[i]->nr, 1);
+}
+
 /* Of lane 3 a worker takes its share ahead, of others one. */
 static void next_takes_ahead(struct kunit *test)
 {
@@ -336,6 +407,8 @@ static struct kunit_case next_cases[] = {
 	KUNIT_CASE(next_notes_the_executor),
 	KUNIT_CASE(next_priority_order),
 	KUNIT_CASE(next_end),
+	KUNIT_CASE(next_tells_with_the_last),
+	KUNIT_CASE(next_ends_what_is_unusual),
 	KUNIT_CASE(next_takes_ahead),
 	KUNIT_CASE(next_takes_for_another),
 	KUNIT_CASE(next_kinds),
