@@ -230,7 +230,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	struct dxk_key *key;
 	u32 nr;
 
-	if (likely(e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER)) {
+	if (!list_empty(&n->done) && e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER &&
+	    dxk_end_is_usual(list_first_entry(&n->done, struct dxk_rqe, link))) {
 		nr = dxk_complete_usual(e, &n->done, &n->ended, wakes);
 		n->taken += nr;
 		m->executed += nr;

@@ -540,7 +540,8 @@ bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 /**
  * dxk_complete_usual - complete requests as long as there is nothing unusual about their ends
  * @e: the engine, locked; no worker of it waits for room in the Rejoin Pool
- * @done: BUSY requests, their status set; what is left of them is to be looked at one by one
+ * @done: BUSY requests, their status set, of which the first is usual; what is left of them
+ *	is to be looked at one by one
  * @ended: gets those that nobody will collect
  * @wakes: gets the wake-ups
  *
@@ -551,10 +552,10 @@ u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list
 		       struct dxk_wakes *wakes)
 {
 	struct dxk_rqe *rqe = list_first_entry(done, struct dxk_rqe, link), *next;
-	bool goes_on = !list_empty(done) && dxk_end_is_usual(rqe);
-	u32 nr = 0;
+	bool goes_on = true;
+	u32 nr;
 
-	for (; goes_on; rqe = next, nr++) {
+	for (nr = 0; goes_on; rqe = next, nr++) {
 		next = list_next_entry(rqe, link);
 		goes_on = &next->link != done && dxk_end_is_usual(next);
 		dxk_rqe_leave(rqe);
