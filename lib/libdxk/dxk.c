@@ -199,6 +199,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(min_threads),
 		FIELD(spare_idle_ms),
 		FIELD(key_batch),
+		FIELD(reserved),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);
