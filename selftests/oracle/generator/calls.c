@@ -71,6 +71,7 @@ static void blank(struct call *c, int fd, uint32_t cmd)
 	c->rc = 0;
 	dxt_poison(c->result, sizeof(c->result));
 	dxt_poison(c->work, sizeof(c->work));
+	dxt_poison(c->state, sizeof(c->state));
 	dxt_poison(c->out, sizeof(c->out));
 	/* what only some answers set */
 	if (cmd == DXK_IOC_POST)
@@ -90,7 +91,7 @@ static void gen_create(struct gen *g, struct proc *p)
 
 	blank(p->call, CTL_FD, DXK_IOC_CTX_CREATE);
 	a->size = sizeof(*a);
-	a->mode = mode[gen_below(g, gen_below(g, 4) ? 2 : ARRAY_SIZE(mode))];
+	a->mode = g->waits ? 0777 : mode[gen_below(g, gen_below(g, 4) ? 2 : ARRAY_SIZE(mode))];
 	strcpy(a->name, some_name(g));
 	a->reserved = seldom(g);
 	a->uid = seldom(g);
@@ -105,7 +106,7 @@ static void gen_join(struct gen *g, struct proc *p)
 	blank(p->call, CTL_FD, DXK_IOC_CTX_JOIN);
 	a->size = sizeof(*a);
 	a->access = seldom(g) ? 16 * gen_below(g, 2) :
-				access[gen_below(g, gen_below(g, 4) ? 2 : 6)];
+				access[g->waits ? 0 : gen_below(g, gen_below(g, 4) ? 2 : 6)];
 	a->abi = DXK_ABI_VERSION + seldom(g);
 	a->flags = gen_below(g, 2) ? DXK_JOIN_SHARED : 0;
 	if (!c->used)
@@ -131,7 +132,7 @@ static void random_policy(struct gen *g, struct dxk_policy *p)
 	p->lane_pct[2] = gen_below(g, 4) ? 20 + gen_below(g, 3) * 5 : 0;
 	p->ready_entries = 2 + gen_below(g, 6);
 	p->rejoin_entries = 1 + gen_below(g, 8);
-	p->max_requests = p->ready_entries + gen_below(g, 16);
+	p->max_requests = p->ready_entries + gen_below(g, 16) + (g->waits ? 24 : 0);
 	/* the model knows no users: what they may have is share.c's */
 	p->user_share = 100;
 	p->data_size = 16;
@@ -141,6 +142,7 @@ static void random_policy(struct gen *g, struct dxk_policy *p)
 		p->rejoin_full = DXK_REJOIN_RESERVE;
 	p->shutdown = DXK_STOP_DRAIN + gen_below(g, 2);
 	p->redo_max = 1 + gen_below(g, 3);
+	p->max_waiting = g->waits || gen_below(g, 2) ? 1 + gen_below(g, 6) : 0;
 	/* nothing moves by itself */
 	p->sched_interval_ms = 3600000;
 	p->dispatch_interval_ms = 3600000;
@@ -185,8 +187,8 @@ static void gen_policy(struct gen *g, struct proc *p, const struct desc *d)
 
 static uint32_t some_attrs(struct gen *g, bool wait)
 {
-	static const uint32_t lane[] = { 0, 0, PXR_LANE1, PXR_LANE2 };
-	uint32_t attrs = lane[gen_below(g, 4)], r = gen_below(g, 256);
+	static const uint32_t lane[] = { 0, 0, PXR_LANE1, PXR_LANE2, 0, 0, PXR_LANE1, PXR_LANE0 };
+	uint32_t attrs = lane[gen_below(g, 8)], r = gen_below(g, 256);
 
 	attrs |= wait ? PXR_WAITIF_BUSY : 0;
 	attrs |= r & 3 ? PXR_REJOIN : 0;
@@ -194,17 +196,95 @@ static uint32_t some_attrs(struct gen *g, bool wait)
 	attrs |= r & 0x10 ? PXR_REDO : 0;
 	attrs |= r & 0xe0 ? 0 : PXR_FD;
 	if (seldom(g))
-		attrs |= r & 1 ? PXR_LANE0 : r & 2 ? PXR_NAMED : 0x800;
+		attrs |= r & 1 ? PXR_LANE0 : r & 2 ? PXR_NAMED : 0x80;
 	/* what the kernel worker does meanwhile must make no difference to the caller */
 	if (!wait && !gen_below(g, 5))
 		attrs |= PXR_KERNEL;
 	return attrs;
 }
 
+/* --- waits ---------------------------------------------------------------- */
+
+static uint64_t some_time(struct gen *g)
+{
+	uint32_t r = gen_below(g, 16);
+
+	return r < 5 ? PAST : r < 7 ? SOON : r < 8 ? 0 : r < 14 ? LATE : DXK_FOREVER;
+}
+
+/* What a request waits for; now and then it contradicts itself. */
+static struct dxk_wait some_wait(struct gen *g, bool posted)
+{
+	static const uint32_t sources[] = {
+		DXK_WAIT_TIME, DXK_WAIT_CALL, DXK_WAIT_CALL | DXK_WAIT_TIME, DXK_WAIT_RESULT,
+		DXK_WAIT_JOIN, DXK_WAIT_JOIN | DXK_WAIT_CALL, DXK_WAIT_JOIN | DXK_WAIT_TIME,
+		DXK_WAIT_RESULT | DXK_WAIT_CALL | DXK_WAIT_TIME, DXK_WAIT_AGAIN,
+	};
+	struct dxk_wait w = {
+		.wait = sources[gen_below(g, ARRAY_SIZE(sources) - (posted && !seldom(g)))],
+		.state = ++g->param,
+	};
+
+	if (w.wait & DXK_WAIT_TIME)
+		w.deadline = some_time(g);
+	if (w.wait & DXK_WAIT_TIME && !gen_below(g, 6))
+		w.wait |= DXK_WAIT_MASKED;
+	if (w.wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+		w.owner = gen_below(g, OWNERS);
+	if (!gen_below(g, 4)) {
+		w.wait |= DXK_WAIT_PRIO;
+		w.prio = (int)gen_below(g, 5) - 2;
+	}
+	if (seldom(g))
+		switch (gen_below(g, 6)) {
+		case 0: w.wait ^= DXK_WAIT_TIME; break;
+		case 1: w.wait ^= DXK_WAIT_JOIN; break;
+		case 2: w.wait ^= DXK_WAIT_MASKED; break;
+		case 3: w.wait |= 0x4000; break;
+		case 4: w.fd = 1; break;
+		case 5: w.prio = 7; break;
+		}
+	return w;
+}
+
+/*
+ * What comes with a time may end by itself, or after the call: a kernel worker would race
+ * with that, and so would who is let in by a later call.
+ */
+static uint64_t some_end(struct gen *g, uint32_t attrs, unsigned int nr)
+{
+	uint32_t r = gen_below(g, 4);
+
+	if (attrs & (PXR_KERNEL | PXR_WAITIF_BUSY))
+		return r ? LATE : DXK_FOREVER;
+	return r < 2 ? LATE : r < 3 || nr > 1 ? SOON : PAST;
+}
+
+/* What a longer element says beside the usual. */
+static void gen_more(struct gen *g, struct dxk_post_more *e, unsigned int nr,
+		     const struct ctx *c)
+{
+	uint32_t r = gen_below(g, 64), *attrs = &e->post.attrs;
+
+	*attrs |= r & 1 ? PXR_NAMED : 0;
+	*attrs |= r & 6 ? 0 : PXR_EXPIRE;
+	*attrs |= r & 8 ? PXR_WAIT : 0;
+	*attrs |= seldom(g) ? PXR_QUIET : 0;
+	/* see model_may_fail() */
+	*attrs |= r & 0x30 || (c && c->policy.kernel_threads) ? 0 : PXR_FAIL_FAST;
+	if (*attrs & PXR_NAMED || seldom(g))
+		e->name = 1 + gen_below(g, NAMES);
+	if (*attrs & PXR_EXPIRE || seldom(g))
+		e->expire = some_end(g, *attrs, nr);
+	if (*attrs & PXR_WAIT || seldom(g))
+		e->wait = some_wait(g, true);
+}
+
 static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
 {
+	const struct ctx *c = d->member ? d->member->ctx : NULL;
 	struct dxk_post *a = &p->call->a.post;
-	bool wait = gen_below(g, 2);
+	bool wait = gen_below(g, 2), more = gen_below(g, 20) < (c && c->waits ? 14 : 1);
 	unsigned int i, k;
 
 	blank(p->call, d->fd, DXK_IOC_POST);
@@ -214,16 +294,16 @@ static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
 	a->deadline = some_deadline(g);
 	a->entries = DXT_PTR(p->call->entry);
 	a->nr = seldom(g) ? gen_below(g, 2) * 65 : 1 + gen_below(g, gen_below(g, 3) ? 3 : SLOTS);
-	a->entry_size = sizeof(p->call->entry[0]) - 8 * seldom(g);
+	a->entry_size = more ? sizeof(struct dxk_post_more) : sizeof(struct dxk_post_entry);
+	memset(p->call->entry, 0, sizeof(p->call->entry));
 	for (i = 0; i < SLOTS; i++) {
-		struct dxk_post_entry *e = &p->call->entry[i];
+		struct dxk_post_more *long_e = call_entry(p->call, i);
+		struct dxk_post_entry *e = &long_e->post;
 
-		memset(e, 0, sizeof(*e));
 		e->attrs = some_attrs(g, wait);
-		if (e->attrs & PXR_KERNEL && d->member &&
-		    !d->member->ctx->policy.kernel_threads && gen_below(g, 8))
+		if (e->attrs & PXR_KERNEL && c && !c->policy.kernel_threads && gen_below(g, 8))
 			e->attrs &= ~PXR_KERNEL;
-		e->owner = gen_below(g, 3);
+		e->owner = gen_below(g, OWNERS);
 		e->executor = e->attrs & PXR_KERNEL && !seldom(g) ? g->r.m.nop : 77;
 		e->param = ++g->param;
 		e->data = DXT_PTR(p->call->in[i]);
@@ -234,7 +314,11 @@ static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
 		e->reserved = !gen_below(g, 300);
 		for (k = 0; k < DATA; k++)
 			p->call->in[i][k] = (unsigned char)(e->param * 7 + k);
+		if (more && gen_below(g, 4))
+			gen_more(g, long_e, a->nr, c);
 	}
+	if (seldom(g))
+		a->entry_size = sizeof(struct dxk_post_entry) - 8;
 }
 
 static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
@@ -244,11 +328,12 @@ static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
 
 	blank(p->call, d->fd, DXK_IOC_REJOIN);
 	a->size = sizeof(*a);
-	a->flags = seldom(g) ? 2 : gen_below(g, 2) * DXK_CALL_HELP;
-	a->owner = gen_below(g, 3);
+	/* without keys there is nothing to nest */
+	a->flags = seldom(g) ? 4 : gen_below(g, 4) & (DXK_CALL_HELP | DXK_CALL_NEST);
+	a->owner = gen_below(g, OWNERS);
 	a->deadline = some_deadline(g);
 	a->results = DXT_PTR(p->call->result);
-	a->nr = 1 + gen_below(g, 4);
+	a->nr = 1 + gen_below(g, g->waits ? SLOTS : 4);
 	a->min = gen_below(g, a->nr + 1) + seldom(g) * 4;
 	a->result_size = sizeof(p->call->result[0]);
 	if (gen_below(g, 3)) {
@@ -273,44 +358,117 @@ static bool done_races(const struct gen *g, const struct member *m)
 	return false;
 }
 
+/* Does the completion take others along? */
+static bool gen_fails(const struct member *m, const struct dxk_done *e)
+{
+	int i;
+
+	for (i = 0; i < m->nr_busy; i++)
+		if (m->busy[i]->ticket == e->ticket && m->busy[i]->attrs & PXR_FAIL_FAST)
+			return e->status < 0;
+	return false;
+}
+
+static void gen_done(struct gen *g, struct call *call, unsigned int i, const struct member *m)
+{
+	struct dxk_done_more *more = call_done(call, i);
+	struct dxk_done *e = &more->done;
+	const struct req *q = NULL;
+	unsigned int k;
+
+	e->ticket = 1 + gen_below(g, 40);
+	e->status = (int)gen_below(g, 2000) - 1000;
+	if (m && m->nr_busy && gen_below(g, 12)) {
+		q = m->busy[gen_below(g, (uint32_t)m->nr_busy)];
+		e->ticket = q->ticket;
+		e->data_len = gen_below(g, 20) ? gen_below(g, q->result_room + 1) :
+						 q->result_room + 1;
+	}
+	e->data = DXT_PTR(call->in[i]);
+	for (k = 0; k < DATA; k++)
+		call->in[i][k] = (unsigned char)(e->ticket * 11 + k);
+	if (call->a.next.done_size == sizeof(*more) && gen_below(g, 3)) {
+		more->wait = some_wait(g, false);
+		e->status = seldom(g) ? 1 : 0;
+	}
+	if (!m || !gen_fails(m, e))
+		return;
+	if (call->a.next.work == 8 || !model_may_fail(&g->r.m, m->ctx))
+		e->status = 0;
+	else	/* if there is nothing to fetch the call falls idle, and that is its end */
+		call->a.next.deadline = DXK_FOREVER;
+}
+
 static void gen_next(struct gen *g, struct proc *p, const struct desc *d)
 {
 	struct dxk_next *a = &p->call->a.next;
 	const struct member *m = d->member;
-	unsigned int i, k;
+	bool waits = m && m->ctx->waits;
+	unsigned int i;
 
 	blank(p->call, d->fd, DXK_IOC_NEXT);
 	a->size = sizeof(*a);
 	a->deadline = some_deadline(g);
 	a->done = DXT_PTR(p->call->done);
 	a->nr_done = m && m->nr_busy ? gen_below(g, 4) : 0;
+	if (g->waits && m && m->nr_busy && !a->nr_done && gen_below(g, 2))
+		a->nr_done = 1;
 	if (a->nr_done && done_races(g, m))
 		a->deadline = DXK_FOREVER;
-	a->done_size = sizeof(p->call->done[0]);
+	a->done_size = gen_below(g, 20) < (waits ? 16 : 1) ? sizeof(struct dxk_done_more) :
+							      sizeof(struct dxk_done);
 	a->work = seldom(g) ? 8 : DXT_PTR(p->call->work);
 	a->nr_work = gen_below(g, m && m->nr_busy > 3 ? 1 : 4);
-	a->work_size = sizeof(p->call->work[0]);
+	if (!a->nr_done && !a->nr_work && !seldom(g))
+		a->nr_work = 1;
+	a->work_size = gen_below(g, waits ? 4 : 2) ? sizeof(struct dxk_work_more) :
+						     sizeof(struct dxk_work);
 	if (gen_below(g, 3)) {
 		a->data = DXT_PTR(p->call->out);
 		a->data_stride = seldom(g) ? 8 : DATA;
 	}
-	for (i = 0; i < SLOTS; i++) {
-		struct dxk_done *e = &p->call->done[i];
+	memset(p->call->done, 0, sizeof(p->call->done));
+	for (i = 0; i < SLOTS; i++)
+		gen_done(g, p->call, i, m);
+}
 
-		memset(e, 0, sizeof(*e));
-		e->ticket = 1 + gen_below(g, 40);
-		if (m && m->nr_busy && gen_below(g, 12)) {
-			const struct req *q = m->busy[gen_below(g, (uint32_t)m->nr_busy)];
+/* --- names ---------------------------------------------------------------- */
 
-			e->ticket = q->ticket;
-			e->data_len = gen_below(g, 20) ? gen_below(g, q->result_room + 1) :
-						  q->result_room + 1;
-		}
-		e->data = DXT_PTR(p->call->in[i]);
-		e->status = (int)gen_below(g, 2000) - 1000;
-		for (k = 0; k < DATA; k++)
-			p->call->in[i][k] = (unsigned char)(e->ticket * 11 + k);
-	}
+/* Mostly of a request that there is. */
+static uint64_t some_request(struct gen *g, const struct member *m)
+{
+	const struct ctx *c = m ? m->ctx : NULL;
+	const struct req *r = c && c->nr_live ?
+			      c->live[gen_below(g, (uint32_t)c->nr_live)] : NULL;
+
+	return r && r->named && r->space == m->space ? r->name : 1 + gen_below(g, NAMES);
+}
+
+static void gen_names(struct gen *g, struct proc *p, const struct desc *d, uint32_t cmd)
+{
+	struct dxk_names *a = &p->call->a.names;
+	unsigned int i;
+
+	blank(p->call, d->fd, cmd);
+	a->size = sizeof(*a);
+	a->nr = seldom(g) ? gen_below(g, 2) * 65 : 1 + gen_below(g, 3);
+	a->flags = seldom(g);
+	a->reserved = seldom(g);
+	a->names = DXT_PTR(p->call->name);
+	if (cmd == DXK_IOC_CANCEL ? gen_below(g, 2) : seldom(g))
+		a->states = DXT_PTR(p->call->state);
+	for (i = 0; i < SLOTS; i++)
+		p->call->name[i] = some_request(g, d->member);
+}
+
+static void gen_cancel_owner(struct gen *g, struct proc *p, const struct desc *d)
+{
+	struct dxk_cancel_owner *a = &p->call->a.cancel_owner;
+
+	blank(p->call, d->fd, DXK_IOC_CANCEL_OWNER);
+	a->size = sizeof(*a);
+	a->flags = seldom(g);
+	a->owner = gen_below(g, OWNERS);
 }
 
 static void gen_stop(struct gen *g, struct proc *p, const struct desc *d)
@@ -406,6 +564,12 @@ void gen_call(struct gen *g, struct proc *p, const char *name, struct desc *d)
 		gen_rejoin(g, p, d);
 	else if (!strcmp(name, "next"))
 		gen_next(g, p, d);
+	else if (!strcmp(name, "wake"))
+		gen_names(g, p, d, DXK_IOC_WAKE);
+	else if (!strcmp(name, "cancel"))
+		gen_names(g, p, d, DXK_IOC_CANCEL);
+	else if (!strcmp(name, "cancel_owner"))
+		gen_cancel_owner(g, p, d);
 	else if (!strcmp(name, "should_stop"))
 		gen_small(g, p, d->fd, DXK_IOC_SHOULD_STOP, sizeof(struct dxk_should_stop));
 	else if (!strcmp(name, "log"))

@@ -79,13 +79,47 @@ static void compare_results(struct run *r, struct proc *p)
 		run_differs(r, "process %d: a result too many", p->nr);
 }
 
+static void compare_more(struct run *r, struct proc *p, const struct dxk_work_more *is,
+			 const struct dxk_work_more *want)
+{
+	FIELD(work, name);
+	FIELD(work, state);
+	FIELD(work, turn);
+	FIELD(work, wake);
+	FIELD(work, events);
+	FIELD(work, key);
+	FIELD(work, nested);
+}
+
+static void compare_names(struct run *r, struct proc *p)
+{
+	const struct dxk_names *a = &p->call->a.names;
+	int i;
+
+	/* nothing is known of one that has not told */
+	for (i = 0; a->states && p->answer.rc > 0 && i < (int)a->nr; i++)
+		SAME("state", p->call->state[i], p->answer.state[i]);
+}
+
+static void compare_owner(struct run *r, struct proc *p)
+{
+	const struct dxk_cancel_owner *a = &p->call->a.cancel_owner;
+	const struct answer *want = &p->answer;
+
+	SAME("cancel_owner.ready", a->ready, want->ready);
+	SAME("cancel_owner.executing", a->executing, want->executing);
+	SAME("cancel_owner.waiting", a->waiting, want->waiting);
+	SAME("cancel_owner.done", a->done, want->ended);
+}
+
 static void compare_work(struct run *r, struct proc *p)
 {
 	struct call *c = p->call;
 	int i;
 
 	for (i = 0; i < p->answer.rc; i++) {
-		const struct dxk_work *is = &c->work[i], *want = &p->answer.work[i];
+		const struct dxk_work_more *more = call_work(c, (unsigned int)i);
+		const struct dxk_work *is = &more->work, *want = &p->answer.work[i].work;
 
 		FIELD(work, param);
 		FIELD(work, ticket);
@@ -98,9 +132,11 @@ static void compare_work(struct run *r, struct proc *p)
 		FIELD(work, attempt);
 		FIELD(work, result_len);
 		FIELD(work, data_len);
+		if (c->a.next.work_size > sizeof(*is))
+			compare_more(r, p, more, &p->answer.work[i]);
 		compare_data(r, p, i, c->a.next.data, c->a.next.data_stride, want->data_len);
 	}
-	if (i < SLOTS && !dxt_poisoned(&c->work[i], sizeof(c->work[i])))
+	if (i < SLOTS && !dxt_poisoned(call_work(c, (unsigned int)i), sizeof(struct dxk_work)))
 		run_differs(r, "process %d: a request too many", p->nr);
 }
 
@@ -181,6 +217,13 @@ void run_compare(struct run *r, struct proc *p)
 	case DXK_IOC_NEXT:
 		SAME("next.nr_taken", c->a.next.nr_taken, a->nr_taken);
 		compare_work(r, p);
+		break;
+	case DXK_IOC_CANCEL:
+		compare_names(r, p);
+		break;
+	case DXK_IOC_CANCEL_OWNER:
+		if (!a->rc || a->rc == -ENOENT)
+			compare_owner(r, p);
 		break;
 	}
 }

@@ -16,7 +16,8 @@ struct run {
 	} child[PROCS];
 	char why[400];			/* the first difference, "" while there is none */
 	char last[16][200];		/* calls */
-	unsigned int steps, calls, slept;
+	unsigned int steps, calls, slept, rang;
+	bool unsure;			/* the guest was not run for too long */
 };
 
 /* Processes that have nothing; their uids: two are root's. */
@@ -44,6 +45,7 @@ struct gen {
 	uint32_t param;
 	unsigned int line;
 	int ctxs;			/* most contexts of this run */
+	bool waits;			/* it is about requests that wait */
 	uint64_t end;			/* when the last run is over, at whatever step; or 0 */
 };
 

@@ -9,8 +9,11 @@
  * once, or, when the process has to sleep, when another call lets it go. One call
  * after the other: there is always exactly one right answer.
  *
+ * Time is a number of four values (struct ctx, @now). A call that names one which is soon
+ * is followed by nothing until that has come: model_clock().
+ *
  * Not in the picture: ageing (no scheduler interval passes), helpers and spares, more
- * than one kernel worker, timed commands, handlers, handles.
+ * than one kernel worker, timed commands, handlers, handles, files that are waited for.
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -29,6 +32,13 @@
 #define BUSY		64
 #define FILE_FD		100	/* a file that may be handed over */
 #define CTL_FD		101	/* /dev/dxk, in each process */
+#define OWNERS		3	/* cookies 0.. of a space */
+#define NAMES		8	/* of requests, 1.. */
+
+/* Times: what is not later than @now has come. The driver has a clock for SOON. */
+#define PAST		1ULL
+#define SOON		2ULL
+#define LATE		(1ULL << 62)	/* and DXK_FOREVER */
 
 /* --- a process's call, in memory that it shares -------------------------- */
 
@@ -40,15 +50,34 @@ struct call {
 	uint32_t cmd;
 	long rc;		/* what came */
 	union arg a;
-	struct dxk_post_entry entry[SLOTS];
+	/* arrays of the longest elements; those of a call may be shorter, see call_entry() */
+	struct dxk_post_more entry[SLOTS];
 	struct dxk_result result[SLOTS];
-	struct dxk_done done[SLOTS];
-	struct dxk_work work[SLOTS];
+	struct dxk_done_more done[SLOTS];
+	struct dxk_work_more work[SLOTS];
+	uint64_t name[SLOTS];
+	uint32_t state[SLOTS];
 	struct dxk_log_record record[SLOTS];
 	unsigned char in[SLOTS][DATA];
 	unsigned char out[SLOTS][DATA];
 	char text[64], reply[256];
 };
+
+/* The elements of a call, of the size that it says. */
+static inline struct dxk_post_more *call_entry(struct call *c, unsigned int i)
+{
+	return (void *)((char *)c->entry + i * c->a.post.entry_size);
+}
+
+static inline struct dxk_done_more *call_done(struct call *c, unsigned int i)
+{
+	return (void *)((char *)c->done + i * c->a.next.done_size);
+}
+
+static inline struct dxk_work_more *call_work(struct call *c, unsigned int i)
+{
+	return (void *)((char *)c->work + i * c->a.next.work_size);
+}
 
 /* --- the picture --------------------------------------------------------- */
 
@@ -62,7 +91,9 @@ struct answer {
 	int32_t status;
 	bool any_id;			/* the id is news */
 	struct dxk_result result[SLOTS];
-	struct dxk_work work[SLOTS];
+	struct dxk_work_more work[SLOTS];
+	uint32_t state[SLOTS];		/* cancel */
+	uint32_t ready, executing, waiting, ended;	/* cancel_owner */
 	unsigned char data[SLOTS][DATA];
 	unsigned int lines[SLOTS];	/* log */
 };
@@ -72,7 +103,10 @@ struct space {
 	int users;
 };
 
-enum req_state { READY, WORK, DONE, LEAVING };
+enum req_state { READY, WORK, DONE, LEAVING, WAITING };
+
+/* Where a request waits: whom a Stop tells, whom it waits for, and whom it has told. */
+enum line { LINE_SERVICE, LINE_WORK, LINE_KEPT };
 
 struct req {
 	enum req_state state;
@@ -83,6 +117,30 @@ struct req {
 	int prio, status;
 	uint32_t attrs, data_len, posted_len, result_room, attempts, worker;
 	unsigned char data[DATA], posted[DATA];
+	bool treed;			/* READY: see model_scan_key() */
+	bool last;			/* READY: for its last turn, in a Stop(cancel) */
+	/* what most have not: a file, a name, a time to end, a wait */
+	bool more;
+	bool named, parks, begun, latched, cancelled, expired;
+	uint64_t name, expire, told_state;
+	struct dxk_wait wait;
+	uint32_t wake, turn;
+	int own_prio;
+	/* WAITING: */
+	bool ripe;			/* only for room */
+	bool joins;			/* for an owner, for whom that has not happened */
+	bool seen;			/* on the way of a search, see model_cycle.c */
+	enum line line;
+	uint64_t at;			/* when the clock looks at it, or DXK_FOREVER */
+	/* its place in each order that there is, see ctx.order; 0: in none */
+	uint64_t at_seq, line_seq, wait_seq, sibling_seq, joined_seq, ripe_seq, last_seq;
+};
+
+/* An owner that was cancelled: what was Ready up to a time. */
+struct doom {
+	const struct space *space;
+	uint64_t owner, seq;
+	uint64_t purge;			/* its place among those still to be cancelled, or 0 */
 };
 
 enum sleep { AWAKE, S_POST, S_REJOIN, S_IDLE, S_BLOCKED };
@@ -97,7 +155,10 @@ struct member {
 	struct proc *proc;
 	struct req *busy[BUSY];
 	int nr_busy;
-	uint32_t last_attrs;
+	uint32_t last_attrs;		/* of what it was given last */
+	const struct space *last_space;
+	uint64_t last_owner, last_ticket;
+	bool told;			/* to end that */
 	bool watching;			/* poll(2) tells of changes of: */
 	uint64_t watch_owner;
 	/* the call that it is in */
@@ -107,7 +168,8 @@ struct member {
 	struct req *reqs[SLOTS];	/* to post, collected, or completed */
 	int nr, max, min, mine;
 	int taken;
-	bool wait;
+	bool wait, timed;
+	bool seen;			/* on the way of a search, see model_cycle.c */
 	int work;			/* of busy: fetched by this call */
 };
 
@@ -125,7 +187,8 @@ enum counter {
 	ST_POSTS, ST_POST_BUSY, ST_POST_REFUSED, ST_DISPATCHES, ST_COMPLETIONS,
 	ST_VANISHED, ST_CANCELLED, ST_PUT_BACK, ST_OWNER_DEAD, ST_REDONE, ST_STALE,
 	ST_RETURNED, ST_NONE_READY,
-	ST_NONE_EXIST, ST_COLLECTED, ST_SELF_POLL, STATS,
+	ST_NONE_EXIST, ST_COLLECTED, ST_SELF_POLL, ST_WAITS, ST_TIMEOUTS, ST_EXPIRED,
+	ST_DEADLOCKS, STATS,
 };
 
 struct ctx {
@@ -149,6 +212,14 @@ struct ctx {
 	int nr_lines;
 	uint64_t stat[STATS];
 	uint64_t completions_seen;	/* by the driver */
+	/* requests that wait */
+	bool waits;			/* the policy of the last run allows it */
+	uint64_t now;			/* PAST, or SOON while that comes */
+	uint64_t order;			/* of whatever comes after another */
+	struct doom doom[LIVE];
+	int nr_doom;
+	bool later;			/* thread 700 has something to do */
+	int dispatcher;			/* its pid, for the driver */
 };
 
 struct desc {
@@ -194,6 +265,19 @@ void model_death(struct model *m, struct proc *p);
  * or after it.
  */
 bool model_death_races(const struct model *m, const struct proc *p);
+/*
+ * May a request that takes others along fail now? Thread 700 cancels them after the call,
+ * beside whoever that call has let go on.
+ */
+bool model_may_fail(const struct model *m, const struct ctx *c);
+/* Would the close of a descriptor race with that? */
+bool model_close_races(const struct model *m, const struct desc *d);
+/* What thread 700 does after a call: cancels whom a failed request takes along. */
+void model_later(struct ctx *c);
+/* Has a request a time that comes soon? */
+bool model_soon(const struct ctx *c);
+/* It has come. */
+void model_clock(struct ctx *c);
 /* A policy that a running context was given comes into force. */
 void model_review(struct ctx *c);
 /* All is forgotten but @nop and @initial. */
@@ -206,6 +290,8 @@ int model_owners(const struct ctx *c);
 int model_count(const struct ctx *c, enum req_state state, int lane, int kernel);
 uint32_t model_quota(const struct ctx *c, bool ready, unsigned int lane);
 struct req *model_best(const struct ctx *c, bool kernel);
+/* Is there something that a worker would be given? */
+bool model_has_work(const struct ctx *c);
 void engine_post(struct ctx *c, struct member *m);
 void engine_rejoin(struct ctx *c, struct member *m);
 void engine_next(struct ctx *c, struct member *m);

@@ -115,6 +115,7 @@ static long ctx_create(struct model *m, struct proc *p)
 	c->uid = p->uid;
 	c->mode = a->mode;
 	c->policy = m->initial;
+	c->now = PAST;
 	p->answer.any_id = true;
 	add_session(m, p, c, new_space(m), 0xf, true);
 	return model_answer(p, 0);
@@ -181,8 +182,11 @@ static void close_desc(struct model *m, struct desc *d)
 		engine_leave_space(c, s->space);
 		s->used = false;
 		if (!--c->descriptors) {
-			if (c->state == RUNNING || c->state == STOPPING)
+			if (c->state == RUNNING || c->state == STOPPING) {
+				/* who sleeps for work still gets a last turn */
+				engine_stop(c, true, false);
 				model_stopped(c);
+			}
 			c->state = STOPPED;
 			c->closed = true;
 			c->over = true;
@@ -213,8 +217,7 @@ static long poll_desc(struct proc *p, const struct desc *d)
 {
 	const struct member *m = d->member;
 
-	return model_answer(p, m && (m->ready || (!m->client && !m->ctx->cancelling &&
-					    model_best(m->ctx, false))));
+	return model_answer(p, m && (m->ready || (!m->client && model_has_work(m->ctx))));
 }
 
 /* --- all ----------------------------------------------------------------- */
@@ -277,6 +280,39 @@ static bool last_of(const struct model *m, const struct proc *p, const struct ct
 	return nr && nr == c->descriptors;
 }
 
+bool model_may_fail(const struct model *m, const struct ctx *c)
+{
+	const struct member *n;
+
+	/* who waits for an entry may have one that fails */
+	if (c->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+		return false;
+	for (n = m->member; n < m->member + MEMBERS; n++)
+		if (n->used && n->ctx == c &&
+		    (n->sleep == S_REJOIN ||
+		     (n->sleep == S_IDLE && n->proc->call->a.next.work == 8)))
+			return false;
+	return true;
+}
+
+static bool takes_others(const struct member *n)
+{
+	int i;
+
+	for (i = 0; i < n->nr_busy; i++)
+		if (n->busy[i]->attrs & PXR_FAIL_FAST)
+			return true;
+	return false;
+}
+
+bool model_close_races(const struct model *m, const struct desc *d)
+{
+	const struct member *n = d->member;
+
+	return n && n->refs == 1 && takes_others(n) &&
+	       ((n->space->private && n->space->users == 1) || !model_may_fail(m, n->ctx));
+}
+
 bool model_death_races(const struct model *m, const struct proc *p)
 {
 	int i, k;
@@ -284,6 +320,8 @@ bool model_death_races(const struct model *m, const struct proc *p)
 	for (i = 0; i < DESCS; i++) {
 		const struct member *n = p->desc[i].fd ? p->desc[i].member : NULL;
 
+		if (n && takes_others(n))
+			return true;
 		if (!n || !n->nr_busy || !last_of(m, p, n->ctx))
 			continue;
 		for (k = 0; k < MEMBERS; k++)

@@ -133,6 +133,8 @@ static long ctx_stop(struct model *m, struct proc *p, struct ctx *c)
 		for (i = 0; i < MEMBERS; i++)
 			p->answer.nr_running += m->member[i].used &&
 				m->member[i].ctx == c && m->member[i].nr_busy;
+		/* and what waits, of which there are not too many */
+		p->answer.nr_running += (uint32_t)model_count(c, WAITING, -1, -1);
 		c->ending = true;
 		return model_answer(p, -ETIMEDOUT);
 	}
@@ -267,6 +269,7 @@ long model_ctx_call(struct model *m, struct proc *p, struct session *s)
 			return model_answer(p, -EBUSY);
 		c->state = RUNNING;
 		c->cancelling = false;
+		c->waits = c->policy.max_waiting;
 		return model_answer(p, 0);
 	case DXK_IOC_CTX_STOP:
 		return ctx_stop(m, p, c);

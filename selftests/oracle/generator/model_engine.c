@@ -8,7 +8,8 @@
 const char *const model_stat[STATS] = {
 	"posts", "post_busy", "post_refused", "dispatches", "completions", "vanished", "cancelled",
 	"put_back", "owner_dead", "redone", "stale", "rejoin_returned",
-	"rejoin_none_ready", "rejoin_none_exist", "collected", "self_poll",
+	"rejoin_none_ready", "rejoin_none_exist", "collected", "self_poll", "waits", "timeouts",
+	"expired", "deadlocks",
 };
 
 struct member *engine_members;	/* of the one model there is */
@@ -74,6 +75,64 @@ static bool lane_admits(const struct ctx *c, bool ready, unsigned int lane)
 	return true;
 }
 
+bool engine_lane_has_room(const struct ctx *c, unsigned int lane)
+{
+	return (uint32_t)model_count(c, READY, -1, -1) < c->policy.ready_entries &&
+	       lane_admits(c, true, lane);
+}
+
+/* --- the Ready Pool ------------------------------------------------------- */
+
+static bool same_row(const struct req *x, const struct req *y)
+{
+	return x->kernel == y->kernel && x->lane == y->lane && x->prio == y->prio &&
+	       !(x->attrs & PXR_BOOST) == !(y->attrs & PXR_BOOST);
+}
+
+/* With the place that it has. In the midst of a row the module finds no room for it. */
+void engine_put_back(const struct ctx *c, struct req *r)
+{
+	bool older = false, newer = false;
+	int i;
+
+	for (i = 0; i < c->nr_live; i++) {
+		const struct req *x = c->live[i];
+
+		if (x == r || x->state != READY || x->last || x->treed || !same_row(x, r))
+			continue;
+		older |= x->seq < r->seq;
+		newer |= x->seq > r->seq;
+	}
+	r->state = READY;
+	r->treed = older && newer;
+}
+
+void engine_enter_ready(struct ctx *c, struct req *r)
+{
+	r->seq = ++c->seq;
+	engine_put_back(c, r);
+}
+
+/* In a Stop(cancel), behind others who have only that turn. */
+void engine_enter_last(struct ctx *c, struct req *r)
+{
+	r->state = READY;
+	r->last = true;
+	r->last_seq = ++c->order;
+}
+
+struct req *engine_last(const struct ctx *c)
+{
+	struct req *first = NULL;
+	int i;
+
+	for (i = 0; i < c->nr_live; i++)
+		if (c->live[i]->state == READY && c->live[i]->last &&
+		    (!first || c->live[i]->last_seq < first->last_seq))
+			first = c->live[i];
+	return first;
+}
+
 /* The next to be dispatched: the most urgent admissible one, the oldest of equals. */
 struct req *model_best(const struct ctx *c, bool kernel)
 {
@@ -83,7 +142,7 @@ struct req *model_best(const struct ctx *c, bool kernel)
 	for (i = 0; i < c->nr_live; i++) {
 		struct req *r = c->live[i];
 
-		if (r->state != READY || r->kernel != kernel ||
+		if (r->state != READY || r->last || r->kernel != kernel ||
 		    (!kernel && !lane_admits(c, false, r->lane)))
 			continue;
 		if (!best || r->prio > best->prio ||
@@ -93,12 +152,17 @@ struct req *model_best(const struct ctx *c, bool kernel)
 	return best;
 }
 
+bool model_has_work(const struct ctx *c)
+{
+	return c->cancelling ? engine_last(c) : model_best(c, false);
+}
+
 bool engine_of_owner(const struct req *r, const struct space *s, uint64_t owner)
 {
 	return r->space == s && r->owner == owner;
 }
 
-static int owner_count(const struct ctx *c, const struct space *s, uint64_t owner,
+int engine_owner_count(const struct ctx *c, const struct space *s, uint64_t owner,
 		       enum req_state state)
 {
 	int i, nr = 0;
@@ -106,6 +170,13 @@ static int owner_count(const struct ctx *c, const struct space *s, uint64_t owne
 	for (i = 0; i < c->nr_live; i++)
 		nr += c->live[i]->state == state && engine_of_owner(c->live[i], s, owner);
 	return nr;
+}
+
+/* Requests that are still to end. */
+int engine_owner_coming(const struct ctx *c, const struct space *s, uint64_t owner)
+{
+	return engine_owner_count(c, s, owner, READY) + engine_owner_count(c, s, owner, WORK) +
+	       engine_owner_count(c, s, owner, WAITING);
 }
 
 int model_owners(const struct ctx *c)
@@ -123,12 +194,16 @@ int model_owners(const struct ctx *c)
 
 void engine_vanish(struct ctx *c, struct req *r)
 {
-	int i;
+	int i, live = 0;
 
 	for (i = 0; c->live[i] != r; i++)
 		;
 	memmove(&c->live[i], &c->live[i + 1], (c->nr_live - i - 1) * sizeof(r));
 	c->nr_live--;
+	for (i = 0; i < c->nr_live; i++)
+		live += engine_of_owner(c->live[i], r->space, r->owner);
+	if (!live)
+		engine_owner_gone(c, r->space, r->owner);
 	if (r->attrs & PXR_REJOIN)
 		c->freed = true;
 	free(r);
@@ -186,9 +261,36 @@ bool engine_shut(const struct ctx *c, const struct member *m)
 
 /* --- posting ------------------------------------------------------------- */
 
-static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
+/* A name has to be free. Who begins waiting has to be one of those who may. */
+static long admit_more(struct ctx *c, struct req *r, uint32_t *reason)
+{
+	unsigned int i, unbegun = 0;
+
+	if (r->named && engine_named(c, r->space, r->name))
+		return -EEXIST;
+	if (!(r->attrs & PXR_WAIT))
+		return 0;
+	r->wake = engine_wait_over(c, r, true);
+	if (r->wake)
+		return r->wake == DXK_WAKE_DEADLOCK ? -EDEADLK : 0;
+	for (i = 0; i < (unsigned int)c->nr_live; i++)
+		unbegun += c->live[i]->state == WAITING && !engine_begun(c->live[i]);
+	if (unbegun < c->policy.max_waiting)
+		return 0;
+	*reason = PXR_NO_SPACE;
+	return -ENOSPC;
+}
+
+/* Does it wait for something else before it needs room? */
+static bool begins_waiting(const struct req *r)
+{
+	return r->attrs & PXR_WAIT && !r->wake;
+}
+
+static long admit(struct ctx *c, struct req *r, uint32_t *reason)
 {
 	int i, reserved = 0;
+	long error;
 
 	*reason = 0;
 	if (!model_quota(c, true, r->lane)) {
@@ -199,7 +301,12 @@ static long admit(const struct ctx *c, const struct req *r, uint32_t *reason)
 		*reason = PXR_NO_SPACE;
 		return -ENOSPC;
 	}
-	if ((uint32_t)model_count(c, READY, -1, -1) >= c->policy.ready_entries)
+	error = admit_more(c, r, reason);
+	if (error)
+		return error;
+	if (begins_waiting(r))
+		;
+	else if ((uint32_t)model_count(c, READY, -1, -1) >= c->policy.ready_entries)
 		*reason = PXR_POOL_FULL;
 	else if (!lane_admits(c, true, r->lane))
 		*reason = PXR_LANE_FULL;
@@ -244,7 +351,8 @@ void engine_post_continue(struct ctx *c, struct member *m, bool head)
 		long error = admit(c, r, &reason);
 
 		/* behind those of the lane who sleep already, were they later in another */
-		if (!error && r->lane != lane && lane_sleeper(c, r->lane, m)) {
+		if (!error && r->lane != lane && !begins_waiting(r) &&
+		    (lane_sleeper(c, r->lane, m) || engine_has_ripe(c, r->lane))) {
 			error = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
@@ -257,11 +365,16 @@ void engine_post_continue(struct ctx *c, struct member *m, bool head)
 			}
 			return;
 		}
-		r->state = READY;
-		r->seq = ++c->seq;
 		if (c->nr_live == LIVE)
 			abort();
 		c->live[c->nr_live++] = r;
+		if (r->more)
+			r->sibling_seq = ++c->order;
+		engine_alarm_set(c, r, r->expire);
+		if (begins_waiting(r))
+			engine_wait_enter(c, r);
+		else
+			engine_enter_ready(c, r);
 		c->stat[ST_POSTS]++;
 		m->taken++;
 		m->nr--;
@@ -276,6 +389,7 @@ void engine_serve_posters(struct ctx *c)
 	struct member *m = NULL;
 	uint32_t reason;
 
+	engine_admit_ripe(c);
 	while ((m = engine_sleeper(c, S_POST, m ? m->arrival : 0))) {
 		if (lane_sleeper(c, m->reqs[0]->lane, NULL) != m ||
 		    admit(c, m->reqs[0], &reason) == -EAGAIN)
@@ -291,9 +405,9 @@ bool engine_rejoin_answer(struct ctx *c, struct member *m)
 {
 	const struct space *s = m->space;
 	uint64_t owner = m->owner;
-	int done = owner_count(c, s, owner, DONE), min = m->min, i;
-	int coming = owner_count(c, s, owner, READY) + owner_count(c, s, owner, WORK);
-	int leaving = owner_count(c, s, owner, LEAVING);
+	int done = engine_owner_count(c, s, owner, DONE), min = m->min, i;
+	int leaving = engine_owner_count(c, s, owner, LEAVING);
+	int coming = engine_owner_coming(c, s, owner);
 	bool hope = coming > m->mine || leaving;
 
 	if (c->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
@@ -337,12 +451,13 @@ void engine_owner_changed(struct ctx *c, const struct space *s, uint64_t owner)
 	struct member *m = NULL;
 	int done, live;
 
+	engine_owner_join(c, s, owner);
 	while ((m = engine_sleeper(c, S_REJOIN, m ? m->arrival : 0)))
 		if (m->space == s && m->owner == owner)
 			engine_rejoin_answer(c, m);
-	done = owner_count(c, s, owner, DONE);
-	live = done + owner_count(c, s, owner, READY) + owner_count(c, s, owner, WORK) +
-	       owner_count(c, s, owner, LEAVING);
+	done = engine_owner_count(c, s, owner, DONE);
+	live = done + engine_owner_coming(c, s, owner) +
+	       engine_owner_count(c, s, owner, LEAVING);
 	for (m = engine_members; (done || !live) && m < engine_members + MEMBERS; m++)
 		if (m->used && m->ctx == c && m->watching && m->space == s &&
 		    m->watch_owner == owner) {
@@ -357,8 +472,12 @@ void engine_end_request(struct ctx *c, struct req *r)
 	const struct space *s = r->space;
 	uint64_t owner = r->owner;
 
+	r->state = DONE;
+	r->at = DXK_FOREVER;
+	if (r->attrs & PXR_FAIL_FAST && r->status < 0 && r->status != -ECANCELED &&
+	    engine_owner_coming(c, s, owner))
+		engine_purge_begin(c, s, owner);
 	if (r->attrs & PXR_REJOIN && !s->closed) {
-		r->state = DONE;
 		r->done_seq = ++c->done_seq;
 	} else {
 		c->stat[ST_VANISHED]++;

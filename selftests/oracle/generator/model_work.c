@@ -10,6 +10,7 @@
 static void assign(struct ctx *c, struct req *r, unsigned int worker)
 {
 	r->state = WORK;
+	r->last = false;
 	r->ticket = ++c->ticket;
 	r->worker = worker;
 	r->attempts++;
@@ -20,6 +21,10 @@ static void give(struct ctx *c, struct member *m, struct req *r)
 {
 	assign(c, r, m->id);
 	m->last_attrs = r->attrs;
+	m->last_space = r->space;
+	m->last_owner = r->owner;
+	m->last_ticket = r->ticket;
+	m->told = r->cancelled || r->expired;
 	if (m->nr_busy == BUSY)
 		abort();
 	m->busy[m->nr_busy++] = r;
@@ -30,12 +35,12 @@ static void give(struct ctx *c, struct member *m, struct req *r)
 /* Only lane 3 is given ahead, and only while the backlog is more than one each. */
 static bool take(struct ctx *c, struct member *m)
 {
-	struct req *r = c->cancelling ? NULL : model_best(c, false);
+	struct req *r = c->cancelling ? engine_last(c) : model_best(c, false);
 	int share = 1, nr = 0, backlog = model_count(c, READY, -1, 0);
 
 	if (!r)
 		return false;
-	if (m->max > 1)
+	if (m->max > 1 && !c->cancelling)
 		share = (backlog + c->workers - 1) / (c->workers ? c->workers : 1);
 	do {
 		give(c, m, r);
@@ -51,10 +56,11 @@ bool engine_out_of_work(const struct ctx *c)
 	if (c->state == RUNNING)
 		return false;
 	return c->state != STOPPING || (!model_count(c, READY, -1, -1) &&
-					!model_count(c, WORK, -1, -1));
+					!model_count(c, WORK, -1, -1) &&
+					!model_count(c, WAITING, -1, -1));
 }
 
-static void stop_workers(struct ctx *c)
+void engine_stop_workers(struct ctx *c)
 {
 	while (engine_out_of_work(c) && c->nr_idle)
 		engine_finish(c, c->idle[0], -ESHUTDOWN);
@@ -72,13 +78,20 @@ void engine_next(struct ctx *c, struct member *m)
 	while (m->nr) {
 		struct req *r = m->reqs[0];
 
-		if (r->attrs & PXR_REJOIN && !r->space->closed && rejoin_blocks(c)) {
+		if (r->attrs & PXR_REJOIN && !r->space->closed && !r->parks &&
+		    rejoin_blocks(c)) {
 			engine_fall_asleep(c, m, S_BLOCKED);
 			return;
 		}
 		m->nr--;
 		memmove(m->reqs, m->reqs + 1, m->nr * sizeof(r));
 		m->taken++;
+		if (r->parks) {
+			r->status = engine_park(c, r);
+			if (!r->status)
+				continue;
+			r->data_len = 0;
+		}
 		c->stat[ST_COMPLETIONS]++;
 		engine_end_request(c, r);
 	}
@@ -97,7 +110,7 @@ void engine_next(struct ctx *c, struct member *m)
 		c->nr_idle++;
 	}
 	if (c->state == STOPPING)
-		stop_workers(c);
+		engine_stop_workers(c);
 }
 
 static void serve_blocked(struct ctx *c)
@@ -139,7 +152,9 @@ void engine_dispatch(struct ctx *c)
 		else if (c->policy.rejoin_full == DXK_REJOIN_RESERVE)
 			engine_serve_posters(c);
 	}
-	while (c->nr_idle && !c->cancelling && (r = model_best(c, false))) {
+	/* they end nothing */
+	engine_serve_joined(c);
+	while (c->nr_idle && (r = c->cancelling ? engine_last(c) : model_best(c, false))) {
 		struct member *m = c->idle[0];
 
 		engine_finish(c, m, 1);
@@ -160,10 +175,19 @@ static void put_back(struct ctx *c, struct member *m)
 			(m->work - 1) * sizeof(r));
 		m->nr_busy--;
 		m->work--;
-		r->state = READY;
 		r->worker = 0;
 		r->attempts--;
 		c->stat[ST_PUT_BACK]++;
+		if (engine_begun(r))
+			engine_put_told_back(r);
+		if (c->cancelling && engine_begun(r) && engine_has_crew(c)) {
+			engine_more_tell(r, DXK_WAKE_CANCEL);
+			engine_enter_last(c, r);
+			continue;
+		}
+		engine_put_back(c, r);
+		if (c->cancelling || (engine_doomed(c, r) && !engine_begun(r)))
+			engine_end_early(c, r, -ECANCELED);
 	}
 	engine_dispatch(c);
 }
@@ -176,13 +200,15 @@ void engine_died(struct ctx *c, struct member *m)
 	for (i = 0; i < m->nr_busy; i++) {
 		struct req *r = m->busy[i];
 
+		r->parks = false;
 		if (r->attrs & PXR_REDO && r->attempts < c->policy.redo_max &&
-		    !c->cancelling && (c->state == RUNNING || c->state == STOPPING)) {
+		    !(engine_doomed(c, r) && !r->begun) && !c->cancelling &&
+		    (c->state == RUNNING || c->state == STOPPING)) {
 			c->stat[ST_REDONE]++;
-			r->state = READY;
 			r->worker = 0;
 			r->data_len = r->posted_len;
 			memcpy(r->data, r->posted, DATA);
+			engine_put_back(c, r);
 			continue;
 		}
 		r->data_len = 0;
@@ -196,20 +222,39 @@ void engine_died(struct ctx *c, struct member *m)
 		c->workers--;
 	m->attached = false;
 	m->watching = false;
+	engine_end_orphans(c);
 	if (c->state == STOPPING)
-		stop_workers(c);
+		engine_stop_workers(c);
 	engine_dispatch(c);
 	engine_settle(c);
 }
 
-/* Nobody can collect what belongs to a private space without users (DX-49). */
+static struct req *first_of_space(const struct ctx *c, const struct space *s)
+{
+	struct req *first = NULL;
+	int i;
+
+	for (i = 0; i < c->nr_live; i++)
+		if (c->live[i]->state == WAITING && c->live[i]->space == s &&
+		    (!first || c->live[i]->wait_seq < first->wait_seq))
+			first = c->live[i];
+	return first;
+}
+
+/*
+ * Nobody can collect what belongs to a private space without users (DX-49), nor call what
+ * waits there.
+ */
 void engine_leave_space(struct ctx *c, struct space *s)
 {
+	struct req *r;
 	int i;
 
 	if (!s->private || --s->users)
 		return;
 	s->closed = true;
+	while ((r = first_of_space(c, s)))
+		engine_end_early(c, r, -ECANCELED);
 	for (i = 0; i < c->nr_live; i++)
 		if (c->live[i]->space == s && c->live[i]->state == DONE) {
 			uint64_t owner = c->live[i]->owner;
@@ -218,6 +263,8 @@ void engine_leave_space(struct ctx *c, struct space *s)
 			engine_vanish(c, c->live[i--]);
 			engine_owner_changed(c, s, owner);
 		}
+	if (c->state == STOPPING)
+		engine_stop_workers(c);
 	engine_dispatch(c);
 	engine_settle(c);
 }
@@ -232,7 +279,7 @@ static struct req *next_to_cancel(const struct ctx *c)
 		struct req *r = c->live[i];
 		int key, first_key;
 
-		if (r->state != READY)
+		if (r->state != READY || r->last)
 			continue;
 		key = r->kernel * 16 + (int)r->lane * 2 + !!(r->attrs & PXR_BOOST);
 		first_key = first ? first->kernel * 16 + (int)first->lane * 2 +
@@ -260,18 +307,23 @@ void engine_stop(struct ctx *c, bool cancel, bool close)
 	for (m = NULL; first && (m = engine_sleeper(c, S_REJOIN, m ? m->arrival : 0));)
 		if (engine_shut(c, m))
 			engine_finish(c, m, -ESHUTDOWN);
+	engine_stop_waits(c);
 	engine_serve_posters(c);
 	serve_blocked(c);
-	stop_workers(c);
+	engine_stop_workers(c);
 	engine_dispatch(c);
 	engine_settle(c);
 	while (cancel && (r = next_to_cancel(c))) {
-		r->status = -ECANCELED;
-		r->data_len = 0;
-		c->stat[ST_CANCELLED]++;
-		engine_end_request(c, r);
+		if (!engine_begun(r)) {
+			engine_end_early(c, r, -ECANCELED);
+			continue;
+		}
+		engine_more_tell(r, DXK_WAKE_CANCEL);
+		engine_enter_last(c, r);
 	}
-	stop_workers(c);
+	if (cancel)
+		engine_cancel_waits(c);
+	engine_stop_workers(c);
 	engine_dispatch(c);
 	engine_settle(c);
 }
@@ -325,10 +377,14 @@ void engine_rejoin(struct ctx *c, struct member *m)
 		m->mine += engine_of_owner(m->busy[i], m->space, m->owner);
 	c->stat[ST_SELF_POLL] += !!m->mine;
 	if (!engine_rejoin_answer(c, m)) {
-		if (c->state == RUNNING || c->state == STOPPING)
-			engine_fall_asleep(c, m, S_REJOIN);
-		else
+		if (c->state != RUNNING && c->state != STOPPING) {
 			engine_finish(c, m, -ESHUTDOWN);
+		} else if (m->nr_busy && !m->timed && engine_rejoin_is_dead(c, m)) {
+			c->stat[ST_DEADLOCKS]++;
+			engine_finish(c, m, -EDEADLK);
+		} else {
+			engine_fall_asleep(c, m, S_REJOIN);
+		}
 	} else if (m->proc->answer.answer == RJR_NONE_READY) {
 		m->watching = true;
 		m->ready = false;
@@ -400,11 +456,16 @@ static void tell_next(struct ctx *c, struct member *m)
 	for (i = 0; i < answer->rc; i++) {
 		const struct req *r = m->busy[m->nr_busy - m->work + i];
 
-		answer->work[i] = (struct dxk_work){
-			.ticket = r->ticket, .owner = r->owner, .executor = r->executor,
-			.param = r->param, .data_len = r->data_len,
-			.result_len = r->result_room, .prio = r->prio, .attrs = r->attrs,
-			.fd = r->attrs & PXR_FD ? 0 : -1, .attempt = r->attempts,
+		answer->work[i] = (struct dxk_work_more){
+			.work = {
+				.ticket = r->ticket, .owner = r->owner,
+				.executor = r->executor, .param = r->param,
+				.data_len = r->data_len, .result_len = r->result_room,
+				.prio = r->prio, .attrs = r->attrs,
+				.fd = r->attrs & PXR_FD ? 0 : -1, .attempt = r->attempts,
+			},
+			.name = r->name, .state = r->told_state, .turn = r->turn,
+			.wake = r->wake,
 		};
 		memcpy(answer->data[i], r->data, DATA);
 	}

@@ -64,11 +64,14 @@ static long perform(struct call *c)
 	if (rc < 0)
 		return -errno;
 	/* the file that came with a request: its number is news */
-	for (i = 0; c->op == OP_IOCTL && c->cmd == DXK_IOC_NEXT && i < rc; i++)
-		if (c->work[i].fd >= 0) {
-			close(c->work[i].fd);
-			c->work[i].fd = 0;
+	for (i = 0; c->op == OP_IOCTL && c->cmd == DXK_IOC_NEXT && i < rc; i++) {
+		struct dxk_work *w = &call_work(c, (unsigned int)i)->work;
+
+		if (w->fd >= 0) {
+			close(w->fd);
+			w->fd = 0;
 		}
+	}
 	return rc;
 }
 
@@ -128,7 +131,8 @@ void run_begin(struct run *r)
 
 	model_reset(&r->m);
 	r->why[0] = 0;
-	r->steps = r->calls = r->slept = 0;
+	r->steps = r->calls = r->slept = r->rang = 0;
+	r->unsure = false;
 	memset(r->last, 0, sizeof(r->last));
 	for (i = 0; i < PROCS; i++) {
 		struct proc *p = &r->m.proc[i];
@@ -198,6 +202,7 @@ void run_look(struct run *r, struct ctx *c)
 		{ "pools/ready_use", model_count(c, READY, -1, -1) },
 		{ "pools/rejoin_use", model_count(c, DONE, -1, -1) },
 		{ "pools/thread_busy", model_count(c, WORK, -1, -1) },
+		{ "pools/wait_use", model_count(c, WAITING, -1, -1) },
 		{ "lanes/ready_lane1_in_use", model_count(c, READY, 1, -1) },
 		{ "lanes/ready_lane2_in_use", model_count(c, READY, 2, -1) },
 		{ "lanes/ready_lane3_in_use", model_count(c, READY, 3, -1) },
@@ -306,6 +311,50 @@ static void wait_threads(struct run *r, struct ctx *c)
 	model_review(c);
 }
 
+/* What the thread is at, as /proc shows it, or 0: it is not that of the context any more. */
+static char state_of(const struct ctx *c, int pid)
+{
+	char path[64], line[256] = "", name[32], is[64], state = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "dxk%u/dispatch", c->id);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	if (!fgets(line, sizeof(line), f) ||
+	    sscanf(line, "%*d (%63[^)]) %c", is, &state) != 2 || strcmp(is, name))
+		state = 0;
+	fclose(f);
+	return state;
+}
+
+/*
+ * Thread 700 has something to do: until it sleeps again. Whoever has made that so has told
+ * it before its own call was over.
+ */
+static void wait_dispatcher(struct run *r, struct ctx *c)
+{
+	uint64_t end = dxt_in(patience());
+	struct dxt t = { .id = c->id };
+	int pids[16], nr;
+	char state;
+
+	c->later = false;
+	if (!state_of(c, c->dispatcher)) {
+		nr = dxt_kthread_pids(&t, pids, ARRAY_SIZE(pids));
+		for (c->dispatcher = 0; nr > 0 && !c->dispatcher; nr--)
+			if (state_of(c, pids[nr - 1]))
+				c->dispatcher = pids[nr - 1];
+	}
+	/* with its run it ends */
+	while ((state = state_of(c, c->dispatcher)) && state != 'I')
+		if (dxt_now() > end) {
+			run_differs(r, "context %u: thread 700 does not come to rest", c->id);
+			return;
+		}
+}
+
 /* The end of a run, and of a context, is nobody's call: until it has come. */
 static void wait_over(struct run *r, struct ctx *c)
 {
@@ -323,7 +372,7 @@ static void wait_over(struct run *r, struct ctx *c)
 }
 
 /* Everybody whose call is over has returned, and nobody else. */
-static void compare_all(struct run *r)
+static void compare_now(struct run *r)
 {
 	int i;
 
@@ -352,10 +401,85 @@ static void compare_all(struct run *r)
 	}
 }
 
+/* What happens after the call, and by its time, which is nobody's call either. */
+static void compare_all(struct run *r)
+{
+	struct ctx *c;
+
+	for (c = r->m.ctx; c < r->m.ctx + CTXS; c++)
+		if (c->used)
+			model_later(c);
+	compare_now(r);
+	for (c = r->m.ctx; c < r->m.ctx + CTXS; c++)
+		if (c->used && c->known && c->later)
+			wait_dispatcher(r, c);
+}
+
+/*
+ * A time that is soon. It must not have come before all else that the call has led to: what
+ * cannot be told any more ends the run.
+ */
+static void wait_clock(struct run *r, uint64_t soon)
+{
+	uint64_t end = dxt_in(patience());
+	struct ctx *c;
+
+	for (c = r->m.ctx; c < r->m.ctx + CTXS; c++) {
+		if (!c->used || !c->known || r->why[0] || !model_soon(c))
+			continue;
+		r->unsure |= dxt_now() >= soon;
+		if (r->unsure)
+			return;
+		r->rang++;
+		model_clock(c);
+		while (dxt_now() < soon)
+			usleep(100);
+		while (number(c, "stats/timeouts") != (long long)c->stat[ST_TIMEOUTS] ||
+		       number(c, "stats/expired") != (long long)c->stat[ST_EXPIRED])
+			if (dxt_now() > end) {
+				run_differs(r, "context %u: %lld waits timed out, not %llu, and "
+					    "%lld requests expired, not %llu", c->id,
+					    number(c, "stats/timeouts"),
+					    (unsigned long long)c->stat[ST_TIMEOUTS],
+					    number(c, "stats/expired"),
+					    (unsigned long long)c->stat[ST_EXPIRED]);
+				return;
+			}
+		wait_dispatcher(r, c);
+		compare_all(r);
+	}
+}
+
+/* The call's times that are soon are so many from now. */
+static uint64_t set_clock(struct call *c)
+{
+	uint64_t soon = dxt_in((dxt_debug_kernel() ? 400 : 40) * DXT_MS);
+	unsigned int i;
+
+	for (i = 0; i < SLOTS; i++) {
+		struct dxk_post_more *e = &c->entry[i];
+		struct dxk_done_more *d = &c->done[i];
+
+		if (c->cmd == DXK_IOC_POST && c->a.post.entry_size == sizeof(*e)) {
+			if (e->expire == SOON)
+				e->expire = soon;
+			if (e->wait.deadline == SOON)
+				e->wait.deadline = soon;
+		}
+		if (c->cmd == DXK_IOC_NEXT && c->a.next.done_size == sizeof(*d) &&
+		    d->wait.deadline == SOON)
+			d->wait.deadline = soon;
+	}
+	return soon;
+}
+
 void run_call(struct run *r, struct proc *p)
 {
+	uint64_t soon;
+
 	r->calls++;
 	model_call(&r->m, p);
+	soon = set_clock(p->call);
 	r->child[p->nr].out = true;
 	r->child[p->nr].asleep = false;
 	if (write(r->child[p->nr].go, "x", 1) != 1)
@@ -364,6 +488,7 @@ void run_call(struct run *r, struct proc *p)
 	if (p->done)
 		wait_return(r, p);
 	compare_all(r);
+	wait_clock(r, soon);
 }
 
 void run_interrupt(struct run *r, struct proc *p)
