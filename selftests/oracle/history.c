@@ -4,10 +4,11 @@
  * context; one after the other is killed at a random time and replaced. All write down
  * what they do and what they are answered. When the context has been drained, the
  * checker looks for a request that was lost or doubled, for a NONE_EXIST that was not
- * true, for a wrong order, a lane that held too many, a stale completion that was taken
- * (history.h; DX-25, DX-48..DX-57, DX-67..DX-75, DX-80..DX-95, D-26, R-1, R-2, R-16,
- * R-19, between processes). No id, no place in a queue, no file that the dead have handed
- * over may stay, nor, at the end, anything of the module.
+ * true, for a wrong order, a lane that held too many, a stale completion that was taken,
+ * and, in each second round, for a turn of a request that waited which is missing, or had no
+ * reason, or came before its time (history.h; DX-25, DX-48..DX-57, DX-67..DX-75,
+ * DX-80..DX-95, D-26, R-1..R-5, R-16, R-19, between processes). No id, no place in a queue,
+ * no file that the dead have handed over may stay, nor, at the end, anything of the module.
  *
  * DXK_KILLS says how many processes to kill in each test, DXK_SEED repeats the random
  * numbers of another run (what the scheduler makes of them it does not repeat).
@@ -125,25 +126,94 @@ static uint32_t some_attrs(struct actor *a)
 	return (r & 0x7f0000) ? attrs : PXR_LANE0;
 }
 
+/* The end of each wait is no later than this: what is still there at the end ends by itself. */
+#define LONGEST_WAIT	(10 * DXT_MS)
+
+/* @owner: of the request that waits. What it waits for is an owner of its own space. */
+static struct dxk_wait some_wait(struct actor *a, uint32_t owner, bool posted)
+{
+	static const uint32_t sources[] = {
+		0, DXK_WAIT_CALL, DXK_WAIT_CALL, DXK_WAIT_RESULT, DXK_WAIT_JOIN, DXK_WAIT_JOIN,
+		DXK_WAIT_CALL | DXK_WAIT_JOIN,
+	};
+	uint32_t r = rnd(&a->seed), n = rnd(&a->seed);
+	struct dxk_wait w = { .wait = DXK_WAIT_AGAIN };
+
+	if (!posted && r % 8 == 7)
+		return w;
+	w.wait = DXK_WAIT_TIME | sources[r % 7];
+	/* a call is to come before */
+	w.deadline = dxt_in(r / 8 % (LONGEST_WAIT / (w.wait & DXK_WAIT_CALL ? 1 : 8)));
+	if (w.wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+		w.owner = owner < SHARED ? n % SHARED :
+					   owner - (owner - SHARED) % PRIVATE + n % PRIVATE;
+	return w;
+}
+
+/* What makes a request one that others find, that waits first, or ends by its time. */
+static void more_of(struct actor *a, struct dxk_post_more *e, uint32_t owner)
+{
+	uint32_t r = rnd(&a->seed), *attrs = &e->post.attrs;
+
+	/* a kernel executor does not tell why it runs: its requests wait, and that is all */
+	if (!(*attrs & PXR_KERNEL)) {
+		*attrs |= r & 3 ? PXR_NAMED : 0;
+		*attrs |= r & 0x1c ? 0 : PXR_EXPIRE;
+	}
+	*attrs |= r & 0x20 ? PXR_WAIT : 0;
+	if (*attrs & PXR_WAIT)
+		e->wait = some_wait(a, owner, true);
+	if (*attrs & PXR_EXPIRE)
+		e->expire = dxt_in(r / 64 % LONGEST_WAIT);
+}
+
 static void post_some(struct actor *a)
 {
 	unsigned int nr = 1 + rnd(&a->seed) % LOG_BATCH, i;
+	uint32_t owner = some_owner(a);
 	int rc;
 
 	for (i = 0; i < nr; i++) {
+		struct dxk_post_more *e = log_entry(a->log, i);
 		uint32_t attrs = some_attrs(a);
 
-		a->log->entry[i] = (struct dxk_post_entry){
+		if (a->log->h->waits)
+			*e = (struct dxk_post_more){ 0 };
+		e->post = (struct dxk_post_entry){
 			.executor = attrs & PXR_KERNEL ? nop : 7,
 			.attrs = attrs,
 			.prio = (int)(rnd(&a->seed) % 4) - 1,
 			.fd = attrs & PXR_FD ? a->crowd->pipe : 0,
 		};
+		if (a->log->h->waits && rnd(&a->seed) % 2)
+			more_of(a, e, owner);
 	}
 	*a->doing = POSTING;
-	rc = log_post(a->log, nr, some_owner(a), dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+	rc = log_post(a->log, nr, owner, dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
 	*a->doing = ELSEWHERE;
-	if (rc < 0 && rc != -EAGAIN && rc != -ETIMEDOUT && rc != -EPERM)
+	if (rc == -EDEADLK || rc == -ENOSPC) {
+		if (!a->log->h->waits)
+			odd(rc);
+	} else if (rc < 0 && rc != -EAGAIN && rc != -ETIMEDOUT && rc != -EPERM) {
+		odd(rc);
+	}
+}
+
+/* Calls or cancels one of the newest requests, if that has a name for who asks. */
+static void name_some(struct actor *a)
+{
+	struct history *h = a->log->h;
+	uint32_t nr = h->nr_requests, r = rnd(&a->seed);
+	unsigned long cmd = r & 7 ? DXK_IOC_WAKE : DXK_IOC_CANCEL;
+	int rc;
+
+	if (!nr)
+		return;
+	nr -= 1 + (r >> 3) % (nr < 48 ? nr : 48);
+	if (!(h->request[nr].attrs & PXR_NAMED) || h->request[nr].space != a->log->space)
+		return;
+	rc = log_name(a->log, cmd, nr);
+	if (rc != 1 && rc != -ENOENT)
 		odd(rc);
 }
 
@@ -197,6 +267,8 @@ static void *client(void *arg)
 			if (rc)
 				odd(rc);
 		}
+		for (n = 0; a->log->h->waits && n < 4; n++)
+			name_some(a);
 		if (!(rnd(&a->seed) % 4))
 			watch(a);
 		if (!(rnd(&a->seed) % 4))
@@ -217,12 +289,31 @@ static void *client(void *arg)
 
 struct held {
 	uint64_t ticket;
-	uint32_t request;
+	uint32_t request, turn, owner;
 };
+
+#define TURNS	3	/* after so many it waits no more */
 
 static int status_of(uint32_t request)
 {
 	return (int)(request % 32749) + 1;
+}
+
+/* It has ended, or waits. */
+static void end_turn(struct actor *a, unsigned int i, const struct held *h, bool waits)
+{
+	struct dxk_done_more *d = log_done(a->log, i);
+
+	d->done = (struct dxk_done){
+		.ticket = h->ticket, .status = status_of(h->request),
+	};
+	if (!a->log->h->waits)
+		return;
+	d->wait = (struct dxk_wait){ 0 };
+	if (!waits || h->turn >= TURNS || rnd(&a->seed) % 4)
+		return;
+	d->done.status = 0;
+	d->wait = some_wait(a, h->owner, false);
 }
 
 /*
@@ -231,17 +322,14 @@ static int status_of(uint32_t request)
  * that is not taken is a stale one.
  */
 static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
-		unsigned int nr, unsigned int want)
+		unsigned int nr, unsigned int want, bool waits)
 {
 	struct history_log *log = a->log;
 	unsigned int i, taken;
 	int rc;
 
 	for (i = 0; i < nr; i++)
-		log->done[i] = (struct dxk_done){
-			.ticket = held[i].ticket,
-			.status = status_of(held[i].request),
-		};
+		end_turn(a, i, &held[i], waits);
 	*a->doing = FETCHING;
 	rc = log_next(log, nr, want, nr > 1 ? DXK_FOREVER :
 		      dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
@@ -252,9 +340,13 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 	*nr_held -= taken;
 	memmove(held, held + taken, *nr_held * sizeof(*held));
 	for (i = 0; (int)i < rc; i++) {
-		struct dxk_work *w = &log->work[i];
+		const struct dxk_work_more *more = log_work(log, i);
+		const struct dxk_work *w = &more->work;
 
-		held[(*nr_held)++] = (struct held){ w->ticket, (uint32_t)w->param };
+		held[(*nr_held)++] = (struct held){
+			w->ticket, (uint32_t)w->param, log->h->waits ? more->turn : 0,
+			(uint32_t)w->owner,
+		};
 		if ((w->fd >= 0) != !!(w->attrs & PXR_FD) || (w->fd >= 0 && close(w->fd)))
 			odd(-EBADF);
 	}
@@ -282,17 +374,17 @@ static void lie(struct actor *a, struct held *held, unsigned int *nr_held, uint6
 
 	if (*nr_held >= 2 && rnd(&a->seed) % 2) {
 		h[0] = held[0];
-		h[1] = (struct held){ old, 0 };
+		h[1] = (struct held){ .ticket = old };
 		h[2] = held[1];
 		nr = 3;
-		rc = turn(a, h, &nr, 3, 0);
+		rc = turn(a, h, &nr, 3, 0, false);
 		if (rc || nr != 2)
 			odd(rc);
 		memmove(held, held + 1, --*nr_held * sizeof(*held));
 		return;
 	}
-	h[0] = (struct held){ old, 0 };
-	rc = turn(a, h, &nr, 1, rnd(&a->seed) % 2);
+	h[0] = (struct held){ .ticket = old };
+	rc = turn(a, h, &nr, 1, rnd(&a->seed) % 2, false);
 	if (rc != -ESTALE || log->next.nr_taken != DXT_POISON32 || *nr_held != before)
 		odd(rc);
 }
@@ -345,7 +437,7 @@ static void *worker(void *arg)
 			want = 1;
 		if (nr)
 			old = held[0].ticket;
-		rc = turn(a, held, &nr_held, nr, want);
+		rc = turn(a, held, &nr_held, nr, want, true);
 		/* what a full Rejoin Pool did not take is still held */
 		if (nr && nr_held && held[0].ticket == old)
 			old = 0;
@@ -381,6 +473,8 @@ static int open_shared(struct dxt *t)
 	t->policy.kernel_threads = nop ? 3 : 0;
 	t->policy.ready_entries = 12;
 	t->policy.redo_max = REDO_MAX;
+	if (all->h->waits)
+		t->policy.max_waiting = 24;
 	return rc;
 }
 
@@ -650,6 +744,8 @@ static void show(struct dxt *t)
 
 static void add_up(struct history_report *sum, const struct history_report *r)
 {
+	unsigned int i;
+
 	sum->accepted += r->accepted;
 	sum->starts += r->starts;
 	sum->redone += r->redone;
@@ -658,26 +754,34 @@ static void add_up(struct history_report *sum, const struct history_report *r)
 	sum->dropped += r->dropped;
 	sum->none_exist += r->none_exist;
 	sum->none_ready += r->none_ready;
+	sum->ended_early += r->ended_early;
+	for (i = 0; i < ARRAY_SIZE(sum->wakes); i++)
+		sum->wakes[i] += r->wakes[i];
 	sum->stale += r->stale;
 	sum->pairs += r->pairs;
 }
 
-/* The module's own sums: posted, begun, ended and gone. */
+/*
+ * The module's own sums: posted, begun, ended and gone. What has begun and not ended has ended
+ * a turn with a wait; that counts as one, and so does who was posted waiting.
+ */
 static long long counts_differ(const struct dxt *t)
 {
-	long long ended = dxt_num(t, "stats/completions");
+	long long executed = dxt_num(t, "stats/completions");
+	long long ended = executed + dxt_num(t, "stats/cancelled");
+	long long parked = dxt_num(t, "stats/dispatches") - dxt_num(t, "stats/redone") -
+			   dxt_num(t, "stats/put_back") - executed;
 
 	return llabs(ended - dxt_num(t, "stats/posts")) +
 	       llabs(ended - dxt_num(t, "stats/collected") - dxt_num(t, "stats/vanished")) +
-	       llabs(ended - dxt_num(t, "stats/dispatches") + dxt_num(t, "stats/redone") +
-		     dxt_num(t, "stats/put_back"));
+	       (parked < 0 || parked > dxt_num(t, "stats/waits"));
 }
 
 /* What of the pools is in use, if it is. */
 static const char *in_use(const struct dxt *t)
 {
 	static const char *const file[] = {
-		"pools/ready_use", "pools/rejoin_use", "pools/thread_busy",
+		"pools/ready_use", "pools/rejoin_use", "pools/thread_busy", "pools/wait_use",
 		"lanes/ready_lane%u_in_use", "lanes/ready_lane%u_waiters",
 		"lanes/user_lane%u_in_use", "lanes/kernel_lane%u_in_use",
 	};
@@ -721,7 +825,7 @@ TEST_F(history, killed_and_replaced)
 	struct history_report r;
 	struct history_log *log;
 	struct history *h;
-	unsigned int i, n, workers, extra = 0;
+	unsigned int i, n, workers, extra = 0, rounds = 0, woken = 0;
 	bool drained = true;
 	const char *left;
 
@@ -731,6 +835,8 @@ TEST_F(history, killed_and_replaced)
 		h = all->h = history_new(1 << 17, 1 << 20, 1 << 13);
 		h->redo_max = REDO_MAX;
 		h->ageing = variant->ageing;
+		/* they do in each second round */
+		h->waits = !(rounds++ % 2);
 		memcpy(h->quota, ((uint32_t[]){ 0, 1, 2, CREW }), sizeof(h->quota));
 		all->quiet = false;
 		all->idle = 0;
@@ -814,6 +920,16 @@ TEST_F(history, killed_and_replaced)
 	TH_LOG("%u NONE_EXIST, %u NONE_READY, %u stale, %u orders compared",
 	       self->sum.none_exist, self->sum.none_ready, self->sum.stale,
 	       self->sum.pairs);
+	for (i = 1; i < ARRAY_SIZE(self->sum.wakes); i++)
+		woken += self->sum.wakes[i];
+	TH_LOG("%u turns after a wait: %u by time, %u by calls, %u by results, %u by ends, %u again",
+	       woken, self->sum.wakes[DXK_WAKE_TIME], self->sum.wakes[DXK_WAKE_CALL],
+	       self->sum.wakes[DXK_WAKE_RESULT], self->sum.wakes[DXK_WAKE_JOIN],
+	       self->sum.wakes[DXK_WAKE_AGAIN]);
+	TH_LOG("%u told to end, %u ended before they began",
+	       self->sum.wakes[DXK_WAKE_CANCEL] + self->sum.wakes[DXK_WAKE_EXPIRE],
+	       self->sum.ended_early);
+	EXPECT_LT(0, woken);
 	EXPECT_LT(0, co->kills);
 	EXPECT_EQ(NULL, never_killed_at(co->kills));
 	EXPECT_LT(0, self->sum.returned);
@@ -848,6 +964,7 @@ TEST_F(context, dies_with_its_process)
 
 	for (; course_goes_on(co); co->kills++) {
 		all->h = history_new(1 << 17, 1 << 20, 1 << 13);
+		all->h->waits = co->kills % 2;
 		begin_life(NULL, c, rnd(&co->seed));
 		dxt_tell("%u kills", co->kills);
 		let_live(c, &co->seed);

@@ -36,20 +36,24 @@ static unsigned int rounds(unsigned int usual)
 /* What was right is not accused, however the calls overlap; and there is something. */
 TEST_F(history, right_ones_pass)
 {
-	unsigned int i, nr = rounds((unsigned int)times_of(200));
+	unsigned int i, nr = rounds((unsigned int)times_of(200)), called = 0, late = 0;
 
 	for (i = 0; i < nr; i++) {
 		sim_run(&self->sim, self->seed + i, i % 2);
 		ASSERT_TRUE(history_clean(self->sim.h, &self->r))
 			TH_LOG("DXK_SEED=%llu", (unsigned long long)self->seed + i);
 		EXPECT_LT(REQUESTS / 2, self->r.accepted);
-		EXPECT_LE(self->r.accepted, self->r.starts);
+		EXPECT_LE(self->r.accepted, self->r.starts + REQUESTS / 4);
+		called += self->r.wakes[DXK_WAKE_CALL];
+		late += self->r.wakes[DXK_WAKE_TIME];
 		history_free(self->sim.h);
 	}
 	EXPECT_LT(0, self->r.none_exist);
 	EXPECT_LT(0, self->r.none_ready);
 	EXPECT_LT(0, self->r.stale);
 	EXPECT_LT(0, self->r.pairs);
+	EXPECT_LT(0, called);
+	EXPECT_LT(0, late);
 }
 
 /* --- planted errors ------------------------------------------------------ */
@@ -95,10 +99,29 @@ static struct history_event *event_of(struct sim *s, uint8_t kind, uint32_t requ
 	return NULL;
 }
 
+/* The completion that a request ended with, or NULL. */
+static struct history_event *end_of(struct sim *s, uint32_t request)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *d = &s->h->event[i];
+
+		if (d->kind != HIST_DONE || d->how != DONE_TAKEN || d->wait)
+			continue;
+		for (k = 0; k < s->h->nr_events; k++)
+			if (s->h->event[k].kind == HIST_START &&
+			    s->h->event[k].request == request &&
+			    s->h->event[k].ticket == d->ticket)
+				return d;
+	}
+	return NULL;
+}
+
 static bool fit_result(struct sim *s, struct history_event *e)
 {
 	return e->owner < OWNERS - 1 && e->status != -EOWNERDEAD &&
-	       s->attempts[e->request] == 1;
+	       s->attempts[e->request] == 1 && !s->turn[e->request];
 }
 
 static bool fit_once(struct sim *s, struct history_event *e)
@@ -146,7 +169,8 @@ static void plant_lost(struct sim *s)
 static bool fit_vanishing(struct sim *s, struct history_event *e)
 {
 	return !(s->h->request[e->request].attrs & PXR_REJOIN) && e->attempt == 1 &&
-	       s->attempts[e->request] == 1;
+	       s->attempts[e->request] == 1 && !s->turn[e->request] &&
+	       !event_of(s, HIST_CANCEL, e->request);
 }
 
 static void plant_lost_unexecuted(struct sim *s)
@@ -250,16 +274,9 @@ static void plant_none_exist(struct sim *s)
 /* Has the result lain there for some time? */
 static bool fit_lay(struct sim *s, struct history_event *e)
 {
-	uint32_t i;
+	struct history_event *d = end_of(s, e->request);
 
-	for (i = 0; i < s->h->nr_events; i++) {
-		struct history_event *d = &s->h->event[i];
-
-		if (d->kind == HIST_DONE && d->how == DONE_TAKEN &&
-		    event_of(s, HIST_START, e->request)->ticket == d->ticket)
-			return d->end + 10 < e->begin;
-	}
-	return false;
+	return d && d->end + 10 < e->begin;
 }
 
 static void plant_none_ready(struct sim *s)
@@ -310,7 +327,7 @@ static bool fit_passed(struct sim *s, struct history_event *e)
 	struct history_event *start = event_of(s, HIST_START, e->request), *o;
 	uint32_t i;
 
-	if (!start || s->h->request[e->request].attrs & (PXR_LANE1 | PXR_LANE2))
+	if (!start || s->h->request[e->request].attrs & (PXR_LANE1 | PXR_LANE2 | PXR_WAIT))
 		return false;
 	for (i = 0; i < s->h->nr_events; i++) {
 		o = &s->h->event[i];
@@ -344,6 +361,306 @@ static void plant_wrong_prio(struct sim *s)
 static void plant_lane_overrun(struct sim *s)
 {
 	s->h->quota[2]--;
+}
+
+/* --- of requests that wait ------------------------------------------------- */
+
+static bool fit_woken(struct history_event *e, uint8_t wake)
+{
+	return e->wake == wake && e->attempt == 1;
+}
+
+static bool fit_turn(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->turn == 1 && e->attempt == 1;
+}
+
+static bool fit_time(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return fit_woken(e, DXK_WAKE_TIME);
+}
+
+static bool fit_called(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return fit_woken(e, DXK_WAKE_CALL);
+}
+
+static bool fit_deadlock(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return fit_woken(e, DXK_WAKE_DEADLOCK);
+}
+
+static bool fit_told(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return fit_woken(e, DXK_WAKE_CANCEL);
+}
+
+/* How the turn before that of @e ended; NULL: it is the first one. */
+static struct history_event *park_of(struct sim *s, const struct history_event *e)
+{
+	uint64_t ticket = 0;
+	uint32_t i;
+
+	for (i = 0; e->turn && i < s->h->nr_events; i++) {
+		struct history_event *o = &s->h->event[i];
+
+		if (o->kind == HIST_START && o->request == e->request &&
+		    o->turn == e->turn - 1)
+			ticket = o->ticket;
+	}
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_DONE && s->h->event[i].ticket == ticket &&
+		    s->h->event[i].how == DONE_TAKEN)
+			return &s->h->event[i];
+	return NULL;
+}
+
+/* Turns are numbered with a gap. */
+static void plant_turn_missing(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_turn);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_START &&
+		    s->h->event[i].request == e->request && s->h->event[i].turn)
+			s->h->event[i].turn++;
+}
+
+/* One more turn, though the one before has ended with a status. */
+static void plant_turn_too_many(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_turn), *park = park_of(s, e);
+
+	if (park)
+		park->wait = 0;
+}
+
+/* It waits, and is never woken. */
+static bool fit_last_turn(struct sim *s, struct history_event *e)
+{
+	return e->turn && e->turn == s->turn[e->request] && e->attempt == 1 &&
+	       s->attempts[e->request] == 1;
+}
+
+static void plant_never_woken(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_last_turn);
+	struct history_event *result = event_of(s, HIST_RESULT, e->request);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_DONE &&
+		    s->h->event[i].ticket == e->ticket)
+			s->h->event[i].kind = HIST_NOTHING;
+	e->kind = HIST_NOTHING;
+	if (result)
+		result->kind = HIST_NOTHING;
+}
+
+static void plant_other_reason(struct sim *s)
+{
+	some(s, HIST_START, fit_time)->wake = DXK_WAKE_AGAIN;
+}
+
+static void plant_no_reason(struct sim *s)
+{
+	some(s, HIST_START, fit_turn)->wake = DXK_WAKE_NONE;
+}
+
+static bool fit_turn_again(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->turn && e->attempt == 2 && e->wake == DXK_WAKE_TIME;
+}
+
+/* Begun again, a turn has another reason than at first. */
+static void plant_reason_changes(struct sim *s)
+{
+	some(s, HIST_START, fit_turn_again)->wake = DXK_WAKE_AGAIN;
+}
+
+static void plant_too_early(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_time), *park = park_of(s, e);
+
+	e->time = (park ? park->time : s->h->request[e->request].deadline) - 1;
+}
+
+static bool fit_call(struct sim *s, struct history_event *e)
+{
+	struct history_event *call = event_of(s, HIST_CALL, e->request);
+
+	return fit_called(s, e) && call;
+}
+
+static void plant_not_called(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_call);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_CALL &&
+		    s->h->event[i].request == e->request)
+			s->h->event[i].kind = HIST_NOTHING;
+}
+
+/* Of its calls only one is left, and it has had two turns for that. */
+static bool fit_called_twice(struct sim *s, struct history_event *e)
+{
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		nr += s->h->event[i].kind == HIST_START &&
+		      s->h->event[i].request == e->request &&
+		      fit_called(s, &s->h->event[i]);
+	return nr > 1;
+}
+
+static void plant_called_once(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_called_twice);
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_CALL &&
+		    s->h->event[i].request == e->request && nr++)
+			s->h->event[i].kind = HIST_NOTHING;
+}
+
+/* Had an owner something coming, and nothing else, from @from until @until? */
+static bool is_coming(struct sim *s, uint32_t owner, uint64_t from, uint64_t until)
+{
+	bool coming = false;
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_requests; i++) {
+		struct history_event *post = event_of(s, HIST_POST, i), *end, *result;
+
+		if (s->h->request[i].owner != owner || post->how != POST_TAKEN)
+			continue;
+		end = end_of(s, i);
+		result = event_of(s, HIST_RESULT, i);
+		coming |= post->end < from && end && end->begin > until;
+		if (post->begin < until && (!end || end->begin < until) &&
+		    s->h->request[i].attrs & PXR_REJOIN && (!result || result->end > from))
+			return false;
+	}
+	return coming;
+}
+
+/* A turn for what an owner has had, which was to be that of another one. */
+static void plant_owner(struct sim *s, uint8_t wake)
+{
+	uint32_t i, owner;
+
+	for (i = 0; i < s->h->nr_events; i++) {
+		struct history_event *e = &s->h->event[i], *park;
+
+		if (e->kind != HIST_START || !e->turn || !fit_woken(e, wake))
+			continue;
+		park = park_of(s, e);
+		for (owner = 0; park && owner < OWNERS; owner++)
+			if (is_coming(s, owner, park->begin, e->end)) {
+				park->awaited = owner;
+				return;
+			}
+	}
+	none(s);
+}
+
+static void plant_no_result(struct sim *s)
+{
+	plant_owner(s, DXK_WAKE_RESULT);
+}
+
+static void plant_not_joined(struct sim *s)
+{
+	plant_owner(s, DXK_WAKE_JOIN);
+}
+
+static void plant_no_deadlock(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_deadlock), *park = park_of(s, e);
+
+	if (park)
+		park->awaited = (park->awaited + 1) % OWNERS;
+}
+
+static void plant_not_cancelled(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_told);
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_CANCEL &&
+		    s->h->event[i].request == e->request)
+			s->h->event[i].kind = HIST_NOTHING;
+}
+
+static bool fit_cancelled(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->status == -ECANCELED && !e->attempt;
+}
+
+/* A result says that nobody has begun the request, and nobody has cancelled it. */
+static void plant_ended_early(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_RESULT, fit_cancelled);
+
+	e->status = -ETIME;
+}
+
+/* While a request waits somebody is told that none of its owner exists. */
+static bool fit_waited_long(struct sim *s, struct history_event *e)
+{
+	struct history_event *park = park_of(s, e);
+
+	return fit_turn(s, e) && park && park->end + 10 < e->begin;
+}
+
+static void plant_none_waits(struct sim *s)
+{
+	struct history_event *e = some(s, HIST_START, fit_waited_long), *n;
+	struct history_event *park = park_of(s, e);
+
+	if (!park)
+		return;
+	n = copy(s, e);
+	n->kind = HIST_NONE_EXIST;
+	n->owner = s->h->request[e->request].owner;
+	n->begin = park->end + 1;
+	n->end = park->end + 2;
+}
+
+static bool fit_found(struct sim *s, struct history_event *e)
+{
+	struct history_event *end = end_of(s, e->request);
+
+	return e->how == NAME_FOUND && end && end->begin > e->end;
+}
+
+static void plant_not_found(struct sim *s)
+{
+	some(s, HIST_CALL, fit_found)->how = NAME_NONE;
+}
+
+static bool fit_found_never(struct sim *s, struct history_event *e)
+{
+	struct history_event *end = end_of(s, e->request);
+
+	return e->how == NAME_NONE && end && end->end < e->begin;
+}
+
+static void plant_found(struct sim *s)
+{
+	some(s, HIST_CALL, fit_found_never)->how = NAME_FOUND;
 }
 
 /* Somebody else's ticket is taken. */
@@ -381,6 +698,23 @@ static const struct plant {
 	{ "too many in a lane", HIST_LANE_OVERRUN, plant_lane_overrun },
 	{ "a stale completion taken", HIST_STALE_TAKEN, plant_stale_taken },
 	{ "a good completion refused", HIST_STALE_REFUSED, plant_stale_refused },
+	{ "a turn that is missing", HIST_WRONG_TURN, plant_turn_missing },
+	{ "a turn after the last", HIST_WRONG_TURN, plant_turn_too_many },
+	{ "a wait without end", HIST_LOST, plant_never_woken },
+	{ "none exists, and one waits", HIST_FALSE_NONE_EXIST, plant_none_waits },
+	{ "a reason that was not waited for", HIST_WRONG_WAKE, plant_other_reason },
+	{ "a turn without a reason", HIST_WRONG_WAKE, plant_no_reason },
+	{ "another reason at the second attempt", HIST_WRONG_WAKE, plant_reason_changes },
+	{ "a call that nobody made", HIST_WRONG_WAKE, plant_not_called },
+	{ "two turns for one call", HIST_WRONG_WAKE, plant_called_once },
+	{ "a result that was not there", HIST_WRONG_WAKE, plant_no_result },
+	{ "an end before the last one's", HIST_WRONG_WAKE, plant_not_joined },
+	{ "a circle that is none", HIST_WRONG_WAKE, plant_no_deadlock },
+	{ "a cancel that nobody made", HIST_WRONG_WAKE, plant_not_cancelled },
+	{ "one that expired and could not", HIST_WRONG_RESULT, plant_ended_early },
+	{ "a time that had not come", HIST_TOO_EARLY, plant_too_early },
+	{ "a name that is not found", HIST_WRONG_NAME, plant_not_found },
+	{ "a name of what has ended", HIST_WRONG_NAME, plant_found },
 };
 
 /* Each planted error is found, by its name, and each name has a plant. */

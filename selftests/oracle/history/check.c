@@ -25,6 +25,10 @@ const char *const history_error_name[HIST_ERRORS] = {
 	[HIST_LANE_OVERRUN] = "lane overrun",
 	[HIST_STALE_TAKEN] = "stale completion taken",
 	[HIST_STALE_REFUSED] = "completion refused as stale",
+	[HIST_WRONG_TURN] = "wrong turn",
+	[HIST_WRONG_WAKE] = "woken for no reason",
+	[HIST_TOO_EARLY] = "before its time",
+	[HIST_WRONG_NAME] = "wrong answer for a name",
 };
 
 /* --- memory -------------------------------------------------------------- */
@@ -84,7 +88,16 @@ static int by_attempt(const void *a, const void *b)
 
 	if (x->request != y->request)
 		return x->request < y->request ? -1 : 1;
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
 	return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+}
+
+static int by_request(const void *a, const void *b)
+{
+	const struct history_event *x = *(void *const *)a, *y = *(void *const *)b;
+
+	return x->request < y->request ? -1 : x->request > y->request;
 }
 
 static int by_ticket(const void *a, const void *b)
@@ -152,7 +165,8 @@ static void gather(struct check *c)
 		struct facts *f;
 
 		if (e->kind != HIST_POST && e->kind != HIST_START &&
-		    e->kind != HIST_RESULT)
+		    e->kind != HIST_RESULT && e->kind != HIST_CALL &&
+		    e->kind != HIST_CANCEL)
 			continue;
 		if (e->request >= c->nr_requests) {
 			hist_found(c, HIST_GHOST, HIST_NOBODY, "request %u", e->request);
@@ -172,8 +186,11 @@ static void gather(struct check *c)
 				hist_found(c, HIST_RETURNED_TWICE, e->request, "request %u", e->request);
 			f->result = e;
 			break;
+		default:
+			c->call[c->nr_calls++] = e;
 		}
 	}
+	qsort(c->call, c->nr_calls, sizeof(*c->call), by_request);
 	qsort(c->start, c->nr_starts, sizeof(*c->start), by_attempt);
 	qsort(c->ticket, c->nr_starts, sizeof(*c->ticket), by_ticket);
 	for (i = 0; i + 1 < c->nr_starts; i++)
@@ -201,20 +218,63 @@ const struct history_event *hist_done(const struct check *c,
 	return at < 0 ? NULL : c->done[at];
 }
 
-/* One more beginning of a request, the next one by attempt. */
+bool hist_waits(const struct facts *f)
+{
+	return f->done && f->done->wait;
+}
+
+uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint64_t before)
+{
+	uint32_t lo = 0, hi = c->nr_calls, nr = 0;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (c->call[mid]->request < request)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < c->nr_calls && c->call[lo]->request == request; lo++)
+		nr += c->call[lo]->kind == kind && c->call[lo]->how != NAME_NONE &&
+		      c->call[lo]->begin < before;
+	return nr;
+}
+
+/* A turn follows the one before, which has ended with a wait; the first one is number 0. */
+static void check_turn(struct check *c, const struct history_event *e)
+{
+	struct facts *f = &c->facts[e->request];
+
+	f->attempts = 0;
+	if (f->last ? e->turn != f->last->turn + 1 || !hist_waits(f) ||
+		      f->done->begin > e->end : e->turn != 0)
+		hist_found(c, HIST_WRONG_TURN, e->request, "request %u: turn %u after %d%s",
+			   e->request, e->turn, f->last ? f->last->turn : -1,
+			   f->last && !hist_waits(f) ? ", which did not end with a wait" : "");
+	f->done = NULL;
+	if (e->wake < sizeof(c->report->wakes) / sizeof(c->report->wakes[0]))
+		c->report->wakes[e->wake]++;
+}
+
+/* One more beginning of a request, the next one by turn and attempt. */
 static void check_start(struct check *c, const struct history_event *e)
 {
 	const struct history_request *r = &c->h->request[e->request];
 	struct facts *f = &c->facts[e->request];
 	uint32_t most = r->attrs & PXR_REDO ? c->h->redo_max : 1;
 
+	if (!f->last || e->turn != f->last->turn)
+		check_turn(c, e);
 	f->starts++;
+	f->attempts++;
 	c->report->starts++;
-	c->report->redone += f->starts > 1;
-	if (f->starts > most || e->attempt != f->starts)
-		hist_found(c, HIST_STARTED_TWICE, e->request, "request %u: %u. start, attempt %u of %u",
-		      e->request, f->starts, e->attempt, most);
-	else if (f->last && (f->done || !hist_gone(c, f->last) ||
+	c->report->redone += f->attempts > 1;
+	if (f->attempts > most || e->attempt != f->attempts)
+		hist_found(c, HIST_STARTED_TWICE, e->request,
+			   "request %u: %u. start of turn %u, attempt %u of %u", e->request,
+			   f->attempts, e->turn, e->attempt, most);
+	else if (f->attempts > 1 && (f->done || !hist_gone(c, f->last) ||
 			     hist_gone(c, f->last)->begin > e->end))
 		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
@@ -250,7 +310,22 @@ bool hist_died(const struct check *c, uint32_t i)
 	const struct facts *f = &c->facts[i];
 
 	return f->last && !f->done && hist_gone(c, f->last) &&
-	       (!is_redo(&c->h->request[i]) || f->starts == c->h->redo_max);
+	       (!is_redo(&c->h->request[i]) || f->attempts == c->h->redo_max);
+}
+
+/* May it have ended without a worker: because it was cancelled, or too late? */
+static bool may_end_early(const struct check *c, uint32_t i, const struct history_event *e)
+{
+	const struct history_request *r = &c->h->request[i];
+
+	if (c->facts[i].starts)
+		return false;
+	if (!e)
+		return r->attrs & PXR_EXPIRE || hist_calls(c, i, HIST_CANCEL, UINT64_MAX);
+	if (e->attempt || e->worker || e->prio != r->prio)
+		return false;
+	return e->status == -ETIME ? r->attrs & PXR_EXPIRE && e->time >= r->expire :
+	       e->status == -ECANCELED && hist_calls(c, i, HIST_CANCEL, e->end);
 }
 
 static void check_result(struct check *c, uint32_t i)
@@ -272,13 +347,17 @@ static void check_result(struct check *c, uint32_t i)
 		return;
 	}
 	c->report->owner_dead += e->status == -EOWNERDEAD;
-	if (!f->last || e->attempt != f->starts || e->worker != f->last->worker ||
+	if (may_end_early(c, i, e)) {
+		c->report->ended_early++;
+		return;
+	}
+	if (!f->last || hist_waits(f) || e->attempt != f->attempts || e->worker != f->last->worker ||
 	    e->prio != f->last->prio ||
 	    (f->done ? e->status != f->done->status || e->end < f->done->begin :
 		       e->status != -EOWNERDEAD || !hist_died(c, i)))
 		hist_found(c, HIST_WRONG_RESULT, i,
 		      "request %u: status %d, attempts %u of %u, worker %u", i,
-		      e->status, e->attempt, f->starts, e->worker);
+		      e->status, e->attempt, f->attempts, e->worker);
 }
 
 /* The whole way of one request. */
@@ -287,6 +366,8 @@ static void check_request(struct check *c, uint32_t i)
 	const struct history_request *r = &c->h->request[i];
 	const struct facts *f = &c->facts[i];
 	bool space_gone = r->space != HIST_NOBODY && c->h->space[r->space].begin;
+	/* with its space goes what waits */
+	bool gone = space_gone && (hist_waits(f) || (!f->starts && r->attrs & PXR_WAIT));
 
 	if (f->post && f->post->how == POST_REFUSED && (f->starts || f->result))
 		hist_found(c, HIST_GHOST, i, "request %u was refused", i);
@@ -304,7 +385,8 @@ static void check_request(struct check *c, uint32_t i)
 	if (r->attrs & PXR_REJOIN && !space_gone)
 		hist_found(c, HIST_LOST, i, "request %u of owner %u was not collected", i,
 		      r->owner);
-	else if (!(r->attrs & PXR_KERNEL) && !f->done && !hist_died(c, i))
+	else if (!(r->attrs & PXR_KERNEL) && (!f->done || hist_waits(f)) &&
+		 !hist_died(c, i) && !gone && !may_end_early(c, i, NULL))
 		hist_found(c, HIST_LOST, i, "request %u was not executed, %u starts", i,
 		      f->starts);
 	else
@@ -327,7 +409,8 @@ void history_check(const struct history *h, struct history_report *report)
 	c.start = calloc(c.nr_events + 1, sizeof(*c.start));
 	c.ticket = calloc(c.nr_events + 1, sizeof(*c.ticket));
 	c.done = calloc(c.nr_events + 1, sizeof(*c.done));
-	if (!c.facts || !c.start || !c.ticket || !c.done)
+	c.call = calloc(c.nr_events + 1, sizeof(*c.call));
+	if (!c.facts || !c.start || !c.ticket || !c.done || !c.call)
 		abort();
 	gather(&c);
 	for (i = 0; i < c.nr_starts; i++)
@@ -338,6 +421,9 @@ void history_check(const struct history *h, struct history_report *report)
 	if (!h->ageing)
 		hist_check_order(&c);
 	hist_check_lanes(&c);
+	if (h->waits)
+		hist_check_waits(&c);
+	free(c.call);
 	free(c.facts);
 	free(c.start);
 	free(c.ticket);
@@ -348,14 +434,16 @@ static void show_request(const struct history *h, uint32_t request)
 {
 	static const char *const name[] = {
 		"", "post", "start", "done", "result", "none exist", "none ready",
-		"fetch lost",
+		"fetch lost", "call", "cancel",
 	};
 	const struct history_request *r = &h->request[request];
 	uint32_t i, k, tickets = 0;
 	uint64_t ticket[8];
 
-	printf("#   request %u: owner %u, space %d, attrs %#x, prio %d\n", request,
-	       r->owner, (int)r->space, r->attrs, r->prio);
+	printf("#   request %u: owner %u, space %d, attrs %#x, prio %d, wait %#x for %u, "
+	       "deadline %llu, expires %llu\n", request, r->owner, (int)r->space, r->attrs,
+	       r->prio, r->wait, r->awaited, (unsigned long long)r->deadline,
+	       (unsigned long long)r->expire);
 	for (i = 0; i < h->nr_events && i < h->max_events; i++) {
 		const struct history_event *e = &h->event[i];
 		bool its = e->request == request && e->kind != HIST_NOTHING;
@@ -365,10 +453,12 @@ static void show_request(const struct history *h, uint32_t request)
 		for (k = 0; e->kind == HIST_DONE && k < tickets; k++)
 			its |= e->ticket == ticket[k];
 		if (its)
-			printf("#   %llu..%llu %s, member %u, how %u, status %d, attempt %u, ticket %llu\n",
+			printf("#   %llu..%llu %s, member %u, how %u, status %d, attempt %u, ticket %llu, "
+			       "turn %u, wake %u, wait %#x for %u, time %llu\n",
 			       (unsigned long long)e->begin, (unsigned long long)e->end,
 			       name[e->kind], e->member, e->how, e->status, e->attempt,
-			       (unsigned long long)e->ticket);
+			       (unsigned long long)e->ticket, e->turn, e->wake, e->wait,
+			       e->awaited, (unsigned long long)e->time);
 		if (its && e->kind == HIST_START && h->member[e->member].begin)
 			printf("#   member %u is gone: %llu..%llu\n", e->member,
 			       (unsigned long long)h->member[e->member].begin,

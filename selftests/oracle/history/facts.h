@@ -12,6 +12,7 @@ struct facts {
 	const struct history_event *done;		/* of the last START, taken */
 	const struct history_event *result;
 	uint32_t starts;
+	uint32_t attempts;				/* of them in the last turn */
 };
 
 struct check {
@@ -23,6 +24,8 @@ struct check {
 	const struct history_event **ticket;	/* the same by ticket */
 	const struct history_event **done;	/* taken, of ticket[i]; or NULL */
 	uint32_t nr_starts;
+	const struct history_event **call;	/* CALL and CANCEL, by request */
+	uint32_t nr_calls;
 };
 
 /* An error; @request: that it is about, or HIST_NOBODY. */
@@ -37,6 +40,17 @@ const struct history_event *hist_done(const struct check *c,
 /* Did its last worker die over the request, for good? */
 bool hist_died(const struct check *c, uint32_t request);
 
+/* Is its last turn over, and another one to come? */
+bool hist_waits(const struct facts *f);
+/* From when on was it certainly there? */
+uint64_t hist_taken(const struct check *c, uint32_t request);
+/* When did its last execution end, if it did, and not with a wait? False: that is not known. */
+bool hist_end_of(const struct check *c, uint32_t request, uint64_t *begin, uint64_t *end);
+/* How many calls, or cancels, of the request may have come before @before. */
+uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint64_t before);
+
+/* Why requests have turns, and who finds them by their names (waits.c). */
+void hist_check_waits(struct check *c);
 /* What is told to owners; the order of dispatches; how many execute (order.c). */
 void hist_check_owners(struct check *c);
 void hist_check_order(struct check *c);

@@ -25,11 +25,14 @@ enum history_kind {
 	HIST_NOTHING,		/* reserved, not used */
 	HIST_POST,		/* status: enum history_post */
 	HIST_START,		/* a worker was given a request */
-	HIST_DONE,		/* a completion; status as given, how: enum history_done */
+	HIST_DONE,		/* a completion; status as given, how: enum history_done;
+				 * with @wait its turn ended so */
 	HIST_RESULT,		/* a request was collected */
 	HIST_NONE_EXIST,	/* answers of a rejoin */
 	HIST_NONE_READY,
 	HIST_FETCH_LOST,	/* a member died in a fetch, and got nothing by it */
+	HIST_CALL,		/* a request was called by its name; how: enum history_name */
+	HIST_CANCEL,		/* or cancelled */
 };
 
 enum history_post {
@@ -44,6 +47,12 @@ enum history_done {
 	DONE_STALE,
 };
 
+enum history_name {
+	NAME_UNKNOWN,		/* the caller died in the call */
+	NAME_FOUND,
+	NAME_NONE,
+};
+
 #define HIST_NOBODY	(~0U)	/* no such request, no such space */
 
 struct history_event {
@@ -55,8 +64,14 @@ struct history_event {
 	int32_t status;		/* DONE, RESULT */
 	int32_t prio;		/* START, RESULT */
 	uint32_t inspect;
+	/* of the clock: START, RESULT: not before it was over; DONE: what is waited for */
+	uint64_t time;
+	uint32_t wait;		/* DONE: DXK_WAIT_* */
+	uint32_t awaited;	/* DONE: the owner that is waited for */
 	uint16_t worker;	/* START, RESULT: thread id */
-	uint16_t attempt;	/* START: which; RESULT: how many */
+	uint16_t attempt;	/* START: which of its turn; RESULT: how many */
+	uint16_t turn;		/* START: turns before that ended with waits */
+	uint8_t wake;		/* START: DXK_WAKE_* */
 	uint8_t kind;
 	uint8_t how;		/* POST, DONE */
 	uint8_t at;		/* RESULT: place in the array of its call */
@@ -69,6 +84,9 @@ struct history_request {
 	uint32_t attrs;
 	int32_t prio;
 	uint32_t batch;		/* the first request of the same call */
+	/* with PXR_WAIT what it waits for, with PXR_EXPIRE when it is to end */
+	uint32_t wait, awaited;
+	uint64_t deadline, expire;
 };
 
 /* A member's or a space's end. Both 0: it has lived on. */
@@ -81,6 +99,7 @@ struct history {
 	uint32_t redo_max;
 	uint32_t quota[4];	/* of user workers, cumulative, at the full crew */
 	bool ageing;
+	bool waits;		/* requests wait, expire, and have names: their numbers + 1 */
 
 	_Atomic uint64_t clock;
 	_Atomic uint32_t nr_requests, nr_events, nr_members, nr_spaces;
@@ -116,6 +135,10 @@ enum history_error {
 	HIST_LANE_OVERRUN,
 	HIST_STALE_TAKEN,	/* a completion of what the member does not hold */
 	HIST_STALE_REFUSED,	/* ESTALE for what it does hold */
+	HIST_WRONG_TURN,	/* not the next, or the one before did not end with a wait */
+	HIST_WRONG_WAKE,	/* a turn for a reason that was none */
+	HIST_TOO_EARLY,		/* before its time */
+	HIST_WRONG_NAME,	/* found when there was none, or not when there was one */
 	HIST_ERRORS,
 };
 
@@ -125,6 +148,7 @@ struct history_report {
 	/* how much there was to judge, so that an empty history shows */
 	uint32_t accepted, starts, redone, returned, owner_dead, dropped;
 	uint32_t none_exist, none_ready, stale, pairs;
+	uint32_t ended_early, wakes[16];	/* first starts of turns, by reason */
 	char first[HIST_ERRORS][160];
 	uint32_t request[HIST_ERRORS];	/* the one that @first is about */
 };

@@ -69,6 +69,7 @@ static void note_rejoin(struct history_log *log, uint64_t end)
 		e->inspect = r->inspect_count;
 		e->worker = (uint16_t)r->worker;
 		e->attempt = (uint16_t)r->attempts;
+		e->time = dxt_now();
 		e->at = (uint8_t)i;
 	}
 	if (!i && log->rejoin.answer == RJR_NONE_EXIST)
@@ -84,18 +85,25 @@ static void note_next(struct history_log *log, uint64_t end)
 
 	for (i = 0; i < nr_done; i++) {
 		struct history_event *e = event(log, i, end, HIST_DONE);
+		const struct dxk_done_more *d = log_done(log, i);
 
-		e->ticket = log->done[i].ticket;
-		e->status = log->done[i].status;
+		e->ticket = d->done.ticket;
+		e->status = d->done.status;
+		if (log->h->waits) {
+			e->wait = d->wait.wait;
+			e->awaited = (uint32_t)d->wait.owner;
+			e->time = d->wait.deadline;
+		}
 		e->how = i < taken ? DONE_TAKEN : DONE_NOTHING;
 		/* callers see to it that nothing else can be the reason */
 		if (i == taken && log->returned &&
 		    (log->rc == -ESTALE || (log->rc >= 0 && taken)))
 			e->how = DONE_STALE;
 	}
-	for (i = 0; i < nr_work && log->work[i].ticket; i++) {
-		const struct dxk_work *w = &log->work[i];
+	for (i = 0; i < nr_work && log_work(log, i)->work.ticket; i++) {
 		struct history_event *e = event(log, nr_done + i, end, HIST_START);
+		const struct dxk_work_more *more = log_work(log, i);
+		const struct dxk_work *w = &more->work;
 
 		e->ticket = w->ticket;
 		e->request = (uint32_t)w->param;
@@ -104,9 +112,22 @@ static void note_next(struct history_log *log, uint64_t end)
 		e->inspect = w->inspect_count;
 		e->worker = (uint16_t)log->worker;
 		e->attempt = (uint16_t)w->attempt;
+		e->time = dxt_now();
+		if (log->h->waits) {
+			e->turn = (uint16_t)more->turn;
+			e->wake = (uint8_t)more->wake;
+		}
 	}
 	if (nr_work && !i && !log->returned)
 		event(log, nr_done, end, HIST_FETCH_LOST);
+}
+
+static void note_name(struct history_log *log, uint64_t end, enum history_kind kind)
+{
+	struct history_event *e = event(log, 0, end, kind);
+
+	e->request = log->first;
+	e->how = !log->returned ? NAME_UNKNOWN : log->rc == 1 ? NAME_FOUND : NAME_NONE;
 }
 
 /*
@@ -124,6 +145,12 @@ static void note(struct history_log *log, uint64_t end)
 		break;
 	case DXK_IOC_NEXT:
 		note_next(log, end);
+		break;
+	case DXK_IOC_WAKE:
+		note_name(log, end, HIST_CALL);
+		break;
+	case DXK_IOC_CANCEL:
+		note_name(log, end, HIST_CANCEL);
 		break;
 	}
 	log->open = false;
@@ -149,22 +176,33 @@ int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t 
 	if (log->first + nr > log->h->max_requests)
 		abort();
 	for (i = 0; i < nr; i++) {
-		log->entry[i].owner = owner;
-		log->entry[i].param = log->first + i;
-		log->h->request[log->first + i] = (struct history_request){
+		struct dxk_post_more *e = log_entry(log, i);
+		struct history_request *r = &log->h->request[log->first + i];
+
+		e->post.owner = owner;
+		e->post.param = log->first + i;
+		*r = (struct history_request){
 			.owner = owner,
 			.space = log->space,
-			.attrs = log->entry[i].attrs,
-			.prio = log->entry[i].prio,
+			.attrs = e->post.attrs,
+			.prio = e->post.prio,
 			.batch = log->first,
 		};
+		if (!log->h->waits)
+			continue;
+		e->name = e->post.attrs & PXR_NAMED ? log->first + i + 1 : 0;
+		r->wait = e->wait.wait;
+		r->awaited = (uint32_t)e->wait.owner;
+		r->deadline = e->wait.deadline;
+		r->expire = e->expire;
 	}
 	log->post = (struct dxk_post){
 		.size = sizeof(log->post),
 		.deadline = deadline,
 		.entries = DXT_PTR(log->entry),
 		.nr = nr,
-		.entry_size = sizeof(log->entry[0]),
+		.entry_size = log->h->waits ? sizeof(struct dxk_post_more) :
+					      sizeof(struct dxk_post_entry),
 	};
 	begin(log, DXK_IOC_POST, nr);
 	return perform(log, &log->post);
@@ -199,20 +237,34 @@ int log_next(struct history_log *log, unsigned int nr_done, unsigned int nr_work
 
 	log->owner = 0;
 	for (i = 0; i < nr_work; i++)
-		log->work[i].ticket = 0;
+		log_work(log, i)->work.ticket = 0;
 	log->next = (struct dxk_next){
 		.size = sizeof(log->next),
 		.deadline = deadline,
 		.done = DXT_PTR(log->done),
 		.work = DXT_PTR(log->work),
 		.nr_done = nr_done,
-		.done_size = nr_done ? sizeof(log->done[0]) : 0,
+		.done_size = !nr_done ? 0 : log->h->waits ? sizeof(struct dxk_done_more) :
+							    sizeof(struct dxk_done),
 		.nr_work = nr_work,
-		.work_size = nr_work ? sizeof(log->work[0]) : 0,
+		.work_size = !nr_work ? 0 : log->h->waits ? sizeof(struct dxk_work_more) :
+							    sizeof(struct dxk_work),
 		.nr_taken = DXT_POISON32,
 	};
 	begin(log, DXK_IOC_NEXT, nr_done + nr_work + 1);
 	return perform(log, &log->next);
+}
+
+int log_name(struct history_log *log, unsigned long cmd, uint32_t request)
+{
+	log->owner = 0;
+	log->first = request;
+	log->name = (uint64_t)request + 1;
+	log->names = (struct dxk_names){
+		.size = sizeof(log->names), .names = DXT_PTR(&log->name), .nr = 1,
+	};
+	begin(log, cmd, 1);
+	return perform(log, &log->names);
 }
 
 /* --- members ------------------------------------------------------------- */

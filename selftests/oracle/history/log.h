@@ -35,14 +35,34 @@ struct history_log {
 		struct dxk_post post;
 		struct dxk_rejoin rejoin;
 		struct dxk_next next;
+		struct dxk_names names;
 	};
+	/* of the longest elements; where requests do not wait they are shorter, see log_entry() */
 	union {
-		struct dxk_post_entry entry[LOG_BATCH];
+		struct dxk_post_more entry[LOG_BATCH];
 		struct dxk_result result[LOG_BATCH];
+		uint64_t name;
 	};
-	struct dxk_done done[LOG_BATCH];
-	struct dxk_work work[LOG_BATCH];
+	struct dxk_done_more done[LOG_BATCH];
+	struct dxk_work_more work[LOG_BATCH];
 };
+
+/* The elements of the arrays. */
+static inline struct dxk_post_more *log_entry(struct history_log *log, unsigned int i)
+{
+	return log->h->waits ? &log->entry[i] :
+			       (void *)((struct dxk_post_entry *)log->entry + i);
+}
+
+static inline struct dxk_done_more *log_done(struct history_log *log, unsigned int i)
+{
+	return log->h->waits ? &log->done[i] : (void *)((struct dxk_done *)log->done + i);
+}
+
+static inline struct dxk_work_more *log_work(struct history_log *log, unsigned int i)
+{
+	return log->h->waits ? &log->work[i] : (void *)((struct dxk_work *)log->work + i);
+}
 
 /* Does the history take no more? */
 bool history_full(const struct history *h);
@@ -55,16 +75,18 @@ void log_leave(struct history_log *log);
 void log_desert(struct history_log *log);
 
 /*
- * Posts log->entry[0..nr-1] of one owner, attrs and prio set; the parameters become
- * the numbers of the requests. What the call returned.
+ * Posts log_entry() 0..nr-1 of one owner, attrs and prio set, and what else goes with these;
+ * the parameters become the numbers of the requests, and the names. What the call returned.
  */
 int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t deadline);
 /* Collects into log->result. */
 int log_rejoin(struct history_log *log, uint32_t owner, unsigned int nr, unsigned int min,
 	       uint64_t deadline);
-/* Completes log->done[0..nr_done-1], fetches into log->work. */
+/* Completes log_done() 0..nr_done-1, fetches into log_work(). */
 int log_next(struct history_log *log, unsigned int nr_done, unsigned int nr_work,
 	     uint64_t deadline);
+/* DXK_IOC_WAKE or DXK_IOC_CANCEL of a request that has a name. */
+int log_name(struct history_log *log, unsigned long cmd, uint32_t request);
 
 /* The process of the log is dead since some time after @begin, and all of it is over. */
 void log_bury(struct history_log *log, uint64_t begin);

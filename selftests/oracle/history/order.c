@@ -4,78 +4,20 @@
  * there one, which came first, how many at once.
  */
 #include "facts.h"
+#include "windows.h"
 
 #include <dxk.h>
 #include <stdlib.h>
 
-#define NEVER	UINT64_MAX
-
-/* --- intervals ----------------------------------------------------------- */
-
-/* Something that held for certain after @from and before @until. */
-struct window {
-	uint64_t group;
-	uint64_t from;
-	uint64_t until;		/* sealed: the latest of its group up to here */
-};
-
-struct windows {
-	struct window *w;
-	uint32_t nr;
-};
-
-static void window_add(struct windows *ws, uint64_t group, uint64_t from,
-		       uint64_t until)
-{
-	if (from < until)
-		ws->w[ws->nr++] = (struct window){ group, from, until };
-}
-
-static int by_from(const void *a, const void *b)
-{
-	const struct window *x = a, *y = b;
-
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-static void windows_seal(struct windows *ws)
-{
-	uint32_t i;
-
-	qsort(ws->w, ws->nr, sizeof(*ws->w), by_from);
-	for (i = 1; i < ws->nr; i++)
-		if (ws->w[i].group == ws->w[i - 1].group &&
-		    ws->w[i].until < ws->w[i - 1].until)
-			ws->w[i].until = ws->w[i - 1].until;
-}
-
-/* The latest end of what had begun before @before; 0: nothing had. */
-static uint64_t windows_latest(const struct windows *ws, uint64_t group,
-			       uint64_t before)
-{
-	uint32_t lo = 0, hi = ws->nr;
-
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-		const struct window *w = &ws->w[mid];
-
-		if (w->group < group || (w->group == group && w->from < before))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && ws->w[lo - 1].group == group ? ws->w[lo - 1].until : 0;
-}
-
 /* --- owners -------------------------------------------------------------- */
 
-/* When did its last execution end? False: that is not known. */
-static bool end_of(const struct check *c, uint32_t i, uint64_t *begin, uint64_t *end)
+/* Its last execution ended then, and no wait begins. */
+bool hist_end_of(const struct check *c, uint32_t i, uint64_t *begin, uint64_t *end)
 {
 	const struct facts *f = &c->facts[i];
 
+	if (hist_waits(f))
+		return false;
 	if (f->done) {
 		*begin = f->done->begin;
 		*end = f->done->end;
@@ -88,23 +30,32 @@ static bool end_of(const struct check *c, uint32_t i, uint64_t *begin, uint64_t 
 	return true;
 }
 
-/* When did the request certainly live? */
-static void add_life(const struct check *c, struct windows *ws, uint32_t i)
+/* From when on was it certainly there? */
+uint64_t hist_taken(const struct check *c, uint32_t i)
 {
-	const struct history_request *r = &c->h->request[i];
 	const struct facts *f = &c->facts[i];
-	uint64_t from = NEVER, until = 0, end;
+	uint64_t from = NEVER;
 
 	if (f->post && f->post->how == POST_TAKEN)
 		from = f->post->end;
 	if (f->first && f->first->end < from)
 		from = f->first->end;
+	return from;
+}
+
+/* When did the request certainly live? */
+static void add_life(const struct check *c, struct windows *ws, uint32_t i)
+{
+	const struct history_request *r = &c->h->request[i];
+	const struct facts *f = &c->facts[i];
+	uint64_t from = hist_taken(c, i), until = 0, end;
+
 	if (f->result)
 		until = f->result->begin;
 	else if (r->attrs & PXR_REJOIN && r->space != HIST_NOBODY)
 		until = c->h->space[r->space].begin;
 	else if (!(r->attrs & PXR_REJOIN))
-		end_of(c, i, &until, &end);
+		hist_end_of(c, i, &until, &end);
 	window_add(ws, r->owner, from, until);
 }
 
@@ -115,7 +66,7 @@ static void add_rest(const struct check *c, struct windows *ws, uint32_t i)
 	const struct facts *f = &c->facts[i];
 	uint64_t begin, end;
 
-	if (f->result && end_of(c, i, &begin, &end))
+	if (f->result && hist_end_of(c, i, &begin, &end))
 		window_add(ws, r->owner, end, f->result->begin);
 }
 
@@ -152,13 +103,13 @@ void hist_check_owners(struct check *c)
 			break;
 		case HIST_RESULT:
 			if (e->request >= c->nr_requests ||
-			    !end_of(c, e->request, &begin, &end))
+			    !hist_end_of(c, e->request, &begin, &end))
 				break;
 			/* oldest completion first: from call to call, and in each */
 			if (windows_latest(&rest, e->owner, begin) > e->end ||
 			    (e->at && before && before->request < c->nr_requests &&
 			     before->begin == e->begin &&
-			     end_of(c, before->request, &begin2, &end2) &&
+			     hist_end_of(c, before->request, &begin2, &end2) &&
 			     begin2 > end))
 				hist_found(c, HIST_WRONG_ORDER, e->request, "request %u of owner %u",
 				      e->request, e->owner);
@@ -198,7 +149,9 @@ void hist_check_order(struct check *c)
 	for (i = 0; i < c->nr_requests; i++) {
 		const struct facts *f = &c->facts[i];
 
-		if (f->first && f->post && f->post->how == POST_TAKEN)
+		/* one that waits first is Ready later */
+		if (f->first && f->post && f->post->how == POST_TAKEN &&
+		    !(c->h->request[i].attrs & PXR_WAIT))
 			window_add(&ready, place(lane_of(c->h->request[i].attrs),
 						 c->h->request[i].prio),
 				   f->post->end, f->first->begin);

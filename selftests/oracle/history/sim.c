@@ -23,6 +23,87 @@ static struct history_event *call(struct sim *s, uint32_t who, uint8_t kind)
 	return e;
 }
 
+/* --- waits --------------------------------------------------------------- */
+
+static bool sim_coming(const struct sim *s, uint32_t owner)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_requests; i++)
+		if (s->h->request[i].owner == owner && s->state[i] >= READY &&
+		    s->state[i] <= WAITING)
+			return true;
+	return false;
+}
+
+static bool sim_result(const struct sim *s, uint32_t owner)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr_done; i++)
+		if (s->state[s->done[i]] == REJOIN &&
+		    s->h->request[s->done[i]].owner == owner)
+			return true;
+	return false;
+}
+
+/* Waits are over by their time at the latest. It is the number of the call that ends then. */
+static void sim_wait(struct sim *s, uint32_t i)
+{
+	static const uint32_t sources[] = {
+		DXK_WAIT_TIME, DXK_WAIT_CALL, DXK_WAIT_RESULT, DXK_WAIT_JOIN, DXK_WAIT_AGAIN,
+	};
+	uint32_t random = rnd(&s->seed);
+
+	s->more[i].wait = sources[random % 5];
+	if (s->more[i].wait != DXK_WAIT_AGAIN)
+		s->more[i].wait |= DXK_WAIT_TIME;
+	s->more[i].owner = random / 8 % OWNERS;
+	s->more[i].deadline = s->now + random / 64 % 3000;
+	s->state[i] = WAITING;
+}
+
+/* The reason for which a wait is over now, or 0. */
+static uint8_t sim_over_by(struct sim *s, uint32_t i)
+{
+	uint32_t wait = s->more[i].wait, owner = s->more[i].owner;
+
+	if (s->more[i].cancelled)
+		return DXK_WAKE_CANCEL;
+	if (wait & DXK_WAIT_AGAIN)
+		return DXK_WAKE_AGAIN;
+	if (wait & DXK_WAIT_CALL && s->more[i].called)
+		return DXK_WAKE_CALL;
+	if (wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN) && owner == s->h->request[i].owner)
+		return DXK_WAKE_DEADLOCK;
+	if (wait & DXK_WAIT_RESULT && (sim_result(s, owner) || !sim_coming(s, owner)))
+		return DXK_WAKE_RESULT;
+	if (wait & DXK_WAIT_JOIN && !sim_coming(s, owner))
+		return DXK_WAKE_JOIN;
+	return s->more[i].deadline <= s->now ? DXK_WAKE_TIME : 0;
+}
+
+static void sim_wake(struct sim *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_requests; i++) {
+		if (s->state[i] != WAITING)
+			continue;
+		s->more[i].wake = sim_over_by(s, i);
+		if (!s->more[i].wake)
+			continue;
+		if (s->more[i].wake == DXK_WAKE_CALL)
+			s->more[i].called = false;
+		s->state[i] = READY;
+	}
+}
+
+static bool sim_lives(const struct sim *s, uint32_t i)
+{
+	return s->state[i] >= READY && s->state[i] <= WAITING;
+}
+
 static void sim_post(struct sim *s, uint32_t who)
 {
 	static const uint32_t lane[] = { 0, PXR_LANE1, PXR_LANE2, 0 };
@@ -44,8 +125,50 @@ static void sim_post(struct sim *s, uint32_t who)
 	e = call(s, who, HIST_POST);
 	e->request = i;
 	e->how = random >> 14 & 0xf ? POST_TAKEN : POST_REFUSED;
-	if (e->how == POST_TAKEN)
-		s->state[i] = READY;
+	if (e->how != POST_TAKEN)
+		return;
+	s->state[i] = READY;
+	if (random >> 18 & 3)
+		return;
+	r->attrs |= PXR_WAIT;
+	sim_wait(s, i);
+	if (s->more[i].owner == r->owner || s->more[i].wait == DXK_WAIT_AGAIN)
+		s->more[i].wait = DXK_WAIT_TIME;
+	r->wait = s->more[i].wait;
+	r->awaited = s->more[i].owner;
+	r->deadline = s->more[i].deadline;
+}
+
+static void sim_end(struct sim *s, uint32_t i, int status)
+{
+	bool rejoin = s->h->request[i].attrs & PXR_REJOIN;
+
+	s->status[i] = status;
+	s->state[i] = rejoin ? REJOIN : GONE;
+	if (rejoin)
+		s->done[s->nr_done++] = i;
+}
+
+/* A request is called by its name, or cancelled. */
+static void sim_name(struct sim *s, uint32_t who)
+{
+	uint32_t nr = s->h->nr_requests, back = rnd(&s->seed) % 16, i;
+	struct history_event *e;
+
+	if (nr <= back)
+		return;
+	i = nr - 1 - back;
+	e = call(s, who, rnd(&s->seed) % 16 ? HIST_CALL : HIST_CANCEL);
+	e->request = i;
+	e->how = sim_lives(s, i) ? NAME_FOUND : NAME_NONE;
+	if (!sim_lives(s, i))
+		return;
+	if (e->kind == HIST_CALL)
+		s->more[i].called = true;
+	else if (s->turn[i] || s->attempts[i])
+		s->more[i].cancelled = true;
+	else
+		sim_end(s, i, -ECANCELED);
 }
 
 static bool admitted(const struct sim *s, uint32_t lane_bits)
@@ -84,20 +207,13 @@ static void sim_fetch(struct sim *s, uint32_t who)
 	e->ticket = s->ticket[who] = ++s->tickets;
 	e->worker = who + 1;
 	e->attempt = ++s->attempts[best];
+	e->turn = s->turn[best];
+	e->wake = s->more[best].wake;
+	e->time = s->now;
 	e->prio = s->h->request[best].prio;
 	s->worker[best] = who + 1;
 	s->state[best] = BUSY;
 	s->holds[who] = best;
-}
-
-static void sim_end(struct sim *s, uint32_t i, int status)
-{
-	bool rejoin = s->h->request[i].attrs & PXR_REJOIN;
-
-	s->status[i] = status;
-	s->state[i] = rejoin ? REJOIN : GONE;
-	if (rejoin)
-		s->done[s->nr_done++] = i;
 }
 
 static void sim_complete(struct sim *s, uint32_t who)
@@ -106,10 +222,19 @@ static void sim_complete(struct sim *s, uint32_t who)
 	struct history_event *e = call(s, who, HIST_DONE);
 
 	e->ticket = s->ticket[who];
-	e->status = (int)(rnd(&s->seed) % 100);
 	e->how = DONE_TAKEN;
 	s->holds[who] = HIST_NOBODY;
-	sim_end(s, i, e->status);
+	if (s->turn[i] < TURNS && !(rnd(&s->seed) % 3)) {
+		s->turn[i]++;
+		s->attempts[i] = s->worker[i] = 0;
+		sim_wait(s, i);
+		e->wait = s->more[i].wait;
+		e->awaited = s->more[i].owner;
+		e->time = s->more[i].deadline;
+	} else {
+		e->status = (int)(rnd(&s->seed) % 100);
+		sim_end(s, i, e->status);
+	}
 	if (!(rnd(&s->seed) % 4)) {
 		e = call(s, who, HIST_DONE);
 		e->ticket = s->ticket[who];
@@ -138,7 +263,6 @@ static void sim_die(struct sim *s, uint32_t who)
 
 static void sim_rejoin(struct sim *s, uint32_t who, uint32_t owner)
 {
-	bool lives = false;
 	struct history_event *e;
 	uint32_t i;
 
@@ -156,10 +280,7 @@ static void sim_rejoin(struct sim *s, uint32_t who, uint32_t owner)
 		e->prio = s->h->request[i].prio;
 		s->state[i] = GONE;
 	} else {
-		for (i = 0; i < s->h->nr_requests; i++)
-			lives |= s->h->request[i].owner == owner &&
-				 s->state[i] >= READY && s->state[i] <= REJOIN;
-		e = call(s, who, lives ? HIST_NONE_READY : HIST_NONE_EXIST);
+		e = call(s, who, sim_coming(s, owner) ? HIST_NONE_READY : HIST_NONE_EXIST);
 	}
 	e->owner = owner;
 }
@@ -184,6 +305,7 @@ void sim_run(struct sim *s, uint64_t seed, bool calm)
 	s->now = 1000;
 	s->h = history_new(REQUESTS, 1 << 16, 1 << 12);
 	s->h->redo_max = REDO_MAX;
+	s->h->waits = true;
 	s->h->nr_members = MEMBERS;
 	memcpy(s->h->quota, ((uint32_t[]){ 0, 1, 3, CREW }), sizeof(s->h->quota));
 	for (i = 0; i < MEMBERS; i++) {
@@ -193,8 +315,11 @@ void sim_run(struct sim *s, uint64_t seed, bool calm)
 	while (!sim_over(s)) {
 		uint32_t who = rnd(&s->seed) % MEMBERS, what = rnd(&s->seed) % 16;
 
+		sim_wake(s);
 		if (who >= CREW && what < 6)
 			sim_post(s, who);
+		else if (who >= CREW && what < 9)
+			sim_name(s, who);
 		else if (who >= CREW)
 			sim_rejoin(s, who, rnd(&s->seed) % OWNERS);
 		else if (!what)

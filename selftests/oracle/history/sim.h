@@ -13,9 +13,10 @@
 #define CREW		6
 #define OWNERS		4	/* 0..2: shared, 3: of space 0 */
 #define REDO_MAX	3
+#define TURNS		3
 #define WIDE		300	/* an effect may be so far from both ends of its call */
 
-enum { FREE, READY, BUSY, REJOIN, GONE };
+enum { FREE, READY, BUSY, WAITING, REJOIN, GONE };
 
 struct sim {
 	struct history *h;
@@ -25,7 +26,14 @@ struct sim {
 	uint32_t holds[MEMBERS];	/* request, or HIST_NOBODY */
 	uint64_t ticket[MEMBERS], tickets;
 	uint8_t state[REQUESTS];
-	uint16_t attempts[REQUESTS];
+	uint16_t attempts[REQUESTS];	/* of its turn */
+	uint16_t turn[REQUESTS];
+	struct {
+		uint32_t wait, owner;
+		uint64_t deadline;
+		bool called, cancelled;
+		uint8_t wake;
+	} more[REQUESTS];
 	int32_t status[REQUESTS];
 	uint16_t worker[REQUESTS];
 	uint32_t done[REQUESTS], nr_done;	/* in the order of completion */
