@@ -66,6 +66,7 @@ bool table_find(enum kind kind, unsigned int maker, uint8_t obj, struct object *
 /* Regular file to read, one to append to, pipe, socket, epoll, /proc, not open */
 #define NR_FILES	7
 int table_file(uint8_t which);
+void table_poke(uint8_t what);
 
 /* call.c */
 enum special { SPECIAL_NONE, SPECIAL_SPAWN, SPECIAL_REAP };

@@ -114,7 +114,7 @@ static bool is_known_error(int err)
 		EPERM, ENOENT, ESRCH, EINTR, E2BIG, EBADF, EAGAIN, ENOMEM, EACCES,
 		EFAULT, EBUSY, EEXIST, ENODEV, EINVAL, ENFILE, EMFILE, ENOTTY, ENOSPC,
 		EDEADLK, ELOOP, EPROTONOSUPPORT, EOPNOTSUPP, ETIMEDOUT, ESTALE,
-		ESHUTDOWN, EMSGSIZE,
+		ESHUTDOWN, EMSGSIZE, EALREADY, ECANCELED,
 	};
 	unsigned int i;
 
@@ -314,6 +314,12 @@ static void step_pause(struct call *c)
 	nanosleep(&t, NULL);
 }
 
+static void step_poke(struct call *c)
+{
+	table_poke(take(c));
+	trace(c, "poke", 0);
+}
+
 static void use_file(struct call *c, const char *path, bool write_it)
 {
 	const int fd = open(path, (write_it ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
@@ -380,6 +386,7 @@ static const struct {
 	{ "sysfs", step_sysfs },
 	{ "spawn", NULL },
 	{ "reap", NULL },
+	{ "poke", step_poke },
 };
 #define NR_PLAIN	(sizeof(plain_ops) / sizeof(plain_ops[0]))
 

@@ -2,6 +2,7 @@
 /* The calls of uapi/dxk.h: how each one's argument comes out of a step's fields. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
@@ -144,6 +145,7 @@ static void fill_runtime(struct call *c, union arg *a)
 	p->log_entries = 2 << (sizes >> 4 & 3);
 	p->max_requests = sizes & 0x40 ? p->ready_entries : 256;
 	p->handle_entries = sizes & 0x80 ? 2 : 16;
+	p->max_waiting = full & 0x40 ? 2 : 64;
 	p->data_size = 64;
 }
 
@@ -241,6 +243,90 @@ static void fill_post(struct call *c, union arg *a)
 			1 << (file & 15);
 }
 
+/* Of the clock: has come, comes soon, or late. */
+static uint64_t some_time(unsigned int v)
+{
+	struct timespec t;
+
+	if (v & 2)
+		return v & 1 ? DXK_FOREVER : 1ULL << 62;
+	if (v & 1)
+		return 1;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ULL + t.tv_nsec + 2000000;
+}
+
+/* @bits: what for; @what: which of that. Fields go with the bits, so most can be. */
+static void fill_wait(struct dxk_wait *w, uint8_t bits, uint8_t what)
+{
+	/* without any source it is ready again */
+	w->wait = bits & 0x1f ? bits & 0x1f : DXK_WAIT_AGAIN;
+	if (w->wait & DXK_WAIT_RESULT && bits & 0x20)
+		w->wait &= ~DXK_WAIT_JOIN;
+	if (bits & 0x40) {
+		w->wait |= DXK_WAIT_PRIO;
+		w->prio = (int8_t)what;
+	}
+	if (bits & 0x80)
+		w->wait |= DXK_WAIT_MASKED;
+	if (w->wait & DXK_WAIT_TIME)
+		w->deadline = some_time(what);
+	if (w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+		w->owner = what >> 2 & 3;
+	if (w->wait & DXK_WAIT_FILE) {
+		w->fd = table_file(what & 0x20 ? 3 : what >> 3);
+		w->events = what & 0x40 ? EPOLLOUT : what & 0x80 ? 0 : EPOLLIN | EPOLLRDHUP;
+	}
+	w->state = what;
+}
+
+/* Requests with names or keys, that wait, expire, or take others along. */
+static void fill_post_more(struct call *c, union arg *a)
+{
+	static const uint32_t lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+	struct dxk_post_more *e = arena(c, ARENA_ARRAY);
+	struct dxk_post *x = &a->post;
+	const uint8_t nr = take(c), attrs = take(c), more = take(c), wait = take(c);
+	const uint8_t what = take(c), owner = take(c);
+	unsigned int i;
+
+	x->nr = 1 + (nr & 7);
+	x->deadline = deadline(c);
+	x->entries = address(c, ARENA_ARRAY);
+	x->entry_size = sizeof(*e) + (nr & 0x80 ? 8 : 0);
+	memset(e, 0, 64 * (sizeof(*e) + 8));
+	for (i = 0; i < 64; i++) {
+		e = (void *)((char *)arena(c, ARENA_ARRAY) + i * x->entry_size);
+		e->post.owner = (owner & 3) + (owner & 0x80 ? i : 0);
+		e->post.attrs = (attrs & 0x0f) ^ PXR_REJOIN;
+		e->post.attrs |= lane[attrs >> 4 & 3];
+		if (attrs & 0x40)
+			e->post.attrs |= PXR_KERNEL;
+		e->post.executor = executor_id(c, owner >> 2 & 3);
+		e->post.data = address(c, ARENA_DATA);
+		e->post.data_len = e->post.result_len = attrs & 0x80 ? 32 : 0;
+		if (more & 1) {
+			e->post.attrs |= PXR_NAMED;
+			e->name = (more >> 4 & 3) + (more & 0x40 ? i : 0);
+		}
+		if (more & 2) {
+			e->post.attrs |= PXR_WAIT;
+			fill_wait(&e->wait, wait, what + (nr & 0x40 ? i : 0));
+		}
+		if (more & 4) {
+			e->post.attrs |= PXR_EXPIRE;
+			e->expire = some_time(owner >> 4);
+		}
+		if (more & 8)
+			e->post.attrs |= PXR_FAIL_FAST;
+		if (more & 0x80) {
+			e->post.attrs |= PXR_KEY;
+			e->key = owner >> 4 & 3;
+			e->reentry = owner >> 6 & 1;
+		}
+	}
+}
+
 static void fill_rejoin(struct call *c, union arg *a)
 {
 	struct dxk_rejoin *x = &a->rejoin;
@@ -313,9 +399,41 @@ static void fill_next(struct call *c, union arg *a)
 		x->nr_work = 1;
 }
 
+/* Some turns end with waits, the others with a status. */
+static void fill_next_more(struct call *c, union arg *a)
+{
+	struct dxk_done_more *d = arena(c, ARENA_ARRAY);
+	struct actor *me = c->a;
+	struct dxk_next *x = &a->next;
+	const uint8_t done = take(c), work = take(c), wait = take(c), what = take(c);
+	unsigned int i;
+
+	x->deadline = deadline(c);
+	x->nr_work = work & 3;
+	x->work_size = sizeof(struct dxk_work_more) + (work & 0x40 ? 8 : 0);
+	x->work = address(c, ARENA_ARRAY + 0x2000);
+	x->data_stride = 64;
+	x->data = work & 0x80 ? 0 : address(c, ARENA_DATA);
+	x->done_size = sizeof(*d);
+	x->done = address(c, ARENA_ARRAY);
+	memset(d, 0, 64 * sizeof(*d));
+	x->nr_done = done & 1 ? 0 : done & 4 ? me->nr_tickets / 2 : me->nr_tickets;
+	for (i = 0; i < x->nr_done; i++) {
+		d[i].done.ticket = me->tickets[i];
+		d[i].done.data_len = work & 0x20 ? 32 : 0;
+		d[i].done.data = address(c, ARENA_DATA);
+		if (done >> 4 & (1 << (i & 3)))
+			d[i].done.status = (int8_t)what;
+		else
+			fill_wait(&d[i].wait, wait, what + i);
+	}
+	if (!x->nr_done && !x->nr_work)
+		x->nr_work = 1;
+}
+
 static void after_next(struct call *c, union arg *a, int ret)
 {
-	const struct dxk_work *w = arena(c, ARENA_ARRAY + 0x2000);
+	const char *work = arena(c, ARENA_ARRAY + 0x2000);
 	struct actor *me = c->a;
 	unsigned int gone = a->next.nr_done ? a->next.nr_taken : 0;
 	int i;
@@ -326,7 +444,8 @@ static void after_next(struct call *c, union arg *a, int ret)
 		(me->nr_tickets - gone) * sizeof(me->tickets[0]));
 	me->nr_tickets -= gone;
 	for (i = 0; i < ret && me->nr_tickets < TICKETS_MAX; i++)
-		me->tickets[me->nr_tickets++] = w[i].ticket;
+		me->tickets[me->nr_tickets++] =
+			((const struct dxk_work *)(work + i * a->next.work_size))->ticket;
 }
 
 static void fill_should_stop(struct call *c, union arg *a)
@@ -492,6 +611,11 @@ static void fill_key_call(struct call *c, union arg *a)
 	x->flags = x->what == DXK_KEY_HOLD ? take(c) & DXK_KEY_REFUSE : 0;
 }
 
+static void fill_cancel_owner(struct call *c, union arg *a)
+{
+	a->cancel_owner.owner = take(c) & 3;
+}
+
 /* --- all of them ------------------------------------------------------------ */
 
 #define OP(_name, _cmd, _kind, _fill, _after)					\
@@ -533,5 +657,11 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(roundtrip, CALL, WORKER, fill_roundtrip, NULL),
 	OP(key_call, KEY, WORKER, fill_key_call, NULL),
 	OP(key_call, KEY, CLIENT, fill_key_call, NULL),
+	OP(post, POST, CLIENT, fill_post_more, NULL),
+	OP(post, POST, WORKER, fill_post_more, NULL),
+	OP(next, NEXT, WORKER, fill_next_more, after_next),
+	OP(next, NEXT, WORKER, fill_next_more, after_next),
+	OP(names, CANCEL, CLIENT, fill_names, NULL),
+	OP(cancel_owner, CANCEL_OWNER, CLIENT, fill_cancel_owner, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);

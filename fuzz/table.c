@@ -15,6 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object objects[OBJECTS_MAX];
 static unsigned int nr_objects;
 static int files[NR_FILES];
+static int pipe_out, peer;	/* the other ends of the pipe and the socket */
 static int first_fd;
 
 static void lock_it(void)
@@ -42,9 +43,11 @@ void table_init(void)
 	if (pipe(pair))
 		guard_fail("no pipe");
 	files[2] = pair[1];
+	pipe_out = pair[0];
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 		guard_fail("no socket");
 	files[3] = pair[0];
+	peer = pair[1];
 	files[4] = epoll_create1(EPOLL_CLOEXEC);
 	files[5] = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	files[6] = -1;
@@ -65,10 +68,35 @@ int table_file(uint8_t which)
 	return files[which % NR_FILES];
 }
 
+static void empty(int fd)
+{
+	char bytes[256];
+
+	while (recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+}
+
+/** table_poke - something happens to the pipe or the socket, that requests may wait for */
+void table_poke(uint8_t what)
+{
+	char byte = 0;
+
+	if (what & 1)
+		send(peer, &byte, 1, MSG_DONTWAIT);
+	if (what & 2)
+		empty(files[3]);
+	if (what & 4 && write(files[2], &byte, 1) == 1 && read(pipe_out, &byte, 1) != 1)
+		guard_fail("a byte is gone");
+	if (what & 8)
+		empty(peer);
+}
+
 /** table_reset - close what the input made, known or not */
 void table_reset(void)
 {
 	nr_objects = 0;
+	empty(files[3]);
+	empty(peer);
 	close_range(first_fd, ~0U, 0);
 	if (ftruncate(files[1], 0))
 		guard_fail("the log file");
