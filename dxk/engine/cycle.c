@@ -139,6 +139,9 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 		s->keys--;
 		return dead;
 	}
+	/* What it has waited for has happened: room comes by itself. */
+	if (more->ripe)
+		return false;
 	if (more->seen)
 		return true;
 	if (more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE) ||

@@ -365,6 +365,40 @@ static void cycle_joins(struct kunit *test)
 	end(ps);
 }
 
+static int post_joining(struct puppets *ps, u64 owner, u64 joined)
+{
+	const struct dxk_post_more p = { .wait = { .wait = DXK_WAIT_JOIN, .owner = joined } };
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+	puppet_add(ps, post, owner, 0, PXR_WAIT);
+	ASSERT_IS(dxk_more_make(ps->main, list_first_entry(&post->rqes, struct dxk_rqe, link),
+				&p), 0);
+	puppet_posts(ps, post);
+	return post->err;
+}
+
+/* Y-1: what only waits for room waits for no owner any more, be that used again */
+static void cycle_ripe(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	u32 i;
+
+	ps->e->policy.ready_entries = 1;
+	post(ps, ps->main, 2);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(post_joining(ps, 1, 2), 0);
+	post(ps, ps->main, 9);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(post_joining(ps, 2, 9), 0);
+	EXPECT_IS(post_joining(ps, 2, 1), 0);
+	EXPECT_IS(ps->e->stats.deadlocks, 0);
+	for (i = 0; i < 4; i++) {
+		EXPECT(puppet_work(ps, worker(ps, 0)));
+		puppet_end(ps, worker(ps, 0), 0, 0);
+	}
+	end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_ring),
@@ -376,6 +410,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_nested_death),
 	KUNIT_CASE(cycle_nested_back),
 	KUNIT_CASE(cycle_joins),
+	KUNIT_CASE(cycle_ripe),
 	{}
 };
 
