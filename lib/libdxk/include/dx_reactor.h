@@ -395,7 +395,8 @@ void Dispatcher_destroy(Dispatcher *dispatcher);
  * Dispatcher_registerChannel - give a file to the dispatcher, with what handles its input (NI-19)
  * @dispatcher: of the channel
  * @fd: a file that poll(2) knows: a socket, pipe, terminal ... It is made non-blocking, and belongs
- *	to the channel, which closes it, when 0 was returned
+ *	to the channel, which closes it, when 0 was returned. Is it open for one direction only, its
+ *	output queue takes nothing, or it has no input, and ends when nobody reads its output
  * @handler: its methods are called from now on
  * @facade: out, may be %NULL; to be given back by ChannelFacade_release()
  *
@@ -469,12 +470,13 @@ OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade);
 
 /**
  * ChannelFacade_setHandler - another handler, from the next message on (NI-21)
- * @facade: whose
+ * @facade: whose; not an acceptor
  * @handler: the new one
  *
  * Context: any thread; the one before may still execute.
+ * Return: 0; -EINVAL: it is %NULL, or has no nextMessage or handleInput.
  */
-void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler);
+int ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler);
 
 /**
  * ChannelFacade_getInterestOps - what the channel waits for, or will after its turn
@@ -494,7 +496,7 @@ int ChannelFacade_getInterestOps(ChannelFacade *facade);
  * A turn that executes reads on with the new ops, one that begins later has them.
  *
  * Context: any thread.
- * Return: 0 or -EINVAL.
+ * Return: 0; -EINVAL: other ops, or %OP_READ of a file that is not open for reading.
  */
 int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
 

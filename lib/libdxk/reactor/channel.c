@@ -60,18 +60,21 @@ void ChannelFacade_close(ChannelFacade *facade)
 	dxr_call(facade, false);
 }
 
-void ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler)
+int ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler)
 {
+	if (!handler || !handler->nextMessage || !handler->handleInput || facade->acceptor)
+		return -EINVAL;
 	facade->handler = handler;
 	/* The new one may find a message where the other one found none. */
 	dxr_call(facade, true);
+	return 0;
 }
 
 int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset)
 {
 	int own = facade->acceptor ? OP_ACCEPT : OP_READ;
 
-	if ((set | reset) & ~(own | OP_WRITE))
+	if ((set | reset) & ~(own | OP_WRITE) || (set & own && facade->write_only))
 		return -EINVAL;
 	if (set & own)
 		facade->ops = own;
@@ -314,6 +317,11 @@ static bool is_idle(ChannelFacade *f, const RQElement *me)
 	return me->RQEWake == DXK_WAKE_TIME && idle && now() - f->active >= (uint64_t)idle;
 }
 
+static bool has_hung_up(const RQElement *me)
+{
+	return me->RQEWake == DXK_WAKE_FILE && me->RQEEvents & (POLLHUP | POLLERR);
+}
+
 static int move_bytes(ChannelFacade *f, const RQElement *me)
 {
 	bool look = f->more || me->RQEWake != DXK_WAKE_FILE || !me->RQEEvents ||
@@ -322,6 +330,9 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 
 	if (is_idle(f, me))
 		return -ETIME;
+	/* Nobody reads what it writes, which is all that it is for. */
+	if (f->write_only && has_hung_up(me))
+		f->eof = true;
 	rc = drain(f);
 	if (!rc)
 		rc = look ? fill(f) : handle(f);
@@ -344,7 +355,7 @@ static int park(ChannelFacade *f, const RQElement *me)
 	RQWait wait = { .Fd = f->fd };
 
 	/* Neither read nor written it would tell of a hang-up again and again. */
-	if (me->RQEWake == DXK_WAKE_FILE && me->RQEEvents & (POLLHUP | POLLERR))
+	if (has_hung_up(me))
 		f->hung = true;
 
 	f->running = false;

@@ -255,6 +255,7 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 		 bool acceptor, int priority, ChannelFacade **facade)
 {
 	int flags = fcntl(fd, F_GETFL), rc;
+	bool write_only = (flags & O_ACCMODE) == O_WRONLY;
 	ChannelFacade *f;
 
 	if (flags < 0)
@@ -267,15 +268,17 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 	*f = (ChannelFacade){
 		.base.ExecuteThisRequest = acceptor ? dxr_acceptor_turn : dxr_channel_turn,
 		.dispatcher = d, .factory = factory, .made = acceptor || !factory ? NULL : handler,
-		.acceptor = acceptor, .fd = fd, .handler = handler,
+		.acceptor = acceptor, .write_only = write_only, .fd = fd, .handler = handler,
 		.idle = acceptor ? 0 : d->options.IdleNs,
-		.ops = acceptor ? OP_ACCEPT : OP_READ,
+		.ops = acceptor ? OP_ACCEPT : write_only ? 0 : OP_READ,
 		/* It will have a turn, and does before it is called for one. */
 		.running = true,
 	};
 	atomic_init(&f->holds, facade ? 2 : 1);
 	dxr_input_init(&f->in, d->options.Factory);
 	dxr_output_init(&f->out, d->options.Factory, d->options.OutputLimit, f);
+	/* What cannot be written is not taken. */
+	f->out.closed = (flags & O_ACCMODE) == O_RDONLY;
 
 	/* The lock is not held over the post: the number is reserved meanwhile. */
 	pthread_mutex_lock(&d->lock);

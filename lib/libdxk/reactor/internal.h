@@ -76,6 +76,7 @@ struct ChannelFacade {
 	InputHandlerFactory *factory;	/* C: of an acceptor; or of @made */
 	InputHandler *made;		/* C: by the factory, or NULL */
 	bool acceptor;			/* C */
+	bool write_only;		/* C: its file is not open for reading */
 	atomic_uint holds;
 	_Atomic int64_t idle;		/* how long it may move no byte, or 0 */
 	InputQueue in;			/* R */
