@@ -80,6 +80,7 @@ bad=(
 	'FIRE_PENDING fire CHANGES=2'	# it is in no list any more, says who has looked at it
 	'PARK_SEEN fire CHANGES=1'	# the wait begins without a look at what was seen
 	'UNHOOK_FREE fire CHANGES=1'	# freed with the event in the list
+	'HINT_LATE fire CHANGES=1'	# who falls idle looks for events, then says that it is
 	'KICK_BARRIER thread'		# waitqueue_active() for wq_has_sleeper()
 	'KICK_LATE thread'		# the kick is cleared after the look
 	'PARK_LOCK thread'		# parked without the lock around the look

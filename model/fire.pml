@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A request that waits for a file: dxk_watch_arm(), dxk_watch_called(), dxk_event_fire(),
- * dxk_park() and dxk_fired_run(), load by load.
+ * dxk_park(), dxk_fired_run() and dxk_events_look(), load by load.
  *
  * Stores stay in a buffer until the process "memory" writes them, in any order: more
  * than x86 may do. A full barrier waits until all are written, and so does what contains one,
  * an exchange. Two devices change the file; the worker takes turns until it has seen the
- * last change. If an event is lost it waits for ever, which is an invalid end state.
+ * last change. If an event is lost it waits for ever, which is an invalid end state. While the
+ * worker runs, thread 700 is kicked by nobody.
  */
 
 bool level, b_level[2];	/* the file can be read; stored by the devices */
@@ -25,6 +26,7 @@ bool freed;
 
 bool lock;		/* dxk_engine.lock */
 bool waiting;		/* the request is WAITING; else the worker has it, or it is READY */
+bool wanted = true;	/* dxk_waits.wanted; stored by an exchange */
 bool kicked;		/* thread 700 */
 bool over;		/* the worker has ended */
 
@@ -52,6 +54,22 @@ inline run_fired()
 	fi
 }
 
+inline kick()
+{
+	if
+	:: wanted -> kicked = true
+	:: else
+	fi
+}
+
+inline kick_for_events()
+{
+	if
+	:: listed -> kicked = true
+	:: else
+	fi
+}
+
 /* Under the lock of the queue. */
 inline fire()
 {
@@ -59,7 +77,8 @@ inline fire()
 #ifdef MUT_FIRE_SEEN
 	if
 	:: atomic { !pending -> pending = true };
-		atomic { listed = true; kicked = true }
+		listed = true;
+		kick()
 	:: else
 	fi;
 	seen = true
@@ -67,8 +86,9 @@ inline fire()
 	seen = true;
 	if
 	:: atomic { !pending -> pending = true };
-		/* Others are in the list, or it kicks. */
-		atomic { listed = true; kicked = true }
+		/* Others are in the list, or it looks whether to kick. */
+		listed = true;
+		kick()
 	:: else
 	fi
 #endif
@@ -158,11 +178,28 @@ active proctype worker()
 		arm();
 		LOCK;
 		MB;
+		run_fired();
 		if
 #ifndef MUT_PARK_SEEN
 		:: seen -> seen = false
 #endif
 		:: else -> waiting = true
+		fi;
+		wanted = false;
+		UNLOCK;
+		/* It executes something else, then there is nothing. */
+		LOCK;
+		run_fired();
+		if
+		:: waiting ->
+#ifdef MUT_HINT_LATE
+			kick_for_events();
+#endif
+			wanted = true;
+#ifndef MUT_HINT_LATE
+			kick_for_events()
+#endif
+		:: else
 		fi;
 		UNLOCK;
 		/* Somebody dispatches it. That it is over is told by the last change, or by nobody. */

@@ -16,6 +16,7 @@
 #include "abi/args.h"
 #include "abi/ioctl.h"
 #include "engine/calls.h"
+#include "engine/fire.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/session.h"
@@ -285,8 +286,11 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 	spin_lock(&ctx->engine.lock);
 	if (m->readable)
 		mask = EPOLLIN | EPOLLRDNORM;
-	if (m->role == DXK_ROLE_WORKER && dxk_has_work(&ctx->engine, m->kind))
-		mask = EPOLLIN | EPOLLRDNORM;
+	if (m->role == DXK_ROLE_WORKER) {
+		dxk_events_poll(&ctx->engine);
+		if (dxk_has_work(&ctx->engine, m->kind))
+			mask = EPOLLIN | EPOLLRDNORM;
+	}
 	spin_unlock(&ctx->engine.lock);
 	if (dxk_command_readable(&dxk_thread_of(m)->handler))
 		mask = EPOLLIN | EPOLLRDNORM;

@@ -408,6 +408,7 @@ void dxk_rest(struct dxk_member *m, bool rests)
 	count = dxk_crew_resters(&e->crew, m);
 	if (count)
 		*count += rests ? 1 : -1;
+	dxk_events_end(e, &wakes);
 	dxk_stall_suspect(e, &wakes);
 	spin_unlock(&e->lock);
 	dxk_wakes_flush(e, &wakes);

@@ -26,7 +26,6 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
-	e->owing = false;
 	dxk_owners_go_on(e, wakes);
 	dxk_serve_joined(e, wakes);
 	dxk_serve_outers(e, wakes);
@@ -52,6 +51,7 @@ static void dxk_go_on(struct dxk_engine *e)
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
 		dxk_hold_begin(e);
+		e->owing = false;
 		dxk_catch_up(e, &wakes);
 		dxk_fired_run(e, &wakes);
 		dxk_purge_some(e, &ended, &wakes);
@@ -250,6 +250,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 		dxk_wakes_init(&wakes);
 		spin_lock(&e->lock);
 		dxk_hold_begin(e);
+		dxk_events_begin(e, &wakes);
 		moves = dxk_moves_so_far(e);
 		while (node && nr < DXK_INBOX_BUDGET && wakes.spent < DXK_HOLD_BUDGET) {
 			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
@@ -263,6 +264,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 			wakes.spent += (moves - before) / 2 + 1;
 		}
 		dxk_dispatch(e, &wakes);
+		dxk_events_end(e, &wakes);
 		dxk_hold_end(e, &wakes);
 		spin_unlock(&e->lock);
 
@@ -292,20 +294,23 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	struct dxk_wakes wakes __uninitialized;
 	LIST_HEAD(ended);
 	u64 before, again;
-	bool rang;
+	bool rang, all;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
 	dxk_hold_begin(e);
 	e->swept = true;
+	/* Asked for what is Ready only, it looks at nobody else. */
+	all = !asked || e->owing;
+	e->owing = false;
+	/* What has happened came before the time that has come meanwhile. */
+	dxk_fired_run(e, &wakes);
 	rang = dxk_alarms_ring(e, &ended, &wakes);
 	before = e->stats.dispatches;
-	/* Asked for what is Ready only, it looks at nobody else. */
-	if (!asked || unlikely(e->owing))
+	if (all)
 		dxk_catch_up(e, &wakes);
 	else
 		dxk_sweep_posters(e, &wakes);
-	dxk_fired_run(e, &wakes);
 	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
 	/* Those who sleep in a run that ends are told in further holds, which it may precede. */

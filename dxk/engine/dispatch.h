@@ -3,7 +3,9 @@
 #define _DXK_ENGINE_DISPATCH_H
 
 #include "engine/engine.h"
+#include "engine/fire.h"
 #include "engine/waiter.h"
+#include "engine/wake.h"
 
 void dxk_wakes_do(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run);
@@ -50,6 +52,20 @@ static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 		dxk_backlog(e, wakes);
 }
 
+/* The begin of a hold: what has happened is older than what the hold is for. */
+static inline void dxk_events_begin(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	if (unlikely(!llist_empty(&e->waits.fired)))
+		dxk_fired_run(e, wakes);
+}
+
+/* The end of a hold after which other workers may run than before. */
+static inline void dxk_events_end(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	if (unlikely(e->waits.files) && dxk_events_look(e))
+		dxk_owe(e, wakes);
+}
+
 /**
  * dxk_hold - the lock hold of one operation: its moves, and the dispatch they make possible
  * @e: the context
@@ -63,8 +79,10 @@ static __always_inline void dxk_hold(struct dxk_engine *e, struct dxk_op *op,
 	dxk_wakes_init(wakes);
 	spin_lock(&e->lock);
 	dxk_hold_begin(e);
+	dxk_events_begin(e, wakes);
 	run(e, op, wakes);
 	dxk_dispatch(e, wakes);
+	dxk_events_end(e, wakes);
 	dxk_hold_end(e, wakes);
 	spin_unlock(&e->lock);
 }

@@ -3,9 +3,10 @@
  * Events from any context, as of files that requests wait for.
  *
  * Whoever fires may be in an interrupt, and takes no lock: the event says what has happened
- * (@seen), enters a list, and thread 700 is kicked, which empties the list in the order of the
- * events, as far as a lock hold can afford; a rest is older than what comes anew, and stays
- * before it.
+ * (@seen), and enters a list, which the next lock hold empties before all else, in the order of
+ * the events, as far as it can afford; a rest is older than what comes anew, and stays before it.
+ * Thread 700 is kicked for that hold, if it is not enough to wait for one: while all workers
+ * run, none of them can have the request before it comes to the lock itself.
  *
  * Invariants:
  *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
@@ -14,6 +15,9 @@
  *   late for any hold but a later one, which finds @more
  *   @pending is set exactly while the event is in a list, or is about to enter it: it enters
  *   once. It is cleared, with a full barrier, before @seen is looked at
+ *   dxk_waits.wanted is set unless all workers run and no others are called for, at the end of each hold after which a request
+ *   waits for a file. Who sets it looks at the list afterwards, and who fires looks at it after
+ *   the entry into the list: one of them kicks. A worker that ceases to run does so in a hold
  *   an event is freed when nobody can fire it any more, @more is NULL, and it is not @pending
  */
 #ifndef _DXK_ENGINE_FIRE_H
@@ -59,5 +63,7 @@ struct dxk_watch {
 
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
 void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event);
+bool dxk_events_look(struct dxk_engine *e);
+void dxk_events_poll(struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_FIRE_H */

@@ -26,12 +26,13 @@ static bool dxk_worker_is_usual(const struct dxk_member *m)
 
 /*
  * A context that runs does not cancel. Where workers wait for room in the Rejoin Pool each
- * has to look for it. With nothing Ready dxk_next() completes and falls idle at once.
+ * has to look for it. With nothing Ready dxk_next() completes and falls idle at once; and it
+ * looks at what has happened.
  */
 static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
 			      const struct dxk_rqe *rqe)
 {
-	return likely(e->state == DXK_CTX_RUNNING &&
+	return likely(e->state == DXK_CTX_RUNNING && llist_empty(&e->waits.fired) &&
 		      e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER &&
 		      e->ready.filled[m->kind] && dxk_worker_is_usual(m) && dxk_end_is_usual(rqe));
 }

@@ -163,6 +163,7 @@ void dxk_waits_init(struct dxk_waits *waits)
 	INIT_LIST_HEAD(&waits->outers);
 	waits->alarms = RB_ROOT_CACHED;
 	init_llist_head(&waits->fired);
+	waits->wanted = true;
 	waits->planned = DXK_FOREVER;
 }
 

@@ -66,6 +66,10 @@ struct dxk_waits {
 	u32 files;
 	/** @fired: events that no hold has looked at */
 	struct llist_head fired;
+	/** @wanted: (L) to set, any time to read: who fires is to kick thread 700, see fire.h */
+	u32 wanted;
+	/** @polled: (L) workers ask by poll(2) for what there is to do */
+	bool polled;
 	/** @firing: (L) of these the oldest, in their order */
 	struct llist_node *firing;
 	/** @planned: (L) when thread 700 looks at @alarms next, if nobody kicks it */

@@ -7,6 +7,7 @@
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/tests/puppet.h"
+#include "engine/turn.h"
 
 #define OWNER	1
 #define READABLE	1
@@ -191,11 +192,96 @@ static void fire_is_hope(struct kunit *test)
 		dxk_sweep(ps->e, true);
 }
 
+/* While all workers run nobody is kicked: who comes next looks first, and who ceases to run. */
+static void fire_wanted(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_next_op *idle;
+	struct dxk_rqe *rqe;
+
+	EXPECT(ps->e->waits.wanted);
+	rqe = post(ps, w);
+	EXPECT(!ps->e->waits.wanted);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	comes(ps, m, rqe, READABLE);
+	park(ps, m);
+	EXPECT(!ps->e->waits.wanted);
+	idle = puppet_turn(ps, worker(ps, 1), 1);
+	EXPECT(ps->e->waits.wanted);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	dxk_sweep(ps->e, true);
+	EXPECT(puppet_fetch(idle) == rqe);
+	park(ps, worker(ps, 1));
+	EXPECT(!ps->e->waits.wanted);
+
+	/* One who asks by poll(2) does not come by itself. */
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	spin_lock(&ps->e->lock);
+	dxk_events_poll(ps->e);
+	spin_unlock(&ps->e->lock);
+	EXPECT(ps->e->waits.wanted);
+	comes(ps, m, rqe, READABLE);
+	EXPECT(ps->e->waits.wanted);
+	ends(ps, m, rqe);
+}
+
+/* ... but where the crew can grow, what has happened is a reason to. */
+static void fire_grows(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe;
+
+	spin_lock(&ps->e->lock);
+	ps->e->policy.min_threads = 1;
+	spin_unlock(&ps->e->lock);
+	rqe = post(ps, w);
+	EXPECT(ps->e->waits.wanted);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	comes(ps, worker(ps, 0), rqe, READABLE);
+	EXPECT(ps->e->waits.wanted);
+	ends(ps, worker(ps, 0), rqe);
+}
+
+/* The usual turn of a worker that has more to do is none then. */
+static void fire_amid_backlog(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w), *done;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		puppet_post(ps, OWNER, 0, 0);
+	done = puppet_work(ps, m);
+	done->status = 0;
+	done = dxk_turn(m, &done);
+	KUNIT_ASSERT_NOT_NULL(test, done);
+	WRITE_ONCE(done->state, DXK_BUSY);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	EXPECT(!dxk_turn(m, &done));
+	EXPECT(done);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(rqe->state, DXK_READY);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	comes(ps, m, rqe, READABLE);
+	ends(ps, m, rqe);
+}
+
 static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_any_time),
 	KUNIT_CASE(fire_many),
 	KUNIT_CASE(fire_detach),
 	KUNIT_CASE(fire_is_hope),
+	KUNIT_CASE(fire_wanted),
+	KUNIT_CASE(fire_grows),
+	KUNIT_CASE(fire_amid_backlog),
 	{ }
 };
 
