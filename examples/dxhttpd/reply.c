@@ -108,6 +108,19 @@ static int open_below(const char *path)
 	return (int)syscall(SYS_openat2, server.root, path, &how, sizeof(how));
 }
 
+/* Return: a descriptor, and in @st what it is; or -1, and errno. */
+static int open_file(const char *path, struct stat *st)
+{
+	int fd = open_below(path), error;
+
+	if (fd < 0 || !fstat(fd, st))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* A directory that was named without its slash */
 static int redirect(struct reply *r)
 {
@@ -187,20 +200,18 @@ static int send_path(struct reply *r)
 	struct stat st;
 	int fd;
 
-	fd = open_below(*path ? path : ".");
-	if (fd < 0)
-		return complain(r, status_of(errno), "");
-	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+	fd = open_file(*path ? path : ".", &st);
+	if (fd >= 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		if (!r->request->slash)
 			return redirect(r);
 		sprintf(index, "%sindex.html", path);
 		path = index;
-		fd = open_below(path);
-		if (fd < 0)
-			return complain(r, status_of(errno), "");
+		fd = open_file(path, &st);
 	}
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+	if (fd < 0)
+		return complain(r, status_of(errno), "");
+	if (!S_ISREG(st.st_mode)) {
 		close(fd);
 		return complain(r, 403, "");
 	}
