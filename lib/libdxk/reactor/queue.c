@@ -31,6 +31,7 @@ static atomic_ulong in_use;
 struct spares {
 	Buffer *first;
 	unsigned int nr;
+	bool kept;	/* they are freed with the thread */
 };
 
 static __thread struct spares spares;
@@ -76,18 +77,18 @@ static Buffer *new_buffer(BufferFactory *self)
 	return b;
 }
 
+static bool keep_spares(void)
+{
+	pthread_once(&spares_once, spares_begin);
+	spares.kept = spares_are_kept && !pthread_setspecific(spares_key, &spares);
+	return spares.kept;
+}
+
 static void return_buffer(BufferFactory *self, Buffer *buffer)
 {
 	(void)self;
 	atomic_fetch_sub_explicit(&in_use, 1, memory_order_relaxed);
-	if (!spares.first && spares.nr < SPARES) {
-		pthread_once(&spares_once, spares_begin);
-		if (!spares_are_kept || pthread_setspecific(spares_key, &spares)) {
-			free(buffer);
-			return;
-		}
-	}
-	if (spares.nr >= SPARES) {
+	if (spares.nr >= SPARES || (!spares.kept && !keep_spares())) {
 		free(buffer);
 		return;
 	}
