@@ -26,6 +26,8 @@
 #include "http.h"
 
 #define CONNECTIONS_MAX	100000
+/* How long a client that was told of the end may still send what nobody reads */
+#define LINGER_NS	2000000000LL
 /* Descriptors of a connection: its own and that of the file which it gets */
 #define FDS		2
 
@@ -232,7 +234,7 @@ static void options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	DispatcherOptions o = { .InputLimit = 2 * HEAD_MAX, .OutputLimit = 512 << 10,
-				.Overload = OVERLOAD_QUEUE };
+				.LingerNs = LINGER_NS, .Overload = OVERLOAD_QUEUE };
 	ChannelFacade *channel;
 	int listens, told, rc;
 	MTExecutive *mte;

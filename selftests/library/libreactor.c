@@ -267,6 +267,17 @@ static int listens(struct sockaddr_in *a)
 	return s;
 }
 
+static int connects(const struct sockaddr_in *a)
+{
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (connect(s, (const void *)a, sizeof(*a))) {
+		close(s);
+		return -1;
+	}
+	return s;
+}
+
 /* --- one channel ------------------------------------------------------------------ */
 
 /* NI-1, NI-2: one handler a channel, which runs in a worker */
@@ -1132,6 +1143,65 @@ TEST(idle_ends)
 	EXPECT_EQ(0, end(&t, mte, d, thread));
 }
 
+static void answers_last(struct echo *e)
+{
+	ChannelFacade_close(e->facade);
+}
+
+/*
+ * NI-16: who still sends when the answer comes reads all of it, and its end; who never ends is
+ * waited for no longer than LingerNs
+ */
+TEST(lingers)
+{
+	static char sent[4 << 20];
+
+	for (int ends_itself = 1; ends_itself >= 0; ends_itself--) {
+		DispatcherOptions o = { .LingerNs = ends_itself ? dxt_late_ns() : 200 * DXT_MS };
+		struct echo e = echo_of();
+		struct sockaddr_in a;
+		MTExecutive *mte;
+		pthread_t thread;
+		ChannelFacade *f;
+		Dispatcher *d;
+		uint64_t begun;
+		struct dxt t;
+		int s, c, fd;
+
+		ASSERT_EQ(0, begin(&t, &mte, &d, &thread, &o));
+		s = listens(&a);
+		ASSERT_LE(0, s);
+		c = connects(&a);
+		ASSERT_LE(0, c);
+		fd = accept4(s, NULL, NULL, SOCK_CLOEXEC);
+		close(s);
+		e.then = answers_last;
+		ASSERT_EQ(0, Dispatcher_registerChannel(d, fd, &e.base, &f));
+		EXPECT_TRUE(says(c, "one\ntwo\n"));
+		begun = dxt_now();
+		if (ends_itself) {
+			EXPECT_EQ(sizeof(sent), send(c, sent, sizeof(sent), MSG_NOSIGNAL));
+			EXPECT_FALSE(is_over(&e));
+		}
+		EXPECT_TRUE(gives(c, "one\n", 4));
+		EXPECT_TRUE(ends(c));
+		/* It takes nothing behind what it has said to be its end. */
+		EXPECT_FALSE(OutputQueue_enqueue(ChannelFacade_outputQueue(f), "x", 1));
+		if (ends_itself)
+			close(c);
+		EXPECT_TRUE(DXT_SOON(is_over(&e)));
+		if (!ends_itself) {
+			EXPECT_LE(200 * DXT_MS, dxt_now() - begun);
+			close(c);
+		}
+		EXPECT_STREQ("sSeE", e.lives);
+		EXPECT_EQ(1, e.messages);
+		EXPECT_FALSE(is_open(fd));
+		ChannelFacade_release(f);
+		EXPECT_EQ(0, end(&t, mte, d, thread));
+	}
+}
+
 /* A file that goes out in small parts moves bytes, too. */
 TEST(slow_download)
 {
@@ -1170,17 +1240,6 @@ TEST(slow_download)
 }
 
 /* --- accepting ---------------------------------------------------------------------- */
-
-static int connects(const struct sockaddr_in *a)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(s, (const void *)a, sizeof(*a))) {
-		close(s);
-		return -1;
-	}
-	return s;
-}
 
 /* NI-1, NI-10: an acceptor, without descriptors for a while, with a factory that refuses */
 TEST_F(reactor, accepts)
@@ -1443,6 +1502,8 @@ TEST(refused)
 	EXPECT_EQ(NULL, Dispatcher_create(mte, &o));
 	EXPECT_EQ(EINVAL, errno);
 	o = (DispatcherOptions){ .Overload = OVERLOAD_REDIRECT };
+	EXPECT_EQ(NULL, Dispatcher_create(mte, &o));
+	o = (DispatcherOptions){ .LingerNs = -1 };
 	EXPECT_EQ(NULL, Dispatcher_create(mte, &o));
 	d = Dispatcher_create(mte, NULL);
 	ASSERT_NE(NULL, d);

@@ -17,6 +17,7 @@
  *                   _dequeueBytes, _discardBytes
  * OutputQueue       OutputQueue_isEmpty, _drainTo, _enqueue                NI-14, NI-15, NI-17
  * BufferFactory     struct BufferFactory: newBuffer, returnBuffer          NI-18
+ * (none)            struct ChannelIO: read, write, pending, want, end      NI-13, NI-14
  * ================  =====================================================  ===================
  *
  * There is no select loop and no thread of the reactor: a channel is a request of an executive
@@ -41,12 +42,39 @@ extern "C" {
 typedef struct Buffer Buffer;
 typedef struct BufferFactory BufferFactory;
 typedef struct ChannelFacade ChannelFacade;
+typedef struct ChannelIO ChannelIO;
 typedef struct Dispatcher Dispatcher;
 typedef struct InputHandler InputHandler;
 typedef struct InputHandlerFactory InputHandlerFactory;
 typedef struct InputQueue InputQueue;
 typedef struct Message Message;
 typedef struct OutputQueue OutputQueue;
+
+/* --- other bytes than the file's -------------------------------------------------- */
+
+/**
+ * struct ChannelIO - how bytes come from a channel's file and go to it, if not as they are:
+ *	decrypted and encrypted, say
+ * @read: as read(2), but for the error: a negative errno. 0 is the end of the input. -EAGAIN: it
+ *	has nothing before the file is ready for what @want says of %POLLIN
+ * @write: as write(2), with the same answers. After -EAGAIN it gets the same bytes again, and
+ *	perhaps further ones behind them, at another address
+ * @pending: after a @read that returned fewer bytes than asked for: would a further one return
+ *	some? No event will tell of what was taken out of the file. %NULL: read until -EAGAIN
+ * @want: of %POLLIN, to go on with @read, and %POLLOUT, with @write, what the file has to be ready
+ *	for. %NULL: for just these
+ * @end: the output is written and the channel ends in order: say so to the peer. 0, -EAGAIN: call
+ *	again when the file is ready for what @want says of %POLLOUT; or an error. May be %NULL
+ *
+ * Context: the channel's turns, one at a time. @write and @end use no output queue.
+ */
+struct ChannelIO {
+	ssize_t (*read)(ChannelIO *self, int fd, void *data, size_t len);
+	ssize_t (*write)(ChannelIO *self, int fd, const void *data, size_t len);
+	bool (*pending)(ChannelIO *self);
+	short (*want)(ChannelIO *self, short events);
+	int (*end)(ChannelIO *self, int fd);
+};
 
 /* --- buffers and queues ------------------------------------------------------ */
 
@@ -128,6 +156,16 @@ void InputQueue_destroy(InputQueue *queue);
  * Return: how many bytes; 0 at the file's end, or a negative errno: -EAGAIN, -ENOMEM ...
  */
 ssize_t InputQueue_fillFrom(InputQueue *queue, int fd);
+
+/**
+ * InputQueue_fillFromIO - InputQueue_fillFrom() by a ChannelIO
+ * @queue: what gets the bytes
+ * @io: how they come
+ * @fd: the file
+ *
+ * Return: see InputQueue_fillFrom().
+ */
+ssize_t InputQueue_fillFromIO(InputQueue *queue, ChannelIO *io, int fd);
 
 /**
  * InputQueue_put - as InputQueue_fillFrom(), from memory, all bytes or none
@@ -232,6 +270,16 @@ size_t OutputQueue_length(OutputQueue *queue);
 int OutputQueue_drainTo(OutputQueue *queue, int fd);
 
 /**
+ * OutputQueue_drainToIO - OutputQueue_drainTo() by a ChannelIO
+ * @queue: it
+ * @io: how bytes go; those of files are read for that
+ * @fd: the file
+ *
+ * Return: see OutputQueue_drainTo().
+ */
+int OutputQueue_drainToIO(OutputQueue *queue, ChannelIO *io, int fd);
+
+/**
  * OutputQueue_enqueue - append bytes, which stay contiguous (NI-15)
  * @queue: to which
  * @data: copied
@@ -322,6 +370,9 @@ enum DispatcherOverload {
  *	it, it is again (NI-17)
  * @OutputLimit: bytes in an output queue from which OutputQueue_enqueue() returns false, 4 MiB
  * @IdleNs: how long a channel may neither read nor write a byte: then it ends; 0: for ever
+ * @LingerNs: how long a socket whose output is written stays open, and is read, for a peer that
+ *	has not ended; 0: it is closed at once, and one that still sends may have a reset before it
+ *	has read all
  * @Factory: of the buffers
  * @MaxChannels: threshold of @Overload: channels, but for acceptors; 0: none
  * @MaxQueued: threshold of @Overload: bytes in all output queues; 0: none
@@ -340,6 +391,7 @@ typedef struct DispatcherOptions {
 	size_t InputLimit;
 	size_t OutputLimit;
 	int64_t IdleNs;
+	int64_t LingerNs;
 	BufferFactory *Factory;
 	unsigned int MaxChannels;
 	unsigned int RejectLen;
@@ -499,6 +551,18 @@ int ChannelFacade_getInterestOps(ChannelFacade *facade);
  * Return: 0; -EINVAL: other ops, or %OP_READ of a file that is not open for reading.
  */
 int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
+
+/**
+ * ChannelFacade_setIO - from now on bytes come and go by a ChannelIO
+ * @facade: whose; not an acceptor
+ * @io: how, until stopped is called; %NULL: as they are
+ *
+ * In starting it is before the first byte. What is in the input queue stays there.
+ *
+ * Context: methods of the channel's handler.
+ * Return: 0; -EINVAL: no read or write.
+ */
+int ChannelFacade_setIO(ChannelFacade *facade, ChannelIO *io);
 
 /**
  * ChannelFacade_setIdle - how long a channel may neither read nor write a byte

@@ -14,6 +14,9 @@
 /* Events after which bytes, or the input's end, may be there */
 #define INPUT	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
 
+/* Reads of what nobody wants, at a time */
+#define DISCARDS	16
+
 static uint64_t now(void)
 {
 	struct timespec ts;
@@ -87,6 +90,15 @@ int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset)
 int ChannelFacade_getInterestOps(ChannelFacade *facade)
 {
 	return facade->ops | (OutputQueue_isEmpty(&facade->out) ? 0 : OP_WRITE);
+}
+
+int ChannelFacade_setIO(ChannelFacade *facade, ChannelIO *io)
+{
+	if (facade->acceptor || (io && (!io->read || !io->write)))
+		return -EINVAL;
+	facade->io = io;
+	facade->dry = false;
+	return 0;
 }
 
 int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns)
@@ -249,23 +261,42 @@ static int handle(ChannelFacade *f)
 	return rc < 0 ? rc : 0;
 }
 
+/* Return: see InputQueue_fillFrom() */
+static ssize_t read_once(ChannelFacade *f, bool *all)
+{
+	ChannelIO *io = f->io;
+	bool is_short;
+	ssize_t n;
+
+	n = io ? InputQueue_fillFromIO(&f->in, io, f->fd) : InputQueue_fillFrom(&f->in, f->fd);
+	if (n <= 0) {
+		f->dry = n == -EAGAIN;
+		return n;
+	}
+	is_short = f->in.last->End < f->in.last->Size;
+	/* The file took all there was; should more have come, the wait is over at once. */
+	*all = is_short && (!io || (io->pending && !io->pending(io)));
+	f->dry = *all;
+	return n;
+}
+
 /* Return: 0, or a negative errno: the file's */
 static int fill(ChannelFacade *f)
 {
 	unsigned int reads = f->dispatcher->options.MaxReads;
 	bool all = false;
 	ssize_t n;
-	int rc;
+	int rc = 0;
 
-	rc = handle(f);
+	if (!InputQueue_isEmpty(&f->in) || f->full || f->look)
+		rc = handle(f);
 	f->more = false;
-	/* It took all there was; should more have come, the wait is over at once. */
 	while (!rc && !all && may_read(f)) {
 		if (!reads--) {
 			f->more = true;
 			break;
 		}
-		n = InputQueue_fillFrom(&f->in, f->fd);
+		n = read_once(f, &all);
 		if (n == -EAGAIN || n == -ENOMEM)
 			break;
 		if (n < 0)
@@ -276,7 +307,6 @@ static int fill(ChannelFacade *f)
 		atomic_fetch_add_explicit(&f->dispatcher->in, (unsigned long long)n,
 					  memory_order_relaxed);
 		moved(f);
-		all = f->in.last->End < f->in.last->Size;
 		rc = handle(f);
 	}
 	return rc;
@@ -288,7 +318,8 @@ static int drain(ChannelFacade *f)
 
 	if (OutputQueue_isEmpty(&f->out))
 		return 0;
-	rc = OutputQueue_drainTo(&f->out, f->fd);
+	rc = f->io ? OutputQueue_drainToIO(&f->out, f->io, f->fd) :
+		     OutputQueue_drainTo(&f->out, f->fd);
 	return rc == -EAGAIN || rc == -ENOMEM ? 0 : rc;
 }
 
@@ -310,6 +341,50 @@ static void stopping(ChannelFacade *f)
 		h->stopping(h, f);
 }
 
+/* Bytes that nobody wants. Return: 0: there were some; -EAGAIN; or another error: there are no more */
+static int discard(int fd)
+{
+	char unread[4096];
+	ssize_t n = recv(fd, unread, sizeof(unread), MSG_DONTWAIT);
+
+	return n > 0 ? 0 : n ? -errno : -EPIPE;
+}
+
+/* The peer knows that there is no more for it, and may still send. */
+static void linger(ChannelFacade *f)
+{
+	int rc = 0;
+
+	for (int i = 0; i < DISCARDS && !rc; i++)
+		rc = discard(f->fd);
+	f->more = !rc;
+	f->finished = (rc && rc != -EAGAIN) || now() >= f->lingers;
+}
+
+/*
+ * All is written, and the input is not wanted, or at its end: tells the peer, and waits for its
+ * end, if that is an option.
+ */
+static void finish(ChannelFacade *f)
+{
+	int64_t time = f->dispatcher->options.LingerNs;
+	ChannelIO *io = f->io;
+
+	if (!f->sealed)
+		f->sealed = dxr_output_seal(&f->out);
+	if (!f->sealed)
+		return;
+	if (!f->said && io && io->end && io->end(io, f->fd) == -EAGAIN)
+		return;
+	if (!f->said) {
+		f->said = true;
+		f->finished = !time || f->eof || shutdown(f->fd, SHUT_WR);
+		f->lingers = f->finished ? 0 : now() + (uint64_t)time;
+	}
+	if (!f->finished)
+		linger(f);
+}
+
 static bool is_idle(ChannelFacade *f, const RQElement *me)
 {
 	int64_t idle = f->idle;
@@ -324,7 +399,7 @@ static bool has_hung_up(const RQElement *me)
 
 static int move_bytes(ChannelFacade *f, const RQElement *me)
 {
-	bool look = f->more || me->RQEWake != DXK_WAKE_FILE || !me->RQEEvents ||
+	bool look = f->more || f->io || me->RQEWake != DXK_WAKE_FILE || !me->RQEEvents ||
 		    (me->RQEEvents & INPUT);
 	int rc;
 
@@ -338,11 +413,40 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 		rc = look ? fill(f) : handle(f);
 	if (!rc)
 		rc = drain(f);
-	if (rc || !at_end(f))
+	if (rc || f->leave || !(f->close || at_end(f)))
 		return rc;
 	/* What the handler says at the end is sent, too. */
 	stopping(f);
-	return drain(f);
+	rc = drain(f);
+	if (!rc)
+		finish(f);
+	return rc;
+}
+
+/* What the file has to be ready for */
+static uint32_t events(ChannelFacade *f, bool reads, bool writes)
+{
+	int wanted = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0);
+
+	if (f->io && f->io->want && !f->lingers)
+		wanted = f->io->want(f->io, (short)wanted) & (POLLIN | POLLOUT);
+	return (uint32_t)(wanted & POLLIN ? wanted | POLLRDHUP : wanted);
+}
+
+static void set_deadline(ChannelFacade *f, RQWait *wait)
+{
+	int64_t idle = f->idle;
+
+	if (idle) {
+		if (!f->active)
+			f->active = now();
+		wait->Sources |= DXK_WAIT_TIME;
+		wait->Deadline = f->active + (uint64_t)idle;
+	}
+	if (f->lingers && (!idle || f->lingers < wait->Deadline)) {
+		wait->Sources |= DXK_WAIT_TIME;
+		wait->Deadline = f->lingers;
+	}
 }
 
 /*
@@ -350,8 +454,7 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
  */
 static int park(ChannelFacade *f, const RQElement *me)
 {
-	bool empty, closing, reads;
-	int64_t idle = f->idle;
+	bool writes, reads;
 	RQWait wait = { .Fd = f->fd };
 
 	/* Neither read nor written it would tell of a hang-up again and again. */
@@ -359,23 +462,20 @@ static int park(ChannelFacade *f, const RQElement *me)
 		f->hung = true;
 
 	f->running = false;
-	empty = OutputQueue_isEmpty(&f->out);
-	closing = f->close || at_end(f);
-	if (f->leave || (closing && empty)) {
+	writes = !OutputQueue_isEmpty(&f->out) || (f->sealed && !f->said);
+	if (f->leave || f->finished) {
 		f->running = true;
 		return f->leave ? -ECANCELED : 0;
 	}
-	if (f->more || f->look)
+	/* Closed since its queues were looked at? */
+	if (f->more || f->look || (!writes && !f->sealed && (f->close || at_end(f))))
 		return dxr_again(f);
-	reads = f->ops && !f->paused && !f->full && !f->close && !f->eof;
-	wait.Events = (reads ? POLLIN | POLLRDHUP : 0) | (empty ? 0 : POLLOUT);
+	reads = (f->ops && !f->paused && !f->full && !f->close && !f->eof) || f->lingers;
+	if (reads && f->io && !f->dry && !f->sealed)
+		return dxr_again(f);
+	wait.Events = events(f, reads, writes);
 	wait.Sources = DXK_WAIT_CALL | (wait.Events || !f->hung ? DXK_WAIT_FILE : 0);
-	if (idle) {
-		if (!f->active)
-			f->active = now();
-		wait.Sources |= DXK_WAIT_TIME;
-		wait.Deadline = f->active + (uint64_t)idle;
-	}
+	set_deadline(f, &wait);
 	return dxr_wait(f, &wait);
 }
 
@@ -385,10 +485,8 @@ static int park(ChannelFacade *f, const RQElement *me)
  */
 void dxr_close(int fd)
 {
-	char unread[4096];
-
 	if (!shutdown(fd, SHUT_WR))
-		for (int i = 0; i < 16 && recv(fd, unread, sizeof(unread), MSG_DONTWAIT) > 0; i++)
+		for (int i = 0; i < DISCARDS && !discard(fd); i++)
 			;
 	close(fd);
 }

@@ -55,7 +55,7 @@ static int configure(Dispatcher *d, const DispatcherOptions *options)
 	for (unsigned int i = 0; i < sizeof(o->Reserved) / sizeof(o->Reserved[0]); i++)
 		if (o->Reserved[i])
 			return -EINVAL;
-	if (o->Overload > OVERLOAD_REDIRECT || o->IdleNs < 0 ||
+	if (o->Overload > OVERLOAD_REDIRECT || o->IdleNs < 0 || o->LingerNs < 0 ||
 	    (o->Overload == OVERLOAD_REDIRECT && !o->redirect) || (o->RejectLen && !o->RejectText))
 		return -EINVAL;
 	if (!o->MaxReads)

@@ -83,6 +83,8 @@ struct ChannelFacade {
 	OutputQueue out;
 	int fd;				/* R, written D; -1: there is none any more */
 	_Atomic(InputHandler *) handler; /* NULL: an acceptor's */
+	ChannelIO *io;			/* R: how bytes come and go, or NULL */
+	bool dry;			/* R: of @io: it has no more before the file has */
 	atomic_int ops;			/* OP_READ or OP_ACCEPT, or 0 */
 	atomic_bool running;		/* has a turn that will look at what others want */
 	atomic_bool called;		/* one will follow, no need to call again */
@@ -96,6 +98,10 @@ struct ChannelFacade {
 	ChannelFacade *next_held;	/* D */
 	bool eof, full, hung, more;	/* R */
 	bool started, stopping, ended;	/* R */
+	bool sealed;			/* R: its output queue is empty, and takes no more ... */
+	bool said;			/* R: ... which the peer was told ... */
+	bool finished;			/* R: ... and has ended, or was waited for long enough */
+	uint64_t lingers;		/* R: until when that is waited for; or 0 */
 	uint64_t active;		/* R: when bytes moved last, if it may not be idle */
 };
 
@@ -107,6 +113,7 @@ void dxr_input_init(InputQueue *q, BufferFactory *factory);
 void dxr_output_init(OutputQueue *q, BufferFactory *factory, size_t limit, ChannelFacade *f);
 void dxr_output_close(OutputQueue *q);
 bool dxr_output_drained(OutputQueue *q);
+bool dxr_output_seal(OutputQueue *q);
 
 /* dispatcher.c */
 int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFactory *factory,

@@ -207,7 +207,25 @@ void InputQueue_destroy(InputQueue *queue)
 	free(queue);
 }
 
+static ssize_t plain_read(ChannelIO *self, int fd, void *data, size_t len)
+{
+	ssize_t n;
+
+	(void)self;
+	do
+		n = read(fd, data, len);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
 ssize_t InputQueue_fillFrom(InputQueue *queue, int fd)
+{
+	static ChannelIO plain = { .read = plain_read };
+
+	return InputQueue_fillFromIO(queue, &plain, fd);
+}
+
+ssize_t InputQueue_fillFromIO(InputQueue *queue, ChannelIO *io, int fd)
 {
 	BufferFactory *f = queue->factory;
 	Buffer *b = queue->last, *own = NULL;
@@ -218,15 +236,11 @@ ssize_t InputQueue_fillFrom(InputQueue *queue, int fd)
 		if (!b)
 			return -ENOMEM;
 	}
-	do
-		n = read(fd, b->Data + b->End, b->Size - b->End);
-	while (n < 0 && errno == EINTR);
+	n = io->read(io, fd, b->Data + b->End, b->Size - b->End);
 	if (n <= 0) {
-		int err = errno;
-
 		if (own)
 			f->returnBuffer(f, own);
-		return n ? -err : 0;
+		return n;
 	}
 	b->End += (size_t)n;
 	queue->len += (size_t)n;
@@ -446,6 +460,18 @@ bool dxr_output_drained(OutputQueue *q)
 	return drained;
 }
 
+/** dxr_output_seal - take no more if it is empty. Return: is it? */
+bool dxr_output_seal(OutputQueue *q)
+{
+	bool empty;
+
+	pthread_mutex_lock(&q->lock);
+	empty = !q->first;
+	q->closed |= empty;
+	pthread_mutex_unlock(&q->lock);
+	return empty;
+}
+
 /* The last part if bytes can follow it, or a new one behind it. */
 static struct dxr_part *open_part(OutputQueue *q)
 {
@@ -524,10 +550,45 @@ static ssize_t write_buffers(int fd, Buffer *b, bool more)
 	return n < 0 ? -errno : n;
 }
 
+/* Bytes of a part's file, to where its buffers are. Return: how many, or a negative errno */
+static ssize_t load(OutputQueue *q, struct dxr_part *p)
+{
+	Buffer *b = q->factory->newBuffer(q->factory);
+	ssize_t n;
+
+	if (!b)
+		return -ENOMEM;
+	do
+		n = pread(p->fd, b->Data, min_size(p->count, b->Size), p->offset);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0) {
+		n = n ? -errno : -EIO;
+		q->factory->returnBuffer(q->factory, b);
+		return n;
+	}
+	b->End = (size_t)n;
+	p->offset += n;
+	p->count -= (size_t)n;
+	p->first = p->last = b;
+	return n;
+}
+
+/* What is in memory of the first part goes to the file. */
+static ssize_t write_part(struct dxr_part *p, ChannelIO *io, int fd)
+{
+	Buffer *b = p->first;
+	ssize_t n;
+
+	if (!io)
+		return write_buffers(fd, b, p->fd >= 0 && p->count);
+	n = io->write(io, fd, b->Data + b->Begin, b->End - b->Begin);
+	return n ? n : -EIO;
+}
+
 /*
  * Holds the lock while it writes what is in memory, which does not block.
  */
-int OutputQueue_drainTo(OutputQueue *queue, int fd)
+static int drain_to(OutputQueue *queue, ChannelIO *io, int fd)
 {
 	int rc = 0, file, error;
 	size_t written = 0;
@@ -537,7 +598,7 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 	pthread_mutex_lock(&queue->lock);
 	while (!rc && (p = queue->first)) {
 		if (p->first) {
-			n = write_buffers(fd, p->first, p->fd >= 0 && p->count);
+			n = write_part(p, io, fd);
 			if (n > 0) {
 				drop(queue->factory, &p->first, &p->last, (size_t)n);
 				account(queue, 0, (size_t)n);
@@ -546,10 +607,13 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 		} else if (p->fd >= 0 && p->count) {
 			/* It may have to be read from a disk. Nobody else changes the first part. */
 			pthread_mutex_unlock(&queue->lock);
-			n = sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));
+			n = io ? load(queue, p) :
+				 sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));
 			error = n < 0 ? errno : 0;
 			pthread_mutex_lock(&queue->lock);
-			if (n > 0) {
+			if (io) {
+				account(queue, n > 0 ? (size_t)n : 0, 0);
+			} else if (n > 0) {
 				p->count -= (size_t)n;
 				written += (size_t)n;
 			} else {
@@ -576,4 +640,14 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd)
 	if (written && queue->facade)
 		dxr_drained(queue->facade, written);
 	return rc;
+}
+
+int OutputQueue_drainTo(OutputQueue *queue, int fd)
+{
+	return drain_to(queue, NULL, fd);
+}
+
+int OutputQueue_drainToIO(OutputQueue *queue, ChannelIO *io, int fd)
+{
+	return drain_to(queue, io, fd);
 }
