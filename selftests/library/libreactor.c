@@ -161,6 +161,14 @@ static uint64_t refused_by(Dispatcher *d)
 	return s.Refused;
 }
 
+static uint64_t pauses(Dispatcher *d)
+{
+	DispatcherStatus s;
+
+	Dispatcher_status(d, &s);
+	return s.Pauses;
+}
+
 FIXTURE_SETUP(reactor)
 {
 	ASSERT_EQ(0, begin(&self->t, &self->mte, &self->d, &self->thread, NULL));
@@ -1299,6 +1307,63 @@ TEST_F(reactor, accepts)
 	EXPECT_TRUE(DXT_SOON(!live(self->d)));
 	ChannelFacade_release(f);
 	EXPECT_EQ(factory.made, factory.deleted);
+	EXPECT_LT(0, pauses(self->d));
+}
+
+/* NI-10: with all requests in use a connection waits, and is not dropped; and nothing spins */
+TEST(no_request_is_left)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_STRICT, WORKERS);
+	struct factory factory = { .base = { make, unmake } };
+	struct sockaddr_in a;
+	MTExecutive *mte;
+	pthread_t thread;
+	uint64_t before;
+	struct echo e = echo_of();
+	int c[4], fd[2], i, s;
+	Dispatcher *d;
+	struct dxt t;
+
+	/* The dispatcher's, the acceptor's, and those of two connections */
+	policy.TPMaxWaiting = 4;
+	policy.TPMaxRequests = policy.TPReadyEntries = 4;
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	d = Dispatcher_create(mte, NULL);
+	ASSERT_NE(NULL, d);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, dispatch, d));
+	s = listens(&a);
+	ASSERT_LE(0, s);
+	ASSERT_EQ(0, StandardAcceptor_create(d, s, &factory.base, NULL));
+	for (i = 0; i < 4; i++) {
+		c[i] = connects(&a);
+		ASSERT_LE(0, c[i]);
+	}
+	EXPECT_TRUE(answers(c[0], "one\n"));
+	EXPECT_TRUE(answers(c[1], "two\n"));
+	EXPECT_TRUE(says(c[2], "three\n"));
+	EXPECT_TRUE(DXT_SOON(pauses(d)));
+	ASSERT_EQ(0, pair(fd));
+	EXPECT_EQ(-ENOSPC, Dispatcher_registerChannel(d, fd[0], &e.base, NULL));
+	close(fd[0]);
+	close(fd[1]);
+	before = turns(d);
+	dxt_sleep_ms(30);
+	EXPECT_GE(before + 1, turns(d));
+	close(c[0]);
+	EXPECT_TRUE(gives(c[2], "three\n", 6));
+	close(c[1]);
+	EXPECT_TRUE(answers(c[3], "four\n"));
+	EXPECT_EQ(0, refused_by(d));
+	/* ... and what is kept goes with the acceptor. */
+	c[0] = connects(&a);
+	before = pauses(d);
+	EXPECT_TRUE(DXT_SOON(pauses(d) > before));
+	EXPECT_EQ(0, end(&t, mte, d, thread));
+	EXPECT_EQ(factory.made, factory.deleted);
+	EXPECT_TRUE(ends(c[0]));
+	for (i = 0; i < 4; i++)
+		close(c[i]);
 }
 
 static _Atomic unsigned int redirected;

@@ -412,6 +412,8 @@ typedef struct DispatcherOptions {
  * @Accepted: connections that became channels
  * @Refused: that did not: overload, no handler, no memory
  * @Died: channels that ended with an error
+ * @Pauses: times that an acceptor waited 100 ms, because descriptors, memory, or requests were
+ *	used up
  */
 typedef struct DispatcherStatus {
 	uint64_t Channels;
@@ -422,6 +424,7 @@ typedef struct DispatcherStatus {
 	uint64_t Accepted;
 	uint64_t Refused;
 	uint64_t Died;
+	uint64_t Pauses;
 } DispatcherStatus;
 
 /**
@@ -453,8 +456,8 @@ void Dispatcher_destroy(Dispatcher *dispatcher);
  * @facade: out, may be %NULL; to be given back by ChannelFacade_release()
  *
  * Context: any thread.
- * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -EAGAIN: TPMaxRequests is
- * reached; -EINVAL, -ENOMEM.
+ * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -ENOSPC, -EDQUOT:
+ * TPMaxRequests, or a user's share of it, is reached; -EINVAL, -ENOMEM.
  */
 int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *handler,
 			       ChannelFacade **facade);
@@ -633,7 +636,7 @@ struct InputHandlerFactory {
  * @factory: of their handlers
  * @facade: out, may be %NULL; see Dispatcher_registerChannel()
  *
- * Without descriptors or memory it looks again after 100 ms (NI-10).
+ * Without descriptors or memory, or room for a request, it looks again after 100 ms (NI-10).
  *
  * Return: as Dispatcher_registerChannel().
  */

@@ -46,8 +46,16 @@ static int admit(ChannelFacade *acceptor, int fd, int priority)
 		return 0;
 	if (h && factory->deleteHandler)
 		factory->deleteHandler(factory, h);
-	close(fd);
 	return rc;
+}
+
+/* That which had no room when it was accepted comes before further ones. */
+static int take_connection(ChannelFacade *f)
+{
+	int fd = f->kept;
+
+	f->kept = -1;
+	return fd >= 0 ? fd : accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 /* A connection, which others may have taken meanwhile. Return: 0 or a negative errno of accept() */
@@ -56,7 +64,7 @@ static int accept_one(ChannelFacade *f)
 	Dispatcher *d = f->dispatcher;
 	const DispatcherOptions *o = &d->options;
 	bool over = dxr_overloaded(d, NULL);
-	int fd = accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = take_connection(f), rc;
 
 	if (fd < 0)
 		return -errno;
@@ -64,10 +72,19 @@ static int accept_one(ChannelFacade *f)
 		reject(o, fd);
 	} else if (over && o->Overload == OVERLOAD_REDIRECT) {
 		o->redirect(o->RedirectArg, fd);
-	} else if (!admit(f, fd, over && o->Overload == OVERLOAD_PRIORITIZE ? o->LowPriority :
-				 o->Priority)) {
-		atomic_fetch_add(&d->accepted, 1);
-		return 0;
+	} else {
+		rc = admit(f, fd, over && o->Overload == OVERLOAD_PRIORITIZE ? o->LowPriority :
+									      o->Priority);
+		if (!rc) {
+			atomic_fetch_add(&d->accepted, 1);
+			return 0;
+		}
+		/* TPMaxRequests: that of a channel that ends is free when it is collected. */
+		if (rc == -ENOSPC || rc == -EDQUOT || rc == -EAGAIN) {
+			f->kept = fd;
+			return -ENOBUFS;
+		}
+		close(fd);
 	}
 	atomic_fetch_add(&d->refused, 1);
 	return 0;
@@ -109,6 +126,7 @@ static int accept_some(ChannelFacade *f, RQWait *wait)
 		case -ENFILE:
 		case -ENOBUFS:
 		case -ENOMEM:
+			atomic_fetch_add(&f->dispatcher->pauses, 1);
 			wait->Sources |= DXK_WAIT_TIME;
 			wait->TimeoutNs = PAUSE_NS;
 			return 1;

@@ -507,6 +507,9 @@ void dxr_channel_end(ChannelFacade *f, int status)
 	stopping(f);
 	dxr_output_close(&f->out);
 	InputQueue_discardBytes(&f->in, f->in.len);
+	if (f->kept >= 0)
+		close(f->kept);
+	f->kept = -1;
 	fd = dxr_forget(f);
 	if (status != -EBADF)
 		dxr_close(fd);

@@ -268,7 +268,8 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 	*f = (ChannelFacade){
 		.base.ExecuteThisRequest = acceptor ? dxr_acceptor_turn : dxr_channel_turn,
 		.dispatcher = d, .factory = factory, .made = acceptor || !factory ? NULL : handler,
-		.acceptor = acceptor, .write_only = write_only, .fd = fd, .handler = handler,
+		.acceptor = acceptor, .write_only = write_only, .fd = fd, .kept = -1,
+		.handler = handler,
 		.idle = acceptor ? 0 : d->options.IdleNs,
 		.ops = acceptor ? OP_ACCEPT : write_only ? 0 : OP_READ,
 		/* It will have a turn, and does before it is called for one. */
@@ -366,4 +367,5 @@ void Dispatcher_status(Dispatcher *dispatcher, DispatcherStatus *status)
 	status->Accepted = atomic_load(&d->accepted);
 	status->Refused = atomic_load(&d->refused);
 	status->Died = atomic_load(&d->died);
+	status->Pauses = atomic_load(&d->pauses);
 }

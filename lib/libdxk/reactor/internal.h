@@ -67,7 +67,7 @@ struct Dispatcher {
 	bool shut;			/* D: there will be no more */
 	ChannelFacade *held;		/* D: acceptors that wait for less load */
 	atomic_size_t queued;
-	atomic_ullong turns, in, out, accepted, refused, died;
+	atomic_ullong turns, in, out, accepted, refused, died, pauses;
 };
 
 struct ChannelFacade {
@@ -96,6 +96,7 @@ struct ChannelFacade {
 	ChannelFacade *waiters;		/* D: who await this one's */
 	atomic_bool awaited;		/* there are some; written D */
 	ChannelFacade *next_held;	/* D */
+	int kept;			/* R: of an acceptor: a connection without room, or -1 */
 	bool eof, full, hung, more;	/* R */
 	bool started, stopping, ended;	/* R */
 	bool sealed;			/* R: its output queue is empty, and takes no more ... */
