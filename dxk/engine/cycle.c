@@ -34,7 +34,7 @@ struct dxk_search {
 	struct dxk_more *held;
 	/** @nest: the Held one that is the only one on a way that leads back to @m */
 	struct dxk_more *nest;
-	/** @self: what has its key is a request of @m itself */
+	/** @self: what has its key is a request of @m itself, which waits for it, not for others */
 	bool self;
 };
 
@@ -93,7 +93,7 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 	if (m == s->m) {
 		if (s->keys == 1 && !s->nest) {
 			s->nest = s->held;
-			s->self = dxk_key_holder(s->held->key)->worker == m;
+			s->self = s->depth == 1 && dxk_key_holder(s->held->key)->worker == m;
 		}
 		return true;
 	}

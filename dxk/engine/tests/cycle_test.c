@@ -208,6 +208,32 @@ static void cycle_nests_self(struct kunit *test)
 }
 
 /*
+ * AG-20: A calls B, which calls A, and B waits first: what A waits for is not that, so it is
+ * refused as if it had waited first
+ */
+static void cycle_self_alone(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rqe *a = send(ps, ps->main, 7, 1, DXK_REENTRY_SELF), *b, *inner;
+	struct dxk_rejoin_op *r;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	b = send(ps, worker(ps, 0), 8, 2, DXK_REENTRY_SELF);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	inner = send(ps, worker(ps, 1), 7, 3, DXK_REENTRY_SELF);
+	r = call(ps, worker(ps, 1), 3, 1, true, false);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(call(ps, worker(ps, 0), 2, 1, true, false)->err, -EDEADLK);
+	EXPECT_IS(ps->e->stats.nested, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == inner);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	end(ps);
+}
+
+/*
  * D-13, AG-20: A calls B, which calls A: nested in A, on the thread of B. A's own thread does
  * not go on beside it, though its time is over (Y-5).
  */
@@ -405,6 +431,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_or),
 	KUNIT_CASE(cycle_min),
 	KUNIT_CASE(cycle_nests_self),
+	KUNIT_CASE(cycle_self_alone),
 	KUNIT_CASE(cycle_nests_chain),
 	KUNIT_CASE(cycle_crossed_keys),
 	KUNIT_CASE(cycle_nested_death),
