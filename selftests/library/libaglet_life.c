@@ -529,6 +529,50 @@ TEST(full)
 }
 
 /*
+ * AG-32: the pool begins with some threads, and grows while messages need them, to its maximum;
+ * then the next message waits
+ */
+TEST(pool_grows)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_STRICT, 1);
+	AgletContextOptions options;
+	struct agent a[7];
+	struct place p;
+
+	policy.TPMaxWaiting = 1000;
+	p.mte = executive(&policy, &p.t);
+	ASSERT_NE(NULL, p.mte);
+	AgletContextOptionsInit(&options);
+	EXPECT_EQ(10, options.minThreads);
+	EXPECT_EQ(100, options.maxThreads);
+	options.minThreads = 2;
+	options.maxThreads = 6;
+	p.c = AgletContext_create(p.mte, &options);
+	ASSERT_NE(NULL, p.c);
+	EXPECT_TRUE(DXT_SOON(dxt_num(&p.t, "pools/thread_use") == 2));
+	for (unsigned int i = 0; i < 7; i++) {
+		a[i] = agent_of(NULL);
+		a[i].closed = true;
+		ASSERT_EQ(0, begins(p.c, &a[i]));
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		ASSERT_EQ(0, oneway(&a[i], "gate", "", 0));
+		EXPECT_TRUE(DXT_SOON(a[i].entered));
+		EXPECT_LE(i + 1, (unsigned int)dxt_num(&p.t, "pools/thread_use"));
+	}
+	EXPECT_EQ(0, oneway(&a[6], "gate", "", 0));
+	EXPECT_FALSE(DXT_WITHIN(30 * DXT_MS, a[6].entered));
+	EXPECT_EQ(6, dxt_num(&p.t, "pools/thread_use"));
+	a[3].closed = false;
+	EXPECT_TRUE(DXT_SOON(a[6].entered));
+	for (unsigned int i = 0; i < 7; i++)
+		a[i].closed = false;
+	for (unsigned int i = 0; i < 7; i++)
+		EXPECT_TRUE(goes(&a[i]));
+	EXPECT_EQ(0, place_down(&p));
+}
+
+/*
  * AG-33, R-15: with exactly as many threads as may be, each in a handler, the next message waits,
  * and is handled when one returns
  */

@@ -55,6 +55,7 @@ static int configure(AgletContext *c, const AgletContextOptions *options)
 		return -EOPNOTSUPP;
 	if (!o->maxThreads)
 		return 0;
+	policy.TPMinThreads = o->minThreads;
 	policy.TPMaxThreads = o->maxThreads;
 	return MTExecutiveSetPolicy(c->mte, &policy, NULL);
 }
