@@ -200,7 +200,7 @@ TEST_F(life, deactivated)
 	EXPECT_EQ(0, trace.nr);
 }
 
-/* AG-30: the last handler that returns tells that it is; one that comes back before is told nothing */
+/* AG-30: the last handler that returns tells; one that is activated before that is told nothing */
 TEST_F(life, deactivated_amid)
 {
 	struct agent *a = &self->a;

@@ -50,7 +50,7 @@ static int configure(AgletContext *c, const AgletContextOptions *options)
 	rc = MTExecutiveGetPolicy(c->mte, &policy);
 	if (rc)
 		return rc;
-	/* What nobody waits for is collected when somebody sends, so it must not hold up workers. */
+	/* What nobody waits for is collected when somebody sends: it must not hold up workers. */
 	if (!policy.TPMaxWaiting || policy.TPRejoinFull != DXK_REJOIN_GROW)
 		return -EOPNOTSUPP;
 	if (!o->maxThreads)
