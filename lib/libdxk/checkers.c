@@ -20,6 +20,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
 static uint64_t params[1 << BITS];	/* posts; one for each parameter ... */
 static uint64_t owners[1 << BITS];	/* executions; ... for each owner ... */
 static uint64_t keys[1 << BITS];	/* turns; ... for each key ... */
+static uint64_t names[1 << BITS];	/* calls; ... for each name ... */
 static uint64_t commands;		/* ... and for all commands */
 
 /*
@@ -97,9 +98,19 @@ static void keyed_one(int member, const struct dxk_work_more *more)
 	__tsan_acquire(&keys[place(more->key)]);
 }
 
-/* It comes after its turns before. */
+void dxk_calling(const uint64_t *called, unsigned int nr)
+{
+	if (!__tsan_release)
+		return;
+	while (nr--)
+		__tsan_release(&names[place(*called++)]);
+}
+
+/* It comes after its turns before, and after who has called it. */
 static void turned_one(const struct dxk_work_more *more)
 {
+	if (more->name)
+		__tsan_acquire(&names[place(more->name)]);
 	if (!more->turn)
 		return;
 	__tsan_acquire(&owners[place(more->work.owner)]);

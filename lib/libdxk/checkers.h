@@ -38,6 +38,9 @@ void dxk_completing(int member, const struct dxk_done *dones, unsigned int nr, s
 void dxk_fetched(int member, const struct dxk_next *next, int rc);
 void dxk_collected(const struct dxk_rejoin *rejoin, int rc);
 
+/* Who has a turn comes after who called it, or cancelled it, by its name. */
+void dxk_calling(const uint64_t *called, unsigned int nr);
+
 /* Around each call by which a request gives its key up, or gets it. */
 void dxk_key_left(int member, uint64_t ticket);
 void dxk_key_entered(int member, uint64_t ticket);

@@ -203,6 +203,7 @@ int dxk_wake(int member, const uint64_t *names, unsigned int nr)
 {
 	struct dxk_names arg = { .size = sizeof(arg), .names = address(names), .nr = nr };
 
+	dxk_calling(names, min_u(nr, DXK_BATCH_MAX));
 	return call(member, DXK_IOC_WAKE, &arg);
 }
 
@@ -211,8 +212,10 @@ int dxk_cancel(int member, const uint64_t *names, unsigned int nr, uint32_t *sta
 	struct dxk_names arg = {
 		.size = sizeof(arg), .names = address(names), .states = address(states), .nr = nr,
 	};
-	int rc = call(member, DXK_IOC_CANCEL, &arg);
+	int rc;
 
+	dxk_calling(names, min_u(nr, DXK_BATCH_MAX));
+	rc = call(member, DXK_IOC_CANCEL, &arg);
 	if (states && (rc > 0 || rc == -ENOENT))
 		dxk_written(states, nr * sizeof(*states));
 	return rc;
