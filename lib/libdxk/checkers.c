@@ -199,6 +199,20 @@ void dxk_collected(const struct dxk_rejoin *rejoin, int rc)
 	}
 }
 
+/* --- references -------------------------------------------------------------- */
+
+void dxk_giving_back(void *object)
+{
+	if (__tsan_release)
+		__tsan_release(object);
+}
+
+void dxk_gave_last(void *object)
+{
+	if (__tsan_acquire)
+		__tsan_acquire(object);
+}
+
 /* --- commands ---------------------------------------------------------------- */
 
 void dxk_commanding(void)

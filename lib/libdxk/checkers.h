@@ -41,6 +41,13 @@ void dxk_collected(const struct dxk_rejoin *rejoin, int rc);
 /* Who has a turn comes after who called it, or cancelled it, by its name. */
 void dxk_calling(const uint64_t *called, unsigned int nr);
 
+/*
+ * An object with references: each is given back, and who gives back the last one comes after all
+ * of them. The library itself is not built with the sanitizer, which so sees no atomic of it.
+ */
+void dxk_giving_back(void *object);
+void dxk_gave_last(void *object);
+
 /* Around each call by which a request gives its key up, or gets it. */
 void dxk_key_left(int member, uint64_t ticket);
 void dxk_key_entered(int member, uint64_t ticket);

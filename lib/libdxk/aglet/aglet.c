@@ -18,7 +18,7 @@ AgletContext *dxa_context_hold(AgletContext *c)
 
 void dxa_context_release(AgletContext *c)
 {
-	if (atomic_fetch_sub(&c->refs, 1) != 1)
+	if (!dxa_drop(c, &c->refs))
 		return;
 	pthread_mutex_destroy(&c->lock);
 	pthread_cond_destroy(&c->ended);
@@ -94,7 +94,7 @@ AgletProxy *AgletProxy_hold(AgletProxy *proxy)
 
 void AgletProxy_release(AgletProxy *proxy)
 {
-	if (!proxy || atomic_fetch_sub(&proxy->refs, 1) != 1)
+	if (!proxy || !dxa_drop(proxy, &proxy->refs))
 		return;
 	dxa_kinds_free(proxy);
 	pthread_mutex_destroy(&proxy->life);

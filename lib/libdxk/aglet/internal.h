@@ -35,6 +35,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "../checkers.h"
 #include "dx_aglet.h"
 #include "dxk.h"
 
@@ -138,6 +139,18 @@ struct ReplySet {
 	unsigned int nr_pending, nr_available; /* F */
 	bool left;			/* F: nobody uses it any more */
 };
+
+/* One reference fewer to @object. Return: it was the last one. */
+static inline bool dxa_drop(void *object, atomic_uint *refs)
+{
+	bool last;
+
+	dxk_giving_back(object);
+	last = atomic_fetch_sub(refs, 1) == 1;
+	if (last)
+		dxk_gave_last(object);
+	return last;
+}
 
 /* aglet.c */
 AgletContext *dxa_context_hold(AgletContext *c);

@@ -15,7 +15,7 @@ AgletReply dxa_none, dxa_empty;
 
 static void body_release(struct dxa_body *body)
 {
-	if (atomic_fetch_sub(&body->refs, 1) == 1)
+	if (dxa_drop(body, &body->refs))
 		free(body);
 }
 
@@ -89,7 +89,7 @@ void AgletMessage_release(AgletMessage *message)
 	AgletMessage *m = message;
 	AgletReply *reply;
 
-	if (!m || atomic_fetch_sub(&m->refs, 1) != 1)
+	if (!m || !dxa_drop(m, &m->refs))
 		return;
 	if (m->proxy) {
 		dxa_unlist(m);
