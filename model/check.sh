@@ -9,7 +9,8 @@
 #
 #   --full         larger configurations as well
 #   --only WORD    only lines of the lists below with this name; may be repeated
-#   --trail        print the steps to an error that was not wanted
+#   --trail        print the steps to an error that was not wanted; implies --jobs 1
+#   --jobs N       lines at a time, each up to 1 GB; as many as there are processors
 #
 # A line of "good" is a configuration that must be free of errors.  A line of "bad"
 # is one with one thing removed, MUT_name, in which an error must be found.  Every
@@ -123,13 +124,14 @@ bad=(
 	'SWAP_LOCK life STARTS=2 CANCEL SWAP'	# the owners' table without the lock
 )
 
-only='' trail=''
+only='' trail='' jobs=$(nproc)
 while (($#)); do
 	case $1 in
 	--full) good+=("${more[@]}") ;;
 	--only) only+=" $2"; shift ;;
-	--trail) trail=1 ;;
-	-h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--trail) trail=1 jobs=1 ;;
+	--jobs) jobs=$2; shift ;;
+	-h | --help) sed -n '4,17s/^# \{0,1\}//p' "$model/${0##*/}"; exit 0 ;;
 	*) echo "check.sh: unknown option $1" >&2; exit 2 ;;
 	esac
 	shift
@@ -169,22 +171,17 @@ is_clean() {
 		! found 'truncated' "$1"
 }
 
-passed=0 failed=0
-# verdict OK? NAME TEXT
+# verdict OK? NAME TEXT: of one of several lines at a time
 verdict() {
-	if (($1)); then
-		passed=$((passed + 1))
-		printf 'ok     %-34s %s\n' "$2" "$3"
-	else
-		failed=$((failed + 1))
-		printf 'FAILED %-34s %s\n' "$2" "$3"
-	fi
+	local word=FAILED
+	(($1)) && word=ok
+	echo $word >>"$out/verdicts"
+	printf '%-6s %-34s %s\n' $word "$2" "$3"
 }
 
-for line in "${good[@]}"; do
-	read -r -d '' -a word <<<"$line" || :
-	name=${word[0]} pml=${word[1]} dir=$out/${word[0]} start=$SECONDS ok=0
-	wanted "$name" || continue
+# The words of a line are in "word".
+check_good() {
+	local name=${word[0]} pml=${word[1]} dir=$out/${word[0]} start=$SECONDS ok=0 text
 	spin_run "$dir" -O1 "$pml" "${word[@]:2}" || :
 	text=$(sed -n 's/^ *\([0-9]*\) states, stored$/\1 states/p' "$dir/out")
 	if is_clean "$dir"; then
@@ -197,23 +194,45 @@ for line in "${good[@]}"; do
 		(cd "$dir" && spin -t -p -k model.pml.trail model.pml) | tail -n 200
 	fi
 	rm -f "$dir"/pan*
-done
+}
 
-for line in "${bad[@]}"; do
-	read -r -d '' -a word <<<"$line" || :
-	name=MUT_${word[0]} pml=${word[1]} dir=$out/$pml-MUT_${word[0]} ok=0
-	wanted "$name" || continue
-	grep -qw "$name" "$pml.pml" || { verdict 0 "$name" "not in $pml.pml"; continue; }
+check_bad() {
+	local name=MUT_${word[0]} pml=${word[1]} ok=0 text='not found' dir
+	local -a parts
+	dir=$out/$pml-$name
+	mapfile -t parts < <(sed -n 's/^#include "\(.*\)"$/\1/p' "$pml.pml")
+	grep -qw "$name" "$pml.pml" "${parts[@]}" || { verdict 0 "$name" "not in $pml.pml"; return; }
 	# A broken build is no error that was found.
 	spin_run "$dir" -O0 "$pml" "$name" "${word[@]:2}" || :
-	text='not found'
 	if found 'errors: [1-9]' "$dir"; then
 		ok=1
 		text="found: $(sed -n 's/^pan:[0-9]*: *\(.*\) (at depth.*/\1/p' "$dir/out")"
 	fi
 	verdict $ok "$pml $name" "${text:0:90}"
 	rm -f "$dir"/pan*
-done
+}
 
+started=0
+: >"$out/verdicts"
+# run PREFIX CHECK LINE...
+run() {
+	local prefix=$1 check=$2 line
+	shift 2
+	for line; do
+		read -r -d '' -a word <<<"$line" || :
+		wanted "$prefix${word[0]}" || continue
+		while (($(jobs -pr | wc -l) >= jobs)); do
+			wait -n || :
+		done
+		started=$((started + 1))
+		$check &
+	done
+}
+run '' check_good "${good[@]}"
+run MUT_ check_bad "${bad[@]}"
+wait
+
+passed=$(grep -c ok "$out/verdicts") || :
+failed=$((started - passed))
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))
