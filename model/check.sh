@@ -31,6 +31,27 @@ drain='NW=2 NCL=1 NREQ=2 NOWN=2 OWNER(r)=r POSTS(c,r)=(r==0) COLLECTS(c)=0
 	SUB(r)=(r==0->1:NREQ) NESTED ENTRIES=1 STOP=1'
 alone='NW=1 NCL=1 NREQ=2 NOWN=1 OWNER(r)=0'
 
+# Requests that wait
+waits='WAITS NCL=1 NOWN=1 OWNER(r)=0'
+three_wait="NW=2 NREQ=3 $waits REJOIN(r)=(r==0) BATCH"
+two_wait="NW=1 NREQ=2 $waits REJOIN(r)=(r==0) BATCH"
+called="NW=2 NREQ=3 $waits ENTRIES=1 HOW(r,t)=(r==0&&t==0->CALL:(r==1&&t<2->(t==0->AGAIN:CALL):END))
+	POSTED(r)=(r==2->CALL:END) CALLS(r)=(r==0->2:1)"
+timed="$three_wait HOW(r,t)=(t==0->(r==0->CALL|TIME:(r==1->TIME|MASKED:END)):END)
+	CALLS(r)=(r==0) CANCELS(r)=(r<2)"
+expire="NW=1 NREQ=2 $waits BATCH HOW(r,t)=(r==0&&t<2->CALL:END) POSTED(r)=(r==1->CALL:END)
+	CALLS(r)=1 EXPIRE(r)=1"
+joined='NW=2 NREQ=3 WAITS NCL=2 NOWN=2 OWNER(r)=(r>0) BATCH TO(r)=1'
+join="$joined HOW(r,t)=(r==0&&t==0->JOIN:END) REJOIN(r)=(r==0) DEATHS=1"
+either="$joined HOW(r,t)=(r<2&&t==0->(r==0->RESULT|CALL:JOIN):END) REJOIN(r)=(r!=1) CALLS(r)=(r==0)"
+drain_wait="$three_wait STOP=1 HOW(r,t)=(r<2&&t==0->CALL:END) CALLS(r)=(r==0) LANE(r)=(r==0)"
+service="$two_wait STOP=1 HOW(r,t)=(t==0->(r==0->CALL:TIME|MASKED):END) POSTED(r)=(r==0->CALL:END)
+	LANE(r)=0 CANCELS(r)=(r==1)"
+end_wait="$three_wait HOW(r,t)=(r<2&&t==0->(r==0->CALL:TIME|MASKED):END) POSTED(r)=(r==2->CALL:END)"
+last_turn="$two_wait STOP=2 HOW(r,t)=(t==0->(r==0->CALL:TIME|MASKED):END) DEATHS=1 GONE"
+space="NW=2 NREQ=3 $waits BATCH HOW(r,t)=(r<2&&t==0->CALL:END) POSTED(r)=(r==2->CALL:END)
+	CLOSES(c)=1"
+
 # name, model, macros
 good=(
 	'sleep wait'
@@ -52,6 +73,17 @@ good=(
 	'drain-death engine NW=2 NCL=1 NREQ=2 NOWN=1 ENTRIES=1 STOP=1 DEATHS=1 REDO(r)=(r==0)'
 	'cancel engine NW=2 NREQ=2 ENTRIES=1 STOP=2'
 	'cancel-death engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+	"park-wake engine $called"
+	"park-time-cancel engine $timed"
+	"park-expire engine $expire"
+	"park-join-death engine $join"
+	"park-result engine $either"
+	"drain-waiting engine $drain_wait"
+	"drain-service engine $service"
+	"cancel-waiting engine $end_wait STOP=2"
+	"cancel-waiting-death engine $last_turn"
+	"close-waiting engine $end_wait STOP=3"
+	"close-space engine $space"
 	'life life STARTS=2 DRAIN CANCEL CLOSE'
 	'life-fail life STARTS=2 FAIL DRAIN CLOSE STUCK PIN'
 	'life-nest life STARTS=2 DRAIN CANCEL NEST'
@@ -110,6 +142,25 @@ bad=(
 	"DRAIN_INSIDE engine $drain"	# it refuses who executes, too
 	'DIED_STOP engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=1 DEATHS=1 REDO(r)=0'
 	'PUT_BACK_CANCEL engine NW=2 NCL=1 NREQ=2 NOWN=1 STOP=2 DEATHS=1'
+	"LATCH_LOST engine $called"	# a call while it executes is not kept
+	"LATCH_CLEAR engine $called"	# a call is forgotten at the dispatch
+	"RIPE_SERVE engine $called"	# who was posted waiting gets no room
+	"TIMER_STALE engine $timed"	# who is woken stays in the tree of alarms
+	"CANCEL_BUSY engine $two_wait HOW(r,t)=(t==0->CALL:END) CANCELS(r)=1"
+	"EXPIRE_LOST engine $expire"	# a wait that is over takes the time to end along
+	"TELL_CALL engine $expire"	# a turn for another reason takes the call along
+	"PARK_UNLOCKED engine $join"	# the owner is looked at before the lock hold
+	"JOIN_SERVE engine $join"	# nobody goes on with those who waited for an owner
+	"TWO_REASONS engine $either"	# who is called waits for the owner still
+	"SELF_JOIN engine $either"	# it waits for itself
+	"STOP_WAITING engine $drain_wait"	# Stop(drain) does not wait for who waits
+	"STOP_SERVICE engine $drain_wait"	# Stop does not tell those of lane 0
+	"SERVICE_LATE engine $drain_wait"	# .. who begin to wait after it
+	"CANCEL_BEGUN engine $end_wait STOP=2"	# Stop(cancel) ends who is to have a last turn
+	"BACK_BEGUN engine $last_turn"	# so does a last turn that is not fetched
+	"ORPHANS engine $last_turn"	# nobody is left who would take last turns
+	"CLOSE_LAST engine $end_wait STOP=3"	# so it is when the context is closed
+	"PARK_CLOSED engine $space"	# a request waits in a closed space
 	'STOP_TEARS life STARTS=2 DRAIN CANCEL'	# a stopper ends whatever run there is
 	'HOW_FALLS life CANCEL CLOSE DRAIN'	# a drain after a cancel is one
 	'WALK_EARLY life DRAIN'		# a step goes down while something executes

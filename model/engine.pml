@@ -69,15 +69,22 @@
 #endif
 /*
  * Defined or not: CMLS; RESERVE, the Rejoin Pool's entries under that policy; RESIZE,
- * what the Ready Pool grows to; STOP, 1 to drain or 2 to cancel; STALE, so many
+ * what the Ready Pool grows to; STOP, 1 to drain, 2 to cancel, or 3 to close; STALE, so many
  * completions are sent twice; POLL, clients also ask without sleeping; BATCH, a client
- * posts all in one call; NESTED, SUB is in use.
+ * posts all in one call; NESTED, SUB is in use; WAITS, requests wait, see waiting.pml; GONE,
+ * who dies while a Stop cancels is not replaced.
  */
 
 #define STOPPER	(NW + NCL)
 #define T700	(NW + NCL + 1)
 #define MONITOR	(NW + NCL + 2)
+#ifdef WAITS
+#define CALLER	(NW + NCL + 3)
+#define CLOCK	(NW + NCL + 4)
+#define NP	(NW + NCL + 5)
+#else
 #define NP	(NW + NCL + 3)
+#endif
 
 /* --- state ------------------------------------------------------------------ */
 
@@ -88,10 +95,17 @@
 #define REJOINABLE	4	/* DXK_REJOIN, in the done list */
 #define LEAVING		5	/* DXK_REJOIN, being copied out */
 #define LIMBO		6	/* mutations only: on its way without the lock */
+#define WAITING		7
 
 #define AT_READY	0
 #define AT_WORK		1
 #define AT_REJOIN	2
+#define AT_WAIT		3
+#ifdef WAITS
+#define PLACES		4
+#else
+#define PLACES		3
+#endif
 
 /* The queues of sleepers */
 #define Q_NONE		0
@@ -123,9 +137,9 @@ byte result[NREQ];	/* the dispatch that the result is of */
 byte stale = STALE;
 #endif
 bool dead[NREQ];	/* ended with -EOWNERDEAD */
-byte own_nr[NOWN * 3];	/* dxk_owner.nr[] */
+byte own_nr[NOWN * PLACES];	/* dxk_owner.nr[] */
 byte own_done[NOWN];	/* dxk_owner.nr_done */
-byte nr[3];		/* dxk_ctx.nr[] */
+byte nr[PLACES];	/* dxk_ctx.nr[] */
 byte used_r[2];		/* lanes of the Ready Pool */
 byte used_w[2];		/* lanes of the workers */
 byte workers = NW;
@@ -190,7 +204,7 @@ hidden byte room, again, behind;
 
 inline place_enter(r, pl)
 {
-	own_nr[OWNER(r) * 3 + pl]++;
+	own_nr[OWNER(r) * PLACES + pl]++;
 	nr[pl]++;
 	if
 	:: pl == AT_READY -> used_r[LANE(r)]++
@@ -201,8 +215,8 @@ inline place_enter(r, pl)
 
 inline place_leave(r, pl)
 {
-	assert(own_nr[OWNER(r) * 3 + pl] > 0 && nr[pl] > 0);
-	own_nr[OWNER(r) * 3 + pl]--;
+	assert(own_nr[OWNER(r) * PLACES + pl] > 0 && nr[pl] > 0);
+	own_nr[OWNER(r) * PLACES + pl]--;
 	nr[pl]--;
 	if
 	:: pl == AT_READY -> assert(used_r[LANE(r)] > 0); used_r[LANE(r)]--
@@ -211,7 +225,15 @@ inline place_leave(r, pl)
 	fi
 }
 
-#define LIVE(o)	(own_nr[(o) * 3] + own_nr[(o) * 3 + 1] + own_nr[(o) * 3 + 2])
+#ifdef WAITS
+#define WAITING_OF(o)	own_nr[(o) * PLACES + AT_WAIT]
+#else
+#define WAITING_OF(o)	0
+#endif
+/* dxk_owner_coming(), dxk_owner_live() */
+#define COMING(o) \
+	(own_nr[(o) * PLACES + AT_READY] + own_nr[(o) * PLACES + AT_WORK] + WAITING_OF(o))
+#define LIVE(o)	(COMING(o) + own_nr[(o) * PLACES + AT_REJOIN])
 
 /* The request is not there any more. */
 inline vanish(r)
@@ -250,7 +272,18 @@ inline vanish(r)
 #define J_ADMITS(r)	true
 #endif
 
-#define R_ADMIT(r)	(nr[AT_READY] < entries && R_ADMITS(LANE(r)) && J_ADMITS(r))
+#define R_ADMIT(r) \
+	((BEGINS(r) || (nr[AT_READY] < entries && R_ADMITS(LANE(r)))) && J_ADMITS(r))
+
+/* --- requests that wait ------------------------------------------------------ */
+
+#ifdef WAITS
+#include "waiting.pml"
+#else
+#define BEGINS(r)	false
+#define AWAITED(r)	REJOIN(r)
+#define MAY_TAKE(r)	(!cancelling && W_ADMITTED(LANE(r)))
+#endif
 
 /* --- waiters (dispatch.c) --------------------------------------------------- */
 
@@ -281,11 +314,15 @@ hidden byte stopping_now;
 inline post_take(p)
 {
 	assert(st[preq[p]] == FREE);
-	st[preq[p]] = READY;
 	attempts[preq[p]] = 0;
 	dead[preq[p]] = false;
 	exist[OWNER(preq[p])]++;
+#ifdef WAITS
+	post_take_more(preq[p]);
+#else
+	st[preq[p]] = READY;
 	place_enter(preq[p], AT_READY);
+#endif
 #ifdef RESERVE
 	if
 	:: REJOIN(preq[p]) -> reserved++
@@ -302,6 +339,9 @@ inline post_take(p)
 /* The first head of a lane's queue that has room gets in, then the next. */
 inline serve_posters()
 {
+#ifdef WAITS
+	admit_ripe();
+#endif
 	again = true;
 	do
 	:: again ->
@@ -398,6 +438,9 @@ inline rejoin_answer(p, waits)
 
 inline owner_changed(o)
 {
+#ifdef WAITS
+	owner_join(o);
+#endif
 	for (x : 0 .. NW + NCL - 1) {
 		if
 		:: queue[x] == Q_POLLERS && rown[x] == (o) -> rejoin_answer(x, true)
@@ -454,8 +497,11 @@ inline settle_run(copied)
 /* Let a request that will never run (again) reach its owner, or vanish. */
 inline end_request(r)
 {
+#ifdef WAITS
+	forget(r);
+#endif
 	if
-	:: REJOIN(r) ->
+	:: AWAITED(r) ->
 		place_enter(r, AT_REJOIN);
 		st[r] = REJOINABLE;
 		own_done[OWNER(r)]++
@@ -490,7 +536,7 @@ inline ready_best()
 	best = NREQ;
 	for (j : 0 .. NREQ - 1) {
 		if
-		:: best == NREQ && st[j] == READY && W_ADMITTED(LANE(j)) -> best = j
+		:: best == NREQ && st[j] == READY && MAY_TAKE(j) -> best = j
 		:: else
 		fi
 	}
@@ -499,12 +545,18 @@ inline ready_best()
 inline assign(p, r)
 {
 #ifndef MUT_LANE_TEST
-	assert(W_ADMITS(LANE(r)));
+	assert(W_ADMITS(LANE(r)) || cancelling);
 #endif
 	assert(attempts[r] < REDO_MAX);
 	attempts[r]++;
 #ifdef STALE
 	ticket[r]++;
+#endif
+#ifdef WAITS
+	last[r] = false;
+#ifdef MUT_LATCH_CLEAR
+	latched[r] = false;
+#endif
 #endif
 	work[p] = r + 1;
 	HOLDS(p, true);
@@ -518,6 +570,9 @@ inline assign(p, r)
 
 inline dispatch()
 {
+#ifdef WAITS
+	serve_joined();
+#endif
 #ifdef RESERVE
 	if
 	:: freed ->
@@ -531,7 +586,7 @@ inline dispatch()
 	budget = BUDGET;
 	for (k : 0 .. NW - 1) {
 		if
-		:: queue[k] == Q_IDLE && !cancelling ->
+		:: queue[k] == Q_IDLE ->
 			ready_best();
 			if
 			:: best < NREQ && budget == 0 ->
@@ -554,7 +609,12 @@ inline dispatch()
 	}
 }
 
-#define OUT_OF_WORK	(state != RUNNING && !nr[AT_READY] && !nr[AT_WORK])
+#if defined WAITS && !defined MUT_STOP_WAITING
+#define QUIET		(!nr[AT_READY] && !nr[AT_WORK] && !nr[AT_WAIT])
+#else
+#define QUIET		(!nr[AT_READY] && !nr[AT_WORK])
+#endif
+#define OUT_OF_WORK	(state == STOPPED || (state == STOPPING && QUIET))
 
 inline stop_workers()
 {
@@ -578,13 +638,21 @@ inline next_run(fin)
 	err[me] = OK;
 	work[me] = 0;
 	if
-	:: fin > 0 -> z = fin - 1; HOLDS(me, false); complete(z)
+	:: fin > 0 ->
+		z = fin - 1;
+		HOLDS(me, false);
+#ifdef WAITS
+		park(z);
+		if
+		:: parks
+		:: else -> complete(z)
+		fi
+#else
+		complete(z)
+#endif
 	:: else
 	fi;
-	if
-	:: cancelling -> best = NREQ
-	:: else -> ready_best()
-	fi;
+	ready_best();
 	if
 	:: best < NREQ -> z = best; assign(me, z); done[me] = true
 	:: else ->
@@ -608,7 +676,9 @@ inline put_back(r)
 	place_leave(r, AT_WORK);
 	st[r] = READY;
 	place_enter(r, AT_READY);
-#ifndef MUT_PUT_BACK_CANCEL
+#ifdef WAITS
+	told_back(r);
+#elif !defined MUT_PUT_BACK_CANCEL
 	if
 	:: cancelling -> cancel_ready(r)
 	:: else
@@ -645,6 +715,9 @@ inline died_run(fin)
 	fi;
 	HOLDS(me, false);
 	workers--;
+#ifdef WAITS
+	end_orphans();
+#endif
 #ifndef MUT_DIED_STOP
 	if
 	:: state == STOPPING -> stop_workers()
@@ -691,7 +764,7 @@ inline check_served()
 		:: HEAD(i) ->
 			behind = behind | bit(LANE(preq[i]));
 			assert(!R_ADMIT(preq[i]))
-		:: queue[i] == Q_IDLE && !cancelling && !sweep && !kicked ->
+		:: queue[i] == Q_IDLE && !sweep && !kicked ->
 			ready_best();
 			assert(best == NREQ)
 		:: else
@@ -705,6 +778,10 @@ inline unlock()
 	dispatch();
 	check_counts();
 	check_served();
+#ifdef WAITS
+	check_waits();
+	v = 0; w = 0; why = 0; how = 0; parks = false; pick = 0;
+#endif
 	i = 0; j = 0; k = 0; x = 0; y = 0; z = 0
 }
 
@@ -869,13 +946,21 @@ label##_again: \
 	:: else \
 	fi
 
+/* Nobody collects what is left when the context is closed. */
+#if defined STOP && STOP == 3
+#define CLOSED	(state == STOPPED)
+#else
+#define CLOSED	false
+#endif
+
 /* Collect all of an owner. */
 #define COLLECT(label, o) \
 	do \
 	:: LOCKED rown[me] = o; rejoin_run(true) UNLOCKED_SLEEP(label, signals) \
 		if \
 		:: interrupted -> interrupted = false \
-		:: !interrupted && err[me] == ESHUTDOWN /* look again */ \
+		:: !interrupted && err[me] == ESHUTDOWN && !CLOSED /* look again */ \
+		:: !interrupted && err[me] == ESHUTDOWN && CLOSED -> break \
 		:: !interrupted && err[me] == OK && ans[me] == NONE_EXIST -> break \
 		:: !interrupted && err[me] == OK && ans[me] == RETURNED -> \
 			if \
@@ -915,6 +1000,12 @@ label##_again: \
 #define KEEP_TICKET	skip
 #endif
 
+#ifdef WAITS
+#define NOT_LATE	late = false
+#else
+#define NOT_LATE	skip
+#endif
+
 proctype worker(byte me)
 {
 	bool saw, interrupted;
@@ -922,10 +1013,16 @@ proctype worker(byte me)
 #ifdef STALE
 	byte mine, old, old_ticket;
 #endif
+#ifdef WAITS
+	bool late;		/* its next wait is for a time that is past */
+#endif
+#ifdef MUT_PARK_UNLOCKED
+	byte early;		/* what it has seen of the owner without the lock */
+#endif
 
 turn:
 	do
-	:: LOCKED KEEP_TICKET; next_run(fin); fin = 0 UNLOCKED_SLEEP(nx, deaths)
+	:: LOCKED KEEP_TICKET; next_run(fin); fin = 0; NOT_LATE UNLOCKED_SLEEP(nx, deaths)
 		if
 		:: atomic { interrupted -> interrupted = false }; goto died
 		:: !interrupted && err[me] == ESHUTDOWN -> goto over
@@ -946,6 +1043,15 @@ turn:
 			goto died
 		fi;
 		/* execute */
+#ifdef WAITS
+		if
+		:: true
+		:: HOW(fin - 1, turns[fin - 1]) & TIME -> late = true
+		fi;
+#endif
+#ifdef MUT_PARK_UNLOCKED
+		early = OWNER_OVER((fin - 1), HOW((fin - 1), turns[fin - 1]));
+#endif
 #ifdef NESTED
 		if
 		:: SUB(fin - 1) < NREQ ->
@@ -1000,6 +1106,9 @@ died:
 	if
 	:: LOCKED state != STOPPED -> workers++ UNLOCKED(at) goto turn
 	:: OUT_OF_WORK
+#ifdef GONE
+	:: cancelling
+#endif
 	fi;
 over:
 end:
@@ -1010,6 +1119,9 @@ proctype client(byte me)
 {
 	bool saw, interrupted;
 	byte r, round;
+#ifdef WAITS
+	bool more;
+#endif
 
 	do
 	:: round < ROUNDS ->
@@ -1031,7 +1143,14 @@ proctype client(byte me)
 		:: atomic { r == NREQ -> r = 0; break }
 		od;
 #endif
+#ifdef WAITS
+		if
+		:: CLOSES(me - NW) -> CLOSE_SPACE(cs, COLLECTS(me - NW))
+		:: else -> COLLECT(co, COLLECTS(me - NW))
+		fi;
+#else
 		COLLECT(co, COLLECTS(me - NW));
+#endif
 		round++
 	:: atomic { round == ROUNDS -> round = 0; clients-- }; break
 	od;
@@ -1052,31 +1171,75 @@ end:
 }
 
 #ifdef STOP
+/* Who posts and who collects is told, unless it is left alone. */
+inline stop_sleepers()
+{
+	for (i : 0 .. NW + NCL - 1) {
+		if
+		:: (queue[i] == Q_POSTERS || queue[i] == Q_POLLERS) && SHUT(i) ->
+			err[i] = ESHUTDOWN;
+			waiter_finish(i)
+		:: else
+		fi
+	}
+}
+
+#if STOP == 1 && defined MUT_STOP_SERVICE
+#define STOP_ONE	more = false
+#elif STOP == 1
+#define STOP_ONE	stop_waits()
+#else
+#define STOP_ONE	cancel_some()
+#endif
+
 proctype stopper(byte me)
 {
 	bool saw, interrupted;
 	byte none;
+#ifdef WAITS
+	bool more;
+#endif
 
 	LOCKED
 		state = STOPPING;
-		cancelling = (STOP == 2);
+		cancelling = (STOP >= 2);
 #ifdef MUT_STOP_WAKE
 		stopping_now = true;
 #endif
-		for (i : 0 .. NW + NCL - 1) {
-			if
-			:: (queue[i] == Q_POSTERS || queue[i] == Q_POLLERS) && SHUT(i) ->
-				err[i] = ESHUTDOWN;
-				waiter_finish(i)
-			:: else
-			fi
-		}
+		stop_sleepers();
 #ifdef MUT_STOP_WAKE
 		stopping_now = false;
 #endif
 		stop_workers()
 	UNLOCKED(sb)
-#if STOP == 2
+#ifdef WAITS
+	do
+	:: LOCKED STOP_ONE UNLOCKED(sw)
+		if
+		:: more
+		:: else -> break
+		fi
+	od;
+#if STOP == 3
+	/* The walker: it waits for nobody. */
+	LOCKED state = STOPPED; stop_sleepers(); stop_workers() UNLOCKED(sd)
+	do
+	:: LOCKED
+#ifndef MUT_CLOSE_LAST
+		STOP_ONE
+#else
+		skip
+#endif
+		UNLOCKED(sl)
+		if
+		:: more
+		:: else -> break
+		fi
+	od;
+	clients--;
+	goto over;
+#endif
+#elif STOP == 2
 	do
 	:: nr[AT_READY] ->
 		LOCKED
@@ -1102,6 +1265,9 @@ proctype stopper(byte me)
 	LOCKED done[me] = false; queue[me] = Q_STOPPERS; stop_workers() UNLOCKED_SLEEP(ss, none)
 	atomic {
 		assert(!nr[AT_READY] && !nr[AT_WORK]);
+#ifdef WAITS
+		assert(!nr[AT_WAIT]);
+#endif
 		state = STOPPED;
 		clients--
 	};
@@ -1129,6 +1295,80 @@ end:
 }
 #endif
 
+#ifdef WAITS
+/* A choice, and a lock hold for it, without anything in between */
+#define LOCKED_FOR(choices)	atomic { if choices fi; d_step {
+
+/* Which step of the caller is to come: bits of todo */
+#define TO_CALL(r)	(1 << (r))
+#define TO_CALL_AGAIN(r) (1 << (NREQ + (r)))
+#define TO_CANCEL(r)	(1 << (2 * NREQ + (r)))
+#define TODO(r) \
+	((CALLS(r) > 0 -> TO_CALL(r) : 0) | (CALLS(r) > 1 -> TO_CALL_AGAIN(r) : 0) | \
+	 (CANCELS(r) -> TO_CANCEL(r) : 0))
+#define STEPS(r) \
+	:: was[r] && (todo & TO_CALL(r)) -> todo = todo & ~TO_CALL(r); q = r \
+	:: was[r] && (todo & TO_CALL_AGAIN(r)) && !(todo & TO_CALL(r)) -> \
+		todo = todo & ~TO_CALL_AGAIN(r); q = r \
+	:: was[r] && (todo & TO_CANCEL(r)) -> \
+		todo = todo & ~TO_CANCEL(r); q = r; cancels = true
+#define ALARMS(r) \
+	:: alarm[r] & A_TIME -> q = r; which = A_TIME \
+	:: alarm[r] & A_EXPIRE -> q = r; which = A_EXPIRE
+
+#if NREQ > 2
+#define EACH(what)	what(0) what(1) what(2)
+#else
+#define EACH(what)	what(0) what(1)
+#endif
+
+/* It knows by its name what was posted, and calls and cancels it at any time. */
+proctype caller(byte me)
+{
+	short todo;
+	byte q;
+	bool cancels;
+
+	todo = TODO(0) | TODO(1);
+#if NREQ > 2
+	todo = todo | TODO(2);
+#endif
+end:
+	do
+	:: LOCKED_FOR(EACH(STEPS))
+			if
+			:: cancels -> tell(q, W_CANCEL)
+			:: else -> wake_name(q)
+			fi;
+			q = 0;
+			cancels = false
+		UNLOCKED(ca)
+		true
+	od
+}
+
+/* dxk_alarms_ring() */
+proctype clock(byte me)
+{
+	byte q, which;
+
+end:
+	do
+	:: LOCKED_FOR(EACH(ALARMS))
+			if
+			:: which == A_TIME -> resume(q, W_TIME)
+			:: else ->
+				alarm[q] = alarm[q] & ~A_EXPIRE;
+				tell(q, W_EXPIRE)
+			fi;
+			q = 0;
+			which = 0
+		UNLOCKED(ri)
+		true
+	od
+}
+#endif
+
 /* When nothing can happen any more, nothing may be left to do. */
 proctype judge()
 {
@@ -1143,7 +1383,7 @@ proctype judge()
 		/* all callers came back */
 		assert(clients == 0);
 		for (p : 0 .. NREQ - 1) {
-			assert(st[p] == FREE)
+			assert(st[p] == FREE || (CLOSED && st[p] == REJOINABLE))
 		}
 		p = 0;
 		finished = true
@@ -1171,6 +1411,10 @@ init
 #ifdef RESIZE
 		clients++;
 		run monitor(MONITOR);
+#endif
+#ifdef WAITS
+		run caller(CALLER);
+		run clock(CLOCK);
 #endif
 		run judge();
 		p = 0
