@@ -52,6 +52,33 @@ last_turn="$two_wait STOP=2 HOW(r,t)=(t==0->(r==0->CALL:TIME|MASKED):END) DEATHS
 space="NW=2 NREQ=3 $waits BATCH HOW(r,t)=(r<2&&t==0->CALL:END) POSTED(r)=(r==2->CALL:END)
 	CLOSES(c)=1"
 
+# Keys
+order='NREQ=5 NKEY=2 KEY(r)=(r==4) PRIO(r)=(r==2) CALLS(r)=(r==1) CANCELS(r)=(r>1) SUSPENDS=1
+	OP(r,p)=(r==0&&p==0->AGAIN:(r==1&&p==0->PARK:END))'
+back='NREQ=4 PRIO(r)=(r==3) OP(r,p)=(r==0&&p==0->PARK:(r==1&&p<2->(p==0->LEAVE:ENTER):END))
+	CALLS(r)=(r==0) CANCELS(r)=(r!=3)'
+key_death="$back DEATHS=2 REDO(r)=(r!=2)"
+monitor='NW=3 NREQ=5 OUTSIDE(r)=(r!=1) SIGNALS=1 CANCELS(r)=(r==3)
+	OP(r,p)=(r==0&&p<2->(p==0->POST(1):WAIT):(r==1&&p<ONCE->TELLS:LEAVES(r,p)))
+	LEAVES(r,p)=(r==2&&p<2->(p==0->LEAVE:ENTER):(r==3&&p==0->WAIT_TIMED:END))'
+crossed='NREQ=4 NKEY=2 KEY(r)=(r&1) OUTSIDE(r)=(r<2) DEADLOCKS=1
+	OP(r,p)=(r<2&&p<2->(p==0->POST(3-r):CALL((r==0->8:4))):END)'
+# 0 calls 1, of another key, and 1 calls 2, of that of 0
+chain='NREQ=4 NKEY=2 KEY(r)=(r==1) OUTSIDE(r)=(r==0||r==3)'
+nest="$chain OP(r,p)=(r<2&&p<2->(p==0->POST(r+1):CALL(bit(r+1))):END)"
+nest_timed="$chain OP(r,p)=(r<2&&p<2->(p==0->POST(r+1):(r==0->CALL_TIMED(2):CALL(4))):END)"
+nest_parks="$chain OP(r,p)=(r<2&&p<2->(p==0->POST(r+1):CALL(bit(r+1))):(r==2&&p==0->PARK:END))
+	CALLS(r)=(r==2)"
+# 0 calls 1 and 2 at a time, and both call back
+nest_two='NW=3 NREQ=5 NKEY=3 KEY(r)=(r==1->1:(r==2->2:0)) OUTSIDE(r)=(r==0)
+	OP(r,p)=(r==0&&p<3->(p==0->POST(1):(p==1->POST(2):CALL(6))):CALLED(r,p))
+	CALLED(r,p)=(r>0&&r<3&&p<2->(p==0->POST(r+2):CALL(bit(r+2))):END)'
+enter='NREQ=3 OP(r,p)=(r==0&&p<2->(p==0->LEAVE:ENTER):(r==1&&p==0->CALL(1):END)) DEADLOCKS=1'
+storm='NW=3 NREQ=5 NKEY=2 KEY(r)=(r==1||r==4) OUTSIDE(r)=(r==0||r>2) DEATHS=2 REDO(r)=(r!=4)
+	SIGNALS=1 CALLS(r)=(r==3) CANCELS(r)=(r==4||r==2) SUSPENDS=1 DEADLOCKS=1
+	OP(r,p)=(r<2&&p<2->(p==0->POST(r+1):CALL(bit(r+1))):(r==2&&p<2->(p==0->LEAVE:AGAIN):THIRD(r,p)))
+	THIRD(r,p)=(r==3&&p<3->(p==0->LEAVE:(p==1->ENTER:PARK)):END)'
+
 # name, model, macros
 good=(
 	'sleep wait'
@@ -84,6 +111,20 @@ good=(
 	"cancel-waiting-death engine $last_turn"
 	"close-waiting engine $end_wait STOP=3"
 	"close-space engine $space"
+	"key-order key $order"
+	"key-death key $key_death"
+	"key-monitor key $monitor ONCE=2 TELLS=NOTIFY"
+	"key-monitor-all key $monitor ONCE=1 TELLS=NOTIFY_ALL"
+	"key-enter key $enter"
+	"crossed key $crossed"
+	"key-nest key $nest"
+	"key-nest-self key $nest REENTRY(r)=SELF DEADLOCKS=1"
+	"key-nest-timed key $nest_timed"
+	"key-nest-parks key $nest_parks"
+	"key-nest-two key $nest_two"
+	"key-nest-none key $nest_two REENTRY(r)=NONE DEADLOCKS=2"
+	"key-nest-death key $nest DEATHS=2 REDO(r)=(r>0)"
+	"key-nest-redo key $nest_two DEATHS=2 REDO(r)=1"
 	'life life STARTS=2 DRAIN CANCEL CLOSE'
 	'life-fail life STARTS=2 FAIL DRAIN CLOSE STUCK PIN'
 	'life-nest life STARTS=2 DRAIN CANCEL NEST'
@@ -94,6 +135,7 @@ more=(
 	"posters-2 engine NW=1 $three ENTRIES=1 SIGNALS=2"
 	"death-3 engine ${death%=2}=3"
 	'life-stuck life DRAIN CANCEL CLOSE NEST STUCK PIN'
+	"key-storm key $storm"
 )
 bad=(
 	'RELEASE wait'			# done is stored before what goes with it
@@ -161,6 +203,22 @@ bad=(
 	"ORPHANS engine $last_turn"	# nobody is left who would take last turns
 	"CLOSE_LAST engine $end_wait STOP=3"	# so it is when the context is closed
 	"PARK_CLOSED engine $space"	# a request waits in a closed space
+	"KEY_DROP_END key $order"	# who has ended has its key
+	"KEY_DROP_PARK key $order"	# so has who waits
+	"KEY_DROP_CANCEL key $order"	# so has who was cancelled while it was Ready
+	"KEY_DROP_DEATH key $key_death"	# so has whose worker has died
+	"KEY_TWO key $order"		# who is Ready with a key does not have it
+	"RELEASE_PASS key $order"	# nobody is next when the key is held back no more
+	"HOLD_PASS key $back SUSPENDS=1"	# nobody comes back to a key that is held back
+	"BACK_LAST key $monitor ONCE=2 TELLS=NOTIFY"	# who is Held comes before who comes back
+	"ENTER_AGAIN key $enter"	# who waits for one that waits for its key is not looked at
+	"NO_CYCLE key $crossed"		# nobody looks for circles
+	"NEST_ANY key $nest"		# any request that is Held is nested
+	"NEST_FREE key $nest DEATHS=1"	# a key with nested requests is free
+	"NEST_WAKE key $nest_timed"	# the call of the outer one returns meanwhile
+	"NEST_AGAIN key $nest_two"	# when it has ended nobody else is nested
+	"HELD_AGAIN key $nest_parks"	# nor who comes to its key once more
+	"REDO_HAS key $nest DEATHS=1 REDO(r)=1"	# done again beside what is nested in it
 	'STOP_TEARS life STARTS=2 DRAIN CANCEL'	# a stopper ends whatever run there is
 	'HOW_FALLS life CANCEL CLOSE DRAIN'	# a drain after a cancel is one
 	'WALK_EARLY life DRAIN'		# a step goes down while something executes
