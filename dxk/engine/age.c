@@ -4,19 +4,21 @@
  */
 #include "engine/age.h"
 #include "engine/engine.h"
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/os.h"
 
 static void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
 {
 	const struct dxk_more *more = rqe->more;
+	bool held = more->at_key == DXK_KEY_HELD;
 
 	*w = (struct dxk_waiting) {
 		.executor = rqe->executor,
 		.owner = rqe->cookie,
 		.param = rqe->param,
 		.name = more->name,
-		.awaits = more->wait.owner,
+		.awaits = held ? more->key->cookie : more->wait.owner,
 		.since = more->since,
 		.space = rqe->owner->space->id,
 		.attrs = rqe->attrs,
@@ -24,6 +26,7 @@ static void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
 		.turn = more->turn,
 		.kind = rqe->kind,
 		.named = more->named,
+		.held = held,
 		.ripe = more->ripe,
 	};
 }

@@ -32,7 +32,7 @@ struct dxk_waiting {
 	u64 param;
 	/** @name: if @named */
 	u64 name;
-	/** @awaits: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests */
+	/** @awaits: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests; @held: its key */
 	u64 awaits;
 	/** @since: os_clock() when it began to wait */
 	unsigned long since;
@@ -48,6 +48,8 @@ struct dxk_waiting {
 	u8 kind;
 	/** @named: it has a name */
 	bool named;
+	/** @held: it waits for its key only, see key.h */
+	bool held;
 	/** @ripe: what it waits for has happened, and there is no room in the Ready Pool */
 	bool ripe;
 };

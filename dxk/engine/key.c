@@ -96,8 +96,9 @@ static void dxk_key_give(struct dxk_key *key, struct dxk_more *more)
  * dxk_key_hold - a request is Held
  * @e: the engine, locked
  * @rqe: WAITING, in no list; dxk_key_take() says that it is to be
+ * @wakes: gets the Monitor's wake-up
  */
-void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
+void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = rqe->more;
 
@@ -106,7 +107,7 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
 	trace_dxk_held(e->id, rqe, more->key->cookie, more->wake);
 	/* What it has waited for before is over. */
 	more->wait.wait = 0;
-	dxk_rqe_join(rqe, &e->waits.line[dxk_line_of(e, rqe)]);
+	dxk_line_enter(e, rqe, wakes);
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
 }
@@ -124,7 +125,7 @@ void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *
 	key->turn = NULL;
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_WAITING);
-	dxk_key_hold(e, rqe);
+	dxk_key_hold(e, rqe, wakes);
 	/* There may be room in its lane, and not in that of who comes. */
 	if (unlikely(dxk_ready_has_posters(&e->ready))) {
 		e->ready.left = true;

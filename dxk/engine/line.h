@@ -25,4 +25,19 @@ static inline enum dxk_line dxk_line_of(const struct dxk_engine *e, const struct
 	return rqe->lane || told ? DXK_LINE_WORK : DXK_LINE_SERVICE;
 }
 
+/**
+ * dxk_line_enter - a request begins to wait
+ * @e: the engine, locked
+ * @rqe: WAITING, in no list; it has a rest
+ * @wakes: gets the Monitor's wake-up, if that is to tell of it in time
+ */
+static inline void dxk_line_enter(struct dxk_engine *e, struct dxk_rqe *rqe,
+				  struct dxk_wakes *wakes)
+{
+	dxk_rqe_join(rqe, &e->waits.line[dxk_line_of(e, rqe)]);
+	rqe->more->since = rqe->more->heard = os_clock();
+	if (unlikely(e->policy.wait_report_ms))
+		dxk_call_control(e, DXK_MONITOR, wakes);
+}
+
 #endif /* _DXK_ENGINE_LINE_H */

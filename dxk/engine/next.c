@@ -475,7 +475,7 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 		dxk_key_drop(e, more, wakes);
 		if (!dxk_key_take(e, rqe, wakes)) {
 			dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
-			dxk_key_hold(e, rqe);
+			dxk_key_hold(e, rqe, wakes);
 			more->worker = NULL;
 			return;
 		}

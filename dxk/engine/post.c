@@ -284,10 +284,10 @@ static noinline struct dxk_owner *dxk_post_take_one(struct dxk_engine *e,
 	return dxk_post_take(e, p, rqe, near);
 }
 
-static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe)
+static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	dxk_move(e, rqe, DXK_POSTED, DXK_WAITING);
-	dxk_key_hold(e, rqe);
+	dxk_key_hold(e, rqe, wakes);
 }
 
 /* The same of one with more: others can name it, the clock looks at it, it may wait now. */
@@ -308,7 +308,7 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 	else if (dxk_key_take(e, rqe, wakes))
 		dxk_post_ready(e, rqe, false);
 	else
-		dxk_post_hold(e, rqe);
+		dxk_post_hold(e, rqe, wakes);
 	return dxk_post_taken(e, p, rqe);
 }
 

@@ -247,7 +247,7 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	struct dxk_wait *wait = &more->wait;
 	struct dxk_owner *owner;
 
-	dxk_rqe_join(rqe, &e->waits.line[dxk_line_of(e, rqe)]);
+	dxk_line_enter(e, rqe, wakes);
 	if (space->is_private)
 		list_add_tail(&more->kin, &space->waiting);
 	if (wait->wait & DXK_WAIT_OWNER) {
@@ -258,9 +258,6 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	}
 	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
 				   more->expire), wakes);
-	more->since = more->heard = os_clock();
-	if (unlikely(e->policy.wait_report_ms))
-		dxk_call_control(e, DXK_MONITOR, wakes);
 	e->stats.waits++;
 	if (wait->wait & DXK_WAIT_FILE) {
 		e->waits.files++;
@@ -316,7 +313,7 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
 	if (unlikely(!dxk_key_take(e, rqe, wakes))) {
 		if (from != DXK_WAITING)
 			dxk_move(e, rqe, from, DXK_WAITING);
-		dxk_key_hold(e, rqe);
+		dxk_key_hold(e, rqe, wakes);
 		return;
 	}
 	dxk_move(e, rqe, from, DXK_READY);

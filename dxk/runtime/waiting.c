@@ -58,8 +58,10 @@ void dxk_waiting_text(const struct dxk_waiting *w, char *text)
 		scnprintf(text + len, DXK_WAITING_TEXT - len, "room");
 		return;
 	}
+	if (w->held)
+		len += scnprintf(text + len, DXK_WAITING_TEXT - len, "key");
 	len = dxk_waiting_sources(w->wait, text, len);
-	if (w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
+	if (w->held || w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
 		scnprintf(text + len, DXK_WAITING_TEXT - len, " of %u:%#llx", w->space,
 			  w->awaits);
 }
