@@ -187,7 +187,7 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			break;
 		s->steps--;
 		dxk_step(s->e);
-		if (m != need.m && dxk_member_is_dead(s, m))
+		if (m != need.m && m != s->m && dxk_member_is_dead(s, m))
 			nr += dxk_plain_ones(m, owner);
 	}
 	list_for_each_entry(more, &owner->mores, sibling) {

@@ -93,6 +93,25 @@ static void dxk_key_give(struct dxk_key *key, struct dxk_more *more)
 }
 
 /**
+ * dxk_key_doubt - who waits for a request may wait for itself from now on
+ * @e: the engine, locked
+ * @more: of the request: it does not go on by itself any more, or may be nested now
+ * @wakes: gets what is owed
+ *
+ * A hold that follows looks.
+ */
+void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more,
+			  struct dxk_wakes *wakes)
+{
+	struct dxk_owner *owner = more->rqe->owner;
+
+	if (list_empty(&owner->pollers))
+		return;
+	dxk_owner_owe(e, owner);
+	dxk_owe(e, wakes);
+}
+
+/**
  * dxk_key_hold - a request is Held
  * @e: the engine, locked
  * @rqe: WAITING, in no list; dxk_key_take() says that it is to be
@@ -110,6 +129,8 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	dxk_line_enter(e, rqe, wakes);
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
+	if (dxk_rqe_begun(rqe))
+		dxk_key_doubt(e, more, wakes);
 }
 
 /**
@@ -285,6 +306,24 @@ static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
 	dxk_owe(e, wakes);
 }
 
+/* So many of those that are Held, the first ones, may be nested after another one that was. */
+#define DXK_DOUBTS	8
+
+static void dxk_nest_next(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more;
+	u32 nr = 0;
+
+	if (!key->turn)
+		return;
+	list_for_each_entry(more, &key->queue, way) {
+		if (nr++ == DXK_DOUBTS)
+			break;
+		dxk_step(e);
+		dxk_key_doubt(e, more, wakes);
+	}
+}
+
 /* A request goes without waiting for those that are nested in it: its worker has died. */
 static void dxk_nest_orphan(struct dxk_key *key, struct dxk_member *m)
 {
@@ -320,6 +359,7 @@ void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes 
 	case DXK_KEY_NESTED:
 		dxk_nest_leave(e, more, wakes);
 		dxk_nest_orphan(key, more->worker);
+		dxk_nest_next(e, key, wakes);
 		break;
 	case DXK_KEY_BACK:
 	case DXK_KEY_WAITS:

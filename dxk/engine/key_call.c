@@ -46,6 +46,7 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 		m->stuck = DXK_STUCK_KEY;
 		m->asks = more;
 		k->w.stuck = m;
+		dxk_key_doubt(e, more, wakes);
 	}
 	m->awaits = more->key->cookie;
 	dxk_member_set_state(m, state);
@@ -260,8 +261,11 @@ void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes 
 		list_add_tail(&key->hold, &e->waits.holds);
 		list_add_tail(&key->kin, &space->holds);
 		e->waits.unbegun++;
-		if (key->turn && key->turn->rqe->state == DXK_READY)
+		if (key->turn && key->turn->rqe->state == DXK_READY) {
 			dxk_key_yield(e, key, wakes);
+			/* It may be that of one that comes back, which goes on. */
+			dxk_key_pass(e, key, wakes);
+		}
 	}
 	key->refuses = k->refuse;
 }

@@ -463,17 +463,19 @@ static void dxk_redo_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
 }
 
 /*
- * The same of one with more. It keeps the key that it has; if it had given it up, or only ran
- * within somebody else's turn, it comes to it anew.
+ * The same of one with more. It keeps the key that it has; if it had given it up, only ran
+ * within somebody else's turn, or another one still runs within its own, it comes to it anew.
  */
 static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = rqe->more;
 
 	more->parks = false;
-	if (more->at_key != DXK_KEY_HAS) {
+	if (more->at_key != DXK_KEY_HAS || (more->key && !list_empty(&more->key->nested))) {
 		dxk_key_drop(e, more, wakes);
 		if (!dxk_key_take(e, rqe, wakes)) {
+			rqe->prio = rqe->own_prio;
+			rqe->inspect = 0;
 			dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
 			dxk_key_hold(e, rqe, wakes);
 			more->worker = NULL;

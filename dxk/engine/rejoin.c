@@ -252,6 +252,30 @@ static bool dxk_poller_is_stopped(const struct dxk_engine *e, const struct dxk_r
 }
 
 /*
+ * A worker is about to sleep, or does. Does that wait for itself? Then it may be the one who
+ * can help.
+ * Return: is it answered instead?
+ */
+static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *owner,
+				      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
+{
+	struct dxk_more *more = NULL;
+
+	if (r->nest && dxk_may_nest(e, r->m))
+		more = dxk_rejoin_nests(e, owner, r);
+	if (more) {
+		dxk_nest_begin(e, r->m, more, wakes);
+		dxk_rejoin_finish(e, r, RJR_HELP, 0, wakes);
+		return true;
+	}
+	if (r->timed || !dxk_rejoin_is_dead(e, owner, r))
+		return false;
+	e->stats.deadlocks++;
+	dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
+	return true;
+}
+
+/*
  * A pass looks at all pollers of the first owner in dxk_owners.owed, over several lock
  * holds. They are taken out of the owner's list and come back to it, in their order,
  * unless they are answered. A change of the owner in between is told to those who are
@@ -273,7 +297,9 @@ static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 		if (!dxk_afford_or_owe(e, wakes, dxk_poller_cost(owner, r)))
 			return false;
 		dxk_step(e);
-		if (dxk_rejoin_answer(e, owner, r, wakes))
+		if (dxk_rejoin_answer(e, owner, r, wakes) ||
+		    (r->m->stuck == DXK_STUCK_OWNER && !r->m->outer &&
+		     dxk_rejoin_would_deadlock(e, owner, r, wakes)))
 			continue;
 		if (dxk_poller_is_stopped(e, r))
 			dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
@@ -317,29 +343,6 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 		else
 			dxk_owner_told(owners, owner);
 	}
-}
-
-/*
- * A worker is about to sleep. Does that wait for itself? Then it may be the one who can help.
- * Return: is it answered instead?
- */
-static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *owner,
-				      struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
-{
-	struct dxk_more *more = NULL;
-
-	if (r->nest && dxk_may_nest(e, r->m))
-		more = dxk_rejoin_nests(e, owner, r);
-	if (more) {
-		dxk_nest_begin(e, r->m, more, wakes);
-		dxk_rejoin_finish(e, r, RJR_HELP, 0, wakes);
-		return true;
-	}
-	if (r->timed || !dxk_rejoin_is_dead(e, owner, r))
-		return false;
-	e->stats.deadlocks++;
-	dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
-	return true;
 }
 
 /* Others find what a worker waits for that executes something. */

@@ -178,19 +178,23 @@ void actor_purge(struct actor *a)
 /** actor_key - somebody holds a key back, lets it go, or cancels what waits for it */
 void actor_key(struct actor *a)
 {
+	static const char * const what[] = { "holds back", "cancels", "releases" };
 	u64 key = choose(KEYS);
+	u32 draw = choose(4);
+	int ret;
 
-	switch (choose(4)) {
+	switch (draw) {
 	case 0:
-		note("%u holds key %llu back: %d", a->m.id, key,
-		     dxk_key_hold_back(&a->m, key, choose(2)));
+		ret = dxk_key_hold_back(&a->m, key, choose(2));
 		break;
 	case 1:
-		note("%u cancels key %llu: %d", a->m.id, key, dxk_key_cancel(&a->m, key));
+		ret = dxk_key_cancel(&a->m, key);
 		break;
 	default:
-		note("%u releases key %llu: %d", a->m.id, key, dxk_key_release(&a->m, key));
+		draw = 2;
+		ret = dxk_key_release(&a->m, key);
 	}
+	note("%u %s key %llu: %d", a->m.id, what[draw], key, ret);
 }
 
 /** actor_ask - a request gives its key up, or comes back to it */

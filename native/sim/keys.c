@@ -90,6 +90,7 @@ void model_held(const struct dxk_rqe *rqe)
 	}
 	rq->came = model.births++;
 	rq->plain = rqe->own_prio;
+	rq->taken_prio = rqe->prio;
 	rq->seen = rq->taken_seen = 0;
 	rq->last = false;
 }

@@ -432,10 +432,10 @@ static bool may_redo(const struct model_request *rq)
 	       (model.e->state == DXK_CTX_RUNNING || model.e->state == DXK_CTX_STOPPING);
 }
 
-/* May it have been cancelled? It may have a name; nobody is left who could call it. */
+/* May it have been cancelled? It may have a name or a key; nobody is left who could call it. */
 static bool may_cancel(const struct model_request *rq, const struct dxk_rqe *rqe)
 {
-	return model.e->cancelling || rqe->attrs & PXR_NAMED || rq->owner->space->closed ||
+	return model.e->cancelling || rqe->attrs & (PXR_NAMED | PXR_KEY) || rq->owner->space->closed ||
 	       rqe->owner->doom || item_is_held(rqe);
 }
 
@@ -503,8 +503,9 @@ static void check_has_key(struct model_request *rq, const struct dxk_rqe *rqe)
 		rq->seen = 0;
 	}
 	rq->last = false;
-	rq->prio = rq->taken_prio = rq->plain;
-	rq->taken_seen = rq->seen;
+	rq->prio = rq->plain;
+	rq->taken_prio = rqe->prio;
+	rq->taken_seen = 0;
 	rq->born = model.births++;
 }
 
@@ -655,8 +656,8 @@ void model_post(const struct dxk_rqe *rqe, u32 member)
 	/* DX-107: from outside none, from inside while it drains */
 	if (model_shut(member))
 		sim_fail("%u posts in state %u", member, model.e->state);
-	/* It needs no room yet. */
-	if (model_of(rqe)->state == DXK_WAITING)
+	/* It needs no room yet, or has that of one that it has displaced. */
+	if (model_of(rqe)->state == DXK_WAITING || begins_waiting(rqe))
 		return;
 	u32 queue = model_queue(rqe, rqe->share);
 
@@ -685,7 +686,9 @@ void model_collect(const struct dxk_rqe *rqe, u32 member)
 		sim_fail("collected by a stranger");
 	if (rqe->status != rq->status || rqe->prio != rq->taken_prio ||
 	    rqe->inspect != rq->taken_seen || rqe->attempts != rq->attempts)
-		sim_fail("a result has changed");
+		sim_fail("result %u has changed: status %d, %d, priority %d, %lld, intervals %u, %llu, attempts %u, %u",
+			 (u32)rqe->param, rqe->status, rq->status, rqe->prio, rq->taken_prio,
+			 rqe->inspect, rq->taken_seen, rqe->attempts, rq->attempts);
 }
 
 /** model_block - a member falls asleep */

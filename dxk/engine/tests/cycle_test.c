@@ -341,6 +341,93 @@ static void cycle_nested_death(struct kunit *test)
 	end(ps);
 }
 
+/* AG-2, AG-20: two calls that both come back are nested one after the other */
+static void cycle_nested_again(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *outer, *second;
+	struct dxk_rqe *inner[2];
+	u32 i;
+
+	send(ps, ps->main, 7, 1, DXK_REENTRY_CHAIN);
+	puppet_work(ps, worker(ps, 0));
+	send(ps, worker(ps, 0), 8, 2, DXK_REENTRY_CHAIN);
+	send(ps, worker(ps, 0), 9, 2, DXK_REENTRY_CHAIN);
+	outer = call(ps, worker(ps, 0), 2, 2, true, false);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, worker(ps, 1 + i));
+		inner[i] = send(ps, worker(ps, 1 + i), 7, 30 + i, DXK_REENTRY_CHAIN);
+	}
+	EXPECT_IS(call(ps, worker(ps, 1), 30, 1, true, false)->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, worker(ps, 1)) == inner[0]);
+	second = call(ps, worker(ps, 2), 31, 1, true, false);
+	EXPECT(ASLEEP(second));
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	/* whoever of the chain is looked at first executes it: here the one that has the key */
+	EXPECT(ASLEEP(second));
+	EXPECT_IS(outer->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, worker(ps, 0)) == inner[1]);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(second->answer, RJR_RETURNED);
+	puppet_end(ps, worker(ps, 2), 0, 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(call(ps, worker(ps, 0), 2, 2, true, false)->answer, RJR_RETURNED);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* K-4: run again, it comes to its key only after what is nested in it */
+static void cycle_nested_redo(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *outer;
+	struct dxk_rqe *a, *inner;
+
+	a = send(ps, ps->main, 7, 1, DXK_REENTRY_CHAIN);
+	a->attrs |= PXR_REDO;
+	puppet_work(ps, worker(ps, 0));
+	send(ps, worker(ps, 0), 8, 2, DXK_REENTRY_CHAIN);
+	outer = call(ps, worker(ps, 0), 2, 1, true, false);
+	puppet_work(ps, worker(ps, 1));
+	inner = send(ps, worker(ps, 1), 7, 3, DXK_REENTRY_CHAIN);
+	EXPECT_IS(call(ps, worker(ps, 1), 3, 1, true, false)->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, worker(ps, 1)) == inner);
+	EXPECT_IS(puppet_time_up(ps, &outer->w), -ETIMEDOUT);
+	puppet_dies(ps, worker(ps, 0));
+	EXPECT_IS(a->state, DXK_WAITING);
+	EXPECT_IS(inner->more->outer == NULL, true);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(a->state, DXK_READY);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	end(ps);
+}
+
+/* Y-1: one that comes back to its key closes the circle; the other one, which sleeps, is told */
+static void cycle_enter(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r;
+	struct dxk_key_op *k;
+
+	send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	send(ps, ps->main, 7, 2, DXK_REENTRY_NONE);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(puppet_key(ps, worker(ps, 0), DXK_KEY_LEAVE)->ret, 0);
+	puppet_work(ps, worker(ps, 1));
+	r = call(ps, worker(ps, 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r));
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->err, -EDEADLK);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(k));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* What is nested and cannot be fetched is Held again, and nested again */
 static void cycle_nested_back(struct kunit *test)
 {
@@ -435,6 +522,9 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_nests_chain),
 	KUNIT_CASE(cycle_crossed_keys),
 	KUNIT_CASE(cycle_nested_death),
+	KUNIT_CASE(cycle_nested_again),
+	KUNIT_CASE(cycle_nested_redo),
+	KUNIT_CASE(cycle_enter),
 	KUNIT_CASE(cycle_nested_back),
 	KUNIT_CASE(cycle_joins),
 	KUNIT_CASE(cycle_ripe),

@@ -411,6 +411,46 @@ static void key_hold(struct kunit *test)
 	end(ps);
 }
 
+/* Who comes back executes: a key that is held back does not keep it from its key */
+static void key_hold_and_enter(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+	struct dxk_key_op *k;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT_IS(b->state, DXK_READY);
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	is_held(ps, b);
+	EXPECT(!ASLEEP(k));
+	EXPECT_IS(k->ret, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	is_held(ps, b);
+	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
+/* A request waits since it is Held: reports of long waits do not tell of it at once */
+static void key_held_since(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *b;
+
+	post(ps, KEY, 0);
+	b = post(ps, KEY, 0);
+	EXPECT(os_clock() - b->more->since < 1000000);
+	EXPECT(os_clock() - b->more->heard < 1000000);
+	puppet_work(ps, worker(ps, 0));
+	then(ps, worker(ps, 0), b);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* AG-31: all that waits is cancelled, who was begun is told, who waits to be notified, too */
 static void key_cancel(struct kunit *test)
 {
@@ -557,6 +597,8 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
 	KUNIT_CASE(key_hold),
+	KUNIT_CASE(key_hold_and_enter),
+	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),
 	KUNIT_CASE(key_stop_cancel),
 	KUNIT_CASE(key_order_at_random),
