@@ -75,6 +75,13 @@ const struct workload workloads[] = {
 		BACKLOG("wq-bound", "wq_bound_bulk"),
 		BACKLOG("kthread_worker", "kw_bulk"),
 	) },
+	{ 2, "key", "10^4 requests of which one executes at a time, all posted first",
+	  "instructions per request", W(
+		KERNEL("dxk", "dxk_key", 10000),
+		KERNEL("dxk-64-keys", "dxk_keys", 10000),
+		KERNEL("wq-ordered", "wq_ordered", 10000),
+		KERNEL("wq-ordered-copied", "wq_ordered_copied", 10000),
+	) },
 	{ 2, "by-64", "64 requests to a kernel executor and back",
 	  "instructions per request", W(
 		KERNEL("dxk-item", "dxk_item_by_64", 64000),

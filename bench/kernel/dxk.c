@@ -208,6 +208,29 @@ static int count_run(u32 ops)
 	return post_all(ops) ?: all_wait();
 }
 
+static void with_keys(struct dxk_policy *policy)
+{
+	policy->max_waiting = policy->max_requests;
+}
+
+/* The same, one at a time: of one key, or each of a batch of another one. */
+static int keys_setup(u32 ops, u32 keys)
+{
+	u32 i;
+	int err = find();
+
+	if (err)
+		return err;
+	for (i = 0; i < BATCH; i++)
+		reqs[i] = (struct dxk_request) {
+			.owner = OWNER,
+			.executor = count,
+			.attrs = PXR_KERNEL | PXR_KEY,
+			.key = i % keys,
+		};
+	return bench_ctx_open(ops, 1, with_keys);
+}
+
 /* Eight priorities, ageing, three lanes, an owner. */
 static void with_all(struct dxk_policy *policy)
 {
@@ -400,6 +423,8 @@ const struct bench dxk_benches[] = {
 	{ "dxk_by_64_thread", plain_setup, by_64_run, bench_ctx_close, THREAD },
 	{ "dxk_bulk", plain_setup, bulk_run, bench_ctx_close, DIRECT, 20000 },
 	{ "dxk_count", count_setup, count_run, bench_ctx_close, DIRECT, 20000 },
+	{ "dxk_key", keys_setup, count_run, bench_ctx_close, 1, 20000 },
+	{ "dxk_keys", keys_setup, count_run, bench_ctx_close, BATCH, 20000 },
 	{ "dxk_all", all_setup, bulk_run, bench_ctx_close, 0, 20000 },
 	{ "dxk_item_trip", items_setup, items_trips, items_teardown, false },
 	{ "dxk_item_by_64", items_setup, items_by_64, items_teardown, false },

@@ -30,7 +30,7 @@ static int wq_setup(u32 ops, u32 flags)
 		return -ENOMEM;
 	for (i = 0; i < ops; i++)
 		INIT_WORK(&works[i], wq_fn);
-	wq = alloc_workqueue("dxk_bench", flags, 0);
+	wq = alloc_workqueue("dxk_bench", flags, flags & __WQ_ORDERED ? 1 : 0);
 	if (!wq) {
 		kvfree(works);
 		return -ENOMEM;
@@ -100,7 +100,7 @@ static int copied_setup(u32 ops, u32 flags)
 	copies = kvcalloc(ops, sizeof(*copies), GFP_KERNEL);
 	if (!copies)
 		return -ENOMEM;
-	wq = alloc_workqueue("dxk_bench", flags, 0);
+	wq = alloc_workqueue("dxk_bench", flags, flags & __WQ_ORDERED ? 1 : 0);
 	if (!wq) {
 		kvfree(copies);
 		return -ENOMEM;
@@ -234,6 +234,9 @@ const struct bench rival_benches[] = {
 	{ "wq_bulk", wq_setup, wq_bulk, wq_teardown, WQ_UNBOUND, 20000 },
 	{ "wq_copied_by_64", copied_setup, copied_by_64, copied_teardown, WQ_UNBOUND },
 	{ "wq_copied_bulk", copied_setup, copied_bulk, copied_teardown, WQ_UNBOUND, 20000 },
+	{ "wq_ordered", wq_setup, wq_bulk, wq_teardown, WQ_UNBOUND | __WQ_ORDERED, 20000 },
+	{ "wq_ordered_copied", copied_setup, copied_bulk, copied_teardown,
+	  WQ_UNBOUND | __WQ_ORDERED, 20000 },
 	{ "wq_bound_trip", wq_setup, wq_trips, wq_teardown, 0 },
 	{ "wq_bound_bulk", wq_setup, wq_bulk, wq_teardown, 0, 20000 },
 	{ "kw_trip", kw_setup, kw_trips, kw_teardown, 0 },

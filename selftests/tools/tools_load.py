@@ -38,9 +38,10 @@ Create = struct("Create", (u32, "size flags"), (s32, "fd"),
                 (u32, "id uid gid mode reserved"), (c.c_char * 32, "name"))
 Entry = struct("Entry", (u64, "owner executor param data"), (u32, "data_len result_len"),
                (s32, "prio"), (u32, "attrs"), (s32, "fd"), (u32, "reserved"))
-Wait = struct("Wait", (u64, "deadline owner state"), (u32, "wait"), (s32, "prio fd"),
+Wait = struct("Wait", (u64, "deadline owner state key"), (u32, "wait"), (s32, "prio fd"),
               (u32, "events"))
-More = struct("More", (Entry, "post"), (u64, "name expire"), (Wait, "wait"))
+More = struct("More", (Entry, "post"), (u64, "name expire"), (Wait, "wait"),
+              (u64, "key"), (u32, "reentry reserved"))
 Work = struct("Work", (u64, "ticket owner executor param"),
               (u32, "data_len result_len"), (s32, "prio"),
               (u32, "attrs inspect_count"), (s32, "fd"),
