@@ -11,8 +11,6 @@
 #include "engine/state.h"
 #include "trace.h"
 
-static struct kmem_cache *dxk_key_cache;
-
 /* --- the order of those that are Held ------------------------------------------- */
 
 /*
@@ -432,7 +430,7 @@ static void dxk_key_leave_hash(struct dxk_engine *e, struct dxk_key *key)
 		dxk_space_put(key->space);
 	key->refuses = false;
 	key->run = 0;
-	dxk_stash_push(&e->waits.keys, key, dxk_key_cache);
+	dxk_key_push(&e->waits.keys, key);
 }
 
 /**
@@ -498,26 +496,12 @@ void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
  */
 int dxk_key_reserve(struct dxk_member *m, u32 nr)
 {
-	u32 i;
-
 	if (!m->keys) {
 		m->keys = kzalloc(sizeof(*m->keys), GFP_KERNEL_ACCOUNT);
 		if (!m->keys)
 			return -ENOMEM;
 	}
-	i = m->keys->nr;
-	if (dxk_stash_fill(m->keys, dxk_key_cache, GFP_KERNEL | __GFP_ZERO, nr))
-		return -ENOMEM;
-	for (; i < m->keys->nr; i++) {
-		struct dxk_key *key = m->keys->obj[i];
-
-		INIT_LIST_HEAD(&key->nested);
-		INIT_LIST_HEAD(&key->queue);
-		INIT_LIST_HEAD(&key->back);
-		INIT_LIST_HEAD(&key->waiters);
-		key->tree = RB_ROOT_CACHED;
-	}
-	return 0;
+	return dxk_keys_fill(m->keys, nr);
 }
 
 /** dxk_key_stash_free - a member goes */
@@ -525,7 +509,7 @@ void dxk_key_stash_free(struct dxk_member *m)
 {
 	if (!m->keys)
 		return;
-	dxk_stash_empty(m->keys, dxk_key_cache);
+	dxk_keys_free(m->keys);
 	kfree(m->keys);
 	m->keys = NULL;
 }
@@ -533,16 +517,5 @@ void dxk_key_stash_free(struct dxk_member *m)
 /** dxk_keys_destroy - nobody uses the engine any more */
 void dxk_keys_destroy(struct dxk_engine *e)
 {
-	dxk_stash_empty(&e->waits.keys, dxk_key_cache);
-}
-
-int dxk_key_init(void)
-{
-	dxk_key_cache = KMEM_CACHE(dxk_key, SLAB_ACCOUNT);
-	return dxk_key_cache ? 0 : -ENOMEM;
-}
-
-void dxk_key_exit(void)
-{
-	kmem_cache_destroy(dxk_key_cache);
+	dxk_keys_free(&e->waits.keys);
 }

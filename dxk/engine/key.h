@@ -127,7 +127,4 @@ int dxk_key_reserve(struct dxk_member *m, u32 nr);
 void dxk_key_stash_free(struct dxk_member *m);
 void dxk_keys_destroy(struct dxk_engine *e);
 
-int dxk_key_init(void);
-void dxk_key_exit(void);
-
 #endif /* _DXK_ENGINE_KEY_H */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The memory of what most requests do not have: see more.h.
+ * The memory of what most requests do not have, see more.h, the records of keys included.
  */
+#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/os.h"
 
-static struct kmem_cache *dxk_more_cache;
+static struct kmem_cache *dxk_more_cache, *dxk_key_cache;
 
 /**
  * dxk_more_of - the rest of a request, made if there is none
@@ -60,13 +61,51 @@ void dxk_more_free(struct dxk_rqe *rqe)
 	rqe->more = NULL;
 }
 
+/** dxk_keys_fill - have @nr spare records of keys. Return: 0 or -ENOMEM */
+int dxk_keys_fill(struct dxk_stash *stash, u32 nr)
+{
+	u32 i = stash->nr;
+
+	if (dxk_stash_fill(stash, dxk_key_cache, GFP_KERNEL | __GFP_ZERO, nr))
+		return -ENOMEM;
+	for (; i < stash->nr; i++) {
+		struct dxk_key *key = stash->obj[i];
+
+		INIT_LIST_HEAD(&key->nested);
+		INIT_LIST_HEAD(&key->queue);
+		INIT_LIST_HEAD(&key->back);
+		INIT_LIST_HEAD(&key->waiters);
+		key->tree = RB_ROOT_CACHED;
+	}
+	return 0;
+}
+
+/** dxk_keys_free - give spare records back */
+void dxk_keys_free(struct dxk_stash *stash)
+{
+	dxk_stash_empty(stash, dxk_key_cache);
+}
+
+/** dxk_key_push - a record is of use for another key */
+void dxk_key_push(struct dxk_stash *stash, struct dxk_key *key)
+{
+	dxk_stash_push(stash, key, dxk_key_cache);
+}
+
 int dxk_more_init(void)
 {
 	dxk_more_cache = KMEM_CACHE(dxk_more, SLAB_ACCOUNT);
-	return dxk_more_cache ? 0 : -ENOMEM;
+	if (!dxk_more_cache)
+		return -ENOMEM;
+	dxk_key_cache = KMEM_CACHE(dxk_key, SLAB_ACCOUNT);
+	if (dxk_key_cache)
+		return 0;
+	kmem_cache_destroy(dxk_more_cache);
+	return -ENOMEM;
 }
 
 void dxk_more_exit(void)
 {
+	kmem_cache_destroy(dxk_key_cache);
 	kmem_cache_destroy(dxk_more_cache);
 }

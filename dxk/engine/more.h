@@ -198,6 +198,10 @@ struct dxk_more *dxk_more_of(struct dxk_rqe *rqe);
 void *dxk_more_data(struct dxk_rqe *rqe, u32 len);
 void dxk_more_free(struct dxk_rqe *rqe);
 
+int dxk_keys_fill(struct dxk_stash *stash, u32 nr);
+void dxk_keys_free(struct dxk_stash *stash);
+void dxk_key_push(struct dxk_stash *stash, struct dxk_key *key);
+
 int dxk_more_init(void);
 void dxk_more_exit(void);
 

@@ -3,7 +3,6 @@
  * The memory of requests, and the free ones of a context: see pool.h.
  */
 #include "engine/engine.h"
-#include "engine/key.h"
 #include "engine/more.h"
 #include "engine/os.h"
 #include "engine/pool.h"
@@ -252,25 +251,14 @@ int dxk_rqe_init(void)
 
 	if (err)
 		return err;
-	err = dxk_key_init();
-	if (err)
-		goto out_more;
-	err = -ENOMEM;
 	dxk_rqe_cache = KMEM_CACHE(dxk_rqe, SLAB_ACCOUNT);
 	if (!dxk_rqe_cache)
-		goto out_key;
-	return 0;
-
-out_key:
-	dxk_key_exit();
-out_more:
-	dxk_more_exit();
-	return err;
+		dxk_more_exit();
+	return dxk_rqe_cache ? 0 : -ENOMEM;
 }
 
 void dxk_rqe_exit(void)
 {
 	kmem_cache_destroy(dxk_rqe_cache);
-	dxk_key_exit();
 	dxk_more_exit();
 }

@@ -19,7 +19,7 @@ static void world_no_memory_for_caches(struct kunit *test)
 
 	dxk_owner_exit();
 	dxk_rqe_exit();
-	for (nr = 1; nr <= 2; nr++) {
+	for (nr = 1; nr <= 3; nr++) {
 		os_failing = nr;
 		KUNIT_EXPECT_EQ(test, dxk_rqe_init(), -ENOMEM);
 		os_failing = 0;
