@@ -1272,8 +1272,9 @@ enum dxk_key_what {
  * @reserved: 0
  *
  * LEAVE to NOTIFY_ALL are for the request that has its key. EPERM: it does not; EINVAL: it
- * has none; EBUSY: it is executed within the one that does; ESTALE: the caller does not
- * execute it. ENTER: EALREADY: it has it.
+ * has none; EBUSY: it is executed within the one that does, or another within it; ESTALE: the
+ * caller does not execute it. ENTER: EALREADY: it has it; EDEADLK: another request that the
+ * caller executes has it.
  *
  * Who has given its key up sleeps in ENTER, WAIT, NOTIFY and NOTIFY_ALL until it has it again:
  * 0, or ETIMEDOUT of WAIT. EINTR of WAIT, NOTIFY, NOTIFY_ALL: it has not, but its place: it is

@@ -75,7 +75,8 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 		dxk_tell_ready(more);
 		break;
 	default:
-		dxk_key_give_up(more, wakes);
+		if (reason == DXK_WAKE_CANCEL)
+			dxk_key_give_up(more, wakes);
 		dxk_tell_worker(rqe, wakes);
 	}
 	return DXK_CANCEL_TOLD;

@@ -133,6 +133,9 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 		return false;
 	}
 	if (dxk_is_held(more)) {
+		/* One that was never begun ends by its time. */
+		if (!s->timed && !dxk_rqe_begun(rqe) && more->expire != DXK_FOREVER)
+			return false;
 		if (!s->keys++)
 			s->held = more;
 		dead = dxk_holder_is_dead(s, more->key);
@@ -206,6 +209,12 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	return nr >= enough;
 }
 
+/** dxk_rejoin_min - how many results end the sleep of a rejoin, see dxk_rejoin_answer() */
+u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
+{
+	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER ? 1 : r->min;
+}
+
 /* --- what others ask ---------------------------------------------------------------- */
 
 /**
@@ -222,7 +231,7 @@ bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 	struct dxk_search s = { .e = e, .m = r->m, .steps = DXK_CYCLE_STEPS };
 
 	return dxk_owner_is_dead(&s, owner,
-				 dxk_need_results(r->m, owner, r->min, r->self_held));
+				 dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held));
 }
 
 /**
@@ -244,11 +253,15 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 	struct dxk_more *more;
 
 	if (!dxk_owner_is_dead(&s, owner,
-			       dxk_need_results(r->m, owner, r->min, r->self_held)))
+			       dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held)))
 		return NULL;
 	more = s.nest;
 	if (!more || more->rqe->kind != r->m->kind || more->reentry == DXK_REENTRY_NONE ||
 	    (more->reentry == DXK_REENTRY_SELF && !s.self))
+		return NULL;
+	/* What may not begin a turn does not within another one's either. */
+	if (more->key->suspended || (e->cancelling && !dxk_rqe_begun(more->rqe)) ||
+	    dxk_closed(e, more->rqe->kind, more->rqe->lane))
 		return NULL;
 	return more;
 }
@@ -263,9 +276,12 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
 		      struct dxk_owner *owner, const struct dxk_owner *home)
 {
+	/* A hold may begin many waits, and looks no longer for all of them. */
 	struct dxk_search s = {
-		.e = e, .rqe = rqe, .home = home, .steps = DXK_CYCLE_STEPS,
+		.e = e, .rqe = rqe, .home = home, .steps = e->waits.searches,
 	};
+	bool dead = dxk_owner_is_dead(&s, owner, dxk_need_wait(rqe, owner));
 
-	return dxk_owner_is_dead(&s, owner, dxk_need_wait(rqe, owner));
+	e->waits.searches = s.steps;
+	return dead;
 }

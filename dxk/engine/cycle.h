@@ -34,6 +34,7 @@ struct dxk_wakes;
 #define DXK_CYCLE_STEPS	64
 #define DXK_CYCLE_DEPTH	32
 
+u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r);
 bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 			const struct dxk_rejoin_op *r);
 struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,

@@ -252,6 +252,7 @@ static inline void dxk_step_by(struct dxk_engine *e, u32 nr)
 /** dxk_hold_begin - a lock hold begins that makes moves */
 static inline void dxk_hold_begin(struct dxk_engine *e)
 {
+	e->waits.searches = DXK_WAIT_SEARCHES;
 	if (OS_DEBUG)
 		e->steps = 0;
 }

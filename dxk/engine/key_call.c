@@ -54,11 +54,25 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 	dxk_stall_suspect(e, wakes);
 }
 
+/* Does another request of the same worker have the key? */
+static bool dxk_key_is_its_own(const struct dxk_key_op *k)
+{
+	const struct dxk_more *holder = dxk_key_holder(k->rqe->more->key);
+
+	return holder && holder->worker == k->m;
+}
+
 static void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = k->rqe->more;
 	bool vacant = dxk_key_is_vacant(more->key);
 
+	if (dxk_key_is_off(e, more) &&
+	    (more->at_key == DXK_KEY_BACK || more->at_key == DXK_KEY_WAITS)) {
+		dxk_key_give_up(more, wakes);
+		dxk_key_finish(k, -ECANCELED, wakes);
+		return;
+	}
 	switch (more->at_key) {
 	case DXK_KEY_HAS:
 		dxk_key_finish(k, more->away ? 0 : -EALREADY, wakes);
@@ -67,6 +81,10 @@ static void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk
 	case DXK_KEY_OUT:
 		if (!vacant && dxk_key_is_off(e, more)) {
 			dxk_key_finish(k, -ECANCELED, wakes);
+			return;
+		}
+		if (!vacant && dxk_key_is_its_own(k)) {
+			dxk_key_finish(k, -EDEADLK, wakes);
 			return;
 		}
 		list_add_tail(&more->way, &more->key->back);
@@ -145,7 +163,9 @@ static int dxk_key_check(const struct dxk_key_op *k)
 	if (k->what == DXK_KEY_ENTER)
 		return 0;
 	/* After a signal it is to come back first. */
-	return more->at_key != DXK_KEY_HAS || more->away ? -EPERM : 0;
+	if (more->at_key != DXK_KEY_HAS || more->away)
+		return -EPERM;
+	return list_empty(&more->key->nested) ? 0 : -EBUSY;
 }
 
 /** dxk_key_ask_run - a request that executes gives its key up, or comes back to it */

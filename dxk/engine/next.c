@@ -392,6 +392,16 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
+/* It is Held, or has its key now. */
+static void dxk_end_put_back(struct dxk_engine *e, struct dxk_rqe *rqe, int status,
+			     struct list_head *ended, struct dxk_wakes *wakes)
+{
+	if (rqe->state == DXK_WAITING)
+		dxk_end_waiting(e, rqe, status, ended, wakes);
+	else
+		dxk_end_ready(e, rqe, status, ended, wakes);
+}
+
 /*
  * A dispatched request that could not be fetched goes back. It keeps its key, so it
  * stands where it stood: neither lost nor doubled. Unless nobody would run it any more.
@@ -413,8 +423,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 		closed = dxk_tell_back(rqe) ?: closed;
 	if (unlikely(rqe->more && rqe->more->at_key == DXK_KEY_NESTED)) {
 		dxk_nest_undo(e, rqe->more, wakes);
-		if (closed && rqe->state == DXK_WAITING && !dxk_rqe_begun(rqe))
-			dxk_end_waiting(e, rqe, closed, ended, wakes);
+		if (closed && (!dxk_rqe_begun(rqe) || !e->cancelling))
+			dxk_end_put_back(e, rqe, closed, ended, wakes);
 		return;
 	}
 	if (unlikely(dxk_rqe_doomed(rqe) && !dxk_rqe_begun(rqe)))

@@ -51,14 +51,26 @@ void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *r
 
 /* --- helpers ---------------------------------------------------------------- */
 
+/* So many are looked at for one who can. */
+#define DXK_HELPERS_SEEN	8
+
 /* End the sleep of a helper with a request in its hands. */
 static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 			    struct dxk_wakes *wakes)
 {
 	struct dxk_helper *h = list_first_entry(&e->crew.helpers[kind],
 						struct dxk_helper, link);
-	struct dxk_rqe *rqe = dxk_extra_best(e, kind);
+	struct dxk_rqe *rqe;
+	u32 i;
 
+	/* Who is held up by what is nested in its work executes nothing beside that. */
+	for (i = 0; unlikely(h->m->outer); i++) {
+		if (i == DXK_HELPERS_SEEN)
+			return false;
+		list_move_tail(&h->link, &e->crew.helpers[kind]);
+		h = list_first_entry(&e->crew.helpers[kind], struct dxk_helper, link);
+	}
+	rqe = dxk_extra_best(e, kind);
 	if (!rqe)
 		return false;
 	/* First, so that the entry which becomes free does not end this sleep, too. */

@@ -165,7 +165,11 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 /* Some records are kept for the next posts: often one owner comes and goes. */
 static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 {
-	WARN_ON_ONCE(!list_empty(&owner->pollers) || !list_empty(&owner->watchers));
+	struct dxk_engine *e = container_of(owners, struct dxk_engine, owners);
+
+	WARN_ON_ONCE(!list_empty(&owner->watchers));
+	/* Nothing was said to who is held up by what is nested in its work: see nest.h. */
+	list_splice_tail_init(&owner->pollers, &e->waits.outers);
 	WARN_ON_ONCE(OS_DEBUG && !dxk_owner_is_blank(owner));
 	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
 }

@@ -261,6 +261,7 @@ static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *ow
 {
 	struct dxk_more *more = NULL;
 
+	wakes->spent += DXK_CYCLE_STEPS / 2;
 	if (r->nest && dxk_may_nest(e, r->m))
 		more = dxk_rejoin_nests(e, owner, r);
 	if (more) {
@@ -352,7 +353,7 @@ static void dxk_rejoin_stick(struct dxk_rejoin_op *r)
 
 	m->stuck = DXK_STUCK_OWNER;
 	m->timed = r->timed;
-	m->min = r->min;
+	m->min = dxk_rejoin_min(r->m->engine, r);
 	m->own = r->self_held;
 	list_add_tail(&m->stuck_link,
 		      &list_last_entry(&m->busy, struct dxk_rqe, link)->owner->stuck);

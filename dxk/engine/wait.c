@@ -345,7 +345,6 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	lockdep_assert_held(&e->lock);
 
 	more->parks = false;
-	more->worker = NULL;
 	if (unlikely(e->cancelling && !dxk_has_crew(e, rqe->kind)))
 		closed = -ECANCELED;
 	if (unlikely(closed))
@@ -354,6 +353,7 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 		dxk_key_unuse(e, more, wakes);
 	else
 		dxk_key_drop(e, more, wakes);
+	more->worker = NULL;
 	if (unlikely(list_empty(&more->sibling))) {
 		list_add_tail(&more->sibling, &rqe->owner->mores);
 		more->cancelled = dxk_rqe_doomed(rqe);

@@ -37,6 +37,9 @@ struct dxk_rqe;
 struct dxk_space;
 struct dxk_wakes;
 
+/* Looks for circles that the waits of a hold may take together, see cycle.h. */
+#define DXK_WAIT_SEARCHES	64
+
 /*
  * Where a request waits. Who changes its line goes to a further one, at its end: whoever
  * looks at one line after the other meets all.
@@ -78,6 +81,8 @@ struct dxk_waits {
 	struct hlist_head *bucket;
 	/** @bits: (L) log2 of the number of buckets of each */
 	u32 bits;
+	/** @searches: (L) looks for circles that the waits of this hold may still take */
+	u32 searches;
 	/** @arrivals: (L) times that a request has come to a key */
 	u64 arrivals;
 	/** @keys: (L) records for the next keys */
