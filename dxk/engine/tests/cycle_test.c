@@ -194,6 +194,9 @@ static void cycle_nests_self(struct kunit *test)
 	EXPECT(puppet_help(ps, worker(ps, 0)) == inner);
 	EXPECT_IS(inner->more->at_key, DXK_KEY_NESTED);
 	EXPECT_IS(ps->e->stats.nested, 1);
+	/* the key is in use below */
+	EXPECT_IS(puppet_key_of(ps, worker(ps, 0), a, DXK_KEY_LEAVE)->ret, -EBUSY);
+	EXPECT_IS(puppet_key_of(ps, worker(ps, 0), a, DXK_KEY_NOTIFY)->ret, -EBUSY);
 	puppet_end(ps, worker(ps, 0), 0, 0);
 	EXPECT_IS(call(ps, worker(ps, 0), 3, 1, true, false)->answer, RJR_RETURNED);
 	puppet_end(ps, worker(ps, 0), 0, 0);

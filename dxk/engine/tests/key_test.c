@@ -514,6 +514,26 @@ static void key_stop_cancel(struct kunit *test)
 	end(ps);
 }
 
+/* Stop(cancel): who comes back after a signal goes on without its key */
+static void key_stop_after_signal(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+	struct dxk_key_op *k;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	awake(ps, k, -ERESTARTSYS);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* AG-3 against a sorted list: priorities and intervals at random, some in the midst */
 static void key_order_at_random(struct kunit *test)
 {
@@ -601,6 +621,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),
 	KUNIT_CASE(key_stop_cancel),
+	KUNIT_CASE(key_stop_after_signal),
 	KUNIT_CASE(key_order_at_random),
 	KUNIT_CASE(key_batch),
 	{}

@@ -353,11 +353,18 @@ struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool
 /** puppet_key - a worker asks for the key of its newest request: enum dxk_key_what */
 struct dxk_key_op *puppet_key(struct puppets *ps, struct dxk_member *m, u32 what)
 {
+	return puppet_key_of(ps, m, list_last_entry(&m->busy, struct dxk_rqe, link), what);
+}
+
+/** puppet_key_of - the same of a request that need not be the innermost of its worker */
+struct dxk_key_op *puppet_key_of(struct puppets *ps, struct dxk_member *m, struct dxk_rqe *rqe,
+				 u32 what)
+{
 	struct dxk_key_op *k = &call(ps, PUPPET_KEY)->key;
 
 	k->m = m;
 	k->what = what;
-	k->rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+	k->rqe = rqe;
 	puppet_do(ps, &k->op, dxk_key_ask_run);
 	return k;
 }

@@ -126,6 +126,8 @@ void puppet_return(struct puppets *ps, struct dxk_next_op *n);
 struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait);
 struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool wait);
 struct dxk_key_op *puppet_key(struct puppets *ps, struct dxk_member *m, u32 what);
+struct dxk_key_op *puppet_key_of(struct puppets *ps, struct dxk_member *m, struct dxk_rqe *rqe,
+				 u32 what);
 struct puppet_stop *puppet_stopper(struct puppets *ps);
 int puppet_stop_wait(struct puppets *ps);
 
