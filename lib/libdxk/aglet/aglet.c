@@ -115,6 +115,18 @@ static int key(AgletProxy *p, unsigned int what, unsigned int flags)
 
 /* --- handlers, and the last one out --------------------------------------------------- */
 
+/* Callbacks of aglets on this thread, workers or not: none of them outlives its context. */
+static _Thread_local unsigned int callbacks;
+
+static void tell(AgletProxy *p, void (*callback)(Aglet *aglet))
+{
+	if (!callback)
+		return;
+	callbacks++;
+	callback(p->aglet);
+	callbacks--;
+}
+
 /* Nobody will use the aglet any more. */
 static void end(AgletProxy *p)
 {
@@ -122,8 +134,8 @@ static void end(AgletProxy *p)
 
 	/* What was posted amid all this has its turn, and is not handled. */
 	key(p, DXK_KEY_RELEASE, 0);
-	if (p->created && p->aglet->onDisposing)
-		p->aglet->onDisposing(p->aglet);
+	if (p->created)
+		tell(p, p->aglet->onDisposing);
 	pthread_mutex_lock(&c->lock);
 	LIST_REMOVE(p, link);
 	if (!--c->live)
@@ -142,8 +154,8 @@ static void settle(AgletProxy *p)
 		p->owes = false;
 		/* What was begun elsewhere, and is cancelled, has its last turn. */
 		key(p, DXK_KEY_RELEASE, 0);
-		if (p->created && p->aglet->onDeactivating)
-			p->aglet->onDeactivating(p->aglet);
+		if (p->created)
+			tell(p, p->aglet->onDeactivating);
 	}
 	ends = empty && state == AGLET_DESTROYED && !p->ended;
 	p->ended |= ends;
@@ -241,7 +253,10 @@ int AgletProxy_deactivate(AgletProxy *proxy)
 	}
 	key(p, DXK_KEY_CANCEL, 0);
 	dxa_cancel_named(p, false);
-	p->owes = true;
+	/* One that has not begun has no handlers, and is told of nothing. */
+	p->owes = state == AGLET_SUSPENDED;
+	if (!p->owes)
+		key(p, DXK_KEY_RELEASE, 0);
 	settle(p);
 	return 0;
 }
@@ -261,8 +276,8 @@ int AgletProxy_activate(AgletProxy *proxy)
 	if (rc)
 		goto out;
 	atomic_store(&p->state, AGLET_SUSPENDED);
-	if (!p->owes && p->aglet->onActivation)
-		p->aglet->onActivation(p->aglet);
+	if (!p->owes)
+		tell(p, p->aglet->onActivation);
 	p->owes = false;
 	atomic_store(&p->state, AGLET_RUNNING);
 	key(p, DXK_KEY_RELEASE, 0);
@@ -350,6 +365,9 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 		AgletProxy_release(p);
 		return -ESHUTDOWN;
 	}
+	/* Whoever disposes of it meanwhile leaves the end to this call. */
+	AgletProxy_hold(p);
+	atomic_fetch_add(&p->inside, 1);
 	p->key = (uintptr_t)p ^ (uint64_t)(++c->number & 0xffff) << 48;
 	LIST_INSERT_HEAD(&c->aglets, p, link);
 	c->live++;
@@ -358,8 +376,11 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 	aglet->Proxy = p;
 	if (proxy)
 		*proxy = AgletProxy_hold(p);
-	if (aglet->onCreation)
+	if (aglet->onCreation) {
+		callbacks++;
 		rc = aglet->onCreation(aglet, arg);
+		callbacks--;
+	}
 	pthread_mutex_lock(&p->life);
 	if (rc) {
 		destroy(p);
@@ -368,7 +389,7 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 			*proxy = NULL;
 		}
 		aglet->Proxy = NULL;
-		return rc;
+		goto out;
 	}
 	p->created = true;
 	if (atomic_load(&p->state) == AGLET_UNINITIALIZED) {
@@ -377,7 +398,10 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 			key(p, DXK_KEY_RELEASE, 0);
 	}
 	pthread_mutex_unlock(&p->life);
-	return 0;
+out:
+	dxa_leave(p);
+	AgletProxy_release(p);
+	return rc;
 }
 
 int AgletContext_dispose(AgletContext *context)
@@ -387,7 +411,7 @@ int AgletContext_dispose(AgletContext *context)
 
 	if (!c)
 		return 0;
-	if (CurrentRequest())
+	if (CurrentRequest() || callbacks)
 		return -EDEADLK;
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;

@@ -141,7 +141,7 @@ AgletContext *AgletContext_create(MTExecutive *executive, const AgletContextOpti
  * @context: in which no thread is; or %NULL. Its executive still exists. Proxies, futures and
  *	sets of it may be released later, while that exists
  *
- * Return: 0; -EDEADLK: in a worker, and nothing has happened.
+ * Return: 0; -EDEADLK: in a worker, or in a callback of an aglet, and nothing has happened.
  */
 int AgletContext_dispose(AgletContext *context);
 
