@@ -130,6 +130,80 @@ TEST_F(life, no_creation)
 	EXPECT_EQ(-EINVAL, AgletContext_createAglet(self->p.c, &a.base, NULL, &a.proxy));
 }
 
+static AgletContext *all;
+
+static int outlives_its_context(Aglet *self, void *arg)
+{
+	struct agent *a = (struct agent *)self;
+
+	(void)arg;
+	a->entered = 1;
+	return DXT_SOON(AgletProxy_state(self->Proxy) == AGLET_DESTROYED) ? 0 : -ETIME;
+}
+
+static void *disposes_of_all(void *arg)
+{
+	struct agent *a = arg;
+
+	a->rc = DXT_SOON(a->entered) ? AgletContext_dispose(all) : -ETIME;
+	return NULL;
+}
+
+/* AG-28: its context is disposed of while it is created: it has begun, and then it ends */
+TEST_F(life, disposed_in_creation)
+{
+	struct agent a = agent_of(NULL);
+	struct place p;
+	pthread_t thread;
+
+	ASSERT_EQ(0, place_up(&p, 2, DXK_ON_BLOCK_STRICT, DXK_REENTRY_CHAIN));
+	a.base.onCreation = outlives_its_context;
+	all = p.c;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, disposes_of_all, &a));
+	EXPECT_EQ(0, AgletContext_createAglet(p.c, &a.base, NULL, NULL));
+	EXPECT_EQ(1, a.disposed);
+	EXPECT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, a.rc);
+	p.c = NULL;
+	EXPECT_EQ(0, place_down(&p));
+}
+
+static void disposes(Aglet *self)
+{
+	struct agent *a = (struct agent *)self;
+
+	a->entered += AgletContext_dispose(all) == -EDEADLK;
+}
+
+static int disposes_in_creation(Aglet *self, void *arg)
+{
+	(void)arg;
+	disposes(self);
+	return 0;
+}
+
+/* AG-31: no callback disposes of the context that it is called from, on whatever thread */
+TEST_F(life, no_disposal_in_callbacks)
+{
+	struct agent a = agent_of(NULL);
+
+	all = self->p.c;
+	a.base.onCreation = disposes_in_creation;
+	a.base.onActivation = disposes;
+	a.base.onDeactivating = disposes;
+	a.base.onDisposing = disposes;
+	ASSERT_EQ(0, AgletContext_createAglet(all, &a.base, NULL, &a.proxy));
+	EXPECT_EQ(0, AgletProxy_suspend(a.proxy));
+	EXPECT_EQ(0, AgletProxy_deactivate(a.proxy));
+	EXPECT_EQ(0, AgletProxy_activate(a.proxy));
+	EXPECT_EQ(3, a.entered);
+	EXPECT_EQ(0, AgletProxy_suspend(a.proxy));
+	EXPECT_EQ(0, AgletProxy_dispose(a.proxy));
+	EXPECT_EQ(4, a.entered);
+	EXPECT_EQ(AGLET_DESTROYED, AgletProxy_state(a.proxy));
+	AgletProxy_release(a.proxy);
+}
+
 /* AG-29: suspended, none is handled, also of those that are not queued; resumed, in their order */
 TEST_F(life, suspended)
 {
