@@ -1282,7 +1282,8 @@ enum dxk_key_what {
  * begun: it goes on without.
  *
  * HOLD is of the descriptor's space, and ends with that, with RELEASE, and with Stop. It is
- * not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC. RELEASE and
+ * not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC; EDQUOT: the
+ * user has its share of them. RELEASE and
  * CANCEL of a key of which nothing is known: ENOENT. CANCEL returns how many it has ended or
  * told. One that is posted while it lasts may be met as well.
  */

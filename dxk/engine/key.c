@@ -480,6 +480,8 @@ void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
 	key->suspended = false;
 	key->refuses = false;
 	e->waits.unbegun--;
+	if (key->share)
+		e->shares.of[key->share].waiting--;
 	dxk_step(e);
 	dxk_key_pass(e, key, wakes);
 	dxk_key_leave_hash(e, key);

@@ -71,6 +71,8 @@ struct dxk_key {
 	bool suspended;
 	/** @refuses: and it refuses posts */
 	bool refuses;
+	/** @share: of what user that counts, dxk_member.share */
+	u32 share;
 	/** @hold: in dxk_waits.holds */
 	struct list_head hold;
 	/** @kin: in dxk_space.holds */

@@ -272,15 +272,17 @@ void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes 
 	}
 	key = dxk_key_find(e, space, k->cookie);
 	if (!(key && key->suspended)) {
-		if (e->waits.unbegun >= e->policy.max_waiting) {
-			k->ret = -ENOSPC;
+		k->ret = dxk_share_may_wait(e, k->m);
+		if (k->ret)
 			return;
-		}
 		key = dxk_key_enter_hash(e, space, k->cookie, k->m->keys);
 		key->suspended = true;
 		list_add_tail(&key->hold, &e->waits.holds);
 		list_add_tail(&key->kin, &space->holds);
 		e->waits.unbegun++;
+		key->share = k->m->share;
+		if (key->share)
+			e->shares.of[key->share].waiting++;
 		if (key->turn && key->turn->rqe->state == DXK_READY) {
 			dxk_key_yield(e, key, wakes);
 			/* It may be that of one that comes back, which goes on. */

@@ -87,8 +87,6 @@ static int dxk_admit_key(struct dxk_engine *e, const struct dxk_member *m, struc
 static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 			  struct dxk_rqe *rqe, u32 *reason)
 {
-	const struct dxk_share *s = &e->shares.of[m->share];
-	const struct dxk_policy *p = &e->policy;
 	int err;
 
 	/* It was made for another run, whose policy had a place for it. */
@@ -102,13 +100,10 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	if (err || !dxk_post_begins_waiting(rqe))
 		return err;
 	*reason = PXR_NO_SPACE;
-	if (e->waits.unbegun >= p->max_waiting)
-		return -ENOSPC;
-	if (m->share && !dxk_share_allows(p->user_share, s->waiting,
-					  p->max_waiting - e->waits.unbegun))
-		return -EDQUOT;
-	*reason = 0;
-	return 0;
+	err = dxk_share_may_wait(e, m);
+	if (!err)
+		*reason = 0;
+	return err;
 }
 
 /*

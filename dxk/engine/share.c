@@ -96,6 +96,28 @@ int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
 	return 0;
 }
 
+/**
+ * dxk_share_may_wait - may there be one more that waits, or holds a key back?
+ * @e: the engine, locked
+ * @m: whose it would be
+ *
+ * Return: 0; -ENOSPC: as many do as may; -EDQUOT: its user has its share of them.
+ */
+int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
+{
+	const struct dxk_policy *p = &e->policy;
+	u32 nr = e->waits.unbegun;
+
+	lockdep_assert_held(&e->lock);
+
+	if (nr >= p->max_waiting)
+		return -ENOSPC;
+	if (m->share && !dxk_share_allows(p->user_share, e->shares.of[m->share].waiting,
+					  p->max_waiting - nr))
+		return -EDQUOT;
+	return 0;
+}
+
 /** dxk_share_leave - it gives the id up; the engine is locked */
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m)
 {

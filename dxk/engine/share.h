@@ -8,9 +8,10 @@
  * many will come: whatever the others have taken, who comes anew still finds something. One
  * greedy user leaves 100 - p percent, n of them leave 1 of 1 + n * p / (100 - p) parts.
  *
- * It holds for live requests, for those that were posted waiting and do, for entries of the
- * Ready Pool and of the Rejoin Pool, and for ids. The owner of the context and the kernel have none: their number is 0, and all that
- * they pay for this is to find it so.
+ * It holds for live requests, for those that were posted waiting and do, for keys that are held
+ * back, which count as such, for entries of the Ready Pool and of the Rejoin Pool, and for ids.
+ * The owner of the context and the kernel have none: their number is 0, and all that they pay
+ * for this is to find it so.
  *
  * Invariants, under the lock:
  *   a share that somebody uses is the only one of its user, save the last one: should more
@@ -45,7 +46,7 @@ struct dxk_share {
 	u32 live;
 	/** @ready: of these, those that are Ready */
 	u32 ready;
-	/** @waiting: of these, those that wait and were never begun */
+	/** @waiting: of these, those that wait and were never begun; and keys it holds back */
 	u32 waiting;
 	/** @reserved: of these, those that need an entry of the Rejoin Pool */
 	u32 reserved;
@@ -78,6 +79,7 @@ void dxk_shares_init(struct dxk_shares *shares);
 u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed);
 void dxk_share_close(struct dxk_engine *e, u32 share);
 int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids);
+int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m);
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m);
 
 #endif /* _DXK_ENGINE_SHARE_H */

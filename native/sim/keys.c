@@ -75,6 +75,17 @@ u32 model_holds(void)
 	return list_length(&model.e->waits.holds);
 }
 
+/** model_holds_of - and those that count as the share's */
+u32 model_holds_of(u32 share)
+{
+	const struct dxk_key *key;
+	u32 nr = 0;
+
+	list_for_each_entry(key, &model.e->waits.holds, hold)
+		nr += key->share == share;
+	return nr;
+}
+
 /** model_held - a request has to wait for its key */
 void model_held(const struct dxk_rqe *rqe)
 {

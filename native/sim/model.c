@@ -187,7 +187,7 @@ u32 model_unbegun(void)
 static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
-	u32 live = 0, ready = 0, reserved = 0, waiting = 0, i;
+	u32 live = 0, ready = 0, reserved = 0, waiting = model_holds_of(share), i;
 
 	for (i = 0; i < MODEL_REQUESTS; i++) {
 		const struct model_request *rq = &model.rq[i];

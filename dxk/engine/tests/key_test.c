@@ -370,6 +370,34 @@ static void key_wait_ends(struct kunit *test)
 	end(ps);
 }
 
+/* A user has its share of the keys that may be held back, of those that may wait. */
+static void key_hold_shares(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	const struct dxk_share *s;
+	bool changed;
+	u32 max = ps->e->policy.max_waiting, nr, i;
+
+	ps->main->share = dxk_share_open(ps->e, 5, &changed);
+	s = &ps->e->shares.of[ps->main->share];
+	for (nr = 0; nr < max && !anybody(ps, dxk_key_hold_run, KEY + nr, false); nr++)
+		EXPECT_IS(s->waiting, nr + 1);
+	EXPECT_IS(nr, DIV_ROUND_UP(max * ps->e->policy.user_share, 100));
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY + nr, false), -EDQUOT);
+	/* that one is its own already */
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, true), 0);
+	/* the owner of the context finds room */
+	i = ps->main->share;
+	ps->main->share = 0;
+	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY + nr, false), 0);
+	EXPECT_IS(s->waiting, nr);
+	while (nr + 1)
+		EXPECT_IS(anybody(ps, dxk_key_release_run, KEY + nr--, false), 0);
+	EXPECT_IS(s->waiting, 0);
+	dxk_share_close(ps->e, i);
+	end(ps);
+}
+
 /* AG-29, AG-30: held back, and posts refused; released by the last one who could */
 static void key_hold(struct kunit *test)
 {
@@ -617,6 +645,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
 	KUNIT_CASE(key_hold),
+	KUNIT_CASE(key_hold_shares),
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),

@@ -1208,7 +1208,7 @@ int UseKey(unsigned int what, int64_t timeout_ns);
  * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0
  *
  * Return: 0, of CANCEL how many it has ended or told; -ENOENT: nothing is known of the key;
- * -ENOSPC: of HOLD: as many wait as may; -EOPNOTSUPP: TPMaxWaiting is 0; -ESHUTDOWN.
+ * -ENOSPC, -EDQUOT: of HOLD: as many wait as may, of all users or of this; -EOPNOTSUPP: TPMaxWaiting is 0; -ESHUTDOWN.
  */
 int ControlKey(uint64_t key, unsigned int what, unsigned int flags);
 
