@@ -16,6 +16,11 @@ unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 kdir=$1 to=$2
 shift 2
 
+# A pattern that matches two kernels gives the second one's headers for COPY.
+if [[ -e $to/Makefile ]]; then
+	echo "build-module.sh: $to is no copy of the modules" >&2
+	exit 2
+fi
 # One that was interrupted may have told its warnings to nobody.
 [[ ! -e $to.building ]] || rm -rf "$to"
 mkdir -p "$to"
