@@ -346,6 +346,13 @@ sed -nE 's/^ *# (.*) took ([0-9]+) ms$/\2 \1/p' "$check"/*.ktap | sort -rn |
 echo "  $((SECONDS)).0  from begin to end"
 sed -nE 's/^ *ok [0-9]+ (.*) # SKIP */\1: /p' "$check"/*.ktap | sort >"$check/skipped"
 [[ ! -s $check/skipped ]] || echo "skipped, and why: ${check#"$root"/}/skipped"
+# Last, so that the end of a log names them
+{
+	for f in "$check"/*.ktap; do
+		sed -nE "s/^ *not ok [0-9]+ /failed: $(basename "$f" .ktap) /p" "$f"
+	done
+	[[ ! -e $check/failures ]] || sed 's/^/failed: /' "$check/failures"
+} | head -n 40
 
 # The last line of each report: "[12:34:56] Testing complete. Ran 7 tests: passed: 5, failed:
 # 2".  What the tests printed is never at the begin of a line.
