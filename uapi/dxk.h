@@ -477,6 +477,12 @@ enum dxk_order {
  *	10000, 0: it stays. Dynamic
  * @key_batch: how many requests of a key a worker is given in a row, before others of their
  *	priority that are Ready (AG-7, S-10); 1..1000, default 16. Dynamic
+ * @min_spares: spares of each kind of worker that are started ahead and kept, with
+ *	%DXK_ON_BLOCK_SPARE, so that a request that is to block (%DXK_KEY_BLOCK) waits for
+ *	no thread to be made; 0..499, not more than @max_spares, default 0. Dynamic
+ * @spare_after_ms: with %DXK_ON_BLOCK_SPARE: a worker that sleeps for so long outside of
+ *	dxk, in a read or for a lock, is seen by the Monitor, and a spare takes its place as
+ *	of one that blocks; 0..3600000, default 0: none is looked for. Dynamic
  * @reserved: 0
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
@@ -526,6 +532,8 @@ struct dxk_policy {
 	__u32 min_threads;
 	__u32 spare_idle_ms;
 	__u32 key_batch;
+	__u32 min_spares;
+	__u32 spare_after_ms;
 	__u32 reserved;
 };
 
@@ -1256,10 +1264,14 @@ enum dxk_key_what {
 	DXK_KEY_HOLD = 5,
 	DXK_KEY_RELEASE = 6,
 	DXK_KEY_CANCEL = 7,
+	DXK_KEY_BLOCK = 8,
+	DXK_KEY_UNBLOCK = 9,
 };
 
 /* Of dxk_key_call.flags with DXK_KEY_HOLD: posts to the key get ECANCELED */
 #define DXK_KEY_REFUSE		0x1
+/* Of dxk_key_call.flags with DXK_KEY_BLOCK: also when nobody could take the place */
+#define DXK_KEY_FORCE		0x2
 
 /**
  * struct dxk_key_call - give a key up, wait for it, hold it back (DXK_IOC_KEY)
@@ -1267,8 +1279,8 @@ enum dxk_key_what {
  * @what: enum dxk_key_what
  * @key: HOLD, RELEASE, CANCEL: which, in the descriptor's space; else 0
  * @ticket: of the others: dxk_work.ticket of a request that the caller executes; else 0
- * @deadline: of %DXK_KEY_WAIT, else 0
- * @flags: %DXK_KEY_REFUSE or 0
+ * @deadline: of %DXK_KEY_WAIT and %DXK_KEY_BLOCK, else 0
+ * @flags: %DXK_KEY_REFUSE, %DXK_KEY_FORCE or 0
  * @reserved: 0
  *
  * LEAVE to NOTIFY_ALL are for the request that has its key. EPERM: it does not; EINVAL: it
@@ -1280,6 +1292,16 @@ enum dxk_key_what {
  * 0, or ETIMEDOUT of WAIT. EINTR of WAIT, NOTIFY, NOTIFY_ALL: it has not, but its place: it is
  * to go on with ENTER, and counts as notified. ECANCELED: it is cancelled, or Stop(cancel) has
  * begun: it goes on without.
+ *
+ * BLOCK and UNBLOCK are for any request, with or without a key, that is about to sleep outside
+ * of dxk, and is back from that. In between its key, and the place of its worker, are others':
+ * an idle worker executes what is Ready, or a spare (%DXK_ON_BLOCK_SPARE). Nobody idle, and no
+ * spare parked: BLOCK asks for one, and sleeps until it is there, at most until @deadline;
+ * EAGAIN, and nothing has changed: there is none, unless %DXK_KEY_FORCE is given. EBUSY: it is
+ * between the marks already, as other operations of it on its key get; or another request is
+ * executed within it. UNBLOCK: EPERM: it is not; it sleeps until the request has its key again
+ * if it had it, before all that are Held; ECANCELED: it is to end, and goes on without its
+ * key. The end of the turn is the end of the marks, too.
  *
  * HOLD is of the descriptor's space, and ends with that, with RELEASE, and with Stop. It is
  * not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC; EDQUOT: the

@@ -10,13 +10,16 @@ static long dxk_key_of_request(struct dxk_member *m, const struct dxk_key_call *
 {
 	struct dxk_key_op k __uninitialized;
 
-	if (a->key || a->flags || (a->deadline && a->what != DXK_KEY_WAIT))
+	if (a->key || (a->flags && a->what != DXK_KEY_BLOCK) || a->flags & ~DXK_KEY_FORCE ||
+	    (a->deadline && a->what != DXK_KEY_WAIT && a->what != DXK_KEY_BLOCK))
 		return -EINVAL;
 	k.rqe = dxk_busy_find(m, a->ticket);
 	if (!k.rqe)
 		return -ESTALE;
 	k.m = m;
 	k.what = a->what;
+	k.force = a->flags & DXK_KEY_FORCE;
+	k.patient = a->deadline;
 	return dxk_key_ask(&k, a->deadline);
 }
 
@@ -25,13 +28,14 @@ long dxk_key_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_key_call *a = &c->args.key_call;
 
-	if (a->what > DXK_KEY_CANCEL || a->flags & ~DXK_KEY_REFUSE)
+	if (a->what > DXK_KEY_UNBLOCK || a->flags & ~(DXK_KEY_REFUSE | DXK_KEY_FORCE))
 		return -EOPNOTSUPP;
 	if (a->reserved)
 		return -EINVAL;
-	if (a->what <= DXK_KEY_NOTIFY_ALL)
+	if (a->what <= DXK_KEY_NOTIFY_ALL || dxk_key_is_mark(a->what))
 		return dxk_key_of_request(obj, a);
-	if (a->ticket || a->deadline || (a->flags && a->what != DXK_KEY_HOLD))
+	if (a->ticket || a->deadline || a->flags & DXK_KEY_FORCE ||
+	    (a->flags && a->what != DXK_KEY_HOLD))
 		return -EINVAL;
 	switch (a->what) {
 	case DXK_KEY_HOLD:

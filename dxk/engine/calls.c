@@ -3,6 +3,7 @@
  * What threads call: each fills in an operation, performs it in the dispatcher role,
  * and sleeps if the operation has queued it. All above the engine use these only.
  */
+#include "engine/block.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/enforce.h"
@@ -133,14 +134,14 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 /**
  * dxk_key_ask - a request that executes gives its key up, or comes back to it
  * @k: its m, what and rqe set
- * @deadline: of %DXK_KEY_WAIT
+ * @deadline: of %DXK_KEY_WAIT, and of %DXK_KEY_BLOCK that is patient
  *
- * Return: see struct dxk_key_call; -ERESTARTSYS of %DXK_KEY_ENTER.
+ * Return: see struct dxk_key_call; -ERESTARTSYS of %DXK_KEY_ENTER, BLOCK and UNBLOCK.
  */
 int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 {
 	struct dxk_engine *e = k->m->engine;
-	bool timed = k->what == DXK_KEY_WAIT;
+	bool timed = k->what == DXK_KEY_WAIT || k->what == DXK_KEY_BLOCK;
 
 	dxk_waiter_init(&k->w);
 	k->timed_out = false;
@@ -156,6 +157,18 @@ int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 	}
 	dxk_member_set_state(k->m, dxk_member_home_state(k->m));
 	return k->ret;
+}
+
+/**
+ * dxk_worker_seen - the Monitor saw a worker sleep outside of dxk for long, or not
+ * @m: the worker
+ * @asleep: which
+ */
+void dxk_worker_seen(struct dxk_member *m, bool asleep)
+{
+	struct dxk_seen_op s = { .m = m, .asleep = asleep };
+
+	dxk_perform(m->engine, &s.op, dxk_seen_run);
 }
 
 /**

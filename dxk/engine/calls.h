@@ -22,6 +22,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline);
 int dxk_next(struct dxk_next_op *n, u64 deadline);
 
 int dxk_key_ask(struct dxk_key_op *k, u64 deadline);
+void dxk_worker_seen(struct dxk_member *m, bool asleep);
 int dxk_key_hold_back(struct dxk_member *m, u64 key, bool refuse);
 int dxk_key_release(struct dxk_member *m, u64 key);
 int dxk_key_cancel(struct dxk_member *m, u64 key);

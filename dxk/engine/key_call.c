@@ -2,6 +2,7 @@
 /*
  * Calls on keys: see key_call.h.
  */
+#include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
@@ -18,14 +19,15 @@
 
 /* --- of a request that executes --------------------------------------------------- */
 
-static void dxk_key_finish(struct dxk_key_op *k, int ret, struct dxk_wakes *wakes)
+/** dxk_key_finish - the call of @k has its answer */
+void dxk_key_finish(struct dxk_key_op *k, int ret, struct dxk_wakes *wakes)
 {
 	k->ret = ret;
 	dxk_waiter_finish(&k->w, wakes);
 }
 
-/* Is the request to end, so that it waits for nobody any more? */
-static bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more)
+/** dxk_key_is_off - is the request to end, so that it waits for nobody any more? */
+bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more)
 {
 	return e->cancelling || more->cancelled;
 }
@@ -62,7 +64,8 @@ static bool dxk_key_is_its_own(const struct dxk_key_op *k)
 	return holder && holder->worker == k->m;
 }
 
-static void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/** dxk_key_enter - a request that executes comes back to its key */
+void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = k->rqe->more;
 	bool vacant = dxk_key_is_vacant(more->key);
@@ -156,8 +159,12 @@ static int dxk_key_check(const struct dxk_key_op *k)
 {
 	const struct dxk_more *more = k->rqe->more;
 
+	if (dxk_key_is_mark(k->what))
+		return dxk_block_check(k);
 	if (!more || !more->key)
 		return -EINVAL;
+	if (k->m->blocks == k->rqe)
+		return -EBUSY;
 	if (more->at_key == DXK_KEY_NESTED)
 		return -EBUSY;
 	if (k->what == DXK_KEY_ENTER)
@@ -189,6 +196,12 @@ void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	case DXK_KEY_WAIT:
 		dxk_key_wait(e, k, wakes);
 		break;
+	case DXK_KEY_BLOCK:
+		dxk_block_enter(e, k, wakes);
+		break;
+	case DXK_KEY_UNBLOCK:
+		dxk_block_leave(e, k, wakes);
+		break;
 	default:
 		dxk_key_notify(e, k, wakes);
 	}
@@ -214,6 +227,10 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 	if (k->w.done)
 		return;
 	dxk_waiter_leave(&k->w);
+	if (k->what == DXK_KEY_BLOCK) {
+		dxk_block_give_up(e, k, wakes);
+		return;
+	}
 	if (dxk_key_is_waiting(more)) {
 		k->timed_out = k->why == -ETIMEDOUT;
 		list_move(&more->way, &more->key->back);
@@ -227,7 +244,8 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 		return;
 	}
 	more->key_call = NULL;
-	dxk_key_finish(k, k->what == DXK_KEY_ENTER ? k->why : -EINTR, wakes);
+	dxk_key_finish(k, k->what == DXK_KEY_ENTER || k->what == DXK_KEY_UNBLOCK ? k->why : -EINTR,
+		       wakes);
 }
 
 /**

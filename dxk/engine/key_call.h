@@ -24,7 +24,7 @@ struct dxk_rqe;
 struct dxk_key_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @w: sleeps in dxk_waits.callers, and is dxk_more.key_call */
+	/** @w: sleeps in dxk_waits.callers, and is dxk_more.key_call; or in dxk_crew.askers */
 	struct dxk_waiter w;
 	/** @m: who calls */
 	struct dxk_member *m;
@@ -32,11 +32,15 @@ struct dxk_key_op {
 	u32 what;
 	/** @refuse: of %DXK_KEY_HOLD: posts are refused, too */
 	bool refuse;
+	/** @force: of %DXK_KEY_BLOCK: though nobody could take the place */
+	bool force;
+	/** @patient: of %DXK_KEY_BLOCK: may sleep until somebody could */
+	bool patient;
 	/** @timed_out: the deadline of %DXK_KEY_WAIT has come: it is on its way back */
 	bool timed_out;
 	/** @more: of the others: to be performed again */
 	bool more;
-	/** @rqe: of %DXK_KEY_LEAVE to NOTIFY_ALL: BUSY, the caller's */
+	/** @rqe: of %DXK_KEY_LEAVE to NOTIFY_ALL, BLOCK and UNBLOCK: BUSY, the caller's */
 	struct dxk_rqe *rqe;
 	/** @cookie: of the others: the key, one of the caller's space */
 	u64 cookie;
@@ -56,6 +60,9 @@ dxk_op_fn dxk_key_hold_run;
 dxk_op_fn dxk_key_release_run;
 dxk_op_fn dxk_key_cancel_run;
 
+void dxk_key_finish(struct dxk_key_op *k, int ret, struct dxk_wakes *wakes);
+bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more);
+void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
 bool dxk_key_calls_stop(struct dxk_engine *e, struct dxk_wakes *wakes);
 bool dxk_holds_release(struct dxk_engine *e, struct list_head *holds, bool kin,
 		       struct dxk_wakes *wakes);

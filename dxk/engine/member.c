@@ -23,6 +23,7 @@ const char *dxk_member_state_name(u8 state)
 		[DXK_M_ENTERING] = "entering",
 		[DXK_M_CONDITION] = "condition",
 		[DXK_M_LISTENING] = "listening",
+		[DXK_M_BLOCKED] = "blocked",
 	};
 
 	return name[state];
@@ -40,6 +41,7 @@ void dxk_crew_init(struct dxk_crew *crew)
 		INIT_LIST_HEAD(&crew->idle[kind]);
 		INIT_LIST_HEAD(&crew->helpers[kind]);
 		INIT_LIST_HEAD(&crew->parked[kind]);
+		INIT_LIST_HEAD(&crew->askers[kind]);
 	}
 }
 
@@ -90,12 +92,13 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	e->crew.present++;
 	if (m->spare || e->policy.min_threads)
 		e->crew.promised = false;
+	m->coming = true;
 	if (m->spare) {
 		e->crew.spares[m->kind]++;
+		e->crew.spares_coming[m->kind]++;
 	} else {
 		e->crew.workers[m->kind]++;
 		e->crew.coming[m->kind]++;
-		m->coming = true;
 	}
 	dxk_crew_set_lanes(e);
 	dxk_call_control(e, DXK_MONITOR, wakes);

@@ -40,6 +40,7 @@ enum dxk_member_state {
 	DXK_M_LISTENING,	/* sleeps for ticks and commands */
 	DXK_M_ENTERING,		/* sleeps until its request has its key again */
 	DXK_M_CONDITION,		/* sleeps until its request is notified */
+	DXK_M_BLOCKED,		/* executes, and may sleep elsewhere: between block marks */
 	DXK_M_STATES,
 };
 
@@ -86,6 +87,10 @@ struct dxk_member {
 	bool leaving;
 	/** @coming: (L) a worker that has not asked for work yet */
 	bool coming;
+	/** @marked: (L) it counts as asleep though it may sleep in no call, see block.h */
+	bool marked;
+	/** @left_key: (L) while @blocks: that request has left its key for the time */
+	bool left_key;
 	/** @attached: (L) counts as a member of the crew */
 	bool attached;
 	/**
@@ -142,6 +147,8 @@ struct dxk_member {
 	struct list_head stuck_link;
 	/** @should: (L) its sleep until it is to end, or NULL */
 	struct dxk_should_op *should;
+	/** @blocks: (L) the request that it executes between block marks, or NULL */
+	struct dxk_rqe *blocks;
 	/** @work_ticket: (L) the ticket of that */
 	u64 work_ticket;
 	/** @busy: (T) requests that it executes: BUSY */
@@ -216,6 +223,8 @@ static inline u8 dxk_member_home_state(const struct dxk_member *m)
 {
 	if (m->role != DXK_ROLE_WORKER)
 		return DXK_M_RUNNING;
+	if (unlikely(m->blocks))
+		return DXK_M_BLOCKED;
 	return list_empty(&m->busy) ? DXK_M_AWAY : DXK_M_BUSY;
 }
 
@@ -243,9 +252,13 @@ struct dxk_crew {
 	u32 present;
 	/**
 	 * @asleep: (L) by kind: of these, how many sleep in a post, a rejoin or a
-	 * completion
+	 * completion, or are marked
 	 */
 	u32 asleep[DXK_KINDS];
+	/** @marked: (L) of these, how many are marked, of both kinds */
+	u32 marked;
+	/** @dozing: (L) of the marked ones, how many sleep in a call as well */
+	u32 dozing;
 	/**
 	 * @resting: (L) workers that sleep in another call until somebody outside wants
 	 * something: a service until Stop, a command handler
@@ -262,6 +275,12 @@ struct dxk_crew {
 	struct list_head parked[DXK_KINDS];
 	/** @nr_parked: (L) by kind: how many are in @parked */
 	u32 nr_parked[DXK_KINDS];
+	/** @spares_coming: (L) by kind: spares that have not asked for work yet */
+	u32 spares_coming[DXK_KINDS];
+	/** @askers: (L) by kind: struct dxk_key_op that sleep until a spare is parked */
+	struct list_head askers[DXK_KINDS];
+	/** @nr_askers: (L) by kind: how many are in @askers */
+	u32 nr_askers[DXK_KINDS];
 	/** @extra: (L) by kind: requests that helpers and spares have */
 	u32 extra[DXK_KINDS];
 	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
@@ -283,8 +302,9 @@ struct dxk_crew {
 /* Where a member counts while it sleeps in a post, a rejoin or a completion. */
 static inline u32 *dxk_crew_sleepers(struct dxk_crew *crew, const struct dxk_member *m)
 {
-	return m->role == DXK_ROLE_WORKER ? &crew->asleep[m->kind] :
-					    &crew->clients_asleep;
+	if (m->role != DXK_ROLE_WORKER)
+		return &crew->clients_asleep;
+	return unlikely(m->marked) ? &crew->dozing : &crew->asleep[m->kind];
 }
 
 /* Where a member counts while it rests, or NULL. */
@@ -310,7 +330,7 @@ static inline void dxk_crew_has_come(struct dxk_crew *crew, struct dxk_member *m
 	if (likely(!m->coming))
 		return;
 	m->coming = false;
-	crew->coming[m->kind]--;
+	(m->spare ? crew->spares_coming : crew->coming)[m->kind]--;
 }
 
 /** dxk_crew_places - most workers of a kind */
@@ -328,9 +348,21 @@ static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
 	return policy->min_threads ? min(policy->min_threads, places) : places;
 }
 
+/** dxk_spares_least - spares of a kind that the crew keeps, as far as max_spares goes */
+static inline u32 dxk_spares_least(const struct dxk_policy *policy, u32 kind)
+{
+	return dxk_crew_places(policy, kind) ? policy->min_spares : 0;
+}
+
 static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
 {
 	return crew->asleep[DXK_USER] + crew->asleep[DXK_KERNEL];
+}
+
+/** dxk_crew_stuck - of these, those that sleep in a call; whoever is marked comes back by itself */
+static inline u32 dxk_crew_stuck(const struct dxk_crew *crew)
+{
+	return dxk_crew_asleep(crew) - crew->marked + crew->dozing;
 }
 
 static inline u32 dxk_crew_idle(const struct dxk_crew *crew)
@@ -348,7 +380,7 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 {
 	return crew->present - dxk_crew_idle(crew) -
 	       crew->nr_parked[DXK_USER] - crew->nr_parked[DXK_KERNEL] -
-	       dxk_crew_asleep(crew) - crew->resting;
+	       dxk_crew_stuck(crew) - crew->resting;
 }
 
 void dxk_crew_init(struct dxk_crew *crew);

@@ -5,6 +5,7 @@
  * Ready gives it to the worker that fell idle last.
  */
 #include "engine/assign.h"
+#include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/key.h"
@@ -294,6 +295,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
 	} else {
 		dxk_fall_idle(e, n);
+		if (unlikely(e->crew.nr_askers[m->kind]))
+			dxk_block_grant(e, m->kind, wakes);
 		if (unlikely(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 			dxk_stall_suspect(e, wakes);
 	}
@@ -307,6 +310,7 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_next_op *n = container_of(op, struct dxk_next_op, op);
 
 	dxk_crew_has_come(&e->crew, n->m);
+	dxk_block_over(e, n->m);
 	dxk_next_continue(e, n, wakes);
 }
 
@@ -544,6 +548,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_member *m = l->m;
 
+	dxk_block_over(e, m);
 	l->more = !dxk_bequeath(e, m, &l->ended, wakes);
 	if (l->more)
 		return;
@@ -552,10 +557,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	if (m->attached && m->role == DXK_ROLE_WORKER) {
 		list_del_init(&m->fellows);
 		e->crew.present--;
-		if (m->spare)
-			e->crew.spares[m->kind]--;
-		else
-			e->crew.workers[m->kind] -= !m->leaving;
+		(m->spare ? e->crew.spares : e->crew.workers)[m->kind] -= !m->leaving;
 	}
 	e->crew.clients -= m->engaged;
 	m->engaged = false;

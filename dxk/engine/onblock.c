@@ -122,17 +122,43 @@ static bool dxk_call_spare(struct dxk_engine *e, enum dxk_kind kind,
 	return true;
 }
 
-static u32 dxk_wanted(const struct dxk_engine *e, enum dxk_kind kind)
+/* For what is Ready, so many more spares than there are. */
+static u32 dxk_wanted_now(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_crew *crew = &e->crew;
-	u32 have = crew->spares[DXK_USER] + crew->spares[DXK_KERNEL];
 
-	if (e->policy.on_block != DXK_ON_BLOCK_SPARE || !e->ready.filled[kind] ||
-	    !list_empty(&crew->parked[kind]) || have >= e->policy.max_spares ||
+	if (!e->ready.filled[kind] || !list_empty(&crew->parked[kind]) ||
 	    crew->asleep[kind] <= crew->spares[kind] || !dxk_extra_best(e, kind))
 		return 0;
-	return min3(crew->asleep[kind] - crew->spares[kind],
-		    e->policy.max_spares - have, dxk_ready_nr(&e->ready, kind));
+	return min(crew->asleep[kind] - crew->spares[kind], dxk_ready_nr(&e->ready, kind));
+}
+
+/* For requests that are about to block. */
+static u32 dxk_wanted_ahead(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	const struct dxk_crew *crew = &e->crew;
+	u32 least = dxk_spares_least(&e->policy, kind);
+	u32 ahead = crew->nr_parked[kind] + crew->spares_coming[kind];
+
+	least = max(least, crew->nr_askers[kind]);
+	return least > ahead ? least - ahead : 0;
+}
+
+static u32 dxk_wanted(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	u32 room = dxk_spares_room(e);
+
+	return room ? min(max(dxk_wanted_now(e, kind), dxk_wanted_ahead(e, kind)), room) : 0;
+}
+
+/** dxk_spares_room - how many more spares may there be? */
+u32 dxk_spares_room(const struct dxk_engine *e)
+{
+	u32 have = e->crew.spares[DXK_USER] + e->crew.spares[DXK_KERNEL];
+
+	if (e->policy.on_block != DXK_ON_BLOCK_SPARE || have >= e->policy.max_spares)
+		return 0;
+	return e->policy.max_spares - have;
 }
 
 /** dxk_spares_wanted - how many more spares of a kind have work waiting */
@@ -180,30 +206,43 @@ bool dxk_has_surplus(const struct dxk_engine *e)
 
 	lockdep_assert_held(&e->lock);
 
-	for (kind = 0; kind < DXK_KINDS && e->policy.spare_idle_ms; kind++)
-		if (e->crew.workers[kind] > dxk_crew_least(&e->policy, kind))
+	if (!e->policy.spare_idle_ms || !dxk_may_relieve(e))
+		return false;
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (e->crew.workers[kind] > dxk_crew_least(&e->policy, kind) ||
+		    e->crew.spares[kind] > dxk_spares_least(&e->policy, kind))
 			return true;
 	return false;
 }
 
-static bool dxk_retire_kind(struct dxk_engine *e, u32 kind, unsigned long limit,
-			    struct dxk_wakes *wakes)
+/* Of those in @sleepers some leave while there are more than @least in @nr. */
+static bool dxk_retire_some(struct list_head *sleepers, u32 *nr, u32 least,
+			    unsigned long limit, struct dxk_wakes *wakes)
 {
-	struct list_head *idle = &e->crew.idle[kind];
-
-	while (e->crew.workers[kind] > dxk_crew_least(&e->policy, kind) && !list_empty(idle)) {
-		struct dxk_next_op *n = list_last_entry(idle, struct dxk_next_op, w.link);
+	while (*nr > least && !list_empty(sleepers)) {
+		struct dxk_next_op *n = list_last_entry(sleepers, struct dxk_next_op, w.link);
 
 		if (os_clock() - n->m->since <= limit)
 			break;
 		if (!dxk_afford(wakes, 1))
 			return false;
 		n->m->leaving = true;
-		e->crew.workers[kind]--;
+		(*nr)--;
 		n->err = -ESHUTDOWN;
 		dxk_waiter_finish(&n->w, wakes);
 	}
 	return true;
+}
+
+static bool dxk_retire_kind(struct dxk_engine *e, u32 kind, unsigned long limit,
+			    struct dxk_wakes *wakes)
+{
+	struct dxk_crew *crew = &e->crew;
+
+	return dxk_retire_some(&crew->idle[kind], &crew->workers[kind],
+			       dxk_crew_least(&e->policy, kind), limit, wakes) &&
+	       dxk_retire_some(&crew->parked[kind], &crew->spares[kind],
+			       dxk_spares_least(&e->policy, kind), limit, wakes);
 }
 
 /* Workers leave that are too many. To be performed again while there is more. */

@@ -10,7 +10,8 @@
  * 2 stay what they are, and the proof that the system never stops with them.
  *
  * Spares are workers of their own kind: parked until more workers sleep than there
- * are extra requests, so that as many run as the crew has without them.
+ * are extra requests, so that as many run as the crew has without them. min_spares of each
+ * kind are kept parked ahead; what is parked beyond that leaves after spare_idle_ms.
  *
  * A crew that begins with fewer workers than it has places for grows while requests are
  * Ready and no worker of the kind is idle, by one for each such request that no worker is on
@@ -62,6 +63,7 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);
 bool dxk_spare_turn(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes);
+u32 dxk_spares_room(const struct dxk_engine *e);
 u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind);
 u32 dxk_workers_wanted(struct dxk_engine *e, enum dxk_kind kind);
 bool dxk_has_surplus(const struct dxk_engine *e);

@@ -57,6 +57,8 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("min_threads", min_threads, 0, DXK_ID_WORKER_MAX, DYNAMIC),
 	FIELD("spare_idle_ms", spare_idle_ms, 0, 86400000, DYNAMIC),
 	FIELD("key_batch", key_batch, 1, 1000, DYNAMIC),
+	FIELD("min_spares", min_spares, 0, DXK_ID_WORKER_MAX, DYNAMIC),
+	FIELD("spare_after_ms", spare_after_ms, 0, MS_MAX, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -169,6 +171,8 @@ int dxk_policy_check(struct dxk_policy *p)
 	if (p->on_block == DXK_ON_BLOCK_SPARE &&
 	    p->max_spares > DXK_ID_WORKER_MAX - p->max_threads)
 		return BAD(p, max_spares);
+	if (p->on_block == DXK_ON_BLOCK_SPARE && p->min_spares > p->max_spares)
+		return BAD(p, min_spares);
 	if (p->max_requests < p->ready_entries)
 		return BAD(p, max_requests);
 	return dxk_policy_check_lanes(p);

@@ -18,7 +18,7 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 	/* There is a worker for what the clock, or the world, makes Ready. */
 	if (dxk_crew_idle(crew) && (e->waits.files || !RB_EMPTY_ROOT(&e->waits.alarms.rb_root)))
 		return false;
-	if (dxk_crew_asleep(crew))
+	if (dxk_crew_stuck(crew))
 		return true;
 	/* No request has begun. As long as a client is awake it may be the cure. */
 	return crew->clients_asleep &&

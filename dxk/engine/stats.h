@@ -30,6 +30,9 @@
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
  * waits             turns that ended with a wait, and requests posted waiting
  * held              times that a request had to wait for its key
+ * blocked           times that a request began to block, and gave its place to others
+ * block_refused     times that it could not, as nobody would have taken it
+ * replaced          times that a worker was seen asleep elsewhere for too long
  * nested            requests that were executed within the one that has their key
  * deadlocks         waits that were refused because what they are for waits for them
  * timeouts          of the waits, waits that their time has ended
@@ -40,6 +43,8 @@
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
  * post_blocks       posts that slept, and the time they did
  * rejoin_blocks     rejoin calls that slept, and the time they did
+ * place_blocks      calls that slept until somebody could take the place of a request that is
+ *                   to block, and the time they did
  * key_blocks        calls that slept for the key of their request, and the time they did
  * complete_blocks   completions that slept for room, and the time they did
  */
@@ -65,6 +70,9 @@
 	S(rejoin_overflow)		\
 	S(waits)			\
 	S(held)				\
+	S(blocked)			\
+	S(block_refused)		\
+	S(replaced)			\
 	S(nested)			\
 	S(deadlocks)			\
 	S(timeouts)			\
@@ -76,6 +84,8 @@
 	S(post_block_ns)		\
 	S(rejoin_blocks)		\
 	S(rejoin_block_ns)		\
+	S(place_blocks)			\
+	S(place_block_ns)		\
 	S(key_blocks)			\
 	S(key_block_ns)			\
 	S(complete_blocks)		\

@@ -20,7 +20,7 @@
 /* Does the worker neither go nor stand in for others, nor has something else to do first? */
 static bool dxk_worker_is_usual(const struct dxk_member *m)
 {
-	return m->attached && !(m->leaving | m->spare | m->has_closed_handles) &&
+	return m->attached && !(m->leaving | m->spare | m->has_closed_handles | m->marked) &&
 	       list_empty(&m->called);
 }
 

@@ -76,7 +76,7 @@ void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 	struct dxk_engine *e = m->engine;
 
 	if (w->helper || e->policy.on_block != DXK_ON_BLOCK_HELP ||
-	    m->role != DXK_ROLE_WORKER || m->extra >= e->policy.help_depth)
+	    m->role != DXK_ROLE_WORKER || m->marked || m->extra >= e->policy.help_depth)
 		return;
 	helper->m = m;
 	helper->w = w;

@@ -283,7 +283,7 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 		dxk_crew_shrink(ctx, DXK_KERNEL, kernel);
 	if (new || READ_ONCE(e->crew.workers[DXK_USER]) > user)
 		dxk_crew_shrink(ctx, DXK_USER, user);
-	if (e->policy.min_threads && e->policy.spare_idle_ms)
+	if (dxk_may_relieve(e) && e->policy.spare_idle_ms)
 		dxk_retire(&ctx->engine, msecs_to_jiffies(e->policy.spare_idle_ms));
 	while (!err && dxk_workers_wanted(&ctx->engine, DXK_KERNEL))
 		err = dxk_crew_add(ctx, DXK_MEMBER_WORKER);

@@ -45,7 +45,8 @@ u32 actors_asleep(enum dxk_kind kind)
 	u32 nr = 0;
 
 	for_each_actor(a)
-		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind && actor_asleep(a);
+		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind &&
+		      (actor_asleep(a) || a->m.marked);
 	return nr;
 }
 

@@ -67,12 +67,18 @@ static inline bool actor_queued(const struct dxk_waiter *w)
 	return w->link.next && !list_empty(&w->link);
 }
 
+/* Until a spare could take its place: it is not asleep yet. */
+static inline bool actor_asks(const struct actor *a)
+{
+	return a->key_op && a->key_op->what == DXK_KEY_BLOCK && actor_queued(&a->key_op->w);
+}
+
 /* In a post, a rejoin or a completion. */
 static inline bool actor_asleep(const struct actor *a)
 {
 	return (a->post && actor_queued(&a->post->w)) ||
 	       (a->rejoin && actor_queued(&a->rejoin->w)) ||
-	       (a->key_op && actor_queued(&a->key_op->w)) ||
+	       (a->key_op && actor_queued(&a->key_op->w) && !actor_asks(a)) ||
 	       (a->next && actor_queued(&a->next->w) && !list_empty(&a->next->done));
 }
 

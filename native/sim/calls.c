@@ -3,6 +3,7 @@
  * The calls of the engine, as the ioctls and libdxk make them: what was refused or cannot be
  * copied out goes back, a helper fetches what it was called for, or forgets to.
  */
+#include "engine/block.h"
 #include "engine/dispatch.h"
 #include "engine/key.h"
 #include "engine/more.h"
@@ -197,18 +198,50 @@ void actor_key(struct actor *a)
 	note("%u %s key %llu: %d", a->m.id, what[draw], key, ret);
 }
 
+/* What it was told of its block marks. */
+static void check_mark(struct actor *a, const struct dxk_key_op *k, u8 had, bool blocked, int ret)
+{
+	const struct dxk_more *more = k->rqe->more;
+	u8 has = more ? more->at_key : 0;
+
+	if (!ret && k->what == DXK_KEY_BLOCK && (a->m.blocks != k->rqe || has == DXK_KEY_HAS))
+		sim_fail("%u is told that it may block", a->m.id);
+	if (!ret && k->what == DXK_KEY_UNBLOCK &&
+	    (a->m.blocks || (a->m.left_key && has != DXK_KEY_HAS && blocked)))
+		sim_fail("%u is told that it is back", a->m.id);
+	if (ret == -EAGAIN && (k->force || a->m.blocks || (had == DXK_KEY_HAS && has != had)))
+		sim_fail("%u may not block, and something has changed", a->m.id);
+	if (ret == -EPERM && blocked)
+		sim_fail("%u blocks, and is told that it does not", a->m.id);
+	if (ret != 0 && ret != -EAGAIN && ret != -EPERM && ret != -EBUSY &&
+	    ret != -ERESTARTSYS && ret != -ECANCELED && ret != -EDEADLK && ret != -EALREADY)
+		sim_fail("%u blocks, and is told %d", a->m.id, ret);
+}
+
 /** actor_ask - a request gives its key up, or comes back to it */
 void actor_ask(struct actor *a)
 {
+	static const u8 asks[] = {
+		DXK_KEY_LEAVE, DXK_KEY_ENTER, DXK_KEY_WAIT, DXK_KEY_NOTIFY, DXK_KEY_NOTIFY_ALL,
+		DXK_KEY_BLOCK, DXK_KEY_BLOCK, DXK_KEY_UNBLOCK,
+	};
 	struct dxk_rqe *rqe = list_last_entry(&a->m.busy, struct dxk_rqe, link);
-	struct dxk_key_op k = { .m = &a->m, .rqe = rqe, .what = choose(5) };
+	struct dxk_key_op k = {
+		.m = &a->m, .rqe = rqe, .what = asks[choose(ARRAY_SIZE(asks))],
+		.force = chance(4), .patient = choose(2),
+	};
 	u8 had = rqe->more ? rqe->more->at_key : 0;
+	bool blocked = a->m.blocks == rqe;
 	int ret;
 
 	a->key_op = &k;
 	ret = dxk_key_ask(&k, draw_deadline());
 	a->key_op = NULL;
 	note("%u asks %u of its key: %d", a->m.id, k.what, ret);
+	if (dxk_key_is_mark(k.what)) {
+		check_mark(a, &k, had, blocked, ret);
+		return;
+	}
 	switch (ret) {
 	case 0:
 	case -ETIMEDOUT:
@@ -226,7 +259,7 @@ void actor_ask(struct actor *a)
 			sim_fail("%u has its key, and is told that it has not", a->m.id);
 		break;
 	case -EBUSY:
-		if (had != DXK_KEY_NESTED)
+		if (had != DXK_KEY_NESTED && !blocked)
 			sim_fail("%u is told that it is nested", a->m.id);
 		break;
 	case -EALREADY:

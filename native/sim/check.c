@@ -93,8 +93,9 @@ static void check_owners(const struct dxk_engine *e)
 
 struct crew {
 	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
-	u32 asleep[DXK_KINDS], extra[DXK_KINDS], coming[DXK_KINDS];
-	u32 present, clients, clients_asleep, resting, clients_resting;
+	u32 asleep[DXK_KINDS], extra[DXK_KINDS], coming[DXK_KINDS], spares_coming[DXK_KINDS];
+	u32 askers[DXK_KINDS];
+	u32 present, clients, clients_asleep, resting, clients_resting, marked, dozing;
 };
 
 static void count_actor(struct crew *c, struct actor *a)
@@ -113,8 +114,14 @@ static void count_actor(struct crew *c, struct actor *a)
 	}
 	c->resting += actor_rests(a);
 	c->extra[m->kind] += m->extra;
+	c->askers[m->kind] += actor_asks(a);
+	c->marked += m->marked;
+	c->dozing += m->marked && actor_asleep(a);
+	if (m->blocks && (!m->marked || m->blocks->state != DXK_BUSY))
+		sim_fail("%u blocks, and is not marked, or the request is over", m->id);
+	c->asleep[m->kind] += actor_asleep(a) || m->marked;
 	if (actor_asleep(a))
-		c->asleep[m->kind]++;
+		;
 	else if (a->next && actor_queued(&a->next->w) && m->spare)
 		c->parked[m->kind]++;
 	else if (a->next && actor_queued(&a->next->w))
@@ -123,8 +130,8 @@ static void count_actor(struct crew *c, struct actor *a)
 		return;
 	c->present++;
 	c->workers[m->kind] += !m->leaving && !m->spare;
-	c->spares[m->kind] += m->spare;
-	c->coming[m->kind] += m->coming;
+	c->spares[m->kind] += m->spare && !m->leaving;
+	(m->spare ? c->spares_coming : c->coming)[m->kind] += m->coming;
 	if (m->coming && ((a->next && actor_queued(&a->next->w)) || m->held || m->leaving))
 		sim_fail("%u has come, and counts as on its way", m->id);
 }
@@ -144,11 +151,16 @@ static void check_crew(const struct dxk_engine *e, struct crew *c)
 		check_count("parked spares", crew->nr_parked[kind], c->parked[kind]);
 		check_count("spares", crew->spares[kind], c->spares[kind]);
 		check_count("workers on their way", crew->coming[kind], c->coming[kind]);
+		check_count("spares on their way", crew->spares_coming[kind],
+			    c->spares_coming[kind]);
+		check_count("those who ask for a spare", crew->nr_askers[kind], c->askers[kind]);
 		check_count("workers asleep", crew->asleep[kind], c->asleep[kind]);
 		check_count("extra requests", crew->extra[kind], c->extra[kind]);
 		check_count("extra requests at work", model.extra[kind], c->extra[kind]);
 	}
 	check_count("present", crew->present, c->present);
+	check_count("workers that are marked", crew->marked, c->marked);
+	check_count("of these, asleep", crew->dozing, c->dozing);
 	check_count("clients", crew->clients, c->clients);
 	check_count("clients asleep", crew->clients_asleep, c->clients_asleep);
 	check_count("workers that rest", crew->resting, c->resting);
@@ -170,6 +182,8 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		const struct model_request *plain, *extra;
 
+		if (c->askers[kind] && c->idle[kind] + c->parked[kind])
+			sim_fail("one that is to block waits for a spare beside one");
 		if (e->cancelling && c->idle[kind] && !list_empty(&e->ready.last[kind]))
 			sim_fail("a worker is idle beside a last turn");
 		if (e->cancelling || !(c->idle[kind] + c->asleep[kind]))
@@ -318,6 +332,9 @@ static void check_managers(const struct dxk_engine *e, const struct crew *c)
 	const struct dxk_policy *p = &e->policy;
 	u32 workers = c->workers[DXK_USER], ready = 0, i;
 
+	if (!list_empty(&e->crew.managers) && c->askers[DXK_USER] && dxk_spares_room(e) &&
+	    !c->spares_coming[DXK_USER] && !stopped_running(e))
+		sim_fail("a manager sleeps, and a spare is asked for");
 	if (list_empty(&e->crew.managers) || stopped_running(e) ||
 	    p->max_threads <= p->kernel_threads + workers)
 		return;
@@ -344,7 +361,7 @@ static bool waiting_for_files(void)
 /* Nobody runs, and there is somebody who waits or something to do. */
 static bool stuck(const struct dxk_engine *e, const struct crew *c)
 {
-	u32 asleep = c->asleep[0] + c->asleep[1];
+	u32 asleep = c->asleep[0] + c->asleep[1] - (c->marked - c->dozing);
 
 	if (nothing_goes_on(e) || c->present != asleep + c->idle[0] + c->idle[1] +
 					      c->parked[0] + c->parked[1] + c->resting)

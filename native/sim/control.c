@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 
 #include "actor.h"
+#include "choice.h"
 #include "house.h"
 
 /* --- control threads --------------------------------------------------------- */
@@ -149,6 +150,16 @@ static void crew_bury(void)
 			actor_bury(a);
 }
 
+/* Some worker is seen asleep elsewhere, or not. */
+static void crew_look(void)
+{
+	struct actor *a;
+
+	for_each_actor(a)
+		if (a->m.role == DXK_ROLE_WORKER && chance(8))
+			dxk_worker_seen(&a->m, choose(2));
+}
+
 static void crew_review(void)
 {
 	struct dxk_engine *e = &house.e;
@@ -158,7 +169,8 @@ static void crew_review(void)
 	crew_reap();
 	crew_shrink(DXK_KERNEL, kernel);
 	crew_shrink(DXK_USER, e->policy.max_threads - kernel);
-	if (e->policy.min_threads && e->policy.spare_idle_ms)
+	crew_look();
+	if (dxk_may_relieve(e) && e->policy.spare_idle_ms)
 		dxk_retire(e, e->policy.spare_idle_ms);
 	while (dxk_workers_wanted(e, DXK_KERNEL))
 		if (!actor_spawn_kernel(false))

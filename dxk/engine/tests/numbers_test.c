@@ -73,6 +73,7 @@ static void numbers_of_states(struct kunit *test)
 		{ DXK_M_REJOINING, "rejoining" }, { DXK_M_COMPLETING, "completing" },
 		{ DXK_M_LOGGING, "logging" }, { DXK_M_LISTENING, "listening" },
 		{ DXK_M_ENTERING, "entering" }, { DXK_M_CONDITION, "condition" },
+		{ DXK_M_BLOCKED, "blocked" },
 	};
 	u32 i;
 

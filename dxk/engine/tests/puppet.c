@@ -369,6 +369,21 @@ struct dxk_key_op *puppet_key_of(struct puppets *ps, struct dxk_member *m, struc
 	return k;
 }
 
+/** puppet_block - a worker says that its newest request is to block */
+struct dxk_key_op *puppet_block(struct puppets *ps, struct dxk_member *m, bool force,
+				bool patient)
+{
+	struct dxk_key_op *k = &call(ps, PUPPET_KEY)->key;
+
+	k->m = m;
+	k->what = DXK_KEY_BLOCK;
+	k->force = force;
+	k->patient = patient;
+	k->rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+	puppet_do(ps, &k->op, dxk_key_ask_run);
+	return k;
+}
+
 static void stop_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	list_add_tail(&container_of(op, struct puppet_stop, op)->w.link, &e->stoppers);

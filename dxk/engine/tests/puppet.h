@@ -128,6 +128,8 @@ struct dxk_should_op *puppet_asks(struct puppets *ps, struct dxk_member *m, bool
 struct dxk_key_op *puppet_key(struct puppets *ps, struct dxk_member *m, u32 what);
 struct dxk_key_op *puppet_key_of(struct puppets *ps, struct dxk_member *m, struct dxk_rqe *rqe,
 				 u32 what);
+struct dxk_key_op *puppet_block(struct puppets *ps, struct dxk_member *m, bool force,
+				bool patient);
 struct puppet_stop *puppet_stopper(struct puppets *ps);
 int puppet_stop_wait(struct puppets *ps);
 

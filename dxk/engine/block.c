@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Block marks: see block.h.
+ */
+#include "engine/block.h"
+#include "engine/dispatch.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/more.h"
+#include "engine/onblock.h"
+#include "engine/os.h"
+#include "engine/state.h"
+#include "trace.h"
+
+/* --- marks ------------------------------------------------------------------------- */
+
+static void dxk_mark(struct dxk_engine *e, struct dxk_member *m)
+{
+	m->marked = true;
+	e->crew.asleep[m->kind]++;
+	e->crew.marked++;
+}
+
+/** dxk_unmark - a worker counts as awake again; it sleeps in no call */
+void dxk_unmark(struct dxk_engine *e, struct dxk_member *m)
+{
+	lockdep_assert_held(&e->lock);
+
+	m->marked = false;
+	m->blocks = NULL;
+	e->crew.asleep[m->kind]--;
+	e->crew.marked--;
+}
+
+/* --- a request says it --------------------------------------------------------------- */
+
+/* Would somebody go on with what is Ready? */
+static bool dxk_has_stand_in(const struct dxk_crew *crew, enum dxk_kind kind)
+{
+	return crew->nr_idle[kind] || crew->nr_parked[kind];
+}
+
+/* Is there anybody who makes a spare, and may there be one? */
+static bool dxk_may_start(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	return dxk_spares_room(e) && !dxk_out_of_work(e) &&
+	       (kind == DXK_KERNEL || e->crew.promised || !list_empty(&e->crew.managers));
+}
+
+static void dxk_block_begin(struct dxk_engine *e, struct dxk_key_op *k,
+			    struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = k->m;
+	struct dxk_more *more = k->rqe->more;
+
+	if (!m->marked)
+		dxk_mark(e, m);
+	m->blocks = k->rqe;
+	m->left_key = more && more->at_key == DXK_KEY_HAS;
+	if (m->left_key)
+		dxk_key_drop(e, more, wakes);
+	e->stats.blocked++;
+	trace_dxk_block(e->id, m->id, DXK_M_BLOCKED, 0);
+	dxk_key_finish(k, 0, wakes);
+}
+
+static void dxk_block_refuse(struct dxk_engine *e, struct dxk_key_op *k,
+			     struct dxk_wakes *wakes)
+{
+	e->stats.block_refused++;
+	dxk_key_finish(k, -EAGAIN, wakes);
+}
+
+/* Sleep until there is a spare; those who make one are called. */
+static void dxk_block_sleep(struct dxk_engine *e, struct dxk_key_op *k,
+			    struct dxk_wakes *wakes)
+{
+	enum dxk_kind kind = k->m->kind;
+
+	dxk_waiter_queue(&k->w, &e->crew.askers[kind], NULL, &e->crew.nr_askers[kind],
+			 &e->stats.place_blocks, &e->stats.place_block_ns);
+	if (kind == DXK_USER) {
+		dxk_tell_managers(e, wakes);
+		return;
+	}
+	e->dormant[DXK_MONITOR] = false;
+	wakes->kick |= BIT(DXK_MONITOR);
+}
+
+/** dxk_block_check - may a request that executes set the mark? Return: 0, or why not */
+int dxk_block_check(const struct dxk_key_op *k)
+{
+	const struct dxk_engine *e = k->m->engine;
+	const struct dxk_more *more = k->rqe->more;
+	bool inside = k->m->blocks == k->rqe, away = more && more->away;
+
+	if (k->what == DXK_KEY_BLOCK) {
+		if (k->m->blocks)
+			return -EBUSY;
+		/* After a signal it is to come back to its key first. */
+		if (away)
+			return -EPERM;
+		return more && more->at_key == DXK_KEY_HAS && !list_empty(&more->key->nested) ?
+		       -EBUSY : 0;
+	}
+	/* A signal has ended the first one on its way back. */
+	return inside || away || (more && more->key && more->at_key == DXK_KEY_OUT &&
+				  dxk_key_is_off(e, more)) ? 0 : -EPERM;
+}
+
+/** dxk_block_enter - the first mark */
+void dxk_block_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	enum dxk_kind kind = k->m->kind;
+
+	if (k->force || dxk_has_stand_in(&e->crew, kind))
+		dxk_block_begin(e, k, wakes);
+	else if (k->patient && dxk_may_start(e, kind))
+		dxk_block_sleep(e, k, wakes);
+	else
+		dxk_block_refuse(e, k, wakes);
+}
+
+/** dxk_block_give_up - a signal or the deadline has ended the sleep for a spare */
+void dxk_block_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	if (k->why == -ETIMEDOUT)
+		dxk_block_refuse(e, k, wakes);
+	else
+		dxk_key_finish(k, k->why, wakes);
+}
+
+/**
+ * dxk_block_grant - those who sleep for a spare go on, if there is one
+ * @e: the engine, locked
+ * @kind: of the worker that has nothing to do
+ * @wakes: gets the wake-ups
+ *
+ * One is enough for all of them: it goes on with what is Ready, and calls for more.
+ */
+void dxk_block_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct list_head *askers = &e->crew.askers[kind];
+
+	lockdep_assert_held(&e->lock);
+
+	while (!list_empty(askers) && dxk_has_stand_in(&e->crew, kind)) {
+		struct dxk_key_op *k = list_first_entry(askers, struct dxk_key_op, w.link);
+
+		if (!dxk_afford_or_owe(e, wakes, 2))
+			return;
+		dxk_block_begin(e, k, wakes);
+	}
+}
+
+/** dxk_block_leave - the second mark */
+void dxk_block_leave(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+{
+	struct dxk_member *m = k->m;
+
+	if (m->blocks == k->rqe) {
+		dxk_unmark(e, m);
+		if (!m->left_key) {
+			dxk_key_finish(k, 0, wakes);
+			return;
+		}
+	}
+	dxk_key_enter(e, k, wakes);
+}
+
+/* --- the Monitor sees it ---------------------------------------------------------------- */
+
+/** dxk_seen_run - a worker was seen asleep for long outside of dxk, or is not any more */
+void dxk_seen_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_seen_op *s = container_of(op, struct dxk_seen_op, op);
+	struct dxk_member *m = s->m;
+
+	/* In a call it counts already. */
+	if (!m->attached || !m->held || m->blocks || m->marked == s->asleep ||
+	    dxk_member_state(m) != DXK_M_BUSY)
+		return;
+	if (!s->asleep) {
+		dxk_unmark(e, m);
+		return;
+	}
+	dxk_mark(e, m);
+	e->stats.replaced++;
+}
