@@ -152,6 +152,12 @@ void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *
 	}
 }
 
+/** dxk_key_rank - what stands for a request at its key: from now on it ages from @prio */
+void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio)
+{
+	rqe->more->rank = prio - e->ready.gained[DXK_PLAIN];
+}
+
 /**
  * dxk_key_take - a request is to have a turn: has it its key?
  * @e: the engine, locked
@@ -169,7 +175,7 @@ bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 
 	if (!key)
 		return true;
-	more->rank = rqe->own_prio - e->ready.gained[DXK_PLAIN];
+	dxk_key_rank(e, rqe, rqe->own_prio);
 	more->arrival = e->waits.arrivals++;
 	rqe->tick0 = e->ready.tick;
 	if (!dxk_key_is_free(key)) {

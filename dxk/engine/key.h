@@ -114,6 +114,7 @@ void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
 void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 
 void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio);
 bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 void dxk_held_leave(struct dxk_more *more);

@@ -348,6 +348,12 @@ static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
 	return policy->min_threads ? min(policy->min_threads, places) : places;
 }
 
+/** dxk_sleepers_are_seen - does the Monitor look for workers that sleep outside of dxk? */
+static inline bool dxk_sleepers_are_seen(const struct dxk_policy *policy)
+{
+	return policy->spare_after_ms && policy->on_block == DXK_ON_BLOCK_SPARE;
+}
+
 /** dxk_spares_least - spares of a kind that the crew keeps, as far as max_spares goes */
 static inline u32 dxk_spares_least(const struct dxk_policy *policy, u32 kind)
 {

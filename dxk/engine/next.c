@@ -498,8 +498,11 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 	}
 	more->worker = NULL;
 	dxk_redo_ready(e, rqe);
-	if (more->key)
-		dxk_key_review(e, more->key, wakes);
+	if (!more->key)
+		return;
+	/* While it executed it has not aged, and those that are Held have. */
+	dxk_key_rank(e, rqe, rqe->prio);
+	dxk_key_review(e, more->key, wakes);
 }
 
 /*

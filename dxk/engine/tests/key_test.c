@@ -164,6 +164,27 @@ static void key_ages(struct kunit *test)
 	end(ps);
 }
 
+/* Nobody ages while it executes: who is begun anew may have been overtaken meanwhile. */
+static void key_redo_has_not_aged(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post_by(ps, ps->main, KEY, 4, PXR_REJOIN | PXR_REDO, 0), *b;
+	u32 i;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	b = post(ps, KEY, 1);
+	for (i = 0; i < 4; i++)
+		dxk_tick(ps->e);
+	is_held(ps, b);
+	puppet_dies(ps, worker(ps, 0));
+	EXPECT_IS(a->state, DXK_WAITING);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	then(ps, worker(ps, 1), a);
+	EXPECT_IS(a->attempts, 2);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	end(ps);
+}
+
 /* A key that is taken needs no room in the pool, and the next of it gets in whatever is there */
 static void key_without_room(struct kunit *test)
 {
@@ -638,6 +659,7 @@ static void key_batch(struct kunit *test)
 static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_order),
 	KUNIT_CASE(key_ages),
+	KUNIT_CASE(key_redo_has_not_aged),
 	KUNIT_CASE(key_without_room),
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
