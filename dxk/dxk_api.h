@@ -93,6 +93,8 @@ int dxk_executor_find(const char *name, u64 *id);
 bool dxk_should_stop(const struct dxk_call *call);
 int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait);
+int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline);
+int dxk_block_leave(struct dxk_call *call);
 
 /* Of dxk_waker_fire() */
 #define DXK_WAKER_EVENTS	0x7fffffffU

@@ -472,9 +472,9 @@ enum dxk_order {
  *	More start while requests are Ready, and no worker of the kind is idle. A user worker
  *	that joins unasked for is taken as long as there are places. With CMLS it is what
  *	the lanes need. Dynamic
- * @spare_idle_ms: how long a worker above @min_threads is idle before it is to leave, which
- *	the Monitor looks for: a user worker's fetch gets ESHUTDOWN; 0..86400000, default
- *	10000, 0: it stays. Dynamic
+ * @spare_idle_ms: how long a worker above @min_threads, or a spare above @min_spares, is idle
+ *	before it is to leave, which the Monitor looks for: a user worker's fetch gets
+ *	ESHUTDOWN; 0..86400000, default 10000, 0: it stays. Dynamic
  * @key_batch: how many requests of a key a worker is given in a row, before others of their
  *	priority that are Ready (AG-7, S-10); 1..1000, default 16. Dynamic
  * @min_spares: spares of each kind of worker that are started ahead and kept, with

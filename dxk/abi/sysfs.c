@@ -114,7 +114,7 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 }
 
 /* Filled from the table of fields. */
-#define DXK_POLICY_ATTRS	40
+#define DXK_POLICY_ATTRS	48
 static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
 static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
 

@@ -40,9 +40,11 @@ static bool dxk_has_stand_in(const struct dxk_crew *crew, enum dxk_kind kind)
 	return crew->nr_idle[kind] || crew->nr_parked[kind];
 }
 
-/* Is there anybody who makes a spare, and may there be one? */
-static bool dxk_may_start(const struct dxk_engine *e, enum dxk_kind kind)
+/* Is a spare on its way, or may there be one, and is there anybody who makes it? */
+static bool dxk_spare_comes(const struct dxk_engine *e, enum dxk_kind kind)
 {
+	if (e->crew.spares_coming[kind])
+		return true;
 	return dxk_spares_room(e) && !dxk_out_of_work(e) &&
 	       (kind == DXK_KERNEL || e->crew.promised || !list_empty(&e->crew.managers));
 }
@@ -87,8 +89,8 @@ static void dxk_block_sleep(struct dxk_engine *e, struct dxk_key_op *k,
 	wakes->kick |= BIT(DXK_MONITOR);
 }
 
-/** dxk_block_check - may a request that executes set the mark? Return: 0, or why not */
-int dxk_block_check(const struct dxk_key_op *k)
+/** dxk_mark_check - may a request that executes set the mark? Return: 0, or why not */
+int dxk_mark_check(const struct dxk_key_op *k)
 {
 	const struct dxk_engine *e = k->m->engine;
 	const struct dxk_more *more = k->rqe->more;
@@ -108,21 +110,21 @@ int dxk_block_check(const struct dxk_key_op *k)
 				  dxk_key_is_off(e, more)) ? 0 : -EPERM;
 }
 
-/** dxk_block_enter - the first mark */
-void dxk_block_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/** dxk_mark_begin - the first mark */
+void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	enum dxk_kind kind = k->m->kind;
 
 	if (k->force || dxk_has_stand_in(&e->crew, kind))
 		dxk_block_begin(e, k, wakes);
-	else if (k->patient && dxk_may_start(e, kind))
+	else if (k->patient && dxk_spare_comes(e, kind))
 		dxk_block_sleep(e, k, wakes);
 	else
 		dxk_block_refuse(e, k, wakes);
 }
 
-/** dxk_block_give_up - a signal or the deadline has ended the sleep for a spare */
-void dxk_block_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/** dxk_mark_give_up - a signal or the deadline has ended the sleep for a spare */
+void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	if (k->why == -ETIMEDOUT)
 		dxk_block_refuse(e, k, wakes);
@@ -131,14 +133,14 @@ void dxk_block_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wa
 }
 
 /**
- * dxk_block_grant - those who sleep for a spare go on, if there is one
+ * dxk_mark_grant - those who sleep for a spare go on, if there is one
  * @e: the engine, locked
  * @kind: of the worker that has nothing to do
  * @wakes: gets the wake-ups
  *
  * One is enough for all of them: it goes on with what is Ready, and calls for more.
  */
-void dxk_block_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
 	struct list_head *askers = &e->crew.askers[kind];
 
@@ -153,8 +155,8 @@ void dxk_block_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes 
 	}
 }
 
-/** dxk_block_leave - the second mark */
-void dxk_block_leave(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/** dxk_mark_end - the second mark */
+void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = k->m;
 

@@ -35,22 +35,17 @@ struct dxk_seen_op {
 	bool asleep;
 };
 
-int dxk_block_check(const struct dxk_key_op *k);
-void dxk_block_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
-void dxk_block_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
-void dxk_block_leave(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
-void dxk_block_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
+int dxk_mark_check(const struct dxk_key_op *k);
+void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
+void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
+void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
+void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
 void dxk_unmark(struct dxk_engine *e, struct dxk_member *m);
 
 dxk_op_fn dxk_seen_run;
 
-static inline bool dxk_key_is_mark(u32 what)
-{
-	return what == DXK_KEY_BLOCK || what == DXK_KEY_UNBLOCK;
-}
-
-/** dxk_block_over - the end of a worker's turn is the end of its marks */
-static inline void dxk_block_over(struct dxk_engine *e, struct dxk_member *m)
+/** dxk_mark_over - the end of a worker's turn is the end of its marks */
+static inline void dxk_mark_over(struct dxk_engine *e, struct dxk_member *m)
 {
 	if (unlikely(m->marked))
 		dxk_unmark(e, m);

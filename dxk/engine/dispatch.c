@@ -33,8 +33,8 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 	dxk_sweep_posters(e, wakes);
 	if (!list_empty(&e->owners.blocked))
 		dxk_serve_blocked(e, wakes);
-	dxk_block_grant(e, DXK_USER, wakes);
-	dxk_block_grant(e, DXK_KERNEL, wakes);
+	dxk_mark_grant(e, DXK_USER, wakes);
+	dxk_mark_grant(e, DXK_KERNEL, wakes);
 	dxk_stop_workers(e, wakes);
 	if (e->state == DXK_CTX_STOPPED)
 		dxk_stop_managers(e, wakes);

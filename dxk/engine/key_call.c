@@ -160,7 +160,7 @@ static int dxk_key_check(const struct dxk_key_op *k)
 	const struct dxk_more *more = k->rqe->more;
 
 	if (dxk_key_is_mark(k->what))
-		return dxk_block_check(k);
+		return dxk_mark_check(k);
 	if (!more || !more->key)
 		return -EINVAL;
 	if (k->m->blocks == k->rqe)
@@ -197,10 +197,10 @@ void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 		dxk_key_wait(e, k, wakes);
 		break;
 	case DXK_KEY_BLOCK:
-		dxk_block_enter(e, k, wakes);
+		dxk_mark_begin(e, k, wakes);
 		break;
 	case DXK_KEY_UNBLOCK:
-		dxk_block_leave(e, k, wakes);
+		dxk_mark_end(e, k, wakes);
 		break;
 	default:
 		dxk_key_notify(e, k, wakes);
@@ -228,7 +228,7 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 		return;
 	dxk_waiter_leave(&k->w);
 	if (k->what == DXK_KEY_BLOCK) {
-		dxk_block_give_up(e, k, wakes);
+		dxk_mark_give_up(e, k, wakes);
 		return;
 	}
 	if (dxk_key_is_waiting(more)) {

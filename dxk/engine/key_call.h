@@ -54,6 +54,12 @@ struct dxk_key_op {
 	struct list_head ended;
 };
 
+/* Is it a mark, see block.h? */
+static inline bool dxk_key_is_mark(u32 what)
+{
+	return what == DXK_KEY_BLOCK || what == DXK_KEY_UNBLOCK;
+}
+
 dxk_op_fn dxk_key_ask_run;
 dxk_op_fn dxk_key_awake_run;
 dxk_op_fn dxk_key_hold_run;

@@ -296,7 +296,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	} else {
 		dxk_fall_idle(e, n);
 		if (unlikely(e->crew.nr_askers[m->kind]))
-			dxk_block_grant(e, m->kind, wakes);
+			dxk_mark_grant(e, m->kind, wakes);
 		if (unlikely(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 			dxk_stall_suspect(e, wakes);
 	}
@@ -310,7 +310,7 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_next_op *n = container_of(op, struct dxk_next_op, op);
 
 	dxk_crew_has_come(&e->crew, n->m);
-	dxk_block_over(e, n->m);
+	dxk_mark_over(e, n->m);
 	dxk_next_continue(e, n, wakes);
 }
 
@@ -551,7 +551,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_member *m = l->m;
 
-	dxk_block_over(e, m);
+	dxk_mark_over(e, m);
 	l->more = !dxk_bequeath(e, m, &l->ended, wakes);
 	if (l->more)
 		return;

@@ -215,8 +215,8 @@ bool dxk_has_surplus(const struct dxk_engine *e)
 	return false;
 }
 
-/* Of those in @sleepers some leave while there are more than @least in @nr. */
-static bool dxk_retire_some(struct list_head *sleepers, u32 *nr, u32 least,
+/* Of @sleepers, which are in @total, some leave while @nr is more than @least. */
+static bool dxk_retire_some(struct list_head *sleepers, const u32 *nr, u32 *total, u32 least,
 			    unsigned long limit, struct dxk_wakes *wakes)
 {
 	while (*nr > least && !list_empty(sleepers)) {
@@ -227,7 +227,7 @@ static bool dxk_retire_some(struct list_head *sleepers, u32 *nr, u32 least,
 		if (!dxk_afford(wakes, 1))
 			return false;
 		n->m->leaving = true;
-		(*nr)--;
+		(*total)--;
 		n->err = -ESHUTDOWN;
 		dxk_waiter_finish(&n->w, wakes);
 	}
@@ -239,9 +239,9 @@ static bool dxk_retire_kind(struct dxk_engine *e, u32 kind, unsigned long limit,
 {
 	struct dxk_crew *crew = &e->crew;
 
-	return dxk_retire_some(&crew->idle[kind], &crew->workers[kind],
+	return dxk_retire_some(&crew->idle[kind], &crew->workers[kind], &crew->workers[kind],
 			       dxk_crew_least(&e->policy, kind), limit, wakes) &&
-	       dxk_retire_some(&crew->parked[kind], &crew->spares[kind],
+	       dxk_retire_some(&crew->parked[kind], &crew->nr_parked[kind], &crew->spares[kind],
 			       dxk_spares_least(&e->policy, kind), limit, wakes);
 }
 

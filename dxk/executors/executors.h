@@ -12,6 +12,7 @@
 s32 exe_nop(struct dxk_call *call);
 s32 exe_echo(struct dxk_call *call);
 s32 exe_sleep(struct dxk_call *call);
+s32 exe_block(struct dxk_call *call);
 
 s32 exe_sha256(struct dxk_call *call);
 s32 exe_aread(struct dxk_call *call);

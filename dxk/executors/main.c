@@ -21,6 +21,7 @@ static struct dxk_executor executors[] = {
 	EXECUTOR(nop),
 	EXECUTOR(echo),
 	EXECUTOR(sleep),
+	EXECUTOR(block),
 	EXECUTOR(sha256),
 	EXECUTOR(aread),
 };

@@ -53,3 +53,20 @@ s32 exe_sleep(struct dxk_call *call)
 	err = dxk_wait_should_stop(call, ktime_get_ns() + call->param * NSEC_PER_USEC);
 	return err > 0 ? -ECANCELED : err ? -EINTR : 0;
 }
+
+/**
+ * exe_block - executor "block": sleep for a while, and give the worker's place away meanwhile
+ * @call: the request; @param as of "sleep"
+ *
+ * Return: as "sleep"; -EAGAIN when nobody could take the place within a second.
+ */
+s32 exe_block(struct dxk_call *call)
+{
+	int err = dxk_block_enter(call, false, ktime_get_ns() + NSEC_PER_SEC), left;
+
+	if (err)
+		return err;
+	err = exe_sleep(call);
+	left = dxk_block_leave(call);
+	return err ?: left;
+}

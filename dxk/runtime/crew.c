@@ -348,6 +348,50 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	}
 }
 
+/* --- workers that sleep elsewhere -------------------------------------------------- */
+
+/* Has it slept all the time since it was looked at before? Its crew's engine is locked. */
+static bool dxk_thread_is_still(struct dxk_thread *t)
+{
+	const struct task_struct *task = t->user ?: t->task;
+	u64 switches = task ? task->nvcsw + task->nivcsw : 0;
+
+	if (task && !task_is_running(task) && switches == t->switches)
+		return true;
+	t->switches = switches;
+	t->still = jiffies;
+	return false;
+}
+
+/**
+ * dxk_crew_look - have spares take the places of workers that sleep outside of dxk (B-1)
+ * @ctx: the context; for the Monitor
+ *
+ * In a read(2), for a lock or a page: a request that says so itself is replaced at once, see
+ * engine/block.h.
+ */
+void dxk_crew_look(struct dxk_ctx *ctx)
+{
+	const struct dxk_engine *e = &ctx->engine;
+	unsigned long id, limit = msecs_to_jiffies(e->policy.spare_after_ms);
+	struct dxk_thread *t;
+
+	if (!dxk_sleepers_are_seen(&e->policy))
+		return;
+	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		bool asleep, marked;
+
+		spin_lock(&ctx->engine.lock);
+		asleep = dxk_thread_is_still(t) && jiffies - t->still >= limit &&
+			 t->m.held && e->nr[DXK_AT_READY];
+		marked = t->m.marked;
+		spin_unlock(&ctx->engine.lock);
+		if (asleep != marked && (asleep || t->still == jiffies))
+			dxk_worker_seen(&t->m, asleep);
+		dxk_thread_put(t);
+	}
+}
+
 /* --- for reports ------------------------------------------------------------ */
 
 /**

@@ -10,6 +10,7 @@ struct dxk_session;
 struct task_struct;
 
 int dxk_crew_review(struct dxk_ctx *ctx);
+void dxk_crew_look(struct dxk_ctx *ctx);
 void dxk_crew_reap(struct dxk_ctx *ctx);
 bool dxk_crew_end(struct dxk_ctx *ctx);
 void dxk_crew_bury(struct dxk_ctx *ctx);

@@ -42,7 +42,10 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
 	u32 ms = ctx->engine.policy.monitor_interval_ms;
 
+	dxk_crew_look(ctx);
 	dxk_monitor_crew(ctx);
+	if (dxk_sleepers_are_seen(&ctx->engine.policy))
+		ms = min(ms, ctx->engine.policy.spare_after_ms);
 	dxk_overdue_check(ctx);
 	if (ctx->engine.policy.sample_interval_ms) {
 		u64 left = dxk_samples_take(&ctx->samples, &ctx->engine,

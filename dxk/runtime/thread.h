@@ -46,6 +46,10 @@ struct dxk_thread {
 	u8 access;
 	/** @reported: (L) the Monitor has reported the dispatch of this ticket as overdue */
 	u64 reported;
+	/** @switches: the Monitor's: how often it had slept or yielded when last looked at */
+	u64 switches;
+	/** @still: the Monitor's: jiffies since which it has not run */
+	unsigned long still;
 	/** @files: private files of a kernel worker */
 	struct dxk_private_files files;
 	/** @item: of a kernel worker: what it executes, if that is an item */

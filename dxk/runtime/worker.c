@@ -368,6 +368,56 @@ int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
 
+static int dxk_call_mark(struct dxk_call *call, u32 what, bool force, u64 deadline)
+{
+	struct dxk_key_op k __uninitialized;
+	int err;
+
+	might_sleep();
+	k.m = call->self;
+	k.rqe = list_last_entry(&call->self->busy, struct dxk_rqe, link);
+	k.what = what;
+	k.force = force;
+	k.patient = deadline;
+	err = dxk_key_ask(&k, deadline);
+	return err == -ERESTARTSYS ? -EINTR : err;
+}
+
+/**
+ * dxk_block_enter - the running request is about to sleep outside of dxk (FO-35, FO-36)
+ * @call: the running request; the caller is the thread that executes it
+ * @force: also when nobody could take the place
+ * @deadline: on CLOCK_MONOTONIC: how long to wait until somebody could; 0: not at all
+ *
+ * Until dxk_block_leave() its key is left, and idle workers or spares (%DXK_ON_BLOCK_SPARE) do
+ * what is Ready in its worker's place. It has no other turn meanwhile.
+ *
+ * Context: process, no locks that another request takes.
+ * Return: 0; -EAGAIN: nobody could, nothing has changed; -EBUSY: it was called before, or another
+ * request is executed within it; -EINTR: the context is closed.
+ */
+int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline)
+{
+	return dxk_call_mark(call, DXK_KEY_BLOCK, force, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_block_enter);
+
+/**
+ * dxk_block_leave - the running request is back from dxk_block_enter() (FO-38)
+ * @call: the running request
+ *
+ * Sleeps until it has its key again, if it had it: before all that wait to have a turn.
+ *
+ * Context: process, no locks that another request takes.
+ * Return: 0; -EPERM: it was not called before; without its key: -ECANCELED: it is to end,
+ * -EINTR: the context is closed.
+ */
+int dxk_block_leave(struct dxk_call *call)
+{
+	return dxk_call_mark(call, DXK_KEY_UNBLOCK, false, 0);
+}
+EXPORT_SYMBOL_GPL(dxk_block_leave);
+
 /**
  * dxk_waker_create - something that any context can fire, and the request can wait for (R-3)
  * @call: the running request; the caller is the thread that executes it

@@ -198,6 +198,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(wait_report_ms),
 		FIELD(min_threads),
 		FIELD(spare_idle_ms),
+		FIELD(min_spares),
+		FIELD(spare_after_ms),
 		FIELD(key_batch),
 		FIELD(reserved),
 	};

@@ -146,8 +146,8 @@ TEST_F(key, bad_input)
 	e.key = 0;
 	e.reentry = 1;
 	EXPECT_EQ(-EINVAL, dxk_post_more(fd, &e, 1, 0, NULL));
-	EXPECT_EQ(-EOPNOTSUPP, key_call(fd, DXK_KEY_CANCEL + 1, 0, 0, 0));
-	EXPECT_EQ(-EOPNOTSUPP, key_call(fd, DXK_KEY_HOLD, KEY, 0, 2));
+	EXPECT_EQ(-EOPNOTSUPP, key_call(fd, DXK_KEY_UNBLOCK + 1, 0, 0, 0));
+	EXPECT_EQ(-EOPNOTSUPP, key_call(fd, DXK_KEY_HOLD, KEY, 0, 4));
 	EXPECT_EQ(-EINVAL, key_call(fd, DXK_KEY_RELEASE, KEY, 0, DXK_KEY_REFUSE));
 	EXPECT_EQ(-EINVAL, key_call(fd, DXK_KEY_HOLD, KEY, 5, 0));
 	EXPECT_EQ(-EINVAL, key_call(fd, DXK_KEY_LEAVE, KEY, 5, 0));

@@ -29,10 +29,22 @@ awk '/^$/ && ++nr == 12 { exit } 1' /var/lib/dpkg/status >status
 thread() {	# DIRECTORY PROGRAM ARG...
 	TSAN_OPTIONS=exitcode=66 setarch -R "$tsan/$1/$2" "${@:3}"
 }
+# It may take longer than who watches waits for a line. Whether it runs its time tells.
 memory() {
-	local dir=$build/$1
-	valgrind -q --sim-hints=lax-ioctls --error-exitcode=65 "$dir/$2" "${@:3}"
+	local pid never stat turns=0 ran=0
+	valgrind -q --sim-hints=lax-ioctls --error-exitcode=65 "$build/$1/$2" "${@:3}" &
+	pid=$!
+	exec {never}<> <(:)
+	until read -rt 0.2 -u "$never" || ended "$pid"; do
+		((++turns % 50 == 0)) && read -ra stat </proc/"$pid"/stat || continue
+		((stat[13] + stat[14] > ran)) || continue
+		ran=$((stat[13] + stat[14]))
+		tell "$2 has run for $((ran / 100)) s" >&"$report"
+	done
+	exec {never}>&-
+	wait "$pid"
 }
+exec {report}>&1
 # clean PATTERN: has it said nothing?
 clean() { ! line "$1" 'ThreadSanitizer|^==[0-9]+== ' || { tell_file "$1"; return 1; }; }
 runs() { gives 0 "$@" && clean err; }

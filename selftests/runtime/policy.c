@@ -84,6 +84,9 @@ static const struct field {
 	{ "spare_idle_ms", "spare_idle_ms", F(spare_idle_ms), 10000, 0, 86400000, -1,
 	  86400001, EINVAL, DYNAMIC },
 	{ "key_batch", "key_batch", F(key_batch), 16, 1, 1000, 0, 1001, EINVAL, DYNAMIC },
+	{ "min_spares", "min_spares", F(min_spares), 0, 0, 499, -1, 500, EINVAL, DYNAMIC },
+	{ "spare_after_ms", "spare_after_ms", F(spare_after_ms), 0, 0, 3600000, -1, 3600001,
+	  EINVAL, DYNAMIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

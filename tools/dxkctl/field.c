@@ -51,6 +51,8 @@ static const struct field fields[] = {
 	F(wait_report_ms, 0, 86400000),
 	F(min_threads, 0, 499),
 	F(spare_idle_ms, 0, 86400000),
+	F(min_spares, 0, 499),
+	F(spare_after_ms, 0, 3600000),
 	F(key_batch, 1, 1000),
 };
 

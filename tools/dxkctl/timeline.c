@@ -19,7 +19,7 @@
 /* enum dxk_member_state as a block tells it; see Documentation/ABI */
 static const char * const state_name[] = {
 	"vacant", "running", "away", "available", "busy", "posting", "rejoining",
-	"completing", "logging", "listening", "entering", "condition",
+	"completing", "logging", "listening", "entering", "condition", "blocked",
 };
 
 /**

@@ -290,6 +290,29 @@ static void block_waits(struct kunit *test)
 	end(ps);
 }
 
+/* One that is on its way is waited for, though it is the last that may be */
+static void block_waits_for_the_last(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_member *first = spare(ps), *last;
+	struct dxk_next_op *n = puppet_turn(ps, first, 1);
+	struct dxk_key_op *k;
+
+	works(ps, worker(ps, 0));
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	EXPECT_IS(block(ps, worker(ps, 0)), 0);
+	last = spare(ps);
+	EXPECT_IS(dxk_spares_room(ps->e), 0);
+	puppet_fetch(n);
+	k = puppet_block(ps, first, false, true);
+	EXPECT(ASLEEP(k));
+	EXPECT(ASLEEP(puppet_turn(ps, last, 1)));
+	EXPECT(!ASLEEP(k));
+	unblock(ps, first);
+	unblock(ps, worker(ps, 0));
+	end(ps);
+}
+
 /* FO-36, FO-42: so many are kept parked, no more than may be, and those beyond leave */
 static void block_spares_kept(struct kunit *test)
 {
@@ -370,6 +393,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_key),
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),
+	KUNIT_CASE(block_waits_for_the_last),
 	KUNIT_CASE(block_spares_kept),
 	KUNIT_CASE(block_seen),
 	{ }

@@ -65,6 +65,8 @@ static const struct field {
 	FIELD(TPMinThreads, min_threads, 0),
 	FIELD(TPSpareIdle, spare_idle_ms, 10000),
 	FIELD(TPKeyBatch, key_batch, 16),
+	FIELD(TPMinSpares, min_spares, 0),
+	FIELD(TPSpareAfter, spare_after_ms, 0),
 #undef FIELD
 };
 

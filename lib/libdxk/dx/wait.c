@@ -302,6 +302,31 @@ int UseKey(unsigned int what, int64_t timeout_ns)
 		       what == DXK_KEY_WAIT ? timeout_ns : 0);
 }
 
+static int mark(unsigned int what, unsigned int flags, int64_t timeout_ns)
+{
+	struct dx_frame *f = dx_executing();
+
+	if (!f)
+		return -EPERM;
+	return dxk_key(dx_current->member->fd, what, 0, f->done->ticket, flags, timeout_ns);
+}
+
+int EnterBlock(unsigned int flags, int64_t timeout_ns)
+{
+	return flags & ~DXK_KEY_FORCE ? -EINVAL : mark(DXK_KEY_BLOCK, flags, timeout_ns);
+}
+
+int LeaveBlock(void)
+{
+	int rc;
+
+	/* After a signal the request is still on its way back. */
+	do
+		rc = mark(DXK_KEY_UNBLOCK, 0, 0);
+	while (rc == -EINTR);
+	return rc;
+}
+
 int ControlKey(uint64_t key, unsigned int what, unsigned int flags)
 {
 	return ControlKeyOf(NULL, key, what, flags);

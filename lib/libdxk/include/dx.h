@@ -150,10 +150,14 @@ enum DXLogWriter {
  * @TPMinThreads: workers of each kind that the crew begins with, and keeps. More start, up to
  *	@TPMaxThreads, while requests are Ready and none of them is idle. 0: as many as
  *	@TPMaxThreads
- * @TPSpareIdle: milliseconds that a worker above @TPMinThreads is idle before its thread
- *	ends; 0: it stays
+ * @TPSpareIdle: milliseconds that a worker above @TPMinThreads, or a spare above @TPMinSpares,
+ *	is idle before its thread ends; 0: it stays
  * @TPKeyBatch: requests of a key that a worker is given in a row, before others that are as
  *	urgent
+ * @TPMinSpares: with %DXK_ON_BLOCK_SPARE: spares of each kind that are started ahead and kept,
+ *	so that EnterBlock() finds one; not more than @TPMaxSpares
+ * @TPSpareAfter: with %DXK_ON_BLOCK_SPARE: milliseconds after which a spare takes the place of
+ *	a worker that sleeps outside of dxk without EnterBlock(); 0 for never
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -197,6 +201,8 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPMinThreads;
 	uint32_t TPSpareIdle;
 	uint32_t TPKeyBatch;
+	uint32_t TPMinSpares;
+	uint32_t TPSpareAfter;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 
@@ -1200,6 +1206,33 @@ int CancelRequestsOf(MTExecutive *mte, void *owner);
  * nested; -EALREADY: of ENTER: it has it; -EOPNOTSUPP: TPMaxWaiting is 0.
  */
 int UseKey(unsigned int what, int64_t timeout_ns);
+
+/**
+ * EnterBlock - the calling worker's request is about to sleep outside of dxk
+ * @flags: %DXK_KEY_FORCE: also when nobody could take the place; or 0
+ * @timeout_ns: how long to wait until somebody could; 0: not at all, -1: for ever
+ *
+ * Before a read(2), a lock or a system call that may take long. Until LeaveBlock() the request's
+ * key, if it has one, is left to others, and what is Ready is executed by idle workers or
+ * spares (%DXK_ON_BLOCK_SPARE) in the place of this one. The request has no other turn
+ * meanwhile. What the code in between touches must not depend on the key.
+ *
+ * Return: 0; -EAGAIN: nobody could take the place, and nothing has changed; -EBUSY: it was called
+ * before, or another request is executed within this one; -EPERM: not in a Runnable, or not
+ * back at its key after a signal; -EINTR: nothing has changed; -EINVAL.
+ */
+int EnterBlock(unsigned int flags, int64_t timeout_ns);
+
+/**
+ * LeaveBlock - the calling worker's request is back from EnterBlock()
+ *
+ * Sleeps until the request has its key again, if it had it: before all that wait for a turn.
+ * The end of the Runnable is the end of the block, too.
+ *
+ * Return: 0; -EPERM: there was no EnterBlock(); -ECANCELED: it is to end, and goes on without
+ * its key; -EDEADLK: another request that the worker executes has the key.
+ */
+int LeaveBlock(void);
 
 /**
  * ControlKey - hold a key back, release it, or cancel what waits for it

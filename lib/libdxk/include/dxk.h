@@ -520,11 +520,12 @@ int dxk_cancel_owner(int member, uint64_t owner, struct dxk_cancel_owner *were);
  * @what: enum dxk_key_what
  * @key: of %DXK_KEY_HOLD, _RELEASE and _CANCEL: which; else 0
  * @ticket: of the others: that of a request which the caller executes; else 0
- * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0
- * @timeout_ns: of %DXK_KEY_WAIT: how long until it is notified; else 0
+ * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0; of %DXK_KEY_BLOCK: %DXK_KEY_FORCE or 0
+ * @timeout_ns: of %DXK_KEY_WAIT: how long until it is notified; of %DXK_KEY_BLOCK: how long
+ *	until somebody takes the place; else 0
  *
  * Return: 0, of %DXK_KEY_CANCEL how many it has ended or told; -ETIMEDOUT, -EINTR, -ECANCELED,
- * -EPERM, -EBUSY, -EALREADY, -ESTALE, -ENOENT, -ENOSPC, -EOPNOTSUPP, -ESHUTDOWN, -EINVAL as
+ * -EAGAIN, -EPERM, -EBUSY, -EALREADY, -ESTALE, -ENOENT, -ENOSPC, -EOPNOTSUPP, -ESHUTDOWN, -EINVAL as
  * struct dxk_key_call says.
  */
 int dxk_key(int member, unsigned int what, uint64_t key, uint64_t ticket, unsigned int flags,
