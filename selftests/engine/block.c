@@ -24,7 +24,7 @@ FIXTURE_SETUP(block)
 	self->t.policy.max_threads = 1;
 	self->t.policy.on_block = DXK_ON_BLOCK_SPARE;
 	self->t.policy.max_spares = SPARES;
-	self->t.policy.spare_idle_ms = 20;
+	self->t.policy.spare_idle_ms = 0;
 	self->t.policy.monitor_interval_ms = 10;
 	ASSERT_EQ(0, dxt_start(&self->t));
 	self->p[0] = puppet_new(&self->t, DXK_MEMBER_WORKER);
@@ -160,6 +160,8 @@ TEST_F(block, spares)
 		EXPECT_EQ(0, puppet_finish(self->s[i], 0));
 	EXPECT_EQ(0, puppet_finish(self->p[0], 0));
 	/* FO-42: and all of them leave */
+	self->t.policy.spare_idle_ms = 20;
+	EXPECT_EQ(0, dxk_policy_set(self->t.ctx, &self->t.policy, NULL));
 	for (i = 0; i < SPARES; i++)
 		puppet_ask(self->s[i]);
 	for (i = 0; i < SPARES; i++)
@@ -239,7 +241,6 @@ TEST_F(block, seen_asleep)
 
 	ASSERT_NE(NULL, s);
 	policy.spare_after_ms = 20;
-	policy.spare_idle_ms = 0;
 	ASSERT_EQ(0, dxk_policy_set(self->t.ctx, &policy, NULL));
 	EXPECT_TRUE(puppet_ask(s));
 	ASSERT_EQ(1, send(&self->t, 0, 0));

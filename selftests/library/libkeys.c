@@ -229,6 +229,47 @@ TEST_F(keys, moves)
 	EXPECT_EQ(0, job.wrong);
 }
 
+static int blocks(struct job *job, const RQElement *me)
+{
+	(void)me;
+	job->wrong += LeaveBlock() != -EPERM;
+	job->wrong += EnterBlock(DXK_KEY_REFUSE, 0) != -EINVAL;
+	job->wrong += EnterBlock(0, -1) != 0;
+	job->wrong += EnterBlock(0, 0) != -EBUSY;
+	job->wrong += UseKey(DXK_KEY_ENTER, 0) != -EBUSY;
+	job->inside = 1;
+	while (job->closed)
+		usleep(100);
+	job->wrong += LeaveBlock() != 0;
+	job->wrong += UseKey(DXK_KEY_ENTER, 0) != -EALREADY;
+	job->wrong += LeaveBlock() != -EPERM;
+	return 0;
+}
+
+/* FO-35, FO-36, FO-38, FO-39: the one worker blocks; a spare comes, and has the key meanwhile */
+TEST(blocks)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_SPARE, 1);
+	struct job job = job_of(blocks), next = job_of(alone);
+	MTExecutive *mte;
+	struct dxt t;
+
+	EXPECT_EQ(-EPERM, EnterBlock(0, 0));
+	EXPECT_EQ(-EPERM, LeaveBlock());
+	policy.TPMaxWaiting = 64;
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	job.closed = true;
+	ASSERT_EQ(0, post(&job, &all, 0, KEY, DXK_REENTRY_NONE));
+	ASSERT_TRUE(DXT_SOON(job.inside));
+	ASSERT_EQ(0, post(&next, &next, 0, KEY, DXK_REENTRY_NONE));
+	EXPECT_EQ(0, status_of(&next));
+	job.closed = false;
+	EXPECT_EQ(0, status_of(&all));
+	EXPECT_EQ(0, job.wrong + next.wrong);
+	MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1);
+}
+
 /* Without TPMaxWaiting there are no keys. */
 TEST(off)
 {
