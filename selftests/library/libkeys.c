@@ -229,7 +229,7 @@ TEST_F(keys, moves)
 	EXPECT_EQ(0, job.wrong);
 }
 
-static int blocks(struct job *job, const RQElement *me)
+static int goes_away(struct job *job, const RQElement *me)
 {
 	(void)me;
 	job->wrong += LeaveBlock() != -EPERM;
@@ -250,7 +250,7 @@ static int blocks(struct job *job, const RQElement *me)
 TEST(blocks)
 {
 	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_SPARE, 1);
-	struct job job = job_of(blocks), next = job_of(alone);
+	struct job job = job_of(goes_away), next = job_of(alone);
 	MTExecutive *mte;
 	struct dxt t;
 
