@@ -483,6 +483,13 @@ enum dxk_order {
  * @spare_after_ms: with %DXK_ON_BLOCK_SPARE: a worker that sleeps for so long outside of
  *	dxk, in a read or for a lock, is seen by the Monitor, and a spare takes its place as
  *	of one that blocks; 0..3600000, default 0: none is looked for. Dynamic
+ * @homes: shelves of the Ready Pool that have workers of their own (FO-1): kernel workers are
+ *	dealt to them, and to the CPUs i with i % homes = home - 1; user workers say which is
+ *	theirs. What has a home (%PXR_HOME) is for these, and for spares in their places; as
+ *	long as a home has no worker, for all. A worker with a home takes what has none as well,
+ *	the more urgent first. 0..56, default 0: none. Not with @min_threads
+ * @steal: 1: a worker of a home that has nothing to do takes what is Ready of another one
+ *	(FO-9); 0, the default: it does not
  * @reserved: 0
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
@@ -534,6 +541,8 @@ struct dxk_policy {
 	__u32 key_batch;
 	__u32 min_spares;
 	__u32 spare_after_ms;
+	__u32 homes;
+	__u32 steal;
 	__u32 reserved;
 };
 
@@ -631,6 +640,8 @@ enum dxk_member_kind {
  * @kind: enum dxk_member_kind
  * @fd: out, the member descriptor, for the calling thread only
  * @id: out, the thread id
+ * @home: of a worker: which requests are for it, see dxk_policy.homes; 0: those without a home.
+ *	More than the policy has, or of others: EINVAL
  *
  * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every
  * user worker's id is taken, ENODEV when the policy has no place for any. The same of
@@ -646,6 +657,7 @@ struct dxk_member_create {
 	__u32 kind;
 	__s32 fd;
 	__u32 id;
+	__u32 home;
 };
 
 /**
@@ -710,6 +722,7 @@ struct dxk_crew_wait {
 #define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
 #define PXR_QUIET		0x4000	/* it may wait for long: not reported for that */
 #define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
+#define PXR_HOME		0x10000	/* dxk_post_more.home: for the workers of that home */
 
 /*
  * PXR_FD takes regular files with contents of their own, directories of such file
@@ -863,7 +876,9 @@ struct dxk_post_entry {
  *	one has its turn (AG-2). That one has the key, from when it becomes Ready until it
  *	ends, waits, or leaves the key (struct dxk_key_call)
  * @reentry: with %PXR_KEY enum dxk_reentry, else 0
- * @reserved: 0
+ * @home: with %PXR_HOME, else 0: workers of home 1 + (@home - 1) % dxk_policy.homes execute
+ *	it, in each of its turns (FO-2); 1..2^32-1. Of lane 3, and without %PXR_BOOST, else
+ *	EINVAL. Without homes it is as any other
  *
  * The others of a key are Held: they wait for the key, and become Ready one after the other,
  * by priority, then in the order in which they came (AG-3). One that is more urgent than the
@@ -897,7 +912,7 @@ struct dxk_post_more {
 	struct dxk_wait wait;
 	__aligned_u64 key;
 	__u32 reentry;
-	__u32 reserved;
+	__u32 home;
 };
 
 /**

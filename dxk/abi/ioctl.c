@@ -374,11 +374,11 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
-	FIELDS(dxk_policy, 42, 0, 0);
+	FIELDS(dxk_policy, 44, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);
 	FIELDS(dxk_ctx_stop, 6, 2, 0);
-	FIELDS(dxk_member_create, 4, 0, 0);
+	FIELDS(dxk_member_create, 5, 0, 0);
 	FIELDS(dxk_crew_wait, 4, 1, 0);
 	FIELDS(dxk_post_entry, 6, 4, 0);
 	FIELDS(dxk_wait, 4, 4, 0);

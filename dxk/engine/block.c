@@ -5,6 +5,7 @@
 #include "engine/block.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
+#include "engine/home.h"
 #include "engine/key.h"
 #include "engine/more.h"
 #include "engine/onblock.h"
@@ -34,10 +35,14 @@ void dxk_unmark(struct dxk_engine *e, struct dxk_member *m)
 
 /* --- a request says it --------------------------------------------------------------- */
 
-/* Would somebody go on with what is Ready? */
-static bool dxk_has_stand_in(const struct dxk_crew *crew, enum dxk_kind kind)
+/* Would somebody go on with what is Ready, beside the worker? */
+static bool dxk_has_stand_in(struct dxk_engine *e, const struct dxk_member *m)
 {
-	return crew->nr_idle[kind] || crew->nr_parked[kind];
+	if (e->crew.nr_parked[m->kind])
+		return true;
+	if (likely(!m->home) || e->policy.steal)
+		return e->crew.nr_idle[m->kind];
+	return !list_empty(dxk_idle_list(e, m));
 }
 
 /* Is a spare on its way, or may there be one, and is there anybody who makes it? */
@@ -115,7 +120,7 @@ void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes
 {
 	enum dxk_kind kind = k->m->kind;
 
-	if (k->force || dxk_has_stand_in(&e->crew, kind))
+	if (k->force || dxk_has_stand_in(e, k->m))
 		dxk_block_begin(e, k, wakes);
 	else if (k->patient && dxk_spare_comes(e, kind))
 		dxk_block_sleep(e, k, wakes);
@@ -142,13 +147,14 @@ void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wak
  */
 void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
-	struct list_head *askers = &e->crew.askers[kind];
+	struct dxk_key_op *k, *next;
 
 	lockdep_assert_held(&e->lock);
 
-	while (!list_empty(askers) && dxk_has_stand_in(&e->crew, kind)) {
-		struct dxk_key_op *k = list_first_entry(askers, struct dxk_key_op, w.link);
-
+	list_for_each_entry_safe(k, next, &e->crew.askers[kind], w.link) {
+		dxk_step(e);
+		if (!dxk_has_stand_in(e, k->m))
+			continue;
 		if (!dxk_afford_or_owe(e, wakes, 2))
 			return;
 		dxk_block_begin(e, k, wakes);

@@ -8,6 +8,7 @@
 #include "engine/alarm.h"
 #include "engine/block.h"
 #include "engine/dispatch.h"
+#include "engine/home.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
@@ -31,6 +32,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 	dxk_serve_joined(e, wakes);
 	dxk_serve_outers(e, wakes);
 	dxk_sweep_posters(e, wakes);
+	dxk_homes_go_on(e, wakes);
 	if (!list_empty(&e->owners.blocked))
 		dxk_serve_blocked(e, wakes);
 	dxk_mark_grant(e, DXK_USER, wakes);
@@ -189,6 +191,9 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 				if (!dxk_give_idle(e, kind, wakes))
 					break;
 			}
+			if (unlikely(e->ready.idle_homes[kind]) && e->ready.filled[kind] &&
+			    !dxk_homes_dispatch(e, kind, wakes))
+				return;
 		}
 		if (dxk_ready_empty(&e->ready))
 			return;

@@ -23,7 +23,7 @@ static inline void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes
 /* Is there an entry for an idle worker of the kind? */
 static inline bool dxk_kind_waits(const struct dxk_engine *e, enum dxk_kind kind)
 {
-	return e->ready.filled[kind] && !list_empty(&e->crew.idle[kind]);
+	return e->ready.filled[kind] && e->crew.nr_idle[kind];
 }
 
 /* There is something to age, to sweep and to poll for. */

@@ -3,6 +3,7 @@
  * The engine as a whole: its begin and its end.
  */
 #include "engine/engine.h"
+#include "engine/home.h"
 #include "engine/name.h"
 #include "engine/os.h"
 #include "engine/policy.h"
@@ -36,6 +37,7 @@ void dxk_engine_destroy(struct dxk_engine *e)
 	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] || e->nr[DXK_AT_WAIT] ||
 		     !list_empty(&e->owners.owed) || !list_empty(&e->waits.holds));
 	dxk_names_destroy(e);
+	dxk_homes_destroy(e);
 	dxk_owners_destroy(&e->owners);
 	dxk_rqe_pool_trim(&e->pool, 0);
 }

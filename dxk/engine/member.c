@@ -4,6 +4,7 @@
  */
 #include "engine/dispatch.h"
 #include "engine/engine.h"
+#include "engine/home.h"
 #include "engine/key.h"
 #include "engine/member.h"
 #include "engine/os.h"
@@ -100,6 +101,8 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		e->crew.workers[m->kind]++;
 		e->crew.coming[m->kind]++;
 	}
+	if (m->home)
+		dxk_home_join(e, m);
 	dxk_crew_set_lanes(e);
 	dxk_call_control(e, DXK_MONITOR, wakes);
 }

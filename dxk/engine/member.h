@@ -87,6 +87,8 @@ struct dxk_member {
 	bool leaving;
 	/** @coming: (L) a worker that has not asked for work yet */
 	bool coming;
+	/** @home: (C) once attached: 1 and up: of a worker, whose requests it executes; 0: none's */
+	u8 home;
 	/** @marked: (L) it counts as asleep though it may sleep in no call, see block.h */
 	bool marked;
 	/** @left_key: (L) while @blocks: that request has left its key for the time */

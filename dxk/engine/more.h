@@ -135,6 +135,8 @@ struct dxk_more {
 	u8 reentry;
 	/** @treed: (L) Held: see @order */
 	bool treed;
+	/** @home: (C) 1 and up: whose workers execute it, or 0 */
+	u8 home;
 	/** @away: (L) it has left its key in a call that a signal has ended before it came back */
 	bool away;
 	/** @seen: (L) the search for circles is at what it waits for */

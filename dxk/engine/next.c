@@ -8,6 +8,7 @@
 #include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
+#include "engine/home.h"
 #include "engine/key.h"
 #include "engine/latency.h"
 #include "engine/more.h"
@@ -72,6 +73,8 @@ static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
 		n->nr = 1;
 		return true;
 	}
+	if (unlikely(n->m->home))
+		return dxk_home_take(e, n, wakes);
 	next = likely(!n->prefer) ? NULL : dxk_preferred(e, n);
 	if (likely(!next))
 		next = dxk_ready_take(&e->ready, kind, lanes);
@@ -171,7 +174,9 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 	struct dxk_crew *crew = &e->crew;
 	struct dxk_member *m = n->m;
 
-	list_add(&n->w.link, m->spare ? &crew->parked[m->kind] : &crew->idle[m->kind]);
+	list_add(&n->w.link, m->spare ? &crew->parked[m->kind] : dxk_idle_list(e, m));
+	if (unlikely(m->home))
+		e->ready.idle_homes[m->kind] |= BIT_ULL(m->home - 1);
 	n->w.count = m->spare ? &crew->nr_parked[m->kind] : &crew->nr_idle[m->kind];
 	(*n->w.count)++;
 	m->since = os_clock();
@@ -376,7 +381,7 @@ static bool dxk_dismiss(struct dxk_engine *e, struct list_head *sleepers,
 void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_waiter *w, *next_w;
-	u32 kind;
+	u32 kind, h;
 
 	lockdep_assert_held(&e->lock);
 
@@ -389,6 +394,10 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 		if (!dxk_dismiss(e, &e->crew.idle[kind], wakes) ||
 		    !dxk_dismiss(e, &e->crew.parked[kind], wakes))
 			return;
+	for (h = 0; e->ready.home && h < DXK_HOMES_MAX; h++)
+		for (kind = 0; kind < DXK_KINDS; kind++)
+			if (!dxk_dismiss(e, &e->ready.home[h].idle[kind], wakes))
+				return;
 	list_for_each_entry_safe(w, next_w, &e->stoppers, link) {
 		if (!dxk_afford_or_owe(e, wakes, 1))
 			return;
@@ -561,6 +570,8 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		list_del_init(&m->fellows);
 		e->crew.present--;
 		(m->spare ? e->crew.spares : e->crew.workers)[m->kind] -= !m->leaving;
+		if (m->home && !m->leaving)
+			dxk_home_part(e, m, wakes);
 	}
 	e->crew.clients -= m->engaged;
 	m->engaged = false;
@@ -586,7 +597,9 @@ static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wak
 	dxk_crew_has_come(&e->crew, m);
 	e->crew.workers[m->kind]--;
 	dxk_crew_set_lanes(e);
-	list_for_each_entry(n, &e->crew.idle[m->kind], w.link) {
+	if (m->home)
+		dxk_home_part(e, m, wakes);
+	list_for_each_entry(n, dxk_idle_list(e, m), w.link) {
 		if (n->m != m)
 			continue;
 		n->err = -ESHUTDOWN;

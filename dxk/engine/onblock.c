@@ -4,6 +4,7 @@
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
+#include "engine/home.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
@@ -14,12 +15,16 @@
 static struct dxk_rqe *dxk_extra_best(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	struct dxk_lanes lanes = e->crew.lanes[kind];
+	struct dxk_rqe *best;
 
 	if (e->cancelling)
 		return NULL;
 	if (dxk_cmls(e))
 		lanes.quota[DXK_LANES - 1]++;
-	return dxk_ready_best(&e->ready, kind, &lanes);
+	best = dxk_ready_best(&e->ready, kind, &lanes);
+	if (likely(!e->ready.at_home[kind]) || best || !dxk_lanes_admit(&lanes, DXK_LANES - 1))
+		return best;
+	return dxk_homes_best(e, kind);
 }
 
 /** dxk_extra_start - a request is for who brings a thread: it takes no place of another one */

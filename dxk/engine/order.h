@@ -48,8 +48,26 @@ static __always_inline void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe
 	}
 }
 
+/* The queue of a slot, and of what is there a bit */
+static inline struct dxk_home *dxk_home_of(const struct dxk_ready *ready, u32 slot)
+{
+	return &ready->home[(slot - DXK_SLOT_HOME) / DXK_HOME_SLOTS];
+}
+
+static inline u64 dxk_home_bit(u32 slot)
+{
+	return BIT_ULL((slot - DXK_SLOT_HOME) / DXK_HOME_SLOTS);
+}
+
+void dxk_home_enter(struct dxk_ready *ready, struct dxk_rqe *rqe);
+void dxk_home_leave(struct dxk_ready *ready, struct dxk_rqe *rqe);
+
 static __always_inline void dxk_ready_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
+	if (unlikely(rqe->slot >= DXK_SLOT_HOME)) {
+		dxk_home_enter(ready, rqe);
+		return;
+	}
 	dxk_queue_add(&ready->queue[rqe->slot], rqe);
 	ready->filled[rqe->kind] |= BIT(rqe->slot % DXK_SLOTS);
 	ready->nr[rqe->kind][rqe->lane]++;
@@ -75,6 +93,10 @@ static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_
 
 	if (unlikely(rqe == ready->cursor))
 		ready->cursor = dxk_ready_next(ready, rqe);
+	if (unlikely(rqe->slot >= DXK_SLOT_HOME)) {
+		dxk_home_leave(ready, rqe);
+		return;
+	}
 	dxk_queue_remove(q, rqe);
 	if (!q->first)
 		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
@@ -100,7 +122,7 @@ static __always_inline struct dxk_rqe *dxk_ready_find(const struct dxk_ready *re
 						      enum dxk_kind kind,
 						      const struct dxk_lanes *workers)
 {
-	unsigned long slots = dxk_slots_admitted(ready->filled[kind] & ~DXK_LAST, workers);
+	unsigned long slots = dxk_slots_admitted(ready->filled[kind] & (DXK_LAST - 1), workers);
 	const struct dxk_queue *queue = &ready->queue[kind * DXK_SLOTS];
 	struct dxk_rqe *best;
 

@@ -7,6 +7,7 @@
 #include "engine/member.h"
 #include "engine/os.h"
 #include "engine/policy.h"
+#include "engine/ready.h"
 
 #define MS_MAX		3600000U	/* an hour */
 #define ENTRIES_MAX	(1U << 20)
@@ -59,6 +60,8 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("key_batch", key_batch, 1, 1000, DYNAMIC),
 	FIELD("min_spares", min_spares, 0, DXK_ID_WORKER_MAX, DYNAMIC),
 	FIELD("spare_after_ms", spare_after_ms, 0, MS_MAX, DYNAMIC),
+	FIELD("homes", homes, 0, DXK_HOMES_MAX),
+	FIELD("steal", steal, 0, 1, CHOICE),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -175,5 +178,8 @@ int dxk_policy_check(struct dxk_policy *p)
 		return BAD(p, min_spares);
 	if (p->max_requests < p->ready_entries)
 		return BAD(p, max_requests);
+	/* Whoever is to grow looks at what is idle, wherever. */
+	if (p->homes && p->min_threads)
+		return BAD(p, min_threads);
 	return dxk_policy_check_lanes(p);
 }

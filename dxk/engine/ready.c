@@ -11,6 +11,7 @@
  *
  * Keys of new requests fall by what is gained, so rows move down with time.
  */
+#include "engine/more.h"
 #include "engine/order.h"
 #include "engine/os.h"
 #include "engine/ready.h"
@@ -145,6 +146,44 @@ void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 		q->first = dxk_queue_find(q);
 }
 
+/* --- homes --------------------------------------------------------------------- */
+
+/** dxk_ready_slot_of - dxk_ready_slot(), of one that may have a home: as long as that has workers */
+u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	const struct dxk_more *more = rqe->more;
+
+	if (likely(!more || !more->home) || !ready->home[more->home - 1].workers[rqe->kind])
+		return dxk_ready_slot(rqe);
+	return DXK_SLOT_HOME + (more->home - 1) * DXK_HOME_SLOTS + 2 * rqe->kind;
+}
+
+void dxk_home_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	/* One that is put back, and whose home is left meanwhile. */
+	if (unlikely(!dxk_home_of(ready, rqe->slot)->workers[rqe->kind])) {
+		rqe->slot = dxk_ready_slot(rqe);
+		dxk_ready_enter(ready, rqe);
+		return;
+	}
+	dxk_queue_add(&dxk_home_of(ready, rqe->slot)->queue[rqe->kind], rqe);
+	ready->at_home[rqe->kind] |= dxk_home_bit(rqe->slot);
+	ready->filled[rqe->kind] |= DXK_AT_HOME;
+	ready->nr[rqe->kind][rqe->lane]++;
+}
+
+void dxk_home_leave(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	struct dxk_queue *q = &dxk_home_of(ready, rqe->slot)->queue[rqe->kind];
+
+	dxk_queue_remove(q, rqe);
+	if (!q->first)
+		ready->at_home[rqe->kind] &= ~dxk_home_bit(rqe->slot);
+	if (!ready->at_home[rqe->kind])
+		ready->filled[rqe->kind] &= ~DXK_AT_HOME;
+	ready->nr[rqe->kind][rqe->lane]--;
+}
+
 /* --- all of them ------------------------------------------------------------- */
 
 static void dxk_ready_enter_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
@@ -233,7 +272,9 @@ struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind 
 {
 	const struct dxk_queue *q = &ready->queue[kind * DXK_SLOTS + lane * DXK_CLASSES];
 
-	return q->first ?: q[1].first;
+	if (q->first || q[1].first || lane != DXK_LANES - 1 || !ready->at_home[kind])
+		return q->first ?: q[1].first;
+	return ready->home[__ffs64(ready->at_home[kind])].queue[kind].first;
 }
 
 /** dxk_ready_first - any entry, or NULL when the pool is empty */
@@ -242,10 +283,12 @@ struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready)
 	u32 kind;
 
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		unsigned long slots = ready->filled[kind] & ~DXK_LAST;
+		unsigned long slots = ready->filled[kind] & (DXK_LAST - 1);
 
 		if (slots)
 			return dxk_ready_first_of(ready, kind, __ffs(slots) / DXK_CLASSES);
+		if (ready->at_home[kind])
+			return dxk_ready_first_of(ready, kind, DXK_LANES - 1);
 	}
 	return NULL;
 }
@@ -264,12 +307,20 @@ static struct dxk_rqe *dxk_queue_scan(const struct dxk_queue *q, u32 row, u64 up
 	return node ? rb_entry(node, struct dxk_rqe, node) : NULL;
 }
 
+static const struct dxk_queue *dxk_queue_of(const struct dxk_ready *ready, u32 slot)
+{
+	if (likely(slot < DXK_SLOT_HOME))
+		return &ready->queue[slot];
+	return &dxk_home_of(ready, slot)->queue[slot / 2 % DXK_KINDS];
+}
+
 static struct dxk_rqe *dxk_ready_scan_from(const struct dxk_ready *ready, u32 slot)
 {
+	u32 end = DXK_SLOT_HOME + (ready->home ? DXK_HOMES_MAX * DXK_HOME_SLOTS : 0);
 	struct dxk_rqe *rqe = NULL;
 
-	for (; !rqe && slot < DXK_KINDS * DXK_SLOTS; slot++)
-		rqe = dxk_queue_scan(&ready->queue[slot], 0, ready->upto);
+	for (; !rqe && slot < end; slot += slot < DXK_SLOT_HOME ? 1 : 2)
+		rqe = dxk_queue_scan(dxk_queue_of(ready, slot), 0, ready->upto);
 	return rqe;
 }
 
@@ -289,7 +340,7 @@ struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto)
 /** dxk_ready_next - the next entry, or NULL. In a row newer ones come last */
 struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
-	const struct dxk_queue *q = &ready->queue[rqe->slot];
+	const struct dxk_queue *q = dxk_queue_of(ready, rqe->slot);
 	struct rb_node *node;
 	struct dxk_rqe *next;
 
@@ -301,7 +352,7 @@ struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_r
 	} else {
 		next = dxk_queue_scan(q, dxk_row_of(rqe->key) + 1, ready->upto);
 	}
-	return next ?: dxk_ready_scan_from(ready, rqe->slot + 1);
+	return next ?: dxk_ready_scan_from(ready, rqe->slot + (rqe->slot < DXK_SLOT_HOME ? 1 : 2));
 }
 
 /* --- last turns --------------------------------------------------------------- */

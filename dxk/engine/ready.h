@@ -27,11 +27,22 @@ enum dxk_class {
 /* Queues of a kind: by lane and class. */
 #define DXK_SLOTS	(DXK_LANES * DXK_CLASSES)
 
+/* Most homes: so many that their slots are below %DXK_SLOT_LAST, and bits of a word */
+#define DXK_HOMES_MAX	56
+
+/*
+ * In dxk_rqe.slot: of the first home, and of the plain class; each home has two queues, and of
+ * two slots the first one is used.
+ */
+#define DXK_SLOT_HOME	(DXK_KINDS * DXK_SLOTS)
+#define DXK_HOME_SLOTS	(2 * DXK_KINDS)
+
 /* In dxk_rqe.slot: it is in dxk_ready.last. Of the plain class. */
 #define DXK_SLOT_LAST	254
 
-/* In dxk_ready.filled: there are requests for their last turns. */
+/* In dxk_ready.filled: there are requests for their last turns; a home has entries. */
 #define DXK_LAST	BIT(DXK_SLOTS)
+#define DXK_AT_HOME	BIT(DXK_SLOTS + 1)
 
 /* Keys that have a row. */
 #define DXK_ROWS	64
@@ -68,6 +79,18 @@ struct dxk_queue {
 };
 
 /**
+ * struct dxk_home - what is Ready for some workers only, and these, see home.h
+ */
+struct dxk_home {
+	/** @queue: by kind: entries, of the plain class and lane 3 */
+	struct dxk_queue queue[DXK_KINDS];
+	/** @idle: by kind: struct dxk_next_op of its workers that sleep for work */
+	struct list_head idle[DXK_KINDS];
+	/** @workers: by kind: its workers that count in dxk_crew.workers */
+	u32 workers[DXK_KINDS];
+};
+
+/**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
  *
  * All (L). Invariants after every lock hold, unless it has left that over and another
@@ -82,7 +105,10 @@ struct dxk_queue {
 struct dxk_ready {
 	/** @queue: by kind of worker, lane and class, see dxk_ready_slot() */
 	struct dxk_queue queue[DXK_KINDS * DXK_SLOTS];
-	/** @filled: by kind: bit n is set iff queue n has an entry, %DXK_LAST iff @last has */
+	/**
+	 * @filled: by kind: bit n is set iff queue n has an entry, %DXK_LAST iff @last has,
+	 * %DXK_AT_HOME iff @at_home is not 0
+	 */
 	u16 filled[DXK_KINDS];
 	/**
 	 * @last: by kind: begun requests that Stop(cancel) has found waiting. They are all
@@ -97,6 +123,14 @@ struct dxk_ready {
 	u64 tick;
 	/** @seq: posts so far */
 	u64 seq;
+	/** @home: %DXK_HOMES_MAX of them, or NULL before a run has any, see home.h */
+	struct dxk_home *home;
+	/** @at_home: by kind: bit n is set iff home 1 + n has an entry */
+	u64 at_home[DXK_KINDS];
+	/** @idle_homes: by kind: bit n is set if it has an idle worker, and may be if not */
+	u64 idle_homes[DXK_KINDS];
+	/** @left_homes: by kind: bit n is set if it has entries, and its last worker has gone */
+	u64 left_homes[DXK_KINDS];
 	/** @nr: entries, by kind and lane */
 	u32 nr[DXK_KINDS][DXK_LANES];
 	/** @lanes: CMLS over the entries; quota[3] is the pool's size */
@@ -161,10 +195,12 @@ static inline u32 dxk_ready_slot(const struct dxk_rqe *rqe)
 	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
 }
 
+u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
+
 /** dxk_ready_stamp - where a request that comes now has its place */
 static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	rqe->slot = dxk_ready_slot(rqe);
+	rqe->slot = likely(!rqe->more) ? dxk_ready_slot(rqe) : dxk_ready_slot_of(ready, rqe);
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
@@ -173,7 +209,7 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 /** dxk_ready_age - the same of one that has aged before, see dxk_ready_add_aged() */
 static inline void dxk_ready_age(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
 {
-	rqe->slot = dxk_ready_slot(rqe);
+	rqe->slot = dxk_ready_slot_of(ready, rqe);
 	rqe->key = rank + ready->gained[DXK_PLAIN] - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 }

@@ -257,7 +257,7 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 
 /* Those that say something of struct dxk_post_more. */
 #define PXR_MORE (PXR_NAMED | PXR_KEY | PXR_WAIT | PXR_EXPIRE | PXR_QUIET | \
-		  PXR_FAIL_FAST)
+		  PXR_FAIL_FAST | PXR_HOME)
 
 static inline int dxk_lane_of(u32 attrs)
 {

@@ -20,7 +20,8 @@
 /* Does the worker neither go nor stand in for others, nor has something else to do first? */
 static bool dxk_worker_is_usual(const struct dxk_member *m)
 {
-	return m->attached && !(m->leaving | m->spare | m->has_closed_handles | m->marked) &&
+	return m->attached && !(m->leaving | m->spare | m->has_closed_handles | m->marked |
+				m->home) &&
 	       list_empty(&m->called);
 }
 

@@ -63,7 +63,7 @@ static bool dxk_wait_is_none(const struct dxk_wait *wait)
 /* Is what a post says of a key sound? It has to be, also if the post has none. */
 static int dxk_key_fields_check(const struct dxk_post_more *p, u32 attrs)
 {
-	if (p->reserved || ((p->key || p->reentry) && !(attrs & PXR_KEY)))
+	if ((p->key || p->reentry) && !(attrs & PXR_KEY))
 		return -EINVAL;
 	return p->reentry > DXK_REENTRY_CHAIN ? -EOPNOTSUPP : 0;
 }
@@ -88,6 +88,9 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 	if ((p->name && !(attrs & PXR_NAMED)) || (p->expire && !(attrs & PXR_EXPIRE)) ||
 	    (!dxk_wait_is_none(&p->wait) && !(attrs & PXR_WAIT)))
 		return -EINVAL;
+	if (!!p->home != !!(attrs & PXR_HOME) ||
+	    (p->home && (attrs & PXR_BOOST || rqe->lane != DXK_LANES - 1)))
+		return -EINVAL;
 	if (!(attrs & PXR_MORE))
 		return 0;
 	if (!READ_ONCE(e->waits.on))
@@ -107,6 +110,8 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 	more->wait.key = p->key;
 	more->keyed = attrs & PXR_KEY;
 	more->reentry = p->reentry;
+	if (p->home && e->policy.homes)
+		more->home = 1 + (p->home - 1) % e->policy.homes;
 	more->state = p->wait.state;
 	more->name = p->name;
 	more->named = attrs & PXR_NAMED;

@@ -2,6 +2,7 @@
 /*
  * Members: who has which place, and how they join and leave. See actor.h.
  */
+#include "engine/home.h"
 #include "engine/dispatch.h"
 
 #include "actor.h"
@@ -126,7 +127,7 @@ struct join_op {
 static void join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct join_op *j = container_of(op, struct join_op, l.op);
-	const struct dxk_member *m = j->l.m;
+	struct dxk_member *m = j->l.m;
 
 	if (e->run.closed)
 		return;
@@ -138,6 +139,9 @@ static void join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 						 e->policy.kernel_threads)
 			return;
 	}
+	if (m->role == DXK_ROLE_WORKER && !m->spare && e->policy.homes)
+		m->home = m->kind == DXK_KERNEL ? dxk_home_least(e, m->kind) :
+						  choose(e->policy.homes + 1);
 	e->run.live += m->kind == DXK_KERNEL;
 	actor_of(j->l.m)->live = m->kind == DXK_KERNEL;
 	dxk_attach_run(e, op, wakes);

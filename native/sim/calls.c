@@ -132,6 +132,11 @@ static void draw_more(struct dxk_post_more *p)
 		p->key = choose(KEYS);
 		p->reentry = choose(3);
 	}
+	if (chance(3)) {
+		*attrs &= ~(PXR_LANE0 | PXR_LANE1 | PXR_LANE2 | PXR_BOOST);
+		*attrs |= PXR_HOME;
+		p->home = 1 + choose(5);
+	}
 	if (chance(4))
 		*attrs |= PXR_FAIL_FAST;
 	if (chance(4))

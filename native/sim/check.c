@@ -94,7 +94,7 @@ static void check_owners(const struct dxk_engine *e)
 struct crew {
 	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
 	u32 asleep[DXK_KINDS], extra[DXK_KINDS], coming[DXK_KINDS], spares_coming[DXK_KINDS];
-	u32 askers[DXK_KINDS];
+	u32 askers[DXK_KINDS], idle_at[DXK_KINDS][SIM_HOMES + 1];
 	u32 present, clients, clients_asleep, resting, clients_resting, marked, dozing;
 };
 
@@ -124,8 +124,10 @@ static void count_actor(struct crew *c, struct actor *a)
 		;
 	else if (a->next && actor_queued(&a->next->w) && m->spare)
 		c->parked[m->kind]++;
-	else if (a->next && actor_queued(&a->next->w))
+	else if (a->next && actor_queued(&a->next->w)) {
 		c->idle[m->kind]++;
+		c->idle_at[m->kind][m->home]++;
+	}
 	if (!m->attached)
 		return;
 	c->present++;
@@ -175,24 +177,48 @@ static bool blocks(const struct dxk_engine *e)
 	       model.nr[DXK_AT_REJOIN] >= e->policy.rejoin_entries;
 }
 
+/* Is what has a home there only as long as somebody else is? */
+static void check_homes(const struct dxk_engine *e)
+{
+	u32 h, kind;
+
+	for (h = 0; e->ready.home && h < SIM_HOMES; h++)
+		for (kind = 0; kind < DXK_KINDS; kind++)
+			if (e->ready.home[h].queue[kind].first &&
+			    !e->ready.home[h].workers[kind] &&
+			    !(e->ready.left_homes[kind] & BIT_ULL(h)))
+				sim_fail("home %u has entries, and no worker", h + 1);
+}
+
+static void check_idle_beside(enum dxk_kind kind, const struct crew *c)
+{
+	const struct model_request *best;
+	u32 home;
+
+	for (home = 0; home <= SIM_HOMES; home++) {
+		best = c->idle_at[kind][home] ? model_best(kind, false, home) : NULL;
+		if (best)
+			sim_fail("a worker of home %u is idle beside request %d", home,
+				 (int)(best - model.rq));
+	}
+}
+
 static void check_workers(const struct dxk_engine *e, const struct crew *c)
 {
 	u32 kind;
 
 	for (kind = 0; kind < DXK_KINDS; kind++) {
-		const struct model_request *plain, *extra;
+		const struct model_request *extra;
 
-		if (c->askers[kind] && c->idle[kind] + c->parked[kind])
+		if (c->askers[kind] && c->idle_at[kind][0] + c->parked[kind])
 			sim_fail("one that is to block waits for a spare beside one");
 		if (e->cancelling && c->idle[kind] && !list_empty(&e->ready.last[kind]))
 			sim_fail("a worker is idle beside a last turn");
 		if (e->cancelling || !(c->idle[kind] + c->asleep[kind]))
 			continue;
-		plain = model_best(kind, false);
-		if (c->idle[kind] && plain)
-			sim_fail("a worker is idle beside request %d", (int)(plain - model.rq));
+		check_idle_beside(kind, c);
 		/* A spare may be left over from a run with another policy. */
-		extra = e->policy.on_block ? model_best(kind, true) : NULL;
+		extra = e->policy.on_block ? model_best(kind, true, 0) : NULL;
 		if (!extra)
 			continue;
 		if (!list_empty(&e->crew.helpers[kind]))
@@ -203,6 +229,7 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 				 (int)(extra - model.rq), c->asleep[kind],
 				 c->extra[kind]);
 	}
+	check_homes(e);
 	if (!list_empty(&e->owners.blocked) && !blocks(e))
 		sim_fail("a worker waits for an entry of the Rejoin Pool");
 }

@@ -3,6 +3,7 @@
  * The house around the engine, see house.h: its policy, Start and Stop. The steps of Start
  * are those of runtime/, as far as the engine knows of them; the way down is the walker's.
  */
+#include "engine/home.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 #include "engine/life.h"
@@ -73,6 +74,10 @@ static void draw_policy(struct dxk_policy *p)
 		p->on_block = choose(3);
 		p->max_spares = choose(4);
 		p->max_waiting = choose(3) * few(40);
+		p->homes = chance(3) * (1 + choose(SIM_HOMES));
+		p->steal = choose(2);
+		if (p->homes)
+			p->min_threads = 0;
 	} while (dxk_policy_check(p));
 }
 
@@ -195,7 +200,7 @@ static int step_up(enum house_step step)
 		spin_lock(&e->lock);
 		dxk_crew_set_lanes(e);
 		spin_unlock(&e->lock);
-		err = dxk_names_start(e);
+		err = dxk_homes_start(e) ?: dxk_names_start(e);
 		if (err)
 			return err;
 		err = dxk_owners_start(e);

@@ -6,6 +6,9 @@
 #ifndef _DXK_SIM_HOUSE_H
 #define _DXK_SIM_HOUSE_H
 
+/* Homes of a policy, at most */
+#define SIM_HOMES	3
+
 #include "engine/engine.h"
 #include "engine/stall.h"
 

@@ -269,8 +269,24 @@ static bool better(const struct model_request *a, const struct model_request *b)
 	return a->prio != b->prio ? a->prio > b->prio : a->born < b->born;
 }
 
-/** model_best - the request that a worker of a kind, or one who brings a thread, should get */
-struct model_request *model_best(enum dxk_kind kind, bool extra)
+/* In which home's queue is it? 0: in none. */
+static u32 home_of(const struct model_request *rq)
+{
+	u32 slot = rq->rqe->slot;
+
+	return slot < DXK_SLOT_HOME || slot == DXK_SLOT_LAST ? 0 :
+	       1 + (slot - DXK_SLOT_HOME) / DXK_HOME_SLOTS;
+}
+
+/* May a worker of a home, or of none, take it? @others: what is of other homes, too */
+static bool is_for(const struct model_request *rq, u32 home, bool others)
+{
+	u32 at = home_of(rq);
+
+	return others ? at : !at || at == home;
+}
+
+static struct model_request *best_of(enum dxk_kind kind, bool extra, u32 home, bool others)
 {
 	u32 workers = cmls() ? actors_workers(kind) : 0;
 	struct model_request *best = NULL;
@@ -283,10 +299,25 @@ struct model_request *model_best(enum dxk_kind kind, bool extra)
 	for (i = 0; i < model.nr_ready; i++) {
 		struct model_request *rq = &model.rq[model.ready[i]];
 
-		if (rq->kind == kind && open[rq->lane] && (!best || better(rq, best)))
+		if (rq->kind == kind && open[rq->lane] && is_for(rq, home, others) &&
+		    (!best || better(rq, best)))
 			best = rq;
 	}
 	return best;
+}
+
+/**
+ * model_best - the request that a worker of a kind and a home should get
+ * @kind: of the worker
+ * @extra: it brings a thread
+ * @home: its home, or 0
+ */
+struct model_request *model_best(enum dxk_kind kind, bool extra, u32 home)
+{
+	struct model_request *best = best_of(kind, extra, extra ? 0 : home, false);
+
+	return best || !(extra || (home && model.e->policy.steal)) ? best :
+	       best_of(kind, extra, 0, true);
 }
 
 /** model_tick - an interval passes: every request is visited */
@@ -390,7 +421,7 @@ static bool is_preferred(const struct model_request *rq, const struct dxk_rqe *r
 static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe)
 {
 	const struct actor *a = actor_by_id(rqe->worker);
-	const struct model_request *best = model_best(rq->kind, rqe->extra);
+	const struct model_request *best = model_best(rq->kind, rqe->extra, a ? a->m.home : 0);
 
 	if (rqe->more && rqe->more->at_key == DXK_KEY_NESTED)
 		check_nested(rq, rqe);

@@ -103,7 +103,7 @@ int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);
 bool model_draining(void);
 bool model_shut(u32 member);
-struct model_request *model_best(enum dxk_kind kind, bool extra);
+struct model_request *model_best(enum dxk_kind kind, bool extra, u32 home);
 
 static inline struct model_request *model_of(const struct dxk_rqe *rqe)
 {

@@ -60,6 +60,8 @@ static const struct row rows[] = {
 	ROW(key_batch, 1, 1000, RANGE, true),
 	ROW(min_spares, 0, 499, RANGE, true),
 	ROW(spare_after_ms, 0, 3600000, RANGE, true),
+	ROW(homes, 0, 56),
+	ROW(steal, 0, 1, CHOICE),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -170,7 +172,7 @@ static void policy_defaults(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.prealloc_requests, 64);
 	KUNIT_EXPECT_EQ(test, p.on_block | p.order | p.log_full | p.report_age_ms, 0);
 	KUNIT_EXPECT_EQ(test, p.wait_report_ms | p.min_threads, 0);
-	KUNIT_EXPECT_EQ(test, p.min_spares | p.spare_after_ms, 0);
+	KUNIT_EXPECT_EQ(test, p.min_spares | p.spare_after_ms | p.homes | p.steal, 0);
 	KUNIT_EXPECT_EQ(test, p.spare_idle_ms, 10000);
 	KUNIT_EXPECT_EQ(test, p.key_batch, 16);
 	KUNIT_EXPECT_EQ(test, p.dispatch_interval_ms | p.sample_interval_ms, 0);

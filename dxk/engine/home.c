@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Homes: see home.h.
+ */
+#include "engine/assign.h"
+#include "engine/dispatch.h"
+#include "engine/home.h"
+#include "engine/next.h"
+#include "engine/order.h"
+#include "engine/os.h"
+
+/* --- begin and end ----------------------------------------------------------------- */
+
+/**
+ * dxk_homes_start - a run begins: there are homes if its policy says so
+ * @e: the engine
+ *
+ * They stay until the end of the context: a worker may be of one, and of a run before.
+ * Return: 0 or -ENOMEM.
+ */
+int dxk_homes_start(struct dxk_engine *e)
+{
+	struct dxk_home *home;
+	u32 h, kind;
+
+	if (!e->policy.homes || e->ready.home)
+		return 0;
+	home = kvcalloc(DXK_HOMES_MAX, sizeof(*home), GFP_KERNEL_ACCOUNT);
+	if (!home)
+		return -ENOMEM;
+	for (h = 0; h < DXK_HOMES_MAX; h++)
+		for (kind = 0; kind < DXK_KINDS; kind++)
+			INIT_LIST_HEAD(&home[h].idle[kind]);
+	spin_lock(&e->lock);
+	e->ready.home = home;
+	spin_unlock(&e->lock);
+	return 0;
+}
+
+/** dxk_homes_destroy - nobody uses the engine any more */
+void dxk_homes_destroy(struct dxk_engine *e)
+{
+	kvfree(e->ready.home);
+}
+
+/* --- who is at home ------------------------------------------------------------------ */
+
+/** dxk_home_join - a worker with a home counts from now on */
+void dxk_home_join(struct dxk_engine *e, struct dxk_member *m)
+{
+	e->ready.home[m->home - 1].workers[m->kind]++;
+	e->ready.left_homes[m->kind] &= ~BIT_ULL(m->home - 1);
+}
+
+/** dxk_home_part - it does not any more: if it was the last one others do its work */
+void dxk_home_part(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
+{
+	struct dxk_home *home = &e->ready.home[m->home - 1];
+
+	if (--home->workers[m->kind] || !home->queue[m->kind].first)
+		return;
+	e->ready.left_homes[m->kind] |= BIT_ULL(m->home - 1);
+	dxk_owe(e, wakes);
+}
+
+/* What is Ready in homes without workers is for all. Return: was there time for all? */
+static bool dxk_homes_empty(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct dxk_ready *ready = &e->ready;
+
+	while (ready->left_homes[kind]) {
+		struct dxk_home *home = &ready->home[__ffs64(ready->left_homes[kind])];
+		struct dxk_rqe *rqe = home->queue[kind].first;
+
+		if (!rqe) {
+			ready->left_homes[kind] &= ready->left_homes[kind] - 1;
+			continue;
+		}
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		dxk_ready_remove(ready, rqe);
+		/* of the plain class, there as here: so its key is the same */
+		rqe->slot = dxk_ready_slot(rqe);
+		dxk_ready_put_back(ready, rqe);
+	}
+	return true;
+}
+
+/** dxk_homes_go_on - do what dxk_home_part() has left over */
+void dxk_homes_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (dxk_homes_empty(e, DXK_USER, wakes))
+		dxk_homes_empty(e, DXK_KERNEL, wakes);
+}
+
+/** dxk_home_least - the home, of those of the policy, that has the fewest workers of a kind */
+u32 dxk_home_least(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	u32 h, least = 0;
+
+	for (h = 1; h < e->policy.homes; h++)
+		if (e->ready.home[h].workers[kind] < e->ready.home[least].workers[kind])
+			least = h;
+	return 1 + least;
+}
+
+/* --- what is taken ------------------------------------------------------------------- */
+
+static struct dxk_rqe *dxk_better(const struct dxk_ready *ready, struct dxk_rqe *x,
+				  struct dxk_rqe *y)
+{
+	return !y || (x && dxk_ready_before(ready, x, y)) ? x : y;
+}
+
+/** dxk_homes_best - the best entry of all homes, or NULL */
+struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	const struct dxk_ready *ready = &e->ready;
+	struct dxk_rqe *best = NULL;
+	u64 homes = ready->at_home[kind];
+
+	for (; homes; homes &= homes - 1)
+		best = dxk_better(ready, best, ready->home[__ffs64(homes)].queue[kind].first);
+	return best;
+}
+
+/* What a worker of home 1 + @h should execute next, or NULL; still in the pool. */
+static struct dxk_rqe *dxk_home_best(const struct dxk_engine *e, u32 h, enum dxk_kind kind)
+{
+	const struct dxk_ready *ready = &e->ready;
+	const struct dxk_lanes *lanes = &e->crew.lanes[kind];
+	struct dxk_rqe *best;
+
+	if (unlikely(e->cancelling))
+		return list_first_entry_or_null(&ready->last[kind], struct dxk_rqe, link);
+	best = dxk_ready_best(ready, kind, lanes);
+	if (!dxk_lanes_admit(lanes, DXK_LANES - 1))
+		return best;
+	best = dxk_better(ready, ready->home[h].queue[kind].first, best);
+	return best || !e->policy.steal ? best : dxk_homes_best(e, kind);
+}
+
+/** dxk_home_take - a worker of a home takes its next request, if there is one */
+bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = dxk_home_best(e, n->m->home - 1, n->m->kind);
+
+	n->prefer = NULL;
+	if (!rqe)
+		return false;
+	dxk_ready_remove(&e->ready, rqe);
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
+	n->nr = 1;
+	return true;
+}
+
+/**
+ * dxk_homes_dispatch - idle workers of homes take what there is for them
+ * @e: the engine, locked
+ * @kind: of the workers
+ * @wakes: gets the wake-ups
+ *
+ * Return: could the lock hold afford all of it?
+ */
+bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct dxk_ready *ready = &e->ready;
+	u64 homes = ready->idle_homes[kind];
+
+	lockdep_assert_held(&e->lock);
+
+	/* What there is has a home? Then it is for that one only. */
+	if (ready->filled[kind] == DXK_AT_HOME && !e->policy.steal)
+		homes &= ready->at_home[kind];
+	for (; homes; homes &= homes - 1) {
+		u32 h = __ffs64(homes);
+		struct list_head *idle = &ready->home[h].idle[kind];
+		struct dxk_rqe *rqe;
+
+		while (!list_empty(idle) && (rqe = dxk_home_best(e, h, kind))) {
+			if (!dxk_afford_or_owe(e, wakes, 1))
+				return false;
+			dxk_ready_remove(ready, rqe);
+			dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe,
+				      wakes);
+		}
+		if (list_empty(idle))
+			ready->idle_homes[kind] &= ~BIT_ULL(h);
+	}
+	return true;
+}
