@@ -128,6 +128,7 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
  * @wait: with %PXR_WAIT, likewise
  * @key: with %PXR_KEY, likewise
  * @reentry: with %PXR_KEY, likewise
+ * @home: with %PXR_HOME, likewise
  *
  * Fields whose attribute is not set are not looked at, unless another one of these is.
  */
@@ -146,6 +147,7 @@ struct dxk_request {
 	struct dxk_wait wait;
 	u64 key;
 	u32 reentry;
+	u32 home;
 };
 
 /**

@@ -634,14 +634,19 @@ enum dxk_member_kind {
 	DXK_MEMBER_SPARE,
 };
 
+/* Of dxk_member_create.home: the worker is dealt to one */
+#define DXK_HOME_ANY		0xffffffffU
+
 /**
  * struct dxk_member_create - join the Thread Pool (DXK_IOC_MEMBER_CREATE)
  * @size: sizeof(struct dxk_member_create)
  * @kind: enum dxk_member_kind
  * @fd: out, the member descriptor, for the calling thread only
  * @id: out, the thread id
- * @home: of a worker: which requests are for it, see dxk_policy.homes; 0: those without a home.
- *	More than the policy has, or of others: EINVAL
+ * @home: of a worker: which requests are for it, see dxk_policy.homes; 0: those without a home;
+ *	%DXK_HOME_ANY: out, the home that has the fewest user workers, or 0. More than the policy
+ *	has, or of others: EINVAL
+ * @reserved: 0
  *
  * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every
  * user worker's id is taken, ENODEV when the policy has no place for any. The same of
@@ -658,6 +663,7 @@ struct dxk_member_create {
 	__s32 fd;
 	__u32 id;
 	__u32 home;
+	__u32 reserved;
 };
 
 /**

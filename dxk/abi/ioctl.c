@@ -168,7 +168,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_policy, reserved, dxk_policy_set_ioctl),
 	/* The right depends on the kind of member: dxk_member_create() looks at it. */
 	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
-	     dxk_member_create, id, dxk_member_create_ioctl),
+	     dxk_member_create, reserved, dxk_member_create_ioctl),
 	CALL(LOG_FILE, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
 	     dxk_log_file, fd, dxk_log_file_ioctl),
 	CALL(LOG_READ, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
@@ -378,7 +378,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);
 	FIELDS(dxk_ctx_stop, 6, 2, 0);
-	FIELDS(dxk_member_create, 5, 0, 0);
+	FIELDS(dxk_member_create, 6, 0, 0);
 	FIELDS(dxk_crew_wait, 4, 1, 0);
 	FIELDS(dxk_post_entry, 6, 4, 0);
 	FIELDS(dxk_wait, 4, 4, 0);

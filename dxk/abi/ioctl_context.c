@@ -100,12 +100,19 @@ struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_sessi
 
 	if (a->kind > DXK_MEMBER_SPARE)
 		return ERR_PTR(-EOPNOTSUPP);
+	if (a->reserved)
+		return ERR_PTR(-EINVAL);
+	if (a->home && (a->kind != DXK_MEMBER_WORKER ||
+			(a->home > DXK_HOMES_MAX && a->home != DXK_HOME_ANY)))
+		return ERR_PTR(-EINVAL);
 	if (~s->access & (a->kind == DXK_MEMBER_CLIENT ? DXK_ACCESS_WRITE :
 							 DXK_ACCESS_EXECUTE))
 		return ERR_PTR(-EACCES);
-	m = dxk_member_claim(ctx, s, a->kind, current);
-	if (!IS_ERR(m))
+	m = dxk_member_claim(ctx, s, a->kind, min_t(u32, a->home, DXK_HOME_DEALT), current);
+	if (!IS_ERR(m)) {
 		a->id = m->id;
+		a->home = m->home;
+	}
 	return m;
 }
 

@@ -127,9 +127,9 @@ struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind)
 }
 
 /* What a worker of home 1 + @h should execute next, or NULL; still in the pool. */
-static struct dxk_rqe *dxk_home_best(const struct dxk_engine *e, u32 h, enum dxk_kind kind)
+static struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind)
 {
-	const struct dxk_ready *ready = &e->ready;
+	struct dxk_ready *ready = &e->ready;
 	const struct dxk_lanes *lanes = &e->crew.lanes[kind];
 	struct dxk_rqe *best;
 

@@ -12,6 +12,9 @@ struct dxk_owner;
 struct dxk_should_op;
 struct dxk_space;
 
+/* Of dxk_member.home before it is attached: that with the fewest workers */
+#define DXK_HOME_DEALT		255
+
 /* Thread ids (DX-22, DX-23). */
 #define DXK_ID_MAIN		0
 #define DXK_ID_WORKER_MAX	499

@@ -33,7 +33,7 @@
  */
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 {
-	return dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, NULL);
+	return dxk_member_claim(ctx, NULL, DXK_MEMBER_CLIENT, 0, NULL);
 }
 EXPORT_SYMBOL_GPL(dxk_client_create);
 
@@ -53,6 +53,7 @@ static noinline int dxk_post_make_more(struct dxk_post_op *p, struct dxk_rqe *rq
 {
 	const struct dxk_post_more more = {
 		.name = req->name, .expire = req->expire, .wait = req->wait, .key = req->key,
+		.home = req->home,
 		.reentry = req->reentry,
 	};
 

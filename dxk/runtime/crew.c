@@ -14,6 +14,7 @@
 
 #include "engine/calls.h"
 #include "engine/dispatch.h"
+#include "engine/home.h"
 #include "engine/life.h"
 #include "engine/onblock.h"
 #include "runtime/context.h"
@@ -63,6 +64,8 @@ static int dxk_join_check(const struct dxk_engine *e, const struct dxk_join_op *
 	/* The Monitor's first workers come before Start is over. */
 	if (m->kind == DXK_KERNEL ? e->run.down : !dxk_run_welcomes(e))
 		return -ESHUTDOWN;
+	if (m->home != DXK_HOME_DEALT && m->home > e->policy.homes)
+		return -EINVAL;
 	if (j->kind == DXK_MEMBER_WORKER)
 		return dxk_join_worker_check(e, m);
 	return e->policy.on_block == DXK_ON_BLOCK_SPARE ? 0 : -ENODEV;
@@ -95,6 +98,8 @@ static void dxk_join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	j->err = dxk_share_enter(e, m, DXK_ID_MAX - DXK_ID_CLIENT + 1);
 	if (j->err)
 		return;
+	if (m->home == DXK_HOME_DEALT)
+		m->home = e->policy.homes ? dxk_home_least(e, m->kind) : 0;
 	dxk_slot_occupy(j->slot, dxk_thread_of(m));
 	e->run.live += m->kind == DXK_KERNEL;
 	dxk_attach_run(e, op, wakes);
@@ -148,12 +153,14 @@ static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
  * @ctx: the context
  * @s: the descriptor it comes by, or NULL for an in-kernel client
  * @kind: what it wants to be
+ * @home: of a worker: its home, 0, or %DXK_HOME_DEALT
  * @user: the user thread, or NULL for an in-kernel client; referenced here
  *
  * Return: a member with a reference for the caller, or an error pointer.
  */
 struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
-				    enum dxk_member_kind kind, struct task_struct *user)
+				    enum dxk_member_kind kind, u8 home,
+				    struct task_struct *user)
 {
 	struct dxk_thread *t;
 	int err;
@@ -163,6 +170,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 	if (IS_ERR(t))
 		return ERR_CAST(t);
 	t->user = user ? get_task_struct(user) : NULL;
+	t->m.home = home;
 	if (s) {
 		t->access = s->access;
 		t->m.space = s->space;
@@ -204,6 +212,8 @@ static int dxk_crew_add(struct dxk_ctx *ctx, enum dxk_member_kind kind)
 		return PTR_ERR(t);
 	if (kind == DXK_MEMBER_SPARE)
 		slot = dxk_slot_add_spare(ctx);
+	else
+		t->m.home = DXK_HOME_DEALT;
 	err = dxk_join(t, slot, kind);
 	if (err) {
 		dxk_thread_put(t);

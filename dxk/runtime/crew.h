@@ -17,7 +17,8 @@ void dxk_crew_bury(struct dxk_ctx *ctx);
 bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out);
 
 struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_session *s,
-				    enum dxk_member_kind kind, struct task_struct *user);
+				    enum dxk_member_kind kind, u8 home,
+				    struct task_struct *user);
 void dxk_member_release(struct dxk_member *m);
 
 #endif /* _DXK_RUNTIME_CREW_H */

@@ -17,11 +17,15 @@
 
 /**
  * dxk_policy_init - the default policy
- * @policy: out
+ * @policy: out; its workers are as many as there are CPUs that the caller may run on
  */
 void dxk_policy_init(struct dxk_policy *policy)
 {
-	dxk_policy_default(policy, min_t(u32, num_online_cpus(), DXK_ID_WORKER_MAX));
+	u32 cpu, nr = 0;
+
+	for_each_cpu_and(cpu, current->cpus_ptr, cpu_online_mask)
+		nr++;
+	dxk_policy_default(policy, clamp_t(u32, nr, 1, DXK_ID_WORKER_MAX));
 }
 EXPORT_SYMBOL_GPL(dxk_policy_init);
 

@@ -10,6 +10,7 @@
 
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/home.h"
 #include "engine/name.h"
 #include "engine/life.h"
 #include "runtime/context.h"
@@ -95,7 +96,7 @@ static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)
 {
 	struct dxk_engine *e = &ctx->engine;
-	int err = dxk_names_start(e);
+	int err = dxk_homes_start(e) ?: dxk_names_start(e);
 
 	if (err)
 		return err;

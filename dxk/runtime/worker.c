@@ -264,6 +264,8 @@ int dxk_worker_start(struct dxk_thread *t)
 	task = dxk_kthread_new(ctx, dxk_worker_fn, &t->m, "dxk%u/%u", ctx->id, t->m.id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
+	if (t->m.home)
+		dxk_kthread_bind(ctx, task, t->m.home);
 	spin_lock(&ctx->engine.lock);
 	t->task = task;
 	spin_unlock(&ctx->engine.lock);

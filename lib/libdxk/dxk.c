@@ -200,6 +200,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(spare_idle_ms),
 		FIELD(min_spares),
 		FIELD(spare_after_ms),
+		FIELD(homes),
+		FIELD(steal),
 		FIELD(key_batch),
 		FIELD(reserved),
 	};
@@ -293,15 +295,23 @@ int dxk_should_stop(int member, int64_t timeout_ns)
 
 int dxk_member_create(int ctx, unsigned int kind, unsigned int *id)
 {
+	return dxk_member_create_home(ctx, kind, NULL, id);
+}
+
+int dxk_member_create_home(int ctx, unsigned int kind, unsigned int *home, unsigned int *id)
+{
 	struct dxk_member_create create = {
 		.size = sizeof(create),
 		.kind = kind,
 		.fd = -1,
+		.home = home ? *home : 0,
 	};
 	int rc = call(ctx, DXK_IOC_MEMBER_CREATE, &create);
 
 	if (rc < 0)
 		return rc;
+	if (home)
+		*home = create.home;
 	if (id)
 		*id = create.id;
 	return create.fd;

@@ -25,7 +25,7 @@ NO_HOLES(dxk_policy, 44, 0, 0);
 NO_HOLES(dxk_ctx_start, 2, 0, 0);
 NO_HOLES(dxk_running, 2, 4, 0);
 NO_HOLES(dxk_ctx_stop, 6, 2, 0);
-NO_HOLES(dxk_member_create, 5, 0, 0);
+NO_HOLES(dxk_member_create, 6, 0, 0);
 NO_HOLES(dxk_crew_wait, 4, 1, 0);
 NO_HOLES(dxk_post_entry, 6, 4, 0);
 NO_HOLES(dxk_wait, 4, 4, 0);

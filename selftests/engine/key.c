@@ -138,9 +138,9 @@ TEST_F(key, bad_input)
 	e.reentry = DXK_REENTRY_CHAIN + 1;
 	EXPECT_EQ(-EOPNOTSUPP, dxk_post_more(fd, &e, 1, 0, NULL));
 	e.reentry = 0;
-	e.reserved = 1;
+	e.home = 1;
 	EXPECT_EQ(-EINVAL, dxk_post_more(fd, &e, 1, 0, NULL));
-	e.reserved = 0;
+	e.home = 0;
 	e.post.attrs = PXR_REJOIN;
 	EXPECT_EQ(-EINVAL, dxk_post_more(fd, &e, 1, 0, NULL));
 	e.key = 0;

@@ -6,7 +6,7 @@
 static void *puppet_thread(void *arg)
 {
 	struct puppet *p = arg;
-	int fd = dxk_member_create(p->t->ctx, p->kind, &p->id);
+	int fd = dxk_member_create_home(p->t->ctx, p->kind, &p->home, &p->id);
 
 	pthread_mutex_lock(&p->lock);
 	p->fd = fd;
@@ -61,7 +61,7 @@ static void puppet_birth(struct puppet *p)
 	(void)p;
 }
 
-struct puppet *puppet_new(struct dxt *t, enum dxk_member_kind kind)
+static struct puppet *puppet_make(struct dxt *t, enum dxk_member_kind kind, unsigned int home)
 {
 	struct puppet *p = calloc(1, sizeof(*p));
 	pthread_attr_t small;
@@ -70,6 +70,7 @@ struct puppet *puppet_new(struct dxt *t, enum dxk_member_kind kind)
 		abort();
 	p->t = t;
 	p->kind = kind;
+	p->home = home;
 	p->call = puppet_birth;
 	p->data = calloc(PUP_BATCH, PUP_DATA);
 	pthread_mutex_init(&p->lock, NULL);
@@ -83,6 +84,16 @@ struct puppet *puppet_new(struct dxt *t, enum dxk_member_kind kind)
 		pthread_cond_wait(&p->cond, &p->lock);
 	pthread_mutex_unlock(&p->lock);
 	return p->made ? NULL : p;
+}
+
+struct puppet *puppet_new(struct dxt *t, enum dxk_member_kind kind)
+{
+	return puppet_make(t, kind, 0);
+}
+
+struct puppet *puppet_new_home(struct dxt *t, unsigned int home)
+{
+	return puppet_make(t, DXK_MEMBER_WORKER, home);
 }
 
 void puppet_free(struct puppet *p)

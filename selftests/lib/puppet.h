@@ -29,6 +29,7 @@ struct puppet {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	enum dxk_member_kind kind;
+	unsigned int home;	/* of a worker, or 0 */
 	int made;		/* 0, or why there is no member */
 	int fd;
 	unsigned int id;
@@ -58,6 +59,8 @@ bool puppet_busy(struct puppet *p);
 void puppet_signals(bool restart);
 /* A puppet, or NULL when it could not become a member. */
 struct puppet *puppet_new(struct dxt *t, enum dxk_member_kind kind);
+/* The same of a worker with a home. */
+struct puppet *puppet_new_home(struct dxt *t, unsigned int home);
 /* Leaves the Thread Pool, also out of a call that sleeps. */
 void puppet_free(struct puppet *p);
 void puppets_new(struct dxt *t, struct puppet **p, unsigned int nr,

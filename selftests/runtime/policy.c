@@ -87,6 +87,8 @@ static const struct field {
 	{ "min_spares", "min_spares", F(min_spares), 0, 0, 499, -1, 500, EINVAL, DYNAMIC },
 	{ "spare_after_ms", "spare_after_ms", F(spare_after_ms), 0, 0, 3600000, -1, 3600001,
 	  EINVAL, DYNAMIC },
+	{ "homes", "homes", F(homes), 0, 0, 56, -1, 57, EINVAL, STATIC },
+	{ "steal", "steal", F(steal), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)

@@ -53,6 +53,8 @@ static const struct field fields[] = {
 	F(spare_idle_ms, 0, 86400000),
 	F(min_spares, 0, 499),
 	F(spare_after_ms, 0, 3600000),
+	F(homes, 0, 56),
+	F(steal, 0, 1),
 	F(key_batch, 1, 1000),
 };
 

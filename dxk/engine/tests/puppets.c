@@ -46,6 +46,8 @@ void puppets_count(struct puppets *ps)
 		EXPECT_IS(!!(e->ready.filled[kind] & DXK_LAST), !list_empty(&e->ready.last[kind]));
 		list_for_each_entry(n, &e->crew.idle[kind], w.link)
 			idle++;
+		for (i = 0; e->ready.home && i < DXK_HOMES_MAX; i++)
+			idle += length(&e->ready.home[i].idle[kind]);
 		list_for_each_entry(n, &e->crew.parked[kind], w.link)
 			parked++;
 	}
@@ -57,8 +59,8 @@ void puppets_count(struct puppets *ps)
 
 /* --- members ---------------------------------------------------------------- */
 
-struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
-				 enum dxk_kind kind, bool spare)
+static struct dxk_member *puppet_new(struct puppets *ps, enum dxk_role role,
+				     enum dxk_kind kind, bool spare, u8 home)
 {
 	struct dxk_member *m = stage_member(ps->test);
 
@@ -68,9 +70,22 @@ struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
 	m->role = role;
 	m->kind = kind;
 	m->spare = spare;
+	m->home = home;
 	ps->member[ps->nr_members++] = m;
 	dxk_member_do(m, dxk_attach_run);
 	return m;
+}
+
+struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
+				 enum dxk_kind kind, bool spare)
+{
+	return puppet_new(ps, role, kind, spare, 0);
+}
+
+/** puppet_resident - a user worker that has a home, or none */
+struct dxk_member *puppet_resident(struct puppets *ps, u8 home)
+{
+	return puppet_new(ps, DXK_ROLE_WORKER, DXK_USER, false, home);
 }
 
 struct dxk_member *puppet_client(struct puppets *ps)

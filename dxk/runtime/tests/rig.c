@@ -258,7 +258,7 @@ struct dxk_member *dxk_rig_join(struct dxk_rig *rig, struct dxk_ctx *ctx)
 	struct dxk_member *m;
 
 	KUNIT_ASSERT_LT(rig->test, rig->nr_m, DXK_RIG_CLIENTS);
-	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_WORKER, NULL);
+	m = dxk_member_claim(ctx, NULL, DXK_MEMBER_WORKER, 0, NULL);
 	return dxk_rig_keep(rig, m);
 }
 

@@ -179,6 +179,7 @@ struct MTExecutive {
 	size_t slot;			/* S: the policy's data_size, aligned */
 	bool help;			/* S: DXK_ON_BLOCK_HELP */
 	bool waits;			/* S: requests may wait */
+	unsigned int homes;		/* S: of the policy */
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t changed;		/* W: any of the following has changed */

@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -246,8 +247,24 @@ struct dx_member *dx_member_find(MTExecutive *mte)
 	return NULL;
 }
 
+/* The calling thread runs on the CPUs of its home, as far as it may (FO-1). */
+static void stay_home(const MTExecutive *mte, unsigned int home)
+{
+	cpu_set_t may, ours;
+
+	CPU_ZERO(&ours);
+	if (sched_getaffinity(0, sizeof(may), &may))
+		return;
+	for (unsigned int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &may) && cpu % mte->homes == home - 1)
+			CPU_SET(cpu, &ours);
+	if (CPU_COUNT(&ours))
+		sched_setaffinity(0, sizeof(ours), &ours);
+}
+
 int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 {
+	unsigned int home = kind == DXK_MEMBER_WORKER && mte->homes ? DXK_HOME_ANY : 0;
 	struct dx_member *member;
 	int rc, cancel;
 
@@ -261,7 +278,7 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 		goto out;
 
 	cancel = dx_lock();
-	rc = member->fd = dx_fd(dxk_member_create(mte->ctx, kind, &member->id));
+	rc = member->fd = dx_fd(dxk_member_create_home(mte->ctx, kind, &home, &member->id));
 	if (rc >= 0) {
 		atomic_init(&member->mte, mte);
 		member->next = mte->members;
@@ -274,6 +291,8 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 	dx_unlock(cancel);
 out:
 	free(member);
+	if (rc >= 0 && home)
+		stay_home(mte, home);
 	return rc < 0 ? rc : 0;
 }
 

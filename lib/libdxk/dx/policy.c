@@ -67,6 +67,8 @@ static const struct field {
 	FIELD(TPKeyBatch, key_batch, 16),
 	FIELD(TPMinSpares, min_spares, 0),
 	FIELD(TPSpareAfter, spare_after_ms, 0),
+	FIELD(TPHomes, homes, 0),
+	FIELD(TPSteal, steal, 0),
 #undef FIELD
 };
 
@@ -218,6 +220,7 @@ static int adopt(MTExecutive *mte, const struct dxk_policy *abi)
 	mte->handles.size = abi->handle_entries;
 	mte->help = abi->on_block == DXK_ON_BLOCK_HELP;
 	mte->waits = abi->max_waiting;
+	mte->homes = abi->homes;
 	return (int)(abi->max_threads - abi->kernel_threads);
 }
 

@@ -162,7 +162,9 @@ static int post_more(struct dxk_post_more *more, const RQPost *post, const RQOpt
 	more->reentry = options->Reentry;
 	if (options->Key)
 		more->post.attrs |= PXR_KEY;
-	more->reserved = options->Reserved;
+	more->home = options->Home;
+	if (options->Home)
+		more->post.attrs |= PXR_HOME;
 	if (!rc)
 		rc = fill(&more->wait, &options->Wait);
 	/* Its first turn gets what was posted. */

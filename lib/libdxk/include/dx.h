@@ -158,6 +158,9 @@ enum DXLogWriter {
  *	so that EnterBlock() finds one; not more than @TPMaxSpares
  * @TPSpareAfter: with %DXK_ON_BLOCK_SPARE: milliseconds after which a spare takes the place of
  *	a worker that sleeps outside of dxk without EnterBlock(); 0 for never
+ * @TPHomes: parts of the Ready Pool with workers of their own, which run on CPUs of their own:
+ *	see RQOptions.Home; 0 for none
+ * @TPSteal: 1: a worker that has nothing to do takes what is of another home
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -203,6 +206,8 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPKeyBatch;
 	uint32_t TPMinSpares;
 	uint32_t TPSpareAfter;
+	uint32_t TPHomes;
+	uint32_t TPSteal;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 
@@ -1069,7 +1074,8 @@ int WaitRequest(const RQWait *wait);
  * @Key: of the requests with one key one has its turn at a time, in the order of their
  *	priorities; 0: none (%PXR_KEY)
  * @Reentry: with a key: enum dxk_reentry
- * @Reserved: 0
+ * @Home: 1 and up: workers of home 1 + (Home - 1) % TPHomes execute it, in each of its turns; 0:
+ *	all (%PXR_HOME). Of lane 3, and not boosted
  */
 typedef struct RQOptions {
 	const void *pName;
@@ -1077,7 +1083,7 @@ typedef struct RQOptions {
 	RQWait Wait;
 	uint64_t Key;
 	uint32_t Reentry;
-	uint32_t Reserved;
+	uint32_t Home;
 } RQOptions;
 
 /**

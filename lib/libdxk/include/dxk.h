@@ -289,6 +289,19 @@ int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 int dxk_member_create(int ctx, unsigned int kind, unsigned int *id);
 
 /**
+ * dxk_member_create_home - the same of a worker that has a home (FO-1)
+ * @ctx: context descriptor
+ * @kind: %DXK_MEMBER_WORKER, or another one with home 0
+ * @home: which home of the policy's homes; %DXK_HOME_ANY: out, one that is in need of workers, or
+ *	0 when there are no homes; may be %NULL: 0
+ * @id: out, the thread id; may be %NULL
+ *
+ * Whose thread should run on the CPUs i with i % homes = home - 1 only: the caller sees to that.
+ * Return: see dxk_member_create(); -EINVAL: there is no such home.
+ */
+int dxk_member_create_home(int ctx, unsigned int kind, unsigned int *home, unsigned int *id);
+
+/**
  * dxk_post - post requests (DX-37..DX-48)
  * @member: member descriptor of the calling thread
  * @entries: the requests, taken in this order

@@ -189,7 +189,7 @@ uint32_t known_flags(const struct call *c)
 	case DXK_IOC_CALL:
 		return DXK_CALL_HELP | DXK_CALL_NEST;
 	case DXK_IOC_KEY:
-		return DXK_KEY_REFUSE;
+		return DXK_KEY_REFUSE | DXK_KEY_FORCE;
 	default:
 		return 0;
 	}

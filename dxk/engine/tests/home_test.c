@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Homes: whose workers execute what, and what happens when they go.
+ */
+#include "engine/home.h"
+#include "engine/key.h"
+#include "engine/more.h"
+#include "engine/name.h"
+#include "engine/onblock.h"
+#include "engine/policy.h"
+#include "engine/tests/puppet.h"
+
+#define OWNER		1
+#define HOMES		4
+
+static struct puppets *start(struct kunit *test, bool steal)
+{
+	struct dxk_policy p = puppet_policy(8);
+	struct puppets *ps;
+
+	p.max_waiting = 64;
+	p.homes = HOMES;
+	p.steal = steal;
+	p.on_block = DXK_ON_BLOCK_SPARE;
+	p.max_spares = 1;
+	ps = puppets_start(test, &p);
+	ASSERT_IS(dxk_homes_start(ps->e), 0);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	return ps;
+}
+
+static void end(struct puppets *ps)
+{
+	dxk_names_unstart(ps->e);
+}
+
+static struct dxk_member *worker(struct puppets *ps, u8 home)
+{
+	return puppet_resident(ps, home);
+}
+
+static struct dxk_rqe *post_by(struct puppets *ps, u32 home, s32 prio, u32 attrs, int err)
+{
+	const struct dxk_post_more p = { .home = home };
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+
+	puppet_add(ps, post, OWNER, prio, PXR_REJOIN | PXR_HOME | attrs);
+	rqe = list_last_entry(&post->rqes, struct dxk_rqe, link);
+	EXPECT_IS(dxk_more_make(ps->main, rqe, &p), err);
+	if (!err)
+		puppet_posts(ps, post);
+	else
+		post->w.done = true;
+	return rqe;
+}
+
+static struct dxk_rqe *post(struct puppets *ps, u32 home, s32 prio)
+{
+	return post_by(ps, home, prio, 0, 0);
+}
+
+/* FO-1, FO-2: it is for the workers of its home, in each turn, and for nobody else */
+static void home_is_kept(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[3] = { worker(ps, 1), worker(ps, 2), worker(ps, 0) };
+	struct dxk_rqe *a = post(ps, 2, 0), *b = post(ps, 2 + HOMES, 5), *c = post(ps, 1, 0);
+	struct dxk_next_op *n;
+
+	EXPECT_IS(b->more->home, 2);
+	EXPECT(ASLEEP(puppet_turn(ps, m[2], 1)));
+	EXPECT(puppet_work(ps, m[0]) == c);
+	n = puppet_end(ps, m[0], 0, 1);
+	EXPECT(ASLEEP(n));
+	EXPECT(puppet_work(ps, m[1]) == b);
+	puppet_end(ps, m[1], 0, 0);
+	EXPECT(puppet_work(ps, m[1]) == a);
+	EXPECT(ASLEEP(puppet_end(ps, m[1], 0, 1)));
+	/* and goes to one that is idle at once */
+	c = post(ps, 1, 0);
+	EXPECT(!ASLEEP(n));
+	EXPECT(puppet_fetch(n) == c);
+	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+/* A worker of a home takes what has none as well, the more urgent first. */
+static void home_and_others(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m = worker(ps, 3);
+	struct dxk_rqe *home = post(ps, 3, 5);
+	struct dxk_next_op *n;
+	u64 first, last;
+
+	puppet_post(ps, OWNER, 7, PXR_REJOIN);
+	first = ps->params;
+	puppet_post(ps, OWNER, 5, PXR_REJOIN);
+	last = ps->params;
+	EXPECT_IS(puppet_work(ps, m)->param, first);
+	puppet_end(ps, m, 0, 0);
+	EXPECT(puppet_work(ps, m) == home);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(puppet_work(ps, m)->param, last);
+	n = puppet_end(ps, m, 0, 1);
+	EXPECT(ASLEEP(n));
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	EXPECT(!ASLEEP(n));
+	puppet_fetch(n);
+	puppet_end(ps, m, 0, 0);
+	end(ps);
+}
+
+/* FO-9, S-12: who has nothing to do takes what is of others, if it may; its home stays */
+static void home_steal(struct kunit *test)
+{
+	struct puppets *ps = start(test, true);
+	struct dxk_member *m[2] = { worker(ps, 1), worker(ps, 2) };
+	struct dxk_next_op *n = puppet_turn(ps, m[1], 1);
+	struct dxk_rqe *a, *b;
+
+	EXPECT(ASLEEP(n));
+	a = post(ps, 1, 0);
+	EXPECT(!ASLEEP(n));
+	EXPECT(puppet_fetch(n) == a);
+	EXPECT_IS(a->more->home, 1);
+	b = post(ps, 1, 0);
+	EXPECT(puppet_work(ps, m[0]) == b);
+	post(ps, 1, 1);
+	a = post(ps, 2, 0);
+	puppet_end(ps, m[1], 0, 0);
+	/* its own comes first, however urgent those are */
+	EXPECT(puppet_work(ps, m[1]) == a);
+	puppet_end(ps, m[1], 0, 0);
+	puppet_work(ps, m[1]);
+	puppet_end(ps, m[1], 0, 0);
+	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+/* A home without workers is everybody's: from before, and when the last one goes. */
+static void home_is_left(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[3] = { worker(ps, 1), worker(ps, 1), worker(ps, 0) };
+	struct dxk_rqe *a = post(ps, 3, 0), *b;
+
+	EXPECT(puppet_work(ps, m[2]) == a);
+	puppet_end(ps, m[2], 0, 0);
+	a = post(ps, 1, 4);
+	b = post(ps, 1, 9);
+	puppet_dies(ps, m[0]);
+	EXPECT_IS(ps->e->ready.at_home[DXK_USER], 1);
+	puppet_dies(ps, m[1]);
+	EXPECT_IS(ps->e->ready.at_home[DXK_USER], 0);
+	EXPECT(puppet_work(ps, m[2]) == b);
+	puppet_end(ps, m[2], 0, 0);
+	EXPECT(puppet_work(ps, m[2]) == a);
+	EXPECT_IS(a->prio, 4);
+	puppet_end(ps, m[2], 0, 0);
+	end(ps);
+}
+
+/* FO-35 in a home: who blocks has a spare in its place; an idle worker of another home is none */
+static void home_blocks(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[2] = { worker(ps, 1), worker(ps, 2) }, *spare;
+	struct dxk_rqe *rqe = post(ps, 1, 0);
+	struct dxk_next_op *n;
+
+	EXPECT(puppet_work(ps, m[0]) == rqe);
+	EXPECT(ASLEEP(puppet_turn(ps, m[1], 1)));
+	EXPECT_IS(puppet_block(ps, m[0], false, false)->ret, -EAGAIN);
+	spare = puppet_member(ps, DXK_ROLE_WORKER, DXK_USER, true);
+	n = puppet_turn(ps, spare, 1);
+	rqe = post(ps, 1, 0);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(puppet_block(ps, m[0], false, false)->ret, 0);
+	EXPECT(!ASLEEP(n));
+	EXPECT(puppet_fetch(n) == rqe);
+	puppet_end(ps, spare, 0, 0);
+	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+/* What a post says is wrong; homes of the policy */
+static void home_bad_input(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_policy p = ps->e->policy;
+
+	post_by(ps, 0, 0, 0, -EINVAL);
+	post_by(ps, 1, 0, PXR_BOOST, -EINVAL);
+	post_by(ps, 1, 0, PXR_LANE2, -EINVAL);
+	post(ps, U32_MAX, 0);
+	p.min_threads = 1;
+	EXPECT_IS(dxk_policy_check(&p), -EINVAL);
+	EXPECT_IS(p.bad_field, offsetof(struct dxk_policy, min_threads));
+	EXPECT_IS(dxk_home_least(ps->e, DXK_USER), 1);
+	worker(ps, 1);
+	worker(ps, 3);
+	EXPECT_IS(dxk_home_least(ps->e, DXK_USER), 2);
+	end(ps);
+}
+
+static struct kunit_case home_cases[] = {
+	KUNIT_CASE(home_is_kept),
+	KUNIT_CASE(home_and_others),
+	KUNIT_CASE(home_steal),
+	KUNIT_CASE(home_is_left),
+	KUNIT_CASE(home_blocks),
+	KUNIT_CASE(home_bad_input),
+	{ }
+};
+
+static struct kunit_suite home_suite = {
+	.name = "dxk_home",
+	.exit = puppets_end,
+	.test_cases = home_cases,
+};
+
+kunit_test_suite(home_suite);
