@@ -531,6 +531,7 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 		wait = draw_wait(rqe->more && rqe->more->named);
 		draw_move(&wait);
 		if (!dxk_wait_set(&a->m, rqe, &wait)) {
+			model_masks(rqe, wait.wait & DXK_WAIT_MASKED);
 			note("%u: %llu waits for %x", a->m.id, rqe->param, wait.wait);
 			if (wait.wait & DXK_WAIT_FILE)
 				device_arm(rqe);

@@ -590,6 +590,12 @@ static void check_ended(struct model_request *rq, const struct dxk_rqe *rqe, u8 
 	rq->status = rqe->status;
 }
 
+/** model_masks - the turn of a request ends with a wait, which a cancel ends or does not */
+void model_masks(const struct dxk_rqe *rqe, bool masked)
+{
+	model_of(rqe)->masked = masked;
+}
+
 /** model_move - the engine makes a move; the counts are still those before it */
 void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 {

@@ -34,6 +34,8 @@ struct model_request {
 	bool completed;
 	/* Its worker has said that it waits. */
 	bool parks;
+	/* No cancel ends its last wait. */
+	bool masked;
 	/* Since which hold it waits. */
 	u64 parked;
 	/* Turns that have ended with a wait. */
@@ -103,6 +105,7 @@ int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);
 bool model_draining(void);
 bool model_shut(u32 member);
+void model_masks(const struct dxk_rqe *rqe, bool masked);
 struct model_request *model_best(enum dxk_kind kind, bool extra, u32 home);
 
 static inline struct model_request *model_of(const struct dxk_rqe *rqe)
