@@ -201,7 +201,8 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 	}
 	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
 	    (begins_waiting(rqe) ?
-	     !share_allows(waiting - model.displaced, p->max_waiting,
+	     !share_allows(waiting - (model.displaced_share == share ? model.displaced : 0),
+			    p->max_waiting,
 			    model_unbegun() - model.displaced) :
 	     !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY])))
 		return false;
@@ -636,6 +637,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	} else if (from == DXK_READY && to == DXK_WAITING) {
 		rq->yields = true;
 		model.displaced = !rq->turn && !rq->attempts;
+		model.displaced_share = rqe->share;
 		model.displaced_hold = model.holds;
 	} else if (from == DXK_BUSY && to == DXK_WAITING && !rq->parks) {
 		if (rq->completed || !may_redo(rq) || !rqe->more->key)

@@ -79,7 +79,7 @@ struct model {
 	/* Turns that ended with a wait. */
 	u64 parks;
 	/* One has given up its key for who is about to come, and was never begun. */
-	u32 displaced;
+	u32 displaced, displaced_share;
 	u64 displaced_hold;
 	u64 ticks;
 	/* Moves of this run that thread 700 has made, and others. */
