@@ -1303,7 +1303,7 @@ end:
 #define TO_CALL(r)	(1 << (r))
 #define TO_CALL_AGAIN(r) (1 << (NREQ + (r)))
 #define TO_CANCEL(r)	(1 << (2 * NREQ + (r)))
-#define TODO(r) \
+#define LEFT(r) \
 	((CALLS(r) > 0 -> TO_CALL(r) : 0) | (CALLS(r) > 1 -> TO_CALL_AGAIN(r) : 0) | \
 	 (CANCELS(r) -> TO_CANCEL(r) : 0))
 #define STEPS(r) \
@@ -1329,9 +1329,9 @@ proctype caller(byte me)
 	byte q;
 	bool cancels;
 
-	todo = TODO(0) | TODO(1);
+	todo = LEFT(0) | LEFT(1);
 #if NREQ > 2
-	todo = todo | TODO(2);
+	todo = todo | LEFT(2);
 #endif
 end:
 	do

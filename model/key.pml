@@ -991,7 +991,7 @@ inline check()
 	:: (todo & bit(y)) && st[y] != NEW -> todo = todo & ~bit(y); y_ = y
 #define TO_CANCEL(y) \
 	:: (todo & bit(NREQ + y)) && st[y] != NEW -> todo = todo & ~bit(NREQ + y); y_ = NREQ + y
-#define TODO(y)		(CALLS(y) * bit(y) + CANCELS(y) * bit(NREQ + y))
+#define LEFT(y)		(CALLS(y) * bit(y) + CANCELS(y) * bit(NREQ + y))
 
 #if NREQ == 2
 #define EACH(what)	what(0) what(1)
@@ -1054,7 +1054,7 @@ end:
 proctype caller()
 {
 	byte y_;
-	short todo = ALL(TODO);
+	short todo = ALL(LEFT);
 
 end:
 	do
