@@ -130,19 +130,26 @@ static void with_dispatch(struct dxk_policy *policy)
 	policy->dispatch = dispatch;
 }
 
-static int plain_setup(u32 ops, u32 mode)
+/* A batch of requests that are all alike. */
+static void batch_of(u64 executor, u32 attrs)
 {
 	u32 i;
+
+	for (i = 0; i < BATCH; i++)
+		reqs[i] = (struct dxk_request) {
+			.owner = OWNER,
+			.executor = executor,
+			.attrs = PXR_KERNEL | attrs,
+		};
+}
+
+static int plain_setup(u32 ops, u32 mode)
+{
 	int err = find();
 
 	if (err)
 		return err;
-	for (i = 0; i < BATCH; i++)
-		reqs[i] = (struct dxk_request) {
-			.owner = OWNER,
-			.executor = nop,
-			.attrs = PXR_KERNEL | PXR_REJOIN,
-		};
+	batch_of(nop, PXR_REJOIN);
 	dispatch = mode;
 	return bench_ctx_open(ops, 1, with_dispatch);
 }
@@ -192,13 +199,9 @@ static int bulk_run(u32 ops)
 /* One priority and no rejoin: the executor counts, as the rivals' functions do. */
 static int count_setup(u32 ops, u32 mode)
 {
-	u32 i;
 	int err = plain_setup(ops, mode);
 
-	for (i = 0; i < BATCH; i++) {
-		reqs[i].executor = count;
-		reqs[i].attrs = PXR_KERNEL;
-	}
+	batch_of(count, 0);
 	return err;
 }
 
@@ -221,13 +224,9 @@ static int keys_setup(u32 ops, u32 keys)
 
 	if (err)
 		return err;
+	batch_of(count, PXR_KEY);
 	for (i = 0; i < BATCH; i++)
-		reqs[i] = (struct dxk_request) {
-			.owner = OWNER,
-			.executor = count,
-			.attrs = PXR_KERNEL | PXR_KEY,
-			.key = i % keys,
-		};
+		reqs[i].key = i % keys;
 	return bench_ctx_open(ops, 1, with_keys);
 }
 
