@@ -225,7 +225,7 @@ static uint32_t collect_some(struct actor *a, uint32_t owner)
 
 	*a->doing = COLLECTING;
 	rc = log_rejoin(a->log, owner, nr, 1 + rnd(&a->seed) % nr,
-			rnd(&a->seed) % 2 ? 0 : dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
+			rnd(&a->seed) % 2 ? 0 : dxt_in(rnd(&a->seed) % (10 * DXT_MS)), 0);
 	*a->doing = ELSEWHERE;
 	/* only what the worker itself executes is left */
 	if (rc == -EDEADLK && a->works)

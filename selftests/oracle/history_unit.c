@@ -8,7 +8,7 @@
  * many.
  */
 #include "lib/puppet.h"
-#include "history/sim.h"
+#include "history/plants.h"
 
 FIXTURE(history) {
 	struct sim sim;
@@ -37,6 +37,7 @@ static unsigned int rounds(unsigned int usual)
 TEST_F(history, right_ones_pass)
 {
 	unsigned int i, nr = rounds((unsigned int)times_of(200)), called = 0, late = 0;
+	unsigned int nested = 0, deadlocks = 0, handed = 0, kept = 0, killed = 0;
 
 	for (i = 0; i < nr; i++) {
 		sim_run(&self->sim, self->seed + i, i % 2);
@@ -46,6 +47,11 @@ TEST_F(history, right_ones_pass)
 		EXPECT_LE(self->r.accepted, self->r.starts + REQUESTS / 4);
 		called += self->r.wakes[DXK_WAKE_CALL];
 		late += self->r.wakes[DXK_WAKE_TIME];
+		nested += self->r.nested;
+		deadlocks += self->r.deadlocks;
+		handed += self->r.handed;
+		kept += self->r.kept;
+		killed += self->r.killed;
 		history_free(self->sim.h);
 	}
 	EXPECT_LT(0, self->r.none_exist);
@@ -54,50 +60,16 @@ TEST_F(history, right_ones_pass)
 	EXPECT_LT(0, self->r.pairs);
 	EXPECT_LT(0, called);
 	EXPECT_LT(0, late);
+	TH_LOG("%u nested, %u EDEADLK, %u hand-overs, %u HOLD, %u met by CANCEL", nested,
+	       deadlocks, handed, kept, killed);
+	EXPECT_LT(0, nested);
+	EXPECT_LT(0, deadlocks);
+	EXPECT_LT(0, handed);
+	EXPECT_LT(0, kept);
+	EXPECT_LT(0, killed);
 }
 
 /* --- planted errors ------------------------------------------------------ */
-
-static struct history_event *none(struct sim *s)
-{
-	static struct history_event nothing;
-
-	s->missing = true;
-	return &nothing;
-}
-
-/* An event of a kind for which @fit holds, from the middle of the history. */
-static struct history_event *some(struct sim *s, uint8_t kind,
-				  bool (*fit)(struct sim *, struct history_event *))
-{
-	uint32_t n = s->h->nr_events, i;
-
-	for (i = 0; i < n; i++) {
-		struct history_event *e = &s->h->event[(n / 2 + i) % n];
-
-		if (e->kind == kind && (!fit || fit(s, e)))
-			return e;
-	}
-	return none(s);
-}
-
-static struct history_event *copy(struct sim *s, const struct history_event *e)
-{
-	struct history_event *new = &s->h->event[s->h->nr_events++];
-
-	*new = *e;
-	return new;
-}
-
-static struct history_event *event_of(struct sim *s, uint8_t kind, uint32_t request)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->h->nr_events; i++)
-		if (s->h->event[i].kind == kind && s->h->event[i].request == request)
-			return &s->h->event[i];
-	return NULL;
-}
 
 /* The completion that a request ended with, or NULL. */
 static struct history_event *end_of(struct sim *s, uint32_t request)
@@ -154,7 +126,7 @@ static bool fit_refused(struct sim *s, struct history_event *e)
 
 static bool fit_ready_long(struct sim *s, struct history_event *e)
 {
-	struct history_event *start = event_of(s, HIST_START, e->request);
+	struct history_event *start = plant_event(s, HIST_START, e->request);
 
 	return start && e->end + 100 < start->begin;
 }
@@ -162,20 +134,20 @@ static bool fit_ready_long(struct sim *s, struct history_event *e)
 /* A result is gone: nobody ever collects it. */
 static void plant_lost(struct sim *s)
 {
-	some(s, HIST_RESULT, fit_result)->kind = HIST_NOTHING;
+	plant_some(s, HIST_RESULT, fit_result)->kind = HIST_NOTHING;
 }
 
 /* One without PXR_REJOIN is never executed. */
 static bool fit_vanishing(struct sim *s, struct history_event *e)
 {
-	return !(s->h->request[e->request].attrs & PXR_REJOIN) && e->attempt == 1 &&
+	return !(s->h->request[e->request].attrs & PXR_REJOIN) && !e->key && e->attempt == 1 &&
 	       s->attempts[e->request] == 1 && !s->turn[e->request] &&
-	       !event_of(s, HIST_CANCEL, e->request);
+	       !plant_event(s, HIST_CANCEL, e->request);
 }
 
 static void plant_lost_unexecuted(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_vanishing);
+	struct history_event *e = plant_some(s, HIST_START, fit_vanishing);
 	uint32_t i;
 
 	for (i = 0; i < s->h->nr_events; i++)
@@ -188,15 +160,15 @@ static void plant_lost_unexecuted(struct sim *s)
 /* The post was refused, and yet it is executed. */
 static void plant_ghost(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_RESULT, fit_result);
+	struct history_event *e = plant_some(s, HIST_RESULT, fit_result);
 
-	event_of(s, HIST_POST, e->request)->how = POST_REFUSED;
+	plant_event(s, HIST_POST, e->request)->how = POST_REFUSED;
 }
 
 static void plant_ghost_result(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_POST, fit_refused);
-	struct history_event *r = copy(s, some(s, HIST_RESULT, NULL));
+	struct history_event *e = plant_some(s, HIST_POST, fit_refused);
+	struct history_event *r = plant_copy(s, plant_some(s, HIST_RESULT, NULL));
 
 	r->request = e->request;
 	r->owner = s->h->request[e->request].owner;
@@ -204,13 +176,13 @@ static void plant_ghost_result(struct sim *s)
 
 static void plant_returned_twice(struct sim *s)
 {
-	copy(s, some(s, HIST_RESULT, NULL))->begin--;
+	plant_copy(s, plant_some(s, HIST_RESULT, NULL))->begin--;
 }
 
 /* A request without PXR_REDO is begun again. */
 static void plant_started_twice(struct sim *s)
 {
-	struct history_event *e = copy(s, some(s, HIST_START, fit_once));
+	struct history_event *e = plant_copy(s, plant_some(s, HIST_START, fit_once));
 
 	e->ticket = ++s->tickets;
 	e->attempt = 2;
@@ -221,7 +193,7 @@ static void plant_started_twice(struct sim *s)
 /* One is done again though its first worker lives. */
 static void plant_doubled(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_redone);
+	struct history_event *e = plant_some(s, HIST_START, fit_redone);
 	uint32_t i;
 
 	for (i = 0; i < s->h->nr_events; i++) {
@@ -238,23 +210,23 @@ static void plant_doubled(struct sim *s)
 /* Attempts are not counted: more beginnings than the policy allows. */
 static void plant_too_often(struct sim *s)
 {
-	some(s, HIST_START, fit_redone);
+	plant_some(s, HIST_START, fit_redone);
 	s->h->redo_max = 1;
 }
 
 static void plant_wrong_status(struct sim *s)
 {
-	some(s, HIST_RESULT, fit_result)->status += 1000;
+	plant_some(s, HIST_RESULT, fit_result)->status += 1000;
 }
 
 static void plant_wrong_attempts(struct sim *s)
 {
-	some(s, HIST_RESULT, NULL)->attempt++;
+	plant_some(s, HIST_RESULT, NULL)->attempt++;
 }
 
 static void plant_wrong_owner(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_RESULT, NULL);
+	struct history_event *e = plant_some(s, HIST_RESULT, NULL);
 
 	e->owner = (e->owner + 1) % OWNERS;
 }
@@ -262,8 +234,8 @@ static void plant_wrong_owner(struct sim *s)
 /* Somebody asks between the post and the result, and is told that none exists. */
 static void plant_none_exist(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_POST, fit_ready_long);
-	struct history_event *n = copy(s, e);
+	struct history_event *e = plant_some(s, HIST_POST, fit_ready_long);
+	struct history_event *n = plant_copy(s, e);
 
 	n->kind = HIST_NONE_EXIST;
 	n->owner = s->h->request[e->request].owner;
@@ -281,8 +253,8 @@ static bool fit_lay(struct sim *s, struct history_event *e)
 
 static void plant_none_ready(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_RESULT, fit_lay);
-	struct history_event *n = copy(s, e);
+	struct history_event *e = plant_some(s, HIST_RESULT, fit_lay);
+	struct history_event *n = plant_copy(s, e);
 
 	n->kind = HIST_NONE_READY;
 	n->begin = e->begin - 3;
@@ -307,7 +279,7 @@ static bool fit_late(struct sim *s, struct history_event *e)
 
 static void plant_wrong_order(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_RESULT, fit_late);
+	struct history_event *e = plant_some(s, HIST_RESULT, fit_late);
 	uint32_t i;
 
 	/* all the others are returned much later */
@@ -324,14 +296,16 @@ static void plant_wrong_order(struct sim *s)
 /* What waited was more urgent than all that was given meanwhile. */
 static bool fit_passed(struct sim *s, struct history_event *e)
 {
-	struct history_event *start = event_of(s, HIST_START, e->request), *o;
+	struct history_event *start = plant_event(s, HIST_START, e->request), *o;
 	uint32_t i;
 
-	if (!start || s->h->request[e->request].attrs & (PXR_LANE1 | PXR_LANE2 | PXR_WAIT))
+	if (!start || s->h->request[e->request].attrs & (PXR_LANE1 | PXR_LANE2 | PXR_WAIT |
+							 PXR_KEY))
 		return false;
 	for (i = 0; i < s->h->nr_events; i++) {
 		o = &s->h->event[i];
-		if (o->kind == HIST_START && o->begin > e->end && o->end < start->begin)
+		if (o->kind == HIST_START && !o->nested && o->begin > e->end &&
+		    o->end < start->begin)
 			return true;
 	}
 	return false;
@@ -339,7 +313,7 @@ static bool fit_passed(struct sim *s, struct history_event *e)
 
 static void plant_inversion(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_POST, fit_passed);
+	struct history_event *e = plant_some(s, HIST_POST, fit_passed);
 	uint32_t i;
 
 	s->h->request[e->request].prio = 7;
@@ -350,10 +324,10 @@ static void plant_inversion(struct sim *s)
 
 static void plant_wrong_prio(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, NULL);
+	struct history_event *e = plant_some(s, HIST_START, NULL);
 
 	e->prio++;
-	e = event_of(s, HIST_RESULT, e->request);
+	e = plant_event(s, HIST_RESULT, e->request);
 	if (e)
 		e->prio++;
 }
@@ -397,7 +371,7 @@ static bool fit_deadlock(struct sim *s, struct history_event *e)
 static bool fit_told(struct sim *s, struct history_event *e)
 {
 	(void)s;
-	return fit_woken(e, DXK_WAKE_CANCEL);
+	return fit_woken(e, DXK_WAKE_CANCEL) && !e->key;
 }
 
 /* How the turn before that of @e ended; NULL: it is the first one. */
@@ -423,7 +397,7 @@ static struct history_event *park_of(struct sim *s, const struct history_event *
 /* Turns are numbered with a gap. */
 static void plant_turn_missing(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_turn);
+	struct history_event *e = plant_some(s, HIST_START, fit_turn);
 	uint32_t i;
 
 	for (i = 0; i < s->h->nr_events; i++)
@@ -435,7 +409,7 @@ static void plant_turn_missing(struct sim *s)
 /* One more turn, though the one before has ended with a status. */
 static void plant_turn_too_many(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_turn), *park = park_of(s, e);
+	struct history_event *e = plant_some(s, HIST_START, fit_turn), *park = park_of(s, e);
 
 	if (park)
 		park->wait = 0;
@@ -450,8 +424,8 @@ static bool fit_last_turn(struct sim *s, struct history_event *e)
 
 static void plant_never_woken(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_last_turn);
-	struct history_event *result = event_of(s, HIST_RESULT, e->request);
+	struct history_event *e = plant_some(s, HIST_START, fit_last_turn);
+	struct history_event *result = plant_event(s, HIST_RESULT, e->request);
 	uint32_t i;
 
 	for (i = 0; i < s->h->nr_events; i++)
@@ -465,12 +439,12 @@ static void plant_never_woken(struct sim *s)
 
 static void plant_other_reason(struct sim *s)
 {
-	some(s, HIST_START, fit_time)->wake = DXK_WAKE_AGAIN;
+	plant_some(s, HIST_START, fit_time)->wake = DXK_WAKE_AGAIN;
 }
 
 static void plant_no_reason(struct sim *s)
 {
-	some(s, HIST_START, fit_turn)->wake = DXK_WAKE_NONE;
+	plant_some(s, HIST_START, fit_turn)->wake = DXK_WAKE_NONE;
 }
 
 static bool fit_turn_again(struct sim *s, struct history_event *e)
@@ -482,32 +456,26 @@ static bool fit_turn_again(struct sim *s, struct history_event *e)
 /* Begun again, a turn has another reason than at first. */
 static void plant_reason_changes(struct sim *s)
 {
-	some(s, HIST_START, fit_turn_again)->wake = DXK_WAKE_AGAIN;
+	plant_some(s, HIST_START, fit_turn_again)->wake = DXK_WAKE_AGAIN;
 }
 
 static void plant_too_early(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_time), *park = park_of(s, e);
+	struct history_event *e = plant_some(s, HIST_START, fit_time), *park = park_of(s, e);
 
 	e->time = (park ? park->time : s->h->request[e->request].deadline) - 1;
 }
 
 static bool fit_call(struct sim *s, struct history_event *e)
 {
-	struct history_event *call = event_of(s, HIST_CALL, e->request);
+	struct history_event *call = plant_event(s, HIST_CALL, e->request);
 
 	return fit_called(s, e) && call;
 }
 
 static void plant_not_called(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_call);
-	uint32_t i;
-
-	for (i = 0; i < s->h->nr_events; i++)
-		if (s->h->event[i].kind == HIST_CALL &&
-		    s->h->event[i].request == e->request)
-			s->h->event[i].kind = HIST_NOTHING;
+	plant_forget(s, HIST_CALL, plant_some(s, HIST_START, fit_call)->request, 0);
 }
 
 /* Of its calls only one is left, and it has had two turns for that. */
@@ -524,13 +492,7 @@ static bool fit_called_twice(struct sim *s, struct history_event *e)
 
 static void plant_called_once(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_called_twice);
-	uint32_t i, nr = 0;
-
-	for (i = 0; i < s->h->nr_events; i++)
-		if (s->h->event[i].kind == HIST_CALL &&
-		    s->h->event[i].request == e->request && nr++)
-			s->h->event[i].kind = HIST_NOTHING;
+	plant_forget(s, HIST_CALL, plant_some(s, HIST_START, fit_called_twice)->request, 1);
 }
 
 /* Had an owner something coming, and nothing else, from @from until @until? */
@@ -540,12 +502,12 @@ static bool is_coming(struct sim *s, uint32_t owner, uint64_t from, uint64_t unt
 	uint32_t i;
 
 	for (i = 0; i < s->h->nr_requests; i++) {
-		struct history_event *post = event_of(s, HIST_POST, i), *end, *result;
+		struct history_event *post = plant_event(s, HIST_POST, i), *end, *result;
 
 		if (s->h->request[i].owner != owner || post->how != POST_TAKEN)
 			continue;
 		end = end_of(s, i);
-		result = event_of(s, HIST_RESULT, i);
+		result = plant_event(s, HIST_RESULT, i);
 		coming |= post->end < from && end && end->begin > until;
 		if (post->begin < until && (!end || end->begin < until) &&
 		    s->h->request[i].attrs & PXR_REJOIN && (!result || result->end > from))
@@ -571,7 +533,7 @@ static void plant_owner(struct sim *s, uint8_t wake)
 				return;
 			}
 	}
-	none(s);
+	plant_none(s);
 }
 
 static void plant_no_result(struct sim *s)
@@ -586,7 +548,7 @@ static void plant_not_joined(struct sim *s)
 
 static void plant_no_deadlock(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_deadlock), *park = park_of(s, e);
+	struct history_event *e = plant_some(s, HIST_START, fit_deadlock), *park = park_of(s, e);
 
 	if (park)
 		park->awaited = (park->awaited + 1) % OWNERS;
@@ -594,13 +556,7 @@ static void plant_no_deadlock(struct sim *s)
 
 static void plant_not_cancelled(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_told);
-	uint32_t i;
-
-	for (i = 0; i < s->h->nr_events; i++)
-		if (s->h->event[i].kind == HIST_CANCEL &&
-		    s->h->event[i].request == e->request)
-			s->h->event[i].kind = HIST_NOTHING;
+	plant_forget(s, HIST_CANCEL, plant_some(s, HIST_START, fit_told)->request, 0);
 }
 
 static bool fit_cancelled(struct sim *s, struct history_event *e)
@@ -612,7 +568,7 @@ static bool fit_cancelled(struct sim *s, struct history_event *e)
 /* A result says that nobody has begun the request, and nobody has cancelled it. */
 static void plant_ended_early(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_RESULT, fit_cancelled);
+	struct history_event *e = plant_some(s, HIST_RESULT, fit_cancelled);
 
 	e->status = -ETIME;
 }
@@ -627,12 +583,12 @@ static bool fit_waited_long(struct sim *s, struct history_event *e)
 
 static void plant_none_waits(struct sim *s)
 {
-	struct history_event *e = some(s, HIST_START, fit_waited_long), *n;
+	struct history_event *e = plant_some(s, HIST_START, fit_waited_long), *n;
 	struct history_event *park = park_of(s, e);
 
 	if (!park)
 		return;
-	n = copy(s, e);
+	n = plant_copy(s, e);
 	n->kind = HIST_NONE_EXIST;
 	n->owner = s->h->request[e->request].owner;
 	n->begin = park->end + 1;
@@ -648,7 +604,7 @@ static bool fit_found(struct sim *s, struct history_event *e)
 
 static void plant_not_found(struct sim *s)
 {
-	some(s, HIST_CALL, fit_found)->how = NAME_NONE;
+	plant_some(s, HIST_CALL, fit_found)->how = NAME_NONE;
 }
 
 static bool fit_found_never(struct sim *s, struct history_event *e)
@@ -660,25 +616,21 @@ static bool fit_found_never(struct sim *s, struct history_event *e)
 
 static void plant_found(struct sim *s)
 {
-	some(s, HIST_CALL, fit_found_never)->how = NAME_FOUND;
+	plant_some(s, HIST_CALL, fit_found_never)->how = NAME_FOUND;
 }
 
 /* Somebody else's ticket is taken. */
 static void plant_stale_taken(struct sim *s)
 {
-	some(s, HIST_DONE, fit_stale)->how = DONE_TAKEN;
+	plant_some(s, HIST_DONE, fit_stale)->how = DONE_TAKEN;
 }
 
 static void plant_stale_refused(struct sim *s)
 {
-	some(s, HIST_DONE, fit_taken)->how = DONE_STALE;
+	plant_some(s, HIST_DONE, fit_taken)->how = DONE_STALE;
 }
 
-static const struct plant {
-	const char *name;
-	enum history_error error;
-	void (*plant)(struct sim *s);
-} plants[] = {
+static const struct plant plants[] = {
 	{ "a result that nobody gets", HIST_LOST, plant_lost },
 	{ "a request that nobody executes", HIST_LOST, plant_lost_unexecuted },
 	{ "a refused request that runs", HIST_GHOST, plant_ghost },
@@ -724,20 +676,23 @@ TEST_F(history, planted_errors_are_found)
 	unsigned int i, e, unnamed = 0;
 	uint64_t seed = self->seed;
 
-	for (i = 0; i < ARRAY_SIZE(plants); i++) {
+	for (i = 0; i < ARRAY_SIZE(plants) + nr_key_plants; i++) {
+		const struct plant *p = i < ARRAY_SIZE(plants) ?
+					&plants[i] : &key_plants[i - ARRAY_SIZE(plants)];
+
 		/* calls of some width would hide some errors rightly */
 		do {
 			sim_run(&self->sim, seed++, true);
 			ASSERT_TRUE(history_clean(self->sim.h, &self->r));
-			plants[i].plant(&self->sim);
+			p->plant(&self->sim);
 			history_check(self->sim.h, &self->r);
 			if (self->sim.missing)
 				history_free(self->sim.h);
 		} while (self->sim.missing);
-		EXPECT_LT(0, self->r.nr[plants[i].error])
-			TH_LOG("%s: not found", plants[i].name);
-		TH_LOG("%s: %s", plants[i].name, self->r.first[plants[i].error]);
-		named[plants[i].error] = true;
+		EXPECT_LT(0, self->r.nr[p->error])
+			TH_LOG("%s: not found", p->name);
+		TH_LOG("%s: %s", p->name, self->r.first[p->error]);
+		named[p->error] = true;
 		history_free(self->sim.h);
 	}
 	for (e = 0; e < HIST_ERRORS; e++)

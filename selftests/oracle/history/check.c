@@ -29,6 +29,16 @@ const char *const history_error_name[HIST_ERRORS] = {
 	[HIST_WRONG_WAKE] = "woken for no reason",
 	[HIST_TOO_EARLY] = "before its time",
 	[HIST_WRONG_NAME] = "wrong answer for a name",
+	[HIST_KEY_SHARED] = "two turns of a key",
+	[HIST_KEY_ORDER] = "wrong order within a key",
+	[HIST_KEY_IDLE] = "a free key",
+	[HIST_KEY_BURIED] = "a dead worker's key",
+	[HIST_WRONG_NEST] = "wrongly nested",
+	[HIST_WRONG_DEADLOCK] = "EDEADLK without a circle",
+	[HIST_NO_DEADLOCK] = "a circle without EDEADLK",
+	[HIST_WRONG_NOTIFY] = "wrong hand-over",
+	[HIST_HOLD_BROKEN] = "through a key that is held back",
+	[HIST_CANCEL_LOST] = "missed by the cancel of its key",
 };
 
 /* --- memory -------------------------------------------------------------- */
@@ -164,6 +174,8 @@ static void gather(struct check *c)
 		const struct history_event *e = &c->h->event[i];
 		struct facts *f;
 
+		if (e->kind == HIST_KEY && e->what == DXK_KEY_CANCEL)
+			c->kill[c->nr_kills++] = e;
 		if (e->kind != HIST_POST && e->kind != HIST_START &&
 		    e->kind != HIST_RESULT && e->kind != HIST_CALL &&
 		    e->kind != HIST_CANCEL)
@@ -223,6 +235,21 @@ bool hist_waits(const struct facts *f)
 	return f->done && f->done->wait;
 }
 
+uint32_t hist_starts(const struct check *c, uint32_t request)
+{
+	uint32_t lo = 0, hi = c->nr_starts;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (c->start[mid]->request < request)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint64_t before)
 {
 	uint32_t lo = 0, hi = c->nr_calls, nr = 0;
@@ -239,6 +266,18 @@ uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint6
 		nr += c->call[lo]->kind == kind && c->call[lo]->how != NAME_NONE &&
 		      c->call[lo]->begin < before;
 	return nr;
+}
+
+bool hist_killed(const struct check *c, uint32_t request, uint64_t before)
+{
+	const struct history_event *post = c->facts[request].post;
+	uint32_t i;
+
+	for (i = 0; i < c->nr_kills; i++)
+		if (c->kill[i]->key == c->h->request[request].key &&
+		    c->kill[i]->begin < before && (!post || c->kill[i]->end > post->begin))
+			return true;
+	return false;
 }
 
 /* A turn follows the one before, which has ended with a wait; the first one is number 0. */
@@ -279,6 +318,9 @@ static void check_start(struct check *c, const struct history_event *e)
 		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
+	if (e->key != r->key)
+		hist_found(c, HIST_WRONG_TURN, e->request, "request %u: key %u, not %u",
+			   e->request, e->key, r->key);
 	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
 		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
@@ -321,11 +363,13 @@ static bool may_end_early(const struct check *c, uint32_t i, const struct histor
 	if (c->facts[i].starts)
 		return false;
 	if (!e)
-		return r->attrs & PXR_EXPIRE || hist_calls(c, i, HIST_CANCEL, UINT64_MAX);
+		return r->attrs & PXR_EXPIRE || hist_calls(c, i, HIST_CANCEL, UINT64_MAX) ||
+		       hist_killed(c, i, UINT64_MAX);
 	if (e->attempt || e->worker || e->prio != r->prio)
 		return false;
 	return e->status == -ETIME ? r->attrs & PXR_EXPIRE && e->time >= r->expire :
-	       e->status == -ECANCELED && hist_calls(c, i, HIST_CANCEL, e->end);
+	       e->status == -ECANCELED && (hist_calls(c, i, HIST_CANCEL, e->end) ||
+					   hist_killed(c, i, e->end));
 }
 
 static void check_result(struct check *c, uint32_t i)
@@ -366,8 +410,9 @@ static void check_request(struct check *c, uint32_t i)
 	const struct history_request *r = &c->h->request[i];
 	const struct facts *f = &c->facts[i];
 	bool space_gone = r->space != HIST_NOBODY && c->h->space[r->space].begin;
-	/* with its space goes what waits */
-	bool gone = space_gone && (hist_waits(f) || (!f->starts && r->attrs & PXR_WAIT));
+	/* with its space goes what waits, for its key as well */
+	bool gone = space_gone && (hist_waits(f) || (!f->starts && r->attrs & PXR_WAIT) ||
+				   (!f->done && r->key));
 
 	if (f->post && f->post->how == POST_REFUSED && (f->starts || f->result))
 		hist_found(c, HIST_GHOST, i, "request %u was refused", i);
@@ -410,7 +455,9 @@ void history_check(const struct history *h, struct history_report *report)
 	c.ticket = calloc(c.nr_events + 1, sizeof(*c.ticket));
 	c.done = calloc(c.nr_events + 1, sizeof(*c.done));
 	c.call = calloc(c.nr_events + 1, sizeof(*c.call));
-	if (!c.facts || !c.start || !c.ticket || !c.done || !c.call)
+	c.kill = calloc(c.nr_events + 1, sizeof(*c.kill));
+	c.jumped = calloc(c.nr_events + 1, sizeof(*c.jumped));
+	if (!c.facts || !c.start || !c.ticket || !c.done || !c.call || !c.kill || !c.jumped)
 		abort();
 	gather(&c);
 	for (i = 0; i < c.nr_starts; i++)
@@ -423,6 +470,9 @@ void history_check(const struct history *h, struct history_report *report)
 	hist_check_lanes(&c);
 	if (h->waits)
 		hist_check_waits(&c);
+	hist_check_keys(&c);
+	free(c.jumped);
+	free(c.kill);
 	free(c.call);
 	free(c.facts);
 	free(c.start);
@@ -434,31 +484,31 @@ static void show_request(const struct history *h, uint32_t request)
 {
 	static const char *const name[] = {
 		"", "post", "start", "done", "result", "none exist", "none ready",
-		"fetch lost", "call", "cancel",
+		"fetch lost", "call", "cancel", "deadlock", "help", "asleep", "key",
 	};
 	const struct history_request *r = &h->request[request];
 	uint32_t i, k, tickets = 0;
 	uint64_t ticket[8];
 
 	printf("#   request %u: owner %u, space %d, attrs %#x, prio %d, wait %#x for %u, "
-	       "deadline %llu, expires %llu\n", request, r->owner, (int)r->space, r->attrs,
-	       r->prio, r->wait, r->awaited, (unsigned long long)r->deadline,
-	       (unsigned long long)r->expire);
+	       "deadline %llu, expires %llu, key %u\n", request, r->owner, (int)r->space,
+	       r->attrs, r->prio, r->wait, r->awaited, (unsigned long long)r->deadline,
+	       (unsigned long long)r->expire, r->key);
 	for (i = 0; i < h->nr_events && i < h->max_events; i++) {
 		const struct history_event *e = &h->event[i];
 		bool its = e->request == request && e->kind != HIST_NOTHING;
 
 		if (its && e->kind == HIST_START && tickets < 8)
 			ticket[tickets++] = e->ticket;
-		for (k = 0; e->kind == HIST_DONE && k < tickets; k++)
+		for (k = 0; (e->kind == HIST_DONE || e->kind == HIST_KEY) && k < tickets; k++)
 			its |= e->ticket == ticket[k];
 		if (its)
 			printf("#   %llu..%llu %s, member %u, how %u, status %d, attempt %u, ticket %llu, "
-			       "turn %u, wake %u, wait %#x for %u, time %llu\n",
+			       "turn %u, wake %u, wait %#x for %u, time %llu, what %u, nested %u\n",
 			       (unsigned long long)e->begin, (unsigned long long)e->end,
 			       name[e->kind], e->member, e->how, e->status, e->attempt,
 			       (unsigned long long)e->ticket, e->turn, e->wake, e->wait,
-			       e->awaited, (unsigned long long)e->time);
+			       e->awaited, (unsigned long long)e->time, e->what, e->nested);
 		if (its && e->kind == HIST_START && h->member[e->member].begin)
 			printf("#   member %u is gone: %llu..%llu\n", e->member,
 			       (unsigned long long)h->member[e->member].begin,

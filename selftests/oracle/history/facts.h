@@ -23,9 +23,12 @@ struct check {
 	const struct history_event **start;	/* by request and attempt */
 	const struct history_event **ticket;	/* the same by ticket */
 	const struct history_event **done;	/* taken, of ticket[i]; or NULL */
+	bool *jumped;				/* start[i] was given before its equals */
 	uint32_t nr_starts;
 	const struct history_event **call;	/* CALL and CANCEL, by request */
 	uint32_t nr_calls;
+	const struct history_event **kill;	/* CANCEL of keys */
+	uint32_t nr_kills;
 };
 
 /* An error; @request: that it is about, or HIST_NOBODY. */
@@ -46,8 +49,13 @@ bool hist_waits(const struct facts *f);
 uint64_t hist_taken(const struct check *c, uint32_t request);
 /* When did its last execution end, if it did, and not with a wait? False: that is not known. */
 bool hist_end_of(const struct check *c, uint32_t request, uint64_t *begin, uint64_t *end);
+/* Where its executions begin in @start, or would. */
+uint32_t hist_starts(const struct check *c, uint32_t request);
 /* How many calls, or cancels, of the request may have come before @before. */
 uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint64_t before);
+
+/* May somebody have cancelled all of its key before @before? */
+bool hist_killed(const struct check *c, uint32_t request, uint64_t before);
 
 /* Why requests have turns, and who finds them by their names (waits.c). */
 void hist_check_waits(struct check *c);
@@ -55,5 +63,7 @@ void hist_check_waits(struct check *c);
 void hist_check_owners(struct check *c);
 void hist_check_order(struct check *c);
 void hist_check_lanes(struct check *c);
+/* Who has keys, and who waits for himself (keys.c, circles.c). */
+void hist_check_keys(struct check *c);
 
 #endif /* HISTORY_FACTS_H */

@@ -33,6 +33,11 @@ enum history_kind {
 	HIST_FETCH_LOST,	/* a member died in a fetch, and got nothing by it */
 	HIST_CALL,		/* a request was called by its name; how: enum history_name */
 	HIST_CANCEL,		/* or cancelled */
+	/* further answers of a rejoin: EDEADLK, RJR_HELP, none (any more) */
+	HIST_DEADLOCK,
+	HIST_HELP,
+	HIST_ASLEEP,
+	HIST_KEY,		/* a call on a key; how: enum history_key, what: dxk_key_what */
 };
 
 enum history_post {
@@ -53,19 +58,28 @@ enum history_name {
 	NAME_NONE,
 };
 
+enum history_key {
+	KEY_UNKNOWN,		/* the caller died in the call */
+	KEY_RETURNED,		/* status: what it returned */
+};
+
 #define HIST_NOBODY	(~0U)	/* no such request, no such space */
+#define HIST_NO_KEY	0	/* of a request, or a turn */
 
 struct history_event {
 	uint64_t begin, end;	/* numbers */
-	uint64_t ticket;	/* START, DONE */
+	uint64_t ticket;	/* START, DONE, KEY: of the request that calls */
 	uint32_t request;
 	uint32_t owner;		/* of a rejoin: whose */
 	uint32_t member;	/* index of who made the call */
-	int32_t status;		/* DONE, RESULT */
+	int32_t status;		/* DONE, RESULT, KEY */
 	int32_t prio;		/* START, RESULT */
 	uint32_t inspect;
 	/* of the clock: START, RESULT: not before it was over; DONE: what is waited for */
 	uint64_t time;
+	/* of the clock: KEY, answers of a rejoin: when the call was to end */
+	uint64_t deadline;
+	uint32_t key;		/* START, KEY */
 	uint32_t wait;		/* DONE: DXK_WAIT_* */
 	uint32_t awaited;	/* DONE: the owner that is waited for */
 	uint16_t worker;	/* START, RESULT: thread id */
@@ -73,8 +87,11 @@ struct history_event {
 	uint16_t turn;		/* START: turns before that ended with waits */
 	uint8_t wake;		/* START: DXK_WAKE_* */
 	uint8_t kind;
-	uint8_t how;		/* POST, DONE */
+	uint8_t how;		/* POST, DONE, CALL, CANCEL, KEY */
 	uint8_t at;		/* RESULT: place in the array of its call */
+	uint8_t what;		/* KEY */
+	bool nested;		/* START: within the one that has its key */
+	bool refuse;		/* KEY: HOLD that refuses posts */
 };
 
 /* Written before its post begins. */
@@ -87,6 +104,8 @@ struct history_request {
 	/* with PXR_WAIT what it waits for, with PXR_EXPIRE when it is to end */
 	uint32_t wait, awaited;
 	uint64_t deadline, expire;
+	uint32_t key;		/* a number that no other key of any space has, or HIST_NO_KEY */
+	uint8_t reentry;	/* enum dxk_reentry */
 };
 
 /* A member's or a space's end. Both 0: it has lived on. */
@@ -99,7 +118,11 @@ struct history {
 	uint32_t redo_max;
 	uint32_t quota[4];	/* of user workers, cumulative, at the full crew */
 	bool ageing;
-	bool waits;		/* requests wait, expire, and have names: their numbers + 1 */
+	bool waits;		/* requests wait, expire, have keys, and names: their numbers + 1 */
+	uint32_t key_batch;
+
+	/* when all had been at rest for long, and not all had ended; 0: all has ended */
+	uint64_t over;
 
 	_Atomic uint64_t clock;
 	_Atomic uint32_t nr_requests, nr_events, nr_members, nr_spaces;
@@ -139,6 +162,16 @@ enum history_error {
 	HIST_WRONG_WAKE,	/* a turn for a reason that was none */
 	HIST_TOO_EARLY,		/* before its time */
 	HIST_WRONG_NAME,	/* found when there was none, or not when there was one */
+	HIST_KEY_SHARED,	/* two turns of one key at once, and not one within the other */
+	HIST_KEY_ORDER,		/* a turn before that of a more urgent one, or an equal older */
+	HIST_KEY_IDLE,		/* nobody has a key, one is Held, and nothing happens any more */
+	HIST_KEY_BURIED,	/* the same, and it was a dead worker's */
+	HIST_WRONG_NEST,	/* executed within a turn that its caller does not wait for */
+	HIST_WRONG_DEADLOCK,	/* EDEADLK without a circle, or for one that another was told of */
+	HIST_NO_DEADLOCK,	/* a circle of which nobody was told */
+	HIST_WRONG_NOTIFY,	/* a key handed over to another one than who waits for that */
+	HIST_HOLD_BROKEN,	/* a turn, or a post, that a HOLD was to keep back */
+	HIST_CANCEL_LOST,	/* a turn of one that a CANCEL of its key has met */
 	HIST_ERRORS,
 };
 
@@ -149,6 +182,7 @@ struct history_report {
 	uint32_t accepted, starts, redone, returned, owner_dead, dropped;
 	uint32_t none_exist, none_ready, stale, pairs;
 	uint32_t ended_early, wakes[16];	/* first starts of turns, by reason */
+	uint32_t keyed, nested, deadlocks, handed, kept, killed;
 	char first[HIST_ERRORS][160];
 	uint32_t request[HIST_ERRORS];	/* the one that @first is about */
 };

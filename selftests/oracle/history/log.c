@@ -57,6 +57,7 @@ static void note_post(struct history_log *log, uint64_t end)
 
 static void note_rejoin(struct history_log *log, uint64_t end)
 {
+	enum history_kind kind;
 	unsigned int i;
 
 	for (i = 0; i < log->nr && log->result[i].param != HIST_NOBODY; i++) {
@@ -72,10 +73,22 @@ static void note_rejoin(struct history_log *log, uint64_t end)
 		e->time = dxt_now();
 		e->at = (uint8_t)i;
 	}
-	if (!i && log->rejoin.answer == RJR_NONE_EXIST)
-		event(log, 0, end, HIST_NONE_EXIST);
-	if (!i && log->rejoin.answer == RJR_NONE_READY)
-		event(log, 0, end, HIST_NONE_READY);
+	if (i)
+		return;
+	switch (log->rejoin.answer) {
+	case RJR_NONE_EXIST:
+		kind = HIST_NONE_EXIST;
+		break;
+	case RJR_NONE_READY:
+		kind = HIST_NONE_READY;
+		break;
+	case RJR_HELP:
+		kind = HIST_HELP;
+		break;
+	default:
+		kind = log->returned && log->rc == -EDEADLK ? HIST_DEADLOCK : HIST_ASLEEP;
+	}
+	event(log, 0, end, kind)->deadline = log->rejoin.deadline;
 }
 
 static void note_next(struct history_log *log, uint64_t end)
@@ -116,6 +129,8 @@ static void note_next(struct history_log *log, uint64_t end)
 		if (log->h->waits) {
 			e->turn = (uint16_t)more->turn;
 			e->wake = (uint8_t)more->wake;
+			e->key = (uint32_t)more->key;
+			e->nested = more->nested;
 		}
 	}
 	if (nr_work && !i && !log->returned)
@@ -128,6 +143,21 @@ static void note_name(struct history_log *log, uint64_t end, enum history_kind k
 
 	e->request = log->first;
 	e->how = !log->returned ? NAME_UNKNOWN : log->rc == 1 ? NAME_FOUND : NAME_NONE;
+}
+
+static void note_key(struct history_log *log, uint64_t end)
+{
+	struct history_event *e = event(log, 0, end, HIST_KEY);
+
+	e->key = log->key;
+	e->ticket = log->key_call.ticket;
+	e->what = (uint8_t)log->key_call.what;
+	e->refuse = log->key_call.flags & DXK_KEY_REFUSE;
+	e->deadline = log->key_call.deadline;
+	e->awaited = log->space;
+	e->how = log->returned ? KEY_RETURNED : KEY_UNKNOWN;
+	e->status = log->returned ? log->rc : 0;
+	e->time = dxt_now();
 }
 
 /*
@@ -151,6 +181,9 @@ static void note(struct history_log *log, uint64_t end)
 		break;
 	case DXK_IOC_CANCEL:
 		note_name(log, end, HIST_CANCEL);
+		break;
+	case DXK_IOC_KEY:
+		note_key(log, end);
 		break;
 	}
 	log->open = false;
@@ -195,6 +228,8 @@ int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t 
 		r->awaited = (uint32_t)e->wait.owner;
 		r->deadline = e->wait.deadline;
 		r->expire = e->expire;
+		r->key = (uint32_t)e->key;
+		r->reentry = (uint8_t)e->reentry;
 	}
 	log->post = (struct dxk_post){
 		.size = sizeof(log->post),
@@ -209,7 +244,7 @@ int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t 
 }
 
 int log_rejoin(struct history_log *log, uint32_t owner, unsigned int nr, unsigned int min,
-	       uint64_t deadline)
+	       uint64_t deadline, uint32_t flags)
 {
 	unsigned int i;
 
@@ -219,6 +254,7 @@ int log_rejoin(struct history_log *log, uint32_t owner, unsigned int nr, unsigne
 		log->result[i].param = HIST_NOBODY;
 	log->rejoin = (struct dxk_rejoin){
 		.size = sizeof(log->rejoin),
+		.flags = flags,
 		.owner = owner,
 		.deadline = deadline,
 		.results = DXT_PTR(log->result),
@@ -265,6 +301,19 @@ int log_name(struct history_log *log, unsigned long cmd, uint32_t request)
 	};
 	begin(log, cmd, 1);
 	return perform(log, &log->names);
+}
+
+int log_key(struct history_log *log, uint32_t what, uint32_t key, uint64_t ticket,
+	    uint64_t deadline, bool refuse)
+{
+	log->owner = 0;
+	log->key = key;
+	log->key_call = (struct dxk_key_call){
+		.size = sizeof(log->key_call), .what = what, .key = ticket ? 0 : key,
+		.ticket = ticket, .deadline = deadline, .flags = refuse ? DXK_KEY_REFUSE : 0,
+	};
+	begin(log, DXK_IOC_KEY, 1);
+	return perform(log, &log->key_call);
 }
 
 /* --- members ------------------------------------------------------------- */

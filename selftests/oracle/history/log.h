@@ -30,12 +30,14 @@ struct history_log {
 	uint64_t begin;
 	uint32_t base;		/* events reserved for it */
 	uint32_t owner, first;	/* first: request of a post */
+	uint32_t key;
 	unsigned int nr;
 	union {
 		struct dxk_post post;
 		struct dxk_rejoin rejoin;
 		struct dxk_next next;
 		struct dxk_names names;
+		struct dxk_key_call key_call;
 	};
 	/* of the longest elements; where requests do not wait they are shorter, see log_entry() */
 	union {
@@ -81,12 +83,15 @@ void log_desert(struct history_log *log);
 int log_post(struct history_log *log, unsigned int nr, uint32_t owner, uint64_t deadline);
 /* Collects into log->result. */
 int log_rejoin(struct history_log *log, uint32_t owner, unsigned int nr, unsigned int min,
-	       uint64_t deadline);
+	       uint64_t deadline, uint32_t flags);
 /* Completes log_done() 0..nr_done-1, fetches into log_work(). */
 int log_next(struct history_log *log, unsigned int nr_done, unsigned int nr_work,
 	     uint64_t deadline);
 /* DXK_IOC_WAKE or DXK_IOC_CANCEL of a request that has a name. */
 int log_name(struct history_log *log, unsigned long cmd, uint32_t request);
+/* DXK_IOC_KEY, with @ticket of the request that executes and has, or has had, @key. */
+int log_key(struct history_log *log, uint32_t what, uint32_t key, uint64_t ticket,
+	    uint64_t deadline, bool refuse);
 
 /* The process of the log is dead since some time after @begin, and all of it is over. */
 void log_bury(struct history_log *log, uint64_t begin);

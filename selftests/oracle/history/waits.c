@@ -112,7 +112,8 @@ static void check_reason(struct check *c, const struct owners *o, const struct w
 	case DXK_WAKE_AGAIN:
 		break;
 	case DXK_WAKE_CANCEL:
-		if (!hist_calls(c, e->request, HIST_CANCEL, e->end))
+		if (!hist_calls(c, e->request, HIST_CANCEL, e->end) &&
+		    !hist_killed(c, e->request, e->end))
 			wrong(c, e, w, "nobody has cancelled it");
 		break;
 	case DXK_WAKE_EXPIRE:
