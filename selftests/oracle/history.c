@@ -14,8 +14,8 @@
  * numbers of another run (what the scheduler makes of them it does not repeat).
  */
 #include "lib/puppet.h"
+#include "history/actor.h"
 #include "history/leak.h"
-#include "history/log.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -23,37 +23,17 @@
 
 #define NAME		"dxk-history"
 #define PROCESSES	3
-#define WORKERS		3		/* of each */
-#define CLIENTS		3		/* the last one's owners are private */
-#define THREADS		(WORKERS + CLIENTS)
 #define CREW		(PROCESSES * WORKERS)
 #define SHARED		3		/* owners 0.. of all processes */
 #define PRIVATE		2		/* further ones of each */
 #define REDO_MAX	3
+#define KEY_BATCH	2
 #define PER_ROUND	25		/* kills */
 #define ENOUGH_KILLS	200		/* that each thing was interrupted */
 
-/* What a thread does (D-26): what it was at when its process was killed is counted. */
-enum doing {
-	ELSEWHERE, POSTING, COLLECTING, FETCHING, EXECUTING, WATCHING, DOINGS
-};
-
 static const char *const doing_name[DOINGS] = {
-	"elsewhere", "posting", "collecting", "fetching", "executing", "watching"
-};
-
-/* One process, in memory that it shares with who buries it. */
-struct crowd {
-	pid_t pid;
-	uint64_t seed;
-	uint32_t space;		/* of the owners that die with it */
-	int pipe;		/* the end that it hands over with requests */
-	_Atomic unsigned int turns;
-	_Atomic unsigned int posting;	/* workers that may post or collect just now */
-	_Atomic unsigned int deserted;	/* workers that ended without leaving */
-	_Atomic int tid[THREADS];
-	_Atomic unsigned int doing[THREADS];
-	struct history_log log[THREADS];
+	"elsewhere", "posting", "collecting", "fetching", "executing", "watching", "calling",
+	"at a key", "nesting"
 };
 
 static struct shared {
@@ -70,13 +50,18 @@ static unsigned int killed[DOINGS], asleep[DOINGS];
 
 static uint64_t nop;
 
-static void odd(int rc)
+void actor_odd(int rc)
 {
 	all->odd++;
 	all->oddity = rc;
 }
 
-static void dawdle(uint64_t *seed)
+bool actor_is_quiet(void)
+{
+	return all->quiet;
+}
+
+void actor_dawdle(uint64_t *seed)
 {
 	uint32_t r = rnd(seed) % 16;
 
@@ -87,18 +72,6 @@ static void dawdle(uint64_t *seed)
 }
 
 /* --- clients ------------------------------------------------------------- */
-
-struct actor {
-	pthread_t thread;
-	struct crowd *crowd;
-	struct history_log *log;
-	uint64_t seed;
-	int ctx;
-	_Atomic unsigned int *doing;
-	_Atomic int *tid;
-	bool works;
-	bool deserts;		/* ends while its process goes on */
-};
 
 /* One of those that the actor may know, which repeat. */
 static uint32_t owner_of(const struct actor *a, uint32_t n)
@@ -165,6 +138,8 @@ static void more_of(struct actor *a, struct dxk_post_more *e, uint32_t owner)
 		e->wait = some_wait(a, owner, true);
 	if (*attrs & PXR_EXPIRE)
 		e->expire = dxt_in(r / 64 % LONGEST_WAIT);
+	if (!(*attrs & PXR_KERNEL) && r & 0x400000)
+		actor_key(a, e);
 }
 
 static void post_some(struct actor *a)
@@ -191,11 +166,11 @@ static void post_some(struct actor *a)
 	*a->doing = POSTING;
 	rc = log_post(a->log, nr, owner, dxt_in(rnd(&a->seed) % (10 * DXT_MS)));
 	*a->doing = ELSEWHERE;
-	if (rc == -EDEADLK || rc == -ENOSPC) {
+	if (rc == -EDEADLK || rc == -ENOSPC || rc == -ECANCELED) {
 		if (!a->log->h->waits)
-			odd(rc);
+			actor_odd(rc);
 	} else if (rc < 0 && rc != -EAGAIN && rc != -ETIMEDOUT && rc != -EPERM) {
-		odd(rc);
+		actor_odd(rc);
 	}
 }
 
@@ -214,7 +189,7 @@ static void name_some(struct actor *a)
 		return;
 	rc = log_name(a->log, cmd, nr);
 	if (rc != 1 && rc != -ENOENT)
-		odd(rc);
+		actor_odd(rc);
 }
 
 /* Returns the answer. */
@@ -231,8 +206,28 @@ static uint32_t collect_some(struct actor *a, uint32_t owner)
 	if (rc == -EDEADLK && a->works)
 		return RJR_NONE_READY;
 	if (rc < 0 || (rc > 0) != (a->log->rejoin.answer == RJR_RETURNED))
-		odd(rc);
+		actor_odd(rc);
 	return a->log->rejoin.answer;
+}
+
+/* What a worker has called and is dead now, or has no time for, is collected by others. */
+static void collect_called(struct actor *a)
+{
+	uint32_t r = rnd(&a->seed);
+
+	if (a->log->space == HIST_NOBODY)
+		collect_some(a, actor_call_owner(r % all->h->nr_spaces, r / 64 % WORKERS,
+						 r / 1024 % CALL_DEPTH));
+}
+
+static void collect_all_called(struct actor *a)
+{
+	uint32_t space;
+	unsigned int i;
+
+	for (space = 0; all->h->waits && space < all->h->nr_spaces; space++)
+		for (i = 0; i < WORKERS * CALL_DEPTH; i++)
+			collect_some(a, actor_call_owner(space, i / CALL_DEPTH, i % CALL_DEPTH));
 }
 
 static void watch(struct actor *a)
@@ -241,7 +236,7 @@ static void watch(struct actor *a)
 
 	*a->doing = WATCHING;
 	if (poll(&pfd, 1, (int)(rnd(&a->seed) % 6)) < 0)
-		odd(-errno);
+		actor_odd(-errno);
 	*a->doing = ELSEWHERE;
 }
 
@@ -253,7 +248,7 @@ static void *client(void *arg)
 
 	*a->tid = gettid();
 	if (rc) {
-		odd(rc);
+		actor_odd(rc);
 		return NULL;
 	}
 	while (!all->quiet) {
@@ -265,16 +260,21 @@ static void *client(void *arg)
 			log_leave(a->log);
 			rc = log_join(a->log, a->ctx, DXK_MEMBER_CLIENT);
 			if (rc)
-				odd(rc);
+				actor_odd(rc);
 		}
 		for (n = 0; a->log->h->waits && n < 4; n++)
 			name_some(a);
+		if (a->log->h->waits && !(rnd(&a->seed) % 4)) {
+			actor_rule(a);
+			collect_called(a);
+		}
 		if (!(rnd(&a->seed) % 4))
 			watch(a);
 		if (!(rnd(&a->seed) % 4))
-			dawdle(&a->seed);
+			actor_dawdle(&a->seed);
 		a->crowd->turns++;
 	}
+	actor_release(a);
 	/*
 	 * Until nothing is left of any: nobody else can collect for the private ones.
 	 * What others post yet for the shared ones they will collect themselves.
@@ -287,14 +287,9 @@ static void *client(void *arg)
 
 /* --- workers ------------------------------------------------------------- */
 
-struct held {
-	uint64_t ticket;
-	uint32_t request, turn, owner;
-};
-
 #define TURNS	3	/* after so many it waits no more */
 
-static int status_of(uint32_t request)
+int actor_status(uint32_t request)
 {
 	return (int)(request % 32749) + 1;
 }
@@ -305,7 +300,7 @@ static void end_turn(struct actor *a, unsigned int i, const struct held *h, bool
 	struct dxk_done_more *d = log_done(a->log, i);
 
 	d->done = (struct dxk_done){
-		.ticket = h->ticket, .status = status_of(h->request),
+		.ticket = h->ticket, .status = actor_status(h->request),
 	};
 	if (!a->log->h->waits)
 		return;
@@ -345,10 +340,11 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 
 		held[(*nr_held)++] = (struct held){
 			w->ticket, (uint32_t)w->param, log->h->waits ? more->turn : 0,
-			(uint32_t)w->owner,
+			(uint32_t)w->owner, log->h->waits ? (uint32_t)more->key : HIST_NO_KEY,
+			false, false,
 		};
 		if ((w->fd >= 0) != !!(w->attrs & PXR_FD) || (w->fd >= 0 && close(w->fd)))
-			odd(-EBADF);
+			actor_odd(-EBADF);
 	}
 	return rc;
 }
@@ -379,14 +375,14 @@ static void lie(struct actor *a, struct held *held, unsigned int *nr_held, uint6
 		nr = 3;
 		rc = turn(a, h, &nr, 3, 0, false);
 		if (rc || nr != 2)
-			odd(rc);
+			actor_odd(rc);
 		memmove(held, held + 1, --*nr_held * sizeof(*held));
 		return;
 	}
 	h[0] = (struct held){ .ticket = old };
 	rc = turn(a, h, &nr, 1, rnd(&a->seed) % 2, false);
 	if (rc != -ESTALE || log->next.nr_taken != DXT_POISON32 || *nr_held != before)
-		odd(rc);
+		actor_odd(rc);
 }
 
 static void *worker(void *arg)
@@ -400,14 +396,15 @@ static void *worker(void *arg)
 	*a->tid = gettid();
 	/* who is replaced last may come when all is over */
 	if (rc && rc != -ESHUTDOWN)
-		odd(rc);
+		actor_odd(rc);
 	while (!rc) {
 		unsigned int nr, want;
 
 		if (nr_held) {
 			*a->doing = EXECUTING;
-			dawdle(&a->seed);
+			actor_dawdle(&a->seed);
 			*a->doing = ELSEWHERE;
+			actor_work(a, held, nr_held);
 		}
 		if (!(rnd(&a->seed) % 8))
 			be_client(a);
@@ -424,7 +421,7 @@ static void *worker(void *arg)
 			rc = log_join(a->log, a->ctx, DXK_MEMBER_WORKER);
 			if (rc) {
 				if (rc != -ESHUTDOWN)
-					odd(rc);
+					actor_odd(rc);
 				break;
 			}
 			lie(a, held, &nr_held, old);
@@ -444,7 +441,7 @@ static void *worker(void *arg)
 		if (rc >= 0 || rc == -ETIMEDOUT)
 			rc = 0;
 		else if (rc != -ESHUTDOWN || nr_held)
-			odd(rc);
+			actor_odd(rc);
 		a->crowd->turns++;
 	}
 	return NULL;
@@ -473,8 +470,10 @@ static int open_shared(struct dxt *t)
 	t->policy.kernel_threads = nop ? 3 : 0;
 	t->policy.ready_entries = 12;
 	t->policy.redo_max = REDO_MAX;
-	if (all->h->waits)
-		t->policy.max_waiting = 24;
+	if (all->h->waits) {
+		t->policy.max_waiting = 40;
+		t->policy.key_batch = KEY_BATCH;
+	}
 	return rc;
 }
 
@@ -523,7 +522,7 @@ static void live(struct crowd *c)
 			      DXK_JOIN_SHARED, NULL);
 	private = dxk_ctx_join(ctl, NAME, DXK_ACCESS_WRITE, 0, NULL);
 	if (shared < 0 || private < 0) {
-		odd(shared < 0 ? shared : private);
+		actor_odd(shared < 0 ? shared : private);
 		_exit(1);
 	}
 	for (i = 0; i < THREADS; i++) {
@@ -635,7 +634,8 @@ static const char *never_killed_at(unsigned int kills)
 	for (i = 0; i < DOINGS; i++)
 		fprintf(stderr, "# killed %s: %u, asleep: %u\n", doing_name[i], killed[i],
 			asleep[i]);
-	for (i = 1; kills >= ENOUGH_KILLS && i < DOINGS; i++)
+	/* what is nested is over too soon */
+	for (i = 1; kills >= ENOUGH_KILLS && i < NESTING; i++)
 		if (!killed[i] || !asleep[i])
 			return doing_name[i];
 	return NULL;
@@ -757,6 +757,12 @@ static void add_up(struct history_report *sum, const struct history_report *r)
 	sum->ended_early += r->ended_early;
 	for (i = 0; i < ARRAY_SIZE(sum->wakes); i++)
 		sum->wakes[i] += r->wakes[i];
+	sum->keyed += r->keyed;
+	sum->nested += r->nested;
+	sum->deadlocks += r->deadlocks;
+	sum->handed += r->handed;
+	sum->kept += r->kept;
+	sum->killed += r->killed;
 	sum->stale += r->stale;
 	sum->pairs += r->pairs;
 }
@@ -837,6 +843,7 @@ TEST_F(history, killed_and_replaced)
 		h->ageing = variant->ageing;
 		/* they do in each second round */
 		h->waits = !(rounds++ % 2);
+		h->key_batch = KEY_BATCH;
 		memcpy(h->quota, ((uint32_t[]){ 0, 1, 2, CREW }), sizeof(h->quota));
 		all->quiet = false;
 		all->idle = 0;
@@ -866,10 +873,13 @@ TEST_F(history, killed_and_replaced)
 		for (i = 0; i < PROCESSES; i++)
 			EXPECT_TRUE(DXT_SOON(!all->crowd[i].posting));
 		drained = DXT_SOON(({
+			actor_release(&a);
 			for (i = 0; i < SHARED; i++)
 				collect_some(&a, i);
+			collect_all_called(&a);
 			all->idle == PROCESSES * CLIENTS && !dxt_num(t, "owners");
 		}));
+		h->over = drained ? 0 : history_number(h);
 		EXPECT_TRUE(drained)
 			TH_LOG("%lld owners are left", dxt_num(t, "owners"));
 		if (drained) {
@@ -929,7 +939,11 @@ TEST_F(history, killed_and_replaced)
 	TH_LOG("%u told to end, %u ended before they began",
 	       self->sum.wakes[DXK_WAKE_CANCEL] + self->sum.wakes[DXK_WAKE_EXPIRE],
 	       self->sum.ended_early);
+	TH_LOG("%u turns of keys, %u nested, %u EDEADLK; %u hand-overs, %u HOLD, %u met by CANCEL",
+	       self->sum.keyed, self->sum.nested, self->sum.deadlocks, self->sum.handed,
+	       self->sum.kept, self->sum.killed);
 	EXPECT_LT(0, woken);
+	EXPECT_LT(0, self->sum.keyed);
 	EXPECT_LT(0, co->kills);
 	EXPECT_EQ(NULL, never_killed_at(co->kills));
 	EXPECT_LT(0, self->sum.returned);

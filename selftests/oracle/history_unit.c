@@ -334,7 +334,7 @@ static void plant_wrong_prio(struct sim *s)
 
 static void plant_lane_overrun(struct sim *s)
 {
-	s->h->quota[2]--;
+	s->h->quota[2] = 0;
 }
 
 /* --- of requests that wait ------------------------------------------------- */
@@ -577,8 +577,10 @@ static void plant_ended_early(struct sim *s)
 static bool fit_waited_long(struct sim *s, struct history_event *e)
 {
 	struct history_event *park = park_of(s, e);
+	struct history_event *result = plant_event(s, HIST_RESULT, e->request);
 
-	return fit_turn(s, e) && park && park->end + 10 < e->begin;
+	return fit_turn(s, e) && park && park->end + 10 < e->begin &&
+	       (!result || result->begin > park->end + 10);
 }
 
 static void plant_none_waits(struct sim *s)

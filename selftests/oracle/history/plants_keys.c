@@ -298,9 +298,13 @@ static bool fit_buried(struct sim *s, struct history_event *e)
 static void stays_held(struct sim *s, struct history_event *e)
 {
 	struct history_event *done = done_of(s, e);
+	uint32_t i;
 
 	if (s->missing)
 		return;
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_KEY && s->h->event[i].what == DXK_KEY_HOLD)
+			s->h->event[i].kind = HIST_NOTHING;
 	plant_forget(s, HIST_RESULT, e->request, 0);
 	e->kind = HIST_NOTHING;
 	if (done)
@@ -327,6 +331,12 @@ static void plant_no_reentry(struct sim *s)
 
 static bool fit_chained(struct sim *s, struct history_event *e)
 {
+	uint32_t i;
+
+	for (i = 0; i < s->h->nr_events; i++)
+		if (s->h->event[i].kind == HIST_START && s->h->event[i].key == e->key &&
+		    s->h->event[i].member == e->member && &s->h->event[i] != e)
+			return false;
 	return fit_chain(s, e) && s->h->request[e->request].reentry == DXK_REENTRY_CHAIN;
 }
 
@@ -374,10 +384,13 @@ static bool fit_of_client(struct sim *s, struct history_event *e)
 	return e->member >= CREW && e->member < MEMBERS;
 }
 
-/* One that executes nothing is told so. */
+/* One that executes nothing, and waits for an owner that needs nothing, is told so. */
 static void plant_no_circle(struct sim *s)
 {
-	plant_some(s, HIST_NONE_READY, fit_of_client)->kind = HIST_DEADLOCK;
+	struct history_event *e = plant_some(s, HIST_NONE_READY, fit_of_client);
+
+	e->kind = HIST_DEADLOCK;
+	e->owner = 999;
 }
 
 /*
@@ -491,7 +504,7 @@ static struct history_event *only_notify(struct sim *s, const struct history_eve
 		struct history_event *o = &s->h->event[i];
 
 		if (o->kind != HIST_KEY || o == w || o->key != w->key || o->end < w->begin ||
-		    o->begin > w->end + 1000 || o->what > DXK_KEY_NOTIFY_ALL ||
+		    o->begin > w->end + 20000 || o->what > DXK_KEY_NOTIFY_ALL ||
 		    o->what == DXK_KEY_LEAVE || o->what == DXK_KEY_ENTER)
 			continue;
 		if (found || !is_notify(o) || o->begin < w->begin)
