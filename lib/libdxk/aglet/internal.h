@@ -105,6 +105,7 @@ struct AgletMessage {
 	struct dxa_body *body;		/* C */
 	atomic_uint refs;
 	/* The rest is of one that was sent. */
+	AgletContext *context;		/* C: that of whose it is; else NULL */
 	AgletProxy *proxy;		/* R: whose it is, a reference; else NULL */
 	FutureReply *future;		/* C: NULL: it is oneway */
 	_Atomic(AgletReply *) reply;	/* the first one counts */

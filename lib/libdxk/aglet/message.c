@@ -62,6 +62,7 @@ AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, Futur
 	atomic_fetch_add(&message->body->refs, 1);
 	m = message_new(message->body);
 	if (m) {
+		m->context = p->context;
 		m->proxy = AgletProxy_hold(p);
 		m->future = f;
 	}
@@ -157,14 +158,14 @@ static int reply_with(AgletMessage *m, int code, const void *data, size_t len)
 	AgletReply *reply;
 	int rc;
 
-	if (!m->proxy)
+	if (!m->context)
 		return -EINVAL;
 	if (!m->future)
 		return 0;
 	if (atomic_load(&m->reply))
 		return -EALREADY;
 	/* Once the reply is there it must be told. */
-	rc = MTExecutiveThreadId(m->proxy->context->mte);
+	rc = MTExecutiveThreadId(m->context->mte);
 	if (rc < 0)
 		return rc;
 	reply = dxa_reply_new(code, data, len);
@@ -175,7 +176,7 @@ static int reply_with(AgletMessage *m, int code, const void *data, size_t len)
 		return -EALREADY;
 	}
 	if (atomic_load(&m->deferred))
-		WakeRequestOf(m->proxy->context->mte, m);
+		WakeRequestOf(m->context->mte, m);
 	return 0;
 }
 
@@ -340,7 +341,7 @@ int dxa_turn(Runnable *self, void *request)
 	}
 	handled = handle(m->proxy, m);
 	if (!m->future)
-		dxa_sent_oneway(m->proxy->context);
+		dxa_sent_oneway(m->context);
 	return turn_ends(m, handled);
 }
 
@@ -352,7 +353,7 @@ int AgletProxy_delegateMessage(AgletProxy *proxy, AgletMessage *message)
 
 	if (!current && !atomic_load(&m->deferred))
 		return -EPERM;
-	if (proxy->context != m->proxy->context)
+	if (proxy->context != m->context)
 		return -EINVAL;
 	if (atomic_load(&m->reply))
 		return -EALREADY;
