@@ -300,9 +300,10 @@ static void changes_in_activation(Aglet *self)
 	struct agent *a = (struct agent *)self;
 
 	a->activated++;
-	a->wrong += AgletProxy_suspend(self->Proxy) != -EDEADLK;
-	a->wrong += AgletProxy_activate(self->Proxy) != -EDEADLK;
-	a->wrong += AgletProxy_dispose(self->Proxy) != -EDEADLK;
+	a->wrong += AgletProxy_suspend(self->Proxy) != -EINVAL;
+	a->wrong += AgletProxy_resume(self->Proxy) != -EBUSY;
+	a->wrong += AgletProxy_deactivate(self->Proxy) != -EBUSY;
+	a->wrong += AgletProxy_activate(self->Proxy) != -EINVAL;
 	a->wrong += oneway(a, "note", "n", 0) != 0;
 	a->wrong += DXT_WITHIN(20 * DXT_MS, trace.nr);
 }

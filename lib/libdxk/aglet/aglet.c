@@ -97,7 +97,6 @@ void AgletProxy_release(AgletProxy *proxy)
 	if (!proxy || !dxa_drop(proxy, &proxy->refs))
 		return;
 	dxa_kinds_free(proxy);
-	pthread_mutex_destroy(&proxy->life);
 	pthread_mutex_destroy(&proxy->lock);
 	dxa_context_release(proxy->context);
 	free(proxy);
@@ -108,34 +107,107 @@ int AgletProxy_state(AgletProxy *proxy)
 	return atomic_load(&proxy->state);
 }
 
+/* --- its key ------------------------------------------------------------------------- */
+
 static int key(AgletProxy *p, unsigned int what, unsigned int flags)
 {
 	return ControlKeyOf(p->context->mte, p->key, what, flags);
 }
 
-/* --- handlers, and the last one out --------------------------------------------------- */
+/* What is sent waits from now on. Under P. */
+static int hold(AgletProxy *p)
+{
+	int rc = p->held ? 0 : key(p, DXK_KEY_HOLD, 0);
+
+	p->held = !rc;
+	return rc;
+}
+
+/* What is sent is refused. No more is needed for that where the key is held back. Under P. */
+static int refuse(AgletProxy *p)
+{
+	int rc = key(p, DXK_KEY_HOLD, DXK_KEY_REFUSE);
+
+	p->held |= !rc;
+	return rc;
+}
+
+/* The end of both. Under P. */
+static void let_go(AgletProxy *p)
+{
+	if (p->held)
+		key(p, DXK_KEY_RELEASE, 0);
+	p->held = false;
+}
+
+/* Ends what waits. @all: also for a deferred reply. Under P. */
+static void cancel(AgletProxy *p, bool all)
+{
+	key(p, DXK_KEY_CANCEL, 0);
+	dxa_cancel_named(p, all);
+}
+
+/* --- what the program does within ------------------------------------------------------ */
 
 /* Callbacks of aglets on this thread, workers or not: none of them outlives its context. */
 static _Thread_local unsigned int callbacks;
 
-static void tell(AgletProxy *p, void (*callback)(Aglet *aglet))
+static void settle(AgletProxy *p);
+
+/* Under P. */
+static void run(AgletProxy *p)
 {
-	if (!callback)
-		return;
-	callbacks++;
-	callback(p->aglet);
-	callbacks--;
+	atomic_store(&p->state, AGLET_RUNNING);
+	let_go(p);
 }
 
-/* Nobody will use the aglet any more. */
-static void end(AgletProxy *p)
+/* The program is in a callback of its. Under P, which it unlocks. */
+static void callback_begins(AgletProxy *p)
 {
+	p->inside++;
+	p->calling = true;
+	p->caller = pthread_self();
+	pthread_mutex_unlock(&p->lock);
+	callbacks++;
+}
+
+/* Locks P. */
+static void callback_ends(AgletProxy *p)
+{
+	callbacks--;
+	pthread_mutex_lock(&p->lock);
+	p->calling = false;
+	p->inside--;
+}
+
+/* onActivation or onDeactivating has returned, or has ended its thread. */
+static void told(void *proxy)
+{
+	AgletProxy *p = proxy;
+
+	callback_ends(p);
+	if (atomic_load(&p->state) == AGLET_SUSPENDED)
+		run(p);
+	settle(p);
+}
+
+/* Under P, which it unlocks. */
+static void tell(AgletProxy *p, void (*callback)(Aglet *aglet))
+{
+	callback_begins(p);
+	pthread_cleanup_push(told, p);
+	if (callback)
+		callback(p->aglet);
+	pthread_cleanup_pop(1);
+}
+
+/* onDisposing has returned, or has ended its thread. */
+static void ended(void *proxy)
+{
+	AgletProxy *p = proxy;
 	AgletContext *c = p->context;
 
-	/* What was posted amid all this has its turn, and is not handled. */
-	key(p, DXK_KEY_RELEASE, 0);
-	if (p->created)
-		tell(p, p->aglet->onDisposing);
+	callbacks--;
 	pthread_mutex_lock(&c->lock);
 	LIST_REMOVE(p, link);
 	if (!--c->live)
@@ -144,55 +216,70 @@ static void end(AgletProxy *p)
 	AgletProxy_release(p);
 }
 
-/* Does what waits for the last handler, unless there is one. Under L, which it unlocks. */
+/* Nobody will use the aglet any more. Under P, which it unlocks. */
+static void end(AgletProxy *p)
+{
+	bool tells = p->created && p->aglet->onDisposing;
+
+	p->ended = true;
+	/* What was posted amid all this has its turn, and is not handled. */
+	let_go(p);
+	pthread_mutex_unlock(&p->lock);
+	callbacks++;
+	pthread_cleanup_push(ended, p);
+	if (tells)
+		p->aglet->onDisposing(p->aglet);
+	pthread_cleanup_pop(1);
+}
+
+/* Does what has waited for the last one inside, if that has gone. Under P, which it unlocks. */
 static void settle(AgletProxy *p)
 {
 	int state = atomic_load(&p->state);
-	bool empty = !atomic_load(&p->inside), ends;
+	bool empty = !p->inside;
 
-	if (empty && p->owes && state == AGLET_DEACTIVATED) {
+	if (empty && state == AGLET_DESTROYED && !p->ended) {
+		end(p);
+	} else if (empty && state == AGLET_DEACTIVATED && p->owes) {
 		p->owes = false;
 		/* What was begun elsewhere, and is cancelled, has its last turn. */
-		key(p, DXK_KEY_RELEASE, 0);
-		if (p->created)
-			tell(p, p->aglet->onDeactivating);
+		let_go(p);
+		tell(p, p->aglet->onDeactivating);
+	} else if (empty && state == AGLET_DEACTIVATED && p->wakes) {
+		p->wakes = false;
+		atomic_store(&p->state, AGLET_SUSPENDED);
+		tell(p, p->aglet->onActivation);
+	} else {
+		pthread_mutex_unlock(&p->lock);
 	}
-	ends = empty && state == AGLET_DESTROYED && !p->ended;
-	p->ended |= ends;
-	pthread_mutex_unlock(&p->life);
-	if (ends)
-		end(p);
 }
 
 /**
  * dxa_enter - a handler is to begin
+ * @p: whose
  *
  * Return: may it? Then dxa_leave() follows.
  */
 bool dxa_enter(AgletProxy *p)
 {
 	int state;
+	bool may;
 
-	atomic_fetch_add(&p->inside, 1);
+	pthread_mutex_lock(&p->lock);
 	state = atomic_load(&p->state);
-	if (state != AGLET_DEACTIVATED && state != AGLET_DESTROYED)
-		return true;
-	dxa_leave(p);
-	return false;
+	/* Its turn began before it was suspended, but not before it was deactivated. */
+	may = state == AGLET_RUNNING || (state == AGLET_SUSPENDED && !p->calling);
+	p->inside += may;
+	pthread_mutex_unlock(&p->lock);
+	return may;
 }
 
 /** dxa_leave - a handler has ended, maybe with its thread; the caller's message has the proxy */
 void dxa_leave(AgletProxy *p)
 {
-	int state;
-
-	if (atomic_fetch_sub(&p->inside, 1) != 1)
-		return;
-	state = atomic_load(&p->state);
-	/* Within onActivation or onDeactivating there is nothing to settle. */
-	if ((state == AGLET_DEACTIVATED || state == AGLET_DESTROYED) &&
-	    !pthread_mutex_lock(&p->life))
-		settle(p);
+	pthread_mutex_lock(&p->lock);
+	p->inside--;
+	settle(p);
 }
 
 /* --- states ------------------------------------------------------------------------- */
@@ -200,116 +287,162 @@ void dxa_leave(AgletProxy *p)
 int AgletProxy_suspend(AgletProxy *proxy)
 {
 	AgletProxy *p = proxy;
-	int rc = pthread_mutex_lock(&p->life);
+	int rc = -EINVAL;
 
-	if (rc)
-		return -rc;
-	rc = -EINVAL;
-	if (atomic_load(&p->state) == AGLET_RUNNING) {
-		rc = key(p, DXK_KEY_HOLD, 0);
-		if (!rc)
-			atomic_store(&p->state, AGLET_SUSPENDED);
-	}
-	pthread_mutex_unlock(&p->life);
+	pthread_mutex_lock(&p->lock);
+	if (atomic_load(&p->state) == AGLET_RUNNING)
+		rc = hold(p);
+	if (!rc)
+		atomic_store(&p->state, AGLET_SUSPENDED);
+	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
 
 int AgletProxy_resume(AgletProxy *proxy)
 {
 	AgletProxy *p = proxy;
-	int rc = pthread_mutex_lock(&p->life);
+	int rc = -EINVAL;
 
-	if (rc)
-		return -rc;
-	rc = -EINVAL;
-	if (atomic_load(&p->state) == AGLET_SUSPENDED) {
-		atomic_store(&p->state, AGLET_RUNNING);
-		key(p, DXK_KEY_RELEASE, 0);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&p->life);
+	pthread_mutex_lock(&p->lock);
+	if (atomic_load(&p->state) == AGLET_SUSPENDED)
+		rc = p->calling ? -EBUSY : 0;
+	if (!rc)
+		run(p);
+	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
 
 int AgletProxy_deactivate(AgletProxy *proxy)
 {
 	AgletProxy *p = proxy;
-	int rc = pthread_mutex_lock(&p->life), state;
+	int rc = -EINVAL, state;
 
-	if (rc)
-		return -rc;
+	pthread_mutex_lock(&p->lock);
 	state = atomic_load(&p->state);
-	if (state != AGLET_SUSPENDED && state != AGLET_UNINITIALIZED) {
-		pthread_mutex_unlock(&p->life);
-		return -EINVAL;
-	}
-	/* Whose post is refused looks at the state. */
-	atomic_store(&p->state, AGLET_DEACTIVATED);
-	rc = key(p, DXK_KEY_HOLD, DXK_KEY_REFUSE);
+	if (state == AGLET_UNINITIALIZED)
+		rc = 0;
+	else if (state == AGLET_SUSPENDED)
+		rc = p->calling ? -EBUSY : p->inside ? refuse(p) : 0;
 	if (rc) {
-		atomic_store(&p->state, state);
-		pthread_mutex_unlock(&p->life);
+		pthread_mutex_unlock(&p->lock);
 		return rc;
 	}
-	key(p, DXK_KEY_CANCEL, 0);
-	dxa_cancel_named(p, false);
+	atomic_store(&p->state, AGLET_DEACTIVATED);
+	cancel(p, false);
 	/* One that has not begun has no handlers, and is told of nothing. */
 	p->owes = state == AGLET_SUSPENDED;
 	if (!p->owes)
-		key(p, DXK_KEY_RELEASE, 0);
+		let_go(p);
 	settle(p);
 	return 0;
+}
+
+/* Of one that is deactivated, and in no callback. Under P, which it unlocks. */
+static int activate(AgletProxy *p)
+{
+	int rc = 0;
+
+	if (p->owes) {
+		/* Its handlers have not returned, and it was told of nothing. */
+		p->owes = false;
+		run(p);
+	} else {
+		/* It takes posts from now on, and handles them when it was told. */
+		rc = hold(p);
+		if (!rc) {
+			atomic_store(&p->state, AGLET_SUSPENDED);
+			tell(p, p->aglet->onActivation);
+			return 0;
+		}
+	}
+	pthread_mutex_unlock(&p->lock);
+	return rc;
 }
 
 int AgletProxy_activate(AgletProxy *proxy)
 {
 	AgletProxy *p = proxy;
-	int rc = pthread_mutex_lock(&p->life);
+	int rc = -EINVAL;
 
-	if (rc)
-		return -rc;
-	rc = -EINVAL;
-	if (atomic_load(&p->state) != AGLET_DEACTIVATED)
-		goto out;
-	/* It takes posts from now on, and handles them when it was told. */
-	rc = key(p, DXK_KEY_HOLD, 0);
-	if (rc)
-		goto out;
-	atomic_store(&p->state, AGLET_SUSPENDED);
-	if (!p->owes)
-		tell(p, p->aglet->onActivation);
-	p->owes = false;
-	atomic_store(&p->state, AGLET_RUNNING);
-	key(p, DXK_KEY_RELEASE, 0);
-out:
-	pthread_mutex_unlock(&p->life);
+	pthread_mutex_lock(&p->lock);
+	if (atomic_load(&p->state) == AGLET_DEACTIVATED) {
+		if (!p->calling)
+			return activate(p);
+		rc = -EBUSY;
+	}
+	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
 
-/* Under L, which it unlocks. */
+/* Under P, which it unlocks. */
 static void destroy(AgletProxy *p)
 {
 	atomic_store(&p->state, AGLET_DESTROYED);
-	/* Where the executive has stopped there is nothing to hold back. */
-	key(p, DXK_KEY_HOLD, DXK_KEY_REFUSE);
-	key(p, DXK_KEY_CANCEL, 0);
-	dxa_cancel_named(p, true);
+	/* Without room for that, who has sent it amid this waits until its handlers return. */
+	if (p->inside)
+		refuse(p);
+	cancel(p, true);
 	settle(p);
 }
 
 int AgletProxy_dispose(AgletProxy *proxy)
 {
 	AgletProxy *p = proxy;
-	int rc = pthread_mutex_lock(&p->life);
 
-	if (rc)
-		return -rc;
+	pthread_mutex_lock(&p->lock);
 	if (atomic_load(&p->state) != AGLET_SUSPENDED) {
-		pthread_mutex_unlock(&p->life);
+		pthread_mutex_unlock(&p->lock);
 		return -EINVAL;
 	}
 	destroy(p);
 	return 0;
+}
+
+/**
+ * dxa_admit - may a message be posted to an aglet, or move to it?
+ * @p: the aglet
+ * @m: the message
+ * @waits: who sends it waits for its reply
+ * @priority: out, %NOT_QUEUED only if it is not to be queued now
+ *
+ * Whose state changes before the post refuses that, or handles it.
+ *
+ * Return: 0; AGLET_NOT_HANDLED; or a negative errno: -EDEADLK: it would be handled when the
+ * callback has returned that the caller is in.
+ */
+int dxa_admit(AgletProxy *p, const AgletMessage *m, bool waits, int *priority)
+{
+	struct dxa_says says;
+	int rc, state;
+	bool mine;
+
+	for (;;) {
+		pthread_mutex_lock(&p->lock);
+		says = dxa_says(p, m);
+		state = atomic_load(&p->state);
+		if (state != AGLET_DEACTIVATED || !says.activates || p->calling)
+			break;
+		rc = activate(p);
+		if (rc)
+			return rc;
+	}
+	mine = p->calling && pthread_equal(p->caller, pthread_self());
+	if (state == AGLET_DESTROYED || (state == AGLET_DEACTIVATED && !says.activates))
+		rc = AGLET_NOT_HANDLED;
+	else if (waits && mine)
+		rc = -EDEADLK;
+	else if (state == AGLET_DEACTIVATED || state == AGLET_UNINITIALIZED)
+		rc = hold(p);
+	else
+		rc = 0;
+	/* Then it is activated as soon as that callback has returned. */
+	if (state == AGLET_DEACTIVATED && !rc)
+		p->wakes = true;
+	pthread_mutex_unlock(&p->lock);
+	*priority = says.priority;
+	if (says.priority == NOT_QUEUED && state != AGLET_RUNNING)
+		*priority = AGLET_MAX_PRIORITY;
+	return rc;
 }
 
 /* --- begin and end -------------------------------------------------------------------- */
@@ -317,42 +450,52 @@ int AgletProxy_dispose(AgletProxy *proxy)
 static AgletProxy *proxy_new(AgletContext *c, Aglet *aglet)
 {
 	AgletProxy *p = calloc(1, sizeof(*p));
-	pthread_mutexattr_t attr;
 
 	if (!p)
 		return NULL;
 	p->context = dxa_context_hold(c);
 	p->aglet = aglet;
 	atomic_init(&p->refs, 1);
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
-	pthread_mutex_init(&p->life, &attr);
-	pthread_mutexattr_destroy(&attr);
 	pthread_mutex_init(&p->lock, NULL);
 	LIST_INIT(&p->kinds);
 	LIST_INIT(&p->named);
 	return p;
 }
 
-/** dxa_hold_new - what is sent to an aglet that is in its onCreation waits for the end of that */
-int dxa_hold_new(AgletProxy *p)
-{
-	int rc = 0;
+struct creation {
+	AgletProxy *p, **out;
+	int rc;
+};
 
-	pthread_mutex_lock(&p->life);
-	if (atomic_load(&p->state) == AGLET_UNINITIALIZED && !p->held) {
-		rc = key(p, DXK_KEY_HOLD, 0);
-		p->held = !rc;
+/* onCreation has returned, or has ended its thread. */
+static void created(void *creation)
+{
+	struct creation *it = creation;
+	AgletProxy *p = it->p;
+
+	if (it->rc) {
+		p->aglet->Proxy = NULL;
+		if (it->out) {
+			AgletProxy_release(*it->out);
+			*it->out = NULL;
+		}
 	}
-	pthread_mutex_unlock(&p->life);
-	return rc;
+	callback_ends(p);
+	p->created = !it->rc;
+	if (p->created && atomic_load(&p->state) == AGLET_UNINITIALIZED)
+		run(p);
+	if (p->created)
+		settle(p);
+	else
+		destroy(p);
+	AgletProxy_release(p);
 }
 
 int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, AgletProxy **proxy)
 {
+	struct creation it = { .out = proxy };
 	AgletContext *c = context;
 	AgletProxy *p;
-	int rc = 0;
 
 	if (!aglet || !aglet->handleMessage)
 		return -EINVAL;
@@ -365,49 +508,68 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 		AgletProxy_release(p);
 		return -ESHUTDOWN;
 	}
-	/* Whoever disposes of it meanwhile leaves the end to this call. */
-	AgletProxy_hold(p);
-	atomic_fetch_add(&p->inside, 1);
 	p->key = (uintptr_t)p ^ (uint64_t)(++c->number & 0xffff) << 48;
 	LIST_INSERT_HEAD(&c->aglets, p, link);
 	c->live++;
+	it.p = AgletProxy_hold(p);
+	/* Whoever disposes of it meanwhile leaves the end to this call. */
+	pthread_mutex_lock(&p->lock);
 	pthread_mutex_unlock(&c->lock);
 
 	aglet->Proxy = p;
 	if (proxy)
 		*proxy = AgletProxy_hold(p);
-	if (aglet->onCreation) {
-		callbacks++;
-		rc = aglet->onCreation(aglet, arg);
-		callbacks--;
+	callback_begins(p);
+	it.rc = aglet->onCreation ? -ECANCELED : 0;
+	pthread_cleanup_push(created, &it);
+	if (aglet->onCreation)
+		it.rc = aglet->onCreation(aglet, arg);
+	pthread_cleanup_pop(1);
+	return it.rc;
+}
+
+static void unlock(void *lock)
+{
+	pthread_mutex_unlock(lock);
+}
+
+static void release(void *proxy)
+{
+	AgletProxy_release(proxy);
+}
+
+/*
+ * Disposes of one aglet, or waits for the last one. A callback may end the thread, or the wait be
+ * cancelled: then somebody else may dispose of the context. Under X.
+ */
+static void dispose_next(AgletContext *c)
+{
+	AgletProxy *p;
+
+	LIST_FOREACH(p, &c->aglets, link)
+		if (atomic_load(&p->state) != AGLET_DESTROYED)
+			break;
+	if (!p) {
+		pthread_cleanup_push(unlock, &c->lock);
+		pthread_cond_wait(&c->ended, &c->lock);
+		pthread_cleanup_pop(0);
+		return;
 	}
-	pthread_mutex_lock(&p->life);
-	if (rc) {
+	AgletProxy_hold(p);
+	pthread_mutex_unlock(&c->lock);
+	pthread_cleanup_push(release, p);
+	pthread_mutex_lock(&p->lock);
+	if (atomic_load(&p->state) != AGLET_DESTROYED)
 		destroy(p);
-		if (proxy) {
-			AgletProxy_release(*proxy);
-			*proxy = NULL;
-		}
-		aglet->Proxy = NULL;
-		goto out;
-	}
-	p->created = true;
-	if (atomic_load(&p->state) == AGLET_UNINITIALIZED) {
-		atomic_store(&p->state, AGLET_RUNNING);
-		if (p->held)
-			key(p, DXK_KEY_RELEASE, 0);
-	}
-	pthread_mutex_unlock(&p->life);
-out:
-	dxa_leave(p);
-	AgletProxy_release(p);
-	return rc;
+	else
+		pthread_mutex_unlock(&p->lock);
+	pthread_cleanup_pop(1);
+	pthread_mutex_lock(&c->lock);
 }
 
 int AgletContext_dispose(AgletContext *context)
 {
 	AgletContext *c = context;
-	AgletProxy *p;
 
 	if (!c)
 		return 0;
@@ -415,25 +577,8 @@ int AgletContext_dispose(AgletContext *context)
 		return -EDEADLK;
 	pthread_mutex_lock(&c->lock);
 	c->closing = true;
-	do {
-		LIST_FOREACH(p, &c->aglets, link)
-			if (atomic_load(&p->state) != AGLET_DESTROYED)
-				break;
-		if (!p) {
-			if (c->live)
-				pthread_cond_wait(&c->ended, &c->lock);
-			continue;
-		}
-		AgletProxy_hold(p);
-		pthread_mutex_unlock(&c->lock);
-		pthread_mutex_lock(&p->life);
-		if (atomic_load(&p->state) != AGLET_DESTROYED)
-			destroy(p);
-		else
-			pthread_mutex_unlock(&p->life);
-		AgletProxy_release(p);
-		pthread_mutex_lock(&c->lock);
-	} while (c->live);
+	while (c->live)
+		dispose_next(c);
 	pthread_mutex_unlock(&c->lock);
 	dxa_reap(c, true);
 	dxa_context_release(c);

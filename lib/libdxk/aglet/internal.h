@@ -7,22 +7,22 @@
  * The reply is the library's: whoever puts the first one into the message has answered it. The
  * future has it when the request has ended, and only then.
  *
- * A handler counts in proxy.inside, and looks at the state then; who ends or deactivates the
- * aglet changes the state and looks whether somebody is inside then. So a handler that has begun
- * is seen, or it does not begin. The last one out does what waits for that.
+ * The state of an aglet, and how many of its handlers and callbacks have begun, change under one
+ * lock, over which the program does nothing. A handler begins in two states only, and in none of
+ * them while there is a callback, which counts as one who is inside. The last one out does what
+ * waits for that, the next callback or the end, on whatever thread.
  *
  * The key of an aglet is the address of its proxy, which exists as long as a message to it, with
  * a number on top, lest a program's own key be the same. It is held back while the aglet is
- * suspended, and refuses posts from when it is deactivated, or disposed of, until its handlers
- * have returned. A post that has looked at the state before that may come later: then the message
- * has its turn, and is not handled.
+ * suspended, which it is in its onActivation, and from when somebody sends what has to wait for
+ * the end of another callback. It refuses posts from when the aglet is deactivated, or disposed
+ * of, until its handlers have returned. A post that was admitted before that may come later: then
+ * the message has its turn, and is not handled.
  *
  * Locks, in this order:
  *
- *   L	proxy.life: changes of the state. Held over onActivation and onDeactivating; whoever has
- *	it gets EDEADLK for it
  *   X	context.lock: which aglets there are, and which owners nobody collects
- *   P	proxy.lock: kinds, and messages that are to be cancelled by name
+ *   P	proxy.lock: the state, kinds, and messages that are to be cancelled by name
  *   A	no lock: atomic, sequentially consistent
  *   R	no lock: the request's turn; while there is none and will be none, who collects it
  *   F	no lock: the thread that uses the future or the set
@@ -79,14 +79,16 @@ struct AgletProxy {
 	Aglet *aglet;			/* C: not after the end */
 	uint64_t key;			/* C */
 	atomic_uint refs;
-	pthread_mutex_t life;
-	atomic_int state;		/* enum AgletState; written L */
-	atomic_uint inside;		/* handlers */
-	bool held;			/* L: the key is held back, for it is not initialized */
-	bool owes;			/* L: deactivated, and its handlers have not returned yet */
-	bool created;			/* L: onCreation has returned, and it is to be */
-	bool ended;			/* L: nobody will use the aglet any more */
 	pthread_mutex_t lock;
+	atomic_int state;		/* enum AgletState; written P */
+	unsigned int inside;		/* P: handlers, and a callback, that have begun */
+	bool calling;			/* P: one of them is a callback, but for onDisposing */
+	pthread_t caller;		/* P: on that thread */
+	bool held;			/* P: the key is held back */
+	bool owes;			/* P: deactivated, and its handlers have not returned yet */
+	bool wakes;			/* P: deactivated, and to be activated after that callback */
+	bool created;			/* P: onCreation has returned, and it is to be */
+	bool ended;			/* P: nobody will use the aglet any more */
 	LIST_HEAD(, dxa_kind) kinds;	/* P */
 	LIST_HEAD(, AgletMessage) named; /* P: messages that were begun, and wait */
 	LIST_ENTRY(AgletProxy) link;	/* X */
@@ -158,7 +160,7 @@ AgletContext *dxa_context_hold(AgletContext *c);
 void dxa_context_release(AgletContext *c);
 bool dxa_enter(AgletProxy *p);
 void dxa_leave(AgletProxy *p);
-int dxa_hold_new(AgletProxy *p);
+int dxa_admit(AgletProxy *p, const AgletMessage *m, bool waits, int *priority);
 
 /* message.c */
 AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, FutureReply *f);
@@ -172,7 +174,7 @@ struct dxa_says dxa_says(AgletProxy *p, const AgletMessage *m);
 void dxa_kinds_free(AgletProxy *p);
 
 /* send.c */
-int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **out);
+int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **future);
 void dxa_sent_oneway(AgletContext *c);
 
 /* reply.c */

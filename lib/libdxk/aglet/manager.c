@@ -22,17 +22,14 @@ static struct dxa_kind *find(AgletProxy *p, const char *name)
 	return k;
 }
 
-/** dxa_says - what an aglet says of a message: its priority is the kind's, else the message's */
+/** dxa_says - what an aglet says of a message: its priority is the kind's, else its own. Under P */
 struct dxa_says dxa_says(AgletProxy *p, const AgletMessage *m)
 {
 	struct dxa_says says = { 0 };
-	struct dxa_kind *k;
+	struct dxa_kind *k = find(p, m->body->kind);
 
-	pthread_mutex_lock(&p->lock);
-	k = find(p, m->body->kind);
 	if (k)
 		says = k->says;
-	pthread_mutex_unlock(&p->lock);
 	if (!says.priority)
 		says.priority = m->body->priority;
 	return says;

@@ -213,7 +213,8 @@ bool dxa_list(AgletMessage *m, AgletProxy *p)
 
 	pthread_mutex_lock(&p->lock);
 	state = atomic_load(&p->state);
-	m->listed = state != AGLET_DESTROYED && (m->awaits || state != AGLET_DEACTIVATED);
+	m->listed = state != AGLET_DESTROYED &&
+		    (m->awaits || p->wakes || state != AGLET_DEACTIVATED);
 	if (m->listed)
 		LIST_INSERT_HEAD(&p->named, m, link);
 	pthread_mutex_unlock(&p->lock);
@@ -222,18 +223,16 @@ bool dxa_list(AgletMessage *m, AgletProxy *p)
 
 /**
  * dxa_cancel_named - end the messages that wait and were begun
- * @p: whose; its state says why
+ * @p: whose; its state says why. Under P
  * @all: also those that wait for a deferred reply
  */
 void dxa_cancel_named(AgletProxy *p, bool all)
 {
 	AgletMessage *m;
 
-	pthread_mutex_lock(&p->lock);
 	LIST_FOREACH(m, &p->named, link)
 		if (all || !m->awaits)
 			CancelRequestOf(p->context->mte, m);
-	pthread_mutex_unlock(&p->lock);
 }
 
 /* --- turns ---------------------------------------------------------------------------- */
@@ -267,11 +266,15 @@ static bool handle(AgletProxy *p, AgletMessage *m)
 /* It is another aglet's from now on. */
 static int move(AgletMessage *m, AgletProxy *to)
 {
-	int priority = dxa_says(to, m).priority;
-	bool alone = priority == NOT_QUEUED && atomic_load(&to->state) == AGLET_RUNNING;
 	RQWait wait = { .Sources = DXK_WAIT_AGAIN };
 	AgletProxy *from = m->proxy;
+	int priority;
+	bool alone;
 
+	pthread_mutex_lock(&to->lock);
+	priority = dxa_says(to, m).priority;
+	alone = priority == NOT_QUEUED && atomic_load(&to->state) == AGLET_RUNNING;
+	pthread_mutex_unlock(&to->lock);
 	if (!alone)
 		wait.Sources |= DXK_WAIT_MOVE;
 	else if (!m->alone)
@@ -349,7 +352,7 @@ int AgletProxy_delegateMessage(AgletProxy *proxy, AgletMessage *message)
 {
 	AgletMessage *m = message;
 	bool current = getCurrentMessage() == m;
-	int state = atomic_load(&proxy->state);
+	int priority, rc;
 
 	if (!current && !atomic_load(&m->deferred))
 		return -EPERM;
@@ -357,18 +360,11 @@ int AgletProxy_delegateMessage(AgletProxy *proxy, AgletMessage *message)
 		return -EINVAL;
 	if (atomic_load(&m->reply))
 		return -EALREADY;
-	if (state == AGLET_DEACTIVATED && dxa_says(proxy, m).activates) {
-		int rc = AgletProxy_activate(proxy);
-
-		if (rc && rc != -EINVAL)
-			return rc;
-		state = atomic_load(&proxy->state);
-	}
-	if (state == AGLET_DEACTIVATED || state == AGLET_DESTROYED)
-		return -ECANCELED;
+	rc = dxa_admit(proxy, m, false, &priority);
+	if (rc)
+		return rc < 0 ? rc : -ECANCELED;
 	if (!current) {
-		int rc = MTExecutiveThreadId(proxy->context->mte);
-
+		rc = MTExecutiveThreadId(proxy->context->mte);
 		if (rc < 0)
 			return rc;
 	}

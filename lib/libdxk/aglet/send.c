@@ -17,8 +17,7 @@
  */
 static int post(AgletMessage *m, void *owner, int priority)
 {
-	AgletProxy *p = m->proxy;
-	AgletContext *c = p->context;
+	AgletContext *c = m->context;
 	RQPost request = {
 		.pOObject = owner, .pXObject = &c->base, .pPObject = m,
 		.RQEPriority = priority == NOT_QUEUED ? AGLET_MAX_PRIORITY : priority,
@@ -28,7 +27,7 @@ static int post(AgletMessage *m, void *owner, int priority)
 	int rc;
 
 	if (!m->alone) {
-		options.Key = p->key;
+		options.Key = m->proxy->key;
 		options.Reentry = c->options.reentry;
 	}
 	rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
@@ -39,32 +38,17 @@ static int post(AgletMessage *m, void *owner, int priority)
 	return rc > 0 ? 0 : rc;
 }
 
-/*
- * Whose state changes meanwhile refuses the post, or handles it.
- * Return: 0; AGLET_NOT_HANDLED; or a negative errno.
- */
-static int deliver(AgletMessage *m, void *owner)
+/* @waits: for its reply. Return: 0; AGLET_NOT_HANDLED; or a negative errno. */
+static int deliver(AgletMessage *m, void *owner, bool waits)
 {
-	AgletProxy *p = m->proxy;
-	struct dxa_says says;
-	int state, rc;
+	int priority, rc;
 
 	do {
-		says = dxa_says(p, m);
-		state = atomic_load(&p->state);
-		rc = 0;
-		if (state == AGLET_DESTROYED || (state == AGLET_DEACTIVATED && !says.activates))
-			return AGLET_NOT_HANDLED;
-		if (state == AGLET_UNINITIALIZED)
-			rc = dxa_hold_new(p);
-		if (state == AGLET_DEACTIVATED)
-			rc = AgletProxy_activate(p);
-		/* Somebody else has changed the state: then so was the post refused. */
-		if (rc == -EINVAL)
-			rc = -ECANCELED;
-		m->alone = says.priority == NOT_QUEUED && state == AGLET_RUNNING;
-		if (!rc)
-			rc = post(m, owner, says.priority);
+		rc = dxa_admit(m->proxy, m, waits, &priority);
+		if (rc)
+			return rc;
+		m->alone = priority == NOT_QUEUED;
+		rc = post(m, owner, priority);
 	} while (rc == -ECANCELED);
 	return rc;
 }
@@ -76,58 +60,78 @@ void dxa_sent_oneway(AgletContext *c)
 		dxa_reap(c, false);
 }
 
+/* A future, and the message that it is of; NULL without memory. */
+static FutureReply *future_to(AgletProxy *p, const AgletMessage *message, void *owner)
+{
+	FutureReply *f = dxa_future_new(p->context, owner);
+
+	if (!f)
+		return NULL;
+	f->message = dxa_message_copy(message, p, f);
+	if (f->message)
+		return f;
+	f->available = true;
+	FutureReply_release(f);
+	return NULL;
+}
+
+/* What deliver() returned. Return: 0; or a negative errno: nothing will come. */
+static int delivered(FutureReply *f, int rc)
+{
+	if (rc == AGLET_NOT_HANDLED)
+		dxa_future_ends(f, -ECANCELED);
+	else if (rc)
+		f->available = true;
+	return rc < 0 ? rc : 0;
+}
+
 /**
- * dxa_send - send a message
+ * dxa_send - send a message whose reply is collected later
  * @p: to whom
  * @message: what
  * @owner: of the request, if it is not the future
- * @out: out, the future; %NULL: there is to be none
+ * @future: out
  *
  * A message that the aglet does not handle is sent: its future says so.
  *
  * Return: 0 or a negative errno.
  */
-int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **out)
+int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **future)
 {
-	AgletContext *c = p->context;
-	FutureReply *f = NULL;
-	AgletMessage *m;
+	FutureReply *f = future_to(p, message, owner);
 	int rc;
 
-	if (out) {
-		f = dxa_future_new(c, owner);
-		if (!f)
-			return -ENOMEM;
-	}
-	m = dxa_message_copy(message, p, f);
-	rc = m ? deliver(m, f ? f->owner : &c->oneway) : -ENOMEM;
-	if (f) {
-		f->message = m;
-		if (rc == AGLET_NOT_HANDLED)
-			dxa_future_ends(f, -ECANCELED);
-		else if (rc)
-			f->available = true;
-		if (rc < 0)
-			FutureReply_release(f);
-		else
-			*out = f;
-	} else if (rc) {
-		AgletMessage_release(m);
-	}
-	if (!f && !rc)
-		dxa_sent_oneway(c);
-	return rc < 0 ? rc : 0;
+	if (!f)
+		return -ENOMEM;
+	rc = delivered(f, deliver(f->message, f->owner, false));
+	if (rc)
+		FutureReply_release(f);
+	else
+		*future = f;
+	return rc;
 }
 
 int AgletProxy_sendFutureMessage(AgletProxy *proxy, const AgletMessage *message,
 				 FutureReply **future)
 {
-	return dxa_send(proxy, message, NULL, future);
+	return future ? dxa_send(proxy, message, NULL, future) :
+			AgletProxy_sendOnewayMessage(proxy, message);
 }
 
 int AgletProxy_sendOnewayMessage(AgletProxy *proxy, const AgletMessage *message)
 {
-	return dxa_send(proxy, message, NULL, NULL);
+	AgletContext *c = proxy->context;
+	AgletMessage *m = dxa_message_copy(message, proxy, NULL);
+	int rc;
+
+	if (!m)
+		return -ENOMEM;
+	rc = deliver(m, &c->oneway, false);
+	if (rc)
+		AgletMessage_release(m);
+	else
+		dxa_sent_oneway(c);
+	return rc < 0 ? rc : 0;
 }
 
 static void abandon(void *future)
@@ -137,24 +141,35 @@ static void abandon(void *future)
 
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply)
 {
-	FutureReply *f;
+	FutureReply *f = future_to(proxy, message, NULL);
 	int rc;
 
 	if (reply)
 		*reply = NULL;
-	rc = dxa_send(proxy, message, NULL, &f);
-	if (rc)
-		return rc;
+	if (!f)
+		return -ENOMEM;
 	/* What is executed meanwhile may end the thread. */
 	pthread_cleanup_push(abandon, f);
-	rc = FutureReply_waitForReply(f, 0);
+	rc = delivered(f, deliver(f->message, f, true));
+	if (!rc)
+		rc = FutureReply_waitForReply(f, 0);
 	/* One that waits behind the caller's handler shall not be handled after that. */
-	if (rc == -EDEADLK && !atomic_load(&f->message->begun))
+	if (rc == -EDEADLK && !f->available && !atomic_load(&f->message->begun))
 		CancelRequestsOf(proxy->context->mte, f);
 	if (!rc)
 		rc = FutureReply_getReply(f, reply);
 	pthread_cleanup_pop(1);
 	return rc;
+}
+
+static bool subscribes(AgletProxy *p, const AgletMessage *message)
+{
+	bool subscribed;
+
+	pthread_mutex_lock(&p->lock);
+	subscribed = dxa_says(p, message).subscribed;
+	pthread_mutex_unlock(&p->lock);
+	return subscribed;
 }
 
 int AgletContext_multicastMessage(AgletContext *context, const AgletMessage *message,
@@ -170,7 +185,7 @@ int AgletContext_multicastMessage(AgletContext *context, const AgletMessage *mes
 	if (c->live && !to)
 		rc = -ENOMEM;
 	LIST_FOREACH(p, &c->aglets, link)
-		if (to && dxa_says(p, message).subscribed)
+		if (to && subscribes(p, message))
 			to[nr++] = AgletProxy_hold(p);
 	pthread_mutex_unlock(&c->lock);
 

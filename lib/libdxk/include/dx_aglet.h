@@ -70,9 +70,15 @@ typedef struct ReplySet ReplySet;
  * that is activated again before its handlers have returned has neither @onDeactivating nor
  * @onActivation.
  *
- * Context: @handleMessage in a worker; the others in the thread whose call causes them, or in the
- * worker in which the last handler returns. @onActivation and @onDeactivating may not change the
- * state of their aglet: -EDEADLK.
+ * Beside @onCreation, @onActivation, @onDeactivating there is no other callback and no handler of
+ * the aglet. Nobody waits for their return but @handleMessage: what is sent to the aglet meanwhile,
+ * and who does wait for its reply. A function that changes the state and would have to wait for
+ * it returns -EBUSY, in the callback itself, too; AgletProxy_dispose() of one that is in its
+ * @onActivation takes effect at once, and @onDisposing follows. One that ends its thread is as
+ * one that returns; then an aglet that is in its @onCreation does not begin.
+ *
+ * Context: @handleMessage in a worker; the others in the thread whose call causes them, or in that
+ * in which the last handler or callback returns.
  */
 struct Aglet {
 	bool (*handleMessage)(Aglet *self, AgletMessage *message);
@@ -200,7 +206,7 @@ int AgletProxy_state(AgletProxy *proxy);
  * What is sent waits, at most as much as TPMaxWaiting says: then sends get -ENOSPC. A message of
  * a %NOT_QUEUED kind waits as well.
  *
- * Return: 0; -EINVAL: it is in another state; -ENOSPC, -EDEADLK, -ESHUTDOWN.
+ * Return: 0; -EINVAL: it is in another state; -ENOSPC, -EDQUOT, -ESHUTDOWN, -ENOMEM.
  */
 int AgletProxy_suspend(AgletProxy *proxy);
 
@@ -208,7 +214,7 @@ int AgletProxy_suspend(AgletProxy *proxy);
  * AgletProxy_resume - the end of that; what waits is handled, the most urgent one first
  * @proxy: of an aglet that is suspended
  *
- * Return: 0; -EINVAL: it is in another state; -EDEADLK.
+ * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onActivation.
  */
 int AgletProxy_resume(AgletProxy *proxy);
 
@@ -218,7 +224,7 @@ int AgletProxy_resume(AgletProxy *proxy);
  *	what is sent later, unless MessageManager_setActivation() says so of its kind; who waits
  *	in MessageManager_waitMessage() gets -ECANCELED
  *
- * Return: 0; -EINVAL: it is in another state; -ENOSPC, -EDEADLK, -ESHUTDOWN.
+ * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onActivation; -ESHUTDOWN, -ENOMEM.
  */
 int AgletProxy_deactivate(AgletProxy *proxy);
 
@@ -226,7 +232,10 @@ int AgletProxy_deactivate(AgletProxy *proxy);
  * AgletProxy_activate - the end of that
  * @proxy: of an aglet that is deactivated
  *
- * Return: 0; -EINVAL: it is in another state; -EDEADLK.
+ * A message of a kind that MessageManager_setActivation() names does it as soon as it can be done.
+ *
+ * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onDeactivating, or still in its
+ * onCreation; -ENOSPC, -EDQUOT, -ESHUTDOWN, -ENOMEM.
  */
 int AgletProxy_activate(AgletProxy *proxy);
 
@@ -239,7 +248,7 @@ int AgletProxy_activate(AgletProxy *proxy);
  * It waits for nobody: onDisposing says when the aglet is not used any more, maybe within this
  * call.
  *
- * Return: 0; -EINVAL: it is in another state; -ENOSPC, -EDEADLK, -ESHUTDOWN.
+ * Return: 0; -EINVAL: it is in another state.
  */
 int AgletProxy_dispose(AgletProxy *proxy);
 
@@ -390,8 +399,8 @@ typedef struct AgletReply {
  * whose handler waits (AG-18..AG-20). With %DXK_ON_BLOCK_HELP of the policy any other one.
  *
  * Return: enum AgletAnswer; or a negative errno: -EDEADLK: the reply cannot come before the caller
- * has returned, and the message was taken back; -EINTR: a signal, the message goes its way;
- * -ENOSPC, -EAGAIN: as many wait, or live, as may; -ESHUTDOWN, -ENOMEM. Of messages within
+ * has returned, and the message was taken back, or, in a callback of that aglet, was not sent;
+ * -EINTR: a signal, the message goes its way; -ENOSPC, -EAGAIN: as many wait, or live, as may; -ESHUTDOWN, -ENOMEM. Of messages within
  * handlers a worker has TPHelpDepth: a further one is -EDEADLK.
  */
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply);
