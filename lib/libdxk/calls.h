@@ -34,6 +34,9 @@ static inline uint32_t stride32(size_t stride)
 	return stride > UINT32_MAX ? UINT32_MAX : (uint32_t)stride;
 }
 
+/* dxk_request.c: a DXK_IOC_CALL. @arg: all but its size */
+int dxk_roundtrip(int member, struct dxk_roundtrip *arg);
+
 /* The call has returned how many @things of @size bytes it wrote. */
 static inline int wrote(int rc, const void *things, size_t size)
 {

@@ -121,12 +121,31 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 	return got ? (int)got : rc;
 }
 
+int dxk_roundtrip(int member, struct dxk_roundtrip *arg)
+{
+	const struct dxk_post_entry *first = (const void *)(uintptr_t)arg->entries;
+	struct dxk_rejoin rejoin = {
+		.results = arg->results,
+		.data = arg->data,
+		.data_stride = arg->data_stride,
+	};
+	int rc;
+
+	arg->size = sizeof(*arg);
+	dxk_posting(first, min_u(arg->nr, DXK_BATCH_MAX), arg->entry_size);
+	rc = call(member, DXK_IOC_CALL, arg);
+	if (arg->taken) {
+		rejoin.owner = first->owner;
+		dxk_collected(&rejoin, rc);
+	}
+	return rc;
+}
+
 int dxk_call(int member, const struct dxk_post_entry *entries, unsigned int nr,
 	     struct dxk_result *results, unsigned int min, void *data,
 	     size_t data_stride, int64_t timeout_ns, unsigned int *taken)
 {
 	struct dxk_roundtrip arg = {
-		.size = sizeof(arg),
 		.deadline = dxk_deadline(timeout_ns),
 		.entries = address(entries),
 		.results = address(results),
@@ -137,19 +156,8 @@ int dxk_call(int member, const struct dxk_post_entry *entries, unsigned int nr,
 		.data_stride = data ? stride32(data_stride) : 0,
 		.min = min,
 	};
-	struct dxk_rejoin rejoin = {
-		.results = arg.results,
-		.data = arg.data,
-		.data_stride = arg.data_stride,
-	};
-	int rc;
+	int rc = dxk_roundtrip(member, &arg);
 
-	dxk_posting(entries, min_u(nr, DXK_BATCH_MAX), sizeof(*entries));
-	rc = call(member, DXK_IOC_CALL, &arg);
-	if (arg.taken) {
-		rejoin.owner = entries->owner;
-		dxk_collected(&rejoin, rc);
-	}
 	*taken = arg.taken;
 	return rc;
 }

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "library/libaglet.h"
 
+#include <signal.h>
+
 /* --- calls that come back ------------------------------------------------------------- */
 
 /*
@@ -188,6 +190,61 @@ TEST(a_worker_dies_within)
 		EXPECT_EQ(0, sync_send(&b, "quiet", "", NULL));
 		EXPECT_TRUE(two_down(&p, &a, &b));
 	}
+}
+
+static _Atomic unsigned int signals;
+
+static void count(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+struct signaller {
+	pthread_t to;
+	struct agent *a;
+};
+
+/* Signals to a thread that sends to the gate, which is opened then. */
+static void *interrupts(void *arg)
+{
+	struct signaller *s = arg;
+
+	DXT_SOON(s->a->entered);
+	for (unsigned int i = 0; i < 10; i++) {
+		pthread_kill(s->to, SIGUSR1);
+		usleep(2000);
+	}
+	s->a->closed = false;
+	return NULL;
+}
+
+/* AG-11: a signal ends a wait for a reply as its handler says */
+TEST(amid_signals)
+{
+	struct agent a = agent_of(NULL);
+	struct place p;
+
+	ASSERT_EQ(0, place_up(&p, 2, DXK_ON_BLOCK_STRICT, DXK_REENTRY_CHAIN));
+	ASSERT_EQ(0, begins(p.c, &a));
+	for (int restarts = 1; restarts >= 0; restarts--) {
+		struct sigaction sa = { .sa_handler = count, .sa_flags = restarts * SA_RESTART };
+		struct signaller s = { .to = pthread_self(), .a = &a };
+		pthread_t t;
+
+		ASSERT_EQ(0, sigaction(SIGUSR1, &sa, NULL));
+		signals = 0;
+		a.entered = 0;
+		a.closed = true;
+		ASSERT_EQ(0, pthread_create(&t, NULL, interrupts, &s));
+		EXPECT_EQ(restarts ? AGLET_REPLIED : -EINTR, sync_send(&a, "gate", "", NULL));
+		EXPECT_LE(1, signals);
+		pthread_join(t, NULL);
+		EXPECT_TRUE(DXT_SOON(!a.inside));
+	}
+	EXPECT_EQ(2, a.handled);
+	EXPECT_TRUE(goes(&a));
+	EXPECT_EQ(0, place_down(&p));
 }
 
 /* --- the monitor -------------------------------------------------------------------------- */

@@ -179,6 +179,7 @@ void dxa_sent_oneway(AgletContext *c);
 
 /* reply.c */
 int dxa_relay(Runnable *self, void *request);
+void dxa_collected(AgletContext *c, const RQElement *e);
 int dxa_collect(AgletContext *c, void *owner, uint64_t deadline);
 FutureReply *dxa_future_new(AgletContext *c, void *owner);
 void dxa_future_ends(FutureReply *f, int status);

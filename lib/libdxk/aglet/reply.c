@@ -104,6 +104,19 @@ static void relayed(AgletContext *c, FutureReply *f, int status)
 	arrive(f);
 }
 
+/** dxa_collected - a result of an owner was collected */
+void dxa_collected(AgletContext *c, const RQElement *e)
+{
+	AgletMessage *m = e->pPObject;
+
+	if (e->pXObject == &c->relay)
+		relayed(c, e->pPObject, e->RQEStatus);
+	else if (m->future)
+		dxa_future_ends(m->future, e->RQEStatus);
+	else
+		AgletMessage_release(m);
+}
+
 /**
  * dxa_collect - collect one result of an owner
  * @c: the context
@@ -114,7 +127,6 @@ static void relayed(AgletContext *c, FutureReply *f, int status)
  */
 int dxa_collect(AgletContext *c, void *owner, uint64_t deadline)
 {
-	AgletMessage *m;
 	RQElement e;
 	int rc;
 
@@ -127,20 +139,11 @@ int dxa_collect(AgletContext *c, void *owner, uint64_t deadline)
 	case RJR_NONE_EXIST:
 		return -ENOENT;
 	case RJR_RETURNED:
-		break;
+		dxa_collected(c, &e);
+		return 0;
 	default:
 		return rc;
 	}
-	if (e.pXObject == &c->relay) {
-		relayed(c, e.pPObject, e.RQEStatus);
-		return 0;
-	}
-	m = e.pPObject;
-	if (m->future)
-		dxa_future_ends(m->future, e.RQEStatus);
-	else
-		AgletMessage_release(m);
-	return 0;
 }
 
 /* --- those that were left --------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../dx/call.h"
 #include "internal.h"
 
 /* Nobody waits for oneway messages. Who makes this count full looks which have ended. */
@@ -13,9 +14,9 @@
 
 /*
  * It needs no room in the Ready Pool that is not there: then it begins as one that waits for a
- * time which has come.
+ * time which has come. @answer: see deliver()
  */
-static int post(AgletMessage *m, void *owner, int priority)
+static int post(AgletMessage *m, void *owner, int priority, int *answer)
 {
 	AgletContext *c = m->context;
 	RQPost request = {
@@ -24,13 +25,19 @@ static int post(AgletMessage *m, void *owner, int priority)
 		.RQEAttrs = PXR_REJOIN,
 	};
 	RQOptions options = { .pName = m };
+	RQElement e;
 	int rc;
 
 	if (!m->alone) {
 		options.Key = m->proxy->key;
 		options.Reentry = c->options.reentry;
 	}
-	rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
+	if (answer)
+		rc = dx_call(c->mte, &request, &options, &e, answer);
+	else
+		rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
+	if (rc > 0 && answer && *answer == RJR_RETURNED)
+		dxa_collected(c, &e);
 	if (rc == -EAGAIN) {
 		options.Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .Deadline = 1 };
 		rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
@@ -38,17 +45,21 @@ static int post(AgletMessage *m, void *owner, int priority)
 	return rc > 0 ? 0 : rc;
 }
 
-/* @waits: for its reply. Return: 0; AGLET_NOT_HANDLED; or a negative errno. */
-static int deliver(AgletMessage *m, void *owner, bool waits)
+/*
+ * @answer: %NULL: who sends it does not wait for its reply; out, why the wait has ended without
+ * it, 0: go on with it
+ * Return: 0; AGLET_NOT_HANDLED; or a negative errno.
+ */
+static int deliver(AgletMessage *m, void *owner, int *answer)
 {
 	int priority, rc;
 
 	do {
-		rc = dxa_admit(m->proxy, m, waits, &priority);
+		rc = dxa_admit(m->proxy, m, answer, &priority);
 		if (rc)
 			return rc;
 		m->alone = priority == NOT_QUEUED;
-		rc = post(m, owner, priority);
+		rc = post(m, owner, priority, answer);
 	} while (rc == -ECANCELED);
 	return rc;
 }
@@ -103,7 +114,7 @@ int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureRepl
 
 	if (!f)
 		return -ENOMEM;
-	rc = delivered(f, deliver(f->message, f->owner, false));
+	rc = delivered(f, deliver(f->message, f->owner, NULL));
 	if (rc)
 		FutureReply_release(f);
 	else
@@ -126,7 +137,7 @@ int AgletProxy_sendOnewayMessage(AgletProxy *proxy, const AgletMessage *message)
 
 	if (!m)
 		return -ENOMEM;
-	rc = deliver(m, &c->oneway, false);
+	rc = deliver(m, &c->oneway, NULL);
 	if (rc)
 		AgletMessage_release(m);
 	else
@@ -142,7 +153,7 @@ static void abandon(void *future)
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply)
 {
 	FutureReply *f = future_to(proxy, message, NULL);
-	int rc;
+	int rc, answer = 0;
 
 	if (reply)
 		*reply = NULL;
@@ -150,9 +161,9 @@ int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, Aglet
 		return -ENOMEM;
 	/* What is executed meanwhile may end the thread. */
 	pthread_cleanup_push(abandon, f);
-	rc = delivered(f, deliver(f->message, f, true));
+	rc = delivered(f, deliver(f->message, f, &answer));
 	if (!rc)
-		rc = FutureReply_waitForReply(f, 0);
+		rc = answer == -EINTR ? answer : FutureReply_waitForReply(f, 0);
 	/* One that waits behind the caller's handler shall not be handled after that. */
 	if (rc == -EDEADLK && !f->available && !atomic_load(&f->message->begun))
 		CancelRequestsOf(proxy->context->mte, f);

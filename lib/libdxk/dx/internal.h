@@ -286,8 +286,11 @@ void dx_worker_free(struct dx_worker *w);
 int dx_post_entry(struct dxk_post_entry *entry, const RQPost *post);
 int dx_post_more(const struct dx_member *member, const struct dxk_post_more *entries,
 		 unsigned int nr, uint64_t deadline, unsigned int *reason);
+void dx_rejoin_element(RQElement *element, void *owner,
+		       const struct dxk_result *result, const void *data);
 
 /* wait.c */
+int dx_more_entry(struct dxk_post_more *more, const RQPost *post, const RQOptions *options);
 void dx_turn_tell(RQElement *element, const struct dxk_work_more *work);
 bool dx_turn_ends(struct dx_frame *f, struct dxk_done *done);
 bool dx_done_waits(const struct dx_frame *f, unsigned int i);

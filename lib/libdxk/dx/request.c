@@ -246,8 +246,8 @@ int GetRejoinElementOf(MTExecutive *mte, void *owner, RQElement *element,
 	return rc < 0 ? rc : (int)answer;
 }
 
-static void rejoin_element(RQElement *element, void *owner,
-			   const struct dxk_result *result, const void *data)
+void dx_rejoin_element(RQElement *element, void *owner,
+		       const struct dxk_result *result, const void *data)
 {
 	bool kernel = result->attrs & PXR_KERNEL;
 
@@ -306,7 +306,7 @@ int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
 		if (answer && !got)
 			*answer = said;
 		for (i = 0; rc > 0 && i < (unsigned int)rc; i++) {
-			rejoin_element(&elements[got++], owner, &results[i], slot);
+			dx_rejoin_element(&elements[got++], owner, &results[i], slot);
 			if (slot)
 				slot += stride;
 		}

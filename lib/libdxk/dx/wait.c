@@ -146,7 +146,7 @@ int WaitRequest(const RQWait *wait)
 
 /* --- posts ---------------------------------------------------------------------- */
 
-static int post_more(struct dxk_post_more *more, const RQPost *post, const RQOptions *options)
+int dx_more_entry(struct dxk_post_more *more, const RQPost *post, const RQOptions *options)
 {
 	int rc = dx_post_entry(&more->post, post);
 
@@ -196,7 +196,7 @@ int PostRequestsWithOf(MTExecutive *mte, const RQPost *posts, const RQOptions *o
 	do {
 		n = nr - taken < DXK_BATCH_MAX ? nr - taken : DXK_BATCH_MAX;
 		for (i = 0, rc = 0; i < n && !rc; i++)
-			rc = post_more(&more[i], &posts[taken + i], &options[taken + i]);
+			rc = dx_more_entry(&more[i], &posts[taken + i], &options[taken + i]);
 		if (rc)
 			break;
 		rc = dx_post_more(member, more, n, deadline, &why);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A post and the wait for its result, in one call of the module.
+ */
+#define _GNU_SOURCE
+#include "../calls.h"
+#include "call.h"
+#include "internal.h"
+
+/*
+ * A signal has ended a call that is not restarted, for it would post once more. Is there a handler
+ * for which a wait is to end? Whose it was is not known.
+ */
+static bool interrupts(void)
+{
+	struct sigaction sa;
+
+	for (int i = 1; i <= SIGRTMAX; i++)
+		if (!sigaction(i, NULL, &sa) && sa.sa_handler != SIG_DFL &&
+		    sa.sa_handler != SIG_IGN && !(sa.sa_flags & SA_RESTART))
+			return true;
+	return false;
+}
+
+/**
+ * dx_call - post one request, and collect a result of its owner
+ * @mte: the executive, or %NULL
+ * @post: the request, with %PXR_REJOIN
+ * @options: its options
+ * @element: out, the result
+ * @answer: out, as GetRejoinElement() returns it; 0: it was not asked, and the caller does that
+ *
+ * The post waits for nothing. The answer -EINTR is that a signal came, and a handler of some signal
+ * is without %SA_RESTART.
+ *
+ * Return: as PostRequestsWith() of one; the answer is of one that was taken.
+ */
+int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
+	    RQElement *element, int *answer)
+{
+	struct dxk_post_more more;
+	struct dxk_result result;
+	struct dx_member *member;
+	struct dxk_roundtrip arg;
+	int rc = dx_self(&mte, &member);
+
+	*answer = 0;
+	if (!rc)
+		rc = dx_more_entry(&more, post, options);
+	if (rc)
+		return rc;
+	arg = (struct dxk_roundtrip){
+		.flags = dx_helps(member) | dx_nests(member),
+		.deadline = DXK_FOREVER,
+		.entries = address(&more),
+		.results = address(&result),
+		.nr = 1,
+		.entry_size = sizeof(more),
+		.result_size = sizeof(result),
+		.min = 1,
+	};
+	rc = dxk_roundtrip(member->fd, &arg);
+	if (!arg.taken) {
+		if (arg.reason != PXR_HELP)
+			return rc;
+		/* There is no room, and it shall make some. */
+		rc = dx_help();
+		return rc ? rc : PostRequestsWithOf(mte, post, options, 1, 0, NULL);
+	}
+	*answer = rc < 0 ? rc : (int)arg.answer;
+	if (rc > 0)
+		dx_rejoin_element(element, post->pOObject, &result, NULL);
+	else if (*answer == RJR_HELP)
+		*answer = dx_help();
+	if (*answer == -EINTR && !interrupts())
+		*answer = 0;
+	return 1;
+}
