@@ -53,7 +53,7 @@ struct dxa_kind {
 
 /* Whose requests these are: a future, a set. */
 struct dxa_owner {
-	AgletContext *context;		/* C: a reference */
+	AgletContext *context;		/* C: a reference; of a future, its message's */
 	bool is_set;			/* C */
 	TAILQ_ENTRY(dxa_owner) link;	/* X: in context.left */
 };
@@ -109,7 +109,7 @@ struct AgletMessage {
 	/* The rest is of one that was sent. */
 	AgletContext *context;		/* C: that of whose it is; else NULL */
 	AgletProxy *proxy;		/* R: whose it is, a reference; else NULL */
-	FutureReply *future;		/* C: NULL: it is oneway */
+	FutureReply *future;		/* C: behind it; NULL: it is oneway */
 	_Atomic(AgletReply *) reply;	/* the first one counts */
 	_Atomic(AgletProxy *) to;	/* whose it is to be, a reference */
 	atomic_uint hops;
@@ -124,10 +124,11 @@ struct AgletMessage {
 /* Replies that need no memory: there is none; it is empty */
 extern AgletReply dxa_none, dxa_empty;
 AgletReply *dxa_reply_new(int code, const void *data, size_t len);
+void dxa_reply_free(AgletReply *reply);
 
 struct FutureReply {
 	struct dxa_owner base;
-	AgletMessage *message;		/* F: a reference */
+	AgletMessage *message;		/* C: a reference; it is part of that */
 	ReplySet *set;			/* F: where it is, or NULL */
 	void *owner;			/* C: of the message: itself, or its set */
 	bool available;			/* F */
@@ -163,7 +164,7 @@ void dxa_leave(AgletProxy *p);
 int dxa_admit(AgletProxy *p, const AgletMessage *m, bool waits, int *priority);
 
 /* message.c */
-AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, FutureReply *f);
+AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, bool replies);
 int dxa_turn(Runnable *self, void *request);
 bool dxa_list(AgletMessage *m, AgletProxy *p);
 void dxa_unlist(AgletMessage *m);
@@ -181,7 +182,7 @@ void dxa_sent_oneway(AgletContext *c);
 int dxa_relay(Runnable *self, void *request);
 void dxa_collected(AgletContext *c, const RQElement *e);
 int dxa_collect(AgletContext *c, void *owner, uint64_t deadline);
-FutureReply *dxa_future_new(AgletContext *c, void *owner);
+FutureReply *dxa_future_new(const AgletMessage *message, AgletProxy *p, void *owner);
 void dxa_future_ends(FutureReply *f, int status);
 void dxa_reap(AgletContext *c, bool all);
 

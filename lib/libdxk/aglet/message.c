@@ -19,16 +19,16 @@ static void body_release(struct dxa_body *body)
 		free(body);
 }
 
-/* The body's reference is the message's. */
-static AgletMessage *message_new(struct dxa_body *body)
+/* The body's reference is the message's. @room: for its future, behind it */
+static AgletMessage *message_new(struct dxa_body *body, size_t room)
 {
-	AgletMessage *m = calloc(1, sizeof(*m));
+	AgletMessage *m = malloc(sizeof(*m) + room);
 
 	if (!m) {
 		body_release(body);
 		return NULL;
 	}
-	m->body = body;
+	*m = (AgletMessage){ .body = body };
 	atomic_init(&m->refs, 1);
 	return m;
 }
@@ -51,20 +51,20 @@ AgletMessage *AgletMessage_create(const char *kind, const void *arg, size_t len)
 		memcpy(body->arg, arg, len);
 	body->arg[len] = 0;
 	memcpy(body->kind, kind ? kind : "", name + 1);
-	return message_new(body);
+	return message_new(body, 0);
 }
 
-/** dxa_message_copy - the message as it goes to @p, with its reply to @f, or to nobody */
-AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, FutureReply *f)
+/** dxa_message_copy - the message as it goes to @p; does somebody want the reply? */
+AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, bool replies)
 {
 	AgletMessage *m;
 
 	atomic_fetch_add(&message->body->refs, 1);
-	m = message_new(message->body);
+	m = message_new(message->body, replies ? sizeof(*m->future) : 0);
 	if (m) {
 		m->context = p->context;
 		m->proxy = AgletProxy_hold(p);
-		m->future = f;
+		m->future = replies ? (FutureReply *)(m + 1) : NULL;
 	}
 	return m;
 }
@@ -88,18 +88,14 @@ void dxa_unlist(AgletMessage *m)
 void AgletMessage_release(AgletMessage *message)
 {
 	AgletMessage *m = message;
-	AgletReply *reply;
 
 	if (!m || !dxa_drop(m, &m->refs))
 		return;
-	if (m->proxy) {
+	if (m->listed)
 		dxa_unlist(m);
-		AgletProxy_release(m->proxy);
-	}
+	AgletProxy_release(m->proxy);
 	AgletProxy_release(atomic_load(&m->to));
-	reply = atomic_load(&m->reply);
-	if (reply != &dxa_none && reply != &dxa_empty)
-		free(reply);
+	dxa_reply_free(atomic_load(&m->reply));
 	body_release(m->body);
 	free(m);
 }
@@ -145,6 +141,13 @@ AgletReply *dxa_reply_new(int code, const void *data, size_t len)
 	return reply;
 }
 
+/** dxa_reply_free - nobody wants a reply, which may be one that needs no memory */
+void dxa_reply_free(AgletReply *reply)
+{
+	if (reply != &dxa_none && reply != &dxa_empty)
+		free(reply);
+}
+
 /* Unless there is one already. */
 static bool answer(AgletMessage *m, AgletReply *reply)
 {
@@ -168,11 +171,11 @@ static int reply_with(AgletMessage *m, int code, const void *data, size_t len)
 	rc = MTExecutiveThreadId(m->context->mte);
 	if (rc < 0)
 		return rc;
-	reply = dxa_reply_new(code, data, len);
+	reply = code || len ? dxa_reply_new(code, data, len) : &dxa_empty;
 	if (!reply)
 		return -ENOMEM;
 	if (!answer(m, reply)) {
-		free(reply);
+		dxa_reply_free(reply);
 		return -EALREADY;
 	}
 	if (atomic_load(&m->deferred))

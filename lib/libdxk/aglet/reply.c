@@ -13,39 +13,45 @@
 /* How many of those that were left one looks at */
 #define LOOKS		2
 
-static void owner_init(struct dxa_owner *o, AgletContext *c, bool is_set)
-{
-	o->context = dxa_context_hold(c);
-	o->is_set = is_set;
-}
-
-static void owner_free(struct dxa_owner *o)
-{
-	AgletContext *c = o->context;
-
-	free(o);
-	dxa_context_release(c);
-}
+/* As many results are collected at a time. */
+#define BATCH		32
 
 /* --- replies arrive ------------------------------------------------------------------- */
 
-FutureReply *dxa_future_new(AgletContext *c, void *owner)
+/**
+ * dxa_future_new - a future, and the message that it is of
+ * @message: what
+ * @p: to whom
+ * @owner: of the request, if it is not the future
+ *
+ * Return: the future, or NULL: no memory.
+ */
+FutureReply *dxa_future_new(const AgletMessage *message, AgletProxy *p, void *owner)
 {
-	FutureReply *f = calloc(1, sizeof(*f));
+	AgletMessage *m = dxa_message_copy(message, p, true);
 
-	if (!f)
+	if (!m)
 		return NULL;
-	owner_init(&f->base, c, false);
-	f->owner = owner ? owner : f;
-	return f;
+	*m->future = (FutureReply){
+		.base = { .context = m->context },
+		.message = m,
+		.owner = owner ? owner : m->future,
+	};
+	return m->future;
 }
 
 static void future_free(FutureReply *f)
 {
+	dxa_reply_free(f->reply);
 	AgletMessage_release(f->message);
-	if (f->reply != &dxa_none && f->reply != &dxa_empty)
-		free(f->reply);
-	owner_free(&f->base);
+}
+
+static void set_free(ReplySet *set)
+{
+	AgletContext *c = set->base.context;
+
+	free(set);
+	dxa_context_release(c);
 }
 
 /* Nobody has replied, and the request has ended with @status. */
@@ -118,44 +124,42 @@ void dxa_collected(AgletContext *c, const RQElement *e)
 }
 
 /**
- * dxa_collect - collect one result of an owner
+ * dxa_collect - collect results of an owner, one or more
  * @c: the context
  * @owner: a future, a set, or what oneway messages have
- * @deadline: how long to wait for it
+ * @deadline: how long to wait for one
  *
  * Return: 0; -ENOENT: nothing is on its way; -ETIMEDOUT, -EINTR, -EDEADLK, -ENOMEM ...
  */
 int dxa_collect(AgletContext *c, void *owner, uint64_t deadline)
 {
-	RQElement e;
+	RQElement elements[BATCH];
+	unsigned int answer;
 	int rc;
 
 	do
-		rc = GetRejoinElementOf(c->mte, owner, &e, NULL, 0, dxk_remaining(deadline));
+		rc = GetRejoinRequestsOf(c->mte, owner, elements, BATCH, 1, NULL, 0,
+					 dxk_remaining(deadline), &answer);
 	while (rc == -ESHUTDOWN);
-	switch (rc) {
-	case RJR_NONE_READY:
-		return -ETIMEDOUT;
-	case RJR_NONE_EXIST:
-		return -ENOENT;
-	case RJR_RETURNED:
-		dxa_collected(c, &e);
-		return 0;
-	default:
-		return rc;
-	}
+	for (int i = 0; i < rc; i++)
+		dxa_collected(c, &elements[i]);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return answer == RJR_NONE_READY ? -ETIMEDOUT : -ENOENT;
 }
 
 /* --- those that were left --------------------------------------------------------------- */
 
 static void leave_owner(struct dxa_owner *o)
 {
-	AgletContext *c = o->context;
+	AgletContext *c = dxa_context_hold(o->context);
 
+	/* From here on somebody else may free it. */
 	pthread_mutex_lock(&c->lock);
 	TAILQ_INSERT_TAIL(&c->left, o, link);
 	pthread_mutex_unlock(&c->lock);
 	dxa_reap(c, false);
+	dxa_context_release(c);
 }
 
 /* Takes what has come for it. Return: true: nothing more will. */
@@ -182,7 +186,7 @@ static bool look(AgletContext *c, bool all)
 		return false;
 	if (drained(c, o, all)) {
 		if (o->is_set)
-			owner_free(o);
+			set_free((ReplySet *)o);
 		else
 			future_free((FutureReply *)o);
 		return true;
@@ -285,7 +289,8 @@ ReplySet *ReplySet_create(AgletContext *context)
 
 	if (!set)
 		return NULL;
-	owner_init(&set->base, context, true);
+	set->base.context = dxa_context_hold(context);
+	set->base.is_set = true;
 	TAILQ_INIT(&set->pending);
 	TAILQ_INIT(&set->available);
 	return set;
@@ -303,7 +308,7 @@ void ReplySet_release(ReplySet *set)
 	}
 	set->left = true;
 	if (TAILQ_EMPTY(&set->pending))
-		owner_free(&set->base);
+		set_free(set);
 	else
 		leave_owner(&set->base);
 }

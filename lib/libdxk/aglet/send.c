@@ -71,21 +71,6 @@ void dxa_sent_oneway(AgletContext *c)
 		dxa_reap(c, false);
 }
 
-/* A future, and the message that it is of; NULL without memory. */
-static FutureReply *future_to(AgletProxy *p, const AgletMessage *message, void *owner)
-{
-	FutureReply *f = dxa_future_new(p->context, owner);
-
-	if (!f)
-		return NULL;
-	f->message = dxa_message_copy(message, p, f);
-	if (f->message)
-		return f;
-	f->available = true;
-	FutureReply_release(f);
-	return NULL;
-}
-
 /* What deliver() returned. Return: 0; or a negative errno: nothing will come. */
 static int delivered(FutureReply *f, int rc)
 {
@@ -109,7 +94,7 @@ static int delivered(FutureReply *f, int rc)
  */
 int dxa_send(AgletProxy *p, const AgletMessage *message, void *owner, FutureReply **future)
 {
-	FutureReply *f = future_to(p, message, owner);
+	FutureReply *f = dxa_future_new(message, p, owner);
 	int rc;
 
 	if (!f)
@@ -132,7 +117,7 @@ int AgletProxy_sendFutureMessage(AgletProxy *proxy, const AgletMessage *message,
 int AgletProxy_sendOnewayMessage(AgletProxy *proxy, const AgletMessage *message)
 {
 	AgletContext *c = proxy->context;
-	AgletMessage *m = dxa_message_copy(message, proxy, NULL);
+	AgletMessage *m = dxa_message_copy(message, proxy, false);
 	int rc;
 
 	if (!m)
@@ -152,7 +137,7 @@ static void abandon(void *future)
 
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply)
 {
-	FutureReply *f = future_to(proxy, message, NULL);
+	FutureReply *f = dxa_future_new(message, proxy, NULL);
 	int rc, answer = 0;
 
 	if (reply)
