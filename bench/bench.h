@@ -135,6 +135,10 @@ extern const struct kind beanstalkd_batch, redis_batch;
 /* pools.c, tbb.cpp, library.c: CHUNK at a time; @arg see there */
 extern const struct kind list_pool, glib_pool, tbb_tasks, library, library_each;
 
+/* mailbox.c, strand.cpp: @arg mailboxes */
+extern const struct kind aglet_trip, request_trip, glib_mail_trip;
+extern const struct kind aglet_mails, glib_mails, asio_mails;
+
 /* events.c: @arg connections at a time; @text: of epoll with a pool, of requests 64 a fetch */
 extern const struct kind reactor_events, request_events, epoll_events;
 

@@ -10,6 +10,10 @@
 
 #include "bench.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define CHUNK	1000
 
 struct job {
@@ -29,4 +33,7 @@ void jobs_wait(void);
 void list_pool_start(int threads, void (*execute)(struct job *job));
 void list_pool_push(struct job *job);
 
+#ifdef __cplusplus
+}
+#endif
 #endif /* BENCH_POOLS_H */

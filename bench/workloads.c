@@ -32,6 +32,10 @@
 	USER(_name "@16", _kind, 6400, .arg = 16),	\
 	USER(_name "@64", _kind, 6400, .arg = 64)
 
+#define MAILBOXES(_name, _kind)							\
+	USER(_name "@1", _kind, 100000, .arg = 1, .rounds = 2),			\
+	USER(_name "@100", _kind, 100000, .arg = 100, .rounds = 2)
+
 #define OWNERS(n)	KERNEL("dxk@" #n, "dxk_owners", 100000, .arg = n)
 
 #define DEATH(_name, _kind, _rounds, ...)					\
@@ -202,6 +206,17 @@ const struct workload workloads[] = {
 		USER("dxk-request-fetch-64@64", request_events, 64000, .arg = 64, .text = "64"),
 		USER("epoll-pool@64", epoll_events, 64000, .arg = 64, .text = "pool"),
 		USER("epoll@64", epoll_events, 64000, .arg = 64),
+	) },
+	{ 17, "message", "a message to an idle mailbox and its reply", "instructions", W(
+		USER("dxk", aglet_trip, TRIPS),
+		USER("dxk-request", request_trip, TRIPS),
+		USER("glib-mailbox", glib_mail_trip, TRIPS, .arg = 1),
+	) },
+	{ 18, "mailbox", "10^4 messages at a time to N mailboxes",
+	  "instructions per message", W(
+		MAILBOXES("dxk", aglet_mails),
+		MAILBOXES("glib-mailbox", glib_mails),
+		MAILBOXES("asio-strand", asio_mails),
 	) },
 	{ .name = NULL }
 };

@@ -70,6 +70,7 @@ bench=(
 	"liburing-dev:a rival"
 	"libglib2.0-dev:a rival"
 	"libtbb-dev:a rival"
+	"libasio-dev:a rival"
 	"beanstalkd:a rival"
 	"redis-server:a rival"
 )

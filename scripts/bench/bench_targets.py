@@ -109,6 +109,9 @@ TARGETS = [
     (16, "64 connections: <= 1.15 x epoll and a pool",
      ratio("event/dxk@64", "event/epoll-pool@64"), 1.15),
 
+    (17, "<= 1.25 x a request that is posted and collected",
+     ratio("message/dxk", "message/dxk-request"), 1.25),
+
     (15, "<= 1.0 x GThreadPool with priorities",
      ratio("library/dxk", "library/glib-priorities"), 1.0),
     (15, "<= 0.7 x GThreadPool without",
