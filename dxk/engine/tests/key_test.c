@@ -6,9 +6,7 @@
 #include "engine/key.h"
 #include "engine/key_call.h"
 #include "engine/more.h"
-#include "engine/name.h"
-#include "engine/rejoin.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 
 #define OWNER		1
 #define KEY		77
@@ -17,27 +15,10 @@
 static struct puppets *start(struct kunit *test, u32 workers, u32 entries)
 {
 	struct dxk_policy policy = puppet_policy(8);
-	struct puppets *ps;
 
-	policy.max_waiting = 512;
 	policy.ready_entries = entries;
 	policy.prio_policy = PRIO_POLICY_AGERQS;
-	ps = puppets_start(test, &policy);
-	ASSERT_IS(dxk_names_start(ps->e), 0);
-	while (workers--)
-		puppet_worker(ps);
-	return ps;
-}
-
-static void end(struct puppets *ps)
-{
-	EXPECT_IS(ps->e->waits.unbegun, 0);
-	dxk_names_unstart(ps->e);
-}
-
-static struct dxk_member *worker(struct puppets *ps, u32 i)
-{
-	return ps->member[1 + i];
+	return keyed_start(test, &policy, workers);
 }
 
 static struct dxk_rqe *post_by(struct puppets *ps, struct dxk_member *m, u64 key, s32 prio,
@@ -45,11 +26,8 @@ static struct dxk_rqe *post_by(struct puppets *ps, struct dxk_member *m, u64 key
 {
 	const struct dxk_post_more p = { .key = key };
 	struct dxk_post_op *post = puppet_poster(ps, m);
-	struct dxk_rqe *rqe;
+	struct dxk_rqe *rqe = keyed_add(ps, post, OWNER, prio, attrs | PXR_KEY, &p);
 
-	puppet_add(ps, post, OWNER, prio, attrs | PXR_KEY);
-	rqe = list_last_entry(&post->rqes, struct dxk_rqe, link);
-	ASSERT_IS(dxk_more_make(m, rqe, &p), 0);
 	puppet_posts(ps, post);
 	EXPECT_IS(post->err, err);
 	return rqe;
@@ -76,19 +54,6 @@ static struct dxk_key *key_of(const struct dxk_rqe *rqe)
 	return rqe->more->key;
 }
 
-static void is_held(struct puppets *ps, const struct dxk_rqe *rqe)
-{
-	EXPECT_IS(rqe->state, DXK_WAITING);
-	EXPECT_IS(rqe->more->at_key, DXK_KEY_HELD);
-}
-
-/* The worker's request ends, and it is given that one. */
-static void then(struct puppets *ps, struct dxk_member *m, const struct dxk_rqe *rqe)
-{
-	puppet_end(ps, m, 0, 0);
-	EXPECT(puppet_work(ps, m) == rqe);
-}
-
 static int answer(struct puppets *ps, struct dxk_member *m, u32 what)
 {
 	struct dxk_key_op *k = puppet_key(ps, m, what);
@@ -104,17 +69,24 @@ static void awake(struct puppets *ps, struct dxk_key_op *k, int why)
 	puppet_do(ps, &k->op, dxk_key_awake_run);
 }
 
-static int anybody(struct puppets *ps, dxk_op_fn *run, u64 key, bool refuse)
+/*
+ * A request of the first worker has left its key, which another one has, begun by the second or
+ * not, and sleeps until it has it again.
+ */
+static struct dxk_key_op *comes_back(struct puppets *ps, bool begun, struct dxk_rqe **other)
 {
-	struct dxk_key_op k = { .m = ps->main, .cookie = key, .refuse = refuse };
+	struct dxk_rqe *a = post(ps, KEY, 0);
+	struct dxk_key_op *k;
 
-	ASSERT_IS(dxk_key_reserve(ps->main, 1), 0);
-	INIT_LIST_HEAD(&k.ended);
-	do {
-		puppet_do(ps, &k.op, run);
-		dxk_rqe_drop_all(NULL, &k.ended);
-	} while (k.more);
-	return k.ret;
+	*other = post(ps, KEY, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT_IS((*other)->state, DXK_READY);
+	if (begun)
+		EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == *other);
+	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	return k;
 }
 
 /* AG-2, AG-3: one at a time, by priority, then in their order; other keys run beside */
@@ -125,21 +97,21 @@ static void key_order(struct kunit *test)
 	struct dxk_rqe *o = post(ps, OTHER, 1), *d = post(ps, KEY, 7), *e = post(ps, KEY, 6);
 
 	/* the more urgent one stands for the key until somebody has it */
-	is_held(ps, a);
-	is_held(ps, b);
+	keyed_is_held(ps, a);
+	keyed_is_held(ps, b);
 	EXPECT_IS(d->state, DXK_READY);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == d);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == o);
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == d);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == o);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
-	then(ps, worker(ps, 0), e);
-	then(ps, worker(ps, 0), a);
-	then(ps, worker(ps, 0), b);
-	then(ps, worker(ps, 0), c);
-	puppet_end(ps, worker(ps, 0), 0, 0);
+	keyed_then(ps, keyed_worker(ps, 0), e);
+	keyed_then(ps, keyed_worker(ps, 0), a);
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	keyed_then(ps, keyed_worker(ps, 0), c);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	EXPECT(!is_known(ps, KEY));
-	end(ps);
+	keyed_end(ps);
 }
 
 /* S-2 behind a key: who is less urgent has aged when a later one comes */
@@ -149,19 +121,19 @@ static void key_ages(struct kunit *test)
 	struct dxk_rqe *a = post(ps, KEY, 0), *low = post(ps, KEY, 5), *high;
 	u32 i;
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == low);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == low);
 	low = post(ps, KEY, 1);
 	for (i = 0; i < 3; i++)
 		dxk_tick(ps->e);
 	high = post(ps, KEY, 3);
 	EXPECT_IS(a->state, DXK_WAITING);
-	then(ps, worker(ps, 0), low);
+	keyed_then(ps, keyed_worker(ps, 0), low);
 	EXPECT_IS(low->prio, 4);
 	EXPECT_IS(low->inspect, 3);
-	then(ps, worker(ps, 0), a);
-	then(ps, worker(ps, 0), high);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	keyed_then(ps, keyed_worker(ps, 0), a);
+	keyed_then(ps, keyed_worker(ps, 0), high);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* Nobody ages while it executes: who is begun anew may have been overtaken meanwhile. */
@@ -192,23 +164,23 @@ static void key_without_room(struct kunit *test)
 	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0), *o;
 	struct dxk_post_op *p;
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
 	o = post(ps, OTHER, 0);
 	p = puppet_poster(ps, ps->main);
 	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAITIF_BUSY);
 	puppet_posts(ps, p);
 	EXPECT(ASLEEP(p));
-	puppet_end(ps, worker(ps, 0), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	EXPECT_IS(b->state, DXK_READY);
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == o);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == o);
 	EXPECT(ASLEEP(p));
-	then(ps, worker(ps, 0), b);
+	keyed_then(ps, keyed_worker(ps, 0), b);
 	EXPECT(!ASLEEP(p));
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	puppet_work(ps, worker(ps, 0));
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* All ways out of the turn: a wait, death with and without PXR_REDO, what cannot be fetched */
@@ -221,36 +193,36 @@ static void key_ways_out(struct kunit *test)
 
 	a = post_by(ps, ps->main, KEY, 0, PXR_REJOIN | PXR_REDO, 0);
 	b = post(ps, KEY, 0);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
 	/* once more: behind the other */
-	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &again), 0);
-	then(ps, worker(ps, 0), b);
-	is_held(ps, a);
-	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 0), a, &again), 0);
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	keyed_is_held(ps, a);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	/* what could not be fetched keeps its key, unless a more urgent one has come */
-	n = puppet_turn(ps, worker(ps, 0), 1);
+	n = puppet_turn(ps, keyed_worker(ps, 0), 1);
 	b = post(ps, KEY, 0);
 	puppet_return(ps, n);
 	EXPECT_IS(a->state, DXK_READY);
-	n = puppet_turn(ps, worker(ps, 0), 1);
+	n = puppet_turn(ps, keyed_worker(ps, 0), 1);
 	urgent = post(ps, KEY, 5);
-	is_held(ps, urgent);
+	keyed_is_held(ps, urgent);
 	puppet_return(ps, n);
-	is_held(ps, a);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == urgent);
-	then(ps, worker(ps, 0), a);
+	keyed_is_held(ps, a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == urgent);
+	keyed_then(ps, keyed_worker(ps, 0), a);
 	/* it is run again with its key */
-	puppet_dies(ps, worker(ps, 0));
+	puppet_dies(ps, keyed_worker(ps, 0));
 	EXPECT_IS(a->state, DXK_READY);
-	is_held(ps, b);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
-	puppet_end(ps, worker(ps, 1), 0, 0);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	keyed_is_held(ps, b);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
 	a = post(ps, KEY, 0);
-	puppet_dies(ps, worker(ps, 1));
-	EXPECT(puppet_work(ps, worker(ps, 2)) == a);
-	puppet_end(ps, worker(ps, 2), 0, 0);
-	end(ps);
+	puppet_dies(ps, keyed_worker(ps, 1));
+	EXPECT(puppet_work(ps, keyed_worker(ps, 2)) == a);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-16: a request moves on to another key, or to none */
@@ -262,22 +234,22 @@ static void key_moves(struct kunit *test)
 	struct puppets *ps = start(test, 2, 8);
 	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, OTHER, 0);
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
-	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &move), 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 0), a, &move), 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	EXPECT(!is_known(ps, KEY));
-	is_held(ps, a);
-	then(ps, worker(ps, 1), a);
+	keyed_is_held(ps, a);
+	keyed_then(ps, keyed_worker(ps, 1), a);
 	b = post(ps, OTHER, 0);
-	EXPECT_IS(dxk_wait_set(worker(ps, 1), a, &alone), 0);
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), a, &alone), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT(!key_of(a));
-	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	puppet_end(ps, worker(ps, 1), 0, 0);
-	end(ps);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == b);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-21, AG-26: who has left its key goes on beside the next, and is no part of it */
@@ -288,31 +260,74 @@ static void key_leave(struct kunit *test)
 	struct dxk_key_op *k;
 
 	puppet_post(ps, OWNER, 5, PXR_REJOIN);
-	puppet_work(ps, worker(ps, 0));
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), -EINVAL);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), -EPERM);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_WAIT), -EPERM);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_NOTIFY), -EPERM);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	puppet_work(ps, keyed_worker(ps, 0));
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), -EINVAL);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), -EPERM);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_WAIT), -EPERM);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_NOTIFY), -EPERM);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
 	post(ps, KEY, 9);
-	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
 	EXPECT(ASLEEP(k));
 	EXPECT_IS(dxk_crew_asleep(&ps->e->crew), 1);
 	/* a signal ends the call, not the way back */
 	awake(ps, k, -ERESTARTSYS);
 	EXPECT_IS(k->ret, -ERESTARTSYS);
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT_IS(key_of(a)->turn->rqe->param, a->param);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), 0);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	puppet_work(ps, worker(ps, 0));
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), 0);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), -EALREADY);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-1: who comes back to a key that another request of the same worker has would wait for itself */
+static void key_enter_own(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+
+	EXPECT(puppet_work(ps, m) == a);
+	EXPECT_IS(answer(ps, m, DXK_KEY_LEAVE), 0);
+	EXPECT(puppet_work(ps, m) == b);
+	EXPECT_IS(puppet_key_of(ps, m, a, DXK_KEY_ENTER)->ret, -EDEADLK);
+	EXPECT_IS(a->more->at_key, DXK_KEY_OUT);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(answer(ps, m, DXK_KEY_ENTER), 0);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* AG-22, AG-31: its time to end is told to a worker, and takes no place at the key away */
+static void key_wait_expires(struct kunit *test)
+{
+	const struct dxk_post_more p = { .key = KEY, .expire = os_now() + 3600ULL * NSEC_PER_SEC };
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_post_op *posts = puppet_poster(ps, ps->main);
+	struct dxk_rqe *a = keyed_add(ps, posts, OWNER, 0, PXR_KEY | PXR_EXPIRE, &p), *b;
+	struct dxk_key_op *w, *n;
+
+	puppet_posts(ps, posts);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	keyed_expires(ps, a);
+	EXPECT(a->more->expired);
+	EXPECT(ASLEEP(w));
+	b = post(ps, KEY, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	n = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_NOTIFY);
+	EXPECT_IS(w->ret, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(!ASLEEP(n));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-22 to AG-25: the waiters, the notifier, those that are Held */
@@ -325,33 +340,33 @@ static void key_notify(struct kunit *test)
 
 	for (i = 0; i < 4; i++)
 		rqe[i] = post(ps, KEY, 0);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == rqe[0]);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_NOTIFY), 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == rqe[0]);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_NOTIFY), 0);
 	for (i = 0; i < 3; i++) {
-		w[i] = puppet_key(ps, worker(ps, i), DXK_KEY_WAIT);
+		w[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_WAIT);
 		EXPECT(ASLEEP(w[i]));
-		EXPECT(puppet_work(ps, worker(ps, i + 1)) == rqe[i + 1]);
+		EXPECT(puppet_work(ps, keyed_worker(ps, i + 1)) == rqe[i + 1]);
 	}
 	rqe[3] = post(ps, KEY, 9);
-	n = puppet_key(ps, worker(ps, 3), DXK_KEY_NOTIFY);
+	n = puppet_key(ps, keyed_worker(ps, 3), DXK_KEY_NOTIFY);
 	EXPECT(ASLEEP(n));
 	EXPECT(!ASLEEP(w[0]));
 	EXPECT_IS(w[0]->ret, 0);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
 	EXPECT(!ASLEEP(n));
 	/* the first has left: of those that still wait, in their order, then who notifies */
-	n = puppet_key(ps, worker(ps, 3), DXK_KEY_NOTIFY_ALL);
+	n = puppet_key(ps, keyed_worker(ps, 3), DXK_KEY_NOTIFY_ALL);
 	EXPECT(!ASLEEP(w[1]) && ASLEEP(w[2]) && ASLEEP(n));
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT(!ASLEEP(w[2]) && ASLEEP(n));
-	is_held(ps, rqe[3]);
-	puppet_end(ps, worker(ps, 2), 0, 0);
+	keyed_is_held(ps, rqe[3]);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
 	EXPECT(!ASLEEP(n));
-	puppet_end(ps, worker(ps, 3), 0, 0);
-	EXPECT(puppet_work(ps, worker(ps, 3)) == rqe[3]);
-	puppet_end(ps, worker(ps, 3), 0, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 3), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 3)) == rqe[3]);
+	puppet_end(ps, keyed_worker(ps, 3), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-23: its time over, it comes back before all others; a signal does so without the call */
@@ -363,32 +378,32 @@ static void key_wait_ends(struct kunit *test)
 	post(ps, KEY, 0);
 	post(ps, KEY, 0);
 	post(ps, KEY, 0);
-	puppet_work(ps, worker(ps, 0));
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
-	puppet_work(ps, worker(ps, 1));
-	late = puppet_key(ps, worker(ps, 1), DXK_KEY_WAIT);
-	puppet_work(ps, worker(ps, 2));
+	puppet_work(ps, keyed_worker(ps, 0));
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	puppet_work(ps, keyed_worker(ps, 1));
+	late = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_WAIT);
+	puppet_work(ps, keyed_worker(ps, 2));
 	awake(ps, w, -ETIMEDOUT);
 	EXPECT(ASLEEP(w));
 	awake(ps, late, -ERESTARTSYS);
 	EXPECT_IS(late->ret, -EINTR);
 	/* the later one is first, and has it when it asks */
-	puppet_end(ps, worker(ps, 2), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
 	EXPECT(ASLEEP(w));
-	EXPECT_IS(answer(ps, worker(ps, 1), DXK_KEY_NOTIFY), -EPERM);
-	EXPECT_IS(answer(ps, worker(ps, 1), DXK_KEY_ENTER), 0);
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 1), DXK_KEY_NOTIFY), -EPERM);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 1), DXK_KEY_ENTER), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT(!ASLEEP(w));
 	EXPECT_IS(w->ret, -ETIMEDOUT);
 	/* nobody is there: at once */
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
 	awake(ps, w, -ETIMEDOUT);
 	EXPECT_IS(w->ret, -ETIMEDOUT);
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
 	awake(ps, w, -ERESTARTSYS);
 	EXPECT_IS(w->ret, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* A user has its share of the keys that may be held back, of those that may wait. */
@@ -401,22 +416,22 @@ static void key_hold_shares(struct kunit *test)
 
 	ps->main->share = dxk_share_open(ps->e, 5, &changed);
 	s = &ps->e->shares.of[ps->main->share];
-	for (nr = 0; nr < max && !anybody(ps, dxk_key_hold_run, KEY + nr, false); nr++)
+	for (nr = 0; nr < max && !keyed_anybody(ps, dxk_key_hold_run, KEY + nr, false); nr++)
 		EXPECT_IS(s->waiting, nr + 1);
 	EXPECT_IS(nr, DIV_ROUND_UP(max * ps->e->policy.user_share, 100));
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY + nr, false), -EDQUOT);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY + nr, false), -EDQUOT);
 	/* that one is its own already */
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, true), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, true), 0);
 	/* the owner of the context finds room */
 	i = ps->main->share;
 	ps->main->share = 0;
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY + nr, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY + nr, false), 0);
 	EXPECT_IS(s->waiting, nr);
 	while (nr + 1)
-		EXPECT_IS(anybody(ps, dxk_key_release_run, KEY + nr--, false), 0);
+		EXPECT_IS(keyed_anybody(ps, dxk_key_release_run, KEY + nr--, false), 0);
 	EXPECT_IS(s->waiting, 0);
 	dxk_share_close(ps->e, i);
-	end(ps);
+	keyed_end(ps);
 }
 
 /* AG-29, AG-30: held back, and posts refused; released by the last one who could */
@@ -425,63 +440,58 @@ static void key_hold(struct kunit *test)
 	struct puppets *ps = start(test, 2, 8);
 	struct dxk_rqe *a, *b;
 
-	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), -ENOENT);
-	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), -ENOENT);
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_release_run, KEY, false), -ENOENT);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), -ENOENT);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
 	EXPECT_IS(ps->e->waits.unbegun, 1);
 	a = post(ps, KEY, 0);
 	b = post(ps, KEY, 0);
-	is_held(ps, a);
-	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
+	keyed_is_held(ps, a);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_release_run, KEY, false), 0);
 	EXPECT_IS(a->state, DXK_READY);
 	/* who is Ready has not begun */
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, true), 0);
-	is_held(ps, a);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, true), 0);
+	keyed_is_held(ps, a);
 	post_by(ps, ps->main, KEY, 0, PXR_REJOIN, -ECANCELED);
-	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), 2);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), 2);
 	EXPECT_IS(b->status, -ECANCELED);
 	EXPECT_IS(a->status, -ECANCELED);
-	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_release_run, KEY, false), 0);
 	EXPECT(!is_known(ps, KEY));
 	/* who executes goes on */
 	a = post(ps, KEY, 0);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
 	b = post(ps, KEY, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	is_held(ps, b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_is_held(ps, b);
 	/* Stop releases what is held back */
 	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
 	EXPECT_IS(b->state, DXK_READY);
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), -ESHUTDOWN);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), -ESHUTDOWN);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* Who comes back executes: a key that is held back does not keep it from its key */
 static void key_hold_and_enter(struct kunit *test)
 {
 	struct puppets *ps = start(test, 1, 8);
-	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
-	struct dxk_key_op *k;
+	struct dxk_rqe *b;
+	struct dxk_key_op *k = comes_back(ps, false, &b);
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
-	EXPECT_IS(b->state, DXK_READY);
-	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
-	EXPECT(ASLEEP(k));
-	EXPECT_IS(anybody(ps, dxk_key_hold_run, KEY, false), 0);
-	is_held(ps, b);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	keyed_is_held(ps, b);
 	EXPECT(!ASLEEP(k));
 	EXPECT_IS(k->ret, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	is_held(ps, b);
-	EXPECT_IS(anybody(ps, dxk_key_release_run, KEY, false), 0);
-	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_is_held(ps, b);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_release_run, KEY, false), 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* A request waits since it is Held: reports of long waits do not tell of it at once */
@@ -494,10 +504,10 @@ static void key_held_since(struct kunit *test)
 	b = post(ps, KEY, 0);
 	EXPECT(os_clock() - b->more->since < 1000000);
 	EXPECT(os_clock() - b->more->heard < 1000000);
-	puppet_work(ps, worker(ps, 0));
-	then(ps, worker(ps, 0), b);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-31: all that waits is cancelled, who was begun is told, who waits to be notified, too */
@@ -509,27 +519,27 @@ static void key_cancel(struct kunit *test)
 	struct dxk_key_op *w;
 	u32 i;
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
 	c = post(ps, KEY, 3);
-	EXPECT_IS(dxk_wait_set(worker(ps, 1), b, &again), 0);
-	then(ps, worker(ps, 1), c);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), b, &again), 0);
+	keyed_then(ps, keyed_worker(ps, 1), c);
 	for (i = 0; i < 300; i++)
 		post(ps, KEY, i % 3);
 	/* one of them begun, and the waiter */
-	EXPECT_IS(anybody(ps, dxk_key_cancel_run, KEY, false), 302);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), 302);
 	EXPECT(!ASLEEP(w));
 	EXPECT_IS(w->ret, -ECANCELED);
-	is_held(ps, b);
+	keyed_is_held(ps, b);
 	EXPECT_IS(b->more->wake, DXK_WAKE_CANCEL);
-	then(ps, worker(ps, 1), b);
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
+	keyed_then(ps, keyed_worker(ps, 1), b);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
 	EXPECT(ASLEEP(w));
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT_IS(w->ret, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* Stop(cancel): nobody sleeps for a key, what was begun has its last turn, one at a time */
@@ -540,47 +550,42 @@ static void key_stop_cancel(struct kunit *test)
 	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0), *c;
 	struct dxk_key_op *w;
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT_IS(dxk_wait_set(worker(ps, 0), a, &again), 0);
-	then(ps, worker(ps, 0), b);
-	w = puppet_key(ps, worker(ps, 0), DXK_KEY_WAIT);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 0), a, &again), 0);
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
 	c = post(ps, KEY, 5);
-	EXPECT_IS(dxk_wait_set(worker(ps, 1), a, &again), 0);
-	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), a, &again), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT_IS(c->state, DXK_READY);
-	is_held(ps, a);
+	keyed_is_held(ps, a);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 	EXPECT_IS(c->status, -ECANCELED);
 	EXPECT_IS(w->ret, -ECANCELED);
 	EXPECT_IS(a->state, DXK_READY);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
 	EXPECT_IS(a->more->wake, DXK_WAKE_CANCEL);
-	puppet_end(ps, worker(ps, 1), 0, 0);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* Stop(cancel): who comes back after a signal goes on without its key */
 static void key_stop_after_signal(struct kunit *test)
 {
 	struct puppets *ps = start(test, 2, 8);
-	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
-	struct dxk_key_op *k;
+	struct dxk_rqe *b;
+	struct dxk_key_op *k = comes_back(ps, true, &b);
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_LEAVE), 0);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
-	k = puppet_key(ps, worker(ps, 0), DXK_KEY_ENTER);
-	EXPECT(ASLEEP(k));
 	awake(ps, k, -ERESTARTSYS);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
-	EXPECT_IS(answer(ps, worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
-	puppet_end(ps, worker(ps, 1), 0, 0);
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), -ECANCELED);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-3 against a sorted list: priorities and intervals at random, some in the midst */
@@ -591,7 +596,7 @@ static void key_order_at_random(struct kunit *test)
 	struct dxk_rqe *rqe[64], *first = post(ps, KEY, 100), *got;
 	s64 rank[64];
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == first);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == first);
 	while (posted < 64 || left) {
 		x = x * 1103515245 + 12345;
 		if (posted < 64 && (x >> 16) % 3) {
@@ -605,8 +610,8 @@ static void key_order_at_random(struct kunit *test)
 		}
 		if (!left)
 			continue;
-		puppet_end(ps, worker(ps, 0), 0, 0);
-		got = puppet_work(ps, worker(ps, 0));
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		got = puppet_work(ps, keyed_worker(ps, 0));
 		for (first = NULL, i = 0; i < posted; i++) {
 			static s64 best;
 
@@ -623,8 +628,8 @@ static void key_order_at_random(struct kunit *test)
 				rank[i] = S64_MIN;
 		left--;
 	}
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 /* AG-7, S-10: so many of a key in a row, then one that waits as long and is as urgent */
@@ -637,23 +642,23 @@ static void key_batch(struct kunit *test)
 	ps->e->policy.key_batch = 4;
 	for (i = 0; i < 8; i++)
 		post(ps, KEY, 0);
-	puppet_work(ps, worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 0));
 	other = post(ps, OTHER, 0);
 	for (i = 1; i < 4; i++) {
-		rqe = puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1));
+		rqe = puppet_fetch(puppet_end(ps, keyed_worker(ps, 0), 0, 1));
 		EXPECT(rqe && key_of(rqe)->cookie == KEY);
 	}
-	EXPECT(puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1)) == other);
+	EXPECT(puppet_fetch(puppet_end(ps, keyed_worker(ps, 0), 0, 1)) == other);
 	/* what is more urgent does not wait for that */
-	puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1));
+	puppet_fetch(puppet_end(ps, keyed_worker(ps, 0), 0, 1));
 	other = post(ps, OTHER, 1);
-	EXPECT(puppet_fetch(puppet_end(ps, worker(ps, 0), 0, 1)) == other);
+	EXPECT(puppet_fetch(puppet_end(ps, keyed_worker(ps, 0), 0, 1)) == other);
 	for (i = 0; i < 3; i++) {
-		puppet_end(ps, worker(ps, 0), 0, 0);
-		puppet_work(ps, worker(ps, 0));
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		puppet_work(ps, keyed_worker(ps, 0));
 	}
-	puppet_end(ps, worker(ps, 0), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
 }
 
 static struct kunit_case key_cases[] = {
@@ -664,6 +669,8 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
 	KUNIT_CASE(key_leave),
+	KUNIT_CASE(key_enter_own),
+	KUNIT_CASE(key_wait_expires),
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
 	KUNIT_CASE(key_hold),
