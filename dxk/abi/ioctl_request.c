@@ -57,7 +57,7 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 		return err;
 	if (file) {
 		payer = dxk_payer_self();
-		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, &payer);
+		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, p->m, rqe, file, &payer);
 		if (err)
 			return err;
 	}

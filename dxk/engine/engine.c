@@ -12,7 +12,7 @@
 void dxk_engine_init(struct dxk_engine *e)
 {
 	spin_lock_init(&e->lock);
-	spin_lock_init(&e->pool.lock);
+	dxk_pools_init(e);
 	e->direct = true;
 	dxk_ready_init(&e->ready);
 	dxk_crew_init(&e->crew);
@@ -39,7 +39,8 @@ void dxk_engine_destroy(struct dxk_engine *e)
 	dxk_names_destroy(e);
 	dxk_homes_destroy(e);
 	dxk_owners_destroy(&e->owners);
-	dxk_rqe_pool_trim(&e->pool, 0);
+	dxk_pool_trim(&e->pool, 0);
+	dxk_pool_trim(&e->mores, 0);
 }
 
 /** dxk_out_of_work - stopping, and nothing is left to do for anybody */

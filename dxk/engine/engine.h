@@ -90,7 +90,9 @@ struct dxk_engine {
 	/** @ticket: (L) dispatches so far */
 	u64 ticket;
 	/** @pool: requests that are free */
-	struct dxk_rqe_pool pool;
+	struct dxk_free_pool pool;
+	/** @mores: struct dxk_more that are free */
+	struct dxk_free_pool mores;
 	/** @ready: the Ready Pool */
 	struct dxk_ready ready;
 	/** @crew: the workers and all other members */

@@ -382,9 +382,7 @@ void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes 
 static struct hlist_head *dxk_key_bucket(const struct dxk_engine *e,
 					 const struct dxk_space *space, u64 cookie)
 {
-	u32 n = os_hash(cookie, space->id, e->waits.seed) >> (32 - e->waits.bits);
-
-	return &e->waits.bucket[(1U << e->waits.bits) + n];
+	return dxk_waits_bucket(&e->waits, space->id, cookie) + (1U << e->waits.bits);
 }
 
 /** dxk_key_find - the record of a key, or NULL: no request of it lives */

@@ -7,6 +7,7 @@
 #include "engine/home.h"
 #include "engine/key.h"
 #include "engine/member.h"
+#include "engine/more.h"
 #include "engine/os.h"
 
 const char *dxk_member_state_name(u8 state)
@@ -154,4 +155,5 @@ void dxk_member_free(struct dxk_member *m)
 	dxk_rqe_stash_free(&m->rqes);
 	dxk_owner_stash_free(&m->owners);
 	dxk_key_stash_free(m);
+	dxk_more_stash_free(m);
 }

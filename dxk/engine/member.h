@@ -175,6 +175,8 @@ struct dxk_member {
 	struct dxk_stash owners;
 	/** @keys: records for the keys of its next posts; likewise. NULL until the first */
 	struct dxk_stash *keys;
+	/** @mores: (T) free struct dxk_more for its next posts. NULL until the first */
+	struct dxk_stash *mores;
 	/** @fellows: (L) of a worker, once attached: in dxk_crew.members, but see dxk_purges */
 	struct list_head fellows;
 	/** @watch: (L) in dxk_owner.watchers */

@@ -2,32 +2,97 @@
 /*
  * The memory of what most requests do not have, see more.h, the records of keys included.
  */
+#include "engine/engine.h"
 #include "engine/key.h"
+#include "engine/member.h"
 #include "engine/more.h"
 #include "engine/os.h"
+#include "engine/pool.h"
 
 static struct kmem_cache *dxk_more_cache, *dxk_key_cache;
 
+/* What is missing is allocated some at a time. */
+#define DXK_MORE_BULK	8
+
+/* The free ones of a member, or NULL. */
+static struct dxk_stash *dxk_more_stash(struct dxk_member *m)
+{
+	if (unlikely(!m->mores))
+		m->mores = kzalloc(sizeof(*m->mores), GFP_KERNEL_ACCOUNT);
+	return m->mores;
+}
+
+static struct dxk_more *dxk_more_take(struct dxk_member *m)
+{
+	struct dxk_stash *stash = dxk_more_stash(m);
+
+	if (!stash)
+		return NULL;
+	if (unlikely(!stash->nr)) {
+		dxk_pool_take(&m->engine->mores, stash, 1);
+		if (!stash->nr && dxk_stash_fill(stash, dxk_more_cache, GFP_KERNEL, DXK_MORE_BULK))
+			return NULL;
+	}
+	return dxk_stash_pop(stash);
+}
+
+/* Field by field, but for what is always written before it is read, as dxk_rqe_fill(). */
+static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
+{
+	if (OS_DEBUG)
+		memset(more, 0x5a, sizeof(*more));
+	more->rqe = rqe;
+	more->file = NULL;
+	more->watch = NULL;
+	more->wait = (struct dxk_wait) { };
+	more->state = 0;
+	more->data = NULL;
+	more->name = 0;
+	more->expire = DXK_FOREVER;
+	more->at = DXK_FOREVER;
+	dxk_more_unlinked(more);
+	more->key = NULL;
+	more->key_call = NULL;
+	more->outer = NULL;
+	INIT_LIST_HEAD(&more->sibling);
+	more->worker = NULL;
+	more->events = 0;
+	more->turn = 0;
+	more->wake = DXK_WAKE_NONE;
+	more->begun = false;
+	more->named = false;
+	more->parks = false;
+	more->swaps = false;
+	more->latched = false;
+	more->cancelled = false;
+	more->expired = false;
+	more->ripe = false;
+	more->keyed = false;
+	more->behind = false;
+	more->at_key = DXK_KEY_OUT;
+	more->reentry = DXK_REENTRY_NONE;
+	more->treed = false;
+	more->away = false;
+	more->seen = false;
+}
+
 /**
  * dxk_more_of - the rest of a request, made if there is none
+ * @m: the member of the calling thread
  * @rqe: the request, held by the caller: POSTED, or BUSY
  *
  * Return: NULL when there is no memory.
  */
-struct dxk_more *dxk_more_of(struct dxk_rqe *rqe)
+struct dxk_more *dxk_more_of(struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	struct dxk_more *more = rqe->more;
 
 	if (more)
 		return more;
-	more = kmem_cache_alloc(dxk_more_cache, GFP_KERNEL | __GFP_ZERO);
+	more = dxk_more_take(m);
 	if (!more)
 		return NULL;
-	more->rqe = rqe;
-	more->expire = DXK_FOREVER;
-	more->at = DXK_FOREVER;
-	dxk_more_unlinked(more);
-	INIT_LIST_HEAD(&more->sibling);
+	dxk_more_fill(more, rqe);
 	rqe->more = more;
 	return more;
 }
@@ -53,12 +118,38 @@ void *dxk_more_data(struct dxk_rqe *rqe, u32 len)
 	return more->data;
 }
 
-/** dxk_more_free - the request is not live any more; its file is gone */
-void dxk_more_free(struct dxk_rqe *rqe)
+/**
+ * dxk_more_free - the request is not live any more; its file is gone
+ * @m: the member of the calling thread, which may use the object again; or NULL
+ * @rqe: the request
+ */
+void dxk_more_free(struct dxk_member *m, struct dxk_rqe *rqe)
 {
-	kfree(rqe->more->data);
-	kmem_cache_free(dxk_more_cache, rqe->more);
+	struct dxk_stash *stash = m ? dxk_more_stash(m) : NULL;
+	struct dxk_more *more = rqe->more;
+
 	rqe->more = NULL;
+	kfree(more->data);
+	if (likely(stash))
+		dxk_stash_give(m->engine, &m->engine->mores, stash, more);
+	else
+		kmem_cache_free(dxk_more_cache, more);
+}
+
+/** dxk_more_pool_init - the free ones of an engine */
+void dxk_more_pool_init(struct dxk_free_pool *pool)
+{
+	dxk_pool_init(pool, dxk_more_cache);
+}
+
+/** dxk_more_stash_free - a member goes */
+void dxk_more_stash_free(struct dxk_member *m)
+{
+	if (!m->mores)
+		return;
+	dxk_stash_empty(m->mores, dxk_more_cache);
+	kfree(m->mores);
+	m->mores = NULL;
 }
 
 /** dxk_keys_fill - have @nr spare records of keys. Return: 0 or -ENOMEM */

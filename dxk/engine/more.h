@@ -14,6 +14,7 @@
 
 struct dxk_key;
 struct dxk_key_op;
+struct dxk_free_pool;
 
 /**
  * enum dxk_at_key - what a request is to its key, see key.h
@@ -196,9 +197,12 @@ static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
 	return rqe->more && (rqe->more->file || rqe->more->watch);
 }
 
-struct dxk_more *dxk_more_of(struct dxk_rqe *rqe);
+struct dxk_more *dxk_more_of(struct dxk_member *m, struct dxk_rqe *rqe);
 void *dxk_more_data(struct dxk_rqe *rqe, u32 len);
-void dxk_more_free(struct dxk_rqe *rqe);
+void dxk_more_free(struct dxk_member *m, struct dxk_rqe *rqe);
+
+void dxk_more_pool_init(struct dxk_free_pool *pool);
+void dxk_more_stash_free(struct dxk_member *m);
 
 int dxk_keys_fill(struct dxk_stash *stash, u32 nr);
 void dxk_keys_free(struct dxk_stash *stash);

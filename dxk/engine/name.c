@@ -59,13 +59,6 @@ void dxk_names_destroy(struct dxk_engine *e)
 	kvfree(e->waits.bucket);
 }
 
-static struct hlist_head *dxk_name_bucket(const struct dxk_engine *e,
-					  const struct dxk_space *space, u64 name)
-{
-	return &e->waits.bucket[os_hash(name, space->id, e->waits.seed) >>
-				(32 - e->waits.bits)];
-}
-
 /**
  * dxk_name_find - the request of a name
  * @e: the engine, locked
@@ -83,7 +76,7 @@ struct dxk_rqe *dxk_name_find(const struct dxk_engine *e, const struct dxk_space
 
 	if (!e->waits.bucket)
 		return NULL;
-	hlist_for_each_entry(more, dxk_name_bucket(e, space, name), by_name)
+	hlist_for_each_entry(more, dxk_waits_bucket(&e->waits, space->id, name), by_name)
 		if (more->name == name && more->rqe->owner->space == space)
 			return more->rqe;
 	return NULL;
@@ -94,7 +87,8 @@ void dxk_name_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_more *more = rqe->more;
 
-	hlist_add_head(&more->by_name, dxk_name_bucket(e, rqe->owner->space, more->name));
+	hlist_add_head(&more->by_name,
+		       dxk_waits_bucket(&e->waits, rqe->owner->space->id, more->name));
 }
 
 /** dxk_name_leave - the request has ended */

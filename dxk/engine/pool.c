@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The memory of requests, and the free ones of a context: see pool.h.
+ * The memory of requests, and what is free of a context: see pool.h.
  */
 #include "engine/engine.h"
 #include "engine/more.h"
@@ -22,57 +22,64 @@ static struct kmem_cache *dxk_rqe_cache;
  */
 #define DXK_POOL_MAX	(OS_DEBUG ? DXK_BATCH_MAX : U32_MAX)
 
-/** dxk_rqe_pool_open - the context is about to run */
-void dxk_rqe_pool_open(struct dxk_rqe_pool *pool)
+/** dxk_pool_init - an empty one, which takes nothing before dxk_pool_open() */
+void dxk_pool_init(struct dxk_free_pool *pool, struct kmem_cache *cache)
+{
+	spin_lock_init(&pool->lock);
+	pool->cache = cache;
+}
+
+/** dxk_pool_open - the context is about to run */
+void dxk_pool_open(struct dxk_free_pool *pool)
 {
 	spin_lock(&pool->lock);
 	pool->max = DXK_POOL_MAX;
 	spin_unlock(&pool->lock);
 }
 
-/** dxk_rqe_pool_close - the Monitor has gone, or goes: free all, and take no more */
-void dxk_rqe_pool_close(struct dxk_rqe_pool *pool)
+/** dxk_pool_close - the Monitor has gone, or goes: free all, and take no more */
+void dxk_pool_close(struct dxk_free_pool *pool)
 {
 	spin_lock(&pool->lock);
 	pool->max = 0;
 	spin_unlock(&pool->lock);
-	dxk_rqe_pool_trim(pool, 0);
+	dxk_pool_trim(pool, 0);
 }
 
-static void dxk_rqe_pool_push(struct dxk_rqe_pool *pool, struct dxk_rqe *rqe)
+static void dxk_pool_push(struct dxk_free_pool *pool, void **obj)
 {
-	rqe->newer = pool->free;
-	pool->free = rqe;
+	*obj = pool->free;
+	pool->free = obj;
 	pool->nr++;
 }
 
-static struct dxk_rqe *dxk_rqe_pool_pop(struct dxk_rqe_pool *pool)
+static void *dxk_pool_pop(struct dxk_free_pool *pool)
 {
-	struct dxk_rqe *rqe = pool->free;
+	void **obj = pool->free;
 
-	pool->free = rqe->newer;
+	pool->free = *obj;
 	pool->nr--;
-	return rqe;
+	return obj;
 }
 
 /**
- * dxk_rqe_pool_fill - allocate until there are so many
+ * dxk_pool_fill - allocate until there are so many
  * @pool: the pool
  * @nr: how many
  *
  * Return: 0 or -ENOMEM: as many as there was memory for.
  */
-int dxk_rqe_pool_fill(struct dxk_rqe_pool *pool, u32 nr)
+int dxk_pool_fill(struct dxk_free_pool *pool, u32 nr)
 {
 	void *obj[DXK_POOL_BULK];
 	u32 i;
 
 	while (READ_ONCE(pool->nr) < nr) {
-		if (!kmem_cache_alloc_bulk(dxk_rqe_cache, GFP_KERNEL, DXK_POOL_BULK, obj))
+		if (!kmem_cache_alloc_bulk(pool->cache, GFP_KERNEL, DXK_POOL_BULK, obj))
 			return -ENOMEM;
 		spin_lock(&pool->lock);
 		for (i = 0; i < DXK_POOL_BULK; i++)
-			dxk_rqe_pool_push(pool, obj[i]);
+			dxk_pool_push(pool, obj[i]);
 		spin_unlock(&pool->lock);
 		os_yield();
 	}
@@ -80,56 +87,56 @@ int dxk_rqe_pool_fill(struct dxk_rqe_pool *pool, u32 nr)
 }
 
 /**
- * dxk_rqe_pool_take - have as many of @nr in a stash as there are
+ * dxk_pool_take - have as many of @nr in a stash as there are
  * @pool: the pool
  * @stash: of a member of its context
  * @nr: 1..%DXK_STASH_MAX
  */
-void dxk_rqe_pool_take(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
+void dxk_pool_take(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr)
 {
 	/* Half of a stash at least, so that not each call comes here. */
 	nr = max_t(u32, nr, DXK_STASH_MAX / 2);
 	spin_lock(&pool->lock);
 	while (stash->nr < nr && pool->nr)
-		stash->obj[stash->nr++] = dxk_rqe_pool_pop(pool);
+		stash->obj[stash->nr++] = dxk_pool_pop(pool);
 	pool->least = min(pool->least, pool->nr);
 	spin_unlock(&pool->lock);
 }
 
 /**
- * dxk_rqe_pool_give - take from a stash
+ * dxk_pool_give - take from a stash
  * @pool: the pool
  * @stash: of a member of its context
  * @nr: how many; it has them
  *
  * Return: is the Monitor, which rests, to look after them?
  */
-bool dxk_rqe_pool_give(struct dxk_rqe_pool *pool, struct dxk_stash *stash, u32 nr)
+bool dxk_pool_give(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr)
 {
 	bool tell;
 
 	spin_lock(&pool->lock);
 	for (; nr && pool->nr < pool->max; nr--)
-		dxk_rqe_pool_push(pool, dxk_stash_pop(stash));
+		dxk_pool_push(pool, dxk_stash_pop(stash));
 	tell = unlikely(pool->rests) && pool->nr > pool->keep;
 	if (tell)
 		pool->rests = false;
 	spin_unlock(&pool->lock);
 	if (nr) {
 		stash->nr -= nr;
-		kmem_cache_free_bulk(dxk_rqe_cache, nr, &stash->obj[stash->nr]);
+		kmem_cache_free_bulk(pool->cache, nr, &stash->obj[stash->nr]);
 	}
 	return tell;
 }
 
 /**
- * dxk_rqe_pool_trim - free what is too many
+ * dxk_pool_trim - free what is too many
  * @pool: the pool
  * @nr: how many may stay
  *
  * Many at a time, and the lock is not held for it.
  */
-void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr)
+void dxk_pool_trim(struct dxk_free_pool *pool, u32 nr)
 {
 	void *obj[DXK_POOL_BULK];
 	u32 got;
@@ -137,24 +144,24 @@ void dxk_rqe_pool_trim(struct dxk_rqe_pool *pool, u32 nr)
 	do {
 		spin_lock(&pool->lock);
 		for (got = 0; got < DXK_POOL_BULK && pool->nr > nr; got++)
-			obj[got] = dxk_rqe_pool_pop(pool);
+			obj[got] = dxk_pool_pop(pool);
 		pool->least = min(pool->least, pool->nr);
 		spin_unlock(&pool->lock);
 		if (got)
-			kmem_cache_free_bulk(dxk_rqe_cache, got, obj);
+			kmem_cache_free_bulk(pool->cache, got, obj);
 		os_yield();
 	} while (got == DXK_POOL_BULK);
 }
 
 /**
- * dxk_rqe_pool_review - free what nobody has needed for a while
+ * dxk_pool_review - free what nobody has needed for a while
  * @pool: the pool
  * @keep: so many stay
  *
  * Return: does it have more than it keeps, so that there is something to review later? If not
  * whoever gives more tells.
  */
-bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
+bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep)
 {
 	u64 now = os_now();
 	u32 nr, idle = 0;
@@ -169,7 +176,7 @@ bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
 	}
 	spin_unlock(&pool->lock);
 	if (idle)
-		dxk_rqe_pool_trim(pool, max(keep, nr - idle));
+		dxk_pool_trim(pool, max(keep, nr - idle));
 	spin_lock(&pool->lock);
 	pool->keep = keep;
 	rests = pool->nr <= keep;
@@ -178,14 +185,60 @@ bool dxk_rqe_pool_review(struct dxk_rqe_pool *pool, u32 keep)
 	return !rests;
 }
 
+/* --- those of a context ------------------------------------------------------ */
+
+/** dxk_pools_init - of an engine that was not started */
+void dxk_pools_init(struct dxk_engine *e)
+{
+	dxk_pool_init(&e->pool, dxk_rqe_cache);
+	dxk_more_pool_init(&e->mores);
+}
+
+/** dxk_pools_open - the context is about to run */
+void dxk_pools_open(struct dxk_engine *e)
+{
+	dxk_pool_open(&e->pool);
+	dxk_pool_open(&e->mores);
+}
+
+/** dxk_pools_close - the Monitor has gone, or goes */
+void dxk_pools_close(struct dxk_engine *e)
+{
+	dxk_pool_close(&e->pool);
+	dxk_pool_close(&e->mores);
+}
+
+/** dxk_pools_review - dxk_pool_review() of each; the policy keeps requests only */
+bool dxk_pools_review(struct dxk_engine *e)
+{
+	bool more = dxk_pool_review(&e->mores, 0);
+
+	return dxk_pool_review(&e->pool, dxk_pool_keep(&e->policy)) || more;
+}
+
 /* --- with the stash of a member ---------------------------------------------- */
+
+/**
+ * dxk_stash_give - an object is of use for a later call, of whoever makes it
+ * @e: of the member
+ * @pool: gets half of a stash that is full
+ * @stash: the member's
+ * @obj: the object
+ */
+void dxk_stash_give(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash,
+		    void *obj)
+{
+	if (stash->nr == DXK_STASH_MAX && dxk_pool_give(pool, stash, DXK_STASH_MAX / 2))
+		os_kick(e, DXK_MONITOR);
+	stash->obj[stash->nr++] = obj;
+}
 
 /** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
 int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
 {
 	if (m->rqes.nr >= nr)
 		return 0;
-	dxk_rqe_pool_take(&m->engine->pool, &m->rqes, nr);
+	dxk_pool_take(&m->engine->pool, &m->rqes, nr);
 	return dxk_stash_fill(&m->rqes, dxk_rqe_cache, GFP_KERNEL, nr);
 }
 
@@ -207,17 +260,14 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 	if (rqe->exec || dxk_rqe_has_file(rqe))
 		os_release(rqe);
 	if (unlikely(rqe->more))
-		dxk_more_free(rqe);
+		dxk_more_free(m, rqe);
 	if (rqe->data)
 		kfree(rqe->data);
 	if (!m) {
 		kmem_cache_free(dxk_rqe_cache, rqe);
 		return;
 	}
-	if (m->rqes.nr == DXK_STASH_MAX &&
-	    dxk_rqe_pool_give(&m->engine->pool, &m->rqes, DXK_STASH_MAX / 2))
-		os_kick(m->engine, DXK_MONITOR);
-	m->rqes.obj[m->rqes.nr++] = rqe;
+	dxk_stash_give(m->engine, &m->engine->pool, &m->rqes, rqe);
 }
 
 /* Is there nothing to let go of but the request itself? */

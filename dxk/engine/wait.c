@@ -103,7 +103,7 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 		err = dxk_key_reserve(m, DXK_BATCH_MAX);
 	if (err)
 		return err;
-	more = dxk_more_of(rqe);
+	more = dxk_more_of(m, rqe);
 	if (!more)
 		return -ENOMEM;
 	more->wait = p->wait;
@@ -145,7 +145,7 @@ int dxk_wait_set(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_wai
 		return err;
 	more = rqe->more;
 	if (!more) {
-		more = dxk_more_of(rqe);
+		more = dxk_more_of(m, rqe);
 		if (!more)
 			return -ENOMEM;
 		more->worker = m;

@@ -97,6 +97,13 @@ struct dxk_waits {
 	u64 seed;
 };
 
+/** dxk_waits_bucket - where in the hash of names; that of keys begins 1 << @bits behind it */
+static inline struct hlist_head *dxk_waits_bucket(const struct dxk_waits *waits, u32 space,
+						  u64 name)
+{
+	return &waits->bucket[os_hash(name, space, waits->seed) >> (32 - waits->bits)];
+}
+
 int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_post_more *p);
 int dxk_wait_set(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_wait *wait);
 int dxk_wait_check(const struct dxk_wait *wait, bool named);

@@ -85,7 +85,7 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
 	if (unlikely(req->attrs & PXR_MORE))
 		err = dxk_post_make_more(p, rqe, req);
 	if (!err && file)
-		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, rqe, file, NULL);
+		err = dxk_files_attach(&dxk_member_ctx(p->m)->files, p->m, rqe, file, NULL);
 	if (err)
 		return err;
 	if (req->data_len)

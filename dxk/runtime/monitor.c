@@ -57,8 +57,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	}
 	if (dxk_stall_check(ctx))
 		return min_t(u32, ms, DXK_STALL_MS);
-	if (dxk_rqe_pool_review(&ctx->engine.pool,
-				dxk_rqe_pool_keep(&ctx->engine.policy)))
+	if (dxk_pools_review(&ctx->engine))
 		return ms;
 	return dxk_monitor_rest(&ctx->engine, asked) ? DXK_DORMANT : ms;
 }

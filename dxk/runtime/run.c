@@ -62,13 +62,13 @@ static void dxk_thread_pool_stop(struct dxk_ctx *ctx, bool failed)
 /* Many may be wanted: whoever starts can be killed meanwhile. */
 static int dxk_prealloc(struct dxk_engine *e)
 {
-	u32 nr = 0, want = dxk_rqe_pool_keep(&e->policy);
+	u32 nr = 0, want = dxk_pool_keep(&e->policy);
 	int err = 0;
 
 	while (!err && nr < want) {
 		nr = min(nr + 4096, want);
 		err = fatal_signal_pending(current) ? -EINTR :
-						      dxk_rqe_pool_fill(&e->pool, nr);
+						      dxk_pool_fill(&e->pool, nr);
 	}
 	return err;
 }
@@ -81,16 +81,16 @@ static int dxk_ready_pool_start(struct dxk_ctx *ctx)
 	spin_lock(&e->lock);
 	dxk_crew_set_lanes(e);
 	spin_unlock(&e->lock);
-	dxk_rqe_pool_open(&e->pool);
+	dxk_pools_open(e);
 	err = dxk_prealloc(e);
 	if (err)
-		dxk_rqe_pool_close(&e->pool);
+		dxk_pools_close(e);
 	return err;
 }
 
 static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
 {
-	dxk_rqe_pool_close(&ctx->engine.pool);
+	dxk_pools_close(&ctx->engine);
 }
 
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)

@@ -445,7 +445,7 @@ struct dxk_waker *dxk_waker_create(struct dxk_call *call, void (*release)(void *
 	might_sleep();
 	if (rqe->embedded || !READ_ONCE(e->waits.on))
 		return ERR_PTR(-EOPNOTSUPP);
-	more = dxk_more_of(rqe);
+	more = dxk_more_of(call->self, rqe);
 	if (!more)
 		return ERR_PTR(-ENOMEM);
 	return dxk_waker_make(e, &dxk_member_ctx(call->self)->files, more, rqe->exec->owner,

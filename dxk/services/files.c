@@ -79,14 +79,15 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 /**
  * dxk_files_attach - a request takes a file along
  * @files: of its context
+ * @m: who posts
  * @rqe: not posted yet
  * @file: it takes a reference of its own
  * @payer: for whom it counts, or NULL for nobody
  */
-int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file,
-		     const struct dxk_payer *payer)
+int dxk_files_attach(struct dxk_files *files, struct dxk_member *m, struct dxk_rqe *rqe,
+		     struct file *file, const struct dxk_payer *payer)
 {
-	struct dxk_more *more = dxk_more_of(rqe);
+	struct dxk_more *more = dxk_more_of(m, rqe);
 	struct dxk_file_ref *ref;
 
 	if (!more)

@@ -11,6 +11,7 @@
 
 struct dxk_engine;
 struct dxk_file_ref;
+struct dxk_member;
 struct dxk_payer;
 struct dxk_rqe;
 struct file;
@@ -31,8 +32,8 @@ void dxk_files_init(struct dxk_files *files, struct dxk_engine *e);
 int dxk_files_open(struct dxk_files *files);
 struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 				   const struct dxk_payer *payer);
-int dxk_files_attach(struct dxk_files *files, struct dxk_rqe *rqe, struct file *file,
-		     const struct dxk_payer *payer);
+int dxk_files_attach(struct dxk_files *files, struct dxk_member *m, struct dxk_rqe *rqe,
+		     struct file *file, const struct dxk_payer *payer);
 void dxk_files_kick(struct dxk_files *files);
 void dxk_files_close(struct dxk_files *files);
 

@@ -63,7 +63,7 @@ static void *begin(int workers)
 	c->workers = workers;
 	dxk_engine_init(&c->e);
 	dxk_policy_default(&c->e.policy, workers);
-	dxk_rqe_pool_open(&c->e.pool);
+	dxk_pools_open(&c->e);
 	if (dxk_owners_start(&c->e))
 		abort();
 	spin_lock(&c->e.lock);

@@ -558,6 +558,16 @@ static void check_sleep(const struct task_struct *t)
 		sim_fail("%s sleeps on: its wake-up was lost", t->name);
 }
 
+/* What is free is looked after while the context runs, and there is none when it does not. */
+static void check_pool(const struct dxk_engine *e, const struct dxk_free_pool *pool)
+{
+	if (e->state == DXK_CTX_RUNNING && pool->nr > pool->keep &&
+	    house.control[DXK_MONITOR].task->deadline == DXK_FOREVER)
+		sim_fail("%u free objects, and nobody looks after them", pool->nr);
+	if (pool->nr && !house.up)
+		sim_fail("%u free objects of a context that does not run", pool->nr);
+}
+
 /* Nobody can run before time passes: what was due is done. */
 static void check_clock(const struct dxk_engine *e)
 {
@@ -607,11 +617,8 @@ void check_idle(void)
 		if (c->task->deadline == DXK_FOREVER && !e->dormant[i])
 			sim_fail("control thread %u was called, and not kicked", i);
 	}
-	if (e->state == DXK_CTX_RUNNING && e->pool.nr > e->pool.keep &&
-	    house.control[DXK_MONITOR].task->deadline == DXK_FOREVER)
-		sim_fail("%u free requests, and nobody looks after them", e->pool.nr);
-	if (e->pool.nr && !house.up)
-		sim_fail("%u free requests of a context that does not run", e->pool.nr);
+	check_pool(e, &e->pool);
+	check_pool(e, &e->mores);
 	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
 	    !dxk_ready_empty(&e->ready))
 		sim_fail("requests wait, and nothing ages them");

@@ -225,7 +225,7 @@ static u32 monitor_watch(bool asked)
 	}
 	if (READ_ONCE(e->stalled))
 		return min(e->policy.monitor_interval_ms, (u32)DXK_STALL_MS);
-	if (dxk_rqe_pool_review(&e->pool, dxk_rqe_pool_keep(&e->policy)))
+	if (dxk_pools_review(e))
 		return e->policy.monitor_interval_ms;
 	return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
 }

@@ -207,7 +207,7 @@ static int step_up(enum house_step step)
 		if (err)
 			dxk_names_unstart(e);
 		else
-			dxk_rqe_pool_open(&e->pool);
+			dxk_pools_open(e);
 		return err;
 	case STEP_MONITOR:
 		house.crew_wanted = false;

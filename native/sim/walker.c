@@ -64,7 +64,7 @@ static bool step_down(void)
 	}
 	switch (house.up - 1) {
 	case STEP_OWNERS:
-		dxk_rqe_pool_close(&e->pool);
+		dxk_pools_close(e);
 		if (e->run.failed) {
 			dxk_owners_unstart(e);
 			dxk_names_unstart(e);

@@ -21,7 +21,7 @@ static void add_file(struct puppets *ps, struct dxk_file_ref *file, u32 attrs)
 {
 	*file = (struct dxk_file_ref) { };
 	puppet_post(ps, 8, 0, attrs);
-	dxk_more_of(dxk_ready_first(&ps->e->ready))->file = file;
+	dxk_more_of(ps->main, dxk_ready_first(&ps->e->ready))->file = file;
 }
 
 /* They pin the context until the item has them, and it is told when there is one more. */
@@ -157,7 +157,7 @@ static void files_tidies(struct kunit *test)
 		struct dxk_next_op *n;
 
 		puppet_post_nr(ps, ps->main, 2, 8, attrs);
-		dxk_more_of(dxk_ready_first_of(&ps->e->ready, kind, DXK_LANES - 1))->file = &file;
+		dxk_more_of(ps->main, dxk_ready_first_of(&ps->e->ready, kind, DXK_LANES - 1))->file = &file;
 		puppet_work(ps, worker);
 		n = puppet_end(ps, worker, 0, 1);
 		EXPECT(!ASLEEP(n));

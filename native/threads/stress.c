@@ -52,7 +52,7 @@ static void begin(struct stress *s, u32 round)
 	pthread_barrier_init(&s->calm, NULL, CLIENTS + 1);
 	pthread_barrier_init(&s->gone, NULL, THREADS + 1);
 	MUST(!dxk_owners_start(&s->e));
-	dxk_rqe_pool_open(&s->e.pool);
+	dxk_pools_open(&s->e);
 	spin_lock(&s->e.lock);
 	dxk_crew_set_lanes(&s->e);
 	s->e.state = DXK_CTX_RUNNING;

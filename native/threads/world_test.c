@@ -85,11 +85,11 @@ static void world_no_memory_for_pool(struct kunit *test)
 	struct puppets *ps = puppets_workers(test, 1);
 
 	os_failing = 2;
-	EXPECT_IS(dxk_rqe_pool_fill(&ps->e->pool, 50), -ENOMEM);
+	EXPECT_IS(dxk_pool_fill(&ps->e->pool, 50), -ENOMEM);
 	EXPECT_IS(os_failing, 0);
 	/* one bulk of them is there */
 	EXPECT(ps->e->pool.nr > 0 && ps->e->pool.nr < 50);
-	EXPECT_IS(dxk_rqe_pool_fill(&ps->e->pool, ps->e->pool.nr), 0);
+	EXPECT_IS(dxk_pool_fill(&ps->e->pool, ps->e->pool.nr), 0);
 }
 
 /* The end of a request gives up what it has of the world, and of nothing else. */
@@ -107,7 +107,7 @@ static void world_releases(struct kunit *test)
 		rqe = dxk_rqe_make(&ps->main->rqes, &req, NULL);
 		rqe->exec = i & 1 ? (void *)ps : NULL;
 		if (i & 2)
-			dxk_more_of(rqe)->file = (void *)ps;
+			dxk_more_of(ps->main, rqe)->file = (void *)ps;
 		dxk_rqe_drop(ps->main, rqe);
 		EXPECT_IS(os_released - before, !!i);
 	}
@@ -341,7 +341,7 @@ static void world_kicks_for_the_pool(struct kunit *test)
 		rqe[i]->more = NULL;
 		rqe[i]->data = NULL;
 	}
-	EXPECT(!dxk_rqe_pool_review(&ps->e->pool, 0));
+	EXPECT(!dxk_pool_review(&ps->e->pool, 0));
 	os_kicked = 0;
 	/* there is room for it */
 	dxk_rqe_drop(ps->main, rqe[0]);
@@ -351,7 +351,7 @@ static void world_kicks_for_the_pool(struct kunit *test)
 	EXPECT_IS(os_kicked, BIT(DXK_MONITOR));
 	os_kicked = 0;
 	EXPECT_IS(dxk_rqe_stash_fill(ps->main, DXK_STASH_MAX), 0);
-	dxk_rqe_pool_give(&ps->e->pool, &ps->main->rqes, 1);
+	dxk_pool_give(&ps->e->pool, &ps->main->rqes, 1);
 	EXPECT_IS(os_kicked, 0);
 }
 

@@ -6,8 +6,6 @@
  */
 #include "lib/puppet.h"
 
-#include <sys/wait.h>
-
 #define OWNER	1
 #define KEY	77
 #define OTHER	78
@@ -265,60 +263,56 @@ TEST_F(key, bounded)
 /* A process dies that has held a key back: that is of the descriptor, which others have */
 TEST_F(key, process_dies)
 {
-	int pipes[2], status;
-	char c;
-	pid_t pid;
+	pid_t pid = dxt_fork();
 
-	ASSERT_EQ(0, pipe(pipes));
-	pid = fork();
 	ASSERT_LE(0, pid);
 	if (!pid) {
 		int m = dxk_member_create(self->t.ctx, DXK_MEMBER_CLIENT, NULL);
-		int ok = m >= 0 && key_call(m, DXK_KEY_HOLD, KEY, 0, 0) == 0 &&
-			 send(m, KEY, OWNER, 0, 0) == 1;
 
-		ok = write(pipes[1], ok ? "y" : "n", 1);
-		pause();
-		_exit(ok);
+		_exit(key_call(m, DXK_KEY_HOLD, KEY, 0, 0) != 0 ||
+		      send(m, KEY, OWNER, 0, 0) != 1);
 	}
-	ASSERT_EQ(1, read(pipes[0], &c, 1));
-	EXPECT_EQ('y', c);
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	ASSERT_EQ(0, dxt_reap(pid));
 	EXPECT_TRUE(puppet_ask(self->p[0]));
 	EXPECT_EQ(0, key_call(self->t.member, DXK_KEY_RELEASE, KEY, 0, 0));
 	EXPECT_EQ(1, puppet_end(self->p[0]));
 	EXPECT_EQ(0, puppet_finish(self->p[0], 0));
 	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, OWNER));
-	close(pipes[0]);
-	close(pipes[1]);
+}
+
+/* Three messages: the first worker waits to be notified, the second executes. */
+static bool one_waits(struct dxt *t, struct puppet **p)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		if (send(t->member, KEY, OWNER, i, 0) != 1)
+			return false;
+	return puppet_fetch(p[0]) == 1 && asks(p, 0, DXK_KEY_WAIT, DXK_FOREVER) &&
+	       puppet_fetch(p[1]) == 1;
+}
+
+/* A worker dies, and another one comes. */
+static bool dies(struct dxt *t, struct puppet **p, unsigned int i)
+{
+	puppet_free(p[i]);
+	p[i] = puppet_new(t, DXK_MEMBER_WORKER);
+	return p[i];
 }
 
 /* K-2 and death: who has the key dies, who waits for it does, who comes back does */
 TEST_F(key, worker_dies)
 {
-	unsigned int i;
-
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(1, send(self->t.member, KEY, OWNER, i, 0));
-	ASSERT_EQ(1, puppet_fetch(self->p[0]));
-	EXPECT_TRUE(asks(self->p, 0, DXK_KEY_WAIT, DXK_FOREVER));
-	ASSERT_EQ(1, puppet_fetch(self->p[1]));
-	puppet_free(self->p[0]);
-	self->p[0] = puppet_new(&self->t, DXK_MEMBER_WORKER);
-	ASSERT_NE(NULL, self->p[0]);
+	ASSERT_TRUE(one_waits(&self->t, self->p));
+	ASSERT_TRUE(dies(&self->t, self->p, 0));
 	EXPECT_EQ(0, answer(self->p, 1, DXK_KEY_NOTIFY));
 	EXPECT_EQ(0, answer(self->p, 1, DXK_KEY_LEAVE));
 	ASSERT_EQ(1, puppet_fetch(self->p[2]));
 	EXPECT_EQ(2, param(self->p[2]));
 	EXPECT_TRUE(asks(self->p, 1, DXK_KEY_ENTER, 0));
-	puppet_free(self->p[1]);
-	self->p[1] = puppet_new(&self->t, DXK_MEMBER_WORKER);
-	ASSERT_NE(NULL, self->p[1]);
+	ASSERT_TRUE(dies(&self->t, self->p, 1));
 	ASSERT_EQ(1, send(self->t.member, KEY, OWNER, 3, 0));
-	puppet_free(self->p[2]);
-	self->p[2] = puppet_new(&self->t, DXK_MEMBER_WORKER);
-	ASSERT_NE(NULL, self->p[2]);
+	ASSERT_TRUE(dies(&self->t, self->p, 2));
 	ASSERT_EQ(1, puppet_fetch(self->p[0]));
 	EXPECT_EQ(3, param(self->p[0]));
 	EXPECT_EQ(0, puppet_finish(self->p[0], 0));
@@ -331,11 +325,7 @@ TEST_F(key, stop_cancel)
 {
 	unsigned int i;
 
-	for (i = 0; i < 3; i++)
-		ASSERT_EQ(1, send(self->t.member, KEY, OWNER, i, 0));
-	ASSERT_EQ(1, puppet_fetch(self->p[0]));
-	EXPECT_TRUE(asks(self->p, 0, DXK_KEY_WAIT, DXK_FOREVER));
-	ASSERT_EQ(1, puppet_fetch(self->p[1]));
+	ASSERT_TRUE(one_waits(&self->t, self->p));
 	EXPECT_EQ(0, answer(self->p, 1, DXK_KEY_LEAVE));
 	ASSERT_EQ(1, puppet_fetch(self->p[2]));
 	EXPECT_TRUE(asks(self->p, 1, DXK_KEY_ENTER, 0));

@@ -35,7 +35,7 @@ static struct dxk_rqe *waits(struct puppets *ps, u64 name, u32 attrs, unsigned l
 
 	puppet_add(ps, p, OWNER, 0, attrs | PXR_WAIT | PXR_NAMED);
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
-	more = dxk_more_of(rqe);
+	more = dxk_more_of(ps->main, rqe);
 	KUNIT_ASSERT_NOT_NULL(ps->test, more);
 	more->wait = (struct dxk_wait) {
 		.wait = DXK_WAIT_CALL | DXK_WAIT_JOIN, .owner = OTHER,

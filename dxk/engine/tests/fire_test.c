@@ -50,7 +50,7 @@ static struct dxk_rqe *post(struct puppets *ps, struct dxk_watch *w)
 
 	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAIT);
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
-	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(rqe));
+	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(ps->main, rqe));
 	rqe->more->wait = for_file;
 	rqe->more->watch = w;
 	puppet_posts(ps, p);

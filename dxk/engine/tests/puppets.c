@@ -203,7 +203,7 @@ struct puppets *puppets_start(struct kunit *test, const struct dxk_policy *polic
 	ps->e->policy = *policy;
 	ASSERT_IS(dxk_owners_start(ps->e), 0);
 	test->priv = ps;
-	dxk_rqe_pool_open(&ps->e->pool);
+	dxk_pools_open(ps->e);
 	spin_lock(&ps->e->lock);
 	dxk_crew_set_lanes(ps->e);
 	ps->e->state = DXK_CTX_RUNNING;

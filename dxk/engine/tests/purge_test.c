@@ -40,7 +40,7 @@ static struct dxk_rqe *post_more(struct puppets *ps, u64 owner, u32 attrs,
 
 	puppet_add(ps, p, owner, 0, attrs | (wait ? PXR_WAIT : 0));
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
-	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(rqe));
+	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(ps->main, rqe));
 	if (wait)
 		rqe->more->wait = *wait;
 	puppet_posts(ps, p);

@@ -49,7 +49,7 @@ static struct dxk_rqe *add(struct puppets *ps, struct dxk_post_op *p, u64 owner,
 	puppet_add(ps, p, owner, 0, attrs | (wait ? PXR_WAIT : 0) | (name ? PXR_NAMED : 0) |
 				    (expire ? PXR_EXPIRE : 0));
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
-	more = dxk_more_of(rqe);
+	more = dxk_more_of(ps->main, rqe);
 	KUNIT_ASSERT_NOT_NULL(ps->test, more);
 	if (wait) {
 		EXPECT_IS(dxk_wait_check(wait, name), 0);
@@ -77,7 +77,7 @@ static struct dxk_next_op *park(struct puppets *ps, struct dxk_member *m,
 				const struct dxk_wait *wait, u32 max)
 {
 	struct dxk_rqe *rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
-	struct dxk_more *more = dxk_more_of(rqe);
+	struct dxk_more *more = dxk_more_of(ps->main, rqe);
 
 	KUNIT_ASSERT_NOT_NULL(ps->test, more);
 	EXPECT_IS(dxk_wait_check(wait, more->named), 0);

@@ -312,7 +312,7 @@ static void collect_many(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dxk_rig_poll(test->priv, 1), RJR_NONE_EXIST);
 }
 
-static bool pool_is_empty(struct dxk_rqe_pool *pool)
+static bool pool_is_empty(struct dxk_free_pool *pool)
 {
 	spin_lock(&pool->lock);
 	pool->since = 0;	/* long ago */
@@ -324,7 +324,7 @@ static bool pool_is_empty(struct dxk_rqe_pool *pool)
 static void life_of_free_requests(struct kunit *test)
 {
 	struct dxk_rig *rig = test->priv;
-	struct dxk_rqe_pool *pool;
+	struct dxk_free_pool *pool;
 	struct dxk_policy p;
 	struct dxk_ctx *ctx;
 
