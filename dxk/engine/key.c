@@ -7,6 +7,7 @@
 #include "engine/key_call.h"
 #include "engine/line.h"
 #include "engine/more.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/state.h"
 #include "trace.h"
@@ -228,6 +229,18 @@ static void dxk_key_give_back(struct dxk_key *key, struct dxk_wakes *wakes)
 	dxk_key_answer(more, 0, wakes);
 }
 
+/* One that is Held has the key: it is READY, in no queue of the pool. */
+static void dxk_key_begin(struct dxk_engine *e, struct dxk_key *key, struct dxk_more *more)
+{
+	struct dxk_rqe *rqe = more->rqe;
+
+	dxk_rqe_leave(rqe);
+	dxk_held_leave(more);
+	dxk_key_give(key, more);
+	dxk_move(e, rqe, DXK_WAITING, DXK_READY);
+	rqe->posted = unlikely(e->policy.sample_interval_ms) ? os_now() : 0;
+}
+
 /**
  * dxk_key_pass - somebody has the key next, if nobody has it
  * @e: the engine, locked
@@ -257,10 +270,7 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 	if (unlikely((e->cancelling && !dxk_rqe_begun(rqe)) ||
 		     dxk_closed(e, rqe->kind, rqe->lane)))
 		return;
-	dxk_rqe_leave(rqe);
-	dxk_held_leave(more);
-	dxk_key_give(key, more);
-	dxk_move(e, rqe, DXK_WAITING, DXK_READY);
+	dxk_key_begin(e, key, more);
 	if (unlikely(e->cancelling)) {
 		dxk_more_tell(more, DXK_WAKE_CANCEL);
 		dxk_ready_add_last(&e->ready, rqe);
@@ -269,7 +279,6 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 	} else {
 		dxk_ready_add_aged(&e->ready, rqe, more->rank);
 	}
-	rqe->posted = unlikely(e->policy.sample_interval_ms) ? os_now() : 0;
 	wakes->spent++;
 }
 
@@ -472,6 +481,67 @@ void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
 	more->key = NULL;
 	key->users--;
 	dxk_key_leave_hash(e, key);
+}
+
+/**
+ * dxk_key_end - the turn of a request ends, and with it the request: its key is free
+ * @more: of the request, which has its key as dxk_key_is_usual() says
+ *
+ * Then comes dxk_key_next(). Return: the key.
+ */
+struct dxk_key *dxk_key_end(struct dxk_more *more)
+{
+	struct dxk_key *key = more->key;
+
+	key->turn = NULL;
+	key->users--;
+	more->at_key = DXK_KEY_OUT;
+	more->key = NULL;
+	return key;
+}
+
+/**
+ * dxk_key_next - a worker is given what is next, after dxk_key_end() in the same lock hold
+ * @e: the engine, locked
+ * @key: free; its record may be gone when this returns
+ * @m: the worker
+ * @wakes: of the hold
+ *
+ * That is the first one that is Held, unless another request is more urgent, or it has had many
+ * of the key in a row; then that one is Ready. What is given comes out of no queue of the pool.
+ * Return: READY, in no queue; or %NULL.
+ */
+struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
+			     const struct dxk_member *m, struct dxk_wakes *wakes)
+{
+	const struct dxk_lanes *lanes = &e->crew.lanes[m->kind];
+	struct dxk_more *more = dxk_key_first(key);
+	const struct dxk_rqe *best;
+	struct dxk_rqe *rqe;
+	bool last;
+
+	if (!more) {
+		dxk_key_leave_hash(e, key);
+		return dxk_ready_take(&e->ready, m->kind, lanes);
+	}
+	rqe = more->rqe;
+	dxk_key_begin(e, key, more);
+	wakes->spent++;
+	if (unlikely(more->rank == S64_MIN))
+		dxk_ready_stamp(&e->ready, rqe);
+	else
+		dxk_ready_age(&e->ready, rqe, more->rank);
+	best = dxk_ready_find(&e->ready, m->kind, lanes);
+	last = key->run + 1 >= e->policy.key_batch;
+	if (rqe->kind == m->kind && dxk_lanes_admit(lanes, rqe->lane) &&
+	    (!best || (!last && dxk_ready_prio(&e->ready, rqe) >=
+				dxk_ready_prio(&e->ready, best)))) {
+		key->run = last ? 0 : key->run + 1;
+		return rqe;
+	}
+	key->run = 0;
+	dxk_ready_enter(&e->ready, rqe);
+	return dxk_ready_take(&e->ready, m->kind, lanes);
 }
 
 /** dxk_key_unhold - a key is held back no more; its record may be gone when this returns */

@@ -97,6 +97,18 @@ static inline bool dxk_key_is_free(const struct dxk_key *key)
 	return dxk_key_is_vacant(key) && !key->suspended;
 }
 
+/**
+ * dxk_key_is_usual - has the request its key, and do only those wait for it that are Held?
+ * @more: of the request; its engine is locked
+ */
+static inline bool dxk_key_is_usual(const struct dxk_more *more)
+{
+	const struct dxk_key *key = more->key;
+
+	return more->at_key == DXK_KEY_HAS && !key->suspended && list_empty(&key->nested) &&
+	       list_empty(&key->back);
+}
+
 /** dxk_key_holder - in whose turn, or in which nested one's, a further one would be nested */
 static inline struct dxk_more *dxk_key_holder(const struct dxk_key *key)
 {
@@ -111,6 +123,9 @@ struct dxk_key *dxk_key_enter_hash(struct dxk_engine *e, struct dxk_space *space
 void dxk_key_use(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_space *space, u64 cookie,
 		 struct dxk_stash *stash);
 void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes);
+struct dxk_key *dxk_key_end(struct dxk_more *more);
+struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
+			     const struct dxk_member *m, struct dxk_wakes *wakes);
 void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 
 void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more, struct dxk_wakes *wakes);

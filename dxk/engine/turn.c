@@ -6,6 +6,7 @@
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
+#include "engine/key.h"
 #include "engine/next.h"
 #include "engine/order.h"
 #include "engine/os.h"
@@ -30,12 +31,29 @@ static bool dxk_worker_is_usual(const struct dxk_member *m)
  * has to look for it. With nothing Ready dxk_next() completes and falls idle at once; and it
  * looks at what has happened.
  */
-static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
-			      const struct dxk_rqe *rqe)
+static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_member *m)
 {
 	return likely(e->state == DXK_CTX_RUNNING && llist_empty(&e->waits.fired) &&
-		      e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER &&
-		      e->ready.filled[m->kind] && dxk_worker_is_usual(m) && dxk_end_is_usual(rqe));
+		      e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER && dxk_worker_is_usual(m));
+}
+
+/*
+ * Is there nothing to see to at the end of the request but its result, and the key that it has?
+ * And what is to be taken then: what the policy has closed others end.
+ */
+static bool dxk_last_is_usual(struct dxk_engine *e, const struct dxk_member *m,
+			      const struct dxk_rqe *rqe)
+{
+	const struct dxk_more *more = rqe->more, *first;
+
+	if (likely(!more))
+		return e->ready.filled[m->kind] && dxk_end_is_usual(rqe);
+	if (rqe->posted | rqe->extra || more->parks || more->file || more->watch ||
+	    !dxk_key_is_usual(more))
+		return false;
+	first = dxk_key_first(more->key);
+	return first ? !dxk_closed(e, first->rqe->kind, first->rqe->lane) :
+		       e->ready.filled[m->kind];
 }
 
 /**
@@ -52,6 +70,7 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 	struct dxk_engine *e = m->engine;
 	struct dxk_wakes wakes __uninitialized;
 	struct dxk_rqe *rqe = *done, *next;
+	struct dxk_key *key;
 	bool vanishes;
 
 	if (unlikely(!READ_ONCE(e->direct)))
@@ -59,7 +78,7 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
-	if (!dxk_turn_is_usual(e, m, rqe)) {
+	if (!dxk_turn_is_usual(e, m) || !dxk_last_is_usual(e, m, rqe)) {
 		spin_unlock(&e->lock);
 		return NULL;
 	}
@@ -67,8 +86,10 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 	dxk_rqe_leave(rqe);
 	m->executed++;
 	m->held--;
+	key = likely(!rqe->more) ? NULL : dxk_key_end(rqe->more);
 	vanishes = dxk_complete(e, rqe, rqe->status, &wakes);
-	next = dxk_ready_take(&e->ready, m->kind, &e->crew.lanes[m->kind]);
+	next = likely(!key) ? dxk_ready_take(&e->ready, m->kind, &e->crew.lanes[m->kind]) :
+			      dxk_key_next(e, key, m, &wakes);
 	if (likely(next))
 		dxk_assign(e, m, next, &m->busy, &wakes);
 	dxk_dispatch(e, &wakes);

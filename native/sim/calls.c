@@ -100,6 +100,7 @@ static struct dxk_wait draw_wait(bool named)
 }
 
 #define KEYS	3
+#define NO_KEY	KEYS
 
 /* From now on of another key, or of none. */
 static void draw_move(struct dxk_wait *wait)
@@ -280,8 +281,8 @@ void actor_ask(struct actor *a)
 	}
 }
 
-/* One request more for a post, unless its looks refuse it. */
-static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
+/* One request more for a post, unless its looks refuse it. @key: a message to that, or NO_KEY. */
+static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs, u32 key)
 {
 	struct dxk_post_more more = {
 		.post.owner = cookie == SIM_MIXED ? draw_cookie() : cookie,
@@ -291,8 +292,12 @@ static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs)
 	struct model_request *rq;
 	struct dxk_rqe *rqe;
 
-	if (!attrs && chance(3) && READ_ONCE(p->m->engine->waits.on))
+	if (key != NO_KEY) {
+		entry->attrs |= PXR_KEY;
+		more.key = key;
+	} else if (!attrs && chance(3) && READ_ONCE(p->m->engine->waits.on)) {
 		draw_more(&more);
+	}
 	if (dxk_rqe_check(&p->m->engine->policy, entry))
 		return;
 	rq = model_new();
@@ -315,13 +320,13 @@ static void actor_fetch(struct actor *a, u32 max);
 void actor_post(struct actor *a, u32 nr, u64 cookie, u32 attrs, u64 deadline)
 {
 	struct dxk_post_op p = { .m = &a->m, .help = a->depth };
+	u32 key = READ_ONCE(a->m.engine->waits.on) && chance(4) ? choose(KEYS) : NO_KEY, i;
 	int ret;
-	u32 i;
 
 	if (dxk_client_begin(&p, nr))
 		return;
 	for (i = 0; i < nr; i++)
-		post_add(&p, cookie, attrs);
+		post_add(&p, cookie, attrs, key);
 	while (!list_empty(&p.rqes)) {
 		note("%u posts for %llu", a->m.id, cookie);
 		a->answered = false;
@@ -575,7 +580,7 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 	return err;
 }
 
-/* The usual turn of a kernel worker. Return: has it completed what it had? */
+/* The usual turn of a worker. Return: has it completed what it had? */
 bool actor_turn(struct actor *a)
 {
 	struct dxk_rqe *done, *rqe;

@@ -107,7 +107,8 @@ static void user_main(void *arg)
 		if (!held && chance(16))
 			actor_poll_work(a);
 		/* More may be held than completed, but not for ever. */
-		err = actor_next(a, chance(4) ? choose(held + 1) : held,
+		err = choose(4) && actor_turn(a) ? 0 :
+		      actor_next(a, chance(4) ? choose(held + 1) : held,
 				 held < 8 ? max ?: !held : 0, draw_deadline());
 		if (interrupted(a) || (err == -ESHUTDOWN && (house.ending || chance(2))))
 			break;

@@ -2,8 +2,10 @@
 /*
  * The usual turn of a worker: what it does, and what it leaves to all others.
  */
+#include "engine/key.h"
+#include "engine/key_call.h"
 #include "engine/more.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 #include "engine/turn.h"
 
 /* What a usual turn has brought is begun. */
@@ -177,11 +179,205 @@ static void turn_unusual(struct kunit *test)
 	begin(rqe);
 }
 
+/* --- of keys ------------------------------------------------------------------ */
+
+#define KEY	7
+
+static struct dxk_rqe *message(struct puppets *ps, u32 attrs, s32 prio)
+{
+	const struct dxk_post_more p = { .key = KEY };
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = keyed_add(ps, post, 1, prio, attrs | PXR_KEY, &p);
+
+	puppet_posts(ps, post);
+	EXPECT_IS(post->err, 0);
+	return rqe;
+}
+
+/* The worker completes what it has, and is given that one. */
+static void turns_to(struct puppets *ps, struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	struct dxk_rqe *done = list_first_entry(&m->busy, struct dxk_rqe, link), *next;
+	u64 executed = m->executed;
+
+	next = dxk_turn(m, &done);
+	puppets_count(ps);
+	EXPECT(!done);
+	EXPECT(next == rqe);
+	EXPECT_IS(m->executed, executed + 1);
+	if (!next)
+		return;
+	EXPECT_IS(next->state, DXK_DISPATCHED);
+	EXPECT_IS(m->held, 1);
+	begin(next);
+}
+
+static struct puppets *start(struct kunit *test, u32 batch)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+
+	policy.key_batch = batch;
+	policy.sched_mode = TPOOL_MODE_CMLS;
+	policy.lane_pct[1] = 25;
+	ps = keyed_start(test, &policy, 1);
+	return ps;
+}
+
+/* AG-2, AG-7, S-10: the next of the key, so many in a row, and nobody is passed over for that */
+static void turn_of_a_key(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *rqe[8], *other;
+	u32 i, kept;
+
+	for (i = 0; i < 8; i++)
+		rqe[i] = message(ps, 0, 0);
+	EXPECT(puppet_work(ps, m) == rqe[0]);
+	/* there is nothing else: it goes on, and begins to count anew */
+	for (i = 1; i < 4; i++) {
+		kept = m->mores ? m->mores->nr : 0;
+		turns_to(ps, m, rqe[i]);
+		EXPECT_IS(m->mores->nr, kept + 1);
+		EXPECT_IS(rqe[i]->more->at_key, DXK_KEY_HAS);
+		EXPECT_IS(rqe[i]->more->key->run, i % 3);
+		EXPECT_IS(ps->e->ready.filled[DXK_USER], 0);
+	}
+	EXPECT_IS(rqe[3]->more->key->run, 0);
+	/* another one as urgent comes behind those that the key has in a row */
+	puppet_post(ps, 2, 0, 0);
+	other = dxk_ready_first(&ps->e->ready);
+	turns_to(ps, m, rqe[4]);
+	turns_to(ps, m, rqe[5]);
+	turns_to(ps, m, other);
+	EXPECT_IS(rqe[6]->state, DXK_READY);
+	turns_to(ps, m, rqe[6]);
+	EXPECT_IS(rqe[6]->more->key->run, 0);
+	/* and one that is more urgent before them */
+	puppet_post(ps, 2, 1, 0);
+	other = dxk_ready_first(&ps->e->ready);
+	turns_to(ps, m, other);
+	turns_to(ps, m, rqe[7]);
+	EXPECT_IS(rqe[7]->more->key->users, 1);
+	/* it was the last: what is Ready comes then */
+	puppet_post(ps, 2, 0, 0);
+	turns_to(ps, m, dxk_ready_first(&ps->e->ready));
+	spin_lock(&ps->e->lock);
+	EXPECT(!dxk_key_find(ps->e, ps->main->space, KEY));
+	spin_unlock(&ps->e->lock);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* DX-67: the next of the key may be none for this worker: it is Ready then */
+static void turn_of_another_kind(struct kunit *test)
+{
+	struct puppets *ps = start(test, 8);
+	struct dxk_member *m = keyed_worker(ps, 0), *kernel;
+	struct dxk_rqe *rqe[4];
+
+	rqe[0] = message(ps, 0, 0);
+	EXPECT(puppet_work(ps, m) == rqe[0]);
+	rqe[1] = message(ps, PXR_KERNEL, 0);
+	rqe[2] = message(ps, 0, 0);
+	turns_to(ps, m, NULL);
+	EXPECT_IS(rqe[1]->state, DXK_READY);
+	kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
+	EXPECT(puppet_work(ps, kernel) == rqe[1]);
+	puppet_end(ps, kernel, 0, 0);
+	/* of a lane that has all workers it may have */
+	EXPECT(puppet_work(ps, m) == rqe[2]);
+	rqe[3] = message(ps, PXR_LANE1, 0);
+	ps->e->crew.lanes[DXK_USER].used[1] = 1;
+	turns_to(ps, m, NULL);
+	ps->e->crew.lanes[DXK_USER].used[1] = 0;
+	EXPECT_IS(rqe[3]->state, DXK_READY);
+	EXPECT(puppet_work(ps, m) == rqe[3]);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* AG-31: who was told to end, and comes after all others, has its turn at its own priority */
+static void turn_of_a_deferred(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 8);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *a = message(ps, 0, 5), *b;
+
+	EXPECT(puppet_work(ps, m) == a);
+	b = message(ps, 0, 7);
+	EXPECT_IS(dxk_wait_set(m, a, &again), 0);
+	keyed_then(ps, m, b);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), 1);
+	turns_to(ps, m, a);
+	EXPECT_IS(a->prio, 5);
+	EXPECT_IS(a->more->wake, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* What others wait for beside the next of the key is not for a usual turn. */
+static void turn_unusual_key(struct kunit *test)
+{
+	struct puppets *ps = start(test, 8);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *rqe = message(ps, 0, 0), *next;
+	struct dxk_more *more = rqe->more;
+	struct dxk_policy *p = &ps->e->policy;
+	u32 kernel = p->kernel_threads;
+	LIST_HEAD(way);
+
+	EXPECT(puppet_work(ps, m) == rqe);
+	/* nobody is Held, and nothing Ready */
+	EXPECT(leaves_it(m, rqe));
+	next = message(ps, 0, 0);
+	more->parks = true;
+	EXPECT(leaves_it(m, rqe));
+	more->parks = false;
+	more->file = (void *)ps;
+	EXPECT(leaves_it(m, rqe));
+	more->file = NULL;
+	more->watch = (void *)ps;
+	EXPECT(leaves_it(m, rqe));
+	more->watch = NULL;
+	rqe->posted = 1;
+	EXPECT(leaves_it(m, rqe));
+	rqe->posted = 0;
+	rqe->extra = true;
+	EXPECT(leaves_it(m, rqe));
+	rqe->extra = false;
+	more->at_key = DXK_KEY_NESTED;
+	EXPECT(leaves_it(m, rqe));
+	more->at_key = DXK_KEY_HAS;
+	more->key->suspended = true;
+	EXPECT(leaves_it(m, rqe));
+	more->key->suspended = false;
+	list_add(&way, &more->key->nested);
+	EXPECT(leaves_it(m, rqe));
+	list_del(&way);
+	list_add(&way, &more->key->back);
+	EXPECT(leaves_it(m, rqe));
+	list_del(&way);
+	/* the policy ends it */
+	p->kernel_threads = p->max_threads;
+	EXPECT(leaves_it(m, rqe));
+	p->kernel_threads = kernel;
+	turns_to(ps, m, next);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case turn_cases[] = {
 	KUNIT_CASE(turn_usual),
 	KUNIT_CASE(turn_lets_a_poster_in),
 	KUNIT_CASE(turn_completes_only),
 	KUNIT_CASE(turn_unusual),
+	KUNIT_CASE(turn_of_a_key),
+	KUNIT_CASE(turn_of_another_kind),
+	KUNIT_CASE(turn_of_a_deferred),
+	KUNIT_CASE(turn_unusual_key),
 	{ }
 };
 
