@@ -38,7 +38,7 @@ static void dxk_held_enter(struct dxk_key *key, struct dxk_more *more)
 	key->nr_held++;
 	if (list_empty(queue) ||
 	    dxk_held_before(list_last_entry(queue, struct dxk_more, way), more)) {
-		list_add_tail(&more->way, queue);
+		dxk_link_join(&more->way, queue);
 	} else if (dxk_held_before(more, list_first_entry(queue, struct dxk_more, way))) {
 		list_add(&more->way, queue);
 	} else {
@@ -55,7 +55,7 @@ void dxk_held_leave(struct dxk_more *more)
 	if (unlikely(more->treed))
 		rb_erase_cached(&more->order, &key->tree);
 	else
-		list_del(&more->way);
+		dxk_link_leave(&more->way);
 	key->nr_held--;
 	more->at_key = DXK_KEY_OUT;
 	dxk_more_unlinked(more);
@@ -402,6 +402,9 @@ struct dxk_key *dxk_key_find(const struct dxk_engine *e, const struct dxk_space 
 
 	lockdep_assert_held(&e->lock);
 
+	key = e->waits.recent;
+	if (key && key->cookie == cookie && key->space == space)
+		return key;
 	if (!e->waits.bucket)
 		return NULL;
 	hlist_for_each_entry(key, dxk_key_bucket(e, space, cookie), hash)
@@ -422,8 +425,10 @@ struct dxk_key *dxk_key_enter_hash(struct dxk_engine *e, struct dxk_space *space
 {
 	struct dxk_key *key = dxk_key_find(e, space, cookie);
 
-	if (key)
+	if (key) {
+		e->waits.recent = key;
 		return key;
+	}
 	key = dxk_stash_pop(e->waits.keys.nr ? &e->waits.keys : stash);
 	key->space = space;
 	key->cookie = cookie;
@@ -439,6 +444,8 @@ static void dxk_key_leave_hash(struct dxk_engine *e, struct dxk_key *key)
 		return;
 	WARN_ON_ONCE(key->turn || key->nr_held);
 	hlist_del(&key->hash);
+	if (e->waits.recent == key)
+		e->waits.recent = NULL;
 	if (key->space->is_private)
 		dxk_space_put(key->space);
 	key->refuses = false;
@@ -563,14 +570,8 @@ void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
 
 /* --- memory --------------------------------------------------------------------------- */
 
-/**
- * dxk_key_reserve - have spare records for what a member is about to do
- * @m: the member, the caller's
- * @nr: how many, 1..%DXK_BATCH_MAX
- *
- * Return: 0 or -ENOMEM.
- */
-int dxk_key_reserve(struct dxk_member *m, u32 nr)
+/** dxk_key_refill - dxk_key_reserve(), where there are too few */
+int dxk_key_refill(struct dxk_member *m, u32 nr)
 {
 	if (!m->keys) {
 		m->keys = kzalloc(sizeof(*m->keys), GFP_KERNEL_ACCOUNT);

@@ -26,11 +26,11 @@
 #ifndef _DXK_ENGINE_KEY_H
 #define _DXK_ENGINE_KEY_H
 
+#include "engine/member.h"
 #include "engine/more.h"
 #include "engine/os.h"
 
 struct dxk_engine;
-struct dxk_member;
 struct dxk_space;
 struct dxk_wakes;
 
@@ -141,8 +141,20 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 
-int dxk_key_reserve(struct dxk_member *m, u32 nr);
+int dxk_key_refill(struct dxk_member *m, u32 nr);
 void dxk_key_stash_free(struct dxk_member *m);
 void dxk_keys_destroy(struct dxk_engine *e);
+
+/**
+ * dxk_key_reserve - have spare records for what a member is about to do
+ * @m: the member, the caller's
+ * @nr: how many, 1..%DXK_BATCH_MAX
+ *
+ * Return: 0 or -ENOMEM.
+ */
+static inline int dxk_key_reserve(struct dxk_member *m, u32 nr)
+{
+	return likely(m->keys && m->keys->nr >= nr) ? 0 : dxk_key_refill(m, nr);
+}
 
 #endif /* _DXK_ENGINE_KEY_H */

@@ -292,7 +292,7 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 						     struct dxk_wakes *wakes)
 {
 	dxk_post_own(e, p, rqe, NULL);
-	list_add_tail(&rqe->more->sibling, &rqe->owner->mores);
+	dxk_link_join(&rqe->more->sibling, &rqe->owner->mores);
 	if (rqe->more->named)
 		dxk_name_enter(e, rqe);
 	if (rqe->more->keyed)

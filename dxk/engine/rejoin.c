@@ -462,7 +462,8 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	dxk_name_leave(rqe);
 	dxk_key_unuse(e, more, wakes);
 	dxk_alarm_set(e, more, DXK_FOREVER, wakes);
-	list_del_init(&more->sibling);
+	dxk_link_leave(&more->sibling);
+	INIT_LIST_HEAD(&more->sibling);
 	more->worker = NULL;
 	if (unlikely(rqe->attrs & PXR_FAIL_FAST) && rqe->status < 0 &&
 	    rqe->status != -ECANCELED && dxk_owner_coming(rqe->owner)) {

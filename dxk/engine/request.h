@@ -207,10 +207,8 @@ static_assert(sizeof(struct dxk_rqe) <= 192);
  */
 
 /* Enter a list as its last one. */
-static inline void dxk_rqe_join(struct dxk_rqe *rqe, struct list_head *list)
+static inline void dxk_link_join(struct list_head *link, struct list_head *list)
 {
-	struct list_head *link = &rqe->link;
-
 	if (OS_DEBUG) {
 		list_add_tail(link, list);
 		return;
@@ -221,16 +219,24 @@ static inline void dxk_rqe_join(struct dxk_rqe *rqe, struct list_head *list)
 	list->prev = link;
 }
 
-static inline void dxk_rqe_leave(struct dxk_rqe *rqe)
+static inline void dxk_link_leave(struct list_head *link)
 {
-	struct list_head *link = &rqe->link;
-
 	if (OS_DEBUG) {
 		list_del(link);
 		return;
 	}
 	link->next->prev = link->prev;
 	link->prev->next = link->next;
+}
+
+static inline void dxk_rqe_join(struct dxk_rqe *rqe, struct list_head *list)
+{
+	dxk_link_join(&rqe->link, list);
+}
+
+static inline void dxk_rqe_leave(struct dxk_rqe *rqe)
+{
+	dxk_link_leave(&rqe->link);
 }
 
 /* From one list to the end of another. */

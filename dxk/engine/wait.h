@@ -30,6 +30,7 @@
 #include "uapi/dxk.h"
 
 struct dxk_engine;
+struct dxk_key;
 struct dxk_member;
 struct dxk_more;
 struct dxk_owner;
@@ -85,6 +86,8 @@ struct dxk_waits {
 	u32 searches;
 	/** @arrivals: (L) times that a request has come to a key */
 	u64 arrivals;
+	/** @recent: (L) the key that was asked for last, if it lives, or NULL */
+	struct dxk_key *recent;
 	/** @keys: (L) records for the next keys */
 	struct dxk_stash keys;
 	/** @holds: (L) struct dxk_key that are held back; each counts as one of @unbegun */
