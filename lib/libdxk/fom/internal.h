@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Foms. A fom is one request: its key is that of its locality, its owner its service, its name its
+ * address with a generation on top, so that a name is not met again when the address is.
+ *
+ * All that happens to a fom is in its word: a state (enum fom_state) and what is to be looked at.
+ *
+ *   INIT -> READY		fom_queue(), before the post
+ *   READY -> RUNNING		its turn begins
+ *   RUNNING -> WAITING		its turn ends with a wait, and nothing is to be looked at
+ *   RUNNING -> READY		its turn ends, for it has had its budget of ticks
+ *   WAITING -> READY		somebody has something for it to look at, and calls its request
+ *   WAITING -> RUNNING		its turn begins for a reason that the kernel knows: a time, a file, Stop
+ *   RUNNING, INIT -> FINISHED
+ *
+ * Whoever has something for a fom sets a bit, and calls the request if the fom was waiting, both by
+ * one operation on the word: so the one of many that finds it waiting calls, nothing that has been
+ * set is missed by a turn that ends, and nobody touches a fom after that, for it may end then. The
+ * call may come late, when the kernel has ended the wait for another reason: then the next wait is
+ * over at once, and its turn, which finds nothing, waits again.
+ *
+ * Locks, in this order:
+ *
+ *   B	bucket.lock: which foms there are, and who waits for their phases
+ *   S	service.lock
+ *   M	domain.lock: of the thread that looks for hung foms
+ *   A	no lock: atomic, sequentially consistent if nothing else is said
+ *   T	no lock: the fom's turn; while there was none, or will be none, whoever has the fom
+ *   C	no lock: does not change
+ */
+#ifndef _DX_FOM_INTERNAL_H
+#define _DX_FOM_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "../checkers.h"
+#include "dx_fom.h"
+#include "dxk.h"
+
+/*
+ * struct fom:
+ *
+ *	type, service	C
+ *	name		C
+ *	live		B: in its bucket
+ *	word		A: a state and DXF_* bits
+ *	phase		A, written T
+ *	locality	C, from fom_queue() on
+ *	rc, reason, events, wait_events, fd	T: of its wait
+ *	since		A, relaxed: when its state has changed, of dxf_clock()
+ *	expires		T: until when it may wait, of those that have a time-out; 0: not known yet
+ *	timeout_ns	A, relaxed
+ *	transitions	A, relaxed, written T
+ *	watched		A, written B: somebody waits for its phases
+ *	cancelled	T: it was told to end
+ *	failed		T: it has ended for that it has failed
+ *	timeouts	T: armed, the first one first
+ */
+#define DXF_STATE	0x07U
+#define DXF_WOKEN	0x08U		/* fom_wakeup() was called */
+
+/* Foms by their addresses. */
+struct dxf_bucket {
+	pthread_mutex_t lock;
+	pthread_cond_t told;		/* B: of one that is in @waiters */
+	struct fom_link foms;		/* B: that were queued and have not ended */
+	struct fom_link waiters;	/* B: struct dxf_waiter */
+};
+
+/* Somebody who waits for a fom to be in a phase. */
+struct dxf_waiter {
+	struct fom_link link;		/* B */
+	const struct fom *fom;		/* C: perhaps gone */
+	uint64_t phases;		/* C */
+	int answer;			/* B: -EINPROGRESS, 0, -ESRCH */
+};
+
+struct dxf_locality {
+	struct fom_domain *domain;	/* C */
+	uint64_t key;			/* C; 0: none */
+} __attribute__((aligned(64)));
+
+#define DXF_BUCKETS	256
+
+struct fom_domain {
+	Runnable turns;			/* C: executes foms */
+	MTExecutive *mte;		/* C */
+	struct fom_domain_options options; /* C */
+	struct dxf_locality *localities; /* C */
+	uint32_t next_home;		/* A, relaxed */
+	uint32_t live;			/* A: foms that were queued and have not ended */
+	uint32_t services;		/* A: that are not stopped */
+	bool watches;			/* C: there is a thread that looks for hung foms */
+	pthread_t watcher;		/* C */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;		/* M */
+	bool quit;			/* M */
+	struct dxf_bucket buckets[DXF_BUCKETS];
+};
+
+/* --- lists ---------------------------------------------------------------------------- */
+
+#define dxf_entry(link, type, member) \
+	((type *)((char *)(link) - offsetof(type, member)))
+
+static inline void dxf_list_init(struct fom_link *head)
+{
+	head->next = head->prev = head;
+}
+
+static inline bool dxf_list_empty(const struct fom_link *head)
+{
+	return head->next == head;
+}
+
+static inline void dxf_list_add(struct fom_link *head, struct fom_link *link)
+{
+	link->next = head;
+	link->prev = head->prev;
+	head->prev->next = link;
+	head->prev = link;
+}
+
+static inline void dxf_list_del(struct fom_link *link)
+{
+	link->prev->next = link->next;
+	link->next->prev = link->prev;
+}
+
+/* --- foms ----------------------------------------------------------------------------- */
+
+#define dxf_load(p)		__atomic_load_n(p, __ATOMIC_SEQ_CST)
+#define dxf_store(p, v)		__atomic_store_n(p, v, __ATOMIC_SEQ_CST)
+#define dxf_peek(p)		__atomic_load_n(p, __ATOMIC_RELAXED)
+#define dxf_poke(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
+
+static inline struct fom_domain *dxf_domain(const struct fom *f)
+{
+	return f->service->domain;
+}
+
+static inline unsigned int dxf_state(const struct fom *f)
+{
+	return dxf_load(&f->word) & DXF_STATE;
+}
+
+uint64_t dxf_now(void);
+struct timespec dxf_timespec(uint64_t deadline);
+uint64_t dxf_clock(void);
+
+/* What a program may never do. */
+void dxf_trap(const struct fom *f, const char *what) __attribute__((__noreturn__));
+
+/* fom.c */
+void dxf_phase(struct fom *f, uint32_t phase);
+void dxf_fail(struct fom *f, int rc);
+void dxf_own(const struct fom *f, const char *what);
+
+/* turn.c */
+int dxf_turn(Runnable *self, void *request);
+int dxf_raise(struct fom *f, uint32_t what);
+void dxf_finish(struct fom *f);
+void dxf_die(struct fom *f, int rc);
+
+/* table.c */
+void dxf_table_init(struct fom_domain *d);
+void dxf_table_exit(struct fom_domain *d);
+struct dxf_bucket *dxf_bucket(struct fom_domain *d, const struct fom *f);
+void dxf_table_add(struct fom *f);
+void dxf_table_remove(struct fom *f);
+void dxf_tell(struct fom *f, uint32_t phase);
+
+/* service.c */
+int dxf_service_enter(struct fom_service *s, struct fom *f);
+void dxf_service_leave(struct fom_service *s);
+
+/* timeout.c */
+bool dxf_timeouts_due(struct fom *f);
+void dxf_timeouts_drop(struct fom *f);
+
+/* watch.c */
+int dxf_watch_start(struct fom_domain *d);
+void dxf_watch_stop(struct fom_domain *d);
+
+#endif /* _DX_FOM_INTERNAL_H */

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * A turn of a fom: it is ticked until it waits, or has had its budget; and what others do to begin
+ * one.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+
+/* What a fom that was told to end may wait at a time, to clean up */
+#define CLEANUP_NS	(10ULL * 1000000000)
+
+/* Of this thread; within a turn it may execute another one, while the fom waits for something. */
+static _Thread_local struct fom *current;
+
+struct fom *fom_current(void)
+{
+	return current;
+}
+
+/* --- what others want --------------------------------------------------------------------- */
+
+/**
+ * dxf_raise - there is something for a fom to look at
+ * @f: which; it may end as soon as it has seen that
+ * @what: DXF_* bits
+ *
+ * Return: 0; -ESRCH: it has ended; or why it cannot be called.
+ */
+int dxf_raise(struct fom *f, uint32_t what)
+{
+	MTExecutive *mte = dxf_domain(f)->mte;
+	uint32_t old = dxf_load(&f->word), state, new;
+	const uint64_t name = f->name;
+	int rc;
+
+	dxk_giving_back(f);
+	do {
+		state = old & DXF_STATE;
+		if (state == FOM_FINISHED)
+			return -ESRCH;
+		new = old | what;
+		if (state == FOM_WAITING) {
+			new = (new & ~DXF_STATE) | FOM_READY;
+			dxf_poke(&f->since, dxf_clock());
+		}
+		/* Also if nothing changes: what was written before is seen by the tick. */
+	} while (!__atomic_compare_exchange_n(&f->word, &old, new, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
+	if (state != FOM_WAITING)
+		return 0;
+	rc = WakeRequestOf(mte, (void *)(uintptr_t)name);
+	/* It was ended by the executive's Stop. */
+	return rc == -ENOENT ? 0 : rc;
+}
+
+int fom_wakeup(struct fom *fom)
+{
+	return dxf_raise(fom, DXF_WOKEN);
+}
+
+int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
+{
+	struct stat st;
+
+	dxf_own(fom, "its waits are its own");
+	/* What the module refuses when the turn has ended would end the request. */
+	if (fstat(fd, &st))
+		return -errno;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+		return -EPERM;
+	if (events & ~(uint32_t)DXK_WAIT_EVENTS)
+		return -EINVAL;
+	fom->fd = fd;
+	fom->wait_events = events;
+	return FSO_WAIT;
+}
+
+/* --- the word --------------------------------------------------------------------------- */
+
+/* Its turn begins. */
+static void begin(struct fom *f)
+{
+	uint32_t old = dxf_load(&f->word);
+
+	dxf_poke(&f->since, dxf_clock());
+	while (!__atomic_compare_exchange_n(&f->word, &old, (old & ~DXF_STATE) | FOM_RUNNING, false,
+					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		;
+	dxk_gave_last(f);
+}
+
+/* Has it been woken? Then that is used up. */
+static bool take_wakeup(struct fom *f)
+{
+	if (!(dxf_peek(&f->word) & DXF_WOKEN))
+		return false;
+	__atomic_and_fetch(&f->word, ~DXF_WOKEN, __ATOMIC_SEQ_CST);
+	dxk_gave_last(f);
+	return true;
+}
+
+/* From now on others call it, unless there is something to look at. */
+static bool parks(struct fom *f)
+{
+	uint32_t old = FOM_RUNNING;
+
+	dxf_poke(&f->since, dxf_clock());
+	return __atomic_compare_exchange_n(&f->word, &old, FOM_WAITING, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
+}
+
+/* --- how turns end ----------------------------------------------------------------------- */
+
+/* Its budget is used up: others of its locality come first. */
+static int again(struct fom *f)
+{
+	static const RQWait wait = { .Sources = DXK_WAIT_AGAIN };
+
+	dxf_poke(&f->since, dxf_clock());
+	__atomic_and_fetch(&f->word, ~DXF_STATE | FOM_READY, __ATOMIC_SEQ_CST);
+	return WaitRequest(&wait);
+}
+
+/* Until when it may wait, of those that have a time-out. */
+static uint64_t expires(struct fom *f)
+{
+	int64_t ns = dxf_peek(&f->timeout_ns);
+
+	if (!ns)
+		ns = dxf_peek(&f->type->timeout_ns);
+	if (ns > 0 && !f->expires)
+		f->expires = dxf_now() + (uint64_t)ns;
+	return ns > 0 ? f->expires : FOM_FOREVER;
+}
+
+/* It waits, to be called, and for what else there is. */
+static int waits(struct fom *f)
+{
+	RQWait wait = { .Sources = DXK_WAIT_CALL };
+	uint64_t deadline = expires(f);
+
+	if (f->timeouts && f->timeouts->deadline < deadline)
+		deadline = f->timeouts->deadline;
+	if (f->cancelled) {
+		uint64_t most = dxf_now() + CLEANUP_NS;
+
+		wait.Sources |= DXK_WAIT_MASKED;
+		if (deadline > most)
+			deadline = most;
+	}
+	if (deadline != FOM_FOREVER) {
+		wait.Sources |= DXK_WAIT_TIME;
+		/* 0 is: none is given */
+		wait.Deadline = deadline ? deadline : 1;
+	}
+	if (f->fd >= 0) {
+		wait.Sources |= DXK_WAIT_FILE;
+		wait.Fd = f->fd;
+		wait.Events = f->wait_events;
+	}
+	return WaitRequest(&wait);
+}
+
+/** dxf_finish - the end of a fom, which is in FOM_PHASE_FINISH */
+void dxf_finish(struct fom *f)
+{
+	struct fom_service *s = f->service;
+	struct fom_domain *d = s->domain;
+
+	dxf_table_remove(f);
+	dxf_store(&f->word, FOM_FINISHED);
+	f->type->ops->fini(f);
+	__atomic_sub_fetch(&d->live, 1, __ATOMIC_SEQ_CST);
+}
+
+/* What it has armed does not happen. */
+static void disarm(struct fom *f)
+{
+	dxf_timeouts_drop(f);
+}
+
+/** dxf_die - a fom ends whatever it does */
+void dxf_die(struct fom *f, int rc)
+{
+	dxf_store(&f->rc, rc);
+	disarm(f);
+	dxf_phase(f, FOM_PHASE_FINISH);
+	dxf_finish(f);
+}
+
+/* Its tick, or a bottom half, has ended the thread. */
+static void died(void *fom)
+{
+	struct fom *f = fom;
+
+	dxf_die(f, -EOWNERDEAD);
+	current = NULL;
+}
+
+/* --- the turn ----------------------------------------------------------------------------- */
+
+/* Return: enum fom_outcome. */
+static int tick(struct fom *f)
+{
+	int rc;
+
+	f->fd = -1;
+	f->expires = 0;
+	rc = f->type->ops->tick(f);
+	if (rc < 0) {
+		dxf_fail(f, rc);
+		return f->failed ? FSO_WAIT : FSO_AGAIN;
+	}
+	if (rc != FSO_WAIT && rc != FSO_AGAIN)
+		dxf_trap(f, "a tick returns FSO_WAIT, FSO_AGAIN or a negative errno");
+	if (rc == FSO_AGAIN && f->phase == FOM_PHASE_FINISH)
+		dxf_trap(f, "it has ended, and is to be ticked");
+	return rc;
+}
+
+/* It was told to end. */
+static void cancelled(struct fom *f)
+{
+	if (f->cancelled)
+		return;
+	f->cancelled = true;
+	f->reason = FOM_WOKEN_CANCELLED;
+	dxf_fail(f, -ECANCELED);
+}
+
+/*
+ * Why it has its turn. What has ended its wait is one thing, and if it was woken by then that was
+ * the first.
+ * Return: is it to be ticked?
+ */
+static bool begins(struct fom *f, const RQElement *me)
+{
+	begin(f);
+	switch (me->RQEWake) {
+	case DXK_WAKE_NONE:
+	case DXK_WAKE_AGAIN:
+		return true;
+	case DXK_WAKE_FILE:
+		take_wakeup(f);
+		f->reason = FOM_WOKEN_FILE;
+		f->events = me->RQEEvents;
+		return true;
+	case DXK_WAKE_CALL:
+	case DXK_WAKE_TIME:
+		/* It may have been posted waiting. */
+		if (!me->RQETurn)
+			return true;
+		if (!take_wakeup(f))
+			return false;
+		f->reason = FOM_WOKEN;
+		return true;
+	}
+	cancelled(f);
+	return true;
+}
+
+/* It waits. @timed: a time has come. Return: is its wait over? */
+static bool is_over(struct fom *f, bool timed)
+{
+	bool timeout = timed && dxf_timeouts_due(f);
+
+	if (take_wakeup(f) || timeout)
+		f->reason = timeout ? FOM_WOKEN_TIMEOUT : FOM_WOKEN;
+	else if (timed && f->cancelled)
+		f->reason = FOM_WOKEN_CANCELLED;
+	else if (timed && f->expires && dxf_now() >= f->expires) {
+		f->reason = FOM_WOKEN_EXPIRED;
+		dxf_fail(f, -ETIMEDOUT);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Return: what the turn returns. */
+static int run(struct fom *f, const RQElement *me)
+{
+	uint32_t budget = dxf_domain(f)->options.again_budget;
+	bool ticks = begins(f, me), timed = !ticks && me->RQEWake == DXK_WAKE_TIME;
+
+	while (f->phase != FOM_PHASE_FINISH) {
+		if (ticks) {
+			ticks = tick(f) == FSO_AGAIN;
+			if (budget != FOM_AGAIN_INLINE)
+				budget--;
+		} else if (is_over(f, timed)) {
+			ticks = true;
+		} else if (parks(f)) {
+			return waits(f);
+		}
+		timed = false;
+		if (ticks && !budget && f->phase != FOM_PHASE_FINISH)
+			return again(f);
+	}
+	if (f->failed)
+		disarm(f);
+	dxf_finish(f);
+	return 0;
+}
+
+int dxf_turn(Runnable *self, void *request)
+{
+	struct fom *outer = current;
+	int rc;
+
+	(void)self;
+	current = request;
+	pthread_cleanup_push(died, request);
+	rc = run(request, CurrentRequest());
+	pthread_cleanup_pop(0);
+	current = outer;
+	return rc;
+}

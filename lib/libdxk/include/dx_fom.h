@@ -1,0 +1,634 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libdxk, state machines that wait without a thread: foms. Names are those of Motr's fop state
+ * machine.
+ *
+ * ====================  =================================================  ==================
+ * its name              name here                                          behaviours
+ * ====================  =================================================  ==================
+ * fom, fom type, ops    struct fom, struct fom_type, struct fom_ops;       FO-1..FO-5, FO-8,
+ *                       fom_init, fom_queue, fom_fini                      FO-16
+ * phases                fom_phase, fom_phase_set, fom_phase_move, fom_rc;  FO-10..FO-15
+ *                       FSO_AGAIN, FSO_WAIT
+ * wait and wake         fom_wakeup, fom_wait_fd, fom_timedwait             FO-17..FO-21,
+ *                                                                          FO-29
+ * time-outs             struct fom_timeout; fom_set_timeout,               FO-30..FO-33
+ *                       fom_type_set_timeout
+ * locality, domain      struct fom_domain, fom_domain_init                 FO-1, FO-6, FO-7
+ * reqh service          struct fom_service; fom_service_start, _stop,      FO-16, FO-49
+ *                       _prepare_to_stop, _idle_wait
+ * ====================  =================================================  ==================
+ *
+ * A fom is a request of an executive (see dx.h) that waits, and its locality is a key: a worker
+ * executes its turn, in which it is ticked until it waits, and of all foms of a locality one has
+ * its turn at a time. So ticks and bottom halves of a locality need no lock against each other.
+ *
+ * Functions return 0 or a value that their text names, or a negative errno. Deadlines are times of
+ * CLOCK_MONOTONIC in ns, %FOM_FOREVER is none. What a program may never do is a *trap*: the
+ * library says what it was on standard error and calls abort(3).
+ */
+#ifndef _DX_FOM_H
+#define _DX_FOM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <dx.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct fom;
+struct fom_callback;
+struct fom_domain;
+struct fom_service;
+struct fom_timeout;
+
+/** FOM_FOREVER - no deadline */
+#define FOM_FOREVER		(~(uint64_t)0)
+
+/* A place in a list of the library. */
+struct fom_link {
+	struct fom_link *next, *prev;
+};
+
+/* --- phases ------------------------------------------------------------------------- */
+
+/** FOM_PHASE_INIT - the phase in which each fom begins; a type's own ones are numbered from 2 */
+#define FOM_PHASE_INIT		0
+/** FOM_PHASE_FINISH - the phase in which each fom ends */
+#define FOM_PHASE_FINISH	1
+/** FOM_PHASES_MAX - phases of a type, these two included */
+#define FOM_PHASES_MAX		64
+
+/** FOM_PHASE - the bit of a phase in a set of them */
+#define FOM_PHASE(phase)	((uint64_t)1 << (phase))
+
+/** FOM_PHASE_FAILURE - of struct fom_phase: what has failed goes there */
+#define FOM_PHASE_FAILURE	0x1
+
+/**
+ * struct fom_phase - a phase of a type
+ * @name: for reports
+ * @allowed: phases that may follow, bits of FOM_PHASE(); the phase itself always may
+ * @flags: %FOM_PHASE_FAILURE or 0
+ * @Reserved: 0
+ */
+struct fom_phase {
+	const char *name;
+	uint64_t allowed;
+	uint32_t flags;
+	uint32_t Reserved;
+};
+
+/**
+ * enum fom_outcome - what a tick returns
+ * @FSO_AGAIN: it is to be ticked again, at once
+ * @FSO_WAIT: it waits; in the phase %FOM_PHASE_FINISH it has ended
+ *
+ * A negative errno is a failure: the fom goes to the failure phase of its type with that as its
+ * result. If there is none, or it is in such a phase already, it ends.
+ */
+enum fom_outcome {
+	FSO_AGAIN = 1,
+	FSO_WAIT = 2,
+};
+
+/**
+ * enum fom_state - what a fom does (FO-13)
+ * @FOM_INIT: it was not queued yet
+ * @FOM_READY: it is to be ticked
+ * @FOM_RUNNING: it has its turn, also between block markers
+ * @FOM_WAITING: it waits
+ * @FOM_FINISHED: it has ended
+ */
+enum fom_state {
+	FOM_INIT,
+	FOM_READY,
+	FOM_RUNNING,
+	FOM_WAITING,
+	FOM_FINISHED,
+};
+
+/**
+ * enum fom_reason - what has ended the last wait of a fom: the first that has happened (FO-33)
+ * @FOM_WOKEN_NOT: it has not waited yet
+ * @FOM_WOKEN: fom_wakeup()
+ * @FOM_WOKEN_FILE: its file is ready, see fom_wait_fd()
+ * @FOM_WOKEN_TIMEOUT: a struct fom_timeout has woken it
+ * @FOM_WOKEN_EXPIRED: it has waited longer than its time-out, and has failed with -ETIMEDOUT
+ * @FOM_WOKEN_CANCELLED: its executive stops with %DXK_STOP_CANCEL, and it has failed with
+ *	-ECANCELED. It may go on waiting, to clean up, at most 10 s at a time
+ */
+enum fom_reason {
+	FOM_WOKEN_NOT,
+	FOM_WOKEN,
+	FOM_WOKEN_FILE,
+	FOM_WOKEN_TIMEOUT,
+	FOM_WOKEN_EXPIRED,
+	FOM_WOKEN_CANCELLED,
+};
+
+/* --- types -------------------------------------------------------------------------- */
+
+/**
+ * struct fom_ops - what the foms of a type do
+ * @tick: does what is to be done in the fom's phase, without blocking, see enum fom_outcome
+ * @fini: the fom has ended: calls fom_fini(), and may free it. Nobody touches it after that
+ * @home_locality: any number; foms with the same one, modulo the number of localities, share a
+ *	locality. Asked once, by fom_queue(). %NULL: the localities in turn
+ * @hung_notify: the fom has been in its state for long, see struct fom_domain_options; it does
+ *	not end before the return. Called by a thread of the domain while the fom may be ticked:
+ *	it only looks. May be %NULL
+ */
+struct fom_ops {
+	int (*tick)(struct fom *fom);
+	void (*fini)(struct fom *fom);
+	size_t (*home_locality)(const struct fom *fom);
+	void (*hung_notify)(struct fom *fom);
+};
+
+/** FOM_QUIET - of struct fom_type: its foms may stay in a state for long, and are not reported */
+#define FOM_QUIET		0x1
+
+/**
+ * struct fom_type - a kind of foms
+ * @name: for reports
+ * @ops: what they do
+ * @phases: their phases by number, %FOM_PHASE_INIT and %FOM_PHASE_FINISH first; %NULL: any
+ *	phase below %FOM_PHASES_MAX may follow any other
+ * @nr_phases: elements of @phases, at most %FOM_PHASES_MAX
+ * @failure: the phase of foms that have failed, one with %FOM_PHASE_FAILURE if there are @phases;
+ *	0: they end
+ * @timeout_ns: how long they may wait at a time; 0: for ever. See fom_type_set_timeout()
+ * @flags: %FOM_QUIET or 0
+ * @Reserved: 0
+ *
+ * It must stay in place while there is a fom of it.
+ */
+struct fom_type {
+	const char *name;
+	const struct fom_ops *ops;
+	const struct fom_phase *phases;
+	uint32_t nr_phases;
+	uint32_t failure;
+	int64_t timeout_ns;
+	uint32_t flags;
+	uint32_t Reserved[3];
+};
+
+/**
+ * fom_type_set_timeout - change the time-out of a type (FO-31)
+ * @type: the type
+ * @timeout_ns: in effect for waits that begin from now on; 0: for ever
+ *
+ * Context: any thread.
+ */
+void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
+
+/* --- domains ------------------------------------------------------------------------ */
+
+/** FOM_AGAIN_INLINE - of struct fom_domain_options: no number of ticks is too many */
+#define FOM_AGAIN_INLINE	(~(uint32_t)0)
+
+/**
+ * struct fom_domain_options - what a domain is like
+ * @localities: how many; 0: as many as CPUs that the calling thread may run on
+ * @handlers: 1: foms of a locality have their turns one at a time; more: as many of a domain as
+ *	there are workers, and only each fom is serial by itself (FO-6). 0: 1
+ * @again_budget: how many ticks in a row a fom has before others of its locality have a turn
+ *	(FO-12); 0: 16
+ * @Reserved: 0
+ * @hung_age_ns: report foms that are in one state for so long, but those that are %FOM_QUIET
+ *	(FO-34); 0: 120 s; below 0: none
+ * @hung_period_ns: how often it is looked for such foms, and told of each; 0: 5 s
+ * @hung: told of each; %NULL: the log of the executive is. Called by a thread of the domain
+ */
+struct fom_domain_options {
+	uint32_t localities;
+	uint32_t handlers;
+	uint32_t again_budget;
+	uint32_t Reserved;
+	int64_t hung_age_ns;
+	int64_t hung_period_ns;
+	void (*hung)(struct fom *fom, const char *report);
+};
+
+/**
+ * fom_policy - what a policy should say for a domain that has the executive for itself
+ * @policy: as ThreadManagerPolicyInit() leaves it, for instance
+ * @localities: how many there will be; 0: see struct fom_domain_options
+ * @foms: most foms that there will be at a time
+ *
+ * As many workers as localities, and spare ones for those that block.
+ */
+void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms);
+
+/**
+ * fom_domain_init - make a domain: localities of an executive
+ * @domain: out
+ * @executive: which; it outlives the domain
+ * @options: %NULL for the defaults
+ *
+ * Return: 0; -EOPNOTSUPP: the executive's TPMaxWaiting is 0; -EINVAL, -ENOMEM, -EAGAIN.
+ */
+int fom_domain_init(struct fom_domain **domain, MTExecutive *executive,
+		    const struct fom_domain_options *options);
+
+/**
+ * fom_domain_fini - the end of a domain
+ * @domain: its services have stopped; %NULL does nothing
+ *
+ * Return: 0; -EBUSY: it has foms or services that have not; -EDEADLK in a worker.
+ */
+int fom_domain_fini(struct fom_domain *domain);
+
+/**
+ * fom_domain_localities - how many localities a domain has
+ * @domain: which
+ *
+ * Return: that.
+ */
+uint32_t fom_domain_localities(const struct fom_domain *domain);
+
+/* --- services ----------------------------------------------------------------------- */
+
+/**
+ * struct fom_service_ops - what a service does
+ * @start: makes what its foms need; it is starting until the return: fom_queue() gives -EAGAIN.
+ *	0, or a negative errno: it has not started. May be %NULL
+ * @stop: it has no foms any more. May be %NULL
+ * @accepts: is a fom to be queued although the service is stopping? May be %NULL: no
+ */
+struct fom_service_ops {
+	int (*start)(struct fom_service *service);
+	void (*stop)(struct fom_service *service);
+	bool (*accepts)(struct fom_service *service, struct fom *fom);
+};
+
+/**
+ * enum fom_service_state - of a service
+ * @FOM_SERVICE_STOPPED: it has no foms, and gets none
+ * @FOM_SERVICE_STARTING: it will
+ * @FOM_SERVICE_STARTED: it takes foms
+ * @FOM_SERVICE_STOPPING: it takes those that it accepts, and ends when it has none
+ */
+enum fom_service_state {
+	FOM_SERVICE_STOPPED,
+	FOM_SERVICE_STARTING,
+	FOM_SERVICE_STARTED,
+	FOM_SERVICE_STOPPING,
+};
+
+/**
+ * struct fom_service - what foms are for, and who waits for their ends (FO-49)
+ * @name: for reports
+ * @ops: what it does; may be %NULL
+ *
+ * To be embedded in the application's object.
+ */
+struct fom_service {
+	const char *name;
+	const struct fom_service_ops *ops;
+	/* private: see fom/internal.h */
+	struct fom_domain *domain;
+	uint32_t state;
+	uint32_t posting;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+};
+
+/**
+ * fom_service_init - make a service, which is stopped
+ * @service: out
+ * @domain: where its foms are
+ * @name: for reports
+ * @ops: what it does; may be %NULL
+ */
+void fom_service_init(struct fom_service *service, struct fom_domain *domain, const char *name,
+		      const struct fom_service_ops *ops);
+
+/**
+ * fom_service_fini - the end of a service
+ * @service: it is stopped, else it is a trap
+ */
+void fom_service_fini(struct fom_service *service);
+
+/**
+ * fom_service_start - from now on it takes foms
+ * @service: it is stopped
+ *
+ * Return: 0; what its start has returned; -EINVAL: it is not stopped.
+ */
+int fom_service_start(struct fom_service *service);
+
+/**
+ * fom_service_prepare_to_stop - from now on it takes those foms only that it accepts
+ * @service: which
+ *
+ * Return: 0; -EINVAL: it has not started.
+ */
+int fom_service_prepare_to_stop(struct fom_service *service);
+
+/**
+ * fom_service_idle_wait - wait until a service has no foms (FO-49)
+ * @service: which; its state does not matter
+ * @deadline: until when
+ *
+ * Return: 0: none was queued, was to be, waited or had its turn; -ETIMEDOUT; -EINTR; -EDEADLK in a
+ * worker.
+ */
+int fom_service_idle_wait(struct fom_service *service, uint64_t deadline);
+
+/**
+ * fom_service_stop - prepare it to stop, wait until it has no foms, and stop it
+ * @service: which
+ *
+ * A fom that the executive's Stop has ended before its first tick ends here, with -ECANCELED.
+ *
+ * Return: 0, also when it was stopped; -EINTR: it is stopping, call again; -EDEADLK in a worker;
+ * -EINVAL: it is starting.
+ */
+int fom_service_stop(struct fom_service *service);
+
+/**
+ * fom_service_state - what a service does
+ * @service: which
+ *
+ * Return: enum fom_service_state.
+ */
+int fom_service_state(const struct fom_service *service);
+
+/* --- foms --------------------------------------------------------------------------- */
+
+/**
+ * struct fom - a state machine
+ * @type: what kind
+ * @service: whose
+ *
+ * To be embedded in the application's object.
+ */
+struct fom {
+	struct fom_type *type;
+	struct fom_service *service;
+	/* private: see fom/internal.h */
+	uint64_t name;
+	struct fom_link live;
+	uint32_t word;
+	uint32_t phase;
+	uint32_t locality;
+	int32_t rc;
+	uint32_t reason;
+	uint32_t events;
+	uint32_t wait_events;
+	int32_t fd;
+	uint64_t since;
+	uint64_t expires;
+	int64_t timeout_ns;
+	uint64_t transitions;
+	bool watched;
+	bool cancelled;
+	bool failed;
+	struct fom_timeout *timeouts;
+};
+
+/**
+ * fom_init - make a fom, in the phase %FOM_PHASE_INIT
+ * @fom: out
+ * @type: its type
+ * @service: whose
+ */
+void fom_init(struct fom *fom, struct fom_type *type, struct fom_service *service);
+
+/**
+ * fom_fini - the end of a fom
+ * @fom: it has ended, or was not queued: else it is a trap, and so it is if something of it is
+ *	armed
+ */
+void fom_fini(struct fom *fom);
+
+/**
+ * fom_queue - have a fom ticked: in its home locality, after those that are ready there (FO-3)
+ * @fom: it is in the phase %FOM_PHASE_INIT
+ *
+ * Return: 0; -ESHUTDOWN: the service, or the executive, takes no more, and the fom has ended
+ * without a tick: its fini was called (FO-16). It can be queued again after: -EAGAIN: the service is
+ * starting, or the Ready Pool is full (FO-52); -ENOSPC, -EDQUOT: as many requests live, or wait, as
+ * may; -ENOMEM.
+ */
+int fom_queue(struct fom *fom);
+
+/**
+ * fom_queue_wait - as fom_queue(), but wait for room in the Ready Pool
+ * @fom: see fom_queue()
+ * @timeout_ns: how long, below 0 for ever
+ *
+ * Return: as fom_queue(); -ETIMEDOUT; -EINTR.
+ */
+int fom_queue_wait(struct fom *fom, int64_t timeout_ns);
+
+/**
+ * fom_current - the fom that the calling thread ticks, or whose bottom half it executes
+ *
+ * Return: that, or %NULL.
+ */
+struct fom *fom_current(void);
+
+/**
+ * fom_phase - the phase of a fom
+ * @fom: which
+ *
+ * Return: that.
+ */
+int fom_phase(const struct fom *fom);
+
+/**
+ * fom_phase_set - the next phase of a fom (FO-15)
+ * @fom: the caller ticks it
+ * @phase: one that may follow, else it is a trap
+ */
+void fom_phase_set(struct fom *fom, int phase);
+
+/**
+ * fom_phase_move - the next phase of a fom, and its result (FO-14)
+ * @fom: the caller ticks it
+ * @rc: 0, or a negative errno: then @phase has %FOM_PHASE_FAILURE, if its type has phases, or it
+ *	is %FOM_PHASE_FINISH; else it is a trap
+ * @phase: one that may follow, else it is a trap
+ */
+void fom_phase_move(struct fom *fom, int rc, int phase);
+
+/**
+ * fom_rc - the result of a fom
+ * @fom: which; it may have ended
+ *
+ * Return: 0, or the negative errno with which it has failed.
+ */
+int fom_rc(const struct fom *fom);
+
+/**
+ * fom_state - what a fom does
+ * @fom: which
+ *
+ * Return: enum fom_state.
+ */
+int fom_state(const struct fom *fom);
+
+/**
+ * fom_locality - the home locality of a fom (FO-2)
+ * @fom: it was queued
+ *
+ * Return: that, from 0.
+ */
+uint32_t fom_locality(const struct fom *fom);
+
+/**
+ * fom_reason - what has ended the last wait of a fom
+ * @fom: which
+ *
+ * Return: enum fom_reason.
+ */
+int fom_reason(const struct fom *fom);
+
+/**
+ * fom_events - what has happened to the file that a fom has waited for
+ * @fom: which
+ *
+ * Return: EPOLL* bits, or %DXK_EVENT_GONE; 0: it may have something.
+ */
+uint32_t fom_events(const struct fom *fom);
+
+/**
+ * fom_transitions - how often a fom has changed its phase
+ * @fom: which
+ *
+ * Return: that.
+ */
+uint64_t fom_transitions(const struct fom *fom);
+
+/**
+ * fom_set_timeout - a time-out for one fom (FO-31)
+ * @fom: which
+ * @timeout_ns: in effect for waits that begin from now on; 0: that of its type; below 0: none
+ *
+ * Context: any thread.
+ */
+void fom_set_timeout(struct fom *fom, int64_t timeout_ns);
+
+/* --- wait and wake ------------------------------------------------------------------ */
+
+/**
+ * fom_wakeup - end the wait of a fom, or its next one (FO-17..FO-20)
+ * @fom: it does not end meanwhile, or is in memory that stays and has ended
+ *
+ * However often that happens before it is ticked, it is ticked once. While a fom has its turn, or
+ * is to have its first one, it is kept for its next wait.
+ *
+ * Context: any thread, with any lock: it does not sleep, but for the first call of a thread.
+ * Return: 0; -ESRCH: it has ended; -ENOMEM: the thread cannot become a member of the executive.
+ */
+int fom_wakeup(struct fom *fom);
+
+/**
+ * fom_id - a number by which a fom can be woken that may have ended
+ * @fom: which
+ *
+ * Return: that. No other fom has it before 65,535 further ones were made.
+ */
+uint64_t fom_id(const struct fom *fom);
+
+/**
+ * fom_wakeup_id - as fom_wakeup(), of a fom that may not be there any more
+ * @domain: where it is or was
+ * @id: of fom_id()
+ *
+ * Return: see fom_wakeup().
+ */
+int fom_wakeup_id(struct fom_domain *domain, uint64_t id);
+
+/**
+ * fom_wait_fd - the wait that begins now is over, too, when a file is ready
+ * @fom: the caller ticks it, and returns what this returns
+ * @fd: the file, until then
+ * @events: some of %DXK_WAIT_EVENTS
+ *
+ * Return: %FSO_WAIT; -EBADF: it is not open; -EPERM: it has no poll(2); -EINVAL.
+ */
+int fom_wait_fd(struct fom *fom, int fd, uint32_t events);
+
+/**
+ * fom_timedwait - wait until a fom is in a phase (FO-29)
+ * @fom: which. It does not end while this is called, but may while this waits
+ * @phases: bits of FOM_PHASE()
+ * @deadline: until when
+ *
+ * Context: not of the fom's own turn.
+ * Return: 0: it is, or was, in one of @phases; -ETIMEDOUT; -ESRCH: it has ended without being in
+ * one.
+ */
+int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline);
+
+/* --- time-outs ---------------------------------------------------------------------- */
+
+/**
+ * struct fom_timeout - something happens to a fom at a time, once (FO-32)
+ *
+ * Context: all functions of it, of the fom's turn, or before it is queued.
+ */
+struct fom_timeout {
+	/* private: see fom/internal.h */
+	struct fom *fom;
+	struct fom_timeout *next;
+	uint64_t deadline;
+	void (*bottom)(struct fom_timeout *timeout);
+	uint32_t state;
+	uint32_t Reserved;
+};
+
+/**
+ * fom_timeout_init - make a time-out
+ * @timeout: out
+ */
+void fom_timeout_init(struct fom_timeout *timeout);
+
+/**
+ * fom_timeout_fini - the end of a time-out
+ * @timeout: it is not armed, else it is a trap
+ */
+void fom_timeout_fini(struct fom_timeout *timeout);
+
+/**
+ * fom_timeout_wait_on - wake a fom at a time
+ * @timeout: was initialised since it was used last, else it is a trap
+ * @fom: which
+ * @deadline: when, not earlier
+ */
+void fom_timeout_wait_on(struct fom_timeout *timeout, struct fom *fom, uint64_t deadline);
+
+/**
+ * fom_timeout_arm - call a function of a fom at a time
+ * @timeout: see fom_timeout_wait_on()
+ * @fom: whose
+ * @bottom: called in the fom's turn while it waits, not earlier than that. It may call
+ *	fom_wakeup()
+ * @deadline: when
+ */
+void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom,
+		     void (*bottom)(struct fom_timeout *timeout), uint64_t deadline);
+
+/**
+ * fom_timeout_cancel - nothing is to happen
+ * @timeout: which
+ *
+ * Return: was it armed? Then nothing happens.
+ */
+bool fom_timeout_cancel(struct fom_timeout *timeout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DX_FOM_H */
