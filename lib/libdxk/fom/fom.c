@@ -98,16 +98,30 @@ void fom_init(struct fom *fom, struct fom_type *type, struct fom_service *servic
 		.name = (uintptr_t)fom ^ generation << 48,
 	};
 	type_check(fom);
+	pthread_mutex_init(&fom->lock, NULL);
+	dxf_list_init(&fom->armed);
+	dxf_list_init(&fom->pending);
+	dxf_list_init(&fom->locks);
 }
 
 void fom_fini(struct fom *fom)
 {
 	unsigned int state = dxf_state(fom);
+	bool armed;
 
 	if (state != FOM_INIT && state != FOM_FINISHED)
 		dxf_trap(fom, "fom_fini() of one that has not ended");
 	if (fom->timeouts)
 		dxf_trap(fom, "fom_fini() with an armed time-out");
+	if (!dxf_list_empty(&fom->locks))
+		dxf_trap(fom, "fom_fini() with a long lock, or while it waits for one");
+	/* Who has cancelled one may still have the lock. */
+	pthread_mutex_lock(&fom->lock);
+	armed = !dxf_list_empty(&fom->armed) || !dxf_list_empty(&fom->pending);
+	pthread_mutex_unlock(&fom->lock);
+	if (armed)
+		dxf_trap(fom, "fom_fini() with an armed call-back");
+	pthread_mutex_destroy(&fom->lock);
 }
 
 int fom_phase(const struct fom *fom)

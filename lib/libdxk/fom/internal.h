@@ -21,6 +21,9 @@
  *
  * Locks, in this order:
  *
+ *   G	long_lock.lock
+ *   X	chan.lock: also held over filters and top halves, which so do not execute when it was had
+ *   L	fom.lock: call-backs of a fom
  *   B	bucket.lock: which foms there are, and who waits for their phases
  *   S	service.lock
  *   M	domain.lock: of the thread that looks for hung foms
@@ -54,10 +57,46 @@
  *	watched		A, written B: somebody waits for its phases
  *	cancelled	T: it was told to end
  *	failed		T: it has ended for that it has failed
+ *	awaited		A: somebody waits for the end of @bottom
  *	timeouts	T: armed, the first one first
+ *	armed		L: call-backs in channels
+ *	pending		L: those that have fired, the first one first; DXF_BOTTOMS if there are some
+ *	bottom		A: whose bottom half executes, or NULL; perhaps gone
+ *	locks		T: its links that have a lock or wait for one
+ *
+ * struct fom_callback:
+ *
+ *	clink		X
+ *	fom		T
+ *	link		L: in one of its fom's lists
+ *	state		A: DXF_IDLE; DXF_ARMED: changed X; DXF_PENDING: changed L. There is always the
+ *			lock for what it was and for what it is to be
+ *
+ * struct long_lock:
+ *
+ *	owners		G: readers, or the writer
+ *	waiters		G: in the order in which they came; the first one cannot have it now
+ *	writer		G: there is one, and it is the owner
+ *	stats		G
+ *
+ * struct long_lock_link:
+ *
+ *	fom		C
+ *	lock, own	T: in the fom's list
+ *	link, since, state, write	G
+ *
+ * struct clink:
+ *
+ *	chan		C: the last one
+ *	group		C: the first one of the group
+ *	link		X: in its channel, or next is NULL
+ *	events		those that nobody has waited for; of the first one
  */
 #define DXF_STATE	0x07U
 #define DXF_WOKEN	0x08U		/* fom_wakeup() was called */
+#define DXF_BOTTOMS	0x10U		/* call-backs are pending */
+
+enum { DXF_IDLE, DXF_ARMED, DXF_PENDING };
 
 /* Foms by their addresses. */
 struct dxf_bucket {
@@ -158,7 +197,8 @@ void dxf_own(const struct fom *f, const char *what);
 
 /* turn.c */
 int dxf_turn(Runnable *self, void *request);
-int dxf_raise(struct fom *f, uint32_t what);
+bool dxf_set(struct fom *f, uint32_t what);
+int dxf_call(MTExecutive *mte, uint64_t name);
 void dxf_finish(struct fom *f);
 void dxf_die(struct fom *f, int rc);
 
@@ -169,6 +209,8 @@ struct dxf_bucket *dxf_bucket(struct fom_domain *d, const struct fom *f);
 void dxf_table_add(struct fom *f);
 void dxf_table_remove(struct fom *f);
 void dxf_tell(struct fom *f, uint32_t phase);
+void dxf_tell_bottom(struct fom *f);
+void dxf_await_bottom(struct fom *f, const struct fom_callback *cb);
 
 /* service.c */
 int dxf_service_enter(struct fom_service *s, struct fom *f);
@@ -177,6 +219,17 @@ void dxf_service_leave(struct fom_service *s);
 /* timeout.c */
 bool dxf_timeouts_due(struct fom *f);
 void dxf_timeouts_drop(struct fom *f);
+
+/* chan.c */
+void dxf_clink_add(struct chan *c, struct clink *clink);
+void dxf_clink_del(struct clink *clink);
+
+/* callback.c */
+void dxf_bottoms(struct fom *f);
+void dxf_callbacks_drop(struct fom *f);
+
+/* lock.c */
+void dxf_locks_drop(struct fom *f);
 
 /* watch.c */
 int dxf_watch_start(struct fom_domain *d);

@@ -134,3 +134,32 @@ int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline)
 	pthread_mutex_unlock(&b->lock);
 	return w.answer == -EINPROGRESS ? -rc : w.answer;
 }
+
+/* --- who waits for the end of a bottom half ------------------------------------------- */
+
+/** dxf_tell_bottom - a bottom half has ended that somebody waits for */
+void dxf_tell_bottom(struct fom *f)
+{
+	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
+
+	pthread_mutex_lock(&b->lock);
+	dxf_store(&f->awaited, false);
+	pthread_cond_broadcast(&b->told);
+	pthread_mutex_unlock(&b->lock);
+}
+
+/** dxf_await_bottom - wait until another bottom half than that of @cb executes, or none */
+void dxf_await_bottom(struct fom *f, const struct fom_callback *cb)
+{
+	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
+
+	pthread_mutex_lock(&b->lock);
+	for (;;) {
+		/* Whoever ends it looks at that afterwards. */
+		dxf_store(&f->awaited, true);
+		if (dxf_load(&f->bottom) != cb)
+			break;
+		pthread_cond_wait(&b->told, &b->lock);
+	}
+	pthread_mutex_unlock(&b->lock);
+}

@@ -25,8 +25,8 @@ void fom_timeout_fini(struct fom_timeout *timeout)
 		dxf_trap(timeout->fom, "fom_timeout_fini() of one that is armed");
 }
 
-void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom,
-		     void (*bottom)(struct fom_timeout *timeout), uint64_t deadline)
+void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom, fom_timeout_half bottom,
+		     uint64_t deadline)
 {
 	struct fom_timeout **at = &fom->timeouts;
 

@@ -23,42 +23,52 @@ struct fom *fom_current(void)
 /* --- what others want --------------------------------------------------------------------- */
 
 /**
- * dxf_raise - there is something for a fom to look at
- * @f: which; it may end as soon as it has seen that
+ * dxf_set - there is something for a fom to look at
+ * @f: which; if no lock keeps it, it may end as soon as it has seen that
  * @what: DXF_* bits
  *
- * Return: 0; -ESRCH: it has ended; or why it cannot be called.
+ * Return: is it to be called, by the caller?
  */
-int dxf_raise(struct fom *f, uint32_t what)
+bool dxf_set(struct fom *f, uint32_t what)
 {
-	MTExecutive *mte = dxf_domain(f)->mte;
-	uint32_t old = dxf_load(&f->word), state, new;
-	const uint64_t name = f->name;
-	int rc;
+	uint32_t old = dxf_load(&f->word), new;
+	bool waits;
 
 	dxk_giving_back(f);
 	do {
-		state = old & DXF_STATE;
-		if (state == FOM_FINISHED)
-			return -ESRCH;
 		new = old | what;
-		if (state == FOM_WAITING) {
+		waits = (old & DXF_STATE) == FOM_WAITING;
+		if (waits) {
 			new = (new & ~DXF_STATE) | FOM_READY;
 			dxf_poke(&f->since, dxf_clock());
 		}
 		/* Also if nothing changes: what was written before is seen by the tick. */
 	} while (!__atomic_compare_exchange_n(&f->word, &old, new, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_SEQ_CST));
-	if (state != FOM_WAITING)
-		return 0;
-	rc = WakeRequestOf(mte, (void *)(uintptr_t)name);
-	/* It was ended by the executive's Stop. */
+	return waits;
+}
+
+/**
+ * dxf_call - call a fom that was found waiting
+ *
+ * Return: 0, or why the caller cannot.
+ */
+int dxf_call(MTExecutive *mte, uint64_t name)
+{
+	int rc = WakeRequestOf(mte, (void *)(uintptr_t)name);
+
+	/* The executive's Stop was first. */
 	return rc == -ENOENT ? 0 : rc;
 }
 
 int fom_wakeup(struct fom *fom)
 {
-	return dxf_raise(fom, DXF_WOKEN);
+	MTExecutive *mte = dxf_domain(fom)->mte;
+	const uint64_t name = fom->name;
+
+	if (dxf_state(fom) == FOM_FINISHED)
+		return -ESRCH;
+	return dxf_set(fom, DXF_WOKEN) ? dxf_call(mte, name) : 0;
 }
 
 int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
@@ -180,6 +190,8 @@ void dxf_finish(struct fom *f)
 static void disarm(struct fom *f)
 {
 	dxf_timeouts_drop(f);
+	dxf_callbacks_drop(f);
+	dxf_locks_drop(f);
 }
 
 /** dxf_die - a fom ends whatever it does */
@@ -267,6 +279,8 @@ static bool is_over(struct fom *f, bool timed)
 {
 	bool timeout = timed && dxf_timeouts_due(f);
 
+	if (!timeout && dxf_peek(&f->word) & DXF_BOTTOMS)
+		dxf_bottoms(f);
 	if (take_wakeup(f) || timeout)
 		f->reason = timeout ? FOM_WOKEN_TIMEOUT : FOM_WOKEN;
 	else if (timed && f->cancelled)

@@ -12,6 +12,12 @@
  *                       FSO_AGAIN, FSO_WAIT
  * wait and wake         fom_wakeup, fom_wait_fd, fom_timedwait             FO-17..FO-21,
  *                                                                          FO-29
+ * call-back             struct fom_callback; fom_callback_init, _arm,      FO-22..FO-26
+ *                       _cancel; fom_wait_on
+ * chan, clink           struct chan, struct clink; chan_signal,            FO-27
+ *                       chan_broadcast, chan_wait, clink_add
+ * long lock             struct long_lock; long_read_lock,                  FO-43..FO-46
+ *                       long_write_lock, long_unlock
  * time-outs             struct fom_timeout; fom_set_timeout,               FO-30..FO-33
  *                       fom_type_set_timeout
  * locality, domain      struct fom_domain, fom_domain_init                 FO-1, FO-6, FO-7
@@ -31,6 +37,7 @@
 #define _DX_FOM_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -390,9 +397,15 @@ struct fom {
 	int64_t timeout_ns;
 	uint64_t transitions;
 	bool watched;
+	bool awaited;
 	bool cancelled;
 	bool failed;
 	struct fom_timeout *timeouts;
+	pthread_mutex_t lock;
+	struct fom_link armed;
+	struct fom_link pending;
+	struct fom_callback *bottom;
+	struct fom_link locks;
 };
 
 /**
@@ -573,6 +586,9 @@ int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline);
 
 /* --- time-outs ---------------------------------------------------------------------- */
 
+/* See fom_timeout_arm(). */
+typedef void (*fom_timeout_half)(struct fom_timeout *timeout);
+
 /**
  * struct fom_timeout - something happens to a fom at a time, once (FO-32)
  *
@@ -583,7 +599,7 @@ struct fom_timeout {
 	struct fom *fom;
 	struct fom_timeout *next;
 	uint64_t deadline;
-	void (*bottom)(struct fom_timeout *timeout);
+	fom_timeout_half bottom;
 	uint32_t state;
 	uint32_t Reserved;
 };
@@ -616,8 +632,8 @@ void fom_timeout_wait_on(struct fom_timeout *timeout, struct fom *fom, uint64_t 
  *	fom_wakeup()
  * @deadline: when
  */
-void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom,
-		     void (*bottom)(struct fom_timeout *timeout), uint64_t deadline);
+void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom, fom_timeout_half bottom,
+		     uint64_t deadline);
 
 /**
  * fom_timeout_cancel - nothing is to happen
@@ -626,6 +642,347 @@ void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom,
  * Return: was it armed? Then nothing happens.
  */
 bool fom_timeout_cancel(struct fom_timeout *timeout);
+
+/* --- channels ------------------------------------------------------------------------- */
+
+struct chan;
+struct clink;
+
+/* See clink_init(). */
+typedef bool (*clink_filter)(struct clink *clink);
+
+/**
+ * struct clink - what hears of a channel's events (FO-27)
+ * @oneshot: it leaves the channel with its first event. Set before clink_add()
+ *
+ * It hears by its filter, or is waited for by a thread; a fom has a struct fom_callback.
+ */
+struct clink {
+	bool oneshot;
+	/* private: see fom/internal.h */
+	clink_filter cb;
+	struct chan *chan;
+	struct clink *group;
+	struct fom_link link;
+	sem_t events;
+};
+
+/**
+ * struct chan - a channel: events for those that want to hear of them
+ *
+ * A channel without clinks forgets its events.
+ */
+struct chan {
+	/* private: see fom/internal.h */
+	pthread_mutex_t lock;
+	struct fom_link clinks;
+	uint32_t nr;
+};
+
+/**
+ * chan_init - make a channel
+ * @chan: out
+ */
+void chan_init(struct chan *chan);
+
+/**
+ * chan_fini - the end of a channel
+ * @chan: it has no clinks, nor armed call-backs, else it is a trap
+ */
+void chan_fini(struct chan *chan);
+
+/**
+ * chan_signal - an event, for one clink
+ * @chan: which
+ *
+ * The clinks have them in turn.
+ *
+ * Context: for this and the following function, any thread that is not in a filter or a top half
+ * of the channel.
+ */
+void chan_signal(struct chan *chan);
+
+/**
+ * chan_broadcast - an event, for each clink
+ * @chan: which
+ */
+void chan_broadcast(struct chan *chan);
+
+/**
+ * clink_init - make a clink
+ * @clink: out
+ * @cb: filter: called for each event, by who signals, which it does not block; true: the event is
+ *	for nobody else. It calls nothing of the channel. %NULL: none
+ */
+void clink_init(struct clink *clink, clink_filter cb);
+
+/**
+ * clink_attach - make a clink of a group: who waits for the first one of it waits for all
+ * @clink: out
+ * @group: the first one; it ends last
+ * @cb: see clink_init()
+ */
+void clink_attach(struct clink *clink, struct clink *group, clink_filter cb);
+
+/**
+ * clink_fini - the end of a clink
+ * @clink: it is deleted, if it is in a channel
+ */
+void clink_fini(struct clink *clink);
+
+/**
+ * clink_add - from now on it hears of a channel's events
+ * @chan: the channel; it outlives the clink
+ * @clink: it is in no channel, else it is a trap
+ */
+void clink_add(struct chan *chan, struct clink *clink);
+
+/**
+ * clink_del - from now on it hears of none
+ * @clink: after the return its filter is not called
+ *
+ * Return: was it in a channel?
+ */
+bool clink_del(struct clink *clink);
+
+/**
+ * chan_wait - wait for an event of a group of clinks
+ * @clink: any one of it
+ *
+ * Each event ends one wait, also one that comes later. The caller's thread sleeps: this is not for
+ * ticks.
+ */
+void chan_wait(struct clink *clink);
+
+/**
+ * chan_trywait - as chan_wait(), but do not sleep
+ * @clink: see chan_wait()
+ *
+ * Return: was there an event?
+ */
+bool chan_trywait(struct clink *clink);
+
+/**
+ * chan_timedwait - as chan_wait(), until a time
+ * @clink: see chan_wait()
+ * @deadline: until when
+ *
+ * Return: was there an event?
+ */
+bool chan_timedwait(struct clink *clink, uint64_t deadline);
+
+/* --- call-backs of foms --------------------------------------------------------------- */
+
+/* See fom_callback_init(). */
+typedef bool (*fom_top_half)(struct fom_callback *cb);
+typedef void (*fom_bottom_half)(struct fom_callback *cb);
+
+/**
+ * struct fom_callback - what a fom does at an event of a channel, once (FO-22..FO-25)
+ *
+ * Its top half is called by who signals. Its bottom half has the fom's turn: it is called when the
+ * fom waits, after those of events that came before. If one of them calls fom_wakeup(), the fom is
+ * ticked, and the others follow when it waits again.
+ *
+ * It may be armed again from the begin of its bottom half on, or when its top half has returned
+ * true.
+ */
+struct fom_callback {
+	/* private: see fom/internal.h */
+	struct clink clink;
+	struct fom *fom;
+	fom_top_half top;
+	fom_bottom_half bottom;
+	struct fom_link link;
+	uint32_t state;
+	uint32_t Reserved;
+};
+
+/**
+ * fom_callback_init - make a call-back
+ * @cb: out
+ * @top: called for the event, see clink_init(); true: that was all. %NULL: none
+ * @bottom: called in the fom's turn. It does not end the fom. %NULL: wakes it
+ */
+void fom_callback_init(struct fom_callback *cb, fom_top_half top, fom_bottom_half bottom);
+
+/**
+ * fom_callback_fini - the end of a call-back
+ * @cb: it is not armed, nor is its bottom half to come, else it is a trap
+ */
+void fom_callback_fini(struct fom_callback *cb);
+
+/**
+ * fom_callback_arm - have a call-back called at the next event
+ * @cb: it is not armed, else it is a trap
+ * @fom: whose
+ * @chan: where; it is there until then, or until the call-back is cancelled
+ *
+ * Context: the fom's turn, or before it is queued.
+ */
+void fom_callback_arm(struct fom_callback *cb, struct fom *fom, struct chan *chan);
+
+/**
+ * fom_callback_cancel - have a call-back not called
+ * @cb: which
+ *
+ * After the return neither half is called, nor is any being called, but for the caller itself:
+ * another thread than the fom's waits for a bottom half that has begun.
+ *
+ * Return: was it armed, or its bottom half to come?
+ */
+bool fom_callback_cancel(struct fom_callback *cb);
+
+/**
+ * fom_wait_on - the next event of a channel wakes a fom (FO-17)
+ * @fom: the caller ticks it, and returns %FSO_WAIT afterwards
+ * @chan: where, see fom_callback_arm()
+ * @cb: was made without a bottom half
+ */
+void fom_wait_on(struct fom *fom, struct chan *chan, struct fom_callback *cb);
+
+/* --- long locks ------------------------------------------------------------------------- */
+
+/**
+ * struct long_lock_stats - what has become of a lock (FO-46)
+ * @reads: times that it was had by a reader
+ * @writes: times by a writer
+ * @waits: how many of these have waited
+ * @wait_ns: how long these did, together
+ * @wait_max_ns: how long the one that did longest
+ * @hold_ns: how long those had it that have given it back, together
+ * @hold_max_ns: how long the one that had it longest
+ * @waiters: foms that wait for it now
+ * @owners: foms that have it now
+ */
+struct long_lock_stats {
+	uint64_t reads, writes;
+	uint64_t waits, wait_ns, wait_max_ns;
+	uint64_t hold_ns, hold_max_ns;
+	uint32_t waiters, owners;
+};
+
+/**
+ * struct long_lock - a lock that foms have over many ticks: many readers, or one writer
+ *
+ * Who comes first has it first: a reader behind a writer that waits waits, too. No thread does.
+ */
+struct long_lock {
+	/* private: see fom/internal.h */
+	pthread_mutex_t lock;
+	struct fom_link owners;
+	struct fom_link waiters;
+	bool writer;
+	struct long_lock_stats stats;
+};
+
+/** struct long_lock_link - a fom's part in a lock; one for each lock that it has at a time */
+struct long_lock_link {
+	/* private: see fom/internal.h */
+	struct long_lock *lock;
+	struct fom *fom;
+	struct fom_link link;
+	struct fom_link own;
+	uint64_t since;
+	uint32_t state;
+	bool write;
+};
+
+/**
+ * long_lock_init - make a lock
+ * @lock: out
+ */
+void long_lock_init(struct long_lock *lock);
+
+/**
+ * long_lock_fini - the end of a lock
+ * @lock: nobody has it or waits for it, else it is a trap
+ */
+void long_lock_fini(struct long_lock *lock);
+
+/**
+ * long_lock_link_init - make a link
+ * @link: out
+ * @fom: whose
+ */
+void long_lock_link_init(struct long_lock_link *link, struct fom *fom);
+
+/**
+ * long_lock_link_fini - the end of a link
+ * @link: it has no lock, and waits for none, else it is a trap
+ */
+void long_lock_link_fini(struct long_lock_link *link);
+
+/**
+ * long_read_lock - a fom is to be a reader (FO-44)
+ * @lock: the lock
+ * @link: the fom's
+ * @next_phase: its next phase, in which it has the lock, unless something else ends its wait:
+ *	fom_wakeup() by others, a time-out, a Stop. Then long_is_read_locked() says
+ *
+ * Context: for this and all below that have a link, the fom's turn.
+ * Return: what the tick is to return: %FSO_AGAIN: it has the lock; %FSO_WAIT: it will be woken when
+ * it has; -EDEADLK: it has the lock, or waits for it, already: nothing has changed (FO-45).
+ */
+int long_read_lock(struct long_lock *lock, struct long_lock_link *link, int next_phase);
+
+/**
+ * long_write_lock - a fom is to be the writer
+ * @lock: see long_read_lock()
+ * @link: see long_read_lock()
+ * @next_phase: see long_read_lock()
+ *
+ * Return: see long_read_lock().
+ */
+int long_write_lock(struct long_lock *lock, struct long_lock_link *link, int next_phase);
+
+/**
+ * long_read_unlock - a reader gives the lock back; those that come next have it, and are woken
+ * @lock: the lock
+ * @link: of a reader that has it, else it is a trap
+ */
+void long_read_unlock(struct long_lock *lock, struct long_lock_link *link);
+
+/**
+ * long_write_unlock - the writer gives the lock back
+ * @lock: the lock
+ * @link: of the writer, if it has it, else it is a trap
+ */
+void long_write_unlock(struct long_lock *lock, struct long_lock_link *link);
+
+/**
+ * long_unlock - a fom gives a lock back, or waits for it no longer, if it did (FO-45)
+ * @lock: the lock
+ * @link: the fom's
+ *
+ * Return: did it have the lock?
+ */
+bool long_unlock(struct long_lock *lock, struct long_lock_link *link);
+
+/**
+ * long_is_read_locked - has a fom the lock as a reader?
+ * @lock: the lock
+ * @fom: the fom; %NULL: anyone
+ *
+ * Return: that.
+ */
+bool long_is_read_locked(struct long_lock *lock, const struct fom *fom);
+
+/**
+ * long_is_write_locked - has a fom the lock as the writer?
+ * @lock: the lock
+ * @fom: the fom; %NULL: anyone
+ *
+ * Return: that.
+ */
+bool long_is_write_locked(struct long_lock *lock, const struct fom *fom);
+
+/**
+ * long_lock_get_stats - what has become of a lock
+ * @lock: the lock
+ * @stats: out
+ */
+void long_lock_get_stats(struct long_lock *lock, struct long_lock_stats *stats);
 
 #ifdef __cplusplus
 }
