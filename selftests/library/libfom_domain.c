@@ -311,7 +311,7 @@ TEST_F(places, bad_domains)
 	MTExecutive *mte;
 
 	EXPECT_EQ(-EBUSY, fom_domain_fini(self->p.d));
-	options.Reserved = 1;
+	options.stats = 2;
 	EXPECT_EQ(-EINVAL, fom_domain_init(&d, self->p.mte, &options));
 	EXPECT_EQ(NULL, d);
 	options = options_of(1 << 20);

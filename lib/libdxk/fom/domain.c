@@ -12,6 +12,9 @@
 /* Localities, at most; more than there are workers are of no use */
 #define MOST		4096
 
+/* Not over when it begins */
+#define SOON_NS		1000000
+
 /* --- domains ------------------------------------------------------------------------------ */
 
 static uint32_t cpus(void)
@@ -23,8 +26,11 @@ static uint32_t cpus(void)
 
 void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms)
 {
-	policy->TPMaxThreads = localities ? localities : cpus();
+	if (!localities)
+		localities = cpus();
+	policy->TPMaxThreads = localities;
 	policy->TPOnBlock = DXK_ON_BLOCK_SPARE;
+	policy->TPMinSpares = localities < policy->TPMaxSpares ? localities : policy->TPMaxSpares;
 	policy->TPKeyBatch = 64;
 	policy->TPMaxWaiting = foms;
 	if (policy->TPMaxRequests < foms + policy->TPReadyEntries)
@@ -39,7 +45,7 @@ static int configure(struct fom_domain *d, const struct fom_domain_options *opti
 
 	if (options)
 		*o = *options;
-	if (o->Reserved || o->localities > MOST || o->hung_period_ns < 0)
+	if (o->stats > 1 || o->localities > MOST || o->hung_period_ns < 0)
 		return -EINVAL;
 	rc = MTExecutiveGetPolicy(d->mte, &policy);
 	if (rc)
@@ -62,19 +68,17 @@ static int configure(struct fom_domain *d, const struct fom_domain_options *opti
 /* The key of a locality is an address, with a number on top lest a program's own be the same. */
 static int localities_init(struct fom_domain *d)
 {
-	size_t size = d->options.localities * sizeof(*d->localities);
-
-	d->localities = aligned_alloc(_Alignof(struct dxf_locality), size);
+	d->localities = calloc(d->options.localities, sizeof(*d->localities));
 	if (!d->localities)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < d->options.localities; i++) {
 		struct dxf_locality *l = &d->localities[i];
 
-		*l = (struct dxf_locality){ .domain = d };
+		l->domain = d;
 		if (d->options.handlers == 1)
 			l->key = (uintptr_t)l ^ 0xf03dULL << 48;
 	}
-	return 0;
+	return dxf_stats_init(d);
 }
 
 int fom_domain_init(struct fom_domain **domain, MTExecutive *executive,
@@ -88,6 +92,7 @@ int fom_domain_init(struct fom_domain **domain, MTExecutive *executive,
 		return -ENOMEM;
 	d->mte = executive;
 	d->turns.ExecuteThisRequest = dxf_turn;
+	d->calls.ExecuteThisRequest = dxf_call_turn;
 	rc = configure(d, options);
 	if (!rc)
 		rc = localities_init(d);
@@ -97,6 +102,8 @@ int fom_domain_init(struct fom_domain **domain, MTExecutive *executive,
 	rc = dxf_watch_start(d);
 	if (rc)
 		goto err_table;
+	pthread_mutex_init(&d->tree, NULL);
+	dxf_simple_init(d);
 	*domain = d;
 	return 0;
 
@@ -116,10 +123,14 @@ int fom_domain_fini(struct fom_domain *domain)
 		return 0;
 	if (CurrentRequest())
 		return -EDEADLK;
-	if (dxf_load(&d->live) || dxf_load(&d->services))
+	/* One is that of simple foms. */
+	if (dxf_load(&d->live) || dxf_load(&d->services) > 1)
 		return -EBUSY;
+	dxf_simple_exit(d);
 	dxf_watch_stop(d);
 	dxf_table_exit(d);
+	dxf_stats_exit(d);
+	pthread_mutex_destroy(&d->tree);
 	free(d->localities);
 	free(d);
 	return 0;
@@ -144,20 +155,46 @@ static uint32_t home(const struct fom *f)
 	return (uint32_t)(number % d->options.localities);
 }
 
+/**
+ * dxf_post - post a request that is not to be refused because the Ready Pool is full
+ *
+ * It needs no room there as long as it waits, and when it does not any more it comes before all
+ * that sleep for some.
+ *
+ * Return: 0 or a negative errno.
+ */
+int dxf_post(struct fom_domain *d, RQPost *request, RQOptions *options)
+{
+	int rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
+
+	if (rc == -EAGAIN) {
+		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = SOON_NS };
+		rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
+	}
+	return rc > 0 ? 0 : rc;
+}
+
+enum admission { REFUSED, WAITS, ALWAYS };
+
 /* Return: 0 or a negative errno. */
-static int post(struct fom *f, uint32_t attrs, int64_t timeout_ns)
+static int post(struct fom *f, enum admission admission, int64_t timeout_ns)
 {
 	struct fom_domain *d = dxf_domain(f);
 	RQPost request = {
 		.pOObject = f->service, .pXObject = &d->turns, .pPObject = f,
-		.RQEAttrs = attrs | (f->type->flags & FOM_QUIET ? PXR_QUIET : 0),
+		.RQEAttrs = f->type->flags & FOM_QUIET ? PXR_QUIET : 0,
 	};
 	RQOptions options = {
 		.pName = (void *)(uintptr_t)f->name,
-		.Key = d->localities[f->locality].key,
+		.Key = dxf_locality(f)->key,
 	};
-	int rc = PostRequestsWithOf(d->mte, &request, &options, 1, timeout_ns, NULL);
+	int rc;
 
+	if (admission == ALWAYS)
+		return dxf_post(d, &request, &options);
+	if (admission == WAITS)
+		request.RQEAttrs |= PXR_WAITIF_BUSY;
+	rc = PostRequestsWithOf(d->mte, &request, &options, 1, timeout_ns, NULL);
 	return rc > 0 ? 0 : rc;
 }
 
@@ -166,14 +203,16 @@ static void refused(struct fom *f)
 {
 	dxf_store(&f->rc, -ESHUTDOWN);
 	dxf_phase(f, FOM_PHASE_FINISH);
+	dxf_serf_ends(f);
 	dxf_store(&f->word, FOM_FINISHED);
 	f->type->ops->fini(f);
 }
 
-static int queue(struct fom *f, uint32_t attrs, int64_t timeout_ns)
+static int queue(struct fom *f, enum admission admission, int64_t timeout_ns)
 {
 	struct fom_domain *d = dxf_domain(f);
 	struct fom_service *s = f->service;
+	struct dxf_locality *l;
 	int rc;
 
 	if (dxf_state(f) != FOM_INIT || f->phase != FOM_PHASE_INIT)
@@ -181,12 +220,15 @@ static int queue(struct fom *f, uint32_t attrs, int64_t timeout_ns)
 	rc = dxf_service_enter(s, f);
 	if (!rc) {
 		f->locality = home(f);
-		dxf_poke(&f->since, dxf_clock());
+		l = dxf_locality(f);
+		dxf_poke(&f->since, dxf_clock(d));
 		dxf_table_add(f);
+		dxf_moved(l, FOM_INIT, FOM_READY, 0);
 		__atomic_or_fetch(&f->word, FOM_READY, __ATOMIC_SEQ_CST);
-		rc = post(f, attrs, timeout_ns);
+		rc = post(f, admission, timeout_ns);
 		if (rc) {
 			__atomic_and_fetch(&f->word, ~DXF_STATE, __ATOMIC_SEQ_CST);
+			dxf_moved(l, FOM_READY, FOM_INIT, 0);
 			dxf_table_remove(f);
 			__atomic_sub_fetch(&d->live, 1, __ATOMIC_SEQ_CST);
 		}
@@ -199,10 +241,16 @@ static int queue(struct fom *f, uint32_t attrs, int64_t timeout_ns)
 
 int fom_queue(struct fom *fom)
 {
-	return queue(fom, 0, 0);
+	return queue(fom, REFUSED, 0);
 }
 
 int fom_queue_wait(struct fom *fom, int64_t timeout_ns)
 {
-	return queue(fom, PXR_WAITIF_BUSY, timeout_ns);
+	return queue(fom, WAITS, timeout_ns);
+}
+
+/** dxf_queue - as fom_queue(), and the Ready Pool is never full */
+int dxf_queue(struct fom *f)
+{
+	return queue(f, ALWAYS, 0);
 }

@@ -25,10 +25,10 @@ uint64_t dxf_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/** dxf_clock - some milliseconds behind, and cheap */
-uint64_t dxf_clock(void)
+/** dxf_clock - when states change: some milliseconds behind, and cheap, if nobody measures it */
+uint64_t dxf_clock(const struct fom_domain *d)
 {
-	return clock_ns(CLOCK_MONOTONIC_COARSE);
+	return clock_ns(d->options.stats ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
 }
 
 struct timespec dxf_timespec(uint64_t deadline)
@@ -102,6 +102,7 @@ void fom_init(struct fom *fom, struct fom_type *type, struct fom_service *servic
 	dxf_list_init(&fom->armed);
 	dxf_list_init(&fom->pending);
 	dxf_list_init(&fom->locks);
+	dxf_list_init(&fom->serfs);
 }
 
 void fom_fini(struct fom *fom)
@@ -113,6 +114,8 @@ void fom_fini(struct fom *fom)
 		dxf_trap(fom, "fom_fini() of one that has not ended");
 	if (fom->timeouts)
 		dxf_trap(fom, "fom_fini() with an armed time-out");
+	if (!dxf_list_empty(&fom->serfs))
+		dxf_trap(fom, "fom_fini() of one with serfs");
 	if (!dxf_list_empty(&fom->locks))
 		dxf_trap(fom, "fom_fini() with a long lock, or while it waits for one");
 	/* Who has cancelled one may still have the lock. */
@@ -174,7 +177,10 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns)
 /** dxf_phase - a fom is in another phase; who waits for that is told */
 void dxf_phase(struct fom *f, uint32_t phase)
 {
+	uint32_t left = f->phase;
+
 	dxf_store(&f->phase, phase);
+	dxf_phase_left(f, left);
 	dxf_poke(&f->transitions, dxf_peek(&f->transitions) + 1);
 	if (dxf_load(&f->watched))
 		dxf_tell(f, phase);

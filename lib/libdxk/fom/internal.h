@@ -19,13 +19,14 @@
  * call may come late, when the kernel has ended the wait for another reason: then the next wait is
  * over at once, and its turn, which finds nothing, waits again.
  *
- * Locks, in this order:
+ * Locks, in this order; D comes first:
  *
  *   G	long_lock.lock
  *   X	chan.lock: also held over filters and top halves, which so do not execute when it was had
  *   L	fom.lock: call-backs of a fom
  *   B	bucket.lock: which foms there are, and who waits for their phases
  *   S	service.lock
+ *   D	domain.tree: leaders and their serfs; also held over fom_thrall.end
  *   M	domain.lock: of the thread that looks for hung foms
  *   A	no lock: atomic, sequentially consistent if nothing else is said
  *   T	no lock: the fom's turn; while there was none, or will be none, whoever has the fom
@@ -57,12 +58,24 @@
  *	watched		A, written B: somebody waits for its phases
  *	cancelled	T: it was told to end
  *	failed		T: it has ended for that it has failed
+ *	blocked		A, written T: it is between block markers
  *	awaited		A: somebody waits for the end of @bottom
  *	timeouts	T: armed, the first one first
  *	armed		L: call-backs in channels
  *	pending		L: those that have fired, the first one first; DXF_BOTTOMS if there are some
  *	bottom		A: whose bottom half executes, or NULL; perhaps gone
  *	locks		T: its links that have a lock or wait for one
+ *	thrall		C, from fom_queue() on
+ *	serfs		D: struct fom_thrall of those that have not ended
+ *	interpose	T: the outermost one
+ *	log		T
+ *	entered		T: when it came to its phase, if its type has times
+ *
+ * struct fom_thrall:
+ *
+ *	leader		D: or NULL: it has ended by force
+ *	end		C
+ *	link		D: in serfs of the leader
  *
  * struct fom_callback:
  *
@@ -117,12 +130,25 @@ struct dxf_waiter {
 struct dxf_locality {
 	struct fom_domain *domain;	/* C */
 	uint64_t key;			/* C; 0: none */
-} __attribute__((aligned(64)));
+	struct fom_locality_stats *stats; /* C, all in it A, relaxed; NULL: nothing is counted */
+};
+
+/* Where a thread is. */
+struct dxf_place {
+	struct fom_domain *domain;	/* NULL: in no locality */
+	uint32_t locality;
+	struct fom *fom;		/* whose turn it is, or NULL: a call or a chore */
+};
+
+extern _Thread_local struct dxf_place dxf_here;
 
 #define DXF_BUCKETS	256
 
 struct fom_domain {
-	Runnable turns;			/* C: executes foms */
+	Runnable turns;			/* C: executes foms ... */
+	Runnable calls;			/* C: ... and struct dxf_call */
+	struct fom_service simple;	/* of simple foms */
+	pthread_mutex_t tree;
 	MTExecutive *mte;		/* C */
 	struct fom_domain_options options; /* C */
 	struct dxf_locality *localities; /* C */
@@ -178,6 +204,11 @@ static inline struct fom_domain *dxf_domain(const struct fom *f)
 	return f->service->domain;
 }
 
+static inline struct dxf_locality *dxf_locality(const struct fom *f)
+{
+	return &dxf_domain(f)->localities[f->locality];
+}
+
 static inline unsigned int dxf_state(const struct fom *f)
 {
 	return dxf_load(&f->word) & DXF_STATE;
@@ -185,7 +216,7 @@ static inline unsigned int dxf_state(const struct fom *f)
 
 uint64_t dxf_now(void);
 struct timespec dxf_timespec(uint64_t deadline);
-uint64_t dxf_clock(void);
+uint64_t dxf_clock(const struct fom_domain *d);
 
 /* What a program may never do. */
 void dxf_trap(const struct fom *f, const char *what) __attribute__((__noreturn__));
@@ -199,6 +230,7 @@ void dxf_own(const struct fom *f, const char *what);
 int dxf_turn(Runnable *self, void *request);
 bool dxf_set(struct fom *f, uint32_t what);
 int dxf_call(MTExecutive *mte, uint64_t name);
+uint64_t dxf_since(struct fom *f);
 void dxf_finish(struct fom *f);
 void dxf_die(struct fom *f, int rc);
 
@@ -230,6 +262,29 @@ void dxf_callbacks_drop(struct fom *f);
 
 /* lock.c */
 void dxf_locks_drop(struct fom *f);
+
+/* domain.c */
+int dxf_queue(struct fom *f);
+int dxf_post(struct fom_domain *d, RQPost *request, RQOptions *options);
+
+/* locality.c */
+int dxf_call_turn(Runnable *self, void *request);
+
+/* simple.c */
+void dxf_simple_init(struct fom_domain *d);
+void dxf_simple_exit(struct fom_domain *d);
+
+/* tree.c */
+int dxf_tick(struct fom *f);
+void dxf_serf_ends(struct fom *f);
+void dxf_serfs_drop(struct fom *f);
+
+/* stats.c */
+int dxf_stats_init(struct fom_domain *d);
+void dxf_stats_exit(struct fom_domain *d);
+void dxf_moved(struct dxf_locality *l, unsigned int from, unsigned int to, uint64_t ns);
+void dxf_measure(struct dxf_locality *l);
+void dxf_phase_left(struct fom *f, uint32_t phase);
 
 /* watch.c */
 int dxf_watch_start(struct fom_domain *d);

@@ -12,12 +12,9 @@
 /* What a fom that was told to end may wait at a time, to clean up */
 #define CLEANUP_NS	(10ULL * 1000000000)
 
-/* Of this thread; within a turn it may execute another one, while the fom waits for something. */
-static _Thread_local struct fom *current;
-
 struct fom *fom_current(void)
 {
-	return current;
+	return dxf_here.fom;
 }
 
 /* --- what others want --------------------------------------------------------------------- */
@@ -31,7 +28,9 @@ struct fom *fom_current(void)
  */
 bool dxf_set(struct fom *f, uint32_t what)
 {
+	struct dxf_locality *l = dxf_locality(f);
 	uint32_t old = dxf_load(&f->word), new;
+	uint64_t since = 0, now = 0;
 	bool waits;
 
 	dxk_giving_back(f);
@@ -40,11 +39,15 @@ bool dxf_set(struct fom *f, uint32_t what)
 		waits = (old & DXF_STATE) == FOM_WAITING;
 		if (waits) {
 			new = (new & ~DXF_STATE) | FOM_READY;
-			dxf_poke(&f->since, dxf_clock());
+			since = dxf_peek(&f->since);
+			now = dxf_clock(l->domain);
+			dxf_poke(&f->since, now);
 		}
 		/* Also if nothing changes: what was written before is seen by the tick. */
 	} while (!__atomic_compare_exchange_n(&f->word, &old, new, false, __ATOMIC_SEQ_CST,
 					      __ATOMIC_SEQ_CST));
+	if (waits)
+		dxf_moved(l, FOM_WAITING, FOM_READY, now - since);
 	return waits;
 }
 
@@ -90,16 +93,27 @@ int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
 
 /* --- the word --------------------------------------------------------------------------- */
 
+/** dxf_since - the state of a fom changes. Return: how long it was in the one before. */
+uint64_t dxf_since(struct fom *f)
+{
+	uint64_t now = dxf_clock(dxf_domain(f)), was = dxf_peek(&f->since);
+
+	dxf_poke(&f->since, now);
+	return now - was;
+}
+
 /* Its turn begins. */
 static void begin(struct fom *f)
 {
 	uint32_t old = dxf_load(&f->word);
+	uint64_t ns = dxf_since(f);
 
-	dxf_poke(&f->since, dxf_clock());
 	while (!__atomic_compare_exchange_n(&f->word, &old, (old & ~DXF_STATE) | FOM_RUNNING, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		;
 	dxk_gave_last(f);
+	dxf_measure(dxf_locality(f));
+	dxf_moved(dxf_locality(f), old & DXF_STATE, FOM_RUNNING, ns);
 }
 
 /* Has it been woken? Then that is used up. */
@@ -115,11 +129,17 @@ static bool take_wakeup(struct fom *f)
 /* From now on others call it, unless there is something to look at. */
 static bool parks(struct fom *f)
 {
-	uint32_t old = FOM_RUNNING;
+	uint32_t old = dxf_load(&f->word);
+	uint64_t ns;
 
-	dxf_poke(&f->since, dxf_clock());
-	return __atomic_compare_exchange_n(&f->word, &old, FOM_WAITING, false, __ATOMIC_SEQ_CST,
-					   __ATOMIC_SEQ_CST);
+	if (old != FOM_RUNNING)
+		return false;
+	ns = dxf_since(f);
+	if (!__atomic_compare_exchange_n(&f->word, &old, FOM_WAITING, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST))
+		return false;
+	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_WAITING, ns);
+	return true;
 }
 
 /* --- how turns end ----------------------------------------------------------------------- */
@@ -129,8 +149,9 @@ static int again(struct fom *f)
 {
 	static const RQWait wait = { .Sources = DXK_WAIT_AGAIN };
 
-	dxf_poke(&f->since, dxf_clock());
-	__atomic_and_fetch(&f->word, ~DXF_STATE | FOM_READY, __ATOMIC_SEQ_CST);
+	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, dxf_since(f));
+	/* Nobody else changes the state of one that has its turn. */
+	__atomic_xor_fetch(&f->word, FOM_RUNNING ^ FOM_READY, __ATOMIC_SEQ_CST);
 	return WaitRequest(&wait);
 }
 
@@ -177,10 +198,11 @@ static int waits(struct fom *f)
 /** dxf_finish - the end of a fom, which is in FOM_PHASE_FINISH */
 void dxf_finish(struct fom *f)
 {
-	struct fom_service *s = f->service;
-	struct fom_domain *d = s->domain;
+	struct fom_domain *d = dxf_domain(f);
 
+	dxf_serf_ends(f);
 	dxf_table_remove(f);
+	dxf_moved(dxf_locality(f), dxf_state(f), FOM_FINISHED, dxf_since(f));
 	dxf_store(&f->word, FOM_FINISHED);
 	f->type->ops->fini(f);
 	__atomic_sub_fetch(&d->live, 1, __ATOMIC_SEQ_CST);
@@ -192,6 +214,7 @@ static void disarm(struct fom *f)
 	dxf_timeouts_drop(f);
 	dxf_callbacks_drop(f);
 	dxf_locks_drop(f);
+	dxf_serfs_drop(f);
 }
 
 /** dxf_die - a fom ends whatever it does */
@@ -206,10 +229,8 @@ void dxf_die(struct fom *f, int rc)
 /* Its tick, or a bottom half, has ended the thread. */
 static void died(void *fom)
 {
-	struct fom *f = fom;
-
-	dxf_die(f, -EOWNERDEAD);
-	current = NULL;
+	dxf_die(fom, -EOWNERDEAD);
+	dxf_here.fom = NULL;
 }
 
 /* --- the turn ----------------------------------------------------------------------------- */
@@ -221,7 +242,11 @@ static int tick(struct fom *f)
 
 	f->fd = -1;
 	f->expires = 0;
-	rc = f->type->ops->tick(f);
+	if (dxf_locality(f)->stats)
+		__atomic_fetch_add(&dxf_locality(f)->stats->ticks, 1, __ATOMIC_RELAXED);
+	rc = dxf_tick(f);
+	if (f->blocked)
+		dxf_trap(f, "a tick returns between block markers");
 	if (rc < 0) {
 		dxf_fail(f, rc);
 		return f->failed ? FSO_WAIT : FSO_AGAIN;
@@ -322,14 +347,15 @@ static int run(struct fom *f, const RQElement *me)
 
 int dxf_turn(Runnable *self, void *request)
 {
-	struct fom *outer = current;
+	struct dxf_place outer = dxf_here;
+	struct fom *f = request;
 	int rc;
 
 	(void)self;
-	current = request;
-	pthread_cleanup_push(died, request);
-	rc = run(request, CurrentRequest());
+	dxf_here = (struct dxf_place){ dxf_domain(f), f->locality, f };
+	pthread_cleanup_push(died, f);
+	rc = run(f, CurrentRequest());
 	pthread_cleanup_pop(0);
-	current = outer;
+	dxf_here = outer;
 	return rc;
 }

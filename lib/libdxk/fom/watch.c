@@ -27,7 +27,7 @@ static void report(struct fom *f, uint64_t age)
 		 "fom %#llx of %s, service %s, phase %u %s, locality %u: %s for %llu ms",
 		 (unsigned long long)f->name, type->name, f->service->name, phase,
 		 type->phases && phase < type->nr_phases ? type->phases[phase].name : "",
-		 f->locality, states[dxf_state(f)], (unsigned long long)(age / 1000000));
+		 f->locality, dxf_load(&f->blocked) ? "blocked" : states[dxf_state(f)], (unsigned long long)(age / 1000000));
 	if (d->options.hung)
 		d->options.hung(f, text);
 	else
@@ -38,7 +38,7 @@ static void report(struct fom *f, uint64_t age)
 
 static void look(struct fom_domain *d)
 {
-	uint64_t now = dxf_clock(), since;
+	uint64_t now = dxf_clock(d), since;
 	struct fom_link *l;
 
 	for (unsigned int i = 0; i < DXF_BUCKETS; i++) {

@@ -16,11 +16,18 @@
  *                       _cancel; fom_wait_on
  * chan, clink           struct chan, struct clink; chan_signal,            FO-27
  *                       chan_broadcast, chan_wait, clink_add
+ * block enter, leave    fom_block_enter, fom_block_enter_anyway,           FO-35..FO-42
+ *                       fom_block_leave
  * long lock             struct long_lock; long_read_lock,                  FO-43..FO-46
  *                       long_write_lock, long_unlock
  * time-outs             struct fom_timeout; fom_set_timeout,               FO-30..FO-33
  *                       fom_type_set_timeout
- * locality, domain      struct fom_domain, fom_domain_init                 FO-1, FO-6, FO-7
+ * locality, domain      struct fom_domain, fom_domain_init;                FO-1, FO-6, FO-7,
+ *                       locality_call, locality_here, locality_chore_init  FO-28, FO-51
+ * simple fom            sfom_post, sfom_hoard                              FO-48
+ * thralldom, interpose  fom_enthrall; struct fom_interpose                 FO-47
+ * statistics            fom_locality_stats, struct fom_phase_times,        FO-34, FO-50
+ *                       struct fom_log
  * reqh service          struct fom_service; fom_service_start, _stop,      FO-16, FO-49
  *                       _prepare_to_stop, _idle_wait
  * ====================  =================================================  ==================
@@ -51,6 +58,9 @@ extern "C" {
 struct fom;
 struct fom_callback;
 struct fom_domain;
+struct fom_interpose;
+struct fom_log;
+struct fom_thrall;
 struct fom_service;
 struct fom_timeout;
 
@@ -158,6 +168,16 @@ struct fom_ops {
 	void (*hung_notify)(struct fom *fom);
 };
 
+/**
+ * struct fom_phase_times - how long foms were in a phase (FO-50)
+ * @count: times that one has left it
+ * @ns: how long they had been there, together
+ * @max_ns: how long the one that was there longest
+ */
+struct fom_phase_times {
+	uint64_t count, ns, max_ns;
+};
+
 /** FOM_QUIET - of struct fom_type: its foms may stay in a state for long, and are not reported */
 #define FOM_QUIET		0x1
 
@@ -173,6 +193,7 @@ struct fom_ops {
  * @timeout_ns: how long they may wait at a time; 0: for ever. See fom_type_set_timeout()
  * @flags: %FOM_QUIET or 0
  * @Reserved: 0
+ * @times: out, one for each of @phases, added to; %NULL: it is not measured
  *
  * It must stay in place while there is a fom of it.
  */
@@ -184,7 +205,8 @@ struct fom_type {
 	uint32_t failure;
 	int64_t timeout_ns;
 	uint32_t flags;
-	uint32_t Reserved[3];
+	uint32_t Reserved;
+	struct fom_phase_times *times;
 };
 
 /**
@@ -208,7 +230,7 @@ void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
  *	there are workers, and only each fom is serial by itself (FO-6). 0: 1
  * @again_budget: how many ticks in a row a fom has before others of its locality have a turn
  *	(FO-12); 0: 16
- * @Reserved: 0
+ * @stats: 1: count for fom_locality_stats()
  * @hung_age_ns: report foms that are in one state for so long, but those that are %FOM_QUIET
  *	(FO-34); 0: 120 s; below 0: none
  * @hung_period_ns: how often it is looked for such foms, and told of each; 0: 5 s
@@ -218,7 +240,7 @@ struct fom_domain_options {
 	uint32_t localities;
 	uint32_t handlers;
 	uint32_t again_budget;
-	uint32_t Reserved;
+	uint32_t stats;
 	int64_t hung_age_ns;
 	int64_t hung_period_ns;
 	void (*hung)(struct fom *fom, const char *report);
@@ -230,7 +252,7 @@ struct fom_domain_options {
  * @localities: how many there will be; 0: see struct fom_domain_options
  * @foms: most foms that there will be at a time
  *
- * As many workers as localities, and spare ones for those that block.
+ * As many workers as localities, and spare ones for those that block, as many of which are ready.
  */
 void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms);
 
@@ -400,12 +422,18 @@ struct fom {
 	bool awaited;
 	bool cancelled;
 	bool failed;
+	bool blocked;
 	struct fom_timeout *timeouts;
 	pthread_mutex_t lock;
 	struct fom_link armed;
 	struct fom_link pending;
 	struct fom_callback *bottom;
 	struct fom_link locks;
+	struct fom_thrall *thrall;
+	struct fom_link serfs;
+	struct fom_interpose *interpose;
+	struct fom_log *log;
+	uint64_t entered;
 };
 
 /**
@@ -642,6 +670,45 @@ void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom, fom_timeout_h
  * Return: was it armed? Then nothing happens.
  */
 bool fom_timeout_cancel(struct fom_timeout *timeout);
+
+/* --- block markers ------------------------------------------------------------------ */
+
+/**
+ * fom_block_enter - a fom is about to block: a read(2), a mutex, whatever may take long (FO-35)
+ * @fom: the caller ticks it
+ *
+ * Until fom_block_leave() other foms of its locality have turns, by another thread: an idle one,
+ * or a spare one, which is started if there is none (FO-36). The fom has its turn meanwhile, and
+ * wakes and call-backs are kept (FO-37); but it is not in its locality, so what it touches must
+ * not be that one's.
+ *
+ * Return: 0; -EAGAIN: there is no thread, and none can be had: nothing has changed, and who blocks
+ * now blocks the locality (FO-41); -EBUSY: it was called before (FO-39); -EPERM: the caller does
+ * not tick it; -EINTR: nothing has changed.
+ */
+int fom_block_enter(struct fom *fom);
+
+/**
+ * fom_block_enter_anyway - as fom_block_enter(), also if there is no thread
+ * @fom: see fom_block_enter()
+ *
+ * Other localities have their turns as far as there are threads.
+ *
+ * Return: see fom_block_enter(), but -EAGAIN.
+ */
+int fom_block_enter_anyway(struct fom *fom);
+
+/**
+ * fom_block_leave - a fom has blocked, and goes on
+ * @fom: the caller ticks it
+ *
+ * Waits until the locality has ended the turn that it is in, and goes on before all others of it
+ * (FO-38).
+ *
+ * Return: 0; -EPERM: it was not called before (FO-39); -ECANCELED: the executive stops with
+ * %DXK_STOP_CANCEL: the tick goes on, but not in its locality, and should return.
+ */
+int fom_block_leave(struct fom *fom);
 
 /* --- channels ------------------------------------------------------------------------- */
 
@@ -983,6 +1050,247 @@ bool long_is_write_locked(struct long_lock *lock, const struct fom *fom);
  * @stats: out
  */
 void long_lock_get_stats(struct long_lock *lock, struct long_lock_stats *stats);
+
+/* --- localities --------------------------------------------------------------------------- */
+
+/* See locality_call(). */
+typedef int (*locality_fn)(void *data);
+
+/**
+ * locality_here - the locality that the calling thread is in
+ *
+ * Return: that, from 0; -EPERM: it has no turn there, or is between block markers.
+ */
+int locality_here(void);
+
+/**
+ * locality_call - call a function in a locality, serial with its foms (FO-28)
+ * @domain: the domain
+ * @locality: which
+ * @fn: the function
+ * @data: for it
+ *
+ * Waits for it; in a worker TPOnBlock says what happens meanwhile. In the locality itself it is a
+ * mere call. If that one's foms wait for the caller's locality in the same way, they are called
+ * within the caller's tick.
+ *
+ * Return: what @fn has; -EINVAL: there is no such locality; -EDEADLK: the two would wait for each
+ * other; -ECANCELED: the executive stops; -ESHUTDOWN: it has stopped; -ENOSPC, -ENOMEM.
+ */
+int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, void *data);
+
+struct locality_chore;
+
+/* See locality_chore_init(). */
+typedef void (*locality_chore_fn)(struct locality_chore *chore, uint32_t locality);
+
+/** struct locality_chore - what each locality does again and again (FO-51) */
+struct locality_chore {
+	/* private: see fom/internal.h */
+	struct fom_domain *domain;
+	locality_chore_fn fn;
+	uint64_t period_ns;
+	void *runs;
+	bool quit;
+};
+
+/**
+ * locality_chore_init - begin with a chore
+ * @chore: out
+ * @domain: where
+ * @fn: called in each locality, serial with its foms, first after a period. One that is late is
+ *	called once for all that it has missed
+ * @period_ns: above 0
+ *
+ * It ends with the executive's Stop.
+ *
+ * Return: 0; -EINVAL, -ESHUTDOWN, -ENOSPC, -ENOMEM.
+ */
+int locality_chore_init(struct locality_chore *chore, struct fom_domain *domain,
+			locality_chore_fn fn, int64_t period_ns);
+
+/**
+ * locality_chore_fini - end a chore, and wait until it is not called any more
+ * @chore: the chore
+ *
+ * Return: 0; -EDEADLK in a worker.
+ */
+int locality_chore_fini(struct locality_chore *chore);
+
+/** FOM_HISTOGRAM - elements of a histogram: of the numbers 0, 1, 2..3, 4..7, ..., and all above */
+#define FOM_HISTOGRAM		16
+
+/**
+ * struct fom_locality_stats - what a locality has done (FO-50)
+ * @live: foms that were queued and have not ended
+ * @ready: of them, how many are ready now
+ * @running: how many have their turn, also between block markers
+ * @waiting: how many wait
+ * @turns: turns that have begun
+ * @ticks: ticks
+ * @ready_ns: how long foms were ready, all together
+ * @running_ns: how long they had their turn
+ * @waiting_ns: how long they have waited
+ * @ready_lengths: of @ready, when a turn began; histogram
+ * @waiting_lengths: of @waiting, likewise
+ * @live_lengths: of @live, likewise
+ */
+struct fom_locality_stats {
+	uint64_t live, ready, running, waiting;
+	uint64_t turns, ticks;
+	uint64_t ready_ns, running_ns, waiting_ns;
+	uint64_t ready_lengths[FOM_HISTOGRAM];
+	uint64_t waiting_lengths[FOM_HISTOGRAM];
+	uint64_t live_lengths[FOM_HISTOGRAM];
+};
+
+/**
+ * fom_locality_get_stats - what a locality has done
+ * @domain: its options had stats
+ * @locality: which
+ * @stats: out
+ *
+ * Return: 0; -EINVAL: there is no such locality; -EOPNOTSUPP: it was not counted.
+ */
+int fom_locality_get_stats(struct fom_domain *domain, uint32_t locality,
+			   struct fom_locality_stats *stats);
+
+/** FOM_LOG_ENTRIES - phases that are remembered */
+#define FOM_LOG_ENTRIES		32
+
+/**
+ * struct fom_log_entry - that a fom has come to a phase
+ * @phase: which
+ * @rc: its result by then
+ * @at: when, of CLOCK_MONOTONIC in ns
+ */
+struct fom_log_entry {
+	uint32_t phase;
+	int32_t rc;
+	uint64_t at;
+};
+
+/**
+ * struct fom_log - the last phases of a fom (FO-50)
+ * @nr: how many there were, the first one included
+ * @entries: that of number n, from 0, in element n % %FOM_LOG_ENTRIES
+ */
+struct fom_log {
+	uint64_t nr;
+	struct fom_log_entry entries[FOM_LOG_ENTRIES];
+};
+
+/**
+ * fom_log_to - have the phases of a fom remembered
+ * @fom: which
+ * @log: out, as long as the fom lives; %NULL: no longer
+ *
+ * Context: the fom's turn, or before it is queued.
+ */
+void fom_log_to(struct fom *fom, struct fom_log *log);
+
+/* --- simple foms --------------------------------------------------------------------------- */
+
+/* See sfom_post(). */
+typedef int (*sfom_tick)(struct fom *fom, void *data);
+typedef void (*sfom_free)(void *data);
+
+/** SFOM_HERE - of sfom_post(): the caller's locality */
+#define SFOM_HERE		(~(uint32_t)0)
+
+/**
+ * sfom_post - a fom that is a function (FO-48)
+ * @domain: where
+ * @locality: which, or %SFOM_HERE
+ * @tick: as of struct fom_ops, in phases of its own, any below %FOM_PHASES_MAX. A negative errno
+ *	is the end
+ * @data: for it
+ * @free: called with @data after the end; may be %NULL
+ *
+ * Return: 0; -ESHUTDOWN: the executive takes no more, and @free was called; nothing has happened
+ * with -EINVAL: there is no such locality; -EPERM: the caller is in none; -ENOSPC, -ENOMEM.
+ */
+int sfom_post(struct fom_domain *domain, uint32_t locality, sfom_tick tick, void *data,
+	      sfom_free free);
+
+/**
+ * sfom_hoard - simple foms, one in each locality
+ * @domain: where
+ * @tick: see sfom_post()
+ * @data: for all of them
+ * @free: see sfom_post(); called for each
+ *
+ * Return: how many were posted; or see sfom_post(), if none was.
+ */
+int sfom_hoard(struct fom_domain *domain, sfom_tick tick, void *data, sfom_free free);
+
+/**
+ * sfom_idle_wait - wait until a domain has no simple foms
+ * @domain: where
+ * @deadline: until when
+ *
+ * Return: see fom_service_idle_wait().
+ */
+int sfom_idle_wait(struct fom_domain *domain, uint64_t deadline);
+
+/* --- leaders, and ticks within ticks -------------------------------------------------------- */
+
+/* See fom_enthrall(). */
+typedef void (*fom_thrall_end)(struct fom_thrall *thrall, struct fom *serf);
+
+/** struct fom_thrall - that a fom has another one as its leader */
+struct fom_thrall {
+	/* private: see fom/internal.h */
+	struct fom *leader;
+	fom_thrall_end end;
+	struct fom_link link;
+};
+
+/**
+ * fom_enthrall - the end of a fom wakes another one (FO-47)
+ * @leader: that one; it does not end before @serf, else it is a trap
+ * @serf: a fom that has no leader, and was not queued yet
+ * @thrall: out, as long as @serf lives
+ * @end: called in the turn of @serf when that has ended, before its fini, and before the leader is
+ *	woken; not if the leader has ended because it has failed. It ends no fom. May be %NULL
+ *
+ * Context: the leader's turn, or before it is queued.
+ */
+void fom_enthrall(struct fom *leader, struct fom *serf, struct fom_thrall *thrall,
+		  fom_thrall_end end);
+
+/**
+ * struct fom_interpose - what is done around the ticks of a fom (FO-47)
+ * @before: instead of the tick: enum fom_outcome or a negative errno; 0: then the tick. May be
+ *	%NULL: 0
+ * @after: after the tick, or what was instead of it; returns @outcome or another one. May be %NULL
+ * @phases: the phases, at the begin of the tick, in which both are called, bits of FOM_PHASE()
+ */
+struct fom_interpose {
+	int (*before)(struct fom_interpose *self, struct fom *fom);
+	int (*after)(struct fom_interpose *self, struct fom *fom, int outcome);
+	uint64_t phases;
+	/* private: see fom/internal.h */
+	struct fom_interpose *next;
+};
+
+/**
+ * fom_interpose_enter - from the next tick on something is done around those of a fom
+ * @fom: which
+ * @interpose: what, around what was interposed before
+ *
+ * Context: the fom's turn, or before it is queued.
+ */
+void fom_interpose_enter(struct fom *fom, struct fom_interpose *interpose);
+
+/**
+ * fom_interpose_leave - from the next tick on it is not
+ * @fom: which
+ * @interpose: what, else it is a trap
+ *
+ * Context: see fom_interpose_enter(); not of its own @before or @after.
+ */
+void fom_interpose_leave(struct fom *fom, struct fom_interpose *interpose);
 
 #ifdef __cplusplus
 }
