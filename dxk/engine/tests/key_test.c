@@ -143,18 +143,18 @@ static void key_redo_has_not_aged(struct kunit *test)
 	struct dxk_rqe *a = post_by(ps, ps->main, KEY, 4, PXR_REJOIN | PXR_REDO, 0), *b;
 	u32 i;
 
-	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
 	b = post(ps, KEY, 1);
 	for (i = 0; i < 4; i++)
 		dxk_tick(ps->e);
-	is_held(ps, b);
-	puppet_dies(ps, worker(ps, 0));
+	keyed_is_held(ps, b);
+	puppet_dies(ps, keyed_worker(ps, 0));
 	EXPECT_IS(a->state, DXK_WAITING);
-	EXPECT(puppet_work(ps, worker(ps, 1)) == b);
-	then(ps, worker(ps, 1), a);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	keyed_then(ps, keyed_worker(ps, 1), a);
 	EXPECT_IS(a->attempts, 2);
-	puppet_end(ps, worker(ps, 1), 0, 0);
-	end(ps);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
 }
 
 /* A key that is taken needs no room in the pool, and the next of it gets in whatever is there */
