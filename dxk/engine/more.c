@@ -71,6 +71,7 @@ static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
 	more->behind = false;
 	more->at_key = DXK_KEY_OUT;
 	more->reentry = DXK_REENTRY_NONE;
+	more->home = 0;
 	more->treed = false;
 	more->away = false;
 	more->seen = false;
