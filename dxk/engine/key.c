@@ -540,7 +540,8 @@ struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
 		dxk_ready_age(&e->ready, rqe, more->rank);
 	best = dxk_ready_find(&e->ready, m->kind, lanes);
 	last = key->run + 1 >= e->policy.key_batch;
-	if (rqe->kind == m->kind && dxk_lanes_admit(lanes, rqe->lane) &&
+	if (rqe->kind == m->kind && rqe->slot < DXK_SLOT_HOME &&
+	    dxk_lanes_admit(lanes, rqe->lane) &&
 	    (!best || (!last && dxk_ready_prio(&e->ready, rqe) >=
 				dxk_ready_prio(&e->ready, best)))) {
 		key->run = last ? 0 : key->run + 1;

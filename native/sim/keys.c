@@ -46,11 +46,23 @@ bool model_key_is_free(const struct dxk_rqe *rqe)
 	return !key->suspended;
 }
 
+/** model_is_deferred - has it been cancelled with all that wait for its key? It comes last */
+bool model_is_deferred(const struct model_request *rq)
+{
+	if (rq->rqe->more->rank != S64_MIN)
+		return false;
+	if (!rq->rqe->more->cancelled)
+		sim_fail("request %u comes last, and is not cancelled", (u32)(rq - model.rq));
+	return true;
+}
+
 static bool comes_before(const struct model_request *a, const struct model_request *b)
 {
-	if (a->last != b->last)
-		return b->last;
-	return a->plain != b->plain ? a->plain > b->plain : a->came < b->came;
+	bool last_a = model_is_deferred(a), last_b = model_is_deferred(b);
+
+	if (last_a != last_b)
+		return last_b;
+	return a->plain != b->plain && !last_a ? a->plain > b->plain : a->came < b->came;
 }
 
 /** model_key_is_next - does it come before all others that are Held? */
@@ -103,7 +115,6 @@ void model_held(const struct dxk_rqe *rqe)
 	rq->plain = rqe->own_prio;
 	rq->taken_prio = rqe->prio;
 	rq->seen = rq->taken_seen = 0;
-	rq->last = false;
 }
 
 /** check_nested - a request is given to who waits for it, within the one that has its key */
@@ -191,7 +202,7 @@ static void check_key(const struct dxk_engine *e, const struct dxk_key *key, boo
 	if (!t.has && !t.nested && !key->suspended && !is_to_end(t.first))
 		sim_fail("key %llu is free, and request %u is Held", key->cookie,
 			 (u32)(t.first - model.rq));
-	if (t.has && t.turn->state == DXK_READY && !e->cancelling && !t.first->last &&
+	if (t.has && t.turn->state == DXK_READY && !e->cancelling && !model_is_deferred(t.first) &&
 	    t.first->plain > t.turn->plain)
 		sim_fail("key %llu: a less urgent one is Ready", key->cookie);
 }

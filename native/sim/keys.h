@@ -10,6 +10,7 @@
 
 bool model_key_is_free(const struct dxk_rqe *rqe);
 bool model_key_is_next(const struct model_request *rq);
+bool model_is_deferred(const struct model_request *rq);
 u32 model_holds(void);
 u32 model_holds_of(u32 share);
 void check_nested(const struct model_request *rq, const struct dxk_rqe *rqe);

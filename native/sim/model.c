@@ -530,11 +530,10 @@ static void check_has_key(struct model_request *rq, const struct dxk_rqe *rqe)
 	if (model.e->cancelling && !rq->turn && !rq->attempts)
 		sim_fail("one that is Held becomes Ready in a Stop that cancels");
 	rq->held = false;
-	if ((rq->last || model.e->cancelling) && rqe->more->at_key != DXK_KEY_NESTED) {
+	if ((model_is_deferred(rq) || model.e->cancelling) && rqe->more->at_key != DXK_KEY_NESTED) {
 		rq->plain = rqe->own_prio;
 		rq->seen = 0;
 	}
-	rq->last = false;
 	rq->prio = rq->plain;
 	rq->taken_prio = rqe->prio;
 	rq->taken_seen = 0;

@@ -51,8 +51,8 @@ struct model_request {
 	u64 born, done;
 	u32 attempts;
 	s32 status;
-	/* It waits for its key; it had that and gives it up; it comes after all that do. */
-	bool held, yields, last;
+	/* It waits for its key; it had that and gives it up. */
+	bool held, yields;
 	/* When it came to its key, and what its priority would be without a boost. */
 	u64 came;
 	s64 plain;

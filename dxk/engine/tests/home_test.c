@@ -8,6 +8,7 @@
 #include "engine/name.h"
 #include "engine/onblock.h"
 #include "engine/policy.h"
+#include "engine/turn.h"
 #include "engine/tests/puppet.h"
 
 #define OWNER		1
@@ -185,6 +186,35 @@ static void home_blocks(struct kunit *test)
 	end(ps);
 }
 
+/* The next one of a key that a worker has had is not for it if it has a home. */
+static void home_and_key(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[2] = { worker(ps, 0), worker(ps, 1) };
+	struct dxk_post_more p = { .key = 77 };
+	struct dxk_rqe *rqe[2], *done;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+		puppet_add(ps, post, OWNER, 0, PXR_KEY | (i ? PXR_HOME : 0));
+		rqe[i] = list_last_entry(&post->rqes, struct dxk_rqe, link);
+		p.home = i;
+		EXPECT_IS(dxk_more_make(ps->main, rqe[i], &p), 0);
+		puppet_posts(ps, post);
+	}
+	EXPECT(puppet_work(ps, m[0]) == rqe[0]);
+	done = rqe[0];
+	done->status = 0;
+	EXPECT(!dxk_turn(m[0], &done));
+	if (done)
+		puppet_end(ps, m[0], 0, 0);
+	EXPECT(puppet_work(ps, m[1]) == rqe[1]);
+	puppet_end(ps, m[1], 0, 0);
+	end(ps);
+}
+
 /* What a post says is wrong; homes of the policy */
 static void home_bad_input(struct kunit *test)
 {
@@ -211,6 +241,7 @@ static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_steal),
 	KUNIT_CASE(home_is_left),
 	KUNIT_CASE(home_blocks),
+	KUNIT_CASE(home_and_key),
 	KUNIT_CASE(home_bad_input),
 	{ }
 };
