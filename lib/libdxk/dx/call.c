@@ -7,6 +7,22 @@
 #include "call.h"
 #include "internal.h"
 
+/* What a program does that has gone wrong: no handler of these is to end a wait. */
+static bool is_fault(int signal)
+{
+	switch (signal) {
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGSYS:
+		return true;
+	}
+	return false;
+}
+
 /*
  * A signal has ended a call that is not restarted, for it would post once more. Is there a handler
  * for which a wait is to end? Whose it was is not known.
@@ -16,7 +32,7 @@ static bool interrupts(void)
 	struct sigaction sa;
 
 	for (int i = 1; i <= SIGRTMAX; i++)
-		if (!sigaction(i, NULL, &sa) && sa.sa_handler != SIG_DFL &&
+		if (!is_fault(i) && !sigaction(i, NULL, &sa) && sa.sa_handler != SIG_DFL &&
 		    sa.sa_handler != SIG_IGN && !(sa.sa_flags & SA_RESTART))
 			return true;
 	return false;
