@@ -12,7 +12,31 @@
 
 #include <dx_aglet.hpp>
 
+/* The next allocation of the calling thread fails; the sanitizer has an allocator of its own. */
+static thread_local bool fails;
+
+#ifndef __SANITIZE_ADDRESS__
+extern "C" void *__libc_malloc(std::size_t size);
+extern "C" void *malloc(std::size_t size)
+{
+	bool now = fails;
+
+	fails = false;
+	return now ? nullptr : __libc_malloc(size);
+}
+#endif
+
 namespace {
+
+/* Its text is all that memory was there for. */
+class NoMemory : public std::exception {
+public:
+	const char *what() const noexcept override
+	{
+		fails = true;
+		return "no memory";
+	}
+};
 
 class Counter : public dx::Aglet {
 public:
@@ -43,6 +67,10 @@ public:
 			       notifyAllMessages() == 0 && exitMonitor() == 0;
 		if (message.sameKind("number"))
 			throw 7;
+		if (message.sameKind("memory"))
+			throw NoMemory();
+		if (message.sameKind("too late"))
+			return !message.sendReply("said") && (throw 7, true);
 		if (message.sameKind("no"))
 			throw std::system_error(ENOENT, std::generic_category(), "nowhere");
 		return false;
@@ -97,6 +125,15 @@ void Sends()
 	EXPECT(no.Data.find("nowhere") == 0);
 	EXPECT(to.sendMessage(dx::AgletMessage("number")).Code == dx::StatusUncaught);
 	EXPECT(to.sendMessage(dx::AgletMessage("add", "x")).Code == dx::StatusUncaught);
+
+	/* An exception that cannot be told is no success; after a reply it is too late for one. */
+	no = to.sendMessage(dx::AgletMessage("memory"));
+#ifndef __SANITIZE_ADDRESS__
+	EXPECT(no.Answer == AGLET_NOT_HANDLED);
+#else
+	EXPECT(no.Data == "no memory");
+#endif
+	EXPECT(to.sendMessage(dx::AgletMessage("too late")).Data == "said");
 
 	EXPECT(to.suspend() == 0 && to.resume() == 0 && to.state() == AGLET_RUNNING);
 	EXPECT(to.suspend() == 0 && to.deactivate() == 0 && to.activate() == 0);

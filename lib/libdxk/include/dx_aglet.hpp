@@ -282,16 +282,21 @@ private:
 				return static_cast<Aglet *>(self)->handleMessage(message);
 			} catch (const std::exception &e) {
 				text = e.what();
-				::AgletMessage_sendException(m, StatusOfException(), text);
-				return true;
+				return Failed(m, text);
 			}
 		} catch (...) {
 			/* What is no exception of C++ is the end of the thread. */
 			if (!std::current_exception())
 				throw;
-			::AgletMessage_sendException(m, StatusOfException(), text);
-			return true;
+			return Failed(m, text);
 		}
+	}
+	/* What the exception cannot be told of, for want of memory, was not handled. */
+	static bool Failed(::AgletMessage *m, const char *text)
+	{
+		int rc = ::AgletMessage_sendException(m, StatusOfException(), text);
+
+		return !rc || rc == -EALREADY;
 	}
 	static int CallCreation(::Aglet *self, void *arg)
 	{
