@@ -475,6 +475,34 @@ TEST_F(aglets, sets)
 	AgletMessage_release(call);
 }
 
+/* AG-15: a set is of the agents of one context */
+TEST_F(aglets, sets_of_other_contexts)
+{
+	AgletMessage *m = message_of("quiet", "", 0);
+	struct agent c = agent_of(NULL);
+	struct place p;
+	ReplySet *set;
+	FutureReply *f;
+
+	ASSERT_EQ(0, place_up(&p, 2, DXK_ON_BLOCK_STRICT, DXK_REENTRY_CHAIN));
+	ASSERT_EQ(0, begins(p.c, &c));
+	MessageManager_subscribeMessage(&c.base, "quiet", true);
+	set = ReplySet_create(self->p.c);
+	ASSERT_TRUE(stays(&c));
+	f = future_of(&c, "quiet", "");
+	EXPECT_EQ(-EINVAL, ReplySet_addFutureReply(set, f));
+	EXPECT_EQ(-EINVAL, ReplySet_sendFutureMessage(set, c.proxy, m, NULL));
+	EXPECT_EQ(-EINVAL, AgletContext_multicastMessage(p.c, m, set));
+	EXPECT_EQ(0, ReplySet_countAvailable(set));
+	EXPECT_EQ(-ENOENT, ReplySet_waitForNext(set, 0));
+	c.closed = false;
+	EXPECT_EQ(AGLET_REPLIED, answer_of(f, NULL));
+	ReplySet_release(set);
+	AgletMessage_release(m);
+	EXPECT_TRUE(goes(&c));
+	EXPECT_EQ(0, place_down(&p));
+}
+
 /* "pass": to the other one, who has a gate; "round": for ever */
 static bool passes(struct agent *a, AgletMessage *m)
 {

@@ -5,6 +5,8 @@
 #define _GNU_SOURCE
 #include "library/libaglet.h"
 
+#include <sys/wait.h>
+
 FIXTURE(life) {
 	struct place p;
 	struct agent a;
@@ -566,6 +568,28 @@ TEST(context_with_agents)
 		AgletProxy_release(a[i].proxy);
 	EXPECT_EQ(0, AgletContext_dispose(NULL));
 	MTExecutiveDestroy(p.mte, DXK_STOP_CANCEL, -1);
+}
+
+/* A child of fork() has no workers: what it gives up there does not hold it up. */
+TEST_F(life, given_up_in_a_child)
+{
+	struct agent *a = &self->a;
+	FutureReply *f;
+	int status;
+	pid_t child;
+
+	EXPECT_EQ(0, AgletProxy_suspend(a->proxy));
+	f = future_of(a, "quiet", "");
+	child = fork();
+	if (!child) {
+		alarm(dxt_late_ns() / 1000000000);
+		FutureReply_release(f);
+		_exit(AgletContext_dispose(self->p.c) ? 1 : 0);
+	}
+	ASSERT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, status);
+	EXPECT_EQ(0, AgletProxy_resume(a->proxy));
+	EXPECT_EQ(AGLET_REPLIED, answer_of(f, NULL));
 }
 
 /* --- bounds -------------------------------------------------------------------------- */

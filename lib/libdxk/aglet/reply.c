@@ -194,7 +194,8 @@ static bool look(AgletContext *c, bool all)
 	pthread_mutex_lock(&c->lock);
 	TAILQ_INSERT_TAIL(&c->left, o, link);
 	pthread_mutex_unlock(&c->lock);
-	return true;
+	/* Who waits for all of them, and cannot, does not try for ever. */
+	return !all;
 }
 
 /**
@@ -329,8 +330,11 @@ int ReplySet_sendFutureMessage(ReplySet *set, AgletProxy *proxy, const AgletMess
 			       FutureReply **future)
 {
 	FutureReply *f;
-	int rc = dxa_send(proxy, message, set, &f);
+	int rc;
 
+	if (proxy->context != set->base.context)
+		return -EINVAL;
+	rc = dxa_send(proxy, message, set, &f);
 	if (rc)
 		return rc;
 	enter(set, f);
@@ -358,7 +362,7 @@ int ReplySet_addFutureReply(ReplySet *set, FutureReply *future)
 	RQOptions options = { .Wait = { .Sources = DXK_WAIT_RESULT, .pOObject = f } };
 	int rc;
 
-	if (f->set)
+	if (f->set || f->base.context != c)
 		return -EINVAL;
 	if (!FutureReply_isAvailable(f)) {
 		rc = PostRequestsWithOf(c->mte, &post, &options, 1, 0, NULL);

@@ -170,7 +170,8 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg,
  * @message: what
  * @set: gets their futures; %NULL: nobody wants replies
  *
- * Return: to how many it was sent, or a negative errno, when it was to none.
+ * Return: to how many it was sent, or a negative errno, when it was to none; -EINVAL: the set is of
+ * another context.
  */
 int AgletContext_multicastMessage(AgletContext *context, const AgletMessage *message,
 				  ReplySet *set);
@@ -494,7 +495,7 @@ void ReplySet_release(ReplySet *set);
  *	functions are as if they were the set's
  *
  * Context: for this and the other functions of a set, one thread at a time.
- * Return: see AgletProxy_sendFutureMessage().
+ * Return: see AgletProxy_sendFutureMessage(); -EINVAL: the aglet is of another context.
  */
 int ReplySet_sendFutureMessage(ReplySet *set, AgletProxy *proxy, const AgletMessage *message,
 			       FutureReply **future);
@@ -507,7 +508,7 @@ int ReplySet_sendFutureMessage(ReplySet *set, AgletProxy *proxy, const AgletMess
  * Should it not be available yet, then a worker that is free tells the set when it is:
  * ReplySet_sendFutureMessage() needs none.
  *
- * Return: 0; -EINVAL: it is in a set; -ENOSPC, -EAGAIN, -ESHUTDOWN.
+ * Return: 0; -EINVAL: it is in a set, or of another context; -ENOSPC, -EAGAIN, -ESHUTDOWN.
  */
 int ReplySet_addFutureReply(ReplySet *set, FutureReply *future);
 
