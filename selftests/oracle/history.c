@@ -41,7 +41,7 @@ static struct shared {
 	_Atomic bool quiet;	/* nobody posts any more */
 	_Atomic unsigned int idle;	/* clients that have found that nothing is left */
 	_Atomic unsigned int odd;
-	_Atomic int oddity;
+	_Atomic int oddity, odd_line;
 	struct crowd crowd[PROCESSES];
 } *all;
 
@@ -50,10 +50,11 @@ static unsigned int killed[DOINGS], asleep[DOINGS];
 
 static uint64_t nop;
 
-void actor_odd(int rc)
+void actor_odd_at(int rc, int line)
 {
 	all->odd++;
 	all->oddity = rc;
+	all->odd_line = line;
 }
 
 bool actor_is_quiet(void)
@@ -341,7 +342,8 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 		held[(*nr_held)++] = (struct held){
 			w->ticket, (uint32_t)w->param, log->h->waits ? more->turn : 0,
 			(uint32_t)w->owner, log->h->waits ? (uint32_t)more->key : HIST_NO_KEY,
-			false, false,
+			/* what it did with its key at the attempt before is not known */
+			.unsure = w->attempt > 1,
 		};
 		if ((w->fd >= 0) != !!(w->attrs & PXR_FD) || (w->fd >= 0 && close(w->fd)))
 			actor_odd(-EBADF);
@@ -917,7 +919,7 @@ TEST_F(history, killed_and_replaced)
 
 		EXPECT_TRUE(history_clean(h, &r));
 		EXPECT_EQ(0, all->odd)
-			TH_LOG("odd: %s", strerror(-all->oddity));
+			TH_LOG("odd: %s, line %d", strerror(-all->oddity), all->odd_line);
 		add_up(&self->sum, &r);
 		history_free(h);
 		if (r.total || all->odd)
@@ -992,7 +994,8 @@ TEST_F(context, dies_with_its_process)
 	TH_LOG("%u kills, %u turns", co->kills, turns);
 	EXPECT_EQ(NULL, never_killed_at(co->kills));
 	EXPECT_LT(0, turns);
-	EXPECT_EQ(0, all->odd) TH_LOG("odd: %s", strerror(-all->oddity));
+	EXPECT_EQ(0, all->odd)
+		TH_LOG("odd: %s, line %d", strerror(-all->oddity), all->odd_line);
 	left = leak_found(&co->leak, co->kills);
 	EXPECT_EQ(NULL, left) TH_LOG("%s is left", left);
 

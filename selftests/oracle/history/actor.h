@@ -53,8 +53,10 @@ struct held {
 	bool out, unsure;	/* it has given its key up, for all that is known */
 };
 
-/* An answer that is none; a while; does nobody post any more? What a request ends with. */
-void actor_odd(int rc);
+/* An answer that is none, in that line; @rc: what the call returned. */
+void actor_odd_at(int rc, int line);
+#define actor_odd(rc)	actor_odd_at(rc, __LINE__)
+/* A while; does nobody post any more? What a request ends with. */
 void actor_dawdle(uint64_t *seed);
 bool actor_is_quiet(void);
 int actor_status(uint32_t request);

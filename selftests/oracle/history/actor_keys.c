@@ -169,7 +169,7 @@ static void ask(struct actor *a, struct held *h, uint32_t what)
 
 	*a->doing = AT_KEY;
 	rc = log_key(a->log, what, h->key, h->ticket,
-		     waits ? dxt_in(rnd(&a->seed) % (10 * DXT_MS)) : 0, false);
+		     waits ? dxt_in(rnd(&a->seed) % (30 * DXT_MS)) : 0, false);
 	*a->doing = ELSEWHERE;
 	if (what == DXK_KEY_ENTER && !h->out)
 		want = -EALREADY;

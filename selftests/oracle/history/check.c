@@ -321,7 +321,9 @@ static void check_start(struct check *c, const struct history_event *e)
 	if (e->key != r->key)
 		hist_found(c, HIST_WRONG_TURN, e->request, "request %u: key %u, not %u",
 			   e->request, e->key, r->key);
-	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
+	/* how one of a key ages that is begun again, or cancelled while it is Held, is left open */
+	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0) &&
+	    !(e->key && (e->attempt > 1 || e->wake == DXK_WAKE_CANCEL)))
 		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
@@ -503,10 +505,10 @@ static void show_request(const struct history *h, uint32_t request)
 		for (k = 0; (e->kind == HIST_DONE || e->kind == HIST_KEY) && k < tickets; k++)
 			its |= e->ticket == ticket[k];
 		if (its)
-			printf("#   %llu..%llu %s, member %u, how %u, status %d, attempt %u, ticket %llu, "
+			printf("#   %llu..%llu %s, member %u, how %u, status %d, prio %d, attempt %u, ticket %llu, "
 			       "turn %u, wake %u, wait %#x for %u, time %llu, what %u, nested %u\n",
 			       (unsigned long long)e->begin, (unsigned long long)e->end,
-			       name[e->kind], e->member, e->how, e->status, e->attempt,
+			       name[e->kind], e->member, e->how, e->status, e->prio, e->attempt,
 			       (unsigned long long)e->ticket, e->turn, e->wake, e->wait,
 			       e->awaited, (unsigned long long)e->time, e->what, e->nested);
 		if (its && e->kind == HIST_START && h->member[e->member].begin)
