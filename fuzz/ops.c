@@ -146,6 +146,7 @@ static void fill_runtime(struct call *c, union arg *a)
 	p->max_requests = sizes & 0x40 ? p->ready_entries : 256;
 	p->handle_entries = sizes & 0x80 ? 2 : 16;
 	p->max_waiting = full & 0x40 ? 2 : 64;
+	p->key_batch = lanes & 0x40 ? 1 : 16;
 	p->data_size = 64;
 }
 
@@ -322,7 +323,7 @@ static void fill_post_more(struct call *c, union arg *a)
 		if (more & 0x80) {
 			e->post.attrs |= PXR_KEY;
 			e->key = owner >> 4 & 3;
-			e->reentry = owner >> 6 & 1;
+			e->reentry = (owner >> 6) % (DXK_REENTRY_CHAIN + 1);
 		}
 	}
 }
@@ -335,7 +336,7 @@ static void fill_rejoin(struct call *c, union arg *a)
 	x->nr = 1 + (take(c) & 0x3f);
 	x->deadline = deadline(c);
 	x->min = number(c);
-	x->flags = take(c) & 1;
+	x->flags = take(c) & (DXK_CALL_HELP | DXK_CALL_NEST);
 	x->result_size = sizeof(struct dxk_result) + 8 * (take(c) & 1);
 	x->results = address(c, ARENA_ARRAY);
 	x->data_stride = 64;
@@ -355,7 +356,9 @@ static void fill_roundtrip(struct call *c, union arg *a)
 	x->entries = half.post.entries;
 	x->nr = half.post.nr;
 	x->entry_size = half.post.entry_size;
-	x->min = take(c) & 7;
+	x->min = take(c);
+	x->flags |= x->min >> 3 & DXK_CALL_NEST;
+	x->min &= 7;
 	if (x->min > x->nr)
 		x->min %= x->nr + 2;
 	x->result_size = sizeof(struct dxk_result);
@@ -426,6 +429,13 @@ static void fill_next_more(struct call *c, union arg *a)
 			d[i].done.status = (int8_t)what;
 		else
 			fill_wait(&d[i].wait, wait, what + i);
+		/* with another key from now on, or with none */
+		if (d[i].wait.wait && done & 8) {
+			d[i].wait.wait |= DXK_WAIT_MOVE;
+			d[i].wait.key = (what + i) & 3;
+		} else if (d[i].wait.wait && done & 2) {
+			d[i].wait.wait |= DXK_WAIT_ALONE;
+		}
 	}
 	if (!x->nr_done && !x->nr_work)
 		x->nr_work = 1;
@@ -600,12 +610,18 @@ static void fill_names(struct call *c, union arg *a)
 static void fill_key_call(struct call *c, union arg *a)
 {
 	struct dxk_key_call *x = &a->key_call;
+	const struct actor *me = c->a;
+	uint8_t ticket;
 
 	x->what = take(c) % (DXK_KEY_CANCEL + 2);
-	if (x->what <= DXK_KEY_NOTIFY_ALL)
-		x->ticket = 1 + (take(c) & 0x1f);
-	else
+	if (x->what <= DXK_KEY_NOTIFY_ALL) {
+		/* one that it executes, or any */
+		ticket = take(c);
+		x->ticket = me->nr_tickets && ticket & 0xe0 ?
+			    me->tickets[ticket % me->nr_tickets] : 1 + (ticket & 0x1f);
+	} else {
 		x->key = take(c) & 3;
+	}
 	if (x->what == DXK_KEY_WAIT)
 		x->deadline = deadline(c);
 	x->flags = x->what == DXK_KEY_HOLD ? take(c) & DXK_KEY_REFUSE : 0;
