@@ -322,9 +322,15 @@ static void plant_inversion(struct sim *s)
 			s->h->event[i].prio = 7;
 }
 
+static bool fit_turn(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return e->turn == 1 && e->attempt == 1 && !e->nested;
+}
+
 static void plant_wrong_prio(struct sim *s)
 {
-	struct history_event *e = plant_some(s, HIST_START, NULL);
+	struct history_event *e = plant_some(s, HIST_START, fit_turn);
 
 	e->prio++;
 	e = plant_event(s, HIST_RESULT, e->request);
@@ -342,12 +348,6 @@ static void plant_lane_overrun(struct sim *s)
 static bool fit_woken(struct history_event *e, uint8_t wake)
 {
 	return e->wake == wake && e->attempt == 1;
-}
-
-static bool fit_turn(struct sim *s, struct history_event *e)
-{
-	(void)s;
-	return e->turn == 1 && e->attempt == 1;
 }
 
 static bool fit_time(struct sim *s, struct history_event *e)

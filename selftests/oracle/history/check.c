@@ -323,7 +323,8 @@ static void check_start(struct check *c, const struct history_event *e)
 			   e->request, e->key, r->key);
 	/* how one of a key ages that is begun again, or cancelled while it is Held, is left open */
 	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0) &&
-	    !(e->key && (e->attempt > 1 || e->wake == DXK_WAKE_CANCEL)))
+	    !(e->key && (c->h->ageing ? e->attempt > 1 || e->wake == DXK_WAKE_CANCEL :
+					e->nested && e->wake == DXK_WAKE_CANCEL)))
 		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
