@@ -6,8 +6,9 @@
  * checker looks for a request that was lost or doubled, for a NONE_EXIST that was not
  * true, for a wrong order, a lane that held too many, a stale completion that was taken,
  * and, in each second round, for a turn of a request that waited which is missing, or had no
- * reason, or came before its time (history.h; DX-25, DX-48..DX-57, DX-67..DX-75,
- * DX-80..DX-95, D-26, R-1..R-5, R-16, R-19, between processes). No id, no place in a queue,
+ * reason, or came before its time, and for what is wrong with keys (history.h; DX-25,
+ * DX-48..DX-57, DX-67..DX-75, DX-80..DX-95, D-26, R-1..R-5, R-16, R-19, AG-2, AG-3, AG-18,
+ * AG-20, AG-22..AG-26, AG-29, AG-31, between processes). No id, no place in a queue,
  * no file that the dead have handed over may stay, nor, at the end, anything of the module.
  *
  * DXK_KILLS says how many processes to kill in each test, DXK_SEED repeats the random
