@@ -311,6 +311,7 @@ static void end_turn(struct actor *a, unsigned int i, const struct held *h, bool
 		return;
 	d->done.status = 0;
 	d->wait = some_wait(a, h->owner, false);
+	actor_move(a, h, &d->wait);
 }
 
 /*

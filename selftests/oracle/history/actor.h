@@ -63,6 +63,8 @@ int actor_status(uint32_t request);
 
 /* Makes what is to be posted one of a key, perhaps. */
 void actor_key(struct actor *a, struct dxk_post_more *e);
+/* What waits has another key from then on, perhaps, or none. */
+void actor_move(struct actor *a, const struct held *h, struct dxk_wait *w);
 /* A worker does something with the key of what it executes, or calls somebody. */
 void actor_work(struct actor *a, struct held *held, unsigned int nr_held);
 /* A client holds a key back, lets it go, or cancels what waits for it. */

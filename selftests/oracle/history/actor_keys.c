@@ -32,6 +32,22 @@ void actor_key(struct actor *a, struct dxk_post_more *e)
 	e->reentry = rnd(&a->seed) % (DXK_REENTRY_CHAIN + 1);
 }
 
+void actor_move(struct actor *a, const struct held *h, struct dxk_wait *w)
+{
+	const struct history_request *r = &a->log->h->request[h->request];
+	uint32_t n = rnd(&a->seed);
+
+	if (n % 8 > 1 || r->attrs & (PXR_LANE0 | PXR_LANE1 | PXR_LANE2))
+		return;
+	if (n % 8) {
+		w->wait |= DXK_WAIT_ALONE;
+	} else {
+		w->wait |= DXK_WAIT_MOVE;
+		w->key = r->space == HIST_NOBODY ? 1 + n / 8 % KEYS :
+						   1 + KEYS + PRIVATE * r->space + n / 8 % PRIVATE;
+	}
+}
+
 /* --- of clients ---------------------------------------------------------------- */
 
 static void rule(struct actor *a, uint32_t what, uint32_t key)
@@ -133,7 +149,7 @@ static void execute_nested(struct actor *a)
 		actor_odd(rc);
 }
 
-/* Waits for a request that it has posted, as long as that takes, unless nobody else could end it. */
+/* Waits for what it has posted, as long as that takes, unless nobody else could end that. */
 static void call(struct actor *a)
 {
 	uint32_t owner = actor_call_owner(a->crowd->space, (unsigned int)(a->log - a->crowd->log),

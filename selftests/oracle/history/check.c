@@ -268,16 +268,47 @@ uint32_t hist_calls(const struct check *c, uint32_t request, uint8_t kind, uint6
 	return nr;
 }
 
+/* Has it a key, or had it? */
+static bool has_had(const struct check *c, uint32_t request, uint32_t key)
+{
+	uint32_t i;
+
+	if (c->h->request[request].key == key)
+		return true;
+	for (i = hist_starts(c, request);
+	     i < c->nr_starts && c->start[i]->request == request; i++) {
+		const struct history_event *done = hist_done(c, c->start[i]);
+
+		if (c->start[i]->key == key ||
+		    (done && done->wait & DXK_WAIT_MOVE && done->key == key))
+			return true;
+	}
+	return false;
+}
+
 bool hist_killed(const struct check *c, uint32_t request, uint64_t before)
 {
 	const struct history_event *post = c->facts[request].post;
 	uint32_t i;
 
 	for (i = 0; i < c->nr_kills; i++)
-		if (c->kill[i]->key == c->h->request[request].key &&
-		    c->kill[i]->begin < before && (!post || c->kill[i]->end > post->begin))
+		if (c->kill[i]->begin < before && (!post || c->kill[i]->end > post->begin) &&
+		    has_had(c, request, c->kill[i]->key))
 			return true;
 	return false;
+}
+
+/* What key has the turn that begins with @e, by what is known of those before? */
+static uint32_t key_of(const struct check *c, const struct history_event *e)
+{
+	const struct facts *f = &c->facts[e->request];
+
+	if (!f->last)
+		return c->h->request[e->request].key;
+	if (f->last->turn != e->turn && f->done && f->done->wait & DXK_WAIT_MOVE)
+		return f->done->key;
+	return f->last->turn != e->turn && f->done && f->done->wait & DXK_WAIT_ALONE ?
+	       HIST_NO_KEY : f->last->key;
 }
 
 /* A turn follows the one before, which has ended with a wait; the first one is number 0. */
@@ -301,8 +332,11 @@ static void check_start(struct check *c, const struct history_event *e)
 {
 	const struct history_request *r = &c->h->request[e->request];
 	struct facts *f = &c->facts[e->request];
-	uint32_t most = r->attrs & PXR_REDO ? c->h->redo_max : 1;
+	uint32_t most = r->attrs & PXR_REDO ? c->h->redo_max : 1, key = key_of(c, e);
 
+	if (e->key != key)
+		hist_found(c, HIST_WRONG_TURN, e->request, "request %u: key %u, not %u",
+			   e->request, e->key, key);
 	if (!f->last || e->turn != f->last->turn)
 		check_turn(c, e);
 	f->starts++;
@@ -318,9 +352,6 @@ static void check_start(struct check *c, const struct history_event *e)
 		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
-	if (e->key != r->key)
-		hist_found(c, HIST_WRONG_TURN, e->request, "request %u: key %u, not %u",
-			   e->request, e->key, r->key);
 	/* how one of a key ages that is begun again, or cancelled while it is Held, is left open */
 	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0) &&
 	    !(e->key && (c->h->ageing ? e->attempt > 1 || e->wake == DXK_WAKE_CANCEL :
@@ -415,7 +446,7 @@ static void check_request(struct check *c, uint32_t i)
 	bool space_gone = r->space != HIST_NOBODY && c->h->space[r->space].begin;
 	/* with its space goes what waits, for its key as well */
 	bool gone = space_gone && (hist_waits(f) || (!f->starts && r->attrs & PXR_WAIT) ||
-				   (!f->done && r->key));
+				   (!f->done && (f->last ? f->last->key : r->key)));
 
 	if (f->post && f->post->how == POST_REFUSED && (f->starts || f->result))
 		hist_found(c, HIST_GHOST, i, "request %u was refused", i);

@@ -79,7 +79,7 @@ struct history_event {
 	uint64_t time;
 	/* of the clock: KEY, answers of a rejoin: when the call was to end */
 	uint64_t deadline;
-	uint32_t key;		/* START, KEY */
+	uint32_t key;		/* START, KEY; DONE: the next one, with DXK_WAIT_MOVE */
 	uint32_t wait;		/* DONE: DXK_WAIT_* */
 	uint32_t awaited;	/* DONE: the owner that is waited for */
 	uint16_t worker;	/* START, RESULT: thread id */

@@ -105,6 +105,7 @@ static void note_next(struct history_log *log, uint64_t end)
 		if (log->h->waits) {
 			e->wait = d->wait.wait;
 			e->awaited = (uint32_t)d->wait.owner;
+			e->key = (uint32_t)d->wait.key;
 			e->time = d->wait.deadline;
 		}
 		e->how = i < taken ? DONE_TAKEN : DONE_NOTHING;

@@ -87,6 +87,19 @@ static void plant_two_turns(struct sim *s)
 		s->h->request[o->request].key = e->key;
 }
 
+static bool fit_key(struct sim *s, struct history_event *e)
+{
+	(void)s;
+	return is_turn(e);
+}
+
+static void plant_other_key(struct sim *s)
+{
+	struct history_event *e = plant_some(s, HIST_START, fit_key);
+
+	e->key = 1 + e->key % KEYS;
+}
+
 static bool fit_nested(struct sim *s, struct history_event *e)
 {
 	struct history_event *done = done_of(s, e);
@@ -586,15 +599,9 @@ static struct history_event *rule(struct sim *s, uint8_t what, const struct hist
 	return n;
 }
 
-static bool fit_turn(struct sim *s, struct history_event *e)
-{
-	(void)s;
-	return is_turn(e);
-}
-
 static void plant_through_hold(struct sim *s)
 {
-	struct history_event *e = plant_some(s, HIST_START, fit_turn);
+	struct history_event *e = plant_some(s, HIST_START, fit_key);
 
 	rule(s, DXK_KEY_HOLD, e, e->key);
 }
@@ -626,6 +633,7 @@ static void plant_missed(struct sim *s)
 }
 
 const struct plant key_plants[] = {
+	{ "a turn of another key", HIST_WRONG_TURN, plant_other_key },
 	{ "two turns of a key at once", HIST_KEY_SHARED, plant_two_turns },
 	{ "one that is not nested beside another", HIST_KEY_SHARED, plant_not_nested },
 	{ "a caller beside what is nested in it", HIST_KEY_SHARED, plant_outer_goes_on },

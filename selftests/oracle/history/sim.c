@@ -107,7 +107,7 @@ static void sim_wake(struct sim *s)
 	}
 }
 
-/* A request that is new, for which there is room; its post, of which it is not known how it ends. */
+/* A request that is new, for which there is room; its post, which has not ended. */
 static uint32_t sim_new(struct sim *s, uint32_t who, struct history_event **e)
 {
 	uint32_t i = s->h->nr_requests++;
