@@ -70,7 +70,8 @@ def structs(text):
 
 
 def check_functions(pages):
-    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h", "dx_aglet.h")}
+    headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h", "dx_aglet.h",
+                                                "dx_fom.h")}
     declared = {}
     bodies = {}
     for text in headers.values():

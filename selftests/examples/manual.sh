@@ -9,7 +9,8 @@
 . "${0%/*}/test.bash"
 
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
-	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3} "$(type -P socat)"
+	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3,fom_domain_init.3} \
+	"$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
 POST=$((0xd820)) REJOIN=$((0xd821))
@@ -57,6 +58,9 @@ ok "a token goes round a ring of aglets"
 meals=$(for i in 0 1 2 3 4; do printf '%s eats\n' $i $i $i; done)
 gives 0 "$near/AgletProxy_sendMessage.3" && [[ $("$near/busybox" sort out) == "$meals" ]]
 ok "philosophers dine"
+# Foms: a thousand, each of which counts to three
+gives 0 "$near/fom_domain_init.3" && [[ $(<out) == 6000 ]]
+ok "foms count"
 
 until_true no_context
 ok "no context is left"
