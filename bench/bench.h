@@ -99,6 +99,9 @@ void profile_ops(double ops);
 			die("%s gave %ld", #call, got_);	\
 	} while (0)
 
+/* All slab caches of the kernel */
+double slab_bytes(void);
+
 /* The second thread of a measurement, and the process. */
 void partner_start(void *(*fn)(void *), void *arg);
 void partner_join(void);
@@ -138,6 +141,8 @@ extern const struct kind list_pool, glib_pool, tbb_tasks, library, library_each;
 /* mailbox.c, strand.cpp: @arg mailboxes */
 extern const struct kind aglet_trip, request_trip, glib_mail_trip;
 extern const struct kind aglet_mails, glib_mails, asio_mails;
+/* foms.c: @arg are called at a time */
+extern const struct kind fom_turns, request_turns, fom_memory;
 
 /* events.c: @arg connections at a time; @text: of epoll with a pool, of requests 64 a fetch */
 extern const struct kind reactor_events, request_events, epoll_events;

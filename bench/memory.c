@@ -17,7 +17,7 @@
 
 #define DATA	16	/* what a message and a job carry */
 
-static double slab_bytes(void)
+double slab_bytes(void)
 {
 	unsigned long per_slab, slabs;
 	double pages = 0;

@@ -171,6 +171,7 @@ const struct workload workloads[] = {
 		USER("dxk", dxk_memory, 100000),
 		USER("dxk-16-bytes", dxk_memory, 100000, .arg = 16),
 		USER("dxk-256-bytes", dxk_memory, 100000, .arg = 256),
+		USER("dxk-fom", fom_memory, 100000, .rounds = 2),
 		KERNEL("work_struct", "work_struct", 1),
 		USER("mq", mq_memory, 65000),
 		USER("redis", redis_memory, 20000, .program = REDIS, .rounds = 2),
@@ -217,6 +218,13 @@ const struct workload workloads[] = {
 		MAILBOXES("dxk", aglet_mails),
 		MAILBOXES("glib-mailbox", glib_mails),
 		MAILBOXES("asio-strand", asio_mails),
+	) },
+	{ 19, "fom", "N state machines that wait are called, have a turn, and wait again",
+	  "instructions per turn", W(
+		USER("dxk@1", fom_turns, 10000, .arg = 1),
+		USER("dxk-request@1", request_turns, 10000, .arg = 1),
+		USER("dxk@64", fom_turns, 64000, .arg = 64),
+		USER("dxk-request@64", request_turns, 64000, .arg = 64),
 	) },
 	{ .name = NULL }
 };

@@ -95,6 +95,7 @@ TARGETS = [
      0),
 
     (12, "<= 192 bytes, free requests counted", lambda m: m("memory/dxk"), 192),
+    (12, "a fom that waits: <= 600 bytes", lambda m: m("memory/dxk-fom"), 600),
 
     (13, "nothing to do: <= 0 wake-ups",
      lambda m: m("idle/dxk") + m.extra("idle/dxk", "user_workers"), 0),
@@ -111,6 +112,8 @@ TARGETS = [
 
     (17, "<= 1.25 x a request that is posted and collected",
      ratio("message/dxk", "message/dxk-request"), 1.25),
+    (19, "a fom: <= 500 instructions above a request",
+     lambda m: m("fom/dxk@64") - m("fom/dxk-request@64"), 500),
 
     (15, "<= 1.0 x GThreadPool with priorities",
      ratio("library/dxk", "library/glib-priorities"), 1.0),

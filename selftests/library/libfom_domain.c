@@ -528,12 +528,14 @@ TEST(many)
 		ASSERT_EQ(0, fom_queue_wait(&t[i].fom, -1));
 		if (i == 10)
 			threads = nr_threads();
+		dxt_tell("%u foms wait", i);
 	}
 	EXPECT_TRUE(DXT_UNTIL(&p.t, dxt_num(&p.t, "pools/wait_use") == MANY));
 	EXPECT_EQ(threads, nr_threads());
 	for (unsigned int i = 0; i < MANY; i++) {
 		waiting += fom_state(&t[i].fom) == FOM_WAITING;
 		ASSERT_EQ(0, goes(&t[i]));
+		dxt_tell("%u foms are woken", i);
 	}
 	EXPECT_EQ(MANY, waiting);
 	EXPECT_EQ(0, fom_service_idle_wait(&p.s, FOM_FOREVER));
