@@ -186,7 +186,7 @@ static int post(struct fom *f, enum admission admission, int64_t timeout_ns)
 	};
 	RQOptions options = {
 		.pName = (void *)(uintptr_t)f->name,
-		.Key = dxf_locality(f)->key,
+		.Key = dxf_locality(f)->key, .Home = f->locality + 1,
 	};
 	int rc;
 

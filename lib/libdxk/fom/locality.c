@@ -69,7 +69,7 @@ int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, 
 	RQPost request = {
 		.pOObject = &call, .pXObject = &d->calls, .pPObject = &call, .RQEAttrs = PXR_REJOIN,
 	};
-	RQOptions options = { .Reentry = DXK_REENTRY_CHAIN };
+	RQOptions options = { .Reentry = DXK_REENTRY_CHAIN, .Home = locality + 1 };
 	int rc;
 
 	if (locality >= d->options.localities)

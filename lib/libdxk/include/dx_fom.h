@@ -253,6 +253,9 @@ struct fom_domain_options {
  * @foms: most foms that there will be at a time
  *
  * As many workers as localities, and spare ones for those that block, as many of which are ready.
+ * A worker ticks foms of any locality, unless @policy has TPHomes: then a locality has workers, and
+ * CPUs, of its own (FO-1), as RQOptions.Home has it, and TPSteal lets those that have nothing to do
+ * take foms of others (FO-9).
  */
 void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms);
 
