@@ -26,6 +26,8 @@ done
 demo=(
 	"libssl-dev:hashes in examples/dxsum; builds the debug kernel"
 	"libsqlite3-dev:database in examples/dxpkg"
+	"libcurl4-openssl-dev:requests of examples/dxspider"
+	"libxml2-dev:HTML in examples/dxspider"
 	"gcc:compiler"
 	"g++:builds examples/dxcpp"
 	"make:runs the builds"
@@ -56,6 +58,7 @@ more=(
 	"apache2-utils:ab, a client of examples/dxhttpd"
 	"curl:a client of examples/dxhttpd"
 	"socat:a client of examples/dxchat"
+	"wget:what examples/dxspider is compared with"
 	"sqlite3:looks into the database of examples/dxpkg"
 	"clang-14:libFuzzer, for fuzz/"
 	"libclang-rt-14-dev:libFuzzer, for fuzz/"
