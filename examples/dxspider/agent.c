@@ -15,7 +15,7 @@
 /* What is read of a page; of something else, so that the connection can stay */
 #define PAGE_MAX	(4 << 20)
 #define OTHER_MAX	(64 << 10)
-/* How soon it is seen that the program shall end */
+/* How soon it is seen that all shall end */
 #define LOOK_MS		100
 
 struct agent {
@@ -30,6 +30,7 @@ struct agent {
 	struct link_reader *reader;
 	size_t room;		/* bytes that may still come */
 	bool begun, full;
+	bool stops;		/* it shall end */
 };
 
 /* --- what comes ------------------------------------------------------------------------ */
@@ -105,10 +106,10 @@ static void close_easy(struct agent *a)
 	a->multi = NULL;
 }
 
-/* Until it is done, its time is over, or the program shall end. */
+/* Until it is done, its time is over, or all shall end. */
 static CURLcode transfer(struct agent *a, bool head)
 {
-	CURLcode code = CURLE_ABORTED_BY_CALLBACK;
+	CURLcode code = CURLE_FAILED_INIT;
 	int running = 1, left;
 	CURLMsg *message;
 
@@ -116,9 +117,11 @@ static CURLcode transfer(struct agent *a, bool head)
 	curl_easy_setopt(a->easy, CURLOPT_HTTPGET, 1L);
 	curl_easy_setopt(a->easy, CURLOPT_NOBODY, head ? 1L : 0L);
 	curl_multi_add_handle(a->multi, a->easy);
-	while (running && !program.stopped && !curl_multi_perform(a->multi, &running))
+	while (running && !a->stops && !curl_multi_perform(a->multi, &running)) {
 		if (running)
 			curl_multi_poll(a->multi, NULL, 0, LOOK_MS, NULL);
+		a->stops = ShouldStop(0) > 0;
+	}
 	message = curl_multi_info_read(a->multi, &left);
 	if (message)
 		code = message->data.result;
@@ -156,7 +159,7 @@ static void fetch(struct agent *a)
 	code = transfer(a, a->order->head);
 	status = status_of(a);
 	/* There are servers that know only GET. */
-	if (a->order->head && (status == 405 || status == 501)) {
+	if (a->order->head && !a->stops && (status == 405 || status == 501)) {
 		code = transfer(a, false);
 		status = status_of(a);
 	}
@@ -180,13 +183,14 @@ static bool handle(Aglet *self, AgletMessage *message)
 	struct agent *a = (struct agent *)self;
 	int rc;
 
-	if (program.stopped)
-		return false;
 	a->order = AgletMessage_arg(message, NULL);
 	a->answer = (struct answer){ .page = a->order->page };
 	a->text.len = 0;
 	text_add(&a->text, &a->answer, sizeof(a->answer));
 	fetch(a);
+	/* What is broken off is not broken. */
+	if (a->stops)
+		return false;
 	memcpy(a->text.data, &a->answer, sizeof(a->answer));
 	rc = AgletMessage_sendReply(message, a->text.data, a->text.len);
 	if (rc)
@@ -208,19 +212,18 @@ static void disposing(Aglet *self)
  * @context: where
  * @keep: it will get more than one order
  *
- * Return: its proxy, for AgletProxy_release(); the agent goes with the context.
+ * Return: its proxy, the agent's own; both go with the context.
  */
 AgletProxy *agent_new(AgletContext *context, bool keep)
 {
 	struct agent *a = xrealloc(NULL, 1, sizeof(*a));
-	AgletProxy *proxy;
 	int rc;
 
 	*a = (struct agent){
 		.aglet = { .handleMessage = handle, .onDisposing = disposing }, .keep = keep,
 	};
-	rc = AgletContext_createAglet(context, &a->aglet, NULL, &proxy);
+	rc = AgletContext_createAglet(context, &a->aglet, NULL, NULL);
 	if (rc)
 		die(NOT_RUN, "agent: %s", strerror(-rc));
-	return proxy;
+	return a->aglet.Proxy;
 }

@@ -424,8 +424,7 @@ void crawl(AgletContext *context, char *const *starts, unsigned int nr, struct c
 		else if (rc != AGLET_REPLIED)
 			die(NOT_RUN, "an agent has failed: %s",
 			    rc < 0 ? strerror(-rc) : reply->Data);
-		/* What was broken off is not broken. */
-		else if (!program.stopped)
+		else
 			answered(reply);
 		free(reply);
 	}

@@ -13,7 +13,7 @@
 #include "dxspider.h"
 
 /* Bytes of URLs that are kept of a page */
-#define LINKS_MAX	(16 << 20)
+#define LINKS_MAX	(4 << 20)
 
 struct link_reader {
 	htmlParserCtxtPtr parser;
