@@ -14,8 +14,8 @@ tsan=$build/tsan
 [[ -e $tsan/manual/built ]] || skip_all "make selftests-asan builds what this runs"
 command -v valgrind >/dev/null || skip_all "no valgrind"
 export LD_LIBRARY_PATH=$build/lib
-service=''
-restore() { [[ -z $service ]] || kill -TERM "$service"; } 2>/dev/null
+service='' server=''
+restore() { kill -TERM $service $server; } 2>/dev/null
 
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
@@ -55,6 +55,24 @@ sums() {
 }
 packages() { rm -f db && runs "$1" examples dxpkg --db db --status status && [[ -s db ]]; }
 counts() { LC_ALL=C runs "$1" examples dxcpp -p 1000 tree/* && same counts out; }
+# A site whose pages link to all others
+links() {
+	local status=0 i k
+	mkdir site
+	for i in index {1..12}; do
+		for k in index {1..12}; do echo "<a href='./$k.html?$i'>"; done >"site/$i.html"
+	done
+	: >url
+	"$build/examples/dxhttpd" -p 0 site >url 2>/dev/null &
+	server=$!
+	until_true line url '^http:'
+	runs "$1" examples dxspider -c 4 -l 1 "$(<url)" && has out '^14 URLs of 1 hosts; 0 broken' ||
+		status=1
+	kill -TERM $server
+	wait $server
+	server=''
+	return $status
+}
 serving() { compgen -G '/sys/kernel/dxk/[0-9]*/threads/2' >/dev/null; }
 calls() {
 	local status=0
@@ -86,6 +104,8 @@ counts thread
 ok "dxcpp, threads"
 calls thread
 ok "dxserve and dxcall, threads"
+links thread
+ok "dxspider, threads"
 
 page memory dx.hpp.3
 ok "dx.hpp.3, memory"
