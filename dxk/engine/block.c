@@ -51,7 +51,7 @@ static bool dxk_spare_comes(const struct dxk_engine *e, enum dxk_kind kind)
 	if (e->crew.spares_coming[kind])
 		return true;
 	return dxk_spares_room(e) && !dxk_out_of_work(e) &&
-	       (kind == DXK_KERNEL || e->crew.promised || !list_empty(&e->crew.managers));
+	       (kind == DXK_KERNEL || e->crew.managed);
 }
 
 static void dxk_block_begin(struct dxk_engine *e, struct dxk_key_op *k,

@@ -337,6 +337,7 @@ void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	lockdep_assert_held(&e->lock);
 
+	e->crew.managed = false;
 	list_for_each_entry_safe(c, next, &e->crew.managers, w.link) {
 		if (!dxk_afford_or_owe(e, wakes, 1))
 			return;
@@ -356,6 +357,7 @@ void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 		c->err = -ESHUTDOWN;
 	} else if (!dxk_crew_ask(e, c) && c->wait) {
 		list_add_tail(&c->w.link, &e->crew.managers);
+		e->crew.managed = true;
 		return;
 	}
 	e->crew.promised |= dxk_is_promise(e, c);

@@ -278,6 +278,8 @@ static void block_waits(struct kunit *test)
 	awake(ps, other, -ERESTARTSYS);
 	EXPECT_IS(other->ret, -ERESTARTSYS);
 	other = puppet_block(ps, worker(ps, 1), false, true);
+	/* the manager is on its way back */
+	EXPECT(list_empty(&crew(ps)->managers));
 	EXPECT(ASLEEP(puppet_turn(ps, spare(ps), 1)));
 	/* one is enough for both: it calls for more when there is work for them */
 	EXPECT(!ASLEEP(k));
