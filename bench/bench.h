@@ -164,7 +164,7 @@ extern const struct kind dxk_crowd, eventfd_crowd, epoll_crowd;
 extern const struct kind dxk_death, beanstalkd_death;
 
 /* memory.c: bytes */
-extern const struct kind dxk_memory, mq_memory, redis_memory;
+extern const struct kind dxk_memory, held_memory, mq_memory, redis_memory;
 
 #ifdef __cplusplus
 }

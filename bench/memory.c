@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -68,6 +69,40 @@ static double dxk_measure(const struct variant *v)
 }
 
 const struct kind dxk_memory = { .measure = dxk_measure };
+
+static void with_keys(struct dxk_policy *policy, long unused)
+{
+	with_room(policy, unused);
+	policy->max_waiting = policy->max_requests;
+}
+
+/* Messages to one key: all but the first wait for it. */
+static double held_measure(const struct variant *v)
+{
+	struct dxk_post_more entry[BATCH];
+	struct dxk_post post = {
+		.size = sizeof(post),
+		.entries = (uintptr_t)entry,
+		.entry_size = sizeof(*entry),
+	};
+	double before, after;
+
+	for (int i = 0; i < BATCH; i++)
+		entry[i] = (struct dxk_post_more){
+			.post = { .owner = OWNER, .attrs = PXR_REJOIN | PXR_KEY },
+			.key = 1,
+		};
+	before = slab_bytes();
+	dxk_open_ctx(with_keys, 0);
+	for (long left = v->ops; left; left -= post.nr) {
+		post.nr = left < BATCH ? left : BATCH;
+		MUST(post.nr, ioctl(dxk_client, DXK_IOC_POST, &post));
+	}
+	after = slab_bytes();
+	return (after - before) / v->ops;
+}
+
+const struct kind held_memory = { .measure = held_measure };
 
 /* --- message queue ---------------------------------------------------------------------- */
 

@@ -8,7 +8,8 @@
 #include "engine/more.h"
 #include "engine/os.h"
 
-static void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
+/** dxk_waiting_copy - what is told of a request that waits; the engine is locked */
+void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
 {
 	const struct dxk_more *more = rqe->more;
 	bool held = more->at_key == DXK_KEY_HELD;

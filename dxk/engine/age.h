@@ -16,6 +16,7 @@
 #include "engine/os.h"
 
 struct dxk_engine;
+struct dxk_rqe;
 
 /* Most requests that one lock hold copies, or finds to be due. */
 #define DXK_WAITING_MAX	64
@@ -54,6 +55,7 @@ struct dxk_waiting {
 	bool ripe;
 };
 
+void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w);
 u32 dxk_waiting_look(struct dxk_engine *e, struct dxk_waiting *seen, u32 max, u32 *all);
 u32 dxk_waiting_due(struct dxk_engine *e, unsigned long limit, struct dxk_waiting *due,
 		    u32 max, bool *more);

@@ -34,37 +34,49 @@ struct dxk_search {
 	struct dxk_more *held;
 	/** @nest: the Held one that is the only one on a way that leads back to @m */
 	struct dxk_more *nest;
+	/** @unsure: something was not looked at, for want of @steps or @depth */
+	bool unsure;
 	/** @self: what has its key is a request of @m itself, which waits for it, not for others */
 	bool self;
-};
-
-/* What a wait for an owner needs. */
-struct dxk_need {
-	const struct dxk_member *m;	/* whose own requests it does not wait for, or NULL */
-	u32 coming;	/* the others that are still to end */
-	u32 want;	/* of these it waits for so many */
 };
 
 static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			      struct dxk_need need);
 
-/* Requests of the owner that a worker executes, and that have nothing that tells by whom. */
-static u32 dxk_plain_ones(const struct dxk_member *m, const struct dxk_owner *owner)
+/**
+ * dxk_plain_ones - requests of an owner that a worker executes, and that do not tell by whom
+ * @e: the engine, locked
+ * @m: the worker; it may have fetched as many as there are
+ * @owner: the owner
+ * @looks: how many of its requests may be looked at; less those that were
+ */
+u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
+		   const struct dxk_owner *owner, u32 *looks)
 {
 	const struct dxk_rqe *rqe;
 	u32 nr = 0;
 
-	list_for_each_entry(rqe, &m->busy, link)
+	list_for_each_entry(rqe, &m->busy, link) {
+		if (!*looks)
+			break;
+		--*looks;
+		dxk_step(e);
 		nr += rqe->owner == owner && !rqe->more;
+	}
 	return nr;
 }
 
-/*
- * A worker waits for @nr results, or for all there can be, if they are fewer: @own are those of
- * requests that it executes itself. Results that are being copied out may come back.
+/**
+ * dxk_need_results - a worker waits for results, or for all there can be, if they are fewer
+ * @m: the worker, or NULL: a request waits for one
+ * @owner: whose
+ * @nr: how many
+ * @own: of requests that it executes itself
+ *
+ * Results that are being copied out may come back.
  */
-static struct dxk_need dxk_need_results(const struct dxk_member *m,
-					const struct dxk_owner *owner, u32 nr, u32 own)
+struct dxk_need dxk_need_results(const struct dxk_member *m, const struct dxk_owner *owner,
+				 u32 nr, u32 own)
 {
 	u32 coming = dxk_owner_coming(owner) - own, done = owner->nr[DXK_AT_REJOIN];
 
@@ -73,7 +85,8 @@ static struct dxk_need dxk_need_results(const struct dxk_member *m,
 	};
 }
 
-static struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
+/** dxk_need_wait - a request waits for an owner */
+struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
 {
 	u32 coming = dxk_owner_coming(owner);
 
@@ -164,6 +177,7 @@ static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
 {
 	struct dxk_more *holder = dxk_key_holder(key);
 
+	s->unsure |= !s->steps;
 	if (!holder || !s->steps)
 		return false;
 	s->steps--;
@@ -180,18 +194,19 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	struct dxk_member *m;
 	struct dxk_more *more;
 
+	s->unsure |= s->depth == DXK_CYCLE_DEPTH;
 	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
 		return false;
 	s->depth++;
 	if (s->m && s->m != need.m)
-		nr += dxk_plain_ones(s->m, owner);
+		nr += dxk_plain_ones(s->e, s->m, owner, &s->steps);
 	list_for_each_entry(m, &owner->stuck, stuck_link) {
 		if (nr >= enough || left < enough || !s->steps)
 			break;
 		s->steps--;
 		dxk_step(s->e);
 		if (m != need.m && m != s->m && dxk_member_is_dead(s, m))
-			nr += dxk_plain_ones(m, owner);
+			nr += dxk_plain_ones(s->e, m, owner, &s->steps);
 	}
 	list_for_each_entry(more, &owner->mores, sibling) {
 		if (nr >= enough || left < enough || !s->steps)
@@ -206,6 +221,7 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			left--;
 	}
 	s->depth--;
+	s->unsure |= !s->steps;
 	return nr >= enough;
 }
 
@@ -213,6 +229,14 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
 {
 	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER ? 1 : r->min;
+}
+
+/* It has found none, but may have, had it gone on: the Monitor does. */
+static bool dxk_search_is_over(struct dxk_search *s, bool dead)
+{
+	if (unlikely(s->unsure && !dead))
+		WRITE_ONCE(s->e->waits.unsure, true);
+	return dead;
 }
 
 /* --- what others ask ---------------------------------------------------------------- */
@@ -229,9 +253,9 @@ bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 			const struct dxk_rejoin_op *r)
 {
 	struct dxk_search s = { .e = e, .m = r->m, .steps = DXK_CYCLE_STEPS };
+	struct dxk_need need = dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held);
 
-	return dxk_owner_is_dead(&s, owner,
-				 dxk_need_results(r->m, owner, dxk_rejoin_min(e, r), r->self_held));
+	return dxk_search_is_over(&s, dxk_owner_is_dead(&s, owner, need));
 }
 
 /**
@@ -283,5 +307,5 @@ bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
 	bool dead = dxk_owner_is_dead(&s, owner, dxk_need_wait(rqe, owner));
 
 	e->waits.searches = s.steps;
-	return dead;
+	return dxk_search_is_over(&s, dead);
 }

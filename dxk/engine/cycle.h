@@ -13,6 +13,9 @@
  * itself. A wait for results is dead if too few requests are left that go on; a wait for all
  * that an owner has coming is dead if one does not.
  *
+ * What a search has no looks left for counts as one that goes on; that it has given up it says
+ * in dxk_waits.unsure, see circle.h.
+ *
  * One that sleeps and is come upon a second time does not go on because of itself, so it counts
  * as one that does not. Nothing that is found is kept: what holds on one way may be wrong on
  * another.
@@ -33,6 +36,24 @@ struct dxk_wakes;
 /* What a search looks at under the lock, at most; and how long a way it goes. */
 #define DXK_CYCLE_STEPS	64
 #define DXK_CYCLE_DEPTH	32
+
+/**
+ * struct dxk_need - what a wait for an owner needs
+ */
+struct dxk_need {
+	/** @m: whose own requests it does not wait for, or NULL */
+	const struct dxk_member *m;
+	/** @coming: the others that are still to end */
+	u32 coming;
+	/** @want: of these it waits for so many */
+	u32 want;
+};
+
+struct dxk_need dxk_need_results(const struct dxk_member *m, const struct dxk_owner *owner,
+				 u32 nr, u32 own);
+struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner);
+u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
+		   const struct dxk_owner *owner, u32 *looks);
 
 u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r);
 bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,

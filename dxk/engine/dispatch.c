@@ -161,7 +161,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	/* Last, for what those end may be what they wait for. They end nothing. */
 	if (unlikely(!list_empty(&e->waits.joined)))
 		dxk_serve_joined(e, wakes);
-	if (unlikely(!list_empty(&e->waits.outers)))
+	if (unlikely(!list_empty(&e->waits.rising)))
 		dxk_serve_outers(e, wakes);
 	e->owners.freed = false;
 }

@@ -125,6 +125,7 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	trace_dxk_held(e->id, rqe, more->key->cookie, more->wake);
 	/* What it has waited for before is over. */
 	more->wait.wait = 0;
+	more->doubt = 0;
 	dxk_line_enter(e, rqe, wakes);
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
@@ -309,6 +310,8 @@ static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
 	more->outer = NULL;
 	if (!m || --m->outer)
 		return;
+	/* Which of them that is they are looked at for, once each, over several lock holds. */
+	list_splice_tail_init(&e->waits.outers, &e->waits.rising);
 	e->owners.freed = true;
 	if (m->stuck != DXK_STUCK_OWNER)
 		return;

@@ -46,6 +46,7 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 	/* Who waits to be notified may be so by anybody: it is no link of a circle. */
 	if (state == DXK_M_ENTERING) {
 		m->stuck = DXK_STUCK_KEY;
+		m->doubt = 0;
 		m->asks = more;
 		k->w.stuck = m;
 		dxk_key_doubt(e, more, wakes);

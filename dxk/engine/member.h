@@ -137,6 +137,8 @@ struct dxk_member {
 	bool timed;
 	/** @seen: (L) the search for circles is at what it sleeps for */
 	bool seen;
+	/** @doubt: (L) likewise: see circle.h */
+	u32 doubt;
 	/** @min: (L) %DXK_STUCK_OWNER: how many results it sleeps for */
 	u32 min;
 	/** @own: (L) %DXK_STUCK_OWNER: requests of that owner that it executes itself */

@@ -56,6 +56,7 @@ static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
 	more->outer = NULL;
 	INIT_LIST_HEAD(&more->sibling);
 	more->worker = NULL;
+	more->doubt = 0;
 	more->events = 0;
 	more->turn = 0;
 	more->wake = DXK_WAKE_NONE;

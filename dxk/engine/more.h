@@ -104,6 +104,8 @@ struct dxk_more {
 	unsigned long since;
 	/** @heard: (L) WAITING: when something was last heard of it, see age.h */
 	unsigned long heard;
+	/** @doubt: (L) WAITING: see circle.h */
+	u32 doubt;
 	/** @events: with %DXK_WAKE_FILE what has happened to it */
 	u32 events;
 	/** @turn: turns that ended with a wait */
@@ -143,6 +145,13 @@ struct dxk_more {
 	/** @seen: (L) the search for circles is at what it waits for */
 	bool seen;
 };
+
+/** dxk_wait_is_for_owner_only - does nothing end the wait but the owner? */
+static inline bool dxk_wait_is_for_owner_only(const struct dxk_more *more)
+{
+	return !(more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE)) &&
+	       more->expire == DXK_FOREVER;
+}
 
 /** dxk_more_unlinked - a request has left the order of its key */
 static inline void dxk_more_unlinked(struct dxk_more *more)

@@ -169,7 +169,10 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 
 	WARN_ON_ONCE(!list_empty(&owner->watchers));
 	/* Nothing was said to who is held up by what is nested in its work: see nest.h. */
-	list_splice_tail_init(&owner->pollers, &e->waits.outers);
+	if (unlikely(!list_empty(&owner->pollers))) {
+		list_splice_tail_init(&owner->pollers, &e->waits.rising);
+		owners->freed = true;
+	}
 	WARN_ON_ONCE(OS_DEBUG && !dxk_owner_is_blank(owner));
 	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
 }

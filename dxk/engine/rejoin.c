@@ -269,8 +269,13 @@ static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *ow
 		dxk_rejoin_finish(e, r, RJR_HELP, 0, wakes);
 		return true;
 	}
-	if (r->timed || !dxk_rejoin_is_dead(e, owner, r))
+	if (r->timed)
 		return false;
+	if (!dxk_rejoin_is_dead(e, owner, r)) {
+		if (unlikely(e->waits.unsure))
+			dxk_call_control(e, DXK_MONITOR, wakes);
+		return false;
+	}
 	e->stats.deadlocks++;
 	dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
 	return true;
@@ -352,6 +357,7 @@ static void dxk_rejoin_stick(struct dxk_rejoin_op *r)
 	struct dxk_member *m = r->m;
 
 	m->stuck = DXK_STUCK_OWNER;
+	m->doubt = 0;
 	m->timed = r->timed;
 	m->min = dxk_rejoin_min(r->m->engine, r);
 	m->own = r->self_held;
@@ -417,15 +423,21 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
  */
 void dxk_serve_outers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
-	struct dxk_rejoin_op *r, *next;
+	struct list_head *rising = &e->waits.rising;
 
 	lockdep_assert_held(&e->lock);
 
-	list_for_each_entry_safe(r, next, &e->waits.outers, w.link) {
-		if (r->m->outer)
-			continue;
-		if (!dxk_afford_or_owe(e, wakes, 1))
+	while (!list_empty(rising)) {
+		struct dxk_rejoin_op *r = list_first_entry(rising, struct dxk_rejoin_op, w.link);
+		const struct dxk_owner *owner = dxk_owner_find(&e->owners, r->m->space, r->cookie);
+
+		if (!dxk_afford_or_owe(e, wakes, owner ? dxk_poller_cost(owner, r) : 1))
 			return;
+		dxk_step(e);
+		if (r->m->outer) {
+			list_move_tail(&r->w.link, &e->waits.outers);
+			continue;
+		}
 		dxk_waiter_leave(&r->w);
 		dxk_rejoin_run(e, &r->op, wakes);
 	}

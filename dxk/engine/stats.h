@@ -35,6 +35,7 @@
  * replaced          times that a worker was seen asleep elsewhere for too long
  * nested            requests that were executed within the one that has their key
  * deadlocks         waits that were refused because what they are for waits for them
+ * circles           times that the Monitor has found waits for each other, see circle.h
  * timeouts          of the waits, waits that their time has ended
  * expired           requests whose time to end has come before their end
  * stalls            times that work existed and nobody could run it, see stall.h
@@ -75,6 +76,7 @@
 	S(replaced)			\
 	S(nested)			\
 	S(deadlocks)			\
+	S(circles)			\
 	S(timeouts)			\
 	S(expired)			\
 	S(stalls)			\

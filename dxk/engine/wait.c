@@ -166,6 +166,7 @@ void dxk_waits_init(struct dxk_waits *waits)
 	INIT_LIST_HEAD(&waits->holds);
 	INIT_LIST_HEAD(&waits->callers);
 	INIT_LIST_HEAD(&waits->outers);
+	INIT_LIST_HEAD(&waits->rising);
 	waits->alarms = RB_ROOT_CACHED;
 	init_llist_head(&waits->fired);
 	waits->wanted = true;
@@ -186,13 +187,6 @@ static u8 dxk_wait_told(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 	if (more->expired)
 		return DXK_WAKE_EXPIRE;
 	return !rqe->lane && e->state >= DXK_CTX_STOPPING ? DXK_WAKE_STOP : DXK_WAKE_NONE;
-}
-
-/* Does nothing end the wait but the owner? */
-static bool dxk_wait_is_for_owner_only(const struct dxk_more *more)
-{
-	return !(more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE)) &&
-	       more->expire == DXK_FOREVER;
 }
 
 /* It is itself still to come: of its own owner it would wait for ever. */
@@ -252,6 +246,9 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	struct dxk_wait *wait = &more->wait;
 	struct dxk_owner *owner;
 
+	more->doubt = 0;
+	if (unlikely(e->waits.unsure))
+		dxk_call_control(e, DXK_MONITOR, wakes);
 	dxk_line_enter(e, rqe, wakes);
 	if (space->is_private)
 		list_add_tail(&more->kin, &space->waiting);

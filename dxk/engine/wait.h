@@ -84,6 +84,8 @@ struct dxk_waits {
 	u32 bits;
 	/** @searches: (L) looks for circles that the waits of this hold may still take */
 	u32 searches;
+	/** @unsure: (A) a search for a circle has given up, see circle.h */
+	bool unsure;
 	/** @arrivals: (L) times that a request has come to a key */
 	u64 arrivals;
 	/** @recent: (L) the key that was asked for last, if it lives, or NULL */
@@ -96,6 +98,8 @@ struct dxk_waits {
 	struct list_head callers;
 	/** @outers: (L) struct dxk_rejoin_op that end when nothing is nested in their work */
 	struct list_head outers;
+	/** @rising: (L) those of them that are to be looked at: that may have come to be */
+	struct list_head rising;
 	/** @seed: (L) keeps a program from choosing names that collide */
 	u64 seed;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
- * force, notices workers whose thread is gone, reports stalls and overruns, and
+ * force, notices workers whose thread is gone, reports stalls, circles and overruns, and
  * takes the samples of the instrumentation package. It ticks at its interval while
  * there is something to watch, a command handler to notify or a timed command to run;
  * else it sleeps until it is kicked.
@@ -41,6 +41,7 @@ static void dxk_monitor_crew(struct dxk_ctx *ctx)
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
 	u32 ms = ctx->engine.policy.monitor_interval_ms;
+	bool circles = dxk_circle_check(ctx);
 
 	dxk_crew_look(ctx);
 	dxk_monitor_crew(ctx);
@@ -55,7 +56,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 		left = div_u64(left, NSEC_PER_MSEC);
 		ms = min_t(u64, ms, left + 1);
 	}
-	if (dxk_stall_check(ctx))
+	if (dxk_stall_check(ctx) || circles)
 		return min_t(u32, ms, DXK_STALL_MS);
 	if (dxk_pools_review(&ctx->engine))
 		return ms;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What does not go on: stalls of the whole context, and single requests that execute for
- * longer than report_age_ms, or wait for longer than wait_report_ms. Found by the Monitor,
- * told in three places: a counter in sysfs with a notification, the Log Pool, and the kernel's
- * log.
+ * What does not go on: stalls of the whole context, circles of waits, and single requests that
+ * execute for longer than report_age_ms, or wait for longer than wait_report_ms. Found by the
+ * Monitor, told in three places: a counter in sysfs with a notification, the Log Pool, and the
+ * kernel's log.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -44,9 +44,10 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *text)
 
 /* --- stalls ----------------------------------------------------------------- */
 
-/* A report of as many lines as it takes. */
+/* A report of as many lines as it takes: a stall, or a circle of waits. */
 struct dxk_tale {
 	struct dxk_ctx *ctx;
+	const char *what;
 	u64 nr;
 	u32 len;
 	char text[DXK_LOG_TEXT];
@@ -54,13 +55,13 @@ struct dxk_tale {
 
 static void dxk_tale_begin(struct dxk_tale *t)
 {
-	t->len = scnprintf(t->text, sizeof(t->text), "stall %llu:", t->nr);
+	t->len = scnprintf(t->text, sizeof(t->text), "%s %llu:", t->what, t->nr);
 }
 
 /* What belongs together stands in one line. */
 static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...)
 {
-	char words[200];
+	char words[DXK_WAITING_TEXT + 20];
 	va_list args;
 	u32 len;
 
@@ -89,8 +90,7 @@ static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_sleeper *s)
 }
 
 /* One that sleeps, what it has, and what it waits for. */
-static void dxk_tale_add_sleeper(struct dxk_tale *t, const struct dxk_member *m,
-				 const struct dxk_sleeper *s)
+static void dxk_tale_add_sleeper(struct dxk_tale *t, u32 id, const struct dxk_sleeper *s)
 {
 	char has[100] = "";
 	u32 len = 0;
@@ -103,19 +103,26 @@ static void dxk_tale_add_sleeper(struct dxk_tale *t, const struct dxk_member *m,
 		scnprintf(has + len, sizeof(has) - len, " as the last of %u", s->held);
 	switch (s->state) {
 	case DXK_M_REJOINING:
-		dxk_tale_add(t, " %u rejoining%s for owner %#llx: %u ready, %u at work", m->id,
+		dxk_tale_add(t, " %u rejoining%s for owner %#llx: %u ready, %u at work", id,
 			     has, s->awaits, s->ready, s->at_work);
 		if (s->at_work)
 			dxk_tale_add_edges(t, s);
 		break;
 	case DXK_M_POSTING:
-		dxk_tale_add(t, " %u posting%s for room in lane %llu", m->id, has, s->awaits);
+		dxk_tale_add(t, " %u posting%s for room in lane %llu", id, has, s->awaits);
 		break;
 	case DXK_M_LOGGING:
-		dxk_tale_add(t, " %u logging%s for room in the Log Pool", m->id, has);
+		dxk_tale_add(t, " %u logging%s for room in the Log Pool", id, has);
+		break;
+	case DXK_M_ENTERING:
+		dxk_tale_add(t, " %u entering%s for key %#llx", id, has, s->awaits);
+		break;
+	case DXK_M_CONDITION:
+		dxk_tale_add(t, " %u waiting%s for a notification of key %#llx", id, has,
+			     s->awaits);
 		break;
 	default:
-		dxk_tale_add(t, " %u completing%s for room in the Rejoin Pool", m->id, has);
+		dxk_tale_add(t, " %u completing%s for room in the Rejoin Pool", id, has);
 	}
 	dxk_tale_add(t, ";");
 }
@@ -129,7 +136,7 @@ static void dxk_tale_add_sleeper(struct dxk_tale *t, const struct dxk_member *m,
  */
 static void dxk_stall_tell(struct dxk_ctx *ctx, const struct dxk_stall *stall)
 {
-	struct dxk_tale t = { .ctx = ctx, .nr = stall->nr };
+	struct dxk_tale t = { .ctx = ctx, .what = "stall", .nr = stall->nr };
 	const u32 *ready = stall->ready;
 	struct dxk_thread *sleeper;
 	struct dxk_sleeper s;
@@ -140,7 +147,7 @@ static void dxk_stall_tell(struct dxk_ctx *ctx, const struct dxk_stall *stall)
 		     ready[0], ready[1], ready[2], ready[3]);
 	for (id = 0; (sleeper = dxk_thread_next(ctx, &id, DXK_ID_MAX)); id++) {
 		if (dxk_sleeps(&sleeper->m, &s))
-			dxk_tale_add_sleeper(&t, &sleeper->m, &s);
+			dxk_tale_add_sleeper(&t, sleeper->m.id, &s);
 		dxk_thread_put(sleeper);
 		cond_resched();
 	}
@@ -164,6 +171,67 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 	}
 	return READ_ONCE(ctx->engine.stalled);
 }
+
+/* --- circles ---------------------------------------------------------------- */
+
+/* Most that are told of one; each of them has a line to find the others by. */
+#define DXK_LINKS_TOLD	64
+
+/* So many are asked for at a time. */
+#define DXK_LINKS	4
+
+static void dxk_tale_add_link(struct dxk_tale *t, const struct dxk_link *link)
+{
+	char words[DXK_WAITING_TEXT];
+
+	if (link->worker) {
+		dxk_tale_add_sleeper(t, link->worker, &link->sleeper);
+		return;
+	}
+	dxk_waiting_text(&link->waiting, words);
+	dxk_tale_add(t, " a request waits: %s;", words);
+}
+
+/* Who waits for each other, and for what. All are counted, so many are told. */
+static void dxk_circle_tell(struct dxk_ctx *ctx)
+{
+	struct dxk_circles *c = &ctx->report.circles;
+	struct dxk_tale t = { .ctx = ctx, .what = "circle" };
+	struct dxk_link links[DXK_LINKS];
+	u32 nr, i, all = 0;
+
+	while ((nr = dxk_circle_links(&ctx->engine, c, links, DXK_LINKS))) {
+		if (!all) {
+			t.nr = c->nr;
+			dxk_tale_begin(&t);
+		}
+		for (i = 0; i < nr && all + i < DXK_LINKS_TOLD; i++)
+			dxk_tale_add_link(&t, &links[i]);
+		all += nr;
+	}
+	if (!all)
+		return;
+	dxk_tale_add(&t, " %u wait for each other", all);
+	dxk_tell(ctx, t.text);
+	sysfs_notify(&ctx->kobj, "stats", "circles");
+}
+
+/**
+ * dxk_circle_check - the Monitor's look for circles of waits
+ * @ctx: the context, which runs or drains
+ *
+ * Return: true while it should look again soon.
+ */
+bool dxk_circle_check(struct dxk_ctx *ctx)
+{
+	enum dxk_circles_found found = dxk_circles_look(&ctx->engine, &ctx->report.circles);
+
+	if (found == DXK_CIRCLES_FOUND)
+		dxk_circle_tell(ctx);
+	return found != DXK_CIRCLES_NONE;
+}
+
+/* --- what lasts ------------------------------------------------------------- */
 
 static void dxk_waiting_tell(struct dxk_ctx *ctx, const struct dxk_waiting *w)
 {

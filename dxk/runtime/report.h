@@ -5,6 +5,7 @@
 #include <linux/ratelimit.h>
 #include <linux/types.h>
 
+#include "engine/circle.h"
 #include "engine/stall.h"
 
 struct dxk_ctx;
@@ -15,12 +16,15 @@ struct dxk_ctx;
 struct dxk_report {
 	/** @stall: of the looks for stalls; the Monitor's */
 	struct dxk_stall stall;
+	/** @circles: of those for circles of waits; the Monitor's */
+	struct dxk_circles circles;
 	/** @limit: of lines for the kernel's log */
 	struct ratelimit_state limit;
 };
 
 void dxk_report_init(struct dxk_report *report);
 bool dxk_stall_check(struct dxk_ctx *ctx);
+bool dxk_circle_check(struct dxk_ctx *ctx);
 void dxk_overdue_check(struct dxk_ctx *ctx);
 
 #endif /* _DXK_RUNTIME_REPORT_H */

@@ -9,6 +9,7 @@
 #include "actor.h"
 #include "choice.h"
 #include "house.h"
+#include "keys.h"
 
 /* --- control threads --------------------------------------------------------- */
 
@@ -213,9 +214,41 @@ static void overdue_check(void)
 	}
 }
 
+/*
+ * The look for long circles, which are rare here: it is made without need as well. What is posted
+ * beside it may end one that it has found.
+ */
+static bool circle_check(void)
+{
+	struct dxk_circles *c = &house.circles;
+	struct dxk_engine *e = &house.e;
+	enum dxk_circles_found found;
+	struct dxk_link links[4];
+	bool begun = c->pass;
+	u64 posts;
+	u32 nr;
+
+	if (chance(8)) {
+		spin_lock(&e->lock);
+		e->waits.unsure = true;
+		spin_unlock(&e->lock);
+	}
+	posts = e->stats.posts;
+	found = dxk_circles_look(e, c);
+	if (found != DXK_CIRCLES_FOUND)
+		return found;
+	while ((nr = dxk_circle_links(e, c, links, ARRAY_SIZE(links)))) {
+		note("%u wait for each other", nr);
+		if (!begun && e->stats.posts == posts)
+			check_circle(links, nr);
+	}
+	return true;
+}
+
 static u32 monitor_watch(bool asked)
 {
 	struct dxk_engine *e = &house.e;
+	bool circles = circle_check();
 
 	crew_review();
 	overdue_check();
@@ -223,7 +256,7 @@ static u32 monitor_watch(bool asked)
 		note("stall %llu", house.stall.nr);
 		check_told();
 	}
-	if (READ_ONCE(e->stalled))
+	if (READ_ONCE(e->stalled) || circles)
 		return min(e->policy.monitor_interval_ms, (u32)DXK_STALL_MS);
 	if (dxk_pools_review(e))
 		return e->policy.monitor_interval_ms;

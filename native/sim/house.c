@@ -159,6 +159,7 @@ static int claim(void)
 	if (!err) {
 		house.began = e->policy;
 		house.stall = (struct dxk_stall) { };
+		house.circles = (struct dxk_circles) { };
 		house.stopped = 0;
 		model.moves = model.others = 0;
 		house.started = true;

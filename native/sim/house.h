@@ -9,6 +9,7 @@
 /* Homes of a policy, at most */
 #define SIM_HOMES	3
 
+#include "engine/circle.h"
 #include "engine/engine.h"
 #include "engine/stall.h"
 
@@ -38,6 +39,7 @@ struct house {
 	/* How many steps are up: of who starts, then of the walker. */
 	u32 up;
 	struct dxk_stall stall;
+	struct dxk_circles circles;
 	/* Under the engine's lock: what was set last. What the newest run began with. */
 	struct dxk_policy policy, began;
 	/* A policy is coming into force. */

@@ -2,6 +2,7 @@
 /*
  * Keys and circles of waits, see keys.h.
  */
+#include "engine/circle.h"
 #include "engine/key.h"
 #include "engine/key_call.h"
 #include "engine/more.h"
@@ -322,8 +323,8 @@ static bool request_is_dead(const struct model_request *rq, const struct dxk_mem
 		   wait->wait & DXK_WAIT_JOIN ? U32_MAX : 1, NULL);
 }
 
-/** model_is_dead - can nothing end the wait of who asks for results, but an end of itself? */
-bool model_is_dead(const struct dxk_rejoin_op *r)
+/* Who is no part of a circle, nor stands behind one, is taken out until nobody is. */
+static void find_dead(const struct dxk_member *caller)
 {
 	bool again = true;
 	u32 i;
@@ -333,11 +334,33 @@ bool model_is_dead(const struct dxk_rejoin_op *r)
 	while (again) {
 		again = false;
 		for (i = 0; i < MODEL_REQUESTS; i++) {
-			if (!dead[i] || request_is_dead(&model.rq[i], r->m))
+			if (!dead[i] || request_is_dead(&model.rq[i], caller))
 				continue;
 			dead[i] = false;
 			again = true;
 		}
 	}
+}
+
+/** model_is_dead - can nothing end the wait of who asks for results, but an end of itself? */
+bool model_is_dead(const struct dxk_rejoin_op *r)
+{
+	find_dead(r->m);
 	return few(r->m->space, r->cookie, r->min, r->m);
+}
+
+/** check_circle - these are told to wait for each other, and nobody has posted meanwhile */
+void check_circle(const struct dxk_link *links, u32 nr)
+{
+	u32 i;
+
+	find_dead(NULL);
+	for (i = 0; i < nr; i++) {
+		u32 id = links[i].worker;
+
+		if (id ? !actor_is_dead(actor_by_id(id), NULL) : !dead[links[i].waiting.param])
+			sim_fail("%s %u is told to wait for itself, and does not",
+				 id ? "worker" : "request",
+				 id ?: (u32)links[i].waiting.param);
+	}
 }

@@ -8,6 +8,8 @@
 
 #include "model.h"
 
+struct dxk_link;
+
 bool model_key_is_free(const struct dxk_rqe *rqe);
 bool model_key_is_next(const struct model_request *rq);
 bool model_is_deferred(const struct model_request *rq);
@@ -16,5 +18,6 @@ u32 model_holds_of(u32 share);
 void check_nested(const struct model_request *rq, const struct dxk_rqe *rqe);
 void check_keys(const struct dxk_engine *e, bool excused);
 bool model_is_dead(const struct dxk_rejoin_op *r);
+void check_circle(const struct dxk_link *links, u32 nr);
 
 #endif /* _DXK_SIM_KEYS_H */

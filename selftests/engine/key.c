@@ -4,7 +4,7 @@
  * and what happens to keys when a worker, a process or the context goes. Which is next is
  * proved by the engine's own tests (dxk_key, dxk_cycle) and by the simulator.
  */
-#include "lib/puppet.h"
+#include "lib/log.h"
 
 #define OWNER	1
 #define KEY	77
@@ -434,6 +434,55 @@ TEST_F(key, crossed)
 	EXPECT_EQ(0, puppet_finish(p[0], 0));
 	EXPECT_EQ(2, dxt_drain(&self->t, self->t.member, OWNER));
 	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, 6));
+}
+
+/* --- a circle that is too long for the search ------------------------------------------ */
+
+#define RING	40
+
+/* Is there a message with these words in it? */
+static bool is_logged(const struct dxt *t, const char *words)
+{
+	struct dxk_log_record r;
+
+	while (read_log(t, &r, 1, 0) == 1)
+		if (strstr(r.text, words))
+			return true;
+	return false;
+}
+
+/* Y-1: nobody is told, the Monitor finds it, and says who waits for whom; Stop ends it (D-24) */
+TEST(key_ring)
+{
+	struct puppet *p[RING];
+	char log[64];
+	struct dxt t;
+	unsigned int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_waiting = 16;
+	t.policy.max_threads = RING;
+	no_sweeps(&t);
+	ASSERT_EQ(0, dxt_start(&t));
+	puppets_new(&t, p, RING, DXK_MEMBER_WORKER);
+	for (i = 0; i < RING; i++) {
+		ASSERT_EQ(1, dxt_post1(t.member, 1 + i, 9, i, PXR_REJOIN, 0, NULL));
+		ASSERT_EQ(1, puppet_fetch(p[i]));
+	}
+	for (i = 0; i < RING; i++)
+		EXPECT_TRUE(waits(p[i], 1 + (i + 1) % RING, DXK_FOREVER));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "stats/circles") == 1));
+	EXPECT_EQ(0, dxt_num(&t, "stats/deadlocks"));
+	snprintf(log, sizeof(log), "%u wait for each other", RING);
+	EXPECT_TRUE(is_logged(&t, log));
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_CANCEL, 0));
+	for (i = 0; i < RING; i++)
+		EXPECT_EQ(-ESHUTDOWN, puppet_end(p[i]));
+	for (i = 0; i < RING; i++)
+		EXPECT_EQ(0, puppet_finish(p[i], 0));
+	EXPECT_EQ(1, dxt_num(&t, "stats/circles"));
+	puppets_free(p, RING);
+	dxt_down(&t);
 }
 
 /* --- many threads --------------------------------------------------------------------- */

@@ -10,6 +10,9 @@
 #include "engine/stop.h"
 #include "engine/tests/keyed.h"
 
+/* More than a lock hold looks at. */
+#define MANY		140
+
 static struct puppets *start(struct kunit *test, u32 workers)
 {
 	struct dxk_policy policy = puppet_policy(workers);
@@ -448,6 +451,41 @@ static void nest_not_begun(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* DX-90: however many are held up so, a lock hold looks at as many as it may, and none is left */
+static void nest_many_outers(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2 + MANY);
+	struct dxk_rejoin_op *outer[MANY], *r;
+	struct dxk_rqe *b, *inner = chain(ps, &r, &b);
+	struct dxk_member *m;
+	u32 i;
+
+	EXPECT(puppet_help(ps, keyed_worker(ps, 1)) == inner);
+	/* as if each had something nested in its work, and did not wait for what is there */
+	for (i = 0; i < MANY; i++) {
+		m = keyed_worker(ps, 2 + i);
+		m->outer = 1;
+		outer[i] = keyed_call(ps, m, 100 + i, 1, false, false);
+		EXPECT(ASLEEP(outer[i]));
+	}
+	/* one of them rises: the others are looked at, and sleep on */
+	keyed_worker(ps, 2 + MANY - 1)->outer = 0;
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(outer[MANY - 1]->answer, RJR_NONE_EXIST);
+	for (i = 0; i < MANY - 1; i++) {
+		EXPECT(ASLEEP(outer[i]));
+		keyed_worker(ps, 2 + i)->outer = 0;
+	}
+	EXPECT(list_empty(&ps->e->waits.rising));
+	list_splice_tail_init(&ps->e->waits.outers, &ps->e->waits.rising);
+	ps->e->owners.freed = true;
+	keyed_drain(ps, keyed_worker(ps, 1));
+	for (i = 0; i < MANY; i++)
+		EXPECT_IS(outer[i]->answer, RJR_NONE_EXIST);
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_end(ps);
+}
+
 static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_self),
 	KUNIT_CASE(nest_self_alone),
@@ -462,6 +500,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_back_cancelled),
 	KUNIT_CASE(nest_one_is_enough),
 	KUNIT_CASE(nest_not_begun),
+	KUNIT_CASE(nest_many_outers),
 	{}
 };
 

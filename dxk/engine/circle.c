@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * The long look for circles of waits: see circle.h.
+ */
+#include "engine/circle.h"
+#include "engine/cycle.h"
+#include "engine/dispatch.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+#include "engine/member.h"
+#include "engine/more.h"
+#include "engine/os.h"
+
+/* After it has been said for so long that a search has given up. */
+#define DXK_CIRCLE_NS	(DXK_STALL_MS * (u64)NSEC_PER_MSEC)
+
+/* What changes beside a pass may move somebody out of its sight: then once more. */
+#define DXK_CIRCLE_TRIES	2
+
+/* A lock hold of a pass. */
+struct dxk_tour {
+	struct dxk_engine *e;
+	struct dxk_circles *c;
+	u32 left;	/* looks that it has left */
+	/* Of a pass that tells: who is told of, and how many there is room for. */
+	struct dxk_link *links;
+	u32 nr, max;
+};
+
+static void dxk_look(struct dxk_tour *w)
+{
+	w->left--;
+	dxk_step(w->e);
+}
+
+/* --- who goes on ------------------------------------------------------------------ */
+
+static bool dxk_is_doubted(const struct dxk_tour *w, u32 doubt)
+{
+	return (doubt & ~DXK_DOUBT_TOLD) == w->c->round;
+}
+
+static bool dxk_member_is_doubted(const struct dxk_tour *w, const struct dxk_member *m)
+{
+	return m && m->stuck && dxk_is_doubted(w, m->doubt);
+}
+
+static bool dxk_request_is_doubted(const struct dxk_tour *w, const struct dxk_more *more)
+{
+	switch (more->rqe->state) {
+	case DXK_DISPATCHED:
+	case DXK_BUSY:
+		return dxk_member_is_doubted(w, more->worker);
+	case DXK_WAITING:
+		return dxk_is_doubted(w, more->doubt);
+	default:
+		return false;
+	}
+}
+
+static bool dxk_holder_is_doubted(struct dxk_tour *w, const struct dxk_key *key)
+{
+	const struct dxk_more *holder = dxk_key_holder(key);
+
+	dxk_look(w);
+	return holder && dxk_request_is_doubted(w, holder);
+}
+
+/* Are so many doubted that the others are too few? */
+static bool dxk_need_is_doubted(struct dxk_tour *w, const struct dxk_owner *owner,
+				struct dxk_need need)
+{
+	u32 enough = need.coming - need.want + 1, nr = 0, looks = 2 * DXK_CIRCLE_LOOKS;
+	const struct dxk_member *m;
+	const struct dxk_more *more;
+
+	if (!need.want)
+		return false;
+	w->left -= looks;
+	list_for_each_entry(m, &owner->stuck, stuck_link) {
+		if (nr >= enough || looks <= DXK_CIRCLE_LOOKS)
+			break;
+		looks--;
+		dxk_step(w->e);
+		if (m != need.m && dxk_member_is_doubted(w, m))
+			nr += dxk_plain_ones(w->e, m, owner, &looks);
+	}
+	list_for_each_entry(more, &owner->mores, sibling) {
+		if (nr >= enough || !looks)
+			break;
+		looks--;
+		dxk_step(w->e);
+		if (!(need.m && more->worker == need.m))
+			nr += dxk_request_is_doubted(w, more);
+	}
+	w->left += looks;
+	return nr >= enough;
+}
+
+static bool dxk_member_waits_on(struct dxk_tour *w, const struct dxk_member *m)
+{
+	const struct dxk_owner *owner;
+
+	if (m->stuck == DXK_STUCK_KEY)
+		return dxk_holder_is_doubted(w, m->asks->key);
+	owner = dxk_owner_find(&w->e->owners, m->space, m->awaits);
+	return owner && dxk_need_is_doubted(w, owner,
+					    dxk_need_results(m, owner, m->min, m->own));
+}
+
+static bool dxk_request_waits_on(struct dxk_tour *w, const struct dxk_more *more)
+{
+	const struct dxk_rqe *rqe = more->rqe;
+	const struct dxk_owner *owner;
+
+	if (dxk_is_held(more))
+		return dxk_holder_is_doubted(w, more->key);
+	owner = dxk_owner_find(&w->e->owners, rqe->owner->space, more->wait.owner);
+	return owner && dxk_need_is_doubted(w, owner, dxk_need_wait(rqe, owner));
+}
+
+/* Does a request wait, and for nothing but others? */
+static bool dxk_request_may_be(const struct dxk_more *more)
+{
+	if (more->rqe->state != DXK_WAITING || more->ripe)
+		return false;
+	if (dxk_is_held(more))
+		return dxk_rqe_begun(more->rqe) || more->expire == DXK_FOREVER;
+	return more->wait.wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN) &&
+	       dxk_wait_is_for_owner_only(more);
+}
+
+/* --- passes ------------------------------------------------------------------------- */
+
+/* The worker that sleeps for a key while it executes the request, or NULL. */
+static struct dxk_member *dxk_caller_of(const struct dxk_more *more)
+{
+	struct dxk_member *m = more->worker;
+
+	return m && m->stuck == DXK_STUCK_KEY && m->asks == more ? m : NULL;
+}
+
+/* One is met. Return: false: the hold has no looks left for it, or no room. */
+static bool dxk_meet(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *more)
+{
+	u32 *doubt = m ? &m->doubt : &more->doubt;
+	struct dxk_circles *c = w->c;
+	struct dxk_link *link;
+
+	if (w->links ? w->nr == w->max : w->left <= 2 * DXK_CIRCLE_LOOKS)
+		return false;
+	dxk_look(w);
+	if (c->pass == 1) {
+		*doubt = (*doubt & DXK_DOUBT_TOLD) | c->round;
+		c->met++;
+	} else if (!dxk_is_doubted(w, *doubt)) {
+		return true;
+	} else if (!w->links) {
+		if (m ? dxk_member_waits_on(w, m) : dxk_request_waits_on(w, more))
+			c->met++;
+		else
+			*doubt &= DXK_DOUBT_TOLD;
+	} else if (!(*doubt & DXK_DOUBT_TOLD)) {
+		*doubt |= DXK_DOUBT_TOLD;
+		link = &w->links[w->nr++];
+		link->worker = m ? m->id : 0;
+		if (m)
+			dxk_look_at(m, &link->sleeper);
+		else
+			dxk_waiting_copy(more->rqe, &link->waiting);
+	}
+	return true;
+}
+
+/* The next one of an owner, unless the pass has met it. Return: as dxk_meet(). */
+static bool dxk_meet_nth(struct dxk_tour *w, u32 *n, struct dxk_member *m,
+			 struct dxk_more *more)
+{
+	u32 nth = (*n)++;
+
+	if (nth < w->c->nth || !(m || more)) {
+		dxk_look(w);
+		return true;
+	}
+	if (!dxk_meet(w, m, more))
+		return false;
+	w->c->nth = *n;
+	return true;
+}
+
+/* Who executes requests of an owner and sleeps, and what of it waits. Return: all of them? */
+static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
+{
+	u32 looks = DXK_CIRCLE_LOOKS, n = 0;
+	struct dxk_member *m;
+	struct dxk_more *more;
+
+	list_for_each_entry(m, &owner->stuck, stuck_link) {
+		if (!looks--)
+			break;
+		if (!dxk_meet_nth(w, &n, m->timed ? NULL : m, NULL))
+			return false;
+	}
+	looks = DXK_CIRCLE_LOOKS;
+	list_for_each_entry(more, &owner->mores, sibling) {
+		bool may_be = dxk_request_may_be(more);
+
+		if (!looks--)
+			break;
+		if (!dxk_meet_nth(w, &n, may_be ? NULL : dxk_caller_of(more),
+				  may_be ? more : NULL))
+			return false;
+	}
+	return true;
+}
+
+static bool dxk_tour_bucket(struct dxk_tour *w)
+{
+	struct dxk_circles *c = w->c;
+	struct dxk_owner *owner;
+	u32 n = 0;
+
+	/* Most are empty, and eight lie side by side. */
+	if (c->bucket % 8 == 0)
+		dxk_look(w);
+	hlist_for_each_entry(owner, &w->e->owners.bucket[c->bucket], hash) {
+		dxk_look(w);
+		if (n++ < c->chain)
+			continue;
+		if (!dxk_tour_owner(w, owner))
+			return false;
+		c->chain = n;
+		c->nth = 0;
+	}
+	return true;
+}
+
+/* Go on with a pass, as far as a lock hold can. Return: is it over? */
+static bool dxk_tour(struct dxk_tour *w)
+{
+	struct dxk_circles *c = w->c;
+
+	w->left = DXK_CIRCLE_HOLD;
+	while (w->e->owners.bucket && c->bucket < 1U << w->e->owners.bits) {
+		if (w->left <= 2 * DXK_CIRCLE_LOOKS || !dxk_tour_bucket(w))
+			return false;
+		c->bucket++;
+		c->chain = 0;
+		c->nth = 0;
+	}
+	c->bucket = 0;
+	return true;
+}
+
+/* A round begins, if a search has given up, and that has lasted. Return: is there one? */
+static bool dxk_round(struct dxk_engine *e, struct dxk_circles *c)
+{
+	u64 now = os_now();
+
+	if (c->pass)
+		return true;
+	if (!c->tries) {
+		if (!e->waits.unsure)
+			return false;
+		c->since = c->since ?: now;
+		if (now - c->since < DXK_CIRCLE_NS)
+			return false;
+		WRITE_ONCE(e->waits.unsure, false);
+		c->since = 0;
+		c->tries = DXK_CIRCLE_TRIES;
+	}
+	c->tries--;
+	c->round = (c->round + 1) & ~DXK_DOUBT_TOLD ?: 1;
+	c->pass = 1;
+	c->met = 0;
+	return true;
+}
+
+/* A pass is over. Return: were they the same as in the one before? */
+static bool dxk_pass_over(struct dxk_circles *c)
+{
+	bool same = c->pass > 1 && c->met && c->met == c->before;
+
+	c->pass = c->met && !same ? 2 : 0;
+	c->before = c->met;
+	c->met = 0;
+	if (same)
+		c->tries = 0;
+	return same;
+}
+
+/* One lock hold of it. Return: is there more to do? @found: out */
+static bool dxk_circles_hold(struct dxk_tour *w, bool *found)
+{
+	struct dxk_wakes wakes __uninitialized;
+	struct dxk_engine *e = w->e;
+	bool goes_on;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	dxk_hold_begin(e);
+	goes_on = dxk_round(e, w->c);
+	if (goes_on && dxk_tour(w))
+		*found = dxk_pass_over(w->c);
+	dxk_hold_end(e, &wakes);
+	spin_unlock(&e->lock);
+	os_yield();
+	return goes_on && !*found;
+}
+
+/**
+ * dxk_circles_look - a look of the Monitor: do some wait for each other?
+ * @e: the engine, which runs or drains
+ * @c: what it remembers
+ *
+ * Return: what it has found. The lock is held for many short times.
+ */
+enum dxk_circles_found dxk_circles_look(struct dxk_engine *e, struct dxk_circles *c)
+{
+	struct dxk_tour w = { .e = e, .c = c };
+	bool found = false;
+	u32 holds = 0;
+
+	if (likely(!c->pass && !c->tries && !READ_ONCE(e->waits.unsure)))
+		return DXK_CIRCLES_NONE;
+	while (holds++ < DXK_CIRCLE_HOLDS && dxk_circles_hold(&w, &found))
+		;
+	c->nr = 0;
+	return found ? DXK_CIRCLES_FOUND : DXK_CIRCLES_AGAIN;
+}
+
+/**
+ * dxk_circle_links - some of those that wait for each other
+ * @e: the engine
+ * @c: found by dxk_circles_look(); its nr is that of the circle then
+ * @links: out: those that were not told of before
+ * @max: room there, at least 1
+ *
+ * Return: how many there are; 0: those were all.
+ */
+u32 dxk_circle_links(struct dxk_engine *e, struct dxk_circles *c, struct dxk_link *links,
+		     u32 max)
+{
+	struct dxk_tour w = { .e = e, .c = c, .links = links, .max = max };
+	bool over = false;
+
+	while (!over && !w.nr) {
+		spin_lock(&e->lock);
+		over = dxk_tour(&w);
+		if (w.nr && !c->nr)
+			c->nr = ++e->stats.circles;
+		spin_unlock(&e->lock);
+		os_yield();
+	}
+	return w.nr;
+}

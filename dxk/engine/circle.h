@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Circles of waits that were too long for the search when they closed, see cycle.h. A search
+ * that gives up says so, and once that has lasted the Monitor looks, in many lock holds.
+ *
+ * In a first pass over all owners whoever sleeps, or waits, for nothing but others is doubted:
+ * a circle can only be among those. In each further one who is doubted is so no more if enough
+ * of those it waits for are not. When two passes in a row have met the same ones, these wait for
+ * each other: none of them woke in between, for a new sleep is not doubted, and nobody else can
+ * wake them.
+ *
+ * That may be what only stands behind a circle, too. Who waits outside, and could post something
+ * that ends it, is not known. What has more to look at than %DXK_CIRCLE_LOOKS counts as one that
+ * goes on.
+ *
+ * Nobody is told -EDEADLK then: of those who sleep already none has closed it. It is reported,
+ * and a time limit, a signal, a cancel or a Stop ends it.
+ */
+#ifndef _DXK_ENGINE_CIRCLE_H
+#define _DXK_ENGINE_CIRCLE_H
+
+#include "engine/age.h"
+#include "engine/os.h"
+#include "engine/stall.h"
+
+struct dxk_engine;
+
+/*
+ * So many looks at an owner's sleepers, with what they execute, and as many at its requests that
+ * have more, are taken for one that waits for it; and so many of each are met.
+ */
+#define DXK_CIRCLE_LOOKS	32
+
+/* Looks of a lock hold. */
+#define DXK_CIRCLE_HOLD		192
+
+/* Lock holds of a look of the Monitor; what is left it does with its next one. */
+#define DXK_CIRCLE_HOLDS	4096
+
+/* In the doubt of one who sleeps or waits: it was told of. The rest is dxk_circles.round. */
+#define DXK_DOUBT_TOLD		BIT(31)
+
+/**
+ * struct dxk_circles - what the Monitor remembers of its last looks
+ */
+struct dxk_circles {
+	/** @since: os_now() when it has first seen that a search had given up, or 0 */
+	u64 since;
+	/** @round: the number of the look; who is doubted in it has that number */
+	u32 round;
+	/** @tries: rounds that are still to be made */
+	u32 tries;
+	/** @pass: the pass of the round, from 1 on; 0: none has begun */
+	u32 pass;
+	/** @met: doubted ones that it has met */
+	u32 met;
+	/** @before: and the pass before */
+	u32 before;
+	/** @bucket: where the pass is: in the hash of owners */
+	u32 bucket;
+	/** @chain: at which owner there */
+	u32 chain;
+	/** @nth: and at which one of that */
+	u32 nth;
+	/** @nr: which circle, from 1 on, if there is one to be told */
+	u64 nr;
+};
+
+/**
+ * enum dxk_circles_found - what a look of the Monitor has brought
+ * @DXK_CIRCLES_NONE: no search has given up
+ * @DXK_CIRCLES_AGAIN: it is to look again soon
+ * @DXK_CIRCLES_FOUND: the same, and dxk_circle_links() tells who they are
+ */
+enum dxk_circles_found {
+	DXK_CIRCLES_NONE,
+	DXK_CIRCLES_AGAIN,
+	DXK_CIRCLES_FOUND,
+};
+
+/**
+ * struct dxk_link - one of those who wait for each other
+ */
+struct dxk_link {
+	/** @worker: a worker that sleeps, or 0: a request that waits */
+	u32 worker;
+	union {
+		/** @sleeper: what it has, and what it sleeps for */
+		struct dxk_sleeper sleeper;
+		/** @waiting: what it is, and what it waits for */
+		struct dxk_waiting waiting;
+	};
+};
+
+enum dxk_circles_found dxk_circles_look(struct dxk_engine *e, struct dxk_circles *c);
+u32 dxk_circle_links(struct dxk_engine *e, struct dxk_circles *c, struct dxk_link *links,
+		     u32 max);
+
+#endif /* _DXK_ENGINE_CIRCLE_H */

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Circles of waits that are too long for the search when they close: the Monitor finds them.
+ */
+#include "engine/circle.h"
+#include "engine/cycle.h"
+#include "engine/key.h"
+#include "engine/more.h"
+#include "engine/rejoin.h"
+#include "engine/tests/keyed.h"
+
+/* More than a search goes along. */
+#define MANY	(DXK_CYCLE_DEPTH + 8)
+
+static struct puppets *start(struct kunit *test, u32 workers)
+{
+	struct dxk_policy policy = puppet_policy(workers);
+
+	/* a hash in which owners stand behind each other */
+	policy.max_requests = 128;
+	return keyed_start(test, &policy, workers);
+}
+
+/* The looks of the Monitor, after it has been told that a search has given up for long. */
+static enum dxk_circles_found look(struct puppets *ps, struct dxk_circles *c)
+{
+	enum dxk_circles_found found = dxk_circles_look(ps->e, c);
+	u32 i;
+
+	if (found != DXK_CIRCLES_AGAIN || c->pass || c->tries)
+		return found;
+	/* not yet */
+	EXPECT_IS(dxk_circles_look(ps->e, c), DXK_CIRCLES_AGAIN);
+	EXPECT(ps->e->waits.unsure);
+	c->since = os_now() - NSEC_PER_SEC;
+	for (i = 0; i < 10; i++) {
+		found = dxk_circles_look(ps->e, c);
+		if (found != DXK_CIRCLES_AGAIN || !(c->pass || c->tries))
+			break;
+	}
+	EXPECT(!ps->e->waits.unsure);
+	return found;
+}
+
+/* How many of them are told of, and how many are workers. */
+static u32 told(struct puppets *ps, struct dxk_circles *c, u32 *workers)
+{
+	struct dxk_link links[7];
+	u32 nr, i, all = 0;
+
+	*workers = 0;
+	while ((nr = dxk_circle_links(ps->e, c, links, 7)) && all < 4 * MANY) {
+		all += nr;
+		for (i = 0; i < nr; i++)
+			*workers += !!links[i].worker;
+	}
+	return all;
+}
+
+/* The first look finds so many, a second one nothing new. */
+static void finds(struct puppets *ps, u32 nr, u32 workers)
+{
+	struct dxk_circles c = { };
+	u32 of_these;
+
+	EXPECT_IS(look(ps, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(told(ps, &c, &of_these), nr);
+	EXPECT_IS(of_these, workers);
+	EXPECT_IS(c.nr, ps->e->stats.circles);
+	EXPECT_IS(ps->e->stats.circles, 1);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_NONE);
+	ps->e->waits.unsure = true;
+	EXPECT_IS(look(ps, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(told(ps, &c, &of_these), 0);
+	EXPECT_IS(ps->e->stats.circles, 1);
+}
+
+static void finds_none(struct puppets *ps)
+{
+	struct dxk_circles c = { };
+
+	EXPECT_IS(look(ps, &c), DXK_CIRCLES_AGAIN);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_NONE);
+	EXPECT_IS(ps->e->stats.circles, 0);
+}
+
+/* Each worker but the last one waits for the next one's owner. @key: the first has it, or 0 */
+static void chain_with(struct puppets *ps, struct dxk_rejoin_op **r, u64 key)
+{
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		if (!i && key)
+			keyed_send(ps, ps->main, key, 1, DXK_REENTRY_NONE);
+		else
+			puppet_post(ps, 1 + i, 0, PXR_REJOIN);
+		puppet_work(ps, keyed_worker(ps, i));
+	}
+	for (i = MANY - 1; i--;) {
+		r[i] = keyed_call(ps, keyed_worker(ps, i), 2 + i, 1, false, false);
+		EXPECT(ASLEEP(r[i]));
+	}
+}
+
+static void chain(struct puppets *ps, struct dxk_rejoin_op **r)
+{
+	chain_with(ps, r, 0);
+}
+
+/* Y-1: the Monitor is called, and finds it; Stop ends it */
+static void circle_ring(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	u32 i;
+
+	chain(ps, r);
+	/* it is no stall */
+	puppet_post(ps, 99, 0, 0);
+	puppet_work(ps, keyed_worker(ps, MANY));
+	ps->e->waits.unsure = false;
+	ps->e->dormant[DXK_MONITOR] = true;
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	EXPECT(ps->e->waits.unsure);
+	EXPECT(ps->kick & BIT(DXK_MONITOR));
+	finds(ps, MANY, MANY);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	for (i = 0; i < MANY; i++) {
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	}
+	puppet_end(ps, keyed_worker(ps, MANY), 0, 0);
+	keyed_end(ps);
+}
+
+/*
+ * D-23, Y-2: who waits for an owner does not wait for its own requests of that, so one that may
+ * be given the result of another one is no part of it, though a third stands behind the circle
+ */
+static void circle_own(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 3);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *behind, *other;
+	u32 i;
+
+	chain(ps, r);
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	for (i = 0; i < 3; i++) {
+		puppet_post(ps, 99, 0, PXR_REJOIN);
+		puppet_work(ps, keyed_worker(ps, MANY + i));
+	}
+	behind = keyed_call(ps, keyed_worker(ps, MANY), 1, 1, false, false);
+	EXPECT(ASLEEP(behind));
+	other = keyed_call(ps, keyed_worker(ps, MANY + 1), 99, 1, false, false);
+	EXPECT(ASLEEP(other));
+	finds(ps, MANY + 1, MANY + 1);
+	puppet_end(ps, keyed_worker(ps, MANY + 2), 0, 0);
+	EXPECT_IS(other->answer, RJR_RETURNED);
+	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
+	for (i = MANY + 2; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-2: one executes: nobody is told of */
+static void circle_none(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	u32 i;
+
+	chain(ps, r);
+	EXPECT(ps->e->waits.unsure);
+	finds_none(ps);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-2: another request of an owner executes, one that waits for any of its results goes on */
+static void circle_or(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *two;
+	u32 i;
+
+	chain(ps, r);
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, MANY));
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	finds_none(ps);
+	/* and none that waits for both */
+	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
+	two = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 2, false, false);
+	finds(ps, MANY, MANY);
+	EXPECT_IS(puppet_time_up(ps, &two->w), -ETIMEDOUT);
+	for (i = MANY + 1; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* Who wakes between two passes, or has a time limit, is no part of one */
+static void circle_wakes(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *last;
+	struct dxk_circles c = { .tries = 1, .pass = 1 };
+	u32 i;
+
+	chain(ps, r);
+	last = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, true);
+	EXPECT(ASLEEP(last));
+	finds_none(ps);
+	EXPECT_IS(puppet_time_up(ps, &last->w), -ETIMEDOUT);
+	last = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	/* the first pass of a round has met all */
+	for (i = 0; i < MANY; i++)
+		keyed_worker(ps, i)->doubt = 1;
+	c.round = 1;
+	c.pass = 2;
+	c.before = MANY;
+	EXPECT_IS(puppet_time_up(ps, &last->w), -ETIMEDOUT);
+	last = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	ps->e->waits.unsure = false;
+	/* a new sleep: it is found by the next round */
+	c.tries = 0;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	c.tries = 1;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(puppet_time_up(ps, &last->w), -ETIMEDOUT);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* FO-2, Y-1: requests that wait for each other, without a worker */
+static void circle_joins(struct kunit *test)
+{
+	struct dxk_post_more p = { .wait = { .wait = DXK_WAIT_JOIN } };
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_post_op *post;
+	struct dxk_rqe *last;
+	u32 i;
+
+	puppet_post(ps, MANY, 0, PXR_REJOIN);
+	last = puppet_work(ps, m);
+	for (i = MANY; --i;) {
+		p.wait.owner = i + 1;
+		post = puppet_poster(ps, ps->main);
+		keyed_add(ps, post, i, 0, PXR_WAIT, &p);
+		puppet_posts(ps, post);
+		EXPECT_IS(post->err, 0);
+	}
+	finds_none(ps);
+	p.wait.owner = 1;
+	EXPECT_IS(dxk_wait_set(m, last, &p.wait), 0);
+	ps->e->dormant[DXK_MONITOR] = true;
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(last->state, DXK_WAITING);
+	EXPECT(ps->kick & BIT(DXK_MONITOR));
+	finds(ps, MANY, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+	EXPECT(puppet_work(ps, m) == last);
+	EXPECT_IS(last->more->wake, DXK_WAKE_CANCEL);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-1: one owner has more that sleep than a lock hold looks after */
+#define CROWD		12
+
+static void circle_crowd(struct kunit *test)
+{
+	struct puppets *ps = start(test, CROWD);
+	u32 i;
+
+	for (i = 0; i < CROWD; i++) {
+		puppet_post(ps, 1, 0, PXR_REJOIN);
+		puppet_work(ps, keyed_worker(ps, i));
+	}
+	for (i = 0; i < CROWD; i++)
+		EXPECT(ASLEEP(keyed_call(ps, keyed_worker(ps, i), 1, 1, false, false)));
+	finds(ps, CROWD, CROWD);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	for (i = 0; i < CROWD; i++)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* R-3, Y-2: a wait that its time ends as well is no part of one */
+static void circle_joins_timed(struct kunit *test)
+{
+	static const struct dxk_post_more for_2 = {
+		.wait = { .wait = DXK_WAIT_JOIN, .owner = 2 },
+	};
+	const struct dxk_wait for_1 = {
+		.wait = DXK_WAIT_JOIN | DXK_WAIT_TIME, .owner = 1,
+		.deadline = os_now() + 3600ULL * NSEC_PER_SEC,
+	};
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+
+	puppet_post(ps, 2, 0, PXR_REJOIN);
+	rqe = puppet_work(ps, m);
+	keyed_add(ps, post, 1, 0, PXR_WAIT, &for_2);
+	puppet_posts(ps, post);
+	EXPECT_IS(dxk_wait_set(m, rqe, &for_1), 0);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	ps->e->waits.unsure = true;
+	finds_none(ps);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT(puppet_work(ps, m) == rqe);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
+/* D-14, Y-1: each has a key, and calls who has the next one */
+static void circle_keys(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	u32 i;
+
+	for (i = 0; i < MANY; i++) {
+		keyed_send(ps, ps->main, i, 1 + i, DXK_REENTRY_NONE);
+		puppet_work(ps, keyed_worker(ps, i));
+	}
+	for (i = 0; i < MANY; i++)
+		keyed_send(ps, keyed_worker(ps, i), (i + 1) % MANY, 100 + i, DXK_REENTRY_NONE);
+	for (i = MANY; i--;) {
+		r[i] = keyed_call(ps, keyed_worker(ps, i), 100 + i, 1, false, false);
+		EXPECT(ASLEEP(r[i]));
+	}
+	finds(ps, 2 * MANY, MANY);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	}
+	keyed_end(ps);
+}
+
+/* Y-1: who comes back to its key is a part of one, and what only stands behind one, too */
+static void circle_enters(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	struct dxk_member *m = keyed_worker(ps, MANY);
+	struct dxk_key_op *k;
+	u32 i;
+
+	/* has left its key, which the first one of a chain has */
+	keyed_send(ps, ps->main, 7, 90, DXK_REENTRY_NONE);
+	puppet_work(ps, m);
+	EXPECT_IS(puppet_key(ps, m, DXK_KEY_LEAVE)->ret, 0);
+	chain_with(ps, r, 7);
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 90, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	k = puppet_key(ps, m, DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	finds(ps, MANY + 1, MANY + 1);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(k->ret, -ECANCELED);
+	for (i = 0; i <= MANY; i++)
+		keyed_drain(ps, keyed_worker(ps, i));
+	keyed_end(ps);
+}
+
+static struct kunit_case circle_cases[] = {
+	KUNIT_CASE(circle_ring),
+	KUNIT_CASE(circle_none),
+	KUNIT_CASE(circle_or),
+	KUNIT_CASE(circle_wakes),
+	KUNIT_CASE(circle_own),
+	KUNIT_CASE(circle_joins),
+	KUNIT_CASE(circle_joins_timed),
+	KUNIT_CASE(circle_crowd),
+	KUNIT_CASE(circle_keys),
+	KUNIT_CASE(circle_enters),
+	{}
+};
+
+static struct kunit_suite circle_suite = {
+	.name = "dxk_circle",
+	.exit = puppets_end,
+	.test_cases = circle_cases,
+};
+kunit_test_suite(circle_suite);
