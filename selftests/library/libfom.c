@@ -669,6 +669,43 @@ TEST_F(foms, ends_at_the_wake)
 	ASSERT_EQ(0, goes(t));
 }
 
+static struct fom *to_wake;
+
+/* A thread that can have no descriptor any more, and then can. */
+static void *wakes_without_descriptors(void *arg)
+{
+	struct rlimit *old = arg, none = *old;
+	long rc;
+
+	none.rlim_cur = 0;
+	rc = setrlimit(RLIMIT_NOFILE, &none) ? 1 : 0;
+	rc += fom_wakeup(to_wake) != -EMFILE;
+	rc += setrlimit(RLIMIT_NOFILE, old) != 0;
+	rc += fom_state(to_wake) != FOM_WAITING;
+	rc += fom_wakeup(to_wake) != 0;
+	return (void *)rc;
+}
+
+/* FO-18, FO-19: who cannot wake says so, and whoever can does so later */
+TEST_F(foms, wake_in_a_shortage)
+{
+	struct test_fom *t = &self->t;
+	struct rlimit old;
+	pthread_t thread;
+	void *bad;
+
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	ASSERT_EQ(0, begins(&self->p, t, waits));
+	ASSERT_TRUE(WAITS(t));
+	to_wake = &t->fom;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, wakes_without_descriptors, &old));
+	pthread_join(thread, &bad);
+	EXPECT_EQ(NULL, bad);
+	EXPECT_TRUE(DXT_SOON(t->ticks == 2));
+	ASSERT_EQ(0, goes(t));
+	EXPECT_TRUE(ENDS(t));
+}
+
 /* Waits for its descriptor, and reads what is there. */
 static int reads(struct test_fom *t)
 {

@@ -21,11 +21,17 @@ FIXTURE_TEARDOWN(blocks)
 
 static _Atomic int block_rc, leave_rc;
 
-/* Is out of its locality while it is blocked. */
+/*
+ * Is out of its locality while it is blocked. At the limit a spare that is between two turns is not
+ * there yet: as often as is left it tries again.
+ */
 static bool blocks(struct test_fom *t)
 {
 	leaves(t);
-	block_rc = fom_block_enter(&t->fom);
+	while ((block_rc = fom_block_enter(&t->fom)) == -EAGAIN && t->left) {
+		t->left--;
+		usleep(1000);
+	}
 	if (block_rc) {
 		enters(t);
 		return false;
@@ -86,7 +92,6 @@ static int blocks_then_waits(struct test_fom *t)
 	while (t->closed)
 		usleep(100);
 	unblocks(t);
-	t->left++;
 	return FSO_WAIT;
 }
 
@@ -215,6 +220,7 @@ TEST(spares)
 	for (unsigned int i = 0; i < SPARES; i++) {
 		make(&p, &t[i], stays_blocked);
 		t[i].closed = true;
+		t[i].left = 1000;
 		ASSERT_EQ(0, fom_queue(&t[i].fom));
 		ASSERT_TRUE(DXT_SOON(t[i].entered || t[i].finis));
 		ASSERT_EQ(0, block_rc);
@@ -319,7 +325,7 @@ static _Atomic unsigned int nr_told;
 static void is_told(struct fom *fom, const char *report)
 {
 	(void)fom;
-	if (nr_told)
+	if (nr_told || !strstr(report, "blocked"))
 		return;
 	snprintf(told, sizeof(told), "%s", report);
 	nr_told = 1;

@@ -3,9 +3,17 @@
  * Call-backs of foms: a clink that fires once, and then is one of the fom's pending ones.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+
 #include "internal.h"
 
 /* --- it fires ------------------------------------------------------------------------------- */
+
+/* Why a thread cannot call a fom, which then would wait for ever; a Stop is none. */
+static bool is_shortage(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
+}
 
 /*
  * Its event has come: the top half, and the bottom half is to follow. Under X. When the fom knows
@@ -27,8 +35,8 @@ static bool fires(struct clink *clink)
 		calls = dxf_set(f, DXF_BOTTOMS);
 	}
 	pthread_mutex_unlock(&f->lock);
-	if (calls)
-		dxf_call(mte, name);
+	if (calls && is_shortage(dxf_call(mte, name)))
+		dxf_trap(NULL, "who signals cannot become a member of the executive");
 	return true;
 }
 

@@ -68,9 +68,14 @@ int fom_wakeup(struct fom *fom)
 {
 	MTExecutive *mte = dxf_domain(fom)->mte;
 	const uint64_t name = fom->name;
+	int rc;
 
 	if (dxf_state(fom) == FOM_FINISHED)
 		return -ESRCH;
+	/* Who has found it waiting is the one that calls it, and has to be able to. */
+	rc = MTExecutiveThreadId(mte);
+	if (rc < 0)
+		return rc;
 	return dxf_set(fom, DXF_WOKEN) ? dxf_call(mte, name) : 0;
 }
 

@@ -572,7 +572,8 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns);
  * is to have its first one, it is kept for its next wait.
  *
  * Context: any thread, with any lock: it does not sleep, but for the first call of a thread.
- * Return: 0; -ESRCH: it has ended; -ENOMEM: the thread cannot become a member of the executive.
+ * Return: 0; -ESRCH: it has ended; -ENOMEM, -EMFILE, -ESHUTDOWN: the thread cannot become a member
+ * of the executive, and nothing has happened.
  */
 int fom_wakeup(struct fom *fom);
 
@@ -768,7 +769,8 @@ void chan_fini(struct chan *chan);
  * The clinks have them in turn.
  *
  * Context: for this and the following function, any thread that is not in a filter or a top half
- * of the channel.
+ * of the channel. The first event of a thread for a fom makes it a member of the executive, for
+ * which it needs a descriptor: a shortage of that is a trap.
  */
 void chan_signal(struct chan *chan);
 
