@@ -22,17 +22,6 @@ static void dxk_mark(struct dxk_engine *e, struct dxk_member *m)
 	e->crew.marked++;
 }
 
-/** dxk_unmark - a worker counts as awake again; it sleeps in no call */
-void dxk_unmark(struct dxk_engine *e, struct dxk_member *m)
-{
-	lockdep_assert_held(&e->lock);
-
-	m->marked = false;
-	m->blocks = NULL;
-	e->crew.asleep[m->kind]--;
-	e->crew.marked--;
-}
-
 /* --- a request says it --------------------------------------------------------------- */
 
 /* Would somebody go on with what is Ready, beside the worker? */
@@ -94,8 +83,8 @@ static void dxk_block_sleep(struct dxk_engine *e, struct dxk_key_op *k,
 	wakes->kick |= BIT(DXK_MONITOR);
 }
 
-/** dxk_mark_check - may a request that executes set the mark? Return: 0, or why not */
-int dxk_mark_check(const struct dxk_key_op *k)
+/* May a request that executes set the mark? Return: 0, or why not */
+static int dxk_mark_check(const struct dxk_key_op *k)
 {
 	const struct dxk_engine *e = k->m->engine;
 	const struct dxk_more *more = k->rqe->more;
@@ -115,8 +104,8 @@ int dxk_mark_check(const struct dxk_key_op *k)
 				  dxk_key_is_off(e, more)) ? 0 : -EPERM;
 }
 
-/** dxk_mark_begin - the first mark */
-void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/* The first mark. */
+static void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	enum dxk_kind kind = k->m->kind;
 
@@ -128,8 +117,8 @@ void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes
 		dxk_block_refuse(e, k, wakes);
 }
 
-/** dxk_mark_give_up - a signal or the deadline has ended the sleep for a spare */
-void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/* A signal or the deadline has ended the sleep for a spare. */
+static void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	if (k->why == -ETIMEDOUT)
 		dxk_block_refuse(e, k, wakes);
@@ -161,19 +150,46 @@ void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *
 	}
 }
 
-/** dxk_mark_end - the second mark */
-void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
+/* The second mark. */
+static void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = k->m;
 
 	if (m->blocks == k->rqe) {
-		dxk_unmark(e, m);
+		dxk_unmark(&e->crew, m);
 		if (!m->left_key) {
 			dxk_key_finish(k, 0, wakes);
 			return;
 		}
 	}
 	dxk_key_enter(e, k, wakes);
+}
+
+/** dxk_mark_run - a request that executes sets a mark */
+void dxk_mark_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+	int err = dxk_mark_check(k);
+
+	if (err)
+		dxk_key_finish(k, err, wakes);
+	else if (k->what == DXK_KEY_BLOCK)
+		dxk_mark_begin(e, k, wakes);
+	else
+		dxk_mark_end(e, k, wakes);
+}
+
+/** dxk_mark_awake_run - a signal, or the deadline, has ended the sleep in that call */
+void dxk_mark_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
+
+	if (k->what != DXK_KEY_BLOCK) {
+		dxk_key_awake_run(e, op, wakes);
+	} else if (!k->w.done) {
+		dxk_waiter_leave(&k->w);
+		dxk_mark_give_up(e, k, wakes);
+	}
 }
 
 /* --- the Monitor sees it ---------------------------------------------------------------- */
@@ -189,7 +205,7 @@ void dxk_seen_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	    dxk_member_state(m) != DXK_M_BUSY)
 		return;
 	if (!s->asleep) {
-		dxk_unmark(e, m);
+		dxk_unmark(&e->crew, m);
 		return;
 	}
 	dxk_mark(e, m);

@@ -35,20 +35,10 @@ struct dxk_seen_op {
 	bool asleep;
 };
 
-int dxk_mark_check(const struct dxk_key_op *k);
-void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
-void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
-void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes);
 void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
-void dxk_unmark(struct dxk_engine *e, struct dxk_member *m);
 
+dxk_op_fn dxk_mark_run;
+dxk_op_fn dxk_mark_awake_run;
 dxk_op_fn dxk_seen_run;
-
-/** dxk_mark_over - the end of a worker's turn is the end of its marks */
-static inline void dxk_mark_over(struct dxk_engine *e, struct dxk_member *m)
-{
-	if (unlikely(m->marked))
-		dxk_unmark(e, m);
-}
 
 #endif /* _DXK_ENGINE_BLOCK_H */

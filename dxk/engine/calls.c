@@ -142,10 +142,11 @@ int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 {
 	struct dxk_engine *e = k->m->engine;
 	bool timed = k->what == DXK_KEY_WAIT || k->what == DXK_KEY_BLOCK;
+	bool marks = dxk_key_is_mark(k->what);
 
 	dxk_waiter_init(&k->w);
 	k->timed_out = false;
-	dxk_perform(e, &k->op, dxk_key_ask_run);
+	dxk_perform(e, &k->op, marks ? dxk_mark_run : dxk_key_ask_run);
 	os_may_wait_for_user();
 	/* pairs with the release in dxk_waiter_finish() */
 	while (!smp_load_acquire(&k->w.done)) {
@@ -153,7 +154,7 @@ int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 		if (!k->why)
 			break;
 		timed = false;
-		dxk_perform(e, &k->op, dxk_key_awake_run);
+		dxk_perform(e, &k->op, marks ? dxk_mark_awake_run : dxk_key_awake_run);
 	}
 	dxk_member_set_state(k->m, dxk_member_home_state(k->m));
 	return k->ret;

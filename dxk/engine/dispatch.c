@@ -11,6 +11,7 @@
 #include "engine/home.h"
 #include "engine/next.h"
 #include "engine/onblock.h"
+#include "engine/order.h"
 #include "engine/os.h"
 #include "engine/pool.h"
 #include "engine/post.h"
@@ -164,6 +165,35 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	if (unlikely(!list_empty(&e->waits.rising)))
 		dxk_serve_outers(e, wakes);
 	e->owners.freed = false;
+}
+
+/* Idle workers of homes take what there is for them. Could the lock hold afford all of it? */
+static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct dxk_ready *ready = &e->ready;
+	u64 homes = ready->idle_homes[kind];
+
+	lockdep_assert_held(&e->lock);
+
+	/* What there is has a home? Then it is for that one only. */
+	if (ready->filled[kind] == DXK_AT_HOME && !e->policy.steal)
+		homes &= ready->at_home[kind];
+	for (; homes; homes &= homes - 1) {
+		u32 h = __ffs64(homes);
+		struct list_head *idle = &ready->home[h].idle[kind];
+		struct dxk_rqe *rqe;
+
+		while (!list_empty(idle) && (rqe = dxk_home_best(e, h, kind))) {
+			if (!dxk_afford_or_owe(e, wakes, 1))
+				return false;
+			dxk_ready_remove(ready, rqe);
+			dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe,
+				      wakes);
+		}
+		if (list_empty(idle))
+			ready->idle_homes[kind] &= ~BIT_ULL(h);
+	}
+	return true;
 }
 
 /**

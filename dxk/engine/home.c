@@ -2,10 +2,7 @@
 /*
  * Homes: see home.h.
  */
-#include "engine/assign.h"
-#include "engine/dispatch.h"
 #include "engine/home.h"
-#include "engine/next.h"
 #include "engine/order.h"
 #include "engine/os.h"
 
@@ -45,24 +42,6 @@ void dxk_homes_destroy(struct dxk_engine *e)
 
 /* --- who is at home ------------------------------------------------------------------ */
 
-/** dxk_home_join - a worker with a home counts from now on */
-void dxk_home_join(struct dxk_engine *e, struct dxk_member *m)
-{
-	e->ready.home[m->home - 1].workers[m->kind]++;
-	e->ready.left_homes[m->kind] &= ~BIT_ULL(m->home - 1);
-}
-
-/** dxk_home_part - it does not any more: if it was the last one others do its work */
-void dxk_home_part(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
-{
-	struct dxk_home *home = &e->ready.home[m->home - 1];
-
-	if (--home->workers[m->kind] || !home->queue[m->kind].first)
-		return;
-	e->ready.left_homes[m->kind] |= BIT_ULL(m->home - 1);
-	dxk_owe(e, wakes);
-}
-
 /* What is Ready in homes without workers is for all. Return: was there time for all? */
 static bool dxk_homes_empty(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
@@ -86,7 +65,7 @@ static bool dxk_homes_empty(struct dxk_engine *e, enum dxk_kind kind, struct dxk
 	return true;
 }
 
-/** dxk_homes_go_on - do what dxk_home_part() has left over */
+/** dxk_homes_go_on - do what dxk_home_part() says is left over */
 void dxk_homes_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
@@ -126,8 +105,8 @@ struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind)
 	return best;
 }
 
-/* What a worker of home 1 + @h should execute next, or NULL; still in the pool. */
-static struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind)
+/** dxk_home_best - what a worker of home 1 + @h should execute next, or NULL; still in the pool */
+struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind)
 {
 	struct dxk_ready *ready = &e->ready;
 	const struct dxk_lanes *lanes = &e->crew.lanes[kind];
@@ -140,54 +119,4 @@ static struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind 
 		return best;
 	best = dxk_better(ready, ready->home[h].queue[kind].first, best);
 	return best || !e->policy.steal ? best : dxk_homes_best(e, kind);
-}
-
-/** dxk_home_take - a worker of a home takes its next request, if there is one */
-bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes)
-{
-	struct dxk_rqe *rqe = dxk_home_best(e, n->m->home - 1, n->m->kind);
-
-	n->prefer = NULL;
-	if (!rqe)
-		return false;
-	dxk_ready_remove(&e->ready, rqe);
-	dxk_assign(e, n->m, rqe, &n->work, wakes);
-	n->nr = 1;
-	return true;
-}
-
-/**
- * dxk_homes_dispatch - idle workers of homes take what there is for them
- * @e: the engine, locked
- * @kind: of the workers
- * @wakes: gets the wake-ups
- *
- * Return: could the lock hold afford all of it?
- */
-bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
-{
-	struct dxk_ready *ready = &e->ready;
-	u64 homes = ready->idle_homes[kind];
-
-	lockdep_assert_held(&e->lock);
-
-	/* What there is has a home? Then it is for that one only. */
-	if (ready->filled[kind] == DXK_AT_HOME && !e->policy.steal)
-		homes &= ready->at_home[kind];
-	for (; homes; homes &= homes - 1) {
-		u32 h = __ffs64(homes);
-		struct list_head *idle = &ready->home[h].idle[kind];
-		struct dxk_rqe *rqe;
-
-		while (!list_empty(idle) && (rqe = dxk_home_best(e, h, kind))) {
-			if (!dxk_afford_or_owe(e, wakes, 1))
-				return false;
-			dxk_ready_remove(ready, rqe);
-			dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe,
-				      wakes);
-		}
-		if (list_empty(idle))
-			ready->idle_homes[kind] &= ~BIT_ULL(h);
-	}
-	return true;
 }

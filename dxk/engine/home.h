@@ -22,20 +22,16 @@
 #include "engine/engine.h"
 #include "engine/os.h"
 
-struct dxk_next_op;
 struct dxk_wakes;
 
 int dxk_homes_start(struct dxk_engine *e);
 void dxk_homes_destroy(struct dxk_engine *e);
 
-void dxk_home_join(struct dxk_engine *e, struct dxk_member *m);
-void dxk_home_part(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes);
 void dxk_homes_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
 u32 dxk_home_least(const struct dxk_engine *e, enum dxk_kind kind);
 
 struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind);
-bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes);
-bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
+struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind);
 
 /** dxk_idle_list - where a worker that sleeps for work is found */
 static inline struct list_head *dxk_idle_list(struct dxk_engine *e, const struct dxk_member *m)

@@ -2,7 +2,6 @@
 /*
  * Calls on keys: see key_call.h.
  */
-#include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/engine.h"
@@ -160,8 +159,6 @@ static int dxk_key_check(const struct dxk_key_op *k)
 {
 	const struct dxk_more *more = k->rqe->more;
 
-	if (dxk_key_is_mark(k->what))
-		return dxk_mark_check(k);
 	if (!more || !more->key)
 		return -EINVAL;
 	if (k->m->blocks == k->rqe)
@@ -197,12 +194,6 @@ void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	case DXK_KEY_WAIT:
 		dxk_key_wait(e, k, wakes);
 		break;
-	case DXK_KEY_BLOCK:
-		dxk_mark_begin(e, k, wakes);
-		break;
-	case DXK_KEY_UNBLOCK:
-		dxk_mark_end(e, k, wakes);
-		break;
 	default:
 		dxk_key_notify(e, k, wakes);
 	}
@@ -228,10 +219,6 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 	if (k->w.done)
 		return;
 	dxk_waiter_leave(&k->w);
-	if (k->what == DXK_KEY_BLOCK) {
-		dxk_mark_give_up(e, k, wakes);
-		return;
-	}
 	if (dxk_key_is_waiting(more)) {
 		k->timed_out = k->why == -ETIMEDOUT;
 		list_move(&more->way, &more->key->back);

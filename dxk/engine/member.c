@@ -4,7 +4,6 @@
  */
 #include "engine/dispatch.h"
 #include "engine/engine.h"
-#include "engine/home.h"
 #include "engine/key.h"
 #include "engine/member.h"
 #include "engine/more.h"
@@ -103,7 +102,7 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		e->crew.coming[m->kind]++;
 	}
 	if (m->home)
-		dxk_home_join(e, m);
+		dxk_home_join(&e->ready, m->home, m->kind);
 	dxk_crew_set_lanes(e);
 	dxk_call_control(e, DXK_MONITOR, wakes);
 }

@@ -335,6 +335,22 @@ static inline void dxk_crew_engage(struct dxk_crew *crew, struct dxk_member *m)
 	crew->clients++;
 }
 
+/** dxk_unmark - a worker counts as awake again; it sleeps in no call; see block.h */
+static inline void dxk_unmark(struct dxk_crew *crew, struct dxk_member *m)
+{
+	m->marked = false;
+	m->blocks = NULL;
+	crew->asleep[m->kind]--;
+	crew->marked--;
+}
+
+/** dxk_mark_over - the end of a worker's turn is the end of its marks */
+static inline void dxk_mark_over(struct dxk_crew *crew, struct dxk_member *m)
+{
+	if (unlikely(m->marked))
+		dxk_unmark(crew, m);
+}
+
 /** dxk_crew_has_come - a worker asks for work, or will not */
 static inline void dxk_crew_has_come(struct dxk_crew *crew, struct dxk_member *m)
 {

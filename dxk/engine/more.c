@@ -3,11 +3,11 @@
  * The memory of what most requests do not have, see more.h, the records of keys included.
  */
 #include "engine/engine.h"
+#include "engine/free.h"
 #include "engine/key.h"
 #include "engine/member.h"
 #include "engine/more.h"
 #include "engine/os.h"
-#include "engine/pool.h"
 
 static struct kmem_cache *dxk_more_cache, *dxk_key_cache;
 

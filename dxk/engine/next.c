@@ -5,7 +5,6 @@
  * Ready gives it to the worker that fell idle last.
  */
 #include "engine/assign.h"
-#include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/home.h"
@@ -46,6 +45,20 @@ static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_n
 	key->run++;
 	dxk_ready_remove(&e->ready, rqe);
 	return rqe;
+}
+
+/* A worker of a home takes its next request, if there is one. */
+static noinline bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = dxk_home_best(e, n->m->home - 1, n->m->kind);
+
+	n->prefer = NULL;
+	if (!rqe)
+		return false;
+	dxk_ready_remove(&e->ready, rqe);
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
+	n->nr = 1;
+	return true;
 }
 
 /*
@@ -301,7 +314,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	} else {
 		dxk_fall_idle(e, n);
 		if (unlikely(e->crew.nr_askers[m->kind]))
-			dxk_mark_grant(e, m->kind, wakes);
+			dxk_owe(e, wakes);
 		if (unlikely(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 			dxk_stall_suspect(e, wakes);
 	}
@@ -315,7 +328,7 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_next_op *n = container_of(op, struct dxk_next_op, op);
 
 	dxk_crew_has_come(&e->crew, n->m);
-	dxk_mark_over(e, n->m);
+	dxk_mark_over(&e->crew, n->m);
 	dxk_next_continue(e, n, wakes);
 }
 
@@ -560,7 +573,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
 	struct dxk_member *m = l->m;
 
-	dxk_mark_over(e, m);
+	dxk_mark_over(&e->crew, m);
 	l->more = !dxk_bequeath(e, m, &l->ended, wakes);
 	if (l->more)
 		return;
@@ -570,8 +583,8 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		list_del_init(&m->fellows);
 		e->crew.present--;
 		(m->spare ? e->crew.spares : e->crew.workers)[m->kind] -= !m->leaving;
-		if (m->home && !m->leaving)
-			dxk_home_part(e, m, wakes);
+		if (m->home && !m->leaving && dxk_home_part(&e->ready, m->home, m->kind))
+			dxk_owe(e, wakes);
 	}
 	e->crew.clients -= m->engaged;
 	m->engaged = false;
@@ -597,8 +610,8 @@ static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wak
 	dxk_crew_has_come(&e->crew, m);
 	e->crew.workers[m->kind]--;
 	dxk_crew_set_lanes(e);
-	if (m->home)
-		dxk_home_part(e, m, wakes);
+	if (m->home && dxk_home_part(&e->ready, m->home, m->kind))
+		dxk_owe(e, wakes);
 	list_for_each_entry(n, dxk_idle_list(e, m), w.link) {
 		if (n->m != m)
 			continue;

@@ -158,6 +158,31 @@ u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	return DXK_SLOT_HOME + (more->home - 1) * DXK_HOME_SLOTS + 2 * rqe->kind;
 }
 
+/** dxk_home_join - a worker with a home counts from now on */
+void dxk_home_join(struct dxk_ready *ready, u32 home, enum dxk_kind kind)
+{
+	ready->home[home - 1].workers[kind]++;
+	ready->left_homes[kind] &= ~BIT_ULL(home - 1);
+}
+
+/**
+ * dxk_home_part - it does not any more
+ * @ready: the pool
+ * @home: its home, 1 and up
+ * @kind: its kind
+ *
+ * Return: was it the last one, and are there entries that others are to take from now on?
+ */
+bool dxk_home_part(struct dxk_ready *ready, u32 home, enum dxk_kind kind)
+{
+	struct dxk_home *h = &ready->home[home - 1];
+
+	if (--h->workers[kind] || !h->queue[kind].first)
+		return false;
+	ready->left_homes[kind] |= BIT_ULL(home - 1);
+	return true;
+}
+
 void dxk_home_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	/* One that is put back, and whose home is left meanwhile. */

@@ -174,6 +174,8 @@ struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind 
 struct dxk_rqe *dxk_ready_first(const struct dxk_ready *ready);
 struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto);
 struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
+void dxk_home_join(struct dxk_ready *ready, u32 home, enum dxk_kind kind);
+bool dxk_home_part(struct dxk_ready *ready, u32 home, enum dxk_kind kind);
 void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value);
 
 static inline s64 dxk_ready_gained(const struct dxk_ready *ready, const struct dxk_rqe *rqe)

@@ -85,7 +85,7 @@ static int unblock(struct puppets *ps, struct dxk_member *m)
 static void awake(struct puppets *ps, struct dxk_key_op *k, int why)
 {
 	k->why = why;
-	puppet_do(ps, &k->op, dxk_key_awake_run);
+	puppet_do(ps, &k->op, dxk_mark_awake_run);
 }
 
 static struct dxk_crew *crew(struct puppets *ps)

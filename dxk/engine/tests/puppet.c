@@ -2,6 +2,7 @@
 /*
  * The calls of puppets, see puppet.h.
  */
+#include "engine/block.h"
 #include "engine/next.h"
 #include "engine/tests/puppet.h"
 
@@ -365,7 +366,7 @@ struct dxk_key_op *puppet_key_of(struct puppets *ps, struct dxk_member *m, struc
 	k->m = m;
 	k->what = what;
 	k->rqe = rqe;
-	puppet_do(ps, &k->op, dxk_key_ask_run);
+	puppet_do(ps, &k->op, dxk_key_is_mark(what) ? dxk_mark_run : dxk_key_ask_run);
 	return k;
 }
 
@@ -380,7 +381,7 @@ struct dxk_key_op *puppet_block(struct puppets *ps, struct dxk_member *m, bool f
 	k->force = force;
 	k->patient = patient;
 	k->rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
-	puppet_do(ps, &k->op, dxk_key_ask_run);
+	puppet_do(ps, &k->op, dxk_mark_run);
 	return k;
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+#ifndef _DXK_ENGINE_FREE_H
+#define _DXK_ENGINE_FREE_H
+
+#include "engine/os.h"
+#include "engine/stash.h"
+
+struct dxk_engine;
+
+/**
+ * struct dxk_free_pool - the free requests of a context; or the free struct dxk_more
+ *
+ * Members exchange them with their stashes, many at a time, so that in the long run a
+ * request is neither allocated nor cleared nor charged. Who finds too few here allocates, at
+ * its own charge; what nobody has needed for a while the Monitor frees. Without a Monitor
+ * none are kept: what comes back when the context does not run is freed.
+ */
+struct dxk_free_pool {
+	/** @lock: protects all of it; nothing nests in it, and it nests in nothing */
+	spinlock_t lock;
+	/** @cache: (C) where they come from, and go to */
+	struct kmem_cache *cache;
+	/** @free: each begins with the address of the next one */
+	void **free;
+	/** @nr: how many there are in @free */
+	u32 nr;
+	/** @max: most that it takes; 0 when the context does not run */
+	u32 max;
+	/** @keep: so many the Monitor leaves */
+	u32 keep;
+	/** @rests: it looks no more, and is to be told of more than that */
+	bool rests;
+	/** @least: fewest of them since @since */
+	u32 least;
+	/** @since: os_now() when it was last looked for some that nobody needs */
+	u64 since;
+};
+
+void dxk_pool_init(struct dxk_free_pool *pool, struct kmem_cache *cache);
+void dxk_pool_open(struct dxk_free_pool *pool);
+void dxk_pool_close(struct dxk_free_pool *pool);
+int dxk_pool_fill(struct dxk_free_pool *pool, u32 nr);
+void dxk_pool_take(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr);
+bool dxk_pool_give(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr);
+bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep);
+void dxk_pool_trim(struct dxk_free_pool *pool, u32 nr);
+
+void dxk_stash_give(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash,
+		    void *obj);
+
+#endif /* _DXK_ENGINE_FREE_H */
