@@ -1275,6 +1275,9 @@ struct dxk_names {
  * @DXK_KEY_RELEASE: the end of that
  * @DXK_KEY_CANCEL: what is Held ends with -ECANCELED, as what is Ready does, or is told if it
  *	was begun; who waits to be notified gets ECANCELED (AG-31)
+ * @DXK_KEY_BLOCK: the request is about to sleep outside of dxk: its key, if it has one, and the
+ *	place of its worker are others' from now on (FO-35, FO-36)
+ * @DXK_KEY_UNBLOCK: it is back, and has its key again as after ENTER (FO-38)
  */
 enum dxk_key_what {
 	DXK_KEY_LEAVE = 0,

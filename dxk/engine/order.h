@@ -89,7 +89,7 @@ static __always_inline void dxk_ready_add(struct dxk_ready *ready, struct dxk_rq
 
 static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	struct dxk_queue *q = &ready->queue[rqe->slot];
+	struct dxk_queue *q;
 
 	if (unlikely(rqe == ready->cursor))
 		ready->cursor = dxk_ready_next(ready, rqe);
@@ -97,6 +97,7 @@ static __always_inline void dxk_ready_leave(struct dxk_ready *ready, struct dxk_
 		dxk_home_leave(ready, rqe);
 		return;
 	}
+	q = &ready->queue[rqe->slot];
 	dxk_queue_remove(q, rqe);
 	if (!q->first)
 		ready->filled[rqe->kind] &= ~BIT(rqe->slot % DXK_SLOTS);
