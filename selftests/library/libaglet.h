@@ -19,7 +19,7 @@ static struct trace {
 	char text[4096];
 } trace;
 
-static void note(char what)
+static inline void note(char what)
 {
 	unsigned int i = atomic_fetch_add(&trace.nr, 1);
 
@@ -27,7 +27,7 @@ static void note(char what)
 		trace.text[i] = what;
 }
 
-static void trace_clear(void)
+static inline void trace_clear(void)
 {
 	memset(trace.text, 0, sizeof(trace.text));
 	trace.nr = 0;
@@ -60,7 +60,7 @@ static void activated(Aglet *self) { ((struct agent *)self)->activated++; }
 static void deactivated(Aglet *self) { ((struct agent *)self)->deactivated++; }
 static void disposed(Aglet *self) { ((struct agent *)self)->disposed++; }
 
-static bool is(const AgletMessage *m, const char *kind)
+static inline bool is(const AgletMessage *m, const char *kind)
 {
 	return AgletMessage_sameKind(m, kind);
 }
@@ -95,7 +95,7 @@ static bool handle(Aglet *self, AgletMessage *m)
 	return known;
 }
 
-static struct agent agent_of(bool (*also)(struct agent *a, AgletMessage *m))
+static inline struct agent agent_of(bool (*also)(struct agent *a, AgletMessage *m))
 {
 	return (struct agent){
 		.base = { handle, created, activated, deactivated, disposed, NULL },
@@ -103,13 +103,13 @@ static struct agent agent_of(bool (*also)(struct agent *a, AgletMessage *m))
 	};
 }
 
-static int begins(AgletContext *c, struct agent *a)
+static inline int begins(AgletContext *c, struct agent *a)
 {
 	return AgletContext_createAglet(c, &a->base, NULL, &a->proxy);
 }
 
 /* It goes. Return: it was told so once. */
-static bool goes(struct agent *a)
+static inline bool goes(struct agent *a)
 {
 	bool ok;
 
@@ -123,7 +123,7 @@ static bool goes(struct agent *a)
 
 /* --- messages --------------------------------------------------------------------- */
 
-static AgletMessage *message_of(const char *kind, const char *arg, int priority)
+static inline AgletMessage *message_of(const char *kind, const char *arg, int priority)
 {
 	AgletMessage *m = AgletMessage_create(kind, arg, strlen(arg));
 
@@ -132,7 +132,7 @@ static AgletMessage *message_of(const char *kind, const char *arg, int priority)
 	return m;
 }
 
-static int oneway(struct agent *a, const char *kind, const char *arg, int priority)
+static inline int oneway(struct agent *a, const char *kind, const char *arg, int priority)
 {
 	AgletMessage *m = message_of(kind, arg, priority);
 	int rc = AgletProxy_sendOnewayMessage(a->proxy, m);
@@ -141,7 +141,7 @@ static int oneway(struct agent *a, const char *kind, const char *arg, int priori
 	return rc;
 }
 
-static FutureReply *future_of(struct agent *a, const char *kind, const char *arg)
+static inline FutureReply *future_of(struct agent *a, const char *kind, const char *arg)
 {
 	AgletMessage *m = message_of(kind, arg, 0);
 	FutureReply *f = NULL;
@@ -153,7 +153,7 @@ static FutureReply *future_of(struct agent *a, const char *kind, const char *arg
 }
 
 /* Sends and waits. Return: enum AgletAnswer or a negative errno; @text: 64 bytes for the reply. */
-static int sync_send(struct agent *a, const char *kind, const char *arg, char *text)
+static inline int sync_send(struct agent *a, const char *kind, const char *arg, char *text)
 {
 	AgletMessage *m = message_of(kind, arg, 0);
 	AgletReply *r = NULL;
@@ -169,7 +169,7 @@ static int sync_send(struct agent *a, const char *kind, const char *arg, char *t
 }
 
 /* The answer of a future, which ends; with an exception, its code. */
-static int answer_of(FutureReply *f, char *text)
+static inline int answer_of(FutureReply *f, char *text)
 {
 	AgletReply *r = NULL;
 	int rc = FutureReply_getReply(f, &r);

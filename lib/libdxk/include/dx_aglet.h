@@ -400,7 +400,8 @@ typedef struct AgletReply {
  * whose handler waits (AG-18..AG-20). With %DXK_ON_BLOCK_HELP of the policy any other one.
  *
  * Return: enum AgletAnswer; or a negative errno: -EDEADLK: the reply cannot come before the caller
- * has returned, and the message was taken back, or, in a callback of that aglet, was not sent;
+ * has returned, for its aglet is suspended say, and the message was taken back, or, in a callback
+ * of that aglet, was not sent;
  * -EINTR: a signal, the message goes its way; -ENOSPC, -EAGAIN: as many wait, or live, as may; -ESHUTDOWN, -ENOMEM. Of messages within
  * handlers a worker has TPHelpDepth: a further one is -EDEADLK.
  */
