@@ -20,7 +20,8 @@ static uint32_t some_key(struct actor *a)
 {
 	uint32_t n = rnd(&a->seed);
 
-	return a->log->space == HIST_NOBODY ? 1 + n % KEYS :
+	/* one that is wanted by many, and others */
+	return a->log->space == HIST_NOBODY ? 1 + (n % 4 ? 0 : n / 4 % KEYS) :
 					      1 + KEYS + PRIVATE * a->log->space + n % PRIVATE;
 }
 
@@ -63,12 +64,12 @@ void actor_rule(struct actor *a)
 {
 	uint32_t what = rnd(&a->seed) % 16, key = some_key(a);
 
-	if (what < 3) {
+	if (what < 2) {
 		rule(a, DXK_KEY_HOLD, key);
-		actor_dawdle(&a->seed);
+		usleep(rnd(&a->seed) % 5000);
 		rule(a, DXK_KEY_RELEASE, key);
-	} else {
-		rule(a, what < 4 ? DXK_KEY_CANCEL : DXK_KEY_RELEASE, key);
+	} else if (what < 8) {
+		rule(a, what < 3 ? DXK_KEY_CANCEL : DXK_KEY_RELEASE, key);
 	}
 }
 
@@ -185,7 +186,7 @@ static void ask(struct actor *a, struct held *h, uint32_t what)
 
 	*a->doing = AT_KEY;
 	rc = log_key(a->log, what, h->key, h->ticket,
-		     waits ? dxt_in(rnd(&a->seed) % (30 * DXT_MS)) : 0, false);
+		     waits ? dxt_in(rnd(&a->seed) % (60 * DXT_MS)) : 0, false);
 	*a->doing = ELSEWHERE;
 	if (what == DXK_KEY_ENTER && !h->out)
 		want = -EALREADY;
@@ -206,7 +207,8 @@ void actor_work(struct actor *a, struct held *held, unsigned int nr_held)
 {
 	static const uint8_t some[] = {
 		DXK_KEY_LEAVE, DXK_KEY_ENTER, DXK_KEY_WAIT, DXK_KEY_WAIT, DXK_KEY_WAIT,
-		DXK_KEY_NOTIFY, DXK_KEY_NOTIFY, DXK_KEY_NOTIFY_ALL,
+		DXK_KEY_WAIT, DXK_KEY_NOTIFY, DXK_KEY_NOTIFY, DXK_KEY_NOTIFY,
+		DXK_KEY_NOTIFY_ALL,
 	};
 	uint32_t what = rnd(&a->seed) % 16;
 
@@ -222,7 +224,7 @@ void actor_work(struct actor *a, struct held *held, unsigned int nr_held)
 		actor_dawdle(&a->seed);
 		if (held->out && rnd(&a->seed) % 2)
 			ask(a, held, DXK_KEY_ENTER);
-	} else if (what < 12 && !a->crowd->callers++) {
+	} else if (what < 13 && !a->crowd->callers++) {
 		call(a);
 		a->crowd->callers = 0;
 	}

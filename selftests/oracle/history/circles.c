@@ -294,7 +294,7 @@ static uint32_t member_at_rest(const struct circles *cs, uint32_t request)
 		       HIST_NOBODY : f->last->member;
 	s = keys_stays(cs->k, key, &nr);
 	for (i = 0; i < nr && key; i++) {
-		if (keys_until(&s[i]) <= c->h->over)
+		if (keys_is_over(cs->k, &s[i]))
 			continue;
 		if (found != HIST_NOBODY && found != s[i].start->member)
 			return HIST_NOBODY;

@@ -22,6 +22,11 @@ static uint64_t surely_until(const struct stay *s)
 	return s->done ? s->done->begin : s->gone ? s->gone->begin : NEVER;
 }
 
+bool keys_is_over(const struct keyed *k, const struct stay *s)
+{
+	return surely_until(s) < k->c->h->over;
+}
+
 static int compare(uint64_t x, uint64_t y)
 {
 	return x < y ? -1 : x > y;
@@ -570,15 +575,18 @@ static void check_rest(const struct keyed *k)
 
 	for (i = 0; i < c->nr_requests && c->h->over; i++) {
 		const struct stay *s, *last = NULL;
+		bool over = true;
 		uint32_t key = c->h->request[i].key;
 
 		if (!is_behind(k, i) || c->facts[i].post->end > c->h->over || may_be_kept(k, key))
 			continue;
 		s = keys_stays(k, key, &nr);
-		for (n = 0; n < nr; n++)
-			if (!last || keys_until(&s[n]) > keys_until(last))
+		for (n = 0; n < nr; n++) {
+			over &= keys_is_over(k, &s[n]);
+			if (!last || surely_until(&s[n]) > surely_until(last))
 				last = &s[n];
-		if (last && keys_until(last) >= c->h->over)
+		}
+		if (!over)
 			continue;
 		hist_found(c, last && last->gone ? HIST_KEY_BURIED : HIST_KEY_IDLE, i,
 			   "request %u, key %u: it was that of request %d, member %d", i, key,

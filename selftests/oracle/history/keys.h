@@ -33,6 +33,8 @@ struct keyed {
 
 /* When could the turn still have had its key? NEVER: it may have it yet. */
 uint64_t keys_until(const struct stay *s);
+/* Is it over when all is at rest? A thread that ended before has been noticed then. */
+bool keys_is_over(const struct keyed *k, const struct stay *s);
 /* The last rejoin of a member that began before @before, or NULL. */
 const struct history_event *keys_sleep(const struct keyed *k, uint32_t member, uint64_t before);
 /* The turns of a key: the first of them, and how many. */

@@ -271,7 +271,7 @@ static bool ends_dead(struct sim *s, uint32_t key, uint32_t without)
 		if (e->kind != HIST_START || e->key != key || e->request == without)
 			continue;
 		done = done_of(s, e);
-		end = done ? done->end : s->h->member[e->member].end;
+		end = done ? done->begin : s->h->member[e->member].begin;
 		if (end > latest) {
 			latest = end;
 			dead = !done;
