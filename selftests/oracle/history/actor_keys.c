@@ -156,6 +156,7 @@ static void call(struct actor *a)
 	uint32_t owner = actor_call_owner(a->crowd->space, (unsigned int)(a->log - a->crowd->log),
 					  a->depth);
 	bool *called = &a->called[a->depth];
+	uint32_t answer;
 	int rc;
 
 	if (!*called)
@@ -168,12 +169,14 @@ static void call(struct actor *a)
 				rnd(&a->seed) % 4 ? DXK_FOREVER : dxt_in(5 * DXT_MS),
 				DXK_CALL_NEST);
 		*a->doing = ELSEWHERE;
-		if (!rc && a->log->rejoin.answer == RJR_HELP)
+		/* what is nested makes calls of its own */
+		answer = a->log->rejoin.answer;
+		if (!rc && answer == RJR_HELP)
 			execute_nested(a);
-	} while (!rc && a->log->rejoin.answer == RJR_HELP);
+	} while (!rc && answer == RJR_HELP);
 	if (rc < 0 && rc != -EDEADLK)
 		actor_odd(rc);
-	*called = rc < 0 || a->log->rejoin.answer == RJR_NONE_READY;
+	*called = rc < 0 || answer == RJR_NONE_READY;
 }
 
 /* --- the way out and back ------------------------------------------------------------ */
