@@ -38,7 +38,11 @@ TEST_F(places, stopped_service)
 	ASSERT_EQ(0, fom_service_stop(&self->p.s));
 	EXPECT_EQ(0, fom_service_stop(&self->p.s));
 	EXPECT_EQ(-EINVAL, fom_service_prepare_to_stop(&self->p.s));
-	EXPECT_EQ(-ESHUTDOWN, begins(&self->p, t, never));
+	make(&self->p, t, never);
+	/* what it has armed does not happen */
+	fom_timeout_init(&t->timeout);
+	fom_timeout_wait_on(&t->timeout, &t->fom, 0);
+	EXPECT_EQ(-ESHUTDOWN, fom_queue(&t->fom));
 	EXPECT_EQ(1, t->finis);
 	EXPECT_EQ(0, t->ticks);
 	EXPECT_EQ(-ESHUTDOWN, t->rc);
@@ -235,6 +239,9 @@ TEST(stop_cancels)
 	ASSERT_TRUE(DXT_SOON(gate.entered));
 	make(&p, &never_run, never);
 	never_run.home = 1;
+	/* also what it has armed by then */
+	fom_timeout_init(&never_run.timeout);
+	fom_timeout_wait_on(&never_run.timeout, &never_run.fom, FOM_FOREVER);
 	ASSERT_EQ(0, fom_queue(&never_run.fom));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, stops_all, p.mte));
 	EXPECT_TRUE(ENDS(&u));

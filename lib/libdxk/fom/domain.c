@@ -201,11 +201,17 @@ static int post(struct fom *f, enum admission admission, int64_t timeout_ns)
 /* Nobody takes it. */
 static void refused(struct fom *f)
 {
+	struct fom *outer = dxf_here.fom;
+
+	/* Its end is a turn, of which it had none. */
+	dxf_here.fom = f;
+	dxf_disarm(f);
 	dxf_store(&f->rc, -ESHUTDOWN);
 	dxf_phase(f, FOM_PHASE_FINISH);
 	dxf_serf_ends(f);
 	dxf_store(&f->word, FOM_FINISHED);
 	f->type->ops->fini(f);
+	dxf_here.fom = outer;
 }
 
 static int queue(struct fom *f, enum admission admission, int64_t timeout_ns)

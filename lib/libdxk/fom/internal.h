@@ -231,6 +231,7 @@ int dxf_turn(Runnable *self, void *request);
 bool dxf_set(struct fom *f, uint32_t what);
 int dxf_call(MTExecutive *mte, uint64_t name);
 uint64_t dxf_since(struct fom *f);
+void dxf_disarm(struct fom *f);
 void dxf_finish(struct fom *f);
 void dxf_die(struct fom *f, int rc);
 

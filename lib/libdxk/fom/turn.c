@@ -213,8 +213,8 @@ void dxf_finish(struct fom *f)
 	__atomic_sub_fetch(&d->live, 1, __ATOMIC_SEQ_CST);
 }
 
-/* What it has armed does not happen. */
-static void disarm(struct fom *f)
+/** dxf_disarm - what a fom has armed does not happen, and what it has it gives back */
+void dxf_disarm(struct fom *f)
 {
 	dxf_timeouts_drop(f);
 	dxf_callbacks_drop(f);
@@ -225,10 +225,15 @@ static void disarm(struct fom *f)
 /** dxf_die - a fom ends whatever it does */
 void dxf_die(struct fom *f, int rc)
 {
+	struct fom *outer = dxf_here.fom;
+
+	/* It has no turn but that of the caller, if any: this is one. */
+	dxf_here.fom = f;
 	dxf_store(&f->rc, rc);
-	disarm(f);
+	dxf_disarm(f);
 	dxf_phase(f, FOM_PHASE_FINISH);
 	dxf_finish(f);
+	dxf_here.fom = outer;
 }
 
 /* Its tick, or a bottom half, has ended the thread. */
@@ -345,7 +350,7 @@ static int run(struct fom *f, const RQElement *me)
 			return again(f);
 	}
 	if (f->failed)
-		disarm(f);
+		dxf_disarm(f);
 	dxf_finish(f);
 	return 0;
 }
