@@ -165,7 +165,8 @@ static const char *const pages[][2] = {
 	{ "<base href='/c/'><a href=b><base href='/d/'><a href=b>", "http://h/c/b http://h/c/b " },
 	{ "<base href='mailto:x'><base href='http://'><a href=b>", "http://h/a/b " },
 	{ "<a href=mailto:x><a href=http://>", "!http:// " },
-	{ "<a href='b", "http://h/a/b " }, { "<a href=b", "http://h/a/b " }, { "", "" }, { "<", "" }, { "text", "" },
+	{ "<a href='b", "http://h/a/b " }, { "<a href=b", "http://h/a/b " },
+	{ "", "" }, { "<", "" }, { "text", "" },
 	/* UTF-8 that is not said to be, that is; ISO 8859-1; letters by their names */
 	{ "<a href='\xc3\xbc'>", "http://h/a/%C3%BC " },
 	{ "<meta charset=utf-8><a href='\xc3\xbc'>", "http://h/a/%C3%BC " },
