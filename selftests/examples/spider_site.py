@@ -28,9 +28,20 @@ def serve(addresses):
 
     class Handler(http.server.SimpleHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        counts = 0
 
         def __init__(self, *args):
             super().__init__(*args, directory="b")
+
+        # Who has the head of an answer may ask for the next thing.
+        def end_headers(self):
+            self.leave()
+            super().end_headers()
+
+        def leave(self):
+            with lock:
+                now[self.server.server_address[0]] -= self.counts
+            self.counts = 0
 
         def log_message(self, *args):
             pass
@@ -116,6 +127,7 @@ def serve(addresses):
         def do_GET(self):
             address = self.server.server_address[0]
             path, _, query = self.path.partition("?")
+            self.counts = 1
             with lock:
                 now[address] += 1
                 print(address, self.command, self.path, now[address], file=out)
@@ -127,8 +139,7 @@ def serve(addresses):
                 else:
                     super().do_GET()
             finally:
-                with lock:
-                    now[address] -= 1
+                self.leave()
 
         do_HEAD = do_GET
 
@@ -171,7 +182,8 @@ def make(directory, pages, url, other, others):
     rng = random.Random(directory)
     paths = list(names(pages))
     others = list(names(others))
-    plain = ['<a href="mailto:x@example.org">', '<a href="#x">', '<a name="x">', '<a href="javascript:void(0)">', '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
+    plain = ['<a href="mailto:x@example.org">', '<a href="#x">', '<a name="x">',
+             '<a href="javascript:void(0)">', '<img src="data:image/gif;base64,R0lGODlhAQ==">',
              '<a href="">', "<a href='ftp://127.0.0.9/file'>", '<!-- <a href="/in-a-comment"> -->',
              '<a href="tel:+1">',
              '<link rel=preconnect href="http://127.0.0.9/">']
