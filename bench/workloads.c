@@ -171,7 +171,7 @@ const struct workload workloads[] = {
 		USER("dxk", dxk_memory, 100000),
 		USER("dxk-16-bytes", dxk_memory, 100000, .arg = 16),
 		USER("dxk-256-bytes", dxk_memory, 100000, .arg = 256),
-		USER("dxk-held", held_memory, 100000),
+		USER("dxk-held", held_memory, 100000, .rounds = 1),
 		USER("dxk-fom", fom_memory, 100000, .rounds = 2),
 		KERNEL("work_struct", "work_struct", 1),
 		USER("mq", mq_memory, 65000),
