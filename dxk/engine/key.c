@@ -276,6 +276,7 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 		dxk_more_tell(more, DXK_WAKE_CANCEL);
 		dxk_ready_add_last(&e->ready, rqe);
 	} else if (unlikely(more->rank == S64_MIN)) {
+		rqe->prio = rqe->own_prio;
 		dxk_ready_add(&e->ready, rqe);
 	} else {
 		dxk_ready_add_aged(&e->ready, rqe, more->rank);
@@ -537,10 +538,12 @@ struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
 	rqe = more->rqe;
 	dxk_key_begin(e, key, more);
 	wakes->spent++;
-	if (unlikely(more->rank == S64_MIN))
+	if (unlikely(more->rank == S64_MIN)) {
+		rqe->prio = rqe->own_prio;
 		dxk_ready_stamp(&e->ready, rqe);
-	else
+	} else {
 		dxk_ready_age(&e->ready, rqe, more->rank);
+	}
 	best = dxk_ready_find(&e->ready, m->kind, lanes);
 	last = key->run + 1 >= e->policy.key_batch;
 	if (rqe->kind == m->kind && rqe->slot < DXK_SLOT_HOME &&

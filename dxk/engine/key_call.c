@@ -90,6 +90,9 @@ void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes 
 			dxk_key_finish(k, -EDEADLK, wakes);
 			return;
 		}
+		/* It comes before all that have not begun; nobody may be left to begin that one. */
+		if (!e->cancelling && more->key->turn && more->key->turn->rqe->state == DXK_READY)
+			dxk_key_yield(e, more->key, wakes);
 		list_add_tail(&more->way, &more->key->back);
 		more->at_key = DXK_KEY_BACK;
 		dxk_key_pass(e, more->key, wakes);

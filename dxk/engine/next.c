@@ -519,6 +519,8 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 		}
 	}
 	more->worker = NULL;
+	/* Who slept for the key is gone: the next one comes upon a request that has it. */
+	more->away = false;
 	dxk_redo_ready(e, rqe);
 	if (!more->key)
 		return;

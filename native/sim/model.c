@@ -530,7 +530,9 @@ static void check_has_key(struct model_request *rq, const struct dxk_rqe *rqe)
 	if (model.e->cancelling && !rq->turn && !rq->attempts)
 		sim_fail("one that is Held becomes Ready in a Stop that cancels");
 	rq->held = false;
-	if ((model_is_deferred(rq) || model.e->cancelling) && rqe->more->at_key != DXK_KEY_NESTED) {
+	if (rqe->more->at_key == DXK_KEY_NESTED) {
+		rq->plain = model_is_deferred(rq) ? rqe->own_prio : rq->plain;
+	} else if (model_is_deferred(rq) || model.e->cancelling) {
 		rq->plain = rqe->own_prio;
 		rq->seen = 0;
 	}

@@ -222,6 +222,24 @@ static void block_key(struct kunit *test)
 	end(ps);
 }
 
+/* Nobody else is there: what has its key, and has not begun, gives it back. */
+static void block_key_of_ready(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_rqe *a = post_key(ps, 0), *b = post_key(ps, 9);
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == b);
+	EXPECT_IS(puppet_block(ps, worker(ps, 0), true, false)->ret, 0);
+	EXPECT_IS(a->state, DXK_READY);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), 0);
+	EXPECT_IS(b->more->at_key, DXK_KEY_HAS);
+	EXPECT_IS(a->state, DXK_WAITING);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* One that sleeps in a call between its marks counts once, and is no stall unless it does. */
 static void block_counts_once(struct kunit *test)
 {
@@ -393,6 +411,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_refused),
 	KUNIT_CASE(block_marks),
 	KUNIT_CASE(block_key),
+	KUNIT_CASE(block_key_of_ready),
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),
 	KUNIT_CASE(block_waits_for_the_last),

@@ -85,7 +85,7 @@ static struct dxk_key_op *comes_back(struct puppets *ps, bool begun, struct dxk_
 	if (begun)
 		EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == *other);
 	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
-	EXPECT(ASLEEP(k));
+	EXPECT_IS(ASLEEP(k), begun);
 	return k;
 }
 
@@ -153,6 +153,30 @@ static void key_redo_has_not_aged(struct kunit *test)
 	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
 	keyed_then(ps, keyed_worker(ps, 1), a);
 	EXPECT_IS(a->attempts, 2);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
+/* Who slept for the key has died: whoever executes the request next has it, and may say so. */
+static void key_redo_is_back(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post_by(ps, ps->main, KEY, 0, PXR_REJOIN | PXR_REDO, 0);
+	struct dxk_rqe *b = post(ps, KEY, 0);
+	struct dxk_key_op *k;
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	awake(ps, k, -ERESTARTSYS);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(a->more->at_key, DXK_KEY_HAS);
+	puppet_dies(ps, keyed_worker(ps, 0));
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 1), DXK_KEY_ENTER), -EALREADY);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 1), DXK_KEY_LEAVE), 0);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	keyed_end(ps);
 }
@@ -665,6 +689,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_order),
 	KUNIT_CASE(key_ages),
 	KUNIT_CASE(key_redo_has_not_aged),
+	KUNIT_CASE(key_redo_is_back),
 	KUNIT_CASE(key_without_room),
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
