@@ -74,8 +74,8 @@
  * @block: offsets, lengths and addresses that @direct takes are multiples of that
  * @size: when it was opened
  * @read_only: it is not written
- * @memory: its file system is in memory: nobody waits for a disk
  * @nowait: a read may ask not to sleep; false once that was refused
+ * @wary: so many small ones are done between block markers, for one was late
  * @ranges: see above
  */
 struct export {
@@ -83,8 +83,9 @@ struct export {
 	int fd, direct;
 	uint32_t block;
 	uint64_t size;
-	bool read_only, memory;
+	bool read_only;
 	atomic_bool nowait;
+	atomic_int wary;
 	struct long_lock ranges[RANGES];
 };
 
@@ -251,7 +252,8 @@ int request_start(struct request *r);
 void export_open(struct export *e, const char *path, bool cached);
 void export_close(struct export *e);
 bool export_is_direct(const struct export *e, const struct request *r);
-bool export_is_quick(const struct export *e, const struct request *r);
+bool export_is_quick(struct export *e, const struct request *r);
+void export_took(struct export *e, uint64_t ns);
 int export_read_now(struct export *e, struct request *r);
 int export_do(struct export *e, struct request *r);
 

@@ -7,11 +7,9 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "../common.h"
@@ -19,8 +17,11 @@
 
 /* What a file system may ask for at most, where it cannot be asked. */
 #define BLOCK_ANY	4096
-/* So much is copied sooner than another thread begins. */
+/* So much is copied into the page cache sooner than another thread begins, as a rule. After one that
+ * was late, so many are not taken to be quick. */
 #define SMALL		(64 << 10)
+#define LATE_NS		1000000
+#define WARY		256
 
 /**
  * export_open - open what is exported, or end the program
@@ -32,7 +33,6 @@ void export_open(struct export *e, const char *path, bool cached)
 {
 	int flags = (e->read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC;
 	int sector = BLOCK_ANY;
-	struct statfs fs;
 	struct stat st;
 	off_t size;
 
@@ -51,8 +51,6 @@ void export_open(struct export *e, const char *path, bool cached)
 	e->block = (uint32_t)sector;
 	e->direct = cached ? -1 : open(path, flags | O_NONBLOCK | O_DIRECT);
 	e->nowait = true;
-	e->memory = !fstatfs(e->fd, &fs) && S_ISREG(st.st_mode) &&
-		    (fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC);
 	for (size_t i = 0; i < RANGES; i++)
 		long_lock_init(&e->ranges[i]);
 }
@@ -84,11 +82,27 @@ bool export_is_direct(const struct export *e, const struct request *r)
  * @e: the export
  * @r: the request
  *
- * Return: that.
+ * A small write to the page cache sleeps only if the file system has too much to write back, or
+ * too little of the block; a read does if it is not there.
+ *
+ * Return: that; export_took() is told how long it has taken.
  */
-bool export_is_quick(const struct export *e, const struct request *r)
+bool export_is_quick(struct export *e, const struct request *r)
 {
-	return e->memory && r->command <= NBD_CMD_WRITE && r->piece <= SMALL;
+	if (r->command > NBD_CMD_WRITE || r->flags & NBD_CMD_FUA || r->piece > SMALL ||
+	    (r->command == NBD_CMD_READ && atomic_load_explicit(&e->nowait, memory_order_relaxed)))
+		return false;
+	if (atomic_load_explicit(&e->wary, memory_order_relaxed) <= 0)
+		return true;
+	atomic_fetch_sub_explicit(&e->wary, 1, memory_order_relaxed);
+	return false;
+}
+
+/** export_took - how long one has taken that was to be quick */
+void export_took(struct export *e, uint64_t ns)
+{
+	if (ns > LATE_NS)
+		atomic_store_explicit(&e->wary, WARY, memory_order_relaxed);
 }
 
 /**

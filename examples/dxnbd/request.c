@@ -122,10 +122,14 @@ static int done(struct request *r)
 
 static int plain(struct request *r)
 {
+	bool quick = export_is_quick(&server.export, r);
+	uint64_t begun = quick ? now_ns() : 0;
 	/* If nobody can take its place, all of this locality wait for the file. */
-	bool entered = !export_is_quick(&server.export, r) && !fom_block_enter(&r->fom);
+	bool entered = !quick && !fom_block_enter(&r->fom);
 	int rc = export_do(&server.export, r);
 
+	if (quick)
+		export_took(&server.export, now_ns() - begun);
 	r->error = error_of(rc);
 	if (entered) {
 		rc = fom_block_leave(&r->fom);
