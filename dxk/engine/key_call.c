@@ -119,7 +119,9 @@ static void dxk_key_wait(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_
 	struct dxk_more *more = k->rqe->more;
 	struct dxk_key *key = more->key;
 
+	/* As one that is told while it waits: it goes on without its key. */
 	if (dxk_key_is_off(e, more)) {
+		dxk_key_drop(e, more, wakes);
 		dxk_key_finish(k, -ECANCELED, wakes);
 		return;
 	}

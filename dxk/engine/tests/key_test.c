@@ -181,6 +181,23 @@ static void key_redo_is_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* One that is cancelled waits to be notified no more, and goes on without its key at once */
+static void key_wait_cancelled(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	a->more->cancelled = true;
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_WAIT), -ECANCELED);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), -EPERM);
+	EXPECT_IS(b->state, DXK_READY);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* A key that is taken needs no room in the pool, and the next of it gets in whatever is there */
 static void key_without_room(struct kunit *test)
 {
@@ -690,6 +707,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_ages),
 	KUNIT_CASE(key_redo_has_not_aged),
 	KUNIT_CASE(key_redo_is_back),
+	KUNIT_CASE(key_wait_cancelled),
 	KUNIT_CASE(key_without_room),
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
