@@ -344,8 +344,7 @@ static int turn(struct actor *a, struct held *held, unsigned int *nr_held,
 		held[(*nr_held)++] = (struct held){
 			w->ticket, (uint32_t)w->param, log->h->waits ? more->turn : 0,
 			(uint32_t)w->owner, log->h->waits ? (uint32_t)more->key : HIST_NO_KEY,
-			/* what it did with its key at the attempt before is not known */
-			.unsure = w->attempt > 1,
+			false, false,
 		};
 		if ((w->fd >= 0) != !!(w->attrs & PXR_FD) || (w->fd >= 0 && close(w->fd)))
 			actor_odd(-EBADF);

@@ -352,10 +352,7 @@ static void check_start(struct check *c, const struct history_event *e)
 		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
-	/* how one of a key ages that is begun again, or cancelled while it is Held, is left open */
-	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0) &&
-	    !(e->key && (c->h->ageing ? e->attempt > 1 || e->wake == DXK_WAKE_CANCEL :
-					e->nested && e->wake == DXK_WAKE_CANCEL)))
+	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
 		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
