@@ -93,6 +93,7 @@ int dxk_executor_find(const char *name, u64 *id);
 bool dxk_should_stop(const struct dxk_call *call);
 int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline);
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait);
+int dxk_call_key(struct dxk_call *call, enum dxk_key_what what, u64 deadline);
 int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline);
 int dxk_block_leave(struct dxk_call *call);
 
@@ -239,6 +240,9 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 int dxk_wake(struct dxk_member *member, u64 name);
 int dxk_cancel(struct dxk_member *member, u64 name);
 unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner);
+int dxk_hold_key(struct dxk_member *member, u64 key, bool refuse);
+int dxk_release_key(struct dxk_member *member, u64 key);
+int dxk_cancel_key(struct dxk_member *member, u64 key);
 int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	       u32 nr, u32 min, u64 deadline, u32 *answer);
 

@@ -197,6 +197,48 @@ unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner)
 }
 EXPORT_SYMBOL_GPL(dxk_cancel_owner);
 
+/**
+ * dxk_hold_key - from now on no request of a key begins a turn (AG-29)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @key: of requests that are posted by the kernel's members
+ * @refuse: posts to it are refused, too, with -ECANCELED
+ *
+ * What executes goes on. Stop ends it.
+ * Return: 0; -ENOSPC: as many wait as may; -EOPNOTSUPP: the policy's max_waiting is 0;
+ * -ESHUTDOWN; -ENOMEM.
+ */
+int dxk_hold_key(struct dxk_member *member, u64 key, bool refuse)
+{
+	return dxk_key_hold_back(member, key, refuse);
+}
+EXPORT_SYMBOL_GPL(dxk_hold_key);
+
+/**
+ * dxk_release_key - the end of dxk_hold_key()
+ * @member: a client, or dxk_call.self of the request that runs
+ * @key: which
+ *
+ * Return: 0; -ENOENT: nothing is known of it.
+ */
+int dxk_release_key(struct dxk_member *member, u64 key)
+{
+	return dxk_key_release(member, key);
+}
+EXPORT_SYMBOL_GPL(dxk_release_key);
+
+/**
+ * dxk_cancel_key - cancel what waits for a key (AG-31)
+ * @member: a client, or dxk_call.self of the request that runs
+ * @key: which
+ *
+ * Return: how many it has ended or told; -ENOENT: nothing is known of it.
+ */
+int dxk_cancel_key(struct dxk_member *member, u64 key)
+{
+	return dxk_key_cancel(member, key);
+}
+EXPORT_SYMBOL_GPL(dxk_cancel_key);
+
 static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 {
 	a->executor = rqe->executor;

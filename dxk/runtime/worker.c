@@ -370,7 +370,7 @@ int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 }
 EXPORT_SYMBOL_GPL(dxk_call_wait);
 
-static int dxk_call_mark(struct dxk_call *call, u32 what, bool force, u64 deadline)
+static int dxk_call_ask(struct dxk_call *call, u32 what, bool force, u64 deadline)
 {
 	struct dxk_key_op k __uninitialized;
 	int err;
@@ -384,6 +384,24 @@ static int dxk_call_mark(struct dxk_call *call, u32 what, bool force, u64 deadli
 	err = dxk_key_ask(&k, deadline);
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
+
+/**
+ * dxk_call_key - the running request gives its key up, waits to be notified, or notifies (AG-21)
+ * @call: the running request; the caller is the thread that executes it
+ * @what: %DXK_KEY_LEAVE, _ENTER, _WAIT, _NOTIFY or _NOTIFY_ALL, see enum dxk_key_what
+ * @deadline: of %DXK_KEY_WAIT, on CLOCK_MONOTONIC: 0 is past, %DXK_FOREVER for none
+ *
+ * Context: process, no locks that another request takes.
+ * Return: see struct dxk_key_call; -EINTR: the context is closed; -EINVAL: it has no key, or
+ * another @what.
+ */
+int dxk_call_key(struct dxk_call *call, enum dxk_key_what what, u64 deadline)
+{
+	if (what > DXK_KEY_NOTIFY_ALL)
+		return -EINVAL;
+	return dxk_call_ask(call, what, false, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_call_key);
 
 /**
  * dxk_block_enter - the running request is about to sleep outside of dxk (FO-35, FO-36)
@@ -400,7 +418,7 @@ static int dxk_call_mark(struct dxk_call *call, u32 what, bool force, u64 deadli
  */
 int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline)
 {
-	return dxk_call_mark(call, DXK_KEY_BLOCK, force, deadline);
+	return dxk_call_ask(call, DXK_KEY_BLOCK, force, deadline);
 }
 EXPORT_SYMBOL_GPL(dxk_block_enter);
 
@@ -416,7 +434,7 @@ EXPORT_SYMBOL_GPL(dxk_block_enter);
  */
 int dxk_block_leave(struct dxk_call *call)
 {
-	return dxk_call_mark(call, DXK_KEY_UNBLOCK, false, 0);
+	return dxk_call_ask(call, DXK_KEY_UNBLOCK, false, 0);
 }
 EXPORT_SYMBOL_GPL(dxk_block_leave);
 

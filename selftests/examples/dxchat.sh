@@ -59,7 +59,7 @@ echo "still there" >&"${says[3]}"
 until_true line out.1 "^3: still there$"
 ok "one is killed, the others go on"
 
-kill -TERM "$server" && wait "$server" && no_context
+kill -TERM "$server" && wait "$server" && until_true no_context
 ok "it ends when it is told to"
 server=''
 plan

@@ -2,6 +2,7 @@
 /*
  * Requests of kernel executors that wait: turns, what they leave to each other, names.
  */
+#include <linux/delay.h>
 #include <linux/hrtimer.h>
 
 #include "runtime/policy.h"
@@ -328,6 +329,65 @@ static void turns_last(struct kunit *test)
 
 KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 
+/* What each turn of a key has done. */
+struct turns_key {
+	u32 inside, most, nr;
+	int left, back, notified, blocked, refused;
+};
+
+static s32 use_key(struct dxk_job *job, struct dxk_call *call)
+{
+	struct turns_key *k = job->arg;
+
+	k->most = max(k->most, ++k->inside);
+	usleep_range(100, 200);
+	if (!k->nr++) {
+		k->refused = dxk_call_key(call, DXK_KEY_HOLD, 0);
+		k->notified = dxk_call_key(call, DXK_KEY_NOTIFY, 0);
+		k->inside--;
+		k->left = dxk_call_key(call, DXK_KEY_LEAVE, 0);
+		k->back = dxk_call_key(call, DXK_KEY_ENTER, 0);
+		k->blocked = dxk_block_enter(call, true, 0);
+		usleep_range(100, 200);
+		k->blocked = k->blocked ?: dxk_block_leave(call);
+		k->inside++;
+	}
+	k->inside--;
+	return 0;
+}
+
+/* AG-2, AG-26, AG-29, FO-35: keys and block marks of kernel executors */
+static void turns_of_key(struct kunit *test)
+{
+	struct turns_key k = { };
+	struct dxk_rig *rig = test->priv;
+	struct dxk_job *job = dxk_rig_job(rig);
+	struct dxk_request req;
+	u32 i;
+
+	job->fn = use_key;
+	job->arg = &k;
+	start(test, 3);
+	req = dxk_rig_request(job, OWNER, 0, PXR_REJOIN | PXR_KEY);
+	req.key = NAME;
+	KUNIT_EXPECT_EQ(test, dxk_release_key(rig->m[0], NAME), -ENOENT);
+	KUNIT_EXPECT_EQ(test, dxk_hold_key(rig->m[0], NAME, false), 0);
+	for (i = 0; i < 8; i++)
+		KUNIT_ASSERT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(k.nr), 0);
+	KUNIT_EXPECT_EQ(test, dxk_release_key(rig->m[0], NAME), 0);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, result(rig), 0);
+	KUNIT_EXPECT_EQ(test, k.nr, 8);
+	KUNIT_EXPECT_EQ(test, k.most, 1);
+	KUNIT_EXPECT_EQ(test, k.left | k.back | k.notified | k.blocked, 0);
+	KUNIT_EXPECT_EQ(test, k.refused, -EINVAL);
+	KUNIT_EXPECT_EQ(test, dxk_hold_key(rig->m[0], NAME, true), 0);
+	KUNIT_EXPECT_EQ(test, dxk_post(rig->m[0], &req, 1, 0, NULL), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, dxk_cancel_key(rig->m[0], NAME), 0);
+	KUNIT_EXPECT_EQ(test, dxk_release_key(rig->m[0], NAME), 0);
+}
+
 static struct kunit_case turns_cases[] = {
 	KUNIT_CASE_PARAM(turns_of_time, mode_gen_params),
 	KUNIT_CASE_PARAM(turns_by_name, mode_gen_params),
@@ -335,6 +395,7 @@ static struct kunit_case turns_cases[] = {
 	KUNIT_CASE(turns_of_wakers),
 	KUNIT_CASE(turns_of_waker_cancelled),
 	KUNIT_CASE(turns_refused),
+	KUNIT_CASE_PARAM(turns_of_key, mode_gen_params),
 	KUNIT_CASE_PARAM(turns_last, mode_gen_params),
 	{ }
 };
