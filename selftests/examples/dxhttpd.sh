@@ -119,7 +119,7 @@ ok "ab, a connection for each"
 has out 'Failed requests: *0$' && has out "Complete requests: *$((load / 4))$"
 ok "more clients than it takes at a time"
 
-kill -TERM "$server" && wait "$server" && no_context
+kill -TERM "$server" && wait "$server" && until_true no_context
 ok "it ends when it is told to"
 server=''
 

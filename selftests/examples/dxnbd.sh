@@ -31,7 +31,7 @@ serve() {	# [OPTION...] FILE: is $server, at $uri and $port
 }
 line_or_ended() { [[ -s uri ]] || ended "$1"; }
 ends() {	# with its work done
-	kill -TERM "$server" && wait "$server" && server='' && no_context
+	kill -TERM "$server" && wait "$server" && server='' && until_true no_context
 }
 clients() { python3 "$build/selftests/nbd_clients.py" "$port" "$size" "$@" >clients 2>&1; }
 begins() {	# CASE: in the background, as $client
