@@ -20,6 +20,7 @@ int dxk_homes_start(struct dxk_engine *e)
 	struct dxk_home *home;
 	u32 h, kind;
 
+	WRITE_ONCE(e->ready.homes, e->policy.homes);
 	if (!e->policy.homes || e->ready.home)
 		return 0;
 	home = kvcalloc(DXK_HOMES_MAX, sizeof(*home), GFP_KERNEL_ACCOUNT);

@@ -125,6 +125,8 @@ struct dxk_ready {
 	u64 seq;
 	/** @home: %DXK_HOMES_MAX of them, or NULL before a run has any, see home.h */
 	struct dxk_home *home;
+	/** @homes: how many of them the run has; 0: none. Written by Start, read by anybody */
+	u32 homes;
 	/** @at_home: by kind: bit n is set iff home 1 + n has an entry */
 	u64 at_home[DXK_KINDS];
 	/** @idle_homes: by kind: bit n is set if it has an idle worker, and may be if not */

@@ -79,7 +79,7 @@ static int dxk_key_fields_check(const struct dxk_post_more *p, u32 attrs)
 int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_post_more *p)
 {
 	struct dxk_engine *e = m->engine;
-	u32 attrs = rqe->attrs;
+	u32 attrs = rqe->attrs, homes;
 	struct dxk_more *more;
 	int err = dxk_key_fields_check(p, attrs);
 
@@ -110,8 +110,9 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 	more->wait.key = p->key;
 	more->keyed = attrs & PXR_KEY;
 	more->reentry = p->reentry;
-	if (p->home && e->policy.homes)
-		more->home = 1 + (p->home - 1) % e->policy.homes;
+	homes = READ_ONCE(e->ready.homes);
+	if (p->home && homes)
+		more->home = 1 + (p->home - 1) % homes;
 	more->state = p->wait.state;
 	more->name = p->name;
 	more->named = attrs & PXR_NAMED;

@@ -155,10 +155,15 @@ static void crew_bury(void)
 static void crew_look(void)
 {
 	struct actor *a;
+	bool works;
 
-	for_each_actor(a)
-		if (a->m.role == DXK_ROLE_WORKER && chance(8))
+	for_each_actor(a) {
+		spin_lock(&house.e.lock);
+		works = a->m.attached && a->m.role == DXK_ROLE_WORKER;
+		spin_unlock(&house.e.lock);
+		if (works && chance(8))
 			dxk_worker_seen(&a->m, choose(2));
+	}
 }
 
 static void crew_review(void)
