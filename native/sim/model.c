@@ -444,8 +444,8 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 		sim_fail("attempt %u is told as %u", rq->attempts, rqe->attempts);
 	rq->extra = rqe->extra;
 	rq->helped = rq->extra && !a->m.spare;
-	/* One that is left over from a run with another policy may help. */
-	if (rq->extra && a->m.spare && model.e->policy.on_block == DXK_ON_BLOCK_SPARE &&
+	/* One that is left over from a run with another policy may help, and each may nest. */
+	if (rq->extra && a->m.spare && !(rqe->more && rqe->more->at_key == DXK_KEY_NESTED) && model.e->policy.on_block == DXK_ON_BLOCK_SPARE &&
 	    actors_asleep(rq->kind) <= model.extra[rq->kind])
 		sim_fail("more spares run than workers sleep");
 }
