@@ -106,7 +106,7 @@ def state():
 
 
 new = files_now(own)
-ok([f"{len(new)} files"] * (not 0 < len(new) <= 45) +
+ok([f"{len(new)} files"] * (not 0 < len(new) <= 55) +
    [d for d in LATER if os.path.exists(f"{own}/{d}")] +
    [state()] * (state() != "new"), f"a new context has {len(new)} files")
 
