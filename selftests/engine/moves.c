@@ -202,7 +202,10 @@ TEST_F(moves, events)
 	}
 }
 
-/* In which order the context's kernel threads have ended, by their names. */
+/*
+ * In which order the context's kernel threads were ended, by their names: each time somebody
+ * began to wait for the end of one. When they trace their ends themselves is another matter.
+ */
 static unsigned int exits(const struct dxt *t, char order[][16], unsigned int room)
 {
 	char line[512], prefix[32];
@@ -229,7 +232,6 @@ static bool ends_in_order(struct dxt *t, void (*end)(struct dxt *t))
 	char order[8][16];
 
 	end(t);
-	/* The kernel says that a thread has ended just before it traces that. */
 	if (!DXT_SOON((nr = exits(t, order, 8)) >= 6) || nr != 6)
 		return false;
 	for (i = 0; i < 3; i++)
@@ -253,7 +255,7 @@ TEST_F(moves, order_of_stop)
 	struct dxt *t = &self->t, closed;
 
 	if (mkdir(INSTANCE, 0700) ||
-	    dxt_write(INSTANCE "/events/sched/sched_process_exit/enable", "1"))
+	    dxt_write(INSTANCE "/events/sched/sched_kthread_stop/enable", "1"))
 		SKIP(return, "this kernel has no tracefs instances");
 	ASSERT_EQ(0, dxt_open(&closed));
 	t->policy.max_threads = t->policy.kernel_threads = 3;
