@@ -181,10 +181,12 @@ static int end(struct dxt *t, MTExecutive *mte, Dispatcher *d, pthread_t thread)
 
 	Dispatcher_shutdown(d);
 	pthread_join(thread, &status);
-	bad = status || live(d);
+	/* which of them tells the number */
+	bad = (status ? 1 : 0) | (live(d) ? 2 : 0);
 	Dispatcher_destroy(d);
-	bad |= BufferFactory_inUse() != 0;
-	bad |= !DXT_SOON(!dxt_num(t, "pools/wait_use"));
+	/* The worker of the last turn may be about to give its buffer back. */
+	bad |= DXT_SOON(!BufferFactory_inUse()) ? 0 : 4;
+	bad |= DXT_SOON(!dxt_num(t, "pools/wait_use")) ? 0 : 8;
 	MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
 	return bad;
 }
