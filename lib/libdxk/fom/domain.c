@@ -12,8 +12,9 @@
 /* Localities, at most; more than there are workers are of no use */
 #define MOST		4096
 
-/* Not over when it begins */
-#define SOON_NS		1000000
+/* Not over when it begins; if the caller is held up for so long it is tried with more */
+#define SOON_NS		1000000LL
+#define LATE_NS		(1000 * SOON_NS)
 
 /* --- domains ------------------------------------------------------------------------------ */
 
@@ -167,8 +168,8 @@ int dxf_post(struct fom_domain *d, RQPost *request, RQOptions *options)
 {
 	int rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
 
-	if (rc == -EAGAIN) {
-		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = SOON_NS };
+	for (int64_t ns = SOON_NS; rc == -EAGAIN && ns <= LATE_NS; ns *= 10) {
+		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = ns };
 		rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
 	}
 	return rc > 0 ? 0 : rc;

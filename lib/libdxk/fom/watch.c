@@ -27,7 +27,8 @@ static void report(struct fom *f, uint64_t age)
 		 "fom %#llx of %s, service %s, phase %u %s, locality %u: %s for %llu ms",
 		 (unsigned long long)f->name, type->name, f->service->name, phase,
 		 type->phases && phase < type->nr_phases ? type->phases[phase].name : "",
-		 f->locality, dxf_load(&f->blocked) ? "blocked" : states[dxf_state(f)], (unsigned long long)(age / 1000000));
+		 f->locality, dxf_load(&f->blocked) ? "blocked" : states[dxf_state(f)],
+		 (unsigned long long)(age / 1000000));
 	if (d->options.hung)
 		d->options.hung(f, text);
 	else
