@@ -172,6 +172,8 @@ static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind
 {
 	struct dxk_ready *ready = &e->ready;
 	u64 homes = ready->idle_homes[kind];
+	/* Who steals looks at all homes. */
+	u32 cost = e->policy.steal ? DXK_HOMES_MAX / 8 : 1;
 
 	lockdep_assert_held(&e->lock);
 
@@ -184,7 +186,7 @@ static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind
 		struct dxk_rqe *rqe;
 
 		while (!list_empty(idle) && (rqe = dxk_home_best(e, h, kind))) {
-			if (!dxk_afford_or_owe(e, wakes, 1))
+			if (!dxk_afford_or_owe(e, wakes, cost))
 				return false;
 			dxk_ready_remove(ready, rqe);
 			dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe,
