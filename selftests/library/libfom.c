@@ -376,30 +376,35 @@ TEST_F(foms, idle)
 	ASSERT_EQ(0, goes(t));
 }
 
-/* FO-8: ticked by several threads over time */
+/* FO-8: ticked by several threads over time; here the one that ticked it first is kept busy */
 TEST(threads_change)
 {
-	struct test_fom t[8];
-	pid_t first = 0;
+	struct test_fom t, stays_with[2];
 	struct place p;
-	bool changed = false;
+	pid_t first;
 
-	ASSERT_EQ(0, place_up(&p, 4, 8));
-	for (unsigned int i = 0; i < 8; i++) {
-		make(&p, &t[i], waits);
-		t[i].home = i;
-		ASSERT_EQ(0, fom_queue_wait(&t[i].fom, -1));
+	ASSERT_EQ(0, place_up(&p, 2, 3));
+	make(&p, &t, waits);
+	for (unsigned int i = 0; i < 2; i++) {
+		make(&p, &stays_with[i], stays);
+		stays_with[i].closed = true;
+		stays_with[i].home = i + 1;
 	}
-	ASSERT_TRUE(DXT_SOON(t[0].ticks));
-	first = t[0].thread;
-	for (unsigned int i = 0; i < 1000 && !changed; i++) {
-		for (unsigned int j = 0; j < 8; j++)
-			ASSERT_EQ(0, fom_wakeup(&t[j].fom));
-		changed = t[0].thread != first;
-	}
-	EXPECT_TRUE(changed);
-	for (unsigned int i = 0; i < 8; i++)
-		ASSERT_EQ(0, goes(&t[i]));
+	ASSERT_EQ(0, fom_queue(&stays_with[0].fom));
+	ASSERT_TRUE(DXT_SOON(stays_with[0].entered));
+	ASSERT_EQ(0, fom_queue(&t.fom));
+	ASSERT_TRUE(WAITS(&t));
+	first = t.thread;
+	EXPECT_NE(first, stays_with[0].thread);
+	ASSERT_EQ(0, fom_queue(&stays_with[1].fom));
+	ASSERT_TRUE(DXT_SOON(stays_with[1].entered));
+	EXPECT_EQ(first, stays_with[1].thread);
+	ASSERT_EQ(0, fom_wakeup(&t.fom));
+	stays_with[0].closed = false;
+	ASSERT_TRUE(DXT_SOON(t.ticks == 2) && WAITS(&t));
+	EXPECT_EQ(stays_with[0].thread, t.thread);
+	stays_with[1].closed = false;
+	ASSERT_EQ(0, goes(&t));
 	EXPECT_EQ(0, place_down(&p));
 }
 
