@@ -270,6 +270,8 @@ static void fill_wait(struct dxk_wait *w, uint8_t bits, uint8_t what)
 	}
 	if (bits & 0x80)
 		w->wait |= DXK_WAIT_MASKED;
+	if (w->wait & DXK_WAIT_JOIN && what & 0x10)
+		w->wait |= DXK_WAIT_EAGER;
 	if (w->wait & DXK_WAIT_TIME)
 		w->deadline = some_time(what);
 	if (w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))

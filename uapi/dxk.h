@@ -755,6 +755,7 @@ struct dxk_crew_wait {
 #define DXK_WAIT_RESULT		0x0008	/* @owner has a result, or nothing coming */
 #define DXK_WAIT_JOIN		0x0010	/* @owner has nothing coming; not with RESULT */
 #define DXK_WAIT_AGAIN		0x0100	/* it is Ready at once, behind its equals */
+#define DXK_WAIT_EAGER		0x0200	/* with JOIN: next, by the worker that ends the last one */
 #define DXK_WAIT_MOVE		0x0400	/* from now on its key is @key; not of a post */
 #define DXK_WAIT_ALONE		0x0800	/* from now on it has no key; not of a post */
 #define DXK_WAIT_PRIO		0x1000	/* from now on its priority is @prio */
@@ -812,6 +813,13 @@ enum dxk_wake_reason {
  *	always count
  *
  * A request that waits has no worker and holds no lane. It is still to come for its owner.
+ *
+ * %DXK_WAIT_EAGER (CO-16): the worker whose call completes the last request of @owner is given
+ * the one that waits, before all that is Ready. It is of the kind of that worker, of its home or
+ * of none, and the worker's lanes admit it; it has no key, or finds it free; and of several that
+ * wait so for one owner it is the last that began to. Else, and when no worker ends the last
+ * one but a cancel does, or a death, it becomes Ready as without this bit.
+ *
  * What was to happen and has happened before the wait begins ends it at once, so that no
  * wake is lost. EINVAL: a wait that nothing could end, that contradicts itself, or with a
  * field that goes with none of its bits.

@@ -160,7 +160,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	    unlikely(e->ready.asleep[DXK_LANES]))
 		dxk_serve_posters(e, wakes);
 	/* Last, for what those end may be what they wait for. They end nothing. */
-	if (unlikely(!list_empty(&e->waits.joined)))
+	if (unlikely(!list_empty(&e->waits.joined) || !list_empty(&e->waits.eager)))
 		dxk_serve_joined(e, wakes);
 	if (unlikely(!list_empty(&e->waits.rising)))
 		dxk_serve_outers(e, wakes);

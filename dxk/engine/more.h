@@ -74,8 +74,8 @@ struct dxk_more {
 			struct list_head kin;
 			/**
 			 * @joiner: (L) WAITING, not Held: in dxk_owner.joiners, or in
-			 * dxk_waits.joined: what it waits for has happened; @ripe: in
-			 * dxk_ready.ripe
+			 * dxk_waits.joined or .eager: what it waits for has happened;
+			 * @ripe: in dxk_ready.ripe
 			 */
 			struct list_head joiner;
 		};

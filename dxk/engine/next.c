@@ -20,6 +20,7 @@
 #include "engine/rejoin.h"
 #include "engine/stall.h"
 #include "engine/state.h"
+#include "engine/wait.h"
 #include "trace.h"
 
 /*
@@ -58,6 +59,58 @@ static noinline bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, 
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_assign(e, n->m, rqe, &n->work, wakes);
 	n->nr = 1;
+	return true;
+}
+
+/* Has the worker a place for the request? */
+static bool dxk_eager_fits(const struct dxk_engine *e, const struct dxk_member *m,
+			   const struct dxk_rqe *rqe)
+{
+	return rqe->kind == m->kind && !e->cancelling &&
+	       (!rqe->more->home || rqe->more->home == m->home) &&
+	       (m->spare ? dxk_spare_may_run(e, m->kind) :
+			   dxk_lanes_admit(&e->crew.lanes[m->kind], rqe->lane));
+}
+
+/**
+ * dxk_eager_take - what is to follow at once upon what a worker has ended in this hold
+ * @e: the engine, locked
+ * @m: the worker; it takes nothing else with this call
+ * @wakes: gets the clock's wake-up
+ *
+ * Return: a request to assign to it, READY, in no queue; or %NULL. Those that are left become
+ * Ready with the dispatch at the end of the hold.
+ */
+struct dxk_rqe *dxk_eager_take(struct dxk_engine *e, struct dxk_member *m,
+			       struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = list_first_entry(&e->waits.eager, struct dxk_more, joiner)->rqe;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!dxk_eager_fits(e, m, rqe))
+		return NULL;
+	dxk_wait_end(e, rqe, DXK_WAKE_JOIN, wakes);
+	/* Its key is another one's. */
+	if (rqe->state != DXK_READY)
+		return NULL;
+	dxk_ready_remove(&e->ready, rqe);
+	if (unlikely(m->spare))
+		dxk_extra_start(e, m, rqe);
+	return rqe;
+}
+
+/* What follows at once upon what the worker has completed. */
+static noinline bool dxk_take_eager(struct dxk_engine *e, struct dxk_next_op *n,
+				    struct dxk_wakes *wakes)
+{
+	struct dxk_rqe *rqe = dxk_eager_take(e, n->m, wakes);
+
+	if (!rqe)
+		return false;
+	dxk_assign(e, n->m, rqe, &n->work, wakes);
+	n->nr = 1;
+	n->prefer = NULL;
 	return true;
 }
 
@@ -307,7 +360,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		dxk_next_finish(n, 0, wakes);
 	} else if (!m->attached || m->leaving) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
-	} else if (dxk_take(e, n, wakes)) {
+	} else if ((unlikely(!list_empty(&e->waits.eager)) && dxk_take_eager(e, n, wakes)) ||
+		   dxk_take(e, n, wakes)) {
 		dxk_next_finish(n, 0, wakes);
 	} else if (dxk_out_of_work(e)) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);

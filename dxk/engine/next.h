@@ -49,6 +49,8 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind,
 struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rqe *rqe);
 void dxk_hand_over(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_rqe *rqe,
 		   struct dxk_wakes *wakes);
+struct dxk_rqe *dxk_eager_take(struct dxk_engine *e, struct dxk_member *m,
+			       struct dxk_wakes *wakes);
 void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes);
 

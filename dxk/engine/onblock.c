@@ -88,11 +88,6 @@ static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 
 /* --- spares ----------------------------------------------------------------- */
 
-static bool dxk_spare_may_run(const struct dxk_engine *e, enum dxk_kind kind)
-{
-	return e->crew.asleep[kind] > e->crew.extra[kind];
-}
-
 /**
  * dxk_spare_turn - a spare takes work if it is needed, else it parks
  * @e: the engine, locked

@@ -21,11 +21,11 @@
 #ifndef _DXK_ENGINE_ONBLOCK_H
 #define _DXK_ENGINE_ONBLOCK_H
 
+#include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/request.h"
 #include "engine/waiter.h"
 
-struct dxk_engine;
 struct dxk_member;
 struct dxk_next_op;
 
@@ -58,6 +58,16 @@ struct dxk_retire_op {
 	/** @more: out: there may be more of them */
 	bool more;
 };
+
+/**
+ * dxk_spare_may_run - is there a sleeper without an extra request in its place?
+ * @e: the engine, locked
+ * @kind: the spare's
+ */
+static inline bool dxk_spare_may_run(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	return e->crew.asleep[kind] > e->crew.extra[kind];
+}
 
 void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe);

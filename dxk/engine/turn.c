@@ -49,7 +49,7 @@ static bool dxk_last_is_usual(struct dxk_engine *e, const struct dxk_member *m,
 	if (likely(!more))
 		return e->ready.filled[m->kind] && dxk_end_is_usual(rqe);
 	if (rqe->posted | rqe->extra || more->parks || more->file || more->watch ||
-	    !dxk_key_is_usual(more))
+	    rqe->owner->joined || !dxk_key_is_usual(more))
 		return false;
 	first = dxk_key_first(more->key);
 	return first ? !dxk_closed(e, first->rqe->kind, first->rqe->lane) :
@@ -88,8 +88,11 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 	m->held--;
 	key = likely(!rqe->more) ? NULL : dxk_key_end(rqe->more);
 	vanishes = dxk_complete(e, rqe, rqe->status, &wakes);
-	next = likely(!key) ? dxk_ready_take(&e->ready, m->kind, &e->crew.lanes[m->kind]) :
-			      dxk_key_next(e, key, m, &wakes);
+	next = likely(list_empty(&e->waits.eager)) ? NULL : dxk_eager_take(e, m, &wakes);
+	if (likely(!next))
+		next = likely(!key) ?
+			dxk_ready_take(&e->ready, m->kind, &e->crew.lanes[m->kind]) :
+			dxk_key_next(e, key, m, &wakes);
 	if (likely(next))
 		dxk_assign(e, m, next, &m->busy, &wakes);
 	dxk_dispatch(e, &wakes);

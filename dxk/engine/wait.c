@@ -31,8 +31,8 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 {
 	u32 sources = wait->wait & DXK_WAIT_SOURCES;
 
-	if (wait->wait & ~(DXK_WAIT_SOURCES | DXK_WAIT_AGAIN | DXK_WAIT_MOVE | DXK_WAIT_ALONE |
-			   DXK_WAIT_PRIO | DXK_WAIT_MASKED))
+	if (wait->wait & ~(DXK_WAIT_SOURCES | DXK_WAIT_AGAIN | DXK_WAIT_EAGER | DXK_WAIT_MOVE |
+			   DXK_WAIT_ALONE | DXK_WAIT_PRIO | DXK_WAIT_MASKED))
 		return -EOPNOTSUPP;
 	if (!sources == !(wait->wait & DXK_WAIT_AGAIN) ||
 	    (sources & DXK_WAIT_OWNER) == DXK_WAIT_OWNER ||
@@ -45,6 +45,7 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	if ((wait->wait & DXK_WAIT_MASKED && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->deadline && !(sources & DXK_WAIT_TIME)) ||
 	    (wait->owner && !(sources & DXK_WAIT_OWNER)) ||
+	    (wait->wait & DXK_WAIT_EAGER && !(sources & DXK_WAIT_JOIN)) ||
 	    (wait->prio && !(wait->wait & DXK_WAIT_PRIO)) ||
 	    (wait->key && !(wait->wait & DXK_WAIT_MOVE)) ||
 	    (wait->wait & DXK_WAIT_MOVE && wait->wait & DXK_WAIT_ALONE) ||
@@ -164,6 +165,7 @@ void dxk_waits_init(struct dxk_waits *waits)
 	for (line = 0; line < DXK_LINES; line++)
 		INIT_LIST_HEAD(&waits->line[line]);
 	INIT_LIST_HEAD(&waits->joined);
+	INIT_LIST_HEAD(&waits->eager);
 	INIT_LIST_HEAD(&waits->holds);
 	INIT_LIST_HEAD(&waits->callers);
 	INIT_LIST_HEAD(&waits->outers);
@@ -256,8 +258,11 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 	if (wait->wait & DXK_WAIT_OWNER) {
 		owner = dxk_owner_find(&e->owners, space, wait->owner);
 		owner->joined = true;
-		list_add_tail(&more->joiner,
-			      &owner->joiners[!!(wait->wait & DXK_WAIT_RESULT)]);
+		if (wait->wait & DXK_WAIT_EAGER)
+			list_add(&more->joiner, &owner->joiners[false]);
+		else
+			list_add_tail(&more->joiner,
+				      &owner->joiners[!!(wait->wait & DXK_WAIT_RESULT)]);
 	}
 	dxk_alarm_set(e, more, min(wait->wait & DXK_WAIT_TIME ? wait->deadline : DXK_FOREVER,
 				   more->expire), wakes);
@@ -418,6 +423,19 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 		dxk_stall_suspect(e, wakes);
 }
 
+/**
+ * dxk_wait_end - a request that waits does so no more, whether there is room for it or not
+ * @e: the engine, locked
+ * @rqe: WAITING, not Held; READY or Held when this returns
+ * @reason: enum dxk_wake_reason
+ * @wakes: gets the clock's wake-up
+ */
+void dxk_wait_end(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes)
+{
+	dxk_wait_leave(e, rqe, rqe->more->expire, wakes);
+	dxk_wait_ready(e, rqe, DXK_WAITING, reason, wakes);
+}
+
 static bool dxk_lane_has_room(const struct dxk_engine *e, u32 lane)
 {
 	return e->nr[DXK_AT_READY] < e->policy.ready_entries &&
@@ -472,8 +490,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
 			return;
 		}
 	}
-	dxk_wait_leave(e, rqe, more->expire, wakes);
-	dxk_wait_ready(e, rqe, DXK_WAITING, reason, wakes);
+	dxk_wait_end(e, rqe, reason, wakes);
 }
 
 /**
@@ -496,33 +513,45 @@ void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes)
 				e->ready.left = true;
 				return;
 			}
-			dxk_wait_leave(e, more->rqe, more->expire, wakes);
-			dxk_wait_ready(e, more->rqe, DXK_WAITING, more->wake, wakes);
+			dxk_wait_end(e, more->rqe, more->wake, wakes);
 		}
 }
 
 /* --- who waits for an owner ------------------------------------------------------ */
+
+/* The one that is to follow the last one at once stands before the others. */
+static void dxk_owner_join_eager(struct dxk_waits *waits, struct list_head *joiners)
+{
+	struct dxk_more *more = list_first_entry_or_null(joiners, struct dxk_more, joiner);
+
+	if (more && more->wait.wait & DXK_WAIT_EAGER)
+		list_move_tail(&more->joiner, &waits->eager);
+}
 
 /**
  * dxk_owner_join - an owner has changed that requests wait for
  * @e: the engine, locked
  * @owner: the owner
  *
- * That it has happened is decided here, in O(1); dxk_serve_joined() does the rest.
+ * That it has happened is decided here, in O(1); the worker that has ended the last one, and
+ * dxk_serve_joined(), do the rest.
  */
 void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner)
 {
+	struct dxk_waits *waits = &e->waits;
 	bool over = !dxk_owner_coming(owner);
 
 	lockdep_assert_held(&e->lock);
 
 	if (over || owner->nr_done)
-		list_splice_tail_init(&owner->joiners[true], &e->waits.joined);
-	if (over)
-		list_splice_tail_init(&owner->joiners[false], &e->waits.joined);
+		list_splice_tail_init(&owner->joiners[true], &waits->joined);
+	if (over) {
+		dxk_owner_join_eager(waits, &owner->joiners[false]);
+		list_splice_tail_init(&owner->joiners[false], &waits->joined);
+	}
 	owner->joined = !over;
 	/* It is looked at by each dispatch, and this is one more reason. */
-	e->owners.freed |= !list_empty(&e->waits.joined);
+	e->owners.freed |= !list_empty(&waits->joined) || !list_empty(&waits->eager);
 }
 
 /**
@@ -534,6 +563,7 @@ void dxk_serve_joined(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
 
+	list_splice_init(&e->waits.eager, &e->waits.joined);
 	while (!list_empty(&e->waits.joined)) {
 		struct dxk_more *more = list_first_entry(&e->waits.joined, struct dxk_more,
 							 joiner);

@@ -20,7 +20,8 @@
  *   and comes before all who sleep for room. Who was begun has been admitted: it enters at
  *   once, be the pool full
  *   nothing ends or resumes a request from within the end of another one: chains of joins
- *   have any length
+ *   have any length. Who waits %DXK_WAIT_EAGER has the worker that ends the last one for its
+ *   next, in the same hold: it is no dispatch that somebody else could come before
  */
 #ifndef _DXK_ENGINE_WAIT_H
 #define _DXK_ENGINE_WAIT_H
@@ -64,6 +65,11 @@ struct dxk_waits {
 	struct list_head line[DXK_LINES];
 	/** @joined: (L) struct dxk_more that wait for an owner, for whom that has happened */
 	struct list_head joined;
+	/**
+	 * @eager: (L) of those the ones that are to follow at once upon what was completed in
+	 * this hold; empty between two holds
+	 */
+	struct list_head eager;
 	/** @alarms: (L) struct dxk_more by time */
 	struct rb_root_cached alarms;
 	/** @files: (L) requests that wait for files */
@@ -123,6 +129,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
 		struct dxk_wakes *wakes);
 void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 		    struct dxk_wakes *wakes);
+void dxk_wait_end(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes);
 bool dxk_has_ripe(const struct dxk_engine *e, u32 lane);
 void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner);

@@ -26,6 +26,7 @@ static u32 dxk_waiting_sources(u32 wait, char *text, u32 len)
 		{ DXK_WAIT_FILE, "file" },
 		{ DXK_WAIT_RESULT, "result" },
 		{ DXK_WAIT_JOIN, "join" },
+		{ DXK_WAIT_EAGER, "eager" },
 	};
 	const char *comma = "";
 	u32 i;

@@ -80,6 +80,8 @@ static struct dxk_wait draw_wait(bool named)
 		wait.wait |= DXK_WAIT_CALL;
 	if (!choose(3)) {
 		wait.wait |= choose(2) ? DXK_WAIT_JOIN : DXK_WAIT_RESULT;
+		if (wait.wait & DXK_WAIT_JOIN && choose(2))
+			wait.wait |= DXK_WAIT_EAGER;
 		wait.owner = choose(2) ? draw_cookie() : 1000 + choose(40);
 	}
 	if (wait.wait & DXK_WAIT_TIME) {

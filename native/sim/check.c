@@ -346,6 +346,8 @@ static void check_waits(const struct dxk_engine *e, bool excused)
 		if (!dxk_has_crew(e, i) && (!list_empty(&e->ready.last[i]) ||
 					    !list_empty(&e->waits.line[DXK_LINE_KEPT + i])))
 			sim_fail("nobody is left to take a last turn, and Stop waits for it");
+	if (!list_empty(&e->waits.eager))
+		sim_fail("one that was to follow at once does not");
 	if (!excused && !list_empty(&e->waits.joined))
 		sim_fail("what a request waits for has happened, and it is not told");
 }

@@ -426,6 +426,8 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 
 	if (rqe->more && rqe->more->at_key == DXK_KEY_NESTED)
 		check_nested(rq, rqe);
+	else if (model.eager == rq)
+		;
 	else if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST :
 		 best != rq && !is_preferred(rq, rqe, best))
 		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",
@@ -555,7 +557,11 @@ static void check_turned(struct model_request *rq, const struct dxk_rqe *rqe, u8
 	check_woken(rq, rqe);
 	if (rqe->more->turn != rq->turn || rqe->attempts || rqe->prio != rqe->own_prio)
 		sim_fail("turn %u is told as %u", rq->turn, rqe->more->turn);
-	if (!begun && (model.e->cancelling || model.nr[DXK_AT_READY] > model.e->policy.ready_entries))
+	if (from == DXK_WAITING && rqe->more->wake == DXK_WAKE_JOIN &&
+	    rqe->more->wait.wait & DXK_WAIT_EAGER)
+		model.eager = rq;
+	model.crowded = !begun && model.nr[DXK_AT_READY] > model.e->policy.ready_entries;
+	if (!begun && (model.e->cancelling || (model.crowded && !model.eager)))
 		sim_fail("one that was posted waiting finds no room, and enters");
 	rq->parks = false;
 	rq->attempts = 0;
@@ -603,6 +609,11 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 {
 	struct model_request *rq = model_of(rqe);
 
+	if (model.eager && (model.eager != rq || to != DXK_DISPATCHED)) {
+		if (model.crowded)
+			sim_fail("one that was to follow at once finds no room, and waits in it");
+		model.eager = NULL;
+	}
 	if (rq->state != from || (from != DXK_POSTED && rq->rqe != rqe))
 		sim_fail("request %u goes from state %u to %u, but is in %u",
 			 (u32)rqe->param, from, to, rq->state);
@@ -620,6 +631,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (to == DXK_DISPATCHED) {
 		ready_enter(rq);	/* for the scan */
 		check_dispatched(rq, rqe);
+		model.eager = NULL;
 		ready_leave(rq);
 	}
 	/* A helper or spare has it no more before it moves on. */

@@ -81,6 +81,9 @@ struct model {
 	/* One has given up its key for who is about to come, and was never begun. */
 	u32 displaced, displaced_share;
 	u64 displaced_hold;
+	/* It follows at once upon the last one that it waited for; there was no room for it. */
+	const struct model_request *eager;
+	bool crowded;
 	u64 ticks;
 	/* Moves of this run that thread 700 has made, and others. */
 	u64 moves, others;

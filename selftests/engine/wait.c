@@ -223,6 +223,36 @@ TEST_F(wait, owner)
 	EXPECT_EQ(2, dxt_drain(&self->t, self->t.member, OTHER));
 }
 
+/* CO-16, CO-20: what follows at once comes with the answer that ends the last one. */
+TEST_F(wait, eager)
+{
+	struct dxk_wait follow = { .wait = DXK_WAIT_JOIN | DXK_WAIT_EAGER };
+	struct dxk_post_more urgent = entry(OWNER, 0, 0);
+	struct dxk_done_more done = { .done.status = 0 };
+	struct dxk_work_more w;
+	unsigned int i;
+
+	urgent.post.prio = 9;
+	ASSERT_EQ(1, post(&self->t, OTHER, 0, NULL));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	ASSERT_EQ(1, dxk_post_more(self->t.member, &urgent, 1, 0, NULL));
+	for (i = 0; i < 1000; i++) {
+		follow.owner = OTHER + i;
+		ASSERT_EQ(1, post(&self->t, OTHER + i + 1, i + 1, &follow));
+		done.done.ticket = w.work.ticket;
+		ASSERT_EQ(1, dxk_next_more(self->me, &done, 1, NULL, &w, 1, NULL, 0, 0));
+		ASSERT_EQ(i + 1, w.name);
+		ASSERT_EQ(DXK_WAKE_JOIN, w.wake);
+		ASSERT_EQ(1, dxt_drain(&self->t, self->t.member, OTHER + i));
+	}
+	EXPECT_EQ(0, ends(self->me, &w, 0));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	EXPECT_EQ(OWNER, w.work.owner);
+	EXPECT_EQ(0, ends(self->me, &w, 0));
+	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, OWNER));
+	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, OTHER + i));
+}
+
 /* What a turn leaves is the data of the next one, also after a worker died over that. */
 TEST_F(wait, leaves_data)
 {
@@ -471,7 +501,8 @@ TEST_F(wait, refused)
 		{ { .wait = DXK_WAIT_CALL, .deadline = 1 }, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .owner = 1 }, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .prio = 1 }, -EINVAL },
-		{ { .wait = 0x200 }, -EOPNOTSUPP },
+		{ { .wait = 0x8000 }, -EOPNOTSUPP },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_EAGER }, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .key = 1 }, -EINVAL },
 		{ { .wait = 0x80000000 | DXK_WAIT_CALL }, -EOPNOTSUPP },
 		{ { .deadline = 1 }, -EINVAL },

@@ -108,7 +108,8 @@ static uint32_t some_attrs(struct actor *a)
 static struct dxk_wait some_wait(struct actor *a, uint32_t owner, bool posted)
 {
 	static const uint32_t sources[] = {
-		0, DXK_WAIT_CALL, DXK_WAIT_CALL, DXK_WAIT_RESULT, DXK_WAIT_JOIN, DXK_WAIT_JOIN,
+		0, DXK_WAIT_CALL, DXK_WAIT_CALL, DXK_WAIT_RESULT, DXK_WAIT_JOIN,
+		DXK_WAIT_JOIN | DXK_WAIT_EAGER,
 		DXK_WAIT_CALL | DXK_WAIT_JOIN,
 	};
 	uint32_t r = rnd(&a->seed), n = rnd(&a->seed);

@@ -206,7 +206,10 @@ static void wait_check(struct kunit *test)
 		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_MOVE | DXK_WAIT_ALONE }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL, .key = 5 }, true, -EINVAL },
 		{ { .wait = DXK_WAIT_CALL | 0x8000 }, true, -EOPNOTSUPP },
-		{ { .wait = DXK_WAIT_CALL | 0x0200 }, true, -EOPNOTSUPP },
+		{ { .wait = DXK_WAIT_JOIN | DXK_WAIT_EAGER, .owner = 5 }, false, 0 },
+		{ { .wait = DXK_WAIT_RESULT | DXK_WAIT_EAGER, .owner = 5 }, false, -EINVAL },
+		{ { .wait = DXK_WAIT_CALL | DXK_WAIT_EAGER }, true, -EINVAL },
+		{ { .wait = DXK_WAIT_AGAIN | DXK_WAIT_EAGER }, true, -EINVAL },
 	};
 	u32 i;
 

@@ -1019,7 +1019,7 @@ int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
  * struct RQWait - what a request waits for
  * @Sources: %DXK_WAIT_TIME, _CALL, _FILE, _RESULT, _JOIN: the first that happens; or
  *	%DXK_WAIT_AGAIN alone. With them %DXK_WAIT_PRIO, %DXK_WAIT_MASKED, and
- *	%DXK_WAIT_MOVE or %DXK_WAIT_ALONE
+ *	%DXK_WAIT_MOVE or %DXK_WAIT_ALONE; with %DXK_WAIT_JOIN %DXK_WAIT_EAGER
  * @Events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS
  * @TimeoutNs: with %DXK_WAIT_TIME, if @Deadline is 0: how long from now on
  * @Deadline: with %DXK_WAIT_TIME: a time of CLOCK_MONOTONIC in ns. Adding to it makes a period

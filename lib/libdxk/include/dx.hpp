@@ -542,6 +542,11 @@ inline Wait Joined(void *owner)
 	w.pOObject = owner;
 	return w;
 }
+/* And the worker that ends the last one goes on with this one. */
+inline Wait Follows(void *owner)
+{
+	return Joined(owner) | Wait(DXK_WAIT_EAGER);
+}
 /* At once, behind the requests of the same priority */
 inline Wait Again() { return Wait(DXK_WAIT_AGAIN); }
 

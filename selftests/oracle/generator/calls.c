@@ -231,18 +231,21 @@ static struct dxk_wait some_wait(struct gen *g, bool posted)
 		w.wait |= DXK_WAIT_MASKED;
 	if (w.wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
 		w.owner = gen_below(g, OWNERS);
+	if (w.wait & DXK_WAIT_JOIN && gen_below(g, 2))
+		w.wait |= DXK_WAIT_EAGER;
 	if (!gen_below(g, 4)) {
 		w.wait |= DXK_WAIT_PRIO;
 		w.prio = (int)gen_below(g, 5) - 2;
 	}
 	if (seldom(g))
-		switch (gen_below(g, 6)) {
+		switch (gen_below(g, 7)) {
 		case 0: w.wait ^= DXK_WAIT_TIME; break;
 		case 1: w.wait ^= DXK_WAIT_JOIN; break;
 		case 2: w.wait ^= DXK_WAIT_MASKED; break;
 		case 3: w.wait |= 0x4000; break;
 		case 4: w.fd = 1; break;
 		case 5: w.prio = 7; break;
+		case 6: w.wait ^= DXK_WAIT_EAGER; break;
 		}
 	return w;
 }

@@ -129,6 +129,7 @@ struct req {
 	/* WAITING: */
 	bool ripe;			/* only for room */
 	bool joins;			/* for an owner, for whom that has not happened */
+	bool eager;			/* it has: whoever ended the last one may take it */
 	bool seen;			/* on the way of a search, see model_cycle.c */
 	enum line line;
 	uint64_t at;			/* when the clock looks at it, or DXK_FOREVER */

@@ -75,6 +75,11 @@ static bool lane_admits(const struct ctx *c, bool ready, unsigned int lane)
 	return true;
 }
 
+bool engine_worker_admits(const struct ctx *c, unsigned int lane)
+{
+	return lane_admits(c, false, lane);
+}
+
 bool engine_lane_has_room(const struct ctx *c, unsigned int lane)
 {
 	return (uint32_t)model_count(c, READY, -1, -1) < c->policy.ready_entries &&

@@ -20,6 +20,7 @@ bool engine_rejoin_answer(struct ctx *c, struct member *m);
 void engine_vanish(struct ctx *c, struct req *r);
 bool engine_of_owner(const struct req *r, const struct space *s, uint64_t owner);
 void engine_end_request(struct ctx *c, struct req *r);
+bool engine_worker_admits(const struct ctx *c, unsigned int lane);
 bool engine_lane_has_room(const struct ctx *c, unsigned int lane);
 int engine_owner_count(const struct ctx *c, const struct space *s, uint64_t owner,
 		       enum req_state state);
@@ -42,6 +43,7 @@ void engine_resume(struct ctx *c, struct req *r, uint32_t reason);
 void engine_admit_ripe(struct ctx *c);
 bool engine_has_ripe(const struct ctx *c, unsigned int lane);
 void engine_owner_join(struct ctx *c, const struct space *s, uint64_t owner);
+struct req *engine_eager(struct ctx *c, bool kernel);
 void engine_serve_joined(struct ctx *c);
 int engine_park(struct ctx *c, struct req *r);
 void engine_end_early(struct ctx *c, struct req *r, int status);

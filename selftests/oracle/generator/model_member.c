@@ -15,12 +15,13 @@ static long wait_check(const struct dxk_wait *w, bool named)
 	uint32_t time = w->wait & DXK_WAIT_TIME;
 	uint32_t sources = owner | time | (w->wait & DXK_WAIT_CALL);
 
-	if (w->wait & ~(sources | DXK_WAIT_AGAIN | DXK_WAIT_PRIO | DXK_WAIT_MASKED))
+	if (w->wait & ~(sources | DXK_WAIT_AGAIN | DXK_WAIT_EAGER | DXK_WAIT_PRIO |
+			DXK_WAIT_MASKED))
 		return -EOPNOTSUPP;
 	if (!sources == !(w->wait & DXK_WAIT_AGAIN) ||
 	    owner == (DXK_WAIT_RESULT | DXK_WAIT_JOIN) ||
 	    (sources == DXK_WAIT_CALL && !named) || (w->deadline && !time) ||
-	    (w->owner && !owner) || (w->prio && !(w->wait & DXK_WAIT_PRIO)) || w->fd ||
+	    (w->owner && !owner) || (w->wait & DXK_WAIT_EAGER && !(owner & DXK_WAIT_JOIN)) || (w->prio && !(w->wait & DXK_WAIT_PRIO)) || w->fd ||
 	    w->events)
 		return -EINVAL;
 	if (w->wait & DXK_WAIT_MASKED && !time)

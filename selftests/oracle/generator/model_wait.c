@@ -93,7 +93,7 @@ void engine_wait_enter(struct ctx *c, struct req *r)
 
 static void wait_leave(struct ctx *c, struct req *r, uint64_t at)
 {
-	r->ripe = r->joins = false;
+	r->ripe = r->joins = r->eager = false;
 	r->joined_seq = 0;
 	engine_alarm_set(c, r, at);
 }
@@ -176,6 +176,19 @@ void engine_admit_ripe(struct ctx *c)
 
 /* --- owners ---------------------------------------------------------------- */
 
+static bool is_eager(const struct req *r)
+{
+	return r->wait.wait & DXK_WAIT_EAGER;
+}
+
+/* The order in which they are told; those that are to follow at once come first, the last one first. */
+static bool joins_before(const struct req *x, const struct req *y)
+{
+	if (is_eager(x) != is_eager(y))
+		return is_eager(x);
+	return is_eager(x) ? x->wait_seq > y->wait_seq : x->wait_seq < y->wait_seq;
+}
+
 static struct req *first_joiner(const struct ctx *c, const struct space *s, uint64_t owner,
 				uint32_t source)
 {
@@ -187,7 +200,7 @@ static struct req *first_joiner(const struct ctx *c, const struct space *s, uint
 
 		if (r->state == WAITING && r->joins && r->space == s &&
 		    r->wait.owner == owner && r->wait.wait & source &&
-		    (!first || r->wait_seq < first->wait_seq))
+		    (!first || joins_before(r, first)))
 			first = r;
 	}
 	return first;
@@ -204,6 +217,9 @@ void engine_owner_join(struct ctx *c, const struct space *s, uint64_t owner)
 		r->joins = false;
 		r->joined_seq = ++c->order;
 	}
+	r = over ? first_joiner(c, s, owner, DXK_WAIT_JOIN) : NULL;
+	if (r)
+		r->eager = is_eager(r);
 	while (over && (r = first_joiner(c, s, owner, DXK_WAIT_JOIN))) {
 		r->joins = false;
 		r->joined_seq = ++c->order;
@@ -219,10 +235,24 @@ static struct req *first_joined(const struct ctx *c)
 		struct req *r = c->live[i];
 
 		if (r->state == WAITING && r->joined_seq &&
-		    (!first || r->joined_seq < first->joined_seq))
+		    (!first || r->eager > first->eager ||
+		     (r->eager == first->eager && r->joined_seq < first->joined_seq)))
 			first = r;
 	}
 	return first;
+}
+
+/* What follows at once upon what a worker has ended in this step, Ready for it; or NULL. */
+struct req *engine_eager(struct ctx *c, bool kernel)
+{
+	struct req *r = first_joined(c);
+
+	if (!r || !r->eager || r->kernel != kernel || c->cancelling ||
+	    (!kernel && !engine_worker_admits(c, r->lane)))
+		return NULL;
+	wait_leave(c, r, r->expire);
+	wait_ready(c, r, DXK_WAKE_JOIN);
+	return r;
 }
 
 void engine_serve_joined(struct ctx *c)

@@ -75,9 +75,10 @@ static bool rejoin_blocks(const struct ctx *c)
 
 void engine_next(struct ctx *c, struct member *m)
 {
-	while (m->nr) {
-		struct req *r = m->reqs[0];
+	struct req *r;
 
+	while (m->nr) {
+		r = m->reqs[0];
 		if (r->attrs & PXR_REJOIN && !r->space->closed && !r->parks &&
 		    rejoin_blocks(c)) {
 			engine_fall_asleep(c, m, S_BLOCKED);
@@ -99,6 +100,9 @@ void engine_next(struct ctx *c, struct member *m)
 		engine_finish(c, m, 0);
 	} else if (!m->attached) {
 		engine_finish(c, m, -ESHUTDOWN);
+	} else if ((r = engine_eager(c, false))) {
+		give(c, m, r);
+		engine_finish(c, m, m->work);
 	} else if (take(c, m)) {
 		engine_finish(c, m, m->work);
 	} else if (engine_out_of_work(c)) {
@@ -128,16 +132,20 @@ static bool kernel_worker(const struct ctx *c)
 	return c->policy.kernel_threads && (c->state == RUNNING || c->state == STOPPING);
 }
 
+static void kernel_give(struct ctx *c, struct req *r)
+{
+	assign(c, r, 1);
+	c->kernel = r;
+	engine_serve_posters(c);
+}
+
 static void kernel_take(struct ctx *c)
 {
 	struct req *r = kernel_worker(c) && !c->kernel && !c->cancelling ?
 			model_best(c, true) : NULL;
 
-	if (!r)
-		return;
-	assign(c, r, 1);
-	c->kernel = r;
-	engine_serve_posters(c);
+	if (r)
+		kernel_give(c, r);
 }
 
 /* What is Ready goes to who is idle, and so on until nothing moves any more. */
@@ -438,7 +446,11 @@ static void kernel_done(struct ctx *c)
 	r->data_len = 0;
 	c->stat[ST_COMPLETIONS]++;
 	engine_end_request(c, r);
-	kernel_take(c);
+	r = kernel_worker(c) ? engine_eager(c, true) : NULL;
+	if (r)
+		kernel_give(c, r);
+	else
+		kernel_take(c);
 	engine_dispatch(c);
 }
 
