@@ -328,6 +328,24 @@ static ssize_t dxk_waiting_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return len;
 }
 
+static ssize_t dxk_keys_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	struct dxk_key_seen *seen __free(kfree) = NULL;
+	char words[DXK_WAITING_TEXT];
+	int len = 0;
+	u32 i, nr;
+
+	seen = kcalloc(DXK_KEYS_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	nr = dxk_keys_look(&ctx->engine, seen, DXK_KEYS_MAX);
+	for (i = 0; i < nr && len < PAGE_SIZE - DXK_WAITING_TEXT; i++) {
+		dxk_key_text(&seen[i], words);
+		len += sysfs_emit_at(buf, len, "%s\n", words);
+	}
+	return len;
+}
+
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	/* Of one that is dead it may be another one's by now. */
@@ -364,6 +382,7 @@ static struct attribute *dxk_ctx_attrs[] = {
 	DXK_ATTR("state", 0, 0444, dxk_state_show, NULL),
 	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
 	DXK_ATTR("waiting", 0, 0444, dxk_waiting_show, NULL),
+	DXK_ATTR("keys", 0, 0444, dxk_keys_show, NULL),
 	NULL
 };
 

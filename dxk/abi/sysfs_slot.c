@@ -78,6 +78,9 @@ static ssize_t awaits_show(struct kobject *kobj, struct kobj_attribute *attr, ch
 	switch (does.state) {
 	case DXK_M_REJOINING:
 		return sysfs_emit(buf, "owner %u:%#llx\n", does.space, does.awaits);
+	case DXK_M_ENTERING:
+	case DXK_M_CONDITION:
+		return sysfs_emit(buf, "key %u:%#llx\n", does.work_space, does.awaits);
 	case DXK_M_POSTING:
 		return sysfs_emit(buf, "lane %llu\n", does.awaits);
 	case DXK_M_COMPLETING:

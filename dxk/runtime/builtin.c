@@ -200,6 +200,25 @@ static int dxk_show_waiting(struct dxk_ctx *ctx, struct dxk_text *t)
 	return 0;
 }
 
+static int dxk_show_keys(struct dxk_ctx *ctx, struct dxk_text *t)
+{
+	struct dxk_key_seen *seen __free(kfree) = NULL;
+	char words[DXK_WAITING_TEXT];
+	u32 i, nr;
+
+	seen = kcalloc(DXK_KEYS_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	nr = dxk_keys_look(&ctx->engine, seen, DXK_KEYS_MAX);
+	for (i = 0; i < nr; i++) {
+		dxk_key_text(&seen[i], words);
+		dxk_text_line(t, "%s\n", words);
+	}
+	if (nr == DXK_KEYS_MAX)
+		dxk_text_line(t, "... and perhaps more\n");
+	return 0;
+}
+
 static int dxk_show_commands(struct dxk_ctx *ctx, struct dxk_text *t)
 {
 	struct dxk_commands *c = &ctx->commands;
@@ -234,6 +253,7 @@ static int dxk_do_show(struct dxk_ctx *ctx, char **word, u64 deadline,
 		{ "lanes", dxk_show_lanes },
 		{ "owners", dxk_show_owners },
 		{ "waiting", dxk_show_waiting },
+		{ "keys", dxk_show_keys },
 		{ "commands", dxk_show_commands },
 	};
 	u32 i;
@@ -241,7 +261,7 @@ static int dxk_do_show(struct dxk_ctx *ctx, char **word, u64 deadline,
 	for (i = 0; i < ARRAY_SIZE(shows); i++)
 		if (!strcmp(word[1], shows[i].name))
 			return shows[i].show(ctx, t);
-	dxk_text_line(t, "show threads|pools|lanes|owners|waiting|commands\n");
+	dxk_text_line(t, "show threads|pools|lanes|owners|waiting|keys|commands\n");
 	return -ENOENT;
 }
 

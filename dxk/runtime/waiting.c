@@ -61,10 +61,30 @@ void dxk_waiting_text(const struct dxk_waiting *w, char *text)
 	}
 	if (w->held)
 		len += scnprintf(text + len, DXK_WAITING_TEXT - len, "key");
-	len = dxk_waiting_sources(w->wait, text, len);
+	else
+		len = dxk_waiting_sources(w->wait, text, len);
 	if (w->held || w->wait & (DXK_WAIT_RESULT | DXK_WAIT_JOIN))
 		scnprintf(text + len, DXK_WAITING_TEXT - len, " of %u:%#llx", w->space,
 			  w->awaits);
+}
+
+/**
+ * dxk_key_text - a key, and who has it
+ * @key: the key
+ * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
+ */
+void dxk_key_text(const struct dxk_key_seen *key, char *text)
+{
+	u32 len = scnprintf(text, DXK_WAITING_TEXT, "key %u:%#llx users %u held %u is %s",
+			    key->space, key->key, key->users, key->held,
+			    key->refuses ? "refused" : key->suspended ? "suspended" :
+			    key->worker ? "executed" : key->taken ? "ready" : "free");
+
+	if (key->worker)
+		len += scnprintf(text + len, DXK_WAITING_TEXT - len, " worker %u", key->worker);
+	if (key->taken)
+		scnprintf(text + len, DXK_WAITING_TEXT - len, " owner %u:%#llx executor %#llx",
+			  key->space, key->owner, key->executor);
 }
 
 /** dxk_waiting_running - as what Stop still waits for (DX-114) */

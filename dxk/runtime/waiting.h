@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #include "engine/age.h"
+#include "engine/keys.h"
 
 struct dxk_running;
 
@@ -16,6 +17,7 @@ struct dxk_running;
 
 u32 dxk_waiting_age_ms(const struct dxk_waiting *w);
 void dxk_waiting_text(const struct dxk_waiting *w, char *text);
+void dxk_key_text(const struct dxk_key_seen *key, char *text);
 void dxk_waiting_running(const struct dxk_waiting *w, struct dxk_running *out);
 
 #endif /* _DXK_RUNTIME_WAITING_H */

@@ -75,7 +75,7 @@ UID, GID, MODE = 1, 2, 0o640
 # A word or number, and a newline. A name may be empty.
 ONE_VALUE = re.compile(r"[^\s,:=]*\n\Z")
 # What has no names to make directories of has lines of pairs; here there is none.
-LISTINGS = ("waiting",)
+LISTINGS = ("waiting", "keys")
 LATER = ("pools", "lanes", "stats")
 
 
@@ -106,7 +106,7 @@ def state():
 
 
 new = files_now(own)
-ok([f"{len(new)} files"] * (not 0 < len(new) <= 55) +
+ok([f"{len(new)} files"] * (not 0 < len(new) <= 56) +
    [d for d in LATER if os.path.exists(f"{own}/{d}")] +
    [state()] * (state() != "new"), f"a new context has {len(new)} files")
 

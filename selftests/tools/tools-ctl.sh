@@ -88,6 +88,34 @@ v["waiting"][0]["name"] == "0x77" and v["waiting"][0]["lane"] == 3 and
 v["waiting"][0]["for"] == "time,call" and v["waiting"][0]["age_ms"] < 3600000' &&
 	run 0 dxkctl send busy show waiting && has out ' lane 3 owner [0-9]+:0x9abc .* name 0x77 '
 ok "show what waits without a worker"
+run 0 dxkctl why busy && has out '^nobody waits for another one$' && ask family &&
+	until_true waits rejoining && run 0 dxkctl why busy &&
+	has out '^thread [1-4] rejoining .lane 2 owner [0-9]+:0x1234 .* waits for owner [0-9]+:0x5678: thread [1-4]$' &&
+	has out '^thread [1-4] .lane 3 owner [0-9]+:0x5678 .* holds up 1: busy for [0-9]+ ms, tid [1-9]' &&
+	has out '^    .*futex' && ! has out circle &&
+	run 0 dxkctl why --json busy && json 'len(v["waits"]) == len(v["holders"]) == 1 and
+v["waits"][0]["on"] == [v["holders"][0]["who"]] and v["circles"] == [] and
+v["holders"][0]["others"] == 1 and v["holders"][0]["stack"]' &&
+	run 0 dxkctl why --dot busy && has out '^	"thread [1-4]" -> "thread [1-4]" ' &&
+	ask release && ask collect
+ok "why: who waits for whom, and who holds them up"
+circle() { run 0 dxkctl why busy && has out '^circle 1: thread [1-4], thread [1-4]$'; }
+ask circle && until_true circle && run 0 dxkctl why --json busy &&
+	json 'len(v["circles"]) == 1 and len(v["circles"][0]) == 2 and v["holders"] == []' &&
+	run 0 dxkctl why --dot busy && [[ $(lines out 'style=filled') == 2 ]] && ask release
+ok "why: a circle"
+run 0 dxkctl show busy keys && [[ $(lines out .) == 2 ]] && ask keyed 3 &&
+	run 0 dxkctl show busy keys &&
+	has out '^  [0-9]+:0x55 +3 +2  executed +[1-4]  [0-9]+:0x1234 +0x1$' &&
+	run 0 dxkctl show --json busy keys && json 'v["keys"][0]["held"] == 2' &&
+	run 0 dxkctl send busy show keys && has out '^key [0-9]+:0x55 users 3 held 2 is executed ' &&
+	run 0 dxkctl why busy &&
+	[[ $(lines out '^request [12] .* waits for key [0-9]+:0x55: thread [1-4]$') == 2 ]] &&
+	has out '^thread [1-4] .* holds up 2: ' && ask release && ask collect
+ok "keys, and why a request waits for one"
+run 2 dxkctl why && run 2 dxkctl why busy busy && run 2 dxkctl why --svg busy &&
+	run 1 dxkctl why none && run 1 nobody dxkctl why busy
+ok "why, wrong arguments"
 run 1 nobody dxkctl show busy waiting && ! has out 0x77
 ok "not to those who may not read it"
 

@@ -9,6 +9,8 @@ line:
     hold NR LANE        requests that execute until "release"; answered when they all do
     parent              one that posts a child and waits for it until "release"
     family              one that waits for its child, which executes until "release"
+    circle              two that wait for each other, for a while again and again
+    keyed NR            requests of one key; the first executes until "release"
     wait MS             one, of which collect knows nothing, that waits for a call or for so long
     release             ends what is held
     collect             waits until nothing of this program's exists any more
@@ -22,8 +24,8 @@ import threading
 import time
 
 OWNER, CHILDREN, LONERS = 0x1234, 0x5678, 0x9abc
-SLEEP, HOLD, PARENT, FAMILY = range(4)
-NAMED, WAITING = 0x400, 0x1000
+SLEEP, HOLD, PARENT, FAMILY, CIRCLE = range(5)
+NAMED, KEYED, WAITING = 0x400, 0x800, 0x1000
 WORKER, REJOIN, WAIT, LANE = 1, 2, 1, {0: 0x10, 1: 0x20, 2: 0x40, 3: 0}
 
 u32, s32, u64 = c.c_uint32, c.c_int32, c.c_uint64
@@ -91,6 +93,14 @@ def wait(member, ms):
     return lib.dxk_post_more(member, c.byref(e), 1, -1, None)
 
 
+def keyed(member, nr):
+    entries = (More * nr)()
+    for e in entries:
+        e.post.owner, e.post.executor, e.post.attrs = OWNER, HOLD, REJOIN | KEYED
+        e.key = 0x55
+    return lib.dxk_post_more(member, entries, nr, -1, None)
+
+
 def collect(member, owner, ms):
     results, answer = (Result * 64)(), u32()
     while lib.dxk_rejoin(member, owner, results, 64, 1, None, 0, ms * 1000000,
@@ -109,6 +119,10 @@ def execute(member, work):
         post(member, 1, 3, SLEEP, 0, CHILDREN)
         while not released.is_set():
             collect(member, CHILDREN, 500)
+    elif work.executor == CIRCLE:
+        holds.release()
+        while not released.is_set():
+            collect(member, work.param, 2000)
     elif work.executor == FAMILY:
         post(member, 1, 3, HOLD, 0, CHILDREN)
         collect(member, CHILDREN, -1)
@@ -178,6 +192,15 @@ def main(name, mode, workers, *settings):
         elif word == "family":
             released.clear()
             answer = post(client, 1, 2, FAMILY, 0, OWNER)
+            holds.acquire()
+        elif word == "circle":
+            released.clear()
+            for a, b in (0xa1, 0xa2), (0xa2, 0xa1):
+                answer = post(client, 1, 3, CIRCLE, b, a)
+                holds.acquire()
+        elif word == "keyed":
+            released.clear()
+            answer = keyed(client, args[0])
             holds.acquire()
         elif word == "wait":
             answer = wait(client, args[0])

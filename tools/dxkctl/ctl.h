@@ -51,12 +51,13 @@ void instrumentation_show(struct json_object *object);
 struct json_object *waits(const struct ctx *ctx);
 
 /*
- * Requests that wait, as [{"age_ms", "lane", "owner", ...}, ...]: NULL when that cannot be
- * read.
+ * What a file of the context has lines of, "waiting" or "keys", as [{"age_ms", "lane", "owner",
+ * ...}, ...]: NULL when that cannot be read.
  */
-struct json_object *waiting(const struct ctx *ctx);
-/* As a table. */
+struct json_object *listing(const struct ctx *ctx, const char *file);
+/* As tables. */
 void waiting_show(struct json_object *all);
+void keys_show(struct json_object *all);
 
 /*
  * Open a context, given by its id or name: descriptor and id, and DONE, or FAILED
@@ -67,6 +68,7 @@ int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id);
 /* The subcommands: their own arguments with their name in front. */
 int ctl_list(int argc, char **argv);
 int ctl_show(int argc, char **argv);
+int ctl_why(int argc, char **argv);
 int ctl_set(int argc, char **argv);
 int ctl_send(int argc, char **argv);
 int ctl_tell(int argc, char **argv);

@@ -286,6 +286,7 @@ static const struct section {
 	{ "threads", show_threads, NULL },
 	{ "waits", show_waits, NULL },
 	{ "waiting", waiting_show, NULL },
+	{ "keys", keys_show, NULL },
 	{ "stats", show_plain, NOT_YET },
 	{ "instrumentation", instrumentation_show, NO_RIGHT },
 };
@@ -327,7 +328,7 @@ static bool wanted_sections(char **names, unsigned int *wanted)
 			;
 		if (i == SECTIONS) {
 			misuse("show: '%s' is none of policy, pools, lanes, threads, "
-			       "waits, waiting, stats, instrumentation", *names);
+			       "waits, waiting, keys, stats, instrumentation", *names);
 			return false;
 		}
 		*wanted |= 1U << i;
@@ -341,8 +342,8 @@ static struct json_object *read_section(const struct ctx *ctx, const struct sect
 		return instrumentation(ctx);
 	if (!strcmp(s->name, "waits"))
 		return waits(ctx);
-	if (!strcmp(s->name, "waiting"))
-		return waiting(ctx);
+	if (!strcmp(s->name, "waiting") || !strcmp(s->name, "keys"))
+		return listing(ctx, s->name);
 	return sysfs_dir(ctx->dir, s->name);
 }
 

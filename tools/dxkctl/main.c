@@ -18,6 +18,7 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "list", ctl_list },
 	{ "show", ctl_show },
+	{ "why", ctl_why },
 	{ "set", ctl_set },
 	{ "send", ctl_send },
 	{ "tell", ctl_tell },
@@ -30,6 +31,7 @@ static const struct subcommand {
 static const char usage[] =
 "Usage: dxkctl list [--json]\n"
 "       dxkctl show [--json] CTX [SECTION]...\n"
+"       dxkctl why [--json | --dot] CTX\n"
 "       dxkctl set CTX FIELD VALUE [FIELD VALUE]...\n"
 "       dxkctl send [--timeout S] CTX TEXT...\n"
 "       dxkctl tell [--timeout S] ADDIN TEXT...\n"
@@ -41,7 +43,8 @@ static const char usage[] =
 "\n"
 "  list    the contexts that you may read\n"
 "  show    one of them; SECTION is policy, pools, lanes, threads, waits, waiting,\n"
-"          stats or instrumentation\n"
+"          keys, stats or instrumentation\n"
+"  why     who waits for whom, in circles, and who holds others up\n"
 "  set     change fields of its policy\n"
 "  send    send it a command, print the reply\n"
 "  tell    send a command to an add-in, print the reply\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * show CTX waiting: requests that wait without a worker, as the context's file has them: a
- * line each, of pairs of a word and a value.
+ * show CTX waiting, keys: requests that wait without a worker, and keys, as the context's files
+ * have them: a line each, of pairs of a word and a value.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -12,16 +12,26 @@
 
 #include "ctl.h"
 
-static struct json_object *request_of(char *line)
+static bool is_number(const char *key)
+{
+	static const char * const numbers[] = {
+		"age_ms", "lane", "turn", "users", "held", "worker",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (!strcmp(key, numbers[i]))
+			return true;
+	return false;
+}
+
+static struct json_object *line_of(char *line)
 {
 	struct json_object *request = json_object_new_object();
 	char *save, *key = strtok_r(line, " ", &save), *value;
 
 	while (key && (value = strtok_r(NULL, " ", &save))) {
-		bool number = !strcmp(key, "age_ms") || !strcmp(key, "lane") ||
-			      !strcmp(key, "turn");
-
-		json_object_object_add(request, key, number ?
+		json_object_object_add(request, key, is_number(key) ?
 				       json_object_new_int64(strtoll(value, NULL, 10)) :
 				       json_object_new_string(value));
 		key = strtok_r(NULL, " ", &save);
@@ -29,16 +39,16 @@ static struct json_object *request_of(char *line)
 	return request;
 }
 
-struct json_object *waiting(const struct ctx *ctx)
+struct json_object *listing(const struct ctx *ctx, const char *file)
 {
 	char text[4097], *save, *line;
 	struct json_object *all;
 
-	if (sysfs_read(ctx->dir, "waiting", text, sizeof(text)) < 0)
+	if (sysfs_read(ctx->dir, file, text, sizeof(text)) < 0)
 		return NULL;
 	all = json_object_new_array();
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		json_object_array_add(all, request_of(line));
+		json_object_array_add(all, line_of(line));
 	return all;
 }
 
@@ -66,5 +76,20 @@ void waiting_show(struct json_object *all)
 		if (json_object_object_get_ex(r, "of", &of))
 			printf(" of %s", json_object_get_string(of));
 		putchar('\n');
+	}
+}
+
+void keys_show(struct json_object *all)
+{
+	size_t i;
+
+	printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %s\n", "key", "users", "held", "is",
+	       "worker", "owner", "executor");
+	for (i = 0; i < json_object_array_length(all); i++) {
+		struct json_object *k = json_object_array_get_idx(all, i);
+
+		printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %s\n", text_of(k, "key"),
+		       text_of(k, "users"), text_of(k, "held"), text_of(k, "is"),
+		       text_of(k, "worker"), text_of(k, "owner"), text_of(k, "executor"));
 	}
 }
