@@ -143,6 +143,8 @@ extern const struct kind aglet_trip, request_trip, glib_mail_trip;
 extern const struct kind aglet_mails, glib_mails, asio_mails;
 /* foms.c: @arg are called at a time */
 extern const struct kind fom_turns, request_turns, fom_memory;
+/* joins.c: @arg are the sources of the wait for the last one, 0: none waits */
+extern const struct kind joins;
 
 /* events.c: @arg connections at a time; @text: of epoll with a pool, of requests 64 a fetch */
 extern const struct kind reactor_events, request_events, epoll_events;

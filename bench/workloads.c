@@ -227,5 +227,11 @@ const struct workload workloads[] = {
 		USER("dxk@64", fom_turns, 64000, .arg = 64),
 		USER("dxk-request@64", request_turns, 64000, .arg = 64),
 	) },
+	{ 20, "join", "64 requests of an owner, and what follows upon the last one",
+	  "instructions per request", W(
+		USER("dxk", joins, 64000, .arg = DXK_WAIT_JOIN),
+		USER("dxk-eager", joins, 64000, .arg = DXK_WAIT_JOIN | DXK_WAIT_EAGER),
+		USER("dxk-request", joins, 64000),
+	) },
 	{ .name = NULL }
 };

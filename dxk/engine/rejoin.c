@@ -222,11 +222,20 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		dxk_owner_go(e, owner);
 }
 
+/* Is it plain that none of the requests that wait for the owner is to be told? */
+static bool dxk_joiners_are_early(const struct dxk_owner *owner)
+{
+	return dxk_owner_coming(owner) &&
+	       (!owner->nr_done || list_empty(&owner->joiners[true]));
+}
+
 /* Does nobody wait for the owner but one poller, who plainly sleeps on? Or nobody at all? */
 static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
 					       const struct dxk_owner *owner)
 {
-	if (!list_empty(&owner->watchers) || owner->joined || !dxk_owner_live(owner))
+	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner))
+		return false;
+	if (unlikely(owner->joined) && !dxk_joiners_are_early(owner))
 		return false;
 	return list_empty(&owner->pollers) ||
 	       (list_is_singular(&owner->pollers) &&

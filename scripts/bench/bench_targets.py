@@ -115,6 +115,11 @@ TARGETS = [
     (19, "a fom: <= 500 instructions above a request",
      lambda m: m("fom/dxk@64") - m("fom/dxk-request@64"), 500),
 
+    (20, "<= 100 instructions above requests without",
+     lambda m: m("join/dxk") - m("join/dxk-request"), 100),
+    (20, "at once: <= 100 instructions above requests without",
+     lambda m: m("join/dxk-eager") - m("join/dxk-request"), 100),
+
     (15, "<= 1.0 x GThreadPool with priorities",
      ratio("library/dxk", "library/glib-priorities"), 1.0),
     (15, "<= 0.7 x GThreadPool without",
