@@ -14,6 +14,7 @@
 
 #include "../uapi/dxk.h"
 
+struct cpumask;
 struct dxk_ctx;
 struct dxk_member;
 struct file;
@@ -221,6 +222,7 @@ void dxk_policy_init(struct dxk_policy *policy);
 
 struct dxk_ctx *dxk_ctx_create(void);
 int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy);
+int dxk_ctx_set_cpus(struct dxk_ctx *ctx, const struct cpumask *cpus);
 int dxk_ctx_start(struct dxk_ctx *ctx);
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 void dxk_ctx_destroy(struct dxk_ctx *ctx);

@@ -11,6 +11,7 @@
 #include "abi/sysfs.h"
 #include "engine/os.h"
 #include "runtime/context.h"
+#include "runtime/cpus.h"
 #include "runtime/queue.h"
 #include "runtime/run.h"
 #include "runtime/slot.h"
@@ -69,11 +70,16 @@ static int __init dxk_init(void)
 	dxk_ctx_init(dxk_root, &dxk_ctx_sysfs_ops, dxk_ctx_groups);
 	dxk_run_setup(dxk_run_groups);
 	dxk_slot_init(&dxk_slot_sysfs_ops, dxk_slot_groups);
-	err = misc_register(&dxk_device);
+	err = dxk_cpus_setup();
 	if (err)
 		goto err_queue;
+	err = misc_register(&dxk_device);
+	if (err)
+		goto err_cpus;
 	return 0;
 
+err_cpus:
+	dxk_cpus_exit();
 err_queue:
 	dxk_queue_exit();
 err_executors:
@@ -97,6 +103,7 @@ static void __exit dxk_exit(void)
 {
 	misc_deregister(&dxk_device);
 	dxk_queue_exit();
+	dxk_cpus_exit();
 	dxk_ctx_exit();
 	dxk_executors_exit();
 	dxk_wakers_exit();

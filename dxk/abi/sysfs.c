@@ -5,16 +5,20 @@
  * Documentation/ABI describes them.
  */
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/stringify.h>
 #include <linux/sysfs.h>
 
 #include "abi/sysfs.h"
+#include "dxk_api.h"
 #include "engine/os.h"
 #include "runtime/context.h"
+#include "runtime/cpus.h"
 #include "runtime/figures.h"
 #include "runtime/policy.h"
 #include "runtime/waiting.h"
@@ -113,10 +117,54 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 	return err ?: n;
 }
 
-/* Filled from the table of fields. */
+/* A list has no room in struct dxk_policy, and a page has it for the most CPUs that there are. */
+static ssize_t dxk_cpus_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	cpumask_var_t cpus;
+	ssize_t n;
+
+	if (!alloc_cpumask_var(&cpus, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	dxk_cpus_get(ctx, cpus);
+	n = cpumap_print_to_pagebuf(true, buf, cpus);
+	free_cpumask_var(cpus);
+	return n;
+}
+
+/* Return: 0; -EINVAL: it is none; -ENODEV: of CPUs that cannot be here. */
+static int dxk_cpus_parse(const char *buf, size_t n, struct cpumask *cpus)
+{
+	const char *end = strchr(buf, '\n');
+	int err;
+
+	/* Its parser would not look beyond the first line. */
+	if (strlen(buf) != n || (end && end[1]))
+		return -EINVAL;
+	err = cpulist_parse(buf, cpus);
+	return err == -ERANGE || err == -EOVERFLOW ? -ENODEV : err;
+}
+
+static ssize_t dxk_cpus_store(struct dxk_ctx *ctx, u32 which, const char *buf, size_t n)
+{
+	cpumask_var_t cpus;
+	int err;
+
+	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	err = dxk_cpus_parse(buf, n, cpus) ?: dxk_ctx_set_cpus(ctx, cpus);
+	free_cpumask_var(cpus);
+	return err ?: n;
+}
+
+static struct dxk_attr dxk_cpus_attr = {
+	.attr = { .name = "cpus", .mode = 0644 },
+	.show = dxk_cpus_show, .store = dxk_cpus_store,
+};
+
+/* Filled from the table of fields; the last one is of the CPUs. */
 #define DXK_POLICY_ATTRS	48
 static struct dxk_attr dxk_policy_attr[DXK_POLICY_ATTRS];
-static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 1];
+static struct attribute *dxk_policy_attrs[DXK_POLICY_ATTRS + 2];
 
 static const struct attribute_group dxk_policy_group = {
 	.name = "policy",
@@ -422,4 +470,5 @@ void dxk_sysfs_init(void)
 		a->which = i;
 		dxk_policy_attrs[i] = &a->attr;
 	}
+	dxk_policy_attrs[i] = &dxk_cpus_attr.attr;
 }

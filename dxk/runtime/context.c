@@ -15,6 +15,7 @@
 #include "runtime/builtin.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/cpus.h"
 #include "runtime/names.h"
 #include "runtime/policy.h"
 #include "runtime/queue.h"
@@ -36,7 +37,7 @@ static void dxk_ctx_free_work(struct work_struct *work)
 	xa_destroy(&ctx->slots);
 	ida_free(&dxk_ctx_ids, ctx->id);
 	dxk_identity_put(&ctx->who);
-	free_cpumask_var(ctx->cpus);
+	dxk_cpus_free(ctx);
 	kvfree(ctx);
 	/* The module's exit waits for the rest of this function. */
 	module_put(THIS_MODULE);
@@ -143,7 +144,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	err = -ENOMEM;
-	if (!zalloc_cpumask_var(&ctx->cpus, GFP_KERNEL_ACCOUNT))
+	if (dxk_cpus_init(ctx))
 		goto err_free;
 	ctx->who = dxk_ctx_kernel;
 	err = a ? dxk_identity_set(&ctx->who, a) : 0;
@@ -198,7 +199,7 @@ err_put:
 err_put_identity:
 	dxk_identity_put(&ctx->who);
 err_free_cpus:
-	free_cpumask_var(ctx->cpus);
+	dxk_cpus_free(ctx);
 err_free:
 	kvfree(ctx);
 	return ERR_PTR(err);

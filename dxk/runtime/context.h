@@ -92,8 +92,12 @@ struct dxk_ctx {
 	u32 threads;
 	/** @nproc: (W) how many its maker may have in all contexts; RLIM_INFINITY: any number */
 	unsigned long nproc;
-	/** @cpus: (W) where they may run */
+	/** @cpus: (L) policy/cpus: where they may run */
 	cpumask_var_t cpus;
+	/** @cpus_changed: (A) the Monitor is to bind workers anew, which clears it */
+	bool cpus_changed;
+	/** @bound: in the list of contexts that are told of CPUs, see runtime/cpus.c */
+	struct list_head bound;
 	/** @work_wait: user workers in poll(2) sleep here */
 	wait_queue_head_t work_wait;
 

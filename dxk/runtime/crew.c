@@ -302,6 +302,29 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 	return err;
 }
 
+/**
+ * dxk_crew_bind - have kernel workers run where the policy says, see cpus.h
+ * @ctx: the context; for the Monitor
+ */
+void dxk_crew_bind(struct dxk_ctx *ctx)
+{
+	bool changed = xchg(&ctx->cpus_changed, false);
+	struct task_struct *task;
+	struct dxk_thread *t;
+	unsigned long id;
+
+	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
+		spin_lock(&ctx->engine.lock);
+		task = t->task ? get_task_struct(t->task) : NULL;
+		spin_unlock(&ctx->engine.lock);
+		if (task) {
+			dxk_bound_review(ctx, &t->bound, task, t->m.home, changed);
+			put_task_struct(task);
+		}
+		dxk_thread_put(t);
+	}
+}
+
 /* The context is closed: a worker that waits for a file that its user serves may go. */
 static void dxk_crew_kill(struct dxk_ctx *ctx)
 {

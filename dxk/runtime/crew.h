@@ -13,6 +13,7 @@ int dxk_crew_review(struct dxk_ctx *ctx);
 void dxk_crew_look(struct dxk_ctx *ctx);
 void dxk_crew_reap(struct dxk_ctx *ctx);
 bool dxk_crew_end(struct dxk_ctx *ctx);
+void dxk_crew_bind(struct dxk_ctx *ctx);
 void dxk_crew_bury(struct dxk_ctx *ctx);
 bool dxk_running_next(struct dxk_ctx *ctx, u32 after, struct dxk_running *out);
 

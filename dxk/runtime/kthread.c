@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel threads of a context: they count for its maker, and run where who started it may.
+ * Kernel threads of a context: they count for its maker.
  */
 #include <linux/kthread.h>
 #include <linux/sched/task.h>
@@ -37,31 +37,8 @@ struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void
 		dxk_names_uncharge(ctx);
 		return task;
 	}
-	/* Its CPUs may have gone meanwhile: then it runs anywhere, as others do. */
-	set_cpus_allowed_ptr(task, ctx->cpus);
-	return get_task_struct(task);
-}
-
-/**
- * dxk_kthread_bind - a kernel thread runs on the CPUs of a home, as far as its context may (FO-1)
- * @ctx: its context
- * @task: the thread, which does not run yet
- * @home: 1 and up
- */
-void dxk_kthread_bind(struct dxk_ctx *ctx, struct task_struct *task, u32 home)
-{
-	u32 cpu, homes = ctx->engine.policy.homes;
-	cpumask_var_t cpus;
-
-	/* Where its data is it would only be faster. */
-	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL))
-		return;
-	for_each_cpu(cpu, ctx->cpus)
-		if (cpu % homes == home - 1)
-			cpumask_set_cpu(cpu, cpus);
-	if (!cpumask_empty(cpus))
-		set_cpus_allowed_ptr(task, cpus);
-	free_cpumask_var(cpus);
+	get_task_struct(task);
+	return task;
 }
 
 /** dxk_kthread_end - end a kernel thread, which waits for nobody by now */

@@ -11,7 +11,6 @@ struct task_struct;
 __printf(4, 5)
 struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void *arg,
 				    const char *fmt, ...);
-void dxk_kthread_bind(struct dxk_ctx *ctx, struct task_struct *task, u32 home);
 void dxk_kthread_end(struct dxk_ctx *ctx, struct task_struct *task);
 
 #endif /* _DXK_RUNTIME_KTHREAD_H */

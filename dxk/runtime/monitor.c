@@ -78,11 +78,14 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 		break;
 	case DXK_CTX_RUNNING:
 		dxk_monitor_review(ctx);
+		dxk_crew_bind(ctx);
 		return dxk_monitor_watch(ctx, asked);
 	case DXK_CTX_STOPPING:
 		/* What drains may need spares, and those who died may have been the last. */
-		if (dxk_run_drains(e))
-			return dxk_monitor_watch(ctx, asked);
+		if (!dxk_run_drains(e))
+			break;
+		dxk_crew_bind(ctx);
+		return dxk_monitor_watch(ctx, asked);
 	}
 	return dxk_monitor_rest(e, asked) ? DXK_DORMANT : e->policy.monitor_interval_ms;
 }

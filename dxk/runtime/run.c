@@ -15,6 +15,7 @@
 #include "engine/life.h"
 #include "runtime/context.h"
 #include "runtime/control.h"
+#include "runtime/cpus.h"
 #include "runtime/crew.h"
 #include "runtime/names.h"
 #include "runtime/slot.h"
@@ -41,8 +42,12 @@ static int dxk_limits_start(struct dxk_ctx *ctx)
 {
 	const struct dxk_policy *p = &ctx->engine.policy;
 
-	cpumask_copy(ctx->cpus, current->cpus_ptr);
 	return dxk_names_admit(ctx, DXK_CONTROLS + p->kernel_threads);
+}
+
+static void dxk_cpus_step_stop(struct dxk_ctx *ctx, bool failed)
+{
+	dxk_cpus_stop(ctx);
 }
 
 static int dxk_thread_pool_start(struct dxk_ctx *ctx)
@@ -218,6 +223,7 @@ struct dxk_step {
 
 static const struct dxk_step dxk_steps[] = {
 	{ "limits", dxk_limits_start, NULL, NULL },
+	{ "cpus", dxk_cpus_start, NULL, dxk_cpus_step_stop },
 	{ "files", dxk_files_start, NULL, dxk_files_stop },
 	{ "thread pool", dxk_thread_pool_start, NULL, dxk_thread_pool_stop },
 	{ "ready pool", dxk_ready_pool_start, NULL, dxk_ready_pool_stop },

@@ -43,6 +43,7 @@ static void dxk_thread_release(struct kref *ref)
 	dxk_member_free(&t->m);
 	if (t->user)
 		put_task_struct(t->user);
+	dxk_bound_free(&t->bound);
 	kfree(t);
 	kobject_put(&ctx->kobj);
 }

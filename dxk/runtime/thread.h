@@ -8,6 +8,7 @@
 #include <linux/wait.h>
 
 #include "engine/member.h"
+#include "runtime/bind.h"
 #include "runtime/item.h"
 #include "services/command.h"
 #include "services/handle.h"
@@ -40,6 +41,8 @@ struct dxk_thread {
 	 * NULL for others
 	 */
 	struct task_struct *task;
+	/** @bound: of a kernel thread */
+	struct dxk_bound bound;
 	/** @gone: (L) in dxk_ctx.gone: the kernel thread has left its loop */
 	struct list_head gone;
 	/** @access: (C) DXK_ACCESS_* bits of the descriptor that it was made from */

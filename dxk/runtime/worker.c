@@ -260,12 +260,14 @@ int dxk_worker_start(struct dxk_thread *t)
 {
 	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
 	struct task_struct *task;
+	int err = dxk_bound_init(&t->bound);
 
+	if (err)
+		return err;
 	task = dxk_kthread_new(ctx, dxk_worker_fn, &t->m, "dxk%u/%u", ctx->id, t->m.id);
 	if (IS_ERR(task))
 		return PTR_ERR(task);
-	if (t->m.home)
-		dxk_kthread_bind(ctx, task, t->m.home);
+	dxk_bound_set(ctx, &t->bound, task, t->m.home);
 	spin_lock(&ctx->engine.lock);
 	t->task = task;
 	spin_unlock(&ctx->engine.lock);

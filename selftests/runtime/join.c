@@ -273,7 +273,7 @@ TEST(threads_per_user)
 	dxt_close(&t);
 }
 
-/* They run where who starts may run. */
+/* They run where who makes the context may run. */
 TEST(threads_on_its_cpus)
 {
 	cpu_set_t all, one, of;

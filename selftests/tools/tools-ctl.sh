@@ -130,6 +130,12 @@ ok "set, by number and by word"
 run 0 dxkctl set busy report_age_ms 0100 && until_true is policy/report_age_ms 100 &&
 	run 1 dxkctl set busy report_age_ms 0x && run 1 dxkctl set busy report_age_ms 0x1g
 ok "a number that begins with 0 is not octal"
+run 0 dxkctl set busy redo_max 5 cpus 0 && is policy/cpus 0 && run 0 dxkctl show busy policy &&
+	has out '^  cpus +0$' && run 1 dxkctl set busy cpus 0- && has err 'such as 0-3,8' &&
+	run 1 dxkctl set busy cpus 0,4000 && has err 'not all of them are online' &&
+	is policy/cpus 0 &&
+	run 0 dxkctl set busy cpus "$(</sys/devices/system/cpu/online)"
+ok "set of a list of CPUs"
 fields='redo_max boost_value log_batch report_age_ms'
 for value in 71 72; do
 	pids=()

@@ -192,6 +192,10 @@ static void show_policy(struct json_object *policy)
 		uint32_t number = (uint32_t)json_object_get_int64(value);
 		const char *word = field_word(field_of(key), number);
 
+		if (json_object_is_type(value, json_type_string)) {
+			printf("  %-22s  %s\n", key, json_object_get_string(value));
+			continue;
+		}
 		printf("  %-22s  %u%s%s%s\n", key, number, word ? " (" : "", word ?: "",
 		       word ? ")" : "");
 	}

@@ -15,13 +15,15 @@
 #include "ctl.h"
 
 #define SETTINGS_MAX	64
+/* The one that is no number. */
+#define CPUS		"cpus"
 
 /* One field through its file: no other one can be changed beside it. */
-static int write_field(int dir, const char *name, uint32_t value)
+static int write_field(int dir, const char *name, const char *text)
 {
-	char path[64], text[16];
+	char path[64];
 	struct stat st;
-	int fd, len, err = 0;
+	int fd, err = 0;
 
 	snprintf(path, sizeof(path), "policy/%s", name);
 	if (fstatat(dir, path, &st, 0))
@@ -32,8 +34,7 @@ static int write_field(int dir, const char *name, uint32_t value)
 	fd = openat(dir, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	len = snprintf(text, sizeof(text), "%u\n", value);
-	if (write(fd, text, (size_t)len) < 0)
+	if (write(fd, text, strlen(text)) < 0)
 		err = -errno;
 	close(fd);
 	return err;
@@ -63,12 +64,14 @@ static void try_policy(const struct dxk_policy *policy, unsigned int *bad)
  * @name: the field's
  * @f: what is known of it, or NULL
  * @value: it is to have
+ * @text: what its file gets
  * @err: why it has not, 0 when it has
  */
 struct setting {
 	const char *name;
 	const struct field *f;
 	uint32_t value;
+	char text[256];
 	int err;
 };
 
@@ -82,7 +85,7 @@ static unsigned int write_fields(int dir, struct setting *s, unsigned int nr)
 		for (i = 0; i < nr; i++) {
 			if (!s[i].err)
 				continue;
-			s[i].err = write_field(dir, s[i].name, s[i].value);
+			s[i].err = write_field(dir, s[i].name, s[i].text);
 			left -= !s[i].err;
 		}
 	} while (left && left < before);
@@ -197,10 +200,30 @@ static int setting_parse(const struct ctx *ctx, struct setting *s, const char *n
 	if (strchr(name, '/') || *name == '.' || !*name ||
 	    (faccessat(ctx->dir, path, F_OK, 0) && errno == ENOENT))
 		return no_field(ctx, name);
+	if (!strcmp(name, CPUS)) {
+		if ((size_t)snprintf(s->text, sizeof(s->text), "%s\n", value) < sizeof(s->text))
+			return DONE;
+		return fail("write to its file", "the list of CPUs is too long");
+	}
 	if (!field_parse(s->f, value, &s->value))
 		return fail(field_range(s->f, range, sizeof(range)),
 			    "'%s' is no value for %s", value, name);
+	snprintf(s->text, sizeof(s->text), "%u\n", s->value);
 	return DONE;
+}
+
+static int cpus_refused(const struct setting *s)
+{
+	switch (s->err) {
+	case -EINVAL:
+		return fail("a list of CPUs, such as 0-3,8", "%s cannot be %.*s", s->name,
+			    (int)strcspn(s->text, "\n"), s->text);
+	case -ENODEV:
+		return fail("see /sys/devices/system/cpu/online", "%s cannot be %.*s: "
+			    "not all of them are online", s->name,
+			    (int)strcspn(s->text, "\n"), s->text);
+	}
+	return fail("dxkctl doctor", "%s cannot be set: %s", s->name, strerror(-s->err));
 }
 
 static int set_all(const char *word, const struct ctx *ctx, struct setting *s,
@@ -214,7 +237,9 @@ static int set_all(const char *word, const struct ctx *ctx, struct setting *s,
 	if (sysfs_read(ctx->dir, "state", state, sizeof(state)) < 0)
 		return fail("dxkctl list", "context %s has gone", word);
 	for (i = 0; i < nr; i++)
-		if (s[i].err && !s[i].f)
+		if (s[i].err && !strcmp(s[i].name, CPUS))
+			return cpus_refused(&s[i]);
+		else if (s[i].err && !s[i].f)
 			return fail("dxkctl doctor", "%s cannot be set: %s", s[i].name,
 				    strerror(-s[i].err));
 	/* The call tells more than the write. */

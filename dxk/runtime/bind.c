@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where kernel threads run: see bind.h.
+ */
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "runtime/bind.h"
+#include "runtime/context.h"
+
+/** dxk_bound_init - a thread is to be made that dxk_bound_review() looks after */
+int dxk_bound_init(struct dxk_bound *b)
+{
+	if (!zalloc_cpumask_var(&b->may, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	if (zalloc_cpumask_var(&b->is, GFP_KERNEL_ACCOUNT))
+		return 0;
+	dxk_bound_free(b);
+	return -ENOMEM;
+}
+
+/** dxk_bound_free - what dxk_bound_init() has allocated, if it was called */
+void dxk_bound_free(struct dxk_bound *b)
+{
+	free_cpumask_var(b->may);
+	free_cpumask_var(b->is);
+}
+
+/* Of some CPUs only those of a home stay, if there are any (FO-1). */
+static void dxk_cpus_of_home(struct cpumask *cpus, u32 home, u32 homes)
+{
+	bool any = false;
+	u32 cpu;
+
+	for_each_cpu(cpu, cpus)
+		any |= cpu % homes == home - 1;
+	if (!any)
+		return;
+	for_each_cpu(cpu, cpus)
+		if (cpu % homes != home - 1)
+			cpumask_clear_cpu(cpu, cpus);
+}
+
+/**
+ * dxk_bound_set - a kernel thread runs where the policy says, as far as it may
+ * @ctx: its context
+ * @b: of the thread
+ * @task: the thread: where it may run now it may later
+ * @home: 1 and up, or 0
+ */
+void dxk_bound_set(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_struct *task, u32 home)
+{
+	cpumask_copy(b->may, &task->cpus_mask);
+	cpumask_copy(b->is, b->may);
+	dxk_bound_review(ctx, b, task, home, true);
+}
+
+/**
+ * dxk_bound_review - as dxk_bound_set(), for one that was bound before
+ * @ctx: its context
+ * @b: of the thread
+ * @task: the thread
+ * @home: 1 and up, or 0
+ * @changed: the policy has changed, or CPUs have come
+ */
+void dxk_bound_review(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_struct *task,
+		     u32 home, bool changed)
+{
+	bool moved = !cpumask_equal(b->is, &task->cpus_mask);
+
+	if (!moved && !changed)
+		return;
+	if (moved) {
+		cpumask_copy(b->is, &task->cpus_mask);
+		/* It was just being written: at the next turn. */
+		if (!cpumask_equal(b->is, &task->cpus_mask)) {
+			WRITE_ONCE(ctx->cpus_changed, true);
+			return;
+		}
+		cpumask_copy(b->may, b->is);
+	}
+	spin_lock(&ctx->engine.lock);
+	cpumask_and(b->is, b->may, ctx->cpus);
+	spin_unlock(&ctx->engine.lock);
+	/* Where none is left it runs where it may. */
+	if (!cpumask_and(b->is, b->is, cpu_online_mask))
+		cpumask_copy(b->is, b->may);
+	else if (home)
+		dxk_cpus_of_home(b->is, home, ctx->engine.policy.homes);
+	/* One that goes right now leaves it where it is. */
+	if (set_cpus_allowed_ptr(task, b->is))
+		cpumask_copy(b->is, &task->cpus_mask);
+}

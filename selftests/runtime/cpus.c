@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Where kernel threads run: policy/cpus (FO-1).
+ */
+#define _GNU_SOURCE
+#include "lib/dxt.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define HOMES	2
+#define ONLINE	"/sys/devices/system/cpu/cpu1/online"
+
+static cpu_set_t one(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return set;
+}
+
+/* CPU 0 and CPU 1, or why there are no such two. */
+static const char *two_cpus(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) || !CPU_ISSET(0, &set) || !CPU_ISSET(1, &set))
+		return "CPUs 0 and 1 are not both here";
+	return NULL;
+}
+
+static bool text_is(const struct dxt *t, const char *want)
+{
+	char text[64];
+
+	return dxt_text(t, text, sizeof(text), "policy/cpus") && !strcmp(text, want);
+}
+
+static bool name_is(pid_t pid, const char *name)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	f = fopen(path, "re");
+	if (f && !fgets(comm, sizeof(comm), f))
+		*comm = '\0';
+	if (f)
+		fclose(f);
+	comm[strcspn(comm, "\n")] = '\0';
+	return !strcmp(comm, name);
+}
+
+/* The kernel worker of an id, or 0. */
+static pid_t kernel_worker(const struct dxt *t, unsigned int id)
+{
+	int pid[16], nr = dxt_kthread_pids(t, pid, 16);
+	char name[32];
+
+	snprintf(name, sizeof(name), "dxk%u/%u", t->id, id);
+	while (nr-- > 0)
+		if (nr < 16 && name_is(pid[nr], name))
+			return pid[nr];
+	return 0;
+}
+
+/* May the worker run on CPU 0, and on CPU 1, and does it know others of the first eight? */
+static unsigned int runs_on(const struct dxt *t, unsigned int id)
+{
+	unsigned int cpu, mask = 0;
+	cpu_set_t set;
+
+	if (sched_getaffinity(kernel_worker(t, id), sizeof(set), &set))
+		return 0;
+	for (cpu = 0; cpu < 8; cpu++)
+		mask |= (unsigned int)!!CPU_ISSET(cpu, &set) << cpu;
+	return mask;
+}
+
+/* Of all kernel threads: bits of CPUs, or 0 if they differ. */
+static unsigned int all_run_on(const struct dxt *t)
+{
+	int pid[16], nr = dxt_kthread_pids(t, pid, 16), i;
+	unsigned int mask = 0, cpu;
+	cpu_set_t set, first;
+
+	if (nr < 1 || nr > 16)
+		return 0;
+	for (i = 0; i < nr; i++) {
+		if (sched_getaffinity(pid[i], sizeof(set), &set))
+			return 0;
+		if (!i)
+			first = set;
+		if (!CPU_EQUAL(&set, &first))
+			return 0;
+	}
+	for (cpu = 0; cpu < 8; cpu++)
+		mask |= (unsigned int)!!CPU_ISSET(cpu, &set) << cpu;
+	return mask;
+}
+
+/* A context with kernel workers only. */
+static int opens(struct dxt *t, unsigned int workers, unsigned int homes)
+{
+	int rc = dxt_open(t);
+
+	t->policy.max_threads = t->policy.kernel_threads = workers;
+	t->policy.homes = homes;
+	t->policy.max_waiting = 64;
+	t->policy.monitor_interval_ms = 50;
+	return rc;
+}
+
+/* --- policy/cpus --------------------------------------------------------------------- */
+
+/* At first it is where the creator may run, whoever starts it from wherever. */
+TEST(of_the_creator)
+{
+	cpu_set_t all, is = one(1);
+	struct dxt t;
+
+	if (two_cpus())
+		SKIP(return, "%s", two_cpus());
+	ASSERT_EQ(0, sched_getaffinity(0, sizeof(all), &all));
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(is), &is));
+	ASSERT_EQ(0, opens(&t, 2, 0));
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(all), &all));
+	EXPECT_TRUE(text_is(&t, "1"));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(2, all_run_on(&t));
+	dxt_down(&t);
+}
+
+/* Set before Start it is for all threads. */
+TEST(set_before_start)
+{
+	struct dxt t;
+
+	if (two_cpus())
+		SKIP(return, "%s", two_cpus());
+	ASSERT_EQ(0, opens(&t, 2, 0));
+	EXPECT_EQ(0, dxt_store(&t, "policy/cpus", "0\n"));
+	EXPECT_TRUE(text_is(&t, "0"));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(1, all_run_on(&t));
+	dxt_down(&t);
+}
+
+/* Workers move while the context runs, idle as they are; those of homes within theirs (FO-1). */
+TEST(set_while_it_runs)
+{
+	unsigned int home;
+	struct dxt t;
+
+	if (two_cpus())
+		SKIP(return, "%s", two_cpus());
+	for (home = 0; home <= HOMES; home += HOMES) {
+		ASSERT_EQ(0, opens(&t, 2, home));
+		ASSERT_EQ(0, dxt_store(&t, "policy/cpus", "0-1"));
+		ASSERT_EQ(0, dxt_start(&t));
+		EXPECT_EQ(home ? 1 : 3, runs_on(&t, 1));
+		EXPECT_EQ(home ? 2 : 3, runs_on(&t, 2));
+		EXPECT_EQ(0, dxt_store(&t, "policy/cpus", "1"));
+		EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 1) == 2 && runs_on(&t, 2) == 2));
+		EXPECT_EQ(0, dxt_store(&t, "policy/cpus", "1,0"));
+		EXPECT_TRUE(text_is(&t, "0-1"));
+		EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 1) == (home ? 1 : 3)));
+		EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 2) == (home ? 2 : 3)));
+		dxt_down(&t);
+	}
+}
+
+/* What is wrong is refused, and nothing has changed. */
+TEST(bad_input)
+{
+	static const struct {
+		const char *text;
+		int err;
+	} bad[] = {
+		{ "\n", EINVAL }, { " ", EINVAL }, { "x", EINVAL }, { "0-", EINVAL },
+		{ "-1", EINVAL }, { "1-0", EINVAL }, { "0;1", EINVAL }, { "0\n1\n", EINVAL },
+		{ "0,,x", EINVAL }, { "4000", ENODEV }, { "0,4000", ENODEV },
+		{ "99999999999999", ENODEV },
+	};
+	unsigned int i;
+	pid_t child;
+	struct dxt t;
+
+	ASSERT_EQ(0, opens(&t, 2, 0));
+	ASSERT_EQ(0, dxt_store(&t, "policy/cpus", "0"));
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		EXPECT_EQ(-bad[i].err, dxt_store(&t, "policy/cpus", bad[i].text))
+			TH_LOG("'%s'", bad[i].text);
+		EXPECT_TRUE(text_is(&t, "0"));
+	}
+	/* nor does anybody do it but the owner */
+	child = dxt_fork();
+	if (!child)
+		_exit(setgid(65534) || setuid(65534) ? 1 :
+		      -dxt_store(&t, "policy/cpus", "0") != EACCES);
+	EXPECT_EQ(0, dxt_reap(child));
+	EXPECT_EQ(1, all_run_on(&t));
+	dxt_down(&t);
+}
+
+TEST_HARNESS_MAIN
