@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where kernel threads run: policy/cpus (FO-1).
+ * Where kernel threads run: policy/cpus, the cgroups of who starts the context, and what
+ * becomes of both when CPUs and cpusets change (FO-1).
  */
 #define _GNU_SOURCE
 #include "lib/dxt.h"
@@ -207,6 +208,152 @@ TEST(bad_input)
 	EXPECT_EQ(0, dxt_reap(child));
 	EXPECT_EQ(1, all_run_on(&t));
 	dxt_down(&t);
+}
+
+/* --- cgroups ------------------------------------------------------------------------ */
+
+#define ROOT	"/sys/fs/cgroup"
+#define GROUP	ROOT "/dxk-cpus"
+
+static int enter(const char *group)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	return dxt_write(path, "0");
+}
+
+/* Return: why there is none. */
+static const char *group_up(void)
+{
+	if (two_cpus())
+		return two_cpus();
+	if (access(ROOT "/cgroup.procs", W_OK))
+		return "no cgroup v2 here";
+	if (dxt_write(ROOT "/cgroup.subtree_control", "+cpuset") ||
+	    dxt_write(ROOT "/cgroup.subtree_control", "+cpu"))
+		return "no controllers of CPUs";
+	if (mkdir(GROUP, 0755) && errno != EEXIST)
+		return "no cgroup can be made";
+	return NULL;
+}
+
+/* All kernel threads of the context are in the group; how many. */
+static int all_in(const struct dxt *t, const char *group)
+{
+	char path[64], line[128], want[64];
+	int pid[16], nr = dxt_kthread_pids(t, pid, 16), i;
+
+	snprintf(want, sizeof(want), "0::%s\n", group);
+	for (i = 0; i < nr && i < 16; i++) {
+		FILE *f;
+		bool is;
+
+		snprintf(path, sizeof(path), "/proc/%d/cgroup", pid[i]);
+		f = fopen(path, "re");
+		is = f && fgets(line, sizeof(line), f) && !strcmp(line, want);
+		if (f)
+			fclose(f);
+		if (!is)
+			return -pid[i];
+	}
+	return nr;
+}
+
+FIXTURE(group) {
+	struct dxt t;
+	bool up;
+};
+
+FIXTURE_SETUP(group)
+{
+	const char *why = group_up();
+
+	if (why)
+		SKIP(return, "%s", why);
+	ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "1"));
+	ASSERT_EQ(0, dxt_write(GROUP "/cpu.max", "50000 100000"));
+	ASSERT_EQ(0, enter(GROUP));
+	ASSERT_EQ(0, opens(&self->t, 2, 0));
+	self->up = true;
+}
+
+FIXTURE_TEARDOWN(group)
+{
+	if (self->up)
+		dxt_down(&self->t);
+	enter(ROOT);
+	/* none of its threads is left there */
+	EXPECT_TRUE(!self->up || DXT_SOON(!rmdir(GROUP)));
+	dxt_write(ROOT "/cgroup.subtree_control", "-cpuset");
+}
+
+/* Kernel threads are where who starts is, later ones as well, and their cpuset holds. */
+TEST_F(group, of_who_starts)
+{
+	struct dxt *t = &self->t;
+	long turns;
+
+	ASSERT_EQ(0, dxt_start(t));
+	EXPECT_EQ(5, all_in(t, "/dxk-cpus"));
+	EXPECT_EQ(2, all_run_on(t));
+	/* the policy does not lead out of it */
+	turns = dxt_sleeps(t, "monitor");
+	EXPECT_EQ(0, dxt_store(t, "policy/cpus", "0"));
+	EXPECT_TRUE(DXT_UNTIL(t, dxt_sleeps(t, "monitor") > turns));
+	EXPECT_EQ(2, runs_on(t, 1));
+	turns = dxt_sleeps(t, "monitor");
+	EXPECT_EQ(0, dxt_store(t, "policy/cpus", "0-1"));
+	EXPECT_TRUE(DXT_UNTIL(t, dxt_sleeps(t, "monitor") > turns));
+	EXPECT_EQ(2, runs_on(t, 1));
+	/* who leaves it leaves them there, and there are those that come */
+	EXPECT_EQ(0, enter(ROOT));
+	EXPECT_EQ(5, all_in(t, "/dxk-cpus"));
+	EXPECT_EQ(0, dxt_store(t, "policy/max_threads", "3"));
+	EXPECT_EQ(0, dxt_store(t, "policy/kernel_threads", "3"));
+	EXPECT_TRUE(DXT_UNTIL(t, kernel_worker(t, 3) && all_in(t, "/dxk-cpus") == 6));
+	EXPECT_TRUE(DXT_UNTIL(t, runs_on(t, 3) == 2));
+}
+
+/* A cpuset that changes moves them, and takes no home from them for long. */
+TEST_F(group, cpuset_changes)
+{
+	struct dxk_result r;
+	uint64_t nop;
+	struct dxt *t = &self->t;
+	int i;
+
+	t->policy.homes = HOMES;
+	/* so that a look comes at each interval */
+	t->policy.sample_interval_ms = 1000;
+	ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "0-1"));
+	ASSERT_EQ(0, dxt_store(t, "policy/cpus", "0-1"));
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, dxk_executor_find(t->ctl, "nop", &nop));
+	EXPECT_EQ(1, runs_on(t, 1));
+	EXPECT_EQ(2, runs_on(t, 2));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "1"));
+		EXPECT_TRUE(DXT_UNTIL(t, runs_on(t, 1) == 2 && runs_on(t, 2) == 2));
+		ASSERT_EQ(1, dxt_post1(t->member, 1, nop, 0, PXR_KERNEL | PXR_REJOIN, 0, NULL));
+		EXPECT_EQ(1, dxt_rejoin(t->member, 1, &r, 1, 1, dxt_late(), NULL));
+		ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "0-1"));
+		EXPECT_TRUE(DXT_UNTIL(t, runs_on(t, 1) == 1 && runs_on(t, 2) == 2));
+	}
+}
+
+/* The next run is where its starter is; policy/cpus stays. */
+TEST_F(group, started_elsewhere)
+{
+	struct dxt *t = &self->t;
+
+	ASSERT_EQ(0, dxt_start(t));
+	EXPECT_EQ(5, all_in(t, "/dxk-cpus"));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, dxt_late_ns()));
+	ASSERT_EQ(0, enter(ROOT));
+	ASSERT_EQ(0, dxk_ctx_start(t->ctx));
+	EXPECT_EQ(5, all_in(t, "/"));
+	EXPECT_EQ(2, all_run_on(t));
 }
 
 TEST_HARNESS_MAIN
