@@ -39,8 +39,10 @@ static __always_inline void dxk_assign_one(struct dxk_engine *e, struct dxk_memb
 	rqe->attempts++;
 	if (!m->held++)
 		m->began = m->executed;
-	if (unlikely(rqe->more))
+	if (unlikely(rqe->more)) {
 		rqe->more->worker = m;
+		e->stats.homeless += dxk_is_homeless(&e->ready, rqe);
+	}
 	dxk_move(e, rqe, DXK_READY, DXK_DISPATCHED);
 	dxk_rqe_join(rqe, work);
 	e->stats.dispatches++;

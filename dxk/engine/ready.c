@@ -148,12 +148,20 @@ void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 
 /* --- homes --------------------------------------------------------------------- */
 
+/** dxk_is_homeless - has the request a home that has no workers? */
+bool dxk_is_homeless(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	u32 home = rqe->more->home;
+
+	return home && !ready->home[home - 1].workers[rqe->kind];
+}
+
 /** dxk_ready_slot_of - dxk_ready_slot(), of one that may have a home: as long as that has workers */
 u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
 	const struct dxk_more *more = rqe->more;
 
-	if (likely(!more || !more->home) || !ready->home[more->home - 1].workers[rqe->kind])
+	if (likely(!more || !more->home) || dxk_is_homeless(ready, rqe))
 		return dxk_ready_slot(rqe);
 	return DXK_SLOT_HOME + (more->home - 1) * DXK_HOME_SLOTS + 2 * rqe->kind;
 }

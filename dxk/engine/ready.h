@@ -199,6 +199,7 @@ static inline u32 dxk_ready_slot(const struct dxk_rqe *rqe)
 	return rqe->kind * DXK_SLOTS + rqe->lane * DXK_CLASSES + class;
 }
 
+bool dxk_is_homeless(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
 u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
 
 /** dxk_ready_stamp - where a request that comes now has its place */

@@ -28,6 +28,7 @@
  * spare_runs        requests that spare workers executed
  * self_poll         rejoin calls for an owner that the caller's own request has
  * rejoin_overflow   completions beyond rejoin_entries (policy GROW)
+ * homeless          times that a request was given to a worker while its home had none
  * waits             turns that ended with a wait, and requests posted waiting
  * held              times that a request had to wait for its key
  * blocked           times that a request began to block, and gave its place to others
@@ -69,6 +70,7 @@
 	S(spare_runs)			\
 	S(self_poll)			\
 	S(rejoin_overflow)		\
+	S(homeless)			\
 	S(waits)			\
 	S(held)				\
 	S(blocked)			\

@@ -40,6 +40,17 @@ u32 actors_workers(enum dxk_kind kind)
 	return nr;
 }
 
+u32 actors_at_home(enum dxk_kind kind, u8 home)
+{
+	const struct actor *a;
+	u32 nr = 0;
+
+	for_each_actor(a)
+		nr += a->m.role == DXK_ROLE_WORKER && a->m.kind == kind && a->m.home == home &&
+		      a->m.attached && !a->m.leaving && !a->m.spare;
+	return nr;
+}
+
 u32 actors_asleep(enum dxk_kind kind)
 {
 	const struct actor *a;

@@ -89,6 +89,7 @@ static inline bool actor_rests(const struct actor *a)
 
 struct actor *actor_by_id(u32 id);
 u32 actors_workers(enum dxk_kind kind);
+u32 actors_at_home(enum dxk_kind kind, u8 home);
 u32 actors_asleep(enum dxk_kind kind);
 void actors_reset(void);
 

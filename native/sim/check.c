@@ -45,6 +45,7 @@ static void check_requests(const struct dxk_engine *e)
 	check_count("reserved entries", e->owners.reserved, model.reserved);
 	check_count("posts less ends", s->posts - s->collected - s->vanished,
 		    model_live(model.nr));
+	check_count("requests whose home has nobody", s->homeless, model.homeless);
 	check_count("missed wake-ups", s->missed_wakeups, 0);
 	check_count("dispatches less ends", s->dispatches - s->put_back - s->redone -
 		    s->completions - model.parks, model.nr[DXK_AT_WORK]);

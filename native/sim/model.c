@@ -439,6 +439,8 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 	if (rqe->prio != clamp_t(s64, rq->prio, S32_MIN, S32_MAX) || rqe->inspect != rq->seen)
 		sim_fail("dispatched with priority %d, %u intervals instead of %lld, %llu",
 			 rqe->prio, rqe->inspect, rq->prio, rq->seen);
+	model.homeless += rqe->more && rqe->more->home &&
+			  !actors_at_home(rq->kind, rqe->more->home);
 	rq->taken_prio = rqe->prio;
 	rq->taken_seen = rq->seen;
 	rq->attempts++;

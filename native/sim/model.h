@@ -78,6 +78,8 @@ struct model {
 	u64 births, deaths;
 	/* Turns that ended with a wait. */
 	u64 parks;
+	/* Dispatches of those whose home had no workers. */
+	u64 homeless;
 	/* One has given up its key for who is about to come, and was never begun. */
 	u32 displaced, displaced_share;
 	u64 displaced_hold;

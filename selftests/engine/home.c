@@ -184,6 +184,7 @@ TEST_F(home, is_left)
 		EXPECT_EQ(i, p[1]->work[0].param);
 		EXPECT_EQ(0, puppet_finish(p[1], 0));
 	}
+	EXPECT_EQ(10, dxt_num(&self->t, "stats/homeless"));
 	puppet_free(p[1]);
 	EXPECT_EQ(10, dxt_drain(&self->t, self->t.member, OWNER));
 }

@@ -148,6 +148,7 @@ static void home_is_left(struct kunit *test)
 	struct dxk_rqe *a = post(ps, 3, 0), *b;
 
 	EXPECT(puppet_work(ps, m[2]) == a);
+	EXPECT_IS(ps->e->stats.homeless, 1);
 	puppet_end(ps, m[2], 0, 0);
 	a = post(ps, 1, 4);
 	b = post(ps, 1, 9);
@@ -159,6 +160,22 @@ static void home_is_left(struct kunit *test)
 	puppet_end(ps, m[2], 0, 0);
 	EXPECT(puppet_work(ps, m[2]) == a);
 	EXPECT_IS(a->prio, 4);
+	EXPECT_IS(ps->e->stats.homeless, 3);
+	puppet_end(ps, m[2], 0, 0);
+	/* whose home has somebody, and who has none, are not counted */
+	m[0] = worker(ps, 1);
+	a = post(ps, 1, 0);
+	EXPECT(puppet_work(ps, m[0]) == a);
+	puppet_end(ps, m[0], 0, 0);
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	puppet_work(ps, m[2]);
+	puppet_end(ps, m[2], 0, 0);
+	EXPECT_IS(ps->e->stats.homeless, 3);
+	/* and one that leaves is gone as well */
+	a = post(ps, 1, 0);
+	dxk_member_do(m[0], dxk_leave_run);
+	EXPECT(puppet_work(ps, m[2]) == a);
+	EXPECT_IS(ps->e->stats.homeless, 4);
 	puppet_end(ps, m[2], 0, 0);
 	end(ps);
 }
