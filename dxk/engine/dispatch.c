@@ -168,32 +168,30 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /* Idle workers of homes take what there is for them. Could the lock hold afford all of it? */
-static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind,
+					struct dxk_wakes *wakes)
 {
 	struct dxk_ready *ready = &e->ready;
-	u64 homes = ready->idle_homes[kind];
-	/* Who steals looks at all homes. */
-	u32 cost = e->policy.steal ? DXK_HOMES_MAX / 8 : 1;
+	u64 homes;
 
 	lockdep_assert_held(&e->lock);
 
-	/* What there is has a home? Then it is for that one only. */
-	if (ready->filled[kind] == DXK_AT_HOME && !e->policy.steal)
-		homes &= ready->at_home[kind];
-	for (; homes; homes &= homes - 1) {
+	/* Only those whose workers find something are looked at. */
+	while ((homes = ready->idle_homes[kind] & dxk_homes_served(e, kind))) {
 		u32 h = __ffs64(homes);
 		struct list_head *idle = &ready->home[h].idle[kind];
+		u32 cost = e->policy.steal && !list_empty(idle) ? dxk_homes_cost(ready, kind) : 0;
 		struct dxk_rqe *rqe;
 
-		while (!list_empty(idle) && (rqe = dxk_home_best(e, h, kind))) {
-			if (!dxk_afford_or_owe(e, wakes, cost))
-				return false;
-			dxk_ready_remove(ready, rqe);
-			dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe,
-				      wakes);
-		}
-		if (list_empty(idle))
+		if (!dxk_afford_or_owe(e, wakes, 1 + cost))
+			return false;
+		if (list_empty(idle)) {
 			ready->idle_homes[kind] &= ~BIT_ULL(h);
+			continue;
+		}
+		rqe = dxk_home_best(e, h, kind);
+		dxk_ready_remove(ready, rqe);
+		dxk_hand_over(e, list_first_entry(idle, struct dxk_next_op, w.link), rqe, wakes);
 	}
 	return true;
 }

@@ -94,13 +94,29 @@ static struct dxk_rqe *dxk_better(const struct dxk_ready *ready, struct dxk_rqe 
 	return !y || (x && dxk_ready_before(ready, x, y)) ? x : y;
 }
 
+/** dxk_homes_served - of which homes would an idle worker find something? Bit n: of 1 + n */
+u64 dxk_homes_served(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	const struct dxk_ready *ready = &e->ready;
+	const struct dxk_lanes *lanes = &e->crew.lanes[kind];
+
+	if (unlikely(e->cancelling))
+		return list_empty(&ready->last[kind]) ? 0 : U64_MAX;
+	if (dxk_ready_best(ready, kind, lanes))
+		return U64_MAX;
+	if (!ready->at_home[kind] || !dxk_lanes_admit(lanes, DXK_LANES - 1))
+		return 0;
+	return e->policy.steal ? U64_MAX : ready->at_home[kind];
+}
+
 /** dxk_homes_best - the best entry of all homes, or NULL */
-struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind)
+struct dxk_rqe *dxk_homes_best(struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_ready *ready = &e->ready;
 	struct dxk_rqe *best = NULL;
 	u64 homes = ready->at_home[kind];
 
+	dxk_step_by(e, dxk_homes_cost(ready, kind));
 	for (; homes; homes &= homes - 1)
 		best = dxk_better(ready, best, ready->home[__ffs64(homes)].queue[kind].first);
 	return best;
@@ -113,6 +129,7 @@ struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind)
 	const struct dxk_lanes *lanes = &e->crew.lanes[kind];
 	struct dxk_rqe *best;
 
+	dxk_step(e);
 	if (unlikely(e->cancelling))
 		return list_first_entry_or_null(&ready->last[kind], struct dxk_rqe, link);
 	best = dxk_ready_best(ready, kind, lanes);

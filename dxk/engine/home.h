@@ -21,6 +21,7 @@
 
 #include "engine/engine.h"
 #include "engine/os.h"
+#include "engine/waiter.h"
 
 struct dxk_wakes;
 
@@ -30,8 +31,17 @@ void dxk_homes_destroy(struct dxk_engine *e);
 void dxk_homes_go_on(struct dxk_engine *e, struct dxk_wakes *wakes);
 u32 dxk_home_least(const struct dxk_engine *e, enum dxk_kind kind);
 
-struct dxk_rqe *dxk_homes_best(const struct dxk_engine *e, enum dxk_kind kind);
+u64 dxk_homes_served(const struct dxk_engine *e, enum dxk_kind kind);
+struct dxk_rqe *dxk_homes_best(struct dxk_engine *e, enum dxk_kind kind);
 struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind);
+
+/** dxk_homes_cost - steps of dxk_homes_best(): a look at each home that has an entry */
+static inline u32 dxk_homes_cost(const struct dxk_ready *ready, enum dxk_kind kind)
+{
+	/* A lock hold that has spent nothing can afford it. */
+	BUILD_BUG_ON(DXK_HOMES_MAX >= DXK_HOLD_BUDGET);
+	return hweight64(ready->at_home[kind]);
+}
 
 /** dxk_idle_list - where a worker that sleeps for work is found */
 static inline struct list_head *dxk_idle_list(struct dxk_engine *e, const struct dxk_member *m)

@@ -11,20 +11,34 @@
 
 /* --- extra requests --------------------------------------------------------- */
 
-/* The best request for somebody who brings a thread. */
-static struct dxk_rqe *dxk_extra_best(const struct dxk_engine *e, enum dxk_kind kind)
+/*
+ * The best request that has no home, for somebody who brings a thread, or NULL. @at_home: there
+ * is none, but there are some that have one.
+ */
+static struct dxk_rqe *dxk_extra_look(const struct dxk_engine *e, enum dxk_kind kind,
+				      bool *at_home)
 {
 	struct dxk_lanes lanes = e->crew.lanes[kind];
 	struct dxk_rqe *best;
 
+	*at_home = false;
 	if (e->cancelling)
 		return NULL;
 	if (dxk_cmls(e))
 		lanes.quota[DXK_LANES - 1]++;
 	best = dxk_ready_best(&e->ready, kind, &lanes);
-	if (likely(!e->ready.at_home[kind]) || best || !dxk_lanes_admit(&lanes, DXK_LANES - 1))
-		return best;
-	return dxk_homes_best(e, kind);
+	*at_home = unlikely(e->ready.at_home[kind]) && !best &&
+		   dxk_lanes_admit(&lanes, DXK_LANES - 1);
+	return best;
+}
+
+/* The best request for somebody who brings a thread. */
+static struct dxk_rqe *dxk_extra_best(struct dxk_engine *e, enum dxk_kind kind)
+{
+	bool at_home;
+	struct dxk_rqe *best = dxk_extra_look(e, kind, &at_home);
+
+	return unlikely(at_home) ? dxk_homes_best(e, kind) : best;
 }
 
 /** dxk_extra_start - a request is for who brings a thread: it takes no place of another one */
@@ -126,9 +140,11 @@ static bool dxk_call_spare(struct dxk_engine *e, enum dxk_kind kind,
 static u32 dxk_wanted_now(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_crew *crew = &e->crew;
+	bool at_home;
 
 	if (!e->ready.filled[kind] || !list_empty(&crew->parked[kind]) ||
-	    crew->asleep[kind] <= crew->spares[kind] || !dxk_extra_best(e, kind))
+	    crew->asleep[kind] <= crew->spares[kind] ||
+	    (!dxk_extra_look(e, kind, &at_home) && !at_home))
 		return 0;
 	return min(crew->asleep[kind] - crew->spares[kind], dxk_ready_nr(&e->ready, kind));
 }
@@ -271,13 +287,13 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		while (e->ready.filled[kind] && !list_empty(&crew->helpers[kind])) {
-			if (!dxk_afford_or_owe(e, wakes, 1))
+			if (!dxk_afford_or_owe(e, wakes, 1 + dxk_homes_cost(&e->ready, kind)))
 				return;
 			if (!dxk_call_helper(e, kind, wakes))
 				break;
 		}
 		while (e->ready.filled[kind] && !list_empty(&crew->parked[kind])) {
-			if (!dxk_afford_or_owe(e, wakes, 1))
+			if (!dxk_afford_or_owe(e, wakes, 1 + dxk_homes_cost(&e->ready, kind)))
 				return;
 			if (!dxk_call_spare(e, kind, wakes))
 				break;

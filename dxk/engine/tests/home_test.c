@@ -14,20 +14,40 @@
 #define OWNER		1
 #define HOMES		4
 
+static struct puppets *start_with(struct kunit *test, const struct dxk_policy *p)
+{
+	struct puppets *ps = puppets_start(test, p);
+
+	ASSERT_IS(dxk_homes_start(ps->e), 0);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	return ps;
+}
+
 static struct puppets *start(struct kunit *test, bool steal)
 {
 	struct dxk_policy p = puppet_policy(8);
-	struct puppets *ps;
 
 	p.max_waiting = 64;
 	p.homes = HOMES;
 	p.steal = steal;
 	p.on_block = DXK_ON_BLOCK_SPARE;
 	p.max_spares = 1;
-	ps = puppets_start(test, &p);
-	ASSERT_IS(dxk_homes_start(ps->e), 0);
-	ASSERT_IS(dxk_names_start(ps->e), 0);
-	return ps;
+	return start_with(test, &p);
+}
+
+/* As many homes as there can be, with a worker each. */
+static struct puppets *start_many(struct kunit *test, bool steal)
+{
+	struct dxk_policy p = puppet_policy(DXK_HOMES_MAX);
+
+	p.max_waiting = 64;
+	p.homes = DXK_HOMES_MAX;
+	p.steal = steal;
+	if (!steal) {
+		p.sched_mode = TPOOL_MODE_CMLS;
+		p.lane_pct[1] = 50;
+	}
+	return start_with(test, &p);
 }
 
 static void end(struct puppets *ps)
@@ -252,6 +272,73 @@ static void home_bad_input(struct kunit *test)
 	end(ps);
 }
 
+/* Thieves look at all homes: so few in a hold that it keeps to its steps. */
+static void home_thieves(struct kunit *test)
+{
+	struct puppets *ps = start_many(test, true);
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_next_op *n[14];
+	u32 i, holds = 0;
+
+	for (i = 0; i < DXK_HOMES_MAX; i++)
+		if (i < ARRAY_SIZE(n))
+			n[i] = puppet_turn(ps, worker(ps, 1 + i), 1);
+		else
+			worker(ps, 1 + i);
+	ps->e->swept = true;
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		/* none is of a home that an idle worker is of */
+		struct dxk_post_more p = {
+			.home = 1 + ARRAY_SIZE(n) + i % (DXK_HOMES_MAX - ARRAY_SIZE(n)),
+		};
+
+		puppet_add(ps, post, OWNER, 0, PXR_REJOIN | PXR_HOME);
+		EXPECT_IS(dxk_more_make(ps->main,
+					list_last_entry(&post->rqes, struct dxk_rqe, link), &p), 0);
+	}
+	puppet_posts(ps, post);
+	do {
+		EXPECT(ps->e->steps <= DXK_HOLD_STEPS);
+		EXPECT(ps->e->stats.dispatches > holds);
+		holds = ps->e->stats.dispatches;
+		dxk_sweep(ps->e, true);
+	} while (ps->e->owing && holds < DXK_BATCH_MAX);
+	for (i = 0; i < ARRAY_SIZE(n); i++) {
+		EXPECT(!ASLEEP(n[i]));
+		puppet_fetch(n[i]);
+	}
+	EXPECT_IS(ps->e->stats.dispatches, ARRAY_SIZE(n));
+	dxk_sweep_end(ps->e);
+	for (i = 0; i < ARRAY_SIZE(n); i++)
+		puppet_end(ps, n[i]->m, 0, 0);
+	end(ps);
+}
+
+/* A home whose workers would find nothing is not visited. */
+static void home_in_vain(struct kunit *test)
+{
+	struct puppets *ps = start_many(test, false);
+	struct dxk_next_op *n[DXK_HOMES_MAX];
+	u32 i, idle = 0;
+
+	for (i = 0; i < DXK_HOMES_MAX; i++)
+		n[i] = puppet_turn(ps, worker(ps, 1 + i), 1);
+	/* half of the workers are for lane 1 */
+	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, OWNER, PXR_REJOIN | PXR_LANE1);
+	for (i = 0; i < DXK_HOMES_MAX; i++)
+		idle += ASLEEP(n[i]);
+	EXPECT_IS(idle, DXK_HOMES_MAX / 2);
+	puppet_post(ps, OWNER, 0, PXR_REJOIN | PXR_LANE1);
+	EXPECT(ps->e->steps <= 4);
+	for (i = 0; i < DXK_HOMES_MAX; i++) {
+		if (ASLEEP(n[i]))
+			continue;
+		puppet_fetch(n[i]);
+		puppet_end(ps, n[i]->m, 0, 0);
+	}
+	end(ps);
+}
+
 static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_is_kept),
 	KUNIT_CASE(home_and_others),
@@ -260,6 +347,8 @@ static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_blocks),
 	KUNIT_CASE(home_and_key),
 	KUNIT_CASE(home_bad_input),
+	KUNIT_CASE(home_thieves),
+	KUNIT_CASE(home_in_vain),
 	{ }
 };
 
