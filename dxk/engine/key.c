@@ -285,16 +285,20 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 }
 
 /**
- * dxk_key_review - one that has the key is READY again: is one that is Held more urgent?
+ * dxk_key_review - one that has the key is READY again: who comes before it?
  * @e: the engine, locked
  * @key: its turn is READY
  * @wakes: gets what is owed
+ *
+ * One that comes back to the key, as before all that have not begun; or one that is Held, and more
+ * urgent.
  */
 void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	const struct dxk_more *first = dxk_key_first(key);
 
-	if (e->cancelling || (!key->suspended && !(first && first->rank > key->turn->rank)))
+	if (e->cancelling || (list_empty(&key->back) && !key->suspended &&
+			      !(first && first->rank > key->turn->rank)))
 		return;
 	dxk_key_yield(e, key, wakes);
 	dxk_key_pass(e, key, wakes);

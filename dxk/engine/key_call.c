@@ -64,6 +64,13 @@ static bool dxk_key_is_its_own(const struct dxk_key_op *k)
 	return holder && holder->worker == k->m;
 }
 
+/* Who comes back comes before all that have not begun; nobody may be left to begin that one. */
+static void dxk_key_make_way(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	if (!e->cancelling && key->turn && key->turn->rqe->state == DXK_READY)
+		dxk_key_yield(e, key, wakes);
+}
+
 /** dxk_key_enter - a request that executes comes back to its key */
 void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
@@ -90,9 +97,7 @@ void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes 
 			dxk_key_finish(k, -EDEADLK, wakes);
 			return;
 		}
-		/* It comes before all that have not begun; nobody may be left to begin that one. */
-		if (!e->cancelling && more->key->turn && more->key->turn->rqe->state == DXK_READY)
-			dxk_key_yield(e, more->key, wakes);
+		dxk_key_make_way(e, more->key, wakes);
 		list_add_tail(&more->way, &more->key->back);
 		more->at_key = DXK_KEY_BACK;
 		dxk_key_pass(e, more->key, wakes);
@@ -226,6 +231,7 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 	dxk_waiter_leave(&k->w);
 	if (dxk_key_is_waiting(more)) {
 		k->timed_out = k->why == -ETIMEDOUT;
+		dxk_key_make_way(e, more->key, wakes);
 		list_move(&more->way, &more->key->back);
 		more->at_key = DXK_KEY_BACK;
 		dxk_key_pass(e, more->key, wakes);
@@ -353,7 +359,8 @@ static void dxk_key_tell(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_
 /*
  * Cancel what waits for a key.
  *
- * To be performed again while there is more. With the last request the record may go.
+ * To be performed again while there is more. What has come meanwhile, and is first, goes with those
+ * behind it that were there; what is last has been told. With the last request the record may go.
  */
 void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -364,14 +371,18 @@ void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	if (!k->more) {
 		k->ret = key ? 0 : -ENOENT;
 		k->left = key ? key->nr_held : 0;
+		k->came = e->waits.arrivals;
 	}
 	k->more = false;
 	while (k->left && key && key->nr_held) {
+		more = dxk_key_first(key);
+		if (more->rank == S64_MIN)
+			break;
 		k->more = !dxk_afford(wakes, 1);
 		if (k->more)
 			return;
-		k->left--;
-		dxk_key_tell(e, k, dxk_key_first(key), wakes);
+		k->left -= more->arrival < k->came;
+		dxk_key_tell(e, k, more, wakes);
 		key = dxk_key_find(e, k->m->space, k->cookie);
 	}
 	while (key && !list_empty(&key->waiters)) {

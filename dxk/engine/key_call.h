@@ -44,8 +44,10 @@ struct dxk_key_op {
 	struct dxk_rqe *rqe;
 	/** @cookie: of the others: the key, one of the caller's space */
 	u64 cookie;
-	/** @left: of %DXK_KEY_CANCEL: so many are still to be looked at */
+	/** @left: of %DXK_KEY_CANCEL: so many that were there at its begin are still to be told */
 	u32 left;
+	/** @came: and these are the ones whose dxk_more.arrival is below this */
+	u64 came;
 	/** @why: -ERESTARTSYS or -ETIMEDOUT: why the sleep has ended */
 	int why;
 	/** @ret: what the call returns */

@@ -198,6 +198,9 @@ static void check_key(const struct dxk_engine *e, const struct dxk_key *key, boo
 			 key->cookie);
 	if (t.has && key->suspended && t.turn->state == DXK_READY)
 		sim_fail("key %llu is held back, and has a Ready request", key->cookie);
+	if (t.has && t.turn->state == DXK_READY && !list_empty(&key->back) && !e->cancelling)
+		sim_fail("key %llu: one that comes back waits for one that has not begun",
+			 key->cookie);
 	if (excused || !t.first)
 		return;
 	if (!t.has && !t.nested && !key->suspended && !is_to_end(t.first))

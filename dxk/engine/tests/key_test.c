@@ -181,6 +181,34 @@ static void key_redo_is_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * FO-38, AG-24: who comes back comes before one that is begun anew, and before all that come
+ * later and are more urgent than that
+ */
+static void key_back_before_redo(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *c;
+	struct dxk_rqe *b = post_by(ps, ps->main, KEY, 0, PXR_REJOIN | PXR_REDO, 0);
+	struct dxk_key_op *k;
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	puppet_dies(ps, keyed_worker(ps, 1));
+	EXPECT(!ASLEEP(k));
+	keyed_is_held(ps, b);
+	c = post(ps, KEY, 5);
+	keyed_is_held(ps, c);
+	keyed_then(ps, keyed_worker(ps, 0), c);
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	EXPECT_IS(b->attempts, 2);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* One that is cancelled waits to be notified no more, and goes on without its key at once */
 static void key_wait_cancelled(struct kunit *test)
 {
@@ -368,6 +396,25 @@ static void key_wait_expires(struct kunit *test)
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	EXPECT(!ASLEEP(n));
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
+/* AG-23: it is the next when its time is over, also if another one is Ready, and has not begun */
+static void key_wait_times_out(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+	struct dxk_key_op *w;
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT_IS(b->state, DXK_READY);
+	awake(ps, w, -ETIMEDOUT);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ETIMEDOUT);
+	keyed_is_held(ps, b);
+	keyed_then(ps, keyed_worker(ps, 0), b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	keyed_end(ps);
 }
 
@@ -583,6 +630,34 @@ static void key_cancel(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-31: what comes in the middle of that, and is more urgent, is cancelled instead of nobody */
+static void key_cancel_amid_posts(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *a = post(ps, KEY, 9), *late, *last = NULL;
+	struct dxk_key_op k = { .m = ps->main, .cookie = KEY };
+	u32 i;
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	for (i = 0; i < 300; i++)
+		last = post(ps, KEY, 0);
+	INIT_LIST_HEAD(&k.ended);
+	puppet_do(ps, &k.op, dxk_key_cancel_run);
+	EXPECT(k.more);
+	keyed_is_held(ps, last);
+	for (i = 0; i < 20; i++)
+		post(ps, KEY, 1);
+	late = post(ps, KEY, 0);
+	do
+		puppet_do(ps, &k.op, dxk_key_cancel_run);
+	while (k.more);
+	EXPECT_IS(k.ret, 320);
+	EXPECT_IS(last->status, -ECANCELED);
+	keyed_then(ps, keyed_worker(ps, 0), late);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* Stop(cancel): nobody sleeps for a key, what was begun has its last turn, one at a time */
 static void key_stop_cancel(struct kunit *test)
 {
@@ -707,6 +782,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_ages),
 	KUNIT_CASE(key_redo_has_not_aged),
 	KUNIT_CASE(key_redo_is_back),
+	KUNIT_CASE(key_back_before_redo),
 	KUNIT_CASE(key_wait_cancelled),
 	KUNIT_CASE(key_without_room),
 	KUNIT_CASE(key_ways_out),
@@ -714,6 +790,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_leave),
 	KUNIT_CASE(key_enter_own),
 	KUNIT_CASE(key_wait_expires),
+	KUNIT_CASE(key_wait_times_out),
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
 	KUNIT_CASE(key_hold),
@@ -721,6 +798,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),
+	KUNIT_CASE(key_cancel_amid_posts),
 	KUNIT_CASE(key_stop_cancel),
 	KUNIT_CASE(key_stop_after_signal),
 	KUNIT_CASE(key_order_at_random),
