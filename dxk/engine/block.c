@@ -111,7 +111,7 @@ static void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dx
 
 	if (k->force || dxk_has_stand_in(e, k->m))
 		dxk_block_begin(e, k, wakes);
-	else if (k->patient && dxk_spare_comes(e, kind))
+	else if (k->patient && !e->cancelling && dxk_spare_comes(e, kind))
 		dxk_block_sleep(e, k, wakes);
 	else
 		dxk_block_refuse(e, k, wakes);
@@ -148,6 +148,30 @@ void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *
 			return;
 		dxk_block_begin(e, k, wakes);
 	}
+}
+
+/**
+ * dxk_marks_stop - in a Stop(cancel) nobody sleeps for a spare any more
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups
+ *
+ * As far as the lock hold can afford. Return: was that all?
+ */
+bool dxk_marks_stop(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct dxk_key_op *k, *next;
+	u32 kind;
+
+	lockdep_assert_held(&e->lock);
+
+	for (kind = 0; e->cancelling && kind < DXK_KINDS; kind++) {
+		list_for_each_entry_safe(k, next, &e->crew.askers[kind], w.link) {
+			if (!dxk_afford(wakes, 1))
+				return false;
+			dxk_block_refuse(e, k, wakes);
+		}
+	}
+	return true;
 }
 
 /* The second mark. */

@@ -36,6 +36,7 @@ struct dxk_seen_op {
 };
 
 void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
+bool dxk_marks_stop(struct dxk_engine *e, struct dxk_wakes *wakes);
 
 dxk_op_fn dxk_mark_run;
 dxk_op_fn dxk_mark_awake_run;

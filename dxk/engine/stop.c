@@ -3,6 +3,7 @@
  * A run is ended, as a move of the engine: refuse posts, wake who sleeps, and cancel what
  * is Ready if so asked. Who calls for that, and waits, is in life.c.
  */
+#include "engine/block.h"
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
 #include "engine/key_call.h"
@@ -40,7 +41,8 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	/* Not in a run that was begun between two of these holds. */
 	while (e->cancelling && (rqe = dxk_ready_first(&e->ready)) && dxk_afford(wakes, 1))
 		dxk_cancel_ready(e, rqe, &l->ended, wakes);
-	l->more = rqe || !dxk_cancel_waits(e, &l->ended, wakes) || !dxk_key_calls_stop(e, wakes);
+	l->more = rqe || !dxk_cancel_waits(e, &l->ended, wakes) ||
+		  !dxk_key_calls_stop(e, wakes) || !dxk_marks_stop(e, wakes);
 	dxk_stop_workers(e, wakes);
 }
 

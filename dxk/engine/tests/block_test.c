@@ -310,6 +310,28 @@ static void block_waits(struct kunit *test)
 	end(ps);
 }
 
+/* FO-41: Stop(cancel) does not wait until there is a spare, nor does anybody in it */
+static void block_waits_amid_stop(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_rqe *rqe = works(ps, worker(ps, 0));
+	struct dxk_key_op *k;
+
+	puppet_manager(ps, true);
+	k = puppet_block(ps, worker(ps, 0), false, true);
+	EXPECT(ASLEEP(k));
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT(!ASLEEP(k));
+	EXPECT_IS(k->ret, -EAGAIN);
+	EXPECT_IS(crew(ps)->nr_askers[DXK_USER], 0);
+	EXPECT_IS(ps->e->stats.block_refused, 1);
+	k = puppet_block(ps, worker(ps, 0), false, true);
+	EXPECT(!ASLEEP(k));
+	EXPECT_IS(k->ret, -EAGAIN);
+	EXPECT_IS(rqe->state, DXK_BUSY);
+	end(ps);
+}
+
 /* One that is on its way is waited for, though it is the last that may be */
 static void block_waits_for_the_last(struct kunit *test)
 {
@@ -414,6 +436,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_key_of_ready),
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),
+	KUNIT_CASE(block_waits_amid_stop),
 	KUNIT_CASE(block_waits_for_the_last),
 	KUNIT_CASE(block_spares_kept),
 	KUNIT_CASE(block_seen),
