@@ -12,7 +12,8 @@
  *			  -> FINISH				waits for long locks, the disk,
  *								and the socket
  *	completion	INIT -> COMPLETE -> FINISH		one in each locality; waits for
- *								the eventfd of its disk queue
+ *								the eventfd of its disk queue,
+ *								or to be needed
  *
  * A request of several pieces goes from UNLOCK to LOCK again. What cannot be a request of the disk
  * queue is done in the state PLAIN, instead of SUBMIT and DISK, between block markers. One that is
@@ -94,12 +95,19 @@ struct export {
  * @fom: the completion fom
  * @context: of io_setup(2)
  * @events: eventfd that counts what is done
+ * @submitted: requests that were not found done yet
+ * @watched: the fom waits for @events, or will
+ * @at_once: the last one was done when it was submitted
+ * @ends: the fom is to end; nothing is in the queue any more
  */
 struct disk {
 	struct fom fom;
 	uint32_t locality;
 	aio_context_t context;
 	int events;
+	uint32_t submitted;
+	bool watched, at_once;
+	atomic_bool ends;
 };
 
 struct request;

@@ -94,9 +94,11 @@ static struct disk *disk(struct request *r)
 
 static int submit(struct request *r)
 {
-	if (export_is_direct(&server.export, r) && !disk_submit(disk(r), r)) {
+	int rc = export_is_direct(&server.export, r) ? disk_submit(disk(r), r) : -EOPNOTSUPP;
+
+	if (rc >= 0) {
 		fom_phase_set(&r->fom, DISK);
-		return FSO_WAIT;
+		return rc ? FSO_WAIT : FSO_AGAIN;
 	}
 	if (server.export.direct < 0 && r->command == NBD_CMD_READ &&
 	    !export_read_now(&server.export, r))
