@@ -11,12 +11,13 @@ for tool in nbdinfo nbdcopy qemu-img qemu-io fio; do
 	type -P $tool >/dev/null || skip_all "$tool is not installed"
 done
 bring_near "$build/examples/dxnbd"
-server='' client='' device=/dev/nullb0 loaded=''
+server='' client='' device=/dev/nullb0 null=/sys/kernel/config/nullb/nullb0
 restore() {
 	[[ -z $server ]] || kill -KILL "$server" 2>/dev/null
 	[[ -z $client ]] || kill -KILL "$client" 2>/dev/null
 	umount small 2>/dev/null
-	[[ -z $loaded ]] || { until_true no_context; modprobe -r null_blk; }
+	umount fs 2>/dev/null
+	[[ ! -d $null ]] || { until_true no_context; null_ends; }
 }
 
 serve() {	# [OPTION...] FILE: is $server, at $uri and $port
@@ -157,36 +158,73 @@ ok "killed while it writes: what was flushed is there"
 
 # --- the disk queue ----------------------------------------------------------------------
 
-# Where files are in memory they have none, and a device stands in: one that is late.
-direct=disk
-if ! busybox dd if=disk of=/dev/null bs=4096 count=1 iflag=direct 2>/dev/null; then
-	direct=''
-	if [[ ! -e $device && ! -d /run/systemd/system ]] && modprobe -q null_blk nr_devices=1 gb=1 \
-		memory_backed=1 irqmode=2 completion_nsec=500000 hw_queue_depth=128; then
-		loaded=1 direct=$device size=$((1 << 30))
-	fi
-fi
-if [[ -n $direct ]]; then
-	serve -n disk "$direct" && has err runs
-	nbdcopy image "$uri" && busybox cmp -n "$((megabytes << 20))" image "$direct"
-	ok "the disk queue: nbdcopy"
+# Where files are in memory they have none, and a device stands in. It is made, so none of it is
+# there, and no system that cares for devices runs.
+has_null() {
+	[[ ! -e $device && ! -d /run/systemd/system ]] && modprobe -q null_blk nr_devices=0 &&
+		{ [[ -d ${null%/*} ]] || mount -t configfs none /sys/kernel/config; }
+}
+null_begins() {	# ATTRIBUTE=VALUE...
+	local attribute
+	busybox mkdir "$null" || return
+	for attribute in memory_backed=1 size=1024 hw_queue_depth=128 "$@" power=1; do
+		echo "${attribute#*=}" >"$null/${attribute%%=*}" || return
+	done
+	until_true test -b $device
+}
+null_ends() { busybox rmdir "$null" && modprobe -r null_blk; }
+
+queue() {	# NAME DISK
+	serve -n disk "$2" && has err runs
+	nbdcopy image "$uri" && busybox cmp -n "$((megabytes << 20))" image "$2"
+	ok "$1: nbdcopy"
 	verify --iodepth=64 --size=$((megabytes << 16))
-	ok "the disk queue: fio"
+	ok "$1: fio"
 	cases many overlap half
 	until_true idle
-	ok "the disk queue: nothing is left"
+	ok "$1: nothing is left"
 	serve_pid=$server
 	begins write_on
 	until_true writes
 	stop_context stop --cancel
 	wait "$serve_pid"
-	ok "the disk queue: the executive is stopped while it writes"
+	ok "$1: the executive is stopped while it writes"
 	server=''
 	wait $client $stopper
 	client=''
 	until_true no_context
+}
+
+if busybox dd if=disk of=/dev/null bs=4096 count=1 iflag=direct 2>/dev/null; then
+	queue "the disk queue" disk
+elif has_null; then
+	size=$((1 << 30))
+	null_begins irqmode=2 completion_nsec=500000 && queue "a disk that is late" $device && null_ends
+	has_null && null_begins irqmode=0 && queue "a disk that is not" $device
+	ok "and both go"
 else
 	skip "the disk queue: no file takes O_DIRECT"
+fi
+
+# What fails there is an error of the request, and the server goes on: a part that is bad, a file
+# system that is full, a file in use that becomes shorter and goes, and a device that goes.
+if [[ -d $null ]]; then
+	serve $device && echo +2048-2303 >$null/badblocks && cases bad,1048576,131072
+	echo -2048-2303 >$null/badblocks && cases bad,1048576,0 && ends
+	ok "a disk that is bad in part, and is not any more"
+	size=$((8 << 20))
+	mkfs.ext4 -q -O ^has_journal $device 4m && mkdir fs && mount -t ext4 $device fs &&
+		truncate -s $size fs/disk && serve fs/disk && cases fails,1,0,0 &&
+		! head -c 8m /dev/zero 2>/dev/null >fs/rest && cases fails,1,4000000,28 fails,1,4194304,28
+	rm fs/rest && cases fails,1,4194304,0
+	ok "a file system that is full, and is not any more"
+	truncate -s 8192 fs/disk && cases fails,0,1048576,5 fails,0,4096,5 fails,1,1048576,0
+	rm fs/disk && cases fails,0,1048576,0 fails,1,4096,0 && ends && umount fs
+	ok "a file that becomes shorter, and is removed"
+	size=$((1 << 30))
+	serve $device && cases fails,1,1048576,0 && echo 0 >$null/power && cases gone && ends &&
+		null_ends
+	ok "a device that goes"
 fi
 
 plan

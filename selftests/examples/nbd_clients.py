@@ -271,6 +271,30 @@ def fails(port, _size, command, offset, error):
     assert c.ask(READ, 0, 4096) is not None
 
 
+def bad(port, _size, offset, length):
+    """Of what is in flight the requests of a bad part fail, and no other."""
+    c = Client(port)
+    first, end = int(offset), int(offset) + int(length)
+    places = range(first - 65536, end + 65536, 4096)
+    for command in (WRITE, READ):
+        for i, place in enumerate(places):
+            c.send(command, place, 4096, b"b" * 4096 if command == WRITE else b"", cookie=i)
+        for _ in places:
+            cookie, error, data = c.reply(4096 if command == READ else 0)
+            place = places[cookie]
+            assert error == (EIO if first <= place < end else 0), (command, place, error)
+            assert error or command == WRITE or data == b"b" * 4096, place
+
+
+def gone(port, _size):
+    """The device has gone: the connection stays, and so does the server."""
+    c = Client(port)
+    assert c.ask(READ, 1 << 20, 4096) == EIO
+    assert c.ask(WRITE, 1 << 20, 4096, b"g" * 4096) in (EIO, ENOSPC)
+    assert c.ask(99, 0, 0) == EINVAL
+    Client(port).send(DISC, 0, 0)
+
+
 def write_on(port, size, *_):
     """Writes until it is killed."""
     c = Client(port)
