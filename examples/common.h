@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What dxsum and dxpkg share beside the hierarchy of their requests: messages, options,
- * signals. dxcall uses the messages.
+ * What the programs share: messages, options, what they need to run, signals; and what dxsum and
+ * dxpkg do with requests, beside the hierarchy of these.
  */
 #ifndef _EXAMPLES_COMMON_H
 #define _EXAMPLES_COMMON_H
@@ -42,9 +42,21 @@ _Noreturn void misuse(const char *format, ...)
 unsigned int number(const char *option, const char *text, unsigned int min,
 		    unsigned int max);
 bool dispatch_is_thread(const char *text);
+int next_option(int argc, char **argv, const char *letters, const char *usage);
 
-/* Before the first thread is made; when there is a run time; when all is collected */
+MTExecutive *run_time(const RunSettings *settings, const ThreadManagerPolicy *policy);
+int listen_at(const char *address, unsigned int *port, int flags);
+void allow_descriptors(unsigned long need);
+
+/* SIGINT, SIGTERM and SIGHUP, those of them that are not ignored: before the first thread is made */
 void signals_block(void);
+/* Where they can be read, as of signalfd(2) */
+int signals_fd(void);
+/* Return: the signal; or 0: signals_over() was called, by any thread. */
+int signals_wait(void);
+void signals_over(void);
+/* A thread that waits for one, and calls @fn; or stops the run time. When all is done, its end */
+void signals_call(void (*fn)(int sig, void *data), void *data);
 void signals_start(MTExecutive *mte);
 void signals_end(void);
 

@@ -238,7 +238,6 @@ static int enter(const char *name, const char *user)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = { { "help", no_argument, NULL, 'h' }, { } };
 	const char *name = SERVICE_NAME, *user = NULL;
 	int64_t timeout = -1;
 	double seconds;
@@ -246,7 +245,7 @@ int main(int argc, char **argv)
 	int opt;
 
 	setlocale(LC_ALL, "");
-	while ((opt = getopt_long(argc, argv, "n:u:t:h", longs, NULL)) != -1) {
+	while ((opt = next_option(argc, argv, "n:u:t:", usage)) != -1) {
 		switch (opt) {
 		case 'n':
 			name = optarg;
@@ -262,12 +261,6 @@ int main(int argc, char **argv)
 			}
 			timeout = (int64_t)(seconds * 1e9);
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return 2;
 		}
 	}
 	if (optind + 1 >= argc ||

@@ -6,16 +6,12 @@
  * writes it. Who reads too slowly to keep up is sent away: nobody waits for anybody.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <dx_reactor.h>
 
@@ -159,89 +155,47 @@ static InputHandlerFactory factory = { user_new, user_delete };
 
 /* --- the server ----------------------------------------------------------------------- */
 
-static sigset_t ends;
-
-static void *wait_for_signal(void *dispatcher)
+static void ends(int sig, void *dispatcher)
 {
-	int sig;
-
-	sigwait(&ends, &sig);
+	(void)sig;
 	Dispatcher_shutdown(dispatcher);
-	return NULL;
-}
-
-static int listen_socket(unsigned int *port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)*port),
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	if (s < 0 || bind(s, (void *)&a, len) || listen(s, 128) ||
-	    getsockname(s, (void *)&a, &len))
-		die(NOT_RUN, "port %u: %s", *port, strerror(errno));
-	*port = ntohs(a.sin_port);
-	return s;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	DispatcherOptions o = { .OutputLimit = 256 << 10, .MaxChannels = USERS_MAX,
 				.Overload = OVERLOAD_REJECT, .RejectText = "* full\n",
 				.RejectLen = 7 };
 	unsigned int port = 4000;
 	ThreadManagerPolicy policy;
-	MTExecutiveError error;
 	RunSettings settings;
-	pthread_t thread;
 	MTExecutive *mte;
 	Dispatcher *d;
-	int c, s, rc;
+	int s, rc;
 
-	while ((c = getopt_long(argc, argv, "p:h", longer, NULL)) >= 0) {
-		switch (c) {
-		case 'p':
-			port = number("-p", optarg, 0, 65535);
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		default:
-			fputs(usage, stderr);
-			return NOT_RUN;
-		}
-	}
+	while (next_option(argc, argv, "p:", usage) >= 0)
+		port = number("-p", optarg, 0, 65535);
 	if (optind < argc)
 		misuse("%s: no arguments are known", argv[optind]);
-	/* Before any thread is made */
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &ends, NULL);
-	s = listen_socket(&port);
+	signals_block();
+	s = listen_at("127.0.0.1", &port, 0);
 
 	ThreadManagerPolicyInit(&policy);
 	policy.TPMaxWaiting = 16;
 	RunSettingsInit(&settings, program.name, 1, argv);
-	mte = MTExecutiveCreate(&settings, &policy, &error);
-	if (!mte)
-		die(NOT_RUN, "%s%s%s: %s", error.Step, *error.Field ? " " : "", error.Field,
-		    strerror(-error.Error));
+	mte = run_time(&settings, &policy);
 	d = Dispatcher_create(mte, &o);
 	if (!d)
 		die(NOT_RUN, "dispatcher: %s", strerror(errno));
 	rc = StandardAcceptor_create(d, s, &factory, NULL);
 	if (rc)
 		die(NOT_RUN, "acceptor: %s", strerror(-rc));
-	if (pthread_create(&thread, NULL, wait_for_signal, d))
-		die(NOT_RUN, "no thread");
+	signals_call(ends, d);
 	printf("127.0.0.1:%u\n", port);
 	fflush(stdout);
 
 	rc = Dispatcher_dispatch(d);
-	pthread_join(thread, NULL);
+	signals_end();
 	Dispatcher_destroy(d);
 	MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
 	return rc ? NOT_RUN : 0;

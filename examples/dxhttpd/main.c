@@ -7,16 +7,14 @@
  * that of the channel: who sends slowly, or reads slowly, costs a request that waits.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -126,61 +124,12 @@ static int handle_signal(InputHandler *self, Message *m, ChannelFacade *facade)
 
 static InputHandler signals = { .nextMessage = next_signal, .handleInput = handle_signal };
 
-/* Before any thread is made. */
-static int signal_fd(void)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd < 0)
-		die(NOT_RUN, "signalfd: %s", strerror(errno));
-	return fd;
-}
-
 /* --- the server ------------------------------------------------------------------------- */
 
-static int listen_socket(void)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	socklen_t len = sizeof(a);
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (inet_pton(AF_INET, address, &a.sin_addr) != 1)
-		misuse("-a %s: no IPv4 address", address);
-	if (s < 0)
-		die(NOT_RUN, "socket: %s", strerror(errno));
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	if (bind(s, (void *)&a, len) || listen(s, 1024) || getsockname(s, (void *)&a, &len))
-		die(NOT_RUN, "%s port %u: %s", address, port, strerror(errno));
-	port = ntohs(a.sin_port);
-	return s;
-}
-
-/* As many descriptors as may be; with fewer, connections wait. */
-static void allow_descriptors(void)
-{
-	struct rlimit limit;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur < FDS * connections + 100) {
-		limit.rlim_cur = FDS * connections + 100;
-		if (limit.rlim_cur > limit.rlim_max)
-			limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-static MTExecutive *run_time(char **argv)
+static MTExecutive *make_run_time(char **argv)
 {
 	ThreadManagerPolicy policy;
-	MTExecutiveError error;
 	RunSettings settings;
-	MTExecutive *mte;
 
 	ThreadManagerPolicyInit(&policy);
 	if (workers)
@@ -190,19 +139,14 @@ static MTExecutive *run_time(char **argv)
 	if (policy.TPMaxRequests < connections + 3)
 		policy.TPMaxRequests = connections + 3;
 	RunSettingsInit(&settings, program.name, 1, argv);
-	mte = MTExecutiveCreate(&settings, &policy, &error);
-	if (!mte)
-		die(NOT_RUN, "%s%s%s: %s", error.Step, *error.Field ? " " : "", error.Field,
-		    strerror(-error.Error));
-	return mte;
+	return run_time(&settings, &policy);
 }
 
 static void options(int argc, char **argv)
 {
-	static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "a:p:w:c:t:h", longer, NULL)) >= 0) {
+	while ((c = next_option(argc, argv, "a:p:w:c:t:", usage)) >= 0) {
 		switch (c) {
 		case 'a':
 			address = optarg;
@@ -219,12 +163,6 @@ static void options(int argc, char **argv)
 		case 't':
 			idle = number("-t", optarg, 0, 86400);
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			exit(NOT_RUN);
 		}
 	}
 	if (argc - optind != 1)
@@ -236,17 +174,18 @@ int main(int argc, char **argv)
 	DispatcherOptions o = { .InputLimit = 2 * HEAD_MAX, .OutputLimit = 512 << 10,
 				.LingerNs = LINGER_NS, .Overload = OVERLOAD_QUEUE };
 	ChannelFacade *channel;
-	int listens, told, rc;
+	int listens, rc;
 	MTExecutive *mte;
 
 	options(argc, argv);
 	server.root = open(argv[optind], O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (server.root < 0)
 		die(NOT_RUN, "%s: %s", argv[optind], strerror(errno));
-	told = signal_fd();
-	listens = listen_socket();
-	allow_descriptors();
-	mte = run_time(argv);
+	signals_block();
+	listens = listen_at(address, &port, 0);
+	/* With fewer, connections wait. */
+	allow_descriptors(FDS * connections + 100);
+	mte = make_run_time(argv);
 
 	/* The one for signals counts as one. */
 	o.MaxChannels = connections + 1;
@@ -254,7 +193,7 @@ int main(int argc, char **argv)
 	server.dispatcher = Dispatcher_create(mte, &o);
 	if (!server.dispatcher)
 		die(NOT_RUN, "dispatcher: %s", strerror(errno));
-	rc = Dispatcher_registerChannel(server.dispatcher, told, &signals, &channel);
+	rc = Dispatcher_registerChannel(server.dispatcher, signals_fd(), &signals, &channel);
 	if (!rc) {
 		ChannelFacade_setIdle(channel, 0);
 		ChannelFacade_release(channel);

@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -82,7 +81,7 @@ static void acceptor_fini(struct fom *fom)
 	fom_fini(fom);
 	/* Somebody else has stopped the executive: the thread that drains does the rest. */
 	if (!atomic_load(&server.draining))
-		kill(getpid(), SIGTERM);
+		signals_over();
 }
 
 static const struct fom_ops acceptor_ops = { .tick = acceptor_tick, .fini = acceptor_fini };

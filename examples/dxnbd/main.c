@@ -3,14 +3,10 @@
  * dxnbd: serves one file, or a block device, over NBD. See dxnbd.h.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,41 +42,18 @@ static const char *address = "127.0.0.1";
 static unsigned int port = 10809, localities;
 static bool cached;
 
-static int listen_socket(void)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	socklen_t len = sizeof(a);
-
-	if (inet_pton(AF_INET, address, &a.sin_addr) != 1)
-		misuse("-a %s: no IPv4 address", address);
-	if (s < 0)
-		die(NOT_RUN, "socket: %s", strerror(errno));
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	if (bind(s, (void *)&a, len) || listen(s, 1024) || getsockname(s, (void *)&a, &len))
-		die(NOT_RUN, "%s port %u: %s", address, port, strerror(errno));
-	port = ntohs(a.sin_port);
-	return s;
-}
-
-static MTExecutive *run_time(char **argv)
+static MTExecutive *make_run_time(char **argv)
 {
 	unsigned int foms = server.connections_max * (REQUESTS_MAX + 1) + OTHERS;
 	ThreadManagerPolicy policy;
-	MTExecutiveError error;
 	RunSettings settings;
-	MTExecutive *mte;
 
 	ThreadManagerPolicyInit(&policy);
 	/* Who is read has a place. */
 	policy.TPReadyEntries = foms;
 	fom_policy(&policy, localities, foms);
 	RunSettingsInit(&settings, program.name, 1, argv);
-	mte = MTExecutiveCreate(&settings, &policy, &error);
-	if (!mte)
-		die(NOT_RUN, "%s%s%s: %s", error.Step, *error.Field ? " " : "", error.Field,
-		    strerror(-error.Error));
-	return mte;
+	return run_time(&settings, &policy);
 }
 
 /* What was read before the drain began is done, too. */
@@ -130,12 +103,11 @@ static void drain(MTExecutive *mte)
 
 static void options(int argc, char **argv)
 {
-	static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	int c;
 
 	server.export.name = "";
 	server.connections_max = 16;
-	while ((c = getopt_long(argc, argv, "a:p:n:rbl:c:h", longer, NULL)) >= 0) {
+	while ((c = next_option(argc, argv, "a:p:n:rbl:c:", usage)) >= 0) {
 		switch (c) {
 		case 'a':
 			address = optarg;
@@ -160,12 +132,6 @@ static void options(int argc, char **argv)
 		case 'c':
 			server.connections_max = number("-c", optarg, 1, CONNECTIONS_MAX);
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			exit(NOT_RUN);
 		}
 	}
 	if (argc - optind != 1)
@@ -175,24 +141,17 @@ static void options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	MTExecutive *mte;
-	sigset_t set;
-	int sig;
 
 	options(argc, argv);
 	export_open(&server.export, argv[optind], cached);
-	server.listens = listen_socket();
-	/* Before any thread is made. */
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	mte = run_time(argv);
+	server.listens = listen_at(address, &port, SOCK_NONBLOCK);
+	signals_block();
+	mte = make_run_time(argv);
 	start(mte);
 	printf("nbd://%s:%u/%s\n", address, port, server.export.name);
 	fflush(stdout);
 
-	while (sigwait(&set, &sig))
-		;
+	signals_wait();
 	drain(mte);
 	return 0;
 }

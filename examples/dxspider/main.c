@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "../common.h"
 #include "dxspider.h"
@@ -45,10 +44,9 @@ struct options options = {
 
 static void parse(int argc, char **argv)
 {
-	static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "l:n:ec:j:t:h", longer, NULL)) >= 0) {
+	while ((c = next_option(argc, argv, "l:n:ec:j:t:", usage)) >= 0) {
 		switch (c) {
 		case 'l':
 			options.depth = number("-l", optarg, 0, 1000000);
@@ -68,37 +66,16 @@ static void parse(int argc, char **argv)
 		case 't':
 			options.seconds = number("-t", optarg, 1, 86400);
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			exit(NOT_RUN);
 		}
 	}
 	if (optind == argc)
 		misuse("no URL");
 }
 
-/* Of each thread its own, and those of a connection */
-static void allow_descriptors(void)
-{
-	rlim_t need = 8 * (rlim_t)options.threads + 1000;
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
-		return;
-	limit.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static MTExecutive *start(char **argv)
 {
 	ThreadManagerPolicy policy;
-	MTExecutiveError error;
 	RunSettings settings;
-	char text[DX_ERROR_TEXT];
-	MTExecutive *mte;
 
 	ThreadManagerPolicyInit(&policy);
 	/* All that is known may wait for its host. */
@@ -107,10 +84,7 @@ static MTExecutive *start(char **argv)
 		policy.TPMaxRequests = options.pages + 1;
 	RunSettingsInit(&settings, program.name, 1, argv);
 	settings.LogPath = "/dev/null";
-	mte = MTExecutiveCreate(&settings, &policy, &error);
-	if (!mte)
-		die(NOT_RUN, "%s", MTExecutiveErrorText(&error, text, sizeof(text)));
-	return mte;
+	return run_time(&settings, &policy);
 }
 
 static int finish(const struct counts *c)
@@ -149,7 +123,8 @@ int main(int argc, char **argv)
 	xmlInitParser();
 	setvbuf(stdout, NULL, _IOLBF, 0);
 
-	allow_descriptors();
+	/* Of each thread its own, and those of a connection */
+	allow_descriptors(8UL * options.threads + 1000);
 	mte = start(argv);
 	AgletContextOptionsInit(&o);
 	o.minThreads = 1;
