@@ -11,21 +11,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${1:-2} requests=${2:-3000}
 
-if [[ ! -e /sys/module/dxk ]]; then
-	for program in nginx ab; do
-		command -v "$program" >/dev/null || { echo "httpd.sh: no $program" >&2; exit 1; }
-	done
-	kdir=$(compgen -G '/usr/src/linux-headers-6.1.*-amd64' | sort -V | tail -n 1)
-	mkdir -p build/kernels build/share
-	scripts/build-module.sh "$kdir" build/kernels/stock >build/httpd.log
-	make -s lib examples tools
-	exec scripts/guest/guest.sh --icount --smp 1 --mem 2048 --timeout 3000 \
-		--log build/httpd.console --share "$PWD/build/share" -- \
-		bash scripts/guest/guest-shell.sh build/kernels/stock "$PWD/build/share" \
-		scripts/bench/httpd.sh "$rounds" "$requests"
-fi
-
-# --- in the guest -------------------------------------------------------------
+. scripts/bench/servers.bash
+in_guest httpd.sh "$rounds" "$requests" -- nginx ab
 
 www=/tmp/www own=/tmp/nginx
 mkdir -p $www $own
