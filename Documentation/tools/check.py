@@ -12,6 +12,8 @@
   - index.rst leads to every page
   - the first column of a table is not wrapped: that would begin a row
   - the programs in the pages and in README.md compile
+  - five-systems.rst has the moves of the engine, and no other ones
+  - a tutorial shows all of its program, in order
 """
 import pathlib
 import re
@@ -173,6 +175,31 @@ def check_programs():
             fail(f"{name}: {done.stderr}")
 
 
+def check_moves():
+    source = (TREE / "dxk/engine/state.h").read_text()
+    table = re.search(r"dxk_moves\[DXK_STATES\] = \{(.*?)\n\};", source, re.S).group(1)
+    moves = [f"{entry.group(1)} to {to}"
+             for entry in re.finditer(r"\[DXK_(\w+)\]\s*=(.*?)(?=\[DXK_|\Z)", table, re.S)
+             for to in re.findall(r"BIT\(DXK_(\w+)\)", entry.group(2))]
+    page = (DOC / "five-systems.rst").read_text()
+    table = re.search(r"^from +to .*?^=.*?\n(.*?)^=", page, re.S | re.M).group(1)
+    compare("five-systems.rst", moves,
+            [f"{row.group(1)} to {to}"
+             for row in re.finditer(r"^([A-Z]+) +([A-Z]+(?:, [A-Z]+)*)(?=  )", table, re.M)
+             for to in row.group(2).split(", ")])
+
+
+def check_tutorials():
+    for file in DOC.glob("tutorials/*.c"):
+        page = DOC / f"tutorial-{file.stem}.rst"
+        sections = ["-or-later */", *re.findall(r"/\* --- .* --- \*/", file.read_text())]
+        shown = re.findall(rf"include:: tutorials/{file.name}\n   :literal:\n"
+                           r"   :start-after: (.*)\n(?:   :end-before: (.*)\n)?",
+                           page.read_text() if page.exists() else "")
+        if shown != list(zip(sections, sections[1:] + [""])):
+            fail(f"{page.name}: it does not show {file.name} as it is")
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     pages = man_pages()
@@ -182,6 +209,8 @@ def main():
     check_index()
     check_tables()
     check_programs()
+    check_moves()
+    check_tutorials()
     sys.exit(failures > 0)
 
 

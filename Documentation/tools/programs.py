@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The programs of the manual, as a reader would copy them: programs.py OUT
 
-Writes those of the man pages as OUT/PAGE.c or PAGE.cpp, and OUT/README.c: what README.md
-shows, with readme-main.c behind it.
+Writes those of the man pages as OUT/PAGE.c or PAGE.cpp, OUT/README.c: what README.md
+shows, with readme-main.c behind it; and OUT/tutorial-NAME.c, which are files already.
 """
 import pathlib
 import re
@@ -31,6 +31,8 @@ def programs():
             found[f"{page.stem}{f'-{nr + 1}' if nr else ''}.{suffix}"] = block
     shown = re.findall(r"^```c\n(.*?)^```", (DOC.parent / "README.md").read_text(), re.M | re.S)
     found["README.c"] = "".join(shown) + (DOC / "tools/readme-main.c").read_text()
+    for file in sorted(DOC.glob("tutorials/*.c")):
+        found[f"tutorial-{file.name}"] = file.read_text()
     return found
 
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The programs of README.md and of the man pages, as they stand there: what they print,
-# and what they make of each answer. A wait that a signal or a Stop ends says nothing of
+# The programs of README.md, of the man pages and of the tutorials, as they stand there: what they
+# print, and what those of the first two make of each answer. A wait that a signal or a Stop ends says nothing of
 # the requests, so it changes nothing; a request that was not taken, or was cancelled,
 # is told, by the status, too.
 # shellcheck source=selftests/lib/test.bash
@@ -10,7 +10,7 @@
 
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
 	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3,fom_domain_init.3} \
-	"$(type -P socat)"
+	"$build"/manual/tutorial-{dx,foms,aglets,reactor} "$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
 POST=$((0xd820)) REJOIN=$((0xd821))
@@ -61,6 +61,27 @@ ok "philosophers dine"
 # Foms: a thousand, each of which counts to three
 gives 0 "$near/fom_domain_init.3" && [[ $(<out) == 6000 ]]
 ok "foms count"
+
+# The tutorials
+awk 'BEGIN { for (i = 0; i < 40000; i++) printf "%s%s", i % 7 ? "word" : "a", i % 5 ? " " : "\n\n" }' >long
+printf 'no end' >short
+: >empty
+busybox wc -w long short empty | busybox awk '$2 != "total" { print $1, $2 }' | sort >wanted
+gives 0 "$near/tutorial-dx" long short empty && sort out >counted && same wanted counted &&
+	gives 1 "$near/tutorial-dx" short nowhere && [[ $(<out) == '2 short' ]]
+ok "tutorial: words are counted"
+gives 0 "$near/tutorial-foms" && [[ $(<out) == '200 cars crossed, 1 at a time' ]]
+ok "tutorial: cars cross a bridge"
+gives 0 "$near/tutorial-aglets" && [[ $(<out) == 'total 1000' ]]
+ok "tutorial: no money gets lost"
+"$near/tutorial-reactor" 2>err &
+server=$!
+tells() { "$near/socat" -t 60 - TCP:127.0.0.1:7008 2>/dev/null; }
+added() { [[ $(printf '1 2 3\n4 -5\nnone\n' | tells) == $'6\n-1\n0' ]]; }
+until_true added
+echo quit | tells
+wait $server
+ok "tutorial: a server adds, and ends"
 
 until_true no_context
 ok "no context is left"
