@@ -75,7 +75,8 @@ def touched(path, noticed, known):
                (re.sub(r"\.sh$", "", p) == name or p.startswith(name + "_"))}
         return own or ({ALL} if re.search(r"\.(c|h|bash|py)$", path) else set()), \
             ["ids", "plants"]
-    if path == "README.md" or path.startswith(("Documentation/man/", "Documentation/tools/")):
+    if path == "README.md" or path.startswith(("Documentation/man/", "Documentation/tools/",
+                                               "Documentation/tutorials/")):
         return {"manual.sh"}, DOCS
     if room in ("Documentation", "bench", "model", "LICENSES"):
         return set(), DOCS
