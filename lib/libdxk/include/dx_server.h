@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libdxk, a server whose tasks are run when enough data came, deferred, and joined. Names are
+ * those of the CoherentDB Net server.
+ *
+ * ==================  ===================================================  ====================
+ * its name            name here                                            behaviours
+ * ==================  ===================================================  ====================
+ * Tasks to do queue   TaskQueue_create, _push, _tryPush, _destroy          CO-3, CO-11, CO-17
+ * (the monitor)       BoundedQueue_create, _push, _pop, _close             CO-1, CO-2
+ * (its buffer)        struct QueueBuffer; FifoBuffer_create,               CO-3, CO-4
+ *                     PriorityBuffer_create
+ * Task                struct Task: run; Task_init                          CO-9, CO-14
+ * deferred task       TaskQueue_push in a task, JoinPoint_add              CO-14
+ * Join point          struct JoinPoint: JoinPoint_init, _add, _set,        CO-15..CO-21
+ *                     _status, _cancel
+ * Connection pool     ConnectionPool_create, _register, _serve,            CO-5, CO-6
+ *                     _shutdown, _destroy, _takeMyConnections
+ * Receiver thread     who calls ConnectionPool_takeMyConnections and       CO-5, CO-6
+ *                     Connection_pull; else a worker
+ * Connection          Connection_pull, _active, _observe, _close           CO-8, CO-10
+ * DataObserver        struct DataObserver                                  CO-9, CO-10
+ * Acceptor            Acceptor_create: a connection whose pull accepts     CO-7
+ * Messages,           Connection_send, _sendWithin: those of a connection  CO-12, CO-13
+ * Messenger           have one order
+ * ==================  ===================================================  ====================
+ *
+ * A connection is a request of an executive (see dx.h). It waits for its file only while an
+ * observer waits for bytes: else nothing is read, and the peer waits in the end. What the seed's
+ * threads do its turns do, in any worker: they read, run the task whose data is complete, and
+ * write. The Tasks to do queue is the Ready Pool, its size TPReadyEntries. A join point is the
+ * owner of the tasks that it joins, its continuation a request that waits until this owner has
+ * nothing coming.
+ */
+#ifndef _DX_SERVER_H
+#define _DX_SERVER_H
+
+#include <dx.h>
+#include <dx_reactor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct BoundedQueue BoundedQueue;
+typedef struct Connection Connection;
+typedef struct ConnectionPool ConnectionPool;
+typedef struct DataObserver DataObserver;
+typedef struct JoinPoint JoinPoint;
+typedef struct QueueBuffer QueueBuffer;
+typedef struct Task Task;
+typedef struct TaskQueue TaskQueue;
+
+/* --- the monitor queue ------------------------------------------------------------ */
+
+/**
+ * struct QueueBuffer - what a queue keeps its items in, which says in what order they leave it
+ *	(CO-3, CO-4)
+ * @push: takes an item, never %NULL. Return: 0 or a negative errno, -ENOMEM
+ * @pop: gives the next one; it is called only when there is one
+ * @destroy: frees the buffer, not its items
+ *
+ * To be embedded in an object of the application's own. Context: one thread at a time.
+ */
+struct QueueBuffer {
+	int (*push)(QueueBuffer *self, void *item);
+	void *(*pop)(QueueBuffer *self);
+	void (*destroy)(QueueBuffer *self);
+};
+
+/**
+ * FifoBuffer_create - a buffer that gives items in the order in which they came
+ *
+ * Return: the buffer or %NULL: no memory.
+ */
+QueueBuffer *FifoBuffer_create(void);
+
+/**
+ * PriorityBuffer_create - a buffer that gives the item that comes before all others
+ * @compare: below 0: @a comes before @b; 0: the one that came first does
+ *
+ * Return: the buffer or %NULL: no memory.
+ */
+QueueBuffer *PriorityBuffer_create(int (*compare)(const void *a, const void *b));
+
+/**
+ * BoundedQueue_create - an empty queue between threads (CO-1)
+ * @buffer: its buffer, empty; from now on the queue's. %NULL for a FifoBuffer_create()
+ * @max: most items in it; 0: any number
+ *
+ * Return: the queue or %NULL: no memory; @buffer is as it was.
+ */
+BoundedQueue *BoundedQueue_create(QueueBuffer *buffer, size_t max);
+
+/**
+ * BoundedQueue_destroy - free a queue and its buffer, not the items
+ * @queue: in which no thread is; or %NULL
+ */
+void BoundedQueue_destroy(BoundedQueue *queue);
+
+/**
+ * BoundedQueue_push - add an item, and wait while the queue is full (CO-1, CO-2)
+ * @queue: to which
+ * @item: not %NULL
+ * @timeout_ns: how long to wait; 0 not at all, below 0 for ever
+ *
+ * Who has to wait is in line: the item is handed over for it when its turn has come. So with each
+ * item taken out one that waits goes on, the first one first, and none sleeps beside room. A
+ * worker that waits here executes nothing meanwhile: see EnterBlock().
+ *
+ * Return: 0; -EAGAIN: full, and not to wait; -ETIMEDOUT; -ESHUTDOWN: closed; -EINVAL; or what
+ * the buffer returned.
+ */
+int BoundedQueue_push(BoundedQueue *queue, void *item, int64_t timeout_ns);
+
+/**
+ * BoundedQueue_pop - take the next item out, and wait while there is none (CO-1, CO-2)
+ * @queue: from which
+ * @item: out; %NULL on failure
+ * @timeout_ns: see BoundedQueue_push()
+ *
+ * An item that is pushed while threads wait goes to the one that has waited longest.
+ *
+ * Return: 0; -EAGAIN: empty, and not to wait; -ETIMEDOUT; -ESHUTDOWN: closed, and empty.
+ */
+int BoundedQueue_pop(BoundedQueue *queue, void **item, int64_t timeout_ns);
+
+/**
+ * BoundedQueue_close - take no more items
+ * @queue: which
+ *
+ * Those that wait in BoundedQueue_push() have -ESHUTDOWN, as have those in BoundedQueue_pop(). What
+ * is in the queue can be taken out.
+ */
+void BoundedQueue_close(BoundedQueue *queue);
+
+/**
+ * BoundedQueue_size - how many items are in it now
+ * @queue: which
+ *
+ * Return: that.
+ */
+size_t BoundedQueue_size(BoundedQueue *queue);
+
+/* --- tasks -------------------------------------------------------------------------- */
+
+/**
+ * struct Task - something to be called later, by a worker (CO-9, CO-14)
+ * @Deferred: the library's
+ * @Joined: the library's
+ * @run: does it. @data are the bytes that an observer has waited for, freed when it returns, or
+ *	%NULL: it was deferred, or is a continuation, or that for a time-out. Return: 0 or a
+ *	negative errno, which a join point counts, and which ends the connection whose data it was
+ * @Priority: larger is more urgent
+ * @Key: of tasks with one key one is run at a time; 0: none
+ *
+ * To be embedded in an object of the application's own and initialised by Task_init(). It may be
+ * queued many times, with different contexts, and is run by several workers at a time then. It
+ * stays in place until it was run for each of them: @run may free it when it was the last one.
+ */
+struct Task {
+	Runnable Deferred;
+	Runnable Joined;
+	int (*run)(Task *self, Message *data, void *context);
+	int32_t Priority;
+	uint64_t Key;
+};
+
+/**
+ * Task_init - initialise a task without a key, of priority 0
+ * @task: out
+ * @run: what it does
+ */
+void Task_init(Task *task, int (*run)(Task *self, Message *data, void *context));
+
+/**
+ * Task_answered - the task that the caller runs needs no response, or has given one elsewhere
+ *
+ * For the leak check: see TaskQueueOptions.
+ */
+void Task_answered(void);
+
+/**
+ * struct TaskQueueOptions - the configuration of a task queue; 0 is the default of each field
+ * @leaked: a task has returned and neither responded (Connection_send(), Connection_close(),
+ *	Task_answered()), nor waits for data (Connection_observe()), nor deferred another task
+ *	(TaskQueue_push(), JoinPoint_add(), JoinPoint_set()), nor was joined. Its memory may be
+ *	gone. The default writes to the log (CO-14)
+ * @Arg: the first argument of @leaked
+ * @Reserved: 0
+ */
+typedef struct TaskQueueOptions {
+	void (*leaked)(void *arg, const void *task, const void *context);
+	void *Arg;
+	void *Reserved[2];
+} TaskQueueOptions;
+
+/**
+ * TaskQueue_create - a queue of tasks, which workers take out and run (CO-11)
+ * @executive: whose Ready Pool it is; or %NULL, see dx.h. Its TPMaxWaiting is not 0, and bounds
+ *	the join points at a time
+ * @options: copied; %NULL for the defaults
+ *
+ * Return: the queue, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EINVAL,
+ * ENOMEM, ENXIO.
+ */
+TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *options);
+
+/**
+ * TaskQueue_destroy - wait until all tasks were run, and free the queue
+ * @queue: to which nobody pushes but its tasks; or %NULL. Its executive still exists
+ *
+ * After a Stop that cancels, tasks that had not begun are not run, nor continuations. Not for a
+ * worker.
+ */
+void TaskQueue_destroy(TaskQueue *queue);
+
+/**
+ * TaskQueue_push - have a task run by a worker, and wait while the queue is full (CO-1, CO-3)
+ * @queue: which
+ * @task: what
+ * @context: for its run
+ *
+ * The order is that of the executive's TPOrder: by priority, then in the order in which they came.
+ * A worker that waits here does what TPOnBlock says: with %DXK_ON_BLOCK_STRICT tasks that push
+ * tasks may all wait for each other, which is reported as a stall (D-22).
+ *
+ * Return: 0: it will be run; -ESHUTDOWN, -EINTR, -EDEADLK, -ENOSPC, -EDQUOT, -ENOMEM ...: it
+ * will not.
+ */
+int TaskQueue_push(TaskQueue *queue, Task *task, void *context);
+
+/**
+ * TaskQueue_tryPush - as TaskQueue_push(), but not to wait
+ * @queue: which
+ * @task: what
+ * @context: for its run
+ *
+ * Return: as TaskQueue_push(); -EAGAIN: the queue is full.
+ */
+int TaskQueue_tryPush(TaskQueue *queue, Task *task, void *context);
+
+/**
+ * TaskQueue_leaks - how many tasks the leak check has found
+ * @queue: of which
+ *
+ * Return: that.
+ */
+uint64_t TaskQueue_leaks(TaskQueue *queue);
+
+/* --- join points ---------------------------------------------------------------------- */
+
+/**
+ * enum JoinMode - how a continuation is run
+ * @JOIN_LAZY: through the task queue, as any other task of its priority (CO-17). It has its place
+ *	there: it is not refused, nor does anybody wait, should the queue be full (CO-21)
+ * @JOIN_EAGER: by the worker that has ended the last task, before this takes other work (CO-16)
+ */
+enum JoinMode {
+	JOIN_LAZY,
+	JOIN_EAGER,
+};
+
+/**
+ * struct JoinPoint - runs a task after the last of others has ended (CO-15)
+ *
+ * All is the library's. It lies in memory of the application's own, which stays in place until
+ * the continuation is run; that may free it.
+ */
+struct JoinPoint {
+	/* private: */
+	Runnable Base;
+	TaskQueue *Queue;
+	Task *Then;
+	void *Context;
+	uint32_t Mode;
+	uint32_t Failed;
+	int32_t First;
+	uint32_t Reserved;
+};
+
+/**
+ * JoinPoint_init - a join point without tasks
+ * @join: out
+ * @queue: of its tasks and of the continuation
+ * @then: the continuation
+ * @context: for its run
+ * @mode: how it is run
+ */
+void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context,
+		    enum JoinMode mode);
+
+/**
+ * JoinPoint_add - TaskQueue_push(), of a task that the continuation waits for
+ * @join: which
+ * @task: what
+ * @context: for its run
+ *
+ * Before JoinPoint_set(), or in a task that is joined. The leak check asks nothing of it.
+ *
+ * Return: see TaskQueue_push().
+ */
+int JoinPoint_add(JoinPoint *join, Task *task, void *context);
+
+/**
+ * JoinPoint_tryAdd - JoinPoint_add(), but not to wait
+ * @join: which
+ * @task: what
+ * @context: for its run
+ *
+ * Return: see TaskQueue_tryPush().
+ */
+int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context);
+
+/**
+ * JoinPoint_set - all tasks are added: run the continuation when they have ended (CO-15, CO-18)
+ * @join: which; gone, perhaps, when this returns 0
+ *
+ * If they have, or there are none, it is run at once. It is run once, after tasks that failed or
+ * were cancelled, too.
+ *
+ * Return: 0; -ENOSPC, -EDQUOT: TPMaxWaiting, or a user's share of it, is reached; -ESHUTDOWN,
+ * -ENOMEM: it will not be run.
+ */
+int JoinPoint_set(JoinPoint *join);
+
+/**
+ * JoinPoint_status - how the tasks of a join point have ended (CO-19)
+ * @join: which
+ * @failed: out: how many have failed or were cancelled; may be %NULL
+ *
+ * Context: the continuation.
+ * Return: the status of the first of them; 0: none.
+ */
+int JoinPoint_status(const JoinPoint *join, unsigned int *failed);
+
+/**
+ * JoinPoint_cancel - end the tasks of a join point
+ * @join: which, before its continuation is run
+ *
+ * Those that have not begun are not run; the others are told, see ShouldStop(). The continuation
+ * is run after the last.
+ *
+ * Return: how many had not ended, or a negative errno: see CancelRequests().
+ */
+int JoinPoint_cancel(JoinPoint *join);
+
+/* --- connections ------------------------------------------------------------------------ */
+
+/**
+ * struct DataObserver - waits for data of a connection, for a task (CO-9, CO-10)
+ * @Length: how many bytes the task is run with: never fewer
+ * @enough: if @Length is 0: how many that is to be, by what has come: some, all of them or fewer;
+ *	0: more have to come first; or a negative errno, with which the connection ends. @Length bytes are
+ *	read and not one more, or, with @enough, what there is, by buffers
+ * @Run: the task
+ * @Context: for its run, and for @enough
+ * @TimeoutNs: how long it may take; 0: for ever. It begins when the observers before are served
+ * @Expired: the task that is run instead, without data, when it took longer; %NULL: the
+ *	connection ends with -ETIME. What has come stays for the next observer
+ * @Reserved: 0
+ */
+struct DataObserver {
+	size_t Length;
+	ssize_t (*enough)(const DataObserver *self, InputQueue *input);
+	Task *Run;
+	void *Context;
+	int64_t TimeoutNs;
+	Task *Expired;
+	void *Reserved[2];
+};
+
+/**
+ * struct ConnectionOps - what is called for a connection
+ * @opened: it is registered, or accepted, and nothing of it was read: it gets its first observer.
+ *	Return: 0, or a negative errno: it is closed, and @ended not called. May be %NULL
+ * @ended: it has ended and its file is closed. @status: 0: at the end of the input, or by
+ *	Connection_close(); -ECANCELED: by a shutdown or a Stop; -ETIME; or another error. May be
+ *	%NULL
+ *
+ * Context: @opened: who accepts or registers; @ended: a worker, or the thread in
+ * ConnectionPool_serve().
+ */
+typedef struct ConnectionOps {
+	int (*opened)(Connection *connection, void *arg);
+	void (*ended)(Connection *connection, void *arg, int status);
+} ConnectionOps;
+
+/**
+ * struct ConnectionPoolOptions - the configuration of a pool; 0 is the default of each field
+ * @Priority: of the requests of connections
+ * @Receivers: 0: workers receive. 1: threads of the application do, with
+ *	ConnectionPool_takeMyConnections()
+ * @TurnTasks: tasks and reads of a turn, 64: then the connection queues behind its equals
+ * @MaxConnections: that are open at a time, without acceptors: with so many none is accepted; 0:
+ *	any number
+ * @InputLimit: bytes that an observer with an @enough may wait beside, 1 MiB: then the connection
+ *	ends with -EMSGSIZE
+ * @OutputLimit: bytes of messages from which Connection_send() takes no more, 4 MiB
+ * @Factory: of the buffers of input queues
+ * @Reserved: 0
+ */
+typedef struct ConnectionPoolOptions {
+	int32_t Priority;
+	uint32_t Receivers;
+	uint32_t TurnTasks;
+	uint32_t MaxConnections;
+	size_t InputLimit;
+	size_t OutputLimit;
+	BufferFactory *Factory;
+	void *Reserved[2];
+} ConnectionPoolOptions;
+
+/**
+ * struct ConnectionPoolStatus - what a pool has done
+ * @Connections: that are open, acceptors too
+ * @Turns: of their requests
+ * @Pulls: of connections
+ * @Reads: of files
+ * @BytesIn: read
+ * @BytesOut: written
+ * @Messages: written whole
+ * @Dropped: messages that were not, because of their time-out
+ * @Accepted: connections
+ * @Refused: connections that @opened, or a lack of memory or requests, did not let be
+ * @Pauses: times that an acceptor waited 100 ms, because descriptors, memory or requests were
+ *	used up
+ */
+typedef struct ConnectionPoolStatus {
+	uint64_t Connections;
+	uint64_t Turns;
+	uint64_t Pulls;
+	uint64_t Reads;
+	uint64_t BytesIn;
+	uint64_t BytesOut;
+	uint64_t Messages;
+	uint64_t Dropped;
+	uint64_t Accepted;
+	uint64_t Refused;
+	uint64_t Pauses;
+} ConnectionPoolStatus;
+
+/**
+ * ConnectionPool_create - a pool without connections
+ * @queue: of the tasks of its connections; its executive's TPMaxRequests bounds the connections
+ * @options: copied; %NULL for the defaults
+ *
+ * Return: the pool, or %NULL with errno: EINVAL, ENOMEM, ESHUTDOWN, ENOSPC.
+ */
+ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOptions *options);
+
+/**
+ * ConnectionPool_destroy - end all connections and free the pool
+ * @pool: in which no thread is; or %NULL. Its task queue still exists
+ *
+ * Waits for the turns that execute. Not for a worker.
+ */
+void ConnectionPool_destroy(ConnectionPool *pool);
+
+/**
+ * ConnectionPool_register - give a file to the pool, as a connection
+ * @pool: of the connection
+ * @fd: a file that poll(2) knows. It is made non-blocking, and belongs to the connection, which
+ *	closes it, when 0 was returned
+ * @ops: what is called for it; %NULL for nothing. It stays in place
+ * @arg: for that
+ * @connection: out, may be %NULL; to be given back by Connection_release()
+ *
+ * Context: any thread.
+ * Return: 0; what @opened returned; -EBADF, -ESHUTDOWN, -ENOMEM; -ENOSPC, -EDQUOT: TPMaxRequests,
+ * or a user's share of it, is reached.
+ */
+int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
+			    Connection **connection);
+
+/**
+ * ConnectionPool_serve - be there for connections that end, until all have
+ * @pool: which; one thread of the program at least is to be in here, and sleeps
+ *
+ * Return: 0: shut down, and all connections have ended; -ECANCELED: so has the executive;
+ * -EINTR: a signal handler without SA_RESTART; -EDEADLK: the caller is a worker.
+ */
+int ConnectionPool_serve(ConnectionPool *pool);
+
+/**
+ * ConnectionPool_shutdown - accept no more, and end all connections
+ * @pool: which
+ * @drain_ns: how long those for which a task is at work, or a message is to be written, may go on
+ *	until that is done; 0: all end at once
+ *
+ * Context: any thread.
+ */
+void ConnectionPool_shutdown(ConnectionPool *pool, int64_t drain_ns);
+
+/**
+ * ConnectionPool_takeMyConnections - connections that are active, for a receiver (CO-5, CO-6)
+ * @pool: with ConnectionPoolOptions.Receivers
+ * @receiver: whose they become: any address. Nobody else pulls them, until it has pulled them
+ * @connections: out
+ * @max: room there
+ * @timeout_ns: how long to wait while none is active; 0 not at all, below 0 for ever
+ *
+ * The select of the receiver's loop is in here: what it returns is active (CO-8). Each has to be
+ * given to Connection_pull().
+ *
+ * Context: a thread of the application.
+ * Return: how many; -EAGAIN, -ETIMEDOUT: none; -ESHUTDOWN: the loop is to end; -EINVAL.
+ */
+int ConnectionPool_takeMyConnections(ConnectionPool *pool, const void *receiver,
+				     Connection **connections, unsigned int max,
+				     int64_t timeout_ns);
+
+/**
+ * ConnectionPool_status - what a pool has done so far
+ * @pool: which
+ * @status: out
+ */
+void ConnectionPool_status(ConnectionPool *pool, ConnectionPoolStatus *status);
+
+/**
+ * Connection_pull - read what the connection's first observer waits for, and push its task when
+ *	it is complete; of an acceptor: accept (CO-5, CO-7)
+ * @connection: the receiver's own; not any more when this returns
+ * @receiver: whose it is
+ *
+ * Return: 0, -EPERM: it is not, or what has ended the connection.
+ */
+int Connection_pull(Connection *connection, const void *receiver);
+
+/**
+ * Connection_owner - who pulls it (CO-6)
+ * @connection: which
+ *
+ * Return: the receiver that has it; the pool: a worker; or %NULL: it is free.
+ */
+const void *Connection_owner(Connection *connection);
+
+/**
+ * Connection_active - do data and a task wait for each other? (CO-8)
+ * @connection: which
+ *
+ * Return: that.
+ */
+bool Connection_active(Connection *connection);
+
+/**
+ * Connection_observe - run a task when enough data has come (CO-9)
+ * @connection: of which
+ * @observer: copied; behind those that wait
+ *
+ * Observers are served one after the other: the next one when the task of the one before has
+ * returned. So tasks of one connection's data do not overlap. A task with a key is pushed, another
+ * one is run by the worker that has read the data, next.
+ *
+ * Context: any thread.
+ * Return: 0; -EPIPE: its input is at the end, or it has ended or is to; -ENOMEM, -EINVAL.
+ */
+int Connection_observe(Connection *connection, const DataObserver *observer);
+
+/**
+ * Connection_send - queue a message, which is written whole and behind those before (CO-12)
+ * @connection: to which
+ * @data: copied
+ * @len: how many bytes
+ *
+ * It is a task's response, if one calls this. It does not wait.
+ *
+ * Context: any thread.
+ * Return: 0: it will be written, or the connection ends before; -EAGAIN: too many bytes are to be
+ * written; -EPIPE: the connection has ended; -ENOMEM.
+ */
+int Connection_send(Connection *connection, const void *data, size_t len);
+
+/**
+ * Connection_sendWithin - Connection_send(), of a message that is not worth writing later (CO-13)
+ * @connection: to which
+ * @data: copied
+ * @len: how many bytes
+ * @timeout_ns: how long it may take until the file has taken the message: then it is dropped,
+ *	those behind are not; if a part was written the connection ends with -ETIME. 0: for ever
+ * @done: called once with the message's end. @status: 0: the file has taken it; -ETIME: dropped;
+ *	-EPIPE: the connection has ended. May be %NULL
+ * @arg: its first argument
+ *
+ * Context: any thread; @done: the caller, or a worker.
+ * Return: see Connection_send(); if not 0, @done is not called.
+ */
+int Connection_sendWithin(Connection *connection, const void *data, size_t len, int64_t timeout_ns,
+			  void (*done)(void *arg, Connection *connection, int status), void *arg);
+
+/**
+ * Connection_close - read no more, and end when all messages are written
+ * @connection: which
+ *
+ * Context: any thread.
+ */
+void Connection_close(Connection *connection);
+
+/**
+ * Connection_setContext - keep an address with a connection
+ * @connection: which
+ * @context: for Connection_context()
+ */
+void Connection_setContext(Connection *connection, void *context);
+
+/**
+ * Connection_context - what Connection_setContext() was given last
+ * @connection: which
+ *
+ * Return: that, or %NULL.
+ */
+void *Connection_context(Connection *connection);
+
+/**
+ * Connection_hold - keep a connection valid beyond its end
+ * @connection: which
+ *
+ * For deferred tasks. Its functions do nothing and return -EPIPE then.
+ *
+ * Return: @connection.
+ */
+Connection *Connection_hold(Connection *connection);
+
+/**
+ * Connection_release - the end of a hold
+ * @connection: which, or %NULL
+ */
+void Connection_release(Connection *connection);
+
+/**
+ * Acceptor_create - accept the connections of a socket: a connection whose pull does that (CO-7)
+ * @pool: of the acceptor, and of what it accepts
+ * @fd: listens; belongs to the acceptor when 0 was returned
+ * @ops: of accepted connections; @opened is called before such a one is pulled. It stays in place
+ * @arg: for that
+ * @acceptor: out, may be %NULL; see ConnectionPool_register()
+ *
+ * Without descriptors, memory or requests it looks again after 100 ms.
+ *
+ * Return: see ConnectionPool_register().
+ */
+int Acceptor_create(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
+		    Connection **acceptor);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* _DX_SERVER_H */

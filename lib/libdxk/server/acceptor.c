@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * An acceptor: a connection whose pull accepts others (CO-7).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+/* Connections that a pull takes */
+#define ACCEPTS		64
+/* How long it does without what the system lacks */
+#define PAUSE_NS	100000000
+
+static int accept_one(Connection *c)
+{
+	ConnectionPool *p = c->pool;
+	int fd = accept4(c->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = dxs_register(p, fd, c->ops, c->arg, false, NULL);
+	if (!rc) {
+		atomic_fetch_add(&p->accepted, 1);
+		return 0;
+	}
+	close(fd);
+	atomic_fetch_add(&p->refused, 1);
+	return rc == -ENOSPC || rc == -EDQUOT ? -ENOBUFS : 0;
+}
+
+/**
+ * dxs_accept - the pull of an acceptor
+ * @c: the caller's own
+ *
+ * Return: 0, or the error with which it is to end.
+ */
+int dxs_accept(Connection *c)
+{
+	int rc;
+
+	c->pause = 0;
+	c->more = false;
+	for (unsigned int i = 0; !c->leaves; i++) {
+		if (i == ACCEPTS) {
+			c->more = true;
+			break;
+		}
+		c->held_back = dxs_is_full(c);
+		if (c->held_back)
+			break;
+		rc = accept_one(c);
+		switch (rc) {
+		case -EAGAIN:
+			return 0;
+		case -EMFILE:
+		case -ENFILE:
+		case -ENOBUFS:
+		case -ENOMEM:
+			atomic_fetch_add(&c->pool->pauses, 1);
+			c->pause = dxs_now() + PAUSE_NS;
+			return 0;
+		case -EBADF:
+		case -EINVAL:
+		case -ENOTSOCK:
+		case -EOPNOTSUPP:
+			return rc;
+		}
+	}
+	return 0;
+}
+
+int Acceptor_create(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
+		    Connection **acceptor)
+{
+	if (!ops || !ops->opened)
+		return -EINVAL;
+	return dxs_register(pool, fd, ops, arg, true, acceptor);
+}

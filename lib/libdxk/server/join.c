@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Join points: the owner of the tasks that they join. The continuation is a request of the queue
+ * that waits until this owner has nothing coming, which the module knows: no task counts itself,
+ * so those that end without being run are no case of their own.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stddef.h>
+
+#include "internal.h"
+
+/* How long a continuation that was cancelled sleeps at a time: the tasks have not ended yet */
+#define MASKED_NS	1000000000LL
+
+/* What a continuation waits for. */
+static RQWait join_wait(JoinPoint *j)
+{
+	return (RQWait){ .Sources = DXK_WAIT_JOIN, .pOObject = j };
+}
+
+/* A task has ended with a status. */
+static void join_count(JoinPoint *j, int status)
+{
+	int32_t none = 0;
+
+	if (status >= 0)
+		return;
+	__atomic_add_fetch(&j->Failed, 1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&j->First, &none, status, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
+int dxs_joined(Runnable *self, void *context)
+{
+	Task *task = (Task *)((char *)self - offsetof(Task, Joined));
+	JoinPoint *j = CurrentRequest()->pOObject;
+	int rc = dxs_run(j->Queue, task, NULL, context, true);
+
+	join_count(j, rc);
+	return rc;
+}
+
+/*
+ * A turn of the continuation. One that is for another reason than the join is no end of it: a time,
+ * with which it began because there was no room; a cancel, which is for those that wait in vain.
+ */
+static int join_turn(Runnable *self, void *request)
+{
+	JoinPoint *j = request;
+	RQWait wait = join_wait(j);
+
+	(void)self;
+	switch (CurrentRequest()->RQEWake) {
+	case DXK_WAKE_NONE:
+	case DXK_WAKE_JOIN:
+	case DXK_WAKE_DEADLOCK:
+		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
+	case DXK_WAKE_CANCEL:
+	case DXK_WAKE_EXPIRE:
+	case DXK_WAKE_STOP:
+		wait.State = 1;
+		break;
+	default:
+		wait.State = CurrentRequest()->RQEWaitState;
+	}
+	if (wait.State) {
+		wait.Sources |= DXK_WAIT_TIME | DXK_WAIT_MASKED;
+		wait.TimeoutNs = MASKED_NS;
+	}
+	return WaitRequest(&wait);
+}
+
+void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context,
+		    enum JoinMode mode)
+{
+	*join = (JoinPoint){
+		.Base.ExecuteThisRequest = join_turn, .Queue = queue, .Then = then,
+		.Context = context, .Mode = mode,
+	};
+}
+
+int JoinPoint_add(JoinPoint *join, Task *task, void *context)
+{
+	return dxs_push(join->Queue->mte, join, task, &task->Joined, context, true);
+}
+
+int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context)
+{
+	return dxs_push(join->Queue->mte, join, task, &task->Joined, context, false);
+}
+
+int JoinPoint_set(JoinPoint *join)
+{
+	const RQPost post = {
+		.pOObject = join->Queue, .pXObject = &join->Base, .pPObject = join,
+		.RQEPriority = join->Then->Priority, .RQEAttrs = PXR_QUIET,
+	};
+	RQOptions options = { .Key = join->Then->Key, .Wait = join_wait(join) };
+	int rc = dxs_post_anyway(join->Queue->mte, &post, &options);
+
+	if (!rc)
+		dxs_answers();
+	return rc;
+}
+
+int JoinPoint_status(const JoinPoint *join, unsigned int *failed)
+{
+	if (failed)
+		*failed = __atomic_load_n(&join->Failed, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&join->First, __ATOMIC_ACQUIRE);
+}
+
+int JoinPoint_cancel(JoinPoint *join)
+{
+	return CancelRequestsOf(join->Queue->mte, join);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Tasks, and the queue of them, which is the Ready Pool.
+ *
+ * A task has two Runnables, so that a request tells by its executor whether the task is joined; its
+ * owner is the queue, or the join point. So a task that is queued needs no memory but its request.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "internal.h"
+
+/* Not over when it begins; if the caller is held up for so long it is tried with more */
+#define SOON_NS		1000000LL
+#define LATE_NS		(1000 * SOON_NS)
+
+/* A task that the thread runs. */
+struct run {
+	struct run *outer;	/* which waits, and its worker helps meanwhile */
+	bool answered;		/* what the leak check asks for */
+};
+
+static __thread struct run *current;
+
+/* --- a run ---------------------------------------------------------------------------- */
+
+/** dxs_answers - the task that the caller runs has responded, deferred, or waits for data */
+void dxs_answers(void)
+{
+	if (current)
+		current->answered = true;
+}
+
+void Task_answered(void)
+{
+	dxs_answers();
+}
+
+static void leaked(TaskQueue *q, const void *task, const void *context)
+{
+	atomic_fetch_add(&q->leaks, 1);
+	if (q->options.leaked)
+		q->options.leaked(q->options.Arg, task, context);
+	else
+		LogMessageOf(q->mte, "task %p with context %p has neither responded nor deferred",
+			     task, context);
+}
+
+/**
+ * dxs_run - run a task, and look whether it ends in a response or a join point (CO-14)
+ * @queue: whose
+ * @task: gone, perhaps, when it has returned
+ * @data: for it
+ * @context: for it
+ * @joined: it ends in a join point
+ *
+ * Return: what it returned.
+ */
+int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, bool joined)
+{
+	struct run run = { .outer = current, .answered = joined };
+	int rc;
+
+	current = &run;
+	rc = task->run(task, data, context);
+	current = run.outer;
+	if (!run.answered)
+		leaked(queue, task, context);
+	/* RQ_WAITS would be no status. */
+	return rc == RQ_WAITS ? -EPROTO : rc;
+}
+
+static int deferred(Runnable *self, void *context)
+{
+	Task *task = (Task *)((char *)self - offsetof(Task, Deferred));
+
+	return dxs_run(CurrentRequest()->pOObject, task, NULL, context, false);
+}
+
+void Task_init(Task *task, int (*run)(Task *self, Message *data, void *context))
+{
+	*task = (Task){
+		.Deferred.ExecuteThisRequest = deferred,
+		.Joined.ExecuteThisRequest = dxs_joined,
+		.run = run,
+	};
+}
+
+/* --- posts ------------------------------------------------------------------------------ */
+
+/**
+ * dxs_post - post a request
+ * @waits: for room
+ *
+ * Return: 0 or a negative errno.
+ */
+int dxs_post(MTExecutive *mte, const RQPost *post, const RQOptions *options, bool waits)
+{
+	int rc = PostRequestsWithOf(mte, post, options, 1, waits ? -1 : 0, NULL);
+
+	return rc > 0 ? 0 : rc;
+}
+
+/**
+ * dxs_post_anyway - post a request that is to have room
+ * @options: its wait, if any; if that is over already, and there is no room, it begins with one for
+ *	a time, which needs none
+ *
+ * Return: 0 or a negative errno.
+ */
+int dxs_post_anyway(MTExecutive *mte, const RQPost *post, RQOptions *options)
+{
+	int rc = dxs_post(mte, post, options, false);
+
+	for (int64_t ns = SOON_NS; rc == -EAGAIN && ns <= LATE_NS; ns *= 10) {
+		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = ns };
+		rc = dxs_post(mte, post, options, false);
+	}
+	return rc;
+}
+
+/**
+ * dxs_push - post a task
+ * @owner: the queue or the join point
+ * @executor: that of the task for such an owner
+ * @waits: for room
+ *
+ * Return: 0 or a negative errno.
+ */
+int dxs_push(MTExecutive *mte, void *owner, Task *task, Runnable *executor, void *context,
+	     bool waits)
+{
+	const RQPost post = {
+		.pOObject = owner, .pXObject = executor, .pPObject = context,
+		.RQEPriority = task->Priority, .RQEAttrs = waits ? PXR_WAITIF_BUSY : 0,
+	};
+	const RQOptions options = { .Key = task->Key };
+	int rc;
+
+	rc = dxs_post(mte, &post, &options, waits);
+	if (!rc)
+		dxs_answers();
+	return rc;
+}
+
+/* --- the queue ---------------------------------------------------------------------------- */
+
+TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *options)
+{
+	ThreadManagerPolicy policy;
+	TaskQueue *q;
+	int rc = MTExecutiveGetPolicy(executive, &policy);
+
+	for (unsigned int i = 0; options && i < sizeof(options->Reserved) / sizeof(void *); i++)
+		if (options->Reserved[i])
+			rc = -EINVAL;
+	if (!rc && !policy.TPMaxWaiting)
+		rc = -EOPNOTSUPP;
+	q = rc ? NULL : calloc(1, sizeof(*q));
+	if (!q) {
+		errno = rc ? -rc : ENOMEM;
+		return NULL;
+	}
+	q->mte = executive;
+	if (options)
+		q->options = *options;
+	return q;
+}
+
+void TaskQueue_destroy(TaskQueue *queue)
+{
+	int rc;
+
+	if (!queue)
+		return;
+	/* None of its requests has a result: it is over when none exists. */
+	do
+		rc = RejoinWaitOf(queue->mte, queue, NULL, -1);
+	while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -EINTR || rc == -ESHUTDOWN);
+	free(queue);
+}
+
+int TaskQueue_push(TaskQueue *queue, Task *task, void *context)
+{
+	return dxs_push(queue->mte, queue, task, &task->Deferred, context, true);
+}
+
+int TaskQueue_tryPush(TaskQueue *queue, Task *task, void *context)
+{
+	return dxs_push(queue->mte, queue, task, &task->Deferred, context, false);
+}
+
+uint64_t TaskQueue_leaks(TaskQueue *queue)
+{
+	return atomic_load(&queue->leaks);
+}
