@@ -60,7 +60,7 @@ def squeeze(text):
 def prototypes(text):
     """name -> declaration of every function"""
     found = {}
-    for line in re.finditer(r"^[A-Za-z_][\w ]*?[ *]+(\w+)\([^;{}()]*\)\s*;",
+    for line in re.finditer(r"^[A-Za-z_][\w ]*?[ *]+(\w+)\((?:[^;{}()]|\([^;{}()]*\))*\)\s*;",
                             plain(text), re.M):
         found[line.group(1)] = squeeze(line.group(0))
     return found
@@ -73,7 +73,7 @@ def structs(text):
 
 def check_functions(pages):
     headers = {h: (HEADERS / h).read_text() for h in ("dx.h", "dxk.h", "dx_reactor.h", "dx_aglet.h",
-                                                "dx_fom.h")}
+                                                "dx_fom.h", "dx_server.h")}
     declared = {}
     bodies = {}
     for text in headers.values():
