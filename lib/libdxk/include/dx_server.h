@@ -276,7 +276,7 @@ struct JoinPoint {
 	uint32_t Mode;
 	uint32_t Failed;
 	int32_t First;
-	uint32_t Reserved;
+	uint32_t Added, Begun, Ended;
 };
 
 /**
@@ -327,10 +327,11 @@ int JoinPoint_set(JoinPoint *join);
 /**
  * JoinPoint_status - how the tasks of a join point have ended (CO-19)
  * @join: which
- * @failed: out: how many have failed or were cancelled; may be %NULL
+ * @failed: out: how many have failed, were cancelled, or died with their worker; may be %NULL
  *
  * Context: the continuation.
- * Return: the status of the first of them; 0: none.
+ * Return: the status of the first that has failed; if none has, -EOWNERDEAD: a worker died with
+ * one, -ECANCELED: one was never run; 0: all have ended well.
  */
 int JoinPoint_status(const JoinPoint *join, unsigned int *failed);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Join points: the owner of the tasks that they join. The continuation is a request of the queue
- * that waits until this owner has nothing coming, which the module knows: no task counts itself,
- * so those that end without being run are no case of their own.
+ * that waits until this owner has nothing coming, which the module knows. The tasks are counted only
+ * so that the continuation can be told of those that have ended without a status.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +16,10 @@
 /* What a continuation waits for. */
 static RQWait join_wait(JoinPoint *j)
 {
-	return (RQWait){ .Sources = DXK_WAIT_JOIN, .pOObject = j };
+	return (RQWait){
+		.Sources = DXK_WAIT_JOIN | (j->Mode == JOIN_EAGER ? DXK_WAIT_EAGER : 0),
+		.pOObject = j,
+	};
 }
 
 /* A task has ended with a status. */
@@ -35,10 +38,23 @@ int dxs_joined(Runnable *self, void *context)
 {
 	Task *task = (Task *)((char *)self - offsetof(Task, Joined));
 	JoinPoint *j = CurrentRequest()->pOObject;
-	int rc = dxs_run(j->Queue, task, NULL, context, true);
+	int rc;
 
+	__atomic_add_fetch(&j->Begun, 1, __ATOMIC_RELAXED);
+	rc = dxs_run(j->Queue, task, NULL, context, true);
 	join_count(j, rc);
+	__atomic_add_fetch(&j->Ended, 1, __ATOMIC_RELAXED);
 	return rc;
+}
+
+/* All have ended: those that did so without a status have failed, too. */
+static void join_count_rest(JoinPoint *j)
+{
+	if (j->Added == j->Ended)
+		return;
+	j->Failed += j->Added - j->Ended;
+	if (!j->First)
+		j->First = j->Begun > j->Ended ? -EOWNERDEAD : -ECANCELED;
 }
 
 /*
@@ -55,6 +71,7 @@ static int join_turn(Runnable *self, void *request)
 	case DXK_WAKE_NONE:
 	case DXK_WAKE_JOIN:
 	case DXK_WAKE_DEADLOCK:
+		join_count_rest(j);
 		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
 	case DXK_WAKE_CANCEL:
 	case DXK_WAKE_EXPIRE:
@@ -80,14 +97,26 @@ void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context
 	};
 }
 
+/* It counts before it can end. */
+static int join_add(JoinPoint *j, Task *task, void *context, bool waits)
+{
+	int rc;
+
+	__atomic_add_fetch(&j->Added, 1, __ATOMIC_RELAXED);
+	rc = dxs_push(j->Queue->mte, j, task, &task->Joined, context, waits);
+	if (rc)
+		__atomic_sub_fetch(&j->Added, 1, __ATOMIC_RELAXED);
+	return rc;
+}
+
 int JoinPoint_add(JoinPoint *join, Task *task, void *context)
 {
-	return dxs_push(join->Queue->mte, join, task, &task->Joined, context, true);
+	return join_add(join, task, context, true);
 }
 
 int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context)
 {
-	return dxs_push(join->Queue->mte, join, task, &task->Joined, context, false);
+	return join_add(join, task, context, false);
 }
 
 int JoinPoint_set(JoinPoint *join)
