@@ -50,6 +50,11 @@ static inline void os_wake_held(struct task_struct *task)
 	put_task_struct(task);
 }
 
+static inline void os_wake(struct task_struct *task)
+{
+	wake_up_process(task);
+}
+
 static inline void os_yield(void)
 {
 	cond_resched();

@@ -150,7 +150,7 @@ int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 	os_may_wait_for_user();
 	/* pairs with the release in dxk_waiter_finish() */
 	while (!smp_load_acquire(&k->w.done)) {
-		k->why = os_doze(&k->w.done, timed ? deadline : DXK_FOREVER);
+		k->why = os_doze(&k->w.done, NULL, timed ? deadline : DXK_FOREVER);
 		if (!k->why)
 			break;
 		timed = false;
@@ -245,7 +245,7 @@ static int dxk_next_sleep(struct dxk_next_op *n, u64 deadline)
 {
 	if (!list_empty(&n->ended) || n->files)
 		dxk_next_drop(n);
-	return dxk_waiter_sleep_on(n->m->engine, &n->w, deadline);
+	return dxk_waiter_sleep_on(n->m->engine, &n->w, true, deadline);
 }
 
 /**

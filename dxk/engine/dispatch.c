@@ -130,13 +130,32 @@ static void dxk_cancel_run(struct dxk_engine *e, struct dxk_op *op,
 	dxk_call_control(e, DXK_MONITOR, wakes);
 }
 
-/** dxk_waiter_sleep_on - dxk_waiter_sleep() when the move is still to be made */
-int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline)
+/* What has happened is looked at by each hold. */
+static void dxk_catch_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+}
+
+/**
+ * dxk_waiter_sleep_on - dxk_waiter_sleep() when the move is still to be made
+ * @e: the engine
+ * @w: queued
+ * @catches: the caller sees to what happens meanwhile, see fire.h; it may be what it waits for
+ * @deadline: of the sleep
+ *
+ * Return: 0, or why the sleep has ended before.
+ */
+int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, bool catches, u64 deadline)
 {
 	struct dxk_cancel_op c;
 	int err;
 
-	err = os_doze(&w->done, deadline);
+	for (;;) {
+		err = os_doze(&w->done, catches ? &e->waits.fired : NULL, deadline);
+		/* pairs with the release in dxk_waiter_end() */
+		if (err || smp_load_acquire(&w->done))
+			break;
+		dxk_perform(e, &c.op, dxk_catch_run);
+	}
 	if (!err)
 		return 0;
 	c.w = w;
@@ -332,7 +351,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	struct dxk_wakes wakes __uninitialized;
 	LIST_HEAD(ended);
 	u64 before, again;
-	bool rang, all;
+	bool told, rang, all;
 
 	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
@@ -341,7 +360,9 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	/* Asked for what is Ready only, it looks at nobody else. */
 	all = !asked || e->owing;
 	e->owing = false;
-	/* What has happened came before the time that has come meanwhile. */
+	/* Who was woken for what has happened may be about to look, too. */
+	told = asked || !llist_empty(&e->waits.fired);
+	/* That came before the time that has come meanwhile. */
 	dxk_fired_run(e, &wakes);
 	rang = dxk_alarms_ring(e, &ended, &wakes);
 	before = e->stats.dispatches;
@@ -352,7 +373,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
 	/* Those who sleep in a run that ends are told in further holds, which it may precede. */
-	if (!asked && !rang && e->stats.dispatches != before && e->state == DXK_CTX_RUNNING)
+	if (!told && !rang && e->stats.dispatches != before && e->state == DXK_CTX_RUNNING)
 		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
 	e->dormant[DXK_DISPATCHER] = !asked && dxk_ready_empty(&e->ready);

@@ -112,7 +112,7 @@ static __always_inline void dxk_perform(struct dxk_engine *e, struct dxk_op *op,
 	dxk_wakes_flush(e, &wakes);
 }
 
-int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, u64 deadline);
+int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, bool catches, u64 deadline);
 
 /**
  * dxk_waiter_sleep - sleep until the own move is made
@@ -130,7 +130,7 @@ static inline int dxk_waiter_sleep(struct dxk_engine *e, struct dxk_waiter *w,
 	/* pairs with the release in dxk_waiter_finish() */
 	if (likely(smp_load_acquire(&w->done)))
 		return 0;
-	return dxk_waiter_sleep_on(e, w, deadline);
+	return dxk_waiter_sleep_on(e, w, false, deadline);
 }
 
 /* For thread 700. */

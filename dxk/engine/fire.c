@@ -12,6 +12,20 @@ static bool dxk_event_enter(struct dxk_engine *e, struct dxk_event *event)
 	return !xchg(&event->pending, 1) && llist_add(&event->node, &e->waits.fired);
 }
 
+/* Whoever it is exists as long as it is told to be called. */
+static void dxk_events_call(struct dxk_engine *e)
+{
+	struct task_struct *task;
+
+	os_read_begin();
+	task = READ_ONCE(e->waits.call);
+	if (task == DXK_CALL_DISPATCHER)
+		os_kick(e, DXK_DISPATCHER);
+	else if (task)
+		os_wake(task);
+	os_read_end();
+}
+
 /**
  * dxk_event_fire - something has happened, in any context
  * @e: the engine; it exists while the event can be fired
@@ -26,10 +40,10 @@ void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen)
 		;
 	/*
 	 * Who finds others in the list has been preceded. The exchange by which it enters
-	 * is a full barrier, and pairs with that in dxk_events_look().
+	 * is a full barrier, and pairs with those in dxk_events_look() and dxk_catcher_leave().
 	 */
-	if (dxk_event_enter(e, event) && READ_ONCE(e->waits.wanted))
-		os_kick(e, DXK_DISPATCHER);
+	if (dxk_event_enter(e, event))
+		dxk_events_call(e);
 }
 
 /*
@@ -42,23 +56,64 @@ static bool dxk_events_can_wait(const struct dxk_engine *e)
 	       !e->waits.polled && !dxk_may_relieve(e);
 }
 
+/* The worker that is given the next request, if one sleeps for work and makes moves itself. */
+static struct dxk_waiter *dxk_events_catcher(const struct dxk_engine *e)
+{
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS && e->direct; kind++)
+		if (!list_empty(&e->crew.idle[kind]))
+			return list_first_entry(&e->crew.idle[kind], struct dxk_waiter, link);
+	return NULL;
+}
+
+/* Who fires is to wake another one. Return: has somebody fired who did not know that? */
+static bool dxk_events_call_for(struct dxk_engine *e, struct dxk_waiter *catcher,
+				struct task_struct *call)
+{
+	if (e->waits.catcher)
+		e->waits.catcher->catches = NULL;
+	e->waits.catcher = catcher;
+	if (catcher)
+		catcher->catches = e;
+	/* A full barrier, which pairs with the entry into the list in dxk_event_fire(). */
+	xchg(&e->waits.call, call);
+	return call && !llist_empty(&e->waits.fired);
+}
+
 /**
- * dxk_events_look - say whether who fires is to kick thread 700
+ * dxk_events_look - say whom who fires is to wake
  * @e: the engine, locked, at the end of a hold that may have changed it
  *
- * Return: events have come when nobody knew that they are wanted: thread 700 is to look.
+ * Return: events have come when nobody knew that they are wanted: somebody is to look.
  */
 bool dxk_events_look(struct dxk_engine *e)
 {
-	u32 wanted = !dxk_events_can_wait(e);
+	struct dxk_waiter *catcher = NULL;
+	struct task_struct *call = NULL;
 
 	lockdep_assert_held(&e->lock);
 
-	if (wanted == e->waits.wanted)
-		return false;
-	/* A full barrier, which pairs with the entry into the list in dxk_event_fire(). */
-	xchg(&e->waits.wanted, wanted);
-	return wanted && !llist_empty(&e->waits.fired);
+	if (!dxk_events_can_wait(e)) {
+		catcher = dxk_events_catcher(e);
+		call = catcher ? catcher->task : DXK_CALL_DISPATCHER;
+	}
+	return (catcher != e->waits.catcher || call != e->waits.call) &&
+	       dxk_events_call_for(e, catcher, call);
+}
+
+/**
+ * dxk_catcher_leave - who was to be woken does not sleep for work any more
+ * @w: its sleep, which ends; its engine is locked
+ */
+void dxk_catcher_leave(struct dxk_waiter *w)
+{
+	struct dxk_engine *e = w->catches;
+
+	lockdep_assert_held(&e->lock);
+
+	if (dxk_events_call_for(e, NULL, DXK_CALL_DISPATCHER))
+		os_kick(e, DXK_DISPATCHER);
 }
 
 /** dxk_events_poll - a worker asks by poll(2) for what there is to do. The engine is locked */

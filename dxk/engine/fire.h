@@ -5,8 +5,9 @@
  * Whoever fires may be in an interrupt, and takes no lock: the event says what has happened
  * (@seen), and enters a list, which the next lock hold empties before all else, in the order of
  * the events, as far as it can afford; a rest is older than what comes anew, and stays before it.
- * Thread 700 is kicked for that hold, if it is not enough to wait for one: while all workers
- * run, none of them can have the request before it comes to the lock itself.
+ * Somebody is woken for that hold, if it is not enough to wait for one: the worker that would be
+ * given the request, if one sleeps for work, for it is the one to go on; else thread 700. While
+ * all workers run, none of them can have the request before it comes to the lock itself.
  *
  * Invariants:
  *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
@@ -15,9 +16,14 @@
  *   late for any hold but a later one, which finds @more
  *   @pending is set exactly while the event is in a list, or is about to enter it: it enters
  *   once. It is cleared, with a full barrier, before @seen is looked at
- *   dxk_waits.wanted is set unless all workers run and no others are called for, at the end of each hold after which a request
- *   waits for a file. Who sets it looks at the list afterwards, and who fires looks at it after
- *   the entry into the list: one of them kicks. A worker that ceases to run does so in a hold
+ *   dxk_waits.call says whom to wake, unless all workers run and no others are called for, at the
+ *   end of each hold after which a request waits for a file. Who sets it looks at the list
+ *   afterwards, and who fires looks at it after the entry into the list: one of them wakes. A
+ *   worker that ceases to run does so in a hold
+ *   if it is a worker this sleeps in dxk_crew.idle: when its sleep ends it is thread 700, which is
+ *   kicked, should the list not be empty. So it cannot have exited, and that it was given other
+ *   work, and looks at no event, loses none. It looks at the list before it sleeps, as a sleeper
+ *   looks at what it sleeps for
  *   an event is freed when nobody can fire it any more, @more is NULL, and it is not @pending
  */
 #ifndef _DXK_ENGINE_FIRE_H
@@ -64,6 +70,7 @@ struct dxk_watch {
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen);
 void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event);
 bool dxk_events_look(struct dxk_engine *e);
+void dxk_catcher_leave(struct dxk_waiter *w);
 void dxk_events_poll(struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_FIRE_H */

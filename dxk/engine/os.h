@@ -30,7 +30,14 @@ static inline void os_hold(struct task_struct *task);
 /** os_wake_held - wake a task that was held */
 static inline void os_wake_held(struct task_struct *task);
 
-int os_doze(const bool *done, u64 deadline);
+/**
+ * os_wake - wake a task, in any context, that may exit
+ *
+ * Within os_read_begin() and os_read_end(), and not before it was seen that it had not.
+ */
+static inline void os_wake(struct task_struct *task);
+
+int os_doze(const bool *done, const struct llist_head *events, u64 deadline);
 void os_await(const bool *done);
 
 /** os_yield - a good moment for others to run */

@@ -172,7 +172,7 @@ void dxk_waits_init(struct dxk_waits *waits)
 	INIT_LIST_HEAD(&waits->rising);
 	waits->alarms = RB_ROOT_CACHED;
 	init_llist_head(&waits->fired);
-	waits->wanted = true;
+	waits->call = DXK_CALL_DISPATCHER;
 	waits->planned = DXK_FOREVER;
 }
 

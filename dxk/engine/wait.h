@@ -37,7 +37,12 @@ struct dxk_more;
 struct dxk_owner;
 struct dxk_rqe;
 struct dxk_space;
+struct dxk_waiter;
 struct dxk_wakes;
+struct task_struct;
+
+/* In dxk_waits.call: thread 700 */
+#define DXK_CALL_DISPATCHER	((struct task_struct *)1)
 
 /* Looks for circles that the waits of a hold may take together, see cycle.h. */
 #define DXK_WAIT_SEARCHES	64
@@ -76,8 +81,13 @@ struct dxk_waits {
 	u32 files;
 	/** @fired: events that no hold has looked at */
 	struct llist_head fired;
-	/** @wanted: (L) to set, any time to read: who fires is to kick thread 700, see fire.h */
-	u32 wanted;
+	/**
+	 * @call: (L) to set, any time to read: whom who fires is to wake, see fire.h: a worker,
+	 * %DXK_CALL_DISPATCHER, or NULL: nobody
+	 */
+	struct task_struct *call;
+	/** @catcher: (L) the sleep of that worker, in dxk_crew.idle; or NULL */
+	struct dxk_waiter *catcher;
 	/** @polled: (L) workers ask by poll(2) for what there is to do */
 	bool polled;
 	/** @firing: (L) of these the oldest, in their order */

@@ -4,6 +4,7 @@
  */
 #include "engine/engine.h"
 #include "engine/member.h"
+#include "engine/fire.h"
 #include "engine/os.h"
 #include "engine/waiter.h"
 
@@ -98,6 +99,8 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	if (w->stuck)
 		dxk_unstick(w->stuck);
 	w->stuck = NULL;
+	if (unlikely(w->catches))
+		dxk_catcher_leave(w);
 	if (w->blocked) {
 		*w->blocked += os_now() - w->since;
 		if (w->queued)

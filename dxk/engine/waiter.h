@@ -81,6 +81,8 @@ struct dxk_waiter {
 	struct dxk_member *stuck;
 	/** @helper: (L) it may be, or was, called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
+	/** @catches: (L) of the engine that has it for dxk_waits.catcher; or NULL */
+	struct dxk_engine *catches;
 	/** @since: (L) ktime when it was queued */
 	u64 since;
 	/** @blocked: (L) counter that gets the time it slept, or NULL */
@@ -188,6 +190,7 @@ static inline void dxk_waiter_init(struct dxk_waiter *w)
 	w->task = os_self();
 	w->count = NULL;
 	w->stuck = NULL;
+	w->catches = NULL;
 	w->helper = NULL;
 	w->blocked = NULL;
 	w->done = false;

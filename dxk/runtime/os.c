@@ -25,13 +25,15 @@
 /**
  * os_doze - sleep until something is done, a signal comes or time is up
  * @done: set, with a release, by whoever then wakes the caller
+ * @events: a list that is not empty ends the sleep as well, if whoever adds to it wakes the caller;
+ *	or %NULL
  * @deadline: of CLOCK_MONOTONIC
  *
  * The deadline takes precedence over signals: a call that is not to sleep never returns
  * -ERESTARTSYS, and a wait that signals restart again and again still ends in time.
- * Return: 0 when it is done, else -ERESTARTSYS or -ETIMEDOUT.
+ * Return: 0 when it is done, or there are events, else -ERESTARTSYS or -ETIMEDOUT.
  */
-int os_doze(const bool *done, u64 deadline)
+int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 {
 	unsigned int state = current->flags & PF_KTHREAD ? TASK_IDLE :
 							   TASK_INTERRUPTIBLE;
@@ -46,7 +48,7 @@ int os_doze(const bool *done, u64 deadline)
 		/* pairs with the release in dxk_waiter_finish() */
 		if (smp_load_acquire(done))
 			break;
-		if (err)
+		if (err || (events && !llist_empty(events)))
 			break;
 		if (signal_pending_state(state, current)) {
 			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;

@@ -241,7 +241,7 @@ int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadli
 	if (err || !deadline)
 		return err;
 
-	err = os_doze(&cmd->w.done, deadline);
+	err = os_doze(&cmd->w.done, NULL, deadline);
 	if (err) {
 		/* An answer in the last moment wins. */
 		spin_lock(&c->lock);

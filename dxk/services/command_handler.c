@@ -228,7 +228,7 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 		return err;
 
 	dxk_rest(h->m, true);
-	err = os_doze(&op->w.done, deadline);
+	err = os_doze(&op->w.done, NULL, deadline);
 	dxk_rest(h->m, false);
 	if (err) {
 		spin_lock(&c->lock);

@@ -98,7 +98,7 @@ static int dxk_log_see_through(struct dxk_log *log, struct dxk_log_op *op)
 
 static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadline)
 {
-	int err = os_doze(&op->w.done, deadline);
+	int err = os_doze(&op->w.done, NULL, deadline);
 
 	if (err && dxk_log_withdraw(log, op))
 		return err;

@@ -51,7 +51,7 @@ void os_task_wake(struct task_struct *task)
 	syscall(SYS_futex, &task->wakes, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-int os_doze(const bool *done, u64 deadline)
+int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 {
 	struct timespec until = {
 		.tv_sec = deadline / 1000000000,
@@ -62,7 +62,7 @@ int os_doze(const bool *done, u64 deadline)
 	for (;;) {
 		u32 wakes = smp_load_acquire(&task->wakes);
 
-		if (smp_load_acquire(done))
+		if (smp_load_acquire(done) || (events && !llist_empty(events)))
 			return 0;
 		if (syscall(SYS_futex, &task->wakes, FUTEX_WAIT_BITSET_PRIVATE, wakes,
 			    deadline == DXK_FOREVER ? NULL : &until, NULL,
@@ -73,7 +73,7 @@ int os_doze(const bool *done, u64 deadline)
 
 void os_await(const bool *done)
 {
-	os_doze(done, DXK_FOREVER);
+	os_doze(done, NULL, DXK_FOREVER);
 }
 
 /* --- what is not there --------------------------------------------------------- */

@@ -60,6 +60,11 @@ static inline void os_wake_held(struct task_struct *task)
 	os_task_wake(task);
 }
 
+static inline void os_wake(struct task_struct *task)
+{
+	os_task_wake(task);
+}
+
 static inline void os_yield(void)
 {
 }

@@ -466,7 +466,7 @@ int actor_should(struct actor *a, u64 deadline)
 	dxk_waiter_init(&s.w);
 	a->should = &s;
 	dxk_perform(&house.e, &s.op, dxk_should_run);
-	err = dxk_waiter_sleep_on(&house.e, &s.w, deadline);
+	err = dxk_waiter_sleep_on(&house.e, &s.w, false, deadline);
 	dxk_should_forget(&a->m);
 	a->should = NULL;
 	return err && err != -ETIMEDOUT ? err : s.answer;

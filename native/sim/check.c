@@ -464,21 +464,27 @@ void check_told(void)
 /* --- when -------------------------------------------------------------------- */
 
 /*
- * Something has happened, and thread 700 has been told, or is about it; or all workers run,
- * and each looks when it ceases to.
+ * Something has happened, and thread 700 has been told, or is about it, or a worker is that slept
+ * for work; or all workers run, and each looks when it ceases to.
  */
 static void check_events(const struct dxk_engine *e)
 {
 	const struct control *c = &house.control[DXK_DISPATCHER];
 	bool all_run = e->crew.present && dxk_crew_awake(&e->crew) == e->crew.present;
 
-	if (!e->waits.wanted && e->waits.files && (!all_run || dxk_may_relieve(e)))
+	if (!e->waits.call && e->waits.files && (!all_run || dxk_may_relieve(e)))
 		sim_fail("a worker does not run, and who fires does not kick");
-	if (!e->waits.wanted && !e->waits.firing)
+	if (!!e->waits.catcher != (e->waits.call && e->waits.call != DXK_CALL_DISPATCHER))
+		sim_fail("who fires wakes another one than is known");
+	if (e->waits.catcher && (e->waits.catcher->task != e->waits.call ||
+				 !actor_queued(e->waits.catcher)))
+		sim_fail("who fires wakes somebody who does not sleep for work");
+	if (!e->waits.call && !e->waits.firing)
 		return;
 	if ((llist_empty(&e->waits.fired) && !e->waits.firing) || e->owing || !c->task || c->stop)
 		return;
-	if (c->task->state == SIM_ASLEEP && !c->kicked && !devices_firing())
+	if (c->task->state == SIM_ASLEEP && !c->kicked && !devices_firing() &&
+	    !(e->waits.catcher && e->waits.call->state != SIM_ASLEEP))
 		sim_fail("something has happened, and nobody is told");
 }
 

@@ -245,7 +245,7 @@ void sim_task_wake(struct task_struct *t)
 		can_run(t);
 }
 
-int os_doze(const bool *done, u64 deadline)
+int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 {
 	struct task_struct *self = sim_self;
 	int err = 0;
@@ -256,6 +256,8 @@ int os_doze(const bool *done, u64 deadline)
 		sim_doze_begin();
 		os_point();
 		if (__atomic_load_n(done, __ATOMIC_ACQUIRE) || err)
+			break;
+		if (events && !llist_empty(events))
 			break;
 		if (self->signalled) {
 			err = sim_now < deadline ? -ERESTARTSYS : -ETIMEDOUT;

@@ -75,6 +75,12 @@ sim_inline void os_wake_held(struct task_struct *task)
 	sim_task_put(task);
 }
 
+sim_inline void os_wake(struct task_struct *task)
+{
+	os_point_held();
+	sim_task_wake(task);
+}
+
 sim_inline void os_yield(void)
 {
 	os_point();

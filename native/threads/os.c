@@ -64,16 +64,16 @@ static int sleep_until(struct task_struct *task, u64 deadline)
 	return -pthread_cond_clockwait(&task->woken, &task->lock, CLOCK_MONOTONIC, &until);
 }
 
-int os_doze(const bool *done, u64 deadline)
+int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 {
 	struct task_struct *task = os_self();
 	int err = 0;
 
 	pthread_mutex_lock(&task->lock);
-	while (!smp_load_acquire(done) && !err)
+	while (!smp_load_acquire(done) && !(events && !llist_empty(events)) && !err)
 		err = sleep_until(task, deadline);
 	pthread_mutex_unlock(&task->lock);
-	if (smp_load_acquire(done))
+	if (!err || smp_load_acquire(done))
 		return 0;
 	do_once(&os_late);
 	return err;
@@ -81,7 +81,7 @@ int os_doze(const bool *done, u64 deadline)
 
 void os_await(const bool *done)
 {
-	os_doze(done, DXK_FOREVER);
+	os_doze(done, NULL, DXK_FOREVER);
 }
 
 void os_member_get(struct dxk_member *m)

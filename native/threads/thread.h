@@ -70,6 +70,11 @@ static inline void os_wake_held(struct task_struct *task)
 	os_task_wake(task);
 }
 
+static inline void os_wake(struct task_struct *task)
+{
+	os_task_wake(task);
+}
+
 /* Now and then: the engine offers it once for each bucket of a hash. */
 static inline void os_yield(void)
 {

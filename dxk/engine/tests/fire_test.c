@@ -201,31 +201,69 @@ static void fire_wanted(struct kunit *test)
 	struct dxk_next_op *idle;
 	struct dxk_rqe *rqe;
 
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.call);
 	rqe = post(ps, w);
-	EXPECT(!ps->e->waits.wanted);
+	EXPECT(!ps->e->waits.call);
 	dxk_event_fire(ps->e, &w->event, READABLE);
 	comes(ps, m, rqe, READABLE);
 	park(ps, m);
-	EXPECT(!ps->e->waits.wanted);
+	EXPECT(!ps->e->waits.call);
 	idle = puppet_turn(ps, worker(ps, 1), 1);
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.catcher == &idle->w);
+	EXPECT(ps->e->waits.call == idle->w.task);
 	dxk_event_fire(ps->e, &w->event, READABLE);
 	EXPECT_IS(rqe->state, DXK_WAITING);
 	dxk_sweep(ps->e, true);
 	EXPECT(puppet_fetch(idle) == rqe);
+	EXPECT(!ps->e->waits.catcher);
 	park(ps, worker(ps, 1));
-	EXPECT(!ps->e->waits.wanted);
+	EXPECT(!ps->e->waits.call);
 
 	/* One who asks by poll(2) does not come by itself. */
 	dxk_event_fire(ps->e, &w->event, READABLE);
 	spin_lock(&ps->e->lock);
 	dxk_events_poll(ps->e);
 	spin_unlock(&ps->e->lock);
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.call);
 	comes(ps, m, rqe, READABLE);
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.call);
 	ends(ps, m, rqe);
+}
+
+/*
+ * One that sleeps for work sees to what happens: it is not told to when it is given something else,
+ * or goes, and with policy dispatch=thread it is thread 700 that does.
+ */
+static void fire_caught(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+	struct dxk_next_op *idle[2];
+
+	idle[0] = puppet_turn(ps, worker(ps, 0), 1);
+	idle[1] = puppet_turn(ps, worker(ps, 1), 1);
+	/* the one that is given what is Ready */
+	EXPECT(ps->e->waits.catcher == &idle[1]->w);
+	puppet_post(ps, OWNER, 0, 0);
+	EXPECT(!ASLEEP(idle[1]));
+	EXPECT(ps->e->waits.catcher == &idle[0]->w);
+	EXPECT_IS(puppet_time_up(ps, &idle[0]->w), -ETIMEDOUT);
+	EXPECT(!ps->e->waits.catcher);
+	EXPECT(ps->e->waits.call == NULL || ps->e->waits.call == DXK_CALL_DISPATCHER);
+	puppet_fetch(idle[1]);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+
+	WRITE_ONCE(ps->e->direct, false);
+	idle[0] = puppet_turn(ps, worker(ps, 0), 1);
+	EXPECT(ps->e->waits.call == DXK_CALL_DISPATCHER);
+	WRITE_ONCE(ps->e->direct, true);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, false);
+	/* that is no move that was missed */
+	EXPECT_IS(ps->e->stats.missed_wakeups, 0);
+	EXPECT(puppet_fetch(idle[0]) == rqe);
+	ends(ps, worker(ps, 0), rqe);
 }
 
 /* ... but where the crew can grow, what has happened is a reason to. */
@@ -239,10 +277,10 @@ static void fire_grows(struct kunit *test)
 	ps->e->policy.min_threads = 1;
 	spin_unlock(&ps->e->lock);
 	rqe = post(ps, w);
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.call);
 	dxk_event_fire(ps->e, &w->event, READABLE);
 	comes(ps, worker(ps, 0), rqe, READABLE);
-	EXPECT(ps->e->waits.wanted);
+	EXPECT(ps->e->waits.call);
 	ends(ps, worker(ps, 0), rqe);
 }
 
@@ -280,6 +318,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_detach),
 	KUNIT_CASE(fire_is_hope),
 	KUNIT_CASE(fire_wanted),
+	KUNIT_CASE(fire_caught),
 	KUNIT_CASE(fire_grows),
 	KUNIT_CASE(fire_amid_backlog),
 	{ }
