@@ -156,6 +156,8 @@ bad=(
 	'PARK_SEEN fire CHANGES=1'	# the wait begins without a look at what was seen
 	'UNHOOK_FREE fire CHANGES=1'	# freed with the event in the list
 	'HINT_LATE fire CHANGES=1'	# who falls idle looks for events, then says that it is
+	'CATCH_SLEEP fire CHANGES=1'	# .. and looks for them before a wake-up would end its sleep
+	'CATCH_LEAVE fire CHANGES=1'	# who is given other work leaves an event to nobody
 	'KICK_BARRIER thread'		# waitqueue_active() for wq_has_sleeper()
 	'KICK_LATE thread'		# the kick is cleared after the look
 	'PARK_LOCK thread'		# parked without the lock around the look

@@ -7,8 +7,13 @@
  * than x86 may do. A full barrier waits until all are written, and so does what contains one,
  * an exchange. Two devices change the file; the worker takes turns until it has seen the
  * last change. If an event is lost it waits for ever, which is an invalid end state. While the
- * worker runs, thread 700 is kicked by nobody.
+ * worker runs nobody is woken; when it sleeps for work it is itself, until it is given other work:
+ * then it is thread 700.
  */
+
+#define NOBODY		0
+#define DISPATCHER	1
+#define WORKER		2
 
 bool level, b_level[2];	/* the file can be read; stored by the devices */
 byte changes = CHANGES;	/* that the devices are still to make, each */
@@ -26,13 +31,31 @@ bool freed;
 
 bool lock;		/* dxk_engine.lock */
 bool waiting;		/* the request is WAITING; else the worker has it, or it is READY */
-bool wanted = true;	/* dxk_waits.wanted; stored by an exchange */
+byte call = DISPATCHER;	/* dxk_waits.call; stored by an exchange */
 bool kicked;		/* thread 700 */
+bool woken;		/* the worker, since it was about to sleep */
 bool over;		/* the worker has ended */
 
 #define LOCK	atomic { !lock -> lock = true }
 #define UNLOCK	atomic { !b_armed && !b_unseen -> lock = false }
 #define MB	!b_armed && !b_unseen
+
+/* Nothing is to come, and nothing is on its way. */
+#define over_by_now	(waiting && ended == 2 && !level && !listed && !b_level[0] && !b_level[1] && \
+			 !queue)
+
+/* The worker does not sleep for work any more: dxk_catcher_leave(). */
+inline leave()
+{
+	if
+	:: call == WORKER ->
+		call = DISPATCHER;
+#ifndef MUT_CATCH_LEAVE
+		kick_for_events()
+#endif
+	:: else
+	fi
+}
 
 inline run_fired()
 {
@@ -44,7 +67,7 @@ inline run_fired()
 		pending = false;
 #endif
 		if
-		:: waiting && seen -> seen = false; waiting = false
+		:: waiting && seen -> seen = false; waiting = false; leave()
 		:: else
 		fi;
 #ifdef MUT_FIRE_PENDING
@@ -54,10 +77,12 @@ inline run_fired()
 	fi
 }
 
-inline kick()
+inline wake()
 {
+	who = call;
 	if
-	:: wanted -> kicked = true
+	:: who == DISPATCHER -> kicked = true
+	:: who == WORKER -> woken = true
 	:: else
 	fi
 }
@@ -78,7 +103,7 @@ inline fire()
 	if
 	:: atomic { !pending -> pending = true };
 		listed = true;
-		kick()
+		wake()
 	:: else
 	fi;
 	seen = true
@@ -88,7 +113,7 @@ inline fire()
 	:: atomic { !pending -> pending = true };
 		/* Others are in the list, or it looks whether to kick. */
 		listed = true;
-		kick()
+		wake()
 	:: else
 	fi
 #endif
@@ -96,7 +121,7 @@ inline fire()
 
 proctype device(bit me)
 {
-	byte n = changes;
+	byte n = changes, who;
 
 	do
 	:: n ->
@@ -164,7 +189,7 @@ inline arm()
 
 active proctype worker()
 {
-	bool polled, last;
+	bool polled, last, other;
 
 	run device(0);
 	run device(1);
@@ -185,7 +210,7 @@ active proctype worker()
 #endif
 		:: else -> waiting = true
 		fi;
-		wanted = false;
+		call = NOBODY;
 		UNLOCK;
 		/* It executes something else, then there is nothing. */
 		LOCK;
@@ -195,19 +220,43 @@ active proctype worker()
 #ifdef MUT_HINT_LATE
 			kick_for_events();
 #endif
-			wanted = true;
+			/* With policy dispatch=thread it makes no moves itself. */
+			if
+			:: call = WORKER
+			:: call = DISPATCHER
+			fi;
 #ifndef MUT_HINT_LATE
 			kick_for_events()
 #endif
 		:: else
 		fi;
 		UNLOCK;
-		/* Somebody dispatches it. That it is over is told by the last change, or by nobody. */
 		if
-		:: !waiting
-		:: atomic { waiting && ended == 2 && !level && !listed && !b_level[0] && !b_level[1] &&
-			    !queue -> waiting = false }
-		fi
+		:: other = true
+		:: other = false
+		fi;
+		/* That it is over is told by the last change, or by nobody. */
+		do
+		:: !waiting -> break
+		:: atomic { over_by_now -> waiting = false; call = NOBODY }
+		:: call == WORKER && waiting ->
+#ifndef MUT_CATCH_SLEEP
+			woken = false;
+#endif
+			if
+			:: listed -> LOCK; run_fired(); UNLOCK
+			:: else ->
+#ifdef MUT_CATCH_SLEEP
+				woken = false;
+#endif
+				if
+				:: woken || !waiting
+				:: atomic { over_by_now -> waiting = false; call = NOBODY }
+				/* It is given other work, and comes to the lock no more. */
+				:: other && waiting -> LOCK; leave(); UNLOCK
+				fi
+			fi
+		od
 	od;
 
 	/* dxk_watch_let_go(): by the bin */
