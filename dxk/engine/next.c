@@ -366,6 +366,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	} else if (dxk_out_of_work(e)) {
 		dxk_next_finish(n, -ESHUTDOWN, wakes);
 	} else {
+		dxk_mark_over(&e->crew, m);
 		dxk_fall_idle(e, n);
 		if (unlikely(e->crew.nr_askers[m->kind]))
 			dxk_owe(e, wakes);
@@ -376,13 +377,29 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		dxk_stop_workers(e, wakes);
 }
 
+/* Does what the worker ends, or is given, lie within the request that set its first mark? */
+static bool dxk_is_between_marks(struct dxk_engine *e, const struct dxk_next_op *n)
+{
+	const struct dxk_rqe *rqe;
+
+	if (!n->m->blocks)
+		return false;
+	list_for_each_entry(rqe, &n->done, link) {
+		dxk_step(e);
+		if (rqe == n->m->blocks)
+			return false;
+	}
+	return true;
+}
+
 /** dxk_next_run - a worker's turn */
 void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_next_op *n = container_of(op, struct dxk_next_op, op);
 
 	dxk_crew_has_come(&e->crew, n->m);
-	dxk_mark_over(&e->crew, n->m);
+	if (unlikely(n->m->marked) && !dxk_is_between_marks(e, n))
+		dxk_mark_over(&e->crew, n->m);
 	dxk_next_continue(e, n, wakes);
 }
 

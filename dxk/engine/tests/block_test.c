@@ -332,6 +332,28 @@ static void block_waits_amid_stop(struct kunit *test)
 	end(ps);
 }
 
+/* FO-38, AG-18: what a worker executes within a call between the marks is not the end of them */
+static void block_calls(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_rqe *a = post_key(ps, 0), *b;
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	EXPECT_IS(puppet_block(ps, worker(ps, 0), true, false)->ret, 0);
+	EXPECT_IS(a->more->at_key, DXK_KEY_OUT);
+	b = works(ps, worker(ps, 0));
+	EXPECT_IS(crew(ps)->marked, 1);
+	EXPECT_IS(puppet_block(ps, worker(ps, 0), true, false)->ret, -EBUSY);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT_IS(b->state, DXK_REJOIN);
+	EXPECT_IS(crew(ps)->marked, 1);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), 0);
+	EXPECT_IS(a->more->at_key, DXK_KEY_HAS);
+	EXPECT_IS(crew(ps)->marked + crew(ps)->asleep[DXK_USER], 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* One that is on its way is waited for, though it is the last that may be */
 static void block_waits_for_the_last(struct kunit *test)
 {
@@ -437,6 +459,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),
 	KUNIT_CASE(block_waits_amid_stop),
+	KUNIT_CASE(block_calls),
 	KUNIT_CASE(block_waits_for_the_last),
 	KUNIT_CASE(block_spares_kept),
 	KUNIT_CASE(block_seen),
