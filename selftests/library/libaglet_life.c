@@ -627,6 +627,66 @@ TEST(full)
 	EXPECT_EQ(0, place_down(&p));
 }
 
+struct asker {
+	struct agent *a;
+	int rc;
+	pthread_t thread;
+};
+
+static void *asks(void *arg)
+{
+	struct asker *s = arg;
+
+	s->rc = sync_send(s->a, "quiet", "", NULL);
+	return NULL;
+}
+
+/* AG-29: a message needs no room in the Ready Pool, however it is sent */
+TEST(no_room_in_the_ready_pool)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_STRICT, 1);
+	AgletContextOptions options;
+	struct asker asker;
+	struct agent a[6];
+	FutureReply *f;
+	struct place p;
+
+	policy.TPMaxWaiting = 100;
+	policy.TPReadyEntries = 2;
+	p.mte = executive(&policy, &p.t);
+	ASSERT_NE(NULL, p.mte);
+	AgletContextOptionsInit(&options);
+	options.minThreads = options.maxThreads = 0;
+	p.c = AgletContext_create(p.mte, &options);
+	ASSERT_NE(NULL, p.c);
+	for (unsigned int i = 0; i < 6; i++) {
+		a[i] = agent_of(NULL);
+		ASSERT_EQ(0, begins(p.c, &a[i]));
+	}
+	a[0].closed = true;
+	ASSERT_EQ(0, oneway(&a[0], "gate", "", 0));
+	ASSERT_TRUE(DXT_SOON(a[0].entered));
+	EXPECT_EQ(0, oneway(&a[1], "quiet", "", 0));
+	EXPECT_EQ(0, oneway(&a[2], "quiet", "", 0));
+	ASSERT_EQ(2, dxt_num(&p.t, "pools/ready_use"));
+	EXPECT_EQ(0, oneway(&a[3], "quiet", "", 0));
+	f = future_of(&a[4], "quiet", "");
+	EXPECT_NE(NULL, f);
+	asker.a = &a[5];
+	ASSERT_EQ(0, pthread_create(&asker.thread, NULL, asks, &asker));
+	/* it comes as the third that waits for its time, or for room */
+	EXPECT_TRUE(DXT_SOON(dxt_num(&p.t, "pools/wait_use") == 3));
+	EXPECT_EQ(2, dxt_num(&p.t, "pools/ready_use"));
+	a[0].closed = false;
+	pthread_join(asker.thread, NULL);
+	EXPECT_EQ(AGLET_REPLIED, asker.rc);
+	EXPECT_EQ(AGLET_REPLIED, answer_of(f, NULL));
+	EXPECT_TRUE(DXT_SOON(a[3].handled == 1));
+	for (unsigned int i = 0; i < 6; i++)
+		EXPECT_TRUE(goes(&a[i]));
+	EXPECT_EQ(0, place_down(&p));
+}
+
 /*
  * AG-32: the pool begins with some threads, and grows while messages need them, to its maximum;
  * then the next message waits

@@ -1312,6 +1312,53 @@ TEST_F(reactor, accepts)
 	EXPECT_LT(0, pauses(self->d));
 }
 
+static int does_nothing(Runnable *self, void *request)
+{
+	(void)self;
+	(void)request;
+	return 0;
+}
+
+/* NI-19: a channel needs no room in the Ready Pool */
+TEST(no_room_in_the_ready_pool)
+{
+	ThreadManagerPolicy policy = policy_of(DXK_ON_BLOCK_STRICT, 1);
+	struct echo busy = echo_of(), late = echo_of();
+	Runnable nothing = { .ExecuteThisRequest = does_nothing };
+	MTExecutive *mte;
+	pthread_t thread;
+	int a[2], b[2];
+	Dispatcher *d;
+	struct dxt t;
+	RQPost post = { .pOObject = &t, .pXObject = &nothing, .RQEAttrs = PXR_LANE0 };
+	RQOptions none = { .Key = 0 };
+
+	policy.TPMaxWaiting = 100;
+	policy.TPReadyEntries = 4;
+	mte = executive(&policy, &t);
+	ASSERT_NE(NULL, mte);
+	d = Dispatcher_create(mte, NULL);
+	ASSERT_NE(NULL, d);
+	ASSERT_EQ(0, pthread_create(&thread, NULL, dispatch, d));
+	ASSERT_EQ(0, pair(a));
+	ASSERT_EQ(0, pair(b));
+	busy.gate = true;
+	ASSERT_EQ(0, Dispatcher_registerChannel(d, a[0], &busy.base, NULL));
+	ASSERT_TRUE(says(a[1], "one\n"));
+	ASSERT_TRUE(DXT_SOON(busy.inside));
+	while (PostRequestsWithOf(mte, &post, &none, 1, 0, NULL) == 1)
+		;
+	EXPECT_EQ(-EAGAIN, PostRequestsWithOf(mte, &post, &none, 1, 0, NULL));
+	EXPECT_EQ(0, Dispatcher_registerChannel(d, b[0], &late.base, NULL));
+	EXPECT_EQ(0, late.told);
+	busy.gate = false;
+	EXPECT_TRUE(gives(a[1], "one\n", 4));
+	EXPECT_TRUE(answers(b[1], "two\n"));
+	close(a[1]);
+	close(b[1]);
+	EXPECT_EQ(0, end(&t, mte, d, thread));
+}
+
 /* NI-10: with all requests in use a connection waits, and is not dropped; and nothing spins */
 TEST(no_request_is_left)
 {

@@ -12,10 +12,7 @@
 /* Nobody waits for oneway messages. Who makes this count full looks which have ended. */
 #define REAP_EACH	32
 
-/*
- * It needs no room in the Ready Pool that is not there: then it begins as one that waits for a
- * time which has come. @answer: see deliver()
- */
+/* It needs no room in the Ready Pool that is not there. @answer: see deliver() */
 static int post(AgletMessage *m, void *owner, int priority, int *answer)
 {
 	AgletContext *c = m->context;
@@ -32,16 +29,13 @@ static int post(AgletMessage *m, void *owner, int priority, int *answer)
 		options.Key = m->proxy->key;
 		options.Reentry = c->options.reentry;
 	}
-	if (answer)
-		rc = dx_call(c->mte, &request, &options, &e, answer);
-	else
-		rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
-	if (rc > 0 && answer && *answer == RJR_RETURNED)
+	if (!answer)
+		return dx_post_beside(c->mte, &request, &options);
+	rc = dx_call(c->mte, &request, &options, &e, answer);
+	if (rc == -EAGAIN)
+		return dx_post_beside(c->mte, &request, &options);
+	if (rc > 0 && *answer == RJR_RETURNED)
 		dxa_collected(c, &e);
-	if (rc == -EAGAIN) {
-		options.Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .Deadline = 1 };
-		rc = PostRequestsWithOf(c->mte, &request, &options, 1, 0, NULL);
-	}
 	return rc > 0 ? 0 : rc;
 }
 

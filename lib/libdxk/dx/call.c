@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A post and the wait for its result, in one call of the module.
+ * A post and the wait for its result, in one call of the module; a post beside a full pool.
  */
 #define _GNU_SOURCE
 #include "../calls.h"
 #include "call.h"
 #include "internal.h"
+
+/* How long a request waits for room that is not there */
+#define SOON_NS		1000000LL
+#define LATE_NS		(1000 * SOON_NS)
 
 /* What a program does that has gone wrong: no handler of these is to end a wait. */
 static bool is_fault(int signal)
@@ -91,4 +95,27 @@ int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
 	if (*answer == -EINTR && !interrupts())
 		*answer = 0;
 	return 1;
+}
+
+/**
+ * dx_post_beside - post a request that is not to be refused because the Ready Pool is full
+ * @mte: the executive, or %NULL
+ * @post: the request
+ * @options: its options; its wait changes
+ *
+ * It needs no room there as long as it waits for a time, and when it does not any more it comes
+ * before all that sleep for some. A time that has come when the post does is no wait: if the caller
+ * is held up for so long it is tried with more.
+ *
+ * Return: 0 or a negative errno.
+ */
+int dx_post_beside(MTExecutive *mte, const RQPost *post, RQOptions *options)
+{
+	int rc = PostRequestsWithOf(mte, post, options, 1, 0, NULL);
+
+	for (int64_t ns = SOON_NS; rc == -EAGAIN && ns <= LATE_NS; ns *= 10) {
+		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = ns };
+		rc = PostRequestsWithOf(mte, post, options, 1, 0, NULL);
+	}
+	return rc > 0 ? 0 : rc;
 }

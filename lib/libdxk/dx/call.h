@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A request that is posted and waited for, for what is built on <dx.h>.
+ * Posts for what is built on <dx.h>: with the wait for the result, or beside a full Ready Pool.
  */
 #ifndef _DX_CALL_H
 #define _DX_CALL_H
@@ -9,5 +9,6 @@
 
 int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
 	    RQElement *element, int *answer);
+int dx_post_beside(MTExecutive *mte, const RQPost *post, RQOptions *options);
 
 #endif /* _DX_CALL_H */

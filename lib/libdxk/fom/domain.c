@@ -7,14 +7,11 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "../dx/call.h"
 #include "internal.h"
 
 /* Localities, at most; more than there are workers are of no use */
 #define MOST		4096
-
-/* Not over when it begins; if the caller is held up for so long it is tried with more */
-#define SOON_NS		1000000LL
-#define LATE_NS		(1000 * SOON_NS)
 
 /* --- domains ------------------------------------------------------------------------------ */
 
@@ -156,25 +153,6 @@ static uint32_t home(const struct fom *f)
 	return (uint32_t)(number % d->options.localities);
 }
 
-/**
- * dxf_post - post a request that is not to be refused because the Ready Pool is full
- *
- * It needs no room there as long as it waits, and when it does not any more it comes before all
- * that sleep for some.
- *
- * Return: 0 or a negative errno.
- */
-int dxf_post(struct fom_domain *d, RQPost *request, RQOptions *options)
-{
-	int rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
-
-	for (int64_t ns = SOON_NS; rc == -EAGAIN && ns <= LATE_NS; ns *= 10) {
-		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = ns };
-		rc = PostRequestsWithOf(d->mte, request, options, 1, 0, NULL);
-	}
-	return rc > 0 ? 0 : rc;
-}
-
 enum admission { REFUSED, WAITS, ALWAYS };
 
 /* Return: 0 or a negative errno. */
@@ -192,7 +170,7 @@ static int post(struct fom *f, enum admission admission, int64_t timeout_ns)
 	int rc;
 
 	if (admission == ALWAYS)
-		return dxf_post(d, &request, &options);
+		return dx_post_beside(d->mte, &request, &options);
 	if (admission == WAITS)
 		request.RQEAttrs |= PXR_WAITIF_BUSY;
 	rc = PostRequestsWithOf(d->mte, &request, &options, 1, timeout_ns, NULL);
@@ -228,7 +206,7 @@ static int queue(struct fom *f, enum admission admission, int64_t timeout_ns)
 	if (!rc) {
 		f->locality = home(f);
 		l = dxf_locality(f);
-		dxf_poke(&f->since, dxf_clock(d));
+		dxf_since(f);
 		dxf_table_add(f);
 		dxf_moved(l, FOM_INIT, FOM_READY, 0);
 		__atomic_or_fetch(&f->word, FOM_READY, __ATOMIC_SEQ_CST);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../dx/call.h"
 #include "internal.h"
 
 /* Within a turn a worker may execute another one: who begins one keeps what was before. */
@@ -79,7 +80,7 @@ int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, 
 	options.Key = d->localities[locality].key;
 	if (!options.Key)
 		options.Reentry = DXK_REENTRY_NONE;
-	rc = dxf_post(d, &request, &options);
+	rc = dx_post_beside(d->mte, &request, &options);
 	return rc ? rc : status_of(d, &call);
 }
 

@@ -55,13 +55,15 @@ typedef struct ReplySet ReplySet;
 /**
  * struct Aglet - what handles messages; to be embedded in the application's object
  * @handleMessage: handles a message. Return: false: it is none of those that the aglet handles.
- *	True without a reply, and without a deferred one, is a reply of no bytes
+ *	True without a reply, and without a deferred one, is a reply of no bytes. What takes long
+ *	in it asks ShouldStop(0), see dx.h, whether it is to return soon
  * @onCreation: the aglet begins; it has no message before. Return: 0, or a negative errno: it
  *	does not
  * @onActivation: it is to be activated; messages come when this returns
  * @onDeactivating: it has been deactivated, and its handlers have returned
  * @onDisposing: it has been disposed of, and its handlers have returned: the last call, which
- *	may free the aglet
+ *	may free the aglet. Not of one that did not begin, as its @onCreation said: that is the
+ *	caller's when AgletContext_createAglet() returns
  * @Proxy: its own, by AgletContext_createAglet(); as long as the aglet lives
  *
  * %NULL is allowed but for @handleMessage. One message is handled at a time, but for kinds of
@@ -382,7 +384,8 @@ enum AgletAnswer {
  * struct AgletReply - a reply, to be freed by free(3), with its data
  * @Code: of an exception; else 0
  * @Len: bytes at @Data
- * @Data: the reply, or the exception's text; a zero follows that does not count
+ * @Data: the reply, or the exception's text, as aligned as a pointer; a zero follows that does not
+ *	count
  */
 typedef struct AgletReply {
 	int Code;
@@ -402,8 +405,9 @@ typedef struct AgletReply {
  * Return: enum AgletAnswer; or a negative errno: -EDEADLK: the reply cannot come before the caller
  * has returned, for its aglet is suspended say, and the message was taken back, or, in a callback
  * of that aglet, was not sent;
- * -EINTR: a signal, the message goes its way; -ENOSPC, -EAGAIN: as many wait, or live, as may; -ESHUTDOWN, -ENOMEM. Of messages within
- * handlers a worker has TPHelpDepth: a further one is -EDEADLK.
+ * -EINTR: a signal, the message goes its way; -ENOSPC, -EAGAIN: as many wait, or live, as may;
+ * -ESHUTDOWN, -ENOMEM. Of messages within handlers a worker has TPHelpDepth: a further one is
+ * -EDEADLK.
  */
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply);
 
@@ -412,6 +416,8 @@ int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, Aglet
  * @proxy: to whom
  * @message: what
  * @future: out, for FutureReply_release(). %NULL: AgletProxy_sendOnewayMessage()
+ *
+ * A future does not tell of which message it is: who has several, in a set say, keeps that beside.
  *
  * Return: 0; -ENOSPC, -EAGAIN, -ESHUTDOWN, -ENOMEM.
  */

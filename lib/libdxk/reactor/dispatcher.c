@@ -8,14 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../dx/call.h"
 #include "internal.h"
 
 /* --- the requests --------------------------------------------------------------- */
 
-/*
- * The request @name, which may wait for as long as nobody writes. It needs no room in the Ready
- * Pool that is not there: then it begins as one that waits for a time which has come.
- */
+/* The request @name, which may wait for as long as nobody writes. */
 static int post(Dispatcher *d, void *name, Runnable *executor, int priority, const RQWait *wait)
 {
 	RQPost post = {
@@ -25,13 +23,10 @@ static int post(Dispatcher *d, void *name, Runnable *executor, int priority, con
 	RQOptions options = { .pName = name };
 	int rc;
 
-	if (wait)
-		options.Wait = *wait;
+	if (!wait)
+		return dx_post_beside(d->mte, &post, &options);
+	options.Wait = *wait;
 	rc = PostRequestsWithOf(d->mte, &post, &options, 1, 0, NULL);
-	if (rc == -EAGAIN && !wait) {
-		options.Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .Deadline = 1 };
-		rc = PostRequestsWithOf(d->mte, &post, &options, 1, 0, NULL);
-	}
 	return rc > 0 ? 0 : rc;
 }
 
