@@ -127,7 +127,7 @@ TEST_F(home, kernel_workers)
 	}
 }
 
-/* FO-9, S-12: all of one home: one worker without steal, all with it */
+/* All of one home: one worker without steal, all with it */
 static void one_home(struct __test_metadata *_metadata, struct dxt *t, bool steal)
 {
 	struct puppet *p[2];
@@ -156,11 +156,13 @@ static void one_home(struct __test_metadata *_metadata, struct dxt *t, bool stea
 	EXPECT_EQ(2, dxt_drain(t, t->member, OWNER));
 }
 
+/* FO-9, S-12: only the worker of its home has it */
 TEST_F(home, no_steal)
 {
 	one_home(_metadata, &self->t, false);
 }
 
+/* FO-9, S-12: all have it */
 TEST_F(home, steal)
 {
 	one_home(_metadata, &self->t, true);

@@ -197,7 +197,7 @@ static int stays_home(struct test_fom *t)
 	return FSO_WAIT;
 }
 
-/* FO-2: home is home % localities, in every turn */
+/* FO-2: home is home % localities, in every turn, and asked for once */
 TEST(home)
 {
 	struct test_fom *t = calloc(1000, sizeof(*t));
@@ -218,6 +218,7 @@ TEST(home)
 	}
 	EXPECT_EQ(20000, ticks);
 	EXPECT_EQ(0, wrong);
+	EXPECT_EQ(1000, homes_asked);
 	free(t);
 }
 
@@ -415,12 +416,17 @@ static int spins(struct test_fom *t)
 	return t->stops ? ends(t) : FSO_AGAIN;
 }
 
-/* FO-12: who always wants to be ticked again lets others come, after its budget */
+/*
+ * FO-12, FO-34, S-8: who always wants to be ticked again lets others come, after its budget; and is
+ * reported, though it has many turns
+ */
 TEST(budget)
 {
 	static const unsigned int budgets[] = { 1, 16 };
+	struct fom_domain_options options = {
+		.localities = 1, .hung_age_ns = 50 * DXT_MS, .hung_period_ns = 10 * DXT_MS,
+	};
 	ThreadManagerPolicy policy = fom_policy_of(1, 100);
-	struct fom_domain_options options = options_of(1);
 	struct test_fom a, b;
 	struct place p;
 
@@ -432,13 +438,14 @@ TEST(budget)
 		ASSERT_EQ(0, begins(&p, &b, NULL));
 		EXPECT_TRUE(ENDS(&b));
 		EXPECT_EQ(0, a.finis);
+		EXPECT_TRUE(DXT_SOON(a.hung));
 		a.stops = true;
 		EXPECT_TRUE(ENDS(&a));
 		EXPECT_EQ(0, place_down(&p));
 	}
 }
 
-/* FO-12, FO-34: without a budget they do not; it is reported */
+/* FO-12, FO-34, S-8: without a budget they do not; it is reported */
 TEST(no_budget)
 {
 	struct fom_domain_options options = {

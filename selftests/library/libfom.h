@@ -121,8 +121,11 @@ static inline void test_fini(struct fom *fom)
 	t->finis++;
 }
 
+static _Atomic unsigned int homes_asked;
+
 static inline size_t test_home(const struct fom *fom)
 {
+	homes_asked++;
 	return ((const struct test_fom *)fom)->home;
 }
 

@@ -496,6 +496,30 @@ TEST_F(chans, cancel_waits)
 	}
 }
 
+/* FO-24: cancelled by another thread while its bottom half is about to arm it again */
+TEST_F(chans, cancel_of_one_that_arms_again)
+{
+	struct called_fom *f = called_fom(&self->p, &self->c, 1);
+	struct bell *b = &f->bells[0];
+	struct canceller c = { .cb = &b->cb };
+
+	b->again = b->closed = true;
+	b->cb.top = NULL;
+	ASSERT_EQ(0, fom_queue(&f->t.fom));
+	ASSERT_TRUE(WAITS(&f->t));
+	chan_signal(&self->c);
+	ASSERT_TRUE(DXT_SOON(b->in));
+	ASSERT_EQ(0, pthread_create(&c.thread, NULL, cancels, &c));
+	dxt_sleep_ms(20);
+	EXPECT_FALSE(c.done);
+	b->closed = false;
+	pthread_join(c.thread, NULL);
+	EXPECT_TRUE(c.was);
+	chan_signal(&self->c);
+	EXPECT_TRUE(ends_called(f));
+	EXPECT_STREQ("TaT", trace.text);
+}
+
 /* FO-25: once, unless it is armed again, which its bottom half may do */
 TEST_F(chans, oneshot)
 {
@@ -567,6 +591,50 @@ TEST_F(chans, cancel_races)
 	EXPECT_EQ(0, w[0].t.wrong + w[1].t.wrong);
 }
 
+static int arms_its_bell(struct test_fom *t)
+{
+	struct called_fom *f = (struct called_fom *)t;
+
+	if (t->stops) {
+		fom_callback_cancel(&f->bells[0].cb);
+		return ends(t);
+	}
+	fom_callback_arm(&f->bells[0].cb, &t->fom, f->chan);
+	return FSO_WAIT;
+}
+
+/* Has its next event before it returns. */
+static void rings_on(struct fom_callback *cb)
+{
+	struct bell *b = (struct bell *)cb;
+
+	b->bottoms++;
+	if (b->closed)
+		return;
+	fom_callback_arm(cb, &b->of->t.fom, b->of->chan);
+	chan_signal(b->of->chan);
+}
+
+/* FO-12, FO-23: who has call-backs for ever lets others of its locality have their turns */
+TEST_F(chans, budget)
+{
+	struct called_fom *f = called_fom(&self->p, &self->c, 1);
+	struct bell *b = &f->bells[0];
+	struct test_fom other;
+
+	fom_callback_init(&b->cb, NULL, rings_on);
+	f->t.does = arms_its_bell;
+	ASSERT_EQ(0, fom_queue(&f->t.fom));
+	ASSERT_TRUE(WAITS(&f->t));
+	chan_signal(&self->c);
+	ASSERT_TRUE(DXT_SOON(b->bottoms > 100));
+	ASSERT_EQ(0, begins(&self->p, &other, NULL));
+	EXPECT_TRUE(ENDS(&other));
+	EXPECT_EQ(1, f->t.ticks);
+	/* a wake ends its wait amid all that */
+	EXPECT_TRUE(ends_called(f));
+}
+
 /* --- traps --------------------------------------------------------------------------- */
 
 static struct chan trap_chan;
@@ -634,6 +702,30 @@ static int bottom_finis(struct test_fom *t)
 	return FSO_WAIT;
 }
 
+static void bottom_ends(struct fom_callback *cb)
+{
+	fom_phase_set(cb->fom, FOM_PHASE_FINISH);
+}
+
+static void bottom_blocks(struct fom_callback *cb)
+{
+	fom_block_enter_anyway(cb->fom);
+}
+
+static int ended_by_bottom(struct test_fom *t)
+{
+	arms(t, bottom_ends);
+	chan_signal(&trap_chan);
+	return FSO_WAIT;
+}
+
+static int blocked_by_bottom(struct test_fom *t)
+{
+	arms(t, bottom_blocks);
+	chan_signal(&trap_chan);
+	return FSO_WAIT;
+}
+
 static int waits_on_bottom(struct test_fom *t)
 {
 	chan_init(&trap_chan);
@@ -652,6 +744,8 @@ TEST(traps_of_callbacks)
 	EXPECT_TRUE(TRAPS(trap_in_turn(finis_callback)));
 	EXPECT_TRUE(TRAPS(trap_in_turn(finis_channel)));
 	EXPECT_TRUE(TRAPS(trap_in_turn(bottom_finis)));
+	EXPECT_TRUE(TRAPS(trap_in_turn(ended_by_bottom)));
+	EXPECT_TRUE(TRAPS(trap_in_turn(blocked_by_bottom)));
 	EXPECT_TRUE(TRAPS(trap_in_turn(waits_on_bottom)));
 }
 

@@ -132,6 +132,27 @@ TEST_F(places, service_states)
 	fom_service_fini(&s);
 }
 
+/* FO-49: two stop a service: it has stopped for both */
+TEST_F(places, two_stop)
+{
+	struct test_fom *t = &self->t;
+	pthread_t threads[2];
+	void *rc;
+
+	ASSERT_EQ(0, begins(&self->p, t, waits));
+	ASSERT_TRUE(WAITS(t));
+	for (unsigned int i = 0; i < 2; i++)
+		ASSERT_EQ(0, pthread_create(&threads[i], NULL, stops_it, &self->p.s));
+	EXPECT_TRUE(DXT_SOON(fom_service_state(&self->p.s) == FOM_SERVICE_STOPPING));
+	dxt_sleep_ms(20);
+	EXPECT_EQ(0, goes(t));
+	for (unsigned int i = 0; i < 2; i++) {
+		pthread_join(threads[i], &rc);
+		EXPECT_EQ(NULL, rc);
+	}
+	EXPECT_EQ(FOM_SERVICE_STOPPED, fom_service_state(&self->p.s));
+}
+
 static int waits_for_idle(struct test_fom *t)
 {
 	t->wrong += fom_service_idle_wait(t->fom.service, FOM_FOREVER) != -EDEADLK;

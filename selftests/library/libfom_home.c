@@ -153,7 +153,7 @@ static unsigned int crowded_home(struct __test_metadata *_metadata, unsigned int
 }
 
 /*
- * FO-9: localities of an idle home have no work while those of another one have much: its worker
+ * FO-9, S-12: localities of an idle home have no work while those of another one have much: its worker
  * takes some of it, if it may. A fom's locality is the same, and it is as serial as before
  */
 TEST(steal)

@@ -378,6 +378,73 @@ TEST_F(localities, leaders)
 	}
 }
 
+/* Tells its leader by itself, and then takes a while. */
+static void serf_tells(struct fom_thrall *thrall, struct fom *serf)
+{
+	struct led_fom *f = (struct led_fom *)((char *)thrall - offsetof(struct led_fom, thrall));
+	struct test_fom *leader = f->t.other;
+
+	(void)serf;
+	f->t.wrong += goes(leader) != 0;
+	f->t.wrong += !DXT_SOON(leader->left);
+	dxt_sleep_ms(20);
+	f->t.wrong += leader->finis != 0;
+}
+
+static int leads_until_told(struct test_fom *t)
+{
+	struct led_fom *f = (struct led_fom *)t;
+
+	if (t->ticks == 1) {
+		fom_enthrall(&t->fom, &f->serf->t.fom, &f->serf->thrall, serf_tells);
+		return fom_queue(&f->serf->t.fom) ? -EIO : FSO_WAIT;
+	}
+	t->left++;
+	return t->stops ? ends(t) : FSO_WAIT;
+}
+
+/* FO-47: a leader that knows that its serf has ended, and ends, is there until it was woken */
+TEST_F(localities, leader_ends_first)
+{
+	struct led_fom f[2];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(&f[i], 0, sizeof(f[i]));
+		make(&self->p, &f[i].t, i ? NULL : leads_until_told);
+		f[i].t.home = i;
+		f[i].serf = i ? NULL : &f[1];
+		f[i].t.other = &f[0].t;
+	}
+	ASSERT_EQ(0, fom_queue(&f[0].t.fom));
+	EXPECT_TRUE(ENDS(&f[0].t));
+	EXPECT_EQ(0, f[1].t.wrong);
+	EXPECT_EQ(0, fom_service_idle_wait(&self->p.s, FOM_FOREVER));
+}
+
+static struct fom_thrall trap_thrall;
+static struct test_fom poor_serf;
+
+/* A thread that can have no descriptor ends a serf, of which its leader would not hear. */
+static void *ends_a_serf(void *arg)
+{
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0 });
+	fom_queue(&poor_serf.fom);
+	return arg;
+}
+
+static int leads_a_refused_one(struct test_fom *t)
+{
+	static struct fom_service stopped;
+	pthread_t thread;
+
+	fom_service_init(&stopped, t->fom.service->domain, "stopped", NULL);
+	fom_init(&poor_serf.fom, &test_type, &stopped);
+	fom_enthrall(&t->fom, &poor_serf.fom, &trap_thrall, NULL);
+	pthread_create(&thread, NULL, ends_a_serf, NULL);
+	pthread_join(thread, NULL);
+	return FSO_WAIT;
+}
+
 static int leads_and_fails(struct test_fom *t)
 {
 	struct led_fom *f = (struct led_fom *)t;
@@ -501,7 +568,6 @@ TEST_F(localities, interposed)
 	EXPECT_EQ(0, fom_service_idle_wait(&self->p.s, FOM_FOREVER));
 }
 
-static struct fom_thrall trap_thrall;
 static struct test_fom trap_serf;
 
 static int leads_a_late_one(struct test_fom *t)
@@ -530,6 +596,7 @@ TEST(traps_of_trees)
 {
 	EXPECT_TRUE(TRAPS(trap_in_turn(leads_a_late_one)));
 	EXPECT_TRUE(TRAPS(trap_in_turn(ends_before_its_serf)));
+	EXPECT_TRUE(TRAPS(trap_in_turn(leads_a_refused_one)));
 	EXPECT_TRUE(TRAPS(trap_in_turn(leaves_twice)));
 }
 

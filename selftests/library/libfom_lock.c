@@ -161,6 +161,76 @@ TEST_F(locks, readers_at_once)
 	long_lock_fini(&lock);
 }
 
+static struct long_lock stream;
+static _Atomic unsigned int had;
+
+/* One of many readers that overlap: there is always one that has it. */
+static int reads_on(struct test_fom *t)
+{
+	struct lock_fom *f = (struct lock_fom *)t;
+
+	if (has(f)) {
+		had++;
+		if (t->entered) {
+			t->entered = 0;
+			fom_wakeup(&t->fom);
+			return FSO_WAIT;
+		}
+		long_read_unlock(f->lock, &f->link);
+		if (t->stops)
+			return ends(t);
+	}
+	t->entered = 1;
+	return locks(f, ONE);
+}
+
+static int writes_once(struct test_fom *t)
+{
+	struct lock_fom *f = (struct lock_fom *)t;
+	struct long_lock_stats stats;
+	int rc = FSO_AGAIN;
+
+	if (fom_phase(&t->fom) == FOM_PHASE_INIT) {
+		rc = locks(f, ONE);
+		long_lock_get_stats(f->lock, &stats);
+		t->left = (unsigned int)stats.reads;
+		return rc;
+	}
+	long_lock_get_stats(f->lock, &stats);
+	t->wrong += !has(f) || t->left != stats.reads;
+	long_write_unlock(f->lock, &f->link);
+	return ends(t);
+}
+
+/* S-9, FO-43: readers come all the time: a writer has it after those that were there before it */
+TEST_F(locks, writer_among_readers)
+{
+	struct lock_fom reader[6], writer;
+	unsigned int before;
+
+	long_lock_init(&stream);
+	had = 0;
+	for (unsigned int i = 0; i < 6; i++) {
+		make_locker(&self->p, &reader[i], &stream, false, i);
+		reader[i].t.does = reads_on;
+		ASSERT_EQ(0, fom_queue(&reader[i].t.fom));
+	}
+	for (unsigned int i = 0; i < 100; i++) {
+		before = had;
+		ASSERT_TRUE(DXT_SOON(had > before + 6));
+		make_locker(&self->p, &writer, &stream, true, i);
+		writer.t.does = writes_once;
+		ASSERT_EQ(0, fom_queue(&writer.t.fom));
+		ASSERT_TRUE(ENDS(&writer.t));
+		ASSERT_EQ(0, writer.t.wrong);
+	}
+	for (unsigned int i = 0; i < 6; i++) {
+		reader[i].t.stops = true;
+		EXPECT_TRUE(ENDS(&reader[i].t));
+	}
+	long_lock_fini(&stream);
+}
+
 /* FO-44, D-20: granted before the tick that has locked returns: it is ticked, once */
 TEST_F(locks, granted_before_it_waits)
 {

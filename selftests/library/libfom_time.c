@@ -176,6 +176,87 @@ TEST_F(times, expiry_changes)
 	EXPECT_EQ(0, fom_service_idle_wait(&self->p.s, FOM_FOREVER));
 }
 
+/* A bottom half that wakes nobody, which begins the rest of the same wait. */
+static void does_nothing(struct fom_timeout *timeout)
+{
+	((struct test_fom *)((char *)timeout - offsetof(struct test_fom, timeout)))->left++;
+}
+
+static int is_called_meanwhile(struct test_fom *t)
+{
+	if (t->ticks > 1)
+		return ends(t);
+	fom_timeout_init(&t->timeout);
+	fom_timeout_arm(&t->timeout, &t->fom, does_nothing, t->at);
+	t->entered++;
+	while (t->closed)
+		usleep(100);
+	return FSO_WAIT;
+}
+
+/* FO-31: what is set while a wait is called in between is not of that wait */
+TEST_F(times, expiry_of_a_wait)
+{
+	struct test_fom *t = &self->t;
+
+	for (unsigned int late = 0; late < 2; late++) {
+		make(&self->p, t, is_called_meanwhile);
+		t->at = dxt_now() + 30 * DXT_MS;
+		if (!late)
+			fom_set_timeout(&t->fom, 60 * DXT_MS);
+		ASSERT_EQ(0, fom_queue(&t->fom));
+		ASSERT_TRUE(DXT_SOON(dxt_num(&self->p.t, "pools/wait_use") == 1 || t->left));
+		fom_set_timeout(&t->fom, late ? 1 : -1);
+		ASSERT_TRUE(DXT_SOON(t->left));
+		if (late) {
+			dxt_sleep_ms(20);
+			EXPECT_EQ(1, t->ticks);
+			EXPECT_EQ(0, fom_wakeup(&t->fom));
+		}
+		EXPECT_TRUE(ENDS(t));
+		EXPECT_EQ(late ? 0 : -ETIMEDOUT, t->rc);
+	}
+	EXPECT_EQ(0, fom_service_idle_wait(&self->p.s, FOM_FOREVER));
+}
+
+static int cleans_up(struct test_fom *t)
+{
+	if (fom_phase(&t->fom) != FAILED)
+		return waits(t);
+	if (t->stops)
+		return ends(t);
+	t->at = dxt_now() + 10 * DXT_MS;
+	return is_called_meanwhile(t);
+}
+
+static void *stops_all(void *mte)
+{
+	return (void *)(long)MTExecutiveStop(mte, DXK_STOP_CANCEL, -1);
+}
+
+/* FO-32, FO-49: a time-out amid the clean-up of one that is cancelled does not end that wait */
+TEST(time_amid_cleanup)
+{
+	struct test_fom t;
+	pthread_t thread;
+	struct place p;
+	void *rc;
+
+	ASSERT_EQ(0, place_up(&p, 1, 1));
+	ASSERT_EQ(0, begins(&p, &t, cleans_up));
+	ASSERT_TRUE(WAITS(&t));
+	t.ticks = 0;
+	ASSERT_EQ(0, pthread_create(&thread, NULL, stops_all, p.mte));
+	EXPECT_TRUE(DXT_SOON(t.left));
+	dxt_sleep_ms(20);
+	EXPECT_EQ(1, t.ticks);
+	EXPECT_EQ(0, goes(&t));
+	EXPECT_TRUE(ENDS(&t));
+	pthread_join(thread, &rc);
+	EXPECT_EQ(NULL, rc);
+	EXPECT_EQ(0, place_down(&p));
+}
+
 /* Wakes itself at a time, three times. */
 static int sleeps(struct test_fom *t)
 {

@@ -9,12 +9,6 @@
 
 /* --- it fires ------------------------------------------------------------------------------- */
 
-/* Why a thread cannot call a fom, which then would wait for ever; a Stop is none. */
-static bool is_shortage(int rc)
-{
-	return rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM;
-}
-
 /*
  * Its event has come: the top half, and the bottom half is to follow. Under X. When the fom knows
  * of that, what has fired may end any time.
@@ -35,8 +29,8 @@ static bool fires(struct clink *clink)
 		calls = dxf_set(f, DXF_BOTTOMS);
 	}
 	pthread_mutex_unlock(&f->lock);
-	if (calls && is_shortage(dxf_call(mte, name)))
-		dxf_trap(NULL, "who signals cannot become a member of the executive");
+	if (calls)
+		dxf_woken(dxf_call(mte, name));
 	return true;
 }
 
@@ -86,12 +80,16 @@ static void taken(struct fom *f, struct fom_callback *cb)
 		__atomic_and_fetch(&f->word, ~DXF_BOTTOMS, __ATOMIC_SEQ_CST);
 }
 
-/** dxf_bottoms - a fom waits: bottom halves of what has fired, until one wakes it */
-void dxf_bottoms(struct fom *f)
+/**
+ * dxf_bottoms - a fom waits: bottom halves of what has fired, until one wakes it
+ * @f: the fom
+ * @budget: of its turn: so many, at most; what it has not used stays
+ */
+void dxf_bottoms(struct fom *f, uint32_t *budget)
 {
 	struct fom_callback *cb;
 
-	while (!(dxf_load(&f->word) & DXF_WOKEN)) {
+	while (*budget && !(dxf_load(&f->word) & DXF_WOKEN)) {
 		pthread_mutex_lock(&f->lock);
 		cb = dxf_list_empty(&f->pending) ? NULL :
 		     dxf_entry(f->pending.next, struct fom_callback, link);
@@ -102,6 +100,8 @@ void dxf_bottoms(struct fom *f)
 		pthread_mutex_unlock(&f->lock);
 		if (!cb)
 			break;
+		if (*budget != FOM_AGAIN_INLINE)
+			--*budget;
 		/* It may be armed again, or end, in its bottom half. */
 		if (cb->bottom)
 			cb->bottom(cb);
@@ -151,13 +151,15 @@ bool fom_callback_cancel(struct fom_callback *cb)
 {
 	struct fom *f = cb->fom;
 
-	if (dxf_load(&cb->state) == DXF_ARMED && leaves_channel(cb))
-		return true;
-	if (dxf_load(&cb->state) == DXF_PENDING && leaves_pending(cb))
-		return true;
-	/* Its bottom half has begun, perhaps only just. */
-	if (f && fom_current() != f && dxf_load(&f->bottom) == cb)
-		dxf_await_bottom(f, cb);
+	do {
+		if (dxf_load(&cb->state) == DXF_ARMED && leaves_channel(cb))
+			return true;
+		if (dxf_load(&cb->state) == DXF_PENDING && leaves_pending(cb))
+			return true;
+		/* Its bottom half has begun, perhaps only just; and may arm it again. */
+		if (f && fom_current() != f && dxf_load(&f->bottom) == cb)
+			dxf_await_bottom(f, cb);
+	} while (dxf_load(&cb->state) != DXF_IDLE);
 	return false;
 }
 

@@ -114,8 +114,7 @@ void fom_fini(struct fom *fom)
 		dxf_trap(fom, "fom_fini() of one that has not ended");
 	if (fom->timeouts)
 		dxf_trap(fom, "fom_fini() with an armed time-out");
-	if (!dxf_list_empty(&fom->serfs))
-		dxf_trap(fom, "fom_fini() of one with serfs");
+	dxf_led_ends(fom);
 	if (!dxf_list_empty(&fom->locks))
 		dxf_trap(fom, "fom_fini() with a long lock, or while it waits for one");
 	/* Who has cancelled one may still have the lock. */

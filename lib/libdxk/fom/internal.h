@@ -52,13 +52,14 @@
  *	locality	C, from fom_queue() on
  *	rc, reason, events, wait_events, fd	T: of its wait
  *	since		A, relaxed: when its state has changed, of dxf_clock()
- *	expires		T: until when it may wait, of those that have a time-out; 0: not known yet
+ *	expires		T: until when it may wait; 0: not known yet
  *	timeout_ns	A, relaxed
  *	transitions	A, relaxed, written T
  *	watched		A, written B: somebody waits for its phases
  *	cancelled	T: it was told to end
  *	failed		T: it has ended for that it has failed
  *	blocked		A, written T: it is between block markers
+ *	led		T: it has, or had, serfs
  *	awaited		A: somebody waits for the end of @bottom
  *	timeouts	T: armed, the first one first
  *	armed		L: call-backs in channels
@@ -70,6 +71,7 @@
  *	interpose	T: the outermost one
  *	log		T
  *	entered		T: when it came to its phase, if its type has times
+ *	steady		A, relaxed: as @since, but turns that follow for FSO_AGAIN are one state
  *
  * struct fom_thrall:
  *
@@ -230,6 +232,7 @@ void dxf_own(const struct fom *f, const char *what);
 int dxf_turn(Runnable *self, void *request);
 bool dxf_set(struct fom *f, uint32_t what);
 int dxf_call(MTExecutive *mte, uint64_t name);
+void dxf_woken(int rc);
 uint64_t dxf_since(struct fom *f);
 void dxf_disarm(struct fom *f);
 void dxf_finish(struct fom *f);
@@ -258,7 +261,7 @@ void dxf_clink_add(struct chan *c, struct clink *clink);
 void dxf_clink_del(struct clink *clink);
 
 /* callback.c */
-void dxf_bottoms(struct fom *f);
+void dxf_bottoms(struct fom *f, uint32_t *budget);
 void dxf_callbacks_drop(struct fom *f);
 
 /* lock.c */
@@ -266,7 +269,6 @@ void dxf_locks_drop(struct fom *f);
 
 /* domain.c */
 int dxf_queue(struct fom *f);
-int dxf_post(struct fom_domain *d, RQPost *request, RQOptions *options);
 
 /* locality.c */
 int dxf_call_turn(Runnable *self, void *request);
@@ -279,6 +281,7 @@ void dxf_simple_exit(struct fom_domain *d);
 int dxf_tick(struct fom *f);
 void dxf_serf_ends(struct fom *f);
 void dxf_serfs_drop(struct fom *f);
+void dxf_led_ends(struct fom *f);
 
 /* stats.c */
 int dxf_stats_init(struct fom_domain *d);

@@ -86,7 +86,7 @@ static void grant(struct long_lock *lock)
 		dxf_list_del(&link->link);
 		owns(lock, link);
 		/* It does not end meanwhile: for that it has to give the lock back. */
-		fom_wakeup(link->fom);
+		dxf_woken(fom_wakeup(link->fom));
 	}
 }
 

@@ -175,7 +175,7 @@ int fom_service_stop(struct fom_service *service)
 	if (rc)
 		return rc;
 	if (!change(s, FOM_SERVICE_STOPPING, FOM_SERVICE_STOPPED))
-		return -EINVAL;
+		return fom_service_state(s) == FOM_SERVICE_STOPPED ? 0 : -EINVAL;
 	/* One may have been accepted meanwhile. */
 	while (fom_service_idle_wait(s, FOM_FOREVER) == -EINTR)
 		;

@@ -17,6 +17,7 @@ void fom_enthrall(struct fom *leader, struct fom *serf, struct fom_thrall *thral
 		dxf_trap(serf, "it cannot be a serf: it was queued, or has a leader, or another domain");
 	*thrall = (struct fom_thrall){ .leader = leader, .end = end };
 	serf->thrall = thrall;
+	leader->led = true;
 	pthread_mutex_lock(&d->tree);
 	dxf_list_add(&leader->serfs, &thrall->link);
 	pthread_mutex_unlock(&d->tree);
@@ -36,7 +37,7 @@ void dxf_serf_ends(struct fom *f)
 		dxf_list_del(&t->link);
 		if (t->end)
 			t->end(t, f);
-		fom_wakeup(t->leader);
+		dxf_woken(fom_wakeup(t->leader));
 	}
 	pthread_mutex_unlock(&d->tree);
 }
@@ -54,6 +55,22 @@ void dxf_serfs_drop(struct fom *f)
 		t->leader = NULL;
 	}
 	pthread_mutex_unlock(&d->tree);
+}
+
+/** dxf_led_ends - fom_fini() of a leader; its last serf may still be about to wake it */
+void dxf_led_ends(struct fom *f)
+{
+	struct fom_domain *d;
+	bool leads;
+
+	if (!f->led)
+		return;
+	d = dxf_domain(f);
+	pthread_mutex_lock(&d->tree);
+	leads = !dxf_list_empty(&f->serfs);
+	pthread_mutex_unlock(&d->tree);
+	if (leads)
+		dxf_trap(f, "fom_fini() of one with serfs");
 }
 
 /* --- around ticks -------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include "internal.h"
 
 /* What a fom that was told to end may wait at a time, to clean up */
-#define CLEANUP_NS	(10ULL * 1000000000)
+#define CLEANUP_NS	(10LL * 1000000000)
 
 struct fom *fom_current(void)
 {
@@ -42,6 +42,7 @@ bool dxf_set(struct fom *f, uint32_t what)
 			since = dxf_peek(&f->since);
 			now = dxf_clock(l->domain);
 			dxf_poke(&f->since, now);
+			dxf_poke(&f->steady, now);
 		}
 		/* Also if nothing changes: what was written before is seen by the tick. */
 	} while (!__atomic_compare_exchange_n(&f->word, &old, new, false, __ATOMIC_SEQ_CST,
@@ -62,6 +63,16 @@ int dxf_call(MTExecutive *mte, uint64_t name)
 
 	/* The executive's Stop was first. */
 	return rc == -ENOENT ? 0 : rc;
+}
+
+/**
+ * dxf_woken - a fom was to be woken by one whom nobody asks whether it could
+ * @rc: of the wake. If the caller had no means for it the fom would wait for ever; a Stop ends it
+ */
+void dxf_woken(int rc)
+{
+	if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
+		dxf_trap(NULL, "who wakes cannot become a member of the executive");
 }
 
 int fom_wakeup(struct fom *fom)
@@ -98,8 +109,8 @@ int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
 
 /* --- the word --------------------------------------------------------------------------- */
 
-/** dxf_since - the state of a fom changes. Return: how long it was in the one before. */
-uint64_t dxf_since(struct fom *f)
+/* The state of a fom changes, and it is as steady as before. Return: see dxf_since() */
+static uint64_t since(struct fom *f)
 {
 	uint64_t now = dxf_clock(dxf_domain(f)), was = dxf_peek(&f->since);
 
@@ -107,11 +118,20 @@ uint64_t dxf_since(struct fom *f)
 	return now - was;
 }
 
-/* Its turn begins. */
-static void begin(struct fom *f)
+/** dxf_since - the state of a fom changes. Return: how long it was in the one before. */
+uint64_t dxf_since(struct fom *f)
+{
+	uint64_t ns = since(f);
+
+	dxf_poke(&f->steady, dxf_peek(&f->since));
+	return ns;
+}
+
+/* Its turn begins, perhaps just @again. */
+static void begin(struct fom *f, bool again)
 {
 	uint32_t old = dxf_load(&f->word);
-	uint64_t ns = dxf_since(f);
+	uint64_t ns = again ? since(f) : dxf_since(f);
 
 	while (!__atomic_compare_exchange_n(&f->word, &old, (old & ~DXF_STATE) | FOM_RUNNING, false,
 					    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
@@ -154,22 +174,25 @@ static int again(struct fom *f)
 {
 	static const RQWait wait = { .Sources = DXK_WAIT_AGAIN };
 
-	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, dxf_since(f));
+	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, since(f));
 	/* Nobody else changes the state of one that has its turn. */
 	__atomic_xor_fetch(&f->word, FOM_RUNNING ^ FOM_READY, __ATOMIC_SEQ_CST);
 	return WaitRequest(&wait);
 }
 
-/* Until when it may wait, of those that have a time-out. */
+/* Until when it may wait: what is said when the wait begins. */
 static uint64_t expires(struct fom *f)
 {
 	int64_t ns = dxf_peek(&f->timeout_ns);
 
+	if (f->expires)
+		return f->expires;
 	if (!ns)
 		ns = dxf_peek(&f->type->timeout_ns);
-	if (ns > 0 && !f->expires)
-		f->expires = dxf_now() + (uint64_t)ns;
-	return ns > 0 ? f->expires : FOM_FOREVER;
+	if (f->cancelled && (ns <= 0 || ns > CLEANUP_NS))
+		ns = CLEANUP_NS;
+	f->expires = ns > 0 ? dxf_now() + (uint64_t)ns : FOM_FOREVER;
+	return f->expires;
 }
 
 /* It waits, to be called, and for what else there is. */
@@ -180,13 +203,8 @@ static int waits(struct fom *f)
 
 	if (f->timeouts && f->timeouts->deadline < deadline)
 		deadline = f->timeouts->deadline;
-	if (f->cancelled) {
-		uint64_t most = dxf_now() + CLEANUP_NS;
-
+	if (f->cancelled)
 		wait.Sources |= DXK_WAIT_MASKED;
-		if (deadline > most)
-			deadline = most;
-	}
 	if (deadline != FOM_FOREVER) {
 		wait.Sources |= DXK_WAIT_TIME;
 		/* 0 is: none is given */
@@ -198,6 +216,15 @@ static int waits(struct fom *f)
 		wait.Events = f->wait_events;
 	}
 	return WaitRequest(&wait);
+}
+
+/* The same for one that waits, and has more call-backs: its wait goes on with its next turn. */
+static int goes_on(struct fom *f)
+{
+	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, since(f));
+	__atomic_xor_fetch(&f->word, FOM_RUNNING ^ FOM_READY, __ATOMIC_SEQ_CST);
+	dxf_woken(dxf_call(dxf_domain(f)->mte, f->name));
+	return waits(f);
 }
 
 /** dxf_finish - the end of a fom, which is in FOM_PHASE_FINISH */
@@ -285,7 +312,7 @@ static void cancelled(struct fom *f)
  */
 static bool begins(struct fom *f, const RQElement *me)
 {
-	begin(f);
+	begin(f, me->RQEWake == DXK_WAKE_AGAIN);
 	switch (me->RQEWake) {
 	case DXK_WAKE_NONE:
 	case DXK_WAKE_AGAIN:
@@ -309,22 +336,26 @@ static bool begins(struct fom *f, const RQElement *me)
 	return true;
 }
 
-/* It waits. @timed: a time has come. Return: is its wait over? */
-static bool is_over(struct fom *f, bool timed)
+/* It waits. @timed: a time has come. @budget: see dxf_bottoms(). Return: is its wait over? */
+static bool is_over(struct fom *f, bool timed, uint32_t *budget)
 {
 	bool timeout = timed && dxf_timeouts_due(f);
 
 	if (!timeout && dxf_peek(&f->word) & DXF_BOTTOMS)
-		dxf_bottoms(f);
+		dxf_bottoms(f, budget);
+	if (f->phase == FOM_PHASE_FINISH)
+		dxf_trap(f, "a bottom half ends it");
+	if (f->blocked)
+		dxf_trap(f, "a bottom half returns between block markers");
 	if (take_wakeup(f) || timeout)
 		f->reason = timeout ? FOM_WOKEN_TIMEOUT : FOM_WOKEN;
-	else if (timed && f->cancelled)
+	else if (!timed || dxf_now() < expires(f))
+		return false;
+	else if (f->cancelled)
 		f->reason = FOM_WOKEN_CANCELLED;
-	else if (timed && f->expires && dxf_now() >= f->expires) {
+	else {
 		f->reason = FOM_WOKEN_EXPIRED;
 		dxf_fail(f, -ETIMEDOUT);
-	} else {
-		return false;
 	}
 	return true;
 }
@@ -340,8 +371,10 @@ static int run(struct fom *f, const RQElement *me)
 			ticks = tick(f) == FSO_AGAIN;
 			if (budget != FOM_AGAIN_INLINE)
 				budget--;
-		} else if (is_over(f, timed)) {
+		} else if (is_over(f, timed, &budget)) {
 			ticks = true;
+		} else if (!budget && dxf_peek(&f->word) & DXF_BOTTOMS) {
+			return goes_on(f);
 		} else if (parks(f)) {
 			return waits(f);
 		}

@@ -49,7 +49,7 @@ static void look(struct fom_domain *d)
 		for (l = b->foms.next; l != &b->foms; l = l->next) {
 			struct fom *f = dxf_entry(l, struct fom, live);
 
-			since = dxf_peek(&f->since);
+			since = dxf_peek(&f->steady);
 			if (!(f->type->flags & FOM_QUIET) &&
 			    now > since && now - since >= (uint64_t)d->options.hung_age_ns)
 				report(f, now - since);

@@ -153,13 +153,14 @@ enum fom_reason {
 
 /**
  * struct fom_ops - what the foms of a type do
- * @tick: does what is to be done in the fom's phase, without blocking, see enum fom_outcome
+ * @tick: does what is to be done in the fom's phase, without blocking, see enum fom_outcome. What
+ *	blocks for long is between fom_block_enter() and fom_block_leave()
  * @fini: the fom has ended: calls fom_fini(), and may free it. Nobody touches it after that
  * @home_locality: any number; foms with the same one, modulo the number of localities, share a
  *	locality. Asked once, by fom_queue(). %NULL: the localities in turn
  * @hung_notify: the fom has been in its state for long, see struct fom_domain_options; it does
  *	not end before the return. Called by a thread of the domain while the fom may be ticked:
- *	it only looks. May be %NULL
+ *	it only looks, and wakes by fom_wakeup() at most. May be %NULL
  */
 struct fom_ops {
 	int (*tick)(struct fom *fom);
@@ -228,13 +229,14 @@ void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
  * @localities: how many; 0: as many as CPUs that the calling thread may run on
  * @handlers: 1: foms of a locality have their turns one at a time; more: as many of a domain as
  *	there are workers, and only each fom is serial by itself (FO-6). 0: 1
- * @again_budget: how many ticks in a row a fom has before others of its locality have a turn
- *	(FO-12); 0: 16
+ * @again_budget: how many ticks and bottom halves in a row a fom has before others of its
+ *	locality have a turn (FO-12); 0: 16
  * @stats: 1: count for fom_locality_stats()
  * @hung_age_ns: report foms that are in one state for so long, but those that are %FOM_QUIET
- *	(FO-34); 0: 120 s; below 0: none
+ *	(FO-34). Turns that follow each other for they end with %FSO_AGAIN are one. 0: 120 s; below 0:
+ *	none
  * @hung_period_ns: how often it is looked for such foms, and told of each; 0: 5 s
- * @hung: told of each; %NULL: the log of the executive is. Called by a thread of the domain
+ * @hung: told of each; %NULL: the log of the executive is. Called as fom_ops.hung_notify is
  */
 struct fom_domain_options {
 	uint32_t localities;
@@ -381,8 +383,8 @@ int fom_service_idle_wait(struct fom_service *service, uint64_t deadline);
  *
  * A fom that the executive's Stop has ended before its first tick ends here, with -ECANCELED.
  *
- * Return: 0, also when it was stopped; -EINTR: it is stopping, call again; -EDEADLK in a worker;
- * -EINVAL: it is starting.
+ * Return: 0, also when it was stopped, or is by another one meanwhile; -EINTR: it is stopping, call
+ * again; -EDEADLK in a worker; -EINVAL: it is starting.
  */
 int fom_service_stop(struct fom_service *service);
 
@@ -426,6 +428,7 @@ struct fom {
 	bool cancelled;
 	bool failed;
 	bool blocked;
+	bool led;
 	struct fom_timeout *timeouts;
 	pthread_mutex_t lock;
 	struct fom_link armed;
@@ -437,6 +440,7 @@ struct fom {
 	struct fom_interpose *interpose;
 	struct fom_log *log;
 	uint64_t entered;
+	uint64_t steady;
 };
 
 /**
@@ -684,7 +688,8 @@ bool fom_timeout_cancel(struct fom_timeout *timeout);
  * Until fom_block_leave() other foms of its locality have turns, by another thread: an idle one,
  * or a spare one, which is started if there is none (FO-36). The fom has its turn meanwhile, and
  * wakes and call-backs are kept (FO-37); but it is not in its locality, so what it touches must
- * not be that one's.
+ * not be that one's. What it waits for of the executive meanwhile, in locality_call() say, others
+ * execute, under any TPOnBlock: with as many workers as block nobody does.
  *
  * Return: 0; -EAGAIN: there is no thread, and none can be had: nothing has changed, and who blocks
  * now blocks the locality (FO-41); -EBUSY: it was called before (FO-39); -EPERM: the caller does
@@ -874,7 +879,7 @@ struct fom_callback {
  * fom_callback_init - make a call-back
  * @cb: out
  * @top: called for the event, see clink_init(); true: that was all. %NULL: none
- * @bottom: called in the fom's turn. It does not end the fom. %NULL: wakes it
+ * @bottom: called in the fom's turn. It does not end the fom, which is a trap. %NULL: wakes it
  */
 void fom_callback_init(struct fom_callback *cb, fom_top_half top, fom_bottom_half bottom);
 
@@ -896,10 +901,11 @@ void fom_callback_arm(struct fom_callback *cb, struct fom *fom, struct chan *cha
 
 /**
  * fom_callback_cancel - have a call-back not called
- * @cb: which
+ * @cb: which; its fom does not end meanwhile
  *
  * After the return neither half is called, nor is any being called, but for the caller itself:
- * another thread than the fom's waits for a bottom half that has begun.
+ * another thread than the fom's waits for a bottom half that has begun, and cancels what that has
+ * armed again.
  *
  * Return: was it armed, or its bottom half to come?
  */
@@ -1103,8 +1109,8 @@ struct locality_chore {
  * locality_chore_init - begin with a chore
  * @chore: out
  * @domain: where
- * @fn: called in each locality, serial with its foms, first after a period. One that is late is
- *	called once for all that it has missed
+ * @fn: called in each locality, serial with its foms, first after a period; with TPHomes by any
+ *	worker. One that is late is called once for all that it has missed
  * @period_ns: above 0
  *
  * It ends with the executive's Stop.
