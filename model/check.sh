@@ -79,6 +79,15 @@ storm='NW=3 NREQ=5 NKEY=2 KEY(r)=(r==1||r==4) OUTSIDE(r)=(r==0||r>2) DEATHS=2 RE
 	OP(r,p)=(r<2&&p<2->(p==0->POST(r+1):CALL(bit(r+1))):(r==2&&p<2->(p==0->LEAVE:AGAIN):THIRD(r,p)))
 	THIRD(r,p)=(r==3&&p<3->(p==0->LEAVE:(p==1->ENTER:PARK)):END)'
 
+# Block marks: 0 sleeps outside until 1, which has its key, has ended
+block_key='OP(r,p)=(r==0&&p<3->(p==0->BLOCKS:(p==1->SLEEP(1):UNBLOCK)):END)'
+# 0 and 1 both, for one that has no key
+block_two='NREQ=4 KEY(r)=(r==2) OP(r,p)=(r<2&&p<3->(p==0->BLOCK_WAIT:(p==1->SLEEP(2):UNBLOCK)):END)'
+# between its marks 0 sleeps in a rejoin, too; 1 does not unmark itself
+block_call='NREQ=4 KEY(r)=(r==2) OP(r,p)=(r==0&&p<4->(p==0->BLOCK_FORCED:IN(p)):OTHER(r,p))
+	IN(p)=(p==1->REJOIN(2):(p==2->SLEEP(3):UNBLOCK))
+	OTHER(r,p)=(r==1&&p<2->(p==0->BLOCK:SLEEP(2)):END)'
+
 # name, model, macros
 good=(
 	'sleep wait'
@@ -125,6 +134,13 @@ good=(
 	"key-nest-none key $nest_two REENTRY(r)=NONE DEADLOCKS=2"
 	"key-nest-death key $nest DEATHS=2 REDO(r)=(r>0)"
 	"key-nest-redo key $nest_two DEATHS=2 REDO(r)=1"
+	"block-key block $block_key BLOCKS=BLOCK_WAIT"
+	"block-key-idle block NW=2 NS=0 $block_key BLOCKS=BLOCK"
+	"block-key-forced block $block_key BLOCKS=BLOCK_FORCED"
+	"block-key-two block $block_two NS=2"
+	"block-key-crew block $block_two NW=2 SIGNALS=1"
+	"block-key-call block $block_call NW=2 NS=2"
+	"block-key-death block $block_two NW=2 NS=2 DEATHS=1"
 	'life life STARTS=2 DRAIN CANCEL CLOSE'
 	'life-fail life STARTS=2 FAIL DRAIN CLOSE STUCK PIN'
 	'life-nest life STARTS=2 DRAIN CANCEL NEST'
@@ -221,6 +237,18 @@ bad=(
 	"NEST_AGAIN key $nest_two"	# when it has ended nobody else is nested
 	"HELD_AGAIN key $nest_parks"	# nor who comes to its key once more
 	"REDO_HAS key $nest DEATHS=1 REDO(r)=1"	# done again beside what is nested in it
+	"KEY_KEPT block $block_key BLOCKS=BLOCK_WAIT"	# who blocks keeps its key
+	"NOT_ASLEEP block $block_key BLOCKS=BLOCK_FORCED"	# its worker does not count as asleep
+	"NO_STAND_IN block $block_key BLOCKS=BLOCK NS=0"	# it blocks though nobody goes on
+	"ASK_UNCALLED block $block_key BLOCKS=BLOCK_WAIT"	# nobody makes a spare for who asks
+	"GRANT_LOST block $block_key BLOCKS=BLOCK_WAIT"	# who asks is not told of one
+	"SIGNAL_LEAVE block $block_two NW=2 SIGNALS=1"	# whose sleep a signal ended asks still
+	"BACK_LAST block $block_key NREQ=4 BLOCKS=BLOCK_WAIT"	# who is Held comes before who is back
+	"BACK_BESIDE block $block_two NS=2"	# who is back does not wait for its key
+	"MARK_STAYS block $block_call NW=2 NS=2"	# a mark is there after the turn
+	"MARK_DEATH block $block_two NW=2 NS=2 DEATHS=1"	# .. or its count after the worker
+	"TWICE block $block_call NW=2 NS=2"	# who is marked and sleeps in a call counts twice
+	"SPARE_ANY block $block_key NREQ=4 KEY(r)=(r>1) BLOCKS=BLOCK_WAIT"	# spares run beside all workers
 	'STOP_TEARS life STARTS=2 DRAIN CANCEL'	# a stopper ends whatever run there is
 	'HOW_FALLS life CANCEL CLOSE DRAIN'	# a drain after a cancel is one
 	'WALK_EARLY life DRAIN'		# a step goes down while something executes
