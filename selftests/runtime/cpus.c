@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include "lib/dxt.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -354,6 +355,179 @@ TEST_F(group, started_elsewhere)
 	ASSERT_EQ(0, dxk_ctx_start(t->ctx));
 	EXPECT_EQ(5, all_in(t, "/"));
 	EXPECT_EQ(2, all_run_on(t));
+}
+
+/* --- under load ---------------------------------------------------------------------- */
+
+#define BATCH	8
+
+/* Posts for both homes, and collects, without end. */
+struct load {
+	struct dxt *t;
+	pthread_t thread;
+	uint32_t attrs;
+	uint64_t executor;
+	_Atomic bool stop;
+	_Atomic int error;
+	_Atomic unsigned long done;
+};
+
+static int load_batch(struct load *l, int member)
+{
+	struct dxk_post_more e[BATCH];
+	struct dxk_result r[BATCH];
+	unsigned int i;
+	int rc, nr;
+
+	for (i = 0; i < BATCH; i++)
+		e[i] = (struct dxk_post_more){
+			.post = dxt_entry(1, l->executor, i, PXR_REJOIN | PXR_HOME | l->attrs),
+			.home = 1 + i % HOMES,
+		};
+	rc = dxk_post_more(member, e, BATCH, -1, NULL);
+	if (rc != BATCH)
+		return rc < 0 ? rc : -EIO;
+	for (nr = 0; nr < BATCH; nr += rc) {
+		rc = dxt_rejoin(member, 1, r, BATCH, 1, DXK_FOREVER, NULL);
+		if (rc <= 0)
+			return rc ?: -EIO;
+	}
+	l->done += BATCH;
+	return 0;
+}
+
+static void *load(void *arg)
+{
+	struct load *l = arg;
+	int member = dxk_member_create(l->t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	while (!l->stop && !l->error)
+		l->error = load_batch(l, member);
+	close(member);
+	return NULL;
+}
+
+static bool goes_on(struct load *l)
+{
+	unsigned long end = l->done + 4 * BATCH;
+
+	return DXT_UNTIL(l->t, l->done >= end || l->error) && !l->error;
+}
+
+/* FO-1: workers of a home whose CPU goes work elsewhere, and are back on it when it is. */
+TEST(cpu_goes_and_comes)
+{
+	cpu_set_t first = one(0);
+	struct load l = { .attrs = PXR_KERNEL };
+	struct dxt t;
+	int i;
+
+	if (two_cpus())
+		SKIP(return, "%s", two_cpus());
+	if (access(ONLINE, W_OK))
+		SKIP(return, "no CPU here can go");
+	if (dxt_debug_kernel())
+		SKIP(return, "the timer of the emulated CPU would not come back");
+	ASSERT_EQ(0, opens(&t, 2, HOMES));
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxk_executor_find(t.ctl, "nop", &l.executor));
+	/* this one keeps its timer */
+	ASSERT_EQ(0, sched_setaffinity(0, sizeof(first), &first));
+	l.t = &t;
+	ASSERT_EQ(0, pthread_create(&l.thread, NULL, load, &l));
+	for (i = 0; i < 3; i++) {
+		EXPECT_EQ(1, runs_on(&t, 1));
+		EXPECT_EQ(2, runs_on(&t, 2));
+		EXPECT_TRUE(goes_on(&l));
+		ASSERT_EQ(0, dxt_write(ONLINE, "0"));
+		EXPECT_TRUE(goes_on(&l));
+		EXPECT_TRUE(text_is(&t, "0"));
+		EXPECT_EQ(-ENODEV, dxt_store(&t, "policy/cpus", "1"));
+		EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 2) & 1));
+		ASSERT_EQ(0, dxt_write(ONLINE, "1"));
+		EXPECT_TRUE(text_is(&t, "0-1"));
+		EXPECT_TRUE(goes_on(&l));
+		EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 2) == 2));
+	}
+	l.stop = true;
+	pthread_join(l.thread, NULL);
+	EXPECT_EQ(0, l.error);
+	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/homeless"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
+	dxt_down(&t);
+}
+
+/* Idle, and with nothing to watch, they are told as well: the Monitor does not tick then. */
+TEST(cpu_comes_to_the_idle)
+{
+	struct dxt t;
+
+	if (two_cpus())
+		SKIP(return, "%s", two_cpus());
+	if (access(ONLINE, W_OK))
+		SKIP(return, "no CPU here can go");
+	if (dxt_debug_kernel())
+		SKIP(return, "the timer of the emulated CPU would not come back");
+	ASSERT_EQ(0, dxt_write(ONLINE, "0"));
+	ASSERT_EQ(0, opens(&t, 2, HOMES));
+	ASSERT_EQ(0, dxt_start(&t));
+	EXPECT_EQ(1, runs_on(&t, 2));
+	ASSERT_EQ(0, dxt_write(ONLINE, "1"));
+	EXPECT_TRUE(DXT_UNTIL(&t, runs_on(&t, 2) == 2));
+	EXPECT_EQ(1, runs_on(&t, 1));
+	dxt_down(&t);
+}
+
+/* Each thread of a process on one CPU, so that its cpuset takes that away. */
+static int pin_process(pid_t pid, int cpu)
+{
+	char path[64];
+	DIR *dir;
+	struct dirent *e;
+	cpu_set_t set = one(cpu);
+	int nr = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && (e = readdir(dir)))
+		if (atoi(e->d_name) > 0)
+			nr += !sched_setaffinity(atoi(e->d_name), sizeof(set), &set);
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/* Workers of processes, too, go on whatever CPUs their cpuset has. */
+TEST_F(group, user_workers)
+{
+	struct load l = { .t = &self->t, .executor = DXT_NOP };
+	struct dxt *t = &self->t;
+	pid_t workers;
+	int i;
+
+	t->policy.max_threads = 4;
+	t->policy.kernel_threads = 2;
+	ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "0-1"));
+	t->policy.homes = HOMES;
+	ASSERT_EQ(0, dxt_start(t));
+	workers = dxt_worker_process(t, 2);
+	ASSERT_LT(0, workers);
+	ASSERT_EQ(0, pthread_create(&l.thread, NULL, load, &l));
+	for (i = 0; i < 4; i++) {
+		EXPECT_LE(2, pin_process(workers, i % 2));
+		EXPECT_TRUE(goes_on(&l));
+		ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", i % 2 ? "0" : "1"));
+		EXPECT_TRUE(goes_on(&l));
+		ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "0-1"));
+		EXPECT_TRUE(goes_on(&l));
+	}
+	l.stop = true;
+	pthread_join(l.thread, NULL);
+	EXPECT_EQ(0, l.error);
+	EXPECT_EQ(0, dxt_num(t, "stats/stalls"));
+	EXPECT_EQ(0, dxk_ctx_stop(t->ctx, DXK_STOP_DRAIN, dxt_late_ns()));
+	EXPECT_EQ(0, dxt_reap(workers));
 }
 
 TEST_HARNESS_MAIN
