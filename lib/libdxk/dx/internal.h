@@ -241,6 +241,9 @@ bool dx_log_drains(struct dx_log *log);
 bool dx_log_left(struct dx_log *log);
 void dx_log_pause(struct dx_log *log, int err);
 
+/* cpus.c */
+uint32_t dx_cpus(void);
+
 /* policy.c */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error);

@@ -138,8 +138,8 @@ int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
 {
 	const struct field *f;
 	struct dxk_policy abi;
+	uint32_t cpus = dx_cpus();
 	int rc, cancel;
-	long cpus;
 
 	memset(policy, 0, sizeof(*policy));
 	policy->TPFetchMax = 1;
@@ -150,17 +150,13 @@ int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
 		rc = ask_module(&abi);
 		dx_unlock(cancel);
 	}
-	if (rc >= 0) {
+	if (rc >= 0)
 		from_abi(policy, &abi);
-		return 0;
-	}
-
-	for_each_field(f)
-		*field_of(policy, f->dx) = f->preset;
-	cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	policy->TPMaxThreads = cpus < 1 ? 1 :
-			       cpus > THREADS_MAX ? THREADS_MAX : (uint32_t)cpus;
-	return rc;
+	else
+		for_each_field(f)
+			*field_of(policy, f->dx) = f->preset;
+	policy->TPMaxThreads = cpus > THREADS_MAX ? THREADS_MAX : cpus;
+	return rc < 0 ? rc : 0;
 }
 
 /* The fields that the module does not know; the name of the first bad one. */

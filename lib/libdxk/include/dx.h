@@ -100,7 +100,9 @@ enum DXLogWriter {
  * struct ThreadManagerPolicy - the configuration of the runtime (DX-8)
  * @TPSchedMode: %TPOOL_MODE_CMLS or 0
  * @TPPrioPolicy: %PRIO_POLICY_AGERQS, %PRIO_POLICY_BOOST
- * @TPMaxThreads: workers of both kinds, 1..499; default the number of CPUs
+ * @TPMaxThreads: workers of both kinds, 1..499; default the number of CPUs that the calling
+ *	thread may run on, or less: as many as the CPU time is worth that the cgroups (v2) of
+ *	the process have a quota of (cpu.max)
  * @TPKernelThreads: how many of them are kernel threads, for requests with
  *	%PXR_KERNEL; default 0. The others are threads of this process
  * @TPReadyEntries: size of the Ready Pool
