@@ -231,9 +231,10 @@ static const char *group_up(void)
 		return two_cpus();
 	if (access(ROOT "/cgroup.procs", W_OK))
 		return "no cgroup v2 here";
-	if (dxt_write(ROOT "/cgroup.subtree_control", "+cpuset") ||
-	    dxt_write(ROOT "/cgroup.subtree_control", "+cpu"))
-		return "no controllers of CPUs";
+	if (dxt_write(ROOT "/cgroup.subtree_control", "+cpuset"))
+		return "no cpusets";
+	/* not on each kernel */
+	dxt_write(ROOT "/cgroup.subtree_control", "+cpu");
 	if (mkdir(GROUP, 0755) && errno != EEXIST)
 		return "no cgroup can be made";
 	return NULL;
@@ -273,7 +274,8 @@ FIXTURE_SETUP(group)
 	if (why)
 		SKIP(return, "%s", why);
 	ASSERT_EQ(0, dxt_write(GROUP "/cpuset.cpus", "1"));
-	ASSERT_EQ(0, dxt_write(GROUP "/cpu.max", "50000 100000"));
+	if (!access(GROUP "/cpu.max", W_OK))
+		ASSERT_EQ(0, dxt_write(GROUP "/cpu.max", "50000 100000"));
 	ASSERT_EQ(0, enter(GROUP));
 	ASSERT_EQ(0, opens(&self->t, 2, 0));
 	self->up = true;
