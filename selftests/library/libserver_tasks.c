@@ -832,6 +832,106 @@ TEST_F(tasks, full_queue_takes_continuations)
 	EXPECT_LT(j[6].order, j[5].order);
 }
 
+/*
+ * CO-16: an eager continuation is run by the worker that has ended the last task, before all that is
+ * more urgent. A lazy one would be the last of them.
+ */
+TEST_F(tasks, eager_follows)
+{
+	struct job *j = self->all;
+
+	ASSERT_TRUE(occupied(j));
+	j[2].task.Priority = 9;
+	ASSERT_EQ(0, joins(&j[3], &j[2], 1, JOIN_EAGER));
+	for (int i = 4; i < 7; i++) {
+		j[i].task.Priority = 5;
+		ASSERT_EQ(0, push(&j[i]));
+	}
+	closed = 2;
+	EXPECT_TRUE(DXT_SOON(j[3].ran && j[4].ran && j[5].ran && j[6].ran));
+	EXPECT_EQ(j[2].order + 1, j[3].order);
+	EXPECT_EQ(j[2].thread, j[3].thread);
+	closed = 0;
+
+	/* With both workers at the tasks it is the one that has ended the last. */
+	for (int round = 0; round < 100; round++) {
+		j[8].ran = 0;
+		ASSERT_EQ(0, joins(&j[8], &j[9], 10, JOIN_EAGER));
+		ASSERT_TRUE(DXT_SOON(j[8].ran));
+		ASSERT_EQ(10 * (round + 1), j[9].ran);
+	}
+}
+
+#define LINKS	2500
+
+static struct link {
+	Task task;
+	JoinPoint join;
+} links[LINKS];
+
+static struct chain {
+	_Atomic unsigned int ran, wrong;
+	uintptr_t low, high;
+} chain;
+
+/* The n-th continuation is run n-th, and as deep as the first one. */
+static int is_link(Task *self, Message *data, void *context)
+{
+	char here;
+	uintptr_t at = (uintptr_t)&here;
+
+	(void)context;
+	chain.wrong += data || self != &links[chain.ran].task;
+	if (!chain.ran++)
+		chain.low = chain.high = at;
+	chain.low = at < chain.low ? at : chain.low;
+	chain.high = at > chain.high ? at : chain.high;
+	if (chain.ran == LINKS)
+		Task_answered();
+	return chain.ran % 1000 ? 0 : -EDOM;
+}
+
+/*
+ * CO-20, R-12: eager continuations, each of which ends the join that the next one waits for: ten
+ * thousand one after the other, a hundred thousand if there is time, and each as deep in the stack
+ * as the first.
+ */
+TEST(eager_chain)
+{
+	struct job first;
+	MTExecutive *mte;
+	TaskQueue *q;
+	struct dxt t;
+	unsigned int failed, nr = getenv("DXK_LONG") ? 100000 : 10000;
+
+	/* one worker, so one stack */
+	ASSERT_EQ(0, up(&t, &mte, &q, DXK_ON_BLOCK_STRICT, 1, 4));
+	job(q, &first);
+	for (unsigned int round = 0; round < nr / LINKS; round++) {
+		chain = (struct chain){ 0 };
+		closed = 1;
+		for (unsigned int i = 0; i < LINKS; i++) {
+			Task_init(&links[i].task, is_link);
+			JoinPoint_init(&links[i].join, q, &links[i].task, NULL, JOIN_EAGER);
+		}
+		ASSERT_EQ(0, JoinPoint_add(&links[0].join, &first.task, &first));
+		for (unsigned int i = 0; i + 1 < LINKS; i++)
+			ASSERT_EQ(0, JoinPoint_setIn(&links[i].join, &links[i + 1].join));
+		ASSERT_EQ(0, JoinPoint_set(&links[LINKS - 1].join));
+		closed = 0;
+		ASSERT_TRUE(DXT_SOON(chain.ran == LINKS));
+		EXPECT_EQ(0, chain.wrong);
+		EXPECT_EQ(chain.low, chain.high);
+		EXPECT_EQ(-EDOM, JoinPoint_status(&links[1000].join, &failed));
+		EXPECT_EQ(1, failed);
+		EXPECT_EQ(0, JoinPoint_status(&links[1001].join, &failed));
+		dxt_tell("%u of %u", (round + 1) * LINKS, nr);
+	}
+	EXPECT_EQ(0, nr_leaks);
+	TaskQueue_destroy(q);
+	MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1);
+}
+
 /* --- tasks that push tasks -------------------------------------------------------------------- */
 
 static int pushes_ten(struct job *job)

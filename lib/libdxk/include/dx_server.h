@@ -13,7 +13,7 @@
  * Task                struct Task: run; Task_init                          CO-9, CO-14
  * deferred task       TaskQueue_push in a task, JoinPoint_add              CO-14
  * Join point          struct JoinPoint: JoinPoint_init, _add, _set,        CO-15..CO-21
- *                     _status, _cancel
+ *                     _setIn, _status, _cancel
  * Connection pool     ConnectionPool_create, _register, _serve,            CO-5, CO-6
  *                     _shutdown, _destroy, _takeMyConnections
  * Receiver thread     who calls ConnectionPool_takeMyConnections and       CO-5, CO-6
@@ -44,12 +44,22 @@ extern "C" {
 
 typedef struct BoundedQueue BoundedQueue;
 typedef struct Connection Connection;
+typedef struct ConnectionOps ConnectionOps;
 typedef struct ConnectionPool ConnectionPool;
 typedef struct DataObserver DataObserver;
 typedef struct JoinPoint JoinPoint;
 typedef struct QueueBuffer QueueBuffer;
 typedef struct Task Task;
 typedef struct TaskQueue TaskQueue;
+
+/* What a task does: see struct Task. */
+typedef int (*TaskRun)(Task *self, Message *data, void *context);
+
+/* What a message's end calls: see Connection_sendWithin(). */
+typedef void (*MessageDone)(void *arg, Connection *connection, int status);
+
+/* Below 0: @a comes before @b; 0: neither does. */
+typedef int (*ItemOrder)(const void *a, const void *b);
 
 /* --- the monitor queue ------------------------------------------------------------ */
 
@@ -77,11 +87,11 @@ QueueBuffer *FifoBuffer_create(void);
 
 /**
  * PriorityBuffer_create - a buffer that gives the item that comes before all others
- * @compare: below 0: @a comes before @b; 0: the one that came first does
+ * @compare: which that is; of those for which it returns 0 the one that came first
  *
  * Return: the buffer or %NULL: no memory.
  */
-QueueBuffer *PriorityBuffer_create(int (*compare)(const void *a, const void *b));
+QueueBuffer *PriorityBuffer_create(ItemOrder compare);
 
 /**
  * BoundedQueue_create - an empty queue between threads (CO-1)
@@ -161,7 +171,7 @@ size_t BoundedQueue_size(BoundedQueue *queue);
 struct Task {
 	Runnable Deferred;
 	Runnable Joined;
-	int (*run)(Task *self, Message *data, void *context);
+	TaskRun run;
 	int32_t Priority;
 	uint64_t Key;
 };
@@ -171,7 +181,7 @@ struct Task {
  * @task: out
  * @run: what it does
  */
-void Task_init(Task *task, int (*run)(Task *self, Message *data, void *context));
+void Task_init(Task *task, TaskRun run);
 
 /**
  * Task_answered - the task that the caller runs needs no response, or has given one elsewhere
@@ -325,6 +335,17 @@ int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context);
 int JoinPoint_set(JoinPoint *join);
 
 /**
+ * JoinPoint_setIn - JoinPoint_set(), of a continuation that is itself joined
+ * @join: which
+ * @outer: the join point that waits for its continuation, as if that was added to it
+ *
+ * Chains of any length need no stack: each continuation is run for itself (CO-20).
+ *
+ * Return: see JoinPoint_set().
+ */
+int JoinPoint_setIn(JoinPoint *join, JoinPoint *outer);
+
+/**
  * JoinPoint_status - how the tasks of a join point have ended (CO-19)
  * @join: which
  * @failed: out: how many have failed, were cancelled, or died with their worker; may be %NULL
@@ -382,10 +403,10 @@ struct DataObserver {
  * Context: @opened: who accepts or registers; @ended: a worker, or the thread in
  * ConnectionPool_serve().
  */
-typedef struct ConnectionOps {
+struct ConnectionOps {
 	int (*opened)(Connection *connection, void *arg);
 	void (*ended)(Connection *connection, void *arg, int status);
-} ConnectionOps;
+};
 
 /**
  * struct ConnectionPoolOptions - the configuration of a pool; 0 is the default of each field
@@ -587,7 +608,7 @@ int Connection_send(Connection *connection, const void *data, size_t len);
  * Return: see Connection_send(); if not 0, @done is not called.
  */
 int Connection_sendWithin(Connection *connection, const void *data, size_t len, int64_t timeout_ns,
-			  void (*done)(void *arg, Connection *connection, int status), void *arg);
+			  MessageDone done, void *arg);
 
 /**
  * Connection_close - read no more, and end when all messages are written

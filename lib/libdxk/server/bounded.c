@@ -97,7 +97,7 @@ struct entry {
 
 struct heap {
 	QueueBuffer base;
-	int (*compare)(const void *a, const void *b);
+	ItemOrder compare;
 	struct entry *entries;
 	size_t room, nr;
 	uint64_t number;	/* of the next one */
@@ -156,7 +156,7 @@ static void heap_destroy(QueueBuffer *self)
 	free(self);
 }
 
-QueueBuffer *PriorityBuffer_create(int (*compare)(const void *a, const void *b))
+QueueBuffer *PriorityBuffer_create(ItemOrder compare)
 {
 	struct heap *h = calloc(1, sizeof(*h));
 

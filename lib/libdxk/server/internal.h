@@ -47,7 +47,7 @@ struct dxs_message {
 	struct dxs_message *next;	/* K */
 	size_t len, at, room;		/* K: bytes, those that were written, and what fits */
 	uint64_t deadline;		/* C: or 0 */
-	void (*done)(void *arg, Connection *connection, int status);	/* C */
+	MessageDone done;		/* C */
 	void *arg;			/* C */
 	int status;			/* of its end */
 	char data[];

@@ -34,10 +34,9 @@ static void join_count(JoinPoint *j, int status)
 				    __ATOMIC_RELAXED);
 }
 
-int dxs_joined(Runnable *self, void *context)
+/* Run a task of a join point; all joined ones are, and continuations that are. */
+static int join_run(JoinPoint *j, Task *task, void *context)
 {
-	Task *task = (Task *)((char *)self - offsetof(Task, Joined));
-	JoinPoint *j = CurrentRequest()->pOObject;
 	int rc;
 
 	__atomic_add_fetch(&j->Begun, 1, __ATOMIC_RELAXED);
@@ -45,6 +44,13 @@ int dxs_joined(Runnable *self, void *context)
 	join_count(j, rc);
 	__atomic_add_fetch(&j->Ended, 1, __ATOMIC_RELAXED);
 	return rc;
+}
+
+int dxs_joined(Runnable *self, void *context)
+{
+	Task *task = (Task *)((char *)self - offsetof(Task, Joined));
+
+	return join_run(CurrentRequest()->pOObject, task, context);
 }
 
 /* All have ended: those that did so without a status have failed, too. */
@@ -63,16 +69,21 @@ static void join_count_rest(JoinPoint *j)
  */
 static int join_turn(Runnable *self, void *request)
 {
-	JoinPoint *j = request;
+	JoinPoint *j = request, *outer = CurrentRequest()->pOObject;
 	RQWait wait = join_wait(j);
 
 	(void)self;
+	/* It may be that of no other join, but the queue's. */
+	if ((void *)outer == j->Queue)
+		outer = NULL;
 	switch (CurrentRequest()->RQEWake) {
 	case DXK_WAKE_NONE:
 	case DXK_WAKE_JOIN:
 	case DXK_WAKE_DEADLOCK:
 		join_count_rest(j);
-		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
+		if (!outer)
+			return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
+		return join_run(outer, j->Then, j->Context);
 	case DXK_WAKE_CANCEL:
 	case DXK_WAKE_EXPIRE:
 	case DXK_WAKE_STOP:
@@ -98,15 +109,23 @@ void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context
 }
 
 /* It counts before it can end. */
-static int join_add(JoinPoint *j, Task *task, void *context, bool waits)
+static void join_added(JoinPoint *j)
 {
-	int rc;
-
 	__atomic_add_fetch(&j->Added, 1, __ATOMIC_RELAXED);
-	rc = dxs_push(j->Queue->mte, j, task, &task->Joined, context, waits);
+}
+
+/* Return: @rc, of its post. */
+static int join_added_not(JoinPoint *j, int rc)
+{
 	if (rc)
 		__atomic_sub_fetch(&j->Added, 1, __ATOMIC_RELAXED);
 	return rc;
+}
+
+static int join_add(JoinPoint *j, Task *task, void *context, bool waits)
+{
+	join_added(j);
+	return join_added_not(j, dxs_push(j->Queue->mte, j, task, &task->Joined, context, waits));
 }
 
 int JoinPoint_add(JoinPoint *join, Task *task, void *context)
@@ -119,10 +138,10 @@ int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context)
 	return join_add(join, task, context, false);
 }
 
-int JoinPoint_set(JoinPoint *join)
+static int set(JoinPoint *join, void *owner)
 {
 	const RQPost post = {
-		.pOObject = join->Queue, .pXObject = &join->Base, .pPObject = join,
+		.pOObject = owner, .pXObject = &join->Base, .pPObject = join,
 		.RQEPriority = join->Then->Priority, .RQEAttrs = PXR_QUIET,
 	};
 	RQOptions options = { .Key = join->Then->Key, .Wait = join_wait(join) };
@@ -131,6 +150,17 @@ int JoinPoint_set(JoinPoint *join)
 	if (!rc)
 		dxs_answers();
 	return rc;
+}
+
+int JoinPoint_set(JoinPoint *join)
+{
+	return set(join, join->Queue);
+}
+
+int JoinPoint_setIn(JoinPoint *join, JoinPoint *outer)
+{
+	join_added(outer);
+	return join_added_not(outer, set(join, outer));
 }
 
 int JoinPoint_status(const JoinPoint *join, unsigned int *failed)

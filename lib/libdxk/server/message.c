@@ -144,8 +144,8 @@ void dxs_messages_done(Connection *c, struct dxs_message *done)
 /* --- queueing -------------------------------------------------------------------------------- */
 
 /* Behind the last one, in its place if nobody can tell them apart. */
-static int append(Connection *c, const void *data, size_t len, uint64_t deadline,
-		  void (*done)(void *arg, Connection *connection, int status), void *arg)
+static int append(Connection *c, const void *data, size_t len, uint64_t deadline, MessageDone done,
+		  void *arg)
 {
 	struct dxs_message *m = c->out_last;
 	bool plain = !deadline && !done;
@@ -173,7 +173,7 @@ static int append(Connection *c, const void *data, size_t len, uint64_t deadline
 }
 
 int Connection_sendWithin(Connection *connection, const void *data, size_t len, int64_t timeout_ns,
-			  void (*done)(void *arg, Connection *connection, int status), void *arg)
+			  MessageDone done, void *arg)
 {
 	uint64_t deadline = timeout_ns > 0 ? dxs_now() + (uint64_t)timeout_ns : 0;
 	Connection *c = connection;

@@ -79,7 +79,7 @@ static int deferred(Runnable *self, void *context)
 	return dxs_run(CurrentRequest()->pOObject, task, NULL, context, false);
 }
 
-void Task_init(Task *task, int (*run)(Task *self, Message *data, void *context))
+void Task_init(Task *task, TaskRun run)
 {
 	*task = (Task){
 		.Deferred.ExecuteThisRequest = deferred,
