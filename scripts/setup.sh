@@ -25,7 +25,7 @@ done
 # package:what for
 demo=(
 	"libssl-dev:hashes in examples/dxsum; builds the debug kernel"
-	"libsqlite3-dev:database in examples/dxpkg"
+	"libsqlite3-dev:database in examples/dxpkg and examples/dxkv"
 	"libcurl4-openssl-dev:requests of examples/dxspider"
 	"libxml2-dev:HTML in examples/dxspider"
 	"gcc:compiler"
@@ -62,7 +62,8 @@ more=(
 	"libnbd-bin:nbdinfo and nbdcopy, clients of examples/dxnbd"
 	"qemu-utils:qemu-img and qemu-io, clients of examples/dxnbd"
 	"fio:a client of examples/dxnbd"
-	"sqlite3:looks into the database of examples/dxpkg"
+	"sqlite3:looks into the databases of examples/dxpkg and examples/dxkv"
+	"redis-tools:redis-cli and redis-benchmark, clients of examples/dxkv"
 	"clang-14:libFuzzer, for fuzz/"
 	"libclang-rt-14-dev:libFuzzer, for fuzz/"
 	"python3-clang-14:finds the places that scripts/mutants changes"
