@@ -729,61 +729,6 @@ TEST_F(tasks, join_without_status)
 	EXPECT_EQ(1, failed);
 }
 
-/* CO-16: an eager one is run by the worker that has ended the last, before what is more urgent. */
-TEST_F(tasks, eager_is_next)
-{
-	struct job *j = self->all;
-
-	ASSERT_TRUE(occupied(j));
-	j[2].task.Priority = 9;
-	j[3].task.Priority = 0;
-	j[4].task.Priority = 5;
-	ASSERT_EQ(0, joins(&j[3], &j[2], 1, JOIN_EAGER));
-	ASSERT_EQ(0, push(&j[4]));
-	closed = 2;
-	EXPECT_TRUE(DXT_SOON(j[3].ran && j[4].ran));
-	EXPECT_EQ(j[2].thread, j[3].thread);
-	EXPECT_LT(j[2].order, j[3].order);
-	EXPECT_LT(j[3].order, j[4].order);
-}
-
-static struct {
-	_Atomic ptrdiff_t deepest;	/* of any thread's stack, from its first turn on */
-	unsigned int left;
-} chain;
-
-/* The continuation begins the next join. */
-static int joins_on(struct job *then)
-{
-	static __thread uintptr_t first;
-	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-
-	if (!first)
-		first = here;
-	if ((ptrdiff_t)(first - here) > chain.deepest)
-		chain.deepest = (ptrdiff_t)(first - here);
-	if (!chain.left--) {
-		then->others->ran++;
-		return 0;
-	}
-	return joins(then, then->others + 1, 1, JOIN_EAGER);
-}
-
-/* CO-20, R-12: a chain of eager continuations needs no stack. */
-TEST_F(tasks, eager_chain)
-{
-	struct job *j = self->all;
-
-	chain.deepest = 0;
-	chain.left = 10000;
-	j[0].does = joins_on;
-	j[0].others = &j[1];
-	ASSERT_EQ(0, joins(&j[0], &j[2], 1, JOIN_EAGER));
-	ASSERT_TRUE(DXT_SOON(j[1].ran == 1));
-	EXPECT_EQ(10001, j[2].ran);
-	EXPECT_GT(4096, chain.deepest);
-}
-
 /* CO-17: a lazy continuation goes through the queue: what is more urgent comes first. */
 TEST_F(tasks, lazy_is_queued)
 {
