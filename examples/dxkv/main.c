@@ -3,17 +3,10 @@
  * dxkv: see dxkv.h.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
-#include <getopt.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../common.h"
@@ -41,8 +34,8 @@ static const char usage[] =
 "              the machine, and not only that of dxkv\n"
 "  -h, --help  print this\n"
 "\n"
-"The address is printed when it listens. SIGTERM and SIGINT end it, when all that has begun is\n"
-"answered. Exit status: 0; 2 when it could not run.\n";
+"The address is printed when it listens. SIGTERM, SIGINT and SIGHUP end it, when all that has\n"
+"begun is answered. Exit status: 0; 2 when it could not run.\n";
 
 struct program program = { .name = "dxkv" };
 struct server server = { .value_max = 1 << 20 };
@@ -65,22 +58,6 @@ static int run_signal(Task *self, Message *data, void *context)
 	return 0;
 }
 
-/* Before any thread is made. */
-static int signal_fd(void)
-{
-	sigset_t set;
-	int fd;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	if (fd < 0)
-		die(NOT_RUN, "signalfd: %s", strerror(errno));
-	return fd;
-}
-
 static int await_signal(Connection *c, void *arg)
 {
 	const DataObserver o = { .Length = sizeof(struct signalfd_siginfo), .Run = &on_signal };
@@ -94,47 +71,16 @@ static const ConnectionOps signal_ops = { .opened = await_signal };
 
 /* --- the server -------------------------------------------------------------------------------- */
 
-static int listen_socket(void)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	socklen_t len = sizeof(a);
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (inet_pton(AF_INET, address, &a.sin_addr) != 1)
-		misuse("-a %s: no IPv4 address", address);
-	if (s < 0)
-		die(NOT_RUN, "socket: %s", strerror(errno));
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	if (bind(s, (void *)&a, len) || listen(s, 1024) || getsockname(s, (void *)&a, &len))
-		die(NOT_RUN, "%s port %u: %s", address, port, strerror(errno));
-	port = ntohs(a.sin_port);
-	return s;
-}
-
-/* As many descriptors as may be; with fewer, connections wait. */
-static void allow_descriptors(unsigned int threads)
-{
-	struct rlimit limit;
-	rlim_t wanted = connections + FDS * threads + 100;
-
-	getrlimit(RLIMIT_NOFILE, &limit);
-	if (limit.rlim_cur >= wanted)
-		return;
-	limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static MTExecutive *run_time(char **argv)
+static MTExecutive *make_run_time(char **argv)
 {
 	ThreadManagerPolicy policy;
-	MTExecutiveError error;
 	RunSettings settings;
-	MTExecutive *mte;
 
 	ThreadManagerPolicyInit(&policy);
 	if (workers)
 		policy.TPMaxThreads = workers;
-	allow_descriptors(policy.TPMaxThreads);
+	/* With fewer, connections wait. */
+	allow_descriptors(connections + FDS * policy.TPMaxThreads + 100);
 	/* A session waits for its join, or for the writer. */
 	policy.TPMaxWaiting = 2 * connections + 64;
 	if (policy.TPMaxRequests < 4 * connections + 64)
@@ -142,19 +88,14 @@ static MTExecutive *run_time(char **argv)
 	if (policy.TPHandleEntries < policy.TPMaxThreads + 1)
 		policy.TPHandleEntries = policy.TPMaxThreads + 1;
 	RunSettingsInit(&settings, program.name, 1, argv);
-	mte = MTExecutiveCreate(&settings, &policy, &error);
-	if (!mte)
-		die(NOT_RUN, "%s%s%s: %s", error.Step, *error.Field ? " " : "", error.Field,
-		    strerror(-error.Error));
-	return mte;
+	return run_time(&settings, &policy);
 }
 
 static void options(int argc, char **argv)
 {
-	static const struct option longer[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
 	int c;
 
-	while ((c = getopt_long(argc, argv, "a:p:w:c:v:t:sh", longer, NULL)) >= 0) {
+	while ((c = next_option(argc, argv, "a:p:w:c:v:t:s", usage)) >= 0) {
 		switch (c) {
 		case 'a':
 			address = optarg;
@@ -177,12 +118,6 @@ static void options(int argc, char **argv)
 		case 's':
 			full = true;
 			break;
-		case 'h':
-			fputs(usage, stdout);
-			exit(0);
-		default:
-			fputs(usage, stderr);
-			exit(NOT_RUN);
 		}
 	}
 	if (argc - optind != 1)
@@ -191,7 +126,7 @@ static void options(int argc, char **argv)
 }
 
 /* The pool with its acceptor. Return: 0 or a negative errno */
-static int begin(int told, int listens)
+static int begin(int listens)
 {
 	/* The one for signals counts as one. */
 	ConnectionPoolOptions o = { .MaxConnections = connections + 1 };
@@ -201,22 +136,22 @@ static int begin(int told, int listens)
 	server.pool = ConnectionPool_create(server.tasks, &o);
 	if (!server.pool)
 		return -errno;
-	rc = ConnectionPool_register(server.pool, told, &signal_ops, NULL, NULL);
+	rc = ConnectionPool_register(server.pool, signals_fd(), &signal_ops, NULL, NULL);
 	return rc ? rc : Acceptor_create(server.pool, listens, &session_ops, NULL, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	int listens, told, rc;
+	int listens, rc;
 	MTExecutive *mte;
 
 	options(argc, argv);
-	told = signal_fd();
-	listens = listen_socket();
-	mte = run_time(argv);
+	signals_block();
+	listens = listen_at(address, &port, 0);
+	mte = make_run_time(argv);
 	store_open(argv[optind], full);
 	server.tasks = TaskQueue_create(mte, NULL);
-	rc = server.tasks ? begin(told, listens) : -errno;
+	rc = server.tasks ? begin(listens) : -errno;
 	if (rc)
 		die(NOT_RUN, "server: %s", strerror(-rc));
 	printf("%s:%u\n", address, port);

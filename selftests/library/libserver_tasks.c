@@ -729,6 +729,61 @@ TEST_F(tasks, join_without_status)
 	EXPECT_EQ(1, failed);
 }
 
+/* CO-16: an eager one is run by the worker that has ended the last, before what is more urgent. */
+TEST_F(tasks, eager_is_next)
+{
+	struct job *j = self->all;
+
+	ASSERT_TRUE(occupied(j));
+	j[2].task.Priority = 9;
+	j[3].task.Priority = 0;
+	j[4].task.Priority = 5;
+	ASSERT_EQ(0, joins(&j[3], &j[2], 1, JOIN_EAGER));
+	ASSERT_EQ(0, push(&j[4]));
+	closed = 2;
+	EXPECT_TRUE(DXT_SOON(j[3].ran && j[4].ran));
+	EXPECT_EQ(j[2].thread, j[3].thread);
+	EXPECT_LT(j[2].order, j[3].order);
+	EXPECT_LT(j[3].order, j[4].order);
+}
+
+static struct {
+	_Atomic ptrdiff_t deepest;	/* of any thread's stack, from its first turn on */
+	unsigned int left;
+} chain;
+
+/* The continuation begins the next join. */
+static int joins_on(struct job *then)
+{
+	static __thread uintptr_t first;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+
+	if (!first)
+		first = here;
+	if ((ptrdiff_t)(first - here) > chain.deepest)
+		chain.deepest = (ptrdiff_t)(first - here);
+	if (!chain.left--) {
+		then->others->ran++;
+		return 0;
+	}
+	return joins(then, then->others + 1, 1, JOIN_EAGER);
+}
+
+/* CO-20, R-12: a chain of eager continuations needs no stack. */
+TEST_F(tasks, eager_chain)
+{
+	struct job *j = self->all;
+
+	chain.deepest = 0;
+	chain.left = 10000;
+	j[0].does = joins_on;
+	j[0].others = &j[1];
+	ASSERT_EQ(0, joins(&j[0], &j[2], 1, JOIN_EAGER));
+	ASSERT_TRUE(DXT_SOON(j[1].ran == 1));
+	EXPECT_EQ(10001, j[2].ran);
+	EXPECT_GT(4096, chain.deepest);
+}
+
 /* CO-17: a lazy continuation goes through the queue: what is more urgent comes first. */
 TEST_F(tasks, lazy_is_queued)
 {
@@ -777,33 +832,15 @@ TEST_F(tasks, full_queue_takes_continuations)
 	EXPECT_LT(j[6].order, j[5].order);
 }
 
-/*
- * CO-16: an eager continuation is run by the worker that has ended the last task, before all that is
- * more urgent. A lazy one would be the last of them.
- */
-TEST_F(tasks, eager_follows)
+/* CO-15, CO-16: an eager continuation of what both workers are at is run once, after the last. */
+TEST_F(tasks, eager_of_both)
 {
 	struct job *j = self->all;
 
-	ASSERT_TRUE(occupied(j));
-	j[2].task.Priority = 9;
-	ASSERT_EQ(0, joins(&j[3], &j[2], 1, JOIN_EAGER));
-	for (int i = 4; i < 7; i++) {
-		j[i].task.Priority = 5;
-		ASSERT_EQ(0, push(&j[i]));
-	}
-	closed = 2;
-	EXPECT_TRUE(DXT_SOON(j[3].ran && j[4].ran && j[5].ran && j[6].ran));
-	EXPECT_EQ(j[2].order + 1, j[3].order);
-	EXPECT_EQ(j[2].thread, j[3].thread);
-	closed = 0;
-
-	/* With both workers at the tasks it is the one that has ended the last. */
-	for (int round = 0; round < 100; round++) {
-		j[8].ran = 0;
-		ASSERT_EQ(0, joins(&j[8], &j[9], 10, JOIN_EAGER));
-		ASSERT_TRUE(DXT_SOON(j[8].ran));
-		ASSERT_EQ(10 * (round + 1), j[9].ran);
+	for (unsigned int round = 1; round <= 100; round++) {
+		ASSERT_EQ(0, joins(&j[0], &j[1], 10, JOIN_EAGER));
+		ASSERT_TRUE(DXT_SOON(j[0].ran == round));
+		ASSERT_EQ(10 * round, j[1].ran);
 	}
 }
 
@@ -814,10 +851,10 @@ static struct link {
 	JoinPoint join;
 } links[LINKS];
 
-static struct chain {
+static struct {
 	_Atomic unsigned int ran, wrong;
 	uintptr_t low, high;
-} chain;
+} walk;
 
 /* The n-th continuation is run n-th, and as deep as the first one. */
 static int is_link(Task *self, Message *data, void *context)
@@ -826,14 +863,14 @@ static int is_link(Task *self, Message *data, void *context)
 	uintptr_t at = (uintptr_t)&here;
 
 	(void)context;
-	chain.wrong += data || self != &links[chain.ran].task;
-	if (!chain.ran++)
-		chain.low = chain.high = at;
-	chain.low = at < chain.low ? at : chain.low;
-	chain.high = at > chain.high ? at : chain.high;
-	if (chain.ran == LINKS)
+	walk.wrong += data || self != &links[walk.ran].task;
+	if (!walk.ran++)
+		walk.low = walk.high = at;
+	walk.low = at < walk.low ? at : walk.low;
+	walk.high = at > walk.high ? at : walk.high;
+	if (walk.ran == LINKS)
 		Task_answered();
-	return chain.ran % 1000 ? 0 : -EDOM;
+	return walk.ran % 1000 ? 0 : -EDOM;
 }
 
 /*
@@ -841,7 +878,7 @@ static int is_link(Task *self, Message *data, void *context)
  * thousand one after the other, a hundred thousand if there is time, and each as deep in the stack
  * as the first.
  */
-TEST(eager_chain)
+TEST(joined_chain)
 {
 	struct job first;
 	MTExecutive *mte;
@@ -853,7 +890,7 @@ TEST(eager_chain)
 	ASSERT_EQ(0, up(&t, &mte, &q, DXK_ON_BLOCK_STRICT, 1, 4));
 	job(q, &first);
 	for (unsigned int round = 0; round < nr / LINKS; round++) {
-		chain = (struct chain){ 0 };
+		memset(&walk, 0, sizeof(walk));
 		closed = 1;
 		for (unsigned int i = 0; i < LINKS; i++) {
 			Task_init(&links[i].task, is_link);
@@ -864,9 +901,9 @@ TEST(eager_chain)
 			ASSERT_EQ(0, JoinPoint_setIn(&links[i].join, &links[i + 1].join));
 		ASSERT_EQ(0, JoinPoint_set(&links[LINKS - 1].join));
 		closed = 0;
-		ASSERT_TRUE(DXT_SOON(chain.ran == LINKS));
-		EXPECT_EQ(0, chain.wrong);
-		EXPECT_EQ(chain.low, chain.high);
+		ASSERT_TRUE(DXT_SOON(walk.ran == LINKS));
+		EXPECT_EQ(0, walk.wrong);
+		EXPECT_EQ(walk.low, walk.high);
 		EXPECT_EQ(-EDOM, JoinPoint_status(&links[1000].join, &failed));
 		EXPECT_EQ(1, failed);
 		EXPECT_EQ(0, JoinPoint_status(&links[1001].join, &failed));

@@ -34,7 +34,6 @@ static void join_count(JoinPoint *j, int status)
 				    __ATOMIC_RELAXED);
 }
 
-/* Run a task of a join point; all joined ones are, and continuations that are. */
 static int join_run(JoinPoint *j, Task *task, void *context)
 {
 	int rc;
@@ -63,27 +62,32 @@ static void join_count_rest(JoinPoint *j)
 		j->First = j->Begun > j->Ended ? -EOWNERDEAD : -ECANCELED;
 }
 
+/* Runs the continuation, which may itself be of another join, or of none, but the queue's. */
+static int join_then(JoinPoint *j)
+{
+	JoinPoint *outer = CurrentRequest()->pOObject;
+
+	if ((void *)outer == j->Queue)
+		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
+	return join_run(outer, j->Then, j->Context);
+}
+
 /*
  * A turn of the continuation. One that is for another reason than the join is no end of it: a time,
  * with which it began because there was no room; a cancel, which is for those that wait in vain.
  */
 static int join_turn(Runnable *self, void *request)
 {
-	JoinPoint *j = request, *outer = CurrentRequest()->pOObject;
+	JoinPoint *j = request;
 	RQWait wait = join_wait(j);
 
 	(void)self;
-	/* It may be that of no other join, but the queue's. */
-	if ((void *)outer == j->Queue)
-		outer = NULL;
 	switch (CurrentRequest()->RQEWake) {
 	case DXK_WAKE_NONE:
 	case DXK_WAKE_JOIN:
 	case DXK_WAKE_DEADLOCK:
 		join_count_rest(j);
-		if (!outer)
-			return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
-		return join_run(outer, j->Then, j->Context);
+		return join_then(j);
 	case DXK_WAKE_CANCEL:
 	case DXK_WAKE_EXPIRE:
 	case DXK_WAKE_STOP:
@@ -109,23 +113,15 @@ void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context
 }
 
 /* It counts before it can end. */
-static void join_added(JoinPoint *j)
+static int join_add(JoinPoint *j, Task *task, void *context, bool waits)
 {
-	__atomic_add_fetch(&j->Added, 1, __ATOMIC_RELAXED);
-}
+	int rc;
 
-/* Return: @rc, of its post. */
-static int join_added_not(JoinPoint *j, int rc)
-{
+	__atomic_add_fetch(&j->Added, 1, __ATOMIC_RELAXED);
+	rc = dxs_push(j->Queue->mte, j, task, &task->Joined, context, waits);
 	if (rc)
 		__atomic_sub_fetch(&j->Added, 1, __ATOMIC_RELAXED);
 	return rc;
-}
-
-static int join_add(JoinPoint *j, Task *task, void *context, bool waits)
-{
-	join_added(j);
-	return join_added_not(j, dxs_push(j->Queue->mte, j, task, &task->Joined, context, waits));
 }
 
 int JoinPoint_add(JoinPoint *join, Task *task, void *context)
@@ -159,8 +155,13 @@ int JoinPoint_set(JoinPoint *join)
 
 int JoinPoint_setIn(JoinPoint *join, JoinPoint *outer)
 {
-	join_added(outer);
-	return join_added_not(outer, set(join, outer));
+	int rc;
+
+	__atomic_add_fetch(&outer->Added, 1, __ATOMIC_RELAXED);
+	rc = set(join, outer);
+	if (rc)
+		__atomic_sub_fetch(&outer->Added, 1, __ATOMIC_RELAXED);
+	return rc;
 }
 
 int JoinPoint_status(const JoinPoint *join, unsigned int *failed)
