@@ -31,19 +31,27 @@ static int posts(const struct dxt *t, int fd)
 	return rc == -ETOOMANYREFS ? nr : rc;
 }
 
+/* Files of handles, and of contexts that are closed, are let go some time after that. */
+static bool soon_posts(const struct dxt *t, int fd, int nr)
+{
+	int n = 0;
+
+	return DXT_SOON((n += posts(t, fd)) >= nr) && n == nr;
+}
+
 /* Each end of a request gives its file back: cancel, collect, close. */
 static int requests(struct dxt *unused)
 {
 	struct dxk_post_entry e[3];
 	struct dxt t;
-	int fd, i, nr;
+	int fd, i;
 
 	(void)unused;
 	if (dxt_open(&t) || dxt_start(&t))
 		return 1;
 	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	limit(FILES);
-	if (posts(&t, fd) != FILES)
+	if (!soon_posts(&t, fd, FILES))
 		return 2;
 	/* of a post of three the first is refused, and so are all */
 	for (i = 0; i < 3; i++) {
@@ -66,19 +74,10 @@ static int requests(struct dxt *unused)
 	dxt_close(&t);
 	if (dxt_open(&t) || dxt_start(&t))
 		return 7;
-	nr = posts(&t, fd);
-	return nr == FILES ? 0 : 8;
+	return soon_posts(&t, fd, FILES) ? 0 : 8;
 }
 
 /* Natives and workers' own files count together, and with those of requests. */
-/* Files of handles are let go some time after their close. */
-static bool soon_posts(const struct dxt *t, int fd, int nr)
-{
-	int n = 0;
-
-	return DXT_SOON((n += posts(t, fd)) >= nr) && n == nr;
-}
-
 static int handles(struct dxt *unused)
 {
 	struct dxk_sha256_range range = { .length = ~0ULL };
