@@ -417,8 +417,8 @@ TEST_F(localities, leader_ends_first)
 	}
 	ASSERT_EQ(0, fom_queue(&f[0].t.fom));
 	EXPECT_TRUE(ENDS(&f[0].t));
-	EXPECT_EQ(0, f[1].t.wrong);
 	EXPECT_EQ(0, fom_service_idle_wait(&self->p.s, FOM_FOREVER));
+	EXPECT_EQ(0, f[1].t.wrong);
 }
 
 static struct fom_thrall trap_thrall;
