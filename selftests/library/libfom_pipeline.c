@@ -287,7 +287,8 @@ TEST_F(pipeline, times_out)
 	ASSERT_EQ(0, fom_queue(&c[1].leader.fom));
 	ASSERT_TRUE(DXT_SOON(fom_state(&c[1].leader.fom) == FOM_FINISHED));
 	EXPECT_EQ(-ETIMEDOUT, fom_rc(&c[1].leader.fom));
-	EXPECT_EQ(BUFFERS, c[1].read);
+	EXPECT_GE(BUFFERS, c[1].read);
+	EXPECT_EQ(0, c[1].written);
 	EXPECT_EQ(FOM_WAITING, fom_state(&c[0].leader.fom));
 	ASSERT_EQ(5, write(self->from[1], "hello", 5));
 	close(self->from[1]);

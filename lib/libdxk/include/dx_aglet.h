@@ -136,7 +136,9 @@ void AgletContextOptionsInit(AgletContextOptions *options);
  * AgletContext_create - a context without aglets
  * @executive: whose workers handle messages, or %NULL: see dx.h. Its TPMaxWaiting bounds the
  *	messages that wait, and is not 0; its TPMaxRequests those that have not ended; its
- *	TPRejoinFull is %DXK_REJOIN_GROW
+ *	TPReadyEntries are as many as aglets that have messages at a time: a message that finds
+ *	none may come after those that are sent within the next millisecond; its TPRejoinFull is
+ *	%DXK_REJOIN_GROW
  * @options: copied; %NULL for the defaults
  *
  * Return: the context, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0, or its
