@@ -24,12 +24,16 @@ static void connected(int fd)
 {
 	/* Its buffers are not touched before they are used. */
 	struct connection *c = malloc(sizeof(*c));
+	void *in;
 
-	if (!c) {
+	if (!c || posix_memalign(&in, ALIGNMENT, IN_SIZE)) {
+		free(c);
 		close(fd);
 		return;
 	}
-	memset(c, 0, offsetof(struct connection, in));
+	memset(c, 0, offsetof(struct connection, out));
+	c->in = in;
+	c->from = c->to = IN_BEGIN;
 	c->fd = fd;
 	pthread_mutex_lock(&server.lock);
 	c->next = server.connections;

@@ -16,6 +16,8 @@
 
 /* How long a handshake may take */
 #define HANDSHAKE_NS	(30ULL * 1000000000)
+/* A payload below that is copied, whatever else could be done */
+#define COPIED		2048
 
 enum { HELLO = 2, SERVE, PHASES };
 
@@ -48,11 +50,11 @@ static int more(struct connection *c)
 		room = c->filling->payload - c->filled;
 	}
 	if (!c->filling || room < IN_ROOM) {
-		memmove(c->in, c->in + c->from, c->to - c->from);
-		c->to -= c->from;
-		c->from = 0;
+		memmove(c->in + IN_BEGIN, c->in + c->from, c->to - c->from);
+		c->to -= c->from - IN_BEGIN;
+		c->from = IN_BEGIN;
 		to = c->in + c->to;
-		room = IN_ROOM - c->to;
+		room = IN_SIZE - c->to;
 	}
 	n = recv(c->fd, to, room, MSG_DONTWAIT);
 	if (n < 0 && errno == EINTR)
@@ -118,6 +120,13 @@ static enum step take_payload(struct connection *c)
 	struct request *r = c->filling;
 	size_t n = c->to - c->from, missing = r->payload - c->filled;
 
+	/* It is all that has come, and in its place. */
+	if (!c->filled && n == r->payload && n >= COPIED && c->from == ALIGNMENT &&
+	    request_swap(r, &c->in)) {
+		c->from = c->to = IN_BEGIN;
+		c->filling = NULL;
+		return start(r);
+	}
 	n = n < missing ? n : missing;
 	memcpy(r->buffer + c->filled, c->in + c->from, n);
 	c->from += n;
@@ -248,16 +257,17 @@ static void connection_free(struct connection *c)
 	connection_gone(c);
 	/* What has come and was not read would have the kernel tell the client of an error. */
 	shutdown(c->fd, SHUT_WR);
-	for (int i = 0; i < 64 && recv(c->fd, c->in, IN_ROOM, MSG_DONTWAIT) > 0; i++)
+	for (int i = 0; i < 64 && recv(c->fd, c->in, IN_SIZE, MSG_DONTWAIT) > 0; i++)
 		;
 	close(c->fd);
 	while ((r = c->spare)) {
 		c->spare = r->next;
-		free(r->buffer);
+		free(r->block);
 		free(r);
 	}
 	long_lock_fini(&c->output);
 	pthread_mutex_destroy(&c->lock);
+	free(c->in);
 	free(c);
 }
 

@@ -112,9 +112,12 @@ struct disk {
 
 struct request;
 
-/* Bytes of input that are read at a time, and of output of the handshake */
-#define IN_ROOM		(64 << 10)
+/* Bytes of output of the handshake, and of input that are read at a time */
 #define OUT_ROOM	4096
+#define IN_ROOM		(64 << 10)
+/* Input begins where the payload of its first request, if it has one, is aligned. */
+#define IN_BEGIN	(ALIGNMENT - NBD_REQUEST_LEN)
+#define IN_SIZE		(ALIGNMENT + IN_ROOM)
 
 /**
  * struct connection - a client
@@ -122,7 +125,7 @@ struct request;
  * @next: of server.connections; under server.lock
  * @fd: its socket
  * @dry: what has come was all that there was
- * @in: what has come, from @from up to @to
+ * @in: what has come, from @from up to @to; of IN_SIZE bytes, aligned
  * @out: what is to be sent of the handshake, from @sent up to @queued
  * @client_flags: as it has sent them; @greeted: it has
  * @last: it ends when @out is sent
@@ -156,7 +159,8 @@ struct connection {
 	uint64_t bytes;
 	bool full;
 	struct request *spare;
-	unsigned char in[IN_ROOM], out[OUT_ROOM];
+	unsigned char *in;
+	unsigned char out[OUT_ROOM];
 };
 
 /**
@@ -172,6 +176,7 @@ struct connection {
  * @error: 0 or enum nbd_error
  * @buffer: aligned; @room: its bytes; @payload: those that are sent or were received; @charged: those
  *	in the connection's bytes
+ * @block: what is to be freed: @buffer, or what was a connection's @in
  * @iocb: what the disk does; @submitted: it may do it; @result: what it has done
  * @links: parts in ranges, @locks of them from the lock of number @first on; @locked it has
  * @output: part in the connection's output
@@ -185,7 +190,7 @@ struct request {
 	uint64_t cookie, offset, length;
 	uint32_t piece;
 	uint32_t error;
-	unsigned char *buffer;
+	unsigned char *buffer, *block;
 	size_t room, payload, charged;
 	struct iocb iocb;
 	bool submitted;
@@ -254,6 +259,7 @@ bool handshake_step(struct connection *c);
 extern struct fom_type request_type;
 struct request *request_new(struct connection *c, const unsigned char *head);
 void request_free(struct request *r);
+bool request_swap(struct request *r, unsigned char **in);
 int request_start(struct request *r);
 
 /* file.c */

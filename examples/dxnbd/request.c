@@ -347,6 +347,13 @@ static struct request *request_alloc(struct connection *c)
 	return r;
 }
 
+static void drop_buffer(struct request *r)
+{
+	free(r->block);
+	r->buffer = r->block = NULL;
+	r->room = 0;
+}
+
 static uint32_t make_room(struct request *r)
 {
 	size_t room = r->payload < ALIGNMENT ? ALIGNMENT : r->payload;
@@ -354,14 +361,38 @@ static uint32_t make_room(struct request *r)
 
 	if (r->room >= room)
 		return 0;
-	free(r->buffer);
-	r->buffer = NULL;
-	r->room = 0;
+	drop_buffer(r);
 	if (posix_memalign(&buffer, ALIGNMENT, room))
 		return NBD_ENOMEM;
-	r->buffer = buffer;
+	r->buffer = r->block = buffer;
 	r->room = room;
 	return 0;
+}
+
+/**
+ * request_swap - take what has come in as the buffer of a request, and give one for what will
+ * @r: a request with a payload, which lies behind ALIGNMENT bytes of @in
+ * @in: in and out, of IN_SIZE bytes
+ *
+ * Return: it was done; else there is no memory, and nothing has happened.
+ */
+bool request_swap(struct request *r, unsigned char **in)
+{
+	unsigned char *block = r->block;
+	void *other;
+
+	/* One that was swapped before is of that size. */
+	if (block == r->buffer) {
+		if (posix_memalign(&other, ALIGNMENT, IN_SIZE))
+			return false;
+		free(block);
+		block = other;
+	}
+	r->block = *in;
+	r->buffer = *in + ALIGNMENT;
+	r->room = IN_ROOM;
+	*in = block;
+	return true;
 }
 
 /**
@@ -407,11 +438,8 @@ struct request *request_new(struct connection *c, const unsigned char *head)
  */
 void request_free(struct request *r)
 {
-	if (r->room > KEPT_ROOM) {
-		free(r->buffer);
-		r->buffer = NULL;
-		r->room = 0;
-	}
+	if (r->room > KEPT_ROOM)
+		drop_buffer(r);
 	connection_put(r->connection, r);
 }
 
