@@ -10,7 +10,7 @@
 
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
 	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3,fom_domain_init.3} \
-	"$build"/manual/tutorial-{dx,foms,aglets,reactor} "$(type -P socat)"
+	"$build"/manual/tutorial-{dx,foms,aglets,reactor,server} "$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
 POST=$((0xd820)) REJOIN=$((0xd821))
@@ -74,14 +74,19 @@ gives 0 "$near/tutorial-foms" && [[ $(<out) == '200 cars crossed, 1 at a time' ]
 ok "tutorial: cars cross a bridge"
 gives 0 "$near/tutorial-aglets" && [[ $(<out) == 'total 1000' ]]
 ok "tutorial: no money gets lost"
-"$near/tutorial-reactor" 2>err &
-server=$!
-tells() { "$near/socat" -t 60 - TCP:127.0.0.1:7008 2>/dev/null; }
-added() { [[ $(printf '1 2 3\n4 -5\nnone\n' | tells) == $'6\n-1\n0' ]]; }
-until_true added
-echo quit | tells
-wait $server
+answers() {	# PROGRAM PORT ANSWERS
+	"$near/$1" 2>err &
+	server=$!
+	until_true are "$2" "$3"
+	echo quit | tells "$2"
+	wait $server && ! line err "neither responded"
+}
+tells() { "$near/socat" -t 60 - "TCP:127.0.0.1:$1" 2>/dev/null; }
+are() { [[ $(printf '1 2 3\n4 -5\nnone\n' | tells "$1") == "$2" ]]; }
+answers tutorial-reactor 7008 $'6\n-1\n0'
 ok "tutorial: a server adds, and ends"
+answers tutorial-server 7009 $'14\n41\n0'
+ok "tutorial: a server squares and joins, and ends"
 
 until_true no_context
 ok "no context is left"
