@@ -14,6 +14,7 @@
   - the programs in the pages and in README.md compile
   - five-systems.rst has the moves of the engine, and no other ones
   - a tutorial shows all of its program, in order
+  - the pages of the systems, and the tutorials, name functions that exist
 """
 import pathlib
 import re
@@ -189,6 +190,16 @@ def check_moves():
              for to in row.group(2).split(", ")])
 
 
+def check_names():
+    declared = set()
+    for header in HEADERS.glob("*.h"):
+        declared |= set(prototypes(header.read_text()))
+    for page in [*DOC.glob("system-*.rst"), *DOC.glob("tutorial-*.rst"), DOC / "which-one.rst",
+                 DOC / "five-systems.rst"]:
+        for name in sorted(set(re.findall(r"\b([A-Za-z]\w+)\(\)", page.read_text())) - declared):
+            fail(f"{page.name}: there is no {name}()")
+
+
 def check_tutorials():
     for file in DOC.glob("tutorials/*.c"):
         page = DOC / f"tutorial-{file.stem}.rst"
@@ -210,6 +221,7 @@ def main():
     check_tables()
     check_programs()
     check_moves()
+    check_names()
     check_tutorials()
     sys.exit(failures > 0)
 
