@@ -161,7 +161,8 @@ size_t BoundedQueue_size(BoundedQueue *queue);
  * @run: does it. @data are the bytes that an observer has waited for, freed when it returns, or
  *	%NULL: it was deferred, or is a continuation, or that for a time-out. Return: 0 or a
  *	negative errno, which a join point counts, and which ends the connection whose data it was
- * @Priority: larger is more urgent
+ * @Priority: larger is more urgent. It is not for a task that is run where its data was read,
+ *	see Connection_observe()
  * @Key: of tasks with one key one is run at a time; 0: none
  *
  * To be embedded in an object of the application's own and initialised by Task_init(). It may be
@@ -208,11 +209,11 @@ typedef struct TaskQueueOptions {
 /**
  * TaskQueue_create - a queue of tasks, which workers take out and run (CO-11)
  * @executive: whose Ready Pool it is; or %NULL, see dx.h. Its TPMaxWaiting is not 0, and bounds
- *	the join points at a time
+ *	the join points that are set at a time, with the tasks that wait for a key and the pools
  * @options: copied; %NULL for the defaults
  *
  * Return: the queue, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0; EINVAL,
- * ENOMEM, ENXIO.
+ * ENOMEM, ENXIO, EPERM.
  */
 TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *options);
 
@@ -220,8 +221,8 @@ TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *opti
  * TaskQueue_destroy - wait until all tasks were run, and free the queue
  * @queue: to which nobody pushes but its tasks; or %NULL. Its executive still exists
  *
- * After a Stop that cancels, tasks that had not begun are not run, nor continuations. Not for a
- * worker.
+ * For tasks of a join point it waits only if that was set. After a Stop that cancels, tasks that
+ * had not begun are not run, nor continuations. Not for a worker.
  */
 void TaskQueue_destroy(TaskQueue *queue);
 
@@ -329,8 +330,9 @@ int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context);
  * If they have, or there are none, it is run at once. It is run once, after tasks that failed or
  * were cancelled, too.
  *
- * Return: 0; -ENOSPC, -EDQUOT: TPMaxWaiting, or a user's share of it, is reached; -ESHUTDOWN,
- * -ENOMEM: it will not be run.
+ * Return: 0; -ENOSPC, -EDQUOT: TPMaxWaiting or TPMaxRequests, or a user's share, is reached;
+ * -EDEADLK: what it would wait for waits for it; -ESHUTDOWN, -ENOMEM: it will not be run. The
+ * tasks are nevertheless, and use @join, which may be set again.
  */
 int JoinPoint_set(JoinPoint *join);
 
@@ -396,12 +398,14 @@ struct DataObserver {
  * struct ConnectionOps - what is called for a connection
  * @opened: it is registered, or accepted, and nothing of it was read: it gets its first observer.
  *	Return: 0, or a negative errno: it is closed, and @ended not called. May be %NULL
- * @ended: it has ended and its file is closed. @status: 0: at the end of the input, or by
+ * @ended: it has ended and its file is closed; a task that was pushed with its data may still be
+ *	at work, or begin. An acceptor has none. @status: 0: at the end of the input, or by
  *	Connection_close(); -ECANCELED: by a shutdown or a Stop; -ETIME; or another error. May be
  *	%NULL
  *
  * Context: @opened: who accepts or registers; @ended: a worker, or the thread in
- * ConnectionPool_serve().
+ * ConnectionPool_serve(); or, of a connection that was opened and then lacks a request, who
+ * registers it: then its file is the caller's.
  */
 struct ConnectionOps {
 	int (*opened)(Connection *connection, void *arg);
@@ -441,7 +445,8 @@ typedef struct ConnectionPoolOptions {
  * @Reads: of files
  * @BytesIn: read
  * @BytesOut: written
- * @Messages: written whole
+ * @Messages: written whole; short ones of Connection_send() that were queued one behind the other
+ *	may count as one
  * @Dropped: messages that were not, because of their time-out
  * @Accepted: connections
  * @Refused: connections that @opened, or a lack of memory or requests, did not let be
@@ -467,7 +472,8 @@ typedef struct ConnectionPoolStatus {
  * @queue: of the tasks of its connections; its executive's TPMaxRequests bounds the connections
  * @options: copied; %NULL for the defaults
  *
- * Return: the pool, or %NULL with errno: EINVAL, ENOMEM, ESHUTDOWN, ENOSPC.
+ * Return: the pool, or %NULL with errno: EINVAL, ENOMEM, ESHUTDOWN, ENOSPC, EDQUOT; EPERM: lane 0,
+ * which connections are of, is closed.
  */
 ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOptions *options);
 
@@ -490,7 +496,7 @@ void ConnectionPool_destroy(ConnectionPool *pool);
  *
  * Context: any thread.
  * Return: 0; what @opened returned; -EBADF, -ESHUTDOWN, -ENOMEM; -ENOSPC, -EDQUOT: TPMaxRequests,
- * or a user's share of it, is reached.
+ * or a user's share of it, is reached; -EAGAIN: with %DXK_REJOIN_RESERVE: so is TPRejoinEntries.
  */
 int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
 			    Connection **connection);
@@ -571,8 +577,8 @@ bool Connection_active(Connection *connection);
  * @observer: copied; behind those that wait
  *
  * Observers are served one after the other: the next one when the task of the one before has
- * returned. So tasks of one connection's data do not overlap. A task with a key is pushed, another
- * one is run by the worker that has read the data, next.
+ * returned. So tasks of one connection's data do not overlap. A task with a key is pushed, and each
+ * that a receiver has read for; another one is run by the worker that has read the data, next.
  *
  * Context: any thread.
  * Return: 0; -EPIPE: its input is at the end, or it has ended or is to; -ENOMEM, -EINVAL.
@@ -657,9 +663,10 @@ void Connection_release(Connection *connection);
  * @arg: for that
  * @acceptor: out, may be %NULL; see ConnectionPool_register()
  *
- * Without descriptors, memory or requests it looks again after 100 ms.
+ * Without descriptors, memory or requests it looks again after 100 ms. A connection that was
+ * accepted and lacks a request is closed.
  *
- * Return: see ConnectionPool_register().
+ * Return: see ConnectionPool_register(); -EINVAL: there is no @opened.
  */
 int Acceptor_create(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
 		    Connection **acceptor);
