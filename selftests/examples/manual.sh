@@ -10,6 +10,7 @@
 
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
 	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3,fom_domain_init.3} \
+	"$build"/manual/{ConnectionPool_create.3,JoinPoint_init.3,BoundedQueue_create.3} \
 	"$build"/manual/tutorial-{dx,foms,aglets,reactor,server} "$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
@@ -39,18 +40,28 @@ for p in "${!wanted[@]}"; do
 		ok "$p: request $nth is cancelled"
 	done
 done
-# A copy by a coroutine, and a server of the reactor
+# A copy by a coroutine, and servers
 head -c 100000 /bin/bash >whole
 "$near/busybox" cat whole | "$near/dx.hpp.3-2" 2>err | "$near/busybox" cat >copy
 busybox cmp whole copy
 ok "a coroutine copies a pipe"
-"$near/Dispatcher_create.3" 2>err &
-server=$!
-echoed() { [[ $(printf 'one\ntwo\n' | "$near/socat" -t 60 - TCP:127.0.0.1:7007 2>/dev/null) == $'one\ntwo' ]]; }
-until_true echoed
-ok "a server sends back each line"
-kill -KILL $server
-wait $server 2>/dev/null
+sends_back() {
+	[[ $(printf 'one\ntwo\n' | "$near/socat" -t 60 - "TCP:127.0.0.1:$1" 2>/dev/null) == $'one\ntwo' ]]
+}
+for p in Dispatcher_create.3,7007 ConnectionPool_create.3,7009; do
+	"$near/${p%,*}" 2>err &
+	server=$!
+	until_true sends_back "${p#*,}"
+	ok "${p%,*}: a server sends back each line"
+	kill -KILL $server
+	wait $server 2>/dev/null
+done
+
+# Tasks that are joined, and a queue whose order is the program's
+gives 0 "$near/JoinPoint_init.3" && [[ $(<out) == 'sum 140' ]]
+ok "the parts of a sum are joined"
+gives 0 "$near/BoundedQueue_create.3" && [[ $(<out) == $'now\nsoon\nlater' ]]
+ok "the most urgent comes first"
 
 # Aglets: a token twice round a ring of 10,000, and once more; five philosophers, three meals each
 gives 0 "$near/AgletContext_create.3" && [[ $(<out) == 20001 ]]
