@@ -203,7 +203,7 @@ static int push(Connection *c, Task *task, Message *data, void *context)
 	Connection_hold(c);
 	/* A receiver is held up by a queue that is full; a worker, which would have to empty it, not. */
 	rc = waits ? dxs_post(p->mte, &post, &options, true) :
-		     dxs_post_anyway(p->mte, &post, &options);
+		     dx_post_beside(p->mte, &post, &options);
 	if (!rc)
 		return 0;
 	pthread_mutex_lock(&c->lock);

@@ -28,6 +28,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../dx/call.h"
 #include "../reactor/internal.h"
 #include "dx_server.h"
 
@@ -111,7 +112,6 @@ struct Connection {
 int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, bool joined);
 void dxs_answers(void);
 int dxs_post(MTExecutive *mte, const RQPost *post, const RQOptions *options, bool waits);
-int dxs_post_anyway(MTExecutive *mte, const RQPost *post, RQOptions *options);
 int dxs_push(MTExecutive *mte, void *owner, Task *task, Runnable *executor, void *context,
 	     bool waits);
 

@@ -141,7 +141,7 @@ static int set(JoinPoint *join, void *owner)
 		.RQEPriority = join->Then->Priority, .RQEAttrs = PXR_QUIET,
 	};
 	RQOptions options = { .Key = join->Then->Key, .Wait = join_wait(join) };
-	int rc = dxs_post_anyway(join->Queue->mte, &post, &options);
+	int rc = dx_post_beside(join->Queue->mte, &post, &options);
 
 	if (!rc)
 		dxs_answers();

@@ -33,7 +33,7 @@ static int post(ConnectionPool *p, void *name, Runnable *executor, int32_t prior
 
 	if (wait)
 		options.Wait = *wait;
-	return dxs_post_anyway(p->mte, &post, &options);
+	return dx_post_beside(p->mte, &post, &options);
 }
 
 static int gate_turn(Runnable *self, void *request)

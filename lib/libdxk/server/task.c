@@ -12,10 +12,6 @@
 
 #include "internal.h"
 
-/* Not over when it begins; if the caller is held up for so long it is tried with more */
-#define SOON_NS		1000000LL
-#define LATE_NS		(1000 * SOON_NS)
-
 /* A task that the thread runs. */
 struct run {
 	struct run *outer;	/* which waits, and its worker helps meanwhile */
@@ -101,24 +97,6 @@ int dxs_post(MTExecutive *mte, const RQPost *post, const RQOptions *options, boo
 	int rc = PostRequestsWithOf(mte, post, options, 1, waits ? -1 : 0, NULL);
 
 	return rc > 0 ? 0 : rc;
-}
-
-/**
- * dxs_post_anyway - post a request that is to have room
- * @options: its wait, if any; if that is over already, and there is no room, it begins with one for
- *	a time, which needs none
- *
- * Return: 0 or a negative errno.
- */
-int dxs_post_anyway(MTExecutive *mte, const RQPost *post, RQOptions *options)
-{
-	int rc = dxs_post(mte, post, options, false);
-
-	for (int64_t ns = SOON_NS; rc == -EAGAIN && ns <= LATE_NS; ns *= 10) {
-		options->Wait = (RQWait){ .Sources = DXK_WAIT_TIME, .TimeoutNs = ns };
-		rc = dxs_post(mte, post, options, false);
-	}
-	return rc;
 }
 
 /**
