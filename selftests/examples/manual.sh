@@ -48,7 +48,7 @@ ok "a coroutine copies a pipe"
 sends_back() {
 	[[ $(printf 'one\ntwo\n' | "$near/socat" -t 60 - "TCP:127.0.0.1:$1" 2>/dev/null) == $'one\ntwo' ]]
 }
-for p in Dispatcher_create.3,7007 ConnectionPool_create.3,7009; do
+for p in Dispatcher_create.3,7007 ConnectionPool_create.3,7010; do
 	"$near/${p%,*}" 2>err &
 	server=$!
 	until_true sends_back "${p#*,}"
