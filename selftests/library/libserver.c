@@ -688,6 +688,43 @@ TEST(receivers)
 	EXPECT_EQ(0, echoes.strangers);
 }
 
+/* CO-5, CO-7: an acceptor that has as many connections as may be goes on when one has ended. */
+TEST(receivers_and_most_connections)
+{
+	const ConnectionPoolOptions o = { .Receivers = 1, .MaxConnections = 1 };
+	struct receiver r;
+	struct sockaddr_in a;
+	ConnectionPool *pool;
+	TaskQueue *queue;
+	MTExecutive *mte;
+	pthread_t thread;
+	struct dxt t;
+	int fd, s;
+
+	memset(&echoes, 0, sizeof(echoes));
+	Task_init(&echoing, echo);
+	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
+	r = (struct receiver){ .pool = pool };
+	ASSERT_EQ(0, pthread_create(&r.thread, NULL, receives, &r));
+	s = listens(&a);
+	ASSERT_EQ(0, Acceptor_create(pool, s, &echo_ops, NULL, NULL));
+	for (unsigned int i = 1; i <= 3; i++) {
+		ASSERT_LE(0, fd = connects(&a));
+		EXPECT_EQ(0, silent(&fd, 1, 1));
+		/* The next one comes while this is there. */
+		s = connects(&a);
+		ASSERT_LE(0, s);
+		ASSERT_TRUE(says(s, "12345678"));
+		close(fd);
+		EXPECT_TRUE(gives(s, "12345678"));
+		close(s);
+		EXPECT_TRUE(DXT_SOON(echoes.ended == 2 * i));
+	}
+	EXPECT_EQ(0, end(&t, mte, queue, pool, thread));
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(0, r.rc);
+}
+
 /* CO-6: while a receiver has a connection nobody pulls it, and its end waits until it is back. */
 TEST(receiver_keeps_it)
 {

@@ -48,10 +48,10 @@ int dxs_accept(Connection *c)
 			c->more = true;
 			break;
 		}
-		c->held_back = dxs_is_full(c);
-		if (c->held_back)
+		if (dxs_is_full(c))
 			break;
 		rc = accept_one(c);
+		dxs_accepted(c);
 		switch (rc) {
 		case -EAGAIN:
 			return 0;

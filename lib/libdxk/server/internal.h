@@ -63,6 +63,7 @@ struct ConnectionPool {
 	pthread_mutex_t lock;
 	Connection *first;		/* P */
 	unsigned int live, connections;	/* P: with and without acceptors */
+	unsigned int accepting;		/* P: places that acceptors have for what they accept now */
 	Connection *full;		/* P: acceptors that wait for fewer connections */
 	bool shut;			/* P */
 	atomic_ullong turns, pulls, reads, in, out, messages, dropped, accepted, refused, pauses;
@@ -101,7 +102,7 @@ struct Connection {
 	uint64_t drain;			/* K: shut down: when it leaves at the latest; or 0 */
 	bool eof, more;			/* R */
 	uint64_t pause;			/* R: until when an acceptor lacks what the system has; or 0 */
-	bool held_back;			/* R: it has too many connections */
+	bool held_back;			/* K, written P, too: it has too many connections */
 	InputQueue in;			/* R */
 	Task *task;			/* of @pushed, with ... */
 	Message *data;			/* ... this ... */
@@ -123,6 +124,7 @@ uint64_t dxs_now(void);
 int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg, bool acceptor,
 		 Connection **connection);
 bool dxs_is_full(Connection *acceptor);
+void dxs_accepted(Connection *acceptor);
 void dxs_forget(Connection *c);
 
 /* connection.c */

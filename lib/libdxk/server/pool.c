@@ -195,6 +195,25 @@ static int enter(Connection *c)
 	return 0;
 }
 
+/* Acceptors wait for fewer connections, and there are: they look again. Under P. */
+static void let_accept(ConnectionPool *p, const Connection *but)
+{
+	Connection *a, *next;
+	bool calls;
+
+	for (a = p->full, p->full = NULL; a; a = next) {
+		next = a->next_full == a ? NULL : a->next_full;
+		a->next_full = NULL;
+		pthread_mutex_lock(&a->lock);
+		/* It has its file's events again; a call alone is none, for who has receivers. */
+		a->held_back = false;
+		calls = a != but && dxs_calls(a);
+		pthread_mutex_unlock(&a->lock);
+		if (calls)
+			dxs_call(a);
+	}
+}
+
 /**
  * dxs_forget - a connection does not count any more
  * @c: which
@@ -202,7 +221,6 @@ static int enter(Connection *c)
 void dxs_forget(Connection *c)
 {
 	ConnectionPool *p = c->pool;
-	Connection *a, *next;
 
 	pthread_mutex_lock(&p->lock);
 	*c->link = c->next;
@@ -210,19 +228,14 @@ void dxs_forget(Connection *c)
 		c->next->link = c->link;
 	p->live--;
 	p->connections -= !c->acceptor;
-	/* It may be one of those that wait: then it is called, too, and looks in vain. */
-	for (a = p->full, p->full = NULL; a; a = next) {
-		next = a->next_full == a ? NULL : a->next_full;
-		a->next_full = NULL;
-		if (a != c)
-			dxs_call(a);
-	}
+	/* It may itself be one of those that wait. */
+	let_accept(p, c);
 	pthread_mutex_unlock(&p->lock);
 }
 
 /**
  * dxs_is_full - are there as many connections as may be?
- * @acceptor: is called when there are not
+ * @acceptor: is called when there are not; else it has a place, until dxs_accepted()
  */
 bool dxs_is_full(Connection *acceptor)
 {
@@ -230,13 +243,33 @@ bool dxs_is_full(Connection *acceptor)
 	bool full;
 
 	pthread_mutex_lock(&p->lock);
-	full = p->options.MaxConnections && p->connections >= p->options.MaxConnections;
+	full = p->options.MaxConnections &&
+	       p->connections + p->accepting >= p->options.MaxConnections;
+	p->accepting += !full;
 	if (full && !acceptor->next_full) {
 		acceptor->next_full = p->full ? p->full : acceptor;
 		p->full = acceptor;
 	}
+	pthread_mutex_lock(&acceptor->lock);
+	acceptor->held_back = full;
+	pthread_mutex_unlock(&acceptor->lock);
 	pthread_mutex_unlock(&p->lock);
 	return full;
+}
+
+/**
+ * dxs_accepted - an acceptor needs its place no more: what it has accepted counts itself
+ * @acceptor: whose dxs_is_full() was false
+ */
+void dxs_accepted(Connection *acceptor)
+{
+	ConnectionPool *p = acceptor->pool;
+
+	pthread_mutex_lock(&p->lock);
+	p->accepting--;
+	if (p->connections + p->accepting < p->options.MaxConnections)
+		let_accept(p, NULL);
+	pthread_mutex_unlock(&p->lock);
 }
 
 static Connection *new_connection(ConnectionPool *p, int fd, const ConnectionOps *ops, void *arg,
