@@ -1015,6 +1015,24 @@ TEST_F(server, shutdown_drains)
 	close(idle[1]);
 }
 
+/* What is sent while it drains does not change what it ends with. */
+TEST_F(server, shutdown_status)
+{
+	int fd[2];
+	Connection *c = connection(self->pool, fd);
+
+	ASSERT_NE(NULL, c);
+	ConnectionPool_shutdown(self->pool, dxt_late_ns());
+	EXPECT_EQ(0, Connection_send(c, "x", 1));
+	EXPECT_TRUE(gives(fd[1], "x"));
+	EXPECT_EQ(0, notes.ends);
+	EXPECT_EQ(0, observe(c, 1, 0));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	EXPECT_EQ(-ECANCELED, notes.status);
+	close(fd[1]);
+	Connection_release(c);
+}
+
 /* Somebody stops the executive: connections end, and who serves them hears of it. */
 TEST(stopped)
 {

@@ -179,7 +179,7 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 	Connection *c = connection;
 	struct dxs_message *ended = NULL;
 	bool calls = false, first;
-	int rc = 0;
+	int rc = 0, wrote;
 
 	dxs_answers();
 	if (timeout_ns < 0 || !len)
@@ -193,8 +193,11 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 	else
 		rc = append(c, data, len, deadline, done, arg);
 	if (!rc && first && !c->running) {
-		c->status = dxs_write(c, &ended);
-		c->leaves = c->status < 0;
+		wrote = dxs_write(c, &ended);
+		if (wrote) {
+			c->leaves = true;
+			c->status = wrote;
+		}
 	}
 	/* What is left waits for the file, and what was to be written before it ends is. */
 	if (!rc)
