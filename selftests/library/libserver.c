@@ -888,6 +888,8 @@ TEST_F(server, late_message_is_dropped)
 		told[i] = 1;
 	ASSERT_NE(NULL, c);
 	EXPECT_EQ(-EINVAL, Connection_sendWithin(c, "x", 1, -1, tell, &told[0]));
+	EXPECT_EQ(0, Connection_sendWithin(c, "", 0, 0, tell, &told[3]));
+	EXPECT_EQ(0, told[3]);
 	EXPECT_EQ(0, Connection_sendWithin(c, large, 1 << 20, 0, tell, &told[0]));
 	begun = dxt_now();
 	EXPECT_EQ(0, Connection_sendWithin(c, "late", 4, 50 * DXT_MS, tell, &told[1]));
@@ -910,6 +912,8 @@ TEST_F(server, late_message_is_dropped)
 	EXPECT_EQ(-ETIME, notes.status);
 	EXPECT_TRUE(DXT_SOON(told[3] == -EPIPE));
 	EXPECT_EQ(-EPIPE, told[0]);
+	EXPECT_EQ(-EPIPE, Connection_sendWithin(c, "", 0, 0, tell, &told[2]));
+	EXPECT_EQ(0, told[2]);
 	close(fd[1]);
 	free(large);
 	Connection_release(c);

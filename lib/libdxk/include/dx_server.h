@@ -607,7 +607,7 @@ int Connection_send(Connection *connection, const void *data, size_t len);
  * @timeout_ns: how long it may take until the file has taken the message: then it is dropped,
  *	those behind are not; if a part was written the connection ends with -ETIME. 0: for ever
  * @done: called once with the message's end. @status: 0: the file has taken it; -ETIME: dropped;
- *	-EPIPE: the connection has ended. May be %NULL
+ *	-EPIPE: the connection has ended. Of an empty message it is called at once. May be %NULL
  * @arg: its first argument
  *
  * Context: any thread; @done: the caller, or a worker.

@@ -182,12 +182,14 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 	int rc = 0, wrote;
 
 	dxs_answers();
-	if (timeout_ns < 0 || !len)
-		return timeout_ns < 0 ? -EINVAL : 0;
+	if (timeout_ns < 0)
+		return -EINVAL;
 	pthread_mutex_lock(&c->lock);
 	first = !c->out;
 	if (c->ended || c->leaves)
 		rc = -EPIPE;
+	else if (!len)
+		first = false;
 	else if (c->out_len >= c->pool->options.OutputLimit)
 		rc = -EAGAIN;
 	else
@@ -206,6 +208,9 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 	if (calls)
 		dxs_call(c);
 	dxs_messages_done(c, ended);
+	/* There is nothing that anything could happen to. */
+	if (!rc && !len && done)
+		done(arg, c, 0);
 	return rc;
 }
 
