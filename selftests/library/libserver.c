@@ -375,6 +375,34 @@ TEST_F(server, failing_task_ends_it)
 	Connection_release(c);
 }
 
+static ssize_t has_no_file(const DataObserver *self, InputQueue *input)
+{
+	(void)self;
+	(void)input;
+	return -EBADF;
+}
+
+/* ... and its file is closed, whatever that has returned. */
+TEST_F(server, failing_with_ebadf)
+{
+	const DataObserver o = { .enough = has_no_file, .Run = &noting, .Context = &notes };
+	Connection *c;
+	int fd[2];
+
+	for (int i = 0; i < 2; i++) {
+		c = connection(self->pool, fd);
+		ASSERT_NE(NULL, c);
+		notes.result = -EBADF;
+		EXPECT_EQ(0, i ? Connection_observe(c, &o) : observe(c, 1, 0));
+		ASSERT_TRUE(says(fd[1], "x"));
+		EXPECT_TRUE(DXT_SOON(notes.ends));
+		EXPECT_EQ(-EBADF, notes.status);
+		EXPECT_TRUE(ends(fd[1]));
+		close(fd[1]);
+		Connection_release(c);
+	}
+}
+
 /* A task with a key is pushed; the next observer waits until it has ended (CO-9). */
 TEST_F(server, tasks_with_keys)
 {

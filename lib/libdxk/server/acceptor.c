@@ -19,8 +19,11 @@ static int accept_one(Connection *c)
 	ConnectionPool *p = c->pool;
 	int fd = accept4(c->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), rc;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EBADF)
+			c->gone = true;
 		return -errno;
+	}
 	rc = dxs_register(p, fd, c->ops, c->arg, false, NULL);
 	if (!rc) {
 		atomic_fetch_add(&p->accepted, 1);

@@ -306,6 +306,8 @@ static int fill(Connection *c, const DataObserver *want)
 					  memory_order_relaxed);
 		return !l.all;
 	}
+	if (n == -EBADF)
+		c->gone = true;
 	if (n < 0)
 		return n == -EAGAIN ? 0 : (int)n;
 	c->eof = true;
@@ -544,8 +546,10 @@ static bool begin(Connection *c)
 		leave(c, -ECANCELED);
 		return false;
 	case DXK_WAKE_FILE:
-		if (me->RQEEvents & DXK_EVENT_GONE)
+		if (me->RQEEvents & DXK_EVENT_GONE) {
+			c->gone = true;
 			leave(c, -EBADF);
+		}
 		return me->RQEEvents & ~(uint32_t)(POLLOUT | DXK_EVENT_GONE);
 	default:
 		return false;
@@ -566,7 +570,7 @@ void dxs_end(Connection *c, int status)
 	dxs_messages_drop(c, &done);
 	pthread_mutex_unlock(&c->lock);
 	InputQueue_discardBytes(&c->in, InputQueue_length(&c->in));
-	if (status != -EBADF)
+	if (!c->gone)
 		dxr_close(fd);
 	dxs_messages_done(c, done);
 	dxs_forget(c);
@@ -595,6 +599,8 @@ int dxs_turn(Runnable *self, void *request)
 	rc = next == ENDS ? c->status : WaitRequest(&wait);
 	if (rc == RQ_WAITS)
 		return rc;
+	if (next != ENDS && rc == -EBADF)
+		c->gone = true;
 	dxs_end(c, rc);
 	return rc;
 }

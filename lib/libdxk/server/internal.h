@@ -99,6 +99,7 @@ struct Connection {
 	bool leaves;			/* K: ends now */
 	bool ended;			/* K */
 	int status;			/* K: of its end */
+	atomic_bool gone;		/* somebody else has closed its file */
 	uint64_t drain;			/* K: shut down: when it leaves at the latest; or 0 */
 	bool eof, more;			/* R */
 	uint64_t pause;			/* R: until when an acceptor lacks what the system has; or 0 */

@@ -117,6 +117,8 @@ int dxs_write(Connection *c, struct dxs_message **done)
 		if (n > 0)
 			wrote(c, (size_t)n, done);
 	}
+	if (n == -EBADF)
+		c->gone = true;
 	if (n < 0 && n != -EAGAIN && n != -ENOBUFS && n != -ENOMEM)
 		return (int)n;
 	return c->out && c->out_deadline ? drop_late(c, done) : 0;

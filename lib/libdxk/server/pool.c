@@ -358,6 +358,8 @@ static void collect(ConnectionPool *p, const RQElement *e)
 		if (e->RQEStatus)
 			dxs_pushed_lost(c);
 	} else if (!c->ended) {
+		if (e->RQEStatus == -EBADF)
+			c->gone = true;
 		dxs_end(c, e->RQEStatus);
 	}
 	Connection_release(c);
