@@ -463,6 +463,18 @@ TEST_F(server, leaking_and_dying_tasks)
 	EXPECT_TRUE(ends(fd[1]));
 	close(fd[1]);
 	Connection_release(c);
+	/* One that was pushed, too. */
+	c = connection(self->pool, fd);
+	ASSERT_NE(NULL, c);
+	Task_init(&noting, dies);
+	noting.Key = 4711;
+	EXPECT_EQ(0, observe(c, 1, 0));
+	ASSERT_TRUE(says(fd[1], "x"));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	EXPECT_EQ(-EOWNERDEAD, notes.status);
+	EXPECT_TRUE(ends(fd[1]));
+	close(fd[1]);
+	Connection_release(c);
 }
 
 /* --- an echo, accepted or pulled by receivers ------------------------------------------------ */
@@ -1045,6 +1057,71 @@ TEST_F(server, shutdown_drains)
 	}
 	close(busy[1]);
 	close(idle[1]);
+}
+
+/* ... also where the task was pushed, and further observers wait. */
+TEST_F(server, shutdown_drains_pushed)
+{
+	int fd[2];
+	Connection *c = connection(self->pool, fd);
+	DataObserver o = { .Length = 1, .Run = &noting, .Context = c };
+
+	ASSERT_NE(NULL, c);
+	Task_init(&noting, answers);
+	noting.Key = 4711;
+	EXPECT_EQ(0, Connection_observe(c, &o));
+	EXPECT_EQ(0, Connection_observe(c, &o));
+	notes.closed = true;
+	ASSERT_TRUE(says(fd[1], "a"));
+	EXPECT_TRUE(DXT_SOON(status(self->pool).BytesIn == 1 && !Connection_owner(c)));
+	ConnectionPool_shutdown(self->pool, dxt_late_ns());
+	dxt_sleep_ms(50);
+	EXPECT_EQ(0, notes.ends);
+	notes.closed = false;
+	EXPECT_TRUE(gives(fd[1], "a"));
+	EXPECT_TRUE(ends(fd[1]));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	EXPECT_EQ(-ECANCELED, notes.status);
+	close(fd[1]);
+	Connection_release(c);
+}
+
+/*
+ * A connection's end waits for the task that was pushed with its data, which may use what @ended
+ * frees; one that has not begun is not run.
+ */
+TEST_F(server, end_waits_for_pushed)
+{
+	Connection *c[2];
+	int fd[2][2];
+
+	c[0] = connection(self->pool, fd[0]);
+	ASSERT_NE(NULL, c[0]);
+	ASSERT_EQ(0, pair(fd[1]));
+	ASSERT_EQ(0, ConnectionPool_register(self->pool, fd[1][0], &noted, &notes, &c[1]));
+	noting.Key = 4711;
+	notes.closed = true;
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, observe(c[i], 1, 0));
+		ASSERT_TRUE(says(fd[i][1], "x"));
+		EXPECT_TRUE(DXT_SOON(status(self->pool).BytesIn == 1U + i && notes.inside));
+		EXPECT_TRUE(DXT_SOON(!Connection_owner(c[i])));
+	}
+	ConnectionPool_shutdown(self->pool, 0);
+	EXPECT_TRUE(ends(fd[1][1]));
+	EXPECT_TRUE(DXT_SOON(notes.ends == 1));
+	dxt_sleep_ms(250);
+	EXPECT_EQ(1, notes.ends);
+	EXPECT_EQ(-EPIPE, Connection_send(c[0], "x", 1));
+	notes.closed = false;
+	EXPECT_TRUE(DXT_SOON(notes.ends == 2));
+	EXPECT_TRUE(ends(fd[0][1]));
+	EXPECT_EQ(1, notes.nr);
+	EXPECT_EQ(0, notes.wrong);
+	for (int i = 0; i < 2; i++) {
+		Connection_release(c[i]);
+		close(fd[i][1]);
+	}
 }
 
 /* What is sent while it drains does not change what it ends with. */

@@ -398,8 +398,8 @@ struct DataObserver {
  * struct ConnectionOps - what is called for a connection
  * @opened: it is registered, or accepted, and nothing of it was read: it gets its first observer.
  *	Return: 0, or a negative errno: it is closed, and @ended not called. May be %NULL
- * @ended: it has ended and its file is closed; a task that was pushed with its data may still be
- *	at work, or begin. An acceptor has none. @status: 0: at the end of the input, or by
+ * @ended: it has ended and its file is closed; no task with its data is at work, and one that was
+ *	pushed and has not begun is not run. An acceptor has none. @status: 0: at the end of the input, or by
  *	Connection_close(); -ECANCELED: by a shutdown or a Stop; -ETIME; or another error. May be
  *	%NULL
  *
@@ -513,8 +513,8 @@ int ConnectionPool_serve(ConnectionPool *pool);
 /**
  * ConnectionPool_shutdown - accept no more, and end all connections
  * @pool: which
- * @drain_ns: how long those for which a task is at work, or a message is to be written, may go on
- *	until that is done; 0: all end at once
+ * @drain_ns: how long those for which a task is at work or pushed, or a message is to be written,
+ *	may go on until that is done; 0: all end at once, but for a task that is at work
  *
  * Context: any thread.
  */

@@ -11,8 +11,8 @@
 
 #include "internal.h"
 
-/* How long it sleeps at a time until a receiver gives it back, also when it was cancelled */
-#define RECEIVER_NS	100000000
+/* How long it sleeps at a time until nobody is at work with it, also when it was cancelled */
+#define AT_WORK_NS	100000000
 
 /* --- what others want ------------------------------------------------------------------------ */
 
@@ -152,7 +152,7 @@ static void pushed_ends(Connection *c, int status)
 	bool calls;
 
 	pthread_mutex_lock(&c->lock);
-	c->busy = false;
+	c->busy = c->at_work = false;
 	if (status < 0 && !c->leaves) {
 		c->leaves = true;
 		c->status = status;
@@ -167,19 +167,25 @@ int dxs_pushed_turn(Runnable *self, void *request)
 {
 	Connection *c = request;
 	Message *data = c->data;
-	int rc = dxs_run(c->pool->queue, c->task, data, c->task_context, false);
+	int rc = 0;
 
 	(void)self;
+	pthread_mutex_lock(&c->lock);
+	c->at_work = !c->ended;
+	pthread_mutex_unlock(&c->lock);
+	/* What it would use may be gone with the connection. */
+	if (c->at_work)
+		rc = dxs_run(c->pool->queue, c->task, data, c->task_context, false);
 	Message_free(data);
 	pushed_ends(c, rc);
 	return 0;
 }
 
 /** dxs_pushed_lost - it was not run, or not to its end */
-void dxs_pushed_lost(Connection *c)
+void dxs_pushed_lost(Connection *c, int status)
 {
 	Message_free(c->data);
-	pushed_ends(c, -ECANCELED);
+	pushed_ends(c, status);
 }
 
 static int push(Connection *c, Task *task, Message *data, void *context)
@@ -396,13 +402,13 @@ static void sooner(RQWait *wait, uint64_t deadline)
 	wait->Deadline = deadline;
 }
 
-/* Is it to end now, but for a receiver that has it? */
+/* Is it to end now, but for who is at work with it? */
 static bool is_over(const Connection *c, uint64_t now)
 {
 	if (c->leaves || (c->drain && now >= c->drain))
 		return true;
 	/* Shut down it ends when no task is at work: each waits for data again. */
-	return !c->out && (c->closing || (c->drain && c->first));
+	return !c->out && !c->busy && (c->closing || (c->drain && c->first));
 }
 
 /* It is for the next receiver who comes. */
@@ -471,11 +477,14 @@ static enum next decide(Connection *c, bool event, RQWait *wait)
 	uint64_t now = dxs_now();
 
 	if (is_over(c, now)) {
-		if (!c->owner)
+		if (!c->owner && !c->at_work) {
+			/* None that was pushed begins now. */
+			c->ended = true;
 			return ENDS;
+		}
 		*wait = (RQWait){
 			.Sources = DXK_WAIT_CALL | DXK_WAIT_TIME | DXK_WAIT_MASKED,
-			.TimeoutNs = RECEIVER_NS,
+			.TimeoutNs = AT_WORK_NS,
 		};
 		return WAITS;
 	}
@@ -599,8 +608,6 @@ int dxs_turn(Runnable *self, void *request)
 	rc = next == ENDS ? c->status : WaitRequest(&wait);
 	if (rc == RQ_WAITS)
 		return rc;
-	if (next != ENDS && rc == -EBADF)
-		c->gone = true;
 	dxs_end(c, rc);
 	return rc;
 }

@@ -94,7 +94,9 @@ struct Connection {
 	bool running;			/* K: it has a turn that will look at this */
 	bool called;			/* K: one will follow */
 	bool offered;			/* K: it is in pool.active */
-	bool busy;			/* K: a pushed task has data of it */
+	bool busy;			/* K: a pushed task has data of it ... */
+	bool at_work;			/* K: ... and has begun */
+	bool lost;			/* K: its request was collected while one was at work */
 	bool closing;			/* K: ends when its messages are written */
 	bool leaves;			/* K: ends now */
 	bool ended;			/* K */
@@ -131,7 +133,7 @@ void dxs_forget(Connection *c);
 /* connection.c */
 int dxs_turn(Runnable *self, void *request);
 int dxs_pushed_turn(Runnable *self, void *request);
-void dxs_pushed_lost(Connection *c);
+void dxs_pushed_lost(Connection *c, int status);
 void dxs_end(Connection *c, int status);
 bool dxs_calls(Connection *c);
 void dxs_call(Connection *c);

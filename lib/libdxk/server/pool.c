@@ -347,6 +347,39 @@ int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *o
 
 /* --- the ends ------------------------------------------------------------------------------- */
 
+/* A connection has come back without an end. If a task is at work with it that comes later. */
+static void collect_ended(Connection *c, int status)
+{
+	bool ends;
+
+	pthread_mutex_lock(&c->lock);
+	ends = !c->at_work;
+	c->ended = ends;
+	c->lost = !ends;
+	if (!c->leaves) {
+		c->leaves = true;
+		c->status = status;
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (status == -EBADF)
+		c->gone = true;
+	if (ends)
+		dxs_end(c, status);
+}
+
+static void collect_pushed(Connection *c, int status)
+{
+	bool ends;
+
+	if (status)
+		dxs_pushed_lost(c, status);
+	pthread_mutex_lock(&c->lock);
+	ends = c->lost;
+	pthread_mutex_unlock(&c->lock);
+	if (ends)
+		dxs_end(c, c->status);
+}
+
 /* A request of the pool has come back: most had their end in their last turn. */
 static void collect(ConnectionPool *p, const RQElement *e)
 {
@@ -354,14 +387,10 @@ static void collect(ConnectionPool *p, const RQElement *e)
 
 	if ((void *)c == p)
 		return;
-	if (e->pXObject == &c->pushed) {
-		if (e->RQEStatus)
-			dxs_pushed_lost(c);
-	} else if (!c->ended) {
-		if (e->RQEStatus == -EBADF)
-			c->gone = true;
-		dxs_end(c, e->RQEStatus);
-	}
+	if (e->pXObject == &c->pushed)
+		collect_pushed(c, e->RQEStatus);
+	else if (!c->ended)
+		collect_ended(c, e->RQEStatus);
 	Connection_release(c);
 }
 
