@@ -109,6 +109,36 @@ static bool gives(int fd, const char *text)
 	return true;
 }
 
+static bool reads(int fd, void *to, size_t len)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char *at = to;
+	ssize_t n;
+
+	for (; len; at += n, len -= (size_t)n) {
+		if (poll(&p, 1, dxt_late_ms()) != 1)
+			return false;
+		n = read(fd, at, len);
+		if (n <= 0)
+			return false;
+	}
+	return true;
+}
+
+static bool drains(int fd, size_t len)
+{
+	char text[4096];
+
+	while (len) {
+		size_t n = len < sizeof(text) ? len : sizeof(text);
+
+		if (!reads(fd, text, n))
+			return false;
+		len -= n;
+	}
+	return true;
+}
+
 /* Is it at its end, and soon? */
 static bool ends(int fd)
 {
@@ -813,6 +843,45 @@ TEST(receiver_keeps_it)
 	EXPECT_EQ(0, end(&t, mte, queue, pool, thread));
 }
 
+/*
+ * Shut down while the peer does not read, a connection whose receivers have gone waits for that
+ * only, whatever comes in.
+ */
+TEST(receivers_have_gone)
+{
+	const ConnectionPoolOptions o = { .Receivers = 1 };
+	char *large = calloc(1, 1 << 20);
+	ConnectionPool *pool;
+	TaskQueue *queue;
+	MTExecutive *mte;
+	pthread_t thread;
+	uint64_t turns;
+	Connection *c;
+	struct dxt t;
+	int fd[2];
+
+	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
+	c = connection(pool, fd);
+	ASSERT_NE(NULL, c);
+	EXPECT_EQ(0, observe(c, 1, 0));
+	EXPECT_EQ(0, Connection_send(c, large, 1 << 20));
+	ConnectionPool_shutdown(pool, dxt_late_ns());
+	ASSERT_TRUE(says(fd[1], "x"));
+	turns = status(pool).Turns;
+	dxt_sleep_ms(100);
+	EXPECT_GE(turns + 10, status(pool).Turns);
+	EXPECT_EQ(0, notes.ends);
+	EXPECT_TRUE(drains(fd[1], 1 << 20));
+	EXPECT_TRUE(ends(fd[1]));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	EXPECT_EQ(-ECANCELED, notes.status);
+	EXPECT_EQ(0, notes.nr);
+	close(fd[1]);
+	free(large);
+	Connection_release(c);
+	EXPECT_EQ(0, end(&t, mte, queue, pool, thread));
+}
+
 /* --- messages ---------------------------------------------------------------------------------- */
 
 #define SENDERS	8
@@ -839,22 +908,6 @@ static void *sends(void *arg)
 		}
 	}
 	return NULL;
-}
-
-static bool reads(int fd, void *to, size_t len)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-	char *at = to;
-	ssize_t n;
-
-	for (; len; at += n, len -= (size_t)n) {
-		if (poll(&p, 1, dxt_late_ms()) != 1)
-			return false;
-		n = read(fd, at, len);
-		if (n <= 0)
-			return false;
-	}
-	return true;
 }
 
 /* CO-12: ten thousand messages of eight threads: each once, whole, and in order for each sender. */
@@ -897,20 +950,6 @@ static void tell(void *arg, Connection *c, int status)
 {
 	(void)c;
 	*(_Atomic int *)arg = status;
-}
-
-static bool drains(int fd, size_t len)
-{
-	char text[4096];
-
-	while (len) {
-		size_t n = len < sizeof(text) ? len : sizeof(text);
-
-		if (!reads(fd, text, n))
-			return false;
-		len -= n;
-	}
-	return true;
 }
 
 /*

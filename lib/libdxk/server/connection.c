@@ -424,10 +424,18 @@ static void offer(Connection *c)
 	atomic_fetch_sub(&c->holds, 1);
 }
 
+/* Is there nobody who would pull it? Shut down, receivers have gone. */
+static bool is_left(const Connection *c)
+{
+	return c->pool->active && c->drain;
+}
+
 /* Is there something for a pull that no event tells of, or did it? */
 static bool may_pull(const Connection *c, bool event)
 {
 	if (c->busy || c->owner || c->offered || c->closing || !(c->first || c->acceptor))
+		return false;
+	if (is_left(c))
 		return false;
 	if (c->pool->active)
 		return event || c->more ||
@@ -450,7 +458,7 @@ static void wait_for(Connection *c, RQWait *wait, uint64_t now)
 		if (c->pause && now >= c->pause)
 			c->pause = 0;
 		sooner(wait, c->pause);
-		if (o ? !c->eof : c->acceptor && !c->pause && !c->held_back)
+		if (o ? !c->eof && !is_left(c) : c->acceptor && !c->pause && !c->held_back)
 			wait->Events |= POLLIN | POLLRDHUP;
 		if (o)
 			sooner(wait, o->deadline);
