@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -679,7 +680,7 @@ TEST(acceptor)
 struct receiver {
 	ConnectionPool *pool;
 	pthread_t thread;
-	unsigned int pulled;
+	_Atomic unsigned int pulled;
 	int rc;
 };
 
@@ -841,6 +842,93 @@ TEST(receiver_keeps_it)
 	Connection_release(c);
 	close(fd[1]);
 	EXPECT_EQ(0, end(&t, mte, queue, pool, thread));
+}
+
+static _Atomic unsigned int signals;
+
+static void on_signal(int signo)
+{
+	(void)signo;
+	signals++;
+}
+
+static int occupies(Task *self, Message *data, void *context)
+{
+	(void)self;
+	(void)data;
+	(void)context;
+	while (notes.closed)
+		usleep(100);
+	Task_answered();
+	return 0;
+}
+
+static void *pulls(void *arg)
+{
+	struct receiver *self = arg;
+	Connection *c = NULL;
+
+	self->rc = ConnectionPool_takeMyConnections(self->pool, self, &c, 1, -1) != 1;
+	self->pulled = 1;
+	while (notes.late)
+		usleep(100);
+	if (c)
+		self->rc |= Connection_pull(c, self);
+	return NULL;
+}
+
+/* A signal while a receiver waits for room in the queue is no end of the connection (CO-5). */
+TEST(receiver_and_signal)
+{
+	const ConnectionPoolOptions o = { .Receivers = 1 };
+	struct sigaction action = { .sa_handler = on_signal }, before;
+	Task occupying;
+	struct receiver r;
+	ConnectionPool *pool;
+	TaskQueue *queue;
+	MTExecutive *mte;
+	pthread_t thread;
+	Connection *c;
+	struct dxt t;
+	int fd[2], rc;
+
+	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
+	c = connection(pool, fd);
+	ASSERT_NE(NULL, c);
+	signals = 0;
+	r = (struct receiver){ .pool = pool };
+	notes.late = 1;
+	ASSERT_EQ(0, pthread_create(&r.thread, NULL, pulls, &r));
+	EXPECT_EQ(0, observe(c, 1, 0));
+	ASSERT_TRUE(says(fd[1], "x"));
+	EXPECT_TRUE(DXT_SOON(Connection_owner(c) == &r && r.pulled));
+	notes.closed = true;
+	Task_init(&occupying, occupies);
+	while (!(rc = TaskQueue_tryPush(queue, &occupying, NULL)))
+		;
+	/* Workers take what they run out of it. */
+	EXPECT_TRUE(DXT_SOON(dxt_num(&t, "pools/thread_busy") == WORKERS));
+	while (!(rc = TaskQueue_tryPush(queue, &occupying, NULL)))
+		;
+	EXPECT_EQ(-EAGAIN, rc);
+	ASSERT_EQ(0, sigaction(SIGUSR1, &action, &before));
+	notes.late = 0;
+	EXPECT_TRUE(DXT_SOON(status(pool).BytesIn == 1));
+	for (unsigned int i = 1; i <= 20; i++) {
+		ASSERT_EQ(0, pthread_kill(r.thread, SIGUSR1));
+		EXPECT_TRUE(DXT_SOON(signals == i));
+		dxt_sleep_ms(2);
+	}
+	notes.closed = false;
+	EXPECT_TRUE(DXT_SOON(notes.nr == 1));
+	EXPECT_STREQ("x|", notes.text);
+	EXPECT_EQ(0, notes.ends);
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(0, r.rc);
+	Connection_release(c);
+	close(fd[1]);
+	EXPECT_EQ(0, end(&t, mte, queue, pool, thread));
+	ASSERT_EQ(0, sigaction(SIGUSR1, &before, NULL));
 }
 
 /*

@@ -207,9 +207,14 @@ static int push(Connection *c, Task *task, Message *data, void *context)
 	c->busy = true;
 	pthread_mutex_unlock(&c->lock);
 	Connection_hold(c);
-	/* A receiver is held up by a queue that is full; a worker, which would have to empty it, not. */
-	rc = waits ? dxs_post(p->mte, &post, &options, true) :
-		     dx_post_beside(p->mte, &post, &options);
+	/*
+	 * A receiver is held up by a queue that is full; a worker, which would have to empty it, not.
+	 * A signal is no fault of the connection, whose data has been taken out already.
+	 */
+	do
+		rc = waits ? dxs_post(p->mte, &post, &options, true) :
+			     dx_post_beside(p->mte, &post, &options);
+	while (rc == -EINTR);
 	if (!rc)
 		return 0;
 	pthread_mutex_lock(&c->lock);
