@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define WORKERS		2
@@ -1296,6 +1297,66 @@ TEST(stopped)
 	TaskQueue_destroy(queue);
 	close(fd[1]);
 	MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1);
+}
+
+static void *destroys(void *arg)
+{
+	struct receiver *self = arg;
+
+	ConnectionPool_destroy(self->pool);
+	self->pulled = 1;
+	return NULL;
+}
+
+static void *shuts(void *arg)
+{
+	ConnectionPool_shutdown(arg, 0);
+	return NULL;
+}
+
+/*
+ * Who has no descriptor left, and so cannot become a member, destroys nothing that workers use; and
+ * a shutdown that called nobody is made up for by the next one, which the teardown is.
+ */
+TEST_F(server, without_descriptors)
+{
+	struct receiver r = { .pool = ConnectionPool_create(self->queue, NULL) };
+	struct rlimit old, none;
+	pthread_t shutting;
+	Connection *c;
+	int fd[2];
+
+	ASSERT_NE(NULL, r.pool);
+	/* Who serves is a member: of one that dies in a turn only that thread tells. */
+	c = connection(self->pool, fd);
+	ASSERT_NE(NULL, c);
+	Task_init(&noting, dies);
+	EXPECT_EQ(0, observe(c, 1, 0));
+	ASSERT_TRUE(says(fd[1], "x"));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	close(fd[1]);
+	Connection_release(c);
+	c = connection(r.pool, fd);
+	ASSERT_NE(NULL, c);
+	EXPECT_EQ(0, observe(c, 1, 0));
+	EXPECT_TRUE(DXT_SOON(status(r.pool).Reads && !Connection_owner(c)));
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(0, pthread_create(&shutting, NULL, shuts, self->pool));
+	EXPECT_EQ(0, pthread_create(&r.thread, NULL, destroys, &r));
+	dxt_sleep_ms(50);
+	EXPECT_EQ(0, r.pulled);
+	EXPECT_EQ(0, notes.ends);
+	EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	pthread_join(shutting, NULL);
+	pthread_join(r.thread, NULL);
+	EXPECT_EQ(1, notes.ends);
+	EXPECT_EQ(-ECANCELED, notes.status);
+	EXPECT_TRUE(ends(fd[1]));
+	close(fd[1]);
+	Connection_release(c);
 }
 
 /* What pools and observers are not made of. */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define ALL		64	/* most threads of a test */
 
@@ -578,6 +579,47 @@ TEST(leak_in_log)
 	text[n] = 0;
 	fclose(f);
 	EXPECT_NE(NULL, strstr(text, wanted));
+}
+
+static void *destroys(void *arg)
+{
+	struct user *u = arg;
+
+	TaskQueue_destroy(u->item);
+	u->over = true;
+	return NULL;
+}
+
+/* Who has no descriptor left, and so cannot become a member, does not free what workers use. */
+TEST(destroyed_without_descriptors)
+{
+	struct rlimit old, none;
+	MTExecutive *mte;
+	struct user u;
+	TaskQueue *q;
+	struct dxt t;
+	struct job j;
+
+	ASSERT_EQ(0, up(&t, &mte, &q, DXK_ON_BLOCK_STRICT, 1, 4));
+	job(q, &j);
+	closed = 1;
+	ASSERT_EQ(0, push(&j));
+	EXPECT_TRUE(DXT_SOON(entered == 1));
+	u = (struct user){ .item = q };
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &old));
+	none = old;
+	none.rlim_cur = 0;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &none));
+	EXPECT_EQ(0, pthread_create(&u.thread, NULL, destroys, &u));
+	dxt_sleep_ms(50);
+	EXPECT_FALSE(u.over);
+	EXPECT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
+	dxt_sleep_ms(10);
+	EXPECT_FALSE(u.over);
+	closed = 0;
+	pthread_join(u.thread, NULL);
+	EXPECT_EQ(1, j.ran);
+	MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1);
 }
 
 /* --- join points --------------------------------------------------------------------------- */

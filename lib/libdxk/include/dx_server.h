@@ -481,7 +481,8 @@ ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOpti
  * ConnectionPool_destroy - end all connections and free the pool
  * @pool: in which no thread is; or %NULL. Its task queue still exists
  *
- * Waits for the turns that execute. Not for a worker.
+ * Waits for the turns that execute, also if the caller lacks a descriptor, as long as it does. Not
+ * for a worker.
  */
 void ConnectionPool_destroy(ConnectionPool *pool);
 
@@ -515,6 +516,9 @@ int ConnectionPool_serve(ConnectionPool *pool);
  * @pool: which
  * @drain_ns: how long those for which a task is at work or pushed, or a message is to be written,
  *	may go on until that is done; 0: all end at once, but for a task that is at work
+ *
+ * It can be called again, with less, and is to be after a call in a thread that could not become a
+ * member of the executive for want of a descriptor.
  *
  * Context: any thread.
  */

@@ -25,14 +25,21 @@ bool dxs_calls(Connection *c)
 	return true;
 }
 
-void dxs_call(Connection *c)
+/**
+ * dxs_call - call a connection, as dxs_calls() has said
+ *
+ * Return: 0, or why it was not: the next change calls.
+ */
+int dxs_call(Connection *c)
 {
-	if (!WakeRequestOf(c->pool->mte, c))
-		return;
-	/* In a shortage the next change calls. */
+	int rc = WakeRequestOf(c->pool->mte, c);
+
+	if (!rc)
+		return 0;
 	pthread_mutex_lock(&c->lock);
 	c->called = false;
 	pthread_mutex_unlock(&c->lock);
+	return rc;
 }
 
 void Connection_close(Connection *connection)

@@ -113,6 +113,7 @@ struct Connection {
 };
 
 /* task.c */
+bool dxs_passes(int rc);
 int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, bool joined);
 void dxs_answers(void);
 int dxs_post(MTExecutive *mte, const RQPost *post, const RQOptions *options, bool waits);
@@ -136,7 +137,7 @@ int dxs_pushed_turn(Runnable *self, void *request);
 void dxs_pushed_lost(Connection *c, int status);
 void dxs_end(Connection *c, int status);
 bool dxs_calls(Connection *c);
-void dxs_call(Connection *c);
+int dxs_call(Connection *c);
 void dxs_observers_drop(Connection *c);
 
 /* message.c */

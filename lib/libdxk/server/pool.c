@@ -91,8 +91,8 @@ ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOpti
 	return p;
 }
 
-/* A connection is to end, or an acceptor. Under P. */
-static void shut(Connection *c, int64_t drain_ns)
+/* A connection is to end, or an acceptor. Under P. Return: 0, or why it was not called */
+static int shut(Connection *c, int64_t drain_ns)
 {
 	bool calls;
 
@@ -105,25 +105,30 @@ static void shut(Connection *c, int64_t drain_ns)
 		c->drain = dxs_now() + (uint64_t)drain_ns;
 	calls = dxs_calls(c);
 	pthread_mutex_unlock(&c->lock);
-	if (calls)
-		dxs_call(c);
+	return calls ? dxs_call(c) : 0;
+}
+
+/* Return: 0, or why somebody who has not ended was not called: the next shutdown does it. */
+static int shut_down(ConnectionPool *p, int64_t drain_ns)
+{
+	int rc = 0, failed;
+
+	pthread_mutex_lock(&p->lock);
+	p->shut = true;
+	for (Connection *c = p->first; c; c = c->next) {
+		failed = shut(c, drain_ns);
+		rc = failed && failed != -ENOENT ? failed : rc;
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (p->active)
+		BoundedQueue_close(p->active);
+	failed = WakeRequestOf(p->mte, p);
+	return failed && failed != -ENOENT ? failed : rc;
 }
 
 void ConnectionPool_shutdown(ConnectionPool *pool, int64_t drain_ns)
 {
-	ConnectionPool *p = pool;
-	bool again;
-
-	pthread_mutex_lock(&p->lock);
-	again = p->shut;
-	p->shut = true;
-	for (Connection *c = p->first; c; c = c->next)
-		shut(c, drain_ns);
-	pthread_mutex_unlock(&p->lock);
-	if (p->active)
-		BoundedQueue_close(p->active);
-	if (!again)
-		WakeRequestOf(p->mte, p);
+	shut_down(pool, drain_ns);
 }
 
 void ConnectionPool_destroy(ConnectionPool *pool)
@@ -133,8 +138,8 @@ void ConnectionPool_destroy(ConnectionPool *pool)
 
 	if (!p)
 		return;
-	ConnectionPool_shutdown(p, 0);
-	while (ConnectionPool_serve(p) == -EINTR)
+	/* Workers have it, and its connections. */
+	while (dxs_passes(shut_down(p, 0)) || dxs_passes(ConnectionPool_serve(p)))
 		;
 	while (p->active && !BoundedQueue_pop(p->active, &c, 0))
 		Connection_release(c);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "internal.h"
 
@@ -84,6 +85,24 @@ void Task_init(Task *task, TaskRun run)
 	};
 }
 
+/**
+ * dxs_passes - is an error one that is over when time has passed? Some does
+ * @rc: of a call that is to be made again then
+ *
+ * So it is where the caller lacks memory, or a descriptor with which it becomes a member.
+ */
+bool dxs_passes(int rc)
+{
+	const struct timespec some = { .tv_nsec = 1000000 };
+
+	if (rc == -EINTR)
+		return true;
+	if (rc != -EMFILE && rc != -ENFILE && rc != -ENOMEM)
+		return false;
+	nanosleep(&some, NULL);
+	return true;
+}
+
 /* --- posts ------------------------------------------------------------------------------ */
 
 /**
@@ -153,10 +172,10 @@ void TaskQueue_destroy(TaskQueue *queue)
 
 	if (!queue)
 		return;
-	/* None of its requests has a result: it is over when none exists. */
+	/* None of its requests has a result: it is over when none exists. Workers have the queue. */
 	do
 		rc = RejoinWaitOf(queue->mte, queue, NULL, -1);
-	while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -EINTR || rc == -ESHUTDOWN);
+	while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -ESHUTDOWN || dxs_passes(rc));
 	free(queue);
 }
 
