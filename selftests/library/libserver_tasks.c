@@ -771,6 +771,41 @@ TEST_F(tasks, join_without_status)
 	EXPECT_EQ(1, failed);
 }
 
+/*
+ * A cancel that drops a continuation which is itself joined leaves that one's tasks, and they use
+ * their join point: the outer continuation, which may free it, is run after them (CO-15, CO-20).
+ */
+TEST_F(tasks, cancel_of_inner)
+{
+	struct job *j = self->all;
+	unsigned int failed = 0;
+
+	closed = 3;
+	for (int i = 0; i < 3; i++)
+		JoinPoint_init(&j[i].join, self->queue, &j[i].task, &j[i], JOIN_LAZY);
+	j[4].stays = true;
+	ASSERT_EQ(0, JoinPoint_add(&j[1].join, &j[3].task, &j[3]));
+	ASSERT_EQ(0, JoinPoint_add(&j[2].join, &j[4].task, &j[4]));
+	ASSERT_TRUE(DXT_SOON(entered == 2));
+	ASSERT_EQ(0, JoinPoint_setIn(&j[2].join, &j[1].join));
+	ASSERT_EQ(0, JoinPoint_setIn(&j[1].join, &j[0].join));
+	ASSERT_EQ(0, JoinPoint_set(&j[0].join));
+	EXPECT_EQ(1, JoinPoint_cancel(&j[0].join));
+	EXPECT_EQ(2, JoinPoint_cancel(&j[1].join));
+	/* Of either one task is at work, and a worker is free for a continuation. */
+	closed = 2;
+	EXPECT_TRUE(DXT_SOON(j[3].ran));
+	dxt_sleep_ms(50);
+	EXPECT_EQ(2, entered);
+	closed = 0;
+	EXPECT_TRUE(DXT_SOON(j[0].ran));
+	EXPECT_EQ(1, j[4].ran);
+	EXPECT_LT(j[4].order, j[0].order);
+	EXPECT_EQ(0, j[1].ran + j[2].ran);
+	EXPECT_EQ(-ECANCELED, JoinPoint_status(&j[0].join, &failed));
+	EXPECT_EQ(1, failed);
+}
+
 /* CO-16: an eager one is run by the worker that has ended the last, before what is more urgent. */
 TEST_F(tasks, eager_is_next)
 {

@@ -288,6 +288,7 @@ struct JoinPoint {
 	uint32_t Failed;
 	int32_t First;
 	uint32_t Added, Begun, Ended;
+	JoinPoint *Inner, *Next, **Link;
 };
 
 /**
@@ -363,7 +364,8 @@ int JoinPoint_status(const JoinPoint *join, unsigned int *failed);
  * @join: which, before its continuation is run
  *
  * Those that have not begun are not run; the others are told, see ShouldStop(). The continuation
- * is run after the last.
+ * is run after the last. One that is joined and still waits is not run either; its own tasks go on,
+ * and the continuation of @join waits for them, too, as they use their join point.
  *
  * Return: how many had not ended, or a negative errno: see CancelRequests().
  */

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 
 #include "internal.h"
@@ -13,14 +14,70 @@
 /* How long a continuation that was cancelled sleeps at a time: the tasks have not ended yet */
 #define MASKED_NS	1000000000LL
 
+/* What a continuation that has had a turn goes on with: RQWait.State */
+#define MASKED		1	/* it was cancelled */
+#define LEFT		2	/* it waits for the tasks of a join point whose continuation was */
+
+/* Of which join points are in others: JoinPoint.Inner, .Next, and .Link */
+static pthread_mutex_t joined = PTHREAD_MUTEX_INITIALIZER;
+
 /* What a continuation waits for. */
-static RQWait join_wait(JoinPoint *j)
+static RQWait join_wait(JoinPoint *j, uint64_t state)
 {
 	return (RQWait){
 		.Sources = DXK_WAIT_JOIN | (j->Mode == JOIN_EAGER ? DXK_WAIT_EAGER : 0),
-		.pOObject = j,
+		.pOObject = state & LEFT ? j->Inner : j,
+		.State = state,
 	};
 }
+
+/* --- join points in others ------------------------------------------------------------ */
+
+static void join_enter(JoinPoint *j, JoinPoint *outer)
+{
+	pthread_mutex_lock(&joined);
+	j->Link = &outer->Inner;
+	j->Next = outer->Inner;
+	if (j->Next)
+		j->Next->Link = &j->Next;
+	outer->Inner = j;
+	pthread_mutex_unlock(&joined);
+}
+
+/* Its continuation is run, or will not be. */
+static void join_leave(JoinPoint *j)
+{
+	pthread_mutex_lock(&joined);
+	*j->Link = j->Next;
+	if (j->Next)
+		j->Next->Link = j->Link;
+	j->Link = NULL;
+	pthread_mutex_unlock(&joined);
+}
+
+/*
+ * All that @j joins has ended. What is in it all the same are join points whose continuations were
+ * cancelled before they had a turn; their tasks go on, and use them. Such a one may itself have
+ * such: when its tasks have ended these are next.
+ * Return: is there one to wait for?
+ */
+static bool join_left(JoinPoint *j, bool first_over)
+{
+	JoinPoint *i = j->Inner;
+
+	if (i && first_over) {
+		join_leave(i);
+		while (i->Inner) {
+			JoinPoint *inner = i->Inner;
+
+			join_leave(inner);
+			join_enter(inner, j);
+		}
+	}
+	return j->Inner;
+}
+
+/* --- ends ------------------------------------------------------------------------------ */
 
 /* A task has ended with a status. */
 static void join_count(JoinPoint *j, int status)
@@ -67,6 +124,8 @@ static int join_then(JoinPoint *j)
 {
 	JoinPoint *outer = CurrentRequest()->pOObject;
 
+	if (j->Link)
+		join_leave(j);
 	if ((void *)outer == j->Queue)
 		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
 	return join_run(outer, j->Then, j->Context);
@@ -78,25 +137,28 @@ static int join_then(JoinPoint *j)
  */
 static int join_turn(Runnable *self, void *request)
 {
+	uint64_t state = CurrentRequest()->RQEWaitState;
 	JoinPoint *j = request;
-	RQWait wait = join_wait(j);
+	RQWait wait;
 
 	(void)self;
 	switch (CurrentRequest()->RQEWake) {
 	case DXK_WAKE_NONE:
 	case DXK_WAKE_JOIN:
 	case DXK_WAKE_DEADLOCK:
-		join_count_rest(j);
-		return join_then(j);
+		if (!join_left(j, state & LEFT)) {
+			join_count_rest(j);
+			return join_then(j);
+		}
+		state |= LEFT;
+		break;
 	case DXK_WAKE_CANCEL:
 	case DXK_WAKE_EXPIRE:
 	case DXK_WAKE_STOP:
-		wait.State = 1;
-		break;
-	default:
-		wait.State = CurrentRequest()->RQEWaitState;
+		state |= MASKED;
 	}
-	if (wait.State) {
+	wait = join_wait(j, state);
+	if (state & MASKED) {
 		wait.Sources |= DXK_WAIT_TIME | DXK_WAIT_MASKED;
 		wait.TimeoutNs = MASKED_NS;
 	}
@@ -140,7 +202,7 @@ static int set(JoinPoint *join, void *owner)
 		.pOObject = owner, .pXObject = &join->Base, .pPObject = join,
 		.RQEPriority = join->Then->Priority, .RQEAttrs = PXR_QUIET,
 	};
-	RQOptions options = { .Key = join->Then->Key, .Wait = join_wait(join) };
+	RQOptions options = { .Key = join->Then->Key, .Wait = join_wait(join, 0) };
 	int rc = dx_post_beside(join->Queue->mte, &post, &options);
 
 	if (!rc)
@@ -158,9 +220,12 @@ int JoinPoint_setIn(JoinPoint *join, JoinPoint *outer)
 	int rc;
 
 	__atomic_add_fetch(&outer->Added, 1, __ATOMIC_RELAXED);
+	join_enter(join, outer);
 	rc = set(join, outer);
-	if (rc)
+	if (rc) {
+		join_leave(join);
 		__atomic_sub_fetch(&outer->Added, 1, __ATOMIC_RELAXED);
+	}
 	return rc;
 }
 
