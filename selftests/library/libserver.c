@@ -516,6 +516,7 @@ TEST_F(server, leaking_and_dying_tasks)
 static struct echoes {
 	_Atomic unsigned int opened, ended, echoed, early, overlaps, strangers;
 	_Atomic unsigned int refuse;
+	int refusal;
 } echoes;
 
 /* Of a connection: who is in a pull of it, and how many of its tasks are run. */
@@ -550,7 +551,7 @@ static int opened(Connection *c, void *arg)
 	(void)arg;
 	if (echoes.refuse) {
 		echoes.refuse--;
-		return -EACCES;
+		return echoes.refusal;
 	}
 	Connection_setContext(c, calloc(1, sizeof(struct echo)));
 	/* Nobody has pulled it. */
@@ -661,12 +662,16 @@ TEST(acceptor)
 	close(fd[6]);
 	close(fd[7]);
 	EXPECT_TRUE(DXT_SOON(echoes.ended == 8));
-	/* One that is refused is closed, and has no end of its own. */
-	echoes.refuse = 1;
-	ASSERT_LE(0, fd[0] = connects(&a));
-	EXPECT_TRUE(ends(fd[0]));
-	EXPECT_TRUE(DXT_SOON(status(pool).Refused == 1));
-	close(fd[0]);
+	/* One that is refused is closed, and has no end of its own; for any reason it is no shortage. */
+	for (unsigned int i = 0; i < 3; i++) {
+		echoes.refusal = i == 0 ? -EACCES : i == 1 ? -ENOSPC : -ENOMEM;
+		echoes.refuse = 1;
+		ASSERT_LE(0, fd[0] = connects(&a));
+		EXPECT_TRUE(ends(fd[0]));
+		EXPECT_TRUE(DXT_SOON(status(pool).Refused == 1 + i));
+		close(fd[0]);
+	}
+	EXPECT_EQ(0, status(pool).Pauses);
 	EXPECT_EQ(8, echoes.ended);
 	EXPECT_EQ(8, status(pool).Accepted);
 	EXPECT_EQ(0, echoes.early);
@@ -1178,7 +1183,9 @@ TEST_F(server, shutdown_drains)
 	EXPECT_TRUE(ends(busy[1]));
 	EXPECT_TRUE(DXT_SOON(notes.ends == 2));
 	EXPECT_EQ(-ECANCELED, notes.status);
-	EXPECT_EQ(-ESHUTDOWN, pair(fd) ? 0 : ConnectionPool_register(self->pool, fd[0], NULL, NULL, NULL));
+	c[2] = c[0];
+	EXPECT_EQ(-ESHUTDOWN, pair(fd) ? 0 : ConnectionPool_register(self->pool, fd[0], NULL, NULL, &c[2]));
+	EXPECT_EQ(NULL, c[2]);
 	for (int i = 0; i < 2; i++) {
 		close(fd[i]);
 		Connection_release(c[i]);

@@ -18,20 +18,22 @@ static int accept_one(Connection *c)
 {
 	ConnectionPool *p = c->pool;
 	int fd = accept4(c->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC), rc;
+	bool opens = false;
 
 	if (fd < 0) {
 		if (errno == EBADF)
 			c->gone = true;
 		return -errno;
 	}
-	rc = dxs_register(p, fd, c->ops, c->arg, false, NULL);
+	rc = dxs_register(p, fd, c->ops, c->arg, false, NULL, &opens);
 	if (!rc) {
 		atomic_fetch_add(&p->accepted, 1);
 		return 0;
 	}
 	close(fd);
 	atomic_fetch_add(&p->refused, 1);
-	return rc == -ENOSPC || rc == -EDQUOT ? -ENOBUFS : 0;
+	/* What @opened does not want is no shortage. */
+	return opens && (rc == -ENOSPC || rc == -EDQUOT || rc == -ENOMEM) ? -ENOBUFS : 0;
 }
 
 /**
@@ -80,5 +82,5 @@ int Acceptor_create(ConnectionPool *pool, int fd, const ConnectionOps *ops, void
 {
 	if (!ops || !ops->opened)
 		return -EINVAL;
-	return dxs_register(pool, fd, ops, arg, true, acceptor);
+	return dxs_register(pool, fd, ops, arg, true, acceptor, NULL);
 }

@@ -126,7 +126,7 @@ int dxs_joined(Runnable *self, void *context);
 /* pool.c */
 uint64_t dxs_now(void);
 int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg, bool acceptor,
-		 Connection **connection);
+		 Connection **connection, bool *opens);
 bool dxs_is_full(Connection *acceptor);
 void dxs_accepted(Connection *acceptor);
 void dxs_forget(Connection *c);

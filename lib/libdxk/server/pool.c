@@ -297,13 +297,21 @@ static Connection *new_connection(ConnectionPool *p, int fd, const ConnectionOps
 	return c;
 }
 
+/**
+ * dxs_register - ConnectionPool_register(), also of an acceptor
+ * @opens: out: did @opened not refuse it? May be %NULL
+ */
 int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg, bool acceptor,
-		 Connection **connection)
+		 Connection **connection, bool *opens)
 {
 	int flags = fcntl(fd, F_GETFL), rc;
 	struct dxs_message *done = NULL;
 	Connection *c;
 
+	if (connection)
+		*connection = NULL;
+	if (opens)
+		*opens = true;
 	if (flags < 0)
 		return -errno;
 	if (!(flags & O_NONBLOCK) && fcntl(fd, F_SETFL, flags | O_NONBLOCK))
@@ -319,6 +327,8 @@ int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *a
 		*connection = Connection_hold(c);
 	if (ops && ops->opened && !acceptor)
 		rc = ops->opened(c, arg);
+	if (rc && opens)
+		*opens = false;
 	if (rc)
 		goto err_forget;
 	rc = post(pool, c, &c->base, pool->options.Priority, NULL);
@@ -347,7 +357,7 @@ err_free:
 int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
 			    Connection **connection)
 {
-	return dxs_register(pool, fd, ops, arg, false, connection);
+	return dxs_register(pool, fd, ops, arg, false, connection, NULL);
 }
 
 /* --- the ends ------------------------------------------------------------------------------- */
