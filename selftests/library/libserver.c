@@ -388,12 +388,31 @@ TEST_F(server, enough_is_what_it_says)
 	Connection_release(c);
 }
 
-/* A task that fails is the end of the connection whose data it has. */
+static int says_nothing(Task *self, Message *data, void *context)
+{
+	(void)self;
+	(void)data;
+	(void)context;
+	return notes.result;
+}
+
+/* A task that fails is the end of the connection whose data it has, and that is no leak (CO-14). */
 TEST_F(server, failing_task_ends_it)
 {
 	int fd[2];
 	Connection *c = connection(self->pool, fd);
 
+	ASSERT_NE(NULL, c);
+	Task_init(&noting, says_nothing);
+	notes.result = -EPROTO;
+	EXPECT_EQ(0, observe(c, 1, 0));
+	ASSERT_TRUE(says(fd[1], "x"));
+	EXPECT_TRUE(DXT_SOON(notes.ends));
+	EXPECT_EQ(-EPROTO, notes.status);
+	EXPECT_EQ(0, TaskQueue_leaks(self->queue));
+	close(fd[1]);
+	Connection_release(c);
+	c = connection(self->pool, fd);
 	ASSERT_NE(NULL, c);
 	notes.result = -EPROTO;
 	EXPECT_EQ(0, observe(c, 1, 0));
@@ -458,14 +477,6 @@ TEST_F(server, tasks_with_keys)
 	Connection_close(c);
 	EXPECT_TRUE(DXT_SOON(notes.ends));
 	Connection_release(c);
-}
-
-static int says_nothing(Task *self, Message *data, void *context)
-{
-	(void)self;
-	(void)data;
-	(void)context;
-	return 0;
 }
 
 static int dies(Task *self, Message *data, void *context)

@@ -182,7 +182,8 @@ int dxs_pushed_turn(Runnable *self, void *request)
 	pthread_mutex_unlock(&c->lock);
 	/* What it would use may be gone with the connection. */
 	if (c->at_work)
-		rc = dxs_run(c->pool->queue, c->task, data, c->task_context, false);
+		rc = dxs_run(c->pool->queue, c->task, data, c->task_context, SERVES);
+	c->data = NULL;
 	Message_free(data);
 	pushed_ends(c, rc);
 	return 0;
@@ -192,6 +193,7 @@ int dxs_pushed_turn(Runnable *self, void *request)
 void dxs_pushed_lost(Connection *c, int status)
 {
 	Message_free(c->data);
+	c->data = NULL;
 	pushed_ends(c, status);
 }
 
@@ -227,6 +229,7 @@ static int push(Connection *c, Task *task, Message *data, void *context)
 	pthread_mutex_lock(&c->lock);
 	c->busy = false;
 	pthread_mutex_unlock(&c->lock);
+	c->data = NULL;
 	Message_free(data);
 	Connection_release(c);
 	return rc;
@@ -255,7 +258,10 @@ static int trigger(Connection *c, size_t len)
 	pthread_mutex_unlock(&c->lock);
 	if (task->Key || c->owner != c->pool)
 		return push(c, task, data, context);
-	rc = dxs_run(c->pool->queue, task, data, context, false);
+	/* It is freed at the end if the worker dies with it. */
+	c->data = data;
+	rc = dxs_run(c->pool->queue, task, data, context, SERVES);
+	c->data = NULL;
 	Message_free(data);
 	return rc < 0 ? rc : 0;
 }
@@ -589,15 +595,18 @@ static bool begin(Connection *c)
 void dxs_end(Connection *c, int status)
 {
 	struct dxs_message *done = NULL;
+	Message *data;
 	int fd;
 
 	pthread_mutex_lock(&c->lock);
 	c->ended = true;
+	data = c->busy ? NULL : c->data;
 	fd = c->fd;
 	c->fd = -1;
 	dxs_observers_drop(c);
 	dxs_messages_drop(c, &done);
 	pthread_mutex_unlock(&c->lock);
+	Message_free(data);
 	InputQueue_discardBytes(&c->in, InputQueue_length(&c->in));
 	if (!c->gone)
 		dxr_close(fd);

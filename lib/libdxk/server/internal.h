@@ -108,13 +108,17 @@ struct Connection {
 	bool held_back;			/* K, written P, too: it has too many connections */
 	InputQueue in;			/* R */
 	Task *task;			/* of @pushed, with ... */
-	Message *data;			/* ... this ... */
+	Message *data;			/* ... this, also of one that a turn runs, ... */
 	void *task_context;		/* ... and that */
 };
 
 /* task.c */
+
+/* What a task that is run is: whose leak check differs. */
+enum dxs_task { DEFERRED, JOINED, SERVES };
+
 bool dxs_passes(int rc);
-int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, bool joined);
+int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, enum dxs_task what);
 void dxs_answers(void);
 int dxs_post(MTExecutive *mte, const RQPost *post, const RQOptions *options, bool waits);
 int dxs_push(MTExecutive *mte, void *owner, Task *task, Runnable *executor, void *context,

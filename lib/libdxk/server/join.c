@@ -96,7 +96,7 @@ static int join_run(JoinPoint *j, Task *task, void *context)
 	int rc;
 
 	__atomic_add_fetch(&j->Begun, 1, __ATOMIC_RELAXED);
-	rc = dxs_run(j->Queue, task, NULL, context, true);
+	rc = dxs_run(j->Queue, task, NULL, context, JOINED);
 	join_count(j, rc);
 	__atomic_add_fetch(&j->Ended, 1, __ATOMIC_RELAXED);
 	return rc;
@@ -127,7 +127,7 @@ static int join_then(JoinPoint *j)
 	if (j->Link)
 		join_leave(j);
 	if ((void *)outer == j->Queue)
-		return dxs_run(j->Queue, j->Then, NULL, j->Context, false);
+		return dxs_run(j->Queue, j->Then, NULL, j->Context, DEFERRED);
 	return join_run(outer, j->Then, j->Context);
 }
 

@@ -462,7 +462,7 @@ int ConnectionPool_takeMyConnections(ConnectionPool *pool, const void *receiver,
 	while (nr < max) {
 		rc = BoundedQueue_pop(pool->active, &c, nr ? 0 : timeout_ns);
 		if (rc)
-			return nr ? (int)nr : rc;
+			return nr ? (int)nr : end && rc == -EAGAIN ? -ETIMEDOUT : rc;
 		if (take(c, receiver)) {
 			connections[nr++] = c;
 			continue;

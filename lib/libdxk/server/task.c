@@ -51,19 +51,19 @@ static void leaked(TaskQueue *q, const void *task, const void *context)
  * @task: gone, perhaps, when it has returned
  * @data: for it
  * @context: for it
- * @joined: it ends in a join point
+ * @what: JOINED: it ends in a join point; SERVES: a failure ends its connection: that is an answer
  *
  * Return: what it returned.
  */
-int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, bool joined)
+int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, enum dxs_task what)
 {
-	struct run run = { .outer = current, .answered = joined };
+	struct run run = { .outer = current, .answered = what == JOINED };
 	int rc;
 
 	current = &run;
 	rc = task->run(task, data, context);
 	current = run.outer;
-	if (!run.answered)
+	if (!run.answered && !(what == SERVES && rc < 0))
 		leaked(queue, task, context);
 	/* RQ_WAITS would be no status. */
 	return rc == RQ_WAITS ? -EPROTO : rc;
@@ -73,7 +73,7 @@ static int deferred(Runnable *self, void *context)
 {
 	Task *task = (Task *)((char *)self - offsetof(Task, Deferred));
 
-	return dxs_run(CurrentRequest()->pOObject, task, NULL, context, false);
+	return dxs_run(CurrentRequest()->pOObject, task, NULL, context, DEFERRED);
 }
 
 void Task_init(Task *task, TaskRun run)
