@@ -221,8 +221,8 @@ TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *opti
  * TaskQueue_destroy - wait until all tasks were run, and free the queue
  * @queue: to which nobody pushes but its tasks; or %NULL. Its executive still exists
  *
- * For tasks of a join point it waits only if that was set. After a Stop that cancels, tasks that
- * had not begun are not run, nor continuations. Not for a worker.
+ * For tasks of a join point it waits only if that was set: else they use what is freed. After a
+ * Stop that cancels, tasks that had not begun are not run, nor continuations. Not for a worker.
  */
 void TaskQueue_destroy(TaskQueue *queue);
 
