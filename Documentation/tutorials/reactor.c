@@ -85,8 +85,11 @@ int main(int argc, char **argv)
 	if (!mte)
 		return 1;
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 128))
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 128)) {
+		perror("port");
 		return 1;
+	}
 	dispatcher = Dispatcher_create(mte, NULL);
 	if (!dispatcher || StandardAcceptor_create(dispatcher, s, &adders, NULL))
 		return 1;

@@ -156,8 +156,11 @@ int main(int argc, char **argv)
 	Task_init(&square_one, Square);
 	Task_init(&answer, Answer);
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 128))
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 128)) {
+		perror("port");
 		return 1;
+	}
 	queue = TaskQueue_create(mte, NULL);
 	pool = queue ? ConnectionPool_create(queue, NULL) : NULL;
 	if (!pool || Acceptor_create(pool, s, &ops, NULL, NULL))
