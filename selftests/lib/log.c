@@ -122,7 +122,11 @@ void content_add(struct content *c, const char *path)
 			c->malformed++;
 			continue;
 		}
-		c->disorder += l.seq != c->seq + 1;
+		if (l.seq != c->seq + 1 && !c->disorder++) {
+			c->odd = l.seq;
+			c->before = c->seq;
+			snprintf(c->odd_text, sizeof(c->odd_text), "%.60s", l.text);
+		}
 		c->seq = l.seq;
 		if (l.gap) {
 			n = atoi(l.text);

@@ -53,6 +53,9 @@ struct content {
 	unsigned int disorder;		/* messages out of order, jumps in the numbers */
 	unsigned int malformed;
 	unsigned long long seq;		/* of the last line */
+	/* the first that does not follow: its number, that before, and what it says */
+	unsigned long long odd, before;
+	char odd_text[64];
 };
 
 /* Adds a file; the next one goes on where it ends. */

@@ -255,7 +255,8 @@ TEST_F(log, rotation)
 		unlink(name);
 	}
 	EXPECT_EQ(k.accepted, c.messages);
-	EXPECT_EQ(0, c.disorder + c.malformed + c.lost);
+	EXPECT_EQ(0, c.disorder + c.malformed + c.lost)
+		TH_LOG("after %llu came %llu, '%s'", c.before, c.odd, c.odd_text);
 	EXPECT_EQ(k.accepted + rounds + 2, c.seq);
 }
 
