@@ -463,7 +463,7 @@ TEST(start_order)
 /* --- Start that fails -------------------------------------------------------- */
 
 #define FAIL_FUNCTION	"/sys/kernel/debug/fail_function/"
-#define STEPS	14
+#define STEPS	15
 
 /*
  * DX-6: an error at every step in turn. The error is returned, no thread and no
