@@ -294,7 +294,7 @@ struct dxk_crew {
 	u32 extra[DXK_KINDS];
 	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
 	struct list_head managers;
-	/** @managed: (L) one has slept in @managers in this run, and may be about to come back */
+	/** @managed: (L) one has asked for how many there is use in this run, and may come back */
 	bool managed;
 	/** @members: (L) attached workers, but see struct dxk_purges */
 	struct list_head members;

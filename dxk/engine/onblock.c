@@ -366,10 +366,12 @@ void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 	c->err = 0;
 	if (!dxk_run_welcomes(e)) {
 		c->err = -ESHUTDOWN;
-	} else if (!dxk_crew_ask(e, c) && c->wait) {
-		list_add_tail(&c->w.link, &e->crew.managers);
+	} else {
 		e->crew.managed = true;
-		return;
+		if (!dxk_crew_ask(e, c) && c->wait) {
+			list_add_tail(&c->w.link, &e->crew.managers);
+			return;
+		}
 	}
 	e->crew.promised |= dxk_is_promise(e, c);
 	dxk_waiter_finish(&c->w, wakes);

@@ -146,6 +146,26 @@ static void block_refused(struct kunit *test)
 	end(ps);
 }
 
+/* FO-36: who manages has asked once, and is about to sleep until there is use: it is waited for */
+static void block_before_manager(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_rqe *rqe = works(ps, worker(ps, 0));
+	struct dxk_key_op *k;
+
+	puppet_manager(ps, false);
+	k = puppet_block(ps, worker(ps, 0), false, true);
+	EXPECT(ASLEEP(k));
+	EXPECT_IS(puppet_manager(ps, true)->spares, 1);
+	EXPECT(ASLEEP(puppet_turn(ps, spare(ps), 1)));
+	EXPECT(!ASLEEP(k));
+	EXPECT_IS(k->ret, 0);
+	EXPECT_IS(rqe->state, DXK_BUSY);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* FO-39: twice, and without; what else it may not do in between; the turn's end ends it */
 static void block_marks(struct kunit *test)
 {
@@ -453,6 +473,7 @@ static void block_seen(struct kunit *test)
 static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_place),
 	KUNIT_CASE(block_refused),
+	KUNIT_CASE(block_before_manager),
 	KUNIT_CASE(block_marks),
 	KUNIT_CASE(block_key),
 	KUNIT_CASE(block_key_of_ready),
