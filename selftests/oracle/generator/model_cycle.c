@@ -28,8 +28,12 @@ static bool results_are_dead(struct search *s, const struct member *m, const str
 	int coming = engine_owner_coming(s->c, space, owner) - mine;
 	int done = engine_owner_count(s->c, space, owner, DONE) +
 		   engine_owner_count(s->c, space, owner, LEAVING);
-	int want = min > done ? min - done : 0;
+	int want;
 
+	/* it gets what there is, as results that lie there keep workers waiting */
+	if (s->c->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
+		min = 1;
+	want = min > done ? min - done : 0;
 	return owner_is_dead(s, space, owner, m, coming, want < coming ? want : coming);
 }
 
