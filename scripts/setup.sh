@@ -57,6 +57,7 @@ more=(
 	"spin:checks the models in model/"
 	"gcovr:says which lines the tests reach"
 	"python3:test programs"
+	"python3-prometheus-client:reads what dxkstat --openmetrics writes"
 	"tmux:the terminal of the tools' tests"
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"

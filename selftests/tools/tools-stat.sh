@@ -32,7 +32,8 @@ ok "rates"
 run 0 dxkstat -h && has out '^Usage' && run 2 dxkstat -i 0 && run 2 dxkstat -i x &&
 	run 2 dxkstat -n 0 && run 2 dxkstat -n -1 && run 2 dxkstat a b &&
 	run 2 dxkstat --json --top && run 2 dxkstat --frob && run 1 dxkstat frob &&
-	run 1 dxkstat --top
+	run 1 dxkstat --top && run 2 dxkstat --openmetrics --json &&
+	run 2 dxkstat --prometheus --openmetrics && run 1 dxkstat --openmetrics frob
 ok "wrong use"
 run 0 dxkstat --version && has out '^dxkstat \(dxk\) '
 ok "the version"
@@ -47,6 +48,37 @@ ok "the context goes, dxkstat ends"
 until_true no_context
 run 0 dxkstat -n 2 -i 0.1 && [[ $(lines out '^context') == 1 && $(lines out '^\(none\)$') == 2 ]]
 ok "where there is no context it says so"
+
+# Of a name that has to be quoted, too.
+metrics() {
+	dxkstat --openmetrics >new && dxkstat --prometheus >old && line new '^# EOF$' &&
+		/usr/bin/python3 "$build/selftests/tools_metrics.py" new old "$id" "$1" >wrong &&
+		return
+	tell_file wrong
+	return 1
+}
+promlint() {
+	dxkstat --prometheus "$id" >old && promtool check metrics <old >out 2>&1 && [[ ! -s out ]] && return
+	tell_file out
+	return 1
+}
+open 'a"b\c' 0640 3 sched_mode=0 sample_interval_ms=1000 && ask post 20 3 0
+if /usr/bin/python3 -c 'import prometheus_client.openmetrics' 2>/dev/null; then
+	metrics 'a"b\c'
+	ok "metrics are those of the counters"
+else
+	skip "metrics: there is no python3-prometheus-client"
+fi
+if type promtool >/dev/null 2>&1; then
+	promlint
+	ok "promtool has nothing to say against the metrics"
+else
+	skip "promtool: there is none"
+fi
+shut
+until_true no_context
+run 0 dxkstat --openmetrics && [[ $(<out) == *'dxk_contexts 0'*'# EOF' ]]
+ok "metrics where there is no context"
 
 # Contexts come and go while they are looked at.
 python churn

@@ -143,6 +143,14 @@ void ctx_close(struct ctx *ctx);
  */
 int ctx_find(const char *word, struct ctx *ctx);
 
+/**
+ * ctx_join_read - join a context to read what is no file
+ * @ctx: the context
+ *
+ * Return: a descriptor, or a negative errno
+ */
+int ctx_join_read(const struct ctx *ctx);
+
 /* Is it the id of a context? A name of digits only can be given by the id alone. */
 bool ctx_is_id(const char *word);
 /* That id: false when none can be written like this. */

@@ -273,3 +273,20 @@ int ctx_find(const char *word, struct ctx *ctx)
 	}
 	return DONE;
 }
+
+int ctx_join_read(const struct ctx *ctx)
+{
+	int ctl = dxk_open(), fd;
+	char state[16];
+
+	if (ctl < 0)
+		return ctl;
+	fd = dxk_ctx_join_id(ctl, ctx->id, DXK_ACCESS_READ, 0);
+	close(ctl);
+	/* While its directory is there no other one has its id. */
+	if (fd >= 0 && sysfs_read(ctx->dir, "state", state, sizeof(state)) < 0) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd;
+}

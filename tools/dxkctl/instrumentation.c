@@ -14,24 +14,6 @@
 
 #include "ctl.h"
 
-/* A descriptor of the context, or a negative errno. */
-static int join(const struct ctx *ctx)
-{
-	int ctl = dxk_open(), fd;
-	char state[16];
-
-	if (ctl < 0)
-		return ctl;
-	fd = dxk_ctx_join_id(ctl, ctx->id, DXK_ACCESS_READ, 0);
-	close(ctl);
-	/* While its directory is there no other one has its id. */
-	if (fd >= 0 && sysfs_read(ctx->dir, "state", state, sizeof(state)) < 0) {
-		close(fd);
-		return -ENOENT;
-	}
-	return fd;
-}
-
 static void add(struct json_object *object, const char *key, uint64_t value)
 {
 	json_object_object_add(object, key, json_object_new_int64((int64_t)value));
@@ -126,7 +108,7 @@ struct json_object *instrumentation(const struct ctx *ctx)
 	struct json_object *object;
 	unsigned int lane;
 	char key[16];
-	int fd = join(ctx);
+	int fd = ctx_join_read(ctx);
 
 	if (fd < 0)
 		return NULL;

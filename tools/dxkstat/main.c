@@ -21,11 +21,14 @@
 
 static const char usage[] =
 "Usage: dxkstat [-i S] [-n COUNT] [-j | --top] [CTX]\n"
+"       dxkstat --openmetrics | --prometheus [CTX]\n"
 "\n"
 "  -i, --interval S   seconds between two samples (1)\n"
 "  -n, --count COUNT  samples, then end\n"
 "  -j, --json         one JSON object a line for each sample\n"
 "      --top          full screen; q quits\n"
+"      --openmetrics  the figures of now, once, in the format of OpenMetrics\n"
+"      --prometheus   the same in the older text format of Prometheus\n"
 "  -h, --help         print this\n"
 "      --version      print the version\n"
 "\n"
@@ -210,6 +213,8 @@ static int parse(int argc, char **argv, struct options *o)
 		{ "count", required_argument, NULL, 'n' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "top", no_argument, NULL, 't' },
+		{ "openmetrics", no_argument, NULL, 'o' },
+		{ "prometheus", no_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ }
@@ -235,6 +240,12 @@ static int parse(int argc, char **argv, struct options *o)
 		case 't':
 			o->top = true;
 			break;
+		case 'o':
+			o->openmetrics = true;
+			break;
+		case 'p':
+			o->prometheus = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(flush(DONE));
@@ -246,8 +257,8 @@ static int parse(int argc, char **argv, struct options *o)
 			return bad_option(argv);
 		}
 	}
-	if (o->json && o->top)
-		return misuse("either --json or --top");
+	if (o->json + o->top + o->openmetrics + o->prometheus > 1)
+		return misuse("one of --json, --top, --openmetrics and --prometheus");
 	if (argc - optind > 1)
 		return misuse("one context, or none for all");
 	return DONE;
@@ -271,7 +282,7 @@ int main(int argc, char **argv)
 			return status;
 		o.one = true;
 	}
-	status = o.top ? top(&o) : loop(&o);
+	status = o.top ? top(&o) : o.openmetrics || o.prometheus ? metrics(&o) : loop(&o);
 	if (o.one)
 		ctx_close(&o.only);
 	return status;

@@ -75,7 +75,7 @@ struct samples {
  * @count: how many samples, 0 for no end
  */
 struct options {
-	bool one, json, top;
+	bool one, json, top, openmetrics, prometheus;
 	struct ctx only;
 	int64_t interval;
 	uint32_t count;
@@ -98,6 +98,9 @@ void samples_free(struct samples *samples);
 void table_print(const struct samples *samples);
 /* One line of JSON. */
 void json_print(const struct samples *samples);
+
+/* The figures once, for a monitoring system: the exit status. */
+int metrics(const struct options *o);
 
 /* The full screen, until its end: the exit status. */
 int top(struct options *o);
