@@ -182,16 +182,13 @@ bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep)
 }
 
 /**
- * dxk_stash_give - an object is of use for a later call, of whoever makes it
+ * dxk_stash_halve - a stash is full
  * @e: of the member
- * @pool: gets half of a stash that is full
+ * @pool: gets half of it
  * @stash: the member's
- * @obj: the object
  */
-void dxk_stash_give(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash,
-		    void *obj)
+void dxk_stash_halve(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash)
 {
-	if (stash->nr == DXK_STASH_MAX && dxk_pool_give(pool, stash, DXK_STASH_MAX / 2))
+	if (dxk_pool_give(pool, stash, DXK_STASH_MAX / 2))
 		os_kick(e, DXK_MONITOR);
-	stash->obj[stash->nr++] = obj;
 }

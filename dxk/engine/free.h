@@ -45,7 +45,21 @@ bool dxk_pool_give(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr);
 bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep);
 void dxk_pool_trim(struct dxk_free_pool *pool, u32 nr);
 
-void dxk_stash_give(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash,
-		    void *obj);
+void dxk_stash_halve(struct dxk_engine *e, struct dxk_free_pool *pool, struct dxk_stash *stash);
+
+/**
+ * dxk_stash_give - an object is of use for a later call, of whoever makes it
+ * @e: of the member
+ * @pool: gets half of a stash that is full
+ * @stash: the member's
+ * @obj: the object
+ */
+static inline void dxk_stash_give(struct dxk_engine *e, struct dxk_free_pool *pool,
+				  struct dxk_stash *stash, void *obj)
+{
+	if (unlikely(stash->nr == DXK_STASH_MAX))
+		dxk_stash_halve(e, pool, stash);
+	stash->obj[stash->nr++] = obj;
+}
 
 #endif /* _DXK_ENGINE_FREE_H */

@@ -161,22 +161,18 @@ void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio)
 }
 
 /**
- * dxk_key_take - a request is to have a turn: has it its key?
+ * dxk_key_get - dxk_key_take(), of a request that has a key
  * @e: the engine, locked
  * @rqe: POSTED, BUSY or WAITING, in no list; it comes now
  * @wakes: gets what is owed
- *
- * Return: true if it has, or needs none; false: it is to be Held.
  */
-bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
+bool dxk_key_get(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = rqe->more;
 	struct dxk_key *key = more->key;
 
 	lockdep_assert_held(&e->lock);
 
-	if (!key)
-		return true;
 	dxk_key_rank(e, rqe, rqe->own_prio);
 	more->arrival = e->waits.arrivals++;
 	rqe->tick0 = e->ready.tick;
@@ -359,14 +355,12 @@ static void dxk_nest_orphan(struct dxk_key *key, struct dxk_member *m)
 }
 
 /**
- * dxk_key_drop - a request gives its key up, or its place at it
+ * dxk_key_lose - dxk_key_drop(), of a request that has something to give up
  * @e: the engine, locked
- * @more: of the request; not Held
+ * @more: of the request
  * @wakes: gets the wake-up of one that comes back
- *
- * The next one has it when this returns.
  */
-void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes)
+void dxk_key_lose(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes)
 {
 	struct dxk_key *key = more->key;
 

@@ -130,13 +130,44 @@ void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
 
 void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more, struct dxk_wakes *wakes);
 void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio);
-bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
+bool dxk_key_get(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
+
+/**
+ * dxk_key_take - a request is to have a turn: has it its key?
+ * @e: the engine, locked
+ * @rqe: POSTED, BUSY or WAITING, in no list; it comes now
+ * @wakes: gets what is owed
+ *
+ * Return: true if it has, or needs none; false: it is to be Held.
+ */
+static inline bool dxk_key_take(struct dxk_engine *e, struct dxk_rqe *rqe,
+				struct dxk_wakes *wakes)
+{
+	return likely(!rqe->more->key) || dxk_key_get(e, rqe, wakes);
+}
+
 void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 void dxk_held_leave(struct dxk_more *more);
 void dxk_held_defer(struct dxk_more *more);
 struct dxk_more *dxk_key_first(struct dxk_key *key);
 void dxk_key_give_up(struct dxk_more *more, struct dxk_wakes *wakes);
-void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_lose(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes);
+
+/**
+ * dxk_key_drop - a request gives its key up, or its place at it
+ * @e: the engine, locked
+ * @more: of the request; not Held
+ * @wakes: gets the wake-up of one that comes back
+ *
+ * The next one has it when this returns.
+ */
+static inline void dxk_key_drop(struct dxk_engine *e, struct dxk_more *more,
+				struct dxk_wakes *wakes)
+{
+	if (unlikely(more->key))
+		dxk_key_lose(e, more, wakes);
+}
+
 void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);

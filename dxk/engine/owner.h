@@ -128,7 +128,7 @@ struct dxk_owners {
 	 */
 	u32 reserved;
 	/**
-	 * @freed: (L) entries became free, and who waits for them was not looked at yet,
+	 * @freed: (L) entries became free, and who may wait for them was not looked at yet,
 	 * see dxk_serve_freed()
 	 */
 	bool freed;

@@ -51,13 +51,19 @@ static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
 	dxk_waiter_finish(&r->w, wakes);
 }
 
+/* Entries of the Rejoin Pool became free. Might somebody wait for them? */
+static void dxk_entries_freed(struct dxk_engine *e)
+{
+	e->owners.freed |= e->policy.rejoin_full || e->ready.asleep[DXK_LANES];
+}
+
 /* A request that was to have an entry of the Rejoin Pool needs none any more. */
 static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	e->owners.reserved--;
 	if (unlikely(rqe->share))
 		e->shares.of[rqe->share].reserved--;
-	e->owners.freed = true;
+	dxk_entries_freed(e);
 }
 
 /* The requests, all of one owner, are with their collector: they exist no more. */
@@ -80,7 +86,7 @@ static void dxk_collect(struct dxk_engine *e, struct list_head *rqes,
 		return;
 	dxk_moved_alike(e, owner, DXK_REJOIN, DXK_FREE, nr);
 	e->owners.reserved -= nr;
-	e->owners.freed = true;
+	dxk_entries_freed(e);
 	e->stats.collected += nr;
 }
 
