@@ -207,7 +207,7 @@ static uint64_t executor_id(struct call *c, uint8_t which)
 
 static void fill_post(struct call *c, union arg *a)
 {
-	static const uint32_t lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+	static const uint32_t lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE_CHILD };
 	struct dxk_post_entry *e = arena(c, ARENA_ARRAY);
 	struct dxk_post *x = &a->post;
 	const uint8_t nr = take(c), attrs = take(c), exec = take(c), owner = take(c);
@@ -286,7 +286,7 @@ static void fill_wait(struct dxk_wait *w, uint8_t bits, uint8_t what)
 /* Requests with names or keys, that wait, expire, or take others along. */
 static void fill_post_more(struct call *c, union arg *a)
 {
-	static const uint32_t lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+	static const uint32_t lane[] = { 0, PXR_LANE_CHILD, PXR_LANE1, PXR_LANE2 };
 	struct dxk_post_more *e = arena(c, ARENA_ARRAY);
 	struct dxk_post *x = &a->post;
 	const uint8_t nr = take(c), attrs = take(c), more = take(c), wait = take(c);

@@ -720,6 +720,8 @@ struct dxk_crew_wait {
 #define PXR_LANE0		0x0010	/* lane 0; without a lane bit: lane 3 */
 #define PXR_LANE1		0x0020
 #define PXR_LANE2		0x0040
+#define PXR_LANE3		0x0000	/* no lane bit */
+#define PXR_LANE_CHILD		0x0080	/* the lane below that of who posts it, see below */
 #define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
 #define PXR_FD			0x0200	/* hands over the file of field fd */
 #define PXR_NAMED		0x0400	/* dxk_post_more.name: others wake and cancel it */
@@ -729,6 +731,19 @@ struct dxk_crew_wait {
 #define PXR_QUIET		0x4000	/* it may wait for long: not reported for that */
 #define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
 #define PXR_HOME		0x10000	/* dxk_post_more.home: for the workers of that home */
+
+/*
+ * PXR_LANE_CHILD goes without a lane bit (else EINVAL), and without PXR_HOME. The request is
+ * in the first lane below that of the request which the calling thread executes, the newest
+ * one if it has several, that has a share of its own: with %TPOOL_MODE_CMLS one whose
+ * lane_pct is not 0, or lane 3. Below lane 3 there is none: there it stays. Posted by who
+ * executes nothing it is in lane 1 or below, for lane 0 is that of services. In its attributes
+ * from then on PXR_LANE1 or PXR_LANE2 beside this bit, or neither, say which it is.
+ *
+ * Whoever waits for nothing but what it has posted so waits for lanes below its own, as long
+ * as there are any, and no such hierarchy can block itself. In lane 3 helpers or spares do
+ * what is needed, see on_block.
+ */
 
 /*
  * PXR_FD takes regular files with contents of their own, directories of such file

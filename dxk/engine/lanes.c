@@ -56,3 +56,21 @@ u32 dxk_lanes_limit(const struct dxk_lanes *lanes, u32 lane)
 	}
 	return limit;
 }
+
+/**
+ * dxk_lanes_below - the lane for what a request of a lane waits for
+ * @policy: of the context; may be changed meanwhile
+ * @lane: that of the request
+ *
+ * One that has no share of its own only borrows those above it: these may be held by all who
+ * wait for it. Return: the first one below that has a share; of lane 3 that one itself.
+ */
+u32 dxk_lanes_below(const struct dxk_policy *policy, u32 lane)
+{
+	bool cmls = policy->sched_mode & TPOOL_MODE_CMLS;
+
+	for (lane++; lane < DXK_LANES - 1; lane++)
+		if (!cmls || READ_ONCE(policy->lane_pct[lane]))
+			return lane;
+	return DXK_LANES - 1;
+}

@@ -58,6 +58,7 @@ static inline bool dxk_lanes_closed(const struct dxk_lanes *lanes, u32 lane)
 	return !lanes->quota[lane];
 }
 
+u32 dxk_lanes_below(const struct dxk_policy *policy, u32 lane);
 u32 dxk_lanes_limit(const struct dxk_lanes *lanes, u32 lane);
 
 /* Percent of @n that a lane owns; a lane that is on owns at least one. */

@@ -26,6 +26,22 @@
 #include "engine/state.h"
 #include "trace.h"
 
+/**
+ * dxk_post_descend - dxk_post_lane(), of %PXR_LANE_CHILD
+ * @m: the calling thread's
+ * @rqe: POSTED, with no lane so far
+ *
+ * Its attributes tell the lane from here on. Who executes nothing stands where services do.
+ */
+void dxk_post_descend(const struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	static const u16 bits[DXK_LANES] = { PXR_LANE0, PXR_LANE1, PXR_LANE2, PXR_LANE3 };
+	u32 lane = list_empty(&m->busy) ? 0 : list_last_entry(&m->busy, struct dxk_rqe, link)->lane;
+
+	rqe->lane = dxk_lanes_below(&m->engine->policy, lane);
+	rqe->attrs |= bits[rqe->lane];
+}
+
 /* Is it a request that waits for something else before it needs room? dxk_admit() knows. */
 static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 {

@@ -3,6 +3,7 @@
 #define _DXK_ENGINE_POST_H
 
 #include "engine/os.h"
+#include "engine/request.h"
 #include "engine/waiter.h"
 
 /**
@@ -32,6 +33,15 @@ struct dxk_post_op {
 };
 
 dxk_op_fn dxk_post_run;
+
+void dxk_post_descend(const struct dxk_member *m, struct dxk_rqe *rqe);
+
+/** dxk_post_lane - the lane of a request that its poster has just made, if it leaves that open */
+static inline void dxk_post_lane(const struct dxk_member *m, struct dxk_rqe *rqe)
+{
+	if (unlikely(rqe->attrs & PXR_LANE_CHILD))
+		dxk_post_descend(m, rqe);
+}
 
 void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes);
 void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes);

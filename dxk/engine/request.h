@@ -259,15 +259,19 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 
 /* All attributes of this version. */
 #define PXR_MASK (PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | \
-		  PXR_LANE1 | PXR_LANE2 | PXR_KERNEL | PXR_FD | PXR_MORE)
+		  PXR_LANE1 | PXR_LANE2 | PXR_LANE_CHILD | PXR_KERNEL | PXR_FD | PXR_MORE)
 
 /* Those that say something of struct dxk_post_more. */
 #define PXR_MORE (PXR_NAMED | PXR_KEY | PXR_WAIT | PXR_EXPIRE | PXR_QUIET | \
 		  PXR_FAIL_FAST | PXR_HOME)
 
+/* The bits that name a lane; none of them: lane 3 */
+#define PXR_LANES (PXR_LANE0 | PXR_LANE1 | PXR_LANE2)
+
+/* Of %PXR_LANE_CHILD once dxk_post_descend() was there. */
 static inline int dxk_lane_of(u32 attrs)
 {
-	switch (attrs & (PXR_LANE0 | PXR_LANE1 | PXR_LANE2)) {
+	switch (attrs & PXR_LANES) {
 	case 0:
 		return 3;
 	case PXR_LANE0:
@@ -301,7 +305,7 @@ static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
 {
 	if (p->attrs & ~PXR_MASK)
 		return -EOPNOTSUPP;
-	if (dxk_lane_of(p->attrs) < 0)
+	if (dxk_lane_of(p->attrs) < 0 || (p->attrs & PXR_LANE_CHILD && p->attrs & PXR_LANES))
 		return -EINVAL;
 	if (p->data_len > policy->data_size || p->result_len > policy->data_size)
 		return -EMSGSIZE;

@@ -90,7 +90,7 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 	    (!dxk_wait_is_none(&p->wait) && !(attrs & PXR_WAIT)))
 		return -EINVAL;
 	if (!!p->home != !!(attrs & PXR_HOME) ||
-	    (p->home && (attrs & PXR_BOOST || rqe->lane != DXK_LANES - 1)))
+	    (p->home && (attrs & (PXR_BOOST | PXR_LANE_CHILD) || rqe->lane != DXK_LANES - 1)))
 		return -EINVAL;
 	if (!(attrs & PXR_MORE))
 		return 0;

@@ -40,6 +40,7 @@ dxk_client_add(struct dxk_post_op *p, const struct dxk_post_entry *e, struct fil
 			return ERR_PTR(-ENOENT);
 	}
 	rqe = dxk_rqe_make(&p->m->rqes, e, exec);
+	dxk_post_lane(p->m, rqe);
 	dxk_rqe_join(rqe, &p->rqes);
 	err = dxk_rqe_reserve_data(rqe);
 	return err ? ERR_PTR(err) : rqe;

@@ -44,9 +44,9 @@ bool interrupted(struct actor *a)
 
 static u32 draw_attrs(void)
 {
-	static const u32 lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2 };
+	static const u32 lane[] = { 0, PXR_LANE0, PXR_LANE1, PXR_LANE2, PXR_LANE_CHILD };
 
-	return lane[choose(4)] | (choose(4) ? PXR_REJOIN : 0) | (choose(2) ? PXR_BOOST : 0) |
+	return lane[choose(5)] | (choose(4) ? PXR_REJOIN : 0) | (choose(2) ? PXR_BOOST : 0) |
 	       (choose(2) ? PXR_WAITIF_BUSY : 0) | (choose(2) ? PXR_REDO : 0) |
 	       (choose(2) ? PXR_KERNEL : 0);
 }
@@ -136,7 +136,7 @@ static void draw_more(struct dxk_post_more *p)
 		p->reentry = choose(3);
 	}
 	if (chance(3)) {
-		*attrs &= ~(PXR_LANE0 | PXR_LANE1 | PXR_LANE2 | PXR_BOOST);
+		*attrs &= ~(PXR_LANES | PXR_LANE_CHILD | PXR_BOOST);
 		*attrs |= PXR_HOME;
 		p->home = 1 + choose(5);
 	}
@@ -283,6 +283,23 @@ void actor_ask(struct actor *a)
 	}
 }
 
+/* The lane that was named, or the first one with a share below that of what executes. */
+static void check_lane(const struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	const struct dxk_policy *p = &m->engine->policy;
+	u32 lane = list_empty(&m->busy) ? 0 : list_last_entry(&m->busy, struct dxk_rqe, link)->lane;
+
+	if (rqe->attrs & PXR_LANE_CHILD)
+		do
+			lane += lane < 3;
+		while (lane < 3 && p->sched_mode & TPOOL_MODE_CMLS && !p->lane_pct[lane]);
+	else
+		lane = rqe->attrs & PXR_LANE0 ? 0 : rqe->attrs & PXR_LANE1 ? 1 :
+		       rqe->attrs & PXR_LANE2 ? 2 : 3;
+	if (rqe->lane != lane || (u32)dxk_lane_of(rqe->attrs) != lane)
+		sim_fail("%u posts to lane %u instead of %u", m->id, rqe->lane, lane);
+}
+
 /* One request more for a post, unless its looks refuse it. @key: a message to that, or NO_KEY. */
 static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs, u32 key)
 {
@@ -308,6 +325,8 @@ static void post_add(struct dxk_post_op *p, u64 cookie, u32 attrs, u32 key)
 	entry->param = rq - model.rq;
 	/* Something to release, so that the end of each request is seen. */
 	rqe = dxk_rqe_make(&p->m->rqes, entry, (struct dxk_executor *)p->m);
+	dxk_post_lane(p->m, rqe);
+	check_lane(p->m, rqe);
 	if (dxk_more_make(p->m, rqe, &more)) {
 		dxk_rqe_drop(p->m, rqe);
 		return;

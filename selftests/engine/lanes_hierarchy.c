@@ -20,6 +20,7 @@ static uint64_t limit[4];	/* of lanes 0..k together */
 static _Atomic unsigned int broken, executed[4], wrong;
 static uint64_t leaf;		/* executor of the lowest level, if in the kernel */
 static unsigned int fan[4];	/* children of a request of that lane */
+static bool child;		/* no post says in which lane it is */
 
 static void enter(unsigned int lane)
 {
@@ -56,7 +57,7 @@ static void family(int member, uint64_t owner, unsigned int lane, unsigned int n
 
 		rc = dxt_post1(member, owner, kernel ? leaf : DXT_FN(exe_level),
 			       owner * 64 + i,
-			       lane_attr(lane) | PXR_REJOIN | PXR_WAITIF_BUSY |
+			       (child ? PXR_LANE_CHILD : lane_attr(lane)) | PXR_REJOIN | PXR_WAITIF_BUSY |
 			       (kernel ? PXR_KERNEL : 0), DXK_FOREVER, NULL);
 		if (rc == -ESHUTDOWN)
 			return;
@@ -190,6 +191,7 @@ FIXTURE(hierarchy) {
 
 FIXTURE_VARIANT(hierarchy) {
 	unsigned int workers, kernel, entries, top;
+	bool child;
 	unsigned int roots, transactions, subs;
 };
 
@@ -202,6 +204,12 @@ FIXTURE_VARIANT_ADD(hierarchy, two_levels) {
 /* D-3: three levels, 20 feeders of 20 transactions of 5 subs. */
 FIXTURE_VARIANT_ADD(hierarchy, three_levels) {
 	.workers = 10, .entries = 100, .top = 1,
+	.roots = 20, .transactions = 20, .subs = 5,
+};
+
+/* D-3, with the lane of each request that below its poster's. */
+FIXTURE_VARIANT_ADD(hierarchy, three_levels_children) {
+	.workers = 3, .entries = 3, .top = 1, .child = true,
 	.roots = 20, .transactions = 20, .subs = 5,
 };
 
@@ -259,6 +267,7 @@ TEST_F(hierarchy, finishes)
 	struct puppet *root;
 
 	leaf = 0;
+	child = variant->child;
 	if (variant->kernel && dxk_executor_find(t->ctl, "nop", &leaf))
 		SKIP(return, "no executors loaded");
 	executing = 0;

@@ -149,6 +149,25 @@ static void lanes_closed_and_off(struct kunit *test)
 	}
 }
 
+/* DX-76: what a request waits for is in a lane with resources that no lane above can hold */
+static void lanes_child(struct kunit *test)
+{
+	struct dxk_policy p = { .sched_mode = TPOOL_MODE_CMLS, .lane_pct = { 0, 20, 20 } };
+
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 1);
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 2);
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 2), 3);
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 3), 3);
+	/* lane 2 is open, but has nothing that lane 1 may not hold */
+	p.lane_pct[2] = 0;
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 3);
+	p.lane_pct[1] = 0;
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 3);
+	p.sched_mode = 0;
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 1);
+	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 2);
+}
+
 /* The formulas, each solved for the lane's own count. */
 static s32 solved(const s32 *u, const s32 *q, s32 n, u32 lane)
 {
@@ -291,6 +310,7 @@ static struct kunit_case lanes_cases[] = {
 	KUNIT_CASE_PARAM(lanes_worked_table, profile_gen_params),
 	KUNIT_CASE(lanes_quota_rounds),
 	KUNIT_CASE(lanes_closed_and_off),
+	KUNIT_CASE(lanes_child),
 	KUNIT_CASE(lanes_limit_equals_formulas),
 	KUNIT_CASE(lanes_admit_is_hall),
 	{ }

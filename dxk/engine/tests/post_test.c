@@ -38,6 +38,39 @@ static void post_pool_full(struct kunit *test)
 	EXPECT_IS(e->ready.asleep[3], 0);
 }
 
+/* A worker executes a request that was posted by whom; and posts one. Return: as fetched. */
+static struct dxk_rqe *post_child(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_post_op *p = puppet_poster(ps, m);
+
+	puppet_add(ps, p, 0, 0, PXR_LANE_CHILD);
+	puppet_posts(ps, p);
+	puppet_taken(ps, p, 1);
+	return puppet_work(ps, puppet_worker(ps));
+}
+
+/* DX-76: each level comes to the lane below, the last one stays in lane 3 */
+static void post_lane_child(struct kunit *test)
+{
+	static const u32 bits[] = { PXR_LANE1, PXR_LANE2, 0, 0 };
+	struct puppets *ps = puppets_cmls(test, 10);
+	struct dxk_member *poster = ps->main;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bits); i++) {
+		struct dxk_rqe *rqe = post_child(ps, poster);
+
+		EXPECT_IS(rqe->lane, min(i + 1, 3U));
+		EXPECT_IS(rqe->attrs, PXR_LANE_CHILD | bits[i]);
+		poster = ps->member[ps->nr_members - 1];
+	}
+	/* without a bit: lane 3, and so are its children */
+	puppet_post(ps, 0, 0, PXR_LANE3);
+	poster = puppet_worker(ps);
+	EXPECT_IS(puppet_work(ps, poster)->lane, 3);
+	EXPECT_IS(post_child(ps, poster)->lane, 3);
+}
+
 /* DX-38, DX-46, DX-68, DX-69, DX-72: point 2, though entries are free */
 static void post_lane_full(struct kunit *test)
 {
@@ -311,8 +344,9 @@ static void post_no_space(struct kunit *test)
 static void post_checked(struct kunit *test)
 {
 	static const struct { u32 attrs, data, result; int err; } rows[] = {
-		{ 0, 512, 512, 0 }, { PXR_MASK & ~(PXR_LANE0 | PXR_LANE1), 0, 0, 0 },
-		{ PXR_LANE0 }, { PXR_LANE1 }, { PXR_LANE2 },
+		{ 0, 512, 512, 0 }, { PXR_MASK & ~PXR_LANES, 0, 0, 0 },
+		{ PXR_LANE0 }, { PXR_LANE1 }, { PXR_LANE2 }, { PXR_LANE_CHILD },
+		{ PXR_LANE_CHILD | PXR_LANE1, 0, 0, -EINVAL },
 		{ PXR_LANE0 | PXR_LANE1, 0, 0, -EINVAL },
 		{ PXR_LANE0 | PXR_LANE2, 0, 0, -EINVAL },
 		{ PXR_LANE1 | PXR_LANE2, 0, 0, -EINVAL },
@@ -392,6 +426,7 @@ static void post_made(struct kunit *test)
 static struct kunit_case post_cases[] = {
 	KUNIT_CASE(post_pool_full),
 	KUNIT_CASE(post_lane_full),
+	KUNIT_CASE(post_lane_child),
 	KUNIT_CASE(post_usual),
 	KUNIT_CASE(post_unusual),
 	KUNIT_CASE(post_back_to_back),

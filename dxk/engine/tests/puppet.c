@@ -108,9 +108,12 @@ void puppet_add(struct puppets *ps, struct dxk_post_op *p, u64 owner, s32 prio, 
 	struct dxk_post_entry entry = {
 		.owner = owner, .param = ++ps->params, .prio = prio, .attrs = attrs,
 	};
+	struct dxk_rqe *rqe;
 
 	ASSERT_IS(dxk_client_prepare(p->m, DXK_BATCH_MAX), 0);
-	list_add_tail(&dxk_rqe_make(&p->m->rqes, &entry, NULL)->link, &p->rqes);
+	rqe = dxk_rqe_make(&p->m->rqes, &entry, NULL);
+	dxk_post_lane(p->m, rqe);
+	list_add_tail(&rqe->link, &p->rqes);
 }
 
 void puppet_posts(struct puppets *ps, struct dxk_post_op *p)

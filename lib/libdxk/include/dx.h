@@ -875,9 +875,6 @@ int CancelCommandOf(MTExecutive *mte, int id);
  * ======================  =====================================================
  */
 
-/** PXR_LANE3 - lane 3: a request without a bit for another one */
-#define PXR_LANE3		0
-
 /**
  * PostARequest - post a request (DX-37..DX-48)
  * @request: the parameter object, given to ExecuteThisRequest
@@ -888,8 +885,9 @@ int CancelCommandOf(MTExecutive *mte, int id);
  * @priority: larger is more urgent; lower levels of a hierarchy should have
  *	higher ones (DX-58)
  * @flags: %PXR_REJOIN, %PXR_BOOST, %PXR_REDO to have it run again when its worker
- *	dies, at most one of %PXR_LANE0, %PXR_LANE1 and
- *	%PXR_LANE2, and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
+ *	dies, at most one of %PXR_LANE0, %PXR_LANE1,
+ *	%PXR_LANE2 and %PXR_LANE_CHILD, that is the lane below that of the request which posts
+ *	it, and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
  *	and %PXR_FD need PostRequests() (-EINVAL)
  *
  * Return: 0 when the request was taken; %PXR_POOL_FULL, %PXR_LANE_FULL,

@@ -187,7 +187,9 @@ static void gen_policy(struct gen *g, struct proc *p, const struct desc *d)
 
 static uint32_t some_attrs(struct gen *g, bool wait)
 {
-	static const uint32_t lane[] = { 0, 0, PXR_LANE1, PXR_LANE2, 0, 0, PXR_LANE1, PXR_LANE0 };
+	static const uint32_t lane[] = {
+		0, PXR_LANE_CHILD, PXR_LANE1, PXR_LANE2, 0, 0, PXR_LANE1, PXR_LANE0,
+	};
 	uint32_t attrs = lane[gen_below(g, 8)], r = gen_below(g, 256);
 
 	attrs |= wait ? PXR_WAITIF_BUSY : 0;
@@ -196,7 +198,7 @@ static uint32_t some_attrs(struct gen *g, bool wait)
 	attrs |= r & 0x10 ? PXR_REDO : 0;
 	attrs |= r & 0xe0 ? 0 : PXR_FD;
 	if (seldom(g))
-		attrs |= r & 1 ? PXR_LANE0 : r & 2 ? PXR_NAMED : 0x80;
+		attrs |= r & 1 ? PXR_LANE0 : r & 2 ? PXR_NAMED : 0x20000;
 	/* what the kernel worker does meanwhile must make no difference to the caller */
 	if (!wait && !gen_below(g, 5))
 		attrs |= PXR_KERNEL;

@@ -69,9 +69,9 @@ static long post_entry(const struct model *m, const struct ctx *c, struct call *
 		return -EINVAL;
 	if (e->attrs & PXR_FD && e->fd != FILE_FD)
 		return e->fd == CTL_FD ? -ELOOP : -EBADF;
-	if (e->attrs & ~0xff7fU)
+	if (e->attrs & ~0xffffU)
 		return -EOPNOTSUPP;
-	if (lanes & (lanes - 1))
+	if (lanes & (lanes - 1) || (lanes && e->attrs & PXR_LANE_CHILD))
 		return -EINVAL;
 	if (e->data_len > c->policy.data_size || e->result_len > c->policy.data_size)
 		return -EMSGSIZE;
@@ -87,6 +87,19 @@ static long post_entry(const struct model *m, const struct ctx *c, struct call *
 		return post_more(c, more);
 	/* they need the longer element */
 	return e->attrs & MORE ? -EINVAL : 0;
+}
+
+/* Below that of what is executed, or of services, the first one that has a share. */
+static void descend(const struct member *m, struct req *r)
+{
+	const struct dxk_policy *p = &m->ctx->policy;
+	unsigned int lane = m->nr_busy ? m->busy[m->nr_busy - 1]->lane : 0;
+
+	r->lane = 3;
+	for (lane++; lane < 3 && r->lane == 3; lane++)
+		if (!(p->sched_mode & TPOOL_MODE_CMLS) || p->lane_pct[lane])
+			r->lane = lane;
+	r->attrs |= r->lane == 1 ? PXR_LANE1 : r->lane == 2 ? PXR_LANE2 : 0;
 }
 
 static struct req *make(const struct member *m, struct call *call, unsigned int i)
@@ -119,6 +132,8 @@ static struct req *make(const struct member *m, struct call *call, unsigned int 
 			r->prio = more->wait.prio;
 	}
 	r->own_prio = r->prio;
+	if (r->attrs & PXR_LANE_CHILD)
+		descend(m, r);
 	return r;
 }
 
