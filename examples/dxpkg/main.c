@@ -167,6 +167,7 @@ static MTExecutive *start(int argc, char **argv, const struct options *o)
 {
 	ThreadManagerPolicy policy;
 	MTExecutiveError error;
+	char text[DX_ERROR_TEXT];
 	RunSettings settings;
 	MTExecutive *mte;
 
@@ -184,11 +185,7 @@ static MTExecutive *start(int argc, char **argv, const struct options *o)
 	mte = MTExecutiveCreate(&settings, &policy, &error);
 	if (mte)
 		return mte;
-	if (!strcmp(error.Step, "platform"))
-		die(NOT_RUN, "/dev/dxk: %s%s", strerror(-error.Error),
-		    error.Error == -EACCES ? "" : ": load dxk.ko first");
-	die(NOT_RUN, "the run time does not start: %s%s%s: %s", error.Step,
-	    *error.Field ? " " : "", error.Field, strerror(-error.Error));
+	die(NOT_RUN, "%s", MTExecutiveErrorText(&error, text, sizeof(text)));
 }
 
 /* --- the top of the hierarchy ---------------------------------------------- */

@@ -185,22 +185,14 @@ static _Noreturn void explain(const MTExecutiveError *error)
 		{ "TPReadyEntries", "--ready" },
 		{ "TPLanePct", "--lanes" },
 	};
-	const char *text = strerror(-error->Error);
+	char text[DX_ERROR_TEXT];
 	size_t i;
 
-	if (!strcmp(error->Step, "platform")) {
-		if (error->Error == -ENOENT || error->Error == -ENXIO ||
-		    error->Error == -ENODEV)
-			die(NOT_RUN, "/dev/dxk: %s: load dxk.ko first", text);
-		die(NOT_RUN, "/dev/dxk: %s", text);
-	}
 	for (i = 0; i < sizeof(options) / sizeof(*options); i++)
 		if (!strncmp(error->Field, options[i].field,
 			     strlen(options[i].field)))
-			die(NOT_RUN, "%s: %s%s", options[i].option, text, app.opt.cmls ?
-			    ": the lanes may have 100 percent together, and each of them and the rest needs a worker and an entry of its own" : "");
-	die(NOT_RUN, "the run time does not start: %s%s%s: %s", error->Step,
-	    *error->Field ? " " : "", error->Field, text);
+			die(NOT_RUN, "%s: %s", options[i].option, error->Reason);
+	die(NOT_RUN, "%s", MTExecutiveErrorText(error, text, sizeof(text)));
 }
 
 /* Each worker thread has a descriptor, and files and directories come on top. */

@@ -314,7 +314,7 @@ ok "wrong options"
 run 0 --help && has out '^Usage: dxpkg' && has out '^Exit status'
 ok "help"
 mv /dev/dxk /dev/dxk.away
-bad '^dxpkg: /dev/dxk: .*load dxk.ko first' --db x && no_trace x
+bad '^dxpkg: platform /dev/dxk: .*dxkctl doctor' --db x && no_trace x
 ok "no /dev/dxk"
 mv /dev/dxk.away /dev/dxk
 until_true no_context

@@ -149,7 +149,7 @@ ok "/dev/dxk may not be opened"
 as=''
 
 mv /dev/dxk /dev/dxk.away
-run 2 closed && has "$work/err" '^dxsum: /dev/dxk: .*load dxk.ko first'
+run 2 closed && has "$work/err" '^dxsum: platform /dev/dxk: .*dxkctl doctor'
 ok "no /dev/dxk"
 mv /dev/dxk.away /dev/dxk
 

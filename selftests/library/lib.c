@@ -199,6 +199,8 @@ TEST(bad_fields)
 		EXPECT_EQ(NULL, MTExecutiveCreate(&settings, &policy, &error));
 		EXPECT_STREQ(bad[i].name, error.Field);
 		EXPECT_EQ(-bad[i].err, error.Error) TH_LOG("%s", bad[i].name);
+		/* in words, too (DX-5) */
+		EXPECT_NE('\0', *error.Reason) TH_LOG("%s", bad[i].name);
 	}
 	EXPECT_EQ(fds, descriptors());
 	EXPECT_TRUE(DXT_SOON(dxt_contexts() == before));
@@ -288,8 +290,8 @@ TEST(error_texts)
 	EXPECT_STREQ("context ContextName: File exists; another context has the name",
 		     said(&settings, 8));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
-	EXPECT_STREQ("policy TPReadyEntries" INVALID "; out of its range, or it does not fit "
-		     "beside the other fields", said(&settings, 0));
+	EXPECT_STREQ("policy TPReadyEntries" INVALID "; 0 is not in 1..1048576",
+		     said(&settings, 0));
 
 	/* what is cut is a text as well */
 	error = (MTExecutiveError){ .Error = -ENOENT, .Step = "log" };

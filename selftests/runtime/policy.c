@@ -114,6 +114,7 @@ static int open_default(struct dxt *t)
 TEST(defaults)
 {
 	const struct field *f;
+	uint32_t min, max;
 	struct stat st;
 	struct dxt t;
 	char path[128];
@@ -127,6 +128,9 @@ TEST(defaults)
 		EXPECT_EQ(want, *at(&t.policy, f->at)) TH_LOG("%s", f->name);
 		EXPECT_EQ(want, dxt_num(&t, "policy/%s", f->file)) TH_LOG("%s", f->file);
 		EXPECT_STREQ(f->name, dxk_policy_field_name(f->at));
+		EXPECT_EQ(0, dxk_policy_range(f->at, &min, &max)) TH_LOG("%s", f->name);
+		EXPECT_EQ(f->low < 0 ? 0 : (uint32_t)f->low + 1, min) TH_LOG("%s", f->name);
+		EXPECT_EQ((uint32_t)f->high - 1, max) TH_LOG("%s", f->name);
 		snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/policy/%s", t.id, f->file);
 		ASSERT_EQ(0, stat(path, &st));
 		EXPECT_EQ(f->dynamic ? 0644 : 0444, st.st_mode & 0777)
@@ -182,27 +186,56 @@ TEST(relations)
 	static const struct {
 		struct { uint32_t at, value; } set[5];
 		uint32_t bad;
+		const char *why;
 	} wrong[] = {
-		{ { { F(max_threads), 2 }, { F(kernel_threads), 3 } }, F(kernel_threads) },
-		{ { { F(log_entries), 3 } }, F(log_entries) },
-		{ { { F(log_entries), 1000 } }, F(log_entries) },
-		{ { { F(max_requests), 1023 } }, F(max_requests) },
-		{ { { F(lane_pct[0]), 50 }, { F(lane_pct[1]), 51 } }, F(lane_pct[0]) },
-		{ { { F(lane_pct[0]), 100 }, { F(lane_pct[2]), 1 } }, F(lane_pct[0]) },
+		{ { { F(max_threads), 2 }, { F(kernel_threads), 3 } }, F(kernel_threads),
+		  "3 kernel workers are more than 2 workers" },
+		{ { { F(log_entries), 3 } }, F(log_entries), "3 is no power of two" },
+		{ { { F(log_entries), 1000 } }, F(log_entries), "1000 is no power of two" },
+		{ { { F(max_requests), 1023 } }, F(max_requests),
+		  "1023 requests are fewer than the 1024 entries of the Ready Pool" },
+		{ { { F(lane_pct[0]), 50 }, { F(lane_pct[1]), 51 } }, F(lane_pct[0]),
+		  "the lanes' shares are 50 + 51 + 0 = 101 percent, above 100" },
+		{ { { F(lane_pct[0]), 100 }, { F(lane_pct[2]), 1 } }, F(lane_pct[0]),
+		  "the lanes' shares are 100 + 0 + 1 = 101 percent, above 100" },
 		/* two lanes and lane 3 need three workers */
 		{ { { F(sched_mode), 1 }, { F(max_threads), 2 }, { F(lane_pct[1]), 20 },
-		    { F(lane_pct[2]), 20 } }, F(max_threads) },
+		    { F(lane_pct[2]), 20 } }, F(max_threads),
+		  "lanes 0, 1, 2 take 0 + 1 + 1 of 2 user workers, which leaves none for lane 3; "
+		  "fewer percent, or more of them" },
 		{ { { F(sched_mode), 1 }, { F(max_threads), 1 }, { F(lane_pct[1]), 1 } },
-		  F(max_threads) },
+		  F(max_threads),
+		  "lanes 0, 1, 2 take 0 + 1 + 0 of 1 user workers, which leaves none for lane 3; "
+		  "fewer percent, or more of them" },
 		/* kernel workers, of whom there are two, as well */
 		{ { { F(sched_mode), 1 }, { F(max_threads), 5 }, { F(kernel_threads), 2 },
-		    { F(lane_pct[1]), 20 }, { F(lane_pct[2]), 20 } }, F(kernel_threads) },
+		    { F(lane_pct[1]), 20 }, { F(lane_pct[2]), 20 } }, F(kernel_threads),
+		  "lanes 0, 1, 2 take 0 + 1 + 1 of 2 kernel workers, which leaves none for lane 3; "
+		  "fewer percent, or more of them" },
 		{ { { F(sched_mode), 1 }, { F(max_threads), 4 }, { F(ready_entries), 1 },
-		    { F(lane_pct[1]), 20 } }, F(ready_entries) },
+		    { F(lane_pct[1]), 20 } }, F(ready_entries),
+		  "lanes 0, 1, 2 take 0 + 1 + 0 of 1 Ready Pool entries, which leaves none for "
+		  "lane 3; fewer percent, or more entries" },
 		/* nothing left for lane 3 */
 		{ { { F(sched_mode), 1 }, { F(max_threads), 4 }, { F(lane_pct[0]), 100 } },
-		  F(ready_entries) },
+		  F(ready_entries),
+		  "lanes 0, 1, 2 take 1024 + 0 + 0 of 1024 Ready Pool entries, which leaves none "
+		  "for lane 3; fewer percent, or more entries" },
+		{ { { F(sched_mode), 1 }, { F(max_threads), 4 }, { F(min_threads), 1 },
+		    { F(lane_pct[0]), 20 } }, F(min_threads),
+		  "1 workers to begin with are too few: each lane with a share needs one, and "
+		  "lane 3; 0 begins with all" },
+		{ { { F(homes), 2 }, { F(min_threads), 1 } }, F(min_threads),
+		  "not with homes, which have workers from the start" },
+		{ { { F(on_block), DXK_ON_BLOCK_SPARE }, { F(max_threads), 400 },
+		    { F(max_spares), 100 } }, F(max_spares),
+		  "100 spares and 400 workers are more than 499 threads" },
+		{ { { F(on_block), DXK_ON_BLOCK_SPARE }, { F(max_threads), 4 },
+		    { F(min_spares), 9 } }, F(min_spares),
+		  "9 spares to be kept are more than the 8 that there may be" },
+		{ { { F(redo_max), 0 } }, F(redo_max), "0 is not in 1..1000" },
 	};
+	char why[DXK_POLICY_TEXT];
 	struct dxk_policy p;
 	unsigned int i, j, bad;
 	struct dxt t;
@@ -214,6 +247,7 @@ TEST(relations)
 			*at(&p, wrong[i].set[j].at) = wrong[i].set[j].value;
 		EXPECT_EQ(-EINVAL, dxk_policy_set(t.ctx, &p, &bad)) TH_LOG("case %u", i);
 		EXPECT_EQ(wrong[i].bad, bad) TH_LOG("case %u", i);
+		EXPECT_STREQ(wrong[i].why, dxk_policy_why(&p, -EINVAL, bad, why, sizeof(why)));
 		/* the same without CMLS is no more than numbers */
 		if (p.sched_mode) {
 			p.sched_mode = 0;
@@ -227,6 +261,48 @@ TEST(relations)
 	p.ready_entries = 100;
 	p.lane_pct[1] = p.lane_pct[2] = 20;
 	EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad));
+	dxt_close(&t);
+}
+
+/* DX-8: what does nothing beside the rest is taken, and can be told of. */
+TEST(idle)
+{
+	static const struct {
+		uint32_t at, value, other, on;
+	} fields_of[] = {
+		{ F(prio_policy), PRIO_POLICY_BOOST, F(prio_policy),
+		  PRIO_POLICY_AGERQS | PRIO_POLICY_BOOST },
+		{ F(lane_pct[0]), 20, F(sched_mode), TPOOL_MODE_CMLS },
+		{ F(lane_pct[2]), 20, F(sched_mode), TPOOL_MODE_CMLS },
+		{ F(wait_report_ms), 1, F(max_waiting), 1 },
+		{ F(min_spares), 1, F(on_block), DXK_ON_BLOCK_SPARE },
+		{ F(spare_after_ms), 1, F(on_block), DXK_ON_BLOCK_SPARE },
+		{ F(steal), 1, F(homes), 1 },
+	};
+	struct dxk_policy all, p;
+	char why[DXK_POLICY_TEXT];
+	unsigned int i, bad;
+	struct dxt t;
+
+	ASSERT_EQ(0, open_default(&t));
+	t.policy.max_threads = 4;
+	EXPECT_EQ(0, dxk_policy_idle(&t.policy, 0, why, sizeof(why)));
+	all = t.policy;
+	for (i = 0; i < ARRAY_SIZE(fields_of); i++) {
+		p = t.policy;
+		*at(&p, fields_of[i].at) = fields_of[i].value;
+		*at(&all, fields_of[i].at) = fields_of[i].value;
+		EXPECT_EQ(0, dxk_policy_set(t.ctx, &p, &bad));
+		EXPECT_EQ(fields_of[i].at, dxk_policy_idle(&p, 0, why, sizeof(why)));
+		EXPECT_NE(0, *why);
+		EXPECT_EQ(0, dxk_policy_idle(&p, fields_of[i].at, why, sizeof(why)));
+		EXPECT_EQ(0, *why);
+		*at(&p, fields_of[i].other) = fields_of[i].on;
+		EXPECT_EQ(0, dxk_policy_idle(&p, 0, why, sizeof(why)));
+	}
+	for (i = 0, bad = 0; (bad = dxk_policy_idle(&all, bad, why, sizeof(why))); i++)
+		EXPECT_EQ(fields_of[i].at, bad);
+	EXPECT_EQ(ARRAY_SIZE(fields_of), i);
 	dxt_close(&t);
 }
 

@@ -169,9 +169,15 @@ run 1 dxkctl set busy log_full sometimes && has err 'drop_oldest \(2\)' &&
 	run 1 dxkctl set busy monitor_interval_ms 5x
 ok "set says which values there are"
 run 1 dxkctl set busy ready_entries 77 && has err 'while the context runs' &&
-	run 1 dxkctl set busy kernel_threads 5 && has err 'kernel_threads does not fit' &&
-	run 1 dxkctl set busy lane_pct0 99 && has err 'beside the rest'
+	run 1 dxkctl set busy kernel_threads 5 && has err 'kernel_threads does not fit: 5 kernel workers are more than 4 workers' &&
+	run 1 dxkctl set busy lane_pct0 99 && has err 'beside the rest' &&
+	has err '99 \+ 60 \+ 25 = 184 percent, above 100'
 ok "set tells what stands against it"
+run 0 dxkctl set busy prio_policy boost && has err '^dxkctl: prio_policy is set, but the boost has no effect without ageing' &&
+	run 0 dxkctl set busy prio_policy agerqs+boost && same err /dev/null &&
+	run 0 dxkctl set busy spare_after_ms 7 && has err 'spare_after_ms is set, but there are no spares' &&
+	run 0 dxkctl set busy spare_after_ms 0 prio_policy agerqs && same err /dev/null
+ok "set tells what has no effect beside the rest"
 run 1 dxkctl set busy frob 1 && has err "no field 'frob'" &&
 	run 1 dxkctl set busy ../state 1 && run 1 dxkctl set busy . 1 &&
 	run 1 dxkctl set busy '' 1 && is policy/log_full 1 &&

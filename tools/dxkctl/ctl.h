@@ -8,14 +8,11 @@
  * struct field - a field of the policy, as far as this program knows it
  * @name: its file in policy/
  * @offset: in struct dxk_policy
- * @min: smallest value
- * @max: largest value
- * @words: names of the values from @min on, ended by NULL; none for plain numbers
+ * @words: names of the values from the least on, ended by NULL; none for plain numbers
  */
 struct field {
 	const char *name;
-	size_t offset;
-	uint32_t min, max;
+	unsigned int offset;
 	const char *words[5];
 };
 
@@ -23,7 +20,11 @@ struct field {
 const struct field *field_of(const char *name);
 
 /* The name of the field at an offset, "?" if none begins there. */
-const char *field_at(size_t offset);
+const char *field_at(unsigned int offset);
+
+/* What the files of the policy say, into @policy. */
+struct ctx;
+void fields_read(const struct ctx *ctx, struct dxk_policy *policy);
 
 /* A number, or one of the field's words: false for anything else. */
 bool field_parse(const struct field *f, const char *text, uint32_t *value);
@@ -38,7 +39,6 @@ const char *field_range(const struct field *f, char *text, size_t size);
  * What the instrumentation of a context has recorded, as {"sample": {...},
  * "lane0_wait": {"<least ns>": count}, ...}: NULL when the caller cannot join it.
  */
-struct ctx;
 struct json_object;
 struct json_object *instrumentation(const struct ctx *ctx);
 /* As a text, with the times in ranges. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fields of the policy: the ranges and the names of their values. The module
- * decides, this table only helps to say what it would take.
+ * The fields of the policy, and the names of their values. What they may be is libdxk's to
+ * say, and the module's to decide.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -9,53 +9,49 @@
 
 #include "ctl.h"
 
-#define MS_MAX	3600000
-#define F(_field, _min, _max, ...)						\
-	{ #_field, offsetof(struct dxk_policy, _field), _min, _max, { __VA_ARGS__ } }
-#define LANE(_lane)								\
-	{ "lane_pct" #_lane, offsetof(struct dxk_policy, lane_pct[_lane]), 0, 100, { } }
+#define F(_field, ...)	{ #_field, offsetof(struct dxk_policy, _field), { __VA_ARGS__ } }
+#define LANE(_lane)	{ "lane_pct" #_lane, offsetof(struct dxk_policy, lane_pct[_lane]), { } }
 
 static const struct field fields[] = {
-	F(sched_mode, 0, TPOOL_MODE_CMLS, "none", "cmls"),
-	F(prio_policy, 0, PRIO_POLICY_AGERQS | PRIO_POLICY_BOOST, "none", "agerqs", "boost",
-	  "agerqs+boost"),
-	F(max_threads, 1, 499),
-	F(kernel_threads, 0, 499),
-	F(ready_entries, 1, 1 << 20),
-	F(rejoin_entries, 1, 1 << 20),
-	F(log_entries, 2, 1 << 20),
-	F(handle_entries, 0, 1 << 16),
-	F(max_requests, 1, 1 << 21),
-	F(data_size, 0, 4096),
+	F(sched_mode, "none", "cmls"),
+	F(prio_policy, "none", "agerqs", "boost", "agerqs+boost"),
+	F(max_threads),
+	F(kernel_threads),
+	F(ready_entries),
+	F(rejoin_entries),
+	F(log_entries),
+	F(handle_entries),
+	F(max_requests),
+	F(data_size),
 	LANE(0), LANE(1), LANE(2),
-	F(boost_value, 0, 1 << 16),
-	F(sched_interval_ms, 1, MS_MAX),
-	F(monitor_interval_ms, 1, MS_MAX),
-	F(dispatch_interval_ms, 0, MS_MAX),
-	F(dispatch, 0, DXK_DISPATCH_THREAD, "direct", "thread"),
-	F(log_full, 0, DXK_LOG_DROP_OLDEST, "block", "drop_new", "drop_oldest"),
-	F(rejoin_full, 0, DXK_REJOIN_RESERVE, "grow", "block_worker", "reserve"),
-	F(shutdown, DXK_STOP_DRAIN, DXK_STOP_CANCEL, "drain", "cancel"),
-	F(on_block, 0, DXK_ON_BLOCK_SPARE, "strict", "help", "spare"),
-	F(order, 0, DXK_ORDER_PRIO_GLOBAL, "prio_global"),
-	F(log_batch, 1, 4096),
-	F(sample_interval_ms, 0, MS_MAX),
-	F(sample_entries, 1, 4096),
-	F(report_age_ms, 0, 86400000),
-	F(redo_max, 1, 1000),
-	F(help_depth, 1, 64),
-	F(max_spares, 0, 499),
-	F(user_share, 1, 100),
-	F(prealloc_requests, 0, 1 << 21),
-	F(max_waiting, 0, 1 << 21),
-	F(wait_report_ms, 0, 86400000),
-	F(min_threads, 0, 499),
-	F(spare_idle_ms, 0, 86400000),
-	F(min_spares, 0, 499),
-	F(spare_after_ms, 0, 3600000),
-	F(homes, 0, 56),
-	F(steal, 0, 1),
-	F(key_batch, 1, 1000),
+	F(boost_value),
+	F(sched_interval_ms),
+	F(monitor_interval_ms),
+	F(dispatch_interval_ms),
+	F(dispatch, "direct", "thread"),
+	F(log_full, "block", "drop_new", "drop_oldest"),
+	F(rejoin_full, "grow", "block_worker", "reserve"),
+	F(shutdown, "drain", "cancel"),
+	F(on_block, "strict", "help", "spare"),
+	F(order, "prio_global"),
+	F(log_batch),
+	F(sample_interval_ms),
+	F(sample_entries),
+	F(report_age_ms),
+	F(redo_max),
+	F(help_depth),
+	F(max_spares),
+	F(user_share),
+	F(prealloc_requests),
+	F(max_waiting),
+	F(wait_report_ms),
+	F(min_threads),
+	F(spare_idle_ms),
+	F(min_spares),
+	F(spare_after_ms),
+	F(homes),
+	F(steal),
+	F(key_batch),
 };
 
 #define NR	(sizeof(fields) / sizeof(fields[0]))
@@ -70,7 +66,7 @@ const struct field *field_of(const char *name)
 	return NULL;
 }
 
-const char *field_at(size_t offset)
+const char *field_at(unsigned int offset)
 {
 	const struct field *f;
 
@@ -80,6 +76,27 @@ const char *field_at(size_t offset)
 	return "?";
 }
 
+void fields_read(const struct ctx *ctx, struct dxk_policy *policy)
+{
+	const struct field *f;
+	char path[64];
+
+	for (f = fields; f < fields + NR; f++) {
+		snprintf(path, sizeof(path), "policy/%s", f->name);
+		*(uint32_t *)((char *)policy + f->offset) =
+			(uint32_t)sysfs_number(ctx->dir, path);
+	}
+}
+
+/* Of one that has words */
+static uint32_t least(const struct field *f)
+{
+	uint32_t min = 0, max;
+
+	dxk_policy_range(f->offset, &min, &max);
+	return min;
+}
+
 bool field_parse(const struct field *f, const char *text, uint32_t *value)
 {
 	uint32_t i;
@@ -87,7 +104,7 @@ bool field_parse(const struct field *f, const char *text, uint32_t *value)
 	for (i = 0; f && f->words[i]; i++) {
 		if (strcmp(f->words[i], text))
 			continue;
-		*value = f->min + i;
+		*value = least(f) + i;
 		return true;
 	}
 	return parse_u32(text, value);
@@ -95,22 +112,25 @@ bool field_parse(const struct field *f, const char *text, uint32_t *value)
 
 const char *field_word(const struct field *f, uint32_t value)
 {
-	if (!f || !f->words[0] || value < f->min || value > f->max)
-		return NULL;
-	return f->words[value - f->min];
+	uint32_t i;
+
+	for (i = 0; f && f->words[i]; i++)
+		if (value == least(f) + i)
+			return f->words[i];
+	return NULL;
 }
 
 const char *field_range(const struct field *f, char *text, size_t size)
 {
+	uint32_t i, min, max;
 	size_t len = 0;
-	uint32_t i;
 
-	if (!f)
+	if (!f || dxk_policy_range(f->offset, &min, &max))
 		snprintf(text, size, "a number");
 	else if (!f->words[0])
-		snprintf(text, size, "a number from %u to %u", f->min, f->max);
+		snprintf(text, size, "a number from %u to %u", min, max);
 	for (i = 0; f && f->words[i] && len < size; i++)
 		len += (size_t)snprintf(text + len, size - len, "%s%s (%u)",
-					i ? ", " : "", f->words[i], f->min + i);
+					i ? ", " : "", f->words[i], least(f) + i);
 	return text;
 }

@@ -102,7 +102,7 @@ static struct setting *first_left(struct setting *s, unsigned int nr)
 }
 
 /* The one of the field at @offset, else the first of those that are left. */
-static const struct setting *to_blame(struct setting *s, unsigned int nr, size_t offset)
+static const struct setting *to_blame(struct setting *s, unsigned int nr, unsigned int offset)
 {
 	unsigned int i;
 
@@ -112,10 +112,12 @@ static const struct setting *to_blame(struct setting *s, unsigned int nr, size_t
 	return first_left(s, nr);
 }
 
-static int refused(struct setting *s, unsigned int nr, int err, size_t bad)
+static int refused(struct setting *s, unsigned int nr, int err, unsigned int bad,
+		   const struct dxk_policy *policy)
 {
 	const struct setting *it = to_blame(s, nr, bad);
-	char range[128];
+	uint32_t min = 0, max = UINT32_MAX;
+	char text[DXK_POLICY_TEXT];
 
 	switch (err) {
 	case -EBUSY:
@@ -123,13 +125,14 @@ static int refused(struct setting *s, unsigned int nr, int err, size_t bad)
 			    "%s cannot change while the context runs", it->name);
 	case -EINVAL:
 	case -EOPNOTSUPP:
-		if (bad == it->f->offset &&
-		    (it->value < it->f->min || it->value > it->f->max))
-			return fail(field_range(it->f, range, sizeof(range)),
+		dxk_policy_range(it->f->offset, &min, &max);
+		if (bad == it->f->offset && (it->value < min || it->value > max))
+			return fail(field_range(it->f, text, sizeof(text)),
 				    "%s cannot be %u", it->name, it->value);
+		dxk_policy_why(policy, err, bad, text, sizeof(text));
 		return fail("set that first, or take another value: dxkctl show CTX policy",
-			    "%s cannot be %u beside the rest of the policy; %s does not fit",
-			    it->name, it->value, field_at(bad));
+			    "%s cannot be %u beside the rest of the policy; %s does not fit%s%s",
+			    it->name, it->value, field_at(bad), *text ? ": " : "", text);
 	}
 	return fail("dxkctl doctor", "%s cannot be set: %s", it->name, strerror(-err));
 }
@@ -179,7 +182,7 @@ static int set_policy(const char *word, int dir, struct setting *s, unsigned int
 	}
 	flock(dir, LOCK_UN);
 	close(ctx);
-	return rc < 0 ? refused(s, nr, rc, bad) : DONE;
+	return rc < 0 ? refused(s, nr, rc, bad, &policy) : DONE;
 }
 
 static int no_field(const struct ctx *ctx, const char *name)
@@ -246,6 +249,24 @@ static int set_all(const char *word, const struct ctx *ctx, struct setting *s,
 	return set_policy(word, ctx->dir, s, nr);
 }
 
+/* What was set, but does nothing as the rest of the policy is. */
+static void tell_idle(const struct ctx *ctx, const struct setting *s, unsigned int nr)
+{
+	struct dxk_policy policy = { .size = sizeof(policy) };
+	char why[DXK_POLICY_TEXT];
+	unsigned int at = 0, i;
+
+	fields_read(ctx, &policy);
+	/* The files have it after the Monitor's next review. */
+	for (i = 0; i < nr; i++)
+		if (s[i].f)
+			*(uint32_t *)((char *)&policy + s[i].f->offset) = s[i].value;
+	while ((at = dxk_policy_idle(&policy, at, why, sizeof(why))))
+		for (i = 0; i < nr; i++)
+			if (s[i].f && s[i].f->offset == at)
+				fprintf(stderr, "%s: %s is set, but %s\n", tool, s[i].name, why);
+}
+
 int ctl_set(int argc, char **argv)
 {
 	static const struct option none[] = { { } };
@@ -268,6 +289,8 @@ int ctl_set(int argc, char **argv)
 		status = setting_parse(&ctx, &s[i], argv[2 * i + 1], argv[2 * i + 2]);
 	if (!status)
 		status = set_all(argv[0], &ctx, s, nr);
+	if (!status)
+		tell_idle(&ctx, s, nr);
 	ctx_close(&ctx);
 	return status;
 }

@@ -248,6 +248,7 @@ uint32_t dx_cpus(void);
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error);
 int dx_policy_restart(MTExecutive *mte);
+void dx_policy_tell_idle(MTExecutive *mte, const ThreadManagerPolicy *policy);
 void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);
 

@@ -116,6 +116,13 @@ void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 	error->Error = rc;
 	error->Step = step;
 	snprintf(error->Field, sizeof(error->Field), "%s", field ? field : "");
+	error->Reason[0] = 0;
+}
+
+static void reason_set(MTExecutiveError *error, const char *reason)
+{
+	if (error && reason)
+		snprintf(error->Reason, sizeof(error->Reason), "%s", reason);
 }
 
 static int ask_module(struct dxk_policy *abi)
@@ -159,34 +166,37 @@ int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
 	return rc < 0 ? rc : 0;
 }
 
-/* The fields that the module does not know; the name of the first bad one. */
-static const char *check_own(const ThreadManagerPolicy *policy)
+/* The fields that the module does not know: the name of the first bad one, and what it may be. */
+static const char *check_own(const ThreadManagerPolicy *policy, const char **reason)
 {
 	pthread_attr_t attr;
 	size_t i;
 	int rc;
 
 	if (policy->TPFetchMax < 1 || policy->TPFetchMax > DXK_BATCH_MAX)
-		return "TPFetchMax";
+		return *reason = "it is not in 1..64", "TPFetchMax";
 	if (policy->TPLogWriter > DX_LOG_WRITER_KERNEL)
-		return "TPLogWriter";
+		return *reason = "it is no DX_LOG_WRITER_*", "TPLogWriter";
 	if (policy->TPStackSize) {
 		pthread_attr_init(&attr);
 		rc = pthread_attr_setstacksize(&attr, policy->TPStackSize);
 		pthread_attr_destroy(&attr);
 		if (rc)
-			return "TPStackSize";
+			return *reason = "it is less than a thread needs, or no size of a stack",
+			       "TPStackSize";
 	}
 	for (i = 0; i < sizeof(policy->Reserved) / sizeof(*policy->Reserved); i++)
 		if (policy->Reserved[i])
-			return "Reserved";
+			return *reason = "it is not 0: ThreadManagerPolicyInit() comes first",
+			       "Reserved";
 	return NULL;
 }
 
 static int apply(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		 struct dxk_policy *abi, MTExecutiveError *error)
 {
-	const char *field = NULL;
+	const char *field = NULL, *reason = NULL;
+	char why[DXK_POLICY_TEXT];
 	unsigned int bad;
 	int rc;
 
@@ -194,18 +204,21 @@ static int apply(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	if (rc < 0)
 		goto refused;
 	rc = -EINVAL;
-	field = check_own(policy);
+	field = check_own(policy, &reason);
 	if (field)
 		goto refused;
 	to_abi(abi, policy);
 	rc = dxk_policy_set(mte->ctx, abi, &bad);
 	field = name_of(bad);
-	if (rc < 0)
+	if (rc < 0) {
+		reason = dxk_policy_why(abi, rc, bad, why, sizeof(why));
 		goto refused;
+	}
 	return 0;
 
 refused:
 	dx_error_set(error, rc, "policy", field);
+	reason_set(error, reason);
 	return rc;
 }
 
@@ -246,6 +259,24 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	mte->stack_size = policy ? policy->TPStackSize : 0;
 	mte->env.log.kernel = policy && policy->TPLogWriter == DX_LOG_WRITER_KERNEL;
 	return adopt(mte, &abi);
+}
+
+/**
+ * dx_policy_tell_idle - log what of the policy has no effect
+ * @mte: whose log
+ * @policy: or %NULL
+ */
+void dx_policy_tell_idle(MTExecutive *mte, const ThreadManagerPolicy *policy)
+{
+	struct dxk_policy abi = { .size = sizeof(abi) };
+	char why[DXK_POLICY_TEXT];
+	unsigned int at = 0;
+
+	if (!policy)
+		return;
+	to_abi(&abi, policy);
+	while ((at = dxk_policy_idle(&abi, at, why, sizeof(why))))
+		dx_log_own(mte, "policy: %s: %s", name_of(at), why);
 }
 
 /**
@@ -318,6 +349,8 @@ static int policy_change(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	rc = dx_crew_start(mte);
 	if (rc)
 		dx_error_set(error, rc, "workers", NULL);
+	else
+		dx_policy_tell_idle(mte, policy);
 	return rc;
 }
 
@@ -347,5 +380,7 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		return rc;
 	}
 	dx_error_set(error, rc, "policy", field);
+	if (rc == -EBUSY)
+		reason_set(error, "only a new executive takes another one");
 	return rc;
 }

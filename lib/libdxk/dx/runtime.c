@@ -146,6 +146,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 
 	dx_log_own(mte, "%s: context %u runs with %d workers in the process",
 		     settings->AppName, mte->id, nr);
+	dx_policy_tell_idle(mte, policy);
 	return 0;
 
 err_stop:

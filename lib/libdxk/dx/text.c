@@ -50,11 +50,7 @@ static const char *advice_on(const MTExecutiveError *e)
 		return "the kernel writes to regular files only";
 	if (!strcmp(e->Step, "start") && e->Error == -EBUSY)
 		return "it runs or stops still";
-	if (!strcmp(e->Step, "policy") && e->Error == -EBUSY)
-		return "it cannot change while the executive runs";
-	if (!strcmp(e->Step, "policy") && e->Error == -EINVAL && *e->Field)
-		return "out of its range, or it does not fit beside the other fields";
-	return NULL;
+	return *e->Reason ? e->Reason : NULL;
 }
 
 const char *MTExecutiveErrorText(const MTExecutiveError *error, char *text, size_t room)

@@ -237,15 +237,17 @@ typedef struct MTExecutive MTExecutive;
  *	handler". A constant string
  * @Field: name of the field of the policy or of the settings that was refused
  *	("TPLanePct[1]", "LogPath"), else ""
+ * @Reason: why it was refused, in words ("0 is not in 1..1000"), else ""
  */
 typedef struct MTExecutiveError {
 	int Error;
 	const char *Step;
 	char Field[32];
+	char Reason[160];
 } MTExecutiveError;
 
 /** DX_ERROR_TEXT - room for each text of MTExecutiveErrorText() */
-#define DX_ERROR_TEXT		256
+#define DX_ERROR_TEXT		320
 
 /**
  * MTExecutiveErrorText - an error, for a reader

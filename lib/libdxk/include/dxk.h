@@ -212,6 +212,48 @@ int dxk_policy_set(int ctx, const struct dxk_policy *policy,
 const char *dxk_policy_field_name(unsigned int offset);
 
 /**
+ * dxk_policy_range - the values that a policy field can have
+ * @offset: of the field in struct dxk_policy
+ * @min: out, the least
+ * @max: out, the greatest; of a mask all its bits
+ *
+ * A module of another release may offer others; what it refuses counts.
+ *
+ * Return: 0; -ENOENT: no such field is known.
+ */
+int dxk_policy_range(unsigned int offset, uint32_t *min, uint32_t *max);
+
+/** DXK_POLICY_TEXT - room for each text of dxk_policy_why() and dxk_policy_idle() */
+#define DXK_POLICY_TEXT		160
+
+/**
+ * dxk_policy_why - why a policy was refused, in words
+ * @policy: as dxk_policy_set() was given it
+ * @error: what that returned
+ * @bad_field: and the field that it named
+ * @text: out, without the field's name; "" when nothing is known
+ * @room: bytes at @text
+ *
+ * Return: @text.
+ */
+const char *dxk_policy_why(const struct dxk_policy *policy, int error, unsigned int bad_field,
+			   char *text, size_t room);
+
+/**
+ * dxk_policy_idle - what of a policy has no effect, because another field is off
+ * @policy: all fields
+ * @after: 0, or the offset that the call before returned
+ * @text: out, why, without the field's name
+ * @room: bytes at @text
+ *
+ * The module takes such a policy: the other field may come later.
+ *
+ * Return: the offset of the next such field, 0 when there are no more.
+ */
+unsigned int dxk_policy_idle(const struct dxk_policy *policy, unsigned int after, char *text,
+			     size_t room);
+
+/**
  * dxk_ctx_start - Start (DX-4, DX-6, DX-10, DX-18)
  * @ctx: context descriptor
  *
