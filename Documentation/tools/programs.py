@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The programs of the manual, as a reader would copy them: programs.py OUT
 
-Writes those of the man pages as OUT/PAGE.c or PAGE.cpp, OUT/README.c: what README.md
-shows, with readme-main.c behind it; and OUT/tutorial-NAME.c, which are files already.
+Writes those of the man pages as OUT/PAGE.c or PAGE.cpp, that of README.md as
+OUT/README.c, and OUT/tutorial-NAME.c, which are files already.
 """
 import pathlib
 import re
@@ -29,8 +29,8 @@ def programs():
         for nr, block in enumerate(blocks):
             suffix = "cpp" if re.search(r"<\w+\.hpp>", block) else "c"
             found[f"{page.stem}{f'-{nr + 1}' if nr else ''}.{suffix}"] = block
-    shown = re.findall(r"^```c\n(.*?)^```", (DOC.parent / "README.md").read_text(), re.M | re.S)
-    found["README.c"] = "".join(shown) + (DOC / "tools/readme-main.c").read_text()
+    readme = (DOC.parent / "README.md").read_text()
+    found["README.c"] = re.search(r"^```c\n(.*?)^```", readme, re.M | re.S).group(1)
     for file in sorted(DOC.glob("tutorials/*.c")):
         found[f"tutorial-{file.name}"] = file.read_text()
     return found

@@ -8,7 +8,9 @@
 #include <dirent.h>
 #include <dx.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 /* --- settings, a policy, an executive of them ------------------------------ */
 
@@ -740,6 +742,70 @@ TEST(stop_while_executing)
 	EXPECT_EQ(RJR_RETURNED, GetRejoinElement(&owner, &e, NULL, 0, 0));
 	EXPECT_EQ(5, e.RQEStatus);
 	EXPECT_EQ(RJR_NONE_EXIST, GetRejoinRequest(&owner, &got));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	dxt_gate_free(g.gate);
+}
+
+/* The third one fails, the fifth one as well. Who waits for itself is told. */
+static int fail_some(Runnable *self, void *request)
+{
+	int nr = *(int *)request;
+
+	(void)self;
+	if (nr == 7)
+		return RejoinAll(CurrentRequest()->pOObject, NULL);
+	return nr == 2 ? -7 : nr == 4 ? -8 : 0;
+}
+
+static struct dxt_gate *gate;
+
+/* Opens it after twenty waits that were interrupted. */
+static void interrupts(int sig)
+{
+	static int nr;
+
+	(void)sig;
+	if (++nr == 20)
+		dxt_gate_open(gate);
+}
+
+/* DX-51, DX-54: all are collected, whatever ends a wait between. */
+TEST(rejoin_all)
+{
+	Runnable executor = { .ExecuteThisRequest = fail_some };
+	struct gated g = { .base.ExecuteThisRequest = execute_gated };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction sa = { .sa_handler = interrupts }, old;
+	int i, status = 1, owner, number[6] = { 0, 1, 2, 3, 4, 5 }, itself = 7;
+	MTExecutive *mte = executive(1);
+	struct dxt t = { 0 };
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	EXPECT_EQ(0, RejoinAll(&owner, &status));
+	EXPECT_EQ(0, status);
+	for (i = 0; i < 6; i++)
+		ASSERT_EQ(0, PostARequest(&number[i], &executor, &owner, 0, PXR_REJOIN));
+	EXPECT_EQ(0, RejoinAllOf(mte, &owner, &status));
+	EXPECT_EQ(-7, status);
+	EXPECT_EQ(0, RejoinAll(&owner, NULL));
+	ASSERT_EQ(0, PostARequest(&itself, &executor, &owner, 0, PXR_REJOIN));
+	EXPECT_EQ(0, RejoinAll(&owner, &status));
+	EXPECT_EQ(-EDEADLK, status);
+
+	/* Signals come all the time; then a Stop, which it outlives, too. */
+	g.gate = gate = dxt_gate_new();
+	g.mte = mte;
+	sigaction(SIGALRM, &sa, &old);
+	ASSERT_EQ(0, PostARequest(&number[0], &g.base, &owner, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_UNTIL(&t, g.gate->entered == 1));
+	ASSERT_EQ(0, PostARequest(&number[1], &executor, &owner, 0, PXR_REJOIN));
+	EXPECT_EQ(-ETIMEDOUT, MTExecutiveStop(mte, DXK_STOP_CANCEL, 10 * DXT_MS));
+	setitimer(ITIMER_REAL, &often, NULL);
+	EXPECT_EQ(0, RejoinAll(&owner, &status));
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &old, NULL);
+	EXPECT_EQ(-ECANCELED, status);
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	dxt_gate_free(g.gate);
 }

@@ -246,6 +246,26 @@ int GetRejoinElementOf(MTExecutive *mte, void *owner, RQElement *element,
 	return rc < 0 ? rc : (int)answer;
 }
 
+int RejoinAll(void *owner, int *status)
+{
+	return RejoinAllOf(NULL, owner, status);
+}
+
+int RejoinAllOf(MTExecutive *mte, void *owner, int *status)
+{
+	int rc, first = 0;
+	RQElement element;
+
+	do {
+		rc = GetRejoinElementOf(mte, owner, &element, NULL, 0, -1);
+		if (rc == RJR_RETURNED && !first)
+			first = element.RQEStatus;
+	} while (rc == RJR_RETURNED || rc == -EINTR || rc == -ESHUTDOWN);
+	if (status)
+		*status = first;
+	return rc == RJR_NONE_EXIST ? 0 : rc;
+}
+
 void dx_rejoin_element(RQElement *element, void *owner,
 		       const struct dxk_result *result, const void *data)
 {

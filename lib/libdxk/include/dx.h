@@ -1349,6 +1349,31 @@ int GetRejoinElementOf(MTExecutive *mte, void *owner, RQElement *element,
 		       void *data, size_t room, int64_t timeout_ns);
 
 /**
+ * RejoinAll - collect the requests of an owner until none exists
+ * @owner: whose requests
+ * @status: out, 0 when each one ended with that, else the RQEStatus of the first collected
+ *	one that did not, -ECANCELED for one that no worker was given; may be %NULL
+ *
+ * For a Runnable whose requests lie in its own memory: that may go when this has returned 0.
+ * The end of a wait by a signal or a Stop is not its end, as it says nothing of the requests:
+ * see RejoinWait(). Data and files of results are dropped.
+ *
+ * Return: 0, when none exists; or why that cannot be waited for, and some may exist: -EDEADLK,
+ * or another error of RejoinWait(). (DX-51, DX-54)
+ */
+int RejoinAll(void *owner, int *status);
+
+/**
+ * RejoinAllOf - as RejoinAll(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see RejoinAll()
+ * @status: see RejoinAll()
+ *
+ * Return: see RejoinAll().
+ */
+int RejoinAllOf(MTExecutive *mte, void *owner, int *status);
+
+/**
  * GetRejoinRequests - collect many completed requests of an owner
  * @owner: whose requests
  * @elements: out, room for @nr

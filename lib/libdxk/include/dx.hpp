@@ -51,6 +51,7 @@ using ::CancelRequests;
 using ::CurrentRequest;
 using ::FindKernelExecutor;
 using ::GetRejoinElement;
+using ::RejoinAll;
 using ::GetRejoinRequest;
 using ::GetRejoinRequests;
 using ::GetThreadHandle;
