@@ -64,10 +64,14 @@ static void fill_ctx_join(struct call *c, union arg *a)
 {
 	struct dxk_ctx_join *x = &a->ctx_join;
 	struct object o;
+	uint8_t flags;
 
 	x->abi = DXK_ABI_VERSION;
 	x->access = ~take(c) & 0xf;
-	x->flags = take(c) & 7;
+	flags = take(c);
+	x->flags = flags & 7;
+	x->weight = flags >> 3 & 3;
+	x->ready_entries = flags >> 5;
 	if (!(x->flags & DXK_JOIN_BY_ID))
 		fill_name(c, x->name);
 	else if (table_find(CONTEXT, 0, take(c), &o))

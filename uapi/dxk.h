@@ -263,6 +263,9 @@ struct dxk_ctx_create {
 	char name[DXK_NAME_LEN];
 };
 
+/* Most of dxk_ctx_join.weight and dxk_policy.space_weight */
+#define DXK_WEIGHT_MAX		1000
+
 /* Bits of dxk_ctx_join.access, see DOC: permissions */
 #define DXK_ACCESS_EXECUTE	0x1
 #define DXK_ACCESS_WRITE	0x2
@@ -289,6 +292,16 @@ struct dxk_ctx_create {
  * @gid: out, its group, likewise
  * @mode: out, its permissions
  * @reserved: 0
+ * @weight: of the tenant that the descriptor's space is from now on: how many requests it has in
+ *	a round, see dxk_policy.space_weight; 1..%DXK_WEIGHT_MAX
+ * @ready_entries: how many entries of the Ready Pool that tenant may have: a post gets EAGAIN
+ *	with %PXR_POOL_FULL, or sleeps, while it has them; 1..2^20
+ *
+ * With @weight or @ready_entries, the other one of which may be 0: as the policy says, and all,
+ * the owner of a context lets a tenant in: whoever is given this descriptor, or a member made
+ * from it. Not with %DXK_JOIN_SHARED. EPERM: the caller is not the owner of the context, nor an
+ * administrator. ENOSPC: there are 30 of them already, or users to whom it does not belong.
+ * dxk_policy.user_share is not for them.
  *
  * Anybody who may open the device may make a context with a name that is free. Whoever
  * trusts a service with its data or files asks for an owner, or looks at @uid before it
@@ -310,6 +323,8 @@ struct dxk_ctx_join {
 	__u32 gid;
 	__u32 mode;
 	__u32 reserved;
+	__u32 weight;
+	__u32 ready_entries;
 };
 
 /* --- the policy ------------------------------------------------------------ */
@@ -490,7 +505,13 @@ enum dxk_order {
  *	the more urgent first. 0..56, default 0: none. Not with @min_threads
  * @steal: 1: a worker of a home that has nothing to do takes what is Ready of another one
  *	(FO-9); 0, the default: it does not
- * @reserved: 0
+ * @space_weight: requests are dispatched in rounds; 0..%DXK_WEIGHT_MAX, default 0: they are
+ *	not. In each one a tenant has as many as its weight: one that was let in with a weight
+ *	(dxk_ctx_join.weight) that; one without, each user to whom the context does not belong,
+ *	and all others together, this number. What a tenant posts beyond that is of the rounds
+ *	to come, each of which is worth 1 less of priority; where nobody else has anything
+ *	Ready they are over at once. Rounds are counted per kind of worker and lane. Not with
+ *	@homes
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -543,7 +564,7 @@ struct dxk_policy {
 	__u32 spare_after_ms;
 	__u32 homes;
 	__u32 steal;
-	__u32 reserved;
+	__u32 space_weight;
 };
 
 /* --- the context ----------------------------------------------------------- */

@@ -163,9 +163,9 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(CTX_STOP, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
 	     dxk_ctx_stop, reserved, dxk_ctx_stop_ioctl),
 	CALL(POLICY_GET, DXK_ON_CONTEXT, DXK_ACCESS_READ,
-	     dxk_policy, reserved, dxk_policy_get_ioctl),
+	     dxk_policy, space_weight, dxk_policy_get_ioctl),
 	CALL(POLICY_SET, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
-	     dxk_policy, reserved, dxk_policy_set_ioctl),
+	     dxk_policy, space_weight, dxk_policy_set_ioctl),
 	/* The right depends on the kind of member: dxk_member_create() looks at it. */
 	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
 	     dxk_member_create, reserved, dxk_member_create_ioctl),
@@ -373,7 +373,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_version, 6, 1, 0);
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
-	FIELDS(dxk_ctx_join, 10, 0, DXK_NAME_LEN);
+	FIELDS(dxk_ctx_join, 12, 0, DXK_NAME_LEN);
 	FIELDS(dxk_policy, 44, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);

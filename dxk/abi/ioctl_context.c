@@ -75,6 +75,9 @@ struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a)
 		return ERR_PTR(-EPROTONOSUPPORT);
 	if (!a->access || a->reserved || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
 		return ERR_PTR(-EINVAL);
+	if (a->weight > DXK_WEIGHT_MAX || a->ready_entries > 1U << 20 ||
+	    (a->flags & DXK_JOIN_SHARED && a->weight | a->ready_entries))
+		return ERR_PTR(-EINVAL);
 	s = dxk_session_join(a);
 	if (IS_ERR(s))
 		return s;

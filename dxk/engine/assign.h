@@ -32,7 +32,7 @@ static __always_inline void dxk_assign_one(struct dxk_engine *e, struct dxk_memb
 					   struct dxk_rqe *rqe, struct list_head *work,
 					   struct dxk_wakes *wakes)
 {
-	rqe->prio = clamp_t(s64, dxk_ready_prio(&e->ready, rqe), S32_MIN, S32_MAX);
+	rqe->prio = clamp_t(s64, dxk_ready_serve(&e->ready, rqe), S32_MIN, S32_MAX);
 	rqe->inspect = min_t(u64, e->ready.tick - rqe->tick0, U32_MAX);
 	rqe->ticket = ++e->ticket;
 	rqe->worker = m->id;

@@ -62,6 +62,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("spare_after_ms", spare_after_ms, 0, MS_MAX, DYNAMIC),
 	FIELD("homes", homes, 0, DXK_HOMES_MAX),
 	FIELD("steal", steal, 0, 1, CHOICE),
+	FIELD("space_weight", space_weight, 0, DXK_WEIGHT_MAX),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -165,8 +166,6 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
-	if (p->reserved)
-		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))
@@ -181,5 +180,8 @@ int dxk_policy_check(struct dxk_policy *p)
 	/* Whoever is to grow looks at what is idle, wherever. */
 	if (p->homes && p->min_threads)
 		return BAD(p, min_threads);
+	/* What is Ready at a home says nothing of the rounds of others. */
+	if (p->homes && p->space_weight)
+		return BAD(p, space_weight);
 	return dxk_policy_check_lanes(p);
 }

@@ -58,7 +58,7 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 			   const struct dxk_rqe *rqe, u32 *reason)
 {
 	const struct dxk_policy *p = &e->policy;
-	u32 pct = p->user_share;
+	u32 pct = dxk_share_pct(s, p->user_share);
 	u32 others;
 
 	if (!dxk_share_allows(pct, s->live, p->max_requests - dxk_live(e))) {
@@ -66,7 +66,8 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 		return -EDQUOT;
 	}
 	if (!dxk_post_begins_waiting(rqe) &&
-	    !dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY])) {
+	    (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY]) ||
+	     (s->most_ready && s->ready >= s->most_ready))) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}
@@ -212,7 +213,8 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 static u32 dxk_post_queue_of(const struct dxk_engine *e, const struct dxk_post_op *p,
 			     const struct dxk_rqe *rqe)
 {
-	if (likely(!p->m->share) || e->policy.user_share == 100)
+	if (likely(!p->m->share) || (e->policy.user_share == 100 &&
+				     !e->shares.of[p->m->share].most_ready))
 		return rqe->lane;
 	return DXK_LANES - 1 + p->m->share;
 }

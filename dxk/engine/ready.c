@@ -9,7 +9,8 @@
  * between. So the scheduler adds to two numbers instead of visiting entries, and
  * the order inside a class is that of the keys, which never change.
  *
- * Keys of new requests fall by what is gained, so rows move down with time.
+ * Keys of new requests fall by what is gained, so rows move down with time. So they do by the
+ * rounds that tenants have had, see fair.h.
  */
 #include "engine/more.h"
 #include "engine/order.h"
@@ -273,6 +274,8 @@ void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->tick0 = ready->tick - rqe->inspect;
+	if (unlikely(ready->fair))
+		dxk_fair_resume(ready, rqe);
 	dxk_ready_put_back(ready, rqe);
 }
 
@@ -395,6 +398,7 @@ void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	rqe->slot = DXK_SLOT_LAST;
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
+	rqe->round = 0;
 	rqe->tick0 = ready->tick;
 	dxk_ready_enter_last(ready, rqe);
 }

@@ -2,6 +2,7 @@
 #ifndef _DXK_ENGINE_READY_H
 #define _DXK_ENGINE_READY_H
 
+#include "engine/fair.h"
 #include "engine/lanes.h"
 #include "engine/os.h"
 #include "engine/request.h"
@@ -98,7 +99,8 @@ struct dxk_home {
  *  - no sleeping poster's next request is admissible;
  *  - no idle worker and admissible entry of its kind exist together.
  *
- * An entry's current priority is key + gained[class]. Keys are constant, so an
+ * An entry's current priority is key + gained[class], where there are rounds its rank, which
+ * is less by those that it is ahead of its lane. Keys are constant, so an
  * interval changes the order between queues but never within one: a tick costs
  * O(1), and the next entry is the best of the queues' first ones.
  */
@@ -119,6 +121,8 @@ struct dxk_ready {
 	 * @gained: by class: what an entry that waits since the first tick has gained
 	 */
 	s64 gained[DXK_CLASSES];
+	/** @fair: how those who share the context share its workers, or NULL, see fair.h */
+	struct dxk_fair *fair;
 	/** @tick: scheduler intervals so far */
 	u64 tick;
 	/** @seq: posts so far */
@@ -185,10 +189,21 @@ static inline s64 dxk_ready_gained(const struct dxk_ready *ready, const struct d
 	return ready->gained[rqe->slot % DXK_CLASSES];
 }
 
-/** dxk_ready_prio - the current priority of an entry (DX-59, DX-60) */
+/** dxk_ready_prio - the current priority of an entry (DX-59, DX-60), or its rank */
 static inline s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
-	return rqe->key + dxk_ready_gained(ready, rqe);
+	s64 prio = rqe->key + dxk_ready_gained(ready, rqe);
+
+	if (unlikely(ready->fair))
+		prio += ready->fair->level[dxk_fair_line(rqe)];
+	return prio;
+}
+
+/** dxk_ready_serve - an entry that has left the pool is given to a worker. Return: its priority */
+static inline s64 dxk_ready_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	return unlikely(ready->fair) ? dxk_fair_serve(ready, rqe) :
+				       rqe->key + dxk_ready_gained(ready, rqe);
 }
 
 /* The class is the lowest bit, then comes the lane, then the kind. */
@@ -209,6 +224,8 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->key = rqe->prio - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
 	rqe->tick0 = ready->tick;
+	if (unlikely(ready->fair))
+		dxk_fair_charge(ready, rqe);
 }
 
 /** dxk_ready_age - the same of one that has aged before, see dxk_ready_add_aged() */
@@ -217,6 +234,8 @@ static inline void dxk_ready_age(struct dxk_ready *ready, struct dxk_rqe *rqe, s
 	rqe->slot = dxk_ready_slot_of(ready, rqe);
 	rqe->key = rank + ready->gained[DXK_PLAIN] - dxk_ready_gained(ready, rqe);
 	rqe->seq = ready->seq++;
+	if (unlikely(ready->fair))
+		dxk_fair_charge(ready, rqe);
 }
 
 static inline u32 dxk_ready_nr(const struct dxk_ready *ready, enum dxk_kind kind)

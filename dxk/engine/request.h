@@ -195,6 +195,8 @@ struct dxk_rqe {
 	bool extra;
 	/** @embedded: (C) enum dxk_embedding */
 	u8 embedded;
+	/** @round: (L) READY and DISPATCHED, if there are rounds: lower bits of its round */
+	u32 round;
 	/** @poster: who posted it */
 	struct dxk_poster poster;
 };

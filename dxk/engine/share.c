@@ -38,6 +38,13 @@ static u32 dxk_share_find(const struct dxk_shares *shares, u32 uid)
 	return share;
 }
 
+/* It is another one's. */
+static void dxk_share_give(struct dxk_engine *e, u32 share, u32 uid)
+{
+	e->shares.of[share] = (struct dxk_share) { .uid = uid };
+	dxk_fair_join(e, share);
+}
+
 /**
  * dxk_share_open - a user opens a descriptor of a context that is not its own
  * @e: the engine
@@ -56,10 +63,40 @@ u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed)
 	s = &e->shares.of[share];
 	*changed = s->uid != uid && !dxk_share_is_used(s);
 	if (*changed)
-		s->uid = uid;
+		dxk_share_give(e, share, uid);
 	s->users++;
 	spin_unlock(&e->lock);
 	return share;
+}
+
+/**
+ * dxk_share_open_space - the owner of a context lets a tenant in
+ * @e: the engine
+ * @weight: of it, or 0: as the policy says
+ * @most_ready: entries of the Ready Pool that it may have, or 0: all
+ *
+ * The last share is for users who find none.
+ * Return: the number of its share, 0: all are used.
+ */
+u32 dxk_share_open_space(struct dxk_engine *e, u32 weight, u32 most_ready)
+{
+	u32 i;
+
+	spin_lock(&e->lock);
+	for (i = 1; i < DXK_SHARES - 1; i++)
+		if (!dxk_share_is_used(&e->shares.of[i]))
+			break;
+	if (i < DXK_SHARES - 1) {
+		struct dxk_share *s = &e->shares.of[i];
+
+		*s = (struct dxk_share) {
+			.uid = U32_MAX, .is_space = true, .users = 1,
+			.weight = weight, .most_ready = most_ready,
+		};
+		dxk_fair_join(e, i);
+	}
+	spin_unlock(&e->lock);
+	return i < DXK_SHARES - 1 ? i : 0;
 }
 
 /** dxk_share_close - the descriptor is closed */
@@ -88,7 +125,7 @@ int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
 	lockdep_assert_held(&e->lock);
 
 	if (client && m->share &&
-	    !dxk_share_allows(e->policy.user_share, s->clients, ids - e->shares.clients))
+	    !dxk_share_allows(dxk_share_pct(s, e->policy.user_share), s->clients, ids - e->shares.clients))
 		return -EDQUOT;
 	s->users++;
 	s->clients += client;
@@ -105,6 +142,7 @@ int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
  */
 int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
 {
+	const struct dxk_share *s = &e->shares.of[m->share];
 	const struct dxk_policy *p = &e->policy;
 	u32 nr = e->waits.unbegun;
 
@@ -112,7 +150,7 @@ int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
 
 	if (nr >= p->max_waiting)
 		return -ENOSPC;
-	if (m->share && !dxk_share_allows(p->user_share, e->shares.of[m->share].waiting,
+	if (m->share && !dxk_share_allows(dxk_share_pct(s, p->user_share), s->waiting,
 					  p->max_waiting - nr))
 		return -EDQUOT;
 	return 0;

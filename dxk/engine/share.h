@@ -13,6 +13,10 @@
  * The owner of the context and the kernel have none: their number is 0, and all that they pay
  * for this is to find it so.
  *
+ * The owner can let others in as tenants: a space, that is who has a descriptor or was given it,
+ * has a share of its own then, with a weight and a number of entries of the Ready Pool, and is
+ * no user's. Nobody can make himself one, or more of them.
+ *
  * Invariants, under the lock:
  *   a share that somebody uses is the only one of its user, save the last one: should more
  *   users meet than there are shares, the further ones have that in common
@@ -36,8 +40,14 @@ struct dxk_member;
  * struct dxk_share - one user's share of a context; all (L)
  */
 struct dxk_share {
-	/** @uid: whose, in the kernel's numbers; %U32_MAX: nobody's so far */
+	/** @uid: whose, in the kernel's numbers; %U32_MAX: nobody's so far, or a space's */
 	u32 uid;
+	/** @is_space: it is a tenant's who was let in, not one of a user */
+	bool is_space;
+	/** @weight: of such a tenant, or 0: as the policy says; see fair.h */
+	u32 weight;
+	/** @most_ready: entries of the Ready Pool that such a tenant may have, or 0: all */
+	u32 most_ready;
 	/** @users: descriptors and members by which it is used */
 	u32 users;
 	/** @clients: ids of clients */
@@ -75,8 +85,15 @@ static inline bool dxk_share_allows(u32 pct, u32 has, u32 room)
 	return pct == 100 || (u64)has * 100 < ((u64)has + room) * pct;
 }
 
+/* Percent of it and of what is free that a user may have. Of a space its own limit counts. */
+static inline u32 dxk_share_pct(const struct dxk_share *s, u32 user_share)
+{
+	return unlikely(s->is_space) ? 100 : user_share;
+}
+
 void dxk_shares_init(struct dxk_shares *shares);
 u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed);
+u32 dxk_share_open_space(struct dxk_engine *e, u32 weight, u32 most_ready);
 void dxk_share_close(struct dxk_engine *e, u32 share);
 int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids);
 int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m);

@@ -67,16 +67,25 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 	return err ? ERR_PTR(err) : ctx;
 }
 
-/* The share of the caller, see engine/share.h. */
-static u8 dxk_session_share(struct dxk_ctx *ctx)
+/* The share of the caller, or of a tenant that it lets in, see engine/share.h. */
+static int dxk_session_share(struct dxk_ctx *ctx, const struct dxk_ctx_join *a)
 {
+	bool tenant = a->weight || a->ready_entries;
+	bool changed = true;
 	kuid_t user;
-	bool changed;
 	u32 share;
 
-	if (dxk_identity_is_free(&ctx->who, &user))
-		return 0;
-	share = dxk_share_open(&ctx->engine, __kuid_val(user), &changed);
+	if (dxk_identity_is_free(&ctx->who, &user)) {
+		if (!tenant)
+			return 0;
+		share = dxk_share_open_space(&ctx->engine, a->weight, a->ready_entries);
+		if (!share)
+			return -ENOSPC;
+	} else {
+		if (tenant)
+			return -EPERM;
+		share = dxk_share_open(&ctx->engine, __kuid_val(user), &changed);
+	}
 	if (changed)
 		dxk_log_new_user(&ctx->log, share);
 	return share;
@@ -111,9 +120,14 @@ struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
 	if (err)
 		goto err_put;
 	s->access = a->access;
-	s->share = dxk_session_share(s->ctx);
+	err = dxk_session_share(s->ctx, a);
+	if (err < 0)
+		goto err_leave;
+	s->share = err;
 	return s;
 
+err_leave:
+	dxk_space_leave(&s->ctx->engine, s->space);
 err_put:
 	dxk_ctx_put_descriptor(s->ctx);
 err_free:

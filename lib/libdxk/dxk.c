@@ -202,8 +202,8 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(spare_after_ms),
 		FIELD(homes),
 		FIELD(steal),
+		FIELD(space_weight),
 		FIELD(key_batch),
-		FIELD(reserved),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

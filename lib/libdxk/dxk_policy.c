@@ -67,6 +67,7 @@ static const struct range {
 	{ AT(spare_after_ms), 0, MS_MAX, false },
 	{ AT(homes), 0, HOMES_MAX, false },
 	{ AT(steal), 0, 1, false },
+	{ AT(space_weight), 0, DXK_WEIGHT_MAX, false },
 };
 
 static const struct range *range_of(unsigned int offset)
@@ -149,6 +150,9 @@ static void why_beside(const struct dxk_policy *p, unsigned int bad, char *text,
 		else
 			snprintf(text, room, "%u workers to begin with are too few: each lane with a "
 				 "share needs one, and lane 3; 0 begins with all", p->min_threads);
+		break;
+	case AT(space_weight):
+		snprintf(text, room, "not with homes, which have no rounds");
 		break;
 	case AT(log_entries):
 		snprintf(text, room, "%u is no power of two", p->log_entries);

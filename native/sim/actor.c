@@ -67,11 +67,23 @@ void actors_reset(void)
 	actors.nr = 0;
 }
 
+/* It is of one of three users, or a tenant of its own. */
+static void actor_share(struct actor *a)
+{
+	bool changed = true;
+
+	if (choose(2))
+		a->m.share = dxk_share_open(&house.e, 1 + choose(3), &changed);
+	else
+		a->m.share = dxk_share_open_space(&house.e, choose(4), choose(2) * (1 + choose(6)));
+	if (a->m.share && changed)
+		model_tenant(a->m.share);
+}
+
 struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 			struct dxk_space *space)
 {
 	struct actor *a;
-	bool changed;
 	u32 i;
 
 	for (i = 0; i < actors.nr; i++)
@@ -91,7 +103,7 @@ struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 	a->m.role = role;
 	a->m.kind = kind;
 	if (kind == DXK_USER && chance(3))
-		a->m.share = dxk_share_open(&house.e, 1 + choose(3), &changed);
+		actor_share(a);
 	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
 	return a;
 }

@@ -60,7 +60,8 @@ s32 draw_prio(void)
 {
 	static const s32 edge[] = { S32_MIN, S32_MAX, S32_MAX - 1, -1 };
 
-	return chance(16) ? edge[choose(4)] : (s32)choose(6);
+	/* where there are rounds these are to count, too */
+	return chance(16) ? edge[choose(4)] : (s32)choose(house.e.policy.space_weight ? 2 : 6);
 }
 
 /* What fails takes the others of its owner along, if they are of that kind. */

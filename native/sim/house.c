@@ -76,8 +76,9 @@ static void draw_policy(struct dxk_policy *p)
 		p->max_waiting = choose(3) * few(40);
 		p->homes = chance(3) * (1 + choose(SIM_HOMES));
 		p->steal = choose(2);
+		p->space_weight = chance(3) * (1 + choose(4));
 		if (p->homes)
-			p->min_threads = 0;
+			p->min_threads = p->space_weight = 0;
 	} while (dxk_policy_check(p));
 }
 
@@ -201,9 +202,10 @@ static int step_up(enum house_step step)
 		spin_lock(&e->lock);
 		dxk_crew_set_lanes(e);
 		spin_unlock(&e->lock);
-		err = dxk_homes_start(e) ?: dxk_names_start(e);
+		err = dxk_homes_start(e) ?: dxk_fair_start(e) ?: dxk_names_start(e);
 		if (err)
 			return err;
+		model_rounds();
 		err = dxk_owners_start(e);
 		if (err)
 			dxk_names_unstart(e);

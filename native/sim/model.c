@@ -154,9 +154,9 @@ int model_closed(enum dxk_kind kind, u32 lane)
 }
 
 /* What a user has, and may have of that and what is free. */
-static bool share_allows(u32 has, u32 all, u32 used)
+static bool share_allows(u32 share, u32 has, u32 all, u32 used)
 {
-	u32 pct = model.e->policy.user_share;
+	u32 pct = model.e->shares.of[share].is_space ? 100 : model.e->policy.user_share;
 
 	return pct == 100 || (used < all && has * 100ULL < (u64)pct * (has + all - used));
 }
@@ -187,6 +187,7 @@ u32 model_unbegun(void)
 static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 {
 	const struct dxk_policy *p = &model.e->policy;
+	u32 most = model.e->shares.of[share].most_ready;
 	u32 live = 0, ready = 0, reserved = 0, waiting = model_holds_of(share), i;
 
 	for (i = 0; i < MODEL_REQUESTS; i++) {
@@ -199,17 +200,18 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 		waiting += waits_unbegun(rq);
 		reserved += rq->rejoin;
 	}
-	if (!share_allows(live, p->max_requests, model_live(model.nr)) ||
+	if (!share_allows(share, live, p->max_requests, model_live(model.nr)) ||
 	    (begins_waiting(rqe) ?
-	     !share_allows(waiting - (model.displaced_share == share ? model.displaced : 0),
+	     !share_allows(share, waiting - (model.displaced_share == share ? model.displaced : 0),
 			    p->max_waiting,
 			    model_unbegun() - model.displaced) :
-	     !share_allows(ready, p->ready_entries, model.nr[DXK_AT_READY])))
+	     (!share_allows(share, ready, p->ready_entries, model.nr[DXK_AT_READY]) ||
+	      (most && ready >= most))))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_GROW || !(rqe->attrs & PXR_REJOIN) ||
 	    model.e->state != DXK_CTX_RUNNING)
 		return true;
-	return share_allows(reserved, p->rejoin_entries,
+	return share_allows(share, reserved, p->rejoin_entries,
 			    p->rejoin_full == DXK_REJOIN_RESERVE ? model.reserved : reserved);
 }
 
@@ -265,9 +267,75 @@ bool model_shut(u32 member)
 	       !(model_draining() && model_inside(member));
 }
 
+/* --- rounds ------------------------------------------------------------------ */
+
+/** model_tenant - a share is another one's, who has had nothing of any round */
+void model_tenant(u32 share)
+{
+	memset(model.rounds[share], 0, sizeof(model.rounds[share]));
+}
+
+/** model_rounds - a run begins, and with it the first round */
+void model_rounds(void)
+{
+	memset(model.level, 0, sizeof(model.level));
+	memset(model.top, 0, sizeof(model.top));
+	memset(model.rounds, 0, sizeof(model.rounds));
+}
+
+static bool rounds_are(void)
+{
+	return model.e->ready.fair;
+}
+
+/** model_rank - its priority, and what it is behind or ahead of its lane */
+s64 model_rank(const struct model_request *rq)
+{
+	return rounds_are() ? rq->prio - (rq->round - model.level[rq->kind][rq->lane]) : rq->prio;
+}
+
+/* It becomes Ready: of the round that its tenant is at, or of that of its lane. */
+static void round_enter(struct model_request *rq, const struct dxk_rqe *rqe)
+{
+	struct model_round *r = &model.rounds[rqe->share][rq->kind][rq->lane];
+	s64 level = model.level[rq->kind][rq->lane];
+	u32 weight = model.e->shares.of[rqe->share].weight ?: model.e->policy.space_weight;
+
+	if (!rounds_are() || model.e->cancelling)
+		return;
+	if (r->had == weight || !r->nr)
+		*r = (struct model_round) { .nr = r->nr + 1 };
+	if (r->nr < level)
+		*r = (struct model_round) { .nr = level };
+	r->had++;
+	rq->round = r->nr;
+	if (r->nr > model.top[rq->kind][rq->lane])
+		model.top[rq->kind][rq->lane] = r->nr;
+}
+
+/* It is dispatched: no lane is at a round that is below what is served there. */
+static void round_serve(const struct model_request *rq)
+{
+	s64 *level = &model.level[rq->kind][rq->lane];
+	s64 least = rq->round - (rq->prio > 0 ? rq->prio : 0);
+	u32 i;
+
+	/* when it is the last one they are all over */
+	for (i = 0; i < model.nr_ready; i++)
+		if (&model.rq[model.ready[i]] != rq && model.rq[model.ready[i]].kind == rq->kind &&
+		    model.rq[model.ready[i]].lane == rq->lane)
+			break;
+	if (i == model.nr_ready)
+		least = model.top[rq->kind][rq->lane];
+	if (rounds_are() && *level < least)
+		*level = least;
+}
+
 static bool better(const struct model_request *a, const struct model_request *b)
 {
-	return a->prio != b->prio ? a->prio > b->prio : a->born < b->born;
+	s64 x = model_rank(a), y = model_rank(b);
+
+	return x != y ? x > y : a->born < b->born;
 }
 
 /* In which home's queue is it? 0: in none. */
@@ -345,7 +413,8 @@ void model_tick(void)
 /** model_queue - where who posts a request waits for room, beside others of a lane or a user */
 u32 model_queue(const struct dxk_rqe *rqe, u32 share)
 {
-	return share && model.e->policy.user_share < 100 ? DXK_LANES + share : rqe->lane;
+	return share && (model.e->policy.user_share < 100 || model.e->shares.of[share].most_ready) ?
+	       DXK_LANES + share : rqe->lane;
 }
 
 /* --- the moves -------------------------------------------------------------- */
@@ -416,7 +485,7 @@ static bool is_preferred(const struct model_request *rq, const struct dxk_rqe *r
 	const struct dxk_key *key = rqe->more ? rqe->more->key : NULL;
 
 	return key && key->run && key->run < model.e->policy.key_batch && best &&
-	       rq->prio == best->prio;
+	       model_rank(rq) == model_rank(best);
 }
 
 static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe)
@@ -441,6 +510,7 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 			 rqe->prio, rqe->inspect, rq->prio, rq->seen);
 	model.homeless += rqe->more && rqe->more->home &&
 			  !actors_at_home(rq->kind, rqe->more->home);
+	round_serve(rq);
 	rq->taken_prio = rqe->prio;
 	rq->taken_seen = rq->seen;
 	rq->attempts++;
@@ -610,6 +680,7 @@ void model_masks(const struct dxk_rqe *rqe, bool masked)
 void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 {
 	struct model_request *rq = model_of(rqe);
+	bool parks = from == DXK_BUSY && rq->parks;
 
 	if (model.eager && (model.eager != rq || to != DXK_DISPATCHED)) {
 		if (model.crowded)
@@ -676,9 +747,12 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 			sim_fail("a request is begun again, %u times", rq->attempts);
 		rq->prio = rq->taken_prio;
 		rq->seen = rq->taken_seen;
+		rq->round = model.level[rq->kind][rq->lane];
 	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {
 		check_ended(rq, rqe, from, to);
 	}
+	if (to == DXK_READY && (from == DXK_POSTED || from == DXK_WAITING || parks))
+		round_enter(rq, rqe);
 	if (to == DXK_READY) {
 		ready_enter(rq);
 		model.displaced = 0;

@@ -58,6 +58,14 @@ struct model_request {
 	s64 plain;
 	/* Index among those that are Ready. */
 	u32 ready;
+	/* The round that it is of, where there are any. */
+	s64 round;
+};
+
+/* What a tenant has had of the round that it is at. */
+struct model_round {
+	s64 nr;
+	u32 had;
 };
 
 struct model {
@@ -87,6 +95,9 @@ struct model {
 	const struct model_request *eager;
 	bool crowded;
 	u64 ticks;
+	/* By kind and lane: the round it is at, and where each share is. */
+	s64 level[DXK_KINDS][DXK_LANES], top[DXK_KINDS][DXK_LANES];
+	struct model_round rounds[DXK_SHARES][DXK_KINDS][DXK_LANES];
 	/* Moves of this run that thread 700 has made, and others. */
 	u64 moves, others;
 	/* Since when nobody can run, and what had been done by then. */
@@ -99,6 +110,9 @@ void model_reset(struct dxk_engine *e);
 struct model_request *model_new(void);
 void model_free(struct model_request *rq);
 void model_tick(void);
+void model_tenant(u32 share);
+void model_rounds(void);
+s64 model_rank(const struct model_request *rq);
 
 struct model_owner *model_owner_of(const struct dxk_space *space, u64 cookie);
 bool model_gone(const struct model_owner *o, u64 since);

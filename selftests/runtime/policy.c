@@ -89,6 +89,7 @@ static const struct field {
 	  EINVAL, DYNAMIC },
 	{ "homes", "homes", F(homes), 0, 0, 56, -1, 57, EINVAL, STATIC },
 	{ "steal", "steal", F(steal), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
+	{ "space_weight", "space_weight", F(space_weight), 0, 0, 1000, -1, 1001, EINVAL, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)
@@ -137,8 +138,8 @@ TEST(defaults)
 			TH_LOG("%s", f->file);
 	}
 	EXPECT_EQ(t.policy.ready_entries, t.policy.rejoin_entries);
-	/* size, bad_field and reserved are the only others */
-	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
+	/* size and bad_field are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
 	dxt_close(&t);
 }
 
@@ -227,6 +228,8 @@ TEST(relations)
 		  "lane 3; 0 begins with all" },
 		{ { { F(homes), 2 }, { F(min_threads), 1 } }, F(min_threads),
 		  "not with homes, which have workers from the start" },
+		{ { { F(homes), 2 }, { F(space_weight), 1 } }, F(space_weight),
+		  "not with homes, which have no rounds" },
 		{ { { F(on_block), DXK_ON_BLOCK_SPARE }, { F(max_threads), 400 },
 		    { F(max_spares), 100 } }, F(max_spares),
 		  "100 spares and 400 workers are more than 499 threads" },

@@ -51,6 +51,7 @@ static const struct field fields[] = {
 	F(spare_after_ms),
 	F(homes),
 	F(steal),
+	F(space_weight),
 	F(key_batch),
 };
 

@@ -69,6 +69,7 @@ static const struct field {
 	FIELD(TPSpareAfter, spare_after_ms, 0),
 	FIELD(TPHomes, homes, 0),
 	FIELD(TPSteal, steal, 0),
+	FIELD(TPSpaceWeight, space_weight, 0),
 #undef FIELD
 };
 

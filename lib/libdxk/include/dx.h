@@ -163,6 +163,8 @@ enum DXLogWriter {
  * @TPHomes: parts of the Ready Pool with workers of their own, which run on CPUs of their own:
  *	see RQOptions.Home; 0 for none
  * @TPSteal: 1: a worker that has nothing to do takes what is of another home
+ * @TPSpaceWeight: requests are dispatched in rounds, and in each one a tenant has this many,
+ *	unless it was let in with another number; 0: there are none; dxk_policy.space_weight
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -210,6 +212,7 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPSpareAfter;
 	uint32_t TPHomes;
 	uint32_t TPSteal;
+	uint32_t TPSpaceWeight;
 	uint64_t Reserved[2];
 } ThreadManagerPolicy;
 

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Rounds: see fair.h.
+ */
+#include "engine/engine.h"
+#include "engine/fair.h"
+#include "engine/os.h"
+
+/* --- begin and end ----------------------------------------------------------------- */
+
+static void dxk_fair_reset(struct dxk_fair *fair, u32 share, u32 weight)
+{
+	memset(fair->of[share], 0, sizeof(fair->of[share]));
+	fair->weight[share] = weight;
+}
+
+/* Exchange them; nothing is Ready. Return: what nobody uses any more. */
+static struct dxk_fair *dxk_fair_swap(struct dxk_engine *e, struct dxk_fair *fair)
+{
+	u32 share;
+
+	spin_lock(&e->lock);
+	for (share = 0; fair && share < DXK_SHARES; share++)
+		dxk_fair_reset(fair, share,
+			       e->shares.of[share].weight ?: e->policy.space_weight);
+	swap(e->ready.fair, fair);
+	spin_unlock(&e->lock);
+	return fair;
+}
+
+/**
+ * dxk_fair_start - a run begins: there are rounds if its policy says so
+ * @e: the engine
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dxk_fair_start(struct dxk_engine *e)
+{
+	struct dxk_fair *fair = NULL;
+
+	if (e->policy.space_weight) {
+		fair = kvcalloc(1, sizeof(*fair), GFP_KERNEL_ACCOUNT);
+		if (!fair)
+			return -ENOMEM;
+	}
+	kvfree(dxk_fair_swap(e, fair));
+	return 0;
+}
+
+/** dxk_fair_destroy - nobody uses the engine any more */
+void dxk_fair_destroy(struct dxk_engine *e)
+{
+	kvfree(e->ready.fair);
+}
+
+/** dxk_fair_join - the share is another one's from now on */
+void dxk_fair_join(struct dxk_engine *e, u32 share)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (e->ready.fair)
+		dxk_fair_reset(e->ready.fair, share,
+			       e->shares.of[share].weight ?: e->policy.space_weight);
+}
+
+/* --- requests ------------------------------------------------------------------------ */
+
+/**
+ * dxk_fair_charge - a request comes to the pool: it is one of its tenant's next round
+ * @ready: the pool; has rounds
+ * @rqe: its key is that of who pays for no round
+ */
+void dxk_fair_charge(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	struct dxk_fair *fair = ready->fair;
+	u32 line = dxk_fair_line(rqe);
+	struct dxk_round *r = &fair->of[rqe->share][line];
+
+	if (r->nr < fair->level[line] || !r->left) {
+		r->nr = max(r->nr + 1, fair->level[line]);
+		r->left = fair->weight[rqe->share];
+	}
+	r->left--;
+	fair->top[line] = max(fair->top[line], r->nr);
+	rqe->key -= r->nr;
+	rqe->round = r->nr;
+}
+
+/** dxk_fair_resume - the same of one that was begun in vain: it has paid */
+void dxk_fair_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
+{
+	s64 level = ready->fair->level[dxk_fair_line(rqe)];
+
+	rqe->key -= level;
+	rqe->round = level;
+}
+
+/**
+ * dxk_fair_serve - a request is given to a worker
+ * @ready: the pool; has rounds
+ * @rqe: READY, not in the pool any more
+ *
+ * Of its round dxk_rqe has the lower bits. What it has gained is known likewise, and not below
+ * 0: it is told rightly as long as it is below 2^32.
+ * Return: its current priority, without what it is ahead.
+ */
+s64 dxk_fair_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	u32 line = dxk_fair_line(rqe);
+	s64 *level = &ready->fair->level[line];
+	s64 key = rqe->key + dxk_ready_gained(ready, rqe);
+	s64 prio = rqe->own_prio + (s64)(u32)((u64)key + rqe->round - (u64)(s64)rqe->own_prio);
+	s64 ahead = prio - key - *level;
+
+	/* As far as its rank is below 0; of one below 0 by itself as far as it is ahead. */
+	ahead -= max(prio, 0LL);
+	if (!ready->nr[rqe->kind][rqe->lane])
+		*level = ready->fair->top[line];
+	else if (ahead > 0)
+		*level += ahead;
+	return prio;
+}
