@@ -675,7 +675,8 @@ enum dxk_member_kind {
  * EDQUOT when its user has its share of ids, see dxk_policy.user_share.
  *
  * poll(2) on a client: readable when the owner whose last rejoin answered
- * %RJR_NONE_READY has a result or nothing left. On a worker: readable when a
+ * %RJR_NONE_READY has a result or nothing left; after one with %DXK_CALL_ANY that returned
+ * none: when any owner has a result, or nothing of any is left. On a worker: readable when a
  * request waits that it could take.
  */
 struct dxk_member_create {
@@ -732,6 +733,15 @@ struct dxk_crew_wait {
  * %DXK_CALL_HELP: the request is executed within the one that has the key.
  */
 #define DXK_CALL_NEST		0x2
+
+/*
+ * DXK_CALL_ANY - of dxk_rejoin.flags, alone: of any owner of the descriptor's space. The results
+ * of a call are of one of them, which is told in dxk_rejoin.owner; those that have results take
+ * turns. %RJR_NONE_READY: none has, %RJR_NONE_EXIST: nothing of any owner of the space lives.
+ * After both poll(2) tells when an owner has a result. EDEADLK: the caller executes a request,
+ * and would sleep for what may be that one. @min is 0 or 1.
+ */
+#define DXK_CALL_ANY		0x4
 
 /* Attributes of a request (the seed's RQEAttrs and the flags of PostARequest) */
 #define PXR_WAITIF_BUSY		0x0001	/* sleep while there is no room */
@@ -1030,8 +1040,8 @@ struct dxk_result {
  * struct dxk_rejoin - collect completed requests of an owner (DXK_IOC_REJOIN;
  *	DX-50..DX-55, DX-87..DX-95)
  * @size: sizeof(struct dxk_rejoin)
- * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST
- * @owner: whose requests
+ * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST; or %DXK_CALL_ANY
+ * @owner: whose requests; with %DXK_CALL_ANY 0, and out with results: whose they are
  * @deadline: 0 polls; otherwise sleeps until @min requests can be returned or
  *	no further one can come
  * @results: address of @nr structs of @result_size bytes

@@ -274,16 +274,20 @@ out_end:
 }
 
 /* Copy results out; the first that fails and those behind it are returned to their owner. */
-static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
-			    struct dxk_rejoin_op *r)
+static __always_inline long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
+					    struct dxk_rejoin_op *r, u64 __user *owner)
 {
 	struct dxk_settle_op s __uninitialized;
-	struct dxk_rqe *rqe;
+	struct dxk_rqe *rqe = list_first_entry(&r->rqes, struct dxk_rqe, link);
 	int err = 0;
-	int nr;
+	int nr = 0;
 
 	s.m = m;
-	for (nr = dxk_results_put_plain(a, r, &rqe); nr < (int)r->nr; nr++) {
+	if (unlikely(owner) && dxk_put_field(r->cookie, owner))
+		err = -EFAULT;
+	else
+		nr = dxk_results_put_plain(a, r, &rqe);
+	for (; nr < (int)r->nr && !err; nr++) {
 		err = dxk_result_put(a, nr, rqe);
 		if (err)
 			break;
@@ -297,20 +301,22 @@ static long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 	return nr ?: err;
 }
 
-static long dxk_rejoin_check(const struct dxk_rejoin *a)
+static long dxk_rejoin_check(const struct dxk_rejoin *a, u32 flags)
 {
-	if (a->flags & ~(DXK_CALL_HELP | DXK_CALL_NEST))
+	if (a->flags & ~flags)
 		return -EOPNOTSUPP;
 	if (a->reserved || a->min > a->nr)
+		return -EINVAL;
+	if (unlikely(a->flags & DXK_CALL_ANY) && (a->flags != DXK_CALL_ANY || a->owner || a->min > 1))
 		return -EINVAL;
 	return dxk_array_check(a->nr, a->result_size,
 			       offsetofend(struct dxk_result, reserved));
 }
 
-/* @answer: the caller's field. Inlined for the two. */
+/* @answer, @owner: the caller's fields. Inlined for the two. */
 static __always_inline long dxk_rejoin_checked(struct dxk_member *m,
 					       const struct dxk_rejoin *a,
-					       u32 __user *answer)
+					       u32 __user *answer, u64 __user *owner)
 {
 	struct dxk_rejoin_op r __uninitialized;
 	long ret;
@@ -322,12 +328,13 @@ static __always_inline long dxk_rejoin_checked(struct dxk_member *m,
 	r.wait = a->deadline;
 	r.help = a->flags & DXK_CALL_HELP;
 	r.nest = a->flags & DXK_CALL_NEST;
+	r.any = a->flags & DXK_CALL_ANY;
 	r.free = false;
 	ret = dxk_client_rejoin(&r, a->deadline);
 	if (ret)
 		return ret;
 	if (r.nr)
-		ret = dxk_results_put(m, a, &r);
+		ret = dxk_results_put(m, a, &r, unlikely(r.any) ? owner : NULL);
 	if (ret < 0)
 		return ret;
 	/* With results, the count implies the answer. */
@@ -341,7 +348,8 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 	const struct dxk_rejoin *a = &c->args.rejoin;
 	struct dxk_rejoin __user *theirs = c->uptr;
 
-	return dxk_rejoin_check(a) ?: dxk_rejoin_checked(obj, a, &theirs->answer);
+	return dxk_rejoin_check(a, DXK_CALL_HELP | DXK_CALL_NEST | DXK_CALL_ANY) ?:
+	       dxk_rejoin_checked(obj, a, &theirs->answer, &theirs->owner);
 }
 
 /* --- post and rejoin in one ------------------------------------------------- */
@@ -386,7 +394,7 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
 	struct dxk_post_op p __uninitialized;
 	long ret;
 
-	ret = dxk_rejoin_check(&rejoin) ?:
+	ret = dxk_rejoin_check(&rejoin, DXK_CALL_HELP | DXK_CALL_NEST) ?:
 	      dxk_array_check(a->nr, a->entry_size,
 			      offsetofend(struct dxk_post_entry, reserved));
 	if (ret)
@@ -404,7 +412,7 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
 		a->taken = max(ret, 0L);
 		return dxk_ucall_reply(c, sizeof(*a)) ?: min(ret, 0L);
 	}
-	ret = dxk_rejoin_checked(obj, &rejoin, &theirs->answer);
+	ret = dxk_rejoin_checked(obj, &rejoin, &theirs->answer, NULL);
 	/* A restart would post once more. */
 	return ret == -ERESTARTSYS || ret == -ERESTARTNOINTR ? -EINTR : ret;
 }

@@ -568,7 +568,7 @@ void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space)
 		os_yield();
 	}
 	spin_lock(&e->lock);
-	dxk_space_put(space);
+	dxk_space_put(e, space);
 	spin_unlock(&e->lock);
 }
 

@@ -18,6 +18,8 @@ void dxk_engine_init(struct dxk_engine *e)
 	dxk_crew_init(&e->crew);
 	INIT_LIST_HEAD(&e->owners.blocked);
 	INIT_LIST_HEAD(&e->owners.owed);
+	INIT_LIST_HEAD(&e->owners.waited);
+	INIT_LIST_HEAD(&e->owners.owed_spaces);
 	INIT_LIST_HEAD(&e->owners.rest);
 	INIT_LIST_HEAD(&e->run.ended);
 	INIT_LIST_HEAD(&e->stoppers);

@@ -449,7 +449,7 @@ static void dxk_key_leave_hash(struct dxk_engine *e, struct dxk_key *key)
 	if (e->waits.recent == key)
 		e->waits.recent = NULL;
 	if (key->space->is_private)
-		dxk_space_put(key->space);
+		dxk_space_put(e, key->space);
 	key->refuses = false;
 	key->run = 0;
 	dxk_key_push(&e->waits.keys, key);

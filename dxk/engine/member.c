@@ -109,10 +109,13 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /* --- watching an owner ----------------------------------------------------- */
 
-static void dxk_unwatch(struct dxk_member *m)
+/** dxk_unwatch - poll(2) reports nothing more of what it watches */
+void dxk_unwatch(struct dxk_member *m)
 {
 	list_del_init(&m->watch);
 	m->watching = NULL;
+	m->space->nr_any -= m->watches_all;
+	m->watches_all = false;
 }
 
 /** dxk_watch - have poll(2) report what happens to an owner */
@@ -122,6 +125,16 @@ void dxk_watch(struct dxk_member *m, struct dxk_owner *owner)
 	WRITE_ONCE(m->readable, false);
 	m->watching = owner;
 	list_add(&m->watch, &owner->watchers);
+}
+
+/** dxk_watch_all - have poll(2) report what happens to any owner of its space */
+void dxk_watch_all(struct dxk_member *m)
+{
+	dxk_unwatch(m);
+	WRITE_ONCE(m->readable, false);
+	m->watches_all = true;
+	m->space->nr_any++;
+	list_add(&m->watch, &m->space->watchers);
 }
 
 /** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */

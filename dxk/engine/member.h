@@ -181,7 +181,9 @@ struct dxk_member {
 	struct dxk_stash *mores;
 	/** @fellows: (L) of a worker, once attached: in dxk_crew.members, but see dxk_purges */
 	struct list_head fellows;
-	/** @watch: (L) in dxk_owner.watchers */
+	/** @watches_all: (L) poll(2) watches all owners of its space */
+	bool watches_all;
+	/** @watch: (L) in dxk_owner.watchers, or dxk_space.watchers */
 	struct list_head watch;
 	/** @watching: (L) the owner that poll(2) watches, or NULL */
 	struct dxk_owner *watching;
@@ -193,6 +195,8 @@ void dxk_member_free(struct dxk_member *m);
 dxk_op_fn dxk_attach_run;
 
 void dxk_watch(struct dxk_member *m, struct dxk_owner *owner);
+void dxk_watch_all(struct dxk_member *m);
+void dxk_unwatch(struct dxk_member *m);
 void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m);
 const char *dxk_member_state_name(u8 state);
 

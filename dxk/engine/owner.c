@@ -17,6 +17,11 @@ void dxk_space_init(struct dxk_space *space, u32 id)
 	INIT_LIST_HEAD(&space->emptied);
 	INIT_LIST_HEAD(&space->waiting);
 	INIT_LIST_HEAD(&space->holds);
+	INIT_LIST_HEAD(&space->rich);
+	INIT_LIST_HEAD(&space->pollers);
+	INIT_LIST_HEAD(&space->watchers);
+	INIT_LIST_HEAD(&space->waited);
+	INIT_LIST_HEAD(&space->owed);
 }
 
 /** dxk_space_new - a private space with one user, or an error pointer */
@@ -36,10 +41,27 @@ struct dxk_space *dxk_space_new(struct dxk_engine *e)
 }
 
 /** dxk_space_put - a reference of a private space is gone; under the lock */
-void dxk_space_put(struct dxk_space *space)
+void dxk_space_put(struct dxk_engine *e, struct dxk_space *space)
 {
-	if (!--space->refs)
-		kfree(space);
+	if (--space->refs)
+		return;
+	if (!list_empty(&space->waited)) {
+		list_del(&space->waited);
+		e->owners.nr_waited--;
+	}
+	list_del(&space->owed);
+	kfree(space);
+}
+
+/** dxk_space_waited - somebody sleeps for any owner of the space: Stop is to find it */
+void dxk_space_waited(struct dxk_engine *e, struct dxk_space *space)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (!list_empty(&space->waited))
+		return;
+	list_add_tail(&space->waited, &e->owners.waited);
+	e->owners.nr_waited++;
 }
 
 /** dxk_space_join - a member is made from a descriptor of the space */
@@ -149,6 +171,7 @@ struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *sp
 	}
 	hlist_add_head(&owner->hash, dxk_owner_bucket(owners, space, cookie));
 	owners->nr++;
+	space->nr_owners++;
 	return owner;
 }
 
@@ -158,7 +181,7 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 	return list_empty(&owner->done) && list_empty(&owner->joiners[false]) &&
 	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&
 	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
-	       list_empty(&owner->stuck) &&
+	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
 	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
 }
 
@@ -189,11 +212,12 @@ void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 	WARN_ON_ONCE(dxk_owner_live(owner) || owner->nr_done);
 	hlist_del(&owner->hash);
 	owners->nr--;
+	owner->space->nr_owners--;
 	if (owners->recent == owner)
 		owners->recent = NULL;
 	if (unlikely(owner->space->is_private)) {
 		list_del(&owner->link);
-		dxk_space_put(owner->space);
+		dxk_space_put(container_of(owners, struct dxk_engine, owners), owner->space);
 	}
 	if (unlikely(!list_empty(&owner->owed)))
 		owner->space = NULL;
@@ -239,6 +263,7 @@ static void dxk_owner_construct(void *obj)
 	INIT_LIST_HEAD(&owner->joiners[false]);
 	INIT_LIST_HEAD(&owner->joiners[true]);
 	INIT_LIST_HEAD(&owner->stuck);
+	INIT_LIST_HEAD(&owner->rich);
 	INIT_LIST_HEAD(&owner->watchers);
 	INIT_LIST_HEAD(&owner->owed);
 	INIT_LIST_HEAD(&owner->mores);

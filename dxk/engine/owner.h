@@ -50,6 +50,20 @@ struct dxk_space {
 	struct list_head waiting;
 	/** @holds: (L) struct dxk_key that are held back */
 	struct list_head holds;
+	/** @nr_owners: (L) owners of it that exist */
+	u32 nr_owners;
+	/** @nr_any: (L) how many are in @pollers and @watchers */
+	u32 nr_any;
+	/** @rich: (L) struct dxk_owner that have results, those first that have not given for longest */
+	struct list_head rich;
+	/** @pollers: (L) struct dxk_rejoin_op that sleep for a result of any owner, by arrival */
+	struct list_head pollers;
+	/** @watchers: (L) members whose poll(2) watches all owners */
+	struct list_head watchers;
+	/** @waited: (L) in dxk_owners.waited, if there are, or were, @pollers */
+	struct list_head waited;
+	/** @owed: (L) in dxk_owners.owed_spaces, if there are some whom no hold has told */
+	struct list_head owed;
 };
 
 /**
@@ -73,7 +87,7 @@ struct dxk_owner {
 	 * still copying out: they exist until they are safely with the caller
 	 */
 	u32 nr[DXK_PLACES];
-	/** @nr_done: requests in @done */
+	/** @nr_done: requests in @done, see dxk_owner_add_done() */
 	u32 nr_done;
 	/** @joined: a request waits for it, or has: see @joiners */
 	u32 joined;
@@ -93,6 +107,8 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
+	/** @rich: with results: in dxk_space.rich */
+	struct list_head rich;
 	/** @watchers: members whose poll(2) watches this owner */
 	struct list_head watchers;
 	/** @owed: in dxk_owners.owed; empty otherwise */
@@ -153,6 +169,12 @@ struct dxk_owners {
 	struct list_head rest;
 	/** @again: (L) @pass has changed meanwhile: once more from the first one on */
 	bool again;
+	/** @waited: (L) struct dxk_space: Stop looks at who sleeps there */
+	struct list_head waited;
+	/** @nr_waited: (L) how many there are in @waited */
+	u32 nr_waited;
+	/** @owed_spaces: (L) struct dxk_space in which somebody is still to be told */
+	struct list_head owed_spaces;
 	/** @entries: (L) size of the Rejoin Pool */
 	u32 entries;
 	/**
@@ -172,6 +194,22 @@ static inline u32 dxk_owner_live(const struct dxk_owner *owner)
 static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 {
 	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_WAIT];
+}
+
+/** dxk_owner_add_done - so many results have come to dxk_owner.done, or back to it */
+static inline void dxk_owner_add_done(struct dxk_owner *owner, u32 nr)
+{
+	if (!owner->nr_done)
+		list_add_tail(&owner->rich, &owner->space->rich);
+	owner->nr_done += nr;
+}
+
+/** dxk_owner_sub_done - so many, of one at least, have left it */
+static inline void dxk_owner_sub_done(struct dxk_owner *owner, u32 nr)
+{
+	owner->nr_done -= nr;
+	if (!owner->nr_done)
+		list_del_init(&owner->rich);
 }
 
 /* Is it cancelled with all of its owner? If it was begun it is so by struct dxk_more. */
@@ -195,7 +233,8 @@ static inline void dxk_space_get(struct dxk_space *space)
 void dxk_space_init(struct dxk_space *space, u32 id);
 struct dxk_space *dxk_space_new(struct dxk_engine *e);
 void dxk_space_join(struct dxk_engine *e, struct dxk_space *space);
-void dxk_space_put(struct dxk_space *space);
+void dxk_space_put(struct dxk_engine *e, struct dxk_space *space);
+void dxk_space_waited(struct dxk_engine *e, struct dxk_space *space);
 
 int dxk_owners_start(struct dxk_engine *e);
 void dxk_owners_unstart(struct dxk_engine *e);

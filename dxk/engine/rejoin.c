@@ -102,7 +102,7 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 		for (i = 0; i < nr; i++)
 			dxk_rqe_change(list_first_entry(&owner->done, struct dxk_rqe, link),
 				       &r->rqes);
-	owner->nr_done -= nr;
+	dxk_owner_sub_done(owner, nr);
 	r->nr = nr;
 	if (r->free)
 		dxk_collect(e, &r->rqes, r->m);
@@ -181,20 +181,141 @@ static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
 		}
 		if (!dxk_afford_or_owe(e, wakes, 1))
 			return false;
-		list_del_init(&m->watch);
-		m->watching = NULL;
+		dxk_unwatch(m);
 		WRITE_ONCE(m->readable, true);
 		dxk_wake_member(wakes, m);
 	}
 	return true;
 }
 
-/* Nothing of the owner lives any more. */
-static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner)
+/* --- any owner of a space -------------------------------------------------------- */
+
+/* The next one that has results, in turn, or NULL. */
+static struct dxk_owner *dxk_next_rich(struct dxk_space *space)
 {
+	return list_first_entry_or_null(&space->rich, struct dxk_owner, rich);
+}
+
+/* Answer who polls all owners, if there is an answer to give now. */
+static bool dxk_any_answer(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
+{
+	struct dxk_space *space = r->m->space;
+	struct dxk_owner *owner = dxk_next_rich(space);
+
+	if (owner) {
+		r->cookie = owner->cookie;
+		dxk_rejoin_take(e, owner, r);
+		if (owner->nr_done)
+			list_move_tail(&owner->rich, &space->rich);
+		dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
+	} else if (!space->nr_owners) {
+		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
+	} else if (!r->wait) {
+		dxk_rejoin_finish(e, r, RJR_NONE_READY, 0, wakes);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Tell those who sleep for any owner of the space, or watch all. Whom this lock hold does not
+ * reach is owed that.
+ */
+static noinline void dxk_any_tell(struct dxk_engine *e, struct dxk_space *space,
+				  struct dxk_wakes *wakes)
+{
+	bool more = false;
+
+	while (!list_empty(&space->pollers) && !more &&
+	       (dxk_next_rich(space) || !space->nr_owners)) {
+		struct dxk_rejoin_op *r = list_first_entry(&space->pollers, struct dxk_rejoin_op,
+							   w.link);
+		struct dxk_owner *owner = dxk_next_rich(space);
+
+		more = !dxk_afford_or_owe(e, wakes, owner ? dxk_poller_cost(owner, r) : 1);
+		if (more)
+			break;
+		dxk_step(e);
+		dxk_any_answer(e, r, wakes);
+	}
+	while (!list_empty(&space->watchers) && !more &&
+	       (dxk_next_rich(space) || !space->nr_owners)) {
+		struct dxk_member *m = list_first_entry(&space->watchers, struct dxk_member, watch);
+
+		if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
+			dxk_owe(e, wakes);
+			more = true;
+		} else if (!dxk_afford_or_owe(e, wakes, 1)) {
+			more = true;
+		} else {
+			dxk_unwatch(m);
+			WRITE_ONCE(m->readable, true);
+			dxk_wake_member(wakes, m);
+		}
+	}
+	if (!more)
+		list_del_init(&space->owed);
+	else if (list_empty(&space->owed))
+		list_add_tail(&space->owed, &e->owners.owed_spaces);
+}
+
+/* Whom earlier lock holds have left there. */
+static void dxk_any_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct list_head *owed = &e->owners.owed_spaces;
+
+	while (!list_empty(owed)) {
+		struct dxk_space *space = list_first_entry(owed, struct dxk_space, owed);
+
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return;
+		dxk_any_tell(e, space, wakes);
+		if (!list_empty(&space->owed))
+			return;
+	}
+}
+
+/* A rejoin of any owner. Who executes something may be what it would wait for. */
+static void dxk_any_run(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
+{
+	struct dxk_space *space = r->m->space;
+
+	if (dxk_is_inside(r->m) && (r->wait || r->m->outer)) {
+		dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
+		return;
+	}
+	if (dxk_any_answer(e, r, wakes)) {
+		if (r->answer != RJR_RETURNED)
+			dxk_watch_all(r->m);
+		return;
+	}
+	if (e->state != DXK_CTX_RUNNING && e->state != DXK_CTX_STOPPING) {
+		dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
+		return;
+	}
+	r->m->awaits = 0;
+	dxk_space_waited(e, space);
+	dxk_waiter_queue(&r->w, &space->pollers, &space->nr_any,
+			 dxk_crew_sleepers(&e->crew, r->m), &e->stats.rejoin_blocks,
+			 &e->stats.rejoin_block_ns);
+	dxk_member_set_state(r->m, DXK_M_REJOINING);
+	trace_dxk_block(e->id, r->m->id, DXK_M_REJOINING, 0);
+	dxk_stall_suspect(e, wakes);
+}
+
+/* Nothing of the owner lives any more. */
+static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner, struct dxk_wakes *wakes)
+{
+	struct dxk_space *space = owner->space;
+	bool any = space->nr_any;
+
 	if (unlikely(owner->doom))
 		dxk_purge_leave(e, owner);
 	dxk_owner_leave(&e->owners, owner);
+	/* Of a space that somebody waits for there is a member. */
+	if (unlikely(any) && !space->nr_owners)
+		dxk_any_tell(e, space, wakes);
 }
 
 /*
@@ -224,8 +345,10 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		all &= dxk_owner_notify(e, owner, wakes);
 	if (unlikely(!all))
 		dxk_owner_owe(e, owner);
+	if (unlikely(owner->space->nr_any) && owner->nr_done)
+		dxk_any_tell(e, owner->space, wakes);
 	if (!dxk_owner_live(owner))
-		dxk_owner_go(e, owner);
+		dxk_owner_go(e, owner, wakes);
 }
 
 /* Is it plain that none of the requests that wait for the owner is to be told? */
@@ -239,7 +362,8 @@ static bool dxk_joiners_are_early(const struct dxk_owner *owner)
 static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
 					       const struct dxk_owner *owner)
 {
-	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner))
+	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner) ||
+	    unlikely(owner->space->nr_any))
 		return false;
 	if (unlikely(owner->joined) && !dxk_joiners_are_early(owner))
 		return false;
@@ -343,6 +467,7 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	lockdep_assert_held(&e->lock);
 
+	dxk_any_go_on(e, wakes);
 	while (!list_empty(&owners->owed)) {
 		struct dxk_owner *owner = list_first_entry(&owners->owed,
 							 struct dxk_owner, owed);
@@ -356,7 +481,7 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 		over = dxk_owner_pass(e, owner, wakes);
 		/* A poller has taken the last result: those before it were told of what led to that. */
 		if (owner->space && !dxk_owner_live(owner))
-			dxk_owner_go(e, owner);
+			dxk_owner_go(e, owner, wakes);
 		if (!over)
 			return;
 		if (owners->again)
@@ -399,6 +524,10 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_owner *owner = dxk_owner_find(&e->owners, r->m->space, r->cookie);
 
 	dxk_crew_engage(&e->crew, r->m);
+	if (unlikely(r->any)) {
+		dxk_any_run(e, r, wakes);
+		return;
+	}
 	if (unlikely(r->m->outer && !(r->wait && owner))) {
 		dxk_rejoin_sleep(e, r, &e->waits.outers, wakes);
 		return;
@@ -471,7 +600,7 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	list_for_each_entry_safe_reverse(rqe, prev, &s->failed, link) {
 		owner = rqe->owner;
 		list_move(&rqe->link, &owner->done);
-		owner->nr_done++;
+		dxk_owner_add_done(owner, 1);
 	}
 	if (owner)
 		dxk_owner_changed(e, owner, wakes);
@@ -530,7 +659,7 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, b
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;
 		dxk_rqe_join(rqe, &owner->done);
-		owner->nr_done++;
+		dxk_owner_add_done(owner, 1);
 	}
 	if (tell)
 		dxk_owner_changed(e, owner, wakes);
@@ -662,7 +791,7 @@ void dxk_drop_results(struct dxk_engine *e, struct dxk_owner *owner,
 
 		rqe = list_first_entry(&owner->done, struct dxk_rqe, link);
 		dxk_rqe_change(rqe, ended);
-		owner->nr_done--;
+		dxk_owner_sub_done(owner, 1);
 		dxk_move(e, rqe, DXK_REJOIN, DXK_FREE);
 		dxk_unreserve(e, rqe);
 		e->stats.vanished++;
@@ -686,6 +815,41 @@ static bool dxk_stop_owners(struct dxk_engine *e, u32 *bucket, struct dxk_wakes 
 	return true;
 }
 
+/* Those who sleep for any owner: each space that there is now is looked at once. All? */
+static bool dxk_stop_any(struct dxk_engine *e, struct dxk_stop_pollers *s, struct dxk_wakes *wakes)
+{
+	struct dxk_owners *owners = &e->owners;
+
+	if (!s->began) {
+		s->began = true;
+		s->spaces = owners->nr_waited;
+	}
+	for (; s->spaces && owners->nr_waited; s->spaces--) {
+		struct dxk_space *space = list_first_entry(&owners->waited, struct dxk_space,
+							   waited);
+
+		if (!dxk_afford(wakes, 1))
+			return false;
+		dxk_step(e);
+		while (!list_empty(&space->pollers)) {
+			struct dxk_rejoin_op *r = list_first_entry(&space->pollers,
+								   struct dxk_rejoin_op, w.link);
+
+			if (!dxk_poller_is_stopped(e, r))
+				break;
+			if (!dxk_afford(wakes, 1))
+				return false;
+			dxk_rejoin_finish(e, r, 0, -ESHUTDOWN, wakes);
+		}
+		list_move_tail(&space->waited, &owners->waited);
+		if (list_empty(&space->pollers)) {
+			list_del_init(&space->waited);
+			owners->nr_waited--;
+		}
+	}
+	return true;
+}
+
 /**
  * dxk_stop_pollers - Stop looks at every sleeping poller (DX-107)
  * @e: the engine, locked
@@ -703,6 +867,8 @@ bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
 
 	lockdep_assert_held(&e->lock);
 
+	if (unlikely(owners->nr_waited) && !dxk_stop_any(e, s, wakes))
+		return false;
 	if (!owners->nr || !(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 		return true;
 	if (!s->owed) {

@@ -23,8 +23,10 @@ struct dxk_rejoin_op {
 	bool help;
 	/** @m: the poller */
 	struct dxk_member *m;
-	/** @cookie: whose requests */
+	/** @cookie: whose requests; of @any: whose they are that are returned */
 	u64 cookie;
+	/** @any: of any owner of its space, and of one; not @help, @nest, @free; @min 1 */
+	bool any;
 	/** @max: most to return */
 	u32 max;
 	/** @min: sleeps until so many can be returned, if @wait */

@@ -307,7 +307,8 @@ static __always_inline int dxk_rqe_check(const struct dxk_policy *policy,
 {
 	if (p->attrs & ~PXR_MASK)
 		return -EOPNOTSUPP;
-	if (dxk_lane_of(p->attrs) < 0 || (p->attrs & PXR_LANE_CHILD && p->attrs & PXR_LANES))
+	if (dxk_lane_of(p->attrs) < 0 ||
+	    unlikely((p->attrs & PXR_LANE_CHILD) && (p->attrs & PXR_LANES)))
 		return -EINVAL;
 	if (p->data_len > policy->data_size || p->result_len > policy->data_size)
 		return -EMSGSIZE;

@@ -11,6 +11,10 @@ struct dxk_engine;
  * struct dxk_stop_pollers - how far Stop is with those who wait for owners
  */
 struct dxk_stop_pollers {
+	/** @began: it has counted @spaces */
+	bool began;
+	/** @spaces: in which somebody may sleep for any owner, still to be looked at */
+	u32 spaces;
 	/** @bucket: where the search for them goes on */
 	u32 bucket;
 	/** @owed: all were found, and their owners are owed a pass */

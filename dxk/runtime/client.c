@@ -284,6 +284,7 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 	r.wait = deadline;
 	r.free = true;
 	r.nest = false;
+	r.any = false;
 	for (;;) {
 		r.help = dxk_worker_can_help(member);
 		err = dxk_client_rejoin(&r, deadline);

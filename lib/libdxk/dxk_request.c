@@ -74,6 +74,27 @@ int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 				0, timeout_ns, answer);
 }
 
+int dxk_rejoin_any(int member, struct dxk_result *results, unsigned int nr, int64_t timeout_ns,
+		   uint64_t *owner, unsigned int *answer)
+{
+	struct dxk_rejoin rejoin = {
+		.size = sizeof(rejoin),
+		.flags = DXK_CALL_ANY,
+		.deadline = dxk_deadline(timeout_ns),
+		.results = address(results),
+		.nr = min_u(nr, DXK_BATCH_MAX),
+		.result_size = sizeof(*results),
+	};
+	int rc = call(member, DXK_IOC_REJOIN, &rejoin);
+
+	dxk_collected(&rejoin, rc);
+	if (owner && rc > 0)
+		*owner = rejoin.owner;
+	if (answer)
+		*answer = rc > 0 ? RJR_RETURNED : rejoin.answer;
+	return rc;
+}
+
 int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 		     unsigned int nr, unsigned int min, void *data,
 		     size_t data_stride, unsigned int flags, int64_t timeout_ns,

@@ -421,6 +421,10 @@ u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
 	};
 	int err;
 
+	if (!a->depth && !r.free && chance(4)) {
+		r.any = true;
+		r.min = 1;
+	}
 	for (;;) {
 		note("%u rejoins %llu, %u to %u, %s", a->m.id, cookie, r.min, r.max,
 		     !deadline ? "polls" : deadline == DXK_FOREVER ? "for ever" : "for a time");

@@ -61,6 +61,64 @@ static bool hopeless(const struct dxk_rejoin_op *r, const struct model_owner *o)
 	return coming <= r->self_held && copying <= (r->free ? 0 : r->nr);
 }
 
+/* Of all owners of a space: results that lie there, requests that live. */
+static void space_of(const struct dxk_space *space, u32 *results, u32 *live)
+{
+	u32 i;
+
+	*results = *live = 0;
+	for (i = 0; i < model.top_owner; i++) {
+		const struct model_owner *o = &model.owner[i];
+		const struct dxk_owner *owner;
+
+		if (o->space != space)
+			continue;
+		owner = dxk_owner_find(&model.e->owners, space, o->cookie);
+		*results += owner ? owner->nr_done : 0;
+		*live += model_live(o->nr);
+	}
+}
+
+/* Who sleeps for any owner, and there is an answer? */
+static void check_any(const struct actor *a, bool excused)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	u32 results, live;
+
+	space_of(a->m.space, &results, &live);
+	if (!r->wait || dxk_is_inside(&a->m))
+		sim_fail("%u sleeps for any owner, and should not", a->m.id);
+	if (excused)
+		return;
+	if (r->w.since < house.stopped && model_shut(a->m.id))
+		sim_fail("%u sleeps on, Stop has begun", a->m.id);
+	if (results || !live)
+		sim_fail("%u sleeps for any owner, of which %u results are there, and %u live",
+			 a->m.id, results, live);
+}
+
+static void check_any_answer(const struct actor *a)
+{
+	const struct dxk_rejoin_op *r = a->rejoin;
+	u32 results, live;
+
+	space_of(a->m.space, &results, &live);
+	if (r->err == -ESHUTDOWN && !model_shut(a->m.id))
+		sim_fail("%u: a shutdown that is none", a->m.id);
+	if (r->err == -EDEADLK && !dxk_is_inside(&a->m))
+		sim_fail("%u: a deadlock that is none", a->m.id);
+	if (r->err)
+		return;
+	if (r->answer == RJR_RETURNED && (!r->nr || r->nr > r->max))
+		sim_fail("%u: %u results", a->m.id, r->nr);
+	if (sim_self != a->task)
+		return;
+	if (r->answer == RJR_NONE_EXIST && live)
+		sim_fail("%u: none of any owner exist, but %u do", a->m.id, live);
+	if (r->answer == RJR_NONE_READY && (results || !live))
+		sim_fail("%u: of any owner none is ready, %u are", a->m.id, results);
+}
+
 static void check_poller(const struct actor *a, bool excused)
 {
 	const struct dxk_rejoin_op *r = a->rejoin;
@@ -154,10 +212,10 @@ void check_sleepers(bool excused)
 			check_refused(a);
 		}
 		if (a->rejoin && actor_queued(&a->rejoin->w)) {
-			check_poller(a, excused);
+			(a->rejoin->any ? check_any : check_poller)(a, excused);
 		} else if (a->rejoin && a->rejoin->w.done && !a->answered) {
 			a->answered = true;
-			check_answer(a);
+			a->rejoin->any ? check_any_answer(a) : check_answer(a);
 		}
 		if (!excused)
 			check_watcher(a);

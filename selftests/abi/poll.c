@@ -266,4 +266,49 @@ TEST(worker_lane)
 	dxt_down(&t);
 }
 
+/* DX-91: one descriptor for all owners of a space, asleep and by poll(2) */
+TEST(any_owner)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxk_rejoin bad = { .size = sizeof(bad), .nr = 1, .flags = DXK_CALL_ANY };
+	struct dxk_result result;
+	unsigned int answer, i, seen = 0;
+	uint64_t owner = 0;
+	struct dxt t;
+
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	EXPECT_EQ(0, dxk_rejoin_any(t.member, &result, 1, 0, &owner, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+	EXPECT_FALSE(readable(t.member));
+	ASSERT_EQ(1, dxt_post1(t.member, 77, DXT_GATE, DXT_PTR(gate), PXR_REJOIN, 0, NULL));
+	EXPECT_EQ(0, dxk_rejoin_any(t.member, &result, 1, 0, &owner, &answer));
+	EXPECT_EQ(RJR_NONE_READY, answer);
+	EXPECT_FALSE(readable(t.member));
+	dxt_gate_open(gate);
+	EXPECT_TRUE(becomes_readable(t.member));
+	EXPECT_EQ(1, dxk_rejoin_any(t.member, &result, 1, 0, &owner, &answer));
+	EXPECT_EQ(77, owner);
+	/* each of many, whichever comes next */
+	for (i = 0; i < 20; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, i, DXT_NOP, i, PXR_REJOIN, 0, NULL));
+	for (i = 0; i < 20; i++) {
+		EXPECT_EQ(1, dxk_rejoin_any(t.member, &result, 1, dxt_late_ns(), &owner, &answer));
+		EXPECT_EQ(owner, result.param);
+		seen |= 1U << owner;
+	}
+	EXPECT_EQ((1U << 20) - 1, seen);
+	EXPECT_EQ(0, dxk_rejoin_any(t.member, &result, 1, dxt_late_ns(), &owner, &answer));
+	EXPECT_EQ(RJR_NONE_EXIST, answer);
+
+	/* what does not fit together */
+	bad.results = DXT_PTR(&result);
+	bad.result_size = sizeof(result);
+	bad.owner = 1;
+	EXPECT_EQ(-EINVAL, dxt_ioctl(t.member, DXK_IOC_REJOIN, &bad));
+	bad.owner = 0;
+	bad.flags |= DXK_CALL_HELP;
+	EXPECT_EQ(-EINVAL, dxt_ioctl(t.member, DXK_IOC_REJOIN, &bad));
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN

@@ -99,8 +99,8 @@ static void numbers_of_spaces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, space[0]->id, 2);
 	KUNIT_EXPECT_EQ(test, space[1]->id, 3);
 	KUNIT_EXPECT_TRUE(test, space[0]->is_private && !e->home.is_private);
-	dxk_space_put(space[0]);
-	dxk_space_put(space[1]);
+	dxk_space_put(e, space[0]);
+	dxk_space_put(e, space[1]);
 }
 
 /* A lock hold may begin all that it must, and no more than it may. */

@@ -330,6 +330,104 @@ static void rejoin_watches(struct kunit *test)
 	}
 }
 
+static struct dxk_rejoin_op *any_of(struct puppets *ps, struct dxk_member *m, u32 max, bool wait)
+{
+	struct dxk_rejoin_op *r = puppet_poller(ps, m, 0, max, wait);
+
+	r->any = true;
+	r->free = false;
+	r->help = false;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	return r;
+}
+
+static void end_next(struct puppets *ps, struct dxk_member *worker)
+{
+	puppet_work(ps, worker);
+	puppet_end(ps, worker, 0, 0);
+}
+
+/* DX-87..DX-90 for all owners of a space: results in turn, and the answers without one */
+static void rejoin_any(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps), *other = puppet_client(ps);
+	struct dxk_rejoin_op *r, *s;
+	u32 i;
+
+	answered(ps, any_of(ps, ps->main, 4, false), RJR_NONE_EXIST, 0);
+	answered(ps, any_of(ps, ps->main, 4, true), RJR_NONE_EXIST, 0);
+	puppet_post_nr(ps, ps->main, 2, 8, PXR_REJOIN);
+	puppet_post_nr(ps, ps->main, 2, 9, PXR_REJOIN);
+	answered(ps, any_of(ps, ps->main, 4, false), RJR_NONE_READY, 0);
+	EXPECT(!ps->main->readable);
+	for (i = 0; i < 4; i++)
+		end_next(ps, worker);
+	/* poll(2) told of the first; then owners take turns */
+	EXPECT(ps->main->readable);
+	for (i = 0; i < 4; i++) {
+		r = any_of(ps, ps->main, 1, false);
+		answered(ps, r, RJR_RETURNED, 1);
+		EXPECT_IS(r->cookie, i % 2 ? 9 : 8);
+		puppet_settle(ps, r, 1);
+	}
+	answered(ps, any_of(ps, ps->main, 1, false), RJR_NONE_EXIST, 0);
+	EXPECT_IS(ps->e->home.nr_owners, 0);
+	/* watched from "none exists" on, too */
+	EXPECT(!ps->main->readable);
+
+	/* two sleep, and each is given what comes, in their order; who waits for the owner first */
+	puppet_post_nr(ps, ps->main, 3, 8, PXR_REJOIN);
+	r = any_of(ps, ps->main, 4, true);
+	s = any_of(ps, other, 4, true);
+	EXPECT(ASLEEP(r) && ASLEEP(s));
+	end_next(ps, worker);
+	answered(ps, r, RJR_RETURNED, 1);
+	EXPECT(ASLEEP(s));
+	/* what cannot be copied out goes to who sleeps */
+	puppet_settle(ps, r, 0);
+	answered(ps, s, RJR_RETURNED, 1);
+	puppet_settle(ps, s, 1);
+	r = puppet_rejoin(ps, ps->main, 8, 1, 1);
+	s = any_of(ps, other, 4, true);
+	end_next(ps, worker);
+	answered(ps, r, RJR_RETURNED, 1);
+	EXPECT(ASLEEP(s));
+	/* the last one vanishes: nothing is left */
+	ps->e->home.closed = true;
+	end_next(ps, worker);
+	ps->e->home.closed = false;
+	answered(ps, s, RJR_NONE_EXIST, 0);
+}
+
+/* Who executes a request would wait for that; Stop wakes who sleeps, and a death leaves nothing */
+static void rejoin_any_ends(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps), *other = puppet_client(ps);
+	struct dxk_rejoin_op *r;
+
+	puppet_post_nr(ps, ps->main, 1, 8, PXR_REJOIN);
+	puppet_work(ps, worker);
+	r = any_of(ps, worker, 1, true);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->err, -EDEADLK);
+	answered(ps, any_of(ps, worker, 1, false), RJR_NONE_READY, 0);
+	answered(ps, any_of(ps, other, 1, false), RJR_NONE_READY, 0);
+	EXPECT_IS(ps->e->home.nr_any, 2);
+	puppet_dies(ps, other);
+	EXPECT_IS(ps->e->home.nr_any, 1);
+	r = any_of(ps, ps->main, 1, true);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(ps->e->owners.nr_waited, 1);
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->err, -ESHUTDOWN);
+	EXPECT_IS(ps->e->owners.nr_waited, 0);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT_IS(ps->e->home.nr_any, 0);
+}
+
 /* DX-107: Stop wakes who slept when it began, and who came later may sleep on. */
 static void rejoin_stop_wakes(struct kunit *test)
 {
@@ -373,6 +471,8 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_minimum),
 	KUNIT_CASE(rejoin_copies_out),
 	KUNIT_CASE(rejoin_watches),
+	KUNIT_CASE(rejoin_any),
+	KUNIT_CASE(rejoin_any_ends),
 	KUNIT_CASE(rejoin_stop_wakes),
 	{ }
 };

@@ -437,6 +437,24 @@ int dxk_rejoin(int member, uint64_t owner, struct dxk_result *results,
 	       int64_t timeout_ns, unsigned int *answer);
 
 /**
+ * dxk_rejoin_any - collect completed requests of any owner of the descriptor's space
+ * @member: member descriptor of the calling thread
+ * @results: out, room for @nr
+ * @nr: most to return; no more than %DXK_BATCH_MAX are
+ * @timeout_ns: 0 polls; otherwise waits until an owner has a result or none can come
+ * @owner: out, with results: whose they are, all of them; may be %NULL
+ * @answer: out, %RJR_RETURNED; %RJR_NONE_READY: none has completed, but some exist;
+ *	%RJR_NONE_EXIST: nothing of any owner of the space exists; may be %NULL
+ *
+ * Owners that have results take turns. After an answer without results poll(2) tells when one
+ * has, or nothing is left: so one descriptor in a loop of events is enough for all owners.
+ *
+ * Return: as dxk_rejoin(); -EDEADLK: the caller executes a request and would wait for it.
+ */
+int dxk_rejoin_any(int member, struct dxk_result *results, unsigned int nr, int64_t timeout_ns,
+		   uint64_t *owner, unsigned int *answer);
+
+/**
  * dxk_rejoin_flags - as dxk_rejoin(), by a worker that helps while it waits
  * @member: see dxk_rejoin()
  * @owner: see dxk_rejoin()

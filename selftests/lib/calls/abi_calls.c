@@ -186,6 +186,7 @@ uint32_t known_flags(const struct call *c)
 	case DXK_IOC_POST:
 		return DXK_CALL_HELP;
 	case DXK_IOC_REJOIN:
+		return DXK_CALL_HELP | DXK_CALL_NEST | DXK_CALL_ANY;
 	case DXK_IOC_CALL:
 		return DXK_CALL_HELP | DXK_CALL_NEST;
 	case DXK_IOC_KEY:

@@ -334,7 +334,7 @@ static void gen_rejoin(struct gen *g, struct proc *p, const struct desc *d)
 	blank(p->call, d->fd, DXK_IOC_REJOIN);
 	a->size = sizeof(*a);
 	/* without keys there is nothing to nest */
-	a->flags = seldom(g) ? 4 : gen_below(g, 4) & (DXK_CALL_HELP | DXK_CALL_NEST);
+	a->flags = seldom(g) ? 8 : gen_below(g, 4) & (DXK_CALL_HELP | DXK_CALL_NEST);
 	a->owner = gen_below(g, OWNERS);
 	a->deadline = some_deadline(g);
 	a->results = DXT_PTR(p->call->result);
