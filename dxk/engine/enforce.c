@@ -74,9 +74,8 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	struct dxk_rqe *rqe;
 
 	if (p->policy) {
-		e->policy = *p->policy;
+		dxk_crew_set_policy(e, p->policy);
 		p->policy = NULL;
-		dxk_crew_set_lanes(e);
 		p->line = dxk_any_closed(e) ? 0 : DXK_LINES;
 		p->left = e->nr[DXK_AT_WAIT];
 	}

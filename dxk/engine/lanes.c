@@ -58,19 +58,22 @@ u32 dxk_lanes_limit(const struct dxk_lanes *lanes, u32 lane)
 }
 
 /**
- * dxk_lanes_below - the lane for what a request of a lane waits for
- * @policy: of the context; may be changed meanwhile
- * @lane: that of the request
+ * dxk_lanes_below - the lanes for what requests of each lane wait for
+ * @cmls: CMLS is on
+ * @pct: percentages of lanes 0, 1 and 2
  *
  * One that has no share of its own only borrows those above it: these may be held by all who
- * wait for it. Return: the first one below that has a share; of lane 3 that one itself.
+ * wait for it. Return: by lane, see dxk_lane_below(), the first one below that has a share; of
+ * lane 3 that one itself.
  */
-u32 dxk_lanes_below(const struct dxk_policy *policy, u32 lane)
+u32 dxk_lanes_below(bool cmls, const u32 *pct)
 {
-	bool cmls = policy->sched_mode & TPOOL_MODE_CMLS;
+	u32 below = DXK_LANES - 1, all = below << 8 * below, lane;
 
-	for (lane++; lane < DXK_LANES - 1; lane++)
-		if (!cmls || READ_ONCE(policy->lane_pct[lane]))
-			return lane;
-	return DXK_LANES - 1;
+	for (lane = DXK_LANES - 1; lane-- > 0;) {
+		all |= below << 8 * lane;
+		if (!cmls || pct[lane])
+			below = lane;
+	}
+	return all;
 }

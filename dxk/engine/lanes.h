@@ -58,7 +58,13 @@ static inline bool dxk_lanes_closed(const struct dxk_lanes *lanes, u32 lane)
 	return !lanes->quota[lane];
 }
 
-u32 dxk_lanes_below(const struct dxk_policy *policy, u32 lane);
+u32 dxk_lanes_below(bool cmls, const u32 *pct);
+
+/** dxk_lane_below - what dxk_lanes_below() says of a lane */
+static inline u32 dxk_lane_below(u32 below, u32 lane)
+{
+	return below >> 8 * lane & 0xff;
+}
 u32 dxk_lanes_limit(const struct dxk_lanes *lanes, u32 lane);
 
 /* Percent of @n that a lane owns; a lane that is on owns at least one. */

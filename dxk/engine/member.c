@@ -56,6 +56,7 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 	lockdep_assert_held(&e->lock);
 
 	dxk_lanes_set(&e->ready.lanes, cmls, p->ready_entries, p->lane_pct);
+	WRITE_ONCE(e->crew.lanes_below, dxk_lanes_below(cmls, p->lane_pct));
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		struct dxk_lanes *lanes = &e->crew.lanes[kind];
 
@@ -65,6 +66,13 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 		if (cmls)
 			lanes->quota[DXK_LANES - 1] += e->crew.extra[kind];
 	}
+}
+
+/** dxk_crew_set_policy - a policy is in force from now on */
+void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy)
+{
+	e->policy = *policy;
+	dxk_crew_set_lanes(e);
 }
 
 /**

@@ -294,6 +294,8 @@ struct dxk_crew {
 	struct list_head askers[DXK_KINDS];
 	/** @nr_askers: (L) by kind: how many are in @askers */
 	u32 nr_askers[DXK_KINDS];
+	/** @lanes_below: (L) for %PXR_LANE_CHILD, see dxk_lane_below(); also read without the lock */
+	u32 lanes_below;
 	/** @extra: (L) by kind: requests that helpers and spares have */
 	u32 extra[DXK_KINDS];
 	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
@@ -422,6 +424,7 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 
 void dxk_crew_init(struct dxk_crew *crew);
 void dxk_crew_set_lanes(struct dxk_engine *e);
+void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy);
 bool dxk_crew_all_idle(const struct dxk_engine *e);
 
 #endif /* _DXK_ENGINE_MEMBER_H */

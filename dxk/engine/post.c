@@ -38,7 +38,7 @@ void dxk_post_descend(const struct dxk_member *m, struct dxk_rqe *rqe)
 	static const u16 bits[DXK_LANES] = { PXR_LANE0, PXR_LANE1, PXR_LANE2, PXR_LANE3 };
 	u32 lane = list_empty(&m->busy) ? 0 : list_last_entry(&m->busy, struct dxk_rqe, link)->lane;
 
-	rqe->lane = dxk_lanes_below(&m->engine->policy, lane);
+	rqe->lane = dxk_lane_below(READ_ONCE(m->engine->crew.lanes_below), lane);
 	rqe->attrs |= bits[rqe->lane];
 }
 

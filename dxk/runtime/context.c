@@ -171,7 +171,9 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	dxk_handles_init(&ctx->handles, &ctx->engine, &ctx->files);
 	dxk_commands_init(&ctx->commands, &ctx->engine, ctx, dxk_builtin_run);
 	dxk_policy_init(&ctx->policy);
-	ctx->engine.policy = ctx->policy;
+	spin_lock(&ctx->engine.lock);
+	dxk_crew_set_policy(&ctx->engine, &ctx->policy);
+	spin_unlock(&ctx->engine.lock);
 
 	err = ida_alloc(&dxk_ctx_ids, GFP_KERNEL);
 	if (err < 0)

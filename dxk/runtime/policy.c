@@ -67,7 +67,7 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
 	}
 	ctx->policy = *policy;
 	if (!dxk_policy_is_fixed(ctx))
-		ctx->engine.policy = *policy;
+		dxk_crew_set_policy(&ctx->engine, policy);
 	return 0;
 }
 

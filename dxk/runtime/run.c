@@ -83,9 +83,6 @@ static int dxk_ready_pool_start(struct dxk_ctx *ctx)
 	struct dxk_engine *e = &ctx->engine;
 	int err;
 
-	spin_lock(&e->lock);
-	dxk_crew_set_lanes(e);
-	spin_unlock(&e->lock);
 	dxk_pools_open(e);
 	err = dxk_prealloc(e);
 	if (err)

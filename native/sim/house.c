@@ -120,7 +120,7 @@ void house_set_policy(bool crowd)
 	if (taken)
 		house.policy = p;
 	if (over)
-		e->policy = p;
+		dxk_crew_set_policy(e, &p);
 	spin_unlock(&e->lock);
 	note("a policy is %s", taken ? "set" : "refused");
 	control_kick(&house.control[DXK_MONITOR]);
@@ -199,9 +199,6 @@ static int step_up(enum house_step step)
 		return -EINTR;
 	switch (step) {
 	case STEP_OWNERS:
-		spin_lock(&e->lock);
-		dxk_crew_set_lanes(e);
-		spin_unlock(&e->lock);
 		err = dxk_homes_start(e) ?: dxk_fair_start(e) ?: dxk_names_start(e);
 		if (err)
 			return err;

@@ -203,8 +203,10 @@ void house_main(void *arg)
 	actors_reset();
 	items_reset();
 	check_run_reset();
-	dxk_policy_default(&e->policy, 4);
-	house.policy = e->policy;
+	dxk_policy_default(&house.policy, 4);
+	spin_lock(&e->lock);
+	dxk_crew_set_policy(e, &house.policy);
+	spin_unlock(&e->lock);
 	walker_start();
 	devices_start();
 	house_set_policy(false);

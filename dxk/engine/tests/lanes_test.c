@@ -152,20 +152,25 @@ static void lanes_closed_and_off(struct kunit *test)
 /* DX-76: what a request waits for is in a lane with resources that no lane above can hold */
 static void lanes_child(struct kunit *test)
 {
-	struct dxk_policy p = { .sched_mode = TPOOL_MODE_CMLS, .lane_pct = { 0, 20, 20 } };
+	static const struct {
+		bool cmls;
+		u32 pct[DXK_LANES - 1];
+		u32 below[DXK_LANES];
+	} cases[] = {
+		{ true, { 0, 20, 20 }, { 1, 2, 3, 3 } },
+		/* lane 2 is open, but has nothing that lane 1 may not hold */
+		{ true, { 0, 20, 0 }, { 1, 3, 3, 3 } },
+		{ true, { 20, 0, 20 }, { 2, 2, 3, 3 } },
+		{ true, { 0, 0, 0 }, { 3, 3, 3, 3 } },
+		{ false, { 0, 0, 0 }, { 1, 2, 3, 3 } },
+	};
+	u32 i, lane;
 
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 1);
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 2);
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 2), 3);
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 3), 3);
-	/* lane 2 is open, but has nothing that lane 1 may not hold */
-	p.lane_pct[2] = 0;
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 3);
-	p.lane_pct[1] = 0;
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 3);
-	p.sched_mode = 0;
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 0), 1);
-	KUNIT_EXPECT_EQ(test, dxk_lanes_below(&p, 1), 2);
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		for (lane = 0; lane < DXK_LANES; lane++)
+			KUNIT_EXPECT_EQ(test, cases[i].below[lane],
+					dxk_lane_below(dxk_lanes_below(cases[i].cmls, cases[i].pct),
+						       lane));
 }
 
 /* The formulas, each solved for the lane's own count. */

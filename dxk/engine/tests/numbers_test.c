@@ -37,7 +37,7 @@ static void numbers_of_results(struct kunit *test)
 	r.m = m;
 	r.cookie = 1;
 	r.max = r.min = 1;
-	r.wait = r.help = r.free = false;
+	r.wait = r.help = r.nest = r.any = r.free = false;
 	KUNIT_EXPECT_EQ(test, dxk_client_rejoin(&r, 0), 0);
 	KUNIT_EXPECT_EQ(test, r.answer, RJR_NONE_EXIST);
 	KUNIT_EXPECT_EQ(test, r.nr, 0);
