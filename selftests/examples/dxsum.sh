@@ -144,7 +144,7 @@ for how in '--kernel --lanes 10,30,10 --workers 20 --kernel-workers 5' \
 	ok "dxsum $how tells of what it may not read, and does the rest"
 done
 chmod 600 /dev/dxk
-run 2 closed && has "$work/err" '^dxsum: /dev/dxk: Permission denied'
+run 2 closed && has "$work/err" '^dxsum: platform /dev/dxk: Permission denied; dxkctl doctor tells why'
 ok "/dev/dxk may not be opened"
 as=''
 

@@ -238,6 +238,9 @@ TEST(chains)
 		ASSERT_EQ(0, MTExecutiveGetPolicy(p.mte, &policy));
 		policy.TPKeyBatch = batches[n];
 		ASSERT_EQ(0, MTExecutiveSetPolicy(p.mte, &policy, NULL));
+		/* The Monitor puts it into force. */
+		ASSERT_TRUE(DXT_SOON(!MTExecutiveGetPolicy(p.mte, &policy) &&
+				     policy.TPKeyBatch == batches[n]));
 		ASSERT_TRUE(stays(&c));
 		for (unsigned int i = 0; i < 100; i++)
 			ASSERT_EQ(0, oneway(&a, "note", "a", 0));

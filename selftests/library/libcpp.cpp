@@ -143,8 +143,7 @@ void Construction()
 	}
 	EXPECT(step == "policy");
 	EXPECT(field == "TPLanePct[1]");
-	EXPECT(text == "policy TPLanePct[1]: Invalid argument; out of its range, or it does "
-		       "not fit beside the other fields");
+	EXPECT(text == "policy TPLanePct[1]: Invalid argument; 101 is not in 0..100");
 	EXPECT(code == EINVAL);
 	EXPECT(dx::RejoinWait(&step, nullptr, 0) == -ENXIO);
 

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #define WORKERS		2
 
@@ -490,9 +491,12 @@ TEST_F(reactor, closes)
 	close(fd[1]);
 }
 
-static bool is_open(int fd)
+/* Is it the file that it was? The library's threads open and close others. */
+static bool is_open(int fd, const struct stat *file)
 {
-	return fcntl(fd, F_GETFD) >= 0;
+	struct stat now;
+
+	return !fstat(fd, &now) && now.st_dev == file->st_dev && now.st_ino == file->st_ino;
 }
 
 /* NI-14: a file that is open for writing only lives while somebody reads it, and is closed */
@@ -501,9 +505,11 @@ TEST_F(reactor, writes_only)
 	static char text[256 << 10];
 	struct echo e = echo_of();
 	ChannelFacade *f;
+	struct stat file;
 	int fd[2];
 
 	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	ASSERT_EQ(0, fstat(fd[1], &file));
 	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[1], &e.base, &f));
 	EXPECT_EQ(0, ChannelFacade_getInterestOps(f));
 	EXPECT_EQ(-EINVAL, ChannelFacade_modifyInterestOps(f, OP_READ, 0));
@@ -513,19 +519,20 @@ TEST_F(reactor, writes_only)
 	close(fd[0]);
 	EXPECT_TRUE(DXT_SOON(is_over(&e)));
 	EXPECT_STREQ("sSeE", e.lives);
-	EXPECT_FALSE(is_open(fd[1]));
+	EXPECT_FALSE(is_open(fd[1], &file));
 	ChannelFacade_release(f);
 
 	/* ... and to its end, if that comes from this side */
 	e = echo_of();
 	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	ASSERT_EQ(0, fstat(fd[1], &file));
 	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[1], &e.base, &f));
 	EXPECT_TRUE(OutputQueue_enqueue(ChannelFacade_outputQueue(f), text, sizeof(text)));
 	ChannelFacade_close(f);
 	EXPECT_TRUE(gives(fd[0], text, sizeof(text)));
 	EXPECT_TRUE(ends(fd[0]));
 	EXPECT_TRUE(DXT_SOON(is_over(&e)));
-	EXPECT_FALSE(is_open(fd[1]));
+	EXPECT_FALSE(is_open(fd[1], &file));
 	ChannelFacade_release(f);
 	close(fd[0]);
 }
@@ -535,10 +542,12 @@ TEST_F(reactor, reads_only)
 {
 	struct echo e = echo_of();
 	ChannelFacade *f;
+	struct stat file;
 	int fd[2];
 
 	e.silent = true;
 	ASSERT_EQ(0, pipe2(fd, O_CLOEXEC));
+	ASSERT_EQ(0, fstat(fd[0], &file));
 	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[0], &e.base, &f));
 	EXPECT_FALSE(OutputQueue_enqueue(ChannelFacade_outputQueue(f), "x", 1));
 	EXPECT_EQ(OP_READ, ChannelFacade_getInterestOps(f));
@@ -547,7 +556,7 @@ TEST_F(reactor, reads_only)
 	close(fd[1]);
 	EXPECT_TRUE(DXT_SOON(is_over(&e)));
 	EXPECT_STREQ("sSeE", e.lives);
-	EXPECT_FALSE(is_open(fd[0]));
+	EXPECT_FALSE(is_open(fd[0], &file));
 	ChannelFacade_release(f);
 }
 
@@ -1172,6 +1181,7 @@ TEST(lingers)
 		struct sockaddr_in a;
 		MTExecutive *mte;
 		pthread_t thread;
+		struct stat file;
 		ChannelFacade *f;
 		Dispatcher *d;
 		uint64_t begun;
@@ -1185,6 +1195,7 @@ TEST(lingers)
 		ASSERT_LE(0, c);
 		fd = accept4(s, NULL, NULL, SOCK_CLOEXEC);
 		close(s);
+		ASSERT_EQ(0, fstat(fd, &file));
 		e.then = answers_last;
 		ASSERT_EQ(0, Dispatcher_registerChannel(d, fd, &e.base, &f));
 		EXPECT_TRUE(says(c, "one\ntwo\n"));
@@ -1206,7 +1217,7 @@ TEST(lingers)
 		}
 		EXPECT_STREQ("sSeE", e.lives);
 		EXPECT_EQ(1, e.messages);
-		EXPECT_FALSE(is_open(fd));
+		EXPECT_FALSE(is_open(fd, &file));
 		ChannelFacade_release(f);
 		EXPECT_EQ(0, end(&t, mte, d, thread));
 	}
