@@ -122,7 +122,7 @@ void dxk_unwatch(struct dxk_member *m)
 {
 	list_del_init(&m->watch);
 	m->watching = NULL;
-	m->space->nr_any -= m->watches_all;
+	m->engine->owners.nr_any -= m->watches_all;
 	m->watches_all = false;
 }
 
@@ -141,7 +141,7 @@ void dxk_watch_all(struct dxk_member *m)
 	dxk_unwatch(m);
 	WRITE_ONCE(m->readable, false);
 	m->watches_all = true;
-	m->space->nr_any++;
+	m->engine->owners.nr_any++;
 	list_add(&m->watch, &m->space->watchers);
 }
 

@@ -52,8 +52,6 @@ struct dxk_space {
 	struct list_head holds;
 	/** @nr_owners: (L) owners of it that exist */
 	u32 nr_owners;
-	/** @nr_any: (L) how many are in @pollers and @watchers */
-	u32 nr_any;
 	/** @rich: (L) struct dxk_owner that have results, those first that have not given for longest */
 	struct list_head rich;
 	/** @pollers: (L) struct dxk_rejoin_op that sleep for a result of any owner, by arrival */
@@ -173,6 +171,8 @@ struct dxk_owners {
 	struct list_head waited;
 	/** @nr_waited: (L) how many there are in @waited */
 	u32 nr_waited;
+	/** @nr_any: (L) how many, in all spaces, sleep for any owner or watch all */
+	u32 nr_any;
 	/** @owed_spaces: (L) struct dxk_space in which somebody is still to be told */
 	struct list_head owed_spaces;
 	/** @entries: (L) size of the Rejoin Pool */

@@ -196,6 +196,12 @@ static struct dxk_owner *dxk_next_rich(struct dxk_space *space)
 	return list_first_entry_or_null(&space->rich, struct dxk_owner, rich);
 }
 
+/* Does somebody sleep for any owner, or watch all? */
+static bool dxk_any_waits(const struct dxk_space *space)
+{
+	return !list_empty(&space->pollers) || !list_empty(&space->watchers);
+}
+
 /* Answer who polls all owners, if there is an answer to give now. */
 static bool dxk_any_answer(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
@@ -296,7 +302,7 @@ static void dxk_any_run(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dx
 	}
 	r->m->awaits = 0;
 	dxk_space_waited(e, space);
-	dxk_waiter_queue(&r->w, &space->pollers, &space->nr_any,
+	dxk_waiter_queue(&r->w, &space->pollers, &e->owners.nr_any,
 			 dxk_crew_sleepers(&e->crew, r->m), &e->stats.rejoin_blocks,
 			 &e->stats.rejoin_block_ns);
 	dxk_member_set_state(r->m, DXK_M_REJOINING);
@@ -308,13 +314,13 @@ static void dxk_any_run(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dx
 static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner, struct dxk_wakes *wakes)
 {
 	struct dxk_space *space = owner->space;
-	bool any = space->nr_any;
+	bool any = unlikely(e->owners.nr_any) && dxk_any_waits(space);
 
 	if (unlikely(owner->doom))
 		dxk_purge_leave(e, owner);
 	dxk_owner_leave(&e->owners, owner);
 	/* Of a space that somebody waits for there is a member. */
-	if (unlikely(any) && !space->nr_owners)
+	if (any && !space->nr_owners)
 		dxk_any_tell(e, space, wakes);
 }
 
@@ -345,7 +351,7 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		all &= dxk_owner_notify(e, owner, wakes);
 	if (unlikely(!all))
 		dxk_owner_owe(e, owner);
-	if (unlikely(owner->space->nr_any) && owner->nr_done)
+	if (unlikely(e->owners.nr_any) && owner->nr_done)
 		dxk_any_tell(e, owner->space, wakes);
 	if (!dxk_owner_live(owner))
 		dxk_owner_go(e, owner, wakes);
@@ -363,7 +369,7 @@ static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
 					       const struct dxk_owner *owner)
 {
 	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner) ||
-	    unlikely(owner->space->nr_any))
+	    unlikely(e->owners.nr_any))
 		return false;
 	if (unlikely(owner->joined) && !dxk_joiners_are_early(owner))
 		return false;

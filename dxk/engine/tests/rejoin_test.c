@@ -414,9 +414,9 @@ static void rejoin_any_ends(struct kunit *test)
 	EXPECT_IS(r->err, -EDEADLK);
 	answered(ps, any_of(ps, worker, 1, false), RJR_NONE_READY, 0);
 	answered(ps, any_of(ps, other, 1, false), RJR_NONE_READY, 0);
-	EXPECT_IS(ps->e->home.nr_any, 2);
+	EXPECT_IS(ps->e->owners.nr_any, 2);
 	puppet_dies(ps, other);
-	EXPECT_IS(ps->e->home.nr_any, 1);
+	EXPECT_IS(ps->e->owners.nr_any, 1);
 	r = any_of(ps, ps->main, 1, true);
 	EXPECT(ASLEEP(r));
 	EXPECT_IS(ps->e->owners.nr_waited, 1);
@@ -425,7 +425,7 @@ static void rejoin_any_ends(struct kunit *test)
 	EXPECT_IS(r->err, -ESHUTDOWN);
 	EXPECT_IS(ps->e->owners.nr_waited, 0);
 	puppet_end(ps, worker, 0, 0);
-	EXPECT_IS(ps->e->home.nr_any, 0);
+	EXPECT_IS(ps->e->owners.nr_any, 0);
 }
 
 /* DX-107: Stop wakes who slept when it began, and who came later may sleep on. */
