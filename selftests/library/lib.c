@@ -300,6 +300,124 @@ TEST(error_texts)
 	EXPECT_STREQ("log: No ", MTExecutiveErrorText(&error, small, sizeof(small)));
 }
 
+/* --- settings from a file and the environment -------------------------------- */
+
+#define CONF	"/tmp/dxk-lib-test.conf"
+
+/* What a file of that text does, in words; "" if it is read. */
+static const char *reads(const char *text, RunSettings *settings, ThreadManagerPolicy *policy)
+{
+	static char said[DX_ERROR_TEXT];
+	MTExecutiveError error;
+	FILE *f = fopen(CONF, "we");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		return "no file";
+	if (!RunSettingsRead(settings, policy, CONF, &error))
+		return "";
+	return MTExecutiveErrorText(&error, said, sizeof(said));
+}
+
+TEST(settings_are_read)
+{
+	ThreadManagerPolicy policy;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	settings_init(&settings);
+	ASSERT_EQ(0, policy_init(&policy, 3));
+	EXPECT_STREQ("", reads("# of a test\n\n  LogPath = /tmp/a log \nContextName=dxk-lib-conf\n"
+			       "ContextMode = 0700\nTPMaxThreads = 0x5\nTPStackSize = 262144\n"
+			       "TPSchedMode = TPOOL_MODE_CMLS\nTPLanePct[1] = 40\n"
+			       "TPPrioPolicy=PRIO_POLICY_AGERQS|PRIO_POLICY_BOOST",
+			       &settings, &policy));
+	EXPECT_STREQ("/tmp/a log", settings.LogPath);
+	EXPECT_STREQ("dxk-lib-conf", settings.ContextName);
+	EXPECT_EQ(0700, settings.ContextMode);
+	EXPECT_EQ(5, policy.TPMaxThreads);
+	EXPECT_EQ(262144, policy.TPStackSize);
+	EXPECT_EQ(TPOOL_MODE_CMLS, policy.TPSchedMode);
+	EXPECT_EQ(40, policy.TPLanePct[1]);
+	EXPECT_EQ(PRIO_POLICY_AGERQS | PRIO_POLICY_BOOST, policy.TPPrioPolicy);
+
+	/* the environment comes after the file, and does without one */
+	setenv("DX_TPLanePct1", "20", 1);
+	setenv("DX_ContextName", "", 1);
+	EXPECT_STREQ("", reads("TPLanePct[1] = 30\n", &settings, &policy));
+	EXPECT_EQ(20, policy.TPLanePct[1]);
+	EXPECT_EQ(NULL, settings.ContextName);
+	EXPECT_EQ(5, policy.TPMaxThreads);
+	setenv("DX_TPMaxThreads", "4", 1);
+	EXPECT_EQ(0, RunSettingsRead(&settings, NULL, NULL, NULL));
+	EXPECT_EQ(5, policy.TPMaxThreads);
+	EXPECT_EQ(0, RunSettingsRead(&settings, &policy, NULL, NULL));
+	EXPECT_EQ(4, policy.TPMaxThreads);
+	unlink(settings.LogPath);
+	mte = MTExecutiveCreate(&settings, &policy, NULL);
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(0, MTExecutiveGetPolicy(mte, &policy));
+	EXPECT_EQ(20, policy.TPLanePct[1]);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+	EXPECT_EQ(0, unlink("/tmp/a log"));
+	unsetenv("DX_TPLanePct1");
+	unsetenv("DX_ContextName");
+	unsetenv("DX_TPMaxThreads");
+	unlink(CONF);
+}
+
+/* It says where, and of several that are right nothing is taken with one that is wrong. */
+TEST(settings_that_are_wrong)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "TPMaxThreads = 7\nTPMaxThread = 7\n", " TPMaxThread" INVALID "; " CONF
+		  ":2: there is no such setting" },
+		{ "TPMaxThreads = 7\nTPLanePct[3] = 7\n", " TPLanePct[3]" INVALID "; " CONF
+		  ":2: there is no such setting" },
+		{ "TPMaxThreads = 7\n\nTPMaxThreads\n", INVALID "; " CONF
+		  ":3: a line is NAME = VALUE, or begins with #" },
+		{ "TPMaxThreads = 7\nContextMode = 08\n", " ContextMode" INVALID "; " CONF
+		  ":2: it is not an octal number in 0..777" },
+		{ "TPMaxThreads = 7\nContextMode = 1000\n", " ContextMode" INVALID "; " CONF
+		  ":2: it is not an octal number in 0..777" },
+		{ "TPMaxThreads = 7\nTPDispatch = -1\n", " TPDispatch" INVALID "; " CONF
+		  ":2: its value is no number or name, or too large" },
+		{ "TPMaxThreads = 7\nTPDispatch = 4294967296\n", " TPDispatch" INVALID "; " CONF
+		  ":2: its value is no number or name, or too large" },
+		{ "TPMaxThreads = 7\nTPDispatch = DXK_DISPATCH\n", " TPDispatch" INVALID "; " CONF
+		  ":2: its value is no number or name, or too large" },
+		{ "TPMaxThreads = 7\nTPDispatch =\n", " TPDispatch" INVALID "; " CONF
+		  ":2: its value is no number or name, or too large" },
+	};
+	ThreadManagerPolicy policy;
+	char text[DX_ERROR_TEXT];
+	MTExecutiveError error;
+	RunSettings settings;
+	unsigned int i;
+
+	settings_init(&settings);
+	ASSERT_EQ(0, policy_init(&policy, 3));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(text, sizeof(text), "settings%s", cases[i].says);
+		EXPECT_STREQ(text, reads(cases[i].text, &settings, &policy));
+		EXPECT_EQ(3, policy.TPMaxThreads);
+	}
+	EXPECT_STREQ("settings TPMaxThreads" INVALID "; " CONF ":2: a policy is not read here",
+		     reads("LogPath = x\nTPMaxThreads = 7", &settings, NULL));
+	EXPECT_STREQ(LOG, settings.LogPath);
+	EXPECT_EQ(-ENOENT, RunSettingsRead(&settings, &policy, "/no/such/file", &error));
+	EXPECT_STREQ("settings: No such file or directory; /no/such/file: it cannot be opened",
+		     MTExecutiveErrorText(&error, text, sizeof(text)));
+	EXPECT_EQ(-EISDIR, RunSettingsRead(&settings, &policy, "/tmp", NULL));
+	setenv("DX_TPRedoMax", "many", 1);
+	EXPECT_EQ(-EINVAL, RunSettingsRead(&settings, &policy, NULL, &error));
+	EXPECT_STREQ("settings TPRedoMax" INVALID "; DX_TPRedoMax: its value is no number or name, "
+		     "or too large", MTExecutiveErrorText(&error, text, sizeof(text)));
+	unsetenv("DX_TPRedoMax");
+	unlink(CONF);
+}
+
 /* Each reason has a text of its own, and what stands for an errno has that. */
 TEST(post_error_texts)
 {

@@ -248,6 +248,9 @@ uint32_t dx_cpus(void);
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error);
 int dx_policy_restart(MTExecutive *mte);
+const char *dx_policy_name(unsigned int i);
+bool dx_policy_knows(const char *name);
+bool dx_policy_put(ThreadManagerPolicy *policy, const char *name, uint64_t value);
 void dx_policy_tell_idle(MTExecutive *mte, const ThreadManagerPolicy *policy);
 void dx_error_set(MTExecutiveError *error, int rc, const char *step,
 		  const char *field);

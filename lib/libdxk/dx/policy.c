@@ -126,6 +126,60 @@ static void reason_set(MTExecutiveError *error, const char *reason)
 		snprintf(error->Reason, sizeof(error->Reason), "%s", reason);
 }
 
+/* Those that only the library has. */
+static const struct own {
+	const char *name;
+	size_t dx, size;
+} owns[] = {
+#define OWN(dx) { #dx, offsetof(ThreadManagerPolicy, dx), sizeof(((ThreadManagerPolicy *)0)->dx) }
+	OWN(TPFetchMax), OWN(TPLogWriter), OWN(TPStackSize),
+#undef OWN
+};
+
+/** dx_policy_name - names of the fields, one for each @i from 0 on, then %NULL */
+const char *dx_policy_name(unsigned int i)
+{
+	const unsigned int nr = sizeof(fields) / sizeof(*fields);
+
+	if (i < nr)
+		return fields[i].name;
+	i -= nr;
+	return i < sizeof(owns) / sizeof(*owns) ? owns[i].name : NULL;
+}
+
+bool dx_policy_knows(const char *name)
+{
+	const char *known;
+	unsigned int i;
+
+	for (i = 0; (known = dx_policy_name(i)); i++)
+		if (!strcmp(known, name))
+			return true;
+	return false;
+}
+
+/** dx_policy_put - set a field by its name. Return: there is one, and the value fits */
+bool dx_policy_put(ThreadManagerPolicy *policy, const char *name, uint64_t value)
+{
+	const struct field *f;
+	const struct own *o;
+
+	for_each_field(f)
+		if (!strcmp(f->name, name) && value <= UINT32_MAX) {
+			*field_of(policy, f->dx) = (uint32_t)value;
+			return true;
+		}
+	for (o = owns; o < owns + sizeof(owns) / sizeof(*owns); o++)
+		if (!strcmp(o->name, name) && (o->size == sizeof(uint64_t) || value <= UINT32_MAX)) {
+			if (o->size == sizeof(uint64_t))
+				memcpy((char *)policy + o->dx, &value, sizeof(value));
+			else
+				*field_of(policy, (uint32_t)o->dx) = (uint32_t)value;
+			return true;
+		}
+	return false;
+}
+
 static int ask_module(struct dxk_policy *abi)
 {
 	int ctl, ctx, rc;

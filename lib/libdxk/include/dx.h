@@ -249,6 +249,27 @@ typedef struct MTExecutiveError {
 	char Reason[160];
 } MTExecutiveError;
 
+/**
+ * RunSettingsRead - settings and a policy from a file and the environment
+ * @settings: as RunSettingsInit() leaves them, or filled in: what is read takes the place of that
+ * @policy: likewise, of ThreadManagerPolicyInit(); %NULL: a file that has a field of it is refused
+ * @path: the file; %NULL for none
+ * @error: out on failure, Step "settings": Field is the name, Reason the place and why; or %NULL
+ *
+ * A line of the file is ``NAME = VALUE``, empty, or begins with ``#``. NAME is LogPath, ContextName,
+ * ContextMode, whose value is octal, or a field of the policy as it is called here
+ * (``TPLanePct[1]``); its value is a number, or names of constants with ``|`` between them
+ * (``TPOOL_MODE_CMLS``). An empty LogPath or ContextName is %NULL. A variable of the environment
+ * comes after the file: ``DX_`` and the name without brackets (``DX_TPLanePct1``). A program with
+ * rights that its user has not (setuid) reads none.
+ *
+ * What the values may be MTExecutiveCreate() tells. The texts stay until the process ends.
+ *
+ * Return: 0, else a negative errno, and nothing has changed.
+ */
+int RunSettingsRead(RunSettings *settings, ThreadManagerPolicy *policy, const char *path,
+		    MTExecutiveError *error);
+
 /** DX_ERROR_TEXT - room for each text of MTExecutiveErrorText() */
 #define DX_ERROR_TEXT		320
 

@@ -165,6 +165,13 @@ public:
 	{
 		::RunSettingsInit(this, name, arg_count, args);
 	}
+
+	/* RunSettingsRead(). @path: %nullptr for the environment only */
+	int Read(::ThreadManagerPolicy *policy, const char *path = nullptr,
+		 MTExecutiveError *error = nullptr)
+	{
+		return ::RunSettingsRead(this, policy, path, error);
+	}
 };
 
 /* ThreadManagerPolicy - the configuration of the runtime; the module's defaults first */
