@@ -511,12 +511,13 @@ void history_check(const struct history *h, struct history_report *report)
 	free(c.done);
 }
 
+static const char *const kind_name[] = {
+	"", "post", "start", "done", "result", "none exist", "none ready",
+	"fetch lost", "call", "cancel", "deadlock", "help", "asleep", "key",
+};
+
 static void show_request(const struct history *h, uint32_t request)
 {
-	static const char *const name[] = {
-		"", "post", "start", "done", "result", "none exist", "none ready",
-		"fetch lost", "call", "cancel", "deadlock", "help", "asleep", "key",
-	};
 	const struct history_request *r = &h->request[request];
 	uint32_t i, k, tickets = 0;
 	uint64_t ticket[8];
@@ -537,13 +538,33 @@ static void show_request(const struct history *h, uint32_t request)
 			printf("#   %llu..%llu %s, member %u, how %u, status %d, prio %d, attempt %u, ticket %llu, "
 			       "turn %u, wake %u, wait %#x for %u, time %llu, what %u, nested %u\n",
 			       (unsigned long long)e->begin, (unsigned long long)e->end,
-			       name[e->kind], e->member, e->how, e->status, e->prio, e->attempt,
+			       kind_name[e->kind], e->member, e->how, e->status, e->prio, e->attempt,
 			       (unsigned long long)e->ticket, e->turn, e->wake, e->wait,
 			       e->awaited, (unsigned long long)e->time, e->what, e->nested);
 		if (its && e->kind == HIST_START && h->member[e->member].begin)
 			printf("#   member %u is gone: %llu..%llu\n", e->member,
 			       (unsigned long long)h->member[e->member].begin,
 			       (unsigned long long)h->member[e->member].end);
+	}
+}
+
+/* What all did while a rejoin was answered: what its owner had, and what others waited for. */
+static void show_call(const struct history *h, const struct history_event *call)
+{
+	uint32_t i;
+
+	for (i = 0; i < h->nr_requests && i < h->max_requests; i++)
+		if (h->request[i].owner == call->owner)
+			show_request(h, i);
+	for (i = 0; i < h->nr_events && i < h->max_events; i++) {
+		const struct history_event *e = &h->event[i];
+
+		if (e->begin > call->end || e->end < call->begin || e->kind == HIST_NOTHING)
+			continue;
+		printf("#   %llu..%llu %s, member %u, owner %u, request %d, deadline %llu, key %u\n",
+		       (unsigned long long)e->begin, (unsigned long long)e->end,
+		       kind_name[e->kind], e->member, e->owner, (int)e->request,
+		       (unsigned long long)e->deadline, e->key);
 	}
 }
 
@@ -559,6 +580,8 @@ bool history_clean(const struct history *h, struct history_report *report)
 		       report->first[i]);
 		if (report->request[i] < h->nr_requests)
 			show_request(h, report->request[i]);
+		if (i == HIST_WRONG_DEADLOCK)
+			show_call(h, &report->told);
 	}
 	return !report->total;
 }

@@ -250,12 +250,15 @@ static void check_told(struct circles *cs)
 		const struct history_event *e = cs->dead[i];
 
 		c->report->deadlocks++;
-		if (!cs->sound[i])
-			hist_found(c, HIST_WRONG_DEADLOCK, HIST_NOBODY,
-				   "member %u, owner %u, %llu..%llu: %s", e->member, e->owner,
-				   (unsigned long long)e->begin, (unsigned long long)e->end,
-				   is_circle(cs, e, NULL, true) ?
-				   "another one of the circle was told, too" : "no circle");
+		if (cs->sound[i])
+			continue;
+		if (!c->report->nr[HIST_WRONG_DEADLOCK])
+			c->report->told = *e;
+		hist_found(c, HIST_WRONG_DEADLOCK, HIST_NOBODY,
+			   "member %u, owner %u, %llu..%llu: %s", e->member, e->owner,
+			   (unsigned long long)e->begin, (unsigned long long)e->end,
+			   is_circle(cs, e, NULL, true) ?
+			   "another one of the circle was told, too" : "no circle");
 	}
 }
 

@@ -185,6 +185,7 @@ struct history_report {
 	uint32_t keyed, nested, deadlocks, handed, kept, killed;
 	char first[HIST_ERRORS][160];
 	uint32_t request[HIST_ERRORS];	/* the one that @first is about */
+	struct history_event told;	/* of HIST_WRONG_DEADLOCK the first call */
 };
 
 extern const char *const history_error_name[HIST_ERRORS];
