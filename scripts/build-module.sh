@@ -3,7 +3,7 @@
 #
 # Builds the modules in a copy of their source, so that builds for several kernels
 # disturb neither each other nor the work tree.  What has not changed is not built
-# again.
+# again.  The example for other modules is built beside them, in COPY.small.
 #
 #   build-module.sh KDIR COPY [VARIABLE=VALUE...]
 #
@@ -39,10 +39,18 @@ find "$to" -name '*.ko' -delete
 	[[ -e $f ]] || rm -f "$to/$f"
 done
 
-if ! make -C "$kdir" M="$(realpath "$to")" W=1 "$@" -j"$(nproc)" modules >"$to.log" 2>&1 ||
+# The example is built as a stranger's module is, against the others.
+mkdir -p "$to.small"
+for f in Kbuild dxk_small.c; do
+	cmp -s "examples/small/kmod/$f" "$to.small/$f" || cp "examples/small/kmod/$f" "$to.small/"
+done
+
+if ! { make -C "$kdir" M="$(realpath "$to")" W=1 "$@" -j"$(nproc)" modules &&
+	make -C "$kdir" M="$(realpath "$to.small")" DXK="$(realpath "$to")" W=1 "$@" modules
+} >"$to.log" 2>&1 ||
 	grep -E 'warning:|^WARNING:' "$to.log" | grep -v 'compiler differs'; then
 	cat "$to.log"
-	rm -rf "$to" "$to.building"
+	rm -rf "$to" "$to.small" "$to.building"
 	exit 1
 fi
 rm "$to.building"
