@@ -9,7 +9,7 @@
     name
   - dxk(4) knows every ioctl and every error number, abi.rst every struct and enum
     of uapi/dxk.h, the built in-kernel.html every function exported to modules
-  - index.rst leads to every page
+  - index.rst leads to every page, and every page to it
   - the first column of a table is not wrapped: that would begin a row
   - the programs in the pages and in README.md compile
   - five-systems.rst has the moves of the engine, and no other ones
@@ -86,6 +86,8 @@ def check_functions(pages):
     section3 = {re.sub(r"\(.*", "", n): p for n, p in pages.items() if n.endswith("(3)")}
     # types have pages, too, and the call-backs in them
     types = set(re.findall(r"\b(\w+)\b", " ".join(bodies.values()))) | set(bodies)
+    for text in headers.values():
+        types |= set(re.findall(r"^typedef struct (\w+) \{", text, re.M))
     compare("man pages", declared,
             [n for n in section3 if n in declared or
              not (n in types or (HEADERS / n).exists())])
@@ -145,12 +147,15 @@ def check_abi(out):
             fail(f"in-kernel.rst: {name} is missing")
 
 
-def check_index():
+def check_index(out):
     index = (DOC / "index.rst").read_text()
     for page in [*DOC.glob("*.rst"), *DOC.glob("man/*.rst")]:
         name = str(page.relative_to(DOC))
         if name != "index.rst" and f"<{name}>" not in index:
             fail(f"index.rst: no link to {name}")
+        built = (out / "html" / name).with_suffix(".html").read_text()
+        if name != "index.rst" and 'index.html">' not in built:
+            fail(f"{name}: no link to index.rst")
 
 
 def check_tables():
@@ -217,7 +222,7 @@ def main():
     check_functions(pages)
     check_references(pages, out / "root")
     check_abi(out)
-    check_index()
+    check_index(out)
     check_tables()
     check_programs()
     check_moves()

@@ -9,6 +9,10 @@ docutils, and beside what it knows:
      :identifiers: NAME...  block, some types and functions, or with :export: all
      :export:               functions of the file that are exported to modules
 
+  .. members:: FILE STRUCT  the definition of a struct and its members, from its
+     :policy:               kernel-doc comment; with :policy: what struct dxk_policy
+                            says of the same fields, too
+
   name(3)                   a link to the man page that documents the name
   links to FILE.rst         become links to FILE.html
 """
@@ -17,6 +21,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
 from docutils import core, nodes, transforms
 from docutils.parsers.rst import Directive, directives, roles
@@ -66,6 +71,46 @@ class KernelDoc(Directive):
         result = nodes.container()
         self.state.nested_parse(lines, self.content_offset, result)
         return result.children
+
+
+def members_of(file, struct):
+    """The definition of a struct, and name -> text of its members, from its comment. Man pages
+    are made where there is no kernel-doc script."""
+    found = re.search(rf"^/\*\*\n \* struct {struct} - (.*?)^ \*/\n((?:typedef )?struct .*?^\}}.*?;)",
+                      (TREE / file).read_text(), re.M | re.S)
+    text = re.sub(r"^ \* ?", "", found.group(1), flags=re.M)
+    text = re.sub(r"%(\w+)", r"``\1``", text)
+    text = re.sub(r"\*@(\w+)", r"``*\1``", text)
+    text = re.sub(r"@(\w+)(?!\w*:\s)", r"*\1*", text)
+    members = {m.group(1): " ".join(m.group(2).split())
+               for m in re.finditer(r"^@(\w+):((?:.*)(?:\n[ \t]+\S.*)*)", text, re.M)}
+    return found.group(2), members
+
+
+class Members(Directive):
+    required_arguments = 2
+    option_spec = {"policy": directives.flag}
+
+    def run(self):
+        file, name = self.arguments
+        definition, fields = members_of(file, name)
+        if "policy" in self.options:
+            self.add_policy(fields)
+        lines = ["::", "", *textwrap.indent(definition.expandtabs(8), "    ").splitlines(), ""]
+        for member, said in fields.items():
+            lines += [f"``{member}``", *textwrap.indent(said, "  ").splitlines(), ""]
+        result = nodes.container()
+        self.state.nested_parse(StringList(lines, source=file), self.content_offset, result)
+        return result.children
+
+    def add_policy(self, fields):
+        _, known = members_of("uapi/dxk.h", "dxk_policy")
+        names = re.findall(r"^\tFIELD\((\w+)(?:\[\d\])?, (\w+)",
+                           (TREE / "lib/libdxk/dx/policy.c").read_text(), re.M)
+        for dx, abi in names:
+            more = f"In struct dxk_policy, as *{abi}*: {known[abi]}"
+            if more not in fields[dx]:
+                fields[dx] += "\n\n" + more
 
 
 class Declaration(Directive):
@@ -153,13 +198,19 @@ img { max-width: 100%; }
 """
 
 
-def main():
-    source, target = sys.argv[1:]
+def register():
+    """What docutils does not know"""
     directives.register_directive("kernel-doc", KernelDoc)
+    directives.register_directive("members", Members)
     for kind in ("function", "struct", "union", "enum", "type", "macro"):
         directives.register_directive("c:" + kind, Declaration)
     for role in ("type", "func", "struct", "enum"):
         roles.register_local_role("c:" + role, declared)
+
+
+def main():
+    source, target = sys.argv[1:]
+    register()
     html = core.publish_string(
         pathlib.Path(source).read_bytes(), source_path=source, destination_path=target,
         reader=Reader(), writer_name="html5", settings_overrides={
@@ -167,6 +218,11 @@ def main():
             "input_encoding": "utf-8", "syntax_highlight": "none",
             "raw_enabled": False, "generator": False, "datestamp": None})
     html = html.replace(b"</head>", f"<style>{STYLE}</style>\n</head>".encode(), 1)
+    index = HERE / "index.rst"
+    if pathlib.Path(source).resolve() != index:
+        to = os.path.relpath(index, pathlib.Path(source).resolve().parent)[:-len("rst")] + "html"
+        back = f'<body>\n<p class="index"><a href="{to}">The dxk manual</a></p>'
+        html = re.sub(rb"<body[^>]*>", back.encode(), html, count=1)
     pathlib.Path(target).write_bytes(html)
 
 

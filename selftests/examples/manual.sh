@@ -11,6 +11,8 @@
 bring_near "$build"/manual/{README,dxk.7,dx.hpp.3,dx.hpp.3-2,Dispatcher_create.3} \
 	"$build"/manual/{AgletContext_create.3,AgletProxy_sendMessage.3,fom_domain_init.3} \
 	"$build"/manual/{ConnectionPool_create.3,JoinPoint_init.3,BoundedQueue_create.3} \
+	"$build"/manual/{ThreadManagerPolicy.3,RunSettings.3,MTExecutiveError.3} \
+	"$build"/manual/{RQElement.3,RQPost.3,HandleClass.3} \
 	"$build"/manual/tutorial-{dx,foms,aglets,reactor,server} "$(type -P socat)"
 squares=$'0\n1\n4\n9\n16\n25\n36\n49'
 declare -A wanted=([README]=$squares [dxk.7]='sum 140' [dx.hpp.3]='sum 140')
@@ -72,6 +74,14 @@ ok "philosophers dine"
 # Foms: a thousand, each of which counts to three
 gives 0 "$near/fom_domain_init.3" && [[ $(<out) == 6000 ]]
 ok "foms count"
+
+# Structs, one by one
+declare -A prints=([RQElement]='hello, world' [RQPost]=140 [RunSettings]='' [HandleClass]=''
+	[ThreadManagerPolicy]='' [MTExecutiveError]='TPMaxThreads: 500 is not in 1..499')
+for p in "${!prints[@]}"; do
+	gives 0 "$near/$p.3" && [[ $(<out) == "${prints[$p]}" ]]
+	ok "$p"
+done
 
 # The tutorials
 awk 'BEGIN { for (i = 0; i < 40000; i++) printf "%s%s", i % 7 ? "word" : "a", i % 5 ? " " : "\n\n" }' >long
