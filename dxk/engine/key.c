@@ -154,6 +154,18 @@ void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *
 	}
 }
 
+/** dxk_held_stamp - where a Held one that goes on has its place in the Ready Pool */
+void dxk_held_stamp(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	/* One that was cancelled was put behind all others: it ages anew. */
+	if (unlikely(rqe->more->rank == S64_MIN)) {
+		rqe->prio = rqe->own_prio;
+		dxk_ready_stamp(&e->ready, rqe);
+	} else {
+		dxk_ready_age(&e->ready, rqe, rqe->more->rank);
+	}
+}
+
 /** dxk_key_rank - what stands for a request at its key: from now on it ages from @prio */
 void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio)
 {
@@ -536,12 +548,7 @@ struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
 	rqe = more->rqe;
 	dxk_key_begin(e, key, more);
 	wakes->spent++;
-	if (unlikely(more->rank == S64_MIN)) {
-		rqe->prio = rqe->own_prio;
-		dxk_ready_stamp(&e->ready, rqe);
-	} else {
-		dxk_ready_age(&e->ready, rqe, more->rank);
-	}
+	dxk_held_stamp(e, rqe);
 	best = dxk_ready_find(&e->ready, m->kind, lanes);
 	last = key->run + 1 >= e->policy.key_batch;
 	if (rqe->kind == m->kind && rqe->slot < DXK_SLOT_HOME &&

@@ -40,10 +40,7 @@ void dxk_nest_begin(struct dxk_engine *e, struct dxk_member *m, struct dxk_more 
 		outer->outer++;
 	}
 	dxk_move(e, rqe, DXK_WAITING, DXK_READY);
-	/* One that is cancelled was put behind all others. */
-	if (unlikely(more->rank == S64_MIN))
-		dxk_key_rank(e, rqe, rqe->own_prio);
-	dxk_ready_age(&e->ready, rqe, more->rank);
+	dxk_held_stamp(e, rqe);
 	dxk_extra_start(e, m, rqe);
 	dxk_assign(e, m, rqe, &m->called, wakes);
 	e->stats.nested++;

@@ -268,6 +268,32 @@ static void nest_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* DX-63: what is nested and was cancelled ages anew, as its intervals say */
+static void nest_cancelled(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *inner = keyed_send(ps, m, 7, 3, DXK_REENTRY_SELF), *outer;
+
+	EXPECT(puppet_work(ps, m) == inner);
+	outer = keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_SELF);
+	EXPECT_IS(dxk_wait_set(m, inner, &again), 0);
+	keyed_then(ps, m, outer);
+	keyed_is_held(ps, inner);
+	dxk_ready_tick(&ps->e->ready, true, false, 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, 7, false), 1);
+	dxk_ready_tick(&ps->e->ready, true, false, 0);
+	EXPECT_IS(keyed_call(ps, m, 3, 1, true, false)->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, m) == inner);
+	EXPECT_IS(inner->prio - inner->own_prio, 0);
+	EXPECT_IS(inner->inspect, 0);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(keyed_call(ps, m, 3, 1, true, false)->answer, RJR_RETURNED);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
 /* K-4: the owner for whom the outer call waits goes meanwhile: it is told, when it may go on */
 static void nest_owner_goes(struct kunit *test)
 {
@@ -498,6 +524,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_outer_parks),
 	KUNIT_CASE(nest_back_closed),
 	KUNIT_CASE(nest_back_cancelled),
+	KUNIT_CASE(nest_cancelled),
 	KUNIT_CASE(nest_one_is_enough),
 	KUNIT_CASE(nest_not_begun),
 	KUNIT_CASE(nest_many_outers),
