@@ -160,6 +160,7 @@
 #define DXK_IOC_SAMPLES_READ	_IO(DXK_IOC_TYPE, 0x1a)	/* context */
 #define DXK_IOC_CREW_WAIT	_IO(DXK_IOC_TYPE, 0x1b)	/* context */
 #define DXK_IOC_LATENCIES_READ	_IO(DXK_IOC_TYPE, 0x1c)	/* context */
+#define DXK_IOC_REQUESTS_READ	_IO(DXK_IOC_TYPE, 0x1d)	/* context */
 #define DXK_IOC_POST		_IO(DXK_IOC_TYPE, 0x20)	/* member */
 #define DXK_IOC_REJOIN		_IO(DXK_IOC_TYPE, 0x21)	/* member */
 #define DXK_IOC_NEXT		_IO(DXK_IOC_TYPE, 0x22)	/* worker member */
@@ -1784,6 +1785,90 @@ struct dxk_latencies_read {
 	__u32 latency;
 	__u32 lane;
 	__u32 reserved;
+};
+
+/* --- the live requests ----------------------------------------------------- */
+
+/**
+ * enum dxk_request_state - where a request is
+ * @DXK_REQUEST_READY: in the Ready Pool
+ * @DXK_REQUEST_WORK: a worker has it
+ * @DXK_REQUEST_WAIT: it waits without a worker
+ */
+enum dxk_request_state {
+	DXK_REQUEST_READY = 1,
+	DXK_REQUEST_WORK = 2,
+	DXK_REQUEST_WAIT = 3,
+};
+
+/* Of dxk_request_info.flags: there are more of its place, which are not told of */
+#define DXK_REQUEST_MORE	(1U << 0)
+
+/**
+ * struct dxk_request_info - a request that has not ended, all out
+ * @owner: as posted
+ * @executor: as posted
+ * @param: as posted
+ * @number: Ready: of its post among those of the context, later ones have higher ones; else 0
+ * @posted_ns: Ready: CLOCK_MONOTONIC of its post, if sample_interval_ms was not 0 then; else 0
+ * @age_ns: since a worker was given it, or since it began to wait; Ready: 0
+ * @prio: Ready: the priority that it has now, ageing included, as far as it fits,
+ *	where users take turns less the turns that it is ahead; else 0
+ * @space: the number of the space that @owner is in; of one that a worker has: 0
+ * @state: enum dxk_request_state
+ * @attrs: PXR_* bits
+ * @lane: 0..3
+ * @worker: id of the worker that has it, or 0
+ * @inspect_count: Ready: scheduler intervals since it became so; else 0
+ * @pid: Ready: process that posted it, in the kernel's numbers; 0: the kernel, or not known
+ * @uid: Ready: effective user that posted it, in the kernel's numbers; else 0
+ * @flags: %DXK_REQUEST_MORE
+ */
+struct dxk_request_info {
+	__aligned_u64 owner;
+	__aligned_u64 executor;
+	__aligned_u64 param;
+	__aligned_u64 number;
+	__aligned_u64 posted_ns;
+	__aligned_u64 age_ns;
+	__s32 prio;
+	__u32 space;
+	__u32 state;
+	__u32 attrs;
+	__u32 lane;
+	__u32 worker;
+	__u32 inspect_count;
+	__u32 pid;
+	__u32 uid;
+	__u32 flags;
+};
+
+/** DXK_REQUESTS_END - dxk_requests_read.cursor: there are no more */
+#define DXK_REQUESTS_END	(~0ULL)
+
+/**
+ * struct dxk_requests_read - read what requests there are (DXK_IOC_REQUESTS_READ)
+ * @size: sizeof(struct dxk_requests_read)
+ * @flags: 0
+ * @cursor: 0 at first, then as the call before has left it; out, %DXK_REQUESTS_END: no more
+ * @requests: address of @nr structs of @request_size bytes
+ * @nr: %DXK_BATCH_MAX
+ * @request_size: sizeof(struct dxk_request_info)
+ *
+ * Returns how many were read, which may be none before the end. First come requests that
+ * workers have, of each worker the one that it was given last. Then those that wait, 64 at
+ * most, those first of whom nothing was heard for longest. Then what is Ready, in no order:
+ * of those of one lane, kind, class and priority the 64 that go first. %DXK_REQUEST_MORE is
+ * set in the last one of those of which there are more. What moves meanwhile may be told of twice, or
+ * not at all. Results that nobody has collected are not told of.
+ */
+struct dxk_requests_read {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 cursor;
+	__aligned_u64 requests;
+	__u32 nr;
+	__u32 request_size;
 };
 
 #endif /* _UAPI_DXK_H */
