@@ -601,6 +601,16 @@ static void fill_latencies_read(struct call *c, union arg *a)
 	x->counts = address(c, ARENA_ARRAY);
 }
 
+static void fill_requests_read(struct call *c, union arg *a)
+{
+	struct dxk_requests_read *x = &a->requests_read;
+
+	x->cursor = (uint64_t)(take(c) & 3) << 32 | take(c);
+	x->nr = DXK_BATCH_MAX;
+	x->request_size = sizeof(struct dxk_request_info);
+	x->requests = address(c, ARENA_ARRAY);
+}
+
 static void fill_names(struct call *c, union arg *a)
 {
 	uint64_t *names = arena(c, ARENA_ARRAY);
@@ -685,5 +695,6 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(next, NEXT, WORKER, fill_next_more, after_next),
 	OP(names, CANCEL, CLIENT, fill_names, NULL),
 	OP(cancel_owner, CANCEL_OWNER, CLIENT, fill_cancel_owner, NULL),
+	OP(requests_read, REQUESTS_READ, CONTEXT, fill_requests_read, NULL),
 };
 const unsigned int nr_ioctl_ops = COUNT(ioctl_ops);

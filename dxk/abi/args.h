@@ -46,6 +46,7 @@ union dxk_args {
 	struct dxk_handle_close handle_close;
 	struct dxk_samples_read samples_read;
 	struct dxk_latencies_read latencies_read;
+	struct dxk_requests_read requests_read;
 };
 
 /**
@@ -167,6 +168,7 @@ long dxk_handle_close_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_requests_read_ioctl(void *obj, struct dxk_ucall *c);
 
 /* The log's calls, ioctl_log.c */
 long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c);

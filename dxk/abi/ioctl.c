@@ -185,6 +185,8 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_crew_wait, spares, dxk_crew_wait_ioctl),
 	CALL(LATENCIES_READ, DXK_ON_CONTEXT, DXK_ACCESS_READ,
 	     dxk_latencies_read, reserved, dxk_latencies_read_ioctl),
+	CALL(REQUESTS_READ, DXK_ON_CONTEXT, DXK_ACCESS_READ,
+	     dxk_requests_read, request_size, dxk_requests_read_ioctl),
 
 	CALL(POST, DXK_ON_MEMBER, 0, dxk_post, reason, dxk_post_ioctl),
 	CALL(REJOIN, DXK_ON_MEMBER, 0, dxk_rejoin, reserved, dxk_rejoin_ioctl),
@@ -409,4 +411,6 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_sample, 6, 4, 0);
 	FIELDS(dxk_samples_read, 4, 2, 0);
 	FIELDS(dxk_latencies_read, 6, 1, 0);
+	FIELDS(dxk_request_info, 10, 6, 0);
+	FIELDS(dxk_requests_read, 4, 2, 0);
 }

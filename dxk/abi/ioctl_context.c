@@ -11,6 +11,7 @@
 #include "abi/args.h"
 #include "dxk_api.h"
 #include "engine/calls.h"
+#include "engine/look.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/policy.h"
@@ -305,4 +306,110 @@ long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
 	if (copy_to_user(u64_to_user_ptr(a->counts), counts, nr * sizeof(*counts)))
 		return -EFAULT;
 	return nr;
+}
+
+/* --- the live requests ----------------------------------------------------- */
+
+/* In dxk_requests_read.cursor: what comes next, above where to go on there. */
+enum dxk_requests_part {
+	DXK_REQUESTS_WORKERS,
+	DXK_REQUESTS_WAITING,
+	DXK_REQUESTS_POOL,
+	DXK_REQUESTS_PARTS,
+};
+
+static u32 dxk_requests_workers(struct dxk_ctx *ctx, u32 *place, struct dxk_request_info *seen)
+{
+	struct dxk_running r;
+	u32 nr;
+
+	for (nr = 0; nr < DXK_BATCH_MAX; nr++) {
+		if (!dxk_running_next(ctx, *place, &r)) {
+			*place = 0;
+			break;
+		}
+		*place = r.thread;
+		seen[nr] = (struct dxk_request_info) {
+			.owner = r.owner,
+			.executor = r.executor,
+			.param = r.param,
+			.age_ns = r.age_ns,
+			.state = DXK_REQUEST_WORK,
+			.attrs = r.attrs,
+			.lane = dxk_lane_of(r.attrs),
+			.worker = r.thread,
+		};
+	}
+	return nr;
+}
+
+static int dxk_requests_waiting(struct dxk_ctx *ctx, struct dxk_request_info *seen)
+{
+	struct dxk_waiting *waiting __free(kfree) = NULL;
+	u32 i, nr, all;
+
+	waiting = kcalloc(DXK_WAITING_MAX, sizeof(*waiting), GFP_KERNEL_ACCOUNT);
+	if (!waiting)
+		return -ENOMEM;
+	nr = dxk_waiting_look(&ctx->engine, waiting, DXK_WAITING_MAX, &all);
+	for (i = 0; i < nr; i++) {
+		struct dxk_running r;
+
+		dxk_waiting_running(&waiting[i], &r);
+		seen[i] = (struct dxk_request_info) {
+			.owner = r.owner,
+			.executor = r.executor,
+			.param = r.param,
+			.age_ns = r.age_ns,
+			.space = waiting[i].space,
+			.state = DXK_REQUEST_WAIT,
+			.attrs = r.attrs,
+			.lane = dxk_lane_of(r.attrs),
+			.flags = i == nr - 1 && nr < all ? DXK_REQUEST_MORE : 0,
+		};
+	}
+	return nr;
+}
+
+long dxk_requests_read_ioctl(void *obj, struct dxk_ucall *c)
+{
+	struct dxk_requests_read *a = &c->args.requests_read;
+	struct dxk_request_info *seen __free(kfree) = NULL;
+	u32 part = a->cursor >> 32, place = a->cursor;
+	struct dxk_ctx *ctx = obj;
+	int err, i, nr;
+
+	static_assert(DXK_WAITING_MAX <= DXK_BATCH_MAX && DXK_LOOK_MAX <= DXK_BATCH_MAX);
+	if (a->flags)
+		return -EOPNOTSUPP;
+	err = dxk_array_check(a->nr, a->request_size, offsetofend(struct dxk_request_info, flags));
+	if (err)
+		return err;
+	if (a->nr != DXK_BATCH_MAX || part >= DXK_REQUESTS_PARTS)
+		return -EINVAL;
+	seen = kcalloc(DXK_BATCH_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
+	if (!seen)
+		return -ENOMEM;
+	switch (part) {
+	case DXK_REQUESTS_WORKERS:
+		if (place > DXK_ID_WORKER_MAX)
+			return -EINVAL;
+		nr = dxk_requests_workers(ctx, &place, seen);
+		break;
+	case DXK_REQUESTS_WAITING:
+		if (place)
+			return -EINVAL;
+		nr = dxk_requests_waiting(ctx, seen);
+		break;
+	default:
+		nr = dxk_ready_look(&ctx->engine, &place, seen);
+	}
+	for (i = 0; i < nr; i++)
+		if (dxk_array_put(&seen[i], sizeof(*seen), a->requests, a->request_size, i))
+			return -EFAULT;
+	if (nr < 0)
+		return nr;
+	part += !place;
+	a->cursor = part < DXK_REQUESTS_PARTS ? (u64)part << 32 | place : DXK_REQUESTS_END;
+	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
 }

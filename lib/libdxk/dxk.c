@@ -283,6 +283,21 @@ int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 	return wrote(call(ctx, DXK_IOC_LATENCIES_READ, &read), counts, sizeof(*counts));
 }
 
+int dxk_requests_read(int ctx, uint64_t *cursor, struct dxk_request_info *requests)
+{
+	struct dxk_requests_read read = {
+		.size = sizeof(read),
+		.cursor = *cursor,
+		.requests = address(requests),
+		.nr = DXK_BATCH_MAX,
+		.request_size = sizeof(*requests),
+	};
+	int rc = call(ctx, DXK_IOC_REQUESTS_READ, &read);
+
+	*cursor = read.cursor;
+	return wrote(rc, requests, sizeof(*requests));
+}
+
 int dxk_should_stop(int member, int64_t timeout_ns)
 {
 	struct dxk_should_stop should = {

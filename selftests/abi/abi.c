@@ -56,6 +56,8 @@ NO_HOLES(dxk_sha256_range, 0, 3, 0);
 NO_HOLES(dxk_sample, 6, 4, 0);
 NO_HOLES(dxk_samples_read, 4, 2, 0);
 NO_HOLES(dxk_latencies_read, 6, 1, 0);
+NO_HOLES(dxk_request_info, 10, 6, 0);
+NO_HOLES(dxk_requests_read, 4, 2, 0);
 
 /*
  * The newer program: a longer argument works while its tail is zero, up to a page;
@@ -646,6 +648,72 @@ TEST_F(abi, bad_array_pointers)
 	EXPECT_EQ(1, dxk_rejoin(self->me, OWNER, self->result, 1, 1, self->data,
 				DATA_SIZE, 0, NULL));
 	EXPECT_STREQ("result", (char *)self->data);
+}
+
+/* What reads the requests refuses any cursor that it has not made, and takes nothing away. */
+TEST_F(abi, requests)
+{
+	static const uint64_t bad[] = {
+		3ULL << 32, 4ULL << 32, 1ULL << 63, DXK_REQUESTS_END, 500, 0xffffffff,
+		1ULL << 32 | 1, 1ULL << 32 | 0xffffffff,
+	};
+	static const uint64_t beyond[] = { 2ULL << 32 | 0x100000, 2ULL << 32 | 0xffffffff };
+	static struct dxk_request_info r[DXK_BATCH_MAX];
+	struct dxk_requests_read read, good = {
+		.size = sizeof(good), .requests = DXT_PTR(r), .nr = DXK_BATCH_MAX,
+		.request_size = sizeof(r[0]),
+	};
+	uint64_t cursor = 0;
+	unsigned int i, ready = 0;
+	int nr, j;
+
+	POPULATE();
+	dxt_poison(r, sizeof(r));
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		read = good;
+		read.cursor = bad[i];
+		EXPECT_EQ(-EINVAL, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+		EXPECT_EQ(bad[i], read.cursor);
+	}
+	for (i = 0; i < ARRAY_SIZE(beyond); i++) {
+		read = good;
+		read.cursor = beyond[i];
+		EXPECT_EQ(0, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+		EXPECT_EQ(DXK_REQUESTS_END, read.cursor);
+	}
+	for (i = 0; i < 4; i++) {
+		static const uint32_t nrs[] = { 0, 1, DXK_BATCH_MAX - 1, DXK_BATCH_MAX + 1 };
+
+		read = good;
+		read.nr = nrs[i];
+		EXPECT_EQ(-EINVAL, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+	}
+	read = good;
+	read.request_size = sizeof(r[0]) - 4;
+	EXPECT_EQ(-EINVAL, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+	read.request_size = 1025;
+	EXPECT_EQ(-E2BIG, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+	EXPECT_TRUE(dxt_poisoned(r, sizeof(r)));
+	read = good;
+	read.cursor = 2ULL << 32;
+	read.requests = KERNEL_ADDRESS;
+	EXPECT_EQ(-EFAULT, dxt_ioctl(self->t.ctx, DXK_IOC_REQUESTS_READ, &read));
+	EXPECT_EQ(2ULL << 32, read.cursor);
+
+	while (cursor != DXK_REQUESTS_END) {
+		nr = dxk_requests_read(self->t.ctx, &cursor, r);
+		ASSERT_LE(0, nr);
+		for (j = 0; j < nr; j++) {
+			EXPECT_EQ(DXK_REQUEST_READY, r[j].state);
+			EXPECT_EQ(OWNER, r[j].owner);
+			EXPECT_EQ(PXR_REJOIN, r[j].attrs);
+			EXPECT_EQ(3, r[j].lane);
+			EXPECT_LE(0, r[j].prio);
+			EXPECT_EQ(0, r[j].flags);
+			ready++;
+		}
+	}
+	EXPECT_EQ(1, ready);
 }
 
 TEST_HARNESS_MAIN

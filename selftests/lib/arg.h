@@ -35,6 +35,7 @@ union arg {
 	struct dxk_handle_close handle_close;
 	struct dxk_samples_read samples_read;
 	struct dxk_latencies_read latencies_read;
+	struct dxk_requests_read requests_read;
 };
 
 #endif /* DXK_ARG_H */

@@ -239,10 +239,11 @@ TEST(rights_of_a_descriptor)
 		bool r = access & DXK_ACCESS_READ, w = access & DXK_ACCESS_WRITE;
 		bool x = access & DXK_ACCESS_EXECUTE, c = access & DXK_ACCESS_CONTROL;
 		struct dxk_log_record rec;
+		struct dxk_request_info request[DXK_BATCH_MAX];
 		struct dxk_sample sample;
 		struct dxk_policy p;
 		unsigned int nr;
-		uint64_t count;
+		uint64_t count, cursor = 0;
 		int fd = join(&t, access), m;
 
 		ASSERT_LE(0, fd);
@@ -250,6 +251,7 @@ TEST(rights_of_a_descriptor)
 		EXPECT_EQ(r ? 0 : -EACCES, dxk_samples_read(fd, 0, &sample, 1));
 		EXPECT_EQ(r ? 1 : -EACCES,
 			  dxk_latencies_read(fd, DXK_LATENCY_WAIT, 0, &count, 1));
+		EXPECT_EQ(r ? 0 : -EACCES, dxk_requests_read(fd, &cursor, request));
 		EXPECT_EQ(c ? -EBUSY : -EACCES, dxk_ctx_start(fd));
 		EXPECT_EQ(c ? 0 : -EACCES, dxk_policy_set(fd, &t.policy, NULL));
 		m = dxk_log_read(fd, &rec, 1, 0);

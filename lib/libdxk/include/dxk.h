@@ -318,6 +318,18 @@ int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 		       uint64_t *counts, unsigned int nr);
 
 /**
+ * dxk_requests_read - read some of the requests that have not ended
+ * @ctx: context descriptor
+ * @cursor: 0 at first; out, where to go on, %DXK_REQUESTS_END after the last ones
+ * @requests: out, room for %DXK_BATCH_MAX
+ *
+ * Which, and of how many, says struct dxk_requests_read.
+ *
+ * Return: how many were read, which may be 0 before the end; -EINVAL, -ENOMEM.
+ */
+int dxk_requests_read(int ctx, uint64_t *cursor, struct dxk_request_info *requests);
+
+/**
  * dxk_member_create - the calling thread joins the Thread Pool (DX-22, DX-23)
  * @ctx: context descriptor
  * @kind: enum dxk_member_kind

@@ -46,6 +46,9 @@ const struct call calls[] = {
 	{ "LATENCIES_READ", DXK_IOC_LATENCIES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_latencies_read), offsetof(struct dxk_latencies_read, flags),
 	  EOPNOTSUPP },
+	{ "REQUESTS_READ", DXK_IOC_REQUESTS_READ, ON_CONTEXT,
+	  sizeof(struct dxk_requests_read), offsetof(struct dxk_requests_read, flags),
+	  EOPNOTSUPP },
 	{ "LOG_FILE", DXK_IOC_LOG_FILE, ON_CONTEXT, sizeof(struct dxk_log_file), -1, 0 },
 	{ "LOG_READ", DXK_IOC_LOG_READ, ON_CONTEXT, sizeof(struct dxk_log_read),
 	  offsetof(struct dxk_log_read, flags), EOPNOTSUPP },
@@ -153,6 +156,11 @@ void fill(union arg *a, const struct call *c, void *array)
 	case DXK_IOC_LATENCIES_READ:
 		a->latencies_read.counts = DXT_PTR(array);
 		a->latencies_read.nr = 1;
+		break;
+	case DXK_IOC_REQUESTS_READ:
+		a->requests_read.requests = DXT_PTR(array);
+		a->requests_read.nr = DXK_BATCH_MAX;
+		a->requests_read.request_size = sizeof(struct dxk_request_info);
 		break;
 	case DXK_IOC_HANDLE_OPEN:
 		a->handle_open.fd = -1;

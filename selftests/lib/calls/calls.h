@@ -72,6 +72,7 @@ struct env {
 	struct dxk_log_record record[2];
 	uint64_t counts[DXK_LATENCY_BUCKETS];
 	struct dxk_sample sample[2];
+	struct dxk_request_info request[DXK_BATCH_MAX];
 	unsigned char data[2][DATA], echoed[2][DATA];
 	char text[DXK_COMMAND_MAX];
 	char reply[DXK_COMMAND_MAX];

@@ -292,6 +292,22 @@ static const char *end_latencies(struct env *e, int rc)
 		!memcmp(counts, e->counts, sizeof(counts))) ? NULL : "other counts";
 }
 
+/* Nothing has a worker, so none is told of; then come those that wait. */
+static const char *set_requests(struct env *e)
+{
+	e->arg.requests_read.nr = DXK_BATCH_MAX;
+	e->arg.requests_read.request_size = sizeof(e->request[0]);
+	e->arg.requests_read.cursor = 1ULL << 32;
+	use_buf(e, &e->arg.requests_read.requests, e->request, sizeof(e->request), true, IGNORED,
+		0);
+	return NULL;
+}
+
+static const char *end_requests(struct env *e, int rc)
+{
+	return rc < 0 || e->arg.requests_read.cursor == 2ULL << 32 ? NULL : "another cursor";
+}
+
 static const char *set_handle(struct env *e)
 {
 	e->arg.handle_open.fd = e->file;
@@ -355,6 +371,8 @@ const struct row context_rows[] = {
 	    end_samples, 2, 2),
 	ROW("LATENCIES_READ", LATENCIES_READ, ON_CONTEXT, dxk_latencies_read,
 	    set_latencies, end_latencies, DXK_LATENCY_BUCKETS, DXK_LATENCY_BUCKETS),
+	ROW("REQUESTS_READ", REQUESTS_READ, ON_CONTEXT, dxk_requests_read, set_requests,
+	    end_requests, 0, -EFAULT),
 	ROW("HANDLE_OPEN", HANDLE_OPEN, ON_CONTEXT, dxk_handle_open, set_handle,
 	    end_handle, 0, -EFAULT),
 	ROW("HANDLE_CLOSE", HANDLE_CLOSE, ON_CONTEXT, dxk_handle_close, set_handle_close,
