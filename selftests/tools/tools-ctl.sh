@@ -116,6 +116,18 @@ ok "keys, and why a request waits for one"
 run 2 dxkctl why && run 2 dxkctl why busy busy && run 2 dxkctl why --svg busy &&
 	run 1 dxkctl why none && run 1 nobody dxkctl why busy
 ok "why, wrong arguments"
+run 0 dxkctl requests busy && has out '^STATE +LANE ' && ask hold 1 1 && ask post 100 3 300 &&
+	run 0 dxkctl requests busy && has out '^executes +1  user .* [1-4] .* 0x1234 ' &&
+	has out '^waits +3  user .* 0x9abc ' && has out '^ready +3  user +[0-9-]+ .* 0x1234 ' &&
+	has out '^\.\.\. +more of these$' && run 0 dxkctl requests --json busy &&
+	json 'sum(r["state"] == "ready" for r in v) >= 64 and
+[r["lane"] for r in v if r["state"] == "waits"] == [3] and
+any(r["state"] == "executes" and r["owner"] == "0x1234" and r["worker"] in range(1, 5) for r in v)' &&
+	ask release && ask collect
+ok "requests"
+run 2 dxkctl requests && run 2 dxkctl requests busy busy && run 2 dxkctl requests --dot busy &&
+	run 1 dxkctl requests none && run 1 nobody dxkctl requests busy
+ok "requests, wrong arguments, and for whom they are"
 run 1 nobody dxkctl show busy waiting && ! has out 0x77
 ok "not to those who may not read it"
 

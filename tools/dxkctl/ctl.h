@@ -69,6 +69,7 @@ int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id);
 int ctl_list(int argc, char **argv);
 int ctl_show(int argc, char **argv);
 int ctl_why(int argc, char **argv);
+int ctl_requests(int argc, char **argv);
 int ctl_set(int argc, char **argv);
 int ctl_send(int argc, char **argv);
 int ctl_tell(int argc, char **argv);

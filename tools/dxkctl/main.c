@@ -19,6 +19,7 @@ static const struct subcommand {
 	{ "list", ctl_list },
 	{ "show", ctl_show },
 	{ "why", ctl_why },
+	{ "requests", ctl_requests },
 	{ "set", ctl_set },
 	{ "send", ctl_send },
 	{ "tell", ctl_tell },
@@ -32,6 +33,7 @@ static const char usage[] =
 "Usage: dxkctl list [--json]\n"
 "       dxkctl show [--json] CTX [SECTION]...\n"
 "       dxkctl why [--json | --dot] CTX\n"
+"       dxkctl requests [--json] CTX\n"
 "       dxkctl set CTX FIELD VALUE [FIELD VALUE]...\n"
 "       dxkctl send [--timeout S] CTX TEXT...\n"
 "       dxkctl tell [--timeout S] ADDIN TEXT...\n"
@@ -45,6 +47,7 @@ static const char usage[] =
 "  show    one of them; SECTION is policy, pools, lanes, threads, waits, waiting,\n"
 "          keys, stats or instrumentation\n"
 "  why     who waits for whom, in circles, and who holds others up\n"
+"  requests  those of one that have not ended\n"
 "  set     change fields of its policy\n"
 "  send    send it a command, print the reply\n"
 "  tell    send a command to an add-in, print the reply\n"
