@@ -125,24 +125,11 @@ static u32 dxk_look_place(const struct dxk_engine *e, u32 place, u32 max,
 				dxk_look_tree(e, &q->tree, max, seen);
 }
 
-/**
- * dxk_ready_look - some of the requests that are Ready
- * @e: the engine
- * @place: where to begin, any number, 0 at first; out: where to go on, 0 at the end
- * @seen: out: %DXK_LOOK_MAX of them
- *
- * Of a place those that go first, %DXK_LOOK_MAX at most; if there are more the last one told
- * has %DXK_REQUEST_MORE. A request that is Ready throughout is met once, unless the rows move
- * or the pool begins to have homes, as far as it is among those.
- *
- * Return: how many there are in @seen, which may be none before the end.
- */
-u32 dxk_ready_look(struct dxk_engine *e, u32 *place, struct dxk_request_info *seen)
+/** dxk_ready_look_locked - dxk_ready_look(), of an engine that is locked */
+u32 dxk_ready_look_locked(const struct dxk_engine *e, u32 *place, struct dxk_request_info *seen)
 {
-	u32 nr = 0, at = *place, found, end;
+	u32 nr = 0, at = *place, found, end = dxk_look_slots(&e->ready) * DXK_LOOK_QUEUE;
 
-	spin_lock(&e->lock);
-	end = dxk_look_slots(&e->ready) * DXK_LOOK_QUEUE;
 	while (nr < DXK_LOOK_MAX) {
 		at = dxk_look_find(&e->ready, at);
 		if (at >= end + DXK_KINDS) {
@@ -160,7 +147,28 @@ u32 dxk_ready_look(struct dxk_engine *e, u32 *place, struct dxk_request_info *se
 		nr += found;
 		at++;
 	}
-	spin_unlock(&e->lock);
 	*place = at;
+	return nr;
+}
+
+/**
+ * dxk_ready_look - some of the requests that are Ready
+ * @e: the engine
+ * @place: where to begin, any number, 0 at first; out: where to go on, 0 at the end
+ * @seen: out: %DXK_LOOK_MAX of them
+ *
+ * Of a place those that go first, %DXK_LOOK_MAX at most; if there are more the last one told
+ * has %DXK_REQUEST_MORE. A request that is Ready throughout is met once, unless the rows move
+ * or the pool begins to have homes, as far as it is among those.
+ *
+ * Return: how many there are in @seen, which may be none before the end.
+ */
+u32 dxk_ready_look(struct dxk_engine *e, u32 *place, struct dxk_request_info *seen)
+{
+	u32 nr;
+
+	spin_lock(&e->lock);
+	nr = dxk_ready_look_locked(e, place, seen);
+	spin_unlock(&e->lock);
 	return nr;
 }

@@ -14,6 +14,8 @@ struct dxk_engine;
 /* Most requests that one lock hold looks at. */
 #define DXK_LOOK_MAX	64
 
+u32 dxk_ready_look_locked(const struct dxk_engine *e, u32 *place,
+			  struct dxk_request_info *seen);
 u32 dxk_ready_look(struct dxk_engine *e, u32 *place, struct dxk_request_info *seen);
 
 #endif /* _DXK_ENGINE_LOOK_H */

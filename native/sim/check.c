@@ -7,6 +7,7 @@
  */
 #include "engine/cancel.h"
 #include "engine/dispatch.h"
+#include "engine/look.h"
 #include "engine/more.h"
 #include "engine/onblock.h"
 
@@ -26,6 +27,22 @@ static void check_count(const char *what, u64 is, u64 should)
 		sim_fail("%s: %llu, should be %llu", what, is, should);
 }
 
+/* All that is Ready is told of, but for those beyond the first ones of a place. */
+static void check_look(const struct dxk_engine *e)
+{
+	struct dxk_request_info seen[DXK_LOOK_MAX];
+	u32 place = 0, nr = 0, got;
+	bool more = false;
+
+	do {
+		got = dxk_ready_look_locked(e, &place, seen);
+		more |= got == DXK_LOOK_MAX && seen[got - 1].flags;
+		nr += got;
+	} while (place);
+	if (more ? nr >= model.nr[DXK_AT_READY] : nr != model.nr[DXK_AT_READY])
+		sim_fail("%u are told to be Ready, %u are", nr, model.nr[DXK_AT_READY]);
+}
+
 static void check_requests(const struct dxk_engine *e)
 {
 	const struct dxk_stats *s = &e->stats;
@@ -42,6 +59,8 @@ static void check_requests(const struct dxk_engine *e)
 			check_count("lane of workers", e->crew.lanes[kind].used[i],
 				    model.at_work[kind][i]);
 	}
+	if (!((e->ready.seq + e->ticket) % 16))
+		check_look(e);
 	check_count("reserved entries", e->owners.reserved, model.reserved);
 	check_count("posts less ends", s->posts - s->collected - s->vanished,
 		    model_live(model.nr));
