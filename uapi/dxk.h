@@ -1858,7 +1858,8 @@ struct dxk_request_info {
  * Returns how many were read, which may be none before the end. First come requests that
  * workers have, of each worker the one that it was given last. Then those that wait, 64 at
  * most, those first of whom nothing was heard for longest. Then what is Ready, in no order:
- * of those of one lane, kind, class and priority the 64 that go first. %DXK_REQUEST_MORE is
+ * of those of one lane, kind, class and priority the 64 that go first; of those whose
+ * priorities are far from most others', 64 for the lane, kind and class. %DXK_REQUEST_MORE is
  * set in the last one of those of which there are more. What moves meanwhile may be told of twice, or
  * not at all. Results that nobody has collected are not told of.
  */
