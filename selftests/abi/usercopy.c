@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #define PAGE	4096
+#define SIDE	(2 * PAGE)	/* of a wall; no buffer is longer */
 #define TAIL	16	/* bytes of a newer program's argument */
 #define ARGUMENT -1
 
@@ -17,7 +18,7 @@
 enum wall { NONE, READ_ONLY, SAME };
 static const char *const wall_name[] = { "there", "writable", "there" };
 
-/* A page, and behind it one that cannot be touched, or not be written. */
+/* A side, and behind it one that cannot be touched, or not be written. */
 struct place {
 	unsigned char *wall[3];
 	unsigned char *behind;	/* what is in the read-only one */
@@ -31,17 +32,17 @@ FIXTURE(usercopy) {
 static int place_up(struct place *p)
 {
 	int fd = (int)syscall(SYS_memfd_create, "behind", 0);
-	unsigned char *at = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
+	unsigned char *at = mmap(NULL, 4 * SIDE, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (fd < 0 || ftruncate(fd, PAGE) || at == MAP_FAILED ||
-	    mprotect(at + PAGE, PAGE, PROT_NONE) ||
-	    mmap(at + 3 * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	if (fd < 0 || ftruncate(fd, SIDE) || at == MAP_FAILED ||
+	    mprotect(at + SIDE, SIDE, PROT_NONE) ||
+	    mmap(at + 3 * SIDE, SIDE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0) ==
 	    MAP_FAILED)
 		return -1;
-	p->wall[NONE] = p->wall[SAME] = at + PAGE;
-	p->wall[READ_ONLY] = at + 3 * PAGE;
-	p->behind = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p->wall[NONE] = p->wall[SAME] = at + SIDE;
+	p->wall[READ_ONLY] = at + 3 * SIDE;
+	p->behind = mmap(NULL, SIDE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	return p->behind == MAP_FAILED;
 }

@@ -68,7 +68,7 @@ static int compare(const void *a, const void *b)
 
 static const char *state_of(const struct dxk_request_info *r)
 {
-	static const char * const names[] = { "ready", "executes", "waits" };
+	static const char * const names[] = { "executes", "waits", "ready" };
 
 	return names[place_of(r)];
 }
