@@ -372,7 +372,7 @@ const struct row context_rows[] = {
 	ROW("LATENCIES_READ", LATENCIES_READ, ON_CONTEXT, dxk_latencies_read,
 	    set_latencies, end_latencies, DXK_LATENCY_BUCKETS, DXK_LATENCY_BUCKETS),
 	ROW("REQUESTS_READ", REQUESTS_READ, ON_CONTEXT, dxk_requests_read, set_requests,
-	    end_requests, 0, -EFAULT),
+	    end_requests, 0, -EFAULT, .heavy = true),
 	ROW("HANDLE_OPEN", HANDLE_OPEN, ON_CONTEXT, dxk_handle_open, set_handle,
 	    end_handle, 0, -EFAULT),
 	ROW("HANDLE_CLOSE", HANDLE_CLOSE, ON_CONTEXT, dxk_handle_close, set_handle_close,
