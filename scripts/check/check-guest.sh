@@ -74,6 +74,37 @@ out=$(scripts/guest/guest.sh -- bash -c 'read -rt 1 x <$DXK_STUCK; echo "$?"; ex
 [[ $? == 42 && $out == 142 ]]
 ok $? "its status is the command's, and it is not told that it is stuck"
 
+# --- a test that ends early ------------------------------------------------------
+
+make -s -C selftests "$PWD/build/selftests/.obj/harness/kselftest_harness.h" \
+	BUILD="$PWD/build" KSRC="$(scripts/guest/kernel.sh --tools)" &&
+	gcc -O2 -isystem build/selftests/.obj/harness \
+		-isystem "$(scripts/guest/kernel.sh --tools)/tools/testing/selftests" \
+		-o "$work/early" -xc - <<'END'
+#define _GNU_SOURCE
+#include <kselftest_harness.h>
+FIXTURE(test) {
+	int up;
+};
+FIXTURE_SETUP(test)
+{
+	self->up = 1;
+}
+FIXTURE_TEARDOWN(test)
+{
+	TH_LOG("torn down %d", self->up);
+}
+TEST_F(test, fails)
+{
+	ASSERT_EQ(0, self->up);
+}
+TEST_HARNESS_MAIN
+END
+ok $? "a test is built"
+out=$("$work/early" 2>&1)
+[[ $? == 1 && $out == *"torn down 1"* && $out == *"not ok 1"* ]]
+ok $? "a test that an assertion ends is torn down"
+
 # --- a guest of one's own ----------------------------------------------------
 
 share=$PWD/$work/share
