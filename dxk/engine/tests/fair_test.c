@@ -78,7 +78,7 @@ static void all_executed(struct puppets *ps, struct dxk_member *worker)
 		next(ps, worker);
 }
 
-#define ROUNDS	100
+#define ROUNDS	50
 
 /* Each keeps so much Ready, and has what its weight says: exactly, in whole rounds. */
 static void fair_weights(struct kunit *test)
