@@ -101,6 +101,38 @@ TEST(construction)
 	EXPECT_EQ(0, MTExecutiveDestroy(NULL, DXK_STOP_POLICY, -1));
 }
 
+/* DX-12, DX-115: what the context tells of itself, by the names that sysfs has. */
+TEST(state)
+{
+	static const char *const wrong[] = { "", "/state", "../0/state", "threads//state",
+					     "threads/", "./state" };
+	MTExecutive *mte;
+	char text[16];
+	unsigned int i;
+
+	EXPECT_EQ(-ENXIO, MTExecutiveGetState(NULL, "state", text, sizeof(text)));
+	mte = executive(2);
+	ASSERT_NE(NULL, mte);
+	EXPECT_EQ(7, MTExecutiveGetState(NULL, "state", text, sizeof(text)));
+	EXPECT_STREQ("running", text);
+	EXPECT_EQ(1, MTExecutiveGetState(mte, "policy/max_threads", text, 2 + 1));
+	EXPECT_STREQ("2", text);
+	EXPECT_EQ(7, MTExecutiveGetState(mte, "threads/500/role", text, sizeof(text)));
+	EXPECT_STREQ("monitor", text);
+	EXPECT_EQ(-EMSGSIZE, MTExecutiveGetState(mte, "state", text, 7));
+	EXPECT_EQ(-EMSGSIZE, MTExecutiveGetState(mte, "state", NULL, 0));
+	EXPECT_EQ(-ENOENT, MTExecutiveGetState(mte, "nothing", text, sizeof(text)));
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		EXPECT_EQ(-EINVAL, MTExecutiveGetState(mte, wrong[i], text, sizeof(text))) {
+			TH_LOG("%s", wrong[i]);
+		}
+	}
+	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_POLICY, -1));
+	EXPECT_EQ(7, MTExecutiveGetState(mte, "state", text, sizeof(text)));
+	EXPECT_STREQ("stopped", text);
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
+}
+
 /*
  * DX-2: timer, platform, message queue of an add-in, log; then DX-1: context,
  * policy, start. Each trial has the next things wrong, too: the first wrong one in

@@ -123,6 +123,55 @@ void Sequence()
 	EXPECT(owner.PostARequest(&top, &singleton, 0) == -ESHUTDOWN);
 }
 
+/* --- the run time ---------------------------------------------------------------- */
+
+/* The one that looks at who executes it. */
+class Looker : public dx::Runnable {
+public:
+	explicit Looker(dx::ThreadManager manager) : manager_(manager) {}
+
+	int ExecuteThisRequest(void *) override
+	{
+		auto id = static_cast<unsigned int>(::MTExecutiveThreadId(nullptr));
+		dx::WorkerThread me = manager_.Worker(id);
+
+		EXPECT(me.Id() == id);
+		EXPECT(me.Role() == "user-worker");
+		EXPECT(me.State() == "busy");
+		EXPECT(me.Executes().find("lane 3") == 0);
+		EXPECT(manager_.Busy() == 1);
+		return 0;
+	}
+
+private:
+	dx::ThreadManager manager_;
+};
+
+void Threads()
+{
+	Settings settings;
+	Policy policy(2);
+	dx::MTExecutive executive(settings, policy);
+	dx::ThreadManager manager(executive);
+	::ThreadManagerPolicy now;
+	Looker looker(manager);
+	dx::Owner owner(executive);
+	int request = 0;
+
+	EXPECT(manager.State() == "running");
+	EXPECT(manager.GetPolicy(now) == 0 && now.TPMaxThreads == 2);
+	EXPECT(manager.Monitor().Id() == 500 && manager.Monitor().Role() == "monitor");
+	EXPECT(manager.Scheduler().Role() == "scheduler");
+	EXPECT(manager.Dispatcher().Role() == "dispatcher");
+	EXPECT(!manager.Monitor().State().empty());
+	EXPECT(owner.PostARequest(&request, &looker, 0) == 0);
+	EXPECT(owner.RejoinWait(nullptr) == RJR_RETURNED);
+	EXPECT(manager.Worker(1).Executed() + manager.Worker(2).Executed() == 1);
+	EXPECT(manager.Worker(499).State().empty() || manager.Worker(499).State() == "vacant");
+	EXPECT(manager.Stop() == 0 && manager.State() == "stopped");
+	EXPECT(manager.Start() == 0 && manager.State() == "running");
+}
+
 /* --- construction ---------------------------------------------------------------- */
 
 void Construction()
@@ -334,6 +383,7 @@ void OwnersAreShort()
 
 const Test tests[] = {
 	{ "sequence", Sequence },
+	{ "threads", Threads },
 	{ "construction", Construction },
 	{ "exceptions", Exceptions },
 	{ "owners_wait", OwnersWait },

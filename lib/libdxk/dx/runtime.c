@@ -4,8 +4,11 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "internal.h"
 
@@ -443,4 +446,54 @@ int MTExecutiveThreadId(MTExecutive *mte)
 	int rc = dx_self(&mte, &member);
 
 	return rc ? rc : (int)member->id;
+}
+
+/* Names of files below a directory: none leads out of it. */
+static bool is_below(const char *name)
+{
+	bool begins = true;
+
+	for (; *name; begins = *name++ == '/')
+		if (begins && (*name == '/' || *name == '.'))
+			return false;
+	return !begins;
+}
+
+static int read_value(int fd, char *text, size_t room)
+{
+	size_t len = 0;
+	ssize_t rc;
+
+	while ((rc = read(fd, text + len, room - len)) > 0) {
+		len += (size_t)rc;
+		if (len == room)
+			return -EMSGSIZE;
+	}
+	if (rc)
+		return -errno;
+	while (len && text[len - 1] == '\n')
+		len--;
+	text[len] = '\0';
+	return (int)len;
+}
+
+int MTExecutiveGetState(MTExecutive *mte, const char *name, char *text, size_t room)
+{
+	int fd, rc, id = MTExecutiveContextId(mte);
+	char path[128];
+
+	if (id < 0)
+		return id;
+	if (!is_below(name))
+		return -EINVAL;
+	if (!room)
+		return -EMSGSIZE;
+	if (snprintf(path, sizeof(path), "/sys/kernel/dxk/%d/%s", id, name) >= (int)sizeof(path))
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = read_value(fd, text, room);
+	close(fd);
+	return rc;
 }

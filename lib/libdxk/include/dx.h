@@ -446,6 +446,19 @@ int MTExecutiveMemberFd(MTExecutive *mte);
 int MTExecutiveThreadId(MTExecutive *mte);
 
 /**
+ * MTExecutiveGetState - one value that the context tells of itself (DX-12, DX-115)
+ * @mte: the executive, or %NULL
+ * @name: a file below its directory in /sys/kernel/dxk: "state", "pools/ready_use",
+ *	"threads/1/state", "stats/executed"
+ * @text: out: the value without the newline at its end
+ * @room: bytes at @text, with those for a zero
+ *
+ * Return: the length; -ENOENT when there is no such value, -EINVAL when @name is no name of
+ * one, -EMSGSIZE when there is no room for it; another negative errno.
+ */
+int MTExecutiveGetState(MTExecutive *mte, const char *name, char *text, size_t room);
+
+/**
  * LogMessage - write a message to the persistent log (DX-3, DX-97..DX-103)
  * @format: as printf(3)
  *

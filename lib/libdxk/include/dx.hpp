@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <new>
@@ -58,6 +59,7 @@ using ::GetThreadHandle;
 using ::HandleTableRemove;
 using ::LogMessage;
 using ::LogRotate;
+using ::MTExecutiveGetState;
 using ::PostRequests;
 using ::ReleaseThreadHandle;
 using ::RejoinWait;
@@ -447,6 +449,108 @@ private:
 	}
 
 	::MTExecutive *mte_;
+};
+
+/* --- the objects of the run time -------------------------------------------- */
+
+/*
+ * Views of what the module has made for an executive: they name it, and own nothing. What they
+ * are asked is looked up when it is asked; of what is not there the answer is empty, or 0.
+ */
+namespace detail {
+class View {
+public:
+	/* A value by its name, see MTExecutiveGetState(). */
+	std::string Get(const std::string &name) const
+	{
+		char text[4096];
+		int len = ::MTExecutiveGetState(mte_, (dir_ + name).c_str(), text, sizeof(text));
+
+		return len < 0 ? std::string() : std::string(text, static_cast<std::size_t>(len));
+	}
+	unsigned long long Number(const std::string &name) const
+	{
+		return std::strtoull(Get(name).c_str(), nullptr, 10);
+	}
+	std::string State() const { return Get("state"); }
+
+protected:
+	explicit View(::MTExecutive *mte, const std::string &dir = std::string())
+		: mte_(mte), dir_(dir)
+	{
+	}
+
+	::MTExecutive *mte_;
+	std::string dir_;
+};
+
+class Thread : public View {
+public:
+	unsigned int Id() const { return id_; }
+	std::string Role() const { return Get("role"); }
+
+protected:
+	Thread(::MTExecutive *mte, unsigned int id)
+		: View(mte, "threads/" + std::to_string(id) + "/"), id_(id)
+	{
+	}
+
+private:
+	unsigned int id_;
+};
+} /* namespace detail */
+
+/* ThreadMonitor - starts worker threads, reviews the policy, has the log written */
+class ThreadMonitor : public detail::Thread {
+public:
+	explicit ThreadMonitor(::MTExecutive *mte = nullptr) : Thread(mte, 500) {}
+};
+
+/* ThreadScheduler - has the requests that are Ready age */
+class ThreadScheduler : public detail::Thread {
+public:
+	explicit ThreadScheduler(::MTExecutive *mte = nullptr) : Thread(mte, 600) {}
+};
+
+/* ThreadDispatcher - between who posts and who executes, with %DXK_DISPATCH_THREAD */
+class ThreadDispatcher : public detail::Thread {
+public:
+	explicit ThreadDispatcher(::MTExecutive *mte = nullptr) : Thread(mte, 700) {}
+};
+
+/* WorkerThread - one of 1 to TPMaxThreads, or a place where one may come */
+class WorkerThread : public detail::Thread {
+public:
+	WorkerThread(::MTExecutive *mte, unsigned int id) : Thread(mte, id) {}
+
+	unsigned long long Executed() const { return Number("executed"); }
+	/* The request that it executes, and what for it sleeps in it, as texts. */
+	std::string Executes() const { return Get("executes"); }
+	std::string Awaits() const { return Get("awaits"); }
+};
+
+/* ThreadManager - the context of an executive: its policy, pools and threads */
+class ThreadManager : public detail::View {
+public:
+	explicit ThreadManager(::MTExecutive *mte = nullptr) : View(mte) {}
+	explicit ThreadManager(const MTExecutive &mte) : View(mte.Object()) {}
+
+	int Start(MTExecutiveError *error = nullptr) { return ::MTExecutiveStart(mte_, error); }
+	int Stop(unsigned int mode = DXK_STOP_POLICY, std::int64_t timeout_ns = -1)
+	{
+		return ::MTExecutiveStop(mte_, mode, timeout_ns);
+	}
+	int GetPolicy(::ThreadManagerPolicy &policy) const
+	{
+		return ::MTExecutiveGetPolicy(mte_, &policy);
+	}
+	ThreadMonitor Monitor() const { return ThreadMonitor(mte_); }
+	ThreadScheduler Scheduler() const { return ThreadScheduler(mte_); }
+	ThreadDispatcher Dispatcher() const { return ThreadDispatcher(mte_); }
+	WorkerThread Worker(unsigned int id) const { return WorkerThread(mte_, id); }
+	/* Worker threads that there are, and how many of them execute. */
+	unsigned long long Workers() const { return Number("pools/thread_use"); }
+	unsigned long long Busy() const { return Number("pools/thread_busy"); }
 };
 
 /* --- requests and owners --------------------------------------------------- */
