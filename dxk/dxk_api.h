@@ -17,6 +17,7 @@
 struct cpumask;
 struct dxk_ctx;
 struct dxk_member;
+struct dxk_session;
 struct file;
 struct module;
 
@@ -222,10 +223,18 @@ void dxk_policy_init(struct dxk_policy *policy);
 
 struct dxk_ctx *dxk_ctx_create(void);
 int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy);
+void dxk_ctx_get_policy(struct dxk_ctx *ctx, struct dxk_policy *policy);
 int dxk_ctx_set_cpus(struct dxk_ctx *ctx, const struct cpumask *cpus);
 int dxk_ctx_start(struct dxk_ctx *ctx);
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline);
 void dxk_ctx_destroy(struct dxk_ctx *ctx);
+int dxk_ctx_wait_crew(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares);
+
+u32 dxk_ctx_read_running(struct dxk_ctx *ctx, struct dxk_running *out, u32 nr);
+int dxk_ctx_read_requests(struct dxk_ctx *ctx, u64 *cursor, struct dxk_request_info *seen);
+u32 dxk_ctx_read_samples(struct dxk_ctx *ctx, u64 after_ns, struct dxk_sample *out, u32 nr);
+int dxk_ctx_read_latencies(struct dxk_ctx *ctx, enum dxk_latency latency, u32 lane,
+			   u64 *counts);
 
 int dxk_ctx_log_read(struct dxk_ctx *ctx, struct dxk_log_record *recs, u32 nr,
 		     u64 deadline);
@@ -236,6 +245,14 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id);
 
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx);
 void dxk_client_destroy(struct dxk_member *member);
+int dxk_client_wait_stop(struct dxk_member *member, u64 deadline);
+__printf(4, 5)
+int dxk_client_log(struct dxk_member *member, bool wait, u64 deadline, const char *fmt, ...);
+
+struct dxk_session *dxk_ctx_join(struct dxk_ctx_join *a);
+struct dxk_ctx *dxk_session_ctx(const struct dxk_session *s, u32 access);
+struct dxk_member *dxk_session_client(struct dxk_session *s);
+void dxk_session_close(struct dxk_session *s);
 
 int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason);

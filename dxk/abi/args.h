@@ -152,9 +152,8 @@ static __always_inline int dxk_array_put(const void *elem, size_t size, u64 arra
 	return dxk_words_put(elem, dxk_array_at(array, usize, i), size) ? 0 : -EFAULT;
 }
 
-/* Control and the context, ioctl_context.c; of three calls all but the descriptor */
+/* Control and the context, ioctl_context.c; of two calls all but the descriptor */
 struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a, const struct cred *opener);
-struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a);
 struct dxk_member *dxk_member_create(struct dxk_ctx *ctx, const struct dxk_session *s,
 				     struct dxk_member_create *a);
 long dxk_version_ioctl(void *obj, struct dxk_ucall *c);

@@ -15,6 +15,7 @@
 
 #include "abi/args.h"
 #include "abi/ioctl.h"
+#include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/fire.h"
 #include "runtime/context.h"
@@ -91,7 +92,7 @@ static long dxk_ctx_join_ioctl(void *obj, struct dxk_ucall *c)
 
 	if (a->access & DXK_ACCESS_ALL & ~dxk_control_access(obj))
 		return -EACCES;
-	return dxk_session_publish(dxk_ctx_open_existing(a), &a->fd, c, sizeof(*a));
+	return dxk_session_publish(dxk_ctx_join(a), &a->fd, c, sizeof(*a));
 }
 
 static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)

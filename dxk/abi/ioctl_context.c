@@ -11,12 +11,11 @@
 #include "abi/args.h"
 #include "dxk_api.h"
 #include "engine/calls.h"
-#include "engine/look.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
+#include "runtime/look.h"
 #include "runtime/policy.h"
 #include "runtime/session.h"
-#include "runtime/waiting.h"
 
 /* --- control --------------------------------------------------------------- */
 
@@ -55,35 +54,6 @@ struct dxk_session *dxk_ctx_open_new(struct dxk_ctx_create *a, const struct cred
 	s = dxk_session_create(a, opener);
 	if (!IS_ERR(s))
 		a->id = s->ctx->id;
-	return s;
-}
-
-/**
- * dxk_ctx_open_existing - open an existing context for CTX_JOIN
- * @a: its argument; gets the id and whose it is
- *
- * Return: a session of the context, or an error pointer.
- */
-struct dxk_session *dxk_ctx_open_existing(struct dxk_ctx_join *a)
-{
-	bool by_id = a->flags & DXK_JOIN_BY_ID;
-	struct dxk_session *s;
-
-	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER) ||
-	    a->access & ~DXK_ACCESS_ALL)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (a->abi != DXK_ABI_VERSION)
-		return ERR_PTR(-EPROTONOSUPPORT);
-	if (!a->access || a->reserved || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
-		return ERR_PTR(-EINVAL);
-	if (a->weight > DXK_WEIGHT_MAX || a->ready_entries > 1U << 20 ||
-	    (a->flags & DXK_JOIN_SHARED && a->weight | a->ready_entries))
-		return ERR_PTR(-EINVAL);
-	s = dxk_session_join(a);
-	if (IS_ERR(s))
-		return s;
-	a->id = s->ctx->id;
-	dxk_identity_tell(&s->ctx->who, a);
 	return s;
 }
 
@@ -127,46 +97,30 @@ long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ctx_start(obj);
 }
 
-/*
- * Those that wait without a worker, behind @nr others: one hold's. Return: how many, none if
- * there is no memory to tell of them; or -EFAULT.
- */
-static int dxk_ctx_stop_waiting(struct dxk_ctx *ctx, const struct dxk_ctx_stop *a, u32 nr)
-{
-	struct dxk_waiting *seen __free(kfree) = NULL;
-	struct dxk_running r;
-	u32 i, all, waiting;
+/* Where Stop's report goes. */
+struct dxk_running_user {
+	struct dxk_running_sink sink;
+	const struct dxk_ctx_stop *a;
+};
 
-	seen = kcalloc(DXK_WAITING_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
-	if (!seen)
-		return 0;
-	waiting = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
-	for (i = 0; i < waiting && nr + i < a->nr; i++) {
-		dxk_waiting_running(&seen[i], &r);
-		if (dxk_array_put(&r, sizeof(r), a->running, a->running_size, nr + i))
-			return -EFAULT;
-	}
-	return waiting;
+static int dxk_running_put_user(struct dxk_running_sink *sink, const struct dxk_running *r,
+				u32 i)
+{
+	const struct dxk_ctx_stop *a = container_of(sink, struct dxk_running_user, sink)->a;
+
+	return dxk_array_put(r, sizeof(*r), a->running, a->running_size, i);
 }
 
 /* Report what Stop still waits for (DX-114). If it cannot be copied out, only the error is. */
 static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
 {
 	struct dxk_ctx_stop *a = &c->args.ctx_stop;
-	struct dxk_running r;
-	u32 after = 0, i;
-	int waiting;
+	struct dxk_running_user user = { .sink.put = dxk_running_put_user, .a = a };
+	int nr = dxk_running_tell(ctx, &user.sink, a->nr);
 
-	for (i = 0; dxk_running_next(ctx, after, &r); i++) {
-		after = r.thread;
-		if (i < a->nr && dxk_array_put(&r, sizeof(r), a->running,
-					       a->running_size, i))
-			return;
-	}
-	waiting = dxk_ctx_stop_waiting(ctx, a, i);
-	if (waiting < 0)
+	if (nr < 0)
 		return;
-	a->nr_running = i + waiting;
+	a->nr_running = nr;
 	dxk_ucall_reply(c, sizeof(*a));
 }
 
@@ -256,7 +210,7 @@ long dxk_crew_wait_ioctl(void *obj, struct dxk_ucall *c)
 
 	if (a->flags)
 		return -EOPNOTSUPP;
-	nr = dxk_crew_wait(obj, a->deadline, &a->workers, &a->spares);
+	nr = dxk_ctx_wait_crew(obj, a->deadline, &a->workers, &a->spares);
 	if (nr < 0)
 		return nr;
 	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
@@ -266,7 +220,6 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_samples_read *a = &c->args.samples_read;
 	struct dxk_sample *copy __free(kfree) = NULL;
-	struct dxk_ctx *ctx = obj;
 	u32 i, nr;
 	int err;
 
@@ -279,7 +232,7 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 	copy = kmalloc_array(a->nr, sizeof(*copy), GFP_KERNEL_ACCOUNT);
 	if (!copy)
 		return -ENOMEM;
-	nr = dxk_samples_get(&ctx->samples, &ctx->engine, a->after_ns, copy, a->nr);
+	nr = dxk_ctx_read_samples(obj, a->after_ns, copy, a->nr);
 
 	for (i = 0; i < nr; i++)
 		if (dxk_array_put(&copy[i], sizeof(*copy), a->samples, a->sample_size, i))
@@ -291,17 +244,16 @@ long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_latencies_read *a = &c->args.latencies_read;
 	u64 counts[DXK_LATENCY_BUCKETS];
-	struct dxk_ctx *ctx = obj;
 	u32 nr;
+	int err;
 
 	if (a->flags)
 		return -EOPNOTSUPP;
-	if (!a->nr || a->latency >= DXK_LATENCIES || a->lane >= DXK_LANES || a->reserved)
+	if (!a->nr || a->reserved)
 		return -EINVAL;
-	spin_lock(&ctx->engine.lock);
-	memcpy(counts, ctx->engine.latencies.ns[a->latency][a->lane], sizeof(counts));
-	spin_unlock(&ctx->engine.lock);
-
+	err = dxk_ctx_read_latencies(obj, a->latency, a->lane, counts);
+	if (err)
+		return err;
 	nr = min_t(u32, a->nr, DXK_LATENCY_BUCKETS);
 	if (copy_to_user(u64_to_user_ptr(a->counts), counts, nr * sizeof(*counts)))
 		return -EFAULT;
@@ -310,106 +262,27 @@ long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
 
 /* --- the live requests ----------------------------------------------------- */
 
-/* In dxk_requests_read.cursor: what comes next, above where to go on there. */
-enum dxk_requests_part {
-	DXK_REQUESTS_WORKERS,
-	DXK_REQUESTS_WAITING,
-	DXK_REQUESTS_POOL,
-	DXK_REQUESTS_PARTS,
-};
-
-static u32 dxk_requests_workers(struct dxk_ctx *ctx, u32 *place, struct dxk_request_info *seen)
-{
-	struct dxk_running r;
-	u32 nr;
-
-	for (nr = 0; nr < DXK_BATCH_MAX; nr++) {
-		if (!dxk_running_next(ctx, *place, &r)) {
-			*place = 0;
-			break;
-		}
-		*place = r.thread;
-		seen[nr] = (struct dxk_request_info) {
-			.owner = r.owner,
-			.executor = r.executor,
-			.param = r.param,
-			.age_ns = r.age_ns,
-			.state = DXK_REQUEST_WORK,
-			.attrs = r.attrs,
-			.lane = dxk_lane_of(r.attrs),
-			.worker = r.thread,
-		};
-	}
-	return nr;
-}
-
-static int dxk_requests_waiting(struct dxk_ctx *ctx, struct dxk_request_info *seen)
-{
-	struct dxk_waiting *waiting __free(kfree) = NULL;
-	u32 i, nr, all;
-
-	waiting = kcalloc(DXK_WAITING_MAX, sizeof(*waiting), GFP_KERNEL_ACCOUNT);
-	if (!waiting)
-		return -ENOMEM;
-	nr = dxk_waiting_look(&ctx->engine, waiting, DXK_WAITING_MAX, &all);
-	for (i = 0; i < nr; i++) {
-		struct dxk_running r;
-
-		dxk_waiting_running(&waiting[i], &r);
-		seen[i] = (struct dxk_request_info) {
-			.owner = r.owner,
-			.executor = r.executor,
-			.param = r.param,
-			.age_ns = r.age_ns,
-			.space = waiting[i].space,
-			.state = DXK_REQUEST_WAIT,
-			.attrs = r.attrs,
-			.lane = dxk_lane_of(r.attrs),
-			.flags = i == nr - 1 && nr < all ? DXK_REQUEST_MORE : 0,
-		};
-	}
-	return nr;
-}
-
 long dxk_requests_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_requests_read *a = &c->args.requests_read;
 	struct dxk_request_info *seen __free(kfree) = NULL;
-	u32 part = a->cursor >> 32, place = a->cursor;
-	struct dxk_ctx *ctx = obj;
 	int err, i, nr;
 
-	static_assert(DXK_WAITING_MAX <= DXK_BATCH_MAX && DXK_LOOK_MAX <= DXK_BATCH_MAX);
 	if (a->flags)
 		return -EOPNOTSUPP;
 	err = dxk_array_check(a->nr, a->request_size, offsetofend(struct dxk_request_info, flags));
 	if (err)
 		return err;
-	if (a->nr != DXK_BATCH_MAX || part >= DXK_REQUESTS_PARTS)
+	if (a->nr != DXK_BATCH_MAX)
 		return -EINVAL;
 	seen = kcalloc(DXK_BATCH_MAX, sizeof(*seen), GFP_KERNEL_ACCOUNT);
 	if (!seen)
 		return -ENOMEM;
-	switch (part) {
-	case DXK_REQUESTS_WORKERS:
-		if (place > DXK_ID_WORKER_MAX)
-			return -EINVAL;
-		nr = dxk_requests_workers(ctx, &place, seen);
-		break;
-	case DXK_REQUESTS_WAITING:
-		if (place)
-			return -EINVAL;
-		nr = dxk_requests_waiting(ctx, seen);
-		break;
-	default:
-		nr = dxk_ready_look(&ctx->engine, &place, seen);
-	}
+	nr = dxk_ctx_read_requests(obj, &a->cursor, seen);
 	for (i = 0; i < nr; i++)
 		if (dxk_array_put(&seen[i], sizeof(*seen), a->requests, a->request_size, i))
 			return -EFAULT;
 	if (nr < 0)
 		return nr;
-	part += !place;
-	a->cursor = part < DXK_REQUESTS_PARTS ? (u64)part << 32 | place : DXK_REQUESTS_END;
 	return dxk_ucall_reply(c, sizeof(*a)) ?: nr;
 }

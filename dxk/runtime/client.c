@@ -18,6 +18,7 @@
 #include "runtime/client.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
+#include "runtime/session.h"
 #include "runtime/thread.h"
 #include "runtime/worker.h"
 #include "services/command.h"
@@ -27,7 +28,7 @@
 
 /**
  * dxk_client_create - join a context's Thread Pool as a client
- * @ctx: the context
+ * @ctx: the context; of one that was joined dxk_session_client() is for
  *
  * Return: a member for one thread at a time, or an error pointer.
  */
@@ -38,8 +39,27 @@ struct dxk_member *dxk_client_create(struct dxk_ctx *ctx)
 EXPORT_SYMBOL_GPL(dxk_client_create);
 
 /**
+ * dxk_session_client - join the Thread Pool of a context that was joined, as a client
+ * @s: the session, with %DXK_ACCESS_WRITE
+ *
+ * Owners, names and keys of its requests are those of the session, see %DXK_JOIN_SHARED. Who
+ * executes them is told that the kernel posted them.
+ *
+ * Context: process, may sleep.
+ * Return: a member for one thread at a time, or an error pointer: -EACCES: it was not joined for
+ * that; -ESHUTDOWN, -ENOSPC, -ENOMEM.
+ */
+struct dxk_member *dxk_session_client(struct dxk_session *s)
+{
+	if (~s->access & DXK_ACCESS_WRITE)
+		return ERR_PTR(-EACCES);
+	return dxk_member_claim(s->ctx, s, DXK_MEMBER_CLIENT, 0, NULL);
+}
+EXPORT_SYMBOL_GPL(dxk_session_client);
+
+/**
  * dxk_client_destroy - leave the Thread Pool
- * @member: from dxk_client_create(); no call of it is running
+ * @member: from dxk_client_create() or dxk_session_client(); no call of it is running
  */
 void dxk_client_destroy(struct dxk_member *member)
 {
@@ -302,6 +322,24 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
 }
 EXPORT_SYMBOL_GPL(dxk_rejoin);
 
+/**
+ * dxk_client_wait_stop - sleep until Stop (DX-109)
+ * @member: a client; the caller is its thread
+ * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only asks, %DXK_FOREVER for none
+ *
+ * For a thread that serves a context as long as it runs, without being a worker of it; a
+ * request that executes has dxk_wait_should_stop().
+ *
+ * Context: process, may sleep.
+ * Return: 1 from the begin of Stop on, 0 at the deadline, -ERESTARTSYS.
+ */
+int dxk_client_wait_stop(struct dxk_member *member, u64 deadline)
+{
+	might_sleep();
+	return dxk_should_wait(member, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_client_wait_stop);
+
 /* --- handles --------------------------------------------------------------- */
 
 /**
@@ -337,6 +375,33 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 EXPORT_SYMBOL_GPL(dxk_handle_close);
 
 /* --- the log --------------------------------------------------------------- */
+
+/**
+ * dxk_client_log - write a message to the log of a client's context (DX-97..DX-102)
+ * @member: a client; of a request that runs dxk_log() is for
+ * @wait: sleep while the Log Pool is full, if policy log_full is block
+ * @deadline: of that sleep, on CLOCK_MONOTONIC
+ * @fmt: the message, one line; cut to %DXK_LOG_TEXT
+ *
+ * While the context runs the message enters the Log Pool. Else it is in the log file when this
+ * returns (DX-3).
+ *
+ * Context: process, may sleep.
+ * Return: 0, also when a full pool drops this message or another; -ENODEV: the context does not
+ * run, and there is no file; the error of the write; -ETIMEDOUT, -ESHUTDOWN, -ERESTARTSYS: it was
+ * not taken; -EINTR: the caller was killed.
+ */
+int dxk_client_log(struct dxk_member *member, bool wait, u64 deadline, const char *fmt, ...)
+{
+	struct dxk_log_record rec = { .thread = member->id };
+	va_list args;
+
+	va_start(args, fmt);
+	dxk_log_format(&rec, fmt, args);
+	va_end(args);
+	return dxk_log_write(&dxk_member_ctx(member)->log, member, &rec, wait, deadline);
+}
+EXPORT_SYMBOL_GPL(dxk_client_log);
 
 /* Where the messages go that an in-kernel client reads. */
 struct dxk_log_array {

@@ -268,6 +268,39 @@ int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy)
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_set_policy);
 
+/**
+ * dxk_ctx_get_policy - the policy of a context (DX-8)
+ * @ctx: the context
+ * @policy: out: the one in force; of the next Start while there is no run
+ *
+ * Context: any but interrupt.
+ */
+void dxk_ctx_get_policy(struct dxk_ctx *ctx, struct dxk_policy *policy)
+{
+	dxk_policy_get(ctx, policy);
+}
+EXPORT_SYMBOL_GPL(dxk_ctx_get_policy);
+
+/**
+ * dxk_ctx_wait_crew - sleep until the crew has a use for user threads
+ * @ctx: the context
+ * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only asks
+ * @workers: out: user workers that are needed now, see struct dxk_crew_wait
+ * @spares: out: user spares, likewise
+ *
+ * For who has programs started that work for the context: kernel workers come by themselves.
+ * Whether nothing of an owner is left says dxk_rejoin(), of the context dxk_ctx_stop().
+ *
+ * Context: process, may sleep.
+ * Return: the sum of both, 0 at the deadline; -ESHUTDOWN: the context was not started, or has
+ * ended; -ERESTARTSYS.
+ */
+int dxk_ctx_wait_crew(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spares)
+{
+	return dxk_crew_wait(&ctx->engine, deadline, workers, spares);
+}
+EXPORT_SYMBOL_GPL(dxk_ctx_wait_crew);
+
 /** dxk_ctx_init - the module is loaded: where contexts are shown, and with what files */
 void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
 		  const struct attribute_group **groups)

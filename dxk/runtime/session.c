@@ -3,6 +3,7 @@
  * The descriptors of contexts: the first one comes with the context, further ones by
  * joining it by name or number. The close of the last one ends the context.
  */
+#include <linux/export.h>
 #include <linux/slab.h>
 
 #include "dxk_api.h"
@@ -97,13 +98,7 @@ static void dxk_ctx_put_descriptor(struct dxk_ctx *ctx)
 		dxk_ctx_end(ctx);
 }
 
-/**
- * dxk_session_join - open an existing context
- * @a: which, and what for; checked
- *
- * Return: the session, or an error pointer: see struct dxk_ctx_join.
- */
-struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
+static struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
 {
 	struct dxk_session *s;
 	int err;
@@ -135,7 +130,76 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/** dxk_session_close - the last copy of a context descriptor is closed */
+static int dxk_ctx_join_check(const struct dxk_ctx_join *a)
+{
+	bool by_id = a->flags & DXK_JOIN_BY_ID;
+
+	if (a->flags & ~(DXK_JOIN_SHARED | DXK_JOIN_BY_ID | DXK_JOIN_OWNER) ||
+	    a->access & ~DXK_ACCESS_ALL)
+		return -EOPNOTSUPP;
+	if (a->abi != DXK_ABI_VERSION)
+		return -EPROTONOSUPPORT;
+	if (!a->access || a->reserved || (by_id ? a->name[0] : !dxk_name_valid(a->name)))
+		return -EINVAL;
+	if (a->weight > DXK_WEIGHT_MAX || a->ready_entries > 1U << 20 ||
+	    (a->flags & DXK_JOIN_SHARED && a->weight | a->ready_entries))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * dxk_ctx_join - open a context that a program made (DX-7)
+ * @a: which, and what for, see struct dxk_ctx_join; size and fd are not looked at. Gets the id,
+ *	and whose it is
+ *
+ * With the rights, and in the IPC namespace, of the calling thread: those of a user within a
+ * system call of that, of root in a kernel thread; override_creds() is for others. The context
+ * lives until every session and every descriptor of it is closed. It is never given to
+ * dxk_ctx_destroy().
+ *
+ * Context: process, may sleep; no thread that exits.
+ * Return: the session, to be given to dxk_session_close(), or an error pointer: see struct
+ * dxk_ctx_join; -EINVAL, -EOPNOTSUPP; -ENOMEM.
+ */
+struct dxk_session *dxk_ctx_join(struct dxk_ctx_join *a)
+{
+	int err = dxk_ctx_join_check(a);
+	struct dxk_session *s;
+
+	if (err)
+		return ERR_PTR(err);
+	s = dxk_session_join(a);
+	if (IS_ERR(s))
+		return s;
+	a->id = s->ctx->id;
+	dxk_identity_tell(&s->ctx->who, a);
+	return s;
+}
+EXPORT_SYMBOL_GPL(dxk_ctx_join);
+
+/**
+ * dxk_session_ctx - the context of a session, for calls that need a right
+ * @s: the session
+ * @access: DXK_ACCESS_* bits that the calls need, see DOC: permissions of the contract
+ *
+ * Context: any.
+ * Return: the context, valid until the session is closed; -EACCES: it was not joined for that.
+ */
+struct dxk_ctx *dxk_session_ctx(const struct dxk_session *s, u32 access)
+{
+	return access & ~s->access ? ERR_PTR(-EACCES) : s->ctx;
+}
+EXPORT_SYMBOL_GPL(dxk_session_ctx);
+
+/**
+ * dxk_session_close - the end of a session: the last copy of a descriptor, or a module's
+ * @s: the session; a command handler that came by it is detached before
+ *
+ * Its clients may stay, and go on as long as the context lives. The close of the last session
+ * ends the context, which nobody waits for.
+ *
+ * Context: process, may sleep.
+ */
 void dxk_session_close(struct dxk_session *s)
 {
 	dxk_space_leave(&s->ctx->engine, s->space);
@@ -143,3 +207,4 @@ void dxk_session_close(struct dxk_session *s)
 	dxk_ctx_put_descriptor(s->ctx);
 	kfree(s);
 }
+EXPORT_SYMBOL_GPL(dxk_session_close);

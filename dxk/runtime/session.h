@@ -7,7 +7,6 @@
 struct cred;
 struct dxk_ctx;
 struct dxk_ctx_create;
-struct dxk_ctx_join;
 struct dxk_space;
 
 /**
@@ -28,7 +27,5 @@ struct dxk_session {
 
 struct dxk_session *dxk_session_create(const struct dxk_ctx_create *a,
 				       const struct cred *opener);
-struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a);
-void dxk_session_close(struct dxk_session *s);
 
 #endif /* _DXK_RUNTIME_SESSION_H */

@@ -202,24 +202,29 @@ void dxk_log_announce(struct dxk_log *log)
 		wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }
 
+/** dxk_log_format - make one line of a format, which is cut if it is too long (DX-102) */
+void dxk_log_format(struct dxk_log_record *rec, const char *fmt, va_list args)
+{
+	int len = vsnprintf(rec->text, sizeof(rec->text), fmt, args);
+
+	if (len >= (int)sizeof(rec->text)) {
+		rec->flags = DXK_LOG_CUT;
+		len = sizeof(rec->text) - 1;
+	}
+	while (len > 0 && rec->text[len - 1] == '\n')
+		len--;
+	rec->len = max(len, 0);
+	dxk_log_clean(rec);
+}
+
 /** dxk_log_vadd - dxk_log_add() with its arguments in a list */
 void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		  const char *fmt, va_list args)
 {
 	struct dxk_log_record rec = { .thread = thread };
 	unsigned long flags;
-	int len;
 
-	len = vsnprintf(rec.text, sizeof(rec.text), fmt, args);
-	if (len >= (int)sizeof(rec.text)) {
-		rec.flags = DXK_LOG_CUT;
-		len = sizeof(rec.text) - 1;
-	}
-	while (len > 0 && rec.text[len - 1] == '\n')
-		len--;
-	rec.len = max(len, 0);
-	dxk_log_clean(&rec);
-
+	dxk_log_format(&rec, fmt, args);
 	spin_lock_irqsave(&log->lock, flags);
 	if (log->ring.entry) {
 		dxk_log_enter(log, full, &rec, 0);

@@ -190,6 +190,8 @@ bool dxk_log_has_room(const struct dxk_log *log, u32 share);
 void dxk_log_announce(struct dxk_log *log);
 void dxk_log_number(struct dxk_log *log, struct dxk_log_record *rec);
 void dxk_log_clean(struct dxk_log_record *rec);
+__printf(2, 0)
+void dxk_log_format(struct dxk_log_record *rec, const char *fmt, va_list args);
 
 bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec);
 int dxk_log_claim(struct dxk_log *log);
