@@ -28,6 +28,16 @@ until_true made
 worker=$!
 until_true has_or_ended '^4: ONE$' && line said '^4: ONE$'
 ok "loop, worker: a request of another process is executed"
+module=$DXK_MODULES.small/dxk_small.ko
+if [[ -e $module ]]; then
+	busybox insmod "$module" visit=small && busybox dmesg >seen &&
+		has seen 'dxk_small: the answer is VISITOR$' && busybox rmmod dxk_small
+	ok "kmod: a module has a program's worker do something"
+	gives 2 busybox insmod "$module" visit=smaller && [[ ! -e /sys/kernel/dxk/executors/small_square ]]
+	ok "kmod: there is no context that it could join"
+else
+	skip "kmod: it was not built beside the modules"
+fi
 kill -KILL $worker
 wait $worker 2>/dev/null
 "$near/worker" 2>worker.err 6>&- &
@@ -43,7 +53,6 @@ ok "loop: it ends with its input"
 wait $worker && [[ ! -s worker.err ]]
 ok "worker: it ends with its context"
 
-module=$DXK_MODULES.small/dxk_small.ko
 if [[ -e $module ]]; then
 	busybox insmod "$module" && busybox dmesg >said && has said 'dxk_small: the sum is 140$'
 	ok "kmod: a module has its requests executed"

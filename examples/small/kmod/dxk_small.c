@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* dxk_small: a module with an executor, a context of its own, and requests to it. */
+/*
+ * dxk_small: a module with an executor, a context of its own, and requests to it. With visit=NAME
+ * it has the workers of a program do something instead, whose context has that name.
+ */
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
+#include <linux/string.h>
 
 #include <dxk_api.h>
+
+static char *visit;
+module_param(visit, charp, 0);
+MODULE_PARM_DESC(visit, "name of a program's context");
 
 static s32 square(struct dxk_call *call)
 {
@@ -34,6 +42,44 @@ static int sum_of_squares(struct dxk_member *me)
 	return n < 0 ? n : sum;	/* 0: no request of the owner exists any more */
 }
 
+/* Post to a program's worker, with the rights of who loads the module. */
+static int ask(struct dxk_member *me)
+{
+	char text[] = "visitor";
+	struct dxk_request r = {
+		.owner = 1, .attrs = PXR_REJOIN,
+		.data = text, .data_len = strlen(text), .result_len = strlen(text),
+	};
+	struct dxk_answer a = { .data = text, .data_room = strlen(text) };
+	u32 answer;
+	int n = dxk_post(me, &r, 1, DXK_FOREVER, NULL);
+
+	if (n == 1)
+		n = dxk_rejoin(me, r.owner, &a, 1, 1, DXK_FOREVER, &answer);
+	if (n == 1)
+		pr_info("dxk_small: the answer is %s\n", text);
+	return min(n, 0);
+}
+
+static int small_visit(const char *name)
+{
+	struct dxk_ctx_join join = { .abi = DXK_ABI_VERSION, .access = DXK_ACCESS_WRITE };
+	struct dxk_session *session;
+	struct dxk_member *me;
+	int rc;
+
+	strscpy(join.name, name, sizeof(join.name));
+	session = dxk_ctx_join(&join);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	me = dxk_session_client(session);
+	rc = IS_ERR(me) ? PTR_ERR(me) : ask(me);
+	if (!IS_ERR(me))
+		dxk_client_destroy(me);
+	dxk_session_close(session);
+	return rc;
+}
+
 static int __init small_init(void)
 {
 	struct dxk_policy policy;
@@ -43,6 +89,10 @@ static int __init small_init(void)
 
 	if (rc)
 		return rc;
+	if (visit) {
+		rc = small_visit(visit);
+		goto err_executor;
+	}
 	ctx = dxk_ctx_create();
 	if (IS_ERR(ctx)) {
 		rc = PTR_ERR(ctx);
@@ -62,7 +112,7 @@ err_ctx:
 err_executor:
 	if (rc < 0)
 		dxk_executor_unregister(&executor);
-	else
+	else if (!visit)
 		pr_info("dxk_small: the sum is %d\n", rc);
 	return min(rc, 0);
 }
