@@ -230,6 +230,65 @@ TEST_F(waits, cancels)
 	}
 }
 
+/* --- where requests are ----------------------------------------------------------- */
+
+static _Atomic bool go;
+
+static int held_up(struct job *job, const RQElement *me)
+{
+	(void)me;
+	(void)job;
+	while (!go)
+		usleep(1000);
+	return 3;
+}
+
+/* DX-34: a request is Ready, busy, or waits; and nowhere before its post and after its end. */
+TEST_F(waits, states)
+{
+	RQOptions o = { .Wait = { .Sources = DXK_WAIT_CALL } };
+	struct job job[2] = { job_of(held_up), job_of(held_up) }, late = job_of(ends_at_once);
+	unsigned int i;
+	RQElement e;
+	int other;
+
+	go = false;
+	EXPECT_EQ(RQE_FREE, RequestState(&all, &job[0], &e));
+	EXPECT_EQ(RQE_FREE, e.RQEState);
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, PostARequest(&job[i], &job[i].base, &all, 0, PXR_REJOIN));
+	ASSERT_TRUE(DXT_SOON(job[0].turns && job[1].turns));
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(RQE_BUSY, RequestState(&all, &job[i], &e));
+		EXPECT_EQ(RQE_BUSY, e.RQEState);
+		EXPECT_EQ(&job[i].base, e.pXObject);
+		EXPECT_LE(1, e.RQEWorker);
+	}
+	ASSERT_EQ(0, PostARequest(&late, &late.base, &all, -7, PXR_REJOIN | PXR_LANE2));
+	EXPECT_EQ(RQE_READY, RequestStateOf(self->mte, &all, &late, &e));
+	EXPECT_EQ(&all, e.pOObject);
+	EXPECT_EQ(&late, e.pPObject);
+	EXPECT_EQ(-7, e.RQEPriority);
+	EXPECT_EQ(PXR_REJOIN | PXR_LANE2, e.RQEAttrs);
+	o.pName = &o;
+	ASSERT_EQ(0, PostARequestWith(&o, &late.base, &all, 0, PXR_REJOIN, &o));
+	EXPECT_EQ(RQE_WAITING, RequestState(&all, &o, NULL));
+	EXPECT_EQ(RQE_FREE, RequestState(&other, &late, NULL));
+	EXPECT_EQ(0, WakeRequest(&o));
+	EXPECT_EQ(RQE_READY, RequestState(&all, &o, NULL));
+
+	/* there are more than it can be told of */
+	for (i = 0; i < 70; i++)
+		ASSERT_EQ(0, PostARequest(&i, &late.base, &other, -9, PXR_REJOIN));
+	EXPECT_EQ(-EAGAIN, RequestState(&other, &late, NULL));
+	EXPECT_EQ(RQE_READY, RequestState(&other, &i, NULL));
+	go = true;
+	for (i = 0; i < 4; i++)
+		EXPECT_NE(4711, status_of(&all));
+	EXPECT_EQ(RQE_FREE, RequestState(&all, &late, NULL));
+	EXPECT_EQ(0, RejoinAll(&other, NULL));
+}
+
 /* --- files ---------------------------------------------------------------------- */
 
 static int reads(struct job *job, const RQElement *me)

@@ -542,8 +542,10 @@ struct Runnable {
  * @RQE_DISPATCHED: given to a worker
  * @RQE_BUSY: a worker executes it
  * @RQE_REJOIN: executed, handed to its owner
+ * @RQE_WAITING: it waits without a worker, see WaitRequest()
  *
- * A program sees the last two, in the copies that it gets.
+ * In the copies that a program gets it sees %RQE_BUSY and %RQE_REJOIN. RequestState() tells of
+ * those that are elsewhere.
  */
 enum RQEStates {
 	RQE_FREE,
@@ -552,6 +554,7 @@ enum RQEStates {
 	RQE_DISPATCHED,
 	RQE_BUSY,
 	RQE_REJOIN,
+	RQE_WAITING,
 };
 
 /**
@@ -609,6 +612,35 @@ typedef struct RQElement {
 	uint32_t RQENested;
 	uint32_t Reserved;
 } RQElement;
+
+/**
+ * RequestState - where a request is that was posted (DX-34)
+ * @owner: as posted
+ * @request: as posted, the parameter object; of several that are alike any one
+ * @element: out: what is known of it: RQEPriority and RQEInspectCount, as they are now, while it
+ *	is Ready, RQEWorker while it is busy; or %NULL
+ *
+ * A look, not a promise: the request goes on while the answer is on its way, and one that moves
+ * may be met nowhere. What is certain says GetRejoinRequest(). It costs as much as there are
+ * requests, so it is for who watches. Requests of all who have the context open are looked at: of
+ * a context that others join @owner and @request are to be numbers of nobody else.
+ *
+ * Return: %RQE_READY, %RQE_BUSY: a worker has it, %RQE_WAITING; %RQE_FREE: none of these: it was
+ * not posted, or has been executed; -EAGAIN: not met, but there are more than can be told of, see
+ * struct dxk_requests_read; -EACCES: the executive has only joined the context; -ENXIO, -EPERM.
+ */
+int RequestState(void *owner, const void *request, RQElement *element);
+
+/**
+ * RequestStateOf - as RequestState(), of a given executive
+ * @mte: the executive, or %NULL
+ * @owner: see RequestState()
+ * @request: see RequestState()
+ * @element: see RequestState()
+ *
+ * Return: see RequestState().
+ */
+int RequestStateOf(MTExecutive *mte, void *owner, const void *request, RQElement *element);
 
 /**
  * CurrentRequest - the request that the calling worker executes

@@ -63,6 +63,7 @@ using ::MTExecutiveGetState;
 using ::PostRequests;
 using ::ReleaseThreadHandle;
 using ::RejoinWait;
+using ::RequestState;
 using ::RQElement;
 using ::RQOptions;
 using ::RQPost;
@@ -409,6 +410,10 @@ public:
 	int RejoinWait(void *owner, void **request, std::int64_t timeout_ns)
 	{
 		return ::RejoinWaitOf(mte_, owner, request, timeout_ns);
+	}
+	int RequestState(void *owner, const void *request, RQElement *element = nullptr)
+	{
+		return ::RequestStateOf(mte_, owner, request, element);
 	}
 	int AttachCommandHandler(CommandHandler *handler)
 	{
