@@ -124,6 +124,110 @@ TEST_F(lib, all_of_it)
 	EXPECT_EQ(-ENXIO, LogRotate());
 }
 
+struct seen {
+	pthread_mutex_t lock;
+	unsigned int nr, own, wrong, reject;
+	char last[DXK_LOG_TEXT];
+	LogRecord record;
+};
+
+static int see(void *arg, const LogRecord *record)
+{
+	struct seen *s = arg;
+	bool rejected;
+
+	pthread_mutex_lock(&s->lock);
+	s->nr++;
+	s->own += record->Own;
+	s->record = *record;
+	strcpy(s->last, record->Text);
+	s->wrong += LogSink(NULL, NULL) != -EDEADLK || strlen(record->Text) >= DXK_LOG_TEXT;
+	rejected = s->reject && record->Severity >= s->reject;
+	pthread_mutex_unlock(&s->lock);
+	if (!record->Own && record->Severity == DX_LOG_ERROR)
+		s->wrong += LogMessage("of the sink") != 0;
+	return rejected;
+}
+
+static unsigned int times_in_log(const char *text)
+{
+	unsigned int n = 0;
+	char line[512];
+	FILE *f = fopen(LOG, "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		n += !!strstr(line, text);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* DX-102: severities, what the level leaves out, and a sink that sees all and takes some */
+TEST_F(lib, severities)
+{
+	struct seen s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	pthread_t thread[TALKERS];
+	_Atomic unsigned int done = 0;
+	unsigned int i;
+
+	self->policy.TPLogEntries = 1024;
+	EXPECT_EQ(0, LogSink(see, &s));
+	self->mte = MTExecutiveCreate(&self->settings, &self->policy, NULL);
+	ASSERT_NE(NULL, self->mte);
+	/* the library has told of the start */
+	EXPECT_EQ(1, s.own);
+	EXPECT_EQ(DX_LOG_INFO, s.record.Severity);
+	EXPECT_EQ(self->mte, s.record.Executive);
+	EXPECT_EQ(0, LogMessageAt(DX_LOG_ERROR, "fire %d\n", 1));
+	EXPECT_STREQ("fire 1", s.last);
+	EXPECT_EQ(DX_LOG_ERROR, s.record.Severity);
+	EXPECT_EQ(0, s.record.Thread);
+	EXPECT_EQ(0, LogMessageAtOf(self->mte, DX_LOG_WARNING, "smoke\t%300d", 2));
+	EXPECT_EQ(DXK_LOG_TEXT - 1 - strlen("warning: "), strlen(s.last));
+	EXPECT_EQ(0, strncmp(s.last, "smoke ", 6));
+
+	i = s.nr;
+	EXPECT_EQ(0, LogMessageAt(DX_LOG_DEBUG, "unheard"));
+	EXPECT_EQ(i, s.nr);
+	EXPECT_EQ(DX_LOG_INFO, LogLevel(DX_LOG_DEBUG));
+	EXPECT_EQ(0, LogMessageAt(DX_LOG_DEBUG, "heard"));
+	EXPECT_EQ(i + 1, s.nr);
+	EXPECT_EQ(DX_LOG_DEBUG, LogLevel(DX_LOG_ERROR));
+	EXPECT_EQ(0, LogMessage("nor this"));
+	EXPECT_EQ(i + 1, s.nr);
+	EXPECT_EQ(DX_LOG_ERROR, LogLevel(DX_LOG_INFO));
+	EXPECT_EQ(DX_LOG_INFO, LogLevel(0));
+	EXPECT_EQ(-EINVAL, LogLevel(DX_LOG_DEBUG + 1));
+	EXPECT_EQ(-EINVAL, LogMessageAt(0, "no"));
+	EXPECT_EQ(-EINVAL, LogMessageAt(DX_LOG_DEBUG + 1, "no"));
+
+	/* what it takes is not in the log; and it may go while others log */
+	s.reject = DX_LOG_INFO;
+	EXPECT_EQ(0, LogMessage("taken"));
+	EXPECT_EQ(0, LogMessageAt(DX_LOG_WARNING, "left"));
+	for (i = 0; i < TALKERS; i++)
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, lib_talk, &done));
+	usleep(1000);
+	EXPECT_EQ(0, LogSink(NULL, NULL));
+	i = s.nr;
+	s.reject = 0;
+	for (unsigned int t = 0; t < TALKERS; t++)
+		pthread_join(thread[t], NULL);
+	EXPECT_EQ(i, s.nr);
+	EXPECT_EQ(TALKERS * times_of(250), done);
+	EXPECT_EQ(0, s.wrong);
+	EXPECT_EQ(0, MTExecutiveDestroy(self->mte, DXK_STOP_DRAIN, -1));
+	self->mte = NULL;
+	EXPECT_EQ(1, times_in_log(" error: fire 1\n"));
+	EXPECT_EQ(1, times_in_log(" of the sink\n"));
+	EXPECT_EQ(1, times_in_log(" warning: smoke "));
+	EXPECT_EQ(1, times_in_log(" debug: heard\n"));
+	EXPECT_EQ(1, times_in_log(" warning: left\n"));
+	EXPECT_EQ(0, times_in_log("unheard"));
+	EXPECT_EQ(0, times_in_log("nor this"));
+	EXPECT_EQ(0, times_in_log("taken"));
+}
+
 /* LogRotate(): each line is in one file, and nothing is lost. */
 TEST_F(lib, rotate)
 {

@@ -155,10 +155,10 @@ static void *commander_main(void *arg)
 	commander_tell(c, COMMANDER_UP);
 	rc = command_loop(mte, member->fd);
 	if (rc == -ESTALE)
-		dx_log_own(mte, "another command handler was attached to context %u",
-			     mte->id);
+		dx_log_own(mte, DX_LOG_WARNING, "another command handler was attached to context %u",
+			   mte->id);
 	else if (rc && rc != -ESHUTDOWN)
-		dx_log_own(mte, "command handler ends: %s", strerror(-rc));
+		dx_log_own(mte, DX_LOG_WARNING, "command handler ends: %s", strerror(-rc));
 	/* The detach: what is not answered goes to the context's own commands. */
 	dxk_command_attach(member->fd, 0);
 	dx_commanding = NULL;

@@ -187,7 +187,7 @@ static void manage(MTExecutive *mte)
 		}
 		/* No worker more: there would be no end of asking and failing. */
 		if (rc < 0 && !pause)
-			dx_log_own(mte, "no worker can be started: %s", strerror(-rc));
+			dx_log_own(mte, DX_LOG_ERROR, "no worker can be started: %s", strerror(-rc));
 		pause = pause ? pause * 2 : PAUSE_MIN_MS;
 		if (pause > PAUSE_MAX_MS)
 			pause = PAUSE_MAX_MS;

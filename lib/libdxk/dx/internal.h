@@ -222,8 +222,8 @@ void dx_addin_end(struct dx_addin *a);
 void dx_log_setup(struct dx_log *log);
 int dx_log_init(struct dx_log *log, const char *path);
 void dx_log_exit(struct dx_log *log);
-void dx_log_own(MTExecutive *mte, const char *format, ...)
-	__attribute__((__format__(__printf__, 2, 3)));
+void dx_log_own(MTExecutive *mte, unsigned int severity, const char *format, ...)
+	__attribute__((__format__(__printf__, 3, 4)));
 
 /* Room for a line: the message and what goes in front and behind. */
 #define DX_LINE_MAX	(DXK_LOG_TEXT + 128)
@@ -240,6 +240,11 @@ void dx_log_stop(MTExecutive *mte);
 bool dx_log_drains(struct dx_log *log);
 bool dx_log_left(struct dx_log *log);
 void dx_log_pause(struct dx_log *log, int err);
+
+/* sink.c */
+bool dx_log_wanted(unsigned int severity);
+bool dx_log_sink(const LogRecord *record);
+void dx_log_sink_child(void);
 
 /* cpus.c */
 uint32_t dx_cpus(void);

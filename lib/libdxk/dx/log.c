@@ -98,14 +98,28 @@ void dx_log_exit(struct dx_log *log)
 
 /* --- lines ----------------------------------------------------------------- */
 
-/* Formats a message as the module would: what is too long is cut and marked. */
-static int message_format(struct dxk_log_record *rec, const char *format,
-			  va_list args)
-{
-	int len = vsnprintf(rec->text, sizeof(rec->text), format, args);
+/* What is in front of a message; most are of no other severity than others. */
+static const char *const prefix[] = {
+	[DX_LOG_ERROR] = "error: ",
+	[DX_LOG_WARNING] = "warning: ",
+	[DX_LOG_INFO] = "",
+	[DX_LOG_DEBUG] = "debug: ",
+};
 
+/*
+ * Formats a message as the module would: what is too long is cut and marked.
+ * Return: where it begins, behind its severity.
+ */
+static int message_format(struct dxk_log_record *rec, unsigned int severity,
+			  const char *format, va_list args)
+{
+	int begin = (int)strlen(prefix[severity]), len;
+
+	memcpy(rec->text, prefix[severity], (size_t)begin);
+	len = vsnprintf(rec->text + begin, sizeof(rec->text) - (size_t)begin, format, args);
 	if (len < 0)
 		return -EINVAL;
+	len += begin;
 	rec->flags = (size_t)len < sizeof(rec->text) ? 0 : DXK_LOG_CUT;
 	if (rec->flags)
 		len = sizeof(rec->text) - 1;
@@ -115,7 +129,7 @@ static int message_format(struct dxk_log_record *rec, const char *format,
 	rec->text[len] = '\0';
 	rec->len = (uint32_t)len;
 	dxk_text_clean(rec->text, rec->len, false);
-	return 0;
+	return begin;
 }
 
 static uint64_t real_now(void)
@@ -328,24 +342,46 @@ static int write_pooled(MTExecutive *mte, const struct dxk_log_record *rec, bool
 	return rc;
 }
 
-static int log_write(MTExecutive *mte, bool waits, const char *format, va_list args)
+/* @own: the library's own, which does not wait */
+static int log_write(MTExecutive *mte, bool own, unsigned int severity, const char *format,
+		     va_list args)
 {
+	const struct dx_member *member;
 	struct dxk_log_record rec;
-	int rc, cancel;
+	int rc, begin, cancel;
+	bool taken;
+
+	if (severity < DX_LOG_ERROR || severity > DX_LOG_DEBUG)
+		return -EINVAL;
 
 	mte = dx_executive(mte);
 	if (!mte)
 		return -ENXIO;
 	if (atomic_load(&mte->foreign))
 		return -EPERM;
-	rc = message_format(&rec, format, args);
-	if (rc)
-		return rc;
+	if (!dx_log_wanted(severity))
+		return 0;
+	begin = message_format(&rec, severity, format, args);
+	if (begin < 0)
+		return begin;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rc = mte->env.log.pooled ? write_pooled(mte, &rec, waits) : -ENODEV;
+	member = dx_member_find(mte);
+	taken = dx_log_sink(&(LogRecord){
+		.Severity = severity,
+		.Own = own,
+		.Thread = member ? (int)member->id : -1,
+		.Executive = mte,
+		.TimeNs = dx_now(),
+		.Text = rec.text + begin,
+	});
+	rc = -ENODEV;
+	if (taken)
+		rc = 0;
+	else if (mte->env.log.pooled)
+		rc = write_pooled(mte, &rec, !own);
 	if (rc == -ENODEV)
-		rc = waits ? write_now(mte, &rec) : write_at_once(mte, &rec);
+		rc = own ? write_at_once(mte, &rec) : write_now(mte, &rec);
 	pthread_setcancelstate(cancel, NULL);
 	return rc;
 }
@@ -356,7 +392,7 @@ int LogMessage(const char *format, ...)
 	int rc;
 
 	va_start(args, format);
-	rc = log_write(NULL, true, format, args);
+	rc = log_write(NULL, false, DX_LOG_INFO, format, args);
 	va_end(args);
 	return rc;
 }
@@ -367,7 +403,29 @@ int LogMessageOf(MTExecutive *mte, const char *format, ...)
 	int rc;
 
 	va_start(args, format);
-	rc = log_write(mte, true, format, args);
+	rc = log_write(mte, false, DX_LOG_INFO, format, args);
+	va_end(args);
+	return rc;
+}
+
+int LogMessageAt(unsigned int severity, const char *format, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = log_write(NULL, false, severity, format, args);
+	va_end(args);
+	return rc;
+}
+
+int LogMessageAtOf(MTExecutive *mte, unsigned int severity, const char *format, ...)
+{
+	va_list args;
+	int rc;
+
+	va_start(args, format);
+	rc = log_write(mte, false, severity, format, args);
 	va_end(args);
 	return rc;
 }
@@ -375,16 +433,17 @@ int LogMessageOf(MTExecutive *mte, const char *format, ...)
 /**
  * dx_log_own - a message of the library's own
  * @mte: the executive
+ * @severity: enum DXSeverity
  * @format: as printf(3)
  *
  * It is dropped when it would have to wait: nobody asked for it.
  */
-void dx_log_own(MTExecutive *mte, const char *format, ...)
+void dx_log_own(MTExecutive *mte, unsigned int severity, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	log_write(mte, false, format, args);
+	log_write(mte, true, severity, format, args);
 	va_end(args);
 }
 

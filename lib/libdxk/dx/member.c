@@ -177,6 +177,7 @@ static void fork_child(void)
 	atomic_store(&first, NULL);
 	dx_current = NULL;
 	dx_commanding = NULL;
+	dx_log_sink_child();
 	dx_unlock(forking);
 }
 

@@ -331,7 +331,7 @@ void dx_policy_tell_idle(MTExecutive *mte, const ThreadManagerPolicy *policy)
 		return;
 	to_abi(&abi, policy);
 	while ((at = dxk_policy_idle(&abi, at, why, sizeof(why))))
-		dx_log_own(mte, "policy: %s: %s", name_of(at), why);
+		dx_log_own(mte, DX_LOG_WARNING, "policy: %s: %s", name_of(at), why);
 }
 
 /**

@@ -147,8 +147,8 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 
-	dx_log_own(mte, "%s: context %u runs with %d workers in the process",
-		     settings->AppName, mte->id, nr);
+	dx_log_own(mte, DX_LOG_INFO, "%s: context %u runs with %d workers in the process",
+		   settings->AppName, mte->id, nr);
 	dx_policy_tell_idle(mte, policy);
 	return 0;
 
@@ -160,7 +160,7 @@ err:
 err_told:
 	dx_log_stop(mte);
 	if (mte->env.log.fd >= 0)
-		dx_log_own(mte, "%s: %s", settings->AppName,
+		dx_log_own(mte, DX_LOG_ERROR, "%s: %s", settings->AppName,
 			   MTExecutiveErrorText(error, text, sizeof(text)));
 	return rc;
 }
@@ -212,7 +212,7 @@ static int executive_follow(MTExecutive *mte, const char **step)
 	rc = dx_commander_restart(mte);
 	if (rc)
 		return rc;
-	dx_log_own(mte, "context %u runs again with %d workers in the process",
+	dx_log_own(mte, DX_LOG_INFO, "context %u runs again with %d workers in the process",
 		   mte->id, nr);
 	return 0;
 }
@@ -364,14 +364,16 @@ static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 		unsigned long long ms = r->age_ns / 1000000;
 
 		if (r->thread)
-			dx_log_own(mte, "worker %u still executes a request of %#llx for %#llx, "
+			dx_log_own(mte, DX_LOG_WARNING,
+				   "worker %u still executes a request of %#llx for %#llx, "
 				   "since %llu ms", r->thread, executor, owner, ms);
 		else
-			dx_log_own(mte, "a request of %#llx for %#llx waits, since %llu ms",
+			dx_log_own(mte, DX_LOG_WARNING,
+				   "a request of %#llx for %#llx waits, since %llu ms",
 				   executor, owner, ms);
 	}
 	if (nr > 64)
-		dx_log_own(mte, "and there are %u others", nr - 64);
+		dx_log_own(mte, DX_LOG_WARNING, "and there are %u others", nr - 64);
 	return rc < 0 ? rc : 0;
 }
 
@@ -404,7 +406,7 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 	dx_commander_end(mte);
 	dx_log_stop(mte);
 	if (!mte->joined)
-		dx_log_own(mte, "context %u ends", mte->id);
+		dx_log_own(mte, DX_LOG_INFO, "context %u ends", mte->id);
 	executive_free(mte);
 	pthread_setcancelstate(cancel, NULL);
 	return 0;

@@ -135,7 +135,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	}
 	rc = next(w, nr_done, &taken, nr_work, timeout_ns);
 	if (f->waits && rc < 0 && !taken && dx_wait_refused(f, rc)) {
-		dx_log_own(w->mte, "a wait is refused: %s", strerror(-rc));
+		dx_log_own(w->mte, DX_LOG_WARNING, "a wait is refused: %s", strerror(-rc));
 		return 0;
 	}
 	for (i = 0; i < taken && f->waits; i++)
@@ -149,7 +149,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	case -ETIMEDOUT:
 		return 0;
 	case -ESTALE:
-		dx_log_own(w->mte, "a completion came too late, status %d",
+		dx_log_own(w->mte, DX_LOG_WARNING, "a completion came too late, status %d",
 			     dx_done(f, f->first)->status);
 		f->waits -= dx_done_waits(f, f->first);
 		f->first++;
@@ -298,7 +298,8 @@ static void died(void *arg)
 	dx_current = NULL;
 	dx_frames_abandon(w->frame);
 	dx_handles_close(w);
-	dx_log_own(w->mte, "worker %u left in the middle of a request", w->member->id);
+	dx_log_own(w->mte, DX_LOG_WARNING, "worker %u left in the middle of a request",
+		   w->member->id);
 	ended(w);
 }
 
@@ -323,7 +324,7 @@ void *dx_worker_main(void *arg)
 	rc = work(w);
 	pthread_cleanup_pop(0);
 	if (rc)
-		dx_log_own(w->mte, "worker ends: %s", strerror(-rc));
+		dx_log_own(w->mte, DX_LOG_WARNING, "worker ends: %s", strerror(-rc));
 	dx_handles_close(w);
 	dx_current = NULL;
 	ended(w);

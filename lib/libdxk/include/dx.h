@@ -497,6 +497,87 @@ int LogMessageOf(MTExecutive *mte, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
 
 /**
+ * enum DXSeverity - how urgent a message is
+ * @DX_LOG_ERROR: something was not done; its line begins with "error: "
+ * @DX_LOG_WARNING: something is not as it should be; "warning: "
+ * @DX_LOG_INFO: what LogMessage() writes; nothing is added
+ * @DX_LOG_DEBUG: for who looks for a fault; "debug: ". Not logged unless LogLevel() says so
+ */
+enum DXSeverity {
+	DX_LOG_ERROR = 1,
+	DX_LOG_WARNING,
+	DX_LOG_INFO,
+	DX_LOG_DEBUG,
+};
+
+/**
+ * LogMessageAt - as LogMessage(), with a severity
+ * @severity: enum DXSeverity
+ * @format: as printf(3)
+ *
+ * Return: see LogMessage(); 0 also for one that LogLevel() leaves out; -EINVAL: there is no such
+ * severity.
+ */
+int LogMessageAt(unsigned int severity, const char *format, ...)
+	__attribute__((__format__(__printf__, 2, 3)));
+
+/**
+ * LogMessageAtOf - as LogMessageAt(), of a given executive
+ * @mte: the executive, or %NULL
+ * @severity: see LogMessageAt()
+ * @format: as printf(3)
+ *
+ * Return: see LogMessageAt().
+ */
+int LogMessageAtOf(MTExecutive *mte, unsigned int severity, const char *format, ...)
+	__attribute__((__format__(__printf__, 3, 4)));
+
+/**
+ * LogLevel - which messages are logged
+ * @severity: the least urgent that is, at first %DX_LOG_INFO; 0 only asks
+ *
+ * For all executives of the process, and for the library's own messages, too.
+ *
+ * Return: what it was before; -EINVAL.
+ */
+int LogLevel(unsigned int severity);
+
+/**
+ * struct LogRecord - a message, as the sink is given it
+ * @Severity: enum DXSeverity
+ * @Own: 1: the library's own; else 0
+ * @Thread: id of the thread that logs, -1 for none
+ * @Reserved: 0
+ * @Executive: whose log it is
+ * @TimeNs: of CLOCK_MONOTONIC
+ * @Text: the message without its severity; cut and cleaned as its line is
+ */
+typedef struct LogRecord {
+	unsigned int Severity;
+	unsigned int Own;
+	int Thread;
+	unsigned int Reserved;
+	MTExecutive *Executive;
+	uint64_t TimeNs;
+	const char *Text;
+} LogRecord;
+
+/**
+ * LogSink - have a function see each message that the process logs
+ * @sink: called by the thread that logs, before the message goes to the log; several at a time.
+ *	It returns 1 to keep the message out of the log, else 0. %NULL: none. It may not end its
+ *	thread, nor fork(2); what it logs itself it is not called for
+ * @arg: for it
+ *
+ * For syslog(3), a journal, a test. One for the process; it may be set before there is an
+ * executive, and is then given what is logged while that is made. Messages of the module and of
+ * other processes are in the log only. When it returns no call of an earlier one is in progress.
+ *
+ * Return: 0; -EDEADLK in a call of a sink.
+ */
+int LogSink(int (*sink)(void *arg, const LogRecord *record), void *arg);
+
+/**
  * LogRotate - go on with a new file at LogPath, after the old one was renamed
  *
  * Opens LogPath again. Each message is in the one file or in the other, none in
