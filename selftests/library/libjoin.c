@@ -305,7 +305,8 @@ static int joins(int64_t owner, int want)
 		return 5;
 	if (MTExecutiveStart(mte, NULL) != -EACCES ||
 	    MTExecutiveStop(mte, DXK_STOP_CANCEL, 0) != -EACCES ||
-	    SendCommand("drain", NULL, 0, 0) != -EACCES)
+	    SendCommand("drain", NULL, 0, 0) != -EACCES ||
+	    RequestState(&e, NULL, NULL) != -EACCES)
 		return 6;
 	if (LogMessage("a client") || MTExecutiveThreadId(mte) < 1000)
 		return 7;
