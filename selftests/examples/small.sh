@@ -14,6 +14,7 @@ gives 1 "$near/worker" && has err '^worker: No such file or directory$'
 ok "worker: there is no context to join"
 
 # The first request is there before a worker is.
+until_true no_context
 mkfifo input
 "$near/loop" <input >said 2>err &
 loop=$!
@@ -26,7 +27,9 @@ made() { line err . || line /sys/kernel/dxk/*/stats/posts '^1$'; }
 until_true made
 "$near/worker" 2>worker.err 6>&- &
 worker=$!
-until_true has_or_ended '^4: ONE$' && line said '^4: ONE$'
+until_true has_or_ended '^4: ONE$'
+tell_file worker.err
+has said '^4: ONE$'
 ok "loop, worker: a request of another process is executed"
 module=$DXK_MODULES.small/dxk_small.ko
 if [[ -e $module ]]; then

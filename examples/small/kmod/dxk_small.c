@@ -5,6 +5,7 @@
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/string.h>
 
@@ -51,14 +52,15 @@ static int ask(struct dxk_member *me)
 		.data = text, .data_len = strlen(text), .result_len = strlen(text),
 	};
 	struct dxk_answer a = { .data = text, .data_room = strlen(text) };
+	u64 deadline = ktime_get_ns() + 10 * NSEC_PER_SEC;	/* it is in the program's hands */
 	u32 answer;
-	int n = dxk_post(me, &r, 1, DXK_FOREVER, NULL);
+	int n = dxk_post(me, &r, 1, deadline, NULL);
 
 	if (n == 1)
-		n = dxk_rejoin(me, r.owner, &a, 1, 1, DXK_FOREVER, &answer);
+		n = dxk_rejoin(me, r.owner, &a, 1, 1, deadline, &answer);
 	if (n == 1)
 		pr_info("dxk_small: the answer is %s\n", text);
-	return min(n, 0);
+	return n == 1 ? 0 : n ?: -ETIME;
 }
 
 static int small_visit(const char *name)
