@@ -4,6 +4,9 @@
 #include "lib/puppet.h"
 #include "generator.h"
 
+/* Ids of kernel executors count up from 1, so none has this one. */
+#define NO_EXECUTOR	0x7fffffff
+
 uint32_t gen_below(struct gen *g, uint32_t n)
 {
 	return rnd(&g->seed) % n;
@@ -309,7 +312,7 @@ static void gen_post(struct gen *g, struct proc *p, const struct desc *d)
 		if (e->attrs & PXR_KERNEL && c && !c->policy.kernel_threads && gen_below(g, 8))
 			e->attrs &= ~PXR_KERNEL;
 		e->owner = gen_below(g, OWNERS);
-		e->executor = e->attrs & PXR_KERNEL && !seldom(g) ? g->r.m.nop : 77;
+		e->executor = !(e->attrs & PXR_KERNEL) ? 77 : seldom(g) ? NO_EXECUTOR : g->r.m.nop;
 		e->param = ++g->param;
 		e->data = DXT_PTR(p->call->in[i]);
 		e->data_len = seldom(g) ? 17 : gen_below(g, 17);
