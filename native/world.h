@@ -92,6 +92,11 @@ static inline u64 div_u64(u64 n, u32 d)
 	return n / d;
 }
 
+static inline u64 div64_u64(u64 n, u64 d)
+{
+	return n / d;
+}
+
 static inline unsigned int hweight64(u64 word)
 {
 	return (unsigned int)__builtin_popcountll(word);

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * How many workers a crew is to have for the best throughput: a search by steps, which knows
+ * nothing but what each interval has shown. autotune.h applies it to an engine.
+ */
+#ifndef _DXK_ENGINE_TUNE_H
+#define _DXK_ENGINE_TUNE_H
+
+#include "engine/os.h"
+
+/* Better means by more than a 16th: two measures of the same, 3 % off each, differ by less. */
+#define DXK_TUNE_GAIN_SHIFT	4
+/* Other than when the search ended means by more than a fifth. */
+#define DXK_TUNE_CHANGE		5
+/* A step is a quarter of the size, then an eighth, and 1 at least; less could gain no 16th */
+#define DXK_TUNE_STEP_SHIFT	2
+#define DXK_TUNE_FINE_SHIFT	3
+/* So many intervals after its end the search begins anew. */
+#define DXK_TUNE_REST		50
+
+/**
+ * enum dxk_tune_kind - what an interval is good for
+ * @DXK_TUNE_WHOLE: there was a backlog all the time, for a crew of the size asked for
+ * @DXK_TUNE_LULL: there was not: some worker had nothing to do
+ * @DXK_TUNE_SHORT: there was, but the crew did not get that size
+ */
+enum dxk_tune_kind {
+	DXK_TUNE_WHOLE,
+	DXK_TUNE_LULL,
+	DXK_TUNE_SHORT,
+};
+
+/**
+ * struct dxk_tune_sample - what an interval has shown
+ */
+struct dxk_tune_sample {
+	/** @kind: what follows means something only if it is %DXK_TUNE_WHOLE */
+	enum dxk_tune_kind kind;
+	/** @done: requests that were completed */
+	u64 done;
+	/** @ns: how long it was */
+	u64 ns;
+};
+
+/**
+ * enum dxk_tune_phase - what the next interval is to show
+ * @DXK_TUNE_BASE: what @base does
+ * @DXK_TUNE_PROBE: what a step from there does
+ * @DXK_TUNE_STAY: that nothing has changed
+ */
+enum dxk_tune_phase {
+	DXK_TUNE_BASE,
+	DXK_TUNE_PROBE,
+	DXK_TUNE_STAY,
+};
+
+/**
+ * struct dxk_tune - the search
+ *
+ * Invariants:
+ *
+ * - Only intervals are compared in which there was a backlog all the time, for a crew of the
+ *   size asked for: else the throughput is that of who posts. A probe that is interrupted
+ *   says nothing: it goes back, and is made again once @base has been measured anew.
+ * - From one interval to the next @target changes by one step at most. It is @base, or in
+ *   %DXK_TUNE_PROBE one step up or down of it.
+ * - @base becomes @target only if the throughput was better than @best, which is that of
+ *   @base, by more than the hysteresis of a 16th. Else @target goes back to @base, which is
+ *   measured again, so that only neighbours in time are compared; then the other direction
+ *   is tried.
+ * - When neither direction is better, with the coarse step nor with the fine one, it stays,
+ *   for %DXK_TUNE_REST intervals, or until the throughput is other than @best by more than
+ *   a fifth. Of sizes that are equally good it so keeps that to which it came first.
+ * - @lo <= @base <= @hi, and so is @target. With @lo == @hi there are no steps.
+ */
+struct dxk_tune {
+	/** @lo: fewest workers */
+	u32 lo;
+	/** @hi: most workers */
+	u32 hi;
+	/** @base: the best size so far */
+	u32 base;
+	/** @target: what the crew is to have in the next interval */
+	u32 target;
+	/** @best: throughput of @base, in requests per 1000 seconds */
+	u64 best;
+	/** @rate: that of the last interval that could be compared */
+	u64 rate;
+	/** @phase: enum dxk_tune_phase */
+	u8 phase;
+	/** @up: the direction that is tried, or comes next */
+	bool up;
+	/** @tried: BIT(up): which directions were not better than @base */
+	u8 tried;
+	/** @shift: a step is @base >> @shift */
+	u8 shift;
+	/** @rested: intervals in %DXK_TUNE_STAY */
+	u32 rested;
+};
+
+void dxk_tune_init(struct dxk_tune *t, u32 lo, u32 hi);
+void dxk_tune_bound(struct dxk_tune *t, u32 lo, u32 hi);
+u32 dxk_tune(struct dxk_tune *t, const struct dxk_tune_sample *s);
+
+#endif /* _DXK_ENGINE_TUNE_H */
