@@ -257,6 +257,28 @@ TRACE_EVENT(dxk_stall,
 	TP_printk("ctx=%u nr=%llu", __entry->ctx, __entry->nr)
 );
 
+/* Of each kind there are to be no more than to workers now; with base throughput is best so far. */
+TRACE_EVENT(dxk_tune,
+	TP_PROTO(u32 ctx, u32 from, u32 to, u32 base, u64 rate),
+	TP_ARGS(ctx, from, to, base, rate),
+	TP_STRUCT__entry(
+		__field(u32, ctx)
+		__field(u32, from)
+		__field(u32, to)
+		__field(u32, base)
+		__field(u64, rate)
+	),
+	TP_fast_assign(
+		__entry->ctx = ctx;
+		__entry->from = from;
+		__entry->to = to;
+		__entry->base = base;
+		__entry->rate = rate;
+	),
+	TP_printk("ctx=%u from=%u to=%u base=%u rate=%llu", __entry->ctx, __entry->from,
+		  __entry->to, __entry->base, __entry->rate)
+);
+
 #endif /* _DXK_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

@@ -513,6 +513,14 @@ enum dxk_order {
  *	to come, each of which is worth 1 less of priority; where nobody else has anything
  *	Ready they are over at once. Rounds are counted per kind of worker and lane. Not with
  *	@homes
+ * @autotune: 1: the Monitor looks for the number of workers of each kind with the best
+ *	throughput, from @min_threads up to as many as there are places for, one step in each
+ *	interval in which there is a backlog all the time; those that are more leave, and no
+ *	more start. An interval is @monitor_interval_ms, or as many of these as it takes for
+ *	each worker to have executed 32 requests on the average. Of user workers it is for
+ *	those whose processes ask how many are needed (%DXK_IOC_CREW_WAIT). Has no effect
+ *	unless @min_threads is set; 0, the default: all that there is use for start. Dynamic
+ * @reserved: 0
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -566,6 +574,8 @@ struct dxk_policy {
 	__u32 homes;
 	__u32 steal;
 	__u32 space_weight;
+	__u32 autotune;
+	__u32 reserved;
 };
 
 /* --- the context ----------------------------------------------------------- */
@@ -696,7 +706,7 @@ struct dxk_member_create {
  * @flags: 0
  * @deadline: 0 only asks
  * @workers: out, user workers that are needed now: free places, up to min_threads; beyond,
- *	as many as requests wait, while none is idle
+ *	as many as requests wait, while none is idle, and autotune allows
  * @spares: out, user spares that are needed now: requests wait that a sleeping
  *	worker keeps from running, and all spares there are have work
  *

@@ -377,7 +377,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
 	FIELDS(dxk_ctx_join, 12, 0, DXK_NAME_LEN);
-	FIELDS(dxk_policy, 44, 0, 0);
+	FIELDS(dxk_policy, 46, 0, 0);
 	FIELDS(dxk_ctx_start, 2, 0, 0);
 	FIELDS(dxk_running, 2, 4, 0);
 	FIELDS(dxk_ctx_stop, 6, 2, 0);

@@ -9,6 +9,7 @@
 #include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/kobject.h>
+#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/stringify.h>
@@ -200,6 +201,17 @@ static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 				       READ_ONCE(ctx->engine.crew.spares[DXK_KERNEL]));
 }
 
+/* What policy autotune has found. */
+static ssize_t dxk_pool_target_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.autotune.tune.target));
+}
+
+static ssize_t dxk_pool_rate_show(struct dxk_ctx *ctx, u32 pool, char *buf)
+{
+	return sysfs_emit(buf, "%llu\n", div_u64(READ_ONCE(ctx->engine.autotune.tune.rate), 1000));
+}
+
 /* Counters of the Log Pool, which has its own lock. */
 static ssize_t dxk_log_counter(struct dxk_log *log, const u64 *counter, char *buf)
 {
@@ -241,6 +253,8 @@ static struct attribute *dxk_pool_attrs[] = {
 	DXK_POOL("thread", DXK_POOL_THREAD),
 	DXK_ATTR("thread_busy", DXK_POOL_THREAD, 0444, dxk_pool_busy_show, NULL),
 	DXK_ATTR("thread_spares", DXK_POOL_THREAD, 0444, dxk_pool_spares_show, NULL),
+	DXK_ATTR("thread_target", DXK_POOL_THREAD, 0444, dxk_pool_target_show, NULL),
+	DXK_ATTR("thread_rate", DXK_POOL_THREAD, 0444, dxk_pool_rate_show, NULL),
 	DXK_POOL("ready", DXK_POOL_READY),
 	DXK_POOL("rejoin", DXK_POOL_REJOIN),
 	DXK_POOL("wait", DXK_POOL_WAIT),

@@ -15,8 +15,9 @@
  */
 void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
-	/* A user worker may die unnoticed, any one may take too long, or sleep. */
-	if (kind == DXK_USER || e->policy.report_age_ms || dxk_sleepers_are_seen(&e->policy))
+	/* A user worker may die unnoticed, any one may take too long, or sleep, or be too few. */
+	if (kind == DXK_USER || e->policy.report_age_ms || dxk_sleepers_are_seen(&e->policy) ||
+	    dxk_is_tuned(&e->policy))
 		dxk_call_control(e, DXK_MONITOR, wakes);
 	if (dxk_ready_has_posters(&e->ready))
 		dxk_serve_posters(e, wakes);

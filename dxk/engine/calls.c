@@ -519,7 +519,8 @@ bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
 
 	spin_lock(&e->lock);
 	dormant = !asked && dxk_crew_all_idle(e) && !p->sample_interval_ms &&
-		  !((p->report_age_ms || dxk_sleepers_are_seen(p)) && e->nr[DXK_AT_WORK]) &&
+		  !((p->report_age_ms || dxk_sleepers_are_seen(p) || dxk_is_tuned(p)) &&
+		    e->nr[DXK_AT_WORK]) &&
 		  !(p->wait_report_ms && e->nr[DXK_AT_WAIT]) && !dxk_has_surplus(e);
 	e->dormant[DXK_MONITOR] = dormant;
 	spin_unlock(&e->lock);

@@ -20,6 +20,7 @@
 #ifndef _DXK_ENGINE_ENGINE_H
 #define _DXK_ENGINE_ENGINE_H
 
+#include "engine/autotune.h"
 #include "engine/latency.h"
 #include "engine/life.h"
 #include "engine/member.h"
@@ -127,6 +128,8 @@ struct dxk_engine {
 	bool binning;
 	/** @spaces: (L) the number of the newest space */
 	u32 spaces;
+	/** @autotune: (L) how many workers do most */
+	struct dxk_autotune autotune;
 	/** @latencies: (L) how long requests waited and ran */
 	struct dxk_latencies latencies;
 };

@@ -36,6 +36,7 @@ void dxk_crew_init(struct dxk_crew *crew)
 {
 	u32 kind;
 
+	crew->most = U32_MAX;
 	INIT_LIST_HEAD(&crew->managers);
 	INIT_LIST_HEAD(&crew->members);
 	for (kind = 0; kind < DXK_KINDS; kind++) {
@@ -72,6 +73,8 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy)
 {
 	e->policy = *policy;
+	if (!dxk_is_tuned(policy))
+		dxk_autotune_end(e);
 	dxk_crew_set_lanes(e);
 }
 

@@ -314,6 +314,13 @@ struct dxk_crew {
 	u32 clients_resting;
 	/** @lanes: (L) by kind: CMLS over these workers */
 	struct dxk_lanes lanes[DXK_KINDS];
+	/**
+	 * @most: (L) workers of each kind that there are to be for now at most, see
+	 * autotune.h; %U32_MAX: the policy alone says. Also read by the Monitor, which writes it
+	 */
+	u32 most;
+	/** @lulls: (L) by kind: times that a worker has found nothing to do */
+	u32 lulls[DXK_KINDS];
 };
 
 /* Where a member counts while it sleeps in a post, a rejoin or a completion. */
@@ -379,6 +386,27 @@ static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
 	u32 places = dxk_crew_places(policy, kind);
 
 	return policy->min_threads ? min(policy->min_threads, places) : places;
+}
+
+/**
+ * dxk_crew_most - workers of a kind that there are to be for now at most
+ *
+ * Of user workers others than those who are asked for are nobody's to replace.
+ */
+static inline u32 dxk_crew_most(const struct dxk_crew *crew, const struct dxk_policy *policy,
+				u32 kind)
+{
+	u32 places = dxk_crew_places(policy, kind);
+
+	if (kind == DXK_USER && !READ_ONCE(crew->managed))
+		return places;
+	return min(places, max(dxk_crew_least(policy, kind), READ_ONCE(crew->most)));
+}
+
+/** dxk_is_tuned - does the Monitor look for the size that the crew does most with? */
+static inline bool dxk_is_tuned(const struct dxk_policy *policy)
+{
+	return policy->autotune && policy->min_threads;
 }
 
 /** dxk_sleepers_are_seen - does the Monitor look for workers that sleep outside of dxk? */

@@ -245,6 +245,7 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 		e->ready.idle_homes[m->kind] |= BIT_ULL(m->home - 1);
 	n->w.count = m->spare ? &crew->nr_parked[m->kind] : &crew->nr_idle[m->kind];
 	(*n->w.count)++;
+	crew->lulls[m->kind] += !m->spare;
 	m->since = os_clock();
 	dxk_member_set_state(m, DXK_M_AVAILABLE);
 }

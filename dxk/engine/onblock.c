@@ -193,15 +193,15 @@ u32 dxk_spares_wanted(struct dxk_engine *e, enum dxk_kind kind)
 static u32 dxk_wanted_workers(const struct dxk_engine *e, u32 kind)
 {
 	const struct dxk_crew *crew = &e->crew;
-	u32 places = dxk_crew_places(&e->policy, kind), have = crew->workers[kind];
+	u32 most = dxk_crew_most(crew, &e->policy, kind), have = crew->workers[kind];
 	u32 least = dxk_crew_least(&e->policy, kind), ready;
 
 	if (have < least)
 		return least - have;
-	if (have >= places || crew->nr_idle[kind] || e->cancelling)
+	if (have >= most || crew->nr_idle[kind] || e->cancelling)
 		return 0;
 	ready = dxk_ready_nr(&e->ready, kind);
-	return ready > crew->coming[kind] ? min(ready - crew->coming[kind], places - have) : 0;
+	return ready > crew->coming[kind] ? min(ready - crew->coming[kind], most - have) : 0;
 }
 
 /** dxk_workers_wanted - how many more workers of a kind there is use for (AG-32) */

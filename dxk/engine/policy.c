@@ -63,6 +63,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("homes", homes, 0, DXK_HOMES_MAX),
 	FIELD("steal", steal, 0, 1, CHOICE),
 	FIELD("space_weight", space_weight, 0, DXK_WEIGHT_MAX),
+	FIELD("autotune", autotune, 0, 1, CHOICE, DYNAMIC),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -166,6 +167,8 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
+	if (p->reserved)
+		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))

@@ -42,6 +42,8 @@
  * stalls            times that work existed and nobody could run it, see stall.h
  * overdue           requests that executed for longer than report_age_ms, and times that
  *                   one was told of that waits for longer than wait_report_ms
+ * tune_intervals    intervals that the search for the best number of workers could compare
+ * tune_steps        times that it has changed that number, see tune.h
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well
  * post_blocks       posts that slept, and the time they did
  * rejoin_blocks     rejoin calls that slept, and the time they did
@@ -83,6 +85,8 @@
 	S(expired)			\
 	S(stalls)			\
 	S(overdue)			\
+	S(tune_intervals)		\
+	S(tune_steps)			\
 	S(missed_wakeups)		\
 	S(post_blocks)			\
 	S(post_block_ns)		\

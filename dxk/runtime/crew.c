@@ -279,8 +279,8 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 int dxk_crew_review(struct dxk_ctx *ctx)
 {
 	const struct dxk_engine *e = &ctx->engine;
-	u32 kernel = e->policy.kernel_threads;
-	u32 user = e->policy.max_threads - kernel;
+	u32 kernel = dxk_crew_most(&e->crew, &e->policy, DXK_KERNEL);
+	u32 user = dxk_crew_most(&e->crew, &e->policy, DXK_USER);
 	bool new = ctx->nr_slots != e->policy.max_threads + 1;
 	int err = 0;
 

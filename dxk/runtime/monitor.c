@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
- * force, notices workers whose thread is gone, reports stalls, circles and overruns, and
- * takes the samples of the instrumentation package. It ticks at its interval while
+ * force, notices workers whose thread is gone, reports stalls, circles and overruns, looks
+ * how many workers do most, and takes the samples of the instrumentation package. It ticks at its interval while
  * there is something to watch, a command handler to notify or a timed command to run;
  * else it sleeps until it is kicked.
  */
@@ -10,6 +10,7 @@
 #include <linux/math64.h>
 #include <linux/minmax.h>
 
+#include "engine/autotune.h"
 #include "engine/calls.h"
 #include "engine/os.h"
 #include "runtime/context.h"
@@ -40,11 +41,13 @@ static void dxk_monitor_crew(struct dxk_ctx *ctx)
 /* What to do on each turn while requests are executed. Return: ms to the next one. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
-	u32 ms = ctx->engine.policy.monitor_interval_ms;
 	bool circles = dxk_circle_check(ctx);
+	u32 ms;
 
 	dxk_crew_look(ctx);
+	dxk_autotune_check(ctx);
 	dxk_monitor_crew(ctx);
+	ms = dxk_autotune_begin(&ctx->engine);
 	if (dxk_sleepers_are_seen(&ctx->engine.policy))
 		ms = min(ms, ctx->engine.policy.spare_after_ms);
 	dxk_overdue_check(ctx);

@@ -3,13 +3,15 @@
  * What does not go on: stalls of the whole context, circles of waits, and single requests that
  * execute for longer than report_age_ms, or wait for longer than wait_report_ms. Found by the
  * Monitor, told in three places: a counter in sysfs with a notification, the Log Pool, and the
- * kernel's log.
+ * kernel's log. And, in the Log Pool only, what the search for the best number of workers found.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/printk.h>
 #include <linux/sysfs.h>
 
+#include "engine/autotune.h"
 #include "engine/stall.h"
 #include "runtime/context.h"
 #include "runtime/report.h"
@@ -307,4 +309,36 @@ void dxk_overdue_check(struct dxk_ctx *ctx)
 {
 	dxk_executing_check(ctx);
 	dxk_waiting_check(ctx);
+}
+
+/* --- the search for the best number of workers ------------------------------- */
+
+static void dxk_tune_tell(struct dxk_ctx *ctx, const char *what, const struct dxk_tune_step *step)
+{
+	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
+		    "autotune: %s %u workers: %llu requests per second", what, step->base,
+		    div_u64(step->best, 1000));
+}
+
+/**
+ * dxk_autotune_check - the Monitor's look: has an interval shown how many workers do more?
+ * @ctx: the context, which runs or drains; its crew is to be reviewed next
+ *
+ * Each step is an event. The log has those that were kept, and where the search ended, if that
+ * is news.
+ */
+void dxk_autotune_check(struct dxk_ctx *ctx)
+{
+	struct dxk_tune_step step;
+
+	if (!dxk_autotune_look(&ctx->engine, &step))
+		return;
+	if (step.from != step.to)
+		trace_dxk_tune(ctx->id, step.from, step.to, step.base, step.rate);
+	if (step.kept)
+		dxk_tune_tell(ctx, "goes on from", &step);
+	if (!step.settled || step.base == ctx->report.stays)
+		return;
+	ctx->report.stays = step.base;
+	dxk_tune_tell(ctx, "stays with", &step);
 }

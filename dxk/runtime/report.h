@@ -18,6 +18,8 @@ struct dxk_report {
 	struct dxk_stall stall;
 	/** @circles: of those for circles of waits; the Monitor's */
 	struct dxk_circles circles;
+	/** @stays: the number of workers that the log was told the search stays with; the Monitor's */
+	u32 stays;
 	/** @limit: of lines for the kernel's log */
 	struct ratelimit_state limit;
 };
@@ -26,5 +28,6 @@ void dxk_report_init(struct dxk_report *report);
 bool dxk_stall_check(struct dxk_ctx *ctx);
 bool dxk_circle_check(struct dxk_ctx *ctx);
 void dxk_overdue_check(struct dxk_ctx *ctx);
+void dxk_autotune_check(struct dxk_ctx *ctx);
 
 #endif /* _DXK_RUNTIME_REPORT_H */

@@ -203,7 +203,9 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(homes),
 		FIELD(steal),
 		FIELD(space_weight),
+		FIELD(autotune),
 		FIELD(key_batch),
+		FIELD(reserved),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

@@ -68,6 +68,7 @@ static const struct range {
 	{ AT(homes), 0, HOMES_MAX, false },
 	{ AT(steal), 0, 1, false },
 	{ AT(space_weight), 0, DXK_WEIGHT_MAX, false },
+	{ AT(autotune), 0, 1, false },
 };
 
 static const struct range *range_of(unsigned int offset)
@@ -213,6 +214,8 @@ static const char *idle_for(const struct dxk_policy *p, unsigned int offset)
 		return spare ? NULL : "there are no spares: a worker that blocks is not replaced";
 	case AT(steal):
 		return p->homes ? NULL : "there are no homes";
+	case AT(autotune):
+		return p->min_threads ? NULL : "all workers stay: there is no fewest to begin with";
 	}
 	return NULL;
 }

@@ -21,7 +21,7 @@ NO_HOLES(dxk_version, 6, 1, 0);
 NO_HOLES(dxk_executor_find, 2, 1, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_create, 8, 0, DXK_NAME_LEN);
 NO_HOLES(dxk_ctx_join, 12, 0, DXK_NAME_LEN);
-NO_HOLES(dxk_policy, 44, 0, 0);
+NO_HOLES(dxk_policy, 46, 0, 0);
 NO_HOLES(dxk_ctx_start, 2, 0, 0);
 NO_HOLES(dxk_running, 2, 4, 0);
 NO_HOLES(dxk_ctx_stop, 6, 2, 0);

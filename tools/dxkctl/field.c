@@ -52,6 +52,7 @@ static const struct field fields[] = {
 	F(homes),
 	F(steal),
 	F(space_weight),
+	F(autotune, "off", "on"),
 	F(key_batch),
 };
 

@@ -70,6 +70,7 @@ static const struct field {
 	FIELD(TPHomes, homes, 0),
 	FIELD(TPSteal, steal, 0),
 	FIELD(TPSpaceWeight, space_weight, 0),
+	FIELD(TPAutotune, autotune, 0),
 #undef FIELD
 };
 

@@ -165,6 +165,8 @@ enum DXLogWriter {
  * @TPSteal: 1: a worker that has nothing to do takes what is of another home
  * @TPSpaceWeight: requests are dispatched in rounds, and in each one a tenant has this many,
  *	unless it was let in with another number; 0: there are none; dxk_policy.space_weight
+ * @TPAutotune: 1: as many workers of each kind, @TPMinThreads or more, as throughput is best
+ *	with, as far as a search can find out: dxk_policy.autotune; 0: all there is use for
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -213,7 +215,8 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPHomes;
 	uint32_t TPSteal;
 	uint32_t TPSpaceWeight;
-	uint64_t Reserved[2];
+	uint32_t TPAutotune;
+	uint32_t Reserved[3];
 } ThreadManagerPolicy;
 
 /**

@@ -181,7 +181,14 @@ void fill(union arg *a, const struct call *c, void *array)
 
 uint32_t first_size(const struct call *c)
 {
-	return c->cmd == DXK_IOC_CTX_JOIN ? offsetof(struct dxk_ctx_join, uid) : c->size;
+	switch (c->cmd) {
+	case DXK_IOC_CTX_JOIN:
+		return offsetof(struct dxk_ctx_join, uid);
+	case DXK_IOC_POLICY_GET:
+	case DXK_IOC_POLICY_SET:
+		return offsetof(struct dxk_policy, autotune);
+	}
+	return c->size;
 }
 
 uint32_t known_flags(const struct call *c)

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * A crew of the size that it does most with: see autotune.h.
+ */
+#include "engine/autotune.h"
+#include "engine/dispatch.h"
+#include "engine/engine.h"
+#include "engine/onblock.h"
+#include "engine/os.h"
+
+/**
+ * struct dxk_autotune_op - the Monitor looks: is an interval over?
+ */
+struct dxk_autotune_op {
+	/** @op: the operation */
+	struct dxk_op op;
+	/** @step: out: what it has led to */
+	struct dxk_tune_step *step;
+	/** @over: out: there is one that has led to something */
+	bool over;
+};
+
+static u64 dxk_autotune_interval(const struct dxk_engine *e)
+{
+	return e->policy.monitor_interval_ms * (u64)NSEC_PER_MSEC;
+}
+
+/* Is there something to decide for a kind? */
+static bool dxk_autotune_has(const struct dxk_engine *e, u32 kind)
+{
+	return dxk_crew_places(&e->policy, kind) && (kind == DXK_KERNEL || e->crew.managed);
+}
+
+/* The most places of a kind. */
+static u32 dxk_autotune_most(const struct dxk_engine *e)
+{
+	u32 kind, most = 0;
+
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (dxk_autotune_has(e, kind))
+			most = max(most, dxk_crew_places(&e->policy, kind));
+	return most;
+}
+
+/* BIT(kind) of those that have a backlog. */
+static u8 dxk_autotune_kinds(const struct dxk_engine *e)
+{
+	u8 kinds = 0;
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (dxk_autotune_has(e, kind) && dxk_ready_nr(&e->ready, kind))
+			kinds |= BIT(kind);
+	return kinds;
+}
+
+/* Have these kinds the number of workers that was asked for, all of them at work? */
+static bool dxk_autotune_sized(const struct dxk_engine *e, u8 kinds)
+{
+	const struct dxk_crew *crew = &e->crew;
+	u32 kind;
+
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (kinds & BIT(kind) &&
+		    (crew->workers[kind] != dxk_crew_most(crew, &e->policy, kind) ||
+		     crew->coming[kind]))
+			return false;
+	return true;
+}
+
+static bool dxk_autotune_lulled(const struct dxk_engine *e)
+{
+	const struct dxk_autotune *a = &e->autotune;
+	u32 kind;
+
+	if (dxk_autotune_kinds(e) != a->kinds)
+		return true;
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		if (a->kinds & BIT(kind) && (e->crew.lulls[kind] != a->lulls[kind] ||
+					     e->crew.nr_idle[kind]))
+			return true;
+	return false;
+}
+
+/* Is the interval, or the wait for its begin, over? */
+static bool dxk_autotune_over(const struct dxk_engine *e, struct dxk_tune_sample *s)
+{
+	const struct dxk_autotune *a = &e->autotune;
+	u32 workers = e->crew.workers[DXK_USER] + e->crew.workers[DXK_KERNEL];
+
+	s->ns = os_now() - a->since;
+	if (s->ns < dxk_autotune_interval(e))
+		return false;
+	s->done = e->stats.completions - a->done;
+	s->kind = DXK_TUNE_WHOLE;
+	if (!a->runs)
+		s->kind = dxk_autotune_kinds(e) ? DXK_TUNE_SHORT : DXK_TUNE_LULL;
+	else if (dxk_autotune_lulled(e) || !dxk_autotune_sized(e, a->kinds))
+		s->kind = DXK_TUNE_LULL;
+	return s->kind != DXK_TUNE_WHOLE || s->done >= (u64)DXK_TUNE_ROUNDS * workers;
+}
+
+/* The crew is to get the size of the target; then the next interval begins. */
+static void dxk_autotune_ask(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	struct dxk_autotune *a = &e->autotune;
+
+	WRITE_ONCE(e->crew.most, a->tune.target);
+	a->runs = false;
+	a->since = os_now();
+	dxk_tell_managers(e, wakes);
+}
+
+/**
+ * dxk_autotune_end - the policy alone says from now on how many workers there are
+ * @e: the engine, locked
+ */
+void dxk_autotune_end(struct dxk_engine *e)
+{
+	lockdep_assert_held(&e->lock);
+
+	e->autotune = (struct dxk_autotune) { };
+	WRITE_ONCE(e->crew.most, U32_MAX);
+}
+
+static void dxk_autotune_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
+{
+	struct dxk_autotune_op *o = container_of(op, struct dxk_autotune_op, op);
+	struct dxk_autotune *a = &e->autotune;
+	u32 most = dxk_autotune_most(e), least = min(e->policy.min_threads, most);
+	struct dxk_tune_sample s;
+	u32 base;
+	u8 phase;
+
+	o->over = false;
+	if (!a->on) {
+		a->on = true;
+		dxk_tune_init(&a->tune, least, most);
+		dxk_autotune_ask(e, wakes);
+		return;
+	}
+	dxk_tune_bound(&a->tune, least, most);
+	if (e->crew.most != a->tune.target)
+		dxk_autotune_ask(e, wakes);
+	if (!dxk_autotune_over(e, &s))
+		return;
+	phase = a->tune.phase;
+	base = a->tune.base;
+	o->step->from = a->tune.target;
+	o->step->to = dxk_tune(&a->tune, &s);
+	o->step->base = a->tune.base;
+	o->step->rate = a->tune.rate;
+	o->step->best = a->tune.best;
+	o->step->kept = a->tune.base != base;
+	o->step->settled = phase != DXK_TUNE_STAY && a->tune.phase == DXK_TUNE_STAY;
+	o->over = true;
+	e->stats.tune_intervals += s.kind == DXK_TUNE_WHOLE;
+	e->stats.tune_steps += o->step->from != o->step->to;
+	dxk_autotune_ask(e, wakes);
+}
+
+/**
+ * dxk_autotune_look - a look of the Monitor: is an interval over?
+ * @e: the engine
+ * @step: out: what it has led to
+ *
+ * Return: true when one is. The crew is to be reviewed next.
+ */
+bool dxk_autotune_look(struct dxk_engine *e, struct dxk_tune_step *step)
+{
+	struct dxk_autotune_op o = { .step = step };
+
+	if (!dxk_is_tuned(&e->policy))
+		return false;
+	dxk_perform(e, &o.op, dxk_autotune_run);
+	return o.over;
+}
+
+static u32 dxk_autotune_left(const struct dxk_engine *e)
+{
+	u64 interval = dxk_autotune_interval(e), gone = os_now() - e->autotune.since;
+
+	return gone < interval ? div_u64(interval - gone, NSEC_PER_MSEC) + 1 :
+				 e->policy.monitor_interval_ms;
+}
+
+/* An interval begins if the crew has its size. Return: ms until the Monitor is to look again. */
+static u32 dxk_autotune_try(struct dxk_engine *e)
+{
+	struct dxk_autotune *a = &e->autotune;
+	u32 ms = e->policy.monitor_interval_ms;
+	u32 kind;
+
+	if (a->runs)
+		return dxk_autotune_left(e);
+	a->kinds = dxk_autotune_kinds(e);
+	/* Nothing is Ready: there is no hurry. */
+	if (!a->kinds)
+		return ms;
+	if (!dxk_autotune_sized(e, a->kinds))
+		return min(ms, max_t(u32, ms / 8, DXK_TUNE_SETTLE_MS));
+	a->runs = true;
+	a->since = os_now();
+	a->done = e->stats.completions;
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		a->lulls[kind] = e->crew.lulls[kind];
+	return ms;
+}
+
+/**
+ * dxk_autotune_begin - the Monitor has reviewed the crew: an interval can begin
+ * @e: the engine
+ *
+ * Return: ms until it is to look again.
+ */
+u32 dxk_autotune_begin(struct dxk_engine *e)
+{
+	u32 ms = e->policy.monitor_interval_ms;
+
+	if (!dxk_is_tuned(&e->policy))
+		return ms;
+	spin_lock(&e->lock);
+	if (e->autotune.on)
+		ms = dxk_autotune_try(e);
+	spin_unlock(&e->lock);
+	return ms;
+}
