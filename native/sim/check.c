@@ -394,12 +394,14 @@ static void check_managers(const struct dxk_engine *e, const struct crew *c)
 {
 	const struct dxk_policy *p = &e->policy;
 	u32 workers = c->workers[DXK_USER], ready = 0, i;
+	u32 places = p->max_threads - p->kernel_threads;
 
 	if (!list_empty(&e->crew.managers) && c->askers[DXK_USER] && dxk_spares_room(e) &&
 	    !c->spares_coming[DXK_USER] && !stopped_running(e))
 		sim_fail("a manager sleeps, and a spare is asked for");
-	if (list_empty(&e->crew.managers) || stopped_running(e) ||
-	    p->max_threads <= p->kernel_threads + workers)
+	if (p->autotune && p->min_threads)
+		places = min(places, max(p->min_threads, e->crew.most));
+	if (list_empty(&e->crew.managers) || stopped_running(e) || places <= workers)
 		return;
 	if (!p->min_threads || workers < p->min_threads)
 		sim_fail("a manager sleeps and there are places for workers");

@@ -3,6 +3,7 @@
  * Threads 500, 600 and 700, with the loops that they have in runtime/.
  */
 #include "engine/age.h"
+#include "engine/autotune.h"
 #include "engine/calls.h"
 #include "engine/dispatch.h"
 
@@ -169,12 +170,11 @@ static void crew_look(void)
 static void crew_review(void)
 {
 	struct dxk_engine *e = &house.e;
-	u32 kernel = e->policy.kernel_threads;
 	u32 more = 4;
 
 	crew_reap();
-	crew_shrink(DXK_KERNEL, kernel);
-	crew_shrink(DXK_USER, e->policy.max_threads - kernel);
+	crew_shrink(DXK_KERNEL, dxk_crew_most(&e->crew, &e->policy, DXK_KERNEL));
+	crew_shrink(DXK_USER, dxk_crew_most(&e->crew, &e->policy, DXK_USER));
 	crew_look();
 	if (dxk_may_relieve(e) && e->policy.spare_idle_ms)
 		dxk_retire(e, e->policy.spare_idle_ms);
@@ -250,22 +250,44 @@ static bool circle_check(void)
 	return true;
 }
 
+/* Too few are executed here in an interval to compare: some are as if they were many. */
+static void autotune_much_done(void)
+{
+	struct dxk_engine *e = &house.e;
+	struct dxk_autotune *a = &e->autotune;
+
+	spin_lock(&e->lock);
+	if (a->on) {
+		a->since -= 1000 * (u64)NSEC_PER_MSEC;
+		a->done = e->stats.completions - 1000 * (1 + choose(100));
+		memcpy(a->lulls, e->crew.lulls, sizeof(a->lulls));
+	}
+	spin_unlock(&e->lock);
+}
+
 static u32 monitor_watch(bool asked)
 {
 	struct dxk_engine *e = &house.e;
 	bool circles = circle_check();
+	struct dxk_tune_step step;
+	u32 ms;
 
+	if (chance(2))
+		autotune_much_done();
+	if (dxk_autotune_look(e, &step) && step.from != step.to)
+		note("of a kind there shall be %u workers, not %u", step.to, step.from);
 	crew_review();
+	ms = dxk_autotune_begin(e);
 	overdue_check();
 	if (dxk_stall_look(e, &house.stall)) {
 		note("stall %llu", house.stall.nr);
 		check_told();
 	}
 	if (READ_ONCE(e->stalled) || circles)
-		return min(e->policy.monitor_interval_ms, (u32)DXK_STALL_MS);
+		return min(ms, (u32)DXK_STALL_MS);
 	if (dxk_pools_review(e))
-		return e->policy.monitor_interval_ms;
-	return dxk_monitor_rest(e, asked) ? 0 : e->policy.monitor_interval_ms;
+		return ms;
+	return dxk_monitor_rest(e, asked) ? 0 : ms;
 }
 
 /* A turn, @asked for or because it is time. Return: ms to the next one; 0: for ever. */

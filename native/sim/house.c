@@ -48,6 +48,7 @@ static void draw_dynamic(struct dxk_policy *p)
 	p->report_age_ms = chance(8);
 	p->wait_report_ms = chance(4) * few(20);
 	p->min_threads = chance(2) * few(8);
+	p->autotune = chance(2);
 	p->spare_idle_ms = choose(10);
 	p->min_spares = min(choose(3), p->max_spares);
 	p->redo_max = 1 + choose(3);
