@@ -106,6 +106,7 @@ static struct json_object *json_of(const struct sample *s)
 	struct json_object *lanes = json_object_new_object();
 	struct json_object *rates = json_object_new_object();
 	struct json_object *totals = json_object_new_object();
+	struct json_object *tune = json_object_new_object();
 	int i, j;
 
 	add(object, "id", s->id);
@@ -138,10 +139,15 @@ static struct json_object *json_of(const struct sample *s)
 				       json_object_new_double(s->rate[i]));
 		add(totals, rate_name[i], s->counter[i]);
 	}
+	add(tune, "target", s->tune.target);
+	add(tune, "rate", s->tune.rate);
+	add(tune, "intervals", s->tune.intervals);
+	add(tune, "steps", s->tune.steps);
 	json_object_object_add(object, "pools", pools);
 	json_object_object_add(object, "lanes", lanes);
 	json_object_object_add(object, "per_second", rates);
 	json_object_object_add(object, "total", totals);
+	json_object_object_add(object, "autotune", tune);
 	return object;
 }
 

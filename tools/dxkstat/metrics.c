@@ -85,6 +85,12 @@ static void gauges(struct page *p, const struct sample *s)
 	    "dxk_context_state{%s,state=\"%s\"} 1", p->labels, s->state);
 	add(lines(p, "dxk_requests_executing", "gauge", "Requests that workers have"),
 	    "dxk_requests_executing{%s} %llu", p->labels, (unsigned long long)s->busy);
+	add(lines(p, "dxk_workers_target", "gauge",
+		  "Workers of each kind that autotune allows; 0 without it"),
+	    "dxk_workers_target{%s} %llu", p->labels, (unsigned long long)s->tune.target);
+	add(lines(p, "dxk_workers_rate", "gauge",
+		  "Requests per second in the last interval that autotune could compare"),
+	    "dxk_workers_rate{%s} %llu", p->labels, (unsigned long long)s->tune.rate);
 	for (i = 0; i < P_NR; i++) {
 		const struct pool_use *u = &s->pool[i];
 

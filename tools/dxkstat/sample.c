@@ -89,6 +89,10 @@ static int take(const struct ctx *ctx, struct sample *s, bool threads)
 		number(dir, &s->pool[i].high, "pools/%s_high_water", pool_name[i]);
 	}
 	number(dir, &s->busy, "pools/thread_busy");
+	number(dir, &s->tune.target, "pools/thread_target");
+	number(dir, &s->tune.rate, "pools/thread_rate");
+	number(dir, &s->tune.intervals, "stats/tune_intervals");
+	number(dir, &s->tune.steps, "stats/tune_steps");
 	for (i = 0; i < R_NR * DXK_LANES; i++) {
 		struct lane_use *lane = &s->lane[i / DXK_LANES][i % DXK_LANES];
 		const char *name = resource_name[i / DXK_LANES];

@@ -27,6 +27,15 @@ struct lane_use {
 };
 
 /**
+ * struct tune - what policy autotune has found
+ * @target: workers of each kind that there are to be; 0: it is off
+ * @rate: requests per second in the last interval that counts
+ */
+struct tune {
+	uint64_t target, rate, intervals, steps;
+};
+
+/**
  * struct thread - a member of the Thread Pool
  * @per_second: requests executed, since the sample before
  */
@@ -51,6 +60,7 @@ struct sample {
 	char name[DXK_NAME_LEN], state[16];
 	struct pool_use pool[P_NR];
 	uint64_t busy;
+	struct tune tune;
 	struct lane_use lane[R_NR][DXK_LANES];
 	uint64_t counter[RATE_NR];
 	double rate[RATE_NR];

@@ -88,6 +88,10 @@ static void draw_head(struct screen *s, const struct sample *c, unsigned int nr)
 	put(++s->line, 0, "per second: %.0f posts, %.0f dispatches, %.0f completions, "
 	    "%.0f rejoins, %.0f blocks", c->rate[RATE_POSTS], c->rate[RATE_DISPATCHES],
 	    c->rate[RATE_COMPLETIONS], c->rate[RATE_REJOINS], c->rate[RATE_BLOCKS]);
+	if (c->tune.target)
+		put(++s->line, 0, "autotune: %llu workers of each kind, %llu per second, %llu steps",
+		    (unsigned long long)c->tune.target, (unsigned long long)c->tune.rate,
+		    (unsigned long long)c->tune.steps);
 	put(LINES - 1, 0, "q quit  arrows scroll%s", nr > 1 ? "  n p next context" : "");
 	s->line++;
 }
