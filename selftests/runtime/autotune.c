@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Policy autotune: the Monitor finds how many workers do most, on workloads of which that is
+ * known. What they do takes time, not a CPU: so it is what a machine of any size can do.
+ */
+#include "lib/dxt.h"
+
+#include <dx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PLACES		8
+#define FOUND		20	/* intervals within which it is to be found */
+#define KEPT		30	/* and then kept */
+#define INTERVAL_MS	200
+#define WORK_US		4000	/* 32 of them are done in an interval */
+/* A guest that is not run for a while measures nonsense: it may try so often. */
+#define TRIES		5
+
+/**
+ * struct load - requests that contend for one resource
+ * @best: so many at once it serves without delay
+ * @harm: more hold each other up; else they wait for their turn
+ * @active: how many there are at once
+ */
+static struct load {
+	unsigned int best;
+	bool harm;
+	atomic_uint active;
+	pthread_mutex_t lock;
+	pthread_cond_t left;
+	unsigned int inside;
+} load;
+
+static void take_turn(void)
+{
+	pthread_mutex_lock(&load.lock);
+	while (load.inside == load.best)
+		pthread_cond_wait(&load.left, &load.lock);
+	load.inside++;
+	pthread_mutex_unlock(&load.lock);
+	usleep(WORK_US);
+	pthread_mutex_lock(&load.lock);
+	load.inside--;
+	pthread_cond_signal(&load.left);
+	pthread_mutex_unlock(&load.lock);
+}
+
+static int work(Runnable *self, void *request)
+{
+	unsigned int n = atomic_fetch_add(&load.active, 1) + 1;
+
+	(void)self;
+	(void)request;
+	if (!load.harm)
+		take_turn();
+	else
+		usleep(n <= load.best ? WORK_US : WORK_US * n * n / load.best / load.best);
+	atomic_fetch_sub(&load.active, 1);
+	return 0;
+}
+
+static Runnable runnable = { .ExecuteThisRequest = work };
+
+/* Somebody has always more to do than all workers can. */
+static void fill(void)
+{
+	static int request;
+
+	while (!PostARequest(&request, &runnable, NULL, 0, 0))
+		;
+}
+
+static void begin(unsigned int best, bool harm)
+{
+	load = (struct load) {
+		.best = best, .harm = harm,
+		.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER,
+	};
+}
+
+static MTExecutive *executive(struct dxt *t, unsigned int least, const char *log)
+{
+	ThreadManagerPolicy policy;
+	MTExecutiveError error;
+	RunSettings settings;
+	MTExecutive *mte;
+
+	RunSettingsInit(&settings, "autotune", 0, NULL);
+	settings.LogPath = log;
+	ThreadManagerPolicyInit(&policy);
+	policy.TPMaxThreads = PLACES;
+	policy.TPMinThreads = least;
+	policy.TPMonitorInterval = INTERVAL_MS;
+	policy.TPAutotune = 1;
+	policy.TPDispatch = dxt_mode();
+	mte = MTExecutiveCreate(&settings, &policy, &error);
+	if (!mte)
+		fprintf(stderr, "# %s %s: %d\n", error.Step, error.Field, error.Error);
+	else
+		t->id = (unsigned int)MTExecutiveContextId(mte);
+	return mte;
+}
+
+/* The backlog is kept until so many intervals could be compared. Does the search go on? */
+static bool passes(const struct dxt *t, void (*more)(void), long long intervals)
+{
+	return DXT_WITHIN(30 * dxt_stall_ns(), (more(),
+			  dxt_num(t, "stats/tune_intervals") >= intervals));
+}
+
+/* So many of the next intervals it has a target of @best; probes lead a step away at most. */
+static unsigned int kept(const struct dxt *t, void (*more)(void), long long best)
+{
+	long long now = dxt_num(t, "stats/tune_intervals"), target;
+	unsigned int i, right = 0;
+
+	for (i = 1; i <= KEPT; i++) {
+		if (!passes(t, more, now + i))
+			return 0;
+		target = dxt_num(t, "pools/thread_target");
+		if (llabs(target - best) > 1)
+			return 0;
+		right += target == best;
+	}
+	return right;
+}
+
+/* Within its intervals it comes to @best, and stays there. */
+static bool finds(const struct dxt *t, void (*more)(void), long long best)
+{
+	long long intervals = dxt_num(t, "stats/tune_intervals");
+	unsigned int right;
+	bool found;
+
+	found = passes(t, more, intervals + FOUND) &&
+		llabs(dxt_num(t, "pools/thread_target") - best) <= 1;
+	right = found ? kept(t, more, best) : 0;
+	dxt_tell("best with %lld: target %lld, %lld per second, %u of %u intervals kept", best,
+		 dxt_num(t, "pools/thread_target"), dxt_num(t, "pools/thread_rate"), right, KEPT);
+	return right >= KEPT / 2;
+}
+
+static bool has_line(const char *log, const char *words)
+{
+	char line[256];
+	bool found = false;
+	FILE *f = fopen(log, "r");
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = strstr(line, words);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Worker threads of an executive; more than a few hold each other up. */
+TEST(users_that_contend)
+{
+	char log[] = "/tmp/autotune-XXXXXX";
+	bool found = false, logged = false;
+	unsigned int tries;
+	MTExecutive *mte;
+	struct dxt t;
+
+	close(mkstemp(log));
+	for (tries = 0; tries < TRIES && !found; tries++) {
+		begin(3, true);
+		mte = executive(&t, 1, log);
+		ASSERT_NE(NULL, mte);
+		found = finds(&t, fill, 3);
+		logged = DXT_SOON(has_line(log, "autotune: goes on from 2 workers"));
+		/* turned off, all come */
+		EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "0"));
+		fill();
+		EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") == PLACES)));
+		EXPECT_EQ(0, dxt_num(&t, "pools/thread_target"));
+		/* and on again */
+		EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "1"));
+		EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") < PLACES - 1)));
+		EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
+	}
+	EXPECT_TRUE(found);
+	EXPECT_TRUE(logged);
+	unlink(log);
+}
+
+/* More than four gain nothing: they are not started. */
+TEST(users_that_wait)
+{
+	unsigned int tries;
+	bool found = false;
+	MTExecutive *mte;
+	struct dxt t;
+
+	for (tries = 0; tries < TRIES && !found; tries++) {
+		begin(4, false);
+		mte = executive(&t, 1, "/dev/null");
+		ASSERT_NE(NULL, mte);
+		found = finds(&t, fill, 4);
+		EXPECT_LE(dxt_num(&t, "pools/thread_use"), 6);
+		EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
+		EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
+	}
+	EXPECT_TRUE(found);
+}
+
+/* There is nothing to find, or nothing to find it by. */
+TEST(nothing_to_find)
+{
+	MTExecutive *mte;
+	struct dxt t;
+
+	begin(1, false);
+	mte = executive(&t, PLACES, "/dev/null");
+	ASSERT_NE(NULL, mte);
+	EXPECT_TRUE(passes(&t, fill, 3));
+	EXPECT_EQ(PLACES, dxt_num(&t, "pools/thread_target"));
+	EXPECT_EQ(PLACES, dxt_num(&t, "pools/thread_use"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/tune_steps"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
+
+	/* without a backlog there are no steps, and one is enough */
+	begin(PLACES, true);
+	mte = executive(&t, 1, "/dev/null");
+	ASSERT_NE(NULL, mte);
+	dxt_sleep_ms(4 * INTERVAL_MS);
+	EXPECT_EQ(0, dxt_num(&t, "stats/tune_intervals"));
+	EXPECT_EQ(0, dxt_num(&t, "stats/tune_steps"));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_rate"));
+	EXPECT_EQ(1, dxt_num(&t, "pools/thread_target"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
+}
+
+/* --- kernel workers --------------------------------------------------------------- */
+
+static struct dxt kernel;
+static uint64_t nap;
+
+static void fill_kernel(void)
+{
+	while (dxt_post1(kernel.member, 1, nap, WORK_US, PXR_KERNEL, 0, NULL) == 1)
+		;
+}
+
+/* Kernel workers that sleep do the more the more there are; the Monitor starts them. */
+TEST(kernel_that_sleeps)
+{
+	enum { MOST = 6 };
+	struct dxk_policy p;
+	unsigned int tries;
+	bool found = false;
+
+	for (tries = 0; tries < TRIES && !found; tries++) {
+		ASSERT_EQ(0, dxt_open(&kernel));
+		kernel.policy.max_threads = kernel.policy.kernel_threads = MOST;
+		kernel.policy.min_threads = 2;
+		kernel.policy.autotune = 1;
+		kernel.policy.monitor_interval_ms = INTERVAL_MS;
+		ASSERT_EQ(0, dxt_start(&kernel));
+		ASSERT_EQ(0, dxk_executor_find(kernel.ctl, "sleep", &nap));
+		found = finds(&kernel, fill_kernel, MOST);
+		/* of fewer those that are too many leave */
+		p = kernel.policy;
+		p.max_threads = p.kernel_threads = 3;
+		EXPECT_EQ(0, dxk_policy_set(kernel.ctx, &p, NULL));
+		EXPECT_TRUE(DXT_SOON((fill_kernel(),
+				      dxt_num(&kernel, "pools/thread_use") <= 3)));
+		EXPECT_LE(dxt_num(&kernel, "pools/thread_target"), 3);
+		EXPECT_EQ(0, dxt_num(&kernel, "stats/missed_wakeups"));
+		/* the next run begins anew */
+		EXPECT_EQ(0, dxk_ctx_stop(kernel.ctx, DXK_STOP_CANCEL, -1));
+		EXPECT_EQ(0, dxk_ctx_start(kernel.ctx));
+		EXPECT_TRUE(DXT_SOON(dxt_num(&kernel, "pools/thread_target") == 2));
+		dxt_down(&kernel);
+	}
+	EXPECT_TRUE(found);
+}
+
+TEST_HARNESS_MAIN
