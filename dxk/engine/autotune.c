@@ -111,18 +111,6 @@ static void dxk_autotune_ask(struct dxk_engine *e, struct dxk_wakes *wakes)
 	dxk_tell_managers(e, wakes);
 }
 
-/**
- * dxk_autotune_end - the policy alone says from now on how many workers there are
- * @e: the engine, locked
- */
-void dxk_autotune_end(struct dxk_engine *e)
-{
-	lockdep_assert_held(&e->lock);
-
-	e->autotune = (struct dxk_autotune) { };
-	WRITE_ONCE(e->crew.most, U32_MAX);
-}
-
 static void dxk_autotune_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_autotune_op *o = container_of(op, struct dxk_autotune_op, op);

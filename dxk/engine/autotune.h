@@ -65,7 +65,6 @@ struct dxk_tune_step {
 	bool settled;
 };
 
-void dxk_autotune_end(struct dxk_engine *e);
 bool dxk_autotune_look(struct dxk_engine *e, struct dxk_tune_step *step);
 u32 dxk_autotune_begin(struct dxk_engine *e);
 

@@ -59,7 +59,7 @@ int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy)
 	WRITE_ONCE(run->down, false);
 	WRITE_ONCE(e->cancelling, false);
 	e->stalled = false;
-	dxk_autotune_end(e);
+	dxk_crew_untune(e);
 	dxk_crew_set_policy(e, policy);
 	WRITE_ONCE(e->state, DXK_CTX_STARTING);
 	return 0;

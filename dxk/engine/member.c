@@ -69,12 +69,24 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 	}
 }
 
+/**
+ * dxk_crew_untune - the policy alone says from now on how many workers there are
+ * @e: the engine, locked
+ */
+void dxk_crew_untune(struct dxk_engine *e)
+{
+	lockdep_assert_held(&e->lock);
+
+	e->autotune = (struct dxk_autotune) { };
+	WRITE_ONCE(e->crew.most, U32_MAX);
+}
+
 /** dxk_crew_set_policy - a policy is in force from now on */
 void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy)
 {
 	e->policy = *policy;
 	if (!dxk_is_tuned(policy))
-		dxk_autotune_end(e);
+		dxk_crew_untune(e);
 	dxk_crew_set_lanes(e);
 }
 

@@ -452,6 +452,7 @@ static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 
 void dxk_crew_init(struct dxk_crew *crew);
 void dxk_crew_set_lanes(struct dxk_engine *e);
+void dxk_crew_untune(struct dxk_engine *e);
 void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy);
 bool dxk_crew_all_idle(const struct dxk_engine *e);
 

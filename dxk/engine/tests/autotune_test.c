@@ -261,7 +261,7 @@ static void autotune_limits(struct kunit *test)
 	EXPECT_IS(e->crew.most, 3);
 	EXPECT_IS(e->stats.tune_steps, 0);
 	spin_lock(&e->lock);
-	dxk_autotune_end(e);
+	dxk_crew_untune(e);
 	spin_unlock(&e->lock);
 	EXPECT_IS(e->crew.most, U32_MAX);
 	EXPECT_IS(dxk_autotune_begin(e), 100);
