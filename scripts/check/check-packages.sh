@@ -107,7 +107,7 @@ from_source() {
 	fi
 	for f in "$at"/lib/{libdxk.a,libdxk.so.1,pkgconfig/dxk.pc} \
 		"$at"/include/{dxk.h,dx.h,dx.hpp,linux/dxk.h} \
-		"$at"/bin/dxsum "$at"/sbin/dxkctl "$at"/bin/dxkstat \
+		"$at"/bin/dxsum "$at"/sbin/{dxkctl,dxkd} "$at"/bin/dxkstat \
 		"$at"/share/man/{man3/PostARequest.3,man7/dxk.7,man8/dxkctl.8} \
 		"$at"/lib/udev/rules.d/60-dxk.rules \
 		"$at"/lib/{sysusers.d,modules-load.d}/dxk.conf \
@@ -157,7 +157,7 @@ reproducible() {
 # What runs as root, or is in others' processes, binds its symbols before it runs.
 hardened() {
 	local f
-	for f in "$work"/one/tree/debian/{dxk-tools/usr/sbin/dxkctl,dxk-tools/usr/bin/dxkstat} \
+	for f in "$work"/one/tree/debian/{dxk-tools/usr/sbin/dxkctl,dxk-tools/usr/bin/dxkstat,dxkd/usr/sbin/dxkd} \
 		"$work"/one/tree/debian/libdxk1/usr/lib/*/libdxk.so.1.*; do
 		readelf -d "$f" | grep -qw NOW || { echo "$f: without -z now"; return 1; }
 	done

@@ -10,7 +10,7 @@ set -euo pipefail
 step=$1
 shift
 kernels=("$@")
-ours=(dxk-dkms dxk-tools libdxk-dev libdxk1)
+ours=(dxk-dkms dxk-tools dxkd libdxk-dev libdxk1)
 cd /packages
 
 ok() { echo "ok - $*"; }
