@@ -63,6 +63,8 @@ more=(
 	"bpftrace:runs tools/dxk-latency.bt"
 	"apache2-utils:ab, a client of examples/dxhttpd"
 	"socat:a client of examples/dxchat"
+	"rabbitmq-server:a broker, for the tests of dxkd"
+	"openssl:certificates, for the tests of dxkd"
 	"qemu-utils:qemu-img and qemu-io, clients of examples/dxnbd"
 	"fio:a client of examples/dxnbd"
 	"clang-14:libFuzzer, for fuzz/"
@@ -197,6 +199,11 @@ apt+=(--no-install-recommends -o Dpkg::Options::=--force-confold)
 		printf "setup.sh: %d packages, %d MB to download, %d MB on disk; ", n, get, disk
 		printf "about %d min at 10 MB/s\n", get / 600 + disk / 1500 + 1
 	}' || :
+
+# Tests start a broker of their own; Debian's would listen on all interfaces.
+if [[ $packages == *rabbitmq-server* && -d /run/systemd/system ]]; then
+	systemctl mask rabbitmq-server.service
+fi
 
 # INITRD=No: the guest has its own initramfs, the stock one is never booted,
 # and generating it takes longer than all the rest.

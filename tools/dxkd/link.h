@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A connection to a broker with one channel, which is made again for as long as it breaks.
+ */
+#ifndef _DXKD_LINK_H
+#define _DXKD_LINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <amqp.h>
+#include <amqp_framing.h>
+
+#include "config.h"
+
+struct link;
+
+/**
+ * struct link_ops - what its owner does; none of them frees the link
+ * @up: it is connected: declare and consume, which link_*() below do. False: it is not
+ *	usable, @why says more
+ * @down: it was up, and broke
+ * @deliver: a message of a queue that is consumed
+ * @confirmed: the broker has what was published, or, without @taken, has refused it
+ * @returned: there is no queue for what was published; it is confirmed after this
+ */
+struct link_ops {
+	bool (*up)(struct link *link);
+	void (*down)(struct link *link);
+	void (*deliver)(struct link *link, const amqp_basic_deliver_t *d,
+			const amqp_message_t *message);
+	void (*confirmed)(struct link *link, void *what, bool taken);
+	void (*returned)(struct link *link, const amqp_message_t *message);
+};
+
+/**
+ * struct link - one connection
+ * @broker: to which broker
+ * @ops: of the owner
+ * @owner: is the owner's
+ * @name: for messages
+ * @conn: the library's, NULL without a connection
+ * @up: can be used
+ * @blocked: the broker takes no messages, for want of memory or disk
+ * @node: which node is tried next
+ * @epoch: how many connections there were: a delivery is acked on its own only
+ * @since: when it came up
+ * @retry: when to connect again
+ * @backoff: ns until the try after that
+ * @code: of the last error that the broker told, as 404; 0 for another one
+ * @why: the last error in words
+ * @said: what was logged of it
+ * @ring: what each message is about that is not confirmed, by its number
+ * @room: elements of @ring, a power of two
+ * @first: number of the oldest message that is not confirmed
+ * @next: number of the next message
+ */
+struct link {
+	const struct broker *broker;
+	const struct link_ops *ops;
+	void *owner;
+	char name[80];
+	amqp_connection_state_t conn;
+	bool up, blocked;
+	unsigned int node;
+	uint64_t epoch;
+	uint64_t since;
+	uint64_t retry;
+	uint64_t backoff;
+	unsigned int code;
+	char why[320];
+	char said[320];
+	void **ring;
+	uint64_t room, first, next;
+};
+
+void link_init(struct link *link, const struct broker *broker, const char *name,
+	       const struct link_ops *ops, void *owner);
+/* Ends the connection with all due form, as far as the broker answers. */
+void link_close(struct link *link);
+
+/**
+ * link_run - all that can be done now: connect, read, call the owner
+ * @link: the link
+ * @now: CLOCK_MONOTONIC
+ *
+ * Nothing of it waits, but to connect, which takes as long as the broker does, up to 5 s for
+ * each answer of it.
+ *
+ * Return: when to call it again if nothing is to be read earlier
+ */
+uint64_t link_run(struct link *link, uint64_t now);
+/* To be polled for input, -1 for none. */
+int link_fd(const struct link *link);
+
+/* May something be published that would not wait for the broker? */
+bool link_writable(struct link *link);
+
+/**
+ * link_publish - publish a persistent message
+ * @link: for which link_writable() was true
+ * @exchange: to which
+ * @key: routing key
+ * @mandatory: ask for it back if there is no queue for it
+ * @p: properties
+ * @data: body
+ * @len: bytes there
+ * @what: for ops->confirmed()
+ *
+ * Return: false when the connection broke: link_run() tells the owner
+ */
+bool link_publish(struct link *link, const char *exchange, const char *key, bool mandatory,
+		  const amqp_basic_properties_t *p, const void *data, size_t len, void *what);
+bool link_ack(struct link *link, uint64_t tag);
+/* To the queue of what nobody understands. */
+bool link_reject(struct link *link, uint64_t tag);
+
+/* For ops->up(): false with @why. */
+bool link_exchange(struct link *link, const char *name, const char *type);
+bool link_exchange_exists(struct link *link, const char *name);
+bool link_queue(struct link *link, const char *name, amqp_table_t arguments);
+bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key);
+/* At most @prefetch messages are delivered that are not acked. */
+bool link_consume(struct link *link, const char *queue, unsigned int prefetch);
+
+/* A line of the log */
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* _DXKD_LINK_H */
