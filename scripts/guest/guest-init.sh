@@ -106,6 +106,7 @@ esac
 
 hostname dxk
 [ ! -d /proc/sys/net/ipv4 ] || ip link set lo up
+[ ! -d /sys/class/net/eth0 ] || ifconfig eth0 10.0.2.15
 cp /guest.command /root/run/dxk/command
 
 # in_root COMMAND...: as the guest's command sees the world
