@@ -144,7 +144,7 @@ TEST(answers)
 		{ { false, true, true, 0, 0 }, DO_DROP },	/* of a daemon that died */
 		{ { true, false, false, 0, 0 }, DO_DROP },
 		{ { true, false, true, 0, 0 }, DO_DROP },	/* double */
-		{ { true, true, false, 9, 0 }, DO_DROP },	/* late: the place has another one */
+		{ { true, true, false, 9, 0 }, DO_DROP },	/* late */
 		{ { true, true, true, 0, 0 }, DO_COMPLETE },
 		{ { true, true, true, 8, 8 }, DO_COMPLETE },
 		{ { true, true, true, 9, 8 }, DO_COMPLAIN },

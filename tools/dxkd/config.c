@@ -100,7 +100,7 @@ static bool set_users(struct users *users, char *value, const char **want)
 {
 	char *rest = value, *one;
 
-	*want = "names of users of the broker, at most 16, of A-Z a-z 0-9 - _, each shorter than 32";
+	*want = "at most 16 users of the broker, of A-Z a-z 0-9 - _, each shorter than 32";
 	users->nr = 0;
 	while ((one = next_word(&rest)))
 		if (users->nr == USERS_MAX || !word(one, users->name[users->nr++]))
@@ -194,7 +194,7 @@ static bool set_context(struct service *s, const char *value, const char **want)
 {
 	size_t len = strlen(value), i;
 
-	*want = "a name of a context: printable, without blank and \"/\", shorter than 32";
+	*want = "printable, without blank and \"/\", shorter than 32";
 	if (!len || len >= sizeof(s->context) || !strcmp(value, ".") || !strcmp(value, ".."))
 		return false;
 	for (i = 0; i < len; i++)
@@ -397,7 +397,7 @@ static void section_begin(struct parser *p, const char *title)
 			break;
 	if (s > IS_IMPORT) {
 		wrong(p, p->header,
-		      "[%s]: no such section, there are [broker NAME], [export NAME], [import NAME]",
+		      "[%s]: there are [broker NAME], [export NAME], [import NAME]",
 		      title);
 		return;
 	}
@@ -533,7 +533,7 @@ static void read_password(struct parser *p, struct broker *b)
 	} else if (!S_ISREG(st.st_mode)) {
 		wrong(p, b->line, "password_file: %s: not a file", b->password_file);
 	} else if (st.st_mode & 077) {
-		wrong(p, b->line, "password_file: %s: is for others, too: its mode is %o, 600 is wanted",
+		wrong(p, b->line, "password_file: %s: its mode is %o, 600 is wanted",
 		      b->password_file, st.st_mode & 07777);
 	} else {
 		n = read(fd, text, sizeof(text) - 1);
@@ -568,7 +568,7 @@ static void check_broker(struct parser *p, struct broker *b)
 			      b->nodes[i].host);
 	}
 	if (tls && !b->ca)
-		wrong(p, b->line, "ca: is missing, which the certificates of nodes are checked with");
+		wrong(p, b->line, "ca: is missing, to check certificates of nodes with");
 	if (!b->certificate != !b->key)
 		wrong(p, b->line, "certificate and key: one without the other");
 	check_readable(p, b, "ca", b->ca);

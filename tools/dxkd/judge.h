@@ -45,7 +45,7 @@ enum verdict {
 	DO_POST,	/* into the local context, as attempt_of() says */
 	DO_NOTE,	/* the answer acks this delivery instead of the older one */
 	DO_ANSWER,	/* send the known answer again */
-	DO_REPUBLISH,	/* a copy with one more attempt, then ack this one: the queue does not count */
+	DO_REPUBLISH,	/* a copy with one more attempt, then ack: the queue does not count */
 	DO_REFUSE,	/* answer -EOWNERDEAD: it was begun, and that may have been the last time */
 	DO_EXPIRE,	/* answer -ETIME: too late to begin */
 	DO_WAIT,	/* judge again when the time of grace is over */
