@@ -38,7 +38,7 @@ static void read_both(const amqp_basic_properties_t *p, amqp_bytes_t key, amqp_b
 	if (!verdict) {
 		if (r.len > 512 || r.room > 512 || r.attrs & ~(uint32_t)TRAVELS || r.lane > 3)
 			abort();
-		request_write(&r, "render", "me", 0, p->timestamp, &m);
+		request_write(&r, "render", "me", p->timestamp, &m);
 		/* The library would not publish for "you"; one of us does. */
 		if (strcmp(r.user, "me"))
 			m.p.user_id = amqp_cstring_bytes("host");
@@ -87,7 +87,7 @@ static void changed(const uint8_t *data, size_t size)
 	struct message m;
 	uint8_t what;
 
-	request_write(&r, "render", "me", 0, 1, &m);
+	request_write(&r, "render", "me", 1, &m);
 	texts[0] = &m.p.correlation_id;
 	texts[1] = &m.p.message_id;
 	texts[2] = &m.p.reply_to;

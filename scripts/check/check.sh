@@ -193,7 +193,7 @@ host_jobs() {
 	job plants scripts/plants/plants.py --check || :
 	job mutants scripts/mutants/mutants.py --self-test || :
 	job history-unit "$build/selftests/history_unit" || :
-	job remote scripts/check/remote.sh || :
+	job remote scripts/check/remote.sh --modules "$kernels/stock" || :
 	job check-log scripts/check/check-log.sh --self-test || :
 	for t in man html kernel-doc source; do
 		job "doc-$t" make -C Documentation BUILD="$build" "check-$t" || :

@@ -1,23 +1,33 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# What dxkd does with a broker: starts a RabbitMQ node on 127.0.0.1, with TLS as well, and runs
-# selftests/remote/dxkd_link against it. The tests kill the node, stop it, and take its memory.
-# Without rabbitmq-server nothing is run, which is said.
+# What dxkd does with a broker: starts a RabbitMQ node on 127.0.0.1, with TLS as well, which the
+# tests kill, stop, and take the memory of. Without rabbitmq-server nothing is run, which is said.
 #
-#   remote.sh [--port N]    N..N+3 are used (27673)
+#   remote.sh [options] [link] [guest]    only these
+#
+#   link           selftests/remote/dxkd_link: connections, on this host
+#   guest          remote-guest.sh: contexts and daemons in a guest, which has no network but
+#                  to this node
+#   --port N       N..N+3 are used (27673)
+#   --modules DIR  for the guest's kernel (build/kernels/stock)
+#   --kernel K     of the guest (stock)
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
-port=27673
+port=27673 modules=build/kernels/stock kernel=stock what=''
 while (($#)); do
 	case $1 in
 	--port) port=$2; shift ;;
-	-h | --help) sed -n '4,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	--modules) modules=$2; shift ;;
+	--kernel) kernel=$2; shift ;;
+	link | guest) what+=" $1 " ;;
+	-h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	*) echo "remote.sh: unknown argument $1" >&2; exit 2 ;;
 	esac
 	shift
 done
+what=${what:- link  guest }
 compgen -G '/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin' >/dev/null ||
 	{ echo "remote.sh: no rabbitmq-server: skipped"; exit 0; }
 
@@ -49,7 +59,22 @@ ssl_options.keyfile = $DXKD_DIR/server.key
 ssl_options.verify = verify_peer
 ssl_options.fail_if_no_peer_cert = true
 END
-"$DXKD_BROKER" start "$DXKD_DIR" "$port"
+start() { "$DXKD_BROKER" start "$DXKD_DIR" "$port"; }
+start
 "$DXKD_BROKER" ctl "$DXKD_DIR" add_user me secret
 "$DXKD_BROKER" ctl "$DXKD_DIR" set_permissions me '.*' '.*' '.*'
-build/selftests/dxkd_link
+
+[[ $what != *' link '* ]] || build/selftests/dxkd_link
+[[ $what == *' guest '* ]] || exit 0
+
+# What the guest asks for is done while it goes on.
+log=$DXKD_DIR/console
+scripts/guest/guest.sh --kernel "$kernel" --forward "$port" --timeout 900 --silent 180 \
+	--log "$log" -- scripts/check/remote-guest.sh "$modules" |
+	while IFS= read -r line; do
+		echo "$line"
+		[[ $line == 'host: restart' ]] || continue
+		"$DXKD_BROKER" kill "$DXKD_DIR"
+		start
+	done
+scripts/check/check-log.sh "$log"

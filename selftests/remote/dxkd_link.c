@@ -42,7 +42,7 @@ static bool up(struct link *link)
 	return link_exchange(link, "dxk.test", "direct") &&
 	       link_queue(link, state->queue, state->arguments) &&
 	       link_bind(link, state->queue, "dxk.test", state->queue) &&
-	       (!state->prefetch || link_consume(link, state->queue, state->prefetch));
+	       (!state->prefetch || link_consume(link, state->queue, "test", state->prefetch));
 }
 
 static void down(struct link *link)
@@ -379,7 +379,7 @@ TEST_F(link, tls)
 	ASSERT_TRUE(until(&self->a, NULL, &state->deliveries, 1, 10));
 }
 
-/* A broker of another CA, one that is not the host it should be, and a client without certificate */
+/* Another CA's broker, one of another name, clients without a certificate and with a foreign one */
 TEST_F(link, tls_refused)
 {
 	static const struct {

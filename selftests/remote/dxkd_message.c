@@ -30,8 +30,9 @@ static struct request valid(void)
 	return (struct request){
 		.id = UUID ".499.18446744073709551615", .user = "me",
 		.reply_to = "dxk.reply.me." UUID, .op = ~0ULL, .param = 1ULL << 63,
-		.prio = INT_MIN, .attrs = PXR_REDO | PXR_BOOST | PXR_LANE2, .lane = 2, .room = 512,
-		.attempt = 1, .deadline_us = 1000000000ULL * 1000000 + 5, .data = "data", .len = 4,
+		.prio = INT_MIN, .attrs = PXR_REDO | PXR_BOOST | PXR_LANE2, .lane = 2, .band = 5,
+		.room = 512, .attempt = 1, .deadline_us = 1000000000ULL * 1000000 + 5,
+		.data = "data", .len = 4,
 	};
 }
 
@@ -132,7 +133,8 @@ TEST_F(message, request)
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		request_write(&r, "render", users[i], i ? -1 : 5, 1000000000, &m);
+		r.band = i ? -1 : 5;
+		request_write(&r, "render", users[i], 1000000000, &m);
 		EXPECT_EQ(i ? 0 : AMQP_BASIC_PRIORITY_FLAG, m.p._flags & AMQP_BASIC_PRIORITY_FLAG);
 		ASSERT_EQ(0, request_read(over_the_wire(&self->pool, &m), amqp_cstring_bytes("2"),
 					  body_of(&r), &rules, &got, &why)) {
@@ -147,6 +149,7 @@ TEST_F(message, request)
 		EXPECT_EQ(r.prio, got.prio);
 		EXPECT_EQ(r.attrs, got.attrs);
 		EXPECT_EQ(r.lane, got.lane);
+		EXPECT_EQ(r.band, got.band);
 		EXPECT_EQ(r.room, got.room);
 		EXPECT_EQ(r.attempt, got.attempt);
 		EXPECT_EQ(0, got.deliveries);
@@ -351,7 +354,7 @@ TEST_F(message, wrong_request)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		request_write(&r, "render", "me", 5, 1000000000, &m);
+		request_write(&r, "render", "me", 1000000000, &m);
 		key = amqp_cstring_bytes("2");
 		body = (amqp_bytes_t){ 4, data };
 		cases[i].change(&m, &key, &body);

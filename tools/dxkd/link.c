@@ -207,7 +207,7 @@ static void later(struct link *link, uint64_t now)
 {
 	uint64_t wait = link->backoff;
 
-	/* Who may not, or finds nothing, needs somebody's help; all others come back by themselves. */
+	/* What is refused needs somebody's help, all else comes back by itself. */
 	if (link->code == 403 || link->code == 406 || link->code == 530)
 		wait = REFUSED;
 	wait += wait * (uint64_t)(random() % 256) / 1024;
@@ -351,12 +351,17 @@ int link_fd(const struct link *link)
 	return link->conn ? amqp_get_sockfd(link->conn) : -1;
 }
 
-void link_close(struct link *link)
+void link_drop(struct link *link)
 {
 	if (link->conn && link->up)
 		amqp_connection_close(link->conn, AMQP_REPLY_SUCCESS);
 	link->up = false;
 	drop(link);
+}
+
+void link_close(struct link *link)
+{
+	link_drop(link);
 	free(link->ring);
 	link->ring = NULL;
 }
@@ -443,12 +448,22 @@ bool link_bind(struct link *link, const char *queue, const char *exchange, const
 	return done(link, queue);
 }
 
-bool link_consume(struct link *link, const char *queue, unsigned int prefetch)
+bool link_consume(struct link *link, const char *queue, const char *consumer,
+		  unsigned int prefetch)
 {
 	amqp_basic_qos(link->conn, CHANNEL, 0, (uint16_t)prefetch, 0);
 	if (!done(link, "prefetch"))
 		return false;
-	amqp_basic_consume(link->conn, CHANNEL, amqp_cstring_bytes(queue), amqp_empty_bytes, 0, 0,
-			   0, amqp_empty_table);
+	amqp_basic_consume(link->conn, CHANNEL, amqp_cstring_bytes(queue),
+			   amqp_cstring_bytes(consumer), 0, 0, 0, amqp_empty_table);
 	return done(link, queue);
+}
+
+bool link_cancel(struct link *link, const char *consumer)
+{
+	amqp_basic_cancel(link->conn, CHANNEL, amqp_cstring_bytes(consumer));
+	if (done(link, consumer))
+		return true;
+	shutdown(link_fd(link), SHUT_RDWR);
+	return false;
 }

@@ -76,7 +76,9 @@ struct link {
 
 void link_init(struct link *link, const struct broker *broker, const char *name,
 	       const struct link_ops *ops, void *owner);
-/* Ends the connection with all due form, as far as the broker answers. */
+/* Ends the connection with all due form, as far as the broker answers; link_run() makes another. */
+void link_drop(struct link *link);
+/* The same, for good */
 void link_close(struct link *link);
 
 /**
@@ -120,8 +122,11 @@ bool link_exchange(struct link *link, const char *name, const char *type);
 bool link_exchange_exists(struct link *link, const char *name);
 bool link_queue(struct link *link, const char *name, amqp_table_t arguments);
 bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key);
-/* At most @prefetch messages are delivered that are not acked. */
-bool link_consume(struct link *link, const char *queue, unsigned int prefetch);
+/* At most @prefetch messages are delivered that are not acked. @consumer is its name for us. */
+bool link_consume(struct link *link, const char *queue, const char *consumer,
+		  unsigned int prefetch);
+/* No more are delivered, but for those on their way. False when the connection broke. */
+bool link_cancel(struct link *link, const char *consumer);
 
 /* A line of the log */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));

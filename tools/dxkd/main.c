@@ -1,31 +1,104 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dxkd: carries the requests of named contexts to workers on other machines.
+ * dxkd: carries the requests of named contexts to workers on other machines. One thread does all
+ * of it: members of contexts belong to the thread that made them.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <time.h>
 
 #include "../common/common.h"
 #include "config.h"
+#include "link.h"
+#include "task.h"
+
+#define LINGER		(10 * NSEC_PER_SEC)
 
 static const char usage[] =
-"Usage: dxkd --check FILE\n"
+"Usage: dxkd FILE\n"
+"       dxkd --check FILE\n"
 "       dxkd --help | --version\n"
 "\n"
-"  --check FILE  read the configuration FILE, print every error in it\n"
+"  FILE          the configuration: its services are run until a signal comes\n"
+"  --check FILE  print every error in the configuration, run nothing\n"
 "\n"
 "Exit status: 0; 2 for wrong arguments; 78 for errors in the configuration.\n";
 
-static int check(const char *path)
+static bool all_left(struct task **tasks, unsigned int nr)
 {
-	struct config config;
-	unsigned int errors = config_read(path, &config);
+	unsigned int i;
 
-	config_free(&config);
-	return errors ? EX_CONFIG : DONE;
+	for (i = 0; i < nr; i++)
+		if (!tasks[i]->left(tasks[i]))
+			return false;
+	return true;
+}
+
+static void serve(struct task **tasks, unsigned int nr)
+{
+	struct pollfd *fds = calloc(nr * TASK_FDS, sizeof(*fds));
+	uint64_t now, next, until = NEVER, one;
+	struct timespec wait;
+	sigset_t ends, before;
+	unsigned int i;
+
+	if (!fds)
+		abort();
+	/* A signal comes while nothing is done, or not before then. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGQUIT);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	for (;;) {
+		now = now_ns();
+		if (caught && until == NEVER) {
+			until = now + LINGER;
+			for (i = 0; i < nr; i++)
+				tasks[i]->leave(tasks[i]);
+		}
+		for (i = 0, next = until; i < nr; i++) {
+			one = tasks[i]->run(tasks[i], now);
+			next = one < next ? one : next;
+		}
+		now = now_ns();
+		if (until != NEVER && (now >= until || all_left(tasks, nr)))
+			break;
+		for (i = 0; i < nr; i++)
+			tasks[i]->poll(tasks[i], fds + i * TASK_FDS);
+		next = next > now ? next - now : 0;
+		wait = (struct timespec){ (time_t)(next / NSEC_PER_SEC),
+					  (long)(next % NSEC_PER_SEC) };
+		ppoll(fds, nr * TASK_FDS, &wait, &before);
+	}
+	free(fds);
+}
+
+static int run(const struct config *config)
+{
+	struct task **tasks = calloc(config->nr_services, sizeof(struct task *));
+	unsigned int i;
+
+	if (!tasks)
+		abort();
+	signal(SIGPIPE, SIG_IGN);
+	signals_catch();
+	srandom((unsigned int)now_ns());
+	for (i = 0; i < config->nr_services; i++)
+		tasks[i] = (config->services[i].role == EXPORT ? export_new : import_new)
+			   (&config->services[i]);
+	serve(tasks, config->nr_services);
+	for (i = 0; i < config->nr_services; i++)
+		tasks[i]->close(tasks[i]);
+	free(tasks);
+	return DONE;
 }
 
 int main(int argc, char **argv)
@@ -37,7 +110,8 @@ int main(int argc, char **argv)
 		{ }
 	};
 	const char *checked = NULL;
-	int opt;
+	struct config config;
+	int opt, status = EX_CONFIG;
 
 	tool = "dxkd";
 	opterr = 0;
@@ -56,9 +130,12 @@ int main(int argc, char **argv)
 		default:
 			return bad_option(argv);
 		}
-	if (optind < argc)
-		return misuse("no such argument: %s", argv[optind]);
-	if (!checked)
-		return misuse("--check FILE is missing");
-	return check(checked);
+	if (argc - optind > !checked)
+		return misuse("no such argument: %s", argv[optind + !checked]);
+	if (!checked && optind == argc)
+		return misuse("FILE is missing");
+	if (!config_read(checked ?: argv[optind], &config))
+		status = checked ? DONE : run(&config);
+	config_free(&config);
+	return status;
 }

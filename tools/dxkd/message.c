@@ -209,7 +209,7 @@ static const char *read_address(const amqp_basic_properties_t *p, const struct r
 		return "two ids";
 	if (!read_user(p->user_id, r->user))
 		return "no user";
-	/* One of us may have published it once more; then the broker checks its name, not theirs. */
+	/* One of us may have published it once more: then the broker has checked our name. */
 	if (found[FOR] && (strcmp(r->user, rules->user) ||
 			   !read_user(found[FOR]->value.bytes, r->user)))
 		return "published for somebody else";
@@ -252,7 +252,8 @@ static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t ke
 		return "too much room";
 	if (!r->attempt || r->attempt > ATTEMPT_MAX)
 		return "no attempt";
-	if (p->_flags & AMQP_BASIC_PRIORITY_FLAG && p->priority >= BANDS)
+	r->band = p->_flags & AMQP_BASIC_PRIORITY_FLAG ? p->priority : -1;
+	if (r->band >= BANDS)
 		return "no band";
 	if (found[COUNT]) {
 		if (found[COUNT]->value.i64 < 0 || found[COUNT]->value.i64 > ATTEMPT_MAX)
@@ -341,7 +342,7 @@ static void add_i64(struct message *m, enum header h, int64_t value)
 	add(m, h)->value.value.i64 = value;
 }
 
-void request_write(const struct request *r, const char *service, const char *user, int band,
+void request_write(const struct request *r, const char *service, const char *user,
 		   uint64_t now, struct message *m)
 {
 	struct id id;
@@ -355,9 +356,9 @@ void request_write(const struct request *r, const char *service, const char *use
 	m->p.app_id = amqp_cstring_bytes(APP_ID);
 	m->p.type = amqp_cstring_bytes(service);
 	m->p.timestamp = now;
-	if (band >= 0) {
+	if (r->band >= 0) {
 		m->p._flags |= AMQP_BASIC_PRIORITY_FLAG;
-		m->p.priority = (uint8_t)band;
+		m->p.priority = (uint8_t)r->band;
 	}
 	m->p.headers.entries = m->headers;
 	add_i64(m, OP, (int64_t)r->op);

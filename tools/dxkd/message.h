@@ -48,6 +48,7 @@ bool id_read(const char *text, size_t len, struct id *id);
  * @prio: dxk_work.prio
  * @attrs: those of TRAVELS
  * @lane: as they say
+ * @band: priority that its queue keeps, -1 for none
  * @room: for the result
  * @attempt: 1, or more when it was begun before
  * @deliveries: of a quorum queue: how often it was delivered and not answered
@@ -64,6 +65,7 @@ struct request {
 	int32_t prio;
 	uint32_t attrs;
 	unsigned int lane;
+	int band;
 	uint32_t room;
 	uint32_t attempt;
 	uint32_t deliveries;
@@ -153,12 +155,11 @@ struct message {
  * @request: the request
  * @service: who is to execute it
  * @user: of the broker, who publishes it
- * @band: its priority there, or -1 for none
  * @now: seconds since 1970
  * @m: out
  */
 void request_write(const struct request *request, const char *service, const char *user,
-		   int band, uint64_t now, struct message *m);
+		   uint64_t now, struct message *m);
 void reply_write(const struct reply *reply, struct message *m);
 
 /* The priority that a queue keeps of a request. */

@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The part of remote.sh that runs in a guest: contexts on both sides of a broker that is the
+# host's, two dxkd between them, and kills. A line "host: ACTION" asks remote.sh for something.
+#
+#   remote-guest.sh MODULES
+set -uo pipefail
+
+modules=$(realpath "$1")
+tree=$PWD
+work=/tmp/remote
+mkdir -p $work && cd $work || exit 1
+export LD_LIBRARY_PATH=$tree/build/lib
+dxkd=$tree/build/tools/dxkd peer=$tree/build/selftests/dxkd_peer
+find "$modules" -name dxk.ko -exec insmod {} \;
+chmod 666 /dev/dxk
+
+n=0 failed=0
+ok() {
+	local status=$?
+	n=$((n + 1))
+	if ((status == 0)); then
+		echo "ok $n $*"
+	else
+		echo "not ok $n $*"
+		failed=1
+		sed 's/^/#   /' "$work/log" | tail -n 20
+		[[ -z ${got:-} ]] || echo "#   got $got"
+	fi
+}
+
+printf secret >password && chmod 600 password
+broker="[broker farm]
+nodes = amqp://10.0.2.100:5672
+plain = yes
+user = me
+password_file = $work/password
+heartbeat = 10
+"
+printf '%s\n' "$broker" '[export hash]' 'broker = farm' 'clients = me' 'lane3 = 8' 'grace = 2' \
+	>export.conf
+printf '%s\n' "$broker" '[import hash]' 'broker = farm' 'workers = me' 'window = 16' \
+	'mode = 777' 'data_size = 1024' '[import none]' 'broker = farm' 'workers = me' \
+	'window = 2' >import.conf
+
+# start export|import; its id is in $pid
+start() { "$dxkd" "$1.conf" 2>>log & pid=$!; }
+serves() { [[ $got == "back=$1 dead=$2 other=0 wrong=0 twice=0 early=0 none=1" ]]; }
+
+# How often what was posted as REDO percent from FIRST on was begun: at most MAX times with
+# PXR_REDO, once without
+begun() {
+	sort -n begun | uniq -c | awk -v first="$1" -v redo="$2" -v max="$3" '
+		$2 < first { next }
+		($2 - first) % 100 < redo ? $1 > max : $1 > 1 { print "# begun:", $0; bad = 1 }
+		END { exit bad }'
+}
+
+# --- nobody serves ----------------------------------------------------------------
+
+start import; import=$pid
+got=$("$peer" one none@farm executor)
+[[ $got == status=-113 ]]
+ok "where nobody ever served a request is refused (EHOSTUNREACH)"
+
+# --- all is well ------------------------------------------------------------------
+
+"$peer" serve hash 4 2000 begun >served 2>>log &
+until grep -qs serves served; do sleep 0.1; done
+start export; export=$pid
+until grep -q 'export hash: requests: up' log && grep -q 'import hash: requests: up' log; do
+	sleep 0.2
+done
+got=$("$peer" app hash@farm 300 64 50)
+serves 300 0
+ok "requests come back with their results"
+begun 1 50 1
+ok "each was begun once"
+got=$("$peer" one hash@farm fd)
+[[ $got == status=-95 ]]
+ok "a file does not travel (EOPNOTSUPP)"
+got=$("$peer" one hash@farm room)
+[[ $got == status=-90 ]]
+ok "a result that the service's context has no room for is refused (EMSGSIZE)"
+
+# --- ends ---------------------------------------------------------------------------
+
+# several SIGNAL of the exporter, or of the importer, while an application waits
+several() {
+	local signal=$1 whose=$2 times=$3 i
+	for ((i = 0; i < times; i++)); do
+		sleep 1.5
+		kill "-$signal" "${!whose}"
+		wait "${!whose}" 2>/dev/null
+		start "$whose"
+		printf -v "$whose" %s "$pid"
+	done
+}
+
+"$peer" app hash@farm 1000 64 50 work 10001 >result 2>>log & app=$!
+several TERM export 2
+wait $app
+got=$(<result)
+serves 1000 0
+ok "an exporter that is to end answers all it has, and gives back the rest"
+begun 10001 50 1
+ok "nothing was begun twice"
+
+"$peer" app hash@farm 1000 64 50 work 20001 >result 2>>log & app=$!
+several KILL export 3
+wait $app
+got=$(<result)
+[[ $got =~ ^back=1000\ dead=([0-9]+)\ other=0\ wrong=0\ twice=0\ early=0\ none=1$ ]]
+ok "an exporter is killed: each request is answered once (${BASH_REMATCH[1]:-?} EOWNERDEAD)"
+begun 20001 50 3
+ok "without REDO nothing was begun twice, with it no more than three times"
+
+"$peer" app hash@farm 1000 64 50 work 30001 >result 2>>log & app=$!
+several KILL import 3
+wait $app
+got=$(<result)
+[[ $got =~ ^back=1000\ dead=([0-9]+)\ other=0\ wrong=0\ twice=0\ early=0\ none=1$ ]]
+ok "an importer is killed: the next one goes on (${BASH_REMATCH[1]:-?} EOWNERDEAD)"
+
+got=$("$peer" app hash@farm 1 1 100 poison 40001)
+serves 1 1 && [[ $(grep -cx 40001 begun) == 3 ]]
+ok "a request that kills who executes it is begun three times"
+got=$("$peer" app hash@farm 1 1 0 poison 40002)
+serves 1 1 && [[ $(grep -cx 40002 begun) == 1 ]]
+ok "and without REDO once"
+
+ups=$(grep -c 'import hash: requests: up' log)
+"$peer" app hash@farm 1500 64 50 work 50001 >result 2>>log & app=$!
+sleep 1.5
+echo 'host: restart'
+# The application waits for the broker to come back.
+wait $app
+got=$(<result)
+(($(grep -c 'import hash: requests: up' log) > ups)) &&
+	[[ $got =~ ^back=1500\ dead=([0-9]+)\ other=0\ wrong=0\ twice=0\ early=0\ none=1$ ]]
+ok "the broker crashes: each request is answered once (${BASH_REMATCH[1]:-?} EOWNERDEAD)"
+begun 50001 50 3
+ok "without REDO nothing was begun twice, with it no more than three times"
+
+kill -TERM "$import" "$export"
+wait "$import" && wait "$export"
+ok "both end when they are told to"
+echo "1..$n"
+exit $failed

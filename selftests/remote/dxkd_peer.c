@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Both ends of a remote service, for scripts/check/remote-guest.sh.
+ *
+ *   dxkd_peer serve CTX WORKERS WORK_US LOG      makes CTX; processes execute its requests,
+ *                                                each appends the param of what it begins to LOG
+ *   dxkd_peer app CTX COUNT WINDOW REDO [WORD [FIRST]]
+ *                                                posts requests with params from FIRST on to
+ *                                                CTX, REDO percent of them with PXR_REDO, and
+ *                                                says what came back. WORD begins their data:
+ *                                                "poison" kills who executes it
+ *   dxkd_peer one CTX fd|room|executor           posts one, and says its status
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <dxk.h>
+
+#define DATA	256
+#define BATCH	64
+#define SECOND	1000000000LL
+
+static _Noreturn void fail(const char *what, int rc)
+{
+	fprintf(stderr, "dxkd_peer: %s: %s\n", what, strerror(-rc));
+	exit(2);
+}
+
+static uint64_t hash(const char *data, size_t len, uint64_t seed)
+{
+	uint64_t sum = 14695981039346656037ULL ^ seed;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		sum = (sum ^ (unsigned char)data[i]) * 1099511628211ULL;
+	return sum;
+}
+
+static _Noreturn void work(int ctx, long us, int log)
+{
+	int me = dxk_member_create(ctx, DXK_MEMBER_WORKER, NULL), n;
+	struct dxk_done d, *done = NULL;
+	struct timespec time = { us / 1000000, us % 1000000 * 1000 };
+	static char data[4096];
+	struct dxk_work w;
+	char line[32];
+	uint64_t sum;
+
+	if (me < 0)
+		fail("worker", me);
+	for (;;) {
+		n = dxk_next(me, done, !!done, NULL, &w, 1, data, sizeof(data), -1);
+		done = NULL;
+		if (n == -ESHUTDOWN)
+			exit(0);
+		if (n < 0 && n != -EINTR)
+			fail("next", n);
+		if (n < 1)
+			continue;
+		n = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)w.param);
+		if (write(log, line, (size_t)n) != n)
+			fail("log", -errno);
+		if (!strncmp(data, "poison", 6))
+			kill(getpid(), SIGKILL);
+		nanosleep(&time, NULL);
+		sum = hash(data, w.data_len, w.param ^ w.executor);
+		d = (struct dxk_done){ .ticket = w.ticket, .data = (uintptr_t)&sum,
+				       .data_len = sizeof(sum) };
+		done = &d;
+	}
+}
+
+static int serve(const char *name, int workers, long us, const char *path)
+{
+	struct dxk_ctx_create create = { .mode = 0777 };
+	int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), ctx, i;
+	struct dxk_policy policy;
+
+	snprintf(create.name, sizeof(create.name), "%s", name);
+	ctx = dxk_ctx_create_as(dxk_open(), &create);
+	if (ctx < 0 || log < 0)
+		fail(name, ctx < 0 ? ctx : -errno);
+	dxk_policy_get(ctx, &policy);
+	policy.max_threads = (uint32_t)workers;
+	policy.kernel_threads = 0;
+	i = dxk_policy_set(ctx, &policy, NULL);
+	if (!i)
+		i = dxk_ctx_start(ctx);
+	if (i)
+		fail("start", i);
+	puts("serves");
+	fflush(stdout);
+	for (i = 0;; i++) {
+		if (i >= workers)
+			wait(NULL);
+		if (!fork())
+			work(ctx, us, log);
+	}
+}
+
+static int client(const char *name)
+{
+	int ctl = dxk_open(), ctx, i, me;
+
+	for (i = 0; (ctx = dxk_ctx_join(ctl, name, DXK_ACCESS_WRITE, 0, NULL)) == -ENOENT; i++) {
+		if (i == 300)
+			break;
+		usleep(100000);
+	}
+	if (ctx < 0)
+		fail(name, ctx);
+	me = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
+	if (me < 0)
+		fail("client", me);
+	return me;
+}
+
+static int app(const char *name, unsigned int count, unsigned int window, unsigned int redo,
+	       const char *word, uint64_t first)
+{
+	unsigned int posted = 0, back = 0, dead = 0, other = 0, wrong = 0, twice = 0, early = 0;
+	char *seen = calloc(count, 1), data[DATA] = "";
+	uint64_t *want = calloc(count, sizeof(*want));
+	struct dxk_result res[BATCH];
+	uint64_t got[BATCH];
+	unsigned int answer = 0;
+	int me = client(name), n, i;
+
+	srand(1);
+	while (back < count) {
+		for (; posted < count && posted - back < window; posted++) {
+			struct dxk_post_entry e = {
+				.owner = 7, .param = first + posted, .executor = ~first,
+				.data = (uintptr_t)data, .data_len = DATA, .result_len = 8,
+				.prio = rand() % 120, .attrs = PXR_REJOIN | PXR_WAITIF_BUSY |
+				(posted % 100 < redo ? PXR_REDO : 0),
+			};
+
+			snprintf(data, sizeof(data), "%s %u", word, posted);
+			want[posted] = hash(data, DATA, e.param ^ e.executor);
+			n = dxk_post(me, &e, 1, -1, NULL);
+			if (n != 1)
+				fail("post", n);
+		}
+		n = dxk_rejoin(me, 7, res, BATCH, 1, got, sizeof(*got), 120 * SECOND, &answer);
+		if (n < 0)
+			fail("rejoin", n);
+		if (!n && answer == RJR_NONE_EXIST)
+			early++;
+		if (!n)
+			break;
+		for (i = 0; i < n; i++) {
+			uint64_t at = res[i].param - first;
+
+			if (at >= count || seen[at]++)
+				twice++;
+			else if (res[i].status == -EOWNERDEAD)
+				dead++;
+			else if (res[i].status)
+				other++, fprintf(stderr, "status %d\n", res[i].status);
+			else if (res[i].data_len != 8 || got[i] != want[at])
+				wrong++;
+		}
+		back += (unsigned int)n;
+	}
+	dxk_rejoin(me, 7, res, BATCH, 1, NULL, 0, 0, &answer);
+	printf("back=%u dead=%u other=%u wrong=%u twice=%u early=%u none=%d\n", back, dead, other,
+	       wrong, twice, early, answer == RJR_NONE_EXIST);
+	return 0;
+}
+
+static int one(const char *name, const char *what)
+{
+	struct dxk_post_entry e = { .owner = 7, .result_len = 8, .attrs = PXR_REJOIN };
+	struct dxk_result res = { 0 };
+	char data[4096];
+	int me = client(name), n, fds[2];
+
+	if (!strcmp(what, "fd")) {
+		if (pipe(fds))
+			fail("pipe", -errno);
+		e.attrs |= PXR_FD;
+		e.fd = fds[0];
+	}
+	if (!strcmp(what, "room"))
+		e.result_len = 1024;
+	n = dxk_post(me, &e, 1, -1, NULL);
+	if (n != 1)
+		fail("post", n);
+	n = dxk_rejoin(me, 7, &res, 1, 1, data, sizeof(data), 60 * SECOND, NULL);
+	if (n != 1)
+		fail("rejoin", n);
+	printf("status=%d\n", res.status);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 6 && !strcmp(argv[1], "serve"))
+		return serve(argv[2], atoi(argv[3]), atol(argv[4]), argv[5]);
+	if (argc >= 6 && !strcmp(argv[1], "app"))
+		return app(argv[2], (unsigned int)atoi(argv[3]), (unsigned int)atoi(argv[4]),
+			   (unsigned int)atoi(argv[5]), argc > 6 ? argv[6] : "work",
+			   argc > 7 ? strtoull(argv[7], NULL, 0) : 1);
+	if (argc == 4 && !strcmp(argv[1], "one"))
+		return one(argv[2], argv[3]);
+	return 2;
+}

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The posting side. The context's workers are places at the broker: each fetches a request,
+ * publishes it, and completes it when its answer is there. Until then it is with a worker for all
+ * who look. An answer is acked when its owner has it in the Rejoin Pool.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../common/common.h"
+#include "judge.h"
+#include "link.h"
+#include "message.h"
+#include "task.h"
+
+#define EVENTS		16
+#define PUBLISH_AGAIN	(NSEC_PER_SEC / 100)
+#define REPLIES_EXPIRE	3600000		/* ms without a consumer */
+
+enum at { IDLE, UNSENT, SENT, CONFIRMED };
+
+/**
+ * struct place - one worker
+ * @fd: the member
+ * @number: 1..window
+ * @at: where its request is
+ * @turn: number of its publication: a confirm may come when the place has another request
+ * @w: the request
+ * @data: its data
+ */
+struct place {
+	int fd;
+	unsigned int number;
+	enum at at;
+	uint64_t turn;
+	struct dxk_work w;
+	char data[DATA_MAX];
+};
+
+struct import {
+	struct task task;
+	const struct service *cfg;
+	struct link in, out;
+	char exchange[64], instance[INSTANCE_LEN], replies[REPLY_TO_LEN];
+	struct place *places;
+	unsigned int nr_busy, nr_unsent;
+	int ctl, ctx, epoll;
+	uint64_t retry;		/* the context */
+	int said;		/* why there is none */
+	bool ended, leaving;
+	bool nowhere;		/* nobody has ever served it */
+	bool can_reply;		/* there is a queue for answers */
+	uint64_t turns;		/* publications */
+	unsigned int dropped;	/* answers, not logged so far */
+	uint64_t drop_logged;
+};
+
+/* --- requests ------------------------------------------------------------------ */
+
+static void set_at(struct import *m, struct place *p, enum at at)
+{
+	m->nr_busy += (at != IDLE) - (p->at != IDLE);
+	m->nr_unsent += (at == UNSENT) - (p->at == UNSENT);
+	p->at = at;
+}
+
+static void listen_to(struct import *m, struct place *p, bool on)
+{
+	struct epoll_event event = { .events = on ? EPOLLIN : 0, .data.u32 = p->number };
+
+	epoll_ctl(m->epoll, EPOLL_CTL_MOD, p->fd, &event);
+}
+
+static void context_ended(struct import *m)
+{
+	if (!m->ended)
+		note("import %s: context %s has ended", m->cfg->name, m->cfg->context);
+	m->ended = true;
+}
+
+/*
+ * Complete a request, unless @done is NULL, and fetch. What cannot be sent is completed at once.
+ */
+static void turn(struct import *m, struct place *p, const struct dxk_done *done)
+{
+	struct dxk_done refused;
+	unsigned int want, taken;
+	bool was = p->at == IDLE;
+	int n;
+
+	for (;;) {
+		want = !m->leaving;
+		taken = 0;
+		n = dxk_next(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
+			     want ? p->data : NULL, want ? sizeof(p->data) : 0, 0);
+		if (done && !taken && n < 0)
+			note("import %s: an answer was not taken: %s", m->cfg->name, strerror(-n));
+		if (n == 0 && done && want) {
+			done = NULL;	/* completed; the fetch is to be asked for its error */
+			continue;
+		}
+		if (n < 1)
+			break;
+		done = &refused;
+		refused = (struct dxk_done){ .ticket = p->w.ticket };
+		if (p->w.attrs & PXR_FD) {
+			close(p->w.fd);
+			refused.status = -EOPNOTSUPP;
+		} else if (lane_of(p->w.attrs) < 0) {
+			refused.status = -EINVAL;
+		} else if (m->nowhere) {
+			refused.status = -EHOSTUNREACH;
+		} else {
+			set_at(m, p, UNSENT);
+			if (was)
+				listen_to(m, p, false);
+			return;
+		}
+	}
+	set_at(m, p, IDLE);
+	if (!was)
+		listen_to(m, p, true);
+	if (n == -ESHUTDOWN)
+		context_ended(m);
+}
+
+static void complete(struct import *m, struct place *p, int32_t status, const void *data,
+		     size_t len)
+{
+	struct dxk_done done = { .ticket = p->w.ticket, .status = status,
+				 .data = (uintptr_t)data, .data_len = (uint32_t)len };
+
+	turn(m, p, &done);
+}
+
+/* --- publishing ------------------------------------------------------------------ */
+
+static void *what_of(const struct place *p)
+{
+	return (void *)(uintptr_t)(p->turn << 9 | p->number);
+}
+
+/* The place whose last publication that is, or NULL. */
+static struct place *place_of(struct import *m, void *what)
+{
+	struct place *p = m->places ? &m->places[((uintptr_t)what & 511) - 1] : NULL;
+
+	return p && p->at == SENT && what_of(p) == what ? p : NULL;
+}
+
+static bool publish(struct import *m, struct place *p)
+{
+	const struct service *cfg = m->cfg;
+	struct id id = { .place = p->number, .ticket = p->w.ticket };
+	struct request r = {
+		.op = p->w.executor, .param = p->w.param, .prio = p->w.prio,
+		.attrs = p->w.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.attrs),
+		.band = cfg->quorum ? -1 : band_of(p->w.prio, cfg->prio_low, cfg->prio_high),
+		.room = p->w.result_len, .attempt = 1,
+	};
+	struct message message;
+	char lane[2];
+
+	strcpy(id.instance, m->instance);
+	id_write(&id, r.id);
+	strcpy(r.user, cfg->broker->user);
+	strcpy(r.reply_to, m->replies);
+	request_write(&r, cfg->name, cfg->broker->user, (uint64_t)time(NULL), &message);
+	snprintf(lane, sizeof(lane), "%u", r.lane);
+	p->turn = ++m->turns;
+	set_at(m, p, SENT);
+	return link_publish(&m->out, m->exchange, lane, true, &message.p, p->data, p->w.data_len,
+			    what_of(p));
+}
+
+static void publish_all(struct import *m)
+{
+	unsigned int i;
+
+	/* where answers go has to be there first */
+	for (i = 0; m->nr_unsent && i < m->cfg->window; i++) {
+		if (m->places[i].at != UNSENT)
+			continue;
+		if (!m->can_reply || !link_writable(&m->out) || !publish(m, &m->places[i]))
+			return;
+	}
+}
+
+static void lost(struct import *m, struct place *p)
+{
+	switch (judge_lost(p->at != SENT, p->w.attrs & PXR_REDO)) {
+	case DO_KEEP:
+		break;
+	case DO_AGAIN:
+		set_at(m, p, UNSENT);
+		break;
+	case DO_FAIL:
+		complete(m, p, -EOWNERDEAD, NULL, 0);
+		break;
+	}
+}
+
+static void on_confirmed(struct link *link, void *what, bool taken)
+{
+	struct import *m = link->owner;
+	struct place *p = place_of(m, what);
+
+	if (p && taken)
+		set_at(m, p, CONFIRMED);
+	else if (p)
+		lost(m, p);
+}
+
+static void out_down(struct link *link)
+{
+	struct import *m = link->owner;
+	unsigned int i;
+
+	for (i = 0; m->places && i < m->cfg->window; i++)
+		if (m->places[i].at == SENT)
+			lost(m, &m->places[i]);
+}
+
+/* An answer's, or a returned request's place, if it still has that request */
+static struct place *place_by_id(struct import *m, const struct id *id, struct answer *a)
+{
+	struct place *p = NULL;
+
+	a->ours = m->places && !strcmp(id->instance, m->instance) && id->place <= m->cfg->window;
+	if (a->ours) {
+		p = &m->places[id->place - 1];
+		a->busy = p->at != IDLE;
+		a->ticket = p->w.ticket == id->ticket;
+		a->room = p->w.result_len;
+	}
+	return p;
+}
+
+static void returned(struct link *link, const amqp_message_t *message)
+{
+	struct import *m = link->owner;
+	amqp_bytes_t text = message->properties.message_id;
+	struct answer a = { 0 };
+	struct place *p;
+	struct id id;
+
+	if (!(message->properties._flags & AMQP_BASIC_MESSAGE_ID_FLAG) ||
+	    !id_read(text.bytes, text.len, &id))
+		return;
+	p = place_by_id(m, &id, &a);
+	if (judge_answer(&a) != DO_DROP)
+		complete(m, p, -EHOSTUNREACH, NULL, 0);
+}
+
+/* Nobody serves it so far: what is posted is told so, until somebody does. */
+static bool served(struct link *link, const char *exchange)
+{
+	struct import *m = link->owner;
+	bool there = link_exchange_exists(link, exchange);
+	unsigned int i;
+
+	if (link->code != 404 && !there)
+		return false;
+	m->nowhere = !there;
+	for (i = 0; m->nowhere && m->places && i < m->cfg->window; i++)
+		if (m->places[i].at == UNSENT)
+			complete(m, &m->places[i], -EHOSTUNREACH, NULL, 0);
+	return there;
+}
+
+static bool out_up(struct link *link)
+{
+	struct import *m = link->owner;
+
+	return served(link, m->exchange);
+}
+
+/* --- answers ----------------------------------------------------------------------- */
+
+static bool in_up(struct link *link)
+{
+	struct import *m = link->owner;
+	amqp_table_entry_t e[2] = {
+		{ amqp_cstring_bytes("x-expires"),
+		  { AMQP_FIELD_KIND_I32, { .i32 = REPLIES_EXPIRE } } },
+		{ amqp_cstring_bytes("x-queue-type"),
+		  { AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("quorum") } } },
+	};
+
+	if (!served(link, "dxk.reply") ||
+	    !link_queue(link, m->replies, (amqp_table_t){ m->cfg->quorum ? 2 : 1, e }) ||
+	    !link_bind(link, m->replies, "dxk.reply", m->replies) ||
+	    !link_consume(link, m->replies, "replies", m->cfg->window))
+		return false;
+	m->can_reply = true;
+	return true;
+}
+
+static void in_down(struct link *link)
+{
+	(void)link;
+}
+
+static void rejected(struct import *m, const char *why)
+{
+	uint64_t now = now_ns();
+
+	m->dropped++;
+	if (m->drop_logged && now - m->drop_logged < 60 * NSEC_PER_SEC)
+		return;
+	note("import %s: %u answers rejected, the last one: %s", m->cfg->name, m->dropped, why);
+	m->dropped = 0;
+	m->drop_logged = now;
+}
+
+static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp_message_t *message)
+{
+	struct import *m = link->owner;
+	struct answer a = { 0 };
+	struct reply r;
+	struct place *p;
+	const char *why;
+
+	if (reply_read(&message->properties, message->body, &m->cfg->peers, &r, &why)) {
+		link_reject(link, d->delivery_tag);
+		rejected(m, why);
+		return;
+	}
+	p = place_by_id(m, &r.id, &a);
+	a.len = (uint32_t)r.len;
+	switch (judge_answer(&a)) {
+	case DO_COMPLETE:
+		complete(m, p, r.status, r.data, r.len);
+		break;
+	case DO_COMPLAIN:
+		complete(m, p, -EPROTO, NULL, 0);
+		break;
+	case DO_DROP:
+		break;
+	}
+	link_ack(link, d->delivery_tag);
+}
+
+/* --- the context ------------------------------------------------------------------- */
+
+static void context_close(struct import *m)
+{
+	unsigned int i;
+
+	for (i = 0; m->places && i < m->cfg->window; i++)
+		if (m->places[i].fd >= 0)
+			close(m->places[i].fd);
+	free(m->places);
+	m->places = NULL;
+	m->nr_busy = m->nr_unsent = 0;
+	if (m->ctx >= 0)
+		close(m->ctx);
+	m->ctx = -1;
+	m->ended = false;
+}
+
+static int context_make(struct import *m)
+{
+	struct dxk_ctx_create create = { .mode = m->cfg->mode };
+	struct dxk_ctx_join join = { .access = DXK_ACCESS_EXECUTE, .flags = DXK_JOIN_OWNER,
+				     .uid = geteuid() };
+	struct dxk_policy policy;
+	int i, rc;
+
+	strcpy(create.name, m->cfg->context);
+	m->ctx = dxk_ctx_create_as(m->ctl, &create);
+	if (m->ctx == -EEXIST) {	/* a daemon before us made it */
+		strcpy(join.name, create.name);
+		m->ctx = dxk_ctx_join_as(m->ctl, &join);
+		return m->ctx < 0 ? m->ctx : 0;
+	}
+	if (m->ctx < 0)
+		return m->ctx;
+	rc = dxk_policy_get(m->ctx, &policy);
+	if (rc)
+		return rc;
+	policy.max_threads = m->cfg->window;
+	policy.kernel_threads = 0;
+	policy.data_size = m->cfg->data_size;
+	policy.prio_policy = PRIO_POLICY_AGERQS;
+	for (i = 0; i < LANES - 1; i++) {
+		policy.lane_pct[i] = m->cfg->lane_pct[i];
+		if (policy.lane_pct[i])
+			policy.sched_mode = TPOOL_MODE_CMLS;
+	}
+	rc = dxk_policy_set(m->ctx, &policy, NULL);
+	return rc ? rc : dxk_ctx_start(m->ctx);
+}
+
+static int context_open(struct import *m)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	unsigned int i;
+	int rc;
+
+	if (m->ctl < 0)
+		m->ctl = dxk_open();
+	if (m->ctl < 0)
+		return m->ctl;
+	rc = context_make(m);
+	if (rc)
+		return rc;
+	m->places = calloc(m->cfg->window, sizeof(*m->places));
+	if (!m->places)
+		abort();
+	for (i = 0; i < m->cfg->window; i++)
+		m->places[i].fd = -1;
+	for (i = 0; i < m->cfg->window; i++) {
+		struct place *p = &m->places[i];
+
+		p->number = i + 1;
+		p->fd = dxk_member_create(m->ctx, DXK_MEMBER_WORKER, NULL);
+		if (p->fd < 0)
+			return p->fd;
+		event.data.u32 = p->number;
+		if (epoll_ctl(m->epoll, EPOLL_CTL_ADD, p->fd, &event))
+			return -errno;
+	}
+	return 0;
+}
+
+/*
+ * Tickets are those of one context, so each has an instance of its own: a uuid, which no other
+ * run of a daemon has.
+ */
+static void make_instance(struct import *m)
+{
+	int fd = open("/proc/sys/kernel/random/uuid", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, m->instance, INSTANCE_LEN - 1) != INSTANCE_LEN - 1)
+		abort();
+	close(fd);
+	snprintf(m->replies, sizeof(m->replies), "dxk.reply.%s.%s", m->cfg->broker->user,
+		 m->instance);
+	m->can_reply = false;
+}
+
+static void context_try(struct import *m, uint64_t now)
+{
+	int rc;
+
+	if (m->places || m->leaving || now < m->retry)
+		return;
+	rc = context_open(m);
+	if (rc) {
+		if (rc != m->said)
+			note("import %s: context %s: %s", m->cfg->name, m->cfg->context,
+			     strerror(-rc));
+		context_close(m);
+		m->retry = now + RETRY_CONTEXT;
+	}
+	m->said = rc;
+}
+
+static void fetch(struct import *m)
+{
+	unsigned int left = m->cfg->window / EVENTS + 1;
+	struct epoll_event events[EVENTS];
+	int n, i;
+
+	do {
+		n = epoll_wait(m->epoll, events, EVENTS, 0);
+		for (i = 0; i < n; i++) {
+			struct place *p = &m->places[events[i].data.u32 - 1];
+
+			if (p->at == IDLE)
+				turn(m, p, NULL);
+		}
+		/* each place that has something is no longer listened to */
+	} while (n == EVENTS && !m->ended && --left);
+}
+
+/* --- the task ---------------------------------------------------------------------- */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t import_run(struct task *task, uint64_t now)
+{
+	struct import *m = (struct import *)task;
+	uint64_t next;
+
+	context_try(m, now);
+	next = link_run(&m->in, now);
+	next = earlier(next, link_run(&m->out, now));
+	if (!m->places)
+		return m->leaving ? next : earlier(next, m->retry);
+	if (!m->leaving && !m->ended)
+		fetch(m);
+	publish_all(m);
+	if (m->ended) {
+		context_close(m);
+		link_drop(&m->in);
+		make_instance(m);
+		m->retry = now + RETRY_CONTEXT;
+		return now;
+	}
+	return m->nr_unsent && m->out.up ? earlier(next, now + PUBLISH_AGAIN) : next;
+}
+
+static void import_poll(struct task *task, struct pollfd fds[TASK_FDS])
+{
+	struct import *m = (struct import *)task;
+
+	fds[0] = (struct pollfd){ link_fd(&m->in), POLLIN, 0 };
+	fds[1] = (struct pollfd){ link_fd(&m->out), POLLIN, 0 };
+	fds[2] = (struct pollfd){ m->places && !m->leaving ? m->epoll : -1, POLLIN, 0 };
+}
+
+static void import_leave(struct task *task)
+{
+	((struct import *)task)->leaving = true;
+}
+
+static bool import_left(struct task *task)
+{
+	struct import *m = (struct import *)task;
+
+	return !m->nr_busy;
+}
+
+static void import_close(struct task *task)
+{
+	struct import *m = (struct import *)task;
+
+	link_close(&m->in);
+	link_close(&m->out);
+	context_close(m);
+	if (m->ctl >= 0)
+		close(m->ctl);
+	close(m->epoll);
+	free(m);
+}
+
+struct task *import_new(const struct service *service)
+{
+	static const struct link_ops in = { in_up, in_down, deliver, on_confirmed, returned };
+	static const struct link_ops out = { out_up, out_down, NULL, on_confirmed, returned };
+	struct import *m = calloc(1, sizeof(*m));
+	char name[80];
+
+	if (!m)
+		abort();
+	m->task = (struct task){ import_run, import_poll, import_leave, import_left,
+				 import_close };
+	m->cfg = service;
+	m->ctl = m->ctx = -1;
+	m->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (m->epoll < 0)
+		abort();
+	make_instance(m);
+	snprintf(m->exchange, sizeof(m->exchange), "dxk.x.%s", service->name);
+	snprintf(name, sizeof(name), "import %s: answers", service->name);
+	link_init(&m->in, service->broker, name, &in, m);
+	snprintf(name, sizeof(name), "import %s: requests", service->name);
+	link_init(&m->out, service->broker, name, &out, m);
+	return &m->task;
+}

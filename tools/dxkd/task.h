@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A service at work: one of export.c or import.c.
+ */
+#ifndef _DXKD_TASK_H
+#define _DXKD_TASK_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config.h"
+
+#define NSEC_PER_SEC	1000000000ULL
+#define TASK_FDS	3
+#define NEVER		UINT64_MAX
+/* How soon to look again for a context that is not there, or not ours to use */
+#define RETRY_CONTEXT	NSEC_PER_SEC
+
+/**
+ * struct task - what the loop calls; nothing of it waits
+ * @run: do all that can be done now; returns when to be called again if nothing is to be read
+ * @poll: what to wait for meanwhile
+ * @leave: take nothing new any more
+ * @left: is nothing held that could still be answered?
+ * @close: free it
+ */
+struct task {
+	uint64_t (*run)(struct task *task, uint64_t now);
+	void (*poll)(struct task *task, struct pollfd fds[TASK_FDS]);
+	void (*leave)(struct task *task);
+	bool (*left)(struct task *task);
+	void (*close)(struct task *task);
+};
+
+struct task *export_new(const struct service *service);
+struct task *import_new(const struct service *service);
+
+#endif /* _DXKD_TASK_H */
