@@ -188,11 +188,10 @@ static void ack(struct export *x, struct job *job)
 
 static bool publish(struct export *x, struct job *job)
 {
+	char lane[2] = { (char)('0' + job->r.lane) };
 	struct message m;
-	char lane[2];
 
 	if (job->copy) {
-		snprintf(lane, sizeof(lane), "%u", job->r.lane);
 		request_write(&job->r, x->cfg->name, x->cfg->broker->user, (uint64_t)time(NULL),
 			      &m);
 		return link_publish(&x->out, x->exchange, lane, false, &m.p, job->data,
@@ -596,7 +595,7 @@ static bool lane_queue(struct export *x, struct link *link, unsigned int lane)
 {
 	amqp_table_entry_t e[3] = {};
 	amqp_table_t arguments = { 0, e };
-	char queue[64], key[2];
+	char queue[64], key[2] = { (char)('0' + lane) };
 
 	e[arguments.num_entries++] = (amqp_table_entry_t){
 		amqp_cstring_bytes("x-dead-letter-exchange"),
@@ -614,7 +613,6 @@ static bool lane_queue(struct export *x, struct link *link, unsigned int lane)
 			{ AMQP_FIELD_KIND_I32, { .i32 = BANDS - 1 } } };
 	}
 	snprintf(queue, sizeof(queue), "dxk.req.%s.%u", x->cfg->name, lane);
-	snprintf(key, sizeof(key), "%u", lane);
 	return link_queue(link, queue, arguments) && link_bind(link, queue, x->exchange, key) &&
 	       link_consume(link, queue, key, x->cfg->lane[lane]);
 }
@@ -662,11 +660,11 @@ static bool holds_nothing(const struct export *x)
 static void cancel(struct export *x)
 {
 	unsigned int lane;
-	char key[2];
 
 	x->cancelled = true;
 	for (lane = 0; lane < LANES; lane++) {
-		snprintf(key, sizeof(key), "%u", lane);
+		char key[2] = { (char)('0' + lane) };
+
 		if (x->cfg->lane[lane] && !link_cancel(&x->in, key))
 			return;
 	}

@@ -165,15 +165,14 @@ static bool publish(struct import *m, struct place *p)
 		.band = cfg->quorum ? -1 : band_of(p->w.prio, cfg->prio_low, cfg->prio_high),
 		.room = p->w.result_len, .attempt = 1,
 	};
+	char lane[2] = { (char)('0' + r.lane) };
 	struct message message;
-	char lane[2];
 
 	strcpy(id.instance, m->instance);
 	id_write(&id, r.id);
 	strcpy(r.user, cfg->broker->user);
 	strcpy(r.reply_to, m->replies);
 	request_write(&r, cfg->name, cfg->broker->user, (uint64_t)time(NULL), &message);
-	snprintf(lane, sizeof(lane), "%u", r.lane);
 	p->turn = ++m->turns;
 	set_at(m, p, SENT);
 	return link_publish(&m->out, m->exchange, lane, true, &message.p, p->data, p->w.data_len,

@@ -227,7 +227,7 @@ static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t ke
 			       struct request *r)
 {
 	static const enum header wanted[] = { OP, PARAM, PRIO, ATTRS, ROOM, ATTEMPT };
-	char trace[64], lane[2];
+	char trace[64];
 	uint64_t now;
 
 	if (!have(found, wanted, sizeof(wanted) / sizeof(*wanted)))
@@ -245,8 +245,7 @@ static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t ke
 	if (lane_of(r->attrs) < 0)
 		return "two lanes";
 	r->lane = (unsigned int)lane_of(r->attrs);
-	snprintf(lane, sizeof(lane), "%u", r->lane);
-	if (!same(key, lane))
+	if (key.len != 1 || *(const char *)key.bytes != (char)('0' + r->lane))
 		return "the queue of another lane";
 	if (r->room > DATA_MAX)
 		return "too much room";
