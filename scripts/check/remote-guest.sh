@@ -39,10 +39,11 @@ password_file = $work/password
 heartbeat = 10
 "
 printf '%s\n' "$broker" '[export hash]' 'broker = farm' 'clients = me' 'lane3 = 8' 'grace = 2' \
-	>export.conf
+	'[export hashq]' 'broker = farm' 'queue = quorum' 'clients = me' 'grace = 2' >export.conf
 printf '%s\n' "$broker" '[import hash]' 'broker = farm' 'workers = me' 'window = 16' \
 	'mode = 777' 'data_size = 1024' '[import none]' 'broker = farm' 'workers = me' \
-	'window = 2' >import.conf
+	'window = 2' '[import hashq]' 'broker = farm' 'queue = quorum' 'workers = me' 'window = 16' \
+	'mode = 777' >import.conf
 
 # start export|import; its id is in $pid
 start() { "$dxkd" "$1.conf" 2>>log & pid=$!; }
@@ -68,6 +69,8 @@ ok "where nobody ever served a request is refused (EHOSTUNREACH)"
 
 "$peer" serve hash 4 2000 begun >served 2>>log &
 until grep -qs serves served; do sleep 0.1; done
+"$peer" serve hashq 4 2000 begunq >servedq 2>>log &
+until grep -qs serves servedq; do sleep 0.1; done
 start export; export=$pid
 until grep -q 'export hash: requests: up' log && grep -q 'import hash: requests: up' log; do
 	sleep 0.2
@@ -142,6 +145,20 @@ got=$(<result)
 ok "the broker crashes: each request is answered once (${BASH_REMATCH[1]:-?} EOWNERDEAD)"
 begun 50001 50 3
 ok "without REDO nothing was begun twice, with it no more than three times"
+
+# --- a queue that counts ------------------------------------------------------------
+
+"$peer" app hashq@farm 600 64 100 >result 2>>log & app=$!
+several KILL export 2
+wait $app
+got=$(<result)
+serves 600 0
+ok "quorum, an exporter is killed: what has REDO comes back"
+mv begunq begun
+begun 1 100 3
+ok "begun no more than three times"
+
+# --- the end ------------------------------------------------------------------------
 
 kill -TERM "$import" "$export"
 wait "$import" && wait "$export"
