@@ -2,7 +2,7 @@
 /*
  * Connections of dxkd to a broker on this host, which scripts/check/remote.sh has started:
  * DXKD_DIR is its directory, DXKD_PORT its port, DXKD_TLS_PORT another one with TLS, and
- * DXKD_BROKER what starts and kills it. It is an error that there is none.
+ * DXKD_BROKER what starts and kills it. Without these all is skipped.
  */
 #include "../tools/dxkd/link.c"
 
@@ -142,7 +142,8 @@ FIXTURE_SETUP(link)
 {
 	struct broker *broker = &self->broker;
 
-	ASSERT_NE(NULL, getenv("DXKD_DIR"));
+	if (!getenv("DXKD_DIR"))
+		SKIP(return, "no broker: scripts/check/remote.sh");
 	signal(SIGPIPE, SIG_IGN);
 	state = &self->state;
 	*broker = (struct broker){ .nr_nodes = 1, .vhost = "/", .user = "me", .password = "secret",
@@ -159,6 +160,8 @@ FIXTURE_SETUP(link)
 
 FIXTURE_TEARDOWN(link)
 {
+	if (!state)
+		return;
 	if (self->a.up)
 		amqp_queue_delete(self->a.conn, CHANNEL, amqp_cstring_bytes(self->queue), 0, 0);
 	link_close(&self->a);

@@ -213,5 +213,8 @@ int main(int argc, char **argv)
 			   argc > 7 ? strtoull(argv[7], NULL, 0) : 1);
 	if (argc == 4 && !strcmp(argv[1], "one"))
 		return one(argv[2], argv[3]);
-	return 2;
+	/* among all test programs it is none */
+	if (argc == 1)
+		puts("TAP version 13\n1..0 # SKIP for scripts/check/remote.sh");
+	return argc == 1 ? 4 : 2;
 }
