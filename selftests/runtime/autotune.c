@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #define PLACES		8
-#define FOUND		20	/* intervals within which it is to be found */
-#define KEPT		30	/* and then kept */
+#define KEPT		30	/* so many intervals it stays with what it has found */
+/*
+ * Within so many it has done so. tests/autotune_test.c shows that 20 suffice to find it; here a
+ * guest that is not run for a while may lead it astray.
+ */
+#define INTERVALS	150
 #define INTERVAL_MS	200
 #define WORK_US		4000	/* 32 of them are done in an interval */
-/* A guest that is not run for a while measures nonsense: it may try so often. */
-#define TRIES		5
 
 /**
  * struct load - requests that contend for one resource
@@ -110,36 +112,23 @@ static bool passes(const struct dxt *t, void (*more)(void), long long intervals)
 			  dxt_num(t, "stats/tune_intervals") >= intervals));
 }
 
-/* So many of the next intervals it has a target of @best; probes lead a step away at most. */
-static unsigned int kept(const struct dxt *t, void (*more)(void), long long best)
-{
-	long long now = dxt_num(t, "stats/tune_intervals"), target;
-	unsigned int i, right = 0;
-
-	for (i = 1; i <= KEPT; i++) {
-		if (!passes(t, more, now + i))
-			return 0;
-		target = dxt_num(t, "pools/thread_target");
-		if (llabs(target - best) > 1)
-			return 0;
-		right += target == best;
-	}
-	return right;
-}
-
-/* Within its intervals it comes to @best, and stays there. */
+/*
+ * It comes to @best and stays there: for so many intervals on end the target is that, but for
+ * probes, which are half of them at most and lead one step away.
+ */
 static bool finds(const struct dxt *t, void (*more)(void), long long best)
 {
-	long long intervals = dxt_num(t, "stats/tune_intervals");
-	unsigned int right;
-	bool found;
+	long long first = dxt_num(t, "stats/tune_intervals"), target = 0;
+	unsigned int i, near = 0, right = 0;
 
-	found = passes(t, more, intervals + FOUND) &&
-		llabs(dxt_num(t, "pools/thread_target") - best) <= 1;
-	right = found ? kept(t, more, best) : 0;
-	dxt_tell("best with %lld: target %lld, %lld per second, %u of %u intervals kept", best,
-		 dxt_num(t, "pools/thread_target"), dxt_num(t, "pools/thread_rate"), right, KEPT);
-	return right >= KEPT / 2;
+	for (i = 1; i <= INTERVALS && near < KEPT && passes(t, more, first + i); i++) {
+		target = dxt_num(t, "pools/thread_target");
+		near = llabs(target - best) <= 1 ? near + 1 : 0;
+		right = near ? right + (target == best) : 0;
+	}
+	dxt_tell("best with %lld: target %lld, %lld per second, %u of %u intervals of %u", best,
+		 target, dxt_num(t, "pools/thread_rate"), right, near, i - 1);
+	return near >= KEPT && right >= KEPT / 2;
 }
 
 static bool has_line(const char *log, const char *words)
@@ -159,51 +148,40 @@ static bool has_line(const char *log, const char *words)
 TEST(users_that_contend)
 {
 	char log[] = "/tmp/autotune-XXXXXX";
-	bool found = false, logged = false;
-	unsigned int tries;
 	MTExecutive *mte;
 	struct dxt t;
 
 	close(mkstemp(log));
-	for (tries = 0; tries < TRIES && !found; tries++) {
-		begin(3, true);
-		mte = executive(&t, 1, log);
-		ASSERT_NE(NULL, mte);
-		found = finds(&t, fill, 3);
-		logged = DXT_SOON(has_line(log, "autotune: goes on from 2 workers"));
-		/* turned off, all come */
-		EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "0"));
-		fill();
-		EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") == PLACES)));
-		EXPECT_EQ(0, dxt_num(&t, "pools/thread_target"));
-		/* and on again */
-		EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "1"));
-		EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") < PLACES - 1)));
-		EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
-	}
-	EXPECT_TRUE(found);
-	EXPECT_TRUE(logged);
+	begin(3, true);
+	mte = executive(&t, 1, log);
+	ASSERT_NE(NULL, mte);
+	EXPECT_TRUE(finds(&t, fill, 3));
+	EXPECT_TRUE(DXT_SOON(has_line(log, "autotune: goes on from 2 workers")));
+	/* turned off, all come */
+	EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "0"));
+	fill();
+	EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") == PLACES)));
+	EXPECT_EQ(0, dxt_num(&t, "pools/thread_target"));
+	/* and on again */
+	EXPECT_EQ(0, dxt_store(&t, "policy/autotune", "1"));
+	EXPECT_TRUE(DXT_SOON((fill(), dxt_num(&t, "pools/thread_use") < PLACES - 1)));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
 	unlink(log);
 }
 
 /* More than four gain nothing: they are not started. */
 TEST(users_that_wait)
 {
-	unsigned int tries;
-	bool found = false;
 	MTExecutive *mte;
 	struct dxt t;
 
-	for (tries = 0; tries < TRIES && !found; tries++) {
-		begin(4, false);
-		mte = executive(&t, 1, "/dev/null");
-		ASSERT_NE(NULL, mte);
-		found = finds(&t, fill, 4);
-		EXPECT_LE(dxt_num(&t, "pools/thread_use"), 6);
-		EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
-		EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
-	}
-	EXPECT_TRUE(found);
+	begin(4, false);
+	mte = executive(&t, 1, "/dev/null");
+	ASSERT_NE(NULL, mte);
+	EXPECT_TRUE(finds(&t, fill, 4));
+	EXPECT_LE(dxt_num(&t, "pools/thread_use"), 6);
+	EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
 }
 
 /* There is nothing to find, or nothing to find it by. */
@@ -249,33 +227,27 @@ TEST(kernel_that_sleeps)
 {
 	enum { MOST = 6 };
 	struct dxk_policy p;
-	unsigned int tries;
-	bool found = false;
 
-	for (tries = 0; tries < TRIES && !found; tries++) {
-		ASSERT_EQ(0, dxt_open(&kernel));
-		kernel.policy.max_threads = kernel.policy.kernel_threads = MOST;
-		kernel.policy.min_threads = 2;
-		kernel.policy.autotune = 1;
-		kernel.policy.monitor_interval_ms = INTERVAL_MS;
-		ASSERT_EQ(0, dxt_start(&kernel));
-		ASSERT_EQ(0, dxk_executor_find(kernel.ctl, "sleep", &nap));
-		found = finds(&kernel, fill_kernel, MOST);
-		/* of fewer those that are too many leave */
-		p = kernel.policy;
-		p.max_threads = p.kernel_threads = 3;
-		EXPECT_EQ(0, dxk_policy_set(kernel.ctx, &p, NULL));
-		EXPECT_TRUE(DXT_SOON((fill_kernel(),
-				      dxt_num(&kernel, "pools/thread_use") <= 3)));
-		EXPECT_LE(dxt_num(&kernel, "pools/thread_target"), 3);
-		EXPECT_EQ(0, dxt_num(&kernel, "stats/missed_wakeups"));
-		/* the next run begins anew */
-		EXPECT_EQ(0, dxk_ctx_stop(kernel.ctx, DXK_STOP_CANCEL, -1));
-		EXPECT_EQ(0, dxk_ctx_start(kernel.ctx));
-		EXPECT_TRUE(DXT_SOON(dxt_num(&kernel, "pools/thread_target") == 2));
-		dxt_down(&kernel);
-	}
-	EXPECT_TRUE(found);
+	ASSERT_EQ(0, dxt_open(&kernel));
+	kernel.policy.max_threads = kernel.policy.kernel_threads = MOST;
+	kernel.policy.min_threads = 2;
+	kernel.policy.autotune = 1;
+	kernel.policy.monitor_interval_ms = INTERVAL_MS;
+	ASSERT_EQ(0, dxt_start(&kernel));
+	ASSERT_EQ(0, dxk_executor_find(kernel.ctl, "sleep", &nap));
+	EXPECT_TRUE(finds(&kernel, fill_kernel, MOST));
+	/* of fewer those that are too many leave */
+	p = kernel.policy;
+	p.max_threads = p.kernel_threads = 3;
+	EXPECT_EQ(0, dxk_policy_set(kernel.ctx, &p, NULL));
+	EXPECT_TRUE(DXT_SOON((fill_kernel(), dxt_num(&kernel, "pools/thread_use") <= 3)));
+	EXPECT_LE(dxt_num(&kernel, "pools/thread_target"), 3);
+	EXPECT_EQ(0, dxt_num(&kernel, "stats/missed_wakeups"));
+	/* the next run begins anew */
+	EXPECT_EQ(0, dxk_ctx_stop(kernel.ctx, DXK_STOP_CANCEL, -1));
+	EXPECT_EQ(0, dxk_ctx_start(kernel.ctx));
+	EXPECT_TRUE(DXT_SOON(dxt_num(&kernel, "pools/thread_target") == 2));
+	dxt_down(&kernel);
 }
 
 TEST_HARNESS_MAIN
