@@ -31,6 +31,7 @@ struct Nop : dx::Runnable {
 };
 
 static_assert(Stays<dx::MTExecutive>(), "an executive has an address");
+static_assert(Stays<dx::ExecEnvironment>(), "an executive takes it over");
 static_assert(Stays<Nop>(), "requests name a Runnable");
 static_assert(Stays<dx::CommandHandler>(), "the executive names its handler");
 static_assert(Stays<dx::Owner>(), "requests name their owner");
@@ -381,6 +382,55 @@ void OwnersAreShort()
 	EXPECT(!deletion.too_early);
 }
 
+/* --- without an executive, and before it ------------------------------------------ */
+
+/* The same code with one thread and with many. */
+void Answers()
+{
+	class Twice : public dx::RunnableOf<int> {
+	public:
+		int Execute(int &number) override
+		{
+			if (number < 0)
+				throw std::system_error(ERANGE, std::generic_category());
+			return 2 * number;
+		}
+	} twice;
+	int numbers[] = { 1, 2, -1 };
+	dx::RQElement element;
+	dx::Owner owner;
+	int sum = 0;
+
+	for (int &number : numbers)
+		EXPECT(!owner.PostARequest(&number, &twice, 0));
+	while (owner.GetRejoinElement(element) == RJR_RETURNED)
+		sum += element.RQEStatus;
+	EXPECT(sum == 6 - ERANGE);
+}
+
+void Environment()
+{
+	Settings settings;
+	dx::ExecEnvironment env(settings);
+	dx::ElapsedTimer timer;
+	bool thrown = false;
+
+	EXPECT(!dx::LogMessage("before the executive"));
+	EXPECT(Logged("before the executive"));
+	Answers();
+	try {
+		dx::ExecEnvironment another(settings);
+	} catch (const dx::StartError &e) {
+		thrown = e.code().value() == EEXIST;
+	}
+	EXPECT(thrown);
+	EXPECT(timer.Lap() && timer.Read() >= timer.Lap() && env.Elapsed() >= timer.Read());
+
+	dx::MTExecutive mte(env, Policy(2));
+	Answers();
+	EXPECT(!env.Elapsed() && mte.Elapsed() > timer.Read());
+}
+
 const Test tests[] = {
 	{ "sequence", Sequence },
 	{ "threads", Threads },
@@ -388,6 +438,7 @@ const Test tests[] = {
 	{ "exceptions", Exceptions },
 	{ "owners_wait", OwnersWait },
 	{ "owners_are_short", OwnersAreShort },
+	{ "environment", Environment },
 };
 
 } /* namespace */

@@ -292,11 +292,10 @@ int dx_commander_restart(MTExecutive *mte)
 
 int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler)
 {
-	mte = dx_executive(mte);
-	if (!mte)
-		return -ENXIO;
-	if (atomic_load(&mte->foreign))
-		return -EPERM;
+	int rc = dx_context(&mte);
+
+	if (rc)
+		return rc;
 	if (dx_commanding == mte)
 		return -EDEADLK;	/* it would wait for its own call */
 	return commander_set(mte, handler);
@@ -311,11 +310,10 @@ int AttachCommandHandler(CommandHandler *handler)
 
 static int executive_for(MTExecutive **mte, const char *command)
 {
-	*mte = dx_executive(*mte);
-	if (!*mte)
-		return -ENXIO;
-	if (atomic_load(&(*mte)->foreign))
-		return -EPERM;
+	int rc = dx_context(mte);
+
+	if (rc)
+		return rc;
 	return command ? 0 : -EINVAL;
 }
 

@@ -233,3 +233,10 @@ void dx_log_stop(MTExecutive *mte)
 	pthread_mutex_unlock(&log->lock);
 	drain_join(log);
 }
+
+/* The same after a start that failed: the environment goes on, and its log is synchronous. */
+void dx_log_retreat(struct dx_log *log)
+{
+	log->quit = log->again = log->pooled = log->kernel = false;
+	log->pooled_seq = 0;
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * ExecEnvironment: elapsed timer, platform run time, message queue of an add-in,
- * synchronous log (log.c) - brought up in this order (DX-2).
+ * synchronous log (log.c) - brought up in this order (DX-2). An application that makes it
+ * itself goes without the platform until it has an executive.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +18,16 @@ uint64_t dx_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static int platform_init(struct ExecEnvironment *env)
+/** dx_env_setup - nothing is up yet, but the timer */
+void dx_env_setup(struct ExecEnvironment *env)
+{
+	env->started = dx_now();
+	env->ctl = -1;
+	dx_addin_setup(&env->addin);
+	dx_log_setup(&env->log);
+}
+
+int dx_env_platform(struct ExecEnvironment *env)
 {
 	struct dxk_version version;
 	int rc, cancel;
@@ -45,16 +55,6 @@ int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 {
 	int rc;
 
-	env->started = dx_now();
-	env->ctl = -1;
-	dx_addin_setup(&env->addin);
-	dx_log_setup(&env->log);
-
-	*step = "platform";
-	rc = platform_init(env);
-	if (rc)
-		return rc;
-
 	*step = "message queue";
 	rc = settings->IsAddin ? dx_addin_init(&env->addin, settings->AppName) : 0;
 	if (rc)
@@ -67,4 +67,24 @@ int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 void dx_env_exit(struct ExecEnvironment *env)
 {
 	dx_log_exit(&env->log);
+}
+
+/* --- timers ---------------------------------------------------------------- */
+
+void ElapsedTimerStart(ElapsedTimer *timer)
+{
+	timer->Started = timer->Lapped = dx_now();
+}
+
+uint64_t ElapsedTimerLap(ElapsedTimer *timer)
+{
+	uint64_t lapped = timer->Lapped;
+
+	timer->Lapped = dx_now();
+	return timer->Lapped - lapped;
+}
+
+uint64_t ElapsedTimerRead(const ElapsedTimer *timer)
+{
+	return dx_now() - timer->Started;
 }

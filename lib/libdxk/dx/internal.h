@@ -168,7 +168,8 @@ struct dx_commander {
 };
 
 struct MTExecutive {
-	struct ExecEnvironment env;
+	struct ExecEnvironment env;	/* the first: its address is that of the executive */
+	struct dx_single *single;	/* S: it is an environment and no more, see single.c */
 	int ctx;			/* C: context descriptor */
 	unsigned int id;		/* C */
 	atomic_bool foreign;		/* a copy in the child of a fork() */
@@ -207,6 +208,8 @@ struct MTExecutive {
 
 /* env.c */
 uint64_t dx_now(void);
+void dx_env_setup(struct ExecEnvironment *env);
+int dx_env_platform(struct ExecEnvironment *env);
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step);
 void dx_env_exit(struct ExecEnvironment *env);
@@ -237,6 +240,7 @@ void dx_line_give_up(struct dx_log *log);
 int dx_log_hand_over(MTExecutive *mte);
 int dx_log_start(MTExecutive *mte);
 void dx_log_stop(MTExecutive *mte);
+void dx_log_retreat(struct dx_log *log);
 bool dx_log_drains(struct dx_log *log);
 bool dx_log_left(struct dx_log *log);
 void dx_log_pause(struct dx_log *log, int err);
@@ -272,9 +276,11 @@ int dx_lock(void);
 int dx_fd(int fd);
 void dx_unlock(int cancel);
 void dx_executive_add(MTExecutive *mte);
-void dx_executive_offer(MTExecutive *mte);
+bool dx_executive_offer(MTExecutive *mte);
+void dx_executive_retreat(MTExecutive *mte);
 void dx_executive_remove(MTExecutive *mte);
 MTExecutive *dx_executive(MTExecutive *mte);
+int dx_context(MTExecutive **mte);
 struct dx_member *dx_member_find(MTExecutive *mte);
 int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out);
 int dx_self(MTExecutive **mte, struct dx_member **out);
@@ -291,8 +297,20 @@ int dx_leave(struct dx_frame *f, const void *data, size_t len);
 unsigned int dx_helps(const struct dx_member *member);
 unsigned int dx_nests(const struct dx_member *member);
 int dx_help(void);
+void dx_execute(struct dx_worker *w, unsigned int i);
 void *dx_worker_main(void *arg);
 void dx_worker_free(struct dx_worker *w);
+
+/* single.c */
+int dx_single_begin(MTExecutive *mte, const RunSettings *settings);
+const RunSettings *dx_single_settings(const struct dx_single *s);
+int dx_single_idle(const MTExecutive *mte);
+void dx_single_reset(MTExecutive *mte, struct dx_single *s);
+void dx_single_free(struct dx_single *s);
+int dx_single_post(MTExecutive *mte, const struct dxk_post_entry *entries, unsigned int nr);
+int dx_single_rejoin(MTExecutive *mte, uint64_t owner, struct dxk_result *results,
+		     unsigned int nr, void *data, size_t stride, bool wait,
+		     unsigned int *answer);
 
 /* request.c */
 int dx_post_entry(struct dxk_post_entry *entry, const RQPost *post);

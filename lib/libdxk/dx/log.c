@@ -371,7 +371,7 @@ static int log_write(MTExecutive *mte, bool own, unsigned int severity, const ch
 		.Severity = severity,
 		.Own = own,
 		.Thread = member ? (int)member->id : -1,
-		.Executive = mte,
+		.Executive = mte->single ? NULL : mte,
 		.TimeNs = dx_now(),
 		.Text = rec.text + begin,
 	});

@@ -23,6 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* L */
 static int forking;				/* L: of the caller of fork() */
 static MTExecutive *executives;			/* L */
 static _Atomic(MTExecutive *) first;		/* written under L */
+static _Atomic(MTExecutive *) environment;	/* written under L */
 static _Thread_local struct dx_member *own;	/* T */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -89,23 +90,33 @@ static void member_close(struct dx_member *member)
 	atomic_store(&member->mte, NULL);
 }
 
+static void fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Closes what @mte has of the module. The caller holds the lock. */
+static void context_close(MTExecutive *mte)
+{
+	while (mte->members)
+		member_close(mte->members);
+	fd_close(&mte->ctx);
+	fd_close(&mte->commander.wake);
+	fd_close(&mte->env.ctl);
+}
+
 /* Closes all descriptors of @mte. The caller holds the lock. */
 static void executive_close(MTExecutive *mte)
 {
 	struct dx_addin *a = &mte->env.addin;
-	int *fds[] = { &mte->ctx, &mte->commander.wake, &mte->env.log.fd, &a->fd,
-		       &mte->env.ctl };
-	size_t i;
 
-	while (mte->members)
-		member_close(mte->members);
+	context_close(mte);
 	while (a->nr)
 		close(a->senders[--a->nr]);
-	for (i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
-		if (*fds[i] >= 0)
-			close(*fds[i]);
-		*fds[i] = -1;
-	}
+	fd_close(&mte->env.log.fd);
+	fd_close(&a->fd);
 }
 
 /* Frees what executives that are gone left behind in this thread. */
@@ -175,6 +186,7 @@ static void fork_child(void)
 	}
 	executives = NULL;
 	atomic_store(&first, NULL);
+	atomic_store(&environment, NULL);
 	dx_current = NULL;
 	dx_commanding = NULL;
 	dx_log_sink_child();
@@ -204,27 +216,50 @@ void dx_executive_add(MTExecutive *mte)
 	dx_unlock(cancel);
 }
 
-/* @mte is complete: it becomes the process's own unless there is one. */
-void dx_executive_offer(MTExecutive *mte)
+/* Return: is @slot from now on @to, as it was @from? */
+static bool replace(_Atomic(MTExecutive *) *slot, MTExecutive *from, MTExecutive *to)
+{
+	return atomic_compare_exchange_strong(slot, &from, to);
+}
+
+/* @mte is complete. Return: is it the process's own executive, or environment? */
+bool dx_executive_offer(MTExecutive *mte)
 {
 	int cancel = dx_lock();
-	MTExecutive *none = NULL;
+	bool own;
 
-	atomic_compare_exchange_strong(&first, &none, mte);
+	if (mte->single) {
+		own = replace(&environment, NULL, mte);
+	} else {
+		own = replace(&first, NULL, mte);
+		replace(&environment, mte, NULL);
+	}
 	dx_unlock(cancel);
+	return own;
+}
+
+/* Closes what @mte has of the module: it stays an environment. */
+void dx_executive_retreat(MTExecutive *mte)
+{
+	int cancel = dx_lock();
+
+	context_close(mte);
+	dx_unlock(cancel);
+	forget_gone();
 }
 
 /* Forgets @mte and closes its descriptors, members of other threads too. */
 void dx_executive_remove(MTExecutive *mte)
 {
-	MTExecutive **p, *self = mte;
+	MTExecutive **p;
 	int cancel = dx_lock();
 
 	executive_close(mte);
 	for (p = &executives; *p != mte; p = &(*p)->next)
 		;
 	*p = mte->next;
-	atomic_compare_exchange_strong(&first, &self, NULL);
+	replace(&first, mte, NULL);
+	replace(&environment, mte, NULL);
 	dx_unlock(cancel);
 	forget_gone();
 }
@@ -235,7 +270,26 @@ MTExecutive *dx_executive(MTExecutive *mte)
 		return mte;
 	if (dx_current)
 		return dx_current->mte;
-	return dx_commanding ? dx_commanding : atomic_load(&first);
+	if (dx_commanding)
+		return dx_commanding;
+	mte = atomic_load(&first);
+	return mte ? mte : atomic_load(&environment);
+}
+
+/**
+ * dx_context - the executive of a call that needs its context
+ * @mte: as the call got it; out, which one it means
+ *
+ * Return: 0, -ENXIO, -EPERM; -EOPNOTSUPP: it is an environment and no more.
+ */
+int dx_context(MTExecutive **mte)
+{
+	*mte = dx_executive(*mte);
+	if (!*mte)
+		return -ENXIO;
+	if (atomic_load(&(*mte)->foreign))
+		return -EPERM;
+	return (*mte)->single ? -EOPNOTSUPP : 0;
 }
 
 struct dx_member *dx_member_find(MTExecutive *mte)
@@ -269,8 +323,9 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 	struct dx_member *member;
 	int rc, cancel;
 
-	if (atomic_load(&mte->foreign))
-		return -EPERM;
+	rc = dx_context(&mte);
+	if (rc)
+		return rc;
 	forget_gone();
 	rc = -ENOMEM;
 	member = calloc(1, sizeof(*member));

@@ -359,11 +359,9 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
 	struct dxk_policy abi;
 	int rc;
 
-	mte = dx_executive(mte);
-	if (!mte)
-		return -ENXIO;
-	if (atomic_load(&mte->foreign))
-		return -EPERM;
+	rc = dx_context(&mte);
+	if (rc)
+		return rc;
 	rc = dxk_policy_get(mte->ctx, &abi);
 	if (rc < 0)
 		return rc;
@@ -414,13 +412,10 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error)
 {
 	const char *field = NULL;
-	int rc, cancel;
+	int rc = dx_context(&mte), cancel;
 
-	mte = dx_executive(mte);
-	if (!mte) {
-		rc = -ENXIO;
-	} else if (atomic_load(&mte->foreign)) {
-		rc = -EPERM;
+	if (rc) {
+		/* told below */
 	} else if (policy->TPFetchMax != mte->fetch_max ||
 		   policy->TPStackSize != mte->stack_size ||
 		   policy->TPLogWriter != own_log_writer(mte)) {

@@ -26,13 +26,28 @@ static unsigned int min_u(unsigned int a, unsigned int b)
 
 /* --- calls in which a worker may help ---------------------------------------- */
 
+/*
+ * The member that the caller posts and collects as: as dx_self(), but an environment that is no
+ * more needs none, %NULL.
+ */
+static int poster(MTExecutive **mte, struct dx_member **member)
+{
+	*mte = dx_executive(*mte);
+	*member = NULL;
+	return *mte && (*mte)->single ? 0 : dx_self(mte, member);
+}
+
 /* As dxk_post(); taken or not, the caller may have executed other requests. */
-static int post(const struct dx_member *member, const struct dxk_post_entry *entries,
-		unsigned int nr, uint64_t deadline, unsigned int *reason)
+static int post(MTExecutive *mte, const struct dx_member *member,
+		const struct dxk_post_entry *entries, unsigned int nr, uint64_t deadline,
+		unsigned int *reason)
 {
 	unsigned int taken = 0;
 	int rc;
 
+	*reason = 0;
+	if (!member)
+		return dx_single_post(mte, entries, nr);
 	do {
 		rc = dxk_post_flags(member->fd, entries + taken, nr - taken,
 				    dx_helps(member), dxk_remaining(deadline), reason);
@@ -67,12 +82,14 @@ int dx_post_more(const struct dx_member *member, const struct dxk_post_more *ent
 }
 
 /* As dxk_rejoin() of one batch. */
-static int rejoin(const struct dx_member *member, uint64_t owner,
+static int rejoin(MTExecutive *mte, const struct dx_member *member, uint64_t owner,
 		  struct dxk_result *results, unsigned int nr, unsigned int min,
 		  void *data, size_t stride, uint64_t deadline, unsigned int *answer)
 {
 	int rc;
 
+	if (!member)
+		return dx_single_rejoin(mte, owner, results, nr, data, stride, deadline, answer);
 	do {
 		rc = dxk_rejoin_flags(member->fd, owner, results, nr, min, data, stride,
 				      dx_helps(member) | dx_nests(member),
@@ -109,10 +126,10 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 
 	if (!executor || flags & (PXR_KERNEL | PXR_FD))
 		return -EINVAL;
-	rc = dx_self(&mte, &member);
+	rc = poster(&mte, &member);
 	if (rc)
 		return rc;
-	rc = post(member, &entry, 1, DXK_FOREVER, &reason);
+	rc = post(mte, member, &entry, 1, DXK_FOREVER, &reason);
 	if (rc > 0)
 		return 0;
 	switch (reason) {
@@ -169,7 +186,7 @@ int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
 		*reason = 0;
 	if (!nr || nr > INT_MAX)
 		return -EINVAL;
-	rc = dx_self(&mte, &member);
+	rc = poster(&mte, &member);
 	if (rc)
 		return rc;
 	do {
@@ -178,7 +195,7 @@ int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
 			rc = dx_post_entry(&entries[i], &posts[taken + i]);
 		if (rc)
 			break;
-		rc = post(member, entries, n, deadline, &why);
+		rc = post(mte, member, entries, n, deadline, &why);
 		if (rc > 0)
 			taken += (unsigned int)rc;
 	} while (rc == (int)n && taken < nr);
@@ -314,14 +331,14 @@ int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
 		return -EINVAL;
 	if (!min)
 		min = 1;
-	rc = dx_self(&mte, &member);
+	rc = poster(&mte, &member);
 	if (rc)
 		return rc;
 	do {
 		n = min_u(nr - got, DXK_BATCH_MAX);
 		/* Enough were returned: take what else is there, do not wait. */
 		need = min > got ? min_u(min - got, n) : 0;
-		rc = rejoin(member, cookie(owner), results, n, need, slot, stride,
+		rc = rejoin(mte, member, cookie(owner), results, n, need, slot, stride,
 			    need ? deadline : 0, &said);
 		if (answer && !got)
 			*answer = said;

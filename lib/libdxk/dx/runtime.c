@@ -86,6 +86,16 @@ static void context_cancel(MTExecutive *mte)
 		;
 }
 
+/* Return: 0, or the error of @step. An environment that the executive takes over is up. */
+static int services_init(MTExecutive *mte, const RunSettings *settings, const char **step)
+{
+	int rc;
+
+	*step = "platform";
+	rc = dx_env_platform(&mte->env);
+	return rc || mte->env.log.fd >= 0 ? rc : dx_env_init(&mte->env, settings, step);
+}
+
 static void executive_free(MTExecutive *mte)
 {
 	dx_addin_end(&mte->env.addin);
@@ -108,7 +118,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	int rc, nr;
 
 	/* service initialisation */
-	rc = dx_env_init(&mte->env, settings, &step);
+	rc = services_init(mte, settings, &step);
 	if (rc)
 		goto err;
 
@@ -173,7 +183,7 @@ static int executive_join(MTExecutive *mte, const RunSettings *settings, int64_t
 	const char *step;
 	int rc;
 
-	rc = dx_env_init(&mte->env, settings, &step);
+	rc = services_init(mte, settings, &step);
 	if (rc)
 		goto err;
 	step = "context";
@@ -287,7 +297,8 @@ static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError 
 	dx_error_set(error, rc || mte ? rc : -ENOMEM, "settings", bad);
 	if (!mte)
 		return NULL;
-	mte->ctx = mte->env.ctl = mte->env.addin.fd = mte->env.log.fd = -1;
+	mte->ctx = -1;
+	dx_env_setup(&mte->env);
 	mte->operations = settings->Operations;
 	dx_crew_init(mte);
 	dx_handles_init(mte);
@@ -349,6 +360,117 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 	pthread_setcancelstate(cancel, NULL);
 	return mte;
 }
+
+/* --- the environment, before there is an executive ----------------------------- */
+
+/* An executive that is an environment and no more. */
+static MTExecutive *executive_of(ExecEnvironment *env)
+{
+	return (MTExecutive *)env;
+}
+
+/* Return: 0, or an error that @error tells. */
+static int environment_start(MTExecutive *mte, const RunSettings *settings,
+			     MTExecutiveError *error)
+{
+	const char *step = "environment";
+	int rc = dx_single_begin(mte, settings);
+
+	if (!rc)
+		rc = dx_env_init(&mte->env, settings, &step);
+	if (!rc && !dx_executive_offer(mte)) {
+		step = "environment";
+		rc = -EEXIST;
+	}
+	dx_error_set(error, rc, step, dx_field_of(step, rc, settings));
+	return rc;
+}
+
+static void environment_free(MTExecutive *mte)
+{
+	struct dx_single *single = mte->single;
+
+	executive_free(mte);
+	dx_single_free(single);
+}
+
+ExecEnvironment *ExecEnvironmentCreate(const RunSettings *settings, MTExecutiveError *error)
+{
+	MTExecutiveError unused;
+	MTExecutive *mte;
+	int cancel;
+
+	if (!error)
+		error = &unused;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	mte = executive_new(settings, error);
+	if (mte && environment_start(mte, settings, error)) {
+		environment_free(mte);
+		mte = NULL;
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return mte ? &mte->env : NULL;
+}
+
+int ExecEnvironmentDestroy(ExecEnvironment *env)
+{
+	int rc = env ? dx_single_idle(executive_of(env)) : 0;
+	int cancel;
+
+	/* Results that nobody has collected go with it. */
+	if (!env || (rc && rc != -EBUSY))
+		return rc;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	environment_free(executive_of(env));
+	pthread_setcancelstate(cancel, NULL);
+	return 0;
+}
+
+uint64_t ExecEnvironmentElapsed(const ExecEnvironment *env)
+{
+	return env ? dx_now() - env->started : MTExecutiveElapsed(NULL);
+}
+
+/* Return: 0, or an error that @error tells, and @mte is the environment that it was. */
+static int environment_raise(MTExecutive *mte, const ThreadManagerPolicy *policy,
+			     MTExecutiveError *error)
+{
+	struct dx_single *single = mte->single;
+	int rc;
+
+	mte->single = NULL;
+	rc = executive_start(mte, dx_single_settings(single), policy, error);
+	if (rc) {
+		dx_executive_retreat(mte);
+		dx_log_retreat(&mte->env.log);
+		dx_single_reset(mte, single);
+	} else {
+		dx_executive_offer(mte);
+		dx_single_free(single);
+	}
+	return rc;
+}
+
+MTExecutive *MTExecutiveCreateIn(ExecEnvironment *env, const ThreadManagerPolicy *policy,
+				 MTExecutiveError *error)
+{
+	MTExecutive *mte = executive_of(env);
+	int rc = env ? dx_single_idle(mte) : -EINVAL;
+	MTExecutiveError unused;
+	int cancel;
+
+	if (!error)
+		error = &unused;
+	dx_error_set(error, rc, "environment", NULL);
+	if (rc)
+		return NULL;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rc = environment_raise(mte, policy, error);
+	pthread_setcancelstate(cancel, NULL);
+	return rc ? NULL : mte;
+}
+
+/* --- Stop and the destructor ------------------------------------------------- */
 
 /* Stop, and if the time was not enough, who still executes what, and what waits (DX-114). */
 static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
@@ -422,16 +544,17 @@ uint64_t MTExecutiveElapsed(MTExecutive *mte)
 
 int MTExecutiveContextFd(MTExecutive *mte)
 {
-	mte = dx_executive(mte);
-	if (!mte)
-		return -ENXIO;
-	return atomic_load(&mte->foreign) ? -EPERM : mte->ctx;
+	int rc = dx_context(&mte);
+
+	return rc ? rc : mte->ctx;
 }
 
 int MTExecutiveContextId(MTExecutive *mte)
 {
 	mte = dx_executive(mte);
-	return mte ? (int)mte->id : -ENXIO;
+	if (!mte)
+		return -ENXIO;
+	return mte->single ? -EOPNOTSUPP : (int)mte->id;
 }
 
 int MTExecutiveMemberFd(MTExecutive *mte)

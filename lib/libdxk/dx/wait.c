@@ -310,6 +310,8 @@ static int mark(unsigned int what, unsigned int flags, int64_t timeout_ns)
 
 	if (!f)
 		return -EPERM;
+	if (!dx_current->member)
+		return -EOPNOTSUPP;
 	return dxk_key(dx_current->member->fd, what, 0, f->done->ticket, flags, timeout_ns);
 }
 

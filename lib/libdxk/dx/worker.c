@@ -59,7 +59,8 @@ static int run(const MTExecutive *mte, const struct dxk_work *work, const RQElem
 	return runnable->ExecuteThisRequest(runnable, pointer(work->param));
 }
 
-static void execute(struct dx_worker *w, unsigned int i)
+/** dx_execute - execute a request that was fetched, and note how it ended */
+void dx_execute(struct dx_worker *w, unsigned int i)
 {
 	struct dx_frame *f = w->frame;
 	const struct dxk_work *work = dx_work(f, i);
@@ -80,7 +81,7 @@ static void execute(struct dx_worker *w, unsigned int i)
 		.pData = work->data_len ? f->data + i * f->slot : NULL,
 		.RQEDataLen = work->data_len,
 		.RQEResultRoom = work->result_len,
-		.RQEWorker = w->member->id,
+		.RQEWorker = w->member ? w->member->id : 0,
 		.RQEAttempts = work->attempt,
 		.RQEFd = work->fd,
 	};
@@ -170,7 +171,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	if (dx_handles_stale(w))
 		dx_handles_release(w);
 	for (i = 0; i < (unsigned int)rc; i++)
-		execute(w, i);
+		dx_execute(w, i);
 	f->first = 0;
 	f->nr_done = (unsigned int)rc;
 	return 0;

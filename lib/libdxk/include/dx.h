@@ -9,7 +9,7 @@
  * Which executive: a function whose name ends in Of takes the executive as its
  * first argument; %NULL there, and the function without Of, mean the one whose
  * worker or command handler's thread the calling thread is, else the first one that the
- * process made. -ENXIO when there is none.
+ * process made, else its environment: see ExecEnvironmentCreate(). -ENXIO when there is none.
  *
  * Threads: every call but the destructor may be made by any thread, worker or
  * not. A thread becomes a member of the executive at its first call (DX-23) and
@@ -238,7 +238,7 @@ typedef struct MTExecutive MTExecutive;
 /**
  * struct MTExecutiveError - why there is no executive
  * @Error: negative errno
- * @Step: the step that failed: "settings", "platform", "message queue", "log",
+ * @Step: the step that failed: "settings", "environment", "platform", "message queue", "log",
  *	"context", "policy", "log writer", "start", "member", "workers", "command
  *	handler". A constant string
  * @Field: name of the field of the policy or of the settings that was refused
@@ -305,6 +305,100 @@ const char *MTExecutiveErrorText(const MTExecutiveError *error, char *text, size
 MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 			       const ThreadManagerPolicy *policy,
 			       MTExecutiveError *error);
+
+/** ExecEnvironment - the services of an application before it has an executive, and without */
+typedef struct ExecEnvironment ExecEnvironment;
+
+/**
+ * ExecEnvironmentCreate - the services without an executive, for a single thread (DX-2)
+ * @settings: kept, not copied: they stay in place until the environment is destroyed or has
+ *	become an executive
+ * @error: out on failure; may be %NULL. Step "environment" and -EEXIST: the process has one
+ *
+ * Initialises the elapsed timer, the message queue of an add-in, whose messages wait for an
+ * executive, and the log, which is synchronous. The module is not needed.
+ *
+ * Calls that mean no executive mean the environment as long as there is none. Any thread may log.
+ * A post executes the request at once, in its caller, which has to be the thread that made the
+ * environment (-EPERM), and its result is there when the post returns; a Runnable may post and
+ * collect, too. What is asked and set of the current request, results, their data, statuses and
+ * answers are as with an executive, but that RQEWorker is 0. A wait for results waits for nothing:
+ * -EDEADLK when all that is left of the owner executes, further out. Requests have up to 4096
+ * bytes of data in and out.
+ *
+ * Priorities, lanes, %PXR_WAITIF_BUSY, %PXR_BOOST, %PXR_REDO, %PXR_QUIET and %PXR_FAIL_FAST have no
+ * effect. -EOPNOTSUPP answers to %PXR_KERNEL, to names, waits, keys, times and homes, and to every
+ * call for a context, its members, policy, commands and state: ShouldStop(), EnterBlock(). The
+ * Handle Table has no room.
+ *
+ * Return: the environment, %NULL on failure.
+ */
+ExecEnvironment *ExecEnvironmentCreate(const RunSettings *settings, MTExecutiveError *error);
+
+/**
+ * ExecEnvironmentDestroy - the destructor; results that were not collected go with it
+ * @env: the environment; %NULL does nothing
+ *
+ * Return: 0; -EDEADLK while it executes a request; -EALREADY: it has become an executive, with which
+ * it goes; -EPERM: the caller is not the thread that made it, or a child of that process.
+ */
+int ExecEnvironmentDestroy(ExecEnvironment *env);
+
+/**
+ * ExecEnvironmentElapsed - its elapsed timer
+ * @env: the environment, or %NULL: as MTExecutiveElapsed() of %NULL
+ *
+ * Return: nanoseconds since its construction began, 0 when there is none.
+ */
+uint64_t ExecEnvironmentElapsed(const ExecEnvironment *env);
+
+/**
+ * MTExecutiveCreateIn - from a single thread to many: an environment becomes an executive
+ * @env: of the calling thread, which has collected all results; no other one is in a call with it
+ * @policy: %NULL for the defaults
+ * @error: out on failure; may be %NULL. Step "environment": -EBUSY, there are results; or an error
+ *	of ExecEnvironmentDestroy()
+ *
+ * As MTExecutiveCreate() with the settings of the environment, whose services go on: the timer,
+ * the log and, unless with %DX_LOG_WRITER_KERNEL, the numbers of its lines. From here on @env
+ * is the executive's and goes with it.
+ *
+ * Return: the executive; %NULL on failure, and @env is as it was.
+ */
+MTExecutive *MTExecutiveCreateIn(ExecEnvironment *env, const ThreadManagerPolicy *policy,
+				 MTExecutiveError *error);
+
+/**
+ * struct ElapsedTimer - a timer of the application's own
+ * @Started: when it was started, of CLOCK_MONOTONIC in ns
+ * @Lapped: when the last lap ended
+ */
+typedef struct ElapsedTimer {
+	uint64_t Started;
+	uint64_t Lapped;
+} ElapsedTimer;
+
+/**
+ * ElapsedTimerStart - start it, or again
+ * @timer: out
+ */
+void ElapsedTimerStart(ElapsedTimer *timer);
+
+/**
+ * ElapsedTimerLap - end a lap
+ * @timer: it was started
+ *
+ * Return: nanoseconds since the lap before, or since the start.
+ */
+uint64_t ElapsedTimerLap(ElapsedTimer *timer);
+
+/**
+ * ElapsedTimerRead - how long it runs
+ * @timer: it was started
+ *
+ * Return: nanoseconds since its start.
+ */
+uint64_t ElapsedTimerRead(const ElapsedTimer *timer);
 
 /** DX_ANY_OWNER - of MTExecutiveJoin(): whoever has the context */
 #define DX_ANY_OWNER		((int64_t)-1)
@@ -408,7 +502,8 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
  * MTExecutiveElapsed - the default elapsed timer
  * @mte: the executive, or %NULL
  *
- * Return: nanoseconds since its construction began, 0 when there is none.
+ * Return: nanoseconds since its construction began, or that of the environment that it has taken
+ * over; 0 when there is none.
  */
 uint64_t MTExecutiveElapsed(MTExecutive *mte);
 
@@ -551,7 +646,7 @@ int LogLevel(unsigned int severity);
  * @Own: 1: the library's own; else 0
  * @Thread: id of the thread that logs, -1 for none
  * @Reserved: 0
- * @Executive: whose log it is
+ * @Executive: whose log it is; %NULL: the environment's
  * @TimeNs: of CLOCK_MONOTONIC
  * @Text: the message without its severity; cut and cleaned as its line is
  */

@@ -351,6 +351,53 @@ private:
 	char text_[DX_ERROR_TEXT];
 };
 
+/* ElapsedTimer - a timer; it is started when it is made */
+class ElapsedTimer {
+public:
+	ElapsedTimer() { Start(); }
+	void Start() { ::ElapsedTimerStart(&timer_); }
+	std::uint64_t Lap() { return ::ElapsedTimerLap(&timer_); }
+	std::uint64_t Read() const { return ::ElapsedTimerRead(&timer_); }
+
+private:
+	::ElapsedTimer timer_;
+};
+
+/*
+ * ExecEnvironment - the services without an executive, for a single thread
+ *
+ * What an executive has taken over is that one's.
+ */
+class ExecEnvironment {
+public:
+	/* @settings stay in place as long as the object. Throws a StartError. */
+	explicit ExecEnvironment(const ::RunSettings &settings) : env_(nullptr)
+	{
+		MTExecutiveError error;
+
+		env_ = ::ExecEnvironmentCreate(&settings, &error);
+		if (!env_)
+			throw StartError(error);
+	}
+	ExecEnvironment(const ExecEnvironment &) = delete;
+	ExecEnvironment &operator=(const ExecEnvironment &) = delete;
+	/* In a Runnable that it executes, or in another thread: std::terminate(). */
+	~ExecEnvironment()
+	{
+		int rc = ::ExecEnvironmentDestroy(env_);
+
+		if (rc == -EDEADLK || rc == -EPERM)
+			std::terminate();
+	}
+	/* 0 when an executive has taken it over. */
+	std::uint64_t Elapsed() const { return env_ ? ::ExecEnvironmentElapsed(env_) : 0; }
+
+private:
+	friend class MTExecutive;
+
+	::ExecEnvironment *env_;
+};
+
 /* MTExecutive - the run time: services, Thread Manager and worker threads */
 class MTExecutive {
 public:
@@ -361,6 +408,12 @@ public:
 	}
 	MTExecutive(const ::RunSettings &settings, const ::ThreadManagerPolicy &policy)
 		: MTExecutive(settings, &policy)
+	{
+	}
+	/* Takes @env over. Throws a StartError, and @env is as it was. */
+	explicit MTExecutive(ExecEnvironment &env) : MTExecutive(env, nullptr) {}
+	MTExecutive(ExecEnvironment &env, const ::ThreadManagerPolicy &policy)
+		: MTExecutive(env, &policy)
 	{
 	}
 	MTExecutive(const MTExecutive &) = delete;
@@ -455,6 +508,15 @@ private:
 		mte_ = ::MTExecutiveCreate(&settings, policy, &error);
 		if (!mte_)
 			throw StartError(error);
+	}
+	MTExecutive(ExecEnvironment &env, const ::ThreadManagerPolicy *policy) : mte_(nullptr)
+	{
+		MTExecutiveError error;
+
+		mte_ = ::MTExecutiveCreateIn(env.env_, policy, &error);
+		if (!mte_)
+			throw StartError(error);
+		env.env_ = nullptr;
 	}
 
 	::MTExecutive *mte_;
