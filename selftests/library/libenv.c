@@ -105,12 +105,14 @@ TEST_F(env, log_and_timer)
 TEST_F(env, one_of_a_process)
 {
 	RunSettings wrong = self->settings;
+	char text[DX_ERROR_TEXT];
 	int status;
 	pid_t pid;
 
 	EXPECT_EQ(NULL, ExecEnvironmentCreate(&self->settings, &self->error));
 	EXPECT_EQ(-EEXIST, self->error.Error);
-	EXPECT_STREQ("environment", self->error.Step);
+	EXPECT_STREQ("environment: File exists; the process has one",
+		     MTExecutiveErrorText(&self->error, text, sizeof(text)));
 	EXPECT_EQ(NULL, ExecEnvironmentCreate(NULL, &self->error));
 	EXPECT_STREQ("settings", self->error.Step);
 	wrong.LogPath = "/proc/none/log";

@@ -34,12 +34,32 @@ const char *dx_field_of(const char *step, int rc, const RunSettings *settings)
 	return settings->ContextMode & ~0777U ? "ContextMode" : "ContextName";
 }
 
+/* Of the environment: why it is not made, or no executive of it. */
+static const char *advice_on_environment(int rc)
+{
+	switch (rc) {
+	case -EEXIST:
+		return "the process has one";
+	case -EALREADY:
+		return "it has become an executive";
+	case -EBUSY:
+		return "there are results to collect";
+	case -EDEADLK:
+		return "the caller is a request of it";
+	case -EPERM:
+		return "another thread or process has made it";
+	}
+	return NULL;
+}
+
 /* What strerror(3) does not say, or says of something else. NULL: nothing to add. */
 static const char *advice_on(const MTExecutiveError *e)
 {
 	if (!strcmp(e->Step, "platform"))
 		return e->Error == -EPROTONOSUPPORT ?
 		       "the module is older than the library" : "dxkctl doctor tells why";
+	if (!strcmp(e->Step, "environment"))
+		return advice_on_environment(e->Error);
 	if (!strcmp(e->Step, "context") && e->Error == -EEXIST)
 		return "another context has the name";
 	if (!strcmp(e->Step, "context") && e->Error == -EPERM)
