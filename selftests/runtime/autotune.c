@@ -13,7 +13,7 @@
 #define PLACES		8
 #define KEPT		30	/* so many intervals it stays with what it has found */
 /*
- * Within so many it has done so. tests/autotune_test.c shows that 20 suffice to find it; here a
+ * Within so many it has done so. tests/tune_test.c shows that 20 suffice to find it; here a
  * guest that is not run for a while may lead it astray.
  */
 #define INTERVALS	150
@@ -22,32 +22,13 @@
 
 /**
  * struct load - requests that contend for one resource
- * @best: so many at once it serves without delay
- * @harm: more hold each other up; else they wait for their turn
+ * @best: so many at once it serves without delay; more hold each other up
  * @active: how many there are at once
  */
 static struct load {
 	unsigned int best;
-	bool harm;
 	atomic_uint active;
-	pthread_mutex_t lock;
-	pthread_cond_t left;
-	unsigned int inside;
 } load;
-
-static void take_turn(void)
-{
-	pthread_mutex_lock(&load.lock);
-	while (load.inside == load.best)
-		pthread_cond_wait(&load.left, &load.lock);
-	load.inside++;
-	pthread_mutex_unlock(&load.lock);
-	usleep(WORK_US);
-	pthread_mutex_lock(&load.lock);
-	load.inside--;
-	pthread_cond_signal(&load.left);
-	pthread_mutex_unlock(&load.lock);
-}
 
 static int work(Runnable *self, void *request)
 {
@@ -55,10 +36,7 @@ static int work(Runnable *self, void *request)
 
 	(void)self;
 	(void)request;
-	if (!load.harm)
-		take_turn();
-	else
-		usleep(n <= load.best ? WORK_US : WORK_US * n * n / load.best / load.best);
+	usleep(n <= load.best ? WORK_US : WORK_US * n * n / load.best / load.best);
 	atomic_fetch_sub(&load.active, 1);
 	return 0;
 }
@@ -74,12 +52,9 @@ static void fill(void)
 		;
 }
 
-static void begin(unsigned int best, bool harm)
+static void begin(unsigned int best)
 {
-	load = (struct load) {
-		.best = best, .harm = harm,
-		.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER,
-	};
+	load = (struct load) { .best = best };
 }
 
 static MTExecutive *executive(struct dxt *t, unsigned int least, const char *log)
@@ -122,6 +97,8 @@ static bool finds(const struct dxt *t, void (*more)(void), long long best)
 	unsigned int i, near = 0, right = 0;
 
 	for (i = 1; i <= INTERVALS && near < KEPT && passes(t, more, first + i); i++) {
+		if (!(i % 20))
+			dxt_tell("%u intervals, target %lld", i, target);
 		target = dxt_num(t, "pools/thread_target");
 		near = llabs(target - best) <= 1 ? near + 1 : 0;
 		right = near ? right + (target == best) : 0;
@@ -152,7 +129,7 @@ TEST(users_that_contend)
 	struct dxt t;
 
 	close(mkstemp(log));
-	begin(3, true);
+	begin(3);
 	mte = executive(&t, 1, log);
 	ASSERT_NE(NULL, mte);
 	EXPECT_TRUE(finds(&t, fill, 3));
@@ -169,28 +146,13 @@ TEST(users_that_contend)
 	unlink(log);
 }
 
-/* More than four gain nothing: they are not started. */
-TEST(users_that_wait)
-{
-	MTExecutive *mte;
-	struct dxt t;
-
-	begin(4, false);
-	mte = executive(&t, 1, "/dev/null");
-	ASSERT_NE(NULL, mte);
-	EXPECT_TRUE(finds(&t, fill, 4));
-	EXPECT_LE(dxt_num(&t, "pools/thread_use"), 6);
-	EXPECT_EQ(0, dxt_num(&t, "stats/missed_wakeups"));
-	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
-}
-
 /* There is nothing to find, or nothing to find it by. */
 TEST(nothing_to_find)
 {
 	MTExecutive *mte;
 	struct dxt t;
 
-	begin(1, false);
+	begin(PLACES);
 	mte = executive(&t, PLACES, "/dev/null");
 	ASSERT_NE(NULL, mte);
 	EXPECT_TRUE(passes(&t, fill, 3));
@@ -200,7 +162,7 @@ TEST(nothing_to_find)
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_CANCEL, -1));
 
 	/* without a backlog there are no steps, and one is enough */
-	begin(PLACES, true);
+	begin(PLACES);
 	mte = executive(&t, 1, "/dev/null");
 	ASSERT_NE(NULL, mte);
 	dxt_sleep_ms(4 * INTERVAL_MS);
