@@ -403,6 +403,7 @@ TEST_F(env, stays_what_it_was)
 TEST_F(env, becomes_an_executive)
 {
 	uint64_t ns = ExecEnvironmentElapsed(self->env);
+	static Runnable reverses = { reverse };
 	ThreadManagerPolicy policy;
 	struct job job = { 0 };
 	MTExecutive *mte;
@@ -423,7 +424,7 @@ TEST_F(env, becomes_an_executive)
 	EXPECT_EQ(0, LogMessage("together"));
 	EXPECT_GT(MTExecutiveElapsed(mte), ns);
 	EXPECT_GT(ExecEnvironmentElapsed(self->env), ns);
-	EXPECT_EQ(0, PostARequest(&job.number, &(Runnable){ reverse }, self, 0, PXR_REJOIN));
+	EXPECT_EQ(0, PostARequest(&job.number, &reverses, self, 0, PXR_REJOIN));
 	EXPECT_EQ(0, RejoinAll(self, NULL));
 
 	/* There may be another environment, which is nobody's as long as there is an executive. */
