@@ -15,8 +15,13 @@
 
 /**
  * struct load - a workload, and the search that meets it
+ * @done: requests that so many workers complete in an interval
  * @k: workers that it is best with
  * @noise: percent that an interval shows too much or too little, at most
+ * @random: where the noise comes from
+ * @t: the search
+ * @intervals: there were so many
+ * @steps: of the search
  */
 struct load {
 	u64 (*done)(u32 k, u32 workers);
