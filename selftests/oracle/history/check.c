@@ -327,6 +327,13 @@ static void check_turn(struct check *c, const struct history_event *e)
 		c->report->wakes[e->wake]++;
 }
 
+/* The priority of a request that was in the Ready Pool for so many intervals. */
+static int32_t aged(const struct check *c, const struct history_request *r,
+		    const struct history_event *e)
+{
+	return r->prio + (c->h->ageing ? (int32_t)e->inspect : 0);
+}
+
 /* One more beginning of a request, the next one by turn and attempt. */
 static void check_start(struct check *c, const struct history_event *e)
 {
@@ -352,7 +359,7 @@ static void check_start(struct check *c, const struct history_event *e)
 		hist_found(c, HIST_STARTED_TWICE, e->request,
 		      "request %u: again while member %u lived or had completed it",
 		      e->request, f->last->member);
-	if (e->prio != r->prio + (c->h->ageing ? (int32_t)e->inspect : 0))
+	if (e->prio != aged(c, r, e))
 		hist_found(c, HIST_WRONG_PRIO, e->request, "request %u: posted with %d, %u intervals: %d",
 		      e->request, r->prio, e->inspect, e->prio);
 	if (!f->first)
@@ -396,7 +403,8 @@ static bool may_end_early(const struct check *c, uint32_t i, const struct histor
 	if (!e)
 		return r->attrs & PXR_EXPIRE || hist_calls(c, i, HIST_CANCEL, UINT64_MAX) ||
 		       hist_killed(c, i, UINT64_MAX);
-	if (e->attempt || e->worker || e->prio != r->prio)
+	/* it may have aged: a worker that has died had it, and did not begin it */
+	if (e->attempt || e->worker || e->prio != aged(c, r, e))
 		return false;
 	return e->status == -ETIME ? r->attrs & PXR_EXPIRE && e->time >= r->expire :
 	       e->status == -ECANCELED && (hist_calls(c, i, HIST_CANCEL, e->end) ||
