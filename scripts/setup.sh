@@ -64,6 +64,7 @@ more=(
 	"apache2-utils:ab, a client of examples/dxhttpd"
 	"socat:a client of examples/dxchat"
 	"rabbitmq-server:a broker, for the tests of dxkd"
+	"amqp-tools:a client of the broker that sends garbage, for the tests of dxkd"
 	"openssl:certificates, for the tests of dxkd"
 	"qemu-utils:qemu-img and qemu-io, clients of examples/dxnbd"
 	"fio:a client of examples/dxnbd"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # What dxkd does with a broker: starts a RabbitMQ node on 127.0.0.1, with TLS as well, which the
-# tests kill, stop, and take the memory of. Without rabbitmq-server nothing is run, which is said.
+# tests kill, stop, and take the memory of. Without rabbitmq-server nothing is run: status 4.
 #
 #   remote.sh [options] [link] [guest]    only these
 #
@@ -29,7 +29,7 @@ while (($#)); do
 done
 what=${what:- link  guest }
 compgen -G '/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin' >/dev/null ||
-	{ echo "remote.sh: no rabbitmq-server: skipped"; exit 0; }
+	{ echo "no rabbitmq-server"; exit 4; }
 
 DXKD_DIR=$(mktemp -d) DXKD_BROKER=$PWD/scripts/check/broker.sh
 export DXKD_DIR DXKD_BROKER DXKD_PORT=$port DXKD_TLS_PORT=$((port + 3))
@@ -67,14 +67,32 @@ start
 [[ $what != *' link '* ]] || build/selftests/dxkd_link
 [[ $what == *' guest '* ]] || exit 0
 
+# garbage: another client of the broker sends it to where requests, and answers, come from
+NR=50
+garbage() {
+	local i queue
+	queue=$("$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name | grep -m 1 '^dxk\.reply\.')
+	for ((i = 0; i < NR; i++)); do
+		head -c $((i * 20)) /dev/urandom | send dxk.x.hash 3
+		head -c $((i * 20)) /dev/urandom | send dxk.reply "$queue"
+	done
+}
+send() { amqp-publish -u "amqp://me:secret@127.0.0.1:$port" -e "$1" -r "$2"; }
+# dead: what was not a request is kept for who wants to see it
+dead() {
+	"$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name messages |
+		grep -qx "dxk\.dead[[:space:]]$NR" || { echo "not ok dxk.dead"; return 1; }
+}
+restart() { "$DXKD_BROKER" kill "$DXKD_DIR" && start; }
+
 # What the guest asks for is done while it goes on.
 log=$DXKD_DIR/console
 scripts/guest/guest.sh --kernel "$kernel" --forward "$port" --timeout 900 --silent 180 \
 	--log "$log" -- scripts/check/remote-guest.sh "$modules" |
 	while IFS= read -r line; do
 		echo "$line"
-		[[ $line == 'host: restart' ]] || continue
-		"$DXKD_BROKER" kill "$DXKD_DIR"
-		start
+		case $line in
+		'host: garbage' | 'host: dead' | 'host: restart') ${line#host: } ;;
+		esac
 	done
 scripts/check/check-log.sh "$log"

@@ -25,7 +25,6 @@
 
 #define KNOWN_MAX	65536	/* answered ones that are remembered */
 #define POST_AGAIN	(NSEC_PER_SEC / 100)
-#define MINUTE		(60 * NSEC_PER_SEC)
 
 enum state {
 	WAITS,		/* for the time of grace to be over */
@@ -92,8 +91,7 @@ struct export {
 	bool leaving, ended;		/* the daemon, the context */
 	bool cancelled;			/* nothing is consumed */
 	unsigned int ups;		/* of @in */
-	unsigned int rejected;		/* not logged so far */
-	uint64_t reject_logged;
+	struct rejects rejects;
 };
 
 /* --- jobs -------------------------------------------------------------------- */
@@ -498,15 +496,8 @@ static void judge(struct export *x, struct job *job, bool settling)
 
 static void reject(struct export *x, uint64_t tag, const char *why)
 {
-	uint64_t now = now_ns();
-
 	link_reject(&x->in, tag);
-	x->rejected++;
-	if (x->reject_logged && now - x->reject_logged < MINUTE)
-		return;
-	note("export %s: %u rejected, the last one: %s", x->cfg->name, x->rejected, why);
-	x->rejected = 0;
-	x->reject_logged = now;
+	note_reject(&x->rejects, "export", x->cfg->name, why);
 }
 
 /* The same request in another message, or once more: the answer acks this one. */
@@ -684,11 +675,6 @@ static uint64_t wind_up(struct export *x, uint64_t now)
 	context_close(x);
 	x->retry = now + 5 * RETRY_CONTEXT;
 	return x->retry;
-}
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static uint64_t export_run(struct task *task, uint64_t now)

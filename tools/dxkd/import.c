@@ -58,8 +58,7 @@ struct import {
 	bool nowhere;		/* nobody has ever served it */
 	bool can_reply;		/* there is a queue for answers */
 	uint64_t turns;		/* publications */
-	unsigned int dropped;	/* answers, not logged so far */
-	uint64_t drop_logged;
+	struct rejects rejects;	/* answers */
 };
 
 /* --- requests ------------------------------------------------------------------ */
@@ -307,18 +306,6 @@ static void in_down(struct link *link)
 	(void)link;
 }
 
-static void rejected(struct import *m, const char *why)
-{
-	uint64_t now = now_ns();
-
-	m->dropped++;
-	if (m->drop_logged && now - m->drop_logged < 60 * NSEC_PER_SEC)
-		return;
-	note("import %s: %u answers rejected, the last one: %s", m->cfg->name, m->dropped, why);
-	m->dropped = 0;
-	m->drop_logged = now;
-}
-
 static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp_message_t *message)
 {
 	struct import *m = link->owner;
@@ -329,7 +316,7 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 
 	if (reply_read(&message->properties, message->body, &m->cfg->peers, &r, &why)) {
 		link_reject(link, d->delivery_tag);
-		rejected(m, why);
+		note_reject(&m->rejects, "import", m->cfg->name, why);
 		return;
 	}
 	p = place_by_id(m, &r.id, &a);
@@ -482,11 +469,6 @@ static void fetch(struct import *m)
 }
 
 /* --- the task ---------------------------------------------------------------------- */
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint64_t import_run(struct task *task, uint64_t now)
 {

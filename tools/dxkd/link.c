@@ -26,7 +26,8 @@
 #define NSEC_PER_SEC	1000000000ULL
 #define BACKOFF_MIN	(NSEC_PER_SEC / 5)
 #define BACKOFF_MAX	(10 * NSEC_PER_SEC)
-#define REFUSED		(60 * NSEC_PER_SEC)	/* between tries that need somebody's help */
+#define MINUTE		(60 * NSEC_PER_SEC)
+#define REFUSED		MINUTE			/* between tries that need somebody's help */
 #define ANSWER_S	5
 #define ROOM		64
 
@@ -39,6 +40,18 @@ void note(const char *format, ...)
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 	va_end(args);
+}
+
+void note_reject(struct rejects *r, const char *role, const char *service, const char *why)
+{
+	uint64_t now = now_ns();
+
+	r->nr++;
+	if (r->logged && now - r->logged < MINUTE)
+		return;
+	note("%s %s: %u rejected, the last one: %s", role, service, r->nr, why);
+	r->nr = 0;
+	r->logged = now;
 }
 
 void link_init(struct link *link, const struct broker *broker, const char *name,

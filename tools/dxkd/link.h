@@ -128,6 +128,19 @@ bool link_consume(struct link *link, const char *queue, const char *consumer,
 /* No more are delivered, but for those on their way. False when the connection broke. */
 bool link_cancel(struct link *link, const char *consumer);
 
+/**
+ * struct rejects - messages of a service that were not believed
+ * @nr: of them the log does not have yet
+ * @logged: when it had the last ones, 0: never
+ */
+struct rejects {
+	unsigned int nr;
+	uint64_t logged;
+};
+
+/* One more; the log has them once a minute. */
+void note_reject(struct rejects *r, const char *role, const char *service, const char *why);
+
 /* A line of the log */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -43,7 +43,7 @@ static bool all_left(struct task **tasks, unsigned int nr)
 static void serve(struct task **tasks, unsigned int nr)
 {
 	struct pollfd *fds = calloc(nr * TASK_FDS, sizeof(*fds));
-	uint64_t now, next, until = NEVER, one;
+	uint64_t now, next, until = NEVER;
 	struct timespec wait;
 	sigset_t ends, before;
 	unsigned int i;
@@ -64,10 +64,8 @@ static void serve(struct task **tasks, unsigned int nr)
 			for (i = 0; i < nr; i++)
 				tasks[i]->leave(tasks[i]);
 		}
-		for (i = 0, next = until; i < nr; i++) {
-			one = tasks[i]->run(tasks[i], now);
-			next = one < next ? one : next;
-		}
+		for (i = 0, next = until; i < nr; i++)
+			next = earlier(next, tasks[i]->run(tasks[i], now));
 		now = now_ns();
 		if (until != NEVER && (now >= until || all_left(tasks, nr)))
 			break;

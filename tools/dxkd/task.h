@@ -33,6 +33,12 @@ struct task {
 	void (*close)(struct task *task);
 };
 
+/* Of two times at which to be called again */
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 struct task *export_new(const struct service *service);
 struct task *import_new(const struct service *service);
 

@@ -363,6 +363,8 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 
 /* --- the environment, before there is an executive ----------------------------- */
 
+_Static_assert(!offsetof(MTExecutive, env), "the address of both is one");
+
 /* An executive that is an environment and no more. */
 static MTExecutive *executive_of(ExecEnvironment *env)
 {
