@@ -347,13 +347,24 @@ sed -nE 's/^ *# (.*) took ([0-9]+) ms$/\2 \1/p' "$check"/*.ktap | sort -rn |
 echo "  $((SECONDS)).0  from begin to end"
 sed -nE 's/^ *ok [0-9]+ (.*) # SKIP */\1: /p' "$check"/*.ktap | sort >"$check/skipped"
 [[ ! -s $check/skipped ]] || echo "skipped, and why: ${check#"$root"/}/skipped"
-# Last, so that the end of a log names them
+# Last, so that the end of a log names them, and says why: what a failed program, or job,
+# printed but for its tests that passed.
 {
 	for f in "$check"/*.ktap; do
-		sed -nE "s/^ *not ok [0-9]+ /failed: $(basename "$f" .ktap) /p" "$f"
+		busybox awk -v part="$(basename "$f" .ktap)" '
+			/^(not )?ok / {
+				for (i = n > 12 ? n - 12 : 0; /^not/ && i < n; i++)
+					print "    " said[i]
+				n = 0
+			}
+			sub(/^ *not ok [0-9]+ /, "") { print "failed: " part " " $0; next }
+			/#  RUN / { mark = n }
+			/# +OK / { n = mark; next }
+			/^ *(ok |KTAP |1\.\.|#   \[<|# (Subtest|Starting|Totals)|# .* took )/ { next }
+			{ said[n++] = $0 }' "$f"
 	done
 	[[ ! -e $check/failures ]] || sed 's/^/failed: /' "$check/failures"
-} | head -n 40
+} | head -n 60
 
 # The last line of each report: "[12:34:56] Testing complete. Ran 7 tests: passed: 5, failed:
 # 2".  What the tests printed is never at the begin of a line.

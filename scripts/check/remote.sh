@@ -67,21 +67,31 @@ start
 [[ $what != *' link '* ]] || build/selftests/dxkd_link
 [[ $what == *' guest '* ]] || exit 0
 
-# garbage: another client of the broker sends it to where requests, and answers, come from
+# garbage: another client of the broker sends it to where requests, and the answers of each
+# import, come from
 NR=50
 garbage() {
-	local i queue
-	queue=$("$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name | grep -m 1 '^dxk\.reply\.')
+	local i queue queues
+	queues=$("$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name)
+	queues=$(grep '^dxk\.reply\.' <<<"$queues")
 	for ((i = 0; i < NR; i++)); do
 		head -c $((i * 20)) /dev/urandom | send dxk.x.hash 3
-		head -c $((i * 20)) /dev/urandom | send dxk.reply "$queue"
+		for queue in $queues; do
+			head -c $((i * 20)) /dev/urandom | send dxk.reply "$queue"
+		done
 	done
 }
 send() { amqp-publish -u "amqp://me:secret@127.0.0.1:$port" -e "$1" -r "$2"; }
 # dead: what was not a request is kept for who wants to see it
 dead() {
-	"$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name messages |
-		grep -qx "dxk\.dead[[:space:]]$NR" || { echo "not ok dxk.dead"; return 1; }
+	local queues i
+	for ((i = 0; i < 10; i++)); do
+		queues=$("$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name messages)
+		! grep -qx "dxk\.dead[[:space:]]$NR" <<<"$queues" || return 0
+		sleep 1
+	done
+	printf 'not ok dxk.dead\n%s\n' "$queues"
+	return 1
 }
 restart() { "$DXKD_BROKER" kill "$DXKD_DIR" && start; }
 
