@@ -93,6 +93,20 @@ dkms_kernels() {
 	done
 }
 
+# unit FILE PROGRAM: systemd understands it all, and it allows little
+unit() {
+	local copy=$work/unit/${1##*/}
+	command -v systemd-analyze >/dev/null || { echo "no systemd-analyze: skipped"; return 0; }
+	mkdir -p "$work/unit"
+	cp "$2" "$work/unit/program"
+	sed "s,^ExecStart=[^ ]*,ExecStart=$work/unit/program," "$1" >"$copy"
+	systemd-analyze verify --man=no "$copy" >"$work/unit/said" 2>&1 ||
+		{ cat "$work/unit/said"; return 1; }
+	! grep -F "${1##*/}" "$work/unit/said" || return 1
+	systemd-analyze security --offline=true --threshold=20 "$copy" >"$work/unit/said" ||
+		{ tail -n 1 "$work/unit/said"; return 1; }
+}
+
 # from_source TREE: every file in its place, and uninstall knows them all
 from_source() {
 	local tree=$1 d="$work/staged here" f groups modules=()
@@ -111,6 +125,7 @@ from_source() {
 		"$at"/share/man/{man3/PostARequest.3,man7/dxk.7,man8/dxkctl.8} \
 		"$at"/lib/udev/rules.d/60-dxk.rules \
 		"$at"/lib/{sysusers.d,modules-load.d}/dxk.conf \
+		"$at"/lib/{sysusers.d/dxkd.conf,systemd/system/dxkd.service} \
 		"$src"/{Kbuild,VERSION,dkms.conf,dxk/main.c,uapi/dxk.h} "${modules[@]}"; do
 		[[ -e $f ]] || { echo "${f#"$d"} is missing"; return 1; }
 	done
@@ -121,6 +136,9 @@ from_source() {
 	groups=$(systemd-sysusers --root="$d" --dry-run 2>&1) || return
 	[[ $groups == *"Creating group 'dxk'"* ]] ||
 		{ echo "sysusers makes no group dxk: $groups"; return 1; }
+	[[ $groups == *"Creating user 'dxkd'"* ]] ||
+		{ echo "sysusers makes no user dxkd: $groups"; return 1; }
+	unit "$at/lib/systemd/system/dxkd.service" "$at/sbin/dxkd" || return
 	"${stage[@]}" uninstall >/dev/null || return
 	rm -rf "$at/src" "$d/usr/src" "$work/modules"
 	find "$d" ! -type d | grep . && { echo "were left by uninstall"; return 1; }

@@ -13,6 +13,8 @@
 #include <sysexits.h>
 #include <time.h>
 
+#include <systemd/sd-daemon.h>
+
 #include "../common/common.h"
 #include "config.h"
 #include "link.h"
@@ -44,6 +46,7 @@ static void serve(struct task **tasks, unsigned int nr)
 {
 	struct pollfd *fds = calloc(nr * TASK_FDS, sizeof(*fds));
 	uint64_t now, next, until = NEVER;
+	bool ready = false;
 	struct timespec wait;
 	sigset_t ends, before;
 	unsigned int i;
@@ -60,12 +63,16 @@ static void serve(struct task **tasks, unsigned int nr)
 	for (;;) {
 		now = now_ns();
 		if (caught && until == NEVER) {
+			sd_notify(0, "STOPPING=1");
 			until = now + LINGER;
 			for (i = 0; i < nr; i++)
 				tasks[i]->leave(tasks[i]);
 		}
 		for (i = 0, next = until; i < nr; i++)
 			next = earlier(next, tasks[i]->run(tasks[i], now));
+		if (!ready)	/* each broker and context was tried once */
+			sd_notify(0, "READY=1");
+		ready = true;
 		now = now_ns();
 		if (until != NEVER && (now >= until || all_left(tasks, nr)))
 			break;

@@ -99,6 +99,10 @@ install() {
 	expect "group dxk exists" getent group dxk
 	expect "it has a gid of the system's" bash -c \
 		'(($(getent group dxk | cut -d: -f3) < 1000))'
+	expect "user dxkd exists" getent passwd dxkd
+	expect "its service is enabled, and waits for a configuration" bash -c \
+		'[[ -L /etc/systemd/system/multi-user.target.wants/dxkd.service ]] &&
+			grep -q ^ConditionPathExists= /lib/systemd/system/dxkd.service'
 	for k in "${kernels[@]}"; do
 		for n in dxk dxk_executors; do
 			expect "DKMS built $n for $k" module_there "$k" $n
@@ -138,6 +142,7 @@ purge() {
 	fi
 	# Files may still have its gid, so nobody else shall get it.
 	expect "group dxk stays, as Debian's policy wants" getent group dxk
+	expect "user dxkd, too" getent passwd dxkd
 }
 
 $step
