@@ -92,6 +92,7 @@ struct export {
 	bool cancelled;			/* nothing is consumed */
 	unsigned int ups;		/* of @in */
 	struct rejects rejects;
+	struct counts counts;
 };
 
 /* --- jobs -------------------------------------------------------------------- */
@@ -160,6 +161,12 @@ static bool live(const struct export *x, const struct job *job)
 
 static void answer(struct export *x, struct job *job, int32_t status, uint32_t len)
 {
+	if (status == -EOWNERDEAD)
+		x->counts.dead++;
+	else if (job->state == POSTED)
+		x->counts.answered[job->r.lane]++;
+	else
+		x->counts.refused++;
 	job->status = status;
 	job->len = len;
 	job->copy = false;
@@ -169,6 +176,7 @@ static void answer(struct export *x, struct job *job, int32_t status, uint32_t l
 /* Somebody, this host or another one, gets it as a new message. */
 static void publish_copy(struct export *x, struct job *job, uint32_t attempt)
 {
+	x->counts.republished++;
 	forget(x, job);
 	job->r.attempt = attempt;
 	job->copy = true;
@@ -498,6 +506,7 @@ static void reject(struct export *x, uint64_t tag, const char *why)
 {
 	link_reject(&x->in, tag);
 	note_reject(&x->rejects, "export", x->cfg->name, why);
+	x->counts.rejected++;
 }
 
 /* The same request in another message, or once more: the answer acks this one. */
@@ -528,6 +537,8 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 		reject(x, d->delivery_tag, why);
 		return;
 	}
+	x->counts.requests[r.lane]++;
+	x->counts.redelivered += d->redelivered;
 	job = verdict ? NULL : job_of(x, r.id);
 	if (job && strcmp(job->r.user, r.user)) {
 		reject(x, d->delivery_tag, "another one's id");
@@ -725,6 +736,18 @@ static bool export_left(struct task *task)
 	return x->member < 0;
 }
 
+static void export_status(struct task *task, struct status *s)
+{
+	struct export *x = (struct export *)task;
+
+	*s = (struct status){
+		.service = x->cfg, .requests = &x->in, .answers = &x->out, .context = x->said,
+		.in_flight = x->lists[POSTED].nr,
+		.waiting = x->lists[WAITS].nr + x->lists[UNPOSTED].nr,
+		.unconfirmed = x->lists[UNSENT].nr + x->lists[SENT].nr, .counts = &x->counts,
+	};
+}
+
 static void export_close(struct task *task)
 {
 	struct export *x = (struct export *)task;
@@ -752,7 +775,7 @@ struct task *export_new(const struct service *service)
 	if (!x)
 		abort();
 	x->task = (struct task){ export_run, export_poll, export_leave, export_left,
-				 export_close };
+				 export_status, export_close };
 	x->cfg = service;
 	x->ctl = x->ctx = x->member = -1;
 	snprintf(x->exchange, sizeof(x->exchange), "dxk.x.%s", service->name);

@@ -59,6 +59,7 @@ struct import {
 	bool can_reply;		/* there is a queue for answers */
 	uint64_t turns;		/* publications */
 	struct rejects rejects;	/* answers */
+	struct counts counts;
 };
 
 /* --- requests ------------------------------------------------------------------ */
@@ -122,6 +123,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 				listen_to(m, p, false);
 			return;
 		}
+		m->counts.refused++;
 	}
 	set_at(m, p, IDLE);
 	if (!was)
@@ -137,6 +139,12 @@ static void complete(struct import *m, struct place *p, int32_t status, const vo
 				 .data = (uintptr_t)data, .data_len = (uint32_t)len };
 
 	turn(m, p, &done);
+}
+
+static void refuse(struct import *m, struct place *p, int32_t status)
+{
+	m->counts.refused++;
+	complete(m, p, status, NULL, 0);
 }
 
 /* --- publishing ------------------------------------------------------------------ */
@@ -172,6 +180,7 @@ static bool publish(struct import *m, struct place *p)
 	strcpy(r.user, cfg->broker->user);
 	strcpy(r.reply_to, m->replies);
 	request_write(&r, cfg->name, cfg->broker->user, (uint64_t)time(NULL), &message);
+	m->counts.requests[r.lane]++;
 	p->turn = ++m->turns;
 	set_at(m, p, SENT);
 	return link_publish(&m->out, m->exchange, lane, true, &message.p, p->data, p->w.data_len,
@@ -197,9 +206,11 @@ static void lost(struct import *m, struct place *p)
 	case DO_KEEP:
 		break;
 	case DO_AGAIN:
+		m->counts.republished++;
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
+		m->counts.dead++;
 		complete(m, p, -EOWNERDEAD, NULL, 0);
 		break;
 	}
@@ -254,7 +265,7 @@ static void returned(struct link *link, const amqp_message_t *message)
 		return;
 	p = place_by_id(m, &id, &a);
 	if (judge_answer(&a) != DO_DROP)
-		complete(m, p, -EHOSTUNREACH, NULL, 0);
+		refuse(m, p, -EHOSTUNREACH);
 }
 
 /* Nobody serves it so far: what is posted is told so, until somebody does. */
@@ -269,7 +280,7 @@ static bool served(struct link *link, const char *exchange)
 	m->nowhere = !there;
 	for (i = 0; m->nowhere && m->places && i < m->cfg->window; i++)
 		if (m->places[i].at == UNSENT)
-			complete(m, &m->places[i], -EHOSTUNREACH, NULL, 0);
+			refuse(m, &m->places[i], -EHOSTUNREACH);
 	return there;
 }
 
@@ -316,6 +327,7 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 
 	if (reply_read(&message->properties, message->body, &m->cfg->peers, &r, &why)) {
 		link_reject(link, d->delivery_tag);
+		m->counts.rejected++;
 		note_reject(&m->rejects, "import", m->cfg->name, why);
 		return;
 	}
@@ -323,12 +335,17 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	a.len = (uint32_t)r.len;
 	switch (judge_answer(&a)) {
 	case DO_COMPLETE:
+		if (r.status == -EOWNERDEAD)
+			m->counts.dead++;
+		else
+			m->counts.answered[lane_of(p->w.attrs)]++;
 		complete(m, p, r.status, r.data, r.len);
 		break;
 	case DO_COMPLAIN:
-		complete(m, p, -EPROTO, NULL, 0);
+		refuse(m, p, -EPROTO);
 		break;
 	case DO_DROP:
+		m->counts.dropped++;
 		break;
 	}
 	link_ack(link, d->delivery_tag);
@@ -514,6 +531,18 @@ static bool import_left(struct task *task)
 	return !m->nr_busy;
 }
 
+static void import_status(struct task *task, struct status *s)
+{
+	struct import *m = (struct import *)task;
+
+	*s = (struct status){
+		.service = m->cfg, .requests = &m->out, .answers = &m->in, .context = m->said,
+		.served = !m->nowhere, .in_flight = m->nr_busy - m->nr_unsent,
+		.waiting = m->nr_unsent, .unconfirmed = (unsigned int)(m->out.next - m->out.first),
+		.counts = &m->counts,
+	};
+}
+
 static void import_close(struct task *task)
 {
 	struct import *m = (struct import *)task;
@@ -537,7 +566,7 @@ struct task *import_new(const struct service *service)
 	if (!m)
 		abort();
 	m->task = (struct task){ import_run, import_poll, import_leave, import_left,
-				 import_close };
+				 import_status, import_close };
 	m->cfg = service;
 	m->ctl = m->ctx = -1;
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 
 #include <amqp_ssl_socket.h>
 #include <amqp_tcp_socket.h>
@@ -59,7 +60,7 @@ void link_init(struct link *link, const struct broker *broker, const char *name,
 {
 	*link = (struct link){
 		.broker = broker, .ops = ops, .owner = owner, .backoff = BACKOFF_MIN,
-		.first = 1, .next = 1, .room = ROOM,
+		.first = 1, .next = 1, .room = ROOM, .changed = (uint64_t)time(NULL),
 	};
 	snprintf(link->name, sizeof(link->name), "%s", name);
 	link->ring = calloc(ROOM, sizeof(*link->ring));
@@ -216,12 +217,16 @@ static void drop(struct link *link)
 	link->blocked = false;
 }
 
+bool link_refused(const struct link *link)
+{
+	return link->code == 403 || link->code == 406 || link->code == 530;
+}
+
 static void later(struct link *link, uint64_t now)
 {
 	uint64_t wait = link->backoff;
 
-	/* What is refused needs somebody's help, all else comes back by itself. */
-	if (link->code == 403 || link->code == 406 || link->code == 530)
+	if (link_refused(link))
 		wait = REFUSED;
 	wait += wait * (uint64_t)(random() % 256) / 1024;
 	link->retry = now + wait;
@@ -238,8 +243,10 @@ static void lost(struct link *link, uint64_t now)
 
 	link->up = false;
 	drop(link);
-	if (was)
+	if (was) {
+		link->changed = (uint64_t)time(NULL);
 		link->ops->down(link);
+	}
 	later(link, now);
 }
 
@@ -253,6 +260,7 @@ static void try(struct link *link, uint64_t now)
 			note("%s: up at %s:%u", link->name, node->host, node->port);
 			link->up = true;
 			link->since = now;
+			link->changed = (uint64_t)time(NULL);
 			link->backoff = BACKOFF_MIN;
 			*link->said = '\0';
 			return;
@@ -368,6 +376,8 @@ void link_drop(struct link *link)
 {
 	if (link->conn && link->up)
 		amqp_connection_close(link->conn, AMQP_REPLY_SUCCESS);
+	if (link->up)
+		link->changed = (uint64_t)time(NULL);
 	link->up = false;
 	drop(link);
 }

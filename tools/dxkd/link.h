@@ -45,6 +45,7 @@ struct link_ops {
  * @node: which node is tried next
  * @epoch: how many connections there were: a delivery is acked on its own only
  * @since: when it came up
+ * @changed: when it came up or broke, in seconds since 1970
  * @retry: when to connect again
  * @backoff: ns until the try after that
  * @code: of the last error that the broker told, as 404; 0 for another one
@@ -65,6 +66,7 @@ struct link {
 	unsigned int node;
 	uint64_t epoch;
 	uint64_t since;
+	uint64_t changed;
 	uint64_t retry;
 	uint64_t backoff;
 	unsigned int code;
@@ -92,6 +94,8 @@ void link_close(struct link *link);
  * Return: when to call it again if nothing is to be read earlier
  */
 uint64_t link_run(struct link *link, uint64_t now);
+/* Does the broker refuse it? That needs somebody's help, all else comes back by itself. */
+bool link_refused(const struct link *link);
 /* To be polled for input, -1 for none. */
 int link_fd(const struct link *link);
 

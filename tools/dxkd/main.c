@@ -18,17 +18,20 @@
 #include "../common/common.h"
 #include "config.h"
 #include "link.h"
+#include "status.h"
 #include "task.h"
 
 #define LINGER		(10 * NSEC_PER_SEC)
 
 static const char usage[] =
-"Usage: dxkd FILE\n"
+"Usage: dxkd [--status STATUS] FILE\n"
 "       dxkd --check FILE\n"
 "       dxkd --help | --version\n"
 "\n"
-"  FILE          the configuration: its services are run until a signal comes\n"
-"  --check FILE  print every error in the configuration, run nothing\n"
+"  FILE             the configuration: its services are run until a signal comes\n"
+"  --check FILE     print every error in the configuration, run nothing\n"
+"  --status STATUS  the file for dxkctl remote; without it $RUNTIME_DIRECTORY/status.json,\n"
+"                   or none\n"
 "\n"
 "Exit status: 0; 2 for wrong arguments; 78 for errors in the configuration.\n";
 
@@ -42,7 +45,7 @@ static bool all_left(struct task **tasks, unsigned int nr)
 	return true;
 }
 
-static void serve(struct task **tasks, unsigned int nr)
+static void serve(struct task **tasks, unsigned int nr, struct status_file *status)
 {
 	struct pollfd *fds = calloc(nr * TASK_FDS, sizeof(*fds));
 	uint64_t now, next, until = NEVER;
@@ -70,6 +73,7 @@ static void serve(struct task **tasks, unsigned int nr)
 		}
 		for (i = 0, next = until; i < nr; i++)
 			next = earlier(next, tasks[i]->run(tasks[i], now));
+		next = earlier(next, status_run(status, tasks, nr, now));
 		if (!ready)	/* each broker and context was tried once */
 			sd_notify(0, "READY=1");
 		ready = true;
@@ -86,20 +90,23 @@ static void serve(struct task **tasks, unsigned int nr)
 	free(fds);
 }
 
-static int run(const struct config *config)
+static int run(const struct config *config, const char *status_path)
 {
 	struct task **tasks = calloc(config->nr_services, sizeof(struct task *));
+	struct status_file status;
 	unsigned int i;
 
 	if (!tasks)
 		abort();
+	status_open(&status, status_path);
 	signal(SIGPIPE, SIG_IGN);
 	signals_catch();
 	srandom((unsigned int)now_ns());
 	for (i = 0; i < config->nr_services; i++)
 		tasks[i] = (config->services[i].role == EXPORT ? export_new : import_new)
 			   (&config->services[i]);
-	serve(tasks, config->nr_services);
+	serve(tasks, config->nr_services, &status);
+	status_close(&status);
 	for (i = 0; i < config->nr_services; i++)
 		tasks[i]->close(tasks[i]);
 	free(tasks);
@@ -111,10 +118,11 @@ int main(int argc, char **argv)
 	static const struct option longs[] = {
 		{ "check", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
+		{ "status", required_argument, NULL, 's' },
 		{ "version", no_argument, NULL, 'V' },
 		{ }
 	};
-	const char *checked = NULL;
+	const char *checked = NULL, *status_path = NULL;
 	struct config config;
 	int opt, status = EX_CONFIG;
 
@@ -124,6 +132,9 @@ int main(int argc, char **argv)
 		switch (opt) {
 		case 'c':
 			checked = optarg;
+			break;
+		case 's':
+			status_path = optarg;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -140,7 +151,7 @@ int main(int argc, char **argv)
 	if (!checked && optind == argc)
 		return misuse("FILE is missing");
 	if (!config_read(checked ?: argv[optind], &config))
-		status = checked ? DONE : run(&config);
+		status = checked ? DONE : run(&config, status_path);
 	config_free(&config);
 	return status;
 }

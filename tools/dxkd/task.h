@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "config.h"
+#include "status.h"
 
 #define NSEC_PER_SEC	1000000000ULL
 #define TASK_FDS	3
@@ -23,6 +24,7 @@
  * @poll: what to wait for meanwhile
  * @leave: take nothing new any more
  * @left: is nothing held that could still be answered?
+ * @status: what is to be shown of it
  * @close: free it
  */
 struct task {
@@ -30,6 +32,7 @@ struct task {
 	void (*poll)(struct task *task, struct pollfd fds[TASK_FDS]);
 	void (*leave)(struct task *task);
 	bool (*left)(struct task *task);
+	void (*status)(struct task *task, struct status *status);
 	void (*close)(struct task *task);
 };
 
