@@ -12,7 +12,7 @@ tree=$PWD
 work=/tmp/remote
 mkdir -p $work && cd $work || exit 1
 export LD_LIBRARY_PATH=$tree/build/lib
-dxkd=$tree/build/tools/dxkd peer=$tree/build/selftests/dxkd_peer
+dxkd=$tree/build/tools/dxkd dxkctl=$tree/build/tools/dxkctl peer=$tree/build/selftests/dxkd_peer
 find "$modules" -name dxk.ko -exec insmod {} \;
 chmod 666 /dev/dxk
 
@@ -27,6 +27,7 @@ ok() {
 		failed=1
 		sed 's/^/#   /' "$work/log" | tail -n 20
 		[[ -z ${got:-} ]] || echo "#   got $got"
+		[[ ! -s shown ]] || sed 's/^/#   /' shown
 	fi
 }
 
@@ -46,7 +47,7 @@ printf '%s\n' "$broker" '[import hash]' 'broker = farm' 'workers = me' 'window =
 	'mode = 777' >import.conf
 
 # start export|import; its id is in $pid
-start() { "$dxkd" "$1.conf" 2>>log & pid=$!; }
+start() { "$dxkd" --status "$1.json" "$1.conf" 2>>log & pid=$!; }
 serves() { [[ $got == "back=$1 dead=$2 other=0 wrong=0 twice=0 early=0 none=1" ]]; }
 
 # soon COMMAND...: it succeeds within a minute
@@ -59,6 +60,11 @@ soon() {
 }
 # shellcheck disable=SC2317 # soon calls it
 both() { grep -q "export hash: $1" log && grep -q "import hash: $1" log; }
+
+# status export|import SERVICE TEXT: the status of the daemon has this of the service
+status() {
+	sed 's/},{"name"/\n&/g' "$1.json" | grep "\"name\":\"$2\"" | grep -qF "$3"
+}
 
 # What an application got says that each of NR requests was answered, and once.
 once() {
@@ -95,6 +101,14 @@ serves 300 0
 ok "requests come back with their results"
 begun 1 50 1
 ok "each was begun once"
+soon status export hash '"requests":[0,0,0,300],"answered":[0,0,0,300]' &&
+	soon status import hash '"requests":[0,0,0,300],"answered":[0,0,0,300]' &&
+	soon status import hash '"in_flight":0,"waiting":0,"unconfirmed":0' &&
+	status import none '"served":false' && status import hash '"served":true' &&
+	"$dxkctl" remote import.json >shown &&
+	grep -Eq '^hash +import +farm +up +up +0 +0 +300 +300 +0 +0 +0$' shown &&
+	grep -q '^  import none: requests: .*dxk\.x\.none' shown
+ok "the status of both daemons says so"
 got=$("$peer" one hash@farm fd)
 [[ $got == status=-95 ]]
 ok "a file does not travel (EOPNOTSUPP)"
@@ -108,7 +122,8 @@ echo 'host: garbage'
 soon both '1 rejected'; rejected=$?
 "$peer" app hash@farm 100 64 50 work 501 >result 2>>log
 got=$(<result)
-((rejected == 0)) && serves 100 0
+((rejected == 0)) && serves 100 0 && soon status export hash '"rejected":50' &&
+	soon status import hash '"rejected":50'
 ok "what another client sends that is no request, and no answer, is rejected, once in the log"
 echo 'host: dead'
 
@@ -180,7 +195,7 @@ ok "begun no more than three times"
 # --- the end ------------------------------------------------------------------------
 
 kill -TERM "$import" "$export"
-wait "$import" && wait "$export"
+wait "$import" && wait "$export" && [[ ! -e import.json && ! -e export.json ]]
 ok "both end when they are told to"
 echo "1..$n"
 exit $failed

@@ -270,6 +270,7 @@ misuses <<-END && run 2 dxkctl send busy '' && is state running
 	stop --timeout x busy
 	stop --timeout
 	drain --cancel busy
+	remote a b
 	doctor x
 	trace -t 0
 	trace a b
@@ -295,12 +296,24 @@ run 0 dxkctl --help && has out '^Usage'
 ok "help"
 has_help() {
 	local sub
-	for sub in list show set send drain stop doctor trace; do
+	for sub in list show set send drain stop remote doctor trace; do
 		run 0 dxkctl $sub --help && has out "dxkctl $sub" || return
 	done
 }
 has_help && run 0 dxkctl --version && has out '^dxkctl \(dxk\) [0-9]+\.[0-9]+\.[0-9]+$'
 ok "help of each subcommand, and the version"
+echo '{"services": 1}' >status
+run 1 dxkctl remote there/is/none && has err 'no dxkd runs' && run 1 dxkctl remote / &&
+	run 1 dxkctl remote status && has err 'not a status of dxkd' &&
+	run 1 dxkctl remote /dev/null && ! line out .
+ok "remote: no status of a daemon"
+# what a broker says may be anything
+printf '%s' '{"services": [{"name": 5, "requests": 7}, 4, null, {"name": "far", "role": "import",
+"requests": [1, 2, 3, 4], "answer_connection": {"state": "down", "error": "no\u001b[2J"}}]}' >status
+run 0 dxkctl remote status && [[ $(lines out .) == 6 ]] && has out '^far +import .* down +.* 10 ' &&
+	has out '^  import far: answers: no\?\[2J$' && run 0 dxkctl remote --json status &&
+	json 'v["services"][3]["name"] == "far"'
+ok "remote: a status that is not what it should be"
 dxkctl list >/dev/full 2>err
 [[ $? == 1 ]] && has err 'No space left'
 ok "the output cannot be written"

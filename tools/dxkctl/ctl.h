@@ -75,6 +75,7 @@ int ctl_send(int argc, char **argv);
 int ctl_tell(int argc, char **argv);
 int ctl_drain(int argc, char **argv);
 int ctl_stop(int argc, char **argv);
+int ctl_remote(int argc, char **argv);
 int ctl_doctor(int argc, char **argv);
 int ctl_trace(int argc, char **argv);
 

@@ -25,6 +25,7 @@ static const struct subcommand {
 	{ "tell", ctl_tell },
 	{ "drain", ctl_drain },
 	{ "stop", ctl_stop },
+	{ "remote", ctl_remote },
 	{ "doctor", ctl_doctor },
 	{ "trace", ctl_trace },
 };
@@ -39,6 +40,7 @@ static const char usage[] =
 "       dxkctl tell [--timeout S] ADDIN TEXT...\n"
 "       dxkctl drain [--timeout S] CTX\n"
 "       dxkctl stop [--cancel] [--timeout S] CTX\n"
+"       dxkctl remote [--json] [STATUS]\n"
 "       dxkctl doctor\n"
 "       dxkctl trace [-o FILE] [-t S] [CTX]\n"
 "       dxkctl --help | --version\n"
@@ -53,6 +55,7 @@ static const char usage[] =
 "  tell      send a command to an add-in, print the reply\n"
 "  drain     stop it when all that is Ready has been executed\n"
 "  stop      stop it as its policy says; with --cancel at once\n"
+"  remote    the services of dxkd: connections, what is under way, counts\n"
 "  doctor    why can /dev/dxk not be used?\n"
 "  trace     record a time line for a trace viewer\n"
 "\n"

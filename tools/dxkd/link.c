@@ -217,7 +217,7 @@ static void drop(struct link *link)
 	link->blocked = false;
 }
 
-bool link_refused(const struct link *link)
+bool link_is_refused(const struct link *link)
 {
 	return link->code == 403 || link->code == 406 || link->code == 530;
 }
@@ -226,7 +226,7 @@ static void later(struct link *link, uint64_t now)
 {
 	uint64_t wait = link->backoff;
 
-	if (link_refused(link))
+	if (link_is_refused(link))
 		wait = REFUSED;
 	wait += wait * (uint64_t)(random() % 256) / 1024;
 	link->retry = now + wait;

@@ -95,7 +95,7 @@ void link_close(struct link *link);
  */
 uint64_t link_run(struct link *link, uint64_t now);
 /* Does the broker refuse it? That needs somebody's help, all else comes back by itself. */
-bool link_refused(const struct link *link);
+bool link_is_refused(const struct link *link);
 /* To be polled for input, -1 for none. */
 int link_fd(const struct link *link);
 

@@ -45,7 +45,7 @@ static void add_link(struct json_object *object, const char *key, const struct l
 
 	if (link->up)
 		state = link->blocked ? "blocked" : "up";
-	else if (link_refused(link))
+	else if (link_is_refused(link))
 		state = "refused";
 	add_text(one, "state", state);
 	add(one, "since", link->changed);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * remote: the services that a dxkd runs, as the file says that it replaces.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "ctl.h"
+
+#define STATUS	"/run/dxkd/status.json"
+
+static struct json_object *in(struct json_object *object, const char *key)
+{
+	struct json_object *value = NULL;
+
+	json_object_object_get_ex(object, key, &value);
+	return value;
+}
+
+static const char *text_in(struct json_object *object, const char *key)
+{
+	struct json_object *value = in(object, key);
+
+	return value ? json_object_get_string(value) : "-";
+}
+
+/* of all lanes */
+static int64_t sum_in(struct json_object *object, const char *key)
+{
+	struct json_object *lanes = in(object, key);
+	int64_t sum = 0;
+	size_t i;
+
+	for (i = 0; json_object_is_type(lanes, json_type_array) &&
+		    i < json_object_array_length(lanes); i++)
+		sum += json_object_get_int64(json_object_array_get_idx(lanes, i));
+	return sum;
+}
+
+/* What is wrong, in the daemon's words, or a broker's: no terminal obeys these. */
+static void trouble(struct json_object *service, const char *what, const char *key)
+{
+	struct json_object *error = in(in(service, key), "error");
+	const char *c;
+
+	if (!error)
+		error = in(service, key);
+	if (!json_object_is_type(error, json_type_string))
+		return;
+	printf("  %s %s: %s: ", text_in(service, "role"), text_in(service, "name"), what);
+	for (c = json_object_get_string(error); *c; c++)
+		putchar((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
+	putchar('\n');
+}
+
+static void show(struct json_object *services)
+{
+	size_t i, nr = json_object_array_length(services);
+
+	printf("%-20s  %-6s  %-12s  %-8s  %-8s  %9s  %7s  %10s  %10s  %6s  %7s  %8s\n", "SERVICE",
+	       "ROLE", "BROKER", "REQUESTS", "ANSWERS", "IN FLIGHT", "WAITING", "REQUESTS",
+	       "ANSWERED", "DEAD", "REFUSED", "REJECTED");
+	for (i = 0; i < nr; i++) {
+		struct json_object *s = json_object_array_get_idx(services, i);
+
+		printf("%-20s  %-6s  %-12s  %-8s  %-8s  %9s  %7s  %10lld  %10lld  %6s  %7s  %8s\n",
+		       text_in(s, "name"), text_in(s, "role"), text_in(s, "broker"),
+		       text_in(in(s, "request_connection"), "state"),
+		       text_in(in(s, "answer_connection"), "state"), text_in(s, "in_flight"),
+		       text_in(s, "waiting"), (long long)sum_in(s, "requests"),
+		       (long long)sum_in(s, "answered"), text_in(s, "dead"),
+		       text_in(s, "refused"), text_in(s, "rejected"));
+	}
+	for (i = 0; i < nr; i++) {
+		struct json_object *s = json_object_array_get_idx(services, i);
+
+		trouble(s, "requests", "request_connection");
+		trouble(s, "answers", "answer_connection");
+		trouble(s, "context", "context_error");
+	}
+}
+
+int ctl_remote(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ }
+	};
+	struct json_object *all, *services;
+	const char *path = STATUS;
+	bool json = false;
+	int opt;
+
+	while ((opt = options(argc, argv, ":", longs)) != -1) {
+		if (opt != 'j')
+			return MISUSED;
+		json = true;
+	}
+	if (argc - optind > 1)
+		return misuse("remote takes one STATUS");
+	if (argc > optind)
+		path = argv[optind];
+	errno = 0;
+	all = json_object_from_file(path);
+	if (!all && errno == ENOENT)
+		return fail("systemctl status dxkd", "%s: no dxkd runs that writes it", path);
+	if (!all && errno)
+		return fail("give the file of dxkd --status", "%s: %s", path, strerror(errno));
+	services = in(all, "services");
+	if (!json_object_is_type(services, json_type_array)) {
+		json_object_put(all);
+		return fail("give the file of dxkd --status", "%s: not a status of dxkd", path);
+	}
+	if (json)
+		puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
+						    JSON_C_TO_STRING_NOSLASHESCAPE));
+	else
+		show(services);
+	json_object_put(all);
+	return DONE;
+}
