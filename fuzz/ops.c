@@ -471,6 +471,15 @@ static void fill_should_stop(struct call *c, union arg *a)
 
 /* --- the log ---------------------------------------------------------------- */
 
+static void fill_instrument(struct call *c, union arg *a)
+{
+	struct dxk_instrument *x = &a->instrument;
+
+	x->flags = take(c) & DXK_INSTRUMENT_SET;
+	x->value = number(c);
+	x->name[0] = take(c) & 0x7f;
+}
+
 static void fill_log_write(struct call *c, union arg *a)
 {
 	struct dxk_log_write *x = &a->log_write;
@@ -671,6 +680,7 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(crew_wait, CREW_WAIT, CONTEXT, fill_crew_wait, NULL),
 	OP(should_stop, SHOULD_STOP, CLIENT, fill_should_stop, NULL),
 	OP(log_write, LOG_WRITE, CLIENT, fill_log_write, NULL),
+	OP(instrument, INSTRUMENT, CLIENT, fill_instrument, NULL),
 	OP(log_read, LOG_READ, CONTEXT, fill_log_read, NULL),
 	OP(log_file, LOG_FILE, CONTEXT, fill_log_file, NULL),
 	OP(command_send, COMMAND_SEND, CONTEXT, fill_command_send, NULL),

@@ -173,6 +173,7 @@
 #define DXK_IOC_CALL		_IO(DXK_IOC_TYPE, 0x29)	/* member */
 #define DXK_IOC_CANCEL_OWNER	_IO(DXK_IOC_TYPE, 0x2a)	/* member */
 #define DXK_IOC_KEY		_IO(DXK_IOC_TYPE, 0x2b)	/* member */
+#define DXK_IOC_INSTRUMENT	_IO(DXK_IOC_TYPE, 0x2c)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -1757,6 +1758,29 @@ struct dxk_samples_read {
 	__aligned_u64 samples;
 	__u32 nr;
 	__u32 sample_size;
+};
+
+/** DXK_INSTRUMENTS - counters of the application's own that a context has room for */
+#define DXK_INSTRUMENTS		16
+
+#define DXK_INSTRUMENT_SET	0x1	/* the value takes the place of the counter's */
+
+/**
+ * struct dxk_instrument - count in a counter of the application's own (DXK_IOC_INSTRUMENT)
+ * @size: sizeof(struct dxk_instrument)
+ * @flags: %DXK_INSTRUMENT_SET or 0: it is added
+ * @value: in two's complement; a counter wraps
+ * @name: of the counter, as a context's. A name that is new makes one, from 0
+ *
+ * For who may execute (%DXK_ACCESS_EXECUTE), else EACCES. A counter stays as long as the context,
+ * over Stop and Start; they are in its file ``instruments`` in sysfs. Several may count at a
+ * time, and nothing of it is lost. ENOSPC: there are %DXK_INSTRUMENTS others.
+ */
+struct dxk_instrument {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 value;
+	char name[DXK_NAME_LEN];
 };
 
 /** DXK_LATENCY_BUCKETS - counts of a histogram that this header knows */

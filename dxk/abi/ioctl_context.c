@@ -240,6 +240,20 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 	return nr;
 }
 
+/* @obj: a member */
+long dxk_instrument_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_instrument *a = &c->args.instrument;
+	struct dxk_ctx *ctx = dxk_member_ctx(obj);
+
+	if (a->flags & ~DXK_INSTRUMENT_SET)
+		return -EOPNOTSUPP;
+	if (!dxk_name_valid(a->name))
+		return -EINVAL;
+	return dxk_instrument(&ctx->instruments, &ctx->engine, a->name, (s64)a->value,
+			      a->flags & DXK_INSTRUMENT_SET);
+}
+
 long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_latencies_read *a = &c->args.latencies_read;

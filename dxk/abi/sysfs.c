@@ -408,6 +408,11 @@ static ssize_t dxk_keys_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return len;
 }
 
+static ssize_t dxk_instruments_file_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return dxk_instruments_show(&ctx->instruments, buf);
+}
+
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	/* Of one that is dead it may be another one's by now. */
@@ -445,6 +450,7 @@ static struct attribute *dxk_ctx_attrs[] = {
 	DXK_ATTR("owners", 0, 0444, dxk_owners_show, NULL),
 	DXK_ATTR("waiting", 0, 0444, dxk_waiting_show, NULL),
 	DXK_ATTR("keys", 0, 0444, dxk_keys_show, NULL),
+	DXK_ATTR("instruments", 0, 0444, dxk_instruments_file_show, NULL),
 	NULL
 };
 

@@ -42,6 +42,7 @@
 #include "services/files.h"
 #include "services/watch.h"
 #include "services/handle.h"
+#include "services/instrument.h"
 #include "services/log.h"
 #include "services/sample.h"
 
@@ -110,6 +111,8 @@ struct dxk_ctx {
 	struct dxk_report report;
 	/** @samples: of the instrumentation package */
 	struct dxk_samples samples;
+	/** @instruments: the application's own counters */
+	struct dxk_instruments instruments;
 	/** @files: what may hang in file systems of users */
 	struct dxk_files files;
 	/** @watches: files that requests wait for */

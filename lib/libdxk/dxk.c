@@ -271,6 +271,21 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 	return wrote(call(ctx, DXK_IOC_SAMPLES_READ, &read), samples, sizeof(*samples));
 }
 
+int dxk_instrument(int member, const char *name, unsigned int flags, int64_t value)
+{
+	struct dxk_instrument arg = {
+		.size = sizeof(arg),
+		.flags = flags,
+		.value = (uint64_t)value,
+	};
+	size_t len = strnlen(name, sizeof(arg.name));
+
+	if (len == sizeof(arg.name))
+		return -EINVAL;
+	memcpy(arg.name, name, len);
+	return call(member, DXK_IOC_INSTRUMENT, &arg);
+}
+
 int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 		       uint64_t *counts, unsigned int nr)
 {

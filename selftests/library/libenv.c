@@ -336,6 +336,7 @@ TEST_F(env, what_is_not_there)
 	EXPECT_EQ(-EOPNOTSUPP, self->error.Error);
 	EXPECT_EQ(-EOPNOTSUPP, SendCommand("show policy", NULL, 0, -1));
 	EXPECT_EQ(-EOPNOTSUPP, AttachCommandHandler(NULL));
+	EXPECT_EQ(-EOPNOTSUPP, InstrumentAdd("posts", 1));
 	EXPECT_EQ(-ENOSPC, HandleTableAdd(&handles, &job));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, other_thread, &refused));
 	pthread_join(thread, NULL);
@@ -407,6 +408,7 @@ TEST_F(env, becomes_an_executive)
 	ThreadManagerPolicy policy;
 	struct job job = { 0 };
 	MTExecutive *mte;
+	char text[64];
 
 	if (access("/dev/dxk", F_OK))
 		SKIP(return, "no /dev/dxk");
@@ -426,6 +428,11 @@ TEST_F(env, becomes_an_executive)
 	EXPECT_GT(ExecEnvironmentElapsed(self->env), ns);
 	EXPECT_EQ(0, PostARequest(&job.number, &reverses, self, 0, PXR_REJOIN));
 	EXPECT_EQ(0, RejoinAll(self, NULL));
+	EXPECT_EQ(0, InstrumentAdd("posts", 2));
+	EXPECT_EQ(0, InstrumentAddOf(mte, "posts", -5));
+	EXPECT_EQ(0, InstrumentSet("pages", 9));
+	EXPECT_LT(0, MTExecutiveGetState(mte, "instruments", text, sizeof(text)));
+	EXPECT_STREQ("posts -3\npages 9", text);
 
 	/* There may be another environment, which is nobody's as long as there is an executive. */
 	self->env = ExecEnvironmentCreate(&self->settings, &self->error);

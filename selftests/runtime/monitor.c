@@ -536,4 +536,95 @@ TEST(numbers)
 	dxt_down(&t);
 }
 
+/* --- the application's own counters ------------------------------------------ */
+
+enum { COUNTERS = 4, COUNTS = 500 };
+
+struct counting {
+	struct dxt *t;
+	unsigned int wrong;
+};
+
+/* Makes the same counters as others at the same time, and counts in each. */
+static void *count(void *arg)
+{
+	struct counting *c = arg;
+	int member = dxk_member_create(c->t->ctx, DXK_MEMBER_CLIENT, NULL);
+	char name[16];
+
+	for (unsigned int i = 0; i < COUNTERS * COUNTS; i++) {
+		snprintf(name, sizeof(name), "c%u", i % COUNTERS);
+		c->wrong += dxk_instrument(member, name, 0, i % 2 ? -3 : 2) != 0;
+	}
+	close(member);
+	return NULL;
+}
+
+/* All lines of the file. */
+static void instruments(const struct dxt *t, char *text, size_t room)
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/instruments", t->id);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = read(fd, text, room - 1);
+	text[len > 0 ? len : 0] = '\0';
+	close(fd);
+}
+
+/* DX-20: none is lost, none is made twice, and there is room for so many. */
+TEST(instruments_count)
+{
+	struct counting c[4];
+	pthread_t thread[4];
+	char text[1024], name[DXK_NAME_LEN + 8];
+	unsigned int i, rows = 0;
+	long long value, sum = 0;
+	struct dxt t;
+	char *line;
+
+	ASSERT_EQ(0, dxt_up(&t, 1));
+	instruments(&t, text, sizeof(text));
+	EXPECT_STREQ("", text);
+	for (i = 0; i < 4; i++) {
+		c[i] = (struct counting){ .t = &t };
+		ASSERT_EQ(0, pthread_create(&thread[i], NULL, count, &c[i]));
+	}
+	for (i = 0; i < 4; i++) {
+		pthread_join(thread[i], NULL);
+		EXPECT_EQ(0, c[i].wrong);
+	}
+	instruments(&t, text, sizeof(text));
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		ASSERT_EQ(2, sscanf(line, "%31s %lld", name, &value));
+		EXPECT_EQ((name[1] - '0') % 2 ? -3 * 4 * COUNTS : 2 * 4 * COUNTS, value);
+		sum += value;
+		rows++;
+	}
+	EXPECT_EQ(COUNTERS, rows);
+	EXPECT_EQ(-2 * 4 * COUNTS, sum);
+
+	for (; rows < DXK_INSTRUMENTS; rows++) {
+		snprintf(name, sizeof(name), "more%u", rows);
+		EXPECT_EQ(0, dxk_instrument(t.member, name, DXK_INSTRUMENT_SET, INT64_MIN));
+	}
+	EXPECT_EQ(-ENOSPC, dxk_instrument(t.member, "last", 0, 1));
+	EXPECT_EQ(0, dxk_instrument(t.member, "more15", 0, -1));
+	EXPECT_EQ(0, dxk_instrument(t.member, "c0", DXK_INSTRUMENT_SET, 7));
+	EXPECT_EQ(-EINVAL, dxk_instrument(t.member, "", 0, 1));
+	EXPECT_EQ(-EINVAL, dxk_instrument(t.member, "a b", 0, 1));
+	memset(name, 'x', DXK_NAME_LEN);
+	name[DXK_NAME_LEN] = '\0';
+	EXPECT_EQ(-EINVAL, dxk_instrument(t.member, name, 0, 1));
+	EXPECT_EQ(-EOPNOTSUPP, dxk_instrument(t.member, "c0", 2, 1));
+	instruments(&t, text, sizeof(text));
+	EXPECT_EQ(0, strncmp(text, "c", 1));
+	EXPECT_NE(NULL, strstr(text, "c0 7\n"));
+	EXPECT_NE(NULL, strstr(text, "more15 9223372036854775807"));
+	EXPECT_EQ(NULL, strstr(text, "last"));
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN

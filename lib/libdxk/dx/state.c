@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where a request is that was posted and not collected.
+ * Where a request is that was posted and not collected; counters of the application's own.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -83,4 +83,34 @@ int RequestStateOf(MTExecutive *mte, void *owner, const void *request, RQElement
 			break;
 	}
 	return rc;
+}
+
+/* --- instrumentation ------------------------------------------------------- */
+
+static int instrument(MTExecutive *mte, const char *name, unsigned int flags, int64_t value)
+{
+	struct dx_member *member;
+	int rc = dx_self(&mte, &member);
+
+	return rc ? rc : dxk_instrument(member->fd, name, flags, value);
+}
+
+int InstrumentAdd(const char *name, int64_t value)
+{
+	return instrument(NULL, name, 0, value);
+}
+
+int InstrumentAddOf(MTExecutive *mte, const char *name, int64_t value)
+{
+	return instrument(mte, name, 0, value);
+}
+
+int InstrumentSet(const char *name, int64_t value)
+{
+	return instrument(NULL, name, DXK_INSTRUMENT_SET, value);
+}
+
+int InstrumentSetOf(MTExecutive *mte, const char *name, int64_t value)
+{
+	return instrument(mte, name, DXK_INSTRUMENT_SET, value);
 }

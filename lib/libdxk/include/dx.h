@@ -557,6 +557,48 @@ int MTExecutiveThreadId(MTExecutive *mte);
 int MTExecutiveGetState(MTExecutive *mte, const char *name, char *text, size_t room);
 
 /**
+ * InstrumentAdd - count in a counter of the application's own (DX-20)
+ * @name: of the counter, below %DXK_NAME_LEN bytes, graphic ones; it is made if need be, from 0
+ * @value: is added; may be below 0
+ *
+ * %DXK_INSTRUMENTS of them are kept with the context, over Stop and Start, and are seen in its file
+ * ``instruments``: see MTExecutiveGetState(). Several threads may count at a time.
+ *
+ * Return: 0; -EINVAL: it is no name; -ENOSPC: there are as many others; -EACCES: the executive has
+ * joined a context in which it may not execute; -ENXIO, -EOPNOTSUPP.
+ */
+int InstrumentAdd(const char *name, int64_t value);
+
+/**
+ * InstrumentAddOf - as InstrumentAdd(), of a given executive
+ * @mte: the executive, or %NULL
+ * @name: see InstrumentAdd()
+ * @value: see InstrumentAdd()
+ *
+ * Return: see InstrumentAdd().
+ */
+int InstrumentAddOf(MTExecutive *mte, const char *name, int64_t value);
+
+/**
+ * InstrumentSet - give a counter of the application's own a value, see InstrumentAdd()
+ * @name: see InstrumentAdd()
+ * @value: what it then has
+ *
+ * Return: see InstrumentAdd().
+ */
+int InstrumentSet(const char *name, int64_t value);
+
+/**
+ * InstrumentSetOf - as InstrumentSet(), of a given executive
+ * @mte: the executive, or %NULL
+ * @name: see InstrumentSet()
+ * @value: see InstrumentSet()
+ *
+ * Return: see InstrumentAdd().
+ */
+int InstrumentSetOf(MTExecutive *mte, const char *name, int64_t value);
+
+/**
  * LogMessage - write a message to the persistent log (DX-3, DX-97..DX-103)
  * @format: as printf(3)
  *

@@ -56,6 +56,8 @@ using ::RejoinAll;
 using ::GetRejoinRequest;
 using ::GetRejoinRequests;
 using ::GetThreadHandle;
+using ::InstrumentAdd;
+using ::InstrumentSet;
 using ::HandleTableRemove;
 using ::LogLevel;
 using ::LogMessage;

@@ -305,6 +305,17 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 		     unsigned int nr);
 
 /**
+ * dxk_instrument - count in a counter of the application's own
+ * @member: member descriptor
+ * @name: of the counter, which is made if need be, below %DXK_NAME_LEN bytes
+ * @flags: %DXK_INSTRUMENT_SET, or 0: @value is added
+ * @value: may be below 0
+ *
+ * Return: 0; -EINVAL, -ENOSPC, -EACCES, see struct dxk_instrument.
+ */
+int dxk_instrument(int member, const char *name, unsigned int flags, int64_t value);
+
+/**
  * dxk_latencies_read - read how long requests of a lane waited or ran
  * @ctx: context descriptor
  * @latency: enum dxk_latency

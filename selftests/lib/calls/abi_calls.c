@@ -40,6 +40,8 @@ const struct call calls[] = {
 	  EOPNOTSUPP },
 	{ "KEY", DXK_IOC_KEY, ON_CLIENT | ON_WORKER, sizeof(struct dxk_key_call),
 	  offsetof(struct dxk_key_call, flags), EOPNOTSUPP },
+	{ "INSTRUMENT", DXK_IOC_INSTRUMENT, ON_CLIENT | ON_WORKER,
+	  sizeof(struct dxk_instrument), offsetof(struct dxk_instrument, flags), EOPNOTSUPP },
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },
@@ -148,6 +150,9 @@ void fill(union arg *a, const struct call *c, void *array)
 		a->names.names = DXT_PTR(array);
 		a->names.nr = 1;
 		break;
+	case DXK_IOC_INSTRUMENT:
+		strcpy(a->instrument.name, "abi");
+		break;
 	case DXK_IOC_SAMPLES_READ:
 		a->samples_read.samples = DXT_PTR(array);
 		a->samples_read.nr = 1;
@@ -194,6 +199,8 @@ uint32_t first_size(const struct call *c)
 uint32_t known_flags(const struct call *c)
 {
 	switch (c->cmd) {
+	case DXK_IOC_INSTRUMENT:
+		return DXK_INSTRUMENT_SET;
 	case DXK_IOC_CTX_CREATE:
 		return DXK_CTX_CHOWN;
 	case DXK_IOC_CTX_JOIN:

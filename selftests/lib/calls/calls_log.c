@@ -85,7 +85,26 @@ static const char *end_log_file(struct env *e, int rc)
 	return dxk_log_file(e->t.ctx, -1) ? "no log file any more" : NULL;
 }
 
+static const char *set_instrument(struct env *e)
+{
+	e->arg.instrument.flags = DXK_INSTRUMENT_SET;
+	e->arg.instrument.value = 5;
+	strcpy(e->arg.instrument.name, "faults");
+	return dxk_instrument(e->me, "faults", DXK_INSTRUMENT_SET, 1) ? "no counter" : NULL;
+}
+
+static const char *end_instrument(struct env *e, int rc)
+{
+	char text[64];
+
+	if (!dxt_text(&e->t, text, sizeof(text), "instruments"))
+		return "no file";
+	return strcmp(text, rc ? "faults 1" : "faults 5") ? "another value" : NULL;
+}
+
 const struct row log_rows[] = {
+	ROW("INSTRUMENT", INSTRUMENT, MEMBER, dxk_instrument, set_instrument, end_instrument,
+	    0, 0),
 	ROW("LOG_FILE", LOG_FILE, ON_CONTEXT, dxk_log_file, set_log_file, end_log_file, 0,
 	    0),
 	ROW("LOG_READ", LOG_READ, ON_CONTEXT, dxk_log_read, set_log_read, end_log_read, 2,
