@@ -9,32 +9,34 @@
 #include "engine/engine.h"
 #include "services/instrument.h"
 
-/* Return: its place, or how many there are when it has none. */
-static u32 dxk_instrument_find(const struct dxk_instruments *in, const char *name)
+/* Return: the counter, NULL when it has none of that name. */
+static atomic64_t *dxk_instrument_find(struct dxk_instruments *in, const char *name)
 {
 	/* pairs with the release in dxk_instrument_make() */
 	u32 i, nr = smp_load_acquire(&in->nr);
 
-	for (i = 0; i < nr && strcmp(in->of[i].name, name); i++)
-		;
-	return i;
+	for (i = 0; i < nr; i++)
+		if (!strcmp(in->of[i].name, name))
+			return &in->of[i].value;
+	return NULL;
 }
 
-/* Return: its place, %DXK_INSTRUMENTS when there is no room. */
-static u32 dxk_instrument_make(struct dxk_instruments *in, struct dxk_engine *e,
-			       const char *name)
+/* Return: the counter, which others may have made by now; NULL when there is no room. */
+static atomic64_t *dxk_instrument_make(struct dxk_instruments *in, struct dxk_engine *e,
+				       const char *name)
 {
-	u32 i;
+	atomic64_t *value;
 
 	spin_lock(&e->lock);
-	i = dxk_instrument_find(in, name);
-	if (i == in->nr && i < DXK_INSTRUMENTS) {
-		strscpy(in->of[i].name, name, sizeof(in->of[i].name));
+	value = dxk_instrument_find(in, name);
+	if (!value && in->nr < DXK_INSTRUMENTS) {
+		value = &in->of[in->nr].value;
+		strscpy(in->of[in->nr].name, name, sizeof(in->of[in->nr].name));
 		/* pairs with the acquire in dxk_instrument_find() */
-		smp_store_release(&in->nr, i + 1);
+		smp_store_release(&in->nr, in->nr + 1);
 	}
 	spin_unlock(&e->lock);
-	return i;
+	return value;
 }
 
 /**
@@ -51,16 +53,14 @@ static u32 dxk_instrument_make(struct dxk_instruments *in, struct dxk_engine *e,
 int dxk_instrument(struct dxk_instruments *in, struct dxk_engine *e, const char *name,
 		   s64 value, bool set)
 {
-	u32 i = dxk_instrument_find(in, name);
+	atomic64_t *counter = dxk_instrument_find(in, name) ?: dxk_instrument_make(in, e, name);
 
-	if (i == READ_ONCE(in->nr))
-		i = dxk_instrument_make(in, e, name);
-	if (i == DXK_INSTRUMENTS)
+	if (!counter)
 		return -ENOSPC;
 	if (set)
-		atomic64_set(&in->of[i].value, value);
+		atomic64_set(counter, value);
 	else
-		atomic64_add(value, &in->of[i].value);
+		atomic64_add(value, counter);
 	return 0;
 }
 
