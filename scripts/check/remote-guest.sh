@@ -13,6 +13,7 @@ work=/tmp/remote
 mkdir -p $work && cd $work || exit 1
 export LD_LIBRARY_PATH=$tree/build/lib
 dxkd=$tree/build/tools/dxkd dxkctl=$tree/build/tools/dxkctl peer=$tree/build/selftests/dxkd_peer
+dxfarm=$tree/build/examples/dxfarm
 find "$modules" -name dxk.ko -exec insmod {} \;
 chmod 666 /dev/dxk
 
@@ -44,7 +45,9 @@ printf '%s\n' "$broker" '[export hash]' 'broker = farm' 'clients = me' 'lane3 = 
 printf '%s\n' "$broker" '[import hash]' 'broker = farm' 'workers = me' 'window = 16' \
 	'mode = 777' 'data_size = 1024' '[import none]' 'broker = farm' 'workers = me' \
 	'window = 2' '[import hashq]' 'broker = farm' 'queue = quorum' 'workers = me' 'window = 16' \
-	'mode = 777' >import.conf
+	'mode = 777' '[import sums]' 'broker = farm' 'workers = me' 'window = 16' >import.conf
+printf '%s\n' "$broker" '[export sums]' 'broker = farm' 'clients = me' 'lane3 = 4' 'grace = 2' \
+	>sums.conf
 
 # start export|import; its id is in $pid
 start() { "$dxkd" --status "$1.json" "$1.conf" 2>>log & pid=$!; }
@@ -191,6 +194,37 @@ ok "quorum, an exporter is killed: what has REDO comes back"
 mv begunq begun
 begun 1 100 3
 ok "begun no more than three times"
+
+# --- a farm -------------------------------------------------------------------------
+
+# host NAME: a namespace of IPC has names of contexts of its own, as a host has
+host() {
+	# shellcheck disable=SC2016 # they are the other shell's
+	unshare --ipc bash -c '"$1" -s -n sums -w 2 files & echo $! >>farms
+		exec "$2" --status "$3.json" sums.conf' - "$dxfarm" "$dxkd" "$1" 2>>log & pid=$!
+}
+mkdir files
+for ((i = 0; i < 60; i++)); do head -c $((i * 997)) /bin/bash >files/$i; done
+for ((i = 0; i < 600; i++)); do echo $((i % 60)); done >list
+# shellcheck disable=SC2046 # they are numbers
+(cd files && sha256sum $(<../list)) >sums
+host one; one=$pid
+host two; two=$pid
+soon status import sums '"served":true'
+"$dxfarm" -n sums@farm <list >result 2>>log & app=$!
+sleep 1.5
+kill -KILL "$two"
+wait "$two" 2>/dev/null
+host three; two=$pid
+wait $app && cmp -s result sums
+ok "dxfarm: the sums of sha256sum, whatever happens to a host"
+sleep 1.1	# what they tell is no older than a second
+! grep -F '"answered":[0,0,0,0]' {one,two,three}.json
+ok "each of the hosts has computed some"
+mapfile -t farms <farms
+kill -TERM "$one" "$two" "${farms[@]}"
+wait "$one" && wait "$two"
+ok "the hosts end when they are told to"
 
 # --- the end ------------------------------------------------------------------------
 
