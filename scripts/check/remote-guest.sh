@@ -33,21 +33,27 @@ ok() {
 }
 
 printf secret >password && chmod 600 password
-broker="[broker farm]
-nodes = amqp://10.0.2.100:5672
-plain = yes
-user = me
-password_file = $work/password
-heartbeat = 10
-"
-printf '%s\n' "$broker" '[export hash]' 'broker = farm' 'clients = me' 'lane3 = 8' 'grace = 2' \
-	'[export hashq]' 'broker = farm' 'queue = quorum' 'clients = me' 'grace = 2' >export.conf
-printf '%s\n' "$broker" '[import hash]' 'broker = farm' 'workers = me' 'window = 16' \
-	'mode = 777' 'data_size = 1024' '[import none]' 'broker = farm' 'workers = me' \
-	'window = 2' '[import hashq]' 'broker = farm' 'queue = quorum' 'workers = me' 'window = 16' \
-	'mode = 777' '[import sums]' 'broker = farm' 'workers = me' 'window = 16' >import.conf
-printf '%s\n' "$broker" '[export sums]' 'broker = farm' 'clients = me' 'lane3 = 4' 'grace = 2' \
-	>sums.conf
+# broker USER
+broker() {
+	printf '%s\n' '[broker farm]' 'nodes = amqp://10.0.2.100:5672' 'plain = yes' "user = $1" \
+		"password_file = $work/password" 'heartbeat = 10'
+}
+# export_|import_ NAME LINE...: a section
+export_() { printf '%s\n' "[export $1]" 'broker = farm' 'clients = poster' 'grace = 2' "${@:2}"; }
+import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:2}"; }
+{
+	broker worker
+	export_ hash 'lane3 = 8'
+	export_ hashq 'queue = quorum'
+} >export.conf
+{
+	broker poster
+	import_ hash 'window = 16' 'mode = 777' 'data_size = 1024'
+	import_ none 'window = 2'
+	import_ hashq 'queue = quorum' 'window = 16' 'mode = 777'
+	import_ sums 'window = 16'
+} >import.conf
+{ broker worker; export_ sums 'lane3 = 4'; } >sums.conf
 
 # start export|import; its id is in $pid
 start() { "$dxkd" --status "$1.json" "$1.conf" 2>>log & pid=$!; }

@@ -61,8 +61,16 @@ ssl_options.fail_if_no_peer_cert = true
 END
 start() { "$DXKD_BROKER" start "$DXKD_DIR" "$port"; }
 start
-"$DXKD_BROKER" ctl "$DXKD_DIR" add_user me secret
-"$DXKD_BROKER" ctl "$DXKD_DIR" set_permissions me '.*' '.*' '.*'
+# user NAME CONFIGURE WRITE READ: "me" is for tests, of the others each side has one, which has
+# the rights that dxkd(8) names
+user() {
+	"$DXKD_BROKER" ctl "$DXKD_DIR" add_user "$1" secret
+	"$DXKD_BROKER" ctl "$DXKD_DIR" set_permissions "$@"
+}
+user me '.*' '.*' '.*'
+user worker '^dxk\.' '^dxk\.' '^dxk\.'
+user poster '^dxk\.reply\.poster\.' '^(dxk\.x\.(hash|hashq|none|sums)|dxk\.reply\.poster\..*)$' \
+	'^dxk\.reply(\.poster\..*)?$'
 
 [[ $what != *' link '* ]] || build/selftests/dxkd_link
 [[ $what == *' guest '* ]] || exit 0
@@ -81,7 +89,7 @@ garbage() {
 		done
 	done
 }
-send() { amqp-publish -u "amqp://me:secret@127.0.0.1:$port" -e "$1" -r "$2"; }
+send() { amqp-publish -u "amqp://worker:secret@127.0.0.1:$port" -e "$1" -r "$2"; }
 # dead: what was not a request is kept for who wants to see it
 dead() {
 	local queues i
