@@ -45,6 +45,7 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	broker worker
 	export_ hash 'lane3 = 8'
 	export_ hashq 'queue = quorum'
+	export_ tree 'lane2 = 2' 'lane3 = 2'
 } >export.conf
 {
 	broker poster
@@ -52,6 +53,7 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	import_ none 'window = 2'
 	import_ hashq 'queue = quorum' 'window = 16' 'mode = 777'
 	import_ sums 'window = 16'
+	import_ tree 'window = 16' 'lanes = 0 0 50' 'mode = 777'
 } >import.conf
 { broker worker; export_ sums 'lane3 = 4'; } >sums.conf
 
@@ -200,6 +202,22 @@ ok "quorum, an exporter is killed: what has REDO comes back"
 mv begunq begun
 begun 1 100 3
 ok "begun no more than three times"
+
+# --- lanes --------------------------------------------------------------------------
+
+soon status import tree '"served":true'
+"$peer" tree tree@farm 48 3 60 >result 2>>log & app=$!
+# What is exported without a context waits for one.
+soon status import tree '"in_flight":8'
+"$peer" serve tree 4 0 trees 50 >servedt 2>>log &
+wait $app
+got=$(<result)
+[[ $got == 'back=48 bad=0' ]]
+ok "parents in lane 2 that wait for remote children in lane 3 come to their end"
+# Would it be seen? Children in their parents' lane have no places left.
+got=$("$peer" tree tree@farm 48 2 5 2>>log)
+[[ $got == 'back=0 bad=0' ]]
+ok "those that wait for children in their own lane do not"
 
 # --- a farm -------------------------------------------------------------------------
 

@@ -2,8 +2,14 @@
 /*
  * Both ends of a remote service, for scripts/check/remote-guest.sh.
  *
- *   dxkd_peer serve CTX WORKERS WORK_US LOG      makes CTX; processes execute its requests,
- *                                                each appends the param of what it begins to LOG
+ *   dxkd_peer serve CTX WORKERS WORK_US LOG [PCT]
+ *                                                makes CTX; processes execute its requests,
+ *                                                each appends the param of what it begins to LOG.
+ *                                                Lane 2 has PCT percent of them
+ *   dxkd_peer tree CTX COUNT LANE SECONDS        posts requests to lane 2 of CTX; who executes
+ *                                                one posts another to LANE of it, and waits for
+ *                                                that. Says how many came back before none did
+ *                                                for so long
  *   dxkd_peer app CTX COUNT WINDOW REDO [WORD [FIRST]]
  *                                                posts requests with params from FIRST on to
  *                                                CTX, REDO percent of them with PXR_REDO, and
@@ -45,6 +51,49 @@ static uint64_t hash(const char *data, size_t len, uint64_t seed)
 	return sum;
 }
 
+static const uint16_t lanes[] = { PXR_LANE0, PXR_LANE1, PXR_LANE2, PXR_LANE3 };
+
+static int client(const char *name)
+{
+	int ctl = dxk_open(), ctx, i, me;
+
+	for (i = 0; (ctx = dxk_ctx_join(ctl, name, DXK_ACCESS_WRITE, 0, NULL)) == -ENOENT; i++) {
+		if (i == 300)
+			break;
+		usleep(100000);
+	}
+	if (ctx < 0)
+		fail(name, ctx);
+	me = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
+	if (me < 0)
+		fail("client", me);
+	return me;
+}
+
+/* A request whose data is "child LANE CTX" is not done before another one is, there. */
+static int wait_for_child(const char *data)
+{
+	struct dxk_post_entry e = {
+		.owner = (uint64_t)getpid(), .data = (uintptr_t)"leaf", .data_len = 5,
+		.result_len = 8, .attrs = PXR_REJOIN | PXR_WAITIF_BUSY,
+	};
+	struct dxk_result res;
+	unsigned int lane;
+	char name[32];
+	uint64_t sum;
+	int me, n;
+
+	if (sscanf(data, "child %u %31s", &lane, name) != 2 || lane > 3)
+		return 0;
+	e.attrs |= lanes[lane];
+	me = client(name);
+	n = dxk_post(me, &e, 1, -1, NULL);
+	if (n == 1)
+		n = dxk_rejoin(me, e.owner, &res, 1, 1, &sum, sizeof(sum), -1, NULL);
+	close(me);
+	return n == 1 ? res.status : n;
+}
+
 static _Noreturn void work(int ctx, long us, int log)
 {
 	int me = dxk_member_create(ctx, DXK_MEMBER_WORKER, NULL), n;
@@ -74,12 +123,12 @@ static _Noreturn void work(int ctx, long us, int log)
 		nanosleep(&time, NULL);
 		sum = hash(data, w.data_len, w.param ^ w.executor);
 		d = (struct dxk_done){ .ticket = w.ticket, .data = (uintptr_t)&sum,
-				       .data_len = sizeof(sum) };
+				       .data_len = sizeof(sum), .status = wait_for_child(data) };
 		done = &d;
 	}
 }
 
-static int serve(const char *name, int workers, long us, const char *path)
+static int serve(const char *name, int workers, long us, const char *path, uint32_t lane2)
 {
 	struct dxk_ctx_create create = { .mode = 0777 };
 	int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), ctx, i;
@@ -92,6 +141,8 @@ static int serve(const char *name, int workers, long us, const char *path)
 	dxk_policy_get(ctx, &policy);
 	policy.max_threads = (uint32_t)workers;
 	policy.kernel_threads = 0;
+	policy.sched_mode = lane2 ? TPOOL_MODE_CMLS : 0;
+	policy.lane_pct[2] = lane2;
 	i = dxk_policy_set(ctx, &policy, NULL);
 	if (!i)
 		i = dxk_ctx_start(ctx);
@@ -105,23 +156,6 @@ static int serve(const char *name, int workers, long us, const char *path)
 		if (!fork())
 			work(ctx, us, log);
 	}
-}
-
-static int client(const char *name)
-{
-	int ctl = dxk_open(), ctx, i, me;
-
-	for (i = 0; (ctx = dxk_ctx_join(ctl, name, DXK_ACCESS_WRITE, 0, NULL)) == -ENOENT; i++) {
-		if (i == 300)
-			break;
-		usleep(100000);
-	}
-	if (ctx < 0)
-		fail(name, ctx);
-	me = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
-	if (me < 0)
-		fail("client", me);
-	return me;
 }
 
 static int app(const char *name, unsigned int count, unsigned int window, unsigned int redo,
@@ -178,6 +212,38 @@ static int app(const char *name, unsigned int count, unsigned int window, unsign
 	return 0;
 }
 
+static int tree(const char *name, unsigned int count, unsigned int lane, int64_t seconds)
+{
+	struct dxk_result res[BATCH];
+	unsigned int i, back = 0, bad = 0;
+	struct dxk_post_entry e = {
+		.owner = 7, .data_len = DATA, .result_len = 8, .attrs = PXR_REJOIN |
+		PXR_WAITIF_BUSY | PXR_LANE2,
+	};
+	int me = client(name), n;
+	char data[DATA] = "";
+	uint64_t got[BATCH];
+
+	snprintf(data, sizeof(data), "child %u %s", lane, name);
+	e.data = (uintptr_t)data;
+	for (i = 0; i < count; i++) {
+		n = dxk_post(me, &e, 1, -1, NULL);
+		if (n != 1)
+			fail("post", n);
+	}
+	while (back < count) {
+		n = dxk_rejoin(me, 7, res, BATCH, 1, got, sizeof(*got), seconds * SECOND, NULL);
+		if (n <= 0)
+			break;
+		for (i = 0; i < (unsigned int)n; i++)
+			if (res[i].status && !bad++)
+				fprintf(stderr, "status %d\n", res[i].status);
+		back += (unsigned int)n;
+	}
+	printf("back=%u bad=%u\n", back, bad);
+	return 0;
+}
+
 static int one(const char *name, const char *what)
 {
 	struct dxk_post_entry e = { .owner = 7, .result_len = 8, .attrs = PXR_REJOIN };
@@ -205,8 +271,12 @@ static int one(const char *name, const char *what)
 
 int main(int argc, char **argv)
 {
-	if (argc == 6 && !strcmp(argv[1], "serve"))
-		return serve(argv[2], atoi(argv[3]), atol(argv[4]), argv[5]);
+	if (argc >= 6 && !strcmp(argv[1], "serve"))
+		return serve(argv[2], atoi(argv[3]), atol(argv[4]), argv[5],
+			     argc > 6 ? (uint32_t)atoi(argv[6]) : 0);
+	if (argc == 6 && !strcmp(argv[1], "tree"))
+		return tree(argv[2], (unsigned int)atoi(argv[3]), (unsigned int)atoi(argv[4]),
+			    atoi(argv[5]));
 	if (argc >= 6 && !strcmp(argv[1], "app"))
 		return app(argv[2], (unsigned int)atoi(argv[3]), (unsigned int)atoi(argv[4]),
 			   (unsigned int)atoi(argv[5]), argc > 6 ? argv[6] : "work",

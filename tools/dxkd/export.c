@@ -25,6 +25,7 @@
 
 #define KNOWN_MAX	65536	/* answered ones that are remembered */
 #define POST_AGAIN	(NSEC_PER_SEC / 100)
+#define QUEUE_LEN	64
 
 enum state {
 	WAITS,		/* for the time of grace to be over */
@@ -251,12 +252,71 @@ static void on_confirmed(struct link *link, void *what, bool taken)
 	move(x, job, REMEMBERED);
 }
 
+/* --- what is at the broker -------------------------------------------------------- */
+
+static const char *queue_of(const struct export *x, unsigned int lane, char queue[QUEUE_LEN],
+			    char key[2])
+{
+	key[0] = (char)('0' + lane);
+	key[1] = '\0';
+	snprintf(queue, QUEUE_LEN, "dxk.req.%s.%s", x->cfg->name, key);
+	return queue;
+}
+
+static bool declare_lane(struct export *x, struct link *link, unsigned int lane)
+{
+	amqp_table_entry_t e[3] = {};
+	amqp_table_t arguments = { 0, e };
+	char queue[QUEUE_LEN], key[2];
+
+	e[arguments.num_entries++] = (amqp_table_entry_t){
+		amqp_cstring_bytes("x-dead-letter-exchange"),
+		{ AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("dxk.dead") } } };
+	if (x->cfg->quorum) {
+		e[arguments.num_entries++] = (amqp_table_entry_t){
+			amqp_cstring_bytes("x-queue-type"),
+			{ AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("quorum") } } };
+		e[arguments.num_entries++] = (amqp_table_entry_t){
+			amqp_cstring_bytes("x-delivery-limit"),
+			{ AMQP_FIELD_KIND_I32, { .i32 = (int32_t)x->cfg->redo_max + 1 } } };
+	} else {
+		e[arguments.num_entries++] = (amqp_table_entry_t){
+			amqp_cstring_bytes("x-max-priority"),
+			{ AMQP_FIELD_KIND_I32, { .i32 = BANDS - 1 } } };
+	}
+	queue_of(x, lane, queue, key);
+	return link_queue(link, queue, arguments) && link_bind(link, queue, x->exchange, key);
+}
+
+/*
+ * The service, with all its queues: requests wait in them also while there is no context that
+ * they could be taken for.
+ */
+static bool declare(struct export *x, struct link *link)
+{
+	amqp_table_entry_t limits[2] = {
+		{ amqp_cstring_bytes("x-max-length"), { AMQP_FIELD_KIND_I32, { .i32 = 10000 } } },
+		{ amqp_cstring_bytes("x-message-ttl"),
+		  { AMQP_FIELD_KIND_I32, { .i32 = 7 * 86400 * 1000 } } },
+	};
+	unsigned int lane;
+
+	if (!link_exchange(link, x->exchange, "direct") ||
+	    !link_exchange(link, "dxk.dead", "fanout") ||
+	    !link_queue(link, "dxk.dead", (amqp_table_t){ 2, limits }) ||
+	    !link_bind(link, "dxk.dead", "dxk.dead", ""))
+		return false;
+	for (lane = 0; lane < LANES; lane++)
+		if (x->cfg->lane[lane] && !declare_lane(x, link, lane))
+			return false;
+	return true;
+}
+
 static bool out_up(struct link *link)
 {
 	struct export *x = link->owner;
 
-	return link_exchange(link, "dxk.reply", "direct") &&
-	       link_exchange(link, x->exchange, "direct");
+	return link_exchange(link, "dxk.reply", "direct") && declare(x, link);
 }
 
 /* Answers that were not confirmed are sent first when there is a connection again. */
@@ -593,49 +653,17 @@ static void expire(struct export *x, uint64_t now)
 		job_free(x, l->first);
 }
 
-static bool lane_queue(struct export *x, struct link *link, unsigned int lane)
-{
-	amqp_table_entry_t e[3] = {};
-	amqp_table_t arguments = { 0, e };
-	char queue[64], key[2] = { (char)('0' + lane) };
-
-	e[arguments.num_entries++] = (amqp_table_entry_t){
-		amqp_cstring_bytes("x-dead-letter-exchange"),
-		{ AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("dxk.dead") } } };
-	if (x->cfg->quorum) {
-		e[arguments.num_entries++] = (amqp_table_entry_t){
-			amqp_cstring_bytes("x-queue-type"),
-			{ AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("quorum") } } };
-		e[arguments.num_entries++] = (amqp_table_entry_t){
-			amqp_cstring_bytes("x-delivery-limit"),
-			{ AMQP_FIELD_KIND_I32, { .i32 = (int32_t)x->cfg->redo_max + 1 } } };
-	} else {
-		e[arguments.num_entries++] = (amqp_table_entry_t){
-			amqp_cstring_bytes("x-max-priority"),
-			{ AMQP_FIELD_KIND_I32, { .i32 = BANDS - 1 } } };
-	}
-	snprintf(queue, sizeof(queue), "dxk.req.%s.%u", x->cfg->name, lane);
-	return link_queue(link, queue, arguments) && link_bind(link, queue, x->exchange, key) &&
-	       link_consume(link, queue, key, x->cfg->lane[lane]);
-}
-
 static bool in_up(struct link *link)
 {
-	amqp_table_entry_t limits[2] = {
-		{ amqp_cstring_bytes("x-max-length"), { AMQP_FIELD_KIND_I32, { .i32 = 10000 } } },
-		{ amqp_cstring_bytes("x-message-ttl"),
-		  { AMQP_FIELD_KIND_I32, { .i32 = 7 * 86400 * 1000 } } },
-	};
 	struct export *x = link->owner;
+	char queue[QUEUE_LEN], key[2];
 	unsigned int lane;
 
-	if (!link_exchange(link, x->exchange, "direct") ||
-	    !link_exchange(link, "dxk.dead", "fanout") ||
-	    !link_queue(link, "dxk.dead", (amqp_table_t){ 2, limits }) ||
-	    !link_bind(link, "dxk.dead", "dxk.dead", ""))
+	if (!declare(x, link))
 		return false;
 	for (lane = 0; lane < LANES; lane++)
-		if (x->cfg->lane[lane] && !lane_queue(x, link, lane))
+		if (x->cfg->lane[lane] &&
+		    !link_consume(link, queue_of(x, lane, queue, key), key, x->cfg->lane[lane]))
 			return false;
 	x->cancelled = false;
 	x->ups++;
