@@ -56,4 +56,32 @@ ABI=0 run 1 dxkctl doctor &&
 	has out 'do: install the module'
 ok "an older one does not"
 unset LD_PRELOAD
+
+mkdir -p /run/dxkd
+remote=/run/dxkd/status.json
+service() {	# NAME STATE ERROR
+	printf '{"name": "%s", "role": "import", "request_connection": {"state": "%s"%s}}' "$1" "$2" \
+		"${3:+, \"error\": \"$3\"}"
+}
+echo "{\"pid\": $$, \"services\": [$(service a up)]}" >$remote
+run 0 dxkctl doctor && has out '^ok    dxkd: all of its services are connected: 1$'
+ok "dxkd is well"
+cat >$remote <<END
+{"pid": $$, "services": [$(service a up), $(service b down "NOT_FOUND - no exchange 'dxk.x.b'"),
+$(service c refused 'ACCESS_REFUSED - no'), $(service d blocked), $(service e down 'timed out'),
+{"name": "f", "role": "export", "context_error": "No such file"}]}
+END
+doctor "^WRONG dxkd: import b: requests: NOT_FOUND - no exchange" &&
+	has out 'do: start dxkd where' && has out 'import c: .*ACCESS_REFUSED' &&
+	has out "the user's rights" && has out 'import d: requests: blocked' &&
+	has out 'lacks memory or disk' && has out 'import e: .*timed out' &&
+	has out 'is the broker there' && has out 'export f: context: No such' &&
+	[[ $(lines out WRONG) == 5 ]]
+ok "what hinders it is told, with what helps"
+sleep 0 & gone=$!
+wait $gone
+echo "{\"pid\": $gone, \"services\": []}" >$remote && doctor 'dxkd has ended' &&
+	echo '{' >$remote && doctor 'WRONG /run/dxkd/status.json'
+ok "one that was killed, and a file that is none"
+rm -f $remote
 plan

@@ -2,7 +2,7 @@
 /*
  * doctor: why /dev/dxk cannot be used. The checks follow the way that a program's
  * open() takes: module, device node, permission, version. The first that fails is
- * the reason, and what would be next cannot be known.
+ * the reason, and what would be next cannot be known. Then what hinders dxkd, if one runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <glob.h>
 #include <grp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <json-c/json.h>
 #include <libkmod.h>
 
 #include "ctl.h"
@@ -369,6 +371,81 @@ static bool version_ok(int ctl)
 	return true;
 }
 
+/* --- a daemon that carries requests to other hosts ---------------------------- */
+
+/* By how the broker, or librabbitmq, begins to say it */
+static const char *advice(const char *key, const char *trouble)
+{
+	static const struct {
+		const char *begin, *advice;
+	} known[] = {
+		{ "NOT_FOUND - no exchange", "start dxkd where the service is exported" },
+		{ "NOT_FOUND - no vhost", "rabbitmqctl list_vhosts, on the broker's host" },
+		{ "ACCESS_REFUSED", "look at the password file, and at the user's rights: man dxkd" },
+		{ "PRECONDITION_FAILED",
+		  "give all hosts the same queue and redo_max, or delete the old queue: rabbitmqctl delete_queue" },
+		{ "blocked", "the broker lacks memory or disk: rabbitmqctl status, on its host" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strncmp(trouble, known[i].begin, strlen(known[i].begin)))
+			return known[i].advice;
+	if (!strcmp(key, "context_error"))
+		return "dxkctl list; dxkd joins the context when it is there and lets it";
+	return "is the broker there? rabbitmqctl status, on its host";
+}
+
+static bool service_ok(struct json_object *service)
+{
+	const struct remote_part *p;
+	bool ok = true;
+
+	for (p = remote_parts; p->key; p++) {
+		const char *trouble = remote_trouble(service, p->key);
+
+		if (!trouble)
+			continue;
+		fputs("WRONG dxkd: ", stdout);
+		remote_tell(service, p->key, p->name);
+		help("%s", advice(p->key, trouble));
+		ok = false;
+	}
+	return ok;
+}
+
+/* Where no dxkd runs there is no file. */
+static bool remote_ok(void)
+{
+	struct json_object *services, *all = remote_read(DXKD_STATUS, &services), *pid;
+	size_t i, nr;
+	bool ok;
+
+	if (!all && errno == ENOENT)
+		return true;
+	if (!all) {
+		wrong("%s: %s", DXKD_STATUS, strerror(errno));
+		help("systemctl restart dxkd");
+		return false;
+	}
+	ok = !json_object_object_get_ex(all, "pid", &pid) ||
+	     !kill((pid_t)json_object_get_int(pid), 0) || errno != ESRCH;
+	if (!ok) {
+		wrong("dxkd has ended without a word, it was process %s",
+		      json_object_get_string(pid));
+		help("journalctl -u dxkd");
+		json_object_put(all);
+		return false;
+	}
+	nr = json_object_array_length(services);
+	for (i = 0; i < nr; i++)
+		ok &= service_ok(json_object_array_get_idx(services, i));
+	if (ok)
+		good("dxkd: all of its services are connected: %zu", nr);
+	json_object_put(all);
+	return ok;
+}
+
 int ctl_doctor(int argc, char **argv)
 {
 	static const struct option none[] = { { } };
@@ -401,5 +478,5 @@ int ctl_doctor(int argc, char **argv)
 	good("%s can be opened", DXK_DEVICE);
 	ok = version_ok(ctl);
 	close(ctl);
-	return ok ? DONE : FAILED;
+	return ok && remote_ok() ? DONE : FAILED;
 }

@@ -12,8 +12,6 @@
 
 #include "ctl.h"
 
-#define STATUS	"/run/dxkd/status.json"
-
 static struct json_object *in(struct json_object *object, const char *key)
 {
 	struct json_object *value = NULL;
@@ -42,21 +40,34 @@ static int64_t sum_in(struct json_object *object, const char *key)
 	return sum;
 }
 
-/* What is wrong, in the daemon's words, or a broker's: no terminal obeys these. */
-static void trouble(struct json_object *service, const char *what, const char *key)
+const char *remote_trouble(struct json_object *service, const char *key)
 {
-	struct json_object *error = in(in(service, key), "error");
-	const char *c;
+	struct json_object *is = in(service, key), *error = in(is, "error");
+	const char *state = text_in(is, "state");
 
-	if (!error)
-		error = in(service, key);
-	if (!json_object_is_type(error, json_type_string))
-		return;
-	printf("  %s %s: %s: ", text_in(service, "role"), text_in(service, "name"), what);
-	for (c = json_object_get_string(error); *c; c++)
+	if (json_object_is_type(error, json_type_string))
+		return json_object_get_string(error);
+	if (json_object_is_type(is, json_type_string))
+		return json_object_get_string(is);
+	return !strcmp(state, "up") || !strcmp(state, "-") ? NULL : state;
+}
+
+void remote_tell(struct json_object *service, const char *key, const char *what)
+{
+	const char *c = remote_trouble(service, key);
+
+	printf("%s %s: %s: ", text_in(service, "role"), text_in(service, "name"), what);
+	for (; c && *c; c++)
 		putchar((unsigned char)*c < ' ' || *c == 0x7f ? '?' : *c);
 	putchar('\n');
 }
+
+const struct remote_part remote_parts[] = {
+	{ "request_connection", "requests" },
+	{ "answer_connection", "answers" },
+	{ "context_error", "context" },
+	{ }
+};
 
 static void show(struct json_object *services)
 {
@@ -78,11 +89,30 @@ static void show(struct json_object *services)
 	}
 	for (i = 0; i < nr; i++) {
 		struct json_object *s = json_object_array_get_idx(services, i);
+		const struct remote_part *p;
 
-		trouble(s, "requests", "request_connection");
-		trouble(s, "answers", "answer_connection");
-		trouble(s, "context", "context_error");
+		for (p = remote_parts; p->key; p++) {
+			if (!remote_trouble(s, p->key))
+				continue;
+			fputs("  ", stdout);
+			remote_tell(s, p->key, p->name);
+		}
 	}
+}
+
+struct json_object *remote_read(const char *path, struct json_object **services)
+{
+	struct json_object *all;
+
+	errno = 0;
+	all = json_object_from_file(path);
+	*services = in(all, "services");
+	if (all && json_object_is_type(*services, json_type_array))
+		return all;
+	json_object_put(all);
+	if (!errno)
+		errno = EINVAL;
+	return NULL;
 }
 
 int ctl_remote(int argc, char **argv)
@@ -92,7 +122,7 @@ int ctl_remote(int argc, char **argv)
 		{ }
 	};
 	struct json_object *all, *services;
-	const char *path = STATUS;
+	const char *path = DXKD_STATUS;
 	bool json = false;
 	int opt;
 
@@ -105,17 +135,12 @@ int ctl_remote(int argc, char **argv)
 		return misuse("remote takes one STATUS");
 	if (argc > optind)
 		path = argv[optind];
-	errno = 0;
-	all = json_object_from_file(path);
+	all = remote_read(path, &services);
 	if (!all && errno == ENOENT)
 		return fail("systemctl status dxkd", "%s: no dxkd runs that writes it", path);
-	if (!all && errno)
-		return fail("give the file of dxkd --status", "%s: %s", path, strerror(errno));
-	services = in(all, "services");
-	if (!json_object_is_type(services, json_type_array)) {
-		json_object_put(all);
-		return fail("give the file of dxkd --status", "%s: not a status of dxkd", path);
-	}
+	if (!all)
+		return fail("give the file of dxkd --status", "%s: %s", path,
+			    errno == EINVAL ? "not a status of dxkd" : strerror(errno));
 	if (json)
 		puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
 						    JSON_C_TO_STRING_NOSLASHESCAPE));
