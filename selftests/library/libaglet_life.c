@@ -323,7 +323,10 @@ TEST_F(life, activation)
 	EXPECT_EQ(1, a->activated);
 }
 
-/* "defer": for ever; "wait": in the monitor; both note what came of it */
+/*
+ * "defer": for ever; "wait": in the monitor; both note what came of it; "later": as "defer",
+ * and stays as "gate"
+ */
 static bool waits(struct agent *a, AgletMessage *m)
 {
 	if (is(m, "wait")) {
@@ -332,6 +335,12 @@ static bool waits(struct agent *a, AgletMessage *m)
 		/* and it is outside now, for good */
 		a->wrong += MessageManager_waitMessage(1) != -ECANCELED;
 		a->wrong += MessageManager_exitMonitor() != -EPERM;
+		return true;
+	}
+	if (is(m, "later")) {
+		AgletMessage_enableDeferedReply(m);
+		for (a->entered++; a->closed; usleep(100))
+			;
 		return true;
 	}
 	if (!is(m, "defer"))
@@ -388,6 +397,24 @@ TEST_F(life, disposed)
 	EXPECT_EQ(AGLET_REPLIED, answer_of(beside, NULL));
 	EXPECT_TRUE(goes(&a));
 	EXPECT_EQ(0, trace.nr);
+}
+
+/* AG-14, AG-31: whose reply is to come later than its aglet is there has none */
+TEST_F(life, disposed_before_it_waits)
+{
+	struct agent a = agent_of(waits);
+	FutureReply *later;
+
+	ASSERT_EQ(0, begins(self->p.c, &a));
+	a.closed = true;
+	later = future_of(&a, "later", "");
+	ASSERT_TRUE(DXT_SOON(a.entered == 1));
+	EXPECT_EQ(0, AgletProxy_suspend(a.proxy));
+	EXPECT_EQ(0, AgletProxy_dispose(a.proxy));
+	EXPECT_FALSE(FutureReply_isAvailable(later));
+	a.closed = false;
+	EXPECT_EQ(AGLET_NOT_HANDLED, answer_of(later, NULL));
+	EXPECT_TRUE(goes(&a));
 }
 
 /* What is sent while it goes has one answer, and its memory may go, too. */

@@ -285,8 +285,8 @@ TEST_F(waits, states)
 	go = true;
 	for (i = 0; i < 4; i++)
 		EXPECT_NE(4711, status_of(&all));
-	EXPECT_EQ(RQE_FREE, RequestState(&all, &late, NULL));
 	EXPECT_EQ(0, RejoinAll(&other, NULL));
+	EXPECT_EQ(RQE_FREE, RequestState(&all, &late, NULL));
 }
 
 /* --- files ---------------------------------------------------------------------- */

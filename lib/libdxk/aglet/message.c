@@ -319,8 +319,10 @@ static int turn_ends(AgletMessage *m, bool handled)
 		rc = move(m, to);
 	else if (atomic_load(&m->deferred) && m->future)
 		rc = await(m);
+	else if (handled)
+		answer(m, &dxa_empty);
 	if (rc != RQ_WAITS)
-		answer(m, handled && !to ? &dxa_empty : &dxa_none);
+		answer(m, &dxa_none);
 	return rc;
 }
 
