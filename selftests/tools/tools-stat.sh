@@ -62,10 +62,21 @@ promlint() {
 	tell_file out
 	return 1
 }
+mkdir -p /run/dxkd
+printf '%s' '{"services": [{"name": "far", "role": "import", "broker": "a\"b", "in_flight": 7,
+"requests": [1, 2, 3, 4], "rejected": 5, "answer_connection": {"state": "up"},
+"request_connection": {"state": "blocked"}}, 4, {"requests": 3, "name": ["\n"]}]}' \
+	>/run/dxkd/status.json
 open 'a"b\c' 0640 3 sched_mode=0 sample_interval_ms=1000 && ask post 20 3 0
 if /usr/bin/python3 -c 'import prometheus_client.openmetrics' 2>/dev/null; then
 	metrics 'a"b\c'
 	ok "metrics are those of the counters"
+	far='service="far",role="import",broker="a.*b"'
+	has new "^dxk_remote_requests_total[{]$far,lane=\"2\"} 3$" &&
+		has old "^dxk_remote_in_flight[{]$far} 7$" &&
+		has new "^dxk_remote_up[{]$far,connection=\"answers\"} 1$" &&
+		has new "^dxk_remote_up[{]$far,connection=\"requests\"} 0$"
+	ok "and those of services on other hosts"
 else
 	skip "metrics: there is no python3-prometheus-client"
 fi
@@ -77,7 +88,9 @@ else
 fi
 shut
 until_true no_context
-run 0 dxkstat --openmetrics && [[ $(<out) == *'dxk_contexts 0'*'# EOF' ]]
+rm /run/dxkd/status.json
+run 0 dxkstat --openmetrics && [[ $(<out) == *'dxk_contexts 0'*'# EOF' ]] &&
+	! line out dxk_remote
 ok "metrics where there is no context"
 
 # Contexts come and go while they are looked at.

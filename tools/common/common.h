@@ -156,6 +156,20 @@ bool ctx_is_id(const char *word);
 /* That id: false when none can be written like this. */
 bool parse_id(const char *word, unsigned int *id);
 
+/* --- dxkd ------------------------------------------------------------------- */
+
+#define DXKD_STATUS	"/run/dxkd/status.json"
+
+/**
+ * remote_read - read the status that a dxkd has written
+ * @path: the file, %DXKD_STATUS
+ * @services: out, in it: the array of its services
+ *
+ * Return: all of it, NULL for none, and errno says why: ENOENT: no dxkd runs; EINVAL: it is no
+ * status.
+ */
+struct json_object *remote_read(const char *path, struct json_object **services);
+
 /* No module: says so and how to find out why. FAILED */
 int no_module(void);
 

@@ -59,19 +59,12 @@ struct json_object *listing(const struct ctx *ctx, const char *file);
 void waiting_show(struct json_object *all);
 void keys_show(struct json_object *all);
 
-#define DXKD_STATUS	"/run/dxkd/status.json"
-
 /* What the status of a service of dxkd may say is wrong: the keys, and words for them */
 struct remote_part {
 	const char *key, *name;
 };
 extern const struct remote_part remote_parts[];
 
-/*
- * A status that dxkd wrote, and in it the array of its services. NULL: see errno, EINVAL: it is
- * none.
- */
-struct json_object *remote_read(const char *path, struct json_object **services);
 /* What is wrong of a service, in the daemon's words or a broker's; NULL for nothing. */
 const char *remote_trouble(struct json_object *service, const char *key);
 /* A line that tells it. No terminal obeys what is in it. */

@@ -100,21 +100,6 @@ static void show(struct json_object *services)
 	}
 }
 
-struct json_object *remote_read(const char *path, struct json_object **services)
-{
-	struct json_object *all;
-
-	errno = 0;
-	all = json_object_from_file(path);
-	*services = in(all, "services");
-	if (all && json_object_is_type(*services, json_type_array))
-		return all;
-	json_object_put(all);
-	if (!errno)
-		errno = EINVAL;
-	return NULL;
-}
-
 int ctl_remote(int argc, char **argv)
 {
 	static const struct option longs[] = {

@@ -20,12 +20,12 @@
 /**
  * struct page - what is to be printed
  * @families: by name, in their order: type, help, lines
- * @labels: of the context whose figures are being gathered
+ * @labels: of the context, or service, whose figures are being gathered
  * @old: the format of Prometheus itself, which calls a counter by the name of its samples
  */
 struct page {
 	struct json_object *families;
-	char labels[2 * DXK_NAME_LEN + 64];
+	char labels[512];
 	bool old;
 };
 
@@ -49,7 +49,7 @@ static struct json_object *lines(struct page *p, const char *name, const char *t
 static void __attribute__((format(printf, 2, 3)))
 add(struct json_object *to, const char *format, ...)
 {
-	char line[512];
+	char line[1024];
 	va_list args;
 
 	va_start(args, format);
@@ -191,6 +191,100 @@ static void latencies(struct page *p, const struct ctx *ctx)
 	close(fd);
 }
 
+/* --- services of dxkd --------------------------------------------------------- */
+
+static int64_t number_in(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) ? json_object_get_int64(value) : 0;
+}
+
+static const char *text_in(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value) : "";
+}
+
+static void connection(struct page *p, struct json_object *service, const char *key,
+		       const char *name)
+{
+	struct json_object *is = NULL;
+
+	json_object_object_get_ex(service, key, &is);
+	add(lines(p, "dxk_remote_up", "gauge", "Is a connection of a service to its broker up?"),
+	    "dxk_remote_up{%s,connection=\"%s\"} %d", p->labels, name,
+	    !strcmp(text_in(is, "state"), "up"));
+}
+
+static void by_lane(struct page *p, struct json_object *service, const char *key, const char *name,
+		    const char *help)
+{
+	struct json_object *lanes;
+	size_t i;
+
+	if (!json_object_object_get_ex(service, key, &lanes) ||
+	    !json_object_is_type(lanes, json_type_array))
+		return;
+	for (i = 0; i < json_object_array_length(lanes); i++)
+		add(lines(p, name, "counter", help), "%s_total{%s,lane=\"%zu\"} %lld", name,
+		    p->labels, i,
+		    (long long)json_object_get_int64(json_object_array_get_idx(lanes, i)));
+}
+
+static void service(struct page *p, struct json_object *s)
+{
+	static const struct {
+		const char *key, *name, *type, *help;
+	} figures[] = {
+		{ "places", "dxk_remote_places", "gauge", "Requests that may be under way" },
+		{ "in_flight", "dxk_remote_in_flight", "gauge",
+		  "Requests in the context of an export, or at the broker of an import" },
+		{ "waiting", "dxk_remote_waiting", "gauge", "Requests that wait to go there" },
+		{ "redelivered", "dxk_remote_redelivered", "counter",
+		  "Requests that had been delivered before, to some host" },
+		{ "dead", "dxk_remote_dead", "counter", "Requests that ended with EOWNERDEAD" },
+		{ "refused", "dxk_remote_refused", "counter", "Requests that dxkd itself ended" },
+		{ "dropped", "dxk_remote_dropped", "counter", "Answers that were double or late" },
+		{ "rejected", "dxk_remote_rejected", "counter",
+		  "Messages that are no request and no answer" },
+	};
+	char text[3][2 * 64 + 2];
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		static const char * const keys[] = { "name", "role", "broker" };
+		char cut[64];
+
+		snprintf(cut, sizeof(cut), "%s", text_in(s, keys[i]));
+		escape(text[i], cut);
+	}
+	snprintf(p->labels, sizeof(p->labels), "service=\"%s\",role=\"%s\",broker=\"%s\"", text[0],
+		 text[1], text[2]);
+	connection(p, s, "request_connection", "requests");
+	connection(p, s, "answer_connection", "answers");
+	by_lane(p, s, "requests", "dxk_remote_requests", "Requests that came, or went, by lane");
+	by_lane(p, s, "answered", "dxk_remote_answered",
+		"Requests that were answered by an executor, by lane");
+	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		add(lines(p, figures[i].name, figures[i].type, figures[i].help), "%s%s{%s} %lld",
+		    figures[i].name, strcmp(figures[i].type, "counter") ? "" : "_total", p->labels,
+		    (long long)number_in(s, figures[i].key));
+}
+
+/* Of this host's dxkd, if one runs */
+static void services(struct page *p)
+{
+	struct json_object *all, *array;
+	size_t i;
+
+	all = remote_read(DXKD_STATUS, &array);
+	for (i = 0; all && i < json_object_array_length(array); i++)
+		service(p, json_object_array_get_idx(array, i));
+	json_object_put(all);
+}
+
 static void print(const struct page *p)
 {
 	json_object_object_foreach(p->families, name, family) {
@@ -236,6 +330,8 @@ int metrics(const struct options *o)
 		if (!o->one)
 			ctx_close(&ctx);
 	}
+	if (!o->one)
+		services(&p);
 	print(&p);
 	json_object_put(p.families);
 	samples_free(&now);
