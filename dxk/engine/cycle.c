@@ -97,6 +97,29 @@ struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner 
 
 static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key);
 
+/*
+ * Is somebody about to end the wait, whatever becomes of the others? Over several lock holds, so
+ * that it may still be met: a policy that closes its lane, Stop(cancel), the close of its space,
+ * a cancel of all of its owner. What was begun and is Held has its last turn with its key.
+ */
+static bool dxk_wait_is_to_end(struct dxk_search *s, const struct dxk_more *more)
+{
+	const struct dxk_rqe *rqe = more->rqe;
+	const struct dxk_owner *owner = rqe->owner;
+
+	if (unlikely(dxk_closed(s->e, rqe->kind, rqe->lane)))
+		return true;
+	if (dxk_is_held(more) && dxk_rqe_begun(rqe))
+		return false;
+	if (unlikely(s->e->cancelling || (owner->space->closed && !dxk_is_held(more))))
+		return true;
+	if (likely(list_empty(&owner->purge)))
+		return false;
+	/* One that has come meanwhile is not met by that: the Monitor looks. */
+	s->unsure = true;
+	return true;
+}
+
 /* Does the worker not go on before the search's own does? */
 static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 {
@@ -114,9 +137,9 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 		return true;
 	m->seen = true;
 	if (m->stuck == DXK_STUCK_KEY) {
-		/* It is no call, so nothing is nested on this way. */
+		/* It is no call, so nothing is nested on this way. Stop(cancel) ends it. */
 		s->keys += 2;
-		dead = dxk_holder_is_dead(s, m->asks->key);
+		dead = !s->e->cancelling && dxk_holder_is_dead(s, m->asks->key);
 		s->keys -= 2;
 	} else if (m->stuck == DXK_STUCK_OWNER && (s->timed || !m->timed)) {
 		owner = dxk_owner_find(&s->e->owners, m->space, m->awaits);
@@ -145,6 +168,8 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 	default:
 		return false;
 	}
+	if (dxk_wait_is_to_end(s, more))
+		return false;
 	if (dxk_is_held(more)) {
 		/* One that was never begun ends by its time. */
 		if (!s->timed && !dxk_rqe_begun(rqe) && more->expire != DXK_FOREVER)

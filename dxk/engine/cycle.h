@@ -13,6 +13,9 @@
  * itself. A wait for results is dead if too few requests are left that go on; a wait for all
  * that an owner has coming is dead if one does not.
  *
+ * What somebody is about to end goes on as well: a Stop(cancel), a policy that closes its lane,
+ * a cancel of all of its owner, which may take several lock holds.
+ *
  * What a search has no looks left for counts as one that goes on; that it has given up it says
  * in dxk_waits.unsure, see circle.h.
  *

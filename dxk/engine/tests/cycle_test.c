@@ -3,8 +3,11 @@
  * Waits that wait for themselves.
  */
 #include "engine/cycle.h"
+#include "engine/doom.h"
 #include "engine/more.h"
+#include "engine/purge.h"
 #include "engine/rejoin.h"
+#include "engine/stop.h"
 #include "engine/tests/keyed.h"
 
 #define MANY		40
@@ -271,6 +274,82 @@ static void cycle_expire(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* One that is Held is behind the worker's own, but a Stop(cancel) is about to end it */
+static void cycle_stop(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen, .cancel = true };
+	struct dxk_list_op l = { };
+	struct dxk_rejoin_op *r;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false)->err, -EDEADLK);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	r = keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false);
+	EXPECT(ASLEEP(r));
+	INIT_LIST_HEAD(&l.ended);
+	do {
+		puppet_do(ps, &l.op, dxk_cancel_some_run);
+	} while (l.more);
+	dxk_rqe_drop_all(NULL, &l.ended);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	EXPECT_IS(puppet_result(r)->status, -ECANCELED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* The same of a cancel of all of its owner */
+static void cycle_purge(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_rejoin_op *r;
+	u32 nr[DXK_PLACES];
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, dxk_owner_find(&ps->e->owners, ps->main->space, 3));
+	spin_unlock(&ps->e->lock);
+	r = keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false);
+	EXPECT(ASLEEP(r));
+	dxk_purge_owner(ps->main, 3, nr);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	EXPECT_IS(puppet_result(r)->status, -ECANCELED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* And of a lane that is closed from now on */
+static void cycle_closed(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_policy policy = ps->e->policy;
+	const struct dxk_post_more p = { .key = 7 };
+	struct dxk_post_op *posts;
+	struct dxk_rejoin_op *r;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	posts = puppet_poster(ps, ps->main);
+	keyed_add(ps, posts, 3, 0, PXR_REJOIN | PXR_KEY | PXR_LANE1, &p);
+	puppet_posts(ps, posts);
+	policy.sched_mode |= TPOOL_MODE_CMLS;
+	memset(policy.lane_pct, 0, sizeof(policy.lane_pct));
+	spin_lock(&ps->e->lock);
+	dxk_crew_set_policy(ps->e, &policy);
+	spin_unlock(&ps->e->lock);
+	r = keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false);
+	EXPECT(ASLEEP(r));
+	dxk_enforce(ps->e, &policy);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	EXPECT_IS(puppet_result(r)->status, -EPERM);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_ring),
@@ -281,6 +360,9 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_joins),
 	KUNIT_CASE(cycle_ripe),
 	KUNIT_CASE(cycle_expire),
+	KUNIT_CASE(cycle_stop),
+	KUNIT_CASE(cycle_purge),
+	KUNIT_CASE(cycle_closed),
 	{}
 };
 
