@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Circles of waits that were too long for the search when they closed, see cycle.h. A search
- * that gives up says so, and once that has lasted the Monitor looks, in many lock holds.
+ * Circles of waits that were too long for the search when they closed, see cycle.h, or that no
+ * wait has closed: one that could still have come has vanished without a result. A search that
+ * gives up says so, and so does that; once it has lasted the Monitor looks, in many lock holds.
  *
  * In a first pass over all owners whoever sleeps, or waits, for nothing but others is doubted:
  * a circle can only be among those. In each further one who is doubted is so no more if enough

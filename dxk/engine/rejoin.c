@@ -646,6 +646,24 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 }
 
 /*
+ * One of an owner has vanished, and somebody sleeps for a result. If what is left waits for that
+ * one he waits for himself now, and it was no wait that has closed the circle: the Monitor looks.
+ */
+static noinline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
+				     struct dxk_wakes *wakes)
+{
+	const struct dxk_rejoin_op *r = list_first_entry(&owner->pollers, struct dxk_rejoin_op,
+							 w.link);
+
+	/* What is Ready goes on. */
+	if (r->m->stuck != DXK_STUCK_OWNER || r->timed || !dxk_owner_coming(owner) ||
+	    owner->nr[DXK_AT_READY] >= r->m->min)
+		return;
+	WRITE_ONCE(e->waits.unsure, true);
+	dxk_call_control(e, DXK_MONITOR, wakes);
+}
+
+/*
  * Let a request that will never run (again) reach its owner, or vanish. @tell: the owner's
  * waiters. Return: must the caller free it?
  */
@@ -661,6 +679,8 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, b
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
+		if (unlikely(!list_empty(&owner->pollers)))
+			dxk_owner_doubt(e, owner, wakes);
 	} else {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;

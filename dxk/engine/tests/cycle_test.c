@@ -350,6 +350,32 @@ static void cycle_closed(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-1: the one that was no part of it goes, and leaves no result: the Monitor looks */
+static void cycle_vanished(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *a, *b;
+
+	post(ps, ps->main, 1);
+	post(ps, ps->main, 2);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 1));
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 2));
+	a = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	b = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	EXPECT(ASLEEP(a) && ASLEEP(b));
+	EXPECT(!ps->e->waits.unsure);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(ASLEEP(a) && ASLEEP(b));
+	EXPECT(ps->e->waits.unsure);
+	EXPECT_IS(puppet_time_up(ps, &b->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(a->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_ring),
@@ -363,6 +389,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_stop),
 	KUNIT_CASE(cycle_purge),
 	KUNIT_CASE(cycle_closed),
+	KUNIT_CASE(cycle_vanished),
 	{}
 };
 
