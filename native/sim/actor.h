@@ -38,6 +38,8 @@ struct actor {
 	/* The hold before that; whether the answer to a post or a rejoin was looked at. */
 	u64 called;
 	bool answered;
+	/* The hold in which a rejoin of it that had slept was answered. */
+	u64 told;
 	/* When it fell asleep to post, and where. */
 	u64 slept;
 	u32 sleep_queue;

@@ -303,8 +303,11 @@ static bool actor_is_dead(const struct actor *a, const struct dxk_member *caller
 		return true;
 	if (a->key_op && actor_queued(&a->key_op->w) && a->m.stuck == DXK_STUCK_KEY)
 		return holder_is_dead(a->m.asks->key);
-	return r && actor_queued(&r->w) && !r->timed && a->m.stuck == DXK_STUCK_OWNER &&
-	       few(a->m.space, r->cookie, r->min, &a->m);
+	/* Whoever was told in the same hold slept when the other one was: of a circle, in a Stop. */
+	if (!r || r->timed || !(actor_queued(&r->w) ? a->m.stuck == DXK_STUCK_OWNER :
+				r->w.done && (!a->answered || a->told == model.holds)))
+		return false;
+	return few(a->m.space, r->cookie, r->min, &a->m);
 }
 
 static bool request_is_dead(const struct model_request *rq, const struct dxk_member *caller)

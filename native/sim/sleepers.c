@@ -215,6 +215,7 @@ void check_sleepers(bool excused)
 			(a->rejoin->any ? check_any : check_poller)(a, excused);
 		} else if (a->rejoin && a->rejoin->w.done && !a->answered) {
 			a->answered = true;
+			a->told = model.holds;
 			a->rejoin->any ? check_any_answer(a) : check_answer(a);
 		}
 		if (!excused)
