@@ -736,4 +736,58 @@ TEST_F(history, overlapping_calls_prove_nothing)
 	history_free(h);
 }
 
+/*
+ * D-14: a request that has got another key with a wait is Held behind that one, and has its turn
+ * only after the caller was told.
+ */
+TEST_F(history, circle_over_one_that_moved)
+{
+	static const struct history_event event[] = {
+		{ .kind = HIST_POST, .how = POST_TAKEN, .begin = 1, .end = 2 },
+		{ .kind = HIST_START, .ticket = 1, .owner = 1, .worker = 1, .attempt = 1, .key = 2,
+		  .begin = 3, .end = 4 },
+		{ .kind = HIST_POST, .how = POST_TAKEN, .request = 1, .begin = 5, .end = 6 },
+		{ .kind = HIST_START, .ticket = 2, .request = 1, .owner = 2, .worker = 2,
+		  .attempt = 1, .key = 1, .member = 1, .begin = 7, .end = 8 },
+		{ .kind = HIST_DONE, .how = DONE_TAKEN, .ticket = 2, .member = 1, .key = 2,
+		  .wait = DXK_WAIT_AGAIN | DXK_WAIT_MOVE, .begin = 9, .end = 10 },
+		{ .kind = HIST_DEADLOCK, .request = HIST_NOBODY, .owner = 2, .begin = 11, .end = 12,
+		  .deadline = DXK_FOREVER },
+		{ .kind = HIST_DONE, .how = DONE_TAKEN, .ticket = 1, .begin = 13, .end = 14 },
+		{ .kind = HIST_START, .ticket = 3, .request = 1, .owner = 2, .worker = 2,
+		  .attempt = 1, .key = 2, .member = 1, .turn = 1, .wake = DXK_WAKE_AGAIN,
+		  .begin = 15, .end = 16 },
+		{ .kind = HIST_DONE, .how = DONE_TAKEN, .ticket = 3, .member = 1,
+		  .begin = 17, .end = 18 },
+		{ .kind = HIST_RESULT, .owner = 1, .attempt = 1, .worker = 1, .member = 2,
+		  .begin = 19, .end = 20 },
+		{ .kind = HIST_RESULT, .request = 1, .owner = 2, .attempt = 1, .worker = 2,
+		  .member = 2, .begin = 21, .end = 22 },
+	};
+	struct history *h = history_new(2, ARRAY_SIZE(event), 3);
+	uint32_t i;
+
+	h->redo_max = 1;
+	h->quota[3] = 2;
+	h->key_batch = KEY_BATCH;
+	h->waits = true;
+	h->nr_requests = 2;
+	h->nr_members = 3;
+	h->nr_events = ARRAY_SIZE(event);
+	for (i = 0; i < 2; i++)
+		h->request[i] = (struct history_request){
+			.owner = 1 + i, .space = HIST_NOBODY, .attrs = PXR_REJOIN | PXR_KEY,
+			.batch = i, .key = 2 - i,
+		};
+	memcpy(h->event, event, sizeof(event));
+	EXPECT_TRUE(history_clean(h, &self->r));
+	EXPECT_EQ(1, self->r.deadlocks);
+	/* where it is of a key that the caller does not have it waits for nobody */
+	h->event[4].key = h->event[7].key = 3;
+	history_check(h, &self->r);
+	EXPECT_EQ(1, self->r.nr[HIST_WRONG_DEADLOCK]);
+	EXPECT_EQ(1, self->r.total);
+	history_free(h);
+}
+
 TEST_HARNESS_MAIN

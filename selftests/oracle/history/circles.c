@@ -152,6 +152,10 @@ static bool request_leads_back(struct way *w, uint32_t i, bool held)
 		const struct history_event *e = c->start[n], *done;
 		const struct history_gone *gone;
 
+		/* with a wait it may have got another key, and have been Held there before this turn */
+		if (e->turn && e->key && !w->within && e->end > w->call->begin &&
+		    key_leads_back(w, e->key))
+			return true;
 		if (e->begin > w->call->end)
 			continue;
 		done = hist_done(c, e);
