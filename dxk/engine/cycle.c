@@ -34,6 +34,8 @@ struct dxk_search {
 	struct dxk_more *held;
 	/** @nest: the Held one that is the only one on a way that leads back to @m */
 	struct dxk_more *nest;
+	/** @met: a way has led back to @m, or @rqe */
+	bool met;
 	/** @unsure: something was not looked at, for want of @steps or @depth */
 	bool unsure;
 	/** @self: what has its key is a request of @m itself, which waits for it, not for others */
@@ -127,6 +129,7 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 	bool dead = false;
 
 	if (m == s->m) {
+		s->met = true;
 		if (s->keys == 1 && !s->nest) {
 			s->nest = s->held;
 			s->self = s->depth == 1 && dxk_key_holder(s->held->key)->worker == m;
@@ -157,8 +160,10 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 	struct dxk_owner *owner;
 	bool dead = false;
 
-	if (rqe == s->rqe)
+	if (rqe == s->rqe) {
+		s->met = true;
 		return true;
+	}
 	switch (rqe->state) {
 	case DXK_DISPATCHED:
 	case DXK_BUSY:
@@ -225,6 +230,7 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	s->depth++;
 	if (s->m && s->m != need.m)
 		nr += dxk_plain_ones(s->e, s->m, owner, &s->steps);
+	s->met |= nr;
 	list_for_each_entry(m, &owner->stuck, stuck_link) {
 		if (nr >= enough || left < enough || !s->steps)
 			break;
@@ -256,9 +262,16 @@ u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
 	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER ? 1 : r->min;
 }
 
-/* It has found none, but may have, had it gone on: the Monitor does. */
+/*
+ * It has found none, but may have, had it gone on: the Monitor does. It has found one, but that
+ * is of others, and one of these is about to be told: whoever stands behind them waits for that.
+ */
 static bool dxk_search_is_over(struct dxk_search *s, bool dead)
 {
+	if (unlikely(dead && !s->met && !list_empty(&s->e->owners.owed))) {
+		s->unsure = true;
+		dead = false;
+	}
 	if (unlikely(s->unsure && !dead))
 		WRITE_ONCE(s->e->waits.unsure, true);
 	return dead;

@@ -350,6 +350,38 @@ static void cycle_closed(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-1: who only stands behind a circle, of which one is still to be told, is not */
+static void cycle_behind(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *in, *behind;
+	struct dxk_rqe *left, *has;
+	struct dxk_key_op *k;
+
+	ps->e->swept = true;
+	left = keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == left);
+	EXPECT_IS(puppet_key_of(ps, keyed_worker(ps, 0), left, DXK_KEY_LEAVE)->ret, 0);
+	has = keyed_send(ps, ps->main, 7, 2, DXK_REENTRY_NONE);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == has);
+	post(ps, ps->main, 3);
+	puppet_work(ps, keyed_worker(ps, 2));
+	in = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	k = puppet_key_of(ps, keyed_worker(ps, 0), left, DXK_KEY_ENTER);
+	EXPECT(ASLEEP(in) && ASLEEP(k));
+	behind = keyed_call(ps, keyed_worker(ps, 2), 2, 1, false, false);
+	EXPECT(ASLEEP(behind));
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(in->err, -EDEADLK);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(k->ret, 0);
+	EXPECT_IS(behind->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	dxk_sweep_end(ps->e);
+	keyed_end(ps);
+}
+
 /* Y-1: the one that was no part of it goes, and leaves no result: the Monitor looks */
 static void cycle_vanished(struct kunit *test)
 {
@@ -389,6 +421,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_stop),
 	KUNIT_CASE(cycle_purge),
 	KUNIT_CASE(cycle_closed),
+	KUNIT_CASE(cycle_behind),
 	KUNIT_CASE(cycle_vanished),
 	{}
 };
