@@ -32,21 +32,24 @@ static const struct fom_phase phases[PHASES] = {
 
 /* What was done, one character for each. */
 static struct trace {
-	_Atomic unsigned int nr;
+	_Atomic unsigned int places;
+	_Atomic unsigned int nr;	/* that are in the text: who sees it may read them */
 	char text[4096];
 } trace;
 
 static inline void note(char what)
 {
-	unsigned int i = atomic_fetch_add(&trace.nr, 1);
+	unsigned int i = atomic_fetch_add(&trace.places, 1);
 
 	if (i < sizeof(trace.text) - 1)
 		trace.text[i] = what;
+	trace.nr++;
 }
 
 static inline void trace_clear(void)
 {
 	memset(trace.text, 0, sizeof(trace.text));
+	trace.places = 0;
 	trace.nr = 0;
 }
 
