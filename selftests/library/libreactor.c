@@ -647,12 +647,15 @@ TEST_F(reactor, no_caller_runs)
 TEST_F(reactor, closed_elsewhere)
 {
 	struct echo e = echo_of();
+	ChannelFacade *f;
 	uint64_t before;
 	int fd[2];
 
 	ASSERT_EQ(0, pair(fd));
-	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[0], &e.base, NULL));
+	ASSERT_EQ(0, Dispatcher_registerChannel(self->d, fd[0], &e.base, &f));
 	EXPECT_TRUE(answers(fd[1], "here\n"));
+	/* A turn that executes would mean what others open meanwhile, by the same number. */
+	EXPECT_TRUE(DXT_SOON(RequestStateOf(self->mte, self->d, f, NULL) == RQE_WAITING));
 	close(fd[0]);
 	EXPECT_TRUE(DXT_SOON(is_over(&e)));
 	EXPECT_STREQ("sSeE", e.lives);
@@ -660,6 +663,7 @@ TEST_F(reactor, closed_elsewhere)
 	before = turns(self->d);
 	dxt_sleep_ms(30);
 	EXPECT_EQ(before, turns(self->d));
+	ChannelFacade_release(f);
 	close(fd[1]);
 }
 
