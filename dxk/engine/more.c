@@ -70,6 +70,7 @@ static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
 	more->ripe = false;
 	more->keyed = false;
 	more->behind = false;
+	more->stands = false;
 	more->at_key = DXK_KEY_OUT;
 	more->reentry = DXK_REENTRY_NONE;
 	more->home = 0;

@@ -132,6 +132,8 @@ struct dxk_more {
 	bool keyed;
 	/** @behind: (L) POSTED: its key is not free, so it needs no room in the Ready Pool */
 	bool behind;
+	/** @stands: (L) POSTED: it had nothing to wait for but room, and stands for that since */
+	bool stands;
 	/** @at_key: (L) enum dxk_at_key */
 	u8 at_key;
 	/** @reentry: (C) enum dxk_reentry */

@@ -5,7 +5,9 @@
  * one poster (DX-43).
  *
  * One that is posted waiting needs room only when its wait is over: then it comes before all
- * who sleep, see dxk_admit_ripe(). One whose key is not free needs none.
+ * who sleep, see dxk_admit_ripe(). One whose key is not free needs none. Whose wait was over, or
+ * whose key was free, when there was no room stands for that: should it have to wait after all,
+ * because others have collected the results, or have the key, it enters when there is room.
  *
  * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
  * share. Each is kept as two: of those who execute a request, and of those outside, whom
@@ -50,6 +52,12 @@ static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 	return rqe->more->behind || (rqe->attrs & PXR_WAIT && !rqe->more->wake);
 }
 
+/* It is asked whether there is room. */
+static bool dxk_post_needs_room(const struct dxk_rqe *rqe)
+{
+	return likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))) || rqe->more->stands;
+}
+
 /*
  * Is there room for the user of a share, as there is for others? See share.h. Requests that
  * nobody collects are as many as its user likes, so waiting cures no lack of them.
@@ -65,7 +73,7 @@ static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s
 		*reason = PXR_NO_SPACE;
 		return -EDQUOT;
 	}
-	if (!dxk_post_begins_waiting(rqe) &&
+	if (dxk_post_needs_room(rqe) &&
 	    (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY]) ||
 	     (s->most_ready && s->ready >= s->most_ready))) {
 		*reason = PXR_POOL_FULL;
@@ -114,8 +122,12 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	err = dxk_admit_key(e, m, rqe);
 	if (!err && rqe->attrs & PXR_WAIT)
 		err = dxk_post_wait(e, rqe, m->space);
-	if (err || !dxk_post_begins_waiting(rqe))
+	if (err)
 		return err;
+	if (!dxk_post_begins_waiting(rqe)) {
+		rqe->more->stands = true;
+		return 0;
+	}
 	*reason = PXR_NO_SPACE;
 	err = dxk_share_may_wait(e, m);
 	if (!err)
@@ -132,7 +144,7 @@ static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 {
 	const struct dxk_lanes *lanes = &e->ready.lanes;
 	int err = dxk_closed(e, rqe->kind, rqe->lane);
-	bool waits;
+	bool room;
 
 	if (unlikely(err)) {
 		*reason = err == -EPERM ? PXR_LANE_CLOSED : 0;
@@ -147,12 +159,12 @@ static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 		if (err)
 			return err;
 	}
-	waits = dxk_post_begins_waiting(rqe);
-	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries && !waits) {
+	room = dxk_post_needs_room(rqe);
+	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries && room) {
 		*reason = PXR_POOL_FULL;
 		return -EAGAIN;
 	}
-	if (!waits && !dxk_lanes_admit(lanes, rqe->lane)) {
+	if (room && !dxk_lanes_admit(lanes, rqe->lane)) {
 		*reason = PXR_LANE_FULL;
 		return -EAGAIN;
 	}
@@ -328,7 +340,7 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 /* Do others wait for the room that the request has found? */
 static bool dxk_is_awaited(struct dxk_engine *e, u32 queue, const struct dxk_rqe *rqe)
 {
-	return !dxk_post_begins_waiting(rqe) &&
+	return dxk_post_needs_room(rqe) &&
 	       (dxk_first_poster(e, queue) || dxk_has_ripe(e, rqe->lane));
 }
 

@@ -168,6 +168,12 @@ static bool begins_waiting(const struct dxk_rqe *rqe)
 	       (rqe->attrs & PXR_KEY && rqe->more->behind);
 }
 
+/* Or does it stand for room, what else it has to wait for? */
+static bool needs_room(const struct dxk_rqe *rqe)
+{
+	return !begins_waiting(rqe) || rqe->more->stands;
+}
+
 /* Has no worker ever had it? */
 static bool waits_unbegun(const struct model_request *rq)
 {
@@ -201,10 +207,11 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 		reserved += rq->rejoin;
 	}
 	if (!share_allows(share, live, p->max_requests, model_live(model.nr)) ||
-	    (begins_waiting(rqe) ?
+	    (begins_waiting(rqe) &&
 	     !share_allows(share, waiting - (model.displaced_share == share ? model.displaced : 0),
 			    p->max_waiting,
-			    model_unbegun() - model.displaced) :
+			    model_unbegun() - model.displaced)) ||
+	    (needs_room(rqe) &&
 	     (!share_allows(share, ready, p->ready_entries, model.nr[DXK_AT_READY]) ||
 	      (most && ready >= most))))
 		return false;
@@ -231,8 +238,8 @@ bool model_pool_admits(const struct dxk_rqe *rqe, u32 share)
 
 	if (model_closed(rqe->kind, rqe->lane) || model_live(model.nr) >= p->max_requests)
 		return false;
-	if (begins_waiting(rqe) ? model_unbegun() - model.displaced >= p->max_waiting :
-				  !model_lane_admits(rqe->lane))
+	if ((begins_waiting(rqe) && model_unbegun() - model.displaced >= p->max_waiting) ||
+	    (needs_room(rqe) && !model_lane_admits(rqe->lane)))
 		return false;
 	if (p->rejoin_full == DXK_REJOIN_RESERVE && rqe->attrs & PXR_REJOIN &&
 	    model.e->state == DXK_CTX_RUNNING && model.reserved >= p->rejoin_entries)

@@ -589,6 +589,50 @@ static void wait_room(struct kunit *test)
 	EXPECT_IS(dxk_live(ps->e), 0);
 }
 
+/*
+ * Whose wait was over and who stands for room does so also when it is not over any more: others
+ * have collected the result. With the room it waits for the next one.
+ */
+static void wait_stands(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	static const struct dxk_wait result_of = { .wait = DXK_WAIT_RESULT, .owner = OTHER };
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_post_op *sleeper;
+	struct dxk_rqe *rqe;
+	struct dxk_member *m;
+	struct puppets *ps;
+
+	policy.max_waiting = 16;
+	policy.ready_entries = 1;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	ps->e->swept = true;
+	m = puppet_worker(ps);
+	post(ps, OTHER, PXR_REJOIN, NULL, 0, 0);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	post(ps, OTHER, PXR_REJOIN, &call, NAME, 0);
+	puppet_post(ps, OWNER, 0, 0);
+	sleeper = puppet_poster(ps, puppet_client(ps));
+	rqe = add(ps, sleeper, OWNER, PXR_WAITIF_BUSY, &result_of, 0, 0);
+	puppet_posts(ps, sleeper);
+	EXPECT(ASLEEP(sleeper));
+	EXPECT_IS(result(ps, OTHER), 0);
+	dxk_sweep(ps->e, true);
+	EXPECT(ASLEEP(sleeper));
+	puppet_work(ps, m);
+	puppet_taken(ps, sleeper, 1);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_ENDED);
+	comes(ps, m, rqe, DXK_WAKE_RESULT);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(result(ps, OTHER), -ECANCELED);
+	EXPECT_IS(dxk_live(ps->e), 0);
+	dxk_sweep_end(ps->e);
+}
+
 /* --- before their time ------------------------------------------------------------------ */
 
 /* never begun it ends, begun it is told, and stays so; masked waits hold. */
@@ -1341,6 +1385,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_chain),
 	KUNIT_CASE(wait_again),
 	KUNIT_CASE(wait_room),
+	KUNIT_CASE(wait_stands),
 	KUNIT_CASE(wait_cancel),
 	KUNIT_CASE(wait_cancel_begun),
 	KUNIT_CASE(wait_expire),

@@ -117,6 +117,7 @@ struct req {
 	int prio, status;
 	uint32_t attrs, data_len, posted_len, result_room, attempts, worker;
 	unsigned char data[DATA], posted[DATA];
+	bool stands;			/* to be posted: nothing to wait for but room, once */
 	bool treed;			/* READY: see model_scan_key() */
 	bool last;			/* READY: for its last turn, in a Stop(cancel) */
 	/* what most have not: a file, a name, a time to end, a wait */

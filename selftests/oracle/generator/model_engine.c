@@ -309,7 +309,8 @@ static long admit(struct ctx *c, struct req *r, uint32_t *reason)
 	error = admit_more(c, r, reason);
 	if (error)
 		return error;
-	if (begins_waiting(r))
+	r->stands |= !begins_waiting(r);
+	if (!r->stands)
 		;
 	else if ((uint32_t)model_count(c, READY, -1, -1) >= c->policy.ready_entries)
 		*reason = PXR_POOL_FULL;
@@ -356,7 +357,7 @@ void engine_post_continue(struct ctx *c, struct member *m, bool head)
 		long error = admit(c, r, &reason);
 
 		/* behind those of the lane who sleep already, were they later in another */
-		if (!error && r->lane != lane && !begins_waiting(r) &&
+		if (!error && r->lane != lane && r->stands &&
 		    (lane_sleeper(c, r->lane, m) || engine_has_ripe(c, r->lane))) {
 			error = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
