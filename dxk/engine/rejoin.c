@@ -407,8 +407,10 @@ static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *ow
 	struct dxk_more *more = NULL;
 
 	wakes->spent += DXK_CYCLE_STEPS / 2;
-	if (r->nest && dxk_may_nest(e, r->m))
+	if (r->nest && dxk_may_nest(e, r->m)) {
+		wakes->spent += DXK_CYCLE_STEPS / 2;
 		more = dxk_rejoin_nests(e, owner, r);
+	}
 	if (more) {
 		dxk_nest_begin(e, r->m, more, wakes);
 		dxk_rejoin_finish(e, r, RJR_HELP, 0, wakes);

@@ -7,9 +7,10 @@
 #include "engine/os.h"
 #include "engine/share.h"
 
+/* A key stays held back when who did that has gone. */
 static bool dxk_share_is_used(const struct dxk_share *s)
 {
-	return s->users || s->live;
+	return s->users || s->live || s->waiting;
 }
 
 void dxk_shares_init(struct dxk_shares *shares)

@@ -408,6 +408,54 @@ static void cycle_vanished(struct kunit *test)
 	keyed_end(ps);
 }
 
+static u32 awake(struct dxk_rejoin_op *const *r, u32 nr)
+{
+	u32 told = 0;
+
+	while (nr--)
+		told += !ASLEEP(r[nr]);
+	return told;
+}
+
+/*
+ * Y-1: a circle too long to be found stands still until a Stop. Each look at one of it costs two
+ * searches, for what could be nested, and for the circle: a lock hold has no more than one.
+ */
+static void cycle_ring_stopped(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY);
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen, .cancel = true };
+	struct dxk_rejoin_op *r[MANY];
+	u32 i, told = 0;
+
+	ps->e->swept = true;
+	for (i = 0; i < MANY; i++) {
+		post(ps, ps->main, 1 + i);
+		puppet_work(ps, keyed_worker(ps, i));
+	}
+	for (i = 0; i < MANY; i++) {
+		r[i] = keyed_call(ps, keyed_worker(ps, i), 1 + (i + 1) % MANY, 1, true, false);
+		EXPECT(ASLEEP(r[i]));
+	}
+	for (i = 0; told < MANY && i < 9999; i++) {
+		u32 before = told;
+
+		if (!i || stop.more)
+			puppet_do(ps, &stop.op, dxk_stop_begin_run);
+		else
+			dxk_sweep(ps->e, true);
+		told = awake(r, MANY);
+		EXPECT(told <= before + 1);
+	}
+	EXPECT_IS(told, MANY);
+	for (i = 0; i < MANY; i++) {
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	}
+	dxk_sweep_end(ps->e);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_ring),
@@ -423,6 +471,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_closed),
 	KUNIT_CASE(cycle_behind),
 	KUNIT_CASE(cycle_vanished),
+	KUNIT_CASE(cycle_ring_stopped),
 	{}
 };
 

@@ -2,6 +2,9 @@
 /*
  * What one user can have of a context: of its requests, its pools and its ids.
  */
+#include "engine/key.h"
+#include "engine/key_call.h"
+#include "engine/name.h"
 #include "engine/tests/puppet.h"
 
 #define WAIT	PXR_WAITIF_BUSY
@@ -309,6 +312,43 @@ static void share_of_whom(struct kunit *test)
 	a->share = 0;
 }
 
+static int keeps(struct puppets *ps, struct dxk_member *m, dxk_op_fn *run)
+{
+	struct dxk_key_op k = { .m = m, .cookie = 7 };
+
+	ASSERT_IS(dxk_key_reserve(m, 1), 0);
+	INIT_LIST_HEAD(&k.ended);
+	puppet_do(ps, &k.op, run);
+	return k.ret;
+}
+
+/* So it does while a key is held back that counts as its; the next user has all of his. */
+static void share_held_back(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(4);
+	struct dxk_member *a;
+	struct puppets *ps;
+	bool changed;
+	u32 share;
+
+	policy.user_share = 50;
+	policy.max_waiting = 4;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	a = stranger(ps, 1);
+	share = a->share;
+	EXPECT_IS(keeps(ps, a, dxk_key_hold_run), 0);
+	EXPECT_IS(ps->e->shares.of[share].waiting, 1);
+	dxk_share_close(ps->e, share);
+	a->share = 0;
+	EXPECT(dxk_share_open_space(ps->e, 0, 0) != share);
+	EXPECT_IS(keeps(ps, a, dxk_key_release_run), 0);
+	EXPECT_IS(ps->e->shares.of[share].waiting, 0);
+	EXPECT_IS(dxk_share_open(ps->e, 1, &changed), share);
+	EXPECT(!changed);
+	dxk_names_unstart(ps->e);
+}
+
 /* Even root is a new user once; and those who come find what nobody has had. */
 static void share_new(struct kunit *test)
 {
@@ -400,6 +440,7 @@ static struct kunit_case share_cases[] = {
 	KUNIT_CASE(share_enforced),
 	KUNIT_CASE(share_stopped),
 	KUNIT_CASE(share_of_whom),
+	KUNIT_CASE(share_held_back),
 	KUNIT_CASE(share_new),
 	KUNIT_CASE(share_last),
 	KUNIT_CASE(share_ids),
