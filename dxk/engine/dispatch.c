@@ -62,6 +62,7 @@ static void dxk_go_on(struct dxk_engine *e)
 		dxk_fired_run(e, &wakes);
 		dxk_purge_some(e, &ended, &wakes);
 		dxk_dispatch(e, &wakes);
+		dxk_events_end(e, &wakes);
 		dxk_hold_end(e, &wakes);
 		spin_unlock(&e->lock);
 		dxk_rqe_drop_all(NULL, &ended);
@@ -372,6 +373,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 		dxk_sweep_posters(e, &wakes);
 	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
+	dxk_events_end(e, &wakes);
 	/* Those who sleep in a run that ends are told in further holds, which it may precede. */
 	if (!told && !rang && e->stats.dispatches != before && e->state == DXK_CTX_RUNNING)
 		e->stats.missed_wakeups++;

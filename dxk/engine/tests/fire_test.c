@@ -43,16 +43,24 @@ static struct dxk_watch *watch(struct puppets *ps)
 	return w;
 }
 
-static struct dxk_rqe *post(struct puppets *ps, struct dxk_watch *w)
+static struct dxk_rqe *add(struct puppets *ps, struct dxk_post_op *p, u32 attrs,
+			   struct dxk_watch *w)
 {
-	struct dxk_post_op *p = puppet_poster(ps, ps->main);
 	struct dxk_rqe *rqe;
 
-	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAIT);
+	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAIT | attrs);
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
 	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(ps->main, rqe));
 	rqe->more->wait = for_file;
 	rqe->more->watch = w;
+	return rqe;
+}
+
+static struct dxk_rqe *post(struct puppets *ps, struct dxk_watch *w)
+{
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = add(ps, p, 0, w);
+
 	puppet_posts(ps, p);
 	EXPECT_IS(p->err, 0);
 	return rqe;
@@ -284,6 +292,49 @@ static void fire_grows(struct kunit *test)
 	ends(ps, worker(ps, 0), rqe);
 }
 
+/* A sweep that lets in who waits for a file says whom to wake, too. */
+static void fire_swept(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_post_op *sleeper;
+	struct dxk_rqe *first, *second;
+	struct dxk_watch *w[2];
+	struct dxk_next_op *idle;
+	struct dxk_member *m;
+	struct puppets *ps;
+
+	policy.max_waiting = 4;
+	policy.rejoin_full = DXK_REJOIN_RESERVE;
+	policy.rejoin_entries = 1;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	ps->e->swept = true;
+	m = puppet_worker(ps);
+	w[0] = watch(ps);
+	w[1] = watch(ps);
+	first = post(ps, w[0]);
+	EXPECT(!ps->e->waits.call);
+	sleeper = puppet_poster(ps, puppet_client(ps));
+	second = add(ps, sleeper, PXR_WAITIF_BUSY, w[1]);
+	puppet_posts(ps, sleeper);
+	EXPECT(ASLEEP(sleeper));
+	dxk_event_fire(ps->e, &w[0]->event, READABLE);
+	dxk_sweep(ps->e, true);
+	comes(ps, m, first, READABLE);
+	ends(ps, m, first);
+	/* nobody waits for a file */
+	idle = puppet_turn(ps, m, 1);
+	ps->e->owners.entries++;
+	dxk_sweep(ps->e, false);
+	puppet_taken(ps, sleeper, 1);
+	EXPECT(ps->e->waits.call == idle->w.task);
+	dxk_event_fire(ps->e, &w[1]->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT(puppet_fetch(idle) == second);
+	ends(ps, m, second);
+	dxk_sweep_end(ps->e);
+}
+
 /* The usual turn of a worker that has more to do is none then. */
 static void fire_amid_backlog(struct kunit *test)
 {
@@ -320,6 +371,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_wanted),
 	KUNIT_CASE(fire_caught),
 	KUNIT_CASE(fire_grows),
+	KUNIT_CASE(fire_swept),
 	KUNIT_CASE(fire_amid_backlog),
 	{ }
 };
