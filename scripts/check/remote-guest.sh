@@ -46,6 +46,7 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	export_ hash 'lane3 = 8'
 	export_ hashq 'queue = quorum'
 	export_ tree 'lane2 = 2' 'lane3 = 2'
+	export_ late 'lane3 = 8'
 } >export.conf
 {
 	broker poster
@@ -53,6 +54,7 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	import_ none 'window = 2'
 	import_ hashq 'queue = quorum' 'window = 16' 'mode = 777'
 	import_ sums 'window = 16'
+	import_ late 'window = 4' 'begin_within = 4' 'answer_within = 6'
 	import_ tree 'window = 16' 'lanes = 0 0 50' 'mode = 777'
 } >import.conf
 { broker worker; export_ sums 'lane3 = 4'; } >sums.conf
@@ -126,6 +128,19 @@ ok "a file does not travel (EOPNOTSUPP)"
 got=$("$peer" one hash@farm room)
 [[ $got == status=-90 ]]
 ok "a result that the service's context has no room for is refused (EMSGSIZE)"
+
+# --- times --------------------------------------------------------------------------
+
+soon status import late '"served":true'
+got=$("$peer" one late@farm executor)
+[[ $got == status=-110 ]]
+ok "a request that nobody answers ends when its time is over (ETIMEDOUT)"
+"$peer" serve late 4 0 begunl >servedl 2>>log &
+soon status import late '"dropped":1' && [[ ! -s begunl ]]
+ok "whoever gets it then does not begin it, and what he answers is dropped"
+got=$("$peer" app late@farm 20 4 50)
+serves 20 0 && status export late '"refused":1'
+ok "others have their time"
 
 # --- garbage ------------------------------------------------------------------------
 

@@ -189,6 +189,8 @@ TEST_F(config, defaults)
 	EXPECT_EQ(64, s->window);
 	EXPECT_EQ(DXK_MODE_DEFAULT, s->mode);
 	EXPECT_EQ(512, s->data_size);
+	EXPECT_EQ(0, s->begin_within);
+	EXPECT_EQ(0, s->answer_within);
 	EXPECT_EQ(0, s->prio_low);
 	EXPECT_EQ(120, s->prio_high);
 }
@@ -215,6 +217,7 @@ static const struct {
 	{ EXPORT_ "lane4 = 1\n", AT(8, "lane4: [export a] has no such key") },
 	{ EXPORT_ "redo_max = 0\n", AT(8, "redo_max: 1..1000") },
 	{ EXPORT_ "grace = 3601\n", AT(8, "grace: 0..3600") },
+	{ EXPORT_ "begin_within = 1\n", AT(8, "begin_within: [export a] has no such key") },
 	{ EXPORT_ "grace = 1\ngrace = 2\n", AT(9, "grace: is given twice") },
 	{ EXPORT_ "grace = 1\n  2\n", AT(9, "grace: is given twice") },
 	{ EXPORT_ "queue = stack\n", AT(8, "queue: classic or quorum") },
@@ -225,6 +228,8 @@ static const struct {
 	{ IMPORT_ "window = 500\n", AT(8, "window: 1..499") },
 	{ IMPORT_ "window = 0\nmode = 1000\n",
 	  AT(8, "window: 1..499") AT(9, "mode: 0..777, octal") },
+	{ IMPORT_ "begin_within = 3601\n", AT(8, "begin_within: 0..3600") },
+	{ IMPORT_ "answer_within = 86401\n", AT(8, "answer_within: 0..86400") },
 	{ IMPORT_ "mode = 8\n", AT(8, "mode: 0..777, octal") },
 	{ IMPORT_ "data_size = 4097\n", AT(8, "data_size: 0..4096") },
 	{ IMPORT_ "lanes = 0 0\n",

@@ -274,6 +274,8 @@ static const struct key {
 	{ "grace", X, NUMBER, OF_SERVICE(grace), 0, 3600, false },
 	{ "workers", I, USERS, OF_SERVICE(peers), 0, 0, true },
 	{ "window", I, NUMBER, OF_SERVICE(window), 1, USER_WORKERS_MAX, false },
+	{ "begin_within", I, NUMBER, OF_SERVICE(begin_within), 0, 3600, false },
+	{ "answer_within", I, NUMBER, OF_SERVICE(answer_within), 0, 86400, false },
 	{ "mode", I, OCTAL, OF_SERVICE(mode), 0, 0777, false },
 	{ "data_size", I, NUMBER, OF_SERVICE(data_size), 0, 4096, false },
 	{ "lanes", I, LANE_SHARES, 0, 0, 0, false },

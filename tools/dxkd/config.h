@@ -90,6 +90,8 @@ bool users_have(const struct users *users, const char *name);
  * @remember: export: seconds that an id is known after its answer
  * @grace: export: seconds after a connection is made again
  * @window: import: places
+ * @begin_within: import: seconds after which an executor does not begin a request, 0: none
+ * @answer_within: import: seconds after which a request ends without its answer, 0: none
  * @mode: import: of the context
  * @data_size: import: of its policy
  * @lane_pct: import: likewise
@@ -111,6 +113,7 @@ struct service {
 	uint32_t remember;
 	uint32_t grace;
 	uint32_t window;
+	uint32_t begin_within, answer_within;
 	uint32_t mode;
 	uint32_t data_size;
 	uint32_t lane_pct[LANES - 1];

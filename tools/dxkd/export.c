@@ -420,14 +420,6 @@ static int post(struct export *x, struct job *job)
 	return dxk_post(x->member, &e, 1, 0, NULL);
 }
 
-static uint64_t realtime_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 static bool late(const struct job *job)
 {
 	return job->r.deadline_us && realtime_us() > job->r.deadline_us;

@@ -32,6 +32,8 @@ enum at { IDLE, UNSENT, SENT, CONFIRMED };
  * @number: 1..window
  * @at: where its request is
  * @turn: number of its publication: a confirm may come when the place has another request
+ * @begin_us: CLOCK_REALTIME before which it has to begin, 0: none
+ * @give_up: when it ends without its answer
  * @w: the request
  * @data: its data
  */
@@ -40,6 +42,7 @@ struct place {
 	unsigned int number;
 	enum at at;
 	uint64_t turn;
+	uint64_t begin_us, give_up;
 	struct dxk_work w;
 	char data[DATA_MAX];
 };
@@ -69,6 +72,15 @@ static void set_at(struct import *m, struct place *p, enum at at)
 	m->nr_busy += (at != IDLE) - (p->at != IDLE);
 	m->nr_unsent += (at == UNSENT) - (p->at == UNSENT);
 	p->at = at;
+}
+
+/* It has been fetched: from now on its times count. */
+static void set_times(struct import *m, struct place *p)
+{
+	const struct service *cfg = m->cfg;
+
+	p->begin_us = cfg->begin_within ? realtime_us() + cfg->begin_within * 1000000ULL : 0;
+	p->give_up = cfg->answer_within ? now_ns() + cfg->answer_within * NSEC_PER_SEC : NEVER;
 }
 
 static void listen_to(struct import *m, struct place *p, bool on)
@@ -119,6 +131,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 			refused.status = -EHOSTUNREACH;
 		} else {
 			set_at(m, p, UNSENT);
+			set_times(m, p);
 			if (was)
 				listen_to(m, p, false);
 			return;
@@ -147,6 +160,33 @@ static void refuse(struct import *m, struct place *p, int32_t status)
 	complete(m, p, status, NULL, 0);
 }
 
+/*
+ * Those whose time is over end, whoever has them: an answer that comes later is dropped.
+ * Return: when the next one's is.
+ */
+static uint64_t end_late(struct import *m, uint64_t now)
+{
+	const struct service *cfg = m->cfg;
+	uint64_t next = NEVER;
+	unsigned int i;
+
+	if (!cfg->begin_within && !cfg->answer_within)
+		return NEVER;
+	for (i = 0; i < cfg->window; i++) {
+		struct place *p = &m->places[i];
+
+		if (p->at == UNSENT && p->begin_us && realtime_us() > p->begin_us)
+			refuse(m, p, -ETIME);
+		else if (p->at != IDLE && now >= p->give_up)
+			refuse(m, p, -ETIMEDOUT);
+		if (p->at != IDLE)
+			next = earlier(next, p->give_up);
+		if (p->at == UNSENT && p->begin_us)
+			next = earlier(next, now + NSEC_PER_SEC / 10);
+	}
+	return next;
+}
+
 /* --- publishing ------------------------------------------------------------------ */
 
 static void *what_of(const struct place *p)
@@ -170,7 +210,7 @@ static bool publish(struct import *m, struct place *p)
 		.op = p->w.executor, .param = p->w.param, .prio = p->w.prio,
 		.attrs = p->w.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.attrs),
 		.band = cfg->quorum ? -1 : band_of(p->w.prio, cfg->prio_low, cfg->prio_high),
-		.room = p->w.result_len, .attempt = 1,
+		.room = p->w.result_len, .attempt = 1, .deadline_us = p->begin_us,
 	};
 	char lane[2] = { (char)('0' + r.lane) };
 	struct message message;
@@ -499,6 +539,7 @@ static uint64_t import_run(struct task *task, uint64_t now)
 		return m->leaving ? next : earlier(next, m->retry);
 	if (!m->leaving && !m->ended)
 		fetch(m);
+	next = earlier(next, end_late(m, now));
 	publish_all(m);
 	if (m->ended) {
 		context_close(m);
