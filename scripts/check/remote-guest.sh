@@ -76,7 +76,7 @@ both() { grep -q "export hash: $1" log && grep -q "import hash: $1" log; }
 
 # status export|import SERVICE TEXT: the status of the daemon has this of the service
 status() {
-	sed 's/},{"name"/\n&/g' "$1.json" | grep "\"name\":\"$2\"" | grep -qF "$3"
+	[[ -e $1.json ]] && sed 's/},{"name"/\n&/g' "$1.json" | grep "\"name\":\"$2\"" | grep -qF "$3"
 }
 
 # What an application got says that each of NR requests was answered, and once.
@@ -97,6 +97,8 @@ begun() {
 # --- nobody serves ----------------------------------------------------------------
 
 start import; import=$pid
+# then its context has been started
+soon status import none '"served":false'
 got=$("$peer" one none@farm executor)
 [[ $got == status=-113 ]]
 ok "where nobody ever served a request is refused (EHOSTUNREACH)"
