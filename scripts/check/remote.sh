@@ -69,7 +69,7 @@ user() {
 }
 user me '.*' '.*' '.*'
 user worker '^dxk\.' '^dxk\.' '^dxk\.'
-user poster '^dxk\.reply\.poster\.' '^(dxk\.x\.(hash|hashq|none|sums|tree)|dxk\.reply\.poster\..*)$' \
+user poster '^dxk\.reply\.poster\.' '^(dxk\.x\.(hash|hashq|late|none|sums|tree)|dxk\.reply\.poster\..*)$' \
 	'^dxk\.reply(\.poster\..*)?$'
 
 [[ $what != *' link '* ]] || build/selftests/dxkd_link
