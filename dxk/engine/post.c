@@ -52,7 +52,7 @@ static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 	return rqe->more->behind || (rqe->attrs & PXR_WAIT && !rqe->more->wake);
 }
 
-/* It is asked whether there is room. */
+/* Has it nothing else to wait for, or had once? dxk_admit() knows. */
 static bool dxk_post_needs_room(const struct dxk_rqe *rqe)
 {
 	return likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))) || rqe->more->stands;
@@ -201,7 +201,6 @@ static struct dxk_rqe *dxk_post_next(const struct dxk_post_op *p)
 {
 	return list_first_entry(&p->rqes, struct dxk_rqe, link);
 }
-
 
 static void dxk_post_finish(struct dxk_post_op *p, int err, u32 reason,
 			    struct dxk_wakes *wakes)

@@ -647,19 +647,29 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	more->file = NULL;
 }
 
+/* Does a poller plainly not wait for itself? What is Ready goes on. */
+static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
+{
+	return r->m->stuck != DXK_STUCK_OWNER || r->timed ||
+	       owner->nr[DXK_AT_READY] >= r->m->min;
+}
+
 /*
- * One of an owner has vanished, and somebody sleeps for a result. If what is left waits for that
+ * One of an owner has vanished, and somebody waits for a result. If what is left waits for that
  * one he waits for himself now, and it was no wait that has closed the circle: the Monitor looks.
  */
 static noinline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
 				     struct dxk_wakes *wakes)
 {
-	const struct dxk_rejoin_op *r = list_first_entry(&owner->pollers, struct dxk_rejoin_op,
-							 w.link);
+	const struct list_head *pollers = &owner->pollers;
 
-	/* What is Ready goes on. */
-	if (r->m->stuck != DXK_STUCK_OWNER || r->timed || !dxk_owner_coming(owner) ||
-	    owner->nr[DXK_AT_READY] >= r->m->min)
+	if (!dxk_owner_coming(owner))
+		return;
+	/* Of several pollers it need not be the first. */
+	if (list_empty(&owner->joiners[true]) &&
+	    (list_empty(pollers) || (list_is_singular(pollers) &&
+				     dxk_poller_goes_on(owner, list_first_entry(pollers,
+						struct dxk_rejoin_op, w.link)))))
 		return;
 	WRITE_ONCE(e->waits.unsure, true);
 	dxk_call_control(e, DXK_MONITOR, wakes);
@@ -681,7 +691,7 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, b
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
-		if (unlikely(!list_empty(&owner->pollers)))
+		if (unlikely(!list_empty(&owner->pollers) || owner->joined))
 			dxk_owner_doubt(e, owner, wakes);
 	} else {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)

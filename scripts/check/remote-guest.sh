@@ -58,6 +58,10 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	import_ tree 'window = 16' 'lanes = 0 0 50' 'mode = 777'
 } >import.conf
 { broker worker; export_ sums 'lane3 = 4'; } >sums.conf
+{
+	broker poster | sed 's/10\.0\.2\.100:5672/127.0.0.1:1/'
+	import_ late 'context = void' 'window = 4' 'begin_within = 1'
+} >void.conf
 
 # start export|import; its id is in $pid
 start() { "$dxkd" --status "$1.json" "$1.conf" 2>>log & pid=$!; }
@@ -141,8 +145,16 @@ ok "a request that nobody answers ends when its time is over (ETIMEDOUT)"
 soon status import late '"dropped":1' && [[ ! -s begunl ]]
 ok "whoever gets it then does not begin it, and what he answers is dropped"
 got=$("$peer" app late@farm 20 4 50)
-serves 20 0 && status export late '"refused":1'
+serves 20 0 && soon status export late '"refused":1'
 ok "others have their time"
+start void; void=$pid
+soon status void late '"waiting":0'
+got=$("$peer" one void executor)
+[[ $got == status=-62 ]]
+ok "what cannot go to the broker is not begun either (ETIME)"
+kill -TERM "$void"
+wait "$void"
+ok "and holds up no end"
 
 # --- garbage ------------------------------------------------------------------------
 

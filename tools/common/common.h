@@ -160,6 +160,9 @@ bool parse_id(const char *word, unsigned int *id);
 
 #define DXKD_STATUS	"/run/dxkd/status.json"
 
+/* What an object has there, NULL for nothing, and of what is none. */
+struct json_object *json_in(struct json_object *object, const char *key);
+
 /**
  * remote_read - read the status that a dxkd has written
  * @path: the file, %DXKD_STATUS

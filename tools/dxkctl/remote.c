@@ -12,17 +12,9 @@
 
 #include "ctl.h"
 
-static struct json_object *in(struct json_object *object, const char *key)
-{
-	struct json_object *value = NULL;
-
-	json_object_object_get_ex(object, key, &value);
-	return value;
-}
-
 static const char *text_in(struct json_object *object, const char *key)
 {
-	struct json_object *value = in(object, key);
+	struct json_object *value = json_in(object, key);
 
 	return value ? json_object_get_string(value) : "-";
 }
@@ -30,7 +22,7 @@ static const char *text_in(struct json_object *object, const char *key)
 /* of all lanes */
 static int64_t sum_in(struct json_object *object, const char *key)
 {
-	struct json_object *lanes = in(object, key);
+	struct json_object *lanes = json_in(object, key);
 	int64_t sum = 0;
 	size_t i;
 
@@ -42,7 +34,7 @@ static int64_t sum_in(struct json_object *object, const char *key)
 
 const char *remote_trouble(struct json_object *service, const char *key)
 {
-	struct json_object *is = in(service, key), *error = in(is, "error");
+	struct json_object *is = json_in(service, key), *error = json_in(is, "error");
 	const char *state = text_in(is, "state");
 
 	if (json_object_is_type(error, json_type_string))
@@ -81,8 +73,8 @@ static void show(struct json_object *services)
 
 		printf("%-20s  %-6s  %-12s  %-8s  %-8s  %9s  %7s  %10lld  %10lld  %6s  %7s  %8s\n",
 		       text_in(s, "name"), text_in(s, "role"), text_in(s, "broker"),
-		       text_in(in(s, "request_connection"), "state"),
-		       text_in(in(s, "answer_connection"), "state"), text_in(s, "in_flight"),
+		       text_in(json_in(s, "request_connection"), "state"),
+		       text_in(json_in(s, "answer_connection"), "state"), text_in(s, "in_flight"),
 		       text_in(s, "waiting"), (long long)sum_in(s, "requests"),
 		       (long long)sum_in(s, "answered"), text_in(s, "dead"),
 		       text_in(s, "refused"), text_in(s, "rejected"));

@@ -193,41 +193,24 @@ static void latencies(struct page *p, const struct ctx *ctx)
 
 /* --- services of dxkd --------------------------------------------------------- */
 
-static int64_t number_in(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, key, &value) ? json_object_get_int64(value) : 0;
-}
-
-static const char *text_in(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value) : "";
-}
-
 static void connection(struct page *p, struct json_object *service, const char *key,
 		       const char *name)
 {
-	struct json_object *is = NULL;
+	const char *state = json_object_get_string(json_in(json_in(service, key), "state"));
 
-	json_object_object_get_ex(service, key, &is);
 	add(lines(p, "dxk_remote_up", "gauge", "Is a connection of a service to its broker up?"),
 	    "dxk_remote_up{%s,connection=\"%s\"} %d", p->labels, name,
-	    !strcmp(text_in(is, "state"), "up"));
+	    state && !strcmp(state, "up"));
 }
 
 static void by_lane(struct page *p, struct json_object *service, const char *key, const char *name,
 		    const char *help)
 {
-	struct json_object *lanes;
+	struct json_object *lanes = json_in(service, key);
 	size_t i;
 
-	if (!json_object_object_get_ex(service, key, &lanes) ||
-	    !json_object_is_type(lanes, json_type_array))
-		return;
-	for (i = 0; i < json_object_array_length(lanes); i++)
+	for (i = 0; json_object_is_type(lanes, json_type_array) &&
+		    i < json_object_array_length(lanes); i++)
 		add(lines(p, name, "counter", help), "%s_total{%s,lane=\"%zu\"} %lld", name,
 		    p->labels, i,
 		    (long long)json_object_get_int64(json_object_array_get_idx(lanes, i)));
@@ -257,7 +240,8 @@ static void service(struct page *p, struct json_object *s)
 		static const char * const keys[] = { "name", "role", "broker" };
 		char cut[64];
 
-		snprintf(cut, sizeof(cut), "%s", text_in(s, keys[i]));
+		snprintf(cut, sizeof(cut), "%s",
+			 json_object_get_string(json_in(s, keys[i])) ?: "");
 		escape(text[i], cut);
 	}
 	snprintf(p->labels, sizeof(p->labels), "service=\"%s\",role=\"%s\",broker=\"%s\"", text[0],
@@ -270,7 +254,7 @@ static void service(struct page *p, struct json_object *s)
 	for (i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		add(lines(p, figures[i].name, figures[i].type, figures[i].help), "%s%s{%s} %lld",
 		    figures[i].name, strcmp(figures[i].type, "counter") ? "" : "_total", p->labels,
-		    (long long)number_in(s, figures[i].key));
+		    (long long)json_object_get_int64(json_in(s, figures[i].key)));
 }
 
 /* Of this host's dxkd, if one runs */

@@ -315,6 +315,7 @@ static void cycle_purge(struct kunit *test)
 	spin_unlock(&ps->e->lock);
 	r = keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false);
 	EXPECT(ASLEEP(r));
+	EXPECT(ps->e->waits.unsure);
 	dxk_purge_owner(ps->main, 3, nr);
 	EXPECT_IS(r->answer, RJR_RETURNED);
 	EXPECT_IS(puppet_result(r)->status, -ECANCELED);
@@ -398,13 +399,72 @@ static void cycle_vanished(struct kunit *test)
 	b = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
 	EXPECT(ASLEEP(a) && ASLEEP(b));
 	EXPECT(!ps->e->waits.unsure);
+	ps->e->dormant[DXK_MONITOR] = true;
 	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
 	EXPECT(ASLEEP(a) && ASLEEP(b));
 	EXPECT(ps->e->waits.unsure);
+	EXPECT(ps->kick & BIT(DXK_MONITOR));
 	EXPECT_IS(puppet_time_up(ps, &b->w), -ETIMEDOUT);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	EXPECT_IS(a->answer, RJR_RETURNED);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* The same where another one, who waits for a time only, came before the worker */
+static void cycle_vanished_of_two(struct kunit *test)
+{
+	struct puppets *ps = start(test, 4);
+	struct dxk_rejoin_op *a, *b, *timed;
+
+	post(ps, ps->main, 1);
+	post(ps, ps->main, 2);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 1));
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 2));
+	a = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	timed = keyed_call(ps, keyed_worker(ps, 3), 1, 1, false, true);
+	b = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	EXPECT(ASLEEP(a) && ASLEEP(timed) && ASLEEP(b));
+	EXPECT(!ps->e->waits.unsure);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(ps->e->waits.unsure);
+	EXPECT_IS(puppet_time_up(ps, &timed->w), -ETIMEDOUT);
+	EXPECT_IS(puppet_time_up(ps, &b->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(a->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* ... and where nobody sleeps for the owner, but a request waits for a result of it */
+static void cycle_vanished_of_a_wait(struct kunit *test)
+{
+	static const struct dxk_wait result_of_1 = { .wait = DXK_WAIT_RESULT, .owner = 1 };
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *r;
+	struct dxk_rqe *waits;
+
+	post(ps, ps->main, 1);
+	post(ps, ps->main, 2);
+	puppet_work(ps, keyed_worker(ps, 0));
+	waits = puppet_work(ps, keyed_worker(ps, 1));
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 2));
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), waits, &result_of_1), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(waits->state, DXK_WAITING);
+	r = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(!ps->e->waits.unsure);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT_IS(waits->state, DXK_WAITING);
+	EXPECT(ps->e->waits.unsure);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == waits);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	keyed_end(ps);
 }
 
@@ -471,6 +531,8 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_closed),
 	KUNIT_CASE(cycle_behind),
 	KUNIT_CASE(cycle_vanished),
+	KUNIT_CASE(cycle_vanished_of_two),
+	KUNIT_CASE(cycle_vanished_of_a_wait),
 	KUNIT_CASE(cycle_ring_stopped),
 	{}
 };

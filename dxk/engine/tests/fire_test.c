@@ -292,8 +292,8 @@ static void fire_grows(struct kunit *test)
 	ends(ps, worker(ps, 0), rqe);
 }
 
-/* A sweep that lets in who waits for a file says whom to wake, too. */
-static void fire_swept(struct kunit *test)
+/* What lets in who waits for a file says whom to wake: a sweep, or who goes on without one. */
+static void swept(struct kunit *test, bool last)
 {
 	struct dxk_policy policy = puppet_policy(8);
 	struct dxk_post_op *sleeper;
@@ -325,7 +325,10 @@ static void fire_swept(struct kunit *test)
 	/* nobody waits for a file */
 	idle = puppet_turn(ps, m, 1);
 	ps->e->owners.entries++;
-	dxk_sweep(ps->e, false);
+	if (last)
+		dxk_sweep_end(ps->e);
+	else
+		dxk_sweep(ps->e, false);
 	puppet_taken(ps, sleeper, 1);
 	EXPECT(ps->e->waits.call == idle->w.task);
 	dxk_event_fire(ps->e, &w[1]->event, READABLE);
@@ -333,6 +336,16 @@ static void fire_swept(struct kunit *test)
 	EXPECT(puppet_fetch(idle) == second);
 	ends(ps, m, second);
 	dxk_sweep_end(ps->e);
+}
+
+static void fire_swept(struct kunit *test)
+{
+	swept(test, false);
+}
+
+static void fire_swept_last(struct kunit *test)
+{
+	swept(test, true);
 }
 
 /* The usual turn of a worker that has more to do is none then. */
@@ -372,6 +385,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_caught),
 	KUNIT_CASE(fire_grows),
 	KUNIT_CASE(fire_swept),
+	KUNIT_CASE(fire_swept_last),
 	KUNIT_CASE(fire_amid_backlog),
 	{ }
 };

@@ -9,6 +9,7 @@
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/space.h"
+#include "engine/share.h"
 #include "engine/tests/puppet.h"
 #include "engine/wake.h"
 
@@ -589,33 +590,44 @@ static void wait_room(struct kunit *test)
 	EXPECT_IS(dxk_live(ps->e), 0);
 }
 
+enum lack { OF_THE_POOL, OF_A_LANE, OF_A_TENANT };
+
 /*
  * Whose wait was over and who stands for room does so also when it is not over any more: others
  * have collected the result. With the room it waits for the next one.
  */
-static void wait_stands(struct kunit *test)
+static void stands(struct kunit *test, enum lack lack)
 {
 	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
 	static const struct dxk_wait result_of = { .wait = DXK_WAIT_RESULT, .owner = OTHER };
+	u32 lane = lack == OF_A_LANE ? PXR_LANE1 : 0;
 	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_member *m, *before, *client;
 	struct dxk_post_op *sleeper;
 	struct dxk_rqe *rqe;
-	struct dxk_member *m;
 	struct puppets *ps;
 
 	policy.max_waiting = 16;
-	policy.ready_entries = 1;
+	policy.ready_entries = lack == OF_THE_POOL ? 1 : 4;
+	if (lack == OF_A_LANE) {
+		policy.sched_mode |= TPOOL_MODE_CMLS;
+		policy.lane_pct[1] = 25;
+	}
 	ps = puppets_start(test, &policy);
 	ASSERT_IS(dxk_names_start(ps->e), 0);
 	ps->e->swept = true;
 	m = puppet_worker(ps);
+	before = puppet_client(ps);
+	client = puppet_client(ps);
+	if (lack == OF_A_TENANT)
+		before->share = client->share = dxk_share_open_space(ps->e, 0, 1);
 	post(ps, OTHER, PXR_REJOIN, NULL, 0, 0);
 	puppet_work(ps, m);
 	puppet_end(ps, m, 0, 0);
 	post(ps, OTHER, PXR_REJOIN, &call, NAME, 0);
-	puppet_post(ps, OWNER, 0, 0);
-	sleeper = puppet_poster(ps, puppet_client(ps));
-	rqe = add(ps, sleeper, OWNER, PXR_WAITIF_BUSY, &result_of, 0, 0);
+	puppet_taken(ps, puppet_post_nr(ps, before, 1, OWNER, lane), 1);
+	sleeper = puppet_poster(ps, client);
+	rqe = add(ps, sleeper, OWNER, PXR_WAITIF_BUSY | lane, &result_of, 0, 0);
 	puppet_posts(ps, sleeper);
 	EXPECT(ASLEEP(sleeper));
 	EXPECT_IS(result(ps, OTHER), 0);
@@ -630,7 +642,23 @@ static void wait_stands(struct kunit *test)
 	puppet_end(ps, m, 0, 0);
 	EXPECT_IS(result(ps, OTHER), -ECANCELED);
 	EXPECT_IS(dxk_live(ps->e), 0);
+	before->share = client->share = 0;
 	dxk_sweep_end(ps->e);
+}
+
+static void wait_stands(struct kunit *test)
+{
+	stands(test, OF_THE_POOL);
+}
+
+static void wait_stands_in_a_lane(struct kunit *test)
+{
+	stands(test, OF_A_LANE);
+}
+
+static void wait_stands_of_a_tenant(struct kunit *test)
+{
+	stands(test, OF_A_TENANT);
 }
 
 /* --- before their time ------------------------------------------------------------------ */
@@ -1386,6 +1414,8 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_again),
 	KUNIT_CASE(wait_room),
 	KUNIT_CASE(wait_stands),
+	KUNIT_CASE(wait_stands_in_a_lane),
+	KUNIT_CASE(wait_stands_of_a_tenant),
 	KUNIT_CASE(wait_cancel),
 	KUNIT_CASE(wait_cancel_begun),
 	KUNIT_CASE(wait_expire),
