@@ -224,7 +224,8 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	struct dxk_member *m;
 	struct dxk_more *more;
 
-	s->unsure |= s->depth == DXK_CYCLE_DEPTH;
+	/* What its purge has not gone through is not met: see dxk_purge_some(). */
+	s->unsure |= s->depth == DXK_CYCLE_DEPTH || !list_empty(&owner->purge);
 	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
 		return false;
 	s->depth++;

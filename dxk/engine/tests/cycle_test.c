@@ -3,6 +3,7 @@
  * Waits that wait for themselves.
  */
 #include "engine/cycle.h"
+#include "engine/dispatch.h"
 #include "engine/doom.h"
 #include "engine/more.h"
 #include "engine/purge.h"
@@ -516,6 +517,41 @@ static void cycle_ring_stopped(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * Y-1: of an owner whose purge is under way nothing is met that it has still to go through; one
+ * that it does not end may be a link of a circle: the Monitor looks.
+ */
+static void cycle_purged_link(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_wakes wakes = { .spent = DXK_HOLD_BUDGET };
+	struct dxk_rejoin_op *a, *b;
+	LIST_HEAD(ended);
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_send(ps, ps->main, 8, 2, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 1));
+	b = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	EXPECT(ASLEEP(b));
+	ps->e->swept = true;
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, dxk_owner_find(&ps->e->owners, ps->main->space, 2));
+	/* the budget of the hold is spent */
+	dxk_purge_some(ps->e, &ended, &wakes);
+	spin_unlock(&ps->e->lock);
+	a = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	EXPECT(ASLEEP(a) && ps->e->waits.unsure);
+	EXPECT_IS(puppet_time_up(ps, &a->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT_IS(b->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	dxk_sweep_end(ps->e);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_ring),
@@ -534,6 +570,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_vanished_of_two),
 	KUNIT_CASE(cycle_vanished_of_a_wait),
 	KUNIT_CASE(cycle_ring_stopped),
+	KUNIT_CASE(cycle_purged_link),
 	{}
 };
 
