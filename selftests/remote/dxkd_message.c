@@ -160,6 +160,22 @@ TEST_F(message, request)
 	EXPECT_STREQ("00-0123456789abcdef0123456789abcdef-ffffffffffffffff-01", m.trace);
 }
 
+/* One that has been given an hour is written in the second in which it was: that is no more */
+TEST_F(message, an_hour)
+{
+	struct request r = valid(), got;
+	struct message m;
+	const char *why;
+
+	r.deadline_us = 1000003600ULL * 1000000 + 999999;
+	request_write(&r, "render", "me", 1000000000, &m);
+	ASSERT_EQ(0, request_read(over_the_wire(&self->pool, &m), amqp_cstring_bytes("2"),
+				  body_of(&r), &rules, &got, &why)) {
+		TH_LOG("%s", why);
+	}
+	EXPECT_EQ(1000003600ULL * 1000000, got.deadline_us);
+}
+
 TEST_F(message, reply)
 {
 	struct reply r = { .id = { UUID, 7, 8 }, .user = "you", .status = INT_MIN, .attempt = 3,

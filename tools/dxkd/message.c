@@ -366,8 +366,10 @@ void request_write(const struct request *r, const char *service, const char *use
 	add_i32(m, ATTRS, (int32_t)(r->attrs & TRAVELS));
 	add_i32(m, ROOM, (int32_t)r->room);
 	add_i32(m, ATTEMPT, (int32_t)r->attempt);
+	/* What is begun within an hour may have been fetched a part of a second later. */
 	if (r->deadline_us)
-		add_i64(m, DEADLINE, (int64_t)r->deadline_us);
+		add_i64(m, DEADLINE, (int64_t)(r->deadline_us > now * 1000000 + HOUR_US ?
+					       now * 1000000 + HOUR_US : r->deadline_us));
 	if (strcmp(r->user, user))
 		add(m, FOR)->value.value.bytes = amqp_cstring_bytes(r->user);
 	if (id_read(r->id, strlen(r->id), &id)) {
