@@ -38,6 +38,8 @@ struct dxk_search {
 	bool met;
 	/** @unsure: something was not looked at, for want of @steps or @depth */
 	bool unsure;
+	/** @owed: somebody who waits for one of the owners on the way is still to be told */
+	bool owed;
 	/** @self: what has its key is a request of @m itself, which waits for it, not for others */
 	bool self;
 };
@@ -226,6 +228,7 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 
 	/* What its purge has not gone through is not met: see dxk_purge_some(). */
 	s->unsure |= s->depth == DXK_CYCLE_DEPTH || !list_empty(&owner->purge);
+	s->owed |= !list_empty(&owner->owed);
 	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
 		return false;
 	s->depth++;
@@ -269,7 +272,7 @@ u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
  */
 static bool dxk_search_is_over(struct dxk_search *s, bool dead)
 {
-	if (unlikely(dead && !s->met && !list_empty(&s->e->owners.owed))) {
+	if (unlikely(dead && !s->met && s->owed)) {
 		s->unsure = true;
 		dead = false;
 	}

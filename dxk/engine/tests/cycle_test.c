@@ -384,6 +384,41 @@ static void cycle_behind(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-1: ... but who stands behind one that nobody of is about to be told of anything is told */
+static void cycle_behind_parked(struct kunit *test)
+{
+	struct puppets *ps = start(test, 4);
+	struct dxk_rejoin_op *a, *b, *behind;
+
+	ps->e->swept = true;
+	post(ps, ps->main, 1);
+	post(ps, ps->main, 2);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 1));
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 2));
+	a = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	b = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(ASLEEP(a) && ASLEEP(b));
+	post(ps, ps->main, 3);
+	puppet_work(ps, keyed_worker(ps, 3));
+	post(ps, ps->main, 9);
+	spin_lock(&ps->e->lock);
+	dxk_owner_owe(ps->e, dxk_owner_find(&ps->e->owners, ps->main->space, 9));
+	spin_unlock(&ps->e->lock);
+	behind = keyed_call(ps, keyed_worker(ps, 3), 2, 1, false, false);
+	EXPECT_IS(behind->err, -EDEADLK);
+	EXPECT_IS(puppet_time_up(ps, &b->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(a->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 3), 0, 0);
+	dxk_sweep(ps->e, true);
+	dxk_sweep_end(ps->e);
+	keyed_end(ps);
+}
+
 /* Y-1: the one that was no part of it goes, and leaves no result: the Monitor looks */
 static void cycle_vanished(struct kunit *test)
 {
@@ -566,6 +601,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_purge),
 	KUNIT_CASE(cycle_closed),
 	KUNIT_CASE(cycle_behind),
+	KUNIT_CASE(cycle_behind_parked),
 	KUNIT_CASE(cycle_vanished),
 	KUNIT_CASE(cycle_vanished_of_two),
 	KUNIT_CASE(cycle_vanished_of_a_wait),
