@@ -77,10 +77,13 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 		dxk_crew_set_policy(e, p->policy);
 		p->policy = NULL;
 		p->line = dxk_any_closed(e) ? 0 : DXK_LINES;
-		p->left = e->nr[DXK_AT_WAIT];
+		p->left = U32_MAX;
 	}
 	while ((rqe = dxk_first_closed(e)) && dxk_afford(wakes, 1))
 		dxk_end_ready(e, rqe, dxk_closed(e, rqe->kind, rqe->lane), &p->ended, wakes);
+	/* What was Ready may have come to wait until here, and does not any more. */
+	if (!rqe)
+		p->left = min(p->left, e->nr[DXK_AT_WAIT]);
 	p->more = rqe || !dxk_enforce_waits(e, p, wakes);
 	dxk_serve_posters(e, wakes);
 	dxk_tell_managers(e, wakes);

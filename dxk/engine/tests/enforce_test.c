@@ -4,7 +4,7 @@
  * run any more ends (DX-9, DX-46, DX-108).
  */
 #include "engine/enforce.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 
 #define MANY	(2 * DXK_BATCH_MAX + 6)
 
@@ -115,6 +115,42 @@ static void enforce_in_holds(struct kunit *test)
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 0);
 }
 
+/* One that had its turn gives it up to a more urgent one between two holds: it ends as well. */
+static void enforce_meets_yield(struct kunit *test)
+{
+	static const struct dxk_post_more key_7 = { .key = 7 };
+	struct dxk_policy p = puppet_policy(4);
+	struct dxk_enforce_op op = { .policy = &p };
+	struct dxk_rqe *yields, *comes;
+	struct dxk_post_op *post;
+	struct puppets *ps;
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.lane_pct[0] = p.lane_pct[2] = 25;
+	ps = keyed_start(test, &p, 1);
+	INIT_LIST_HEAD(&op.ended);
+	puppet_post_nr(ps, ps->main, DXK_BATCH_MAX, 8, PXR_LANE0);
+	post = puppet_poster(ps, ps->main);
+	yields = keyed_add(ps, post, 9, -9, PXR_REJOIN | PXR_KEY | PXR_LANE0, &key_7);
+	puppet_posts(ps, post);
+	EXPECT_IS(yields->state, DXK_READY);
+	p.lane_pct[0] = 0;
+	puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT(op.more && yields->state == DXK_READY);
+	post = puppet_poster(ps, ps->main);
+	comes = keyed_add(ps, post, 10, 9, PXR_KEY | PXR_LANE2, &key_7);
+	puppet_posts(ps, post);
+	keyed_is_held(ps, yields);
+	while (op.more)
+		puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+	EXPECT_IS(status_of(ps, 9), -EPERM);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == comes);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	dxk_rqe_drop_all(NULL, &op.ended);
+	keyed_end(ps);
+}
+
 /* The last worker of a kind is not wanted any more, be it of the one or the other. */
 static void enforce_closes_kind(struct kunit *test)
 {
@@ -188,6 +224,7 @@ static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_closes_lane),
 	KUNIT_CASE(enforce_in_holds),
 	KUNIT_CASE(enforce_meets_stop),
+	KUNIT_CASE(enforce_meets_yield),
 	KUNIT_CASE(enforce_closes_kind),
 	KUNIT_CASE(enforce_meets_work),
 	{ }
