@@ -7,7 +7,8 @@
  * One that is posted waiting needs room only when its wait is over: then it comes before all
  * who sleep, see dxk_admit_ripe(). One whose key is not free needs none. Whose wait was over, or
  * whose key was free, when there was no room stands for that: should it have to wait after all,
- * because others have collected the results, or have the key, it enters when there is room.
+ * because others have collected the results, or have the key, it enters when there is room. Then
+ * it counts as one that waits, and is refused with -ENOSPC or -EDQUOT if no more may wait.
  *
  * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
  * share. Each is kept as two: of those who execute a request, and of those outside, whom
