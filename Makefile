@@ -180,10 +180,17 @@ bench-cores:
 	$(MAKE) -s -C native BUILD=$(BUILD) cores
 	scripts/bench/cores.py $(BUILD)/native/cores
 
+# For editors
+.PHONY: compile_commands.json
+compile_commands.json:
+	scripts/setup.sh
+	scripts/build-module.sh $(KDIR) $(BUILD)/kernels/editor >/dev/null
+	scripts/compile-commands.py $(BUILD)/kernels/editor $(BUILD) $(KDIR)
+
 # Works without the headers the module was built with.
 .PHONY: clean
 clean:
-	rm -rf build .tmp_versions
+	rm -rf build .tmp_versions compile_commands.json
 	find . -path ./.git -prune -o \( -name '*.o' -o -name '*.ko' -o \
 		-name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' -o \
 		-name '*.dwo' -o -name '*.gcno' -o -name '*.gcda' -o \
@@ -220,4 +227,5 @@ help:
 	@echo 'bench-gate       fails when dxk costs more than when figures were kept'
 	@echo 'bench-cores      the engine on two CPUs, in real time; wants a quiet machine'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
+	@echo 'compile_commands.json  how each file is compiled, for editors'
 	@echo 'clean            removes what was built'

@@ -187,6 +187,8 @@ host_jobs() {
 	job module-stock-kunit refuse_kunit || :
 	job layers check_layers || :
 	job ids scripts/check/ids.sh || :
+	job compile-commands scripts/compile-commands.py "$kernels/stock" "$build" \
+		"${kdir[stock]}" "$build/compile_commands.json" || :
 	for t in suites threads simulator; do
 		job "native-$t" scripts/check/native.sh "$t" || :
 	done
