@@ -240,13 +240,15 @@ static void publish_all(struct import *m)
 	}
 }
 
-static void lost(struct import *m, struct place *p)
+static void message_lost(struct import *m, struct place *p)
 {
 	switch (judge_lost(p->at != SENT, p->w.attrs & PXR_REDO)) {
 	case DO_KEEP:
 		break;
 	case DO_AGAIN:
 		m->counts.republished++;
+		/* It may have begun: that it has not, which ETIME says, nobody knows any more. */
+		p->begin_us = 0;
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
@@ -264,7 +266,7 @@ static void on_confirmed(struct link *link, void *what, bool taken)
 	if (p && taken)
 		set_at(m, p, CONFIRMED);
 	else if (p)
-		lost(m, p);
+		message_lost(m, p);
 }
 
 static void out_down(struct link *link)
@@ -274,7 +276,7 @@ static void out_down(struct link *link)
 
 	for (i = 0; m->places && i < m->cfg->window; i++)
 		if (m->places[i].at == SENT)
-			lost(m, &m->places[i]);
+			message_lost(m, &m->places[i]);
 }
 
 /* An answer's, or a returned request's place, if it still has that request */

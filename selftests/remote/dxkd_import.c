@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the importing side of dxkd does with a request whose message may be lost. No broker, and no
+ * context: the places are those of a window that has fetched.
+ */
+/* link.c has another one */
+#define grow grow_array
+#include "../tools/dxkd/config.c"
+#undef grow
+#include "../tools/dxkd/judge.c"
+#include "../tools/dxkd/message.c"
+#include "../tools/dxkd/link.c"
+#include "../tools/dxkd/import.c"
+
+#include "kselftest_harness.h"
+
+const char *tool = "dxkd";
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+FIXTURE(import) {
+	struct service cfg;
+	struct place places[2];
+	struct import m;
+};
+
+FIXTURE_SETUP(import)
+{
+	unsigned int i;
+
+	self->cfg = (struct service){ .window = 2, .begin_within = 1 };
+	self->m = (struct import){ .cfg = &self->cfg, .places = self->places, .epoll = -1 };
+	for (i = 0; i < 2; i++) {
+		struct place *p = &self->places[i];
+
+		p->number = i + 1;
+		p->fd = -1;
+		p->w.attrs = PXR_REDO;
+		set_at(&self->m, p, UNSENT);
+		set_times(&self->m, p);
+	}
+}
+
+FIXTURE_TEARDOWN(import)
+{
+}
+
+/*
+ * What nobody has been sent ends with ETIME when its time to begin is over. What was sent, and is to
+ * be sent again as the broker's word on it did not come, may have begun: nobody says that it has not.
+ */
+TEST_F(import, lost_may_have_begun)
+{
+	struct place *unsent = &self->places[0], *lost_one = &self->places[1];
+
+	set_at(&self->m, lost_one, SENT);
+	message_lost(&self->m, lost_one);
+	EXPECT_EQ(UNSENT, lost_one->at);
+	EXPECT_EQ(1, self->m.counts.republished);
+	unsent->begin_us = unsent->begin_us ? 1 : 0;
+	lost_one->begin_us = lost_one->begin_us ? 1 : 0;
+	EXPECT_EQ(NEVER, end_late(&self->m, now_ns()));
+	EXPECT_EQ(1, self->m.counts.refused);
+	EXPECT_EQ(IDLE, unsent->at);
+	EXPECT_EQ(UNSENT, lost_one->at);
+	EXPECT_EQ(1, self->m.nr_unsent);
+}
+
+TEST_HARNESS_MAIN
