@@ -215,7 +215,8 @@ unpack() {
 	mkdir -p "$work/root" "$cache/chroot-debs/partial"
 	tar -C "$work/root" -xf "$base" || return
 	mkdir "$work/root/packages"
-	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c} "$work/root/packages/"
+	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c} debian/tests/{library,tools} \
+		"$work/root/packages/"
 	rm "$work"/root/packages/*-dbgsym_*
 	for k in "${kernels[@]}"; do
 		mkdir -p "$work/root/lib/modules/$k"
