@@ -184,6 +184,7 @@ bench-cores:
 .PHONY: compile_commands.json
 compile_commands.json:
 	scripts/setup.sh
+	$(MAKE) lib
 	scripts/build-module.sh $(KDIR) $(BUILD)/kernels/editor >/dev/null
 	scripts/compile-commands.py $(BUILD)/kernels/editor $(BUILD) $(KDIR)
 
