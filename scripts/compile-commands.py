@@ -6,8 +6,8 @@
 
 COPY is where scripts/build-module.sh has built the modules for KDIR; kbuild keeps their
 commands beside its objects. Those of all else are what make would run with BUILD, where
-libdxk is. Fails if a C
-source of the rooms, the library, the tools or the native engine has no command.
+libdxk is. Fails if a C source of the rooms, the library, the tools or the native engine has
+no command.
 """
 import glob
 import json
