@@ -18,6 +18,7 @@
 #include "dxk_api.h"
 #include "engine/calls.h"
 #include "engine/fire.h"
+#include "engine/room.h"
 #include "runtime/context.h"
 #include "runtime/crew.h"
 #include "runtime/session.h"
@@ -291,14 +292,17 @@ static __poll_t dxk_member_poll(struct file *file, poll_table *wait)
 	spin_lock(&ctx->engine.lock);
 	if (m->readable)
 		mask = EPOLLIN | EPOLLRDNORM;
+	if (poll_requested_events(wait) & (EPOLLOUT | EPOLLWRNORM) &&
+	    dxk_room_poll(&ctx->engine, m))
+		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (m->role == DXK_ROLE_WORKER) {
 		dxk_events_poll(&ctx->engine);
 		if (dxk_has_work(&ctx->engine, m->kind))
-			mask = EPOLLIN | EPOLLRDNORM;
+			mask |= EPOLLIN | EPOLLRDNORM;
 	}
 	spin_unlock(&ctx->engine.lock);
 	if (dxk_command_readable(&dxk_thread_of(m)->handler))
-		mask = EPOLLIN | EPOLLRDNORM;
+		mask |= EPOLLIN | EPOLLRDNORM;
 	return mask;
 }
 

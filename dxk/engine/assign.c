@@ -19,6 +19,6 @@ void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wa
 	if (kind == DXK_USER || e->policy.report_age_ms || dxk_sleepers_are_seen(&e->policy) ||
 	    dxk_is_tuned(&e->policy))
 		dxk_call_control(e, DXK_MONITOR, wakes);
-	if (dxk_ready_has_posters(&e->ready))
+	if (dxk_room_is_awaited(&e->ready))
 		dxk_serve_posters(e, wakes);
 }

@@ -47,7 +47,7 @@ static __always_inline void dxk_assign_one(struct dxk_engine *e, struct dxk_memb
 	dxk_rqe_join(rqe, work);
 	e->stats.dispatches++;
 	trace_dxk_dispatch(e->id, rqe);
-	if (unlikely(e->dormant[DXK_MONITOR] | dxk_ready_has_posters(&e->ready)))
+	if (unlikely(e->dormant[DXK_MONITOR] | dxk_room_is_awaited(&e->ready)))
 		dxk_assigned(e, rqe->kind, wakes);
 }
 

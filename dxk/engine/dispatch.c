@@ -177,7 +177,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		dxk_serve_blocked(e, wakes);
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE ||
-	    unlikely(e->ready.asleep[DXK_LANES]))
+	    unlikely(e->ready.asleep[DXK_LANES] || e->ready.rooms.nr))
 		dxk_serve_posters(e, wakes);
 	/* Last, for what those end may be what they wait for. They end nothing. */
 	if (unlikely(!list_empty(&e->waits.joined) || !list_empty(&e->waits.eager)))

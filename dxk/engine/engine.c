@@ -7,6 +7,7 @@
 #include "engine/name.h"
 #include "engine/os.h"
 #include "engine/policy.h"
+#include "engine/room.h"
 
 /** dxk_engine_init - an engine that was not started; its memory is zeroed */
 void dxk_engine_init(struct dxk_engine *e)
@@ -15,6 +16,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	dxk_pools_init(e);
 	e->direct = true;
 	dxk_ready_init(&e->ready);
+	dxk_rooms_init(&e->ready.rooms);
 	dxk_crew_init(&e->crew);
 	INIT_LIST_HEAD(&e->owners.blocked);
 	INIT_LIST_HEAD(&e->owners.owed);

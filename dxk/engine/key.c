@@ -148,7 +148,7 @@ void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *
 	dxk_move(e, rqe, DXK_READY, DXK_WAITING);
 	dxk_key_hold(e, rqe, wakes);
 	/* There may be room in its lane, and not in that of who comes. */
-	if (unlikely(dxk_ready_has_posters(&e->ready))) {
+	if (unlikely(dxk_room_is_awaited(&e->ready))) {
 		e->ready.left = true;
 		dxk_owe(e, wakes);
 	}

@@ -8,6 +8,7 @@
 #include "engine/member.h"
 #include "engine/more.h"
 #include "engine/os.h"
+#include "engine/room.h"
 
 const char *dxk_member_state_name(u8 state)
 {
@@ -160,12 +161,13 @@ void dxk_watch_all(struct dxk_member *m)
 	list_add(&m->watch, &m->space->watchers);
 }
 
-/** dxk_member_forget - a member goes: nothing of it stays in an owner's lists */
+/** dxk_member_forget - a member goes: nothing of it stays in others' lists */
 void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m)
 {
 	lockdep_assert_held(&e->lock);
 
 	dxk_unwatch(m);
+	dxk_room_leave(&e->ready.rooms, m);
 }
 
 /* --- begin and end --------------------------------------------------------- */
@@ -182,6 +184,7 @@ void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
 	INIT_LIST_HEAD(&m->fellows);
 	INIT_LIST_HEAD(&m->watch);
 	INIT_LIST_HEAD(&m->stuck_link);
+	INIT_LIST_HEAD(&m->room);
 }
 
 /** dxk_member_free - free what it kept for its next calls; nobody uses it any more */

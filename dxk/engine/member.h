@@ -187,6 +187,12 @@ struct dxk_member {
 	struct list_head watch;
 	/** @watching: (L) the owner that poll(2) watches, or NULL */
 	struct dxk_owner *watching;
+	/** @refused: (L) 0: poll(2) reports writable; 1 and up: for lack of that room it does not */
+	u16 refused;
+	/** @asks_room: (L) it was asked for that, and may be again */
+	bool asks_room;
+	/** @room: (L) in dxk_rooms.watchers, or empty */
+	struct list_head room;
 };
 
 void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id);

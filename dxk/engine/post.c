@@ -25,6 +25,7 @@
 #include "engine/name.h"
 #include "engine/os.h"
 #include "engine/post.h"
+#include "engine/room.h"
 #include "engine/stall.h"
 #include "engine/state.h"
 #include "trace.h"
@@ -51,46 +52,6 @@ static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 	if (likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))))
 		return false;
 	return rqe->more->behind || (rqe->attrs & PXR_WAIT && !rqe->more->wake);
-}
-
-/* Has it nothing else to wait for, or had once? dxk_admit() knows. */
-static bool dxk_post_needs_room(const struct dxk_rqe *rqe)
-{
-	return likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))) || rqe->more->stands;
-}
-
-/*
- * Is there room for the user of a share, as there is for others? See share.h. Requests that
- * nobody collects are as many as its user likes, so waiting cures no lack of them.
- */
-static int dxk_admit_share(const struct dxk_engine *e, const struct dxk_share *s,
-			   const struct dxk_rqe *rqe, u32 *reason)
-{
-	const struct dxk_policy *p = &e->policy;
-	u32 pct = dxk_share_pct(s, p->user_share);
-	u32 others;
-
-	if (!dxk_share_allows(pct, s->live, p->max_requests - dxk_live(e))) {
-		*reason = PXR_NO_SPACE;
-		return -EDQUOT;
-	}
-	if (dxk_post_needs_room(rqe) &&
-	    (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY]) ||
-	     (s->most_ready && s->ready >= s->most_ready))) {
-		*reason = PXR_POOL_FULL;
-		return -EAGAIN;
-	}
-	if (p->rejoin_full == DXK_REJOIN_GROW || !dxk_rqe_rejoinable(rqe) ||
-	    e->state != DXK_CTX_RUNNING)
-		return 0;
-	/* Without reservations more can be promised than there is. */
-	others = p->rejoin_full == DXK_REJOIN_RESERVE ? e->owners.reserved - s->reserved : 0;
-	if (!dxk_share_allows(pct, s->reserved,
-			      e->owners.entries - min(e->owners.entries, others + s->reserved))) {
-		*reason = PXR_REJOIN_FULL;
-		return -EAGAIN;
-	}
-	return 0;
 }
 
 /* Is its key free, or does it refuse? If not free it is Held, or somebody else is instead. */
@@ -136,16 +97,12 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	return err;
 }
 
-/*
- * Is there room for the request? The order of the tests is that of the blocking
- * points (DX-37, DX-38), after what waiting could not cure.
- */
+/* Is there room for the request? The order of the tests begins with what waiting could not cure. */
 static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 		     struct dxk_rqe *rqe, u32 *reason)
 {
-	const struct dxk_lanes *lanes = &e->ready.lanes;
+	struct dxk_need need;
 	int err = dxk_closed(e, rqe->kind, rqe->lane);
-	bool room;
 
 	if (unlikely(err)) {
 		*reason = err == -EPERM ? PXR_LANE_CLOSED : 0;
@@ -160,23 +117,8 @@ static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 		if (err)
 			return err;
 	}
-	room = dxk_post_needs_room(rqe);
-	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries && room) {
-		*reason = PXR_POOL_FULL;
-		return -EAGAIN;
-	}
-	if (room && !dxk_lanes_admit(lanes, rqe->lane)) {
-		*reason = PXR_LANE_FULL;
-		return -EAGAIN;
-	}
-	/* In a drain nobody may come who collects. */
-	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE &&
-	    dxk_rqe_rejoinable(rqe) && e->state == DXK_CTX_RUNNING &&
-	    e->owners.reserved >= e->owners.entries) {
-		*reason = PXR_REJOIN_FULL;
-		return -EAGAIN;
-	}
-	return likely(!m->share) ? 0 : dxk_admit_share(e, &e->shares.of[m->share], rqe, reason);
+	need = dxk_need_of(m, rqe);
+	return dxk_need_admit(e, &need, reason);
 }
 
 /*
@@ -219,19 +161,6 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 }
 
 /*
- * Where a poster sleeps for room for a request. Where users have no shares there is one order
- * for all of a lane.
- */
-static u32 dxk_post_queue_of(const struct dxk_engine *e, const struct dxk_post_op *p,
-			     const struct dxk_rqe *rqe)
-{
-	if (likely(!p->m->share) || (e->policy.user_share == 100 &&
-				     !e->shares.of[p->m->share].most_ready))
-		return rqe->lane;
-	return DXK_LANES - 1 + p->m->share;
-}
-
-/*
  * Does a sleeper wait on in a queue? One that a lock hold has left in the middle of a batch
  * may have come to a request that does not wait, or not there, and the room be gone.
  */
@@ -240,29 +169,9 @@ static bool dxk_post_waits(struct dxk_engine *e, const struct dxk_post_op *p, u3
 	struct dxk_rqe *rqe = dxk_post_next(p);
 	u32 reason;
 
-	return dxk_post_queue_of(e, p, rqe) == queue && rqe->attrs & PXR_WAITIF_BUSY &&
+	return dxk_post_queue_of(e, p->m->share, rqe->lane) == queue &&
+	       rqe->attrs & PXR_WAITIF_BUSY &&
 	       dxk_admit(e, p->m, rqe, &reason) == -EAGAIN;
-}
-
-/* How many sleep in a queue; for those of shares, in all of them. */
-static u32 *dxk_posters_asleep(struct dxk_engine *e, u32 queue)
-{
-	return &e->ready.asleep[min_t(u32, queue, DXK_LANES)];
-}
-
-/* The first of a queue's sleeping posters who may be let in, or NULL. */
-static struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
-{
-	struct dxk_post_op *in, *out;
-
-	if (likely(!*dxk_posters_asleep(e, queue)))
-		return NULL;
-	in = list_first_entry_or_null(&e->ready.posters[queue][true], struct dxk_post_op, w.link);
-	out = list_first_entry_or_null(&e->ready.posters[queue][false], struct dxk_post_op,
-				       w.link);
-	if (unlikely(e->state != DXK_CTX_RUNNING))
-		return dxk_draining(e) ? in : NULL;
-	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
 /* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
@@ -338,10 +247,12 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 }
 
 /* Do others wait for the room that the request has found? */
-static bool dxk_is_awaited(struct dxk_engine *e, u32 queue, const struct dxk_rqe *rqe)
+static bool dxk_is_awaited(struct dxk_engine *e, const struct dxk_member *m,
+			   const struct dxk_rqe *rqe)
 {
-	return dxk_post_needs_room(rqe) &&
-	       (dxk_first_poster(e, queue) || dxk_has_ripe(e, rqe->lane));
+	struct dxk_need need = dxk_need_of(m, rqe);
+
+	return dxk_need_is_awaited(e, &need);
 }
 
 static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queue,
@@ -372,7 +283,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 
 	while (!list_empty(&p->rqes)) {
 		struct dxk_rqe *rqe = dxk_post_next(p);
-		u32 queue = dxk_post_queue_of(e, p, rqe);
+		u32 queue = dxk_post_queue_of(e, p->m->share, rqe->lane);
 		u32 reason = 0;
 		int err;
 
@@ -380,7 +291,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			return;
 		err = dxk_admit(e, p->m, rqe, &reason);
 		if (!err && queue != at && unlikely(*dxk_posters_asleep(e, queue)) &&
-		    dxk_is_awaited(e, queue, rqe)) {
+		    dxk_is_awaited(e, p->m, rqe)) {
 			/* Room, but not for those who sleep: behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
@@ -391,7 +302,10 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {
-			e->stats.post_busy += err == -EAGAIN;
+			if (err == -EAGAIN) {
+				e->stats.post_busy++;
+				dxk_room_refused(e, p->m, rqe);
+			}
 			dxk_post_finish(p, err, reason, wakes);
 			return;
 		}
@@ -443,7 +357,8 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
  * @wakes: gets the wake-ups
  *
  * To be called whenever an entry, a lane's limit or a reserved Rejoin Pool entry
- * has become free. As far as the lock hold can afford.
+ * has become free. As far as the lock hold can afford. What they leave is for those who
+ * watch for room.
  */
 void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -464,8 +379,11 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 				at = queue;
 			}
 		}
-		if (!first)
+		if (!first) {
+			if (unlikely(e->ready.rooms.nr))
+				dxk_room_tell(e, wakes);
 			return;
+		}
 		dxk_post_continue(e, first, at, wakes);
 	}
 	e->ready.left = true;
@@ -499,6 +417,8 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 		if (unlikely(p && !dxk_admit(e, p->m, dxk_post_next(p), &reason)))
 			dxk_serve_posters(e, wakes);
 	}
+	if (unlikely(e->ready.rooms.nr))
+		dxk_room_tell(e, wakes);
 }
 
 /**

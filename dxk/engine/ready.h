@@ -91,6 +91,23 @@ struct dxk_home {
 	u32 workers[DXK_KINDS];
 };
 
+/* An entry of the Ready Pool in a lane; that and one of the Rejoin Pool; the latter alone. */
+#define DXK_NEEDS		(2 * DXK_LANES + 1)
+/* Of posters inside or outside, by share, by what they need. */
+#define DXK_ROOMS		(2 * DXK_SHARES * DXK_NEEDS)
+
+/**
+ * struct dxk_rooms - members that watch for room, see room.h
+ */
+struct dxk_rooms {
+	/** @nr: how many do */
+	u32 nr;
+	/** @some: by room, a bit: does somebody? */
+	u64 some[DIV_ROUND_UP(DXK_ROOMS, 64)];
+	/** @watchers: by room: struct dxk_member */
+	struct list_head watchers[DXK_ROOMS];
+};
+
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
  *
@@ -164,6 +181,8 @@ struct dxk_ready {
 	bool left;
 	/** @arrivals: sleeping posters so far */
 	u64 arrivals;
+	/** @rooms: who does not sleep for room, but watches for it */
+	struct dxk_rooms rooms;
 };
 
 void dxk_ready_init(struct dxk_ready *ready);
@@ -250,6 +269,12 @@ static inline bool dxk_ready_has_posters(const struct dxk_ready *ready)
 	const u32 *nr = ready->asleep;
 
 	return nr[0] | nr[1] | nr[2] | nr[3] | nr[DXK_LANES];
+}
+
+/** dxk_room_is_awaited - does somebody sleep, or watch, for room? */
+static inline bool dxk_room_is_awaited(const struct dxk_ready *ready)
+{
+	return dxk_ready_has_posters(ready) | ready->rooms.nr;
 }
 
 /* How many of the queues can have posters. */

@@ -54,7 +54,8 @@ static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
 /* Entries of the Rejoin Pool became free. Might somebody wait for them? */
 static void dxk_entries_freed(struct dxk_engine *e)
 {
-	e->owners.freed |= e->policy.rejoin_full || e->ready.asleep[DXK_LANES];
+	e->owners.freed |= e->policy.rejoin_full || e->ready.asleep[DXK_LANES] ||
+			   e->ready.rooms.nr;
 }
 
 /* A request that was to have an entry of the Rejoin Pool needs none any more. */

@@ -92,7 +92,8 @@ void os_member_put(struct dxk_member *m)
 /** os_poll_wake - what a member waits for in poll(2) has happened */
 void os_poll_wake(struct dxk_member *m)
 {
-	wake_up_interruptible_poll(&dxk_thread_of(m)->wait, EPOLLIN | EPOLLRDNORM);
+	wake_up_interruptible_poll(&dxk_thread_of(m)->wait,
+				   EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM);
 }
 
 /** os_poll_workers - user workers in poll(2) have something to look for */

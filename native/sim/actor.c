@@ -203,7 +203,7 @@ void os_poll_wake(struct dxk_member *m)
 	struct actor *a = actor_of(m);
 
 	os_point_held();
-	if (a->polls)
+	if (a->polls || a->polls_room)
 		sim_task_wake(a->task);
 	os_point_held();
 }

@@ -43,8 +43,10 @@ struct actor {
 	/* When it fell asleep to post, and where. */
 	u64 slept;
 	u32 sleep_queue;
-	/* It sleeps in poll(2): for its owner, for work. */
-	bool polls, polls_work;
+	/* It sleeps in poll(2): for its owner, for work, for room. */
+	bool polls, polls_work, polls_room;
+	/* What its last post was refused for lack of room for, in attributes and lane; or 0. */
+	struct dxk_rqe wanted;
 	u32 depth;
 	/* By depth: the item that it executes, or NULL, and what stands in for that. */
 	struct sim_item *item[SIM_DEPTH];
@@ -118,6 +120,7 @@ void actor_key(struct actor *a);
 void actor_ask(struct actor *a);
 void actor_poll(struct actor *a);
 void actor_poll_work(struct actor *a);
+void actor_poll_room(struct actor *a);
 int actor_should(struct actor *a, u64 deadline);
 bool actor_turn(struct actor *a);
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline);

@@ -7,6 +7,7 @@
 #include "engine/dispatch.h"
 #include "engine/key.h"
 #include "engine/more.h"
+#include "engine/room.h"
 #include "engine/wake.h"
 #include "engine/turn.h"
 
@@ -479,6 +480,24 @@ void actor_poll_work(struct actor *a)
 	} while (!work && !a->task->signalled && sim_sleep(deadline));
 	sim_doze_end();
 	a->polls_work = false;
+}
+
+/** actor_poll_room - sleep in poll(2) until there is room for what was refused */
+void actor_poll_room(struct actor *a)
+{
+	u64 deadline = draw_deadline();
+	bool room;
+
+	note("%u polls for room", a->m.id);
+	do {
+		a->polls_room = true;
+		sim_doze_begin();
+		spin_lock(&house.e.lock);
+		room = dxk_room_poll(&house.e, &a->m);
+		spin_unlock(&house.e.lock);
+	} while (!room && !a->task->signalled && sim_sleep(deadline));
+	sim_doze_end();
+	a->polls_room = false;
 }
 
 /** actor_should - is it asked to end? */

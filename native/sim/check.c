@@ -638,6 +638,8 @@ void check_idle(void)
 	for_each_actor(a) {
 		if (a->refs)
 			sim_fail("%u references of %u are left", a->refs, a->m.id);
+		if (a->polls_room && !a->m.refused && a->task->state == SIM_ASLEEP)
+			sim_fail("%u sleeps in poll and is writable", a->m.id);
 		if (a->polls && a->m.readable)
 			sim_fail("%u sleeps in poll and is readable", a->m.id);
 		if (a->next && actor_queued(&a->next->w) && !a->blocked &&

@@ -17,6 +17,8 @@ static void client_main(void *arg)
 	if (!actor_join(a))
 		return;
 	while (ops-- && !a->task->killed && !house.ending) {
+		if (a->m.refused && chance(2))
+			actor_poll_room(a);
 		switch (choose(8)) {
 		case 7:
 			actor_items(a);

@@ -3,6 +3,7 @@
  * Nobody sleeps whose move could be made, and whoever was answered was answered rightly.
  */
 #include "engine/dispatch.h"
+#include "engine/more.h"
 
 #include "actor.h"
 #include "check.h"
@@ -185,8 +186,22 @@ static void check_answer(const struct actor *a)
 	}
 }
 
-static void check_refused(const struct actor *a)
+/* There is to be room for that before it is writable. One that begins waiting needs no entry. */
+static void note_refused(struct actor *a)
 {
+	const struct dxk_rqe *rqe = list_first_entry(&a->post->rqes, struct dxk_rqe, link);
+	bool entry = !(rqe->attrs & (PXR_WAIT | PXR_KEY)) || rqe->more->stands;
+
+	a->wanted = (struct dxk_rqe) {
+		.attrs = entry ? PXR_LANE3 | (rqe->attrs & PXR_REJOIN) : 0,
+		.lane = rqe->lane, .kind = rqe->kind,
+	};
+}
+
+static void check_refused(struct actor *a)
+{
+	if (a->post->err == -EAGAIN)
+		note_refused(a);
 	if (a->post->err == -ESHUTDOWN && !model_shut(a->m.id))
 		sim_fail("%u: a post is refused, and it is not shut out", a->m.id);
 }
@@ -197,6 +212,33 @@ static void check_watcher(const struct actor *a)
 
 	if (owner && (owner->nr_done || !owner->space))
 		sim_fail("%u watches an owner that has changed", a->m.id);
+}
+
+/* Do others sleep for the room, who come before? */
+static bool is_awaited(const struct actor *a)
+{
+	u32 queue = model_queue(&a->wanted, a->m.share), i;
+	const struct actor *b;
+
+	for_each_actor(b)
+		if (b->post && actor_queued(&b->post->w) && b->sleep_queue == queue &&
+		    !model_shut(b->m.id))
+			return true;
+	for (i = 0; i < MODEL_REQUESTS; i++)
+		if (model.rq[i].state == DXK_WAITING && model.rq[i].rqe->more->ripe &&
+		    model.rq[i].lane == a->wanted.lane)
+			return true;
+	return false;
+}
+
+/* Who has asked whether it is writable, and was not told that it is. */
+static void check_writable(const struct actor *a)
+{
+	if (!a->m.refused || list_empty(&a->m.room) || !a->wanted.attrs)
+		return;
+	if (model_shut(a->m.id) ||
+	    (model_pool_admits(&a->wanted, a->m.share) && !is_awaited(a)))
+		sim_fail("%u watches for room, and there is some", a->m.id);
 }
 
 /** check_sleepers - all; excused are those who are owed a look */
@@ -218,7 +260,9 @@ void check_sleepers(bool excused)
 			a->told = model.holds;
 			a->rejoin->any ? check_any_answer(a) : check_answer(a);
 		}
-		if (!excused)
+		if (!excused) {
 			check_watcher(a);
+			check_writable(a);
+		}
 	}
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* DX-91: GetRejoinRequest never waits; poll(2) tells when asking makes sense. */
+/*
+ * DX-91: GetRejoinRequest never waits; poll(2) tells when asking makes sense. DX-45: and
+ * when posting does.
+ */
 #include "lib/dxt.h"
 
 #include <poll.h>
@@ -20,6 +23,20 @@ static bool becomes_readable(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	return poll(&p, 1, dxt_late_ms()) == 1 && (p.revents & POLLIN);
+}
+
+static bool writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
+}
+
+static bool becomes_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, dxt_late_ms()) == 1 && (p.revents & POLLOUT);
 }
 
 struct poller {
@@ -309,6 +326,124 @@ TEST(any_owner)
 	bad.flags |= DXK_CALL_HELP;
 	EXPECT_EQ(-EINVAL, dxt_ioctl(t.member, DXK_IOC_REJOIN, &bad));
 	dxt_down(&t);
+}
+
+/* A context with a Ready Pool of two entries, and a worker. */
+static int up_small(struct dxt *t)
+{
+	int err = dxt_open(t);
+
+	if (err)
+		return err;
+	t->policy.max_threads = 1;
+	t->policy.ready_entries = 2;
+	err = dxt_start(t);
+	return err ? err : dxt_workers_start(t, 1);
+}
+
+/* As many as there is room for; the next one is refused. */
+static int fill(int member, struct dxt_gate *gate)
+{
+	int nr = 0;
+
+	while (dxt_post1(member, OWNER, DXT_GATE, DXT_PTR(gate), 0, 0, NULL) == 1)
+		nr++;
+	return nr;
+}
+
+/* DX-45: writable until a post is refused, and again when there is room. */
+TEST(room)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct poller poller;
+	pthread_t thread;
+	uint32_t reason;
+	struct dxt t;
+
+	ASSERT_EQ(0, up_small(&t));
+	EXPECT_TRUE(writable(t.member));
+	ASSERT_EQ(1, dxt_post1(t.member, OWNER, DXT_GATE, DXT_PTR(gate), 0, 0, NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered));
+	EXPECT_EQ(2, fill(t.member, gate));
+	EXPECT_EQ(-EAGAIN, dxt_post1(t.member, OWNER, DXT_NOP, 0, 0, 0, &reason));
+	EXPECT_EQ(PXR_POOL_FULL, reason);
+	EXPECT_FALSE(writable(t.member));
+	EXPECT_FALSE(readable(t.member));
+
+	/* asleep in poll when there is */
+	poller = (struct poller){ .fd = t.member, .fn = becomes_writable };
+	ASSERT_EQ(0, pthread_create(&thread, NULL, poller_thread, &poller));
+	dxt_sleep_ms(20);
+	EXPECT_EQ(0, poller.done);
+	dxt_gate_open(gate);
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(poller.saw);
+	EXPECT_TRUE(writable(t.member));
+	EXPECT_EQ(1, dxt_post1(t.member, OWNER, DXT_NOP, 0, 0, 0, NULL));
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/* DX-45: a loop of events posts many requests through a small pool, and never sleeps to post. */
+static void post_by_events(struct __test_metadata *_metadata, uint32_t edge)
+{
+	struct epoll_event event = { .events = EPOLLOUT | edge };
+	unsigned int refused = 0, i;
+	struct dxt t;
+	int ep, ret;
+
+	ASSERT_EQ(0, up_small(&t));
+	ep = epoll_create1(EPOLL_CLOEXEC);
+	ASSERT_LE(0, ep);
+	ASSERT_EQ(0, epoll_ctl(ep, EPOLL_CTL_ADD, t.member, &event));
+	for (i = 0; i < 2000;) {
+		/* an edge is told once, and then after a refusal only */
+		ASSERT_EQ(1, epoll_wait(ep, &event, 1, dxt_late_ms()));
+		EXPECT_EQ(EPOLLOUT, event.events);
+		while ((ret = dxt_post1(t.member, OWNER, DXT_NOP, i, 0, 0, NULL)) == 1)
+			i++;
+		ASSERT_EQ(-EAGAIN, ret);
+		refused++;
+	}
+	EXPECT_LT(0, refused);
+	EXPECT_EQ(0, dxt_num(&t, "stats/post_blocks"));
+	dxt_down(&t);
+	close(ep);
+}
+
+TEST(room_level)
+{
+	post_by_events(_metadata, 0);
+}
+
+TEST(room_edge)
+{
+	post_by_events(_metadata, EPOLLET);
+}
+
+/* DX-107: who watches for room is told of a Stop. */
+TEST(room_stop)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct poller poller;
+	pthread_t thread;
+	struct dxt t;
+
+	ASSERT_EQ(0, up_small(&t));
+	ASSERT_EQ(1, dxt_post1(t.member, OWNER, DXT_GATE, DXT_PTR(gate), 0, 0, NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered));
+	EXPECT_EQ(2, fill(t.member, gate));
+	EXPECT_FALSE(writable(t.member));
+	poller = (struct poller){ .fd = t.member, .fn = becomes_writable };
+	ASSERT_EQ(0, pthread_create(&thread, NULL, poller_thread, &poller));
+	/* one that begins a Stop, and does not wait for its end */
+	EXPECT_EQ(-ETIMEDOUT, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, 0));
+	pthread_join(thread, NULL);
+	EXPECT_TRUE(poller.saw);
+	EXPECT_EQ(-ESHUTDOWN, dxt_post1(t.member, OWNER, DXT_NOP, 0, 0, 0, NULL));
+	dxt_gate_open(gate);
+	dxt_down(&t);
+	dxt_gate_free(gate);
 }
 
 TEST_HARNESS_MAIN

@@ -180,6 +180,7 @@ void puppets_end(struct kunit *test)
 	}
 	for (i = 0; i <= DXK_LANES; i++)
 		EXPECT_IS(e->ready.asleep[i], 0);
+	EXPECT_IS(e->ready.rooms.nr, 0);
 	EXPECT_IS(e->shares.of[0].live + e->shares.of[0].reserved, 0);
 	for (i = 0; i < DXK_SHARES; i++) {
 		EXPECT_IS(e->shares.of[i].ready, 0);

@@ -528,7 +528,8 @@ int MTExecutiveContextId(MTExecutive *mte);
  * @mte: the executive, or %NULL
  *
  * For <dxk.h>, and for poll(2): in a client it becomes readable when the owner
- * whose last rejoin answered %RJR_NONE_READY has a result or nothing left.
+ * whose last rejoin answered %RJR_NONE_READY has a result or nothing left. It is writable until
+ * a post is refused with -EAGAIN, and again when there is room for that request.
  *
  * Return: the descriptor, which stays the executive's, or a negative errno.
  */

@@ -378,7 +378,8 @@ int dxk_member_create_home(int ctx, unsigned int kind, unsigned int *home, unsig
  *
  * As write(2) does, the call returns a short count when an error comes after
  * some requests were taken; the error shows when the rest is posted again. A
- * malformed entry refuses its whole batch.
+ * malformed entry refuses its whole batch. After -EAGAIN, or a short count for that, poll(2)
+ * reports @member writable again when there is room for the first that was not taken.
  *
  * Return: how many were taken; -EAGAIN, -EPERM, -ENOSPC, -EDQUOT (see @reason),
  * -EINTR, -ETIMEDOUT, -ESHUTDOWN, -EINVAL, -EOPNOTSUPP, -EMSGSIZE, -EFAULT, -EBADF or

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Room for requests: of those who share the context, and who watches for it; see room.h.
+ */
+#include "engine/dispatch.h"
+#include "engine/os.h"
+#include "engine/room.h"
+
+/**
+ * dxk_share_admit - is there room for the user of a share, as there is for others? See share.h
+ * @e: the engine, locked
+ * @need: what is needed
+ * @reason: out, PXR_POOL_FULL..
+ *
+ * Requests that nobody collects are as many as their user likes, so waiting cures no lack of
+ * them. Return: 0, -EAGAIN or -EDQUOT.
+ */
+int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32 *reason)
+{
+	const struct dxk_share *s = &e->shares.of[need->share];
+	const struct dxk_policy *p = &e->policy;
+	u32 pct = dxk_share_pct(s, p->user_share);
+	u32 others;
+
+	if (!dxk_share_allows(pct, s->live, p->max_requests - dxk_live(e))) {
+		*reason = PXR_NO_SPACE;
+		return -EDQUOT;
+	}
+	if (need->entry &&
+	    (!dxk_share_allows(pct, s->ready, p->ready_entries - e->nr[DXK_AT_READY]) ||
+	     (s->most_ready && s->ready >= s->most_ready))) {
+		*reason = PXR_POOL_FULL;
+		return -EAGAIN;
+	}
+	if (p->rejoin_full == DXK_REJOIN_GROW || !need->rejoin || e->state != DXK_CTX_RUNNING)
+		return 0;
+	/* Without reservations more can be promised than there is. */
+	others = p->rejoin_full == DXK_REJOIN_RESERVE ? e->owners.reserved - s->reserved : 0;
+	if (!dxk_share_allows(pct, s->reserved,
+			      e->owners.entries - min(e->owners.entries, others + s->reserved))) {
+		*reason = PXR_REJOIN_FULL;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+/* --- rooms by number ------------------------------------------------------------- */
+
+static u32 dxk_room_of(const struct dxk_need *need, bool inside)
+{
+	u32 what = !need->entry ? 2 * DXK_LANES : need->lane + (need->rejoin ? DXK_LANES : 0);
+
+	return (need->share * 2 + inside) * DXK_NEEDS + what;
+}
+
+static struct dxk_need dxk_room_need(u32 room)
+{
+	u32 what = room % DXK_NEEDS;
+
+	return (struct dxk_need) {
+		.share = room / (2 * DXK_NEEDS),
+		/* without an entry it is all the same, but no policy closes the last lane */
+		.lane = what < 2 * DXK_LANES ? what % DXK_LANES : DXK_LANES - 1,
+		.entry = what < 2 * DXK_LANES, .rejoin = what >= DXK_LANES,
+	};
+}
+
+/* Would a post that needs the room be refused with -EAGAIN? */
+static bool dxk_room_is_full(struct dxk_engine *e, u32 room)
+{
+	struct dxk_need need = dxk_room_need(room);
+	bool inside = room / DXK_NEEDS % 2;
+	u32 reason;
+	int err;
+
+	if (e->state != DXK_CTX_RUNNING && !(inside && dxk_draining(e)))
+		return false;
+	if (dxk_lanes_closed(&e->ready.lanes, need.lane) || dxk_live(e) >= e->policy.max_requests)
+		return false;
+	err = dxk_need_admit(e, &need, &reason);
+	return err == -EAGAIN || (!err && dxk_need_is_awaited(e, &need));
+}
+
+/* --- who watches ----------------------------------------------------------------- */
+
+void dxk_rooms_init(struct dxk_rooms *rooms)
+{
+	u32 room;
+
+	for (room = 0; room < DXK_ROOMS; room++)
+		INIT_LIST_HEAD(&rooms->watchers[room]);
+}
+
+static void dxk_room_enter(struct dxk_rooms *rooms, struct dxk_member *m)
+{
+	u32 room = m->refused - 1;
+
+	list_add_tail(&m->room, &rooms->watchers[room]);
+	rooms->some[room / 64] |= BIT_ULL(room % 64);
+	rooms->nr++;
+}
+
+/** dxk_room_leave - a member watches for room no more, if it did; it is writable */
+void dxk_room_leave(struct dxk_rooms *rooms, struct dxk_member *m)
+{
+	u32 room = m->refused - 1;
+
+	m->refused = 0;
+	if (list_empty(&m->room))
+		return;
+	list_del_init(&m->room);
+	if (list_empty(&rooms->watchers[room]))
+		rooms->some[room / 64] &= ~BIT_ULL(room % 64);
+	rooms->nr--;
+}
+
+/**
+ * dxk_room_refused - a post is refused with -EAGAIN: its member is not writable
+ * @e: the engine, locked
+ * @m: the member
+ * @rqe: its request
+ *
+ * Who asks poll(2) for that need not ask again.
+ */
+void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	struct dxk_need need = dxk_need_of(m, rqe);
+
+	dxk_room_leave(&e->ready.rooms, m);
+	m->refused = dxk_room_of(&need, dxk_is_inside(m)) + 1;
+	if (m->asks_room)
+		dxk_room_enter(&e->ready.rooms, m);
+}
+
+/**
+ * dxk_room_poll - poll(2) asks whether a member is writable, and is told when it becomes so
+ * @e: the engine
+ * @m: the member
+ */
+bool dxk_room_poll(struct dxk_engine *e, struct dxk_member *m)
+{
+	lockdep_assert_held(&e->lock);
+
+	m->asks_room = true;
+	if (m->refused && list_empty(&m->room)) {
+		if (dxk_room_is_full(e, m->refused - 1))
+			dxk_room_enter(&e->ready.rooms, m);
+		else
+			m->refused = 0;
+	}
+	return !m->refused;
+}
+
+/* Tell those who watch a room that is not full. Return: was that all? */
+static bool dxk_room_open(struct dxk_engine *e, u32 room, struct dxk_wakes *wakes)
+{
+	struct dxk_rooms *rooms = &e->ready.rooms;
+	struct dxk_member *m, *next;
+
+	list_for_each_entry_safe(m, next, &rooms->watchers[room], room) {
+		if (wakes->nr_members == ARRAY_SIZE(wakes->member)) {
+			dxk_owe(e, wakes);
+			return false;
+		}
+		if (!dxk_afford_or_owe(e, wakes, 1))
+			return false;
+		dxk_room_leave(rooms, m);
+		dxk_wake_member(wakes, m);
+	}
+	return true;
+}
+
+/**
+ * dxk_room_tell - tell those who watch for room where there is some
+ * @e: the engine, locked
+ * @wakes: gets the wake-ups; what it cannot afford is owed
+ */
+void dxk_room_tell(struct dxk_engine *e, struct dxk_wakes *wakes)
+{
+	const struct dxk_rooms *rooms = &e->ready.rooms;
+	u32 i;
+
+	lockdep_assert_held(&e->lock);
+
+	for (i = 0; i < ARRAY_SIZE(rooms->some); i++) {
+		u64 some;
+
+		for (some = rooms->some[i]; some; some &= some - 1) {
+			u32 room = i * 64 + __ffs64(some);
+
+			if (!dxk_room_is_full(e, room) && !dxk_room_open(e, room, wakes))
+				return;
+		}
+	}
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
+/*
+ * Is there room for a request, and who is told by poll(2) when there is?
+ *
+ * A member is writable until a post of it is refused with -EAGAIN, and again once that would
+ * not be so any more: there is room, and nobody sleeps for it, or another reason stands
+ * against the post. So a loop of events posts without sleeping, and after a refusal waits as
+ * it does for a socket.
+ *
+ * Whether there is room is one and the same for all requests of one share and lane that need
+ * the same, of posters inside or outside: each such group is a room. All who watch it are told
+ * together. So who makes room looks at rooms, however many watch each of them, and at members
+ * only to tell them.
+ *
+ * Invariants whenever the lock is free and nothing is owed:
+ *   in a room's list are the members that were refused for lack of it and have asked poll(2)
+ *   whether they are writable; no member is in two
+ *   a room that has watchers is full
+ *   dxk_rooms.nr is how many members are in lists, some has the bits of those not empty
+ */
+#ifndef _DXK_ENGINE_ROOM_H
+#define _DXK_ENGINE_ROOM_H
+
+#include "engine/engine.h"
+#include "engine/more.h"
+#include "engine/post.h"
+
+/**
+ * struct dxk_need - what a request needs
+ */
+struct dxk_need {
+	/** @share: of its poster */
+	u32 share;
+	/** @lane: of the request */
+	u32 lane;
+	/** @entry: an entry of the Ready Pool, in its lane */
+	bool entry;
+	/** @rejoin: an entry of the Rejoin Pool */
+	bool rejoin;
+};
+
+int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32 *reason);
+
+/* Has it nothing else to wait for, or had once? dxk_admit() knows. */
+static inline bool dxk_needs_entry(const struct dxk_rqe *rqe)
+{
+	return likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))) || rqe->more->stands;
+}
+
+static inline struct dxk_need dxk_need_of(const struct dxk_member *m, const struct dxk_rqe *rqe)
+{
+	return (struct dxk_need) {
+		.share = m->share, .lane = rqe->lane,
+		.entry = dxk_needs_entry(rqe), .rejoin = dxk_rqe_rejoinable(rqe),
+	};
+}
+
+/**
+ * dxk_need_admit - is there room?
+ * @e: the engine, locked
+ * @need: what is needed
+ * @reason: out, PXR_POOL_FULL..
+ *
+ * The order of the tests is that of the blocking points (DX-37, DX-38).
+ * Return: 0; -EAGAIN; -EDQUOT: the share's user has too many requests to wait for more room.
+ */
+static __always_inline int dxk_need_admit(const struct dxk_engine *e, const struct dxk_need *need,
+					  u32 *reason)
+{
+	if (e->nr[DXK_AT_READY] >= e->policy.ready_entries && need->entry) {
+		*reason = PXR_POOL_FULL;
+		return -EAGAIN;
+	}
+	if (need->entry && !dxk_lanes_admit(&e->ready.lanes, need->lane)) {
+		*reason = PXR_LANE_FULL;
+		return -EAGAIN;
+	}
+	/* In a drain nobody may come who collects. */
+	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE &&
+	    need->rejoin && e->state == DXK_CTX_RUNNING &&
+	    e->owners.reserved >= e->owners.entries) {
+		*reason = PXR_REJOIN_FULL;
+		return -EAGAIN;
+	}
+	return likely(!need->share) ? 0 : dxk_share_admit(e, need, reason);
+}
+
+/* --- those who sleep for it ------------------------------------------------------ */
+
+/*
+ * Where a poster sleeps for room for a request. Where users have no shares there is one order
+ * for all of a lane.
+ */
+static inline u32 dxk_post_queue_of(const struct dxk_engine *e, u32 share, u32 lane)
+{
+	if (likely(!share) ||
+	    (e->policy.user_share == 100 && !e->shares.of[share].most_ready))
+		return lane;
+	return DXK_LANES - 1 + share;
+}
+
+/* How many sleep in a queue; for those of shares, in all of them. */
+static inline u32 *dxk_posters_asleep(struct dxk_engine *e, u32 queue)
+{
+	return &e->ready.asleep[min_t(u32, queue, DXK_LANES)];
+}
+
+/* The first of a queue's sleeping posters who may be let in, or NULL. */
+static inline struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
+{
+	struct dxk_post_op *in, *out;
+
+	if (likely(!*dxk_posters_asleep(e, queue)))
+		return NULL;
+	in = list_first_entry_or_null(&e->ready.posters[queue][true], struct dxk_post_op, w.link);
+	out = list_first_entry_or_null(&e->ready.posters[queue][false], struct dxk_post_op,
+				       w.link);
+	if (unlikely(e->state != DXK_CTX_RUNNING))
+		return dxk_draining(e) ? in : NULL;
+	return !out || (in && in->arrival < out->arrival) ? in : out;
+}
+
+/* Do others sleep for the entry that there is? */
+static inline bool dxk_need_is_awaited(struct dxk_engine *e, const struct dxk_need *need)
+{
+	return need->entry &&
+	       (dxk_first_poster(e, dxk_post_queue_of(e, need->share, need->lane)) ||
+		dxk_has_ripe(e, need->lane));
+}
+
+/* --- those who watch for it ------------------------------------------------------ */
+
+void dxk_rooms_init(struct dxk_rooms *rooms);
+void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct dxk_rqe *rqe);
+bool dxk_room_poll(struct dxk_engine *e, struct dxk_member *m);
+void dxk_room_leave(struct dxk_rooms *rooms, struct dxk_member *m);
+void dxk_room_tell(struct dxk_engine *e, struct dxk_wakes *wakes);
+
+#endif /* _DXK_ENGINE_ROOM_H */

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * Who watches for room by poll(2): told when there is some for what was refused, and not
+ * before.
+ */
+#include "engine/enforce.h"
+#include "engine/room.h"
+#include "engine/tests/puppet.h"
+
+#define WAIT	PXR_WAITIF_BUSY
+#define MANY	100
+
+static bool writable(struct puppets *ps, struct dxk_member *m)
+{
+	bool is;
+
+	spin_lock(&ps->e->lock);
+	is = dxk_room_poll(ps->e, m);
+	spin_unlock(&ps->e->lock);
+	return is;
+}
+
+/* Its post is refused, and so it is not writable. */
+static void refused(struct puppets *ps, struct dxk_member *m, u32 attrs, u32 reason)
+{
+	const struct dxk_post_op *p = puppet_post_nr(ps, m, 1, m->id, attrs);
+
+	EXPECT_IS(p->err, -EAGAIN);
+	EXPECT_IS(p->reason, reason);
+	EXPECT(!writable(ps, m));
+}
+
+/* DX-45: writable until a post is refused, and again when there is room; asking again or not */
+static void room_becomes_writable(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
+
+	EXPECT(writable(ps, m));
+	puppet_post(ps, 0, 0, 0);
+	/* it may be full: nobody was refused */
+	EXPECT(writable(ps, m));
+	refused(ps, m, 0, PXR_POOL_FULL);
+	EXPECT_IS(ps->e->ready.rooms.nr, 1);
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->polls, 1);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT_IS(ps->polls, 0);
+	puppet_post(ps, 0, 0, 0);
+	EXPECT(writable(ps, m));
+	/* who watches a descriptor for changes does not ask again */
+	EXPECT_IS(puppet_post_nr(ps, m, 1, 0, 0)->err, -EAGAIN);
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->polls, 1);
+	puppet_end(ps, worker, 0, 0);
+	/* who never asked is not told, and may ask when there is room already */
+	puppet_post(ps, 0, 0, 0);
+	m = puppet_client(ps);
+	EXPECT_IS(puppet_post_nr(ps, m, 1, 0, 0)->err, -EAGAIN);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->polls, 0);
+	EXPECT(writable(ps, m));
+	puppet_end(ps, worker, 0, 0);
+}
+
+/* DX-45: for room in its lane, and only when nobody sleeps for that */
+static void room_of_a_lane(struct kunit *test)
+{
+	struct puppets *ps = puppets_cmls(test, 10);
+	struct dxk_member *worker = puppet_worker(ps), *a = puppet_client(ps);
+	struct dxk_member *b = puppet_client(ps);
+	struct dxk_post_op *sleeper;
+
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	refused(ps, a, PXR_LANE1, PXR_LANE_FULL);
+	puppet_post_nr(ps, ps->main, 8, 0, 0);
+	refused(ps, b, 0, PXR_POOL_FULL);
+	sleeper = puppet_post(ps, 0, 0, WAIT | PXR_LANE1);
+	EXPECT(ASLEEP(sleeper));
+	/* one of lane 1: the sleeper has it; there is none for who came before, but only asks */
+	puppet_work(ps, worker);
+	EXPECT(!ASLEEP(sleeper));
+	EXPECT_IS(ps->polls, 0);
+	puppet_end(ps, worker, 0, 0);
+	/* the next one is nobody else's: lane 3 can use it as well */
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->polls, 2);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT(writable(ps, a) && writable(ps, b));
+}
+
+/* An entry of the Rejoin Pool; that of the Ready Pool alone is not enough */
+static void room_to_rejoin(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(2);
+	struct dxk_member *worker, *a, *b;
+	struct puppets *ps;
+
+	p.rejoin_full = DXK_REJOIN_RESERVE;
+	p.rejoin_entries = 2;
+	p.ready_entries = 2;
+	ps = puppets_start(test, &p);
+	worker = puppet_worker(ps);
+	a = puppet_client(ps);
+	b = puppet_client(ps);
+	puppet_post_nr(ps, ps->main, 2, 8, PXR_REJOIN);
+	refused(ps, a, PXR_REJOIN, PXR_POOL_FULL);
+	refused(ps, b, 0, PXR_POOL_FULL);
+	puppet_work(ps, worker);
+	EXPECT_IS(ps->polls, 1);
+	EXPECT(writable(ps, b) && !writable(ps, a));
+	puppet_end(ps, worker, 0, 0);
+	EXPECT_IS(ps->polls, 0);
+	EXPECT_IS(puppet_rejoin(ps, ps->main, 8, 1, 1)->nr, 1);
+	puppets_count(ps);
+	EXPECT(writable(ps, a));
+}
+
+/* DX-45: there is an entry, but who sleeps in the lane comes first, be it for something else */
+static void room_behind_a_sleeper(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(2);
+	struct dxk_post_op *sleeper;
+	struct dxk_member *m;
+	struct puppets *ps;
+
+	p.rejoin_full = DXK_REJOIN_RESERVE;
+	p.rejoin_entries = 1;
+	ps = puppets_start(test, &p);
+	m = puppet_client(ps);
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	sleeper = puppet_post(ps, 8, 0, PXR_REJOIN | WAIT);
+	EXPECT(ASLEEP(sleeper));
+	refused(ps, m, 0, PXR_REJOIN_FULL);
+	EXPECT_IS(puppet_time_up(ps, &sleeper->w), -ETIMEDOUT);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	EXPECT(writable(ps, m));
+}
+
+/* More of them than one lock hold can tell */
+static void room_tells_many(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *worker = puppet_worker(ps);
+	struct dxk_member **m = puppet_array(ps, MANY);
+	u32 i;
+
+	puppet_post(ps, 0, 0, 0);
+	for (i = 0; i < MANY; i++) {
+		m[i] = puppet_client(ps);
+		refused(ps, m[i], 0, PXR_POOL_FULL);
+	}
+	EXPECT_IS(ps->e->ready.rooms.nr, MANY);
+	/* one that goes is in nobody's list */
+	puppet_dies(ps, m[7]);
+	EXPECT_IS(ps->e->ready.rooms.nr, MANY - 1);
+	puppet_work(ps, worker);
+	for (i = 0; i < MANY && ps->e->ready.rooms.nr; i++)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	EXPECT(!ps->e->owing);
+	/* 8 per hold */
+	EXPECT(i <= MANY / 8);
+	for (i = 0; i < MANY; i++)
+		EXPECT(writable(ps, m[i]));
+	puppet_end(ps, worker, 0, 0);
+}
+
+/* Of the same lane, but of users with shares: each for itself */
+static void room_of_a_share(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(4);
+	struct dxk_member *a, *b, *worker;
+	struct puppets *ps;
+	bool changed;
+
+	p.user_share = 50;
+	p.ready_entries = 4;
+	ps = puppets_start(test, &p);
+	worker = puppet_worker(ps);
+	a = puppet_client(ps);
+	b = puppet_client(ps);
+	a->share = dxk_share_open(ps->e, 1, &changed);
+	b->share = dxk_share_open(ps->e, 2, &changed);
+	/* half of 4, half of the 2 that are left */
+	puppet_taken(ps, puppet_post_nr(ps, a, 2, 8, 0), 2);
+	refused(ps, a, 0, PXR_POOL_FULL);
+	puppet_taken(ps, puppet_post_nr(ps, b, 1, 9, 0), 1);
+	refused(ps, b, 0, PXR_POOL_FULL);
+	/* one of a's: now it has one of 3, and b one of 3 */
+	EXPECT_IS(puppet_work(ps, worker)->share, a->share);
+	EXPECT_IS(ps->polls, 2);
+	puppet_end(ps, worker, 0, 0);
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 8, 0), 1);
+	refused(ps, a, 0, PXR_POOL_FULL);
+	EXPECT_IS(puppet_post_nr(ps, b, 1, 8, 0)->err, -EAGAIN);
+	/* the policy gives more */
+	p = ps->e->policy;
+	p.user_share = 100;
+	dxk_enforce(ps->e, &p);
+	EXPECT(writable(ps, a) && writable(ps, b));
+	/* of what no room helps against it says nothing */
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 8, 0), 1);
+	refused(ps, a, 0, PXR_POOL_FULL);
+	p.user_share = 50;
+	p.max_requests = 4;
+	dxk_enforce(ps->e, &p);
+	EXPECT(writable(ps, a));
+	EXPECT_IS(puppet_post_nr(ps, a, 1, 8, 0)->err, -ENOSPC);
+	dxk_share_close(ps->e, a->share);
+	dxk_share_close(ps->e, b->share);
+}
+
+/* DX-107: Stop tells those whom it shuts out; who goes on in a drain waits for room as before */
+static void room_ends_with_stop(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *in = puppet_worker(ps), *second = puppet_worker(ps);
+	struct dxk_member *out = puppet_client(ps);
+
+	puppet_post(ps, 0, 0, 0);
+	puppet_work(ps, in);
+	puppet_post(ps, 0, 0, 0);
+	refused(ps, in, 0, PXR_POOL_FULL);
+	refused(ps, out, 0, PXR_POOL_FULL);
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT(writable(ps, out));
+	EXPECT_IS(puppet_post_nr(ps, out, 1, 0, 0)->err, -ESHUTDOWN);
+	EXPECT(writable(ps, out));
+	EXPECT(!writable(ps, in));
+	puppet_work(ps, second);
+	EXPECT_IS(ps->polls, 1);
+	puppet_taken(ps, puppet_post_nr(ps, in, 1, 0, 0), 1);
+	refused(ps, in, 0, PXR_POOL_FULL);
+	dxk_stop_begin(ps->e, 0, true, false);
+	EXPECT(writable(ps, in));
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	puppet_end(ps, in, 0, 0);
+	puppet_end(ps, second, 0, 0);
+}
+
+static struct kunit_case room_cases[] = {
+	KUNIT_CASE(room_becomes_writable),
+	KUNIT_CASE(room_of_a_lane),
+	KUNIT_CASE(room_to_rejoin),
+	KUNIT_CASE(room_behind_a_sleeper),
+	KUNIT_CASE(room_tells_many),
+	KUNIT_CASE(room_of_a_share),
+	KUNIT_CASE(room_ends_with_stop),
+	{ }
+};
+
+static struct kunit_suite room_suite = {
+	.name = "dxk_room",
+	.exit = puppets_end,
+	.test_cases = room_cases,
+};
+
+kunit_test_suite(room_suite);
