@@ -480,6 +480,14 @@ static void fill_instrument(struct call *c, union arg *a)
 	x->name[0] = take(c) & 0x7f;
 }
 
+static void fill_label(struct call *c, union arg *a)
+{
+	struct dxk_label *x = &a->label;
+
+	x->object = number(c);
+	x->name[0] = take(c) & 0x7f;
+}
+
 static void fill_log_write(struct call *c, union arg *a)
 {
 	struct dxk_log_write *x = &a->log_write;
@@ -681,6 +689,7 @@ const struct ioctl_op ioctl_ops[] = {
 	OP(should_stop, SHOULD_STOP, CLIENT, fill_should_stop, NULL),
 	OP(log_write, LOG_WRITE, CLIENT, fill_log_write, NULL),
 	OP(instrument, INSTRUMENT, CLIENT, fill_instrument, NULL),
+	OP(label, LABEL, CLIENT, fill_label, NULL),
 	OP(log_read, LOG_READ, CONTEXT, fill_log_read, NULL),
 	OP(log_file, LOG_FILE, CONTEXT, fill_log_file, NULL),
 	OP(command_send, COMMAND_SEND, CONTEXT, fill_command_send, NULL),

@@ -174,6 +174,7 @@
 #define DXK_IOC_CANCEL_OWNER	_IO(DXK_IOC_TYPE, 0x2a)	/* member */
 #define DXK_IOC_KEY		_IO(DXK_IOC_TYPE, 0x2b)	/* member */
 #define DXK_IOC_INSTRUMENT	_IO(DXK_IOC_TYPE, 0x2c)	/* member */
+#define DXK_IOC_LABEL		_IO(DXK_IOC_TYPE, 0x2d)	/* member */
 
 /* --- the control descriptor ------------------------------------------------ */
 
@@ -1780,6 +1781,28 @@ struct dxk_instrument {
 	__u32 size;
 	__u32 flags;
 	__aligned_u64 value;
+	char name[DXK_NAME_LEN];
+};
+
+/** DXK_LABELS - names of objects that a context remembers */
+#define DXK_LABELS		64
+
+/**
+ * struct dxk_label - name an object for display (DXK_IOC_LABEL)
+ * @size: sizeof(struct dxk_label)
+ * @flags: 0
+ * @object: an executor, an owner, or what is both, as posts name it
+ * @name: as a context's; it replaces the one before. Empty: none any more
+ *
+ * For who may execute (%DXK_ACCESS_EXECUTE), else EACCES. A number is another object in each
+ * space. Reports of stalls, circles and what is overdue, the built-in commands, and the files
+ * of members, of waiting requests and of keys tell the name with the number; all names are in
+ * the file ``labels`` in sysfs. The context remembers the newest %DXK_LABELS.
+ */
+struct dxk_label {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 object;
 	char name[DXK_NAME_LEN];
 };
 

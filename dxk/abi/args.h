@@ -37,6 +37,7 @@ union dxk_args {
 	struct dxk_cancel_owner cancel_owner;
 	struct dxk_key_call key_call;
 	struct dxk_instrument instrument;
+	struct dxk_label label;
 	struct dxk_log_write log_write;
 	struct dxk_log_read log_read;
 	struct dxk_log_file log_file;
@@ -170,6 +171,7 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_requests_read_ioctl(void *obj, struct dxk_ucall *c);
 long dxk_instrument_ioctl(void *obj, struct dxk_ucall *c);
+long dxk_label_ioctl(void *obj, struct dxk_ucall *c);
 
 /* The log's calls, ioctl_log.c */
 long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c);

@@ -203,6 +203,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 	CALL(KEY, DXK_ON_MEMBER, 0, dxk_key_call, reserved, dxk_key_ioctl),
 	CALL(INSTRUMENT, DXK_ON_MEMBER, DXK_ACCESS_EXECUTE,
 	     dxk_instrument, name, dxk_instrument_ioctl),
+	CALL(LABEL, DXK_ON_MEMBER, DXK_ACCESS_EXECUTE, dxk_label, name, dxk_label_ioctl),
 	CALL(LOG_WRITE, DXK_ON_MEMBER, 0, dxk_log_write, reserved, dxk_log_write_ioctl),
 	CALL(COMMAND_ATTACH, DXK_ON_MEMBER, DXK_ACCESS_CONTROL,
 	     dxk_command_attach, attach, dxk_command_attach_ioctl),
@@ -406,6 +407,7 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_cancel_owner, 6, 1, 0);
 	FIELDS(dxk_key_call, 4, 3, 0);
 	FIELDS(dxk_instrument, 2, 1, DXK_NAME_LEN);
+	FIELDS(dxk_label, 2, 1, DXK_NAME_LEN);
 	FIELDS(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 	FIELDS(dxk_log_write, 4, 2, 0);
 	FIELDS(dxk_log_read, 4, 2, 0);

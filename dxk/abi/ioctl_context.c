@@ -254,6 +254,20 @@ long dxk_instrument_ioctl(void *obj, struct dxk_ucall *c)
 			      a->flags & DXK_INSTRUMENT_SET);
 }
 
+/* @obj: a member */
+long dxk_label_ioctl(void *obj, struct dxk_ucall *c)
+{
+	const struct dxk_label *a = &c->args.label;
+	struct dxk_member *m = obj;
+
+	if (a->flags)
+		return -EOPNOTSUPP;
+	if (*a->name && !dxk_name_valid(a->name))
+		return -EINVAL;
+	dxk_label_give(&dxk_member_ctx(m)->labels, m->space->id, a->object, a->name);
+	return 0;
+}
+
 long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_latencies_read *a = &c->args.latencies_read;

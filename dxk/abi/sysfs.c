@@ -383,7 +383,7 @@ static ssize_t dxk_waiting_show(struct dxk_ctx *ctx, u32 which, char *buf)
 		return -ENOMEM;
 	nr = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
 	for (i = 0; i < nr && len < PAGE_SIZE - 2 * DXK_WAITING_TEXT; i++) {
-		dxk_waiting_text(&seen[i], words);
+		dxk_waiting_text(&ctx->labels, &seen[i], words);
 		len += sysfs_emit_at(buf, len, "age_ms %u %s\n", dxk_waiting_age_ms(&seen[i]),
 				     words);
 	}
@@ -402,7 +402,7 @@ static ssize_t dxk_keys_show(struct dxk_ctx *ctx, u32 which, char *buf)
 		return -ENOMEM;
 	nr = dxk_keys_look(&ctx->engine, seen, DXK_KEYS_MAX);
 	for (i = 0; i < nr && len < PAGE_SIZE - DXK_WAITING_TEXT; i++) {
-		dxk_key_text(&seen[i], words);
+		dxk_key_text(&ctx->labels, &seen[i], words);
 		len += sysfs_emit_at(buf, len, "%s\n", words);
 	}
 	return len;
@@ -411,6 +411,11 @@ static ssize_t dxk_keys_show(struct dxk_ctx *ctx, u32 which, char *buf)
 static ssize_t dxk_instruments_file_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	return dxk_instruments_show(&ctx->instruments, buf);
+}
+
+static ssize_t dxk_labels_file_show(struct dxk_ctx *ctx, u32 which, char *buf)
+{
+	return dxk_labels_show(&ctx->labels, buf);
 }
 
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
@@ -451,6 +456,7 @@ static struct attribute *dxk_ctx_attrs[] = {
 	DXK_ATTR("waiting", 0, 0444, dxk_waiting_show, NULL),
 	DXK_ATTR("keys", 0, 0444, dxk_keys_show, NULL),
 	DXK_ATTR("instruments", 0, 0444, dxk_instruments_file_show, NULL),
+	DXK_ATTR("labels", 0, 0444, dxk_labels_file_show, NULL),
 	NULL
 };
 

@@ -58,14 +58,18 @@ static ssize_t pid_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 /* Owners with their space: what executors of other processes call equal is not. */
 static ssize_t executes_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
+	struct dxk_labels *labels = &dxk_slot_of(kobj)->ctx->labels;
 	struct dxk_sleeper does = dxk_slot_seen(kobj).does;
+	char label[DXK_LABEL_TEXT];
 	int len;
 
 	if (!does.held)
 		return sysfs_emit(buf, "\n");
-	len = sysfs_emit(buf, "lane %d owner %u:%#llx executor %#llx",
+	len = sysfs_emit(buf, "lane %d owner %u:%#llx executor %#llx%s",
 			 dxk_lane_of(does.work.attrs), does.work_space, does.work.owner,
-			 does.work.executor);
+			 does.work.executor,
+			 dxk_label_text(labels, does.work_space, does.work.executor,
+					does.work.attrs, label));
 	if (does.held > 1)
 		len += sysfs_emit_at(buf, len, " last of %u", does.held);
 	return len + sysfs_emit_at(buf, len, "\n");

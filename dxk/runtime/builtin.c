@@ -132,6 +132,10 @@ static int dxk_show_lanes(struct dxk_ctx *ctx, struct dxk_text *t)
 struct dxk_owner_seen {
 	/** @cookie: names it */
 	u64 cookie;
+	/** @space: the number of the space in which it does */
+	u32 space;
+	/** @label: the name that it was given, or empty */
+	char label[DXK_NAME_LEN];
 	/** @nr: its requests by place */
 	u32 nr[DXK_PLACES];
 };
@@ -151,6 +155,7 @@ static u32 dxk_owners_look(struct dxk_engine *e, struct dxk_owner_seen *seen)
 				if (nr == DXK_OWNERS_SHOWN)
 					break;
 				seen[nr].cookie = owner->cookie;
+				seen[nr].space = owner->space->id;
 				memcpy(seen[nr++].nr, owner->nr, sizeof(owner->nr));
 			}
 		}
@@ -169,12 +174,15 @@ static int dxk_show_owners(struct dxk_ctx *ctx, struct dxk_text *t)
 	if (!seen)
 		return -ENOMEM;
 	nr = dxk_owners_look(&ctx->engine, seen);
-	dxk_text_line(t, "%-18s  %8s  %8s  %8s  %8s\n", "owner", "ready", "work", "rejoin",
-		      "waiting");
 	for (i = 0; i < nr; i++)
-		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u  %8u\n", seen[i].cookie,
+		dxk_label_find(&ctx->labels, seen[i].space, seen[i].cookie, seen[i].label);
+	dxk_text_line(t, "%-18s  %8s  %8s  %8s  %8s  %s\n", "owner", "ready", "work", "rejoin",
+		      "waiting", "label");
+	for (i = 0; i < nr; i++)
+		dxk_text_line(t, "%#-18llx  %8u  %8u  %8u  %8u%s%s\n", seen[i].cookie,
 			      seen[i].nr[DXK_AT_READY], seen[i].nr[DXK_AT_WORK],
-			      seen[i].nr[DXK_AT_REJOIN], seen[i].nr[DXK_AT_WAIT]);
+			      seen[i].nr[DXK_AT_REJOIN], seen[i].nr[DXK_AT_WAIT],
+			      *seen[i].label ? "  " : "", seen[i].label);
 	if (nr < READ_ONCE(ctx->engine.owners.nr))
 		dxk_text_line(t, "... of %u\n", READ_ONCE(ctx->engine.owners.nr));
 	return 0;
@@ -192,7 +200,7 @@ static int dxk_show_waiting(struct dxk_ctx *ctx, struct dxk_text *t)
 	nr = dxk_waiting_look(&ctx->engine, seen, DXK_WAITING_MAX, &all);
 	dxk_text_line(t, "%10s  %s\n", "age_ms", "request");
 	for (i = 0; i < nr; i++) {
-		dxk_waiting_text(&seen[i], words);
+		dxk_waiting_text(&ctx->labels, &seen[i], words);
 		dxk_text_line(t, "%10u  %s\n", dxk_waiting_age_ms(&seen[i]), words);
 	}
 	if (nr < all)
@@ -211,7 +219,7 @@ static int dxk_show_keys(struct dxk_ctx *ctx, struct dxk_text *t)
 		return -ENOMEM;
 	nr = dxk_keys_look(&ctx->engine, seen, DXK_KEYS_MAX);
 	for (i = 0; i < nr; i++) {
-		dxk_key_text(&seen[i], words);
+		dxk_key_text(&ctx->labels, &seen[i], words);
 		dxk_text_line(t, "%s\n", words);
 	}
 	if (nr == DXK_KEYS_MAX)

@@ -166,6 +166,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	init_waitqueue_head(&ctx->item_wait);
 	INIT_LIST_HEAD(&ctx->item_cancels);
 	dxk_files_init(&ctx->files, &ctx->engine);
+	dxk_labels_init(&ctx->labels);
 	dxk_watches_init(&ctx->watches, &ctx->engine, &ctx->files);
 	dxk_log_init(&ctx->log, &ctx->engine, &ctx->files);
 	dxk_handles_init(&ctx->handles, &ctx->engine, &ctx->files);

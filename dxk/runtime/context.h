@@ -43,6 +43,7 @@
 #include "services/watch.h"
 #include "services/handle.h"
 #include "services/instrument.h"
+#include "services/label.h"
 #include "services/log.h"
 #include "services/sample.h"
 
@@ -113,6 +114,8 @@ struct dxk_ctx {
 	struct dxk_samples samples;
 	/** @instruments: the application's own counters */
 	struct dxk_instruments instruments;
+	/** @labels: names that the application has for executors and owners */
+	struct dxk_labels labels;
 	/** @files: what may hang in file systems of users */
 	struct dxk_files files;
 	/** @watches: files that requests wait for */

@@ -94,13 +94,14 @@ static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_sleeper *s)
 /* One that sleeps, what it has, and what it waits for. */
 static void dxk_tale_add_sleeper(struct dxk_tale *t, u32 id, const struct dxk_sleeper *s)
 {
-	char has[100] = "";
+	char has[100 + DXK_LABEL_TEXT] = "", label[DXK_LABEL_TEXT];
 	u32 len = 0;
 
 	if (s->held)
-		len = scnprintf(has, sizeof(has), " lane %u owner %#llx executor %#llx",
-				dxk_lane_from(s->work.attrs), s->work.owner,
-				s->work.executor);
+		len = scnprintf(has, sizeof(has), " lane %u owner %#llx executor %#llx%s",
+				dxk_lane_from(s->work.attrs), s->work.owner, s->work.executor,
+				dxk_label_text(&t->ctx->labels, s->work_space, s->work.executor,
+					       s->work.attrs, label));
 	if (s->held > 1)
 		scnprintf(has + len, sizeof(has) - len, " as the last of %u", s->held);
 	switch (s->state) {
@@ -190,7 +191,7 @@ static void dxk_tale_add_link(struct dxk_tale *t, const struct dxk_link *link)
 		dxk_tale_add_sleeper(t, link->worker, &link->sleeper);
 		return;
 	}
-	dxk_waiting_text(&link->waiting, words);
+	dxk_waiting_text(&t->ctx->labels, &link->waiting, words);
 	dxk_tale_add(t, " a request waits: %s;", words);
 }
 
@@ -239,7 +240,7 @@ static void dxk_waiting_tell(struct dxk_ctx *ctx, const struct dxk_waiting *w)
 {
 	char words[DXK_WAITING_TEXT], text[DXK_WAITING_TEXT + 50];
 
-	dxk_waiting_text(w, words);
+	dxk_waiting_text(&ctx->labels, w, words);
 	scnprintf(text, sizeof(text), "overdue: waits for %u ms: %s", dxk_waiting_age_ms(w),
 		  words);
 	dxk_tell(ctx, text);
@@ -271,13 +272,15 @@ static void dxk_executing_check(struct dxk_ctx *ctx)
 {
 	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.report_age_ms);
 	struct dxk_thread *t;
+	char text[200], label[DXK_LABEL_TEXT];
 	unsigned long id;
-	char text[200];
 
 	if (!ctx->engine.policy.report_age_ms)
 		return;
 	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
 		const struct dxk_member *m = &t->m;
+		struct dxk_running work;
+		u32 space, age_ms;
 		bool overdue;
 
 		spin_lock(&ctx->engine.lock);
@@ -286,16 +289,18 @@ static void dxk_executing_check(struct dxk_ctx *ctx)
 		if (overdue) {
 			ctx->engine.stats.overdue++;
 			t->reported = m->work_ticket;
-			scnprintf(text, sizeof(text),
-				  "overdue: %u executes for %u ms: lane %u owner %#llx executor %#llx",
-				  m->id, jiffies_to_msecs(jiffies - m->since),
-				  dxk_lane_from(m->work.attrs), m->work.owner,
-				  m->work.executor);
+			age_ms = jiffies_to_msecs(jiffies - m->since);
+			work = m->work;
+			space = m->work_space;
 		}
 		spin_unlock(&ctx->engine.lock);
 		dxk_thread_put(t);
 		if (!overdue)
 			continue;
+		scnprintf(text, sizeof(text),
+			  "overdue: %lu executes for %u ms: lane %u owner %#llx executor %#llx%s",
+			  id, age_ms, dxk_lane_from(work.attrs), work.owner, work.executor,
+			  dxk_label_text(&ctx->labels, space, work.executor, work.attrs, label));
 		dxk_tell(ctx, text);
 		sysfs_notify(&ctx->kobj, "stats", "overdue");
 	}

@@ -8,6 +8,7 @@
 #include "engine/os.h"
 #include "engine/request.h"
 #include "runtime/waiting.h"
+#include "services/label.h"
 
 /** dxk_waiting_age_ms - for how long it waits */
 u32 dxk_waiting_age_ms(const struct dxk_waiting *w)
@@ -43,13 +44,18 @@ static u32 dxk_waiting_sources(u32 wait, char *text, u32 len)
 
 /**
  * dxk_waiting_text - what it is, and what it waits for
+ * @labels: of its context
  * @w: the request
  * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
  */
-void dxk_waiting_text(const struct dxk_waiting *w, char *text)
+void dxk_waiting_text(struct dxk_labels *labels, const struct dxk_waiting *w, char *text)
 {
-	u32 len = scnprintf(text, DXK_WAITING_TEXT, "lane %d owner %u:%#llx executor %#llx ",
-			    dxk_lane_of(w->attrs), w->space, w->owner, w->executor);
+	char label[DXK_LABEL_TEXT];
+	u32 len;
+
+	len = scnprintf(text, DXK_WAITING_TEXT, "lane %d owner %u:%#llx executor %#llx%s ",
+			dxk_lane_of(w->attrs), w->space, w->owner, w->executor,
+			dxk_label_text(labels, w->space, w->executor, w->attrs, label));
 
 	if (w->named)
 		len += scnprintf(text + len, DXK_WAITING_TEXT - len, "name %#llx ", w->name);
@@ -70,11 +76,13 @@ void dxk_waiting_text(const struct dxk_waiting *w, char *text)
 
 /**
  * dxk_key_text - a key, and who has it
+ * @labels: of its context
  * @key: the key
  * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
  */
-void dxk_key_text(const struct dxk_key_seen *key, char *text)
+void dxk_key_text(struct dxk_labels *labels, const struct dxk_key_seen *key, char *text)
 {
+	char label[DXK_LABEL_TEXT];
 	u32 len = scnprintf(text, DXK_WAITING_TEXT, "key %u:%#llx users %u held %u is %s",
 			    key->space, key->key, key->users, key->held,
 			    key->refuses ? "refused" : key->suspended ? "suspended" :
@@ -83,8 +91,9 @@ void dxk_key_text(const struct dxk_key_seen *key, char *text)
 	if (key->worker)
 		len += scnprintf(text + len, DXK_WAITING_TEXT - len, " worker %u", key->worker);
 	if (key->taken)
-		scnprintf(text + len, DXK_WAITING_TEXT - len, " owner %u:%#llx executor %#llx",
-			  key->space, key->owner, key->executor);
+		scnprintf(text + len, DXK_WAITING_TEXT - len, " owner %u:%#llx executor %#llx%s",
+			  key->space, key->owner, key->executor,
+			  dxk_label_text(labels, key->space, key->executor, 0, label));
 }
 
 /** dxk_waiting_running - as what Stop still waits for (DX-114) */

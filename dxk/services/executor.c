@@ -164,6 +164,25 @@ void dxk_executor_put(struct dxk_executor *exec)
 		wake_up_var(&exec->users);
 }
 
+/**
+ * dxk_executor_name - by which name it was registered
+ * @id: its id
+ * @name: out: of %DXK_NAME_LEN bytes; empty when there is none
+ */
+void dxk_executor_name(u64 id, char *name)
+{
+	const struct dxk_executor *exec;
+
+	*name = '\0';
+	if (id > U32_MAX)
+		return;
+	rcu_read_lock();
+	exec = xa_load(&dxk_executors, id);
+	if (exec)
+		strscpy(name, exec->name, DXK_NAME_LEN);
+	rcu_read_unlock();
+}
+
 int dxk_executors_init(struct kobject *parent)
 {
 	dxk_executors_dir = kobject_create_and_add("executors", parent);

@@ -9,6 +9,7 @@ struct kobject;
 
 struct dxk_executor *dxk_executor_get(u64 id, struct dxk_executor *held);
 void dxk_executor_put(struct dxk_executor *exec);
+void dxk_executor_name(u64 id, char *name);
 
 int dxk_executors_init(struct kobject *parent);
 void dxk_executors_exit(void);

@@ -286,6 +286,18 @@ int dxk_instrument(int member, const char *name, unsigned int flags, int64_t val
 	return call(member, DXK_IOC_INSTRUMENT, &arg);
 }
 
+int dxk_label(int member, uint64_t object, const char *name)
+{
+	struct dxk_label arg = { .size = sizeof(arg), .object = object };
+	size_t len = name ? strnlen(name, sizeof(arg.name)) : 0;
+
+	if (len == sizeof(arg.name))
+		return -EINVAL;
+	if (len)
+		memcpy(arg.name, name, len);
+	return call(member, DXK_IOC_LABEL, &arg);
+}
+
 int dxk_latencies_read(int ctx, unsigned int latency, unsigned int lane,
 		       uint64_t *counts, unsigned int nr)
 {

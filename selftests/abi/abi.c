@@ -45,6 +45,7 @@ NO_HOLES(dxk_cancel_owner, 6, 1, 0);
 NO_HOLES(dxk_key_call, 4, 3, 0);
 NO_HOLES(dxk_log_record, 4, 2, DXK_LOG_TEXT);
 NO_HOLES(dxk_instrument, 2, 1, DXK_NAME_LEN);
+NO_HOLES(dxk_label, 2, 1, DXK_NAME_LEN);
 NO_HOLES(dxk_log_write, 4, 2, 0);
 NO_HOLES(dxk_log_read, 4, 2, 0);
 NO_HOLES(dxk_log_file, 2, 0, 0);

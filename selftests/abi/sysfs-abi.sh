@@ -77,7 +77,7 @@ ONE_VALUE = re.compile(r"[^\s,:=]*\n\Z")
 # A list may have commas.
 LIST = "policy/cpus"
 # What has no names to make directories of has lines of pairs; here there is none.
-LISTINGS = ("waiting", "keys", "instruments")
+LISTINGS = ("waiting", "keys", "instruments", "labels")
 LATER = ("pools", "lanes", "stats")
 
 
@@ -108,7 +108,7 @@ def state():
 
 
 new = files_now(own)
-ok([f"{len(new)} files"] * (not 0 < len(new) <= 57) +
+ok([f"{len(new)} files"] * (not 0 < len(new) <= 58) +
    [d for d in LATER if os.path.exists(f"{own}/{d}")] +
    [state()] * (state() != "new"), f"a new context has {len(new)} files")
 

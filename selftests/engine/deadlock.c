@@ -370,12 +370,14 @@ TEST_F(deadlock, log_full)
 	t->policy.log_entries = 8;
 	t->policy.log_full = DXK_LOG_BLOCK;
 	START(2);
+	EXPECT_EQ(0, dxk_label(t->member, DXT_FN(exe_author), "author"));
 	ASSERT_EQ(1, dxt_post1(t->member, 1, DXT_FN(exe_author), 0, PXR_REJOIN, 0, NULL));
 	ASSERT_TRUE(DXT_UNTIL(t, asleep(t, 2) == 1 && (dxt_member_is(t, 1, "logging") ||
 						       dxt_member_is(t, 2, "logging"))));
 	EXPECT_STALL(text);
 	EXPECT_TRUE(tells(text, " logging lane 3 owner 0x4d "));
-	EXPECT_TRUE(tells(text, " rejoining lane 3 owner 0x1 "));
+	EXPECT_TRUE(tells(text, " rejoining lane 3 owner 0x1 executor %#llx label author for ",
+			  (unsigned long long)DXT_FN(exe_author)));
 	ASSERT_TRUE(dxt_text(t, text, sizeof(text), "threads/%d/awaits",
 			     dxt_member_is(t, 1, "logging") ? 1 : 2));
 	EXPECT_STREQ("Log Pool", text);

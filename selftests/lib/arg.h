@@ -26,6 +26,7 @@ union arg {
 	struct dxk_cancel_owner cancel_owner;
 	struct dxk_key_call key_call;
 	struct dxk_instrument instrument;
+	struct dxk_label label;
 	struct dxk_log_write log_write;
 	struct dxk_log_read log_read;
 	struct dxk_log_file log_file;

@@ -337,6 +337,7 @@ TEST_F(env, what_is_not_there)
 	EXPECT_EQ(-EOPNOTSUPP, SendCommand("show policy", NULL, 0, -1));
 	EXPECT_EQ(-EOPNOTSUPP, AttachCommandHandler(NULL));
 	EXPECT_EQ(-EOPNOTSUPP, InstrumentAdd("posts", 1));
+	EXPECT_EQ(-EOPNOTSUPP, LabelObject(self, "self"));
 	EXPECT_EQ(-ENOSPC, HandleTableAdd(&handles, &job));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, other_thread, &refused));
 	pthread_join(thread, NULL);
@@ -433,6 +434,9 @@ TEST_F(env, becomes_an_executive)
 	EXPECT_EQ(0, InstrumentSet("pages", 9));
 	EXPECT_LT(0, MTExecutiveGetState(mte, "instruments", text, sizeof(text)));
 	EXPECT_STREQ("posts -3\npages 9", text);
+	EXPECT_EQ(0, LabelObject(&reverses, "reverses"));
+	EXPECT_LT(0, MTExecutiveGetState(mte, "labels", text, sizeof(text)));
+	EXPECT_NE(NULL, strstr(text, " reverses"));
 
 	/* There may be another environment, which is nobody's as long as there is an executive. */
 	self->env = ExecEnvironmentCreate(&self->settings, &self->error);

@@ -278,6 +278,7 @@ TEST(rights_of_a_descriptor)
 			EXPECT_LE(1000, nr);
 			EXPECT_EQ(c ? 0 : -EACCES, dxt_ioctl(m, DXK_IOC_COMMAND_ATTACH, &a));
 			EXPECT_EQ(x ? 0 : -EACCES, dxk_instrument(m, "counts", 0, 1));
+			EXPECT_EQ(x ? 0 : -EACCES, dxk_label(m, 1, "one"));
 			close(m);
 		} else {
 			EXPECT_EQ(-EACCES, m);

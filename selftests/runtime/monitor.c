@@ -202,7 +202,7 @@ TEST(stall_of_clients)
 TEST(overdue_is_told)
 {
 	static const char *const words[] = { ": overdue: 1 executes for ",
-		"lane 1 owner 0x7 executor 0x123", NULL };
+		"lane 1 owner 0x7 executor 0x123 label slow", NULL };
 	int kmsg = kmsg_open();
 	struct puppet *w;
 	struct dxt t;
@@ -213,6 +213,7 @@ TEST(overdue_is_told)
 	t.policy.monitor_interval_ms = 10;
 	ASSERT_EQ(0, dxt_start(&t));
 	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(0, dxk_label(t.member, 0x123, "slow"));
 	ASSERT_EQ(1, dxt_post1(t.member, 7, 0x123, 0, PXR_LANE1, 0, NULL));
 	ASSERT_EQ(1, puppet_fetch(w));
 	EXPECT_TRUE(not_told(&t, "overdue", 0));
@@ -241,7 +242,7 @@ TEST(overdue_is_told)
 TEST(long_wait_is_told)
 {
 	static const char *const words[] = { ": overdue: waits for ", " ms: lane 1 owner ",
-		":0x7 executor 0x123 name 0x4d kind user turn 0 for time,call", NULL };
+		":0x7 executor 0x123 label patient name 0x4d kind user turn 0 for time,call", NULL };
 	const uint64_t name = 0x4d;
 	struct dxk_post_more e = {
 		.post = dxt_entry(7, 0x123, 0, PXR_LANE1 | PXR_NAMED | PXR_WAIT),
@@ -265,6 +266,7 @@ TEST(long_wait_is_told)
 	p.fd = open(path, O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, p.fd);
 	ASSERT_LT(0, read(p.fd, text, sizeof(text)));
+	ASSERT_EQ(0, dxk_label(t.member, 0x123, "patient"));
 	ASSERT_EQ(1, dxk_post_more(t.member, &e, 1, 0, NULL));
 	EXPECT_TRUE(not_told(&t, "overdue", 0));
 	/* an hour is not over so soon */
@@ -562,18 +564,23 @@ static void *count(void *arg)
 	return NULL;
 }
 
-/* All lines of the file. */
-static void instruments(const struct dxt *t, char *text, size_t room)
+/* All lines of a file. */
+static void lines_of(const struct dxt *t, const char *file, char *text, size_t room)
 {
 	char path[64];
 	ssize_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/instruments", t->id);
+	snprintf(path, sizeof(path), "/sys/kernel/dxk/%u/%s", t->id, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = read(fd, text, room - 1);
 	text[len > 0 ? len : 0] = '\0';
 	close(fd);
+}
+
+static void instruments(const struct dxt *t, char *text, size_t room)
+{
+	lines_of(t, "instruments", text, room);
 }
 
 /* DX-20: none is lost, none is made twice, and there is room for so many. */
@@ -626,6 +633,99 @@ TEST(instruments_count)
 	EXPECT_NE(NULL, strstr(text, "c0 7\n"));
 	EXPECT_NE(NULL, strstr(text, "more15 9223372036854775807"));
 	EXPECT_EQ(NULL, strstr(text, "last"));
+	dxt_down(&t);
+}
+
+/* --- names of executors and owners ------------------------------------------- */
+
+static unsigned int count_lines(const char *text)
+{
+	unsigned int nr = 0;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		nr++;
+	}
+	return nr;
+}
+
+/* DX-115: what an application calls its executors is told with their numbers. */
+TEST(labels)
+{
+	struct dxk_label bad = { .size = sizeof(bad), .object = 1, .flags = 1 };
+	char text[4097], name[DXK_NAME_LEN + 1], line[64];
+	unsigned int i, space, other;
+	struct puppet *w;
+	struct dxt t;
+	int ctx, member;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	lines_of(&t, "labels", text, sizeof(text));
+	EXPECT_STREQ("", text);
+	EXPECT_EQ(0, dxk_label(t.member, 0x123, "sum"));
+	lines_of(&t, "labels", text, sizeof(text));
+	ASSERT_EQ(2, sscanf(text, "%u:0x123 %31s", &space, name));
+	EXPECT_STREQ("sum", name);
+
+	/* with what a member executes */
+	w = puppet_new(&t, DXK_MEMBER_WORKER);
+	ASSERT_EQ(1, dxt_post1(t.member, 7, 0x123, 0, 0, 0, NULL));
+	ASSERT_EQ(1, puppet_fetch(w));
+	ASSERT_TRUE(dxt_text(&t, text, sizeof(text), "threads/1/executes"));
+	snprintf(line, sizeof(line), "lane 3 owner %u:0x7 executor 0x123 label sum", space);
+	EXPECT_STREQ(line, text);
+	/* another name, and none */
+	EXPECT_EQ(0, dxk_label(t.member, 0x123, "product"));
+	ASSERT_TRUE(dxt_text(&t, text, sizeof(text), "threads/1/executes"));
+	EXPECT_NE(NULL, strstr(text, " label product"));
+	EXPECT_EQ(0, dxk_label(t.member, 0x123, NULL));
+	ASSERT_TRUE(dxt_text(&t, text, sizeof(text), "threads/1/executes"));
+	EXPECT_EQ(NULL, strstr(text, "label"));
+	lines_of(&t, "labels", text, sizeof(text));
+	EXPECT_STREQ("", text);
+	EXPECT_EQ(0, puppet_finish(w, 0));
+	puppet_free(w);
+
+	/* the same number is another object elsewhere */
+	ctx = dxk_ctx_join_id(t.ctl, t.id, DXK_ACCESS_WRITE | DXK_ACCESS_EXECUTE, 0);
+	ASSERT_LE(0, ctx);
+	member = dxk_member_create(ctx, DXK_MEMBER_CLIENT, NULL);
+	ASSERT_LE(0, member);
+	EXPECT_EQ(0, dxk_label(t.member, 0x123, "mine"));
+	EXPECT_EQ(0, dxk_label(member, 0x123, "theirs"));
+	lines_of(&t, "labels", text, sizeof(text));
+	EXPECT_EQ(2, count_lines(text));
+	ASSERT_EQ(3, sscanf(text, "%u:0x123 mine\n%u:0x123 %31s", &i, &other, name));
+	EXPECT_EQ(space, i);
+	EXPECT_NE(space, other);
+	EXPECT_STREQ("theirs", name);
+	close(member);
+	close(ctx);
+
+	/* the newest ones */
+	for (i = 0; i < 3 * DXK_LABELS; i++) {
+		snprintf(name, sizeof(name), "a-name-of-thirty-one-letters%03u", i);
+		ASSERT_EQ(DXK_NAME_LEN - 1, strlen(name));
+		ASSERT_EQ(0, dxk_label(t.member, UINT64_MAX - i, name));
+	}
+	lines_of(&t, "labels", text, sizeof(text));
+	EXPECT_EQ(DXK_LABELS, count_lines(text));
+	for (i = 2 * DXK_LABELS; i < 3 * DXK_LABELS; i++) {
+		snprintf(line, sizeof(line), "%u:%#llx a-name-of-thirty-one-letters%03u\n", space,
+			 (unsigned long long)UINT64_MAX - i, i);
+		EXPECT_NE(NULL, strstr(text, line));
+	}
+
+	EXPECT_EQ(-EINVAL, dxk_label(t.member, 1, "a b"));
+	memset(name, 'x', DXK_NAME_LEN);
+	name[DXK_NAME_LEN] = '\0';
+	EXPECT_EQ(-EINVAL, dxk_label(t.member, 1, name));
+	EXPECT_EQ(-EOPNOTSUPP, dxt_ioctl(t.member, DXK_IOC_LABEL, &bad));
+	bad.flags = 0;
+	memset(bad.name, 'x', sizeof(bad.name));
+	EXPECT_EQ(-EINVAL, dxt_ioctl(t.member, DXK_IOC_LABEL, &bad));
 	dxt_down(&t);
 }
 

@@ -44,6 +44,7 @@ TEST(own_show_owners)
 	for (i = 0; i < 300; i++)
 		ASSERT_EQ(1, dxt_post1(t.member, 0xabc000 + i, DXT_NOP, 0, PXR_REJOIN,
 				       0, NULL));
+	EXPECT_EQ(0, dxk_label(t.member, 0xabc000, "first"));
 	EXPECT_EQ(0, ask(&t, "show owners", reply, sizeof(reply)));
 	EXPECT_NE(NULL, strstr(reply, "\n0xabc"));
 	EXPECT_NE(NULL, strstr(reply, " 1         0         0         0\n"));

@@ -104,23 +104,26 @@ ask circle && until_true circle && run 0 dxkctl why --json busy &&
 	json 'len(v["circles"]) == 1 and len(v["circles"][0]) == 2 and v["holders"] == []' &&
 	run 0 dxkctl why --dot busy && [[ $(lines out 'style=filled') == 2 ]] && ask release
 ok "why: a circle"
-run 0 dxkctl show busy keys && [[ $(lines out .) == 2 ]] && ask keyed 3 &&
+run 0 dxkctl show busy keys && [[ $(lines out .) == 2 ]] && ask keyed 3 && ask label 1 7 &&
 	run 0 dxkctl show busy keys &&
-	has out '^  [0-9]+:0x55 +3 +2  executed +[1-4]  [0-9]+:0x1234 +0x1$' &&
+	has out '^  [0-9]+:0x55 +3 +2  executed +[1-4]  [0-9]+:0x1234 +0x1 +job7$' &&
 	run 0 dxkctl show --json busy keys && json 'v["keys"][0]["held"] == 2' &&
 	run 0 dxkctl send busy show keys && has out '^key [0-9]+:0x55 users 3 held 2 is executed ' &&
 	run 0 dxkctl why busy &&
-	[[ $(lines out '^request [12] .* waits for key [0-9]+:0x55: thread [1-4]$') == 2 ]] &&
-	has out '^thread [1-4] .* holds up 2: ' && ask release && ask collect
+	[[ $(lines out '^request [12] .* label job7\] waits for key [0-9]+:0x55: thread [1-4]$') == 2 ]] &&
+	has out '^thread [1-4] .* label job7\] holds up 2: ' && ask release && ask collect
 ok "keys, and why a request waits for one"
 run 2 dxkctl why && run 2 dxkctl why busy busy && run 2 dxkctl why --svg busy &&
 	run 1 dxkctl why none && run 1 nobody dxkctl why busy
 ok "why, wrong arguments"
 run 0 dxkctl requests busy && has out '^STATE +LANE ' && ask hold 1 1 && ask post 100 3 300 &&
-	run 0 dxkctl requests busy && has out '^executes +1  user .* [1-4] .* 0x1234 ' &&
+	ask label $((0x1234)) 8 && run 0 dxkctl send busy show owners &&
+	has out '^0x1234 .*  job8$' &&
+	run 0 dxkctl requests busy && has out '^executes +1  user .* [1-4] .* 0x1234 .* job7$' &&
 	has out '^waits +3  user .* 0x9abc ' && has out '^ready +3  user +[0-9-]+ .* 0x1234 ' &&
 	has out '^\.\.\. +more of these$' && run 0 dxkctl requests --json busy &&
-	json 'sum(r["state"] == "ready" for r in v) >= 64 and
+	json '{r.get("label") for r in v if r["state"] == "executes" and r["lane"] == 1} == {"job7"} and
+sum(r["state"] == "ready" for r in v) >= 64 and
 [r["lane"] for r in v if r["state"] == "waits"] == [3] and
 any(r["state"] == "executes" and r["owner"] == "0x1234" and r["worker"] in range(1, 5) for r in v)' &&
 	ask release && ask collect

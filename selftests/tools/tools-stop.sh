@@ -30,9 +30,9 @@ shut
 
 # --- drain and stop ---------------------------------------------------------
 
-open stop 0640 2 && ask hold 2 3 && ask post 5 3 0
+open stop 0640 2 && ask label 1 9 && ask hold 2 3 && ask post 5 3 0
 run 1 dxkctl drain --timeout 0.3 stop && has err 'the time is up: 2 still execute' &&
-	has err '^ +[12] +[0-9]+ +[0-9.]+ +3  0x1 +0x1234 +0x0$' &&
+	has err '^ +[12] +[0-9]+ +[0-9.]+ +3  0x1 +0x1234 +0x0 +job9$' &&
 	has err 'stop --cancel' && is state stopping
 ok "drain tells who still executes"
 starts dxkctl drain stop

@@ -27,12 +27,12 @@ recorded() {
 }
 
 open traced 0640 2 && ask hold 1 3
-recording traced && ask release && ask collect && ask post 40 3 1 && ask collect &&
+ask label 0 9 && recording traced && ask release && ask collect && ask post 40 3 1 && ask collect &&
 	for _ in {1..5}; do ask post 20 3 0 && ask collect || break; done &&
 	ask post 7 2 0 && ask collect && a=$(counter completions) && ask hold 1 3 &&
 	ask post 30 3 0 &&
 	until_true is stats/completions 178 && recorded &&
-	((a == 148)) && python trace done=178 open=1 early=1 lane2=7 contexts=1 lost=0
+	((a == 148)) && line trace.json '"name":"job9"' && python trace done=178 open=1 early=1 lane2=7 contexts=1 lost=0
 ok "a time line: also requests that were cut off"
 ask release && ask collect
 recording && a=$(counter completions) && ask post 64 3 1 && ask post 64 2 0 &&

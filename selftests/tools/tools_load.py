@@ -211,6 +211,8 @@ def main(name, mode, workers, *settings):
         elif word == "addin":
             settings = Settings(name=b"tools-addin", addin=True, log=b"/dev/null")
             answer = lib.MTExecutiveCreate(c.byref(settings), None, None) or "failed"
+        elif word == "label":
+            answer = lib.dxk_label(client, u64(args[0]), f"job{args[1]}".encode())
         elif word == "close":
             break
         else:

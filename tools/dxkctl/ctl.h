@@ -59,6 +59,13 @@ struct json_object *listing(const struct ctx *ctx, const char *file);
 void waiting_show(struct json_object *all);
 void keys_show(struct json_object *all);
 
+/*
+ * The names of executors, {"0x55d0": "sum", "kernel 0x3": "squash"}: where two programs mean
+ * different ones by the same number, one of them. label_of() is NULL for one without.
+ */
+struct json_object *labels(const struct ctx *ctx);
+const char *label_of(struct json_object *labels, uint64_t executor, uint32_t attrs);
+
 /* What the status of a service of dxkd may say is wrong: the keys, and words for them */
 struct remote_part {
 	const char *key, *name;

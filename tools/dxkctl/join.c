@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <json-c/json.h>
+
 #include "ctl.h"
 
 int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id)
@@ -52,12 +54,14 @@ static void tell_running(unsigned int ctx_id, const struct dxk_running *r, unsig
 	struct ctx ctx;
 	unsigned int i;
 	bool readable = !ctx_open(ctx_id, &ctx);
+	struct json_object *names = readable ? labels(&ctx) : NULL;
 
-	fprintf(stderr, "  %6s  %7s  %10s  %4s  %-18s  %-18s  %s\n", "worker", "tid",
-		"seconds", "lane", "executor", "owner", "param");
+	fprintf(stderr, "  %6s  %7s  %10s  %4s  %-18s  %-18s  %-18s  %s\n", "worker", "tid",
+		"seconds", "lane", "executor", "owner", "param", "label");
 	for (i = 0; i < nr; i++, r++) {
 		unsigned int lane = r->attrs & PXR_LANE0 ? 0 : r->attrs & PXR_LANE1 ? 1 :
 				    r->attrs & PXR_LANE2 ? 2 : 3;
+		const char *label = label_of(names, r->executor, r->attrs);
 		char path[32], id[16] = "-", pid[16] = "-";
 
 		/* One that waits has no worker. */
@@ -67,11 +71,12 @@ static void tell_running(unsigned int ctx_id, const struct dxk_running *r, unsig
 			if (readable)
 				(void)sysfs_read(ctx.dir, path, pid, sizeof(pid));
 		}
-		fprintf(stderr, "  %6s  %7s  %10.3f  %4u  0x%-16llx  0x%-16llx  0x%llx\n",
+		fprintf(stderr, "  %6s  %7s  %10.3f  %4u  0x%-16llx  0x%-16llx  0x%-16llx  %s\n",
 			id, pid, (double)r->age_ns / 1e9, lane,
 			(unsigned long long)r->executor, (unsigned long long)r->owner,
-			(unsigned long long)r->param);
+			(unsigned long long)r->param, label ? label : "-");
 	}
+	json_object_put(names);
 	if (readable)
 		ctx_close(&ctx);
 }

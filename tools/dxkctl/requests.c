@@ -20,10 +20,12 @@
  * struct requests - what was read
  * @r: of them
  * @nr: how many
+ * @labels: names of executors
  */
 struct requests {
 	struct dxk_request_info *r;
 	size_t nr;
+	struct json_object *labels;
 };
 
 static int read_all(int fd, struct requests *all)
@@ -100,10 +102,11 @@ static void print_table(const struct requests *all, uint64_t now)
 {
 	const struct dxk_request_info *r;
 
-	printf("%-8s  %4s  %-6s  %11s  %10s  %6s  %10s  %7s  %-18s  %-18s  %s\n", "STATE", "LANE",
-	       "KIND", "PRIO", "AGE MS", "WORKER", "NUMBER", "PID", "OWNER", "EXECUTOR", "PARAM");
+	printf("%-8s  %4s  %-6s  %11s  %10s  %6s  %10s  %7s  %-18s  %-18s  %-18s  %s\n", "STATE", "LANE",
+	       "KIND", "PRIO", "AGE MS", "WORKER", "NUMBER", "PID", "OWNER", "EXECUTOR", "PARAM", "LABEL");
 	for (r = all->r; r < all->r + all->nr; r++) {
 		bool ready = r->state == DXK_REQUEST_READY;
+		const char *label = label_of(all->labels, r->executor, r->attrs);
 		char prio[24], age[24], worker[24], nr[24], pid[24];
 		uint64_t ns = 0;
 
@@ -112,10 +115,10 @@ static void print_table(const struct requests *all, uint64_t now)
 		number(worker, sizeof(worker), r->worker, r->worker);
 		number(nr, sizeof(nr), ready, (long long)r->number);
 		number(pid, sizeof(pid), r->pid, r->pid);
-		printf("%-8s  %4u  %-6s  %11s  %10s  %6s  %10s  %7s  0x%-16llx  0x%-16llx  0x%llx\n",
+		printf("%-8s  %4u  %-6s  %11s  %10s  %6s  %10s  %7s  0x%-16llx  0x%-16llx  0x%-16llx  %s\n",
 		       state_of(r), r->lane, kind_of(r), prio, age, worker, nr, pid,
 		       (unsigned long long)r->owner, (unsigned long long)r->executor,
-		       (unsigned long long)r->param);
+		       (unsigned long long)r->param, label ? label : "-");
 		if (r->flags & DXK_REQUEST_MORE)
 			printf("%-8s  more of these\n", "...");
 	}
@@ -140,6 +143,7 @@ static void print_json(const struct requests *all, uint64_t now)
 	const struct dxk_request_info *r;
 
 	for (r = all->r; r < all->r + all->nr; r++) {
+		const char *label = label_of(all->labels, r->executor, r->attrs);
 		struct json_object *object = json_object_new_object();
 		uint64_t ns = 0;
 
@@ -148,6 +152,8 @@ static void print_json(const struct requests *all, uint64_t now)
 		add(object, "lane", r->lane);
 		add_hex(object, "owner", r->owner);
 		add_hex(object, "executor", r->executor);
+		if (label)
+			json_object_object_add(object, "label", json_object_new_string(label));
 		add_hex(object, "param", r->param);
 		if (age_of(r, now, &ns))
 			add(object, "age_ns", (int64_t)ns);
@@ -193,6 +199,8 @@ int ctl_requests(int argc, char **argv)
 	if (ctx_find(argv[optind], &ctx))
 		return FAILED;
 	fd = ctx_join_read(&ctx);
+	if (fd >= 0)
+		all.labels = labels(&ctx);
 	ctx_close(&ctx);
 	if (fd < 0)
 		return fail("dxkctl doctor", "cannot join context '%s' to read: %s",
@@ -208,5 +216,6 @@ int ctl_requests(int argc, char **argv)
 		fail(NULL, "%s: cannot be read: %s", argv[optind], strerror(-err));
 	}
 	free(all.r);
+	json_object_put(all.labels);
 	return err ? FAILED : DONE;
 }

@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 
+#include "ctl.h"
 #include "trace.h"
 
 #define NONE		SIZE_MAX
@@ -47,7 +48,6 @@ struct step {
 struct timeline {
 	const struct recording *r;
 	FILE *out;
-	struct json_object *executors;
 	struct slice *slice;
 	size_t nr_slices;
 	struct step *step;
@@ -190,20 +190,30 @@ static void open_event(struct timeline *t, char phase, uint64_t ts, uint32_t ctx
 	t->more = true;
 }
 
+static struct json_object *labels_in(const struct recording *r, uint32_t ctx)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_traced; i++)
+		if (r->traced[i].id == ctx)
+			return r->traced[i].labels;
+	return NULL;
+}
+
 static const char *executor_name(const struct timeline *t, const struct slice *s,
 				 char *text, size_t size)
 {
+	uint32_t attrs = s->post ? s->post->attrs : 0;
 	uint64_t id = s->start->what == W_COMPLETE && s->post ? s->post->executor :
 							       s->start->executor;
+	const char *name;
 
 	if (s->start->what == W_COMPLETE && !s->post)
 		return "request";
+	name = label_of(labels_in(t->r, s->start->ctx), id, attrs);
+	if (name)
+		return name;
 	snprintf(text, size, "0x%llx", (unsigned long long)id);
-	if (!s->post || !(s->post->attrs & PXR_KERNEL) || !t->executors)
-		return text;
-	json_object_object_foreach(t->executors, name, value)
-		if ((uint64_t)json_object_get_int64(value) == id)
-			snprintf(text, size, "%s", name);
 	return text;
 }
 
@@ -385,8 +395,6 @@ long timeline_write(struct recording *r, FILE *out)
 	t.step = calloc(r->nr + 1, sizeof(*t.step));
 	if (!t.slice || !t.step)
 		goto out;
-	t.executors = sysfs_dir(-1, SYSFS "/executors");
-
 	if (r->nr)
 		qsort(r->event, r->nr, sizeof(*r->event), by_subject);
 	for (i = 0; i < r->nr; i += nr) {
@@ -408,7 +416,6 @@ long timeline_write(struct recording *r, FILE *out)
 	fprintf(out, "\n],\"otherData\":{\"seconds\":\"%.6f\",\"events\":\"%zu\",\"lost\":\"%llu\"}}\n",
 		(double)(r->end - r->begin) / 1e9, r->nr, (unsigned long long)r->lost);
 	status = t.requests;
-	json_object_put(t.executors);
 out:
 	free(t.slice);
 	free(t.step);

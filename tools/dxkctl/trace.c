@@ -15,6 +15,8 @@
 
 #include <tracefs.h>
 
+#include <json-c/json.h>
+
 #include "ctl.h"
 #include "trace.h"
 
@@ -71,6 +73,7 @@ static int see_context(struct recording *r, uint32_t id, bool at_begin)
 	if (ctx_open(id, &ctx))
 		return 0;
 	strcpy(t->name, ctx.name);
+	t->labels = labels(&ctx);
 	if (at_begin)
 		t->ready = (uint32_t)sysfs_number(ctx.dir, "pools/ready_use");
 	ctx_close(&ctx);
@@ -335,6 +338,8 @@ int ctl_trace(int argc, char **argv)
 	if (!status)
 		status = write_recording(&r, out, name);
 	free(r.event);
+	while (r.nr_traced)
+		json_object_put(r.traced[--r.nr_traced].labels);
 	free(r.traced);
 	if (out && out != stdout)
 		fclose(out);

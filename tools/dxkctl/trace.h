@@ -37,11 +37,13 @@ struct event {
 /**
  * struct traced - a context that was seen
  * @ready: entries of its Ready Pool when the recording began
+ * @labels: names of executors; NULL when it could not be seen
  */
 struct traced {
 	uint32_t id;
 	uint32_t ready;
 	char name[DXK_NAME_LEN];
+	struct json_object *labels;
 };
 
 /**

@@ -64,15 +64,15 @@ void waiting_show(struct json_object *all)
 {
 	size_t i;
 
-	printf("  %10s  %4s  %-6s  %5s  %-20s  %-18s  %-18s  %s\n", "age ms", "lane", "kind",
-	       "turn", "owner", "executor", "name", "for");
+	printf("  %10s  %4s  %-6s  %5s  %-20s  %-18s  %-12s  %-18s  %s\n", "age ms", "lane",
+	       "kind", "turn", "owner", "executor", "label", "name", "for");
 	for (i = 0; i < json_object_array_length(all); i++) {
 		struct json_object *r = json_object_array_get_idx(all, i), *of;
 
-		printf("  %10s  %4s  %-6s  %5s  %-20s  %-18s  %-18s  %s", text_of(r, "age_ms"),
+		printf("  %10s  %4s  %-6s  %5s  %-20s  %-18s  %-12s  %-18s  %s", text_of(r, "age_ms"),
 		       text_of(r, "lane"), text_of(r, "kind"), text_of(r, "turn"),
-		       text_of(r, "owner"), text_of(r, "executor"), text_of(r, "name"),
-		       text_of(r, "for"));
+		       text_of(r, "owner"), text_of(r, "executor"), text_of(r, "label"),
+		       text_of(r, "name"), text_of(r, "for"));
 		if (json_object_object_get_ex(r, "of", &of))
 			printf(" of %s", json_object_get_string(of));
 		putchar('\n');
@@ -83,13 +83,14 @@ void keys_show(struct json_object *all)
 {
 	size_t i;
 
-	printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %s\n", "key", "users", "held", "is",
-	       "worker", "owner", "executor");
+	printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %-18s  %s\n", "key", "users", "held", "is",
+	       "worker", "owner", "executor", "label");
 	for (i = 0; i < json_object_array_length(all); i++) {
 		struct json_object *k = json_object_array_get_idx(all, i);
 
-		printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %s\n", text_of(k, "key"),
+		printf("  %-20s  %5s  %5s  %-9s  %6s  %-20s  %-18s  %s\n", text_of(k, "key"),
 		       text_of(k, "users"), text_of(k, "held"), text_of(k, "is"),
-		       text_of(k, "worker"), text_of(k, "owner"), text_of(k, "executor"));
+		       text_of(k, "worker"), text_of(k, "owner"), text_of(k, "executor"),
+		       text_of(k, "label"));
 	}
 }

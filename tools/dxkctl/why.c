@@ -285,7 +285,8 @@ static struct json_object *stack_of(const char *pid)
 static struct json_object *json_of(const struct graph *g, const struct node *n)
 {
 	static const char * const keys[] = {
-		"state", "executes", "pid", "age_ms", "owner", "executor", "name", "for",
+		"state", "executes", "pid", "age_ms", "owner", "executor", "label", "name",
+		"for",
 	};
 	struct json_object *out = json_object_new_object(), *on, *value;
 	size_t i;
@@ -362,6 +363,11 @@ static void print_dot(const struct graph *g)
 
 /* --- as a text -------------------------------------------------------------------- */
 
+static const char *label_before(const struct node *n)
+{
+	return *text_of(n->about, "label") ? " label " : "";
+}
+
 static void print_wait(const struct graph *g, const struct node *n)
 {
 	const char *sources = text_of(n->about, "for");
@@ -371,8 +377,9 @@ static void print_wait(const struct graph *g, const struct node *n)
 		printf("%s %s [%s] waits for %s:", n->name, text_of(n->about, "state"),
 		       text_of(n->about, "executes"), n->awaits);
 	else
-		printf("%s [owner %s executor %s] waits for %s%s%s:", n->name,
+		printf("%s [owner %s executor %s%s%s] waits for %s%s%s:", n->name,
 		       text_of(n->about, "owner"), text_of(n->about, "executor"),
+		       label_before(n), text_of(n->about, "label"),
 		       is_patient(sources) ? "" : sources, is_patient(sources) ? "" : " of ",
 		       n->awaits);
 	for (i = 0; i < n->nr; i++)
@@ -386,8 +393,9 @@ static void print_holder(const struct node *n)
 	size_t i;
 
 	if (!is_thread(n)) {
-		printf("%s [owner %s executor %s] holds up %zu: it waits for %s\n", n->name,
-		       text_of(n->about, "owner"), text_of(n->about, "executor"), n->others,
+		printf("%s [owner %s executor %s%s%s] holds up %zu: it waits for %s\n", n->name,
+		       text_of(n->about, "owner"), text_of(n->about, "executor"),
+		       label_before(n), text_of(n->about, "label"), n->others,
 		       text_of(n->about, "for"));
 		return;
 	}

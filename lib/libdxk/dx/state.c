@@ -95,6 +95,19 @@ static int instrument(MTExecutive *mte, const char *name, unsigned int flags, in
 	return rc ? rc : dxk_instrument(member->fd, name, flags, value);
 }
 
+int LabelObject(const void *object, const char *name)
+{
+	return LabelObjectOf(NULL, object, name);
+}
+
+int LabelObjectOf(MTExecutive *mte, const void *object, const char *name)
+{
+	struct dx_member *member;
+	int rc = dx_self(&mte, &member);
+
+	return rc ? rc : dxk_label(member->fd, (uintptr_t)object, name);
+}
+
 int InstrumentAdd(const char *name, int64_t value)
 {
 	return instrument(NULL, name, 0, value);

@@ -558,6 +558,30 @@ int MTExecutiveThreadId(MTExecutive *mte);
 int MTExecutiveGetState(MTExecutive *mte, const char *name, char *text, size_t room);
 
 /**
+ * LabelObject - name a Runnable, or an owner, for reports and tools
+ * @object: the executor or the owner, as it is posted
+ * @name: below %DXK_NAME_LEN bytes, graphic ones; empty or %NULL: none any more
+ *
+ * Reports of stalls, circles and overdue requests, the built-in commands, dxkctl(8) and its
+ * traces then tell the name beside the address. The context remembers the newest
+ * %DXK_LABELS.
+ *
+ * Return: 0; -EINVAL: it is no name; -EACCES: the executive has joined a context in which it may
+ * not execute; -ENXIO, -EOPNOTSUPP.
+ */
+int LabelObject(const void *object, const char *name);
+
+/**
+ * LabelObjectOf - as LabelObject(), of a given executive
+ * @mte: the executive, or %NULL
+ * @object: see LabelObject()
+ * @name: see LabelObject()
+ *
+ * Return: see LabelObject().
+ */
+int LabelObjectOf(MTExecutive *mte, const void *object, const char *name);
+
+/**
  * InstrumentAdd - count in a counter of the application's own (DX-20)
  * @name: of the counter, below %DXK_NAME_LEN bytes, graphic ones; it is made if need be, from 0
  * @value: is added; may be below 0

@@ -58,6 +58,7 @@ using ::GetRejoinRequests;
 using ::GetThreadHandle;
 using ::InstrumentAdd;
 using ::InstrumentSet;
+using ::LabelObject;
 using ::HandleTableRemove;
 using ::LogLevel;
 using ::LogMessage;

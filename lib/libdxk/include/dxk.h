@@ -316,6 +316,16 @@ int dxk_samples_read(int ctx, uint64_t after_ns, struct dxk_sample *samples,
 int dxk_instrument(int member, const char *name, unsigned int flags, int64_t value);
 
 /**
+ * dxk_label - name an executor or an owner for reports and tools
+ * @member: member descriptor
+ * @object: its number, as posts through @member's context descriptor name it
+ * @name: below %DXK_NAME_LEN bytes, graphic ones; empty or %NULL: none any more
+ *
+ * Return: 0; -EINVAL, -EACCES, see struct dxk_label.
+ */
+int dxk_label(int member, uint64_t object, const char *name);
+
+/**
  * dxk_latencies_read - read how long requests of a lane waited or ran
  * @ctx: context descriptor
  * @latency: enum dxk_latency

@@ -42,6 +42,8 @@ const struct call calls[] = {
 	  offsetof(struct dxk_key_call, flags), EOPNOTSUPP },
 	{ "INSTRUMENT", DXK_IOC_INSTRUMENT, ON_CLIENT | ON_WORKER,
 	  sizeof(struct dxk_instrument), offsetof(struct dxk_instrument, flags), EOPNOTSUPP },
+	{ "LABEL", DXK_IOC_LABEL, ON_CLIENT | ON_WORKER, sizeof(struct dxk_label),
+	  offsetof(struct dxk_label, flags), EOPNOTSUPP },
 	{ "SAMPLES_READ", DXK_IOC_SAMPLES_READ, ON_CONTEXT,
 	  sizeof(struct dxk_samples_read), offsetof(struct dxk_samples_read, flags),
 	  EOPNOTSUPP },

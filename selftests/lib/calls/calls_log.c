@@ -102,7 +102,24 @@ static const char *end_instrument(struct env *e, int rc)
 	return strcmp(text, rc ? "faults 1" : "faults 5") ? "another value" : NULL;
 }
 
+static const char *set_label(struct env *e)
+{
+	e->arg.label.object = 7;
+	strcpy(e->arg.label.name, "faults");
+	return dxk_label(e->me, 7, "before") ? "no label" : NULL;
+}
+
+static const char *end_label(struct env *e, int rc)
+{
+	char text[64];
+
+	if (!dxt_text(&e->t, text, sizeof(text), "labels"))
+		return "no file";
+	return strstr(text, rc ? ":0x7 before" : ":0x7 faults") ? NULL : "another name";
+}
+
 const struct row log_rows[] = {
+	ROW("LABEL", LABEL, MEMBER, dxk_label, set_label, end_label, 0, 0),
 	ROW("INSTRUMENT", INSTRUMENT, MEMBER, dxk_instrument, set_instrument, end_instrument,
 	    0, 0),
 	ROW("LOG_FILE", LOG_FILE, ON_CONTEXT, dxk_log_file, set_log_file, end_log_file, 0,
