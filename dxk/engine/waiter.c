@@ -70,18 +70,22 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued
  * @w: its waiter, queued
  * @helper: of the same operation
  * @m: the sleeper, a worker
+ * @owner: for whose results it sleeps; NULL: it does for something else
  */
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
-		     struct dxk_member *m)
+		     struct dxk_member *m, struct dxk_owner *owner)
 {
 	struct dxk_engine *e = m->engine;
 
 	if (w->helper || e->policy.on_block != DXK_ON_BLOCK_HELP ||
 	    m->role != DXK_ROLE_WORKER || m->marked || m->extra >= e->policy.help_depth)
 		return;
+	if (e->owns.own && !owner)
+		return;
 	helper->m = m;
 	helper->w = w;
-	list_add(&helper->link, &e->crew.helpers[m->kind]);
+	helper->owner = e->owns.own ? owner : NULL;
+	dxk_helper_enter(e, helper);
 	w->helper = helper;
 }
 
@@ -96,6 +100,8 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	w->count = NULL;
 	if (unlikely(w->helper))
 		list_del(&w->helper->link);
+	/* It may fall asleep anew. */
+	w->helper = NULL;
 	if (w->stuck)
 		dxk_unstick(w->stuck);
 	w->stuck = NULL;
