@@ -64,6 +64,8 @@ void os_build_bug(void) __attribute__((error("BUILD_BUG_ON")));
 #define BIT_ULL(n)	(1ULL << (n))
 #define GENMASK(h, l)	(((~0UL) << (l)) & (~0UL >> (sizeof(long) * CHAR_BIT - 1 - (h))))
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define __packed __attribute__((packed))
+#define __aligned(n) __attribute__((aligned(n)))
 #define DIV_ROUND_UP(n, d) (((n) + (d) - 1) / (d))
 
 #define min(a, b) ({			\

@@ -408,6 +408,19 @@ enum dxk_on_block {
 };
 
 /**
+ * enum dxk_help_scope - what a worker executes that helps while it sleeps in a call
+ * @DXK_HELP_ANY: any Ready request, by the order of the Ready Pool. It may be a stranger's, that
+ *	takes long, or wants a lock which the worker's own request has
+ * @DXK_HELP_OWN: only requests of the owner whose results it waits for, those first that are
+ *	Ready for longest; while it sleeps for room, none. What others have posted waits for a
+ *	worker that does not sleep
+ */
+enum dxk_help_scope {
+	DXK_HELP_ANY,
+	DXK_HELP_OWN,
+};
+
+/**
  * enum dxk_order - the order of the Ready Pool
  * @DXK_ORDER_PRIO_GLOBAL: one order by priority over the whole context
  */
@@ -522,7 +535,8 @@ enum dxk_order {
  *	each worker to have executed 32 requests on the average. Of user workers it is for
  *	those whose processes ask how many are needed (%DXK_IOC_CREW_WAIT). Has no effect
  *	unless @min_threads is set; 0, the default: all that there is use for start. Dynamic
- * @reserved: 0
+ * @help_scope: enum dxk_help_scope: what a worker that sleeps in a call executes meanwhile, with
+ *	@on_block HELP
  *
  * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
  * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
@@ -577,7 +591,7 @@ struct dxk_policy {
 	__u32 steal;
 	__u32 space_weight;
 	__u32 autotune;
-	__u32 reserved;
+	__u32 help_scope;
 };
 
 /* --- the context ----------------------------------------------------------- */

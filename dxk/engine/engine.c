@@ -42,6 +42,7 @@ void dxk_engine_destroy(struct dxk_engine *e)
 		     !list_empty(&e->owners.owed) || !list_empty(&e->waits.holds));
 	dxk_names_destroy(e);
 	dxk_homes_destroy(e);
+	dxk_owns_destroy(e);
 	dxk_fair_destroy(e);
 	dxk_owners_destroy(&e->owners);
 	dxk_pool_trim(&e->pool, 0);

@@ -25,6 +25,7 @@
 #include "engine/life.h"
 #include "engine/member.h"
 #include "engine/os.h"
+#include "engine/own.h"
 #include "engine/owner.h"
 #include "engine/pool.h"
 #include "engine/doom.h"
@@ -100,6 +101,8 @@ struct dxk_engine {
 	struct dxk_crew crew;
 	/** @owners: owners and the Rejoin Pool */
 	struct dxk_owners owners;
+	/** @owns: what is Ready, by owner; not in most runs */
+	struct dxk_owns owns;
 	/** @waits: requests that wait, their names and the time they wait for */
 	struct dxk_waits waits;
 	/** @purges: owners of which all is being cancelled */

@@ -8,8 +8,19 @@
 #include "engine/next.h"
 #include "engine/onblock.h"
 #include "engine/os.h"
+#include "engine/own.h"
 
 /* --- extra requests --------------------------------------------------------- */
+
+/* The limits for somebody who brings a thread. */
+static struct dxk_lanes dxk_extra_lanes(const struct dxk_engine *e, enum dxk_kind kind)
+{
+	struct dxk_lanes lanes = e->crew.lanes[kind];
+
+	if (dxk_cmls(e))
+		lanes.quota[DXK_LANES - 1]++;
+	return lanes;
+}
 
 /*
  * The best request that has no home, for somebody who brings a thread, or NULL. @at_home: there
@@ -18,14 +29,12 @@
 static struct dxk_rqe *dxk_extra_look(const struct dxk_engine *e, enum dxk_kind kind,
 				      bool *at_home)
 {
-	struct dxk_lanes lanes = e->crew.lanes[kind];
+	struct dxk_lanes lanes = dxk_extra_lanes(e, kind);
 	struct dxk_rqe *best;
 
 	*at_home = false;
 	if (e->cancelling)
 		return NULL;
-	if (dxk_cmls(e))
-		lanes.quota[DXK_LANES - 1]++;
 	best = dxk_ready_best(&e->ready, kind, &lanes);
 	*at_home = unlikely(e->ready.at_home[kind]) && !best &&
 		   dxk_lanes_admit(&lanes, DXK_LANES - 1);
@@ -73,31 +82,52 @@ void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *r
 /* So many are looked at for one who can. */
 #define DXK_HELPERS_SEEN	8
 
-/* End the sleep of a helper with a request in its hands. */
+/* What a helper is to execute, or NULL. */
+static struct dxk_rqe *dxk_helper_work(struct dxk_engine *e, const struct dxk_helper *h)
+{
+	struct dxk_lanes lanes;
+
+	if (likely(!h->owner))
+		return dxk_extra_best(e, h->m->kind);
+	if (e->cancelling)
+		return NULL;
+	lanes = dxk_extra_lanes(e, h->m->kind);
+	return dxk_own_first(h->owner, h->m->kind, &lanes);
+}
+
+/*
+ * End the sleep of a helper with a request in its hands. One whose owner has nothing waits
+ * there. Return: can another one be called?
+ */
 static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 			    struct dxk_wakes *wakes)
 {
-	struct dxk_helper *h = list_first_entry(&e->crew.helpers[kind],
-						struct dxk_helper, link);
+	struct list_head *helpers = &e->crew.helpers[kind];
+	struct dxk_helper *h;
 	struct dxk_rqe *rqe;
 	u32 i;
 
-	/* Who is held up by what is nested in its work executes nothing beside that. */
-	for (i = 0; unlikely(h->m->outer); i++) {
-		if (i == DXK_HELPERS_SEEN)
+	for (i = 0; i < DXK_HELPERS_SEEN; i++) {
+		h = list_first_entry(helpers, struct dxk_helper, link);
+		/* Who is held up by what is nested in its work executes nothing beside that. */
+		rqe = unlikely(h->m->outer) ? NULL : dxk_helper_work(e, h);
+		if (rqe) {
+			/* First, so that the entry which becomes free does not end this sleep, too. */
+			dxk_waiter_leave(h->w);
+			dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
+			h->called = true;
+			dxk_waiter_finish(h->w, wakes);
+			return true;
+		}
+		if (!h->m->outer && !h->owner)
 			return false;
-		list_move_tail(&h->link, &e->crew.helpers[kind]);
-		h = list_first_entry(&e->crew.helpers[kind], struct dxk_helper, link);
+		if (!h->m->outer && list_empty(&h->owner->own[kind])) {
+			list_move(&h->link, &h->owner->helpers[kind]);
+			return true;
+		}
+		list_move_tail(&h->link, helpers);
 	}
-	rqe = dxk_extra_best(e, kind);
-	if (!rqe)
-		return false;
-	/* First, so that the entry which becomes free does not end this sleep, too. */
-	dxk_waiter_leave(h->w);
-	dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
-	h->called = true;
-	dxk_waiter_finish(h->w, wakes);
-	return true;
+	return false;
 }
 
 /* --- spares ----------------------------------------------------------------- */

@@ -182,6 +182,8 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&
 	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
 	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
+	       list_empty(&owner->own[DXK_USER]) && list_empty(&owner->own[DXK_KERNEL]) &&
+	       list_empty(&owner->helpers[DXK_USER]) && list_empty(&owner->helpers[DXK_KERNEL]) &&
 	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
 }
 
@@ -193,6 +195,8 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 	WARN_ON_ONCE(!list_empty(&owner->watchers));
 	/* Nothing was said to who is held up by what is nested in its work: see nest.h. */
 	if (unlikely(!list_empty(&owner->pollers))) {
+		if (e->owns.own)
+			dxk_own_orphan(owner);
 		list_splice_tail_init(&owner->pollers, &e->waits.rising);
 		owners->freed = true;
 	}
@@ -256,12 +260,17 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 static void dxk_owner_construct(void *obj)
 {
 	struct dxk_owner *owner = obj;
+	u32 kind;
 
 	memset(owner, 0, sizeof(*owner));
 	INIT_LIST_HEAD(&owner->done);
 	INIT_LIST_HEAD(&owner->pollers);
 	INIT_LIST_HEAD(&owner->joiners[false]);
 	INIT_LIST_HEAD(&owner->joiners[true]);
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		INIT_LIST_HEAD(&owner->own[kind]);
+		INIT_LIST_HEAD(&owner->helpers[kind]);
+	}
 	INIT_LIST_HEAD(&owner->stuck);
 	INIT_LIST_HEAD(&owner->rich);
 	INIT_LIST_HEAD(&owner->watchers);

@@ -105,6 +105,10 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
+	/** @own: by kind: struct dxk_own of its requests that are READY, see own.h */
+	struct list_head own[DXK_KINDS];
+	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, while it has none */
+	struct list_head helpers[DXK_KINDS];
 	/** @rich: with results: in dxk_space.rich */
 	struct list_head rich;
 	/** @watchers: members whose poll(2) watches this owner */

@@ -64,6 +64,7 @@ const struct dxk_field dxk_fields[] = {
 	FIELD("steal", steal, 0, 1, CHOICE),
 	FIELD("space_weight", space_weight, 0, DXK_WEIGHT_MAX),
 	FIELD("autotune", autotune, 0, 1, CHOICE, DYNAMIC),
+	FIELD("help_scope", help_scope, 0, DXK_HELP_OWN, CHOICE),
 };
 
 const u32 dxk_fields_nr = ARRAY_SIZE(dxk_fields);
@@ -167,8 +168,6 @@ int dxk_policy_check(struct dxk_policy *p)
 		p->bad_field = f->offset;
 		return err;
 	}
-	if (p->reserved)
-		return BAD(p, reserved);
 	if (p->kernel_threads > p->max_threads)
 		return BAD(p, kernel_threads);
 	if (!is_power_of_2(p->log_entries))

@@ -264,7 +264,7 @@ static void dxk_post_queue(struct dxk_engine *e, struct dxk_post_op *p, u32 queu
 			 dxk_crew_sleepers(&e->crew, p->m),
 			 &e->stats.post_blocks, &e->stats.post_block_ns);
 	if (p->help)
-		dxk_waiter_help(&p->w, &p->helper, p->m);
+		dxk_waiter_help(&p->w, &p->helper, p->m, NULL);
 	dxk_member_set_state(p->m, DXK_M_POSTING);
 	trace_dxk_block(e->id, p->m->id, DXK_M_POSTING, 0);
 	dxk_stall_suspect(e, wakes);

@@ -564,7 +564,7 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	dxk_rejoin_sleep(e, r, e->owners.pass == owner ? &e->owners.rest : &owner->pollers,
 			 wakes);
 	if (r->help)
-		dxk_waiter_help(&r->w, &r->helper, r->m);
+		dxk_waiter_help(&r->w, &r->helper, r->m, owner);
 	if (!list_empty(&r->m->busy))
 		dxk_rejoin_stick(r);
 }

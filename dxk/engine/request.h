@@ -85,7 +85,7 @@ struct dxk_poster {
 	u32 uid;
 	/** @gid: its effective group */
 	u32 gid;
-};
+} __packed __aligned(4);
 
 /**
  * struct dxk_rqe - Request Queue Element: one object from post to return
@@ -199,6 +199,8 @@ struct dxk_rqe {
 	u32 round;
 	/** @poster: who posted it */
 	struct dxk_poster poster;
+	/** @own: (L) READY, in a run with such lists: number in dxk_owns.own */
+	u32 own;
 };
 
 static_assert(sizeof(struct dxk_rqe) <= 192);

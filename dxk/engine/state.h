@@ -58,10 +58,13 @@ static inline void dxk_place_enter(struct dxk_engine *e, struct dxk_rqe *rqe,
 	rqe->owner->nr[place]++;
 	if (++e->nr[place] > e->high[place])
 		e->high[place] = e->nr[place];
-	if (place == DXK_AT_READY)
+	if (place == DXK_AT_READY) {
 		e->ready.lanes.used[rqe->lane]++;
-	else if (place == DXK_AT_WORK)
+		if (unlikely(e->owns.own))
+			dxk_own_enter(e, rqe);
+	} else if (place == DXK_AT_WORK) {
 		e->crew.lanes[rqe->kind].used[rqe->lane]++;
+	}
 }
 
 static inline void dxk_place_leave(struct dxk_engine *e, struct dxk_rqe *rqe,
@@ -69,10 +72,13 @@ static inline void dxk_place_leave(struct dxk_engine *e, struct dxk_rqe *rqe,
 {
 	rqe->owner->nr[place]--;
 	e->nr[place]--;
-	if (place == DXK_AT_READY)
+	if (place == DXK_AT_READY) {
 		e->ready.lanes.used[rqe->lane]--;
-	else if (place == DXK_AT_WORK)
+		if (unlikely(e->owns.own))
+			dxk_own_leave(e, rqe);
+	} else if (place == DXK_AT_WORK) {
 		e->crew.lanes[rqe->kind].used[rqe->lane]--;
+	}
 }
 
 static inline void dxk_share_move(struct dxk_share *s, enum dxk_place from,

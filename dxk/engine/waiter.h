@@ -13,6 +13,7 @@
 struct dxk_engine;
 struct dxk_member;
 struct dxk_op;
+struct dxk_owner;
 struct task_struct;
 
 /*
@@ -98,8 +99,10 @@ struct dxk_waiter {
  * struct dxk_helper - a worker that can execute a request while it sleeps in a call
  */
 struct dxk_helper {
-	/** @link: (L) in dxk_crew.helpers[] */
+	/** @link: (L) in dxk_crew.helpers[], or dxk_owner.helpers[] */
 	struct list_head link;
+	/** @owner: (L) it executes requests of that only; NULL: any */
+	struct dxk_owner *owner;
 	/** @m: the worker */
 	struct dxk_member *m;
 	/** @w: its sleep */
@@ -180,7 +183,7 @@ static inline bool dxk_wakes_room(const struct dxk_wakes *wakes)
 void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
 		      u32 *count, u64 *blocks, u64 *blocked_ns);
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
-		     struct dxk_member *m);
+		     struct dxk_member *m, struct dxk_owner *owner);
 void dxk_waiter_leave(struct dxk_waiter *w);
 void dxk_waiter_end(struct dxk_waiter *w, struct dxk_wakes *wakes);
 

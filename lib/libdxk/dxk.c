@@ -205,7 +205,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 		FIELD(space_weight),
 		FIELD(autotune),
 		FIELD(key_batch),
-		FIELD(reserved),
+		FIELD(help_scope),
 	};
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);

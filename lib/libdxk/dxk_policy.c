@@ -69,6 +69,7 @@ static const struct range {
 	{ AT(steal), 0, 1, false },
 	{ AT(space_weight), 0, DXK_WEIGHT_MAX, false },
 	{ AT(autotune), 0, 1, false },
+	{ AT(help_scope), 0, DXK_HELP_OWN, false },
 };
 
 static const struct range *range_of(unsigned int offset)
@@ -212,6 +213,9 @@ static const char *idle_for(const struct dxk_policy *p, unsigned int offset)
 	case AT(min_spares):
 	case AT(spare_after_ms):
 		return spare ? NULL : "there are no spares: a worker that blocks is not replaced";
+	case AT(help_scope):
+		return p->on_block == DXK_ON_BLOCK_HELP ? NULL :
+		       "nobody helps: a worker that sleeps executes nothing";
 	case AT(steal):
 		return p->homes ? NULL : "there are no homes";
 	case AT(autotune):

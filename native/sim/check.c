@@ -236,6 +236,54 @@ static bool has_helper(const struct dxk_engine *e, enum dxk_kind kind)
 	return nr > held_up && held_up < 8;
 }
 
+static u32 list_length_of(const struct list_head *list)
+{
+	const struct list_head *l;
+	u32 nr = 0;
+
+	for (l = list->next; l != list; l = l->next)
+		nr++;
+	return nr;
+}
+
+/* Each that sleeps for an owner is called for what that has, as far as a few are looked at. */
+static void check_own_helpers(const struct dxk_engine *e)
+{
+	const struct actor *a;
+	u32 all;
+
+	for_each_actor(a) {
+		const struct dxk_rejoin_op *r = a->rejoin;
+
+		if (!r || !actor_queued(&r->w) || !r->w.helper || a->m.outer)
+			continue;
+		if (r->helper.owner && list_empty(&r->helper.link))
+			sim_fail("%u helps, and nobody can call it", a->m.id);
+		if (model_own(a->m.space, r->cookie, a->m.kind, &all) && all <= 8 &&
+		    list_length_of(&e->crew.helpers[a->m.kind]) <= 8)
+			sim_fail("%u is not called for what it waits for", a->m.id);
+	}
+}
+
+/* What is Ready is in the list of its owner. */
+static void check_owns(const struct dxk_engine *e)
+{
+	const struct dxk_owner *owner;
+	const struct dxk_own *own;
+	u32 i, kind, nr = 0;
+
+	for (i = 0; e->owners.bucket && i < 1U << e->owners.bits; i++)
+		hlist_for_each_entry(owner, &e->owners.bucket[i], hash)
+			for (kind = 0; kind < DXK_KINDS; kind++)
+				list_for_each_entry(own, &owner->own[kind], link) {
+					if (own->rqe->owner != owner || own->rqe->kind != kind ||
+					    own->rqe->state != DXK_READY)
+						sim_fail("in the wrong owner's list");
+					nr++;
+				}
+	check_count("Ready requests by owner", nr, e->nr[DXK_AT_READY]);
+}
+
 static void check_workers(const struct dxk_engine *e, const struct crew *c)
 {
 	u32 kind;
@@ -251,7 +299,7 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 			continue;
 		check_idle_beside(kind, c);
 		/* A spare may be left over from a run with another policy. */
-		extra = e->policy.on_block ? model_best(kind, true, 0) : NULL;
+		extra = e->policy.on_block && !e->owns.own ? model_best(kind, true, 0) : NULL;
 		if (!extra)
 			continue;
 		if (has_helper(e, kind))
@@ -262,6 +310,8 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 				 (int)(extra - model.rq), c->asleep[kind],
 				 c->extra[kind]);
 	}
+	if (e->owns.own && !e->cancelling)
+		check_own_helpers(e);
 	check_homes(e);
 	if (!list_empty(&e->owners.blocked) && !blocks(e))
 		sim_fail("a worker waits for an entry of the Rejoin Pool");
@@ -535,6 +585,8 @@ static void check_all(const struct dxk_engine *e, bool excused)
 	check_owners(e);
 	check_crew(e, &c);
 	check_sleepers(excused);
+	if (e->owns.own)
+		check_owns(e);
 	check_purges(e);
 	items_check(false);
 	check_events(e);

@@ -73,6 +73,7 @@ static void draw_policy(struct dxk_policy *p)
 		p->dispatch = choose(3) ? DXK_DISPATCH_DIRECT : DXK_DISPATCH_THREAD;
 		p->rejoin_full = choose(3);
 		p->on_block = choose(3);
+		p->help_scope = choose(2);
 		p->max_spares = choose(4);
 		p->max_waiting = choose(3) * few(40);
 		p->homes = chance(3) * (1 + choose(SIM_HOMES));
@@ -200,7 +201,7 @@ static int step_up(enum house_step step)
 		return -EINTR;
 	switch (step) {
 	case STEP_OWNERS:
-		err = dxk_homes_start(e) ?: dxk_fair_start(e) ?: dxk_names_start(e);
+		err = dxk_homes_start(e) ?: dxk_owns_start(e) ?: dxk_fair_start(e) ?: dxk_names_start(e);
 		if (err)
 			return err;
 		model_rounds();

@@ -396,6 +396,47 @@ struct model_request *model_best(enum dxk_kind kind, bool extra, u32 home)
 	       best_of(kind, extra, 0, true);
 }
 
+/**
+ * model_own - how many of an owner's Ready requests could a helper of the kind execute?
+ * @space: of the owner
+ * @cookie: the owner
+ * @kind: of the helper
+ * @all: out: how many of that kind are Ready, the lane be open or not
+ */
+u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind, u32 *all)
+{
+	u32 workers = cmls() ? actors_workers(kind) : 0, nr = 0, i;
+
+	*all = 0;
+	for (i = 0; i < model.nr_ready; i++) {
+		const struct model_request *rq = &model.rq[model.ready[i]];
+
+		if (rq->kind != kind || rq->owner->space != space || rq->owner->cookie != cookie)
+			continue;
+		++*all;
+		nr += !cmls() || admits(model.at_work[kind], rq->lane, workers,
+					model.extra[kind] + 1);
+	}
+	return nr;
+}
+
+/* One that helps only whom it waits for. */
+static bool helps_own(const struct actor *a, const struct dxk_rqe *rqe)
+{
+	return model.e->owns.own && rqe->extra && a && !a->m.spare &&
+	       !(rqe->more && rqe->more->at_key == DXK_KEY_NESTED);
+}
+
+static void check_own(const struct actor *a, const struct dxk_rqe *rqe)
+{
+	if (!a->rejoin || a->rejoin->any || a->rejoin->cookie != rqe->cookie ||
+	    a->m.space != rqe->owner->space)
+		sim_fail("%u helps with %u, and does not wait for that", a->m.id, (u32)rqe->param);
+	if (cmls() && !admits(model.at_work[a->m.kind], rqe->lane, actors_workers(a->m.kind),
+			      model.extra[a->m.kind] + 1))
+		sim_fail("%u helps with %u, whose lane is full", a->m.id, (u32)rqe->param);
+}
+
 /** model_tick - an interval passes: every request is visited */
 void model_tick(void)
 {
@@ -504,6 +545,8 @@ static void check_dispatched(struct model_request *rq, const struct dxk_rqe *rqe
 		check_nested(rq, rqe);
 	else if (model.eager == rq)
 		;
+	else if (helps_own(a, rqe))
+		check_own(a, rqe);
 	else if (model.e->cancelling ? rqe->slot != DXK_SLOT_LAST :
 		 best != rq && !is_preferred(rq, rqe, best))
 		sim_fail("dispatched is %u of lane %u and priority %lld, not %d of lane %d and priority %lld",

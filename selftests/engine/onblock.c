@@ -365,6 +365,83 @@ TEST(help_depth)
 	dxt_down(&t);
 }
 
+/* In which order requests have ended. */
+static char ends[16];
+static _Atomic unsigned int nr_ends;
+
+static int exe_ends(struct dxt_call *call)
+{
+	ends[nr_ends++] = (char)call->work.param;
+	return 0;
+}
+
+/* Posts children when it may, waits for them, and helps meanwhile. */
+static int exe_scoped(struct dxt_call *call)
+{
+	struct dxt_gate *gate = (void *)(uintptr_t)call->work.param;
+	struct dxt_worker *w = call->worker;
+	struct dxk_result r[4];
+	unsigned int answer = 0;
+	int rc = 0, i;
+
+	dxt_gate_pass(gate, w->id);
+	for (i = 0; i < 3; i++)
+		if (dxt_post1(w->member, 8, DXT_FN(exe_ends), 'c', PXR_REJOIN, 0, NULL) != 1)
+			return -EIO;
+	while (answer != RJR_NONE_EXIST && rc >= 0) {
+		rc = dxk_rejoin_flags(w->member, 8, r, 4, 1, NULL, 0, DXK_CALL_HELP, -1, &answer);
+		if (rc >= 0 && answer == RJR_HELP)
+			rc = help(w);
+	}
+	ends[nr_ends++] = 'p';
+	return rc < 0 ? rc : 0;
+}
+
+/* What one waits for comes within its turn, what strangers want before or after it. */
+static void helps_in_scope(struct __test_metadata *_metadata, unsigned int scope,
+			   const char *order)
+{
+	struct dxt_gate *gate = dxt_gate_new();
+	struct dxk_result r[4];
+	struct dxt t;
+	int i;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	no_sweeps(&t);
+	t.policy.on_block = DXK_ON_BLOCK_HELP;
+	t.policy.help_scope = scope;
+	t.policy.max_threads = 1;
+	ASSERT_EQ(0, dxt_start(&t));
+	ASSERT_EQ(0, dxt_workers_start(&t, 1));
+	memset(ends, 0, sizeof(ends));
+	nr_ends = 0;
+	ASSERT_EQ(1, dxt_post1(t.member, 1, DXT_FN(exe_scoped), DXT_PTR(gate), PXR_REJOIN, 0,
+			       NULL));
+	ASSERT_TRUE(DXT_UNTIL(&t, gate->entered));
+	/* of the same priority, and older than the children */
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(1, dxt_post1(t.member, 2, DXT_FN(exe_ends), 's', PXR_REJOIN, 0, NULL));
+	dxt_gate_open(gate);
+	EXPECT_EQ(1, dxt_rejoin(t.member, 1, r, 1, 1, dxt_late(), NULL));
+	EXPECT_EQ(0, r[0].status);
+	EXPECT_EQ(2, dxt_drain(&t, t.member, 2));
+	EXPECT_STREQ(order, ends);
+	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
+	dxt_down(&t);
+	dxt_gate_free(gate);
+}
+
+/* DX-70: within its turn only what it waits for, whatever comes first in the Ready Pool. */
+TEST(help_scope_own)
+{
+	helps_in_scope(_metadata, DXK_HELP_OWN, "cccpss");
+}
+
+TEST(help_scope_any)
+{
+	helps_in_scope(_metadata, DXK_HELP_ANY, "sscccp");
+}
+
 /* A helper that dies with a request in its hands gives it back; who waits gets it. */
 TEST(helper_dies)
 {

@@ -91,6 +91,7 @@ static const struct field {
 	{ "steal", "steal", F(steal), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
 	{ "space_weight", "space_weight", F(space_weight), 0, 0, 1000, -1, 1001, EINVAL, STATIC },
 	{ "autotune", "autotune", F(autotune), 0, 0, 1, -1, 2, EOPNOTSUPP, DYNAMIC },
+	{ "help_scope", "help_scope", F(help_scope), 0, 0, 1, -1, 2, EOPNOTSUPP, STATIC },
 };
 
 static uint32_t *at(struct dxk_policy *p, uint32_t offset)
@@ -139,8 +140,8 @@ TEST(defaults)
 			TH_LOG("%s", f->file);
 	}
 	EXPECT_EQ(t.policy.ready_entries, t.policy.rejoin_entries);
-	/* size, bad_field and reserved are the only others */
-	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 3);
+	/* size and bad_field are the only others */
+	EXPECT_EQ(sizeof(struct dxk_policy) / 4, ARRAY_SIZE(fields) + 2);
 	dxt_close(&t);
 }
 
@@ -283,6 +284,7 @@ TEST(idle)
 		{ F(spare_after_ms), 1, F(on_block), DXK_ON_BLOCK_SPARE },
 		{ F(steal), 1, F(homes), 1 },
 		{ F(autotune), 1, F(min_threads), 1 },
+		{ F(help_scope), DXK_HELP_OWN, F(on_block), DXK_ON_BLOCK_HELP },
 	};
 	struct dxk_policy all, p;
 	char why[DXK_POLICY_TEXT];

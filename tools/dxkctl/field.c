@@ -53,6 +53,7 @@ static const struct field fields[] = {
 	F(steal),
 	F(space_weight),
 	F(autotune, "off", "on"),
+	F(help_scope, "any", "own"),
 	F(key_batch),
 };
 

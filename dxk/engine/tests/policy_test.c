@@ -64,6 +64,7 @@ static const struct row rows[] = {
 	ROW(steal, 0, 1, CHOICE),
 	ROW(space_weight, 0, 1000),
 	ROW(autotune, 0, 1, CHOICE, true),
+	ROW(help_scope, 0, 1, CHOICE),
 };
 
 static void row_name(const struct row *r, char *name)
@@ -130,7 +131,7 @@ static void policy_tables_are_whole(struct kunit *test)
 	u32 at, i, first = offsetof(struct dxk_policy, sched_mode);
 
 	KUNIT_EXPECT_EQ(test, dxk_fields_nr, ARRAY_SIZE(rows));
-	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), offsetof(struct dxk_policy, reserved));
+	KUNIT_EXPECT_EQ(test, first + 4 * ARRAY_SIZE(rows), sizeof(struct dxk_policy));
 	for (i = 0, at = first; i < ARRAY_SIZE(rows); i++, at += 4) {
 		KUNIT_EXPECT_EQ(test, rows[i].at, at);
 		KUNIT_EXPECT_EQ(test, dxk_fields[i].offset, at);

@@ -71,6 +71,7 @@ static const struct field {
 	FIELD(TPSteal, steal, 0),
 	FIELD(TPSpaceWeight, space_weight, 0),
 	FIELD(TPAutotune, autotune, 0),
+	FIELD(TPHelpScope, help_scope, DXK_HELP_ANY),
 #undef FIELD
 };
 

@@ -167,6 +167,7 @@ enum DXLogWriter {
  *	unless it was let in with another number; 0: there are none; dxk_policy.space_weight
  * @TPAutotune: 1: as many workers of each kind, @TPMinThreads or more, as throughput is best
  *	with, as far as a search can find out: dxk_policy.autotune; 0: all there is use for
+ * @TPHelpScope: enum dxk_help_scope: what a worker executes that helps while it waits
  * @Reserved: 0
  *
  * Ranges and defaults not given here are those of struct dxk_policy.
@@ -216,7 +217,8 @@ typedef struct ThreadManagerPolicy {
 	uint32_t TPSteal;
 	uint32_t TPSpaceWeight;
 	uint32_t TPAutotune;
-	uint32_t Reserved[3];
+	uint32_t TPHelpScope;
+	uint32_t Reserved[2];
 } ThreadManagerPolicy;
 
 /**

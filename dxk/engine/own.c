@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
+/*
+ * What is Ready, by owner: see own.h.
+ */
+#include "engine/engine.h"
+#include "engine/os.h"
+#include "engine/own.h"
+#include "engine/rejoin.h"
+
+/* Of an owner's requests so many are looked at for one whose lane has room. */
+#define DXK_OWN_SEEN	8
+
+/* Nothing is Ready. Return: what there was before. */
+static struct dxk_own *dxk_owns_exchange(struct dxk_engine *e, struct dxk_own *own, u32 nr)
+{
+	struct dxk_own *old;
+	u32 i;
+
+	spin_lock(&e->lock);
+	old = e->owns.own;
+	e->owns.own = own;
+	INIT_LIST_HEAD(&e->owns.free);
+	spin_unlock(&e->lock);
+	/* Nobody posts before the run has begun. */
+	for (i = 0; i < nr; i++)
+		list_add_tail(&own[i].link, &e->owns.free);
+	return old;
+}
+
+/**
+ * dxk_owns_start - a run begins: there are lists if its policy says so
+ * @e: the engine
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dxk_owns_start(struct dxk_engine *e)
+{
+	const struct dxk_policy *p = &e->policy;
+	struct dxk_own *own = NULL;
+
+	if (p->on_block == DXK_ON_BLOCK_HELP && p->help_scope == DXK_HELP_OWN) {
+		own = kvcalloc(p->max_requests, sizeof(*own), GFP_KERNEL_ACCOUNT);
+		if (!own)
+			return -ENOMEM;
+	}
+	kvfree(dxk_owns_exchange(e, own, own ? p->max_requests : 0));
+	return 0;
+}
+
+/** dxk_owns_destroy - nobody uses the engine any more */
+void dxk_owns_destroy(struct dxk_engine *e)
+{
+	kvfree(e->owns.own);
+}
+
+/**
+ * dxk_own_enter - a request becomes READY
+ * @e: the engine, locked, with lists
+ * @rqe: the request, which has its owner
+ */
+void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	struct dxk_owner *owner = rqe->owner;
+	struct dxk_own *own = list_first_entry(&e->owns.free, struct dxk_own, link);
+
+	lockdep_assert_held(&e->lock);
+
+	if (WARN_ON_ONCE(list_empty(&e->owns.free))) {
+		rqe->own = U32_MAX;
+		return;
+	}
+	rqe->own = own - e->owns.own;
+	own->rqe = rqe;
+	list_move_tail(&own->link, &owner->own[rqe->kind]);
+	list_splice_init(&owner->helpers[rqe->kind], &e->crew.helpers[rqe->kind]);
+}
+
+/** dxk_own_leave - it is READY no more; the engine is locked, and has lists */
+void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (rqe->own != U32_MAX)
+		list_move(&e->owns.own[rqe->own].link, &e->owns.free);
+}
+
+/**
+ * dxk_own_orphan - an owner goes while somebody still sleeps for it, see nest.h
+ * @owner: its record, which may be another's next; its engine is locked
+ */
+void dxk_own_orphan(struct dxk_owner *owner)
+{
+	struct dxk_rejoin_op *r;
+
+	list_for_each_entry(r, &owner->pollers, w.link)
+		if (r->w.helper)
+			list_del_init(&r->helper.link);
+}
+
+/**
+ * dxk_own_first - what of an owner is Ready, and a lane admits
+ * @owner: the owner; its engine is locked
+ * @kind: for workers of that
+ * @lanes: of the workers
+ *
+ * Return: the oldest such request, as far as a few are looked at; or NULL.
+ */
+struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
+			      const struct dxk_lanes *lanes)
+{
+	const struct dxk_own *own;
+	u32 seen = 0;
+
+	list_for_each_entry(own, &owner->own[kind], link) {
+		if (dxk_lanes_admit(lanes, own->rqe->lane))
+			return own->rqe;
+		if (++seen == DXK_OWN_SEEN)
+			break;
+	}
+	return NULL;
+}
+
+/** dxk_helper_enter - a helper is to be called for what its owner has, or will have */
+void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
+{
+	struct dxk_owner *owner = h->owner;
+	u32 kind = h->m->kind;
+
+	lockdep_assert_held(&e->lock);
+
+	list_add(&h->link, owner && list_empty(&owner->own[kind]) ? &owner->helpers[kind] :
+								    &e->crew.helpers[kind]);
+}
