@@ -82,7 +82,7 @@ all(w["state"] == "rejoining" and len(w["on"]) == 1 and str(w["on"][0]) not in v
 ok "show who waits for whom"
 run 0 dxkctl show busy waiting && [[ $(lines out .) == 2 ]] && ask wait 3600000 &&
 	run 0 dxkctl show busy waiting && has out '^ +age ms  lane  kind ' &&
-	has out '^ +[0-9]+ +3  user +0  [0-9]+:0x9abc +0x0 +0x77 +time,call$' &&
+	has out '^ +[0-9]+ +3  user +0  [0-9]+:0x9abc +0x0 +- +0x77 +time,call$' &&
 	run 0 dxkctl show --json busy waiting && json 'len(v["waiting"]) == 1 and
 v["waiting"][0]["name"] == "0x77" and v["waiting"][0]["lane"] == 3 and
 v["waiting"][0]["for"] == "time,call" and v["waiting"][0]["age_ms"] < 3600000' &&

@@ -13,7 +13,7 @@
 
 static void key_of(char *key, size_t size, uint64_t executor, uint32_t attrs)
 {
-	snprintf(key, size, attrs & PXR_KERNEL ? "kernel %#llx" : "%#llx",
+	snprintf(key, size, attrs & PXR_KERNEL ? "kernel 0x%llx" : "0x%llx",
 		 (unsigned long long)executor);
 }
 
