@@ -246,6 +246,8 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id);
 struct dxk_member *dxk_client_create(struct dxk_ctx *ctx);
 void dxk_client_destroy(struct dxk_member *member);
 int dxk_client_wait_stop(struct dxk_member *member, u64 deadline);
+int dxk_client_instrument(struct dxk_member *member, const char *name, s64 value, bool set);
+int dxk_client_label(struct dxk_member *member, u64 object, const char *name);
 __printf(4, 5)
 int dxk_client_log(struct dxk_member *member, bool wait, u64 deadline, const char *fmt, ...);
 

@@ -244,28 +244,18 @@ long dxk_samples_read_ioctl(void *obj, struct dxk_ucall *c)
 long dxk_instrument_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_instrument *a = &c->args.instrument;
-	struct dxk_ctx *ctx = dxk_member_ctx(obj);
 
 	if (a->flags & ~DXK_INSTRUMENT_SET)
 		return -EOPNOTSUPP;
-	if (!dxk_name_valid(a->name))
-		return -EINVAL;
-	return dxk_instrument(&ctx->instruments, &ctx->engine, a->name, (s64)a->value,
-			      a->flags & DXK_INSTRUMENT_SET);
+	return dxk_client_instrument(obj, a->name, (s64)a->value, a->flags & DXK_INSTRUMENT_SET);
 }
 
 /* @obj: a member */
 long dxk_label_ioctl(void *obj, struct dxk_ucall *c)
 {
 	const struct dxk_label *a = &c->args.label;
-	struct dxk_member *m = obj;
 
-	if (a->flags)
-		return -EOPNOTSUPP;
-	if (*a->name && !dxk_name_valid(a->name))
-		return -EINVAL;
-	dxk_label_give(&dxk_member_ctx(m)->labels, m->space->id, a->object, a->name);
-	return 0;
+	return a->flags ? -EOPNOTSUPP : dxk_client_label(obj, a->object, a->name);
 }
 
 long dxk_latencies_read_ioctl(void *obj, struct dxk_ucall *c)

@@ -374,6 +374,51 @@ int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
 }
 EXPORT_SYMBOL_GPL(dxk_handle_close);
 
+/* --- what people read ------------------------------------------------------ */
+
+/**
+ * dxk_client_instrument - count in a counter of the application's own (DX-20)
+ * @member: a client, or the worker that executes (dxk_call.self)
+ * @name: of the counter, below %DXK_NAME_LEN bytes, graphic ones; it is made if need be, from 0
+ * @value: is added
+ * @set: it takes the counter's place instead
+ *
+ * See struct dxk_instrument.
+ *
+ * Context: any but interrupt.
+ * Return: 0; -EINVAL: it is no name; -ENOSPC: there are %DXK_INSTRUMENTS others.
+ */
+int dxk_client_instrument(struct dxk_member *member, const char *name, s64 value, bool set)
+{
+	struct dxk_ctx *ctx = dxk_member_ctx(member);
+
+	if (!dxk_name_valid(name))
+		return -EINVAL;
+	return dxk_instrument(&ctx->instruments, &ctx->engine, name, value, set);
+}
+EXPORT_SYMBOL_GPL(dxk_client_instrument);
+
+/**
+ * dxk_client_label - name an executor or an owner for reports and tools (DX-115)
+ * @member: a client, or the worker that executes: the number is of its space
+ * @object: the number
+ * @name: below %DXK_NAME_LEN bytes, graphic ones; empty: none any more
+ *
+ * For owners most times: executors of the kernel have the names they are registered with. See
+ * struct dxk_label.
+ *
+ * Context: any but interrupt.
+ * Return: 0; -EINVAL: it is no name.
+ */
+int dxk_client_label(struct dxk_member *member, u64 object, const char *name)
+{
+	if (*name && !dxk_name_valid(name))
+		return -EINVAL;
+	dxk_label_give(&dxk_member_ctx(member)->labels, member->space->id, object, name);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dxk_client_label);
+
 /* --- the log --------------------------------------------------------------- */
 
 /**

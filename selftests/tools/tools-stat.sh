@@ -67,12 +67,17 @@ printf '%s' '{"services": [{"name": "far", "role": "import", "broker": "a\"b", "
 "requests": [1, 2, 3, 4], "rejected": 5, "answer_connection": {"state": "up"},
 "request_connection": {"state": "blocked"}}, 4, {"requests": 3, "name": ["\n"]}]}' \
 	>/run/dxkd/status.json
-open 'a"b\c' 0640 3 sched_mode=0 sample_interval_ms=1000 && ask post 20 3 0
+open 'a"b\c' 0640 3 sched_mode=0 sample_interval_ms=1000 && ask post 20 3 0 &&
+	ask count 1 -7 && ask count 2 5 && ask count 1 3
+run 0 dxkstat -j -n 1 -i 0.1 "$id" &&
+	json 'v["contexts"][0]["instruments"] == {"own1": -4, "own2": 5}'
+ok "counters of the application's own"
 if /usr/bin/python3 -c 'import prometheus_client.openmetrics' 2>/dev/null; then
 	metrics 'a"b\c'
 	ok "metrics are those of the counters"
 	far='service="far",role="import",broker="a.*b"'
-	has new "^dxk_remote_requests_total[{]$far,lane=\"2\"} 3$" &&
+	has new '^dxk_instrument[{].*instrument="own1"[}] -4(\.0)?$' &&
+		has new "^dxk_remote_requests_total[{]$far,lane=\"2\"} 3$" &&
 		has old "^dxk_remote_in_flight[{]$far} 7$" &&
 		has new "^dxk_remote_up[{]$far,connection=\"answers\"} 1$" &&
 		has new "^dxk_remote_up[{]$far,connection=\"requests\"} 0$"

@@ -211,6 +211,8 @@ def main(name, mode, workers, *settings):
         elif word == "addin":
             settings = Settings(name=b"tools-addin", addin=True, log=b"/dev/null")
             answer = lib.MTExecutiveCreate(c.byref(settings), None, None) or "failed"
+        elif word == "count":
+            answer = lib.dxk_instrument(client, f"own{args[0]}".encode(), 0, c.c_int64(args[1]))
         elif word == "label":
             answer = lib.dxk_label(client, u64(args[0]), f"job{args[1]}".encode())
         elif word == "close":

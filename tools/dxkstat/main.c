@@ -148,6 +148,7 @@ static struct json_object *json_of(const struct sample *s)
 	json_object_object_add(object, "per_second", rates);
 	json_object_object_add(object, "total", totals);
 	json_object_object_add(object, "autotune", tune);
+	json_object_object_add(object, "instruments", json_object_get(s->own));
 	return object;
 }
 

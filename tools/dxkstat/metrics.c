@@ -122,6 +122,19 @@ static void gauges(struct page *p, const struct sample *s)
 	}
 }
 
+/* What they count only the application knows: they may fall, and be below 0. */
+static void instruments(struct page *p, const struct sample *s)
+{
+	json_object_object_foreach(s->own, name, value) {
+		char text[2 * DXK_NAME_LEN];
+
+		escape(text, name);
+		add(lines(p, "dxk_instrument", "gauge", "Counters of the application's own"),
+		    "dxk_instrument{%s,instrument=\"%s\"} %lld", p->labels, text,
+		    (long long)json_object_get_int64(value));
+	}
+}
+
 /* Each file of stats/ is a counter; what it counts in nanoseconds is told in seconds. */
 static void counters(struct page *p, const struct ctx *ctx)
 {
@@ -309,6 +322,8 @@ int metrics(const struct options *o)
 			continue;
 		label(&p, s);
 		gauges(&p, s);
+		if (s->own)
+			instruments(&p, s);
 		counters(&p, &ctx);
 		latencies(&p, &ctx);
 		if (!o->one)

@@ -73,6 +73,32 @@ static void take_threads(int dir, struct sample *s)
 	json_object_put(threads);
 }
 
+/* "pages 42", a line each */
+static struct json_object *take_own(int dir)
+{
+	char text[4097], *rest = text, *line;
+	struct json_object *own;
+
+	if (sysfs_read(dir, "instruments", text, sizeof(text)) < 0)
+		return NULL;
+	own = json_object_new_object();
+	while ((line = strsep(&rest, "\n"))) {
+		char *value = strchr(line, ' ');
+
+		if (!value)
+			continue;
+		*value++ = '\0';
+		json_object_object_add(own, line, json_object_new_int64(strtoll(value, NULL, 10)));
+	}
+	return own;
+}
+
+static void free_sample(struct sample *s)
+{
+	json_object_put(s->own);
+	free(s->thread);
+}
+
 static int take(const struct ctx *ctx, struct sample *s, bool threads)
 {
 	int i, j, dir = ctx->dir;
@@ -109,6 +135,7 @@ static int take(const struct ctx *ctx, struct sample *s, bool threads)
 			s->counter[i] += value;
 		}
 	}
+	s->own = take_own(dir);
 	if (threads)
 		take_threads(dir, s);
 	/* Last, for it tells whether the context was there all the time. */
@@ -166,7 +193,7 @@ int samples_take(const struct options *o, const struct samples *before,
 		if (!o->one && ctx_open(ids[i], &ctx))
 			continue;
 		if (take(&ctx, s, threads) < 0) {
-			free(s->thread);
+			free_sample(s);
 		} else {
 			rates(s, before);
 			now->nr++;
@@ -183,7 +210,7 @@ void samples_free(struct samples *samples)
 	unsigned int i;
 
 	for (i = 0; i < samples->nr; i++)
-		free(samples->sample[i].thread);
+		free_sample(&samples->sample[i]);
 	free(samples->sample);
 	*samples = (struct samples){ };
 }

@@ -52,6 +52,7 @@ struct thread {
  * @time: CLOCK_MONOTONIC in nanoseconds
  * @counter: sums of what the rates are made from
  * @rate: per second since the sample before, 0 in the first one
+ * @own: counters of the application's own by their names; NULL when they cannot be read
  * @thread: by id, vacant places left out; only where they are wanted
  */
 struct sample {
@@ -64,6 +65,7 @@ struct sample {
 	struct lane_use lane[R_NR][DXK_LANES];
 	uint64_t counter[RATE_NR];
 	double rate[RATE_NR];
+	struct json_object *own;
 	struct thread *thread;
 	unsigned int nr_threads;
 };

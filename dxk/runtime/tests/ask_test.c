@@ -84,6 +84,31 @@ static void ask_policy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now.bad_field, 0);
 }
 
+/* DX-20, DX-115: counters of a module's own, and names of what it posts for */
+static void ask_names(struct kunit *test)
+{
+	struct dxk_rig *rig = test->priv;
+	struct dxk_ctx *ctx = start(test);
+	char name[DXK_NAME_LEN];
+	struct dxk_member *m;
+
+	dxk_rig_client(rig, ctx);
+	m = rig->m[0];
+	KUNIT_EXPECT_EQ(test, dxk_client_instrument(m, "pages", 5, false), 0);
+	KUNIT_EXPECT_EQ(test, dxk_client_instrument(m, "pages", -7, false), 0);
+	KUNIT_EXPECT_EQ(test, dxk_client_instrument(m, "runs", 3, true), 0);
+	KUNIT_EXPECT_EQ(test, dxk_client_instrument(m, "a b", 1, false), -EINVAL);
+	KUNIT_EXPECT_EQ(test, dxk_client_label(m, 8, "disk"), 0);
+	KUNIT_EXPECT_EQ(test, dxk_client_label(m, 8, "a b"), -EINVAL);
+	KUNIT_EXPECT_STREQ(test, dxk_label_find(&ctx->labels, m->space->id, 8, name), "disk");
+	KUNIT_EXPECT_STREQ(test, dxk_label_find(&ctx->labels, m->space->id + 1, 8, name), "");
+	KUNIT_EXPECT_EQ(test, dxk_client_label(m, 8, ""), 0);
+	KUNIT_EXPECT_STREQ(test, dxk_label_find(&ctx->labels, m->space->id, 8, name), "");
+	KUNIT_EXPECT_EQ(test, ctx->instruments.nr, 2);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ctx->instruments.of[0].value), -2);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&ctx->instruments.of[1].value), 3);
+}
+
 /* DX-20, DX-115: samples, and how long requests took */
 static void ask_samples(struct kunit *test)
 {
@@ -340,6 +365,7 @@ KUNIT_ARRAY_PARAM(mode, dxk_rig_modes, dxk_rig_mode_name);
 static struct kunit_case ask_cases[] = {
 	KUNIT_CASE(ask_log),
 	KUNIT_CASE(ask_policy),
+	KUNIT_CASE(ask_names),
 	KUNIT_CASE(ask_samples),
 	KUNIT_CASE_PARAM(ask_running, mode_gen_params),
 	KUNIT_CASE_PARAM(ask_requests, mode_gen_params),
