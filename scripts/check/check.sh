@@ -177,6 +177,10 @@ build_user() {
 	make -j"$(nproc)" "$@" && chmod -R go+rX "$build"/{lib,examples,tools,selftests}
 }
 
+check_abi() {
+	scripts/check/abi.py --self-test "$build" && scripts/check/abi.py "$build"
+}
+
 host_jobs() {
 	local t
 	job module-stock-6.12 scripts/build-module.sh "${kdir[stock-6.12]}" \
@@ -187,6 +191,7 @@ host_jobs() {
 	job module-stock-kunit refuse_kunit || :
 	job layers check_layers || :
 	job ids scripts/check/ids.sh || :
+	job abi check_abi || :
 	job compile-commands scripts/compile-commands.py "$kernels/stock" "$build" \
 		"${kdir[stock]}" "$build/compile_commands.json" || :
 	for t in suites threads simulator; do
