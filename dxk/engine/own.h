@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Help for what one waits for, and nothing else (policy help_scope=own): what is Ready, by
- * owner.
+ * The Ready requests of each owner, for policy help_scope=own.
  *
- * A worker that helps executes within its own request whatever it is given. With requests of
- * strangers that may be what holds a lock of its own, or what takes long: then its stack and
- * its locks are not its own affair any more. So it can be had that it is given only requests of
- * the owner for which it sleeps in a rejoin, and in other calls none.
+ * A helper executes other requests within its own one. A stranger's request may take long, or
+ * want a lock that the helper's own request holds. Under this policy a helper is given only
+ * requests of the owner for which it sleeps in a rejoin; in other calls it does not help.
  *
  * Each Ready request is in the list of its owner and kind. A helper is in dxk_crew.helpers while
- * its owner has something there, or nobody has looked since, and else in the owner's own list:
- * what becomes Ready brings those back. So nobody ever looks for a request, or for a helper.
+ * its owner has a Ready request, or has had one since the last look; else it is in the owner's
+ * list of helpers, and the next request that becomes Ready moves it back. So neither a request
+ * nor a helper is ever searched for.
  *
  * Invariants whenever the lock is free, in a run with this policy:
- *   what is READY is in one of these lists, nothing else is
- *   a helper that is in its owner's list has nothing of its kind in that owner's
- *   a helper of which the owner has gone is in no list; it is about to be told
+ *   every READY request is in its owner's list, and no other request is in any
+ *   an owner whose list has helpers of a kind has no READY request of that kind
+ *   a helper whose owner's record has gone is in no list; its rejoin is performed anew
  */
 #ifndef _DXK_ENGINE_OWN_H
 #define _DXK_ENGINE_OWN_H

@@ -7,10 +7,10 @@
  * against the post. So a loop of events posts without sleeping, and after a refusal waits as
  * it does for a socket.
  *
- * Whether there is room is one and the same for all requests of one share and lane that need
- * the same, of posters inside or outside: each such group is a room. All who watch it are told
- * together. So who makes room looks at rooms, however many watch each of them, and at members
- * only to tell them.
+ * Requests of one share and lane that need the same entries, posted from inside or outside, all
+ * have room or none has: each such group is a room. All members that watch a room are told
+ * together. So the lock hold that frees an entry tests each watched room once, however many
+ * members watch it, and touches members only to tell them.
  *
  * Invariants whenever the lock is free and nothing is owed:
  *   in a room's list are the members that were refused for lack of it and have asked poll(2)
