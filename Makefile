@@ -106,7 +106,7 @@ uninstall:
 		while read -r f; do rm -fv "$(DESTDIR)/$$f"; done
 
 .PHONY: setup check check-debug check-full check-changed check-matrix check-model \
-	check-abi \
+	check-abi style \
 	demo bench bench-gate bench-cores fuzz coverage native mutants shell guest
 setup:
 	scripts/setup.sh
@@ -129,6 +129,10 @@ check-full:
 # structs, constants and symbols against those kept; a release keeps what is new
 check-abi: lib
 	scripts/check/abi.py $(BUILD)
+
+# spelling, and checkpatch.pl where the kernel's source is
+style:
+	scripts/check/style.sh
 
 # all programs on all kernels
 check-matrix:
@@ -219,6 +223,7 @@ help:
 	@echo 'demo             an example at work in a guest'
 	@echo 'check            the tests, in a guest with Debian 6.1; TESTS="post next" only these'
 	@echo 'check-changed    those that the change in the work tree touches'
+	@echo 'style            spelling, and what checkpatch.pl says of the module'
 	@echo 'check-abi        does what programs were built with still mean the same?'
 	@echo 'check-debug      abuse, kills and races on a debug kernel, and what check left out'
 	@echo 'check-full       everything there is, in a night'

@@ -54,6 +54,7 @@ more=(
 	"man-db:reads the man pages to check them"
 	"xz-utils:unpacks the kernel source"
 	"sparse:checks the module's source"
+	"codespell:spelling of what people read"
 	"pahole:layouts of structs, which are compared with those kept"
 	"spin:checks the models in model/"
 	"gcovr:says which lines the tests reach"

@@ -311,8 +311,8 @@ struct dxk_ctx_create {
  * posts.
  *
  * ENOENT: no such context in this IPC namespace. EACCES: not all of @access is
- * allowed; on a device opened for reading only %DXK_ACCESS_READ is. EPERM: it is not @uid's. EPROTONOSUPPORT: another ABI version than the
- * module's.
+ * allowed; on a device opened for reading only %DXK_ACCESS_READ is. EPERM: it is not @uid's.
+ * EPROTONOSUPPORT: another ABI version than the module's.
  */
 struct dxk_ctx_join {
 	__u32 size;
@@ -868,7 +868,7 @@ enum dxk_wake_reason {
 
 /* EPOLLIN, EPOLLPRI, EPOLLOUT, EPOLLERR, EPOLLHUP and EPOLLRDHUP (dxk_wait.events) */
 #define DXK_WAIT_EVENTS		0x201f
-/* In dxk_work_more.events: nobody has the file open any more, or the process that gave it has gone */
+/* In dxk_work_more.events: nobody has the file open any more, or who gave it has gone */
 #define DXK_EVENT_GONE		0x20
 
 /**
@@ -1931,8 +1931,8 @@ struct dxk_request_info {
  * most, those first of whom nothing was heard for longest. Then what is Ready, in no order:
  * of those of one lane, kind, class and priority the 64 that go first; of those whose
  * priorities are far from most others', 64 for the lane, kind and class. %DXK_REQUEST_MORE is
- * set in the last one of those of which there are more. What moves meanwhile may be told of twice, or
- * not at all. Results that nobody has collected are not told of.
+ * set in the last one of those of which there are more. What moves meanwhile may be told of
+ * twice, or not at all. Results that nobody has collected are not told of.
  */
 struct dxk_requests_read {
 	__u32 size;

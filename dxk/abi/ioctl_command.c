@@ -75,6 +75,7 @@ out_put:
 long dxk_command_attach_ioctl(void *obj, struct dxk_ucall *c)
 {
 	struct dxk_member *m = obj;
+
 	if (c->args.command_attach.attach > 1)
 		return -EOPNOTSUPP;
 	return dxk_command_attach(&dxk_thread_of(m)->handler, c->args.command_attach.attach);

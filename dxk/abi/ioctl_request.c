@@ -307,7 +307,8 @@ static long dxk_rejoin_check(const struct dxk_rejoin *a, u32 flags)
 		return -EOPNOTSUPP;
 	if (a->reserved || a->min > a->nr)
 		return -EINVAL;
-	if (unlikely(a->flags & DXK_CALL_ANY) && (a->flags != DXK_CALL_ANY || a->owner || a->min > 1))
+	if (unlikely(a->flags & DXK_CALL_ANY) &&
+	    (a->flags != DXK_CALL_ANY || a->owner || a->min > 1))
 		return -EINVAL;
 	return dxk_array_check(a->nr, a->result_size,
 			       offsetofend(struct dxk_result, reserved));

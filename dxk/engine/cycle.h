@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Does a wait wait for itself? Looked at when it would begin, under the lock, so of all who
+ * Is a wait part of a circle? Looked at when it would begin, under the lock, so of all who
  * close a circle together exactly one is told.
  *
  * The search goes from the owner that is to be waited for, over those of its requests that

@@ -47,7 +47,10 @@ struct dxk_event {
 	struct llist_node node;
 	/** @more: (L) of the request that is woken, from its post or wait to its end; or NULL */
 	struct dxk_more *more;
-	/** @seen: (A) what has happened since it was armed, EPOLL*, or since the request was told */
+	/**
+	 * @seen: (A) what has happened since it was armed, EPOLL*, or since the request was
+	 * told
+	 */
 	u32 seen;
 	/** @pending: (A) see above */
 	u32 pending;

@@ -65,7 +65,10 @@ struct dxk_key {
 	struct list_head waiters;
 	/** @told: those of them are notified whose dxk_more.arrival is below this */
 	u64 told;
-	/** @run: turns in a row that the worker of the one before was given, see dxk_next_op.prefer */
+	/**
+	 * @run: turns in a row that the worker of the one before was given, see
+	 * dxk_next_op.prefer
+	 */
 	u32 run;
 	/** @suspended: it is held back: in dxk_waits.holds and dxk_space.holds */
 	bool suspended;

@@ -90,7 +90,10 @@ struct dxk_member {
 	bool leaving;
 	/** @coming: (L) a worker that has not asked for work yet */
 	bool coming;
-	/** @home: (C) once attached: 1 and up: of a worker, whose requests it executes; 0: none's */
+	/**
+	 * @home: (C) once attached: 1 and up: of a worker, whose requests it executes; 0:
+	 * none's
+	 */
 	u8 home;
 	/** @marked: (L) it counts as asleep though it may sleep in no call, see block.h */
 	bool marked;
@@ -187,7 +190,7 @@ struct dxk_member {
 	struct list_head watch;
 	/** @watching: (L) the owner that poll(2) watches, or NULL */
 	struct dxk_owner *watching;
-	/** @refused: (L) 0: poll(2) reports writable; 1 and up: for lack of that room it does not */
+	/** @refused: (L) 0: poll(2) reports writable; 1 and up: not, for lack of that room */
 	u16 refused;
 	/** @asks_room: (L) it was asked for that, and may be again */
 	bool asks_room;
@@ -300,7 +303,10 @@ struct dxk_crew {
 	struct list_head askers[DXK_KINDS];
 	/** @nr_askers: (L) by kind: how many are in @askers */
 	u32 nr_askers[DXK_KINDS];
-	/** @lanes_below: (L) for %PXR_LANE_CHILD, see dxk_lane_below(); also read without the lock */
+	/**
+	 * @lanes_below: (L) for %PXR_LANE_CHILD, see dxk_lane_below(); also read without the
+	 * lock
+	 */
 	u32 lanes_below;
 	/** @extra: (L) by kind: requests that helpers and spares have */
 	u32 extra[DXK_KINDS];

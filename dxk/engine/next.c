@@ -49,7 +49,8 @@ static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_n
 }
 
 /* A worker of a home takes its next request, if there is one. */
-static noinline bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n, struct dxk_wakes *wakes)
+static noinline bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n,
+				   struct dxk_wakes *wakes)
 {
 	struct dxk_rqe *rqe = dxk_home_best(e, n->m->home - 1, n->m->kind);
 
@@ -553,8 +554,8 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /*
  * May a request whose worker died be run again? Not when it was begun too often:
- * it may be what kills them. Not if it is cancelled with all of its owner. Not once Ready requests are cancelled either, nor when the
- * policy has no worker for it any more.
+ * it may be what kills them. Not if it is cancelled with all of its owner. Not once Ready
+ * requests are cancelled either, nor when the policy has no worker for it any more.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {

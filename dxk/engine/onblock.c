@@ -112,7 +112,7 @@ static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 		/* Who is held up by what is nested in its work executes nothing beside that. */
 		rqe = unlikely(h->m->outer) ? NULL : dxk_helper_work(e, h);
 		if (rqe) {
-			/* First, so that the entry which becomes free does not end this sleep, too. */
+			/* First, so that the entry which becomes free does not end this sleep. */
 			dxk_waiter_leave(h->w);
 			dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
 			h->called = true;

@@ -52,7 +52,10 @@ struct dxk_space {
 	struct list_head holds;
 	/** @nr_owners: (L) owners of it that exist */
 	u32 nr_owners;
-	/** @rich: (L) struct dxk_owner that have results, those first that have not given for longest */
+	/**
+	 * @rich: (L) struct dxk_owner that have results, those first that have not given for
+	 * longest
+	 */
 	struct list_head rich;
 	/** @pollers: (L) struct dxk_rejoin_op that sleep for a result of any owner, by arrival */
 	struct list_head pollers;

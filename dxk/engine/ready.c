@@ -157,7 +157,7 @@ bool dxk_is_homeless(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	return home && !ready->home[home - 1].workers[rqe->kind];
 }
 
-/** dxk_ready_slot_of - dxk_ready_slot(), of one that may have a home: as long as that has workers */
+/** dxk_ready_slot_of - dxk_ready_slot(), of one that may have a home that has workers */
 u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
 	const struct dxk_more *more = rqe->more;

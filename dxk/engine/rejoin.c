@@ -488,7 +488,7 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 		    !dxk_owner_notify(e, owner, wakes))
 			return;
 		over = dxk_owner_pass(e, owner, wakes);
-		/* A poller has taken the last result: those before it were told of what led to that. */
+		/* A poller has taken the last result: those before it were told of that. */
 		if (owner->space && !dxk_owner_live(owner))
 			dxk_owner_go(e, owner, wakes);
 		if (!over)

@@ -126,7 +126,8 @@ int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
 	lockdep_assert_held(&e->lock);
 
 	if (client && m->share &&
-	    !dxk_share_allows(dxk_share_pct(s, e->policy.user_share), s->clients, ids - e->shares.clients))
+	    !dxk_share_allows(dxk_share_pct(s, e->policy.user_share), s->clients,
+			      ids - e->shares.clients))
 		return -EDQUOT;
 	s->users++;
 	s->clients += client;

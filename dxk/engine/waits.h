@@ -13,7 +13,10 @@
 enum os_turn {
 	/** @OS_EXECUTE: a kernel executor has a request. Stop waits for it */
 	OS_EXECUTE,
-	/** @OS_WALK: the walker takes a run down, and buries. Stop waits, Start, and a new context */
+	/**
+	 * @OS_WALK: the walker takes a run down, and buries. Stop waits, Start, and a new
+	 * context
+	 */
 	OS_WALK,
 	/** @OS_MONITOR: a turn of thread 500. Start waits for it, and the walker, which ends it */
 	OS_MONITOR,

@@ -2,9 +2,9 @@
 /*
  * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
  * force, notices workers whose thread is gone, reports stalls, circles and overruns, looks
- * how many workers do most, and takes the samples of the instrumentation package. It ticks at its interval while
- * there is something to watch, a command handler to notify or a timed command to run;
- * else it sleeps until it is kicked.
+ * how many workers do most, and takes the samples of the instrumentation package. It ticks
+ * at its interval while there is something to watch, a command handler to notify or a timed
+ * command to run; else it sleeps until it is kicked.
  */
 #include <linux/kthread.h>
 #include <linux/math64.h>

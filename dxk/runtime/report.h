@@ -18,7 +18,7 @@ struct dxk_report {
 	struct dxk_stall stall;
 	/** @circles: of those for circles of waits; the Monitor's */
 	struct dxk_circles circles;
-	/** @stays: the number of workers that the log was told the search stays with; the Monitor's */
+	/** @stays: number of workers of which the log was told last; the Monitor's */
 	u32 stays;
 	/** @limit: of lines for the kernel's log */
 	struct ratelimit_state limit;

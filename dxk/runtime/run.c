@@ -98,7 +98,8 @@ static void dxk_ready_pool_stop(struct dxk_ctx *ctx, bool failed)
 static int dxk_rejoin_pool_start(struct dxk_ctx *ctx)
 {
 	struct dxk_engine *e = &ctx->engine;
-	int err = dxk_homes_start(e) ?: dxk_owns_start(e) ?: dxk_fair_start(e) ?: dxk_names_start(e);
+	int err = dxk_homes_start(e) ?: dxk_owns_start(e) ?: dxk_fair_start(e) ?:
+		  dxk_names_start(e);
 
 	if (err)
 		return err;

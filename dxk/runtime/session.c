@@ -110,7 +110,8 @@ static struct dxk_session *dxk_session_join(const struct dxk_ctx_join *a)
 	err = PTR_ERR_OR_ZERO(s->ctx);
 	if (err)
 		goto err_free;
-	s->space = a->flags & DXK_JOIN_SHARED ? &s->ctx->engine.shared : dxk_space_new(&s->ctx->engine);
+	s->space = a->flags & DXK_JOIN_SHARED ? &s->ctx->engine.shared :
+						dxk_space_new(&s->ctx->engine);
 	err = PTR_ERR_OR_ZERO(s->space);
 	if (err)
 		goto err_put;

@@ -72,7 +72,6 @@ void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
 /* There is a new handler: its interval begins, and queued commands are for it. */
 static void dxk_command_begin(struct dxk_commands *c, struct dxk_wakes *wakes)
 {
-
 	lockdep_assert_held(&c->lock);
 
 	c->tick = false;

@@ -110,8 +110,9 @@ static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 
  * @nr: how many at most
  * @deadline: how long to sleep while there is none; 0 for not at all
  *
- * Return: how many; 0: none in time, or another reader was at it; -ESHUTDOWN: none, and none comes before the next Start;
- * -EBUSY: a file has the messages; -ERESTARTSYS; or what @sink said to the first.
+ * Return: how many; 0: none in time, or another reader was at it; -ESHUTDOWN: none, and none
+ * comes before the next Start; -EBUSY: a file has the messages; -ERESTARTSYS; or what @sink said
+ * to the first.
  */
 int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline)
 {

@@ -339,7 +339,8 @@ static struct dxk_file_watch *dxk_watches_gone(struct dxk_watches *ws, u32 *left
 	u32 looks;
 
 	spin_lock(&ws->lock);
-	for (looks = min_t(u32, *left, DXK_LOOKS); looks && !gone && !list_empty(&ws->list); looks--) {
+	for (looks = min_t(u32, *left, DXK_LOOKS); looks && !gone && !list_empty(&ws->list);
+	     looks--) {
 		w = list_first_entry(&ws->list, struct dxk_file_watch, link);
 		list_move_tail(&w->link, &ws->list);
 		--*left;

@@ -192,6 +192,7 @@ host_jobs() {
 	job layers check_layers || :
 	job ids scripts/check/ids.sh || :
 	job abi check_abi || :
+	job style scripts/check/style.sh --self-test || :
 	job compile-commands scripts/compile-commands.py "$kernels/stock" "$build" \
 		"${kdir[stock]}" "$build/compile_commands.json" || :
 	for t in suites threads simulator; do

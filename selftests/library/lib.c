@@ -361,6 +361,7 @@ TEST(settings_are_read)
 	EXPECT_STREQ("", reads("# of a test\n\n  LogPath = /tmp/a log \nContextName=dxk-lib-conf\n"
 			       "ContextMode = 0700\nTPMaxThreads = 0x5\nTPStackSize = 262144\n"
 			       "TPSchedMode = TPOOL_MODE_CMLS\nTPLanePct[1] = 40\n"
+			       "TPOnBlock = DXK_ON_BLOCK_HELP\nTPHelpScope = DXK_HELP_OWN\n"
 			       "TPPrioPolicy=PRIO_POLICY_AGERQS|PRIO_POLICY_BOOST",
 			       &settings, &policy));
 	EXPECT_STREQ("/tmp/a log", settings.LogPath);
@@ -370,6 +371,8 @@ TEST(settings_are_read)
 	EXPECT_EQ(262144, policy.TPStackSize);
 	EXPECT_EQ(TPOOL_MODE_CMLS, policy.TPSchedMode);
 	EXPECT_EQ(40, policy.TPLanePct[1]);
+	EXPECT_EQ(DXK_ON_BLOCK_HELP, policy.TPOnBlock);
+	EXPECT_EQ(DXK_HELP_OWN, policy.TPHelpScope);
 	EXPECT_EQ(PRIO_POLICY_AGERQS | PRIO_POLICY_BOOST, policy.TPPrioPolicy);
 
 	/* the environment comes after the file, and does without one */

@@ -67,7 +67,8 @@ static void owner_enter_and_leave(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 5), 0);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space,
+							       cookies[i]));
 			own[i] = dxk_owner_enter(&h->e.owners, &h->space, cookies[i], &h->spares);
 			KUNIT_EXPECT_EQ(test, own[i]->cookie, cookies[i]);
 			KUNIT_EXPECT_EQ(test, dxk_owner_live(own[i]), 0);
@@ -84,7 +85,8 @@ static void owner_enter_and_leave(struct kunit *test)
 			KUNIT_EXPECT_PTR_EQ(test, own[i],
 					    dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
 			dxk_owner_leave(&h->e.owners, own[i]);
-			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space, cookies[i]));
+			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space,
+							       cookies[i]));
 		}
 		KUNIT_EXPECT_EQ(test, h->e.owners.spares.nr, 5);
 	}
@@ -159,7 +161,8 @@ static void owner_many(struct kunit *test)
 
 	for (i = 0; i < MANY; i++) {
 		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1 + i % DXK_STASH_MAX), 0);
-		wrong += dxk_owner_enter(&h->e.owners, &h->space, cookie_of(i), &h->spares)->cookie !=
+		wrong += dxk_owner_enter(&h->e.owners, &h->space, cookie_of(i),
+					 &h->spares)->cookie !=
 			 cookie_of(i);
 	}
 	KUNIT_EXPECT_EQ(test, h->e.owners.nr, MANY);

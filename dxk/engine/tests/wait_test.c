@@ -1263,7 +1263,7 @@ static void wait_turns_overflow(struct kunit *test)
 	puppet_end(ps, worker(ps, 0), 0, 0);
 }
 
-/* Cancelled, or late, while a worker had it that could not fetch it: it ends as if it were Ready. */
+/* Cancelled, or late, while a worker had it that could not fetch it: it ends as if Ready. */
 static void wait_put_back(struct kunit *test)
 {
 	struct puppets *ps = waits(test, 1);

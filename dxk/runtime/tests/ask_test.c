@@ -120,7 +120,8 @@ static void ask_samples(struct kunit *test)
 	u64 nr = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, counts);
-	KUNIT_ASSERT_EQ(test, dxk_rig_post(dxk_rig_job(rig), 1, 0, PXR_REJOIN | PXR_LANE1, NULL), 1);
+	KUNIT_ASSERT_EQ(test, dxk_rig_post(dxk_rig_job(rig), 1, 0, PXR_REJOIN | PXR_LANE1, NULL),
+			1);
 	KUNIT_EXPECT_EQ(test, dxk_rig_rejoin(rig, 1, &answer), 1);
 	KUNIT_ASSERT_TRUE(test, DXK_SOON(dxk_ctx_read_samples(ctx, 0, s, 2) == 2));
 	KUNIT_EXPECT_LT(test, s[0].time_ns, s[1].time_ns);

@@ -137,7 +137,6 @@ static u64 table_open(struct kunit *test, struct dxk_ctx *ctx)
 	return id;
 }
 
-
 static s32 job_use(struct dxk_job *job, struct dxk_call *call)
 {
 	struct use *u = job->arg;

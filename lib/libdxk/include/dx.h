@@ -531,7 +531,8 @@ int MTExecutiveContextId(MTExecutive *mte);
  *
  * For <dxk.h>, and for poll(2): in a client it becomes readable when the owner
  * whose last rejoin answered %RJR_NONE_READY has a result or nothing left. It is writable until
- * a post is refused with -EAGAIN, and again when there is room for that request.
+ * a post is refused with %PXR_POOL_FULL, %PXR_LANE_FULL or %PXR_REJOIN_FULL, and again when there
+ * is room for that request.
  *
  * Return: the descriptor, which stays the executive's, or a negative errno.
  */
@@ -1200,7 +1201,8 @@ int CancelCommandOf(MTExecutive *mte, int id);
  * @executor: executes it, not %NULL: a Runnable of this process, or the %DX_OPERATION of
  *	whoever executes it
  * @owner: any address; groups requests for GetRejoinRequest(). Usually the
- *	parent request
+ *	parent request. Who waits for an owner must not execute a request of it: an array of
+ *	requests has the address of its first one
  * @priority: larger is more urgent; lower levels of a hierarchy should have
  *	higher ones (DX-58)
  * @flags: %PXR_REJOIN, %PXR_BOOST, %PXR_REDO to have it run again when its worker
