@@ -46,7 +46,7 @@ checkpatch=$source/scripts/checkpatch.pl
 if [[ ${1:-} == --self-test ]]; then
 	scratch=$(mktemp -d)
 	trap 'rm -rf "$scratch"' EXIT
-	printf 'This is teh end.\n' >"$scratch/words.txt"
+	printf 'This is t%s end.\n' eh >"$scratch/words.txt"
 	printf '// SPDX-License-Identifier: GPL-2.0-only\nint f(void) {\n\treturn 0;\n}\n' >"$scratch/f.c"
 	! spelling "$scratch/words.txt" >/dev/null || { echo "a wrong word is not found"; exit 1; }
 	[[ ! -e $checkpatch ]] || ! kernel_style "$scratch/f.c" >/dev/null ||
