@@ -236,16 +236,6 @@ static bool has_helper(const struct dxk_engine *e, enum dxk_kind kind)
 	return nr > held_up && held_up < 8;
 }
 
-static u32 list_length_of(const struct list_head *list)
-{
-	const struct list_head *l;
-	u32 nr = 0;
-
-	for (l = list->next; l != list; l = l->next)
-		nr++;
-	return nr;
-}
-
 /* Each that sleeps for an owner is called for what that has, as far as a few are looked at. */
 static void check_own_helpers(const struct dxk_engine *e)
 {
@@ -260,7 +250,7 @@ static void check_own_helpers(const struct dxk_engine *e)
 		if (r->helper.owner && list_empty(&r->helper.link))
 			sim_fail("%u helps, and nobody can call it", a->m.id);
 		if (model_own(a->m.space, r->cookie, a->m.kind, &all) && all <= 8 &&
-		    list_length_of(&e->crew.helpers[a->m.kind]) <= 8)
+		    list_length(&e->crew.helpers[a->m.kind]) <= 8)
 			sim_fail("%u is not called for what it waits for", a->m.id);
 	}
 }
