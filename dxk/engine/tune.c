@@ -14,7 +14,6 @@ static void dxk_tune_anew(struct dxk_tune *t)
 	t->up = true;
 	t->tried = 0;
 	t->shift = DXK_TUNE_STEP_SHIFT;
-	t->rested = 0;
 }
 
 /** dxk_tune_init - nothing is known yet of crews of @lo to @hi workers; it begins with @lo */
@@ -50,6 +49,17 @@ static u32 dxk_tune_next(const struct dxk_tune *t)
 	return t->base - min(step, t->base - t->lo);
 }
 
+/* The search is over: the more often it has led here, the longer it stays. */
+static void dxk_tune_stay(struct dxk_tune *t)
+{
+	bool again = t->rest && t->found == t->base;
+
+	t->phase = DXK_TUNE_STAY;
+	t->rested = 0;
+	t->rest = again ? min_t(u32, 2 * t->rest, DXK_TUNE_REST_MOST) : DXK_TUNE_REST;
+	t->found = t->base;
+}
+
 /* @base has been measured: try what has not been tried, or stay. */
 static void dxk_tune_go_on(struct dxk_tune *t)
 {
@@ -68,8 +78,7 @@ static void dxk_tune_go_on(struct dxk_tune *t)
 		t->shift = DXK_TUNE_FINE_SHIFT;
 		t->tried = 0;
 	}
-	t->phase = DXK_TUNE_STAY;
-	t->rested = 0;
+	dxk_tune_stay(t);
 }
 
 /* The step was no gain. */
@@ -98,6 +107,16 @@ static bool dxk_tune_has_changed(const struct dxk_tune *t)
 	u64 apart = t->rate > t->best ? t->rate - t->best : t->best - t->rate;
 
 	return apart * DXK_TUNE_CHANGE > t->best;
+}
+
+/* It has stayed for an interval more. */
+static void dxk_tune_rested(struct dxk_tune *t)
+{
+	/* What was found before means nothing now. */
+	if (dxk_tune_has_changed(t))
+		t->rest = 0;
+	if (++t->rested >= t->rest)
+		dxk_tune_anew(t);
 }
 
 static u64 dxk_tune_rate(const struct dxk_tune_sample *s)
@@ -136,8 +155,7 @@ u32 dxk_tune(struct dxk_tune *t, const struct dxk_tune_sample *s)
 		dxk_tune_probed(t);
 		break;
 	case DXK_TUNE_STAY:
-		if (++t->rested >= DXK_TUNE_REST || dxk_tune_has_changed(t))
-			dxk_tune_anew(t);
+		dxk_tune_rested(t);
 		break;
 	}
 	return t->target;

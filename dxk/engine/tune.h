@@ -15,8 +15,12 @@
 /* A step is a quarter of the size, then an eighth, and 1 at least; less could gain no 16th */
 #define DXK_TUNE_STEP_SHIFT	2
 #define DXK_TUNE_FINE_SHIFT	3
-/* So many intervals after its end the search begins anew. */
-#define DXK_TUNE_REST		50
+/*
+ * So many intervals after its end the search begins anew; twice as many, up to the most, each
+ * time that it ends with the same size.
+ */
+#define DXK_TUNE_REST		4
+#define DXK_TUNE_REST_MOST	50
 
 /**
  * enum dxk_tune_kind - what an interval is good for
@@ -69,8 +73,11 @@ enum dxk_tune_phase {
  *   measured again, so that only neighbours in time are compared; then the other direction
  *   is tried.
  * - When neither direction is better, with the coarse step nor with the fine one, it stays,
- *   for %DXK_TUNE_REST intervals, or until the throughput is other than @best by more than
- *   a fifth. Of sizes that are equally good it so keeps that to which it came first.
+ *   for @rest intervals, or until the throughput is other than @best by more than a fifth.
+ *   Of sizes that are equally good it so keeps that to which it came first.
+ * - An interval may show less than there was, because the machine did something else: it is
+ *   never the last word. What was found once is looked at again soon, what was found again
+ *   and again seldom.
  * - @lo <= @base <= @hi, and so is @target. With @lo == @hi there are no steps.
  */
 struct dxk_tune {
@@ -96,6 +103,10 @@ struct dxk_tune {
 	u8 shift;
 	/** @rested: intervals in %DXK_TUNE_STAY */
 	u32 rested;
+	/** @rest: when it stays: for so many; 0 before the first search has ended */
+	u32 rest;
+	/** @found: with what the last one ended */
+	u32 found;
 };
 
 void dxk_tune_init(struct dxk_tune *t, u32 lo, u32 hi);

@@ -88,24 +88,26 @@ static bool passes(const struct dxt *t, void (*more)(void), long long intervals)
 }
 
 /*
- * It comes to @best and stays there: for so many intervals on end the target is that, but for
- * probes, which are half of them at most and lead one step away.
+ * It comes to @best and stays there: for so many intervals on end or more the target is that or
+ * one step away, which probes are, and that in half of them at most.
  */
 static bool finds(const struct dxt *t, void (*more)(void), long long best)
 {
 	long long first = dxt_num(t, "stats/tune_intervals"), target = 0;
 	unsigned int i, near = 0, right = 0;
+	bool stays = false;
 
-	for (i = 1; i <= INTERVALS && near < KEPT && passes(t, more, first + i); i++) {
+	for (i = 1; i <= INTERVALS && !stays && passes(t, more, first + i); i++) {
 		if (!(i % 20))
 			dxt_tell("%u intervals, target %lld", i, target);
 		target = dxt_num(t, "pools/thread_target");
 		near = llabs(target - best) <= 1 ? near + 1 : 0;
 		right = near ? right + (target == best) : 0;
+		stays = near >= KEPT && 2 * right >= near;
 	}
 	dxt_tell("best with %lld: target %lld, %lld per second, %u of %u intervals of %u", best,
 		 target, dxt_num(t, "pools/thread_rate"), right, near, i - 1);
-	return near >= KEPT && right >= KEPT / 2;
+	return stays;
 }
 
 static bool has_line(const char *log, const char *words)

@@ -19,6 +19,7 @@
  * @k: workers that it is best with
  * @noise: percent that an interval shows too much or too little, at most
  * @random: where the noise comes from
+ * @upset: in this interval, of those from 1, half of what there was is shown; 0: in none
  * @t: the search
  * @intervals: there were so many
  * @steps: of the search
@@ -28,6 +29,7 @@ struct load {
 	u32 k;
 	u32 noise;
 	u64 random;
+	u32 upset;
 	struct dxk_tune t;
 	u32 intervals;
 	u32 steps;
@@ -61,7 +63,7 @@ static u64 noisy(struct load *l, u64 done)
 {
 	l->random = l->random * 6364136223846793005ULL + 1442695040888963407ULL;
 	done *= 1000 - 10 * l->noise + (l->random >> 33) % (20 * l->noise + 1);
-	return div_u64(done, 1000);
+	return div_u64(done, l->intervals + 1 == l->upset ? 2000 : 1000);
 }
 
 static void check(struct kunit *test, const struct load *l, u32 before)
@@ -91,7 +93,7 @@ static void pass(struct kunit *test, struct load *l, enum dxk_tune_kind kind)
 	l->intervals++;
 	l->steps += l->t.target != before;
 	check(test, l, before);
-	if (l->t.base == base)
+	if (l->t.base == base || l->upset)
 		return;
 	/* A step is kept if it was better, by more than the hysteresis. */
 	KUNIT_EXPECT_EQ(test, l->t.base, before);
@@ -103,6 +105,16 @@ static void run(struct kunit *test, struct load *l, u32 intervals)
 {
 	while (intervals--)
 		pass(test, l, DXK_TUNE_WHOLE);
+}
+
+/* Until the search is over, which it soon is. */
+static void settle(struct kunit *test, struct load *l)
+{
+	u32 i;
+
+	for (i = 0; i < FOUND && l->t.phase != DXK_TUNE_STAY; i++)
+		pass(test, l, DXK_TUNE_WHOLE);
+	KUNIT_EXPECT_EQ(test, l->t.phase, DXK_TUNE_STAY);
 }
 
 static struct load begin(u64 (*done)(u32 k, u32 n), u32 k, u32 lo, u32 hi)
@@ -197,9 +209,9 @@ static void tune_flat(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, l.t.base, 4);
 		KUNIT_EXPECT_LE(test, l.t.target, 5);
 	}
-	/* up and back each time */
-	KUNIT_EXPECT_LE(test, l.steps, 2 * (KEPT / DXK_TUNE_REST + 1));
-	KUNIT_EXPECT_GE(test, l.steps, 2 * (KEPT / DXK_TUNE_REST - 1));
+	/* up and back each time: after 4, 8, 16, 32, and then always 50 */
+	KUNIT_EXPECT_LE(test, l.steps, 2 * (KEPT / DXK_TUNE_REST_MOST + 4));
+	KUNIT_EXPECT_GE(test, l.steps, 2 * (KEPT / DXK_TUNE_REST_MOST + 2));
 }
 
 /* A top that is round: not more than a few steps from it, where they gain little. */
@@ -229,43 +241,61 @@ static void tune_changes(struct kunit *test)
 	struct load l = begin(peak, 8, 1, 32);
 
 	l.noise = 3;
-	run(test, &l, FOUND + 3);
+	run(test, &l, FOUND);
 	KUNIT_EXPECT_EQ(test, l.t.base, 8);
-	KUNIT_EXPECT_EQ(test, l.t.phase, DXK_TUNE_STAY);
+	settle(test, &l);
 	l.k = 4;
 	run(test, &l, FOUND);
 	KUNIT_EXPECT_EQ(test, l.t.base, 4);
 	is_kept(test, &l, 4);
 	/* four do as much as before */
 	l.k = 7;
-	run(test, &l, DXK_TUNE_REST + FOUND);
+	run(test, &l, DXK_TUNE_REST_MOST + FOUND);
 	KUNIT_EXPECT_EQ(test, l.t.base, 7);
 	is_kept(test, &l, 7);
 }
 
-/* It stays for so many intervals: a change of a fifth is none, of more it looks at. */
+/* The search of one size or another: base, up, base. */
+static void search(struct kunit *test, struct dxk_tune *t, struct dxk_tune_sample *s)
+{
+	u32 i;
+
+	s->done = 1000;
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_NE(test, t->phase, DXK_TUNE_STAY);
+		dxk_tune(t, s);
+	}
+	KUNIT_EXPECT_EQ(test, t->phase, DXK_TUNE_STAY);
+}
+
+/* It stays for so many intervals, whatever they show, unless it is other by a fifth. */
+static void rest(struct kunit *test, struct dxk_tune *t, struct dxk_tune_sample *s, u32 intervals)
+{
+	u32 i;
+
+	for (i = 0; i < intervals; i++) {
+		KUNIT_EXPECT_EQ(test, t->phase, DXK_TUNE_STAY);
+		s->done = i % 2 ? 800 : 1200;
+		dxk_tune(t, s);
+	}
+	KUNIT_EXPECT_EQ(test, t->phase, DXK_TUNE_BASE);
+}
+
+/* It stays the longer the more often the search has ended alike; a change it looks at. */
 static void tune_rests(struct kunit *test)
 {
-	struct dxk_tune_sample s = { .ns = INTERVAL, .done = 1000 };
+	static const u32 rests[] = { 4, 8, 16, 32, 50, 50 };
+	struct dxk_tune_sample s = { .ns = INTERVAL };
 	struct dxk_tune t;
 	u32 i;
 
 	dxk_tune_init(&t, 1, 2);
-	for (i = 0; t.phase != DXK_TUNE_STAY; i++)
-		dxk_tune(&t, &s);
-	KUNIT_EXPECT_EQ(test, i, 3);	/* base, up, base */
-	KUNIT_EXPECT_EQ(test, t.rate, 1000ULL * 1000 * 1000 * 10 / 1000);
-	for (i = 1; i < DXK_TUNE_REST; i++) {
-		s.done = i % 2 ? 800 : 1200;
-		dxk_tune(&t, &s);
-		KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_STAY);
+	for (i = 0; i < ARRAY_SIZE(rests); i++) {
+		search(test, &t, &s);
+		KUNIT_EXPECT_EQ(test, t.rate, 1000ULL * 1000 * 1000 * 10 / 1000);
+		rest(test, &t, &s, rests[i]);
 	}
-	dxk_tune(&t, &s);
-	KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_BASE);
-	s.done = 1000;
-	for (i = 0; i < 3; i++)
-		dxk_tune(&t, &s);
-	KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_STAY);
+	search(test, &t, &s);
 	s.done = 1201;
 	dxk_tune(&t, &s);
 	KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_BASE);
@@ -276,10 +306,29 @@ static void tune_rests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t.target, 2);
 	dxk_tune(&t, &s);
 	dxk_tune(&t, &s);
-	KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_STAY);
+	/* and what was found before it as well */
+	rest(test, &t, &s, 4);
+	search(test, &t, &s);
 	s.done = 799;
 	dxk_tune(&t, &s);
 	KUNIT_EXPECT_EQ(test, t.phase, DXK_TUNE_BASE);
+}
+
+/* An interval in which the machine did something else misleads it for some more at most. */
+static void tune_upset(struct kunit *test)
+{
+	u32 k, upset;
+
+	for (k = 2; k <= 8; k++) {
+		for (upset = 1; upset <= FOUND; upset++) {
+			struct load l = begin(peak, k, 1, 8);
+
+			l.upset = upset;
+			run(test, &l, 2 * FOUND);
+			KUNIT_EXPECT_EQ_MSG(test, l.t.base, k, "upset in %u", upset);
+			is_kept(test, &l, k);
+		}
+	}
 }
 
 /* The hysteresis: a 16th more is none, what is more than that is kept. */
@@ -351,8 +400,9 @@ static void tune_bound(struct kunit *test)
 {
 	struct load l = begin(peak, 8, 1, 16);
 
-	run(test, &l, FOUND + 3);
+	run(test, &l, FOUND);
 	KUNIT_EXPECT_EQ(test, l.t.base, 8);
+	settle(test, &l);
 	dxk_tune_bound(&l.t, 1, 16);
 	KUNIT_EXPECT_EQ(test, l.t.phase, DXK_TUNE_STAY);
 	dxk_tune_bound(&l.t, 1, 6);
@@ -377,6 +427,7 @@ static struct kunit_case tune_cases[] = {
 	KUNIT_CASE(tune_one_size),
 	KUNIT_CASE(tune_changes),
 	KUNIT_CASE(tune_rests),
+	KUNIT_CASE(tune_upset),
 	KUNIT_CASE(tune_hysteresis),
 	KUNIT_CASE(tune_lull),
 	KUNIT_CASE(tune_short),
