@@ -158,8 +158,8 @@ refuse_kunit() {
 # C=2 runs sparse on every file and compiles none again.  Complaints about the
 # kernel's own headers are not ours.
 check_sparse() {
-	local kdir=$1 to=$2
-	make -C "$kdir" M="$to" C=2 CHECK=sparse modules >"$to.sparse" 2>&1 || {
+	local dir=$1 to=$2
+	make -C "$dir" M="$to" C=2 CHECK=sparse modules >"$to.sparse" 2>&1 || {
 		cat "$to.sparse"
 		return 1
 	}
@@ -170,6 +170,21 @@ check_sparse() {
 # Which room of the module uses which; and is a violation found?
 check_layers() {
 	scripts/check/layers.sh --self-test && scripts/check/layers.sh . "$kernels/stock"
+}
+
+# has_options FILE CONFIG...: one of these kernels has what the file says is needed
+has_options() {
+	local file=$1
+	shift
+	grep -q '^CONFIG' "$file" && cat "$@" >/dev/null &&
+		! grep '^CONFIG' "$file" | grep -vxF -f <(cat "$@")
+}
+
+# The debug kernel runs the suites, and the programs as well as the stock kernel does.
+check_config() {
+	local debug=${kdir[debug]}/.config
+	has_options dxk/.kunitconfig "$debug" &&
+		has_options selftests/config "$debug" "${kdir[stock]}/.config"
 }
 
 # build_user TARGET...: an earlier build may have been made for its owner alone
@@ -291,7 +306,10 @@ own_kernel() {
 	*) return 0 ;;
 	esac || { failure "kernel $1: not built"; return 1; }
 	build "$1"
-	[[ $1 != debug ]] || ! with_kunit || build kunit
+	if [[ $1 == debug ]]; then
+		job config check_config || :
+		! with_kunit || build kunit
+	fi
 }
 lane() {
 	local p
