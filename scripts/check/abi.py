@@ -4,8 +4,8 @@
 
     abi.py [--keep | --self-test] BUILD
 
-Compares the structs, constants and symbols of the kernel's interface (uapi/dxk.h) and of
-libdxk with those that were kept in lib/libdxk/abi.txt: none may go or change. What is new is
+Compares the structs, constants, symbols and prototypes of the kernel's interface (uapi/dxk.h)
+and of libdxk with those that were kept in lib/libdxk/abi.txt: none may go or change. What is new is
 counted; a release keeps it.
 
     BUILD        with lib/libdxk.so.1
@@ -97,6 +97,20 @@ def symbols(build):
     return {line.split()[2] for line in out.splitlines() if line.split()[1] in "TDBR"}
 
 
+def prototypes():
+    """Of all functions of our headers; without names of parameters, which no program has seen."""
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(f"{scratch}/all.c", "w", encoding="utf-8") as file:
+            file.write(source())
+        run("gcc", f"-I{INCLUDE}", "-c", "-o", os.devnull, "-aux-info", f"{scratch}/prototypes",
+            f"{scratch}/all.c")
+        with open(f"{scratch}/prototypes", encoding="utf-8") as file:
+            for line in file:
+                m = re.match(rf"/\* {re.escape(INCLUDE)}/.*? \*/ extern (.*?(\w+) \(.*\));", line)
+                if m:
+                    yield f"prototype {m[2]} {m[1].replace(' ', '_')}"
+
+
 def now(build):
     """What there is, a line each."""
     structs, values = tags()
@@ -107,6 +121,7 @@ def now(build):
                   for at, length, kind, member in members]
     lines += [f"value {n} {v}" for n, v in sorted(constants(values).items())]
     lines += [f"symbol {s}" for s in sorted(symbols(build))]
+    lines += sorted(set(prototypes()))
     return lines
 
 
