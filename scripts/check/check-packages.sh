@@ -3,8 +3,8 @@
 #
 # Installs dxk as people do and looks at what is there: "make install" into a
 # directory; the Debian packages, built twice, checked by lintian, installed into
-# a clean Debian 12 where DKMS builds the modules, which guests then load; and
-# purged again.
+# a clean Debian 12 where DKMS builds the modules, which guests then load;
+# upgraded, also below a program that runs, removed and purged.
 #
 #   check-packages.sh [--lint | --keep]
 #
@@ -210,14 +210,22 @@ for dir in $(newest 6.1) $(newest 6.12); do
 	kernels+=("${dir#/usr/src/linux-headers-}")
 done
 
+# The packages, and the same with a higher version
 unpack() {
-	local k
+	local k deb
 	mkdir -p "$work/root" "$cache/chroot-debs/partial"
 	tar -C "$work/root" -xf "$base" || return
 	mkdir "$work/root/packages"
-	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c} debian/tests/{library,tools} \
-		"$work/root/packages/"
+	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c,rounds.c} \
+		debian/tests/{library,tools} "$work/root/packages/"
 	rm "$work"/root/packages/*-dbgsym_*
+	mkdir "$work/root/packages/next"
+	for deb in "$work"/root/packages/*.deb; do
+		dpkg-deb -R "$deb" "$work/next" || return
+		sed -i "/^Version:/s/$/+next/; s/(= $version)/(= $version+next)/" "$work/next/DEBIAN/control"
+		dpkg-deb -b "$work/next" "$work/root/packages/next" >/dev/null || return
+		rm -r "$work/next"
+	done
 	for k in "${kernels[@]}"; do
 		mkdir -p "$work/root/lib/modules/$k"
 		ln -s "/usr/src/linux-headers-$k" "$work/root/lib/modules/$k/build"
@@ -315,6 +323,8 @@ whole() {
 	took "guests"
 
 	[[ -z $keep ]] || return 0
+	step upgrade "the packages can be upgraded" || return 0
+	took "upgrade"
 	step purge "the packages can be purged" || :
 	took "purge"
 }

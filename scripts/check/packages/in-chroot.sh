@@ -4,13 +4,14 @@
 # The part of check-packages.sh that runs in the clean Debian 12.
 #
 #   in-chroot.sh install KERNEL...
+#   in-chroot.sh upgrade KERNEL...
 #   in-chroot.sh purge KERNEL...
 set -euo pipefail
 
 step=$1
 shift
 kernels=("$@")
-ours=(dxk-dkms dxk-tools dxkd libdxk-dev libdxk1)
+ours=(dxk-dkms dxk-doc dxk-tools dxkd libdxk-dev libdxk1)
 cd /packages
 
 ok() { echo "ok - $*"; }
@@ -55,11 +56,12 @@ dependencies() {
 	apt update && apt install "${need[@]}"
 }
 
+# module_there KERNEL NAME SUFFIX: the package's version is the module's with this after it.
 # Built for this kernel, signed with the key that can be enrolled
 module_there() {
 	local kernel=$1 name=$2 ko=/lib/modules/$1/updates/dkms/$2.ko
 	[[ $(modinfo -F vermagic "$ko") == "$kernel "* ]] &&
-		[[ $(modinfo -F version "$ko") == "$(dpkg-query -W -f '${Version}' dxk-dkms)" ]] &&
+		[[ $(modinfo -F version "$ko")$3 == "$(dpkg-query -W -f '${Version}' dxk-dkms)" ]] &&
 		[[ $(modinfo -F signer "$ko") == 'DKMS module signing key' ]] &&
 		grep -q "/$name.ko" "/lib/modules/$kernel/modules.dep"
 }
@@ -110,23 +112,48 @@ install() {
 			grep -q ^ConditionPathExists= /lib/systemd/system/dxkd.service'
 	for k in "${kernels[@]}"; do
 		for n in dxk dxk_executors; do
-			expect "DKMS built $n for $k" module_there "$k" $n
+			expect "DKMS built $n for $k" module_there "$k" $n ''
 		done
 		expect "and kept its symbols for other modules" grep -q dxk_post \
 			"/var/lib/dkms/dxk/kernel-$k-$(uname -m)/Module.symvers"
 	done
 	expect "each program and function has its manual page" pages
 	expect "a C program builds with pkg-config" program gcc hello hello.c
+	expect "a program that uses dxk all the time builds" program gcc rounds rounds.c
 	expect "a C++ program, too" program g++ hello++ -x c++ hello.c
 	expect "a static one, too" static_program
 	expect "autopkgtest's library" autopkgtest library
 	expect "autopkgtest's tools" autopkgtest tools
 }
 
+# --- upgrade ----------------------------------------------------------------
+
+# The same programs with a higher version
+upgrade() {
+	local k n
+	apt install /packages/next/*.deb
+	expect "after an upgrade dpkg is content" bash -c '[[ -z $(dpkg --audit) ]]'
+	expect "the new files are as they were packed" dpkg --verify "${ours[@]}"
+	for k in "${kernels[@]}"; do
+		for n in dxk dxk_executors; do
+			expect "DKMS built $n for $k anew" module_there "$k" $n +next
+		done
+	done
+	expect "DKMS knows one version" bash -c \
+		'[[ $(dkms status dxk | cut -d, -f1 | sort -u | wc -l) == 1 ]]'
+	expect "a program of the old version still builds" program gcc hello hello.c
+}
+
 # --- purge ------------------------------------------------------------------
 
 purge() {
-	local left
+	local left k
+	apt remove "${ours[@]}"
+	expect "removed, dpkg is content" bash -c '[[ -z $(dpkg --audit) ]]'
+	for k in "${kernels[@]}"; do
+		expect "and no module is left for $k" bash -c \
+			"! find /lib/modules/$k/ -name 'dxk*.ko*' | grep ."
+	done
 	apt purge "${ours[@]}"
 	expect "dpkg has forgotten all of them" bash -c \
 		'! dpkg-query -W "$@" 2>/dev/null | grep .' - "${ours[@]}"

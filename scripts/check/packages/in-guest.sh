@@ -59,5 +59,24 @@ expect "dxkctl finds nothing wrong" uses dxk dxkctl doctor
 expect "also from C++" uses dxk /packages/hello++
 expect "also linked statically" uses dxk /packages/hello-static
 
+# A program that was begun with the old packages goes on, and ends well.
+upgraded() {
+	local in out pid said
+	coproc { uses dxk /packages/rounds; }
+	# what bash has of it is gone with it
+	pid=$COPROC_PID
+	exec {in}>&"${COPROC[1]}" {out}<&"${COPROC[0]}"
+	eval "exec ${COPROC[1]}>&-"
+	read -r -t 20 said <&"$out" && [[ $said == begun ]] || return
+	in_root bash -c 'dpkg -i /packages/next/libdxk1_*.deb /packages/next/dxk-tools_*.deb' || return
+	# shellcheck disable=SC2016 # expanded inside
+	in_root bash -c '[[ $(dpkg-query -W -f "\${Version}" libdxk1) == *+next ]]' || return
+	exec {in}>&-
+	read -r -t 20 said <&"$out" && echo "$said"
+	wait "$pid"
+}
+expect "an upgrade disturbs no program that runs" upgraded
+expect "and the new library works" uses dxk /packages/hello
+
 expect "the modules can be removed" in_root modprobe -r dxk_executors dxk
 exit $status
