@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # All that there is to test dxk with, one after the other: a night.  Ends in a table of
-# what was run, how it ended and how long it took, which is kept as build/full/table.txt
-# with the logs beside it: the evidence of a release.  Exit status 1 when one failed.
+# what was run, how it ended and how long it took, build/full/table.txt with the logs
+# beside it.  That of a whole run is the evidence of a release, and copied to
+# Documentation/results/VERSION.  Exit status 1 when one failed.
 #
 #   check-full.sh [NAME...]    only these of the table
 set -uo pipefail
@@ -62,6 +63,7 @@ step bench "costs beside the rivals'" make bench
 step bench-cores 'two CPUs at one lock' make bench-cores
 
 cat "$out/table.txt"
+[[ -n $names ]] || install -D -m 644 -t "Documentation/results/$(<VERSION)" "$out/table.txt"
 for name in $names; do
 	[[ $ran == *" $name "* ]] || { echo "check-full.sh: there is no $name"; failed=1; }
 done
