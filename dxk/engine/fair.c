@@ -95,6 +95,22 @@ void dxk_fair_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->round = level;
 }
 
+/*
+ * Is one of its line, that is still Ready, before the request, which is out of turn then: a
+ * helper's, or one that follows at once, or is nested?
+ */
+static bool dxk_fair_is_early(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
+{
+	const struct dxk_queue *queue = &ready->queue[dxk_fair_line(rqe) * DXK_CLASSES];
+	u32 class;
+
+	for (class = 0; class < DXK_CLASSES; class++)
+		if (queue[class].first &&
+		    dxk_ready_prio(ready, queue[class].first) > dxk_ready_prio(ready, rqe))
+			return true;
+	return false;
+}
+
 /**
  * dxk_fair_serve - a request is given to a worker
  * @ready: the pool; has rounds
@@ -116,7 +132,7 @@ s64 dxk_fair_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	ahead -= max(prio, 0LL);
 	if (!ready->nr[rqe->kind][rqe->lane])
 		*level = ready->fair->top[line];
-	else if (ahead > 0)
+	else if (ahead > 0 && !dxk_fair_is_early(ready, rqe))
 		*level += ahead;
 	return prio;
 }

@@ -320,21 +320,26 @@ static void round_enter(struct model_request *rq, const struct dxk_rqe *rqe)
 		model.top[rq->kind][rq->lane] = r->nr;
 }
 
-/* It is dispatched: no lane is at a round that is below what is served there. */
+/* It is dispatched: no lane is at a round that is below what is served there in its turn. */
 static void round_serve(const struct model_request *rq)
 {
 	s64 *level = &model.level[rq->kind][rq->lane];
 	s64 least = rq->round - (rq->prio > 0 ? rq->prio : 0);
+	bool last = true, early = false;
 	u32 i;
 
+	for (i = 0; i < model.nr_ready; i++) {
+		const struct model_request *other = &model.rq[model.ready[i]];
+
+		if (other == rq || other->kind != rq->kind || other->lane != rq->lane)
+			continue;
+		last = false;
+		early |= model_rank(other) > model_rank(rq);
+	}
 	/* when it is the last one they are all over */
-	for (i = 0; i < model.nr_ready; i++)
-		if (&model.rq[model.ready[i]] != rq && model.rq[model.ready[i]].kind == rq->kind &&
-		    model.rq[model.ready[i]].lane == rq->lane)
-			break;
-	if (i == model.nr_ready)
+	if (last)
 		least = model.top[rq->kind][rq->lane];
-	if (rounds_are() && *level < least)
+	if (rounds_are() && !early && *level < least)
 		*level = least;
 }
 

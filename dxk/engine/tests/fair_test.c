@@ -4,6 +4,7 @@
  * post; and what priorities, ageing and boosts are worth beside that.
  */
 #include "engine/fair.h"
+#include "engine/own.h"
 #include "engine/tests/puppet.h"
 
 #define WAIT	PXR_WAITIF_BUSY
@@ -278,6 +279,35 @@ static void fair_lines(struct kunit *test)
 	all_executed(ps, worker[0]);
 }
 
+/* What a helper executes before others that are due takes nobody's rounds. */
+static void fair_helper(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(1);
+	struct dxk_member *worker, *a, *b;
+	struct puppets *ps;
+
+	p.on_block = DXK_ON_BLOCK_HELP;
+	p.help_scope = DXK_HELP_OWN;
+	p.help_depth = 2;
+	ps = start_with(test, &p, 1);
+	ASSERT_IS(dxk_owns_start(ps->e), 0);
+	worker = puppet_worker(ps);
+	a = tenant(ps, 1, 0);
+	b = tenant(ps, 1, 0);
+	posts(ps, a, 50, 0, 0);
+	EXPECT_IS(puppet_work(ps, worker)->share, a->share);
+	/* its child is of the 51st round, and executed in the first one */
+	puppet_taken(ps, puppet_post_nr(ps, a, 1, 8, PXR_REJOIN), 1);
+	EXPECT(puppet_rejoin(ps, worker, 8, 1, 1)->helper.called);
+	EXPECT_IS(puppet_help(ps, worker)->cookie, 8);
+	puppet_end(ps, worker, 0, 0);
+	EXPECT_IS(puppet_rejoin(ps, worker, 8, 1, 1)->nr, 1);
+	puppet_end(ps, worker, 0, 0);
+	posts(ps, b, 5, 0, 0);
+	EXPECT_IS(served(ps, worker, b, 10), 5);
+	all_executed(ps, worker);
+}
+
 /* Ready Pool entries of a tenant: its own number, and nobody is held up by its sleepers. */
 static void fair_quota(struct kunit *test)
 {
@@ -347,6 +377,7 @@ static struct kunit_case fair_cases[] = {
 	KUNIT_CASE(fair_ageing),
 	KUNIT_CASE(fair_no_starvation),
 	KUNIT_CASE(fair_lines),
+	KUNIT_CASE(fair_helper),
 	KUNIT_CASE(fair_quota),
 	KUNIT_CASE(fair_tenants),
 	{ }
