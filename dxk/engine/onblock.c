@@ -121,7 +121,7 @@ static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 		}
 		if (!h->m->outer && !h->owner)
 			return false;
-		if (!h->m->outer && list_empty(&h->owner->own[kind])) {
+		if (!h->m->outer && !dxk_owner_has_own(h->owner, kind)) {
 			list_move(&h->link, &h->owner->helpers[kind]);
 			return true;
 		}

@@ -7,9 +7,6 @@
 #include "engine/own.h"
 #include "engine/rejoin.h"
 
-/* Of an owner's requests so many are looked at for one whose lane has room. */
-#define DXK_OWN_SEEN	8
-
 /* Nothing is Ready. Return: what there was before. */
 static struct dxk_own *dxk_owns_exchange(struct dxk_engine *e, struct dxk_own *own, u32 nr)
 {
@@ -62,6 +59,7 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_owner *owner = rqe->owner;
 	struct dxk_own *own = list_first_entry(&e->owns.free, struct dxk_own, link);
+	struct dxk_own **first;
 
 	lockdep_assert_held(&e->lock);
 
@@ -71,17 +69,28 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 	}
 	rqe->own = own - e->owns.own;
 	own->rqe = rqe;
-	list_move_tail(&own->link, &owner->own[rqe->kind]);
+	first = &owner->own[rqe->kind][rqe->lane];
+	list_del_init(&own->link);
+	if (*first)
+		list_add_tail(&own->link, &(*first)->link);
+	else
+		*first = own;
 	list_splice_init(&owner->helpers[rqe->kind], &e->crew.helpers[rqe->kind]);
 }
 
 /** dxk_own_leave - it is READY no more; the engine is locked, and has lists */
 void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
+	struct dxk_own **first = &rqe->owner->own[rqe->kind][rqe->lane], *own;
+
 	lockdep_assert_held(&e->lock);
 
-	if (rqe->own != U32_MAX)
-		list_move(&e->owns.own[rqe->own].link, &e->owns.free);
+	if (rqe->own == U32_MAX)
+		return;
+	own = &e->owns.own[rqe->own];
+	if (*first == own)
+		*first = list_empty(&own->link) ? NULL : list_next_entry(own, link);
+	list_move(&own->link, &e->owns.free);
 }
 
 /**
@@ -98,26 +107,27 @@ void dxk_own_orphan(struct dxk_owner *owner)
 }
 
 /**
- * dxk_own_first - what of an owner is Ready, and a lane admits
+ * dxk_own_first - what of an owner is Ready, and its lane admits
  * @owner: the owner; its engine is locked
  * @kind: for workers of that
  * @lanes: of the workers
  *
- * Return: the oldest such request, as far as a few are looked at; or NULL.
+ * Return: of the first ones of those lanes the oldest; or NULL.
  */
 struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 			      const struct dxk_lanes *lanes)
 {
-	const struct dxk_own *own;
-	u32 seen = 0;
+	struct dxk_rqe *first = NULL;
+	u32 lane;
 
-	list_for_each_entry(own, &owner->own[kind], link) {
-		if (dxk_lanes_admit(lanes, own->rqe->lane))
-			return own->rqe;
-		if (++seen == DXK_OWN_SEEN)
-			break;
+	/* What a lane admits all larger ones do. */
+	for (lane = dxk_lanes_full(lanes); lane < DXK_LANES; lane++) {
+		const struct dxk_own *own = owner->own[kind][lane];
+
+		if (own && (!first || own->rqe->seq < first->seq))
+			first = own->rqe;
 	}
-	return NULL;
+	return first;
 }
 
 /** dxk_helper_enter - a helper is to be called for what its owner has, or will have */
@@ -128,6 +138,6 @@ void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
 
 	lockdep_assert_held(&e->lock);
 
-	list_add(&h->link, owner && list_empty(&owner->own[kind]) ? &owner->helpers[kind] :
-								    &e->crew.helpers[kind]);
+	list_add(&h->link, owner && !dxk_owner_has_own(owner, kind) ? &owner->helpers[kind] :
+								      &e->crew.helpers[kind]);
 }

@@ -6,13 +6,13 @@
  * want a lock that the helper's own request holds. Under this policy a helper is given only
  * requests of the owner for which it sleeps in a rejoin; in other calls it does not help.
  *
- * Each Ready request is in the list of its owner and kind. A helper is in dxk_crew.helpers while
+ * Each Ready request is in the ring of its owner, kind and lane. A helper is in dxk_crew.helpers while
  * its owner has a Ready request, or has had one since the last look; else it is in the owner's
  * list of helpers, and the next request that becomes Ready moves it back. So neither a request
  * nor a helper is ever searched for.
  *
  * Invariants whenever the lock is free, in a run with this policy:
- *   every READY request is in its owner's list, and no other request is in any
+ *   every READY request is in a ring of its owner's, and no other request is in any
  *   an owner whose list has helpers of a kind has no READY request of that kind
  *   a helper whose owner's record has gone is in no list; its rejoin is performed anew
  */
@@ -32,7 +32,7 @@ struct dxk_rqe;
  * struct dxk_own - that a request is Ready
  */
 struct dxk_own {
-	/** @link: (L) in dxk_owner.own, or dxk_owns.free */
+	/** @link: (L) in the ring of dxk_owner.own, or in dxk_owns.free */
 	struct list_head link;
 	/** @rqe: (L) the request */
 	struct dxk_rqe *rqe;

@@ -182,7 +182,7 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&
 	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
 	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
-	       list_empty(&owner->own[DXK_USER]) && list_empty(&owner->own[DXK_KERNEL]) &&
+	       !dxk_owner_has_own(owner, DXK_USER) && !dxk_owner_has_own(owner, DXK_KERNEL) &&
 	       list_empty(&owner->helpers[DXK_USER]) && list_empty(&owner->helpers[DXK_KERNEL]) &&
 	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
 }
@@ -267,10 +267,8 @@ static void dxk_owner_construct(void *obj)
 	INIT_LIST_HEAD(&owner->pollers);
 	INIT_LIST_HEAD(&owner->joiners[false]);
 	INIT_LIST_HEAD(&owner->joiners[true]);
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		INIT_LIST_HEAD(&owner->own[kind]);
+	for (kind = 0; kind < DXK_KINDS; kind++)
 		INIT_LIST_HEAD(&owner->helpers[kind]);
-	}
 	INIT_LIST_HEAD(&owner->stuck);
 	INIT_LIST_HEAD(&owner->rich);
 	INIT_LIST_HEAD(&owner->watchers);

@@ -7,6 +7,7 @@
 
 struct dxk_engine;
 struct dxk_member;
+struct dxk_own;
 struct dxk_rejoin_op;
 struct dxk_wakes;
 
@@ -108,8 +109,8 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
-	/** @own: by kind: struct dxk_own of its requests that are READY, see own.h */
-	struct list_head own[DXK_KINDS];
+	/** @own: by kind and lane: of a ring of its requests that are READY the oldest; see own.h */
+	struct dxk_own *own[DXK_KINDS][DXK_LANES];
 	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, while it has none */
 	struct list_head helpers[DXK_KINDS];
 	/** @rich: with results: in dxk_space.rich */
@@ -201,6 +202,14 @@ static inline u32 dxk_owner_live(const struct dxk_owner *owner)
 static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 {
 	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_WAIT];
+}
+
+/** dxk_owner_has_own - is something of a kind READY, in a run that has lists of that? */
+static inline bool dxk_owner_has_own(const struct dxk_owner *owner, u32 kind)
+{
+	struct dxk_own *const *own = owner->own[kind];
+
+	return own[0] || own[1] || own[2] || own[3];
 }
 
 /** dxk_owner_add_done - so many results have come to dxk_owner.done, or back to it */

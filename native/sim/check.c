@@ -236,11 +236,10 @@ static bool has_helper(const struct dxk_engine *e, enum dxk_kind kind)
 	return nr > held_up && held_up < 8;
 }
 
-/* Each that sleeps for an owner is called for what that has, as far as a few are looked at. */
+/* Each that sleeps for an owner is called for what that has, unless it is behind many others. */
 static void check_own_helpers(const struct dxk_engine *e)
 {
 	const struct actor *a;
-	u32 all;
 
 	for_each_actor(a) {
 		const struct dxk_rejoin_op *r = a->rejoin;
@@ -249,28 +248,35 @@ static void check_own_helpers(const struct dxk_engine *e)
 			continue;
 		if (r->helper.owner && list_empty(&r->helper.link))
 			sim_fail("%u helps, and nobody can call it", a->m.id);
-		if (model_own(a->m.space, r->cookie, a->m.kind, &all) && all <= 8 &&
+		if (model_own(a->m.space, r->cookie, a->m.kind) &&
 		    list_length(&e->crew.helpers[a->m.kind]) <= 8)
 			sim_fail("%u is not called for what it waits for", a->m.id);
 	}
 }
 
-/* What is Ready is in the list of its owner. */
+/* How many are in the ring of an owner, for a kind and a lane? */
+static u32 ring_length(const struct dxk_owner *owner, u32 kind, u32 lane)
+{
+	const struct dxk_own *first = owner->own[kind][lane], *own = first;
+	u32 nr = 0;
+
+	for (; own && (own != first || !nr); own = list_next_entry(own, link), nr++)
+		if (own->rqe->owner != owner || own->rqe->kind != kind ||
+		    own->rqe->lane != lane || own->rqe->state != DXK_READY)
+			sim_fail("in the wrong owner's ring");
+	return nr;
+}
+
+/* What is Ready is in a ring of its owner. */
 static void check_owns(const struct dxk_engine *e)
 {
 	const struct dxk_owner *owner;
-	const struct dxk_own *own;
-	u32 i, kind, nr = 0;
+	u32 i, slot, nr = 0;
 
 	for (i = 0; e->owners.bucket && i < 1U << e->owners.bits; i++)
 		hlist_for_each_entry(owner, &e->owners.bucket[i], hash)
-			for (kind = 0; kind < DXK_KINDS; kind++)
-				list_for_each_entry(own, &owner->own[kind], link) {
-					if (own->rqe->owner != owner || own->rqe->kind != kind ||
-					    own->rqe->state != DXK_READY)
-						sim_fail("in the wrong owner's list");
-					nr++;
-				}
+			for (slot = 0; slot < DXK_KINDS * DXK_LANES; slot++)
+				nr += ring_length(owner, slot / DXK_LANES, slot % DXK_LANES);
 	check_count("Ready requests by owner", nr, e->nr[DXK_AT_READY]);
 }
 

@@ -406,19 +406,16 @@ struct model_request *model_best(enum dxk_kind kind, bool extra, u32 home)
  * @space: of the owner
  * @cookie: the owner
  * @kind: of the helper
- * @all: out: how many of that kind are Ready, the lane be open or not
  */
-u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind, u32 *all)
+u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind)
 {
 	u32 workers = cmls() ? actors_workers(kind) : 0, nr = 0, i;
 
-	*all = 0;
 	for (i = 0; i < model.nr_ready; i++) {
 		const struct model_request *rq = &model.rq[model.ready[i]];
 
 		if (rq->kind != kind || rq->owner->space != space || rq->owner->cookie != cookie)
 			continue;
-		++*all;
 		nr += !cmls() || admits(model.at_work[kind], rq->lane, workers,
 					model.extra[kind] + 1);
 	}

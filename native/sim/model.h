@@ -119,7 +119,7 @@ bool model_gone(const struct model_owner *o, u64 since);
 bool model_pool_admits(const struct dxk_rqe *rqe, u32 share);
 bool model_lane_admits(u32 lane);
 u32 model_unbegun(void);
-u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind, u32 *all);
+u32 model_own(const struct dxk_space *space, u64 cookie, enum dxk_kind kind);
 u32 model_queue(const struct dxk_rqe *rqe, u32 share);
 int model_closed(enum dxk_kind kind, u32 lane);
 bool model_inside(u32 member);

@@ -157,6 +157,29 @@ static void own_lanes(struct kunit *test)
 	EXPECT_IS(puppet_rejoin(ps, m[1], 8, 2, 2)->nr, 2);
 }
 
+/* However many of lanes without room stand before the one that has some. */
+static void own_behind_many(struct kunit *test)
+{
+	struct puppets *ps = start(test, 5, true);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		puppet_worker(ps);
+	puppet_post(ps, 1, 0, PXR_LANE1);
+	EXPECT_IS(puppet_work(ps, m[0])->lane, 1);
+	puppet_post(ps, 1, 0, 0);
+	puppet_work(ps, m[1]);
+	puppet_post_nr(ps, m[1], 20, 8, PXR_LANE1 | PXR_REJOIN);
+	puppet_post_nr(ps, m[1], 1, 8, PXR_REJOIN);
+	r = puppet_rejoin(ps, m[1], 8, 1, 1);
+	EXPECT(!ASLEEP(r) && r->helper.called);
+	EXPECT_IS(puppet_help(ps, m[1])->lane, 3);
+	puppet_end(ps, m[1], 0, 0);
+	puppet_end(ps, m[0], 0, 0);
+}
+
 /*
  * A calls B, which calls C, which calls A: that is nested in A, on the thread of C. B does not
  * wait for it, and ends: what A sleeps for is gone, and A is still held up. After that it helps
@@ -232,6 +255,7 @@ static struct kunit_case own_cases[] = {
 	KUNIT_CASE(own_is_called_later),
 	KUNIT_CASE(own_not_for_room),
 	KUNIT_CASE(own_lanes),
+	KUNIT_CASE(own_behind_many),
 	KUNIT_CASE(own_of_whom_is_gone),
 	KUNIT_CASE(own_of_a_run),
 	{ }
