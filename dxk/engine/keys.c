@@ -24,6 +24,7 @@ static void dxk_key_copy(const struct dxk_key *key, struct dxk_key_seen *seen)
 		return;
 	seen->owner = holder->rqe->cookie;
 	seen->executor = holder->rqe->executor;
+	seen->attrs = holder->rqe->attrs;
 	seen->worker = holder->worker ? holder->worker->id : 0;
 }
 

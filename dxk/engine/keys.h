@@ -22,6 +22,8 @@ struct dxk_key_seen {
 	u64 owner;
 	/** @executor: of that */
 	u64 executor;
+	/** @attrs: of that: PXR_* bits */
+	u32 attrs;
 	/** @space: the number of that of @key and @owner */
 	u32 space;
 	/** @users: its requests that have not ended */

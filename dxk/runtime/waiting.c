@@ -93,7 +93,7 @@ void dxk_key_text(struct dxk_labels *labels, const struct dxk_key_seen *key, cha
 	if (key->taken)
 		scnprintf(text + len, DXK_WAITING_TEXT - len, " owner %u:%#llx executor %#llx%s",
 			  key->space, key->owner, key->executor,
-			  dxk_label_text(labels, key->space, key->executor, 0, label));
+			  dxk_label_text(labels, key->space, key->executor, key->attrs, label));
 }
 
 /** dxk_waiting_running - as what Stop still waits for (DX-114) */

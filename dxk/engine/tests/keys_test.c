@@ -46,6 +46,7 @@ static void keys_seen(struct kunit *test)
 	EXPECT(key.taken);
 	EXPECT_IS(key.worker, 0);
 	EXPECT_IS(key.owner, OWNER);
+	EXPECT_IS(key.attrs, PXR_REJOIN | PXR_KEY);
 	puppet_work(ps, m);
 	key = seen(ps);
 	EXPECT_IS(key.worker, m->id);

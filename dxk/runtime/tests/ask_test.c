@@ -5,8 +5,10 @@
  */
 #include <linux/cred.h>
 
+#include "engine/keys.h"
 #include "runtime/session.h"
 #include "runtime/tests/rig.h"
+#include "runtime/waiting.h"
 
 static struct dxk_ctx *start(struct kunit *test)
 {
@@ -88,8 +90,9 @@ static void ask_policy(struct kunit *test)
 static void ask_names(struct kunit *test)
 {
 	struct dxk_rig *rig = test->priv;
+	struct dxk_key_seen key = { .taken = true, .attrs = PXR_KERNEL };
 	struct dxk_ctx *ctx = start(test);
-	char name[DXK_NAME_LEN];
+	char name[DXK_NAME_LEN], words[DXK_WAITING_TEXT];
 	struct dxk_member *m;
 
 	dxk_rig_client(rig, ctx);
@@ -104,6 +107,12 @@ static void ask_names(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, dxk_label_find(&ctx->labels, m->space->id + 1, 8, name), "");
 	KUNIT_EXPECT_EQ(test, dxk_client_label(m, 8, ""), 0);
 	KUNIT_EXPECT_STREQ(test, dxk_label_find(&ctx->labels, m->space->id, 8, name), "");
+	/* the number of an executor of the kernel may be that of something else as well */
+	KUNIT_EXPECT_EQ(test, dxk_client_label(m, rig->exec.id, "disk"), 0);
+	key.space = m->space->id;
+	key.executor = rig->exec.id;
+	dxk_key_text(&ctx->labels, &key, words);
+	KUNIT_EXPECT_NOT_NULL(test, strstr(words, " label kunit"));
 	KUNIT_EXPECT_EQ(test, ctx->instruments.nr, 2);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&ctx->instruments.of[0].value), -2);
 	KUNIT_EXPECT_EQ(test, atomic64_read(&ctx->instruments.of[1].value), 3);
