@@ -111,7 +111,9 @@ run 0 dxkctl show busy keys && [[ $(lines out .) == 2 ]] && ask keyed 3 && ask l
 	run 0 dxkctl send busy show keys && has out '^key [0-9]+:0x55 users 3 held 2 is executed ' &&
 	run 0 dxkctl why busy &&
 	[[ $(lines out '^request [12] .* label job7\] waits for key [0-9]+:0x55: thread [1-4]$') == 2 ]] &&
-	has out '^thread [1-4] .* label job7\] holds up 2: ' && ask release && ask collect
+	has out '^thread [1-4] .* label job7\] holds up 2: ' && ask quote 1 &&
+	run 0 dxkctl why --dot busy && has out ' label job\\"\\\\"\];$' &&
+	ask label 1 7 && ask release && ask collect
 ok "keys, and why a request waits for one"
 run 2 dxkctl why && run 2 dxkctl why busy busy && run 2 dxkctl why --svg busy &&
 	run 1 dxkctl why none && run 1 nobody dxkctl why busy

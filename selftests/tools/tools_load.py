@@ -215,6 +215,8 @@ def main(name, mode, workers, *settings):
             answer = lib.dxk_instrument(client, f"own{args[0]}".encode(), 0, c.c_int64(args[1]))
         elif word == "label":
             answer = lib.dxk_label(client, u64(args[0]), f"job{args[1]}".encode())
+        elif word == "quote":
+            answer = lib.dxk_label(client, u64(args[0]), b'job"\\')
         elif word == "close":
             break
         else:

@@ -2,6 +2,8 @@
 #ifndef _DXKCTL_CTL_H
 #define _DXKCTL_CTL_H
 
+#include <stdio.h>
+
 #include "../common/common.h"
 
 /**
@@ -65,6 +67,9 @@ void keys_show(struct json_object *all);
  */
 struct json_object *labels(const struct ctx *ctx);
 const char *label_of(struct json_object *labels, uint64_t executor, uint32_t attrs);
+
+/* A text as JSON and dot(1) have it, with its quotes. */
+void put_text(FILE *out, const char *text);
 
 /* What the status of a service of dxkd may say is wrong: the keys, and words for them */
 struct remote_part {

@@ -169,8 +169,7 @@ static void take_blocks(struct timeline *t, const struct event *e, size_t nr)
 
 /* --- writing --------------------------------------------------------------- */
 
-/* Text as JSON has it, with its quotes. */
-static void put_text(FILE *out, const char *text)
+void put_text(FILE *out, const char *text)
 {
 	struct json_object *string = json_object_new_string(text);
 

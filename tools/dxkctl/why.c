@@ -339,6 +339,19 @@ static void print_json(const struct graph *g)
 
 /* --- as a graph ------------------------------------------------------------------ */
 
+/* What a name says may be anything that has no space. */
+static void print_box(const struct node *n)
+{
+	const char *says = text_of(n->about, is_thread(n) ? "executes" : "owner");
+	char text[sizeof(n->name) + 4096];
+
+	snprintf(text, sizeof(text), "%s\n%s", n->name, says);
+	printf("\t\"%s\" [shape=%s%s, label=", n->name, is_thread(n) ? "box" : "ellipse",
+	       n->circle ? ", style=filled" : "");
+	put_text(stdout, text);
+	puts("];");
+}
+
 /* For dot(1). Who is in a circle is filled. */
 static void print_dot(const struct graph *g)
 {
@@ -350,10 +363,7 @@ static void print_dot(const struct graph *g)
 
 		if (!n->awaits && !n->others)
 			continue;
-		printf("\t\"%s\" [shape=%s%s, label=\"%s\\n%s\"];\n", n->name,
-		       is_thread(n) ? "box" : "ellipse", n->circle ? ", style=filled" : "",
-		       n->name, is_thread(n) ? text_of(n->about, "executes") :
-						text_of(n->about, "owner"));
+		print_box(n);
 		for (j = 0; j < n->nr; j++)
 			printf("\t\"%s\" -> \"%s\" [label=\"%s\"];\n", n->name,
 			       g->node[n->on[j]].name, n->awaits);
