@@ -349,6 +349,9 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	}
 	dxk_post_first(e, p);
 	dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
+	/* Room is no help to those any more who would be refused for what it has taken. */
+	if (unlikely(e->ready.rooms.nr))
+		dxk_room_tell(e, wakes);
 }
 
 /**

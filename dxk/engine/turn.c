@@ -115,7 +115,10 @@ static bool dxk_rejoin_has_room(const struct dxk_engine *e, const struct dxk_rqe
 	       e->owners.reserved < e->owners.entries;
 }
 
-/* Has the request room, and stands nobody before it? Who has a share is looked at by others. */
+/*
+ * Has the request room, and stands nobody before it, or is to be told of it? Who has a share is
+ * looked at by others.
+ */
 static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
 			      const struct dxk_rqe *rqe)
 {
@@ -124,7 +127,8 @@ static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_membe
 	return likely(e->state == DXK_CTX_RUNNING && !m->share && !rqe->more &&
 		      (m->engaged || m->role == DXK_ROLE_WORKER) &&
 		      e->nr[DXK_AT_READY] < p->ready_entries && dxk_live(e) < p->max_requests &&
-		      !e->ready.asleep[rqe->lane] && !dxk_closed(e, rqe->kind, rqe->lane) &&
+		      !(e->ready.asleep[rqe->lane] | e->ready.rooms.nr) &&
+		      !dxk_closed(e, rqe->kind, rqe->lane) &&
 		      (!dxk_cmls(e) || dxk_lanes_admit(&e->ready.lanes, rqe->lane)) &&
 		      dxk_rejoin_has_room(e, rqe));
 }

@@ -236,7 +236,7 @@ static void check_writable(const struct actor *a)
 {
 	if (!a->m.refused || list_empty(&a->m.room) || !a->wanted.attrs)
 		return;
-	if (model_shut(a->m.id) ||
+	if (model_shut(a->m.id) || dxk_live(&house.e) >= house.e.policy.max_requests ||
 	    (model_pool_admits(&a->wanted, a->m.share) && !is_awaited(a)))
 		sim_fail("%u watches for room, and there is some", a->m.id);
 }

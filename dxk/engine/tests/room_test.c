@@ -213,6 +213,35 @@ static void room_of_a_share(struct kunit *test)
 	dxk_share_close(ps->e, b->share);
 }
 
+/* Who waits for room in a lane is told when no room helps any more, whoever has taken the rest */
+static void room_no_more_requests(struct kunit *test)
+{
+	struct puppets *ps = puppets_cmls(test, 10);
+	struct dxk_member *worker[3], *a = puppet_client(ps);
+	u32 i;
+
+	ps->e->policy.max_requests = 12;
+	for (i = 0; i < 3; i++)
+		worker[i] = puppet_worker(ps);
+	puppet_post_nr(ps, ps->main, 2, 0, PXR_LANE1);
+	refused(ps, a, PXR_LANE1, PXR_LANE_FULL);
+	puppet_post_nr(ps, ps->main, 4, 0, 0);
+	/* of lane 3, and more urgent: they execute while lane 1 is full */
+	for (i = 0; i < 3; i++) {
+		puppet_post(ps, 8, 5, PXR_REJOIN);
+		EXPECT_IS(puppet_work(ps, worker[i])->lane, 3);
+	}
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 2, 0, 0), 2);
+	EXPECT_IS(ps->polls, 0);
+	EXPECT(!writable(ps, a));
+	puppet_taken(ps, puppet_post_nr(ps, ps->main, 1, 0, 0), 1);
+	EXPECT_IS(ps->polls, 1);
+	EXPECT(writable(ps, a));
+	EXPECT_IS(puppet_post_nr(ps, a, 1, 0, PXR_LANE1)->err, -ENOSPC);
+	for (i = 0; i < 3; i++)
+		puppet_end(ps, worker[i], 0, 0);
+}
+
 /* DX-107: Stop tells those whom it shuts out; who goes on in a drain waits for room as before */
 static void room_ends_with_stop(struct kunit *test)
 {
@@ -248,6 +277,7 @@ static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_behind_a_sleeper),
 	KUNIT_CASE(room_tells_many),
 	KUNIT_CASE(room_of_a_share),
+	KUNIT_CASE(room_no_more_requests),
 	KUNIT_CASE(room_ends_with_stop),
 	{ }
 };
