@@ -676,6 +676,10 @@ static void actor_work(struct actor *a, struct dxk_rqe *rqe)
 	a->depth++;
 	if (nr) {
 		actor_post(a, nr, chance(8) ? rqe->cookie : mine, 0, draw_deadline());
+		if (a->m.refused && a->m.kind == DXK_USER && choose(2)) {
+			actor_poll_room(a);
+			interrupted(a);
+		}
 		if (chance(4))
 			sim_nap(1000 * choose(100));
 		while (!a->task->killed && !house.ending && choose(4)) {
