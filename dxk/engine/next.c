@@ -18,6 +18,7 @@
 #include "engine/os.h"
 #include "engine/post.h"
 #include "engine/rejoin.h"
+#include "engine/room.h"
 #include "engine/stall.h"
 #include "engine/state.h"
 #include "engine/wait.h"
@@ -375,6 +376,8 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		if (unlikely(dxk_crew_asleep(&e->crew) | e->crew.clients_asleep))
 			dxk_stall_suspect(e, wakes);
 	}
+	if (unlikely(m->refused) && !m->held)
+		dxk_room_outside(e, m, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
 }

@@ -65,11 +65,17 @@ static struct dxk_need dxk_room_need(u32 room)
 	};
 }
 
+/* Is it one of those who execute a request? That of others is %DXK_NEEDS before it. */
+static bool dxk_room_is_inside(u32 room)
+{
+	return room / DXK_NEEDS % 2;
+}
+
 /* Would a post that needs the room be refused with -EAGAIN? */
 static bool dxk_room_is_full(struct dxk_engine *e, u32 room)
 {
 	struct dxk_need need = dxk_room_need(room);
-	bool inside = room / DXK_NEEDS % 2;
+	bool inside = dxk_room_is_inside(room);
 	u32 reason;
 	int err;
 
@@ -130,6 +136,31 @@ void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct d
 	m->refused = dxk_room_of(&need, dxk_is_inside(m)) + 1;
 	if (m->asks_room)
 		dxk_room_enter(&e->ready.rooms, m);
+}
+
+/**
+ * dxk_room_outside - a member that was refused executes nothing any more
+ * @e: the engine, locked
+ * @m: the member
+ * @wakes: gets what is owed
+ *
+ * Stop(drain) shuts it out as it does others outside.
+ */
+void dxk_room_outside(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
+{
+	struct dxk_rooms *rooms = &e->ready.rooms;
+	bool watches = !list_empty(&m->room);
+	u32 room = m->refused - 1;
+
+	if (!dxk_room_is_inside(room))
+		return;
+	dxk_room_leave(rooms, m);
+	m->refused = room - DXK_NEEDS + 1;
+	if (!watches)
+		return;
+	dxk_room_enter(rooms, m);
+	if (e->state != DXK_CTX_RUNNING)
+		dxk_owe(e, wakes);
 }
 
 /**

@@ -132,6 +132,7 @@ static inline bool dxk_need_is_awaited(struct dxk_engine *e, const struct dxk_ne
 
 void dxk_rooms_init(struct dxk_rooms *rooms);
 void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct dxk_rqe *rqe);
+void dxk_room_outside(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes);
 bool dxk_room_poll(struct dxk_engine *e, struct dxk_member *m);
 void dxk_room_leave(struct dxk_rooms *rooms, struct dxk_member *m);
 void dxk_room_tell(struct dxk_engine *e, struct dxk_wakes *wakes);

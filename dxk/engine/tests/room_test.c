@@ -270,6 +270,33 @@ static void room_ends_with_stop(struct kunit *test)
 	puppet_end(ps, second, 0, 0);
 }
 
+/* DX-107: who is refused within a request, and ends that, is shut out by a Stop as others are */
+static void room_after_a_turn(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, 0, 0, 0);
+		puppet_work(ps, m[i]);
+	}
+	puppet_post(ps, 0, 0, 0);
+	refused(ps, m[0], 0, PXR_POOL_FULL);
+	refused(ps, m[1], 0, PXR_POOL_FULL);
+	/* the one before, the other one after it has begun */
+	puppet_end(ps, m[0], 0, 0);
+	EXPECT(!writable(ps, m[0]));
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT(writable(ps, m[0]));
+	EXPECT(!writable(ps, m[1]));
+	puppet_end(ps, m[1], 0, 0);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	EXPECT(writable(ps, m[1]));
+	EXPECT_IS(puppet_post_nr(ps, m[1], 1, 0, 0)->err, -ESHUTDOWN);
+}
+
 static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_becomes_writable),
 	KUNIT_CASE(room_of_a_lane),
@@ -279,6 +306,7 @@ static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_of_a_share),
 	KUNIT_CASE(room_no_more_requests),
 	KUNIT_CASE(room_ends_with_stop),
+	KUNIT_CASE(room_after_a_turn),
 	{ }
 };
 
