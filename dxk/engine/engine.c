@@ -18,6 +18,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	dxk_ready_init(&e->ready);
 	dxk_rooms_init(&e->ready.rooms);
 	dxk_crew_init(&e->crew);
+	dxk_owns_init(&e->owns);
 	INIT_LIST_HEAD(&e->owners.blocked);
 	INIT_LIST_HEAD(&e->owners.owed);
 	INIT_LIST_HEAD(&e->owners.waited);

@@ -287,8 +287,8 @@ struct dxk_crew {
 	 */
 	u32 resting;
 	/**
-	 * @helpers: (L) by kind: struct dxk_helper of sleeping workers, the last one
-	 * first
+	 * @helpers: (L) by kind: struct dxk_helper of sleeping workers that help with anything,
+	 * the last one first
 	 */
 	struct list_head helpers[DXK_KINDS];
 	/** @spares: (L) by kind: spare workers */

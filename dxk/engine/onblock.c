@@ -82,22 +82,20 @@ void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *r
 /* So many are looked at for one who can. */
 #define DXK_HELPERS_SEEN	8
 
-/* What a helper is to execute, or NULL. */
-static struct dxk_rqe *dxk_helper_work(struct dxk_engine *e, const struct dxk_helper *h)
+/* End the sleep of a helper with a request in its hands. */
+static void dxk_helper_begin(struct dxk_engine *e, struct dxk_helper *h, struct dxk_rqe *rqe,
+			     struct dxk_wakes *wakes)
 {
-	struct dxk_lanes lanes;
-
-	if (likely(!h->owner))
-		return dxk_extra_best(e, h->m->kind);
-	if (e->cancelling)
-		return NULL;
-	lanes = dxk_extra_lanes(e, h->m->kind);
-	return dxk_own_first(h->owner, h->m->kind, &lanes);
+	/* First, so that the entry which becomes free does not end this sleep. */
+	dxk_waiter_leave(h->w);
+	dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
+	h->called = true;
+	dxk_waiter_finish(h->w, wakes);
 }
 
 /*
- * End the sleep of a helper with a request in its hands. One whose owner has nothing waits
- * there. Return: can another one be called?
+ * Call one who helps with anything. Who is held up by what is nested in its work executes nothing
+ * beside that. Return: can another one be called?
  */
 static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 			    struct dxk_wakes *wakes)
@@ -109,23 +107,44 @@ static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 
 	for (i = 0; i < DXK_HELPERS_SEEN; i++) {
 		h = list_first_entry(helpers, struct dxk_helper, link);
-		/* Who is held up by what is nested in its work executes nothing beside that. */
-		rqe = unlikely(h->m->outer) ? NULL : dxk_helper_work(e, h);
-		if (rqe) {
-			/* First, so that the entry which becomes free does not end this sleep. */
-			dxk_waiter_leave(h->w);
-			dxk_extra_begin(e, h->m, rqe, &h->m->called, wakes);
-			h->called = true;
-			dxk_waiter_finish(h->w, wakes);
-			return true;
+		if (unlikely(h->m->outer)) {
+			list_move_tail(&h->link, helpers);
+			continue;
 		}
-		if (!h->m->outer && !h->owner)
-			return false;
-		if (!h->m->outer && !dxk_owner_has_own(h->owner, kind)) {
-			list_move(&h->link, &h->owner->helpers[kind]);
-			return true;
+		rqe = dxk_extra_best(e, kind);
+		if (rqe)
+			dxk_helper_begin(e, h, rqe, wakes);
+		return rqe;
+	}
+	return false;
+}
+
+/* The same of one who helps its owner, if the lock hold can afford it. */
+static bool dxk_call_own(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
+{
+	struct dxk_lanes lanes = dxk_extra_lanes(e, kind);
+	u32 lane, i = 0;
+
+	if (e->cancelling)
+		return false;
+	for (lane = dxk_lanes_full(&lanes); lane < DXK_LANES; lane++) {
+		struct list_head *callers = &e->owns.callers[kind][lane];
+
+		while (!list_empty(callers) && i++ < DXK_HELPERS_SEEN) {
+			struct dxk_owner *owner = list_first_entry(callers, struct dxk_owner,
+								   caller[kind]);
+			struct dxk_helper *h = list_first_entry(&owner->helpers[kind],
+								struct dxk_helper, link);
+
+			if (likely(!h->m->outer)) {
+				if (!dxk_afford_or_owe(e, wakes, 1))
+					return false;
+				dxk_helper_begin(e, h, dxk_own_first(owner, kind, &lanes), wakes);
+				return true;
+			}
+			list_move_tail(&h->link, &owner->helpers[kind]);
+			list_move_tail(&owner->caller[kind], callers);
 		}
-		list_move_tail(&h->link, helpers);
 	}
 	return false;
 }
@@ -322,6 +341,8 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 			if (!dxk_call_helper(e, kind, wakes))
 				break;
 		}
+		while (unlikely(e->owns.own) && dxk_call_own(e, kind, wakes))
+			;
 		while (e->ready.filled[kind] && !list_empty(&crew->parked[kind])) {
 			if (!dxk_afford_or_owe(e, wakes, 1 + dxk_homes_cost(&e->ready, kind)))
 				return;

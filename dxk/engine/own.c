@@ -7,6 +7,15 @@
 #include "engine/own.h"
 #include "engine/rejoin.h"
 
+void dxk_owns_init(struct dxk_owns *owns)
+{
+	u32 kind, lane;
+
+	for (kind = 0; kind < DXK_KINDS; kind++)
+		for (lane = 0; lane < DXK_LANES; lane++)
+			INIT_LIST_HEAD(&owns->callers[kind][lane]);
+}
+
 /* Nothing is Ready. Return: what there was before. */
 static struct dxk_own *dxk_owns_exchange(struct dxk_engine *e, struct dxk_own *own, u32 nr)
 {
@@ -50,6 +59,21 @@ void dxk_owns_destroy(struct dxk_engine *e)
 	kvfree(e->owns.own);
 }
 
+/* What an owner has Ready, or who helps it, has changed: it calls for these by its largest lane. */
+static void dxk_own_call(struct dxk_engine *e, struct dxk_owner *owner, u32 kind)
+{
+	u32 lane = DXK_LANES;
+
+	list_del_init(&owner->caller[kind]);
+	if (list_empty(&owner->helpers[kind]))
+		return;
+	while (lane--)
+		if (owner->own[kind][lane]) {
+			list_add_tail(&owner->caller[kind], &e->owns.callers[kind][lane]);
+			return;
+		}
+}
+
 /**
  * dxk_own_enter - a request becomes READY
  * @e: the engine, locked, with lists
@@ -75,13 +99,15 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 		list_add_tail(&own->link, &(*first)->link);
 	else
 		*first = own;
-	list_splice_init(&owner->helpers[rqe->kind], &e->crew.helpers[rqe->kind]);
+	if (unlikely(!list_empty(&owner->helpers[rqe->kind])))
+		dxk_own_call(e, owner, rqe->kind);
 }
 
 /** dxk_own_leave - it is READY no more; the engine is locked, and has lists */
 void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
-	struct dxk_own **first = &rqe->owner->own[rqe->kind][rqe->lane], *own;
+	struct dxk_owner *owner = rqe->owner;
+	struct dxk_own **first = &owner->own[rqe->kind][rqe->lane], *own;
 
 	lockdep_assert_held(&e->lock);
 
@@ -91,6 +117,8 @@ void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 	if (*first == own)
 		*first = list_empty(&own->link) ? NULL : list_next_entry(own, link);
 	list_move(&own->link, &e->owns.free);
+	if (unlikely(!list_empty(&owner->caller[rqe->kind])))
+		dxk_own_call(e, owner, rqe->kind);
 }
 
 /**
@@ -102,8 +130,10 @@ void dxk_own_orphan(struct dxk_owner *owner)
 	struct dxk_rejoin_op *r;
 
 	list_for_each_entry(r, &owner->pollers, w.link)
-		if (r->w.helper)
+		if (r->w.helper && r->helper.owner) {
 			list_del_init(&r->helper.link);
+			r->helper.owner = NULL;
+		}
 }
 
 /**
@@ -130,7 +160,7 @@ struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 	return first;
 }
 
-/** dxk_helper_enter - a helper is to be called for what its owner has, or will have */
+/** dxk_helper_enter - a helper is to be called: for what its owner has, or will have, or for any */
 void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
 {
 	struct dxk_owner *owner = h->owner;
@@ -138,6 +168,17 @@ void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
 
 	lockdep_assert_held(&e->lock);
 
-	list_add(&h->link, owner && !dxk_owner_has_own(owner, kind) ? &owner->helpers[kind] :
-								      &e->crew.helpers[kind]);
+	list_add(&h->link, owner ? &owner->helpers[kind] : &e->crew.helpers[kind]);
+	if (owner)
+		dxk_own_call(e, owner, kind);
+}
+
+/** dxk_helper_leave - its sleep is over; the engine is locked */
+void dxk_helper_leave(struct dxk_engine *e, struct dxk_helper *h)
+{
+	lockdep_assert_held(&e->lock);
+
+	list_del_init(&h->link);
+	if (h->owner)
+		dxk_own_call(e, h->owner, h->m->kind);
 }

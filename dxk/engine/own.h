@@ -6,14 +6,15 @@
  * want a lock that the helper's own request holds. Under this policy a helper is given only
  * requests of the owner for which it sleeps in a rejoin; in other calls it does not help.
  *
- * Each Ready request is in the ring of its owner, kind and lane. A helper is in dxk_crew.helpers while
- * its owner has a Ready request, or has had one since the last look; else it is in the owner's
- * list of helpers, and the next request that becomes Ready moves it back. So neither a request
- * nor a helper is ever searched for.
+ * Each Ready request is in the ring of its owner, kind and lane, and each helper in its owner's
+ * list. An owner that has both is in the list of the largest of those lanes: what a lane admits
+ * all larger ones do, so while that one has room a helper of the owner can be called, and else
+ * none. So neither a request nor a helper is ever searched for.
  *
  * Invariants whenever the lock is free, in a run with this policy:
  *   every READY request is in a ring of its owner's, and no other request is in any
- *   an owner whose list has helpers of a kind has no READY request of that kind
+ *   an owner is in dxk_owns.callers iff it has READY requests and helpers of a kind, and by the
+ *   largest lane of the former
  *   a helper whose owner's record has gone is in no list; its rejoin is performed anew
  */
 #ifndef _DXK_ENGINE_OWN_H
@@ -46,8 +47,11 @@ struct dxk_owns {
 	struct dxk_own *own;
 	/** @free: (L) those that no request has */
 	struct list_head free;
+	/** @callers: (L) by kind and lane: struct dxk_owner that call for their helpers */
+	struct list_head callers[DXK_KINDS][DXK_LANES];
 };
 
+void dxk_owns_init(struct dxk_owns *owns);
 int dxk_owns_start(struct dxk_engine *e);
 void dxk_owns_destroy(struct dxk_engine *e);
 
@@ -57,5 +61,6 @@ void dxk_own_orphan(struct dxk_owner *owner);
 struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 			      const struct dxk_lanes *lanes);
 void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h);
+void dxk_helper_leave(struct dxk_engine *e, struct dxk_helper *h);
 
 #endif /* _DXK_ENGINE_OWN_H */

@@ -184,6 +184,7 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
 	       !dxk_owner_has_own(owner, DXK_USER) && !dxk_owner_has_own(owner, DXK_KERNEL) &&
 	       list_empty(&owner->helpers[DXK_USER]) && list_empty(&owner->helpers[DXK_KERNEL]) &&
+	       list_empty(&owner->caller[DXK_USER]) && list_empty(&owner->caller[DXK_KERNEL]) &&
 	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
 }
 
@@ -195,8 +196,7 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 	WARN_ON_ONCE(!list_empty(&owner->watchers));
 	/* Nothing was said to who is held up by what is nested in its work: see nest.h. */
 	if (unlikely(!list_empty(&owner->pollers))) {
-		if (e->owns.own)
-			dxk_own_orphan(owner);
+		dxk_own_orphan(owner);
 		list_splice_tail_init(&owner->pollers, &e->waits.rising);
 		owners->freed = true;
 	}
@@ -267,8 +267,10 @@ static void dxk_owner_construct(void *obj)
 	INIT_LIST_HEAD(&owner->pollers);
 	INIT_LIST_HEAD(&owner->joiners[false]);
 	INIT_LIST_HEAD(&owner->joiners[true]);
-	for (kind = 0; kind < DXK_KINDS; kind++)
+	for (kind = 0; kind < DXK_KINDS; kind++) {
 		INIT_LIST_HEAD(&owner->helpers[kind]);
+		INIT_LIST_HEAD(&owner->caller[kind]);
+	}
 	INIT_LIST_HEAD(&owner->stuck);
 	INIT_LIST_HEAD(&owner->rich);
 	INIT_LIST_HEAD(&owner->watchers);

@@ -111,8 +111,10 @@ struct dxk_owner {
 	struct list_head stuck;
 	/** @own: by kind and lane: of a ring of its requests that are READY the oldest; see own.h */
 	struct dxk_own *own[DXK_KINDS][DXK_LANES];
-	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, while it has none */
+	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, the last one first */
 	struct list_head helpers[DXK_KINDS];
+	/** @caller: by kind: in dxk_owns.callers, if it has some of both */
+	struct list_head caller[DXK_KINDS];
 	/** @rich: with results: in dxk_space.rich */
 	struct list_head rich;
 	/** @watchers: members whose poll(2) watches this owner */

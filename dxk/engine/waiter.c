@@ -99,7 +99,7 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 		(*w->count)--;
 	w->count = NULL;
 	if (unlikely(w->helper))
-		list_del(&w->helper->link);
+		dxk_helper_leave(w->helper->m->engine, w->helper);
 	/* It may fall asleep anew. */
 	w->helper = NULL;
 	if (w->stuck)

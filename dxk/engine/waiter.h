@@ -99,7 +99,7 @@ struct dxk_waiter {
  * struct dxk_helper - a worker that can execute a request while it sleeps in a call
  */
 struct dxk_helper {
-	/** @link: (L) in dxk_crew.helpers[], or dxk_owner.helpers[] */
+	/** @link: (L) in dxk_owner.helpers[] of @owner, or in dxk_crew.helpers[] */
 	struct list_head link;
 	/** @owner: (L) it executes requests of that only; NULL: any */
 	struct dxk_owner *owner;

@@ -236,7 +236,7 @@ static bool has_helper(const struct dxk_engine *e, enum dxk_kind kind)
 	return nr > held_up && held_up < 8;
 }
 
-/* Each that sleeps for an owner is called for what that has, unless it is behind many others. */
+/* Each that sleeps for an owner is called for what that has. */
 static void check_own_helpers(const struct dxk_engine *e)
 {
 	const struct actor *a;
@@ -246,10 +246,9 @@ static void check_own_helpers(const struct dxk_engine *e)
 
 		if (!r || !actor_queued(&r->w) || !r->w.helper || a->m.outer)
 			continue;
-		if (r->helper.owner && list_empty(&r->helper.link))
+		if (list_empty(&r->helper.link))
 			sim_fail("%u helps, and nobody can call it", a->m.id);
-		if (model_own(a->m.space, r->cookie, a->m.kind) &&
-		    list_length(&e->crew.helpers[a->m.kind]) <= 8)
+		if (model_own(a->m.space, r->cookie, a->m.kind))
 			sim_fail("%u is not called for what it waits for", a->m.id);
 	}
 }

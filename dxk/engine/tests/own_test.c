@@ -180,6 +180,38 @@ static void own_behind_many(struct kunit *test)
 	puppet_end(ps, m[0], 0, 0);
 }
 
+/* However many helpers whose owners' requests have no room stand before one whose has some. */
+static void own_behind_helpers(struct kunit *test)
+{
+	struct puppets *ps = start(test, 60, true);
+	struct dxk_member *m[60];
+	struct dxk_rejoin_op *r;
+	u32 i;
+
+	for (i = 0; i < 60; i++)
+		m[i] = puppet_worker(ps);
+	/* lanes 1 and 2 have twelve each */
+	for (i = 0; i < 24; i++) {
+		puppet_post(ps, 1, 0, i < 12 ? PXR_LANE1 : PXR_LANE2);
+		EXPECT_IS(puppet_work(ps, m[i])->lane, i < 12 ? 1 : 2);
+	}
+	/* the first one sleeps for one of lane 2, the others of lane 1 for their own lane */
+	puppet_post_nr(ps, m[0], 1, 10, PXR_REJOIN | PXR_LANE2);
+	r = puppet_rejoin(ps, m[0], 10, 1, 1);
+	for (i = 1; i < 12; i++) {
+		puppet_post_nr(ps, m[i], 1, 10 + i, PXR_REJOIN | PXR_LANE1);
+		EXPECT(ASLEEP(puppet_rejoin(ps, m[i], 10 + i, 1, 1)));
+	}
+	puppet_post_nr(ps, ps->main, 1, 1, PXR_LANE1);
+	puppet_post_nr(ps, ps->main, 1, 1, PXR_LANE1);
+	EXPECT(ASLEEP(r));
+	/* one of lane 2 ends, and its worker takes no more */
+	puppet_end(ps, m[12], 0, 0);
+	EXPECT(r->helper.called);
+	EXPECT_IS(puppet_help(ps, m[0])->lane, 2);
+	puppet_end(ps, m[0], 0, 0);
+}
+
 /*
  * A calls B, which calls C, which calls A: that is nested in A, on the thread of C. B does not
  * wait for it, and ends: what A sleeps for is gone, and A is still held up. After that it helps
@@ -256,6 +288,7 @@ static struct kunit_case own_cases[] = {
 	KUNIT_CASE(own_not_for_room),
 	KUNIT_CASE(own_lanes),
 	KUNIT_CASE(own_behind_many),
+	KUNIT_CASE(own_behind_helpers),
 	KUNIT_CASE(own_of_whom_is_gone),
 	KUNIT_CASE(own_of_a_run),
 	{ }
