@@ -113,23 +113,37 @@ tap() {
 # Who watches may have told so of a program that has just ended.
 forget() { while read -rt 0 -u 8; do read -rn 1 -u 8; done; }
 
+# kin PID: those of its process group, and what it has forked into a group of their own
+kin() {
+	local p
+	for p in /proc/[0-9]*; do
+		case $(busybox cat "$p/stat" 2>/dev/null) in
+		*") "[A-Z]" "[0-9]*" $1 "* | *") "[A-Z]" $1 "[0-9]*) echo "${p#/proc/}" ;;
+		esac
+	done
+}
+# stacks KIN: theirs, and those of threads that are in dxk; and what the contexts show
 stacks() {
 	local p
 	for p in /proc/[0-9]*; do
 		[[ $p/stat -ef /proc/self/stat ]] && continue
-		case $(busybox cat "$p/stat" 2>/dev/null) in
-		*") "[A-Z]" "[0-9]*" $1 "*) ;;
+		case " $1 " in
+		*" ${p#/proc/} "*) ;;
 		*) busybox grep -q dxk "$p/stack" 2>/dev/null || continue ;;
 		esac
 		echo "# ${p#/proc/} $(<"$p/comm"):"
 		busybox sed 's/^/#   /' "$p"/task/*/stack
+	done
+	for p in /sys/kernel/dxk/[0-9]*; do
+		busybox grep -r . "$p"/{state,waiting,keys,pools,stats,threads} |
+			busybox grep -v ':0$' | busybox head -n 100 | busybox sed 's,^/sys/kernel/,#   ,'
 	done
 } 2>/dev/null
 
 # Runs a program in a process group of its own.  Sets $status; fails when not even
 # SIGKILL ends it, then the kernel is of no use any more.
 run_program() {
-	local pid guard
+	local pid guard kin
 	forget
 	set -m
 	"$@" </dev/null 2>&1 8<&- &
@@ -146,11 +160,14 @@ run_program() {
 		return 0
 	fi
 	echo
-	stacks "$pid"
+	kin=$(kin "$pid")
+	kin=${kin//$'\n'/ }
+	stacks "$kin"
 	wrong "printed nothing any more (above: the kernel's stacks of its threads and dxk's)"
 	kill -TERM -- "-$pid" 2>/dev/null
 	busybox sleep 0.5
-	kill -KILL -- "-$pid" 2>/dev/null
+	# shellcheck disable=SC2086 # pids
+	kill -KILL -- "-$pid" $kin 2>/dev/null
 	busybox sleep 4 &
 	guard=$!
 	wait -n "$pid" "$guard" 2>/dev/null

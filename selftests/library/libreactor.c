@@ -1400,14 +1400,17 @@ TEST(no_request_is_left)
 	s = listens(&a);
 	ASSERT_LE(0, s);
 	ASSERT_EQ(0, StandardAcceptor_create(d, s, &factory.base, NULL));
-	for (i = 0; i < 4; i++) {
+	/* One by one: a busy machine may bring them to the socket in another order. */
+	for (i = 0; i < 2; i++) {
 		c[i] = connects(&a);
 		ASSERT_LE(0, c[i]);
+		EXPECT_TRUE(answers(c[i], "one\n"));
 	}
-	EXPECT_TRUE(answers(c[0], "one\n"));
-	EXPECT_TRUE(answers(c[1], "two\n"));
+	c[2] = connects(&a);
 	EXPECT_TRUE(says(c[2], "three\n"));
 	EXPECT_TRUE(DXT_SOON(pauses(d)));
+	c[3] = connects(&a);
+	ASSERT_LE(0, c[3]);
 	ASSERT_EQ(0, pair(fd));
 	EXPECT_EQ(-ENOSPC, Dispatcher_registerChannel(d, fd[0], &e.base, NULL));
 	close(fd[0]);
