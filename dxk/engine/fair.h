@@ -13,8 +13,8 @@
  *
  * Let L be the level: the round that a lane is at. As what is served sinks below 0, L rises so
  * that it does not: a round has gone by. What is served out of turn, before others of its lane,
- * says nothing of that. Who comes with something after a while begins with round L, so nothing is saved up. When nothing is Ready any more all rounds are over, so nothing
- * is to be repaid.
+ * says nothing of that. Who comes with something after a while begins with round L, so nothing is
+ * saved up. When nothing is Ready any more all rounds are over, so nothing is to be repaid.
  *
  * Hence, of what has one priority:
  *   those who always have something Ready have shares as their weights are, to within a round
