@@ -135,6 +135,14 @@ got=$("$peer" one hash@farm room)
 [[ $got == status=-90 ]]
 ok "a result that the service's context has no room for is refused (EMSGSIZE)"
 
+got=$("$peer" app hash@farm 1 1 100 poison 9001)
+trace=$(sed -n 's/.*export hash: \(00-[0-9a-f]\{32\}-[0-9a-f]\{16\}-01\): .*attempt 2$/\1/p' log)
+[[ -n $trace ]] && serves 1 1 && grep "$trace" log >shown &&
+	grep -q 'export hash: .*run again, attempt 3$' shown &&
+	grep -q 'export hash: .*EOWNERDEAD, attempt 3$' shown &&
+	grep -q 'import hash: .*EOWNERDEAD$' shown
+ok "the logs of both hosts tell by the traceparent what became of a request"
+
 # --- times --------------------------------------------------------------------------
 
 soon status import late '"served":true'

@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ struct export {
 	bool cancelled;			/* nothing is consumed */
 	unsigned int ups;		/* of @in */
 	struct rejects rejects;
+	struct notes notes;
 	struct counts counts;
 };
 
@@ -160,8 +162,22 @@ static bool live(const struct export *x, const struct job *job)
 	return x->in.up && job->epoch == x->in.epoch;
 }
 
+static void tell(struct export *x, const struct job *job, const char *what, uint32_t attempt)
+{
+	char trace[TRACE_LEN];
+	struct id id;
+
+	if (!id_read(job->r.id, strlen(job->r.id), &id))
+		return;
+	id_trace(&id, trace);
+	note_request(&x->notes, "export", x->cfg->name, trace, "%s, attempt %" PRIu32, what, attempt);
+}
+
 static void answer(struct export *x, struct job *job, int32_t status, uint32_t len)
 {
+	if (status == -EOWNERDEAD || status == -ETIME)
+		tell(x, job, status == -ETIME ? "came too late, it is not begun: ETIME" :
+			     "it may have run: EOWNERDEAD", job->r.attempt);
 	if (status == -EOWNERDEAD)
 		x->counts.dead++;
 	else if (job->state == POSTED)
@@ -178,6 +194,8 @@ static void answer(struct export *x, struct job *job, int32_t status, uint32_t l
 static void publish_copy(struct export *x, struct job *job, uint32_t attempt)
 {
 	x->counts.republished++;
+	tell(x, job, attempt > job->r.attempt ? "it may have begun, and is to run again" :
+		     "is given back to the broker", attempt);
 	forget(x, job);
 	job->r.attempt = attempt;
 	job->copy = true;

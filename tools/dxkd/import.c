@@ -62,6 +62,7 @@ struct import {
 	bool can_reply;		/* there is a queue for answers */
 	uint64_t turns;		/* publications */
 	struct rejects rejects;	/* answers */
+	struct notes notes;
 	struct counts counts;
 };
 
@@ -72,6 +73,29 @@ static void set_at(struct import *m, struct place *p, enum at at)
 	m->nr_busy += (at != IDLE) - (p->at != IDLE);
 	m->nr_unsent += (at == UNSENT) - (p->at == UNSENT);
 	p->at = at;
+}
+
+static void tell(struct import *m, const struct id *id, const char *what)
+{
+	char trace[TRACE_LEN];
+
+	id_trace(id, trace);
+	note_request(&m->notes, "import", m->cfg->name, trace, "%s", what);
+}
+
+static struct id id_of(const struct import *m, const struct place *p)
+{
+	struct id id = { .place = p->number, .ticket = p->w.ticket };
+
+	strcpy(id.instance, m->instance);
+	return id;
+}
+
+static void tell_of(struct import *m, const struct place *p, const char *what)
+{
+	struct id id = id_of(m, p);
+
+	tell(m, &id, what);
 }
 
 /* It has been fetched: from now on its times count. */
@@ -113,7 +137,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 		n = dxk_next(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
 			     want ? p->data : NULL, want ? sizeof(p->data) : 0, 0);
 		if (done && !taken && n < 0)
-			note("import %s: an answer was not taken: %s", m->cfg->name, strerror(-n));
+			tell_of(m, p, strerror(-n));
 		if (n == 0 && done && want) {
 			done = NULL;	/* completed; the fetch is to be asked for its error */
 			continue;
@@ -160,6 +184,12 @@ static void refuse(struct import *m, struct place *p, int32_t status)
 	complete(m, p, status, NULL, 0);
 }
 
+static void end_in_vain(struct import *m, struct place *p, int32_t status, const char *what)
+{
+	tell_of(m, p, what);
+	refuse(m, p, status);
+}
+
 /*
  * Those whose time is over end, whoever has them: an answer that comes later is dropped.
  * Return: when the next one's is.
@@ -176,9 +206,9 @@ static uint64_t end_late(struct import *m, uint64_t now)
 		struct place *p = &m->places[i];
 
 		if (p->at == UNSENT && p->begin_us && realtime_us() > p->begin_us)
-			refuse(m, p, -ETIME);
+			end_in_vain(m, p, -ETIME, "was not sent in time: ETIME");
 		else if (p->at != IDLE && now >= p->give_up)
-			refuse(m, p, -ETIMEDOUT);
+			end_in_vain(m, p, -ETIMEDOUT, "was not answered in time: ETIMEDOUT");
 		if (p->at != IDLE)
 			next = earlier(next, p->give_up);
 		if (p->at == UNSENT && p->begin_us)
@@ -205,7 +235,7 @@ static struct place *place_of(struct import *m, void *what)
 static bool publish(struct import *m, struct place *p)
 {
 	const struct service *cfg = m->cfg;
-	struct id id = { .place = p->number, .ticket = p->w.ticket };
+	struct id id = id_of(m, p);
 	struct request r = {
 		.op = p->w.executor, .param = p->w.param, .prio = p->w.prio,
 		.attrs = p->w.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.attrs),
@@ -215,7 +245,6 @@ static bool publish(struct import *m, struct place *p)
 	char lane[2] = { (char)('0' + r.lane) };
 	struct message message;
 
-	strcpy(id.instance, m->instance);
 	id_write(&id, r.id);
 	strcpy(r.user, cfg->broker->user);
 	strcpy(r.reply_to, m->replies);
@@ -247,12 +276,14 @@ static void message_lost(struct import *m, struct place *p)
 		break;
 	case DO_AGAIN:
 		m->counts.republished++;
+		tell_of(m, p, "the broker may not have it: it is sent again");
 		/* It may have begun: that it has not, which ETIME says, nobody knows any more. */
 		p->begin_us = 0;
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
 		m->counts.dead++;
+		tell_of(m, p, "the broker may not have it, and it may have run: EOWNERDEAD");
 		complete(m, p, -EOWNERDEAD, NULL, 0);
 		break;
 	}
@@ -377,17 +408,20 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	a.len = (uint32_t)r.len;
 	switch (judge_answer(&a)) {
 	case DO_COMPLETE:
-		if (r.status == -EOWNERDEAD)
+		if (r.status == -EOWNERDEAD) {
 			m->counts.dead++;
-		else
+			tell(m, &r.id, "was answered with EOWNERDEAD");
+		} else {
 			m->counts.answered[lane_of(p->w.attrs)]++;
+		}
 		complete(m, p, r.status, r.data, r.len);
 		break;
 	case DO_COMPLAIN:
-		refuse(m, p, -EPROTO);
+		end_in_vain(m, p, -EPROTO, "was answered with more than there is room for: EPROTO");
 		break;
 	case DO_DROP:
 		m->counts.dropped++;
+		tell(m, &r.id, "an answer that came late, or twice, is dropped");
 		break;
 	}
 	link_ack(link, d->delivery_tag);

@@ -31,6 +31,7 @@
 #define REFUSED		MINUTE			/* between tries that need somebody's help */
 #define ANSWER_S	5
 #define ROOM		64
+#define NOTES_MAX	20
 
 void note(const char *format, ...)
 {
@@ -53,6 +54,27 @@ void note_reject(struct rejects *r, const char *role, const char *service, const
 	note("%s %s: %u rejected, the last one: %s", role, service, r->nr, why);
 	r->nr = 0;
 	r->logged = now;
+}
+
+void note_request(struct notes *n, const char *role, const char *service, const char *trace,
+		  const char *format, ...)
+{
+	uint64_t now = now_ns();
+	char text[128];
+	va_list args;
+
+	if (!n->since || now - n->since >= MINUTE)
+		*n = (struct notes){ .since = now };
+	if (++n->nr > NOTES_MAX + 1)
+		return;
+	if (n->nr > NOTES_MAX) {
+		note("%s %s: no more lines about requests in this minute", role, service);
+		return;
+	}
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	note("%s %s: %s: %s", role, service, trace, text);
 }
 
 void link_init(struct link *link, const struct broker *broker, const char *name,

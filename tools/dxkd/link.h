@@ -145,6 +145,20 @@ struct rejects {
 /* One more; the log has them once a minute. */
 void note_reject(struct rejects *r, const char *role, const char *service, const char *why);
 
+/**
+ * struct notes - lines about single requests of a service: the first ones of each minute
+ * @since: when this minute began, 0: never
+ * @nr: lines in it
+ */
+struct notes {
+	uint64_t since;
+	unsigned int nr;
+};
+
+/* One more, with the traceparent of the request */
+void note_request(struct notes *n, const char *role, const char *service, const char *trace,
+		  const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 /* A line of the log */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -79,12 +79,11 @@ bool id_read(const char *text, size_t len, struct id *id)
 	return true;
 }
 
-/* Derived from the id, so that logs of all hosts name a request alike. */
-static void trace_write(const struct id *id, char *text, size_t size)
+void id_trace(const struct id *id, char *text)
 {
 	const char *i = id->instance;
 
-	snprintf(text, size, "00-%.8s%.4s%.4s%.4s%.12s-%016" PRIx64 "-01", i, i + 9, i + 14,
+	snprintf(text, TRACE_LEN, "00-%.8s%.4s%.4s%.4s%.12s-%016" PRIx64 "-01", i, i + 9, i + 14,
 		 i + 19, i + 24, id->ticket);
 }
 
@@ -268,7 +267,7 @@ static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t ke
 		    r->deadline_us + HOUR_US < now)
 			return "a deadline that is more than an hour away";
 	}
-	trace_write(id, trace, sizeof(trace));
+	id_trace(id, trace);
 	if (found[TRACE] && !same(found[TRACE]->value.bytes, trace))
 		return "another one's trace";
 	return NULL;
@@ -373,7 +372,7 @@ void request_write(const struct request *r, const char *service, const char *use
 	if (strcmp(r->user, user))
 		add(m, FOR)->value.value.bytes = amqp_cstring_bytes(r->user);
 	if (id_read(r->id, strlen(r->id), &id)) {
-		trace_write(&id, m->trace, sizeof(m->trace));
+		id_trace(&id, m->trace);
 		add(m, TRACE)->value.value.bytes = amqp_cstring_bytes(m->trace);
 	}
 }

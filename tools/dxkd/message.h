@@ -17,6 +17,7 @@
 #define INSTANCE_LEN	37	/* a uuid as text, with the zero */
 #define ID_LEN		64
 #define REPLY_TO_LEN	96
+#define TRACE_LEN	56
 
 /* Attributes that a request has on its way; all others are its own context's. */
 #define TRAVELS		(PXR_REDO | PXR_BOOST | PXR_LANE0 | PXR_LANE1 | PXR_LANE2)
@@ -37,6 +38,11 @@ struct id {
 void id_write(const struct id *id, char *text);
 /* Only what id_write() writes: false for anything else. */
 bool id_read(const char *text, size_t len, struct id *id);
+/*
+ * Its traceparent as of W3C Trace Context, of TRACE_LEN bytes. It is derived from the id, so that
+ * the logs of all hosts name a request alike.
+ */
+void id_trace(const struct id *id, char *text);
 
 /**
  * struct request - a request on its way
@@ -147,7 +153,7 @@ struct message {
 	amqp_basic_properties_t p;
 	amqp_table_entry_t headers[10];
 	char id[ID_LEN];
-	char trace[64];
+	char trace[TRACE_LEN];
 };
 
 /**
