@@ -551,6 +551,8 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 	list_for_each_entry_safe(rqe, next, &l->rqes, link)
 		dxk_put_back(e, l->m, rqe, &l->ended, wakes);
+	if (unlikely(l->m->refused) && !l->m->held)
+		dxk_room_outside(e, l->m, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
 }

@@ -109,9 +109,9 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
-	/** @own: by kind and lane: of a ring of its requests that are READY the oldest; see own.h */
+	/** @own: by kind and lane: of a ring of its READY requests the oldest; see own.h */
 	struct dxk_own *own[DXK_KINDS][DXK_LANES];
-	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, the last one first */
+	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, the last first */
 	struct list_head helpers[DXK_KINDS];
 	/** @caller: by kind: in dxk_owns.callers, if it has some of both */
 	struct list_head caller[DXK_KINDS];

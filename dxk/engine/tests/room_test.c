@@ -297,6 +297,30 @@ static void room_after_a_turn(struct kunit *test)
 	EXPECT_IS(puppet_post_nr(ps, m[1], 1, 0, 0)->err, -ESHUTDOWN);
 }
 
+/* The same of one that cannot be given what it has fetched. */
+static void room_after_a_fault(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_list_op back = { .m = m };
+	struct dxk_next_op *n;
+
+	INIT_LIST_HEAD(&back.rqes);
+	INIT_LIST_HEAD(&back.ended);
+	puppet_post(ps, 0, 0, 0);
+	n = puppet_turn(ps, m, 1);
+	EXPECT_IS(n->nr, 1);
+	puppet_post(ps, 0, 0, 0);
+	refused(ps, m, 0, PXR_POOL_FULL);
+	dxk_stop_begin(ps->e, 0, false, false);
+	EXPECT(!writable(ps, m));
+	list_splice_init(&n->work, &back.rqes);
+	dxk_perform(ps->e, &back.op, dxk_return_run);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->ready.rooms.nr, 0);
+	EXPECT(writable(ps, m));
+}
+
 static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_becomes_writable),
 	KUNIT_CASE(room_of_a_lane),
@@ -307,6 +331,7 @@ static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_no_more_requests),
 	KUNIT_CASE(room_ends_with_stop),
 	KUNIT_CASE(room_after_a_turn),
+	KUNIT_CASE(room_after_a_fault),
 	{ }
 };
 
