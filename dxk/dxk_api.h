@@ -35,15 +35,15 @@ struct module;
  * @result_len: out, bytes of result in @data, at most @result_room; 0 on entry
  * @file: the file handed over with %PXR_FD, or %NULL. Valid during the call
  * @self: the worker's member, to post and rejoin from within (DX-105)
- * @uid: effective user of who posted it, then; root for the kernel
- * @gid: likewise its group
- * @pid: its process, in the initial pid namespace, which may have ended since; 0: the
+ * @uid: effective user of the poster at the time of the post; root for the kernel
+ * @gid: likewise the effective group of the poster
+ * @pid: process of the poster, in the initial pid namespace, which may have ended since; 0: the
  *	kernel
  * @name: as posted, with %PXR_NAMED
  * @state: dxk_wait.state of its last wait
- * @turn: how many of its turns have ended with a wait
- * @wake: enum dxk_wake_reason: why there is this turn
- * @events: with %DXK_WAKE_FILE what the waker was fired with
+ * @turn: number of its turns that have ended with a wait
+ * @wake: enum dxk_wake_reason: the reason of this turn
+ * @events: with %DXK_WAKE_FILE the events that the waker was fired with
  */
 struct dxk_call {
 	u64 owner;
@@ -72,10 +72,10 @@ struct dxk_call {
  * @owner: %THIS_MODULE; referenced while a live request names the executor
  * @execute_this_request: runs one request in a kernel worker, on several workers
  *	in parallel (DX-104). May sleep. Its return value is the request's status
- *	(DX-85). Long runs ask dxk_should_stop(), and sleep in dxk_wait_should_stop()
+ *	(DX-85). Long runs call dxk_should_stop(), and sleep in dxk_wait_should_stop()
  *
  * The struct belongs to the caller and stays in place until
- * dxk_executor_unregister() returned.
+ * dxk_executor_unregister() has returned.
  */
 struct dxk_executor {
 	const char *name;
@@ -133,7 +133,7 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos);
  * @reentry: with %PXR_KEY, likewise
  * @home: with %PXR_HOME, likewise
  *
- * Fields whose attribute is not set are not looked at, unless another one of these is.
+ * Fields whose attribute is not set are not read, unless another one of these attributes is set.
  */
 struct dxk_request {
 	u64 owner;
@@ -154,7 +154,7 @@ struct dxk_request {
 };
 
 /**
- * struct dxk_answer - a request that came back
+ * struct dxk_answer - a request that was returned
  * @executor: as posted
  * @param: as posted
  * @status: what the executor returned, -ECANCELED or -EOWNERDEAD
@@ -165,7 +165,7 @@ struct dxk_request {
  * @attempts: how often it was begun
  * @data: in, where to store the result, or %NULL when it is not wanted
  * @data_room: in, bytes at @data
- * @data_len: out, bytes of the result; what is beyond @data_room is cut off
+ * @data_len: out, bytes of the result; bytes beyond @data_room are cut off
  */
 struct dxk_answer {
 	u64 executor;
@@ -184,26 +184,26 @@ struct dxk_answer {
 struct dxk_item;
 
 /**
- * typedef dxk_item_fn - what an item does
+ * typedef dxk_item_fn - the function of an item
  * @item: the item; not pending: the function may queue it again, or free it
- * @call: without data, file and name; as of an executor otherwise
+ * @call: without data, file and name; otherwise as for an executor
  *
- * Runs in a kernel worker and may sleep; what is said of executors is true of it.
+ * Runs in a kernel worker and may sleep; the rules for executors apply to it.
  */
 typedef void dxk_item_fn(struct dxk_item *item, struct dxk_call *call);
 
 /**
  * struct dxk_item - a request that lies in an object of the caller's (struct work_struct)
- * @fn: what it does
+ * @fn: its function
  * @cancelled: called when a Stop(cancel), the close of the context or its policy has ended the
  *	item before a worker began it; the item is not pending any more and may be freed in it.
- *	In process context, by whoever ends it: it must not wait. %NULL for none; set it
+ *	In process context, by the thread that ends it: it must not wait. %NULL for none; set it
  *	after dxk_item_init()
  *
- * Nothing is allocated for it, and nobody collects it: its function tells whom it may concern.
+ * Nothing is allocated for it, and nobody collects it: its function must notify those concerned.
  * It counts for its owner, so that a rejoin of the owner returns %RJR_NONE_EXIST when all
- * have been executed. Before the object is freed, or its module is unloaded, comes
- * dxk_item_cancel_sync(), unless the function or @cancelled frees it.
+ * have been executed. Call dxk_item_cancel_sync() before the object is freed, or its module
+ * is unloaded, unless the function or @cancelled frees it.
  */
 struct dxk_item {
 	dxk_item_fn *fn;
@@ -272,15 +272,15 @@ int dxk_rejoin(struct dxk_member *member, u64 owner, struct dxk_answer *answers,
  *	context (DX-29..DX-32)
  * @name: for "show commands"
  * @owner: %THIS_MODULE; referenced while attached
- * @tick: called once per monitor interval, or %NULL. One that is late is called
- *	once for all that it missed
+ * @tick: called once per monitor interval, or %NULL. A handler that is late is called
+ *	once for all ticks that it missed
  * @command: called for each command, with room for a zero-terminated reply; it
  *	returns 0, a negative errno, or -ENOENT for a command that it does not
- *	know: that is handed to the context's own commands. May be %NULL
+ *	know, which is then handed to the context's own commands. May be %NULL
  *
  * Both are called from a work item, never at the same time, and may sleep: neither
  * the Monitor nor anything else of the context waits for them. The struct belongs
- * to the caller and stays in place until it was replaced or detached.
+ * to the caller and stays in place until it has been replaced or detached.
  */
 struct dxk_command_handler {
 	const char *name;

@@ -11,8 +11,8 @@
 /**
  * DOC: objects
  *
- * Every object is a file descriptor, made O_CLOEXEC. Its life time, its death
- * and the right to use it are those of the descriptor.
+ * Every object is a file descriptor, created O_CLOEXEC. The descriptor determines the
+ * lifetime and the end of the object, and the right to use it.
  *
  * ========  ==========================  =======================================
  * fd        made by                     is
@@ -23,17 +23,17 @@
  *                                       all processes, is a Stop(cancel) (DX-113)
  * member    DXK_IOC_MEMBER_CREATE       one thread of the Thread Pool. Only the
  *                                       thread that made it may use it (DX-23);
- *                                       closing it says that the thread is gone
+ *                                       closing it means that the thread is gone
  * ========  ==========================  =======================================
  */
 
 /**
  * DOC: permissions
  *
- * A context has an owner, a group and a mode, as a file has, given when it is made.
- * It belongs to the IPC namespace of its creator: nobody in another one finds its
- * name, and none of its files in sysfs can be read from there but by the
- * administrator of the machine.
+ * A context has an owner, a group and a mode, like a file. They are set when it is created.
+ * It belongs to the IPC namespace of its creator. Its name cannot be found from another
+ * namespace, and only the administrator of the machine can read its files in sysfs
+ * from there.
  *
  * =======  =====================  ================================================
  * bit      DXK_ACCESS_*           allows
@@ -41,32 +41,33 @@
  * r        READ                   its files in sysfs, POLICY_GET, SAMPLES_READ,
  *                                 LATENCIES_READ
  * w        WRITE                  client members: post, rejoin, log
- * x        EXECUTE                worker members, CREW_WAIT: what a worker fetches
- *                                 is everybody's data
+ * x        EXECUTE                worker members, CREW_WAIT: a worker fetches
+ *                                 everybody's data
  * (owner)  CONTROL                all else: Start, Stop, the policy, commands, the
  *                                 log, handles
  * =======  =====================  ================================================
  *
- * Who joins says which of these it wants and is tested once, as open(2) does.
+ * A caller that joins requests some of these rights; they are checked once, as open(2) does.
  * CAP_IPC_OWNER in the user namespace of the IPC namespace overrides the mode,
- * CAP_SYS_ADMIN there gives CONTROL. From then on the descriptor has these rights,
- * whoever holds it: it can be passed on. That of the creator has all.
+ * CAP_SYS_ADMIN there grants CONTROL. From then on the descriptor has these rights,
+ * regardless of its holder: it can be passed on. The creator's descriptor has all rights.
  *
  * Owner cookies are private to a descriptor of CTX_CREATE or CTX_JOIN and its
- * copies: cookies of others, be they equal, are other owners, and nobody else can
- * rejoin what was posted for them. Those who join with %DXK_JOIN_SHARED share
- * theirs. When the last copy of a private descriptor, and of the members made from
- * it, is closed, nobody can collect what it posted any more: what is Ready is still
- * executed, what waits ends, results are dropped. The same goes for names of requests.
+ * copies: an equal cookie of another descriptor is another owner, and nobody else can
+ * rejoin the requests posted for it. Callers that join with %DXK_JOIN_SHARED share
+ * their cookies. When the last copy of a private descriptor, and of the members made from
+ * it, is closed, the requests that it posted can no longer be collected: those that are Ready
+ * are still executed, those that wait end, and results are discarded. The same holds for names
+ * of requests.
  */
 
 /**
  * DOC: calls and errors
  *
  * A call is an ioctl whose argument points to a struct that begins with
- * ``__u32 size``, the size the caller was compiled with. A shorter struct of an
- * older program is taken as if its tail were zero; a longer one of a newer
- * program is taken when the tail is zero. Calls that take arrays carry the size
+ * ``__u32 size``, the size that the caller was compiled with. A shorter struct of an
+ * older program is accepted as if its tail were zero. A longer struct of a newer
+ * program is accepted if its tail is zero. Calls that take arrays carry the size
  * of one element beside the count, under the same rule.
  *
  * ============ ==============================================================
@@ -74,65 +75,66 @@
  * E2BIG        a tail that is not zero and that this module does not know
  * EOPNOTSUPP   a known field with an unknown flag or a value that this version
  *              does not offer
- * EINVAL       a wrong value: too small a size, a count out of range, a
+ * EINVAL       a wrong value: a size that is too small, a count out of range, a
  *              reserved field that is not zero, two lane bits
  * EFAULT       an address that cannot be read or written; nothing was taken
  * EPERM        a member used by a thread that did not make it; a post to a lane
  *              whose limit is 0 (PXR_LANE_CLOSED)
- * EACCES       the context descriptor was not opened for this; joining: its mode
- *              does not allow it
- * EAGAIN       no room and no PXR_WAITIF_BUSY; the reason says which
+ * EACCES       the context descriptor was not opened for this; when joining: the mode
+ *              of the context does not allow it
+ * EAGAIN       no room and no PXR_WAITIF_BUSY; the reason says which room
  * EINTR        a signal ended the wait; nothing was taken
  * ETIMEDOUT    the deadline ended the wait; nothing was taken
- * ESHUTDOWN    the context does not run (not started, stopping, stopped); while it drains
+ * ESHUTDOWN    the context does not run (not started, stopping, stopped); while it drains,
  *              a worker may post from within a request
- * EDEADLK      what the caller would wait for waits for it: for a request that it executes,
- *              or for a key that one has; a request is posted to wait for its own owner
- * EALREADY     the request has its key already
- * ECANCELED    the request is to end, so it waits for its key no more; a post to a key that
- *              refuses
+ * EDEADLK      a circle: the caller would wait for something that waits for a request which the
+ *              caller executes, or for a key that such a request has; or a request is posted
+ *              to wait for its own owner
+ * EALREADY     the request already has its key
+ * ECANCELED    the request is to end and no longer waits for its key; or a post to a key that
+ *              refuses posts
  * EEXIST       a request of that name has not ended
  * ENOSPC       the hard limit of a policy (max_requests, max_waiting, worker ids) is reached
- * EDQUOT       the caller's user has its share of live requests or of ids, see
+ * EDQUOT       the caller's user has used its share of live requests or of ids, see
  *              dxk_policy.user_share
- * ENODEV       the crew has no place for a worker of the kind that is asked for
+ * ENODEV       the crew has no place for a worker of the requested kind
  * ENOENT       no such kernel executor; no request of the name
  * EBADF        PXR_FD with a descriptor that is not open
- * ELOOP        PXR_FD with a descriptor that is not of a kind to be handed over: it
- *              could hold others, or is answered by the kernel, see PXR_FD
- * ETOOMANYREFS PXR_FD: as many files as RLIMIT_NOFILE says are held for the caller's user
- *              already, by requests and Handle Tables; without CAP_SYS_RESOURCE and
+ * ELOOP        PXR_FD with a descriptor of a kind that cannot be handed over: it
+ *              could hold others, or the kernel answers it, see PXR_FD
+ * ETOOMANYREFS PXR_FD: requests and Handle Tables already hold as many files for the caller's
+ *              user as RLIMIT_NOFILE allows; without CAP_SYS_RESOURCE and
  *              CAP_SYS_ADMIN
  * EMSGSIZE     data longer than the policy's data_size, or a slot too small
  * ESTALE       a completion of a dispatch that this worker does not hold
  * EMFILE       no free descriptor for a file that a fetched request hands over
- *              (ENFILE, ENOMEM alike); the request went back to the Ready Pool
+ *              (also ENFILE, ENOMEM); the request returned to the Ready Pool
  * EBUSY        a second Start; a policy field that only a Start can change; a request that
- *              is executed within another one cannot give up that one's key
+ *              is executed within another one cannot give up the key of that request
  * ENOMEM       no memory; nothing was taken
  * ============ ==============================================================
  *
  * A call that takes several requests takes them in order and stops at the first
- * that it cannot take. When at least one was taken it succeeds and returns how
- * many, as write(2) does; the error shows when it is the first. A malformed
- * element anywhere refuses the whole call before anything is taken. DXK_IOC_CALL is
+ * that it cannot take. If at least one was taken, the call succeeds and returns the number
+ * taken, as write(2) does; the error is returned when the refused request is the first. If any
+ * element is malformed, the whole call is refused before anything is taken. DXK_IOC_CALL is
  * two calls, of which the second may fail: see dxk_roundtrip.taken.
  */
 
 /**
  * DOC: deadlines
  *
- * A deadline is an absolute time of CLOCK_MONOTONIC in nanoseconds. One that
- * lies in the past (0 is) never sleeps, %DXK_FOREVER never ends. Absolute times
- * make a call that a signal interrupted restartable without growing its wait; one
- * whose deadline has passed is not interrupted any more.
+ * A deadline is an absolute time of CLOCK_MONOTONIC in nanoseconds. A call with a deadline
+ * in the past (such as 0) never sleeps; the wait of a call with %DXK_FOREVER has no end. With
+ * absolute times, a call that a signal interrupted can be restarted without a longer wait. A
+ * call whose deadline has passed is no longer interrupted.
  */
 #define DXK_FOREVER		(~0ULL)
 
-/** DXK_ABI_VERSION - raised when an older program would not be understood */
+/** DXK_ABI_VERSION - incremented when older programs are no longer understood */
 #define DXK_ABI_VERSION		1
 
-/** DXK_BATCH_MAX - most elements of an array in one call; bounds a lock hold */
+/** DXK_BATCH_MAX - maximum number of array elements in one call; bounds a lock hold */
 #define DXK_BATCH_MAX		64
 
 /** DXK_NAME_LEN - size of a name with its terminating zero */
@@ -185,7 +187,7 @@
 #define DXK_CAP_NAMES		(1ULL << 3)	/* names, CTX_JOIN, permissions */
 #define DXK_CAP_HELP		(1ULL << 4)	/* on_block=help */
 #define DXK_CAP_SPARE		(1ULL << 5)	/* on_block=spare */
-#define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work tells who posted */
+#define DXK_CAP_POSTER		(1ULL << 6)	/* dxk_work identifies the poster */
 #define DXK_CAP_WAIT		(1ULL << 7)	/* requests wait, expire, have names */
 #define DXK_CAP_CALL		(1ULL << 8)	/* DXK_IOC_CALL */
 #define DXK_CAP_KEY		(1ULL << 9)	/* keys, DXK_IOC_KEY, DXK_CALL_NEST */
@@ -196,9 +198,9 @@
  * @abi: out, %DXK_ABI_VERSION of the module
  * @capabilities: out, DXK_CAP_* bits
  * @batch_max: out, %DXK_BATCH_MAX of the module
- * @max_threads: out, largest max_threads of a policy
- * @max_entries: out, largest ready_entries of a policy
- * @data_max: out, largest data_size of a policy, in bytes
+ * @max_threads: out, the largest max_threads of a policy
+ * @max_entries: out, the largest ready_entries of a policy
+ * @data_max: out, the largest data_size of a policy, in bytes
  */
 struct dxk_version {
 	__u32 size;
@@ -214,11 +216,11 @@ struct dxk_version {
  * struct dxk_executor_find - the id of a kernel executor (DXK_IOC_EXECUTOR_FIND)
  * @size: sizeof(struct dxk_executor_find)
  * @reserved: 0
- * @id: out, to be given as dxk_post_entry.executor with %PXR_KERNEL. An id is
- *	not used again while the module stays loaded
+ * @id: out, the value for dxk_post_entry.executor with %PXR_KERNEL. An id is
+ *	not reused while the module stays loaded
  * @name: in, the name of the executor, zero-terminated
  *
- * ENOENT when no module registered the name.
+ * ENOENT if no module has registered the name.
  */
 struct dxk_executor_find {
 	__u32 size;
@@ -231,27 +233,27 @@ struct dxk_executor_find {
 #define DXK_CTX_CHOWN		0x1	/* @uid and @gid are given */
 
 /**
- * struct dxk_ctx_create - make a context (DXK_IOC_CTX_CREATE)
+ * struct dxk_ctx_create - create a context (DXK_IOC_CTX_CREATE)
  * @size: sizeof(struct dxk_ctx_create)
  * @flags: %DXK_CTX_CHOWN or 0
  * @fd: out, the context descriptor
  * @id: out, the name of its directory below /sys/kernel/dxk
- * @uid: with %DXK_CTX_CHOWN its owner, else the caller is
- * @gid: with %DXK_CTX_CHOWN its group, else the caller's
+ * @uid: with %DXK_CTX_CHOWN its owner; otherwise the caller is the owner
+ * @gid: with %DXK_CTX_CHOWN its group; otherwise the caller's group
  * @mode: its permissions, 0..0777
  * @reserved: 0
- * @name: how others find it, zero-terminated; empty for no name. Printable ASCII
- *	without blank and "/", not "." nor ".."
+ * @name: the name by which others find it, zero-terminated; empty for no name. Printable
+ *	ASCII without blank and "/", neither "." nor ".."
  *
  * The context has the default policy, no pool and no thread until
  * %DXK_IOC_CTX_START. Contexts share nothing (DX-7). A name is taken until the
  * last descriptor of its context is closed.
  *
- * EEXIST: the name is taken in this IPC namespace. EINVAL: no such name is allowed,
- * or bits beyond 0777. EPERM: another owner, or a group that the caller is not in,
+ * EEXIST: the name is taken in this IPC namespace. EINVAL: the name is not allowed,
+ * or the mode has bits beyond 0777. EPERM: another owner, or a group that the caller is not in,
  * without CAP_CHOWN in the user namespace of the IPC namespace. EMFILE: no descriptor,
  * or the user who opened the device has as many contexts as the module's parameter
- * user_contexts says, and the caller is without CAP_SYS_RESOURCE. EACCES: the device was
+ * user_contexts allows, and the caller does not have CAP_SYS_RESOURCE. EACCES: the device was
  * not opened for writing.
  */
 struct dxk_ctx_create {
@@ -266,7 +268,7 @@ struct dxk_ctx_create {
 	char name[DXK_NAME_LEN];
 };
 
-/* Most of dxk_ctx_join.weight and dxk_policy.space_weight */
+/* Maximum of dxk_ctx_join.weight and dxk_policy.space_weight */
 #define DXK_WEIGHT_MAX		1000
 
 /* Bits of dxk_ctx_join.access, see DOC: permissions */
@@ -276,43 +278,43 @@ struct dxk_ctx_create {
 #define DXK_ACCESS_CONTROL	0x8
 
 /* Bits of dxk_ctx_join.flags */
-#define DXK_JOIN_SHARED		0x1	/* owner cookies common to all who say so */
-#define DXK_JOIN_BY_ID		0x2	/* @id says which, @name is empty */
-#define DXK_JOIN_OWNER		0x4	/* only one that belongs to @uid */
+#define DXK_JOIN_SHARED		0x1	/* owner cookies shared by all who set this flag */
+#define DXK_JOIN_BY_ID		0x2	/* @id selects the context, @name is empty */
+#define DXK_JOIN_OWNER		0x4	/* only a context that belongs to @uid */
 
 /**
- * struct dxk_ctx_join - open a context that another process made (DXK_IOC_CTX_JOIN)
+ * struct dxk_ctx_join - open a context that another process created (DXK_IOC_CTX_JOIN)
  * @size: sizeof(struct dxk_ctx_join)
  * @flags: DXK_JOIN_* bits
  * @fd: out, a context descriptor
  * @id: out, the name of its directory below /sys/kernel/dxk; in with
  *	%DXK_JOIN_BY_ID
  * @access: DXK_ACCESS_* bits, at least one
- * @abi: the %DXK_ABI_VERSION the caller was compiled with
+ * @abi: the %DXK_ABI_VERSION that the caller was compiled with
  * @name: of the context
- * @uid: out, its owner, as the caller's user namespace numbers it, ~0: without a number
+ * @uid: out, its owner, as the caller's user namespace numbers it; ~0: the owner has no number
  *	there. In with %DXK_JOIN_OWNER
  * @gid: out, its group, likewise
  * @mode: out, its permissions
  * @reserved: 0
- * @weight: of the tenant that the descriptor's space is from now on: how many requests it has in
- *	a round, see dxk_policy.space_weight; 1..%DXK_WEIGHT_MAX
- * @ready_entries: how many entries of the Ready Pool that tenant may have: a post gets EAGAIN
- *	with %PXR_POOL_FULL, or sleeps, while it has them; 1..2^20
+ * @weight: makes the descriptor's space a tenant from now on: the number of requests that it has
+ *	in a round, see dxk_policy.space_weight; 1..%DXK_WEIGHT_MAX
+ * @ready_entries: the number of entries of the Ready Pool that this tenant may have: while it has
+ *	them, a post gets EAGAIN with %PXR_POOL_FULL, or sleeps; 1..2^20
  *
- * With @weight or @ready_entries, the other one of which may be 0: as the policy says, and all,
- * the owner of a context lets a tenant in: whoever is given this descriptor, or a member made
- * from it. Not with %DXK_JOIN_SHARED. EPERM: the caller is not the owner of the context, nor an
- * administrator. ENOSPC: there are 30 of them already, or users to whom it does not belong.
- * dxk_policy.user_share is not for them.
+ * With @weight or @ready_entries the owner of a context admits a tenant: whoever holds this
+ * descriptor, or a member made from it. One of the two may be 0: @weight 0 means the policy's
+ * number, @ready_entries 0 all entries. Not with %DXK_JOIN_SHARED. EPERM: the caller is neither
+ * the owner of the context nor an administrator. ENOSPC: there are already 30 tenants, counting
+ * users to whom the context does not belong. dxk_policy.user_share does not apply to tenants.
  *
- * Anybody who may open the device may make a context with a name that is free. Whoever
- * trusts a service with its data or files asks for an owner, or looks at @uid before it
+ * Anybody who may open the device may create a context with a name that is free. A program that
+ * trusts a service with its data or files should request an owner, or check @uid before it
  * posts.
  *
  * ENOENT: no such context in this IPC namespace. EACCES: not all of @access is
- * allowed; on a device opened for reading only %DXK_ACCESS_READ is. EPERM: it is not @uid's.
- * EPROTONOSUPPORT: another ABI version than the module's.
+ * allowed; on a device opened for reading, only %DXK_ACCESS_READ is. EPERM: the context does not
+ * belong to @uid. EPROTONOSUPPORT: an ABI version other than the module's.
  */
 struct dxk_ctx_join {
 	__u32 size;
@@ -341,7 +343,7 @@ struct dxk_ctx_join {
 
 /**
  * enum dxk_dispatch - who holds the dispatcher role
- * @DXK_DISPATCH_DIRECT: the thread that makes a call makes its moves; thread 700
+ * @DXK_DISPATCH_DIRECT: the calling thread makes the moves of its call; thread 700
  *	is the fallback
  * @DXK_DISPATCH_THREAD: callers publish, thread 700 makes every move
  */
@@ -352,8 +354,8 @@ enum dxk_dispatch {
 
 /**
  * enum dxk_log_full - what happens to a message when the Log Pool is full
- * @DXK_LOG_BLOCK: a user caller that asked to wait does; others as DROP_OLDEST; the
- *	module's own messages are dropped themselves
+ * @DXK_LOG_BLOCK: a user caller that asked to wait waits; other callers as with DROP_OLDEST;
+ *	the module's own messages are dropped
  * @DXK_LOG_DROP_NEW: the message is dropped and counted
  * @DXK_LOG_DROP_OLDEST: the oldest message is dropped and counted
  */
@@ -367,7 +369,7 @@ enum dxk_log_full {
  * enum dxk_rejoin_full - what happens when the Rejoin Pool is full (DX-96)
  * @DXK_REJOIN_GROW: it grows, the overflow is counted; a worker never blocks
  * @DXK_REJOIN_BLOCK_WORKER: the completing worker waits for a free entry, unless it
- *	completes a nested request (%DXK_ON_BLOCK_HELP): it may be who collects
+ *	completes a nested request (%DXK_ON_BLOCK_HELP): it may itself be the collector
  * @DXK_REJOIN_RESERVE: a rejoinable post takes its entry; without one it waits
  *	or is refused with %PXR_REJOIN_FULL
  */
@@ -379,8 +381,8 @@ enum dxk_rejoin_full {
 
 /**
  * enum dxk_stop_mode - what Stop does with requests that no worker has yet
- * @DXK_STOP_POLICY: as the policy's field "shutdown" says; only for Stop itself
- * @DXK_STOP_DRAIN: they are executed, with all that they post while they execute
+ * @DXK_STOP_POLICY: the mode in the policy's field "shutdown"; only for Stop itself
+ * @DXK_STOP_DRAIN: they are executed, with all requests that they post while they execute
  * @DXK_STOP_CANCEL: they end with status -ECANCELED
  */
 enum dxk_stop_mode {
@@ -392,14 +394,14 @@ enum dxk_stop_mode {
 /**
  * enum dxk_on_block - what happens when a worker sleeps in a call, for room, for a
  *	result or for a Rejoin Pool entry, while others could be executed
- * @DXK_ON_BLOCK_STRICT: it stays busy; nobody takes its place (the seed's way)
+ * @DXK_ON_BLOCK_STRICT: it stays busy; no other worker takes its place (the seed's way)
  * @DXK_ON_BLOCK_HELP: it executes Ready requests itself meanwhile, nested up to
  *	help_depth; see %DXK_CALL_HELP
  * @DXK_ON_BLOCK_SPARE: a spare worker takes its place, up to max_spares of them
  *
- * In every case its request goes on counting in its lane. A spare and a nested
- * request do not raise the shares of lanes 0 to 2; they raise the number of all
- * requests that execute, for they bring the thread that they execute on.
+ * In every case its request still counts in its lane. A spare and a nested
+ * request do not raise the shares of lanes 0 to 2. They raise the number of all
+ * requests that execute, because they bring the thread that they execute on.
  */
 enum dxk_on_block {
 	DXK_ON_BLOCK_STRICT,
@@ -409,11 +411,11 @@ enum dxk_on_block {
 
 /**
  * enum dxk_help_scope - what a worker executes that helps while it sleeps in a call
- * @DXK_HELP_ANY: any Ready request, by the order of the Ready Pool. It may be a stranger's, that
- *	takes long, or wants a lock which the worker's own request has
- * @DXK_HELP_OWN: only requests of the owner whose results it waits for, those first that are
- *	Ready for longest; while it sleeps for room, none. What others have posted waits for a
- *	worker that does not sleep
+ * @DXK_HELP_ANY: any Ready request, by the order of the Ready Pool. It may be a stranger's
+ *	request, which takes long, or needs a lock that the worker's own request holds
+ * @DXK_HELP_OWN: only requests of the owner whose results it waits for, those that have been
+ *	Ready longest first; while it sleeps for room, none. Requests that others have posted wait
+ *	for a worker that does not sleep
  */
 enum dxk_help_scope {
 	DXK_HELP_ANY,
@@ -422,7 +424,7 @@ enum dxk_help_scope {
 
 /**
  * enum dxk_order - the order of the Ready Pool
- * @DXK_ORDER_PRIO_GLOBAL: one order by priority over the whole context
+ * @DXK_ORDER_PRIO_GLOBAL: one order by priority across the whole context
  */
 enum dxk_order {
 	DXK_ORDER_PRIO_GLOBAL,
@@ -432,15 +434,15 @@ enum dxk_order {
  * struct dxk_policy - the configuration of a context (the seed's
  *	ThreadManagerPolicy; DX-8)
  * @size: sizeof(struct dxk_policy)
- * @bad_field: out, when a call returns EINVAL, EOPNOTSUPP or EBUSY because of a
+ * @bad_field: out, if a call returns EINVAL, EOPNOTSUPP or EBUSY because of a
  *	field: the byte offset of that field in this struct; otherwise 0
  * @sched_mode: %TPOOL_MODE_CMLS or 0
- * @prio_policy: %PRIO_POLICY_AGERQS: a Ready request gains 1 each scheduler
- *	interval; %PRIO_POLICY_BOOST: one marked %PXR_BOOST gains @boost_value
+ * @prio_policy: %PRIO_POLICY_AGERQS: a Ready request gains 1 in each scheduler
+ *	interval; %PRIO_POLICY_BOOST: a request marked %PXR_BOOST gains @boost_value
  *	more, only together with AGERQS (DX-62). Dynamic
  * @max_threads: workers of both kinds, ids 1..max_threads; 1..499, default the
  *	number of CPUs. Dynamic
- * @kernel_threads: how many of them are kernel threads, ids 1..kernel_threads;
+ * @kernel_threads: the number of them that are kernel threads, ids 1..kernel_threads;
  *	0..max_threads, default 0. The rest attach as user workers. Dynamic.
  *	When the crew shrinks, workers beyond the limits leave once they have
  *	finished what they execute: a user worker's next fetch gets ESHUTDOWN
@@ -449,13 +451,13 @@ enum dxk_order {
  * @log_entries: size of the Log Pool; a power of two, 2..2^20, default 1024
  * @handle_entries: size of the Handle Table; 0..2^16, default 256
  * @max_requests: hard limit of live requests, those not yet collected included;
- *	ready_entries..2^21, default 65536. It also sizes the hash of owners
- * @data_size: most bytes of data that a request may carry in and out; 0..4096,
+ *	ready_entries..2^21, default 65536. It also determines the size of the hash of owners
+ * @data_size: maximum number of bytes of data that a request may carry in and out; 0..4096,
  *	default 512
- * @lane_pct: percent of workers and of Ready Pool entries that lanes 0, 1, 2 may
+ * @lane_pct: percentage of workers and of Ready Pool entries that lanes 0, 1, 2 may
  *	use; 0..100 each, sum at most 100, default 0. Dynamic. A change that closes a
- *	lane, or leaves no place for workers of a kind, ends what is Ready there: with
- *	status -EPERM or -ENODEV, as a post of that is refused from then on
+ *	lane, or leaves no place for workers of a kind, ends the requests that are Ready
+ *	there, with status -EPERM or -ENODEV; posts of such requests are refused from then on
  * @boost_value: see @prio_policy; 0..2^16, default 1. Dynamic
  * @sched_interval_ms: 1..3600000, default 1000. Dynamic
  * @monitor_interval_ms: 1..3600000, default 100. Dynamic
@@ -467,83 +469,85 @@ enum dxk_order {
  * @shutdown: %DXK_STOP_DRAIN (default) or %DXK_STOP_CANCEL. Dynamic
  * @on_block: enum dxk_on_block, default STRICT
  * @order: enum dxk_order, default PRIO_GLOBAL
- * @log_batch: most messages that the log's drain writes per turn (DX-100);
+ * @log_batch: maximum number of messages that the log's drain writes per turn (DX-100);
  *	1..4096, default 64. Dynamic
  * @sample_interval_ms: how often the Monitor takes a sample for the
  *	instrumentation package; 0..3600000, default 0: never, and no latencies are
  *	measured. Dynamic
- * @sample_entries: samples that are kept; 1..4096, default 64
- * @report_age_ms: the Monitor reports a request that executes for longer;
+ * @sample_entries: number of samples that are kept; 1..4096, default 64
+ * @report_age_ms: the Monitor reports a request that executes for longer than this;
  *	0..86400000, default 0: none. Dynamic
- * @redo_max: how often a request with %PXR_REDO may be begun, the first time
- *	included; 1..1000, default 3. Dynamic
- * @help_depth: most requests that a worker has begun under on_block HELP besides
- *	the one that it would execute anyway; 1..64, default 4. A kernel worker stops
- *	earlier when half of its stack is in use. Dynamic
- * @max_spares: most spare workers of both kinds under on_block SPARE, started when
- *	they are needed first; 0..499 with max_threads, default 8. Their ids are the
- *	highest up to 499
- * @user_share: percent that one user, other than the owner of the context, may have of
- *	what it has and what is free together: of live requests (EDQUOT), of Ready Pool
+ * @redo_max: how often a request with %PXR_REDO may be begun, including the first
+ *	time; 1..1000, default 3. Dynamic
+ * @help_depth: maximum number of requests that a worker has begun under on_block HELP in
+ *	addition to the one that it would execute anyway; 1..64, default 4. A kernel worker
+ *	stops earlier when half of its stack is in use. Dynamic
+ * @max_spares: maximum number of spare workers of both kinds under on_block SPARE; each is
+ *	started when it is first needed; 0..499 together with max_threads, default 8. Their
+ *	ids are the highest up to 499
+ * @user_share: percentage that one user, other than the owner of the context, may have of
+ *	what that user has and what is free together: of live requests (EDQUOT), of Ready Pool
  *	entries, of Rejoin Pool entries unless @rejoin_full is GROW (EAGAIN, or sleep), and
- *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Less: posters
+ *	of ids of clients (EDQUOT); 1..100, default 75. 100: no such limit. Below 100, posters
  *	of each such user that sleep for room have an order of their own. Dynamic
- * @prealloc_requests: requests that Start allocates, at its caller's charge, so that posts
- *	need no memory for the request itself; 0..2^21, default 64; not more than
- *	@max_requests. More come as they are needed, at the charge of who posts. What is
- *	free is used again; above this number it is freed when nobody has needed it for
- *	some seconds
- * @max_waiting: most requests that wait at a time, of those that are posted waiting
+ * @prealloc_requests: number of requests that Start allocates, charged to its caller, so that
+ *	posts need no memory for the request itself; 0..2^21, default 64; not more than
+ *	@max_requests. More are allocated as they are needed, charged to the poster. Free
+ *	requests are reused; above this number they are freed when they have not been needed
+ *	for some seconds
+ * @max_waiting: maximum number of requests that wait at a time, of those that are posted waiting
  *	(ENOSPC), see struct dxk_wait; 0..2^21, default 0: requests neither wait nor expire nor
- *	have names (EOPNOTSUPP). It also sizes the hash of names
- * @wait_report_ms: the Monitor reports a request that waits for longer, once in each such
- *	time, unless it has %PXR_QUIET; 0..86400000, default 0: none. Dynamic
- * @min_threads: workers of each kind that the crew begins with, and keeps, no more than
- *	@max_threads and @kernel_threads have places for; 0..499, default 0: as many as these.
- *	More start while requests are Ready, and no worker of the kind is idle. A user worker
- *	that joins unasked for is taken as long as there are places. With CMLS it is what
- *	the lanes need. Dynamic
+ *	have names (EOPNOTSUPP). It also determines the size of the hash of names
+ * @wait_report_ms: the Monitor reports a request that waits for longer than this, once in each
+ *	such time, unless it has %PXR_QUIET; 0..86400000, default 0: none. Dynamic
+ * @min_threads: number of workers of each kind that the crew begins with, and keeps, no more
+ *	than @max_threads and @kernel_threads have places for; 0..499, default 0: as many as
+ *	these. More start while requests are Ready and no worker of the kind is idle. A user
+ *	worker that joins without being asked for is accepted as long as there are places. With
+ *	CMLS it is the number that the lanes need. Dynamic
  * @spare_idle_ms: how long a worker above @min_threads, or a spare above @min_spares, is idle
- *	before it is to leave, which the Monitor looks for: a user worker's fetch gets
+ *	before the Monitor makes it leave: a user worker's fetch gets
  *	ESHUTDOWN; 0..86400000, default 10000, 0: it stays. Dynamic
- * @key_batch: how many requests of a key a worker is given in a row, before others of their
- *	priority that are Ready (AG-7, S-10); 1..1000, default 16. Dynamic
- * @min_spares: spares of each kind of worker that are started ahead and kept, with
- *	%DXK_ON_BLOCK_SPARE, so that a request that is to block (%DXK_KEY_BLOCK) waits for
- *	no thread to be made; 0..499, not more than @max_spares, default 0. Dynamic
- * @spare_after_ms: with %DXK_ON_BLOCK_SPARE: a worker that sleeps for so long outside of
- *	dxk, in a read or for a lock, is seen by the Monitor, and a spare takes its place as
- *	of one that blocks; 0..3600000, default 0: none is looked for. Dynamic
- * @homes: shelves of the Ready Pool that have workers of their own (FO-1): kernel workers are
- *	dealt to them, and to the CPUs i with i % homes = home - 1; user workers say which is
- *	theirs. What has a home (%PXR_HOME) is for these, and for spares in their places; as
- *	long as a home has no worker, for all. A worker with a home takes what has none as well,
- *	the more urgent first. 0..56, default 0: none. Not with @min_threads
- * @steal: 1: a worker of a home that has nothing to do takes what is Ready of another one
+ * @key_batch: how many requests of a key a worker is given in a row, before other Ready requests
+ *	of their priority (AG-7, S-10); 1..1000, default 16. Dynamic
+ * @min_spares: number of spares of each kind of worker that are started ahead and kept, with
+ *	%DXK_ON_BLOCK_SPARE, so that a request that is to block (%DXK_KEY_BLOCK) does not wait
+ *	for a thread to be created; 0..499, not more than @max_spares, default 0. Dynamic
+ * @spare_after_ms: with %DXK_ON_BLOCK_SPARE: the Monitor detects a worker that sleeps for this
+ *	long outside of dxk, in a read or for a lock, and a spare takes its place as if the
+ *	worker had blocked; 0..3600000, default 0: the Monitor does not look for them. Dynamic
+ * @homes: number of shelves of the Ready Pool that have workers of their own (FO-1): kernel
+ *	workers are dealt to them, and to the CPUs i with i % homes = home - 1; user workers
+ *	choose theirs. A request with a home (%PXR_HOME) is for the workers of that home, and for
+ *	spares in their places; as long as a home has no worker, for all workers. A worker with a
+ *	home also takes requests without one, the more urgent first. 0..56, default 0: none. Not
+ *	with @min_threads
+ * @steal: 1: a worker of a home that has nothing to do takes Ready requests of another home
  *	(FO-9); 0, the default: it does not
  * @space_weight: requests are dispatched in rounds; 0..%DXK_WEIGHT_MAX, default 0: they are
- *	not. In each one a tenant has as many as its weight: one that was let in with a weight
- *	(dxk_ctx_join.weight) that; one without, each user to whom the context does not belong,
- *	and all others together, this number. What a tenant posts beyond that is of the rounds
+ *	not. In each round a tenant has as many requests as its weight. A tenant that was admitted
+ *	with a weight (dxk_ctx_join.weight) has that weight. This field is the weight of a tenant
+ *	without one, of each user to whom the context does not belong, and of all others
+ *	together. Requests that a tenant posts beyond its weight belong to the rounds
  *	to come, each of which is worth 1 less of priority; where nobody else has anything
- *	Ready they are over at once. Rounds are counted per kind of worker and lane. Not with
- *	@homes
- * @autotune: 1: the Monitor looks for the number of workers of each kind with the best
+ *	Ready, these rounds are over at once. Rounds are counted per kind of worker and lane. Not
+ *	with @homes
+ * @autotune: 1: the Monitor searches for the number of workers of each kind with the best
  *	throughput, from @min_threads up to as many as there are places for, one step in each
- *	interval in which there is a backlog all the time; those that are more leave, and no
+ *	interval in which there is a backlog all the time. Workers above that number leave, and no
  *	more start. An interval is @monitor_interval_ms, or as many of these as it takes for
- *	each worker to have executed 32 requests on the average. Of user workers it is for
+ *	each worker to have executed 32 requests on average. Of the user workers it applies to
  *	those whose processes ask how many are needed (%DXK_IOC_CREW_WAIT). Has no effect
- *	unless @min_threads is set; 0, the default: all that there is use for start. Dynamic
+ *	unless @min_threads is set; 0, the default: as many start as there is use for. Dynamic
  * @help_scope: enum dxk_help_scope: what a worker that sleeps in a call executes meanwhile, with
  *	@on_block HELP
  *
- * With CMLS every open lane needs a worker and a Ready Pool entry of its own and
- * so does lane 3, for each kind of worker the crew has (DX-76); else EINVAL
- * names the field.
+ * With CMLS every open lane, and lane 3 as well, needs a worker and a Ready Pool entry of its
+ * own, for each kind of worker that the crew has (DX-76); otherwise the call fails with EINVAL
+ * and names the field.
  *
- * %DXK_IOC_POLICY_GET fills all fields. %DXK_IOC_POLICY_SET takes all fields; on
- * a running context only dynamic ones may differ, and they take effect at the
+ * %DXK_IOC_POLICY_GET fills all fields. %DXK_IOC_POLICY_SET takes all fields. On
+ * a running context only dynamic fields may differ, and they take effect at the
  * Monitor's next review (DX-9). Fields are also files below
  * /sys/kernel/dxk/<id>/policy.
  */
@@ -601,9 +605,9 @@ struct dxk_policy {
  * @size: sizeof(struct dxk_ctx_start)
  * @flags: 0
  *
- * Makes the pools, starts the Monitor and waits until it runs, then the
- * Scheduler and the Dispatcher; the Monitor starts the kernel workers. On error
- * nothing of it is left (DX-6). EBUSY when the context runs or stops (DX-4).
+ * Creates the pools, starts the Monitor and waits until it runs, then starts the
+ * Scheduler and the Dispatcher; the Monitor starts the kernel workers. After an error
+ * nothing of the start remains (DX-6). EBUSY if the context runs or stops (DX-4).
  * A stopped context can be started again (DX-112).
  */
 struct dxk_ctx_start {
@@ -612,7 +616,7 @@ struct dxk_ctx_start {
 };
 
 /**
- * struct dxk_running - a worker that Stop still waits for, or a request without one, all
+ * struct dxk_running - a worker that Stop still waits for, or a request without a worker, all
  *	out (DX-114)
  * @executor: of the request it fetched last
  * @owner: of that request
@@ -636,24 +640,24 @@ struct dxk_running {
  * @mode: enum dxk_stop_mode
  * @deadline: how long to wait for executing requests
  * @running: address of @nr structs of @running_size bytes, or 0
- * @nr: 0..499; 0 asks for no report
- * @running_size: sizeof(struct dxk_running), at most 1024; ignored when @nr is 0
- * @nr_running: out, after ETIMEDOUT or EINTR: how many workers still execute, and how many
- *	requests wait, of which no more than 64 are told of. The first @nr of them are in
+ * @nr: 0..499; 0 requests no report
+ * @running_size: sizeof(struct dxk_running), at most 1024; ignored if @nr is 0
+ * @nr_running: out, after ETIMEDOUT or EINTR: the number of workers that still execute, and of
+ *	requests that wait, of which at most 64 are reported. The first @nr of them are in
  *	@running: workers by id, then requests
  * @reserved: 0
  *
  * Refuses new posts and wakes every sleeping poster and poller with ESHUTDOWN,
- * then waits until no request executes (and none is Ready, when draining), then
- * ends the threads. A drain does not do that to workers that execute a request (DX-107):
- * until it ends they post and wait as ever, and Stop waits for what they posted, too. A
- * rejoin that is made while requests still execute sleeps and is answered as ever.
+ * then waits until no request executes (and, when draining, none is Ready), then
+ * ends the threads. A drain does neither to workers that execute a request (DX-107):
+ * until the request ends they post and wait as usual, and Stop also waits for the requests that
+ * they posted. A rejoin that is made while requests still execute sleeps and is answered as usual.
  *
- * After ETIMEDOUT or EINTR the context goes on stopping, and is stopped when the last
- * request has ended; a further Stop waits again and may turn a drain into a cancel.
+ * After ETIMEDOUT or EINTR the context continues to stop, and is stopped when the last
+ * request has ended. A further Stop waits again and may turn a drain into a cancel.
  * Results stay collectable (DX-110). Stop of a context that does not run returns 0.
- * Whoever waits does so for the run that there was: not for one that somebody starts
- * after its end.
+ * A caller of Stop waits only for the run that was in progress, not for a run that is started
+ * after the end of that one.
  */
 struct dxk_ctx_stop {
 	__u32 size;
@@ -668,9 +672,9 @@ struct dxk_ctx_stop {
 
 /**
  * enum dxk_member_kind - what a member does
- * @DXK_MEMBER_CLIENT: posts and rejoins. The first of the creator's descriptor has
- *	id 0, the main application thread, further ones 1000 and up
- * @DXK_MEMBER_WORKER: fetches and executes requests as well. Its id is the
+ * @DXK_MEMBER_CLIENT: posts and rejoins. The first client of the creator's descriptor has
+ *	id 0, the main application thread; further clients have 1000 and up
+ * @DXK_MEMBER_WORKER: also fetches and executes requests. Its id is the
  *	lowest free one of kernel_threads+1..max_threads
  * @DXK_MEMBER_SPARE: a worker that is given requests only in place of workers that
  *	sleep in a call (%DXK_ON_BLOCK_SPARE). Its id is the highest free one from
@@ -682,7 +686,7 @@ enum dxk_member_kind {
 	DXK_MEMBER_SPARE,
 };
 
-/* Of dxk_member_create.home: the worker is dealt to one */
+/* Value of dxk_member_create.home: the worker is dealt to a home */
 #define DXK_HOME_ANY		0xffffffffU
 
 /**
@@ -692,19 +696,19 @@ enum dxk_member_kind {
  * @fd: out, the member descriptor, for the calling thread only
  * @id: out, the thread id
  * @home: of a worker: which requests are for it, see dxk_policy.homes; 0: those without a home;
- *	%DXK_HOME_ANY: out, the home that has the fewest user workers, or 0. More than the policy
- *	has, or of others: EINVAL
+ *	%DXK_HOME_ANY: out, the home that has the fewest user workers, or 0. EINVAL for a number
+ *	above the policy's homes, and for a home other than 0 of members that are not workers
  * @reserved: 0
  *
- * A worker can join a context that runs or drains only (ESHUTDOWN); ENOSPC when every
- * user worker's id is taken, ENODEV when the policy has no place for any. The same of
- * spares: ENOSPC when there are max_spares, ENODEV unless on_block is SPARE. A client gets
- * EDQUOT when its user has its share of ids, see dxk_policy.user_share.
+ * A worker can join only a context that runs or drains (ESHUTDOWN); ENOSPC if every
+ * user worker's id is taken, ENODEV if the policy has no place for any. For
+ * spares: ENOSPC if there are already max_spares, ENODEV unless on_block is SPARE. A client gets
+ * EDQUOT if its user has used its share of ids, see dxk_policy.user_share.
  *
  * poll(2) on a client: readable when the owner whose last rejoin answered
- * %RJR_NONE_READY has a result or nothing left; after one with %DXK_CALL_ANY that returned
- * none: when any owner has a result, or nothing of any is left. On a worker: readable when a
- * request waits that it could take.
+ * %RJR_NONE_READY has a result or nothing left; after a rejoin with %DXK_CALL_ANY that returned
+ * none: when any owner has a result, or no owner has anything left. On a worker: readable when
+ * there is a request that it could take.
  */
 struct dxk_member_create {
 	__u32 size;
@@ -716,21 +720,21 @@ struct dxk_member_create {
 };
 
 /**
- * struct dxk_crew_wait - wait until the crew has a use for threads
+ * struct dxk_crew_wait - wait until the crew needs more threads
  *	(DXK_IOC_CREW_WAIT)
  * @size: sizeof(struct dxk_crew_wait)
  * @flags: 0
- * @deadline: 0 only asks
- * @workers: out, user workers that are needed now: free places, up to min_threads; beyond,
- *	as many as requests wait, while none is idle, and autotune allows
- * @spares: out, user spares that are needed now: requests wait that a sleeping
- *	worker keeps from running, and all spares there are have work
+ * @deadline: 0 only queries
+ * @workers: out, user workers that are needed now: free places, up to min_threads; above that,
+ *	as many as requests wait, while none is idle, and autotune allows it
+ * @spares: out, user spares that are needed now: there are requests that a sleeping
+ *	worker keeps from running, and all existing spares have work
  *
  * For the thread of a process that starts its workers. Returns the sum of both, 0 at
- * the deadline. Several such threads are told of the same need. Whoever attaches first gets
- * a place. EINTR; ESHUTDOWN when the context
+ * the deadline. If several such threads wait, the same need is reported to each of them; the
+ * threads that attach first get the places. EINTR; ESHUTDOWN if the context
  * was not started or has ended. While a Stop drains it, a worker that died may still
- * have to be replaced; with nothing left to execute there is no use for threads.
+ * have to be replaced; with nothing left to execute, no threads are needed.
  */
 struct dxk_crew_wait {
 	__u32 size;
@@ -744,29 +748,30 @@ struct dxk_crew_wait {
 
 /*
  * DXK_CALL_HELP - of dxk_post.flags, dxk_rejoin.flags and dxk_roundtrip.flags: the caller
- * is a worker that can execute another request while it waits (%DXK_ON_BLOCK_HELP). Then
- * its sleep ends when there is one for it: a post gets EAGAIN with %PXR_HELP, a rejoin
- * returns 0 with the answer %RJR_HELP. It fetches that request with a DXK_IOC_NEXT of
+ * is a worker that can execute another request while it waits (%DXK_ON_BLOCK_HELP). Its sleep
+ * then ends when there is such a request: a post gets EAGAIN with %PXR_HELP, a rejoin
+ * returns 0 with the answer %RJR_HELP. The worker fetches that request with a DXK_IOC_NEXT of
  * nr_work 1, executes and completes it, and calls again. Without the flag, or under
- * another policy, the call sleeps on.
+ * another policy, the call continues to sleep.
  */
 #define DXK_CALL_HELP		0x1
 
 /*
  * DXK_CALL_NEST - of dxk_rejoin.flags and dxk_roundtrip.flags, by a worker that can execute
- * another request while it waits: if what it waits for cannot come before a request of its
- * own chain of calls has had a turn that is Held by that very chain (struct dxk_post_more,
- * @reentry), the call returns 0 with the answer %RJR_HELP. The caller goes on as with
- * %DXK_CALL_HELP: the request is executed within the one that has the key.
+ * another request while it waits. If the result that it waits for cannot come before a request of
+ * its own chain of calls has had a turn, and that request is Held by that same chain (struct
+ * dxk_post_more, @reentry), the call returns 0 with the answer %RJR_HELP. The caller continues as
+ * with %DXK_CALL_HELP: the request is executed within the one that has the key.
  */
 #define DXK_CALL_NEST		0x2
 
 /*
- * DXK_CALL_ANY - of dxk_rejoin.flags, alone: of any owner of the descriptor's space. The results
- * of a call are of one of them, which is told in dxk_rejoin.owner; those that have results take
- * turns. %RJR_NONE_READY: none has, %RJR_NONE_EXIST: nothing of any owner of the space lives.
- * After both poll(2) tells when an owner has a result. EDEADLK: the caller executes a request,
- * and would sleep for what may be that one. @min is 0 or 1.
+ * DXK_CALL_ANY - of dxk_rejoin.flags, alone: collect from any owner of the descriptor's space.
+ * The results of a call belong to one owner, which is returned in dxk_rejoin.owner; owners that
+ * have results take turns. %RJR_NONE_READY: no owner has a result; %RJR_NONE_EXIST: no request of
+ * any owner of the space exists. After either answer poll(2) reports when an owner has a result.
+ * EDEADLK: the caller executes a request, and might sleep for the result of that request. @min
+ * is 0 or 1.
  */
 #define DXK_CALL_ANY		0x4
 
@@ -779,34 +784,35 @@ struct dxk_crew_wait {
 #define PXR_LANE1		0x0020
 #define PXR_LANE2		0x0040
 #define PXR_LANE3		0x0000	/* no lane bit */
-#define PXR_LANE_CHILD		0x0080	/* the lane below that of who posts it, see below */
+#define PXR_LANE_CHILD		0x0080	/* the lane below that of its poster, see below */
 #define PXR_KERNEL		0x0100	/* for a kernel worker; executor is an id */
 #define PXR_FD			0x0200	/* hands over the file of field fd */
 #define PXR_NAMED		0x0400	/* dxk_post_more.name: others wake and cancel it */
 #define PXR_KEY			0x0800	/* dxk_post_more.key: one of that key at a time */
 #define PXR_WAIT		0x1000	/* dxk_post_more.wait: it begins waiting */
-#define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: it ends, or is told to, then */
-#define PXR_QUIET		0x4000	/* it may wait for long: not reported for that */
-#define PXR_FAIL_FAST		0x8000	/* if it fails its owner's others are cancelled */
+#define PXR_EXPIRE		0x2000	/* dxk_post_more.expire: then it ends, or is asked to end */
+#define PXR_QUIET		0x4000	/* it may wait for a long time: not reported for that */
+#define PXR_FAIL_FAST		0x8000	/* if it fails, its owner's others are cancelled */
 #define PXR_HOME		0x10000	/* dxk_post_more.home: for the workers of that home */
 
 /*
- * PXR_LANE_CHILD goes without a lane bit (else EINVAL), and without PXR_HOME. The request is
- * in the first lane below that of the request which the calling thread executes, the newest
- * one if it has several, that has a share of its own: with %TPOOL_MODE_CMLS one whose
- * lane_pct is not 0, or lane 3. Below lane 3 there is none: there it stays. Posted by who
- * executes nothing it is in lane 1 or below, for lane 0 is that of services. In its attributes
- * from then on PXR_LANE1 or PXR_LANE2 beside this bit, or neither, say which it is.
+ * PXR_LANE_CHILD goes without a lane bit (else EINVAL), and without PXR_HOME. The lane of the
+ * request is determined by the request that the calling thread executes, the newest one if it has
+ * several: it is the first lane below that one's which has a share of its own. With
+ * %TPOOL_MODE_CMLS that is a lane whose lane_pct is not 0, or lane 3. There is no lane below
+ * lane 3, so from there the request is in lane 3, too. If the poster executes nothing, the request
+ * is in lane 1 or below, because lane 0 is for services. From then on PXR_LANE1 or PXR_LANE2
+ * beside this bit in its attributes, or neither, indicate the lane.
  *
- * Whoever waits for nothing but what it has posted so waits for lanes below its own, as long
- * as there are any, and no such hierarchy can block itself. In lane 3 helpers or spares do
- * what is needed, see on_block.
+ * A request that waits only for requests that it has posted in this way waits for lanes below its
+ * own, as long as there are any, and no such hierarchy can block itself. In lane 3 helpers or
+ * spares provide what is needed, see on_block.
  */
 
 /*
- * PXR_FD takes regular files with contents of their own, directories of such file
+ * PXR_FD accepts regular files with contents of their own, directories of such file
  * systems, pipes, FIFOs, block devices, and the devices null, zero, full and random. All
- * else gets ELOOP: sockets, epoll and other anonymous files, devices, dxk's own
+ * other files get ELOOP: sockets, epoll and other anonymous files, devices, dxk's own
  * descriptors, which could hold others, and files of kernel interfaces as in /proc and /sys.
  */
 
@@ -819,11 +825,11 @@ struct dxk_crew_wait {
 #define PXR_HELP		6	/* EAGAIN: no room yet, a request to execute */
 
 /*
- * How a request waits (dxk_wait.wait): until the first of what is given here has happened,
+ * How a request waits (dxk_wait.wait): until the first of the given events has happened,
  * for at least one of TIME, CALL, FILE, RESULT, JOIN; or AGAIN alone.
  */
 #define DXK_WAIT_TIME		0x0001	/* @deadline has come */
-#define DXK_WAIT_CALL		0x0002	/* it is called by its name, or was since its last call */
+#define DXK_WAIT_CALL		0x0002	/* it is called by its name, or was since the last call */
 #define DXK_WAIT_FILE		0x0004	/* the file of @fd has one of @events */
 #define DXK_WAIT_RESULT		0x0008	/* @owner has a result, or nothing coming */
 #define DXK_WAIT_JOIN		0x0010	/* @owner has nothing coming; not with RESULT */
@@ -839,17 +845,17 @@ struct dxk_crew_wait {
  * @DXK_WAKE_NONE: it is its first, and it was not posted waiting
  * @DXK_WAKE_TIME: %DXK_WAIT_TIME
  * @DXK_WAKE_CALL: %DXK_WAIT_CALL
- * @DXK_WAKE_FILE: %DXK_WAIT_FILE; dxk_work_more.events says what
+ * @DXK_WAKE_FILE: %DXK_WAIT_FILE; the events are in dxk_work_more.events
  * @DXK_WAKE_RESULT: %DXK_WAIT_RESULT
  * @DXK_WAKE_JOIN: %DXK_WAIT_JOIN
  * @DXK_WAKE_AGAIN: %DXK_WAIT_AGAIN
  * @DXK_WAKE_CANCEL: it is cancelled, by name or by a Stop(cancel): it is to end
  * @DXK_WAKE_EXPIRE: its time to end has come
  * @DXK_WAKE_STOP: it is of lane 0, and a Stop has begun
- * @DXK_WAKE_DEADLOCK: what it would wait for waits for it: its own owner, or one whose
- *	requests cannot end before it does
+ * @DXK_WAKE_DEADLOCK: it would wait for something that waits for it: its own owner, or an owner
+ *	whose requests cannot end before it does
  *
- * There is one reason for a turn. Cancelled is cancelled: each further wait is over at
+ * A turn has one reason. A cancelled request stays cancelled: each further wait is over at
  * once, unless it is masked.
  */
 enum dxk_wake_reason {
@@ -868,16 +874,16 @@ enum dxk_wake_reason {
 
 /* EPOLLIN, EPOLLPRI, EPOLLOUT, EPOLLERR, EPOLLHUP and EPOLLRDHUP (dxk_wait.events) */
 #define DXK_WAIT_EVENTS		0x201f
-/* In dxk_work_more.events: nobody has the file open any more, or who gave it has gone */
+/* In dxk_work_more.events: nobody has the file open any more, or its giver has gone */
 #define DXK_EVENT_GONE		0x20
 
 /**
  * struct dxk_wait - what a request waits for (R-3, R-4, R-5)
- * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. Of a wait that is masked, or
- *	has no other source, it is a time: not %DXK_FOREVER. It is never woken earlier
- * @owner: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests, in the space of its own
- *	owner; else 0
- * @state: opaque, comes back as dxk_work_more.state
+ * @deadline: with %DXK_WAIT_TIME, of CLOCK_MONOTONIC, else 0. It must not be %DXK_FOREVER if the
+ *	wait is masked, or has no other source. The request is never woken earlier
+ * @owner: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN the owner of the requests to wait for, in the
+ *	space of its own owner; else 0
+ * @state: opaque, returned as dxk_work_more.state
  * @wait: DXK_WAIT_* bits
  * @key: with %DXK_WAIT_MOVE, else 0
  * @prio: with %DXK_WAIT_PRIO, else 0
@@ -885,17 +891,18 @@ enum dxk_wake_reason {
  * @events: with %DXK_WAIT_FILE some of %DXK_WAIT_EVENTS, or none; else 0. EPOLLERR and EPOLLHUP
  *	always count
  *
- * A request that waits has no worker and holds no lane. It is still to come for its owner.
+ * A request that waits has no worker and holds no lane. Its owner still counts it as coming.
  *
  * %DXK_WAIT_EAGER (CO-16): the worker whose call completes the last request of @owner is given
- * the one that waits, before all that is Ready. It is of the kind of that worker, of its home or
- * of none, and the worker's lanes admit it; it has no key, or finds it free; and of several that
- * wait so for one owner it is the last that began to. Else, and when no worker ends the last
- * one but a cancel does, or a death, it becomes Ready as without this bit.
+ * the request that waits, before all Ready requests. The conditions are: the request is of the
+ * kind of that worker, and of its home or of none; the worker's lanes admit it; it has no key, or
+ * its key is free; and of several that wait in this way for one owner it is the last that began
+ * to wait. Otherwise, and if the last request is ended by a cancel or a death instead of a worker,
+ * it becomes Ready as without this bit.
  *
- * What was to happen and has happened before the wait begins ends it at once, so that no
+ * An event that has happened before the wait begins ends the wait at once, so that no
  * wake is lost. EINVAL: a wait that nothing could end, that contradicts itself, or with a
- * field that goes with none of its bits.
+ * field that belongs to none of its bits.
  */
 struct dxk_wait {
 	__aligned_u64 deadline;
@@ -911,8 +918,8 @@ struct dxk_wait {
 /**
  * enum dxk_reentry - may a request be executed within the one that has its key, if it is a
  *	part of that one's call? (AG-18, AG-20; dxk_post_more.reentry)
- * @DXK_REENTRY_NONE: no: who waits for it gets EDEADLK
- * @DXK_REENTRY_SELF: if the request that has the key is the one that waits for it
+ * @DXK_REENTRY_NONE: no: a caller that waits for it gets EDEADLK
+ * @DXK_REENTRY_SELF: yes, if the request that has the key is the one that waits for it
  * @DXK_REENTRY_CHAIN: also if that one waits for others, which wait for it
  */
 enum dxk_reentry {
@@ -923,7 +930,7 @@ enum dxk_reentry {
 
 /**
  * struct dxk_post_entry - one request to post
- * @owner: opaque; groups requests for rejoin. 0 is an owner like others (DX-49)
+ * @owner: opaque; groups requests for rejoin. 0 is an owner like any other (DX-49)
  * @executor: opaque; with %PXR_KERNEL the id of a kernel executor
  * @param: opaque
  * @data: address of @data_len bytes that travel with the request
@@ -934,8 +941,8 @@ enum dxk_reentry {
  * @fd: with %PXR_FD an open file of the caller, else 0
  * @reserved: 0
  *
- * owner, executor and param are never dereferenced and come back unchanged. Whoever
- * executes must not follow them either, unless it knows who posted: dxk_work.origin.
+ * owner, executor and param are never dereferenced and are returned unchanged. The worker
+ * must not dereference them either, unless it knows the poster: dxk_work.origin.
  */
 struct dxk_post_entry {
 	__aligned_u64 owner;
@@ -953,44 +960,44 @@ struct dxk_post_entry {
 /**
  * struct dxk_post_more - a longer element of dxk_post.entries
  * @post: the request
- * @name: with %PXR_NAMED, else 0. Unique among those of the descriptor's space that have
+ * @name: with %PXR_NAMED, else 0. Unique among the requests of the descriptor's space that have
  *	not ended
- * @expire: with %PXR_EXPIRE a time of CLOCK_MONOTONIC, else 0. A request that no worker was
- *	given by then ends with status -ETIME; another one is told: by %DXK_IOC_SHOULD_STOP,
- *	and with %DXK_WAKE_EXPIRE instead of a wait, once
+ * @expire: with %PXR_EXPIRE a time of CLOCK_MONOTONIC, else 0. A request that was not given to a
+ *	worker by then ends with status -ETIME. Another request is asked to end: by
+ *	%DXK_IOC_SHOULD_STOP, and with %DXK_WAKE_EXPIRE instead of a wait, once
  * @wait: with %PXR_WAIT, else zeros
  * @key: with %PXR_KEY, else 0. Of all requests of the descriptor's space with one key at most
- *	one has its turn (AG-2). That one has the key, from when it becomes Ready until it
- *	ends, waits, or leaves the key (struct dxk_key_call)
+ *	one has its turn (AG-2). That request has the key from the time when it becomes Ready
+ *	until it ends, waits, or leaves the key (struct dxk_key_call)
  * @reentry: with %PXR_KEY enum dxk_reentry, else 0
  * @home: with %PXR_HOME, else 0: workers of home 1 + (@home - 1) % dxk_policy.homes execute
- *	it, in each of its turns (FO-2); 1..2^32-1. Of lane 3, and without %PXR_BOOST, else
- *	EINVAL. Without homes it is as any other
+ *	it, in each of its turns (FO-2); 1..2^32-1. The request must be of lane 3 and without
+ *	%PXR_BOOST, else EINVAL. Without homes it is a request like any other
  *
- * The others of a key are Held: they wait for the key, and become Ready one after the other,
- * by priority, then in the order in which they came (AG-3). One that is more urgent than the
- * one that has the key and is still Ready takes its place. What is Held is one of
+ * The other requests of a key are Held: they wait for the key, and become Ready one after the
+ * other, by priority, then in the order of their arrival (AG-3). If the request that has the key
+ * is still Ready, a more urgent one takes its place. A Held request is one of
  * dxk_policy.max_waiting and needs no entry of the Ready Pool, also when it becomes Ready.
- * It ages like what is Ready, without a boost.
+ * It ages like a Ready request, without a boost.
  *
- * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: then it
- * comes before all that sleep for one. Until then it is one of dxk_policy.max_waiting.
+ * A request with %PXR_WAIT needs an entry of the Ready Pool when its wait is over: it then
+ * precedes all that sleep for an entry. Until then it is one of dxk_policy.max_waiting.
  *
- * With %PXR_FAIL_FAST, should it end with a status below 0 that is not -ECANCELED, be it by
- * its worker's death or because it has expired, its owner's others are cancelled as by
- * %DXK_IOC_CANCEL_OWNER: those that there are then.
+ * With %PXR_FAIL_FAST, if the request ends with a status below 0 other than -ECANCELED, including
+ * by its worker's death or because it has expired, the other requests that its owner then has
+ * are cancelled as by %DXK_IOC_CANCEL_OWNER.
  *
- * With %PXR_QUIET its waits, if they last, are not reported: see dxk_policy.wait_report_ms.
+ * With %PXR_QUIET its long waits are not reported: see dxk_policy.wait_report_ms.
  *
- * The shorter element cannot say so: it refuses these attributes with EINVAL.
+ * The shorter element does not support these attributes: it refuses them with EINVAL.
  *
- * EBADF, EPERM, ELOOP, EOPNOTSUPP, ETOOMANYREFS of a wait for a file: it is not open; it has
- * no poll(2), as a regular one; it is one of dxk's; it has more than two wait queues; as many
- * count for the caller's user as it may have open.
+ * EBADF, EPERM, ELOOP, EOPNOTSUPP, ETOOMANYREFS of a wait for a file: the file is not open; it has
+ * no poll(2), like a regular file; it is one of dxk's; it has more than two wait queues; as many
+ * files already count for the caller's user as it may have open.
  *
  * EEXIST: the name is taken. EDEADLK: the wait is for the request's own owner. ENOSPC, EDQUOT
- * with %PXR_NO_SPACE: as many wait as may. ECANCELED: the key refuses, see %DXK_KEY_REFUSE.
- * EOPNOTSUPP: max_waiting is 0.
+ * with %PXR_NO_SPACE: the maximum number already wait. ECANCELED: the key refuses posts, see
+ * %DXK_KEY_REFUSE. EOPNOTSUPP: max_waiting is 0.
  */
 struct dxk_post_more {
 	struct dxk_post_entry post;
@@ -1010,12 +1017,12 @@ struct dxk_post_more {
  * @entries: address of @nr structs of @entry_size bytes
  * @nr: 1..%DXK_BATCH_MAX
  * @entry_size: sizeof(struct dxk_post_entry)
- * @index: out, when fewer than @nr were taken or the call failed: the index of
+ * @index: out, if fewer than @nr were taken or the call failed: the index of
  *	the entry that was not taken
- * @reason: out, PXR_POOL_FULL.. for that entry, 0 when another error ended the
+ * @reason: out, PXR_POOL_FULL.. for that entry, 0 if another error ended the
  *	call
  *
- * Returns how many were taken.
+ * Returns the number of requests taken.
  */
 struct dxk_post {
 	__u32 size;
@@ -1032,9 +1039,9 @@ struct dxk_post {
 
 /* Answers of a rejoin (dxk_rejoin.answer) */
 #define RJR_RETURNED		1	/* completed requests were returned */
-#define RJR_NONE_READY		2	/* none completed, but some exist */
+#define RJR_NONE_READY		2	/* none has completed, but some exist */
 #define RJR_NONE_EXIST		3	/* none of this owner exists: authoritative */
-#define RJR_HELP		4	/* none completed yet, a request to execute */
+#define RJR_HELP		4	/* none has completed yet, there is a request to execute */
 
 /**
  * struct dxk_result - one completed request, all out
@@ -1044,10 +1051,10 @@ struct dxk_post {
  *	-EOWNERDEAD: its worker died
  * @attrs: as posted
  * @prio: the current priority at its dispatch (DX-63)
- * @inspect_count: scheduler intervals it spent in the Ready Pool (DX-36)
+ * @inspect_count: number of scheduler intervals that it spent in the Ready Pool (DX-36)
  * @data_len: bytes of result data, stored at dxk_rejoin.data + i * data_stride
- * @worker: id of the thread that executed it, 0 when none did
- * @attempts: how often it was begun: above 1 after %PXR_REDO, 0 when it never was
+ * @worker: id of the thread that executed it, 0 if none did
+ * @attempts: how often it was begun: above 1 after %PXR_REDO, 0 if it was never begun
  * @reserved: 0
  */
 struct dxk_result {
@@ -1068,23 +1075,23 @@ struct dxk_result {
  *	DX-50..DX-55, DX-87..DX-95)
  * @size: sizeof(struct dxk_rejoin)
  * @flags: %DXK_CALL_HELP, %DXK_CALL_NEST; or %DXK_CALL_ANY
- * @owner: whose requests; with %DXK_CALL_ANY 0, and out with results: whose they are
+ * @owner: the owner of the requests; with %DXK_CALL_ANY 0, and out with results: their owner
  * @deadline: 0 polls; otherwise sleeps until @min requests can be returned or
  *	no further one can come
  * @results: address of @nr structs of @result_size bytes
  * @data: address of @nr slots of @data_stride bytes for the result data, or 0
- *	when the data is not wanted
+ *	if the data is not wanted
  * @nr: 1..%DXK_BATCH_MAX
  * @result_size: sizeof(struct dxk_result)
  * @data_stride: bytes; with @data at least the result_len of each request
  *	returned, else EMSGSIZE and that request stays
- * @min: 1..@nr; 0 is 1. At the deadline fewer are returned, and under
- *	%DXK_REJOIN_BLOCK_WORKER, where results keep workers waiting, the first
+ * @min: 1..@nr; 0 means 1. At the deadline fewer are returned. Under
+ *	%DXK_REJOIN_BLOCK_WORKER, where results keep workers waiting, the first result
  *	ends the sleep
  * @answer: out, RJR_*
  * @reserved: 0
  *
- * Returns how many requests were returned, oldest completion first; above 0 the
+ * Returns the number of requests returned, oldest completion first; if it is above 0 the
  * answer is %RJR_RETURNED. A wait that ends at its deadline answers
  * %RJR_NONE_READY, not an error. A result that cannot be copied out stays in the
  * Rejoin Pool (EFAULT).
@@ -1120,18 +1127,18 @@ struct dxk_rejoin {
  * @index: out, as dxk_post.index
  * @reason: out, as dxk_post.reason
  * @answer: out, as dxk_rejoin.answer; 0 when fewer than @nr were taken
- * @taken: out, how many were taken. A call that is refused for its argument does not
- *	write it: 0 is to be there before
+ * @taken: out, the number of requests taken. A call that is refused for its argument does not
+ *	write it: set it to 0 before the call
  * @reserved: 0
  *
  * This is a DXK_IOC_POST, and, if that takes all @nr, a DXK_IOC_REJOIN of their owner.
- * Returns how many requests were returned, which may be others of that owner. When the post
- * takes fewer the call ends: with its error if it took none, else with 0, and the caller
- * goes on with the two calls.
+ * Returns the number of requests returned, which may be others of that owner. If the post
+ * takes fewer, the call ends: with the error of the post if it took none, else with 0. The caller
+ * then continues with the two calls.
  *
- * With @taken == @nr the requests are posted, whatever the call returns, and the caller goes
- * on with DXK_IOC_REJOIN; an error is of that part. So that they are not posted twice a
- * signal then ends the call with EINTR, whatever its handler says.
+ * With @taken == @nr the requests are posted, whatever the call returns. The caller continues
+ * with DXK_IOC_REJOIN; an error belongs to that part. To prevent a second post of the requests,
+ * a signal then ends the call with EINTR, regardless of the flags of its handler.
  */
 struct dxk_roundtrip {
 	__u32 size;
@@ -1171,8 +1178,8 @@ struct dxk_done {
 /**
  * struct dxk_done_more - a longer element of dxk_next.done
  * @done: the request
- * @wait: zeros, or its turn ends with a wait instead of a status, which is to be 0 then.
- *	@done.data is what the next turn gets as its data
+ * @wait: zeros; otherwise its turn ends with a wait instead of a status, which must then be 0.
+ *	The next turn gets @done.data as its data
  */
 struct dxk_done_more {
 	struct dxk_done done;
@@ -1190,22 +1197,22 @@ struct dxk_done_more {
  * @param: as posted
  * @data_len: bytes of data, stored at dxk_next.data + i * data_stride
  * @result_len: room for the result's data
- * @prio: current priority, frozen now
+ * @prio: current priority, frozen at this dispatch
  * @attrs: as posted
- * @inspect_count: scheduler intervals it spent in the Ready Pool
+ * @inspect_count: number of scheduler intervals that it spent in the Ready Pool
  * @fd: with %PXR_FD a new descriptor (O_CLOEXEC) of the worker's process for the
  *	file that was handed over; else -1
- * @attempt: 1 the first time; higher when earlier workers died over it
+ * @attempt: 1 the first time; higher if earlier workers died while they executed it
  *	(%PXR_REDO)
  * @reserved: 0
- * @uid: effective user of who posted it, then, as the caller's user namespace numbers it;
- *	~0 for one that has no number there
- * @gid: likewise its group
- * @pid: its process, as the caller's pid namespace numbers it, which may have ended since;
- *	0 when it has no number there, and for one of the kernel's own
+ * @uid: effective user of the poster at the time of the post, as the caller's user namespace
+ *	numbers it; ~0 if it has no number there
+ * @gid: likewise the effective group of the poster
+ * @pid: process of the poster, as the caller's pid namespace numbers it, which may have ended
+ *	since; 0 if it has no number there, and for one of the kernel's own
  * @origin: %DXK_POSTED_HERE or 0. Without that bit owner, executor and param are numbers
- *	of a stranger's choice: to use one as an address is to let who may post do what it
- *	wants with the caller
+ *	chosen by a stranger. A caller that uses one as an address gives every user who may post
+ *	full control of itself
  */
 struct dxk_work {
 	__aligned_u64 ticket;
@@ -1231,9 +1238,10 @@ struct dxk_work {
  * @work: the request. @work.attempt counts within a turn
  * @name: as posted
  * @state: dxk_wait.state of its last wait
- * @turn: how many of its turns have ended with a wait
+ * @turn: number of its turns that have ended with a wait
  * @wake: enum dxk_wake_reason
- * @events: with %DXK_WAKE_FILE what has happened, EPOLL* or %DXK_EVENT_GONE; 0: it may have
+ * @events: with %DXK_WAKE_FILE the events that have happened, EPOLL* or %DXK_EVENT_GONE; 0: one
+ *	may have happened
  * @nested: 1: it is executed within the request that has its key, see %DXK_CALL_NEST
  * @key: with %PXR_KEY, or after %DXK_WAIT_MOVE, its key, else 0
  */
@@ -1255,27 +1263,27 @@ struct dxk_work_more {
  * @deadline: how long to sleep while there is no work
  * @done: address of @nr_done structs of @done_size bytes
  * @work: address of @nr_work structs of @work_size bytes
- * @data: address of @nr_work slots of @data_stride bytes, or 0 when the data is
+ * @data: address of @nr_work slots of @data_stride bytes, or 0 if the data is
  *	not wanted
  * @nr_done: 0..%DXK_BATCH_MAX
- * @done_size: sizeof(struct dxk_done); ignored when @nr_done is 0
- * @nr_work: 0..%DXK_BATCH_MAX; 0 completes only
- * @work_size: sizeof(struct dxk_work); ignored when @nr_work is 0
+ * @done_size: sizeof(struct dxk_done); ignored if @nr_done is 0
+ * @nr_work: 0..%DXK_BATCH_MAX; 0 only completes
+ * @work_size: sizeof(struct dxk_work); ignored if @nr_work is 0
  * @data_stride: bytes, with @data at least the policy's data_size (EMSGSIZE)
  * @nr_taken: out, how many of @done were taken
  *
  * Takes the completions, then up to @nr_work requests in the same lock hold, and
  * sleeps only if there is none. A worker that was called to help gets that request,
- * and only that. More than one is given only while no other
- * worker is idle and only of lane 3, whose requests wait for nobody.
+ * and only that. More than one request is given only while no other
+ * worker is idle, and only of lane 3, whose requests wait for nobody.
  *
- * Returns how many requests were fetched. Once a completion was taken the call
- * does not fail: it returns 0, and the next call tells the error. ESTALE when
+ * Returns the number of requests fetched. Once a completion was taken, the call
+ * does not fail: it returns 0, and the next call reports the error. ESTALE if
  * @done names a dispatch that this worker does not hold (any more): those before
- * it are taken, the first not taken is the stale one, nothing is fetched. So it is with a
+ * it are taken, the first not taken is the stale one, nothing is fetched. The same applies to a
  * wait that is refused, see struct dxk_done_more.
  * ETIMEDOUT, EINTR and ESHUTDOWN end the sleep. A request that cannot be copied
- * out goes back to the Ready Pool with its place in the order.
+ * out returns to the Ready Pool with its place in the order.
  */
 struct dxk_next {
 	__u32 size;
@@ -1293,15 +1301,15 @@ struct dxk_next {
 };
 
 /**
- * struct dxk_should_stop - ask whether to end (DXK_IOC_SHOULD_STOP; DX-109)
+ * struct dxk_should_stop - query whether to end (DXK_IOC_SHOULD_STOP; DX-109)
  * @size: sizeof(struct dxk_should_stop)
  * @flags: 0
- * @deadline: 0 only asks; otherwise sleeps until the answer is yes
+ * @deadline: 0 only queries; otherwise sleeps until the answer is yes
  *
- * Returns 1 when the caller should end soon, 0 when not (until the deadline). A
- * service request of lane 0 should from the begin of any Stop on, other requests
- * from the begin of Stop(cancel) or from the close of the context on. A member
- * that executes nothing is told as a service is. EINTR ends the sleep.
+ * Returns 1 if the caller should end soon, 0 if not (until the deadline). A
+ * service request of lane 0 should end from the start of any Stop on, other requests
+ * from the start of Stop(cancel) or from the close of the context on. A member
+ * that executes nothing gets the answer of a service. EINTR ends the sleep.
  */
 struct dxk_should_stop {
 	__u32 size;
@@ -1311,10 +1319,10 @@ struct dxk_should_stop {
 
 /* --- names ----------------------------------------------------------------- */
 
-/* What became of a request that was to be cancelled (dxk_names.states) */
+/* The effect of a cancel on a request (dxk_names.states) */
 #define DXK_CANCEL_NONE		0	/* there is none of that name, or it has ended */
 #define DXK_CANCEL_ENDED	1	/* no worker was given it: it ends with -ECANCELED */
-#define DXK_CANCEL_TOLD		2	/* it is told: see %DXK_WAKE_CANCEL */
+#define DXK_CANCEL_TOLD		2	/* it is asked to end: see %DXK_WAKE_CANCEL */
 
 /**
  * struct dxk_names - requests of the descriptor's space by their names (DXK_IOC_WAKE,
@@ -1327,9 +1335,9 @@ struct dxk_should_stop {
  * @nr: 1..%DXK_BATCH_MAX
  * @reserved: 0
  *
- * %DXK_IOC_WAKE calls them: it ends the wait of a request that waits for a call, and of
- * another one the next wait that does; two calls before that are one. %DXK_IOC_CANCEL ends
- * them, or has them told. Returns how many there are; ENOENT: none of them.
+ * %DXK_IOC_WAKE calls them: it ends the wait of a request that waits for a call. Of another
+ * request it ends the next wait for a call; two calls before that count as one. %DXK_IOC_CANCEL
+ * ends them, or asks them to end. Returns how many of them exist; ENOENT: none of them.
  */
 struct dxk_names {
 	__u32 size;
@@ -1344,20 +1352,21 @@ struct dxk_names {
 
 /**
  * enum dxk_key_what - what to do with a key (dxk_key_call.what)
- * @DXK_KEY_LEAVE: the request gives its key up and goes on without (AG-26)
- * @DXK_KEY_ENTER: it has it again, before all that are Held, behind those who came back before
- * @DXK_KEY_WAIT: it gives it up until it is notified, or the deadline; then it has it again.
- *	When the deadline has come it is the next that does (AG-22, AG-23)
- * @DXK_KEY_NOTIFY: the request that waits longest has the key now, the caller's after it,
+ * @DXK_KEY_LEAVE: the request gives its key up and continues without it (AG-26)
+ * @DXK_KEY_ENTER: it gets its key again, before all that are Held, behind those that came back
+ *	earlier
+ * @DXK_KEY_WAIT: it gives its key up until it is notified, or until the deadline; then it has the
+ *	key again. At the deadline it is the next to get the key (AG-22, AG-23)
+ * @DXK_KEY_NOTIFY: the request that has waited longest gets the key now, the caller's after it,
  *	before all others (AG-24). Nothing happens if none waits
  * @DXK_KEY_NOTIFY_ALL: all that wait, in their order, then the caller's (AG-25)
- * @DXK_KEY_HOLD: from now on no request of the key begins a turn; one that executes goes on
- *	(AG-29). With %DXK_KEY_REFUSE its posts are refused, too
- * @DXK_KEY_RELEASE: the end of that
- * @DXK_KEY_CANCEL: what is Held ends with -ECANCELED, as what is Ready does, or is told if it
- *	was begun; who waits to be notified gets ECANCELED (AG-31)
+ * @DXK_KEY_HOLD: from now on no request of the key begins a turn; one that executes continues
+ *	(AG-29). With %DXK_KEY_REFUSE posts to the key are also refused
+ * @DXK_KEY_RELEASE: the end of the hold
+ * @DXK_KEY_CANCEL: Held requests end with -ECANCELED, like Ready requests, or are asked to end if
+ *	they were begun; requests that wait to be notified get ECANCELED (AG-31)
  * @DXK_KEY_BLOCK: the request is about to sleep outside of dxk: its key, if it has one, and the
- *	place of its worker are others' from now on (FO-35, FO-36)
+ *	place of its worker are available to others from now on (FO-35, FO-36)
  * @DXK_KEY_UNBLOCK: it is back, and has its key again as after ENTER (FO-38)
  */
 enum dxk_key_what {
@@ -1375,44 +1384,44 @@ enum dxk_key_what {
 
 /* Of dxk_key_call.flags with DXK_KEY_HOLD: posts to the key get ECANCELED */
 #define DXK_KEY_REFUSE		0x1
-/* Of dxk_key_call.flags with DXK_KEY_BLOCK: also when nobody could take the place */
+/* Of dxk_key_call.flags with DXK_KEY_BLOCK: also if nobody could take the place */
 #define DXK_KEY_FORCE		0x2
 
 /**
  * struct dxk_key_call - give a key up, wait for it, hold it back (DXK_IOC_KEY)
  * @size: sizeof(struct dxk_key_call)
  * @what: enum dxk_key_what
- * @key: HOLD, RELEASE, CANCEL: which, in the descriptor's space; else 0
- * @ticket: of the others: dxk_work.ticket of a request that the caller executes; else 0
+ * @key: HOLD, RELEASE, CANCEL: the key, in the descriptor's space; else 0
+ * @ticket: of the other operations: dxk_work.ticket of a request that the caller executes; else 0
  * @deadline: of %DXK_KEY_WAIT and %DXK_KEY_BLOCK, else 0
  * @flags: %DXK_KEY_REFUSE, %DXK_KEY_FORCE or 0
  * @reserved: 0
  *
- * LEAVE to NOTIFY_ALL are for the request that has its key. EPERM: it does not; EINVAL: it
- * has none; EBUSY: it is executed within the one that does, or another within it; ESTALE: the
- * caller does not execute it. ENTER: EALREADY: it has it; EDEADLK: another request that the
- * caller executes has it.
+ * LEAVE to NOTIFY_ALL are for the request that has its key. EPERM: it does not have its key;
+ * EINVAL: it is without a key; EBUSY: it is executed within the request that has the key, or
+ * another one is executed within it; ESTALE: the caller does not execute it. ENTER: EALREADY: it
+ * has its key; EDEADLK: another request that the caller executes has the key.
  *
- * Who has given its key up sleeps in ENTER, WAIT, NOTIFY and NOTIFY_ALL until it has it again:
- * 0, or ETIMEDOUT of WAIT. EINTR of WAIT, NOTIFY, NOTIFY_ALL: it has not, but its place: it is
- * to go on with ENTER, and counts as notified. ECANCELED: it is cancelled, or Stop(cancel) has
- * begun: it goes on without.
+ * A request that has given its key up sleeps in ENTER, WAIT, NOTIFY and NOTIFY_ALL until it has
+ * the key again: the call returns 0, or ETIMEDOUT of WAIT. EINTR of WAIT, NOTIFY, NOTIFY_ALL: it
+ * does not have the key, but keeps its place: it must continue with ENTER, and counts as notified.
+ * ECANCELED: it is cancelled, or Stop(cancel) has begun: it continues without the key.
  *
  * BLOCK and UNBLOCK are for any request, with or without a key, that is about to sleep outside
- * of dxk, and is back from that. In between its key, and the place of its worker, are others':
- * an idle worker executes what is Ready, or a spare (%DXK_ON_BLOCK_SPARE). Nobody idle, and no
- * spare parked: BLOCK asks for one, and sleeps until it is there, at most until @deadline;
- * EAGAIN, and nothing has changed: there is none, unless %DXK_KEY_FORCE is given. EBUSY: it is
- * between the marks already, as other operations of it on its key get; or another request is
- * executed within it. UNBLOCK: EPERM: it is not; it sleeps until the request has its key again
- * if it had it, before all that are Held; ECANCELED: it is to end, and goes on without its
- * key. The end of the turn is the end of the marks, too.
+ * of dxk, and is back from that. In between its key, and the place of its worker, are available
+ * to others: an idle worker, or a spare (%DXK_ON_BLOCK_SPARE), executes Ready requests. If nobody
+ * is idle and no spare is parked, BLOCK requests a spare, and sleeps until it is there, at most
+ * until @deadline. EAGAIN, and nothing has changed: there is none, unless %DXK_KEY_FORCE is given.
+ * EBUSY: the request is already between the marks (its other operations on its key get this error,
+ * too); or another request is executed within it. UNBLOCK: EPERM: it is not between the marks.
+ * UNBLOCK sleeps until the request has its key again, if it had the key, before all that are Held;
+ * ECANCELED: it is to end, and continues without its key. The end of the turn also ends the marks.
  *
- * HOLD is of the descriptor's space, and ends with that, with RELEASE, and with Stop. It is
- * not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC; EDQUOT: the
- * user has its share of them. RELEASE and
- * CANCEL of a key of which nothing is known: ENOENT. CANCEL returns how many it has ended or
- * told. One that is posted while it lasts may be met as well.
+ * HOLD belongs to the descriptor's space, and ends with the space, with RELEASE, and with Stop.
+ * It is not counted: one RELEASE ends all. It is one of dxk_policy.max_waiting: ENOSPC; EDQUOT:
+ * the user has used its share of them. RELEASE and CANCEL of a key of which nothing is known:
+ * ENOENT. CANCEL returns the number of requests that it has ended or asked to end. It may also
+ * affect a request that is posted while the call lasts.
  */
 struct dxk_key_call {
 	__u32 size;
@@ -1428,17 +1437,18 @@ struct dxk_key_call {
  * struct dxk_cancel_owner - cancel all requests of an owner (DXK_IOC_CANCEL_OWNER)
  * @size: sizeof(struct dxk_cancel_owner)
  * @flags: 0
- * @owner: whose, in the descriptor's space
+ * @owner: the owner, in the descriptor's space
  * @ready: out, how many were Ready
  * @executing: out, how many workers had
  * @waiting: out, how many waited
  * @done: out, how many had ended, and were not collected: nothing happens to them
  *
- * All that there are when the call begins, as if each had a name and %DXK_IOC_CANCEL it: one
- * that no worker was given ends with -ECANCELED, another one is told. One that is posted
- * while the call lasts may be told. Requests of kernel modules that are part of other objects
- * (struct dxk_item) are cancelled as all others are. ENOENT: the owner has none, and the
- * fields say so; EFAULT: they cannot be written, and all is cancelled.
+ * Cancels all requests that exist when the call begins, as if each had a name and
+ * %DXK_IOC_CANCEL were called for it: a request that was not given to a worker ends with
+ * -ECANCELED, another one is asked to end. A request that is posted while the call lasts may be
+ * asked to end. Requests of kernel modules that are part of other objects (struct dxk_item) are
+ * cancelled like all others. ENOENT: the owner has no requests, and the fields are 0; EFAULT: the
+ * fields cannot be written, and all requests are cancelled.
  */
 struct dxk_cancel_owner {
 	__u32 size;
@@ -1452,21 +1462,21 @@ struct dxk_cancel_owner {
 
 /* --- the log --------------------------------------------------------------- */
 
-/* DXK_LOG_TEXT - room for a message in the Log Pool, its zero included */
+/* DXK_LOG_TEXT - room for a message in the Log Pool, including its zero */
 #define DXK_LOG_TEXT		224
 
 /* Bits of dxk_log_record.flags */
 #define DXK_LOG_CUT		0x1	/* the message was longer */
-#define DXK_LOG_GAP		0x2	/* no message: text says how many were lost */
+#define DXK_LOG_GAP		0x2	/* no message: text states how many were lost */
 
 /**
  * struct dxk_log_record - one message of the log, all out
- * @seq: its number in the order of entry, from 1; of a gap that of the first
+ * @seq: its number in the order of entry, from 1; for a gap the number of the first
  *	message lost
  * @time_ns: CLOCK_MONOTONIC when it entered
  * @thread: id of the thread that wrote it
  * @flags: DXK_LOG_*
- * @lost: of a gap, how many messages were lost in this place; else 0
+ * @lost: for a gap, how many messages were lost in this place; else 0
  * @len: bytes of @text without the zero
  * @text: one line without a newline, zero-terminated
  */
@@ -1489,20 +1499,20 @@ struct dxk_log_record {
  * @flags: %DXK_LOG_WAIT or 0
  * @deadline: ends the sleep of %DXK_LOG_WAIT
  * @text: address of @len bytes
- * @len: any; what is beyond %DXK_LOG_TEXT - 1 bytes is cut off and the message
- *	marked %DXK_LOG_CUT. Control characters become spaces, those of U+0080..U+009F
- *	and bytes of 0x80..0x9f that are part of no character in UTF-8 as well
+ * @len: any; bytes beyond %DXK_LOG_TEXT - 1 are cut off and the message is
+ *	marked %DXK_LOG_CUT. Control characters become spaces, including U+0080..U+009F
+ *	and bytes of 0x80..0x9f that are not part of a character in UTF-8
  * @reserved: 0
  *
- * While the context runs the message enters the Log Pool, and the call returns
+ * While the context runs, the message enters the Log Pool, and the call returns
  * without waiting for the persistent write. Before Start and after Stop the log is
  * synchronous: the message is in the log file when the call returns (DX-3), and
- * the error of that write is the call's; ENODEV when there is no log file. Once the
- * write has begun only SIGKILL ends the wait; whether the message of a process that was
- * killed then is in the file cannot be told.
+ * the call returns the error of that write; ENODEV if there is no log file. Once the
+ * write has begun, only SIGKILL ends the wait; it is then unknown whether the message of the
+ * killed process is in the file.
  *
- * A full pool does as the policy's log_full says: a message that is dropped, this
- * one or another, is counted and shown as a gap, and the call returns 0.
+ * The policy's log_full determines what happens when the pool is full: a message that is
+ * dropped, this one or another, is counted and shown as a gap, and the call returns 0.
  * ETIMEDOUT, EINTR and ESHUTDOWN end a sleep; the message was not taken.
  */
 struct dxk_log_write {
@@ -1523,11 +1533,11 @@ struct dxk_log_write {
  * @nr: 1..%DXK_BATCH_MAX
  * @record_size: sizeof(struct dxk_log_record)
  *
- * Returns how many were read, 0 when there is none (until the deadline), or another
- * call has them that it copies out, be it to memory that never comes. All
+ * Returns the number of messages read, 0 if there is none (until the deadline), or if another
+ * call is copying them out, even to memory that never becomes available. All
  * messages accepted before a Stop are still readable after it (DX-103); then
- * ESHUTDOWN says that no more will come. EBUSY when a log file is set: it has
- * them. What cannot be copied out stays. poll(2) on the context: readable when
+ * ESHUTDOWN means that no more will come. EBUSY if a log file is set: the messages go to the
+ * file. Messages that cannot be copied out stay. poll(2) on the context: readable when
  * there is a message.
  */
 struct dxk_log_read {
@@ -1540,21 +1550,20 @@ struct dxk_log_read {
 };
 
 /**
- * struct dxk_log_file - have the kernel write the log (DXK_IOC_LOG_FILE)
+ * struct dxk_log_file - let the kernel write the log (DXK_IOC_LOG_FILE)
  * @size: sizeof(struct dxk_log_file)
  * @fd: a regular file open for appending, or -1 for none (any more)
  *
  * The kernel writes each message as one line, "seq seconds.nanoseconds thread
- * message", with the rights the file was opened with, and goes on with what the
- * pool holds after the application died: no accepted message is lost. With
- * another file, for rotation, what was accepted before is in the old one when the
- * call returns. A line that cannot be written (disk full, quota) is tried again
- * as long as the pool has room for what comes meanwhile; then log_full decides.
+ * message", with the rights that the file was opened with. After the application has died it
+ * continues with the contents of the pool: no accepted message is lost. If the call sets another
+ * file, for rotation, all messages accepted before are in the old one when the
+ * call returns. The write of a line that failed (disk full, quota) is retried
+ * as long as the pool has room for new messages; then log_full decides.
  *
  * EBADF: not open for writing; EINVAL: not a regular file of a real file system,
- * or not opened with O_APPEND; EINTR ended the wait for the old file, which stays.
- * A file system that does not answer holds up the log and who waits for it, and
- * nobody else.
+ * or not opened with O_APPEND; EINTR ended the wait for the old file, which stays in use.
+ * A file system that does not answer delays only the log and callers that wait for it.
  */
 struct dxk_log_file {
 	__u32 size;
@@ -1563,7 +1572,7 @@ struct dxk_log_file {
 
 /* --- commands -------------------------------------------------------------- */
 
-/* DXK_COMMAND_MAX - most bytes of a command and of a reply, without a zero */
+/* DXK_COMMAND_MAX - maximum number of bytes of a command and of a reply, without a zero */
 #define DXK_COMMAND_MAX		4096
 
 /**
@@ -1576,29 +1585,29 @@ struct dxk_log_file {
  * @every_ns: run it again in this interval after @at, 0 for once
  * @text: address of the command; no byte of it is 0
  * @reply: address of @reply_room bytes
- * @reply_room: most bytes of reply wanted
- * @reply_len: out, bytes of the reply, also those beyond @reply_room
+ * @reply_room: maximum number of bytes of reply wanted
+ * @reply_len: out, bytes of the reply, including those beyond @reply_room
  * @status: out, 0 or the negative errno of the command
  * @id: out, names a timed command for "cancel ID". In, with @text_len 0: cancel
- *	that one here and now; ESRCH when there is none (any more)
+ *	that command at once; ESRCH if there is none (any more)
  *
- * A command goes to the attached handler; one that it does not know, and every
- * one while there is no handler, goes to the context's own commands: show
+ * A command goes to the attached handler. A command that the handler does not know, and every
+ * command while there is no handler, goes to the context's own commands: show
  * threads|pools|lanes|owners|commands, set FIELD VALUE, drain, quit, cancel ID.
  * Unknown to both: status -ENOENT.
  *
- * "set" answers with status -EINVAL, -EOPNOTSUPP or -EBUSY and says why; "drain"
- * begins a Stop(drain) and answers when nothing is Ready or executes any more,
- * "quit" begins a Stop as the policy's shutdown says and answers at once: in both
- * cases Stop itself is still to be called. A reply that does not fit ends with
+ * "set" answers with status -EINVAL, -EOPNOTSUPP or -EBUSY and the reason; "drain"
+ * begins a Stop(drain) and answers when no request is Ready or executes any more;
+ * "quit" begins a Stop in the mode of the policy's shutdown and answers at once: in both
+ * cases Stop itself must still be called. A reply that does not fit ends with
  * "... cut". An own command is run by its sender, who waits no longer than
- * @deadline for it; so does the handler's thread when it sends one and waits, be
- * it to do more than that command does.
+ * @deadline for it. This includes the handler's thread if it sends one and waits, for instance
+ * to do more than that command does.
  *
- * EAGAIN: too many commands wait already (64), or timed ones (64). ETIMEDOUT and
+ * EAGAIN: too many commands are already waiting (64), or timed ones (64). ETIMEDOUT and
  * EINTR: no reply so far, the command may still run. EFAULT at @reply: it ran, the
  * reply is lost; any other EFAULT: it was not sent. EMSGSIZE: too long. A Stop
- * answers what waits with status -ESHUTDOWN and forgets timed commands.
+ * answers waiting commands with status -ESHUTDOWN and discards timed commands.
  */
 struct dxk_command_send {
 	__u32 size;
@@ -1617,11 +1626,11 @@ struct dxk_command_send {
 /**
  * struct dxk_command_attach - become the command handler (DXK_IOC_COMMAND_ATTACH)
  * @size: sizeof(struct dxk_command_attach)
- * @attach: 1, or 0 to be it no longer
+ * @attach: 1 to attach, 0 to detach
  *
- * A new handler replaces the earlier one, whose calls get ESTALE from then on; a
- * command that it has not answered yet goes to the context's own commands
- * (DX-31). Closing the member, or the end of its thread, detaches it as well.
+ * A new handler replaces the earlier one, whose calls get ESTALE from then on. A
+ * command that the earlier one has not answered yet goes to the context's own commands
+ * (DX-31). Closing the member, or the end of its thread, also detaches it.
  * A context that is stopped and started again keeps its handler.
  */
 struct dxk_command_attach {
@@ -1629,17 +1638,17 @@ struct dxk_command_attach {
 	__u32 attach;
 };
 
-/* What dxk_command_next got (dxk_command_next.kind) */
+/* What dxk_command_next returned (dxk_command_next.kind) */
 #define DXK_COMMAND_TICK	1	/* the Monitor's interval is over */
 #define DXK_COMMAND_TEXT	2	/* a command: answer it with the next call */
 
 /**
  * struct dxk_command_next - answer a command and get the next (DXK_IOC_COMMAND_NEXT)
  * @size: sizeof(struct dxk_command_next)
- * @status: of the command that the last call got: 0, a negative errno, or -ENOENT
- *	to hand it to the context's own commands. Ignored when it got none
+ * @status: of the command that the last call returned: 0, a negative errno, or -ENOENT
+ *	to hand it to the context's own commands. Ignored if the last call returned none
  * @reply: address of @reply_len bytes of reply to it
- * @deadline: how long to sleep while there is nothing
+ * @deadline: how long to sleep while there is nothing to handle
  * @text: address of @text_room bytes for the next command
  * @text_room: at least %DXK_COMMAND_MAX (EMSGSIZE)
  * @text_len: out, bytes of the command
@@ -1650,8 +1659,8 @@ struct dxk_command_attach {
  * is late gets one. Commands come in the order of sending. EPERM: not attached;
  * ESTALE: replaced by another handler; ETIMEDOUT, EINTR; ESHUTDOWN once the
  * context does not run and no command waits. After EFAULT, EINVAL (@status) and
- * EMSGSIZE the answer is still owed or the next command still to come: call again.
- * poll(2) on the handler's member: readable when this would not sleep.
+ * EMSGSIZE the answer is still owed or the next command is still to come: call again.
+ * poll(2) on the handler's member: readable when this call would not sleep.
  */
 struct dxk_command_next {
 	__u32 size;
@@ -1671,12 +1680,12 @@ struct dxk_command_next {
  * struct dxk_handle_open - put a file into the Handle Table (DXK_IOC_HANDLE_OPEN)
  * @size: sizeof(struct dxk_handle_open)
  * @fd: a regular file that is open for reading or writing
- * @handle: out, names it in the data of requests for kernel executors; not given
- *	again in this context
+ * @handle: out, names it in the data of requests for kernel executors; not
+ *	reused in this context
  *
  * A kernel executor that uses the handle gets a file of its own for its worker,
  * opened at the first use there (DX-16, DX-26) with the flags of @fd and the
- * rights of who opened that. @fd may be closed. The table's size counts handles
+ * rights of the user who opened @fd. @fd may be closed. The table's size counts handles
  * and workers' own files together. Stop closes all.
  *
  * ENOSPC: the table is full; EBADF; EINVAL: not a regular file, or one of a kernel
@@ -1694,7 +1703,7 @@ struct dxk_handle_open {
  * @flags: 0
  * @handle: from dxk_handle_open
  *
- * Every worker's own file is closed, one that a running request uses when that
+ * Every worker's own file is closed; a file that a running request uses is closed when that
  * request ends. ENOENT: no such handle (any more).
  */
 struct dxk_handle_close {
@@ -1708,14 +1717,14 @@ struct dxk_handle_close {
  *	PXR_FD
  * @handle: of the file, from dxk_handle_open
  * @offset: first byte
- * @length: how many bytes; what lies beyond the end of the file does not count.
+ * @length: number of bytes; bytes beyond the end of the file do not count.
  *	~0 for all up to the end
  *
  * The result is the 32 bytes of the digest of this range. Requests on ranges of
- * one file run side by side, each worker with a file of its own. The status is
- * ENOENT when there is no such handle (any more), ENOSPC when the table has no
- * entry for the worker's own file, EAGAIN when somebody has a lease on the file, who is told
- * that it is wanted.
+ * one file run in parallel, each worker with a file of its own. The status is
+ * ENOENT if there is no such handle (any more), ENOSPC if the table has no
+ * entry for the worker's own file, EAGAIN if somebody has a lease on the file; the holder of the
+ * lease is notified.
  */
 struct dxk_sha256_range {
 	__aligned_u64 handle;
@@ -1728,7 +1737,7 @@ struct dxk_sha256_range {
 /**
  * struct dxk_sample - one sample of the instrumentation package
  * @time_ns: CLOCK_MONOTONIC when it was taken
- * @posts: requests posted since the sample before
+ * @posts: requests posted since the previous sample
  * @dispatches: requests given to workers since then
  * @completions: requests completed since then
  * @ready: entries of the Ready Pool in use at this time
@@ -1738,8 +1747,8 @@ struct dxk_sha256_range {
  * @handles: entries of the Handle Table in use
  * @workers: workers of both kinds
  *
- * Rates are these counts over the time from the sample before. How long requests
- * waited and ran is for DXK_IOC_LATENCIES_READ.
+ * Rates are these counts divided by the time since the previous sample. DXK_IOC_LATENCIES_READ
+ * returns how long requests waited and ran.
  */
 struct dxk_sample {
 	__aligned_u64 time_ns;
@@ -1763,8 +1772,8 @@ struct dxk_sample {
  * @nr: 1..%DXK_BATCH_MAX
  * @sample_size: sizeof(struct dxk_sample)
  *
- * Returns how many were read, oldest first. The context keeps sample_entries of
- * them until its next Start.
+ * Returns the number of samples read, oldest first. The context keeps sample_entries
+ * samples until its next Start.
  */
 struct dxk_samples_read {
 	__u32 size;
@@ -1778,18 +1787,20 @@ struct dxk_samples_read {
 /** DXK_INSTRUMENTS - counters of the application's own that a context has room for */
 #define DXK_INSTRUMENTS		16
 
-#define DXK_INSTRUMENT_SET	0x1	/* the value takes the place of the counter's */
+#define DXK_INSTRUMENT_SET	0x1	/* the value replaces the counter's */
 
 /**
  * struct dxk_instrument - count in a counter of the application's own (DXK_IOC_INSTRUMENT)
  * @size: sizeof(struct dxk_instrument)
  * @flags: %DXK_INSTRUMENT_SET or 0: it is added
  * @value: in two's complement; a counter wraps
- * @name: of the counter, as a context's. A name that is new makes one, from 0
+ * @name: of the counter; the rules are those for a context's name. A new name creates a counter
+ *	that begins at 0
  *
- * For who may execute (%DXK_ACCESS_EXECUTE), else EACCES. A counter stays as long as the context,
- * over Stop and Start; they are in its file ``instruments`` in sysfs. Several may count at a
- * time, and nothing of it is lost. ENOSPC: there are %DXK_INSTRUMENTS others.
+ * For descriptors that may execute (%DXK_ACCESS_EXECUTE), else EACCES. A counter lives as long as
+ * the context, across Stop and Start; all counters are in its file ``instruments`` in sysfs.
+ * Several threads may count at a time, and no count is lost. ENOSPC: there are %DXK_INSTRUMENTS
+ * others.
  */
 struct dxk_instrument {
 	__u32 size;
@@ -1805,13 +1816,14 @@ struct dxk_instrument {
  * struct dxk_label - name an object for display (DXK_IOC_LABEL)
  * @size: sizeof(struct dxk_label)
  * @flags: 0
- * @object: an executor, an owner, or what is both, as posts name it
- * @name: as a context's; it replaces the one before. Empty: none any more
+ * @object: an executor, an owner, or an object that is both, as posts name it
+ * @name: the rules are those for a context's name; it replaces the previous name. Empty: removes
+ *	the name
  *
- * For who may execute (%DXK_ACCESS_EXECUTE), else EACCES. A number is another object in each
- * space. Reports of stalls, circles and what is overdue, the built-in commands, and the files
- * of members, of waiting requests and of keys tell the name with the number; all names are in
- * the file ``labels`` in sysfs. The context remembers the newest %DXK_LABELS.
+ * For descriptors that may execute (%DXK_ACCESS_EXECUTE), else EACCES. A number is another object
+ * in each space. Reports of stalls, of circles and of overdue requests, the built-in commands, and
+ * the files of members, of waiting requests and of keys show the name with the number; all names
+ * are in the file ``labels`` in sysfs. The context remembers the newest %DXK_LABELS.
  */
 struct dxk_label {
 	__u32 size;
@@ -1824,7 +1836,7 @@ struct dxk_label {
 #define DXK_LATENCY_BUCKETS	40
 
 /**
- * enum dxk_latency - what a histogram is about
+ * enum dxk_latency - the time that a histogram counts
  * @DXK_LATENCY_WAIT: from the post to the start
  * @DXK_LATENCY_RUN: from the start to the end
  */
@@ -1843,9 +1855,9 @@ enum dxk_latency {
  * @lane: 0..3
  * @reserved: 0
  *
- * How long requests of a lane waited or ran that ended while sample_interval_ms was not
- * 0, since the last Start. Count b is that of requests with 2^b..2^(b+1)-1 ns; the first
- * one includes 0 ns, the last one all above. Returns how many counts there are at
+ * The histogram counts how long requests of a lane waited or ran that ended since the last Start
+ * while sample_interval_ms was not 0. Count b is the number of requests with 2^b..2^(b+1)-1 ns;
+ * the first count includes 0 ns, the last one all above. Returns the number of counts stored at
  * @counts.
  */
 struct dxk_latencies_read {
@@ -1872,7 +1884,7 @@ enum dxk_request_state {
 	DXK_REQUEST_WAIT = 3,
 };
 
-/* Of dxk_request_info.flags: there are more of its place, which are not told of */
+/* Of dxk_request_info.flags: there are more of its place, which are not reported */
 #define DXK_REQUEST_MORE	(1U << 0)
 
 /**
@@ -1880,18 +1892,18 @@ enum dxk_request_state {
  * @owner: as posted
  * @executor: as posted
  * @param: as posted
- * @number: Ready: of its post among those of the context, later ones have higher ones; else 0
+ * @number: Ready: number of its post in the context, later posts have higher numbers; else 0
  * @posted_ns: Ready: CLOCK_MONOTONIC of its post, if sample_interval_ms was not 0 then; else 0
  * @age_ns: since a worker was given it, or since it began to wait; Ready: 0
- * @prio: Ready: the priority that it has now, ageing included, as far as it fits,
- *	where users take turns less the turns that it is ahead; else 0
+ * @prio: Ready: its current priority, ageing included, as far as it fits;
+ *	where users take turns, less the turns that it is ahead; else 0
  * @space: the number of the space that @owner is in; of one that a worker has: 0
  * @state: enum dxk_request_state
  * @attrs: PXR_* bits
  * @lane: 0..3
  * @worker: id of the worker that has it, or 0
- * @inspect_count: Ready: scheduler intervals since it became so; else 0
- * @pid: Ready: process that posted it, in the kernel's numbers; 0: the kernel, or not known
+ * @inspect_count: Ready: scheduler intervals since it became Ready; else 0
+ * @pid: Ready: process that posted it, in the kernel's numbers; 0: the kernel, or unknown
  * @uid: Ready: effective user that posted it, in the kernel's numbers; else 0
  * @flags: %DXK_REQUEST_MORE
  */
@@ -1918,21 +1930,21 @@ struct dxk_request_info {
 #define DXK_REQUESTS_END	(~0ULL)
 
 /**
- * struct dxk_requests_read - read what requests there are (DXK_IOC_REQUESTS_READ)
+ * struct dxk_requests_read - read the live requests (DXK_IOC_REQUESTS_READ)
  * @size: sizeof(struct dxk_requests_read)
  * @flags: 0
- * @cursor: 0 at first, then as the call before has left it; out, %DXK_REQUESTS_END: no more
+ * @cursor: 0 in the first call, then as the previous call left it; out, %DXK_REQUESTS_END: no more
  * @requests: address of @nr structs of @request_size bytes
  * @nr: %DXK_BATCH_MAX
  * @request_size: sizeof(struct dxk_request_info)
  *
- * Returns how many were read, which may be none before the end. First come requests that
- * workers have, of each worker the one that it was given last. Then those that wait, 64 at
- * most, those first of whom nothing was heard for longest. Then what is Ready, in no order:
- * of those of one lane, kind, class and priority the 64 that go first; of those whose
+ * Returns the number of requests read, which may be 0 before the end. First come requests that
+ * workers have, of each worker the one that it was given last. Then come waiting requests, 64 at
+ * most, in the order of their last activity, the longest silent first. Then come Ready requests,
+ * in no order: of those of one lane, kind, class and priority the 64 that go first; of those whose
  * priorities are far from most others', 64 for the lane, kind and class. %DXK_REQUEST_MORE is
- * set in the last one of those of which there are more. What moves meanwhile may be told of
- * twice, or not at all. Results that nobody has collected are not told of.
+ * set in the last request of a group that has more. A request that moves meanwhile may be reported
+ * twice, or not at all. Results that nobody has collected are not reported.
  */
 struct dxk_requests_read {
 	__u32 size;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, the DX API: runtime, requests and Runnables under the names that the
- * Domino eXplorer gave them, on top of the calls of <dxk.h>.
+ * libdxk, the DX API: runtime, requests and Runnables under the names of the
+ * Domino eXplorer, on top of the calls of <dxk.h>.
  *
- * Functions return 0 or a value that their text names, or a negative errno.
- * Timeouts are relative, in nanoseconds: below 0 for ever, 0 do not wait.
+ * Functions return 0 or a documented value, or a negative errno.
+ * Timeouts are relative, in nanoseconds: a negative timeout has no end, 0 does not wait.
  *
- * Which executive: a function whose name ends in Of takes the executive as its
- * first argument; %NULL there, and the function without Of, mean the one whose
- * worker or command handler's thread the calling thread is, else the first one that the
- * process made, else its environment: see ExecEnvironmentCreate(). -ENXIO when there is none.
+ * Selection of the executive: a function whose name ends in Of takes the executive as its
+ * first argument. %NULL there, and the function without Of, select the executive that the
+ * calling thread works for (as a worker or command handler), else the first one that the
+ * process created, else its environment: see ExecEnvironmentCreate(). -ENXIO if there is none.
  *
- * Threads: every call but the destructor may be made by any thread, worker or
- * not. A thread becomes a member of the executive at its first call (DX-23) and
+ * Threads: any thread, worker or not, may make every call except the destructor.
+ * A thread becomes a member of the executive at its first call (DX-23) and
  * leaves it when it ends. After fork() the child has no executive: -ENXIO, or
- * -EPERM with one of the parent; it may make its own.
+ * -EPERM with an executive of the parent; the child may create its own.
  *
- * Signals: a handler that was installed with SA_RESTART, as signal(3) does, runs and a
- * call that waits goes on, to its time and not longer. After any other one the call ends
- * with -EINTR: so sigaction(2) installs what is to end a wait. SendCommand() always ends
- * so: begun again it would send the command twice.
+ * Signals: if a handler was installed with SA_RESTART, as signal(3) does, a call that waits
+ * continues after the handler has run, until its original deadline. After any other handler the
+ * call ends with -EINTR: use sigaction(2) to install a handler that is to end a wait.
+ * SendCommand() always ends with -EINTR: a restart would send the command twice.
  */
 #ifndef _DX_H
 #define _DX_H
@@ -45,18 +45,18 @@ typedef struct OperationTable OperationTable;
  * @argv: the arguments; kept, not copied
  * @IsAddin: it is an add-in, which has a message queue of the name @AppName: see DOC:
  *	Add-ins. Not with MTExecutiveJoin(): -EINVAL
- * @LogPath: file of the persistent log, appended to and made if need be; %NULL
- *	for standard error. LogRotate() opens it again. To open a FIFO is to wait for its
+ * @LogPath: file of the persistent log, appended to and created if necessary; %NULL
+ *	for standard error. LogRotate() opens it again. Opening a FIFO waits for its
  *	reader
- * @ContextName: how other processes find the context, see dxk_ctx_join(); %NULL for
- *	no name. Step "context" and -EEXIST when it is taken
- * @ContextMode: who may do what with the context, 0..0777 as in DOC: permissions of
+ * @ContextName: the name by which other processes find the context, see dxk_ctx_join(); %NULL
+ *	for no name. Step "context" and -EEXIST if it is taken
+ * @ContextMode: the permissions of the context, 0..0777 as in DOC: permissions of
  *	<linux/dxk.h>; 0 for %DXK_MODE_DEFAULT of <dxk.h>, 0744
- * @Operations: what workers of this process execute for other processes; %NULL for
- *	nothing. It must stay in place until the executive is destroyed
+ * @Operations: the operations that workers of this process execute for other processes; %NULL
+ *	for none. It must stay in place until the executive is destroyed
  * @Reserved: 0
  *
- * An application extends it by a struct of its own that begins with it::
+ * An application extends it with a struct of its own that begins with it::
  *
  *	typedef struct AppRunSettings {
  *		RunSettings base;
@@ -76,7 +76,7 @@ typedef struct RunSettings {
 } RunSettings;
 
 /**
- * RunSettingsInit - the settings of an application that is no add-in
+ * RunSettingsInit - the settings of an application that is not an add-in
  * @settings: out
  * @name: becomes AppName
  * @argc: number of arguments
@@ -88,8 +88,8 @@ void RunSettingsInit(RunSettings *settings, const char *name, int argc,
 /**
  * enum DXLogWriter - who writes the persistent log while the context runs
  * @DX_LOG_WRITER_LIBRARY: a thread of the library
- * @DX_LOG_WRITER_KERNEL: the kernel. It finishes what the application logged also
- *	after its death. LogPath must be a regular file of a real file system
+ * @DX_LOG_WRITER_KERNEL: the kernel. Even after the application's death it writes all that the
+ *	application logged. LogPath must be a regular file of a real file system
  */
 enum DXLogWriter {
 	DX_LOG_WRITER_LIBRARY,
@@ -100,9 +100,9 @@ enum DXLogWriter {
  * struct ThreadManagerPolicy - the configuration of the runtime (DX-8)
  * @TPSchedMode: %TPOOL_MODE_CMLS or 0
  * @TPPrioPolicy: %PRIO_POLICY_AGERQS, %PRIO_POLICY_BOOST
- * @TPMaxThreads: workers of both kinds, 1..499; default the number of CPUs that the calling
- *	thread may run on, or less: as many as the CPU time is worth that the cgroups (v2) of
- *	the process have a quota of (cpu.max)
+ * @TPMaxThreads: number of workers of both kinds, 1..499; default the number of CPUs that the
+ *	calling thread may run on, or fewer: as many as the CPU time in the quota of the
+ *	process's cgroups (v2, cpu.max) corresponds to
  * @TPKernelThreads: how many of them are kernel threads, for requests with
  *	%PXR_KERNEL; default 0. The others are threads of this process
  * @TPReadyEntries: size of the Ready Pool
@@ -110,9 +110,9 @@ enum DXLogWriter {
  * @TPLogEntries: size of the Log Pool, a power of two
  * @TPHandleEntries: size of the Handle Table
  * @TPMaxRequests: hard limit of live requests
- * @TPDataSize: most bytes of data in and out of a request, 0..4096
- * @TPLanePct: percent of workers and Ready Pool entries of lanes 0, 1 and 2
- * @TPBoostValue: what a boosted request gains more each scheduler interval
+ * @TPDataSize: maximum number of bytes of data in and out of a request, 0..4096
+ * @TPLanePct: percentage of workers and Ready Pool entries of lanes 0, 1 and 2
+ * @TPBoostValue: what a boosted request gains in addition in each scheduler interval
  * @TPSchedInterval: milliseconds
  * @TPMonitorInterval: milliseconds
  * @TPDispatchInterval: milliseconds, 0 for event driven
@@ -121,52 +121,52 @@ enum DXLogWriter {
  * @TPRejoinFull: enum dxk_rejoin_full
  * @TPShutdown: %DXK_STOP_DRAIN or %DXK_STOP_CANCEL
  * @TPOnBlock: enum dxk_on_block, what happens when a worker sleeps in PostARequest(),
- *	RejoinWait() or the like: nothing, it executes another request meanwhile in
+ *	RejoinWait() or a similar call: nothing, or it executes another request meanwhile in
  *	that call, or a spare worker thread takes its place: see DOC: Workers
  *	that wait
  * @TPOrder: enum dxk_order
- * @TPLogBatch: most messages that the log's writer takes out of the Log Pool per turn;
- *	the library's takes no more than %DXK_BATCH_MAX
+ * @TPLogBatch: maximum number of messages that the log's writer takes out of the Log Pool per
+ *	turn; the library's writer takes at most %DXK_BATCH_MAX
  * @TPSampleInterval: milliseconds between samples, 0 for none
- * @TPSampleEntries: samples that are kept
+ * @TPSampleEntries: number of samples that are kept
  * @TPReportAge: milliseconds after which a request that executes is reported, 0
  *	for never
  * @TPRedoMax: how often a request with %PXR_REDO may be begun
- * @TPFetchMax: most requests that a worker thread of this process fetches at a
+ * @TPFetchMax: maximum number of requests that a worker thread of this process fetches at a
  *	time, 1..%DXK_BATCH_MAX, default 1. More than one saves system calls, but
  *	the later ones wait in that worker and all complete together: only for
  *	programs in which no lane 3 request waits for another one
  * @TPLogWriter: enum DXLogWriter, who writes the log while the context runs
  * @TPStackSize: stack of a worker thread of this process in bytes, 0 for the
  *	default of the C library
- * @TPHelpDepth: with %DXK_ON_BLOCK_HELP most requests that a worker begins while
+ * @TPHelpDepth: with %DXK_ON_BLOCK_HELP: maximum number of requests that a worker begins while
  *	others of it wait; each needs stack, see @TPStackSize
- * @TPMaxSpares: with %DXK_ON_BLOCK_SPARE most spare workers, of all processes
- * @TPUserShare: percent that one user other than the owner of the context may have of what
- *	it has and what is free
- * @TPPreallocRequests: requests that Start allocates
- * @TPMaxWaiting: most requests that wait at a time, of those that are posted waiting; 0:
- *	none waits
+ * @TPMaxSpares: with %DXK_ON_BLOCK_SPARE: maximum number of spare workers, of all processes
+ * @TPUserShare: percentage that one user other than the owner of the context may have of what
+ *	that user has and what is free together
+ * @TPPreallocRequests: number of requests that Start allocates
+ * @TPMaxWaiting: maximum number of requests that wait at a time, of those that are posted
+ *	waiting; 0: none waits
  * @TPWaitReport: milliseconds after which a request that waits is reported, and again after
  *	each such time, unless it has %PXR_QUIET; 0 for never
- * @TPMinThreads: workers of each kind that the crew begins with, and keeps. More start, up to
- *	@TPMaxThreads, while requests are Ready and none of them is idle. 0: as many as
- *	@TPMaxThreads
+ * @TPMinThreads: number of workers of each kind that the crew begins with, and keeps. More
+ *	start, up to @TPMaxThreads, while requests are Ready and no worker of the kind is idle.
+ *	0: as many as @TPMaxThreads
  * @TPSpareIdle: milliseconds that a worker above @TPMinThreads, or a spare above @TPMinSpares,
  *	is idle before its thread ends; 0: it stays
- * @TPKeyBatch: requests of a key that a worker is given in a row, before others that are as
- *	urgent
- * @TPMinSpares: with %DXK_ON_BLOCK_SPARE: spares of each kind that are started ahead and kept,
- *	so that EnterBlock() finds one; not more than @TPMaxSpares
+ * @TPKeyBatch: number of requests of a key that a worker is given in a row, before others that
+ *	are as urgent
+ * @TPMinSpares: with %DXK_ON_BLOCK_SPARE: number of spares of each kind that are started ahead
+ *	and kept, so that EnterBlock() finds one; not more than @TPMaxSpares
  * @TPSpareAfter: with %DXK_ON_BLOCK_SPARE: milliseconds after which a spare takes the place of
  *	a worker that sleeps outside of dxk without EnterBlock(); 0 for never
- * @TPHomes: parts of the Ready Pool with workers of their own, which run on CPUs of their own:
- *	see RQOptions.Home; 0 for none
- * @TPSteal: 1: a worker that has nothing to do takes what is of another home
- * @TPSpaceWeight: requests are dispatched in rounds, and in each one a tenant has this many,
- *	unless it was let in with another number; 0: there are none; dxk_policy.space_weight
- * @TPAutotune: 1: as many workers of each kind, @TPMinThreads or more, as throughput is best
- *	with, as far as a search can find out: dxk_policy.autotune; 0: all there is use for
+ * @TPHomes: number of parts of the Ready Pool with workers of their own, which run on CPUs of
+ *	their own: see RQOptions.Home; 0 for none
+ * @TPSteal: 1: a worker that has nothing to do takes requests of another home
+ * @TPSpaceWeight: requests are dispatched in rounds, and in each round a tenant has this many,
+ *	unless it was admitted with another number; 0: no rounds; dxk_policy.space_weight
+ * @TPAutotune: 1: the number of workers of each kind, @TPMinThreads or more, that gives the best
+ *	throughput, as far as a search finds it: dxk_policy.autotune; 0: as many as there is use for
  * @TPHelpScope: enum dxk_help_scope: what a worker executes that helps while it waits
  * @Reserved: 0
  *
@@ -225,27 +225,27 @@ typedef struct ThreadManagerPolicy {
  * ThreadManagerPolicyInit - the default policy
  * @policy: out
  *
- * Asks the module for its defaults.
+ * Queries the module for its defaults.
  *
- * Return: 0; a negative errno when the module cannot be asked: @policy then has
+ * Return: 0; a negative errno if the module cannot be queried: @policy then has
  * the defaults that the library knows.
  */
 int ThreadManagerPolicyInit(ThreadManagerPolicy *policy);
 
 /* --- the runtime ----------------------------------------------------------- */
 
-/** MTExecutive - the run time: services, Thread Manager and worker threads */
+/** MTExecutive - the runtime: services, Thread Manager and worker threads */
 typedef struct MTExecutive MTExecutive;
 
 /**
- * struct MTExecutiveError - why there is no executive
+ * struct MTExecutiveError - the reason why there is no executive
  * @Error: negative errno
  * @Step: the step that failed: "settings", "environment", "platform", "message queue", "log",
  *	"context", "policy", "log writer", "start", "member", "workers", "command
  *	handler". A constant string
  * @Field: name of the field of the policy or of the settings that was refused
  *	("TPLanePct[1]", "LogPath"), else ""
- * @Reason: why it was refused, in words ("0 is not in 1..1000"), else ""
+ * @Reason: the reason of the refusal, in words ("0 is not in 1..1000"), else ""
  */
 typedef struct MTExecutiveError {
 	int Error;
@@ -256,19 +256,19 @@ typedef struct MTExecutiveError {
 
 /**
  * RunSettingsRead - settings and a policy from a file and the environment
- * @settings: as RunSettingsInit() leaves them, or filled in: what is read takes the place of that
- * @policy: likewise, of ThreadManagerPolicyInit(); %NULL: a file that has a field of it is refused
+ * @settings: as RunSettingsInit() leaves them, or filled in: values that are read replace them
+ * @policy: likewise, of ThreadManagerPolicyInit(); %NULL: a file with a policy field is refused
  * @path: the file; %NULL for none
  * @error: out on failure, Step "settings": Field is the name, Reason the place and why; or %NULL
  *
- * A line of the file is ``NAME = VALUE``, empty, or begins with ``#``. NAME is LogPath, ContextName,
- * ContextMode, whose value is octal, or a field of the policy as it is called here
- * (``TPLanePct[1]``); its value is a number, or names of constants with ``|`` between them
+ * A line of the file is ``NAME = VALUE``, is empty, or begins with ``#``. NAME is LogPath,
+ * ContextName, ContextMode, whose value is octal, or a field of the policy under its name here
+ * (``TPLanePct[1]``), whose value is a number, or names of constants with ``|`` between them
  * (``TPOOL_MODE_CMLS``). An empty LogPath or ContextName is %NULL. A variable of the environment
- * comes after the file: ``DX_`` and the name without brackets (``DX_TPLanePct1``). A program with
- * rights that its user has not (setuid) reads none.
+ * overrides the file: ``DX_`` and the name without brackets (``DX_TPLanePct1``). A program with
+ * rights that its user does not have (setuid) reads no variables.
  *
- * What the values may be MTExecutiveCreate() tells. The texts stay until the process ends.
+ * MTExecutiveCreate() checks the values. The texts remain valid until the process ends.
  *
  * Return: 0, else a negative errno, and nothing has changed.
  */
@@ -279,9 +279,9 @@ int RunSettingsRead(RunSettings *settings, ThreadManagerPolicy *policy, const ch
 #define DX_ERROR_TEXT		320
 
 /**
- * MTExecutiveErrorText - an error, for a reader
+ * MTExecutiveErrorText - describe an error in words
  * @error: of a call that failed
- * @text: out: step, field, what is wrong and, if something is known that helps, that
+ * @text: out: the step, the field, the error and, if one is known, a remedy
  * @room: bytes at @text
  *
  * Return: @text.
@@ -294,13 +294,13 @@ const char *MTExecutiveErrorText(const MTExecutiveError *error, char *text, size
  * @policy: %NULL for the defaults
  * @error: out on failure; may be %NULL
  *
- * Initialises the services in this order: elapsed timer, platform run time
+ * Initialises the services in this order: elapsed timer, platform runtime
  * (/dev/dxk and the version of its contract), message queue of an add-in (-EEXIST:
- * another one of that name lives; -EINVAL, -ENAMETOOLONG: it is no name),
- * synchronous log. Then makes the Thread Manager and starts it, makes the
+ * an add-in of that name already exists; -EINVAL, -ENAMETOOLONG: it is not a valid name),
+ * synchronous log. Then creates the Thread Manager and starts it, makes the
  * calling thread a member (the first is thread 0, DX-22) and starts the worker
  * threads of this process, which run with all but synchronous signals blocked.
- * A failing step undoes the earlier ones in reverse order.
+ * If a step fails, the earlier steps are undone in reverse order.
  *
  * Return: the executive, %NULL on failure.
  */
@@ -308,7 +308,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 			       const ThreadManagerPolicy *policy,
 			       MTExecutiveError *error);
 
-/** ExecEnvironment - the services of an application before it has an executive, and without */
+/** ExecEnvironment - the services of an application before it has an executive, or without one */
 typedef struct ExecEnvironment ExecEnvironment;
 
 /**
@@ -320,16 +320,16 @@ typedef struct ExecEnvironment ExecEnvironment;
  * Initialises the elapsed timer, the message queue of an add-in, whose messages wait for an
  * executive, and the log, which is synchronous. The module is not needed.
  *
- * Calls that mean no executive mean the environment as long as there is none. Any thread may log.
- * A post executes the request at once, in its caller, which has to be the thread that made the
- * environment (-EPERM), and its result is there when the post returns; a Runnable may post and
- * collect, too. What is asked and set of the current request, results, their data, statuses and
- * answers are as with an executive, but that RQEWorker is 0. A wait for results waits for nothing:
- * -EDEADLK when all that is left of the owner executes, further out. Requests have up to 4096
- * bytes of data in and out.
+ * Calls that name no executive use the environment as long as there is none. Any thread may log.
+ * A post executes the request at once, in its caller, which must be the thread that created the
+ * environment (-EPERM), and its result is available when the post returns; a Runnable may also
+ * post and collect. Queries and settings of the current request, results, their data, statuses and
+ * answers are as with an executive, except that RQEWorker is 0. A wait for results never sleeps:
+ * -EDEADLK if all remaining requests of the owner are executing, in outer calls.
+ * Requests have up to 4096 bytes of data in and out.
  *
  * Priorities, lanes, %PXR_WAITIF_BUSY, %PXR_BOOST, %PXR_REDO, %PXR_QUIET and %PXR_FAIL_FAST have no
- * effect. -EOPNOTSUPP answers to %PXR_KERNEL, to names, waits, keys, times and homes, and to every
+ * effect. %PXR_KERNEL, names, waits, keys, times and homes get -EOPNOTSUPP, and so does every
  * call for a context, its members, policy, commands and state: ShouldStop(), EnterBlock(). The
  * Handle Table has no room.
  *
@@ -338,11 +338,12 @@ typedef struct ExecEnvironment ExecEnvironment;
 ExecEnvironment *ExecEnvironmentCreate(const RunSettings *settings, MTExecutiveError *error);
 
 /**
- * ExecEnvironmentDestroy - the destructor; results that were not collected go with it
+ * ExecEnvironmentDestroy - the destructor; results that were not collected are discarded
  * @env: the environment; %NULL does nothing
  *
- * Return: 0; -EDEADLK while it executes a request; -EALREADY: it has become an executive, with which
- * it goes; -EPERM: the caller is not the thread that made it, or a child of that process.
+ * Return: 0; -EDEADLK while it executes a request; -EALREADY: it has become an executive, and is
+ * destroyed with that; -EPERM: the caller is not the thread that created it, or is a child of that
+ * process.
  */
 int ExecEnvironmentDestroy(ExecEnvironment *env);
 
@@ -350,20 +351,21 @@ int ExecEnvironmentDestroy(ExecEnvironment *env);
  * ExecEnvironmentElapsed - its elapsed timer
  * @env: the environment, or %NULL: as MTExecutiveElapsed() of %NULL
  *
- * Return: nanoseconds since its construction began, 0 when there is none.
+ * Return: nanoseconds since its construction began, 0 if there is none.
  */
 uint64_t ExecEnvironmentElapsed(const ExecEnvironment *env);
 
 /**
  * MTExecutiveCreateIn - from a single thread to many: an environment becomes an executive
- * @env: of the calling thread, which has collected all results; no other one is in a call with it
+ * @env: of the calling thread, which has collected all results; no other thread is in a call with
+ *	it
  * @policy: %NULL for the defaults
  * @error: out on failure; may be %NULL. Step "environment": -EBUSY, there are results; or an error
  *	of ExecEnvironmentDestroy()
  *
- * As MTExecutiveCreate() with the settings of the environment, whose services go on: the timer,
- * the log and, unless with %DX_LOG_WRITER_KERNEL, the numbers of its lines. From here on @env
- * is the executive's and goes with it.
+ * Like MTExecutiveCreate() with the settings of the environment. The services of the environment
+ * continue: the timer, the log and, except with %DX_LOG_WRITER_KERNEL, the numbers of its lines.
+ * From here on @env belongs to the executive and is destroyed with it.
  *
  * Return: the executive; %NULL on failure, and @env is as it was.
  */
@@ -381,42 +383,42 @@ typedef struct ElapsedTimer {
 } ElapsedTimer;
 
 /**
- * ElapsedTimerStart - start it, or again
+ * ElapsedTimerStart - start or restart a timer
  * @timer: out
  */
 void ElapsedTimerStart(ElapsedTimer *timer);
 
 /**
  * ElapsedTimerLap - end a lap
- * @timer: it was started
+ * @timer: must have been started
  *
- * Return: nanoseconds since the lap before, or since the start.
+ * Return: nanoseconds since the previous lap, or since the start.
  */
 uint64_t ElapsedTimerLap(ElapsedTimer *timer);
 
 /**
- * ElapsedTimerRead - how long it runs
- * @timer: it was started
+ * ElapsedTimerRead - read how long a timer has been running
+ * @timer: must have been started
  *
  * Return: nanoseconds since its start.
  */
 uint64_t ElapsedTimerRead(const ElapsedTimer *timer);
 
-/** DX_ANY_OWNER - of MTExecutiveJoin(): whoever has the context */
+/** DX_ANY_OWNER - of MTExecutiveJoin(): any owner of the context */
 #define DX_ANY_OWNER		((int64_t)-1)
 
 /**
  * MTExecutiveJoin - become a client of another process's context
- * @settings: as for MTExecutiveCreate(); its ContextName says which context, its
+ * @settings: as for MTExecutiveCreate(); its ContextName selects the context, its
  *	ContextMode is not used
- * @owner: the user that the context has to belong to, or %DX_ANY_OWNER. Any user may have
- *	taken the name, and whoever has the context is given what is posted: data and files
- * @error: out on failure; may be %NULL. Step "context" and -EPERM: it is somebody else's
+ * @owner: the user that the context must belong to, or %DX_ANY_OWNER. Any user may have
+ *	taken the name, and the owner of the context gets the data and files that are posted
+ * @error: out on failure; may be %NULL. Step "context" and -EPERM: it belongs to another user
  *
  * The executive has no worker threads: its threads are clients that post and collect,
- * with owners of their own. What they post names operations of whoever executes it, see
- * struct OperationTable. The log is LogPath, and synchronous. What needs to be the
- * context's owner (MTExecutiveStop(), MTExecutiveStart(), commands) gets -EACCES;
+ * with owners of their own. Their posts name operations of the process that executes them, see
+ * struct OperationTable. The log is LogPath, and synchronous. Calls that only the
+ * context's owner may make (MTExecutiveStop(), MTExecutiveStart(), commands) get -EACCES;
  * MTExecutiveDestroy() leaves the context and stops nothing.
  *
  * Return: the executive, %NULL on failure.
@@ -434,7 +436,7 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
  * again.
  *
  * Return: 0; -ETIMEDOUT or -EINTR while workers still execute (the executive
- * goes on stopping, call again); -EDEADLK in a worker of @mte; -EINVAL, -EPERM.
+ * continues to stop, call again); -EDEADLK in a worker of @mte; -EINVAL, -EPERM.
  */
 int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
 
@@ -443,18 +445,18 @@ int MTExecutiveStop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
  * @mte: the executive
  * @error: out on failure; may be %NULL
  *
- * With the policy that it has now: while it is stopped MTExecutiveSetPolicy() can
+ * Uses the current policy: while the executive is stopped, MTExecutiveSetPolicy() can
  * change every field of the module's. Its members, its command handler, native handles
- * and the log go on; workers are new threads. No other thread may begin a call with
+ * and the log continue; workers are new threads. No other thread may begin a call with
  * @mte meanwhile.
  *
- * When another process has stopped the context and started it, the threads of this one
- * are gone: then it starts them, in the context that runs. When that fails it stops the
- * context, for nobody would execute what is posted; with %DXK_STOP_CANCEL, so it waits for
- * what others execute.
+ * If another process has stopped and restarted the context, the threads of this process
+ * have ended: this function then starts them, in the context that runs. If that fails, it stops
+ * the context, because nobody would execute posted requests. It does so with %DXK_STOP_CANCEL, and
+ * therefore waits for requests that others execute.
  *
- * Return: 0; -EBUSY when it runs or stops still, -EDEADLK in a worker or a handler of
- * @mte: nothing has changed; else why not, and it is stopped, and can be started again.
+ * Return: 0; -EBUSY if it runs or is still stopping, -EDEADLK in a worker or a handler of
+ * @mte: nothing has changed; else the error, and it is stopped, and can be started again.
  */
 int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error);
 
@@ -466,11 +468,11 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error);
  *
  * No other thread may be in a call with @mte or begin one; members of other
  * threads are closed. Waits for a call of the command handler that is in progress;
- * in one it is refused with -EDEADLK. When the log is a pipe, a terminal or a socket it
- * waits for the reader, as long as he reads: one who takes no line for two seconds gets
- * none of those that are left.
+ * within such a call it is refused with -EDEADLK. If the log is a pipe, a terminal or a socket, it
+ * waits for the reader as long as the reader reads: a reader that takes no line for two seconds
+ * does not get the remaining lines.
  *
- * Return: 0, and @mte is gone; else as MTExecutiveStop(), and @mte still exists.
+ * Return: 0, and @mte no longer exists; else as MTExecutiveStop(), and @mte still exists.
  */
 int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns);
 
@@ -489,13 +491,13 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy);
  * @policy: all fields, best from MTExecutiveGetPolicy()
  * @error: out on failure, its Field names what was refused; may be %NULL
  *
- * With other numbers of threads the crew grows before the return, and shrinks as
- * workers end what they execute: nobody is interrupted. Somebody else's "set
- * max_threads" and its file in sysfs have the same effect, soon.
+ * If the numbers of threads change, the crew grows before the call returns, and shrinks as
+ * workers complete their requests: no worker is interrupted. The command "set
+ * max_threads" of another process and the field's file in sysfs soon have the same effect.
  *
  * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP; the
  * error of a worker thread that could not be started (Step "workers"): the policy
- * is in effect and the library goes on trying.
+ * is in effect and the library retries.
  */
 int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			 MTExecutiveError *error);
@@ -505,7 +507,7 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
  * @mte: the executive, or %NULL
  *
  * Return: nanoseconds since its construction began, or that of the environment that it has taken
- * over; 0 when there is none.
+ * over; 0 if there is none.
  */
 uint64_t MTExecutiveElapsed(MTExecutive *mte);
 
@@ -548,29 +550,29 @@ int MTExecutiveMemberFd(MTExecutive *mte);
 int MTExecutiveThreadId(MTExecutive *mte);
 
 /**
- * MTExecutiveGetState - one value that the context tells of itself (DX-12, DX-115)
+ * MTExecutiveGetState - read one value of the context's state (DX-12, DX-115)
  * @mte: the executive, or %NULL
  * @name: a file below its directory in /sys/kernel/dxk: "state", "pools/ready_use",
  *	"threads/1/state", "stats/executed"
  * @text: out: the value without the newline at its end
- * @room: bytes at @text, with those for a zero
+ * @room: bytes at @text, including the byte for a zero
  *
- * Return: the length; -ENOENT when there is no such value, -EINVAL when @name is no name of
- * one, -EMSGSIZE when there is no room for it; another negative errno.
+ * Return: the length; -ENOENT if there is no such value, -EINVAL if @name is not a valid name of
+ * a value, -EMSGSIZE if there is no room for it; another negative errno.
  */
 int MTExecutiveGetState(MTExecutive *mte, const char *name, char *text, size_t room);
 
 /**
  * LabelObject - name a Runnable, or an owner, for reports and tools
  * @object: the executor or the owner, as it is posted
- * @name: below %DXK_NAME_LEN bytes, graphic ones; empty or %NULL: none any more
+ * @name: below %DXK_NAME_LEN bytes, graphic characters; empty or %NULL: removes the name
  *
  * Reports of stalls, circles and overdue requests, the built-in commands, dxkctl(8) and its
- * traces then tell the name beside the address. The context remembers the newest
+ * traces then show the name beside the address. The context remembers the newest
  * %DXK_LABELS.
  *
- * Return: 0; -EINVAL: it is no name; -EACCES: the executive has joined a context in which it may
- * not execute; -ENXIO, -EOPNOTSUPP.
+ * Return: 0; -EINVAL: it is not a valid name; -EACCES: the executive has joined a context in which
+ * it may not execute; -ENXIO, -EOPNOTSUPP.
  */
 int LabelObject(const void *object, const char *name);
 
@@ -586,14 +588,15 @@ int LabelObjectOf(MTExecutive *mte, const void *object, const char *name);
 
 /**
  * InstrumentAdd - count in a counter of the application's own (DX-20)
- * @name: of the counter, below %DXK_NAME_LEN bytes, graphic ones; it is made if need be, from 0
+ * @name: of the counter, below %DXK_NAME_LEN bytes, graphic characters; a counter that does not
+ *	exist is created and begins at 0
  * @value: is added; may be below 0
  *
- * %DXK_INSTRUMENTS of them are kept with the context, over Stop and Start, and are seen in its file
- * ``instruments``: see MTExecutiveGetState(). Several threads may count at a time.
+ * %DXK_INSTRUMENTS of them are kept with the context, across Stop and Start, and are shown in its
+ * file ``instruments``: see MTExecutiveGetState(). Several threads may count at a time.
  *
- * Return: 0; -EINVAL: it is no name; -ENOSPC: there are as many others; -EACCES: the executive has
- * joined a context in which it may not execute; -ENXIO, -EOPNOTSUPP.
+ * Return: 0; -EINVAL: it is not a valid name; -ENOSPC: there are as many others; -EACCES: the
+ * executive has joined a context in which it may not execute; -ENXIO, -EOPNOTSUPP.
  */
 int InstrumentAdd(const char *name, int64_t value);
 
@@ -608,9 +611,9 @@ int InstrumentAdd(const char *name, int64_t value);
 int InstrumentAddOf(MTExecutive *mte, const char *name, int64_t value);
 
 /**
- * InstrumentSet - give a counter of the application's own a value, see InstrumentAdd()
+ * InstrumentSet - set a counter of the application's own to a value, see InstrumentAdd()
  * @name: see InstrumentAdd()
- * @value: what it then has
+ * @value: its new value
  *
  * Return: see InstrumentAdd().
  */
@@ -630,26 +633,26 @@ int InstrumentSetOf(MTExecutive *mte, const char *name, int64_t value);
  * LogMessage - write a message to the persistent log (DX-3, DX-97..DX-103)
  * @format: as printf(3)
  *
- * Before Start and after Stop the log is synchronous: the message was handed to
- * write(2) when the call returns. While the executive runs the message enters the
- * Log Pool and is written in the background; when that is full TPLogFull decides,
- * with %DXK_LOG_BLOCK the call waits for room. What cannot be written, because the
- * disk is full or broken, is tried again, also over a Stop and a Start; what never can
- * be, because the reader of a pipe is gone, is dropped. "n lost" tells of that, too, and
- * of what the destructor cannot write, where a line can be written again. A reader who does
- * not read holds up who logs, as he would hold up write(2), but no Stop, and the destructor
- * only as told there.
+ * Before Start and after Stop the log is synchronous: the message has been handed to
+ * write(2) when the call returns. While the executive runs, the message enters the
+ * Log Pool and is written in the background. If the pool is full TPLogFull decides;
+ * with %DXK_LOG_BLOCK the call waits for room. If a message cannot be written because the
+ * disk is full or broken, the write is retried, also across a Stop and a Start. A message that
+ * can never be written, because the reader of a pipe is gone, is dropped. "n lost" also counts
+ * such messages, and those that the destructor cannot write, as soon as a line can be written
+ * again. A reader that does not read holds up callers that log, as it would hold up write(2). It
+ * does not hold up a Stop, and holds up the destructor only as documented there.
  *
  * A line is "sequence monotonic-time UTC-time thread message", with
- * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" when the caller is no
- * member, and when the message is "n lost": so many were dropped here. The library's own
- * messages are dropped rather than wait for anything. A message
- * of %DXK_LOG_TEXT bytes or more is cut and marked " [cut]" (DX-102), a control
- * character becomes spaces, also one of U+0080..U+009F.
+ * %DX_LOG_WRITER_KERNEL without the UTC-time. Thread is "-" if the caller is not a
+ * member, and if the message is "n lost": this number of messages was dropped here. The library's
+ * own messages never wait; they are dropped instead. A message
+ * of %DXK_LOG_TEXT bytes or more is cut and marked " [cut]" (DX-102). A control
+ * character becomes spaces, including U+0080..U+009F.
  *
- * Return: 0; -EINTR when a signal ended the wait for room: the message was not
- * taken; -ETIMEDOUT likewise when nobody makes room, see MTExecutiveStart(); a negative
- * errno of write(2) when the log is synchronous.
+ * Return: 0; -EINTR if a signal ended the wait for room: the message was not
+ * taken; -ETIMEDOUT likewise if nobody makes room, see MTExecutiveStart(); a negative
+ * errno of write(2) if the log is synchronous.
  */
 int LogMessage(const char *format, ...)
 	__attribute__((__format__(__printf__, 1, 2)));
@@ -669,7 +672,7 @@ int LogMessageOf(MTExecutive *mte, const char *format, ...)
  * @DX_LOG_ERROR: something was not done; its line begins with "error: "
  * @DX_LOG_WARNING: something is not as it should be; "warning: "
  * @DX_LOG_INFO: what LogMessage() writes; nothing is added
- * @DX_LOG_DEBUG: for who looks for a fault; "debug: ". Not logged unless LogLevel() says so
+ * @DX_LOG_DEBUG: for debugging; "debug: ". Not logged unless LogLevel() enables it
  */
 enum DXSeverity {
 	DX_LOG_ERROR = 1,
@@ -683,8 +686,8 @@ enum DXSeverity {
  * @severity: enum DXSeverity
  * @format: as printf(3)
  *
- * Return: see LogMessage(); 0 also for one that LogLevel() leaves out; -EINVAL: there is no such
- * severity.
+ * Return: see LogMessage(); 0 also for a message that LogLevel() leaves out; -EINVAL: there is no
+ * such severity.
  */
 int LogMessageAt(unsigned int severity, const char *format, ...)
 	__attribute__((__format__(__printf__, 2, 3)));
@@ -702,16 +705,16 @@ int LogMessageAtOf(MTExecutive *mte, unsigned int severity, const char *format, 
 
 /**
  * LogLevel - which messages are logged
- * @severity: the least urgent that is, at first %DX_LOG_INFO; 0 only asks
+ * @severity: the least urgent severity that is logged, default %DX_LOG_INFO; 0 only queries
  *
- * For all executives of the process, and for the library's own messages, too.
+ * Applies to all executives of the process, and also to the library's own messages.
  *
- * Return: what it was before; -EINVAL.
+ * Return: the previous severity; -EINVAL.
  */
 int LogLevel(unsigned int severity);
 
 /**
- * struct LogRecord - a message, as the sink is given it
+ * struct LogRecord - a message, as it is passed to the sink
  * @Severity: enum DXSeverity
  * @Own: 1: the library's own; else 0
  * @Thread: id of the thread that logs, -1 for none
@@ -731,29 +734,30 @@ typedef struct LogRecord {
 } LogRecord;
 
 /**
- * LogSink - have a function see each message that the process logs
- * @sink: called by the thread that logs, before the message goes to the log; several at a time.
- *	It returns 1 to keep the message out of the log, else 0. %NULL: none. It may not end its
- *	thread, nor fork(2); what it logs itself it is not called for
- * @arg: for it
+ * LogSink - set a function that sees each message that the process logs
+ * @sink: called by the thread that logs, before the message goes to the log; several calls at a
+ *	time. It returns 1 to keep the message out of the log, else 0. %NULL: none. It must neither
+ *	end its thread nor fork(2); it is not called for messages that it logs itself
+ * @arg: passed to @sink
  *
- * For syslog(3), a journal, a test. One for the process; it may be set before there is an
- * executive, and is then given what is logged while that is made. Messages of the module and of
- * other processes are in the log only. When it returns no call of an earlier one is in progress.
+ * For syslog(3), a journal, a test. A process has one sink. It may be set before there is an
+ * executive, and then also sees messages logged while the executive is created. Messages of the
+ * module and of other processes are in the log only. When LogSink() returns, no call of an earlier
+ * sink is in progress.
  *
  * Return: 0; -EDEADLK in a call of a sink.
  */
 int LogSink(int (*sink)(void *arg, const LogRecord *record), void *arg);
 
 /**
- * LogRotate - go on with a new file at LogPath, after the old one was renamed
+ * LogRotate - continue with a new file at LogPath, after the old one was renamed
  *
- * Opens LogPath again. Each message is in the one file or in the other, none in
- * both, and their order is kept. With %DX_LOG_WRITER_KERNEL what was logged before
- * the call is in the old file.
+ * Opens LogPath again. Each message is in one of the two files, none is in
+ * both, and their order is kept. With %DX_LOG_WRITER_KERNEL all messages logged before
+ * the call are in the old file.
  *
- * Return: 0; -EINVAL when the log is on standard error, -EINTR, or why LogPath
- * cannot be opened: the log stays with the old file.
+ * Return: 0; -EINVAL if the log is on standard error, -EINTR, or the error of
+ * opening LogPath: the log stays with the old file.
  */
 int LogRotate(void);
 
@@ -772,11 +776,11 @@ typedef struct Runnable Runnable;
 /**
  * struct Runnable - an object that executes requests
  * @ExecuteThisRequest: executes one request in a worker; its return value is the
- *	request's status (DX-80, DX-85). One Runnable is called by several workers
+ *	request's status (DX-80, DX-85). Several workers may call one Runnable
  *	in parallel (DX-104). It may post and collect requests (DX-105)
  *
- * To be embedded in the application's object. It must stay in place while a
- * request names it. Only requests of this process are executed by a Runnable: see
+ * Embed it in the application's object. It must stay in place while a
+ * request names it. A Runnable executes only requests of this process: see
  * struct OperationTable.
  */
 struct Runnable {
@@ -793,8 +797,8 @@ struct Runnable {
  * @RQE_REJOIN: executed, handed to its owner
  * @RQE_WAITING: it waits without a worker, see WaitRequest()
  *
- * In the copies that a program gets it sees %RQE_BUSY and %RQE_REJOIN. RequestState() tells of
- * those that are elsewhere.
+ * In the copies that a program gets it sees %RQE_BUSY and %RQE_REJOIN. RequestState() reports
+ * the states of requests that are elsewhere.
  */
 enum RQEStates {
 	RQE_FREE,
@@ -811,7 +815,7 @@ enum RQEStates {
  * @RQEState: enum RQEStates
  * @RQEAttrs: PXR_* bits as posted
  * @RQEPriority: its priority when it was dispatched (DX-63)
- * @RQEInspectCount: scheduler intervals it spent in the Ready Pool (DX-36)
+ * @RQEInspectCount: number of scheduler intervals that it spent in the Ready Pool (DX-36)
  * @pOObject: the owner
  * @pXObject: the executing object, a Runnable or a %DX_OPERATION; %NULL with %PXR_KERNEL
  * @pPObject: the parameter object, the request
@@ -821,14 +825,14 @@ enum RQEStates {
  * @RQEResultRoom: while busy: bytes that SetRequestResult() may give
  * @RQEStatus: after rejoin: what ExecuteThisRequest returned, or -ECANCELED: it
  *	was cancelled before it ran, -EOWNERDEAD: its worker died
- * @RQEWorker: thread id of its worker, 0 when none executed it
- * @RQEAttempts: how often it was begun, this time included: above 1 when workers
- *	died over it (%PXR_REDO)
+ * @RQEWorker: thread id of its worker, 0 if none executed it
+ * @RQEAttempts: how often it was begun, including this time: above 1 if workers
+ *	died while they executed it (%PXR_REDO)
  * @RQEFd: while busy, with %PXR_FD: a descriptor of the file that was handed
  *	over, closed when the request ends; else -1
- * @RQEWake: while busy: enum dxk_wake_reason: why it has this turn, see WaitRequest()
- * @RQEEvents: with %DXK_WAKE_FILE what has happened to the file, EPOLL* or %DXK_EVENT_GONE
- * @RQETurn: while busy: how many of its turns have ended with a wait
+ * @RQEWake: while busy: enum dxk_wake_reason: the reason of this turn, see WaitRequest()
+ * @RQEEvents: with %DXK_WAKE_FILE the events of the file, EPOLL* or %DXK_EVENT_GONE
+ * @RQETurn: while busy: number of its turns that have ended with a wait
  * @RQEWaitState: while busy: RQWait.State of its last wait
  * @pName: while busy: its name, or %NULL
  * @RQEKey: while busy: its key, or 0
@@ -863,20 +867,21 @@ typedef struct RQElement {
 } RQElement;
 
 /**
- * RequestState - where a request is that was posted (DX-34)
+ * RequestState - find out where a posted request is (DX-34)
  * @owner: as posted
- * @request: as posted, the parameter object; of several that are alike any one
- * @element: out: what is known of it: RQEPriority and RQEInspectCount, as they are now, while it
+ * @request: as posted, the parameter object; if several are alike, any one of them
+ * @element: out: what is known of it: the current RQEPriority and RQEInspectCount while it
  *	is Ready, RQEWorker while it is busy; or %NULL
  *
- * A look, not a promise: the request goes on while the answer is on its way, and one that moves
- * may be met nowhere. What is certain says GetRejoinRequest(). It costs as much as there are
- * requests, so it is for who watches. Requests of all who have the context open are looked at: of
- * a context that others join @owner and @request are to be numbers of nobody else.
+ * The answer is a snapshot: the request proceeds while the answer is returned, and a request that
+ * moves may not be found at all. GetRejoinRequest() gives a certain answer. The cost of the call
+ * grows with the number of requests, so it is for monitoring. It looks at requests of all who have
+ * the context open: in a context that others join, nobody else may use the numbers @owner and
+ * @request.
  *
  * Return: %RQE_READY, %RQE_BUSY: a worker has it, %RQE_WAITING; %RQE_FREE: none of these: it was
- * not posted, or has been executed; -EAGAIN: not met, but there are more than can be told of, see
- * struct dxk_requests_read; -EACCES: the executive has only joined the context; -ENXIO, -EPERM.
+ * not posted, or has been executed; -EAGAIN: not found, but there are more than can be reported,
+ * see struct dxk_requests_read; -EACCES: the executive has only joined the context; -ENXIO, -EPERM.
  */
 int RequestState(void *owner, const void *request, RQElement *element);
 
@@ -900,7 +905,7 @@ int RequestStateOf(MTExecutive *mte, void *owner, const void *request, RQElement
 const RQElement *CurrentRequest(void);
 
 /**
- * SetRequestResult - give the request that the caller executes its result data
+ * SetRequestResult - set the result data of the request that the caller executes
  * @data: the bytes, copied
  * @len: how many, at most RQEResultRoom
  *
@@ -913,19 +918,19 @@ int SetRequestResult(const void *data, size_t len);
 /**
  * TakeRequestFd - take over the file that came with the current request
  *
- * Return: RQEFd, from now on the caller's to close; -ENOENT when there is none
+ * Return: RQEFd, which the caller must close from now on; -ENOENT if there is none
  * (any more), -EPERM in a thread that executes no request.
  */
 int TakeRequestFd(void);
 
 /**
- * ShouldStop - ask whether the caller should end soon (DX-109)
- * @timeout_ns: 0 only asks; otherwise sleeps until the answer is yes
+ * ShouldStop - query whether the caller should end soon (DX-109)
+ * @timeout_ns: 0 only queries; otherwise sleeps until the answer is yes
  *
  * A Runnable that serves for the duration of the application (%PXR_LANE0) calls
- * this in its loop and returns once the answer is 1, from the begin of any Stop
- * on. Other requests are told by Stop(cancel) only. A thread that executes no
- * request is told as a service is.
+ * this in its loop and returns once the answer is 1, from the start of any Stop
+ * on. Other requests get this answer only from Stop(cancel). A thread that executes no
+ * request gets the answer of a service.
  *
  * Return: 1 yes, 0 not so far, or a negative errno.
  */
@@ -936,7 +941,7 @@ int ShouldStop(int64_t timeout_ns);
 /** DX_OPERATIONS - numbers of operations are below this, addresses are above it */
 #define DX_OPERATIONS		4096
 
-/** DX_OPERATION - what to name as the executor of a request: an operation, by its number */
+/** DX_OPERATION - an operation, by its number, as the executor of a request */
 #define DX_OPERATION(number)	((Runnable *)(uintptr_t)(number))
 
 /*
@@ -946,18 +951,18 @@ int ShouldStop(int64_t timeout_ns);
 typedef int (*Operation)(const RQElement *request);
 
 /**
- * struct OperationTable - what a process executes for others, by number
+ * struct OperationTable - the operations that a process executes for others, by number
  * @Operations: by number, 1..@Count - 1; %NULL where there is none. The first is not used
  * @Count: elements at @Operations, at most %DX_OPERATIONS
  * @Reserved: 0
  *
  * The executor of a request is an address only in the process that posted it, until it
- * calls exec(2), and so are its owner and its parameter: an operation takes pOObject and
- * pPObject for numbers, and what a request has to say from pData and RQEFd. Whoever may
- * post to the context could name any address; so a request of another process, a child
- * included, has to name a number of the table of the process that executes it, see
- * %DX_OPERATION. One that does not is not executed: its status is -ENOSYS. Requests of
- * the process itself may name numbers as well.
+ * calls exec(2), and so are its owner and its parameter. An operation therefore treats pOObject
+ * and pPObject as numbers, and takes the contents of a request from pData and RQEFd. Every user
+ * who may post to the context could name any address; therefore a request of another process,
+ * including a child, must name a number of the table of the process that executes it, see
+ * %DX_OPERATION. A request that does not is not executed: its status is -ENOSYS. Requests of
+ * the process itself may also name numbers.
  */
 struct OperationTable {
 	const Operation *Operations;
@@ -966,9 +971,9 @@ struct OperationTable {
 };
 
 /**
- * struct RQPoster - who posted a request
- * @Uid: effective user, then; ~0 for one without a number in this user namespace
- * @Gid: effective group, then; likewise
+ * struct RQPoster - the poster of a request
+ * @Uid: effective user at the time of the post; ~0 if it has no number in this user namespace
+ * @Gid: effective group at that time; likewise
  * @Pid: the process, which may have ended since; 0: of the kernel's own, or without a
  *	number in this pid namespace
  * @Own: 1: this process, since its last exec(2); else 0
@@ -981,7 +986,7 @@ typedef struct RQPoster {
 } RQPoster;
 
 /**
- * CurrentPoster - who posted the request that the calling worker executes
+ * CurrentPoster - the poster of the request that the calling worker executes
  * @poster: out
  *
  * Return: 0, or -EPERM in a thread that executes no request.
@@ -994,17 +999,17 @@ typedef struct CommandHandler CommandHandler;
 
 /**
  * struct CommandHandler - an object that handles commands (DX-29, DX-30)
- * @Tick: called once per monitor interval, to look after timers and queues of the
- *	application's own; may be %NULL. One that is late is called once for all
- *	that it missed
+ * @Tick: called once per monitor interval, to handle timers and queues of the
+ *	application's own; may be %NULL. A handler that is late is called once for all
+ *	ticks that it missed
  * @HandleCommand: called for each command, with room for a zero-terminated reply.
  *	It returns 0 or a negative errno; -ENOENT for a command that it does not
- *	know, which is then the executive's own. So it adds commands and replaces
- *	the executive's; by SendCommand() it gets the replaced one. May be %NULL
+ *	know, which then goes to the executive. In this way it adds commands and replaces
+ *	the executive's; with SendCommand() it reaches the replaced one. May be %NULL
  *
- * To be embedded in the application's object. Both are called by one thread of the
+ * Embed it in the application's object. Both functions are called by one thread of the
  * library, never at the same time, and may block: nothing else waits for them
- * (DX-32), but commands do. They may not end their thread.
+ * (DX-32), except commands. They must not end their thread.
  */
 struct CommandHandler {
 	void (*Tick)(CommandHandler *self);
@@ -1014,15 +1019,15 @@ struct CommandHandler {
 
 /**
  * AttachCommandHandler - set the command handler (DX-29, DX-31)
- * @handler: replaces the one that there is; %NULL for none
+ * @handler: replaces the current one; %NULL for none
  *
- * When it returns no call of an earlier handler of this process is in progress and
- * none will come: it waits for one that is, and handlers may be freed then. The
- * thread that calls the handler is made by the first attach and ends with the
- * detach; without one there are no ticks and nothing wakes.
+ * When this call returns, no call of an earlier handler of this process is in progress and
+ * none will come: it waits for a call in progress, and earlier handlers may then be freed. The
+ * thread that calls the handler is created by the first attach and ends with the
+ * detach; without a handler there are no ticks and nothing wakes.
  *
- * A context has one handler: a process that attaches one replaces that of another
- * process, which is told nothing but in its log.
+ * A context has one handler: a process that attaches a handler replaces that of another
+ * process, which is notified only in its log.
  *
  * Return: 0; -EDEADLK in a call of the handler, -EPERM, -ENOMEM, -EAGAIN.
  */
@@ -1039,7 +1044,7 @@ int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler);
 
 /**
  * SendCommand - have a command executed
- * @command: to the handler or, when that does not know it or there is none, to
+ * @command: to the handler or, if the handler does not know it or there is none, to
  *	the executive: "show threads|pools|lanes|owners|commands",
  *	"set FIELD VALUE", "drain", "quit", "cancel ID", "log rotate"
  * @reply: out, zero-terminated, cut if it is longer; may be %NULL
@@ -1047,11 +1052,11 @@ int AttachCommandHandlerOf(MTExecutive *mte, CommandHandler *handler);
  * @timeout_ns: how long to wait for the reply; 0 does not wait and gets none
  *
  * "log rotate" is LogRotate(): in the handler's process, else in the sender's; with
- * @timeout_ns 0 in the sender's also when another process has the handler.
+ * @timeout_ns 0 in the sender's also if another process has the handler.
  *
- * Return: bytes of the reply without its zero, also those cut; the negative errno
- * of the command, with the reply that explains it; -ENOENT when nobody knows it,
- * -EAGAIN when too many wait, -ETIMEDOUT or -EINTR (it may still run),
+ * Return: bytes of the reply without its zero, including those cut; the negative errno
+ * of the command, with the reply that explains it; -ENOENT if nobody knows it,
+ * -EAGAIN if too many wait, -ETIMEDOUT or -EINTR (it may still run),
  * -ESHUTDOWN, -EMSGSIZE, -EINVAL.
  */
 int SendCommand(const char *command, char *reply, size_t room, int64_t timeout_ns);
@@ -1072,37 +1077,38 @@ int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t roo
 /**
  * DOC: Add-ins
  *
- * An add-in (IsAddin of its RunSettings) has a message queue, from the begin of its
- * construction to its end, by which a server, its administrator ("dxkctl tell") or
- * another process of its user tells it commands. They are those of SendCommand(): the
- * command handler gets them, "quit" included, and what it does not know the executive
- * does. So a thread that sleeps in ShouldStop(-1) hears that the add-in is to end.
+ * An add-in (IsAddin of its RunSettings) has a message queue, from the start of its
+ * construction to its end. Through it a server, its administrator ("dxkctl tell") or
+ * another process of its user sends it commands. They are those of SendCommand(): the
+ * command handler gets them, including "quit", and the executive executes those that the
+ * handler does not know. A thread that sleeps in ShouldStop(-1) thus learns that the add-in is
+ * to end.
  *
  * The queue is a socket of the name AppName: 1 to 31 visible ASCII characters, no
- * slash, not beginning with a dot. It is in a directory for its user alone, made if need
- * be: /run/dxk for root, else dxk below $XDG_RUNTIME_DIR or /run/user/UID; a directory
+ * slash, not beginning with a dot. It is in a directory for its user alone, created if
+ * necessary: /run/dxk for root, else dxk below $XDG_RUNTIME_DIR or /run/user/UID; a directory
  * that others may write to is refused with -EPERM. Only the user and root can send. The
- * name of a process that was killed is free: who takes it takes over the socket.
+ * name of a process that was killed is free: a process that takes the name takes over the socket.
  *
- * One message after the other is executed, the next at the latest after 10 s: the
- * sender of what takes longer gets -ETIMEDOUT. Those of senders that have given up are
- * not executed; what waits when the add-in ends gets -ESHUTDOWN.
+ * Messages are executed one after the other, the next at the latest after 10 s: the
+ * sender of a command that takes longer gets -ETIMEDOUT. Messages of senders that have given up
+ * are not executed; messages that wait when the add-in ends get -ESHUTDOWN.
  */
 
 /**
- * SendCommandTo - have a command executed by an add-in, maybe of another process
+ * SendCommandTo - have a command executed by an add-in, possibly of another process
  * @addin: its name, see DOC: Add-ins; or, with a slash, the path of its socket
  * @command: see SendCommand()
  * @reply: see SendCommand()
  * @room: see SendCommand()
- * @timeout_ns: how long to wait for the reply, in which 10 s are the most that the
- *	execution has; 0 does not wait and gets none
+ * @timeout_ns: how long to wait for the reply, of which the execution may take at most 10 s;
+ *	0 does not wait and gets none
  *
- * Needs no executive. Not for the handler of that add-in, whose next call it would wait
- * for.
+ * Needs no executive. Not for the handler of that add-in: the call would wait for the
+ * handler's next call.
  *
- * Return: see SendCommand(); -ENXIO when there is no add-in of that name, -EACCES or
- * -EPERM when it is another user's, -EAGAIN when too many wait, -EINVAL,
+ * Return: see SendCommand(); -ENXIO if there is no add-in of that name, -EACCES or
+ * -EPERM if it is another user's, -EAGAIN if too many wait, -EINVAL,
  * -ENAMETOOLONG.
  */
 int SendCommandTo(const char *addin, const char *command, char *reply, size_t room,
@@ -1110,13 +1116,13 @@ int SendCommandTo(const char *addin, const char *command, char *reply, size_t ro
 
 /**
  * SendCommandAt - send a command that runs later
- * @command: see SendCommand(); "log rotate" needs a handler attached then
+ * @command: see SendCommand(); "log rotate" needs a handler that is attached at that time
  * @at_ns: time of CLOCK_MONOTONIC in nanoseconds. It runs at the first tick of the
  *	Monitor that is not earlier
  *
- * Timed commands are forgotten at Stop.
+ * Timed commands are discarded at Stop.
  *
- * Return: its id, above 0; -EAGAIN when there are 64 already, -ESHUTDOWN, -EMSGSIZE,
+ * Return: its id, above 0; -EAGAIN if there are already 64, -ESHUTDOWN, -EMSGSIZE,
  * -EINVAL.
  */
 int SendCommandAt(const char *command, uint64_t at_ns);
@@ -1135,7 +1141,7 @@ int SendCommandAtOf(MTExecutive *mte, const char *command, uint64_t at_ns);
  * SendCommandEvery - send a command that runs again and again
  * @command: see SendCommandAt()
  * @every_ns: interval in nanoseconds; it runs for the first time at the next tick.
- *	A run whose turn comes while the earlier one still waits is left out
+ *	A run that is due while the earlier one still waits is skipped
  *
  * Return: see SendCommandAt().
  */
@@ -1152,12 +1158,12 @@ int SendCommandEvery(const char *command, uint64_t every_ns);
 int SendCommandEveryOf(MTExecutive *mte, const char *command, uint64_t every_ns);
 
 /**
- * CancelCommand - forget a timed command
+ * CancelCommand - cancel a timed command
  * @id: from SendCommandAt() or SendCommandEvery()
  *
- * A run that waits for the handler already still comes.
+ * A run that already waits for the handler is still executed.
  *
- * Return: 0; -ESRCH when there is none (any more), -EINVAL.
+ * Return: 0; -ESRCH if there is none (any more), -EINVAL.
  */
 int CancelCommand(int id);
 
@@ -1176,21 +1182,21 @@ int CancelCommandOf(MTExecutive *mte, int id);
  * DOC: Workers that wait
  *
  * A Runnable may sleep in PostARequest(), PostRequests(), RejoinWait(),
- * GetRejoinElement() and GetRejoinRequests(). What its thread does meanwhile is
- * TPOnBlock's choice:
+ * GetRejoinElement() and GetRejoinRequests(). TPOnBlock determines what its thread
+ * does meanwhile:
  *
  * ======================  =====================================================
- * DXK_ON_BLOCK_STRICT     nothing: it is up to lanes, and to the number of
- *                         threads, that what it waits for is executed
+ * DXK_ON_BLOCK_STRICT     nothing: lanes, and the number of threads, must
+ *                         ensure that the requests it waits for are executed
  * DXK_ON_BLOCK_HELP       it executes Ready requests, each within that call: a
  *                         Runnable is called by a thread that is in another one,
  *                         maybe in itself. So a Runnable must not wait while it
  *                         holds a lock that another one takes. The call returns
  *                         when such a request has ended, which may be after its
- *                         timeout. CurrentRequest() and the like mean the inner
- *                         request until that ended, then the outer one again
+ *                         timeout. CurrentRequest() and similar calls mean the
+ *                         inner request until it ends, then the outer one again
  * DXK_ON_BLOCK_SPARE      nothing, but a spare thread executes in its place.
- *                         Spares are started when they are needed first and stay
+ *                         Spares are started when they are first needed and stay
  *                         until Stop
  * ======================  =====================================================
  */
@@ -1198,22 +1204,22 @@ int CancelCommandOf(MTExecutive *mte, int id);
 /**
  * PostARequest - post a request (DX-37..DX-48)
  * @request: the parameter object, given to ExecuteThisRequest
- * @executor: executes it, not %NULL: a Runnable of this process, or the %DX_OPERATION of
- *	whoever executes it
+ * @executor: executes it, not %NULL: a Runnable of this process, or a %DX_OPERATION of
+ *	the process that executes it
  * @owner: any address; groups requests for GetRejoinRequest(). Usually the
- *	parent request. Who waits for an owner must not execute a request of it: an array of
- *	requests has the address of its first one
+ *	parent request. A thread that waits for an owner must not execute a request of that owner.
+ *	Note that an array of requests has the address of its first one
  * @priority: larger is more urgent; lower levels of a hierarchy should have
  *	higher ones (DX-58)
- * @flags: %PXR_REJOIN, %PXR_BOOST, %PXR_REDO to have it run again when its worker
+ * @flags: %PXR_REJOIN, %PXR_BOOST, %PXR_REDO to run it again if its worker
  *	dies, at most one of %PXR_LANE0, %PXR_LANE1,
- *	%PXR_LANE2 and %PXR_LANE_CHILD, that is the lane below that of the request which posts
- *	it, and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
+ *	%PXR_LANE2 and %PXR_LANE_CHILD (the lane below that of the request which posts
+ *	it), and %PXR_WAITIF_BUSY to sleep while there is no room. %PXR_KERNEL
  *	and %PXR_FD need PostRequests() (-EINVAL)
  *
  * Return: 0 when the request was taken; %PXR_POOL_FULL, %PXR_LANE_FULL,
  * %PXR_LANE_CLOSED, %PXR_REJOIN_FULL; -ENOSPC, -EDQUOT, -EINTR, -ESHUTDOWN, -EDEADLK,
- * -EINVAL, -EOPNOTSUPP, -ENOMEM when not. Whatever is not 0 says that it was not taken;
+ * -EINVAL, -EOPNOTSUPP, -ENOMEM if not. Every value other than 0 means that it was not taken;
  * PostErrorText() is for both kinds.
  */
 int PostARequest(void *request, Runnable *executor, void *owner, int priority,
@@ -1234,15 +1240,15 @@ int PostARequestOf(MTExecutive *mte, void *request, Runnable *executor,
 		   void *owner, int priority, unsigned int flags);
 
 /**
- * PostErrorText - why a request was not taken, for a reader
- * @rc: what PostARequest() returned, or a reason that PostRequests() gave
+ * PostErrorText - describe in words why a request was not taken
+ * @rc: the return value of PostARequest(), or a reason that PostRequests() returned
  *
  * Return: a text; as with strerror(3) one that the next call may overwrite.
  */
 const char *PostErrorText(int rc);
 
 /**
- * struct RQPost - a request to post with all that it can have
+ * struct RQPost - a request to post, with all its fields
  * @pOObject: the owner
  * @pXObject: the executing object, or a %DX_OPERATION; not read with %PXR_KERNEL
  * @pPObject: the parameter object, the request
@@ -1256,7 +1262,7 @@ const char *PostErrorText(int rc);
  *	handed over (-ELOOP); else not read
  * @Reserved: 0
  *
- * What is left 0 is not used.
+ * Fields that are 0 are not used.
  */
 typedef struct RQPost {
 	void *pOObject;
@@ -1281,7 +1287,7 @@ typedef struct RQPost {
  *	the first that was not, 0 when another error ended the call; may be %NULL
  *
  * Return: how many were taken, as write(2) does; see dxk_post() for the errors
- * when none was.
+ * if none was.
  */
 int PostRequests(const RQPost *posts, unsigned int nr, int64_t timeout_ns,
 		 unsigned int *reason);
@@ -1304,7 +1310,7 @@ int PostRequestsOf(MTExecutive *mte, const RQPost *posts, unsigned int nr,
  * @name: its name
  * @id: out, for RQPost.RQEKernelExecutor
  *
- * Return: 0; -ENOENT when no module registered the name, -EINVAL.
+ * Return: 0; -ENOENT if no module has registered the name, -EINVAL.
  */
 int FindKernelExecutor(const char *name, uint64_t *id);
 
@@ -1323,17 +1329,17 @@ int FindKernelExecutorOf(MTExecutive *mte, const char *name, uint64_t *id);
 /**
  * DOC: Requests that wait
  *
- * Instead of sleeping in its thread a Runnable can end its turn with a wait: ``return
- * WaitRequest(&wait);``. The request has no thread then. It is executed again, by any worker of
- * any process of the context that can, when the first of what it waits for has happened;
- * CurrentRequest() says which (RQEWake), and has the state and the data that the turn before has
- * left. What happened before the wait began ends it at once, so nothing is missed.
+ * Instead of sleeping in its thread, a Runnable can end its turn with a wait: ``return
+ * WaitRequest(&wait);``. The request then has no thread. It is executed again, by any worker of
+ * any process of the context that can, when the first of the events it waits for has happened.
+ * CurrentRequest() contains the event (RQEWake), and the state and the data that the previous turn
+ * has left. An event that happened before the wait began ends it at once, so nothing is missed.
  *
  * %DXK_WAKE_CANCEL, %DXK_WAKE_EXPIRE and %DXK_WAKE_STOP ask the request to end: each further wait
  * is over at once. The policy's TPMaxWaiting must not be 0 (-EOPNOTSUPP).
  */
 
-/** RQ_WAITS - what WaitRequest() returns: the turn ends with a wait. No status */
+/** RQ_WAITS - return value of WaitRequest(): the turn ends with a wait. Not a status */
 #define RQ_WAITS		(-0x7fffffff)
 
 /**
@@ -1374,11 +1380,11 @@ typedef struct RQWait {
 
 /**
  * WaitRequest - end this turn of the calling worker's request with a wait (R-3, R-4)
- * @wait: for what
+ * @wait: what to wait for
  *
- * It takes effect when the Runnable returns, with the value of this call; with another value
- * the request ends, and the wait is forgotten. A wait that the module refuses then, as for a
- * descriptor that is not open, ends the request with that error as its status.
+ * The wait takes effect when the Runnable returns the value of this call; if it returns another
+ * value, the request ends, and the wait is discarded. If the module then refuses the wait, for
+ * instance for a descriptor that is not open, the request ends with that error as its status.
  *
  * Return: %RQ_WAITS; -EPERM: not in a Runnable; -EOPNOTSUPP: the policy's TPMaxWaiting is 0;
  * -EMSGSIZE, -EINVAL.
@@ -1386,13 +1392,13 @@ typedef struct RQWait {
 int WaitRequest(const RQWait *wait);
 
 /**
- * struct RQOptions - what most posts do not say
- * @pName: its name: an address or a number, unique among those of the descriptor's space that
- *	have not ended (-EEXIST); %NULL: none (%PXR_NAMED)
- * @ExpireNs: how long from now on it may take: then it ends with -ETIME if no worker was given
- *	it, else it is told; 0: for ever (%PXR_EXPIRE)
- * @Wait: if its Sources are not 0 it begins waiting (%PXR_WAIT). It has no data
- * @Key: of the requests with one key one has its turn at a time, in the order of their
+ * struct RQOptions - options that most posts do not need
+ * @pName: its name: an address or a number, unique among the requests of the descriptor's space
+ *	that have not ended (-EEXIST); %NULL: none (%PXR_NAMED)
+ * @ExpireNs: how long from now on it may take: then it ends with -ETIME if it was not given to a
+ *	worker, else it is asked to end; 0: no limit (%PXR_EXPIRE)
+ * @Wait: if its Sources are not 0, the request begins waiting (%PXR_WAIT). It has no data
+ * @Key: of the requests with one key, one has its turn at a time, in the order of their
  *	priorities; 0: none (%PXR_KEY)
  * @Reentry: with a key: enum dxk_reentry
  * @Home: 1 and up: workers of home 1 + (Home - 1) % TPHomes execute it, in each of its turns; 0:
@@ -1408,17 +1414,17 @@ typedef struct RQOptions {
 } RQOptions;
 
 /**
- * PostARequestWith - as PostARequest(), of a request that has a name or a key, waits, or expires
+ * PostARequestWith - as PostARequest(), for a request that has a name or a key, waits, or expires
  * @request: see PostARequest()
  * @executor: see PostARequest()
  * @owner: see PostARequest()
  * @priority: see PostARequest()
- * @flags: see PostARequest(), %PXR_FAIL_FAST and %PXR_QUIET. The bits for what @options says
+ * @flags: see PostARequest(), %PXR_FAIL_FAST and %PXR_QUIET. The bits for the contents of @options
  *	are added
- * @options: what it has
+ * @options: the options of the request
  *
  * Return: as PostARequest(); -EEXIST, -EOPNOTSUPP: TPMaxWaiting is 0, -ECANCELED: the key
- * refuses, and what struct dxk_post_more says of waits.
+ * refuses posts, and the errors of waits in struct dxk_post_more.
  */
 int PostARequestWith(void *request, Runnable *executor, void *owner, int priority,
 		     unsigned int flags, const RQOptions *options);
@@ -1439,9 +1445,9 @@ int PostARequestWithOf(MTExecutive *mte, void *request, Runnable *executor, void
 		       int priority, unsigned int flags, const RQOptions *options);
 
 /**
- * PostRequestsWith - as PostRequests(), of requests that have names, wait, or expire
+ * PostRequestsWith - as PostRequests(), for requests that have names, wait, or expire
  * @posts: the requests
- * @options: what each has
+ * @options: the options of each request
  * @nr: how many, 1..INT_MAX
  * @timeout_ns: see PostRequests()
  * @reason: see PostRequests()
@@ -1469,7 +1475,8 @@ int PostRequestsWithOf(MTExecutive *mte, const RQPost *posts, const RQOptions *o
  * WakeRequest - call a request by its name (R-3)
  * @name: as posted
  *
- * It ends the wait of one that waits for a call; of another one the next such wait.
+ * It ends the wait of a request that waits for a call; of another request it ends the next such
+ * wait.
  *
  * Return: 0; -ENOENT: there is none, or it has ended; -EOPNOTSUPP.
  */
@@ -1489,8 +1496,8 @@ int WakeRequestOf(MTExecutive *mte, const void *name);
  * @name: as posted
  *
  * Return: %DXK_CANCEL_ENDED: no worker was given it, and it ends with -ECANCELED;
- * %DXK_CANCEL_TOLD: it is told by ShouldStop() while it executes, or by its next turn; -ENOENT,
- * -EOPNOTSUPP.
+ * %DXK_CANCEL_TOLD: it is asked to end, by ShouldStop() while it executes, or by its next turn;
+ * -ENOENT, -EOPNOTSUPP.
  */
 int CancelRequest(const void *name);
 
@@ -1527,22 +1534,23 @@ int CancelRequestsOf(MTExecutive *mte, void *owner);
  * @what: %DXK_KEY_LEAVE, _ENTER, _WAIT, _NOTIFY or _NOTIFY_ALL, see enum dxk_key_what
  * @timeout_ns: of %DXK_KEY_WAIT, else 0
  *
- * Return: 0, and the request has its key, but for LEAVE; -ETIMEDOUT: so it has, the time is
- * over; -EINTR: it has not, and goes on with ENTER; -ECANCELED: it is to end, and goes on
- * without; -EPERM: not in a Runnable, or without the key; -EINVAL: it has none; -EBUSY: it is
- * nested; -EALREADY: of ENTER: it has it; -EOPNOTSUPP: TPMaxWaiting is 0.
+ * Return: 0, and the request has its key, except after LEAVE; -ETIMEDOUT: the time is over, and it
+ * has its key; -EINTR: it does not have its key, and must continue with ENTER; -ECANCELED: it is to
+ * end, and continues without its key; -EPERM: not in a Runnable, or it does not have the key;
+ * -EINVAL: it is without a key; -EBUSY: it is nested; -EALREADY: of ENTER: it has the key;
+ * -EOPNOTSUPP: TPMaxWaiting is 0.
  */
 int UseKey(unsigned int what, int64_t timeout_ns);
 
 /**
  * EnterBlock - the calling worker's request is about to sleep outside of dxk
- * @flags: %DXK_KEY_FORCE: also when nobody could take the place; or 0
- * @timeout_ns: how long to wait until somebody could; 0: not at all, -1: for ever
+ * @flags: %DXK_KEY_FORCE: also if nobody could take the place; or 0
+ * @timeout_ns: how long to wait until somebody could; 0: not at all, -1: without limit
  *
- * Before a read(2), a lock or a system call that may take long. Until LeaveBlock() the request's
- * key, if it has one, is left to others, and what is Ready is executed by idle workers or
- * spares (%DXK_ON_BLOCK_SPARE) in the place of this one. The request has no other turn
- * meanwhile. What the code in between touches must not depend on the key.
+ * Call it before a read(2), a lock or a system call that may take long. Until LeaveBlock() the
+ * request's key, if it has one, is available to others, and idle workers or spares
+ * (%DXK_ON_BLOCK_SPARE) execute Ready requests in the place of this worker. The request has no
+ * other turn meanwhile. Data that the code in between uses must not depend on the key.
  *
  * Return: 0; -EAGAIN: nobody could take the place, and nothing has changed; -EBUSY: it was called
  * before, or another request is executed within this one; -EPERM: not in a Runnable, or not
@@ -1553,22 +1561,23 @@ int EnterBlock(unsigned int flags, int64_t timeout_ns);
 /**
  * LeaveBlock - the calling worker's request is back from EnterBlock()
  *
- * Sleeps until the request has its key again, if it had it: before all that wait for a turn.
- * The end of the Runnable is the end of the block, too.
+ * Sleeps until the request has its key again, if it had the key: before all that wait for a turn.
+ * The end of the Runnable also ends the block.
  *
- * Return: 0; -EPERM: there was no EnterBlock(); -ECANCELED: it is to end, and goes on without
+ * Return: 0; -EPERM: there was no EnterBlock(); -ECANCELED: it is to end, and continues without
  * its key; -EDEADLK: another request that the worker executes has the key.
  */
 int LeaveBlock(void);
 
 /**
- * ControlKey - hold a key back, release it, or cancel what waits for it
+ * ControlKey - hold a key back, release it, or cancel the requests that wait for it
  * @key: as posted
  * @what: %DXK_KEY_HOLD, _RELEASE or _CANCEL, see enum dxk_key_what
  * @flags: of %DXK_KEY_HOLD: %DXK_KEY_REFUSE or 0
  *
- * Return: 0, of CANCEL how many it has ended or told; -ENOENT: nothing is known of the key;
- * -ENOSPC, -EDQUOT: of HOLD: as many wait as may, of all users or of this; -EOPNOTSUPP: TPMaxWaiting is 0; -ESHUTDOWN.
+ * Return: 0, of CANCEL the number that it has ended or asked to end; -ENOENT: nothing is known of
+ * the key; -ENOSPC, -EDQUOT: of HOLD: the maximum number already wait, of all users or of this
+ * user; -EOPNOTSUPP: TPMaxWaiting is 0; -ESHUTDOWN.
  */
 int ControlKey(uint64_t key, unsigned int what, unsigned int flags);
 
@@ -1592,11 +1601,11 @@ int ControlKeyOf(MTExecutive *mte, uint64_t key, unsigned int what, unsigned int
  * @request: out, the request (its pPObject) with %RJR_RETURNED, else %NULL; may
  *	be %NULL
  *
- * A pure poll: it never waits for a completion (DX-91). Result data is dropped. An
- * error says nothing of the requests, see RejoinWait().
+ * A pure poll: it never waits for a completion (DX-91). Result data is discarded. An
+ * error has no meaning for the requests, see RejoinWait().
  *
- * Return: %RJR_RETURNED; %RJR_NONE_READY: none completed, but some exist;
- * %RJR_NONE_EXIST: none exists, which is certain; or a negative errno.
+ * Return: %RJR_RETURNED; %RJR_NONE_READY: none has completed, but some exist;
+ * %RJR_NONE_EXIST: none exists, which is authoritative; or a negative errno.
  */
 int GetRejoinRequest(void *owner, void **request);
 
@@ -1614,14 +1623,14 @@ int GetRejoinRequestOf(MTExecutive *mte, void *owner, void **request);
  * RejoinWait - wait for a completed request of an owner
  * @owner: whose requests
  * @request: out, see GetRejoinRequest()
- * @timeout_ns: how long to wait while none completed and some exist
+ * @timeout_ns: how long to wait while none has completed and some exist
  *
- * An error says nothing of the requests: they exist as before, and workers may have
- * some. A signal or a Stop (-EINTR, -ESHUTDOWN) ends this wait, not the next one, for
- * what was taken is executed or comes back with the status -ECANCELED. So a Runnable
- * whose requests lie in its own memory calls again, until %RJR_NONE_EXIST.
+ * An error has no meaning for the requests: they exist as before, and workers may have
+ * some. A signal or a Stop (-EINTR, -ESHUTDOWN) ends this wait, not the next one, because
+ * requests that were taken are executed or are returned with the status -ECANCELED. Therefore a
+ * Runnable whose requests lie in its own memory calls again, until %RJR_NONE_EXIST.
  *
- * Return: as GetRejoinRequest(), %RJR_NONE_READY only when the time is over;
+ * Return: as GetRejoinRequest(), %RJR_NONE_READY only if the time is over;
  * -EINTR, -ESHUTDOWN, -EDEADLK.
  */
 int RejoinWait(void *owner, void **request, int64_t timeout_ns);
@@ -1642,12 +1651,12 @@ int RejoinWaitOf(MTExecutive *mte, void *owner, void **request,
  * GetRejoinElement - collect a completed request with its status and data
  * @owner: whose requests
  * @element: out, filled with %RJR_RETURNED, else zero
- * @data: out, room for the result's data, to which pData will point; %NULL when
+ * @data: out, room for the result's data, to which pData will point; %NULL if
  *	the data is not wanted
  * @room: bytes at @data
  * @timeout_ns: 0 polls
  *
- * Return: as RejoinWait(); -EMSGSIZE when @room is less than the RQEResultRoom
+ * Return: as RejoinWait(); -EMSGSIZE if @room is less than the RQEResultRoom
  * of the request, which stays in the Rejoin Pool.
  */
 int GetRejoinElement(void *owner, RQElement *element, void *data, size_t room,
@@ -1670,15 +1679,15 @@ int GetRejoinElementOf(MTExecutive *mte, void *owner, RQElement *element,
 /**
  * RejoinAll - collect the requests of an owner until none exists
  * @owner: whose requests
- * @status: out, 0 when each one ended with that, else the RQEStatus of the first collected
+ * @status: out, 0 if each request ended with status 0, else the RQEStatus of the first collected
  *	one that did not, -ECANCELED for one that no worker was given; may be %NULL
  *
- * For a Runnable whose requests lie in its own memory: that may go when this has returned 0.
- * The end of a wait by a signal or a Stop is not its end, as it says nothing of the requests:
- * see RejoinWait(). Data and files of results are dropped.
+ * For a Runnable whose requests lie in its own memory: the memory may be freed when this function
+ * has returned 0. A signal or a Stop that ends a wait does not end this function, because it has no
+ * meaning for the requests: see RejoinWait(). Data and files of results are discarded.
  *
- * Return: 0, when none exists; or why that cannot be waited for, and some may exist: -EDEADLK,
- * or another error of RejoinWait(). (DX-51, DX-54)
+ * Return: 0 if none exists; or, while some may still exist, the reason why the function cannot
+ * wait for that: -EDEADLK, or another error of RejoinWait(). (DX-51, DX-54)
  */
 int RejoinAll(void *owner, int *status);
 
@@ -1696,15 +1705,15 @@ int RejoinAllOf(MTExecutive *mte, void *owner, int *status);
  * GetRejoinRequests - collect many completed requests of an owner
  * @owner: whose requests
  * @elements: out, room for @nr
- * @nr: most to return, 1..INT_MAX
- * @min: how many to wait for, 0..@nr, 0 is 1
+ * @nr: maximum number to return, 1..INT_MAX
+ * @min: how many to wait for, 0..@nr, 0 means 1
  * @data: out, @nr slots of @stride bytes for the result data, or %NULL
  * @stride: bytes
  * @timeout_ns: 0 polls
  * @answer: out, RJR_*; may be %NULL
  *
  * Return: how many were returned, oldest completion first; or a negative errno
- * when none was.
+ * if none was.
  */
 int GetRejoinRequests(void *owner, RQElement *elements, unsigned int nr,
 		      unsigned int min, void *data, size_t stride,
@@ -1734,12 +1743,12 @@ typedef struct HandleClass HandleClass;
 
 /**
  * struct HandleClass - how handles of one kind are opened for a thread
- * @OpenHandle: opens what @native stands for once more, for the calling worker
- *	alone, and stores it in *@own. Return: 0, or a negative errno
- * @CloseHandle: closes what @OpenHandle gave; called by the same worker when it
+ * @OpenHandle: opens the object of @native once more, for the calling worker
+ *	alone, and stores the new handle in *@own. Return: 0, or a negative errno
+ * @CloseHandle: closes a handle that @OpenHandle stored; called by the same worker when it
  *	executes no request, and when a Runnable ends its thread
  *
- * To be embedded in the application's object. It must stay in place until the
+ * Embed it in the application's object. It must stay in place until the
  * executive is destroyed. The call-backs are called without a lock, by several
  * workers in parallel.
  */
@@ -1751,13 +1760,13 @@ struct HandleClass {
 /**
  * HandleTableAdd - put a native handle into the Handle Table (DX-16)
  * @kind: how workers open it
- * @native: any address but %NULL, for instance that of the creator's own handle;
- *	not looked into
+ * @native: any address except %NULL, for instance that of the creator's own handle;
+ *	never dereferenced
  *
  * The policy's TPHandleEntries bounds native handles and workers' own ones
  * together.
  *
- * Return: 0; -EEXIST when @native is in the table, -ENOSPC when that is full,
+ * Return: 0; -EEXIST if @native is in the table, -ENOSPC if the table is full,
  * -EINVAL, -ENOMEM, -ENXIO.
  */
 int HandleTableAdd(HandleClass *kind, void *native);
@@ -1773,14 +1782,14 @@ int HandleTableAdd(HandleClass *kind, void *native);
 int HandleTableAddOf(MTExecutive *mte, HandleClass *kind, void *native);
 
 /**
- * HandleTableRemove - its creator closes a native handle (DX-27)
+ * HandleTableRemove - remove a native handle, when its creator closes it (DX-27)
  * @native: in the table
  *
- * No worker gets it any more. Each worker closes its own one itself: one that
- * executes a request after that request ended, and after its result was handed to
- * its owner (DX-28); one that sleeps for work within a second, before its next
- * request or when the executive stops. What the own ones need, as the memory of
- * @native if @CloseHandle looks into it, must last until the executive is
+ * No worker gets it any more. Each worker closes its own handle itself: a worker that
+ * executes a request after that request has ended, and after its result was handed to
+ * its owner (DX-28); a worker that sleeps for work within a second, before its next
+ * request or when the executive stops. Everything that the workers' own handles need, such as
+ * the memory of @native if @CloseHandle uses it, must last until the executive is
  * destroyed; @native may be added again at once.
  *
  * Return: how many own handles are still to be closed by their workers, or
@@ -1802,22 +1811,22 @@ int HandleTableRemoveOf(MTExecutive *mte, void *native);
  * @native: in the table of the worker's executive
  * @own: out, valid until the request that the caller executes has ended
  *
- * Opened at the first use in this worker; later requests get the same.
+ * It is opened at the first use in this worker; later requests get the same handle.
  *
- * Return: 0; -ENOENT when @native is not in the table (any more), -ENOSPC when
- * that is full, -ENOMEM, -EPERM in a thread that executes no request, or what
- * @OpenHandle returned: then nothing is kept and the next call tries again.
+ * Return: 0; -ENOENT if @native is not in the table (any more), -ENOSPC if
+ * the table is full, -ENOMEM, -EPERM in a thread that executes no request, or the error that
+ * @OpenHandle returned: then nothing is kept and the next call retries.
  */
 int GetThreadHandle(void *native, void **own);
 
 /**
- * ReleaseThreadHandle - the worker does not need its own handle any more
+ * ReleaseThreadHandle - the worker no longer needs its own handle
  * @native: see GetThreadHandle()
  *
  * It is closed when the request has ended. Another GetThreadHandle() before that
  * keeps it.
  *
- * Return: 0; -ENOENT when the worker has none, -EPERM.
+ * Return: 0; -ENOENT if the worker has none, -EPERM.
  */
 int ReleaseThreadHandle(void *native);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, agents that live on messages: each handles one at a time, and all share the workers of
- * an executive. Names are those of Aglets.
+ * libdxk, agents driven by messages: each handles one at a time, and all share the workers of
+ * an executive. The names are those of Aglets.
  *
  * =================  ====================================================  ====================
  * its name           name here                                             behaviours
@@ -27,8 +27,8 @@
  * =================  ====================================================  ====================
  *
  * There is no thread and no queue here: a message is a request of an executive (see dx.h) whose
- * key is that of its aglet. Who sends to an aglet from a handler of its own is not held up by
- * itself: the message is handled within the handler that sends it.
+ * key is that of its aglet. A handler that sends to its own aglet does not block itself: the
+ * message is handled within the handler that sends it.
  */
 #ifndef _DX_AGLET_H
 #define _DX_AGLET_H
@@ -53,31 +53,31 @@ typedef struct ReplySet ReplySet;
 /* --- aglets ------------------------------------------------------------------ */
 
 /**
- * struct Aglet - what handles messages; to be embedded in the application's object
- * @handleMessage: handles a message. Return: false: it is none of those that the aglet handles.
- *	True without a reply, and without a deferred one, is a reply of no bytes. What takes long
- *	in it asks ShouldStop(0), see dx.h, whether it is to return soon
+ * struct Aglet - a handler of messages; embed it in the application's object
+ * @handleMessage: handles a message. Return: false: the aglet does not handle this message.
+ *	True without a reply, and without a deferred one, is a reply of no bytes. Long operations
+ *	in it call ShouldStop(0), see dx.h, to find out whether it is to return soon
  * @onCreation: the aglet begins; it has no message before. Return: 0, or a negative errno: it
- *	does not
+ *	does not begin
  * @onActivation: it is to be activated; messages come when this returns
  * @onDeactivating: it has been deactivated, and its handlers have returned
  * @onDisposing: it has been disposed of, and its handlers have returned: the last call, which
- *	may free the aglet. Not of one that did not begin, as its @onCreation said: that is the
- *	caller's when AgletContext_createAglet() returns
+ *	may free the aglet. It is not called for an aglet whose @onCreation returned an error: that
+ *	aglet belongs to the caller when AgletContext_createAglet() returns
  * @Proxy: its own, by AgletContext_createAglet(); as long as the aglet lives
  *
- * %NULL is allowed but for @handleMessage. One message is handled at a time, but for kinds of
- * priority %NOT_QUEUED, for what is handled after MessageManager_exitMonitor() or after a wait
- * that failed, and for a message that the handler itself causes and waits for (AG-2). An aglet
- * that is activated again before its handlers have returned has neither @onDeactivating nor
- * @onActivation.
+ * %NULL is allowed except for @handleMessage. One message is handled at a time, except for kinds of
+ * priority %NOT_QUEUED, for messages that are handled after MessageManager_exitMonitor() or after a
+ * wait that failed, and for a message that the handler itself causes and waits for (AG-2). For an
+ * aglet that is activated again before its handlers have returned, neither @onDeactivating nor
+ * @onActivation is called.
  *
- * Beside @onCreation, @onActivation, @onDeactivating there is no other callback and no handler of
- * the aglet. Nobody waits for their return but @handleMessage: what is sent to the aglet meanwhile,
- * and who does wait for its reply. A function that changes the state and would have to wait for
- * it returns -EBUSY, in the callback itself, too; AgletProxy_dispose() of one that is in its
- * @onActivation takes effect at once, and @onDisposing follows. One that ends its thread is as
- * one that returns; then an aglet that is in its @onCreation does not begin.
+ * While @onCreation, @onActivation or @onDeactivating executes, no other callback and no handler of
+ * the aglet does. Only @handleMessage waits for their return: messages sent to the aglet meanwhile,
+ * and senders that wait for a reply to them. A function that changes the state and would have to
+ * wait for it returns -EBUSY, even in the callback itself; AgletProxy_dispose() of an aglet that is
+ * in its @onActivation takes effect at once, and @onDisposing follows. A callback that ends its
+ * thread counts as one that returns; an aglet that is in its @onCreation then does not begin.
  *
  * Context: @handleMessage in a worker; the others in the thread whose call causes them, or in that
  * in which the last handler or callback returns.
@@ -93,12 +93,12 @@ struct Aglet {
 
 /**
  * enum AgletState - the life of an aglet (AG-28)
- * @AGLET_UNINITIALIZED: it is in onCreation: what is sent waits; becomes %AGLET_RUNNING, or
+ * @AGLET_UNINITIALIZED: it is in onCreation: messages wait; it becomes %AGLET_RUNNING, or
  *	%AGLET_DEACTIVATED there by AgletProxy_deactivate()
  * @AGLET_RUNNING: it handles messages
- * @AGLET_SUSPENDED: what is sent waits (AG-29)
- * @AGLET_DEACTIVATED: what is sent is not handled, but for kinds that activate it (AG-30)
- * @AGLET_DESTROYED: what is sent is not handled (AG-31)
+ * @AGLET_SUSPENDED: messages wait (AG-29)
+ * @AGLET_DEACTIVATED: messages are not handled, except for kinds that activate it (AG-30)
+ * @AGLET_DESTROYED: messages are not handled (AG-31)
  */
 enum AgletState {
 	AGLET_UNINITIALIZED,
@@ -111,10 +111,10 @@ enum AgletState {
 /**
  * struct AgletContextOptions - the configuration of a context
  * @minThreads: workers that are started at once, 10 (AG-32)
- * @maxThreads: most workers, 100; 0: what the executive's policy says
+ * @maxThreads: maximum number of workers, 100; 0: as the executive's policy specifies
  * @reentry: enum dxk_reentry, %DXK_REENTRY_CHAIN: may a message be handled within the handler
- *	that waits for it, directly or by what others do for it? (AG-18, AG-20) Else who would
- *	wait for ever gets -EDEADLK
+ *	that waits for it, directly or through what others do for it? (AG-18, AG-20) If not, a
+ *	caller that would wait forever gets -EDEADLK
  * @maxHops: how often a message may be delegated, 100: then -ELOOP
  * @Reserved: 0
  */
@@ -137,19 +137,19 @@ void AgletContextOptionsInit(AgletContextOptions *options);
  * @executive: whose workers handle messages, or %NULL: see dx.h. Its TPMaxWaiting bounds the
  *	messages that wait, and is not 0; its TPMaxRequests those that have not ended; its
  *	TPReadyEntries are as many as aglets that have messages at a time: a message that finds
- *	none may come after those that are sent within the next millisecond; its TPRejoinFull is
- *	%DXK_REJOIN_GROW
+ *	no entry may come after messages that are sent within the next millisecond; its
+ *	TPRejoinFull is %DXK_REJOIN_GROW
  * @options: copied; %NULL for the defaults
  *
  * Return: the context, or %NULL with errno: EOPNOTSUPP: the policy's TPMaxWaiting is 0, or its
- * TPRejoinFull another one; EINVAL, ENOMEM, ENXIO; what MTExecutiveSetPolicy() says.
+ * TPRejoinFull another one; EINVAL, ENOMEM, ENXIO; the errors of MTExecutiveSetPolicy().
  */
 AgletContext *AgletContext_create(MTExecutive *executive, const AgletContextOptions *options);
 
 /**
  * AgletContext_dispose - dispose of all aglets, wait until they have ended, free the context
  * @context: in which no thread is; or %NULL. Its executive still exists. Proxies, futures and
- *	sets of it may be released later, while that exists
+ *	sets of it may be released later, while the executive exists
  *
  * Return: 0; -EDEADLK: in a worker, or in a callback of an aglet, and nothing has happened.
  */
@@ -160,10 +160,10 @@ int AgletContext_dispose(AgletContext *context);
  * @context: where
  * @aglet: stays in place until its onDisposing; its @Proxy is set
  * @arg: for its onCreation
- * @proxy: out, may be %NULL; to be given back by AgletProxy_release()
+ * @proxy: out, may be %NULL; to be released by AgletProxy_release()
  *
- * Return: 0; -EINVAL, -ENOMEM, -ESHUTDOWN: the context is being disposed of; what onCreation
- * returned.
+ * Return: 0; -EINVAL, -ENOMEM, -ESHUTDOWN: the context is being disposed of; the return value of
+ * onCreation.
  */
 int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg,
 			     AgletProxy **proxy);
@@ -171,17 +171,17 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg,
 /**
  * AgletContext_multicastMessage - send to all aglets that have subscribed to the kind (AG-15)
  * @context: whose aglets
- * @message: what
+ * @message: the message
  * @set: gets their futures; %NULL: nobody wants replies
  *
- * Return: to how many it was sent, or a negative errno, when it was to none; -EINVAL: the set is of
- * another context.
+ * Return: to how many it was sent, or a negative errno if it was sent to none; -EINVAL: the set is
+ * of another context.
  */
 int AgletContext_multicastMessage(AgletContext *context, const AgletMessage *message,
 				  ReplySet *set);
 
 /**
- * AgletProxy_hold - the proxy is to be there until another AgletProxy_release()
+ * AgletProxy_hold - keep the proxy until another AgletProxy_release()
  * @proxy: it
  *
  * A proxy may outlive its aglet.
@@ -206,17 +206,17 @@ int AgletProxy_state(AgletProxy *proxy);
 
 /**
  * AgletProxy_suspend - handle no further message (AG-29)
- * @proxy: of an aglet that is running; a handler that executes goes on
+ * @proxy: of an aglet that is running; a handler that executes continues
  *
- * What is sent waits, at most as much as TPMaxWaiting says: then sends get -ENOSPC. A message of
- * a %NOT_QUEUED kind waits as well.
+ * Messages wait, at most as many as TPMaxWaiting allows: then sends get -ENOSPC. A message of
+ * a %NOT_QUEUED kind also waits.
  *
  * Return: 0; -EINVAL: it is in another state; -ENOSPC, -EDQUOT, -ESHUTDOWN, -ENOMEM.
  */
 int AgletProxy_suspend(AgletProxy *proxy);
 
 /**
- * AgletProxy_resume - the end of that; what waits is handled, the most urgent one first
+ * AgletProxy_resume - end a suspension; waiting messages are handled, the most urgent one first
  * @proxy: of an aglet that is suspended
  *
  * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onActivation.
@@ -225,19 +225,20 @@ int AgletProxy_resume(AgletProxy *proxy);
 
 /**
  * AgletProxy_deactivate - handle no message until it is activated (AG-30)
- * @proxy: of an aglet that is suspended, or in its onCreation. What waits is not handled, nor
- *	what is sent later, unless MessageManager_setActivation() says so of its kind; who waits
- *	in MessageManager_waitMessage() gets -ECANCELED
+ * @proxy: of an aglet that is suspended, or in its onCreation. Messages that wait, or are sent
+ *	later, are not handled, unless MessageManager_setActivation() enables it for their kind;
+ *	handlers that wait in MessageManager_waitMessage() get -ECANCELED
  *
  * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onActivation; -ESHUTDOWN, -ENOMEM.
  */
 int AgletProxy_deactivate(AgletProxy *proxy);
 
 /**
- * AgletProxy_activate - the end of that
+ * AgletProxy_activate - end a deactivation
  * @proxy: of an aglet that is deactivated
  *
- * A message of a kind that MessageManager_setActivation() names does it as soon as it can be done.
+ * A message of a kind that MessageManager_setActivation() names activates the aglet as soon as
+ * possible.
  *
  * Return: 0; -EINVAL: it is in another state; -EBUSY: in its onDeactivating, or still in its
  * onCreation; -ENOSPC, -EDQUOT, -ESHUTDOWN, -ENOMEM.
@@ -247,11 +248,11 @@ int AgletProxy_activate(AgletProxy *proxy);
 /**
  * AgletProxy_dispose - the end of an aglet (AG-31)
  * @proxy: of an aglet that is suspended. All senders whose messages wait, also for a deferred
- *	reply, are released: not handled. A handler that executes, also the caller's own, goes
- *	on, and its reply counts
+ *	reply, are released: not handled. A handler that executes, including the caller's own,
+ *	continues, and its reply counts
  *
- * It waits for nobody: onDisposing says when the aglet is not used any more, maybe within this
- * call.
+ * It waits for nobody: onDisposing is called when the aglet is no longer used, possibly within
+ * this call.
  *
  * Return: 0; -EINVAL: it is in another state.
  */
@@ -262,10 +263,10 @@ int AgletProxy_dispose(AgletProxy *proxy);
 /** NOT_QUEUED - a priority: at once, beside the queue and what is being handled (AG-5) */
 #define NOT_QUEUED	(-1)
 
-/** AGLET_NORM_PRIORITY - the priority of a message that has no other one */
+/** AGLET_NORM_PRIORITY - the priority of a message without another priority */
 #define AGLET_NORM_PRIORITY	5
 
-/** AGLET_MAX_PRIORITY - that of the most urgent ones; 1 is that of the least */
+/** AGLET_MAX_PRIORITY - the priority of the most urgent messages; the least urgent have 1 */
 #define AGLET_MAX_PRIORITY	10
 
 /**
@@ -279,8 +280,8 @@ int AgletProxy_dispose(AgletProxy *proxy);
 AgletMessage *AgletMessage_create(const char *kind, const void *arg, size_t len);
 
 /**
- * AgletMessage_hold - the message is to be there until another AgletMessage_release()
- * @message: it. One that a handler gets is there until that returns
+ * AgletMessage_hold - keep the message until another AgletMessage_release()
+ * @message: it. A message that a handler gets exists until the handler returns
  *
  * Return: @message.
  */
@@ -294,7 +295,7 @@ void AgletMessage_release(AgletMessage *message);
 
 /**
  * AgletMessage_setPriority - its priority, for aglets that have none for its kind (AG-3)
- * @message: that was made and not sent yet
+ * @message: that was created and not sent yet
  * @priority: 1..10; another one is %AGLET_NORM_PRIORITY (AG-6)
  */
 void AgletMessage_setPriority(AgletMessage *message, int priority);
@@ -334,13 +335,13 @@ const void *AgletMessage_arg(const AgletMessage *message, size_t *len);
  * The sender gets it when the handler has returned, or at once if the reply was deferred.
  *
  * Context: any thread.
- * Return: 0, also when the sender wants none; -EALREADY: it has its reply, or has ended without
- * (AG-12); -EINVAL: nobody has sent it; -ENOMEM.
+ * Return: 0, also if the sender wants none; -EALREADY: it has its reply, or has ended without
+ * one (AG-12); -EINVAL: nobody has sent it; -ENOMEM.
  */
 int AgletMessage_sendReply(AgletMessage *message, const void *data, size_t len);
 
 /**
- * AgletMessage_sendException - reply to a message that it could not be handled
+ * AgletMessage_sendException - reply to a message with an error
  * @message: see AgletMessage_sendReply()
  * @code: a negative errno
  * @text: copied; may be %NULL
@@ -351,10 +352,10 @@ int AgletMessage_sendReply(AgletMessage *message, const void *data, size_t len);
 int AgletMessage_sendException(AgletMessage *message, int code, const char *text);
 
 /**
- * AgletMessage_enableDeferedReply - the return of the handler is no reply (AG-14)
- * @message: that the caller handles. A reply will be sent by who has AgletMessage_hold() of it
+ * AgletMessage_enableDeferedReply - the return of the handler is not a reply (AG-14)
+ * @message: that the caller handles. A thread that has AgletMessage_hold() of it sends the reply
  *
- * The aglet handles further messages meanwhile. Of a oneway message there is no reply to defer.
+ * The aglet handles further messages meanwhile. A oneway message has no reply to defer.
  *
  * Return: 0; -EPERM: the caller does not handle it.
  */
@@ -370,7 +371,7 @@ AgletMessage *getCurrentMessage(void);
 /* --- sending ----------------------------------------------------------------- */
 
 /**
- * enum AgletAnswer - what has become of a message
+ * enum AgletAnswer - the outcome of a message
  * @AGLET_REPLIED: there is a reply
  * @AGLET_NOT_HANDLED: handleMessage returned false, or the aglet did not get it: it is
  *	deactivated or destroyed, or the executive stops
@@ -397,19 +398,20 @@ typedef struct AgletReply {
 
 /**
  * AgletProxy_sendMessage - send a message and wait for its reply (AG-11)
- * @proxy: to whom
- * @message: what
+ * @proxy: of the receiver
+ * @message: the message
  * @reply: out, %NULL if the answer is %AGLET_NOT_HANDLED; may be %NULL
  *
- * In a handler it may execute another one: of what it waits for, if that is sent to an aglet
- * whose handler waits (AG-18..AG-20). With %DXK_ON_BLOCK_HELP of the policy any other one.
+ * In a handler this call may execute another handler: that of the message it waits for, if that is
+ * sent to an aglet whose handler waits (AG-18..AG-20). With %DXK_ON_BLOCK_HELP of the policy it may
+ * execute any other handler.
  *
  * Return: enum AgletAnswer; or a negative errno: -EDEADLK: the reply cannot come before the caller
- * has returned, for its aglet is suspended say, and the message was taken back, or, in a callback
- * of that aglet, was not sent;
- * -EINTR: a signal, the message goes its way; -ENOSPC, -EAGAIN: as many wait, or live, as may;
- * -ESHUTDOWN, -ENOMEM. Of messages within handlers a worker has TPHelpDepth: a further one is
- * -EDEADLK.
+ * has returned, for instance because its aglet is suspended, and the message was taken back, or, in
+ * a callback of that aglet, was not sent;
+ * -EINTR: a signal, the message proceeds; -ENOSPC, -EAGAIN: the maximum number already wait, or
+ * live; -ESHUTDOWN, -ENOMEM. A worker may have TPHelpDepth messages within handlers: a further one
+ * gets -EDEADLK.
  */
 int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, AgletReply **reply);
 
@@ -419,7 +421,8 @@ int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, Aglet
  * @message: what
  * @future: out, for FutureReply_release(). %NULL: AgletProxy_sendOnewayMessage()
  *
- * A future does not tell of which message it is: who has several, in a set say, keeps that beside.
+ * A future does not identify its message: a program with several futures, for instance in a set,
+ * must record this itself.
  *
  * Return: 0; -ENOSPC, -EAGAIN, -ESHUTDOWN, -ENOMEM.
  */
@@ -443,8 +446,8 @@ int AgletProxy_sendOnewayMessage(AgletProxy *proxy, const AgletMessage *message)
  * It takes effect when the handler returns, whatever it returns. The last call counts.
  *
  * Return: 0; -EALREADY: it has its reply; -ECANCELED: that aglet is deactivated or destroyed;
- * -ELOOP: it was delegated so often as may be; -EPERM: the caller does not handle it; -EINVAL: it
- * belongs to another context.
+ * -ELOOP: it was delegated the maximum number of times; -EPERM: the caller does not handle it;
+ * -EINVAL: it belongs to another context.
  */
 int AgletProxy_delegateMessage(AgletProxy *proxy, AgletMessage *message);
 
@@ -458,16 +461,16 @@ int AgletProxy_delegateMessage(AgletProxy *proxy, AgletMessage *message);
 bool FutureReply_isAvailable(FutureReply *future);
 
 /**
- * FutureReply_waitForReply - wait until it has
+ * FutureReply_waitForReply - wait until the message has been answered
  * @future: its
- * @timeout_ms: how long; 0: for ever (AG-17)
+ * @timeout_ms: how long; 0: without limit (AG-17)
  *
  * Return: 0; -ETIMEDOUT; -EINTR, -EDEADLK, -ENOMEM.
  */
 int FutureReply_waitForReply(FutureReply *future, unsigned int timeout_ms);
 
 /**
- * FutureReply_getReply - wait for ever, and take the reply
+ * FutureReply_getReply - wait without limit, and take the reply
  * @future: its
  * @reply: out, see AgletProxy_sendMessage(); the next call has none
  *
@@ -476,7 +479,7 @@ int FutureReply_waitForReply(FutureReply *future, unsigned int timeout_ms);
 int FutureReply_getReply(FutureReply *future, AgletReply **reply);
 
 /**
- * FutureReply_release - the end of a future; its message, if it is not answered, goes its way
+ * FutureReply_release - the end of a future; its message, if it is not answered, proceeds
  * @future: it, or %NULL
  */
 void FutureReply_release(FutureReply *future);
@@ -500,8 +503,8 @@ void ReplySet_release(ReplySet *set);
  * @set: which
  * @proxy: to whom
  * @message: what
- * @future: out, the set's until ReplySet_getNextFutureReply() gives it; may be %NULL. Its
- *	functions are as if they were the set's
+ * @future: out, belongs to the set until ReplySet_getNextFutureReply() returns it; may be %NULL.
+ *	The rules for the set's functions apply to its functions
  *
  * Context: for this and the other functions of a set, one thread at a time.
  * Return: see AgletProxy_sendFutureMessage(); -EINVAL: the aglet is of another context.
@@ -510,12 +513,12 @@ int ReplySet_sendFutureMessage(ReplySet *set, AgletProxy *proxy, const AgletMess
 			       FutureReply **future);
 
 /**
- * ReplySet_addFutureReply - have a future in the set
+ * ReplySet_addFutureReply - add a future to the set
  * @set: which
- * @future: it is the set's from now on
+ * @future: it belongs to the set from now on
  *
- * Should it not be available yet, then a worker that is free tells the set when it is:
- * ReplySet_sendFutureMessage() needs none.
+ * If it is not available yet, a free worker notifies the set when it is:
+ * ReplySet_sendFutureMessage() needs no such worker.
  *
  * Return: 0; -EINVAL: it is in a set, or of another context; -ENOSPC, -EAGAIN, -ESHUTDOWN.
  */
@@ -530,7 +533,7 @@ int ReplySet_addFutureReply(ReplySet *set, FutureReply *future);
 unsigned int ReplySet_countAvailable(ReplySet *set);
 
 /**
- * ReplySet_areAllAvailable - of all?
+ * ReplySet_areAllAvailable - are the replies of all futures in the set available?
  * @set: it
  *
  * Return: that.
@@ -540,16 +543,16 @@ bool ReplySet_areAllAvailable(ReplySet *set);
 /**
  * ReplySet_waitForNext - wait until a reply is available
  * @set: it
- * @timeout_ms: how long; 0: for ever
+ * @timeout_ms: how long; 0: without limit
  *
  * Return: 0; -ENOENT: there is no future in the set; -ETIMEDOUT, -EINTR, -EDEADLK, -ENOMEM.
  */
 int ReplySet_waitForNext(ReplySet *set, unsigned int timeout_ms);
 
 /**
- * ReplySet_waitForAll - wait until all are
+ * ReplySet_waitForAll - wait until all replies are available
  * @set: it
- * @timeout_ms: how long; 0: for ever
+ * @timeout_ms: how long; 0: without limit
  *
  * Return: 0; -ETIMEDOUT, -EINTR, -EDEADLK, -ENOMEM.
  */
@@ -559,9 +562,9 @@ int ReplySet_waitForAll(ReplySet *set, unsigned int timeout_ms);
  * ReplySet_getNextFutureReply - take a future out of the set, in the order of arrival
  * @set: it
  *
- * Waits for ever if there is none available.
+ * Waits without limit if none is available.
  *
- * Return: the future, for FutureReply_release(); %NULL: there is none, or errno says why not.
+ * Return: the future, for FutureReply_release(); %NULL: there is none, or errno has the error.
  */
 FutureReply *ReplySet_getNextFutureReply(ReplySet *set);
 
@@ -606,7 +609,7 @@ int MessageManager_subscribeMessage(Aglet *aglet, const char *kind, bool subscri
 
 /**
  * MessageManager_waitMessage - let others be handled until one of them notifies (AG-22, AG-23)
- * @timeout_ms: how long; 0: for ever. Then it is the next that goes on
+ * @timeout_ms: how long; 0: without limit. Then the caller is the next that continues
  *
  * Context: for this and the following functions, a worker whose handler is in the monitor: of a
  * message that is queued, not nested, that has not called MessageManager_exitMonitor().
@@ -617,15 +620,15 @@ int MessageManager_subscribeMessage(Aglet *aglet, const char *kind, bool subscri
 int MessageManager_waitMessage(unsigned int timeout_ms);
 
 /**
- * MessageManager_notifyMessage - who waits longest goes on now, the caller after it (AG-24)
+ * MessageManager_notifyMessage - let the longest waiter continue now, the caller after it (AG-24)
  *
- * Return: 0, also when nobody waits; -ECANCELED, -EPERM, -EBUSY: see
+ * Return: 0, also if nobody waits; -ECANCELED, -EPERM, -EBUSY: see
  * MessageManager_waitMessage().
  */
 int MessageManager_notifyMessage(void);
 
 /**
- * MessageManager_notifyAllMessages - all who wait go on, in order, then the caller (AG-25)
+ * MessageManager_notifyAllMessages - let all waiters continue, in order, then the caller (AG-25)
  *
  * Return: see MessageManager_notifyMessage().
  */

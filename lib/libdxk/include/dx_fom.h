@@ -191,7 +191,7 @@ struct fom_phase_times {
  * @nr_phases: elements of @phases, at most %FOM_PHASES_MAX
  * @failure: the phase of foms that have failed, one with %FOM_PHASE_FAILURE if there are @phases;
  *	0: they end
- * @timeout_ns: how long they may wait at a time; 0: for ever. See fom_type_set_timeout()
+ * @timeout_ns: how long they may wait at a time; 0: no limit. See fom_type_set_timeout()
  * @flags: %FOM_QUIET or 0
  * @Reserved: 0
  * @times: out, one for each of @phases, added to; %NULL: it is not measured
@@ -213,7 +213,7 @@ struct fom_type {
 /**
  * fom_type_set_timeout - change the time-out of a type (FO-31)
  * @type: the type
- * @timeout_ns: in effect for waits that begin from now on; 0: for ever
+ * @timeout_ns: in effect for waits that begin from now on; 0: no limit
  *
  * Context: any thread.
  */
@@ -472,7 +472,7 @@ int fom_queue(struct fom *fom);
 /**
  * fom_queue_wait - as fom_queue(), but wait for room in the Ready Pool
  * @fom: see fom_queue()
- * @timeout_ns: how long, below 0 for ever
+ * @timeout_ns: how long, below 0 without limit
  *
  * Return: as fom_queue(); -ETIMEDOUT; -EINTR.
  */
@@ -575,7 +575,7 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns);
  * However often that happens before it is ticked, it is ticked once. While a fom has its turn, or
  * is to have its first one, it is kept for its next wait.
  *
- * Context: any thread, with any lock: it does not sleep, but for the first call of a thread.
+ * Context: any thread, with any lock: it does not sleep, except in the first call of a thread.
  * Return: 0; -ESRCH: it has ended; -ENOMEM, -EMFILE, -ESHUTDOWN: the thread cannot become a member
  * of the executive, and nothing has happened.
  */
@@ -708,7 +708,7 @@ int fom_block_enter(struct fom *fom);
 int fom_block_enter_anyway(struct fom *fom);
 
 /**
- * fom_block_leave - a fom has blocked, and goes on
+ * fom_block_leave - a fom has blocked, and continues
  * @fom: the caller ticks it
  *
  * Waits until the locality has ended the turn that it is in, and goes on before all others of it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, a reactor: channels whose input is handled by workers when it is there. Names are
+ * libdxk, a reactor: channels whose input is handled by workers when it arrives. The names are
  * those of the NIO reactor.
  *
  * ================  =====================================================  ===================
@@ -21,8 +21,8 @@
  * ================  =====================================================  ===================
  *
  * There is no select loop and no thread of the reactor: a channel is a request of an executive
- * (see dx.h) that waits for its file. A worker executes its turn: it writes what is queued, reads
- * what is there, calls the handler for each whole message, and the request waits again. So a
+ * (see dx.h) that waits for its file. A worker executes its turn: it writes queued output, reads
+ * available input, calls the handler for each whole message, and the request waits again. So a
  * channel has one turn at a time and none while it waits, whatever its peer does (NI-25).
  */
 #ifndef _DX_REACTOR_H
@@ -53,18 +53,19 @@ typedef struct OutputQueue OutputQueue;
 /* --- other bytes than the file's -------------------------------------------------- */
 
 /**
- * struct ChannelIO - how bytes come from a channel's file and go to it, if not as they are:
- *	decrypted and encrypted, say
- * @read: as read(2), but for the error: a negative errno. 0 is the end of the input. -EAGAIN: it
- *	has nothing before the file is ready for what @want says of %POLLIN
- * @write: as write(2), with the same answers. After -EAGAIN it gets the same bytes again, and
- *	perhaps further ones behind them, at another address
- * @pending: after a @read that returned fewer bytes than asked for: would a further one return
- *	some? No event will tell of what was taken out of the file. %NULL: read until -EAGAIN
- * @want: of %POLLIN, to go on with @read, and %POLLOUT, with @write, what the file has to be ready
- *	for. %NULL: for just these
- * @end: the output is written and the channel ends in order: say so to the peer. 0, -EAGAIN: call
- *	again when the file is ready for what @want says of %POLLOUT; or an error. May be %NULL
+ * struct ChannelIO - how bytes come from a channel's file and go to it, if they are transformed,
+ *	for instance decrypted and encrypted
+ * @read: as read(2), except for the error: a negative errno. 0 is the end of the input. -EAGAIN:
+ *	no bytes until the file is ready for the events that @want returns for %POLLIN
+ * @write: as write(2), with the same return values. After -EAGAIN it gets the same bytes again,
+ *	and perhaps further bytes behind them, at another address
+ * @pending: after a @read that returned fewer bytes than requested: would a further one return
+ *	some? No event reports bytes that were taken out of the file. %NULL: read until -EAGAIN
+ * @want: the events that the file must be ready for, to continue with @read (%POLLIN) and with
+ *	@write (%POLLOUT). %NULL: just these events
+ * @end: the output is written and the channel ends in order: notify the peer. 0, -EAGAIN: call
+ *	again when the file is ready for the events that @want returns for %POLLOUT; or an error.
+ *	May be %NULL
  *
  * Context: the channel's turns, one at a time. @write and @end use no output queue.
  */
@@ -95,7 +96,7 @@ struct Buffer {
 /**
  * struct BufferFactory - where queues get their buffers (NI-18)
  * @newBuffer: an empty buffer, or %NULL: -ENOMEM
- * @returnBuffer: takes one back
+ * @returnBuffer: returns a buffer
  *
  * Called by several threads at a time. A queue without bytes has no buffer.
  */
@@ -112,7 +113,7 @@ struct BufferFactory {
 BufferFactory *BufferFactory_default(void);
 
 /**
- * BufferFactory_inUse - how many buffers of the default factory queues have now
+ * BufferFactory_inUse - number of buffers of the default factory that queues have now
  *
  * Return: that.
  */
@@ -129,7 +130,7 @@ struct Message {
 };
 
 /**
- * Message_free - free what InputQueue_dequeueBytes() returned
+ * Message_free - free a message that InputQueue_dequeueBytes() returned
  * @message: it, or %NULL
  */
 void Message_free(Message *message);
@@ -143,14 +144,14 @@ void Message_free(Message *message);
 InputQueue *InputQueue_create(BufferFactory *factory);
 
 /**
- * InputQueue_destroy - free a queue with what is in it
+ * InputQueue_destroy - free a queue with its contents
  * @queue: it, or %NULL
  */
 void InputQueue_destroy(InputQueue *queue);
 
 /**
  * InputQueue_fillFrom - read once from a file
- * @queue: what gets the bytes, at most what is free in its last buffer or in a new one
+ * @queue: gets the bytes, at most as many as are free in its last buffer or in a new one
  * @fd: the file
  *
  * Return: how many bytes; 0 at the file's end, or a negative errno: -EAGAIN, -ENOMEM ...
@@ -159,7 +160,7 @@ ssize_t InputQueue_fillFrom(InputQueue *queue, int fd);
 
 /**
  * InputQueue_fillFromIO - InputQueue_fillFrom() by a ChannelIO
- * @queue: what gets the bytes
+ * @queue: gets the bytes
  * @io: how they come
  * @fd: the file
  *
@@ -169,8 +170,8 @@ ssize_t InputQueue_fillFromIO(InputQueue *queue, ChannelIO *io, int fd);
 
 /**
  * InputQueue_put - as InputQueue_fillFrom(), from memory, all bytes or none
- * @queue: what gets the bytes
- * @data: they
+ * @queue: gets the bytes
+ * @data: the bytes
  * @len: how many
  *
  * Return: 0 or -ENOMEM.
@@ -205,7 +206,7 @@ ssize_t InputQueue_indexOf(const InputQueue *queue, char byte);
 /**
  * InputQueue_indexOfBytes - position of the first place where some bytes follow each other
  * @queue: where
- * @data: they
+ * @data: the bytes
  * @len: how many
  *
  * Return: 0 for the queue's first byte, or -1: there is none.
@@ -222,7 +223,7 @@ ssize_t InputQueue_indexOfBytes(const InputQueue *queue, const void *data, size_
 Message *InputQueue_dequeueBytes(InputQueue *queue, size_t count);
 
 /**
- * InputQueue_discardBytes - drop bytes from the queue's begin
+ * InputQueue_discardBytes - discard bytes from the beginning of the queue
  * @queue: it
  * @count: how many; more than there are: all
  */
@@ -231,20 +232,20 @@ void InputQueue_discardBytes(InputQueue *queue, size_t count);
 /**
  * OutputQueue_create - an empty queue
  * @factory: of its buffers; %NULL for the default
- * @limit: bytes in memory from which OutputQueue_enqueue() takes no more; 0: no limit
+ * @limit: bytes in memory from which on OutputQueue_enqueue() takes no more; 0: no limit
  *
  * Return: the queue or %NULL: no memory.
  */
 OutputQueue *OutputQueue_create(BufferFactory *factory, size_t limit);
 
 /**
- * OutputQueue_destroy - free a queue with what is in it, and close its files
+ * OutputQueue_destroy - free a queue with its contents, and close its files
  * @queue: it, or %NULL
  */
 void OutputQueue_destroy(OutputQueue *queue);
 
 /**
- * OutputQueue_isEmpty - is nothing to be written?
+ * OutputQueue_isEmpty - is there nothing to write?
  * @queue: it
  *
  * Return: that.
@@ -252,7 +253,7 @@ void OutputQueue_destroy(OutputQueue *queue);
 bool OutputQueue_isEmpty(OutputQueue *queue);
 
 /**
- * OutputQueue_length - bytes in memory that were not written yet; those of files do not count
+ * OutputQueue_length - bytes in memory that are not written yet; bytes of files do not count
  * @queue: whose
  *
  * Return: how many.
@@ -272,7 +273,7 @@ int OutputQueue_drainTo(OutputQueue *queue, int fd);
 /**
  * OutputQueue_drainToIO - OutputQueue_drainTo() by a ChannelIO
  * @queue: it
- * @io: how bytes go; those of files are read for that
+ * @io: how bytes go; bytes of files are read for that
  * @fd: the file
  *
  * Return: see OutputQueue_drainTo().
@@ -285,10 +286,10 @@ int OutputQueue_drainToIO(OutputQueue *queue, ChannelIO *io, int fd);
  * @data: copied
  * @len: how many
  *
- * Below the limit all are taken, also those beyond it.
+ * Below the limit all bytes are taken, including those beyond it.
  *
  * Context: any thread.
- * Return: whether they were taken: not at the limit, without memory.
+ * Return: whether the bytes were taken: not at the limit, and not without memory.
  */
 bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len);
 
@@ -297,9 +298,9 @@ bool OutputQueue_enqueue(OutputQueue *queue, const void *data, size_t len);
  * @queue: to which
  * @data: as in OutputQueue_enqueue()
  * @len: how many bytes, also 0
- * @fd: belongs to the queue when it was taken, which closes it
+ * @fd: if it is taken, it belongs to the queue, which closes it
  * @offset: where in the file
- * @count: how many bytes. Should the file become shorter, OutputQueue_drainTo() returns -EIO
+ * @count: how many bytes. If the file becomes shorter, OutputQueue_drainTo() returns -EIO
  *
  * Return: see OutputQueue_enqueue(); it has no more than 32 files at a time.
  */
@@ -309,30 +310,30 @@ bool OutputQueue_enqueueFile(OutputQueue *queue, const void *data, size_t len, i
 /* --- handlers ---------------------------------------------------------------- */
 
 /**
- * MESSAGE_EMPTY - what nextMessage returns when it has dropped bytes and is to be called again
+ * MESSAGE_EMPTY - returned by nextMessage if it has discarded bytes and is to be called again
  */
 #define MESSAGE_EMPTY	((Message *)-1)
 
 /**
- * struct InputHandler - what handles the input of a channel
+ * struct InputHandler - the handler of the input of a channel
  * @nextMessage: takes the next whole message out of the channel's input queue; %NULL: it needs
- *	more bytes first; %MESSAGE_EMPTY: it took out what is no message (NI-12, NI-13). It is
- *	called while there are bytes
+ *	more bytes first; %MESSAGE_EMPTY: it took out bytes that are not a message (NI-12, NI-13).
+ *	It is called while there are bytes
  * @handleInput: handles a message, which is freed when it returns. Return: 0, or a negative
  *	errno: the channel ends at once (NI-9)
  * @starting: the channel has its first turn
- * @started: it follows at once; what is queued there is the first that is written
- * @stopping: there will be no more input, for whatever reason. After the end of the input what is
- *	queued here is still written (NI-16)
+ * @started: it follows at once; output that is queued there is written first
+ * @stopping: there will be no more input, for whatever reason. After the end of the input, output
+ *	that is queued here is still written (NI-16)
  * @stopped: the channel has ended and its file is closed. It is the last call and may free the
  *	handler
  *
- * %NULL is allowed but for @nextMessage and @handleInput. No two of them are called at a time
- * for one channel, in the order starting, started, messages, stopping, stopped, each but messages
- * once (NI-24). A channel that ends before its first turn has @stopped alone.
+ * %NULL is allowed except for @nextMessage and @handleInput. No two of them are called at a time
+ * for one channel. The order is starting, started, messages, stopping, stopped, each except
+ * messages once (NI-24). For a channel that ends before its first turn only @stopped is called.
  *
- * Context: a worker; @stopping and @stopped the thread in Dispatcher_dispatch() when the channel
- * was ended while it had no turn, or its worker died amid one.
+ * Context: a worker; @stopping and @stopped in the thread in Dispatcher_dispatch() if the channel
+ * was ended while it had no turn, or its worker died during one.
  */
 struct InputHandler {
 	Message *(*nextMessage)(InputHandler *self, ChannelFacade *facade);
@@ -348,10 +349,10 @@ struct InputHandler {
 /**
  * enum DispatcherOverload - what an acceptor does at a threshold of DispatcherOptions (NI-23)
  * @OVERLOAD_NOTHING: accepts further connections as before
- * @OVERLOAD_PRIORITIZE: those that it accepts from then on have @LowPriority
- * @OVERLOAD_QUEUE: accepts none until it is below; they wait in the socket
+ * @OVERLOAD_PRIORITIZE: connections that it accepts from then on have @LowPriority
+ * @OVERLOAD_QUEUE: accepts none until it is below the threshold; they wait in the socket
  * @OVERLOAD_REJECT: accepts and closes them, with @RejectText
- * @OVERLOAD_REDIRECT: accepts them and gives them to @redirect
+ * @OVERLOAD_REDIRECT: accepts them and passes them to @redirect
  */
 enum DispatcherOverload {
 	OVERLOAD_NOTHING,
@@ -366,20 +367,20 @@ enum DispatcherOverload {
  * @Priority: of the requests of channels
  * @LowPriority: with %OVERLOAD_PRIORITIZE
  * @MaxReads: buffers that a turn fills, 16: then the channel queues behind its equals
- * @InputLimit: bytes in an input queue from which the channel is not read, 64 KiB; below half of
- *	it, it is again (NI-17)
- * @OutputLimit: bytes in an output queue from which OutputQueue_enqueue() returns false, 4 MiB
- * @IdleNs: how long a channel may neither read nor write a byte: then it ends; 0: for ever
+ * @InputLimit: bytes in an input queue from which on the channel is not read, 64 KiB; below half
+ *	of it, the channel is read again (NI-17)
+ * @OutputLimit: bytes in an output queue from which on OutputQueue_enqueue() returns false, 4 MiB
+ * @IdleNs: how long a channel may neither read nor write a byte: then it ends; 0: no limit
  * @LingerNs: how long a socket whose output is written stays open, and is read, for a peer that
- *	has not ended; 0: it is closed at once, and one that still sends may have a reset before it
- *	has read all
+ *	has not ended; 0: it is closed at once, and a peer that still sends may get a reset before
+ *	it has read all
  * @Factory: of the buffers
- * @MaxChannels: threshold of @Overload: channels, but for acceptors; 0: none
+ * @MaxChannels: threshold of @Overload: channels, except acceptors; 0: none
  * @MaxQueued: threshold of @Overload: bytes in all output queues; 0: none
  * @Overload: enum DispatcherOverload
- * @RejectText: with %OVERLOAD_REJECT what is sent, @RejectLen bytes; it stays in place
+ * @RejectText: with %OVERLOAD_REJECT the text that is sent, @RejectLen bytes; it stays in place
  * @RejectLen: as far as the socket takes them at once
- * @redirect: with %OVERLOAD_REDIRECT; the descriptor is its own. Context: a worker
+ * @redirect: with %OVERLOAD_REDIRECT; the descriptor belongs to it. Context: a worker
  * @RedirectArg: its first argument
  * @Reserved: 0
  */
@@ -403,8 +404,8 @@ typedef struct DispatcherOptions {
 } DispatcherOptions;
 
 /**
- * struct DispatcherStatus - what a dispatcher has done
- * @Channels: that live, acceptors too
+ * struct DispatcherStatus - the counters of a dispatcher
+ * @Channels: that live, including acceptors
  * @Turns: that workers have executed
  * @BytesIn: read
  * @BytesOut: written from memory
@@ -447,13 +448,13 @@ Dispatcher *Dispatcher_create(MTExecutive *executive, const DispatcherOptions *o
 void Dispatcher_destroy(Dispatcher *dispatcher);
 
 /**
- * Dispatcher_registerChannel - give a file to the dispatcher, with what handles its input (NI-19)
+ * Dispatcher_registerChannel - pass a file to the dispatcher, with its input handler (NI-19)
  * @dispatcher: of the channel
- * @fd: a file that poll(2) knows: a socket, pipe, terminal ... It is made non-blocking, and belongs
- *	to the channel, which closes it, when 0 was returned. Is it open for one direction only, its
- *	output queue takes nothing, or it has no input, and ends when nobody reads its output
+ * @fd: a file that supports poll(2): a socket, pipe, terminal ... It is made non-blocking. If 0 was
+ *	returned it belongs to the channel, which closes it. If it is open for one direction only,
+ *	its output queue takes nothing, or it has no input, and ends when nobody reads its output
  * @handler: its methods are called from now on
- * @facade: out, may be %NULL; to be given back by ChannelFacade_release()
+ * @facade: out, may be %NULL; to be released by ChannelFacade_release()
  *
  * Context: any thread.
  * Return: 0; -EEXIST: it is registered (NI-1); -EBADF; -ESHUTDOWN; -ENOSPC, -EDQUOT:
@@ -464,18 +465,18 @@ int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *han
 
 /**
  * Dispatcher_unregisterChannel - end a channel (NI-20)
- * @facade: whose. A handler of its that executes ends first; then stopping and stopped are called,
- *	and the file is closed. What is queued is not written
+ * @facade: whose. If its handler is executing, that ends first; then stopping and stopped are
+ *	called, and the file is closed. Queued output is not written
  *
- * Context: any thread; no error: one that has ended stays ended.
+ * Context: any thread; no error: a channel that has ended stays ended.
  */
 void Dispatcher_unregisterChannel(ChannelFacade *facade);
 
 /**
- * Dispatcher_dispatch - be there for channels that ended, until Dispatcher_shutdown()
- * @dispatcher: which; one thread of the program at least is to be in here, and sleeps
+ * Dispatcher_dispatch - serve channels that ended, until Dispatcher_shutdown()
+ * @dispatcher: which; at least one thread of the program must be in this function, and sleeps
  *
- * Return: 0: shut down, all channels have ended; -ECANCELED: so has the executive; -EINTR: a
+ * Return: 0: shut down, all channels have ended; -ECANCELED: the executive has ended; -EINTR: a
  * signal handler without SA_RESTART; -EDEADLK: the caller is a worker.
  */
 int Dispatcher_dispatch(Dispatcher *dispatcher);
@@ -484,12 +485,12 @@ int Dispatcher_dispatch(Dispatcher *dispatcher);
  * Dispatcher_shutdown - end all channels, take no more, and end Dispatcher_dispatch()
  * @dispatcher: which
  *
- * Context: any thread, handlers too.
+ * Context: any thread, including handlers.
  */
 void Dispatcher_shutdown(Dispatcher *dispatcher);
 
 /**
- * Dispatcher_status - what a dispatcher has done so far
+ * Dispatcher_status - read the counters of a dispatcher
  * @dispatcher: which
  * @status: out
  */
@@ -503,7 +504,7 @@ void Dispatcher_status(Dispatcher *dispatcher, DispatcherStatus *status);
 #define OP_ACCEPT	16
 
 /**
- * ChannelFacade_inputQueue - what was read and not yet handled
+ * ChannelFacade_inputQueue - the input that was read and not yet handled
  * @facade: whose
  *
  * Context: the handler's methods.
@@ -512,11 +513,11 @@ void Dispatcher_status(Dispatcher *dispatcher, DispatcherStatus *status);
 InputQueue *ChannelFacade_inputQueue(ChannelFacade *facade);
 
 /**
- * ChannelFacade_outputQueue - what is to be written (NI-14, NI-15)
+ * ChannelFacade_outputQueue - the output that is to be written (NI-14, NI-15)
  * @facade: whose
  *
- * Who enqueues need not do more: the channel has a turn if it has none. One that has ended takes
- * nothing.
+ * A caller that enqueues need not do more: the channel gets a turn if it has none. A channel that
+ * has ended takes nothing.
  *
  * Context: any thread.
  * Return: the queue.
@@ -528,7 +529,7 @@ OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade);
  * @facade: whose; not an acceptor
  * @handler: the new one
  *
- * Context: any thread; the one before may still execute.
+ * Context: any thread; the previous handler may still execute.
  * Return: 0; -EINVAL: it is %NULL, or has no nextMessage or handleInput.
  */
 int ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler);
@@ -546,9 +547,9 @@ int ChannelFacade_getInterestOps(ChannelFacade *facade);
  * ChannelFacade_modifyInterestOps - read or accept, or not (NI-5)
  * @facade: which
  * @set: %OP_READ, %OP_ACCEPT
- * @reset: the same; %OP_WRITE is taken and means nothing, in both: see NI-14
+ * @reset: the same; %OP_WRITE is accepted and ignored, in both: see NI-14
  *
- * A turn that executes reads on with the new ops, one that begins later has them.
+ * A turn that executes continues to read with the new ops, a turn that begins later has them.
  *
  * Context: any thread.
  * Return: 0; -EINVAL: other ops, or %OP_READ of a file that is not open for reading.
@@ -560,7 +561,7 @@ int ChannelFacade_modifyInterestOps(ChannelFacade *facade, int set, int reset);
  * @facade: whose; not an acceptor
  * @io: how, until stopped is called; %NULL: as they are
  *
- * In starting it is before the first byte. What is in the input queue stays there.
+ * In starting it takes effect before the first byte. Bytes in the input queue stay there.
  *
  * Context: methods of the channel's handler.
  * Return: 0; -EINVAL: no read or write.
@@ -570,7 +571,7 @@ int ChannelFacade_setIO(ChannelFacade *facade, ChannelIO *io);
 /**
  * ChannelFacade_setIdle - how long a channel may neither read nor write a byte
  * @facade: which; not an acceptor
- * @idle_ns: instead of DispatcherOptions.IdleNs; 0: for ever
+ * @idle_ns: instead of DispatcherOptions.IdleNs; 0: no limit
  *
  * Context: any thread.
  * Return: 0 or -EINVAL.
@@ -578,7 +579,7 @@ int ChannelFacade_setIO(ChannelFacade *facade, ChannelIO *io);
 int ChannelFacade_setIdle(ChannelFacade *facade, int64_t idle_ns);
 
 /**
- * ChannelFacade_close - read no more, and end when the output queue is empty (NI-16)
+ * ChannelFacade_close - stop reading, and end when the output queue is empty (NI-16)
  * @facade: which
  *
  * Context: any thread.
@@ -591,10 +592,10 @@ void ChannelFacade_close(ChannelFacade *facade);
  * @facade: the caller's
  * @other: whose; also @facade itself
  *
- * So nothing waits in a handler that feeds a slow channel. It is over when @other has ended.
+ * A handler that feeds a slow channel thus never waits itself. It is over when @other has ended.
  *
  * Context: methods of @facade's handler.
- * Return: 0; -EALREADY: it awaits one.
+ * Return: 0; -EALREADY: it already awaits one.
  */
 int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other);
 
@@ -602,7 +603,7 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other);
  * ChannelFacade_hold - keep the facade itself valid beyond stopped
  * @facade: which
  *
- * Its functions do nothing and return false or 0 then.
+ * Its functions then do nothing and return false or 0.
  *
  * Return: @facade.
  */
@@ -618,9 +619,9 @@ void ChannelFacade_release(ChannelFacade *facade);
 
 /**
  * struct InputHandlerFactory - handlers of accepted connections
- * @newHandler: for a connection, or %NULL: it is closed
- * @deleteHandler: what @newHandler returned, after stopped, or if the connection became no
- *	channel; may be %NULL
+ * @newHandler: returns a handler for a connection, or %NULL: it is closed
+ * @deleteHandler: deletes a handler that @newHandler returned, after stopped, or if the connection
+ *	did not become a channel; may be %NULL
  *
  * Context: any thread.
  */
@@ -631,12 +632,12 @@ struct InputHandlerFactory {
 
 /**
  * StandardAcceptor_create - accept the connections of a socket, as channels of a dispatcher
- * @dispatcher: of the connections and of the acceptor, which is a channel, too
- * @fd: listens; belongs to the acceptor when 0 was returned
+ * @dispatcher: of the connections and of the acceptor, which is also a channel
+ * @fd: listens; belongs to the acceptor if 0 was returned
  * @factory: of their handlers
  * @facade: out, may be %NULL; see Dispatcher_registerChannel()
  *
- * Without descriptors or memory, or room for a request, it looks again after 100 ms (NI-10).
+ * Without descriptors or memory, or room for a request, it retries after 100 ms (NI-10).
  *
  * Return: as Dispatcher_registerChannel().
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, a server whose tasks are run when enough data came, deferred, and joined. Names are
- * those of the CoherentDB Net server.
+ * libdxk, a server whose tasks are run when enough data has arrived, deferred, and joined. The
+ * names are those of the CoherentDB Net server.
  *
  * ==================  ===================================================  ====================
  * its name            name here                                            behaviours
@@ -26,9 +26,9 @@
  * ==================  ===================================================  ====================
  *
  * A connection is a request of an executive (see dx.h). It waits for its file only while an
- * observer waits for bytes: else nothing is read, and the peer waits in the end. What the seed's
- * threads do its turns do, in any worker: they read, run the task whose data is complete, and
- * write. The Tasks to do queue is the Ready Pool, its size TPReadyEntries. A join point is the
+ * observer waits for bytes: otherwise nothing is read, and the peer eventually waits. Its turns,
+ * in any worker, do the work of the seed's threads: they read, run the task whose data is complete,
+ * and write. The Tasks to do queue is the Ready Pool, its size TPReadyEntries. A join point is the
  * owner of the tasks that it joins, its continuation a request that waits until this owner has
  * nothing coming.
  */
@@ -64,13 +64,13 @@ typedef int (*ItemOrder)(const void *a, const void *b);
 /* --- the monitor queue ------------------------------------------------------------ */
 
 /**
- * struct QueueBuffer - what a queue keeps its items in, which says in what order they leave it
- *	(CO-3, CO-4)
+ * struct QueueBuffer - the container of a queue's items, which determines the order in which they
+ *	leave it (CO-3, CO-4)
  * @push: takes an item, never %NULL. Return: 0 or a negative errno, -ENOMEM
- * @pop: gives the next one; it is called only when there is one
+ * @pop: returns the next item; it is called only when there is one
  * @destroy: frees the buffer, not its items
  *
- * To be embedded in an object of the application's own. Context: one thread at a time.
+ * Embed it in an object of the application's own. Context: one thread at a time.
  */
 struct QueueBuffer {
 	int (*push)(QueueBuffer *self, void *item);
@@ -79,15 +79,15 @@ struct QueueBuffer {
 };
 
 /**
- * FifoBuffer_create - a buffer that gives items in the order in which they came
+ * FifoBuffer_create - a buffer that returns items in the order of their arrival
  *
  * Return: the buffer or %NULL: no memory.
  */
 QueueBuffer *FifoBuffer_create(void);
 
 /**
- * PriorityBuffer_create - a buffer that gives the item that comes before all others
- * @compare: which that is; of those for which it returns 0 the one that came first
+ * PriorityBuffer_create - a buffer that returns the item that precedes all others
+ * @compare: determines that item; of items for which it returns 0, the one that came first
  *
  * Return: the buffer or %NULL: no memory.
  */
@@ -95,8 +95,8 @@ QueueBuffer *PriorityBuffer_create(ItemOrder compare);
 
 /**
  * BoundedQueue_create - an empty queue between threads (CO-1)
- * @buffer: its buffer, empty; from now on the queue's. %NULL for a FifoBuffer_create()
- * @max: most items in it; 0: any number
+ * @buffer: its buffer, empty; belongs to the queue from now on. %NULL for a FifoBuffer_create()
+ * @max: maximum number of items in it; 0: any number
  *
  * Return: the queue or %NULL: no memory; @buffer is as it was.
  */
@@ -112,14 +112,15 @@ void BoundedQueue_destroy(BoundedQueue *queue);
  * BoundedQueue_push - add an item, and wait while the queue is full (CO-1, CO-2)
  * @queue: to which
  * @item: not %NULL
- * @timeout_ns: how long to wait; 0 not at all, below 0 for ever
+ * @timeout_ns: how long to wait; 0 not at all, below 0 without limit
  *
- * Who has to wait is in line: the item is handed over for it when its turn has come. So with each
- * item taken out one that waits goes on, the first one first, and none sleeps beside room. A
- * worker that waits here executes nothing meanwhile: see EnterBlock().
+ * Callers that must wait form a line: the item is handed over on a caller's behalf when its turn
+ * has come. With each item taken out one waiting caller continues, the first one first, and none
+ * sleeps while there is room. A worker that waits here executes nothing meanwhile: see
+ * EnterBlock().
  *
- * Return: 0; -EAGAIN: full, and not to wait; -ETIMEDOUT; -ESHUTDOWN: closed; -EINVAL; or what
- * the buffer returned.
+ * Return: 0; -EAGAIN: full, and not to wait; -ETIMEDOUT; -ESHUTDOWN: closed; -EINVAL; or the
+ * error that the buffer returned.
  */
 int BoundedQueue_push(BoundedQueue *queue, void *item, int64_t timeout_ns);
 
@@ -139,8 +140,8 @@ int BoundedQueue_pop(BoundedQueue *queue, void **item, int64_t timeout_ns);
  * BoundedQueue_close - take no more items
  * @queue: which
  *
- * Those that wait in BoundedQueue_push() have -ESHUTDOWN, as have those in BoundedQueue_pop(). What
- * is in the queue can be taken out.
+ * Callers that wait in BoundedQueue_push() get -ESHUTDOWN, and so do those in BoundedQueue_pop().
+ * Items that are in the queue can be taken out.
  */
 void BoundedQueue_close(BoundedQueue *queue);
 
@@ -158,16 +159,16 @@ size_t BoundedQueue_size(BoundedQueue *queue);
  * struct Task - something to be called later, by a worker (CO-9, CO-14)
  * @Deferred: the library's
  * @Joined: the library's
- * @run: does it. @data are the bytes that an observer has waited for, freed when it returns, or
- *	%NULL: it was deferred, or is a continuation, or that for a time-out. Return: 0 or a
- *	negative errno, which a join point counts, and which ends the connection whose data it was
- * @Priority: larger is more urgent. It is not for a task that is run where its data was read,
- *	see Connection_observe()
- * @Key: of tasks with one key one is run at a time; 0: none
+ * @run: its function. @data are the bytes that an observer has waited for, freed when it returns,
+ *	or %NULL: it was deferred, or is a continuation, or is the task for a time-out. Return: 0 or
+ *	a negative errno, which a join point counts, and which ends the connection whose data it was
+ * @Priority: larger is more urgent. It does not apply to a task that is run where its data was
+ *	read, see Connection_observe()
+ * @Key: of tasks with one key, one is run at a time; 0: none
  *
- * To be embedded in an object of the application's own and initialised by Task_init(). It may be
- * queued many times, with different contexts, and is run by several workers at a time then. It
- * stays in place until it was run for each of them: @run may free it when it was the last one.
+ * Embed it in an object of the application's own and initialise it by Task_init(). It may be
+ * queued many times, with different contexts, and is then run by several workers at a time. It
+ * stays in place until it was run for each of them: the last @run may free it.
  */
 struct Task {
 	Runnable Deferred;
@@ -180,12 +181,12 @@ struct Task {
 /**
  * Task_init - initialise a task without a key, of priority 0
  * @task: out
- * @run: what it does
+ * @run: its function
  */
 void Task_init(Task *task, TaskRun run);
 
 /**
- * Task_answered - the task that the caller runs needs no response, or has given one elsewhere
+ * Task_answered - the task that the caller runs needs no response, or has sent one elsewhere
  *
  * For the leak check: see TaskQueueOptions.
  */
@@ -193,10 +194,10 @@ void Task_answered(void);
 
 /**
  * struct TaskQueueOptions - the configuration of a task queue; 0 is the default of each field
- * @leaked: a task has returned and neither responded (Connection_send(), Connection_close(),
+ * @leaked: a task has returned and has neither responded (Connection_send(), Connection_close(),
  *	Task_answered()), nor waits for data (Connection_observe()), nor deferred another task
- *	(TaskQueue_push(), JoinPoint_add(), JoinPoint_set()), nor was joined. Its memory may be
- *	gone. The default writes to the log (CO-14)
+ *	(TaskQueue_push(), JoinPoint_add(), JoinPoint_set()), nor was joined. Its memory may
+ *	have been freed. The default writes to the log (CO-14)
  * @Arg: the first argument of @leaked
  * @Reserved: 0
  */
@@ -219,22 +220,23 @@ TaskQueue *TaskQueue_create(MTExecutive *executive, const TaskQueueOptions *opti
 
 /**
  * TaskQueue_destroy - wait until all tasks were run, and free the queue
- * @queue: to which nobody pushes but its tasks; or %NULL. Its executive still exists
+ * @queue: to which nobody pushes except its tasks; or %NULL. Its executive still exists
  *
- * For tasks of a join point it waits only if that was set: else they use what is freed. After a
- * Stop that cancels, tasks that had not begun are not run, nor continuations. Not for a worker.
+ * For tasks of a join point it waits only if the join point was set: otherwise they use freed
+ * memory. After a Stop that cancels, neither tasks that had not begun nor continuations are run.
+ * Not for a worker.
  */
 void TaskQueue_destroy(TaskQueue *queue);
 
 /**
- * TaskQueue_push - have a task run by a worker, and wait while the queue is full (CO-1, CO-3)
+ * TaskQueue_push - queue a task for a worker, and wait while the queue is full (CO-1, CO-3)
  * @queue: which
- * @task: what
+ * @task: the task
  * @context: for its run
  *
- * The order is that of the executive's TPOrder: by priority, then in the order in which they came.
- * A worker that waits here does what TPOnBlock says: with %DXK_ON_BLOCK_STRICT tasks that push
- * tasks may all wait for each other, which is reported as a stall (D-22).
+ * The order is that of the executive's TPOrder: by priority, then in the order of arrival.
+ * TPOnBlock determines what a worker that waits here does: with %DXK_ON_BLOCK_STRICT tasks that
+ * push tasks may all wait for each other, which is reported as a stall (D-22).
  *
  * Return: 0: it will be run; -ESHUTDOWN, -EINTR, -EDEADLK, -ENOSPC, -EDQUOT, -ENOMEM ...: it
  * will not.
@@ -242,7 +244,7 @@ void TaskQueue_destroy(TaskQueue *queue);
 int TaskQueue_push(TaskQueue *queue, Task *task, void *context);
 
 /**
- * TaskQueue_tryPush - as TaskQueue_push(), but not to wait
+ * TaskQueue_tryPush - as TaskQueue_push(), without waiting
  * @queue: which
  * @task: what
  * @context: for its run
@@ -263,9 +265,9 @@ uint64_t TaskQueue_leaks(TaskQueue *queue);
 
 /**
  * enum JoinMode - how a continuation is run
- * @JOIN_LAZY: through the task queue, as any other task of its priority (CO-17). It has its place
- *	there: it is not refused, nor does anybody wait, should the queue be full (CO-21)
- * @JOIN_EAGER: by the worker that has ended the last task, before this takes other work (CO-16)
+ * @JOIN_LAZY: through the task queue, like any other task of its priority (CO-17). It has a place
+ *	there: if the queue is full, it is not refused, and nobody waits (CO-21)
+ * @JOIN_EAGER: by the worker that has ended the last task, before it takes other work (CO-16)
  */
 enum JoinMode {
 	JOIN_LAZY,
@@ -275,8 +277,8 @@ enum JoinMode {
 /**
  * struct JoinPoint - runs a task after the last of others has ended (CO-15)
  *
- * All is the library's. It lies in memory of the application's own, which stays in place until
- * the continuation is run; that may free it.
+ * All fields belong to the library. It lies in memory of the application's own, which stays in
+ * place until the continuation is run; the continuation may free it.
  */
 struct JoinPoint {
 	/* private: */
@@ -303,19 +305,19 @@ void JoinPoint_init(JoinPoint *join, TaskQueue *queue, Task *then, void *context
 		    enum JoinMode mode);
 
 /**
- * JoinPoint_add - TaskQueue_push(), of a task that the continuation waits for
+ * JoinPoint_add - as TaskQueue_push(), for a task that the continuation waits for
  * @join: which
- * @task: what
+ * @task: the task
  * @context: for its run
  *
- * Before JoinPoint_set(), or in a task that is joined. The leak check asks nothing of it.
+ * Before JoinPoint_set(), or in a task that is joined. The leak check does not apply to it.
  *
  * Return: see TaskQueue_push().
  */
 int JoinPoint_add(JoinPoint *join, Task *task, void *context);
 
 /**
- * JoinPoint_tryAdd - JoinPoint_add(), but not to wait
+ * JoinPoint_tryAdd - as JoinPoint_add(), without waiting
  * @join: which
  * @task: what
  * @context: for its run
@@ -326,23 +328,23 @@ int JoinPoint_tryAdd(JoinPoint *join, Task *task, void *context);
 
 /**
  * JoinPoint_set - all tasks are added: run the continuation when they have ended (CO-15, CO-18)
- * @join: which; gone, perhaps, when this returns 0
+ * @join: which; may already have been freed when this returns 0
  *
- * If they have, or there are none, it is run at once. It is run once, after tasks that failed or
- * were cancelled, too.
+ * If all tasks have ended, or there are none, the continuation is run at once. It is run once, also
+ * after tasks that failed or were cancelled.
  *
  * Return: 0; -ENOSPC, -EDQUOT: TPMaxWaiting or TPMaxRequests, or a user's share, is reached;
- * -EDEADLK: what it would wait for waits for it; -ESHUTDOWN, -ENOMEM: it will not be run. The
- * tasks are nevertheless, and use @join, which may be set again.
+ * -EDEADLK: the tasks that it would wait for wait for it; -ESHUTDOWN, -ENOMEM: it will not be run.
+ * The tasks are nevertheless run, and use @join, which may be set again.
  */
 int JoinPoint_set(JoinPoint *join);
 
 /**
- * JoinPoint_setIn - JoinPoint_set(), of a continuation that is itself joined
+ * JoinPoint_setIn - as JoinPoint_set(), for a continuation that is itself joined
  * @join: which
- * @outer: the join point that waits for its continuation, as if that was added to it
+ * @outer: the join point that waits for its continuation, as if that had been added to it
  *
- * Chains of any length need no stack: each continuation is run for itself (CO-20).
+ * Chains of any length need no stack: each continuation is run separately (CO-20).
  *
  * Return: see JoinPoint_set().
  */
@@ -355,7 +357,7 @@ int JoinPoint_setIn(JoinPoint *join, JoinPoint *outer);
  *
  * Context: the continuation.
  * Return: the status of the first that has failed; if none has, -EOWNERDEAD: a worker died with
- * one, -ECANCELED: one was never run; 0: all have ended well.
+ * one, -ECANCELED: one was never run; 0: all have succeeded.
  */
 int JoinPoint_status(const JoinPoint *join, unsigned int *failed);
 
@@ -363,9 +365,10 @@ int JoinPoint_status(const JoinPoint *join, unsigned int *failed);
  * JoinPoint_cancel - end the tasks of a join point
  * @join: which, before its continuation is run
  *
- * Those that have not begun are not run; the others are told, see ShouldStop(). The continuation
- * is run after the last. One that is joined and still waits is not run either; its own tasks go on,
- * and the continuation of @join waits for them, too, as they use their join point.
+ * Tasks that have not begun are not run; the others are asked to end, see ShouldStop(). The
+ * continuation is run after the last. A continuation that is joined and still waits is not run
+ * either; its own tasks continue, and the continuation of @join also waits for them, because they
+ * use their join point.
  *
  * Return: how many had not ended, or a negative errno: see CancelRequests().
  */
@@ -377,13 +380,13 @@ int JoinPoint_cancel(JoinPoint *join);
  * struct DataObserver - waits for data of a connection, for a task (CO-9, CO-10)
  * @Length: how many bytes the task is run with: never fewer
  * @enough: if @Length is 0: how many that is to be, by what has come: some, all of them or fewer;
- *	0: more have to come first; or a negative errno, with which the connection ends. @Length bytes are
- *	read and not one more, or, with @enough, what there is, by buffers
+ *	0: more have to come first; or a negative errno, with which the connection ends. @Length
+ *	bytes are read and not one more, or, with @enough, what there is, by buffers
  * @Run: the task
  * @Context: for its run, and for @enough
- * @TimeoutNs: how long it may take; 0: for ever. It begins when the observers before are served
- * @Expired: the task that is run instead, without data, when it took longer; %NULL: the
- *	connection ends with -ETIME. What has come stays for the next observer
+ * @TimeoutNs: how long it may take; 0: no limit. It begins when the earlier observers are served
+ * @Expired: the task that is run instead, without data, if it took longer; %NULL: the
+ *	connection ends with -ETIME. Data that has arrived stays for the next observer
  * @Reserved: 0
  */
 struct DataObserver {
@@ -397,13 +400,13 @@ struct DataObserver {
 };
 
 /**
- * struct ConnectionOps - what is called for a connection
+ * struct ConnectionOps - the functions that are called for a connection
  * @opened: it is registered, or accepted, and nothing of it was read: it gets its first observer.
  *	Return: 0, or a negative errno: it is closed, and @ended not called. May be %NULL
  * @ended: it has ended and its file is closed; no task with its data is at work, and one that was
- *	pushed and has not begun is not run. An acceptor has none. @status: 0: at the end of the input, or by
- *	Connection_close(); -ECANCELED: by a shutdown or a Stop; -ETIME; or another error. May be
- *	%NULL
+ *	pushed and has not begun is not run. An acceptor has none. @status: 0: at the end of the
+ *	input, or by Connection_close(); -ECANCELED: by a shutdown or a Stop; -ETIME; or another
+ *	error. May be %NULL
  *
  * Context: @opened: who accepts or registers; @ended: a worker, or the thread in
  * ConnectionPool_serve(); or, of a connection that was opened and then lacks a request, who
@@ -420,11 +423,11 @@ struct ConnectionOps {
  * @Receivers: 0: workers receive. 1: threads of the application do, with
  *	ConnectionPool_takeMyConnections()
  * @TurnTasks: tasks and reads of a turn, 64: then the connection queues behind its equals
- * @MaxConnections: that are open at a time, without acceptors: with so many none is accepted; 0:
- *	any number
+ * @MaxConnections: connections that are open at a time, without acceptors: at this number none is
+ *	accepted; 0: any number
  * @InputLimit: bytes that an observer with an @enough may wait beside, 1 MiB: then the connection
  *	ends with -EMSGSIZE
- * @OutputLimit: bytes of messages from which Connection_send() takes no more, 4 MiB
+ * @OutputLimit: bytes of messages from which on Connection_send() takes no more, 4 MiB
  * @Factory: of the buffers of input queues
  * @Reserved: 0
  */
@@ -440,8 +443,8 @@ typedef struct ConnectionPoolOptions {
 } ConnectionPoolOptions;
 
 /**
- * struct ConnectionPoolStatus - what a pool has done
- * @Connections: that are open, acceptors too
+ * struct ConnectionPoolStatus - the counters of a pool
+ * @Connections: that are open, including acceptors
  * @Turns: of their requests
  * @Pulls: of connections
  * @Reads: of files
@@ -449,9 +452,9 @@ typedef struct ConnectionPoolOptions {
  * @BytesOut: written
  * @Messages: written whole; short ones of Connection_send() that were queued one behind the other
  *	may count as one
- * @Dropped: messages that were not, because of their time-out
+ * @Dropped: messages that were not written, because of their time-out
  * @Accepted: connections
- * @Refused: connections that @opened, or a lack of memory or requests, did not let be
+ * @Refused: connections that were refused by @opened, or for lack of memory or requests
  * @Pauses: times that an acceptor waited 100 ms, because descriptors, memory or requests were
  *	used up
  */
@@ -489,26 +492,27 @@ ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOpti
 void ConnectionPool_destroy(ConnectionPool *pool);
 
 /**
- * ConnectionPool_register - give a file to the pool, as a connection
+ * ConnectionPool_register - pass a file to the pool, as a connection
  * @pool: of the connection
- * @fd: a file that poll(2) knows. It is made non-blocking, and belongs to the connection, which
- *	closes it, when 0 was returned
- * @ops: what is called for it; %NULL for nothing. It stays in place
- * @arg: for that
- * @connection: out, may be %NULL; to be given back by Connection_release()
+ * @fd: a file that supports poll(2). It is made non-blocking. If 0 was returned it belongs to the
+ *	connection, which closes it
+ * @ops: the functions that are called for it; %NULL for none. It stays in place
+ * @arg: passed to these functions
+ * @connection: out, may be %NULL; to be released by Connection_release()
  *
  * Context: any thread.
- * Return: 0; what @opened returned; -EBADF, -ESHUTDOWN, -ENOMEM; -ENOSPC, -EDQUOT: TPMaxRequests,
- * or a user's share of it, is reached; -EAGAIN: with %DXK_REJOIN_RESERVE: so is TPRejoinEntries.
+ * Return: 0; the error that @opened returned; -EBADF, -ESHUTDOWN, -ENOMEM; -ENOSPC, -EDQUOT:
+ * TPMaxRequests, or a user's share of it, is reached; -EAGAIN: with %DXK_REJOIN_RESERVE:
+ * TPRejoinEntries is reached.
  */
 int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg,
 			    Connection **connection);
 
 /**
- * ConnectionPool_serve - be there for connections that end, until all have
- * @pool: which; one thread of the program at least is to be in here, and sleeps
+ * ConnectionPool_serve - serve connections that end, until all have ended
+ * @pool: which; at least one thread of the program must be in this function, and sleeps
  *
- * Return: 0: shut down, and all connections have ended; -ECANCELED: so has the executive;
+ * Return: 0: shut down, and all connections have ended; -ECANCELED: the executive has ended;
  * -EINTR: a signal handler without SA_RESTART; -EDEADLK: the caller is a worker.
  */
 int ConnectionPool_serve(ConnectionPool *pool);
@@ -516,11 +520,11 @@ int ConnectionPool_serve(ConnectionPool *pool);
 /**
  * ConnectionPool_shutdown - accept no more, and end all connections
  * @pool: which
- * @drain_ns: how long those for which a task is at work or pushed, or a message is to be written,
- *	may go on until that is done; 0: all end at once, but for a task that is at work
+ * @drain_ns: how long connections for which a task is at work or pushed, or a message is to be
+ *	written, may continue until that is done; 0: all end at once, except a task that is at work
  *
- * It can be called again, with less, and is to be after a call in a thread that could not become a
- * member of the executive for want of a descriptor.
+ * It can be called again, with less time. It must be called again after a call in a thread that
+ * could not become a member of the executive for lack of a descriptor.
  *
  * Context: any thread.
  */
@@ -532,10 +536,10 @@ void ConnectionPool_shutdown(ConnectionPool *pool, int64_t drain_ns);
  * @receiver: whose they become: any address. Nobody else pulls them, until it has pulled them
  * @connections: out
  * @max: room there
- * @timeout_ns: how long to wait while none is active; 0 not at all, below 0 for ever
+ * @timeout_ns: how long to wait while none is active; 0 not at all, below 0 without limit
  *
- * The select of the receiver's loop is in here: what it returns is active (CO-8). Each has to be
- * given to Connection_pull().
+ * This function includes the select of the receiver's loop: the connections that it returns are
+ * active (CO-8). Each must be passed to Connection_pull().
  *
  * Context: a thread of the application.
  * Return: how many; -EAGAIN, -ETIMEDOUT: none; -ESHUTDOWN: the loop is to end; -EINVAL.
@@ -545,7 +549,7 @@ int ConnectionPool_takeMyConnections(ConnectionPool *pool, const void *receiver,
 				     int64_t timeout_ns);
 
 /**
- * ConnectionPool_status - what a pool has done so far
+ * ConnectionPool_status - read the counters of a pool
  * @pool: which
  * @status: out
  */
@@ -554,15 +558,15 @@ void ConnectionPool_status(ConnectionPool *pool, ConnectionPoolStatus *status);
 /**
  * Connection_pull - read what the connection's first observer waits for, and push its task when
  *	it is complete; of an acceptor: accept (CO-5, CO-7)
- * @connection: the receiver's own; not any more when this returns
+ * @connection: the receiver's own; no longer its own when this returns
  * @receiver: whose it is
  *
- * Return: 0, -EPERM: it is not, or what has ended the connection.
+ * Return: 0, -EPERM: it is not the receiver's, or the error that has ended the connection.
  */
 int Connection_pull(Connection *connection, const void *receiver);
 
 /**
- * Connection_owner - who pulls it (CO-6)
+ * Connection_owner - the receiver that pulls it (CO-6)
  * @connection: which
  *
  * Return: the receiver that has it; the pool: a worker; or %NULL: it is free.
@@ -582,9 +586,10 @@ bool Connection_active(Connection *connection);
  * @connection: of which
  * @observer: copied; behind those that wait
  *
- * Observers are served one after the other: the next one when the task of the one before has
- * returned. So tasks of one connection's data do not overlap. A task with a key is pushed, and each
- * that a receiver has read for; another one is run by the worker that has read the data, next.
+ * Observers are served one after the other: the next one when the task of the previous one has
+ * returned. So tasks of one connection's data do not overlap. A task with a key is pushed, and so
+ * is each task that a receiver has read for; another task is run next, by the worker that has read
+ * the data.
  *
  * Context: any thread.
  * Return: 0; -EPIPE: its input is at the end, or it has ended or is to; -ENOMEM, -EINVAL.
@@ -592,12 +597,12 @@ bool Connection_active(Connection *connection);
 int Connection_observe(Connection *connection, const DataObserver *observer);
 
 /**
- * Connection_send - queue a message, which is written whole and behind those before (CO-12)
+ * Connection_send - queue a message, which is written whole and after the previous ones (CO-12)
  * @connection: to which
  * @data: copied
  * @len: how many bytes
  *
- * It is a task's response, if one calls this. It does not wait.
+ * It is a task's response if a task makes this call. It does not wait.
  *
  * Context: any thread.
  * Return: 0: it will be written, or the connection ends before; -EAGAIN: too many bytes are to be
@@ -606,12 +611,12 @@ int Connection_observe(Connection *connection, const DataObserver *observer);
 int Connection_send(Connection *connection, const void *data, size_t len);
 
 /**
- * Connection_sendWithin - Connection_send(), of a message that is not worth writing later (CO-13)
+ * Connection_sendWithin - as Connection_send(), for a message that expires (CO-13)
  * @connection: to which
  * @data: copied
  * @len: how many bytes
  * @timeout_ns: how long it may take until the file has taken the message: then it is dropped,
- *	those behind are not; if a part was written the connection ends with -ETIME. 0: for ever
+ *	those behind are not; if a part was written, the connection ends with -ETIME. 0: no limit
  * @done: called once with the message's end. @status: 0: the file has taken it; -ETIME: dropped;
  *	-EPIPE: the connection has ended. Of an empty message it is called at once. May be %NULL
  * @arg: its first argument
@@ -623,7 +628,7 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 			  MessageDone done, void *arg);
 
 /**
- * Connection_close - read no more, and end when all messages are written
+ * Connection_close - stop reading, and end when all messages are written
  * @connection: which
  *
  * Context: any thread.
@@ -638,7 +643,7 @@ void Connection_close(Connection *connection);
 void Connection_setContext(Connection *connection, void *context);
 
 /**
- * Connection_context - what Connection_setContext() was given last
+ * Connection_context - the address that was last passed to Connection_setContext()
  * @connection: which
  *
  * Return: that, or %NULL.
@@ -649,7 +654,7 @@ void *Connection_context(Connection *connection);
  * Connection_hold - keep a connection valid beyond its end
  * @connection: which
  *
- * For deferred tasks. Its functions do nothing and return -EPIPE then.
+ * For deferred tasks. Its functions then do nothing and return -EPIPE.
  *
  * Return: @connection.
  */
@@ -664,12 +669,13 @@ void Connection_release(Connection *connection);
 /**
  * Acceptor_create - accept the connections of a socket: a connection whose pull does that (CO-7)
  * @pool: of the acceptor, and of what it accepts
- * @fd: listens; belongs to the acceptor when 0 was returned
- * @ops: of accepted connections; @opened is called before such a one is pulled. It stays in place
- * @arg: for that
+ * @fd: listens; belongs to the acceptor if 0 was returned
+ * @ops: of accepted connections; @opened is called before such a connection is pulled. It stays in
+ *	place
+ * @arg: passed to these functions
  * @acceptor: out, may be %NULL; see ConnectionPool_register()
  *
- * Without descriptors, memory or requests it looks again after 100 ms. A connection that was
+ * Without descriptors, memory or requests it retries after 100 ms. A connection that was
  * accepted and lacks a request is closed.
  *
  * Return: see ConnectionPool_register(); -EINVAL: there is no @opened.
