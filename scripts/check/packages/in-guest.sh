@@ -23,6 +23,10 @@ expect() {
 # udevadm does nothing in a chroot, unless it is told that it may.
 in_root() { SYSTEMD_IGNORE_CHROOT=1 chroot "$root" "$@"; }
 
+# The guest has the host's files, and must not write them: what changes stays in memory.
+mkdir /run/{upper,work}
+modprobe overlay
+mount -t overlay overlay -o "lowerdir=$root,upperdir=/run/upper,workdir=/run/work" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs sys "$root/sys"
 mount -t devtmpfs dev "$root/dev"
