@@ -154,7 +154,8 @@ purge() {
 		expect "and no module is left for $k" bash -c \
 			"! find /lib/modules/$k/ -name 'dxk*.ko*' | grep ."
 	done
-	apt purge "${ours[@]}"
+	# apt does not know any more those of which nothing is left
+	dpkg --purge "${ours[@]}"
 	expect "dpkg has forgotten all of them" bash -c \
 		'! dpkg-query -W "$@" 2>/dev/null | grep .' - "${ours[@]}"
 	expect "DKMS, too" bash -c '[[ -z $(dkms status dxk) ]]'
