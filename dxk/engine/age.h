@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What is told of requests that wait: of all, when somebody asks, and of those that have
- * waited for long.
+ * Reports of waiting requests: of all of them on a query, and of those that have waited for
+ * long.
  *
- * Each line of dxk_waits is in the order in which something was last heard of its requests:
- * they came into it, or were due, and went to its end again. So those that are due stand in
- * front, and a look costs a step for each of them, however many wait behind.
+ * Each line of dxk_waits is in the order in which its requests were last heard of. A request
+ * is heard of when it enters the line, and when it is due; then it moves to the end again. So
+ * the requests that are due stand in front. A look costs a step for each of these, however many
+ * wait behind.
  *
- * Not an alarm of each wait: thread 700 would wake for it, a stall would go untold, for the
- * tree of alarms is what idle workers have to hope for, and each wait would pay for the tree.
+ * There is no alarm for each wait. Thread 700 would wake for it. A stall would go unreported,
+ * because the tree of alarms is what idle workers have to hope for. And each wait would pay for
+ * the tree.
  */
 #ifndef _DXK_ENGINE_AGE_H
 #define _DXK_ENGINE_AGE_H
@@ -33,17 +35,17 @@ struct dxk_waiting {
 	u64 param;
 	/** @name: if @named */
 	u64 name;
-	/** @awaits: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN whose requests; @held: its key */
+	/** @awaits: with %DXK_WAIT_RESULT or %DXK_WAIT_JOIN the awaited owner; if @held, the key */
 	u64 awaits;
 	/** @since: os_clock() when it began to wait */
 	unsigned long since;
-	/** @space: the number of that of @owner and @awaits */
+	/** @space: the number of the space of @owner and @awaits */
 	u32 space;
 	/** @attrs: PXR_* bits */
 	u32 attrs;
 	/** @wait: DXK_WAIT_* bits */
 	u32 wait;
-	/** @turn: turns of it that ended with a wait */
+	/** @turn: how many of its turns ended with a wait */
 	u32 turn;
 	/** @kind: enum dxk_kind */
 	u8 kind;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * The time that requests wait for. Thread 700 is the clock: no request has a timer of its
- * own, and while none waits for a time nothing wakes the thread.
+ * own. While no request waits for a time, nothing wakes the thread.
  */
 #ifndef _DXK_ENGINE_ALARM_H
 #define _DXK_ENGINE_ALARM_H

@@ -10,7 +10,7 @@
 
 void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes);
 
-/** dxk_member_note - what reports of the Monitor and of Stop will say of the worker */
+/** dxk_member_note - record what the Monitor and Stop will report about the worker */
 static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *rqe)
 {
 	m->work.executor = rqe->executor;
@@ -24,7 +24,7 @@ static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *r
 }
 
 /**
- * dxk_assign_one - dxk_assign() of one of several; dxk_member_note() of the last one follows
+ * dxk_assign_one - dxk_assign() for one of several; dxk_member_note() for the last one follows
  *
  * Inlined, as every request passes here.
  */
@@ -52,10 +52,10 @@ static __always_inline void dxk_assign_one(struct dxk_engine *e, struct dxk_memb
 }
 
 /**
- * dxk_assign - give a request that was taken out of the Ready Pool to a worker (DX-78)
+ * dxk_assign - give a worker a request that was taken out of the Ready Pool (DX-78)
  * @e: the engine, locked
  * @m: the worker
- * @rqe: READY, admitted, not in the pool any more
+ * @rqe: READY, admitted, no longer in the pool
  * @work: gets it
  * @wakes: gets the wake-ups of posters
  */

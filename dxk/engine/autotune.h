@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * A crew of the size that it does most with (policy autotune): what the Monitor sees of the
- * engine in an interval goes into the search of tune.h, and what comes out is how many
- * workers of each kind there are to be at most, dxk_crew.most. Nobody else takes notice: the
- * crew grows up to that, as by need up to its places, and those that are more are dismissed.
+ * The crew size with the highest throughput (policy autotune). The Monitor feeds what it sees
+ * of the engine in an interval into the search of tune.h. The result is the maximum number of
+ * workers of each kind, dxk_crew.most. No other part is involved: the crew grows up to that
+ * number, as it grows by need up to its places, and surplus workers are dismissed.
  *
- * An interval begins when the crew has its size, so that no worker that comes or goes is a
- * part of it, and is over when the Monitor's interval is, and each worker has executed
- * %DXK_TUNE_ROUNDS requests on the average: with fewer, one more or less would look as a gain.
- * All kinds of which something was Ready when it began are to have a backlog all the time:
- * none of their workers falls idle. What of another kind is done beside them counts as well.
+ * An interval begins when the crew has its size, so that no worker comes or goes within it. It
+ * is over when the Monitor's interval is over and each worker has executed %DXK_TUNE_ROUNDS
+ * requests on average: with fewer, one more or less would look like a gain. All kinds that had
+ * Ready requests when the interval began must have a backlog all the time: none of their workers
+ * falls idle. Requests of another kind that are done beside them count as well.
  */
 #ifndef _DXK_ENGINE_AUTOTUNE_H
 #define _DXK_ENGINE_AUTOTUNE_H
@@ -20,9 +20,9 @@
 
 struct dxk_engine;
 
-/* Two intervals differ by a request of each worker at most: by a 16th of what they execute. */
+/* Two intervals differ by at most a request of each worker: by a 16th of what they execute. */
 #define DXK_TUNE_ROUNDS		32
-/* Until the crew has its size the Monitor looks so often; an eighth of its interval at least. */
+/* Until the crew has its size, the Monitor looks this often; at least an eighth of its interval. */
 #define DXK_TUNE_SETTLE_MS	10
 
 /**
@@ -31,11 +31,11 @@ struct dxk_engine;
 struct dxk_autotune {
 	/** @tune: the search */
 	struct dxk_tune tune;
-	/** @on: it goes on */
+	/** @on: the search goes on */
 	bool on;
-	/** @runs: an interval has begun; else the crew is to get its size first */
+	/** @runs: an interval has begun; else the crew must get its size first */
 	bool runs;
-	/** @kinds: while it @runs: BIT(kind) of those that have a backlog */
+	/** @kinds: while @runs: BIT(kind) of those that have a backlog */
 	u8 kinds;
 	/** @since: os_now() when it began, or when the size was asked for */
 	u64 since;
@@ -46,12 +46,12 @@ struct dxk_autotune {
 };
 
 /**
- * struct dxk_tune_step - what an interval has led to
+ * struct dxk_tune_step - the outcome of an interval
  */
 struct dxk_tune_step {
-	/** @from: workers of each kind there were to be at most in the last interval */
+	/** @from: maximum number of workers of each kind in the last interval */
 	u32 from;
-	/** @to: and in the next one */
+	/** @to: the same in the next one */
 	u32 to;
 	/** @base: the best number so far */
 	u32 base;
@@ -59,7 +59,7 @@ struct dxk_tune_step {
 	u64 rate;
 	/** @best: the same of the best number */
 	u64 best;
-	/** @kept: that is another one than before */
+	/** @kept: the best number differs from the one before */
 	bool kept;
 	/** @settled: the search is over for now */
 	bool settled;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * A request that is about to sleep outside of dxk says so. Between its block marks it stays
+ * A request that is about to sleep outside of dxk announces it. Between its block marks it stays
  * BUSY, with its worker, and no turn of it begins; but its key is left, and its worker counts
  * as asleep, as one in a rejoin does: idle workers and spares do what the crew leaves undone,
- * see onblock.h. Back, it has its key before all that are Held.
+ * see onblock.h. When the request is back, it gets its key before all that are Held.
  *
- * A worker that sleeps elsewhere for long and did not say so is seen by the Monitor, and is
- * marked as well. It keeps its key, for it does not know.
+ * A worker that sleeps elsewhere for long without announcing it is seen by the Monitor, and is
+ * marked as well. It keeps its key, because it does not know of the mark.
  *
  * Invariants, under the lock:
  *   dxk_member.marked is part of dxk_crew.asleep and dxk_crew.marked

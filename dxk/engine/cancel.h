@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Requests that are to end before their time: cancelled by name, expired, met by Stop.
+ * Requests that must end before their time: cancelled by name, expired, or met by Stop.
  *
- * One that was never given to a worker ends at once. One that was begun may have something to
- * put in order: it is told, with its next turn, or at once if it waits. In a Stop(cancel)
- * these are last turns. Only where no worker is left to take one it ends without it.
+ * A request that was never given to a worker ends at once. One that was begun may have something
+ * to put in order: it is notified with its next turn, or at once if it waits. In a Stop(cancel)
+ * these are last turns. Only if no worker is left to take that turn, the request ends without it.
  */
 #ifndef _DXK_ENGINE_CANCEL_H
 #define _DXK_ENGINE_CANCEL_H

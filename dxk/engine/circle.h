@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * Circles of waits that were too long for the search when they closed, see cycle.h, or that no
- * wait has closed: one that could still have come has vanished without a result. A search that
- * gives up says so, and so does that; once it has lasted the Monitor looks, in many lock holds.
+ * wait has closed: a request that could still have come was discarded without a result. Both a
+ * search that gives up and such a loss are recorded. Once that state has lasted, the Monitor
+ * looks, in many lock holds.
  *
- * In a first pass over all owners whoever sleeps, or waits, for nothing but others is doubted:
- * a circle can only be among those. In each further one who is doubted is so no more if enough
- * of those it waits for are not. When two passes in a row have met the same ones, these wait for
- * each other: none of them woke in between, for a new sleep is not doubted, and nobody else can
- * wake them.
+ * In a first pass over all owners, every member or request that sleeps or waits for nothing but
+ * others is doubted: a circle can only be among those. Each further pass clears the doubt of
+ * those for which enough of the ones they wait for are not doubted. When two passes in a row have
+ * met the same ones, these wait for each other: none of them woke in between, because a new sleep
+ * is not doubted, and nobody else can wake them.
  *
- * That may be what only stands behind a circle, too. Who waits outside, and could post something
- * that ends it, is not known. What has more to look at than %DXK_CIRCLE_LOOKS counts as one that
- * goes on.
+ * The doubted ones may include some that only stand behind a circle. It is not known whether
+ * somebody waits outside who could post something that ends the circle. One that has more to look
+ * at than %DXK_CIRCLE_LOOKS counts as one that goes on.
  *
- * Nobody is told -EDEADLK then: of those who sleep already none has closed it. It is reported,
- * and a time limit, a signal, a cancel or a Stop ends it.
+ * Nobody gets -EDEADLK then: none of those that sleep already has closed the circle. It is
+ * reported, and a time limit, a signal, a cancel or a Stop ends it.
  */
 #ifndef _DXK_ENGINE_CIRCLE_H
 #define _DXK_ENGINE_CIRCLE_H
@@ -35,43 +36,43 @@ struct dxk_engine;
 /* Looks of a lock hold. */
 #define DXK_CIRCLE_HOLD		192
 
-/* Lock holds of a look of the Monitor; what is left it does with its next one. */
+/* Lock holds of a look of the Monitor; its next look does the rest. */
 #define DXK_CIRCLE_HOLDS	4096
 
-/* In the doubt of one who sleeps or waits: it was told of. The rest is dxk_circles.round. */
+/* In the doubt of one that sleeps or waits: it was reported. The rest is dxk_circles.round. */
 #define DXK_DOUBT_TOLD		BIT(31)
 
 /**
  * struct dxk_circles - what the Monitor remembers of its last looks
  */
 struct dxk_circles {
-	/** @since: os_now() when it has first seen that a search had given up, or 0 */
+	/** @since: os_now() when it first saw that a search had given up, or 0 */
 	u64 since;
-	/** @round: the number of the look; who is doubted in it has that number */
+	/** @round: the number of the look; those that it doubts have that number */
 	u32 round;
-	/** @tries: rounds that are still to be made */
+	/** @tries: rounds still to be made */
 	u32 tries;
 	/** @pass: the pass of the round, from 1 on; 0: none has begun */
 	u32 pass;
 	/** @met: doubted ones that it has met */
 	u32 met;
-	/** @before: and the pass before */
+	/** @before: the same for the pass before */
 	u32 before;
-	/** @bucket: where the pass is: in the hash of owners */
+	/** @bucket: where the pass is: the bucket in the hash of owners */
 	u32 bucket;
-	/** @chain: at which owner there */
+	/** @chain: the owner in that bucket */
 	u32 chain;
-	/** @nth: and at which one of that */
+	/** @nth: the position within that owner */
 	u32 nth;
-	/** @nr: which circle, from 1 on, if there is one to be told */
+	/** @nr: number of the circle, from 1 on, if there is one to be reported */
 	u64 nr;
 };
 
 /**
- * enum dxk_circles_found - what a look of the Monitor has brought
+ * enum dxk_circles_found - the result of a look of the Monitor
  * @DXK_CIRCLES_NONE: no search has given up
- * @DXK_CIRCLES_AGAIN: it is to look again soon
- * @DXK_CIRCLES_FOUND: the same, and dxk_circle_links() tells who they are
+ * @DXK_CIRCLES_AGAIN: the Monitor must look again soon
+ * @DXK_CIRCLES_FOUND: the same, and dxk_circle_links() returns the members of the circle
  */
 enum dxk_circles_found {
 	DXK_CIRCLES_NONE,
@@ -80,7 +81,7 @@ enum dxk_circles_found {
 };
 
 /**
- * struct dxk_link - one of those who wait for each other
+ * struct dxk_link - one of those that wait for each other
  */
 struct dxk_link {
 	/** @worker: a worker that sleeps, or 0: a request that waits */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Is a wait part of a circle? Looked at when it would begin, under the lock, so of all who
- * close a circle together exactly one is told.
+ * Is a wait part of a circle? This is checked under the lock when the wait would begin. So exactly
+ * one of all that close a circle together gets the error.
  *
  * The search goes from the owner that is to be waited for, over those of its requests that
  * are still to end and cannot go on, along what each of them waits for:
@@ -9,19 +9,18 @@
  *   Held                                            -> the request that has the key
  *   executed by a worker that sleeps in a rejoin    -> that owner
  *   executed by a worker that sleeps for a key      -> the request that has it
- * Whoever runs, is Ready, or may be woken by a time, a call, a file or a RELEASE goes on by
- * itself. A wait for results is dead if too few requests are left that go on; a wait for all
- * that an owner has coming is dead if one does not.
+ * A request that runs, is Ready, or may be woken by a time, a call, a file or a RELEASE goes on
+ * without help. A wait for results is dead if too few requests are left that go on; a wait for
+ * all that an owner has coming is dead if one of them does not go on.
  *
- * What somebody is about to end goes on as well: a Stop(cancel), a policy that closes its lane,
- * a cancel of all of its owner, which may take several lock holds.
+ * A request that is about to be ended goes on as well: by a Stop(cancel), by a policy that closes
+ * its lane, or by a cancel of all of its owner, which may take several lock holds.
  *
- * What a search has no looks left for counts as one that goes on; that it has given up it says
- * in dxk_waits.unsure, see circle.h.
+ * A request for which the search has no looks left counts as one that goes on; the search then
+ * records in dxk_waits.unsure that it has given up, see circle.h.
  *
- * One that sleeps and is come upon a second time does not go on because of itself, so it counts
- * as one that does not. Nothing that is found is kept: what holds on one way may be wrong on
- * another.
+ * A sleeper that is met a second time does not go on because of itself, so it counts as one that
+ * does not go on. No finding is kept: what holds on one path may be wrong on another.
  */
 #ifndef _DXK_ENGINE_CYCLE_H
 #define _DXK_ENGINE_CYCLE_H
@@ -36,7 +35,7 @@ struct dxk_rejoin_op;
 struct dxk_rqe;
 struct dxk_wakes;
 
-/* What a search looks at under the lock, at most; and how long a way it goes. */
+/* The most that a search looks at under the lock; and the longest path that it follows. */
 #define DXK_CYCLE_STEPS	64
 #define DXK_CYCLE_DEPTH	32
 
@@ -44,11 +43,11 @@ struct dxk_wakes;
  * struct dxk_need - what a wait for an owner needs
  */
 struct dxk_need {
-	/** @m: whose own requests it does not wait for, or NULL */
+	/** @m: the member whose own requests it does not wait for, or NULL */
 	const struct dxk_member *m;
-	/** @coming: the others that are still to end */
+	/** @coming: how many of the others are still to end */
 	u32 coming;
-	/** @want: of these it waits for so many */
+	/** @want: how many of these it waits for */
 	u32 want;
 };
 

@@ -20,13 +20,13 @@ static inline void dxk_wakes_flush(struct dxk_engine *e, struct dxk_wakes *wakes
 		dxk_wakes_do(e, wakes);
 }
 
-/* Is there an entry for an idle worker of the kind? */
+/* Is there a Ready entry, and an idle worker of its kind? */
 static inline bool dxk_kind_waits(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	return e->ready.filled[kind] && e->crew.nr_idle[kind];
 }
 
-/* There is something to age, to sweep and to poll for. */
+/* There are entries to age, to sweep and to poll for. */
 static inline void dxk_backlog(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	dxk_call_control(e, DXK_SCHEDULER, wakes);
@@ -52,14 +52,14 @@ static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 		dxk_backlog(e, wakes);
 }
 
-/* The begin of a hold: what has happened is older than what the hold is for. */
+/* The begin of a hold: events that have happened are older than what the hold is for. */
 static inline void dxk_events_begin(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	if (unlikely(!llist_empty(&e->waits.fired)))
 		dxk_fired_run(e, wakes);
 }
 
-/* The end of a hold after which other workers may run than before. */
+/* The end of a hold after which the set of running workers may differ from before. */
 static inline void dxk_events_end(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	if (unlikely(e->waits.files) && dxk_events_look(e))
@@ -115,13 +115,13 @@ static __always_inline void dxk_perform(struct dxk_engine *e, struct dxk_op *op,
 int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, bool catches, u64 deadline);
 
 /**
- * dxk_waiter_sleep - sleep until the own move is made
+ * dxk_waiter_sleep - sleep until the caller's own move is made
  * @e: the context
  * @w: the caller's waiter, queued by the operation just performed or done by it
  * @deadline: of CLOCK_MONOTONIC
  *
- * Return: 0 when the move was made, else -ERESTARTSYS or -ETIMEDOUT, and nobody
- * will make it any more. A move that was made in the last moment wins.
+ * Return: 0 when the move was made, else -ERESTARTSYS or -ETIMEDOUT; then nobody
+ * will make the move any more. A move that was made at the last moment wins.
  */
 static inline int dxk_waiter_sleep(struct dxk_engine *e, struct dxk_waiter *w,
 				   u64 deadline)

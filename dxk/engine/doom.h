@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Owners all of whose requests are cancelled: which, and how far that is. See purge.h.
+ * The owners all of whose requests are being cancelled, and the progress of that. See purge.h.
  */
 #ifndef _DXK_ENGINE_DOOM_H
 #define _DXK_ENGINE_DOOM_H
@@ -26,9 +26,9 @@ struct dxk_purges {
 	struct list_head owners;
 	/** @part: of the first one, enum dxk_purge_part */
 	u8 part;
-	/** @mores: of the first one: struct dxk_more that are still to be looked at */
+	/** @mores: of the first one: each struct dxk_more that is still to be looked at */
 	struct list_head mores;
-	/** @members: workers that are still to be looked at; they are back when it is over */
+	/** @members: workers still to be looked at; they are back when the purge is over */
 	struct list_head members;
 };
 

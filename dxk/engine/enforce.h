@@ -14,13 +14,13 @@ struct dxk_enforce_op {
 	struct dxk_op op;
 	/** @policy: the policy; NULL once it is in force */
 	const struct dxk_policy *policy;
-	/** @line: enum dxk_line: those that wait are looked at up to here */
+	/** @line: enum dxk_line: waiting requests are looked at up to this line */
 	u32 line;
-	/** @left: of @line, how many at most are still to be looked at */
+	/** @left: how many of @line, at most, are still to be looked at */
 	u32 left;
 	/** @ended: requests that it has ended and nobody collects; the caller frees them */
 	struct list_head ended;
-	/** @more: to be performed again */
+	/** @more: the operation must be performed again */
 	bool more;
 };
 

@@ -45,7 +45,7 @@ enum dxk_control_id {
 	DXK_CONTROLS,
 };
 
-/* In dxk_wakes.kick: the caller goes on itself, for thread 700 does not run. */
+/* In dxk_wakes.kick: the caller continues the work, because thread 700 does not run. */
 #define DXK_MYSELF		DXK_CONTROLS
 /* There, and for os_kick(): the walker of the run, see life.h. */
 #define DXK_WALKER		(DXK_CONTROLS + 1)
@@ -66,24 +66,24 @@ struct dxk_engine {
 	/** @cancelling: (L) Stop(cancel): what becomes Ready is cancelled, until a Start */
 	bool cancelling;
 	/**
-	 * @stopped: (L) os_now() at the newest Stop: who slept in a rejoin by then is
-	 * woken, unless it is left asleep, see dxk_is_shut()
+	 * @stopped: (L) os_now() at the newest Stop: a member that slept in a rejoin by then
+	 * is woken, unless it is left asleep, see dxk_is_shut()
 	 */
 	u64 stopped;
-	/** @stalled: (L) the Monitor knows that nobody can run, and looks again by itself */
+	/** @stalled: (L) the Monitor knows that nobody can run, and looks again without a kick */
 	bool stalled;
 	/**
 	 * @dormant: (L) by enum dxk_control_id: it sleeps without a time limit. Whoever
 	 * makes work for it must clear this and kick it
 	 */
 	bool dormant[DXK_CONTROLS];
-	/** @swept: (L) thread 700 runs: it does what lock holds leave over */
+	/** @swept: (L) thread 700 runs: it does the work that lock holds leave over */
 	bool swept;
 	/** @owing: (L) a lock hold has left something over, see dxk_owe() */
 	bool owing;
-	/** @id: (C) of the context, for who traces */
+	/** @id: (C) of the context, for tracing */
 	u32 id;
-	/** @steps: (L) that this lock hold has made, if %OS_DEBUG */
+	/** @steps: (L) steps that this lock hold has made, if %OS_DEBUG */
 	u32 steps;
 	/** @nr: (L) live requests by place, see enum dxk_place */
 	u32 nr[DXK_PLACES];
@@ -101,13 +101,13 @@ struct dxk_engine {
 	struct dxk_crew crew;
 	/** @owners: owners and the Rejoin Pool */
 	struct dxk_owners owners;
-	/** @owns: what is Ready, by owner; not in most runs */
+	/** @owns: Ready requests by owner; unused in most runs */
 	struct dxk_owns owns;
 	/** @waits: requests that wait, their names and the time they wait for */
 	struct dxk_waits waits;
-	/** @purges: owners of which all is being cancelled */
+	/** @purges: owners all of whose requests are being cancelled */
 	struct dxk_purges purges;
-	/** @shares: (L) what single users have of it */
+	/** @shares: (L) how much of the context each user has */
 	struct dxk_shares shares;
 	/** @stats: (L) counters */
 	struct dxk_stats stats;
@@ -125,13 +125,13 @@ struct dxk_engine {
 	struct dxk_space home;
 	/** @shared: owner cookies of all that join with %DXK_JOIN_SHARED */
 	struct dxk_space shared;
-	/** @bin: (L) files of requests that have ended, for the item that lets them go */
+	/** @bin: (L) files of requests that have ended, for the item that releases them */
 	struct dxk_file_ref *bin;
-	/** @binning: (L) that item is asked for or at it: a pin */
+	/** @binning: (L) that item is queued or runs: a pin */
 	bool binning;
 	/** @spaces: (L) the number of the newest space */
 	u32 spaces;
-	/** @autotune: (L) how many workers do most */
+	/** @autotune: (L) the number of workers with the highest throughput */
 	struct dxk_autotune autotune;
 	/** @latencies: (L) how long requests waited and ran */
 	struct dxk_latencies latencies;
@@ -143,13 +143,13 @@ static inline u32 dxk_live(const struct dxk_engine *e)
 	       e->nr[DXK_AT_WAIT];
 }
 
-/** dxk_quiet - is nothing Ready, does nothing wait, nothing execute? The engine is locked */
+/** dxk_quiet - is no request Ready, waiting or executing? The engine is locked */
 static inline bool dxk_quiet(const struct dxk_engine *e)
 {
 	return !e->nr[DXK_AT_READY] && !e->nr[DXK_AT_WORK] && !e->nr[DXK_AT_WAIT];
 }
 
-/** dxk_run_is_over - is there no run? For display also without the lock */
+/** dxk_run_is_over - is there no run? For display, it may be called without the lock */
 static inline bool dxk_run_is_over(const struct dxk_engine *e)
 {
 	return READ_ONCE(e->run.over) == READ_ONCE(e->run.gen);
@@ -159,7 +159,7 @@ static inline bool dxk_run_is_over(const struct dxk_engine *e)
  * dxk_run_welcomes - may a worker join?
  * @e: the engine, locked
  *
- * Also while it drains: a worker that died with a request may have been the last one.
+ * It may also while the run drains: a worker that died with a request may have been the last one.
  */
 static inline bool dxk_run_welcomes(const struct dxk_engine *e)
 {
@@ -181,7 +181,7 @@ static inline bool dxk_may_relieve(const struct dxk_engine *e)
 	return e->policy.on_block | e->policy.min_threads;
 }
 
-/** dxk_draining - Stop(drain): what is under way is finished */
+/** dxk_draining - Stop(drain): requests under way are finished */
 static inline bool dxk_draining(const struct dxk_engine *e)
 {
 	return e->state == DXK_CTX_STOPPING && !e->cancelling;
@@ -192,8 +192,8 @@ static inline bool dxk_draining(const struct dxk_engine *e)
  * @e: the engine, locked
  * @m: the member
  *
- * Stop(drain) shuts out those outside; what executes may go on with its own work until
- * it ends (DX-107). Of a sleeper the answer changes only with Stop.
+ * Stop(drain) shuts out those outside; an executing request may continue its own work until
+ * it ends (DX-107). For a sleeper the answer changes only with Stop.
  */
 static inline bool dxk_is_shut(const struct dxk_engine *e, const struct dxk_member *m)
 {
@@ -201,13 +201,13 @@ static inline bool dxk_is_shut(const struct dxk_engine *e, const struct dxk_memb
 }
 
 /**
- * dxk_closed - will no worker ever run what is of a kind and a lane?
+ * dxk_closed - will no worker ever run a request of this kind and lane?
  * @e: the engine, locked
  * @kind: of the worker
  * @lane: of the request
  *
- * Return: 0, or what its post is refused with, and its execution if the policy has closed
- * the one or the other while it was Ready.
+ * Return: 0, or the error with which its post is refused; its execution is refused with the
+ * same error if the policy has closed the kind or the lane while the request was Ready.
  */
 static inline int dxk_closed(const struct dxk_engine *e, enum dxk_kind kind, u32 lane)
 {
@@ -221,7 +221,7 @@ static inline int dxk_closed(const struct dxk_engine *e, enum dxk_kind kind, u32
  * @e: the engine, locked
  * @kind: of the worker
  *
- * When the context is closed nobody waits for that.
+ * When the context is closed, nobody waits for a last turn.
  */
 static inline bool dxk_has_crew(const struct dxk_engine *e, u32 kind)
 {
@@ -243,7 +243,7 @@ static inline void dxk_call_control(struct dxk_engine *e, enum dxk_control_id wh
 	}
 }
 
-/** dxk_step - the lock hold moves a request, or looks at a sleeper or at a list */
+/** dxk_step - count a step: the lock hold moves a request, or looks at a sleeper or a list */
 static inline void dxk_step(struct dxk_engine *e)
 {
 	if (OS_DEBUG)
@@ -257,7 +257,7 @@ static inline void dxk_step_by(struct dxk_engine *e, u32 nr)
 		e->steps += nr;
 }
 
-/** dxk_hold_begin - a lock hold begins that makes moves */
+/** dxk_hold_begin - a lock hold that makes moves begins */
 static inline void dxk_hold_begin(struct dxk_engine *e)
 {
 	e->waits.searches = DXK_WAIT_SEARCHES;
@@ -265,7 +265,7 @@ static inline void dxk_hold_begin(struct dxk_engine *e)
 		e->steps = 0;
 }
 
-/** dxk_hold_end - it ends: has it kept to its bound? */
+/** dxk_hold_end - the lock hold ends; check that it has kept to its bound */
 static inline void dxk_hold_end(const struct dxk_engine *e, const struct dxk_wakes *wakes)
 {
 	if (OS_DEBUG)
@@ -274,7 +274,7 @@ static inline void dxk_hold_end(const struct dxk_engine *e, const struct dxk_wak
 			  e->steps, wakes->nr + wakes->nr_members);
 }
 
-/** dxk_owe - the lock hold leaves work over: another one follows */
+/** dxk_owe - the lock hold leaves work over; another one follows */
 static inline void dxk_owe(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	e->owing = true;
@@ -282,7 +282,7 @@ static inline void dxk_owe(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /**
- * dxk_afford_or_owe - may the lock hold go on? If not, another one does
+ * dxk_afford_or_owe - may the lock hold go on? If not, another one continues
  * @e: the engine, locked
  * @wakes: of the hold
  * @cost: of what is next, see dxk_afford()

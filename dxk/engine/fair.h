@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Rounds: how those who share a context share its workers (policy space_weight).
+ * Rounds: how the tenants of a context share its workers (policy space_weight).
  *
- * A key is constant, and what all gain is one sum. So a weight need not be more than an offset
- * to the key, too: a request's distance, in rounds, from where its tenant would be if it had
- * only what it is due. A tenant is a share, see share.h: a user to whom the context does not
- * belong, a space that has got a weight, or all others together. In each round it has as many
- * requests as its weight is; the first ones it posts are of the round that is under way, those
- * beyond its weight of the next ones, each of which is worth 1 less of priority:
+ * A key is constant, and the gain of all requests is one sum. So a weight, too, need be no more
+ * than an offset to the key: a request's distance, in rounds, from where its tenant would be if
+ * it had only its due. A tenant is a share, see share.h: a user to whom the context does not
+ * belong, a space that has a weight, or all others together. In each round a tenant has as many
+ * requests as its weight. The first ones it posts belong to the round that is under way, those
+ * beyond its weight to the next ones. Each further round is worth 1 less of priority:
  *
  *	key = priority - gained - round		current rank = key + gained + level
  *
- * Let L be the level: the round that a lane is at. As what is served sinks below 0, L rises so
- * that it does not: a round has gone by. What is served out of turn, before others of its lane,
- * says nothing of that. Who comes with something after a while begins with round L, so nothing is
- * saved up. When nothing is Ready any more all rounds are over, so nothing is to be repaid.
+ * Let L be the level: the round that a lane is at. When the rank of a served request would sink
+ * below 0, L rises so that it does not: a round has gone by. A request that is served out of turn,
+ * before others of its lane, has no influence on that. A tenant that posts again after a while
+ * begins with round L, so nothing is saved up. When nothing is Ready any more, all rounds are
+ * over, so nothing has to be repaid.
  *
- * Hence, of what has one priority:
- *   those who always have something Ready have shares as their weights are, to within a round
+ * Hence, for requests of one priority:
+ *   tenants that always have something Ready get shares in proportion to their weights, to within
+ *   a round
  *   a tenant that is alone is served whatever round its requests are of
- *   what a tenant posts is behind no more than a round of each other one, however much it has
- * Between priorities a round is worth what a scheduler interval of ageing is, or one of priority:
- * a request of priority q that comes n rounds, or intervals, after one of priority p passes it
- * iff q - p > n. So a high priority is worth so many rounds to its tenant once, and not in each.
+ *   a request that a tenant posts is behind no more than a round of each other tenant, however
+ *   much that one has
+ * Between priorities a round is worth as much as a scheduler interval of ageing, or one of
+ * priority: a request of priority q that comes n rounds, or intervals, after one of priority p
+ * passes it iff q - p > n. So a high priority is worth that many rounds to its tenant once, and
+ * not in each round.
  *
- * All is per kind of worker and lane: what one of these has not served yet says nothing of the
+ * All of this is per kind of worker and lane: the backlog of one of these has no influence on the
  * others. Between lanes ranks are compared, not rounds.
  */
 #ifndef _DXK_ENGINE_FAIR_H
@@ -47,7 +51,7 @@ struct dxk_ready;
 struct dxk_round {
 	/** @nr: of its next request, unless the level is above that */
 	s64 nr;
-	/** @left: requests that it can still have in that round */
+	/** @left: how many requests it can still have in that round */
 	u32 left;
 };
 

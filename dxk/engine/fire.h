@@ -2,18 +2,18 @@
 /*
  * Events from any context, as of files that requests wait for.
  *
- * Whoever fires may be in an interrupt, and takes no lock: the event says what has happened
- * (@seen), and enters a list, which the next lock hold empties before all else, in the order of
- * the events, as far as it can afford; a rest is older than what comes anew, and stays before it.
- * Somebody is woken for that hold, if it is not enough to wait for one: the worker that would be
- * given the request, if one sleeps for work, for it is the one to go on; else thread 700. While
- * all workers run, none of them can have the request before it comes to the lock itself.
+ * The firing context may be an interrupt, and takes no lock. The event records what has happened
+ * (@seen), and enters a list. The next lock hold empties this list before all else, in the order
+ * of the events, as far as it can afford. A rest is older than new events, and stays before them.
+ * If it is not enough to wait for the next hold, somebody is woken for it: the worker that would
+ * be given the request, if one sleeps for work, because that worker continues; else thread 700.
+ * While all workers run, none of them can have the request before it comes to the lock.
  *
  * Invariants:
- *   the truth is @seen; that an event is in the list only says that somebody is to look. Who
- *   fires stores first and then enters the list, which is emptied under the lock; the hold that
- *   begins a wait looks at @seen, and stores @more. What it does not see enters the list too
- *   late for any hold but a later one, which finds @more
+ *   the truth is @seen; an event in the list only means that somebody must look. The firing
+ *   context stores first and then enters the list, which is emptied under the lock; the hold that
+ *   begins a wait looks at @seen, and stores @more. An event that this hold does not see enters
+ *   the list too late for any hold but a later one, which finds @more
  *   @pending is set exactly while the event is in a list, or is about to enter it: it enters
  *   once. It is cleared, with a full barrier, before @seen is looked at
  *   dxk_waits.call says whom to wake, unless all workers run and no others are called for, at the
@@ -36,7 +36,7 @@
 struct dxk_engine;
 struct dxk_more;
 
-/* In dxk_event.seen: something has happened, nobody says what. */
+/* In dxk_event.seen: something has happened; it is not known what. */
 #define DXK_SEEN_SOMETHING	(1U << 31)
 
 /**
@@ -49,7 +49,7 @@ struct dxk_event {
 	struct dxk_more *more;
 	/**
 	 * @seen: (A) what has happened since it was armed, EPOLL*, or since the request was
-	 * told
+	 * notified
 	 */
 	u32 seen;
 	/** @pending: (A) see above */

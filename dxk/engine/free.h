@@ -11,9 +11,10 @@ struct dxk_engine;
  * struct dxk_free_pool - the free requests of a context; or the free struct dxk_more
  *
  * Members exchange them with their stashes, many at a time, so that in the long run a
- * request is neither allocated nor cleared nor charged. Who finds too few here allocates, at
- * its own charge; what nobody has needed for a while the Monitor frees. Without a Monitor
- * none are kept: what comes back when the context does not run is freed.
+ * request is neither allocated nor cleared nor charged. A member that finds too few here
+ * allocates, at its own charge. The Monitor frees objects that nobody has needed for a while.
+ * Without a Monitor none are kept: an object that comes back when the context does not run is
+ * freed.
  */
 struct dxk_free_pool {
 	/** @lock: protects all of it; nothing nests in it, and it nests in nothing */
@@ -26,13 +27,13 @@ struct dxk_free_pool {
 	u32 nr;
 	/** @max: most that it takes; 0 when the context does not run */
 	u32 max;
-	/** @keep: so many the Monitor leaves */
+	/** @keep: how many the Monitor leaves */
 	u32 keep;
-	/** @rests: it looks no more, and is to be told of more than that */
+	/** @rests: the Monitor looks no more, and must be notified of more than @keep */
 	bool rests;
 	/** @least: fewest of them since @since */
 	u32 least;
-	/** @since: os_now() when it was last looked for some that nobody needs */
+	/** @since: os_now() at the last look for some that nobody needs */
 	u64 since;
 };
 

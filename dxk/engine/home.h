@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Homes: parts of the Ready Pool that have workers of their own, who are bound to CPUs, so that
- * what is executed with one home stays where its data is (policies homes and steal).
+ * Homes: parts of the Ready Pool that have workers of their own, which are bound to CPUs, so that
+ * requests executed with one home stay where their data is (policies homes and steal).
  *
- * A home is a queue more, as one of a lane and a class is: what is READY and has a home is in
- * that of its home, as long as this has workers, else beside all others. A worker of a home
- * takes the best of its own queue and of those; other workers look at those only. With steal one
- * that would be idle takes what is of another home. Spares take from all homes: what is READY
- * there has no idle worker, and they come only in the place of one that sleeps.
+ * A home is an additional queue, like one of a lane and a class. A READY request that has a home
+ * is in the queue of that home as long as the home has workers, else beside all other requests. A
+ * worker of a home takes the best of its own queue and of those other requests; other workers look
+ * at those only. With steal, a worker that would be idle takes a request of another home. Spares
+ * take from all homes: a request that is READY there has no idle worker, and spares come only in
+ * the place of a worker that sleeps.
  *
- * What has a home is of lane 3, so no lane holds it up while others go, and is not boosted.
+ * Requests with a home are of lane 3, so no lane holds them up while others go, and are not
+ * boosted.
  *
  * Invariants, under the lock, unless a hold has left that over and another one follows:
  *   no worker of a home is idle beside an entry of it, or beside one of none that the lanes

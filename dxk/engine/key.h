@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Keys: of all requests of a space with one key at most one has its turn. That one has the
- * key, from when it becomes Ready until it ends, waits, or leaves the key. Whoever would have
- * a turn without the key is Held: it waits for nothing but that.
+ * Keys: among all requests of a space with one key, at most one has its turn. That one has the
+ * key, from when it becomes Ready until it ends, waits, or leaves the key. A request that would
+ * have a turn without the key is Held: it waits for nothing but the key.
  *
  * Held is no state of its own. A Held request is WAITING, in a line of those that wait, so
  * Stop, policies, cancels and counts know it; what it waited for before is over, and
@@ -44,7 +44,7 @@ struct dxk_key {
 	struct dxk_space *space;
 	/** @cookie: the key */
 	u64 cookie;
-	/** @turn: who has the key, or NULL */
+	/** @turn: the request that has the key, or NULL */
 	struct dxk_more *turn;
 	/** @nested: struct dxk_more of requests within that, the innermost one last */
 	struct list_head nested;
@@ -88,13 +88,13 @@ static inline bool dxk_is_held(const struct dxk_more *more)
 	return more->at_key == DXK_KEY_HELD;
 }
 
-/* May who comes back have it at once? */
+/* May a request that comes back have the key at once? */
 static inline bool dxk_key_is_vacant(const struct dxk_key *key)
 {
 	return !key->turn && list_empty(&key->nested) && list_empty(&key->back);
 }
 
-/* May who comes have it at once? */
+/* May a request that comes have the key at once? */
 static inline bool dxk_key_is_free(const struct dxk_key *key)
 {
 	return dxk_key_is_vacant(key) && !key->suspended;

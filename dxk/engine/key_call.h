@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What is done with keys beside posts and turns: a request gives its own up and comes back,
- * waits to be notified and notifies; anybody holds one back. The contract is that of struct
+ * Operations on keys besides posts and turns: a request gives up its own key and comes back,
+ * waits to be notified, and notifies; anybody may hold a key back. The contract is that of struct
  * dxk_key_call.
  *
  * The place of a request on its way back is in its struct dxk_more, not in the call that
- * sleeps for it: a signal ends the call, and not the way.
+ * sleeps for it: a signal ends the call, but not the way back.
  */
 #ifndef _DXK_ENGINE_KEY_CALL_H
 #define _DXK_ENGINE_KEY_CALL_H
@@ -26,7 +26,7 @@ struct dxk_key_op {
 	struct dxk_op op;
 	/** @w: sleeps in dxk_waits.callers, and is dxk_more.key_call; or in dxk_crew.askers */
 	struct dxk_waiter w;
-	/** @m: who calls */
+	/** @m: the calling member */
 	struct dxk_member *m;
 	/** @what: enum dxk_key_what */
 	u32 what;

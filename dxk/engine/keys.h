@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Keys, as they are told of: who has each, and how many wait for it.
+ * Reports of keys: who has each, and how many wait for it.
  */
 #ifndef _DXK_ENGINE_KEYS_H
 #define _DXK_ENGINE_KEYS_H
@@ -9,7 +9,7 @@
 
 struct dxk_engine;
 
-/* Most keys that are told of. */
+/* The most keys that are reported. */
 #define DXK_KEYS_MAX	64
 
 /**

@@ -12,7 +12,7 @@ struct dxk_rqe;
 /**
  * struct dxk_latencies - histograms of a context (L)
  *
- * What was recorded stays until the next Start.
+ * The records stay until the next Start.
  */
 struct dxk_latencies {
 	/**

@@ -4,13 +4,13 @@
  * under the lock, and nobody holds anything over a wait.
  *
  * A *run* is what lies between a Start and the end of the threads that it made. It has a
- * number, its generation, so that who waits for the end of one cannot take another for it.
+ * number, its generation, so that a waiter for the end of one cannot take another for it.
  * It goes up by steps, which the caller of Start makes: no lock is held over them, for the
  * state STARTING is the claim. It goes down by the same steps, in the reverse order, which
- * one *walker* makes, whatever began it: Stop, the close of the last descriptor, a Start
+ * one *walker* makes, whatever began it: Stop, the close of the last descriptor, or a Start
  * that failed. A step that is not finished, because a thread still executes, makes the
- * walker return; who finishes it kicks the walker again. So close(2) and Stop are one lock
- * hold and one kick, and whoever wants to wait for the end sleeps as all sleepers do.
+ * walker return; the thread that finishes it kicks the walker again. So close(2) and Stop are
+ * one lock hold and one kick, and a caller that waits for the end sleeps as all sleepers do.
  *
  *   state      next by
  *   NEW        Start: STARTING. Close: STOPPED, and nothing follows

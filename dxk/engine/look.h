@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What is Ready, to be told of: some by one lock hold, from a place on that has no memory of
- * its own. There is no list of requests but the queues, so places are rows and trees of queues.
+ * Reports of Ready requests: some by one lock hold, from a place on that has no memory of its
+ * own. There is no list of requests but the queues, so places are rows and trees of queues.
  */
 #ifndef _DXK_ENGINE_LOOK_H
 #define _DXK_ENGINE_LOOK_H
