@@ -80,7 +80,7 @@ static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
 				   sizeof(*a));
 }
 
-/* Who could open the device only for reading may look, and join to look. */
+/* A caller who opened the device only for reading may look, and join to look. */
 static u32 dxk_control_access(const struct file *file)
 {
 	return file->f_mode & FMODE_WRITE ? DXK_ACCESS_ALL : DXK_ACCESS_READ;
@@ -130,13 +130,13 @@ enum dxk_call_on {
 struct dxk_call_desc {
 	/** @on: DXK_ON_* bits of the descriptors that have it */
 	u8 on;
-	/** @access: DXK_ACCESS_* bits that the descriptor must have been opened with */
+	/** @access: DXK_ACCESS_* bits with which the descriptor must have been opened */
 	u8 access;
-	/** @min_size: of the argument's first version */
+	/** @min_size: size of the argument's first version */
 	u16 min_size;
-	/** @size: of the argument now */
+	/** @size: current size of the argument */
 	u16 size;
-	/** @fn: what it does with the descriptor's object */
+	/** @fn: performs the call on the descriptor's object */
 	long (*fn)(void *obj, struct dxk_ucall *c);
 };
 
@@ -218,8 +218,7 @@ static bool dxk_member_is_mine(const struct dxk_member *m)
 }
 
 /*
- * Copy the argument in, be it that of an older or a newer program. Most are of the size that
- * it has now.
+ * Copy the argument in, from an older or a newer program. Most arguments have the current size.
  */
 static int dxk_ucall_get(struct dxk_ucall *c, u32 min_size, u32 size)
 {

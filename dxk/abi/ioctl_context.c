@@ -97,7 +97,7 @@ long dxk_ctx_start_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_ctx_start(obj);
 }
 
-/* Where Stop's report goes. */
+/* The destination of Stop's report. */
 struct dxk_running_user {
 	struct dxk_running_sink sink;
 	const struct dxk_ctx_stop *a;

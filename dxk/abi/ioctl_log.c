@@ -32,7 +32,7 @@ long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c)
 /* --- reading --------------------------------------------------------------- */
 
 /**
- * struct dxk_log_user - where LOG_READ puts messages
+ * struct dxk_log_user - the destination of the messages of LOG_READ
  */
 struct dxk_log_user {
 	/** @sink: what the reader is for the log */

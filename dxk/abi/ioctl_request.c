@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The calls of user members: arrays in, arrays out. All user memory is touched
- * before or after the lock hold that moves the requests. All of an array is copied
- * in before anything is moved; a request that cannot be copied out is returned to
- * where it was.
+ * before or after the lock hold that moves the requests. An array is copied in
+ * completely before anything is moved. A request that cannot be copied out returns
+ * to where it was.
  */
 #include <linux/fdtable.h>
 #include <linux/file.h>

@@ -52,7 +52,7 @@ int dxk_sysfs_permit(const struct dxk_ctx *ctx)
 /** dxk_sysfs_mode - files have the permissions of the context */
 umode_t dxk_sysfs_mode(const struct dxk_ctx *ctx, const struct attribute *attr)
 {
-	/* Who may read it is said by its mode; the owner has control in any case. */
+	/* Its mode decides who may read it; the owner has control in any case. */
 	return attr->mode & (ctx->who.mode | 0600);
 }
 

@@ -2,10 +2,10 @@
 /*
  * aread: reads a part of a file without a thread that waits for the disk.
  *
- * The first turn begins the I/O and ends with a wait for a waker, which the completion fires,
- * in whatever context the file has for that: for a disk, an interrupt. The I/O cannot be taken
- * back. If the request is cancelled meanwhile it ends, and what the I/O still uses is freed when
- * that has ended, too: both have a reference of the waker, whose release frees it.
+ * The first turn begins the I/O and ends with a wait for a waker. The completion fires the waker
+ * in the completion context of the file: for a disk, an interrupt. The I/O cannot be cancelled.
+ * If the request is cancelled meanwhile, it ends, and the memory that the I/O still uses is freed
+ * when the I/O has ended, too: both have a reference to the waker, whose release frees it.
  */
 #include <linux/bvec.h>
 #include <linux/cred.h>

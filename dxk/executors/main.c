@@ -3,7 +3,7 @@
  * dxk_executors: kernel executors that are of use to anybody who has dxk.
  *
  * A client asks for the id of one by its name and posts requests with PXR_KERNEL
- * and that id. What an executor takes and gives is told above its function.
+ * and that id. The comment above an executor's function describes its input and output.
  */
 #include <linux/init.h>
 #include <linux/kernel.h>

@@ -222,7 +222,7 @@ int exe_sha256_setup(void)
 	return 0;
 }
 
-/** exe_sha256_teardown - give the algorithm back; after the last call */
+/** exe_sha256_teardown - release the algorithm; after the last call */
 void exe_sha256_teardown(void)
 {
 	crypto_free_shash(sha256_tfm);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Where kernel threads run: see bind.h.
+ * CPU binding of kernel threads: see bind.h.
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -8,7 +8,7 @@
 #include "runtime/bind.h"
 #include "runtime/context.h"
 
-/** dxk_bound_init - a thread is to be made that dxk_bound_review() looks after */
+/** dxk_bound_init - prepare for a new thread that dxk_bound_review() will look after */
 int dxk_bound_init(struct dxk_bound *b)
 {
 	if (!zalloc_cpumask_var(&b->may, GFP_KERNEL_ACCOUNT))
@@ -19,14 +19,14 @@ int dxk_bound_init(struct dxk_bound *b)
 	return -ENOMEM;
 }
 
-/** dxk_bound_free - what dxk_bound_init() has allocated, if it was called */
+/** dxk_bound_free - free what dxk_bound_init() has allocated, if it was called */
 void dxk_bound_free(struct dxk_bound *b)
 {
 	free_cpumask_var(b->may);
 	free_cpumask_var(b->is);
 }
 
-/* Of some CPUs only those of a home stay, if there are any (FO-1). */
+/* Reduce a set of CPUs to those of a home, if it contains any of them (FO-1). */
 static void dxk_cpus_of_home(struct cpumask *cpus, u32 home, u32 homes)
 {
 	bool any = false;
@@ -42,10 +42,10 @@ static void dxk_cpus_of_home(struct cpumask *cpus, u32 home, u32 homes)
 }
 
 /**
- * dxk_bound_set - a kernel thread runs where the policy says, as far as it may
+ * dxk_bound_set - bind a kernel thread to the CPUs of the policy, as far as it may run there
  * @ctx: its context
  * @b: of the thread
- * @task: the thread: where it may run now it may later
+ * @task: the thread; the CPUs where it may run now are those where it may run later
  * @home: 1 and up, or 0
  */
 void dxk_bound_set(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_struct *task, u32 home)
@@ -56,12 +56,12 @@ void dxk_bound_set(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_struct 
 }
 
 /**
- * dxk_bound_review - as dxk_bound_set(), for one that was bound before
+ * dxk_bound_review - like dxk_bound_set(), for a thread that was bound before
  * @ctx: its context
  * @b: of the thread
  * @task: the thread
  * @home: 1 and up, or 0
- * @changed: the policy has changed, or CPUs have come
+ * @changed: the policy has changed, or CPUs have come online
  */
 void dxk_bound_review(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_struct *task,
 		     u32 home, bool changed)
@@ -72,7 +72,7 @@ void dxk_bound_review(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_stru
 		return;
 	if (moved) {
 		cpumask_copy(b->is, &task->cpus_mask);
-		/* It was just being written: at the next turn. */
+		/* The mask was just being written: compare again at the next turn. */
 		if (!cpumask_equal(b->is, &task->cpus_mask)) {
 			WRITE_ONCE(ctx->cpus_changed, true);
 			return;
@@ -82,12 +82,12 @@ void dxk_bound_review(struct dxk_ctx *ctx, struct dxk_bound *b, struct task_stru
 	spin_lock(&ctx->engine.lock);
 	cpumask_and(b->is, b->may, ctx->cpus);
 	spin_unlock(&ctx->engine.lock);
-	/* Where none is left it runs where it may. */
+	/* If no CPU is left, the thread may run wherever it is allowed. */
 	if (!cpumask_and(b->is, b->is, cpu_online_mask))
 		cpumask_copy(b->is, b->may);
 	else if (home)
 		dxk_cpus_of_home(b->is, home, ctx->engine.policy.homes);
-	/* One that goes right now leaves it where it is. */
+	/* If a CPU goes offline right now, the thread stays where it is. */
 	if (set_cpus_allowed_ptr(task, b->is))
 		cpumask_copy(b->is, &task->cpus_mask);
 }

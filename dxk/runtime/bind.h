@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * On which CPUs the kernel threads of a context run: those of policy/cpus, and of these, a
- * worker of a home, those of its home; as far as its cpuset allows, and as they are online.
+ * The CPUs on which the kernel threads of a context run: those of policy/cpus. A worker of a
+ * home is restricted further to the CPUs of its home. Both are limited to the CPUs that the
+ * thread's cpuset allows and that are online.
  *
- * A cpuset that changes, and a CPU that goes, take a thread's binding away, and tell nobody.
- * So it is kept beside the thread what it was bound to, and the Monitor compares at its turns:
- * a mask that is not that one is where the thread may run from now on. A CPU that comes, and
- * who writes policy/cpus, asks the Monitor for a turn.
+ * A change of a cpuset, or a CPU going offline, removes a thread's binding without any
+ * notification. Therefore the last binding is kept beside the thread, and the Monitor compares
+ * it with the actual one at its turns: if the mask differs, it becomes the set of CPUs where the
+ * thread may run. A CPU coming online and a write to policy/cpus ask the Monitor for a turn.
  */
 #ifndef _DXK_RUNTIME_BIND_H
 #define _DXK_RUNTIME_BIND_H
@@ -17,12 +18,12 @@ struct dxk_ctx;
 struct task_struct;
 
 /**
- * struct dxk_bound - to which CPUs a kernel worker is bound. For its maker, then the Monitor
+ * struct dxk_bound - CPUs to which a kernel worker is bound. For its maker, then the Monitor
  */
 struct dxk_bound {
-	/** @may: on which it may run: those of its cpuset, or who has set others since */
+	/** @may: CPUs on which it may run: those of its cpuset, or the mask set since */
 	cpumask_var_t may;
-	/** @is: to which it was bound last */
+	/** @is: CPUs to which it was bound last */
 	cpumask_var_t is;
 };
 

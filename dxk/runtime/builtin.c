@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Built-in commands: what is done with a command that no handler took. It is run by
- * its sender, or by a work item when nobody waits.
+ * Built-in commands: these handle a command that no handler took. The sender runs it, or
+ * a work item does when the sender does not wait.
  */
 #include <linux/kernel.h>
 #include <linux/sched.h>
@@ -19,30 +19,30 @@
 #include "runtime/waiting.h"
 #include "services/command.h"
 
-/* Most words of a built-in command. */
+/* Maximum number of words of a built-in command. */
 #define DXK_WORDS	3
-/* Owners that one lock hold looks at, and most that are shown. */
+/* Hash buckets of owners that one lock hold visits; maximum number of owners shown. */
 #define DXK_OWNER_BUCKETS	256
 #define DXK_OWNERS_SHOWN	64
 
 /* --- the reply --------------------------------------------------------------- */
 
-/* The last line, in place of those that there was no room for. */
+/* The last line, in place of the lines for which there was no room. */
 static const char dxk_text_cut[] = "... cut\n";
 
 /**
- * struct dxk_text - a reply, made line by line
+ * struct dxk_text - a reply, built line by line
  */
 struct dxk_text {
 	/** @buf: DXK_COMMAND_MAX bytes */
 	char *buf;
-	/** @len: of the text in @buf */
+	/** @len: length of the text in @buf */
 	u32 len;
-	/** @cut: a line found no room: nothing more is added */
+	/** @cut: a line did not fit: nothing more is added */
 	bool cut;
 };
 
-/* Add one line or leave it out whole. */
+/* Add one line, or omit it completely. */
 static __printf(2, 3) void dxk_text_line(struct dxk_text *t, const char *fmt, ...)
 {
 	u32 room = DXK_COMMAND_MAX - t->len - strlen(dxk_text_cut);
@@ -125,22 +125,25 @@ static int dxk_show_lanes(struct dxk_ctx *ctx, struct dxk_text *t)
 }
 
 /**
- * struct dxk_owner_seen - what is shown of an owner
+ * struct dxk_owner_seen - the visible state of an owner
  *
  * The record itself may be freed once the lock is released.
  */
 struct dxk_owner_seen {
-	/** @cookie: names it */
+	/** @cookie: identifies it */
 	u64 cookie;
-	/** @space: the number of the space in which it does */
+	/** @space: the number of the space in which @cookie identifies it */
 	u32 space;
-	/** @label: the name that it was given, or empty */
+	/** @label: its label, or empty */
 	char label[DXK_NAME_LEN];
 	/** @nr: its requests by place */
 	u32 nr[DXK_PLACES];
 };
 
-/* Start may exchange the table between two holds: then some are not seen, or twice. */
+/*
+ * Start may exchange the table between two lock holds: then some owners are missed or seen
+ * twice.
+ */
 static u32 dxk_owners_look(struct dxk_engine *e, struct dxk_owner_seen *seen)
 {
 	const struct dxk_owners *owners = &e->owners;
@@ -295,7 +298,7 @@ static const char *dxk_field_name_at(u32 offset)
 	return "?";
 }
 
-/* Why the policy was not taken. */
+/* Report why the policy was refused. */
 static void dxk_set_refused(struct dxk_text *t, const struct dxk_field *f, u32 value,
 			    u32 bad, int err)
 {
@@ -340,7 +343,7 @@ static int dxk_do_set(struct dxk_ctx *ctx, char **word, u64 deadline,
 
 /* --- drain, quit, cancel, log -------------------------------------------------- */
 
-/* Does the sender execute a request of this context, for which it would wait? */
+/* Does the sender execute a request of this context? Then it would wait for itself. */
 static bool dxk_sender_executes(struct dxk_ctx *ctx)
 {
 	struct dxk_thread *t;
@@ -371,7 +374,7 @@ static int dxk_do_quit(struct dxk_ctx *ctx, char **word, u64 deadline,
 {
 	int err = dxk_run_halt(&ctx->engine, DXK_STOP_POLICY, false, 0);
 
-	/* It has begun; the end is not waited for. */
+	/* Stop has begun; its end is not waited for. */
 	return err == -ETIMEDOUT || err == -ERESTARTSYS ? 0 : err;
 }
 
@@ -442,10 +445,10 @@ static int dxk_do_run(struct dxk_ctx *ctx, char *text, u64 deadline,
 }
 
 /**
- * dxk_builtin_run - run a command as a built-in one
+ * dxk_builtin_run - run a command as a built-in command
  * @ctx: the context
- * @cmd: the caller's alone but for its text; gets status and reply
- * @deadline: of a command that waits
+ * @cmd: used by the caller alone, except for its text; receives status and reply
+ * @deadline: deadline of a command whose sender waits
  */
 void dxk_builtin_run(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline)
 {

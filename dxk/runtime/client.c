@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Posting and collecting, as a member does it: for the ioctls and, exported, for
- * other modules.
+ * Posting and collecting as a member: for the ioctls and, exported, for other modules.
  */
 #include <linux/export.h>
 #include <linux/file.h>
@@ -28,7 +27,7 @@
 
 /**
  * dxk_client_create - join a context's Thread Pool as a client
- * @ctx: the context; of one that was joined dxk_session_client() is for
+ * @ctx: the context; for a context that was joined, use dxk_session_client()
  *
  * Return: a member for one thread at a time, or an error pointer.
  */
@@ -42,12 +41,12 @@ EXPORT_SYMBOL_GPL(dxk_client_create);
  * dxk_session_client - join the Thread Pool of a context that was joined, as a client
  * @s: the session, with %DXK_ACCESS_WRITE
  *
- * Owners, names and keys of its requests are those of the session, see %DXK_JOIN_SHARED. Who
- * executes them is told that the kernel posted them.
+ * Owners, names and keys of its requests are those of the session, see %DXK_JOIN_SHARED. To
+ * their executors, these requests are reported as posted by the kernel.
  *
  * Context: process, may sleep.
- * Return: a member for one thread at a time, or an error pointer: -EACCES: it was not joined for
- * that; -ESHUTDOWN, -ENOSPC, -ENOMEM.
+ * Return: a member for one thread at a time, or an error pointer: -EACCES: the session was not
+ * joined with that access; -ESHUTDOWN, -ENOSPC, -ENOMEM.
  */
 struct dxk_member *dxk_session_client(struct dxk_session *s)
 {
@@ -67,7 +66,7 @@ void dxk_client_destroy(struct dxk_member *member)
 }
 EXPORT_SYMBOL_GPL(dxk_client_destroy);
 
-/* What most requests do not have. */
+/* Make the parts that most requests do not have. */
 static noinline int dxk_post_make_more(struct dxk_post_op *p, struct dxk_rqe *rqe,
 				       const struct dxk_request *req)
 {
@@ -118,11 +117,11 @@ static int dxk_post_make(struct dxk_post_op *p, const struct dxk_request *req)
  * @member: a client, or dxk_call.self of the request that runs
  * @reqs: the requests; copied
  * @nr: how many, 1..%DXK_BATCH_MAX
- * @deadline: of CLOCK_MONOTONIC in ns, ends the sleep of %PXR_WAITIF_BUSY
+ * @deadline: on CLOCK_MONOTONIC in ns, ends the sleep of %PXR_WAITIF_BUSY
  * @reason: out, PXR_POOL_FULL.. of the first request not taken; may be %NULL
  *
  * Return: how many were taken, or the error of the first one: see the contract in
- * the uapi header. A malformed request refuses all.
+ * the uapi header. If one request is malformed, all are refused.
  */
 int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 	     u64 deadline, u32 *reason)
@@ -150,7 +149,7 @@ int dxk_post(struct dxk_member *member, const struct dxk_request *reqs, u32 nr,
 		if (!p.helper.called)
 			break;
 		dxk_worker_help(member);
-		/* What was helped may have posted as this member, too. */
+		/* The requests executed meanwhile may have posted as this member, too. */
 		ret = dxk_client_prepare(member, nr - taken);
 		if (ret) {
 			p.reason = 0;
@@ -172,9 +171,10 @@ EXPORT_SYMBOL_GPL(dxk_post);
  * @member: a client, or dxk_call.self of the request that runs
  * @name: of a request that was posted by one of the kernel's members
  *
- * It ends the wait of a request that waits for a call; of another one the next that does.
- * Return: 0; -ENOENT: there is none of that name, or it has ended; -EOPNOTSUPP: the policy's
- * max_waiting is 0.
+ * If the request waits for a call, this ends its wait. Otherwise it ends the request's next wait
+ * for a call.
+ * Return: 0; -ENOENT: there is no request of that name, or it has ended; -EOPNOTSUPP: the
+ * policy's max_waiting is 0.
  */
 int dxk_wake(struct dxk_member *member, u64 name)
 {
@@ -189,7 +189,7 @@ EXPORT_SYMBOL_GPL(dxk_wake);
  * @member: a client, or dxk_call.self of the request that runs
  * @name: of a request that was posted by one of the kernel's members
  *
- * Return: %DXK_CANCEL_ENDED, %DXK_CANCEL_TOLD; or an error as of dxk_wake().
+ * Return: %DXK_CANCEL_ENDED, %DXK_CANCEL_TOLD; or an error as from dxk_wake().
  */
 int dxk_cancel(struct dxk_member *member, u64 name)
 {
@@ -206,7 +206,7 @@ EXPORT_SYMBOL_GPL(dxk_cancel);
  * @owner: of requests that were posted by one of the kernel's members
  *
  * See struct dxk_cancel_owner.
- * Return: how many there were that had not ended.
+ * Return: the number of its requests that had not ended.
  */
 unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner)
 {
@@ -218,14 +218,14 @@ unsigned int dxk_cancel_owner(struct dxk_member *member, u64 owner)
 EXPORT_SYMBOL_GPL(dxk_cancel_owner);
 
 /**
- * dxk_hold_key - from now on no request of a key begins a turn (AG-29)
+ * dxk_hold_key - let no request of a key begin a turn from now on (AG-29)
  * @member: a client, or dxk_call.self of the request that runs
  * @key: of requests that are posted by the kernel's members
- * @refuse: posts to it are refused, too, with -ECANCELED
+ * @refuse: also refuse posts to the key, with -ECANCELED
  *
- * What executes goes on. Stop ends it.
- * Return: 0; -ENOSPC: as many wait as may; -EOPNOTSUPP: the policy's max_waiting is 0;
- * -ESHUTDOWN; -ENOMEM.
+ * Executing requests continue. Stop ends the hold.
+ * Return: 0; -ENOSPC: the maximum number already waits; -EOPNOTSUPP: the policy's max_waiting
+ * is 0; -ESHUTDOWN; -ENOMEM.
  */
 int dxk_hold_key(struct dxk_member *member, u64 key, bool refuse)
 {
@@ -234,11 +234,11 @@ int dxk_hold_key(struct dxk_member *member, u64 key, bool refuse)
 EXPORT_SYMBOL_GPL(dxk_hold_key);
 
 /**
- * dxk_release_key - the end of dxk_hold_key()
+ * dxk_release_key - end dxk_hold_key()
  * @member: a client, or dxk_call.self of the request that runs
- * @key: which
+ * @key: the key
  *
- * Return: 0; -ENOENT: nothing is known of it.
+ * Return: 0; -ENOENT: the key is unknown.
  */
 int dxk_release_key(struct dxk_member *member, u64 key)
 {
@@ -247,11 +247,11 @@ int dxk_release_key(struct dxk_member *member, u64 key)
 EXPORT_SYMBOL_GPL(dxk_release_key);
 
 /**
- * dxk_cancel_key - cancel what waits for a key (AG-31)
+ * dxk_cancel_key - cancel the requests that wait for a key (AG-31)
  * @member: a client, or dxk_call.self of the request that runs
- * @key: which
+ * @key: the key
  *
- * Return: how many it has ended or told; -ENOENT: nothing is known of it.
+ * Return: how many requests it has ended or notified; -ENOENT: the key is unknown.
  */
 int dxk_cancel_key(struct dxk_member *member, u64 key)
 {
@@ -277,11 +277,11 @@ static void dxk_answer_fill(struct dxk_answer *a, const struct dxk_rqe *rqe)
 /**
  * dxk_rejoin - collect completed requests of an owner (DX-87..DX-95)
  * @member: a client, or dxk_call.self of the request that runs
- * @owner: whose
+ * @owner: the owner
  * @answers: room for the requests; data and data_room are set by the caller
  * @nr: how many at most, 1..%DXK_BATCH_MAX
- * @min: sleep until so many can be returned or no more can come; 0 is 1
- * @deadline: of CLOCK_MONOTONIC in ns; 0 polls
+ * @min: sleep until this many can be returned or no more can come; 0 means 1
+ * @deadline: on CLOCK_MONOTONIC in ns; 0 polls
  * @answer: out, RJR_*
  *
  * Return: how many were returned, oldest completion first, or -EDEADLK when only
@@ -325,13 +325,13 @@ EXPORT_SYMBOL_GPL(dxk_rejoin);
 /**
  * dxk_client_wait_stop - sleep until Stop (DX-109)
  * @member: a client; the caller is its thread
- * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only asks, %DXK_FOREVER for none
+ * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only queries, %DXK_FOREVER for none
  *
- * For a thread that serves a context as long as it runs, without being a worker of it; a
- * request that executes has dxk_wait_should_stop().
+ * For a thread that serves a context as long as it runs, without being a worker of it. An
+ * executing request uses dxk_wait_should_stop() instead.
  *
  * Context: process, may sleep.
- * Return: 1 from the begin of Stop on, 0 at the deadline, -ERESTARTSYS.
+ * Return: 1 from the beginning of Stop on, 0 at the deadline, -ERESTARTSYS.
  */
 int dxk_client_wait_stop(struct dxk_member *member, u64 deadline)
 {
@@ -348,8 +348,8 @@ EXPORT_SYMBOL_GPL(dxk_client_wait_stop);
  * @file: a regular file; the table takes its own reference
  * @id: out, for dxk_handle_file(). Never used again in this context
  *
- * Return: 0; -EINVAL when it is no regular file of a file system that stores
- * contents, or opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
+ * Return: 0; -EINVAL when it is not a regular file of a file system that stores
+ * contents, or was opened with O_PATH; -ENOSPC when the table is full, -ENOMEM,
  * -ETOOMANYREFS when too many files are held for the caller's user, -ESHUTDOWN when the
  * context does not run.
  */
@@ -364,8 +364,8 @@ EXPORT_SYMBOL_GPL(dxk_handle_open);
  * @ctx: the context
  * @id: of the handle
  *
- * The private file of a worker whose running request has asked for it is closed when
- * that request has ended; all others are closed soon, which nobody waits for.
+ * If a worker's running request has used the worker's private file, that file is closed when
+ * the request has ended. All others are closed soon; this call does not wait for that.
  * Return: 0, or -ENOENT: there is no such handle (any more).
  */
 int dxk_handle_close(struct dxk_ctx *ctx, u64 id)
@@ -377,16 +377,16 @@ EXPORT_SYMBOL_GPL(dxk_handle_close);
 /* --- what people read ------------------------------------------------------ */
 
 /**
- * dxk_client_instrument - count in a counter of the application's own (DX-20)
+ * dxk_client_instrument - update one of the application's own counters (DX-20)
  * @member: a client, or the worker that executes (dxk_call.self)
- * @name: of the counter, below %DXK_NAME_LEN bytes, graphic ones; it is made if need be, from 0
- * @value: is added
- * @set: it takes the counter's place instead
+ * @name: of the counter, less than %DXK_NAME_LEN graphic characters; created at 0 if missing
+ * @value: the value to add
+ * @set: replace the counter's value by @value instead
  *
  * See struct dxk_instrument.
  *
  * Context: any but interrupt.
- * Return: 0; -EINVAL: it is no name; -ENOSPC: there are %DXK_INSTRUMENTS others.
+ * Return: 0; -EINVAL: the name is invalid; -ENOSPC: there are %DXK_INSTRUMENTS others.
  */
 int dxk_client_instrument(struct dxk_member *member, const char *name, s64 value, bool set)
 {
@@ -399,16 +399,16 @@ int dxk_client_instrument(struct dxk_member *member, const char *name, s64 value
 EXPORT_SYMBOL_GPL(dxk_client_instrument);
 
 /**
- * dxk_client_label - name an executor or an owner for reports and tools (DX-115)
- * @member: a client, or the worker that executes: the number is of its space
- * @object: the number
- * @name: below %DXK_NAME_LEN bytes, graphic ones; empty: none any more
+ * dxk_client_label - label an executor or an owner for reports and tools (DX-115)
+ * @member: a client, or the worker that executes; @object belongs to its space
+ * @object: the number of the executor or owner
+ * @name: less than %DXK_NAME_LEN graphic characters; empty removes the label
  *
- * For owners most times: executors of the kernel have the names they are registered with. See
+ * Mostly used for owners: executors of the kernel have the names they are registered with. See
  * struct dxk_label.
  *
  * Context: any but interrupt.
- * Return: 0; -EINVAL: it is no name.
+ * Return: 0; -EINVAL: the name is invalid.
  */
 int dxk_client_label(struct dxk_member *member, u64 object, const char *name)
 {
@@ -423,18 +423,18 @@ EXPORT_SYMBOL_GPL(dxk_client_label);
 
 /**
  * dxk_client_log - write a message to the log of a client's context (DX-97..DX-102)
- * @member: a client; of a request that runs dxk_log() is for
+ * @member: a client; a running request uses dxk_log() instead
  * @wait: sleep while the Log Pool is full, if policy log_full is block
  * @deadline: of that sleep, on CLOCK_MONOTONIC
  * @fmt: the message, one line; cut to %DXK_LOG_TEXT
  *
- * While the context runs the message enters the Log Pool. Else it is in the log file when this
- * returns (DX-3).
+ * While the context runs, the message enters the Log Pool. Otherwise it is in the log file when
+ * this returns (DX-3).
  *
  * Context: process, may sleep.
  * Return: 0, also when a full pool drops this message or another; -ENODEV: the context does not
- * run, and there is no file; the error of the write; -ETIMEDOUT, -ESHUTDOWN, -ERESTARTSYS: it was
- * not taken; -EINTR: the caller was killed.
+ * run and has no log file; the error of the write; -ETIMEDOUT, -ESHUTDOWN, -ERESTARTSYS: the
+ * message was not taken; -EINTR: the caller was killed.
  */
 int dxk_client_log(struct dxk_member *member, bool wait, u64 deadline, const char *fmt, ...)
 {
@@ -448,7 +448,7 @@ int dxk_client_log(struct dxk_member *member, bool wait, u64 deadline, const cha
 }
 EXPORT_SYMBOL_GPL(dxk_client_log);
 
-/* Where the messages go that an in-kernel client reads. */
+/* The destination of the messages that an in-kernel client reads. */
 struct dxk_log_array {
 	struct dxk_log_sink sink;
 	struct dxk_log_record *recs;
@@ -464,12 +464,12 @@ static int dxk_log_put_array(struct dxk_log_sink *sink, const struct dxk_log_rec
 /**
  * dxk_ctx_log_read - read the log of an in-kernel client's context (DX-97, DX-103)
  * @ctx: the context, running or not
- * @recs: out, the messages, oldest first; what was lost before one is a record of its own
+ * @recs: out, the messages, oldest first; a separate record reports messages lost before one
  * @nr: how many at most
- * @deadline: how long to sleep while there is none; 0 does not
+ * @deadline: how long to sleep while there is no message; 0 does not sleep
  *
  * Return: how many; 0 if none came in time; -ESHUTDOWN: there is none, and none will come
- * before the next Start; -EBUSY: a file has the messages; -ERESTARTSYS.
+ * before the next Start; -EBUSY: the messages go to a file; -ERESTARTSYS.
  */
 int dxk_ctx_log_read(struct dxk_ctx *ctx, struct dxk_log_record *recs, u32 nr, u64 deadline)
 {
@@ -485,7 +485,7 @@ EXPORT_SYMBOL_GPL(dxk_ctx_log_read);
  * @file: opened for appending, of a file system that stores contents; the log takes its own
  *	reference. %NULL for none: the messages are to be read again
  *
- * It is written with the rights of who opened it. What was logged before goes to the old
+ * It is written with the rights of its opener. Messages logged before this call go to the old
  * file, or to this one if there was none.
  *
  * Return: 0; -EBADF, -EINVAL: it cannot be appended to; -ENOMEM; -ERESTARTSYS.
@@ -513,7 +513,7 @@ EXPORT_SYMBOL_GPL(dxk_ctx_log_file);
  * @room: bytes at @reply
  * @deadline: how long to wait for the reply; 0 does not wait and gets none
  *
- * Return: the status of the command, or why it was not executed: see struct
+ * Return: the status of the command, or the reason why it was not executed: see struct
  * dxk_command_send.
  */
 int dxk_send_command(struct dxk_ctx *ctx, const char *text, char *reply, size_t room,
@@ -565,13 +565,13 @@ EXPORT_SYMBOL_GPL(dxk_send_timed_command);
 /**
  * dxk_attach_command_handler - set the handler of an in-kernel client's context
  * @ctx: the context, started or not
- * @h: replaces the handler that there is (DX-31); %NULL for none
+ * @h: replaces the current handler (DX-31); %NULL for none
  *
- * When this returns no call of an earlier handler is in progress and none will
- * come; it waits for one that is, however long that takes. The handler stays
- * attached over Stop and Start, but is called only while the context runs.
+ * When this returns, no call of an earlier handler is in progress and none will
+ * follow. It waits for a call in progress, however long that takes. The handler stays
+ * attached across Stop and Start, but is called only while the context runs.
  *
- * Return: 0; -EDEADLK in a call of the handler; -ENODEV when its module goes.
+ * Return: 0; -EDEADLK in a call of the handler; -ENODEV when its module is being unloaded.
  */
 int dxk_attach_command_handler(struct dxk_ctx *ctx, struct dxk_command_handler *h)
 {

@@ -11,12 +11,12 @@
 #include "services/file.h"
 
 /**
- * dxk_client_add - make one more request of a post, with room for its data
- * @p: begun; gets the request at the end of rqes
- * @e: what to do; the caller copies the data, wherever it is, to rqe->data
- * @file: what goes along with %PXR_FD, or NULL; then comes dxk_files_attach()
+ * dxk_client_add - add a request to a post, with room for its data
+ * @p: begun; the request is appended to its rqes
+ * @e: the work to do; the caller copies the data, wherever it is, to rqe->data
+ * @file: the file passed with %PXR_FD, or NULL; dxk_files_attach() follows
  *
- * Inlined so that an entry which is made of something else need not be stored.
+ * Inlined so that an entry converted from another structure need not be stored.
  * Return: the request, or an error pointer.
  */
 static __always_inline struct dxk_rqe *

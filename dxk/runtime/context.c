@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The context itself: made, closed, freed with the last reference. What it is between
- * Start and Stop is in run.c.
+ * The context itself: made, closed, and freed with the last reference. See run.c for the
+ * run between Start and Stop.
  */
 #include <linux/export.h>
 #include <linux/idr.h>
@@ -43,7 +43,7 @@ static void dxk_ctx_free_work(struct work_struct *work)
 	module_put(THIS_MODULE);
 }
 
-/* The last reference is gone. */
+/* The last reference has been dropped. */
 static void dxk_ctx_release(struct kobject *kobj)
 {
 	struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
@@ -55,8 +55,8 @@ static void dxk_ctx_release(struct kobject *kobj)
 /* --- the walker --------------------------------------------------------------- */
 
 /*
- * Nobody has the context any more, and none of its threads is left. Members that are still
- * open keep the memory until they are closed.
+ * The context has no user any more, and none of its threads is left. Members that are still
+ * open keep its memory until they are closed.
  */
 static void dxk_ctx_bury(struct dxk_ctx *ctx)
 {
@@ -73,14 +73,14 @@ static void dxk_ctx_bury(struct dxk_ctx *ctx)
 		complete(buried);
 }
 
-/* Takes the run of a context down, and buries the context; see engine/life.h. */
+/* Takes down the run of a context and buries the context; see engine/life.h. */
 static void dxk_ctx_walk(struct work_struct *work)
 {
 	struct dxk_ctx *ctx = container_of(work, struct dxk_ctx, walk);
 	bool more = true;
 
 	os_turn_begin(OS_WALK);
-	/* It is kicked when that is set. The engine knows nothing of these sleepers. */
+	/* The walker is kicked when that is set. The engine does not know these sleepers. */
 	if (READ_ONCE(ctx->engine.cancelling))
 		dxk_log_cancel(&ctx->log);
 	while (more) {
@@ -107,7 +107,7 @@ static void dxk_ctx_walk(struct work_struct *work)
 	kobject_put(&ctx->kobj);
 }
 
-/* Directories and files are the context's owner's from the first moment. */
+/* Directories and files belong to the owner of the context from the beginning. */
 static void dxk_ctx_ownership(dxk_owned_kobject *kobj, kuid_t *uid, kgid_t *gid)
 {
 	const struct dxk_ctx *ctx = container_of(kobj, struct dxk_ctx, kobj);
@@ -121,7 +121,7 @@ static struct kobj_type dxk_ctx_ktype = {
 	.get_ownership = dxk_ctx_ownership,
 };
 
-/* Of a context of an in-kernel client: nobody can join it, everybody can look at it. */
+/* The identity of an in-kernel client's context: nobody can join it, everybody can look at it. */
 static const struct dxk_identity dxk_ctx_kernel = {
 	.uid = GLOBAL_ROOT_UID,
 	.gid = GLOBAL_ROOT_GID,
@@ -130,7 +130,7 @@ static const struct dxk_identity dxk_ctx_kernel = {
 
 /**
  * dxk_ctx_make - make a context with the default policy
- * @a: what its creator asks for; NULL: it is of an in-kernel client
+ * @a: the creator's arguments; NULL for a context of an in-kernel client
  *
  * Return: a context to be given to dxk_ctx_destroy(), or an error pointer.
  */
@@ -182,7 +182,7 @@ struct dxk_ctx *dxk_ctx_make(const struct dxk_ctx_create *a)
 	ctx->id = err;
 	ctx->engine.id = err;
 
-	/* From here on the object is the kobject's. */
+	/* From here on the kobject owns the object. */
 	__module_get(THIS_MODULE);
 	err = kobject_init_and_add(&ctx->kobj, &dxk_ctx_ktype, dxk_ctx_parent, "%u",
 				   ctx->id);
@@ -209,7 +209,7 @@ err_free:
 }
 
 /**
- * dxk_ctx_create - make a context of an in-kernel client, with the default policy
+ * dxk_ctx_create - make an in-kernel client's context, with the default policy
  *
  * Nobody can join it, everybody can look at it in sysfs.
  * Return: a context to be given to dxk_ctx_destroy(), or an error pointer.
@@ -224,15 +224,15 @@ EXPORT_SYMBOL_GPL(dxk_ctx_create);
 
 /**
  * dxk_ctx_end - Stop(cancel) and release the context (DX-113)
- * @ctx: the context; not to be used any more
+ * @ctx: the context; not to be used afterwards
  *
- * Waits for nobody: the walker ends the run, and buries the context when its last kernel
- * worker, which dxk_should_stop() asks to end, has ended. It does not wait for user
+ * Does not wait. The walker ends the run. It buries the context when the last kernel worker
+ * has ended; dxk_should_stop() asks kernel workers to end. The walker does not wait for user
  * workers: they may belong to the process that is dying right now.
  */
 void dxk_ctx_end(struct dxk_ctx *ctx)
 {
-	/* The burial may be over before the close is. */
+	/* The burial may end before the close does. */
 	kobject_get(&ctx->kobj);
 	dxk_run_close(&ctx->engine);
 	kobject_put(&ctx->kobj);
@@ -240,7 +240,7 @@ void dxk_ctx_end(struct dxk_ctx *ctx)
 
 /**
  * dxk_ctx_destroy - dxk_ctx_end(), and wait until the context is gone
- * @ctx: an in-kernel client's context; not to be used any more
+ * @ctx: an in-kernel client's context; not to be used afterwards
  *
  * Waits for the client's executors and for the handler of its commands.
  */
@@ -270,9 +270,9 @@ int dxk_ctx_set_policy(struct dxk_ctx *ctx, struct dxk_policy *policy)
 EXPORT_SYMBOL_GPL(dxk_ctx_set_policy);
 
 /**
- * dxk_ctx_get_policy - the policy of a context (DX-8)
+ * dxk_ctx_get_policy - get the policy of a context (DX-8)
  * @ctx: the context
- * @policy: out: the one in force; of the next Start while there is no run
+ * @policy: out: the policy in force; while there is no run, that of the next Start
  *
  * Context: any but interrupt.
  */
@@ -285,12 +285,13 @@ EXPORT_SYMBOL_GPL(dxk_ctx_get_policy);
 /**
  * dxk_ctx_wait_crew - sleep until the crew has a use for user threads
  * @ctx: the context
- * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only asks
+ * @deadline: of the sleep, on CLOCK_MONOTONIC; 0 only queries
  * @workers: out: user workers that are needed now, see struct dxk_crew_wait
  * @spares: out: user spares, likewise
  *
- * For who has programs started that work for the context: kernel workers come by themselves.
- * Whether nothing of an owner is left says dxk_rejoin(), of the context dxk_ctx_stop().
+ * For managers that start programs to work for the context; kernel workers are started
+ * automatically. dxk_rejoin() reports whether anything of an owner is left, dxk_ctx_stop()
+ * whether anything of the context is.
  *
  * Context: process, may sleep.
  * Return: the sum of both, 0 at the deadline; -ESHUTDOWN: the context was not started, or has
@@ -302,7 +303,7 @@ int dxk_ctx_wait_crew(struct dxk_ctx *ctx, u64 deadline, u32 *workers, u32 *spar
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_wait_crew);
 
-/** dxk_ctx_init - the module is loaded: where contexts are shown, and with what files */
+/** dxk_ctx_init - set where contexts are shown, and with which files, at module load */
 void dxk_ctx_init(struct kobject *parent, const struct sysfs_ops *ops,
 		  const struct attribute_group **groups)
 {

@@ -22,9 +22,9 @@ void dxk_control_init(struct dxk_control *t)
 
 /**
  * dxk_control_start - start a control thread and wait until it runs
- * @ctx: the context; it starts
- * @who: which; it is stopped
- * @fn: its loop; gets @ctx, completes running first
+ * @ctx: the context, which is starting
+ * @who: the control thread, which is stopped
+ * @fn: its loop; called with @ctx, first completes dxk_control.running
  */
 int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(void *))
 {
@@ -71,7 +71,7 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	return 0;
 }
 
-/** dxk_control_stop - end a control thread, which waits for nobody; or it does not run */
+/** dxk_control_stop - end a control thread, if it runs; such a thread waits for nobody */
 void dxk_control_stop(struct dxk_control *t)
 {
 	if (!t->task)
@@ -97,7 +97,7 @@ static bool dxk_control_called(struct dxk_control *t)
 	return READ_ONCE(t->kicked) || kthread_should_stop();
 }
 
-/** dxk_control_wait - sleep until kicked, stopped, or @ms are over (not %DXK_DORMANT) */
+/** dxk_control_wait - sleep until kicked or stopped, or for @ms (%DXK_DORMANT: no limit) */
 void dxk_control_wait(struct dxk_control *t, u32 ms)
 {
 	if (ms == DXK_DORMANT)
@@ -108,11 +108,11 @@ void dxk_control_wait(struct dxk_control *t, u32 ms)
 }
 
 /**
- * dxk_control_wait_until - sleep until kicked, stopped, or a time
+ * dxk_control_wait_until - sleep until kicked, stopped, or a deadline
  * @t: the calling thread
- * @deadline: of CLOCK_MONOTONIC, ns
+ * @deadline: on CLOCK_MONOTONIC, in ns
  *
- * Return: true when it was called before the deadline.
+ * Return: true when it was kicked or stopped before the deadline.
  */
 bool dxk_control_wait_until(struct dxk_control *t, u64 deadline)
 {

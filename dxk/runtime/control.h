@@ -21,22 +21,22 @@ struct task_struct;
 struct dxk_control {
 	/** @task: (W) referenced while it runs, else NULL */
 	struct task_struct *task;
-	/** @slot: (W) shows it in the Thread Pool */
+	/** @slot: (W) the slot that shows it in the Thread Pool */
 	struct dxk_slot *slot;
-	/** @turn: (W) what it makes */
+	/** @turn: (W) the kind of turn it makes */
 	enum os_turn turn;
-	/** @wait: it sleeps here */
+	/** @wait: the thread sleeps here */
 	struct swait_queue_head wait;
 	/**
-	 * @kicked: (A) somebody asks it to look; set before the wake-up, cleared by the
+	 * @kicked: (A) a look is requested; set before the wake-up, cleared by the
 	 * thread before it looks
 	 */
 	bool kicked;
-	/** @running: it has reached its loop */
+	/** @running: the thread has reached its loop */
 	struct completion running;
 };
 
-/* Interval of a control thread that has nothing to do: sleep until kicked. */
+/* The interval of a control thread that has nothing to do: it sleeps until kicked. */
 #define DXK_DORMANT	0
 
 void dxk_control_init(struct dxk_control *t);

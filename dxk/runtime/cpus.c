@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The CPUs of a context: policy/cpus, and what is told of CPUs that come.
+ * The CPUs of a context: policy/cpus, and notification of CPUs that come online.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/export.h>
@@ -16,7 +16,7 @@
 
 /* --- the policy -------------------------------------------------------------------- */
 
-/** dxk_cpus_init - a new context: where its creator may run, its threads may */
+/** dxk_cpus_init - let the threads of a new context run where its creator may run */
 int dxk_cpus_init(struct dxk_ctx *ctx)
 {
 	INIT_LIST_HEAD(&ctx->bound);
@@ -32,13 +32,13 @@ void dxk_cpus_free(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_ctx_set_cpus - on which CPUs the kernel threads of a context may run
+ * dxk_ctx_set_cpus - set the CPUs on which the kernel threads of a context may run
  * @ctx: the context
  * @cpus: the CPUs, all of them online
  *
- * Its workers move at the Monitor's next turn, which this asks for; control threads are bound
- * by Start. A CPU that goes later is left out until it is back; when none of them is left they
- * run elsewhere.
+ * Workers move at the Monitor's next turn, which this call requests. Control threads are bound
+ * by Start. A CPU that goes offline later is not used until it is back online; when none of
+ * @cpus is left, the threads run elsewhere.
  *
  * Return: 0, -EINVAL when @cpus is empty, -ENODEV when one of them is not online; then
  * nothing has changed.
@@ -59,9 +59,9 @@ int dxk_ctx_set_cpus(struct dxk_ctx *ctx, const struct cpumask *cpus)
 EXPORT_SYMBOL_GPL(dxk_ctx_set_cpus);
 
 /**
- * dxk_cpus_get - where the kernel threads of a context may run
+ * dxk_cpus_get - get the CPUs on which the kernel threads of a context may run
  * @ctx: the context
- * @cpus: out: those of policy/cpus that are online; all of them if none is
+ * @cpus: out: those of policy/cpus that are online; all of policy/cpus if none is
  */
 void dxk_cpus_get(struct dxk_ctx *ctx, struct cpumask *cpus)
 {
@@ -77,7 +77,7 @@ void dxk_cpus_get(struct dxk_ctx *ctx, struct cpumask *cpus)
 static DEFINE_SPINLOCK(dxk_bound_lock);
 static LIST_HEAD(dxk_bound_ctxs);
 
-/** dxk_cpus_start - a run begins: its Monitor is to be told of CPUs that come */
+/** dxk_cpus_start - begin to notify the Monitor of a run of CPUs that come online */
 int dxk_cpus_start(struct dxk_ctx *ctx)
 {
 	spin_lock(&dxk_bound_lock);
@@ -86,7 +86,7 @@ int dxk_cpus_start(struct dxk_ctx *ctx)
 	return 0;
 }
 
-/** dxk_cpus_stop - it ends */
+/** dxk_cpus_stop - end what dxk_cpus_start() began */
 void dxk_cpus_stop(struct dxk_ctx *ctx)
 {
 	spin_lock(&dxk_bound_lock);
@@ -109,7 +109,7 @@ static int dxk_cpu_online(unsigned int cpu)
 
 static int dxk_cpus_state;
 
-/** dxk_cpus_setup - the module is loaded */
+/** dxk_cpus_setup - set up at module load */
 int dxk_cpus_setup(void)
 {
 	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "dxk:online", dxk_cpu_online,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The crew: who joins the Thread Pool, how many kernel workers it has, and how they end.
+ * The crew: joining the Thread Pool, the number of kernel workers, and their end.
  *
- * Kernel workers are made by the Monitor only, and none once the run is being ended: the
- * hold in which one takes its place tests that, and counts it in dxk_run.live. A worker
- * that has left its loop waits in dxk_ctx.gone to be reaped, by the Monitor or the walker:
- * by whoever took it off that list. So neither waits for a thread that may still execute.
+ * Only the Monitor makes kernel workers, and it makes none once the run is being ended: the
+ * lock hold in which a worker takes its place tests this, and counts it in dxk_run.live. A
+ * worker that has left its loop waits in dxk_ctx.gone to be reaped, by the Monitor or the
+ * walker, whichever takes it off that list. So neither waits for a thread that may still
+ * execute.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -34,11 +35,11 @@
 struct dxk_join_op {
 	/** @l: with the member, for dxk_attach_run() */
 	struct dxk_list_op l;
-	/** @slot: which it takes; NULL: the lowest vacant one of those that stay */
+	/** @slot: the slot it takes; NULL: the lowest vacant one of those that stay */
 	struct dxk_slot *slot;
-	/** @kind: what it wants to be; DXK_MEMBER_WORKER and SPARE for kernel workers too */
+	/** @kind: the requested kind; DXK_MEMBER_WORKER and SPARE for kernel workers too */
 	enum dxk_member_kind kind;
-	/** @err: why it may not */
+	/** @err: 0, or why it may not join */
 	int err;
 };
 
@@ -105,7 +106,7 @@ static void dxk_join_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	dxk_attach_run(e, op, wakes);
 }
 
-/* @slot: of its own, or NULL for one that stays */
+/* @slot: the thread's own slot, or NULL for one of those that stay */
 static int dxk_join(struct dxk_thread *t, struct dxk_slot *slot,
 		    enum dxk_member_kind kind)
 {
@@ -134,7 +135,7 @@ static int dxk_join_client(struct dxk_ctx *ctx, struct dxk_thread *t, bool main)
 				err;
 }
 
-/* @s: the descriptor it comes by; only the creator's first client is the main thread */
+/* @s: the descriptor it joins by; only the creator's first client is the main thread */
 static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
 		       const struct dxk_session *s, enum dxk_member_kind kind)
 {
@@ -149,11 +150,11 @@ static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
 }
 
 /**
- * dxk_member_claim - a thread joins the Thread Pool
+ * dxk_member_claim - have a thread join the Thread Pool
  * @ctx: the context
- * @s: the descriptor it comes by, or NULL for an in-kernel client
- * @kind: what it wants to be
- * @home: of a worker: its home, 0, or %DXK_HOME_DEALT
+ * @s: the descriptor it joins by, or NULL for an in-kernel client
+ * @kind: the requested kind of member
+ * @home: the home of a worker: its number, 0, or %DXK_HOME_DEALT
  * @user: the user thread, or NULL for an in-kernel client; referenced here
  *
  * Return: a member with a reference for the caller, or an error pointer.
@@ -177,7 +178,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 		t->m.share = s->share;
 		dxk_space_join(&ctx->engine, t->m.space);
 	}
-	/* A worker takes what is vacant; others the id of a member that was closed before. */
+	/* A worker takes a vacant slot; others may need the id of a member closed before. */
 	err = kind == DXK_MEMBER_WORKER ? 0 : dxk_slots_settle(ctx);
 	if (!err)
 		err = dxk_join_as(ctx, t, s, kind);
@@ -188,7 +189,7 @@ struct dxk_member *dxk_member_claim(struct dxk_ctx *ctx, const struct dxk_sessio
 	return ERR_PTR(err);
 }
 
-/** dxk_member_release - the member's descriptor is closed */
+/** dxk_member_release - release a member whose descriptor is closed */
 void dxk_member_release(struct dxk_member *m)
 {
 	struct dxk_thread *t = dxk_thread_of(m);
@@ -201,7 +202,7 @@ void dxk_member_release(struct dxk_member *m)
 
 /* --- kernel workers ------------------------------------------------------------- */
 
-/* One more: a worker, or a spare with a place of its own. */
+/* Add a kernel worker, or a spare with a place of its own. */
 static int dxk_crew_add(struct dxk_ctx *ctx, enum dxk_member_kind kind)
 {
 	struct dxk_thread *t = dxk_thread_new(ctx, DXK_ROLE_WORKER, DXK_KERNEL);
@@ -246,7 +247,7 @@ void dxk_crew_reap(struct dxk_ctx *ctx)
 	}
 }
 
-/* Dismiss the surplus of a kind: ids beyond the limit, then the highest. */
+/* Dismiss the surplus of a kind: ids beyond the limit, then the highest ids. */
 static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 {
 	const struct dxk_engine *e = &ctx->engine;
@@ -269,12 +270,12 @@ static void dxk_crew_shrink(struct dxk_ctx *ctx, enum dxk_kind kind, u32 places)
 }
 
 /**
- * dxk_crew_review - make the crew what the policy says
+ * dxk_crew_review - adjust the crew to the policy
  * @ctx: the context; for the Monitor
  *
- * Starts kernel workers and dismisses surplus ones of both kinds when they have
- * finished what they execute; nobody is interrupted.
- * Return: 0, or why a worker could not be started.
+ * Starts kernel workers. Dismisses surplus workers of both kinds when they have finished
+ * what they execute; none is interrupted.
+ * Return: 0, or the error that prevented the start of a worker.
  */
 int dxk_crew_review(struct dxk_ctx *ctx)
 {
@@ -303,7 +304,7 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_crew_bind - have kernel workers run where the policy says, see cpus.h
+ * dxk_crew_bind - bind kernel workers to the CPUs of the policy, see cpus.h
  * @ctx: the context; for the Monitor
  */
 void dxk_crew_bind(struct dxk_ctx *ctx)
@@ -325,7 +326,7 @@ void dxk_crew_bind(struct dxk_ctx *ctx)
 	}
 }
 
-/* The context is closed: a worker that waits for a file that its user serves may go. */
+/* The context is closed: let workers leave that wait for a file served by their user. */
 static void dxk_crew_kill(struct dxk_ctx *ctx)
 {
 	struct dxk_thread *t;
@@ -341,10 +342,10 @@ static void dxk_crew_kill(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_crew_end - the walker's step: have the kernel workers go, and reap those that have
- * @ctx: the context; nobody is given work any more
+ * dxk_crew_end - the walker's step: end the kernel workers, and reap those that have ended
+ * @ctx: the context; no worker receives work any more
  *
- * Return: true when none is left; else the last one that goes kicks the walker.
+ * Return: true when none is left; otherwise the last one to leave kicks the walker.
  */
 bool dxk_crew_end(struct dxk_ctx *ctx)
 {
@@ -400,8 +401,8 @@ static bool dxk_thread_is_still(struct dxk_thread *t)
  * dxk_crew_look - have spares take the places of workers that sleep outside of dxk (B-1)
  * @ctx: the context; for the Monitor
  *
- * In a read(2), for a lock or a page: a request that says so itself is replaced at once, see
- * engine/block.h.
+ * For example in a read(2), or for a lock or a page. The worker of a request that announces its
+ * sleep is replaced at once, see engine/block.h.
  */
 void dxk_crew_look(struct dxk_ctx *ctx)
 {
@@ -428,9 +429,9 @@ void dxk_crew_look(struct dxk_ctx *ctx)
 /* --- for reports ------------------------------------------------------------ */
 
 /**
- * dxk_running_next - what a worker executes that Stop waits for (DX-114)
+ * dxk_running_next - report what a worker executes for which Stop waits (DX-114)
  * @ctx: the context
- * @after: id of the worker before, 0 for the first
+ * @after: id of the previous worker, 0 for the first
  * @out: the first worker with a higher id that holds a request
  *
  * Return: false when there is none.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Thread 700: takes over where a caller's share of work ends, sweeps now and then
- * while requests are Ready, and under policy dispatch=thread makes every move. It is also the
+ * Thread 700: takes over where a caller's share of work ends, and sweeps periodically
+ * while requests are Ready. Under policy dispatch=thread it makes every move. It is also the
  * clock of requests that wait for a time.
  */
 #include <linux/kthread.h>
@@ -14,7 +14,7 @@
 
 #define DXK_SWEEP_MS		1000
 
-/* @again: when to look at the clock; the sweep comes at its intervals. */
+/* @again: when to look at the clock; the sweep runs at its own intervals. */
 static void dxk_dispatcher_wait(struct dxk_ctx *ctx, struct dxk_control *t, u64 again)
 {
 	u32 ms = ctx->engine.policy.dispatch_interval_ms ?: DXK_SWEEP_MS;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is shown of a context: in sysfs and by its own commands.
+ * The figures shown of a context, in sysfs and by built-in commands.
  */
 #include "runtime/context.h"
 #include "runtime/figures.h"
@@ -75,7 +75,7 @@ u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 
 	spin_lock(&ctx->engine.lock);
 	limit = dxk_lanes_limit(dxk_resource_lanes(ctx, key), key % DXK_LANES);
-	/* Without CMLS workers have no limit but their number. */
+	/* Without CMLS the only limit of workers is their number. */
 	if (key / DXK_LANES == DXK_RES_USER)
 		limit = min(limit, ctx->engine.crew.workers[DXK_USER] +
 				   ctx->engine.crew.extra[DXK_USER]);
@@ -86,7 +86,7 @@ u32 dxk_lane_limit(struct dxk_ctx *ctx, u32 key)
 	return limit;
 }
 
-/* Who waits for the resource: sleeping posters, or requests that are Ready. */
+/* The number of waiters for the resource: sleeping posters, or requests that are Ready. */
 u32 dxk_lane_waiters(const struct dxk_ctx *ctx, u32 key)
 {
 	const struct dxk_ready *ready = &ctx->engine.ready;

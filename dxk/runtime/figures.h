@@ -26,10 +26,10 @@ enum dxk_resource {
 	DXK_RESOURCES,
 };
 
-/* Names a lane of a resource. */
+/* Identifies a lane of a resource. */
 #define DXK_LANE_KEY(_res, _lane)	((_res) * DXK_LANES + (_lane))
 
-/* What is shown, for others that show it. */
+/* The values shown in sysfs, for other code that shows them. */
 u32 dxk_pool_size(const struct dxk_ctx *ctx, enum dxk_pool pool);
 u32 dxk_pool_use(struct dxk_ctx *ctx, enum dxk_pool pool);
 u32 dxk_pool_high(const struct dxk_ctx *ctx, enum dxk_pool pool);

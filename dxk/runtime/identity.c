@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Names and permissions of contexts: those of a file for reading, writing and
- * executing, those of System V IPC for what only the owner may.
+ * Names and permissions of contexts. Reading, writing and executing follow the rules of a
+ * file, owner-only operations follow those of System V IPC.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -15,7 +15,7 @@
 
 #include "runtime/identity.h"
 
-/** dxk_name_valid - can a context have this name? Fits into a path and a terminal */
+/** dxk_name_valid - can a context have this name? It must suit a path and a terminal */
 bool dxk_name_valid(const char *name)
 {
 	const char *c;
@@ -29,11 +29,11 @@ bool dxk_name_valid(const char *name)
 }
 
 /**
- * dxk_identity_payer - the user for whom the contexts of an opener of the device count
+ * dxk_identity_payer - find the user to whom contexts of an opener of the device are charged
  * @opener: its credentials
  *
- * Who has made a user namespace has all the users in it, so that one counts, unless root
- * made it, which gives users to whom it likes.
+ * The creator of a user namespace controls all users in it, so the creator is charged. If root
+ * created the namespace, the user itself is charged: root assigns users as it likes.
  */
 kuid_t dxk_identity_payer(const struct cred *opener)
 {
@@ -49,12 +49,12 @@ kuid_t dxk_identity_payer(const struct cred *opener)
 }
 
 /**
- * dxk_identity_set - the identity that a creator asks for
- * @who: out, to be given to dxk_identity_put()
- * @a: what it asks for
+ * dxk_identity_set - set up the identity that a creator requests
+ * @who: out, to be passed to dxk_identity_put()
+ * @a: the creator's arguments
  *
- * Return: 0; -EINVAL for a name, mode or id that cannot be, -EPERM for an owner or
- * group that the caller cannot give.
+ * Return: 0; -EINVAL for an invalid name, mode or id, -EPERM for an owner or group that
+ * the caller cannot assign.
  */
 int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a)
 {
@@ -81,14 +81,14 @@ int dxk_identity_set(struct dxk_identity *who, const struct dxk_ctx_create *a)
 	}
 	who->mode = a->mode;
 	strscpy(who->name, a->name, sizeof(who->name));
-	/* Kept, else a later namespace at the same address would be taken for it. */
+	/* Referenced, otherwise a later namespace at the same address would be mistaken for it. */
 	who->ns = get_ipc_ns(ns);
 	return 0;
 }
 
 void dxk_identity_put(struct dxk_identity *who)
 {
-	/* put_ipc_ns() is not for modules on all kernels; this is the same */
+	/* put_ipc_ns() is not available to modules on all kernels; this is equivalent */
 	if (who->ns && who->ns->ns.ops)
 		who->ns->ns.ops->put(&who->ns->ns);
 	who->ns = NULL;
@@ -101,11 +101,12 @@ bool dxk_identity_here(const struct dxk_identity *who)
 }
 
 /**
- * dxk_identity_permit - may the caller use the context so?
+ * dxk_identity_permit - may the caller use the context in these ways?
  * @who: of the context
  * @access: DXK_ACCESS_* bits
  *
- * Return: 0, -EACCES, or -ENOENT from another namespace: it has no such context.
+ * Return: 0, -EACCES, or -ENOENT if the caller is in another namespace, which has no such
+ * context.
  */
 int dxk_identity_permit(const struct dxk_identity *who, u32 access)
 {
@@ -129,11 +130,11 @@ int dxk_identity_permit(const struct dxk_identity *who, u32 access)
 }
 
 /**
- * dxk_identity_join - may the caller join the context, and is it whose the caller wants?
+ * dxk_identity_join - may the caller join the context, and is its owner the expected one?
  * @who: of the context
- * @a: what the caller asks for
+ * @a: the caller's arguments
  *
- * Return: 0, -EPERM for another owner's, or as dxk_identity_permit().
+ * Return: 0, -EPERM if the owner is another one, or as dxk_identity_permit().
  */
 int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join *a)
 {
@@ -146,11 +147,11 @@ int dxk_identity_join(const struct dxk_identity *who, const struct dxk_ctx_join 
 }
 
 /**
- * dxk_identity_is_free - may the caller have all of the context?
+ * dxk_identity_is_free - may the caller take all of the context?
  * @who: of the context
- * @user: out, for which user it counts what the caller has, see dxk_identity_payer()
+ * @user: out, the user to whom the caller's use is charged, see dxk_identity_payer()
  *
- * Its owner may, its creator, and an administrator.
+ * Its owner, its creator and an administrator may.
  */
 bool dxk_identity_is_free(const struct dxk_identity *who, kuid_t *user)
 {
@@ -159,7 +160,7 @@ bool dxk_identity_is_free(const struct dxk_identity *who, kuid_t *user)
 	       ns_capable_noaudit(who->ns->user_ns, CAP_SYS_RESOURCE);
 }
 
-/** dxk_identity_tell - whose the context is, in the caller's numbers */
+/** dxk_identity_tell - report owner, group and mode, with ids as the caller sees them */
 void dxk_identity_tell(const struct dxk_identity *who, struct dxk_ctx_join *a)
 {
 	a->uid = from_kuid(current_user_ns(), who->uid);

@@ -19,13 +19,13 @@ struct dxk_identity {
 	kuid_t uid;
 	/** @gid: group */
 	kgid_t gid;
-	/** @creator: the user that it counts for */
+	/** @creator: the user to whom the context is charged */
 	kuid_t creator;
 	/** @mode: permission bits, 0..0777 */
 	u16 mode;
 	/**
-	 * @ns: the IPC namespace it belongs to, referenced; NULL for one of the
-	 * kernel's own, which every namespace sees and nobody can join
+	 * @ns: the IPC namespace it belongs to, referenced; NULL for a context of the
+	 * kernel's own, which is visible in every namespace and which nobody can join
 	 */
 	struct ipc_namespace *ns;
 };

@@ -16,7 +16,7 @@
 #include "runtime/thread.h"
 #include "runtime/worker.h"
 
-/* What an item may ask for: it has no result, no data, no file, no name and no wait. */
+/* Attributes that an item may have: it has no result, no data, no file, no name and no wait. */
 #define DXK_ITEM_ATTRS	(PXR_WAITIF_BUSY | PXR_BOOST | PXR_LANE0 | PXR_LANE1 | PXR_LANE2 | \
 			 PXR_KERNEL)
 
@@ -25,14 +25,14 @@
 /**
  * dxk_item_init - make an item
  * @item: in an object of the caller's
- * @fn: what it does
+ * @fn: its function
  * @owner: opaque, see struct dxk_post_entry
  * @prio: larger is more urgent
- * @attrs: %PXR_BOOST, %PXR_WAITIF_BUSY, a lane; %PXR_KERNEL goes without saying
+ * @attrs: %PXR_BOOST, %PXR_WAITIF_BUSY, a lane; %PXR_KERNEL is implied
  *
- * An item that is pending, or whose function runs, must not be made again.
+ * An item that is pending, or whose function runs, must not be initialised again.
  * Context: any.
- * Return: 0, -EINVAL: two lanes; -EOPNOTSUPP: no item can have this attribute.
+ * Return: 0, -EINVAL: two lanes; -EOPNOTSUPP: an attribute that no item can have.
  */
 int dxk_item_init(struct dxk_item *item, dxk_item_fn *fn, u64 owner, s32 prio, u32 attrs)
 {
@@ -55,7 +55,7 @@ int dxk_item_init(struct dxk_item *item, dxk_item_fn *fn, u64 owner, s32 prio, u
 }
 EXPORT_SYMBOL_GPL(dxk_item_init);
 
-/* It is its owner's again; from the store on it may be gone. */
+/* The item belongs to its owner again; from the store on it may no longer exist. */
 static void dxk_item_let_go(struct dxk_item *item)
 {
 	struct dxk_ctx *ctx = dxk_item_own(item)->ctx;
@@ -66,7 +66,7 @@ static void dxk_item_let_go(struct dxk_item *item)
 		wake_up_all(&ctx->item_wait);
 }
 
-/* Where it may have to wait for room, or is refused. */
+/* The slow path, on which the item may have to wait for room or may be refused. */
 static noinline int dxk_item_post_any(struct dxk_member *member, struct dxk_rqe *rqe)
 {
 	struct dxk_post_op p __uninitialized;
@@ -81,7 +81,7 @@ static noinline int dxk_item_post_any(struct dxk_member *member, struct dxk_rqe 
 		if (!p.helper.called)
 			break;
 		dxk_worker_help(member);
-		/* What was helped may have posted as this member, too. */
+		/* The requests executed meanwhile may have posted as this member, too. */
 		ret = dxk_owner_stash_fill(&member->owners, 1);
 		if (ret)
 			break;
@@ -102,14 +102,14 @@ static int dxk_item_post(struct dxk_member *member, struct dxk_rqe *rqe)
 /**
  * dxk_item_queue - have an item executed by a kernel worker
  * @member: a client, or dxk_call.self of the request that runs
- * @item: made with dxk_item_init(). It stays in place until it is not pending any more
+ * @item: made with dxk_item_init(). It must stay in place until it is no longer pending
  *
- * It is admitted, ordered, limited by its lane and counted as a post of one request is, and
- * refused as that would be. Nothing is allocated for it. An item whose function runs may be
- * queued, by that itself too; then it may run on two workers at a time.
+ * It is admitted, ordered, limited by its lane, counted and refused like a post of one request.
+ * Nothing is allocated for it. An item whose function runs may be queued, even by the function
+ * itself; then it may run on two workers at a time.
  *
  * Context: process. Sleeps with %PXR_WAITIF_BUSY while there is no room.
- * Return: 1; 0 when it is pending already, or being cancelled; -EAGAIN: no room; -ENOSPC:
+ * Return: 1; 0 when it is already pending, or being cancelled; -EAGAIN: no room; -ENOSPC:
  * max_requests; -EPERM: its lane is closed; -ENODEV: the policy has no kernel workers;
  * -ENOMEM; -ESHUTDOWN: the context does not run.
  */
@@ -132,20 +132,20 @@ EXPORT_SYMBOL_GPL(dxk_item_queue);
  * dxk_item_pending - is the item queued?
  * @item: made with dxk_item_init()
  *
- * It is until its function is called.
+ * It is pending until its function is called.
  * Context: any.
- * Return: is it?
+ * Return: true if it is.
  */
 bool dxk_item_pending(const struct dxk_item *item)
 {
-	/* what was done before it was cleared is seen by who finds it so */
+	/* a caller that finds it cleared sees everything done before the clearing store */
 	return smp_load_acquire(&dxk_item_own_of(item)->pending);
 }
 EXPORT_SYMBOL_GPL(dxk_item_pending);
 
 /*
- * Call its function for one that was not executed, which may free it: who waits for the item
- * waits for that as for a run.
+ * Call the @cancelled function of an item that was not executed. The function may free the item.
+ * Tasks that wait for the item wait for this call as for a run.
  */
 static void dxk_item_tell(struct dxk_item *item)
 {
@@ -164,7 +164,7 @@ static void dxk_item_tell(struct dxk_item *item)
 	wake_up_all(&ctx->item_wait);
 }
 
-/** dxk_item_disown - an item was cancelled: by Stop, or nobody will execute it any more */
+/** dxk_item_disown - return a cancelled item: Stop cancelled it, or no worker will execute it */
 void dxk_item_disown(struct dxk_rqe *rqe)
 {
 	struct dxk_item *item = dxk_item_of(rqe);
@@ -179,7 +179,7 @@ void dxk_item_disown(struct dxk_rqe *rqe)
 
 #define DXK_ANY_RUN	U64_MAX
 
-/* Is it the run of the item that *@seq says, or %DXK_ANY_RUN? *@seq: out, which. */
+/* Is @run the run *@seq of the item, or any run for %DXK_ANY_RUN? *@seq: out, its number. */
 static bool dxk_item_run_is(const struct dxk_item_run *run, const struct dxk_item *item,
 			    u64 *seq)
 {
@@ -196,8 +196,8 @@ static bool dxk_item_run_is(const struct dxk_item_run *run, const struct dxk_ite
 }
 
 /*
- * Does the worker of this id execute the item? If there is none the next one, *@id: out.
- * Return: 1, 0; -EDEADLK: it is the caller.
+ * Does the worker with this id, or else the next one, execute the item? *@id: out, its id.
+ * Return: 1, 0; -EDEADLK: the worker is the caller.
  */
 static int dxk_item_is_at(struct dxk_ctx *ctx, const struct dxk_item *item,
 			  unsigned long *id, u32 max, u64 *seq)
@@ -222,14 +222,14 @@ static int dxk_item_is_at(struct dxk_ctx *ctx, const struct dxk_item *item,
 	return found;
 }
 
-/* @seq: of a run that this worker has had */
+/* @seq: of a run that this worker had at an earlier look */
 static bool dxk_item_runs_on(struct dxk_ctx *ctx, const struct dxk_item *item,
 			     unsigned long id, u64 seq)
 {
 	return dxk_item_is_at(ctx, item, &id, id, &seq);
 }
 
-/* Is it being told that it was cancelled? */
+/* Is its @cancelled function being called? */
 static bool dxk_item_is_told(struct dxk_ctx *ctx, const struct dxk_item *item)
 {
 	struct dxk_item_run *run;
@@ -242,7 +242,7 @@ static bool dxk_item_is_told(struct dxk_ctx *ctx, const struct dxk_item *item)
 	return is;
 }
 
-/* Wait for each run that there is now. Return: 0; -EDEADLK: one of them is the caller's. */
+/* Wait for each run in progress now. Return: 0; -EDEADLK: one of them is the caller's. */
 static int dxk_item_await_runs(struct dxk_ctx *ctx, const struct dxk_item *item)
 {
 	unsigned long id;
@@ -264,8 +264,8 @@ static int dxk_item_await_runs(struct dxk_ctx *ctx, const struct dxk_item *item)
 }
 
 /*
- * Is it in the Ready Pool, or with a worker that does not say so yet, to be the run that *@seq
- * says, or %DXK_ANY_RUN? *@seq: out, which.
+ * Is the item in the Ready Pool, or with a worker that has not recorded it yet, for the run *@seq
+ * or, for %DXK_ANY_RUN, any run? *@seq: out, the number of the run.
  */
 static bool dxk_item_is_queued(struct dxk_ctx *ctx, const struct dxk_item *item, u64 *seq)
 {
@@ -284,13 +284,14 @@ static bool dxk_item_is_queued(struct dxk_ctx *ctx, const struct dxk_item *item,
 /**
  * dxk_item_flush - wait until an item has been executed that was queued before
  * @ctx: where it was queued
- * @item: stays in place meanwhile
+ * @item: the item, which must stay in place meanwhile
  *
- * Waits for what is queued or runs at the time of the call, not for what is queued later. A
- * Stop(cancel) may cancel it instead. A worker that calls this is not available meanwhile,
- * whatever the policy's on_block: an executor or an item rather rejoins the owner.
+ * Waits for runs that are queued or in progress at the time of the call, not for those queued
+ * later. A Stop(cancel) may cancel the item instead. A worker that calls this is not available
+ * meanwhile, whatever the policy's on_block. An executor or an item should therefore rejoin the
+ * owner instead.
  *
- * Context: process. Sleeps for as long as the function runs; no signal ends it.
+ * Context: process. Sleeps for as long as the function runs; no signal ends the sleep.
  * Return: 0; -EDEADLK: in the function itself; -EINVAL: it is queued in another context.
  */
 int dxk_item_flush(struct dxk_ctx *ctx, struct dxk_item *item)
@@ -307,7 +308,7 @@ int dxk_item_flush(struct dxk_ctx *ctx, struct dxk_item *item)
 }
 EXPORT_SYMBOL_GPL(dxk_item_flush);
 
-/* Has somebody taken it out of the Ready Pool who is about to let it go? */
+/* Has another task taken it out of the Ready Pool, and is about to release it? */
 static bool dxk_item_is_taken(struct dxk_ctx *ctx, const struct dxk_item *item)
 {
 	const struct dxk_rqe *rqe = &dxk_item_own_of(item)->rqe;
@@ -321,7 +322,7 @@ static bool dxk_item_is_taken(struct dxk_ctx *ctx, const struct dxk_item *item)
 	return is;
 }
 
-/* Take it out, unless it is in the midst of dxk_item_queue(). */
+/* Take it out, unless dxk_item_queue() is just queueing it. */
 static int dxk_item_take_back(struct dxk_ctx *ctx, struct dxk_item *item)
 {
 	if (!dxk_item_pending(item))
@@ -335,17 +336,17 @@ static int dxk_item_take_back(struct dxk_ctx *ctx, struct dxk_item *item)
 }
 
 /**
- * dxk_item_cancel_sync - see to it that an item is neither queued nor runs
+ * dxk_item_cancel_sync - ensure that an item is neither queued nor running
  * @ctx: where it was queued
  * @item: the item
  *
- * One that no worker has begun is not executed, and dxk_item.cancelled is not called; else
- * this waits until its function has returned. The function cannot queue it meanwhile. If
- * nobody else queues it either, it may be freed then.
+ * An item that no worker has begun is not executed, and dxk_item.cancelled is not called.
+ * Otherwise this waits until its function has returned. The function cannot queue it meanwhile.
+ * If nobody else queues it either, it may be freed afterwards.
  *
- * Context: process. Sleeps for as long as the function runs; no signal ends it.
- * Return: 1 when it was taken out, 0 when there was nothing to take out; -EDEADLK: in the
- * function itself, whose end is not waited for; -EBUSY: somebody else is about to queue it;
+ * Context: process. Sleeps for as long as the function runs; no signal ends the sleep.
+ * Return: 1 when it was taken out, 0 when there was nothing to take out; -EDEADLK: called in the
+ * function itself, whose end is not waited for; -EBUSY: another task is about to queue it;
  * -EINVAL: it is queued in another context.
  */
 int dxk_item_cancel_sync(struct dxk_ctx *ctx, struct dxk_item *item)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Items: requests that lie in objects of other modules, as a work_struct does.
+ * Items: requests embedded in objects of other modules, like a work_struct.
  *
- * Who queues an item makes it pending. From then on its request is the engine's as any other
- * is, but that nobody collects it, and that it goes back to its owner instead of to a pool. A
- * worker that begins one has a proxy of its own take its place, and the item is not pending any
- * more: its function may queue it again, or free it, and nothing touches it later.
+ * Queueing an item makes it pending. From then on its request belongs to the engine like any
+ * other, with two differences: nobody collects it, and it returns to its owner instead of to a
+ * pool. A worker that begins an item substitutes a proxy of its own, and the item is no longer
+ * pending: its function may queue it again or free it, and nothing touches it later.
  *
- * @pending is (A): whoever sets it has the item, up to the store that clears it. That is made
- * by who has the request then: the worker that begins it, who cancels it, or has not got it
- * posted.
+ * @pending is (A): the task that sets it has the item, up to the store that clears it. The task
+ * that has the request at that time makes this store: the worker that begins it, the task that
+ * cancels it, or the one whose attempt to post it failed.
  *
- * A worker says in dxk_thread.item what it executes: before it clears @pending, and until the
- * function has returned. So who finds an item not pending, and no worker with it, knows that
- * nobody has it. One that helps while it waits in an item keeps that in dxk_thread.outer; and
- * who calls @cancelled of an item says so in dxk_ctx.item_cancels. Who waits for an item sleeps
- * in dxk_ctx.item_wait, and looks again whenever one of these has returned, and whenever
- * @pending is cleared without one.
+ * A worker records in dxk_thread.item what it executes: from before it clears @pending until the
+ * function has returned. So an item that is not pending, and that no worker records, is in
+ * nobody's hands. A worker that helps while it waits in an item keeps that item in
+ * dxk_thread.outer. A task that calls @cancelled of an item records this in
+ * dxk_ctx.item_cancels. Tasks that wait for an item sleep in dxk_ctx.item_wait. They look again
+ * whenever one of these functions has returned, and whenever @pending is cleared without such a
+ * call.
  */
 #ifndef _DXK_RUNTIME_ITEM_H
 #define _DXK_RUNTIME_ITEM_H
@@ -28,16 +29,16 @@
 #include "engine/request.h"
 
 /**
- * struct dxk_item_own - struct dxk_item.own
+ * struct dxk_item_own - the contents of struct dxk_item.own
  */
 struct dxk_item_own {
 	/** @rqe: the request */
 	struct dxk_rqe rqe;
-	/** @ctx: (C) while pending: where it is, or was */
+	/** @ctx: (C) while pending: the context in which it is or was queued */
 	struct dxk_ctx *ctx;
 	/** @pending: (A) see above */
 	u32 pending;
-	/** @held: (A) calls that see to it that it is not queued */
+	/** @held: (A) number of calls that prevent it from being queued */
 	atomic_t held;
 };
 
@@ -65,18 +66,18 @@ static inline struct dxk_item *dxk_item_of(struct dxk_rqe *rqe)
 struct dxk_item_run {
 	/**
 	 * @link: (L) in dxk_thread.outer: the worker helps meanwhile; or in
-	 * dxk_ctx.item_cancels: it is no run, but dxk_item.cancelled that is called
+	 * dxk_ctx.item_cancels: not a run, but a call of dxk_item.cancelled
 	 */
 	struct list_head link;
-	/** @item: (A) the item, or %NULL for none; it may be gone */
+	/** @item: (A) the item, or %NULL for none; it may no longer exist */
 	const struct dxk_item *item;
 	/** @seq: (A) dxk_rqe.seq of the run */
 	u64 seq;
 };
 
 /*
- * The worker begins an item: it says so, and has a proxy take its place. Return: what it is
- * to complete.
+ * The worker begins an item: it records this and substitutes a proxy. Return: the request that
+ * it must complete.
  */
 static inline struct dxk_rqe *dxk_item_begin(struct dxk_item_run *run, struct dxk_rqe *rqe,
 					     struct dxk_rqe *proxy)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel threads of a context: they count for its maker.
+ * Kernel threads of a context: they are charged to its maker.
  */
 #include <linux/cgroup.h>
 #include <linux/kthread.h>
@@ -14,8 +14,8 @@
 #include "runtime/names.h"
 
 /*
- * Into the cgroups of who lends them, if they are others. Nobody's lock is held: the kernel's
- * are taken, and it may wait for those who fork or exit.
+ * Move a task into the cgroups of @lender, if they differ. No lock is held: this takes locks of
+ * the kernel and may wait for tasks that fork or exit.
  */
 static int dxk_kthread_move(struct task_struct *task, struct task_struct *lender)
 {
@@ -28,17 +28,17 @@ static int dxk_kthread_move(struct task_struct *task, struct task_struct *lender
 
 /**
  * dxk_kthread_new - make a kernel thread, which does not run yet
- * @ctx: whose
- * @fn: what it does
- * @arg: with what
+ * @ctx: its context
+ * @fn: its function
+ * @arg: argument of @fn
  * @fmt: its name
  *
- * That of a user's context is in the cgroups of the caller, which is there and so has some:
- * control threads are in those of who starts the context, workers in those of the Monitor.
- * Where these do not take it, it stays in those of all kernel threads, and on the caller's
- * CPUs.
+ * A thread of a user's context is in the cgroups of the caller, which exists and so has some:
+ * control threads are in those of the task that starts the context, workers in those of the
+ * Monitor. If these do not accept it, it stays in those of all kernel threads, and on the
+ * caller's CPUs.
  *
- * Return: the task, referenced, to be given to dxk_kthread_end(); or an error pointer.
+ * Return: the task, referenced, to be passed to dxk_kthread_end(); or an error pointer.
  */
 struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void *arg,
 				    const char *fmt, ...)
@@ -59,18 +59,19 @@ struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void
 		return task;
 	}
 	get_task_struct(task);
-	/* Whom the kernel itself starts something for does not pay for it. */
+	/* A caller for which the kernel itself starts a thread is not charged for it. */
 	if (ctx->who.ns && dxk_kthread_move(task, current))
 		set_cpus_allowed_ptr(task, &current->cpus_mask);
 	return task;
 }
 
 /**
- * dxk_kthread_end - end a kernel thread, which waits for nobody by now
- * @ctx: whose
+ * dxk_kthread_end - end a kernel thread, which no longer waits for anybody
+ * @ctx: its context
  * @task: the thread
  *
- * Its cgroups may leave it no time to run. The caller works for others, too.
+ * It is moved out of its cgroups, because they may leave it no time to run, and the caller works
+ * for others, too.
  */
 void dxk_kthread_end(struct dxk_ctx *ctx, struct task_struct *task)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a context tells of its requests: to the ioctls and, exported, to other modules.
+ * Reports of a context's requests: for the ioctls and, exported, for other modules.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -18,8 +18,9 @@
 /* --- what Stop waits for ---------------------------------------------------- */
 
 /*
- * Those that wait without a worker, behind @nr others of at most @max: one hold's. Return: how
- * many, none if there is no memory to tell of them; or what @sink said.
+ * Report the requests that wait without a worker, after @nr others and up to @max in total: as
+ * many as one lock hold sees. Return: how many, 0 if there is no memory to report them; or the
+ * error of @sink.
  */
 static int dxk_running_tell_waiting(struct dxk_ctx *ctx, struct dxk_running_sink *sink, u32 nr,
 				    u32 max)
@@ -43,12 +44,12 @@ static int dxk_running_tell_waiting(struct dxk_ctx *ctx, struct dxk_running_sink
 }
 
 /**
- * dxk_running_tell - what executes, by worker, and then what waits (DX-114)
+ * dxk_running_tell - report what executes, by worker, and then what waits (DX-114)
  * @ctx: the context
- * @sink: where it goes
- * @nr: how many at most; the others are counted only
+ * @sink: the destination of the report
+ * @nr: how many at most; the others are only counted
  *
- * Return: how many there are, or what @sink said.
+ * Return: how many there are, or the error of @sink.
  */
 int dxk_running_tell(struct dxk_ctx *ctx, struct dxk_running_sink *sink, u32 nr)
 {
@@ -66,7 +67,7 @@ int dxk_running_tell(struct dxk_ctx *ctx, struct dxk_running_sink *sink, u32 nr)
 	return waiting < 0 ? waiting : (int)i + waiting;
 }
 
-/* Where the report goes that an in-kernel client asks for. */
+/* The destination of a report that an in-kernel client requests. */
 struct dxk_running_array {
 	struct dxk_running_sink sink;
 	struct dxk_running *out;
@@ -80,18 +81,18 @@ static int dxk_running_put_array(struct dxk_running_sink *sink, const struct dxk
 }
 
 /**
- * dxk_ctx_read_running - what a Stop still waits for (DX-114)
+ * dxk_ctx_read_running - report what a Stop still waits for (DX-114)
  * @ctx: the context, stopping or not
  * @out: the first @nr of them: workers by id with what they execute, then requests that wait,
  *	whose thread is 0
  * @nr: how many at most; 0: @out may be %NULL
  *
- * Asked after dxk_ctx_stop() returned -ETIMEDOUT or -ERESTARTSYS it is the report of
+ * After dxk_ctx_stop() has returned -ETIMEDOUT or -ERESTARTSYS, this is the report of
  * DXK_IOC_CTX_STOP.
  *
  * Context: process, may sleep.
- * Return: how many workers execute, and how many requests wait, of which no more than 64 are
- * told of and counted, and none if there is no memory for that.
+ * Return: how many workers execute plus how many requests wait. No more than 64 waiting requests
+ * are reported and counted, and none if there is no memory for that.
  */
 u32 dxk_ctx_read_running(struct dxk_ctx *ctx, struct dxk_running *out, u32 nr)
 {
@@ -103,7 +104,7 @@ EXPORT_SYMBOL_GPL(dxk_ctx_read_running);
 
 /* --- the live requests ------------------------------------------------------ */
 
-/* In a cursor: what comes next, above where to go on there. */
+/* Upper half of a cursor: the part that comes next; the lower half is the place within it. */
 enum dxk_requests_part {
 	DXK_REQUESTS_WORKERS,
 	DXK_REQUESTS_WAITING,
@@ -165,16 +166,16 @@ static int dxk_requests_waiting(struct dxk_ctx *ctx, struct dxk_request_info *se
 }
 
 /**
- * dxk_ctx_read_requests - some of the requests that execute, wait or are Ready (DX-34)
+ * dxk_ctx_read_requests - report some of the requests that execute, wait or are Ready (DX-34)
  * @ctx: the context
- * @cursor: 0 at first; out: where to go on, %DXK_REQUESTS_END at the end
+ * @cursor: initially 0; out: where to continue, %DXK_REQUESTS_END at the end
  * @seen: out: room for %DXK_BATCH_MAX of them
  *
- * One lock hold's at a time: what moves meanwhile may be met twice or not at all, see struct
- * dxk_requests_read.
+ * One call reports what one lock hold sees. Requests that move between calls may be reported
+ * twice or not at all, see struct dxk_requests_read.
  *
  * Context: process, may sleep.
- * Return: how many there are in @seen, which may be none before the end; -EINVAL: no such
+ * Return: how many there are in @seen, which may be none before the end; -EINVAL: invalid
  * cursor; -ENOMEM.
  */
 int dxk_ctx_read_requests(struct dxk_ctx *ctx, u64 *cursor, struct dxk_request_info *seen)
@@ -211,16 +212,17 @@ EXPORT_SYMBOL_GPL(dxk_ctx_read_requests);
 /* --- instrumentation -------------------------------------------------------- */
 
 /**
- * dxk_ctx_read_samples - samples of the instrumentation package (DX-20)
+ * dxk_ctx_read_samples - copy samples of the instrumentation package (DX-20)
  * @ctx: the context, running or not
- * @after_ns: of CLOCK_MONOTONIC: only younger ones
+ * @after_ns: on CLOCK_MONOTONIC: only samples later than this
  * @out: copies, oldest first
  * @nr: how many at most
  *
- * There are some while the policy's sample_interval_ms is not 0, until the next Start.
+ * Samples are taken while the policy's sample_interval_ms is not 0, and kept until the next
+ * Start.
  *
  * Context: any but interrupt.
- * Return: how many; whoever gets @nr asks again, after the last one's time_ns.
+ * Return: how many; after @nr samples, call again with @after_ns set to the last one's time_ns.
  */
 u32 dxk_ctx_read_samples(struct dxk_ctx *ctx, u64 after_ns, struct dxk_sample *out, u32 nr)
 {
@@ -229,9 +231,9 @@ u32 dxk_ctx_read_samples(struct dxk_ctx *ctx, u64 after_ns, struct dxk_sample *o
 EXPORT_SYMBOL_GPL(dxk_ctx_read_samples);
 
 /**
- * dxk_ctx_read_latencies - how long requests of a lane waited, or ran (DX-115)
+ * dxk_ctx_read_latencies - report how long requests of a lane waited, or ran (DX-115)
  * @ctx: the context, running or not
- * @latency: which of both
+ * @latency: which of the two
  * @lane: 0..3
  * @counts: out: %DXK_LATENCY_BUCKETS counts, see struct dxk_latencies_read
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a context tells of its requests: to the ioctls and, exported, to other modules.
+ * Reports of a context's requests: for the ioctls and, exported, for other modules.
  */
 #ifndef _DXK_RUNTIME_LOOK_H
 #define _DXK_RUNTIME_LOOK_H
@@ -11,10 +11,10 @@ struct dxk_ctx;
 struct dxk_running;
 
 /**
- * struct dxk_running_sink - where a report of what executes goes
+ * struct dxk_running_sink - the destination of a report of executing requests
  */
 struct dxk_running_sink {
-	/** @put: takes the @i-th one. Return: 0, or the report ends with that error */
+	/** @put: takes the @i-th entry. Return: 0, or an error that ends the report */
 	int (*put)(struct dxk_running_sink *sink, const struct dxk_running *r, u32 i);
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Thread 500, the Monitor: starts the kernel workers, puts policy changes into
- * force, notices workers whose thread is gone, reports stalls, circles and overruns, looks
- * how many workers do most, and takes the samples of the instrumentation package. It ticks
- * at its interval while there is something to watch, a command handler to notify or a timed
- * command to run; else it sleeps until it is kicked.
+ * Thread 500, the Monitor. It starts the kernel workers, puts policy changes into force,
+ * notices workers whose thread has gone, and reports stalls, circles and overruns. It searches
+ * for the number of workers with the best throughput, and takes the samples of the
+ * instrumentation package. It ticks at its interval while there is something to watch, a
+ * command handler to notify or a timed command to run; otherwise it sleeps until it is kicked.
  */
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -38,7 +38,7 @@ static void dxk_monitor_crew(struct dxk_ctx *ctx)
 			    "cannot start a worker: error %d", err);
 }
 
-/* What to do on each turn while requests are executed. Return: ms to the next one. */
+/* The work of each turn while requests are executed. Return: ms to the next turn. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
 	bool circles = dxk_circle_check(ctx);
@@ -66,7 +66,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	return dxk_monitor_rest(&ctx->engine, asked) ? DXK_DORMANT : ms;
 }
 
-/* A turn, @asked for or because it is time. Return: ms to the next one. */
+/* A turn, because it was @asked for or is due. Return: ms to the next turn. */
 static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 {
 	struct dxk_engine *e = &ctx->engine;
@@ -84,7 +84,7 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 		dxk_crew_bind(ctx);
 		return dxk_monitor_watch(ctx, asked);
 	case DXK_CTX_STOPPING:
-		/* What drains may need spares, and those who died may have been the last. */
+		/* A drain may need spares, and workers that died may have been the last. */
 		if (!dxk_run_drains(e))
 			break;
 		dxk_crew_bind(ctx);
@@ -93,7 +93,7 @@ static u32 dxk_monitor_turn(struct dxk_ctx *ctx, bool asked)
 	return dxk_monitor_rest(e, asked) ? DXK_DORMANT : e->policy.monitor_interval_ms;
 }
 
-/* A process that dies closes the member; this finds the single thread. */
+/* A process that dies closes the member; this detects the end of the single thread. */
 static void dxk_monitor_handler(struct dxk_ctx *ctx)
 {
 	struct dxk_member *m = dxk_commands_user(&ctx->commands);
@@ -117,7 +117,7 @@ static int dxk_monitor_fn(void *arg)
 
 		os_turn_begin(OS_MONITOR);
 		ms = dxk_monitor_turn(ctx, asked);
-		/* Whatever the state: what is watched is let go with its process. */
+		/* In any state: watched files are released when their process ends. */
 		if (dxk_watches_review(&ctx->watches) && (ms == DXK_DORMANT || ms > MSEC_PER_SEC))
 			ms = MSEC_PER_SEC;
 		dxk_monitor_handler(ctx);
@@ -131,7 +131,7 @@ static int dxk_monitor_fn(void *arg)
 /** dxk_monitor_start - start thread 500 and wait until it runs (DX-18) */
 int dxk_monitor_start(struct dxk_ctx *ctx)
 {
-	/* Whoever asked the last one may have been killed. */
+	/* The task that last requested the workers may have been killed. */
 	ctx->crew_wanted = false;
 	return dxk_control_start(ctx, DXK_MONITOR, dxk_monitor_fn);
 }
@@ -140,7 +140,7 @@ int dxk_monitor_start(struct dxk_ctx *ctx)
  * dxk_monitor_start_crew - have the Monitor start the kernel workers
  * @ctx: STARTING
  *
- * Return: 0, why it could not, or -EINTR: then the Monitor may still be about it.
+ * Return: 0, the error of the start, or -EINTR: then the Monitor may still be doing it.
  */
 int dxk_monitor_start_crew(struct dxk_ctx *ctx)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which contexts there are, by name and number, how many descriptors each has, and how many
- * a user may make.
+ * The registry of contexts by name and number, the number of descriptors of each, and the
+ * number of contexts that a user may make.
  */
 #include <linux/capability.h>
 #include <linux/list.h>
@@ -16,14 +16,14 @@
 #include "runtime/names.h"
 
 /*
- * All contexts that users have made, until they are buried. Those that nobody has a
- * descriptor of can be found no more, but still count for their makers. The lock guards the
- * list, the names in it and the counts of descriptors; nothing nests with it.
+ * All contexts that users have made, until they are buried. Contexts without a descriptor can
+ * no longer be found, but are still charged to their makers. The lock guards the list, the
+ * names in it and the counts of descriptors; nothing nests with it.
  */
 static DEFINE_SPINLOCK(dxk_names);
 static LIST_HEAD(dxk_all);
 
-/* Whoever may make no more contexts before one of theirs is buried sleeps here. */
+/* Tasks that may make no more contexts before one of their user's is buried sleep here. */
 static DECLARE_WAIT_QUEUE_HEAD(dxk_burials);
 
 static bool dxk_is_named(const struct dxk_ctx *ctx, const struct ipc_namespace *ns,
@@ -47,15 +47,15 @@ static bool dxk_name_is_taken(const struct dxk_ctx *ctx)
 }
 
 /*
- * The threads of a context are the kernel's and count for no limit of its user's, so
- * contexts do.
+ * The threads of a context belong to the kernel and count towards no limit of its user.
+ * Therefore the number of contexts is limited.
  */
 static int dxk_user_contexts = 32;
 module_param_named(user_contexts, dxk_user_contexts, int, 0644);
 MODULE_PARM_DESC(user_contexts,
 		 "contexts that a user without CAP_SYS_RESOURCE may have made, 0: none, -1: any number");
 
-/* @open: only those that somebody has a descriptor of */
+/* @open: count only contexts that have a descriptor */
 static bool dxk_too_many(const struct dxk_ctx *ctx, bool open)
 {
 	int max = READ_ONCE(dxk_user_contexts);
@@ -70,7 +70,7 @@ static bool dxk_too_many(const struct dxk_ctx *ctx, bool open)
 	return max >= 0 && nr >= max;
 }
 
-/* Return: -EAGAIN when those of its maker are too many that were closed, but not buried. */
+/* Return: -EAGAIN when contexts of its maker that are closed but not buried make it too many. */
 static int dxk_offer_locked(struct dxk_ctx *ctx, bool many)
 {
 	if (dxk_name_is_taken(ctx))
@@ -83,7 +83,7 @@ static int dxk_offer_locked(struct dxk_ctx *ctx, bool many)
 	return 0;
 }
 
-/* @many: its maker may have as many as it likes */
+/* @many: no limit applies to its maker */
 static int dxk_offer_if(struct dxk_ctx *ctx, bool many)
 {
 	int err;
@@ -95,11 +95,11 @@ static int dxk_offer_if(struct dxk_ctx *ctx, bool many)
 }
 
 /**
- * dxk_names_offer - a new context can be found from here on
+ * dxk_names_offer - register a new context, so that it can be found
  * @ctx: the context, with its first descriptor
  *
- * Whoever closed a context may make another one. So it waits a little for the burial of the
- * one before, which comes soon if no executor is stuck.
+ * A user who has closed a context may make another one. So this waits up to a second for the
+ * burial of the previous one, which comes soon if no executor is stuck.
  * Return: 0, -EEXIST when the name is taken, -EMFILE when its maker has too many.
  */
 int dxk_names_offer(struct dxk_ctx *ctx)
@@ -111,7 +111,7 @@ int dxk_names_offer(struct dxk_ctx *ctx)
 				    (err = dxk_offer_if(ctx, false)) != -EAGAIN, HZ);
 	if (err == -EAGAIN)
 		err = -EMFILE;
-	/* Asked only where it matters, for it is audited, and without the lock. */
+	/* Checked only where it matters, because it is audited, and without the lock. */
 	return err == -EMFILE && capable(CAP_SYS_RESOURCE) ? dxk_offer_if(ctx, true) : err;
 }
 
@@ -130,7 +130,7 @@ static unsigned long dxk_threads_of_maker(const struct dxk_ctx *ctx)
 	return nr;
 }
 
-/* Return: 0, -EAGAIN; or -EBUSY when some end soon, with contexts that were closed. */
+/* Return: 0, -EAGAIN; or -EBUSY when threads of closed contexts will end soon. */
 static int dxk_threads_fit(const struct dxk_ctx *ctx, u32 nr)
 {
 	const struct dxk_ctx *other;
@@ -148,14 +148,14 @@ static int dxk_threads_fit(const struct dxk_ctx *ctx, u32 nr)
 }
 
 /**
- * dxk_names_admit - may a run have so many kernel threads?
+ * dxk_names_admit - may a run have this many kernel threads?
  * @ctx: the context; the caller starts it
  * @nr: how many
  *
- * All kernel threads of all contexts that a user has made are bounded by RLIMIT_NPROC of
- * whoever starts, beside the processes that the kernel counts. As for a further context, it
- * waits a little for those of contexts that were closed.
- * Return: 0, or -EAGAIN as fork(2).
+ * The number of kernel threads of all contexts that a user has made is limited to RLIMIT_NPROC
+ * of the caller, independently of the processes that the kernel counts. Like dxk_names_offer(),
+ * this waits up to a second for the threads of closed contexts.
+ * Return: 0, or -EAGAIN like fork(2).
  */
 int dxk_names_admit(struct dxk_ctx *ctx, u32 nr)
 {
@@ -175,7 +175,7 @@ int dxk_names_admit(struct dxk_ctx *ctx, u32 nr)
 	return 0;
 }
 
-/** dxk_names_charge - a kernel thread is to be made. Return: 0, or -EAGAIN: too many */
+/** dxk_names_charge - charge a kernel thread about to be made. Return: 0; -EAGAIN: too many */
 int dxk_names_charge(struct dxk_ctx *ctx)
 {
 	bool few;
@@ -187,7 +187,7 @@ int dxk_names_charge(struct dxk_ctx *ctx)
 	return few ? 0 : -EAGAIN;
 }
 
-/** dxk_names_uncharge - it has ended, or was not made after all */
+/** dxk_names_uncharge - uncharge a kernel thread that has ended or was not made after all */
 void dxk_names_uncharge(struct dxk_ctx *ctx)
 {
 	spin_lock(&dxk_names);
@@ -197,7 +197,7 @@ void dxk_names_uncharge(struct dxk_ctx *ctx)
 
 /* --- the end ------------------------------------------------------------------------ */
 
-/** dxk_names_forget - the context is buried: it counts for nobody any more */
+/** dxk_names_forget - remove a buried context: it is no longer charged to anybody */
 void dxk_names_forget(struct dxk_ctx *ctx)
 {
 	spin_lock(&dxk_names);
@@ -213,7 +213,7 @@ static bool dxk_is_meant(const struct dxk_ctx *ctx, const struct dxk_ctx_join *a
 	return dxk_is_named(ctx, current->nsproxy->ipc_ns, a->name);
 }
 
-/** dxk_names_find - the context that is meant, with a reference, or NULL */
+/** dxk_names_find - find the requested context; returns it with a reference, or NULL */
 struct dxk_ctx *dxk_names_find(const struct dxk_ctx_join *a)
 {
 	struct dxk_ctx *ctx, *found = NULL;
@@ -230,7 +230,7 @@ struct dxk_ctx *dxk_names_find(const struct dxk_ctx_join *a)
 	return found;
 }
 
-/** dxk_names_get - one more descriptor; -ENOENT: the last one was closed meanwhile */
+/** dxk_names_get - count one more descriptor; -ENOENT: the last one was closed meanwhile */
 int dxk_names_get(struct dxk_ctx *ctx)
 {
 	bool open;
@@ -243,7 +243,7 @@ int dxk_names_get(struct dxk_ctx *ctx)
 	return open ? 0 : -ENOENT;
 }
 
-/** dxk_names_put - a descriptor is closed. Return: was it the last one? */
+/** dxk_names_put - count a descriptor as closed. Return: was it the last one? */
 bool dxk_names_put(struct dxk_ctx *ctx)
 {
 	bool last;

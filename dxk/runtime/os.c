@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the engine wants of the kernel, see engine/os.h.
+ * The services of the kernel that the engine needs, see engine/os.h.
  */
 #include <linux/file.h>
 #include <linux/hrtimer.h>
@@ -24,14 +24,14 @@
 
 /**
  * os_doze - sleep until something is done, a signal comes or time is up
- * @done: set, with a release, by whoever then wakes the caller
- * @events: a list that is not empty ends the sleep as well, if whoever adds to it wakes the caller;
- *	or %NULL
- * @deadline: of CLOCK_MONOTONIC
+ * @done: set, with a release, by the task that then wakes the caller
+ * @events: a list that is not empty ends the sleep as well, if the task adding to it wakes the
+ *	caller; or %NULL
+ * @deadline: on CLOCK_MONOTONIC
  *
  * The deadline takes precedence over signals: a call that is not to sleep never returns
  * -ERESTARTSYS, and a wait that signals restart again and again still ends in time.
- * Return: 0 when it is done, or there are events, else -ERESTARTSYS or -ETIMEDOUT.
+ * Return: 0 when it is done, or there are events, otherwise -ERESTARTSYS or -ETIMEDOUT.
  */
 int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 {
@@ -63,7 +63,7 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	return smp_load_acquire(done) ? 0 : err;
 }
 
-/** os_await - sleep until something is done that does not take long; no signal ends it */
+/** os_await - sleep until a short operation is done; no signal ends the sleep */
 void os_await(const bool *done)
 {
 	for (;;) {
@@ -89,24 +89,24 @@ void os_member_put(struct dxk_member *m)
 	dxk_thread_put(dxk_thread_of(m));
 }
 
-/** os_poll_wake - what a member waits for in poll(2) has happened */
+/** os_poll_wake - wake a member in poll(2): what it waits for has happened */
 void os_poll_wake(struct dxk_member *m)
 {
 	wake_up_interruptible_poll(&dxk_thread_of(m)->wait,
 				   EPOLLIN | EPOLLRDNORM | EPOLLOUT | EPOLLWRNORM);
 }
 
-/** os_poll_workers - user workers in poll(2) have something to look for */
+/** os_poll_workers - wake user workers in poll(2): there may be work for them */
 void os_poll_workers(struct dxk_engine *e)
 {
 	struct dxk_ctx *ctx = dxk_ctx_of(e);
 
-	/* Whoever comes now looks after the lock hold that has filled the pool. */
+	/* A poller that arrives now looks after the lock hold that has filled the pool. */
 	if (waitqueue_active(&ctx->work_wait))
 		wake_up_interruptible_poll(&ctx->work_wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/** os_kick - a control thread, or the walker, has something to do */
+/** os_kick - kick a control thread or the walker, which has something to do */
 void os_kick(struct dxk_engine *e, u32 who)
 {
 	struct dxk_ctx *ctx = dxk_ctx_of(e);
@@ -120,9 +120,10 @@ void os_kick(struct dxk_engine *e, u32 who)
 /* --- turns --------------------------------------------------------------------- */
 
 /*
- * A turn is a lock that is held for reading as long as it lasts, and that is taken and given
- * back at once by whoever may wait for it. Users are no lock: the burial waits for the items
- * that release files, which may hang, but not before they have nothing to release any more.
+ * To lockdep, a turn is a lock that is held for reading as long as it lasts, and that any task
+ * which may wait for it takes and releases at once. Users are not such a lock: the burial waits
+ * for the items that release files, which may hang, but only once they have nothing left to
+ * release.
  */
 #ifdef CONFIG_LOCKDEP
 
@@ -143,7 +144,7 @@ struct lockdep_map os_turns[OS_TURNS] = {
 	OS_TURN(OS_DISPATCHER, "dxk_dispatcher"),
 };
 
-/** os_in_turn_for_others - is the caller in a turn that ends, whatever users do? */
+/** os_in_turn_for_others - is the caller in a turn that must end, whatever users do? */
 bool os_in_turn_for_others(void)
 {
 	enum os_turn turn;
@@ -154,7 +155,7 @@ bool os_in_turn_for_others(void)
 	return false;
 }
 
-/** os_turns_init - the module is loaded: each turn may wait for those that follow it */
+/** os_turns_init - at module load, record that each turn may wait for those that follow it */
 void os_turns_init(void)
 {
 	enum os_turn turn;
@@ -190,12 +191,13 @@ void os_disown(struct dxk_rqe *rqe)
 }
 
 /**
- * os_let_go - release files; the one place where a request's or handle's file is
+ * os_let_go - release files; the only place where files of requests and handles are released
  * @files: in a list
  *
- * By who had the file itself: the worker that executed, the poster whose post was refused;
- * else by the item that empties the bin. A kernel thread releases it here and now: what it
- * would leave to others is one list of the whole system, which a hanging file stops.
+ * The caller is the task that had the file itself: the worker that executed, or the poster whose
+ * post was refused. Otherwise it is the item that empties the bin. A kernel thread releases the
+ * file synchronously: a deferred release would use one list of the whole system, which a hanging
+ * file blocks.
  */
 void os_let_go(struct dxk_file_ref *files)
 {
@@ -220,7 +222,7 @@ void os_let_go(struct dxk_file_ref *files)
 	}
 }
 
-/** os_empty_bin - files are in the bin */
+/** os_empty_bin - have the files in the bin released */
 void os_empty_bin(struct dxk_engine *e)
 {
 	dxk_files_kick(&dxk_ctx_of(e)->files);

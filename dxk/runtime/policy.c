@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The policy of a context. What was set last, dxk_ctx.policy, is the one source of truth;
- * what is in force, dxk_engine.policy, is a copy of it while there is no run, and from
- * Start on of its dynamic fields only, by the Monitor. Nothing says that a change is pending
- * but that the two differ.
+ * The policy of a context. The policy set last, dxk_ctx.policy, is the only source of truth.
+ * The policy in force, dxk_engine.policy, is a copy of it while there is no run. From Start
+ * on, the Monitor copies its dynamic fields only. There is no flag for a pending change: one is
+ * pending exactly while the two differ.
  */
 #include <linux/cpumask.h>
 #include <linux/export.h>
@@ -16,8 +16,8 @@
 #include "runtime/policy.h"
 
 /**
- * dxk_policy_init - the default policy
- * @policy: out; its workers are as many as there are CPUs that the caller may run on
+ * dxk_policy_init - get the default policy
+ * @policy: out; it has as many workers as there are CPUs on which the caller may run
  */
 void dxk_policy_init(struct dxk_policy *policy)
 {
@@ -29,13 +29,13 @@ void dxk_policy_init(struct dxk_policy *policy)
 }
 EXPORT_SYMBOL_GPL(dxk_policy_init);
 
-/* Is the policy in force one that only a run's Monitor changes, and in dynamic fields? */
+/* Can only a run's Monitor change the policy in force, and only in dynamic fields? */
 static bool dxk_policy_is_fixed(const struct dxk_ctx *ctx)
 {
 	return !dxk_run_is_over(&ctx->engine);
 }
 
-/* The first field that cannot change while the context runs, but differs; or NULL. */
+/* Find the first field that differs but cannot change while the context runs; or NULL. */
 static const struct dxk_field *dxk_policy_refused(struct dxk_ctx *ctx,
 						  struct dxk_policy *policy)
 {
@@ -72,12 +72,13 @@ static int dxk_policy_set_locked(struct dxk_ctx *ctx, struct dxk_policy *policy)
 }
 
 /**
- * dxk_policy_set - take a policy
+ * dxk_policy_set - set the policy
  * @ctx: the context
  * @policy: all fields; bad_field is set on error
  *
- * The next Start puts it into force. A running context takes it, which can differ from
- * what is in force in dynamic fields only, at the Monitor's next review; this asks for it.
+ * The next Start puts it into force. While the context runs, it may differ from the policy in
+ * force in dynamic fields only. The Monitor's next review, which this requests, puts it into
+ * force.
  * Return: 0, -EINVAL, -EOPNOTSUPP, or -EBUSY for a field that is not dynamic.
  */
 int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
@@ -93,10 +94,10 @@ int dxk_policy_set(struct dxk_ctx *ctx, struct dxk_policy *policy)
 }
 
 /**
- * dxk_policy_set_field - as dxk_policy_set(), for one field
+ * dxk_policy_set_field - like dxk_policy_set(), for one field
  * @ctx: the context
  * @f: the field
- * @value: for it
+ * @value: its new value
  * @bad_field: out, as in struct dxk_policy; may be NULL
  */
 int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 value,
@@ -121,7 +122,7 @@ int dxk_policy_set_field(struct dxk_ctx *ctx, const struct dxk_field *f, u32 val
  * dxk_policy_review - put a policy into force that was set while the context runs
  * @ctx: the context; for its Monitor
  *
- * Return: was there one?
+ * Return: was there a change?
  */
 bool dxk_policy_review(struct dxk_ctx *ctx)
 {
@@ -134,7 +135,7 @@ bool dxk_policy_review(struct dxk_ctx *ctx)
 	for (f = dxk_fields; f < dxk_fields + dxk_fields_nr; f++) {
 		u32 value = *dxk_field_of(&ctx->policy, f);
 
-		/* What only Start changes was set for the next one, after this one's end. */
+		/* A field that only Start changes was set for the next run, after this run. */
 		if (!f->dynamic || *dxk_field_of(&policy, f) == value)
 			continue;
 		*dxk_field_of(&policy, f) = value;
@@ -146,7 +147,7 @@ bool dxk_policy_review(struct dxk_ctx *ctx)
 	return changed;
 }
 
-/** dxk_policy_get - the policy in force, or that of the next Start while there is no run */
+/** dxk_policy_get - get the policy in force, or that of the next Start if there is no run */
 void dxk_policy_get(struct dxk_ctx *ctx, struct dxk_policy *policy)
 {
 	spin_lock(&ctx->engine.lock);

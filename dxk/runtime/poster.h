@@ -12,17 +12,17 @@
 struct dxk_work;
 
 /**
- * dxk_poster_self - who the caller is
+ * dxk_poster_self - identify the caller
  *
- * The image is the time at which the process began, plus one for each exec(2): a process
- * that gets the same pid later begins later than that, and its numbers are larger.
+ * The image is the time at which the process began, plus one for each exec(2). A process
+ * that gets the same pid later begins later than that, so its images are larger.
  */
 static inline struct dxk_poster dxk_poster_self(void)
 {
 	const struct cred *cred = current_cred();
 
 	return (struct dxk_poster) {
-		/* As long as this thread lives, no other one of its process ends an exec. */
+		/* While this thread lives, no other thread of its process completes an exec. */
 		.image = current->group_leader->start_boottime + current->self_exec_id,
 		.pid = current->tgid,
 		.uid = __kuid_val(cred->euid),
@@ -30,13 +30,13 @@ static inline struct dxk_poster dxk_poster_self(void)
 	};
 }
 
-/** dxk_poster_origin - the bits that tell the process of @self about @who */
+/** dxk_poster_origin - the bits that describe @who to the process of @self */
 static inline u32 dxk_poster_origin(const struct dxk_poster *who, const struct dxk_poster *self)
 {
 	return who->pid == self->pid && who->image == self->image ? DXK_POSTED_HERE : 0;
 }
 
-/** dxk_poster_numbers - does the caller number users and processes as the kernel does? */
+/** dxk_poster_numbers - are the caller's user and process ids those of the kernel? */
 static inline bool dxk_poster_numbers(void)
 {
 	return current_user_ns() == &init_user_ns &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module's own queues. No item in them waits for a user's page, file or worker, so they
- * may be waited for. Walkers wait for a Monitor, and that for slots to be tidied up: what
- * tidies has a queue of its own, where walkers cannot have taken all places.
+ * The module's own queues. No item in them waits for a user's page, file or worker, so it is
+ * safe to wait for them. Walkers wait for a Monitor, and a Monitor waits for slots to be tidied
+ * up. Therefore the items that tidy have a queue of their own, in which walkers cannot occupy
+ * all places.
  */
 #include <linux/workqueue.h>
 
@@ -11,7 +12,7 @@
 
 static struct workqueue_struct *dxk_life_wq, *dxk_tidy_wq;
 
-/* Such an item drops a reference of the context when it ends. */
+/* An item queued here drops a reference of the context when it ends. */
 static void dxk_queue_on(struct workqueue_struct *wq, struct dxk_ctx *ctx,
 			 struct work_struct *work)
 {
@@ -24,20 +25,20 @@ static void dxk_queue_on(struct workqueue_struct *wq, struct dxk_ctx *ctx,
  * dxk_queue_walk - have the walker of a context run
  * @ctx: the context; the caller has a reference
  *
- * Context: any. One that runs already runs once more.
+ * Context: any. A walker that already runs will run once more.
  */
 void dxk_queue_walk(struct dxk_ctx *ctx)
 {
 	dxk_queue_on(dxk_life_wq, ctx, &ctx->walk);
 }
 
-/** dxk_queue_tidy - the same with what removes slots */
+/** dxk_queue_tidy - like dxk_queue_walk(), for the item that removes slots */
 void dxk_queue_tidy(struct dxk_ctx *ctx)
 {
 	dxk_queue_on(dxk_tidy_wq, ctx, &ctx->tidy);
 }
 
-/** dxk_queue_last - have the item run that frees what it is in */
+/** dxk_queue_last - have a work item run that frees its containing object */
 void dxk_queue_last(struct work_struct *work)
 {
 	queue_work(dxk_life_wq, work);
@@ -55,7 +56,7 @@ int dxk_queue_init(void)
 	return -ENOMEM;
 }
 
-/** dxk_queue_exit - the module goes: waits for items that are about to return */
+/** dxk_queue_exit - at module unload, wait for items that are about to return */
 void dxk_queue_exit(void)
 {
 	destroy_workqueue(dxk_tidy_wq);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What does not go on: stalls of the whole context, circles of waits, and single requests that
- * execute for longer than report_age_ms, or wait for longer than wait_report_ms. Found by the
- * Monitor, told in three places: a counter in sysfs with a notification, the Log Pool, and the
- * kernel's log. And, in the Log Pool only, what the search for the best number of workers found.
+ * Stall and overrun detection: stalls of the whole context, circles of waits, and single requests
+ * that execute for longer than report_age_ms or wait for longer than wait_report_ms. The Monitor
+ * finds them and reports them in three places: a counter in sysfs with a notification, the Log
+ * Pool, and the kernel's log. The results of the search for the best number of workers are
+ * reported in the Log Pool only.
  */
 #include <linux/jiffies.h>
 #include <linux/ktime.h>
@@ -19,7 +20,7 @@
 #include "runtime/waiting.h"
 #include "trace.h"
 
-/** dxk_report_init - of a context that starts */
+/** dxk_report_init - initialise the report state of a context that starts */
 void dxk_report_init(struct dxk_report *report)
 {
 	*report = (struct dxk_report) { };
@@ -32,11 +33,11 @@ static u32 dxk_lane_from(u32 attrs)
 	return attrs & PXR_LANE0 ? 0 : attrs & PXR_LANE1 ? 1 : attrs & PXR_LANE2 ? 2 : 3;
 }
 
-/* Of all contexts together: they come and go as their users like. */
+/* Limits all contexts together, because users can make and close contexts at will. */
 static DEFINE_RATELIMIT_STATE(dxk_tell_limit, DEFAULT_RATELIMIT_INTERVAL,
 			      10 * DEFAULT_RATELIMIT_BURST);
 
-/* Tell one line in the kernel's log and in that of the context. */
+/* Report one line in the kernel's log and in that of the context. */
 static void dxk_tell(struct dxk_ctx *ctx, const char *text)
 {
 	if (__ratelimit(&ctx->report.limit) && __ratelimit(&dxk_tell_limit))
@@ -46,7 +47,7 @@ static void dxk_tell(struct dxk_ctx *ctx, const char *text)
 
 /* --- stalls ----------------------------------------------------------------- */
 
-/* A report of as many lines as it takes: a stall, or a circle of waits. */
+/* A report of one or more lines: of a stall, or of a circle of waits. */
 struct dxk_tale {
 	struct dxk_ctx *ctx;
 	const char *what;
@@ -60,7 +61,7 @@ static void dxk_tale_begin(struct dxk_tale *t)
 	t->len = scnprintf(t->text, sizeof(t->text), "%s %llu:", t->what, t->nr);
 }
 
-/* What belongs together stands in one line. */
+/* Add words to the report; they are kept together on one line. */
 static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...)
 {
 	char words[DXK_WAITING_TEXT + 20];
@@ -77,7 +78,7 @@ static __printf(2, 3) void dxk_tale_add(struct dxk_tale *t, const char *fmt, ...
 	t->len += scnprintf(t->text + t->len, sizeof(t->text) - t->len, "%s", words);
 }
 
-/* Who executes what the sleeper waits for. */
+/* Add the workers that execute what the sleeper waits for. */
 static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_sleeper *s)
 {
 	struct dxk_thread *worker;
@@ -91,7 +92,7 @@ static void dxk_tale_add_edges(struct dxk_tale *t, const struct dxk_sleeper *s)
 	}
 }
 
-/* One that sleeps, what it has, and what it waits for. */
+/* Add a sleeping member, the request it holds, and what it waits for. */
 static void dxk_tale_add_sleeper(struct dxk_tale *t, u32 id, const struct dxk_sleeper *s)
 {
 	char has[100 + DXK_LABEL_TEXT] = "", label[DXK_LABEL_TEXT];
@@ -131,11 +132,11 @@ static void dxk_tale_add_sleeper(struct dxk_tale *t, u32 id, const struct dxk_sl
 }
 
 /*
- * Tell a stall: what is Ready, who sleeps, and who waits for whom. The lock is held for one
- * member at a time.
+ * Report a stall: what is Ready, which members sleep, and what they wait for. The lock is held
+ * for one member at a time.
  *
- * Whoever is not asleep any more when its turn comes is left out: a stall lasts, and what
- * ends one comes from outside, at any time.
+ * A member that is no longer asleep when its turn comes is omitted: a stall lasts, and the event
+ * that ends it comes from outside, at any time.
  */
 static void dxk_stall_tell(struct dxk_ctx *ctx, const struct dxk_stall *stall)
 {
@@ -177,10 +178,10 @@ bool dxk_stall_check(struct dxk_ctx *ctx)
 
 /* --- circles ---------------------------------------------------------------- */
 
-/* Most that are told of one; each of them has a line to find the others by. */
+/* Maximum number of links reported of one circle; each has a line by which to find the others. */
 #define DXK_LINKS_TOLD	64
 
-/* So many are asked for at a time. */
+/* Number of links fetched at a time. */
 #define DXK_LINKS	4
 
 static void dxk_tale_add_link(struct dxk_tale *t, const struct dxk_link *link)
@@ -195,7 +196,7 @@ static void dxk_tale_add_link(struct dxk_tale *t, const struct dxk_link *link)
 	dxk_tale_add(t, " a request waits: %s;", words);
 }
 
-/* Who waits for each other, and for what. All are counted, so many are told. */
+/* Report who waits for each other, and for what. All are counted, DXK_LINKS_TOLD reported. */
 static void dxk_circle_tell(struct dxk_ctx *ctx)
 {
 	struct dxk_circles *c = &ctx->report.circles;
@@ -247,10 +248,10 @@ static void dxk_waiting_tell(struct dxk_ctx *ctx, const struct dxk_waiting *w)
 	sysfs_notify(&ctx->kobj, "stats", "overdue");
 }
 
-/* Most that are told of by one turn of the Monitor; the others' comes. */
+/* Maximum reported by one turn of the Monitor; later turns report the others. */
 #define DXK_TOLD_MAX	8
 
-/* Report requests that wait for too long, each once in such a time. */
+/* Report requests that wait for too long, each once per such period. */
 static void dxk_waiting_check(struct dxk_ctx *ctx)
 {
 	unsigned long limit = msecs_to_jiffies(ctx->engine.policy.wait_report_ms);
@@ -329,8 +330,8 @@ static void dxk_tune_tell(struct dxk_ctx *ctx, const char *what, const struct dx
  * dxk_autotune_check - the Monitor's look: has an interval shown how many workers do more?
  * @ctx: the context, which runs or drains; its crew is to be reviewed next
  *
- * Each step is an event. The log has those that were kept, and where the search ended, if that
- * is news.
+ * Each step is a trace event. The log records the steps that were kept, and the number at which
+ * the search ended if that number is new.
  */
 void dxk_autotune_check(struct dxk_ctx *ctx)
 {

@@ -11,16 +11,16 @@
 struct dxk_ctx;
 
 /**
- * struct dxk_report - what the Monitor remembers of its last looks
+ * struct dxk_report - the Monitor's memory of its last looks
  */
 struct dxk_report {
-	/** @stall: of the looks for stalls; the Monitor's */
+	/** @stall: state of the looks for stalls; private to the Monitor */
 	struct dxk_stall stall;
-	/** @circles: of those for circles of waits; the Monitor's */
+	/** @circles: state of the looks for circles of waits; private to the Monitor */
 	struct dxk_circles circles;
-	/** @stays: number of workers of which the log was told last; the Monitor's */
+	/** @stays: number of workers that was logged last; private to the Monitor */
 	u32 stays;
-	/** @limit: of lines for the kernel's log */
+	/** @limit: rate limit of lines for the kernel's log */
 	struct ratelimit_state limit;
 };
 

@@ -25,7 +25,7 @@
 
 static const struct attribute_group **dxk_run_files;
 
-/* Made by the first Start, they stay until the context is closed. */
+/* The files made by the first Start stay until the context is closed. */
 static int dxk_files_start(struct dxk_ctx *ctx)
 {
 	return ctx->shown ? 0 : sysfs_create_groups(&ctx->kobj, dxk_run_files);
@@ -37,7 +37,7 @@ static void dxk_files_stop(struct dxk_ctx *ctx, bool failed)
 		sysfs_remove_groups(&ctx->kobj, dxk_run_files);
 }
 
-/* The threads are made by the Monitor, but within the limits of who starts. */
+/* The Monitor makes the threads, but within the limits of the caller of Start. */
 static int dxk_limits_start(struct dxk_ctx *ctx)
 {
 	const struct dxk_policy *p = &ctx->engine.policy;
@@ -64,7 +64,7 @@ static void dxk_thread_pool_stop(struct dxk_ctx *ctx, bool failed)
 	dxk_slots_close(ctx);
 }
 
-/* Many may be wanted: whoever starts can be killed meanwhile. */
+/* Many may be wanted, so the caller of Start can be killed meanwhile. */
 static int dxk_prealloc(struct dxk_engine *e)
 {
 	u32 nr = 0, want = dxk_pool_keep(&e->policy);
@@ -117,7 +117,7 @@ static void dxk_rejoin_pool_stop(struct dxk_ctx *ctx, bool failed)
 	dxk_names_unstart(&ctx->engine);
 }
 
-/* Messages of an earlier run stay, if nobody has read them (DX-103). */
+/* Unread messages of an earlier run stay (DX-103). */
 static int dxk_log_pool_start(struct dxk_ctx *ctx)
 {
 	return dxk_log_alloc(&ctx->log, ctx->engine.policy.log_entries);
@@ -147,7 +147,7 @@ static int dxk_instrumentation_start(struct dxk_ctx *ctx)
 }
 
 /*
- * What is logged from here on, by the starting thread too, enters the pool: it does not
+ * Messages logged from here on, also by the starting thread, enter the pool. That does not
  * wait for the Monitor, which does not run yet (DX-17).
  */
 static int dxk_monitor_step_start(struct dxk_ctx *ctx)
@@ -180,7 +180,7 @@ static void dxk_dispatcher_step_stop(struct dxk_ctx *ctx, bool failed)
 	dxk_dispatcher_stop(ctx);
 }
 
-/* Whoever sleeps for work or for a result goes, workers that have just begun, too. */
+/* Members that sleep for work or for a result leave, also workers that have just begun. */
 static bool dxk_crew_step_gone(struct dxk_ctx *ctx)
 {
 	dxk_run_shut(&ctx->engine);
@@ -204,17 +204,17 @@ static void dxk_commands_stop(struct dxk_ctx *ctx, bool failed)
 struct dxk_step {
 	/** @name: for error injection */
 	const char *name;
-	/** @start: makes it, or NULL; an error leaves nothing behind */
+	/** @start: performs the step, or NULL; an error leaves nothing behind */
 	int (*start)(struct dxk_ctx *ctx);
 	/**
-	 * @gone: before @stop: has it gone? If not the walker returns, and is kicked by who
-	 * goes last; or NULL
+	 * @gone: called before @stop: has it gone? If not, the walker returns, and the last
+	 * one to leave kicks it; or NULL
 	 */
 	bool (*gone)(struct dxk_ctx *ctx);
 	/**
-	 * @stop: undoes it, or NULL. With failed a step of Start has failed, and nothing of
-	 * this run is to stay; else results and messages do. It waits for nothing that a
-	 * user can hold up
+	 * @stop: undoes the step, or NULL. If @failed, a step of Start has failed, and
+	 * nothing of this run may stay; otherwise results and messages stay. It waits for
+	 * nothing that a user can hold up
 	 */
 	void (*stop)(struct dxk_ctx *ctx, bool failed);
 };
@@ -232,13 +232,13 @@ static const struct dxk_step dxk_steps[] = {
 	{ "monitor", dxk_monitor_step_start, NULL, dxk_monitor_step_stop },
 	{ "scheduler", dxk_scheduler_start, NULL, dxk_scheduler_step_stop },
 	{ "dispatcher", dxk_dispatcher_start, NULL, dxk_dispatcher_step_stop },
-	/* A crew that could not be completed goes as any other. */
+	/* A crew that could not be completed ends like any other. */
 	{ "crew", NULL, dxk_crew_step_gone, NULL },
 	{ "workers", dxk_monitor_start_crew, NULL, NULL },
 	{ "commands", dxk_commands_start, NULL, dxk_commands_stop },
 };
 
-/* One step of Start is about to be made: a place for error injection (DX-6). */
+/* Called before each step of Start, for error injection (DX-6). */
 static noinline int dxk_start_step(const char *step)
 {
 	return step ? 0 : -EINVAL;
@@ -268,11 +268,11 @@ static int dxk_steps_up(struct dxk_ctx *ctx)
  * dxk_ctx_start - Start
  * @ctx: the context
  *
- * The caller makes all steps itself: what they allocate is its, and so are the limits that
- * they meet. No lock is held; the claim of the run keeps others away.
+ * The caller performs all steps itself: their allocations are charged to the caller, and the
+ * caller's limits apply. No lock is held; the claim of the run keeps others away.
  *
- * Return: 0, -EBUSY when it runs or stops, -EINTR when the caller is killed, or why a step
- * failed; then all earlier steps are undone.
+ * Return: 0, -EBUSY when it runs or stops, -EINTR when the caller is killed, or the error of
+ * the step that failed; then all earlier steps are undone.
  */
 int dxk_ctx_start(struct dxk_ctx *ctx)
 {
@@ -292,7 +292,7 @@ int dxk_ctx_start(struct dxk_ctx *ctx)
 	ctx->shown = true;
 	dxk_log_add(&ctx->log, e->policy.log_full, DXK_ID_MAIN, "started");
 	dxk_run_open(e);
-	/* Have it look once at what there is to watch. */
+	/* Have the Monitor look once for things to watch. */
 	dxk_control_kick(&ctx->control[DXK_MONITOR]);
 	return 0;
 }
@@ -301,7 +301,7 @@ EXPORT_SYMBOL_GPL(dxk_ctx_start);
 /* --- down -------------------------------------------------------------------- */
 
 /**
- * dxk_run_step_down - one step down; or the run is over, for none is up
+ * dxk_run_step_down - walk one step down, or end the run if no step is up
  * @ctx: the context; for its walker
  *
  * Return: is there more to do now?
@@ -330,21 +330,21 @@ bool dxk_run_step_down(struct dxk_ctx *ctx)
  * @deadline: how long to wait for those that execute
  *
  * Return: 0, also when the context did not run; -EBUSY in a Start; -ETIMEDOUT or
- * -ERESTARTSYS when requests still execute: the context goes on stopping, ends by itself
- * when they do, and a further call waits again.
+ * -ERESTARTSYS when requests still execute: the context continues to stop, and ends when they
+ * do; a further call waits again.
  */
 int dxk_ctx_stop(struct dxk_ctx *ctx, enum dxk_stop_mode mode, u64 deadline)
 {
 	int err = dxk_run_halt(&ctx->engine, mode, true, deadline);
 
-	/* The run is over, whatever becomes of the file. */
+	/* The run is over, regardless of the log file. */
 	if (!err)
 		dxk_log_told_wait(&ctx->log, dxk_log_seq(&ctx->log), deadline);
 	return err;
 }
 EXPORT_SYMBOL_GPL(dxk_ctx_stop);
 
-/** dxk_run_setup - the module is loaded: the files that come with the first Start */
+/** dxk_run_setup - set the files that come with the first Start, at module load */
 void dxk_run_setup(const struct attribute_group **groups)
 {
 	dxk_run_files = groups;

@@ -3,11 +3,11 @@
  * Thread 600, the Scheduler: ages the Ready Pool once per interval.
  *
  * Intervals lie on a grid that begins at Start. While nothing is Ready there is
- * nothing to age, and the thread sleeps until somebody leaves a request in the
- * pool; then it goes on with the next point of the grid. The points it slept over
- * make no difference to a request that was not there. Points that a busy machine
- * lets it miss are lost for all requests alike: one that came after such a point
- * must not gain by it.
+ * nothing to age, and the thread sleeps until a request is left in the pool; then it
+ * continues with the next point of the grid. The points during its sleep make no
+ * difference to a request that was not there. Points that it misses on a busy machine
+ * are lost for all requests alike: a request that came after such a point must not
+ * benefit from it.
  */
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>

@@ -15,8 +15,8 @@
 
 /**
  * dxk_session_create - make a context and its first descriptor
- * @a: what the caller asks for
- * @opener: of the device: the context counts for that user
+ * @a: the caller's arguments
+ * @opener: credentials of the opener of the device, to whom the context is charged
  *
  * Return: the session, or an error pointer: see struct dxk_ctx_create.
  */
@@ -54,7 +54,7 @@ err_free:
 	return ERR_PTR(err);
 }
 
-/* The context, if the caller may use it so; the caller counts as a descriptor. */
+/* Find the context, if the caller may use it so; counts the caller as a descriptor. */
 static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 {
 	struct dxk_ctx *ctx = dxk_names_find(a);
@@ -62,13 +62,13 @@ static struct dxk_ctx *dxk_find_get(const struct dxk_ctx_join *a)
 
 	if (!ctx)
 		return ERR_PTR(-ENOENT);
-	/* It may ask a security module, so without the lock. */
+	/* This may call a security module, so it is done without the lock. */
 	err = dxk_identity_join(&ctx->who, a) ?: dxk_names_get(ctx);
 	kobject_put(&ctx->kobj);
 	return err ? ERR_PTR(err) : ctx;
 }
 
-/* The share of the caller, or of a tenant that it lets in, see engine/share.h. */
+/* Open the share of the caller, or of a tenant that it admits, see engine/share.h. */
 static int dxk_session_share(struct dxk_ctx *ctx, const struct dxk_ctx_join *a)
 {
 	bool tenant = a->weight || a->ready_entries;
@@ -150,16 +150,16 @@ static int dxk_ctx_join_check(const struct dxk_ctx_join *a)
 
 /**
  * dxk_ctx_join - open a context that a program made (DX-7)
- * @a: which, and what for, see struct dxk_ctx_join; size and fd are not looked at. Gets the id,
- *	and whose it is
+ * @a: the context and the requested access, see struct dxk_ctx_join; size and fd are ignored.
+ *	Receives the id, owner, group and mode
  *
- * With the rights, and in the IPC namespace, of the calling thread: those of a user within a
- * system call of that, of root in a kernel thread; override_creds() is for others. The context
- * lives until every session and every descriptor of it is closed. It is never given to
- * dxk_ctx_destroy().
+ * Uses the rights and the IPC namespace of the calling thread: those of a user within that
+ * user's system call, those of root in a kernel thread; use override_creds() for others. The
+ * context lives until every session and every descriptor of it is closed. It must never be
+ * passed to dxk_ctx_destroy().
  *
- * Context: process, may sleep; no thread that exits.
- * Return: the session, to be given to dxk_session_close(), or an error pointer: see struct
+ * Context: process, may sleep; not a thread that exits.
+ * Return: the session, to be passed to dxk_session_close(), or an error pointer: see struct
  * dxk_ctx_join; -EINVAL, -EOPNOTSUPP; -ENOMEM.
  */
 struct dxk_session *dxk_ctx_join(struct dxk_ctx_join *a)
@@ -179,12 +179,13 @@ struct dxk_session *dxk_ctx_join(struct dxk_ctx_join *a)
 EXPORT_SYMBOL_GPL(dxk_ctx_join);
 
 /**
- * dxk_session_ctx - the context of a session, for calls that need a right
+ * dxk_session_ctx - get the context of a session, for calls that need a right
  * @s: the session
  * @access: DXK_ACCESS_* bits that the calls need, see DOC: permissions of the contract
  *
  * Context: any.
- * Return: the context, valid until the session is closed; -EACCES: it was not joined for that.
+ * Return: the context, valid until the session is closed; -EACCES: the session was not joined
+ * with that access.
  */
 struct dxk_ctx *dxk_session_ctx(const struct dxk_session *s, u32 access)
 {
@@ -193,11 +194,11 @@ struct dxk_ctx *dxk_session_ctx(const struct dxk_session *s, u32 access)
 EXPORT_SYMBOL_GPL(dxk_session_ctx);
 
 /**
- * dxk_session_close - the end of a session: the last copy of a descriptor, or a module's
- * @s: the session; a command handler that came by it is detached before
+ * dxk_session_close - end a session: at the last copy of a descriptor, or for a module
+ * @s: the session; a command handler attached through it must be detached before
  *
- * Its clients may stay, and go on as long as the context lives. The close of the last session
- * ends the context, which nobody waits for.
+ * Its clients may stay and continue as long as the context lives. The close of the last session
+ * ends the context, without waiting for that end.
  *
  * Context: process, may sleep.
  */

@@ -13,11 +13,11 @@ struct dxk_space;
  * struct dxk_session - a context descriptor; all (C)
  */
 struct dxk_session {
-	/** @ctx: the context; it lives as long as one of its sessions does */
+	/** @ctx: the context; it lives as long as any of its sessions */
 	struct dxk_ctx *ctx;
 	/** @space: owner cookies of its members */
 	struct dxk_space *space;
-	/** @share: what those who use it may have of the context, see engine/share.h */
+	/** @share: the part of the context that its users may take, see engine/share.h */
 	u8 share;
 	/** @access: DXK_ACCESS_* bits, as granted when it was opened */
 	u32 access;

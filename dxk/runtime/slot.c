@@ -36,7 +36,7 @@ static struct kobj_type dxk_slot_ktype = {
 	.get_ownership = dxk_slot_ownership,
 };
 
-/** dxk_slot_init - the module is loaded: what the directories of slots have */
+/** dxk_slot_init - set the contents of the directories of slots, at module load */
 void dxk_slot_init(const struct sysfs_ops *ops, const struct attribute_group **groups)
 {
 	dxk_slot_ktype.sysfs_ops = ops;
@@ -45,7 +45,7 @@ void dxk_slot_init(const struct sysfs_ops *ops, const struct attribute_group **g
 
 /* --- looking ---------------------------------------------------------------- */
 
-/** dxk_slot_at - the slot with an id, or NULL; the engine is locked */
+/** dxk_slot_at - get the slot with an id, or NULL; the engine is locked */
 struct dxk_slot *dxk_slot_at(struct dxk_ctx *ctx, u32 id)
 {
 	lockdep_assert_held(&ctx->engine.lock);
@@ -54,9 +54,9 @@ struct dxk_slot *dxk_slot_at(struct dxk_ctx *ctx, u32 id)
 }
 
 /**
- * dxk_slot_next - the first slot from an id on
+ * dxk_slot_next - find the first slot from an id on
  * @ctx: the context; its engine is locked
- * @id: the id; gets that of the slot
+ * @id: the id; receives that of the slot
  * @max: the highest id
  *
  * Return: the slot, to be used as long as the engine is locked, or NULL.
@@ -95,7 +95,7 @@ static const char *dxk_slot_role(const struct dxk_slot *slot)
 	return slot->thread->m.kind == DXK_KERNEL ? "kernel-worker" : "user-worker";
 }
 
-/** dxk_slot_look - what is to be shown of a slot; the engine is locked */
+/** dxk_slot_look - get the visible state of a slot; the engine is locked */
 void dxk_slot_look(const struct dxk_slot *slot, struct dxk_slot_seen *seen)
 {
 	const struct dxk_thread *t = slot->thread;
@@ -119,7 +119,7 @@ void dxk_slot_look(const struct dxk_slot *slot, struct dxk_slot_seen *seen)
 
 /* --- who has it --------------------------------------------------------------- */
 
-/** dxk_slot_occupy - a thread takes a slot that nobody has; the engine is locked */
+/** dxk_slot_occupy - have a thread take a slot that nobody has; the engine is locked */
 void dxk_slot_occupy(struct dxk_slot *slot, struct dxk_thread *t)
 {
 	struct dxk_ctx *ctx = slot->ctx;
@@ -141,7 +141,7 @@ static void dxk_slot_fall_vacant(struct dxk_slot *slot)
 }
 
 /**
- * dxk_slot_vacate - a thread gives its slot up
+ * dxk_slot_vacate - have a thread give up its slot
  * @t: the thread; the engine is locked. Nothing happens if it has none
  *
  * A slot that does not stay is removed by dxk_slots_tidy(), which the caller calls when
@@ -191,7 +191,7 @@ static struct dxk_slot *dxk_slot_make(struct dxk_ctx *ctx, u32 id)
 	kobject_init(&slot->kobj, &dxk_slot_ktype);
 	err = kobject_add(&slot->kobj, ctx->dir, "%u", id);
 	if (!err) {
-		/* Reserved, so that it needs no memory. */
+		/* The entry is reserved, so the store needs no memory. */
 		err = xa_err(xa_store(&ctx->slots, id, slot, GFP_KERNEL));
 		if (!err)
 			return slot;
@@ -250,7 +250,7 @@ void dxk_slot_remove(struct dxk_slot *slot)
 	kobject_put(&slot->kobj);
 }
 
-/** dxk_slots_tidy - have the slots removed that are unused, if any are */
+/** dxk_slots_tidy - have unused slots removed, if there are any */
 void dxk_slots_tidy(struct dxk_ctx *ctx)
 {
 	if (READ_ONCE(ctx->tidying))
@@ -258,8 +258,8 @@ void dxk_slots_tidy(struct dxk_ctx *ctx)
 }
 
 /*
- * It may wait for readers of the directories, so nobody waits for it but who needs ids; and
- * that not for those that fall vacant meanwhile.
+ * This may wait for readers of the directories. So only tasks that need ids wait for it, and not
+ * for slots that become unused meanwhile.
  */
 void dxk_slots_tidy_work(struct work_struct *work)
 {
@@ -291,25 +291,25 @@ void dxk_slots_tidy_work(struct work_struct *work)
 }
 
 /**
- * dxk_slots_settle - wait until ids are free that were given up so far
+ * dxk_slots_settle - wait until the ids given up so far are free
  * @ctx: the context
  *
- * Of those of others there may be many thousands. Return: 0, or -ERESTARTSYS when the caller
- * is killed.
+ * There may be many thousands of ids that others gave up. Return: 0, or -ERESTARTSYS when the
+ * caller is killed.
  */
 int dxk_slots_settle(struct dxk_ctx *ctx)
 {
 	u32 since = READ_ONCE(ctx->tidied);
 
 	os_may_wait(OS_TIDY);
-	/* The item may be behind with the first of its turns that ends. */
+	/* The first turn to end may have begun too early to include them. */
 	return wait_event_killable(ctx->tidy_wait, !READ_ONCE(ctx->tidying) ||
 				   READ_ONCE(ctx->tidied) - since > 1);
 }
 
 /* --- those that stay ------------------------------------------------------------ */
 
-/* Take one that is vacant and has an id of @from or more away from all others. */
+/* Withdraw a vacant slot with an id of @from or more, so that nobody can take it. */
 static struct dxk_slot *dxk_slot_withdraw(struct dxk_ctx *ctx, u32 from)
 {
 	struct dxk_slot *slot = NULL;
@@ -348,7 +348,7 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 	u32 id;
 
 	dxk_slots_trim(ctx, max + 1);
-	/* Ids of those that went are free for new ones. */
+	/* The ids of removed slots are free for new ones. */
 	err = dxk_slots_settle(ctx);
 	if (err)
 		return err;
@@ -358,7 +358,7 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 			continue;
 		spin_lock(&ctx->engine.lock);
 		if (IS_ERR(slot))
-			ctx->nr_slots = id;	/* as far as it got: to be tried again */
+			ctx->nr_slots = id;	/* reached so far: to be retried */
 		else
 			dxk_slot_fall_vacant(slot);
 		spin_unlock(&ctx->engine.lock);
@@ -368,13 +368,13 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 	return 0;
 }
 
-/** dxk_slots_close - vacant slots go, and those that fall vacant from here on */
+/** dxk_slots_close - remove vacant slots now, and others when they fall vacant */
 void dxk_slots_close(struct dxk_ctx *ctx)
 {
 	dxk_slots_trim(ctx, 0);
 }
 
-/** dxk_slots_remove_all - the context is buried: who has a slot loses it */
+/** dxk_slots_remove_all - remove all slots of a buried context, occupied or not */
 void dxk_slots_remove_all(struct dxk_ctx *ctx)
 {
 	struct dxk_slot *slot;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Slots: what a context shows of its Thread Pool in sysfs. A slot has a thread id and a
- * directory; who has it at the moment is its occupant. Ids 1..max_threads are slots for
- * workers, which stay when nobody has them, so that the pool shows what it could hold.
+ * Slots: the representation of a context's Thread Pool in sysfs. A slot has a thread id and
+ * a directory; the thread that has it at the moment is its occupant. Ids 1..max_threads are
+ * slots for workers, which stay when they are vacant, so that the pool shows its capacity.
  *
- * Locking. A slot is in dxk_ctx.slots, which the XArray's own lock guards: it is stored
- * when its directory is there, and erased, under the engine's lock too, when that is gone,
- * so that no name is used twice. Whoever looks one up holds the engine's lock, and may use
- * it for as long. Who has a slot changes under that lock, together with what the
- * engine knows of it. Directories are made and removed with no lock held: to remove
- * one waits for its readers.
+ * Locking. A slot is in dxk_ctx.slots, which the XArray's own lock guards. It is stored
+ * once its directory exists, and erased, under the engine's lock too, once the directory is
+ * gone, so that no name is used twice. A lookup requires the engine's lock; the slot may be
+ * used as long as that lock is held. The occupant changes under that lock, together with
+ * the engine's knowledge of it. Directories are made and removed with no lock held, because
+ * removing one waits for its readers.
  */
 #ifndef _DXK_RUNTIME_SLOT_H
 #define _DXK_RUNTIME_SLOT_H
@@ -34,7 +34,7 @@ struct dxk_slot {
 	struct dxk_ctx *ctx;
 	/** @id: (C) thread id */
 	u32 id;
-	/** @thread: (L) who has it, or NULL */
+	/** @thread: (L) its occupant, or NULL */
 	struct dxk_thread *thread;
 	/** @since: (L) when it fell vacant, in jiffies */
 	unsigned long since;
@@ -43,7 +43,7 @@ struct dxk_slot {
 };
 
 /**
- * struct dxk_slot_seen - what is shown of a slot
+ * struct dxk_slot_seen - the visible state of a slot
  */
 struct dxk_slot_seen {
 	/** @id: thread id */
@@ -52,13 +52,13 @@ struct dxk_slot_seen {
 	const char *role;
 	/** @state: of the thread */
 	const char *state;
-	/** @age_ms: since when it is available, or busy with what it took last */
+	/** @age_ms: how long it has been available, or busy with what it took last */
 	u32 age_ms;
-	/** @executed: requests */
+	/** @executed: number of requests executed */
 	u64 executed;
-	/** @pid: of a user thread, in the reader's namespace; else 0 */
+	/** @pid: pid of a user thread in the reader's namespace; else 0 */
 	pid_t pid;
-	/** @does: what it executes and waits for */
+	/** @does: the request it executes and what it waits for */
 	struct dxk_sleeper does;
 };
 

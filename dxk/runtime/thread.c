@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A member of the Thread Pool as the kernel sees it: one thread, and what it is to it.
+ * A member of the Thread Pool as the kernel sees it: one thread and its state.
  */
 #include <linux/sched.h>
 #include <linux/sched/task.h>
@@ -12,7 +12,7 @@
 #include "runtime/slot.h"
 #include "runtime/thread.h"
 
-/** dxk_thread_new - a member that has not joined yet; the caller has the reference */
+/** dxk_thread_new - make a member that has not joined yet; the caller has the reference */
 struct dxk_thread *dxk_thread_new(struct dxk_ctx *ctx, enum dxk_role role,
 				  enum dxk_kind kind)
 {
@@ -59,9 +59,9 @@ void dxk_thread_put(struct dxk_thread *t)
 }
 
 /**
- * dxk_thread_next - the first thread that has a slot from an id on
+ * dxk_thread_next - find the first thread that has a slot from an id on
  * @ctx: the context
- * @id: the id; gets that of the slot
+ * @id: the id; receives that of the slot
  * @max: the highest id
  *
  * Return: the thread with a reference, or NULL.
@@ -86,7 +86,10 @@ struct dxk_thread *dxk_thread_next(struct dxk_ctx *ctx, unsigned long *id, u32 m
 	return t;
 }
 
-/* The end of what it has, and of its slot, in one hold: who is told may come at once. */
+/*
+ * End its requests and give up its slot in one lock hold: a task that is notified may join at
+ * once.
+ */
 static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
@@ -99,7 +102,7 @@ static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	dxk_slot_vacate(t);
 }
 
-/** dxk_thread_part - the thread is gone: answer its owners, free its id. More than once */
+/** dxk_thread_part - the thread has gone: answer its owners, free its id. May be repeated */
 void dxk_thread_part(struct dxk_thread *t)
 {
 	dxk_member_do(&t->m, dxk_part_run);
@@ -111,7 +114,7 @@ void dxk_thread_part(struct dxk_thread *t)
  * @t: the member
  *
  * A process that dies closes its descriptors. This is for the single thread that
- * ended while its process lives on. Whoever is dead is in no call, and makes none again.
+ * ended while its process lives on. A dead thread is in no call, and makes no further one.
  */
 bool dxk_thread_is_dead(const struct dxk_thread *t)
 {

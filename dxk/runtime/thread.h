@@ -18,22 +18,22 @@ struct dxk_slot;
 struct task_struct;
 
 /**
- * struct dxk_thread - one thread of the Thread Pool (DX-12): who has a slot
+ * struct dxk_thread - one thread of the Thread Pool (DX-12): the occupant of a slot
  *
- * Made for a thread that joins. It gives up its slot when that thread is gone; the object
+ * Made for a thread that joins. It gives up its slot when that thread has gone; the object
  * lives until its descriptor is closed as well.
  */
 struct dxk_thread {
-	/** @m: what the engine knows of it */
+	/** @m: the engine's view of it */
 	struct dxk_member m;
-	/** @ref: holds the object, and the object its context */
+	/** @ref: holds the object; the object holds its context */
 	struct kref ref;
-	/** @slot: (L) where it is shown; NULL before it joins and after it left */
+	/** @slot: (L) where it is shown; NULL before it joins and after it has left */
 	struct dxk_slot *slot;
 	/**
 	 * @user: (C) the only user thread that may use it, referenced; NULL: a kernel
-	 * thread. No pid: exec(2) gives that of the first thread of a process, which may
-	 * have ended long ago, to the thread that calls it
+	 * thread. Not a pid, because exec(2) gives the pid of the first thread of a
+	 * process, which may have ended long ago, to the thread that calls it
 	 */
 	struct task_struct *user;
 	/**
@@ -41,25 +41,25 @@ struct dxk_thread {
 	 * NULL for others
 	 */
 	struct task_struct *task;
-	/** @bound: of a kernel thread */
+	/** @bound: CPU binding of a kernel thread */
 	struct dxk_bound bound;
 	/** @gone: (L) in dxk_ctx.gone: the kernel thread has left its loop */
 	struct list_head gone;
 	/** @access: (C) DXK_ACCESS_* bits of the descriptor that it was made from */
 	u8 access;
-	/** @reported: (L) the Monitor has reported the dispatch of this ticket as overdue */
+	/** @reported: (L) ticket of the dispatch that the Monitor has reported as overdue */
 	u64 reported;
-	/** @switches: the Monitor's: how often it had slept or yielded when last looked at */
+	/** @switches: for the Monitor: how often it had slept or yielded at the last look */
 	u64 switches;
-	/** @still: the Monitor's: jiffies since which it has not run */
+	/** @still: for the Monitor: jiffies since which it has not run */
 	unsigned long still;
 	/** @files: private files of a kernel worker */
 	struct dxk_private_files files;
-	/** @item: of a kernel worker: what it executes, if that is an item */
+	/** @item: the item that a kernel worker executes, if any */
 	struct dxk_item_run item;
 	/** @outer: (L) struct dxk_item_run of items that wait while it helps */
 	struct list_head outer;
-	/** @handler: it as a handler of commands */
+	/** @handler: its state as a command handler */
 	struct dxk_user_handler handler;
 	/** @wait: poll(2) sleeps here */
 	wait_queue_head_t wait;

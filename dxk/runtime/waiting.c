@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Requests that wait, as words: see waiting.h.
+ * Text descriptions of waiting requests: see waiting.h.
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
@@ -10,7 +10,7 @@
 #include "runtime/waiting.h"
 #include "services/label.h"
 
-/** dxk_waiting_age_ms - for how long it waits */
+/** dxk_waiting_age_ms - how long the request has waited */
 u32 dxk_waiting_age_ms(const struct dxk_waiting *w)
 {
 	return jiffies_to_msecs(jiffies - w->since);
@@ -43,7 +43,7 @@ static u32 dxk_waiting_sources(u32 wait, char *text, u32 len)
 }
 
 /**
- * dxk_waiting_text - what it is, and what it waits for
+ * dxk_waiting_text - describe a request and what it waits for
  * @labels: of its context
  * @w: the request
  * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
@@ -75,7 +75,7 @@ void dxk_waiting_text(struct dxk_labels *labels, const struct dxk_waiting *w, ch
 }
 
 /**
- * dxk_key_text - a key, and who has it
+ * dxk_key_text - describe a key and its holder
  * @labels: of its context
  * @key: the key
  * @text: out: pairs of a word and a value; %DXK_WAITING_TEXT bytes
@@ -96,7 +96,7 @@ void dxk_key_text(struct dxk_labels *labels, const struct dxk_key_seen *key, cha
 			  dxk_label_text(labels, key->space, key->executor, key->attrs, label));
 }
 
-/** dxk_waiting_running - as what Stop still waits for (DX-114) */
+/** dxk_waiting_running - convert to an entry of what Stop still waits for (DX-114) */
 void dxk_waiting_running(const struct dxk_waiting *w, struct dxk_running *out)
 {
 	*out = (struct dxk_running) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests that wait, as words: for reports, commands and sysfs.
+ * Text descriptions of waiting requests, for reports, commands and sysfs.
  */
 #ifndef _DXK_RUNTIME_WAITING_H
 #define _DXK_RUNTIME_WAITING_H
@@ -13,7 +13,7 @@
 struct dxk_labels;
 struct dxk_running;
 
-/* Room for the words of one. */
+/* Room for the description of one request. */
 #define DXK_WAITING_TEXT	256
 
 u32 dxk_waiting_age_ms(const struct dxk_waiting *w);

@@ -28,7 +28,7 @@
 #include "services/waker.h"
 #include "trace.h"
 
-/* What most requests do not have. */
+/* Pass on the parts that most requests do not have. */
 static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more *more)
 {
 	call->file = more->file ? more->file->file : NULL;
@@ -39,7 +39,7 @@ static noinline void dxk_call_tell(struct dxk_call *call, const struct dxk_more 
 	call->events = more->events & ~DXK_SEEN_SOMETHING;
 }
 
-/* @item, @fn: of an embedded one, which is not @rqe any more; else %NULL */
+/* @item, @fn: those of an embedded request, for which @rqe is now a proxy; else %NULL */
 static __always_inline s32 dxk_execute(struct dxk_member *m, struct dxk_rqe *rqe,
 				       struct dxk_item *item, dxk_item_fn *fn)
 {
@@ -83,8 +83,8 @@ static void dxk_item_end(struct dxk_thread *t)
 }
 
 /*
- * Execute a request that the worker has. Return: what is then to be completed: of an item
- * @proxy.
+ * Execute a request that the worker has. Return: the request to be completed next: @proxy, if it
+ * was an item.
  */
 static __always_inline struct dxk_rqe *
 dxk_worker_execute(struct dxk_member *m, struct dxk_rqe *rqe, struct dxk_rqe *proxy)
@@ -129,8 +129,8 @@ static void dxk_worker_breathe(void)
 }
 
 /*
- * Execute it, and one after the other, up to a turn that is not the usual one: that completes
- * the last one, which may be @proxy.
+ * Execute the request, then one after the other until a turn is not the usual one. The next call
+ * of dxk_next() completes the last request, which may be @proxy.
  */
 static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n, struct dxk_rqe *proxy)
 {
@@ -155,7 +155,7 @@ static int dxk_worker_fn(void *arg)
 	struct dxk_rqe proxy __uninitialized;
 	int err;
 
-	/* Of the close of the context: it ends what listens, and nothing else. */
+	/* Sent by the close of the context: it ends only sleeps that allow signals. */
 	allow_kernel_signal(SIGKILL);
 	INIT_LIST_HEAD(&n.done);
 	for (;;) {
@@ -164,12 +164,12 @@ static int dxk_worker_fn(void *arg)
 		if (err)
 			break;
 		if (unlikely(READ_ONCE(m->has_closed_handles))) {
-			/* It completed only (DX-28). */
+			/* That call only completed a request (DX-28). */
 			dxk_private_files_release(&dxk_member_ctx(m)->handles,
 						   &dxk_thread_of(m)->files);
 			continue;
 		}
-		/* None when it was to let go of a file first. */
+		/* There is none when the worker had to release a file first. */
 		if (n.nr)
 			dxk_worker_run(m, &n, &proxy);
 		dxk_worker_breathe();
@@ -205,7 +205,7 @@ bool dxk_worker_can_help(const struct dxk_member *m)
 	       top - (unsigned long)__builtin_frame_address(0) < THREAD_SIZE / 2;
 }
 
-/* A worker is about to help. @outer: keeps the item that it executes till then. */
+/* A worker is about to help. @outer: keeps the item that it has executed until then. */
 static void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer)
 {
 	struct dxk_engine *e = t->m.engine;
@@ -219,7 +219,7 @@ static void dxk_item_nest(struct dxk_thread *t, struct dxk_item_run *outer)
 	spin_unlock(&e->lock);
 }
 
-/* It is back at that. */
+/* The worker returns to that item. */
 static void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer)
 {
 	struct dxk_engine *e = t->m.engine;
@@ -233,7 +233,7 @@ static void dxk_item_unnest(struct dxk_thread *t, struct dxk_item_run *outer)
 	spin_unlock(&e->lock);
 }
 
-/** dxk_worker_help - execute the request that the worker was called for */
+/** dxk_worker_help - execute the request for which the worker was called */
 void dxk_worker_help(struct dxk_member *m)
 {
 	struct dxk_thread *t = dxk_thread_of(m);
@@ -275,7 +275,7 @@ int dxk_worker_start(struct dxk_thread *t)
 	return 0;
 }
 
-/** dxk_worker_gone - a kernel worker takes no more work: it is to be reaped */
+/** dxk_worker_gone - have a kernel worker reaped, which takes no more work */
 void dxk_worker_gone(struct dxk_thread *t)
 {
 	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
@@ -287,7 +287,7 @@ void dxk_worker_gone(struct dxk_thread *t)
 	run->live--;
 	last = run->down && !run->live;
 	spin_unlock(&ctx->engine.lock);
-	/* Who reaps it waits for the caller to end: it is still there. */
+	/* The context still exists: the task that reaps the caller waits for its end. */
 	os_kick(&ctx->engine, last ? DXK_WALKER : DXK_MONITOR);
 }
 
@@ -311,9 +311,9 @@ void dxk_worker_reap(struct dxk_thread *t)
  * @call: the running request
  *
  * Context: any.
- * Return: true for a service request of lane 0 from the begin of Stop on, for every
- * request from the begin of Stop(cancel) or the close of the context on, and for one that
- * is cancelled or has expired.
+ * Return: true for a service request of lane 0 from the beginning of Stop on, for every
+ * request from the beginning of Stop(cancel) or the close of the context on, and for one
+ * that is cancelled or has expired.
  */
 bool dxk_should_stop(const struct dxk_call *call)
 {
@@ -324,14 +324,14 @@ EXPORT_SYMBOL_GPL(dxk_should_stop);
 /**
  * dxk_wait_should_stop - sleep until the context wants this request to end (DX-109)
  * @call: the running request; the caller is the thread that executes it
- * @deadline: of the sleep, in ns of CLOCK_MONOTONIC; %DXK_FOREVER for none: then the
- *	context counts it as a service that rests, which is no reason to think that others
- *	go on
+ * @deadline: of the sleep, in ns on CLOCK_MONOTONIC; %DXK_FOREVER for none: then the
+ *	context counts it as a resting service, which is not taken as a sign that others
+ *	make progress
  *
- * Stop wakes it, where dxk_should_stop() turns true. SIGKILL, which the close of the context
- * sends, ends the sleep as well.
+ * Stop ends the sleep when dxk_should_stop() becomes true. SIGKILL, which the close of the
+ * context sends, ends the sleep as well.
  *
- * Return: 1 when it is to end, 0 at the deadline, -ERESTARTSYS for the signal.
+ * Return: 1 when the request must end, 0 at the deadline, -ERESTARTSYS for the signal.
  */
 int dxk_wait_should_stop(const struct dxk_call *call, u64 deadline)
 {
@@ -343,17 +343,18 @@ EXPORT_SYMBOL_GPL(dxk_wait_should_stop);
 /**
  * dxk_call_wait - have the turn end with a wait (R-3, R-4)
  * @call: the running request; the caller is the thread that executes it
- * @wait: for what
+ * @wait: the event to wait for
  *
- * The turn ends when the executor returns, be it whatever; then the request waits, without a
- * worker, and has another turn, on any worker, with @wait.state, the bytes that result_len
- * says as its data, and the reason. A further call before that replaces the wait.
+ * The turn ends when the executor returns, whatever its status. Then the request waits without
+ * a worker. Afterwards it has another turn, on any worker. That turn receives @wait.state,
+ * result_len bytes of the result as its data, and the reason of the wake-up. A further call
+ * before the executor returns replaces the wait.
  *
- * With %DXK_WAIT_FILE it waits until its waker is fired, see dxk_waker_create(): @wait.fd and
- * @wait.events are 0.
+ * With %DXK_WAIT_FILE the request waits until its waker is fired, see dxk_waker_create();
+ * @wait.fd and @wait.events must be 0.
  *
- * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0, or it
- * is an item, or has no waker; -ENOMEM. Then the turn ends as ever.
+ * Return: 0; -EINVAL: see struct dxk_wait; -EOPNOTSUPP: the policy's max_waiting is 0, or the
+ * request is an item, or has no waker; -ENOMEM. On error the turn ends as usual.
  */
 int dxk_call_wait(struct dxk_call *call, const struct dxk_wait *wait)
 {
@@ -388,14 +389,14 @@ static int dxk_call_ask(struct dxk_call *call, u32 what, bool force, u64 deadlin
 }
 
 /**
- * dxk_call_key - the running request gives its key up, waits to be notified, or notifies (AG-21)
+ * dxk_call_key - leave, enter, wait for or notify the key of the running request (AG-21)
  * @call: the running request; the caller is the thread that executes it
  * @what: %DXK_KEY_LEAVE, _ENTER, _WAIT, _NOTIFY or _NOTIFY_ALL, see enum dxk_key_what
  * @deadline: of %DXK_KEY_WAIT, on CLOCK_MONOTONIC: 0 is past, %DXK_FOREVER for none
  *
  * Context: process, no locks that another request takes.
- * Return: see struct dxk_key_call; -EINTR: the context is closed; -EINVAL: it has no key, or
- * another @what.
+ * Return: see struct dxk_key_call; -EINTR: the context is closed; -EINVAL: the request has no
+ * key, or @what is invalid.
  */
 int dxk_call_key(struct dxk_call *call, enum dxk_key_what what, u64 deadline)
 {
@@ -406,17 +407,17 @@ int dxk_call_key(struct dxk_call *call, enum dxk_key_what what, u64 deadline)
 EXPORT_SYMBOL_GPL(dxk_call_key);
 
 /**
- * dxk_block_enter - the running request is about to sleep outside of dxk (FO-35, FO-36)
+ * dxk_block_enter - announce that the running request will sleep outside of dxk (FO-35, FO-36)
  * @call: the running request; the caller is the thread that executes it
- * @force: also when nobody could take the place
- * @deadline: on CLOCK_MONOTONIC: how long to wait until somebody could; 0: not at all
+ * @force: also when no other worker could take the place
+ * @deadline: on CLOCK_MONOTONIC: how long to wait until one could; 0: not at all
  *
  * Until dxk_block_leave() its key is left, and idle workers or spares (%DXK_ON_BLOCK_SPARE) do
- * what is Ready in its worker's place. It has no other turn meanwhile.
+ * what is Ready in its worker's place. The request has no other turn meanwhile.
  *
  * Context: process, no locks that another request takes.
- * Return: 0; -EAGAIN: nobody could, nothing has changed; -EBUSY: it was called before, or another
- * request is executed within it; -EINTR: the context is closed.
+ * Return: 0; -EAGAIN: no worker could, nothing has changed; -EBUSY: it was called before, or
+ * another request is executed within it; -EINTR: the context is closed.
  */
 int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline)
 {
@@ -425,10 +426,11 @@ int dxk_block_enter(struct dxk_call *call, bool force, u64 deadline)
 EXPORT_SYMBOL_GPL(dxk_block_enter);
 
 /**
- * dxk_block_leave - the running request is back from dxk_block_enter() (FO-38)
+ * dxk_block_leave - announce that the running request is back from dxk_block_enter() (FO-38)
  * @call: the running request
  *
- * Sleeps until it has its key again, if it had it: before all that wait to have a turn.
+ * If the request had its key, this sleeps until it has the key again. It takes precedence over
+ * all requests that wait for a turn with the key.
  *
  * Context: process, no locks that another request takes.
  * Return: 0; -EPERM: it was not called before; without its key: -ECANCELED: it is to end,
@@ -441,19 +443,20 @@ int dxk_block_leave(struct dxk_call *call)
 EXPORT_SYMBOL_GPL(dxk_block_leave);
 
 /**
- * dxk_waker_create - something that any context can fire, and the request can wait for (R-3)
+ * dxk_waker_create - make a waker: any context can fire it, the request can wait for it (R-3)
  * @call: the running request; the caller is the thread that executes it
- * @release: called with @data when nobody has the waker any more, in process context; or %NULL
- * @data: of the executor, as the buffer of an I/O: the request may end before that
+ * @release: called with @data in process context when no reference is left; or %NULL
+ * @data: of the executor, such as the buffer of an I/O; the request may end before the release
  *
- * For completions: whoever will call dxk_waker_fire() has a reference, and lets go of it
- * afterwards by dxk_waker_put(). The request has one until it ends, in whatever way. It has one
- * waker, in all its turns. The executor's module is referenced until @release has returned.
+ * For completions: each task that will call dxk_waker_fire() has a reference, and drops it
+ * afterwards with dxk_waker_put(). The request has a reference until it ends in any way. A
+ * request has at most one waker, in all its turns. The executor's module is referenced until
+ * @release has returned.
  *
  * Context: process.
  * Return: the waker, with a reference for the caller, or an error pointer: -EOPNOTSUPP: the
- * policy's max_waiting is 0, or it is an item; -EBUSY: it has one; -ENOMEM. Then @release is not
- * called.
+ * policy's max_waiting is 0, or the request is an item; -EBUSY: it has a waker; -ENOMEM. On error
+ * @release is not called.
  */
 struct dxk_waker *dxk_waker_create(struct dxk_call *call, void (*release)(void *data),
 				   void *data)
@@ -474,8 +477,8 @@ struct dxk_waker *dxk_waker_create(struct dxk_call *call, void (*release)(void *
 EXPORT_SYMBOL_GPL(dxk_waker_create);
 
 /**
- * dxk_handle_file - the calling worker's private file of a handle (DX-26)
- * @call: the request that runs; the caller is the thread that executes it
+ * dxk_handle_file - get the calling worker's private file of a handle (DX-26)
+ * @call: the running request; the caller is the thread that executes it
  * @id: of the handle
  *
  * Opened at the first use in this worker, with the flags of the native file and
@@ -483,8 +486,7 @@ EXPORT_SYMBOL_GPL(dxk_waker_create);
  * ends, also when the handle is closed before that (DX-27).
  *
  * Return: the file, or an error pointer: -ENOENT: no such handle (any more),
- * -ENOSPC: the table is full, -ENOMEM, or why it could not be opened; the next
- * call tries again.
+ * -ENOSPC: the table is full, -ENOMEM, or the error of the open; the next call retries.
  */
 struct file *dxk_handle_file(struct dxk_call *call, u64 id)
 {
@@ -494,7 +496,7 @@ struct file *dxk_handle_file(struct dxk_call *call, u64 id)
 EXPORT_SYMBOL_GPL(dxk_handle_file);
 
 /**
- * dxk_log - write a message to the log of the context that a request runs in
+ * dxk_log - write a message to the log of the context in which a request runs
  * @call: the running request
  * @fmt: the message, one line; cut to %DXK_LOG_TEXT
  *

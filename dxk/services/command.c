@@ -3,12 +3,12 @@
  * Commands: from a sender to the handler, and back when the handler does not know
  * them.
  *
- * A command that no handler takes is run as a built-in one: by its sender, up to its
- * deadline, or by a work item when nobody waits for it. So neither the Monitor nor a
- * sender ever waits for the handler for longer than it wants to (DX-32).
+ * A command that no handler takes is run as a built-in command: by its sender, up to
+ * its deadline, or by a work item when the sender does not wait. So neither the Monitor
+ * nor a sender ever waits for the handler for longer than it wants to (DX-32).
  *
- * The Monitor notices when an interval is over: that is a tick for the handler and
- * the time to look for commands that are due.
+ * The Monitor notices when an interval is over. Then the handler receives a tick, and
+ * the Monitor looks for commands that are due.
  */
 #include <linux/export.h>
 #include <linux/sched.h>
@@ -26,9 +26,9 @@ static struct workqueue_struct *dxk_command_wq;
 /* --- one command ----------------------------------------------------------- */
 
 /**
- * dxk_command_new - a command, of which the caller has the only reference
+ * dxk_command_new - make a command, of which the caller has the only reference
  * @text: @len bytes, or NULL: the caller fills them in
- * @len: how many
+ * @len: length of the command in bytes
  */
 struct dxk_command *dxk_command_new(const char *text, u32 len)
 {
@@ -69,7 +69,7 @@ static void dxk_command_wake(struct dxk_command *cmd, struct dxk_wakes *wakes)
 	dxk_waiter_finish(&cmd->w, wakes);
 }
 
-/* The answer; takes over @reply. */
+/* Answer a command; takes over @reply. */
 static void dxk_command_end(struct dxk_commands *c, struct dxk_command *cmd,
 			    s32 status, char *reply, u32 len, struct dxk_wakes *wakes)
 {
@@ -86,7 +86,7 @@ static void dxk_command_end(struct dxk_commands *c, struct dxk_command *cmd,
 	dxk_command_drop(c, cmd);
 }
 
-/* No handler takes it: it is a built-in one. */
+/* No handler takes the command: it is run as a built-in command. */
 void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 		      struct dxk_wakes *wakes)
 {
@@ -105,8 +105,8 @@ void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 /* --- the handler ------------------------------------------------------------ */
 
 /*
- * What the handler is to do next. Neither can keep the other away: after a tick
- * comes a command, and after a command the tick if there is one.
+ * Select the next task of the handler. Ticks and commands cannot starve each other:
+ * after a tick comes a command, and after a command the tick if there is one.
  */
 void dxk_command_take(struct dxk_commands *c, struct dxk_command_op *op)
 {
@@ -131,7 +131,7 @@ void dxk_command_take(struct dxk_commands *c, struct dxk_command_op *op)
 	c->held = op->cmd;
 }
 
-/* The handler is done with what it took, unless Stop or a new handler was. */
+/* The handler is done with its command, unless Stop or a new handler came first. */
 void dxk_command_done(struct dxk_commands *c, struct dxk_command *cmd,
 		      s32 status, char *reply, u32 len, struct dxk_wakes *wakes)
 {
@@ -201,7 +201,7 @@ static bool dxk_command_alone(const struct dxk_commands *c)
 	return !c->user || c->user->task == current;
 }
 
-/* Return: 0, an error, or 1: the caller is to run it as a built-in command. */
+/* Return: 0, an error, or 1: the caller must run it as a built-in command. */
 static int dxk_command_submit(struct dxk_commands *c, struct dxk_command *cmd, bool wait,
 			      struct dxk_wakes *wakes)
 {
@@ -243,7 +243,7 @@ int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadli
 
 	err = os_doze(&cmd->w.done, NULL, deadline);
 	if (err) {
-		/* An answer in the last moment wins. */
+		/* An answer at the last moment takes precedence. */
 		spin_lock(&c->lock);
 		if (!cmd->waiting)
 			err = 0;
@@ -256,7 +256,7 @@ int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadli
 	return err == -ERESTARTSYS ? -EINTR : err;
 }
 
-/* Run built-in commands that nobody waits for. */
+/* Run built-in commands for which no sender waits. */
 static void dxk_command_builtin_work(struct work_struct *work)
 {
 	struct dxk_commands *c = container_of(work, struct dxk_commands, builtin_work);
@@ -307,7 +307,7 @@ void dxk_commands_init(struct dxk_commands *c, struct dxk_engine *e, struct dxk_
 	INIT_WORK(&c->builtin_work, dxk_command_builtin_work);
 }
 
-/** dxk_commands_open - the context runs */
+/** dxk_commands_open - accept commands: the context runs */
 void dxk_commands_open(struct dxk_commands *c)
 {
 	spin_lock(&c->lock);
@@ -317,7 +317,7 @@ void dxk_commands_open(struct dxk_commands *c)
 	spin_unlock(&c->lock);
 }
 
-/** dxk_commands_close - the context ends: no sender waits any longer */
+/** dxk_commands_close - end all commands: the context ends, no sender waits any longer */
 void dxk_commands_close(struct dxk_commands *c)
 {
 	struct dxk_command_op *op;

@@ -26,13 +26,13 @@ struct task_struct;
 /**
  * struct dxk_command - one command
  *
- * K is the lock of struct dxk_commands. Once the sender was woken, the answer
+ * K is the lock of struct dxk_commands. Once the sender has been woken, the answer
  * belongs to it alone.
  */
 struct dxk_command {
 	/**
-	 * @ref: one for each of: the sender, the list or handler that has it, the timed
-	 * list
+	 * @ref: one reference each for the sender, for the list or handler that has it,
+	 * and for the timed list
 	 */
 	refcount_t ref;
 	/** @link: (K) in dxk_commands.queue or .builtins */
@@ -41,23 +41,23 @@ struct dxk_command {
 	struct list_head timed;
 	/** @w: its sender sleeps until it is answered or handed back */
 	struct dxk_waiter w;
-	/** @waiting: (K) the sender waits; without one there is no reply */
+	/** @waiting: (K) the sender waits; otherwise there is no reply */
 	bool waiting;
-	/** @pending: (K) it waits, or the handler has it: counts in dxk_commands.nr */
+	/** @pending: (K) queued, or held by the handler; counted in dxk_commands.nr */
 	bool pending;
 	/**
-	 * @back: (K) no handler took it: the sender is to run it as a built-in command
+	 * @back: (K) no handler took it: the sender runs it as a built-in command
 	 */
 	bool back;
-	/** @status: (K) of the answer */
+	/** @status: (K) status of the answer */
 	s32 status;
-	/** @id: (C) of a timed command, else 0 */
+	/** @id: (C) id of a timed command, else 0 */
 	u32 id;
 	/** @at: (K) when a timed command is due, CLOCK_MONOTONIC in ns */
 	u64 at;
-	/** @every: (C) its interval, 0 for once */
+	/** @every: (C) its interval, 0 for a command that runs once */
 	u64 every;
-	/** @reply: (K) of the answer, kmalloc()ed, or NULL */
+	/** @reply: (K) text of the answer, kmalloc()ed, or NULL */
 	char *reply;
 	/** @reply_len: (K) bytes at @reply */
 	u32 reply_len;
@@ -68,16 +68,16 @@ struct dxk_command {
 };
 
 /**
- * struct dxk_command_op - what a handler is to do next
+ * struct dxk_command_op - the next task of a handler
  */
 struct dxk_command_op {
-	/** @w: the user handler sleeps until there is something */
+	/** @w: the user handler sleeps here until there is a tick or command */
 	struct dxk_waiter w;
 	/** @cmd: (K) the command, referenced; else NULL */
 	struct dxk_command *cmd;
 	/** @kind: (K) DXK_COMMAND_TICK, DXK_COMMAND_TEXT, or 0 for nothing */
 	u32 kind;
-	/** @err: (K) what ended the sleep, 0 when there is something */
+	/** @err: (K) what ended the sleep, 0 when there is a tick or command */
 	int err;
 };
 
@@ -89,14 +89,14 @@ enum dxk_handler_state {
 };
 
 /**
- * struct dxk_user_handler - a member as the command handler
+ * struct dxk_user_handler - a member's state as the command handler
  */
 struct dxk_user_handler {
 	/** @commands: (C) of its context */
 	struct dxk_commands *commands;
 	/** @m: (C) the member */
 	struct dxk_member *m;
-	/** @task: (K) its thread, while it is the handler; to compare only */
+	/** @task: (K) its thread while it is the handler; for comparison only */
 	const struct task_struct *task;
 	/** @state: (K) enum dxk_handler_state */
 	u8 state;
@@ -106,7 +106,7 @@ struct dxk_user_handler {
 typedef void dxk_builtin_fn(struct dxk_ctx *ctx, struct dxk_command *cmd, u64 deadline);
 
 /**
- * struct dxk_commands - the commands of a context and who handles them
+ * struct dxk_commands - the commands of a context and their handler
  */
 struct dxk_commands {
 	/** @lock: K; nothing is taken inside it */
@@ -126,33 +126,32 @@ struct dxk_commands {
 	bool open;
 	/**
 	 * @user: (K) the member that is the handler, or NULL. It detaches before it
-	 * goes
+	 * leaves
 	 */
 	struct dxk_user_handler *user;
 	/**
 	 * @kernel: (K) the handler of an in-kernel client, or NULL; never beside @user
 	 */
 	struct dxk_command_handler *kernel;
-	/** @sleeper: (K) @user sleeps for the next tick or command */
+	/** @sleeper: (K) @user sleeps here until the next tick or command */
 	struct dxk_command_op *sleeper;
 	/** @held: (K) the command that the handler has not answered yet */
 	struct dxk_command *held;
-	/** @tick: (K) the interval is over and the handler was not notified yet */
+	/** @tick: (K) the interval is over and the handler has not been notified yet */
 	bool tick;
 	/**
-	 * @ticked: (K) what the handler got last was a tick: a command has precedence
-	 * now
+	 * @ticked: (K) the handler last received a tick: a command has precedence now
 	 */
 	bool ticked;
 	/** @nr: (K) commands that are pending */
 	u32 nr;
 	/** @queue: (K) commands for the handler, in the order of sending */
 	struct list_head queue;
-	/** @builtins: (K) commands for the context itself that nobody waits for */
+	/** @builtins: (K) commands for the context itself for which no sender waits */
 	struct list_head builtins;
 	/** @nr_timed: (K) commands in @timed */
 	u32 nr_timed;
-	/** @last_id: (K) id of the timed command made last */
+	/** @last_id: (K) id of the newest timed command */
 	u32 last_id;
 	/** @timed: (K) timed commands */
 	struct list_head timed;
@@ -160,7 +159,7 @@ struct dxk_commands {
 	u64 next_tick;
 	/** @call_work: calls @kernel */
 	struct work_struct call_work;
-	/** @builtin_work: runs what is in @builtins */
+	/** @builtin_work: runs the commands in @builtins */
 	struct work_struct builtin_work;
 };
 
@@ -177,7 +176,7 @@ int dxk_command_send(struct dxk_commands *c, struct dxk_command *cmd, u64 deadli
 int dxk_command_init(void);
 void dxk_command_exit(void);
 
-/* with the lock held, for the other two */
+/* called with the lock held, for the other two files */
 void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
 		       struct dxk_wakes *wakes);
 void dxk_command_nudge(struct dxk_commands *c, struct dxk_wakes *wakes);
@@ -187,7 +186,7 @@ void dxk_command_done(struct dxk_commands *c, struct dxk_command *cmd, s32 statu
 void dxk_command_back(struct dxk_commands *c, struct dxk_command *cmd,
 		      struct dxk_wakes *wakes);
 
-/* command_handler.c: who handles them */
+/* command_handler.c: the handler */
 void dxk_user_handler_init(struct dxk_user_handler *h, struct dxk_commands *c,
 			   struct dxk_member *m);
 int dxk_command_attach(struct dxk_user_handler *h, bool attach);
@@ -201,7 +200,7 @@ bool dxk_command_readable(struct dxk_user_handler *h);
 int dxk_command_attach_kernel(struct dxk_commands *c, struct dxk_command_handler *h);
 void dxk_command_call_work(struct work_struct *work);
 
-/* command_timed.c: ticks, and commands that are due */
+/* command_timed.c: ticks and timed commands */
 u32 dxk_commands_tick(struct dxk_commands *c, u32 ms);
 void dxk_command_wind(struct dxk_commands *c);
 void dxk_command_untime(struct dxk_commands *c, struct dxk_command *cmd);

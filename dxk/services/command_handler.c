@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who handles commands: a member, which fetches them, or an in-kernel client, which
+ * The command handler: a member, which fetches commands, or an in-kernel client, which
  * is called. Never both: the last one to attach is the handler (DX-31).
  */
 #include <linux/export.h>
@@ -38,7 +38,7 @@ static void dxk_command_dismiss(struct dxk_commands *c, enum dxk_handler_state n
 		dxk_command_done(c, c->held, -ENOENT, NULL, 0, wakes);
 }
 
-/* No handler is there to take what is queued. */
+/* There is no handler to take the queued commands. */
 static void dxk_command_unhand(struct dxk_commands *c, struct dxk_wakes *wakes)
 {
 	struct dxk_command *cmd, *next;
@@ -52,7 +52,7 @@ static void dxk_command_unhand(struct dxk_commands *c, struct dxk_wakes *wakes)
 	}
 }
 
-/** dxk_commands_user - the member that is the handler, with a reference; or NULL */
+/** dxk_commands_user - get the member that is the handler, with a reference; or NULL */
 struct dxk_member *dxk_commands_user(struct dxk_commands *c)
 {
 	guard(spinlock)(&c->lock);
@@ -81,7 +81,7 @@ static void dxk_command_begin(struct dxk_commands *c, struct dxk_wakes *wakes)
 
 /* --- user handlers ---------------------------------------------------------- */
 
-/* The kernel's handler goes. When this returns no call of it is in progress. */
+/* Detach the kernel handler. When this returns, no call of it is in progress. */
 static void dxk_command_end_kernel(struct dxk_commands *c, bool replaced)
 {
 	struct dxk_command_handler *old;
@@ -165,7 +165,7 @@ static int dxk_command_may_handle(const struct dxk_user_handler *h)
 	}
 }
 
-/** dxk_command_holds - 1: the member owes an answer, 0: not; or why it cannot */
+/** dxk_command_holds - does the member owe an answer? 1, 0, or an error: it is no handler */
 int dxk_command_holds(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;
@@ -174,7 +174,7 @@ int dxk_command_holds(struct dxk_user_handler *h)
 	return dxk_command_may_handle(h) ?: !!c->held;
 }
 
-/** dxk_command_answer - the answer to what the member holds; takes over @reply */
+/** dxk_command_answer - answer the command that the member holds; takes over @reply */
 void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32 len)
 {
 	struct dxk_commands *c = h->commands;
@@ -187,7 +187,7 @@ void dxk_command_answer(struct dxk_user_handler *h, s32 status, char *reply, u32
 	dxk_wakes_flush(c->engine, &wakes);
 }
 
-/* Take what is next, or stand by for it. Return: 0, an error, or 1: sleep. */
+/* Take the next tick or command, or stand by for it. Return: 0, an error, or 1: sleep. */
 static int dxk_command_stand_by(struct dxk_user_handler *h, struct dxk_command_op *op)
 {
 	struct dxk_commands *c = h->commands;
@@ -208,7 +208,7 @@ static int dxk_command_stand_by(struct dxk_user_handler *h, struct dxk_command_o
 }
 
 /**
- * dxk_command_next - sleep until there is something for the handler
+ * dxk_command_next - sleep until there is a tick or command for the handler
  * @h: the handler; holds nothing
  * @op: out; a command in it is to be put
  * @deadline: of the sleep
@@ -222,7 +222,7 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 	op->err = 0;
 	op->kind = 0;
 	err = dxk_command_stand_by(h, op);
-	/* From here on somebody else may fill in @op: it is not looked at. */
+	/* From here on another task may fill in @op, so it must not be looked at. */
 	if (err <= 0)
 		return err;
 
@@ -241,7 +241,7 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 	return err ?: op->err;
 }
 
-/** dxk_command_return - what the handler was given could not be copied out */
+/** dxk_command_return - take back a tick or command that could not be copied out */
 void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 {
 	struct dxk_commands *c = h->commands;

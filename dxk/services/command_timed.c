@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ticks for the handler of commands, and commands that are due: the Monitor calls
+ * Ticks for the command handler, and commands that are due: the Monitor calls this code
  * when an interval is over.
  */
 #include <linux/export.h>
@@ -13,7 +13,7 @@
 #include "engine/os.h"
 #include "services/command.h"
 
-/* Ticks begin: the first comes when an interval is over. */
+/* Begin to tick: the first tick comes when an interval is over. */
 void dxk_command_wind(struct dxk_commands *c)
 {
 	u64 interval = READ_ONCE(c->engine->policy.monitor_interval_ms) * NSEC_PER_MSEC;
@@ -22,14 +22,14 @@ void dxk_command_wind(struct dxk_commands *c)
 	lockdep_assert_held(&c->lock);
 
 	/*
-	 * Not while it is due: attaching often must not keep ticks away. Zero is no time
-	 * set yet, however short ago the machine was booted.
+	 * Not while a tick is due: frequent attaching must not delay ticks. Zero means that
+	 * no time is set yet, however recently the machine was booted.
 	 */
 	if (!c->next_tick || c->next_tick + interval <= now)
 		c->next_tick = now + interval;
 }
 
-/* In the order of their time, equal ones in that of their making. */
+/* Sorted by time; commands with equal times are in the order in which they were made. */
 static void dxk_command_sort_in(struct dxk_commands *c, struct dxk_command *cmd)
 {
 	struct dxk_command *pos;
@@ -47,7 +47,7 @@ void dxk_command_untime(struct dxk_commands *c, struct dxk_command *cmd)
 	dxk_command_put(cmd);
 }
 
-/* When it is due again: what was missed meanwhile is left out. False: never. */
+/* Set when it is due again, skipping runs missed meanwhile. Return: false: never. */
 static bool dxk_command_rearm(struct dxk_command *cmd, u64 now)
 {
 	u64 steps;
@@ -70,7 +70,7 @@ static void dxk_command_due(struct dxk_commands *c, u64 now, struct dxk_wakes *w
 		/* Without room it waits for the next tick. */
 		if (cmd->at > now || c->nr >= DXK_COMMANDS_MAX)
 			break;
-		/* An earlier run that still waits is this one, too. */
+		/* An earlier run that still waits counts as this one, too. */
 		if (!cmd->pending)
 			dxk_command_queue(c, cmd, wakes);
 		if (dxk_command_rearm(cmd, now)) {
@@ -112,8 +112,8 @@ static u64 dxk_commands_interval(struct dxk_commands *c, struct dxk_wakes *wakes
  * @c: the commands of the context
  * @ms: how long the Monitor would sleep, 0 for no limit
  *
- * Nothing is done while there is neither a handler nor a timed command.
- * Return: how long it is to sleep.
+ * This does nothing while there is neither a handler nor a timed command.
+ * Return: how long the Monitor must sleep, in ms.
  */
 u32 dxk_commands_tick(struct dxk_commands *c, u32 ms)
 {
@@ -141,7 +141,7 @@ static bool dxk_command_id_used(const struct dxk_commands *c, u32 id)
 /**
  * dxk_command_schedule - have a command executed later
  * @c: the commands of the context
- * @cmd: the caller's reference goes over when this returns 0
+ * @cmd: the caller's reference is taken over when this returns 0
  * @at: CLOCK_MONOTONIC in ns, 0 for now
  * @every: ns between further runs, 0 for none
  * @id: out, for dxk_command_cancel()

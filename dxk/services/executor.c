@@ -3,10 +3,10 @@
  * The registry of kernel executors, shared by all contexts.
  *
  * A request that names an executor holds two references from its post to its
- * end: one on the module, so that it cannot be unloaded, and one in users, for
- * which dxk_executor_unregister() waits, so that a module which fails to
- * initialise after it registered is safe as well. Ids are assigned in a cycle: an
- * old one does not soon name another executor.
+ * end: one on the module, so that it cannot be unloaded, and one in users. The
+ * call of dxk_executor_unregister() waits for the latter, so that a module which
+ * fails to initialise after it has registered is safe as well. Ids are assigned
+ * in a cycle, so that an old id is not soon reused for another executor.
  */
 #include <linux/export.h>
 #include <linux/kobject.h>
@@ -89,7 +89,7 @@ EXPORT_SYMBOL_GPL(dxk_executor_register);
  * @exec: registered
  *
  * New posts get ENOENT. Waits until the last request that names it has ended and
- * was collected.
+ * has been collected.
  */
 void dxk_executor_unregister(struct dxk_executor *exec)
 {
@@ -105,7 +105,7 @@ void dxk_executor_unregister(struct dxk_executor *exec)
 EXPORT_SYMBOL_GPL(dxk_executor_unregister);
 
 /**
- * dxk_executor_find - the id of an executor
+ * dxk_executor_find - find the id of an executor
  * @name: its name
  * @id: out
  *
@@ -127,8 +127,8 @@ EXPORT_SYMBOL_GPL(dxk_executor_find);
 /**
  * dxk_executor_get - reference an executor by its id
  * @id: its id
- * @held: an executor that the caller has a reference of, or NULL. When it is the
- *	one that is meant it need not be looked up
+ * @held: an executor to which the caller has a reference, or NULL. If it is the
+ *	requested one, no lookup is needed
  *
  * Return: the executor, or NULL when there is none.
  */
@@ -156,8 +156,8 @@ struct dxk_executor *dxk_executor_get(u64 id, struct dxk_executor *held)
 void dxk_executor_put(struct dxk_executor *exec)
 {
 	/*
-	 * The module first: it stays as long as @exec has users, for whom unregister()
-	 * waits. After the last of them has gone both may be.
+	 * The module first: it stays as long as @exec has users, for which unregister()
+	 * waits. Once the last of them has gone, both may be gone.
 	 */
 	module_put(exec->owner);
 	if (atomic_dec_and_test(&exec->users))
@@ -165,7 +165,7 @@ void dxk_executor_put(struct dxk_executor *exec)
 }
 
 /**
- * dxk_executor_name - by which name it was registered
+ * dxk_executor_name - get the name with which an executor was registered
  * @id: its id
  * @name: out: of %DXK_NAME_LEN bytes; empty when there is none
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Which open files dxk holds: of requests, of the Handle Table, of the log.
+ * The open files that dxk holds: those of requests, of the Handle Table and of the log.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -26,12 +26,12 @@ static bool dxk_file_system_stores(const struct super_block *sb)
 }
 
 /**
- * dxk_file_kind - may dxk hold a file, and what for?
+ * dxk_file_kind - may dxk hold a file, and for which use?
  * @file: open
  *
- * A file that dxk holds must not lead back to a context, else neither is ever freed, and
- * what a kernel thread does with it must not be answered by dxk itself. Only kinds that are
- * known to be so are taken:
+ * A file that dxk holds must not lead back to a context, otherwise neither is ever freed. An
+ * operation of a kernel thread on the file must not be answered by dxk itself. Only kinds of
+ * files that are known to comply are accepted:
  *
  * - a regular file with contents of its own, on a disk, in memory, of another machine or of
  *   a FUSE server: it holds its mount, and what that holds was given to mount(2). What FUSE
@@ -74,12 +74,12 @@ enum dxk_file_kind dxk_file_kind(const struct file *file)
 /* --- how many ---------------------------------------------------------------- */
 
 /*
- * A file that no descriptor has any more counts for no limit of its process, so those that
- * dxk holds count for a user, as those do that unix(7) sockets carry: how many, by uid.
+ * A file without a descriptor counts towards no limit of a process. So files that dxk holds are
+ * charged to a user, like those carried by unix(7) sockets: how many, by uid.
  */
 static DEFINE_XARRAY(dxk_files_held);
 
-/** dxk_payer_self - that what the caller gives to dxk counts for its user */
+/** dxk_payer_self - get the payer for files that the caller gives to dxk: its user */
 struct dxk_payer dxk_payer_self(void)
 {
 	struct dxk_payer payer = { .uid = current_uid(), .limit = rlimit(RLIMIT_NOFILE) };
@@ -106,10 +106,10 @@ static int dxk_file_charge_now(const struct dxk_payer *payer)
 }
 
 /**
- * dxk_file_charge - a file is to be held
- * @payer: for whom it counts, until dxk_file_uncharge()
+ * dxk_file_charge - charge a file that dxk will hold
+ * @payer: the payer, until dxk_file_uncharge()
  *
- * Return: 0, -ETOOMANYREFS when so many count for the user already, or -ENOMEM.
+ * Return: 0, -ETOOMANYREFS when the user's limit is reached, or -ENOMEM.
  */
 int dxk_file_charge(const struct dxk_payer *payer)
 {
@@ -124,7 +124,7 @@ int dxk_file_charge(const struct dxk_payer *payer)
 	return err;
 }
 
-/** dxk_file_uncharge - a file that counted for a user is held no more; never fails */
+/** dxk_file_uncharge - uncharge a file that dxk no longer holds; never fails */
 void dxk_file_uncharge(kuid_t uid)
 {
 	unsigned long nr, index = __kuid_val(uid);

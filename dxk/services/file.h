@@ -7,10 +7,10 @@
 struct file;
 
 /**
- * enum dxk_file_kind - what dxk may do with an open file
- * @DXK_FILE_REFUSED: nothing
+ * enum dxk_file_kind - permitted uses of an open file
+ * @DXK_FILE_REFUSED: none
  * @DXK_FILE_PASSED: hand it over with a request
- * @DXK_FILE_STORED: this, and open it once more, read and write it from kernel threads
+ * @DXK_FILE_STORED: the same, and reopen, read and write it from kernel threads
  */
 enum dxk_file_kind {
 	DXK_FILE_REFUSED,
@@ -21,12 +21,12 @@ enum dxk_file_kind {
 enum dxk_file_kind dxk_file_kind(const struct file *file);
 
 /**
- * struct dxk_payer - for whom a file counts that dxk holds
+ * struct dxk_payer - the user to whom a file held by dxk is charged
  */
 struct dxk_payer {
 	/** @uid: the user */
 	kuid_t uid;
-	/** @limit: how many files may count for it, for this one to be taken */
+	/** @limit: most files that may be charged to the user when this one is taken */
 	unsigned long limit;
 };
 

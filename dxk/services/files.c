@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The work queue for what may hang in a file system, and the item that lets files go.
+ * The work queue for operations that may hang in a file system, and the item that releases
+ * files.
  */
 #include <linux/atomic.h>
 #include <linux/err.h>
@@ -18,12 +19,12 @@
 #include "services/files.h"
 
 /**
- * dxk_files_open - a file comes: have the queue
+ * dxk_files_open - make the queue for the first file, if it does not exist
  * @files: of the context
  *
- * A queue for each context: how many items of one queue run at a time is bounded, and
- * items that hang would be in the way of other users'. It is not freezable, for an item
- * that hangs would then keep the system from being suspended.
+ * Each context has its own queue: the number of items of one queue that run at a time is
+ * bounded, and items that hang would block those of other users. The queue is not freezable,
+ * because an item that hangs would then prevent the system from being suspended.
  *
  * Return: 0, -ENOMEM, or -ESHUTDOWN after dxk_files_close().
  */
@@ -44,10 +45,10 @@ int dxk_files_open(struct dxk_files *files)
 }
 
 /**
- * dxk_files_ref - what is let go some time, by the bin if need be
+ * dxk_files_ref - make a reference to a file, released later, by the bin if necessary
  * @files: of the context
- * @file: gets a reference more
- * @payer: for whom it counts, or NULL for nobody
+ * @file: the file, of which a further reference is taken
+ * @payer: the payer, or NULL if it is not charged
  *
  * Return: the reference, or an error pointer.
  */
@@ -57,7 +58,7 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 	struct dxk_file_ref *ref;
 	int err = dxk_files_open(files);
 
-	/* After the burial nothing is taken, so nothing comes to the bin. */
+	/* After the burial no post is taken, so nothing is put into the bin. */
 	if (err && err != -ESHUTDOWN)
 		return ERR_PTR(err);
 	ref = kzalloc(sizeof(*ref), GFP_KERNEL_ACCOUNT);
@@ -77,12 +78,12 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 }
 
 /**
- * dxk_files_attach - a request takes a file along
+ * dxk_files_attach - attach a file to a request
  * @files: of its context
- * @m: who posts
+ * @m: the posting member
  * @rqe: not posted yet
- * @file: it takes a reference of its own
- * @payer: for whom it counts, or NULL for nobody
+ * @file: the file, of which the request takes its own reference
+ * @payer: the payer, or NULL if it is not charged
  */
 int dxk_files_attach(struct dxk_files *files, struct dxk_member *m, struct dxk_rqe *rqe,
 		     struct file *file, const struct dxk_payer *payer)
@@ -99,7 +100,7 @@ int dxk_files_attach(struct dxk_files *files, struct dxk_member *m, struct dxk_r
 	return 0;
 }
 
-/** dxk_files_kick - something is in the bin, and there is a pin for it */
+/** dxk_files_kick - have the bin emptied, for which there is a pin */
 void dxk_files_kick(struct dxk_files *files)
 {
 	queue_work(files->wq, &files->work);
@@ -112,7 +113,7 @@ static void dxk_files_work(struct work_struct *work)
 
 	while ((refs = dxk_bin_take(files->engine)))
 		os_let_go(refs);
-	/* Last: the context may be gone. */
+	/* Last: the context may be gone afterwards. */
 	dxk_unpin(files->engine);
 }
 
@@ -125,7 +126,7 @@ void dxk_files_init(struct dxk_files *files, struct dxk_engine *e)
 /** dxk_files_close - no item is left that could hang, and none will come */
 void dxk_files_close(struct dxk_files *files)
 {
-	/* Members of the context may be open, and post files yet. */
+	/* Members of the context may still be open and post files. */
 	struct workqueue_struct *wq = xchg(&files->wq, ERR_PTR(-ESHUTDOWN));
 
 	if (wq)

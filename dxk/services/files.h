@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A context's dealings with the file systems of its users, any of which may hang: they
- * are made by work items of a queue of its own, for which nobody waits.
+ * A context's operations on the file systems of its users, any of which may hang. Work items
+ * in a queue of the context's own perform them, and nobody waits for those items.
  */
 #ifndef _DXK_SERVICES_FILES_H
 #define _DXK_SERVICES_FILES_H
@@ -17,12 +17,12 @@ struct dxk_rqe;
 struct file;
 
 /**
- * struct dxk_files - what a context has for files
+ * struct dxk_files - a context's state for file operations
  */
 struct dxk_files {
-	/** @wq: (A) made with the first file that comes, NULL before; an error at the end */
+	/** @wq: (A) created with the first file, NULL before; an error pointer at the end */
 	struct workqueue_struct *wq;
-	/** @work: lets go of what is in the engine's bin */
+	/** @work: releases what is in the engine's bin */
 	struct work_struct work;
 	/** @engine: (C) */
 	struct dxk_engine *engine;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What keeps files as they are while the system is suspended, see gate.h.
+ * The gate that keeps files unchanged while the system is suspended, see gate.h.
  */
 #include <linux/cred.h>
 #include <linux/export.h>
@@ -16,20 +16,20 @@
 #include "engine/os.h"
 #include "services/gate.h"
 
-/* How long a suspend waits for those inside, as it does for tasks to freeze. */
+/* How long a suspend waits for users inside the gate; it waits as long for tasks to freeze. */
 #define DXK_GATE_TIME	(20 * HZ)
 
 /* All of it is protected by the lock. */
 static DEFINE_SPINLOCK(dxk_gate_lock);
 static LIST_HEAD(dxk_gate_waiting);
 static bool dxk_gate_shut;
-/* How many are inside, with files of other machines or of processes, and of own disks. */
+/* Users inside: [false] with files of other machines or of processes, [true] of own disks. */
 static u32 dxk_gate_inside[2];
 
-/* Until somebody leaves, or the gate opens. */
+/* Woken when a user leaves or the gate opens. */
 static DECLARE_WAIT_QUEUE_HEAD(dxk_gate_moved);
 
-/** dxk_gate_prepare - somebody will come to the gate */
+/** dxk_gate_prepare - prepare to use the gate */
 void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate))
 {
 	INIT_LIST_HEAD(&gate->link);
@@ -39,10 +39,10 @@ void dxk_gate_prepare(struct dxk_gate *gate, void (*open)(struct dxk_gate *gate)
 /**
  * dxk_gate_enter - go through, to do something to a file
  * @gate: prepared
- * @file: which, or NULL
+ * @file: the file, or NULL
  *
- * Return: false when it is shut: dxk_gate.open, if there is one, is called when it opens,
- * until when @gate has to stay.
+ * Return: false when the gate is shut: dxk_gate.open, if set, is called when it opens; @gate
+ * must stay in place until then.
  */
 bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file)
 {
@@ -57,7 +57,7 @@ bool dxk_gate_enter(struct dxk_gate *gate, const struct file *file)
 	return true;
 }
 
-/** dxk_gate_leave - it is done */
+/** dxk_gate_leave - leave the gate after the operation */
 void dxk_gate_leave(struct dxk_gate *gate)
 {
 	scoped_guard(spinlock, &dxk_gate_lock)
@@ -71,7 +71,7 @@ static bool dxk_gate_is_empty(void)
 	return !dxk_gate_inside[false] && !dxk_gate_inside[true];
 }
 
-/** dxk_gate_open - the system is not suspended any more, or was not after all */
+/** dxk_gate_open - open the gate: the system has resumed, or was not suspended after all */
 void dxk_gate_open(void)
 {
 	struct dxk_gate *gate, *next;
@@ -89,16 +89,16 @@ void dxk_gate_open(void)
 /**
  * dxk_file_read - read a file in a kernel executor
  * @file: open for reading, with a read_iter(): see kernel_read()
- * @buf: gets the bytes
+ * @buf: receives the bytes
  * @size: how many at most
- * @pos: where; moves
+ * @pos: position in the file; advances
  *
- * As kernel_read(), but with the rights of who opened the file, for what a file system or a
- * file answers may depend on who reads; and not while the system is suspended: a read
- * changes the times of a file. SIGKILL, which the close of the context sends, ends the wait.
+ * Like kernel_read(), but with the rights of the opener of the file, because the answer of a file
+ * system or a file may depend on the reader; and not while the system is suspended, because a
+ * read changes the times of a file. SIGKILL, which the close of the context sends, ends the wait.
  *
  * Context: kernel worker; may sleep.
- * Return: how many, 0 at the end, or the error of the file system, %-ERESTARTSYS for one.
+ * Return: how many, 0 at the end, or an error of the file system, for example %-ERESTARTSYS.
  */
 ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos)
 {
@@ -120,11 +120,11 @@ ssize_t dxk_file_read(struct file *file, void *buf, size_t size, loff_t *pos)
 EXPORT_SYMBOL_GPL(dxk_file_read);
 
 /**
- * dxk_gate_close - the system is about to be suspended
+ * dxk_gate_close - shut the gate: the system is about to be suspended
  *
- * Who hangs inside with a file that a process serves, or another machine, writes nothing
- * any more: the one is about to be frozen, the other is not in the image. A disk of this
- * machine that does not answer is no user's doing: then the suspend fails.
+ * A user that hangs inside with a file served by a process or another machine writes nothing
+ * any more: the process is about to be frozen, the other machine is not in the image. If a disk
+ * of this machine does not answer, no user has caused it, and the suspend fails.
  *
  * Return: 0 or -EBUSY.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The gate that is shut while the system is suspended: no file may change any more once a
- * hibernation image was taken. An item that comes to it returns, and is called again; a
- * kernel worker waits. Who were frozen instead would, where he hangs in a file system, keep
- * the system awake.
+ * The gate that is shut while the system is suspended: no file may change once a hibernation
+ * image has been taken. An item that reaches a shut gate returns and is called again; a kernel
+ * worker waits. Freezing these threads instead would keep the system awake whenever one of
+ * them hangs in a file system.
  */
 #ifndef _DXK_SERVICES_GATE_H
 #define _DXK_SERVICES_GATE_H
@@ -14,14 +14,14 @@
 struct file;
 
 /**
- * struct dxk_gate - how somebody comes to the gate
+ * struct dxk_gate - one user's passage through the gate
  */
 struct dxk_gate {
-	/** @link: in the list of those who are called when it opens; or empty */
+	/** @link: in the list of users called when the gate opens; or empty */
 	struct list_head link;
-	/** @open: calls; in a spinlock. NULL: who comes waits itself */
+	/** @open: called when the gate opens, under a spinlock. NULL: the user waits itself */
 	void (*open)(struct dxk_gate *gate);
-	/** @local: inside: the file is on a disk of this machine */
+	/** @local: while inside: the file is on a disk of this machine */
 	bool local;
 };
 

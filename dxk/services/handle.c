@@ -4,8 +4,8 @@
  * file for each kernel worker, so that workers share neither a position nor the
  * state of readahead.
  *
- * Which thread closes a private file is decided under the table's lock and, inside
- * it, the engine's, where the end of a request is one move with its Rejoin write:
+ * The thread that closes a private file is chosen under the table's lock and, inside
+ * it, the engine's, where the end of a request and its Rejoin write are one move:
  *
  * - While the request that asked for the file runs, only its worker may. A closer
  *   unlinks the file from its handle and marks the worker. The completion
@@ -60,14 +60,14 @@ int dxk_handles_alloc(struct dxk_handles *handles, u32 size)
 
 /* --- closing files, outside of locks ---------------------------------------- */
 
-/* The bin closes a native file, for who closes the handle need not have had the file. */
+/* The bin closes a native file: the task closing the handle need not have had the file. */
 static void dxk_native_free(struct dxk_handles *handles, struct dxk_handle *handle)
 {
 	dxk_bin_put(handles->engine, handle->file);
 	kfree(handle);
 }
 
-/* What is left of private files: the references, for the worker or the bin. */
+/* Free private files; returns their references, for the worker or the bin. */
 static struct dxk_file_ref *dxk_private_files_free(struct list_head *gone)
 {
 	struct dxk_private_file *priv, *next;
@@ -255,8 +255,8 @@ static struct dxk_private_file *dxk_private_file_find(struct dxk_handle *handle,
 }
 
 /*
- * Open @native once more, with the rights of its opener. Who has a lease on the file is
- * told that it is wanted, and not waited for (EWOULDBLOCK).
+ * Reopen @native, with the rights of its opener. A holder of a lease on the file is notified,
+ * but not waited for (EWOULDBLOCK).
  */
 static struct file *dxk_file_open_again(const struct file *native)
 {

@@ -15,21 +15,21 @@ struct dxk_member;
 struct file;
 
 /**
- * struct dxk_handle - a native handle: a file that its creator gave to the table
+ * struct dxk_handle - a native handle: a file that its creator added to the table
  */
 struct dxk_handle {
 	/** @node: (H) in dxk_handles.bucket, by @id */
 	struct hlist_node node;
 	/**
-	 * @copies: (H) struct dxk_private_file, one for each worker that has used it
-	 * and keeps its private file
+	 * @copies: (H) struct dxk_private_file, one for each worker that has used the
+	 * handle and keeps a private file of it
 	 */
 	struct list_head copies;
 	/** @file: (C) referenced */
 	struct dxk_file_ref *file;
-	/** @payer: (C) for whom it and workers' private files of it count */
+	/** @payer: (C) the user to whom it and workers' private files of it are charged */
 	struct dxk_payer payer;
-	/** @id: (C) names it; given once in the life of a context */
+	/** @id: (C) identifies it; used only once in the life of a context */
 	u64 id;
 };
 
@@ -49,12 +49,12 @@ struct dxk_private_files {
 struct dxk_private_file {
 	/**
 	 * @link: (H) in dxk_handle.copies; empty: the handle is closed, and the worker
-	 * disposes of this file when the request that it runs has ended
+	 * disposes of this file when the request that the worker runs has ended
 	 */
 	struct list_head link;
 	/** @worker_link: (H) in dxk_private_files.list */
 	struct list_head worker_link;
-	/** @worker: (C) whose it is */
+	/** @worker: (C) the private files of its worker */
 	struct dxk_private_files *worker;
 	/**
 	 * @used_in: (H) @worker's count of executed requests when it last asked for the
@@ -84,11 +84,11 @@ struct dxk_handles {
 	u32 mask;
 	/** @size: (H) most entries: natives and private files together */
 	u32 size;
-	/** @use: (H) entries in use; read by anybody for display */
+	/** @use: (H) entries in use; also read without the lock, for display */
 	u32 use;
 	/** @high: (H) high-water mark */
 	u32 high;
-	/** @last: (H) the last id that was given */
+	/** @last: (H) the last id that was assigned */
 	u64 last;
 };
 

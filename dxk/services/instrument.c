@@ -40,15 +40,15 @@ static atomic64_t *dxk_instrument_make(struct dxk_instruments *in, struct dxk_en
 }
 
 /**
- * dxk_instrument - count in a counter, which is made if need be
+ * dxk_instrument - update a counter, which is made if it does not exist
  * @in: the counters
  * @e: their engine
- * @name: of the counter, below %DXK_NAME_LEN bytes
- * @value: what is added
- * @set: it takes the counter's place instead
+ * @name: of the counter, less than %DXK_NAME_LEN bytes
+ * @value: the value to add
+ * @set: replace the counter's value by @value instead
  *
  * Context: any but interrupt.
- * Return: 0; -ENOSPC when there are as many others as may be.
+ * Return: 0; -ENOSPC when the maximum number of others exists.
  */
 int dxk_instrument(struct dxk_instruments *in, struct dxk_engine *e, const char *name,
 		   s64 value, bool set)
@@ -64,7 +64,7 @@ int dxk_instrument(struct dxk_instruments *in, struct dxk_engine *e, const char 
 	return 0;
 }
 
-/* A line each, by their age. */
+/* One line for each counter, oldest first. */
 int dxk_instruments_show(const struct dxk_instruments *in, char *buf)
 {
 	/* pairs with the release in dxk_instrument_make() */

@@ -10,16 +10,16 @@
 struct dxk_engine;
 
 /**
- * struct dxk_instruments - counters of the application's own, as long as the context
+ * struct dxk_instruments - the application's own counters; they live as long as the context
  */
 struct dxk_instruments {
-	/** @nr: (A) how many there are, released after their names; changed L */
+	/** @nr: (A) how many there are, released after their names; changed under (L) */
 	u32 nr;
-	/** @of: by their age */
+	/** @of: the counters, oldest first */
 	struct {
 		/** @of.name: (C) from the release on */
 		char name[DXK_NAME_LEN];
-		/** @of.value: (A) relaxed: it says nothing of anything else */
+		/** @of.value: (A) relaxed: it orders nothing else */
 		atomic64_t value;
 	} of[DXK_INSTRUMENTS];
 };

@@ -15,7 +15,7 @@ void dxk_labels_init(struct dxk_labels *labels)
 	spin_lock_init(&labels->lock);
 }
 
-/* Where the object's is, or %DXK_LABELS. */
+/* The index of the object's label, or %DXK_LABELS. */
 static u32 dxk_label_at(const struct dxk_labels *labels, u32 space, u64 object)
 {
 	u32 i, nr = min_t(u32, labels->given, DXK_LABELS);
@@ -29,13 +29,13 @@ static u32 dxk_label_at(const struct dxk_labels *labels, u32 space, u64 object)
 }
 
 /**
- * dxk_label_give - name an object
+ * dxk_label_give - label an object
  * @labels: the context's
- * @space: the number of the space in which @object means it
+ * @space: the number of the space in which @object identifies it
  * @object: an executor or an owner
- * @name: below %DXK_NAME_LEN bytes; empty: none any more
+ * @name: less than %DXK_NAME_LEN bytes; empty removes the label
  *
- * The oldest one gives way.
+ * When the ring is full, a new label replaces the oldest one.
  */
 void dxk_label_give(struct dxk_labels *labels, u32 space, u64 object, const char *name)
 {
@@ -45,7 +45,7 @@ void dxk_label_give(struct dxk_labels *labels, u32 space, u64 object, const char
 	at = dxk_label_at(labels, space, object);
 	if (at == DXK_LABELS && *name) {
 		at = labels->given % DXK_LABELS;
-		/* Of what is full no more is to be known than where it goes on. */
+		/* Once the ring is full, only the position of the next label matters. */
 		labels->given = labels->given + 1 < 2 * DXK_LABELS ? labels->given + 1 :
 								     DXK_LABELS;
 	}
@@ -58,13 +58,13 @@ void dxk_label_give(struct dxk_labels *labels, u32 space, u64 object, const char
 }
 
 /**
- * dxk_label_find - the name of an object
+ * dxk_label_find - get the label of an object
  * @labels: the context's
  * @space: the number of its space
  * @object: an executor or an owner
  * @name: out: of %DXK_NAME_LEN bytes
  *
- * Return: @name, which is empty if it has none.
+ * Return: @name, which is empty if the object has none.
  */
 const char *dxk_label_find(struct dxk_labels *labels, u32 space, u64 object, char *name)
 {
@@ -80,7 +80,7 @@ const char *dxk_label_find(struct dxk_labels *labels, u32 space, u64 object, cha
 }
 
 /**
- * dxk_label_text - the name of a request's executor, as words
+ * dxk_label_text - get the name of a request's executor as text
  * @labels: the context's
  * @space: the number of the space of its owner
  * @executor: as posted

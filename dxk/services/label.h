@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names by which people know what requests name by numbers: executors, owners. They are for
- * display alone, so the newest ones do: nobody has to take one away, and none is refused.
+ * Human-readable names for objects that requests identify by numbers: executors, owners. They
+ * are for display only, so it is enough to keep the newest ones: labels need not be removed, and
+ * none is refused.
  */
 #ifndef _DXK_SERVICES_LABEL_H
 #define _DXK_SERVICES_LABEL_H
@@ -11,24 +12,24 @@
 
 #include "uapi/dxk.h"
 
-/* Room for " label " and one. */
+/* Room for " label " and a label. */
 #define DXK_LABEL_TEXT	(7 + DXK_NAME_LEN)
 
 /**
- * struct dxk_labels - those of a context
+ * struct dxk_labels - the labels of a context
  */
 struct dxk_labels {
-	/** @lock: innermost; of all here */
+	/** @lock: innermost; protects all fields here */
 	spinlock_t lock;
-	/** @given: so many so far, beside those given anew */
+	/** @given: labels given so far, not counting objects labelled again */
 	u32 given;
-	/** @of: the newest ones, in a ring */
+	/** @of: the newest labels, in a ring */
 	struct {
-		/** @of.object: what is named */
+		/** @of.object: the labelled object */
 		u64 object;
-		/** @of.space: in which space that means it */
+		/** @of.space: the space in which @of.object identifies it */
 		u32 space;
-		/** @of.name: empty: it has none any more */
+		/** @of.name: the label; empty: the object no longer has one */
 		char name[DXK_NAME_LEN];
 	} of[DXK_LABELS];
 };

@@ -44,8 +44,8 @@ void dxk_log_init(struct dxk_log *log, struct dxk_engine *e, struct dxk_files *f
  * @log: not asynchronous
  * @size: a power of two
  *
- * Messages of an earlier run that nobody has read yet stay where they are until they are
- * read (DX-103), over one change of the size: another one loses them.
+ * Unread messages of an earlier run stay where they are until they are read (DX-103). They
+ * survive one change of the size; a second change loses them.
  */
 int dxk_log_alloc(struct dxk_log *log, u32 size)
 {
@@ -120,7 +120,7 @@ bool dxk_log_has_room(const struct dxk_log *log, u32 share)
 	return room && (!share || dxk_share_allows(dxk_log_pct(log), ring->has[share], room));
 }
 
-/** dxk_log_new_user - a share is another user's from now on */
+/** dxk_log_new_user - from now on a share belongs to another user */
 void dxk_log_new_user(struct dxk_log *log, u32 share)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -159,7 +159,7 @@ static bool dxk_log_drop_oldest(struct dxk_log *log, u32 share)
  * @log: the pool
  * @full: the new one under %DXK_LOG_DROP_NEW, else the oldest
  * @rec: the message
- * @share: the share of whose user it counts for; more than that is dropped in any case
+ * @share: the share of the user to whom it is charged; a message beyond it is always dropped
  */
 void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec,
 		   u32 share)
@@ -180,7 +180,7 @@ void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_r
 
 /**
  * dxk_log_kick - have the item look
- * @log: locked; has a file, or is to have one, so that there is a queue
+ * @log: locked; has a file, or will have one, so that there is a queue
  *
  * A retry after an error keeps its time. Context: any
  */
@@ -322,14 +322,14 @@ bool dxk_log_take(struct dxk_log *log, struct dxk_log_record *rec)
 	return any;
 }
 
-/** dxk_log_unwritten - messages, gaps included, that were not handed on yet */
+/** dxk_log_unwritten - count messages, gaps included, that have not been handed on yet */
 u64 dxk_log_unwritten(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
 	return log->seq - log->told;
 }
 
-/** dxk_log_count - messages in the pool, for a caller without the lock */
+/** dxk_log_count - count messages in the pool, for a caller without the lock */
 u32 dxk_log_count(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -384,7 +384,7 @@ bool dxk_log_hold(struct dxk_log *log)
 	return log->holding;
 }
 
-/** dxk_log_pass - what the drainer held was handed on */
+/** dxk_log_pass - the message that the drainer held has been handed on */
 void dxk_log_pass(struct dxk_log *log)
 {
 	log->holding = false;
@@ -392,7 +392,7 @@ void dxk_log_pass(struct dxk_log *log)
 	log->told = log->taken;
 }
 
-/** dxk_log_yield - a reader is the drainer no more */
+/** dxk_log_yield - a reader ceases to be the drainer */
 void dxk_log_yield(struct dxk_log *log)
 {
 	scoped_guard(spinlock_irqsave, &log->lock) {

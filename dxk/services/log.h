@@ -25,7 +25,7 @@ struct file;
 struct dxk_log_entry {
 	/** @rec: the message */
 	struct dxk_log_record rec;
-	/** @share: the share of whose user it counts for, see engine/share.h; 0: none */
+	/** @share: the share of the user to whom it is charged, see engine/share.h; 0: none */
 	u32 share;
 };
 
@@ -33,11 +33,11 @@ struct dxk_log_entry {
  * struct dxk_log_ring - messages in an array. Invariant: 0 <= tail - head <= size
  */
 struct dxk_log_ring {
-	/** @entry: (G) entries, a power of two; NULL: there is none */
+	/** @entry: (G) entries, a power of two; NULL: there is no ring */
 	struct dxk_log_entry *entry;
-	/** @has: (G) by share: how many of them */
+	/** @has: (G) by share: number of messages charged to it */
 	u32 has[DXK_SHARES];
-	/** @size: (G) how many */
+	/** @size: (G) number of entries */
 	u32 size;
 	/** @head: (G) messages taken so far: the next one is entry[head % size] */
 	u32 head;
@@ -46,22 +46,22 @@ struct dxk_log_ring {
 };
 
 /**
- * struct dxk_log_op - a caller that sleeps until something was done with the log
+ * struct dxk_log_op - a caller that sleeps until an operation on the log is done
  */
 struct dxk_log_op {
 	/** @w: in dxk_log.writers, .sync or .changes; (G) instead of the engine's lock */
 	struct dxk_waiter w;
-	/** @rec: the message; its sequence number is given by whoever takes it */
+	/** @rec: the message; the task that takes it assigns its sequence number */
 	struct dxk_log_record *rec;
-	/** @share: the share of whose user it counts for, or 0 */
+	/** @share: the share of the user to whom it is charged, or 0 */
 	u32 share;
-	/** @file: in dxk_log.changes: the file that is to take over, or NULL */
+	/** @file: in dxk_log.changes: the file that takes over, or NULL */
 	struct file *file;
-	/** @upto: what was accepted up to this sequence number is the old file's */
+	/** @upto: messages accepted up to this sequence number belong to the old file */
 	u64 upto;
-	/** @begun: (G) the item is at it, or has done it: it cannot be undone */
+	/** @begun: (G) the item is performing it or has done so: it cannot be undone */
 	bool begun;
-	/** @err: what ended the sleep, 0 when it was done; 1: the context was started */
+	/** @err: what ended the sleep, 0 when it is done; 1: the context was started */
 	int err;
 };
 
@@ -69,45 +69,46 @@ struct dxk_log_op {
  * struct dxk_log_sink - a reader of the log
  */
 struct dxk_log_sink {
-	/** @put: hand on a message, the @i-th of this call; return 0, or what ends the call */
+	/** @put: takes the @i-th message of this call; returns 0, or an error that ends the call */
 	int (*put)(struct dxk_log_sink *sink, const struct dxk_log_record *rec, u32 i);
 };
 
 /**
  * struct dxk_log - the Log Pool, a clock buffer (DX-15), and its drain
  *
- * Messages leave in their order because one drainer at a time takes them out and hands
- * them on: LOG_READ, or the log item, which writes the file. To be the drainer is a token
- * and not a lock, for a drainer may hang in a user's memory or file. LOG_READ sleeps for
- * it, interruptibly, and for another reader until its deadline; the item does not, whoever gives
- * the token back kicks it. Nobody else wants it: Start, Stop and close do what they do under
- * @lock.
+ * Messages leave in order because one drainer at a time takes them out and hands them on:
+ * LOG_READ, or the log item, which writes the file. The role of the drainer is a token and not
+ * a lock, because a drainer may hang in a user's memory or file. LOG_READ sleeps for the token,
+ * interruptibly, and for another reader until its deadline. The item does not sleep for it: the
+ * task that gives the token back kicks the item. Nobody else needs the token: Start, Stop and
+ * close work under @lock.
  *
- * While a writer sleeps in @writers the pool is full, or its user has its share: taking from
- * the head moves the first sleeper's message in, if there is room for it now, so that none of
- * its user overtakes it. An empty pool has room for each.
+ * While a writer sleeps in @writers, the pool is full, or its user has used up its share. Taking
+ * from the head moves the first sleeper's message in, if there is room for it now, so that no
+ * message of the same user overtakes it. An empty pool has room for every message.
  */
 struct dxk_log {
 	/**
-	 * @lock: what has the letter G here; taken in any context, so inside any lock
+	 * @lock: protects the fields with the letter G here; taken in any context, so
+	 * inside any lock
 	 */
 	spinlock_t lock;
 	/** @ring: (G) where messages enter; none while there is no pool */
 	struct dxk_log_ring ring;
-	/** @old: (G) that of an earlier run, of another size, until all of it was taken */
+	/** @old: (G) ring of an earlier run, of another size, until all of it has been taken */
 	struct dxk_log_ring old;
 	/** @seq: (G) messages logged so far, the lost ones included */
 	u64 seq;
 	/**
-	 * @taken: (G) sequence number up to which messages and gaps were taken out. The
-	 * numbers between it and the next message were lost: gaps are not stored
+	 * @taken: (G) sequence number up to which messages and gaps have been taken out.
+	 * The numbers between it and the next message were lost: gaps are not stored
 	 */
 	u64 taken;
 	/** @told: (G) up to which they were handed on; less than @taken while one is held */
 	u64 told;
 	/**
-	 * @since: (G) by share: the messages up to this sequence number are those of another
-	 * user and count for nobody
+	 * @since: (G) by share: the messages up to this sequence number belong to another
+	 * user and are charged to nobody
 	 */
 	u64 since[DXK_SHARES];
 	/** @lost: (G) messages that were dropped */
@@ -118,28 +119,28 @@ struct dxk_log {
 	bool async;
 	/** @closed: (G) the context is gone */
 	bool closed;
-	/** @pinned: (G) it has a file, or is to have one: a pin of the context */
+	/** @pinned: (G) it has a file, or will have one: a pin of the context */
 	bool pinned;
 	/** @ctx_id: (G) of a context that is @closed */
 	u32 ctx_id;
 	/** @writers: (G) struct dxk_log_op that sleep while the pool is full (BLOCK) */
 	struct list_head writers;
-	/** @asleep: (G) how many */
+	/** @asleep: (G) number of @writers */
 	u32 asleep;
-	/** @blocks: (G) how often one slept */
+	/** @blocks: (G) how often a writer slept */
 	u64 blocks;
-	/** @block_ns: (G) for how long */
+	/** @block_ns: (G) total time slept by writers, in ns */
 	u64 block_ns;
 	/** @readers: LOG_READ and poll(2) sleep here */
 	wait_queue_head_t readers;
 	/** @claimants: LOG_READ sleeps here to become the drainer */
 	wait_queue_head_t claimants;
-	/** @stoppers: who called Stop sleeps here until the file has all */
+	/** @stoppers: callers of Stop sleep here until the file has all messages */
 	wait_queue_head_t stoppers;
 
-	/** @drainer: (G) somebody hands messages on, and has what is (D) */
+	/** @drainer: (G) there is a drainer, which owns the fields with (D) */
 	bool drainer;
-	/** @reading: (G) it is LOG_READ */
+	/** @reading: (G) the drainer is LOG_READ */
 	bool reading;
 	/** @held: (D) the message that is being handed on */
 	struct dxk_log_record held;
@@ -151,7 +152,7 @@ struct dxk_log {
 	struct list_head sync;
 	/** @changes: (G) struct dxk_log_op: the next files */
 	struct list_head changes;
-	/** @serving: (G) what the item is at: has begun, and is in no list any more; or NULL */
+	/** @serving: (G) the operation the item has begun, which is in no list any more; or NULL */
 	struct dxk_log_op *serving;
 	/** @done: (D) bytes of @held's line that are in the file */
 	u32 done;
@@ -163,9 +164,9 @@ struct dxk_log {
 	unsigned int backoff;
 	/** @work: the log item: writes to the file */
 	struct delayed_work work;
-	/** @gate: the item comes to it before it does something to a file */
+	/** @gate: the item passes it before it does something to a file */
 	struct dxk_gate gate;
-	/** @files: (C) whose queue the item is on, once there is a file */
+	/** @files: (C) has the queue of the item, once there is a file */
 	struct dxk_files *files;
 	/** @engine: (C) of the context, for its policy */
 	struct dxk_engine *engine;
@@ -204,7 +205,7 @@ u64 dxk_log_unwritten(struct dxk_log *log);
 u32 dxk_log_count(struct dxk_log *log);
 void dxk_log_kick(struct dxk_log *log);
 
-/* log_call.c: what members, Start, Stop and close want of it */
+/* log_call.c: calls of members, Start, Stop and close */
 int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_record *rec,
 		  bool wait, u64 deadline);
 void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes);
@@ -218,7 +219,7 @@ u64 dxk_log_seq(struct dxk_log *log);
 int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline);
 void dxk_log_close(struct dxk_log *log, u32 ctx_id);
 
-/* log_read.c: who takes messages out */
+/* log_read.c: taking messages out */
 int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline);
 
 /* log_file.c: the item that writes the file */
@@ -237,7 +238,7 @@ static inline u32 dxk_log_use(const struct dxk_log *log)
 	return dxk_ring_use(&log->ring) + dxk_ring_use(&log->old);
 }
 
-/** dxk_log_readable - is there a message or a gap that was not handed on? */
+/** dxk_log_readable - is there a message or a gap that has not been handed on? */
 static inline bool dxk_log_readable(struct dxk_log *log)
 {
 	return dxk_log_unwritten(log);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What members, Start, Stop and close want of the log.
+ * Calls of members, Start, Stop and close on the log.
  *
- * Who calls for its own sake may sleep, in dxk_log_op: for room in the pool, for the item
- * to write a message while the context does not run, for the item to take another file.
- * No task but the item touches a file, so none can be caught in a file system. Stop and
- * close change what is wanted, kick the item and go.
+ * Callers that act for themselves may sleep, in dxk_log_op: for room in the pool, for the
+ * item to write a message while the context does not run, for the item to take another
+ * file. No task but the item touches a file, so none can be caught in a file system. Stop
+ * and close record the request, kick the item and return.
  */
 #include <linux/fs.h>
 #include <linux/ktime.h>
@@ -25,7 +25,7 @@
 
 /* --- sleeping -------------------------------------------------------------- */
 
-/** dxk_log_finish - what a caller sleeps for was done, or will never be */
+/** dxk_log_finish - end a caller's sleep: its operation is done, or will never be */
 void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes)
 {
 	op->err = err;
@@ -35,8 +35,8 @@ void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes)
 /**
  * dxk_log_finish_all - end the sleep of all that are in a list
  * @log: the log
- * @ops: a list of it; those who come meanwhile are not meant
- * @err: what they get
+ * @ops: a list of it; callers that arrive meanwhile are not affected
+ * @err: the error that they receive
  *
  * No more than some per lock hold.
  */
@@ -91,7 +91,7 @@ static int dxk_log_see_through(struct dxk_log *log, struct dxk_log_op *op)
 	guard(spinlock_irqsave)(&log->lock);
 	if (op->w.done)
 		return 0;
-	/* The item may hang for ever; it does not look at @op any more. */
+	/* The item may hang without limit; it does not look at @op any more. */
 	log->serving = NULL;
 	return -EINTR;
 }
@@ -176,14 +176,14 @@ static int dxk_log_write_once(struct dxk_log *log, struct dxk_member *m,
 /**
  * dxk_log_write - write a message for a member (DX-97..DX-101)
  * @log: the pool
- * @m: who
+ * @m: the member
  * @rec: thread, text, len and flags are set
  * @wait: sleep while the pool is full, under %DXK_LOG_BLOCK
  * @deadline: of the sleep
  *
- * While the context runs the message enters the pool, else it is in the log file when
- * this returns (DX-3). Once the item writes it only SIGKILL ends the sleep: whether the
- * message of a killed caller is in the file cannot be told.
+ * While the context runs, the message enters the pool; otherwise it is in the log file when
+ * this returns (DX-3). Once the item writes it, only SIGKILL ends the sleep: it is unknown
+ * whether the message of a killed caller is in the file.
  *
  * Return: 0; -ENODEV without a file, -ESHUTDOWN when the context is gone, the error of
  * the write; -ETIMEDOUT, -ERESTARTSYS or -EINTR.
@@ -265,8 +265,8 @@ static int dxk_log_file_check(struct file *file)
  * @log: the log
  * @file: its reference goes to the log; NULL for none
  *
- * What was accepted before goes to the old file, unless that fails. On error @file stays
- * the caller's, and the old file the item's.
+ * Messages accepted before go to the old file, unless that fails. On error the caller keeps
+ * @file, and the item keeps the old file.
  *
  * Return: 0; -EBADF, -EINVAL: the file cannot be appended to; -ENOMEM; -ERESTARTSYS.
  */
@@ -308,9 +308,9 @@ void dxk_log_async(struct dxk_log *log)
 
 /**
  * dxk_log_sync - the context stopped: messages are written while their callers wait
- * @log: the pool; what it holds the item writes to the file, or it stays for LOG_READ
+ * @log: the pool; the item writes its messages to the file, or they stay for LOG_READ
  *
- * Whoever sleeps for room gets ESHUTDOWN. Waits for nothing.
+ * Writers that sleep for room get ESHUTDOWN. Does not wait.
  */
 void dxk_log_sync(struct dxk_log *log)
 {
@@ -332,7 +332,7 @@ void dxk_log_cancel(struct dxk_log *log)
 	dxk_log_finish_all(log, &log->writers, -ESHUTDOWN);
 }
 
-/** dxk_log_seq - the sequence number of the newest message */
+/** dxk_log_seq - get the sequence number of the newest message */
 u64 dxk_log_seq(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -346,12 +346,12 @@ static bool dxk_log_is_told(struct dxk_log *log, u64 seq)
 }
 
 /**
- * dxk_log_told_wait - sleep until the file has what was logged
+ * dxk_log_told_wait - sleep until the file has the logged messages
  * @log: the log
  * @seq: up to which message
  * @deadline: of the sleep; it has one second at least
  *
- * For who called Stop; a signal ends it, and so does a file that fails.
+ * For the caller of Stop; a signal ends the sleep, and so does a file that fails.
  * Return: 0, -ETIME or -ERESTARTSYS.
  */
 int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The log item: it writes the messages of the Log Pool to the log file, log_batch of them
- * per turn, and changes and releases that file. It is no part of the Monitor, so neither
- * a command nor the start of a worker holds the log up, and it goes on after the
- * application died.
+ * per turn, and changes and releases that file. It is not part of the Monitor, so neither
+ * a command nor the start of a worker delays the log, and it continues after the
+ * application has died.
  *
  * It may hang in the file for as long as the file system wants; then it is the drainer,
  * and holds no lock. A message leaves the pool for log->held and is dropped there when
@@ -273,7 +273,7 @@ static bool dxk_logfile_rest(struct dxk_log *log, int err)
 	return unpin;
 }
 
-/* Only the item lets go of the pin. */
+/* Only the item releases the pin. */
 static bool dxk_logfile_is_pinned(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -289,7 +289,7 @@ static bool dxk_logfile_claim(struct dxk_log *log)
 	return true;
 }
 
-/** dxk_logfile_resume - the system is not suspended any more */
+/** dxk_logfile_resume - continue: the system is no longer suspended */
 void dxk_logfile_resume(struct dxk_gate *gate)
 {
 	struct dxk_log *log = container_of(gate, struct dxk_log, gate);

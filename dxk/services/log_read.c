@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Who reads the log: a process by LOG_READ, or the module that has the context.
+ * Readers of the log: a process by LOG_READ, or the module that has the context.
  */
 #include <linux/ktime.h>
 #include <linux/poll.h>
@@ -106,13 +106,13 @@ static int dxk_log_read_now(struct dxk_log *log, struct dxk_log_sink *sink, u32 
 /**
  * dxk_log_read - read messages, and so take them out of the pool
  * @log: the pool
- * @sink: where they go
+ * @sink: their destination
  * @nr: how many at most
  * @deadline: how long to sleep while there is none; 0 for not at all
  *
- * Return: how many; 0: none in time, or another reader was at it; -ESHUTDOWN: none, and none
- * comes before the next Start; -EBUSY: a file has the messages; -ERESTARTSYS; or what @sink said
- * to the first.
+ * Return: how many; 0: none in time, or another reader was active; -ESHUTDOWN: none, and none
+ * comes before the next Start; -EBUSY: the messages go to a file; -ERESTARTSYS; or the error of
+ * @sink for the first message.
  */
 int dxk_log_read(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr, u64 deadline)
 {

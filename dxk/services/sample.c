@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The instrumentation package: what the Monitor samples at an interval.
+ * The instrumentation package: the figures that the Monitor samples at an interval.
  */
 #include <linux/ktime.h>
 #include <linux/mm.h>
@@ -27,7 +27,7 @@ int dxk_samples_alloc(struct dxk_samples *in, struct dxk_engine *e, u32 size)
 	return 0;
 }
 
-/** dxk_samples_free - nobody uses them any more */
+/** dxk_samples_free - free the samples, which nobody uses any more */
 void dxk_samples_free(struct dxk_samples *in)
 {
 	kvfree(in->sample);

@@ -96,7 +96,7 @@ struct dxk_waker *dxk_waker_make(struct dxk_engine *e, struct dxk_files *files,
 }
 
 /**
- * dxk_waker_let_go - the request has ended
+ * dxk_waker_let_go - release a waker for its request, which has ended
  * @watch: its waker's; dxk_event.more is NULL
  */
 void dxk_waker_let_go(struct dxk_watch *watch)
@@ -112,8 +112,8 @@ void dxk_waker_let_go(struct dxk_watch *watch)
 }
 
 /**
- * dxk_waker_get - a further reference of a waker
- * @waker: the caller has one
+ * dxk_waker_get - get a further reference to a waker
+ * @waker: the caller has a reference to it
  *
  * Context: any.
  */
@@ -124,10 +124,10 @@ void dxk_waker_get(struct dxk_waker *waker)
 EXPORT_SYMBOL_GPL(dxk_waker_get);
 
 /**
- * dxk_waker_put - let go of a waker
- * @waker: one that the caller has a reference of
+ * dxk_waker_put - drop a reference to a waker
+ * @waker: the caller has a reference to it
  *
- * The last one has the waker's release function called, in process context, soon.
+ * The last put has the waker's release function called soon, in process context.
  * Context: any but NMI.
  */
 void dxk_waker_put(struct dxk_waker *waker)
@@ -139,12 +139,12 @@ EXPORT_SYMBOL_GPL(dxk_waker_put);
 
 /**
  * dxk_waker_fire - end a request's wait for its waker (R-3)
- * @waker: the caller has a reference of it
+ * @waker: the caller has a reference to it
  * @events: bits for dxk_call.events of the turn that follows, those of %DXK_WAKER_EVENTS, not 0.
  *	Of several firings before that turn all
  *
- * What is fired while the request waits for something else, or executes, ends its next wait for
- * the waker at once: no firing is lost.
+ * A firing while the request waits for something else, or executes, ends its next wait for the
+ * waker at once: no firing is lost.
  *
  * Context: any but NMI; interrupts may be off.
  * Return: false: the request has ended.

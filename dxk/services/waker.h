@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Wakers: what a kernel executor's request waits for, and any context fires.
+ * Wakers: the request of a kernel executor waits for a waker, and any context can fire it.
  *
- * To the engine a waker is a watch, of no file: the same event, armed at all times. It is shared
- * by the request, which lets go of it as of a watch when it has ended, and by those who will fire
- * it, as an I/O that is under way. Who lets go last has @release called, by a work of dxk: the
- * executor's own data, which both sides use, ends there.
+ * To the engine a waker is a watch without a file: the same event, armed at all times. It is
+ * shared by the request, which releases it like a watch when the request has ended, and by those
+ * that will fire it, such as an I/O in progress. When the last of them releases it, a work item
+ * of dxk calls @release: there the executor's own data, which both sides use, ends.
  *
  * Invariants:
- *   @engine is not NULL exactly while the request has the waker. Who fires looks at it, and
- *   fires, under @lock; who lets go for the request takes it away under @lock, and waits then
- *   until the event is in no list of the engine
+ *   @engine is not NULL exactly while the request has the waker. The firing task looks at it, and
+ *   fires, under @lock. The task that releases the waker for the request clears it under @lock,
+ *   and then waits until the event is in no list of the engine
  *   a waker has a reference of its executor's module until @release has returned
  *
- * Locking: @lock nests in the locks of who fires, which may be of an interrupt; what the firing
- * takes, of the scheduler only, nests in it.
+ * Locking: @lock nests in the locks of the firing task, which may be those of an interrupt. The
+ * locks taken by the firing, only those of the scheduler, nest in it.
  */
 #ifndef _DXK_SERVICES_WAKER_H
 #define _DXK_SERVICES_WAKER_H

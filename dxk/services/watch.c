@@ -252,9 +252,9 @@ static int dxk_watch_arm(struct dxk_file_watch *w, u32 events, bool hook)
  * dxk_watch_set - a request is about to wait for a file
  * @ws: of its context
  * @more: of the request, which the caller has: POSTED, or BUSY
- * @wait: for which file of the caller's, and for which of its events
+ * @wait: the file of the caller, and the events to wait for
  *
- * What happens from here on ends the wait, be it before it begins.
+ * An event from here on ends the wait, even if it happens before the wait begins.
  * Return: 0; -EBADF: no open file; -EPERM: one that cannot be polled; -ELOOP: a descriptor of
  * dxk's; -EOPNOTSUPP: one with more than two wait queues; -ETOOMANYREFS: the user has as many
  * files with dxk as it may have open; -ENOMEM.
@@ -303,7 +303,7 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 	list_add_tail(&w->link, &ws->list);
 	first = !ws->nr++;
 	spin_unlock(&ws->lock);
-	/* It may sleep until there is something to look after. */
+	/* The Monitor may sleep until there is something to look after. */
 	if (first)
 		os_kick(ws->engine, DXK_MONITOR);
 	return 0;
@@ -359,7 +359,7 @@ static struct dxk_file_watch *dxk_watches_gone(struct dxk_watches *ws, u32 *left
  * dxk_watches_review - end the watches whose file or process has gone, once a second
  * @ws: of a context
  *
- * What a worker executes it leaves: that lets go of it, or waits for it again.
+ * It leaves the watches of executing requests: these release them, or wait for them again.
  * Return: are there any?
  */
 bool dxk_watches_review(struct dxk_watches *ws)

@@ -2,27 +2,26 @@
 /*
  * Files that requests wait for.
  *
- * A watch hooks an entry into the wait queues that the file names to poll(2), at the first wait
- * for that file, and stays there until the request ends or waits for another one. To wait again
- * is to arm it again. Who wakes the file up finds it armed, disarms it, and fires: that is all
- * that happens in somebody else's context.
+ * At the first wait for a file, a watch hooks an entry into the wait queues that the file gives
+ * to poll(2). It stays there until the request ends or waits for another file. A further wait
+ * arms the watch again. A wake-up of the file finds it armed, disarms it, and fires: nothing else
+ * happens in another task's context.
  *
  * Invariants:
  *   a watch belongs to whoever has the request: the poster, the worker that executes it; while
  *   it is READY or WAITING to whoever detaches it under the engine's lock; then to the bin
- *   @armed is set, then the file is asked; the file changes, then it calls those who are hooked:
- *   so one of the two sees the event. Who takes @armed away, and only he, says what was seen
- *   a wait queue that ends before its file says so (POLLFREE). Then it unhooks the entry itself,
- *   and lets go of @head last; who unhooks meanwhile is in an RCU section, in which no such queue
- *   is freed
- *   nothing that is hooked outlives what it was given by: the Monitor looks once a second for
- *   watches whose file nobody else has any more, or whose process has gone, and ends them. So a
- *   descriptor of dxk that lies in a socket that is watched is closed, at the latest, when its
- *   process ends
+ *   @armed is set, then the file is polled; the file changes, then it calls the hooked entries:
+ *   so one of the two sees the event. Only the task that clears @armed reports what was seen
+ *   a wait queue that ends before its file announces it (POLLFREE). The watch then unhooks the
+ *   entry itself, and clears @head last; any other task that unhooks meanwhile is in an RCU
+ *   section, in which no such queue is freed
+ *   no hooked watch outlives its origin: the Monitor looks once a second for watches whose file
+ *   nobody else has any more, or whose process has gone, and ends them. So a descriptor of dxk
+ *   in a watched socket is closed, at the latest, when its process ends
  *
- * Locking: dxk_watches.lock protects the list, and with it @file and @mm of what is in it; it
- * nests in nothing. The file is polled, hooked, unhooked and let go of without any lock, for
- * that may sleep.
+ * Locking: dxk_watches.lock protects the list, and @file and @mm of the watches in it; it nests
+ * in nothing. The file is polled, hooked, unhooked and released without any lock, because these
+ * operations may sleep.
  */
 #ifndef _DXK_SERVICES_WATCH_H
 #define _DXK_SERVICES_WATCH_H
@@ -47,11 +46,11 @@ struct dxk_watches {
 	struct dxk_files *files;
 	/** @lock: protects the list */
 	spinlock_t lock;
-	/** @list: those that are hooked */
+	/** @list: the hooked watches */
 	struct list_head list;
-	/** @nr: how many there are in @list */
+	/** @nr: number of watches in @list */
 	u32 nr;
-	/** @next: jiffies when they are looked at again; the Monitor's */
+	/** @next: jiffies of the next look at them; private to the Monitor */
 	unsigned long next;
 };
 
