@@ -304,7 +304,7 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 }
 
 /**
- * dxk_crew_bind - bind kernel workers to the CPUs of the policy, see cpus.h
+ * dxk_crew_bind - bind kernel workers to the CPUs of the policy, see bind.h
  * @ctx: the context; for the Monitor
  */
 void dxk_crew_bind(struct dxk_ctx *ctx)
