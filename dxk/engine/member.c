@@ -64,14 +64,14 @@ void dxk_crew_set_lanes(struct dxk_engine *e)
 
 		dxk_lanes_set(lanes, cmls, cmls ? e->crew.workers[kind] : U32_MAX,
 			      p->lane_pct);
-		/* They bring their threads: more can execute, but no share is larger. */
+		/* Extra requests bring their threads: more can execute, but no share grows. */
 		if (cmls)
 			lanes->quota[DXK_LANES - 1] += e->crew.extra[kind];
 	}
 }
 
 /**
- * dxk_crew_untune - the policy alone says from now on how many workers there are
+ * dxk_crew_untune - from now on the policy alone determines the number of workers
  * @e: the engine, locked
  */
 void dxk_crew_untune(struct dxk_engine *e)
@@ -95,7 +95,7 @@ void dxk_crew_set_policy(struct dxk_engine *e, const struct dxk_policy *policy)
  * dxk_crew_all_idle - does every user worker sleep for work?
  * @e: the engine, locked
  *
- * Then none can die unnoticed: a killed sleeper leaves through its call.
+ * If so, none can die unnoticed: a killed sleeper leaves through its call.
  */
 bool dxk_crew_all_idle(const struct dxk_engine *e)
 {
@@ -105,7 +105,7 @@ bool dxk_crew_all_idle(const struct dxk_engine *e)
 	       e->crew.nr_parked[DXK_USER] == e->crew.spares[DXK_USER];
 }
 
-/** dxk_attach_run - from here on a member counts; a worker is given work */
+/** dxk_attach_run - attach a member: from here on it counts, and a worker is given work */
 void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = container_of(op, struct dxk_list_op, op)->m;
@@ -133,7 +133,7 @@ void dxk_attach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /* --- watching an owner ----------------------------------------------------- */
 
-/** dxk_unwatch - poll(2) reports nothing more of what it watches */
+/** dxk_unwatch - end what poll(2) watches: it reports nothing more of it */
 void dxk_unwatch(struct dxk_member *m)
 {
 	list_del_init(&m->watch);
@@ -161,7 +161,7 @@ void dxk_watch_all(struct dxk_member *m)
 	list_add(&m->watch, &m->space->watchers);
 }
 
-/** dxk_member_forget - a member goes: nothing of it stays in others' lists */
+/** dxk_member_forget - remove a member that leaves from all lists of others */
 void dxk_member_forget(struct dxk_engine *e, struct dxk_member *m)
 {
 	lockdep_assert_held(&e->lock);
@@ -187,7 +187,7 @@ void dxk_member_init(struct dxk_member *m, struct dxk_engine *e, u32 id)
 	INIT_LIST_HEAD(&m->room);
 }
 
-/** dxk_member_free - free what it kept for its next calls; nobody uses it any more */
+/** dxk_member_free - free what a member that is no longer used kept for its next calls */
 void dxk_member_free(struct dxk_member *m)
 {
 	dxk_rqe_stash_free(&m->rqes);

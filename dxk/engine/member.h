@@ -12,7 +12,7 @@ struct dxk_owner;
 struct dxk_should_op;
 struct dxk_space;
 
-/* Of dxk_member.home before it is attached: that with the fewest workers */
+/* Value of dxk_member.home before it is attached: the home with the fewest workers */
 #define DXK_HOME_DEALT		255
 
 /* Thread ids (DX-22, DX-23). */
@@ -48,8 +48,8 @@ enum dxk_member_state {
 };
 
 /**
- * enum dxk_stuck - what a worker that executes sleeps for, see cycle.h
- * @DXK_STUCK_NOT: nothing, or something that comes by itself
+ * enum dxk_stuck - what an executing worker sleeps for, see cycle.h
+ * @DXK_STUCK_NOT: nothing, or something that happens unaided
  * @DXK_STUCK_OWNER: results of the owner dxk_member.awaits
  * @DXK_STUCK_KEY: the key of dxk_member.asks
  */
@@ -62,12 +62,12 @@ enum dxk_stuck {
 /**
  * struct dxk_member - one thread of the Thread Pool (DX-12), as the engine knows it
  *
- * The thread itself is the world's, see os.h.
+ * The thread itself belongs to the world, see os.h.
  */
 struct dxk_member {
 	/** @engine: (C) */
 	struct dxk_engine *engine;
-	/** @space: (C) once attached: what its owner cookies mean */
+	/** @space: (C) once attached: gives its owner cookies their meaning */
 	struct dxk_space *space;
 	/** @id: (C) thread id */
 	u32 id;
@@ -80,9 +80,9 @@ struct dxk_member {
 	 * read by anybody for display
 	 */
 	u8 state;
-	/** @share: (C) the share of whose user its posts count for, or 0 */
+	/** @share: (C) the share of the user for whom its posts count, or 0 */
 	u8 share;
-	/** @spare: (C) once attached: a worker for the place of others that sleep */
+	/** @spare: (C) once attached: a worker that takes the place of sleeping ones */
 	bool spare;
 	/** @told: (L) what it executes is cancelled or has expired, see dxk_is_to_end() */
 	bool told;
@@ -91,19 +91,19 @@ struct dxk_member {
 	/** @coming: (L) a worker that has not asked for work yet */
 	bool coming;
 	/**
-	 * @home: (C) once attached: 1 and up: of a worker, whose requests it executes; 0:
-	 * none's
+	 * @home: (C) once attached: for a worker, the home whose requests it executes, from
+	 * 1 up; 0: none
 	 */
 	u8 home;
 	/** @marked: (L) it counts as asleep though it may sleep in no call, see block.h */
 	bool marked;
-	/** @left_key: (L) while @blocks: that request has left its key for the time */
+	/** @left_key: (L) while @blocks: that request has left its key for that time */
 	bool left_key;
 	/** @attached: (L) counts as a member of the crew */
 	bool attached;
 	/**
-	 * @engaged: (L) a client that has posted or collected: before, work depends on it
-	 * no more than on any thread outside of dxk
+	 * @engaged: (L) a client that has posted or collected. Until then work depends on
+	 * it no more than on any thread outside of dxk
 	 */
 	bool engaged;
 	/** @readable: (L) poll(2) reports readable: what was watched has changed */
@@ -128,7 +128,7 @@ struct dxk_member {
 	 * them with its next turn
 	 */
 	struct list_head called;
-	/** @work: (L) what it was given last; its age_ns is not kept */
+	/** @work: (L) the work it was given last; its age_ns is not kept */
 	struct dxk_running work;
 	/** @work_space: (L) the number of the space of its owner */
 	u32 work_space;
@@ -136,9 +136,9 @@ struct dxk_member {
 	u64 awaits;
 	/** @stuck: (L) enum dxk_stuck */
 	u8 stuck;
-	/** @timed: (L) %DXK_STUCK_OWNER: its time ends the sleep as well */
+	/** @timed: (L) %DXK_STUCK_OWNER: a time limit ends the sleep as well */
 	bool timed;
-	/** @seen: (L) the search for circles is at what it sleeps for */
+	/** @seen: (L) the search for circles is examining what it sleeps for */
 	bool seen;
 	/** @doubt: (L) likewise: see circle.h */
 	u32 doubt;
@@ -164,9 +164,9 @@ struct dxk_member {
 	/** @busy: (T) requests that it executes: BUSY */
 	struct list_head busy;
 	/**
-	 * @executed: requests that it has executed; counted under the lock, in the lock
-	 * hold that completes the request, and so constant while it executes, unless it
-	 * helps meanwhile
+	 * @executed: requests that it has executed. They are counted in the lock hold that
+	 * completes the request. Therefore the count is constant while the worker executes,
+	 * unless it helps meanwhile
 	 */
 	u64 executed;
 	/** @began: (L) @executed when it was given the first of the requests that it holds */
@@ -219,7 +219,7 @@ static inline u8 dxk_member_state(const struct dxk_member *m)
 	return READ_ONCE(m->state);
 }
 
-/** dxk_unstick - a worker sleeps no more for what dxk_member.stuck says */
+/** dxk_unstick - a worker no longer sleeps for what dxk_member.stuck names */
 static inline void dxk_unstick(struct dxk_member *m)
 {
 	m->stuck = DXK_STUCK_NOT;
@@ -230,10 +230,10 @@ static inline void dxk_unstick(struct dxk_member *m)
  * dxk_is_inside - does the member execute a request of its context?
  * @m: the member; its engine is locked
  *
- * Helpers and spares do as well. It is so from the dispatch to the lock hold that
- * completes the request or gives it back; as that is a call of the same thread, or finds
- * this thread dead, nothing changes it while the member sleeps in another call: a helper
- * that is called does not sleep any more.
+ * This includes helpers and spares. It holds from the dispatch to the lock hold that
+ * completes or returns the request. That hold belongs to a call of the same thread, or it
+ * finds this thread dead. Therefore the answer does not change while the member sleeps in
+ * another call: a helper that is called no longer sleeps.
  */
 static inline bool dxk_is_inside(const struct dxk_member *m)
 {
@@ -312,26 +312,26 @@ struct dxk_crew {
 	u32 extra[DXK_KINDS];
 	/** @managers: (L) struct dxk_crew_op that sleep until a thread is needed */
 	struct list_head managers;
-	/** @managed: (L) one has asked for how many there is use in this run, and may come back */
+	/** @managed: (L) one has asked in this run how many are needed, and may come back */
 	bool managed;
 	/** @members: (L) attached workers, but see struct dxk_purges */
 	struct list_head members;
-	/** @promised: (L) one was told that more are needed, and has not come back */
+	/** @promised: (L) one was notified that more are needed, and has not come back */
 	bool promised;
-	/** @clients: (L) members that are no workers, once they are engaged */
+	/** @clients: (L) members that are not workers, once they are engaged */
 	u32 clients;
 	/** @clients_asleep: (L) of these, how many sleep in a post or a rejoin */
 	u32 clients_asleep;
-	/** @clients_resting: (L) and how many as in @resting */
+	/** @clients_resting: (L) of @clients, how many sleep as in @resting */
 	u32 clients_resting;
 	/** @lanes: (L) by kind: CMLS over these workers */
 	struct dxk_lanes lanes[DXK_KINDS];
 	/**
-	 * @most: (L) workers of each kind that there are to be for now at most, see
-	 * autotune.h; %U32_MAX: the policy alone says. Also read by the Monitor, which writes it
+	 * @most: (L) current maximum of workers of each kind, see autotune.h; %U32_MAX: the
+	 * policy alone decides. Also read by the Monitor, which writes it
 	 */
 	u32 most;
-	/** @lulls: (L) by kind: times that a worker has found nothing to do */
+	/** @lulls: (L) by kind: how often a worker has found nothing to do */
 	u32 lulls[DXK_KINDS];
 };
 
@@ -360,7 +360,7 @@ static inline void dxk_crew_engage(struct dxk_crew *crew, struct dxk_member *m)
 	crew->clients++;
 }
 
-/** dxk_unmark - a worker counts as awake again; it sleeps in no call; see block.h */
+/** dxk_unmark - count a worker as awake again, which sleeps in no call; see block.h */
 static inline void dxk_unmark(struct dxk_crew *crew, struct dxk_member *m)
 {
 	m->marked = false;
@@ -369,14 +369,14 @@ static inline void dxk_unmark(struct dxk_crew *crew, struct dxk_member *m)
 	crew->marked--;
 }
 
-/** dxk_mark_over - the end of a worker's turn is the end of its marks */
+/** dxk_mark_over - end a worker's marks with its turn */
 static inline void dxk_mark_over(struct dxk_crew *crew, struct dxk_member *m)
 {
 	if (unlikely(m->marked))
 		dxk_unmark(crew, m);
 }
 
-/** dxk_crew_has_come - a worker asks for work, or will not */
+/** dxk_crew_has_come - a worker asks for work, or will never do so */
 static inline void dxk_crew_has_come(struct dxk_crew *crew, struct dxk_member *m)
 {
 	if (likely(!m->coming))
@@ -385,14 +385,14 @@ static inline void dxk_crew_has_come(struct dxk_crew *crew, struct dxk_member *m
 	(m->spare ? crew->spares_coming : crew->coming)[m->kind]--;
 }
 
-/** dxk_crew_places - most workers of a kind */
+/** dxk_crew_places - maximum number of workers of a kind */
 static inline u32 dxk_crew_places(const struct dxk_policy *policy, u32 kind)
 {
 	return kind == DXK_KERNEL ? policy->kernel_threads :
 				    policy->max_threads - policy->kernel_threads;
 }
 
-/** dxk_crew_least - those of them that the crew begins with, and keeps (AG-32) */
+/** dxk_crew_least - number of workers that the crew begins with, and keeps (AG-32) */
 static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
 {
 	u32 places = dxk_crew_places(policy, kind);
@@ -401,9 +401,9 @@ static inline u32 dxk_crew_least(const struct dxk_policy *policy, u32 kind)
 }
 
 /**
- * dxk_crew_most - workers of a kind that there are to be for now at most
+ * dxk_crew_most - current maximum number of workers of a kind
  *
- * Of user workers others than those who are asked for are nobody's to replace.
+ * User workers can be replaced only where a manager is asked for them.
  */
 static inline u32 dxk_crew_most(const struct dxk_crew *crew, const struct dxk_policy *policy,
 				u32 kind)
@@ -415,7 +415,7 @@ static inline u32 dxk_crew_most(const struct dxk_crew *crew, const struct dxk_po
 	return min(places, max(dxk_crew_least(policy, kind), READ_ONCE(crew->most)));
 }
 
-/** dxk_is_tuned - does the Monitor look for the size that the crew does most with? */
+/** dxk_is_tuned - does the Monitor search for the crew size with the highest throughput? */
 static inline bool dxk_is_tuned(const struct dxk_policy *policy)
 {
 	return policy->autotune && policy->min_threads;
@@ -427,7 +427,7 @@ static inline bool dxk_sleepers_are_seen(const struct dxk_policy *policy)
 	return policy->spare_after_ms && policy->on_block == DXK_ON_BLOCK_SPARE;
 }
 
-/** dxk_spares_least - spares of a kind that the crew keeps, as far as max_spares goes */
+/** dxk_spares_least - spares of a kind that the crew keeps, as far as max_spares permits */
 static inline u32 dxk_spares_least(const struct dxk_policy *policy, u32 kind)
 {
 	return dxk_crew_places(policy, kind) ? policy->min_spares : 0;
@@ -438,7 +438,7 @@ static inline u32 dxk_crew_asleep(const struct dxk_crew *crew)
 	return crew->asleep[DXK_USER] + crew->asleep[DXK_KERNEL];
 }
 
-/** dxk_crew_stuck - of these, those that sleep in a call; whoever is marked comes back by itself */
+/** dxk_crew_stuck - of these, those that sleep in a call; a marked one resumes unaided */
 static inline u32 dxk_crew_stuck(const struct dxk_crew *crew)
 {
 	return dxk_crew_asleep(crew) - crew->marked + crew->dozing;
@@ -450,10 +450,10 @@ static inline u32 dxk_crew_idle(const struct dxk_crew *crew)
 }
 
 /**
- * dxk_crew_awake - workers that run, be it a request or on their way to the next
+ * dxk_crew_awake - workers that execute a request or are on their way to the next
  * @crew: of a locked context
  *
- * With none awake nothing in the context goes on by itself.
+ * While none is awake, the context makes no progress without outside help.
  */
 static inline u32 dxk_crew_awake(const struct dxk_crew *crew)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The memory of what most requests do not have, see more.h, the records of keys included.
+ * The memory of the optional part of requests, see more.h, and of the records of keys.
  */
 #include "engine/engine.h"
 #include "engine/free.h"
@@ -11,10 +11,10 @@
 
 static struct kmem_cache *dxk_more_cache, *dxk_key_cache;
 
-/* What is missing is allocated some at a time. */
+/* Missing objects are allocated several at a time. */
 #define DXK_MORE_BULK	8
 
-/* The free ones of a member, or NULL. */
+/* The free objects of a member, or NULL. */
 static struct dxk_stash *dxk_more_stash(struct dxk_member *m)
 {
 	if (unlikely(!m->mores))
@@ -36,7 +36,7 @@ static struct dxk_more *dxk_more_take(struct dxk_member *m)
 	return dxk_stash_pop(stash);
 }
 
-/* Field by field, but for what is always written before it is read, as dxk_rqe_fill(). */
+/* Set each field that is not always written before it is read, as dxk_rqe_fill() does. */
 static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
 {
 	if (OS_DEBUG)
@@ -105,10 +105,10 @@ struct dxk_more *dxk_more_of(struct dxk_member *m, struct dxk_rqe *rqe)
  * @rqe: BUSY, the caller's, its wait set
  * @len: of that data, 1 to its result_room
  *
- * One that may have to be run again keeps what it has until the wait has begun: the call that
- * says so may yet be refused, and its worker die.
- * Return: where the data is to be stored; then comes dxk_more.swaps, if that is not where it
- * was. NULL: no memory.
+ * A request that may have to be run again keeps its data until the wait has begun: the call that
+ * begins the wait may yet be refused, and its worker may die.
+ * Return: where the data is to be stored; the caller then sets dxk_more.swaps if this is not
+ * where the data was. NULL: no memory.
  */
 void *dxk_more_data(struct dxk_rqe *rqe, u32 len)
 {
@@ -122,7 +122,7 @@ void *dxk_more_data(struct dxk_rqe *rqe, u32 len)
 }
 
 /**
- * dxk_more_free - the request is not live any more; its file is gone
+ * dxk_more_free - free the rest of a request that is no longer live; its file is gone
  * @m: the member of the calling thread, which may use the object again; or NULL
  * @rqe: the request
  */
@@ -139,13 +139,13 @@ void dxk_more_free(struct dxk_member *m, struct dxk_rqe *rqe)
 		kmem_cache_free(dxk_more_cache, more);
 }
 
-/** dxk_more_pool_init - the free ones of an engine */
+/** dxk_more_pool_init - initialize the pool of an engine's free objects */
 void dxk_more_pool_init(struct dxk_free_pool *pool)
 {
 	dxk_pool_init(pool, dxk_more_cache);
 }
 
-/** dxk_more_stash_free - a member goes */
+/** dxk_more_stash_free - free the objects of a member that leaves */
 void dxk_more_stash_free(struct dxk_member *m)
 {
 	if (!m->mores)
@@ -155,7 +155,7 @@ void dxk_more_stash_free(struct dxk_member *m)
 	m->mores = NULL;
 }
 
-/** dxk_keys_fill - have @nr spare records of keys. Return: 0 or -ENOMEM */
+/** dxk_keys_fill - provide @nr spare records of keys. Return: 0 or -ENOMEM */
 int dxk_keys_fill(struct dxk_stash *stash, u32 nr)
 {
 	u32 i = stash->nr;
@@ -174,13 +174,13 @@ int dxk_keys_fill(struct dxk_stash *stash, u32 nr)
 	return 0;
 }
 
-/** dxk_keys_free - give spare records back */
+/** dxk_keys_free - free spare records */
 void dxk_keys_free(struct dxk_stash *stash)
 {
 	dxk_stash_empty(stash, dxk_key_cache);
 }
 
-/** dxk_key_push - a record is of use for another key */
+/** dxk_key_push - keep a record for another key */
 void dxk_key_push(struct dxk_stash *stash, struct dxk_key *key)
 {
 	dxk_stash_push(stash, key, dxk_key_cache);

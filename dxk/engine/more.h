@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What most requests do not have: a file, a name, a key, a time to expire, a wait. Made with the
- * post, or by the first turn that ends with a wait, outside of the lock; gone with the
- * request. So whoever uses none of it pays for one pointer.
+ * The optional part of a request: a file, a name, a key, a time to expire, a wait. It is made
+ * outside of the lock, with the post or by the first turn that ends with a wait, and is freed
+ * with the request. A request that uses none of it costs one pointer.
  */
 #ifndef _DXK_ENGINE_MORE_H
 #define _DXK_ENGINE_MORE_H
@@ -17,8 +17,8 @@ struct dxk_key_op;
 struct dxk_free_pool;
 
 /**
- * enum dxk_at_key - what a request is to its key, see key.h
- * @DXK_KEY_OUT: nothing: it waits for something else, or has left it
+ * enum dxk_at_key - how a request relates to its key, see key.h
+ * @DXK_KEY_OUT: not at all: it waits for something else, or has left the key
  * @DXK_KEY_HELD: WAITING: it is behind others
  * @DXK_KEY_HAS: READY, DISPATCHED, BUSY: it has it
  * @DXK_KEY_NESTED: the same: it runs within the one that has it
@@ -45,20 +45,21 @@ struct dxk_more {
 	/** @file: of %PXR_FD, until the request has ended; or NULL */
 	struct dxk_file_ref *file;
 	/**
-	 * @watch: the file that it waits for, or has waited for, or NULL. Of whoever has the
-	 * request, but (L) while it is READY or WAITING
+	 * @watch: the file that it waits for, or has waited for, or NULL. It belongs to the
+	 * holder of the request, but (L) while the request is READY or WAITING
 	 */
 	struct dxk_watch *watch;
-	/** @wait: how it is to wait, or has. Of a turn that was refused nothing of it counts */
+	/** @wait: how it is to wait, or has waited. Not valid if the turn was refused */
 	struct dxk_wait wait;
 	/** @state: dxk_wait.state of its last wait */
 	u64 state;
 	/**
-	 * @data: of one that may have to be run again, if @swaps: what its turn leaves to
-	 * the next, instead of dxk_rqe.data from the wait on; else nothing of use, or NULL
+	 * @data: if @swaps, of a request that may have to be run again: the data that its
+	 * turn leaves to the next one, which replaces dxk_rqe.data when the wait begins.
+	 * Otherwise the content is of no use, or this is NULL
 	 */
 	void *data;
-	/** @name: others wake and cancel it by that, if @named */
+	/** @name: the name by which others wake and cancel it, if @named */
 	u64 name;
 	/** @expire: (L) once taken: when it is to end, of CLOCK_MONOTONIC, or %DXK_FOREVER */
 	u64 expire;
@@ -98,7 +99,7 @@ struct dxk_more {
 	struct dxk_member *outer;
 	/** @sibling: (L) from READY or WAITING until it ends: in dxk_owner.mores, see purge.h */
 	struct list_head sibling;
-	/** @worker: (L) DISPATCHED, BUSY: who has it */
+	/** @worker: (L) DISPATCHED, BUSY: the member that has it */
 	struct dxk_member *worker;
 	/** @since: (L) WAITING: os_clock() when it began to wait */
 	unsigned long since;
@@ -106,13 +107,13 @@ struct dxk_more {
 	unsigned long heard;
 	/** @doubt: (L) WAITING: see circle.h */
 	u32 doubt;
-	/** @events: with %DXK_WAKE_FILE what has happened to it */
+	/** @events: with %DXK_WAKE_FILE: what has happened to the file */
 	u32 events;
 	/** @turn: turns that ended with a wait */
 	u32 turn;
-	/** @wake: enum dxk_wake_reason: why this turn is */
+	/** @wake: enum dxk_wake_reason: the reason for this turn */
 	u8 wake;
-	/** @begun: a turn of it has ended with a wait. @turn tells too, until it overflows */
+	/** @begun: a turn of it has ended with a wait. @turn shows it too, until it overflows */
 	bool begun;
 	/** @named: it has a name */
 	bool named;
@@ -120,9 +121,9 @@ struct dxk_more {
 	bool parks;
 	/** @swaps: BUSY: see @data */
 	bool swaps;
-	/** @latched: (L) somebody has called it, and no wait has taken note */
+	/** @latched: (L) it has been called, and no wait has consumed the call yet */
 	bool latched;
-	/** @cancelled: (L) it was begun, and is to end: no wait that is not masked holds it up */
+	/** @cancelled: (L) it was begun, and is to end: only a masked wait still delays it */
 	bool cancelled;
 	/** @expired: (L) its time is up: its next wait, unless masked, is over at once */
 	bool expired;
@@ -132,7 +133,7 @@ struct dxk_more {
 	bool keyed;
 	/** @behind: (L) POSTED: its key is not free, so it needs no room in the Ready Pool */
 	bool behind;
-	/** @stands: (L) POSTED: it had nothing to wait for but room, and stands for that since */
+	/** @stands: (L) POSTED: it had only room to wait for, and has been queued for it since */
 	bool stands;
 	/** @at_key: (L) enum dxk_at_key */
 	u8 at_key;
@@ -140,15 +141,15 @@ struct dxk_more {
 	u8 reentry;
 	/** @treed: (L) Held: see @order */
 	bool treed;
-	/** @home: (C) 1 and up: whose workers execute it, or 0 */
+	/** @home: (C) the home whose workers execute it, from 1 up, or 0 */
 	u8 home;
-	/** @away: (L) it has left its key in a call that a signal has ended before it came back */
+	/** @away: (L) it left its key in a call that a signal ended before it had the key again */
 	bool away;
-	/** @seen: (L) the search for circles is at what it waits for */
+	/** @seen: (L) the search for circles is examining what it waits for */
 	bool seen;
 };
 
-/** dxk_wait_is_for_owner_only - does nothing end the wait but the owner? */
+/** dxk_wait_is_for_owner_only - can only the owner end the wait? */
 static inline bool dxk_wait_is_for_owner_only(const struct dxk_more *more)
 {
 	return !(more->wait.wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE)) &&
@@ -163,11 +164,11 @@ static inline void dxk_more_unlinked(struct dxk_more *more)
 }
 
 /**
- * dxk_more_tell - a request that is to have a turn has it for another reason
+ * dxk_more_tell - change the reason of a request's coming turn
  * @more: of the request; its engine is locked
- * @reason: which
+ * @reason: the new reason
  *
- * If it was called that was not taken note of: the next wait for a call does.
+ * If the old reason was a call, that call is latched: the next wait for a call consumes it.
  */
 static inline void dxk_more_tell(struct dxk_more *more, u8 reason)
 {
@@ -176,8 +177,8 @@ static inline void dxk_more_tell(struct dxk_more *more, u8 reason)
 }
 
 /**
- * dxk_rqe_begun - has the request been given to a worker before, and may have something to
- * put in order? One that has nothing of this has not
+ * dxk_rqe_begun - has the request been given to a worker before, so that it may have to clean
+ * up? A request without a struct dxk_more has not
  */
 static inline bool dxk_rqe_begun(const struct dxk_rqe *rqe)
 {
@@ -190,7 +191,7 @@ static inline bool dxk_rqe_parked(const struct dxk_rqe *rqe)
 	return rqe->more && rqe->more->begun;
 }
 
-/** dxk_end_is_usual - is there nothing to see to at the end of the request but its result? */
+/** dxk_end_is_usual - does the end of the request involve nothing but its result? */
 static inline bool dxk_end_is_usual(const struct dxk_rqe *rqe)
 {
 	return !(rqe->posted | rqe->extra) && !rqe->more;
@@ -202,7 +203,7 @@ static inline struct file *dxk_rqe_file(const struct dxk_rqe *rqe)
 	return rqe->more && rqe->more->file ? rqe->more->file->file : NULL;
 }
 
-/** dxk_rqe_has_file - is there a file to let go of? */
+/** dxk_rqe_has_file - is there a file to release? */
 static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
 {
 	return rqe->more && (rqe->more->file || rqe->more->watch);

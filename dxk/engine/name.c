@@ -9,12 +9,12 @@
 #include "engine/os.h"
 
 /*
- * Chains are as long at most, on average. Whatever lives can have a name, be it to wait or not,
- * and a key.
+ * Maximum average length of a chain. Every live request can have a name, whether it waits or
+ * not, and a key.
  */
 #define DXK_NAME_CHAIN	4
 
-/* Exchange the hash. Nothing lives before a run, nor after it, that has a name or a key. */
+/* Exchange the hash. Before and after a run no live request has a name or a key. */
 static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head *bucket,
 					 u32 bits, bool on)
 {
@@ -28,7 +28,7 @@ static struct hlist_head *dxk_names_swap(struct dxk_engine *e, struct hlist_head
 }
 
 /**
- * dxk_names_start - a run begins: requests may wait and have names if its policy says so
+ * dxk_names_start - begin a run: requests may wait and have names if its policy permits it
  * @e: the engine
  */
 int dxk_names_start(struct dxk_engine *e)
@@ -52,7 +52,7 @@ void dxk_names_unstart(struct dxk_engine *e)
 	kvfree(dxk_names_swap(e, NULL, 0, false));
 }
 
-/** dxk_names_destroy - nobody uses the engine any more */
+/** dxk_names_destroy - free the hash of an engine that is no longer used */
 void dxk_names_destroy(struct dxk_engine *e)
 {
 	dxk_keys_destroy(e);
@@ -62,7 +62,7 @@ void dxk_names_destroy(struct dxk_engine *e)
 /**
  * dxk_name_find - the request of a name
  * @e: the engine, locked
- * @space: whose name it is
+ * @space: the space of the name
  * @name: the name
  *
  * Return: the request, or NULL: there is none that has not ended.
@@ -82,7 +82,7 @@ struct dxk_rqe *dxk_name_find(const struct dxk_engine *e, const struct dxk_space
 	return NULL;
 }
 
-/** dxk_name_enter - the request has been taken over, with a name that is free */
+/** dxk_name_enter - enter the name, which is free, of a request that has been taken over */
 void dxk_name_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_more *more = rqe->more;
@@ -91,7 +91,7 @@ void dxk_name_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 		       dxk_waits_bucket(&e->waits, rqe->owner->space->id, more->name));
 }
 
-/** dxk_name_leave - the request has ended */
+/** dxk_name_leave - remove the name of a request that has ended */
 void dxk_name_leave(struct dxk_rqe *rqe)
 {
 	if (rqe->more->named)

@@ -57,6 +57,6 @@ void dxk_nest_undo(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
 	dxk_key_drop(e, more, wakes);
 	dxk_move(e, more->rqe, DXK_READY, DXK_WAITING);
 	dxk_key_hold(e, more->rqe, wakes);
-	/* Whoever had the key may have gone meanwhile. */
+	/* The holder of the key may have gone meanwhile. */
 	dxk_key_pass(e, more->key, wakes);
 }

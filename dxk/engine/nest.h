@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * Calls that come back: a request is executed within the one that has its key, by the thread
- * that would wait for it (AG-18, AG-20). Which one that is says cycle.h.
+ * that would wait for it (AG-18, AG-20). cycle.h defines which thread that is.
  *
- * The thread may be another one than that of the request within which it executes. That one
- * sleeps in a rejoin of its chain of calls, and must not go on beside it: dxk_member.outer
- * counts such requests, and its rejoins are not answered while there are some.
+ * This thread may differ from the thread of the outer request, within which it executes. The
+ * latter sleeps in a rejoin of its chain of calls, and must not continue at the same time:
+ * dxk_member.outer counts such requests, and its rejoins are not answered while there are any.
  */
 #ifndef _DXK_ENGINE_NEST_H
 #define _DXK_ENGINE_NEST_H

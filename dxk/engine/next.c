@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * A worker's turn: it completes what it has executed and takes what is next, in
- * one lock hold. With nothing to take it falls idle, and whoever makes a request
+ * A worker's turn: it completes the requests that it has executed and takes the next ones,
+ * in one lock hold. With nothing to take it falls idle. A lock hold that makes a request
  * Ready gives it to the worker that fell idle last.
  */
 #include "engine/assign.h"
@@ -75,12 +75,12 @@ static bool dxk_eager_fits(const struct dxk_engine *e, const struct dxk_member *
 }
 
 /**
- * dxk_eager_take - what is to follow at once upon what a worker has ended in this hold
+ * dxk_eager_take - the request that is to follow at once what a worker has ended in this hold
  * @e: the engine, locked
  * @m: the worker; it takes nothing else with this call
  * @wakes: gets the clock's wake-up
  *
- * Return: a request to assign to it, READY, in no queue; or %NULL. Those that are left become
+ * Return: a request to assign to it, READY, in no queue; or %NULL. The remaining ones become
  * Ready with the dispatch at the end of the hold.
  */
 struct dxk_rqe *dxk_eager_take(struct dxk_engine *e, struct dxk_member *m,
@@ -93,7 +93,7 @@ struct dxk_rqe *dxk_eager_take(struct dxk_engine *e, struct dxk_member *m,
 	if (!dxk_eager_fits(e, m, rqe))
 		return NULL;
 	dxk_wait_end(e, rqe, DXK_WAKE_JOIN, wakes);
-	/* Its key is another one's. */
+	/* Another request has its key. */
 	if (rqe->state != DXK_READY)
 		return NULL;
 	dxk_ready_remove(&e->ready, rqe);
@@ -102,7 +102,7 @@ struct dxk_rqe *dxk_eager_take(struct dxk_engine *e, struct dxk_member *m,
 	return rqe;
 }
 
-/* What follows at once upon what the worker has completed. */
+/* Take the request that follows at once what the worker has completed. */
 static noinline bool dxk_take_eager(struct dxk_engine *e, struct dxk_next_op *n,
 				    struct dxk_wakes *wakes)
 {
@@ -117,8 +117,8 @@ static noinline bool dxk_take_eager(struct dxk_engine *e, struct dxk_next_op *n,
 }
 
 /*
- * Take the best request, and more while the backlog is larger than one each and
- * requests wait for nobody: one that a worker holds behind another cannot start,
+ * Take the best request, and more while the backlog exceeds one for each worker and the
+ * requests wait for nobody. A request that a worker holds behind another one cannot start,
  * so only lane 3 is taken ahead.
  */
 static bool dxk_take(struct dxk_engine *e, struct dxk_next_op *n,
@@ -209,7 +209,7 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 }
 
 /**
- * dxk_idle_for - the idle worker to whom a request that is posted goes at once
+ * dxk_idle_for - the idle worker to which a posted request goes at once
  * @e: the engine, locked
  * @rqe: POSTED, admitted; its kind has an idle worker
  *
@@ -227,7 +227,7 @@ struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rq
 
 /*
  * Must a rejoinable completion wait for a Rejoin Pool entry? Not once Stop has
- * begun, else it would wait for a collector that may never come.
+ * begun: it might wait for a collector that never comes.
  */
 static bool dxk_rejoin_blocks(const struct dxk_engine *e)
 {
@@ -252,7 +252,7 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 	dxk_member_set_state(m, DXK_M_AVAILABLE);
 }
 
-/* An extra request is completed; a helper is back at the one that waits for it. */
+/* An extra request is completed; a helper returns to the request that waits for it. */
 static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 			   struct dxk_rqe *rqe)
 {
@@ -266,7 +266,7 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 		dxk_member_note(m, list_last_entry(&m->busy, struct dxk_rqe, link));
 }
 
-/* The request has ended, and its file is the worker's to let go. */
+/* The request has ended, and the worker is to release its file. */
 static void dxk_take_file(struct dxk_next_op *n, struct dxk_rqe *rqe)
 {
 	struct dxk_more *more = rqe->more;
@@ -278,26 +278,26 @@ static void dxk_take_file(struct dxk_next_op *n, struct dxk_rqe *rqe)
 	more->file = NULL;
 }
 
-/* The key that the request has and others wait for, or NULL. They keep it. */
+/* The key that the request has and others wait for, or NULL. They keep the key alive. */
 static struct dxk_key *dxk_awaited_key(const struct dxk_more *more)
 {
 	return more->at_key == DXK_KEY_HAS && more->key->nr_held ? more->key : NULL;
 }
 
-/* One of them may have it now. */
+/* One of the requests that wait for the key may have it now. */
 static void dxk_next_prefer(struct dxk_next_op *n, struct dxk_key *key)
 {
 	if (key->turn && key->turn->rqe->state == DXK_READY)
 		n->prefer = key->turn;
 }
 
-/* Has the worker to let go of files before it is available (DX-28)? */
+/* Must the worker release files before it is available (DX-28)? */
 static bool dxk_is_tidying(const struct dxk_next_op *n)
 {
 	return n->m->has_closed_handles || (n->files && n->m->kind == DXK_KERNEL);
 }
 
-/* Go on with a worker's turn as far as it gets. */
+/* Continue a worker's turn as far as possible. */
 static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 			      struct dxk_wakes *wakes)
 {
@@ -316,7 +316,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		struct dxk_rqe *rqe = list_first_entry(&n->done, struct dxk_rqe, link);
 		bool parks = rqe->more && rqe->more->parks;
 
-		/* Of a helper: it may be the one who is to collect. */
+		/* A helper does not wait: it may itself be the collector. */
 		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) && !parks &&
 		    (!rqe->extra || m->spare)) {
 			dxk_waiter_queue(&n->w, &e->owners.blocked, NULL,
@@ -355,7 +355,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 	}
 
 	if (unlikely(!list_empty(&m->called)) && n->max) {
-		/* It may have been called again before it came. */
+		/* It may have been called again before it arrived here. */
 		list_move_tail(m->called.next, &n->work);
 		n->nr = 1;
 		dxk_next_finish(n, 0, wakes);
@@ -382,7 +382,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		dxk_stop_workers(e, wakes);
 }
 
-/* Does what the worker ends, or is given, lie within the request that set its first mark? */
+/* Are the requests that the worker ends, or is given, within the one that set its first mark? */
 static bool dxk_is_between_marks(struct dxk_engine *e, const struct dxk_next_op *n)
 {
 	const struct dxk_rqe *rqe;
@@ -408,10 +408,10 @@ void dxk_next_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	dxk_next_continue(e, n, wakes);
 }
 
-/* What it may cost to complete a batch. */
+/* Maximum cost of completing a batch. */
 #define DXK_TURN_COST	(DXK_BATCH_MAX / 2 + 1)
 
-/* What workers' turns have moved so far. */
+/* Number of moves that workers' turns have made so far. */
 static u64 dxk_turn_moves(const struct dxk_engine *e)
 {
 	return e->stats.completions + e->stats.dispatches + e->stats.waits;
@@ -422,7 +422,7 @@ static u64 dxk_turn_moves(const struct dxk_engine *e)
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
- * As far as the lock hold can afford: how much a turn has cost is known after it.
+ * As far as the lock hold can afford; the cost of a turn is known only after it.
  */
 void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -448,7 +448,7 @@ void dxk_serve_blocked(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/* Let those go who sleep for work, as far as the lock hold can afford. All? */
+/* Let the sleepers for work go, as far as the lock hold can afford. Return: was that all? */
 static bool dxk_dismiss(struct dxk_engine *e, struct list_head *sleepers,
 			struct dxk_wakes *wakes)
 {
@@ -476,7 +476,7 @@ void dxk_stop_workers(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 	if (!dxk_out_of_work(e))
 		return;
-	/* On its way down it is kicked by the last worker only: it is it who calls this. */
+	/* On the way down only the last worker kicks the walker: that worker calls this. */
 	if (e->run.want_down && !e->run.down)
 		wakes->kick |= BIT(DXK_WALKER);
 	for (kind = 0; kind < DXK_KINDS; kind++)
@@ -505,8 +505,8 @@ static void dxk_end_put_back(struct dxk_engine *e, struct dxk_rqe *rqe, int stat
 }
 
 /*
- * A dispatched request that could not be fetched goes back. It keeps its key, so it
- * stands where it stood: neither lost nor doubled. Unless nobody would run it any more.
+ * Put back a dispatched request that could not be fetched. It keeps its key, so it has its
+ * old place: it is neither lost nor duplicated. It ends instead if nobody would run it.
  */
 static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe,
 			 struct list_head *ended, struct dxk_wakes *wakes)
@@ -543,7 +543,7 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 		dxk_key_review(e, rqe->more->key, wakes);
 }
 
-/* Dispatched requests that could not be fetched go back. */
+/* Put back dispatched requests that could not be fetched. */
 void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
@@ -558,9 +558,9 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 }
 
 /*
- * May a request whose worker died be run again? Not when it was begun too often:
- * it may be what kills them. Not if it is cancelled with all of its owner. Not once Ready
- * requests are cancelled either, nor when the policy has no worker for it any more.
+ * May a request whose worker died be run again? Not if it was begun too often: it may be
+ * the cause of the deaths. Not if it is cancelled with all requests of its owner. Not once
+ * Ready requests are cancelled, and not if the policy no longer has a worker for it.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
@@ -577,8 +577,9 @@ static void dxk_redo_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
 }
 
 /*
- * The same of one with more. It keeps the key that it has; if it had given it up, only ran
- * within somebody else's turn, or another one still runs within its own, it comes to it anew.
+ * The same for a request with a struct dxk_more. It keeps the key that it has. It must take
+ * the key anew if it had given it up, if it only ran within another request's turn, or if
+ * another one still runs within its own.
  */
 static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
@@ -597,7 +598,7 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 		}
 	}
 	more->worker = NULL;
-	/* Who slept for the key is gone: the next one comes upon a request that has it. */
+	/* The sleeper for the key is gone: the next worker gets a request that has the key. */
 	more->away = false;
 	dxk_redo_ready(e, rqe);
 	if (!more->key)
@@ -608,10 +609,10 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 }
 
 /*
- * What a member that is gone executed is run again if its poster wants that, else it
- * ends with -EOWNERDEAD, so that no owner waits for ever. It does not wait for room in
- * the Rejoin Pool: nobody is left to wait. As far as the lock hold can afford: a worker
- * may have fetched as many as there are. Return: was that all?
+ * Requests that a member executed when it died are run again if their poster wants that.
+ * Otherwise they end with -EOWNERDEAD, so that no owner waits forever. They do not wait for
+ * room in the Rejoin Pool: nobody is left to wait. As far as the lock hold can afford: a
+ * worker may have fetched any number of requests. Return: was that all?
  */
 static bool dxk_bequeath(struct dxk_engine *e, struct dxk_member *m,
 			 struct list_head *ended, struct dxk_wakes *wakes)
@@ -673,7 +674,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	dxk_crew_set_lanes(e);
 	dxk_member_forget(e, m);
 	dxk_tell_managers(e, wakes);
-	/* Those who are left may all be asleep. */
+	/* The remaining members may all be asleep. */
 	dxk_stall_suspect(e, wakes);
 	/* Once more, with nothing else left to do, while there is more of this. */
 	l->more = !dxk_end_orphans(e, &l->ended, wakes);
@@ -681,7 +682,7 @@ void dxk_died_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 		dxk_stop_workers(e, wakes);
 }
 
-/* A worker takes no more work. */
+/* Let a worker take no more work. */
 static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
 {
 	struct dxk_next_op *n;
@@ -699,7 +700,7 @@ static void dxk_leave(struct dxk_engine *e, struct dxk_member *m, struct dxk_wak
 		dxk_waiter_finish(&n->w, wakes);
 		break;
 	}
-	/* Another one may have gone since it was found to be too many. */
+	/* Another one may have gone since this one was found to be surplus. */
 	dxk_tell_managers(e, wakes);
 }
 

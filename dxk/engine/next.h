@@ -20,7 +20,7 @@ struct dxk_next_op {
 	struct list_head done;
 	/** @ended: completed requests that nobody collects; the worker frees them */
 	struct list_head ended;
-	/** @files: of the completed requests; the worker lets them go */
+	/** @files: of the completed requests; the worker releases them */
 	struct dxk_file_ref *files;
 	/** @work: DISPATCHED requests for it */
 	struct list_head work;
@@ -31,11 +31,11 @@ struct dxk_next_op {
 	/** @nr: requests in @work */
 	u32 nr;
 	/**
-	 * @prefer: next of a key whose turn it completes, which it is given before others of the
-	 * same priority; or NULL. READY once more looked at
+	 * @prefer: the next request of a key whose turn it completes, or NULL. The worker is
+	 * given it before others of the same priority. Its READY state is checked again
 	 */
 	struct dxk_more *prefer;
-	/** @err: why there is none */
+	/** @err: why there is no work */
 	int err;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Helpers, spares, a crew that grows, and those who start workers: see onblock.h.
+ * Helpers, spares, growth of the crew, and the managers that start workers: see onblock.h.
  */
 #include "engine/assign.h"
 #include "engine/dispatch.h"
@@ -12,7 +12,7 @@
 
 /* --- extra requests --------------------------------------------------------- */
 
-/* The limits for somebody who brings a thread. */
+/* The limits for a helper or spare, which brings a thread. */
 static struct dxk_lanes dxk_extra_lanes(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	struct dxk_lanes lanes = e->crew.lanes[kind];
@@ -23,8 +23,8 @@ static struct dxk_lanes dxk_extra_lanes(const struct dxk_engine *e, enum dxk_kin
 }
 
 /*
- * The best request that has no home, for somebody who brings a thread, or NULL. @at_home: there
- * is none, but there are some that have one.
+ * The best request without a home, for a helper or spare, or NULL. @at_home: there is none, but
+ * there are requests that have a home.
  */
 static struct dxk_rqe *dxk_extra_look(const struct dxk_engine *e, enum dxk_kind kind,
 				      bool *at_home)
@@ -41,7 +41,7 @@ static struct dxk_rqe *dxk_extra_look(const struct dxk_engine *e, enum dxk_kind 
 	return best;
 }
 
-/* The best request for somebody who brings a thread. */
+/* The best request for a helper or spare. */
 static struct dxk_rqe *dxk_extra_best(struct dxk_engine *e, enum dxk_kind kind)
 {
 	bool at_home;
@@ -50,7 +50,7 @@ static struct dxk_rqe *dxk_extra_best(struct dxk_engine *e, enum dxk_kind kind)
 	return unlikely(at_home) ? dxk_homes_best(e, kind) : best;
 }
 
-/** dxk_extra_start - a request is for who brings a thread: it takes no place of another one */
+/** dxk_extra_start - give a helper or spare a request, which takes no other request's place */
 void dxk_extra_start(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	rqe->extra = true;
@@ -68,7 +68,7 @@ static void dxk_extra_begin(struct dxk_engine *e, struct dxk_member *m,
 	dxk_assign(e, m, rqe, work, wakes);
 }
 
-/** dxk_extra_end - a helper or a spare does not have the request any more */
+/** dxk_extra_end - a helper or a spare no longer has the request */
 void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	rqe->extra = false;
@@ -79,10 +79,10 @@ void dxk_extra_end(struct dxk_engine *e, struct dxk_member *m, struct dxk_rqe *r
 
 /* --- helpers ---------------------------------------------------------------- */
 
-/* So many are looked at for one who can. */
+/* Maximum number of helpers to look at when searching for one that can help. */
 #define DXK_HELPERS_SEEN	8
 
-/* End the sleep of a helper with a request in its hands. */
+/* End the sleep of a helper by giving it a request. */
 static void dxk_helper_begin(struct dxk_engine *e, struct dxk_helper *h, struct dxk_rqe *rqe,
 			     struct dxk_wakes *wakes)
 {
@@ -94,8 +94,8 @@ static void dxk_helper_begin(struct dxk_engine *e, struct dxk_helper *h, struct 
 }
 
 /*
- * Call one who helps with anything. Who is held up by what is nested in its work executes nothing
- * beside that. Return: can another one be called?
+ * Call a helper that helps with any request. A worker that waits for requests nested in its work
+ * executes nothing besides these. Return: can another one be called?
  */
 static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 			    struct dxk_wakes *wakes)
@@ -119,7 +119,7 @@ static bool dxk_call_helper(struct dxk_engine *e, enum dxk_kind kind,
 	return false;
 }
 
-/* The same of one who helps its owner, if the lock hold can afford it. */
+/* The same for a helper that helps only its owner, if the lock hold can afford it. */
 static bool dxk_call_own(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
 	struct dxk_lanes lanes = dxk_extra_lanes(e, kind);
@@ -185,7 +185,7 @@ static bool dxk_call_spare(struct dxk_engine *e, enum dxk_kind kind,
 	return true;
 }
 
-/* For what is Ready, so many more spares than there are. */
+/* How many more spares than there are the Ready requests need. */
 static u32 dxk_wanted_now(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_crew *crew = &e->crew;
@@ -198,7 +198,7 @@ static u32 dxk_wanted_now(const struct dxk_engine *e, enum dxk_kind kind)
 	return min(crew->asleep[kind] - crew->spares[kind], dxk_ready_nr(&e->ready, kind));
 }
 
-/* For requests that are about to block. */
+/* The same for requests that are about to block. */
 static u32 dxk_wanted_ahead(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_crew *crew = &e->crew;
@@ -253,7 +253,7 @@ static u32 dxk_wanted_workers(const struct dxk_engine *e, u32 kind)
 	return ready > crew->coming[kind] ? min(ready - crew->coming[kind], most - have) : 0;
 }
 
-/** dxk_workers_wanted - how many more workers of a kind there is use for (AG-32) */
+/** dxk_workers_wanted - how many more workers of a kind are needed (AG-32) */
 u32 dxk_workers_wanted(struct dxk_engine *e, enum dxk_kind kind)
 {
 	u32 nr;
@@ -264,7 +264,7 @@ u32 dxk_workers_wanted(struct dxk_engine *e, enum dxk_kind kind)
 	return nr;
 }
 
-/** dxk_has_surplus - are there workers that are to leave once they are idle for long? */
+/** dxk_has_surplus - are there workers that are to leave once they have been idle for long? */
 bool dxk_has_surplus(const struct dxk_engine *e)
 {
 	u32 kind;
@@ -280,7 +280,7 @@ bool dxk_has_surplus(const struct dxk_engine *e)
 	return false;
 }
 
-/* Of @sleepers, which are in @total, some leave while @nr is more than @least. */
+/* Let some of @sleepers, which are counted in @total, leave while @nr exceeds @least. */
 static bool dxk_retire_some(struct list_head *sleepers, const u32 *nr, u32 *total, u32 least,
 			    unsigned long limit, struct dxk_wakes *wakes)
 {
@@ -310,7 +310,7 @@ static bool dxk_retire_kind(struct dxk_engine *e, u32 kind, unsigned long limit,
 			       dxk_spares_least(&e->policy, kind), limit, wakes);
 }
 
-/* Workers leave that are too many. To be performed again while there is more. */
+/* Let surplus workers leave. To be performed again while there is more. */
 void dxk_retire_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_retire_op *r = container_of(op, struct dxk_retire_op, op);
@@ -359,7 +359,7 @@ void dxk_relieve(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 /* --- who starts user workers ------------------------------------------------ */
 
-/* Fill in what there is use for. Return: is there any? */
+/* Fill in how many threads are needed. Return: are any? */
 static bool dxk_crew_ask(const struct dxk_engine *e, struct dxk_crew_op *c)
 {
 	c->workers = 0;
@@ -371,13 +371,13 @@ static bool dxk_crew_ask(const struct dxk_engine *e, struct dxk_crew_op *c)
 	return c->workers || c->spares;
 }
 
-/* Will there soon be somebody who can run what is Ready? */
+/* Will there soon be a worker that can run Ready requests? */
 static bool dxk_is_promise(const struct dxk_engine *e, const struct dxk_crew_op *c)
 {
 	return c->spares || (c->workers && e->policy.min_threads);
 }
 
-/** dxk_tell_managers - end the sleep of those who wait for a use for threads */
+/** dxk_tell_managers - end the sleep of managers if threads are needed */
 void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c, *next;
@@ -392,7 +392,7 @@ void dxk_tell_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/** dxk_stop_managers - there will be no use for threads any more */
+/** dxk_stop_managers - end the sleep of all managers: no threads will be needed */
 void dxk_stop_managers(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_crew_op *c, *next;
@@ -412,7 +412,7 @@ void dxk_crew_wait_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 {
 	struct dxk_crew_op *c = container_of(op, struct dxk_crew_op, op);
 
-	/* What it was told before it has done, or could not do. */
+	/* It has done what it was last asked for, or could not do it. */
 	e->crew.promised = false;
 	c->err = 0;
 	if (!dxk_run_welcomes(e)) {

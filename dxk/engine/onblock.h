@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What a worker that sleeps in a call leaves undone (policy on_block), and for what there
- * are too few workers (policy min_threads).
+ * Work that is left undone because a worker sleeps in a call (policy on_block), or because
+ * there are too few workers (policy min_threads).
  *
- * A request that is executed in its place is "extra": nested in the sleeping worker
- * itself, its helper, or by a spare worker. It counts in its lane as any other does,
- * and so does that of the sleeper. But it brings the thread that it executes on, so
- * with each the number of all that may execute grows by one: the shares of lanes 0 to
- * 2 stay what they are, and the proof that the system never stops with them.
+ * A request that is executed in the place of a sleeping worker's is "extra". It is nested in
+ * the sleeping worker itself, as a helper, or is executed by a spare worker. It counts in its
+ * lane like any other request, and so does that of the sleeper. But it brings the thread that
+ * it executes on, so each one raises the number of requests that may execute by one. Therefore
+ * the shares of lanes 0 to 2 are unchanged, and the proof that the system never stops remains
+ * valid.
  *
- * Spares are workers of their own kind: parked until more workers sleep than there
+ * Spares are workers of a special sort. They are parked until more workers sleep than there
  * are extra requests, so that as many run as the crew has without them. min_spares of each
- * kind are kept parked ahead; what is parked beyond that leaves after spare_idle_ms.
+ * kind are kept parked in advance; those parked beyond that leave after spare_idle_ms.
  *
  * A crew that begins with fewer workers than it has places for grows while requests are
- * Ready and no worker of the kind is idle, by one for each such request that no worker is on
- * its way for. What is Ready beside an idle worker is what lanes hold back, and is to wait.
- * Workers that are too many leave, the one first that has been idle for longest.
+ * Ready and no worker of the kind is idle. It grows by one for each such request for which no
+ * worker is on its way. A request that is Ready while a worker is idle is held back by its lane,
+ * and must wait. Surplus workers leave, the one that has been idle for longest first.
  */
 #ifndef _DXK_ENGINE_ONBLOCK_H
 #define _DXK_ENGINE_ONBLOCK_H
@@ -30,7 +31,7 @@ struct dxk_member;
 struct dxk_next_op;
 
 /**
- * struct dxk_crew_op - who starts workers asks for how many there is use
+ * struct dxk_crew_op - a manager asks how many more workers are needed
  */
 struct dxk_crew_op {
 	/** @op: the operation */
@@ -43,17 +44,17 @@ struct dxk_crew_op {
 	u32 workers;
 	/** @spares: user spares that are needed */
 	u32 spares;
-	/** @err: instead of these */
+	/** @err: an error instead of these numbers */
 	int err;
 };
 
 /**
- * struct dxk_retire_op - workers that are too many, and have been idle for long, leave
+ * struct dxk_retire_op - surplus workers that have been idle for long leave
  */
 struct dxk_retire_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @limit: for longer than that, of os_clock() */
+	/** @limit: minimum idle time before a worker leaves, in units of os_clock() */
 	unsigned long limit;
 	/** @more: out: there may be more of them */
 	bool more;

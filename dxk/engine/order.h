@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * The usual moves of the Ready Pool, see ready.c: a request comes behind others of its key, and
- * the first of all goes. Inlined, as every request makes both.
+ * The usual moves of the Ready Pool, see ready.c: a request is added behind others of its key,
+ * and the first of all is removed. Both are inline, as every request makes them.
  */
 #ifndef _DXK_ENGINE_ORDER_H
 #define _DXK_ENGINE_ORDER_H
@@ -38,7 +38,7 @@ static __always_inline void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe
 {
 	struct dxk_rqe *next = rqe->newer;
 
-	/* The first of all, and others of its key behind it: the next of them is first. */
+	/* The first of all, with others of its key behind it: the next of them becomes first. */
 	if (likely(RB_EMPTY_ROOT(&q->tree.rb_root) && rqe == q->first && next)) {
 		next->older = NULL;
 		q->row[dxk_row_of(rqe->key)].first = next;
@@ -48,7 +48,7 @@ static __always_inline void dxk_queue_remove(struct dxk_queue *q, struct dxk_rqe
 	}
 }
 
-/* The queue of a slot, and of what is there a bit */
+/* The home of a slot, and its bit */
 static inline struct dxk_home *dxk_home_of(const struct dxk_ready *ready, u32 slot)
 {
 	return &ready->home[(slot - DXK_SLOT_HOME) / DXK_HOME_SLOTS];
@@ -136,7 +136,7 @@ static __always_inline struct dxk_rqe *dxk_ready_find(const struct dxk_ready *re
 	return best;
 }
 
-/** dxk_ready_take - dxk_ready_best(), and it leaves the pool */
+/** dxk_ready_take - dxk_ready_best(), which also removes the request from the pool */
 static __always_inline struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready,
 						      enum dxk_kind kind,
 						      const struct dxk_lanes *workers)
@@ -148,7 +148,7 @@ static __always_inline struct dxk_rqe *dxk_ready_take(struct dxk_ready *ready,
 	return rqe;
 }
 
-/** dxk_ready_take_last_lane - dxk_ready_take(), if that is one of the last lane */
+/** dxk_ready_take_last_lane - dxk_ready_take(), if that request is in the last lane */
 static __always_inline struct dxk_rqe *
 dxk_ready_take_last_lane(struct dxk_ready *ready, enum dxk_kind kind,
 			 const struct dxk_lanes *workers)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What the engine wants of the world that it runs in: the only file of this room that
- * includes what is not dxk's.
+ * The interface that the engine needs from the world that it runs in. This is the only file
+ * of this room that includes headers from outside of dxk.
  *
- * The world is chosen by the include path and by what is linked: "world.h" has the types,
- * lists, trees, locks and memory of the kernel under the kernel's names, and as inline
- * functions what costs nothing; an object file has the rest. The kernel's are dxk/world.h
- * and runtime/os.c, those of user space in native/.
+ * The include path and the linked objects select the world. "world.h" has the types, lists,
+ * trees, locks and memory of the kernel under the kernel's names, and the operations that cost
+ * nothing as inline functions; an object file has the rest. The kernel's are dxk/world.h and
+ * runtime/os.c, those of user space are in native/.
  *
  * A task is a thread that can sleep, a member one that belongs to the Thread Pool.
  * %OS_DEBUG: are assertions worth their time?
@@ -21,7 +21,7 @@ struct dxk_file_ref;
 struct dxk_member;
 struct dxk_rqe;
 
-/** os_self - the task that runs */
+/** os_self - the current task */
 static inline struct task_struct *os_self(void);
 
 /** os_hold - keep a task from vanishing until os_wake_held() */
@@ -31,9 +31,10 @@ static inline void os_hold(struct task_struct *task);
 static inline void os_wake_held(struct task_struct *task);
 
 /**
- * os_wake - wake a task, in any context, that may exit
+ * os_wake - wake a task that may exit; callable in any context
  *
- * Within os_read_begin() and os_read_end(), and not before it was seen that it had not.
+ * Call it between os_read_begin() and os_read_end(), after having seen there that the task had
+ * not exited.
  */
 static inline void os_wake(struct task_struct *task);
 
@@ -56,7 +57,7 @@ static inline unsigned long os_clock(void);
 /** os_hash - 32 bits, the upper ones good, that depend on a secret @seed as well */
 static inline u32 os_hash(u64 key, u32 id, u64 seed);
 
-/** os_turn_begin - from here on the caller is in a turn, or in one within that */
+/** os_turn_begin - from here on the caller is in a turn, or in one nested in it */
 static inline void os_turn_begin(enum os_turn turn);
 static inline void os_turn_end(enum os_turn turn);
 
@@ -66,7 +67,7 @@ static inline void os_may_wait(enum os_turn turn);
 /** os_may_wait_for_user - the caller may sleep now for as long as a user likes */
 static inline void os_may_wait_for_user(void);
 
-/* Whoever publishes an operation reads; the world waits until all have read. */
+/* The publisher of an operation is a reader; the world waits until all readers have finished. */
 static inline void os_read_begin(void);
 static inline void os_read_end(void);
 
@@ -77,7 +78,7 @@ void os_poll_workers(struct dxk_engine *e);
 void os_kick(struct dxk_engine *e, u32 who);
 void os_release(struct dxk_rqe *rqe);
 
-/** os_disown - the engine has an embedded request no more, and did not have it executed */
+/** os_disown - the engine no longer has an embedded request, and did not have it executed */
 void os_disown(struct dxk_rqe *rqe);
 void os_empty_bin(struct dxk_engine *e);
 void os_let_go(struct dxk_file_ref *files);

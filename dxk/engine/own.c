@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * What is Ready, by owner: see own.h.
+ * Ready requests by owner: see own.h.
  */
 #include "engine/engine.h"
 #include "engine/os.h"
@@ -34,7 +34,7 @@ static struct dxk_own *dxk_owns_exchange(struct dxk_engine *e, struct dxk_own *o
 }
 
 /**
- * dxk_owns_start - a run begins: there are lists if its policy says so
+ * dxk_owns_start - begin a run: there are lists if its policy requires them
  * @e: the engine
  *
  * Return: 0 or -ENOMEM.
@@ -53,13 +53,13 @@ int dxk_owns_start(struct dxk_engine *e)
 	return 0;
 }
 
-/** dxk_owns_destroy - nobody uses the engine any more */
+/** dxk_owns_destroy - free the lists of an engine that is no longer used */
 void dxk_owns_destroy(struct dxk_engine *e)
 {
 	kvfree(e->owns.own);
 }
 
-/* What an owner has Ready, or who helps it, has changed: it calls for these by its largest lane. */
+/* The Ready requests or the helpers of an owner have changed: list it by its largest lane. */
 static void dxk_own_call(struct dxk_engine *e, struct dxk_owner *owner, u32 kind)
 {
 	u32 lane = DXK_LANES;
@@ -103,7 +103,7 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 		dxk_own_call(e, owner, rqe->kind);
 }
 
-/** dxk_own_leave - it is READY no more; the engine is locked, and has lists */
+/** dxk_own_leave - a request is no longer READY; the engine is locked, and has lists */
 void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_owner *owner = rqe->owner;
@@ -122,8 +122,8 @@ void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 }
 
 /**
- * dxk_own_orphan - an owner goes while somebody still sleeps for it, see nest.h
- * @owner: its record, which may be another's next; its engine is locked
+ * dxk_own_orphan - an owner ends while somebody still sleeps for it, see nest.h
+ * @owner: its record, which another owner may get next; its engine is locked
  */
 void dxk_own_orphan(struct dxk_owner *owner)
 {
@@ -137,12 +137,12 @@ void dxk_own_orphan(struct dxk_owner *owner)
 }
 
 /**
- * dxk_own_first - what of an owner is Ready, and its lane admits
+ * dxk_own_first - the oldest Ready request of an owner that its lane admits
  * @owner: the owner; its engine is locked
  * @kind: for workers of that
  * @lanes: of the workers
  *
- * Return: of the first ones of those lanes the oldest; or NULL.
+ * Return: the oldest of the first ones of those lanes; or NULL.
  */
 struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 			      const struct dxk_lanes *lanes)
@@ -150,7 +150,7 @@ struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 	struct dxk_rqe *first = NULL;
 	u32 lane;
 
-	/* What a lane admits all larger ones do. */
+	/* All lanes larger than one that admits a request admit it too. */
 	for (lane = dxk_lanes_full(lanes); lane < DXK_LANES; lane++) {
 		const struct dxk_own *own = owner->own[kind][lane];
 
@@ -160,7 +160,7 @@ struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
 	return first;
 }
 
-/** dxk_helper_enter - a helper is to be called: for what its owner has, or will have, or for any */
+/** dxk_helper_enter - list a helper to be called, for requests of its owner or for any request */
 void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
 {
 	struct dxk_owner *owner = h->owner;

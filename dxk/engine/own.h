@@ -7,12 +7,12 @@
  * requests of the owner for which it sleeps in a rejoin; in other calls it does not help.
  *
  * Each Ready request is in the ring of its owner, kind and lane, and each helper in its owner's
- * list. An owner that has both is in the list of the largest of those lanes: what a lane admits
- * all larger ones do, so while that one has room a helper of the owner can be called, and else
- * none. So neither a request nor a helper is ever searched for.
+ * list. An owner that has both is in the list of the largest of those lanes. Whatever a lane
+ * admits, all larger lanes admit too: a helper of the owner can be called if and only if the
+ * largest lane has room. Therefore neither a request nor a helper is ever searched for.
  *
  * Invariants whenever the lock is free, in a run with this policy:
- *   every READY request is in a ring of its owner's, and no other request is in any
+ *   every READY request is in a ring of its owner, and no other request is in any
  *   an owner is in dxk_owns.callers iff it has READY requests and helpers of a kind, and by the
  *   largest lane of the former
  *   a helper whose owner's record has gone is in no list; its rejoin is performed anew
@@ -30,7 +30,7 @@ struct dxk_owner;
 struct dxk_rqe;
 
 /**
- * struct dxk_own - that a request is Ready
+ * struct dxk_own - the ring entry of a Ready request
  */
 struct dxk_own {
 	/** @link: (L) in the ring of dxk_owner.own, or in dxk_owns.free */
@@ -40,12 +40,12 @@ struct dxk_own {
 };
 
 /**
- * struct dxk_owns - of an engine
+ * struct dxk_owns - the rings of an engine's Ready requests by owner
  */
 struct dxk_owns {
-	/** @own: (L) as many as there may be requests; NULL: not in this run */
+	/** @own: (L) an entry for each possible request; NULL: not used in this run */
 	struct dxk_own *own;
-	/** @free: (L) those that no request has */
+	/** @free: (L) entries that no request has */
 	struct list_head free;
 	/** @callers: (L) by kind and lane: struct dxk_owner that call for their helpers */
 	struct list_head callers[DXK_KINDS][DXK_LANES];

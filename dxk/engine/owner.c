@@ -40,7 +40,7 @@ struct dxk_space *dxk_space_new(struct dxk_engine *e)
 	return space;
 }
 
-/** dxk_space_put - a reference of a private space is gone; under the lock */
+/** dxk_space_put - drop a reference of a private space; under the lock */
 void dxk_space_put(struct dxk_engine *e, struct dxk_space *space)
 {
 	if (--space->refs)
@@ -53,7 +53,7 @@ void dxk_space_put(struct dxk_engine *e, struct dxk_space *space)
 	kfree(space);
 }
 
-/** dxk_space_waited - somebody sleeps for any owner of the space: Stop is to find it */
+/** dxk_space_waited - list a space in which somebody sleeps for any owner, for Stop to find */
 void dxk_space_waited(struct dxk_engine *e, struct dxk_space *space)
 {
 	lockdep_assert_held(&e->lock);
@@ -77,7 +77,8 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
 
 /* --- owners ---------------------------------------------------------------- */
 
-/* Chains stay short: at most 8 on average when every live request has an owner
+/*
+ * Chains stay short: at most 8 on average when every live request has an owner
  * of its own and the context is at max_requests.
  */
 #define DXK_OWNER_CHAIN		4
@@ -98,7 +99,7 @@ static void dxk_owners_swap(struct dxk_engine *e, struct hlist_head **bucket, u3
 	owners->seed = seed;
 }
 
-/* The same for who does not hold the lock. Return: the hash without use. */
+/* The same for callers without the lock. Return: the hash that is no longer used. */
 static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
 					      struct hlist_head *bucket, u32 bits, u64 seed)
 {
@@ -109,7 +110,7 @@ static struct hlist_head *dxk_owners_exchange(struct dxk_engine *e,
 }
 
 /**
- * dxk_owners_start - a run begins: have a hash and a Rejoin Pool for its policy
+ * dxk_owners_start - begin a run: provide a hash and a Rejoin Pool for its policy
  * @e: the engine
  *
  * Results of an earlier run stay, and with them the hash they are in; their owners may
@@ -142,7 +143,7 @@ static struct hlist_head *dxk_owner_bucket(const struct dxk_owners *owners,
 	return &owners->bucket[hash >> (32 - owners->bits)];
 }
 
-/** dxk_owner_look_up - dxk_owner_find(), of another one than the last */
+/** dxk_owner_look_up - dxk_owner_find(), for an owner other than the most recent one */
 struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
 				    const struct dxk_space *space, u64 cookie)
 {
@@ -156,7 +157,7 @@ struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
 	return NULL;
 }
 
-/** dxk_owner_make - dxk_owner_enter() of one of which nothing lives */
+/** dxk_owner_make - dxk_owner_enter() for an owner without live requests */
 struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *space,
 				 u64 cookie, struct dxk_stash *stash)
 {
@@ -175,7 +176,7 @@ struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *sp
 	return owner;
 }
 
-/* Is it as dxk_owner_construct() has made it, but for whose it was? */
+/* Is it as dxk_owner_construct() has made it, except for the fields that name the owner? */
 static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 {
 	return list_empty(&owner->done) && list_empty(&owner->joiners[false]) &&
@@ -194,7 +195,7 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 	struct dxk_engine *e = container_of(owners, struct dxk_engine, owners);
 
 	WARN_ON_ONCE(!list_empty(&owner->watchers));
-	/* Nothing was said to who is held up by what is nested in its work: see nest.h. */
+	/* Pollers that wait for what is nested in their work were not answered: see nest.h. */
 	if (unlikely(!list_empty(&owner->pollers))) {
 		dxk_own_orphan(owner);
 		list_splice_tail_init(&owner->pollers, &e->waits.rising);
@@ -205,11 +206,11 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 }
 
 /**
- * dxk_owner_leave - nothing of the owner lives any more
+ * dxk_owner_leave - the owner has no live requests any longer
  * @owners: the context's owners
  * @owner: the record; all its counts are 0
  *
- * Gone when this returns, unless it is in dxk_owners.owed: see dxk_owner_told().
+ * The record is gone when this returns, unless it is in dxk_owners.owed: see dxk_owner_told().
  */
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner)
 {
@@ -241,9 +242,9 @@ void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner)
 }
 
 /**
- * dxk_owner_told - whoever waits for an owner was looked at
+ * dxk_owner_told - all waiters for an owner have been looked at
  * @owners: the context's owners
- * @owner: the record, in dxk_owners.owed; gone when this returns, if nothing of it lives
+ * @owner: the record, in dxk_owners.owed; gone when this returns, if it has no live requests
  */
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 {
@@ -254,8 +255,8 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 }
 
 /*
- * A record of which nothing lives: so it comes out of the cache, and goes back into it. With a
- * constructor no kernel clears it each time.
+ * The state of a record without live requests, in which it leaves the cache and returns to it.
+ * As there is a constructor, no kernel clears it each time.
  */
 static void dxk_owner_construct(void *obj)
 {

@@ -11,8 +11,9 @@ struct dxk_own;
 struct dxk_rejoin_op;
 struct dxk_wakes;
 
-/* Where a live request counts. DISPATCHED and BUSY are one place: only the
- * worker itself tells them apart, without the lock.
+/*
+ * Where a live request counts. DISPATCHED and BUSY are one place: only the
+ * worker itself distinguishes them, without the lock.
  */
 enum dxk_place {
 	DXK_AT_READY,
@@ -24,28 +25,28 @@ enum dxk_place {
 };
 
 /**
- * struct dxk_space - those whose owner cookies mean the same owners
+ * struct dxk_space - a set of members whose owner cookies mean the same owners
  *
- * An owner is a cookie in a space. So cookies of different processes neither collide
- * nor can they be polled by each other, unless they share a space on purpose.
+ * An owner is a cookie in a space. Therefore cookies of different processes do not collide,
+ * and a process cannot poll those of another, unless they share a space on purpose.
  */
 struct dxk_space {
 	/** @id: (C) part of the hash of its owners */
 	u32 id;
 	/**
-	 * @is_private: (C) of one context descriptor, its copies, and the members made
-	 * from them; else part of the context
+	 * @is_private: (C) belongs to one context descriptor, its copies, and the members
+	 * made from them; otherwise it is part of the context
 	 */
 	bool is_private;
-	/** @closed: (L) all those are closed: nobody can collect any more */
+	/** @closed: (L) all those are closed: nobody can collect any longer */
 	bool closed;
 	/** @users: (L) of a private space: descriptors and members */
 	u32 users;
-	/** @refs: (L) these and records of owners; it is freed with the last */
+	/** @refs: (L) @users and records of owners; the space is freed with the last */
 	u32 refs;
 	/** @owners: (L) struct dxk_owner of a private space */
 	struct list_head owners;
-	/** @emptied: (L) those of a closed space that have no results */
+	/** @emptied: (L) owners of a closed space that have no results */
 	struct list_head emptied;
 	/** @waiting: (L) struct dxk_more of requests of a private space that wait, and not Held */
 	struct list_head waiting;
@@ -54,8 +55,8 @@ struct dxk_space {
 	/** @nr_owners: (L) owners of it that exist */
 	u32 nr_owners;
 	/**
-	 * @rich: (L) struct dxk_owner that have results, those first that have not given for
-	 * longest
+	 * @rich: (L) struct dxk_owner that have results, the one that has not given any for
+	 * longest first
 	 */
 	struct list_head rich;
 	/** @pollers: (L) struct dxk_rejoin_op that sleep for a result of any owner, by arrival */
@@ -64,29 +65,29 @@ struct dxk_space {
 	struct list_head watchers;
 	/** @waited: (L) in dxk_owners.waited, if there are, or were, @pollers */
 	struct list_head waited;
-	/** @owed: (L) in dxk_owners.owed_spaces, if there are some whom no hold has told */
+	/** @owed: (L) in dxk_owners.owed_spaces, if some of them are still to be notified */
 	struct list_head owed;
 };
 
 /**
  * struct dxk_owner - all that lives for one owner cookie
  *
- * All (L). Exists from the first live request to the last; then nobody sleeps on
- * it, since nothing is left to wait for. Those who did and are still to be told so keep
- * the record, which is not in the hash any more: later posts make another one.
+ * All (L). It exists from the first live request to the last. After that nobody sleeps on
+ * it, since nothing is left to wait for. Sleepers that are still to be notified of this keep
+ * the record, which is no longer in the hash: later posts make another one.
  */
 struct dxk_owner {
 	/** @hash: in the context's hash of owners */
 	struct hlist_node hash;
-	/** @space: whose cookie it is; NULL when nothing of it lives */
+	/** @space: the space of the cookie; NULL when no request of the owner is live */
 	struct dxk_space *space;
 	/** @cookie: the owner */
 	u64 cookie;
 	/** @link: in dxk_space.owners of a private space */
 	struct list_head link;
 	/**
-	 * @nr: live requests by place. REJOIN includes those which a rejoin call is
-	 * still copying out: they exist until they are safely with the caller
+	 * @nr: live requests by place. REJOIN includes those that a rejoin call is
+	 * still copying out: they exist until the caller has them safely
 	 */
 	u32 nr[DXK_PLACES];
 	/** @nr_done: requests in @done, see dxk_owner_add_done() */
@@ -109,7 +110,7 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
-	/** @own: by kind and lane: of a ring of its READY requests the oldest; see own.h */
+	/** @own: by kind and lane: the oldest entry of a ring of its READY requests; see own.h */
 	struct dxk_own *own[DXK_KINDS][DXK_LANES];
 	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, the last first */
 	struct list_head helpers[DXK_KINDS];
@@ -125,9 +126,9 @@ struct dxk_owner {
 	struct list_head mores;
 	/** @purge: in dxk_purges.owners; empty otherwise */
 	struct list_head purge;
-	/** @doom: what has a dxk_rqe.seq below this less one is cancelled; 0: nothing is */
+	/** @doom: requests with dxk_rqe.seq below this less one are cancelled; 0: none are */
 	u64 doom;
-	/** @rounds: how often all were, see purge.h */
+	/** @rounds: how often all of them were cancelled, see purge.h */
 	u32 rounds;
 };
 
@@ -143,7 +144,7 @@ struct dxk_owners {
 	u64 seed;
 	/** @nr: (L) owners that exist */
 	u32 nr;
-	/** @recent: (L) whose the last post was, or NULL: often it is the next */
+	/** @recent: (L) the owner of the last post, or NULL: often the next post has the same */
 	struct dxk_owner *recent;
 	/** @spares: (L) records for the next owners */
 	struct dxk_stash spares;
@@ -152,22 +153,22 @@ struct dxk_owners {
 	 */
 	u32 reserved;
 	/**
-	 * @freed: (L) entries became free, and who may wait for them was not looked at yet,
-	 * see dxk_serve_freed()
+	 * @freed: (L) entries became free, and those that may wait for them have not been
+	 * looked at yet, see dxk_serve_freed()
 	 */
 	bool freed;
 	/**
-	 * @owed: (L) struct dxk_owner that have changed and have pollers or watchers whom
+	 * @owed: (L) struct dxk_owner that have changed and have pollers or watchers that
 	 * no lock hold has looked at since
 	 */
 	struct list_head owed;
 	/** @nr_owed: (L) how many there are in @owed */
 	u32 nr_owed;
-	/** @passes: (L) how many passes are over: they go round @owed */
+	/** @passes: (L) number of completed passes; passes go round @owed */
 	u32 passes;
 	/**
-	 * @pass: (L) whose pollers are being looked at, a few per lock hold: the first of
-	 * @owed; or NULL
+	 * @pass: (L) the owner whose pollers are being looked at, a few per lock hold: the
+	 * first of @owed; or NULL
 	 */
 	struct dxk_owner *pass;
 	/**
@@ -175,15 +176,15 @@ struct dxk_owners {
 	 * those in its list
 	 */
 	struct list_head rest;
-	/** @again: (L) @pass has changed meanwhile: once more from the first one on */
+	/** @again: (L) @pass has changed meanwhile: start again from the first one */
 	bool again;
-	/** @waited: (L) struct dxk_space: Stop looks at who sleeps there */
+	/** @waited: (L) struct dxk_space: Stop looks at the sleepers there */
 	struct list_head waited;
 	/** @nr_waited: (L) how many there are in @waited */
 	u32 nr_waited;
 	/** @nr_any: (L) how many, in all spaces, sleep for any owner or watch all */
 	u32 nr_any;
-	/** @owed_spaces: (L) struct dxk_space in which somebody is still to be told */
+	/** @owed_spaces: (L) struct dxk_space in which somebody is still to be notified */
 	struct list_head owed_spaces;
 	/** @entries: (L) size of the Rejoin Pool */
 	u32 entries;
@@ -206,7 +207,7 @@ static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 	return owner->nr[DXK_AT_READY] + owner->nr[DXK_AT_WORK] + owner->nr[DXK_AT_WAIT];
 }
 
-/** dxk_owner_has_own - is something of a kind READY, in a run that has lists of that? */
+/** dxk_owner_has_own - is a request of the kind READY, in a run that has lists of them? */
 static inline bool dxk_owner_has_own(const struct dxk_owner *owner, u32 kind)
 {
 	struct dxk_own *const *own = owner->own[kind];
@@ -214,7 +215,7 @@ static inline bool dxk_owner_has_own(const struct dxk_owner *owner, u32 kind)
 	return own[0] || own[1] || own[2] || own[3];
 }
 
-/** dxk_owner_add_done - so many results have come to dxk_owner.done, or back to it */
+/** dxk_owner_add_done - @nr results have been added to dxk_owner.done, or put back */
 static inline void dxk_owner_add_done(struct dxk_owner *owner, u32 nr)
 {
 	if (!owner->nr_done)
@@ -222,7 +223,7 @@ static inline void dxk_owner_add_done(struct dxk_owner *owner, u32 nr)
 	owner->nr_done += nr;
 }
 
-/** dxk_owner_sub_done - so many, of one at least, have left it */
+/** dxk_owner_sub_done - @nr results, at least one, have left it */
 static inline void dxk_owner_sub_done(struct dxk_owner *owner, u32 nr)
 {
 	owner->nr_done -= nr;
@@ -230,7 +231,10 @@ static inline void dxk_owner_sub_done(struct dxk_owner *owner, u32 nr)
 		list_del_init(&owner->rich);
 }
 
-/* Is it cancelled with all of its owner? If it was begun it is so by struct dxk_more. */
+/*
+ * Is it cancelled together with all requests of its owner? If it was begun, struct dxk_more
+ * records that instead.
+ */
 static inline bool dxk_rqe_doomed(const struct dxk_rqe *rqe)
 {
 	return rqe->seq + 1 < rqe->owner->doom;
@@ -267,7 +271,7 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);
 int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr);
 void dxk_owner_stash_free(struct dxk_stash *spares);
 
-/** dxk_owner_find - the record of an owner, or NULL when nothing of it lives */
+/** dxk_owner_find - the record of an owner, or NULL when no request of it is live */
 static inline struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 					       const struct dxk_space *space, u64 cookie)
 {
@@ -281,9 +285,9 @@ static inline struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
 /**
  * dxk_owner_enter - the record of an owner, made if there is none
  * @owners: the context's owners
- * @space: whose
+ * @space: the space of the cookie
  * @cookie: the owner
- * @stash: has one to take, should none have become free, see dxk_owner_stash_fill()
+ * @stash: has a record to use if none has become free, see dxk_owner_stash_fill()
  */
 static inline struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners,
 						struct dxk_space *space, u64 cookie,
@@ -297,7 +301,7 @@ static inline struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners,
 	return owner;
 }
 
-/** dxk_owner_stash_fill - have @nr spare records, so that posts need no memory */
+/** dxk_owner_stash_fill - provide @nr spare records, so that posts need no memory */
 static inline int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 {
 	return likely(spares->nr >= nr) ? 0 : dxk_owner_stash_refill(spares, nr);

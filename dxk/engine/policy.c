@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The policy: every knob of a context, its range and who may turn it when. One
+ * The policy: all settings of a context, with their ranges and when each may be changed. One
  * table serves the check, the ioctls and the files in sysfs.
  */
 #include "engine/lanes.h"
@@ -114,8 +114,8 @@ static int dxk_field_check(const struct dxk_field *f, u32 value)
 	((_policy)->bad_field = offsetof(struct dxk_policy, _member), -EINVAL)
 
 /*
- * With CMLS every lane that is on needs a resource, and so does lane 3 (DX-76). Of workers
- * there may be no more than the crew keeps.
+ * With CMLS every lane that is on needs a resource, and so does lane 3 (DX-76). The number of
+ * workers that can be relied on is the number that the crew keeps.
  */
 static int dxk_policy_check_lanes(struct dxk_policy *p)
 {
@@ -179,10 +179,10 @@ int dxk_policy_check(struct dxk_policy *p)
 		return BAD(p, min_spares);
 	if (p->max_requests < p->ready_entries)
 		return BAD(p, max_requests);
-	/* Whoever is to grow looks at what is idle, wherever. */
+	/* A growing crew considers idle workers regardless of their homes. */
 	if (p->homes && p->min_threads)
 		return BAD(p, min_threads);
-	/* What is Ready at a home says nothing of the rounds of others. */
+	/* Requests that are Ready at a home do not reflect the rounds of others. */
 	if (p->homes && p->space_weight)
 		return BAD(p, space_weight);
 	return dxk_policy_check_lanes(p);

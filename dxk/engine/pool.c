@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The memory of requests, and what is free of a context: see pool.h.
+ * The memory of requests, and the free objects of a context: see pool.h.
  */
 #include "engine/engine.h"
 #include "engine/more.h"
@@ -12,7 +12,7 @@ static struct kmem_cache *dxk_rqe_cache;
 
 /* --- those of a context ------------------------------------------------------ */
 
-/** dxk_pools_init - of an engine that was not started */
+/** dxk_pools_init - initialize the pools of an engine that was not started */
 void dxk_pools_init(struct dxk_engine *e)
 {
 	dxk_pool_init(&e->pool, dxk_rqe_cache);
@@ -43,7 +43,7 @@ bool dxk_pools_review(struct dxk_engine *e)
 
 /* --- with the stash of a member ---------------------------------------------- */
 
-/** dxk_rqe_stash_fill - have @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
+/** dxk_rqe_stash_fill - provide @nr free requests, 1..%DXK_STASH_MAX, for dxk_rqe_make() */
 int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
 {
 	if (m->rqes.nr >= nr)
@@ -57,8 +57,8 @@ int dxk_rqe_stash_fill(struct dxk_member *m, u32 nr)
  * @m: the member of the calling thread, which may use the object again
  * @rqe: not live, in no list
  *
- * An embedded one goes back to its owner; of that a proxy was, which is its worker's, nothing
- * is left.
+ * An embedded request goes back to its owner. A proxy belongs to its worker, and nothing is left
+ * of the request that it was.
  */
 void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 {
@@ -80,13 +80,13 @@ void dxk_rqe_drop(struct dxk_member *m, struct dxk_rqe *rqe)
 	dxk_stash_give(m->engine, &m->engine->pool, &m->rqes, rqe);
 }
 
-/* Is there nothing to let go of but the request itself? */
+/* Is there nothing to free but the request itself? */
 static bool dxk_rqe_is_bare(const struct dxk_rqe *rqe)
 {
 	return !rqe->embedded && !rqe->exec && !rqe->more && !rqe->data;
 }
 
-/** dxk_rqe_drop_all - dxk_rqe_drop() of all in a list, which is empty then */
+/** dxk_rqe_drop_all - dxk_rqe_drop() of all requests in a list, which is empty afterwards */
 void dxk_rqe_drop_all(struct dxk_member *m, struct list_head *rqes)
 {
 	struct dxk_rqe *rqe, *next;

@@ -11,7 +11,7 @@ struct dxk_engine;
 struct dxk_member;
 struct dxk_rqe;
 
-/* What the policy wants to stay allocated. */
+/* Number of requests that the policy keeps allocated. */
 static inline u32 dxk_pool_keep(const struct dxk_policy *policy)
 {
 	return min(policy->prealloc_requests, policy->max_requests);

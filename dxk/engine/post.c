@@ -4,19 +4,20 @@
  * let it in. Test and entry are one critical section, so an entry goes to exactly
  * one poster (DX-43).
  *
- * One that is posted waiting needs room only when its wait is over: then it comes before all
- * who sleep, see dxk_admit_ripe(). One whose key is not free needs none. Whose wait was over, or
- * whose key was free, when there was no room stands for that: should it have to wait after all,
- * because others have collected the results, or have the key, it enters when there is room. Then
- * it counts as one that waits, and is refused with -ENOSPC or -EDQUOT if no more may wait.
+ * A request that is posted waiting needs room only when its wait is over: then it precedes all
+ * sleepers, see dxk_admit_ripe(). A request whose key is not free needs none. If its wait was
+ * over, or its key was free, but there was no room, a request stands in the queue for room. If it
+ * has to wait after all, because others have collected the results, or have the key, it enters
+ * when there is room. Then it counts as one that waits, and is refused with -ENOSPC or -EDQUOT
+ * if no more may wait.
  *
- * Sleeping posters stand in a queue per lane, those of a user that has a share in one per
- * share. Each is kept as two: of those who execute a request, and of those outside, whom
- * Stop(drain) sends away. An entry that becomes free goes in the same lock hold to the
- * longest sleeper among the first ones of those queues for whom there is room. Hence,
- * whenever the lock is free, no first one is admissible, unless the hold has left that over
- * and another one follows; and nobody can overtake one of its queue; a lane that is full does
- * not hold up another (DX-45), nor does who has all of its share.
+ * Sleeping posters stand in one queue for each lane, those of users with a share in one for each
+ * share. Each queue is kept as two: posters that execute a request, and posters outside, which
+ * Stop(drain) sends away. An entry that becomes free goes, in the same lock hold, to the
+ * longest sleeper among the first ones of those queues for which there is room. Hence, whenever
+ * the lock is free, no first one is admissible, unless the hold has left that over and another
+ * one follows. No poster can overtake another one of its queue. A full lane does not hold up
+ * another lane (DX-45), nor does a user that has all of its share hold up others.
  */
 #include "engine/alarm.h"
 #include "engine/dispatch.h"
@@ -35,7 +36,7 @@
  * @m: the calling thread's
  * @rqe: POSTED, with no lane so far
  *
- * Its attributes tell the lane from here on. Who executes nothing stands where services do.
+ * From here on its attributes name the lane. A member that executes nothing ranks as a service.
  */
 void dxk_post_descend(const struct dxk_member *m, struct dxk_rqe *rqe)
 {
@@ -46,7 +47,7 @@ void dxk_post_descend(const struct dxk_member *m, struct dxk_rqe *rqe)
 	rqe->attrs |= bits[rqe->lane];
 }
 
-/* Is it a request that waits for something else before it needs room? dxk_admit() knows. */
+/* Does the request wait for something else before it needs room? dxk_admit() decides that. */
 static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 {
 	if (likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))))
@@ -54,7 +55,7 @@ static bool dxk_post_begins_waiting(const struct dxk_rqe *rqe)
 	return rqe->more->behind || (rqe->attrs & PXR_WAIT && !rqe->more->wake);
 }
 
-/* Is its key free, or does it refuse? If not free it is Held, or somebody else is instead. */
+/* Is its key free, or does it refuse? If it is not free, this request or another is Held. */
 static int dxk_admit_key(struct dxk_engine *e, const struct dxk_member *m, struct dxk_rqe *rqe)
 {
 	struct dxk_more *more = rqe->more;
@@ -68,15 +69,15 @@ static int dxk_admit_key(struct dxk_engine *e, const struct dxk_member *m, struc
 }
 
 /*
- * A name has to be free. Who begins waiting needs no entry of the Ready Pool, but to be one of
- * those that may wait.
+ * A name has to be free. A request that begins waiting needs no entry of the Ready Pool, but has
+ * to be one of those that may wait.
  */
 static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 			  struct dxk_rqe *rqe, u32 *reason)
 {
 	int err;
 
-	/* It was made for another run, whose policy had a place for it. */
+	/* It was made for another run, whose policy provided for it. */
 	if (rqe->attrs & PXR_MORE && !e->waits.bucket)
 		return -EOPNOTSUPP;
 	if (rqe->more->named && dxk_name_find(e, m->space, rqe->more->name))
@@ -97,7 +98,7 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 	return err;
 }
 
-/* Is there room for the request? The order of the tests begins with what waiting could not cure. */
+/* Is there room for the request? The first tests are those whose failure no wait could cure. */
 static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 		     struct dxk_rqe *rqe, u32 *reason)
 {
@@ -122,8 +123,8 @@ static int dxk_admit(struct dxk_engine *e, const struct dxk_member *m,
 }
 
 /*
- * So many of the member's requests have room, whatever they are, if their kind and lane are
- * open, and their lane has some; each of the others is to be looked at.
+ * How many of the member's requests have room, whatever they are, provided that their kind and
+ * lane are open and their lane has room. Each of the others is to be looked at.
  */
 static u32 dxk_room(const struct dxk_engine *e, const struct dxk_member *m)
 {
@@ -161,8 +162,8 @@ static void dxk_post_refuse(struct dxk_engine *e, struct dxk_post_op *p,
 }
 
 /*
- * Does a sleeper wait on in a queue? One that a lock hold has left in the middle of a batch
- * may have come to a request that does not wait, or not there, and the room be gone.
+ * Does a sleeper continue to wait in a queue? If a lock hold has left it in the middle of a
+ * batch, its next request may not wait, or not in this queue, and the room may be gone.
  */
 static bool dxk_post_waits(struct dxk_engine *e, const struct dxk_post_op *p, u32 queue)
 {
@@ -209,7 +210,7 @@ static __always_inline struct dxk_owner *dxk_post_take(struct dxk_engine *e,
 	return dxk_post_taken(e, p, rqe);
 }
 
-/* The same where others sleep for room, or it is scarce: once, for the two that do it there. */
+/* The same where others sleep for room, or it is scarce: not inlined, as it has two callers. */
 static noinline struct dxk_owner *dxk_post_take_one(struct dxk_engine *e,
 						    struct dxk_post_op *p,
 						    struct dxk_rqe *rqe,
@@ -224,7 +225,7 @@ static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 	dxk_key_hold(e, rqe, wakes);
 }
 
-/* The same of one with more: others can name it, the clock looks at it, it may wait now. */
+/* The same for one with a struct dxk_more: it may have a name or an alarm, and may wait now. */
 static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 						     struct dxk_post_op *p,
 						     struct dxk_rqe *rqe,
@@ -246,7 +247,7 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 	return dxk_post_taken(e, p, rqe);
 }
 
-/* Do others wait for the room that the request has found? */
+/* Do others wait for the room that is available to the request? */
 static bool dxk_is_awaited(struct dxk_engine *e, const struct dxk_member *m,
 			   const struct dxk_rqe *rqe)
 {
@@ -292,7 +293,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 		err = dxk_admit(e, p->m, rqe, &reason);
 		if (!err && queue != at && unlikely(*dxk_posters_asleep(e, queue)) &&
 		    dxk_is_awaited(e, p->m, rqe)) {
-			/* Room, but not for those who sleep: behind them. */
+			/* There is room, but the sleepers come first: queue behind them. */
 			err = -EAGAIN;
 			reason = PXR_REJOIN_FULL;
 		}
@@ -319,7 +320,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 	dxk_post_finish(p, 0, 0, wakes);
 }
 
-/* Nobody sleeps for room, and there is some: up to a request that is to be looked at. */
+/* If nobody sleeps for room and there is some: take requests up to one that needs a look. */
 static void dxk_post_first(struct dxk_engine *e, struct dxk_post_op *p)
 {
 	u32 room = dxk_ready_has_posters(&e->ready) ? 0 : dxk_room(e, p->m);
@@ -349,7 +350,7 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
 	}
 	dxk_post_first(e, p);
 	dxk_post_continue(e, p, DXK_POST_QUEUES, wakes);
-	/* Room is no help to those any more who would be refused for what it has taken. */
+	/* Room no longer helps those that would be refused because of what it has taken. */
 	if (unlikely(e->ready.rooms.nr))
 		dxk_room_tell(e, wakes);
 }
@@ -360,8 +361,8 @@ void dxk_post_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wak
  * @wakes: gets the wake-ups
  *
  * To be called whenever an entry, a lane's limit or a reserved Rejoin Pool entry
- * has become free. As far as the lock hold can afford. What they leave is for those who
- * watch for room.
+ * has become free. As far as the lock hold can afford. Room that they leave is for members
+ * that watch for room.
  */
 void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -394,13 +395,13 @@ void dxk_serve_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /**
- * dxk_sweep_posters - dxk_serve_posters(), if it has left some over, or should a call of
- * it have been missed
+ * dxk_sweep_posters - dxk_serve_posters(), if it has left some over, or in case a call of
+ * it was missed
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
- * Whom waiting cannot help any more is told when its turn comes, be there a sweep
- * or none.
+ * A poster that can no longer succeed learns it when its turn comes, independently of a
+ * sweep.
  */
 void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -425,7 +426,7 @@ void dxk_sweep_posters(struct dxk_engine *e, struct dxk_wakes *wakes)
 }
 
 /**
- * dxk_stop_posters - Stop wakes the sleeping posters who are shut out (DX-107)
+ * dxk_stop_posters - Stop wakes the sleeping posters that are shut out (DX-107)
  * @e: the engine, locked; it does not run
  * @wakes: gets the wake-ups
  */

@@ -20,7 +20,7 @@ struct dxk_post_op {
 	bool help;
 	/** @m: the poster */
 	struct dxk_member *m;
-	/** @rqes: POSTED requests that were not taken yet, in order */
+	/** @rqes: POSTED requests that have not been taken yet, in order */
 	struct list_head rqes;
 	/** @arrival: orders sleeping posters of different lanes */
 	u64 arrival;
@@ -28,7 +28,7 @@ struct dxk_post_op {
 	u32 taken;
 	/** @err: why the first of @rqes was not taken, 0 if @rqes is empty */
 	int err;
-	/** @reason: PXR_POOL_FULL.. that goes with @err */
+	/** @reason: the reason PXR_POOL_FULL.. that belongs to @err */
 	u32 reason;
 };
 

@@ -14,7 +14,7 @@
 #include "engine/should.h"
 #include "engine/wake.h"
 
-/* Entries of the pool that are looked at for the price of one that ends. */
+/* Number of looks at entries of the pool that cost as much as one entry that ends. */
 #define DXK_PURGE_LOOKS	16
 
 static void dxk_purge_done(struct dxk_engine *e, struct dxk_owner *owner)
@@ -27,8 +27,8 @@ static void dxk_purge_done(struct dxk_engine *e, struct dxk_owner *owner)
 /* --- its parts ------------------------------------------------------------------ */
 
 /*
- * Each as far as the lock hold can afford. With the last request the owner goes, and its purge
- * with it: who has ended one looks again whose purge it is.
+ * Each as far as the lock hold can afford. The owner ends with its last request, and its purge
+ * with the owner: after ending a request, check again which purge is under way.
  */
 static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
 			    struct list_head *ended, struct dxk_wakes *wakes)
@@ -101,7 +101,7 @@ static bool dxk_purge_members(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /**
- * dxk_purge_some - go on with what dxk_purge_begin() has begun
+ * dxk_purge_some - continue what dxk_purge_begin() has begun
  * @e: the engine, locked
  * @ended: gets the requests that end and that nobody collects
  * @wakes: of the hold; what it cannot afford is owed
@@ -133,7 +133,7 @@ bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wa
 			goes_on = dxk_purge_members(e, owner, wakes);
 		}
 	}
-	/* What was Ready has left room, and may have been the last. */
+	/* Ready requests that ended have left room, and may have been the last. */
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * All requests of an owner are cancelled: because somebody says so, or because one of them has
- * failed whose others are of no use then (PXR_FAIL_FAST).
+ * Cancel all requests of an owner, either on request, or because one of them has failed and the
+ * others are then of no use (PXR_FAIL_FAST).
  *
- * There is no list of an owner's requests: the many that are posted and executed need none. So
- * a purge has three parts, each as many holds as it takes:
+ * There is no list of an owner's requests: the many that are posted and executed need none.
+ * Therefore a purge has three parts, each of which takes as many lock holds as it needs:
  *   those that have a struct dxk_more, in dxk_owner.mores: as if cancelled by name
  *   the Ready Pool, once from end to end: what was there when the purge began ends
- *   the workers: who executes a request of the owner is told
- * In this order: what a worker takes from the pool before its place is looked at is met as what
- * the worker executes. What is READY again later, because a worker could not fetch it or has
- * died, is older than dxk_owner.doom, and ends.
+ *   the workers: those that execute a request of the owner are notified
+ * The order matters: a request that a worker takes from the pool before its place there is looked
+ * at is found later, with the worker. A request that becomes READY again later, because a worker
+ * could not fetch it or has died, is older than dxk_owner.doom, and ends.
  *
  * Invariants, under the lock:
  *   one purge is under way at a time, that of the first of dxk_purges.owners; only then
  *   dxk_purges.mores, dxk_purges.members and dxk_ready.cursor are of use
- *   dxk_ready.cursor is the entry that is looked at next: who leaves the pool is not
- *   an owner of which nothing lives is in no list here
+ *   dxk_ready.cursor is the entry that is looked at next: never one that has left the pool
+ *   an owner without live requests is in no list here
  */
 #ifndef _DXK_ENGINE_PURGE_H
 #define _DXK_ENGINE_PURGE_H
@@ -33,13 +33,13 @@ struct dxk_member;
 struct dxk_purge_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @m: who calls; the owner is one of its space */
+	/** @m: the caller; the owner is one of its space */
 	struct dxk_member *m;
 	/** @cookie: the owner */
 	u64 cookie;
-	/** @begun: false at first */
+	/** @begun: initially false */
 	bool begun;
-	/** @more: out, to be performed again */
+	/** @more: out, the operation must be performed again */
 	bool more;
 	/** @round: purges of the owner when this one began */
 	u32 round;

@@ -3,14 +3,14 @@
  * The Ready Pool: every request that may run and has no worker yet, in the order
  * of current priority.
  *
- * Ageing by constant keys. Let G be what a class has gained since the context
- * began. A request of priority p that comes now is stored with key = p - G; its
+ * Ageing by constant keys. Let G be the sum that a class has gained since the context
+ * began. A request of priority p that arrives now is stored with key = p - G; its
  * current priority at any later time is key + G, whatever the policy did in
- * between. So the scheduler adds to two numbers instead of visiting entries, and
+ * between. Therefore the scheduler adds to two numbers instead of visiting entries, and
  * the order inside a class is that of the keys, which never change.
  *
- * Keys of new requests fall by what is gained, so rows move down with time. So they do by the
- * rounds that tenants have had, see fair.h.
+ * Keys of new requests fall by what is gained, so rows move down with time. They also fall by
+ * the rounds that tenants have had, see fair.h.
  */
 #include "engine/more.h"
 #include "engine/order.h"
@@ -21,7 +21,7 @@ void dxk_ready_init(struct dxk_ready *ready)
 {
 	u32 queue, kind, lane;
 
-	/* Of zeros are all queues, which are empty. */
+	/* An empty queue is all zeros. */
 	memset(ready, 0, sizeof(*ready));
 	for (kind = 0; kind < DXK_KINDS; kind++)
 		INIT_LIST_HEAD(&ready->last[kind]);
@@ -62,7 +62,7 @@ static bool dxk_queue_has_row(struct dxk_queue *q, s64 key)
 	if (!q->used) {
 		q->base = key;
 	} else if (key > q->base) {
-		/* by so many: none of the lowest may be used */
+		/* move by this many; none of the lowest may be used */
 		up -= DXK_ROWS - 1;
 		if (up >= DXK_ROWS || dxk_queue_used(q) << (DXK_ROWS - up))
 			return false;
@@ -75,7 +75,7 @@ static bool dxk_queue_has_row(struct dxk_queue *q, s64 key)
 	return true;
 }
 
-/* Enter the row before all others. Return: false when it belongs in its midst. */
+/* Enter the row before all others. Return: false when the request belongs in the middle of it. */
 static bool dxk_row_add(struct dxk_row *row, struct dxk_rqe *rqe)
 {
 	struct dxk_rqe *first = row->first;
@@ -104,7 +104,7 @@ static void dxk_row_remove(struct dxk_row *row, const struct dxk_rqe *rqe)
 		row->last = rqe->older;
 }
 
-/* dxk_queue_add(), of any request */
+/* dxk_queue_add(), for any request */
 void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
@@ -118,7 +118,7 @@ void dxk_queue_add_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 		q->first = rqe;
 }
 
-/* The first entry, when that of before has gone. */
+/* Find the first entry, after the previous one has left. */
 static struct dxk_rqe *dxk_queue_find(const struct dxk_queue *q)
 {
 	struct dxk_rqe *rqe = NULL, *treed;
@@ -131,7 +131,7 @@ static struct dxk_rqe *dxk_queue_find(const struct dxk_queue *q)
 	return rqe && dxk_rqe_before(rqe, treed) ? rqe : treed;
 }
 
-/* dxk_queue_remove(), of any request */
+/* dxk_queue_remove(), for any request */
 void dxk_queue_remove_any(struct dxk_queue *q, struct dxk_rqe *rqe)
 {
 	u32 row = dxk_row_of(rqe->key);
@@ -157,7 +157,7 @@ bool dxk_is_homeless(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	return home && !ready->home[home - 1].workers[rqe->kind];
 }
 
-/** dxk_ready_slot_of - dxk_ready_slot(), of one that may have a home that has workers */
+/** dxk_ready_slot_of - dxk_ready_slot(), for a request that may have a home with workers */
 u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
 	const struct dxk_more *more = rqe->more;
@@ -175,7 +175,7 @@ void dxk_home_join(struct dxk_ready *ready, u32 home, enum dxk_kind kind)
 }
 
 /**
- * dxk_home_part - it does not any more
+ * dxk_home_part - a worker with a home no longer counts
  * @ready: the pool
  * @home: its home, 1 and up
  * @kind: its kind
@@ -194,7 +194,7 @@ bool dxk_home_part(struct dxk_ready *ready, u32 home, enum dxk_kind kind)
 
 void dxk_home_enter(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
-	/* One that is put back, and whose home is left meanwhile. */
+	/* The request is put back, and the last worker of its home has left meanwhile. */
 	if (unlikely(!dxk_home_of(ready, rqe->slot)->workers[rqe->kind])) {
 		rqe->slot = dxk_ready_slot(rqe);
 		dxk_ready_enter(ready, rqe);
@@ -238,7 +238,7 @@ static void dxk_ready_leave_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 /**
  * dxk_ready_put_back - enter a request with the key it has
  * @ready: the pool
- * @rqe: was READY before; goes where it would be had it never left
+ * @rqe: was READY before; gets the place that it would have if it had never left
  */
 void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
@@ -254,7 +254,7 @@ void dxk_ready_put_back(struct dxk_ready *ready, struct dxk_rqe *rqe)
  * @rqe: the request; its tick0 is when that began
  * @rank: its priority less what the plain class had gained then
  *
- * Among equals it comes now.
+ * Among equals it counts as posted now.
  */
 void dxk_ready_add_aged(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
 {
@@ -263,11 +263,11 @@ void dxk_ready_add_aged(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
 }
 
 /**
- * dxk_ready_resume - enter a request again that was begun in vain
+ * dxk_ready_resume - re-enter a request that was begun in vain
  * @ready: the pool
  * @rqe: the request
  *
- * It goes on ageing where it was at its dispatch: only time in the pool counts
+ * It continues to age from its state at the dispatch: only time in the pool counts
  * (DX-63). Among equals it keeps its place.
  */
 void dxk_ready_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
@@ -361,7 +361,7 @@ static struct dxk_rqe *dxk_ready_scan_from(const struct dxk_ready *ready, u32 sl
 }
 
 /**
- * dxk_ready_scan - begin to look at each entry but those for their last turns
+ * dxk_ready_scan - begin to look at each entry, except for those for their last turns
  * @ready: the pool
  * @upto: dxk_rqe.seq; newer ones are of no interest
  *
@@ -404,9 +404,9 @@ void dxk_ready_add_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 }
 
 /**
- * dxk_ready_to_last - enter a request for its last turn that was READY for another one
+ * dxk_ready_to_last - enter for its last turn a request that was READY for another one
  * @ready: the pool
- * @rqe: the request, in none of its queues; it goes on ageing
+ * @rqe: the request, in none of its queues; it continues to age
  */
 void dxk_ready_to_last(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
@@ -431,10 +431,10 @@ struct dxk_rqe *dxk_ready_take_last(struct dxk_ready *ready, enum dxk_kind kind)
  * @ready: the pool
  * @age: is PRIO_POLICY_AGERQS on?
  * @boost: is PRIO_POLICY_BOOST on? Acts only together with @age (DX-62)
- * @boost_value: what a boosted request gains more
+ * @boost_value: additional gain of a boosted request
  *
- * What was gained stays gained when the policy changes (DX-66). The sums do not
- * overflow: 2^16 + 1 a millisecond takes four thousand years to 2^63.
+ * What was gained is kept when the policy changes (DX-66). The sums do not
+ * overflow: at 2^16 + 1 per millisecond, 2^63 is reached after four thousand years.
  */
 void dxk_ready_tick(struct dxk_ready *ready, bool age, bool boost, u32 boost_value)
 {

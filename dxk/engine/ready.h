@@ -28,12 +28,12 @@ enum dxk_class {
 /* Queues of a kind: by lane and class. */
 #define DXK_SLOTS	(DXK_LANES * DXK_CLASSES)
 
-/* Most homes: so many that their slots are below %DXK_SLOT_LAST, and bits of a word */
+/* Maximum number of homes: their slots are below %DXK_SLOT_LAST, and they fit the bits of a word */
 #define DXK_HOMES_MAX	56
 
 /*
- * In dxk_rqe.slot: of the first home, and of the plain class; each home has two queues, and of
- * two slots the first one is used.
+ * In dxk_rqe.slot: the first home, in the plain class. Each home has two queues, and only the
+ * first one of two slots is used.
  */
 #define DXK_SLOT_HOME	(DXK_KINDS * DXK_SLOTS)
 #define DXK_HOME_SLOTS	(2 * DXK_KINDS)
@@ -59,15 +59,15 @@ struct dxk_row {
 };
 
 /**
- * struct dxk_queue - entries of one kind, lane and class: by key falling, seq rising
+ * struct dxk_queue - entries of one kind, lane and class: by falling key, then rising seq
  *
- * Most have keys near each other: their rows are found by the key, and the next one by a bit
- * mask. The rows are those of 64 keys in a row, and move along as the used ones allow. An
- * entry that comes when its key has no row, or that belongs in the midst of one, is in the
- * tree until it goes. So the first entry is that of the highest row or of the tree.
+ * Most entries have keys near each other. The key selects the row, and a bit mask finds the next
+ * used row. The rows cover 64 consecutive keys, and this range moves as the used rows allow. An
+ * entry that arrives when its key has no row, or that belongs in the middle of one, is in the
+ * tree until it leaves. Therefore the first entry is that of the highest row or of the tree.
  */
 struct dxk_queue {
-	/** @first: which is to go first, or %NULL */
+	/** @first: the entry that leaves first, or %NULL */
 	struct dxk_rqe *first;
 	/** @used: bit n is set iff row n has entries */
 	u64 used;
@@ -75,12 +75,12 @@ struct dxk_queue {
 	s64 base;
 	/** @tree: entries that are in no row */
 	struct rb_root_cached tree;
-	/** @row: that of a key is number key modulo 64 */
+	/** @row: the row of a key has the index key modulo 64 */
 	struct dxk_row row[DXK_ROWS];
 };
 
 /**
- * struct dxk_home - what is Ready for some workers only, and these, see home.h
+ * struct dxk_home - requests that are Ready for some workers only, and these workers, see home.h
  */
 struct dxk_home {
 	/** @queue: by kind: entries, of the plain class and lane 3 */
@@ -91,18 +91,18 @@ struct dxk_home {
 	u32 workers[DXK_KINDS];
 };
 
-/* An entry of the Ready Pool in a lane; that and one of the Rejoin Pool; the latter alone. */
+/* By lane: an entry of the Ready Pool; that and one of the Rejoin Pool. Or the latter alone. */
 #define DXK_NEEDS		(2 * DXK_LANES + 1)
-/* Of posters inside or outside, by share, by what they need. */
+/* Rooms: by whether posters are inside or outside, by their share, by what they need. */
 #define DXK_ROOMS		(2 * DXK_SHARES * DXK_NEEDS)
 
 /**
  * struct dxk_rooms - members that watch for room, see room.h
  */
 struct dxk_rooms {
-	/** @nr: how many do */
+	/** @nr: number of members that watch */
 	u32 nr;
-	/** @some: by room, a bit: does somebody? */
+	/** @some: by room, a bit: does a member watch it? */
 	u64 some[DIV_ROUND_UP(DXK_ROOMS, 64)];
 	/** @watchers: by room: struct dxk_member */
 	struct list_head watchers[DXK_ROOMS];
@@ -111,15 +111,15 @@ struct dxk_rooms {
 /**
  * struct dxk_ready - the Ready Pool (the seed also says Pending Pool)
  *
- * All (L). Invariants after every lock hold, unless it has left that over and another
- * one follows:
+ * All (L). Invariants after every lock hold, unless it has left that work over and another
+ * hold follows:
  *  - no sleeping poster's next request is admissible;
  *  - no idle worker and admissible entry of its kind exist together.
  *
- * An entry's current priority is key + gained[class], where there are rounds its rank, which
- * is less by those that it is ahead of its lane. Keys are constant, so an
- * interval changes the order between queues but never within one: a tick costs
- * O(1), and the next entry is the best of the queues' first ones.
+ * An entry's current priority is key + gained[class]. Where there are rounds, its rank replaces
+ * it, which is lower by the rounds that the entry is ahead of its lane. Keys are constant, so an
+ * interval changes the order between queues but never within one: a tick costs O(1), and the
+ * next entry is the best of the queues' first ones.
  */
 struct dxk_ready {
 	/** @queue: by kind of worker, lane and class, see dxk_ready_slot() */
@@ -130,15 +130,15 @@ struct dxk_ready {
 	 */
 	u16 filled[DXK_KINDS];
 	/**
-	 * @last: by kind: begun requests that Stop(cancel) has found waiting. They are all
-	 * that workers are given then, in order, each for one more turn
+	 * @last: by kind: begun requests that Stop(cancel) has found waiting. From then on
+	 * workers are given only these, in order, each for one more turn
 	 */
 	struct list_head last[DXK_KINDS];
 	/**
-	 * @gained: by class: what an entry that waits since the first tick has gained
+	 * @gained: by class: what an entry that has waited since the first tick has gained
 	 */
 	s64 gained[DXK_CLASSES];
-	/** @fair: how those who share the context share its workers, or NULL, see fair.h */
+	/** @fair: how the users of the context share its workers, or NULL, see fair.h */
 	struct dxk_fair *fair;
 	/** @tick: scheduler intervals so far */
 	u64 tick;
@@ -150,9 +150,9 @@ struct dxk_ready {
 	u32 homes;
 	/** @at_home: by kind: bit n is set iff home 1 + n has an entry */
 	u64 at_home[DXK_KINDS];
-	/** @idle_homes: by kind: bit n is set if it has an idle worker, and may be if not */
+	/** @idle_homes: by kind: bit n is set if it has an idle worker, and may be set if not */
 	u64 idle_homes[DXK_KINDS];
-	/** @left_homes: by kind: bit n is set if it has entries, and its last worker has gone */
+	/** @left_homes: by kind: bit n is set if it has entries, and its last worker has left */
 	u64 left_homes[DXK_KINDS];
 	/** @nr: entries, by kind and lane */
 	u32 nr[DXK_KINDS][DXK_LANES];
@@ -164,24 +164,24 @@ struct dxk_ready {
 	 */
 	struct list_head posters[DXK_POST_QUEUES][2];
 	/**
-	 * @ripe: by lane: struct dxk_more of requests that were posted waiting and wait for
-	 * room only. They came before all that sleep for it
+	 * @ripe: by lane: struct dxk_more of requests that were posted waiting and now wait
+	 * for room only. They precede all posters that sleep for it
 	 */
 	struct list_head ripe[DXK_LANES];
 	/**
-	 * @asleep: by lane: how many are in its queue and in @ripe; and in the queues of
-	 * all shares
+	 * @asleep: by lane: how many are in its queue and in @ripe; the last element: how
+	 * many are in the queues of all shares
 	 */
 	u32 asleep[DXK_LANES + 1];
-	/** @cursor: what a purge looks at next, or NULL, see purge.h */
+	/** @cursor: the entry that a purge looks at next, or NULL, see purge.h */
 	struct dxk_rqe *cursor;
-	/** @upto: of that, what is newer is not looked at */
+	/** @upto: the purge does not look at entries that are newer than this */
 	u64 upto;
 	/** @left: some in @posters were not looked at when entries became free */
 	bool left;
 	/** @arrivals: sleeping posters so far */
 	u64 arrivals;
-	/** @rooms: who does not sleep for room, but watches for it */
+	/** @rooms: members that do not sleep for room, but watch for it */
 	struct dxk_rooms rooms;
 };
 
@@ -218,7 +218,7 @@ static inline s64 dxk_ready_prio(const struct dxk_ready *ready, const struct dxk
 	return prio;
 }
 
-/** dxk_ready_serve - an entry that has left the pool is given to a worker. Return: its priority */
+/** dxk_ready_serve - give an entry that has left the pool to a worker. Return: its priority */
 static inline s64 dxk_ready_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
 	return unlikely(ready->fair) ? dxk_fair_serve(ready, rqe) :
@@ -236,7 +236,7 @@ static inline u32 dxk_ready_slot(const struct dxk_rqe *rqe)
 bool dxk_is_homeless(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
 u8 dxk_ready_slot_of(const struct dxk_ready *ready, const struct dxk_rqe *rqe);
 
-/** dxk_ready_stamp - where a request that comes now has its place */
+/** dxk_ready_stamp - set the place of a request that arrives now */
 static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	rqe->slot = likely(!rqe->more) ? dxk_ready_slot(rqe) : dxk_ready_slot_of(ready, rqe);
@@ -247,7 +247,7 @@ static inline void dxk_ready_stamp(struct dxk_ready *ready, struct dxk_rqe *rqe)
 		dxk_fair_charge(ready, rqe);
 }
 
-/** dxk_ready_age - the same of one that has aged before, see dxk_ready_add_aged() */
+/** dxk_ready_age - the same for a request that has aged before, see dxk_ready_add_aged() */
 static inline void dxk_ready_age(struct dxk_ready *ready, struct dxk_rqe *rqe, s64 rank)
 {
 	rqe->slot = dxk_ready_slot_of(ready, rqe);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
  * Completion and rejoin: from the end of a request to its return to its owner,
- * and the authoritative answer that nothing of an owner exists any more.
+ * and the authoritative answer that no request of an owner exists any longer.
  *
- * A request counts for its owner from the post to the instant at which it is
- * safely with the collector. A result that is being copied out has left the done
- * list but still counts: should the copy fault it goes back, and nobody was told
- * meanwhile that it does not exist.
+ * A request counts for its owner from the post to the instant at which the collector
+ * has it safely. A result that is being copied out has left the done list but still
+ * counts: if the copy faults it is put back, and meanwhile no answer has denied its
+ * existence.
  */
 #include "engine/alarm.h"
 #include "engine/bin.h"
@@ -51,14 +51,14 @@ static void dxk_rejoin_finish(struct dxk_engine *e, struct dxk_rejoin_op *r,
 	dxk_waiter_finish(&r->w, wakes);
 }
 
-/* Entries of the Rejoin Pool became free. Might somebody wait for them? */
+/* Entries of the Rejoin Pool became free: note it if somebody may wait for them. */
 static void dxk_entries_freed(struct dxk_engine *e)
 {
 	e->owners.freed |= e->policy.rejoin_full || e->ready.asleep[DXK_LANES] ||
 			   e->ready.rooms.nr;
 }
 
-/* A request that was to have an entry of the Rejoin Pool needs none any more. */
+/* A request that was to have an entry of the Rejoin Pool no longer needs one. */
 static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	e->owners.reserved--;
@@ -67,7 +67,7 @@ static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 	dxk_entries_freed(e);
 }
 
-/* The requests, all of one owner, are with their collector: they exist no more. */
+/* The collector has the requests, all of one owner: they no longer exist. */
 static void dxk_collect(struct dxk_engine *e, struct list_head *rqes,
 			const struct dxk_member *m)
 {
@@ -112,7 +112,7 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /*
- * Answer a poller if there is an answer to give it now. With r->wait there is
+ * Answer a poller if there is an answer now. With r->wait there is
  * none while waiting may bring more.
  */
 static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
@@ -122,13 +122,13 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 	bool hope = coming > r->self_held || dxk_owner_leaving(owner);
 	u32 min = r->min;
 
-	/* Not beside what is nested in its work. */
+	/* Not while requests are nested in its work. */
 	if (unlikely(r->m->outer))
 		return false;
 
 	/*
-	 * Results that lie there keep workers waiting, whose results may be those
-	 * that the poller waits for: it gets what there is.
+	 * Uncollected results make workers wait, whose results may be those
+	 * that the poller waits for: it gets the available ones.
 	 */
 	if (e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER)
 		min = 1;
@@ -147,20 +147,20 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 		return true;
 	}
 	if (!hope) {
-		/* Only what the poller itself executes is left. */
+		/* Only requests that the poller itself executes are left. */
 		dxk_rejoin_finish(e, r, 0, -EDEADLK, wakes);
 		return true;
 	}
 	return false;
 }
 
-/* What a look at a poller may cost: with an answer go all results that it has room for. */
+/* Maximum cost of a look at a poller: an answer carries all results that it has room for. */
 static u32 dxk_poller_cost(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
 {
 	return 1 + min(r->max, owner->nr_done) / 2;
 }
 
-/* Is it plain that the poller sleeps on? */
+/* Is it certain that the poller continues to sleep? */
 static bool dxk_poller_is_early(const struct dxk_engine *e, const struct dxk_owner *owner,
 				const struct dxk_rejoin_op *r)
 {
@@ -169,7 +169,7 @@ static bool dxk_poller_is_early(const struct dxk_engine *e, const struct dxk_own
 	       e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER;
 }
 
-/* Tell poll(2) of those who watch the owner. Return: was that all? */
+/* Notify the members whose poll(2) watches the owner. Return: was that all? */
 static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
 			     struct dxk_wakes *wakes)
 {
@@ -191,7 +191,7 @@ static bool dxk_owner_notify(struct dxk_engine *e, struct dxk_owner *owner,
 
 /* --- any owner of a space -------------------------------------------------------- */
 
-/* The next one that has results, in turn, or NULL. */
+/* The next owner that has results, in turn, or NULL. */
 static struct dxk_owner *dxk_next_rich(struct dxk_space *space)
 {
 	return list_first_entry_or_null(&space->rich, struct dxk_owner, rich);
@@ -203,7 +203,7 @@ static bool dxk_any_waits(const struct dxk_space *space)
 	return !list_empty(&space->pollers) || !list_empty(&space->watchers);
 }
 
-/* Answer who polls all owners, if there is an answer to give now. */
+/* Answer a poller of all owners, if there is an answer now. */
 static bool dxk_any_answer(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
 	struct dxk_space *space = r->m->space;
@@ -226,8 +226,8 @@ static bool dxk_any_answer(struct dxk_engine *e, struct dxk_rejoin_op *r, struct
 }
 
 /*
- * Tell those who sleep for any owner of the space, or watch all. Whom this lock hold does not
- * reach is owed that.
+ * Notify the members that sleep for any owner of the space, or watch all. Those that this lock
+ * hold does not reach are owed it.
  */
 static noinline void dxk_any_tell(struct dxk_engine *e, struct dxk_space *space,
 				  struct dxk_wakes *wakes)
@@ -267,7 +267,7 @@ static noinline void dxk_any_tell(struct dxk_engine *e, struct dxk_space *space,
 		list_add_tail(&space->owed, &e->owners.owed_spaces);
 }
 
-/* Whom earlier lock holds have left there. */
+/* Continue with those that earlier lock holds have left there. */
 static void dxk_any_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct list_head *owed = &e->owners.owed_spaces;
@@ -283,7 +283,7 @@ static void dxk_any_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/* A rejoin of any owner. Who executes something may be what it would wait for. */
+/* A rejoin of any owner. A caller that executes a request might wait for that one. */
 static void dxk_any_run(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
 	struct dxk_space *space = r->m->space;
@@ -311,7 +311,7 @@ static void dxk_any_run(struct dxk_engine *e, struct dxk_rejoin_op *r, struct dx
 	dxk_stall_suspect(e, wakes);
 }
 
-/* Nothing of the owner lives any more. */
+/* No request of the owner is live any longer. */
 static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner, struct dxk_wakes *wakes)
 {
 	struct dxk_space *space = owner->space;
@@ -320,13 +320,13 @@ static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner, struct d
 	if (unlikely(owner->doom))
 		dxk_purge_leave(e, owner);
 	dxk_owner_leave(&e->owners, owner);
-	/* Of a space that somebody waits for there is a member. */
+	/* A space for which somebody waits has a member. */
 	if (any && !space->nr_owners)
 		dxk_any_tell(e, space, wakes);
 }
 
 /*
- * Tell all who wait for the owner, and let it go when nothing of it is left. Those whom this
+ * Notify all that wait for the owner, and free it when no request of it is left. Those that this
  * lock hold does not reach are owed a look.
  */
 static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owner,
@@ -338,7 +338,7 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 	if (unlikely(owner->joined))
 		dxk_owner_join(e, owner);
 	list_for_each_entry_safe(r, next, &owner->pollers, w.link) {
-		/* The move that has changed the owner pays for the first look. */
+		/* The cost of the first look is part of the move that has changed the owner. */
 		if (list_is_first(&r->w.link, &owner->pollers) &&
 		    dxk_poller_is_early(e, owner, r))
 			continue;
@@ -358,14 +358,14 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		dxk_owner_go(e, owner, wakes);
 }
 
-/* Is it plain that none of the requests that wait for the owner is to be told? */
+/* Is it certain that none of the requests that wait for the owner is to be notified? */
 static bool dxk_joiners_are_early(const struct dxk_owner *owner)
 {
 	return dxk_owner_coming(owner) &&
 	       (!owner->nr_done || list_empty(&owner->joiners[true]));
 }
 
-/* Does nobody wait for the owner but one poller, who plainly sleeps on? Or nobody at all? */
+/* Does nobody wait for the owner, or only one poller, which certainly continues to sleep? */
 static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
 					       const struct dxk_owner *owner)
 {
@@ -389,8 +389,8 @@ static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_o
 }
 
 /*
- * Does Stop end the poller's sleep? Who falls asleep later waits for what is still to
- * come, unless there is nobody to make it.
+ * Does Stop end the poller's sleep? A poller that falls asleep later waits for the results
+ * that are still to come, unless there is nobody to produce them.
  */
 static bool dxk_poller_is_stopped(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
 {
@@ -398,7 +398,7 @@ static bool dxk_poller_is_stopped(const struct dxk_engine *e, const struct dxk_r
 }
 
 /*
- * A worker is about to sleep, or does. Does that wait for itself? Then it may be the one who
+ * A worker is about to sleep, or sleeps. Would it wait for itself? If so, it may be the one that
  * can help.
  * Return: is it answered instead?
  */
@@ -432,8 +432,8 @@ static bool dxk_rejoin_would_deadlock(struct dxk_engine *e, struct dxk_owner *ow
 /*
  * A pass looks at all pollers of the first owner in dxk_owners.owed, over several lock
  * holds. They are taken out of the owner's list and come back to it, in their order,
- * unless they are answered. A change of the owner in between is told to those who are
- * back at once, and, if they are too many, by a further pass. Return: is it over?
+ * unless they are answered. A change of the owner in between is reported at once to those
+ * that are back, and, if they are too many, by a further pass. Return: is it over?
  */
 static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 			   struct dxk_wakes *wakes)
@@ -466,7 +466,7 @@ static bool dxk_owner_pass(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /**
- * dxk_owners_go_on - look at those whom earlier lock holds have left
+ * dxk_owners_go_on - look at the waiters that earlier lock holds have left over
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  */
@@ -500,7 +500,7 @@ void dxk_owners_go_on(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/* Others find what a worker waits for that executes something. */
+/* Make visible to others what an executing worker waits for. */
 static void dxk_rejoin_stick(struct dxk_rejoin_op *r)
 {
 	struct dxk_member *m = r->m;
@@ -570,7 +570,7 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 }
 
 /**
- * dxk_serve_outers - go on with rejoins that had to wait for what was nested in their work
+ * dxk_serve_outers - continue rejoins that had to wait for requests nested in their work
  * @e: the engine, locked
  * @wakes: of the hold; what it cannot afford is owed
  */
@@ -596,7 +596,7 @@ void dxk_serve_outers(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/** dxk_settle_run - the results are with the caller, or go back */
+/** dxk_settle_run - the caller has the results, or they are put back */
 void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_settle_op *s = container_of(op, struct dxk_settle_op, op);
@@ -616,8 +616,8 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 }
 
 /*
- * It has ended: it has no name and no time any more. Who has executed it has taken the file.
- * After the burial whoever frees it does.
+ * The request has ended: it no longer has a name or a time. If it was executed, its worker has
+ * taken the file. After the burial the file is released by whoever frees the request.
  */
 static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 				  struct dxk_wakes *wakes)
@@ -648,7 +648,7 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	more->file = NULL;
 }
 
-/* Does a poller plainly not wait for itself? What is Ready goes on. */
+/* Is it certain that a poller does not wait for itself? Ready requests make progress. */
 static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
 {
 	return r->m->stuck != DXK_STUCK_OWNER || r->timed ||
@@ -656,8 +656,9 @@ static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_r
 }
 
 /*
- * One of an owner has vanished, and somebody waits for a result. If what is left waits for that
- * one he waits for himself now, and it was no wait that has closed the circle: the Monitor looks.
+ * A request of an owner has vanished, and somebody waits for a result. If the remaining requests
+ * wait for that waiter, it now waits for itself. As no new wait has closed this circle, the
+ * Monitor looks for it.
  */
 static noinline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
 				     struct dxk_wakes *wakes)
@@ -677,8 +678,8 @@ static noinline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owne
 }
 
 /*
- * Let a request that will never run (again) reach its owner, or vanish. @tell: the owner's
- * waiters. Return: must the caller free it?
+ * Let a request that will never run (again) reach its owner, or vanish. @tell: notify the
+ * owner's waiters. Return: must the caller free it?
  */
 static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, bool tell,
 				    struct dxk_wakes *wakes)
@@ -740,13 +741,13 @@ bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 /**
  * dxk_complete_usual - complete requests as long as there is nothing unusual about their ends
  * @e: the engine, locked; no worker of it waits for room in the Rejoin Pool
- * @done: BUSY requests, their status set, of which the first is usual; what is left of them
- *	is to be looked at one by one
+ * @done: BUSY requests, their status set, of which the first is usual; the remaining ones
+ *	are to be looked at one by one
  * @ended: gets those that nobody will collect
  * @wakes: gets the wake-ups
  *
- * Who waits for an owner is told with the last of those that are completed in a row.
- * Return: how many were.
+ * Waiters for an owner are notified with the last of its requests that are completed in a row.
+ * Return: how many were completed.
  */
 u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list_head *ended,
 		       struct dxk_wakes *wakes)
@@ -766,7 +767,7 @@ u32 dxk_complete_usual(struct dxk_engine *e, struct list_head *done, struct list
 	return nr;
 }
 
-/* A CANCELLED request goes on. */
+/* Move a CANCELLED request on. */
 static void dxk_end_cancelled(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 			      struct list_head *ended, struct dxk_wakes *wakes)
 {
@@ -783,10 +784,10 @@ static void dxk_end_cancelled(struct dxk_engine *e, struct dxk_rqe *rqe, s32 sta
 }
 
 /**
- * dxk_end_ready - take a request out of the Ready Pool for good
+ * dxk_end_ready - end a request that is in the Ready Pool
  * @e: the engine, locked
  * @rqe: READY
- * @status: what its owner is told
+ * @status: the status that its owner gets
  * @ended: gets the request when nobody will collect it; to be freed after unlock
  * @wakes: gets the wake-ups
  */
@@ -800,7 +801,7 @@ void dxk_end_ready(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 	dxk_end_cancelled(e, rqe, status, ended, wakes);
 }
 
-/** dxk_end_waiting - dxk_end_ready() of one that waits */
+/** dxk_end_waiting - dxk_end_ready() for a request that waits */
 void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		     struct list_head *ended, struct dxk_wakes *wakes)
 {
@@ -812,7 +813,7 @@ void dxk_end_waiting(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 }
 
 /**
- * dxk_drop_results - drop results that nobody can collect any more
+ * dxk_drop_results - drop results that nobody can collect any longer
  * @e: the engine, locked
  * @owner: owner in a space that is closed; may be gone when this returns
  * @ended: gets them
@@ -854,7 +855,7 @@ static bool dxk_stop_owners(struct dxk_engine *e, u32 *bucket, struct dxk_wakes 
 	return true;
 }
 
-/* Those who sleep for any owner: each space that there is now is looked at once. All? */
+/* The same for sleepers for any owner: each present space is looked at once. Return: all done? */
 static bool dxk_stop_any(struct dxk_engine *e, struct dxk_stop_pollers *s, struct dxk_wakes *wakes)
 {
 	struct dxk_owners *owners = &e->owners;
@@ -892,12 +893,12 @@ static bool dxk_stop_any(struct dxk_engine *e, struct dxk_stop_pollers *s, struc
 /**
  * dxk_stop_pollers - Stop looks at every sleeping poller (DX-107)
  * @e: the engine, locked
- * @s: how far it is
+ * @s: its progress
  * @wakes: gets the wake-ups
  *
- * Each owner that has some is owed a pass: it keeps their order, and meets nobody twice,
- * however many stay asleep. What others owe later is not waited for. As far as the lock
- * hold can afford. Return: was that all?
+ * Each owner that has pollers is owed a pass, which keeps their order and meets none twice,
+ * however many stay asleep. Stop does not wait for passes that become owed later. As far as the
+ * lock hold can afford. Return: was that all?
  */
 bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
 		      struct dxk_wakes *wakes)
@@ -913,7 +914,7 @@ bool dxk_stop_pollers(struct dxk_engine *e, struct dxk_stop_pollers *s,
 	if (!s->owed) {
 		if (!dxk_stop_owners(e, &s->bucket, wakes))
 			return false;
-		/* They take turns; one that a pass was in the midst of gets a second. */
+		/* They take turns; an owner whose pass was under way gets a second one. */
 		s->last = owners->passes + owners->nr_owed + 1;
 		s->owed = true;
 	}

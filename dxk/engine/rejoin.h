@@ -23,17 +23,17 @@ struct dxk_rejoin_op {
 	bool help;
 	/** @m: the poller */
 	struct dxk_member *m;
-	/** @cookie: whose requests; of @any: whose they are that are returned */
+	/** @cookie: owner of the requests; with @any: owner of the requests returned */
 	u64 cookie;
-	/** @any: of any owner of its space, and of one; not @help, @nest, @free; @min 1 */
+	/** @any: any one owner of its space; excludes @help, @nest, @free; @min is 1 */
 	bool any;
-	/** @max: most to return */
+	/** @max: maximum number to return */
 	u32 max;
-	/** @min: sleeps until so many can be returned, if @wait */
+	/** @min: sleeps until this many can be returned, if @wait */
 	u32 min;
 	/** @wait: may sleep */
 	bool wait;
-	/** @timed: a time ends the sleep as well; dxk_client_rejoin() knows */
+	/** @timed: a time limit ends the sleep as well; dxk_client_rejoin() knows it */
 	bool timed;
 	/** @nest: the poller can execute a request that its own call waits for, see nest.h */
 	bool nest;
@@ -65,9 +65,9 @@ struct dxk_settle_op {
 	struct dxk_op op;
 	/** @m: the poller */
 	struct dxk_member *m;
-	/** @copied: requests that are safely with the caller */
+	/** @copied: requests that the caller has safely received */
 	struct list_head copied;
-	/** @failed: requests that go back, in order */
+	/** @failed: requests that are put back, in order */
 	struct list_head failed;
 };
 

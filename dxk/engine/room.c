@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Room for requests: of those who share the context, and who watches for it; see room.h.
+ * Room for requests: the limits of shares, and the members that watch for room; see room.h.
  */
 #include "engine/dispatch.h"
 #include "engine/os.h"
@@ -12,8 +12,8 @@
  * @need: what is needed
  * @reason: out, PXR_POOL_FULL..
  *
- * Requests that nobody collects are as many as their user likes, so waiting cures no lack of
- * them. Return: 0, -EAGAIN or -EDQUOT.
+ * A user can leave any number of requests uncollected, so waiting does not cure a lack of
+ * requests. Return: 0, -EAGAIN or -EDQUOT.
  */
 int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32 *reason)
 {
@@ -59,13 +59,13 @@ static struct dxk_need dxk_room_need(u32 room)
 
 	return (struct dxk_need) {
 		.share = room / (2 * DXK_NEEDS),
-		/* without an entry it is all the same, but no policy closes the last lane */
+		/* without an entry the lane is irrelevant, but no policy closes the last one */
 		.lane = what < 2 * DXK_LANES ? what % DXK_LANES : DXK_LANES - 1,
 		.entry = what < 2 * DXK_LANES, .rejoin = what >= DXK_LANES,
 	};
 }
 
-/* Is it one of those who execute a request? That of others is %DXK_NEEDS before it. */
+/* Is it a room of members that execute a request? That of others is %DXK_NEEDS before it. */
 static bool dxk_room_is_inside(u32 room)
 {
 	return room / DXK_NEEDS % 2;
@@ -106,7 +106,7 @@ static void dxk_room_enter(struct dxk_rooms *rooms, struct dxk_member *m)
 	rooms->nr++;
 }
 
-/** dxk_room_leave - a member watches for room no more, if it did; it is writable */
+/** dxk_room_leave - a member no longer watches for room, if it did; it is writable */
 void dxk_room_leave(struct dxk_rooms *rooms, struct dxk_member *m)
 {
 	u32 room = m->refused - 1;
@@ -126,7 +126,7 @@ void dxk_room_leave(struct dxk_rooms *rooms, struct dxk_member *m)
  * @m: the member
  * @rqe: its request
  *
- * Who asks poll(2) for that need not ask again.
+ * A member that polls for that need not poll again.
  */
 void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct dxk_rqe *rqe)
 {
@@ -139,12 +139,12 @@ void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct d
 }
 
 /**
- * dxk_room_outside - a member that was refused executes nothing any more
+ * dxk_room_outside - a member that was refused no longer executes a request
  * @e: the engine, locked
  * @m: the member
  * @wakes: gets what is owed
  *
- * Stop(drain) shuts it out as it does others outside.
+ * Stop(drain) shuts it out like others outside.
  */
 void dxk_room_outside(struct dxk_engine *e, struct dxk_member *m, struct dxk_wakes *wakes)
 {
@@ -164,7 +164,7 @@ void dxk_room_outside(struct dxk_engine *e, struct dxk_member *m, struct dxk_wak
 }
 
 /**
- * dxk_room_poll - poll(2) asks whether a member is writable, and is told when it becomes so
+ * dxk_room_poll - is a member writable? If not, poll(2) is notified when it becomes so
  * @e: the engine
  * @m: the member
  */
@@ -182,7 +182,7 @@ bool dxk_room_poll(struct dxk_engine *e, struct dxk_member *m)
 	return !m->refused;
 }
 
-/* Tell those who watch a room that is not full. Return: was that all? */
+/* Notify the members that watch a room, if it is not full. Return: was that all? */
 static bool dxk_room_open(struct dxk_engine *e, u32 room, struct dxk_wakes *wakes)
 {
 	struct dxk_rooms *rooms = &e->ready.rooms;
@@ -202,7 +202,7 @@ static bool dxk_room_open(struct dxk_engine *e, u32 room, struct dxk_wakes *wake
 }
 
 /**
- * dxk_room_tell - tell those who watch for room where there is some
+ * dxk_room_tell - notify the members that watch for room where there is some
  * @e: the engine, locked
  * @wakes: gets the wake-ups; what it cannot afford is owed
  */

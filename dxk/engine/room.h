@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Is there room for a request, and who is told by poll(2) when there is?
+ * Room for requests, and its notification by poll(2).
  *
- * A member is writable until a post of it is refused with -EAGAIN, and again once that would
- * not be so any more: there is room, and nobody sleeps for it, or another reason stands
- * against the post. So a loop of events posts without sleeping, and after a refusal waits as
- * it does for a socket.
+ * A member is writable until one of its posts is refused with -EAGAIN. It is writable again once
+ * the post would no longer be refused so: either there is room and nobody sleeps for it, or there
+ * is another reason to refuse the post. Therefore an event loop posts without sleeping, and after
+ * a refusal waits as it does for a socket.
  *
  * Requests of one share and lane that need the same entries, posted from inside or outside, all
- * have room or none has: each such group is a room. All members that watch a room are told
- * together. So the lock hold that frees an entry tests each watched room once, however many
- * members watch it, and touches members only to tell them.
+ * have room or none has: each such group is a room. All members that watch a room are notified
+ * together. Therefore the lock hold that frees an entry tests each watched room once, however
+ * many members watch it, and touches members only to notify them.
  *
  * Invariants whenever the lock is free and nothing is owed:
  *   in a room's list are the members that were refused for lack of it and have asked poll(2)
@@ -41,7 +41,7 @@ struct dxk_need {
 
 int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32 *reason);
 
-/* Has it nothing else to wait for, or had once? dxk_admit() knows. */
+/* Does it wait, or did it once wait, for nothing but room? dxk_admit() decides that. */
 static inline bool dxk_needs_entry(const struct dxk_rqe *rqe)
 {
 	return likely(!(rqe->attrs & (PXR_WAIT | PXR_KEY))) || rqe->more->stands;
@@ -75,7 +75,7 @@ static __always_inline int dxk_need_admit(const struct dxk_engine *e, const stru
 		*reason = PXR_LANE_FULL;
 		return -EAGAIN;
 	}
-	/* In a drain nobody may come who collects. */
+	/* In a drain there may be nobody to collect the results. */
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE &&
 	    need->rejoin && e->state == DXK_CTX_RUNNING &&
 	    e->owners.reserved >= e->owners.entries) {
@@ -88,8 +88,8 @@ static __always_inline int dxk_need_admit(const struct dxk_engine *e, const stru
 /* --- those who sleep for it ------------------------------------------------------ */
 
 /*
- * Where a poster sleeps for room for a request. Where users have no shares there is one order
- * for all of a lane.
+ * The queue in which a poster sleeps for room for a request. Where users have no shares, all
+ * posters of a lane have one order.
  */
 static inline u32 dxk_post_queue_of(const struct dxk_engine *e, u32 share, u32 lane)
 {
@@ -105,7 +105,7 @@ static inline u32 *dxk_posters_asleep(struct dxk_engine *e, u32 queue)
 	return &e->ready.asleep[min_t(u32, queue, DXK_LANES)];
 }
 
-/* The first of a queue's sleeping posters who may be let in, or NULL. */
+/* The first of a queue's sleeping posters that may be let in, or NULL. */
 static inline struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 queue)
 {
 	struct dxk_post_op *in, *out;
@@ -120,7 +120,7 @@ static inline struct dxk_post_op *dxk_first_poster(struct dxk_engine *e, u32 que
 	return !out || (in && in->arrival < out->arrival) ? in : out;
 }
 
-/* Do others sleep for the entry that there is? */
+/* Do others sleep for the available entry? */
 static inline bool dxk_need_is_awaited(struct dxk_engine *e, const struct dxk_need *need)
 {
 	return need->entry &&

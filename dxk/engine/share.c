@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Who has which share of a context.
+ * Assignment of the shares of a context.
  */
 #include "engine/engine.h"
 #include "engine/member.h"
 #include "engine/os.h"
 #include "engine/share.h"
 
-/* A key stays held back when who did that has gone. */
+/* A key stays held back after the member that held it back has gone. */
 static bool dxk_share_is_used(const struct dxk_share *s)
 {
 	return s->users || s->live || s->waiting;
@@ -21,7 +21,7 @@ void dxk_shares_init(struct dxk_shares *shares)
 		shares->of[i].uid = U32_MAX;
 }
 
-/* That of a user, else one that nobody has had, else an unused one, else the last. */
+/* The share of a user, else one that nobody has had, else an unused one, else the last. */
 static u32 dxk_share_find(const struct dxk_shares *shares, u32 uid)
 {
 	u32 share = DXK_SHARES - 1;
@@ -39,7 +39,7 @@ static u32 dxk_share_find(const struct dxk_shares *shares, u32 uid)
 	return share;
 }
 
-/* It is another one's. */
+/* Give a share to another user. */
 static void dxk_share_give(struct dxk_engine *e, u32 share, u32 uid)
 {
 	e->shares.of[share] = (struct dxk_share) { .uid = uid };
@@ -73,10 +73,10 @@ u32 dxk_share_open(struct dxk_engine *e, u32 uid, bool *changed)
 /**
  * dxk_share_open_space - the owner of a context lets a tenant in
  * @e: the engine
- * @weight: of it, or 0: as the policy says
+ * @weight: of it, or 0: as set by the policy
  * @most_ready: entries of the Ready Pool that it may have, or 0: all
  *
- * The last share is for users who find none.
+ * The last share is for users that find no other.
  * Return: the number of its share, 0: all are used.
  */
 u32 dxk_share_open_space(struct dxk_engine *e, u32 weight, u32 most_ready)
@@ -136,11 +136,11 @@ int dxk_share_enter(struct dxk_engine *e, struct dxk_member *m, u32 ids)
 }
 
 /**
- * dxk_share_may_wait - may there be one more that waits, or holds a key back?
+ * dxk_share_may_wait - may one more request wait, or one more key be held back?
  * @e: the engine, locked
- * @m: whose it would be
+ * @m: the member that it would belong to
  *
- * Return: 0; -ENOSPC: as many do as may; -EDQUOT: its user has its share of them.
+ * Return: 0; -ENOSPC: the maximum is reached; -EDQUOT: its user has its share of them.
  */
 int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
 {
@@ -158,7 +158,7 @@ int dxk_share_may_wait(const struct dxk_engine *e, const struct dxk_member *m)
 	return 0;
 }
 
-/** dxk_share_leave - it gives the id up; the engine is locked */
+/** dxk_share_leave - a member gives its id up; the engine is locked */
 void dxk_share_leave(struct dxk_engine *e, const struct dxk_member *m)
 {
 	struct dxk_share *s = &e->shares.of[m->share];

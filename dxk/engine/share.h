@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * What one user can have of a context.
+ * The share of a context that one user can have.
  *
- * Who may post into the context of another user must not be able to keep the others out of
- * it. So there is a share, by policy user_share: of what a user has and what is free
- * together it may have so many percent. Nothing is set aside, and it need not be known how
- * many will come: whatever the others have taken, who comes anew still finds something. One
+ * A user that may post into the context of another user must not be able to keep the others out
+ * of it. Therefore each user has a share, set by policy user_share: the percentage that a user
+ * may have of the sum of what it has and what is free. Nothing is set aside, and the number of
+ * users need not be known: whatever the others have taken, a newcomer still finds something. One
  * greedy user leaves 100 - p percent, n of them leave 1 of 1 + n * p / (100 - p) parts.
  *
- * It holds for live requests, for those that were posted waiting and do, for keys that are held
- * back, which count as such, for entries of the Ready Pool and of the Rejoin Pool, and for ids.
- * The owner of the context and the kernel have none: their number is 0, and all that they pay
- * for this is to find it so.
+ * The limit applies to live requests; to requests that were posted waiting and still wait; to
+ * keys that are held back, which count as such requests; to entries of the Ready Pool and of the
+ * Rejoin Pool; and to ids. The owner of the context and the kernel have no share: their number is
+ * 0, and the test for that is all that this costs them.
  *
- * The owner can let others in as tenants: a space, that is who has a descriptor or was given it,
- * has a share of its own then, with a weight and a number of entries of the Ready Pool, and is
- * no user's. Nobody can make himself one, or more of them.
+ * The owner can let others in as tenants. A space, i.e. the holders of a descriptor and of its
+ * copies, then has a share of its own, with a weight and a number of entries of the Ready Pool,
+ * and this share belongs to no user. Nobody can make himself a tenant, or more than one.
  *
  * Invariants, under the lock:
- *   a share that somebody uses is the only one of its user, save the last one: should more
- *   users meet than there are shares, the further ones have that in common
+ *   a share in use is the only one of its user, except for the last one: if there are more
+ *   users than shares, the additional users have the last share in common
  *   live, ready, waiting, reserved count the requests with its number, in the one move that makes
  *   them so
- *   a share with live requests, descriptors or members keeps its user, and another one
- *   until somebody else needs it, so that who comes back finds what it has left
+ *   a share with live requests, descriptors or members keeps its user. Any other share keeps its
+ *   user until somebody else needs it, so that a returning user finds what it has left
  */
 #ifndef _DXK_ENGINE_SHARE_H
 #define _DXK_ENGINE_SHARE_H
@@ -40,15 +40,15 @@ struct dxk_member;
  * struct dxk_share - one user's share of a context; all (L)
  */
 struct dxk_share {
-	/** @uid: whose, in the kernel's numbers; %U32_MAX: nobody's so far, or a space's */
+	/** @uid: its user, in the kernel's numbers; %U32_MAX: none so far, or it is a space's */
 	u32 uid;
-	/** @is_space: it is a tenant's who was let in, not one of a user */
+	/** @is_space: it belongs to a tenant that was let in, not to a user */
 	bool is_space;
-	/** @weight: of such a tenant, or 0: as the policy says; see fair.h */
+	/** @weight: of such a tenant, or 0: as set by the policy; see fair.h */
 	u32 weight;
 	/** @most_ready: entries of the Ready Pool that such a tenant may have, or 0: all */
 	u32 most_ready;
-	/** @users: descriptors and members by which it is used */
+	/** @users: descriptors and members that use it */
 	u32 users;
 	/** @clients: ids of clients */
 	u32 clients;
@@ -76,16 +76,16 @@ struct dxk_shares {
  * dxk_share_allows - may the user of a share have one more?
  * @pct: policy user_share
  * @has: how many it has
- * @room: how many are free, for whomever
+ * @room: how many are free, for all users
  *
- * With 100 there are no shares: then only the limits of all count.
+ * With 100 there are no shares: then only the common limits apply.
  */
 static inline bool dxk_share_allows(u32 pct, u32 has, u32 room)
 {
 	return pct == 100 || (u64)has * 100 < ((u64)has + room) * pct;
 }
 
-/* Percent of it and of what is free that a user may have. Of a space its own limit counts. */
+/* The percentage that a user may have, see above. For a space its own limit applies instead. */
 static inline u32 dxk_share_pct(const struct dxk_share *s, u32 user_share)
 {
 	return unlikely(s->is_space) ? 100 : user_share;

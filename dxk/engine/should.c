@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Who is asked to end: by Stop, or because what it executes is cancelled or has expired.
+ * Requests to members to end: by Stop, or because what they execute is cancelled or has expired.
  */
 #include "engine/engine.h"
 #include "engine/os.h"
@@ -12,9 +12,8 @@
  * @e: its context
  * @attrs: its attributes
  *
- * A service runs for the duration
- * of the application, so every Stop is for it (DX-109); others Stop(drain) lets
- * finish.
+ * A service runs for the duration of the application, so every Stop applies to it
+ * (DX-109). Stop(drain) lets other requests finish.
  */
 bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs)
 {
@@ -28,14 +27,14 @@ bool dxk_is_to_end(const struct dxk_engine *e, u32 attrs)
 	}
 }
 
-/** dxk_member_is_to_end - is what the member executes? With nothing it is taken for a service */
+/** dxk_member_is_to_end - is its request to end? Without one the member counts as a service */
 bool dxk_member_is_to_end(const struct dxk_member *m)
 {
 	return dxk_is_to_end(m->engine, m->held ? m->work.attrs : PXR_LANE0) ||
 	       (m->held && m->told);
 }
 
-/** dxk_should_answer - the request of a member that may sleep so is told to end */
+/** dxk_should_answer - notify a member, if it sleeps for that, that its request is to end */
 void dxk_should_answer(struct dxk_should_op *s, struct dxk_wakes *wakes)
 {
 	if (list_empty(&s->w.link))
@@ -44,7 +43,7 @@ void dxk_should_answer(struct dxk_should_op *s, struct dxk_wakes *wakes)
 	dxk_waiter_finish(&s->w, wakes);
 }
 
-/** dxk_should_run - a member asks whether to end, and may sleep until so */
+/** dxk_should_run - a member queries whether it is to end, and may sleep until it is */
 void dxk_should_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_should_op *s = container_of(op, struct dxk_should_op, op);

@@ -9,7 +9,7 @@ struct dxk_engine;
 struct dxk_member;
 
 /**
- * struct dxk_should_op - a member asks whether to end, and may sleep until so
+ * struct dxk_should_op - a member queries whether it is to end, and may sleep until it is
  */
 struct dxk_should_op {
 	/** @op: the operation */
@@ -20,9 +20,9 @@ struct dxk_should_op {
 	struct dxk_member *m;
 	/** @wait: may sleep */
 	bool wait;
-	/** @timed: its own time ends the sleep: it does not rest, see dxk_crew.resting */
+	/** @timed: its own time limit ends the sleep: it does not rest, see dxk_crew.resting */
 	bool timed;
-	/** @answer: it should */
+	/** @answer: the member is to end */
 	bool answer;
 };
 

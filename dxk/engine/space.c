@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Spaces of owner cookies. A private one ends with the last descriptor of it: then
- * results that lie in the Rejoin Pool are dropped, and what is Ready or executes vanishes at
- * its end, for nobody is left who could ask for it. What waits ends: nobody is left who could
- * call it.
+ * Spaces of owner cookies. A private space ends with its last descriptor. Then its results in
+ * the Rejoin Pool are dropped. Requests that are Ready or execute vanish at their end, as nobody
+ * is left to collect them. Requests that wait end at once, as nobody is left to call them.
  */
 #include "engine/dispatch.h"
 #include "engine/key_call.h"
@@ -19,7 +18,7 @@ void dxk_space_close_run(struct dxk_engine *e, struct dxk_op *op,
 	struct dxk_close_op *c = container_of(op, struct dxk_close_op, op);
 	struct dxk_space *space = c->space;
 
-	/* No result comes any more: an owner without one is done with. */
+	/* No further results come: an owner without one needs no more work. */
 	space->closed = true;
 	while (!list_empty(&space->waiting) && dxk_afford(wakes, 1))
 		dxk_end_waiting(e, list_first_entry(&space->waiting, struct dxk_more, kin)->rqe,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Stalls, as the engine knows them: work exists, and nobody can run it.
+ * Detection of stalls in the engine: work exists, and nobody can run it.
  */
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/stall.h"
 
-/** dxk_nobody_can_run - is there work, and nobody who could run it? O(1) */
+/** dxk_nobody_can_run - is there work that nobody can run? O(1) */
 bool dxk_nobody_can_run(const struct dxk_engine *e)
 {
 	const struct dxk_crew *crew = &e->crew;
@@ -15,12 +15,12 @@ bool dxk_nobody_can_run(const struct dxk_engine *e)
 
 	if (dxk_crew_awake(crew) || (e->state != DXK_CTX_RUNNING && !dxk_draining(e)))
 		return false;
-	/* There is a worker for what the clock, or the world, makes Ready. */
+	/* There is a worker for requests that the clock, or the world, makes Ready. */
 	if (dxk_crew_idle(crew) && (e->waits.files || !RB_EMPTY_ROOT(&e->waits.alarms.rb_root)))
 		return false;
 	if (dxk_crew_stuck(crew))
 		return true;
-	/* No request has begun. As long as a client is awake it may be the cure. */
+	/* No request has begun. As long as a client is awake it may resolve this. */
 	return crew->clients_asleep &&
 	       crew->clients_asleep + crew->clients_resting == crew->clients &&
 	       (!dxk_ready_empty(&e->ready) || dxk_ready_has_posters(&e->ready) ||
@@ -37,8 +37,8 @@ static u64 dxk_progress(const struct dxk_stats *stats)
  * @e: the engine
  * @s: what it remembers
  *
- * While dxk_engine.stalled it is to look again soon. Return: true once per stall, when it
- * is to be told.
+ * While dxk_engine.stalled is set it is to look again soon. Return: true once per stall, when
+ * it is to be reported.
  */
 bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s)
 {
@@ -60,7 +60,7 @@ bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s)
 		memcpy(s->ready, e->ready.lanes.used, sizeof(s->ready));
 		s->reported = true;
 	}
-	/* Told or over: whoever falls asleep next gives the alarm anew. */
+	/* Reported or over: the next member that falls asleep raises the alarm again. */
 	e->stalled = stuck && !s->reported;
 	spin_unlock(&e->lock);
 	return report;
@@ -71,8 +71,8 @@ bool dxk_stall_look(struct dxk_engine *e, struct dxk_stall *s)
  * @e: the engine, locked
  * @wakes: gets the Monitor's wake-up
  *
- * What this lock hold still gives to idle workers comes after: it may be a false
- * alarm, which costs one look of the Monitor.
+ * This lock hold may give requests to idle workers only afterwards. The alarm may then
+ * be false, which costs one look of the Monitor.
  */
 void dxk_stall_suspect(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -91,7 +91,7 @@ static bool dxk_state_sleeps(u8 state)
 	       state == DXK_M_ENTERING || state == DXK_M_CONDITION;
 }
 
-/** dxk_look_at - what a member executes and waits for; the engine is locked */
+/** dxk_look_at - record what a member executes and waits for; the engine is locked */
 void dxk_look_at(const struct dxk_member *m, struct dxk_sleeper *s)
 {
 	const struct dxk_owner *owner = NULL;
@@ -113,7 +113,7 @@ void dxk_look_at(const struct dxk_member *m, struct dxk_sleeper *s)
 /**
  * dxk_sleeps - does the member sleep in a post, a rejoin, a completion or for the log?
  * @m: the member, attached
- * @s: out: what for
+ * @s: out: what it sleeps for
  */
 bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s)
 {
@@ -127,8 +127,8 @@ bool dxk_sleeps(const struct dxk_member *m, struct dxk_sleeper *s)
 
 /**
  * dxk_works_for - does the worker execute a request of the owner?
- * @m: the worker; of more than one that it has the newest counts
- * @space: the number of that whose cookie it is
+ * @m: the worker; if it has several requests only the newest counts
+ * @space: the number of the owner's space
  * @owner: the owner
  */
 bool dxk_works_for(const struct dxk_member *m, u32 space, u64 owner)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * A stall is a context in which work exists and no worker can run any: each of
- * them is idle, with nothing admissible for it, or sleeps in a post, a rejoin or
- * a completion until another one does something, or in another call until somebody outside
- * does. That is a property of counters, known at any time under the lock. From within
- * nothing ends it; from outside a deadline, a signal, a further worker or Stop does. So it
- * is told when it has lasted.
+ * A context is stalled when work exists and no worker can run any of it. Each worker is in one
+ * of these states: it is idle, with nothing admissible for it; it sleeps in a post, a rejoin or
+ * a completion until another worker acts; or it sleeps in another call until somebody outside
+ * acts. This follows from counters, and is known at any time under the lock. Nothing inside ends
+ * a stall; from outside a deadline, a signal, a further worker or Stop does. Therefore a stall
+ * is reported only when it has lasted for some time.
  */
 #ifndef _DXK_ENGINE_STALL_H
 #define _DXK_ENGINE_STALL_H
@@ -18,9 +18,9 @@ struct dxk_engine;
 struct dxk_member;
 struct dxk_wakes;
 
-/* How long nobody must have been able to run. */
+/* A stall is reported after this time. */
 #define DXK_STALL_MS	100
-/* The same while a process is about to start a spare worker. */
+/* The same, while a process is about to start a spare worker. */
 #define DXK_SPARE_MS	1000
 
 /**
@@ -29,11 +29,11 @@ struct dxk_wakes;
 struct dxk_stall {
 	/** @since: os_now() of the first look that found nobody able to run, 0 for none */
 	u64 since;
-	/** @progress: moves that the context had made then */
+	/** @progress: moves that the context had made by then */
 	u64 progress;
-	/** @reported: it was told already */
+	/** @reported: it has already been reported */
 	bool reported;
-	/** @nr: which stall, from 1 on, if it is to be told now */
+	/** @nr: number of the stall, from 1 on, if it is to be reported now */
 	u64 nr;
 	/** @ready: Ready requests by lane at that time */
 	u32 ready[DXK_LANES];
@@ -47,17 +47,17 @@ struct dxk_sleeper {
 	u8 state;
 	/** @held: how many requests it has; the newest is @work */
 	u32 held;
-	/** @work: what it was given last */
+	/** @work: the work it was given last */
 	struct dxk_running work;
 	/** @work_space: number of the space of @work's owner */
 	u32 work_space;
-	/** @space: and of that in a rejoin */
+	/** @space: in a rejoin: number of the space of the owner @awaits */
 	u32 space;
 	/** @awaits: the owner in a rejoin, the lane in a post */
 	u64 awaits;
-	/** @ready: of a rejoin: how many requests of the owner are Ready */
+	/** @ready: in a rejoin: how many requests of the owner are Ready */
 	u32 ready;
-	/** @at_work: and how many execute, on which workers dxk_works_for() tells */
+	/** @at_work: and how many execute; dxk_works_for() finds the workers */
 	u32 at_work;
 };
 

@@ -5,19 +5,19 @@
 #include "engine/os.h"
 #include "engine/stash.h"
 
-/** dxk_stash_fill - have @nr free objects of @cache, 1..%DXK_STASH_MAX */
+/** dxk_stash_fill - provide @nr free objects of @cache, 1..%DXK_STASH_MAX */
 int dxk_stash_fill(struct dxk_stash *stash, struct kmem_cache *cache, gfp_t gfp, u32 nr)
 {
 	if (stash->nr >= nr)
 		return 0;
-	/* All or none; of what it returns kernels agree on the truth value only. */
+	/* All or none; kernels agree only on the truth value of its result. */
 	if (!kmem_cache_alloc_bulk(cache, gfp, nr - stash->nr, &stash->obj[stash->nr]))
 		return -ENOMEM;
 	stash->nr = nr;
 	return 0;
 }
 
-/** dxk_stash_empty - give all objects back */
+/** dxk_stash_empty - free all objects */
 void dxk_stash_empty(struct dxk_stash *stash, struct kmem_cache *cache)
 {
 	if (stash->nr)

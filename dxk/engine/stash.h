@@ -8,8 +8,8 @@
 #define DXK_STASH_MAX	DXK_BATCH_MAX
 
 /*
- * Free objects of one slab cache, kept for the next calls: most requests are made of
- * what an earlier one has left, and what is missing comes and goes many at a time.
+ * Free objects of one slab cache, kept for the next calls. Most requests are made from
+ * objects that earlier ones have freed. The rest is allocated and freed in bulk.
  */
 struct dxk_stash {
 	u32 nr;

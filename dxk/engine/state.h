@@ -88,7 +88,7 @@ static inline void dxk_share_move(struct dxk_share *s, enum dxk_place from,
 	s->ready += (to == DXK_AT_READY) - (from == DXK_AT_READY);
 }
 
-/* One that was begun has been admitted to the pool: it takes nobody's place by waiting. */
+/* A request that was begun has been admitted to the pool: its wait takes nobody's place. */
 static inline void dxk_place_unbegun(struct dxk_engine *e, const struct dxk_rqe *rqe,
 				     enum dxk_place from, enum dxk_place to)
 {
@@ -109,7 +109,7 @@ static inline void dxk_place_unbegun(struct dxk_engine *e, const struct dxk_rqe 
  * @to: the state it gets, a constant; a move that the table lacks does not
  *	compile
  *
- * The caller sees to the list or tree that the request is in.
+ * The caller maintains the list or tree that the request is in.
  */
 static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 				     const enum dxk_state from,
@@ -119,7 +119,7 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
 	lockdep_assert_held(&e->lock);
 	WARN_ON_ONCE(rqe->state != from);
 
-	/* What is cancelled goes on at once. */
+	/* A cancelled request moves on at once. */
 	if (to != DXK_CANCELLED)
 		dxk_step(e);
 	trace_dxk_move(e->id, rqe, from, to);
@@ -146,7 +146,7 @@ static __always_inline void dxk_move(struct dxk_engine *e, struct dxk_rqe *rqe,
  * @from: the state that they are in
  * @to: the state that they get
  *
- * What depends on it but the share is done by dxk_moved_alike(), for all of them.
+ * Of the counts it updates only the share's. dxk_moved_alike() does the rest, for all of them.
  */
 static __always_inline void dxk_move_alike(struct dxk_engine *e, struct dxk_rqe *rqe,
 					   const enum dxk_state from, const enum dxk_state to)
@@ -162,7 +162,7 @@ static __always_inline void dxk_move_alike(struct dxk_engine *e, struct dxk_rqe 
 	WRITE_ONCE(rqe->state, to);
 }
 
-/** dxk_moved_alike - so many requests of an owner have changed their state */
+/** dxk_moved_alike - @nr requests of an owner have changed their state */
 static __always_inline void dxk_moved_alike(struct dxk_engine *e, struct dxk_owner *owner,
 					    const enum dxk_state from, const enum dxk_state to,
 					    u32 nr)

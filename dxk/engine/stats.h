@@ -5,8 +5,8 @@
 #include "engine/os.h"
 
 /*
- * The counters of a context, each a file below /sys/kernel/dxk/<id>/stats. One
- * line here is all that a new counter needs. Times are in nanoseconds.
+ * The counters of a context, each a file below /sys/kernel/dxk/<id>/stats. A new
+ * counter needs only one line here. Times are in nanoseconds.
  *
  * posts             requests taken into the Ready Pool
  * post_busy         posts refused for want of room
@@ -37,11 +37,11 @@
  * nested            requests that were executed within the one that has their key
  * deadlocks         waits that were refused because what they are for waits for them
  * circles           times that the Monitor has found waits for each other, see circle.h
- * timeouts          of the waits, waits that their time has ended
- * expired           requests whose time to end has come before their end
+ * timeouts          of the waits, waits that were ended by their time limit
+ * expired           requests that had not ended when their expiry time came
  * stalls            times that work existed and nobody could run it, see stall.h
- * overdue           requests that executed for longer than report_age_ms, and times that
- *                   one was told of that waits for longer than wait_report_ms
+ * overdue           requests that executed for longer than report_age_ms, and reports of
+ *                   requests that wait for longer than wait_report_ms
  * tune_intervals    intervals that the search for the best number of workers could compare
  * tune_steps        times that it has changed that number, see tune.h
  * missed_wakeups    sweeps of thread 700 that found work to do; 0 if all is well

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * A run is ended, as a move of the engine: refuse posts, wake who sleeps, and cancel what
- * is Ready if so asked. Who calls for that, and waits, is in life.c.
+ * The end of a run, as a move of the engine: refuse posts, wake sleepers, and, if requested,
+ * cancel Ready requests. The callers, which wait for it, are in life.c.
  */
 #include "engine/block.h"
 #include "engine/cancel.h"
@@ -18,7 +18,7 @@
 #include "engine/state.h"
 #include "engine/stop.h"
 
-/* Stop(cancel) meets one that is Ready. */
+/* Stop(cancel) meets a Ready request. */
 static void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 			     struct list_head *ended, struct dxk_wakes *wakes)
 {
@@ -32,7 +32,7 @@ static void dxk_cancel_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 	dxk_step(e);
 }
 
-/* Stop(cancel) takes what is Ready, and what waits. To be performed again while there is more. */
+/* Stop(cancel) takes Ready and waiting requests. To be performed again while there are more. */
 void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
@@ -49,8 +49,8 @@ void dxk_cancel_some_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 /* --- who is asked to end ---------------------------------------------------- */
 
 /*
- * Ask those to end who are to, as far as the lock hold can afford. All? Those of a run that
- * is over are all to end, be there another one by now.
+ * Notify the services that are to end, as far as the lock hold can afford. Return: was that all?
+ * Services of a run that is over are all to end, even if there is another run by now.
  */
 static bool dxk_stop_services(struct dxk_engine *e, struct dxk_stop_op *stop,
 			      struct dxk_wakes *wakes)
@@ -75,7 +75,7 @@ static bool dxk_stop_services(struct dxk_engine *e, struct dxk_stop_op *stop,
 
 /* --- Stop ------------------------------------------------------------------- */
 
-/* The state is there before the first sleeper is woken: nobody comes to sleep behind. */
+/* Set the state before the first sleeper is woken: nobody falls asleep behind the search. */
 static void dxk_stop_first(struct dxk_engine *e, struct dxk_stop_op *s)
 {
 	if (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING)
@@ -89,15 +89,15 @@ static void dxk_stop_first(struct dxk_engine *e, struct dxk_stop_op *s)
 }
 
 /*
- * Stop begins: posts are refused, and who sleeps is woken; Stop(drain) does so to those
- * outside only. To be performed again while there is more. Services come first, whom no
- * state tells from those who come to sleep later; what the others leave over is owed.
+ * Stop begins: posts are refused, and sleepers are woken; Stop(drain) does so only to those
+ * outside. To be performed again while there is more. Services come first, as no state
+ * distinguishes them from those that fall asleep later; what the others leave over is owed.
  */
 void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_stop_op *s = container_of(op, struct dxk_stop_op, op);
 
-	/* Those whom it has begun with are in its hands, whatever has become of the run. */
+	/* It finishes the services that it has begun with, whatever has become of the run. */
 	if (s->gen != e->run.gen) {
 		s->more = s->begun && !dxk_stop_services(e, s, wakes);
 		return;
@@ -108,7 +108,7 @@ void dxk_stop_begin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 		  !dxk_stop_services(e, s, wakes) || !dxk_stop_waits(e, wakes) ||
 		  !dxk_holds_release(e, &e->waits.holds, false, wakes);
 	dxk_stop_posters(e, wakes);
-	/* Whom it leaves asleep waits for entries of the Rejoin Pool no more. */
+	/* Those that it leaves asleep no longer wait for entries of the Rejoin Pool. */
 	dxk_serve_posters(e, wakes);
 	dxk_serve_blocked(e, wakes);
 	dxk_stop_workers(e, wakes);

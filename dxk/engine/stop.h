@@ -8,7 +8,7 @@
 struct dxk_engine;
 
 /**
- * struct dxk_stop_pollers - how far Stop is with those who wait for owners
+ * struct dxk_stop_pollers - progress of Stop with the waiters for owners
  */
 struct dxk_stop_pollers {
 	/** @began: it has counted @spaces */
@@ -19,25 +19,25 @@ struct dxk_stop_pollers {
 	u32 bucket;
 	/** @owed: all were found, and their owners are owed a pass */
 	bool owed;
-	/** @last: when so many passes are over all were looked at, see dxk_owners.passes */
+	/** @last: after this many passes all were looked at, see dxk_owners.passes */
 	u32 last;
 };
 
 /**
- * struct dxk_stop_op - end who sleeps in a run
+ * struct dxk_stop_op - end the sleeps in a run
  */
 struct dxk_stop_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @gen: of the run that it is about: nothing happens to another one */
+	/** @gen: of the run that it applies to: no other run is affected */
 	u32 gen;
-	/** @cancel: cancel what is Ready */
+	/** @cancel: cancel Ready requests */
 	bool cancel;
-	/** @close: the context is closed: do not wait for what executes */
+	/** @close: the context is closed: do not wait for executing requests */
 	bool close;
 	/** @begun: it was performed before */
 	bool begun;
-	/** @pollers: how far it is with those who wait for owners */
+	/** @pollers: its progress with the waiters for owners */
 	struct dxk_stop_pollers pollers;
 	/** @services: struct dxk_should_op that are still to be looked at */
 	struct list_head services;

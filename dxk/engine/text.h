@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * Text of others on its way to somebody's terminal. For the module, the library and the
- * tools: it needs nothing.
+ * Cleaning of foreign text before it reaches a terminal. The module, the library and the
+ * tools use it: it has no dependencies.
  */
 #ifndef _DXK_ENGINE_TEXT_H
 #define _DXK_ENGINE_TEXT_H
@@ -29,8 +29,8 @@ static inline unsigned int dxk_text_char(const unsigned char *s, unsigned long l
 }
 
 /**
- * dxk_text_clean - make control characters blanks
- * @text: UTF-8, or what somebody takes for it
+ * dxk_text_clean - replace control characters with blanks
+ * @text: supposedly UTF-8
  * @len: its bytes
  * @lines: a newline and a tab may stay
  *

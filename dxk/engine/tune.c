@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * How many workers a crew is to have for the best throughput: see tune.h. No locks, no clock:
- * a sample comes in, a target goes out.
+ * The search for the number of workers with the best throughput: see tune.h. It has no locks
+ * and no clock: the input is a sample, the output is a target.
  */
 #include "engine/os.h"
 #include "engine/tune.h"
 
-/* The search begins anew from @base. */
+/* Restart the search from @base. */
 static void dxk_tune_anew(struct dxk_tune *t)
 {
 	t->target = t->base;
@@ -16,14 +16,14 @@ static void dxk_tune_anew(struct dxk_tune *t)
 	t->shift = DXK_TUNE_STEP_SHIFT;
 }
 
-/** dxk_tune_init - nothing is known yet of crews of @lo to @hi workers; it begins with @lo */
+/** dxk_tune_init - begin a search in crews of @lo to @hi workers; it starts with @lo */
 void dxk_tune_init(struct dxk_tune *t, u32 lo, u32 hi)
 {
 	*t = (struct dxk_tune) { .lo = lo, .hi = hi, .base = lo };
 	dxk_tune_anew(t);
 }
 
-/** dxk_tune_bound - from here on there are other limits; what is known within them stays */
+/** dxk_tune_bound - change the limits; results within them are kept */
 void dxk_tune_bound(struct dxk_tune *t, u32 lo, u32 hi)
 {
 	if (t->lo == lo && t->hi == hi)
@@ -49,7 +49,7 @@ static u32 dxk_tune_next(const struct dxk_tune *t)
 	return t->base - min(step, t->base - t->lo);
 }
 
-/* The search is over: the more often it has led here, the longer it stays. */
+/* End the search: the more often it has led here, the longer it stays. */
 static void dxk_tune_stay(struct dxk_tune *t)
 {
 	bool again = t->rest && t->found == t->base;
@@ -81,7 +81,7 @@ static void dxk_tune_go_on(struct dxk_tune *t)
 	dxk_tune_stay(t);
 }
 
-/* The step was no gain. */
+/* The step has brought no gain. */
 static void dxk_tune_back(struct dxk_tune *t)
 {
 	t->tried |= BIT(t->up);
@@ -109,10 +109,10 @@ static bool dxk_tune_has_changed(const struct dxk_tune *t)
 	return apart * DXK_TUNE_CHANGE > t->best;
 }
 
-/* It has stayed for an interval more. */
+/* It has stayed for one more interval. */
 static void dxk_tune_rested(struct dxk_tune *t)
 {
-	/* What was found before means nothing now. */
+	/* The previous result is now meaningless. */
 	if (dxk_tune_has_changed(t))
 		t->rest = 0;
 	if (++t->rested >= t->rest)
@@ -134,7 +134,7 @@ static u64 dxk_tune_rate(const struct dxk_tune_sample *s)
 u32 dxk_tune(struct dxk_tune *t, const struct dxk_tune_sample *s)
 {
 	if (s->kind == DXK_TUNE_SHORT && t->phase == DXK_TUNE_PROBE) {
-		/* A size that it does not get is no better. */
+		/* A size that the crew does not get is no better. */
 		dxk_tune_back(t);
 		return t->target;
 	}

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
- * How many workers a crew is to have for the best throughput: a search by steps, which knows
- * nothing but what each interval has shown. autotune.h applies it to an engine.
+ * A search for the number of workers with the best throughput. It proceeds by steps and knows
+ * only the results of past intervals. autotune.h applies it to an engine.
  */
 #ifndef _DXK_ENGINE_TUNE_H
 #define _DXK_ENGINE_TUNE_H
 
 #include "engine/os.h"
 
-/* Better means by more than a 16th: two measures of the same, 3 % off each, differ by less. */
+/* "Better" means by more than a 16th: two measurements, each 3 % off, differ by less. */
 #define DXK_TUNE_GAIN_SHIFT	4
-/* Other than when the search ended means by more than a fifth. */
+/* "Changed since the search ended" means by more than a fifth. */
 #define DXK_TUNE_CHANGE		5
 /* A step is a quarter of the size, then an eighth, and 1 at least; less could gain no 16th */
 #define DXK_TUNE_STEP_SHIFT	2
 #define DXK_TUNE_FINE_SHIFT	3
 /*
- * So many intervals after its end the search begins anew; twice as many, up to the most, each
- * time that it ends with the same size.
+ * The search restarts this many intervals after its end. The number doubles, up to the maximum,
+ * each time that the search ends with the same size.
  */
 #define DXK_TUNE_REST		4
 #define DXK_TUNE_REST_MOST	50
 
 /**
- * enum dxk_tune_kind - what an interval is good for
+ * enum dxk_tune_kind - usability of an interval
  * @DXK_TUNE_WHOLE: there was a backlog all the time, for a crew of the size asked for
  * @DXK_TUNE_LULL: there was not: some worker had nothing to do
  * @DXK_TUNE_SHORT: there was, but the crew did not get that size
@@ -35,22 +35,22 @@ enum dxk_tune_kind {
 };
 
 /**
- * struct dxk_tune_sample - what an interval has shown
+ * struct dxk_tune_sample - the result of an interval
  */
 struct dxk_tune_sample {
-	/** @kind: what follows means something only if it is %DXK_TUNE_WHOLE */
+	/** @kind: the other members are meaningful only if this is %DXK_TUNE_WHOLE */
 	enum dxk_tune_kind kind;
 	/** @done: requests that were completed */
 	u64 done;
-	/** @ns: how long it was */
+	/** @ns: its length in ns */
 	u64 ns;
 };
 
 /**
- * enum dxk_tune_phase - what the next interval is to show
- * @DXK_TUNE_BASE: what @base does
- * @DXK_TUNE_PROBE: what a step from there does
- * @DXK_TUNE_STAY: that nothing has changed
+ * enum dxk_tune_phase - what the next interval measures
+ * @DXK_TUNE_BASE: the throughput of @base
+ * @DXK_TUNE_PROBE: the throughput one step from there
+ * @DXK_TUNE_STAY: whether nothing has changed
  */
 enum dxk_tune_phase {
 	DXK_TUNE_BASE,
@@ -64,20 +64,20 @@ enum dxk_tune_phase {
  * Invariants:
  *
  * - Only intervals are compared in which there was a backlog all the time, for a crew of the
- *   size asked for: else the throughput is that of who posts. A probe that is interrupted
- *   says nothing: it goes back, and is made again once @base has been measured anew.
+ *   requested size: otherwise the posters determine the throughput. An interrupted probe has no
+ *   result: the search goes back, and repeats it once @base has been measured again.
  * - From one interval to the next @target changes by one step at most. It is @base, or in
  *   %DXK_TUNE_PROBE one step up or down of it.
  * - @base becomes @target only if the throughput was better than @best, which is that of
- *   @base, by more than the hysteresis of a 16th. Else @target goes back to @base, which is
- *   measured again, so that only neighbours in time are compared; then the other direction
+ *   @base, by more than the hysteresis of a 16th. Otherwise @target goes back to @base, which
+ *   is measured again, so that only neighbours in time are compared; then the other direction
  *   is tried.
- * - When neither direction is better, with the coarse step nor with the fine one, it stays,
- *   for @rest intervals, or until the throughput is other than @best by more than a fifth.
- *   Of sizes that are equally good it so keeps that to which it came first.
- * - An interval may show less than there was, because the machine did something else: it is
- *   never the last word. What was found once is looked at again soon, what was found again
- *   and again seldom.
+ * - When neither direction is better, with either the coarse step or the fine one, it stays
+ *   for @rest intervals, or until the throughput differs from @best by more than a fifth.
+ *   Therefore, of sizes that are equally good, it keeps the one that it reached first.
+ * - An interval may show too low a throughput, because the machine did something else.
+ *   Therefore no result is final: a new one is checked again soon, one that has been found
+ *   repeatedly is checked seldom.
  * - @lo <= @base <= @hi, and so is @target. With @lo == @hi there are no steps.
  */
 struct dxk_tune {
@@ -87,11 +87,11 @@ struct dxk_tune {
 	u32 hi;
 	/** @base: the best size so far */
 	u32 base;
-	/** @target: what the crew is to have in the next interval */
+	/** @target: the crew size for the next interval */
 	u32 target;
 	/** @best: throughput of @base, in requests per 1000 seconds */
 	u64 best;
-	/** @rate: that of the last interval that could be compared */
+	/** @rate: throughput of the last interval that could be compared */
 	u64 rate;
 	/** @phase: enum dxk_tune_phase */
 	u8 phase;
@@ -103,9 +103,9 @@ struct dxk_tune {
 	u8 shift;
 	/** @rested: intervals in %DXK_TUNE_STAY */
 	u32 rested;
-	/** @rest: when it stays: for so many; 0 before the first search has ended */
+	/** @rest: how many intervals it stays; 0 before the first search has ended */
 	u32 rest;
-	/** @found: with what the last one ended */
+	/** @found: the size with which the last search ended */
 	u32 found;
 };
 

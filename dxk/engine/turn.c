@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * What is usual, in a straight line: the turn of a worker that executes one request at a time,
- * completes that one and is given the next; the post of one request that has room. next.c has
+ * The usual cases, as straight-line code: the turn of a worker that executes one request at a
+ * time, completes it and is given the next; the post of one request that has room. next.c has
  * all turns, post.c all posts.
  */
 #include "engine/assign.h"
@@ -18,7 +18,7 @@
 
 /* --- a turn ------------------------------------------------------------------- */
 
-/* Does the worker neither go nor stand in for others, nor has something else to do first? */
+/* Is the worker neither leaving nor a spare, and has nothing else to do first? */
 static bool dxk_worker_is_usual(const struct dxk_member *m)
 {
 	return m->attached && !(m->leaving | m->spare | m->has_closed_handles | m->marked |
@@ -27,9 +27,9 @@ static bool dxk_worker_is_usual(const struct dxk_member *m)
 }
 
 /*
- * A context that runs does not cancel. Where workers wait for room in the Rejoin Pool each
+ * A running context does not cancel. Where workers wait for room in the Rejoin Pool, each
  * has to look for it. With nothing Ready dxk_next() completes and falls idle at once; and it
- * looks at what has happened.
+ * looks at the events that have fired.
  */
 static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_member *m)
 {
@@ -38,8 +38,8 @@ static bool dxk_turn_is_usual(const struct dxk_engine *e, const struct dxk_membe
 }
 
 /*
- * Is there nothing to see to at the end of the request but its result, and the key that it has?
- * And what is to be taken then: what the policy has closed others end.
+ * Does the end of the request involve nothing but its result and the key that it has? Likewise
+ * the request to be taken next: those that the policy has closed are ended elsewhere.
  */
 static bool dxk_last_is_usual(struct dxk_engine *e, const struct dxk_member *m,
 			      const struct dxk_rqe *rqe)
@@ -108,7 +108,7 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 
 /* --- a post ------------------------------------------------------------------- */
 
-/* Is there a Rejoin Pool entry for the request, or needs it none? */
+/* Is there a Rejoin Pool entry for the request, or does it need none? */
 static bool dxk_rejoin_has_room(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	return !dxk_rqe_rejoinable(rqe) || e->policy.rejoin_full != DXK_REJOIN_RESERVE ||
@@ -116,8 +116,8 @@ static bool dxk_rejoin_has_room(const struct dxk_engine *e, const struct dxk_rqe
 }
 
 /*
- * Has the request room, and stands nobody before it, or is to be told of it? Who has a share is
- * looked at by others.
+ * Is there room for the request, with nobody before it and nobody to be notified? Members that
+ * have a share are left to others.
  */
 static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_member *m,
 			      const struct dxk_rqe *rqe)
@@ -138,8 +138,8 @@ static bool dxk_post_is_usual(const struct dxk_engine *e, const struct dxk_membe
  * @m: the member; it has a spare owner record
  * @rqe: POSTED
  *
- * In a straight line, and without a sleep.
- * Return: was it? If not dxk_client_post() says why.
+ * It is straight-line code, and does not sleep.
+ * Return: was it posted? If not, dxk_client_post() finds the reason.
  */
 bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 {

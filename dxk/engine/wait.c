@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * How requests wait, and how that ends: see wait.h.
+ * The waits of requests, and their ends: see wait.h.
  */
 #include "engine/alarm.h"
 #include "engine/cycle.h"
@@ -24,8 +24,8 @@
  * @wait: the wait
  * @named: others can call the request
  *
- * Return: 0, -EOPNOTSUPP for what this version does not know, -EINVAL for what nothing could
- * end, or that contradicts itself.
+ * Return: 0; -EOPNOTSUPP if this version does not know it; -EINVAL if nothing could end it, or
+ * it contradicts itself.
  */
 int dxk_wait_check(const struct dxk_wait *wait, bool named)
 {
@@ -38,7 +38,7 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named)
 	    (sources & DXK_WAIT_OWNER) == DXK_WAIT_OWNER ||
 	    (sources == DXK_WAIT_CALL && !named))
 		return -EINVAL;
-	/* A time that never comes is none. */
+	/* A time that never comes does not count. */
 	if (wait->deadline == DXK_FOREVER &&
 	    (wait->wait & DXK_WAIT_MASKED || sources == DXK_WAIT_TIME))
 		return -EINVAL;
@@ -61,7 +61,7 @@ static bool dxk_wait_is_none(const struct dxk_wait *wait)
 		 wait->prio | wait->fd | wait->events);
 }
 
-/* Is what a post says of a key sound? It has to be, also if the post has none. */
+/* Are a post's fields about a key valid? They have to be, even if the post has no key. */
 static int dxk_key_fields_check(const struct dxk_post_more *p, u32 attrs)
 {
 	if ((p->key || p->reentry) && !(attrs & PXR_KEY))
@@ -70,12 +70,12 @@ static int dxk_key_fields_check(const struct dxk_post_more *p, u32 attrs)
 }
 
 /**
- * dxk_more_make - give a request what its post says beside the usual
- * @m: who posts
+ * dxk_more_make - give a request the optional part that its post specifies
+ * @m: the poster
  * @rqe: POSTED, not taken over
  * @p: the post
  *
- * Return: 0; -EOPNOTSUPP: the policy lets no request wait; -EINVAL, -ENOMEM.
+ * Return: 0; -EOPNOTSUPP: the policy permits no request to wait; -EINVAL, -ENOMEM.
  */
 int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_post_more *p)
 {
@@ -125,12 +125,12 @@ int dxk_more_make(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_po
 }
 
 /**
- * dxk_wait_set - the turn of a request is to end with a wait
+ * dxk_wait_set - let the turn of a request end with a wait
  * @m: the worker
  * @rqe: BUSY, the caller's; what is posted beside it, and its data, is as it was
- * @wait: for what
+ * @wait: what to wait for
  *
- * Then comes dxk_next(). Return: 0; -EOPNOTSUPP, -EINVAL, -ENOMEM.
+ * The caller then calls dxk_next(). Return: 0; -EOPNOTSUPP, -EINVAL, -ENOMEM.
  */
 int dxk_wait_set(struct dxk_member *m, struct dxk_rqe *rqe, const struct dxk_wait *wait)
 {
@@ -192,7 +192,7 @@ static u8 dxk_wait_told(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 	return !rqe->lane && e->state >= DXK_CTX_STOPPING ? DXK_WAKE_STOP : DXK_WAKE_NONE;
 }
 
-/* It is itself still to come: of its own owner it would wait for ever. */
+/* The request itself is still to complete: waiting for its own owner would never end. */
 static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 			     const struct dxk_space *space)
 {
@@ -217,7 +217,7 @@ static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 	return DXK_WAKE_DEADLOCK;
 }
 
-/* Why the wait is over as it begins, or %DXK_WAKE_NONE. */
+/* The reason why the wait is over as it begins, or %DXK_WAKE_NONE. */
 static u8 dxk_wait_over(struct dxk_engine *e, const struct dxk_rqe *rqe,
 			const struct dxk_space *space)
 {
@@ -241,7 +241,7 @@ static u8 dxk_wait_over(struct dxk_engine *e, const struct dxk_rqe *rqe,
 
 /* --- begin -------------------------------------------------------------------- */
 
-/* A WAITING request, in no list; its wait is not over. */
+/* Enter a WAITING request, in no list, whose wait is not over. */
 static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_space *space = rqe->owner->space;
@@ -279,7 +279,7 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
  * @rqe: POSTED, with %PXR_WAIT
  * @space: its poster's
  *
- * The answer is in dxk_more.wake: why not, or %DXK_WAKE_NONE.
+ * The answer is in dxk_more.wake: the reason why not, or %DXK_WAKE_NONE.
  * Return: 0, or -EDEADLK: it would wait for itself.
  */
 int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space)
@@ -293,7 +293,7 @@ int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_sp
 /**
  * dxk_wait_post - take over a request that begins waiting
  * @e: the engine, locked
- * @rqe: POSTED, its owner entered; dxk_post_wait() says that it has to
+ * @rqe: POSTED, its owner entered; according to dxk_post_wait() it has to wait
  * @wakes: gets the clock's wake-up
  */
 void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
@@ -302,7 +302,7 @@ void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *
 	dxk_wait_enter(e, rqe, wakes);
 }
 
-/* It is READY, or Held: what ended its wait has been taken note of. */
+/* The request becomes READY, or Held: the event that ended its wait is consumed. */
 static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe *rqe,
 					   const enum dxk_state from, u8 reason,
 					   struct dxk_wakes *wakes)
@@ -335,11 +335,11 @@ static __always_inline void dxk_wait_ready(struct dxk_engine *e, struct dxk_rqe 
 /**
  * dxk_park - a turn ends with a wait
  * @e: the engine, locked
- * @rqe: BUSY, in no list; dxk_more.wait says for what
+ * @rqe: BUSY, in no list; dxk_more.wait has what it waits for
  * @wakes: gets the clock's wake-up
  *
  * If the wait is over already the request is READY again at once.
- * Return: 0, or why it has to end instead: nobody could call it any more, or no worker would
+ * Return: 0, or why it has to end instead: nobody could call it any longer, or no worker would
  * take it.
  */
 int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
@@ -418,13 +418,13 @@ void dxk_wait_leave(struct dxk_engine *e, struct dxk_rqe *rqe, u64 at,
 		e->ready.asleep[rqe->lane]--;
 	more->ripe = false;
 	dxk_alarm_set(e, more, at, wakes);
-	/* Who is idle has no file to hope for any more. */
+	/* Idle workers can no longer expect an event of a file. */
 	if (more->wait.wait & DXK_WAIT_FILE && !--e->waits.files)
 		dxk_stall_suspect(e, wakes);
 }
 
 /**
- * dxk_wait_end - a request that waits does so no more, whether there is room for it or not
+ * dxk_wait_end - end a request's wait, whether there is room for it or not
  * @e: the engine, locked
  * @rqe: WAITING, not Held; READY or Held when this returns
  * @reason: enum dxk_wake_reason
@@ -442,13 +442,13 @@ static bool dxk_lane_has_room(const struct dxk_engine *e, u32 lane)
 	       dxk_lanes_admit(&e->ready.lanes, lane);
 }
 
-/** dxk_has_ripe - does one that was posted waiting to a lane wait for room? */
+/** dxk_has_ripe - does a request that was posted waiting to a lane wait for room? */
 bool dxk_has_ripe(const struct dxk_engine *e, u32 lane)
 {
 	return !list_empty(&e->ready.ripe[lane]);
 }
 
-/* What it waits for has happened, and there is no room for it. */
+/* The event that the request waits for has happened, and there is no room for the request. */
 static void dxk_ripen(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
 		      struct dxk_wakes *wakes)
 {
@@ -468,8 +468,9 @@ static void dxk_ripen(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,
  * @reason: enum dxk_wake_reason
  * @wakes: gets the clock's wake-up
  *
- * READY or Held when this returns, unless it was never begun: then it may have to wait for
- * room. In a Stop(cancel) it stays, for that ends it. One that is Held has its reason already.
+ * The request is READY or Held when this returns, unless it was never begun: then it may have to
+ * wait for room. During Stop(cancel) it stays WAITING, as Stop ends it. A Held request has its
+ * reason already.
  */
 void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk_wakes *wakes)
 {
@@ -494,7 +495,7 @@ void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct dxk
 }
 
 /**
- * dxk_admit_ripe - let those into the Ready Pool who were posted waiting, and are ripe
+ * dxk_admit_ripe - let ripe requests that were posted waiting into the Ready Pool
  * @e: the engine, locked
  * @wakes: of the hold; what it cannot afford is owed
  */
@@ -519,7 +520,7 @@ void dxk_admit_ripe(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 /* --- who waits for an owner ------------------------------------------------------ */
 
-/* The one that is to follow the last one at once stands before the others. */
+/* The request that is to follow the last one at once precedes the others. */
 static void dxk_owner_join_eager(struct dxk_waits *waits, struct list_head *joiners)
 {
 	struct dxk_more *more = list_first_entry_or_null(joiners, struct dxk_more, joiner);
@@ -529,12 +530,12 @@ static void dxk_owner_join_eager(struct dxk_waits *waits, struct list_head *join
 }
 
 /**
- * dxk_owner_join - an owner has changed that requests wait for
+ * dxk_owner_join - an owner for which requests wait has changed
  * @e: the engine, locked
  * @owner: the owner
  *
- * That it has happened is decided here, in O(1); the worker that has ended the last one, and
- * dxk_serve_joined(), do the rest.
+ * This decides in O(1) whether the awaited event has happened; the worker that has ended the
+ * last request, and dxk_serve_joined(), do the rest.
  */
 void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner)
 {
@@ -550,12 +551,12 @@ void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner)
 		list_splice_tail_init(&owner->joiners[false], &waits->joined);
 	}
 	owner->joined = !over;
-	/* It is looked at by each dispatch, and this is one more reason. */
+	/* Each dispatch looks at this flag, and this is one more reason to set it. */
 	e->owners.freed |= !list_empty(&waits->joined) || !list_empty(&waits->eager);
 }
 
 /**
- * dxk_serve_joined - resume those for whom what they waited for of an owner has happened
+ * dxk_serve_joined - resume the requests for which the awaited event of an owner has happened
  * @e: the engine, locked
  * @wakes: of the hold; what it cannot afford is owed
  */

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * A request can wait without a thread: a turn ends with "wait until ..." instead of a result,
- * or the request is posted so. It becomes Ready again, with one reason, by the first of what
- * it waits for: a time, a call by its name, a result of an owner, the end of all that the
- * owner has coming.
+ * or the request is posted waiting. The first of the events that it waits for makes it Ready
+ * again, with one reason: a time, a call by its name, a result of an owner, the end of all
+ * requests that the owner has coming.
  *
  * Invariants, all under the lock:
- *   a WAITING request is in one of @line, or in none but dxk_ready.ripe. One that is Held has
- *   nothing else to wait for but its key, see key.h. Of the others: if its space is
- *   private in dxk_space.waiting; if it waits for an owner in that one's joiners, or what it
- *   waits for has happened and it is in @joined, which the end of the same hold empties, or
- *   owes; it has no worker and no lane
- *   a call is a latch: kept, in any state, until a wait for a call takes note. All else that
- *   can end a wait is a state that the hold which begins the wait looks at. So no wake is lost
- *   a request is in the tree of alarms exactly while dxk_more.at is a time. In the tree is
- *   who waits for a time, or expires; dxk_alarm_set() alone changes it
+ *   a WAITING request is in one of @line, or in none but dxk_ready.ripe. One that is Held
+ *   waits for nothing but its key, see key.h. Any other is in dxk_space.waiting if its space is
+ *   private. If it waits for an owner it is in that owner's joiners; or the event has happened
+ *   and it is in @joined, which the end of the same hold empties, or owes. It has no worker
+ *   and no lane
+ *   a call is a latch: it is kept, in any state, until a wait for a call consumes it. All other
+ *   events that can end a wait are states that the hold which begins the wait looks at.
+ *   Therefore no wake is lost
+ *   a request is in the tree of alarms exactly while dxk_more.at is a time. The tree contains
+ *   the requests that wait for a time, or expire; dxk_alarm_set() alone changes it
  *   the names of a space are unique among the requests that have not ended
- *   who was posted waiting enters the pool only where there is room. It is ripe until then,
- *   and comes before all who sleep for room. Who was begun has been admitted: it enters at
- *   once, be the pool full
+ *   a request that was posted waiting enters the pool only where there is room. It is ripe
+ *   until then, and precedes all posters that sleep for room. A request that was begun has been
+ *   admitted: it enters at once, even if the pool is full
  *   nothing ends or resumes a request from within the end of another one: chains of joins
- *   have any length. Who waits %DXK_WAIT_EAGER has the worker that ends the last one for its
- *   next, in the same hold: it is no dispatch that somebody else could come before
+ *   have any length. A request that waits with %DXK_WAIT_EAGER gets the worker that ends the
+ *   last awaited one, as its next request, in the same hold: no other dispatch can precede it
  */
 #ifndef _DXK_ENGINE_WAIT_H
 #define _DXK_ENGINE_WAIT_H
@@ -44,12 +45,12 @@ struct task_struct;
 /* In dxk_waits.call: thread 700 */
 #define DXK_CALL_DISPATCHER	((struct task_struct *)1)
 
-/* Looks for circles that the waits of a hold may take together, see cycle.h. */
+/* Maximum of looks for circles by all waits of a hold together, see cycle.h. */
 #define DXK_WAIT_SEARCHES	64
 
 /*
- * Where a request waits. Who changes its line goes to a further one, at its end: whoever
- * looks at one line after the other meets all.
+ * Where a request waits. A request that changes its line moves to the end of a later one, so
+ * that a search of one line after the other finds all.
  */
 enum dxk_line {
 	DXK_LINE_SERVICE,	/* of lane 0: every Stop wakes it */
@@ -62,39 +63,39 @@ enum dxk_line {
  * struct dxk_waits - the requests of a context that wait
  */
 struct dxk_waits {
-	/** @on: (A) policy max_waiting is not 0; for who asks without the lock */
+	/** @on: (A) policy max_waiting is not 0; for readers without the lock */
 	bool on;
-	/** @unbegun: (L) those that were posted waiting, and do; policy max_waiting bounds them */
+	/** @unbegun: (L) requests that were posted waiting, and do; at most policy max_waiting */
 	u32 unbegun;
 	/** @line: (L) struct dxk_rqe, by enum dxk_line */
 	struct list_head line[DXK_LINES];
-	/** @joined: (L) struct dxk_more that wait for an owner, for whom that has happened */
+	/** @joined: (L) struct dxk_more that wait for an owner, and whose event has happened */
 	struct list_head joined;
 	/**
-	 * @eager: (L) of those the ones that are to follow at once upon what was completed in
-	 * this hold; empty between two holds
+	 * @eager: (L) of those, the ones that are to follow the requests completed in this
+	 * hold at once; empty between two holds
 	 */
 	struct list_head eager;
 	/** @alarms: (L) struct dxk_more by time */
 	struct rb_root_cached alarms;
 	/** @files: (L) requests that wait for files */
 	u32 files;
-	/** @fired: events that no hold has looked at */
+	/** @fired: events that no hold has looked at yet */
 	struct llist_head fired;
 	/**
-	 * @call: (L) to set, any time to read: whom who fires is to wake, see fire.h: a worker,
-	 * %DXK_CALL_DISPATCHER, or NULL: nobody
+	 * @call: (L) to set, any time to read: the task that the firing context is to wake, see
+	 * fire.h: a worker, %DXK_CALL_DISPATCHER, or NULL: nobody
 	 */
 	struct task_struct *call;
 	/** @catcher: (L) the sleep of that worker, in dxk_crew.idle; or NULL */
 	struct dxk_waiter *catcher;
-	/** @polled: (L) workers ask by poll(2) for what there is to do */
+	/** @polled: (L) workers use poll(2) to learn of work */
 	bool polled;
-	/** @firing: (L) of these the oldest, in their order */
+	/** @firing: (L) the oldest of the events in @fired, in their order */
 	struct llist_node *firing;
 	/** @planned: (L) when thread 700 looks at @alarms next, if nobody kicks it */
 	u64 planned;
-	/** @bucket: (L) hash of names, and behind it, as large, that of keys */
+	/** @bucket: (L) hash of names, followed by the hash of keys, which has the same size */
 	struct hlist_head *bucket;
 	/** @bits: (L) log2 of the number of buckets of each */
 	u32 bits;
@@ -102,9 +103,9 @@ struct dxk_waits {
 	u32 searches;
 	/** @unsure: (A) a search for a circle has given up, see circle.h */
 	bool unsure;
-	/** @arrivals: (L) times that a request has come to a key */
+	/** @arrivals: (L) how often a request has arrived at a key */
 	u64 arrivals;
-	/** @recent: (L) the key that was asked for last, if it lives, or NULL */
+	/** @recent: (L) the key that was requested last, if it lives, or NULL */
 	struct dxk_key *recent;
 	/** @keys: (L) records for the next keys */
 	struct dxk_stash keys;
@@ -114,13 +115,13 @@ struct dxk_waits {
 	struct list_head callers;
 	/** @outers: (L) struct dxk_rejoin_op that end when nothing is nested in their work */
 	struct list_head outers;
-	/** @rising: (L) those of them that are to be looked at: that may have come to be */
+	/** @rising: (L) those of @outers that are to be looked at, as that may now be so */
 	struct list_head rising;
 	/** @seed: (L) keeps a program from choosing names that collide */
 	u64 seed;
 };
 
-/** dxk_waits_bucket - where in the hash of names; that of keys begins 1 << @bits behind it */
+/** dxk_waits_bucket - a bucket of the hash of names; that of keys is 1 << @bits behind it */
 static inline struct hlist_head *dxk_waits_bucket(const struct dxk_waits *waits, u32 space,
 						  u64 name)
 {

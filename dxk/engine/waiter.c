@@ -10,9 +10,9 @@
 
 /* --- waking ---------------------------------------------------------------- */
 
-/* What the arrays have no room for the loops leave over, see struct dxk_wakes. */
+/* Loops leave over what does not fit into the arrays, see struct dxk_wakes. */
 
-/* @task: held; the reference goes over */
+/* @task: held; the reference is passed on */
 static void dxk_wake_held(struct dxk_wakes *wakes, struct task_struct *task)
 {
 	if (WARN_ON_ONCE(wakes->nr == ARRAY_SIZE(wakes->task)))
@@ -23,7 +23,7 @@ static void dxk_wake_held(struct dxk_wakes *wakes, struct task_struct *task)
 
 void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 {
-	/* Of a handler many times, for many commands. */
+	/* A command handler is woken many times, for many commands. */
 	if (wakes->nr_members && wakes->member[wakes->nr_members - 1] == m)
 		return;
 	if (WARN_ON_ONCE(wakes->nr_members == ARRAY_SIZE(wakes->member))) {
@@ -39,13 +39,13 @@ void dxk_wake_member(struct dxk_wakes *wakes, struct dxk_member *m)
 /**
  * dxk_waiter_queue - let a caller sleep
  * @w: the caller's waiter
- * @queue: where whoever makes the move will find it; it enters at the tail
+ * @queue: where the maker of the move will find it; it enters at the tail
  * @queued: how many are in that queue; or NULL
- * @count: how many sleep so
+ * @count: how many sleep for the same
  * @blocks: counter of such sleeps
  * @blocked_ns: counter of the time slept
  *
- * A sleeper that only changes its queue goes on with the sleep that it began.
+ * A sleeper that only changes its queue continues the sleep that it began.
  */
 void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued,
 		      u32 *count, u64 *blocks, u64 *blocked_ns)
@@ -70,7 +70,7 @@ void dxk_waiter_queue(struct dxk_waiter *w, struct list_head *queue, u32 *queued
  * @w: its waiter, queued
  * @helper: of the same operation
  * @m: the sleeper, a worker
- * @owner: for whose results it sleeps; NULL: it does for something else
+ * @owner: the owner whose results it sleeps for; NULL: it sleeps for something else
  */
 void dxk_waiter_help(struct dxk_waiter *w, struct dxk_helper *helper,
 		     struct dxk_member *m, struct dxk_owner *owner)
@@ -115,7 +115,7 @@ void dxk_waiter_leave(struct dxk_waiter *w)
 	w->blocked = NULL;
 }
 
-/** dxk_waiter_end - dxk_waiter_finish() of one that may sleep */
+/** dxk_waiter_end - dxk_waiter_finish() for a caller that may sleep */
 void dxk_waiter_end(struct dxk_waiter *w, struct dxk_wakes *wakes)
 {
 	struct task_struct *task = w->task;

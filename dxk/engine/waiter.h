@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later */
 /*
  * Sleeping and waking. Every sleep in dxk has one form: the sleeper publishes what it
- * wants, and whoever holds the lock when that becomes possible does it on the sleeper's
- * behalf. Wake-ups are collected under the lock and done after it.
+ * wants, and the lock holder that makes this possible does it on the sleeper's behalf.
+ * Wake-ups are collected under the lock and done after it.
  */
 #ifndef _DXK_ENGINE_WAITER_H
 #define _DXK_ENGINE_WAITER_H
@@ -17,9 +17,9 @@ struct dxk_owner;
 struct task_struct;
 
 /*
- * What one lock hold may do beside the operation that it was taken for, in units of two
- * steps. A step is a move of a request, a look at a sleeper, or a wake-up; an operation
- * itself makes some 130 at most, and both together no more than DXK_HOLD_STEPS.
+ * Limit of the work that one lock hold may do in addition to the operation that it was taken
+ * for, in units of two steps. A step is a move of a request, a look at a sleeper, or a wake-up.
+ * The operation alone makes some 130 at most, and both together no more than DXK_HOLD_STEPS.
  */
 #define DXK_HOLD_BUDGET		60
 #define DXK_HOLD_STEPS		256
@@ -27,20 +27,20 @@ struct task_struct;
 /**
  * struct dxk_wakes - what a lock hold has done and leaves to do after it
  *
- * No lock hold does all that a move makes possible if that has no bound: ends the sleep
- * of all posters, tells all who wait for one owner. Each loop over sleepers asks
- * dxk_afford() first. What it leaves is either continued by the operation itself, which
- * is then performed again, or owed: dxk_afford_or_owe() sees to it that another hold
- * follows, by thread 700 while it runs, else by the same caller.
+ * If the work that a move makes possible is unbounded, no lock hold does all of it. Examples
+ * are to end the sleep of all posters, or to notify all waiters of one owner. Each loop over
+ * sleepers calls dxk_afford() first. The work left over is either continued by the operation
+ * itself, which is then performed again, or owed: dxk_afford_or_owe() ensures that another
+ * hold follows, by thread 700 while it runs, else by the same caller.
  *
- * Nobody is forgotten, for whoever goes on finds by its state what is still to do:
- * posters while dxk_ready.left is set, or those who are shut out; blocked workers that
- * there are entries for; idle workers of a context that is out of work; managers that
- * there is use for; see dxk_catch_up(). Owners whose pollers and watchers were not all
+ * No sleeper is forgotten, as the state shows the next hold what is still to do:
+ * posters while dxk_ready.left is set, or posters that are shut out; blocked workers for
+ * which there are entries; idle workers of a context that is out of work; managers that
+ * are needed; see dxk_catch_up(). Owners whose pollers and watchers were not all
  * looked at are in dxk_owners.owed.
  */
 struct dxk_wakes {
-	/** @spent: of %DXK_HOLD_BUDGET */
+	/** @spent: used part of %DXK_HOLD_BUDGET */
 	u32 spent;
 	/** @nr: tasks in @task */
 	u8 nr;
@@ -62,12 +62,11 @@ struct dxk_wakes {
 };
 
 /**
- * struct dxk_waiter - a thread that sleeps until somebody else did its move
+ * struct dxk_waiter - a thread that sleeps until another one has made its move
  *
- * Every sleep in dxk has this form: the sleeper publishes what it wants, and
- * whoever holds the lock when it becomes possible does it on the sleeper's
- * behalf. So nothing is to be tested again after a wake-up, and no newcomer can
- * get between.
+ * Every sleep in dxk is such a hand-off: the sleeper publishes what it wants, and
+ * the lock holder that makes this possible does it on the sleeper's behalf.
+ * Therefore a woken thread tests nothing again, and no newcomer can overtake it.
  */
 struct dxk_waiter {
 	/** @link: (L) in the queue it sleeps in; empty otherwise */
@@ -82,15 +81,15 @@ struct dxk_waiter {
 	struct dxk_member *stuck;
 	/** @helper: (L) it may be, or was, called to execute a request meanwhile; or NULL */
 	struct dxk_helper *helper;
-	/** @catches: (L) of the engine that has it for dxk_waits.catcher; or NULL */
+	/** @catches: (L) the engine that has it as dxk_waits.catcher; or NULL */
 	struct dxk_engine *catches;
 	/** @since: (L) ktime when it was queued */
 	u64 since;
 	/** @blocked: (L) counter that gets the time it slept, or NULL */
 	u64 *blocked;
 	/**
-	 * @done: (L) to set, any time to read; the last thing that the mover touches,
-	 * for the sleeper may be gone right after
+	 * @done: (L) to set, any time to read. The mover touches nothing after it, as the
+	 * sleeper may be gone right after
 	 */
 	bool done;
 };
@@ -101,7 +100,7 @@ struct dxk_waiter {
 struct dxk_helper {
 	/** @link: (L) in dxk_owner.helpers[] of @owner, or in dxk_crew.helpers[] */
 	struct list_head link;
-	/** @owner: (L) it executes requests of that only; NULL: any */
+	/** @owner: (L) it executes requests of this owner only; NULL: any */
 	struct dxk_owner *owner;
 	/** @m: the worker */
 	struct dxk_member *m;
@@ -127,7 +126,7 @@ struct dxk_op {
 	dxk_op_fn *run;
 	/** @ran: thread 700 has run it */
 	bool ran;
-	/** @caller: who waits for @ran */
+	/** @caller: the task that waits for @ran */
 	struct task_struct *caller;
 };
 
@@ -163,7 +162,7 @@ static inline bool dxk_wakes_any(const struct dxk_wakes *wakes)
  * @wakes: of the hold
  * @cost: of what is next, no more than %DXK_HOLD_BUDGET
  *
- * For an operation that is performed again until all is done; others say
+ * For an operation that is performed again until all is done; others call
  * dxk_afford_or_owe().
  */
 static inline bool dxk_afford(struct dxk_wakes *wakes, u32 cost)
@@ -206,7 +205,7 @@ static inline void dxk_waiter_init(struct dxk_waiter *w)
  */
 static inline void dxk_waiter_finish(struct dxk_waiter *w, struct dxk_wakes *wakes)
 {
-	/* Mostly the caller itself, who need not sleep. */
+	/* Mostly the caller itself, which need not sleep. */
 	if (likely(w->task == os_self() && list_empty(&w->link)))
 		w->done = true;
 	else

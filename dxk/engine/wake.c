@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Requests are woken and cancelled: by their names, and when their time has come.
+ * Wake and cancel requests: by their names, and when their time has come.
  */
 #include "engine/alarm.h"
 #include "engine/cancel.h"
@@ -14,7 +14,7 @@
 
 /* --- names ------------------------------------------------------------------- */
 
-/** dxk_wake_names_run - a call: it ends a wait for one, or is kept for the next */
+/** dxk_wake_names_run - call requests: a call ends a wait for one, or is kept for the next wait */
 void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_names_op *n = container_of(op, struct dxk_names_op, op);
@@ -35,7 +35,7 @@ void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	n->more = n->next < n->nr;
 }
 
-/** dxk_cancel_names_run - requests end, or are told to: each may wake a sleeper or more */
+/** dxk_cancel_names_run - end requests, or notify them to end: each may wake sleepers */
 void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_names_op *n = container_of(op, struct dxk_names_op, op);
@@ -51,7 +51,7 @@ void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
 			n->states[n->next] = state;
 	}
 	n->more = n->next < n->nr;
-	/* What was Ready has left room. */
+	/* Ready requests that ended have left room. */
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
@@ -59,13 +59,13 @@ void dxk_cancel_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
 
 /* --- events ------------------------------------------------------------------- */
 
-/* It is in the list no more. */
+/* The event is no longer in the list. */
 static void dxk_event_happens(struct dxk_engine *e, struct dxk_event *event,
 			      struct dxk_wakes *wakes)
 {
 	struct dxk_more *more;
 
-	/* A full barrier: who fires from here on enters the list again. */
+	/* A full barrier: a context that fires from here on enters the event in the list again. */
 	xchg(&event->pending, 0);
 	more = event->more;
 	if (!more || more->rqe->state != DXK_WAITING || more->ripe ||
@@ -76,7 +76,7 @@ static void dxk_event_happens(struct dxk_engine *e, struct dxk_event *event,
 }
 
 /**
- * dxk_fired_run - requests wait no more for what has happened
+ * dxk_fired_run - end the waits of requests for events that have fired
  * @e: the engine, locked
  * @wakes: of the hold; what it cannot afford is owed
  */
@@ -100,7 +100,7 @@ void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes)
 	}
 }
 
-/** dxk_detach_run - what an event came from is no more: its request is told, if it waits */
+/** dxk_detach_run - the source of an event is gone: notify its request, if that waits */
 void dxk_detach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_detach_op *d = container_of(op, struct dxk_detach_op, op);
@@ -121,7 +121,7 @@ void dxk_detach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /* --- time -------------------------------------------------------------------- */
 
-/* Its time has come. Then @at is another one, or none. */
+/* The time of a request has come. Set @at to its next one, or to none. */
 static void dxk_alarm_ring(struct dxk_engine *e, struct dxk_more *more, u64 now,
 			   struct list_head *ended, struct dxk_wakes *wakes)
 {
@@ -168,7 +168,7 @@ bool dxk_alarms_ring(struct dxk_engine *e, struct list_head *ended, struct dxk_w
 	}
 	if (!rang)
 		return false;
-	/* What expired in the pool has left room there, and may have been the last. */
+	/* Requests that expired in the pool have left room there, and may have been the last. */
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);

@@ -9,12 +9,12 @@ struct dxk_member;
 struct dxk_watch;
 
 /**
- * struct dxk_names_op - requests are woken, or cancelled, by their names
+ * struct dxk_names_op - wake or cancel requests by their names
  */
 struct dxk_names_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @m: who calls; names are those of its space */
+	/** @m: the caller; names are those of its space */
 	struct dxk_member *m;
 	/** @names: the names */
 	const u64 *names;
@@ -22,27 +22,27 @@ struct dxk_names_op {
 	u32 nr;
 	/** @states: out, for each DXK_CANCEL_*, or NULL */
 	u32 *states;
-	/** @next: how many were looked at; 0 at first */
+	/** @next: how many were looked at; initially 0 */
 	u32 next;
-	/** @more: out, to be performed again */
+	/** @more: out, the operation must be performed again */
 	bool more;
-	/** @found: how many there are; 0 at first */
+	/** @found: how many there are; initially 0 */
 	u32 found;
 	/** @ended: requests that ended and nobody collects; the caller frees them */
 	struct list_head ended;
 };
 
 /**
- * struct dxk_detach_op - an event is to wake its request no more
+ * struct dxk_detach_op - stop an event from waking its request
  */
 struct dxk_detach_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @watch: whose */
+	/** @watch: of the event */
 	struct dxk_watch *watch;
-	/** @seen: what the request is told, if it waits for it */
+	/** @seen: the events reported to the request, if it waits for them */
 	u32 seen;
-	/** @done: out: the request has it no more. If not, a worker has the request */
+	/** @done: out: the request no longer has it. If not, a worker has the request */
 	bool done;
 };
 

@@ -8,14 +8,14 @@
 struct dxk_rqe;
 
 /**
- * struct dxk_withdraw_op - who owns an embedded request takes it back
+ * struct dxk_withdraw_op - the owner of an embedded request takes it back
  */
 struct dxk_withdraw_op {
 	/** @op: the operation */
 	struct dxk_op op;
 	/** @rqe: the request */
 	struct dxk_rqe *rqe;
-	/** @done: it is */
+	/** @done: it has been taken back */
 	bool done;
 };
 
