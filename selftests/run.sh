@@ -115,11 +115,12 @@ forget() { while read -rt 0 -u 8; do read -rn 1 -u 8; done; }
 
 # kin PID: those of its process group, and what it has forked into a group of their own
 kin() {
-	local p
+	local p stat parent group
 	for p in /proc/[0-9]*; do
-		case $(busybox cat "$p/stat" 2>/dev/null) in
-		*") "[A-Z]" "[0-9]*" $1 "* | *") "[A-Z]" $1 "[0-9]*) echo "${p#/proc/}" ;;
-		esac
+		stat=$(busybox cat "$p/stat" 2>/dev/null)
+		# after the name, which may be anything: the state, and then
+		read -r _ parent group _ <<<"${stat##*) }"
+		[[ $parent != "$1" && $group != "$1" ]] || echo "${p#/proc/}"
 	done
 }
 # stacks KIN: theirs, and those of threads that are in dxk; and what the contexts show

@@ -129,6 +129,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 	struct dxk_done refused;
 	unsigned int want, taken;
 	bool was = p->at == IDLE;
+	char why[96];
 	int n;
 
 	for (;;) {
@@ -136,8 +137,10 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 		taken = 0;
 		n = dxk_next(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
 			     want ? p->data : NULL, want ? sizeof(p->data) : 0, 0);
-		if (done && !taken && n < 0)
-			tell_of(m, p, strerror(-n));
+		if (done && !taken && n < 0) {
+			snprintf(why, sizeof(why), "its answer was not taken: %s", strerror(-n));
+			tell_of(m, p, why);
+		}
 		if (n == 0 && done && want) {
 			done = NULL;	/* completed; the fetch is to be asked for its error */
 			continue;

@@ -119,21 +119,28 @@ static void own_not_for_room(struct kunit *test)
 	puppet_end(ps, m, 0, 0);
 }
 
-/* Of its owner's requests the first one whose lane has room; and again when there is. */
-static void own_lanes(struct kunit *test)
+/* Five workers. The first two execute: one of lane 1, which has room for one, and one of lane 3 */
+static struct puppets *lane1_is_full(struct kunit *test, struct dxk_member **m)
 {
 	struct puppets *ps = start(test, 5, true);
-	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
-	struct dxk_rejoin_op *r;
 	u32 i;
 
-	for (i = 0; i < 3; i++)
-		puppet_worker(ps);
+	for (i = 0; i < 5; i++)
+		m[i] = puppet_worker(ps);
 	puppet_post(ps, 1, 0, PXR_LANE1);
 	EXPECT_IS(puppet_work(ps, m[0])->lane, 1);
 	puppet_post(ps, 1, 0, 0);
-	puppet_work(ps, m[1]);
-	/* lane 1 has one of five */
+	EXPECT_IS(puppet_work(ps, m[1])->lane, 3);
+	return ps;
+}
+
+/* Of its owner's requests the first one whose lane has room; and again when there is. */
+static void own_lanes(struct kunit *test)
+{
+	struct dxk_member *m[5];
+	struct puppets *ps = lane1_is_full(test, m);
+	struct dxk_rejoin_op *r;
+
 	puppet_post_nr(ps, m[1], 2, 8, PXR_LANE1 | PXR_REJOIN);
 	r = puppet_rejoin(ps, m[1], 8, 1, 1);
 	EXPECT(ASLEEP(r));
@@ -160,17 +167,10 @@ static void own_lanes(struct kunit *test)
 /* However many of lanes without room stand before the one that has some. */
 static void own_behind_many(struct kunit *test)
 {
-	struct puppets *ps = start(test, 5, true);
-	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_member *m[5];
+	struct puppets *ps = lane1_is_full(test, m);
 	struct dxk_rejoin_op *r;
-	u32 i;
 
-	for (i = 0; i < 3; i++)
-		puppet_worker(ps);
-	puppet_post(ps, 1, 0, PXR_LANE1);
-	EXPECT_IS(puppet_work(ps, m[0])->lane, 1);
-	puppet_post(ps, 1, 0, 0);
-	puppet_work(ps, m[1]);
 	puppet_post_nr(ps, m[1], 20, 8, PXR_LANE1 | PXR_REJOIN);
 	puppet_post_nr(ps, m[1], 1, 8, PXR_REJOIN);
 	r = puppet_rejoin(ps, m[1], 8, 1, 1);
