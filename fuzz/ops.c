@@ -432,7 +432,7 @@ static void fill_next_more(struct call *c, union arg *a)
 		d[i].done.data_len = work & 0x20 ? 32 : 0;
 		d[i].done.data = address(c, ARENA_DATA);
 		if (done >> 4 & (1 << (i & 3)))
-			d[i].done.status = (int8_t)what;
+			d[i].done.status = (int8_t)what, d[i].attempts = wait >> 6;
 		else
 			fill_wait(&d[i].wait, wait, what + i);
 		/* with another key from now on, or with none */

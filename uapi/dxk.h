@@ -1180,10 +1180,16 @@ struct dxk_done {
  * @done: the request
  * @wait: zeros; otherwise its turn ends with a wait instead of a status, which must then be 0.
  *	The next turn gets @done.data as its data
+ * @attempts: 0; otherwise how often the request was begun in total, by workers elsewhere as well:
+ *	dxk_work.attempt..65535, else EINVAL. It becomes dxk_result.attempts, and counts for
+ *	dxk_policy.redo_max. It must be 0 with @wait
+ * @reserved: 0
  */
 struct dxk_done_more {
 	struct dxk_done done;
 	struct dxk_wait wait;
+	__u32 attempts;
+	__u32 reserved;
 };
 
 /* Bits of dxk_work.origin */
@@ -1244,6 +1250,7 @@ struct dxk_work {
  *	may have happened
  * @nested: 1: it is executed within the request that has its key, see %DXK_CALL_NEST
  * @key: with %PXR_KEY, or after %DXK_WAIT_MOVE, its key, else 0
+ * @expire: as posted with %PXR_EXPIRE; 0 if there was none, or once that time has come
  */
 struct dxk_work_more {
 	struct dxk_work work;
@@ -1254,6 +1261,7 @@ struct dxk_work_more {
 	__u32 wake;
 	__u32 events;
 	__u32 nested;
+	__aligned_u64 expire;
 };
 
 /**

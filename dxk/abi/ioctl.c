@@ -397,9 +397,9 @@ void dxk_ioctl_check_abi(void)
 	FIELDS(dxk_rejoin, 8, 4, 0);
 	FIELDS(dxk_roundtrip, 12, 4, 0);
 	FIELDS(dxk_done, 2, 2, 0);
-	FIELDS(dxk_done_more, 6, 6, 0);
+	FIELDS(dxk_done_more, 8, 6, 0);
 	FIELDS(dxk_work, 12, 4, 0);
-	FIELDS(dxk_work_more, 16, 7, 0);
+	FIELDS(dxk_work_more, 16, 8, 0);
 	FIELDS(dxk_next, 8, 4, 0);
 	FIELDS(dxk_should_stop, 2, 1, 0);
 	FIELDS(dxk_names, 4, 2, 0);

@@ -485,6 +485,18 @@ static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 	return 0;
 }
 
+/* The worker knows how often the request, the last one of @n->done, was begun in total. */
+static int dxk_attempts_set(struct dxk_next_op *n, u32 attempts)
+{
+	struct dxk_rqe *rqe = list_last_entry(&n->done, struct dxk_rqe, link);
+
+	if (attempts < rqe->attempts || attempts > U16_MAX)
+		return -EINVAL;
+	/* If this completion is not taken it counts all the same: it was begun so often. */
+	rqe->attempts = attempts;
+	return 0;
+}
+
 /* One completion, of a longer element. @cuts: it is a wait that cannot be, or its turn is stale */
 static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_next *a, u32 i,
 				      bool *cuts)
@@ -496,13 +508,16 @@ static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_ne
 	if (err)
 		return err;
 	wait = &d.wait;
+	if (d.reserved || (wait->wait && d.attempts))
+		return -EINVAL;
 	if (wait->wait) {
 		*cuts = true;
 		return dxk_park_get(n->m, &d, &n->done);
 	}
 	if (wait->deadline | wait->owner | wait->state | wait->prio | wait->fd | wait->events)
 		return -EINVAL;
-	return dxk_done_get(n->m, &d.done, &n->done);
+	err = dxk_done_get(n->m, &d.done, &n->done);
+	return err || !d.attempts ? err : dxk_attempts_set(n, d.attempts);
 }
 
 static void dxk_count_stale(struct dxk_engine *e)
@@ -553,6 +568,7 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 {
 	const struct dxk_more *more = rqe->more;
 	struct dxk_work_more m = { };
+	u64 expire;
 
 	if (a->work_size <= sizeof(*w))
 		return dxk_array_put(w, sizeof(*w), a->work, a->work_size, i);
@@ -567,6 +583,9 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 		/* What belongs to a worker's request no lock hold changes. */
 		m.key = more->key ? more->key->cookie : 0;
 		m.nested = more->at_key == DXK_KEY_NESTED;
+		/* Its time may come at any time. */
+		expire = READ_ONCE(more->expire);
+		m.expire = expire == DXK_FOREVER ? 0 : expire;
 	}
 	return dxk_array_put(&m, sizeof(m), a->work, a->work_size, i);
 }

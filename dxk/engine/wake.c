@@ -131,7 +131,7 @@ static void dxk_alarm_ring(struct dxk_engine *e, struct dxk_more *more, u64 now,
 	if (rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
 		deadline = more->wait.deadline;
 	if (more->expire <= now) {
-		more->expire = DXK_FOREVER;
+		WRITE_ONCE(more->expire, DXK_FOREVER);
 		e->stats.expired++;
 		dxk_alarm_set(e, more, deadline, wakes);
 		dxk_tell(e, rqe, DXK_WAKE_EXPIRE, ended, wakes);

@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct users users = { 2, { "me", "you" } };
-static const struct rules rules = { "render", "host", &users, 512 };
+static const struct rules rules = { "render", "host", &users, 512, 1000 };
 
 bool users_have(const struct users *list, const char *name)
 {
@@ -36,7 +36,8 @@ static void read_both(const amqp_basic_properties_t *p, amqp_bytes_t key, amqp_b
 	if (verdict < 0 && (strncmp(r.reply_to, "dxk.reply.", 10) || !*r.id))
 		abort();
 	if (!verdict) {
-		if (r.len > 512 || r.room > 512 || r.attrs & ~(uint32_t)TRAVELS || r.lane > 3)
+		if (r.len > 512 || r.room > 512 || r.attrs & ~(uint32_t)TRAVELS || r.lane > 3 ||
+		    r.payload > 1000 || r.len + r.payload != body.len)
 			abort();
 		request_write(&r, "render", "me", p->timestamp, &m);
 		/* The library would not publish for "you"; one of us does. */

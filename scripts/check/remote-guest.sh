@@ -44,13 +44,13 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 {
 	broker worker
 	export_ hash 'lane3 = 8'
-	export_ hashq 'queue = quorum'
+	export_ hashq 'queue = quorum' 'payload_max = 1000'
 	export_ tree 'lane2 = 2' 'lane3 = 2'
 	export_ late 'lane3 = 8'
 } >export.conf
 {
 	broker poster
-	import_ hash 'window = 16' 'mode = 777' 'data_size = 1024'
+	import_ hash 'window = 16' 'mode = 777' 'data_size = 1024' 'max_waiting = 16'
 	import_ none 'window = 2'
 	import_ hashq 'queue = quorum' 'window = 16' 'mode = 777'
 	import_ sums 'window = 16'
@@ -66,6 +66,18 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 # start export|import; its id is in $pid
 start() { "$dxkd" --status "$1.json" "$1.conf" 2>>log & pid=$!; }
 serves() { [[ $got == "back=$1 dead=$2 other=0 wrong=0 twice=0 early=0 none=1" ]]; }
+
+# several SIGNAL of the exporter, or of the importer, while an application waits
+several() {
+	local signal=$1 whose=$2 times=$3 i
+	for ((i = 0; i < times; i++)); do
+		sleep 1.5
+		kill "-$signal" "${!whose}"
+		wait "${!whose}" 2>/dev/null
+		start "$whose"
+		printf -v "$whose" %s "$pid"
+	done
+}
 
 # soon COMMAND...: it succeeds within a minute
 soon() {
@@ -104,7 +116,7 @@ start import; import=$pid
 # then its context has been started
 soon status import none '"served":false'
 got=$("$peer" one none@farm executor)
-[[ $got == status=-113 ]]
+[[ $got == 'status=-113 begun=1 no result' ]]
 ok "where nobody ever served a request is refused (EHOSTUNREACH)"
 
 # --- all is well ------------------------------------------------------------------
@@ -129,11 +141,44 @@ soon status export hash '"requests":[0,0,0,300],"answered":[0,0,0,300]' &&
 	grep -q '^  import none: requests: .*dxk\.x\.none' shown
 ok "the status of both daemons says so"
 got=$("$peer" one hash@farm fd)
-[[ $got == status=-95 ]]
-ok "a file does not travel (EOPNOTSUPP)"
+[[ $got == 'status=-95 begun=1 no result' ]]
+ok "a file that is not a sealed memfd does not travel (EOPNOTSUPP)"
 got=$("$peer" one hash@farm room)
-[[ $got == status=-90 ]]
+[[ $got == 'status=-90 begun=1 no result' ]]
 ok "a result that the service's context has no room for is refused (EMSGSIZE)"
+
+# --- files whose content is fixed ---------------------------------------------------
+
+got=$("$peer" one hash@farm open 100)
+[[ $got == 'status=-95 begun=1 no result' ]]
+ok "a memfd that can still be written does not travel (EOPNOTSUPP)"
+for bytes in 0 1 1048576; do
+	got=$("$peer" one hash@farm sealed $bytes)
+	[[ $got == 'status=0 begun=1 right' ]] || break
+done
+ok "a sealed one does, with up to payload_max bytes"
+got=$("$peer" one hash@farm sealed 1048577)
+[[ $got == 'status=-90 begun=1 no result' ]]
+ok "a larger one is refused (EMSGSIZE)"
+got=$("$peer" one hashq@farm sealed 1001)
+[[ $got == 'status=-90 begun=1 no result' ]]
+ok "by the other end as well, with a limit of its own (EMSGSIZE)"
+"$peer" app hash@farm 400 32 50 payload 5001 >result 2>>log & app=$!
+several KILL export 1
+wait $app
+once 400 && ((BASH_REMATCH[1] < 200))
+ok "exporter killed: each file is as it was sent (${BASH_REMATCH[1]:-?} EOWNERDEAD)"
+begun 5001 50 3
+ok "without REDO nothing was begun twice, with it no more than three times"
+
+# --- what the other host says -------------------------------------------------------
+
+got=$("$peer" one hash@farm poison)
+[[ $got == 'status=-130 begun=3 no result' ]]
+ok "the poster is told how often a request was begun elsewhere"
+got=$("$peer" expire hash@farm)
+[[ $got == 'statuses 5 5 5 5 -62' ]]
+ok "a request's own time limit asks its worker to end, and is not begun after it (ETIME)"
 
 got=$("$peer" app hash@farm 1 1 100 poison 9001)
 trace=$(sed -n 's/.*export hash: \(00-[0-9a-f]\{32\}-[0-9a-f]\{16\}-01\): .*attempt 2$/\1/p' log)
@@ -147,7 +192,7 @@ ok "the logs of both hosts tell by the traceparent what became of a request"
 
 soon status import late '"served":true'
 got=$("$peer" one late@farm executor)
-[[ $got == status=-110 ]]
+[[ $got == 'status=-110 begun=1 no result' ]]
 ok "a request that nobody answers ends when its time is over (ETIMEDOUT)"
 "$peer" serve late 4 0 begunl >servedl 2>>log &
 soon status import late '"dropped":1' && [[ ! -s begunl ]]
@@ -158,7 +203,7 @@ ok "others have their time"
 start void; void=$pid
 soon status void late '"waiting":0'
 got=$("$peer" one void executor)
-[[ $got == status=-62 ]]
+[[ $got == 'status=-62 begun=1 no result' ]]
 ok "what cannot go to the broker is not begun either (ETIME)"
 kill -TERM "$void"
 wait "$void"
@@ -176,18 +221,6 @@ ok "what another client sends that is no request, and no answer, is rejected, on
 echo 'host: dead'
 
 # --- ends ---------------------------------------------------------------------------
-
-# several SIGNAL of the exporter, or of the importer, while an application waits
-several() {
-	local signal=$1 whose=$2 times=$3 i
-	for ((i = 0; i < times; i++)); do
-		sleep 1.5
-		kill "-$signal" "${!whose}"
-		wait "${!whose}" 2>/dev/null
-		start "$whose"
-		printf -v "$whose" %s "$pid"
-	done
-}
 
 "$peer" app hash@farm 1000 64 50 work 10001 >result 2>>log & app=$!
 several TERM export 2

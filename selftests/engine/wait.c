@@ -470,6 +470,7 @@ TEST_F(wait, expire)
 	ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
 	EXPECT_EQ(1, wake(&self->t, NAME));
 	ASSERT_EQ(1, fetch(self->me, &w));
+	EXPECT_EQ(e.expire, w.expire);
 	EXPECT_EQ(0, ends(self->me, &w, 0));
 	EXPECT_EQ(0, status_of(&self->t, OWNER));
 
@@ -483,9 +484,56 @@ TEST_F(wait, expire)
 		EXPECT_EQ(0, parks(self->me, &w, &for_call));
 		ASSERT_EQ(1, fetch(self->me, &w));
 		EXPECT_EQ(DXK_WAKE_EXPIRE, w.wake);
+		EXPECT_EQ(0, w.expire);
 		EXPECT_EQ(0, ends(self->me, &w, 0));
 	}
 	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, OWNER));
+}
+
+/* A worker that has others execute its requests reports how often they were begun in total. */
+TEST_F(wait, attempts)
+{
+	static const struct {
+		uint32_t told, got;
+	} row[] = { { 0, 1 }, { 1, 1 }, { 4, 4 }, { 65535, 65535 } };
+	struct dxk_post_more e = entry(OWNER, 0, PXR_REDO);
+	struct dxk_done_more done = { .attempts = 1 };
+	struct dxk_result r;
+	struct dxk_work_more w;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
+		ASSERT_EQ(1, fetch(self->me, &w));
+		EXPECT_EQ(0, w.expire);
+		done = (struct dxk_done_more){
+			.done.ticket = w.work.ticket, .attempts = row[i].told,
+		};
+		EXPECT_EQ(0, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+		ASSERT_EQ(1, dxk_rejoin(self->t.member, OWNER, &r, 1, 1, NULL, 0, 0, NULL));
+		EXPECT_EQ(row[i].got, r.attempts);
+	}
+
+	/* Fewer than there were here, more than there can be, beside a wait, a reserved field */
+	ASSERT_EQ(1, dxk_post_more(self->t.member, &e, 1, 0, NULL));
+	ASSERT_EQ(1, fetch(self->me, &w));
+	close(self->me);
+	self->me = dxk_member_create(self->t.ctx, DXK_MEMBER_WORKER, NULL);
+	ASSERT_EQ(1, fetch(self->me, &w));
+	ASSERT_EQ(2, w.work.attempt);
+	done = (struct dxk_done_more){ .done.ticket = w.work.ticket, .attempts = 1 };
+	EXPECT_EQ(-EINVAL, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	done.attempts = 65536;
+	EXPECT_EQ(-EINVAL, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	done.attempts = 2;
+	done.wait = for_call;
+	EXPECT_EQ(-EINVAL, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	done = (struct dxk_done_more){ .done.ticket = w.work.ticket, .reserved = 1 };
+	EXPECT_EQ(-EINVAL, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	done = (struct dxk_done_more){ .done.ticket = w.work.ticket, .attempts = 2 };
+	EXPECT_EQ(0, dxk_next_more(self->me, &done, 1, NULL, NULL, 0, NULL, 0, 0));
+	ASSERT_EQ(1, dxk_rejoin(self->t.member, OWNER, &r, 1, 1, NULL, 0, 0, NULL));
+	EXPECT_EQ(2, r.attempts);
 }
 
 /* Everything that may be wrong with a wait, a name, an element. */

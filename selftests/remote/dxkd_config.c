@@ -101,6 +101,8 @@ TEST_F(config, good)
 		"broker = farm\n"
 		"workers = host-1 host_2	host3   ; three\n"
 		"window = 499\n"
+		"payload_max = 16777216\n"
+		"max_waiting = 2097152\n"
 		"mode = 0770\n"
 		"data_size = 4096\n"
 		"lanes = 0 10 90\n"
@@ -150,6 +152,8 @@ TEST_F(config, good)
 	EXPECT_TRUE(users_have(&s->peers, "host3"));
 	EXPECT_FALSE(users_have(&s->peers, "host"));
 	EXPECT_EQ(499, s->window);
+	EXPECT_EQ(16777216, s->payload_max);
+	EXPECT_EQ(2097152, s->max_waiting);
 	EXPECT_EQ(0770, s->mode);
 	EXPECT_EQ(4096, s->data_size);
 	EXPECT_EQ(90, s->lane_pct[2]);
@@ -187,6 +191,8 @@ TEST_F(config, defaults)
 	s = &self->config.services[1];
 	EXPECT_STREQ("b@farm", s->context);
 	EXPECT_EQ(64, s->window);
+	EXPECT_EQ(1048576, s->payload_max);
+	EXPECT_EQ(0, s->max_waiting);
 	EXPECT_EQ(DXK_MODE_DEFAULT, s->mode);
 	EXPECT_EQ(512, s->data_size);
 	EXPECT_EQ(0, s->begin_within);
@@ -231,6 +237,7 @@ static const struct {
 	{ IMPORT_ "begin_within = 3601\n", AT(8, "begin_within: 0..3600") },
 	{ IMPORT_ "answer_within = 86401\n", AT(8, "answer_within: 0..86400") },
 	{ IMPORT_ "mode = 8\n", AT(8, "mode: 0..777, octal") },
+	{ IMPORT_ "payload_max = 16777217\n", AT(8, "payload_max: 0..16777216") },
 	{ IMPORT_ "data_size = 4097\n", AT(8, "data_size: 0..4096") },
 	{ IMPORT_ "lanes = 0 0\n",
 	  AT(8, "lanes: percents of lanes 0, 1 and 2, together at most 100") },

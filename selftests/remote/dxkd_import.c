@@ -10,6 +10,7 @@
 #include "../tools/dxkd/judge.c"
 #include "../tools/dxkd/message.c"
 #include "../tools/dxkd/link.c"
+#include "../tools/dxkd/payload.c"
 #include "../tools/dxkd/import.c"
 
 #include "kselftest_harness.h"
@@ -40,8 +41,8 @@ FIXTURE_SETUP(import)
 		struct place *p = &self->places[i];
 
 		p->number = i + 1;
-		p->fd = -1;
-		p->w.attrs = PXR_REDO;
+		p->fd = p->file = -1;
+		p->w.work.attrs = PXR_REDO;
 		set_at(&self->m, p, UNSENT);
 		set_times(&self->m, p);
 	}

@@ -13,7 +13,7 @@
 #define UUID	"01234567-89ab-cdef-0123-456789abcdef"
 
 static struct users clients = { 2, { "me", "you" } };
-static const struct rules rules = { "render", "host", &clients, 512 };
+static const struct rules rules = { "render", "host", &clients, 512, 2000 };
 
 bool users_have(const struct users *users, const char *name)
 {
@@ -154,10 +154,41 @@ TEST_F(message, request)
 		EXPECT_EQ(r.attempt, got.attempt);
 		EXPECT_EQ(0, got.deliveries);
 		EXPECT_EQ(r.deadline_us, got.deadline_us);
+		EXPECT_EQ(0, got.expire_us);
+		EXPECT_FALSE(got.has_payload);
 		EXPECT_EQ(r.data, got.data);
 		EXPECT_EQ(r.len, got.len);
 	}
 	EXPECT_STREQ("00-0123456789abcdef0123456789abcdef-ffffffffffffffff-01", m.trace);
+}
+
+/* A time to expire, and a payload behind the data, none of whose bytes is data */
+TEST_F(message, more)
+{
+	static const uint32_t payloads[] = { 0, 1, 2000 };
+	struct request r = valid(), got;
+	static char body[2004];
+	struct message m;
+	const char *why;
+	size_t i;
+
+	r.expire_us = INT64_MAX;
+	r.has_payload = true;
+	r.data = body;
+	for (i = 0; i < 3; i++) {
+		r.payload = payloads[i];
+		request_write(&r, "render", "host", 1000000000, &m);
+		ASSERT_EQ(0, request_read(over_the_wire(&self->pool, &m), amqp_cstring_bytes("2"),
+					  (amqp_bytes_t){ 4 + r.payload, body }, &rules, &got,
+					  &why)) {
+			TH_LOG("%s", why);
+		}
+		EXPECT_EQ(INT64_MAX, got.expire_us);
+		EXPECT_TRUE(got.has_payload);
+		EXPECT_EQ(r.payload, got.payload);
+		EXPECT_EQ(4, got.len);
+		EXPECT_EQ(r.data, got.data);
+	}
 }
 
 /* One that has been given an hour is written in the second in which it was: that is no more */
@@ -289,6 +320,19 @@ CASE(count_kind, m->headers[m->p.headers.num_entries++] = (amqp_table_entry_t){
 	{ .bytes = { 1, "1" } } } })
 CASE(stranger, m->headers[m->p.headers.num_entries++] = (amqp_table_entry_t){
 	amqp_cstring_bytes("x-death"), { AMQP_FIELD_KIND_ARRAY, { .array = { 0, NULL } } } })
+#define ADD(m, name, of, val)	((m)->headers[(m)->p.headers.num_entries++] = \
+	(amqp_table_entry_t){ amqp_cstring_bytes(name), { AMQP_FIELD_KIND_##of, val } })
+CASE(expire_0, ADD(m, "x-dxk-expire", I64, { .i64 = 0 }))
+CASE(expire_negative, ADD(m, "x-dxk-expire", I64, { .i64 = -1 }))
+CASE(expire_kind, ADD(m, "x-dxk-expire", I32, { .i32 = 1 }))
+CASE(payload_negative, ADD(m, "x-dxk-payload", I32, { .i32 = -1 }))
+CASE(payload_kind, ADD(m, "x-dxk-payload", I64, { .i64 = 1 }))
+CASE(payload_missing, ADD(m, "x-dxk-payload", I32, { .i32 = 5 }))
+CASE(payload_huge, ADD(m, "x-dxk-payload", I32, { .i32 = PAYLOAD_MAX + 1 });
+     body->len = PAYLOAD_MAX + 1)
+CASE(payload_large, ADD(m, "x-dxk-payload", I32, { .i32 = 2001 }); body->len = 2001)
+CASE(payload_data, ADD(m, "x-dxk-payload", I32, { .i32 = 1000 }); body->len = 1513)
+CASE(payload_data_long, ADD(m, "x-dxk-payload", I32, { .i32 = 1000 }); body->len = 5097)
 CASE(client_none, m->p.user_id = amqp_cstring_bytes("they");
      m->p.reply_to = amqp_cstring_bytes("dxk.reply.they." UUID))
 CASE(nothing, )
@@ -357,6 +401,16 @@ static const struct {
 	{ status, MESSAGE_REJECT, "a header of an answer" },
 	{ count_negative, MESSAGE_REJECT, "no count of deliveries" },
 	{ count_kind, MESSAGE_REJECT, "a header of another type" },
+	{ expire_0, MESSAGE_REJECT, "no time to expire" },
+	{ expire_negative, MESSAGE_REJECT, "no time to expire" },
+	{ expire_kind, MESSAGE_REJECT, "a header of another type" },
+	{ payload_negative, MESSAGE_REJECT, "no such length of a payload" },
+	{ payload_kind, MESSAGE_REJECT, "a header of another type" },
+	{ payload_missing, MESSAGE_REJECT, "less than its payload" },
+	{ payload_huge, MESSAGE_REJECT, "no such length of a payload" },
+	{ payload_large, -EMSGSIZE, "a larger payload than is taken" },
+	{ payload_data, -EMSGSIZE, "more data than the context takes" },
+	{ payload_data_long, MESSAGE_REJECT, "more data than a request has" },
 	{ client_none, -EACCES, "not one of the clients" },
 };
 

@@ -14,8 +14,15 @@
  *                                                posts requests with params from FIRST on to
  *                                                CTX, REDO percent of them with PXR_REDO, and
  *                                                says what came back. WORD begins their data:
- *                                                "poison" kills who executes it
- *   dxkd_peer one CTX fd|room|executor           posts one, and says its status
+ *                                                "poison" kills who executes it; "payload"
+ *                                                sends a sealed file with each
+ *   dxkd_peer one CTX fd|open|sealed|poison|room|executor [BYTES]
+ *                                                posts one, with a pipe, or a memfd of BYTES
+ *                                                that is sealed or not; says its status, how
+ *                                                often it was begun, and if its result is right
+ *   dxkd_peer expire CTX                         posts four requests that end when their time is
+ *                                                over, and one whose time is over before; says
+ *                                                the statuses
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -48,6 +56,45 @@ static uint64_t hash(const char *data, size_t len, uint64_t seed)
 
 	for (i = 0; i < len; i++)
 		sum = (sum ^ (unsigned char)data[i]) * 1099511628211ULL;
+	return sum;
+}
+
+/* A memfd with bytes that depend on @seed, and can be computed again */
+static int payload(size_t len, uint64_t seed, bool sealed, uint64_t *sum)
+{
+	int fd = memfd_create("payload", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char *data = malloc(len + 1);
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		data[i] = (char)((i * 31 + seed * 7) >> 3);
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len)
+		fail("memfd", -errno);
+	if (sealed && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW))
+		fail("seals", -errno);
+	*sum = hash(data, len, seed);
+	free(data);
+	return fd;
+}
+
+/* The sum of what came with a request: sealed as it was, and all there from its beginning on */
+static uint64_t sum_of(int fd, uint64_t seed)
+{
+	const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW;
+	size_t len = (size_t)lseek(fd, 0, SEEK_END), at = 0;
+	char *data = malloc(len + 1);
+	uint64_t sum;
+	ssize_t n;
+
+	if ((fcntl(fd, F_GET_SEALS) & seals) != seals || lseek(fd, 0, SEEK_SET))
+		fail("the file that came", -EINVAL);
+	while ((n = read(fd, data + at, len + 1 - at)) > 0)
+		at += (size_t)n;
+	if (n < 0 || at != len)
+		fail("read", n < 0 ? -errno : -EIO);
+	sum = hash(data, len, seed);
+	free(data);
+	close(fd);
 	return sum;
 }
 
@@ -122,8 +169,12 @@ static _Noreturn void work(int ctx, long us, int log)
 			kill(getpid(), SIGKILL);
 		nanosleep(&time, NULL);
 		sum = hash(data, w.data_len, w.param ^ w.executor);
+		if (w.fd >= 0)
+			sum ^= sum_of(w.fd, w.param);
 		d = (struct dxk_done){ .ticket = w.ticket, .data = (uintptr_t)&sum,
 				       .data_len = sizeof(sum), .status = wait_for_child(data) };
+		if (!strncmp(data, "stop", 4))
+			d.status = dxk_should_stop(me, 60 * SECOND) + 4;
 		done = &d;
 	}
 }
@@ -141,6 +192,7 @@ static int serve(const char *name, int workers, long us, const char *path, uint3
 	dxk_policy_get(ctx, &policy);
 	policy.max_threads = (uint32_t)workers;
 	policy.kernel_threads = 0;
+	policy.max_waiting = 16;
 	policy.sched_mode = lane2 ? TPOOL_MODE_CMLS : 0;
 	policy.lane_pct[2] = lane2;
 	i = dxk_policy_set(ctx, &policy, NULL);
@@ -165,7 +217,7 @@ static int app(const char *name, unsigned int count, unsigned int window, unsign
 	char *seen = calloc(count, 1), data[DATA] = "";
 	uint64_t *want = calloc(count, sizeof(*want));
 	struct dxk_result res[BATCH];
-	uint64_t got[BATCH];
+	uint64_t got[BATCH], sum;
 	unsigned int answer = 0;
 	int me = client(name), n, i;
 
@@ -181,9 +233,16 @@ static int app(const char *name, unsigned int count, unsigned int window, unsign
 
 			snprintf(data, sizeof(data), "%s %u", word, posted);
 			want[posted] = hash(data, DATA, e.param ^ e.executor);
+			if (!strcmp(word, "payload")) {
+				e.attrs |= PXR_FD;
+				e.fd = payload(posted * 1237 % 40000, e.param, true, &sum);
+				want[posted] ^= sum;
+			}
 			n = dxk_post(me, &e, 1, -1, NULL);
 			if (n != 1)
 				fail("post", n);
+			if (e.attrs & PXR_FD)
+				close(e.fd);
 		}
 		n = dxk_rejoin(me, 7, res, BATCH, 1, got, sizeof(*got), 120 * SECOND, &answer);
 		if (n < 0)
@@ -244,10 +303,11 @@ static int tree(const char *name, unsigned int count, unsigned int lane, int64_t
 	return 0;
 }
 
-static int one(const char *name, const char *what)
+static int one(const char *name, const char *what, size_t bytes)
 {
 	struct dxk_post_entry e = { .owner = 7, .result_len = 8, .attrs = PXR_REJOIN };
 	struct dxk_result res = { 0 };
+	uint64_t want = 0, got;
 	char data[4096];
 	int me = client(name), n, fds[2];
 
@@ -257,15 +317,58 @@ static int one(const char *name, const char *what)
 		e.attrs |= PXR_FD;
 		e.fd = fds[0];
 	}
+	if (!strcmp(what, "open") || !strcmp(what, "sealed")) {
+		e.attrs |= PXR_FD;
+		e.fd = payload(bytes, 0, *what == 's', &want);
+	}
+	if (!strcmp(what, "poison")) {
+		e.attrs |= PXR_REDO;
+		e.data = (uintptr_t)what;
+		e.data_len = 7;
+	}
 	if (!strcmp(what, "room"))
 		e.result_len = 1024;
+	want ^= hash(what, e.data_len, 0);
 	n = dxk_post(me, &e, 1, -1, NULL);
 	if (n != 1)
 		fail("post", n);
 	n = dxk_rejoin(me, 7, &res, 1, 1, data, sizeof(data), 60 * SECOND, NULL);
 	if (n != 1)
 		fail("rejoin", n);
-	printf("status=%d\n", res.status);
+	memcpy(&got, data, sizeof(got));
+	printf("status=%d begun=%u %s\n", res.status, res.attempts,
+	       res.data_len == sizeof(got) && got == want ? "right" : "no result");
+	return 0;
+}
+
+static int expire(const char *name)
+{
+	struct dxk_post_more e = {
+		.post = { .owner = 7, .data = (uintptr_t)"stop", .data_len = 5, .result_len = 8,
+			  .prio = 1, .attrs = PXR_REJOIN | PXR_EXPIRE },
+	};
+	int me = client(name), status[5], i, n;
+	struct dxk_result res;
+	struct timespec ts;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
+	for (i = 0; i < 5; i++) {
+		e.post.param = (uint64_t)i;
+		e.post.prio = i < 4;
+		e.expire = now + (i < 4 ? 8 : 4) * SECOND;
+		n = dxk_post_more(me, &e, 1, 0, NULL);
+		if (n != 1)
+			fail("post", n);
+	}
+	for (i = 0; i < 5; i++) {
+		n = dxk_rejoin(me, 7, &res, 1, 1, NULL, 0, 60 * SECOND, NULL);
+		if (n != 1 || res.param > 4)
+			fail("rejoin", n);
+		status[res.param] = res.status;
+	}
+	printf("statuses %d %d %d %d %d\n", status[0], status[1], status[2], status[3], status[4]);
 	return 0;
 }
 
@@ -281,8 +384,10 @@ int main(int argc, char **argv)
 		return app(argv[2], (unsigned int)atoi(argv[3]), (unsigned int)atoi(argv[4]),
 			   (unsigned int)atoi(argv[5]), argc > 6 ? argv[6] : "work",
 			   argc > 7 ? strtoull(argv[7], NULL, 0) : 1);
-	if (argc == 4 && !strcmp(argv[1], "one"))
-		return one(argv[2], argv[3]);
+	if (argc >= 4 && !strcmp(argv[1], "one"))
+		return one(argv[2], argv[3], argc > 4 ? strtoul(argv[4], NULL, 0) : 0);
+	if (argc == 3 && !strcmp(argv[1], "expire"))
+		return expire(argv[2]);
 	/* among all test programs it is none */
 	if (argc == 1)
 		puts("TAP version 13\n1..0 # SKIP for scripts/check/remote.sh");

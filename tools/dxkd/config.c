@@ -264,6 +264,7 @@ static const struct key {
 	{ "broker", X | I, WORD, OF_SERVICE(broker_name), 0, 0, true },
 	{ "context", X | I, CONTEXT, 0, 0, 0, false },
 	{ "queue", X | I, QUEUE, 0, 0, 0, false },
+	{ "payload_max", X | I, NUMBER, OF_SERVICE(payload_max), 0, PAYLOAD_MAX, false },
 	{ "clients", X, USERS, OF_SERVICE(peers), 0, 0, true },
 	{ "lane0", X, NUMBER, OF_SERVICE(lane[0]), 0, 1000, false },
 	{ "lane1", X, NUMBER, OF_SERVICE(lane[1]), 0, 1000, false },
@@ -278,6 +279,7 @@ static const struct key {
 	{ "answer_within", I, NUMBER, OF_SERVICE(answer_within), 0, 86400, false },
 	{ "mode", I, OCTAL, OF_SERVICE(mode), 0, 0777, false },
 	{ "data_size", I, NUMBER, OF_SERVICE(data_size), 0, 4096, false },
+	{ "max_waiting", I, NUMBER, OF_SERVICE(max_waiting), 0, 1 << 21, false },
 	{ "lanes", I, LANE_SHARES, 0, 0, 0, false },
 	{ "priorities", I, PRIORITIES, 0, 0, 0, false },
 };
@@ -429,6 +431,7 @@ static void section_begin(struct parser *p, const char *title)
 			.role = s == IS_IMPORT ? IMPORT : EXPORT, .line = p->header,
 			.lane = { 0, 0, 0, 8 }, .redo_max = 3, .remember = 600, .grace = 30,
 			.window = 64, .mode = DXK_MODE_DEFAULT, .data_size = 512, .prio_high = 120,
+			.payload_max = 1 << 20,
 		};
 		strcpy(v->name, name);
 	}

@@ -16,6 +16,7 @@
 #define HOST_LEN	128
 #define LANES		4
 #define BANDS		6	/* priorities of a classic queue */
+#define PAYLOAD_MAX	(16 << 20)	/* bytes of a sealed file */
 
 /**
  * struct node - where one node of a broker listens
@@ -84,6 +85,7 @@ bool users_have(const struct users *users, const char *name);
  * @broker: that one
  * @context: name of the local context
  * @quorum: queues are quorum queues
+ * @payload_max: bytes of a sealed file that goes with a request, 0: none may
  * @peers: export: whose requests are taken (clients), import: whose answers (workers)
  * @lane: export: requests that may be held of each lane
  * @redo_max: how often a request with PXR_REDO is begun
@@ -94,6 +96,7 @@ bool users_have(const struct users *users, const char *name);
  * @answer_within: import: seconds after which a request ends without its answer, 0: none
  * @mode: import: of the context
  * @data_size: import: of its policy
+ * @max_waiting: import: likewise
  * @lane_pct: import: likewise
  * @prio_low: import: priority of the lowest band, and below
  * @prio_high: import: of the highest band, and above
@@ -107,6 +110,7 @@ struct service {
 	const struct broker *broker;
 	char context[DXK_NAME_LEN];
 	bool quorum;
+	uint32_t payload_max;
 	struct users peers;
 	uint32_t lane[LANES];
 	uint32_t redo_max;
@@ -116,6 +120,7 @@ struct service {
 	uint32_t begin_within, answer_within;
 	uint32_t mode;
 	uint32_t data_size;
+	uint32_t max_waiting;
 	uint32_t lane_pct[LANES - 1];
 	int32_t prio_low, prio_high;
 	bool bands;

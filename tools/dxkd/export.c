@@ -22,6 +22,7 @@
 #include "judge.h"
 #include "link.h"
 #include "message.h"
+#include "payload.h"
 #include "task.h"
 
 #define KNOWN_MAX	65536	/* answered ones that are remembered */
@@ -45,6 +46,7 @@ enum state {
  * @next: likewise
  * @owner: cookie in the local context, a number of its own
  * @r: the request, whose data is at @data
+ * @file: its sealed file, or -1
  * @known: it is in struct export.ids
  * @tag: of its delivery
  * @epoch: of the connection that this came over
@@ -61,6 +63,7 @@ struct job {
 	struct job *prev, *next;
 	uint64_t owner;
 	struct request r;
+	int file;
 	bool known;
 	uint64_t tag;
 	uint64_t epoch;
@@ -88,6 +91,7 @@ struct export {
 	uint64_t owners;
 	int ctl, ctx, member;
 	uint32_t data_size;
+	bool times;			/* its requests can have a time to expire */
 	uint64_t retry;			/* the context */
 	int said;			/* why there is none */
 	bool leaving, ended;		/* the daemon, the context */
@@ -134,10 +138,18 @@ static void forget(struct export *x, struct job *job)
 	job->known = false;
 }
 
+static void drop_file(struct job *job)
+{
+	if (job->file >= 0)
+		close(job->file);
+	job->file = -1;
+}
+
 static void job_free(struct export *x, struct job *job)
 {
 	forget(x, job);
 	unlist(x, job);
+	drop_file(job);
 	free(job->data);
 	free(job);
 }
@@ -175,11 +187,10 @@ static void tell(struct export *x, const struct job *job, const char *what, uint
 
 static void answer(struct export *x, struct job *job, int32_t status, uint32_t len)
 {
-	if (status == -EOWNERDEAD || status == -ETIME)
-		tell(x, job, status == -ETIME ? "came too late, it is not begun: ETIME" :
-			     "it may have run: EOWNERDEAD", job->r.attempt);
-	if (status == -EOWNERDEAD)
+	if (status == -EOWNERDEAD) {
+		tell(x, job, "it may have run: EOWNERDEAD", job->r.attempt);
 		x->counts.dead++;
+	}
 	else if (job->state == POSTED)
 		x->counts.answered[job->r.lane]++;
 	else
@@ -187,7 +198,14 @@ static void answer(struct export *x, struct job *job, int32_t status, uint32_t l
 	job->status = status;
 	job->len = len;
 	job->copy = false;
+	drop_file(job);
 	move(x, job, UNSENT);
+}
+
+static void answer_late(struct export *x, struct job *job)
+{
+	tell(x, job, "came too late, it is not begun: ETIME", job->r.attempt);
+	answer(x, job, -ETIME, 0);
 }
 
 /* Somebody, this host or another one, gets it as a new message. */
@@ -211,26 +229,38 @@ static void ack(struct export *x, struct job *job)
 
 /* --- publishing ---------------------------------------------------------------- */
 
-static bool publish(struct export *x, struct job *job)
+static bool publish_request(struct export *x, struct job *job)
 {
 	char lane[2] = { (char)('0' + job->r.lane) };
+	size_t len = job->r.len + job->r.payload;
+	char *body = NULL;
+	struct message m;
+	bool up;
+
+	request_write(&job->r, x->cfg->name, x->cfg->broker->user, (uint64_t)time(NULL), &m);
+	if (job->file >= 0 &&
+	    payload_join(job->data, job->r.len, job->file, job->r.payload, &body))
+		abort();
+	up = link_publish(&x->out, x->exchange, lane, false, &m.p, body ?: job->data, len, job);
+	free(body);
+	return up;
+}
+
+static bool publish_reply(struct export *x, struct job *job)
+{
+	struct reply reply = { .status = job->status, .attempt = job->r.attempt };
 	struct message m;
 
-	if (job->copy) {
-		request_write(&job->r, x->cfg->name, x->cfg->broker->user, (uint64_t)time(NULL),
-			      &m);
-		return link_publish(&x->out, x->exchange, lane, false, &m.p, job->data,
-				    job->r.len, job);
-	}
-	{
-		struct reply reply = { .status = job->status, .attempt = job->r.attempt };
+	id_read(job->r.id, strlen(job->r.id), &reply.id);
+	strcpy(reply.user, x->cfg->broker->user);
+	reply_write(&reply, &m);
+	return link_publish(&x->out, "dxk.reply", job->r.reply_to, false, &m.p, job->data,
+			    job->len, job);
+}
 
-		id_read(job->r.id, strlen(job->r.id), &reply.id);
-		strcpy(reply.user, x->cfg->broker->user);
-		reply_write(&reply, &m);
-		return link_publish(&x->out, "dxk.reply", job->r.reply_to, false, &m.p, job->data,
-				    job->len, job);
-	}
+static bool publish(struct export *x, struct job *job)
+{
+	return job->copy ? publish_request(x, job) : publish_reply(x, job);
 }
 
 static void publish_all(struct export *x)
@@ -381,6 +411,7 @@ static int context_open(struct export *x)
 	if (rc < 0)
 		return rc;
 	x->data_size = policy.data_size;
+	x->times = policy.max_waiting;
 	x->member = dxk_member_create(x->ctx, DXK_MEMBER_CLIENT, NULL);
 	return x->member < 0 ? x->member : 0;
 }
@@ -423,24 +454,41 @@ static void context_ended(struct export *x)
 }
 
 /*
- * Redoing is the broker's: with the attribute here, too, a request would be begun as often as
- * both counts multiplied.
+ * The broker begins requests again: with PXR_REDO in this context as well, a request would be begun
+ * as often as both counts multiplied.
  */
 static int post(struct export *x, struct job *job)
 {
-	struct dxk_post_entry e = {
-		.owner = job->owner, .executor = job->r.op, .param = job->r.param,
-		.data = (uintptr_t)job->data, .data_len = (uint32_t)job->r.len,
-		.result_len = job->r.room, .prio = job->r.prio,
-		.attrs = PXR_REJOIN | (job->r.attrs & ~(uint32_t)PXR_REDO),
+	struct dxk_post_more e = {
+		.post = {
+			.owner = job->owner, .executor = job->r.op, .param = job->r.param,
+			.data = (uintptr_t)job->data, .data_len = (uint32_t)job->r.len,
+			.result_len = job->r.room, .prio = job->r.prio,
+			.attrs = PXR_REJOIN | (job->r.attrs & ~(uint32_t)PXR_REDO),
+		},
 	};
 
-	return dxk_post(x->member, &e, 1, 0, NULL);
+	if (job->file >= 0) {
+		e.post.attrs |= PXR_FD;
+		e.post.fd = job->file;
+	}
+	if (job->r.expire_us && x->times) {
+		e.post.attrs |= PXR_EXPIRE;
+		e.expire = monotonic_of(job->r.expire_us);
+		return dxk_post_more(x->member, &e, 1, 0, NULL);
+	}
+	return dxk_post(x->member, &e.post, 1, 0, NULL);
 }
 
 static bool late(const struct job *job)
 {
-	return job->r.deadline_us && realtime_us() > job->r.deadline_us;
+	uint64_t now;
+
+	if (!job->r.deadline_us && !job->r.expire_us)
+		return false;
+	now = realtime_us();
+	return (job->r.deadline_us && now > job->r.deadline_us) ||
+	       (job->r.expire_us && now > job->r.expire_us);
 }
 
 static void post_all(struct export *x)
@@ -454,7 +502,7 @@ static void post_all(struct export *x)
 		if (full[job->r.lane])
 			continue;
 		if (late(job)) {
-			answer(x, job, -ETIME, 0);
+			answer_late(x, job);
 			continue;
 		}
 		rc = post(x, job);
@@ -462,7 +510,7 @@ static void post_all(struct export *x)
 			HASH_ADD(by_owner, x->posted, owner, sizeof(job->owner), job);
 			move(x, job, POSTED);
 		} else if (rc == -EAGAIN || rc == -ENOSPC || rc == -EDQUOT || rc == -ENOMEM ||
-			   rc == -EINTR) {
+			   rc == -ETOOMANYREFS || rc == -EINTR) {
 			full[job->r.lane] = true;
 		} else if (rc == -ESHUTDOWN) {
 			context_ended(x);
@@ -501,6 +549,8 @@ static void ended(struct export *x, struct job *job, const struct dxk_result *re
 			publish_copy(x, job, job->r.attempt + died);
 		else
 			job_free(x, job);
+	} else if (res->status == -ETIME && !res->attempts) {
+		answer_late(x, job);
 	} else {
 		/* from here on there is no use for the data of the request */
 		memcpy(job->data, data, res->data_len);
@@ -560,7 +610,7 @@ static void judge(struct export *x, struct job *job, bool settling)
 		answer(x, job, -EOWNERDEAD, 0);
 		break;
 	case DO_EXPIRE:
-		answer(x, job, -ETIME, 0);
+		answer_late(x, job);
 		break;
 	case DO_WAIT:
 		job->time = x->in.since + x->cfg->grace * NSEC_PER_SEC;
@@ -595,7 +645,7 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	struct export *x = link->owner;
 	struct rules rules = {
 		.service = x->cfg->name, .user = x->cfg->broker->user, .clients = &x->cfg->peers,
-		.data_size = x->data_size,
+		.data_size = x->data_size, .payload_max = x->cfg->payload_max,
 	};
 	struct request r;
 	struct job *job;
@@ -625,6 +675,12 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	job->tag = d->delivery_tag;
 	job->epoch = link->epoch;
 	job->redelivered = d->redelivered;
+	job->file = -1;
+	if (!verdict && r.has_payload) {
+		job->file = payload_make((const char *)r.data + r.len, r.payload);
+		if (job->file < 0)
+			verdict = job->file;
+	}
 	if (!verdict) {
 		job->data = malloc((r.len > r.room ? r.len : r.room) ?: 1);
 		if (!job->data)

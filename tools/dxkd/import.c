@@ -18,6 +18,7 @@
 #include "judge.h"
 #include "link.h"
 #include "message.h"
+#include "payload.h"
 #include "task.h"
 
 #define EVENTS		16
@@ -32,7 +33,10 @@ enum at { IDLE, UNSENT, SENT, CONFIRMED };
  * @number: 1..window
  * @at: where its request is
  * @turn: number of its publication: a confirm may come when the place has another request
+ * @file: the sealed file that goes with its request, or -1
+ * @payload: bytes of that
  * @begin_us: CLOCK_REALTIME before which it has to begin, 0: none
+ * @expire_us: CLOCK_REALTIME at which it has to end, 0: never
  * @give_up: when it ends without its answer
  * @w: the request
  * @data: its data
@@ -42,8 +46,10 @@ struct place {
 	unsigned int number;
 	enum at at;
 	uint64_t turn;
-	uint64_t begin_us, give_up;
-	struct dxk_work w;
+	int file;
+	uint32_t payload;
+	uint64_t begin_us, expire_us, give_up;
+	struct dxk_work_more w;
 	char data[DATA_MAX];
 };
 
@@ -60,6 +66,7 @@ struct import {
 	bool ended, leaving;
 	bool nowhere;		/* nobody has ever served it */
 	bool can_reply;		/* there is a queue for answers */
+	bool timed;		/* a request had a time to expire */
 	uint64_t turns;		/* publications */
 	struct rejects rejects;	/* answers */
 	struct notes notes;
@@ -85,7 +92,7 @@ static void tell(struct import *m, const struct id *id, const char *what)
 
 static struct id id_of(const struct import *m, const struct place *p)
 {
-	struct id id = { .place = p->number, .ticket = p->w.ticket };
+	struct id id = { .place = p->number, .ticket = p->w.work.ticket };
 
 	strcpy(id.instance, m->instance);
 	return id;
@@ -104,6 +111,8 @@ static void set_times(struct import *m, struct place *p)
 	const struct service *cfg = m->cfg;
 
 	p->begin_us = cfg->begin_within ? realtime_us() + cfg->begin_within * 1000000ULL : 0;
+	p->expire_us = p->w.expire ? realtime_of(p->w.expire) : 0;
+	m->timed |= !!p->w.expire;
 	p->give_up = cfg->answer_within ? now_ns() + cfg->answer_within * NSEC_PER_SEC : NEVER;
 }
 
@@ -121,22 +130,41 @@ static void context_ended(struct import *m)
 	m->ended = true;
 }
 
+/* Can the request be sent? */
+static int check(struct import *m, struct place *p)
+{
+	if (m->nowhere)
+		return -EHOSTUNREACH;
+	if (lane_of(p->w.work.attrs) < 0)
+		return -EINVAL;
+	return p->file >= 0 ? payload_check(p->file, m->cfg->payload_max, &p->payload) : 0;
+}
+
+static void drop_file(struct place *p)
+{
+	if (p->file >= 0)
+		close(p->file);
+	p->file = -1;
+	p->payload = 0;
+}
+
 /*
  * Complete a request, unless @done is NULL, and fetch. What cannot be sent is completed at once.
  */
-static void turn(struct import *m, struct place *p, const struct dxk_done *done)
+static void turn(struct import *m, struct place *p, const struct dxk_done_more *done)
 {
-	struct dxk_done refused;
+	struct dxk_done_more refused;
 	unsigned int want, taken;
 	bool was = p->at == IDLE;
 	char why[96];
-	int n;
+	int n, status;
 
 	for (;;) {
 		want = !m->leaving;
 		taken = 0;
-		n = dxk_next(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
-			     want ? p->data : NULL, want ? sizeof(p->data) : 0, 0);
+		drop_file(p);
+		n = dxk_next_more(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
+				  want ? p->data : NULL, want ? sizeof(p->data) : 0, 0);
 		if (done && !taken && n < 0) {
 			snprintf(why, sizeof(why), "its answer was not taken: %s", strerror(-n));
 			tell_of(m, p, why);
@@ -147,22 +175,19 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 		}
 		if (n < 1)
 			break;
-		done = &refused;
-		refused = (struct dxk_done){ .ticket = p->w.ticket };
-		if (p->w.attrs & PXR_FD) {
-			close(p->w.fd);
-			refused.status = -EOPNOTSUPP;
-		} else if (lane_of(p->w.attrs) < 0) {
-			refused.status = -EINVAL;
-		} else if (m->nowhere) {
-			refused.status = -EHOSTUNREACH;
-		} else {
+		p->file = p->w.work.fd;
+		status = check(m, p);
+		if (!status) {
 			set_at(m, p, UNSENT);
 			set_times(m, p);
 			if (was)
 				listen_to(m, p, false);
 			return;
 		}
+		refused = (struct dxk_done_more){
+			.done = { .ticket = p->w.work.ticket, .status = status },
+		};
+		done = &refused;
 		m->counts.refused++;
 	}
 	set_at(m, p, IDLE);
@@ -172,11 +197,16 @@ static void turn(struct import *m, struct place *p, const struct dxk_done *done)
 		context_ended(m);
 }
 
-static void complete(struct import *m, struct place *p, int32_t status, const void *data,
-		     size_t len)
+/* @attempts: how often it was begun by those that it was sent to */
+static void complete(struct import *m, struct place *p, int32_t status, uint32_t attempts,
+		     const void *data, size_t len)
 {
-	struct dxk_done done = { .ticket = p->w.ticket, .status = status,
-				 .data = (uintptr_t)data, .data_len = (uint32_t)len };
+	uint64_t total = (uint64_t)p->w.work.attempt + (attempts ? attempts - 1 : 0);
+	struct dxk_done_more done = {
+		.done = { .ticket = p->w.work.ticket, .status = status,
+			  .data = (uintptr_t)data, .data_len = (uint32_t)len },
+		.attempts = total < UINT16_MAX ? (uint32_t)total : UINT16_MAX,
+	};
 
 	turn(m, p, &done);
 }
@@ -184,13 +214,19 @@ static void complete(struct import *m, struct place *p, int32_t status, const vo
 static void refuse(struct import *m, struct place *p, int32_t status)
 {
 	m->counts.refused++;
-	complete(m, p, status, NULL, 0);
+	complete(m, p, status, 0, NULL, 0);
 }
 
 static void end_in_vain(struct import *m, struct place *p, int32_t status, const char *what)
 {
 	tell_of(m, p, what);
 	refuse(m, p, status);
+}
+
+/* Is the time over in which it may begin, which it has not? */
+static bool is_late(const struct place *p, uint64_t now_us)
+{
+	return (p->begin_us && now_us > p->begin_us) || (p->expire_us && now_us > p->expire_us);
 }
 
 /*
@@ -200,21 +236,22 @@ static void end_in_vain(struct import *m, struct place *p, int32_t status, const
 static uint64_t end_late(struct import *m, uint64_t now)
 {
 	const struct service *cfg = m->cfg;
-	uint64_t next = NEVER;
+	uint64_t next = NEVER, now_us;
 	unsigned int i;
 
-	if (!cfg->begin_within && !cfg->answer_within)
+	if (!cfg->begin_within && !cfg->answer_within && !m->timed)
 		return NEVER;
+	now_us = realtime_us();
 	for (i = 0; i < cfg->window; i++) {
 		struct place *p = &m->places[i];
 
-		if (p->at == UNSENT && p->begin_us && realtime_us() > p->begin_us)
+		if (p->at == UNSENT && is_late(p, now_us))
 			end_in_vain(m, p, -ETIME, "was not sent in time: ETIME");
 		else if (p->at != IDLE && now >= p->give_up)
 			end_in_vain(m, p, -ETIMEDOUT, "was not answered in time: ETIMEDOUT");
 		if (p->at != IDLE)
 			next = earlier(next, p->give_up);
-		if (p->at == UNSENT && p->begin_us)
+		if (p->at == UNSENT && (p->begin_us || p->expire_us))
 			next = earlier(next, now + NSEC_PER_SEC / 10);
 	}
 	return next;
@@ -240,14 +277,26 @@ static bool publish(struct import *m, struct place *p)
 	const struct service *cfg = m->cfg;
 	struct id id = id_of(m, p);
 	struct request r = {
-		.op = p->w.executor, .param = p->w.param, .prio = p->w.prio,
-		.attrs = p->w.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.attrs),
-		.band = cfg->quorum ? -1 : band_of(p->w.prio, cfg->prio_low, cfg->prio_high),
-		.room = p->w.result_len, .attempt = 1, .deadline_us = p->begin_us,
+		.op = p->w.work.executor, .param = p->w.work.param, .prio = p->w.work.prio,
+		.attrs = p->w.work.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.work.attrs),
+		.band = cfg->quorum ? -1 : band_of(p->w.work.prio, cfg->prio_low, cfg->prio_high),
+		.room = p->w.work.result_len, .attempt = 1, .deadline_us = p->begin_us,
+		.expire_us = p->expire_us, .has_payload = p->file >= 0, .payload = p->payload,
 	};
 	char lane[2] = { (char)('0' + r.lane) };
+	size_t len = p->w.work.data_len + r.payload;
 	struct message message;
+	char *body = NULL;
+	bool up;
+	int err;
 
+	if (r.has_payload) {
+		err = payload_join(p->data, p->w.work.data_len, p->file, r.payload, &body);
+		if (err) {
+			refuse(m, p, err);
+			return true;
+		}
+	}
 	id_write(&id, r.id);
 	strcpy(r.user, cfg->broker->user);
 	strcpy(r.reply_to, m->replies);
@@ -255,8 +304,10 @@ static bool publish(struct import *m, struct place *p)
 	m->counts.requests[r.lane]++;
 	p->turn = ++m->turns;
 	set_at(m, p, SENT);
-	return link_publish(&m->out, m->exchange, lane, true, &message.p, p->data, p->w.data_len,
-			    what_of(p));
+	up = link_publish(&m->out, m->exchange, lane, true, &message.p, body ?: p->data, len,
+			  what_of(p));
+	free(body);
+	return up;
 }
 
 static void publish_all(struct import *m)
@@ -274,20 +325,20 @@ static void publish_all(struct import *m)
 
 static void message_lost(struct import *m, struct place *p)
 {
-	switch (judge_lost(p->at != SENT, p->w.attrs & PXR_REDO)) {
+	switch (judge_lost(p->at != SENT, p->w.work.attrs & PXR_REDO)) {
 	case DO_KEEP:
 		break;
 	case DO_AGAIN:
 		m->counts.republished++;
 		tell_of(m, p, "the broker may not have it: it is sent again");
 		/* It may have begun: that it has not, which ETIME says, nobody knows any more. */
-		p->begin_us = 0;
+		p->begin_us = p->expire_us = 0;
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
 		m->counts.dead++;
 		tell_of(m, p, "the broker may not have it, and it may have run: EOWNERDEAD");
-		complete(m, p, -EOWNERDEAD, NULL, 0);
+		complete(m, p, -EOWNERDEAD, 0, NULL, 0);
 		break;
 	}
 }
@@ -322,8 +373,8 @@ static struct place *place_by_id(struct import *m, const struct id *id, struct a
 	if (a->ours) {
 		p = &m->places[id->place - 1];
 		a->busy = p->at != IDLE;
-		a->ticket = p->w.ticket == id->ticket;
-		a->room = p->w.result_len;
+		a->ticket = p->w.work.ticket == id->ticket;
+		a->room = p->w.work.result_len;
 	}
 	return p;
 }
@@ -415,9 +466,9 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 			m->counts.dead++;
 			tell(m, &r.id, "was answered with EOWNERDEAD");
 		} else {
-			m->counts.answered[lane_of(p->w.attrs)]++;
+			m->counts.answered[lane_of(p->w.work.attrs)]++;
 		}
-		complete(m, p, r.status, r.data, r.len);
+		complete(m, p, r.status, r.attempt, r.data, r.len);
 		break;
 	case DO_COMPLAIN:
 		end_in_vain(m, p, -EPROTO, "was answered with more than there is room for: EPROTO");
@@ -436,9 +487,11 @@ static void context_close(struct import *m)
 {
 	unsigned int i;
 
-	for (i = 0; m->places && i < m->cfg->window; i++)
+	for (i = 0; m->places && i < m->cfg->window; i++) {
+		drop_file(&m->places[i]);
 		if (m->places[i].fd >= 0)
 			close(m->places[i].fd);
+	}
 	free(m->places);
 	m->places = NULL;
 	m->nr_busy = m->nr_unsent = 0;
@@ -471,6 +524,7 @@ static int context_make(struct import *m)
 	policy.max_threads = m->cfg->window;
 	policy.kernel_threads = 0;
 	policy.data_size = m->cfg->data_size;
+	policy.max_waiting = m->cfg->max_waiting;
 	policy.prio_policy = PRIO_POLICY_AGERQS;
 	for (i = 0; i < LANES - 1; i++) {
 		policy.lane_pct[i] = m->cfg->lane_pct[i];
@@ -498,7 +552,7 @@ static int context_open(struct import *m)
 	if (!m->places)
 		abort();
 	for (i = 0; i < m->cfg->window; i++)
-		m->places[i].fd = -1;
+		m->places[i].fd = m->places[i].file = -1;
 	for (i = 0; i < m->cfg->window; i++) {
 		struct place *p = &m->places[i];
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sysexits.h>
 #include <time.h>
 
@@ -90,6 +91,17 @@ static void serve(struct task **tasks, unsigned int nr, struct status_file *stat
 	free(fds);
 }
 
+/* Each place and each sealed file on its way has a descriptor. */
+static void take_all_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int run(const struct config *config, const char *status_path)
 {
 	struct task **tasks = calloc(config->nr_services, sizeof(struct task *));
@@ -101,6 +113,7 @@ static int run(const struct config *config, const char *status_path)
 	status_open(&status, status_path);
 	signal(SIGPIPE, SIG_IGN);
 	signals_catch();
+	take_all_files();
 	srandom((unsigned int)now_ns());
 	for (i = 0; i < config->nr_services; i++)
 		tasks[i] = (config->services[i].role == EXPORT ? export_new : import_new)

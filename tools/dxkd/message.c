@@ -89,8 +89,8 @@ void id_trace(const struct id *id, char *text)
 
 /* --- headers --------------------------------------------------------------- */
 
-enum header { OP, PARAM, PRIO, ATTRS, ROOM, ATTEMPT, DEADLINE, FOR, TRACE, STATUS, COUNT,
-	      NR_HEADERS };
+enum header { OP, PARAM, PRIO, ATTRS, ROOM, ATTEMPT, DEADLINE, EXPIRE, PAYLOAD, FOR, TRACE, STATUS,
+	      COUNT, NR_HEADERS };
 
 static const struct {
 	const char *key;
@@ -103,6 +103,8 @@ static const struct {
 	[ROOM] = { "x-dxk-room", AMQP_FIELD_KIND_I32 },
 	[ATTEMPT] = { "x-dxk-attempt", AMQP_FIELD_KIND_I32 },
 	[DEADLINE] = { "x-dxk-deadline", AMQP_FIELD_KIND_I64 },
+	[EXPIRE] = { "x-dxk-expire", AMQP_FIELD_KIND_I64 },
+	[PAYLOAD] = { "x-dxk-payload", AMQP_FIELD_KIND_I32 },
 	[FOR] = { "x-dxk-for", AMQP_FIELD_KIND_UTF8 },
 	[TRACE] = { "traceparent", AMQP_FIELD_KIND_UTF8 },
 	[STATUS] = { "x-dxk-status", AMQP_FIELD_KIND_I32 },
@@ -221,6 +223,24 @@ static const char *read_address(const amqp_basic_properties_t *p, const struct r
 	return NULL;
 }
 
+/* Data, and a payload behind them if there is one */
+static const char *read_body(amqp_bytes_t body, const amqp_field_value_t *payload,
+			     struct request *r)
+{
+	r->data = body.bytes;
+	r->len = body.len;
+	if (payload) {
+		if (payload->value.i32 < 0 || payload->value.i32 > PAYLOAD_MAX)
+			return "no such length of a payload";
+		r->has_payload = true;
+		r->payload = (uint32_t)payload->value.i32;
+		if (r->payload > body.len)
+			return "less than its payload";
+		r->len -= r->payload;
+	}
+	return r->len > DATA_MAX ? "more data than a request has" : NULL;
+}
+
 static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t key,
 			       const amqp_field_value_t **found, const struct id *id,
 			       struct request *r)
@@ -248,6 +268,11 @@ static const char *read_fields(const amqp_basic_properties_t *p, amqp_bytes_t ke
 		return "the queue of another lane";
 	if (r->room > DATA_MAX)
 		return "too much room";
+	if (found[EXPIRE]) {
+		if (found[EXPIRE]->value.i64 <= 0)
+			return "no time to expire";
+		r->expire_us = (uint64_t)found[EXPIRE]->value.i64;
+	}
 	if (!r->attempt || r->attempt > ATTEMPT_MAX)
 		return "no attempt";
 	r->band = p->_flags & AMQP_BASIC_PRIORITY_FLAG ? p->priority : -1;
@@ -303,21 +328,21 @@ int request_read(const amqp_basic_properties_t *p, amqp_bytes_t key, amqp_bytes_
 	*why = "for another service";
 	if (!same(p->type, rules->service))
 		return MESSAGE_REJECT;
-	*why = "more data than a request has";
-	if (body.len > DATA_MAX)
-		return MESSAGE_REJECT;
-	*why = read_fields(p, key, found, &id, r);
+	*why = read_body(body, found[PAYLOAD], r);
+	if (!*why)
+		*why = read_fields(p, key, found, &id, r);
 	if (*why)
 		return MESSAGE_REJECT;
 	*why = "not one of the clients";
 	if (!users_have(rules->clients, r->user))
 		return -EACCES;
 	*why = "more data than the context takes";
-	if (body.len > rules->data_size || r->room > rules->data_size)
+	if (r->len > rules->data_size || r->room > rules->data_size)
+		return -EMSGSIZE;
+	*why = "a larger payload than is taken";
+	if (r->payload > rules->payload_max || (r->has_payload && !rules->payload_max))
 		return -EMSGSIZE;
 	*why = NULL;
-	r->data = body.bytes;
-	r->len = body.len;
 	return 0;
 }
 
@@ -369,6 +394,10 @@ void request_write(const struct request *r, const char *service, const char *use
 	if (r->deadline_us)
 		add_i64(m, DEADLINE, (int64_t)(r->deadline_us > now * 1000000 + HOUR_US ?
 					       now * 1000000 + HOUR_US : r->deadline_us));
+	if (r->expire_us)
+		add_i64(m, EXPIRE, (int64_t)r->expire_us);
+	if (r->has_payload)
+		add_i32(m, PAYLOAD, (int32_t)r->payload);
 	if (strcmp(r->user, user))
 		add(m, FOR)->value.value.bytes = amqp_cstring_bytes(r->user);
 	if (id_read(r->id, strlen(r->id), &id)) {

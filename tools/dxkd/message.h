@@ -59,8 +59,11 @@ void id_trace(const struct id *id, char *text);
  * @attempt: 1, or more when it was begun before
  * @deliveries: of a quorum queue: how often it was delivered and not answered
  * @deadline_us: CLOCK_REALTIME before which it has to begin, 0 for none
- * @data: its data
- * @len: bytes there
+ * @expire_us: CLOCK_REALTIME at which it has to end, 0 for never
+ * @has_payload: a sealed file goes with it
+ * @payload: bytes of that file
+ * @data: its data; in the body of a message the payload follows them
+ * @len: bytes of data
  */
 struct request {
 	char id[ID_LEN];
@@ -76,6 +79,9 @@ struct request {
 	uint32_t attempt;
 	uint32_t deliveries;
 	uint64_t deadline_us;
+	uint64_t expire_us;
+	bool has_payload;
+	uint32_t payload;
 	const void *data;
 	size_t len;
 };
@@ -104,12 +110,14 @@ struct reply {
  * @user: of the broker, itself: it may publish for another one
  * @clients: who may post
  * @data_size: of the context
+ * @payload_max: bytes
  */
 struct rules {
 	const char *service;
 	const char *user;
 	const struct users *clients;
 	uint32_t data_size;
+	uint32_t payload_max;
 };
 
 /* Of request_read(): not to be answered, for who would get the answer? */
@@ -151,7 +159,7 @@ int reply_read(const amqp_basic_properties_t *p, amqp_bytes_t body, const struct
  */
 struct message {
 	amqp_basic_properties_t p;
-	amqp_table_entry_t headers[10];
+	amqp_table_entry_t headers[12];
 	char id[ID_LEN];
 	char trace[TRACE_LEN];
 };

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "../common/common.h"
 #include "config.h"
 #include "status.h"
 
@@ -50,6 +51,28 @@ static inline uint64_t realtime_us(void)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/*
+ * Times of CLOCK_MONOTONIC, in ns as requests have them, and of CLOCK_REALTIME: those that have
+ * passed are now, and what is further away than a hundred years is that
+ */
+#define FAR_US		(100ULL * 366 * 86400 * 1000000)
+
+static inline uint64_t realtime_of(uint64_t monotonic)
+{
+	uint64_t now = now_ns();
+	uint64_t left = monotonic > now ? (monotonic - now) / 1000 : 0;
+
+	return realtime_us() + (left < FAR_US ? left : FAR_US);
+}
+
+static inline uint64_t monotonic_of(uint64_t realtime)
+{
+	uint64_t now = realtime_us();
+	uint64_t left = realtime > now ? realtime - now : 0;
+
+	return now_ns() + (left < FAR_US ? left : FAR_US) * 1000;
 }
 
 struct task *export_new(const struct service *service);
