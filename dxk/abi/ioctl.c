@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The descriptors and their calls: one table of calls, one place that copies an argument
- * in. What the calls do is in ioctl_*.c.
+ * in. The bodies of the calls are in ioctl_*.c.
  */
 #include <linux/anon_inodes.h>
 #include <linux/build_bug.h>
@@ -39,7 +39,7 @@ static int dxk_publish_fd(const char *name, const struct file_operations *fops,
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	/* The reply first: what can fail comes before what cannot be undone. */
+	/* The reply first: steps that can fail come before steps that cannot be undone. */
 	*out_fd = fd;
 	err = dxk_ucall_reply(c, size);
 	if (err)
@@ -80,7 +80,7 @@ static long dxk_ctx_create_ioctl(void *obj, struct dxk_ucall *c)
 				   sizeof(*a));
 }
 
-/* A caller who opened the device only for reading may look, and join to look. */
+/* A caller that opened the device only for reading may read, and join for reading. */
 static u32 dxk_control_access(const struct file *file)
 {
 	return file->f_mode & FMODE_WRITE ? DXK_ACCESS_ALL : DXK_ACCESS_READ;
@@ -115,7 +115,7 @@ static long dxk_member_create_ioctl(void *obj, struct dxk_ucall *c)
 
 /* --- all calls ------------------------------------------------------------- */
 
-/* The kinds of descriptors; a call is there on some of them. */
+/* The kinds of descriptors; each call exists on some of them. */
 enum dxk_call_on {
 	DXK_ON_CONTROL = 1 << 0,
 	DXK_ON_CONTEXT = 1 << 1,
@@ -157,7 +157,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_executor_find, name, dxk_executor_find_ioctl),
 	CALL(CTX_CREATE, DXK_ON_CONTROL, DXK_ACCESS_CONTROL,
 	     dxk_ctx_create, name, dxk_ctx_create_ioctl),
-	/* The right depends on what it joins for. */
+	/* The right depends on the access that it joins for. */
 	CALL(CTX_JOIN, DXK_ON_CONTROL, 0, dxk_ctx_join, name, dxk_ctx_join_ioctl),
 
 	CALL(CTX_START, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
@@ -168,7 +168,7 @@ static const struct dxk_call_desc dxk_calls[] = {
 	     dxk_policy, space_weight, dxk_policy_get_ioctl),
 	CALL(POLICY_SET, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
 	     dxk_policy, space_weight, dxk_policy_set_ioctl),
-	/* The right depends on the kind of member: dxk_member_create() looks at it. */
+	/* The right depends on the kind of member: dxk_member_create() checks it. */
 	CALL(MEMBER_CREATE, DXK_ON_CONTEXT, 0,
 	     dxk_member_create, reserved, dxk_member_create_ioctl),
 	CALL(LOG_FILE, DXK_ON_CONTEXT, DXK_ACCESS_CONTROL,
@@ -237,7 +237,7 @@ static int dxk_ucall_get(struct dxk_ucall *c, u32 min_size, u32 size)
 static long dxk_call(enum dxk_call_on on, u32 access, void *obj, struct dxk_session *s,
 		     unsigned int cmd, unsigned long arg)
 {
-	/* Of the argument no more is read than what is copied in. */
+	/* Only the part of the argument that is copied in is read. */
 	struct dxk_ucall c __uninitialized;
 	/* Numbers with another type, a direction or a size are all beyond the table. */
 	unsigned int nr = cmd - _IO(DXK_IOC_TYPE, 0);
@@ -271,7 +271,7 @@ static long dxk_member_ioctl(struct file *file, unsigned int cmd, unsigned long 
 			dxk_thread_of(m)->access, m, NULL, cmd, arg);
 }
 
-/* Is there a request that a worker of the kind would be given? */
+/* Whether there is a request that a worker of the kind would get. */
 static bool dxk_has_work(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	if (e->cancelling)

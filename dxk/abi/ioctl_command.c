@@ -81,7 +81,7 @@ long dxk_command_attach_ioctl(void *obj, struct dxk_ucall *c)
 	return dxk_command_attach(&dxk_thread_of(m)->handler, c->args.command_attach.attach);
 }
 
-/* Take the answer to what the handler got last. On error it is still owed. */
+/* Accept the answer to the handler's last command. On error it is still owed. */
 static int dxk_command_settle(struct dxk_member *m, const struct dxk_command_next *a)
 {
 	char *reply = NULL;

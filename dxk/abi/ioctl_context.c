@@ -111,7 +111,7 @@ static int dxk_running_put_user(struct dxk_running_sink *sink, const struct dxk_
 	return dxk_array_put(r, sizeof(*r), a->running, a->running_size, i);
 }
 
-/* Report what Stop still waits for (DX-114). If it cannot be copied out, only the error is. */
+/* Report what Stop still waits for (DX-114). If that faults, only the error is returned. */
 static void dxk_ctx_stop_report(struct dxk_ctx *ctx, struct dxk_ucall *c)
 {
 	struct dxk_ctx_stop *a = &c->args.ctx_stop;
@@ -190,7 +190,7 @@ long dxk_handle_open_ioctl(void *obj, struct dxk_ucall *c)
 	if (err)
 		return err;
 	err = dxk_ucall_reply(c, sizeof(*a));
-	/* Nobody knows its name. */
+	/* Nobody knows the handle. */
 	if (err)
 		dxk_handle_close(obj, a->handle);
 	return err;

@@ -5,7 +5,7 @@
 #include "abi/args.h"
 #include "engine/calls.h"
 
-/* Of a request that the caller executes. */
+/* The calls for a request that the caller executes. */
 static long dxk_key_of_request(struct dxk_member *m, const struct dxk_key_call *a)
 {
 	struct dxk_key_op k __uninitialized;

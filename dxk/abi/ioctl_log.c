@@ -35,7 +35,7 @@ long dxk_log_write_ioctl(void *obj, struct dxk_ucall *c)
  * struct dxk_log_user - the destination of the messages of LOG_READ
  */
 struct dxk_log_user {
-	/** @sink: what the reader is for the log */
+	/** @sink: the log's part */
 	struct dxk_log_sink sink;
 	/** @a: the arguments */
 	const struct dxk_log_read *a;
@@ -61,7 +61,7 @@ long dxk_log_read_ioctl(void *obj, struct dxk_ucall *c)
 	       dxk_log_read(&ctx->log, &user.sink, a->nr, a->deadline);
 }
 
-/** dxk_log_poll - is the log a reason for poll(2) on the context to return? */
+/** dxk_log_poll - the events of the log for poll(2) on the context */
 __poll_t dxk_log_poll(struct dxk_ctx *ctx, struct file *file, poll_table *wait)
 {
 	struct dxk_log *log = &ctx->log;

@@ -67,7 +67,7 @@ static __always_inline int dxk_post_entry(struct dxk_post_op *p,
 	return 0;
 }
 
-/* Of longer elements. */
+/* The same for longer elements. */
 static noinline int dxk_post_long(struct dxk_post_op *p, struct dxk_post *a,
 				  const struct dxk_poster *who)
 {
@@ -84,7 +84,7 @@ static noinline int dxk_post_long(struct dxk_post_op *p, struct dxk_post *a,
 	return err;
 }
 
-/* Is it for user workers, without data, a file and more? Then it cannot be refused by itself. */
+/* Whether it is for user workers, without data, file or more: it cannot be refused by itself. */
 static __always_inline bool dxk_entry_is_plain(const struct dxk_post_entry *e)
 {
 	return !(e->attrs & ~(PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 |
@@ -94,9 +94,9 @@ static __always_inline bool dxk_entry_is_plain(const struct dxk_post_entry *e)
 }
 
 /*
- * Requests are made straight of their entries, in one region of user access, in which nothing
- * is called, up to one that is not plain. They are still free ones of the stash there, in the
- * order in which it gives them. Return: how many.
+ * Requests are made straight from their entries, in one region of user access, in which nothing
+ * is called, up to one that is not plain. They are still free objects of the stash, in the order
+ * in which it returns them. Return: how many.
  */
 static u32 dxk_post_fill_plain(struct dxk_post_op *p, const struct dxk_post *a,
 			       const struct dxk_poster *who)
@@ -163,7 +163,7 @@ static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
 	return err;
 }
 
-/* The requests of a post; @a->index: of one that could not be made. */
+/* Make the requests of a post; @a->index: of one that could not be made. */
 static __always_inline long dxk_post_begin(struct dxk_post_op *p, struct dxk_member *m,
 					   struct dxk_post *a)
 {
@@ -273,7 +273,7 @@ out_end:
 	return nr;
 }
 
-/* Copy results out; the first that fails and those behind it are returned to their owner. */
+/* Copy results out; the first that fails and those after it are returned to their owner. */
 static __always_inline long dxk_results_put(struct dxk_member *m, const struct dxk_rejoin *a,
 					    struct dxk_rejoin_op *r, u64 __user *owner)
 {
@@ -355,7 +355,7 @@ long dxk_rejoin_ioctl(void *obj, struct dxk_ucall *c)
 
 /* --- post and rejoin in one ------------------------------------------------- */
 
-/* Who waits for all that is posted needs one owner, to whom all of it comes back. */
+/* A caller that waits for all posted requests needs one owner, to which all are returned. */
 static int dxk_roundtrip_check(const struct dxk_post_op *p, struct dxk_post *post, u64 *owner)
 {
 	const struct dxk_rqe *rqe;
@@ -400,7 +400,7 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
 			      offsetofend(struct dxk_post_entry, reserved));
 	if (ret)
 		return ret;
-	/* What mostly comes true is told first: no fault can hide that there are requests. */
+	/* The usual value is written first: no later fault can hide that there are requests. */
 	if (dxk_put_field(a->nr, &theirs->taken))
 		return -EFAULT;
 	ret = dxk_post_begin(&p, obj, &post) ?:
@@ -420,7 +420,7 @@ long dxk_roundtrip_ioctl(void *obj, struct dxk_ucall *c)
 
 /* --- next ------------------------------------------------------------------ */
 
-/** dxk_busy_find - a request that the calling worker executes, or NULL */
+/** dxk_busy_find - find a request that the calling worker executes, or NULL */
 struct dxk_rqe *dxk_busy_find(struct dxk_member *m, u64 ticket)
 {
 	struct dxk_rqe *rqe;
@@ -452,7 +452,7 @@ static __always_inline int dxk_done_get(struct dxk_member *m, const struct dxk_d
 	return 0;
 }
 
-/* Store what a turn leaves to the next one. */
+/* Store the wait with which a turn ends, and its data for the next turn. */
 static int dxk_park_get(struct dxk_member *m, const struct dxk_done_more *d,
 			struct list_head *done)
 {
@@ -497,7 +497,7 @@ static int dxk_attempts_set(struct dxk_next_op *n, u32 attempts)
 	return 0;
 }
 
-/* One completion, of a longer element. @cuts: it is a wait that cannot be, or its turn is stale */
+/* One completion, of a longer element. @cuts: out: it is a wait, so an error refuses only that */
 static noinline int dxk_done_get_long(struct dxk_next_op *n, const struct dxk_next *a, u32 i,
 				      bool *cuts)
 {
@@ -528,8 +528,8 @@ static void dxk_count_stale(struct dxk_engine *e)
 }
 
 /*
- * Collect the completions. Up to one that is stale, or a wait that cannot be, they are taken, and
- * the call ends with them: *@cut. A malformed one refuses all.
+ * Collect the completions. Those before one that is stale, or before a wait that is refused, are
+ * accepted, and the call ends with them: *@cut. A malformed one refuses all.
  */
 static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *cut)
 {
@@ -562,7 +562,7 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 	return err;
 }
 
-/* The element, of the size that the worker knows. */
+/* Copy out the element, of the size that the worker knows. */
 static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work *w,
 				const struct dxk_next *a, u32 i)
 {
@@ -580,7 +580,7 @@ static int dxk_work_put_element(const struct dxk_rqe *rqe, const struct dxk_work
 		m.wake = more->wake;
 		if (more->wake == DXK_WAKE_FILE)
 			m.events = more->events & ~DXK_SEEN_SOMETHING;
-		/* What belongs to a worker's request no lock hold changes. */
+		/* Others do not change these fields of a request that a worker has. */
 		m.key = more->key ? more->key->cookie : 0;
 		m.nested = more->at_key == DXK_KEY_NESTED;
 		/* Its time may come at any time. */
@@ -671,7 +671,7 @@ out_end:
 	return nr;
 }
 
-/* What the worker has got executes. */
+/* The requests that the worker has received execute from now on. */
 static void dxk_works_begin(struct dxk_member *m, struct list_head *works)
 {
 	struct dxk_rqe *rqe;
@@ -813,11 +813,11 @@ long dxk_cancel_ioctl(void *obj, struct dxk_ucall *c)
 	ret = dxk_names_get(a, names);
 	if (ret)
 		return ret;
-	/* An address that is wrong cancels nothing. */
+	/* With a bad address nothing is cancelled. */
 	if (a->states && clear_user(theirs, a->nr * sizeof(*states)))
 		return -EFAULT;
 	ret = dxk_cancel_names(obj, names, a->nr, states);
-	/* What was done counts, be it told or not: the states are zeros then. */
+	/* The cancels count even if they cannot be reported: the states are zeros then. */
 	if (ret > 0 && a->states)
 		(void)!copy_to_user(theirs, states, a->nr * sizeof(*states));
 	return ret;

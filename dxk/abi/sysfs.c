@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * /sys/kernel/dxk/<context>: policy, pools, lanes, threads and counters, one value
- * a file; and those of the requests that wait for which there is room in one, a line each.
+ * a file; and the requests that wait, as many as there is room for in one file, a line each.
  * Documentation/ABI describes them.
  */
 #include <linux/capability.h>
@@ -29,7 +29,7 @@ static struct dxk_ctx *dxk_kobj_ctx(struct kobject *kobj)
 	return container_of(kobj, struct dxk_ctx, kobj);
 }
 
-/* An attribute of the context with a number that says which. */
+/* An attribute of the context, with a number that selects it. */
 struct dxk_attr {
 	struct attribute attr;
 	ssize_t (*show)(struct dxk_ctx *ctx, u32 which, char *buf);
@@ -43,7 +43,7 @@ struct dxk_attr {
 		.show = _show, .store = _store, .which = _which,	\
 	}).attr)
 
-/** dxk_sysfs_permit - namespaces, beside the permissions of the context */
+/** dxk_sysfs_permit - check the namespace, in addition to the permissions of the context */
 int dxk_sysfs_permit(const struct dxk_ctx *ctx)
 {
 	return dxk_identity_here(&ctx->who) || capable(CAP_SYS_ADMIN) ? 0 : -EACCES;
@@ -118,7 +118,7 @@ static ssize_t dxk_policy_store(struct dxk_ctx *ctx, u32 which, const char *buf,
 	return err ?: n;
 }
 
-/* A list has no room in struct dxk_policy, and a page has it for the most CPUs that there are. */
+/* struct dxk_policy has no room for a list; a page has room for the maximum number of CPUs. */
 static ssize_t dxk_cpus_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
 	cpumask_var_t cpus;
@@ -132,13 +132,13 @@ static ssize_t dxk_cpus_show(struct dxk_ctx *ctx, u32 which, char *buf)
 	return n;
 }
 
-/* Return: 0; -EINVAL: it is none; -ENODEV: of CPUs that cannot be here. */
+/* Return: 0; -EINVAL: it is no list; -ENODEV: it has CPUs that cannot exist here. */
 static int dxk_cpus_parse(const char *buf, size_t n, struct cpumask *cpus)
 {
 	const char *end = strchr(buf, '\n');
 	int err;
 
-	/* Its parser would not look beyond the first line. */
+	/* Its parser would not read beyond the first line. */
 	if (strlen(buf) != n || (end && end[1]))
 		return -EINVAL;
 	err = cpulist_parse(buf, cpus);
@@ -201,7 +201,7 @@ static ssize_t dxk_pool_spares_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 				       READ_ONCE(ctx->engine.crew.spares[DXK_KERNEL]));
 }
 
-/* What policy autotune has found. */
+/* The result of policy autotune. */
 static ssize_t dxk_pool_target_show(struct dxk_ctx *ctx, u32 pool, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", READ_ONCE(ctx->engine.autotune.tune.target));
@@ -360,7 +360,7 @@ static ssize_t dxk_state_show(struct dxk_ctx *ctx, u32 which, char *buf)
 		[DXK_CTX_STOPPED] = "stopped",
 	};
 
-	/* Nobody has it any more, but some of it has not ended. */
+	/* It has no descriptor any more, but parts of it have not ended. */
 	if (READ_ONCE(ctx->engine.run.closed))
 		return sysfs_emit(buf, "dead\n");
 	return sysfs_emit(buf, "%s\n", name[dxk_run_state(&ctx->engine)]);
@@ -420,7 +420,7 @@ static ssize_t dxk_labels_file_show(struct dxk_ctx *ctx, u32 which, char *buf)
 
 static ssize_t dxk_name_show(struct dxk_ctx *ctx, u32 which, char *buf)
 {
-	/* Of one that is dead it may be another one's by now. */
+	/* The name of a dead context may be another one's by now. */
 	return sysfs_emit(buf, "%s\n",
 			  READ_ONCE(ctx->engine.run.closed) ? "" : ctx->who.name);
 }

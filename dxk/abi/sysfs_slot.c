@@ -55,7 +55,7 @@ static ssize_t pid_show(struct kobject *kobj, struct kobj_attribute *attr, char 
 	return sysfs_emit(buf, "%d\n", dxk_slot_seen(kobj).pid);
 }
 
-/* Owners with their space: what executors of other processes call equal is not. */
+/* Owners with their space: equal numbers of two processes are two owners. */
 static ssize_t executes_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	struct dxk_labels *labels = &dxk_slot_of(kobj)->ctx->labels;

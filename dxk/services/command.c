@@ -191,8 +191,8 @@ void dxk_command_queue(struct dxk_commands *c, struct dxk_command *cmd,
 /* --- sending ---------------------------------------------------------------- */
 
 /*
- * Does the sender wait for nobody else? A handler that sends, to extend a built-in
- * command (DX-30), would wait for itself.
+ * Whether there is no handler except the sender itself. A handler that sends, to extend a
+ * built-in command (DX-30), would wait for itself.
  */
 static bool dxk_command_alone(const struct dxk_commands *c)
 {

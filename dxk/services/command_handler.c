@@ -165,7 +165,7 @@ static int dxk_command_may_handle(const struct dxk_user_handler *h)
 	}
 }
 
-/** dxk_command_holds - does the member owe an answer? 1, 0, or an error: it is no handler */
+/** dxk_command_holds - whether the member owes an answer: 1, 0, or an error: it is no handler */
 int dxk_command_holds(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;
@@ -222,7 +222,7 @@ int dxk_command_next(struct dxk_user_handler *h, struct dxk_command_op *op, u64 
 	op->err = 0;
 	op->kind = 0;
 	err = dxk_command_stand_by(h, op);
-	/* From here on another task may fill in @op, so it must not be looked at. */
+	/* From here on another task may fill in @op, so it must not be read. */
 	if (err <= 0)
 		return err;
 
@@ -259,7 +259,7 @@ void dxk_command_return(struct dxk_user_handler *h, struct dxk_command_op *op)
 	}
 }
 
-/** dxk_command_readable - would dxk_command_next() not sleep? */
+/** dxk_command_readable - whether dxk_command_next() would not sleep */
 bool dxk_command_readable(struct dxk_user_handler *h)
 {
 	struct dxk_commands *c = h->commands;

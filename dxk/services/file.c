@@ -14,10 +14,10 @@
 #include "services/file.h"
 
 /*
- * Do the names of the file system stand for something on a disk, in memory or elsewhere,
- * and not for functions of the kernel (proc, sysfs, cgroup, mqueue) or for objects of the
- * kernel that have no name at all (anonymous files, sockets, pipes, namespaces, dma-buf)?
- * Those of memfd_create(2) are in a tmpfs without names.
+ * Whether the names of the file system stand for data on a disk, in memory or elsewhere, and
+ * not for functions of the kernel (proc, sysfs, cgroup, mqueue) or for objects of the kernel
+ * that have no name at all (anonymous files, sockets, pipes, namespaces, dma-buf). Files of
+ * memfd_create(2) are in a tmpfs without names.
  */
 static bool dxk_file_system_stores(const struct super_block *sb)
 {
@@ -26,7 +26,7 @@ static bool dxk_file_system_stores(const struct super_block *sb)
 }
 
 /**
- * dxk_file_kind - may dxk hold a file, and for which use?
+ * dxk_file_kind - whether dxk may hold a file, and for which use
  * @file: open
  *
  * A file that dxk holds must not lead back to a context, otherwise neither is ever freed. An

@@ -58,7 +58,7 @@ struct dxk_file_ref *dxk_files_ref(struct dxk_files *files, struct file *file,
 	struct dxk_file_ref *ref;
 	int err = dxk_files_open(files);
 
-	/* After the burial no post is taken, so nothing is put into the bin. */
+	/* After dxk_files_close() no post is accepted, so nothing is put into the bin. */
 	if (err && err != -ESHUTDOWN)
 		return ERR_PTR(err);
 	ref = kzalloc(sizeof(*ref), GFP_KERNEL_ACCOUNT);

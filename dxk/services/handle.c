@@ -7,7 +7,7 @@
  * The thread that closes a private file is chosen under the table's lock and, inside
  * it, the engine's, where the end of a request and its Rejoin write are one move:
  *
- * - While the request that asked for the file runs, only its worker may. A closer
+ * - While the request that uses the file runs, only its worker may. A closer
  *   unlinks the file from its handle and marks the worker. The completion
  *   sees the mark in its own lock hold and assigns no further work in it, so the
  *   worker disposes of the file after the Rejoin write and before it is available
@@ -83,7 +83,7 @@ static struct dxk_file_ref *dxk_private_files_free(struct list_head *gone)
 }
 
 /**
- * dxk_handles_free - close what is open and free the table
+ * dxk_handles_free - close all native files and free the table
  * @handles: no worker is left, so no private file is
  */
 void dxk_handles_free(struct dxk_handles *handles)
@@ -188,8 +188,8 @@ err_free:
 }
 
 /*
- * May a request that its worker has not ended use it? One that waits while the worker helps
- * has not, though others that were begun after it have.
+ * Whether a request that its worker has not ended may use it. A request that waits while the
+ * worker helps has not ended, though requests that were begun after it have.
  */
 static bool dxk_private_file_is_used(const struct dxk_private_file *priv)
 {
@@ -200,7 +200,7 @@ static bool dxk_private_file_is_used(const struct dxk_private_file *priv)
 	return m->held && priv->used_in >= m->began;
 }
 
-/* Take a handle out of the table, if it is there, and its unused files to @gone. */
+/* Take a handle out of the table, if it is there, and move its unused files to @gone. */
 static struct dxk_handle *dxk_handles_unlink(struct dxk_handles *handles, u64 id,
 					     struct list_head *gone)
 {
@@ -265,7 +265,7 @@ static struct file *dxk_file_open_again(const struct file *native)
 	const struct cred *old;
 	struct file *file;
 
-	/* A file system may look at the thread's rights instead of the file's. */
+	/* A file system may check the thread's rights instead of the file's. */
 	old = override_creds(native->f_cred);
 	file = dentry_open(&native->f_path, flags | O_NONBLOCK, native->f_cred);
 	revert_creds(old);

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "services/instrument.h"
 
-/* Return: the counter, NULL when it has none of that name. */
+/* Return: the counter, NULL when there is none of that name. */
 static atomic64_t *dxk_instrument_find(struct dxk_instruments *in, const char *name)
 {
 	/* pairs with the release in dxk_instrument_make() */

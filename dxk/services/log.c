@@ -3,7 +3,7 @@
  * The Log Pool: a clock buffer. Messages enter at the tail and leave at the head.
  *
  * Control threads and kernel executors cannot wait: they drop a message when the
- * pool is full. Only a user caller that asked for it, under policy log_full=block,
+ * pool is full. Only a user caller that requests it, under policy log_full=block,
  * sleeps; the thread that takes from the head then moves its message in. Dropped
  * messages are noted only in the sequence numbers: a jump is a gap, and becomes a
  * record when it is read.
@@ -111,7 +111,7 @@ static u32 dxk_log_pct(const struct dxk_log *log)
 	return READ_ONCE(log->engine->policy.user_share);
 }
 
-/** dxk_log_has_room - is there room for a message, of the user of a share? */
+/** dxk_log_has_room - whether there is room for a message of the user of a share */
 bool dxk_log_has_room(const struct dxk_log *log, u32 share)
 {
 	const struct dxk_log_ring *ring = &log->ring;
@@ -139,7 +139,7 @@ static struct dxk_log_entry *dxk_log_pop(struct dxk_log *log, struct dxk_log_rin
 	return e;
 }
 
-/* The oldest message makes room for a new one, unless that has its share of the whole. */
+/* Drop the oldest message for a new one if needed. Return: false: its user has the full share. */
 static bool dxk_log_drop_oldest(struct dxk_log *log, u32 share)
 {
 	struct dxk_log_ring *ring = &log->ring;
@@ -179,7 +179,7 @@ void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_r
 }
 
 /**
- * dxk_log_kick - have the item look
+ * dxk_log_kick - have the item check the log
  * @log: locked; has a file, or will have one, so that there is a queue
  *
  * A retry after an error keeps its time. Context: any
@@ -191,7 +191,7 @@ void dxk_log_kick(struct dxk_log *log)
 	queue_delayed_work(log->files->wq, &log->work, 0);
 }
 
-/** dxk_log_announce - have the item or a reader look at the pool. Context: any */
+/** dxk_log_announce - have the item or a reader check the pool. Context: any */
 void dxk_log_announce(struct dxk_log *log)
 {
 	lockdep_assert_held(&log->lock);
@@ -236,8 +236,8 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 /**
  * dxk_log_add - add a message of the module
  * @log: the pool
- * @full: which message a full pool drops. Under %DXK_LOG_BLOCK this one: somebody
- *	waited for room so that nothing is lost
+ * @full: which message a full pool drops. Under %DXK_LOG_BLOCK this one: callers wait
+ *	for room so that their messages are not lost
  * @thread: id of the caller
  * @fmt: the message; cut to %DXK_LOG_TEXT
  *
@@ -258,8 +258,8 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 /* --- out ------------------------------------------------------------------- */
 
 /*
- * What is next in the stream: a message, or the gap before it.
- * Return: is there anything?
+ * Take the next record of the stream: a message, or the gap before it.
+ * Return: whether there is one.
  */
 static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 {
@@ -292,7 +292,7 @@ static bool dxk_log_next(struct dxk_log *log, struct dxk_log_record *rec)
 }
 
 /**
- * dxk_log_take - take what is at the head
+ * dxk_log_take - take the record at the head
  * @log: the pool
  * @rec: out, a message, or a gap in front of it
  *
@@ -338,7 +338,7 @@ u32 dxk_log_count(struct dxk_log *log)
 
 /* --- the drainer ----------------------------------------------------------- */
 
-/* Nobody is, and the item need not be. */
+/* Nobody is the drainer, and the item need not become it. */
 static bool dxk_log_is_undrained(const struct dxk_log *log)
 {
 	return !log->drainer && list_empty(&log->changes);
@@ -348,8 +348,8 @@ static bool dxk_log_is_undrained(const struct dxk_log *log)
  * dxk_log_claim - become the drainer of a log without a file
  * @log: the log
  *
- * Return: 1, 0 when another one is, or the item is to be: dxk_log.claimants are woken
- * when that is over; -EBUSY when a file has the messages.
+ * Return: 1; 0: another thread is, or the item is to be: dxk_log.claimants are woken when
+ * that is over; -EBUSY: the messages go to a file.
  */
 int dxk_log_claim(struct dxk_log *log)
 {
@@ -362,14 +362,14 @@ int dxk_log_claim(struct dxk_log *log)
 	return 1;
 }
 
-/** dxk_log_is_read - is a reader the drainer, for as long as it likes? */
+/** dxk_log_is_read - whether a reader is the drainer, which may take as long as it likes */
 bool dxk_log_is_read(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);
 	return log->reading;
 }
 
-/** dxk_log_is_settled - is the item done that is to be the drainer, without a file? */
+/** dxk_log_is_settled - whether there is no turn of the item, without a file, to wait for */
 bool dxk_log_is_settled(struct dxk_log *log)
 {
 	guard(spinlock_irqsave)(&log->lock);

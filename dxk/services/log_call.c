@@ -25,7 +25,7 @@
 
 /* --- sleeping -------------------------------------------------------------- */
 
-/** dxk_log_finish - end a caller's sleep: its operation is done, or will never be */
+/** dxk_log_finish - end a caller's sleep: its operation is done, or will not be done */
 void dxk_log_finish(struct dxk_log_op *op, int err, struct dxk_wakes *wakes)
 {
 	op->err = err;
@@ -63,7 +63,7 @@ void dxk_log_finish_all(struct dxk_log *log, struct list_head *ops, int err)
 	} while (more);
 }
 
-/* May the sleeper go? Not when the item has begun, for what it does is not undone. */
+/* Return: whether the sleeper may go. Not if the item has begun: its work is not undone. */
 static bool dxk_log_withdraw(struct dxk_log *log, struct dxk_log_op *op)
 {
 	scoped_guard(spinlock_irqsave, &log->lock) {
@@ -71,7 +71,7 @@ static bool dxk_log_withdraw(struct dxk_log *log, struct dxk_log_op *op)
 			return false;
 		dxk_waiter_leave(&op->w);
 	}
-	/* It may have been the change of file that readers stood back for. */
+	/* It may have been the change of file that readers wait for. */
 	wake_up_interruptible(&log->claimants);
 	return true;
 }
@@ -91,7 +91,7 @@ static int dxk_log_see_through(struct dxk_log *log, struct dxk_log_op *op)
 	guard(spinlock_irqsave)(&log->lock);
 	if (op->w.done)
 		return 0;
-	/* The item may hang without limit; it does not look at @op any more. */
+	/* The item may hang without limit; it does not use @op any more. */
 	log->serving = NULL;
 	return -EINTR;
 }
@@ -110,7 +110,7 @@ static int dxk_log_sleep(struct dxk_log *log, struct dxk_log_op *op, u64 deadlin
 
 /*
  * The message enters the pool, or its writer sleeps for room: not in a run that is cancelled,
- * which would wait for it, and it for somebody who reads.
+ * because Stop would wait for the writer, and the writer for a reader.
  * Return: 0, 1 if it sleeps, or -ESHUTDOWN.
  */
 static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
@@ -123,7 +123,7 @@ static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
 		dxk_log_announce(log);
 		return 0;
 	}
-	/* Whoever sets it looks for sleepers afterwards. */
+	/* Stop sets it, and looks for sleepers afterwards. */
 	if (READ_ONCE(log->engine->cancelling))
 		return -ESHUTDOWN;
 	dxk_waiter_queue(&op->w, &log->writers, NULL, &log->asleep, &log->blocks,
@@ -132,7 +132,7 @@ static int dxk_log_enter_or_queue(struct dxk_log *log, struct dxk_member *m,
 	return 1;
 }
 
-/* Have the item write the message, which may be trying again later as it is. */
+/* Have the item write the message now, even if it is to retry later. */
 static int dxk_log_queue_sync(struct dxk_log *log, struct dxk_log_op *op)
 {
 	if (log->closed)
@@ -163,7 +163,7 @@ static int dxk_log_write_once(struct dxk_log *log, struct dxk_member *m,
 	}
 	if (err <= 0)
 		return err;
-	/* Room comes from outside: as long as nobody reads, nothing goes on here. */
+	/* Room is made from outside: until somebody reads, this thread cannot continue. */
 	if (rests)
 		dxk_rest(m, true);
 	err = dxk_log_sleep(log, &op, deadline);
@@ -205,7 +205,7 @@ int dxk_log_write(struct dxk_log *log, struct dxk_member *m, struct dxk_log_reco
  * @log: the pool
  * @full: the new log_full
  *
- * No more than some sleepers per lock hold. Those who come meanwhile find the new policy
+ * No more than some sleepers per lock hold. Callers that come meanwhile find the new policy
  * and do not sleep.
  */
 void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
@@ -233,7 +233,7 @@ void dxk_log_review(struct dxk_log *log, enum dxk_log_full full)
 
 /* --- which file ------------------------------------------------------------ */
 
-/* The item is to change the file. Return: false when there is none, nor is to be. */
+/* Have the item change the file. Return: false: there is none, and none is to come. */
 static bool dxk_log_queue_change(struct dxk_log *log, struct dxk_log_op *op, bool *pinned)
 {
 	guard(spinlock_irqsave)(&log->lock);
@@ -247,7 +247,7 @@ static bool dxk_log_queue_change(struct dxk_log *log, struct dxk_log_op *op, boo
 	return true;
 }
 
-/* Can kernel_write() append to the file? It warns when it cannot. */
+/* Check that kernel_write() can append to the file: it would warn. */
 static int dxk_log_file_check(struct file *file)
 {
 	if (!(file->f_mode & FMODE_WRITE))
@@ -287,7 +287,7 @@ int dxk_log_set_file(struct dxk_log *log, struct file *file)
 		err = dxk_log_sleep(log, &op, DXK_FOREVER);
 	if (pinned)
 		dxk_unpin(log->engine);
-	/* Who is killed while the old file is released has changed it. */
+	/* A caller that is killed while the old file is released has changed it. */
 	return op.begun ? 0 : err;
 }
 
@@ -297,7 +297,7 @@ int dxk_log_set_file(struct dxk_log *log, struct file *file)
  * dxk_log_async - the context starts: messages enter the pool (DX-17)
  * @log: the log
  *
- * Messages that wait for the item do so, too, and no more come.
+ * Messages that wait for the item enter it, too, and no more come.
  */
 void dxk_log_async(struct dxk_log *log)
 {
@@ -316,7 +316,7 @@ void dxk_log_sync(struct dxk_log *log)
 {
 	scoped_guard(spinlock_irqsave, &log->lock) {
 		log->async = false;
-		/* Whether it fails shows the next attempt, which is now. */
+		/* The next attempt, which is now, shows whether it still fails. */
 		log->error = 0;
 		if (log->file)
 			mod_delayed_work(log->files->wq, &log->work, 0);
@@ -326,7 +326,7 @@ void dxk_log_sync(struct dxk_log *log)
 	wake_up_interruptible_poll(&log->readers, EPOLLIN | EPOLLRDNORM);
 }
 
-/** dxk_log_cancel - Stop(cancel): whoever sleeps for room gets ESHUTDOWN, and nobody comes */
+/** dxk_log_cancel - Stop(cancel): sleepers for room get ESHUTDOWN, and no more come */
 void dxk_log_cancel(struct dxk_log *log)
 {
 	dxk_log_finish_all(log, &log->writers, -ESHUTDOWN);
@@ -365,12 +365,12 @@ int dxk_log_told_wait(struct dxk_log *log, u64 seq, u64 deadline)
 }
 
 /**
- * dxk_log_close - the context is gone: write what is left, release the file
+ * dxk_log_close - the context is gone: write the rest, release the file
  * @log: not asynchronous any more
  * @ctx_id: whose
  *
- * Waits for nothing: the item does so, or ends with its first error, and then lets go of
- * the pin.
+ * Waits for nothing: the item does this, or ends with its first error, and then releases the
+ * pin.
  */
 void dxk_log_close(struct dxk_log *log, u32 ctx_id)
 {

@@ -5,7 +5,7 @@
  * a command nor the start of a worker delays the log, and it continues after the
  * application has died.
  *
- * It may hang in the file for as long as the file system wants; then it is the drainer,
+ * It may hang in the file for as long as the file system takes; then it is the drainer,
  * and holds no lock. A message leaves the pool for log->held and is dropped there when
  * it was handed on whole, so a message that fails - a full disk, a bad address - is kept
  * and retried.
@@ -30,12 +30,12 @@
 #define DXK_BACKOFF_MIN_MS	10
 #define DXK_BACKOFF_MAX_MS	1000
 
-/* Room for a line: the message and what goes in front and behind. */
+/* Room for a line: the message, its prefix and its suffix. */
 #define DXK_LOG_LINE		(DXK_LOG_TEXT + 80)
 
 /* --- lines ----------------------------------------------------------------- */
 
-/** dxk_logfile_line - a message as a line; returns its length */
+/** dxk_logfile_line - format a message as a line; returns its length */
 u32 dxk_logfile_line(const struct dxk_log_record *rec, char *line, size_t room)
 {
 	u32 ns;
@@ -63,7 +63,7 @@ static ssize_t dxk_logfile_append(struct file *file, const char *p, size_t len)
 	return n ?: -EIO;
 }
 
-/* Write the rest of the line of log->held. What was written stays counted. */
+/* Write the rest of the line of log->held. Written bytes stay counted. */
 static int dxk_logfile_write(struct dxk_log *log)
 {
 	char line[DXK_LOG_LINE];
@@ -87,7 +87,7 @@ static int dxk_logfile_write(struct dxk_log *log)
 
 /* --- messages -------------------------------------------------------------- */
 
-/* Up to which message is this file's? A change that comes meanwhile may come late. */
+/* The last message for this file. A change that comes meanwhile may be seen late. */
 static u64 dxk_logfile_upto(struct dxk_log *log)
 {
 	struct dxk_log_op *change;
@@ -103,7 +103,7 @@ static int dxk_logfile_write_some(struct dxk_log *log, u32 max)
 	u64 upto = dxk_logfile_upto(log);
 	int err = 0;
 
-	/* Only the drainer changes what was told. */
+	/* Only the drainer changes log->told. */
 	while (!err && max-- && log->told < upto && dxk_log_hold(log)) {
 		err = dxk_logfile_write(log);
 		if (!err)
@@ -147,7 +147,7 @@ static void dxk_logfile_undo(struct dxk_log *log)
 		log->lost++;	/* another one follows: a gap stays */
 }
 
-/* Whom the item serves is told, unless he was killed. */
+/* Wake the caller that the item serves, unless it was killed. */
 static void dxk_logfile_served(struct dxk_log *log, int err, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&log->lock);
@@ -180,8 +180,8 @@ static void dxk_logfile_write_sync(struct dxk_log *log, u32 max)
 /* --- which file ------------------------------------------------------------ */
 
 /*
- * The next file takes over. Return: false when there is no change to be made, or not yet: what
- * was accepted before it is the old file's, unless that cannot be written.
+ * The next file takes over. Return: false when there is no change to be made, or not yet:
+ * messages accepted before it go to the old file, unless that cannot be written.
  */
 static bool dxk_logfile_swap(struct dxk_log *log, int err, struct file **old)
 {
@@ -200,13 +200,13 @@ static bool dxk_logfile_swap(struct dxk_log *log, int err, struct file **old)
 		dxk_waiter_leave(&op->w);
 		op->begun = true;
 	}
-	/* A line that the old file did not take whole is written again. */
+	/* A line that the old file took only in part is written again. */
 	log->done = 0;
 	log->torn = false;
 	return true;
 }
 
-/* Make the change that is wanted, if it is time. @err: of the old file. */
+/* Make the requested change, if it is time. @err: of the old file. */
 static bool dxk_logfile_change(struct dxk_log *log, int err)
 {
 	struct file *old;
@@ -232,7 +232,7 @@ static bool dxk_logfile_change(struct dxk_log *log, int err)
 
 /* --- the work -------------------------------------------------------------- */
 
-/* Write, then change the file if that is wanted. Return: the error of the file. */
+/* Write, then change the file if that is requested. Return: the error of the file. */
 static int dxk_logfile_turn(struct dxk_log *log)
 {
 	u32 batch = READ_ONCE(log->engine->policy.log_batch);
@@ -255,7 +255,7 @@ static void dxk_logfile_set_backoff(struct dxk_log *log, int err)
 	log->backoff = err ? clamp(2 * log->backoff, least, most) : 0;
 }
 
-/* The item is the drainer no more. Return: is the pin to be let go? */
+/* The item is no longer the drainer. Return: whether the pin is to be released. */
 static bool dxk_logfile_rest(struct dxk_log *log, int err)
 {
 	bool unpin;
@@ -299,17 +299,17 @@ void dxk_logfile_resume(struct dxk_gate *gate)
 		dxk_log_kick(log);
 }
 
-/** dxk_logfile_work - a turn of the log item; who has what it needs kicks it again */
+/** dxk_logfile_work - a turn of the log item; if it cannot run, the gate or a reader kicks it */
 void dxk_logfile_work(struct work_struct *work)
 {
 	struct dxk_log *log = container_of(to_delayed_work(work), struct dxk_log, work);
 	bool unpin;
 	int err;
 
-	/* One kick more than there was to do. What comes to the gate has to stay. */
+	/* A kick without work. At the gate the log must stay in place, which needs the pin. */
 	if (!dxk_logfile_is_pinned(log))
 		return;
-	/* Only the item changes the file, so it is there as long as the item looks. */
+	/* Only the item changes the file, so it exists while the item uses it. */
 	if (!dxk_gate_enter(&log->gate, log->file))
 		return;
 	if (!dxk_logfile_claim(log)) {

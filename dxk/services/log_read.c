@@ -9,13 +9,13 @@
 #include "engine/os.h"
 #include "services/log.h"
 
-/* Is there something that a reader can be given now? */
+/* Whether a reader need not wait: there is a message, or there will be none for it. */
 static bool dxk_log_stirs(struct dxk_log *log)
 {
 	return !READ_ONCE(log->async) || READ_ONCE(log->file) || dxk_log_readable(log);
 }
 
-/* Sleep until @over: 0, -ERESTARTSYS, or -ETIMEDOUT at the deadline, which 0 has behind it. */
+/* Sleep until @over: 0, -ERESTARTSYS, or -ETIMEDOUT at the deadline; a deadline of 0 is over. */
 static int dxk_log_wait(struct dxk_log *log, wait_queue_head_t *queue,
 			bool (*over)(struct dxk_log *log), u64 deadline)
 {
@@ -44,7 +44,7 @@ static int dxk_log_wait(struct dxk_log *log, wait_queue_head_t *queue,
 	return err;
 }
 
-/* Hand on messages, as the drainer. One that the reader cannot take is the next to read again. */
+/* Hand on messages, as the drainer. A message that the reader cannot take stays the next one. */
 static int dxk_log_read_some(struct dxk_log *log, struct dxk_log_sink *sink, u32 nr)
 {
 	/* Read before the pool: once it is false, no further message comes. */
@@ -72,8 +72,8 @@ static bool dxk_log_is_unread(struct dxk_log *log)
 }
 
 /*
- * Become the drainer. The item takes a moment; a reader whose memory is never served takes for
- * ever, and another one has nothing to read until its deadline.
+ * Become the drainer. A turn of the item is short; a reader whose memory is never served takes
+ * without limit, so that others wait for it until their deadline.
  */
 static int dxk_log_await(struct dxk_log *log, u64 deadline)
 {

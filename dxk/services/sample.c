@@ -92,7 +92,7 @@ u64 dxk_samples_take(struct dxk_samples *in, struct dxk_engine *e, u32 log, u32 
  * @e: whose
  * @after_ns: the time
  * @out: the copies
- * @room: for how many; the caller asks again for more
+ * @room: for how many; the caller calls again for more
  */
 u32 dxk_samples_get(const struct dxk_samples *in, struct dxk_engine *e, u64 after_ns,
 		    struct dxk_sample *out, u32 room)

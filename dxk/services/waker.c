@@ -22,19 +22,19 @@
  * struct dxk_waker - see waker.h
  */
 struct dxk_waker {
-	/** @watch: what the engine knows of it */
+	/** @watch: the engine's part */
 	struct dxk_watch watch;
 	/** @lock: of @engine; raw, for hard interrupts */
 	raw_spinlock_t lock;
-	/** @engine: whom to tell, or NULL: nobody any more */
+	/** @engine: the engine to notify, or NULL: the request has ended */
 	struct dxk_engine *engine;
-	/** @refs: the request's, and of those who will fire it */
+	/** @refs: the request's, and those of callers that will fire it */
 	refcount_t refs;
-	/** @owner: (C) where @release is */
+	/** @owner: (C) the module of @release */
 	struct module *owner;
 	/** @release: (C) or NULL */
 	void (*release)(void *data);
-	/** @data: (C) its */
+	/** @data: (C) for @release */
 	void *data;
 	/** @work: releases it */
 	struct work_struct work;
@@ -54,11 +54,11 @@ static void dxk_waker_release(struct work_struct *work)
 }
 
 /**
- * dxk_waker_make - a waker for a request
+ * dxk_waker_make - make a waker for a request
  * @e: its engine
- * @files: of its context: the bin lets go of it
+ * @files: of its context: the bin releases it
  * @more: of the request, which the caller executes
- * @owner: where @release is
+ * @owner: the module of @release
  * @release: called when nobody has the waker any more; or NULL
  * @data: for @release
  *
@@ -164,14 +164,14 @@ bool dxk_waker_fire(struct dxk_waker *waker, u32 events)
 }
 EXPORT_SYMBOL_GPL(dxk_waker_fire);
 
-/** dxk_wakers_init - the module comes. Return: 0 or -ENOMEM. */
+/** dxk_wakers_init - the module is loaded. Return: 0 or -ENOMEM. */
 int dxk_wakers_init(void)
 {
 	dxk_wakers_wq = alloc_workqueue("dxk_wakers", WQ_UNBOUND, 0);
 	return dxk_wakers_wq ? 0 : -ENOMEM;
 }
 
-/** dxk_wakers_exit - the module goes: no executor's module is there any more */
+/** dxk_wakers_exit - the module is unloaded: no module of an executor is left */
 void dxk_wakers_exit(void)
 {
 	destroy_workqueue(dxk_wakers_wq);

@@ -25,10 +25,10 @@
 #include "services/waker.h"
 #include "services/watch.h"
 
-/* Most wait queues that a file has for those who poll it. Pipes and terminals have two. */
+/* Maximum number of wait queues of a file for poll(2). Pipes and terminals have two. */
 #define DXK_HOOKS	2
 
-/* Watches that the Monitor looks at before others may have the lock. */
+/* Watches that the Monitor checks per lock hold. */
 #define DXK_LOOKS	256
 
 struct dxk_file_watch;
@@ -48,16 +48,16 @@ struct dxk_hook {
 /**
  * struct dxk_file_watch - a watch
  *
- * Fields without a letter belong to whoever has it.
+ * Fields without a letter belong to the holder of the watch.
  */
 struct dxk_file_watch {
-	/** @watch: what the engine knows of it */
+	/** @watch: the engine's part */
 	struct dxk_watch watch;
 	/** @ws: (C) of its context */
 	struct dxk_watches *ws;
 	/** @link: in dxk_watches.list while it is hooked */
 	struct list_head link;
-	/** @refs: that of whoever has it, and the Monitor's */
+	/** @refs: the holder's, and the Monitor's */
 	refcount_t refs;
 	/** @armed: (A) events that are waited for; 0: none */
 	u32 armed;
@@ -122,7 +122,7 @@ static void dxk_watch_hook(struct file *file, wait_queue_head_t *head, poll_tabl
 	add_wait_queue(head, &hook->entry);
 }
 
-/* Is it still in all the queues that it was hooked into? */
+/* Whether it is still in all the queues that it was hooked into. */
 static bool dxk_watch_is_hooked(const struct dxk_file_watch *w)
 {
 	u32 i;
@@ -153,8 +153,8 @@ static void dxk_watch_unhook(struct dxk_file_watch *w)
 /* --- the file ---------------------------------------------------------------------- */
 
 /*
- * Who closes a socket may have asked to wait until all is sent; that its process was to wait,
- * and not who lets go of it here. It is sent without anybody's wait, as at the end of a process.
+ * A socket may be set to wait in close() until all is sent (SO_LINGER). That is for its process,
+ * not for the thread that releases it here. It is sent without a wait, as at a process's end.
  */
 static void dxk_watch_put_file(struct file *file)
 {
@@ -173,7 +173,7 @@ static void dxk_watch_put_file(struct file *file)
 	}
 }
 
-/* It waits for this file no more. */
+/* It no longer waits for this file. */
 static void dxk_watch_unset(struct dxk_file_watch *w)
 {
 	if (!w->file)
@@ -191,7 +191,7 @@ static void dxk_watch_unset(struct dxk_file_watch *w)
 	w->mm = NULL;
 }
 
-/* One that waits for nothing yet. */
+/* Make a watch, which waits for nothing yet. */
 static struct dxk_file_watch *dxk_watch_make(struct dxk_watches *ws)
 {
 	struct dxk_payer payer = dxk_payer_self();
@@ -226,7 +226,7 @@ static void dxk_watch_put(struct dxk_file_watch *w)
 	kfree(w);
 }
 
-/* Ask the file, and from now on be called. @hook: be called from now on only */
+/* Poll the file, and be called from now on. @hook: the watch is not in its queues yet */
 static int dxk_watch_arm(struct dxk_file_watch *w, u32 events, bool hook)
 {
 	struct dxk_hook_table t = { .w = w };
@@ -235,9 +235,9 @@ static int dxk_watch_arm(struct dxk_file_watch *w, u32 events, bool hook)
 	init_poll_funcptr(&t.table, hook ? dxk_watch_hook : NULL);
 	t.table._key = (__force __poll_t)events;
 	WRITE_ONCE(w->watch.event.seen, 0);
-	/* Who finds it armed may say at once what it has seen: that is not to be overwritten. */
+	/* A call that finds it armed stores what it has seen at once: 0 must come before that. */
 	smp_store_release(&w->armed, events);
-	/* Pairs with the barrier between the change of a file and the look at its queues. */
+	/* Pairs with the barrier between the change of a file and the check of its queues. */
 	smp_mb();
 	mask = (__force u32)vfs_poll(w->file, &t.table) & events;
 	if (w->too_many)
@@ -273,7 +273,7 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 		return -EPERM;
 	if (file->f_op->owner == THIS_MODULE)
 		return -ELOOP;
-	/* What another process has waited for, nobody has to wait for here. */
+	/* A watch of another process goes to the bin: its file's release must not delay this. */
 	if (more->watch && dxk_file_watch_of(more->watch)->mm != current->mm) {
 		dxk_event_forget(ws->engine, &more->watch->event);
 		dxk_bin_put(ws->engine, &more->watch->ref);
@@ -303,14 +303,14 @@ int dxk_watch_set(struct dxk_watches *ws, struct dxk_more *more, const struct dx
 	list_add_tail(&w->link, &ws->list);
 	first = !ws->nr++;
 	spin_unlock(&ws->lock);
-	/* The Monitor may sleep until there is something to look after. */
+	/* The Monitor may sleep until there is a watch to review. */
 	if (first)
 		os_kick(ws->engine, DXK_MONITOR);
 	return 0;
 }
 
 /**
- * dxk_watch_let_go - the request has ended, or has the watch no more
+ * dxk_watch_let_go - release a watch: the request has ended, or no longer has it
  * @watch: dxk_event.more is NULL
  */
 void dxk_watch_let_go(struct dxk_watch *watch)
@@ -325,14 +325,14 @@ void dxk_watch_let_go(struct dxk_watch *watch)
 	dxk_watch_put(w);
 }
 
-/* --- those whose file or process has gone --------------------------------------------- */
+/* --- watches whose file or process has gone ------------------------------------------- */
 
 static bool dxk_watch_has_gone(const struct dxk_file_watch *w)
 {
 	return file_count(w->file) == 1 || !atomic_read(&w->mm->mm_users);
 }
 
-/* The next one of so many that are looked at, referenced, or NULL. */
+/* Return: the next that has gone, referenced, or NULL. @left: how many are still to be checked */
 static struct dxk_file_watch *dxk_watches_gone(struct dxk_watches *ws, u32 *left)
 {
 	struct dxk_file_watch *w, *gone = NULL;
@@ -360,7 +360,7 @@ static struct dxk_file_watch *dxk_watches_gone(struct dxk_watches *ws, u32 *left
  * @ws: of a context
  *
  * It leaves the watches of executing requests: these release them, or wait for them again.
- * Return: are there any?
+ * Return: whether there are any.
  */
 bool dxk_watches_review(struct dxk_watches *ws)
 {
@@ -373,7 +373,7 @@ bool dxk_watches_review(struct dxk_watches *ws)
 	while (left) {
 		w = dxk_watches_gone(ws, &left);
 		if (w) {
-			/* To let go of a file can take as long as its driver likes. */
+			/* The release of a file may take long, depending on its driver. */
 			if (dxk_detach(ws->engine, &w->watch, DXK_EVENT_GONE))
 				dxk_bin_put(ws->engine, &w->watch.ref);
 			dxk_watch_put(w);
@@ -392,7 +392,7 @@ void dxk_watches_init(struct dxk_watches *ws, struct dxk_engine *e, struct dxk_f
 	ws->next = jiffies;
 }
 
-/** dxk_watches_exit - the module goes: a queue that has ended may be on its way out of here */
+/** dxk_watches_exit - the module is unloaded: a call from a queue that ended may still return */
 void dxk_watches_exit(void)
 {
 	synchronize_rcu();

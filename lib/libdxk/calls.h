@@ -28,7 +28,7 @@ static inline unsigned int min_u(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-/* A longer slot than 32 bits can tell is as good as the longest they can. */
+/* A slot whose size exceeds 32 bits is as good as one of the maximum size. */
 static inline uint32_t stride32(size_t stride)
 {
 	return stride > UINT32_MAX ? UINT32_MAX : (uint32_t)stride;

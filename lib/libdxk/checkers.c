@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What calls write, and the order that the kernel gives to threads.
+ * The memory that calls write, and the order that the kernel gives to threads.
  *
- * The order is told to the ThreadSanitizer by a release and an acquire of one address.
+ * A release and an acquire of one address report the order to the ThreadSanitizer.
  * Owners and parameters are any numbers, which need not be addresses, so each stands for
- * a place in a table here. Two that share a place hide a race now and then, and never
- * make one up.
+ * a place in a table here. Two that share a place may hide a race, but never
+ * produce a false one.
  */
 #include <stdatomic.h>
 
 #include "checkers.h"
 
-/* There are none but in a program with the sanitizer. */
+/* They exist only in a program with the sanitizer. */
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 
@@ -24,8 +24,8 @@ static uint64_t names[1 << BITS];	/* calls; ... for each name ... */
 static uint64_t commands;		/* ... and for all commands */
 
 /*
- * A completion has a ticket and no owner. Whose it is, is noted when it is fetched; a
- * dispatch that another one has displaced here counts as everybody's.
+ * A completion has a ticket and no owner. The owner is recorded at the fetch; a dispatch
+ * that another one has displaced here counts for every owner.
  */
 static struct dispatch {
 	_Atomic uint64_t name;
@@ -39,7 +39,7 @@ static unsigned int place(uint64_t number)
 	return (unsigned int)(number * 0x9e3779b97f4a7c15ULL >> (64 - BITS));
 }
 
-/* Tickets are those of one context each. */
+/* Each context has tickets of its own. */
 static uint64_t name_of(int member, uint64_t ticket)
 {
 	return ticket ^ (uint64_t)member << 48;
@@ -87,7 +87,7 @@ static uint64_t key_of(int member, uint64_t ticket)
 	return atomic_load(&d->name) == name ? atomic_load(&d->key) : 0;
 }
 
-/* It comes after who had the key before. */
+/* It comes after the request that had the key before. */
 static void keyed_one(int member, const struct dxk_work_more *more)
 {
 	uint64_t name = name_of(member, more->work.ticket);
@@ -106,7 +106,7 @@ void dxk_calling(const uint64_t *called, unsigned int nr)
 		__tsan_release(&names[place(*called++)]);
 }
 
-/* It comes after its turns before, and after who has called it. */
+/* It comes after its previous turns, and after the threads that have called it. */
 static void turned_one(const struct dxk_work_more *more)
 {
 	if (more->name)
@@ -124,7 +124,7 @@ void dxk_fetched(int member, const struct dxk_next *next, int rc)
 
 	if (rc <= 0)
 		return;
-	/* all at once: each time costs what a request costs here otherwise */
+	/* all at once: each call costs as much as all else here for a request */
 	dxk_written(work, (size_t)rc * next->work_size);
 	if (!data && !__tsan_acquire)
 		return;
@@ -193,7 +193,7 @@ void dxk_collected(const struct dxk_rejoin *rejoin, int rc)
 		if (data && result->data_len)
 			dxk_written(data, result->data_len);
 		data = data ? data + rejoin->data_stride : NULL;
-		/* what nobody has executed is as it was posted */
+		/* a request that was not executed is as it was posted */
 		if (__tsan_acquire)
 			__tsan_acquire(&params[place(result->param)]);
 	}

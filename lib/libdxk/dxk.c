@@ -210,7 +210,7 @@ const char *dxk_policy_field_name(unsigned int offset)
 #undef FIELD
 	unsigned int i = offset / sizeof(uint32_t);
 
-	/* A field that the struct gets and this table does not would be nameless. */
+	/* A new field of the struct that is missing in this table would have no name. */
 	_Static_assert(sizeof(names) / sizeof(*names) * sizeof(uint32_t) ==
 		       sizeof(struct dxk_policy), "a policy field has no name");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The policy in words: which values its fields can have, why one is refused, and what of it
- * has no effect. The module decides; this only says it so that a reader knows what to change.
+ * The policy in words: which values its fields can have, why one is refused, and which fields
+ * have no effect. The module decides; this only explains the decision to a reader.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -105,7 +105,7 @@ static bool is_in(const struct range *r, uint32_t value)
 	return r->mask ? !(value & ~r->max) : value >= r->min && value <= r->max;
 }
 
-/* What a lane has of @n workers or entries: if it is on, one at least. */
+/* The share of a lane in @n workers or entries: at least one if the lane is on. */
 static uint32_t quota(uint32_t n, uint32_t pct)
 {
 	uint32_t part = (uint32_t)((uint64_t)n * pct / 100);
@@ -113,7 +113,7 @@ static uint32_t quota(uint32_t n, uint32_t pct)
 	return pct && !part ? 1 : part;
 }
 
-/* Lanes 0 to 2 take all @n: what that leaves for lane 3, of which things. */
+/* Lanes 0 to 2 take all @n @things, which leaves none for lane 3. @more: what to raise */
 static void why_none_left(const struct dxk_policy *p, uint32_t n, const char *things,
 			  const char *more, char *text, size_t room)
 {
@@ -122,7 +122,7 @@ static void why_none_left(const struct dxk_policy *p, uint32_t n, const char *th
 		 quota(n, p->lane_pct[2]), n, things, more);
 }
 
-/* Nothing of it alone is wrong: what it does not fit beside. */
+/* Each field alone is valid: finds fields that do not fit each other. */
 static void why_beside(const struct dxk_policy *p, unsigned int bad, char *text, size_t room)
 {
 	uint32_t kernel = p->kernel_threads, user = p->max_threads - kernel;

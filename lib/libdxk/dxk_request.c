@@ -118,7 +118,7 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 			.result_size = sizeof(*results),
 		};
 
-		/* Enough were returned: take what else is there, do not wait. */
+		/* Enough were returned: take the others that are there, do not wait. */
 		need = min > got ? min_u(min - got, n) : 0;
 		rejoin.min = need;
 		rejoin.deadline = need ? deadline : 0;
@@ -131,10 +131,10 @@ int dxk_rejoin_flags(int member, uint64_t owner, struct dxk_result *results,
 		dxk_collected(&rejoin, rc);
 		if (rc > 0)
 			got += (unsigned int)rc;
-		/* A request that was given to the caller is the answer of all. */
+		/* A request that the caller is to execute is the answer of all batches. */
 		if (!said || rejoin.answer == RJR_HELP)
 			said = rejoin.answer;
-		/* Fewer than asked for: the rest can only be waited for again. */
+		/* Fewer than requested: for the rest, the caller would have to wait again. */
 	} while (rc == (int)n && got < nr);
 
 	if (answer)

@@ -30,7 +30,7 @@ int dxk_log_write(int member, const void *text, size_t len, unsigned int flags,
 		.flags = flags,
 		.deadline = dxk_deadline(timeout_ns),
 		.text = address(text),
-		/* longer than 32 bits can tell is too long as well */
+		/* a length that exceeds 32 bits is too long as well */
 		.len = stride32(len),
 	};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What dxkctl and dxkstat share: messages, arguments, and the contexts as
+ * The parts that dxkctl and dxkstat share: messages, arguments, and the contexts as
  * /sys/kernel/dxk shows them.
  */
 #ifndef _DXK_TOOLS_COMMON_H
@@ -27,7 +27,7 @@ extern const char *tool;
 int version(void);
 
 /**
- * fail - say what went wrong and what to do next
+ * fail - report an error and what to do next
  * @next: a command or a short sentence
  * @format: as of printf()
  *
@@ -37,7 +37,7 @@ int fail(const char *next, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /**
- * misuse - say what is wrong with the arguments
+ * misuse - report an error in the arguments
  * @format: as of printf()
  *
  * Return: MISUSED
@@ -45,7 +45,7 @@ int fail(const char *next, const char *format, ...)
 int misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * bad_option - say which option there is not, when getopt_long() gave '?'
+ * bad_option - report an unknown option, when getopt_long() returned '?'
  * @argv: as of getopt_long()
  *
  * Return: MISUSED
@@ -60,14 +60,14 @@ int bad_option(char **argv);
  */
 int flush(int status);
 
-/* Numbers with nothing before or behind them, decimal or with 0x: false when @text is none. */
+/* Numbers with nothing before or after them, decimal or with 0x: false when @text is none. */
 bool parse_u32(const char *text, uint32_t *value);
 /* Seconds with a fraction, up to ten years, in nanoseconds. */
 bool parse_seconds(const char *text, int64_t *ns);
 
 /*
- * The signal that came since signals_catch(), of those that ask a program to end. Who
- * started it may have told it to ignore some.
+ * The signal that came since signals_catch(), of those that ask a program to end. The
+ * parent process may have set some to be ignored.
  */
 extern volatile sig_atomic_t caught;
 void signals_catch(void);
@@ -100,8 +100,8 @@ uint64_t sysfs_number(int dir, const char *path);
  * @dir: directory that @path is relative to
  * @path: the directory
  *
- * Sorted by name, numbers as numbers, by their value if the names are numbers; a
- * directory is an object in the object. What cannot be read is left out.
+ * Sorted by name, or by value if the names are numbers; numbers are stored as numbers; a
+ * directory is an object in the object. Files that cannot be read are left out.
  *
  * Return: the object, NULL when the directory cannot be read.
  */
@@ -112,7 +112,7 @@ struct json_object *sysfs_dir(int dir, const char *path);
 /**
  * struct ctx - a context that may be read
  * @id: its number
- * @dir: descriptor of its directory; it goes on naming this context when another
+ * @dir: descriptor of its directory; it still refers to this context when another
  *	one gets the id
  * @name: empty for none
  */
@@ -123,7 +123,7 @@ struct ctx {
 };
 
 /**
- * ctx_all - the ids of all contexts, those included that may not be read
+ * ctx_all - the ids of all contexts, including those that may not be read
  * @ids: out, sorted; to be freed
  *
  * Return: how many, or a negative errno: ENOENT without the module.
@@ -144,23 +144,23 @@ void ctx_close(struct ctx *ctx);
 int ctx_find(const char *word, struct ctx *ctx);
 
 /**
- * ctx_join_read - join a context to read what is no file
+ * ctx_join_read - join a context to read data that is in no file
  * @ctx: the context
  *
  * Return: a descriptor, or a negative errno
  */
 int ctx_join_read(const struct ctx *ctx);
 
-/* Is it the id of a context? A name of digits only can be given by the id alone. */
+/* Whether it is the id of a context. A context with a name of digits needs its id. */
 bool ctx_is_id(const char *word);
-/* That id: false when none can be written like this. */
+/* That id: false when no id is written like this. */
 bool parse_id(const char *word, unsigned int *id);
 
 /* --- dxkd ------------------------------------------------------------------- */
 
 #define DXKD_STATUS	"/run/dxkd/status.json"
 
-/* What an object has there, NULL for nothing, and of what is none. */
+/* The member of an object; NULL if there is none, or it is no object. */
 struct json_object *json_in(struct json_object *object, const char *key);
 
 /**
@@ -168,12 +168,12 @@ struct json_object *json_in(struct json_object *object, const char *key);
  * @path: the file, %DXKD_STATUS
  * @services: out, in it: the array of its services
  *
- * Return: all of it, NULL for none, and errno says why: ENOENT: no dxkd runs; EINVAL: it is no
+ * Return: all of it, NULL for none, and errno is the reason: ENOENT: no dxkd runs; EINVAL: it is no
  * status.
  */
 struct json_object *remote_read(const char *path, struct json_object **services);
 
-/* No module: says so and how to find out why. FAILED */
+/* No module: reports that and how to find out why. FAILED */
 int no_module(void);
 
 #endif /* _DXK_TOOLS_COMMON_H */

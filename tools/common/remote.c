@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The status file of dxkd, for who shows it.
+ * The status file of dxkd, for the tools that show it.
  */
 #define _GNU_SOURCE
 #include <errno.h>

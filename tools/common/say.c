@@ -83,7 +83,7 @@ bool parse_u32(const char *text, uint32_t *value)
 
 	int base = text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10;
 
-	/* strtoull() would take blanks and a sign; and octal, which 0100 is not to anybody */
+	/* strtoull() would accept blanks and a sign, and read 0100 as octal */
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;

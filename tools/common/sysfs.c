@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The contexts in /sys/kernel/dxk. Every one can go at any time, and none is more
- * than what can be read of it at this moment.
+ * The contexts in /sys/kernel/dxk. Each can disappear at any time, so only what can be read at
+ * this moment is known of it.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -18,7 +18,7 @@
 
 #include "common.h"
 
-#define TEXT_MAX	4096	/* what a file of sysfs holds at most */
+#define TEXT_MAX	4096	/* the maximum size of a file of sysfs */
 
 int sysfs_read(int dir, const char *path, char *text, size_t size)
 {
@@ -252,7 +252,7 @@ int ctx_find(const char *word, struct ctx *ctx)
 	for (i = 0; i < nr; i++) {
 		if (ctx_open(ids[i], &candidate))
 			continue;
-		/* No name at all is nobody's name. */
+		/* An empty name is no context's name. */
 		if (!*word || strcmp(candidate.name, word)) {
 			ctx_close(&candidate);
 			continue;
@@ -283,7 +283,7 @@ int ctx_join_read(const struct ctx *ctx)
 		return ctl;
 	fd = dxk_ctx_join_id(ctl, ctx->id, DXK_ACCESS_READ, 0);
 	close(ctl);
-	/* While its directory is there no other one has its id. */
+	/* While its directory exists no other context has its id. */
 	if (fd >= 0 && sysfs_read(ctx->dir, "state", state, sizeof(state)) < 0) {
 		close(fd);
 		return -ENOENT;

@@ -33,7 +33,7 @@ static int command_args(int argc, char **argv, const char *whom, struct command 
 	int opt, i;
 
 	*c = (struct command){ .timeout = REPLY_NS };
-	/* "+": what looks like an option behind the name belongs to the command */
+	/* "+": words after the name belong to the command, even if they look like options */
 	while ((opt = options(argc, argv, "+:", timeout_option)) != -1) {
 		if (opt == '?')
 			return MISUSED;
@@ -69,10 +69,10 @@ static int no_reply(int rc, const char *next)
 	return fail("dxkctl doctor", "cannot send: %s", strerror(-rc));
 }
 
-/* The exit status that becomes of a reply and the status of the command. */
+/* The exit status for a reply and the status of the command. */
 static int tell_reply(char *reply, size_t len, int status, const char *next)
 {
-	/* whoever is asked has written it */
+	/* another program has written it */
 	dxk_text_clean(reply, len, true);
 	fwrite(reply, 1, len, stdout);
 	if (len && reply[len - 1] != '\n')

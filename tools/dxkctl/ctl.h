@@ -24,7 +24,7 @@ const struct field *field_of(const char *name);
 /* The name of the field at an offset, "?" if none begins there. */
 const char *field_at(unsigned int offset);
 
-/* What the files of the policy say, into @policy. */
+/* Reads the files of the policy into @policy. */
 struct ctx;
 void fields_read(const struct ctx *ctx, struct dxk_policy *policy);
 
@@ -34,11 +34,11 @@ bool field_parse(const struct field *f, const char *text, uint32_t *value);
 /* The word for a value, or NULL. */
 const char *field_word(const struct field *f, uint32_t value);
 
-/* What may be given, as a text for a message. */
+/* The permitted values, as a text for a message. */
 const char *field_range(const struct field *f, char *text, size_t size);
 
 /*
- * What the instrumentation of a context has recorded, as {"sample": {...},
+ * The records of a context's instrumentation, as {"sample": {...},
  * "lane0_wait": {"<least ns>": count}, ...}: NULL when the caller cannot join it.
  */
 struct json_object;
@@ -47,13 +47,14 @@ struct json_object *instrumentation(const struct ctx *ctx);
 void instrumentation_show(struct json_object *object);
 
 /*
- * Who sleeps for whom, as {"<id>": {"state", "executes", "awaits", "on": [<id>, ...]}, ...}:
+ * Which threads sleep for which, as
+ * {"<id>": {"state", "executes", "awaits", "on": [<id>, ...]}, ...}:
  * NULL when that cannot be read.
  */
 struct json_object *waits(const struct ctx *ctx);
 
 /*
- * What a file of the context has lines of, "waiting" or "keys", as [{"age_ms", "lane", "owner",
+ * The lines of a file of the context, "waiting" or "keys", as [{"age_ms", "lane", "owner",
  * ...}, ...]: NULL when that cannot be read.
  */
 struct json_object *listing(const struct ctx *ctx, const char *file);
@@ -71,15 +72,15 @@ const char *label_of(struct json_object *labels, uint64_t executor, uint32_t att
 /* A text as JSON and dot(1) have it, with its quotes. */
 void put_text(FILE *out, const char *text);
 
-/* What the status of a service of dxkd may say is wrong: the keys, and words for them */
+/* The errors in the status of a service of dxkd: the keys, and words for them */
 struct remote_part {
 	const char *key, *name;
 };
 extern const struct remote_part remote_parts[];
 
-/* What is wrong of a service, in the daemon's words or a broker's; NULL for nothing. */
+/* The error of a service, in the words of the daemon or a broker; NULL for none. */
 const char *remote_trouble(struct json_object *service, const char *key);
-/* A line that tells it. No terminal obeys what is in it. */
+/* A line that reports it, without control characters for a terminal. */
 void remote_tell(struct json_object *service, const char *key, const char *what);
 
 /*

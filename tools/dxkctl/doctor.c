@@ -2,7 +2,7 @@
 /*
  * doctor: why /dev/dxk cannot be used. The checks follow the way that a program's
  * open() takes: module, device node, permission, version. The first that fails is
- * the reason, and what would be next cannot be known. Then what hinders dxkd, if one runs.
+ * the reason, and the later ones cannot be checked. Then the problems of dxkd, if one runs.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ static void good(const char *format, ...)
 	putchar('\n');
 }
 
-/* What is wrong, and then the commands that help. */
+/* The error, and then the commands that help. */
 static void wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static void wrong(const char *format, ...)
 {
@@ -70,7 +70,7 @@ static bool exists(const char *path)
 
 /* --- a module that is not loaded ------------------------------------------- */
 
-/* Is there a word "NAME=...,dxk,..." on the kernel's command line? */
+/* Whether there is a word "NAME=...,dxk,..." on the kernel's command line. */
 static bool on_command_line(const char *name)
 {
 	char line[4096], *word, *rest = line, *item;
@@ -99,7 +99,7 @@ static bool listed(struct kmod_config_iter *iter)
 	return found;
 }
 
-/* Does the kernel take signed modules only? */
+/* Whether the kernel accepts signed modules only. */
 static const char *signed_only(void)
 {
 	char text[128];
@@ -114,7 +114,7 @@ static const char *signed_only(void)
 	return NULL;
 }
 
-/* Who signed it, to be freed; NULL when nobody did. */
+/* The signer, to be freed; NULL if it is not signed. */
 static char *signer_of(struct kmod_module *module)
 {
 	struct kmod_list *info = NULL, *entry;
@@ -175,7 +175,7 @@ static void why_not_built(const char *release)
 		help("make module && make modules_install && depmod, in the source of dxk; or install its DKMS package");
 }
 
-/* Nothing of it is in the kernel. */
+/* The module is not in the kernel. */
 static void why_not_loaded(void)
 {
 	struct kmod_ctx *kmod = kmod_new(NULL, NULL);
@@ -222,7 +222,7 @@ out:
 
 /* --- the device ------------------------------------------------------------ */
 
-/* What the kernel says the device's number is. */
+/* The device's number as the kernel shows it. */
 static bool device_number(dev_t *dev)
 {
 	unsigned int major, minor;
@@ -260,7 +260,7 @@ static bool device_ok(struct stat *st)
 	return false;
 }
 
-/* As many as there are: a directory service gives hundreds. */
+/* All groups: a directory service may return hundreds. */
 struct groups {
 	gid_t *list;
 	int nr;
@@ -284,7 +284,7 @@ static void groups_room(struct groups *g, int nr)
 		g->nr = 0;
 }
 
-/* Of this process, and of the user, who may have been given more since it began. */
+/* Of this process, and of the user, who may have got more since the process started. */
 static struct groups groups_now(void)
 {
 	struct groups g;
@@ -310,7 +310,7 @@ static struct groups groups_then(const struct passwd *pw)
 	return g;
 }
 
-/* open() said EACCES or EPERM. */
+/* open() returned EACCES or EPERM. */
 static void why_not_permitted(const struct stat *st, int err)
 {
 	const struct passwd *pw = getpwuid(geteuid());
@@ -373,7 +373,7 @@ static bool version_ok(int ctl)
 
 /* --- a daemon that carries requests to other hosts ---------------------------- */
 
-/* By how the broker, or librabbitmq, begins to say it */
+/* By the first words of the broker's or librabbitmq's message */
 static const char *advice(const char *key, const char *trouble)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The fields of the policy, and the names of their values. What they may be is libdxk's to
- * say, and the module's to decide.
+ * The fields of the policy, and the names of their values. libdxk knows which values
+ * are permitted, and the module decides.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The section "instrumentation" of show: the newest sample, and how long requests of each
- * lane waited and ran. That is no file: whoever may read the context joins it and asks.
+ * lane waited and ran. There is no file for that: a caller that may read the context joins
+ * it and queries.
  */
 #define _GNU_SOURCE
 #include <errno.h>

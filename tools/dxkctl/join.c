@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What needs a descriptor of the context: drain, stop.
+ * Subcommands that need a descriptor of the context: drain, stop.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -46,7 +46,7 @@ int ctx_join(const char *word, unsigned int access, int *ctx, unsigned int *id)
 
 /* --- drain, stop ----------------------------------------------------------- */
 
-/* Most that are told by name. */
+/* Maximum number that is reported by name. */
 #define RUNNING_MAX	499
 
 static void tell_running(unsigned int ctx_id, const struct dxk_running *r, unsigned int nr)
@@ -64,7 +64,7 @@ static void tell_running(unsigned int ctx_id, const struct dxk_running *r, unsig
 		const char *label = label_of(names, r->executor, r->attrs);
 		char path[32], id[16] = "-", pid[16] = "-";
 
-		/* One that waits has no worker. */
+		/* A request that waits has no worker. */
 		if (r->thread) {
 			snprintf(id, sizeof(id), "%u", r->thread);
 			snprintf(path, sizeof(path), "threads/%u/pid", r->thread);
@@ -94,7 +94,7 @@ static unsigned long long refused_posts(unsigned int id)
 	return strtoull(text, NULL, 10);
 }
 
-/* Those that execute come first; @told of them are told of. */
+/* Those that execute come first; @told of them are reported. */
 static void count_running(const struct dxk_running *r, unsigned int told, unsigned int nr,
 			  char *text, size_t size)
 {

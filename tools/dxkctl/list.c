@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list and show: what sysfs says, and the instrumentation. Both make a JSON object of it
+ * list and show: the contents of sysfs, and the instrumentation. Both make a JSON object of them
  * and print that, or a table of it.
  */
 #define _GNU_SOURCE
@@ -84,7 +84,7 @@ static void add_text(struct json_object *object, const char *key, int dir,
 		json_object_object_add(object, key, json_object_new_string(text));
 }
 
-/* Who a number is; a user that has no name here keeps the number. */
+/* The name of a user id; a user without a name here keeps the number. */
 static void add_owner(struct json_object *object, const char *key, int dir,
 		      const char *path)
 {
@@ -108,7 +108,7 @@ static void add_owner(struct json_object *object, const char *key, int dir,
 	json_object_object_add(object, path, json_object_new_int64((int64_t)id));
 }
 
-/* What list tells of a context, and show before all else. */
+/* The data that list prints of a context, and show prints first. */
 static struct json_object *head_of(const struct ctx *ctx)
 {
 	struct json_object *head = json_object_new_object();
@@ -321,7 +321,7 @@ static struct json_object *lanes_nested(struct json_object *flat)
 	return lanes;
 }
 
-/* Sections asked for, as bits: all when none is named. */
+/* Requested sections, as bits: all when none is named. */
 static bool wanted_sections(char **names, unsigned int *wanted)
 {
 	size_t i;
@@ -363,7 +363,7 @@ static void print_section(const struct ctx *ctx, const struct section *s)
 	} else if (s->missing && sysfs_read(ctx->dir, "state", state, sizeof(state)) >= 0) {
 		printf("%s\n  %s\n", s->name, s->missing);
 	}
-	/* Else it has just gone: what was read of it is still true. */
+	/* Else it has just gone: the data read so far is still valid. */
 }
 
 int ctl_show(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * remote: the services that a dxkd runs, as the file says that it replaces.
+ * remote: the services that a dxkd runs, from the status file that it writes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * requests CTX: those that have not ended. They are no file: whoever may read the context joins
- * it and asks.
+ * requests CTX: the requests that have not ended. There is no file for them: a caller that may read
+ * the context joins it and queries.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "ctl.h"
 
 /**
- * struct requests - what was read
- * @r: of them
+ * struct requests - the requests that were read
+ * @r: an array of them
  * @nr: how many
  * @labels: names of executors
  */
@@ -47,7 +47,7 @@ static int read_all(int fd, struct requests *all)
 	return 0;
 }
 
-/* With workers first, then those that wait, then what is Ready. */
+/* Requests with workers first, then those that wait, then those that are Ready. */
 static int place_of(const struct dxk_request_info *r)
 {
 	return r->state == DXK_REQUEST_WORK ? 0 : r->state == DXK_REQUEST_WAIT ? 1 : 2;

@@ -15,10 +15,10 @@
 #include "ctl.h"
 
 #define SETTINGS_MAX	64
-/* The one that is no number. */
+/* The field that is no number. */
 #define CPUS		"cpus"
 
-/* One field through its file: no other one can be changed beside it. */
+/* Sets one field through its file, which cannot change any other one. */
 static int write_field(int dir, const char *name, const char *text)
 {
 	char path[64];
@@ -41,8 +41,8 @@ static int write_field(int dir, const char *name, const char *text)
 }
 
 /*
- * Which field of the policy is refused, without setting it: a context that is made for
- * this takes it or not. Nobody else's change can be undone by a look.
+ * Finds which field of the policy is refused, without setting it: a context that is made for
+ * this accepts it or not. So the check cannot undo another process's change.
  */
 static void try_policy(const struct dxk_policy *policy, unsigned int *bad)
 {
@@ -60,12 +60,12 @@ static void try_policy(const struct dxk_policy *policy, unsigned int *bad)
 }
 
 /**
- * struct setting - a field and what it shall be
+ * struct setting - a field and its new value
  * @name: the field's
- * @f: what is known of it, or NULL
- * @value: it is to have
- * @text: what its file gets
- * @err: why it has not, 0 when it has
+ * @f: its description, or NULL
+ * @value: the new value
+ * @text: the text for its file
+ * @err: why it is not set, 0 when it is
  */
 struct setting {
 	const char *name;
@@ -75,7 +75,7 @@ struct setting {
 	int err;
 };
 
-/* In whatever order they fit: one may make room for another. Return: how many are left. */
+/* Sets them in any order that fits: one may make room for another. Return: how many are left. */
 static unsigned int write_fields(int dir, struct setting *s, unsigned int nr)
 {
 	unsigned int i, left = nr, before;
@@ -137,7 +137,7 @@ static int refused(struct setting *s, unsigned int nr, int err, unsigned int bad
 	return fail("dxkctl doctor", "%s cannot be set: %s", it->name, strerror(-err));
 }
 
-/* What is left goes into @policy. Return: whether that has a field that only Start takes. */
+/* Puts the rest into @policy. Return: whether that has a field that only Start takes. */
 static bool apply(struct dxk_policy *policy, struct setting *s, unsigned int nr)
 {
 	bool at_start = false;
@@ -158,9 +158,9 @@ static bool apply(struct dxk_policy *policy, struct setting *s, unsigned int nr)
 }
 
 /*
- * For fields whose files, in @dir, do not take the value. What only Start takes goes with
- * all other fields, which for a context that runs is refused; several of us do this one
- * after the other.
+ * For fields whose files, in @dir, do not accept the value. Fields that only Start takes are set
+ * together with all other fields, which is refused if the context runs; several processes do this
+ * one after the other.
  */
 static int set_policy(const char *word, int dir, struct setting *s, unsigned int nr)
 {
@@ -199,7 +199,7 @@ static int setting_parse(const struct ctx *ctx, struct setting *s, const char *n
 
 	*s = (struct setting){ .name = name, .f = field_of(name), .err = -EAGAIN };
 	snprintf(path, sizeof(path), "policy/%s", name);
-	/* It is a file's name. */
+	/* The name is that of a file. */
 	if (strchr(name, '/') || *name == '.' || !*name ||
 	    (faccessat(ctx->dir, path, F_OK, 0) && errno == ENOENT))
 		return no_field(ctx, name);
@@ -245,11 +245,11 @@ static int set_all(const char *word, const struct ctx *ctx, struct setting *s,
 		else if (s[i].err && !s[i].f)
 			return fail("dxkctl doctor", "%s cannot be set: %s", s[i].name,
 				    strerror(-s[i].err));
-	/* The call tells more than the write. */
+	/* The call reports more than the write. */
 	return set_policy(word, ctx->dir, s, nr);
 }
 
-/* What was set, but does nothing as the rest of the policy is. */
+/* Fields that were set, but have no effect with the rest of the policy. */
 static void tell_idle(const struct ctx *ctx, const struct setting *s, unsigned int nr)
 {
 	struct dxk_policy policy = { .size = sizeof(policy) };
@@ -257,7 +257,7 @@ static void tell_idle(const struct ctx *ctx, const struct setting *s, unsigned i
 	unsigned int at = 0, i;
 
 	fields_read(ctx, &policy);
-	/* The files have it after the Monitor's next review. */
+	/* The files show it after the Monitor's next review. */
 	for (i = 0; i < nr; i++)
 		if (s[i].f)
 			*(uint32_t *)((char *)&policy + s[i].f->offset) = s[i].value;

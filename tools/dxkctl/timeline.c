@@ -14,10 +14,10 @@
 #include "trace.h"
 
 #define NONE		SIZE_MAX
-#define ROWS_MAX	64	/* what a worker fetches at once */
+#define ROWS_MAX	64	/* the maximum that a worker fetches at once */
 #define ROW_SHIFT	16	/* a further row's track: row << 16 | thread */
 
-/* enum dxk_member_state as a block tells it; see Documentation/ABI */
+/* enum dxk_member_state as a block reports it; see Documentation/ABI */
 static const char * const state_name[] = {
 	"vacant", "running", "away", "available", "busy", "posting", "rejoining",
 	"completing", "logging", "listening", "entering", "condition", "blocked",
@@ -25,7 +25,7 @@ static const char * const state_name[] = {
 
 /**
  * struct slice - a piece of a thread's time
- * @start: what says most about it: of a request its start, or its end when the
+ * @start: its most informative event: of a request its start, or its end when the
  *	start was not seen; of a block its begin or end
  * @dispatch: of a request, or NULL when it was not seen
  * @post: likewise
@@ -93,8 +93,8 @@ static struct slice *add_slice(struct timeline *t, const struct event *e, uint64
 
 /*
  * The events of one request. It executes from its start to its completion, or to its
- * next dispatch when its worker died. What began before the recording has no start,
- * what goes on after it no end.
+ * next dispatch when its worker died. A request that began before the recording has no
+ * start, one that continues after it has no end.
  */
 static void take_request(struct timeline *t, const struct event *e, size_t nr)
 {
@@ -218,7 +218,7 @@ static const char *executor_name(const struct timeline *t, const struct slice *s
 
 static void put_request(struct timeline *t, const struct slice *s, uint64_t track)
 {
-	/* a start, and a post, have what a completion has not */
+	/* a start, and a post, have fields that a completion lacks */
 	const struct event *e = s->start->what == W_COMPLETE && s->post ? s->post : s->start;
 	char name[64];
 
@@ -290,7 +290,7 @@ static void put_track(struct timeline *t, uint32_t ctx, uint32_t thread, uint32_
 
 /* --- tracks ---------------------------------------------------------------- */
 
-/* By thread; what begins first, and of those the longest, is the outer one. */
+/* By thread; the slice that begins first, and of those the longest, is the outer one. */
 static int by_place(const void *a, const void *b)
 {
 	const struct slice *x = a, *y = b;
@@ -302,8 +302,8 @@ static int by_place(const void *a, const void *b)
 
 /*
  * A viewer shows slices of one track that nest. Those of a worker do when it executes
- * one after the other, or helps while it waits. What it fetches as a batch overlaps:
- * that goes to further rows.
+ * one after the other, or helps while it waits. Requests that it fetches as a batch
+ * overlap: they go to further rows.
  */
 static void put_slices(struct timeline *t)
 {
@@ -389,7 +389,7 @@ long timeline_write(struct recording *r, FILE *out)
 	long status = -ENOMEM;
 	size_t i, nr;
 
-	/* no event makes more than one slice and one step, and none more is left */
+	/* no event makes more than one slice and one step */
 	t.slice = calloc(r->nr + 1, sizeof(*t.slice));
 	t.step = calloc(r->nr + 1, sizeof(*t.step));
 	if (!t.slice || !t.step)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * trace: records the tracepoints of dxk, in a trace instance of its own, so that it
- * disturbs nobody else who traces.
+ * does not disturb other tracing.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,7 +54,7 @@ static uint64_t get(struct tep_event *event, struct tep_record *record, const ch
 	return value;
 }
 
-/* Names are read when a context is first seen: later it may have gone. */
+/* Names are read when a context is first seen: it may be gone later. */
 static int see_context(struct recording *r, uint32_t id, bool at_begin)
 {
 	struct traced *t;
@@ -174,7 +174,7 @@ static int open_tracer(struct tracer *t, const struct ctx *only)
 	t->tep = tracefs_local_events_system(NULL, systems);
 	if (!t->tep)
 		return no_tracing("no events");
-	/* The clock that the begin and the end are taken with. */
+	/* The clock for the begin and the end. */
 	if (tracefs_trace_off(t->instance) ||
 	    tracefs_instance_file_write(t->instance, "trace_clock", "mono") < 0 ||
 	    tracefs_instance_file_write(t->instance, "buffer_size_kb", BUFFER_KB) < 0)
@@ -254,7 +254,7 @@ static int record(struct tracer *t, const struct ctx *only, int64_t duration)
 
 /* --- the subcommand -------------------------------------------------------- */
 
-/* It keeps what is in it, an earlier recording, until there is another one. */
+/* The file keeps its content, an earlier recording, until there is another one. */
 static int open_output(const char *name, FILE **out)
 {
 	int fd;
@@ -274,7 +274,7 @@ static int write_recording(struct recording *r, FILE *out, const char *name)
 	long requests;
 	int err = 0;
 
-	/* what is no file has no length */
+	/* only a regular file has a length */
 	if (out != stdout && ftruncate(fileno(out), 0) && errno != EINVAL)
 		requests = -errno;
 	else

@@ -22,7 +22,7 @@ enum what {
  * @ts: CLOCK_MONOTONIC in nanoseconds
  * @seq: names the request in its context
  * @ns: of a block that ended, how long it was; 0 when it begins
- * @thread: worker, poster or who blocks
+ * @thread: worker, poster or the thread that blocks
  * @status: of a completion
  * @state: of a block, the state of the member
  */

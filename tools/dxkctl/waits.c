@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * show CTX waits: who sleeps for whom. Made of what the threads' files say, so it can be
- * asked at any time, not only when a stall is told.
+ * show CTX waits: which threads sleep for which. It is made from the threads' files, so it is
+ * available at any time, not only when a stall is reported.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -29,7 +29,7 @@ static bool works_for(const char *executes, const char *owner)
 	return at && !strncmp(at, owner, len) && (!at[len] || at[len] == ' ');
 }
 
-/* The ids of those who execute what one sleeps for. */
+/* The ids of the threads that execute what a thread sleeps for. */
 static struct json_object *edges(struct json_object *threads, const char *awaits)
 {
 	struct json_object *on = json_object_new_array();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * why CTX: who waits for whom, made of what the context's files say: threads that sleep for
- * others, requests that wait without a thread, keys. A circle among those is a deadlock unless
- * a time, a call or a file ends one of the waits as well. At the end of a way without a circle
- * stands a thread that executes: its stack says what it does.
+ * why CTX: what waits for what, made from the context's files: threads that sleep for others,
+ * requests that wait without a thread, keys. A circle among those is a deadlock unless a time, a
+ * call or a file also ends one of the waits. At the end of a path without a circle is a thread that
+ * executes: its stack shows what it does.
  *
- * The files are read one after the other, so what has gone on meanwhile may look as if it did
- * not. What lasts is seen twice.
+ * The files are read one after the other, so a wait that has ended meanwhile may still appear.
+ * A lasting wait appears in a second run, too.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,16 +25,16 @@
 /**
  * struct node - one that waits, or that others wait for
  * @name: "thread 3", or "request 0": its line in the file of those that wait
- * @about: what is known of it: of a thread its directory, of a request its line
+ * @about: its data: of a thread its directory, of a request its line
  * @awaits: "owner 2:0x1" or "key 2:0x5", or NULL: it waits for nobody
  * @on: nodes that it waits for
  * @nr: of those
- * @index: of the search for circles: when it was come upon, from 1 on
+ * @index: of the search for circles: order in which it was found, from 1 on
  * @low: the first one that it leads back to
  * @open: the search may come back to it
  * @circle: the number of its circle, or 0
- * @seen: the last search that has come upon it
- * @others: how many wait for it, at whatever distance
+ * @seen: the last search that has found it
+ * @others: how many wait for it, directly or indirectly
  */
 struct node {
 	char name[24];
@@ -48,13 +48,13 @@ struct node {
 };
 
 /**
- * struct graph - all of them
- * @node: they
+ * struct graph - all nodes
+ * @node: an array of them
  * @nr: their number
- * @index: of the search for circles
- * @stack: where it is
- * @depth: and how deep
- * @circles: those that were found
+ * @index: of the search for circles: that of the last node found
+ * @stack: the nodes whose circle it does not know yet
+ * @depth: their number
+ * @circles: the number of circles found
  */
 struct graph {
 	struct node *node;
@@ -113,7 +113,7 @@ static void add_threads(struct graph *g, struct json_object *threads)
 	}
 }
 
-/* What it waits for beside that ends its wait as well. */
+/* Whether no time, call or file also ends its wait. */
 static bool is_patient(const char *sources)
 {
 	return !strcmp(sources, "key") || !strcmp(sources, "result") ||
@@ -146,7 +146,7 @@ static void wait_on(struct node *n, size_t on)
 	n->on[n->nr++] = on;
 }
 
-/* Is the node one of the requests of "owner 2:0x1", or does it execute one? */
+/* Whether the node is one of the requests of "owner 2:0x1", or executes one. */
 static bool is_of(const struct node *n, const char *owner)
 {
 	const char *executes = is_thread(n) ? strstr(text_of(n->about, "executes"), "owner ") :
@@ -159,7 +159,7 @@ static bool is_of(const struct node *n, const char *owner)
 	       (!executes[len] || executes[len] == ' ');
 }
 
-/* The key is one that the file has a line of. */
+/* The line of the key in the file, or NULL. */
 static struct json_object *key_of(struct json_object *keys, const char *awaits)
 {
 	size_t i;
@@ -255,7 +255,7 @@ static void examine(struct graph *g)
 		count_others(g, i, i);
 }
 
-/* Does it hold others up, and waits itself for nobody? */
+/* Whether it delays others, and itself waits for nobody. */
 static bool is_holder(const struct node *n)
 {
 	return n->others && !n->awaits;
@@ -263,7 +263,7 @@ static bool is_holder(const struct node *n)
 
 /* --- as JSON -------------------------------------------------------------------- */
 
-/* What the kernel executes for a thread: for those who may see it. */
+/* The kernel stack of a thread, if the caller may see it. */
 static struct json_object *stack_of(const char *pid)
 {
 	struct json_object *lines = json_object_new_array();
@@ -339,7 +339,7 @@ static void print_json(const struct graph *g)
 
 /* --- as a graph ------------------------------------------------------------------ */
 
-/* What a name says may be anything that has no space. */
+/* A name may be any text without a space. */
 static void print_box(const struct node *n)
 {
 	const char *says = text_of(n->about, is_thread(n) ? "executes" : "owner");
@@ -352,7 +352,7 @@ static void print_box(const struct node *n)
 	puts("];");
 }
 
-/* For dot(1). Who is in a circle is filled. */
+/* For dot(1). Nodes in a circle are filled. */
 static void print_dot(const struct graph *g)
 {
 	size_t i, j;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The configuration file. libinih cuts it into sections, names and values; its reader is ours,
- * for it counts the lines, and sees sections without a key.
+ * The configuration file. libinih splits it into sections, names and values. The function that
+ * reads lines is our own, because it counts the lines, and sees sections without a key.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -65,7 +65,7 @@ bool users_have(const struct users *users, const char *name)
 
 /* --- values ---------------------------------------------------------------- */
 
-/* Names are parts of the names of queues, so a dot is no letter of them. */
+/* Names are parts of the names of queues, so they must not contain a dot. */
 static bool word(const char *text, char *to)
 {
 	size_t len = strlen(text), i;
@@ -90,7 +90,7 @@ static bool number(const char *text, long min, long max, int base, long *value)
 	return !errno && !*end && *value >= min && *value <= max;
 }
 
-/* The words of a value: *@rest goes on behind each; NULL after the last one. */
+/* The words of a value: *@rest moves past each; NULL after the last one. */
 static char *next_word(char **rest)
 {
 	return strtok_r(NULL, " \t", rest);
@@ -474,7 +474,7 @@ static int on_key(void *user, const char *title, const char *name, const char *v
 	return 1;
 }
 
-/* A header whose section no key came of */
+/* Reports the last header if its section has no key. */
 static void unused(struct parser *p)
 {
 	if (p->header && !p->used)
@@ -509,7 +509,7 @@ static char *read_line(char *line, int size, void *user)
 	return line;
 }
 
-/* --- what sections say together -------------------------------------------- */
+/* --- checks across sections ------------------------------------------------ */
 
 static bool loopback(const char *host)
 {

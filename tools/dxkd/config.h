@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What dxkd is told to do: sections of a file, each checked whole before any is acted on.
+ * The configuration of dxkd: sections of a file, which are all checked before any is used.
  */
 #ifndef _DXKD_CONFIG_H
 #define _DXKD_CONFIG_H
@@ -40,7 +40,7 @@ struct node {
  * @vhost: virtual host
  * @user: of the broker
  * @password_file: as given
- * @password: what is in it
+ * @password: the content of that file
  * @ca: certificates that a node's is checked against
  * @certificate: of this client, or NULL
  * @key: of the certificate, or NULL
@@ -86,7 +86,7 @@ bool users_have(const struct users *users, const char *name);
  * @context: name of the local context
  * @quorum: queues are quorum queues
  * @payload_max: bytes of a sealed file that goes with a request, 0: none may
- * @peers: export: whose requests are taken (clients), import: whose answers (workers)
+ * @peers: export: whose requests are accepted (clients), import: whose answers (workers)
  * @lane: export: requests that may be held of each lane
  * @redo_max: how often a request with PXR_REDO is begun
  * @remember: export: seconds that an id is known after its answer
@@ -100,7 +100,7 @@ bool users_have(const struct users *users, const char *name);
  * @lane_pct: import: likewise
  * @prio_low: import: priority of the lowest band, and below
  * @prio_high: import: of the highest band, and above
- * @bands: import: were priorities given?
+ * @bands: import: whether priorities are configured
  */
 struct service {
 	enum role role;
@@ -141,13 +141,13 @@ struct config {
 };
 
 /**
- * config_read - read a file and check all that it says
+ * config_read - read a file and check all of its contents
  * @path: the file
  * @config: out, to be freed also after errors
  *
  * Each error is a line "FILE:LINE: KEY: what is wrong" on standard error.
  *
- * Return: how many errors, 0 if it can be acted on
+ * Return: how many errors, 0 if it can be used
  */
 unsigned int config_read(const char *path, struct config *config);
 void config_free(struct config *config);

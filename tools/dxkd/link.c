@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The library sends and expects heartbeats within its own calls only, and waits for ever unless
- * it is told how long: so it is called often, and never asked to write what would not fit.
+ * The library sends and expects heartbeats only within its own calls, and waits without limit
+ * unless it has a time limit: so it is called often, and never for a write that would not fit.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +28,7 @@
 #define BACKOFF_MIN	(NSEC_PER_SEC / 5)
 #define BACKOFF_MAX	(10 * NSEC_PER_SEC)
 #define MINUTE		(60 * NSEC_PER_SEC)
-#define REFUSED		MINUTE			/* between tries that need somebody's help */
+#define REFUSED		MINUTE			/* between retries that need an operator */
 #define ANSWER_S	5
 #define ROOM		64
 #define NOTES_MAX	20
@@ -217,7 +217,7 @@ static bool connect_to(struct link *link, const struct node *node)
 	status = amqp_socket_open_noblock(s, node->host, (int)node->port, &limit);
 	if (status)
 		return bad(link, "connect", status);
-	/* What is written is acked by the peer's kernel, or a write ends. */
+	/* Written data is acked by the peer's kernel, or a write ends. */
 	setsockopt(amqp_get_sockfd(link->conn), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence,
 		   sizeof(silence));
 	if (!login(link))
@@ -292,7 +292,7 @@ static void try(struct link *link, uint64_t now)
 	later(link, now_ns());
 }
 
-/* --- what comes ------------------------------------------------------------- */
+/* --- input ------------------------------------------------------------------ */
 
 static void confirmed(struct link *link, uint64_t tag, bool multiple, bool taken)
 {
@@ -411,7 +411,7 @@ void link_close(struct link *link)
 	link->ring = NULL;
 }
 
-/* --- what goes --------------------------------------------------------------- */
+/* --- output ------------------------------------------------------------------ */
 
 bool link_writable(struct link *link)
 {
@@ -424,7 +424,7 @@ static bool sent(struct link *link, int status)
 {
 	if (status == AMQP_STATUS_OK)
 		return true;
-	/* link_run() is told the same by the socket */
+	/* link_run() learns the same from the socket */
 	shutdown(link_fd(link), SHUT_RDWR);
 	return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A connection to a broker with one channel, which is made again for as long as it breaks.
+ * A connection to a broker with one channel, which is made again whenever it breaks.
  */
 #ifndef _DXKD_LINK_H
 #define _DXKD_LINK_H
@@ -16,13 +16,13 @@
 struct link;
 
 /**
- * struct link_ops - what its owner does; none of them frees the link
- * @up: it is connected: declare and consume, which link_*() below do. False: it is not
- *	usable, @why says more
+ * struct link_ops - the functions of its owner; none of them frees the link
+ * @up: it is connected: declare and consume, with link_*() below. False: it is not
+ *	usable, @why is the reason
  * @down: it was up, and broke
  * @deliver: a message of a queue that is consumed
- * @confirmed: the broker has what was published, or, without @taken, has refused it
- * @returned: there is no queue for what was published; it is confirmed after this
+ * @confirmed: the broker has a published message, or, without @taken, has refused it
+ * @returned: there is no queue for a published message; it is confirmed after this
  */
 struct link_ops {
 	bool (*up)(struct link *link);
@@ -41,17 +41,17 @@ struct link_ops {
  * @name: for messages
  * @conn: the library's, NULL without a connection
  * @up: can be used
- * @blocked: the broker takes no messages, for want of memory or disk
+ * @blocked: the broker accepts no messages, because it lacks memory or disk
  * @node: which node is tried next
- * @epoch: how many connections there were: a delivery is acked on its own only
+ * @epoch: how many connections there were: a delivery is acked only on its own connection
  * @since: when it came up
  * @changed: when it came up or broke, in seconds since 1970
  * @retry: when to connect again
  * @backoff: ns until the try after that
- * @code: of the last error that the broker told, as 404; 0 for another one
+ * @code: of the last error that the broker reported, such as 404; 0 for other errors
  * @why: the last error in words
- * @said: what was logged of it
- * @ring: what each message is about that is not confirmed, by its number
+ * @said: the text that was logged of it
+ * @ring: the subject of each unconfirmed message, by its number
  * @room: elements of @ring, a power of two
  * @first: number of the oldest message that is not confirmed
  * @next: number of the next message
@@ -78,28 +78,28 @@ struct link {
 
 void link_init(struct link *link, const struct broker *broker, const char *name,
 	       const struct link_ops *ops, void *owner);
-/* Ends the connection with all due form, as far as the broker answers; link_run() makes another. */
+/* Ends the connection properly, as far as the broker answers; link_run() makes another. */
 void link_drop(struct link *link);
-/* The same, for good */
+/* The same, permanently */
 void link_close(struct link *link);
 
 /**
- * link_run - all that can be done now: connect, read, call the owner
+ * link_run - do all that can be done now: connect, read, call the owner
  * @link: the link
  * @now: CLOCK_MONOTONIC
  *
- * Nothing of it waits, but to connect, which takes as long as the broker does, up to 5 s for
- * each answer of it.
+ * Nothing of it waits, except a connect, which takes as long as the broker does, up to 5 s for
+ * each of its answers.
  *
  * Return: when to call it again if nothing is to be read earlier
  */
 uint64_t link_run(struct link *link, uint64_t now);
-/* Does the broker refuse it? That needs somebody's help, all else comes back by itself. */
+/* Whether the broker refuses it. That needs an operator; other errors pass on their own. */
 bool link_is_refused(const struct link *link);
 /* To be polled for input, -1 for none. */
 int link_fd(const struct link *link);
 
-/* May something be published that would not wait for the broker? */
+/* Whether a message can be published without waiting for the broker. */
 bool link_writable(struct link *link);
 
 /**
@@ -107,18 +107,18 @@ bool link_writable(struct link *link);
  * @link: for which link_writable() was true
  * @exchange: to which
  * @key: routing key
- * @mandatory: ask for it back if there is no queue for it
+ * @mandatory: have it returned if there is no queue for it
  * @p: properties
  * @data: body
  * @len: bytes there
  * @what: for ops->confirmed()
  *
- * Return: false when the connection broke: link_run() tells the owner
+ * Return: false when the connection broke: link_run() notifies the owner
  */
 bool link_publish(struct link *link, const char *exchange, const char *key, bool mandatory,
 		  const amqp_basic_properties_t *p, const void *data, size_t len, void *what);
 bool link_ack(struct link *link, uint64_t tag);
-/* To the queue of what nobody understands. */
+/* To the queue of messages that are not understood. */
 bool link_reject(struct link *link, uint64_t tag);
 
 /* For ops->up(): false with @why. */
@@ -129,11 +129,11 @@ bool link_bind(struct link *link, const char *queue, const char *exchange, const
 /* At most @prefetch messages are delivered that are not acked. @consumer is its name for us. */
 bool link_consume(struct link *link, const char *queue, const char *consumer,
 		  unsigned int prefetch);
-/* No more are delivered, but for those on their way. False when the connection broke. */
+/* No more are delivered, except those on their way. False when the connection broke. */
 bool link_cancel(struct link *link, const char *consumer);
 
 /**
- * struct rejects - messages of a service that were not believed
+ * struct rejects - messages of a service that were rejected
  * @nr: of them the log does not have yet
  * @logged: when it had the last ones, 0: never
  */
@@ -142,7 +142,7 @@ struct rejects {
 	uint64_t logged;
 };
 
-/* One more; the log has them once a minute. */
+/* Counts one more; they are logged once a minute. */
 void note_reject(struct rejects *r, const char *role, const char *service, const char *why);
 
 /**

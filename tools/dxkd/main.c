@@ -57,7 +57,7 @@ static void serve(struct task **tasks, unsigned int nr, struct status_file *stat
 
 	if (!fds)
 		abort();
-	/* A signal comes while nothing is done, or not before then. */
+	/* A signal is taken only while the loop waits. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);

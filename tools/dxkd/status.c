@@ -108,7 +108,7 @@ static void tell(struct status_file *file, unsigned int nr, unsigned int up)
 	sd_notify(0, line);
 }
 
-/* To a file beside it, which takes its place: a reader sees the old one or the new one. */
+/* To a temporary file, which then replaces it: a reader sees the old or the new one. */
 static int replace(const char *path, const char *text)
 {
 	size_t len = strlen(text);
@@ -186,7 +186,7 @@ void status_open(struct status_file *file, const char *path)
 
 uint64_t status_run(struct status_file *file, struct task **tasks, unsigned int nr, uint64_t now)
 {
-	/* Whoever comes before may have changed something: once more then. */
+	/* A call before the due time may follow a change: look again at that time. */
 	if (now < file->due)
 		return file->due;
 	look(file, tasks, nr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What an operator is shown: a file that takes the place of the one before.
+ * The status for an operator: a file that replaces the previous one.
  */
 #ifndef _DXKD_STATUS_H
 #define _DXKD_STATUS_H
@@ -16,8 +16,8 @@ struct task;
 /**
  * struct counts - of a service since the daemon began
  * @requests: export: delivered, import: published, each time, by lane
- * @answered: with what an executor said, by lane
- * @redelivered: export: had been delivered before, to somebody
+ * @answered: with an executor's result, by lane
+ * @redelivered: export: had been delivered before, to some host
  * @republished: export: copies, import: after a connection broke
  * @refused: ended by dxkd, not begun
  * @dead: ended with -EOWNERDEAD
@@ -41,7 +41,7 @@ struct counts {
  * @requests: the connection that these go over
  * @answers: likewise
  * @context: 0, or a negative errno, why it is not used
- * @served: import: has anybody ever exported it?
+ * @served: import: whether a host has ever exported it
  * @in_flight: export: in the context, import: at the broker
  * @waiting: for room there, or for the time of grace
  * @unconfirmed: messages that the broker has not confirmed
@@ -60,9 +60,9 @@ struct status {
  * struct status_file - where it is written
  * @path: the file, NULL for none
  * @started: seconds since 1970
- * @due: when it is looked at again
- * @text: what was written last
- * @told: what the service manager was told last
+ * @due: when it is checked again
+ * @text: the last text written
+ * @told: the last text sent to the service manager
  * @said: the last errno that was logged
  */
 struct status_file {
@@ -74,7 +74,7 @@ struct status_file {
 	int said;
 };
 
-/* @path may be NULL: where the service manager says, or nowhere */
+/* @path may be NULL: in the directory that the service manager gives, or nowhere */
 void status_open(struct status_file *file, const char *path);
 
 /**
@@ -84,12 +84,12 @@ void status_open(struct status_file *file, const char *path);
  * @nr: how many
  * @now: CLOCK_MONOTONIC
  *
- * A file that cannot be written is not there, and nothing else comes of that.
+ * If the file cannot be written it does not exist, and that has no other effect.
  *
  * Return: when to be called again
  */
 uint64_t status_run(struct status_file *file, struct task **tasks, unsigned int nr, uint64_t now);
-/* There is no daemon any more. */
+/* The daemon ends. */
 void status_close(struct status_file *file);
 
 #endif /* _DXKD_STATUS_H */

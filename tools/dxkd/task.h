@@ -17,16 +17,16 @@
 #define NSEC_PER_SEC	1000000000ULL
 #define TASK_FDS	3
 #define NEVER		UINT64_MAX
-/* How soon to look again for a context that is not there, or not ours to use */
+/* How soon to check again for a context that does not exist, or that we may not use */
 #define RETRY_CONTEXT	NSEC_PER_SEC
 
 /**
- * struct task - what the loop calls; nothing of it waits
+ * struct task - the functions that the loop calls; none of them waits
  * @run: do all that can be done now; returns when to be called again if nothing is to be read
  * @poll: what to wait for meanwhile
- * @leave: take nothing new any more
- * @left: is nothing held that could still be answered?
- * @status: what is to be shown of it
+ * @leave: accept no new requests from now on
+ * @left: whether nothing is held that could still be answered
+ * @status: its status, to be shown
  * @close: free it
  */
 struct task {
@@ -44,7 +44,7 @@ static inline uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* CLOCK_REALTIME in microseconds, for what hosts tell each other */
+/* CLOCK_REALTIME in microseconds, for messages between hosts */
 static inline uint64_t realtime_us(void)
 {
 	struct timespec ts;

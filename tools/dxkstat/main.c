@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * dxkstat: what the contexts of dxk do, again and again.
+ * dxkstat: shows periodically what the contexts of dxk do.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ static const char *human(double value, char *text)
 	return text;
 }
 
-/* Above the next line, if it is its turn. */
+/* Prints a heading above the next line, if it is due. */
 static void heading(void)
 {
 	static unsigned int lines;
@@ -182,7 +182,7 @@ static void sleep_until(uint64_t time)
 		;
 }
 
-/* The first sample is what the rates of the second one are counted from. */
+/* The first sample is the base for the rates of the second one. */
 static int loop(const struct options *o)
 {
 	struct samples before = { }, now;
@@ -209,7 +209,7 @@ static int loop(const struct options *o)
 	}
 	samples_free(&before);
 	samples_free(&now);
-	/* What had to be looked at has gone: so is the work of this program. */
+	/* If the context, or the module, is gone, the work is done: that is no failure. */
 	return status;
 }
 

@@ -29,7 +29,7 @@ struct page {
 	bool old;
 };
 
-/* The lines of a family. Its name is for ever: who watches it has written it down. */
+/* The lines of a family. Its name never changes: users' configurations contain it. */
 static struct json_object *lines(struct page *p, const char *name, const char *type,
 				 const char *help)
 {
@@ -58,7 +58,7 @@ add(struct json_object *to, const char *format, ...)
 	json_object_array_add(to, json_object_new_string(line));
 }
 
-/* A label's value: a quote, a backslash and a newline do not stand for themselves. */
+/* A label's value: a quote, a backslash and a newline are escaped. */
 static void escape(char *to, const char *from)
 {
 	for (; *from; from++) {
@@ -122,7 +122,7 @@ static void gauges(struct page *p, const struct sample *s)
 	}
 }
 
-/* What they count only the application knows: they may fall, and be below 0. */
+/* Only the application knows what they count: they may fall, and be below 0. */
 static void instruments(struct page *p, const struct sample *s)
 {
 	json_object_object_foreach(s->own, name, value) {
@@ -135,7 +135,7 @@ static void instruments(struct page *p, const struct sample *s)
 	}
 }
 
-/* Each file of stats/ is a counter; what it counts in nanoseconds is told in seconds. */
+/* Each file of stats/ is a counter; nanoseconds are reported in seconds. */
 static void counters(struct page *p, const struct ctx *ctx)
 {
 	struct json_object *stats = sysfs_dir(ctx->dir, "stats");
@@ -182,7 +182,7 @@ static void histogram(struct page *p, int fd, enum dxk_latency latency, unsigned
 	}
 	add(to, "%s_bucket{%s,lane=\"%u\",le=\"+Inf\"} %llu", name, p->labels, lane,
 	    (unsigned long long)sum);
-	/* Without it some readers of the old format take it for 0. */
+	/* Without the count, some readers of the old format assume 0. */
 	if (p->old)
 		add(to, "%s_count{%s,lane=\"%u\"} %llu", name, p->labels, lane,
 		    (unsigned long long)sum);

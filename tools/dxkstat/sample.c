@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples of the contexts. One that goes while it is looked at is left out.
+ * Samples of the contexts. A context that disappears while it is read is left out.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -138,7 +138,7 @@ static int take(const struct ctx *ctx, struct sample *s, bool threads)
 	s->own = take_own(dir);
 	if (threads)
 		take_threads(dir, s);
-	/* Last, for it tells whether the context was there all the time. */
+	/* Last, because it shows whether the context was there all the time. */
 	return sysfs_read(dir, "state", s->state, sizeof(s->state));
 }
 

@@ -12,7 +12,7 @@ enum resource { R_READY, R_USER, R_KERNEL, R_NR };
 extern const char * const pool_name[P_NR];
 extern const char * const resource_name[R_NR];
 
-/* What is shown per second. */
+/* The figures that are shown per second. */
 enum rate { RATE_POSTS, RATE_DISPATCHES, RATE_COMPLETIONS, RATE_REJOINS, RATE_BLOCKS,
 	    RATE_NR };
 
@@ -28,7 +28,7 @@ struct lane_use {
 
 /**
  * struct tune - what policy autotune has found
- * @target: workers of each kind that there are to be; 0: it is off
+ * @target: intended number of workers of each kind; 0: it is off
  * @rate: requests per second in the last interval that counts
  */
 struct tune {
@@ -48,7 +48,7 @@ struct thread {
 
 /**
  * struct sample - a context at one time
- * @inode: of its directory: another one is another context with the same id
+ * @inode: of its directory: a different one means another context with the same id
  * @time: CLOCK_MONOTONIC in nanoseconds
  * @counter: sums of what the rates are made from
  * @rate: per second since the sample before, 0 in the first one
@@ -94,7 +94,7 @@ struct options {
 };
 
 /**
- * samples_take - look at the contexts
+ * samples_take - take a sample of the contexts
  * @o: which
  * @before: the samples before, for the rates; all zero the first time
  * @now: out, to be freed with samples_free()

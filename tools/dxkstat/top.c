@@ -14,11 +14,11 @@
 
 #include "stat.h"
 
-/* Below that there is no room for a line's texts. */
+/* The minimum width for a line's texts. */
 #define COLS_MIN	40
 #define LINES_MIN	8
 #define LABEL		10	/* columns before a bar */
-#define FIGURES		24	/* and behind it */
+#define FIGURES		24	/* and after it */
 #define BAR_MIN		4
 
 /**
@@ -56,7 +56,7 @@ static void bar(int line, int column, int width, double part)
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
 	width -= 2;
 	full = (int)(part * width + 0.5);
-	/* what is not nothing is to be seen */
+	/* anything above zero is to be visible */
 	if (!full && part > 0)
 		full = 1;
 	put(line, column, "[");
@@ -197,7 +197,7 @@ static void draw(struct screen *s, const struct samples *all)
 
 /* --- keys ------------------------------------------------------------------ */
 
-/* The context before or behind the chosen one, in a ring. */
+/* The context before or after the chosen one, in a ring. */
 static void step(struct screen *s, const struct samples *all, int by)
 {
 	const struct sample *c = chosen(s, all);
@@ -241,7 +241,7 @@ static bool key(struct screen *s, const struct samples *all, int ch)
 	return true;
 }
 
-/* Then getch() waits for nothing. Who ignores SIGHUP is not told otherwise. */
+/* If so, getch() does not wait. If SIGHUP is ignored, nothing else reports it. */
 static bool terminal_gone(void)
 {
 	struct pollfd in = { .fd = STDIN_FILENO };
@@ -281,7 +281,7 @@ int top(struct options *o)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return fail("dxkstat without --top", "--top needs a terminal");
-	/* Before newterm(), which takes those that have no handler. */
+	/* Before newterm(), which handles the signals that have no handler. */
 	signals_catch();
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)

@@ -50,7 +50,7 @@ static int configure(AgletContext *c, const AgletContextOptions *options)
 	rc = MTExecutiveGetPolicy(c->mte, &policy);
 	if (rc)
 		return rc;
-	/* What nobody waits for is collected when somebody sends: it must not hold up workers. */
+	/* Results that nobody waits for stay until a later call: they must not block workers. */
 	if (!policy.TPMaxWaiting || policy.TPRejoinFull != DXK_REJOIN_GROW)
 		return -EOPNOTSUPP;
 	if (!o->maxThreads)
@@ -114,7 +114,7 @@ static int key(AgletProxy *p, unsigned int what, unsigned int flags)
 	return ControlKeyOf(p->context->mte, p->key, what, flags);
 }
 
-/* What is sent waits from now on. Under P. */
+/* Messages that are sent wait from now on. Under P. */
 static int hold(AgletProxy *p)
 {
 	int rc = p->held ? 0 : key(p, DXK_KEY_HOLD, 0);
@@ -123,7 +123,7 @@ static int hold(AgletProxy *p)
 	return rc;
 }
 
-/* What is sent is refused. No more is needed for that where the key is held back. Under P. */
+/* Messages that are sent are refused. If the key is held back, that needs no room. Under P. */
 static int refuse(AgletProxy *p)
 {
 	int rc = key(p, DXK_KEY_HOLD, DXK_KEY_REFUSE);
@@ -140,7 +140,7 @@ static void let_go(AgletProxy *p)
 	p->held = false;
 }
 
-/* Ends what waits. @all: also for a deferred reply. Under P. */
+/* Ends messages that wait. @all: also for a deferred reply. Under P. */
 static void cancel(AgletProxy *p, bool all)
 {
 	key(p, DXK_KEY_CANCEL, 0);
@@ -161,7 +161,7 @@ static void run(AgletProxy *p)
 	let_go(p);
 }
 
-/* The program is in a callback of its. Under P, which it unlocks. */
+/* The program is in a callback of the aglet. Under P, which it unlocks. */
 static void callback_begins(AgletProxy *p)
 {
 	p->inside++;
@@ -222,7 +222,7 @@ static void end(AgletProxy *p)
 	bool tells = p->created && p->aglet->onDisposing;
 
 	p->ended = true;
-	/* What was posted amid all this has its turn, and is not handled. */
+	/* Messages that were posted meanwhile have their turns, and are not handled. */
 	let_go(p);
 	pthread_mutex_unlock(&p->lock);
 	callbacks++;
@@ -232,7 +232,7 @@ static void end(AgletProxy *p)
 	pthread_cleanup_pop(1);
 }
 
-/* Does what has waited for the last one inside, if that has gone. Under P, which it unlocks. */
+/* Does what waits for the last one inside to leave, if it has left. Under P, which it unlocks. */
 static void settle(AgletProxy *p)
 {
 	int state = atomic_load(&p->state);
@@ -242,7 +242,7 @@ static void settle(AgletProxy *p)
 		end(p);
 	} else if (empty && state == AGLET_DEACTIVATED && p->owes) {
 		p->owes = false;
-		/* What was begun elsewhere, and is cancelled, has its last turn. */
+		/* A message that was begun elsewhere, and is cancelled, has its last turn. */
 		let_go(p);
 		tell(p, p->aglet->onDeactivating);
 	} else if (empty && state == AGLET_DEACTIVATED && p->wakes) {
@@ -258,7 +258,7 @@ static void settle(AgletProxy *p)
  * dxa_enter - a handler is to begin
  * @p: whose
  *
- * Return: may it? Then dxa_leave() follows.
+ * Return: whether it may; then dxa_leave() follows.
  */
 bool dxa_enter(AgletProxy *p)
 {
@@ -329,7 +329,7 @@ int AgletProxy_deactivate(AgletProxy *proxy)
 	}
 	atomic_store(&p->state, AGLET_DEACTIVATED);
 	cancel(p, false);
-	/* One that has not begun has no handlers, and is told of nothing. */
+	/* An aglet that has not begun has no handlers, and gets no callbacks. */
 	p->owes = state == AGLET_SUSPENDED;
 	if (!p->owes)
 		let_go(p);
@@ -343,11 +343,11 @@ static int activate(AgletProxy *p)
 	int rc = 0;
 
 	if (p->owes) {
-		/* Its handlers have not returned, and it was told of nothing. */
+		/* Its handlers have not returned, so onDeactivating was not called. */
 		p->owes = false;
 		run(p);
 	} else {
-		/* It takes posts from now on, and handles them when it was told. */
+		/* It accepts posts from now on, and handles them after onActivation. */
 		rc = hold(p);
 		if (!rc) {
 			atomic_store(&p->state, AGLET_SUSPENDED);
@@ -378,7 +378,7 @@ int AgletProxy_activate(AgletProxy *proxy)
 static void destroy(AgletProxy *p)
 {
 	atomic_store(&p->state, AGLET_DESTROYED);
-	/* Without room for that, who has sent it amid this waits until its handlers return. */
+	/* If this fails, a message that is sent meanwhile waits until the handlers return. */
 	if (p->inside)
 		refuse(p);
 	cancel(p, true);
@@ -399,16 +399,16 @@ int AgletProxy_dispose(AgletProxy *proxy)
 }
 
 /**
- * dxa_admit - may a message be posted to an aglet, or move to it?
+ * dxa_admit - whether a message may be posted to an aglet, or move to it
  * @p: the aglet
  * @m: the message
- * @waits: who sends it waits for its reply
+ * @waits: the sender waits for its reply
  * @priority: out, %NOT_QUEUED only if it is not to be queued now
  *
- * Whose state changes before the post refuses that, or handles it.
+ * An aglet whose state changes before the post refuses the post, or handles the message.
  *
  * Return: 0; AGLET_NOT_HANDLED; or a negative errno: -EDEADLK: it would be handled when the
- * callback has returned that the caller is in.
+ * callback that the caller is in has returned.
  */
 int dxa_admit(AgletProxy *p, const AgletMessage *m, bool waits, int *priority)
 {
@@ -512,7 +512,7 @@ int AgletContext_createAglet(AgletContext *context, Aglet *aglet, void *arg, Agl
 	LIST_INSERT_HEAD(&c->aglets, p, link);
 	c->live++;
 	it.p = AgletProxy_hold(p);
-	/* Whoever disposes of it meanwhile leaves the end to this call. */
+	/* A thread that disposes of it meanwhile leaves the end to this call. */
 	pthread_mutex_lock(&p->lock);
 	pthread_mutex_unlock(&c->lock);
 
@@ -539,8 +539,8 @@ static void release(void *proxy)
 }
 
 /*
- * Disposes of one aglet, or waits for the last one. A callback may end the thread, or the wait be
- * cancelled: then somebody else may dispose of the context. Under X.
+ * Disposes of one aglet, or waits for the last one. A callback may end the thread, or the wait may
+ * be cancelled: then another thread may dispose of the context. Under X.
  */
 static void dispose_next(AgletContext *c)
 {

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Aglets. A message that was sent is one request: its key is that of the aglet, its owner the
- * future of its reply or the set of that; of a oneway message the context, which has to hear of
- * its end, for a message that is cancelled has no turn in which it could be freed.
+ * Aglets. A message that was sent is one request: its key is that of the aglet, its owner is the
+ * future of its reply or the future's set. The owner of a oneway message is the context, which has
+ * to learn of its end, because a cancelled message has no turn in which it could be freed.
  *
- * The reply is the library's: whoever puts the first one into the message has answered it. The
+ * The library keeps the reply: the first reply that is put into the message is the answer. The
  * future has it when the request has ended, and only then.
  *
  * The state of an aglet, and how many of its handlers and callbacks have begun, change under one
- * lock, over which the program does nothing. A handler begins in two states only, and in none of
- * them while there is a callback, which counts as one who is inside. The last one out does what
- * waits for that, the next callback or the end, on whatever thread.
+ * lock, and no code of the program runs under that lock. A handler begins in two states only, and
+ * not while there is a callback, which counts as being inside. The last one that leaves does what
+ * waits for that, the next callback or the end, on its thread.
  *
  * The key of an aglet is the address of its proxy, which exists as long as a message to it, with
- * a number on top, lest a program's own key be the same. It is held back while the aglet is
- * suspended, which it is in its onActivation, and from when somebody sends what has to wait for
- * the end of another callback. It refuses posts from when the aglet is deactivated, or disposed
- * of, until its handlers have returned. A post that was admitted before that may come later: then
- * the message has its turn, and is not handled.
+ * a number on top, so that it differs from the program's keys. It is held back while the aglet is
+ * suspended, also during onActivation, and from the time when a message is sent that has to wait
+ * for the end of another callback. It refuses posts from the time when the aglet is deactivated, or
+ * disposed of, until its handlers have returned. A post that was admitted before that may come
+ * later: then the message has its turn, and is not handled.
  *
  * Locks, in this order:
  *
- *   X	context.lock: which aglets there are, and which owners nobody collects
+ *   X	context.lock: which aglets exist, and the owners whose requests nobody collects
  *   P	proxy.lock: the state, kinds, and messages that are to be cancelled by name
  *   A	no lock: atomic, sequentially consistent
- *   R	no lock: the request's turn; while there is none and will be none, who collects it
+ *   R	no lock: the request's turn; when there will be no turn any more, the thread that
+ *	collects it
  *   F	no lock: the thread that uses the future or the set
  *   C	no lock: does not change
  */
@@ -39,9 +40,9 @@
 #include "dx_aglet.h"
 #include "dxk.h"
 
-/* What an aglet says of a kind; one of which it says nothing is in no list. */
+/* The settings of an aglet for a kind; a kind without settings is in no list. */
 struct dxa_says {
-	int priority;			/* 0: nothing */
+	int priority;			/* 0: none */
 	bool activates, subscribed;
 };
 
@@ -51,7 +52,7 @@ struct dxa_kind {
 	char name[];
 };
 
-/* Whose requests these are: a future, a set. */
+/* The owner of requests: a future, a set. */
 struct dxa_owner {
 	AgletContext *context;		/* C: a reference; of a future, its message's */
 	bool is_set;			/* C */
@@ -60,11 +61,11 @@ struct dxa_owner {
 
 struct AgletContext {
 	Runnable base;			/* C: executes messages */
-	Runnable relay;			/* C: executes what tells a set of a future's reply */
+	Runnable relay;			/* C: executes relays, which are results for sets */
 	MTExecutive *mte;		/* C */
 	AgletContextOptions options;	/* C */
 	atomic_uint refs;
-	atomic_uint oneway;		/* messages, sent and handled; the owner of theirs */
+	atomic_uint oneway;		/* messages, sent and handled; owner of their requests */
 	pthread_mutex_t lock;
 	pthread_cond_t ended;		/* X: @live is 0 */
 	LIST_HEAD(, AgletProxy) aglets;	/* X */
@@ -82,11 +83,11 @@ struct AgletProxy {
 	pthread_mutex_t lock;
 	atomic_int state;		/* enum AgletState; written P */
 	unsigned int inside;		/* P: handlers, and a callback, that have begun */
-	bool calling;			/* P: one of them is a callback, but for onDisposing */
+	bool calling;			/* P: one of them is a callback, except onDisposing */
 	pthread_t caller;		/* P: on that thread */
 	bool held;			/* P: the key is held back */
 	bool owes;			/* P: deactivated, and its handlers have not returned yet */
-	bool wakes;			/* P: deactivated, and to be activated after that callback */
+	bool wakes;			/* P: deactivated, to be activated after that callback */
 	bool created;			/* P: onCreation has returned, and it is to be */
 	bool ended;			/* P: nobody will use the aglet any more */
 	LIST_HEAD(, dxa_kind) kinds;	/* P */
@@ -94,24 +95,24 @@ struct AgletProxy {
 	LIST_ENTRY(AgletProxy) link;	/* X */
 };
 
-/* What all copies of a message have in common. */
+/* The part that all copies of a message share. */
 struct dxa_body {
 	atomic_uint refs;
 	int priority;
 	size_t len;
-	char *kind;			/* behind the argument */
+	char *kind;			/* after the argument */
 	_Alignas(16) char arg[];
 };
 
 struct AgletMessage {
 	struct dxa_body *body;		/* C */
 	atomic_uint refs;
-	/* The rest is of one that was sent. */
-	AgletContext *context;		/* C: that of whose it is; else NULL */
-	AgletProxy *proxy;		/* R: whose it is, a reference; else NULL */
+	/* The rest is only for a message that was sent. */
+	AgletContext *context;		/* C: its aglet's; else NULL */
+	AgletProxy *proxy;		/* R: its aglet, a reference; else NULL */
 	FutureReply *future;		/* C: behind it; NULL: it is oneway */
 	_Atomic(AgletReply *) reply;	/* the first one counts */
-	_Atomic(AgletProxy *) to;	/* whose it is to be, a reference */
+	_Atomic(AgletProxy *) to;	/* its next aglet, a reference; or NULL */
 	atomic_uint hops;
 	atomic_bool begun;		/* a handler has it, or had */
 	atomic_bool deferred;		/* the return of the handler is no reply */
@@ -121,7 +122,7 @@ struct AgletMessage {
 	LIST_ENTRY(AgletMessage) link;	/* P */
 };
 
-/* Replies that need no memory: there is none; it is empty */
+/* Replies that need no memory: no reply; an empty one */
 extern AgletReply dxa_none, dxa_empty;
 AgletReply *dxa_reply_new(int code, const void *data, size_t len);
 void dxa_reply_free(AgletReply *reply);
@@ -132,7 +133,7 @@ struct FutureReply {
 	ReplySet *set;			/* F: where it is, or NULL */
 	void *owner;			/* C: of the message: itself, or its set */
 	bool available;			/* F */
-	bool relay;			/* F: a request of @set says when it is */
+	bool relay;			/* F: a request of @set reports when it is */
 	AgletReply *reply;		/* F: when it is */
 	TAILQ_ENTRY(FutureReply) link;	/* F: in one of the lists of @set */
 };
@@ -144,7 +145,7 @@ struct ReplySet {
 	bool left;			/* F: nobody uses it any more */
 };
 
-/* One reference fewer to @object. Return: it was the last one. */
+/* Drops a reference to @object. Return: whether it was the last one. */
 static inline bool dxa_drop(void *object, atomic_uint *refs)
 {
 	bool last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The message manager: what an aglet says of kinds of messages, and its monitor.
+ * The message manager: an aglet's settings for kinds of messages, and its monitor.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* --- kinds ---------------------------------------------------------------------------- */
 
-/* What is said of a kind, or NULL. Under P. */
+/* The settings of a kind, or NULL. Under P. */
 static struct dxa_kind *find(AgletProxy *p, const char *name)
 {
 	struct dxa_kind *k;
@@ -22,7 +22,7 @@ static struct dxa_kind *find(AgletProxy *p, const char *name)
 	return k;
 }
 
-/** dxa_says - what an aglet says of a message: its priority is the kind's, else its own. Under P */
+/** dxa_says - an aglet's settings for a message; priority: the kind's, else its own. Under P */
 struct dxa_says dxa_says(AgletProxy *p, const AgletMessage *m)
 {
 	struct dxa_says says = { 0 };
@@ -45,7 +45,7 @@ void dxa_kinds_free(AgletProxy *p)
 	}
 }
 
-/* The same, made if need be; NULL without memory. Under P. */
+/* The same, made if necessary; NULL without memory. Under P. */
 static struct dxa_kind *get(AgletProxy *p, const char *name)
 {
 	struct dxa_kind *k = find(p, name);
@@ -60,7 +60,7 @@ static struct dxa_kind *get(AgletProxy *p, const char *name)
 	return k;
 }
 
-/* Forgets a kind of which nothing is said. Under P. */
+/* Removes a kind without settings. Under P. */
 static void put(struct dxa_kind *k)
 {
 	if (k->says.priority || k->says.activates || k->says.subscribed)
@@ -114,7 +114,7 @@ int MessageManager_subscribeMessage(Aglet *aglet, const char *kind, bool subscri
 
 /* --- the monitor ---------------------------------------------------------------------- */
 
-/* The caller's message gives the monitor up for others, and has it again. */
+/* The caller's message releases the monitor for others. Except for LEAVE, it then has it again. */
 static int monitor(unsigned int what, unsigned int timeout_ms)
 {
 	int rc, again;
@@ -122,12 +122,12 @@ static int monitor(unsigned int what, unsigned int timeout_ms)
 	if (!getCurrentMessage())
 		return -EPERM;
 	rc = UseKey(what, timeout_ms ? timeout_ms * 1000000LL : -1);
-	/* What is not queued was never in it. */
+	/* A message that is not queued was never in the monitor. */
 	if (rc == -EINVAL)
 		return -EPERM;
 	if (rc != -EINTR)
 		return rc;
-	/* It has its place, and comes back to it. */
+	/* The message has its place, and returns to it. */
 	do
 		again = UseKey(DXK_KEY_ENTER, 0);
 	while (again == -EINTR);
@@ -141,7 +141,7 @@ int MessageManager_waitMessage(unsigned int timeout_ms)
 
 	if (!m)
 		return -EPERM;
-	/* Whoever ends the aglet from here on finds it, and ends the wait. */
+	/* A thread that ends the aglet from here on finds the message, and ends the wait. */
 	rc = dxa_list(m, m->proxy) ? monitor(DXK_KEY_WAIT, timeout_ms) : -ECANCELED;
 	dxa_unlist(m);
 	if (rc == -ECANCELED)

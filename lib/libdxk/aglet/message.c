@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Messages: what they carry, their turns, and their replies.
+ * Messages: their content, their turns, and their replies.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 AgletReply dxa_none, dxa_empty;
 
-/* --- what they carry ------------------------------------------------------------------ */
+/* --- content -------------------------------------------------------------------------- */
 
 static void body_release(struct dxa_body *body)
 {
@@ -19,7 +19,7 @@ static void body_release(struct dxa_body *body)
 		free(body);
 }
 
-/* The body's reference is the message's. @room: for its future, behind it */
+/* Takes over a reference to @body. @room: for the message's future, behind it */
 static AgletMessage *message_new(struct dxa_body *body, size_t room)
 {
 	AgletMessage *m = malloc(sizeof(*m) + room);
@@ -54,7 +54,7 @@ AgletMessage *AgletMessage_create(const char *kind, const void *arg, size_t len)
 	return message_new(body, 0);
 }
 
-/** dxa_message_copy - the message as it goes to @p; does somebody want the reply? */
+/** dxa_message_copy - the message as it is sent to @p; @replies: its reply is wanted */
 AgletMessage *dxa_message_copy(const AgletMessage *message, AgletProxy *p, bool replies)
 {
 	AgletMessage *m;
@@ -75,7 +75,7 @@ AgletMessage *AgletMessage_hold(AgletMessage *message)
 	return message;
 }
 
-/** dxa_unlist - a message does not wait any more */
+/** dxa_unlist - a message no longer waits */
 void dxa_unlist(AgletMessage *m)
 {
 	pthread_mutex_lock(&m->proxy->lock);
@@ -141,7 +141,7 @@ AgletReply *dxa_reply_new(int code, const void *data, size_t len)
 	return reply;
 }
 
-/** dxa_reply_free - nobody wants a reply, which may be one that needs no memory */
+/** dxa_reply_free - free an unwanted reply, which may be one that needs no memory */
 void dxa_reply_free(AgletReply *reply)
 {
 	if (reply != &dxa_none && reply != &dxa_empty)
@@ -167,7 +167,7 @@ static int reply_with(AgletMessage *m, int code, const void *data, size_t len)
 		return 0;
 	if (atomic_load(&m->reply))
 		return -EALREADY;
-	/* Once the reply is there it must be told. */
+	/* Once the reply is there it must be reported. */
 	rc = MTExecutiveThreadId(m->context->mte);
 	if (rc < 0)
 		return rc;
@@ -208,7 +208,7 @@ int AgletMessage_enableDeferedReply(AgletMessage *message)
  * @m: the message
  * @p: its aglet by then
  *
- * Return: false: the aglet has no use for it.
+ * Return: false: the aglet does not accept it.
  */
 bool dxa_list(AgletMessage *m, AgletProxy *p)
 {
@@ -226,7 +226,7 @@ bool dxa_list(AgletMessage *m, AgletProxy *p)
 
 /**
  * dxa_cancel_named - end the messages that wait and were begun
- * @p: whose; its state says why. Under P
+ * @p: whose; its state is the reason. Under P
  * @all: also those that wait for a deferred reply
  */
 void dxa_cancel_named(AgletProxy *p, bool all)
@@ -266,7 +266,7 @@ static bool handle(AgletProxy *p, AgletMessage *m)
 	return handled;
 }
 
-/* It is another aglet's from now on. */
+/* It belongs to another aglet from now on. */
 static int move(AgletMessage *m, AgletProxy *to)
 {
 	RQWait wait = { .Sources = DXK_WAIT_AGAIN };

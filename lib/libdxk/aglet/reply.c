@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Futures, and sets of them. Who asks a future or a set collects what has come for its owner.
- * One that is given up with messages on their way is left in a list, for others to look at.
+ * Futures, and sets of them. A query of a future or a set collects the results of its owner.
+ * One that is released with messages on their way is put on a list, which later calls check.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* How many of those that were left one looks at */
+/* Released futures and sets that are checked at a time */
 #define LOOKS		2
 
 /* As many results are collected at a time. */
@@ -19,9 +19,9 @@
 /* --- replies arrive ------------------------------------------------------------------- */
 
 /**
- * dxa_future_new - a future, and the message that it is of
- * @message: what
- * @p: to whom
+ * dxa_future_new - make a future, and its message
+ * @message: the message
+ * @p: the receiver
  * @owner: of the request, if it is not the future
  *
  * Return: the future, or NULL: no memory.
@@ -54,7 +54,7 @@ static void set_free(ReplySet *set)
 	dxa_context_release(c);
 }
 
-/* Nobody has replied, and the request has ended with @status. */
+/* The reply if nobody has replied, and the request has ended with @status. */
 static AgletReply *reply_of_end(int status)
 {
 	const char *text = strerror(-status);
@@ -66,7 +66,7 @@ static AgletReply *reply_of_end(int status)
 	return reply ? reply : &dxa_none;
 }
 
-/* The set of an available future has it for who asks. */
+/* Moves an available future to the others of its set; frees it if the set was released. */
 static void arrive(FutureReply *f)
 {
 	ReplySet *set = f->set;
@@ -81,10 +81,10 @@ static void arrive(FutureReply *f)
 	set->nr_available++;
 }
 
-/** dxa_future_ends - the request of a future's message has ended, or was none, with @status */
+/** dxa_future_ends - a future's message has ended with @status, perhaps without a request */
 void dxa_future_ends(FutureReply *f, int status)
 {
-	/* Others may have the message still, and see that it has its reply. */
+	/* Others may still have the message, and see that it has its reply. */
 	f->reply = atomic_exchange(&f->message->reply, &dxa_none);
 	if (!f->reply)
 		f->reply = reply_of_end(status);
@@ -94,8 +94,8 @@ void dxa_future_ends(FutureReply *f, int status)
 }
 
 /*
- * The message of a future in a set has been answered, says its relay; or that was cancelled, as
- * all are then.
+ * The relay of a future in a set has ended: the future's result is there; or, with a @status, the
+ * relay was cancelled, as all requests are then.
  */
 static void relayed(AgletContext *c, FutureReply *f, int status)
 {
@@ -126,7 +126,7 @@ void dxa_collected(AgletContext *c, const RQElement *e)
 /**
  * dxa_collect - collect results of an owner, one or more
  * @c: the context
- * @owner: a future, a set, or what oneway messages have
+ * @owner: a future, a set, or the owner of oneway messages
  * @deadline: how long to wait for one
  *
  * Return: 0; -ENOENT: nothing is on its way; -ETIMEDOUT, -EINTR, -EDEADLK, -ENOMEM ...
@@ -154,7 +154,7 @@ static void leave_owner(struct dxa_owner *o)
 {
 	AgletContext *c = dxa_context_hold(o->context);
 
-	/* From here on somebody else may free it. */
+	/* From here on another thread may free it. */
 	pthread_mutex_lock(&c->lock);
 	TAILQ_INSERT_TAIL(&c->left, o, link);
 	pthread_mutex_unlock(&c->lock);
@@ -162,7 +162,7 @@ static void leave_owner(struct dxa_owner *o)
 	dxa_context_release(c);
 }
 
-/* Takes what has come for it. Return: true: nothing more will. */
+/* Takes the results that have come for it. Return: true: no more will come. */
 static bool drained(AgletContext *c, void *owner, bool all)
 {
 	int rc;
@@ -194,14 +194,14 @@ static bool look(AgletContext *c, bool all)
 	pthread_mutex_lock(&c->lock);
 	TAILQ_INSERT_TAIL(&c->left, o, link);
 	pthread_mutex_unlock(&c->lock);
-	/* Who waits for all of them, and cannot, does not try for ever. */
+	/* A thread that is to wait for all of them, and cannot, does not retry without end. */
 	return !all;
 }
 
 /**
- * dxa_reap - free what nobody waits for and has ended
+ * dxa_reap - free ended messages, futures and sets that nobody waits for
  * @c: the context
- * @all: wait for its end; else look at some
+ * @all: wait for their ends; else check some
  */
 void dxa_reap(AgletContext *c, bool all)
 {
@@ -233,7 +233,7 @@ static int wait_until(FutureReply *f, uint64_t deadline)
 	return 0;
 }
 
-/* 0 is for ever (AG-17). */
+/* 0 means no limit (AG-17). */
 static uint64_t deadline_of(unsigned int timeout_ms)
 {
 	return timeout_ms ? dxk_deadline(timeout_ms * 1000000LL) : DXK_FOREVER;
@@ -343,7 +343,7 @@ int ReplySet_sendFutureMessage(ReplySet *set, AgletProxy *proxy, const AgletMess
 	return 0;
 }
 
-/** dxa_relay - a future has a result, or none is on its way: by this its set has one, too */
+/** dxa_relay - a future has a result, or none is on its way: the relay's result is for its set */
 int dxa_relay(Runnable *self, void *request)
 {
 	(void)self;

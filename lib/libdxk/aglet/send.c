@@ -9,10 +9,10 @@
 #include "../dx/call.h"
 #include "internal.h"
 
-/* Nobody waits for oneway messages. Who makes this count full looks which have ended. */
+/* Nobody waits for oneway messages: each so many times, ended ones are collected. */
 #define REAP_EACH	32
 
-/* It needs no room in the Ready Pool that is not there. @answer: see deliver() */
+/* Posts even if the Ready Pool has no room. @answer: see deliver() */
 static int post(AgletMessage *m, void *owner, int priority, int *answer)
 {
 	AgletContext *c = m->context;
@@ -40,8 +40,8 @@ static int post(AgletMessage *m, void *owner, int priority, int *answer)
 }
 
 /*
- * @answer: %NULL: who sends it does not wait for its reply; out, why the wait has ended without
- * it, 0: go on with it
+ * @answer: %NULL: the sender does not wait for its reply; out, why the wait has ended without
+ * it, 0: continue the wait
  * Return: 0; AGLET_NOT_HANDLED; or a negative errno.
  */
 static int deliver(AgletMessage *m, void *owner, int *answer)
@@ -65,7 +65,7 @@ void dxa_sent_oneway(AgletContext *c)
 		dxa_reap(c, false);
 }
 
-/* What deliver() returned. Return: 0; or a negative errno: nothing will come. */
+/* @rc: of deliver(). Return: 0; or a negative errno: no reply will come. */
 static int delivered(FutureReply *f, int rc)
 {
 	if (rc == AGLET_NOT_HANDLED)
@@ -77,12 +77,12 @@ static int delivered(FutureReply *f, int rc)
 
 /**
  * dxa_send - send a message whose reply is collected later
- * @p: to whom
- * @message: what
+ * @p: the receiver
+ * @message: the message
  * @owner: of the request, if it is not the future
  * @future: out
  *
- * A message that the aglet does not handle is sent: its future says so.
+ * A message that the aglet does not handle is sent: its future reports that.
  *
  * Return: 0 or a negative errno.
  */
@@ -138,12 +138,12 @@ int AgletProxy_sendMessage(AgletProxy *proxy, const AgletMessage *message, Aglet
 		*reply = NULL;
 	if (!f)
 		return -ENOMEM;
-	/* What is executed meanwhile may end the thread. */
+	/* A request that is executed meanwhile may end the thread. */
 	pthread_cleanup_push(abandon, f);
 	rc = delivered(f, deliver(f->message, f, &answer));
 	if (!rc)
 		rc = answer == -EINTR ? answer : FutureReply_waitForReply(f, 0);
-	/* One that waits behind the caller's handler shall not be handled after that. */
+	/* A message that waits behind the caller's handler must not be handled after it. */
 	if (rc == -EDEADLK && !f->available && !atomic_load(&f->message->begun))
 		CancelRequestsOf(proxy->context->mte, f);
 	if (!rc)

@@ -2,13 +2,12 @@
 /*
  * The message queue of an add-in (DX-2) and the thread that reads it.
  *
- * It is a socket in a directory that only its user and root can enter. Whoever
- * connects sends one message, a command, which is sent on as SendCommand() does:
- * what it says is up to the command handler, and to the executive. The reply, with
- * which the connection ends, waits for nobody.
+ * It is a socket in a directory that only its user and root can enter. A sender connects and
+ * sends one message, a command, which is passed on as SendCommand() does: its meaning is up to
+ * the command handler and the executive. The reply ends the connection, and waits for nobody.
  *
- * A name is there as long as somebody listens behind it. Who takes or gives back one
- * holds the lock of the directory, so nobody takes it from one who just did.
+ * A name exists as long as a process listens on it. A process that takes or releases a name holds
+ * the lock of the directory, so nobody takes a name that another process has just taken.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,7 +26,7 @@
 /* Senders that are not accepted yet; further ones wait in connect(2). */
 #define BACKLOG		64
 
-/* A message that takes longer does not hold up those behind it. */
+/* A message that takes longer does not delay those behind it. */
 #define PATIENCE_NS	10000000000LL
 
 /* --- names ------------------------------------------------------------------ */
@@ -86,7 +85,7 @@ int dx_addin_path(struct sockaddr_un *addr, const char *name)
 
 /* --- taking a name ------------------------------------------------------------ */
 
-/* Return: the directory of @addr, made if need be, locked; or a negative errno. */
+/* Return: the directory of @addr, made if necessary, locked; or a negative errno. */
 static int directory_lock(const struct sockaddr_un *addr)
 {
 	struct sockaddr_un dir = *addr;
@@ -102,7 +101,7 @@ static int directory_lock(const struct sockaddr_un *addr)
 	if (fstat(fd, &st))
 		rc = -errno;
 	else if (st.st_uid != geteuid() || st.st_mode & 022)
-		rc = -EPERM;	/* somebody else could put a socket there */
+		rc = -EPERM;	/* another user could put a socket there */
 	while (!rc && flock(fd, LOCK_EX))
 		rc = errno == EINTR ? 0 : -errno;
 	if (!rc)
@@ -111,7 +110,7 @@ static int directory_lock(const struct sockaddr_un *addr)
 	return rc;
 }
 
-/* The unlocking is for copies that a fork() has made. */
+/* The unlock is for copies that a fork() has made. */
 static void directory_unlock(int fd)
 {
 	flock(fd, LOCK_UN);
@@ -123,7 +122,7 @@ static bool addressed(const struct dx_addin *a, struct stat *st)
 	return !lstat(a->addr.sun_path, st) && S_ISSOCK(st->st_mode);
 }
 
-/* Removes the name of one who was killed. -EEXIST: he lives, or it is no socket. */
+/* Removes the name of a process that was killed. -EEXIST: it lives, or it is no socket. */
 static int name_take_over(const struct dx_addin *a)
 {
 	struct stat st;
@@ -149,7 +148,7 @@ static int name_take(struct dx_addin *a)
 
 	if (rc)
 		return rc;
-	/* The mode of the socket is that of the file that bind() makes. */
+	/* The mode of the socket is the mode of the file that bind() makes. */
 	if (fchmod(a->fd, 0600) ||
 	    bind(a->fd, (const struct sockaddr *)&a->addr, sizeof(a->addr)))
 		return errno == EADDRINUSE ? -EEXIST : -errno;
@@ -169,7 +168,7 @@ static void name_release(struct dx_addin *a)
 	a->named = false;
 	dir = directory_lock(&a->addr);
 	if (dir < 0)
-		return;		/* somebody takes it over */
+		return;		/* the next process with the name takes it over */
 	if (addressed(a, &st) && st.st_dev == a->dev && st.st_ino == a->ino)
 		unlink(a->addr.sun_path);
 	directory_unlock(dir);
@@ -177,7 +176,7 @@ static void name_release(struct dx_addin *a)
 
 /* --- messages ------------------------------------------------------------------ */
 
-/* Directory and file say the same, while nobody changes their modes. */
+/* The modes of directory and file ensure the same, as long as nobody changes them. */
 static bool permitted(int sender)
 {
 	struct ucred cred;
@@ -187,7 +186,7 @@ static bool permitted(int sender)
 	       (cred.uid == geteuid() || !cred.uid);
 }
 
-/* Return: what SendCommand() is to return to the sender. */
+/* Return: the status for the sender, as of SendCommand(). */
 static int message_execute(MTExecutive *mte, struct dx_addin_message *m, ssize_t len,
 			   char *reply, size_t room)
 {
@@ -213,7 +212,7 @@ static void reply_send(int sender, const struct dx_addin_reply *r)
 	     MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* @gone: the sender waits no longer, and has been told so. */
+/* @gone: the sender has hung up; if it was to wait for the reply, its call has failed. */
 static void message_serve(MTExecutive *mte, int sender, bool gone)
 {
 	struct dx_addin_reply r = { 0 };
@@ -235,7 +234,7 @@ static void sender_close(struct dx_addin *a, unsigned int i)
 {
 	int cancel = dx_lock();
 
-	/* The sender shall see the end even if a child has a copy. */
+	/* The sender is to see the end even if a child has a copy. */
 	shutdown(a->senders[i], SHUT_RDWR);
 	close(a->senders[i]);
 	a->nr--;
@@ -248,7 +247,7 @@ static void sender_accept(struct dx_addin *a)
 	static const struct dx_addin_reply refused = { .status = -EAGAIN };
 	int fd, cancel;
 
-	/* Who says nothing does not keep out others. */
+	/* A sender that sends nothing does not keep others out. */
 	if (a->nr == DX_ADDIN_SENDERS) {
 		reply_send(a->senders[0], &refused);
 		sender_close(a, 0);
@@ -259,7 +258,7 @@ static void sender_accept(struct dx_addin *a)
 	if (fd >= 0)
 		a->senders[a->nr++] = fd;
 	dx_unlock(cancel);
-	/* A shortage that can pass; the sender still waits. */
+	/* A temporary shortage; the sender still waits. */
 	if (fd < 0 && fd != -EAGAIN)
 		poll(NULL, 0, 10);
 }
@@ -289,7 +288,7 @@ static void *addin_main(void *arg)
 			message_serve(mte, p[i].fd, p[i].revents & POLLHUP);
 			sender_close(a, left);
 		}
-		/* Those who have said something are heard before one has to go. */
+		/* Senders that have sent something are served before one is dropped. */
 		if (p[nr].revents)
 			sender_accept(a);
 	}
@@ -302,7 +301,7 @@ void dx_addin_setup(struct dx_addin *a)
 	*a = (struct dx_addin){ .fd = -1 };
 }
 
-/* From here on messages are taken; they wait for the thread. */
+/* From here on messages are accepted; they wait for the thread. */
 int dx_addin_init(struct dx_addin *a, const char *name)
 {
 	int dir, rc, cancel;
@@ -343,7 +342,7 @@ int dx_addin_start(MTExecutive *mte)
 
 /*
  * The context is stopped, or never ran, so the thread waits for no command. Senders
- * that were not heard see the end when the descriptors are closed.
+ * that were not served see the end when the descriptors are closed.
  */
 void dx_addin_end(struct dx_addin *a)
 {

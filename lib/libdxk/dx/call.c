@@ -7,11 +7,11 @@
 #include "call.h"
 #include "internal.h"
 
-/* How long a request waits for room that is not there */
+/* How long a request waits beside a full pool: the first and the last attempt */
 #define SOON_NS		1000000LL
 #define LATE_NS		(1000 * SOON_NS)
 
-/* What a program does that has gone wrong: no handler of these is to end a wait. */
+/* Signals of faults of the program: a handler of these is not to end a wait. */
 static bool is_fault(int signal)
 {
 	switch (signal) {
@@ -28,8 +28,8 @@ static bool is_fault(int signal)
 }
 
 /*
- * A signal has ended a call that is not restarted, for it would post once more. Is there a handler
- * for which a wait is to end? Whose it was is not known.
+ * A signal has ended a call that is not restarted, because that would post once more. Returns
+ * whether there is a handler for which a wait is to end. It is not known which signal it was.
  */
 static bool interrupts(void)
 {
@@ -48,12 +48,12 @@ static bool interrupts(void)
  * @post: the request, with %PXR_REJOIN
  * @options: its options
  * @element: out, the result
- * @answer: out, as GetRejoinElement() returns it; 0: it was not asked, and the caller does that
+ * @answer: out, as GetRejoinElement() returns it; 0: not collected, the caller does that
  *
- * The post waits for nothing. The answer -EINTR is that a signal came, and a handler of some signal
- * is without %SA_RESTART.
+ * The post waits for nothing. The answer -EINTR means that a signal came, and that a handler of
+ * some signal is without %SA_RESTART.
  *
- * Return: as PostRequestsWith() of one; the answer is of one that was taken.
+ * Return: as PostRequestsWith() of one request; @answer is valid if the request was taken.
  */
 int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
 	    RQElement *element, int *answer)
@@ -83,7 +83,7 @@ int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
 	if (!arg.taken) {
 		if (arg.reason != PXR_HELP)
 			return rc;
-		/* There is no room, and it shall make some. */
+		/* There is no room, and the caller is to make some: it executes a request. */
 		rc = dx_help();
 		return rc ? rc : PostRequestsWithOf(mte, post, options, 1, 0, NULL);
 	}
@@ -103,9 +103,9 @@ int dx_call(MTExecutive *mte, const RQPost *post, const RQOptions *options,
  * @post: the request
  * @options: its options; its wait changes
  *
- * It needs no room there as long as it waits for a time, and when it does not any more it comes
- * before all that sleep for some. A time that has come when the post does is no wait: if the caller
- * is held up for so long it is tried with more.
+ * It needs no room in the pool as long as it waits for a time. When that wait is over, it comes
+ * before all posters that sleep for room. A time that is already over at the post is no wait: if
+ * the caller was delayed for so long, the post is retried with a longer time.
  *
  * Return: 0 or a negative errno.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Posts for what is built on <dx.h>: with the wait for the result, or beside a full Ready Pool.
+ * Posts for the APIs on top of <dx.h>: with the wait for the result, or beside a full Ready Pool.
  */
 #ifndef _DX_CALL_H
 #define _DX_CALL_H

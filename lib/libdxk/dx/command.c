@@ -2,9 +2,8 @@
 /*
  * The command handler and its thread, and the sending of commands.
  *
- * The thread is a member of the Thread Pool that sleeps in poll(2) on its member
- * and on an eventfd by which a detach calls it. It exists while a handler is
- * attached.
+ * The thread is a member of the Thread Pool that sleeps in poll(2) on its member and on an eventfd,
+ * which a detach uses to wake it. It exists while a handler is attached.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,13 +18,13 @@ static const char rotate[] = "log rotate";
 
 /* --- the thread ------------------------------------------------------------ */
 
-/* The handler for one call, NULL when there is none for it (any more). */
+/* The handler for one call, NULL if there is none, or it is no longer called. */
 static CommandHandler *call_begin(struct dx_commander *c)
 {
 	CommandHandler *handler;
 
 	pthread_mutex_lock(&c->lock);
-	/* Who attaches has waited for the call before; now it is its turn. */
+	/* A thread that attaches has waited for the previous call: it goes first. */
 	while (c->attaching && !c->quit)
 		pthread_cond_wait(&c->changed, &c->lock);
 	handler = c->quit ? NULL : c->handler;
@@ -53,7 +52,7 @@ static void tick(struct dx_commander *c)
 	call_end(c);
 }
 
-/* Return: what the module takes for a status: 0 or a negative errno. */
+/* Return: a status that the module accepts: 0 or a negative errno. */
 static int handle(MTExecutive *mte, const char *text, char *reply, size_t room)
 {
 	CommandHandler *handler = call_begin(&mte->commander);
@@ -92,7 +91,7 @@ static void pause_for_event(const struct dx_commander *c, int member)
 	poll(p, 2, -1);
 }
 
-/* Return: 0 when the handler was detached, else what ended it. */
+/* Return: 0 when the handler was detached, else the error that ended it. */
 static int command_loop(MTExecutive *mte, int member)
 {
 	char text[DXK_COMMAND_MAX + 1], reply[DXK_COMMAND_MAX + 1];
@@ -119,7 +118,7 @@ static int command_loop(MTExecutive *mte, int member)
 		case -EINTR:
 			reply_len = 0;
 			continue;
-		case -ENOMEM:	/* a shortage that can pass; the answer is still owed */
+		case -ENOMEM:	/* a temporary shortage; the answer is still to be sent */
 			poll(NULL, 0, 10);
 			continue;
 		}
@@ -159,7 +158,7 @@ static void *commander_main(void *arg)
 			   mte->id);
 	else if (rc && rc != -ESHUTDOWN)
 		dx_log_own(mte, DX_LOG_WARNING, "command handler ends: %s", strerror(-rc));
-	/* The detach: what is not answered goes to the context's own commands. */
+	/* Detach: a command that is not answered goes to the context's builtin commands. */
 	dxk_command_attach(member->fd, 0);
 	dx_commanding = NULL;
 	commander_tell(c, COMMANDER_ENDED);
@@ -193,7 +192,7 @@ static int wake_open(struct dx_commander *c)
 	return fd < 0 ? fd : 0;
 }
 
-/* Has the thread end and waits for that. The caller holds the lock and attaches. */
+/* Ends the thread and waits for that. The caller holds the lock and attaches. */
 static void commander_stop(struct dx_commander *c)
 {
 	uint64_t count = 1;
@@ -222,7 +221,7 @@ static int commander_start(MTExecutive *mte)
 
 	if (c->state == COMMANDER_UP)
 		return 0;
-	/* The one before ended by itself: the context stopped, or it was replaced. */
+	/* The previous thread ended on its own: the context stopped, or it was replaced. */
 	commander_stop(c);
 	rc = wake_open(c);
 	if (rc)
@@ -243,7 +242,7 @@ static int commander_start(MTExecutive *mte)
 	return rc;
 }
 
-/* Sets the handler once no call is in progress, and what thread it needs. */
+/* Sets the handler once no call is in progress, and starts or ends its thread. */
 static int commander_set(MTExecutive *mte, CommandHandler *handler)
 {
 	struct dx_commander *c = &mte->commander;
@@ -270,13 +269,13 @@ static int commander_set(MTExecutive *mte, CommandHandler *handler)
 	return rc;
 }
 
-/** dx_commander_end - the executive goes: no handler, no thread */
+/** dx_commander_end - the executive ends: detach the handler, end the thread */
 void dx_commander_end(MTExecutive *mte)
 {
 	commander_set(mte, NULL);
 }
 
-/* The context runs again: its handler needs a new thread. It stays the handler without. */
+/* The context runs again: its handler needs a new thread, and stays set even without one. */
 int dx_commander_restart(MTExecutive *mte)
 {
 	CommandHandler *handler = mte->commander.handler;
@@ -317,7 +316,7 @@ static int executive_for(MTExecutive **mte, const char *command)
 	return command ? 0 : -EINVAL;
 }
 
-/* Does this process execute what is sent to the context? */
+/* Return: whether this process executes commands that are sent to the context. */
 static bool handles(struct dx_commander *c)
 {
 	bool up;
@@ -346,9 +345,9 @@ int SendCommandOf(MTExecutive *mte, const char *command, char *reply, size_t roo
 		reply[(size_t)rc < most ? (size_t)rc : most] = '\0';
 	if (strcmp(command, rotate))
 		return status < 0 ? status : rc;
-	/* Without a wait nobody tells whether another process took it: one more does no harm. */
+	/* Without a wait it is unknown whether another process took it: one more does no harm. */
 	if (timeout_ns ? status == -EOPNOTSUPP : !handles(&mte->commander)) {
-		/* No handler of this process or another took it, the module cannot. */
+		/* No handler of this or another process took it, and the module cannot. */
 		if (reply && room)
 			*reply = '\0';
 		return LogRotateOf(mte);
@@ -365,7 +364,7 @@ int SendCommandAtOf(MTExecutive *mte, const char *command, uint64_t at_ns)
 {
 	int rc = executive_for(&mte, command);
 
-	/* 0 is a time of the past like others. */
+	/* 0 is a time in the past like any other. */
 	return rc ? rc : dxk_command_schedule(mte->ctx, command, strlen(command),
 					      at_ns ? at_ns : 1, 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * How many CPUs this process has: those that it may run on, and of their time no more than the
- * cgroups that it is in have a quota of (cpu.max of cgroup v2). The module cannot know the quota.
+ * The number of CPUs of this process: those that it may run on, limited by the CPU time in the
+ * quotas of its cgroups (cpu.max of cgroup v2). The module cannot know the quota.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 #define ROOT	"/sys/fs/cgroup"
 
-/* Where the process is in the hierarchy of cgroup v2, from the root of its namespace on. */
+/* The path of the process in the hierarchy of cgroup v2, from the root of its namespace on. */
 static bool own_cgroup(char *path, size_t size)
 {
 	FILE *f = fopen("/proc/self/cgroup", "re");
@@ -30,7 +30,7 @@ static bool own_cgroup(char *path, size_t size)
 	return true;
 }
 
-/* CPUs that a quota is worth, begun ones counted; UINT32_MAX: there is none. */
+/* Number of CPUs that a quota corresponds to, rounded up; UINT32_MAX: there is no quota. */
 static uint32_t quota_of(const char *cgroup)
 {
 	unsigned long long quota, period, nr = UINT32_MAX;
@@ -48,7 +48,7 @@ static uint32_t quota_of(const char *cgroup)
 	return nr < UINT32_MAX ? (uint32_t)nr : UINT32_MAX;
 }
 
-/* Of the cgroup and of all above it. */
+/* The minimum of the cgroup and of all above it. */
 static uint32_t least_quota(void)
 {
 	uint32_t least = UINT32_MAX, nr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The worker threads of this process. The module knows how many it has a use for:
- * free places of the crew, also of a worker that died or after "set max_threads" by
- * somebody else, and spares for workers that wait. A thread, the manager, sleeps
- * until it has and starts them; surplus ones are told to go by the module.
+ * The worker threads of this process. The module knows how many it has a use for: free places of
+ * the crew, also those of a worker that died or after "set max_threads" by another process, and
+ * spares for workers that wait. A thread, the manager, sleeps until the module has a use for more
+ * and starts them. The module makes surplus workers leave.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,11 +15,11 @@
 
 #include "internal.h"
 
-/* How long the manager waits when a round brought no worker: doubled each time. */
+/* How long the manager waits after a round without a new worker: doubled each time. */
 #define PAUSE_MIN_MS	10
 #define PAUSE_MAX_MS	1000
 
-/* Signals are the application's threads' business, but for a thread's faults. */
+/* The application's threads handle signals, except those of a thread's own faults. */
 void dx_block_signals(sigset_t *old)
 {
 	sigset_t set;
@@ -54,7 +54,7 @@ static int thread_start(MTExecutive *mte, struct dx_worker *w)
 	return -rc;
 }
 
-/* Starts @nr threads, or as many as can be. */
+/* Starts @nr threads, or as many as possible. */
 static int workers_start(MTExecutive *mte, unsigned int kind, unsigned int nr)
 {
 	struct dx_worker *w;
@@ -79,7 +79,7 @@ static int workers_start(MTExecutive *mte, unsigned int kind, unsigned int nr)
 }
 
 /*
- * A worker whose thread ended by a bare system call never said so. The thread is not
+ * A worker whose thread ended by a bare system call has not reported its end. The thread is not
  * joined: the C library would give its stack to another thread together with the
  * thread-specific data that it left there.
  */
@@ -95,7 +95,7 @@ static void abandon(struct dx_worker *w)
 	dx_worker_free(w);
 }
 
-/* Forgets the threads that have ended. */
+/* Frees the workers whose threads have ended. */
 static void reap(MTExecutive *mte)
 {
 	struct dx_worker **p = &mte->crew.workers, *w;
@@ -116,10 +116,10 @@ static void reap(MTExecutive *mte)
 /* --- of the executive ------------------------------------------------------ */
 
 /*
- * One round: starts what threads the module has a use for now, and waits until they
+ * One round: starts the threads that the module has a use for now, and waits until they
  * are workers.
  *
- * Return: how many there are more, or the error of the first that there is not.
+ * Return: the number of new workers, or the error of the first that failed.
  */
 static int fill(MTExecutive *mte)
 {
@@ -149,7 +149,7 @@ static int fill(MTExecutive *mte)
 	return rc;
 }
 
-/* Waits so long. Return: false when the executive goes. */
+/* Waits for that time. Return: false when the executive ends. */
 static bool pause_ms(MTExecutive *mte, unsigned int ms)
 {
 	struct timespec ts;
@@ -185,7 +185,7 @@ static void manage(MTExecutive *mte)
 			pause = 0;
 			continue;
 		}
-		/* No worker more: there would be no end of asking and failing. */
+		/* No further worker: queries and failures would repeat without end. */
 		if (rc < 0 && !pause)
 			dx_log_own(mte, DX_LOG_ERROR, "no worker can be started: %s", strerror(-rc));
 		pause = pause ? pause * 2 : PAUSE_MIN_MS;
@@ -208,7 +208,7 @@ static void *manager_main(void *arg)
 	return NULL;
 }
 
-/* The caller holds the lock: the manager that left takes it no more. */
+/* The caller holds the lock: the manager that left does not take it again. */
 static void manager_join(MTExecutive *mte)
 {
 	if (mte->crew.managed && mte->crew.left)
@@ -252,13 +252,13 @@ void dx_crew_exit(MTExecutive *mte)
 }
 
 /**
- * dx_crew_start - have the worker threads that there are places for, now and later
+ * dx_crew_start - start the worker threads that there are places for, now and later
  * @mte: its context runs
  *
- * Where there is no place now somebody else may make some: there is always a manager.
+ * If there is no place now, another process may make some: there is always a manager.
  *
- * Return: 0 when those of now are workers, here or in other processes; the error of
- * the first that is not. Those that are stay.
+ * Return: 0 when all current places have workers, here or in other processes; else the error of
+ * the first that failed. The workers that started stay.
  */
 int dx_crew_start(MTExecutive *mte)
 {
@@ -270,7 +270,7 @@ int dx_crew_start(MTExecutive *mte)
 	return rc < 0 ? rc : err;
 }
 
-/* Has the context been stopped, as this process knows by its manager? */
+/* Return: whether the context was stopped, as far as the manager has seen it. */
 bool dx_crew_left(MTExecutive *mte)
 {
 	bool left;
@@ -281,7 +281,7 @@ bool dx_crew_left(MTExecutive *mte)
 	return left;
 }
 
-/* The context is stopped: all threads are at their end or on the way to it. */
+/* The context is stopped: all threads have ended or are about to end. */
 void dx_crew_join(MTExecutive *mte)
 {
 	struct dx_worker *w;
@@ -292,12 +292,12 @@ void dx_crew_join(MTExecutive *mte)
 	pthread_mutex_unlock(&mte->crew.lock);
 	if (mte->crew.managed)
 		pthread_join(mte->crew.manager, NULL);
-	/* From here on nobody adds to the list. */
+	/* From here on no thread adds to the list. */
 	while ((w = mte->crew.workers)) {
 		bool gone;
 
 		mte->crew.workers = w->next;
-		/* One that ends meanwhile says so before its thread is gone. */
+		/* A worker that ends meanwhile reports it before its thread is gone. */
 		pthread_mutex_lock(&mte->crew.lock);
 		gone = vanished(w);
 		pthread_mutex_unlock(&mte->crew.lock);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * The drain: a thread that writes what is in the Log Pool to the log. It ends when
- * the context has stopped and the pool is empty; one that has not ended by the next
- * Start goes on.
+ * the context has stopped and the pool is empty. A drain that has not ended by the next
+ * Start continues.
  *
- * An error that time or another file may cure makes it try again, so that nothing is
- * lost; any other one costs the message, which is counted, and the next line that can
- * be written is preceded by "n lost". Whoever logs must not wait for a file that will
- * never take a line again, nor the destructor for a reader who does not read.
+ * After an error that time or another file may cure, it retries, so that nothing is lost. Any
+ * other error drops the message, which is counted, and the next line that can be written is
+ * preceded by "n lost". A thread that logs must not wait for a file that will never take a line
+ * again, and the destructor must not wait for a reader that does not read.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 #define RETRY_NS	(100 * 1000 * 1000)
 #define READER_NS	(10 * 1000 * 1000)
-/* How often the destructor has a reader looked for who takes nothing. */
+/* Retries of a line for a reader that takes nothing, once the destructor waits. */
 #define PATIENCE	200
 
 static bool can_pass(int err)
@@ -28,22 +28,22 @@ static bool can_pass(int err)
 	       err == -ENOMEM || err == -ENOBUFS;
 }
 
-/* Is there somebody who empties the pool? */
+/* Return: whether a thread empties the pool. */
 bool dx_log_drains(struct dx_log *log)
 {
 	return log->threaded && !atomic_load(&log->ended);
 }
 
-/* Was there one, which has done its work? */
+/* Return: whether there was one that has done its work. */
 bool dx_log_left(struct dx_log *log)
 {
 	return log->threaded && atomic_load(&log->ended);
 }
 
 /**
- * dx_log_pause - wait a little, or until another file is there or the executive goes
+ * dx_log_pause - wait a little, or until there is another file or the executive ends
  * @log: locked, but not meanwhile
- * @err: why: %-EAGAIN for a reader, who may be as fast as the writer
+ * @err: the reason: %-EAGAIN for a reader, which may be as fast as the writer
  */
 void dx_log_pause(struct dx_log *log, int err)
 {
@@ -57,8 +57,8 @@ void dx_log_pause(struct dx_log *log, int err)
 }
 
 /*
- * Is the executive to wait no longer? A reader who takes a line now and then is not given
- * up. The caller holds log->lock.
+ * Return: whether the executive is to stop waiting. A reader that takes a line now and then is not
+ * given up. The caller holds log->lock.
  */
 static bool given_up(struct dx_log *log, int err)
 {
@@ -77,7 +77,7 @@ static void pass(struct dx_log *log, const struct dxk_log_record *rec, bool writ
 		log->lost += nr;
 }
 
-/* Return: false when it cannot be written now, and shall not be tried any longer. */
+/* Return: false when it cannot be written now, and is not to be retried any longer. */
 static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
 {
 	char line[DX_LINE_MAX];
@@ -89,7 +89,7 @@ static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
 	pthread_mutex_lock(&log->lock);
 	log->tries = 0;
 	while (can_pass(rc = dx_line_write(log, line, len)) && !given_up(log, rc)) {
-		/* The callers of a stopped context wait for a reader only. */
+		/* While the drain waits for a reader, callers of a stopped context wait, too. */
 		log->error = rc == -EAGAIN ? 0 : rc;
 		pthread_cond_broadcast(&log->moved);
 		dx_log_pause(log, rc);
@@ -102,7 +102,7 @@ static bool drain_record(struct dx_log *log, const struct dxk_log_record *rec)
 	return !can_pass(rc);
 }
 
-/* Drops the rest: @nr messages that were read, and the pool's. */
+/* Drops the rest: @nr messages that were read, and those in the pool. */
 static void drain_drop(MTExecutive *mte, const struct dxk_log_record *rec, int nr)
 {
 	struct dx_log *log = &mte->env.log;
@@ -134,7 +134,7 @@ static bool drain_goes_on(struct dx_log *log)
 	return again;
 }
 
-/* How many messages a turn writes at most, by the policy as it is now (DX-100). */
+/* The maximum number of messages that a turn writes, by the current policy (DX-100). */
 static unsigned int log_batch(MTExecutive *mte)
 {
 	struct dxk_policy policy;
@@ -168,7 +168,7 @@ static void *drain_main(void *arg)
 	return NULL;
 }
 
-/* The kernel shall write the log. The context does not run yet. */
+/* The kernel is to write the log. The context does not run yet. */
 int dx_log_hand_over(MTExecutive *mte)
 {
 	int rc = dxk_log_file(mte->ctx, mte->env.log.fd);
@@ -222,7 +222,7 @@ int dx_log_start(MTExecutive *mte)
 	return drain_start(mte);
 }
 
-/* The executive goes. The context is stopped, or never ran: the thread is at its end. */
+/* The executive ends. The context is stopped, or never ran: the thread is at its end. */
 void dx_log_stop(MTExecutive *mte)
 {
 	struct dx_log *log = &mte->env.log;
@@ -234,7 +234,7 @@ void dx_log_stop(MTExecutive *mte)
 	drain_join(log);
 }
 
-/* The same after a start that failed: the environment goes on, and its log is synchronous. */
+/* The same after a start that failed: the environment stays, and its log is synchronous. */
 void dx_log_retreat(struct dx_log *log)
 {
 	log->quit = log->again = log->pooled = log->kernel = false;

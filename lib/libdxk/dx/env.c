@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * ExecEnvironment: elapsed timer, platform run time, message queue of an add-in,
- * synchronous log (log.c) - brought up in this order (DX-2). An application that makes it
- * itself goes without the platform until it has an executive.
+ * synchronous log (log.c) - brought up in this order (DX-2). An application that makes
+ * the environment itself has no platform until it has an executive.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,7 +18,7 @@ uint64_t dx_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/** dx_env_setup - nothing is up yet, but the timer */
+/** dx_env_setup - set up the timer; nothing else is up yet */
 void dx_env_setup(struct ExecEnvironment *env)
 {
 	env->started = dx_now();
@@ -47,8 +47,8 @@ int dx_env_platform(struct ExecEnvironment *env)
 }
 
 /*
- * What came up before a failure is left to dx_addin_end(), dx_executive_remove(), which
- * closes the descriptors, and dx_env_exit().
+ * Services that came up before a failure are taken down by dx_addin_end(),
+ * dx_executive_remove(), which closes the descriptors, and dx_env_exit().
  */
 int dx_env_init(struct ExecEnvironment *env, const RunSettings *settings,
 		const char **step)

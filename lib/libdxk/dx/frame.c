@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The frames of a worker, and what a Runnable asks of the request that it executes:
- * that of the worker's frame at work.
+ * The frames of a worker, and a Runnable's queries of the request that it executes, which is the
+ * request of the worker's frame at work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -49,7 +49,7 @@ err:
 	return NULL;
 }
 
-/* The worker ended amid @f, its frame at work: closes the files that came with requests. */
+/* The worker ended within @f, its frame at work: closes the files that came with requests. */
 void dx_frames_abandon(struct dx_frame *f)
 {
 	for (; f; f = f->below) {
@@ -69,7 +69,7 @@ struct dx_frame *dx_executing(void)
 	return f && f->done ? f : NULL;
 }
 
-/* --- what a Runnable asks -------------------------------------------------- */
+/* --- queries of a Runnable ------------------------------------------------- */
 
 const RQElement *CurrentRequest(void)
 {
@@ -95,7 +95,7 @@ int CurrentPoster(RQPoster *poster)
 	return 0;
 }
 
-/* What the request leaves: a result's data, or those for its next turn. */
+/* The data that the request leaves: a result's, or those for its next turn. */
 int dx_leave(struct dx_frame *f, const void *data, size_t len)
 {
 	unsigned char *slot;

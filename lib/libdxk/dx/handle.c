@@ -4,10 +4,9 @@
  * ones, opened by the worker at the first use and closed by it.
  *
  * A worker's own handles are a list that only the worker itself touches. Closing
- * a native handle marks it removed and counts the removal; a worker sees the count
- * change at the end of its request, or when it looks up from its sleep for work, and
- * closes what is marked. So a call-back never runs in a thread other than the
- * handle's, nor under a lock.
+ * a native handle marks it removed and counts the removal; a worker sees the new count
+ * at the end of its request, or when it wakes from its sleep for work, and closes the marked
+ * handles. So a call-back never runs in a thread other than the handle's, nor under a lock.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -47,7 +46,7 @@ void dx_handles_init(MTExecutive *mte)
 	pthread_mutex_init(&mte->handles.lock, NULL);
 }
 
-/* The workers are gone, and their own handles with them. */
+/* The workers and their own handles are gone. */
 void dx_handles_exit(MTExecutive *mte)
 {
 	tdestroy(mte->handles.tree, free);
@@ -127,7 +126,7 @@ int HandleTableRemoveOf(MTExecutive *mte, void *native)
 		tdelete(old, &mte->handles.tree, compare);
 		mte->handles.use--;
 		owns = old->owns;
-		/* In this order: who sees the count sees the mark. */
+		/* In this order: a worker that sees the count also sees the mark. */
 		atomic_store(&old->removed, true);
 		atomic_fetch_add(&mte->handles.removals, 1);
 	}
@@ -141,7 +140,7 @@ int HandleTableRemoveOf(MTExecutive *mte, void *native)
 
 /* --- a worker's own handles ------------------------------------------------ */
 
-/* An own handle of @native is no more; the last one frees what was removed. */
+/* An own handle of @native was closed; the last one frees a removed native handle. */
 static void native_put(MTExecutive *mte, struct dx_native *native)
 {
 	bool last;
@@ -154,7 +153,7 @@ static void native_put(MTExecutive *mte, struct dx_native *native)
 		free(native);
 }
 
-/* An entry for an own handle of the native one that @key names. */
+/* An entry for an own handle of the native handle that @key names. */
 static int native_get(MTExecutive *mte, void *key, struct dx_native **out)
 {
 	int rc = 0;
@@ -188,7 +187,7 @@ static struct dx_worker *executing_worker(void)
 	return CurrentRequest() ? dx_current : NULL;
 }
 
-/* Has a request got it that has not ended, be it one that waits in a lower frame? */
+/* Whether a request that has not ended uses it; it may be one that waits in a lower frame. */
 static bool in_use(const struct dx_own *own)
 {
 	const struct dx_frame *f = own->user;
@@ -268,7 +267,7 @@ static void own_close(struct dx_worker *w, struct dx_own *own)
 	free(own);
 }
 
-/* Has the worker, between two requests of its frame, own handles to close? */
+/* Whether the worker, between two requests of its frame, has own handles to close. */
 bool dx_handles_stale(struct dx_worker *w)
 {
 	struct dx_own *own;

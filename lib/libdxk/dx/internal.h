@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What the parts of the DX library know of each other.
+ * The internal interfaces between the parts of the DX library.
  *
- * Locks, never held together but for L within W:
+ * Locks; no two are held together, except L within W or K:
  *
  *   L	dx_lock(): which executives and members exist. Held over the calls that
  *	make their descriptors, so that fork() never sees one that is not listed.
- *	Everybody's: whoever holds it cannot be cancelled, and makes no call that
- *	may wait for others
- *   G	log.lock: the file, and who writes to it
+ *	Shared by all: a thread that holds it cannot be cancelled, and makes no
+ *	call that may wait for others
+ *   G	log.lock: the file, and its current writer
  *   K	commander.lock: the command handler and the state of its thread
- *   W	crew.lock: the worker threads and who starts them
+ *   W	crew.lock: the worker threads and the thread that starts them
  *   H	handles.lock: the Handle Table; not held over call-backs
  *   T	no lock: only the thread that made the member touches it
  *   C	no lock: does not change between construction and destruction
@@ -40,20 +40,20 @@ struct dx_log {
 	uint64_t seq;			/* G: of the last line */
 	size_t done;			/* G: bytes of a line that are in the file */
 	bool torn;			/* G: it ends within a line */
-	int error;			/* G: what keeps the drain from writing */
+	int error;			/* G: the error that keeps the drain from writing */
 	uint64_t lost;			/* G: dropped since the last line */
 	atomic_bool ended;		/* the drain has done its work; written G */
 	bool again;			/* G: the context was started before that */
-	bool quit;			/* G: it shall not try much longer */
+	bool quit;			/* G: it is not to retry much longer */
 	unsigned int tries;		/* the drain's: of this line, since then */
 	bool threaded;			/* C: there is a drain */
 	pthread_t thread;		/* C */
 	uint64_t pooled_seq;		/* G: of the Log Pool's last message in the file */
-	uint64_t base;			/* G: what lines are ahead of the Log Pool's numbers */
+	uint64_t base;			/* G: a line's number less that of the Log Pool */
 	struct dxk_log_record *recs;	/* the drain's */
 };
 
-/* Senders that have connected and said nothing; a further one takes the oldest's place. */
+/* Senders that have connected and sent nothing; a further one takes the oldest's place. */
 #define DX_ADDIN_SENDERS	32
 
 /* The message queue of an add-in. */
@@ -69,9 +69,9 @@ struct dx_addin {
 	pthread_t thread;		/* C */
 };
 
-/* What a sender and the thread say to each other, as packets of the length used. */
+/* The messages between a sender and the thread, as packets of the length used. */
 struct dx_addin_message {
-	int64_t timeout_ns;		/* that the sender waits for the reply, 0: not at all */
+	int64_t timeout_ns;		/* how long the sender waits for the reply, 0: not at all */
 	char text[DXK_COMMAND_MAX + 1];	/* the last byte is for a zero */
 };
 
@@ -98,9 +98,9 @@ struct dx_member {
 };
 
 /*
- * What a worker has fetched at a time and executes. The lowest frame of a worker is
+ * The requests that a worker has fetched at a time and executes. The lowest frame of a worker is
  * its loop's, with room for fetch_max requests; those above it, of one request each,
- * are made when they are needed first, and kept.
+ * are made at the first need, and kept.
  */
 struct dx_frame {
 	struct dx_frame *below;		/* whose request waits meanwhile, or NULL */
@@ -120,7 +120,7 @@ struct dx_frame {
 	RQElement element;		/* of that request */
 };
 
-/* One that was fetched, and how it ended; of a frame with longer elements the begin of these. */
+/* A fetched request, and how it ended; in a frame with longer elements, their first part. */
 static inline struct dxk_work *dx_work(const struct dx_frame *f, unsigned int i)
 {
 	return (void *)(f->works + i * (f->more ? sizeof(struct dxk_work_more) :
@@ -133,7 +133,7 @@ static inline struct dxk_done *dx_done(const struct dx_frame *f, unsigned int i)
 						  sizeof(struct dxk_done)));
 }
 
-/* A worker thread of this process. All that has no letter is its own. */
+/* A worker thread of this process. Members without a letter are private to it. */
 struct dx_worker {
 	MTExecutive *mte;
 	unsigned int kind;		/* C: enum dxk_member_kind */
@@ -148,10 +148,10 @@ struct dx_worker {
 };
 
 enum dx_commander_state {
-	COMMANDER_NONE,			/* there is no thread; below 0: why */
+	COMMANDER_NONE,			/* there is no thread; below 0: the error */
 	COMMANDER_STARTS,
 	COMMANDER_UP,
-	COMMANDER_ENDED,		/* by itself; to be joined */
+	COMMANDER_ENDED,		/* on its own; to be joined */
 };
 
 /* The command handler and the thread that calls it. */
@@ -159,17 +159,17 @@ struct dx_commander {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	CommandHandler *handler;	/* K */
-	bool attaching;			/* K: somebody changes the handler */
+	bool attaching;			/* K: a thread changes the handler */
 	bool calling;			/* K: the thread is in a call of it */
 	bool quit;			/* K: the thread is to end */
 	int state;			/* K */
-	int wake;			/* L: eventfd that tells it, or -1 */
-	pthread_t thread;		/* who attaches */
+	int wake;			/* L: eventfd that notifies it, or -1 */
+	pthread_t thread;		/* only for the thread that attaches */
 };
 
 struct MTExecutive {
 	struct ExecEnvironment env;	/* the first: its address is that of the executive */
-	struct dx_single *single;	/* S: it is an environment and no more, see single.c */
+	struct dx_single *single;	/* S: it is only an environment, see single.c */
 	int ctx;			/* C: context descriptor */
 	unsigned int id;		/* C */
 	atomic_bool foreign;		/* a copy in the child of a fork() */
@@ -184,13 +184,13 @@ struct MTExecutive {
 	struct {
 		pthread_mutex_t lock;
 		pthread_cond_t changed;		/* W: any of the following has changed */
-		struct dx_worker *workers;	/* W: that were not joined yet */
-		bool filling;			/* W: somebody starts some: and only he ... */
+		struct dx_worker *workers;	/* W: workers that were not joined yet */
+		bool filling;			/* W: one thread starts some: only it ... */
 		unsigned int starting;		/* W: ... so many that did not attach yet */
 		unsigned int attached;		/* W: ... so many that did */
 		int error;			/* W: ... of the first that failed */
 		bool managed;			/* W: there is a manager */
-		bool left;			/* W: it has ended by itself */
+		bool left;			/* W: it has ended on its own */
 		bool closing;			/* W: it is to end */
 		pthread_t manager;		/* W */
 	} crew;
@@ -228,7 +228,7 @@ void dx_log_exit(struct dx_log *log);
 void dx_log_own(MTExecutive *mte, unsigned int severity, const char *format, ...)
 	__attribute__((__format__(__printf__, 3, 4)));
 
-/* Room for a line: the message and what goes in front and behind. */
+/* Room for a line: the message, its prefix and its suffix. */
 #define DX_LINE_MAX	(DXK_LOG_TEXT + 128)
 size_t dx_line_format(char *line, const struct dxk_log_record *rec,
 		      uint64_t seq, long thread);

@@ -7,7 +7,7 @@
  * messages.
  *
  * The library's own messages, dx_log_own(), never wait: neither for room nor for a
- * file or a reader. A thread that does is lost for what it is there for.
+ * file or a reader. A thread that waited could not do its work.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,8 +33,8 @@ static bool is_pipe(int fd)
 }
 
 /*
- * Standard error. Others have it, too, so only one's own way into a pipe can be made
- * one that does not wait.
+ * Standard error. Other processes have it, too, so a pipe is opened once more, and
+ * only that descriptor is made non-blocking.
  */
 static int open_stderr(void)
 {
@@ -98,7 +98,7 @@ void dx_log_exit(struct dx_log *log)
 
 /* --- lines ----------------------------------------------------------------- */
 
-/* What is in front of a message; most are of no other severity than others. */
+/* The prefix of a message; most messages have none. */
 static const char *const prefix[] = {
 	[DX_LOG_ERROR] = "error: ",
 	[DX_LOG_WARNING] = "warning: ",
@@ -107,8 +107,8 @@ static const char *const prefix[] = {
 };
 
 /*
- * Formats a message as the module would: what is too long is cut and marked.
- * Return: where it begins, behind its severity.
+ * Formats a message as the module would: a message that is too long is cut and marked.
+ * Return: where it begins, after its severity.
  */
 static int message_format(struct dxk_log_record *rec, unsigned int severity,
 			  const char *format, va_list args)
@@ -123,7 +123,7 @@ static int message_format(struct dxk_log_record *rec, unsigned int severity,
 	rec->flags = (size_t)len < sizeof(rec->text) ? 0 : DXK_LOG_CUT;
 	if (rec->flags)
 		len = sizeof(rec->text) - 1;
-	/* what the cut ends with is in the midst of the message */
+	/* the end of the cut is in the middle of the message */
 	while (len && !rec->flags && rec->text[len - 1] == '\n')
 		len--;
 	rec->text[len] = '\0';
@@ -141,8 +141,8 @@ static uint64_t real_now(void)
 }
 
 /*
- * As gmtime_r(3) and strftime(3), which take a lock that the child of a fork() may find
- * taken for ever. A year that begins in March has its odd day at the end.
+ * As gmtime_r(3) and strftime(3), which take a lock that may remain taken in the
+ * child of a fork(). A year that begins in March has its odd day at the end.
  */
 static void utc_format(char *text, size_t room, uint64_t s)
 {
@@ -179,7 +179,7 @@ size_t dx_line_format(char *line, const struct dxk_log_record *rec,
 				rec->text, rec->flags & DXK_LOG_CUT ? " [cut]" : "");
 }
 
-/* Would a write sleep until a reader has read? */
+/* Whether a write would sleep until a reader has read. */
 static bool is_full(const struct dx_log *log)
 {
 	struct pollfd p = { .fd = log->fd, .events = POLLOUT };
@@ -188,8 +188,8 @@ static bool is_full(const struct dx_log *log)
 }
 
 /*
- * Writes what is left of a line: log->done bytes of it are in the file. One that
- * was given up in its midst gets its end first. The caller holds log->lock, so it
+ * Writes the rest of a line: log->done bytes of it are in the file. A line that
+ * was given up in the middle gets its end first. The caller holds log->lock, so it
  * does not wait for a reader: -EAGAIN.
  */
 static int rest_write(struct dx_log *log, const char *line, size_t len)
@@ -214,7 +214,7 @@ static int rest_write(struct dx_log *log, const char *line, size_t len)
 	return 0;
 }
 
-/* The line that was begun is not gone on with. The caller holds log->lock. */
+/* The line that was begun is not continued. The caller holds log->lock. */
 void dx_line_give_up(struct dx_log *log)
 {
 	log->torn |= log->done > 0;
@@ -222,10 +222,10 @@ void dx_line_give_up(struct dx_log *log)
 }
 
 /**
- * dx_lost_write - say how many messages were dropped since the last line
+ * dx_lost_write - report how many messages were dropped since the last line
  * @log: locked; their numbers are the last ones
  *
- * Return: 0, or why it is still to be said.
+ * Return: 0, or the error because of which it is still to be reported.
  */
 int dx_lost_write(struct dx_log *log)
 {
@@ -246,7 +246,7 @@ int dx_lost_write(struct dx_log *log)
 }
 
 /**
- * dx_line_write - write a line, or go on with it
+ * dx_line_write - write a line, or continue it
  * @log: locked
  * @line: of dx_line_format()
  * @len: its length
@@ -262,7 +262,7 @@ int dx_line_write(struct dx_log *log, const char *line, size_t len)
 
 /* --- messages -------------------------------------------------------------- */
 
-/* Would a line have to wait, or a reader that is gone end the process? */
+/* Whether a line would have to wait, or a missing reader would end the process. */
 static bool would_wait(const struct dx_log *log)
 {
 	struct pollfd p = { .fd = log->fd, .events = POLLOUT };
@@ -286,7 +286,7 @@ static int write_line(MTExecutive *mte, struct dxk_log_record *rec)
 	return rc;
 }
 
-/* Writes the message before it returns, behind all that the pool held. */
+/* Writes the message before it returns, after all messages that the pool held. */
 static int write_now(MTExecutive *mte, struct dxk_log_record *rec)
 {
 	struct dx_log *log = &mte->env.log;
@@ -328,11 +328,11 @@ static int write_pooled(MTExecutive *mte, const struct dxk_log_record *rec, bool
 	struct dx_member *member;
 	int rc;
 
-	/* Nobody makes room: somebody else has stopped the context and started it. */
+	/* Nobody makes room: another process has stopped the context and started it. */
 	if (!log->kernel && !dx_log_drains(log))
 		waits = false;
 	rc = dx_self(&mte, &member);
-	/* Without time for it no other message is dropped for this one. */
+	/* With a timeout of 0, no other message is dropped for this one. */
 	if (!rc)
 		rc = dxk_log_write(member->fd, rec->text, len, DXK_LOG_WAIT,
 				   waits ? -1 : 0);
@@ -342,7 +342,7 @@ static int write_pooled(MTExecutive *mte, const struct dxk_log_record *rec, bool
 	return rc;
 }
 
-/* @own: the library's own, which does not wait */
+/* @own: a message of the library, which does not wait */
 static int log_write(MTExecutive *mte, bool own, unsigned int severity, const char *format,
 		     va_list args)
 {
@@ -436,7 +436,7 @@ int LogMessageAtOf(MTExecutive *mte, unsigned int severity, const char *format, 
  * @severity: enum DXSeverity
  * @format: as printf(3)
  *
- * It is dropped when it would have to wait: nobody asked for it.
+ * It is dropped if it would have to wait: nobody has requested it.
  */
 void dx_log_own(MTExecutive *mte, unsigned int severity, const char *format, ...)
 {
@@ -463,7 +463,7 @@ static int rotate(MTExecutive *mte)
 		/* The number stays: fork() and the destructor know it. */
 		pthread_mutex_lock(&log->lock);
 		rc = dup3(fd, log->fd, O_CLOEXEC) < 0 ? -errno : 0;
-		/* A line that the old file did not take whole is written again. */
+		/* A line that the old file took only in part is written again. */
 		log->done = 0;
 		log->torn = false;
 		pthread_cond_broadcast(&log->moved);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which executives this process has, and which members its threads are.
+ * The executives of this process, and the members that its threads are.
  *
  * A thread becomes a member at its first call and leaves when it ends. Its
  * members are listed twice: for the thread itself, which finds them without a
- * lock, and for the executive, which closes what is left when it goes. The
- * struct belongs to the thread; an executive that goes only marks it.
+ * lock, and for the executive, which closes the remaining ones when it ends. The
+ * struct belongs to the thread; an executive that ends only marks it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -35,7 +35,7 @@ static int init_error;
  *
  * A thread that was cancelled with it would leave it taken, and fork() waiting.
  *
- * Return: what dx_unlock() wants.
+ * Return: the argument for dx_unlock().
  */
 int dx_lock(void)
 {
@@ -56,8 +56,8 @@ void dx_unlock(int cancel)
  * dx_fd - a descriptor that the library keeps
  * @fd: new, or a negative errno
  *
- * Not in the place of a standard stream that is closed: what the application writes to
- * standard error would be a line of the log, or worse.
+ * It does not take the number of a closed standard stream: output of the application to
+ * standard error would become a line of the log, or worse.
  *
  * Return: @fd or another one in its place, or a negative errno.
  */
@@ -97,7 +97,7 @@ static void fd_close(int *fd)
 	*fd = -1;
 }
 
-/* Closes what @mte has of the module. The caller holds the lock. */
+/* Closes the descriptors that @mte has of the module. The caller holds the lock. */
 static void context_close(MTExecutive *mte)
 {
 	while (mte->members)
@@ -119,7 +119,7 @@ static void executive_close(MTExecutive *mte)
 	fd_close(&a->fd);
 }
 
-/* Frees what executives that are gone left behind in this thread. */
+/* Frees the members that ended executives have left in this thread. */
 static void forget_gone(void)
 {
 	struct dx_member **p = &own, *member;
@@ -149,7 +149,7 @@ static void leave_all(void *arg)
 	}
 }
 
-/* The thread that made @member is gone, and could not say so. */
+/* The thread that made @member is gone, and could not report it. */
 void dx_member_abandoned(struct dx_member *member)
 {
 	int cancel = dx_lock();
@@ -216,13 +216,13 @@ void dx_executive_add(MTExecutive *mte)
 	dx_unlock(cancel);
 }
 
-/* Return: is @slot from now on @to, as it was @from? */
+/* Return: whether @slot was @from, and is @to from now on. */
 static bool replace(_Atomic(MTExecutive *) *slot, MTExecutive *from, MTExecutive *to)
 {
 	return atomic_compare_exchange_strong(slot, &from, to);
 }
 
-/* @mte is complete. Return: is it the process's own executive, or environment? */
+/* @mte is complete. Return: whether it is the process's own executive, or environment. */
 bool dx_executive_offer(MTExecutive *mte)
 {
 	int cancel = dx_lock();
@@ -238,7 +238,7 @@ bool dx_executive_offer(MTExecutive *mte)
 	return own;
 }
 
-/* Closes what @mte has of the module: it stays an environment. */
+/* Closes the descriptors that @mte has of the module: it stays an environment. */
 void dx_executive_retreat(MTExecutive *mte)
 {
 	int cancel = dx_lock();
@@ -278,9 +278,9 @@ MTExecutive *dx_executive(MTExecutive *mte)
 
 /**
  * dx_context - the executive of a call that needs its context
- * @mte: as the call got it; out, which one it means
+ * @mte: as the call got it; out, the executive that it selects
  *
- * Return: 0, -ENXIO, -EPERM; -EOPNOTSUPP: it is an environment and no more.
+ * Return: 0, -ENXIO, -EPERM; -EOPNOTSUPP: it is only an environment.
  */
 int dx_context(MTExecutive **mte)
 {
@@ -302,7 +302,7 @@ struct dx_member *dx_member_find(MTExecutive *mte)
 	return NULL;
 }
 
-/* The calling thread runs on the CPUs of its home, as far as it may (FO-1). */
+/* Lets the calling thread run on the CPUs of its home, as far as it may (FO-1). */
 static void stay_home(const MTExecutive *mte, unsigned int home)
 {
 	cpu_set_t may, ours;
@@ -329,7 +329,7 @@ int dx_member_join(MTExecutive *mte, unsigned int kind, struct dx_member **out)
 	forget_gone();
 	rc = -ENOMEM;
 	member = calloc(1, sizeof(*member));
-	/* Any value will do, it makes leave_all() run when the thread ends. */
+	/* Any value is sufficient to make leave_all() run when the thread ends. */
 	if (!member || pthread_setspecific(thread_end, &own))
 		goto out;
 
@@ -354,8 +354,8 @@ out:
 
 /**
  * dx_self - the executive of a call and the member that the caller is in it
- * @mte: as the call got it; out, which one it means
- * @out: the member, made when the thread is none yet
+ * @mte: as the call got it; out, the executive that it selects
+ * @out: the member, made if the thread is none yet
  *
  * Return: 0 or a negative errno.
  */

@@ -14,16 +14,16 @@
 
 #define THREADS_MAX	499
 
-/* Slots are aligned as malloc() aligns, so that results can be any object. */
+/* Slots have the alignment of malloc(), so that results can be any object. */
 #define SLOT_ALIGN	(2 * sizeof(void *))
 
-/* How long to wait for a review, in milliseconds, in case that others change more. */
+/* How long to wait for a review, in milliseconds, in case others change more. */
 #define REVIEW_MS	5000
 
 static const struct field {
 	const char *name;
 	uint32_t dx, abi;	/* offsets */
-	uint32_t preset;	/* the module's default, for when it is not there */
+	uint32_t preset;	/* the module's default, used when the module is not there */
 } fields[] = {
 #define FIELD(dx, abi, preset) {				\
 	#dx, offsetof(ThreadManagerPolicy, dx),			\
@@ -128,7 +128,7 @@ static void reason_set(MTExecutiveError *error, const char *reason)
 		snprintf(error->Reason, sizeof(error->Reason), "%s", reason);
 }
 
-/* Those that only the library has. */
+/* The fields that only the library has. */
 static const struct own {
 	const char *name;
 	size_t dx, size;
@@ -160,7 +160,7 @@ bool dx_policy_knows(const char *name)
 	return false;
 }
 
-/** dx_policy_put - set a field by its name. Return: there is one, and the value fits */
+/** dx_policy_put - set a field by its name. Return: whether it exists and the value fits */
 bool dx_policy_put(ThreadManagerPolicy *policy, const char *name, uint64_t value)
 {
 	const struct field *f;
@@ -223,7 +223,7 @@ int ThreadManagerPolicyInit(ThreadManagerPolicy *policy)
 	return rc < 0 ? rc : 0;
 }
 
-/* The fields that the module does not know: the name of the first bad one, and what it may be. */
+/* Checks the fields that the module does not know. Return: the name of the first bad one. */
 static const char *check_own(const ThreadManagerPolicy *policy, const char **reason)
 {
 	pthread_attr_t attr;
@@ -279,7 +279,7 @@ refused:
 	return rc;
 }
 
-/* What of the policy the library goes by. Return: as dx_policy_start(). */
+/* Takes over the policy fields that the library uses. Return: as dx_policy_start(). */
 static int adopt(MTExecutive *mte, const struct dxk_policy *abi)
 {
 	mte->slot = (abi->data_size + SLOT_ALIGN - 1) / SLOT_ALIGN * SLOT_ALIGN;
@@ -296,7 +296,7 @@ static int adopt(MTExecutive *mte, const struct dxk_policy *abi)
  * @policy: %NULL for the defaults
  * @error: out on failure
  *
- * Return: how many worker threads of this process the policy wants.
+ * Return: how many worker threads of this process the policy requires.
  */
 int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 		    MTExecutiveError *error)
@@ -319,7 +319,7 @@ int dx_policy_start(MTExecutive *mte, const ThreadManagerPolicy *policy,
 }
 
 /**
- * dx_policy_tell_idle - log what of the policy has no effect
+ * dx_policy_tell_idle - log which fields of the policy have no effect
  * @mte: whose log
  * @policy: or %NULL
  */
@@ -374,7 +374,7 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy)
 	return 0;
 }
 
-/* The crew of @abi has its places after the Monitor's next review, which comes. */
+/* Waits for the Monitor's next review, which makes the places for the crew of @abi. */
 static void await_review(MTExecutive *mte, const struct dxk_policy *abi)
 {
 	static const struct timespec ms = { .tv_nsec = 1000000 };
@@ -416,7 +416,7 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 	int rc = dx_context(&mte), cancel;
 
 	if (rc) {
-		/* told below */
+		/* reported below */
 	} else if (policy->TPFetchMax != mte->fetch_max ||
 		   policy->TPStackSize != mte->stack_size ||
 		   policy->TPLogWriter != own_log_writer(mte)) {
@@ -425,7 +425,7 @@ int MTExecutiveSetPolicy(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			policy->TPStackSize != mte->stack_size ? "TPStackSize" :
 								 "TPLogWriter";
 	} else {
-		/* A cancellation would leave the crew to nobody. */
+		/* A cancellation would leave an incomplete crew. */
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		rc = policy_change(mte, policy, error);
 		pthread_setcancelstate(cancel, NULL);

@@ -27,8 +27,8 @@ static unsigned int min_u(unsigned int a, unsigned int b)
 /* --- calls in which a worker may help ---------------------------------------- */
 
 /*
- * The member that the caller posts and collects as: as dx_self(), but an environment that is no
- * more needs none, %NULL.
+ * The member that the caller posts and collects as: as dx_self(), but for something that is only
+ * an environment it is %NULL, because none is needed.
  */
 static int poster(MTExecutive **mte, struct dx_member **member)
 {
@@ -37,7 +37,7 @@ static int poster(MTExecutive **mte, struct dx_member **member)
 	return *mte && (*mte)->single ? 0 : dx_self(mte, member);
 }
 
-/* As dxk_post(); taken or not, the caller may have executed other requests. */
+/* As dxk_post(); whether taken or not, the caller may have executed other requests. */
 static int post(MTExecutive *mte, const struct dx_member *member,
 		const struct dxk_post_entry *entries, unsigned int nr, uint64_t deadline,
 		unsigned int *reason)
@@ -61,7 +61,7 @@ static int post(MTExecutive *mte, const struct dx_member *member,
 	return taken ? (int)taken : rc;
 }
 
-/** dx_post_more - the same of requests that wait, expire or have names */
+/** dx_post_more - the same for requests that wait, expire or have names */
 int dx_post_more(const struct dx_member *member, const struct dxk_post_more *entries,
 		 unsigned int nr, uint64_t deadline, unsigned int *reason)
 {
@@ -336,7 +336,7 @@ int GetRejoinRequestsOf(MTExecutive *mte, void *owner, RQElement *elements,
 		return rc;
 	do {
 		n = min_u(nr - got, DXK_BATCH_MAX);
-		/* Enough were returned: take what else is there, do not wait. */
+		/* Enough were returned: take the others that are there, do not wait. */
 		need = min > got ? min_u(min - got, n) : 0;
 		rc = rejoin(mte, member, cookie(owner), results, n, need, slot, stride,
 			    need ? deadline : 0, &said);

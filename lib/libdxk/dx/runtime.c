@@ -18,7 +18,7 @@ void RunSettingsInit(RunSettings *settings, const char *name, int argc,
 	*settings = (RunSettings){ .AppName = name, .argc = argc, .argv = argv };
 }
 
-/* Return: the name of the first that is wrong, or %NULL. */
+/* Return: the name of the first that is invalid, or %NULL. */
 static const char *settings_check(const RunSettings *settings)
 {
 	size_t i;
@@ -107,7 +107,7 @@ static void executive_free(MTExecutive *mte)
 	free(mte);
 }
 
-/* Return: 0, or an error that @error tells. */
+/* Return: 0, or an error that @error describes. */
 static int executive_start(MTExecutive *mte, const RunSettings *settings,
 			   const ThreadManagerPolicy *policy,
 			   MTExecutiveError *error)
@@ -175,7 +175,7 @@ err_told:
 	return rc;
 }
 
-/* Return: 0, or an error that @error tells. */
+/* Return: 0, or an error that @error describes. */
 static int executive_join(MTExecutive *mte, const RunSettings *settings, int64_t owner,
 			  MTExecutiveError *error)
 {
@@ -201,7 +201,7 @@ err:
 	return rc;
 }
 
-/* The threads of this process, again. The context runs. */
+/* Starts the threads of this process again. The context runs. */
 static int executive_follow(MTExecutive *mte, const char **step)
 {
 	int rc, nr;
@@ -227,7 +227,7 @@ static int executive_follow(MTExecutive *mte, const char **step)
 	return 0;
 }
 
-/* The context is stopped, so all of its threads are at their end. */
+/* The context is stopped, so all of its threads are about to end. */
 static int context_restart(MTExecutive *mte)
 {
 	int rc;
@@ -238,8 +238,8 @@ static int context_restart(MTExecutive *mte)
 }
 
 /*
- * @runs: somebody else has started the context. After an error it is stopped, whoever
- * did: without all that this process has for it requests could wait for ever.
+ * @runs: another process has started the context. After an error the context is stopped in any
+ * case: without everything that this process has for it, requests could wait without end.
  */
 static int executive_restart(MTExecutive *mte, bool runs, const char **step)
 {
@@ -253,7 +253,7 @@ static int executive_restart(MTExecutive *mte, bool runs, const char **step)
 	return rc;
 }
 
-/* Has somebody else stopped the context and started it, so that threads are gone? */
+/* Whether another process has stopped the context and started it, so that threads are gone. */
 static bool left_behind(MTExecutive *mte)
 {
 	return dx_crew_left(mte) || dx_log_left(&mte->env.log);
@@ -286,7 +286,7 @@ int MTExecutiveStart(MTExecutive *mte, MTExecutiveError *error)
 	return rc;
 }
 
-/* An executive with nothing in it yet, or NULL and an error that @error tells. */
+/* Return: an empty executive, or NULL and an error that @error describes. */
 static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError *error)
 {
 	const char *bad = settings_check(settings);
@@ -307,7 +307,7 @@ static MTExecutive *executive_new(const RunSettings *settings, MTExecutiveError 
 	return mte;
 }
 
-/* @rc: whether it is complete. */
+/* @rc: 0 if it is complete. */
 static MTExecutive *executive_made(MTExecutive *mte, int rc)
 {
 	if (!rc) {
@@ -328,7 +328,7 @@ MTExecutive *MTExecutiveCreate(const RunSettings *settings,
 
 	if (!error)
 		error = &unused;
-	/* A cancellation would leave a half-made executive to nobody. */
+	/* A cancellation would leave an incomplete executive without an owner. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	mte = executive_new(settings, error);
 	if (mte)
@@ -347,7 +347,7 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 	if (!error)
 		error = &unused;
 	if (settings && settings->IsAddin) {
-		/* What an add-in is told are commands, and they are for the owner. */
+		/* Messages to an add-in are commands, and these are for the owner. */
 		dx_error_set(error, -EINVAL, "settings", "IsAddin");
 		return NULL;
 	}
@@ -365,13 +365,13 @@ MTExecutive *MTExecutiveJoin(const RunSettings *settings, int64_t owner,
 
 _Static_assert(!offsetof(MTExecutive, env), "the address of both is one");
 
-/* An executive that is an environment and no more. */
+/* An executive that is only an environment. */
 static MTExecutive *executive_of(ExecEnvironment *env)
 {
 	return (MTExecutive *)env;
 }
 
-/* Return: 0, or an error that @error tells. */
+/* Return: 0, or an error that @error describes. */
 static int environment_start(MTExecutive *mte, const RunSettings *settings,
 			     MTExecutiveError *error)
 {
@@ -419,7 +419,7 @@ int ExecEnvironmentDestroy(ExecEnvironment *env)
 	int rc = env ? dx_single_idle(executive_of(env)) : 0;
 	int cancel;
 
-	/* Results that nobody has collected go with it. */
+	/* Results that nobody has collected are discarded with it. */
 	if (!env || (rc && rc != -EBUSY))
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -433,7 +433,7 @@ uint64_t ExecEnvironmentElapsed(const ExecEnvironment *env)
 	return env ? dx_now() - env->started : MTExecutiveElapsed(NULL);
 }
 
-/* Return: 0, or an error that @error tells, and @mte is the environment that it was. */
+/* Return: 0, or an error that @error describes, and @mte is the environment that it was. */
 static int environment_raise(MTExecutive *mte, const ThreadManagerPolicy *policy,
 			     MTExecutiveError *error)
 {
@@ -474,7 +474,7 @@ MTExecutive *MTExecutiveCreateIn(ExecEnvironment *env, const ThreadManagerPolicy
 
 /* --- Stop and the destructor ------------------------------------------------- */
 
-/* Stop, and if the time was not enough, who still executes what, and what waits (DX-114). */
+/* Stop; after a time-out, report which thread executes what, and what waits (DX-114). */
 static int context_stop(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 {
 	struct dxk_running running[64];
@@ -520,7 +520,7 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 		return 0;
 	if (dx_commanding == mte)
 		return -EDEADLK;	/* it would wait for its own call */
-	/* What another process has begun it ends. */
+	/* The process that has made the context stops it. */
 	rc = mte->joined && !atomic_load(&mte->foreign) ?
 	     0 : MTExecutiveStop(mte, mode, timeout_ns);
 	if (rc)
@@ -536,7 +536,7 @@ int MTExecutiveDestroy(MTExecutive *mte, unsigned int mode, int64_t timeout_ns)
 	return 0;
 }
 
-/* --- what an executive can be asked ---------------------------------------- */
+/* --- queries --------------------------------------------------------------- */
 
 uint64_t MTExecutiveElapsed(MTExecutive *mte)
 {
@@ -575,7 +575,7 @@ int MTExecutiveThreadId(MTExecutive *mte)
 	return rc ? rc : (int)member->id;
 }
 
-/* Names of files below a directory: none leads out of it. */
+/* Names of files below a directory; none may lead out of it. */
 static bool is_below(const char *name)
 {
 	bool begins = true;

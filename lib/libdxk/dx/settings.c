@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Settings and a policy from a file and from the environment. Both are read into copies, so
- * that what is wrong changes nothing.
+ * that an error changes nothing.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -19,7 +19,7 @@ struct reading {
 	ThreadManagerPolicy policy;
 	bool has_policy;
 	MTExecutiveError *error;	/* or NULL */
-	char place[80];			/* of what is read: "FILE:LINE", or that it is the environment */
+	char place[80];			/* of a text: a file, "FILE:LINE", or a variable */
 };
 
 static int refuse(const struct reading *r, int rc, const char *name, const char *reason)
@@ -30,7 +30,7 @@ static int refuse(const struct reading *r, int rc, const char *name, const char 
 	return rc;
 }
 
-/* Texts that settings point to. They are in a list so that it is known whose they are. */
+/* Texts that settings point to. They are never freed; the list keeps them reachable. */
 static const char *keep(const char *text)
 {
 	static _Atomic(struct kept { struct kept *next; char text[]; } *) all;
@@ -55,7 +55,7 @@ static bool number(const char *text, int base, unsigned long long *value)
 	return isdigit((unsigned char)*text) && !*end && !errno;
 }
 
-/* What a value can be called that is one of a few, or bits. */
+/* The names of values, for fields with few values or with bits. */
 static const struct word {
 	const char *name;
 	uint32_t value;
@@ -122,7 +122,7 @@ static int set(struct reading *r, const char *name, char *value)
 	return 0;
 }
 
-/* @line without what is around it */
+/* @line without the blanks around it */
 static char *trim(char *line)
 {
 	char *end = line + strlen(line);

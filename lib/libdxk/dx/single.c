@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Requests in an environment that has no executive: there is one thread, which executes what it
- * posts, in the post.
+ * Requests in an environment that has no executive: there is one thread, which executes each
+ * request within its post.
  *
- * It does so as a worker that helps does, in a frame above that of the request which posts. What
- * a Runnable asks of its request is answered by that frame. The result is kept for its owner.
+ * It does so like a worker that helps, in a frame above that of the request which posts. A
+ * Runnable's queries of its request use that frame. The result is kept for its owner.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,10 +15,10 @@
 
 #include "internal.h"
 
-/* As much as a policy allows. */
+/* The maximum that a policy allows. */
 #define DATA_MAX	4096
 
-/* What needs a context, and what has no effect without one. */
+/* Flags that need a context, and flags that are accepted, also if they have no effect. */
 #define REFUSED	(PXR_KERNEL | PXR_NAMED | PXR_KEY | PXR_WAIT | PXR_EXPIRE | PXR_HOME)
 #define TAKEN	(PXR_WAITIF_BUSY | PXR_REJOIN | PXR_BOOST | PXR_REDO | PXR_LANE0 | PXR_LANE1 | \
 		 PXR_LANE2 | PXR_LANE_CHILD | PXR_FD | PXR_QUIET | PXR_FAIL_FAST)
@@ -34,7 +34,7 @@ struct held {
 
 /* All but the first two are the thread's own. */
 struct dx_single {
-	pthread_t thread;		/* C: that made the environment */
+	pthread_t thread;		/* C: the thread that made the environment */
 	const RunSettings *settings;	/* C: for an executive */
 	struct dx_worker worker;
 	struct dx_frame lowest;		/* without a request */
@@ -57,7 +57,7 @@ int dx_single_begin(MTExecutive *mte, const RunSettings *settings)
 	return 0;
 }
 
-/* What a policy says otherwise. */
+/* Sets what a policy would set. */
 void dx_single_reset(MTExecutive *mte, struct dx_single *s)
 {
 	mte->single = s;
@@ -96,7 +96,7 @@ static int check_thread(const MTExecutive *mte)
 }
 
 /**
- * dx_single_idle - can the environment end, or become an executive?
+ * dx_single_idle - whether the environment can end, or become an executive
  * @mte: the environment
  *
  * Return: 0; -EALREADY: it has become one, -EPERM: it is not the caller's, -EDEADLK: the caller
@@ -126,7 +126,7 @@ static struct dx_frame *frame_above(const MTExecutive *mte, struct dx_frame *f)
 	return f->above;
 }
 
-/* Fills in what a worker would have fetched. Return: 0 or a negative errno. */
+/* Fills in the data that a worker would have fetched. Return: 0 or a negative errno. */
 static int fetch(struct dx_frame *f, const struct dxk_post_entry *e)
 {
 	int fd = -1;
@@ -225,7 +225,7 @@ static int post(MTExecutive *mte, const struct dxk_post_entry *e)
 	return 0;
 }
 
-/** dx_single_post - as dxk_post(), but the requests have been executed */
+/** dx_single_post - as dxk_post(), but the requests have been executed at the return */
 int dx_single_post(MTExecutive *mte, const struct dxk_post_entry *entries, unsigned int nr)
 {
 	int rc = check_thread(mte), taken = 0;
@@ -239,7 +239,7 @@ int dx_single_post(MTExecutive *mte, const struct dxk_post_entry *entries, unsig
 
 /* --- rejoin ---------------------------------------------------------------- */
 
-/* Of requests that execute: the thread of the environment is in each one's Runnable. */
+/* Whether a request of the owner executes: the thread is in its Runnable. */
 static bool executes(const struct dx_single *s, uint64_t owner)
 {
 	const struct held *h;

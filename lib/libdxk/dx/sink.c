@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which messages are logged, and who of the process is told of them.
+ * Which messages are logged, and the function of the process that receives them.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 
 #include "internal.h"
 
-/* Held for reading while the sink is called, so that who replaces it waits for that. */
+/* Held for reading while the sink is called, so that a replacement waits for the call. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static int (*sink)(void *arg, const LogRecord *record);
 static void *sink_arg;
@@ -47,9 +47,9 @@ int LogSink(int (*function)(void *arg, const LogRecord *record), void *arg)
  * dx_log_sink - give a message to the sink, if there is one
  * @record: the message
  *
- * The caller cannot be cancelled. What the sink logs itself is not given to it.
+ * The caller cannot be cancelled. Messages that the sink itself logs are not passed to it.
  *
- * Return: does the sink want it kept out of the log?
+ * Return: whether the sink wants it kept out of the log.
  */
 bool dx_log_sink(const LogRecord *record)
 {
@@ -66,7 +66,7 @@ bool dx_log_sink(const LogRecord *record)
 	return taken;
 }
 
-/* The child of a fork() has no thread that would release what others held. */
+/* The child of a fork() has no thread that would release locks that others held. */
 void dx_log_sink_child(void)
 {
 	pthread_rwlock_init(&lock, NULL);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Where a request is that was posted and not collected; counters of the application's own.
+ * The state of a request that was posted and not collected; the application's own counters.
  */
 #include <errno.h>
 #include <stddef.h>
 
 #include "internal.h"
 
-/* One that moves on while the requests are read may be met nowhere. */
+/* A request that moves on while the requests are read may be found nowhere. */
 #define LOOKS	3
 
 static uint32_t state_of(const struct dxk_request_info *r)
@@ -40,7 +40,7 @@ static void tell(RQElement *element, const struct dxk_request_info *r)
 	};
 }
 
-/* Return: its state, RQE_FREE, -EAGAIN: it may be one of those that are not told of; an error. */
+/* Return: its state, RQE_FREE, -EAGAIN: it may be one that is not reported; an error. */
 static int look(int ctx, const void *owner, const void *request, RQElement *element)
 {
 	struct dxk_request_info seen[DXK_BATCH_MAX];

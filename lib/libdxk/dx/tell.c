@@ -11,10 +11,10 @@
 
 #include "internal.h"
 
-/* For ever, but a call that sleeps without a limit is restarted after a signal. */
+/* Practically without limit; a call without any limit would be restarted after a signal. */
 #define YEAR_NS		(365LL * 86400 * 1000000000)
 
-/* Has the next calls with @fd sleep until @deadline. */
+/* Lets the next calls with @fd sleep until @deadline. */
 static int deadline_set(int fd, uint64_t deadline)
 {
 	int64_t left = dxk_remaining(deadline);
@@ -24,7 +24,7 @@ static int deadline_set(int fd, uint64_t deadline)
 		return -ETIMEDOUT;
 	if (left < 0 || left > YEAR_NS)
 		left = YEAR_NS;
-	left += 999;			/* no sleep is shorter than asked */
+	left += 999;			/* no sleep is shorter than requested */
 	tv.tv_sec = left / 1000000000;
 	tv.tv_usec = left % 1000000000 / 1000;
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) ||
@@ -49,7 +49,7 @@ static int addin_connect(int fd, const struct sockaddr_un *addr, bool wait)
 	return -errno;
 }
 
-/* It ended with the message unread, or unanswered. */
+/* The add-in ended with the message unread, or unanswered. */
 static int addin_ended(int err)
 {
 	return err == EPIPE || err == ECONNRESET ? -ESHUTDOWN : -err;
@@ -80,7 +80,7 @@ static int message_send(int fd, const struct dx_addin_message *m, size_t text)
 {
 	size_t len = offsetof(struct dx_addin_message, text) + text;
 
-	/* Who was refused has the reply already. */
+	/* A sender that was refused already has the reply. */
 	if (send(fd, m, len, MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return addin_ended(errno);
 	return 0;

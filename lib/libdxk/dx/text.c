@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What errors say to a reader.
+ * Texts that describe errors.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "internal.h"
 
 /**
- * dx_field_of - which setting a step failed by
+ * dx_field_of - the setting that made a step fail
  * @step: the step
  * @rc: negative errno
  * @settings: they were checked
@@ -34,7 +34,7 @@ const char *dx_field_of(const char *step, int rc, const RunSettings *settings)
 	return settings->ContextMode & ~0777U ? "ContextMode" : "ContextName";
 }
 
-/* Of the environment: why it is not made, or no executive of it. */
+/* Of the environment: why it, or an executive from it, could not be made. */
 static const char *advice_on_environment(int rc)
 {
 	switch (rc) {
@@ -52,7 +52,7 @@ static const char *advice_on_environment(int rc)
 	return NULL;
 }
 
-/* What strerror(3) does not say, or says of something else. NULL: nothing to add. */
+/* Text that strerror(3) lacks, or has for another meaning. NULL: nothing to add. */
 static const char *advice_on(const MTExecutiveError *e)
 {
 	if (!strcmp(e->Step, "platform"))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Requests that wait, for a key, too: how a Runnable's turn ends with one, how one is posted
- * waiting, and how others wake and end them.
+ * Requests that wait, also for a key: how a Runnable's turn ends with a wait, how a request is
+ * posted waiting, and how others wake and end such requests.
  *
  * WaitRequest() fills in the wait of the frame's element for the request that executes, and its
  * data goes where a result's would. The turn ends with the wait if the Runnable then returns
- * what WaitRequest() did; any other value ends the request, and the wait is forgotten.
+ * the value of WaitRequest(); any other value ends the request, and the wait is discarded.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ static uint64_t cookie(const void *p)
 
 /* --- a turn ------------------------------------------------------------------- */
 
-/** dx_turn_tell - why a request has its turn, for its Runnable */
+/** dx_turn_tell - pass to a Runnable the reason why its request has its turn */
 void dx_turn_tell(RQElement *element, const struct dxk_work_more *work)
 {
 	element->pName = (void *)(uintptr_t)work->name;
@@ -39,11 +39,11 @@ static struct dxk_done_more *more_of(struct dxk_done *done)
 }
 
 /**
- * dx_turn_ends - a Runnable has returned, and has called WaitRequest() or says so
+ * dx_turn_ends - a Runnable has returned, and has called WaitRequest() or returns that it has
  * @f: its frame
  * @done: its element, with what it returned
  *
- * Return: is the request to wait?
+ * Return: whether the request is to wait.
  */
 bool dx_turn_ends(struct dx_frame *f, struct dxk_done *done)
 {
@@ -62,7 +62,7 @@ bool dx_turn_ends(struct dx_frame *f, struct dxk_done *done)
 	return false;
 }
 
-/** dx_done_waits - does the request of an element wait? */
+/** dx_done_waits - whether the request of an element waits */
 bool dx_done_waits(const struct dx_frame *f, unsigned int i)
 {
 	return f->more && more_of(dx_done(f, i))->wait.wait;
@@ -73,7 +73,8 @@ bool dx_done_waits(const struct dx_frame *f, unsigned int i)
  * @f: the frame
  * @rc: why
  *
- * Return: was it for the wait? Then the request ends with that status, with the next call.
+ * Return: whether the wait was the reason; then the request ends with that status, with the next
+ * call.
  */
 bool dx_wait_refused(struct dx_frame *f, int rc)
 {
@@ -167,7 +168,7 @@ int dx_more_entry(struct dxk_post_more *more, const RQPost *post, const RQOption
 		more->post.attrs |= PXR_HOME;
 	if (!rc)
 		rc = fill(&more->wait, &options->Wait);
-	/* Its first turn gets what was posted. */
+	/* Its first turn gets the posted data. */
 	return rc || !options->Wait.DataLen ? rc : -EINVAL;
 }
 
@@ -295,7 +296,7 @@ int UseKey(unsigned int what, int64_t timeout_ns)
 
 	if (!f)
 		return -EPERM;
-	/* What has no room for a key has none. */
+	/* An element without room for a key has none. */
 	if (!f->more)
 		return -EOPNOTSUPP;
 	if (what > DXK_KEY_NOTIFY_ALL)

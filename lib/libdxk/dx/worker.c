@@ -3,9 +3,9 @@
  * The worker threads of this process: attach, fetch, call the Runnable, complete
  * and fetch in one call, until the context stops.
  *
- * What a worker fetched and executes is a frame. A worker that waits in a call of
- * its Runnable may be given another request (DXK_CALL_HELP, DXK_CALL_NEST): it executes that in
- * a frame above the one that waits, and goes on waiting. The worker's loop is the
+ * The requests that a worker has fetched and executes are in a frame. A worker that waits in a
+ * call of its Runnable may be given another request (DXK_CALL_HELP, DXK_CALL_NEST): it executes
+ * that in a frame above the one that waits, and continues to wait. The worker's loop is the
  * lowest frame.
  */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 
 #include "internal.h"
 
-/* How long a worker that has handles open sleeps before it looks at them. */
+/* How long a worker with open handles sleeps before it checks them. */
 #define LOOK_NS		1000000000LL
 
 static void *pointer(uint64_t cookie)
@@ -25,7 +25,7 @@ static void *pointer(uint64_t cookie)
 	return (void *)(uintptr_t)cookie;
 }
 
-/* --- what a Runnable asks -------------------------------------------------- */
+/* --- queries of a Runnable ------------------------------------------------- */
 
 int ShouldStop(int64_t timeout_ns)
 {
@@ -39,8 +39,8 @@ int ShouldStop(int64_t timeout_ns)
 /* --- execution ------------------------------------------------------------- */
 
 /*
- * What the executor of a request names: an operation by its number, or a Runnable by its
- * address if it is one of this process.
+ * The executor of a request: an operation by its number, or a Runnable by its address if it is one
+ * of this process.
  */
 static int run(const MTExecutive *mte, const struct dxk_work *work, const RQElement *element)
 {
@@ -59,7 +59,7 @@ static int run(const MTExecutive *mte, const struct dxk_work *work, const RQElem
 	return runnable->ExecuteThisRequest(runnable, pointer(work->param));
 }
 
-/** dx_execute - execute a request that was fetched, and note how it ended */
+/** dx_execute - execute a fetched request, and record how it ended */
 void dx_execute(struct dx_worker *w, unsigned int i)
 {
 	struct dx_frame *f = w->frame;
@@ -116,7 +116,7 @@ static int next(struct dx_worker *w, unsigned int nr_done, unsigned int *taken,
 }
 
 /*
- * One call of the module: completes what the worker's frame has executed, fetches up
+ * One call of the module: completes the requests that the worker's frame has executed, fetches up
  * to @nr_work requests and executes them. DX-28: with handles to close it completes,
  * closes, and leaves the fetch to the next turn.
  *
@@ -145,7 +145,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 	f->nr_done -= taken;
 
 	switch (rc) {
-	case 0:		/* completions taken; the next call tells why no work */
+	case 0:		/* completions taken; the next call returns why no work */
 	case -EINTR:
 	case -ETIMEDOUT:
 		return 0;
@@ -156,7 +156,7 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 		f->first++;
 		f->nr_done--;
 		return 0;
-	case -ENOMEM:	/* a shortage that can pass; the work stays there */
+	case -ENOMEM:	/* a temporary shortage; the work stays there */
 	case -EMFILE:
 	case -ENFILE:
 		pause_a_little();
@@ -178,8 +178,8 @@ static int turn(struct dx_worker *w, unsigned int nr_work, int64_t timeout_ns)
 }
 
 /*
- * DX-27: nobody else can close a worker's handles, and nothing calls it from its sleep but
- * a request, which may never come.
+ * DX-27: only a worker itself can close its handles, and only a request, which may never come,
+ * wakes it from its sleep.
  * Return: 0 when the context stopped.
  */
 static int work(struct dx_worker *w)
@@ -194,7 +194,7 @@ static int work(struct dx_worker *w)
 
 /* --- help ------------------------------------------------------------------ */
 
-/* Has the caller, who waits as @member in a Runnable, a frame for another request? */
+/* Whether the caller, which waits as @member in a Runnable, has a frame for another request. */
 static bool has_frame(const struct dx_member *member)
 {
 	struct dx_worker *w = dx_current;
@@ -202,7 +202,7 @@ static bool has_frame(const struct dx_member *member)
 
 	if (!w || w->member != member || !dx_executing())
 		return false;
-	/* Without memory for it the worker waits as under DXK_ON_BLOCK_STRICT. */
+	/* Without memory for a frame the worker waits as under DXK_ON_BLOCK_STRICT. */
 	f = w->frame;
 	if (!f->above) {
 		f->above = dx_frame_new(w->mte, 1);
@@ -214,7 +214,7 @@ static bool has_frame(const struct dx_member *member)
 }
 
 /**
- * dx_helps - can the caller execute another request while it waits as @member?
+ * dx_helps - whether the caller can execute another request while it waits as @member
  * @member: of the calling thread
  *
  * Return: the flag for the call of the module, %DXK_CALL_HELP or 0.
@@ -242,7 +242,7 @@ unsigned int dx_nests(const struct dx_member *member)
 /**
  * dx_help - execute the request that the module has for the calling worker
  *
- * There may be none any more. dx_helps() said that the worker can.
+ * There may no longer be one. dx_helps() or dx_nests() has returned that the worker can.
  *
  * Return: 0, or a negative errno of the module.
  */
@@ -258,15 +258,15 @@ int dx_help(void)
 	if (!rc && dx_handles_stale(w))
 		dx_handles_release(w);
 	w->frame = w->frame->below;
-	/* The call that waits is told of a Stop in its own way. */
+	/* The call that waits is notified of a Stop in its own way. */
 	return rc == -ESHUTDOWN ? 0 : rc;
 }
 
 /* --- the thread ------------------------------------------------------------ */
 
 /*
- * @rc: whether the thread became a worker, as @member. That somebody else has got the
- * place, or that it is needed no more, is no error.
+ * @rc: whether the thread became a worker, as @member. It is no error if another thread has got
+ * the place, or it is no longer needed.
  */
 static void attached(struct dx_worker *w, struct dx_member *member, int rc)
 {
@@ -283,7 +283,7 @@ static void attached(struct dx_worker *w, struct dx_member *member, int rc)
 	pthread_mutex_unlock(&mte->crew.lock);
 }
 
-/* The worker is on its way out, and its member with it. */
+/* The worker and its member are about to end. */
 static void ended(struct dx_worker *w)
 {
 	pthread_mutex_lock(&w->mte->crew.lock);
@@ -291,7 +291,7 @@ static void ended(struct dx_worker *w)
 	pthread_mutex_unlock(&w->mte->crew.lock);
 }
 
-/* The Runnable ended the thread: the request is answered for by the module. */
+/* The Runnable ended the thread: the module answers the request. */
 static void died(void *arg)
 {
 	struct dx_worker *w = arg;
@@ -310,7 +310,7 @@ void *dx_worker_main(void *arg)
 	struct dx_member *member = NULL;
 	int rc = -ENOMEM;
 
-	/* A cancelled worker would take its request with it. */
+	/* A cancelled worker would lose its request. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){ 0 });
 	w->tid = gettid();
 	w->frame = dx_frame_new(w->mte, w->mte->fetch_max);

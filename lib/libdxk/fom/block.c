@@ -7,7 +7,7 @@
 
 #include "internal.h"
 
-/* How long a spare thread may take to be there */
+/* How long a spare thread may take to start */
 #define SPARE_NS	(2LL * 1000000000)
 
 static int enter(struct fom *f, unsigned int flags, int64_t timeout_ns)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Call-backs of foms: a clink that fires once, and then is one of the fom's pending ones.
+ * Call-backs of foms: a clink that fires once, and is then in the fom's list of pending ones.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,8 +10,8 @@
 /* --- it fires ------------------------------------------------------------------------------- */
 
 /*
- * Its event has come: the top half, and the bottom half is to follow. Under X. When the fom knows
- * of that, what has fired may end any time.
+ * The event has come: calls the top half, and the bottom half is to follow. Under X. Once the fom
+ * knows of it, the call-back that has fired may end at any time.
  */
 static bool fires(struct clink *clink)
 {
@@ -81,9 +81,9 @@ static void taken(struct fom *f, struct fom_callback *cb)
 }
 
 /**
- * dxf_bottoms - a fom waits: bottom halves of what has fired, until one wakes it
+ * dxf_bottoms - a fom waits: call the bottom halves of what has fired, until one wakes it
  * @f: the fom
- * @budget: of its turn: so many, at most; what it has not used stays
+ * @budget: of its turn: maximum number to call; the unused part remains
  */
 void dxf_bottoms(struct fom *f, uint32_t *budget)
 {
@@ -156,14 +156,14 @@ bool fom_callback_cancel(struct fom_callback *cb)
 			return true;
 		if (dxf_load(&cb->state) == DXF_PENDING && leaves_pending(cb))
 			return true;
-		/* Its bottom half has begun, perhaps only just; and may arm it again. */
+		/* Its bottom half has begun, perhaps only just, and may arm it again. */
 		if (f && fom_current() != f && dxf_load(&f->bottom) == cb)
 			dxf_await_bottom(f, cb);
 	} while (dxf_load(&cb->state) != DXF_IDLE);
 	return false;
 }
 
-/** dxf_callbacks_drop - cancel all of a fom that ends */
+/** dxf_callbacks_drop - cancel all call-backs of a fom that ends */
 void dxf_callbacks_drop(struct fom *f)
 {
 	struct fom_link *l;

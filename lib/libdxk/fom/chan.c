@@ -18,7 +18,7 @@ void chan_fini(struct chan *chan)
 {
 	bool used;
 
-	/* Who has signalled may still have the lock. */
+	/* The thread that has signalled may still have the lock. */
 	pthread_mutex_lock(&chan->lock);
 	used = chan->nr;
 	pthread_mutex_unlock(&chan->lock);
@@ -27,7 +27,7 @@ void chan_fini(struct chan *chan)
 	pthread_mutex_destroy(&chan->lock);
 }
 
-/** dxf_clink_add - under X */
+/** dxf_clink_add - add a clink to a channel; under X */
 void dxf_clink_add(struct chan *c, struct clink *clink)
 {
 	if (clink->link.next)
@@ -37,7 +37,7 @@ void dxf_clink_add(struct chan *c, struct clink *clink)
 	c->nr++;
 }
 
-/** dxf_clink_del - it is in a channel; under X */
+/** dxf_clink_del - remove a clink, which is in a channel; under X */
 void dxf_clink_del(struct clink *clink)
 {
 	dxf_list_del(&clink->link);
@@ -47,7 +47,7 @@ void dxf_clink_del(struct clink *clink)
 
 /* --- events --------------------------------------------------------------------------------- */
 
-/* The next clink has an event; who has it by a filter may end with that. Under X. */
+/* Passes an event to the next clink; a clink with a filter may end with that. Under X. */
 static void deliver(struct chan *c)
 {
 	struct clink *clink = dxf_entry(c->clinks.next, struct clink, link);

@@ -10,7 +10,7 @@
 #include "../dx/call.h"
 #include "internal.h"
 
-/* Localities, at most; more than there are workers are of no use */
+/* Maximum number of localities; more than there are workers are of no use */
 #define MOST		4096
 
 /* --- domains ------------------------------------------------------------------------------ */
@@ -63,7 +63,7 @@ static int configure(struct fom_domain *d, const struct fom_domain_options *opti
 	return 0;
 }
 
-/* The key of a locality is an address, with a number on top lest a program's own be the same. */
+/* A locality's key is an address with a number on top, to differ from the program's keys. */
 static int localities_init(struct fom_domain *d)
 {
 	d->localities = calloc(d->options.localities, sizeof(*d->localities));
@@ -121,7 +121,7 @@ int fom_domain_fini(struct fom_domain *domain)
 		return 0;
 	if (CurrentRequest())
 		return -EDEADLK;
-	/* One is that of simple foms. */
+	/* One of them is the service of simple foms. */
 	if (dxf_load(&d->live) || dxf_load(&d->services) > 1)
 		return -EBUSY;
 	dxf_simple_exit(d);
@@ -177,12 +177,12 @@ static int post(struct fom *f, enum admission admission, int64_t timeout_ns)
 	return rc > 0 ? 0 : rc;
 }
 
-/* Nobody takes it. */
+/* The fom was refused with -ESHUTDOWN: it ends. */
 static void refused(struct fom *f)
 {
 	struct fom *outer = dxf_here.fom;
 
-	/* Its end is a turn, of which it had none. */
+	/* A fom ends in a turn. It had none: this counts as one. */
 	dxf_here.fom = f;
 	dxf_disarm(f);
 	dxf_store(&f->rc, -ESHUTDOWN);
@@ -234,7 +234,7 @@ int fom_queue_wait(struct fom *fom, int64_t timeout_ns)
 	return queue(fom, WAITS, timeout_ns);
 }
 
-/** dxf_queue - as fom_queue(), and the Ready Pool is never full */
+/** dxf_queue - as fom_queue(), but the Ready Pool is never full */
 int dxf_queue(struct fom *f)
 {
 	return queue(f, ALWAYS, 0);

@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-/* --- what all use --------------------------------------------------------------------- */
+/* --- helpers -------------------------------------------------------------------------- */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -25,7 +25,7 @@ uint64_t dxf_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/** dxf_clock - when states change: some milliseconds behind, and cheap, if nobody measures it */
+/** dxf_clock - the time of a state change: cheap and some milliseconds late if nobody measures */
 uint64_t dxf_clock(const struct fom_domain *d)
 {
 	return clock_ns(d->options.stats ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
@@ -33,7 +33,7 @@ uint64_t dxf_clock(const struct fom_domain *d)
 
 struct timespec dxf_timespec(uint64_t deadline)
 {
-	/* A time that the kernel takes for one, and will not come. */
+	/* A time that the kernel accepts, and that will never come. */
 	if (deadline > INT64_MAX)
 		deadline = INT64_MAX;
 	return (struct timespec){
@@ -117,7 +117,7 @@ void fom_fini(struct fom *fom)
 	dxf_led_ends(fom);
 	if (!dxf_list_empty(&fom->locks))
 		dxf_trap(fom, "fom_fini() with a long lock, or while it waits for one");
-	/* Who has cancelled one may still have the lock. */
+	/* The thread that has cancelled a call-back may still have the lock. */
 	pthread_mutex_lock(&fom->lock);
 	armed = !dxf_list_empty(&fom->armed) || !dxf_list_empty(&fom->pending);
 	pthread_mutex_unlock(&fom->lock);
@@ -173,7 +173,7 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns)
 
 /* --- phases --------------------------------------------------------------------------- */
 
-/** dxf_phase - a fom is in another phase; who waits for that is told */
+/** dxf_phase - change the phase of a fom, and notify the threads that wait for it */
 void dxf_phase(struct fom *f, uint32_t phase)
 {
 	uint32_t left = f->phase;
@@ -185,7 +185,7 @@ void dxf_phase(struct fom *f, uint32_t phase)
 		dxf_tell(f, phase);
 }
 
-/* Traps. */
+/* Traps unless @phase may follow. */
 static void check(const struct fom *f, int phase)
 {
 	const struct fom_type *type = f->type;
@@ -227,7 +227,7 @@ void fom_phase_move(struct fom *fom, int rc, int phase)
  * @f: which
  * @rc: why
  *
- * One whose type has no failure phase, or that has failed in it, is in FOM_PHASE_FINISH then.
+ * If its type has no failure phase, or it has failed in that phase, it is in FOM_PHASE_FINISH then.
  */
 void dxf_fail(struct fom *f, int rc)
 {

@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Foms. A fom is one request: its key is that of its locality, its owner its service, its name its
- * address with a generation on top, so that a name is not met again when the address is.
+ * Foms. A fom is one request: its key is that of its locality, its owner is its service, its name
+ * is its address with a generation on top, so that a reused address has another name.
  *
- * All that happens to a fom is in its word: a state (enum fom_state) and what is to be looked at.
+ * All that happens to a fom is in its word: a state (enum fom_state), and bits of what is to be
+ * looked at.
  *
  *   INIT -> READY		fom_queue(), before the post
  *   READY -> RUNNING		its turn begins
  *   RUNNING -> WAITING		its turn ends with a wait, and nothing is to be looked at
- *   RUNNING -> READY		its turn ends, for it has had its budget of ticks
- *   WAITING -> READY		somebody has something for it to look at, and calls its request
- *   WAITING -> RUNNING		its turn begins for a reason that the kernel knows: a time, a file, Stop
+ *   RUNNING -> READY		its turn ends because it has had its budget of ticks
+ *   WAITING -> READY		a thread has something for it to look at, and calls its request
+ *   WAITING -> RUNNING		its turn begins for a reason of the kernel: a time, a file, Stop
  *   RUNNING, INIT -> FINISHED
  *
- * Whoever has something for a fom sets a bit, and calls the request if the fom was waiting, both by
- * one operation on the word: so the one of many that finds it waiting calls, nothing that has been
- * set is missed by a turn that ends, and nobody touches a fom after that, for it may end then. The
- * call may come late, when the kernel has ended the wait for another reason: then the next wait is
- * over at once, and its turn, which finds nothing, waits again.
+ * A thread that has something for a fom sets a bit, and calls the request if the fom was waiting,
+ * both decided by one operation on the word. So exactly one of many threads finds the fom waiting
+ * and calls it, and a turn that ends misses no bit that was set. Nobody touches the fom after that,
+ * because it may end then. The call may come late, when the kernel has ended the wait for another
+ * reason: then the next wait is over at once, and its turn, which finds nothing, waits again.
  *
  * Locks, in this order; D comes first:
  *
  *   G	long_lock.lock
- *   X	chan.lock: also held over filters and top halves, which so do not execute when it was had
+ *   X	chan.lock: also held over filters and top halves, so none executes while another thread
+ *	has the lock
  *   L	fom.lock: call-backs of a fom
- *   B	bucket.lock: which foms there are, and who waits for their phases
+ *   B	bucket.lock: which foms exist, and the waiters for their phases
  *   S	service.lock
  *   D	domain.tree: leaders and their serfs; also held over fom_thrall.end
  *   M	domain.lock: of the thread that looks for hung foms
- *   A	no lock: atomic, sequentially consistent if nothing else is said
- *   T	no lock: the fom's turn; while there was none, or will be none, whoever has the fom
+ *   A	no lock: atomic, sequentially consistent unless stated otherwise
+ *   T	no lock: the fom's turn; before its first and after its last turn, the thread that has
+ *	the fom
  *   C	no lock: does not change
  */
 #ifndef _DX_FOM_INTERNAL_H
@@ -51,16 +54,16 @@
  *	phase		A, written T
  *	locality	C, from fom_queue() on
  *	rc, reason, events, wait_events, fd	T: of its wait
- *	since		A, relaxed: when its state has changed, of dxf_clock()
+ *	since		A, relaxed: when its state changed, of dxf_clock()
  *	expires		T: until when it may wait; 0: not known yet
  *	timeout_ns	A, relaxed
  *	transitions	A, relaxed, written T
- *	watched		A, written B: somebody waits for its phases
- *	cancelled	T: it was told to end
- *	failed		T: it has ended for that it has failed
+ *	watched		A, written B: a thread waits for its phases
+ *	cancelled	T: it was asked to end
+ *	failed		T: it has ended because it has failed
  *	blocked		A, written T: it is between block markers
  *	led		T: it has, or had, serfs
- *	awaited		A: somebody waits for the end of @bottom
+ *	awaited		A: a thread waits for the end of @bottom
  *	timeouts	T: armed, the first one first
  *	armed		L: call-backs in channels
  *	pending		L: those that have fired, the first one first; DXF_BOTTOMS if there are some
@@ -70,8 +73,9 @@
  *	serfs		D: struct fom_thrall of those that have not ended
  *	interpose	T: the outermost one
  *	log		T
- *	entered		T: when it came to its phase, if its type has times
- *	steady		A, relaxed: as @since, but turns that follow for FSO_AGAIN are one state
+ *	entered		T: when it entered its phase, if its type has times
+ *	steady		A, relaxed: as @since, but turns that follow each other due to FSO_AGAIN
+ *			are one state
  *
  * struct fom_thrall:
  *
@@ -84,13 +88,13 @@
  *	clink		X
  *	fom		T
  *	link		L: in one of its fom's lists
- *	state		A: DXF_IDLE; DXF_ARMED: changed X; DXF_PENDING: changed L. There is always the
- *			lock for what it was and for what it is to be
+ *	state		A: DXF_IDLE; DXF_ARMED: changed X; DXF_PENDING: changed L. A change always
+ *			has the locks of both the old and the new state
  *
  * struct long_lock:
  *
  *	owners		G: readers, or the writer
- *	waiters		G: in the order in which they came; the first one cannot have it now
+ *	waiters		G: in the order of their arrival; the first one cannot have it now
  *	writer		G: there is one, and it is the owner
  *	stats		G
  *
@@ -105,7 +109,7 @@
  *	chan		C: the last one
  *	group		C: the first one of the group
  *	link		X: in its channel, or next is NULL
- *	events		those that nobody has waited for; of the first one
+ *	events		number of events that nobody has waited for; of the first one
  */
 #define DXF_STATE	0x07U
 #define DXF_WOKEN	0x08U		/* fom_wakeup() was called */
@@ -116,12 +120,12 @@ enum { DXF_IDLE, DXF_ARMED, DXF_PENDING };
 /* Foms by their addresses. */
 struct dxf_bucket {
 	pthread_mutex_t lock;
-	pthread_cond_t told;		/* B: of one that is in @waiters */
-	struct fom_link foms;		/* B: that were queued and have not ended */
+	pthread_cond_t told;		/* B: of a waiter in @waiters */
+	struct fom_link foms;		/* B: foms that were queued and have not ended */
 	struct fom_link waiters;	/* B: struct dxf_waiter */
 };
 
-/* Somebody who waits for a fom to be in a phase. */
+/* A thread that waits for a fom to be in a phase. */
 struct dxf_waiter {
 	struct fom_link link;		/* B */
 	const struct fom *fom;		/* C: perhaps gone */
@@ -132,10 +136,10 @@ struct dxf_waiter {
 struct dxf_locality {
 	struct fom_domain *domain;	/* C */
 	uint64_t key;			/* C; 0: none */
-	struct fom_locality_stats *stats; /* C, all in it A, relaxed; NULL: nothing is counted */
+	struct fom_locality_stats *stats; /* C; its content A, relaxed; NULL: nothing is counted */
 };
 
-/* Where a thread is. */
+/* The place of a thread. */
 struct dxf_place {
 	struct fom_domain *domain;	/* NULL: in no locality */
 	uint32_t locality;
@@ -156,7 +160,7 @@ struct fom_domain {
 	struct dxf_locality *localities; /* C */
 	uint32_t next_home;		/* A, relaxed */
 	uint32_t live;			/* A: foms that were queued and have not ended */
-	uint32_t services;		/* A: that are not stopped */
+	uint32_t services;		/* A: services that are not stopped */
 	bool watches;			/* C: there is a thread that looks for hung foms */
 	pthread_t watcher;		/* C */
 	pthread_mutex_t lock;
@@ -220,7 +224,7 @@ uint64_t dxf_now(void);
 struct timespec dxf_timespec(uint64_t deadline);
 uint64_t dxf_clock(const struct fom_domain *d);
 
-/* What a program may never do. */
+/* Reports an error that a program must never make, and aborts. */
 void dxf_trap(const struct fom *f, const char *what) __attribute__((__noreturn__));
 
 /* fom.c */

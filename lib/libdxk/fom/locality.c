@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Localities: where a thread is, calls, chores.
+ * Localities: the place of a thread, calls, chores.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "../dx/call.h"
 #include "internal.h"
 
-/* Within a turn a worker may execute another one: who begins one keeps what was before. */
+/* Within a turn a worker may execute another one, which saves the outer place and restores it. */
 _Thread_local struct dxf_place dxf_here;
 
 int locality_here(void)
@@ -17,7 +17,7 @@ int locality_here(void)
 	return dxf_here.domain ? (int)dxf_here.locality : -EPERM;
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- calls ---------------------------------------------------------------------------------- */
 
 struct dxf_call {
 	struct fom_domain *domain;
@@ -54,7 +54,7 @@ static int status_of(struct fom_domain *d, void *owner)
 
 	do {
 		rc = GetRejoinElementOf(d->mte, owner, &e, NULL, 0, -1);
-		/* It is Held, and does not begin: what it needs lies on this stack. */
+		/* It is Held and must not begin: its data is on this stack. */
 		if (rc == -EDEADLK && !deadlock) {
 			deadlock = true;
 			CancelRequestsOf(d->mte, owner);
@@ -84,7 +84,7 @@ int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, 
 	return rc ? rc : status_of(d, &call);
 }
 
-/* --- chores ------------------------------------------------------------------------------------ */
+/* --- chores --------------------------------------------------------------------------------- */
 
 /*
  * struct locality_chore:
@@ -93,7 +93,7 @@ int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, 
  *	the others	C
  */
 
-/* Of a chore in a locality: one request, which waits for the next time. */
+/* A chore in one locality: one request, which waits for the next time. */
 struct dxf_run {
 	Runnable base;			/* C */
 	struct locality_chore *chore;	/* C */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Long locks: who gives one back gives it to those that come next, and wakes them. So a lock that
- * somebody waits for is never free, and who is woken has it.
+ * Long locks: a release hands the lock to the next foms in line and wakes them. So a lock with
+ * waiters is never free, and a fom that is woken has it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,7 +25,7 @@ void long_lock_fini(struct long_lock *lock)
 {
 	bool used;
 
-	/* Who has given it back may still have the mutex. */
+	/* The thread that has released it may still have the mutex. */
 	pthread_mutex_lock(&lock->lock);
 	used = lock->stats.owners;
 	pthread_mutex_unlock(&lock->lock);
@@ -45,9 +45,9 @@ void long_lock_link_fini(struct long_lock_link *link)
 		dxf_trap(link->fom, "long_lock_link_fini() of one that is in use");
 }
 
-/* --- who has it ----------------------------------------------------------------------------- */
+/* --- owners --------------------------------------------------------------------------------- */
 
-/* Now it has it. Under G. */
+/* The fom has the lock from now on. Under G. */
 static void owns(struct long_lock *lock, struct long_lock_link *link)
 {
 	dxf_list_add(&lock->owners, &link->link);
@@ -67,7 +67,7 @@ static bool may_own(const struct long_lock *lock, const struct long_lock_link *l
 	return dxf_list_empty(&lock->owners) || (!link->write && !lock->writer);
 }
 
-/* Those that come next have it: a writer, or the readers up to the next writer. Under G. */
+/* Hands it to the next: a writer, or the readers up to the next writer. Under G. */
 static void grant(struct long_lock *lock)
 {
 	while (!dxf_list_empty(&lock->waiters)) {
@@ -85,7 +85,7 @@ static void grant(struct long_lock *lock)
 		lock->stats.waiters--;
 		dxf_list_del(&link->link);
 		owns(lock, link);
-		/* It does not end meanwhile: for that it has to give the lock back. */
+		/* It does not end meanwhile: it would have to release the lock first. */
 		dxf_woken(fom_wakeup(link->fom));
 	}
 }
@@ -170,7 +170,7 @@ bool long_unlock(struct long_lock *lock, struct long_lock_link *link)
 	else
 		lock->stats.waiters--;
 	link->state = NONE;
-	/* Also if a writer waits no longer: readers behind it may have it. */
+	/* Also if a writer no longer waits: the readers behind it may now have the lock. */
 	grant(lock);
 	pthread_mutex_unlock(&lock->lock);
 	link->lock = NULL;
@@ -178,7 +178,7 @@ bool long_unlock(struct long_lock *lock, struct long_lock_link *link)
 	return owned;
 }
 
-/* Traps, unless @link has @lock so. */
+/* Traps unless @link has @lock in this way. */
 static void check(struct long_lock *lock, struct long_lock_link *link, bool write)
 {
 	bool has;
@@ -202,7 +202,7 @@ void long_write_unlock(struct long_lock *lock, struct long_lock_link *link)
 	long_unlock(lock, link);
 }
 
-/** dxf_locks_drop - a fom that ends gives all back */
+/** dxf_locks_drop - release all locks of a fom that ends */
 void dxf_locks_drop(struct fom *f)
 {
 	while (!dxf_list_empty(&f->locks)) {
@@ -212,7 +212,7 @@ void dxf_locks_drop(struct fom *f)
 	}
 }
 
-/* --- what is so ----------------------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------------------------- */
 
 static bool is_locked(struct long_lock *lock, const struct fom *fom, bool write)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Services: who takes foms, and who waits until they have ended. That is asked of the kernel, which
- * knows what exists of a service's requests; a fom on its way there is counted here.
+ * Services take foms, and wait until they have ended. The kernel knows which requests of a service
+ * exist; foms on their way to the kernel are counted here.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,8 +15,8 @@
  *	state		A, written S
  *	posting		S: foms whose posts may begin, or have not returned
  *
- * Whoever stops a service changes its state, then waits until none is posting: what is queued later
- * has seen the new state, and the kernel knows of what was queued before.
+ * A thread that stops a service changes its state, then waits until no fom is being posted: foms
+ * queued later have seen the new state, and the kernel knows of those queued before.
  */
 
 void fom_service_init(struct fom_service *service, struct fom_domain *domain, const char *name,
@@ -43,7 +43,7 @@ int fom_service_state(const struct fom_service *service)
 /* --- foms come ----------------------------------------------------------------------------- */
 
 /**
- * dxf_service_enter - may a fom be queued? Then dxf_service_leave() follows its post
+ * dxf_service_enter - whether a fom may be queued; if so, dxf_service_leave() follows its post
  *
  * Return: 0, -EAGAIN, -ESHUTDOWN.
  */
@@ -72,7 +72,7 @@ void dxf_service_leave(struct fom_service *s)
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-/* Return: was it in @from? */
+/* Return: whether it was in @from. */
 static bool change(struct fom_service *s, uint32_t from, uint32_t to)
 {
 	bool was;
@@ -140,7 +140,7 @@ int fom_service_idle_wait(struct fom_service *service, uint64_t deadline)
 	return rc == RJR_NONE_EXIST ? 0 : rc;
 }
 
-/* Foms whose requests have ended without a turn. */
+/* Ends the foms whose requests have ended without a turn. */
 static void reap(struct fom_service *s)
 {
 	struct fom_link *l, *next, ended;
@@ -176,7 +176,7 @@ int fom_service_stop(struct fom_service *service)
 		return rc;
 	if (!change(s, FOM_SERVICE_STOPPING, FOM_SERVICE_STOPPED))
 		return fom_service_state(s) == FOM_SERVICE_STOPPED ? 0 : -EINVAL;
-	/* One may have been accepted meanwhile. */
+	/* A fom may have been accepted meanwhile. */
 	while (fom_service_idle_wait(s, FOM_FOREVER) == -EINTR)
 		;
 	reap(s);

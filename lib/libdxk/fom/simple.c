@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Simple foms: a function and its data. They are of a service of the domain's own.
+ * Simple foms: a function and its data. They belong to a service of the domain itself.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ static struct dxf_simple *simple_of(const struct fom *f)
 	return dxf_entry(f, struct dxf_simple, fom);
 }
 
-/* A failure is its end: the type has no failure phase. */
+/* A failure ends it: the type has no failure phase. */
 static int tick(struct fom *f)
 {
 	return simple_of(f)->tick(f, simple_of(f)->data);

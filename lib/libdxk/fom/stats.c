@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * What localities have done, how long foms were in their phases, and the last ones of a fom.
+ * Statistics of localities, how long foms were in their phases, and the last phases of a fom.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,7 +34,7 @@ void dxf_stats_exit(struct fom_domain *d)
 	free(d->localities[0].stats);
 }
 
-/* The number of foms in a state, and how long they were, or NULL. */
+/* The number of foms in a state, and how long they were in it, or NULL. */
 static uint64_t *number(struct fom_locality_stats *s, unsigned int state)
 {
 	return state == FOM_READY ? &s->ready : state == FOM_RUNNING ? &s->running :
@@ -48,7 +48,7 @@ static uint64_t *time_of(struct fom_locality_stats *s, unsigned int state)
 }
 
 /**
- * dxf_moved - a fom of a locality was in a state for some time, and is in another one
+ * dxf_moved - a fom of a locality was in one state for some time, and is in another one now
  *
  * The fom itself may have ended.
  */
@@ -77,7 +77,7 @@ static void sample(uint64_t histogram[FOM_HISTOGRAM], uint64_t n)
 	add(&histogram[i < FOM_HISTOGRAM ? i : FOM_HISTOGRAM - 1], 1);
 }
 
-/** dxf_measure - a turn begins in a locality */
+/** dxf_measure - count a turn that begins in a locality */
 void dxf_measure(struct dxf_locality *l)
 {
 	struct fom_locality_stats *s = l->stats;
@@ -114,7 +114,7 @@ static void log_phase(struct fom_log *log, const struct fom *f, uint64_t now)
 	};
 }
 
-/** dxf_phase_left - a fom is in another phase than that */
+/** dxf_phase_left - a fom has left that phase */
 void dxf_phase_left(struct fom *f, uint32_t phase)
 {
 	struct fom_phase_times *t = f->type->phases ? f->type->times : NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Which foms there are, by their addresses: who has a number of one, or waits for its phases, finds
- * it here, and the thread that looks for hung ones.
+ * The existing foms, by their addresses. A caller that has the number of a fom, or waits for its
+ * phases, finds the fom here, and so does the thread that looks for hung foms.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ struct dxf_bucket *dxf_bucket(struct fom_domain *d, const struct fom *f)
 	return &d->buckets[(uintptr_t)f * 0x9e3779b97f4a7c15ULL >> 56];
 }
 
-/** dxf_table_add - a fom is being queued: from now on it is there */
+/** dxf_table_add - a fom is being queued: from now on it can be found */
 void dxf_table_add(struct fom *f)
 {
 	struct fom_domain *d = dxf_domain(f);
@@ -50,7 +50,7 @@ void dxf_table_add(struct fom *f)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/** dxf_table_remove - nobody finds a fom here any more, nor has found it */
+/** dxf_table_remove - nobody finds a fom here any more, or still uses it after finding it */
 void dxf_table_remove(struct fom *f)
 {
 	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
@@ -80,9 +80,9 @@ int fom_wakeup_id(struct fom_domain *domain, uint64_t id)
 	return rc;
 }
 
-/* --- who waits for a phase ------------------------------------------------------------ */
+/* --- waiters for a phase -------------------------------------------------------------- */
 
-/** dxf_tell - a fom that is watched has come to a phase, perhaps its last */
+/** dxf_tell - a watched fom has entered a phase, perhaps its last: notify the waiters */
 void dxf_tell(struct fom *f, uint32_t phase)
 {
 	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
@@ -119,7 +119,7 @@ int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline)
 	if (fom_current() == fom)
 		return -EDEADLK;
 	pthread_mutex_lock(&b->lock);
-	/* Whoever changes the phase looks at that afterwards. */
+	/* The thread that changes the phase looks at that afterwards. */
 	dxf_store(&fom->watched, true);
 	phase = FOM_PHASE(dxf_load(&fom->phase));
 	if (phase & phases)
@@ -135,9 +135,9 @@ int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline)
 	return w.answer == -EINPROGRESS ? -rc : w.answer;
 }
 
-/* --- who waits for the end of a bottom half ------------------------------------------- */
+/* --- waiters for the end of a bottom half --------------------------------------------- */
 
-/** dxf_tell_bottom - a bottom half has ended that somebody waits for */
+/** dxf_tell_bottom - a bottom half has ended: notify the threads that wait for that */
 void dxf_tell_bottom(struct fom *f)
 {
 	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
@@ -148,14 +148,14 @@ void dxf_tell_bottom(struct fom *f)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/** dxf_await_bottom - wait until another bottom half than that of @cb executes, or none */
+/** dxf_await_bottom - wait until the bottom half of @cb no longer executes */
 void dxf_await_bottom(struct fom *f, const struct fom_callback *cb)
 {
 	struct dxf_bucket *b = dxf_bucket(dxf_domain(f), f);
 
 	pthread_mutex_lock(&b->lock);
 	for (;;) {
-		/* Whoever ends it looks at that afterwards. */
+		/* The thread that ends it looks at that afterwards. */
 		dxf_store(&f->awaited, true);
 		if (dxf_load(&f->bottom) != cb)
 			break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Time-outs of a fom: a list in the order of their deadlines, the first of which is one of its
- * wait. All is of its turn.
+ * Time-outs of a fom: a list in the order of their deadlines. The first deadline also
+ * limits the fom's wait. All of it is T, see internal.h.
  */
 #define _GNU_SOURCE
 #include "internal.h"
@@ -64,9 +64,9 @@ bool fom_timeout_cancel(struct fom_timeout *timeout)
 }
 
 /**
- * dxf_timeouts_due - call those whose time has come
+ * dxf_timeouts_due - call the time-outs that are due
  *
- * Return: was there one that wakes the fom?
+ * Return: whether one of them wakes the fom.
  */
 bool dxf_timeouts_due(struct fom *f)
 {

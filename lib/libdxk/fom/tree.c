@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Foms that lead others, and what is done around ticks.
+ * Foms that lead others, and functions that are called around ticks.
  */
 #define _GNU_SOURCE
 #include "internal.h"
 
-/* --- leaders ----------------------------------------------------------------------------------- */
+/* --- leaders -------------------------------------------------------------------------------- */
 
 void fom_enthrall(struct fom *leader, struct fom *serf, struct fom_thrall *thrall,
 		  fom_thrall_end end)
@@ -23,7 +23,7 @@ void fom_enthrall(struct fom *leader, struct fom *serf, struct fom_thrall *thral
 	pthread_mutex_unlock(&d->tree);
 }
 
-/** dxf_serf_ends - the leader of a fom that ends, if it has one, hears of that */
+/** dxf_serf_ends - notify the leader of a fom that ends, if it has one */
 void dxf_serf_ends(struct fom *f)
 {
 	struct fom_domain *d = dxf_domain(f);
@@ -31,7 +31,7 @@ void dxf_serf_ends(struct fom *f)
 
 	if (!t)
 		return;
-	/* It keeps a leader that is about to end by force. */
+	/* The lock keeps a leader that is about to end by force. */
 	pthread_mutex_lock(&d->tree);
 	if (t->leader) {
 		dxf_list_del(&t->link);
@@ -73,7 +73,7 @@ void dxf_led_ends(struct fom *f)
 		dxf_trap(f, "fom_fini() of one with serfs");
 }
 
-/* --- around ticks -------------------------------------------------------------------------------- */
+/* --- around ticks --------------------------------------------------------------------------- */
 
 void fom_interpose_enter(struct fom *fom, struct fom_interpose *interpose)
 {
@@ -94,7 +94,7 @@ void fom_interpose_leave(struct fom *fom, struct fom_interpose *interpose)
 	*at = interpose->next;
 }
 
-/* What @i interposes, and what is within. */
+/* Calls the functions of @i around those that are within it, and the tick. */
 static int tick(struct fom *f, struct fom_interpose *i)
 {
 	struct fom_interpose *inner;
@@ -112,7 +112,7 @@ static int tick(struct fom *f, struct fom_interpose *i)
 	return i->after ? i->after(i, f, rc) : rc;
 }
 
-/** dxf_tick - tick a fom. Return: what that returns. */
+/** dxf_tick - tick a fom. Return: what the tick returns. */
 int dxf_tick(struct fom *f)
 {
 	return f->interpose ? tick(f, f->interpose) : f->type->ops->tick(f);

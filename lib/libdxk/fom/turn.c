@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A turn of a fom: it is ticked until it waits, or has had its budget; and what others do to begin
- * one.
+ * A turn of a fom: it is ticked until it waits, or has had its budget. Also what other threads do
+ * to begin a turn.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "internal.h"
 
-/* What a fom that was told to end may wait at a time, to clean up */
+/* How long a fom that was asked to end may wait at a time, to clean up */
 #define CLEANUP_NS	(10LL * 1000000000)
 
 struct fom *fom_current(void)
@@ -17,14 +17,14 @@ struct fom *fom_current(void)
 	return dxf_here.fom;
 }
 
-/* --- what others want --------------------------------------------------------------------- */
+/* --- wake-ups ----------------------------------------------------------------------------- */
 
 /**
  * dxf_set - there is something for a fom to look at
- * @f: which; if no lock keeps it, it may end as soon as it has seen that
+ * @f: which; if no lock keeps it, it may end as soon as it has seen the bit
  * @what: DXF_* bits
  *
- * Return: is it to be called, by the caller?
+ * Return: whether the caller is to call it.
  */
 bool dxf_set(struct fom *f, uint32_t what)
 {
@@ -55,19 +55,20 @@ bool dxf_set(struct fom *f, uint32_t what)
 /**
  * dxf_call - call a fom that was found waiting
  *
- * Return: 0, or why the caller cannot.
+ * Return: 0, or the error if the caller cannot.
  */
 int dxf_call(MTExecutive *mte, uint64_t name)
 {
 	int rc = WakeRequestOf(mte, (void *)(uintptr_t)name);
 
-	/* The executive's Stop was first. */
+	/* The executive's Stop came first. */
 	return rc == -ENOENT ? 0 : rc;
 }
 
 /**
- * dxf_woken - a fom was to be woken by one whom nobody asks whether it could
- * @rc: of the wake. If the caller had no means for it the fom would wait for ever; a Stop ends it
+ * dxf_woken - a fom was to be woken by a function that cannot report whether it could
+ * @rc: of the wake-up. Traps if the caller lacked the means: the fom would wait without end. Other
+ *	errors are of a Stop, which ends the wait
  */
 void dxf_woken(int rc)
 {
@@ -83,7 +84,7 @@ int fom_wakeup(struct fom *fom)
 
 	if (dxf_state(fom) == FOM_FINISHED)
 		return -ESRCH;
-	/* Who has found it waiting is the one that calls it, and has to be able to. */
+	/* The thread that has found it waiting must call it, and so must be able to. */
 	rc = MTExecutiveThreadId(mte);
 	if (rc < 0)
 		return rc;
@@ -95,7 +96,7 @@ int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
 	struct stat st;
 
 	dxf_own(fom, "its waits are its own");
-	/* What the module refuses when the turn has ended would end the request. */
+	/* A wait that the module refuses at the end of the turn would end the request. */
 	if (fstat(fd, &st))
 		return -errno;
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
@@ -109,7 +110,7 @@ int fom_wait_fd(struct fom *fom, int fd, uint32_t events)
 
 /* --- the word --------------------------------------------------------------------------- */
 
-/* The state of a fom changes, and it is as steady as before. Return: see dxf_since() */
+/* The state of a fom changes, but not its @steady time. Return: see dxf_since() */
 static uint64_t since(struct fom *f)
 {
 	uint64_t now = dxf_clock(dxf_domain(f)), was = dxf_peek(&f->since);
@@ -141,7 +142,7 @@ static void begin(struct fom *f, bool again)
 	dxf_moved(dxf_locality(f), old & DXF_STATE, FOM_RUNNING, ns);
 }
 
-/* Has it been woken? Then that is used up. */
+/* Return: whether it was woken. Clears the wake-up. */
 static bool take_wakeup(struct fom *f)
 {
 	if (!(dxf_peek(&f->word) & DXF_WOKEN))
@@ -151,7 +152,7 @@ static bool take_wakeup(struct fom *f)
 	return true;
 }
 
-/* From now on others call it, unless there is something to look at. */
+/* From now on other threads call it, unless there is something to look at. */
 static bool parks(struct fom *f)
 {
 	uint32_t old = dxf_load(&f->word);
@@ -169,18 +170,18 @@ static bool parks(struct fom *f)
 
 /* --- how turns end ----------------------------------------------------------------------- */
 
-/* Its budget is used up: others of its locality come first. */
+/* Its budget is used up: other foms of its locality come first. */
 static int again(struct fom *f)
 {
 	static const RQWait wait = { .Sources = DXK_WAIT_AGAIN };
 
 	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, since(f));
-	/* Nobody else changes the state of one that has its turn. */
+	/* Nobody else changes the state of a fom that has its turn. */
 	__atomic_xor_fetch(&f->word, FOM_RUNNING ^ FOM_READY, __ATOMIC_SEQ_CST);
 	return WaitRequest(&wait);
 }
 
-/* Until when it may wait: what is said when the wait begins. */
+/* Until when it may wait: the time-out in effect when the wait begins. */
 static uint64_t expires(struct fom *f)
 {
 	int64_t ns = dxf_peek(&f->timeout_ns);
@@ -195,7 +196,7 @@ static uint64_t expires(struct fom *f)
 	return f->expires;
 }
 
-/* It waits, to be called, and for what else there is. */
+/* Ends the turn with a wait for a call, and for whatever else is set. */
 static int waits(struct fom *f)
 {
 	RQWait wait = { .Sources = DXK_WAIT_CALL };
@@ -207,7 +208,7 @@ static int waits(struct fom *f)
 		wait.Sources |= DXK_WAIT_MASKED;
 	if (deadline != FOM_FOREVER) {
 		wait.Sources |= DXK_WAIT_TIME;
-		/* 0 is: none is given */
+		/* 0 means none */
 		wait.Deadline = deadline ? deadline : 1;
 	}
 	if (f->fd >= 0) {
@@ -218,7 +219,7 @@ static int waits(struct fom *f)
 	return WaitRequest(&wait);
 }
 
-/* The same for one that waits, and has more call-backs: its wait goes on with its next turn. */
+/* The same for a fom that waits and has more call-backs: its wait continues with its next turn. */
 static int goes_on(struct fom *f)
 {
 	dxf_moved(dxf_locality(f), FOM_RUNNING, FOM_READY, since(f));
@@ -240,7 +241,7 @@ void dxf_finish(struct fom *f)
 	__atomic_sub_fetch(&d->live, 1, __ATOMIC_SEQ_CST);
 }
 
-/** dxf_disarm - what a fom has armed does not happen, and what it has it gives back */
+/** dxf_disarm - disarm all that a fom has armed, release its locks, and leave its serfs */
 void dxf_disarm(struct fom *f)
 {
 	dxf_timeouts_drop(f);
@@ -249,12 +250,12 @@ void dxf_disarm(struct fom *f)
 	dxf_serfs_drop(f);
 }
 
-/** dxf_die - a fom ends whatever it does */
+/** dxf_die - end a fom, whatever it does */
 void dxf_die(struct fom *f, int rc)
 {
 	struct fom *outer = dxf_here.fom;
 
-	/* It has no turn but that of the caller, if any: this is one. */
+	/* It has no turn except that of the caller, if any: this counts as one. */
 	dxf_here.fom = f;
 	dxf_store(&f->rc, rc);
 	dxf_disarm(f);
@@ -263,7 +264,7 @@ void dxf_die(struct fom *f, int rc)
 	dxf_here.fom = outer;
 }
 
-/* Its tick, or a bottom half, has ended the thread. */
+/* The tick, or a bottom half, has ended the thread. */
 static void died(void *fom)
 {
 	dxf_die(fom, -EOWNERDEAD);
@@ -295,7 +296,7 @@ static int tick(struct fom *f)
 	return rc;
 }
 
-/* It was told to end. */
+/* It was asked to end. */
 static void cancelled(struct fom *f)
 {
 	if (f->cancelled)
@@ -306,9 +307,9 @@ static void cancelled(struct fom *f)
 }
 
 /*
- * Why it has its turn. What has ended its wait is one thing, and if it was woken by then that was
- * the first.
- * Return: is it to be ticked?
+ * Determines why it has its turn. A file's event counts before a wake-up, which is used up then; a
+ * wake-up counts before a time.
+ * Return: whether it is to be ticked.
  */
 static bool begins(struct fom *f, const RQElement *me)
 {
@@ -336,7 +337,10 @@ static bool begins(struct fom *f, const RQElement *me)
 	return true;
 }
 
-/* It waits. @timed: a time has come. @budget: see dxf_bottoms(). Return: is its wait over? */
+/*
+ * It waits. @timed: a time has come. @budget: see dxf_bottoms().
+ * Return: whether its wait is over.
+ */
 static bool is_over(struct fom *f, bool timed, uint32_t *budget)
 {
 	bool timeout = timed && dxf_timeouts_due(f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Foms that do nothing for long, and a thread that looks for them. It is a thread, for what is hung
- * may be the workers.
+ * Foms that do nothing for long, and a thread that looks for them. It is a thread of its own
+ * because the workers may be what is hung.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +15,7 @@ static const char *const states[] = {
 	[FOM_WAITING] = "waiting", [FOM_FINISHED] = "finished",
 };
 
-/* It does not end meanwhile: its bucket is locked. */
+/* The fom does not end meanwhile: its bucket is locked. */
 static void report(struct fom *f, uint64_t age)
 {
 	struct fom_domain *d = dxf_domain(f);

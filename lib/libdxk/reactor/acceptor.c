@@ -12,7 +12,7 @@
 
 /* Connections that a turn takes */
 #define ACCEPTS		64
-/* How long it does without what the system lacks */
+/* How long it waits after a shortage of the system */
 #define PAUSE_NS	100000000
 
 int StandardAcceptor_create(Dispatcher *dispatcher, int fd, InputHandlerFactory *factory,
@@ -49,7 +49,7 @@ static int admit(ChannelFacade *acceptor, int fd, int priority)
 	return rc;
 }
 
-/* That which had no room when it was accepted comes before further ones. */
+/* A connection that had no room when it was accepted comes before further ones. */
 static int take_connection(ChannelFacade *f)
 {
 	int fd = f->kept;
@@ -58,7 +58,7 @@ static int take_connection(ChannelFacade *f)
 	return fd >= 0 ? fd : accept4(f->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* A connection, which others may have taken meanwhile. Return: 0 or a negative errno of accept() */
+/* Accepts one; another process may have taken it. Return: 0 or a negative errno of accept() */
 static int accept_one(ChannelFacade *f)
 {
 	Dispatcher *d = f->dispatcher;
@@ -79,7 +79,7 @@ static int accept_one(ChannelFacade *f)
 			atomic_fetch_add(&d->accepted, 1);
 			return 0;
 		}
-		/* TPMaxRequests: that of a channel that ends is free when it is collected. */
+		/* TPMaxRequests: the request of an ended channel is free when collected. */
 		if (rc == -ENOSPC || rc == -EDQUOT || rc == -EAGAIN) {
 			f->kept = fd;
 			return -ENOBUFS;
@@ -90,12 +90,12 @@ static int accept_one(ChannelFacade *f)
 	return 0;
 }
 
-/* Is it to take further ones now? If not it is called when it is. */
+/* Whether it is to take further ones now; if not, it is called when it is to. */
 static bool may_accept(ChannelFacade *f)
 {
 	bool may;
 
-	/* before the look */
+	/* before the check */
 	f->look = false;
 	may = f->ops && !f->leave && !f->close;
 	if (may && f->dispatcher->options.Overload == OVERLOAD_QUEUE)
@@ -105,7 +105,7 @@ static bool may_accept(ChannelFacade *f)
 
 /*
  * Accepts until there is none.
- * Return: 0: look again; 1: wait, for what @wait says; or a negative errno: it is to end
+ * Return: 0: check again; 1: wait as @wait describes; or a negative errno: it is to end
  */
 static int accept_some(ChannelFacade *f, RQWait *wait)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A channel: its turns, and what others want of it.
+ * A channel: its turns, and the calls of other threads.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +14,7 @@
 /* Events after which bytes, or the input's end, may be there */
 #define INPUT	(POLLIN | POLLRDHUP | POLLHUP | POLLERR)
 
-/* Reads of what nobody wants, at a time */
+/* Reads of unwanted bytes, at a time */
 #define DISCARDS	16
 
 static uint64_t now(void)
@@ -31,12 +31,12 @@ static void moved(ChannelFacade *f)
 		f->active = now();
 }
 
-/* --- what others want --------------------------------------------------------------- */
+/* --- calls of other threads --------------------------------------------------------- */
 
 /**
- * dxr_call - somebody has changed what a channel waits for
+ * dxr_call - a thread has changed what a channel waits for
  * @f: which
- * @look: a turn that executes may have passed where it looks at that
+ * @look: a turn that executes may be past the place where it checks that
  *
  * One call is enough until its turn has begun.
  */
@@ -46,7 +46,7 @@ void dxr_call(ChannelFacade *f, bool look)
 		f->look = true;
 	if (f->running || atomic_exchange(&f->called, true))
 		return;
-	/* In a shortage the next change calls. */
+	/* After a shortage the next change calls. */
 	if (WakeRequestOf(f->dispatcher->mte, f))
 		f->called = false;
 }
@@ -68,7 +68,7 @@ int ChannelFacade_setHandler(ChannelFacade *facade, InputHandler *handler)
 	if (!handler || !handler->nextMessage || !handler->handleInput || facade->acceptor)
 		return -EINVAL;
 	facade->handler = handler;
-	/* The new one may find a message where the other one found none. */
+	/* The new handler may find a message where the previous one found none. */
 	dxr_call(facade, true);
 	return 0;
 }
@@ -120,7 +120,7 @@ OutputQueue *ChannelFacade_outputQueue(ChannelFacade *facade)
 	return &facade->out;
 }
 
-/* --- who awaits a drain --------------------------------------------------------------- */
+/* --- waiting for a drain -------------------------------------------------------------- */
 
 int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 {
@@ -130,7 +130,7 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 	if (dxr_output_drained(&other->out))
 		return 0;
 	pthread_mutex_lock(&d->lock);
-	/* Who drains looks for waiters after that, and who ends closes the queue before. */
+	/* A drain looks for waiters after that, and an end closes the queue before. */
 	atomic_store(&other->awaited, true);
 	if (facade->paused)
 		rc = -EALREADY;
@@ -143,7 +143,7 @@ int ChannelFacade_awaitDrain(ChannelFacade *facade, ChannelFacade *other)
 	return rc;
 }
 
-/** dxr_resume - a channel has awaited long enough; it was held for that */
+/** dxr_resume - continue a channel that awaits a drain, and drop the reference for that */
 void dxr_resume(ChannelFacade *f)
 {
 	f->paused = false;
@@ -182,7 +182,7 @@ void dxr_drained(ChannelFacade *f, size_t written)
 /* --- a turn ------------------------------------------------------------------------------ */
 
 /**
- * dxr_begin - a turn begins: from now on it takes up what others want
+ * dxr_begin - a turn begins: from now on it handles what others want
  *
  * Return: 0, or the status with which the channel is to end.
  */
@@ -204,7 +204,7 @@ int dxr_begin(ChannelFacade *f, const RQElement *me)
 
 /**
  * dxr_wait - end a turn with a wait
- * @f: others know that it has no turn, and what they have wanted before was looked at
+ * @f: it is marked as having no turn, and what others wanted before was looked at
  */
 int dxr_wait(ChannelFacade *f, RQWait *wait)
 {
@@ -215,7 +215,7 @@ int dxr_wait(ChannelFacade *f, RQWait *wait)
 	return rc;
 }
 
-/* Another turn, at once: it stays in its turn, so to say. */
+/* Another turn follows at once: in effect it stays in its turn. */
 int dxr_again(ChannelFacade *f)
 {
 	RQWait wait = { .Sources = DXK_WAIT_AGAIN };
@@ -224,10 +224,10 @@ int dxr_again(ChannelFacade *f)
 	return WaitRequest(&wait);
 }
 
-/* What the handler may do now: its next message is asked for if it may. */
+/* Return: the handler if it may have its next message now, or NULL. */
 static InputHandler *may_handle(ChannelFacade *f)
 {
-	/* before the look */
+	/* before the check */
 	if (f->look)
 		f->look = false;
 	return f->paused || f->leave || f->close ? NULL : f->handler;
@@ -238,7 +238,7 @@ static bool may_read(ChannelFacade *f)
 	return !f->eof && !f->full && f->ops && !f->paused && !f->leave && !f->close;
 }
 
-/* All whole messages: no event will tell of bytes that were read (NI-13). */
+/* All complete messages: no event will report bytes that were read already (NI-13). */
 static int handle(ChannelFacade *f)
 {
 	size_t limit = f->dispatcher->options.InputLimit;
@@ -257,7 +257,7 @@ static int handle(ChannelFacade *f)
 	}
 	f->full = f->in.len >= (f->full ? limit / 2 : limit);
 	if (rc == -EBADF)
-		rc = -EIO;	/* that would be said of the channel's file */
+		rc = -EIO;	/* that would be taken as an error of the channel's file */
 	return rc < 0 ? rc : 0;
 }
 
@@ -274,7 +274,7 @@ static ssize_t read_once(ChannelFacade *f, bool *all)
 		return n;
 	}
 	is_short = f->in.last->End < f->in.last->Size;
-	/* The file took all there was; should more have come, the wait is over at once. */
+	/* The read has taken everything; if more has come, the wait is over at once. */
 	*all = is_short && (!io || (io->pending && !io->pending(io)));
 	f->dry = *all;
 	return n;
@@ -323,7 +323,7 @@ static int drain(ChannelFacade *f)
 	return rc == -EAGAIN || rc == -ENOMEM ? 0 : rc;
 }
 
-/* Is all input handled, and will there be no more? */
+/* Whether all input is handled, and no more will come. */
 static bool at_end(const ChannelFacade *f)
 {
 	return f->eof && (InputQueue_isEmpty(&f->in) || !(f->paused || f->look));
@@ -341,7 +341,10 @@ static void stopping(ChannelFacade *f)
 		h->stopping(h, f);
 }
 
-/* Bytes that nobody wants. Return: 0: there were some; -EAGAIN; or another error: there are no more */
+/*
+ * Discards bytes that nobody wants.
+ * Return: 0: there were some; -EAGAIN; or another error: there are no more
+ */
 static int discard(int fd)
 {
 	char unread[4096];
@@ -350,7 +353,7 @@ static int discard(int fd)
 	return n > 0 ? 0 : n ? -errno : -EPIPE;
 }
 
-/* The peer knows that there is no more for it, and may still send. */
+/* The peer knows that no more will be sent to it, and may still send. */
 static void linger(ChannelFacade *f)
 {
 	int rc = 0;
@@ -362,8 +365,8 @@ static void linger(ChannelFacade *f)
 }
 
 /*
- * All is written, and the input is not wanted, or at its end: tells the peer, and waits for its
- * end, if that is an option.
+ * All is written, and the input is not wanted, or at its end: shuts down the output, and waits for
+ * the peer's end, if that option is set.
  */
 static void finish(ChannelFacade *f)
 {
@@ -405,7 +408,7 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 
 	if (is_idle(f, me))
 		return -ETIME;
-	/* Nobody reads what it writes, which is all that it is for. */
+	/* Nobody reads its output, which is its only purpose. */
 	if (f->write_only && has_hung_up(me))
 		f->eof = true;
 	rc = drain(f);
@@ -415,7 +418,7 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 		rc = drain(f);
 	if (rc || f->leave || !(f->close || at_end(f)))
 		return rc;
-	/* What the handler says at the end is sent, too. */
+	/* The output of the handler at the end is sent, too. */
 	stopping(f);
 	rc = drain(f);
 	if (!rc)
@@ -423,7 +426,7 @@ static int move_bytes(ChannelFacade *f, const RQElement *me)
 	return rc;
 }
 
-/* What the file has to be ready for */
+/* The events that it waits for */
 static uint32_t events(ChannelFacade *f, bool reads, bool writes)
 {
 	int wanted = (reads ? POLLIN : 0) | (writes ? POLLOUT : 0);
@@ -457,7 +460,7 @@ static int park(ChannelFacade *f, const RQElement *me)
 	bool writes, reads;
 	RQWait wait = { .Fd = f->fd };
 
-	/* Neither read nor written it would tell of a hang-up again and again. */
+	/* A file that is neither read nor written would report a hang-up again and again. */
 	if (has_hung_up(me))
 		f->hung = true;
 
@@ -467,7 +470,7 @@ static int park(ChannelFacade *f, const RQElement *me)
 		f->running = true;
 		return f->leave ? -ECANCELED : 0;
 	}
-	/* Closed since its queues were looked at? */
+	/* Whether it was closed after its queues were checked. */
 	if (f->more || f->look || (!writes && !f->sealed && (f->close || at_end(f))))
 		return dxr_again(f);
 	reads = (f->ops && !f->paused && !f->full && !f->close && !f->eof) || f->lingers;
@@ -480,8 +483,8 @@ static int park(ChannelFacade *f, const RQElement *me)
 }
 
 /**
- * dxr_close - close a file so that what was written reaches a peer that has sent more than was
- *	read: bytes that nobody has read would make a reset of it
+ * dxr_close - close a file so that the output reaches a peer that has sent more than was read:
+ *	unread bytes would turn the close into a reset
  */
 void dxr_close(int fd)
 {
@@ -492,9 +495,9 @@ void dxr_close(int fd)
 }
 
 /**
- * dxr_channel_end - the last of a channel (NI-9, NI-16, NI-20)
- * @f: it has no turn but the caller's, if that is one, and will have none
- * @status: 0 or why; -EBADF: its file is not its any more
+ * dxr_channel_end - the end of a channel (NI-9, NI-16, NI-20)
+ * @f: it has no turn except the caller's, if that is one, and will have none
+ * @status: 0 or the error; -EBADF: its file no longer belongs to it
  */
 void dxr_channel_end(ChannelFacade *f, int status)
 {

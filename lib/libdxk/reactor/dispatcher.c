@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The dispatcher: which channels there are, and their ends.
+ * The dispatcher: the list of channels, and their ends.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 /* --- the requests --------------------------------------------------------------- */
 
-/* The request @name, which may wait for as long as nobody writes. */
+/* Posts the request @name, which may wait as long as no peer writes. */
 static int post(Dispatcher *d, void *name, Runnable *executor, int priority, const RQWait *wait)
 {
 	RQPost post = {
@@ -132,7 +132,7 @@ void ChannelFacade_release(ChannelFacade *facade)
 	free(facade);
 }
 
-/* Room for descriptor @fd in the table. Under D. */
+/* Makes room for descriptor @fd in the table. Under D. */
 static int reserve(Dispatcher *d, unsigned int fd)
 {
 	unsigned int nr = d->nr_fds ? d->nr_fds : 64;
@@ -180,9 +180,9 @@ static bool overloaded(const Dispatcher *d)
 }
 
 /**
- * dxr_overloaded - has the load reached a threshold?
+ * dxr_overloaded - whether the load has reached a threshold
  * @d: the dispatcher
- * @hold: an acceptor that is to be called when it has not any more; or %NULL
+ * @hold: an acceptor that is to be called when the load is below it again; or %NULL
  */
 bool dxr_overloaded(Dispatcher *d, ChannelFacade *hold)
 {
@@ -191,7 +191,7 @@ bool dxr_overloaded(Dispatcher *d, ChannelFacade *hold)
 	pthread_mutex_lock(&d->lock);
 	over = overloaded(d);
 	if (over && hold && !hold->next_held) {
-		/* the last one's next is itself, so that NULL is: not in the list */
+		/* the last one's next is itself, so NULL means: not in the list */
 		hold->next_held = d->held ? d->held : hold;
 		d->held = hold;
 	}
@@ -199,7 +199,7 @@ bool dxr_overloaded(Dispatcher *d, ChannelFacade *hold)
 	return over;
 }
 
-/* Those that were held are, or can be, again. Under D. */
+/* Calls the acceptors that were held. Under D. */
 static void let_go(Dispatcher *d)
 {
 	ChannelFacade *f = d->held, *next;
@@ -212,7 +212,7 @@ static void let_go(Dispatcher *d)
 	}
 }
 
-/** dxr_overload_ends - bytes were written: perhaps those that were held need not wait longer */
+/** dxr_overload_ends - bytes were written: perhaps held acceptors need not wait any longer */
 void dxr_overload_ends(Dispatcher *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -222,7 +222,7 @@ void dxr_overload_ends(Dispatcher *d)
 }
 
 /**
- * dxr_forget - a channel has no file any more, nor counts as one
+ * dxr_forget - a channel no longer has a file, and no longer counts
  *
  * Return: its descriptor.
  */
@@ -267,13 +267,13 @@ int dxr_register(Dispatcher *d, int fd, InputHandler *handler, InputHandlerFacto
 		.handler = handler,
 		.idle = acceptor ? 0 : d->options.IdleNs,
 		.ops = acceptor ? OP_ACCEPT : write_only ? 0 : OP_READ,
-		/* It will have a turn, and does before it is called for one. */
+		/* It will have a turn, and is marked so before it can be called for one. */
 		.running = true,
 	};
 	atomic_init(&f->holds, facade ? 2 : 1);
 	dxr_input_init(&f->in, d->options.Factory);
 	dxr_output_init(&f->out, d->options.Factory, d->options.OutputLimit, f);
-	/* What cannot be written is not taken. */
+	/* Output that cannot be written is not accepted. */
 	f->out.closed = (flags & O_ACCMODE) == O_RDONLY;
 
 	/* The lock is not held over the post: the number is reserved meanwhile. */
@@ -310,7 +310,7 @@ int Dispatcher_registerChannel(Dispatcher *dispatcher, int fd, InputHandler *han
 
 /* --- the ends ----------------------------------------------------------------------- */
 
-/* The request of a channel has come back: most had their end in their last turn. */
+/* The request of a channel was collected: most channels had their end in their last turn. */
 static void collect(Dispatcher *d, const RQElement *e)
 {
 	ChannelFacade *f = e->pPObject;

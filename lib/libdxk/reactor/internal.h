@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A reactor. Each channel is one request: its name is the facade, its owner the dispatcher, and it
- * has its result collected by Dispatcher_dispatch(), which so hears of those that end without a
- * turn.
+ * A reactor. Each channel is one request: its name is the facade, its owner is the dispatcher, and
+ * Dispatcher_dispatch() collects its result, and so learns of channels that end without a turn.
  *
- * What another thread wants of a channel it notes (A, or under O), then looks whether there is a
- * turn. The turn says that there is none, then looks what is wanted, and ends with the wait that
- * follows from it. So one of the two sees the other: the turn takes it up, or the request is
- * called, which causes one. Nobody but the turn decides what the channel waits for.
+ * A thread that wants something of a channel first notes it (A, or under O), then checks whether
+ * there is a turn. The turn first marks that there is none, then checks what is wanted, and ends
+ * with the corresponding wait. So one of the two sees the other: either the turn handles the note,
+ * or the thread calls the request, which causes a turn. Only the turn decides what the channel
+ * waits for.
  *
- * Locks, D within none, O innermost:
+ * Locks; D is taken within no other, O is innermost:
  *
- *   D	dispatcher.lock: which channels there are, and who awaits whose drain
+ *   D	dispatcher.lock: which channels exist, and which of them await the drain of which
  *   O	queue.lock of an output queue
  *   A	no lock: atomic, sequentially consistent
- *   R	no lock: the turn; while there is none and will be none, who collects the request
- *   T	no lock: whoever uses the queue, one thread at a time
+ *   R	no lock: the turn; when there will be no turn any more, the thread that collects the request
+ *   T	no lock: the user of the queue, one thread at a time
  *   C	no lock: does not change
  */
 #ifndef _DX_REACTOR_INTERNAL_H
@@ -32,7 +32,7 @@ struct InputQueue {
 	size_t len;			/* T */
 };
 
-/* A part of what is to be written: bytes in buffers, then those of a file. */
+/* A part of the output: bytes in buffers, then those of a file. */
 struct dxr_part {
 	struct dxr_part *next;
 	Buffer *first, *last;
@@ -86,21 +86,21 @@ struct ChannelFacade {
 	ChannelIO *io;			/* R: how bytes come and go, or NULL */
 	bool dry;			/* R: of @io: it has no more before the file has */
 	atomic_int ops;			/* OP_READ or OP_ACCEPT, or 0 */
-	atomic_bool running;		/* has a turn that will look at what others want */
+	atomic_bool running;		/* has a turn that will check the notes of others */
 	atomic_bool called;		/* one will follow, no need to call again */
 	atomic_bool look;		/* what the turn has looked at may have changed */
 	atomic_bool leave;		/* ends at once */
 	atomic_bool close;		/* ends when its output is written */
 	atomic_bool paused;		/* awaits a drain */
 	ChannelFacade *next_waiter;	/* D: of those that await the same */
-	ChannelFacade *waiters;		/* D: who await this one's */
+	ChannelFacade *waiters;		/* D: those that await this one's */
 	atomic_bool awaited;		/* there are some; written D */
 	ChannelFacade *next_held;	/* D */
 	int kept;			/* R: of an acceptor: a connection without room, or -1 */
 	bool eof, full, hung, more;	/* R */
 	bool started, stopping, ended;	/* R */
 	bool sealed;			/* R: its output queue is empty, and takes no more ... */
-	bool said;			/* R: ... which the peer was told ... */
+	bool said;			/* R: ... which was reported to the peer ... */
 	bool finished;			/* R: ... and has ended, or was waited for long enough */
 	uint64_t lingers;		/* R: until when that is waited for; or 0 */
 	uint64_t active;		/* R: when bytes moved last, if it may not be idle */

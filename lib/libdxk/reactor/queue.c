@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The queues, and where their buffers come from.
+ * The queues, and the source of their buffers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "internal.h"
 
-/* Of a default buffer, its header included: a page of most machines */
+/* Size of a default buffer, including its header: a page on most machines */
 #define BUFFER_SIZE	4096
 /* Buffers in one writev() */
 #define PIECES		16
@@ -23,8 +23,8 @@
 static atomic_ulong in_use;
 
 /*
- * Most buffers are in a queue for a part of a turn. So each thread keeps a few, which are not in
- * use, and malloc(3) is spared. They go with the thread.
+ * Most buffers are in a queue for a part of a turn. So each thread keeps a few unused ones,
+ * which saves calls of malloc(3). They are freed with the thread.
  */
 #define SPARES		4
 
@@ -48,7 +48,7 @@ static void spares_free(void *arg)
 		s->first = b->Next;
 		free(b);
 	}
-	/* No more of them: what a later destructor returns is freed. */
+	/* Keeps no more: buffers that a later destructor returns are freed. */
 	s->nr = SPARES;
 }
 
@@ -124,7 +124,7 @@ static void free_chain(BufferFactory *f, Buffer *b)
 	}
 }
 
-/* Appends to a chain; on failure it is what it was. */
+/* Appends to a chain, which is unchanged on failure. */
 static int append(BufferFactory *f, Buffer **first, Buffer **last, const char *data, size_t len)
 {
 	Buffer *b, *head = NULL, *tail = NULL;
@@ -159,7 +159,7 @@ static int append(BufferFactory *f, Buffer **first, Buffer **last, const char *d
 	return 0;
 }
 
-/* Drops @count bytes, which there are. */
+/* Drops @count bytes, which the queue has. */
 static void drop(BufferFactory *f, Buffer **first, Buffer **last, size_t count)
 {
 	while (count) {
@@ -287,7 +287,7 @@ ssize_t InputQueue_indexOf(const InputQueue *queue, char byte)
 	return -1;
 }
 
-/* Do the @len bytes at @data follow, from byte @at of @b on? */
+/* Whether the @len bytes at @data follow, from byte @at of @b on. */
 static bool follows(const Buffer *b, size_t at, const char *data, size_t len)
 {
 	for (; b; b = b->Next, at = b ? b->Begin : 0) {
@@ -398,7 +398,7 @@ static int free_part(OutputQueue *q, struct dxr_part *p)
 	return fd;
 }
 
-/* Of those of a dispatcher's channels. */
+/* Counts the bytes of a queue, and of all queues of the dispatcher. */
 static void account(OutputQueue *q, size_t more, size_t less)
 {
 	q->len += more - less;
@@ -407,7 +407,7 @@ static void account(OutputQueue *q, size_t more, size_t less)
 					  memory_order_relaxed);
 }
 
-/** dxr_output_close - discard what is queued, and take no more */
+/** dxr_output_close - discard the queued output, and accept no more */
 void dxr_output_close(OutputQueue *q)
 {
 	struct dxr_part *p, *next;
@@ -421,7 +421,7 @@ void dxr_output_close(OutputQueue *q)
 	account(q, 0, q->len);
 	q->closed = true;
 	pthread_mutex_unlock(&q->lock);
-	/* Who enqueues finds it closed before it looks for a part. */
+	/* A thread that enqueues finds it closed before it looks for a part. */
 	for (; p; p = next) {
 		next = p->next;
 		fd = free_part(q, p);
@@ -449,7 +449,7 @@ size_t OutputQueue_length(OutputQueue *queue)
 	return queue->len;
 }
 
-/** dxr_output_drained - is it empty by half? */
+/** dxr_output_drained - whether at least half of it is empty */
 bool dxr_output_drained(OutputQueue *q)
 {
 	bool drained;
@@ -460,7 +460,7 @@ bool dxr_output_drained(OutputQueue *q)
 	return drained;
 }
 
-/** dxr_output_seal - take no more if it is empty. Return: is it? */
+/** dxr_output_seal - accept no more if it is empty. Return: whether it is empty */
 bool dxr_output_seal(OutputQueue *q)
 {
 	bool empty;
@@ -550,7 +550,7 @@ static ssize_t write_buffers(int fd, Buffer *b, bool more)
 	return n < 0 ? -errno : n;
 }
 
-/* Bytes of a part's file, to where its buffers are. Return: how many, or a negative errno */
+/* Reads bytes of a part's file into its buffers. Return: how many, or a negative errno */
 static ssize_t load(OutputQueue *q, struct dxr_part *p)
 {
 	Buffer *b = q->factory->newBuffer(q->factory);
@@ -573,7 +573,7 @@ static ssize_t load(OutputQueue *q, struct dxr_part *p)
 	return n;
 }
 
-/* What is in memory of the first part goes to the file. */
+/* Writes the bytes of the first part that are in memory. */
 static ssize_t write_part(struct dxr_part *p, ChannelIO *io, int fd)
 {
 	Buffer *b = p->first;
@@ -586,7 +586,7 @@ static ssize_t write_part(struct dxr_part *p, ChannelIO *io, int fd)
 }
 
 /*
- * Holds the lock while it writes what is in memory, which does not block.
+ * Holds the lock while it writes bytes that are in memory, which does not block.
  */
 static int drain_to(OutputQueue *queue, ChannelIO *io, int fd)
 {
@@ -605,7 +605,7 @@ static int drain_to(OutputQueue *queue, ChannelIO *io, int fd)
 				written += (size_t)n;
 			}
 		} else if (p->fd >= 0 && p->count) {
-			/* It may have to be read from a disk. Nobody else changes the first part. */
+			/* It may be read from a disk. Nobody else changes the first part. */
 			pthread_mutex_unlock(&queue->lock);
 			n = io ? load(queue, p) :
 				 sendfile(fd, p->fd, &p->offset, min_size(p->count, 1 << 20));

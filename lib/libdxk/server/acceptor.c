@@ -11,7 +11,7 @@
 
 /* Connections that a pull takes */
 #define ACCEPTS		64
-/* How long it does without what the system lacks */
+/* How long it waits after a shortage of the system */
 #define PAUSE_NS	100000000
 
 static int accept_one(Connection *c)
@@ -32,7 +32,7 @@ static int accept_one(Connection *c)
 	}
 	close(fd);
 	atomic_fetch_add(&p->refused, 1);
-	/* What @opened does not want is no shortage. */
+	/* A connection that @opened refuses is no shortage. */
 	return opens && (rc == -ENOSPC || rc == -EDQUOT || rc == -ENOMEM) ? -ENOBUFS : 0;
 }
 

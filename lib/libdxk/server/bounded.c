@@ -2,10 +2,10 @@
 /*
  * The monitor queue, and its buffers.
  *
- * Who has to wait is in line with what it wants. Whoever makes that possible does it for the first
- * in line, and wakes it: who pushes hands its item over, who pops takes that of a pusher in. So as
- * many go on as there are items or room, whoever comes in between, and each sleeps on a condition
- * of its own (CO-2).
+ * A thread that has to wait stands in line with its operation. The thread that makes the operation
+ * possible performs it for the first in line, and wakes that: a push hands its item over, a pop
+ * takes the item of a waiting pusher in. So as many threads continue as there are items or room,
+ * whichever other threads come in between, and each sleeps on a condition of its own (CO-2).
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -167,9 +167,9 @@ QueueBuffer *PriorityBuffer_create(ItemOrder compare)
 	return &h->base;
 }
 
-/* --- who waits ------------------------------------------------------------------------ */
+/* --- waiting in line ------------------------------------------------------------------ */
 
-/* Out of line, with a result. */
+/* Takes the first one out of line, with a result. */
 static void let_go(struct line *line, int status)
 {
 	struct waiter *w = line->first;
@@ -205,7 +205,7 @@ static void wait_until(struct waiter *w, pthread_mutex_t *lock, uint64_t deadlin
 				pthread_cond_wait(&w->cond, lock);
 }
 
-/* Waits in line until somebody has done for @w what it is there for. Under Q. */
+/* Waits in line until another thread has performed the operation of @w. Under Q. */
 static int stand(BoundedQueue *q, struct line *line, struct waiter *w, int64_t timeout_ns)
 {
 	int state;
@@ -216,7 +216,7 @@ static int stand(BoundedQueue *q, struct line *line, struct waiter *w, int64_t t
 	w->next = NULL;
 	*line->last = w;
 	line->last = &w->next;
-	/* It is in line by its stack: a thread that is cancelled would stay there. */
+	/* Its entry in the line is on its stack: a cancelled thread would leave it there. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	wait_until(w, &q->lock, timeout_ns < 0 ? 0 : dxs_now() + (uint64_t)timeout_ns);
 	pthread_setcancelstate(state, NULL);
@@ -289,7 +289,7 @@ int BoundedQueue_push(BoundedQueue *queue, void *item, int64_t timeout_ns)
 	return rc;
 }
 
-/* There is room for those that wait with an item. */
+/* There is room for threads that wait with an item. */
 static void admit(BoundedQueue *q)
 {
 	while (q->pushers.first && q->size < q->max)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * A connection: who pulls it, its observers, and its turns.
+ * A connection: its owner, which pulls it, its observers, and its turns.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,12 +11,12 @@
 
 #include "internal.h"
 
-/* How long it sleeps at a time until nobody is at work with it, also when it was cancelled */
+/* How long it sleeps at a time until no task works with it, also when it was cancelled */
 #define AT_WORK_NS	100000000
 
-/* --- what others want ------------------------------------------------------------------------ */
+/* --- calls of other threads ------------------------------------------------------------------ */
 
-/** dxs_calls - under K: has the caller to call it, to have a turn look at what has changed? */
+/** dxs_calls - under K: whether the caller must call it, so that a turn looks at a change */
 bool dxs_calls(Connection *c)
 {
 	if (c->running || c->called || c->ended)
@@ -26,9 +26,9 @@ bool dxs_calls(Connection *c)
 }
 
 /**
- * dxs_call - call a connection, as dxs_calls() has said
+ * dxs_call - call a connection, after dxs_calls() has returned true
  *
- * Return: 0, or why it was not: the next change calls.
+ * Return: 0, or an error: it was not called, and the next change calls.
  */
 int dxs_call(Connection *c)
 {
@@ -96,7 +96,7 @@ static void pop(Connection *c)
 		free(o);
 }
 
-/** dxs_observers_drop - nobody will serve them */
+/** dxs_observers_drop - drop the observers: they will not be served */
 void dxs_observers_drop(Connection *c)
 {
 	while (c->first)
@@ -145,13 +145,13 @@ bool Connection_active(Connection *connection)
 	p.fd = c->fd;
 	waits = (c->first || c->acceptor) && !c->busy && !c->ended;
 	known = c->offered || (!c->owner && c->first != c->seen && !InputQueue_isEmpty(&c->in));
-	/* Under the lock, so that it is its file. */
+	/* Under the lock, so that the descriptor is still its file. */
 	known = known || (waits && poll(&p, 1, 0) > 0);
 	pthread_mutex_unlock(&c->lock);
 	return waits && known;
 }
 
-/* --- tasks that were pushed -------------------------------------------------------------------- */
+/* --- tasks that were pushed ------------------------------------------------------------------ */
 
 /* The next observer may be served. */
 static void pushed_ends(Connection *c, int status)
@@ -180,7 +180,7 @@ int dxs_pushed_turn(Runnable *self, void *request)
 	pthread_mutex_lock(&c->lock);
 	c->at_work = !c->ended;
 	pthread_mutex_unlock(&c->lock);
-	/* What it would use may be gone with the connection. */
+	/* The data that it would use may be gone with the connection. */
 	if (c->at_work)
 		rc = dxs_run(c->pool->queue, c->task, data, c->task_context, SERVES);
 	c->data = NULL;
@@ -189,7 +189,7 @@ int dxs_pushed_turn(Runnable *self, void *request)
 	return 0;
 }
 
-/** dxs_pushed_lost - it was not run, or not to its end */
+/** dxs_pushed_lost - a pushed task was not run, or not to its end */
 void dxs_pushed_lost(Connection *c, int status)
 {
 	Message_free(c->data);
@@ -217,7 +217,7 @@ static int push(Connection *c, Task *task, Message *data, void *context)
 	pthread_mutex_unlock(&c->lock);
 	Connection_hold(c);
 	/*
-	 * A receiver is held up by a queue that is full; a worker, which would have to empty it, not.
+	 * A receiver waits if the queue is full; a worker, which would have to empty it, does not.
 	 * A signal is no fault of the connection, whose data has been taken out already.
 	 */
 	do
@@ -235,9 +235,9 @@ static int push(Connection *c, Task *task, Message *data, void *context)
 	return rc;
 }
 
-/* --- pull: by the owner ------------------------------------------------------------------------- */
+/* --- pull: by the owner ---------------------------------------------------------------------- */
 
-/* The first observer is served, with @len bytes, or because its time is over. */
+/* Serves the first observer, with @len bytes, or because its time is over. */
 static int trigger(Connection *c, size_t len)
 {
 	struct dxs_observer *o = c->first;
@@ -258,7 +258,7 @@ static int trigger(Connection *c, size_t len)
 	pthread_mutex_unlock(&c->lock);
 	if (task->Key || c->owner != c->pool)
 		return push(c, task, data, context);
-	/* It is freed at the end if the worker dies with it. */
+	/* If the worker dies, the data is freed at the connection's end. */
 	c->data = data;
 	rc = dxs_run(c->pool->queue, task, data, context, SERVES);
 	c->data = NULL;
@@ -266,7 +266,7 @@ static int trigger(Connection *c, size_t len)
 	return rc < 0 ? rc : 0;
 }
 
-/* That which may be served now, or %NULL. Only the owner takes it away. */
+/* The observer that may be served now, or %NULL. Only the owner removes it. */
 static struct dxs_observer *may_serve(Connection *c)
 {
 	struct dxs_observer *o;
@@ -277,7 +277,7 @@ static struct dxs_observer *may_serve(Connection *c)
 	return o;
 }
 
-/* How many bytes an observer is served with now. Return: that; 0: it needs more; or its error */
+/* Return: number of bytes to serve an observer with now; 0: it needs more; or its error */
 static ssize_t enough(Connection *c, const DataObserver *want)
 {
 	size_t have = InputQueue_length(&c->in);
@@ -291,7 +291,7 @@ static ssize_t enough(Connection *c, const DataObserver *want)
 	return !n && have >= c->pool->options.InputLimit ? -EMSGSIZE : n;
 }
 
-/* Bytes of a file, at most so many. */
+/* Bytes of a file, up to a maximum. */
 struct limited {
 	ChannelIO base;
 	size_t most;
@@ -313,7 +313,7 @@ static ssize_t limited_read(ChannelIO *self, int fd, void *data, size_t len)
 }
 
 /*
- * Reads once what an observer waits for.
+ * Reads once the data that an observer waits for.
  * Return: 1: more may be there; 0: there is none now; or the file's error
  */
 static int fill(Connection *c, const DataObserver *want)
@@ -342,13 +342,13 @@ static void pull_ends(Connection *c, const struct dxs_observer *o)
 {
 	pthread_mutex_lock(&c->lock);
 	c->seen = o;
-	/* What it waits for will not come. */
+	/* The data that it waits for will not come. */
 	if (c->eof)
 		c->closing = true;
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Return: 0, or why the connection is to end */
+/* Return: 0, or the error with which the connection is to end */
 static int pull(Connection *c)
 {
 	unsigned int left = c->pool->options.TurnTasks;
@@ -407,9 +407,9 @@ int Connection_pull(Connection *connection, const void *receiver)
 	return rc;
 }
 
-/* --- a turn --------------------------------------------------------------------------------------- */
+/* --- a turn ---------------------------------------------------------------------------------- */
 
-/* What comes after a look at all that is wanted */
+/* The next step, after a check of all notes */
 enum next { WAITS, AGAIN, PULLS, EXPIRED, ENDS };
 
 static void sooner(RQWait *wait, uint64_t deadline)
@@ -420,16 +420,16 @@ static void sooner(RQWait *wait, uint64_t deadline)
 	wait->Deadline = deadline;
 }
 
-/* Is it to end now, but for who is at work with it? */
+/* Whether it is to end now, apart from tasks that work with it. */
 static bool is_over(const Connection *c, uint64_t now)
 {
 	if (c->leaves || (c->drain && now >= c->drain))
 		return true;
-	/* Shut down it ends when no task is at work: each waits for data again. */
+	/* After a shutdown it ends when no task works with it: each waits for data again. */
 	return !c->out && !c->busy && (c->closing || (c->drain && c->first));
 }
 
-/* It is for the next receiver who comes. */
+/* It is left for the next receiver. */
 static void offer(Connection *c)
 {
 	c->offered = true;
@@ -437,18 +437,18 @@ static void offer(Connection *c)
 	Connection_hold(c);
 	if (!BoundedQueue_push(c->pool->active, c, 0))
 		return;
-	/* Shut down: who holds it beside is the request. */
+	/* After a shutdown. The request still holds it. */
 	c->offered = false;
 	atomic_fetch_sub(&c->holds, 1);
 }
 
-/* Is there nobody who would pull it? Shut down, receivers have gone. */
+/* Whether nobody would pull it. After a shutdown there are no receivers. */
 static bool is_left(const Connection *c)
 {
 	return c->pool->active && c->drain;
 }
 
-/* Is there something for a pull that no event tells of, or did it? */
+/* Whether there is something to pull: an event, or data that no event reports. */
 static bool may_pull(const Connection *c, bool event)
 {
 	if (c->busy || c->owner || c->offered || c->closing || !(c->first || c->acceptor))
@@ -461,7 +461,7 @@ static bool may_pull(const Connection *c, bool event)
 	return c->first != c->seen;
 }
 
-/* The file's events, and times. */
+/* Waits for the file's events, and until the next deadline. */
 static void wait_for(Connection *c, RQWait *wait, uint64_t now)
 {
 	struct dxs_observer *o = c->closing ? NULL : c->first;
@@ -504,7 +504,7 @@ static enum next decide(Connection *c, bool event, RQWait *wait)
 
 	if (is_over(c, now)) {
 		if (!c->owner && !c->at_work) {
-			/* None that was pushed begins now. */
+			/* No pushed task begins from now on. */
 			c->ended = true;
 			return ENDS;
 		}
@@ -561,7 +561,7 @@ static void leave(Connection *c, int status)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* A turn begins. Return: is it for what its file can be read for? */
+/* A turn begins. Return: whether its file may be readable. */
 static bool begin(Connection *c)
 {
 	const RQElement *me = CurrentRequest();
@@ -591,7 +591,7 @@ static bool begin(Connection *c)
 	}
 }
 
-/** dxs_end - the last of a connection, which has no turn but the caller's, if that is one */
+/** dxs_end - the end of a connection, which has no turn except the caller's, if that is one */
 void dxs_end(Connection *c, int status)
 {
 	struct dxs_message *done = NULL;

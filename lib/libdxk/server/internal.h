@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * A server. Each connection is one request: its name is the connection, its owner the pool, and
- * it has its result collected by ConnectionPool_serve(), which so hears of those that end without
- * a turn.
+ * A server. Each connection is one request: its name is the connection, its owner is the pool, and
+ * ConnectionPool_serve() collects its result, and so learns of connections that end without a turn.
  *
- * What others want of a connection they note under K; whoever finds that it has no turn, and that
- * nobody has called it, calls its request. The turn says under K that there is none any more, in the
- * hold in which it has looked at all that is wanted. So a change is either seen by the turn, or
- * causes one.
+ * A thread that wants something of a connection notes it under K. If the connection then has no
+ * turn, and nobody has called it, the thread calls its request. The turn marks its end under K, in
+ * the same hold of the lock in which it has checked all that is wanted. So a change is either seen
+ * by the turn, or causes one.
  *
- * Input has the one that owns the connection: its turn, as the pool, or a receiver. While a task
- * that was pushed has data of a connection nobody pulls it.
+ * The owner of the connection has its input: its turn, for the pool, or a receiver. While a pushed
+ * task has data of a connection, nobody pulls the connection.
  *
  * Locks:
  *
- *   P	pool.lock: which connections there are, and acceptors that wait for fewer
+ *   P	pool.lock: which connections exist, and acceptors that wait for fewer
  *   K	connection.lock, within P
  *   Q	BoundedQueue.lock, within K
  *   A	no lock: atomic, sequentially consistent
- *   R	no lock: who owns the connection
- *   T	no lock: the turn; while there is none and will be none, who collects the request
+ *   R	no lock: the owner of the connection
+ *   T	no lock: the turn; when there will be no turn any more, the thread that collects the request
  *   C	no lock: does not change
  */
 #ifndef _DX_SERVER_INTERNAL_H
@@ -59,7 +58,7 @@ struct ConnectionPool {
 	MTExecutive *mte;		/* C */
 	ConnectionPoolOptions options;	/* C */
 	Runnable gate;			/* C: of the request that is there until the shutdown */
-	BoundedQueue *active;		/* C: connections for receivers, each of them held; or NULL */
+	BoundedQueue *active;		/* C: connections for receivers, each held; or NULL */
 	pthread_mutex_t lock;
 	Connection *first;		/* P */
 	unsigned int live, connections;	/* P: with and without acceptors */
@@ -82,12 +81,12 @@ struct Connection {
 	Connection *next_full;		/* P: itself: the last one; NULL: it does not wait */
 
 	pthread_mutex_t lock;
-	_Atomic(const void *) owner;	/* written K: who pulls it */
+	_Atomic(const void *) owner;	/* written K: the one that pulls it */
 	int fd;				/* C until the end, then -1; written K */
 	struct dxs_observer *first, *last;	/* K */
 	struct dxs_observer own;	/* K: one of them, mostly ... */
 	bool own_used;			/* K: ... and now */
-	const struct dxs_observer *seen; /* K: that which has not enough data yet */
+	const struct dxs_observer *seen; /* K: the one that has not enough data yet */
 	struct dxs_message *out, *out_last;	/* K */
 	size_t out_len;			/* K: bytes in there */
 	uint64_t out_deadline;		/* K: no message is to be dropped before; or 0 */
@@ -101,10 +100,10 @@ struct Connection {
 	bool leaves;			/* K: ends now */
 	bool ended;			/* K */
 	int status;			/* K: of its end */
-	atomic_bool gone;		/* somebody else has closed its file */
+	atomic_bool gone;		/* its file was closed by others */
 	uint64_t drain;			/* K: shut down: when it leaves at the latest; or 0 */
 	bool eof, more;			/* R */
-	uint64_t pause;			/* R: until when an acceptor lacks what the system has; or 0 */
+	uint64_t pause;			/* R: until when an acceptor waits after a shortage; or 0 */
 	bool held_back;			/* K, written P, too: it has too many connections */
 	InputQueue in;			/* R */
 	Task *task;			/* of @pushed, with ... */
@@ -114,7 +113,7 @@ struct Connection {
 
 /* task.c */
 
-/* What a task that is run is: whose leak check differs. */
+/* The kind of a task that is run, for the leak check. */
 enum dxs_task { DEFERRED, JOINED, SERVES };
 
 bool dxs_passes(int rc);

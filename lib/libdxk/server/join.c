@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Join points: the owner of the tasks that they join. The continuation is a request of the queue
- * that waits until this owner has nothing coming, which the module knows. The tasks are counted only
- * so that the continuation can be told of those that have ended without a status.
+ * Join points: a join point is the owner of the tasks that it joins. The continuation is a request
+ * of the queue that waits until this owner has no requests, which the module knows. The tasks are
+ * counted only so that the continuation can learn of those that have ended without a status.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,17 +11,17 @@
 
 #include "internal.h"
 
-/* How long a continuation that was cancelled sleeps at a time: the tasks have not ended yet */
+/* How long a cancelled continuation sleeps at a time while the tasks have not ended yet */
 #define MASKED_NS	1000000000LL
 
-/* What a continuation that has had a turn goes on with: RQWait.State */
+/* The next step of a continuation that has had a turn: RQWait.State */
 #define MASKED		1	/* it was cancelled */
 #define LEFT		2	/* it waits for the tasks of a join point whose continuation was */
 
-/* Of which join points are in others: JoinPoint.Inner, .Next, and .Link */
+/* Protects which join points are in others: JoinPoint.Inner, .Next, and .Link */
 static pthread_mutex_t joined = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a continuation waits for. */
+/* The wait of a continuation. */
 static RQWait join_wait(JoinPoint *j, uint64_t state)
 {
 	return (RQWait){
@@ -44,7 +44,7 @@ static void join_enter(JoinPoint *j, JoinPoint *outer)
 	pthread_mutex_unlock(&joined);
 }
 
-/* Its continuation is run, or will not be. */
+/* Its continuation is about to run, or will not run. */
 static void join_leave(JoinPoint *j)
 {
 	pthread_mutex_lock(&joined);
@@ -56,10 +56,10 @@ static void join_leave(JoinPoint *j)
 }
 
 /*
- * All that @j joins has ended. What is in it all the same are join points whose continuations were
- * cancelled before they had a turn; their tasks go on, and use them. Such a one may itself have
- * such: when its tasks have ended these are next.
- * Return: is there one to wait for?
+ * All that @j joins has ended. It may still contain join points whose continuations were cancelled
+ * before they had a turn; their tasks continue, and use them. Such a join point may itself contain
+ * others of this kind: when its tasks have ended these are next.
+ * Return: whether there is one to wait for.
  */
 static bool join_left(JoinPoint *j, bool first_over)
 {
@@ -79,7 +79,7 @@ static bool join_left(JoinPoint *j, bool first_over)
 
 /* --- ends ------------------------------------------------------------------------------ */
 
-/* A task has ended with a status. */
+/* Records the status of a task that has ended with one. */
 static void join_count(JoinPoint *j, int status)
 {
 	int32_t none = 0;
@@ -119,7 +119,7 @@ static void join_count_rest(JoinPoint *j)
 		j->First = j->Begun > j->Ended ? -EOWNERDEAD : -ECANCELED;
 }
 
-/* Runs the continuation, which may itself be of another join, or of none, but the queue's. */
+/* Runs the continuation, which may itself be joined by another one; else it is the queue's. */
 static int join_then(JoinPoint *j)
 {
 	JoinPoint *outer = CurrentRequest()->pOObject;
@@ -132,8 +132,8 @@ static int join_then(JoinPoint *j)
 }
 
 /*
- * A turn of the continuation. One that is for another reason than the join is no end of it: a time,
- * with which it began because there was no room; a cancel, which is for those that wait in vain.
+ * A turn of the continuation. A turn for a reason other than the join does not end it: a time,
+ * with which it began because there was no room; a cancel, after which the tasks still end.
  */
 static int join_turn(Runnable *self, void *request)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The messenger: what is to be written to a connection, in its order. It has no thread: the turn
- * writes, and who queues the first message while there is none writes as much of it as the file
- * takes.
+ * The messenger: the messages to be written to a connection, in order. It has no thread: the turn
+ * writes, and a thread that queues the first message while there is no turn writes as much of it
+ * as the file takes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,7 +36,7 @@ static ssize_t write_some(Connection *c)
 	return n < 0 ? -errno : n;
 }
 
-/* Out of the list, with its end. Without a @done of its own it is gone. */
+/* Takes a message out of the list with its end. Frees it if there is nothing to report to. */
 static void finish(Connection *c, struct dxs_message **from, int status,
 		   struct dxs_message **done)
 {
@@ -77,7 +77,7 @@ static void wrote(Connection *c, size_t n, struct dxs_message **done)
 	}
 }
 
-/* Those whose time is over are dropped. Return: 0 or -ETIME: the peer has a part of one. */
+/* Drops messages whose time is over. Return: 0 or -ETIME: the peer has a part of one. */
 static int drop_late(Connection *c, struct dxs_message **done)
 {
 	uint64_t now = dxs_now();
@@ -102,7 +102,7 @@ static int drop_late(Connection *c, struct dxs_message **done)
 }
 
 /**
- * dxs_write - write until there is no message or the file takes no more; drop what is late
+ * dxs_write - write until there is no message or the file takes no more; drop late messages
  * @c: which, its lock held
  * @done: out, for dxs_messages_done(): messages that have ended
  *
@@ -124,14 +124,14 @@ int dxs_write(Connection *c, struct dxs_message **done)
 	return c->out && c->out_deadline ? drop_late(c, done) : 0;
 }
 
-/** dxs_messages_drop - the connection has ended: those that were not written have, too */
+/** dxs_messages_drop - the connection has ended: end the messages that were not written */
 void dxs_messages_drop(Connection *c, struct dxs_message **done)
 {
 	while (c->out)
 		finish(c, &c->out, -EPIPE, done);
 }
 
-/** dxs_messages_done - tell of messages that have ended, without the lock */
+/** dxs_messages_done - report messages that have ended, without the lock */
 void dxs_messages_done(Connection *c, struct dxs_message *done)
 {
 	struct dxs_message *m;
@@ -145,7 +145,7 @@ void dxs_messages_done(Connection *c, struct dxs_message *done)
 
 /* --- queueing -------------------------------------------------------------------------------- */
 
-/* Behind the last one, in its place if nobody can tell them apart. */
+/* Appends to the last message if nobody can tell the two apart, else after it. */
 static int append(Connection *c, const void *data, size_t len, uint64_t deadline, MessageDone done,
 		  void *arg)
 {
@@ -203,14 +203,14 @@ int Connection_sendWithin(Connection *connection, const void *data, size_t len, 
 			c->status = wrote;
 		}
 	}
-	/* What is left waits for the file, and what was to be written before it ends is. */
+	/* A turn has to wait for the file with the rest; or to end, if that was the last one. */
 	if (!rc)
 		calls = (c->out || c->closing || c->drain || c->leaves) && dxs_calls(c);
 	pthread_mutex_unlock(&c->lock);
 	if (calls)
 		dxs_call(c);
 	dxs_messages_done(c, ended);
-	/* There is nothing that anything could happen to. */
+	/* An empty message has ended at once. */
 	if (!rc && !len && done)
 		done(arg, c, 0);
 	return rc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * The pool: which connections there are, who receives, and how connections end.
+ * The pool: the list of connections, the receivers, and the ends of connections.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@ uint64_t dxs_now(void)
 
 /* --- create and destroy ----------------------------------------------------------------- */
 
-/* The request of a connection, or of the gate, which may wait for as long as its peer likes. */
+/* Posts the request of a connection, or of the gate, which may wait without limit. */
 static int post(ConnectionPool *p, void *name, Runnable *executor, int32_t priority,
 		const RQWait *wait)
 {
@@ -91,7 +91,7 @@ ConnectionPool *ConnectionPool_create(TaskQueue *queue, const ConnectionPoolOpti
 	return p;
 }
 
-/* A connection is to end, or an acceptor. Under P. Return: 0, or why it was not called */
+/* A connection or an acceptor is to end. Under P. Return: 0, or the error of its call */
 static int shut(Connection *c, int64_t drain_ns)
 {
 	bool calls;
@@ -108,7 +108,7 @@ static int shut(Connection *c, int64_t drain_ns)
 	return calls ? dxs_call(c) : 0;
 }
 
-/* Return: 0, or why somebody who has not ended was not called: the next shutdown does it. */
+/* Return: 0, or an error: one that has not ended was not called; the next shutdown calls. */
 static int shut_down(ConnectionPool *p, int64_t drain_ns)
 {
 	int rc = 0, failed;
@@ -138,7 +138,7 @@ void ConnectionPool_destroy(ConnectionPool *pool)
 
 	if (!p)
 		return;
-	/* Workers have it, and its connections. */
+	/* Workers still use it, and its connections. */
 	while (dxs_passes(shut_down(p, 0)) || dxs_passes(ConnectionPool_serve(p)))
 		;
 	while (p->active && !BoundedQueue_pop(p->active, &c, 0))
@@ -162,7 +162,7 @@ void ConnectionPool_status(ConnectionPool *pool, ConnectionPoolStatus *status)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* --- which there are ---------------------------------------------------------------------- */
+/* --- connections -------------------------------------------------------------------------- */
 
 Connection *Connection_hold(Connection *connection)
 {
@@ -200,7 +200,7 @@ static int enter(Connection *c)
 	return 0;
 }
 
-/* Acceptors wait for fewer connections, and there are: they look again. Under P. */
+/* There are fewer connections: calls the acceptors that wait for that. Under P. */
 static void let_accept(ConnectionPool *p, const Connection *but)
 {
 	Connection *a, *next;
@@ -210,7 +210,7 @@ static void let_accept(ConnectionPool *p, const Connection *but)
 		next = a->next_full == a ? NULL : a->next_full;
 		a->next_full = NULL;
 		pthread_mutex_lock(&a->lock);
-		/* It has its file's events again; a call alone is none, for who has receivers. */
+		/* It waits for its file's events again; with receivers, a call is no event. */
 		a->held_back = false;
 		calls = a != but && dxs_calls(a);
 		pthread_mutex_unlock(&a->lock);
@@ -220,7 +220,7 @@ static void let_accept(ConnectionPool *p, const Connection *but)
 }
 
 /**
- * dxs_forget - a connection does not count any more
+ * dxs_forget - a connection no longer counts
  * @c: which
  */
 void dxs_forget(Connection *c)
@@ -239,8 +239,8 @@ void dxs_forget(Connection *c)
 }
 
 /**
- * dxs_is_full - are there as many connections as may be?
- * @acceptor: is called when there are not; else it has a place, until dxs_accepted()
+ * dxs_is_full - whether the maximum number of connections exists
+ * @acceptor: if so, it is called when there are fewer; else it has a place until dxs_accepted()
  */
 bool dxs_is_full(Connection *acceptor)
 {
@@ -263,7 +263,7 @@ bool dxs_is_full(Connection *acceptor)
 }
 
 /**
- * dxs_accepted - an acceptor needs its place no more: what it has accepted counts itself
+ * dxs_accepted - an acceptor no longer needs its place: the accepted connection counts itself
  * @acceptor: whose dxs_is_full() was false
  */
 void dxs_accepted(Connection *acceptor)
@@ -288,7 +288,7 @@ static Connection *new_connection(ConnectionPool *p, int fd, const ConnectionOps
 		.base.ExecuteThisRequest = dxs_turn,
 		.pushed.ExecuteThisRequest = dxs_pushed_turn,
 		.pool = p, .ops = ops, .arg = arg, .acceptor = acceptor, .fd = fd,
-		/* It will have a turn, and does before it is called for one. */
+		/* It will have a turn, and is marked so before it can be called for one. */
 		.running = true,
 	};
 	atomic_init(&c->holds, 1);
@@ -299,7 +299,7 @@ static Connection *new_connection(ConnectionPool *p, int fd, const ConnectionOps
 
 /**
  * dxs_register - ConnectionPool_register(), also of an acceptor
- * @opens: out: did @opened not refuse it? May be %NULL
+ * @opens: out: whether @opened did not refuse it. May be %NULL
  */
 int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *arg, bool acceptor,
 		 Connection **connection, bool *opens)
@@ -322,7 +322,7 @@ int dxs_register(ConnectionPool *pool, int fd, const ConnectionOps *ops, void *a
 	rc = enter(c);
 	if (rc)
 		goto err_free;
-	/* One that has ended before this returns is still the caller's. */
+	/* A connection that has ended before this returns still belongs to the caller. */
 	if (connection)
 		*connection = Connection_hold(c);
 	if (ops && ops->opened && !acceptor)
@@ -362,7 +362,7 @@ int ConnectionPool_register(ConnectionPool *pool, int fd, const ConnectionOps *o
 
 /* --- the ends ------------------------------------------------------------------------------- */
 
-/* A connection has come back without an end. If a task is at work with it that comes later. */
+/* A request was collected without an end. If a task works with the connection it comes later. */
 static void collect_ended(Connection *c, int status)
 {
 	bool ends;
@@ -395,7 +395,7 @@ static void collect_pushed(Connection *c, int status)
 		dxs_end(c, c->status);
 }
 
-/* A request of the pool has come back: most had their end in their last turn. */
+/* A request of the pool was collected: most connections had their end in their last turn. */
 static void collect(ConnectionPool *p, const RQElement *e)
 {
 	Connection *c = e->pPObject;
@@ -434,7 +434,7 @@ int ConnectionPool_serve(ConnectionPool *pool)
 
 /* --- receivers ------------------------------------------------------------------------------ */
 
-/* Return: is it the receiver's now? */
+/* Return: whether it is the receiver's now. */
 static bool take(Connection *c, const void *receiver)
 {
 	bool taken;

@@ -2,8 +2,8 @@
 /*
  * Tasks, and the queue of them, which is the Ready Pool.
  *
- * A task has two Runnables, so that a request tells by its executor whether the task is joined; its
- * owner is the queue, or the join point. So a task that is queued needs no memory but its request.
+ * A task has two Runnables, so that the executor of a request shows whether the task is joined; its
+ * owner is the queue, or the join point. So a queued task needs no memory except its request.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,14 +16,14 @@
 /* A task that the thread runs. */
 struct run {
 	struct run *outer;	/* which waits, and its worker helps meanwhile */
-	bool answered;		/* what the leak check asks for */
+	bool answered;		/* what the leak check tests */
 };
 
 static __thread struct run *current;
 
 /* --- a run ---------------------------------------------------------------------------- */
 
-/** dxs_answers - the task that the caller runs has responded, deferred, or waits for data */
+/** dxs_answers - record that the caller's task has responded, deferred, or waits for data */
 void dxs_answers(void)
 {
 	if (current)
@@ -46,14 +46,14 @@ static void leaked(TaskQueue *q, const void *task, const void *context)
 }
 
 /**
- * dxs_run - run a task, and look whether it ends in a response or a join point (CO-14)
+ * dxs_run - run a task, and check whether it ends in a response or a join point (CO-14)
  * @queue: whose
- * @task: gone, perhaps, when it has returned
+ * @task: may be gone when it has returned
  * @data: for it
  * @context: for it
  * @what: JOINED: it ends in a join point; SERVES: a failure ends its connection: that is an answer
  *
- * Return: what it returned.
+ * Return: its return value.
  */
 int dxs_run(TaskQueue *queue, Task *task, Message *data, void *context, enum dxs_task what)
 {
@@ -86,10 +86,10 @@ void Task_init(Task *task, TaskRun run)
 }
 
 /**
- * dxs_passes - is an error one that is over when time has passed? Some does
- * @rc: of a call that is to be made again then
+ * dxs_passes - whether an error is temporary; if it is a shortage, sleeps for some time
+ * @rc: of a call that is to be retried then
  *
- * So it is where the caller lacks memory, or a descriptor with which it becomes a member.
+ * A shortage is that the caller lacks memory, or the descriptor that it needs to become a member.
  */
 bool dxs_passes(int rc)
 {
@@ -172,7 +172,7 @@ void TaskQueue_destroy(TaskQueue *queue)
 
 	if (!queue)
 		return;
-	/* None of its requests has a result: it is over when none exists. Workers have the queue. */
+	/* Its requests have no results: it is over when none exists. Workers use the queue. */
 	do
 		rc = RejoinWaitOf(queue->mte, queue, NULL, -1);
 	while (rc == RJR_RETURNED || rc == RJR_NONE_READY || rc == -ESHUTDOWN || dxs_passes(rc));
