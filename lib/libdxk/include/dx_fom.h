@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * libdxk, state machines that wait without a thread: foms. Names are those of Motr's fop state
- * machine.
+ * libdxk, state machines that wait without a thread: foms. The names are those of Motr's fop
+ * state machine.
  *
  * ====================  =================================================  ==================
  * its name              name here                                          behaviours
@@ -32,13 +32,14 @@
  *                       _prepare_to_stop, _idle_wait
  * ====================  =================================================  ==================
  *
- * A fom is a request of an executive (see dx.h) that waits, and its locality is a key: a worker
- * executes its turn, in which it is ticked until it waits, and of all foms of a locality one has
- * its turn at a time. So ticks and bottom halves of a locality need no lock against each other.
+ * A fom is a request of an executive (see dx.h) that waits, and its locality is a key. A worker
+ * executes the fom's turn, in which the fom is ticked until it waits. Only one fom of a locality
+ * has its turn at a time. So ticks and bottom halves of a locality need no lock against each
+ * other.
  *
- * Functions return 0 or a value that their text names, or a negative errno. Deadlines are times of
- * CLOCK_MONOTONIC in ns, %FOM_FOREVER is none. What a program may never do is a *trap*: the
- * library says what it was on standard error and calls abort(3).
+ * Functions return 0 or a documented value, or a negative errno. Deadlines are times of
+ * CLOCK_MONOTONIC in ns, %FOM_FOREVER is no deadline. An error of the program that it must never
+ * make is a *trap*: the library reports it on standard error and calls abort(3).
  */
 #ifndef _DX_FOM_H
 #define _DX_FOM_H
@@ -67,30 +68,30 @@ struct fom_timeout;
 /** FOM_FOREVER - no deadline */
 #define FOM_FOREVER		(~(uint64_t)0)
 
-/* A place in a list of the library. */
+/* A link of a list of the library. */
 struct fom_link {
 	struct fom_link *next, *prev;
 };
 
 /* --- phases ------------------------------------------------------------------------- */
 
-/** FOM_PHASE_INIT - the phase in which each fom begins; a type's own ones are numbered from 2 */
+/** FOM_PHASE_INIT - the phase in which each fom begins; a type's own phases have numbers from 2 */
 #define FOM_PHASE_INIT		0
 /** FOM_PHASE_FINISH - the phase in which each fom ends */
 #define FOM_PHASE_FINISH	1
-/** FOM_PHASES_MAX - phases of a type, these two included */
+/** FOM_PHASES_MAX - maximum number of phases of a type, including these two */
 #define FOM_PHASES_MAX		64
 
-/** FOM_PHASE - the bit of a phase in a set of them */
+/** FOM_PHASE - the bit of a phase in a set of phases */
 #define FOM_PHASE(phase)	((uint64_t)1 << (phase))
 
-/** FOM_PHASE_FAILURE - of struct fom_phase: what has failed goes there */
+/** FOM_PHASE_FAILURE - of struct fom_phase: a phase for foms that have failed */
 #define FOM_PHASE_FAILURE	0x1
 
 /**
  * struct fom_phase - a phase of a type
  * @name: for reports
- * @allowed: phases that may follow, bits of FOM_PHASE(); the phase itself always may
+ * @allowed: phases that may follow, bits of FOM_PHASE(); the phase itself is always allowed
  * @flags: %FOM_PHASE_FAILURE or 0
  * @Reserved: 0
  */
@@ -103,11 +104,11 @@ struct fom_phase {
 
 /**
  * enum fom_outcome - what a tick returns
- * @FSO_AGAIN: it is to be ticked again, at once
- * @FSO_WAIT: it waits; in the phase %FOM_PHASE_FINISH it has ended
+ * @FSO_AGAIN: the fom is to be ticked again, at once
+ * @FSO_WAIT: the fom waits; in the phase %FOM_PHASE_FINISH it has ended
  *
- * A negative errno is a failure: the fom goes to the failure phase of its type with that as its
- * result. If there is none, or it is in such a phase already, it ends.
+ * A negative errno is a failure: the fom goes to the failure phase of its type with the errno as
+ * its result. If the type has no failure phase, or the fom is in such a phase already, it ends.
  */
 enum fom_outcome {
 	FSO_AGAIN = 1,
@@ -115,8 +116,8 @@ enum fom_outcome {
 };
 
 /**
- * enum fom_state - what a fom does (FO-13)
- * @FOM_INIT: it was not queued yet
+ * enum fom_state - the state of a fom (FO-13)
+ * @FOM_INIT: it has not been queued yet
  * @FOM_READY: it is to be ticked
  * @FOM_RUNNING: it has its turn, also between block markers
  * @FOM_WAITING: it waits
@@ -131,14 +132,14 @@ enum fom_state {
 };
 
 /**
- * enum fom_reason - what has ended the last wait of a fom: the first that has happened (FO-33)
+ * enum fom_reason - what has ended the last wait of a fom: the first event of these (FO-33)
  * @FOM_WOKEN_NOT: it has not waited yet
- * @FOM_WOKEN: fom_wakeup()
+ * @FOM_WOKEN: fom_wakeup() was called
  * @FOM_WOKEN_FILE: its file is ready, see fom_wait_fd()
  * @FOM_WOKEN_TIMEOUT: a struct fom_timeout has woken it
  * @FOM_WOKEN_EXPIRED: it has waited longer than its time-out, and has failed with -ETIMEDOUT
  * @FOM_WOKEN_CANCELLED: its executive stops with %DXK_STOP_CANCEL, and it has failed with
- *	-ECANCELED. It may go on waiting, to clean up, at most 10 s at a time
+ *	-ECANCELED. To clean up it may still wait, at most 10 s at a time
  */
 enum fom_reason {
 	FOM_WOKEN_NOT,
@@ -152,15 +153,15 @@ enum fom_reason {
 /* --- types -------------------------------------------------------------------------- */
 
 /**
- * struct fom_ops - what the foms of a type do
- * @tick: does what is to be done in the fom's phase, without blocking, see enum fom_outcome. What
+ * struct fom_ops - the operations of the foms of a type
+ * @tick: executes the fom's phase without blocking, see enum fom_outcome. Code that
  *	blocks for long is between fom_block_enter() and fom_block_leave()
- * @fini: the fom has ended: calls fom_fini(), and may free it. Nobody touches it after that
- * @home_locality: any number; foms with the same one, modulo the number of localities, share a
- *	locality. Asked once, by fom_queue(). %NULL: the localities in turn
+ * @fini: the fom has ended: calls fom_fini(), and may free the fom. Nobody touches it after that
+ * @home_locality: returns any number; foms with the same number, modulo the number of localities,
+ *	share a locality. Called once, by fom_queue(). %NULL: the localities in turn
  * @hung_notify: the fom has been in its state for long, see struct fom_domain_options; it does
  *	not end before the return. Called by a thread of the domain while the fom may be ticked:
- *	it only looks, and wakes by fom_wakeup() at most. May be %NULL
+ *	it may only read, and call fom_wakeup(). May be %NULL
  */
 struct fom_ops {
 	int (*tick)(struct fom *fom);
@@ -171,32 +172,32 @@ struct fom_ops {
 
 /**
  * struct fom_phase_times - how long foms were in a phase (FO-50)
- * @count: times that one has left it
- * @ns: how long they had been there, together
- * @max_ns: how long the one that was there longest
+ * @count: how often a fom has left it
+ * @ns: total time that these foms had been in it
+ * @max_ns: the longest such time
  */
 struct fom_phase_times {
 	uint64_t count, ns, max_ns;
 };
 
-/** FOM_QUIET - of struct fom_type: its foms may stay in a state for long, and are not reported */
+/** FOM_QUIET - of struct fom_type: foms that stay in a state for long are not reported */
 #define FOM_QUIET		0x1
 
 /**
- * struct fom_type - a kind of foms
+ * struct fom_type - a kind of fom
  * @name: for reports
- * @ops: what they do
+ * @ops: their operations
  * @phases: their phases by number, %FOM_PHASE_INIT and %FOM_PHASE_FINISH first; %NULL: any
  *	phase below %FOM_PHASES_MAX may follow any other
  * @nr_phases: elements of @phases, at most %FOM_PHASES_MAX
- * @failure: the phase of foms that have failed, one with %FOM_PHASE_FAILURE if there are @phases;
- *	0: they end
+ * @failure: the phase of foms that have failed; it has %FOM_PHASE_FAILURE if there are @phases;
+ *	0: foms that fail end
  * @timeout_ns: how long they may wait at a time; 0: no limit. See fom_type_set_timeout()
  * @flags: %FOM_QUIET or 0
  * @Reserved: 0
- * @times: out, one for each of @phases, added to; %NULL: it is not measured
+ * @times: out, one for each of @phases; new times are added; %NULL: they are not measured
  *
- * It must stay in place while there is a fom of it.
+ * It must stay in place while a fom of this type exists.
  */
 struct fom_type {
 	const char *name;
@@ -221,22 +222,24 @@ void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
 
 /* --- domains ------------------------------------------------------------------------ */
 
-/** FOM_AGAIN_INLINE - of struct fom_domain_options: no number of ticks is too many */
+/** FOM_AGAIN_INLINE - of struct fom_domain_options: the number of ticks has no limit */
 #define FOM_AGAIN_INLINE	(~(uint32_t)0)
 
 /**
- * struct fom_domain_options - what a domain is like
+ * struct fom_domain_options - the configuration of a domain
  * @localities: how many; 0: as many as CPUs that the calling thread may run on
- * @handlers: 1: foms of a locality have their turns one at a time; more: as many of a domain as
- *	there are workers, and only each fom is serial by itself (FO-6). 0: 1
+ * @handlers: 1: foms of a locality have their turns one at a time; more: as many foms of a domain
+ *	as there are workers have their turns at a time, and only the turns of one fom are serial
+ *	(FO-6). 0: 1
  * @again_budget: how many ticks and bottom halves in a row a fom has before others of its
  *	locality have a turn (FO-12); 0: 16
- * @stats: 1: count for fom_locality_stats()
- * @hung_age_ns: report foms that are in one state for so long, but those that are %FOM_QUIET
- *	(FO-34). Turns that follow each other for they end with %FSO_AGAIN are one. 0: 120 s; below 0:
- *	none
- * @hung_period_ns: how often it is looked for such foms, and told of each; 0: 5 s
- * @hung: told of each; %NULL: the log of the executive is. Called as fom_ops.hung_notify is
+ * @stats: 1: count for fom_locality_get_stats()
+ * @hung_age_ns: report foms that have been in one state for this long, except those of a type
+ *	with %FOM_QUIET (FO-34). Turns that follow each other because they end with %FSO_AGAIN
+ *	count as one. 0: 120 s; below 0: report none
+ * @hung_period_ns: how often the domain searches for such foms and reports each; 0: 5 s
+ * @hung: receives each report; %NULL: it goes to the log of the executive. Called like
+ *	fom_ops.hung_notify
  */
 struct fom_domain_options {
 	uint32_t localities;
@@ -249,22 +252,22 @@ struct fom_domain_options {
 };
 
 /**
- * fom_policy - what a policy should say for a domain that has the executive for itself
- * @policy: as ThreadManagerPolicyInit() leaves it, for instance
+ * fom_policy - set a policy for a domain that has an executive of its own
+ * @policy: in and out, for instance as ThreadManagerPolicyInit() leaves it
  * @localities: how many there will be; 0: see struct fom_domain_options
- * @foms: most foms that there will be at a time
+ * @foms: maximum number of foms that will exist at a time
  *
- * As many workers as localities, and spare ones for those that block, as many of which are ready.
- * A worker ticks foms of any locality, unless @policy has TPHomes: then a locality has workers, and
- * CPUs, of its own (FO-1), as RQOptions.Home has it, and TPSteal lets those that have nothing to do
- * take foms of others (FO-9).
+ * There are as many workers as localities, spares take the place of those that block, and as many
+ * spares are kept ready. A worker ticks foms of any locality, unless @policy has TPHomes: then a
+ * locality has workers and CPUs of its own (FO-1), see RQOptions.Home, and with TPSteal workers
+ * that have nothing to do take foms of other localities (FO-9).
  */
 void fom_policy(ThreadManagerPolicy *policy, uint32_t localities, uint32_t foms);
 
 /**
  * fom_domain_init - make a domain: localities of an executive
  * @domain: out
- * @executive: which; it outlives the domain
+ * @executive: must outlive the domain
  * @options: %NULL for the defaults
  *
  * Return: 0; -EOPNOTSUPP: the executive's TPMaxWaiting is 0; -EINVAL, -ENOMEM, -EAGAIN.
@@ -276,7 +279,7 @@ int fom_domain_init(struct fom_domain **domain, MTExecutive *executive,
  * fom_domain_fini - the end of a domain
  * @domain: its services have stopped; %NULL does nothing
  *
- * Return: 0; -EBUSY: it has foms or services that have not; -EDEADLK in a worker.
+ * Return: 0; -EBUSY: it has foms, or services that have not stopped; -EDEADLK in a worker.
  */
 int fom_domain_fini(struct fom_domain *domain);
 
@@ -284,18 +287,18 @@ int fom_domain_fini(struct fom_domain *domain);
  * fom_domain_localities - how many localities a domain has
  * @domain: which
  *
- * Return: that.
+ * Return: the number.
  */
 uint32_t fom_domain_localities(const struct fom_domain *domain);
 
 /* --- services ----------------------------------------------------------------------- */
 
 /**
- * struct fom_service_ops - what a service does
- * @start: makes what its foms need; it is starting until the return: fom_queue() gives -EAGAIN.
- *	0, or a negative errno: it has not started. May be %NULL
- * @stop: it has no foms any more. May be %NULL
- * @accepts: is a fom to be queued although the service is stopping? May be %NULL: no
+ * struct fom_service_ops - the operations of a service
+ * @start: makes what the foms need. Until it returns the service is starting, and fom_queue()
+ *	returns -EAGAIN. Returns 0, or a negative errno: the service has not started. May be %NULL
+ * @stop: the service has no foms any more. May be %NULL
+ * @accepts: whether to queue a fom although the service is stopping. May be %NULL: no
  */
 struct fom_service_ops {
 	int (*start)(struct fom_service *service);
@@ -304,11 +307,11 @@ struct fom_service_ops {
 };
 
 /**
- * enum fom_service_state - of a service
+ * enum fom_service_state - the state of a service
  * @FOM_SERVICE_STOPPED: it has no foms, and gets none
- * @FOM_SERVICE_STARTING: it will
+ * @FOM_SERVICE_STARTING: its start has not returned yet
  * @FOM_SERVICE_STARTED: it takes foms
- * @FOM_SERVICE_STOPPING: it takes those that it accepts, and ends when it has none
+ * @FOM_SERVICE_STOPPING: it takes only foms that it accepts, and stops when it has none
  */
 enum fom_service_state {
 	FOM_SERVICE_STOPPED,
@@ -318,11 +321,11 @@ enum fom_service_state {
 };
 
 /**
- * struct fom_service - what foms are for, and who waits for their ends (FO-49)
+ * struct fom_service - the purpose of a set of foms; it waits for their ends (FO-49)
  * @name: for reports
- * @ops: what it does; may be %NULL
+ * @ops: its operations; may be %NULL
  *
- * To be embedded in the application's object.
+ * Embed it in the application's object.
  */
 struct fom_service {
 	const char *name;
@@ -338,9 +341,9 @@ struct fom_service {
 /**
  * fom_service_init - make a service, which is stopped
  * @service: out
- * @domain: where its foms are
+ * @domain: the domain of its foms
  * @name: for reports
- * @ops: what it does; may be %NULL
+ * @ops: its operations; may be %NULL
  */
 void fom_service_init(struct fom_service *service, struct fom_domain *domain, const char *name,
 		      const struct fom_service_ops *ops);
@@ -352,15 +355,15 @@ void fom_service_init(struct fom_service *service, struct fom_domain *domain, co
 void fom_service_fini(struct fom_service *service);
 
 /**
- * fom_service_start - from now on it takes foms
+ * fom_service_start - let a service take foms
  * @service: it is stopped
  *
- * Return: 0; what its start has returned; -EINVAL: it is not stopped.
+ * Return: 0; the error that its start has returned; -EINVAL: it is not stopped.
  */
 int fom_service_start(struct fom_service *service);
 
 /**
- * fom_service_prepare_to_stop - from now on it takes those foms only that it accepts
+ * fom_service_prepare_to_stop - let a service take only the foms that it accepts
  * @service: which
  *
  * Return: 0; -EINVAL: it has not started.
@@ -372,24 +375,24 @@ int fom_service_prepare_to_stop(struct fom_service *service);
  * @service: which; its state does not matter
  * @deadline: until when
  *
- * Return: 0: none was queued, was to be, waited or had its turn; -ETIMEDOUT; -EINTR; -EDEADLK in a
- * worker.
+ * Return: 0: no fom was queued, was being queued, waited or had its turn; -ETIMEDOUT; -EINTR;
+ * -EDEADLK in a worker.
  */
 int fom_service_idle_wait(struct fom_service *service, uint64_t deadline);
 
 /**
- * fom_service_stop - prepare it to stop, wait until it has no foms, and stop it
+ * fom_service_stop - prepare a service to stop, wait until it has no foms, and stop it
  * @service: which
  *
  * A fom that the executive's Stop has ended before its first tick ends here, with -ECANCELED.
  *
- * Return: 0, also when it was stopped, or is by another one meanwhile; -EINTR: it is stopping, call
- * again; -EDEADLK in a worker; -EINVAL: it is starting.
+ * Return: 0, also if it was stopped already, or another thread stops it meanwhile; -EINTR: it is
+ * stopping, call again; -EDEADLK in a worker; -EINVAL: it is starting.
  */
 int fom_service_stop(struct fom_service *service);
 
 /**
- * fom_service_state - what a service does
+ * fom_service_state - the state of a service
  * @service: which
  *
  * Return: enum fom_service_state.
@@ -400,10 +403,10 @@ int fom_service_state(const struct fom_service *service);
 
 /**
  * struct fom - a state machine
- * @type: what kind
- * @service: whose
+ * @type: its type
+ * @service: its service
  *
- * To be embedded in the application's object.
+ * Embed it in the application's object.
  */
 struct fom {
 	struct fom_type *type;
@@ -447,25 +450,25 @@ struct fom {
  * fom_init - make a fom, in the phase %FOM_PHASE_INIT
  * @fom: out
  * @type: its type
- * @service: whose
+ * @service: its service
  */
 void fom_init(struct fom *fom, struct fom_type *type, struct fom_service *service);
 
 /**
  * fom_fini - the end of a fom
- * @fom: it has ended, or was not queued: else it is a trap, and so it is if something of it is
- *	armed
+ * @fom: it has ended, or was not queued, else it is a trap; it is also a trap if something of the
+ *	fom is armed
  */
 void fom_fini(struct fom *fom);
 
 /**
- * fom_queue - have a fom ticked: in its home locality, after those that are ready there (FO-3)
+ * fom_queue - queue a fom for ticks in its home locality, after the foms ready there (FO-3)
  * @fom: it is in the phase %FOM_PHASE_INIT
  *
- * Return: 0; -ESHUTDOWN: the service, or the executive, takes no more, and the fom has ended
- * without a tick: its fini was called (FO-16). It can be queued again after: -EAGAIN: the service is
- * starting, or the Ready Pool is full (FO-52); -ENOSPC, -EDQUOT: as many requests live, or wait, as
- * may; -ENOMEM.
+ * Return: 0; -ESHUTDOWN: the service, or the executive, takes no more foms, and the fom has ended
+ * without a tick: its fini was called (FO-16). After the following errors the fom can be queued
+ * again: -EAGAIN: the service is starting, or the Ready Pool is full (FO-52); -ENOSPC, -EDQUOT: the
+ * maximum number of requests live, or wait; -ENOMEM.
  */
 int fom_queue(struct fom *fom);
 
@@ -481,7 +484,7 @@ int fom_queue_wait(struct fom *fom, int64_t timeout_ns);
 /**
  * fom_current - the fom that the calling thread ticks, or whose bottom half it executes
  *
- * Return: that, or %NULL.
+ * Return: the fom, or %NULL.
  */
 struct fom *fom_current(void);
 
@@ -489,7 +492,7 @@ struct fom *fom_current(void);
  * fom_phase - the phase of a fom
  * @fom: which
  *
- * Return: that.
+ * Return: the phase.
  */
 int fom_phase(const struct fom *fom);
 
@@ -503,8 +506,8 @@ void fom_phase_set(struct fom *fom, int phase);
 /**
  * fom_phase_move - the next phase of a fom, and its result (FO-14)
  * @fom: the caller ticks it
- * @rc: 0, or a negative errno: then @phase has %FOM_PHASE_FAILURE, if its type has phases, or it
- *	is %FOM_PHASE_FINISH; else it is a trap
+ * @rc: 0, or a negative errno: then @phase must have %FOM_PHASE_FAILURE, if the type has phases,
+ *	or be %FOM_PHASE_FINISH; else it is a trap
  * @phase: one that may follow, else it is a trap
  */
 void fom_phase_move(struct fom *fom, int rc, int phase);
@@ -513,12 +516,12 @@ void fom_phase_move(struct fom *fom, int rc, int phase);
  * fom_rc - the result of a fom
  * @fom: which; it may have ended
  *
- * Return: 0, or the negative errno with which it has failed.
+ * Return: 0, or the negative errno that it has failed with.
  */
 int fom_rc(const struct fom *fom);
 
 /**
- * fom_state - what a fom does
+ * fom_state - the state of a fom
  * @fom: which
  *
  * Return: enum fom_state.
@@ -529,7 +532,7 @@ int fom_state(const struct fom *fom);
  * fom_locality - the home locality of a fom (FO-2)
  * @fom: it was queued
  *
- * Return: that, from 0.
+ * Return: its number, from 0.
  */
 uint32_t fom_locality(const struct fom *fom);
 
@@ -545,7 +548,7 @@ int fom_reason(const struct fom *fom);
  * fom_events - what has happened to the file that a fom has waited for
  * @fom: which
  *
- * Return: EPOLL* bits, or %DXK_EVENT_GONE; 0: it may have something.
+ * Return: EPOLL* bits, or %DXK_EVENT_GONE; 0: the file may be ready.
  */
 uint32_t fom_events(const struct fom *fom);
 
@@ -553,12 +556,12 @@ uint32_t fom_events(const struct fom *fom);
  * fom_transitions - how often a fom has changed its phase
  * @fom: which
  *
- * Return: that.
+ * Return: the number.
  */
 uint64_t fom_transitions(const struct fom *fom);
 
 /**
- * fom_set_timeout - a time-out for one fom (FO-31)
+ * fom_set_timeout - set the time-out of one fom (FO-31)
  * @fom: which
  * @timeout_ns: in effect for waits that begin from now on; 0: that of its type; below 0: none
  *
@@ -570,10 +573,10 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns);
 
 /**
  * fom_wakeup - end the wait of a fom, or its next one (FO-17..FO-20)
- * @fom: it does not end meanwhile, or is in memory that stays and has ended
+ * @fom: it does not end during the call; or it has ended, and its memory stays
  *
- * However often that happens before it is ticked, it is ticked once. While a fom has its turn, or
- * is to have its first one, it is kept for its next wait.
+ * However often a fom is woken before its tick, it is ticked once. A wake-up while a fom has its
+ * turn, or is to have its first one, is kept for its next wait.
  *
  * Context: any thread, with any lock: it does not sleep, except in the first call of a thread.
  * Return: 0; -ESRCH: it has ended; -ENOMEM, -EMFILE, -ESHUTDOWN: the thread cannot become a member
@@ -582,16 +585,16 @@ void fom_set_timeout(struct fom *fom, int64_t timeout_ns);
 int fom_wakeup(struct fom *fom);
 
 /**
- * fom_id - a number by which a fom can be woken that may have ended
+ * fom_id - a number to wake a fom by that may have ended
  * @fom: which
  *
- * Return: that. No other fom has it before 65,535 further ones were made.
+ * Return: the number. No other fom has it until 65,535 further foms have been made.
  */
 uint64_t fom_id(const struct fom *fom);
 
 /**
- * fom_wakeup_id - as fom_wakeup(), of a fom that may not be there any more
- * @domain: where it is or was
+ * fom_wakeup_id - as fom_wakeup(), of a fom that may no longer exist
+ * @domain: the fom's domain
  * @id: of fom_id()
  *
  * Return: see fom_wakeup().
@@ -599,9 +602,9 @@ uint64_t fom_id(const struct fom *fom);
 int fom_wakeup_id(struct fom_domain *domain, uint64_t id);
 
 /**
- * fom_wait_fd - the wait that begins now is over, too, when a file is ready
- * @fom: the caller ticks it, and returns what this returns
- * @fd: the file, until then
+ * fom_wait_fd - let a ready file also end the wait that begins now
+ * @fom: the caller ticks it, and returns what this function returns
+ * @fd: the file, which stays open until then
  * @events: some of %DXK_WAIT_EVENTS
  *
  * Return: %FSO_WAIT; -EBADF: it is not open; -EPERM: it has no poll(2); -EINVAL.
@@ -610,13 +613,13 @@ int fom_wait_fd(struct fom *fom, int fd, uint32_t events);
 
 /**
  * fom_timedwait - wait until a fom is in a phase (FO-29)
- * @fom: which. It does not end while this is called, but may while this waits
+ * @fom: which. It must not end before the call has begun to wait, but may end during the wait
  * @phases: bits of FOM_PHASE()
  * @deadline: until when
  *
- * Context: not of the fom's own turn.
- * Return: 0: it is, or was, in one of @phases; -ETIMEDOUT; -ESRCH: it has ended without being in
- * one.
+ * Context: not in the fom's own turn.
+ * Return: 0: it is, or was, in one of @phases; -ETIMEDOUT; -ESRCH: it has ended and was in none of
+ * them.
  */
 int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline);
 
@@ -626,9 +629,9 @@ int fom_timedwait(struct fom *fom, uint64_t phases, uint64_t deadline);
 typedef void (*fom_timeout_half)(struct fom_timeout *timeout);
 
 /**
- * struct fom_timeout - something happens to a fom at a time, once (FO-32)
+ * struct fom_timeout - wakes a fom, or calls a function of it, once at a given time (FO-32)
  *
- * Context: all functions of it, of the fom's turn, or before it is queued.
+ * Context: for all functions with a time-out, the fom's turn, or before the fom is queued.
  */
 struct fom_timeout {
 	/* private: see fom/internal.h */
@@ -654,9 +657,9 @@ void fom_timeout_fini(struct fom_timeout *timeout);
 
 /**
  * fom_timeout_wait_on - wake a fom at a time
- * @timeout: was initialised since it was used last, else it is a trap
+ * @timeout: was initialised after its last use, else it is a trap
  * @fom: which
- * @deadline: when, not earlier
+ * @deadline: when; never earlier
  */
 void fom_timeout_wait_on(struct fom_timeout *timeout, struct fom *fom, uint64_t deadline);
 
@@ -664,7 +667,7 @@ void fom_timeout_wait_on(struct fom_timeout *timeout, struct fom *fom, uint64_t 
  * fom_timeout_arm - call a function of a fom at a time
  * @timeout: see fom_timeout_wait_on()
  * @fom: whose
- * @bottom: called in the fom's turn while it waits, not earlier than that. It may call
+ * @bottom: called in the fom's turn while the fom waits, not before @deadline. It may call
  *	fom_wakeup()
  * @deadline: when
  */
@@ -672,28 +675,29 @@ void fom_timeout_arm(struct fom_timeout *timeout, struct fom *fom, fom_timeout_h
 		     uint64_t deadline);
 
 /**
- * fom_timeout_cancel - nothing is to happen
+ * fom_timeout_cancel - disarm a time-out
  * @timeout: which
  *
- * Return: was it armed? Then nothing happens.
+ * Return: whether it was armed: then it has no effect any more.
  */
 bool fom_timeout_cancel(struct fom_timeout *timeout);
 
 /* --- block markers ------------------------------------------------------------------ */
 
 /**
- * fom_block_enter - a fom is about to block: a read(2), a mutex, whatever may take long (FO-35)
+ * fom_block_enter - a fom is about to block: in read(2), a mutex or anything slow (FO-35)
  * @fom: the caller ticks it
  *
- * Until fom_block_leave() other foms of its locality have turns, by another thread: an idle one,
- * or a spare one, which is started if there is none (FO-36). The fom has its turn meanwhile, and
- * wakes and call-backs are kept (FO-37); but it is not in its locality, so what it touches must
- * not be that one's. What it waits for of the executive meanwhile, in locality_call() say, others
- * execute, under any TPOnBlock: with as many workers as block nobody does.
+ * Until fom_block_leave() another thread executes the turns of other foms of the locality: an idle
+ * one, or a spare, which is started if there is none (FO-36). The fom has its turn meanwhile, and
+ * wake-ups and call-backs are kept (FO-37). But it is not in its locality, so it must not touch
+ * what belongs to the locality. If it waits for something of the executive meanwhile, for instance
+ * in locality_call(), other workers execute that, under any TPOnBlock. If all workers block, none
+ * does.
  *
- * Return: 0; -EAGAIN: there is no thread, and none can be had: nothing has changed, and who blocks
- * now blocks the locality (FO-41); -EBUSY: it was called before (FO-39); -EPERM: the caller does
- * not tick it; -EINTR: nothing has changed.
+ * Return: 0; -EAGAIN: there is no thread, and none can be started: nothing has changed, and a fom
+ * that blocks now blocks its locality (FO-41); -EBUSY: it was called before (FO-39); -EPERM: the
+ * caller does not tick it; -EINTR: nothing has changed.
  */
 int fom_block_enter(struct fom *fom);
 
@@ -703,7 +707,7 @@ int fom_block_enter(struct fom *fom);
  *
  * Other localities have their turns as far as there are threads.
  *
- * Return: see fom_block_enter(), but -EAGAIN.
+ * Return: as fom_block_enter(), except -EAGAIN.
  */
 int fom_block_enter_anyway(struct fom *fom);
 
@@ -711,11 +715,11 @@ int fom_block_enter_anyway(struct fom *fom);
  * fom_block_leave - a fom has blocked, and continues
  * @fom: the caller ticks it
  *
- * Waits until the locality has ended the turn that it is in, and goes on before all others of it
- * (FO-38).
+ * Waits until the locality has ended its current turn, then continues before all other foms of the
+ * locality (FO-38).
  *
- * Return: 0; -EPERM: it was not called before (FO-39); -ECANCELED: the executive stops with
- * %DXK_STOP_CANCEL: the tick goes on, but not in its locality, and should return.
+ * Return: 0; -EPERM: fom_block_enter() was not called before (FO-39); -ECANCELED: the executive
+ * stops with %DXK_STOP_CANCEL: the tick continues, but not in its locality, and should return.
  */
 int fom_block_leave(struct fom *fom);
 
@@ -728,10 +732,10 @@ struct clink;
 typedef bool (*clink_filter)(struct clink *clink);
 
 /**
- * struct clink - what hears of a channel's events (FO-27)
- * @oneshot: it leaves the channel with its first event. Set before clink_add()
+ * struct clink - a listener for a channel's events (FO-27)
+ * @oneshot: it leaves the channel at its first event. Set it before clink_add()
  *
- * It hears by its filter, or is waited for by a thread; a fom has a struct fom_callback.
+ * Events reach its filter, or a thread that waits for it; a fom uses a struct fom_callback.
  */
 struct clink {
 	bool oneshot;
@@ -744,7 +748,7 @@ struct clink {
 };
 
 /**
- * struct chan - a channel: events for those that want to hear of them
+ * struct chan - a channel: it passes events to its clinks
  *
  * A channel without clinks forgets its events.
  */
@@ -768,19 +772,19 @@ void chan_init(struct chan *chan);
 void chan_fini(struct chan *chan);
 
 /**
- * chan_signal - an event, for one clink
+ * chan_signal - pass an event to one clink
  * @chan: which
  *
- * The clinks have them in turn.
+ * The clinks get events in turn.
  *
  * Context: for this and the following function, any thread that is not in a filter or a top half
- * of the channel. The first event of a thread for a fom makes it a member of the executive, for
- * which it needs a descriptor: a shortage of that is a trap.
+ * of the channel. The first event of a thread for a fom makes the thread a member of the
+ * executive, for which it needs a file descriptor: a shortage of descriptors is a trap.
  */
 void chan_signal(struct chan *chan);
 
 /**
- * chan_broadcast - an event, for each clink
+ * chan_broadcast - pass an event to each clink
  * @chan: which
  */
 void chan_broadcast(struct chan *chan);
@@ -788,13 +792,13 @@ void chan_broadcast(struct chan *chan);
 /**
  * clink_init - make a clink
  * @clink: out
- * @cb: filter: called for each event, by who signals, which it does not block; true: the event is
- *	for nobody else. It calls nothing of the channel. %NULL: none
+ * @cb: filter: called for each event, by the thread that signals, which it must not block; true:
+ *	the event is for nobody else. It must not call a function of the channel. %NULL: none
  */
 void clink_init(struct clink *clink, clink_filter cb);
 
 /**
- * clink_attach - make a clink of a group: who waits for the first one of it waits for all
+ * clink_attach - make a clink of a group: a wait for its first clink is a wait for all of them
  * @clink: out
  * @group: the first one; it ends last
  * @cb: see clink_init()
@@ -803,31 +807,31 @@ void clink_attach(struct clink *clink, struct clink *group, clink_filter cb);
 
 /**
  * clink_fini - the end of a clink
- * @clink: it is deleted, if it is in a channel
+ * @clink: if it is in a channel, it is removed
  */
 void clink_fini(struct clink *clink);
 
 /**
- * clink_add - from now on it hears of a channel's events
+ * clink_add - add a clink to a channel
  * @chan: the channel; it outlives the clink
  * @clink: it is in no channel, else it is a trap
  */
 void clink_add(struct chan *chan, struct clink *clink);
 
 /**
- * clink_del - from now on it hears of none
+ * clink_del - remove a clink from its channel
  * @clink: after the return its filter is not called
  *
- * Return: was it in a channel?
+ * Return: whether it was in a channel.
  */
 bool clink_del(struct clink *clink);
 
 /**
  * chan_wait - wait for an event of a group of clinks
- * @clink: any one of it
+ * @clink: any clink of the group
  *
- * Each event ends one wait, also one that comes later. The caller's thread sleeps: this is not for
- * ticks.
+ * Each event ends one wait, even a wait that begins later. The caller's thread sleeps: this is not
+ * for ticks.
  */
 void chan_wait(struct clink *clink);
 
@@ -835,7 +839,7 @@ void chan_wait(struct clink *clink);
  * chan_trywait - as chan_wait(), but do not sleep
  * @clink: see chan_wait()
  *
- * Return: was there an event?
+ * Return: whether there was an event.
  */
 bool chan_trywait(struct clink *clink);
 
@@ -844,7 +848,7 @@ bool chan_trywait(struct clink *clink);
  * @clink: see chan_wait()
  * @deadline: until when
  *
- * Return: was there an event?
+ * Return: whether there was an event.
  */
 bool chan_timedwait(struct clink *clink, uint64_t deadline);
 
@@ -855,14 +859,13 @@ typedef bool (*fom_top_half)(struct fom_callback *cb);
 typedef void (*fom_bottom_half)(struct fom_callback *cb);
 
 /**
- * struct fom_callback - what a fom does at an event of a channel, once (FO-22..FO-25)
+ * struct fom_callback - a call-back of a fom for one event of a channel (FO-22..FO-25)
  *
- * Its top half is called by who signals. Its bottom half has the fom's turn: it is called when the
- * fom waits, after those of events that came before. If one of them calls fom_wakeup(), the fom is
- * ticked, and the others follow when it waits again.
+ * The thread that signals calls its top half. Its bottom half is called in the fom's turn while
+ * the fom waits, after the bottom halves of earlier events. If one of them calls fom_wakeup(), the
+ * fom is ticked, and the others follow when it waits again.
  *
- * It may be armed again from the begin of its bottom half on, or when its top half has returned
- * true.
+ * It may be armed again once its bottom half has begun, or its top half has returned true.
  */
 struct fom_callback {
 	/* private: see fom/internal.h */
@@ -878,43 +881,44 @@ struct fom_callback {
 /**
  * fom_callback_init - make a call-back
  * @cb: out
- * @top: called for the event, see clink_init(); true: that was all. %NULL: none
- * @bottom: called in the fom's turn. It does not end the fom, which is a trap. %NULL: wakes it
+ * @top: called for the event, see clink_init(); true: @bottom is not called. %NULL: none
+ * @bottom: called in the fom's turn. It must not end the fom, which is a trap. %NULL: the fom is
+ *	woken
  */
 void fom_callback_init(struct fom_callback *cb, fom_top_half top, fom_bottom_half bottom);
 
 /**
  * fom_callback_fini - the end of a call-back
- * @cb: it is not armed, nor is its bottom half to come, else it is a trap
+ * @cb: it is not armed, and its bottom half is not pending, else it is a trap
  */
 void fom_callback_fini(struct fom_callback *cb);
 
 /**
- * fom_callback_arm - have a call-back called at the next event
+ * fom_callback_arm - arm a call-back for the next event of a channel
  * @cb: it is not armed, else it is a trap
  * @fom: whose
- * @chan: where; it is there until then, or until the call-back is cancelled
+ * @chan: the channel; it must exist until the event, or until the call-back is cancelled
  *
  * Context: the fom's turn, or before it is queued.
  */
 void fom_callback_arm(struct fom_callback *cb, struct fom *fom, struct chan *chan);
 
 /**
- * fom_callback_cancel - have a call-back not called
+ * fom_callback_cancel - disarm a call-back
  * @cb: which; its fom does not end meanwhile
  *
- * After the return neither half is called, nor is any being called, but for the caller itself:
- * another thread than the fom's waits for a bottom half that has begun, and cancels what that has
- * armed again.
+ * After the return neither half is called or still executes, unless the caller itself is in it. A
+ * thread other than the fom's waits for a bottom half that has begun, and disarms the call-back
+ * again if that has armed it.
  *
- * Return: was it armed, or its bottom half to come?
+ * Return: whether it was armed, or its bottom half was pending.
  */
 bool fom_callback_cancel(struct fom_callback *cb);
 
 /**
- * fom_wait_on - the next event of a channel wakes a fom (FO-17)
+ * fom_wait_on - let the next event of a channel wake a fom (FO-17)
  * @fom: the caller ticks it, and returns %FSO_WAIT afterwards
- * @chan: where, see fom_callback_arm()
+ * @chan: the channel, see fom_callback_arm()
  * @cb: was made without a bottom half
  */
 void fom_wait_on(struct fom *fom, struct chan *chan, struct fom_callback *cb);
@@ -922,14 +926,14 @@ void fom_wait_on(struct fom *fom, struct chan *chan, struct fom_callback *cb);
 /* --- long locks ------------------------------------------------------------------------- */
 
 /**
- * struct long_lock_stats - what has become of a lock (FO-46)
- * @reads: times that it was had by a reader
- * @writes: times by a writer
- * @waits: how many of these have waited
- * @wait_ns: how long these did, together
- * @wait_max_ns: how long the one that did longest
- * @hold_ns: how long those had it that have given it back, together
- * @hold_max_ns: how long the one that had it longest
+ * struct long_lock_stats - the use of a lock (FO-46)
+ * @reads: how often a reader got it
+ * @writes: how often a writer got it
+ * @waits: how many of these waited
+ * @wait_ns: total time of these waits
+ * @wait_max_ns: the longest wait
+ * @hold_ns: total time that foms had it, of those that have released it
+ * @hold_max_ns: the longest such time
  * @waiters: foms that wait for it now
  * @owners: foms that have it now
  */
@@ -943,7 +947,8 @@ struct long_lock_stats {
 /**
  * struct long_lock - a lock that foms have over many ticks: many readers, or one writer
  *
- * Who comes first has it first: a reader behind a writer that waits waits, too. No thread does.
+ * Foms get it in the order in which they ask for it: a reader behind a waiting writer also waits.
+ * No thread waits.
  */
 struct long_lock {
 	/* private: see fom/internal.h */
@@ -992,20 +997,21 @@ void long_lock_link_init(struct long_lock_link *link, struct fom *fom);
 void long_lock_link_fini(struct long_lock_link *link);
 
 /**
- * long_read_lock - a fom is to be a reader (FO-44)
+ * long_read_lock - take a lock for a fom as a reader (FO-44)
  * @lock: the lock
  * @link: the fom's
  * @next_phase: its next phase, in which it has the lock, unless something else ends its wait:
- *	fom_wakeup() by others, a time-out, a Stop. Then long_is_read_locked() says
+ *	fom_wakeup() by others, a time-out, a Stop. Then long_is_read_locked() shows whether it has
  *
- * Context: for this and all below that have a link, the fom's turn.
- * Return: what the tick is to return: %FSO_AGAIN: it has the lock; %FSO_WAIT: it will be woken when
- * it has; -EDEADLK: it has the lock, or waits for it, already: nothing has changed (FO-45).
+ * Context: for this and all following functions with a link, the fom's turn.
+ * Return: the value that the tick is to return: %FSO_AGAIN: the fom has the lock; %FSO_WAIT: it
+ * will be woken when it has the lock; -EDEADLK: it already has the lock, or waits for it: nothing
+ * has changed (FO-45).
  */
 int long_read_lock(struct long_lock *lock, struct long_lock_link *link, int next_phase);
 
 /**
- * long_write_lock - a fom is to be the writer
+ * long_write_lock - take a lock for a fom as the writer
  * @lock: see long_read_lock()
  * @link: see long_read_lock()
  * @next_phase: see long_read_lock()
@@ -1015,48 +1021,48 @@ int long_read_lock(struct long_lock *lock, struct long_lock_link *link, int next
 int long_write_lock(struct long_lock *lock, struct long_lock_link *link, int next_phase);
 
 /**
- * long_read_unlock - a reader gives the lock back; those that come next have it, and are woken
+ * long_read_unlock - a reader releases the lock; the next ones get it and are woken
  * @lock: the lock
  * @link: of a reader that has it, else it is a trap
  */
 void long_read_unlock(struct long_lock *lock, struct long_lock_link *link);
 
 /**
- * long_write_unlock - the writer gives the lock back
+ * long_write_unlock - the writer releases the lock
  * @lock: the lock
  * @link: of the writer, if it has it, else it is a trap
  */
 void long_write_unlock(struct long_lock *lock, struct long_lock_link *link);
 
 /**
- * long_unlock - a fom gives a lock back, or waits for it no longer, if it did (FO-45)
+ * long_unlock - a fom releases a lock, or stops waiting for it (FO-45)
  * @lock: the lock
  * @link: the fom's
  *
- * Return: did it have the lock?
+ * Return: whether it had the lock.
  */
 bool long_unlock(struct long_lock *lock, struct long_lock_link *link);
 
 /**
- * long_is_read_locked - has a fom the lock as a reader?
+ * long_is_read_locked - whether a fom has the lock as a reader
  * @lock: the lock
- * @fom: the fom; %NULL: anyone
+ * @fom: the fom; %NULL: any fom
  *
- * Return: that.
+ * Return: whether it has.
  */
 bool long_is_read_locked(struct long_lock *lock, const struct fom *fom);
 
 /**
- * long_is_write_locked - has a fom the lock as the writer?
+ * long_is_write_locked - whether a fom has the lock as the writer
  * @lock: the lock
- * @fom: the fom; %NULL: anyone
+ * @fom: the fom; %NULL: any fom
  *
- * Return: that.
+ * Return: whether it has.
  */
 bool long_is_write_locked(struct long_lock *lock, const struct fom *fom);
 
 /**
- * long_lock_get_stats - what has become of a lock
+ * long_lock_get_stats - read the statistics of a lock
  * @lock: the lock
  * @stats: out
  */
@@ -1070,7 +1076,7 @@ typedef int (*locality_fn)(void *data);
 /**
  * locality_here - the locality that the calling thread is in
  *
- * Return: that, from 0; -EPERM: it has no turn there, or is between block markers.
+ * Return: its number, from 0; -EPERM: the thread has no turn, or is between block markers.
  */
 int locality_here(void);
 
@@ -1081,12 +1087,13 @@ int locality_here(void);
  * @fn: the function
  * @data: for it
  *
- * Waits for it; in a worker TPOnBlock says what happens meanwhile. In the locality itself it is a
- * mere call. If that one's foms wait for the caller's locality in the same way, they are called
- * within the caller's tick.
+ * Waits for it; in a worker TPOnBlock determines what happens meanwhile. In the locality itself it
+ * is a plain call. If that one's foms wait for the caller's locality in the same way, they are
+ * called within the caller's tick.
  *
- * Return: what @fn has; -EINVAL: there is no such locality; -EDEADLK: the two would wait for each
- * other; -ECANCELED: the executive stops; -ESHUTDOWN: it has stopped; -ENOSPC, -ENOMEM.
+ * Return: the value that @fn returns; -EINVAL: there is no such locality; -EDEADLK: the two would
+ * wait for each other; -ECANCELED: the executive stops; -ESHUTDOWN: it has stopped; -ENOSPC,
+ * -ENOMEM.
  */
 int locality_call(struct fom_domain *domain, uint32_t locality, locality_fn fn, void *data);
 
@@ -1095,7 +1102,7 @@ struct locality_chore;
 /* See locality_chore_init(). */
 typedef void (*locality_chore_fn)(struct locality_chore *chore, uint32_t locality);
 
-/** struct locality_chore - what each locality does again and again (FO-51) */
+/** struct locality_chore - a function that each locality calls periodically (FO-51) */
 struct locality_chore {
 	/* private: see fom/internal.h */
 	struct fom_domain *domain;
@@ -1106,11 +1113,11 @@ struct locality_chore {
 };
 
 /**
- * locality_chore_init - begin with a chore
+ * locality_chore_init - start a chore
  * @chore: out
  * @domain: where
  * @fn: called in each locality, serial with its foms, first after a period; with TPHomes by any
- *	worker. One that is late is called once for all that it has missed
+ *	worker. If it is late, it is called once for all periods that it has missed
  * @period_ns: above 0
  *
  * It ends with the executive's Stop.
@@ -1128,23 +1135,23 @@ int locality_chore_init(struct locality_chore *chore, struct fom_domain *domain,
  */
 int locality_chore_fini(struct locality_chore *chore);
 
-/** FOM_HISTOGRAM - elements of a histogram: of the numbers 0, 1, 2..3, 4..7, ..., and all above */
+/** FOM_HISTOGRAM - elements of a histogram: the numbers 0, 1, 2..3, 4..7, ..., and all above */
 #define FOM_HISTOGRAM		16
 
 /**
- * struct fom_locality_stats - what a locality has done (FO-50)
+ * struct fom_locality_stats - the statistics of a locality (FO-50)
  * @live: foms that were queued and have not ended
- * @ready: of them, how many are ready now
+ * @ready: how many of them are ready now
  * @running: how many have their turn, also between block markers
  * @waiting: how many wait
  * @turns: turns that have begun
  * @ticks: ticks
- * @ready_ns: how long foms were ready, all together
- * @running_ns: how long they had their turn
- * @waiting_ns: how long they have waited
- * @ready_lengths: of @ready, when a turn began; histogram
- * @waiting_lengths: of @waiting, likewise
- * @live_lengths: of @live, likewise
+ * @ready_ns: total time that foms were ready
+ * @running_ns: total time that they had their turn
+ * @waiting_ns: total time that they waited
+ * @ready_lengths: histogram of @ready when a turn began
+ * @waiting_lengths: the same of @waiting
+ * @live_lengths: the same of @live
  */
 struct fom_locality_stats {
 	uint64_t live, ready, running, waiting;
@@ -1156,24 +1163,24 @@ struct fom_locality_stats {
 };
 
 /**
- * fom_locality_get_stats - what a locality has done
+ * fom_locality_get_stats - read the statistics of a locality
  * @domain: its options had stats
  * @locality: which
  * @stats: out
  *
- * Return: 0; -EINVAL: there is no such locality; -EOPNOTSUPP: it was not counted.
+ * Return: 0; -EINVAL: there is no such locality; -EOPNOTSUPP: the options had no stats.
  */
 int fom_locality_get_stats(struct fom_domain *domain, uint32_t locality,
 			   struct fom_locality_stats *stats);
 
-/** FOM_LOG_ENTRIES - phases that are remembered */
+/** FOM_LOG_ENTRIES - number of phases that a log keeps */
 #define FOM_LOG_ENTRIES		32
 
 /**
- * struct fom_log_entry - that a fom has come to a phase
+ * struct fom_log_entry - a fom has entered a phase
  * @phase: which
- * @rc: its result by then
- * @at: when, of CLOCK_MONOTONIC in ns
+ * @rc: its result at that time
+ * @at: the time of CLOCK_MONOTONIC in ns
  */
 struct fom_log_entry {
 	uint32_t phase;
@@ -1183,8 +1190,8 @@ struct fom_log_entry {
 
 /**
  * struct fom_log - the last phases of a fom (FO-50)
- * @nr: how many there were, the first one included
- * @entries: that of number n, from 0, in element n % %FOM_LOG_ENTRIES
+ * @nr: how many there were, including the first one
+ * @entries: entry number n, from 0, is in element n % %FOM_LOG_ENTRIES
  */
 struct fom_log {
 	uint64_t nr;
@@ -1192,9 +1199,9 @@ struct fom_log {
 };
 
 /**
- * fom_log_to - have the phases of a fom remembered
+ * fom_log_to - log the phases of a fom
  * @fom: which
- * @log: out, as long as the fom lives; %NULL: no longer
+ * @log: out, as long as the fom lives; %NULL ends the logging
  *
  * Context: the fom's turn, or before it is queued.
  */
@@ -1210,28 +1217,29 @@ typedef void (*sfom_free)(void *data);
 #define SFOM_HERE		(~(uint32_t)0)
 
 /**
- * sfom_post - a fom that is a function (FO-48)
+ * sfom_post - post a fom that consists of a function (FO-48)
  * @domain: where
  * @locality: which, or %SFOM_HERE
- * @tick: as of struct fom_ops, in phases of its own, any below %FOM_PHASES_MAX. A negative errno
- *	is the end
+ * @tick: as in struct fom_ops, with phases of its own, any below %FOM_PHASES_MAX. A negative errno
+ *	ends the fom
  * @data: for it
  * @free: called with @data after the end; may be %NULL
  *
- * Return: 0; -ESHUTDOWN: the executive takes no more, and @free was called; nothing has happened
- * with -EINVAL: there is no such locality; -EPERM: the caller is in none; -ENOSPC, -ENOMEM.
+ * Return: 0; -ESHUTDOWN: the executive takes no more foms, and @free was called. After the
+ * following errors nothing has happened: -EINVAL: there is no such locality; -EPERM: the caller is
+ * in none; -ENOSPC, -ENOMEM.
  */
 int sfom_post(struct fom_domain *domain, uint32_t locality, sfom_tick tick, void *data,
 	      sfom_free free);
 
 /**
- * sfom_hoard - simple foms, one in each locality
+ * sfom_hoard - post simple foms, one in each locality
  * @domain: where
  * @tick: see sfom_post()
  * @data: for all of them
  * @free: see sfom_post(); called for each
  *
- * Return: how many were posted; or see sfom_post(), if none was.
+ * Return: how many were posted; if none was, see sfom_post().
  */
 int sfom_hoard(struct fom_domain *domain, sfom_tick tick, void *data, sfom_free free);
 
@@ -1249,7 +1257,7 @@ int sfom_idle_wait(struct fom_domain *domain, uint64_t deadline);
 /* See fom_enthrall(). */
 typedef void (*fom_thrall_end)(struct fom_thrall *thrall, struct fom *serf);
 
-/** struct fom_thrall - that a fom has another one as its leader */
+/** struct fom_thrall - the link between a fom and its leader, another fom */
 struct fom_thrall {
 	/* private: see fom/internal.h */
 	struct fom *leader;
@@ -1258,12 +1266,13 @@ struct fom_thrall {
 };
 
 /**
- * fom_enthrall - the end of a fom wakes another one (FO-47)
- * @leader: that one; it does not end before @serf, else it is a trap
+ * fom_enthrall - let the end of a fom wake another one (FO-47)
+ * @leader: the fom to wake; it does not end before @serf, else it is a trap
  * @serf: a fom that has no leader, and was not queued yet
  * @thrall: out, as long as @serf lives
  * @end: called in the turn of @serf when that has ended, before its fini, and before the leader is
- *	woken; not if the leader has ended because it has failed. It ends no fom. May be %NULL
+ *	woken; not if the leader has ended because it has failed. It must not end a fom. May be
+ *	%NULL
  *
  * Context: the leader's turn, or before it is queued.
  */
@@ -1271,11 +1280,12 @@ void fom_enthrall(struct fom *leader, struct fom *serf, struct fom_thrall *thral
 		  fom_thrall_end end);
 
 /**
- * struct fom_interpose - what is done around the ticks of a fom (FO-47)
- * @before: instead of the tick: enum fom_outcome or a negative errno; 0: then the tick. May be
- *	%NULL: 0
- * @after: after the tick, or what was instead of it; returns @outcome or another one. May be %NULL
- * @phases: the phases, at the begin of the tick, in which both are called, bits of FOM_PHASE()
+ * struct fom_interpose - functions that are called around the ticks of a fom (FO-47)
+ * @before: called before the tick. Returns enum fom_outcome or a negative errno: there is no tick;
+ *	0: the tick follows. May be %NULL: 0
+ * @after: called after the tick, or after @before took its place; returns @outcome or another one.
+ *	May be %NULL
+ * @phases: bits of FOM_PHASE(): both are called if the fom is in one of them when the tick begins
  */
 struct fom_interpose {
 	int (*before)(struct fom_interpose *self, struct fom *fom);
@@ -1286,18 +1296,18 @@ struct fom_interpose {
 };
 
 /**
- * fom_interpose_enter - from the next tick on something is done around those of a fom
+ * fom_interpose_enter - call functions around the ticks of a fom from the next one on
  * @fom: which
- * @interpose: what, around what was interposed before
+ * @interpose: the functions; they go around those interposed before
  *
  * Context: the fom's turn, or before it is queued.
  */
 void fom_interpose_enter(struct fom *fom, struct fom_interpose *interpose);
 
 /**
- * fom_interpose_leave - from the next tick on it is not
+ * fom_interpose_leave - from the next tick on, no longer call them
  * @fom: which
- * @interpose: what, else it is a trap
+ * @interpose: was interposed, else it is a trap
  *
  * Context: see fom_interpose_enter(); not of its own @before or @after.
  */
