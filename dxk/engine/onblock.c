@@ -131,19 +131,17 @@ static bool dxk_call_own(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wa
 		struct list_head *callers = &e->owns.callers[kind][lane];
 
 		while (!list_empty(callers) && i++ < DXK_HELPERS_SEEN) {
-			struct dxk_owner *owner = list_first_entry(callers, struct dxk_owner,
-								   caller[kind]);
-			struct dxk_helper *h = list_first_entry(&owner->helpers[kind],
-								struct dxk_helper, link);
+			struct dxk_helper *h = list_first_entry(callers, struct dxk_helper,
+								caller);
 
 			if (likely(!h->m->outer)) {
 				if (!dxk_afford_or_owe(e, wakes, 1))
 					return false;
-				dxk_helper_begin(e, h, dxk_own_first(owner, kind, &lanes), wakes);
+				dxk_helper_begin(e, h, dxk_own_first(&e->owns, h->owner, kind,
+								     &lanes), wakes);
 				return true;
 			}
-			list_move_tail(&h->link, &owner->helpers[kind]);
-			list_move_tail(&owner->caller[kind], callers);
+			dxk_helper_set_back(e, h);
 		}
 	}
 	return false;

@@ -62,16 +62,27 @@ void dxk_owns_destroy(struct dxk_engine *e)
 /* The Ready requests or the helpers of an owner have changed: list it by its largest lane. */
 static void dxk_own_call(struct dxk_engine *e, struct dxk_owner *owner, u32 kind)
 {
+	struct dxk_helper *h = owner->helper[kind];
 	u32 lane = DXK_LANES;
 
-	list_del_init(&owner->caller[kind]);
-	if (list_empty(&owner->helpers[kind]))
+	if (!h)
 		return;
+	list_del_init(&h->caller);
 	while (lane--)
 		if (owner->own[kind][lane]) {
-			list_add_tail(&owner->caller[kind], &e->owns.callers[kind][lane]);
+			list_add_tail(&h->caller, &e->owns.callers[kind][lane]);
 			return;
 		}
+}
+
+/* Call @h, of the owner's ring, before the other ones there; NULL: the ring is empty. */
+static void dxk_own_prefer(struct dxk_engine *e, struct dxk_owner *owner, u32 kind,
+			   struct dxk_helper *h)
+{
+	if (owner->helper[kind])
+		list_del_init(&owner->helper[kind]->caller);
+	owner->helper[kind] = h;
+	dxk_own_call(e, owner, kind);
 }
 
 /**
@@ -83,7 +94,7 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_owner *owner = rqe->owner;
 	struct dxk_own *own = list_first_entry(&e->owns.free, struct dxk_own, link);
-	struct dxk_own **first;
+	u32 *first;
 
 	lockdep_assert_held(&e->lock);
 
@@ -96,10 +107,10 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 	first = &owner->own[rqe->kind][rqe->lane];
 	list_del_init(&own->link);
 	if (*first)
-		list_add_tail(&own->link, &(*first)->link);
+		list_add_tail(&own->link, &e->owns.own[*first - 1].link);
 	else
-		*first = own;
-	if (unlikely(!list_empty(&owner->helpers[rqe->kind])))
+		*first = rqe->own + 1;
+	if (unlikely(owner->helper[rqe->kind]))
 		dxk_own_call(e, owner, rqe->kind);
 }
 
@@ -107,17 +118,19 @@ void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe)
 void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
 	struct dxk_owner *owner = rqe->owner;
-	struct dxk_own **first = &owner->own[rqe->kind][rqe->lane], *own;
+	u32 *first = &owner->own[rqe->kind][rqe->lane];
+	struct dxk_own *own;
 
 	lockdep_assert_held(&e->lock);
 
 	if (rqe->own == U32_MAX)
 		return;
 	own = &e->owns.own[rqe->own];
-	if (*first == own)
-		*first = list_empty(&own->link) ? NULL : list_next_entry(own, link);
+	if (*first == rqe->own + 1)
+		*first = list_empty(&own->link) ? 0 :
+			 list_next_entry(own, link) - e->owns.own + 1;
 	list_move(&own->link, &e->owns.free);
-	if (unlikely(!list_empty(&owner->caller[rqe->kind])))
+	if (unlikely(owner->helper[rqe->kind]))
 		dxk_own_call(e, owner, rqe->kind);
 }
 
@@ -132,30 +145,34 @@ void dxk_own_orphan(struct dxk_owner *owner)
 	list_for_each_entry(r, &owner->pollers, w.link)
 		if (r->w.helper && r->helper.owner) {
 			list_del_init(&r->helper.link);
+			list_del_init(&r->helper.caller);
 			r->helper.owner = NULL;
 		}
+	owner->helper[DXK_USER] = NULL;
+	owner->helper[DXK_KERNEL] = NULL;
 }
 
 /**
  * dxk_own_first - the oldest Ready request of an owner that its lane admits
- * @owner: the owner; its engine is locked
+ * @owns: of the engine, which is locked
+ * @owner: the owner
  * @kind: for workers of that
  * @lanes: of the workers
  *
  * Return: the oldest of the first ones of those lanes; or NULL.
  */
-struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
-			      const struct dxk_lanes *lanes)
+struct dxk_rqe *dxk_own_first(const struct dxk_owns *owns, const struct dxk_owner *owner,
+			      enum dxk_kind kind, const struct dxk_lanes *lanes)
 {
 	struct dxk_rqe *first = NULL;
 	u32 lane;
 
 	/* All lanes larger than one that admits a request admit it too. */
 	for (lane = dxk_lanes_full(lanes); lane < DXK_LANES; lane++) {
-		const struct dxk_own *own = owner->own[kind][lane];
+		u32 at = owner->own[kind][lane];
 
-		if (own && (!first || own->rqe->seq < first->seq))
-			first = own->rqe;
+		if (at && (!first || owns->own[at - 1].rqe->seq < first->seq))
+			first = owns->own[at - 1].rqe;
 	}
 	return first;
 }
@@ -168,17 +185,37 @@ void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h)
 
 	lockdep_assert_held(&e->lock);
 
-	list_add(&h->link, owner ? &owner->helpers[kind] : &e->crew.helpers[kind]);
-	if (owner)
-		dxk_own_call(e, owner, kind);
+	if (!owner) {
+		list_add(&h->link, &e->crew.helpers[kind]);
+		return;
+	}
+	INIT_LIST_HEAD(&h->link);
+	INIT_LIST_HEAD(&h->caller);
+	if (owner->helper[kind])
+		list_add_tail(&h->link, &owner->helper[kind]->link);
+	dxk_own_prefer(e, owner, kind, h);
+}
+
+static struct dxk_helper *dxk_helper_next(struct dxk_helper *h)
+{
+	return list_empty(&h->link) ? NULL : list_next_entry(h, link);
+}
+
+/** dxk_helper_set_back - another helper of the owner comes first now, and other owners do */
+void dxk_helper_set_back(struct dxk_engine *e, struct dxk_helper *h)
+{
+	dxk_own_prefer(e, h->owner, h->m->kind, dxk_helper_next(h) ?: h);
 }
 
 /** dxk_helper_leave - its sleep is over; the engine is locked */
 void dxk_helper_leave(struct dxk_engine *e, struct dxk_helper *h)
 {
+	struct dxk_owner *owner = h->owner;
+	u32 kind = h->m->kind;
+
 	lockdep_assert_held(&e->lock);
 
+	if (owner && owner->helper[kind] == h)
+		dxk_own_prefer(e, owner, kind, dxk_helper_next(h));
 	list_del_init(&h->link);
-	if (h->owner)
-		dxk_own_call(e, h->owner, h->m->kind);
 }

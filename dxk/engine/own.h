@@ -7,14 +7,16 @@
  * requests of the owner for which it sleeps in a rejoin; in other calls it does not help.
  *
  * Each Ready request is in the ring of its owner, kind and lane, and each helper in its owner's
- * list. An owner that has both is in the list of the largest of those lanes. Whatever a lane
- * admits, all larger lanes admit too: a helper of the owner can be called if and only if the
- * largest lane has room. Therefore neither a request nor a helper is ever searched for.
+ * ring. If an owner has both, its first helper is in the list of the largest of those lanes.
+ * Whatever a lane admits, all larger lanes admit too: a helper of the owner can be called if and
+ * only if the largest lane has room. Therefore neither a request nor a helper is ever searched
+ * for. All but two pointers and eight numbers is outside the owners' records: these come and go
+ * with requests, under every policy.
  *
  * Invariants whenever the lock is free, in a run with this policy:
  *   every READY request is in a ring of its owner, and no other request is in any
- *   an owner is in dxk_owns.callers iff it has READY requests and helpers of a kind, and by the
- *   largest lane of the former
+ *   a helper is in dxk_owns.callers iff it is the first one of its owner and kind, and these have
+ *   READY requests; and by the largest lane of these
  *   a helper whose owner's record has gone is in no list; its rejoin is performed anew
  */
 #ifndef _DXK_ENGINE_OWN_H
@@ -33,7 +35,7 @@ struct dxk_rqe;
  * struct dxk_own - the ring entry of a Ready request
  */
 struct dxk_own {
-	/** @link: (L) in the ring of dxk_owner.own, or in dxk_owns.free */
+	/** @link: (L) in a ring of dxk_owner.own[], or in dxk_owns.free */
 	struct list_head link;
 	/** @rqe: (L) the request */
 	struct dxk_rqe *rqe;
@@ -47,7 +49,7 @@ struct dxk_owns {
 	struct dxk_own *own;
 	/** @free: (L) entries that no request has */
 	struct list_head free;
-	/** @callers: (L) by kind and lane: struct dxk_owner that call for their helpers */
+	/** @callers: (L) by kind and lane: struct dxk_helper that their owners call for */
 	struct list_head callers[DXK_KINDS][DXK_LANES];
 };
 
@@ -58,8 +60,9 @@ void dxk_owns_destroy(struct dxk_engine *e);
 void dxk_own_enter(struct dxk_engine *e, struct dxk_rqe *rqe);
 void dxk_own_leave(struct dxk_engine *e, struct dxk_rqe *rqe);
 void dxk_own_orphan(struct dxk_owner *owner);
-struct dxk_rqe *dxk_own_first(const struct dxk_owner *owner, enum dxk_kind kind,
-			      const struct dxk_lanes *lanes);
+struct dxk_rqe *dxk_own_first(const struct dxk_owns *owns, const struct dxk_owner *owner,
+			      enum dxk_kind kind, const struct dxk_lanes *lanes);
+void dxk_helper_set_back(struct dxk_engine *e, struct dxk_helper *h);
 void dxk_helper_enter(struct dxk_engine *e, struct dxk_helper *h);
 void dxk_helper_leave(struct dxk_engine *e, struct dxk_helper *h);
 

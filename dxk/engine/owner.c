@@ -184,8 +184,7 @@ static bool dxk_owner_is_blank(const struct dxk_owner *owner)
 	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
 	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
 	       !dxk_owner_has_own(owner, DXK_USER) && !dxk_owner_has_own(owner, DXK_KERNEL) &&
-	       list_empty(&owner->helpers[DXK_USER]) && list_empty(&owner->helpers[DXK_KERNEL]) &&
-	       list_empty(&owner->caller[DXK_USER]) && list_empty(&owner->caller[DXK_KERNEL]) &&
+	       !owner->helper[DXK_USER] && !owner->helper[DXK_KERNEL] &&
 	       !owner->joined && !owner->doom && !owner->nr_done && !dxk_owner_live(owner);
 }
 
@@ -261,17 +260,12 @@ void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner)
 static void dxk_owner_construct(void *obj)
 {
 	struct dxk_owner *owner = obj;
-	u32 kind;
 
 	memset(owner, 0, sizeof(*owner));
 	INIT_LIST_HEAD(&owner->done);
 	INIT_LIST_HEAD(&owner->pollers);
 	INIT_LIST_HEAD(&owner->joiners[false]);
 	INIT_LIST_HEAD(&owner->joiners[true]);
-	for (kind = 0; kind < DXK_KINDS; kind++) {
-		INIT_LIST_HEAD(&owner->helpers[kind]);
-		INIT_LIST_HEAD(&owner->caller[kind]);
-	}
 	INIT_LIST_HEAD(&owner->stuck);
 	INIT_LIST_HEAD(&owner->rich);
 	INIT_LIST_HEAD(&owner->watchers);

@@ -7,7 +7,7 @@
 
 struct dxk_engine;
 struct dxk_member;
-struct dxk_own;
+struct dxk_helper;
 struct dxk_rejoin_op;
 struct dxk_wakes;
 
@@ -110,12 +110,13 @@ struct dxk_owner {
 	 * owner, see dxk_member.stuck
 	 */
 	struct list_head stuck;
-	/** @own: by kind and lane: the oldest entry of a ring of its READY requests; see own.h */
-	struct dxk_own *own[DXK_KINDS][DXK_LANES];
-	/** @helpers: by kind: struct dxk_helper of workers that sleep for it, the last first */
-	struct list_head helpers[DXK_KINDS];
-	/** @caller: by kind: in dxk_owns.callers, if it has some of both */
-	struct list_head caller[DXK_KINDS];
+	/**
+	 * @own: by kind and lane: number of the oldest entry of a ring of its READY requests in
+	 * dxk_owns.own, plus 1; 0: none. See own.h
+	 */
+	u32 own[DXK_KINDS][DXK_LANES];
+	/** @helper: by kind: in a ring of workers that sleep for it, the one to call first */
+	struct dxk_helper *helper[DXK_KINDS];
 	/** @rich: with results: in dxk_space.rich */
 	struct list_head rich;
 	/** @watchers: members whose poll(2) watches this owner */
@@ -210,9 +211,9 @@ static inline u32 dxk_owner_coming(const struct dxk_owner *owner)
 /** dxk_owner_has_own - is a request of the kind READY, in a run that has lists of them? */
 static inline bool dxk_owner_has_own(const struct dxk_owner *owner, u32 kind)
 {
-	struct dxk_own *const *own = owner->own[kind];
+	const u32 *own = owner->own[kind];
 
-	return own[0] || own[1] || own[2] || own[3];
+	return own[0] | own[1] | own[2] | own[3];
 }
 
 /** dxk_owner_add_done - @nr results have been added to dxk_owner.done, or put back */

@@ -98,8 +98,10 @@ struct dxk_waiter {
  * struct dxk_helper - a worker that can execute a request while it sleeps in a call
  */
 struct dxk_helper {
-	/** @link: (L) in dxk_owner.helpers[] of @owner, or in dxk_crew.helpers[] */
+	/** @link: (L) in the ring of dxk_owner.helper[] of @owner, or in dxk_crew.helpers[] */
 	struct list_head link;
+	/** @caller: (L) dxk_owner.helper[]: in dxk_owns.callers, if @owner has READY requests */
+	struct list_head caller;
 	/** @owner: (L) it executes requests of this owner only; NULL: any */
 	struct dxk_owner *owner;
 	/** @m: the worker */

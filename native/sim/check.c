@@ -236,6 +236,25 @@ static bool has_helper(const struct dxk_engine *e, enum dxk_kind kind)
 	return nr > held_up && held_up < 8;
 }
 
+/* Is it in the ring of its owner, and does the first one there alone stand for the others? */
+static bool is_listed(const struct dxk_helper *h)
+{
+	const struct dxk_helper *first = h->owner->helper[h->m->kind], *other = first;
+	bool found = false;
+
+	if (!first)
+		return false;
+	do {
+		found |= other == h;
+		if (other != first && !list_empty(&other->caller))
+			sim_fail("%u is called, and is not the first one", other->m->id);
+		if (other->owner != h->owner || other->m->kind != h->m->kind)
+			sim_fail("a helper is in another one's ring");
+		other = list_next_entry(other, link);
+	} while (other != first);
+	return found;
+}
+
 /* Each that sleeps for an owner is called for what that has. */
 static void check_own_helpers(const struct dxk_engine *e)
 {
@@ -246,7 +265,7 @@ static void check_own_helpers(const struct dxk_engine *e)
 
 		if (!r || !actor_queued(&r->w) || !r->w.helper || a->m.outer)
 			continue;
-		if (list_empty(&r->helper.link))
+		if (!r->helper.owner || !is_listed(&r->helper))
 			sim_fail("%u helps, and nobody can call it", a->m.id);
 		if (model_own(a->m.space, r->cookie, a->m.kind))
 			sim_fail("%u is not called for what it waits for", a->m.id);
@@ -256,8 +275,9 @@ static void check_own_helpers(const struct dxk_engine *e)
 /* How many are in the ring of an owner, for a kind and a lane? */
 static u32 ring_length(const struct dxk_owner *owner, u32 kind, u32 lane)
 {
-	const struct dxk_own *first = owner->own[kind][lane], *own = first;
-	u32 nr = 0;
+	const struct dxk_owns *owns = &model.e->owns;
+	u32 at = owner->own[kind][lane], nr = 0;
+	const struct dxk_own *first = at ? &owns->own[at - 1] : NULL, *own = first;
 
 	for (; own && (own != first || !nr); own = list_next_entry(own, link), nr++)
 		if (own->rqe->owner != owner || own->rqe->kind != kind ||
