@@ -231,7 +231,7 @@ void fom_type_set_timeout(struct fom_type *type, int64_t timeout_ns);
  *	there are workers, and only each fom is serial by itself (FO-6). 0: 1
  * @again_budget: how many ticks and bottom halves in a row a fom has before others of its
  *	locality have a turn (FO-12); 0: 16
- * @stats: 1: count for fom_locality_stats()
+ * @stats: 1: count for fom_locality_get_stats()
  * @hung_age_ns: report foms that are in one state for so long, but those that are %FOM_QUIET
  *	(FO-34). Turns that follow each other for they end with %FSO_AGAIN are one. 0: 120 s; below 0:
  *	none

@@ -86,10 +86,11 @@ void Task_init(Task *task, TaskRun run)
 }
 
 /**
- * dxs_passes - is an error one that is over when time has passed? Some does
- * @rc: of a call that is to be made again then
+ * dxs_passes - is an error temporary, so that the call is to be made again?
+ * @rc: the result of the call
  *
- * So it is where the caller lacks memory, or a descriptor with which it becomes a member.
+ * Return: true for -EINTR; and, after a sleep of 1 ms, if the caller lacks memory, or a
+ * descriptor with which it becomes a member.
  */
 bool dxs_passes(int rc)
 {
