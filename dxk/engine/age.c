@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Requests that wait, as they are told of: see age.h.
+ * Reports of waiting requests: see age.h.
  */
 #include "engine/age.h"
 #include "engine/engine.h"
@@ -8,7 +8,7 @@
 #include "engine/more.h"
 #include "engine/os.h"
 
-/** dxk_waiting_copy - what is told of a request that waits; the engine is locked */
+/** dxk_waiting_copy - copy the report of a waiting request; the engine is locked */
 void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
 {
 	const struct dxk_more *more = rqe->more;
@@ -33,9 +33,9 @@ void dxk_waiting_copy(const struct dxk_rqe *rqe, struct dxk_waiting *w)
 }
 
 /**
- * dxk_waiting_look - some of the requests that wait
+ * dxk_waiting_look - report some of the waiting requests
  * @e: the engine
- * @seen: out: those first of whom nothing was heard for longest; or %NULL
+ * @seen: out: line by line, those first that were heard of the longest time ago; or %NULL
  * @max: room there, 0 to %DXK_WAITING_MAX
  * @all: out: how many wait
  *
@@ -60,10 +60,10 @@ out:
 }
 
 /**
- * dxk_waiting_due - those of whom nothing was heard for long
+ * dxk_waiting_due - report requests that were last heard of long ago; their time begins anew
  * @e: the engine
- * @limit: for longer than that, of os_clock()
- * @due: out: those of them that are to be told of; their time begins anew
+ * @limit: longer ago than this, of os_clock()
+ * @due: out: the requests, except for those that are %PXR_QUIET
  * @max: room there, at least 1
  * @more: out: there may be more of them
  *

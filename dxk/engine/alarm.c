@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Requests by the time at which something is to happen to them: see alarm.h.
+ * Requests in the order of the times that they wait for: see alarm.h.
  */
 #include "engine/alarm.h"
 #include "engine/engine.h"
@@ -13,7 +13,7 @@ static bool dxk_alarm_before(struct rb_node *a, const struct rb_node *b)
 	return rb_entry(a, struct dxk_more, alarm)->at < rb_entry(b, struct dxk_more, alarm)->at;
 }
 
-/** dxk_alarms_first - the first whose time comes, or NULL */
+/** dxk_alarms_first - the request whose time comes first, or NULL */
 struct dxk_more *dxk_alarms_first(const struct dxk_waits *waits)
 {
 	struct rb_node *node = rb_first_cached(&waits->alarms);
@@ -22,11 +22,11 @@ struct dxk_more *dxk_alarms_first(const struct dxk_waits *waits)
 }
 
 /**
- * dxk_alarm_set - have the clock look at a request at a time, and at no other one
+ * dxk_alarm_set - set the only time at which the clock looks at a request
  * @e: the engine, locked
  * @more: of the request
  * @at: the time, %DXK_FOREVER for never
- * @wakes: gets the wake-up of thread 700, if it would come too late
+ * @wakes: gets the wake-up of thread 700, if it would look too late
  */
 void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 		   struct dxk_wakes *wakes)
@@ -41,7 +41,7 @@ void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 		rb_erase_cached(&more->alarm, &waits->alarms);
 	more->at = at;
 	if (at == DXK_FOREVER) {
-		/* Who is idle has the clock to hope for no more. */
+		/* Idle workers can no longer expect anything of the clock. */
 		if (RB_EMPTY_ROOT(&waits->alarms.rb_root))
 			dxk_stall_suspect(e, wakes);
 		return;
@@ -56,10 +56,10 @@ void dxk_alarm_set(struct dxk_engine *e, struct dxk_more *more, u64 at,
 }
 
 /**
- * dxk_alarms_plan - the clock is about to sleep
+ * dxk_alarms_plan - plan the next look of the clock, which is about to sleep
  * @e: the engine, locked
  *
- * Return: until when, at the latest, of CLOCK_MONOTONIC.
+ * Return: the latest time for that look, of CLOCK_MONOTONIC.
  */
 u64 dxk_alarms_plan(struct dxk_engine *e)
 {

@@ -8,14 +8,14 @@
 #include "engine/post.h"
 
 /**
- * dxk_assigned - a worker has been given a request: tell who was waiting for that
+ * dxk_assigned - a worker has been given a request: call the Monitor, let in posters
  * @e: the engine, locked
  * @kind: of the worker
  * @wakes: gets the wake-ups
  */
 void dxk_assigned(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
-	/* A user worker may die unnoticed, any one may take too long, or sleep, or be too few. */
+	/* A user worker may die unnoticed. Any worker may take too long or sleep, or be too few. */
 	if (kind == DXK_USER || e->policy.report_age_ms || dxk_sleepers_are_seen(&e->policy) ||
 	    dxk_is_tuned(&e->policy))
 		dxk_call_control(e, DXK_MONITOR, wakes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * A crew of the size that it does most with: see autotune.h.
+ * The crew size with the highest throughput: see autotune.h.
  */
 #include "engine/autotune.h"
 #include "engine/dispatch.h"
@@ -9,14 +9,14 @@
 #include "engine/os.h"
 
 /**
- * struct dxk_autotune_op - the Monitor looks: is an interval over?
+ * struct dxk_autotune_op - a look of the Monitor: is an interval over?
  */
 struct dxk_autotune_op {
 	/** @op: the operation */
 	struct dxk_op op;
-	/** @step: out: what it has led to */
+	/** @step: out: the outcome of the interval */
 	struct dxk_tune_step *step;
-	/** @over: out: there is one that has led to something */
+	/** @over: out: an interval is over */
 	bool over;
 };
 
@@ -25,13 +25,13 @@ static u64 dxk_autotune_interval(const struct dxk_engine *e)
 	return e->policy.monitor_interval_ms * (u64)NSEC_PER_MSEC;
 }
 
-/* Is there something to decide for a kind? */
+/* Is the number of workers of a kind to be tuned? */
 static bool dxk_autotune_has(const struct dxk_engine *e, u32 kind)
 {
 	return dxk_crew_places(&e->policy, kind) && (kind == DXK_KERNEL || e->crew.managed);
 }
 
-/* The most places of a kind. */
+/* The largest number of places of such a kind. */
 static u32 dxk_autotune_most(const struct dxk_engine *e)
 {
 	u32 kind, most = 0;
@@ -42,7 +42,7 @@ static u32 dxk_autotune_most(const struct dxk_engine *e)
 	return most;
 }
 
-/* BIT(kind) of those that have a backlog. */
+/* BIT(kind) of such kinds that have a backlog. */
 static u8 dxk_autotune_kinds(const struct dxk_engine *e)
 {
 	u8 kinds = 0;
@@ -54,7 +54,7 @@ static u8 dxk_autotune_kinds(const struct dxk_engine *e)
 	return kinds;
 }
 
-/* Have these kinds the number of workers that was asked for, all of them at work? */
+/* Do these kinds have the requested number of workers, all of which have asked for work? */
 static bool dxk_autotune_sized(const struct dxk_engine *e, u8 kinds)
 {
 	const struct dxk_crew *crew = &e->crew;
@@ -82,7 +82,7 @@ static bool dxk_autotune_lulled(const struct dxk_engine *e)
 	return false;
 }
 
-/* Is the interval, or the wait for its begin, over? */
+/* Is the interval, or the wait for its start, over? */
 static bool dxk_autotune_over(const struct dxk_engine *e, struct dxk_tune_sample *s)
 {
 	const struct dxk_autotune *a = &e->autotune;
@@ -100,7 +100,7 @@ static bool dxk_autotune_over(const struct dxk_engine *e, struct dxk_tune_sample
 	return s->kind != DXK_TUNE_WHOLE || s->done >= (u64)DXK_TUNE_ROUNDS * workers;
 }
 
-/* The crew is to get the size of the target; then the next interval begins. */
+/* Request the target size of the crew; once it has that, the next interval begins. */
 static void dxk_autotune_ask(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct dxk_autotune *a = &e->autotune;
@@ -150,9 +150,9 @@ static void dxk_autotune_run(struct dxk_engine *e, struct dxk_op *op, struct dxk
 /**
  * dxk_autotune_look - a look of the Monitor: is an interval over?
  * @e: the engine
- * @step: out: what it has led to
+ * @step: out: the outcome of the interval
  *
- * Return: true when one is. The crew is to be reviewed next.
+ * Return: true if one is. In any case the caller reviews the crew next.
  */
 bool dxk_autotune_look(struct dxk_engine *e, struct dxk_tune_step *step)
 {
@@ -172,7 +172,7 @@ static u32 dxk_autotune_left(const struct dxk_engine *e)
 				 e->policy.monitor_interval_ms;
 }
 
-/* An interval begins if the crew has its size. Return: ms until the Monitor is to look again. */
+/* Begin an interval if the crew has its size. Return: ms until the next look of the Monitor. */
 static u32 dxk_autotune_try(struct dxk_engine *e)
 {
 	struct dxk_autotune *a = &e->autotune;
@@ -196,10 +196,10 @@ static u32 dxk_autotune_try(struct dxk_engine *e)
 }
 
 /**
- * dxk_autotune_begin - the Monitor has reviewed the crew: an interval can begin
+ * dxk_autotune_begin - begin an interval if possible, after the Monitor has reviewed the crew
  * @e: the engine
  *
- * Return: ms until it is to look again.
+ * Return: ms until the next look of the Monitor.
  */
 u32 dxk_autotune_begin(struct dxk_engine *e)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The bin: files that nobody who calls lets go of, see life.h for what a pin is.
+ * The bin: files that no caller releases, but an item. Until it ends it is a pin, see life.h.
  */
 #include "engine/bin.h"
 #include "engine/engine.h"
 #include "engine/os.h"
 
 /**
- * dxk_bin_add - have a file let go by nobody who calls
+ * dxk_bin_add - leave the release of a file to the item
  * @e: the engine, locked; not buried
  * @file: of a request that has ended, or of a handle that was closed
  * @wakes: gets the item's call
  *
- * To let go of a file can take as long as its file system wants, so who cancels, buries or
- * collects somebody else's request must not do it.
+ * The release of a file can take as long as its file system wants, so a thread that cancels,
+ * buries or collects the request of another one must not do it.
  */
 void dxk_bin_add(struct dxk_engine *e, struct dxk_file_ref *file, struct dxk_wakes *wakes)
 {
@@ -47,7 +47,7 @@ void dxk_bin_put(struct dxk_engine *e, struct dxk_file_ref *files)
 }
 
 /**
- * dxk_bin_take - take out all, for the item
+ * dxk_bin_take - take out all files, for the item
  * @e: the engine
  *
  * Return: the first one, or NULL: then the item ends with dxk_unpin().

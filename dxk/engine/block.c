@@ -22,9 +22,9 @@ static void dxk_mark(struct dxk_engine *e, struct dxk_member *m)
 	e->crew.marked++;
 }
 
-/* --- a request says it --------------------------------------------------------------- */
+/* --- a request announces it ---------------------------------------------------------- */
 
-/* Would somebody go on with what is Ready, beside the worker? */
+/* Is there another worker that can go on with Ready requests? */
 static bool dxk_has_stand_in(struct dxk_engine *e, const struct dxk_member *m)
 {
 	if (e->crew.nr_parked[m->kind])
@@ -34,7 +34,7 @@ static bool dxk_has_stand_in(struct dxk_engine *e, const struct dxk_member *m)
 	return !list_empty(dxk_idle_list(e, m));
 }
 
-/* Is a spare on its way, or may there be one, and is there anybody who makes it? */
+/* Is a spare on its way, or is there room for one, and a thread that makes it? */
 static bool dxk_spare_comes(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	if (e->crew.spares_coming[kind])
@@ -67,7 +67,7 @@ static void dxk_block_refuse(struct dxk_engine *e, struct dxk_key_op *k,
 	dxk_key_finish(k, -EAGAIN, wakes);
 }
 
-/* Sleep until there is a spare; those who make one are called. */
+/* Sleep until there is a spare, and call the threads that make one. */
 static void dxk_block_sleep(struct dxk_engine *e, struct dxk_key_op *k,
 			    struct dxk_wakes *wakes)
 {
@@ -93,18 +93,18 @@ static int dxk_mark_check(const struct dxk_key_op *k)
 	if (k->what == DXK_KEY_BLOCK) {
 		if (k->m->blocks)
 			return -EBUSY;
-		/* After a signal it is to come back to its key first. */
+		/* After a signal the request must come back to its key first. */
 		if (away)
 			return -EPERM;
 		return more && more->at_key == DXK_KEY_HAS && !list_empty(&more->key->nested) ?
 		       -EBUSY : 0;
 	}
-	/* A signal has ended the first one on its way back. */
+	/* A signal may have ended the first such call, on the way back. */
 	return inside || away || (more && more->key && more->at_key == DXK_KEY_OUT &&
 				  dxk_key_is_off(e, more)) ? 0 : -EPERM;
 }
 
-/* The first mark. */
+/* Set the first mark. */
 static void dxk_mark_begin(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	enum dxk_kind kind = k->m->kind;
@@ -127,12 +127,12 @@ static void dxk_mark_give_up(struct dxk_engine *e, struct dxk_key_op *k, struct 
 }
 
 /**
- * dxk_mark_grant - those who sleep for a spare go on, if there is one
+ * dxk_mark_grant - let the sleepers for a spare go on, if there is one
  * @e: the engine, locked
  * @kind: of the worker that has nothing to do
  * @wakes: gets the wake-ups
  *
- * One is enough for all of them: it goes on with what is Ready, and calls for more.
+ * One is enough for all of them: it goes on with Ready requests, and calls for more.
  */
 void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
@@ -151,7 +151,7 @@ void dxk_mark_grant(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *
 }
 
 /**
- * dxk_marks_stop - in a Stop(cancel) nobody sleeps for a spare any more
+ * dxk_marks_stop - end all sleeps for a spare, in a Stop(cancel)
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
@@ -174,7 +174,7 @@ bool dxk_marks_stop(struct dxk_engine *e, struct dxk_wakes *wakes)
 	return true;
 }
 
-/* The second mark. */
+/* Set the second mark. */
 static void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = k->m;
@@ -189,7 +189,7 @@ static void dxk_mark_end(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_
 	dxk_key_enter(e, k, wakes);
 }
 
-/** dxk_mark_run - a request that executes sets a mark */
+/** dxk_mark_run - set a mark of a request that executes */
 void dxk_mark_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
@@ -218,13 +218,13 @@ void dxk_mark_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 
 /* --- the Monitor sees it ---------------------------------------------------------------- */
 
-/** dxk_seen_run - a worker was seen asleep for long outside of dxk, or is not any more */
+/** dxk_seen_run - mark a worker that was seen asleep outside of dxk for long, or unmark it */
 void dxk_seen_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_seen_op *s = container_of(op, struct dxk_seen_op, op);
 	struct dxk_member *m = s->m;
 
-	/* In a call it counts already. */
+	/* A worker that sleeps in a call counts already. */
 	if (!m->attached || !m->held || m->blocks || m->marked == s->asleep ||
 	    dxk_member_state(m) != DXK_M_BUSY)
 		return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * What threads call: each fills in an operation, performs it in the dispatcher role,
- * and sleeps if the operation has queued it. All above the engine use these only.
+ * The calls of threads. Most of them fill in an operation, perform it in the dispatcher
+ * role, and sleep if the operation has queued it. The other rooms use these.
  */
 #include "engine/block.h"
 #include "engine/calls.h"
@@ -21,7 +21,7 @@
 /* --- post and rejoin ------------------------------------------------------- */
 
 /**
- * dxk_client_prepare - have what a post of @nr requests may take and cannot allocate
+ * dxk_client_prepare - allocate in advance what a post of @nr requests may need under the lock
  * @m: the member that posts
  * @nr: 1..%DXK_BATCH_MAX
  */
@@ -31,7 +31,7 @@ int dxk_client_prepare(struct dxk_member *m, u32 nr)
 }
 
 /**
- * dxk_client_begin - begin a post: then come dxk_client_add() and dxk_client_post()
+ * dxk_client_begin - begin a post; dxk_client_add() and dxk_client_post() follow
  * @p: its m set
  * @nr: how many requests dxk_client_add() will make, 1..%DXK_BATCH_MAX
  */
@@ -42,7 +42,7 @@ int dxk_client_begin(struct dxk_post_op *p, u32 nr)
 	return dxk_client_prepare(p->m, nr);
 }
 
-/* A call is over: it may have slept. */
+/* A call, which may have slept, is over. */
 static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
 {
 	u8 state = dxk_member_state(m);
@@ -59,8 +59,8 @@ static void dxk_client_awake(struct dxk_member *m, const struct dxk_waiter *w)
  * @p: begun, with its requests in rqes and help set
  * @deadline: of the sleep
  *
- * Return: how many were taken, or, when none was, the error. Those that were not
- * taken are still in p->rqes.
+ * Return: how many were taken, or, if none was, the error. The others are still in
+ * p->rqes.
  */
 int dxk_client_post(struct dxk_post_op *p, u64 deadline)
 {
@@ -93,8 +93,8 @@ int dxk_client_post(struct dxk_post_op *p, u64 deadline)
  * @r: its m, owner, max, min, wait and free set
  * @deadline: of the sleep
  *
- * Return: 0 with r->answer and r->nr requests in r->rqes, or an error. A sleep
- * that ends at its deadline answers %RJR_NONE_READY.
+ * Return: 0 with r->answer and r->nr requests in r->rqes, or an error. After its
+ * deadline it does not wait: if there is no result by then it answers %RJR_NONE_READY.
  */
 int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 {
@@ -113,7 +113,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 	err = dxk_waiter_sleep(m->engine, &r->w, deadline);
 	if (err == -ETIMEDOUT) {
-		/* What is there by now, be it less than asked for. */
+		/* Collect the results there are by now, even if these are too few. */
 		r->wait = false;
 		dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 		err = dxk_waiter_sleep(m->engine, &r->w, DXK_FOREVER);
@@ -123,7 +123,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 		r->err = 0;
 	}
 	dxk_client_awake(m, &r->w);
-	/* What its work holds up goes on beside it no sooner than it has ended. */
+	/* While requests are nested in its work, the work must not go on: the call is repeated. */
 	if (unlikely(err && READ_ONCE(m->outer)))
 		err = -ERESTARTNOINTR;
 	return err ?: r->err;
@@ -132,11 +132,11 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 /* --- keys ------------------------------------------------------------------- */
 
 /**
- * dxk_key_ask - a request that executes gives its key up, or comes back to it
+ * dxk_key_ask - a request that executes leaves its key, comes back to it, or sets a mark
  * @k: its m, what and rqe set
  * @deadline: of %DXK_KEY_WAIT, and of %DXK_KEY_BLOCK that is patient
  *
- * Return: see struct dxk_key_call; -ERESTARTSYS of %DXK_KEY_ENTER, BLOCK and UNBLOCK.
+ * Return: see struct dxk_key_call; -ERESTARTSYS only of %DXK_KEY_ENTER, BLOCK and UNBLOCK.
  */
 int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 {
@@ -161,9 +161,9 @@ int dxk_key_ask(struct dxk_key_op *k, u64 deadline)
 }
 
 /**
- * dxk_worker_seen - the Monitor saw a worker sleep outside of dxk for long, or not
+ * dxk_worker_seen - a look of the Monitor: does a worker sleep outside of dxk for long?
  * @m: the worker
- * @asleep: which
+ * @asleep: it does
  */
 void dxk_worker_seen(struct dxk_member *m, bool asleep)
 {
@@ -173,12 +173,13 @@ void dxk_worker_seen(struct dxk_member *m, bool asleep)
 }
 
 /**
- * dxk_key_hold_back - no request of a key begins a turn
+ * dxk_key_hold_back - hold a key back: none of its requests begins a turn
  * @m: the caller; the key is one of its space
- * @key: which
- * @refuse: posts are refused, too
+ * @key: the key
+ * @refuse: refuse posts, too
  *
- * Return: 0; -ENOMEM, -ENOSPC, -ESHUTDOWN, -EOPNOTSUPP: the policy lets no request wait.
+ * Return: 0; -ENOMEM, -ENOSPC, -EDQUOT, -ESHUTDOWN; -EOPNOTSUPP: the policy lets no request
+ * wait.
  */
 int dxk_key_hold_back(struct dxk_member *m, u64 key, bool refuse)
 {
@@ -194,7 +195,7 @@ int dxk_key_hold_back(struct dxk_member *m, u64 key, bool refuse)
 	return k.ret;
 }
 
-/** dxk_key_release - the end of dxk_key_hold_back(). Return: 0, or -ENOENT: none of it lives */
+/** dxk_key_release - end dxk_key_hold_back(). Return: 0, or -ENOENT: the key has no record */
 int dxk_key_release(struct dxk_member *m, u64 key)
 {
 	struct dxk_key_op k = { .m = m, .cookie = key };
@@ -203,7 +204,7 @@ int dxk_key_release(struct dxk_member *m, u64 key)
 	return k.ret;
 }
 
-/** dxk_key_cancel - cancel what waits for a key. Return: how many, or -ENOENT */
+/** dxk_key_cancel - cancel the requests that wait for a key. Return: how many, or -ENOENT */
 int dxk_key_cancel(struct dxk_member *m, u64 key)
 {
 	struct dxk_key_op k = { .m = m, .cookie = key };
@@ -222,9 +223,9 @@ int dxk_key_cancel(struct dxk_member *m, u64 key)
 /* --- next ------------------------------------------------------------------ */
 
 /*
- * What a worker has completed, and nobody collects, is freed before the worker sleeps:
- * files and references of executors go with it. Whoever completes for a worker that waits
- * for Rejoin Pool entries adds to the list.
+ * Completed requests that nobody collects are freed before the worker sleeps, with their
+ * files and references of executors. A thread that completes on behalf of a worker that
+ * waits for Rejoin Pool entries adds to the list.
  */
 static void dxk_next_drop(struct dxk_next_op *n)
 {
@@ -249,12 +250,12 @@ static int dxk_next_sleep(struct dxk_next_op *n, u64 deadline)
 }
 
 /**
- * dxk_next - a worker's turn, with the sleep when there is nothing to do
+ * dxk_next - a worker's turn; it sleeps if there is nothing to do
  * @n: its arguments: m, done, max
  * @deadline: of the sleep
  *
- * Return: 0 with requests in n->work, or when only completions were asked for;
- * else an error. n->taken completions were taken in any case.
+ * Return: 0 with requests in n->work, or if only completions were requested; else
+ * an error. n->taken completions were taken in any case.
  */
 int dxk_next(struct dxk_next_op *n, u64 deadline)
 {
@@ -299,18 +300,18 @@ static int dxk_names_do(struct dxk_member *m, const u64 *names, u32 nr, u32 *sta
 
 /**
  * dxk_wake_names - call requests by their names
- * @m: the member; of its space
- * @names: the names
+ * @m: the member
+ * @names: the names, of its space
  * @nr: 1..%DXK_BATCH_MAX
  *
- * Return: how many there are, -ENOENT for none, -EOPNOTSUPP: the policy has no names.
+ * Return: how many exist; -ENOENT: none; -EOPNOTSUPP: the policy lets no request wait.
  */
 int dxk_wake_names(struct dxk_member *m, const u64 *names, u32 nr)
 {
 	return dxk_names_do(m, names, nr, NULL, dxk_wake_names_run);
 }
 
-/** dxk_cancel_names - dxk_wake_names(), to end them; @states: out, DXK_CANCEL_*, or NULL */
+/** dxk_cancel_names - the same to cancel requests; @states: out, DXK_CANCEL_*, or NULL */
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states)
 {
 	return dxk_names_do(m, names, nr, states, dxk_cancel_names_run);
@@ -319,7 +320,7 @@ int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states
 /**
  * dxk_purge_owner - cancel all requests of an owner
  * @m: the member; the owner is one of its space
- * @owner: whose
+ * @owner: the owner
  * @nr: out, how many there were when the call began, by enum dxk_place
  */
 void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
@@ -342,9 +343,9 @@ static void dxk_flush_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
 }
 
 /**
- * dxk_fired_flush - wait until an event is in no list any more
+ * dxk_fired_flush - wait until an event is no longer in any list
  * @e: its engine
- * @event: nobody fires it any more
+ * @event: the event, which nobody can fire any longer
  */
 void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event)
 {
@@ -357,12 +358,12 @@ void dxk_fired_flush(struct dxk_engine *e, const struct dxk_event *event)
 }
 
 /**
- * dxk_detach - what a watch was of is no more
+ * dxk_detach - detach a watch whose source is gone from its request
  * @e: its engine
  * @watch: the watch, which the caller keeps from being freed
- * @seen: what its request is told, if it waits for it
+ * @seen: the events that are reported to the request, if it waits for the watch
  *
- * Return: is it the caller's to let go of now? If not a worker has the request, or it has ended.
+ * Return: must the caller release the watch? If not, a worker has the request, or it has ended.
  */
 bool dxk_detach(struct dxk_engine *e, struct dxk_watch *watch, u32 seen)
 {
@@ -373,8 +374,8 @@ bool dxk_detach(struct dxk_engine *e, struct dxk_watch *watch, u32 seen)
 }
 
 /**
- * dxk_take_back - have an embedded request that is Ready cancelled, and back
- * @e: its context
+ * dxk_take_back - take an embedded request back, if it is Ready
+ * @e: its engine
  * @rqe: the request
  *
  * Return: false when it is not Ready.
@@ -389,7 +390,7 @@ bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe)
 
 /* --- members --------------------------------------------------------------- */
 
-/** dxk_member_do - run an operation about a member in the dispatcher role */
+/** dxk_member_do - perform an operation on a member until there is no more to do */
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 {
 	struct dxk_list_op op = { .m = m };
@@ -405,11 +406,11 @@ void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 }
 
 /**
- * dxk_rest - a member goes to sleep until somebody outside wants something, or is back
+ * dxk_rest - a member begins or ends a sleep for something outside of the context
  * @m: the calling thread's member
- * @rests: which
+ * @rests: it begins
  *
- * It is no reason to think that work goes on.
+ * A member that rests is no reason to expect that work goes on.
  */
 void dxk_rest(struct dxk_member *m, bool rests)
 {
@@ -430,8 +431,8 @@ void dxk_rest(struct dxk_member *m, bool rests)
 
 /**
  * dxk_crew_wait - sleep until the crew has a use for user threads
- * @e: the context
- * @deadline: of the sleep; 0 only asks
+ * @e: the engine
+ * @deadline: of the sleep; 0: do not sleep
  * @workers: out, free places for workers
  * @spares: out, spares that are needed
  *
@@ -456,11 +457,11 @@ int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares)
 
 /**
  * dxk_enforce - put a policy into force that differs in dynamic fields
- * @e: the context
+ * @e: the engine
  * @policy: checked
  *
- * What is Ready of a lane or a kind of workers that it closes ends as a post of that would
- * be refused from now on.
+ * If it closes a lane or a kind of workers, requests that are Ready or wait there end with the
+ * error with which posts are refused from now on.
  */
 void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy)
 {
@@ -476,7 +477,7 @@ void dxk_enforce(struct dxk_engine *e, const struct dxk_policy *policy)
 
 /* --- the control threads ---------------------------------------------------- */
 
-/** dxk_tick - a scheduler interval has passed */
+/** dxk_tick - age the Ready Pool: a scheduler interval has passed */
 void dxk_tick(struct dxk_engine *e)
 {
 	const struct dxk_policy *p = &e->policy;
@@ -491,7 +492,7 @@ void dxk_tick(struct dxk_engine *e)
  * dxk_scheduler_rest - may thread 600 sleep without a time limit?
  * @e: the engine
  *
- * Then whoever leaves a request in the pool kicks it.
+ * If so, the next thread that leaves a request in the pool kicks it.
  */
 bool dxk_scheduler_rest(struct dxk_engine *e)
 {
@@ -507,10 +508,10 @@ bool dxk_scheduler_rest(struct dxk_engine *e)
 /**
  * dxk_monitor_rest - may thread 500 sleep without a time limit?
  * @e: the engine
- * @asked: its turn was asked for: then it may not, for a crew that works and rests in
+ * @asked: its turn was requested: then it may not, because a crew that works and rests in
  *	turns would wake it each time
  *
- * Whoever makes it a reason to look kicks it.
+ * If so, the next thread that gives it a reason to look kicks it.
  */
 bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
 {
@@ -528,9 +529,9 @@ bool dxk_monitor_rest(struct dxk_engine *e, bool asked)
 }
 
 /**
- * dxk_retire - have workers leave that are too many and have been idle for long (AG-32)
+ * dxk_retire - dismiss surplus workers that have been idle for long (AG-32)
  * @e: the engine
- * @limit: for longer than that, of os_clock()
+ * @limit: for longer than this, of os_clock()
  */
 void dxk_retire(struct dxk_engine *e, unsigned long limit)
 {
@@ -546,8 +547,8 @@ void dxk_retire(struct dxk_engine *e, unsigned long limit)
 
 /**
  * dxk_space_leave - a descriptor or a member of the space is closed
- * @e: its context
- * @space: not to be used by the caller any more
+ * @e: its engine
+ * @space: no longer to be used by the caller
  */
 void dxk_space_leave(struct dxk_engine *e, struct dxk_space *space)
 {
@@ -588,11 +589,11 @@ static void dxk_cancel_all(struct dxk_engine *e)
 }
 
 /**
- * dxk_stop_begin - from here on the context only finishes what it has
+ * dxk_stop_begin - begin to end a run: from here on it only finishes what it has
  * @e: the engine
- * @gen: of the run that is meant
- * @cancel: cancel what is Ready
- * @close: nobody waits for what executes
+ * @gen: the generation of the run
+ * @cancel: cancel requests that are Ready or wait
+ * @close: nobody waits for requests that execute
  */
 void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 {
@@ -606,7 +607,7 @@ void dxk_stop_begin(struct dxk_engine *e, u32 gen, bool cancel, bool close)
 		dxk_cancel_all(e);
 }
 
-/** dxk_should_forget - the member sleeps in dxk_should_run()'s operation no more */
+/** dxk_should_forget - forget a member's operation of dxk_should_run(), which is over */
 void dxk_should_forget(struct dxk_member *m)
 {
 	if (!m->should)
@@ -617,12 +618,12 @@ void dxk_should_forget(struct dxk_member *m)
 }
 
 /**
- * dxk_should_wait - is the member asked to end?
+ * dxk_should_wait - is the member requested to end its work?
  * @m: the calling thread's member
- * @deadline: how long to sleep until it is, 0 for not at all
+ * @deadline: of the sleep until it is; 0: do not sleep
  *
- * A user thread that sleeps so again and again is a service, and rests. In the kernel that
- * needs no time limit, so one is that of the work itself.
+ * A user thread that sleeps here repeatedly is a service, and rests. A kernel thread needs no
+ * time limit for that, so its time limit is that of the work itself.
  *
  * Return: 1 or 0, or -ERESTARTSYS.
  */

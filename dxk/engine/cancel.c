@@ -12,7 +12,7 @@
 
 /* --- one request ---------------------------------------------------------------- */
 
-/* The worker's call that asks whether to end has its answer. */
+/* Notify the worker of a request, and answer its call that asks whether to end. */
 static void dxk_tell_worker(struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_member *m = rqe->more->worker;
@@ -24,7 +24,7 @@ static void dxk_tell_worker(struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 		dxk_should_answer(m->should, wakes);
 }
 
-/* One that is READY and was begun has its turn for that reason. */
+/* A begun request that is READY or Held has its next turn for that reason. */
 static void dxk_tell_ready(struct dxk_more *more)
 {
 	if (more->cancelled)
@@ -35,15 +35,15 @@ static void dxk_tell_ready(struct dxk_more *more)
 }
 
 /**
- * dxk_tell - a request is cancelled, or has expired
+ * dxk_tell - end a request that is cancelled or has expired, or notify it
  * @e: the engine, locked
  * @rqe: has not ended
  * @reason: %DXK_WAKE_CANCEL or %DXK_WAKE_EXPIRE
  * @ended: gets it if it ends and nobody collects it
  * @wakes: gets the wake-ups
  *
- * Return: %DXK_CANCEL_ENDED or %DXK_CANCEL_TOLD. What was Ready and ends leaves room: the
- * caller serves who sleeps for that.
+ * Return: %DXK_CANCEL_ENDED or %DXK_CANCEL_TOLD. A Ready request that ends leaves room: the
+ * caller serves the sleepers for room.
  */
 u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_head *ended,
 	     struct dxk_wakes *wakes)
@@ -83,10 +83,10 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 }
 
 /**
- * dxk_tell_back - a worker gives a request back that it has not begun, and was told to end
+ * dxk_tell_back - a request goes back whose worker may have been notified, but not begun it
  * @rqe: READY, or about to be
  *
- * Return: 0, or the status with which it ends now, as it never had a turn.
+ * Return: 0, or the status with which the request ends now, as it never had a turn.
  */
 int dxk_tell_back(struct dxk_rqe *rqe)
 {
@@ -117,7 +117,7 @@ static bool dxk_end_line(struct dxk_engine *e, struct list_head *line,
 }
 
 /**
- * dxk_end_orphans - in a Stop(cancel), end what no worker is left for
+ * dxk_end_orphans - in a Stop(cancel), end requests for which no worker is left
  * @e: the engine, locked
  * @ended: gets those that nobody collects
  * @wakes: gets the wake-ups
@@ -147,7 +147,7 @@ bool dxk_end_orphans(struct dxk_engine *e, struct list_head *ended, struct dxk_w
 	return true;
 }
 
-/* Stop(cancel) meets one that waits. */
+/* Stop(cancel) meets a waiting request. */
 static void dxk_cancel_wait(struct dxk_engine *e, struct dxk_rqe *rqe,
 			    struct list_head *ended, struct dxk_wakes *wakes)
 {
@@ -164,7 +164,7 @@ static void dxk_cancel_wait(struct dxk_engine *e, struct dxk_rqe *rqe,
 }
 
 /**
- * dxk_cancel_waits - Stop(cancel) ends all that waits, or has it take its last turn
+ * dxk_cancel_waits - in a Stop(cancel), end waiting requests, or let them take their last turns
  * @e: the engine, locked
  * @ended: gets those that nobody collects
  * @wakes: gets the wake-ups
@@ -191,12 +191,12 @@ bool dxk_cancel_waits(struct dxk_engine *e, struct list_head *ended, struct dxk_
 }
 
 /**
- * dxk_stop_waits - a Stop begins: the requests of lane 0 that wait are told (DX-109)
+ * dxk_stop_waits - notify the waiting requests of lane 0 that a Stop begins (DX-109)
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
  * Those that are masked stay, and those that find no room. As far as the lock hold can
- * afford; Stop(cancel) does it otherwise. Return: was that all?
+ * afford; Stop(cancel) uses dxk_cancel_waits() instead. Return: was that all?
  */
 bool dxk_stop_waits(struct dxk_engine *e, struct dxk_wakes *wakes)
 {

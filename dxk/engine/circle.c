@@ -11,10 +11,10 @@
 #include "engine/more.h"
 #include "engine/os.h"
 
-/* After it has been said for so long that a search has given up. */
+/* A round begins so long after the Monitor has seen that a search has given up. */
 #define DXK_CIRCLE_NS	(DXK_STALL_MS * (u64)NSEC_PER_MSEC)
 
-/* What changes beside a pass may move somebody out of its sight: then once more. */
+/* Rounds to be made: a change beside a pass may hide some from it, and then one more follows. */
 #define DXK_CIRCLE_TRIES	2
 
 /* A lock hold of a pass. */
@@ -22,7 +22,7 @@ struct dxk_tour {
 	struct dxk_engine *e;
 	struct dxk_circles *c;
 	u32 left;	/* looks that it has left */
-	/* Of a pass that tells: who is told of, and how many there is room for. */
+	/* Of a pass that reports: the reported ones, and how many there is room for. */
 	struct dxk_link *links;
 	u32 nr, max;
 };
@@ -140,7 +140,7 @@ static struct dxk_member *dxk_caller_of(const struct dxk_more *more)
 	return m && m->stuck == DXK_STUCK_KEY && m->asks == more ? m : NULL;
 }
 
-/* One is met. Return: false: the hold has no looks left for it, or no room. */
+/* Meet a member or a request. Return: false: the hold has no looks left for it, or no room. */
 static bool dxk_meet(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *more)
 {
 	u32 *doubt = m ? &m->doubt : &more->doubt;
@@ -172,7 +172,7 @@ static bool dxk_meet(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *
 	return true;
 }
 
-/* The next one of an owner, unless the pass has met it. Return: as dxk_meet(). */
+/* Meet the next one of an owner, unless the pass has met it. Return: as dxk_meet(). */
 static bool dxk_meet_nth(struct dxk_tour *w, u32 *n, struct dxk_member *m,
 			 struct dxk_more *more)
 {
@@ -188,7 +188,7 @@ static bool dxk_meet_nth(struct dxk_tour *w, u32 *n, struct dxk_member *m,
 	return true;
 }
 
-/* Who executes requests of an owner and sleeps, and what of it waits. Return: all of them? */
+/* Meet sleepers that execute requests of an owner, and its waiting ones. Return: all of them? */
 static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
 {
 	u32 looks = DXK_CIRCLE_LOOKS, n = 0;
@@ -220,7 +220,7 @@ static bool dxk_tour_bucket(struct dxk_tour *w)
 	struct dxk_owner *owner;
 	u32 n = 0;
 
-	/* Most are empty, and eight lie side by side. */
+	/* Most buckets are empty: eight in a row count as one look. */
 	if (c->bucket % 8 == 0)
 		dxk_look(w);
 	hlist_for_each_entry(owner, &w->e->owners.bucket[c->bucket], hash) {
@@ -235,7 +235,7 @@ static bool dxk_tour_bucket(struct dxk_tour *w)
 	return true;
 }
 
-/* Go on with a pass, as far as a lock hold can. Return: is it over? */
+/* Continue a pass, as far as a lock hold can. Return: is it over? */
 static bool dxk_tour(struct dxk_tour *w)
 {
 	struct dxk_circles *c = w->c;
@@ -252,7 +252,7 @@ static bool dxk_tour(struct dxk_tour *w)
 	return true;
 }
 
-/* A round begins, if a search has given up, and that has lasted. Return: is there one? */
+/* Begin a round if a search has given up, and that has lasted. Return: is there a round? */
 static bool dxk_round(struct dxk_engine *e, struct dxk_circles *c)
 {
 	u64 now = os_now();
@@ -276,7 +276,7 @@ static bool dxk_round(struct dxk_engine *e, struct dxk_circles *c)
 	return true;
 }
 
-/* A pass is over. Return: were they the same as in the one before? */
+/* End a pass. Return: has it met the same ones as the one before? */
 static bool dxk_pass_over(struct dxk_circles *c)
 {
 	bool same = c->pass > 1 && c->met && c->met == c->before;
@@ -289,7 +289,7 @@ static bool dxk_pass_over(struct dxk_circles *c)
 	return same;
 }
 
-/* One lock hold of it. Return: is there more to do? @found: out */
+/* One lock hold of a look. Return: is there more to do? @found: out */
 static bool dxk_circles_hold(struct dxk_tour *w, bool *found)
 {
 	struct dxk_wakes wakes __uninitialized;
@@ -311,9 +311,9 @@ static bool dxk_circles_hold(struct dxk_tour *w, bool *found)
 /**
  * dxk_circles_look - a look of the Monitor: do some wait for each other?
  * @e: the engine, which runs or drains
- * @c: what it remembers
+ * @c: the Monitor's memory
  *
- * Return: what it has found. The lock is held for many short times.
+ * Return: the result. The lock is held many times, each for a short time.
  */
 enum dxk_circles_found dxk_circles_look(struct dxk_engine *e, struct dxk_circles *c)
 {
@@ -330,13 +330,13 @@ enum dxk_circles_found dxk_circles_look(struct dxk_engine *e, struct dxk_circles
 }
 
 /**
- * dxk_circle_links - some of those that wait for each other
+ * dxk_circle_links - report some of those that wait for each other
  * @e: the engine
- * @c: found by dxk_circles_look(); its nr is that of the circle then
- * @links: out: those that were not told of before
+ * @c: as dxk_circles_look() has left it; its nr becomes the number of the circle
+ * @links: out: those that were not reported before
  * @max: room there, at least 1
  *
- * Return: how many there are; 0: those were all.
+ * Return: how many there are; 0: all have been reported.
  */
 u32 dxk_circle_links(struct dxk_engine *e, struct dxk_circles *c, struct dxk_link *links,
 		     u32 max)

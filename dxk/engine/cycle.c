@@ -20,27 +20,27 @@ struct dxk_search {
 	const struct dxk_member *m;
 	/** @rqe: that request */
 	const struct dxk_rqe *rqe;
-	/** @home: its owner, for which it is to be counted as it is only about to come, or NULL */
+	/** @home: its owner, which does not count it yet, as it is only about to come; or NULL */
 	const struct dxk_owner *home;
-	/** @timed: sleeps that a time ends as well are links: of a chain of calls they are */
+	/** @timed: sleeps that a time limit also ends are links, as in a chain of calls */
 	bool timed;
 	/** @steps: requests that may still be looked at */
 	u32 steps;
-	/** @depth: owners on the way */
+	/** @depth: owners on the path */
 	u32 depth;
-	/** @keys: Held ones on the way, and twice the calls that wait for keys */
+	/** @keys: Held requests on the path, and 2 for each worker that sleeps for a key */
 	u32 keys;
-	/** @held: the first of them */
+	/** @held: the first of these requests */
 	struct dxk_more *held;
-	/** @nest: the Held one that is the only one on a way that leads back to @m */
+	/** @nest: the Held request that is the only one on a path that leads back to @m */
 	struct dxk_more *nest;
-	/** @met: a way has led back to @m, or @rqe */
+	/** @met: a path has led back to @m, or @rqe */
 	bool met;
 	/** @unsure: something was not looked at, for want of @steps or @depth */
 	bool unsure;
-	/** @owed: somebody who waits for one of the owners on the way is still to be told */
+	/** @owed: a waiter for one of the owners on the path is still to be notified */
 	bool owed;
-	/** @self: what has its key is a request of @m itself, which waits for it, not for others */
+	/** @self: a request of @m itself has the key of @nest, for whose owner @m would sleep */
 	bool self;
 };
 
@@ -48,11 +48,11 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			      struct dxk_need need);
 
 /**
- * dxk_plain_ones - requests of an owner that a worker executes, and that do not tell by whom
+ * dxk_plain_ones - how many requests without a struct dxk_more does a worker execute of an owner?
  * @e: the engine, locked
- * @m: the worker; it may have fetched as many as there are
+ * @m: the worker; it may have fetched any number
  * @owner: the owner
- * @looks: how many of its requests may be looked at; less those that were
+ * @looks: how many of its requests may be looked at; out: less those that were
  */
 u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
 		   const struct dxk_owner *owner, u32 *looks)
@@ -71,11 +71,11 @@ u32 dxk_plain_ones(struct dxk_engine *e, const struct dxk_member *m,
 }
 
 /**
- * dxk_need_results - a worker waits for results, or for all there can be, if they are fewer
- * @m: the worker, or NULL: a request waits for one
- * @owner: whose
+ * dxk_need_results - the need of a wait for results, or for all that can come if these are fewer
+ * @m: the worker that waits, or NULL: a request waits for one
+ * @owner: the owner of the results
  * @nr: how many
- * @own: of requests that it executes itself
+ * @own: how many of its requests the worker executes itself
  *
  * Results that are being copied out may come back.
  */
@@ -89,7 +89,7 @@ struct dxk_need dxk_need_results(const struct dxk_member *m, const struct dxk_ow
 	};
 }
 
-/** dxk_need_wait - a request waits for an owner */
+/** dxk_need_wait - the need of a request that waits for an owner */
 struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner *owner)
 {
 	u32 coming = dxk_owner_coming(owner);
@@ -102,9 +102,9 @@ struct dxk_need dxk_need_wait(const struct dxk_rqe *rqe, const struct dxk_owner 
 static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key);
 
 /*
- * Is somebody about to end the wait, whatever becomes of the others? Over several lock holds, so
- * that it may still be met: a policy that closes its lane, Stop(cancel), the close of its space,
- * a cancel of all of its owner. What was begun and is Held has its last turn with its key.
+ * Is the wait about to be ended, whatever becomes of the others? These end it over several lock
+ * holds, so that it may still be met: a policy that closes its lane, Stop(cancel), the close of
+ * its space, a cancel of all of its owner. A begun Held request has its last turn with its key.
  */
 static bool dxk_wait_is_to_end(struct dxk_search *s, const struct dxk_more *more)
 {
@@ -119,12 +119,12 @@ static bool dxk_wait_is_to_end(struct dxk_search *s, const struct dxk_more *more
 		return true;
 	if (likely(list_empty(&owner->purge)))
 		return false;
-	/* One that has come meanwhile is not met by that: the Monitor looks. */
+	/* The cancel does not meet a request that has come meanwhile: the Monitor looks. */
 	s->unsure = true;
 	return true;
 }
 
-/* Does the worker not go on before the search's own does? */
+/* Does the worker not go on before the one that the search is for does? */
 static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 {
 	struct dxk_owner *owner;
@@ -142,7 +142,7 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 		return true;
 	m->seen = true;
 	if (m->stuck == DXK_STUCK_KEY) {
-		/* It is no call, so nothing is nested on this way. Stop(cancel) ends it. */
+		/* This is no chain of calls, so nothing is nested on it. Stop(cancel) ends it. */
 		s->keys += 2;
 		dead = !s->e->cancelling && dxk_holder_is_dead(s, m->asks->key);
 		s->keys -= 2;
@@ -155,7 +155,7 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 	return dead;
 }
 
-/* Does a request that has a struct dxk_more not end before the search's own goes on? */
+/* Does a request with a struct dxk_more not end before the one that the search is for goes on? */
 static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 {
 	const struct dxk_rqe *rqe = more->rqe;
@@ -178,7 +178,7 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 	if (dxk_wait_is_to_end(s, more))
 		return false;
 	if (dxk_is_held(more)) {
-		/* One that was never begun ends by its time. */
+		/* A request that was never begun ends when it expires. */
 		if (!s->timed && !dxk_rqe_begun(rqe) && more->expire != DXK_FOREVER)
 			return false;
 		if (!s->keys++)
@@ -187,7 +187,7 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 		s->keys--;
 		return dead;
 	}
-	/* What it has waited for has happened: room comes by itself. */
+	/* The event that it has waited for has happened: room comes without help. */
 	if (more->ripe)
 		return false;
 	if (more->seen)
@@ -204,7 +204,7 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 	return dead;
 }
 
-/* Does whoever has the key keep it until the search's own goes on? */
+/* Does the holder keep the key until the one that the search is for goes on? */
 static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
 {
 	struct dxk_more *holder = dxk_key_holder(key);
@@ -220,13 +220,13 @@ static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
 static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			      struct dxk_need need)
 {
-	/* So many that do not go on leave too few. What is Ready goes on. */
+	/* So many that do not go on leave too few. Ready requests go on. */
 	u32 enough = need.coming - need.want + 1, nr = owner == s->home;
 	u32 left = need.coming - owner->nr[DXK_AT_READY];
 	struct dxk_member *m;
 	struct dxk_more *more;
 
-	/* What its purge has not gone through is not met: see dxk_purge_some(). */
+	/* Requests that its purge has not gone through are not met: see dxk_purge_some(). */
 	s->unsure |= s->depth == DXK_CYCLE_DEPTH || !list_empty(&owner->purge);
 	s->owed |= !list_empty(&owner->owed);
 	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
@@ -260,15 +260,15 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	return nr >= enough;
 }
 
-/** dxk_rejoin_min - how many results end the sleep of a rejoin, see dxk_rejoin_answer() */
+/** dxk_rejoin_min - the number of results that ends the sleep of a rejoin: dxk_rejoin_answer() */
 u32 dxk_rejoin_min(const struct dxk_engine *e, const struct dxk_rejoin_op *r)
 {
 	return e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER ? 1 : r->min;
 }
 
 /*
- * It has found none, but may have, had it gone on: the Monitor does. It has found one, but that
- * is of others, and one of these is about to be told: whoever stands behind them waits for that.
+ * A search that gave up may have missed a circle: the Monitor looks. It also does for a circle of
+ * others only, of whom one is about to be notified: the sleepers behind it wait for that.
  */
 static bool dxk_search_is_over(struct dxk_search *s, bool dead)
 {
@@ -281,15 +281,15 @@ static bool dxk_search_is_over(struct dxk_search *s, bool dead)
 	return dead;
 }
 
-/* --- what others ask ---------------------------------------------------------------- */
+/* --- queries ------------------------------------------------------------------------ */
 
 /**
- * dxk_rejoin_is_dead - would a worker that sleeps for results do so for ever?
+ * dxk_rejoin_is_dead - would a worker that sleeps for results do so forever?
  * @e: the engine, locked
- * @owner: whose
+ * @owner: the owner of the results
  * @r: its rejoin, without a time limit
  *
- * Return: true if that is found.
+ * Return: true if the search finds that.
  */
 bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 			const struct dxk_rejoin_op *r)
@@ -301,13 +301,13 @@ bool dxk_rejoin_is_dead(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /**
- * dxk_rejoin_nests - which Held request is to be executed by who would sleep for results?
+ * dxk_rejoin_nests - which Held request is a worker to execute that would sleep for results?
  * @e: the engine, locked
- * @owner: whose
+ * @owner: the owner of the results
  * @r: the rejoin
  *
- * One that its own chain of calls has led to, and that the chain itself holds up: between who
- * has its key and who waits for it there is none that is Held.
+ * A request that the worker's own chain of calls has led to, and that the chain itself holds up:
+ * between the holder of its key and the waiter for it no other request is Held.
  * Return: the request, or NULL.
  */
 struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
@@ -325,7 +325,7 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 	if (!more || more->rqe->kind != r->m->kind || more->reentry == DXK_REENTRY_NONE ||
 	    (more->reentry == DXK_REENTRY_SELF && !s.self))
 		return NULL;
-	/* What may not begin a turn does not within another one's either. */
+	/* A request that may not begin a turn may not do so within another turn either. */
 	if (more->key->suspended || (e->cancelling && !dxk_rqe_begun(more->rqe)) ||
 	    dxk_closed(e, more->rqe->kind, more->rqe->lane))
 		return NULL;
@@ -333,7 +333,7 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 }
 
 /**
- * dxk_wait_is_dead - would a request that waits for an owner do so for ever?
+ * dxk_wait_is_dead - would a request that waits for an owner do so forever?
  * @e: the engine, locked
  * @rqe: the request, whose wait nothing else ends
  * @owner: the owner
@@ -342,7 +342,7 @@ struct dxk_more *dxk_rejoin_nests(struct dxk_engine *e, struct dxk_owner *owner,
 bool dxk_wait_is_dead(struct dxk_engine *e, const struct dxk_rqe *rqe,
 		      struct dxk_owner *owner, const struct dxk_owner *home)
 {
-	/* A hold may begin many waits, and looks no longer for all of them. */
+	/* A hold may begin many waits: all of them share the looks of one search. */
 	struct dxk_search s = {
 		.e = e, .rqe = rqe, .home = home, .steps = e->waits.searches,
 	};

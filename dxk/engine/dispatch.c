@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The dispatcher is a role: whoever holds the context lock makes the move it came
- * for and then gives Ready requests to idle workers. Thread 700 is the fallback:
- * it takes over where a caller's share of work ends, sweeps now and then while
+ * The dispatcher is a role: the holder of the engine's lock makes the move that it
+ * came for, and then gives Ready requests to idle workers. Thread 700 is the fallback:
+ * it takes over where a caller's share of work ends, sweeps periodically while
  * requests are Ready, and under policy dispatch=thread makes every move.
  */
 #include "engine/alarm.h"
@@ -24,7 +24,7 @@
 
 /* --- the end of a lock hold ------------------------------------------------ */
 
-/* What lock holds have left over: see struct dxk_wakes. */
+/* Do what lock holds have left over: see struct dxk_wakes. */
 static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
@@ -45,7 +45,7 @@ static void dxk_catch_up(struct dxk_engine *e, struct dxk_wakes *wakes)
 		dxk_tell_managers(e, wakes);
 }
 
-/* Do what this caller's holds have left over, until nothing is. */
+/* Do what this caller's holds have left over, until nothing is left. */
 static void dxk_go_on(struct dxk_engine *e)
 {
 	struct dxk_wakes wakes __uninitialized;
@@ -85,7 +85,7 @@ static noinline void dxk_wakes_kick(struct dxk_engine *e, u32 kick)
 		dxk_go_on(e);
 }
 
-/** dxk_wakes_do - dxk_wakes_flush(), when there is something to do */
+/** dxk_wakes_do - dxk_wakes_flush() if there is something to do */
 void dxk_wakes_do(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	u32 i;
@@ -123,15 +123,15 @@ static void dxk_cancel_run(struct dxk_engine *e, struct dxk_op *op,
 		return;
 	dxk_waiter_leave(c->w);
 	/*
-	 * It may have been the head of a queue of posters that waits for what the
-	 * one behind it does not need, a Rejoin Pool entry.
+	 * It may have been a poster at the head of a queue, and have waited for a
+	 * Rejoin Pool entry, which the one behind it does not need.
 	 */
 	dxk_serve_posters(e, wakes);
-	/* It may have been an idle worker that was safe to leave alone. */
+	/* It may have been an idle worker, for which the Monitor did not have to look. */
 	dxk_call_control(e, DXK_MONITOR, wakes);
 }
 
-/* What has happened is looked at by each hold. */
+/* Each hold looks at the events that have fired. */
 static void dxk_catch_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 }
@@ -140,10 +140,10 @@ static void dxk_catch_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wa
  * dxk_waiter_sleep_on - dxk_waiter_sleep() when the move is still to be made
  * @e: the engine
  * @w: queued
- * @catches: the caller sees to what happens meanwhile, see fire.h; it may be what it waits for
+ * @catches: the caller handles events that fire meanwhile, see fire.h; one may end its sleep
  * @deadline: of the sleep
  *
- * Return: 0, or why the sleep has ended before.
+ * Return: 0, or why the sleep has ended before the move.
  */
 int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, bool catches, u64 deadline)
 {
@@ -167,10 +167,10 @@ int dxk_waiter_sleep_on(struct dxk_engine *e, struct dxk_waiter *w, bool catches
 /* --- the role -------------------------------------------------------------- */
 
 /*
- * Let those go on who wait for Rejoin Pool entries, and requests that wait for owners.
+ * Let the sleepers for Rejoin Pool entries go on, and requests that wait for owners.
  *
- * Serving them may return results and so free further entries. Who serves looks for room
- * before each, so these are seen, or owed with the rest.
+ * This may return results, and so free further entries. The functions that serve look for
+ * room before each sleeper, so these entries are seen, or owed with the rest.
  */
 static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -179,7 +179,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	if (e->policy.rejoin_full == DXK_REJOIN_RESERVE ||
 	    unlikely(e->ready.asleep[DXK_LANES] || e->ready.rooms.nr))
 		dxk_serve_posters(e, wakes);
-	/* Last, for what those end may be what they wait for. They end nothing. */
+	/* Last, because the sleepers above may end what these wait for. These end nothing. */
 	if (unlikely(!list_empty(&e->waits.joined) || !list_empty(&e->waits.eager)))
 		dxk_serve_joined(e, wakes);
 	if (unlikely(!list_empty(&e->waits.rising)))
@@ -187,7 +187,7 @@ static void dxk_serve_freed(struct dxk_engine *e, struct dxk_wakes *wakes)
 	e->owners.freed = false;
 }
 
-/* Idle workers of homes take what there is for them. Could the lock hold afford all of it? */
+/* Give idle workers of homes what there is for them. Return: could the hold afford all of it? */
 static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind,
 					struct dxk_wakes *wakes)
 {
@@ -196,7 +196,7 @@ static noinline bool dxk_homes_dispatch(struct dxk_engine *e, enum dxk_kind kind
 
 	lockdep_assert_held(&e->lock);
 
-	/* Only those whose workers find something are looked at. */
+	/* Only homes whose workers find something are looked at. */
 	while ((homes = ready->idle_homes[kind] & dxk_homes_served(e, kind))) {
 		u32 h = __ffs64(homes);
 		struct list_head *idle = &ready->home[h].idle[kind];
@@ -249,19 +249,19 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 			return;
 		if (unlikely(dxk_may_relieve(e)))
 			dxk_relieve(e, wakes);
-		/* Whom an entry that became free let in may be of the kind before. */
+		/* A freed entry may have let in a request of the kind before. */
 	} while (unlikely(e->ready.seq != entries));
 	dxk_backlog(e, wakes);
 }
 
 /**
  * dxk_publish - hand an operation to thread 700 and wait until it has run
- * @e: the context
+ * @e: the engine
  * @op: the operation
- * @run: what to do
+ * @run: its function
  *
  * The wait is bounded by the dispatcher's latency, so no signal ends it.
- * Return: false when callers take the role themselves after all.
+ * Return: false if callers take the role themselves by now.
  */
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 {
@@ -317,7 +317,7 @@ void dxk_inbox_run(struct dxk_engine *e)
 			node = node->next;
 			op->run(e, op, &wakes);
 			batch[nr++] = op;
-			/* Its own moves, and the wake-up of its caller. */
+			/* Charge its own moves, and the wake-up of its caller. */
 			moves = dxk_moves_so_far(e);
 			wakes.spent += (moves - before) / 2 + 1;
 		}
@@ -340,11 +340,11 @@ void dxk_inbox_run(struct dxk_engine *e)
 }
 
 /**
- * dxk_sweep - look at the clock, and whether a dispatch was missed
- * @e: the context
- * @asked: a caller handed over the rest of its work, so that finding some is expected
+ * dxk_sweep - look at the clock, and for a missed dispatch
+ * @e: the engine
+ * @asked: a caller handed over the rest of its work, so work to do is expected
  *
- * What this hold leaves over the next one does: it is kicked.
+ * A kick makes the next sweep do what this one leaves over.
  * Return: when to look at the clock again, of CLOCK_MONOTONIC.
  */
 u64 dxk_sweep(struct dxk_engine *e, bool asked)
@@ -358,12 +358,12 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	spin_lock(&e->lock);
 	dxk_hold_begin(e);
 	e->swept = true;
-	/* Asked for what is Ready only, it looks at nobody else. */
+	/* If it was called for Ready requests only, it looks at nothing else. */
 	all = !asked || e->owing;
 	e->owing = false;
-	/* Who was woken for what has happened may be about to look, too. */
+	/* A thread that was woken for an event may be about to look, too. */
 	told = asked || !llist_empty(&e->waits.fired);
-	/* That came before the time that has come meanwhile. */
+	/* Events come before the times that have come meanwhile. */
 	dxk_fired_run(e, &wakes);
 	rang = dxk_alarms_ring(e, &ended, &wakes);
 	before = e->stats.dispatches;
@@ -374,7 +374,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	dxk_purge_some(e, &ended, &wakes);
 	dxk_dispatch(e, &wakes);
 	dxk_events_end(e, &wakes);
-	/* Those who sleep in a run that ends are told in further holds, which it may precede. */
+	/* Sleepers in a run that ends are notified in further holds, which this may precede. */
 	if (!told && !rang && e->stats.dispatches != before && e->state == DXK_CTX_RUNNING)
 		e->stats.missed_wakeups++;
 	/* Not when asked: a pool that empties and fills is one backlog. */
@@ -389,7 +389,7 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	return again;
 }
 
-/** dxk_sweep_end - the last sweep: from here on callers do what they leave over */
+/** dxk_sweep_end - end the sweeps: from here on callers do what they leave over */
 void dxk_sweep_end(struct dxk_engine *e)
 {
 	spin_lock(&e->lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Which owners are cancelled: see doom.h.
+ * The owners whose requests are being cancelled: see doom.h.
  */
 #include "engine/doom.h"
 #include "engine/engine.h"
@@ -20,7 +20,7 @@ struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
 	return list_first_entry_or_null(&purges->owners, struct dxk_owner, purge);
 }
 
-/** dxk_purge_reset - nothing more is looked at for now, of the first owner */
+/** dxk_purge_reset - put the first owner's purge back to its beginning */
 void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
 {
 	list_splice_tail_init(&e->purges.mores, &owner->mores);
@@ -30,11 +30,11 @@ void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
 }
 
 /**
- * dxk_purge_begin - all requests of an owner that there are now are to end
+ * dxk_purge_begin - begin to end all requests that an owner has now
  * @e: the engine, locked
  * @owner: the owner
  *
- * dxk_purge_some() does it. One that is under way begins anew.
+ * dxk_purge_some() does it. A purge of the owner that is under way begins anew.
  */
 void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
 {
@@ -47,7 +47,7 @@ void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
 		list_add_tail(&owner->purge, &e->purges.owners);
 }
 
-/** dxk_purge_leave - nothing of the owner lives any more */
+/** dxk_purge_leave - end the purge of an owner that has no live requests */
 void dxk_purge_leave(struct dxk_engine *e, struct dxk_owner *owner)
 {
 	if (dxk_purges_first(&e->purges) == owner)

@@ -3,11 +3,11 @@
  * A policy comes into force while the context runs.
  *
  * It may close a lane, or leave no worker of a kind. New posts of that are refused from
- * the first lock hold on, sleeping posters are told when their turn comes, and what is
- * Ready ends with the status that a post would be refused with: it could never run, and
- * its owner, and a Stop(drain), would wait for ever. So does what waits. Nothing else can
- * become Ready there: what goes back to the pool, or would begin again because its worker
- * died, or would wait, ends as well. What executes goes on.
+ * the first lock hold on; sleeping posters are notified when their turn comes. Requests
+ * that are Ready or wait end with the status with which a post would be refused: they
+ * could never run, and their owner, and a Stop(drain), would wait forever. Nothing else
+ * can become Ready there: a request that goes back to the pool, or would begin again
+ * because its worker died, or would wait, ends as well. Requests that execute go on.
  */
 #include "engine/engine.h"
 #include "engine/enforce.h"
@@ -41,8 +41,8 @@ static bool dxk_any_closed(const struct dxk_engine *e)
 }
 
 /*
- * What waits and no worker will ever run ends. Each is looked at once: it goes to the end of
- * its line, where also those come that begin to wait meanwhile, which have been looked at.
+ * End waiting requests that no worker will ever run. Each one is looked at once: it moves to the
+ * end of its line. So do requests that begin to wait meanwhile, which were checked then.
  * As far as the lock hold can afford. Return: was that all?
  */
 static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
@@ -67,7 +67,7 @@ static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
 	return true;
 }
 
-/** dxk_enforce_run - a policy comes into force. To be performed again while there is more */
+/** dxk_enforce_run - put a policy into force. To be performed again while there is more */
 void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_enforce_op *p = container_of(op, struct dxk_enforce_op, op);
@@ -81,7 +81,7 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	}
 	while ((rqe = dxk_first_closed(e)) && dxk_afford(wakes, 1))
 		dxk_end_ready(e, rqe, dxk_closed(e, rqe->kind, rqe->lane), &p->ended, wakes);
-	/* What was Ready may have come to wait until here, and does not any more. */
+	/* Until here a Ready request of these may have begun to wait; from here on none does. */
 	if (!rqe)
 		p->left = min(p->left, e->nr[DXK_AT_WAIT]);
 	p->more = rqe || !dxk_enforce_waits(e, p, wakes);

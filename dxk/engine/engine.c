@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * The engine as a whole: its begin and its end.
+ * The engine as a whole: its beginning and its end.
  */
 #include "engine/engine.h"
 #include "engine/home.h"
@@ -9,7 +9,7 @@
 #include "engine/policy.h"
 #include "engine/room.h"
 
-/** dxk_engine_init - an engine that was not started; its memory is zeroed */
+/** dxk_engine_init - initialize an engine, not started, in zeroed memory */
 void dxk_engine_init(struct dxk_engine *e)
 {
 	spin_lock_init(&e->lock);
@@ -36,7 +36,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	e->spaces = 1;
 }
 
-/** dxk_engine_destroy - free what was never collected; nobody uses it any more */
+/** dxk_engine_destroy - free an engine that is no longer used, with uncollected results */
 void dxk_engine_destroy(struct dxk_engine *e)
 {
 	WARN_ON_ONCE(e->nr[DXK_AT_READY] || e->nr[DXK_AT_WORK] || e->nr[DXK_AT_WAIT] ||
@@ -50,7 +50,7 @@ void dxk_engine_destroy(struct dxk_engine *e)
 	dxk_pool_trim(&e->mores, 0);
 }
 
-/** dxk_out_of_work - stopping, and nothing is left to do for anybody */
+/** dxk_out_of_work - is nothing left to do, because there is no run, or it ends and is quiet? */
 bool dxk_out_of_work(const struct dxk_engine *e)
 {
 	switch (e->state) {

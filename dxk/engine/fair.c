@@ -14,7 +14,7 @@ static void dxk_fair_reset(struct dxk_fair *fair, u32 share, u32 weight)
 	fair->weight[share] = weight;
 }
 
-/* Exchange them; nothing is Ready. Return: what nobody uses any more. */
+/* Exchange the rounds; nothing is Ready. Return: the ones that are no longer used. */
 static struct dxk_fair *dxk_fair_swap(struct dxk_engine *e, struct dxk_fair *fair)
 {
 	u32 share;
@@ -29,7 +29,7 @@ static struct dxk_fair *dxk_fair_swap(struct dxk_engine *e, struct dxk_fair *fai
 }
 
 /**
- * dxk_fair_start - a run begins: there are rounds if its policy says so
+ * dxk_fair_start - begin a run: there are rounds if its policy says so
  * @e: the engine
  *
  * Return: 0 or -ENOMEM.
@@ -47,13 +47,13 @@ int dxk_fair_start(struct dxk_engine *e)
 	return 0;
 }
 
-/** dxk_fair_destroy - nobody uses the engine any more */
+/** dxk_fair_destroy - free the rounds of an engine that is no longer used */
 void dxk_fair_destroy(struct dxk_engine *e)
 {
 	kvfree(e->ready.fair);
 }
 
-/** dxk_fair_join - the share is another one's from now on */
+/** dxk_fair_join - begin the rounds of a share anew, for another tenant */
 void dxk_fair_join(struct dxk_engine *e, u32 share)
 {
 	lockdep_assert_held(&e->lock);
@@ -66,9 +66,9 @@ void dxk_fair_join(struct dxk_engine *e, u32 share)
 /* --- requests ------------------------------------------------------------------------ */
 
 /**
- * dxk_fair_charge - a request comes to the pool: it is one of its tenant's next round
+ * dxk_fair_charge - count a request that comes to the pool in its tenant's next round
  * @ready: the pool; has rounds
- * @rqe: its key is that of who pays for no round
+ * @rqe: its key does not include a round yet
  */
 void dxk_fair_charge(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
@@ -86,7 +86,7 @@ void dxk_fair_charge(struct dxk_ready *ready, struct dxk_rqe *rqe)
 	rqe->round = r->nr;
 }
 
-/** dxk_fair_resume - the same of one that was begun in vain: it has paid */
+/** dxk_fair_resume - the same for a request that was begun in vain: it was counted before */
 void dxk_fair_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 {
 	s64 level = ready->fair->level[dxk_fair_line(rqe)];
@@ -96,8 +96,8 @@ void dxk_fair_resume(struct dxk_ready *ready, struct dxk_rqe *rqe)
 }
 
 /*
- * Is one of its line, that is still Ready, before the request, which is out of turn then: a
- * helper's, or one that follows at once, or is nested?
+ * Does a Ready request of its line precede the request? Then it is served out of turn: by a
+ * helper, at once after another request, or nested in one.
  */
 static bool dxk_fair_is_early(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
@@ -112,13 +112,13 @@ static bool dxk_fair_is_early(const struct dxk_ready *ready, const struct dxk_rq
 }
 
 /**
- * dxk_fair_serve - a request is given to a worker
+ * dxk_fair_serve - a request is given to a worker: raise the level if need be
  * @ready: the pool; has rounds
  * @rqe: READY, not in the pool any more
  *
- * Of its round dxk_rqe has the lower bits. What it has gained is known likewise, and not below
- * 0: it is told rightly as long as it is below 2^32.
- * Return: its current priority, without what it is ahead.
+ * dxk_rqe has the lower bits of the round. So only those of the gain are known; it is not below
+ * 0, and thus correct as long as it is below 2^32.
+ * Return: its current priority, without the influence of rounds.
  */
 s64 dxk_fair_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
@@ -128,7 +128,7 @@ s64 dxk_fair_serve(struct dxk_ready *ready, const struct dxk_rqe *rqe)
 	s64 prio = rqe->own_prio + (s64)(u32)((u64)key + rqe->round - (u64)(s64)rqe->own_prio);
 	s64 ahead = prio - key - *level;
 
-	/* As far as its rank is below 0; of one below 0 by itself as far as it is ahead. */
+	/* How far its rank is below 0; if its priority is below 0, how far below that. */
 	ahead -= max(prio, 0LL);
 	if (!ready->nr[rqe->kind][rqe->lane])
 		*level = ready->fair->top[line];

@@ -12,7 +12,7 @@ static bool dxk_event_enter(struct dxk_engine *e, struct dxk_event *event)
 	return !xchg(&event->pending, 1) && llist_add(&event->node, &e->waits.fired);
 }
 
-/* Whoever it is exists as long as it is told to be called. */
+/* The task exists as long as dxk_waits.call names it. */
 static void dxk_events_call(struct dxk_engine *e)
 {
 	struct task_struct *task;
@@ -27,10 +27,10 @@ static void dxk_events_call(struct dxk_engine *e)
 }
 
 /**
- * dxk_event_fire - something has happened, in any context
+ * dxk_event_fire - fire an event, in any context
  * @e: the engine; it exists while the event can be fired
  * @event: the event
- * @seen: what, not 0; beside what is there already
+ * @seen: what has happened, not 0; added to what is there already
  */
 void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen)
 {
@@ -39,16 +39,16 @@ void dxk_event_fire(struct dxk_engine *e, struct dxk_event *event, u32 seen)
 	while (!try_cmpxchg(&event->seen, &before, before | seen))
 		;
 	/*
-	 * Who finds others in the list has been preceded. The exchange by which it enters
-	 * is a full barrier, and pairs with those in dxk_events_look() and dxk_catcher_leave().
+	 * If others are in the list, the first of them has called already. The exchange of the
+	 * entry is a full barrier, and pairs with that in dxk_events_call_for().
 	 */
 	if (dxk_event_enter(e, event))
 		dxk_events_call(e);
 }
 
 /*
- * Is there a worker, and all that there are run? Then each comes by itself. But where a crew
- * grows by what is Ready, or others help out, these are to know at once.
+ * Are there workers, all of which run? Then each of them comes to the lock without a call. But
+ * workers that poll, and those that help out or join for Ready requests, must know at once.
  */
 static bool dxk_events_can_wait(const struct dxk_engine *e)
 {
@@ -56,7 +56,7 @@ static bool dxk_events_can_wait(const struct dxk_engine *e)
 	       !e->waits.polled && !dxk_may_relieve(e);
 }
 
-/* The worker that is given the next request, if one sleeps for work and makes moves itself. */
+/* The worker that gets the next request, if one sleeps for work and makes moves itself. */
 static struct dxk_waiter *dxk_events_catcher(const struct dxk_engine *e)
 {
 	u32 kind;
@@ -67,7 +67,7 @@ static struct dxk_waiter *dxk_events_catcher(const struct dxk_engine *e)
 	return NULL;
 }
 
-/* Who fires is to wake another one. Return: has somebody fired who did not know that? */
+/* Change the task to be woken by an event. Return: may one have fired without knowing of it? */
 static bool dxk_events_call_for(struct dxk_engine *e, struct dxk_waiter *catcher,
 				struct task_struct *call)
 {
@@ -82,10 +82,10 @@ static bool dxk_events_call_for(struct dxk_engine *e, struct dxk_waiter *catcher
 }
 
 /**
- * dxk_events_look - say whom who fires is to wake
+ * dxk_events_look - determine the task to be woken by an event
  * @e: the engine, locked, at the end of a hold that may have changed it
  *
- * Return: events have come when nobody knew that they are wanted: somebody is to look.
+ * Return: have events come that may not have woken it? If so, somebody must look.
  */
 bool dxk_events_look(struct dxk_engine *e)
 {
@@ -103,7 +103,7 @@ bool dxk_events_look(struct dxk_engine *e)
 }
 
 /**
- * dxk_catcher_leave - who was to be woken does not sleep for work any more
+ * dxk_catcher_leave - the worker to be woken by events no longer sleeps for work
  * @w: its sleep, which ends; its engine is locked
  */
 void dxk_catcher_leave(struct dxk_waiter *w)
@@ -116,7 +116,7 @@ void dxk_catcher_leave(struct dxk_waiter *w)
 		os_kick(e, DXK_DISPATCHER);
 }
 
-/** dxk_events_poll - a worker asks by poll(2) for what there is to do. The engine is locked */
+/** dxk_events_poll - a worker polls for work, by poll(2); the engine is locked */
 void dxk_events_poll(struct dxk_engine *e)
 {
 	lockdep_assert_held(&e->lock);
@@ -126,7 +126,7 @@ void dxk_events_poll(struct dxk_engine *e)
 		os_kick(e, DXK_DISPATCHER);
 }
 
-/** dxk_event_forget - an event wakes its request no more, which the caller executes */
+/** dxk_event_forget - detach an event from its request, which the caller executes */
 void dxk_event_forget(struct dxk_engine *e, struct dxk_event *event)
 {
 	spin_lock(&e->lock);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * What is free of a context, for whoever makes some next: see free.h.
+ * The free objects of a context, for the next callers that need some: see free.h.
  */
 #include "engine/engine.h"
 #include "engine/free.h"
@@ -9,23 +9,23 @@
 /* How many are allocated or freed at a time. */
 #define DXK_POOL_BULK	32
 
-/* For so long nobody has needed what is freed. */
+/* Objects that were not needed for so long are freed. */
 #define DXK_POOL_IDLE_NS	(5ULL * NSEC_PER_SEC)
 
 /*
- * Most that it takes: where use after free is looked for most objects go back to where that
- * is noticed.
+ * Maximum that a pool takes. A debug kernel frees most objects instead, because its allocator
+ * detects their use after that.
  */
 #define DXK_POOL_MAX	(OS_DEBUG ? DXK_BATCH_MAX : U32_MAX)
 
-/** dxk_pool_init - an empty one, which takes nothing before dxk_pool_open() */
+/** dxk_pool_init - initialize an empty pool, which takes nothing before dxk_pool_open() */
 void dxk_pool_init(struct dxk_free_pool *pool, struct kmem_cache *cache)
 {
 	spin_lock_init(&pool->lock);
 	pool->cache = cache;
 }
 
-/** dxk_pool_open - the context is about to run */
+/** dxk_pool_open - let the pool of a context that is about to run take objects */
 void dxk_pool_open(struct dxk_free_pool *pool)
 {
 	spin_lock(&pool->lock);
@@ -33,7 +33,7 @@ void dxk_pool_open(struct dxk_free_pool *pool)
 	spin_unlock(&pool->lock);
 }
 
-/** dxk_pool_close - the Monitor has gone, or goes: free all, and take no more */
+/** dxk_pool_close - free all objects and take no more, because the Monitor goes or has gone */
 void dxk_pool_close(struct dxk_free_pool *pool)
 {
 	spin_lock(&pool->lock);
@@ -59,11 +59,11 @@ static void *dxk_pool_pop(struct dxk_free_pool *pool)
 }
 
 /**
- * dxk_pool_fill - allocate until there are so many
+ * dxk_pool_fill - allocate objects until a pool has at least @nr
  * @pool: the pool
  * @nr: how many
  *
- * Return: 0 or -ENOMEM: as many as there was memory for.
+ * Return: 0; -ENOMEM: it has as many as there was memory for.
  */
 int dxk_pool_fill(struct dxk_free_pool *pool, u32 nr)
 {
@@ -83,7 +83,7 @@ int dxk_pool_fill(struct dxk_free_pool *pool, u32 nr)
 }
 
 /**
- * dxk_pool_take - have as many of @nr in a stash as there are
+ * dxk_pool_take - move objects to a stash until it has @nr, as far as there are enough
  * @pool: the pool
  * @stash: of a member of its context
  * @nr: 1..%DXK_STASH_MAX
@@ -100,12 +100,12 @@ void dxk_pool_take(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr)
 }
 
 /**
- * dxk_pool_give - take from a stash
+ * dxk_pool_give - move objects from a stash to a pool, or free them if it takes no more
  * @pool: the pool
  * @stash: of a member of its context
  * @nr: how many; it has them
  *
- * Return: is the Monitor, which rests, to look after them?
+ * Return: must the Monitor, which rests, look at the pool?
  */
 bool dxk_pool_give(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr)
 {
@@ -126,11 +126,11 @@ bool dxk_pool_give(struct dxk_free_pool *pool, struct dxk_stash *stash, u32 nr)
 }
 
 /**
- * dxk_pool_trim - free what is too many
+ * dxk_pool_trim - free surplus objects
  * @pool: the pool
  * @nr: how many may stay
  *
- * Many at a time, and the lock is not held for it.
+ * Many at a time, without the lock.
  */
 void dxk_pool_trim(struct dxk_free_pool *pool, u32 nr)
 {
@@ -150,12 +150,12 @@ void dxk_pool_trim(struct dxk_free_pool *pool, u32 nr)
 }
 
 /**
- * dxk_pool_review - free what nobody has needed for a while
+ * dxk_pool_review - free objects that were not needed for a while
  * @pool: the pool
- * @keep: so many stay
+ * @keep: how many may stay
  *
- * Return: does it have more than it keeps, so that there is something to review later? If not
- * whoever gives more tells.
+ * Return: does the pool have more than that, so that a later review is needed? If not,
+ * dxk_pool_give() reports when it gets more.
  */
 bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep)
 {
@@ -182,7 +182,7 @@ bool dxk_pool_review(struct dxk_free_pool *pool, u32 keep)
 }
 
 /**
- * dxk_stash_halve - a stash is full
+ * dxk_stash_halve - move half of a full stash to a pool
  * @e: of the member
  * @pool: gets half of it
  * @stash: the member's

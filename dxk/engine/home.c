@@ -9,10 +9,10 @@
 /* --- begin and end ----------------------------------------------------------------- */
 
 /**
- * dxk_homes_start - a run begins: there are homes if its policy says so
+ * dxk_homes_start - begin a run: there are homes if its policy says so
  * @e: the engine
  *
- * They stay until the end of the context: a worker may be of one, and of a run before.
+ * They stay until the end of the context: a worker of an earlier run may be of one.
  * Return: 0 or -ENOMEM.
  */
 int dxk_homes_start(struct dxk_engine *e)
@@ -35,7 +35,7 @@ int dxk_homes_start(struct dxk_engine *e)
 	return 0;
 }
 
-/** dxk_homes_destroy - nobody uses the engine any more */
+/** dxk_homes_destroy - free the homes of an engine that is no longer used */
 void dxk_homes_destroy(struct dxk_engine *e)
 {
 	kvfree(e->ready.home);
@@ -43,7 +43,7 @@ void dxk_homes_destroy(struct dxk_engine *e)
 
 /* --- who is at home ------------------------------------------------------------------ */
 
-/* What is Ready in homes without workers is for all. Return: was there time for all? */
+/* Move entries of homes without workers out of these. Return: could the hold afford all of it? */
 static bool dxk_homes_empty(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *wakes)
 {
 	struct dxk_ready *ready = &e->ready;
@@ -94,7 +94,7 @@ static struct dxk_rqe *dxk_better(const struct dxk_ready *ready, struct dxk_rqe 
 	return !y || (x && dxk_ready_before(ready, x, y)) ? x : y;
 }
 
-/** dxk_homes_served - of which homes would an idle worker find something? Bit n: of 1 + n */
+/** dxk_homes_served - in which homes would an idle worker find a request? Bit n: in 1 + n */
 u64 dxk_homes_served(const struct dxk_engine *e, enum dxk_kind kind)
 {
 	const struct dxk_ready *ready = &e->ready;
@@ -122,7 +122,7 @@ struct dxk_rqe *dxk_homes_best(struct dxk_engine *e, enum dxk_kind kind)
 	return best;
 }
 
-/** dxk_home_best - what a worker of home 1 + @h should execute next, or NULL; still in the pool */
+/** dxk_home_best - the entry that a worker of home 1 + @h should execute next, or NULL */
 struct dxk_rqe *dxk_home_best(struct dxk_engine *e, u32 h, enum dxk_kind kind)
 {
 	struct dxk_ready *ready = &e->ready;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Keys: who has them, and who is Held behind: see key.h.
+ * Keys: their holders, and the requests that are Held behind: see key.h.
  */
 #include "engine/engine.h"
 #include "engine/key.h"
@@ -12,11 +12,11 @@
 #include "engine/state.h"
 #include "trace.h"
 
-/* --- the order of those that are Held ------------------------------------------- */
+/* --- the order of Held requests ------------------------------------------------- */
 
 /*
- * By what the priority was when they came, less what one that is not boosted would have gained
- * by then, as in the Ready Pool: so they age, and the order never changes.
+ * By their priority on arrival, less what a request that is not boosted would have gained by
+ * then, as in the Ready Pool: so they age, and their order never changes.
  */
 static bool dxk_held_before(const struct dxk_more *x, const struct dxk_more *y)
 {
@@ -47,7 +47,7 @@ static void dxk_held_enter(struct dxk_key *key, struct dxk_more *more)
 	}
 }
 
-/** dxk_held_leave - a request is Held no more; the caller sees to its state and its line */
+/** dxk_held_leave - a request is no longer Held; the caller changes its state and its line */
 void dxk_held_leave(struct dxk_more *more)
 {
 	struct dxk_key *key = more->key;
@@ -61,7 +61,7 @@ void dxk_held_leave(struct dxk_more *more)
 	dxk_more_unlinked(more);
 }
 
-/** dxk_held_defer - a request that is Held comes after all others that are */
+/** dxk_held_defer - move a Held request behind all other Held ones */
 void dxk_held_defer(struct dxk_more *more)
 {
 	struct dxk_key *key = more->key;
@@ -71,7 +71,7 @@ void dxk_held_defer(struct dxk_more *more)
 	dxk_held_enter(key, more);
 }
 
-/** dxk_key_first - which of those that are Held has the key next, or NULL */
+/** dxk_key_first - the Held request that gets the key next, or NULL */
 struct dxk_more *dxk_key_first(struct dxk_key *key)
 {
 	struct dxk_more *more = list_first_entry_or_null(&key->queue, struct dxk_more, way);
@@ -83,7 +83,7 @@ struct dxk_more *dxk_key_first(struct dxk_key *key)
 	return more && dxk_held_before(more, treed) ? more : treed;
 }
 
-/* --- who has it ------------------------------------------------------------------- */
+/* --- the holder ------------------------------------------------------------------- */
 
 static void dxk_key_give(struct dxk_key *key, struct dxk_more *more)
 {
@@ -92,12 +92,12 @@ static void dxk_key_give(struct dxk_key *key, struct dxk_more *more)
 }
 
 /**
- * dxk_key_doubt - who waits for a request may wait for itself from now on
+ * dxk_key_doubt - the waiters for a request may wait for themselves from now on
  * @e: the engine, locked
- * @more: of the request: it does not go on by itself any more, or may be nested now
+ * @more: of the request: it no longer goes on without help, or may be nested now
  * @wakes: gets what is owed
  *
- * A hold that follows looks.
+ * A later hold looks.
  */
 void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more,
 			  struct dxk_wakes *wakes)
@@ -111,9 +111,9 @@ void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more,
 }
 
 /**
- * dxk_key_hold - a request is Held
+ * dxk_key_hold - let a request be Held
  * @e: the engine, locked
- * @rqe: WAITING, in no list; dxk_key_take() says that it is to be
+ * @rqe: WAITING, in no list, without its key
  * @wakes: gets the Monitor's wake-up
  */
 void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
@@ -123,7 +123,7 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	lockdep_assert_held(&e->lock);
 
 	trace_dxk_held(e->id, rqe, more->key->cookie, more->wake);
-	/* What it has waited for before is over. */
+	/* Any wait before this one is over. */
 	more->wait.wait = 0;
 	more->doubt = 0;
 	dxk_line_enter(e, rqe, wakes);
@@ -134,9 +134,9 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 }
 
 /**
- * dxk_key_yield - who has the key and is READY gives it up to whoever is first
+ * dxk_key_yield - a READY holder gives up its key, and is Held
  * @e: the engine, locked
- * @key: its turn is READY
+ * @key: its turn is READY; has no holder afterwards
  * @wakes: gets what is owed
  */
 void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
@@ -147,17 +147,17 @@ void dxk_key_yield(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *
 	dxk_ready_remove(&e->ready, rqe);
 	dxk_move(e, rqe, DXK_READY, DXK_WAITING);
 	dxk_key_hold(e, rqe, wakes);
-	/* There may be room in its lane, and not in that of who comes. */
+	/* There may be room in its lane now, and none in the lane of the next holder. */
 	if (unlikely(dxk_room_is_awaited(&e->ready))) {
 		e->ready.left = true;
 		dxk_owe(e, wakes);
 	}
 }
 
-/** dxk_held_stamp - where a Held one that goes on has its place in the Ready Pool */
+/** dxk_held_stamp - set the place in the Ready Pool of a Held request that goes on */
 void dxk_held_stamp(struct dxk_engine *e, struct dxk_rqe *rqe)
 {
-	/* One that was cancelled was put behind all others: it ages anew. */
+	/* A cancelled request was moved behind all others: it ages anew. */
 	if (unlikely(rqe->more->rank == S64_MIN)) {
 		rqe->prio = rqe->own_prio;
 		dxk_ready_stamp(&e->ready, rqe);
@@ -166,14 +166,14 @@ void dxk_held_stamp(struct dxk_engine *e, struct dxk_rqe *rqe)
 	}
 }
 
-/** dxk_key_rank - what stands for a request at its key: from now on it ages from @prio */
+/** dxk_key_rank - set the rank of a request at its key: from now on it ages from @prio */
 void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio)
 {
 	rqe->more->rank = prio - e->ready.gained[DXK_PLAIN];
 }
 
 /**
- * dxk_key_get - dxk_key_take(), of a request that has a key
+ * dxk_key_get - dxk_key_take() for a request of a key
  * @e: the engine, locked
  * @rqe: POSTED, BUSY or WAITING, in no list; it comes now
  * @wakes: gets what is owed
@@ -200,7 +200,7 @@ bool dxk_key_get(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wa
 	return true;
 }
 
-/* The call of its worker that sleeps for the key, if one does, has its answer. */
+/* Answer the call of the request's worker that sleeps for the key, if there is one. */
 static void dxk_key_answer(struct dxk_more *more, int ret, struct dxk_wakes *wakes)
 {
 	struct dxk_key_op *k = more->key_call;
@@ -214,7 +214,7 @@ static void dxk_key_answer(struct dxk_more *more, int ret, struct dxk_wakes *wak
 }
 
 /**
- * dxk_key_give_up - a request that has left its key, and is to end, does not come back
+ * dxk_key_give_up - a request that has left its key, and is to end, does not come back to it
  * @more: of the request, which is BUSY; its engine is locked
  * @wakes: gets the wake-up of its worker, if that sleeps for the key
  */
@@ -228,7 +228,7 @@ void dxk_key_give_up(struct dxk_more *more, struct dxk_wakes *wakes)
 	dxk_key_answer(more, -ECANCELED, wakes);
 }
 
-/* The key is that of one that has left it: its thread goes on, or will see when it asks. */
+/* Give the key to a request that comes back: the call of its thread, or its next one, ends. */
 static void dxk_key_give_back(struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = list_first_entry(&key->back, struct dxk_more, way);
@@ -238,7 +238,7 @@ static void dxk_key_give_back(struct dxk_key *key, struct dxk_wakes *wakes)
 	dxk_key_answer(more, 0, wakes);
 }
 
-/* One that is Held has the key: it is READY, in no queue of the pool. */
+/* Give the key to a Held request: it is READY, in no queue of the pool. */
 static void dxk_key_begin(struct dxk_engine *e, struct dxk_key *key, struct dxk_more *more)
 {
 	struct dxk_rqe *rqe = more->rqe;
@@ -251,12 +251,12 @@ static void dxk_key_begin(struct dxk_engine *e, struct dxk_key *key, struct dxk_
 }
 
 /**
- * dxk_key_pass - somebody has the key next, if nobody has it
+ * dxk_key_pass - give the key to the next request, if no other one has it
  * @e: the engine, locked
  * @key: the key
  * @wakes: gets the wake-up of one that comes back
  *
- * Never refused for room: whoever is Held was admitted by its post.
+ * Never refused for room: a Held request was admitted by its post.
  */
 void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
@@ -275,7 +275,7 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 	if (!more)
 		return;
 	rqe = more->rqe;
-	/* Whoever stops, or has closed the lane, ends these, and then asks again. */
+	/* The Stop, or the policy that closes the lane, ends it, and then the key is passed. */
 	if (unlikely((e->cancelling && !dxk_rqe_begun(rqe)) ||
 		     dxk_closed(e, rqe->kind, rqe->lane)))
 		return;
@@ -293,13 +293,13 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 }
 
 /**
- * dxk_key_review - one that has the key is READY again: who comes before it?
+ * dxk_key_review - the holder of a key is READY again: does another request come before it?
  * @e: the engine, locked
  * @key: its turn is READY
  * @wakes: gets what is owed
  *
- * One that comes back to the key, as before all that have not begun; or one that is Held, and more
- * urgent.
+ * One that comes back to the key does, as before all that have not begun, and a Held one that is
+ * more urgent. A key that is held back is given up in any case.
  */
 void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
@@ -312,7 +312,7 @@ void dxk_key_review(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
 	dxk_key_pass(e, key, wakes);
 }
 
-/* A nested request has ended: the thread of what it was nested in may go on. */
+/* A nested request has ended: the thread of the outer request may go on. */
 static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
 			   struct dxk_wakes *wakes)
 {
@@ -323,19 +323,19 @@ static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
 	more->outer = NULL;
 	if (!m || --m->outer)
 		return;
-	/* Which of them that is they are looked at for, once each, over several lock holds. */
+	/* Later holds look at each rejoin in the list once, to find that of the thread. */
 	list_splice_tail_init(&e->waits.outers, &e->waits.rising);
 	e->owners.freed = true;
 	if (m->stuck != DXK_STUCK_OWNER)
 		return;
-	/* Whatever it was to be told in the meantime was not told. */
+	/* Its rejoin was not answered in the meantime. */
 	owner = dxk_owner_find(&e->owners, m->space, m->awaits);
 	if (owner)
 		dxk_owner_owe(e, owner);
 	dxk_owe(e, wakes);
 }
 
-/* So many of those that are Held, the first ones, may be nested after another one that was. */
+/* How many of the first Held requests may be nested after another one that was. */
 #define DXK_DOUBTS	8
 
 static void dxk_nest_next(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
@@ -353,7 +353,7 @@ static void dxk_nest_next(struct dxk_engine *e, struct dxk_key *key, struct dxk_
 	}
 }
 
-/* A request goes without waiting for those that are nested in it: its worker has died. */
+/* A request ends, or begins anew, before those that are nested in it: its worker has died. */
 static void dxk_nest_orphan(struct dxk_key *key, struct dxk_member *m)
 {
 	struct dxk_more *more;
@@ -367,7 +367,7 @@ static void dxk_nest_orphan(struct dxk_key *key, struct dxk_member *m)
 }
 
 /**
- * dxk_key_lose - dxk_key_drop(), of a request that has something to give up
+ * dxk_key_lose - dxk_key_drop() for a request of a key
  * @e: the engine, locked
  * @more: of the request
  * @wakes: gets the wake-up of one that comes back
@@ -408,7 +408,7 @@ static struct hlist_head *dxk_key_bucket(const struct dxk_engine *e,
 	return dxk_waits_bucket(&e->waits, space->id, cookie) + (1U << e->waits.bits);
 }
 
-/** dxk_key_find - the record of a key, or NULL: no request of it lives */
+/** dxk_key_find - the record of a key, or NULL: no request of it lives, nor is it held back */
 struct dxk_key *dxk_key_find(const struct dxk_engine *e, const struct dxk_space *space,
 			     u64 cookie)
 {
@@ -430,9 +430,9 @@ struct dxk_key *dxk_key_find(const struct dxk_engine *e, const struct dxk_space 
 /**
  * dxk_key_enter_hash - the record of a key, made if there is none
  * @e: the engine, locked
- * @space: whose
+ * @space: the space of the key
  * @cookie: the key
- * @stash: has one to take, should none have become free
+ * @stash: has a record, for the case that the engine has no free one
  */
 struct dxk_key *dxk_key_enter_hash(struct dxk_engine *e, struct dxk_space *space, u64 cookie,
 				   struct dxk_stash *stash)
@@ -468,10 +468,10 @@ static void dxk_key_leave_hash(struct dxk_engine *e, struct dxk_key *key)
 }
 
 /**
- * dxk_key_use - a request is of a key from now on
+ * dxk_key_use - make a request one of a key
  * @e: the engine, locked
- * @rqe: of none
- * @space: that of its owner
+ * @rqe: of no key
+ * @space: the space of its owner
  * @cookie: the key
  * @stash: see dxk_key_enter_hash()
  */
@@ -485,7 +485,7 @@ void dxk_key_use(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_space *sp
 }
 
 /**
- * dxk_key_unuse - a request is of its key no more
+ * dxk_key_unuse - a request is no longer one of its key
  * @e: the engine, locked
  * @more: of the request; not Held
  * @wakes: gets the wake-up of one that comes back
@@ -497,7 +497,7 @@ void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
 	if (!key)
 		return;
 	dxk_key_drop(e, more, wakes);
-	/* Whom the next one had to stand behind may have been this one, which was to end. */
+	/* This request, which was to end, may have held up the next one. */
 	dxk_key_pass(e, key, wakes);
 	more->key = NULL;
 	key->users--;
@@ -508,7 +508,7 @@ void dxk_key_unuse(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
  * dxk_key_end - the turn of a request ends, and with it the request: its key is free
  * @more: of the request, which has its key as dxk_key_is_usual() says
  *
- * Then comes dxk_key_next(). Return: the key.
+ * dxk_key_next() follows. Return: the key.
  */
 struct dxk_key *dxk_key_end(struct dxk_more *more)
 {
@@ -522,14 +522,14 @@ struct dxk_key *dxk_key_end(struct dxk_more *more)
 }
 
 /**
- * dxk_key_next - a worker is given what is next, after dxk_key_end() in the same lock hold
+ * dxk_key_next - take the next request for a worker, after dxk_key_end() in the same lock hold
  * @e: the engine, locked
  * @key: free; its record may be gone when this returns
  * @m: the worker
  * @wakes: of the hold
  *
- * That is the first one that is Held, unless another request is more urgent, or it has had many
- * of the key in a row; then that one is Ready. What is given comes out of no queue of the pool.
+ * That is the first Held one, if the worker may take it, unless another request is more urgent,
+ * or is Ready after many of the key in a row; else the Held one enters the pool.
  * Return: READY, in no queue; or %NULL.
  */
 struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
@@ -563,7 +563,7 @@ struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
 	return dxk_ready_take(&e->ready, m->kind, lanes);
 }
 
-/** dxk_key_unhold - a key is held back no more; its record may be gone when this returns */
+/** dxk_key_unhold - no longer hold a key back; its record may be gone when this returns */
 void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	lockdep_assert_held(&e->lock);
@@ -582,7 +582,7 @@ void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes 
 
 /* --- memory --------------------------------------------------------------------------- */
 
-/** dxk_key_refill - dxk_key_reserve(), where there are too few */
+/** dxk_key_refill - dxk_key_reserve() if there are too few records */
 int dxk_key_refill(struct dxk_member *m, u32 nr)
 {
 	if (!m->keys) {
@@ -593,7 +593,7 @@ int dxk_key_refill(struct dxk_member *m, u32 nr)
 	return dxk_keys_fill(m->keys, nr);
 }
 
-/** dxk_key_stash_free - a member goes */
+/** dxk_key_stash_free - free the records of a member that leaves */
 void dxk_key_stash_free(struct dxk_member *m)
 {
 	if (!m->keys)
@@ -603,7 +603,7 @@ void dxk_key_stash_free(struct dxk_member *m)
 	m->keys = NULL;
 }
 
-/** dxk_keys_destroy - nobody uses the engine any more */
+/** dxk_keys_destroy - free the records of an engine that is no longer used */
 void dxk_keys_destroy(struct dxk_engine *e)
 {
 	dxk_keys_free(&e->waits.keys);

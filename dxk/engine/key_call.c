@@ -18,14 +18,14 @@
 
 /* --- of a request that executes --------------------------------------------------- */
 
-/** dxk_key_finish - the call of @k has its answer */
+/** dxk_key_finish - answer the call of @k */
 void dxk_key_finish(struct dxk_key_op *k, int ret, struct dxk_wakes *wakes)
 {
 	k->ret = ret;
 	dxk_waiter_finish(&k->w, wakes);
 }
 
-/** dxk_key_is_off - is the request to end, so that it waits for nobody any more? */
+/** dxk_key_is_off - is the request to end, so that it no longer waits for anybody? */
 bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more)
 {
 	return e->cancelling || more->cancelled;
@@ -42,7 +42,7 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 	more->away = true;
 	dxk_waiter_queue(&k->w, &e->waits.callers, NULL, dxk_crew_sleepers(&e->crew, m),
 			 &e->stats.key_blocks, &e->stats.key_block_ns);
-	/* Who waits to be notified may be so by anybody: it is no link of a circle. */
+	/* Any request of the key may notify one that waits for that: it is no link of a circle. */
 	if (state == DXK_M_ENTERING) {
 		m->stuck = DXK_STUCK_KEY;
 		m->doubt = 0;
@@ -64,7 +64,7 @@ static bool dxk_key_is_its_own(const struct dxk_key_op *k)
 	return holder && holder->worker == k->m;
 }
 
-/* Who comes back comes before all that have not begun; nobody may be left to begin that one. */
+/* A request that comes back precedes a READY holder, which may have no worker left to begin it. */
 static void dxk_key_make_way(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	if (!e->cancelling && key->turn && key->turn->rqe->state == DXK_READY)
@@ -110,7 +110,7 @@ void dxk_key_enter(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes 
 	dxk_key_sleep(e, k, DXK_M_ENTERING, wakes);
 }
 
-/* From here on another one has the key. */
+/* Leave the key to another request. */
 static void dxk_key_leave_for(struct dxk_key *key, struct dxk_more *more, u8 at,
 			      struct list_head *queue)
 {
@@ -124,7 +124,7 @@ static void dxk_key_wait(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_
 	struct dxk_more *more = k->rqe->more;
 	struct dxk_key *key = more->key;
 
-	/* As one that is told while it waits: it goes on without its key. */
+	/* As if it were cancelled while it waits: it goes on without its key. */
 	if (dxk_key_is_off(e, more)) {
 		dxk_key_drop(e, more, wakes);
 		dxk_key_finish(k, -ECANCELED, wakes);
@@ -137,8 +137,8 @@ static void dxk_key_wait(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_
 }
 
 /*
- * Whom it notifies has the key, the caller's request stands behind it, and both before all
- * that have come back earlier.
+ * The notified requests come first, the caller's request stands behind them, and all of these
+ * before those that have come back earlier.
  */
 static void dxk_key_notify(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_wakes *wakes)
 {
@@ -177,13 +177,13 @@ static int dxk_key_check(const struct dxk_key_op *k)
 		return -EBUSY;
 	if (k->what == DXK_KEY_ENTER)
 		return 0;
-	/* After a signal it is to come back first. */
+	/* After a signal it must come back first. */
 	if (more->at_key != DXK_KEY_HAS || more->away)
 		return -EPERM;
 	return list_empty(&more->key->nested) ? 0 : -EBUSY;
 }
 
-/** dxk_key_ask_run - a request that executes gives its key up, or comes back to it */
+/** dxk_key_ask_run - a request that executes leaves its key, or comes back to it */
 void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
@@ -209,7 +209,7 @@ void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	}
 }
 
-/* Has nobody notified it? */
+/* Does the request still wait to be notified? */
 static bool dxk_key_is_waiting(const struct dxk_more *more)
 {
 	return more->at_key == DXK_KEY_WAITS && more->arrival >= more->key->told;
@@ -218,8 +218,8 @@ static bool dxk_key_is_waiting(const struct dxk_more *more)
 /*
  * A signal, or the deadline, has ended a sleep for a key.
  *
- * Who waits to be notified is the next that has the key. After a signal the request keeps its
- * place on the way back without the call; after the deadline the call sleeps on.
+ * A request that waits to be notified gets the key next. After a signal the request keeps its
+ * place on the way back without the call; after the deadline the call continues to sleep.
  */
 void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -248,7 +248,7 @@ void dxk_key_awake_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes
 }
 
 /**
- * dxk_key_calls_stop - in a Stop(cancel) nobody sleeps for a key any more
+ * dxk_key_calls_stop - end all sleeps for keys, in a Stop(cancel)
  * @e: the engine, locked
  * @wakes: gets the wake-ups
  *
@@ -271,7 +271,7 @@ bool dxk_key_calls_stop(struct dxk_engine *e, struct dxk_wakes *wakes)
 
 /* --- of anybody --------------------------------------------------------------------- */
 
-/** dxk_key_hold_run - from now on no request of a key begins a turn */
+/** dxk_key_hold_run - hold a key back: from now on none of its requests begins a turn */
 void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
@@ -302,14 +302,14 @@ void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes 
 			e->shares.of[key->share].waiting++;
 		if (key->turn && key->turn->rqe->state == DXK_READY) {
 			dxk_key_yield(e, key, wakes);
-			/* It may be that of one that comes back, which goes on. */
+			/* A request that comes back may have it, and goes on. */
 			dxk_key_pass(e, key, wakes);
 		}
 	}
 	key->refuses = k->refuse;
 }
 
-/** dxk_key_release_run - a key is held back no more */
+/** dxk_key_release_run - no longer hold a key back */
 void dxk_key_release_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_key_op *k = container_of(op, struct dxk_key_op, op);
@@ -321,10 +321,10 @@ void dxk_key_release_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 }
 
 /**
- * dxk_holds_release - keys are held back no more
+ * dxk_holds_release - no longer hold back the keys of a list
  * @e: the engine, locked
  * @holds: dxk_waits.holds, or dxk_space.holds
- * @kin: which: the second
+ * @kin: it is the second
  * @wakes: gets the wake-ups
  *
  * As far as the lock hold can afford. Return: was that all?
@@ -345,22 +345,23 @@ bool dxk_holds_release(struct dxk_engine *e, struct list_head *holds, bool kin,
 	return true;
 }
 
-/* One that is Held, or has the key and is READY, is cancelled. */
+/* Cancel a request that is Held, or has the key and is READY. */
 static void dxk_key_tell(struct dxk_engine *e, struct dxk_key_op *k, struct dxk_more *more,
 			 struct dxk_wakes *wakes)
 {
 	k->ret++;
-	/* Before it may go. */
+	/* First, because dxk_tell() may end it. */
 	if (dxk_is_held(more) && dxk_rqe_begun(more->rqe))
 		dxk_held_defer(more);
 	dxk_tell(e, more->rqe, DXK_WAKE_CANCEL, &k->ended, wakes);
 }
 
 /*
- * Cancel what waits for a key.
+ * Cancel the requests that wait for a key.
  *
- * To be performed again while there is more. What has come meanwhile, and is first, goes with those
- * behind it that were there; what is last has been told. With the last request the record may go.
+ * To be performed again while there is more. A request that has come meanwhile, and is first, is
+ * cancelled with those behind it that were there; the ones at the end were cancelled before. With
+ * the last request the record may go.
  */
 void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Keys, as they are told of: see keys.h.
+ * Reports of keys: see keys.h.
  */
 #include "engine/engine.h"
 #include "engine/key.h"
@@ -28,7 +28,7 @@ static void dxk_key_copy(const struct dxk_key *key, struct dxk_key_seen *seen)
 	seen->worker = holder->worker ? holder->worker->id : 0;
 }
 
-/* Those of some buckets. Return: how many are in @seen. */
+/* Report the keys of some buckets. Return: how many are in @seen. */
 static u32 dxk_keys_hold(struct dxk_engine *e, u32 *bucket, u32 *size, struct dxk_key_seen *seen,
 			 u32 nr, u32 max)
 {
@@ -48,13 +48,13 @@ static u32 dxk_keys_hold(struct dxk_engine *e, u32 *bucket, u32 *size, struct dx
 }
 
 /**
- * dxk_keys_look - some of the keys that exist
+ * dxk_keys_look - report some of the keys that exist
  * @e: the engine
  * @seen: out
  * @max: room there, at most %DXK_KEYS_MAX
  *
- * The lock is held for many short times; a Start between two of them may exchange the hash, and
- * then some are not seen, or twice.
+ * The lock is held many times, each for a short time; a Start between two holds may exchange the
+ * hash, and then some keys are reported twice, or not at all.
  * Return: how many of them are in @seen.
  */
 u32 dxk_keys_look(struct dxk_engine *e, struct dxk_key_seen *seen, u32 max)

@@ -58,13 +58,13 @@ u32 dxk_lanes_limit(const struct dxk_lanes *lanes, u32 lane)
 }
 
 /**
- * dxk_lanes_below - the lanes for what requests of each lane wait for
+ * dxk_lanes_below - the lane of the requests for which those of each lane wait
  * @cmls: CMLS is on
  * @pct: percentages of lanes 0, 1 and 2
  *
- * One that has no share of its own only borrows those above it: these may be held by all who
- * wait for it. Return: by lane, see dxk_lane_below(), the first one below that has a share; of
- * lane 3 that one itself.
+ * A lane without a share of its own only borrows from those above it, whose resources may all
+ * be held by waiters for it. Return: by lane, see dxk_lane_below(), the first lane below that
+ * has a share; for lane 3 that lane itself.
  */
 u32 dxk_lanes_below(bool cmls, const u32 *pct)
 {

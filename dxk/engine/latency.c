@@ -12,9 +12,9 @@ static void dxk_latency_add(u64 *bucket, u64 ns)
 }
 
 /**
- * dxk_latency_account - a request ends whose times were taken
+ * dxk_latency_account - count the times of a request that ends
  * @l: of the locked engine
- * @rqe: the request
+ * @rqe: the request; its times were taken
  */
 void dxk_latency_account(struct dxk_latencies *l, const struct dxk_rqe *rqe)
 {

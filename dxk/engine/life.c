@@ -8,10 +8,10 @@
 #include "engine/life.h"
 #include "engine/os.h"
 
-/* How long Stop waits for threads to end beyond its deadline: they have nothing to do. */
+/* Stop waits at least so long for threads to end, as these have nothing left to do. */
 #define DXK_DOWN_NS	NSEC_PER_SEC
 
-/** dxk_run_state - for display: a run that has not ended is stopping, be it quiet */
+/** dxk_run_state - for display: a run that has not ended is stopping, even if it is quiet */
 enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e)
 {
 	enum dxk_ctx_state state = READ_ONCE(e->state);
@@ -19,7 +19,7 @@ enum dxk_ctx_state dxk_run_state(const struct dxk_engine *e)
 	return state == DXK_CTX_STOPPED && !dxk_run_is_over(e) ? DXK_CTX_STOPPING : state;
 }
 
-/** dxk_run_drains - does the run drain, and has it something left to execute? */
+/** dxk_run_drains - does the run drain, and is something left for it? */
 bool dxk_run_drains(struct dxk_engine *e)
 {
 	bool drains;
@@ -33,11 +33,11 @@ bool dxk_run_drains(struct dxk_engine *e)
 /* --- up -------------------------------------------------------------------- */
 
 /**
- * dxk_run_claim - Start begins: from here on the run is the caller's
+ * dxk_run_claim - begin a Start: from here on the run is the caller's
  * @e: the engine, locked
  * @policy: comes into force, all of it
  *
- * Then come the steps, and dxk_run_open() or dxk_run_fail().
+ * The steps follow, and then dxk_run_open() or dxk_run_fail().
  * Return: 0, -EBUSY while there is a run, -ESHUTDOWN after the close.
  */
 int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy)
@@ -65,7 +65,7 @@ int dxk_run_claim(struct dxk_engine *e, const struct dxk_policy *policy)
 	return 0;
 }
 
-/** dxk_run_open - all steps are up */
+/** dxk_run_open - end a Start, as all steps are up */
 void dxk_run_open(struct dxk_engine *e)
 {
 	spin_lock(&e->lock);
@@ -75,7 +75,7 @@ void dxk_run_open(struct dxk_engine *e)
 
 /* --- down ------------------------------------------------------------------ */
 
-/* A run is to end so, or more than so. */
+/* End a run in this way, unless it already ends in one that does more. */
 static void dxk_run_end(struct dxk_engine *e, enum dxk_how how, bool down,
 			struct dxk_wakes *wakes)
 {
@@ -98,7 +98,7 @@ static void dxk_run_shut_of(struct dxk_engine *e, u32 gen)
 }
 
 /**
- * dxk_run_shut - end who sleeps, as far as the run is ended so far
+ * dxk_run_shut - end sleeps, according to the way in which the run ends so far
  * @e: the engine; for its walker, so there is no other run before this returns
  */
 void dxk_run_shut(struct dxk_engine *e)
@@ -106,7 +106,7 @@ void dxk_run_shut(struct dxk_engine *e)
 	dxk_run_shut_of(e, READ_ONCE(e->run.gen));
 }
 
-/* Sleepers are to be ended by whoever this tells so, as far as the run is ended so far. */
+/* Return: must the caller end sleeps, because nobody has for the way in which the run ends? */
 static bool dxk_run_claim_shut(struct dxk_run *run)
 {
 	bool first = run->shut <= run->how;
@@ -124,19 +124,19 @@ struct dxk_halt_op {
 	struct dxk_op op;
 	/** @w: sleeps in dxk_engine.stoppers until the run is quiet, then in ended */
 	struct dxk_waiter w;
-	/** @mode: what its caller wants */
+	/** @mode: what to do with Ready requests */
 	enum dxk_stop_mode mode;
 	/** @down: it wants the threads ended */
 	bool down;
-	/** @shut: it is the first one who ends the run so: the caller ends sleepers */
+	/** @shut: it is the first one that ends the run in this way: the caller ends sleeps */
 	bool shut;
-	/** @gen: whose end it waits for */
+	/** @gen: the generation of the run whose end it waits for */
 	u32 gen;
 	/** @err: why it has not even begun */
 	int err;
 };
 
-/* Stop begins, and sleeps until nothing is Ready and nothing executes. */
+/* Begin a Stop, and sleep until no request is Ready, waits or executes. */
 static void dxk_halt_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
 	struct dxk_halt_op *h = container_of(op, struct dxk_halt_op, op);
@@ -183,20 +183,20 @@ static int dxk_halt_down(struct dxk_engine *e, struct dxk_halt_op *h, u64 deadli
  * @down: the threads are to end as well, and are waited for
  * @deadline: of the wait for requests that execute
  *
- * Return: 0, also when there is no run; -EBUSY in a Start; -ETIMEDOUT or -ERESTARTSYS when
- * something still executes: the run goes on ending, and a further call waits again.
+ * Return: 0, also if there is no run; -EBUSY in a Start; -ETIMEDOUT or -ERESTARTSYS if some
+ * request or thread has not ended: the run continues to end, and a further call waits again.
  */
 int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 deadline)
 {
 	struct dxk_halt_op h = { .mode = mode, .down = down };
 	int err;
 
-	/* An executor may begin a Stop, and not wait for its end. */
+	/* An executor may begin a Stop, but not wait for its end. */
 	if (deadline == DXK_FOREVER)
 		os_may_wait(OS_EXECUTE);
 	dxk_waiter_init(&h.w);
 	dxk_perform(e, &h.op, dxk_halt_run);
-	/* Here and now: when Stop returns, be it at once, whoever slept is told. */
+	/* Not by the walker: sleepers are notified before Stop returns, even at once. */
 	if (h.shut)
 		dxk_run_shut_of(e, h.gen);
 	err = dxk_waiter_sleep(e, &h.w, deadline) ?: h.err;
@@ -207,7 +207,7 @@ int dxk_run_halt(struct dxk_engine *e, enum dxk_stop_mode mode, bool down, u64 d
  * dxk_run_fail - a step of Start failed: the walker undoes the others
  * @e: the engine
  *
- * Waits until it has; a signal ends the wait, not the undoing.
+ * Waits until it has done so; a signal ends the wait, but not the undoing.
  */
 void dxk_run_fail(struct dxk_engine *e)
 {
@@ -218,7 +218,7 @@ void dxk_run_fail(struct dxk_engine *e)
 	spin_lock(&e->lock);
 	h.gen = e->run.gen;
 	e->run.failed = true;
-	/* Nobody comes any more; workers of an earlier run may sleep for work already. */
+	/* No thread joins from here on; workers of an earlier run may already sleep for work. */
 	WRITE_ONCE(e->run.down, true);
 	dxk_run_end(e, DXK_CANCEL, true, &wakes);
 	spin_unlock(&e->lock);
@@ -230,7 +230,7 @@ void dxk_run_fail(struct dxk_engine *e)
  * dxk_run_close - the last descriptor is closed
  * @e: the engine
  *
- * Waits for nobody. The run ends, if there is one, and then the context is buried.
+ * Does not wait. The run ends, if there is one, and then the context is buried.
  */
 void dxk_run_close(struct dxk_engine *e)
 {
@@ -282,7 +282,7 @@ static enum dxk_walk dxk_run_next(struct dxk_engine *e)
  * dxk_run_look - what is the walker to do?
  * @e: the engine
  *
- * Tested and answered in one hold: whatever changes later comes with a kick.
+ * Tested and answered in one hold: a later change comes with a kick.
  */
 enum dxk_walk dxk_run_look(struct dxk_engine *e)
 {
@@ -301,7 +301,7 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	struct dxk_run *run = &e->run;
 	struct dxk_halt_op *h;
 
-	/* The first of these holds ends it; by the next ones there may be another run. */
+	/* The first of these holds ends the run; by the next ones there may be another run. */
 	if (!l->more) {
 		WRITE_ONCE(e->state, run->failed && !run->closed ? run->back :
 								   DXK_CTX_STOPPED);
@@ -310,7 +310,7 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	l->more = false;
 	while (!list_empty(&run->ended)) {
 		h = list_first_entry(&run->ended, struct dxk_halt_op, w.link);
-		/* Of the one that has begun. */
+		/* It waits for the run that has begun. */
 		if (h->gen == run->gen && !dxk_run_is_over(e))
 			break;
 		l->more = !dxk_afford(wakes, 1);
@@ -320,7 +320,7 @@ static void dxk_run_over_run(struct dxk_engine *e, struct dxk_op *op,
 	}
 }
 
-/** dxk_run_over - no step is up any more: the run has ended, and who waited for it goes on */
+/** dxk_run_over - end a run of which no step is up any longer, and the waits for its end */
 void dxk_run_over(struct dxk_engine *e)
 {
 	struct dxk_list_op l = { };
@@ -333,7 +333,7 @@ void dxk_run_over(struct dxk_engine *e)
 
 /* --- pins -------------------------------------------------------------------- */
 
-/** dxk_pin - something outlives the run, and is to be waited for by the burial only */
+/** dxk_pin - something may outlive the run, so that only the burial waits for it */
 void dxk_pin(struct dxk_engine *e)
 {
 	spin_lock(&e->lock);
@@ -342,8 +342,8 @@ void dxk_pin(struct dxk_engine *e)
 }
 
 /**
- * dxk_unpin - it is gone
- * @e: the engine; the caller has a reference to what it is in, and gives it up later
+ * dxk_unpin - the end of dxk_pin()
+ * @e: the engine; the caller has a reference to its context, and drops it later
  */
 void dxk_unpin(struct dxk_engine *e)
 {

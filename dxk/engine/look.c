@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR LGPL-2.1-or-later
 /*
- * Looks at the Ready Pool: see look.h.
+ * Reports of Ready requests: see look.h.
  */
 #include "engine/engine.h"
 #include "engine/look.h"
 #include "engine/order.h"
 #include "engine/os.h"
 
-/* Places of a queue: its rows, then its tree. After those of all queues come the last turns. */
+/* Places of a queue: its rows, then its tree. After those of all queues: requests' last turns. */
 #define DXK_LOOK_QUEUE	(DXK_ROWS + 1)
 
 static void dxk_look_at(const struct dxk_engine *e, const struct dxk_rqe *rqe,
@@ -31,8 +31,8 @@ static void dxk_look_at(const struct dxk_engine *e, const struct dxk_rqe *rqe,
 }
 
 /*
- * Those of one place. Return: how many; @max and more: there are more than that. The first
- * of them are in @seen.
+ * Report the requests of one place: the first @max are in @seen. Return: how many there are;
+ * @max + 1: there are more than @max.
  */
 static u32 dxk_look_row(const struct dxk_engine *e, const struct dxk_row *row, u32 max,
 			struct dxk_request_info *seen)
@@ -76,7 +76,7 @@ static u32 dxk_look_list(const struct dxk_engine *e, const struct list_head *lis
 	return nr;
 }
 
-/* The slots in use: of a home each second one. */
+/* The number of queues. Unlike in dxk_rqe.slot, those of homes have no unused slots in between. */
 static u32 dxk_look_slots(const struct dxk_ready *ready)
 {
 	return DXK_SLOT_HOME + (ready->home ? DXK_HOMES_MAX * DXK_KINDS : 0);
@@ -91,7 +91,7 @@ static const struct dxk_queue *dxk_look_queue(const struct dxk_ready *ready, u32
 	return &ready->home[at_home / DXK_KINDS].queue[at_home % DXK_KINDS];
 }
 
-/* From @place on the next one that has requests; or the end, which is after all queues' places. */
+/* From @place on the next one in a queue that has requests; else one after those of all queues. */
 static u32 dxk_look_find(const struct dxk_ready *ready, u32 place)
 {
 	u32 slot = place / DXK_LOOK_QUEUE, row = place % DXK_LOOK_QUEUE;
@@ -125,7 +125,7 @@ static u32 dxk_look_place(const struct dxk_engine *e, u32 place, u32 max,
 				dxk_look_tree(e, &q->tree, max, seen);
 }
 
-/** dxk_ready_look_locked - dxk_ready_look(), of an engine that is locked */
+/** dxk_ready_look_locked - dxk_ready_look() for an engine that is locked */
 u32 dxk_ready_look_locked(const struct dxk_engine *e, u32 *place, struct dxk_request_info *seen)
 {
 	u32 nr = 0, at = *place, found, end = dxk_look_slots(&e->ready) * DXK_LOOK_QUEUE;
@@ -138,7 +138,7 @@ u32 dxk_ready_look_locked(const struct dxk_engine *e, u32 *place, struct dxk_req
 		}
 		found = dxk_look_place(e, at, DXK_LOOK_MAX - nr, seen + nr);
 		if (found > DXK_LOOK_MAX - nr) {
-			/* The next hold has room for all that is told of this place. */
+			/* The next hold has room for all that is reported of this place. */
 			if (nr)
 				break;
 			found = DXK_LOOK_MAX;
@@ -152,14 +152,14 @@ u32 dxk_ready_look_locked(const struct dxk_engine *e, u32 *place, struct dxk_req
 }
 
 /**
- * dxk_ready_look - some of the requests that are Ready
+ * dxk_ready_look - report some of the Ready requests
  * @e: the engine
  * @place: where to begin, any number, 0 at first; out: where to go on, 0 at the end
  * @seen: out: %DXK_LOOK_MAX of them
  *
- * Of a place those that go first, %DXK_LOOK_MAX at most; if there are more the last one told
- * has %DXK_REQUEST_MORE. A request that is Ready throughout is met once, unless the rows move
- * or the pool begins to have homes, as far as it is among those.
+ * Of a place only the first %DXK_LOOK_MAX requests are reported; if there are more, the last one
+ * of these has %DXK_REQUEST_MORE. Of these, a request that is Ready throughout is reported once,
+ * unless the rows move or the pool begins to have homes.
  *
  * Return: how many there are in @seen, which may be none before the end.
  */

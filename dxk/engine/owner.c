@@ -78,8 +78,8 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space)
 /* --- owners ---------------------------------------------------------------- */
 
 /*
- * Chains stay short: at most 8 on average when every live request has an owner
- * of its own and the context is at max_requests.
+ * Maximum average length of a chain, reached if each of max_requests live requests has
+ * an owner of its own.
  */
 #define DXK_OWNER_CHAIN		4
 

@@ -13,7 +13,8 @@
  * post_refused      posts refused because the context does not run, or stops
  * dispatches        requests given to a worker
  * completions       requests whose executor returned
- * vanished          of these, requests that nobody asked to rejoin
+ * vanished          requests that ended without a result, executed or not, and results
+ *                   that were discarded
  * cancelled         requests that ended Ready or waiting: by Stop(cancel), by name, by their
  *                   time, with their space, by a policy that has no worker for them
  * put_back          dispatched requests that could not be fetched

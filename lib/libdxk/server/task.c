@@ -86,10 +86,11 @@ void Task_init(Task *task, TaskRun run)
 }
 
 /**
- * dxs_passes - whether an error is temporary; if it is a shortage, sleeps for some time
- * @rc: of a call that is to be retried then
+ * dxs_passes - is an error temporary, so that the call is to be made again?
+ * @rc: the result of the call
  *
- * A shortage is that the caller lacks memory, or the descriptor that it needs to become a member.
+ * Return: true for -EINTR; and, after a sleep of 1 ms, if the caller lacks memory, or a
+ * descriptor with which it becomes a member.
  */
 bool dxs_passes(int rc)
 {
