@@ -77,6 +77,8 @@ more=(
 	"build-essential:what all Debian packages are built with"
 	"lintian:checks the Debian packages"
 	"mmdebstrap:makes the Debian that they are installed in"
+	"autopkgtest:runs debian/tests and DKMS' own test, as Debian does"
+	"autodep8:tells autopkgtest of DKMS' own test"
 	"systemd:systemd-sysusers reads the group that is installed"
 )
 bench=(
