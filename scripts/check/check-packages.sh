@@ -352,7 +352,7 @@ whole() {
 			echo "# $kernel: its image is not installed, so it is not booted"
 			continue
 		fi
-		scripts/guest/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
+		scripts/guest/guest.sh --kernel $kernel --timeout 300 --log "$work/$kernel.console" -- \
 			bash "$here/packages/in-guest.sh" "$work/root" \
 			>"$work/$kernel.log" 2>&1 ||
 			not_ok "a guest with $kernel loads and uses what was installed"
