@@ -6,6 +6,8 @@
 #ifndef _DXK_COMPAT_H
 #define _DXK_COMPAT_H
 
+#include <linux/cleanup.h>
+#include <linux/err.h>
 #include <linux/file.h>
 #include <linux/kobject.h>
 
@@ -24,6 +26,10 @@ static inline int dxk_receive_fd(struct file *file, unsigned int o_flags)
 typedef const struct kobject dxk_owned_kobject;
 #else
 typedef struct kobject dxk_owned_kobject;
+#endif
+
+#ifndef DXK_HAVE_FREE_FPUT
+DEFINE_FREE(fput, struct file *, if (!IS_ERR_OR_NULL(_T)) fput(_T))
 #endif
 
 #ifdef __CHECKER__

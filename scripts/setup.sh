@@ -60,6 +60,7 @@ more=(
 	"gcovr:says which lines the tests reach"
 	"python3:test programs"
 	"python3-prometheus-client:reads what dxkstat --openmetrics writes"
+	"prometheus:promtool, which judges what dxkstat --prometheus writes"
 	"tmux:the terminal of the tools' tests"
 	"trace-cmd:reads the tracepoints in the tools' tests"
 	"bpftrace:runs tools/dxk-latency.bt"
@@ -76,6 +77,8 @@ more=(
 	"build-essential:what all Debian packages are built with"
 	"lintian:checks the Debian packages"
 	"mmdebstrap:makes the Debian that they are installed in"
+	"autopkgtest:runs debian/tests and DKMS' own test, as Debian does"
+	"autodep8:tells autopkgtest of DKMS' own test"
 	"systemd:systemd-sysusers reads the group that is installed"
 )
 bench=(
@@ -203,10 +206,13 @@ apt+=(--no-install-recommends -o Dpkg::Options::=--force-confold)
 		printf "about %d min at 10 MB/s\n", get / 600 + disk / 1500 + 1
 	}' || :
 
-# Tests start a broker of their own; Debian's would listen on all interfaces.
-if [[ $packages == *rabbitmq-server* && -d /run/systemd/system ]]; then
-	systemctl mask rabbitmq-server.service
-fi
+# Tests start a broker of their own, and use no more of prometheus than a program;
+# Debian's services would listen on all interfaces.
+for name in rabbitmq-server prometheus; do
+	if [[ " $packages," == *" $name,"* && -d /run/systemd/system ]]; then
+		systemctl mask "$name.service"
+	fi
+done
 
 # INITRD=No: the guest has its own initramfs, the stock one is never booted,
 # and generating it takes longer than all the rest.

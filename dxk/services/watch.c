@@ -14,6 +14,7 @@
 #include <linux/wait.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "engine/bin.h"
 #include "engine/calls.h"
 #include "engine/engine.h"

@@ -4,9 +4,9 @@
 
     abi.py [--keep | --self-test] BUILD
 
-Compares the structs, constants, symbols and prototypes of the kernel's interface (uapi/dxk.h)
-and of libdxk with those that were kept in lib/libdxk/abi.txt: none may go or change. What is new is
-counted; a release keeps it.
+Compares the structs, constants, symbols, prototypes and types of callbacks of the kernel's
+interface (uapi/dxk.h) and of libdxk with those that were kept in lib/libdxk/abi.txt: none may go or
+change. What is new is counted; a release keeps it.
 
     BUILD        with lib/libdxk.so.1
     --keep       writes lib/libdxk/abi.txt
@@ -98,17 +98,23 @@ def symbols(build):
 
 
 def prototypes():
-    """Of all functions of our headers; without names of parameters, which no program has seen."""
+    """Of all functions of our headers, and of the functions that programs pass to them, which a
+    prototype only names; without names of parameters, which no program has seen."""
+    passed = [name for header in HEADERS
+              for name in re.findall(r"^typedef [^;{]*?\(\*(\w+)\)\(", text_of(header), flags=re.M)]
     with tempfile.TemporaryDirectory() as scratch:
         with open(f"{scratch}/all.c", "w", encoding="utf-8") as file:
-            file.write(source())
+            file.write(source("".join(f"extern __typeof__(*({n})0) callback_{n};\n"
+                                      for n in passed)))
         run("gcc", f"-I{INCLUDE}", "-c", "-o", os.devnull, "-aux-info", f"{scratch}/prototypes",
             f"{scratch}/all.c")
         with open(f"{scratch}/prototypes", encoding="utf-8") as file:
             for line in file:
-                m = re.match(rf"/\* {re.escape(INCLUDE)}/.*? \*/ extern (.*?(\w+) \(.*\));", line)
+                m = re.match(rf"/\* ({re.escape(INCLUDE)}|{re.escape(scratch)})/.*? \*/ "
+                             r"extern (.*?(?:callback_)?(\w+) \(.*\));", line)
                 if m:
-                    yield f"prototype {m[2]} {m[1].replace(' ', '_')}"
+                    kind = "prototype" if m[1] == INCLUDE else "callback"
+                    yield f"{kind} {m[3]} {m[2].replace(' ', '_')}"
 
 
 def now(build):

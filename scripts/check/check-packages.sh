@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Installs dxk as people do and looks at what is there: "make install" into a
-# directory; the Debian packages, built twice, checked by lintian, installed into
-# a clean Debian 12 where DKMS builds the modules, which guests then load;
-# upgraded, also below a program that runs, removed and purged.
+# directory; the Debian packages, built twice, checked by lintian, tested by
+# autopkgtest, installed into a clean Debian 12 where DKMS builds the modules, which
+# guests then load; upgraded, also below a program that runs, removed and purged.
 #
 #   check-packages.sh [--lint | --keep]
 #
@@ -217,7 +217,7 @@ unpack() {
 	tar -C "$work/root" -xf "$base" || return
 	mkdir "$work/root/packages"
 	cp "$work"/one/*.deb "$here"/packages/{in-chroot.sh,hello.c,rounds.c} \
-		debian/tests/{library,tools} "$work/root/packages/"
+		"$work/root/packages/"
 	rm "$work"/root/packages/*-dbgsym_*
 	mkdir "$work/root/packages/next"
 	for deb in "$work"/root/packages/*.deb; do
@@ -271,6 +271,43 @@ step() {
 	return $status
 }
 
+# --- as Debian tests packages -----------------------------------------------
+
+# debian/tests, and DKMS' own test, which installs the headers that this Debian has and builds
+# for each.  That one breaks its testbed, so this is another Debian 12, for autopkgtest only.
+testbed() {
+	local root=$work/testbed
+	mkdir -p "$root" "$cache/chroot-debs/partial"
+	tar -C "$root" -xf "$base" || return
+	# shellcheck disable=SC2016 # expanded inside
+	unshare --mount bash -ec '
+		mount -t proc proc "$1/proc"
+		mount -t sysfs -o ro sys "$1/sys"
+		mount --bind "$2/chroot-debs" "$1/var/cache/apt/archives"
+		cp -L /etc/resolv.conf "$1/etc/resolv.conf"
+		exec env -i LC_ALL=C.UTF-8 HOME=/root TERM=dumb PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+			http_proxy="${http_proxy:-}" autopkgtest --ignore-restrictions=breaks-testbed \
+			--setup-commands="apt-get -q update || :" --output-dir="$3" \
+			--summary-file="$3.summary" "$4" -- chroot "$1"' \
+		- "$root" "$cache" "$work/autopkgtest" "$work"/one/*.changes
+}
+
+# Nothing has a reason to be skipped.  Neither a test that autopkgtest does not know of, nor a
+# DKMS that finds no kernel, is a failure to it.
+autopkgtests() {
+	local status=0 name
+	testbed >"$work/autopkgtest.log" 2>&1 || status=$?
+	for name in $(sed -n 's/^Tests://p' debian/tests/control | tr , ' ') dkms-autopkgtest; do
+		grep -q "^$name  *PASS" "$work/autopkgtest.summary" ||
+			{ echo "$name did not pass"; status=1; }
+	done
+	grep -q '^I: PASS ' "$work/autopkgtest.log" || { echo "DKMS built for no kernel"; status=1; }
+	! grep '^I: \(SKIP\|FAIL\) ' "$work/autopkgtest.log" || status=1
+	((status == 0)) || grep -E '(^| )(E|FAIL|fatal|error):' "$work/autopkgtest.log" | tail -n 20 || :
+	((status == 0)) || tail -n 15 "$work/autopkgtest.log"
+	return "$status"
+}
+
 # --- all of it --------------------------------------------------------------
 
 quick() {
@@ -303,6 +340,8 @@ whole() {
 	took "lintian"
 
 	expect "a clean Debian 12" make_base || return 0
+	expect "autopkgtest: debian/tests, and DKMS for the kernels of this Debian" autopkgtests || :
+	took "autopkgtest"
 	unpack
 	took "Debian 12"
 	step install "the packages can be installed" || return 0
@@ -313,7 +352,7 @@ whole() {
 			echo "# $kernel: its image is not installed, so it is not booted"
 			continue
 		fi
-		scripts/guest/guest.sh --kernel $kernel --log "$work/$kernel.console" -- \
+		scripts/guest/guest.sh --kernel $kernel --timeout 300 --log "$work/$kernel.console" -- \
 			bash "$here/packages/in-guest.sh" "$work/root" \
 			>"$work/$kernel.log" 2>&1 ||
 			not_ok "a guest with $kernel loads and uses what was installed"

@@ -57,10 +57,16 @@ metrics() {
 	tell_file wrong
 	return 1
 }
+# Of one context, and of all with the services of dxkd
 promlint() {
-	dxkstat --prometheus "$id" >old && promtool check metrics <old >out 2>&1 && [[ ! -s out ]] && return
-	tell_file out
-	return 1
+	local only
+	for only in "$id" ''; do
+		dxkstat --prometheus ${only:+"$only"} >old && promtool check metrics <old >out 2>&1 &&
+			[[ ! -s out ]] && continue
+		tell_file out
+		return 1
+	done
+	line old '^# TYPE dxk_remote_up gauge$'
 }
 mkdir -p /run/dxkd
 printf '%s' '{"services": [{"name": "far", "role": "import", "broker": "a\"b", "in_flight": 7,

@@ -78,11 +78,6 @@ static_program() {
 	gcc -static -o hello-static hello.c $(pkg-config --static --cflags --libs dxk)
 }
 
-# Those of debian/tests
-autopkgtest() {
-	AUTOPKGTEST_TMP=$(mktemp -d) "./$1"
-}
-
 # All programs, all functions and the page on the whole
 pages() {
 	local name status=0
@@ -122,8 +117,6 @@ install() {
 	expect "a program that uses dxk all the time builds" program gcc rounds rounds.c
 	expect "a C++ program, too" program g++ hello++ -x c++ hello.c
 	expect "a static one, too" static_program
-	expect "autopkgtest's library" autopkgtest library
-	expect "autopkgtest's tools" autopkgtest tools
 }
 
 # --- upgrade ----------------------------------------------------------------
