@@ -145,7 +145,8 @@ class Application:
             if got.get("back") != str(CHUNK) or got.get("none") != "1" or \
                     any(got.get(k) != "0" for k in ("other", "wrong", "twice", "early")):
                 self.bad.append(f"from {self.next - CHUNK} on: {out}")
-        if not self.p and not self.stop:
+        # The status of its importer says that there is a context, which has been started.
+        if not self.p and not self.stop and os.path.exists(f"{self.context}.json"):
             self.start()
 
     def idle(self):
@@ -202,6 +203,9 @@ class Run:
     def kill_import(self):
         p = self.imports["fragile"]
         kill(p.p.pid, signal.SIGKILL)
+        p.p.wait()
+        if os.path.exists("fragile.json"):
+            os.unlink("fragile.json")
         p.restart()
 
     def kill_export(self):
@@ -284,7 +288,7 @@ class Run:
         what()
 
     def warm_up(self):
-        end = time.monotonic() + 90
+        end = time.monotonic() + 120
         while not all(a.chunks for a in self.apps) and time.monotonic() < end:
             self.step()
         if not all(a.chunks for a in self.apps):
