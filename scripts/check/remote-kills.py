@@ -156,10 +156,14 @@ class Application:
 class Watch:
     """What was begun, and the longest time in which nothing was"""
     def __init__(self):
-        self.size, self.since, self.longest, self.total = 0, time.monotonic(), 0.0, 0.0
+        self.size, self.since, self.longest = 0, time.monotonic(), 0.0
+
+    def nr(self):
+        """How many, about: a line has 2 to 11 bytes"""
+        return self.size // 8
 
     def run(self):
-        size = os.stat("begun").st_size if os.path.exists("begun") else 0
+        size = os.stat("begun").st_size
         now = time.monotonic()
         if size != self.size:
             self.longest = max(self.longest, now - self.since)
@@ -281,6 +285,12 @@ class Run:
         while time.monotonic() < end and not self.failed:
             self.step()
 
+    def after(self, requests, seconds):
+        """Until about so many more were begun, but no longer than that"""
+        size, end = self.watch.nr(), time.monotonic() + seconds
+        while self.watch.nr() - size < requests and time.monotonic() < end and not self.failed:
+            self.step()
+
     def one(self, what):
         name = what.__name__
         self.counts[name] += 1
@@ -308,7 +318,7 @@ class Run:
                 say(f"# {nr} of {self.args.kills} kills, "
                     f"{sum(a.chunks for a in self.apps) * CHUNK} requests")
             self.one(hand.pop())
-            self.pause(self.rand.uniform(0.1, 1.2))
+            self.after(self.rand.randrange(1, 60), 6)
 
     def cluster(self):
         for i in range(self.args.kills):
