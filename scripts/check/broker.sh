@@ -79,6 +79,7 @@ start() {
 		RABBITMQ_ENABLED_PLUGINS_FILE='$dir/enabled_plugins'
 		RABBITMQ_CONF_ENV_FILE='$dir/none'
 		RABBITMQ_PID_FILE='$dir/pid'
+		ERL_CRASH_DUMP='$dir/erl_crash.dump'
 		RABBITMQ_DIST_PORT=$((port + 1))
 		ERL_EPMD_PORT=$names
 		ERL_EPMD_ADDRESS=127.0.0.1

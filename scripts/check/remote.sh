@@ -90,12 +90,17 @@ connection() {
 	mapfile -t pids < <(pgrep -f "^socat - TCP:127.0.0.1:$port\$" | sort -n)
 	((${#pids[@]} == 0)) || echo "${pids[$1 % ${#pids[@]}]}"
 }
-reset() { local pid; pid=$(connection "$1") && kill -9 $pid 2>/dev/null || :; }
+reset() {
+	local pid
+	pid=$(connection "$1")
+	[[ -z $pid ]] || kill -9 "$pid" 2>/dev/null || :
+}
 # silence NUMBER SECONDS: nothing goes through it for so long
 silence() {
 	local pid
 	pid=$(connection "$1")
-	[[ -n $pid ]] && kill -STOP "$pid" || return 0
+	[[ -n $pid ]] || return 0
+	kill -STOP "$pid" 2>/dev/null || return 0
 	{ sleep "$2"; kill -CONT "$pid"; } 2>/dev/null &
 }
 restart() { "$DXKD_BROKER" kill "$DXKD_DIR" && start; }
