@@ -178,7 +178,8 @@ static _Noreturn void answer_all(const char *host, int port, unsigned int count,
 		if (!next_event(c, &m, &tag, &u, &acked))
 			continue;
 		p.correlation_id = m.properties.correlation_id;
-		publish(c, NULL, m.properties.reply_to, &p, (amqp_bytes_t){ 8, "01234567" }, &u, tag);
+		publish(c, NULL, m.properties.reply_to, &p, (amqp_bytes_t){ 8, "01234567" }, &u,
+			tag);
 		amqp_destroy_message(&m);
 	}
 	amqp_connection_close(c, AMQP_REPLY_SUCCESS);

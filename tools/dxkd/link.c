@@ -382,8 +382,8 @@ uint64_t link_run(struct link *link, uint64_t now)
 		amqp_maybe_release_buffers(link->conn);
 		status = amqp_simple_wait_frame_noblock(link->conn, &f, &none);
 		/*
-		 * The library sends heartbeats within these calls. Those of the broker come each half
-		 * of the time, and are a reason to call as well: the timer is a little later.
+		 * The library sends heartbeats within these calls. Those of the broker come each
+		 * half of the time, and are a reason to call, too: the timer is a little later.
 		 */
 		if (status == AMQP_STATUS_TIMEOUT)
 			return now + link->broker->heartbeat * NSEC_PER_SEC * 6 / 10;
