@@ -381,12 +381,8 @@ uint64_t link_run(struct link *link, uint64_t now)
 	for (;;) {
 		amqp_maybe_release_buffers(link->conn);
 		status = amqp_simple_wait_frame_noblock(link->conn, &f, &none);
-		/*
-		 * The library sends heartbeats within these calls. Those of the broker come each
-		 * half of the time, and are a reason to call, too: the timer is a little later.
-		 */
 		if (status == AMQP_STATUS_TIMEOUT)
-			return now + link->broker->heartbeat * NSEC_PER_SEC * 6 / 10;
+			return now + link->broker->heartbeat * NSEC_PER_SEC / 2;
 		if (status != AMQP_STATUS_OK)
 			bad(link, "the connection", status);
 		if (status != AMQP_STATUS_OK || !frame(link, &f)) {
