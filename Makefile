@@ -107,7 +107,7 @@ uninstall:
 
 .PHONY: setup check check-debug check-full check-changed check-matrix check-model \
 	check-abi style \
-	demo bench bench-gate bench-cores fuzz coverage native mutants shell guest
+	demo bench bench-gate bench-cores bench-remote fuzz coverage native mutants shell guest
 setup:
 	scripts/setup.sh
 
@@ -189,6 +189,10 @@ bench-cores:
 	$(MAKE) -s -C native BUILD=$(BUILD) cores
 	scripts/bench/cores.py $(BUILD)/native/cores
 
+bench-remote:
+	scripts/setup.sh
+	scripts/bench/remote.sh
+
 # For editors
 .PHONY: compile_commands.json
 compile_commands.json:
@@ -238,6 +242,7 @@ help:
 	@echo 'bench            the benchmarks; fails when a target is missed'
 	@echo 'bench-gate       fails when dxk costs more than when figures were kept'
 	@echo 'bench-cores      the engine on two CPUs, in real time; wants a quiet machine'
+	@echo 'bench-remote     what dxkd costs beside librabbitmq alone'
 	@echo 'doc              the manual: build/doc/html/index.html, build/doc/man'
 	@echo 'compile_commands.json  how each file is compiled, for editors'
 	@echo 'clean            removes what was built'

@@ -7,15 +7,17 @@
 #   broker.sh start DIR [PORT]    wait until it takes connections; PORT+1 and PORT+2 are its
 #                                 own (27673). Lines of DIR/extra.conf are added to its
 #                                 configuration; a second start goes on with what is in DIR
+#   broker.sh join DIR PORT FIRST the same, in a cluster with the node in directory FIRST;
+#                                 PORT+1 is its own
 #   broker.sh ctl DIR ARG...      rabbitmqctl ARG...
 #   broker.sh stop DIR            end it
 #   broker.sh kill DIR            the same, as a crash
 set -euo pipefail
 
-usage() { sed -n '4,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '4,15s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
 -h | --help) usage; exit 0 ;;
-start | ctl | stop | kill) (($# >= 2)) || { usage >&2; exit 2; } ;;
+start | join | ctl | stop | kill) (($# >= 2)) || { usage >&2; exit 2; } ;;
 *) usage >&2; exit 2 ;;
 esac
 command=$1 dir=$(realpath -m "$2")
@@ -42,10 +44,13 @@ ended() {
 	return 1
 }
 
+# start PORT [FIRST]
 start() {
-	local port=${1:-27673} i
+	local port=${1:-27673} first=${2:-$dir} names i
+	names=$((port + 2))
+	[[ $first == "$dir" ]] || names=$(sed -n 's/^ERL_EPMD_PORT=//p' "$first/env")
 	mkdir -p "$dir"/{mnesia,log,home}
-	if [[ ! -e $dir/home/.erlang.cookie ]]; then
+	if [[ $first == "$dir" && ! -e $dir/home/.erlang.cookie ]]; then
 		head -c 18 /dev/urandom | base64 | tr -d '+/=\n' >"$dir/home/.erlang.cookie"
 		chmod 400 "$dir/home/.erlang.cookie"
 	fi
@@ -56,9 +61,17 @@ start() {
 		vm_memory_high_watermark.absolute = 1GB
 		disk_free_limit.absolute = 200MB
 	END
+	# It joins at its first start. Each call of rabbitmqctl would be an Erlang of its own.
+	if [[ $first != "$dir" ]]; then
+		cat >>"$dir/rabbitmq.conf" <<-END
+			cluster_formation.peer_discovery_backend = classic_config
+			cluster_formation.classic_config.nodes.1 = $(sed -n 's/^RABBITMQ_NODENAME=//p' "$first/env")
+			cluster_formation.classic_config.nodes.2 = dxt$port@localhost
+		END
+	fi
 	[[ ! -e $dir/extra.conf ]] || cat "$dir/extra.conf" >>"$dir/rabbitmq.conf"
 	cat >"$dir/env" <<-END
-		HOME='$dir/home'
+		HOME='$first/home'
 		RABBITMQ_NODENAME=dxt$port@localhost
 		RABBITMQ_MNESIA_BASE='$dir/mnesia'
 		RABBITMQ_LOG_BASE='$dir/log'
@@ -66,14 +79,16 @@ start() {
 		RABBITMQ_ENABLED_PLUGINS_FILE='$dir/enabled_plugins'
 		RABBITMQ_CONF_ENV_FILE='$dir/none'
 		RABBITMQ_PID_FILE='$dir/pid'
+		ERL_CRASH_DUMP='$dir/erl_crash.dump'
 		RABBITMQ_DIST_PORT=$((port + 1))
-		ERL_EPMD_PORT=$((port + 2))
+		ERL_EPMD_PORT=$names
 		ERL_EPMD_ADDRESS=127.0.0.1
 		RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS="+sbwt none +sbwtdcpu none +sbwtdio none \
 			-kernel inet_dist_use_interface {127,0,0,1}"
 		RABBITMQ_CTL_ERL_ARGS="-kernel inet_dist_use_interface {127,0,0,1}"
 	END
 	environment
+	: >"$dir/out"	# else the start before this one could be taken for it
 	setsid "$bin/rabbitmq-server" >"$dir/out" 2>&1 </dev/null &
 	# Not "rabbitmqctl await_startup": each try of that is an Erlang of its own.
 	for ((i = 0; i < 600; i++)); do
@@ -99,6 +114,7 @@ end_names() {
 
 case $command in
 start) start "$@" ;;
+join) start "$@" ;;
 ctl)
 	environment
 	exec "$bin/rabbitmqctl" -q "$@"
@@ -107,7 +123,7 @@ stop)
 	pid=$(<"$dir/pid")
 	kill "$pid"
 	ended "$pid" || kill -9 "$pid"
-	end_names
+	[[ ! -d $dir/home || ! -e $dir/home/.erlang.cookie ]] || end_names
 	;;
 kill)
 	pid=$(<"$dir/pid")

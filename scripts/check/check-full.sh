@@ -47,6 +47,9 @@ step kmemleak "debug kernel with kmemleak" scripts/check/check.sh debug --only d
 step long "long forms, 1,000 kills and loads" env DXK_LONG=1 DXK_KILLS=1000 DXK_ROUNDS=1000 \
 	DXK_SECONDS=600 scripts/check/check.sh \
 	--tests 'history generator module storm crowd unserved join_owners dxsum.sh dxpkg.sh sanitizers.sh'
+step kills "1,000 kills around dxkd" env DXK_KILLS=1000 scripts/check/remote.sh kills
+step cluster "deaths of the broker that leads the queue" env DXK_KILLS=20 \
+	scripts/check/remote.sh cluster
 step upsets "examples in 200 upsets each" env DXK_ROUNDS=200 scripts/check/check.sh \
 	--tests upsets.sh
 step faults "each point at which memory can fail or hang" env DXK_LONG=1 \
@@ -60,6 +63,7 @@ step coverage "lines of the module" scripts/check/coverage.sh --min 95
 step model "Spin, larger models" model/check.sh --full
 step packages "packages, in a clean Debian 12" scripts/check/check-packages.sh
 step bench "costs beside the rivals'" make bench
+step bench-remote "dxkd beside librabbitmq alone" make bench-remote
 step bench-cores 'two CPUs at one lock' make bench-cores
 
 cat "$out/table.txt"

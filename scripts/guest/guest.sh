@@ -26,8 +26,9 @@
 #   --kmemleak    leave kmemleak and slab debugging on (debug kernel, slower)
 #   --append A    more kernel parameters
 #   --share DIR   the guest may write to this directory of the host
-#   --forward P   what connects to 10.0.2.100:5672 reaches port P of the host's loopback.
-#                 Without it the guest has no network, and with it no other one
+#   --forward P   what connects to 10.0.2.100:5672 reaches port P of the host's loopback; more
+#                 of these are at 10.0.2.101 and so on. Without it the guest has no network,
+#                 and with it no other one
 #   --terminal    this terminal is COMMAND's; there is no limit but the --timeout asked for
 #   -v            tell what is done
 #
@@ -40,7 +41,7 @@ tree=$(dirname "$(dirname "$here")")
 cache=${DXK_CACHE:-/var/cache/dxk}
 
 kernel=stock smp='' mem=1024 limit='' silent='' log='' out='' icount='' kmemleak=''
-append='' share='' forward='' plugin='' terminal='' ask_kvm='' verbose=''
+append='' share='' forward=() plugin='' terminal='' ask_kvm='' verbose=''
 
 say() { echo "guest.sh: $*" >&2; }
 tell() { [[ -z $verbose ]] || say "$@"; }
@@ -60,11 +61,11 @@ while (($#)); do
 	--append) append=$2; shift ;;
 	--plugin) plugin=$2; shift ;;
 	--share) share=$(realpath "$2"); shift ;;
-	--forward) forward=$2; shift ;;
+	--forward) forward+=("$2"); shift ;;
 	--terminal) terminal=1 ;;
 	--has-kvm) ask_kvm=1 ;;
 	-v | --verbose) verbose=1 ;;
-	-h | --help) sed -n '4,39s/^# \{0,1\}//p' "$0"; exit 0 ;;
+	-h | --help) sed -n '4,40s/^# \{0,1\}//p' "$0"; exit 0 ;;
 	--) shift; break ;;
 	*) die "unknown option $1" ;;
 	esac
@@ -99,7 +100,7 @@ version=own
 if [[ -z $own ]]; then
 	version=${image#*vmlinuz-}
 	# in the order of their dependencies, each once
-	mapfile -t modules < <(for m in virtio_pci 9pnet_virtio 9p ${forward:+virtio_net}; do
+	mapfile -t modules < <(for m in virtio_pci 9pnet_virtio 9p ${forward[0]:+virtio_net}; do
 		modprobe -S "$version" --show-depends "$m"
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }')
 	((${#modules[@]})) || die "no modules for $version"
@@ -278,8 +279,13 @@ qemu=("$qemu" -M pc "${accel[@]}" -smp "${smp:-2}" -m "$mem"
 	-virtfs 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap')
 [[ -z $share ]] ||
 	qemu+=(-virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap")
-[[ -z $forward ]] || qemu+=(-device "virtio-net-pci,netdev=forward,romfile=" -netdev
-	"user,id=forward,restrict=on,guestfwd=tcp:10.0.2.100:5672-cmd:socat - TCP:127.0.0.1:$forward")
+if ((${#forward[@]})); then
+	netdev=user,id=forward,restrict=on
+	for i in "${!forward[@]}"; do
+		netdev+=",guestfwd=tcp:10.0.2.$((100 + i)):5672-cmd:socat - TCP:127.0.0.1:${forward[i]}"
+	done
+	qemu+=(-device "virtio-net-pci,netdev=forward,romfile=" -netdev "$netdev")
+fi
 
 [[ -z $plugin ]] || qemu+=(-plugin "$plugin")
 if [[ -n $terminal ]]; then

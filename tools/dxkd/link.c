@@ -197,6 +197,15 @@ static bool login(struct link *link)
 	return answered(link, "login", r);
 }
 
+static bool open_channel(struct link *link)
+{
+	amqp_channel_open(link->conn, CHANNEL);
+	if (!done(link, "channel"))
+		return false;
+	amqp_confirm_select(link->conn, CHANNEL);
+	return done(link, "confirms");
+}
+
 static bool connect_to(struct link *link, const struct node *node)
 {
 	struct timeval limit = { ANSWER_S, 0 };
@@ -220,13 +229,7 @@ static bool connect_to(struct link *link, const struct node *node)
 	/* Written data is acked by the peer's kernel, or a write ends. */
 	setsockopt(amqp_get_sockfd(link->conn), IPPROTO_TCP, TCP_USER_TIMEOUT, &silence,
 		   sizeof(silence));
-	if (!login(link))
-		return false;
-	amqp_channel_open(link->conn, CHANNEL);
-	if (!done(link, "channel"))
-		return false;
-	amqp_confirm_select(link->conn, CHANNEL);
-	return done(link, "confirms");
+	return login(link) && open_channel(link);
 }
 
 static void drop(struct link *link)
@@ -480,17 +483,30 @@ bool link_exchange_exists(struct link *link, const char *name)
 	return done(link, name);
 }
 
+/*
+ * A durable queue that is not replicated, and whose node is away: it exists with its bindings, and
+ * who consumes from it is told. The broker has closed the channel, so there is a new one.
+ */
+static bool is_away(struct link *link)
+{
+	amqp_channel_close_ok_t closed = { 0 };
+
+	return link->code == 404 && strstr(link->why, "home node") &&
+	       !amqp_send_method(link->conn, CHANNEL, AMQP_CHANNEL_CLOSE_OK_METHOD, &closed) &&
+	       open_channel(link);
+}
+
 bool link_queue(struct link *link, const char *name, amqp_table_t arguments)
 {
 	amqp_queue_declare(link->conn, CHANNEL, amqp_cstring_bytes(name), 0, 1, 0, 0, arguments);
-	return done(link, name);
+	return done(link, name) || is_away(link);
 }
 
 bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key)
 {
 	amqp_queue_bind(link->conn, CHANNEL, amqp_cstring_bytes(queue),
 			amqp_cstring_bytes(exchange), amqp_cstring_bytes(key), amqp_empty_table);
-	return done(link, queue);
+	return done(link, queue) || is_away(link);
 }
 
 bool link_consume(struct link *link, const char *queue, const char *consumer,
