@@ -175,7 +175,16 @@ static void fire_detach(struct kunit *test)
 	dxk_sweep(ps->e, true);
 	comes(ps, m, rqe, READABLE);
 	EXPECT(!dxk_detach(ps->e, w, DXK_EVENT_GONE));
-	ends(ps, m, rqe);
+	/* who was woken by it, and has not begun, no longer has it either */
+	park(ps, m);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_READY);
+	EXPECT(dxk_detach(ps->e, w, DXK_EVENT_GONE));
+	EXPECT(!rqe->more->watch);
+	EXPECT(!w->event.more);
+	comes(ps, m, rqe, READABLE);
+	puppet_end(ps, m, 0, 0);
 }
 
 /* One who waits for a file, and an idle worker, are no stall. */
