@@ -494,6 +494,28 @@ static void key_wait_ends(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-23: who begins to wait after all were told waits: its time over, it has its key at once */
+static void key_wait_after_all(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_key_op *w;
+
+	post(ps, KEY, 0);
+	post(ps, KEY, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	puppet_work(ps, keyed_worker(ps, 1));
+	EXPECT(ASLEEP(puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_NOTIFY_ALL)));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	w = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_WAIT);
+	EXPECT(ASLEEP(w));
+	awake(ps, w, -ETIMEDOUT);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
 /* AG-23: told with the others, then a signal, then Stop(cancel): its key it does not get again */
 static void key_told_then_stop(struct kunit *test)
 {
@@ -819,6 +841,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_wait_times_out),
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
+	KUNIT_CASE(key_wait_after_all),
 	KUNIT_CASE(key_told_then_stop),
 	KUNIT_CASE(key_hold),
 	KUNIT_CASE(key_hold_shares),

@@ -926,6 +926,36 @@ static void wait_stop_cancel(struct kunit *test)
 	EXPECT_IS(dxk_live(ps->e), 3);
 }
 
+/* There is room for many that wait for it: a hold lets in as many as it can afford. */
+static void wait_ripe_many(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	u32 i, nr = 2 * DXK_HOLD_BUDGET;
+	struct puppets *ps;
+
+	policy.max_waiting = nr;
+	policy.ready_entries = 1;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	puppet_post(ps, OTHER, 0, 0);
+	for (i = 0; i < nr; i++) {
+		EXPECT_IS(post(ps, OWNER, 0, &call, 1 + i, 0)->err, 0);
+		EXPECT_IS(wake(ps, 1 + i), 1);
+	}
+	EXPECT_IS(ps->e->ready.asleep[3], nr);
+	ps->e->swept = true;
+	policy.ready_entries += nr;
+	dxk_enforce(ps->e, &policy);
+	EXPECT(ps->e->nr[DXK_AT_READY] > 1);
+	EXPECT(ps->e->nr[DXK_AT_READY] <= 1 + DXK_HOLD_BUDGET);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1 + nr);
+	dxk_sweep_end(ps->e);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
 /* Its time comes while Stop(cancel) is about to end it: once, and it stays where it was. */
 static void wait_stop_then_time(struct kunit *test)
 {
@@ -1468,6 +1498,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_death),
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
+	KUNIT_CASE(wait_ripe_many),
 	KUNIT_CASE(wait_stop_then_time),
 	KUNIT_CASE(wait_stop_many),
 	KUNIT_CASE(wait_stop_without_workers),
