@@ -271,6 +271,7 @@ static void world_rests(struct kunit *test)
 		EXPECT_IS(dxk_should_wait(m, rows[i].deadline),
 			  rows[i].deadline == DXK_FOREVER ? -ERESTARTSYS : 0);
 		EXPECT_IS(resting, rows[i].rests);
+		EXPECT(!m->should);
 		EXPECT_IS(ps->e->crew.resting, 0);
 		puppet_dies(ps, m);
 	}

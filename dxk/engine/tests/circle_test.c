@@ -178,6 +178,30 @@ static void circle_none(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-2: one of them is Held, was never begun, and ends by its time: nobody is told of */
+static void circle_expires(struct kunit *test)
+{
+	const struct dxk_post_more p = { .key = 7, .expire = os_now() + 3600ULL * NSEC_PER_SEC };
+	struct puppets *ps = start(test, MANY);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY);
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	chain_with(ps, r, p.key);
+	rqe = keyed_add(ps, post, 99, 0, PXR_REJOIN | PXR_KEY | PXR_EXPIRE, &p);
+	puppet_posts(ps, post);
+	keyed_is_held(ps, rqe);
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 99, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	finds_none(ps);
+	keyed_expires(ps, rqe);
+	EXPECT_IS(r[MANY - 1]->answer, RJR_RETURNED);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
 /* Y-2: another request of an owner executes, one that waits for any of its results goes on */
 static void circle_or(struct kunit *test)
 {
@@ -375,6 +399,7 @@ static void circle_enters(struct kunit *test)
 static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_ring),
 	KUNIT_CASE(circle_none),
+	KUNIT_CASE(circle_expires),
 	KUNIT_CASE(circle_or),
 	KUNIT_CASE(circle_wakes),
 	KUNIT_CASE(circle_own),

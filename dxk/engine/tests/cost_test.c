@@ -8,11 +8,11 @@
 #define MANY	150
 
 /* Pollers take all that a lock hold can afford: who watches is told by the next. */
-static void cost_pollers_before_watchers(struct kunit *test)
+static void pollers_before_watchers(struct kunit *test, bool any)
 {
 	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps), *m = puppet_client(ps);
-	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET];
+	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET], *watcher;
 	u32 i;
 
 	ps->e->swept = true;
@@ -20,7 +20,10 @@ static void cost_pollers_before_watchers(struct kunit *test)
 	puppet_work(ps, worker);
 	for (i = 0; i < DXK_HOLD_BUDGET; i++)
 		r[i] = puppet_rejoin(ps, ps->main, 9, 1, 1);
-	puppet_rejoin(ps, m, 9, 1, 0);
+	watcher = puppet_poller(ps, m, any ? 0 : 9, 1, 0);
+	watcher->any = any;
+	puppet_do(ps, &watcher->op, dxk_rejoin_run);
+	EXPECT_IS(watcher->answer, RJR_NONE_READY);
 	puppet_end(ps, worker, 0, 0);
 	for (i = 0; i < DXK_HOLD_BUDGET; i++)
 		EXPECT(!ASLEEP(r[i]));
@@ -30,6 +33,14 @@ static void cost_pollers_before_watchers(struct kunit *test)
 	EXPECT(m->readable);
 	EXPECT(!ps->e->owing);
 	dxk_sweep_end(ps->e);
+}
+
+static void cost_pollers_before_watchers(struct kunit *test)
+{
+	pollers_before_watchers(test, false);
+	puppets_end(test);
+	/* who watches all owners */
+	pollers_before_watchers(test, true);
 }
 
 /* Who waits for many results is told whatever they cost. */

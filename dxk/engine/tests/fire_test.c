@@ -175,7 +175,34 @@ static void fire_detach(struct kunit *test)
 	dxk_sweep(ps->e, true);
 	comes(ps, m, rqe, READABLE);
 	EXPECT(!dxk_detach(ps->e, w, DXK_EVENT_GONE));
-	ends(ps, m, rqe);
+	/* who was woken by it, and has not begun, no longer has it either */
+	park(ps, m);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(rqe->state, DXK_READY);
+	EXPECT(dxk_detach(ps->e, w, DXK_EVENT_GONE));
+	EXPECT(!rqe->more->watch);
+	EXPECT(!w->event.more);
+	comes(ps, m, rqe, READABLE);
+	puppet_end(ps, m, 0, 0);
+}
+
+/* Whoever waits until it is in no list makes the moves that it is for. */
+static void fire_flush(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+
+	dxk_fired_flush(ps->e, &w->event);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	EXPECT(READ_ONCE(w->event.pending));
+	dxk_fired_flush(ps->e, &w->event);
+	EXPECT(!READ_ONCE(w->event.pending));
+	EXPECT_IS(rqe->state, DXK_READY);
+	comes(ps, worker(ps, 0), rqe, READABLE);
+	ends(ps, worker(ps, 0), rqe);
 }
 
 /* One who waits for a file, and an idle worker, are no stall. */
@@ -380,6 +407,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_any_time),
 	KUNIT_CASE(fire_many),
 	KUNIT_CASE(fire_detach),
+	KUNIT_CASE(fire_flush),
 	KUNIT_CASE(fire_is_hope),
 	KUNIT_CASE(fire_wanted),
 	KUNIT_CASE(fire_caught),

@@ -494,6 +494,54 @@ static void key_wait_ends(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-23: who begins to wait after all were told waits: its time over, it has its key at once */
+static void key_wait_after_all(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_key_op *w;
+
+	post(ps, KEY, 0);
+	post(ps, KEY, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	puppet_work(ps, keyed_worker(ps, 1));
+	EXPECT(ASLEEP(puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_NOTIFY_ALL)));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	w = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_WAIT);
+	EXPECT(ASLEEP(w));
+	awake(ps, w, -ETIMEDOUT);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
+/* AG-23: told with the others, then a signal, then Stop(cancel): its key it does not get again */
+static void key_told_then_stop(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_key_op *w[2], *n;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, KEY, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	for (i = 0; i < 2; i++) {
+		w[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_WAIT);
+		puppet_work(ps, keyed_worker(ps, i + 1));
+	}
+	n = puppet_key(ps, keyed_worker(ps, 2), DXK_KEY_NOTIFY_ALL);
+	EXPECT(!ASLEEP(w[0]) && ASLEEP(w[1]) && ASLEEP(n));
+	awake(ps, w[1], -ERESTARTSYS);
+	EXPECT_IS(w[1]->ret, -EINTR);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(n->ret, -ECANCELED);
+	EXPECT_IS(answer(ps, keyed_worker(ps, 1), DXK_KEY_ENTER), -ECANCELED);
+	for (i = 0; i < 3; i++)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
 /* A user has its share of the keys that may be held back, of those that may wait. */
 static void key_hold_shares(struct kunit *test)
 {
@@ -793,6 +841,8 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_wait_times_out),
 	KUNIT_CASE(key_notify),
 	KUNIT_CASE(key_wait_ends),
+	KUNIT_CASE(key_wait_after_all),
+	KUNIT_CASE(key_told_then_stop),
 	KUNIT_CASE(key_hold),
 	KUNIT_CASE(key_hold_shares),
 	KUNIT_CASE(key_hold_and_enter),

@@ -58,6 +58,9 @@ static void nest_self(struct kunit *test)
 	/* the key is in use below */
 	EXPECT_IS(puppet_key_of(ps, keyed_worker(ps, 0), a, DXK_KEY_LEAVE)->ret, -EBUSY);
 	EXPECT_IS(puppet_key_of(ps, keyed_worker(ps, 0), a, DXK_KEY_NOTIFY)->ret, -EBUSY);
+	/* and who uses it there does not give it up, or ask for it */
+	EXPECT_IS(puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE)->ret, -EBUSY);
+	EXPECT_IS(puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER)->ret, -EBUSY);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 3, 1, true, false)->answer, RJR_RETURNED);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);

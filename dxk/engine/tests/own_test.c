@@ -88,7 +88,9 @@ static void own_is_called_later(struct kunit *test)
 		called += r[i]->helper.called;
 	EXPECT_IS(called, 1);
 	EXPECT(!r[2]->helper.called);
+	/* of those who wait for it the last one */
 	i = r[1]->helper.called;
+	EXPECT_IS(i, 1);
 	EXPECT_IS(puppet_help(ps, m[i])->cookie, 8);
 	/* while the other one was looked at for nothing, a third has something */
 	puppet_post(ps, 7, 0, PXR_REJOIN);
@@ -162,6 +164,30 @@ static void own_lanes(struct kunit *test)
 	dxk_stop_begin(ps->e, 0, true, false);
 	puppet_end(ps, m[1], 0, 0);
 	EXPECT_IS(puppet_rejoin(ps, m[1], 8, 2, 2)->nr, 2);
+}
+
+/* Of two owners whose helpers wait for room in a lane the one that called first has it first. */
+static void own_lanes_in_order(struct kunit *test)
+{
+	struct dxk_member *m[5];
+	struct puppets *ps = lane1_is_full(test, m);
+	struct dxk_rejoin_op *r[2];
+	u32 i;
+
+	puppet_post(ps, 1, 0, 0);
+	EXPECT_IS(puppet_work(ps, m[2])->lane, 3);
+	for (i = 0; i < 2; i++) {
+		puppet_post_nr(ps, m[1 + i], 1, 8 + i, PXR_LANE1 | PXR_REJOIN);
+		r[i] = puppet_rejoin(ps, m[1 + i], 8 + i, 1, 1);
+		EXPECT(ASLEEP(r[i]));
+	}
+	puppet_end(ps, m[0], 0, 0);
+	for (i = 0; i < 2; i++) {
+		EXPECT(r[i]->helper.called);
+		EXPECT(i || ASLEEP(r[1]));
+		EXPECT_IS(puppet_help(ps, m[1 + i])->cookie, 8 + i);
+		puppet_end(ps, m[1 + i], 0, 0);
+	}
 }
 
 /* However many of lanes without room stand before the one that has some. */
@@ -287,6 +313,7 @@ static struct kunit_case own_cases[] = {
 	KUNIT_CASE(own_is_called_later),
 	KUNIT_CASE(own_not_for_room),
 	KUNIT_CASE(own_lanes),
+	KUNIT_CASE(own_lanes_in_order),
 	KUNIT_CASE(own_behind_many),
 	KUNIT_CASE(own_behind_helpers),
 	KUNIT_CASE(own_of_whom_is_gone),

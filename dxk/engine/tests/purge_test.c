@@ -3,6 +3,7 @@
  * All requests of an owner are cancelled, by a call or because one has failed.
  */
 #include "engine/alarm.h"
+#include "engine/doom.h"
 #include "engine/more.h"
 #include "engine/name.h"
 #include "engine/purge.h"
@@ -197,6 +198,24 @@ static void purge_in_holds(struct kunit *test)
 	}
 }
 
+/* Two that begin in one hold are over in the next one: nothing of either is left over. */
+static void purge_two(struct kunit *test)
+{
+	struct puppets *ps = start(test, 0);
+	u64 owner;
+
+	for (owner = OWNER; owner <= OTHER; owner++) {
+		puppet_post_nr(ps, ps->main, 2, owner, PXR_REJOIN);
+		spin_lock(&ps->e->lock);
+		dxk_purge_begin(ps->e, dxk_owner_find(&ps->e->owners, ps->main->space, owner));
+		spin_unlock(&ps->e->lock);
+	}
+	dxk_sweep_end(ps->e);
+	EXPECT(list_empty(&ps->e->purges.owners));
+	EXPECT_IS(results(ps, OWNER, -ECANCELED), 2);
+	EXPECT_IS(results(ps, OTHER, -ECANCELED), 2);
+}
+
 /* Given to a worker that cannot fetch it, or dies: it does not begin again. */
 static void purge_put_back(struct kunit *test)
 {
@@ -287,6 +306,7 @@ static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_all),
 	KUNIT_CASE(purge_waiting),
 	KUNIT_CASE(purge_in_holds),
+	KUNIT_CASE(purge_two),
 	KUNIT_CASE(purge_put_back),
 	KUNIT_CASE(purge_before_wait),
 	KUNIT_CASE(purge_fail_fast),

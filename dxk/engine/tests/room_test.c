@@ -168,6 +168,25 @@ static void room_tells_many(struct kunit *test)
 	puppet_end(ps, worker, 0, 0);
 }
 
+/* Who no longer executes a request waits for the room that others outside wait for. */
+static void room_comes_outside(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_member *m = puppet_worker(ps), *client = puppet_client(ps);
+
+	puppet_post(ps, 0, 0, 0);
+	puppet_work(ps, m);
+	puppet_post(ps, 0, 0, 0);
+	refused(ps, m, 0, PXR_POOL_FULL);
+	refused(ps, client, 0, PXR_POOL_FULL);
+	EXPECT(m->refused != client->refused);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(m->refused, client->refused);
+	EXPECT_IS(ps->e->ready.rooms.nr, 2);
+	puppet_work(ps, puppet_worker(ps));
+	EXPECT_IS(ps->polls, 2);
+}
+
 /* Of the same lane, but of users with shares: each for itself */
 static void room_of_a_share(struct kunit *test)
 {
@@ -328,6 +347,7 @@ static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_behind_a_sleeper),
 	KUNIT_CASE(room_tells_many),
 	KUNIT_CASE(room_of_a_share),
+	KUNIT_CASE(room_comes_outside),
 	KUNIT_CASE(room_no_more_requests),
 	KUNIT_CASE(room_ends_with_stop),
 	KUNIT_CASE(room_after_a_turn),

@@ -10,6 +10,7 @@
 #include "engine/name.h"
 #include "engine/space.h"
 #include "engine/share.h"
+#include "engine/stop.h"
 #include "engine/tests/puppet.h"
 #include "engine/wake.h"
 
@@ -925,6 +926,81 @@ static void wait_stop_cancel(struct kunit *test)
 	EXPECT_IS(dxk_live(ps->e), 3);
 }
 
+/* There is room for many that wait for it: a hold lets in as many as it can afford. */
+static void wait_ripe_many(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	u32 i, nr = 2 * DXK_HOLD_BUDGET;
+	struct puppets *ps;
+
+	policy.max_waiting = nr;
+	policy.ready_entries = 1;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	puppet_post(ps, OTHER, 0, 0);
+	for (i = 0; i < nr; i++) {
+		EXPECT_IS(post(ps, OWNER, 0, &call, 1 + i, 0)->err, 0);
+		EXPECT_IS(wake(ps, 1 + i), 1);
+	}
+	EXPECT_IS(ps->e->ready.asleep[3], nr);
+	ps->e->swept = true;
+	policy.ready_entries += nr;
+	dxk_enforce(ps->e, &policy);
+	EXPECT(ps->e->nr[DXK_AT_READY] > 1);
+	EXPECT(ps->e->nr[DXK_AT_READY] <= 1 + DXK_HOLD_BUDGET);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1 + nr);
+	dxk_sweep_end(ps->e);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+/* Its time comes while Stop(cancel) is about to end it: once, and it stays where it was. */
+static void wait_stop_then_time(struct kunit *test)
+{
+	struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	struct puppets *ps = waits(test, 0);
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen, .cancel = true };
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, &late, NAME, 0);
+	rqe = named(ps, NAME);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	ring(ps, rqe);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	EXPECT_IS(ps->e->stats.timeouts, 1);
+	EXPECT(!ps->e->owing);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(result(ps, OWNER), -ECANCELED);
+}
+
+/* DX-109: of lane 0 a hold tells as many as it can afford, the next ones the others. */
+static void wait_stop_many(struct kunit *test)
+{
+	struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = LATE };
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_stop_op stop = { };
+	struct puppets *ps;
+	u32 i, left = 0;
+	struct dxk_rqe *rqe;
+
+	policy.max_requests = policy.max_waiting = 2 * DXK_HOLD_BUDGET;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	for (i = 0; i < 2 * DXK_HOLD_BUDGET; i++)
+		EXPECT_IS(post(ps, OWNER, PXR_LANE0, &late, 0, 0)->err, 0);
+	stop.gen = ps->e->run.gen;
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(stop.more);
+	list_for_each_entry(rqe, &ps->e->waits.line[DXK_LINE_SERVICE], link)
+		left++;
+	EXPECT_IS(left, DXK_HOLD_BUDGET);
+	puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(list_empty(&ps->e->waits.line[DXK_LINE_SERVICE]));
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
 /* All that waits ends at once, with what was woken. */
 static void all_end(struct kunit *test, bool close)
 {
@@ -1422,6 +1498,9 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_death),
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
+	KUNIT_CASE(wait_ripe_many),
+	KUNIT_CASE(wait_stop_then_time),
+	KUNIT_CASE(wait_stop_many),
 	KUNIT_CASE(wait_stop_without_workers),
 	KUNIT_CASE(wait_stop_close),
 	KUNIT_CASE(wait_space),
