@@ -397,6 +397,7 @@ class Report:
 
 
 def dump(run):
+    say("host: queues")
     for line in run.history:
         say(f"#   {line}")
     for name in ("fragile", "steady", "one", "two"):

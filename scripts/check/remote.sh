@@ -103,6 +103,11 @@ silence() {
 	kill -STOP "$pid" 2>/dev/null || return 0
 	{ sleep "$2"; kill -CONT "$pid"; } 2>/dev/null &
 }
+# queues: where requests and answers are that nobody has
+queues() {
+	"$DXKD_BROKER" ctl "$DXKD_DIR" list_queues name messages_ready messages_unacknowledged \
+		consumers | sed 's/^/# /' || :
+}
 restart() { "$DXKD_BROKER" kill "$DXKD_DIR" && start; }
 
 # in_guest WORD... -- COMMAND...: runs it with guest.sh's options WORD; what it asks for is done
