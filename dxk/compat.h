@@ -28,8 +28,14 @@ typedef const struct kobject dxk_owned_kobject;
 typedef struct kobject dxk_owned_kobject;
 #endif
 
+/* What puts a file at the end of its variable's scope */
 #ifndef DXK_HAVE_FREE_FPUT
-DEFINE_FREE(fput, struct file *, if (!IS_ERR_OR_NULL(_T)) fput(_T))
+static inline void dxk_put_file(struct file *file)
+{
+	if (!IS_ERR_OR_NULL(file))
+		fput(file);
+}
+DEFINE_FREE(fput, struct file *, dxk_put_file(_T))
 #endif
 
 #ifdef __CHECKER__
