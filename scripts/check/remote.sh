@@ -4,7 +4,7 @@
 # What dxkd does with a broker: starts a RabbitMQ node on 127.0.0.1, with TLS as well, which the
 # tests kill, stop, and take the memory of. Without rabbitmq-server nothing is run: status 4.
 #
-#   remote.sh [options] [link] [guest] [kills] [cluster]    only these, by default the first three
+#   remote.sh [options] [link] [guest] [kills] [cluster]    only these, by default the first two
 #
 #   link           selftests/remote/dxkd_link: connections, on this host
 #   guest          remote-guest.sh: contexts and daemons in a guest, which has no network but
@@ -31,7 +31,7 @@ while (($#)); do
 	esac
 	shift
 done
-what=${what:- link  guest  kills }
+what=${what:- link  guest }
 compgen -G '/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin' >/dev/null ||
 	{ echo "no rabbitmq-server"; exit 4; }
 
