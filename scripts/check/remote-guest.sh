@@ -112,12 +112,17 @@ begun() {
 
 # --- nobody serves ----------------------------------------------------------------
 
+# as if a daemon had died before it started its context
+"$peer" make none@farm >made & maker=$!
+soon grep -qs made made
 start import; import=$pid
 # then its context has been started
 soon status import none '"served":false'
 got=$("$peer" one none@farm executor)
 [[ $got == 'status=-113 begun=1 no result' ]]
 ok "where nobody ever served a request is refused (EHOSTUNREACH)"
+kill "$maker"
+wait "$maker" 2>/dev/null
 
 # --- all is well ------------------------------------------------------------------
 

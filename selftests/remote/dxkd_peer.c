@@ -20,6 +20,7 @@
  *                                                posts one, with a pipe, or a memfd of BYTES
  *                                                that is sealed or not; says its status, how
  *                                                often it was begun, and if its result is right
+ *   dxkd_peer make CTX                           makes it, and does not start it
  *   dxkd_peer expire CTX                         posts four requests that end when their time is
  *                                                over, and one whose time is over before; says
  *                                                the statuses
@@ -341,6 +342,20 @@ static int one(const char *name, const char *what, size_t bytes)
 	return 0;
 }
 
+static int make(const char *name)
+{
+	struct dxk_ctx_create create = { .mode = 0777 };
+	int ctx;
+
+	snprintf(create.name, sizeof(create.name), "%s", name);
+	ctx = dxk_ctx_create_as(dxk_open(), &create);
+	if (ctx < 0)
+		fail(name, ctx);
+	puts("made");
+	fflush(stdout);
+	return pause();
+}
+
 static int expire(const char *name)
 {
 	struct dxk_post_more e = {
@@ -386,6 +401,8 @@ int main(int argc, char **argv)
 			   argc > 7 ? strtoull(argv[7], NULL, 0) : 1);
 	if (argc >= 4 && !strcmp(argv[1], "one"))
 		return one(argv[2], argv[3], argc > 4 ? strtoul(argv[4], NULL, 0) : 0);
+	if (argc == 3 && !strcmp(argv[1], "make"))
+		return make(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "expire"))
 		return expire(argv[2]);
 	/* among all test programs it is none */

@@ -28,6 +28,8 @@
 #define KNOWN_MAX	65536	/* answered ones that are remembered */
 #define POST_AGAIN	(NSEC_PER_SEC / 100)
 #define QUEUE_LEN	64
+#define SEND_AGAIN	NSEC_PER_SEC
+#define SEND_FOR	60	/* s, longer than an importer takes to connect again */
 
 enum state {
 	WAITS,		/* for the time of grace to be over */
@@ -35,6 +37,7 @@ enum state {
 	POSTED,
 	UNSENT,		/* its answer, or the copy, is to be published */
 	SENT,		/* and to be confirmed */
+	AWAY,		/* there was no queue for it: it is sent again a little later */
 	REMEMBERED,	/* answered */
 };
 
@@ -54,7 +57,10 @@ enum state {
  * @copy: what is published is the request once more, not an answer
  * @redelivered: as the broker said
  * @status: of the answer
- * @time: WAITS: when it is judged again; REMEMBERED: when it was answered
+ * @returned: SENT: there is no queue for it
+ * @away: since when there has been none, 0: there was one
+ * @time: WAITS: when it is judged again; AWAY: when it is sent again; REMEMBERED: when it was
+ *	answered
  * @len: bytes of result
  * @data: data of the request, then the result, with room for both
  */
@@ -70,7 +76,9 @@ struct job {
 	enum state state;
 	bool copy;
 	bool redelivered;
+	bool returned;
 	int32_t status;
+	uint64_t away;
 	uint64_t time;
 	uint32_t len;
 	char *data;
@@ -241,7 +249,7 @@ static bool publish_request(struct export *x, struct job *job)
 	if (job->file >= 0 &&
 	    payload_join(job->data, job->r.len, job->file, job->r.payload, &body))
 		abort();
-	up = link_publish(&x->out, x->exchange, lane, false, &m.p, body ?: job->data, len, job);
+	up = link_publish(&x->out, x->exchange, lane, true, &m.p, body ?: job->data, len, job);
 	free(body);
 	return up;
 }
@@ -254,7 +262,7 @@ static bool publish_reply(struct export *x, struct job *job)
 	id_read(job->r.id, strlen(job->r.id), &reply.id);
 	strcpy(reply.user, x->cfg->broker->user);
 	reply_write(&reply, &m);
-	return link_publish(&x->out, "dxk.reply", job->r.reply_to, false, &m.p, job->data,
+	return link_publish(&x->out, "dxk.reply", job->r.reply_to, true, &m.p, job->data,
 			    job->len, job);
 }
 
@@ -281,6 +289,51 @@ static void publish_all(struct export *x)
 	}
 }
 
+/* The confirm comes next. */
+static void on_returned(struct link *link, const amqp_message_t *message)
+{
+	struct export *x = link->owner;
+	amqp_bytes_t id = message->properties.correlation_id;
+	struct job *job;
+
+	if (!(message->properties._flags & AMQP_BASIC_CORRELATION_ID_FLAG))
+		return;
+	for (job = x->lists[SENT].first; job; job = job->next)
+		if (strlen(job->r.id) == id.len && !memcmp(job->r.id, id.bytes, id.len))
+			job->returned = true;
+}
+
+/*
+ * A broker that has crashed may no longer know a queue, until its importer, or this exporter, has
+ * declared it again: an answer that is sent before would be lost. Return: is it sent again?
+ */
+static bool is_sent_again(struct export *x, struct job *job)
+{
+	uint64_t now = now_ns();
+	bool returned = job->returned;
+
+	job->returned = false;
+	if (!returned)
+		return false;
+	if (!job->away)
+		job->away = now;
+	if (now - job->away > SEND_FOR * NSEC_PER_SEC) {
+		tell(x, job, "nobody is there to whom it could be sent", job->r.attempt);
+		return false;
+	}
+	job->time = now + SEND_AGAIN;
+	move(x, job, AWAY);
+	return true;
+}
+
+static void send_again(struct export *x, uint64_t now)
+{
+	struct list *l = &x->lists[AWAY];
+
+	while (l->first && now >= l->first->time)
+		move(x, l->first, UNSENT);
+}
+
 static void on_confirmed(struct link *link, void *what, bool taken)
 {
 	struct export *x = link->owner;
@@ -290,6 +343,9 @@ static void on_confirmed(struct link *link, void *what, bool taken)
 		move(x, job, UNSENT);
 		return;
 	}
+	if (is_sent_again(x, job))
+		return;
+	job->away = 0;
 	ack(x, job);
 	if (job->copy || !job->known) {
 		job_free(x, job);
@@ -373,14 +429,10 @@ static void out_down(struct link *link)
 	struct export *x = link->owner;
 	struct job *job;
 
-	while ((job = x->lists[SENT].first))
+	while ((job = x->lists[SENT].first)) {
+		job->returned = false;
 		move(x, job, UNSENT);
-}
-
-static void no_message(struct link *link, const amqp_message_t *m)
-{
-	(void)link;
-	(void)m;
+	}
 }
 
 /* --- the local context ----------------------------------------------------------- */
@@ -750,7 +802,7 @@ static void in_down(struct link *link)
 static bool holds_nothing(const struct export *x)
 {
 	return !x->lists[WAITS].nr && !x->lists[UNPOSTED].nr && !x->lists[POSTED].nr &&
-	       !x->lists[UNSENT].nr && !x->lists[SENT].nr;
+	       !x->lists[UNSENT].nr && !x->lists[SENT].nr && !x->lists[AWAY].nr;
 }
 
 static void cancel(struct export *x)
@@ -798,12 +850,15 @@ static uint64_t export_run(struct task *task, uint64_t now)
 	collect(x);
 	if (x->ended || x->leaving)
 		next = earlier(next, wind_up(x, now));
+	send_again(x, now);
 	publish_all(x);
 	expire(x, now);
 	if (x->lists[UNPOSTED].nr)
 		next = earlier(next, now + POST_AGAIN);
 	if (x->lists[WAITS].nr)
 		next = earlier(next, x->lists[WAITS].first->time);
+	if (x->lists[AWAY].nr)
+		next = earlier(next, x->lists[AWAY].first->time);
 	if (x->lists[UNSENT].nr && x->out.up)
 		next = earlier(next, now + POST_AGAIN);
 	return next;
@@ -838,7 +893,8 @@ static void export_status(struct task *task, struct status *s)
 		.service = x->cfg, .requests = &x->in, .answers = &x->out, .context = x->said,
 		.in_flight = x->lists[POSTED].nr,
 		.waiting = x->lists[WAITS].nr + x->lists[UNPOSTED].nr,
-		.unconfirmed = x->lists[UNSENT].nr + x->lists[SENT].nr, .counts = &x->counts,
+		.unconfirmed = x->lists[UNSENT].nr + x->lists[SENT].nr + x->lists[AWAY].nr,
+		.counts = &x->counts,
 	};
 }
 
@@ -861,8 +917,8 @@ static void export_close(struct task *task)
 
 struct task *export_new(const struct service *service)
 {
-	static const struct link_ops in = { in_up, in_down, deliver, on_confirmed, no_message };
-	static const struct link_ops out = { out_up, out_down, NULL, on_confirmed, no_message };
+	static const struct link_ops in = { in_up, in_down, deliver, on_confirmed, on_returned };
+	static const struct link_ops out = { out_up, out_down, NULL, on_confirmed, on_returned };
 	struct export *x = calloc(1, sizeof(*x));
 	char name[80];
 

@@ -501,23 +501,30 @@ static void context_close(struct import *m)
 	m->ended = false;
 }
 
-static int context_make(struct import *m)
+/* Create the context, or join the one that a daemon of the same user has left. */
+static int context_find(struct import *m)
 {
 	struct dxk_ctx_create create = { .mode = m->cfg->mode };
-	struct dxk_ctx_join join = { .access = DXK_ACCESS_EXECUTE, .flags = DXK_JOIN_OWNER,
-				     .uid = geteuid() };
-	struct dxk_policy policy;
-	int i, rc;
+	struct dxk_ctx_join join = { .flags = DXK_JOIN_OWNER, .uid = geteuid() };
 
 	strcpy(create.name, m->cfg->context);
 	m->ctx = dxk_ctx_create_as(m->ctl, &create);
-	if (m->ctx == -EEXIST) {	/* a daemon before us made it */
-		strcpy(join.name, create.name);
-		m->ctx = dxk_ctx_join_as(m->ctl, &join);
-		return m->ctx < 0 ? m->ctx : 0;
-	}
-	if (m->ctx < 0)
+	if (m->ctx != -EEXIST)
 		return m->ctx;
+	strcpy(join.name, create.name);
+	join.access = DXK_ACCESS_READ | DXK_ACCESS_EXECUTE | DXK_ACCESS_CONTROL;
+	m->ctx = dxk_ctx_join_as(m->ctl, &join);
+	return m->ctx;
+}
+
+/* A context that was left may run, or its daemon may have died before it had started it. */
+static int context_make(struct import *m)
+{
+	struct dxk_policy policy;
+	int i, rc = context_find(m);
+
+	if (rc < 0)
+		return rc;
 	rc = dxk_policy_get(m->ctx, &policy);
 	if (rc)
 		return rc;
@@ -532,7 +539,13 @@ static int context_make(struct import *m)
 			policy.sched_mode = TPOOL_MODE_CMLS;
 	}
 	rc = dxk_policy_set(m->ctx, &policy, NULL);
-	return rc ? rc : dxk_ctx_start(m->ctx);
+	if (rc == -EBUSY)
+		note("import %s: context %s runs, and keeps its policy", m->cfg->name,
+		     m->cfg->context);
+	else if (rc)
+		return rc;
+	rc = dxk_ctx_start(m->ctx);
+	return rc == -EBUSY ? 0 : rc;
 }
 
 static int context_open(struct import *m)
