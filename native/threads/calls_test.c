@@ -3,6 +3,7 @@
  * Calls as threads make them: what they do beside the operations that other suites perform.
  */
 #include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
 
 #include "engine/key.h"
@@ -97,19 +98,30 @@ static void calls_on_keys(struct kunit *test)
 
 struct pair {
 	struct puppets *ps;
-	struct dxk_member *sleeper, *holder;
+	struct dxk_member *holder;
+	sem_t holds;
+	u64 sleeps;	/* stats.key_blocks when the other one sleeps for the key */
 };
 
-/* Who has the key ends when the other one has slept for it for a while. */
+static u64 sleeps_of(struct dxk_engine *e)
+{
+	u64 nr;
+
+	spin_lock(&e->lock);
+	nr = e->stats.key_blocks;
+	spin_unlock(&e->lock);
+	return nr;
+}
+
+/* Who has the key ends when the other one sleeps for it. */
 static void *ends(void *arg)
 {
 	struct pair *p = arg;
 	struct dxk_next_op n = { .m = p->holder };
-	u32 i;
 
-	for (i = 0; i < 2000 && dxk_member_state(p->sleeper) != DXK_M_ENTERING; i++)
+	sem_wait(&p->holds);
+	while (sleeps_of(p->ps->e) < p->sleeps)
 		usleep(1000);
-	usleep(10000);
 	INIT_LIST_HEAD(&n.done);
 	list_splice_init(&p->holder->busy, &n.done);
 	dxk_next(&n, DXK_FOREVER);
@@ -121,6 +133,7 @@ static void begins(void *arg)
 	struct pair *p = arg;
 
 	puppet_work(p->ps, p->holder);
+	sem_post(&p->holds);
 }
 
 static int ask(struct dxk_member *m, u32 what, u64 deadline)
@@ -138,17 +151,19 @@ static void calls_key_ask(struct kunit *test)
 {
 	struct puppets *ps = waits(test);
 	struct dxk_member *m = keyed_worker(ps, 0);
-	struct pair pair = { ps, m, keyed_worker(ps, 1) };
+	struct pair pair = { .ps = ps, .holder = keyed_worker(ps, 1) };
 	pthread_t thread;
 
 	keyed_send(ps, ps->main, KEY, 1, DXK_REENTRY_NONE);
 	keyed_send(ps, ps->main, KEY, 1, DXK_REENTRY_NONE);
 	puppet_work(ps, m);
 	EXPECT_IS(ask(m, DXK_KEY_LEAVE, 1), 0);
-	puppet_work(ps, pair.holder);
+	EXPECT_IS(sem_init(&pair.holds, 0, 0), 0);
+	begins(&pair);
 	os_interrupt(os_self());
 	EXPECT_IS(ask(m, DXK_KEY_ENTER, 1), -ERESTARTSYS);
 	EXPECT_IS(dxk_member_state(m), DXK_M_BUSY);
+	pair.sleeps = sleeps_of(ps->e) + 1;
 	EXPECT_IS(pthread_create(&thread, NULL, ends, &pair), 0);
 	EXPECT_IS(ask(m, DXK_KEY_ENTER, 1), 0);
 	pthread_join(thread, NULL);
@@ -156,13 +171,14 @@ static void calls_key_ask(struct kunit *test)
 	EXPECT_IS(ask(m, DXK_KEY_WAIT, 1), -ETIMEDOUT);
 	/* another one has it when the deadline comes: it sleeps once more */
 	keyed_send(ps, ps->main, KEY, 1, DXK_REENTRY_NONE);
-	ps->e->stats.key_blocks = 0;
+	pair.sleeps = sleeps_of(ps->e) + 2;
 	os_late_arg = &pair;
 	os_late = begins;
 	EXPECT_IS(pthread_create(&thread, NULL, ends, &pair), 0);
 	EXPECT_IS(ask(m, DXK_KEY_WAIT, 1), -ETIMEDOUT);
 	pthread_join(thread, NULL);
-	EXPECT_IS(ps->e->stats.key_blocks, 2);
+	EXPECT_IS(ps->e->stats.key_blocks, pair.sleeps);
+	sem_destroy(&pair.holds);
 	puppet_end(ps, m, 0, 0);
 	keyed_end(ps);
 }
