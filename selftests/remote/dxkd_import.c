@@ -73,4 +73,14 @@ TEST_F(import, lost_may_have_begun)
 	EXPECT_EQ(1, self->m.nr_unsent);
 }
 
+/* Requests are sent in the order in which the context gave them, wherever their places are. */
+TEST_F(import, in_order)
+{
+	self->places[0].w.work.ticket = 8;
+	self->places[1].w.work.ticket = 7;
+	EXPECT_EQ(&self->places[1], first_unsent(&self->m));
+	set_at(&self->m, &self->places[1], SENT);
+	EXPECT_EQ(&self->places[0], first_unsent(&self->m));
+}
+
 TEST_HARNESS_MAIN

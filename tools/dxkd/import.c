@@ -310,17 +310,23 @@ static bool publish(struct import *m, struct place *p)
 	return up;
 }
 
+/* The context gave tickets in its order, which is kept. */
+static struct place *first_unsent(const struct import *m)
+{
+	struct place *first = NULL, *p;
+
+	for (p = m->places; p < m->places + m->cfg->window; p++)
+		if (p->at == UNSENT && (!first || p->w.work.ticket < first->w.work.ticket))
+			first = p;
+	return first;
+}
+
 static void publish_all(struct import *m)
 {
-	unsigned int i;
-
 	/* where answers go has to be there first */
-	for (i = 0; m->nr_unsent && i < m->cfg->window; i++) {
-		if (m->places[i].at != UNSENT)
-			continue;
-		if (!m->can_reply || !link_writable(&m->out) || !publish(m, &m->places[i]))
+	while (m->nr_unsent && m->can_reply && link_writable(&m->out))
+		if (!publish(m, first_unsent(m)))
 			return;
-	}
 }
 
 static void message_lost(struct import *m, struct place *p)
