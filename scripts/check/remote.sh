@@ -120,7 +120,8 @@ in_guest() {
 			echo "$line"
 			# shellcheck disable=SC2086 # words
 			case $line in
-			'host: '*) ${line#host: } ;;
+			'host: garbage' | 'host: dead' | 'host: restart' | 'host: queues' | \
+				'host: leader' | 'host: reset '* | 'host: silence '*) ${line#host: } ;;
 			esac
 		done
 	scripts/check/check-log.sh "$log"
