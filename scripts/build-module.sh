@@ -44,6 +44,8 @@ mkdir -p "$to.small"
 for f in Kbuild dxk_small.c; do
 	cmp -s "examples/small/kmod/$f" "$to.small/$f" || cp "examples/small/kmod/$f" "$to.small/"
 done
+# Kbuild does not see that what another module exports has changed.
+rm -f "$to.small/Module.symvers" "$to.small/"*.mod.[co]
 
 if ! { make -C "$kdir" M="$(realpath "$to")" W=1 "$@" -j"$(nproc)" modules &&
 	make -C "$kdir" M="$(realpath "$to.small")" DXK="$(realpath "$to")" W=1 "$@" modules

@@ -16,15 +16,17 @@ ok "worker: there is no context to join"
 # The first request is there before a worker is.
 until_true no_context
 mkfifo input
-"$near/loop" <input >said 2>err &
+# Not into err, where the words of the program before it are until this has begun.
+"$near/loop" <input >said 2>loop.err &
 loop=$!
 exec 6>input
 printf 'one\n' >&6
 # shellcheck disable=SC2317 # called by until_true
 has_or_ended() { line said "$1" || ended "$worker"; }
 # shellcheck disable=SC2317
-made() { line err . || line /sys/kernel/dxk/*/stats/posts '^1$'; }
+made() { line loop.err . || line /sys/kernel/dxk/*/stats/posts '^1$'; }
 until_true made
+tell_file loop.err
 "$near/worker" 2>worker.err 6>&- &
 worker=$!
 until_true has_or_ended '^4: ONE$'
