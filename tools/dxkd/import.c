@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "../common/common.h"
+#include "closer.h"
 #include "judge.h"
 #include "link.h"
 #include "message.h"
@@ -23,6 +24,8 @@
 
 #define EVENTS		16
 #define PUBLISH_AGAIN	(NSEC_PER_SEC / 100)
+#define CLOSED_AGAIN	(NSEC_PER_SEC / 10)
+#define CLOSED_LATE	(10 * NSEC_PER_SEC)
 #define REPLIES_EXPIRE	3600000		/* ms without a consumer */
 
 enum at { IDLE, UNSENT, SENT, CONFIRMED };
@@ -59,6 +62,8 @@ struct import {
 	struct link in, out;
 	char exchange[64], instance[INSTANCE_LEN], replies[REPLY_TO_LEN];
 	struct place *places;
+	struct closer *closer;	/* of files that do not travel */
+	uint64_t full;		/* it takes no more, when that is to be told; 0: it does */
 	unsigned int nr_busy, nr_unsent;
 	int ctl, ctx, epoll;
 	uint64_t retry;		/* the context */
@@ -160,7 +165,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done_more *
 	int n, status;
 
 	for (;;) {
-		want = !m->leaving;
+		want = !m->leaving && !closer_is_full(m->closer);
 		taken = 0;
 		drop_file(p);
 		n = dxk_next_more(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
@@ -184,6 +189,9 @@ static void turn(struct import *m, struct place *p, const struct dxk_done_more *
 				listen_to(m, p, false);
 			return;
 		}
+		if (p->file >= 0)
+			closer_close(m->closer, p->file);
+		p->file = -1;
 		refused = (struct dxk_done_more){
 			.done = { .ticket = p->w.work.ticket, .status = status },
 		};
@@ -619,6 +627,26 @@ static void context_try(struct import *m, uint64_t now)
 	m->said = rc;
 }
 
+/*
+ * Files that do not travel, and cannot be closed either, hold up this service: only its own users
+ * can have passed them. Return: do they?
+ */
+static bool held_up(struct import *m, uint64_t now)
+{
+	if (!closer_is_full(m->closer)) {
+		m->full = 0;
+		return false;
+	}
+	if (!m->full)
+		m->full = now + CLOSED_LATE;
+	if (now >= m->full) {
+		note("import %s: %u refused files cannot be closed: nothing is fetched until then",
+		     m->cfg->name, CLOSER_MAX);
+		m->full = NEVER;
+	}
+	return true;
+}
+
 static void fetch(struct import *m)
 {
 	unsigned int left = m->cfg->window / EVENTS + 1;
@@ -649,7 +677,9 @@ static uint64_t import_run(struct task *task, uint64_t now)
 	next = earlier(next, link_run(&m->out, now));
 	if (!m->places)
 		return m->leaving ? next : earlier(next, m->retry);
-	if (!m->leaving && !m->ended)
+	if (held_up(m, now))
+		next = earlier(next, now + CLOSED_AGAIN);
+	else if (!m->leaving && !m->ended)
 		fetch(m);
 	next = earlier(next, end_late(m, now));
 	publish_all(m);
@@ -669,7 +699,7 @@ static void import_poll(struct task *task, struct pollfd fds[TASK_FDS])
 
 	fds[0] = (struct pollfd){ link_fd(&m->in), POLLIN, 0 };
 	fds[1] = (struct pollfd){ link_fd(&m->out), POLLIN, 0 };
-	fds[2] = (struct pollfd){ m->places && !m->leaving ? m->epoll : -1, POLLIN, 0 };
+	fds[2] = (struct pollfd){ m->places && !m->leaving && !m->full ? m->epoll : -1, POLLIN, 0 };
 }
 
 static void import_leave(struct task *task)
@@ -706,6 +736,7 @@ static void import_close(struct task *task)
 	if (m->ctl >= 0)
 		close(m->ctl);
 	close(m->epoll);
+	closer_free(m->closer);
 	free(m);
 }
 
@@ -725,6 +756,7 @@ struct task *import_new(const struct service *service)
 	m->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (m->epoll < 0)
 		abort();
+	m->closer = closer_new();
 	make_instance(m);
 	snprintf(m->exchange, sizeof(m->exchange), "dxk.x.%s", service->name);
 	snprintf(name, sizeof(name), "import %s: answers", service->name);
