@@ -2,39 +2,53 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # All that there is to test dxk with, one after the other: a night.  Ends in a table of
-# what was run, how it ended and how long it took, build/full/table.txt with the logs
-# beside it.  That of a whole run is the evidence of a release, and copied to
-# Documentation/results/VERSION.  Exit status 1 when one failed.
+# what was run, at which commit, how it ended and how long it took, build/full/table.txt
+# with the logs beside it.  Exit status 1 when something failed.
 #
-#   check-full.sh [NAME...]    only these of the table
+#   check-full.sh [--keep] [NAME...]
+#
+#   NAME     only these of the table; of the others it has what was kept before
+#   --keep   keep the table in Documentation/results/VERSION, as the evidence of a release:
+#            it is when all is run.  So a night that was interrupted can go on
 set -uo pipefail
 
 cd "$(dirname "$0")/../.." || exit
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
-out=build/full
+keep=''
+if [[ ${1:-} == --keep ]]; then
+	keep=1
+	shift
+fi
+names=$*
+out=build/full kept=Documentation/results/$(<VERSION)/table.txt
 mkdir -p "$out"
-if (($#)); then rm -f "$out/table.txt"; else rm -rf "${out:?}"/*; fi
+[[ -n $names ]] || rm -rf "${out:?}"/*
+rm -f "$out/table.txt"
+commit=$(git rev-parse --short=12 HEAD 2>/dev/null || echo none)
+git diff --quiet HEAD 2>/dev/null || commit+=+
 failed=0 ran=''
 
 # step NAME TEXT COMMAND...: the last line that it prints is its result
 step() {
 	local name=$1 text=$2 status=0 begin=$SECONDS verdict=passed
 	shift 2
-	[[ -z $names || " $names " == *" $name "* ]] || return
+	if [[ -n $names && " $names " != *" $name "* ]]; then
+		grep -s "^$name " "$kept" >>"$out/table.txt" ||
+			printf '%-12s not run\n' "$name" >>"$out/table.txt"
+		return
+	fi
 	ran+=" $name "
 	echo "== $name: $text"
 	"$@" >"$out/$name.log" 2>&1 </dev/null || status=$?
 	((status == 0)) || verdict=FAILED failed=1
-	printf '%-10s %-7s %6d s  %-44s %s\n' "$name" "$verdict" $((SECONDS - begin)) "$text" \
-		"$(grep -v '^ *$' "$out/$name.log" | tail -n 1 | cut -c -100)" |
+	printf '%-12s %-7s %6d s  %-13s  %-46s  %s\n' "$name" "$verdict" $((SECONDS - begin)) \
+		"$commit" "$text" "$(grep -v '^ *$' "$out/$name.log" | tail -n 1 | cut -c -100)" |
 		tee -a "$out/table.txt"
 	((status == 0)) || tail -n 30 "$out/$name.log" | sed 's/^/    | /'
 }
-names=$*
 
 {
-	echo "dxk $(<VERSION), commit $(git rev-parse HEAD 2>/dev/null || echo none)$(
-		git diff --quiet HEAD 2>/dev/null || echo ", changed"), $(date -u +%F)"
+	echo "dxk $(<VERSION), $(date -u +%F); each line names the commit that was tested, + if changed"
 	echo "$(nproc) CPUs, guests $(scripts/guest/guest.sh --has-kvm && echo "run by KVM" ||
 		echo emulated), $(gcc --version | head -n 1)"
 } | tee -a "$out/table.txt"
@@ -67,7 +81,7 @@ step bench-remote "dxkd beside librabbitmq alone" make bench-remote
 step bench-cores 'two CPUs at one lock' make bench-cores
 
 cat "$out/table.txt"
-[[ -n $names ]] || install -D -m 644 -t "Documentation/results/$(<VERSION)" "$out/table.txt"
+[[ -n $names && -z $keep ]] || install -D -m 644 "$out/table.txt" "$kept"
 for name in $names; do
 	[[ $ran == *" $name "* ]] || { echo "check-full.sh: there is no $name"; failed=1; }
 done

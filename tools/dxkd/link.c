@@ -382,7 +382,8 @@ uint64_t link_run(struct link *link, uint64_t now)
 		amqp_maybe_release_buffers(link->conn);
 		status = amqp_simple_wait_frame_noblock(link->conn, &f, &none);
 		if (status == AMQP_STATUS_TIMEOUT)
-			return now + link->broker->heartbeat * NSEC_PER_SEC / 2;
+			/* ours is due after a whole one, and the broker's wakes us earlier */
+			return now + link->broker->heartbeat * NSEC_PER_SEC * 3 / 4;
 		if (status != AMQP_STATUS_OK)
 			bad(link, "the connection", status);
 		if (status != AMQP_STATUS_OK || !frame(link, &f)) {
