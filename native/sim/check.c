@@ -114,7 +114,8 @@ static void check_owners(const struct dxk_engine *e)
 struct crew {
 	u32 workers[DXK_KINDS], idle[DXK_KINDS], parked[DXK_KINDS], spares[DXK_KINDS];
 	u32 asleep[DXK_KINDS], extra[DXK_KINDS], coming[DXK_KINDS], spares_coming[DXK_KINDS];
-	u32 askers[DXK_KINDS], idle_at[DXK_KINDS][SIM_HOMES + 1];
+	u32 askers[DXK_KINDS], askers_at[DXK_KINDS][SIM_HOMES + 1];
+	u32 idle_at[DXK_KINDS][SIM_HOMES + 1];
 	u32 present, clients, clients_asleep, resting, clients_resting, marked, dozing;
 };
 
@@ -135,6 +136,7 @@ static void count_actor(struct crew *c, struct actor *a)
 	c->resting += actor_rests(a);
 	c->extra[m->kind] += m->extra;
 	c->askers[m->kind] += actor_asks(a);
+	c->askers_at[m->kind][m->home] += actor_asks(a);
 	c->marked += m->marked;
 	c->dozing += m->marked && actor_asleep(a);
 	if (m->blocks && (!m->marked || m->blocks->state != DXK_BUSY))
@@ -299,6 +301,17 @@ static void check_owns(const struct dxk_engine *e)
 	check_count("Ready requests by owner", nr, e->nr[DXK_AT_READY]);
 }
 
+/* Nobody stands in for a worker of a home but those of that home, and spares. */
+static void check_askers(const struct dxk_engine *e, const struct crew *c, u32 kind)
+{
+	u32 home;
+
+	for (home = 0; home <= SIM_HOMES; home++)
+		if (c->askers_at[kind][home] && c->parked[kind] +
+		    (home && !e->policy.steal ? c->idle_at[kind][home] : c->idle[kind]))
+			sim_fail("one that is to block waits for a spare beside one");
+}
+
 static void check_workers(const struct dxk_engine *e, const struct crew *c)
 {
 	u32 kind;
@@ -306,8 +319,7 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 	for (kind = 0; kind < DXK_KINDS; kind++) {
 		const struct model_request *extra;
 
-		if (c->askers[kind] && c->idle_at[kind][0] + c->parked[kind])
-			sim_fail("one that is to block waits for a spare beside one");
+		check_askers(e, c, kind);
 		if (e->cancelling && c->idle[kind] && !list_empty(&e->ready.last[kind]))
 			sim_fail("a worker is idle beside a last turn");
 		if (e->cancelling || !(c->idle[kind] + c->asleep[kind]))
