@@ -38,8 +38,8 @@ static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_n
 	if (rqe->state != DXK_READY)
 		return NULL;
 	best = dxk_ready_best(&e->ready, n->m->kind, lanes);
-	if (!best || rqe->kind != n->m->kind || key->run + 1 >= e->policy.key_batch ||
-	    !dxk_lanes_admit(lanes, rqe->lane) ||
+	if (!best || rqe->kind != n->m->kind || rqe->slot >= DXK_SLOT_HOME ||
+	    key->run + 1 >= e->policy.key_batch || !dxk_lanes_admit(lanes, rqe->lane) ||
 	    dxk_ready_prio(&e->ready, rqe) < dxk_ready_prio(&e->ready, best)) {
 		key->run = 0;
 		return NULL;

@@ -252,6 +252,34 @@ static void home_and_key(struct kunit *test)
 	end(ps);
 }
 
+/* Who has ended the turn of a key takes its next request only if that has no home. */
+static void home_before_key(struct kunit *test)
+{
+	struct puppets *ps = start(test, true);
+	struct dxk_member *m[2] = { worker(ps, 0), worker(ps, 1) };
+	struct dxk_post_more p = { .key = 77 };
+	struct dxk_rqe *rqe[2], *other;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+		puppet_add(ps, post, OWNER, 5, PXR_KEY | (i ? PXR_HOME : 0));
+		rqe[i] = list_last_entry(&post->rqes, struct dxk_rqe, link);
+		p.home = i;
+		EXPECT_IS(dxk_more_make(ps->main, rqe[i], &p), 0);
+		puppet_posts(ps, post);
+	}
+	EXPECT(puppet_work(ps, m[0]) == rqe[0]);
+	puppet_post(ps, OWNER, 0, 0);
+	other = puppet_fetch(puppet_end(ps, m[0], 0, 1));
+	EXPECT(other && other->param == ps->params);
+	EXPECT(puppet_work(ps, m[1]) == rqe[1]);
+	puppet_end(ps, m[0], 0, 0);
+	puppet_end(ps, m[1], 0, 0);
+	end(ps);
+}
+
 /* What a post says is wrong; homes of the policy */
 static void home_bad_input(struct kunit *test)
 {
@@ -346,6 +374,7 @@ static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_is_left),
 	KUNIT_CASE(home_blocks),
 	KUNIT_CASE(home_and_key),
+	KUNIT_CASE(home_before_key),
 	KUNIT_CASE(home_bad_input),
 	KUNIT_CASE(home_thieves),
 	KUNIT_CASE(home_in_vain),
