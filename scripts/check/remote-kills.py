@@ -145,9 +145,16 @@ class Application:
             if got.get("back") != str(CHUNK) or got.get("none") != "1" or \
                     any(got.get(k) != "0" for k in ("other", "wrong", "twice", "early")):
                 self.bad.append(f"from {self.next - CHUNK} on: {out}")
-        # The status of its importer says that there is a context, which has been started.
-        if not self.p and not self.stop and os.path.exists(f"{self.context}.json"):
+        if not self.p and not self.stop and self.has_context():
             self.start()
+
+    def has_context(self):
+        """Does its importer say so? Before, there may be one that has not been started."""
+        try:
+            with open(f"{self.context}.json", encoding="ascii") as f:
+                return all("context_error" not in s for s in json.load(f)["services"])
+        except FileNotFoundError:
+            return False
 
     def idle(self):
         return self.p is None
