@@ -91,6 +91,18 @@ dkms_kernels() {
 	for kernel in 5.10.0-8-amd64 6.0.1 7.3.0 7.20.1 8.0.0; do
 		[[ ! $kernel =~ $kernels ]] || { echo "DKMS builds for $kernel"; return 1; }
 	done
+	rm -rf "$work/headers"
+	mkdir -p "$work/headers/6.1.0-9-amd64/"{build,source/include/linux}
+	! dkms_takes "$1" 6.1.0-9-amd64 || { echo "DKMS builds without linux/cleanup.h"; return 1; }
+	touch "$work/headers/6.1.0-9-amd64/source/include/linux/cleanup.h"
+	dkms_takes "$1" 6.1.0-9-amd64 || { echo "DKMS does not see linux/cleanup.h"; return 1; }
+}
+# dkms_takes CONF KERNEL: it would build for that, whose headers are in $work/headers
+# shellcheck disable=SC1090,SC2034 # it reads the file as DKMS does
+dkms_takes() {
+	local BUILD_EXCLUSIVE_KERNEL install_tree=$work/headers kernelver=$2 dkms_tree='' arch=''
+	. "$1"
+	[[ $2 =~ $BUILD_EXCLUSIVE_KERNEL ]]
 }
 
 # unit FILE PROGRAM: systemd understands it all, and it allows little
