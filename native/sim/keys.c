@@ -28,10 +28,15 @@ static u8 at_key(const struct model_request *rq)
 	return rq->rqe->more->at_key;
 }
 
-/** model_key_is_free - would nobody but the request itself stand before it? */
+/**
+ * model_key_is_free - would nobody but the request itself stand before it?
+ *
+ * Those that the policy has closed end without the key, and nobody else has it before.
+ */
 bool model_key_is_free(const struct dxk_rqe *rqe)
 {
 	const struct dxk_key *key = rqe->more->key;
+	bool held = false, closed = false;
 	u32 i;
 
 	if (!key)
@@ -41,10 +46,14 @@ bool model_key_is_free(const struct dxk_rqe *rqe)
 
 		if (rq->rqe == rqe || key_of(rq) != key)
 			continue;
-		if (at_key(rq) != DXK_KEY_OUT && at_key(rq) != DXK_KEY_WAITS)
+		if (at_key(rq) == DXK_KEY_HELD) {
+			held = true;
+			closed |= !!model_closed(rq->kind, rq->lane);
+		} else if (at_key(rq) != DXK_KEY_OUT && at_key(rq) != DXK_KEY_WAITS) {
 			return false;
+		}
 	}
-	return !key->suspended;
+	return !key->suspended && (!held || closed);
 }
 
 /** model_is_deferred - has it been cancelled with all that wait for its key? It comes last */
