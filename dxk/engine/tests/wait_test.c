@@ -825,7 +825,8 @@ static void wait_drain(struct kunit *test)
 	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
 	struct dxk_policy policy = puppet_policy(8);
 	struct puppet_stop *stop;
-	struct dxk_rqe *rqe, *service, *kept;
+	struct dxk_rqe *rqe, *service, *kept, *late;
+	struct dxk_post_op *p;
 	struct dxk_member *m;
 	struct puppets *ps;
 
@@ -856,6 +857,12 @@ static void wait_drain(struct kunit *test)
 	puppet_end(ps, m, 0, 0);
 	wake(ps, 3);
 	comes(ps, m, kept, DXK_WAKE_CALL);
+	/* what it posts has not waited for anything, of which a Stop would be the end */
+	p = puppet_poster(ps, m);
+	late = add(ps, p, OWNER, PXR_LANE0, NULL, 4, 0);
+	puppet_posts(ps, p);
+	puppet_end(ps, m, 0, 0);
+	comes(ps, m, late, DXK_WAKE_NONE);
 	puppet_end(ps, m, 0, 0);
 	EXPECT(ASLEEP(stop));
 	wake(ps, 1);
