@@ -428,6 +428,60 @@ static void rejoin_any_ends(struct kunit *test)
 	EXPECT_IS(ps->e->owners.nr_any, 0);
 }
 
+#define WATCHERS	20
+
+static u32 told(struct dxk_member *const *m, u32 nr)
+{
+	u32 readable = 0;
+
+	while (nr--)
+		readable += m[nr]->readable;
+	return readable;
+}
+
+/* More that watch than a lock hold may wake: what is left over goes on in the order of spaces. */
+static void rejoin_any_owed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps), *m[2][WATCHERS];
+	struct dxk_space *space[2];
+	u32 i, s;
+
+	for (s = 0; s < 2; s++) {
+		space[s] = dxk_space_new(ps->e);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(space[s]));
+		for (i = 0; i < WATCHERS; i++) {
+			m[s][i] = puppet_client(ps);
+			m[s][i]->space = space[s];
+			dxk_space_join(ps->e, space[s]);
+			answered(ps, any_of(ps, m[s][i], 1, false), RJR_NONE_EXIST, 0);
+		}
+	}
+	ps->e->swept = true;
+	for (s = 0; s < 2; s++) {
+		puppet_post_nr(ps, m[s][0], 1, 8, PXR_REJOIN);
+		end_next(ps, worker);
+		EXPECT_IS(told(m[s], WATCHERS), 8);
+	}
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS), 16);
+	EXPECT_IS(told(m[1], WATCHERS), 8);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS) + told(m[1], WATCHERS), 2 * WATCHERS);
+	EXPECT(list_empty(&ps->e->owners.owed_spaces));
+	dxk_sweep_end(ps->e);
+	for (s = 0; s < 2; s++) {
+		answered(ps, puppet_rejoin(ps, m[s][0], 8, 1, 0), RJR_RETURNED, 1);
+		for (i = 0; i < WATCHERS; i++) {
+			dxk_member_do(m[s][i], dxk_died_run);
+			m[s][i]->space = &ps->e->home;
+			dxk_space_leave(ps->e, space[s]);
+		}
+		dxk_space_leave(ps->e, space[s]);
+	}
+}
+
 /* DX-107: Stop wakes who slept when it began, and who came later may sleep on. */
 static void rejoin_stop_wakes(struct kunit *test)
 {
@@ -473,6 +527,7 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_watches),
 	KUNIT_CASE(rejoin_any),
 	KUNIT_CASE(rejoin_any_ends),
+	KUNIT_CASE(rejoin_any_owed),
 	KUNIT_CASE(rejoin_stop_wakes),
 	{ }
 };
