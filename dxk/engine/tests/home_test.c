@@ -108,6 +108,20 @@ static void home_is_kept(struct kunit *test)
 	end(ps);
 }
 
+/* Of several idle ones it goes to the last one to fall idle, as without homes. */
+static void home_warmest(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[2] = { worker(ps, 1), worker(ps, 1) };
+	struct dxk_next_op *n[2] = { puppet_turn(ps, m[0], 1), puppet_turn(ps, m[1], 1) };
+	struct dxk_rqe *rqe = post(ps, 1, 0);
+
+	EXPECT(ASLEEP(n[0]) && !ASLEEP(n[1]));
+	EXPECT(puppet_fetch(n[1]) == rqe);
+	puppet_end(ps, m[1], 0, 0);
+	end(ps);
+}
+
 /* A worker of a home takes what has none as well, the more urgent first. */
 static void home_and_others(struct kunit *test)
 {
@@ -422,6 +436,7 @@ static void home_in_vain(struct kunit *test)
 
 static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_is_kept),
+	KUNIT_CASE(home_warmest),
 	KUNIT_CASE(home_and_others),
 	KUNIT_CASE(home_steal),
 	KUNIT_CASE(home_is_left),

@@ -356,6 +356,32 @@ static void key_leave(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-21: of two that come back the first one has it first */
+static void key_enter_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_key_op *k[2];
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, KEY, 0);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, keyed_worker(ps, i));
+		EXPECT_IS(answer(ps, keyed_worker(ps, i), DXK_KEY_LEAVE), 0);
+	}
+	puppet_work(ps, keyed_worker(ps, 2));
+	for (i = 0; i < 2; i++) {
+		k[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_ENTER);
+		EXPECT(ASLEEP(k[i]));
+	}
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(!ASLEEP(k[0]) && ASLEEP(k[1]));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(!ASLEEP(k[1]));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
 /* Y-1: who comes back to a key that another request of the same worker has would wait for itself */
 static void key_enter_own(struct kunit *test)
 {
@@ -836,6 +862,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
 	KUNIT_CASE(key_leave),
+	KUNIT_CASE(key_enter_order),
 	KUNIT_CASE(key_enter_own),
 	KUNIT_CASE(key_wait_expires),
 	KUNIT_CASE(key_wait_times_out),

@@ -963,6 +963,63 @@ static void wait_ripe_many(struct kunit *test)
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
+/* The owner has so many results, in the order of their posts. */
+static void are_in_order(struct puppets *ps, u64 owner, u64 first, u32 nr)
+{
+	struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, owner, DXK_BATCH_MAX, 0);
+	struct dxk_rqe *rqe;
+
+	EXPECT_IS(r->nr, nr);
+	list_for_each_entry(rqe, &r->rqes, link) {
+		EXPECT_IS(rqe->param, first++);
+		EXPECT_IS(rqe->status, -ECANCELED);
+	}
+}
+
+/* Stop(cancel), then the last worker goes: what waits ends in the order in which it began to. */
+static void wait_stop_in_order(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, OWNER, PXR_REJOIN, &call, 1 + i, 0);
+	for (i = 0; i < 4; i++) {
+		post(ps, i < 2 ? OTHER : OTHER + 1, PXR_REJOIN, NULL, 11 + i, 0);
+		puppet_work(ps, m);
+		park(ps, m, i < 2 ? &masked : &call, 0);
+	}
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	are_in_order(ps, OWNER, 1, 3);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
+	puppet_dies(ps, m);
+	are_in_order(ps, OTHER, 4, 2);
+	are_in_order(ps, OTHER + 1, 6, 2);
+}
+
+/* DX-109: those of lane 0 that a drain tells come in that order, too. */
+static void wait_drain_in_order(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_rqe *rqe[3];
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		post(ps, OWNER, PXR_LANE0, &call, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+	}
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	for (i = 0; i < 3; i++) {
+		comes(ps, worker(ps, 0), rqe[i], DXK_WAKE_STOP);
+		puppet_end(ps, worker(ps, 0), 0, 0);
+	}
+}
+
 /* Its time comes while Stop(cancel) is about to end it: once, and it stays where it was. */
 static void wait_stop_then_time(struct kunit *test)
 {
@@ -1091,6 +1148,30 @@ static void wait_enforce(struct kunit *test)
 	EXPECT_IS(wake(ps, 2), 0);
 	park(ps, m, &call, 0);
 	EXPECT_IS(result(ps, OTHER), -EPERM);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+/* Of those beside each other all are looked at, whichever of them stays. */
+static void wait_enforce_one(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+	u32 i;
+
+	policy.max_waiting = 16;
+	policy.sched_mode = TPOOL_MODE_CMLS;
+	policy.lane_pct[1] = 50;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	for (i = 0; i < 2; i++)
+		puppet_worker(ps);
+	for (i = 0; i < 4; i++)
+		EXPECT_IS(post(ps, OWNER, i & 1 ? 0 : PXR_LANE1, &call, 1 + i, 0)->err, 0);
+	policy.lane_pct[1] = 0;
+	dxk_enforce(ps->e, &policy);
+	for (i = 0; i < 4; i++)
+		EXPECT_IS(!!named(ps, 1 + i), i & 1);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
@@ -1506,12 +1587,15 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
 	KUNIT_CASE(wait_ripe_many),
+	KUNIT_CASE(wait_stop_in_order),
+	KUNIT_CASE(wait_drain_in_order),
 	KUNIT_CASE(wait_stop_then_time),
 	KUNIT_CASE(wait_stop_many),
 	KUNIT_CASE(wait_stop_without_workers),
 	KUNIT_CASE(wait_stop_close),
 	KUNIT_CASE(wait_space),
 	KUNIT_CASE(wait_enforce),
+	KUNIT_CASE(wait_enforce_one),
 	KUNIT_CASE(wait_stall),
 	{ }
 };
