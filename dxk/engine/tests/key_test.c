@@ -637,6 +637,24 @@ static void key_hold(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-30: of two keys that a Stop releases the one that was held back first is first */
+static void key_hold_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *first, *second;
+
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, OTHER, false), 0);
+	second = post(ps, OTHER, 0);
+	first = post(ps, KEY, 0);
+	keyed_is_held(ps, first);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == first);
+	keyed_then(ps, keyed_worker(ps, 0), second);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* Who comes back executes: a key that is held back does not keep it from its key */
 static void key_hold_and_enter(struct kunit *test)
 {
@@ -871,6 +889,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_wait_after_all),
 	KUNIT_CASE(key_told_then_stop),
 	KUNIT_CASE(key_hold),
+	KUNIT_CASE(key_hold_order),
 	KUNIT_CASE(key_hold_shares),
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),

@@ -1020,6 +1020,55 @@ static void wait_drain_in_order(struct kunit *test)
 	}
 }
 
+/* Those that wait for room only are let in in the order in which their waits have ended. */
+static void wait_ripe_in_order(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe[3];
+	u32 i;
+
+	ps->e->policy.ready_entries = 1;
+	for (i = 0; i < 3; i++) {
+		post(ps, OWNER, 0, &call, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+	}
+	puppet_post(ps, OTHER, 0, 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_IS(wake(ps, 3 - i), 1);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	for (i = 3; i--;) {
+		comes(ps, m, rqe[i], DXK_WAKE_CALL);
+		puppet_end(ps, m, 0, 0);
+	}
+}
+
+/* Who waits for a result of an owner comes first, then who waits for its end, in their order. */
+static void wait_join_in_order(struct kunit *test)
+{
+	static const struct dxk_wait join = { .wait = DXK_WAIT_JOIN, .owner = OTHER };
+	static const struct dxk_wait result_of = { .wait = DXK_WAIT_RESULT, .owner = OTHER };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe[4];
+	u32 i;
+
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	for (i = 0; i < 4; i++) {
+		post(ps, OWNER, 0, i < 2 ? &join : &result_of, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+		EXPECT_IS(rqe[i]->state, DXK_WAITING);
+	}
+	puppet_end(ps, m, 0, 0);
+	for (i = 0; i < 4; i++) {
+		comes(ps, m, rqe[(i + 2) % 4], i < 2 ? DXK_WAKE_RESULT : DXK_WAKE_JOIN);
+		puppet_end(ps, m, 0, 0);
+	}
+}
+
 /* Its time comes while Stop(cancel) is about to end it: once, and it stays where it was. */
 static void wait_stop_then_time(struct kunit *test)
 {
@@ -1411,6 +1460,66 @@ static void wait_is_refused(struct kunit *test)
 	EXPECT_IS(result(ps, OWNER), 0);
 }
 
+/* What a turn leaves to the next one is beside what it was given until its wait has begun. */
+static void wait_leaves_data(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = add(ps, p, OWNER, PXR_REDO, NULL, 0, 0);
+	void *data;
+	u32 i;
+
+	rqe->data_len = rqe->posted_len = rqe->result_at = 4;
+	rqe->result_room = 8;
+	ASSERT_IS(dxk_rqe_alloc_data(rqe), 0);
+	memcpy(rqe->data, "post", 4);
+	puppet_posts(ps, p);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), rqe, &again), 0);
+	/* a call is refused after that, and comes once more */
+	for (i = 0; i < 2; i++) {
+		data = dxk_more_data(rqe, 8);
+		KUNIT_ASSERT_NOT_NULL(test, data);
+		EXPECT(data != rqe->data);
+		memcpy(data, "whatever", 8);
+		rqe->more->swaps = true;
+	}
+	puppet_dies(ps, worker(ps, 0));
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_NONE);
+	EXPECT_IS(rqe->more->events, 0);
+	EXPECT_IS(rqe->data_len, 4);
+	EXPECT_IS(memcmp(rqe->data, "post", 4), 0);
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), rqe, &again), 0);
+	data = dxk_more_data(rqe, 5);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	memcpy(data, "again", 5);
+	rqe->more->swaps = true;
+	rqe->data_len = 5;
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
+	EXPECT(rqe->data == data);
+	EXPECT_IS(rqe->data_len, 5);
+	EXPECT_IS(rqe->posted_len, 5);
+	EXPECT(dxk_rqe_result(rqe) == data + 5);
+	memset(dxk_rqe_result(rqe), 0, 8);
+	/* without another turn there is nothing to swap */
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), rqe, &again), 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
+	EXPECT(rqe->data == data);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	/* what is not run again needs its old data no more */
+	p = puppet_poster(ps, ps->main);
+	rqe = add(ps, p, OWNER, 0, NULL, 0, 0);
+	rqe->result_room = 8;
+	ASSERT_IS(dxk_rqe_alloc_data(rqe), 0);
+	puppet_posts(ps, p);
+	puppet_work(ps, worker(ps, 1));
+	EXPECT(dxk_more_data(rqe, 8) == rqe->data);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+}
+
 /* A turn more than can be counted is one of a request that was begun. */
 static void wait_turns_overflow(struct kunit *test)
 {
@@ -1559,6 +1668,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_call_then_expire),
 	KUNIT_CASE(wait_blocked),
 	KUNIT_CASE(wait_is_refused),
+	KUNIT_CASE(wait_leaves_data),
 	KUNIT_CASE(wait_turns_overflow),
 	KUNIT_CASE(wait_put_back),
 	KUNIT_CASE(wait_put_back_begun),
@@ -1587,6 +1697,8 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
 	KUNIT_CASE(wait_ripe_many),
+	KUNIT_CASE(wait_ripe_in_order),
+	KUNIT_CASE(wait_join_in_order),
 	KUNIT_CASE(wait_stop_in_order),
 	KUNIT_CASE(wait_drain_in_order),
 	KUNIT_CASE(wait_stop_then_time),
