@@ -34,7 +34,6 @@ static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_n
 	struct dxk_rqe *rqe = n->prefer->rqe, *best;
 	struct dxk_key *key = n->prefer->key;
 
-	n->prefer = NULL;
 	if (rqe->state != DXK_READY)
 		return NULL;
 	best = dxk_ready_best(&e->ready, n->m->kind, lanes);
@@ -55,7 +54,6 @@ static noinline bool dxk_home_take(struct dxk_engine *e, struct dxk_next_op *n,
 {
 	struct dxk_rqe *rqe = dxk_home_best(e, n->m->home - 1, n->m->kind);
 
-	n->prefer = NULL;
 	if (!rqe)
 		return false;
 	dxk_ready_remove(&e->ready, rqe);
@@ -112,7 +110,6 @@ static noinline bool dxk_take_eager(struct dxk_engine *e, struct dxk_next_op *n,
 		return false;
 	dxk_assign(e, n->m, rqe, &n->work, wakes);
 	n->nr = 1;
-	n->prefer = NULL;
 	return true;
 }
 

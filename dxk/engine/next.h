@@ -32,7 +32,8 @@ struct dxk_next_op {
 	u32 nr;
 	/**
 	 * @prefer: the next request of a key whose turn it completes, or NULL. The worker is
-	 * given it before others of the same priority. Its READY state is checked again
+	 * given it before others of the same priority. Its READY state is checked again.
+	 * Not read after the worker has taken a request, or sleeps
 	 */
 	struct dxk_more *prefer;
 	/** @err: why there is no work */

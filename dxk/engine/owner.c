@@ -176,8 +176,11 @@ struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *sp
 	return owner;
 }
 
-/* Is it as dxk_owner_construct() has made it, except for the fields that name the owner? */
-static bool dxk_owner_is_blank(const struct dxk_owner *owner)
+/**
+ * dxk_owner_is_blank - is a record as the cache has made it? For assertions
+ * @owner: the record; the fields that name an owner do not count, nor who sleeps for it or watches
+ */
+bool dxk_owner_is_blank(const struct dxk_owner *owner)
 {
 	return list_empty(&owner->done) && list_empty(&owner->joiners[false]) &&
 	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&

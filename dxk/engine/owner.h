@@ -266,6 +266,7 @@ struct dxk_owner *dxk_owner_look_up(const struct dxk_owners *owners,
 				    const struct dxk_space *space, u64 cookie);
 struct dxk_owner *dxk_owner_make(struct dxk_owners *owners, struct dxk_space *space,
 				 u64 cookie, struct dxk_stash *stash);
+bool dxk_owner_is_blank(const struct dxk_owner *owner);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
 void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner);
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);

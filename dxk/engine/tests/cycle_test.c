@@ -371,8 +371,11 @@ static void cycle_behind(struct kunit *test)
 	in = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
 	k = puppet_key_of(ps, keyed_worker(ps, 0), left, DXK_KEY_ENTER);
 	EXPECT(ASLEEP(in) && ASLEEP(k));
+	EXPECT(!ps->e->waits.unsure);
 	behind = keyed_call(ps, keyed_worker(ps, 2), 2, 1, false, false);
 	EXPECT(ASLEEP(behind));
+	/* the Monitor looks whether it was right to wait for that */
+	EXPECT(ps->e->waits.unsure);
 	dxk_sweep(ps->e, true);
 	EXPECT_IS(in->err, -EDEADLK);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);

@@ -13,6 +13,8 @@
 
 #define OWNER		1
 #define HOMES		4
+/* More entries than a lock hold moves */
+#define EACH		(DXK_HOLD_BUDGET + 10)
 
 static struct puppets *start_with(struct kunit *test, const struct dxk_policy *p)
 {
@@ -103,6 +105,20 @@ static void home_is_kept(struct kunit *test)
 	EXPECT(!ASLEEP(n));
 	EXPECT(puppet_fetch(n) == c);
 	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+/* Of several idle ones it goes to the last one to fall idle, as without homes. */
+static void home_warmest(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[2] = { worker(ps, 1), worker(ps, 1) };
+	struct dxk_next_op *n[2] = { puppet_turn(ps, m[0], 1), puppet_turn(ps, m[1], 1) };
+	struct dxk_rqe *rqe = post(ps, 1, 0);
+
+	EXPECT(ASLEEP(n[0]) && !ASLEEP(n[1]));
+	EXPECT(puppet_fetch(n[1]) == rqe);
+	puppet_end(ps, m[1], 0, 0);
 	end(ps);
 }
 
@@ -200,6 +216,47 @@ static void home_is_left(struct kunit *test)
 	end(ps);
 }
 
+/* More than a lock hold moves: the rest of a home that has a worker again stays there. */
+static void home_is_left_slowly(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(8);
+	struct dxk_member *m[2], *other;
+	struct puppets *ps;
+	u32 i;
+
+	p.max_waiting = 64;
+	p.homes = HOMES;
+	p.ready_entries = 512;
+	p.max_requests = 512;
+	ps = start_with(test, &p);
+	m[0] = worker(ps, 2);
+	m[1] = worker(ps, 3);
+	other = worker(ps, 0);
+	for (i = 0; i < 2 * EACH; i++)
+		post(ps, 2 + i % 2, 0);
+	EXPECT_IS(ps->e->ready.at_home[DXK_USER], BIT_ULL(1) | BIT_ULL(2));
+	ps->e->swept = true;
+	puppet_dies(ps, m[0]);
+	puppet_dies(ps, m[1]);
+	dxk_sweep(ps->e, true);
+	EXPECT(ps->e->ready.home[1].queue[DXK_USER].first);
+	m[0] = worker(ps, 2);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->ready.at_home[DXK_USER], BIT_ULL(1));
+	/* it is left once more, and is all that is left */
+	puppet_dies(ps, m[0]);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(ps->e->ready.at_home[DXK_USER], 0);
+	for (i = 0; i < 2 * EACH; i++) {
+		puppet_work(ps, other);
+		puppet_end(ps, other, 0, 0);
+	}
+	dxk_sweep_end(ps->e);
+	end(ps);
+}
+
 /* FO-35 in a home: who blocks has a spare in its place; an idle worker of another home is none */
 static void home_blocks(struct kunit *test)
 {
@@ -219,6 +276,44 @@ static void home_blocks(struct kunit *test)
 	EXPECT(!ASLEEP(n));
 	EXPECT(puppet_fetch(n) == rqe);
 	puppet_end(ps, spare, 0, 0);
+	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+/* FO-35 in homes: ... unless it may take what is of others, or the place is nobody's home */
+static void home_blocks_beside_others(struct kunit *test)
+{
+	struct puppets *ps = start(test, true);
+	struct dxk_member *m[2] = { worker(ps, 1), worker(ps, 2) };
+	struct dxk_rqe *rqe = post(ps, 1, 0);
+	struct dxk_next_op *n;
+
+	EXPECT(puppet_work(ps, m[0]) == rqe);
+	EXPECT_IS(puppet_block(ps, m[0], false, false)->ret, -EAGAIN);
+	n = puppet_turn(ps, m[1], 1);
+	EXPECT_IS(puppet_block(ps, m[0], false, false)->ret, 0);
+	rqe = post(ps, 1, 0);
+	EXPECT(!ASLEEP(n));
+	EXPECT(puppet_fetch(n) == rqe);
+	puppet_end(ps, m[1], 0, 0);
+	puppet_end(ps, m[0], 0, 0);
+	end(ps);
+}
+
+static void home_blocks_without(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[2] = { worker(ps, 0), worker(ps, 1) };
+	struct dxk_next_op *n;
+
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	puppet_work(ps, m[0]);
+	n = puppet_turn(ps, m[1], 1);
+	EXPECT_IS(puppet_block(ps, m[0], false, false)->ret, 0);
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	EXPECT(!ASLEEP(n));
+	puppet_fetch(n);
+	puppet_end(ps, m[1], 0, 0);
 	puppet_end(ps, m[0], 0, 0);
 	end(ps);
 }
@@ -369,10 +464,14 @@ static void home_in_vain(struct kunit *test)
 
 static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_is_kept),
+	KUNIT_CASE(home_warmest),
 	KUNIT_CASE(home_and_others),
 	KUNIT_CASE(home_steal),
 	KUNIT_CASE(home_is_left),
+	KUNIT_CASE(home_is_left_slowly),
 	KUNIT_CASE(home_blocks),
+	KUNIT_CASE(home_blocks_beside_others),
+	KUNIT_CASE(home_blocks_without),
 	KUNIT_CASE(home_and_key),
 	KUNIT_CASE(home_before_key),
 	KUNIT_CASE(home_bad_input),

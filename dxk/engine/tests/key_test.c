@@ -356,6 +356,32 @@ static void key_leave(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-21: of two that come back the first one has it first */
+static void key_enter_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_key_op *k[2];
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, KEY, 0);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, keyed_worker(ps, i));
+		EXPECT_IS(answer(ps, keyed_worker(ps, i), DXK_KEY_LEAVE), 0);
+	}
+	puppet_work(ps, keyed_worker(ps, 2));
+	for (i = 0; i < 2; i++) {
+		k[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_ENTER);
+		EXPECT(ASLEEP(k[i]));
+	}
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(!ASLEEP(k[0]) && ASLEEP(k[1]));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(!ASLEEP(k[1]));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
 /* Y-1: who comes back to a key that another request of the same worker has would wait for itself */
 static void key_enter_own(struct kunit *test)
 {
@@ -611,6 +637,24 @@ static void key_hold(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-30: of two keys that a Stop releases the one that was held back first is first */
+static void key_hold_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *first, *second;
+
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, OTHER, false), 0);
+	second = post(ps, OTHER, 0);
+	first = post(ps, KEY, 0);
+	keyed_is_held(ps, first);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == first);
+	keyed_then(ps, keyed_worker(ps, 0), second);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* Who comes back executes: a key that is held back does not keep it from its key */
 static void key_hold_and_enter(struct kunit *test)
 {
@@ -836,6 +880,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),
 	KUNIT_CASE(key_leave),
+	KUNIT_CASE(key_enter_order),
 	KUNIT_CASE(key_enter_own),
 	KUNIT_CASE(key_wait_expires),
 	KUNIT_CASE(key_wait_times_out),
@@ -844,6 +889,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_wait_after_all),
 	KUNIT_CASE(key_told_then_stop),
 	KUNIT_CASE(key_hold),
+	KUNIT_CASE(key_hold_order),
 	KUNIT_CASE(key_hold_shares),
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),

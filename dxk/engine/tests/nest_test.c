@@ -5,6 +5,7 @@
 #include "engine/cancel.h"
 #include "engine/key.h"
 #include "engine/key_call.h"
+#include "engine/keys.h"
 #include "engine/more.h"
 #include "engine/rejoin.h"
 #include "engine/stop.h"
@@ -71,6 +72,30 @@ static void nest_self(struct kunit *test)
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	puppet_work(ps, keyed_worker(ps, 0));
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* AG-18: a call within a call: who has the key is the innermost */
+static void nest_twice(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_key_seen seen;
+	u64 owner;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_SELF);
+	puppet_work(ps, m);
+	for (owner = 2; owner < 4; owner++) {
+		keyed_send(ps, m, 7, owner, DXK_REENTRY_SELF);
+		EXPECT_IS(keyed_call(ps, m, owner, 1, true, false)->answer, RJR_HELP);
+		puppet_help(ps, m);
+	}
+	while (owner-- > 1) {
+		EXPECT_IS(dxk_keys_look(ps->e, &seen, 1), 1);
+		EXPECT_IS(seen.owner, owner);
+		puppet_end(ps, m, 0, 0);
+	}
+	EXPECT_IS(dxk_keys_look(ps->e, &seen, 1), 0);
 	keyed_end(ps);
 }
 
@@ -517,6 +542,7 @@ static void nest_many_outers(struct kunit *test)
 
 static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_self),
+	KUNIT_CASE(nest_twice),
 	KUNIT_CASE(nest_self_alone),
 	KUNIT_CASE(nest_chain),
 	KUNIT_CASE(nest_death),

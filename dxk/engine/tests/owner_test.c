@@ -357,9 +357,63 @@ static void owner_answers_follow_a_model(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->stats.posts, e->stats.collected + e->stats.vanished);
 }
 
+/* What is not as it was made is noticed before another owner gets the record. */
+static void owner_is_blank(struct kunit *test)
+{
+	struct hash *h = hash_make(test, 4);
+	struct list_head *lists[8];
+	struct dxk_helper helper;
+	struct dxk_owner *own;
+	LIST_HEAD(entry);
+	u32 kind, i;
+
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1), 0);
+	own = h->spares.obj[0];
+	lists[0] = &own->done;
+	lists[1] = &own->joiners[false];
+	lists[2] = &own->joiners[true];
+	lists[3] = &own->stuck;
+	lists[4] = &own->rich;
+	lists[5] = &own->owed;
+	lists[6] = &own->mores;
+	lists[7] = &own->purge;
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		KUNIT_EXPECT_TRUE(test, dxk_owner_is_blank(own));
+		list_add(&entry, lists[i]);
+		KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+		list_del_init(&entry);
+	}
+	for (i = 0; i < DXK_PLACES; i++) {
+		own->nr[i] = 1;
+		KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+		own->nr[i] = 0;
+	}
+	own->joined = 1;
+	KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+	own->joined = 0;
+	own->nr_done = 1;
+	KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+	own->nr_done = 0;
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		for (i = 0; i < DXK_LANES; i++) {
+			own->own[kind][i] = 1;
+			KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+			own->own[kind][i] = 0;
+		}
+		own->helper[kind] = &helper;
+		KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+		own->helper[kind] = NULL;
+	}
+	own->doom = 1;
+	KUNIT_EXPECT_FALSE(test, dxk_owner_is_blank(own));
+	own->doom = 0;
+	KUNIT_EXPECT_TRUE(test, dxk_owner_is_blank(own));
+}
+
 static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_enter_and_leave),
 	KUNIT_CASE(owner_stash),
+	KUNIT_CASE(owner_is_blank),
 	KUNIT_CASE(owner_unstart),
 	KUNIT_CASE(owner_many),
 	KUNIT_CASE(owner_answers_follow_a_model),

@@ -216,6 +216,34 @@ static void purge_two(struct kunit *test)
 	EXPECT_IS(results(ps, OTHER, -ECANCELED), 2);
 }
 
+/* One begins while a hold has left another one in the middle: that one is gone on with first. */
+static void purge_amid_another(struct kunit *test)
+{
+	static const struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = 1ULL << 62 };
+	struct dxk_wakes wakes = { .spent = DXK_HOLD_BUDGET };
+	struct puppets *ps = start(test, 0);
+	struct dxk_owner *owner[2];
+	LIST_HEAD(ended);
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		post_more(ps, OWNER + i, PXR_REJOIN, &late);
+	ps->e->swept = true;
+	spin_lock(&ps->e->lock);
+	for (i = 0; i < 2; i++)
+		owner[i] = dxk_owner_find(&ps->e->owners, ps->main->space, OWNER + i);
+	dxk_purge_begin(ps->e, owner[0]);
+	EXPECT(!dxk_purge_some(ps->e, &ended, &wakes));
+	dxk_purge_begin(ps->e, owner[1]);
+	EXPECT(dxk_purges_first(&ps->e->purges) == owner[0]);
+	spin_unlock(&ps->e->lock);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	dxk_sweep_end(ps->e);
+	EXPECT_IS(results(ps, OWNER, -ECANCELED), 1);
+	EXPECT_IS(results(ps, OWNER + 1, -ECANCELED), 1);
+}
+
 /* Given to a worker that cannot fetch it, or dies: it does not begin again. */
 static void purge_put_back(struct kunit *test)
 {
@@ -307,6 +335,7 @@ static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_waiting),
 	KUNIT_CASE(purge_in_holds),
 	KUNIT_CASE(purge_two),
+	KUNIT_CASE(purge_amid_another),
 	KUNIT_CASE(purge_put_back),
 	KUNIT_CASE(purge_before_wait),
 	KUNIT_CASE(purge_fail_fast),

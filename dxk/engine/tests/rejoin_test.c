@@ -330,6 +330,46 @@ static void rejoin_watches(struct kunit *test)
 	}
 }
 
+#define WATCHERS	20
+
+static u32 told(struct dxk_member *const *m, u32 nr)
+{
+	u32 readable = 0;
+
+	while (nr--)
+		readable += m[nr]->readable;
+	return readable;
+}
+
+/* More that watch two owners than lock holds may wake: the owner that was owed first is first. */
+static void rejoin_owed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps), *m[2][WATCHERS];
+	u32 i, o;
+
+	for (o = 0; o < 2; o++) {
+		puppet_post(ps, 8 + o, 0, PXR_REJOIN);
+		for (i = 0; i < WATCHERS; i++) {
+			m[o][i] = puppet_client(ps);
+			answered(ps, puppet_rejoin(ps, m[o][i], 8 + o, 1, 0), RJR_NONE_READY, 0);
+		}
+	}
+	ps->e->swept = true;
+	for (o = 0; o < 2; o++) {
+		puppet_work(ps, worker);
+		puppet_end(ps, worker, 0, 0);
+		EXPECT_IS(told(m[o], WATCHERS), 8);
+	}
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS), 16);
+	EXPECT_IS(told(m[1], WATCHERS), 8);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS) + told(m[1], WATCHERS), 2 * WATCHERS);
+	dxk_sweep_end(ps->e);
+}
+
 static struct dxk_rejoin_op *any_of(struct puppets *ps, struct dxk_member *m, u32 max, bool wait)
 {
 	struct dxk_rejoin_op *r = puppet_poller(ps, m, 0, max, wait);
@@ -428,6 +468,49 @@ static void rejoin_any_ends(struct kunit *test)
 	EXPECT_IS(ps->e->owners.nr_any, 0);
 }
 
+/* More that watch than a lock hold may wake: what is left over goes on in the order of spaces. */
+static void rejoin_any_owed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_member *worker = puppet_worker(ps), *m[2][WATCHERS];
+	struct dxk_space *space[2];
+	u32 i, s;
+
+	for (s = 0; s < 2; s++) {
+		space[s] = dxk_space_new(ps->e);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(space[s]));
+		for (i = 0; i < WATCHERS; i++) {
+			m[s][i] = puppet_client(ps);
+			m[s][i]->space = space[s];
+			dxk_space_join(ps->e, space[s]);
+			answered(ps, any_of(ps, m[s][i], 1, false), RJR_NONE_EXIST, 0);
+		}
+	}
+	ps->e->swept = true;
+	for (s = 0; s < 2; s++) {
+		puppet_post_nr(ps, m[s][0], 1, 8, PXR_REJOIN);
+		end_next(ps, worker);
+		EXPECT_IS(told(m[s], WATCHERS), 8);
+	}
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS), 16);
+	EXPECT_IS(told(m[1], WATCHERS), 8);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(told(m[0], WATCHERS) + told(m[1], WATCHERS), 2 * WATCHERS);
+	EXPECT(list_empty(&ps->e->owners.owed_spaces));
+	dxk_sweep_end(ps->e);
+	for (s = 0; s < 2; s++) {
+		answered(ps, puppet_rejoin(ps, m[s][0], 8, 1, 0), RJR_RETURNED, 1);
+		for (i = 0; i < WATCHERS; i++) {
+			dxk_member_do(m[s][i], dxk_died_run);
+			m[s][i]->space = &ps->e->home;
+			dxk_space_leave(ps->e, space[s]);
+		}
+		dxk_space_leave(ps->e, space[s]);
+	}
+}
+
 /* DX-107: Stop wakes who slept when it began, and who came later may sleep on. */
 static void rejoin_stop_wakes(struct kunit *test)
 {
@@ -462,6 +545,80 @@ static void rejoin_stop_wakes(struct kunit *test)
 	EXPECT_IS(ps->e->stats.rejoin_returned, returned);
 }
 
+/* DX-107: more owners than a hold goes through: it is over when all of them were. */
+static void rejoin_stop_wakes_many(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen };
+	struct dxk_rejoin_op *r[32];
+	u32 i, holds;
+
+	EXPECT(1U << ps->e->owners.bits > DXK_HOLD_BUDGET);
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		puppet_post(ps, 100 + i, 0, PXR_REJOIN);
+		r[i] = puppet_rejoin(ps, puppet_client(ps), 100 + i, 1, 1);
+		EXPECT(ASLEEP(r[i]));
+	}
+	for (holds = 0; !holds || stop.more; holds++)
+		puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(holds > 1);
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+	}
+}
+
+/* DX-107 of sleepers for any owner: every space is looked at, and wakes who slept when it began */
+static void rejoin_stop_wakes_any(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(4);
+	struct dxk_stop_pollers stop = { };
+	struct dxk_member *m[3][2];
+	struct dxk_rejoin_op *r[3][2];
+	struct dxk_space *space[3];
+	struct dxk_wakes wakes;
+	struct puppets *ps;
+	u32 s, i;
+
+	policy.ready_entries = 64;
+	policy.max_requests = 64;
+	ps = puppets_start(test, &policy);
+	for (s = 0; s < 3; s++) {
+		space[s] = dxk_space_new(ps->e);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(space[s]));
+		for (i = 0; i < 2; i++) {
+			m[s][i] = puppet_client(ps);
+			m[s][i]->space = space[s];
+			dxk_space_join(ps->e, space[s]);
+			puppet_post_nr(ps, m[s][i], 1, 8, PXR_REJOIN);
+			r[s][i] = any_of(ps, m[s][i], 1, true);
+			EXPECT(ASLEEP(r[s][i]));
+			/* the first one of the second space, and nobody else, slept before the Stop */
+			r[s][i]->w.since = s == 1 && !i ? 1 : 3;
+		}
+	}
+	dxk_wakes_init(&wakes);
+	spin_lock(&ps->e->lock);
+	ps->e->state = DXK_CTX_STOPPING;
+	ps->e->stopped = 2;
+	EXPECT(dxk_stop_pollers(ps->e, &stop, &wakes));
+	spin_unlock(&ps->e->lock);
+	dxk_wakes_flush(ps->e, &wakes);
+	for (s = 0; s < 3; s++)
+		for (i = 0; i < 2; i++)
+			EXPECT_IS(ASLEEP(r[s][i]), s != 1 || i);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, true);
+	for (s = 0; s < 3; s++) {
+		for (i = 0; i < 2; i++) {
+			EXPECT(!ASLEEP(r[s][i]));
+			puppet_dies(ps, m[s][i]);
+			m[s][i]->space = &ps->e->home;
+			dxk_space_leave(ps->e, space[s]);
+		}
+		dxk_space_leave(ps->e, space[s]);
+	}
+}
+
 static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_answers),
 	KUNIT_CASE(rejoin_hierarchy),
@@ -471,9 +628,13 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_minimum),
 	KUNIT_CASE(rejoin_copies_out),
 	KUNIT_CASE(rejoin_watches),
+	KUNIT_CASE(rejoin_owed),
 	KUNIT_CASE(rejoin_any),
 	KUNIT_CASE(rejoin_any_ends),
+	KUNIT_CASE(rejoin_any_owed),
 	KUNIT_CASE(rejoin_stop_wakes),
+	KUNIT_CASE(rejoin_stop_wakes_many),
+	KUNIT_CASE(rejoin_stop_wakes_any),
 	{ }
 };
 

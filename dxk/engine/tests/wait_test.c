@@ -825,7 +825,8 @@ static void wait_drain(struct kunit *test)
 	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
 	struct dxk_policy policy = puppet_policy(8);
 	struct puppet_stop *stop;
-	struct dxk_rqe *rqe, *service, *kept;
+	struct dxk_rqe *rqe, *service, *kept, *late;
+	struct dxk_post_op *p;
 	struct dxk_member *m;
 	struct puppets *ps;
 
@@ -856,6 +857,12 @@ static void wait_drain(struct kunit *test)
 	puppet_end(ps, m, 0, 0);
 	wake(ps, 3);
 	comes(ps, m, kept, DXK_WAKE_CALL);
+	/* what it posts has not waited for anything, of which a Stop would be the end */
+	p = puppet_poster(ps, m);
+	late = add(ps, p, OWNER, PXR_LANE0, NULL, 4, 0);
+	puppet_posts(ps, p);
+	puppet_end(ps, m, 0, 0);
+	comes(ps, m, late, DXK_WAKE_NONE);
 	puppet_end(ps, m, 0, 0);
 	EXPECT(ASLEEP(stop));
 	wake(ps, 1);
@@ -954,6 +961,112 @@ static void wait_ripe_many(struct kunit *test)
 	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1 + nr);
 	dxk_sweep_end(ps->e);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+/* The owner has so many results, in the order of their posts. */
+static void are_in_order(struct puppets *ps, u64 owner, u64 first, u32 nr)
+{
+	struct dxk_rejoin_op *r = puppet_rejoin(ps, ps->main, owner, DXK_BATCH_MAX, 0);
+	struct dxk_rqe *rqe;
+
+	EXPECT_IS(r->nr, nr);
+	list_for_each_entry(rqe, &r->rqes, link) {
+		EXPECT_IS(rqe->param, first++);
+		EXPECT_IS(rqe->status, -ECANCELED);
+	}
+}
+
+/* Stop(cancel), then the last worker goes: what waits ends in the order in which it began to. */
+static void wait_stop_in_order(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, OWNER, PXR_REJOIN, &call, 1 + i, 0);
+	for (i = 0; i < 4; i++) {
+		post(ps, i < 2 ? OTHER : OTHER + 1, PXR_REJOIN, NULL, 11 + i, 0);
+		puppet_work(ps, m);
+		park(ps, m, i < 2 ? &masked : &call, 0);
+	}
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	are_in_order(ps, OWNER, 1, 3);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 2);
+	puppet_dies(ps, m);
+	are_in_order(ps, OTHER, 4, 2);
+	are_in_order(ps, OTHER + 1, 6, 2);
+}
+
+/* DX-109: those of lane 0 that a drain tells come in that order, too. */
+static void wait_drain_in_order(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_rqe *rqe[3];
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		post(ps, OWNER, PXR_LANE0, &call, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+	}
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	for (i = 0; i < 3; i++) {
+		comes(ps, worker(ps, 0), rqe[i], DXK_WAKE_STOP);
+		puppet_end(ps, worker(ps, 0), 0, 0);
+	}
+}
+
+/* Those that wait for room only are let in in the order in which their waits have ended. */
+static void wait_ripe_in_order(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe[3];
+	u32 i;
+
+	ps->e->policy.ready_entries = 1;
+	for (i = 0; i < 3; i++) {
+		post(ps, OWNER, 0, &call, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+	}
+	puppet_post(ps, OTHER, 0, 0);
+	for (i = 0; i < 3; i++)
+		EXPECT_IS(wake(ps, 3 - i), 1);
+	puppet_work(ps, m);
+	puppet_end(ps, m, 0, 0);
+	for (i = 3; i--;) {
+		comes(ps, m, rqe[i], DXK_WAKE_CALL);
+		puppet_end(ps, m, 0, 0);
+	}
+}
+
+/* Who waits for a result of an owner comes first, then who waits for its end, in their order. */
+static void wait_join_in_order(struct kunit *test)
+{
+	static const struct dxk_wait join = { .wait = DXK_WAIT_JOIN, .owner = OTHER };
+	static const struct dxk_wait result_of = { .wait = DXK_WAIT_RESULT, .owner = OTHER };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe[4];
+	u32 i;
+
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	for (i = 0; i < 4; i++) {
+		post(ps, OWNER, 0, i < 2 ? &join : &result_of, 1 + i, 0);
+		rqe[i] = named(ps, 1 + i);
+		EXPECT_IS(rqe[i]->state, DXK_WAITING);
+	}
+	puppet_end(ps, m, 0, 0);
+	for (i = 0; i < 4; i++) {
+		comes(ps, m, rqe[(i + 2) % 4], i < 2 ? DXK_WAKE_RESULT : DXK_WAKE_JOIN);
+		puppet_end(ps, m, 0, 0);
+	}
 }
 
 /* Its time comes while Stop(cancel) is about to end it: once, and it stays where it was. */
@@ -1084,6 +1197,30 @@ static void wait_enforce(struct kunit *test)
 	EXPECT_IS(wake(ps, 2), 0);
 	park(ps, m, &call, 0);
 	EXPECT_IS(result(ps, OTHER), -EPERM);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+}
+
+/* Of those beside each other all are looked at, whichever of them stays. */
+static void wait_enforce_one(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps;
+	u32 i;
+
+	policy.max_waiting = 16;
+	policy.sched_mode = TPOOL_MODE_CMLS;
+	policy.lane_pct[1] = 50;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	for (i = 0; i < 2; i++)
+		puppet_worker(ps);
+	for (i = 0; i < 4; i++)
+		EXPECT_IS(post(ps, OWNER, i & 1 ? 0 : PXR_LANE1, &call, 1 + i, 0)->err, 0);
+	policy.lane_pct[1] = 0;
+	dxk_enforce(ps->e, &policy);
+	for (i = 0; i < 4; i++)
+		EXPECT_IS(!!named(ps, 1 + i), i & 1);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
 }
 
@@ -1323,6 +1460,66 @@ static void wait_is_refused(struct kunit *test)
 	EXPECT_IS(result(ps, OWNER), 0);
 }
 
+/* What a turn leaves to the next one is beside what it was given until its wait has begun. */
+static void wait_leaves_data(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 2);
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = add(ps, p, OWNER, PXR_REDO, NULL, 0, 0);
+	void *data;
+	u32 i;
+
+	rqe->data_len = rqe->posted_len = rqe->result_at = 4;
+	rqe->result_room = 8;
+	ASSERT_IS(dxk_rqe_alloc_data(rqe), 0);
+	memcpy(rqe->data, "post", 4);
+	puppet_posts(ps, p);
+	puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), rqe, &again), 0);
+	/* a call is refused after that, and comes once more */
+	for (i = 0; i < 2; i++) {
+		data = dxk_more_data(rqe, 8);
+		KUNIT_ASSERT_NOT_NULL(test, data);
+		EXPECT(data != rqe->data);
+		memcpy(data, "whatever", 8);
+		rqe->more->swaps = true;
+	}
+	puppet_dies(ps, worker(ps, 0));
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_NONE);
+	EXPECT_IS(rqe->more->events, 0);
+	EXPECT_IS(rqe->data_len, 4);
+	EXPECT_IS(memcmp(rqe->data, "post", 4), 0);
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), rqe, &again), 0);
+	data = dxk_more_data(rqe, 5);
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	memcpy(data, "again", 5);
+	rqe->more->swaps = true;
+	rqe->data_len = 5;
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
+	EXPECT(rqe->data == data);
+	EXPECT_IS(rqe->data_len, 5);
+	EXPECT_IS(rqe->posted_len, 5);
+	EXPECT(dxk_rqe_result(rqe) == data + 5);
+	memset(dxk_rqe_result(rqe), 0, 8);
+	/* without another turn there is nothing to swap */
+	EXPECT_IS(dxk_wait_set(worker(ps, 1), rqe, &again), 0);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	comes(ps, worker(ps, 1), rqe, DXK_WAKE_AGAIN);
+	EXPECT(rqe->data == data);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	/* what is not run again needs its old data no more */
+	p = puppet_poster(ps, ps->main);
+	rqe = add(ps, p, OWNER, 0, NULL, 0, 0);
+	rqe->result_room = 8;
+	ASSERT_IS(dxk_rqe_alloc_data(rqe), 0);
+	puppet_posts(ps, p);
+	puppet_work(ps, worker(ps, 1));
+	EXPECT(dxk_more_data(rqe, 8) == rqe->data);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+}
+
 /* A turn more than can be counted is one of a request that was begun. */
 static void wait_turns_overflow(struct kunit *test)
 {
@@ -1471,6 +1668,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_call_then_expire),
 	KUNIT_CASE(wait_blocked),
 	KUNIT_CASE(wait_is_refused),
+	KUNIT_CASE(wait_leaves_data),
 	KUNIT_CASE(wait_turns_overflow),
 	KUNIT_CASE(wait_put_back),
 	KUNIT_CASE(wait_put_back_begun),
@@ -1499,12 +1697,17 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
 	KUNIT_CASE(wait_ripe_many),
+	KUNIT_CASE(wait_ripe_in_order),
+	KUNIT_CASE(wait_join_in_order),
+	KUNIT_CASE(wait_stop_in_order),
+	KUNIT_CASE(wait_drain_in_order),
 	KUNIT_CASE(wait_stop_then_time),
 	KUNIT_CASE(wait_stop_many),
 	KUNIT_CASE(wait_stop_without_workers),
 	KUNIT_CASE(wait_stop_close),
 	KUNIT_CASE(wait_space),
 	KUNIT_CASE(wait_enforce),
+	KUNIT_CASE(wait_enforce_one),
 	KUNIT_CASE(wait_stall),
 	{ }
 };
