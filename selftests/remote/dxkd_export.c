@@ -102,4 +102,15 @@ TEST_F(export, not_of_this_one)
 	EXPECT_FALSE(self->job->returned);
 }
 
+/* What was not begun here, but maybe elsewhere, does not end as one that was not begun. */
+TEST_F(export, late)
+{
+	self->job->r.attempt = 1;
+	answer_late(&self->x, self->job);
+	EXPECT_EQ(-ETIME, self->job->status);
+	self->job->r.attempt = 2;
+	answer_late(&self->x, self->job);
+	EXPECT_EQ(-EOWNERDEAD, self->job->status);
+}
+
 TEST_HARNESS_MAIN

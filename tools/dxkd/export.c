@@ -210,8 +210,13 @@ static void answer(struct export *x, struct job *job, int32_t status, uint32_t l
 	move(x, job, UNSENT);
 }
 
+/* ETIME says that it was not begun, which nobody knows of what was begun elsewhere before. */
 static void answer_late(struct export *x, struct job *job)
 {
+	if (job->r.attempt > 1) {
+		answer(x, job, -EOWNERDEAD, 0);
+		return;
+	}
 	tell(x, job, "came too late, it is not begun: ETIME", job->r.attempt);
 	answer(x, job, -ETIME, 0);
 }

@@ -10,6 +10,8 @@ uint32_t attempt_of(const struct delivery *d)
 
 enum verdict judge_delivery(const struct delivery *d)
 {
+	bool before = d->redelivered || attempt_of(d) > 1;
+
 	if (d->known == HELD)
 		return DO_NOTE;
 	if (d->known == ANSWERED)
@@ -17,7 +19,7 @@ enum verdict judge_delivery(const struct delivery *d)
 	if (d->redelivered && d->settling)
 		return DO_WAIT;
 	/* also a copy: who published it may have had other limits */
-	if ((d->redelivered || attempt_of(d) > 1) && (!d->redo || attempt_of(d) > d->redo_max))
+	if (before && (!d->redo || d->late || attempt_of(d) > d->redo_max))
 		return DO_REFUSE;
 	if (d->late)
 		return DO_EXPIRE;
