@@ -15,7 +15,8 @@
 
 #include "kselftest_harness.h"
 
-#define ID	"01234567-89ab-cdef-0123-456789abcdef.7.8"
+#define UUID	"01234567-89ab-cdef-0123-456789abcdef"
+#define ID	UUID ".7.8"
 
 const char *tool = "dxkd";
 static uint64_t clock_now = 1000 * NSEC_PER_SEC;
@@ -26,6 +27,7 @@ uint64_t now_ns(void)
 }
 
 FIXTURE(export) {
+	struct broker broker;
 	struct service cfg;
 	struct export x;
 	struct job *job;
@@ -34,7 +36,11 @@ FIXTURE(export) {
 
 FIXTURE_SETUP(export)
 {
-	self->cfg = (struct service){ .grace = 2 };
+	self->broker = (struct broker){ .user = "me" };
+	self->cfg = (struct service){
+		.name = "render", .broker = &self->broker, .peers = { 1, { "me" } }, .grace = 2,
+		.redo_max = 3,
+	};
 	self->x = (struct export){ .cfg = &self->cfg };
 	self->x.in.owner = self->x.out.owner = &self->x;
 	self->job = calloc(1, sizeof(*self->job));
@@ -111,6 +117,52 @@ TEST_F(export, late)
 	self->job->r.attempt = 2;
 	answer_late(&self->x, self->job);
 	EXPECT_EQ(-EOWNERDEAD, self->job->status);
+}
+
+static void give(struct export *x, const char *id, bool redelivered)
+{
+	struct request r = { .user = "me", .reply_to = "dxk.reply.me." UUID, .lane = 3, .band = -1,
+			     .attempt = 1 };
+	amqp_basic_deliver_t d = { .redelivered = redelivered,
+				   .routing_key = amqp_cstring_bytes("3") };
+	amqp_message_t message = { 0 };
+	struct message m;
+
+	strcpy(r.id, id);
+	request_write(&r, "render", "me", 1000000000, &m);
+	message.properties = m.p;
+	deliver(&x->in, &d, &message);
+}
+
+/*
+ * What comes while nothing is begun any more is given back. A copy would say that it has not begun,
+ * so there is none of what may have.
+ */
+TEST_F(export, given_back)
+{
+	self->x.leaving = true;
+	self->x.ups = 2;
+	self->x.in.since = clock_now;
+	give(&self->x, UUID ".8.1", true);
+	post_all(&self->x);
+	give_back(&self->x);
+	EXPECT_EQ(NULL, job_of(&self->x, UUID ".8.1"));
+	EXPECT_EQ(0, self->x.lists[UNSENT].nr);
+	clock_now += 2 * NSEC_PER_SEC;
+	give(&self->x, UUID ".8.1", true);
+	post_all(&self->x);
+	give_back(&self->x);
+	ASSERT_EQ(1, self->x.lists[UNSENT].nr);
+	EXPECT_EQ(-EOWNERDEAD, self->x.lists[UNSENT].first->status);
+	EXPECT_EQ(0, self->x.counts.republished);
+	job_free(&self->x, self->x.lists[UNSENT].first);
+	give(&self->x, UUID ".8.2", false);
+	post_all(&self->x);
+	give_back(&self->x);
+	EXPECT_EQ(1, self->x.counts.republished);
+	ASSERT_EQ(1, self->x.lists[UNSENT].nr);
+	EXPECT_TRUE(self->x.lists[UNSENT].first->copy);
+	job_free(&self->x, self->x.lists[UNSENT].first);
 }
 
 TEST_HARNESS_MAIN

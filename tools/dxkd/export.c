@@ -490,14 +490,18 @@ static void context_try(struct export *x, uint64_t now)
 	x->said = rc;
 }
 
-/* What was not begun is for others, or for this host when the context is there again. */
+/*
+ * What was not begun is for others, or for this host when the context is there again. A copy of
+ * what waits would not say that it may have begun: the broker has the mark, and gives it to
+ * somebody by itself when the connection ends.
+ */
 static void give_back(struct export *x)
 {
 	struct job *job;
 
 	while ((job = x->lists[UNPOSTED].first) || (job = x->lists[WAITS].first)) {
 		if (job->state == WAITS)
-			job_free(x, job);	/* the broker does */
+			job_free(x, job);
 		else
 			publish_copy(x, job, job->r.attempt);
 	}
@@ -554,7 +558,7 @@ static void post_all(struct export *x)
 	struct job *job, *next;
 	int rc;
 
-	for (job = x->lists[UNPOSTED].first; job && !x->ended; job = next) {
+	for (job = x->lists[UNPOSTED].first; job && !x->ended && !x->leaving; job = next) {
 		next = job->next;
 		if (full[job->r.lane])
 			continue;
@@ -748,8 +752,6 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	enlist(x, job, WAITS);
 	if (verdict)
 		answer(x, job, verdict, 0);
-	else if (x->ended || x->leaving)
-		publish_copy(x, job, r.attempt);
 	else
 		judge(x, job, x->ups > 1 &&
 			      now_ns() - link->since < x->cfg->grace * NSEC_PER_SEC);
