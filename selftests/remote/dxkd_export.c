@@ -94,6 +94,41 @@ TEST_F(export, nobody_comes_back)
 	EXPECT_EQ(REMEMBERED, self->job->state);
 }
 
+/* The time during which nobody could have come back does not count. */
+TEST_F(export, broker_was_away)
+{
+	on_returned(&self->x.out, &self->message);
+	on_confirmed(&self->x.out, self->job, true);
+	ASSERT_EQ(AWAY, self->job->state);
+	clock_now += 2 * SEND_FOR * NSEC_PER_SEC;
+	self->x.out.since = clock_now;
+	move(&self->x, self->job, SENT);
+	clock_now += NSEC_PER_SEC;
+	on_returned(&self->x.out, &self->message);
+	on_confirmed(&self->x.out, self->job, true);
+	EXPECT_EQ(AWAY, self->job->state);
+	move(&self->x, self->job, SENT);
+	clock_now += SEND_FOR * NSEC_PER_SEC;
+	on_returned(&self->x.out, &self->message);
+	on_confirmed(&self->x.out, self->job, true);
+	EXPECT_EQ(REMEMBERED, self->job->state);
+}
+
+/* Without the copy nobody would answer the request. */
+TEST_F(export, copy_without_queue)
+{
+	unsigned int i;
+
+	publish_copy(&self->x, self->job, 2);
+	for (i = 0; i < 3; i++) {
+		move(&self->x, self->job, SENT);
+		on_returned(&self->x.out, &self->message);
+		on_confirmed(&self->x.out, self->job, true);
+		ASSERT_EQ(AWAY, self->job->state);
+		clock_now += SEND_FOR * NSEC_PER_SEC;
+	}
+}
+
 /* Another one's message, and a connection that breaks before the confirm, say nothing of it. */
 TEST_F(export, not_of_this_one)
 {

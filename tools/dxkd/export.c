@@ -310,11 +310,12 @@ static void on_returned(struct link *link, const amqp_message_t *message)
 
 /*
  * A broker that has crashed may no longer know a queue, until its importer, or this exporter, has
- * declared it again: an answer that is sent before would be lost. Return: is it sent again?
+ * declared it again: an answer that is sent before would be lost. So would a copy, which somebody
+ * has to answer: the queue is of this exporter. Return: is it sent again?
  */
 static bool is_sent_again(struct export *x, struct job *job)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), since;
 	bool returned = job->returned;
 
 	job->returned = false;
@@ -322,7 +323,9 @@ static bool is_sent_again(struct export *x, struct job *job)
 		return false;
 	if (!job->away)
 		job->away = now;
-	if (now - job->away > SEND_FOR * NSEC_PER_SEC) {
+	/* Its importer may have been without the broker for as long as this exporter was. */
+	since = job->away > x->out.since ? job->away : x->out.since;
+	if (!job->copy && now - since > SEND_FOR * NSEC_PER_SEC) {
 		tell(x, job, "nobody is there to whom it could be sent", job->r.attempt);
 		return false;
 	}
