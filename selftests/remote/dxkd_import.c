@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the importing side of dxkd does with a request whose message may be lost. No broker, and no
- * context: the places are those of a window that has fetched.
+ * What the importing side of dxkd does with requests that cannot be sent, or whose message may be
+ * lost. No broker, and the calls of a context are answered here: the places are those of a window
+ * that has fetched.
  */
 /* link.c has another one */
 #define grow grow_array
@@ -11,6 +12,34 @@
 #include "../tools/dxkd/message.c"
 #include "../tools/dxkd/link.c"
 #include "../tools/dxkd/payload.c"
+
+/* What a context has for its workers */
+static struct {
+	unsigned int nr;		/* requests */
+	struct dxk_work_more work;	/* each of them */
+	unsigned int completed;
+	int32_t status;			/* of the last one */
+} context;
+
+static int next_of_context(int member, const struct dxk_done_more *dones, unsigned int nr_done,
+			   unsigned int *nr_taken, struct dxk_work_more *works,
+			   unsigned int nr_work, void *data, size_t data_stride,
+			   int64_t timeout_ns)
+{
+	(void)member, (void)data, (void)data_stride, (void)timeout_ns;
+	*nr_taken = nr_done;
+	context.completed += nr_done;
+	if (nr_done)
+		context.status = dones->done.status;
+	if (nr_work && context.nr) {
+		context.nr--;
+		*works = context.work;
+		return 1;
+	}
+	return nr_work && !nr_done ? -ETIMEDOUT : 0;
+}
+
+#define dxk_next_more next_of_context
 #include "../tools/dxkd/import.c"
 
 #include "kselftest_harness.h"
@@ -50,6 +79,21 @@ FIXTURE_SETUP(import)
 
 FIXTURE_TEARDOWN(import)
 {
+}
+
+/* Who posts what cannot be sent, faster than it is refused, keeps the daemon from nothing. */
+TEST_F(import, refused_for_ever)
+{
+	context.nr = 1000000;
+	context.work.work.attrs = PXR_LANE0 | PXR_LANE1;
+	context.work.work.fd = -1;
+	complete(&self->m, &self->places[0], 0, 1, NULL, 0);
+	EXPECT_EQ(IDLE, self->places[0].at);
+	EXPECT_EQ(2, context.completed);
+	EXPECT_EQ(-EINVAL, context.status);
+	EXPECT_EQ(1, self->m.nr_busy);
+	turn(&self->m, &self->places[0], NULL);
+	EXPECT_EQ(3, context.completed);
 }
 
 /*

@@ -150,6 +150,7 @@ static void drop_file(struct place *p)
 
 /*
  * Complete a request, unless @done is NULL, and fetch. What cannot be sent is completed at once.
+ * After that nothing is fetched: who posts such requests all the time would keep the loop here.
  */
 static void turn(struct import *m, struct place *p, const struct dxk_done_more *done)
 {
@@ -160,7 +161,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done_more *
 	int n, status;
 
 	for (;;) {
-		want = !m->leaving;
+		want = !m->leaving && done != &refused;
 		taken = 0;
 		drop_file(p);
 		n = dxk_next_more(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
