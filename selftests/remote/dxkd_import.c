@@ -39,7 +39,19 @@ static int next_of_context(int member, const struct dxk_done_more *dones, unsign
 	return nr_work && !nr_done ? -ETIMEDOUT : 0;
 }
 
+static time_t clock_step;
+
+static int stepped_clock(clockid_t clock, struct timespec *ts)
+{
+	int rc = clock_gettime(clock, ts);
+
+	if (clock == CLOCK_REALTIME)
+		ts->tv_sec += clock_step;
+	return rc;
+}
+
 #define dxk_next_more next_of_context
+#define clock_gettime stepped_clock
 #include "../tools/dxkd/import.c"
 
 #include "kselftest_harness.h"
@@ -108,13 +120,41 @@ TEST_F(import, lost_may_have_begun)
 	message_lost(&self->m, lost_one);
 	EXPECT_EQ(UNSENT, lost_one->at);
 	EXPECT_EQ(1, self->m.counts.republished);
-	unsent->begin_us = unsent->begin_us ? 1 : 0;
-	lost_one->begin_us = lost_one->begin_us ? 1 : 0;
-	EXPECT_EQ(NEVER, end_late(&self->m, now_ns()));
+	EXPECT_EQ(NEVER, end_late(&self->m, now_ns() + 2 * NSEC_PER_SEC));
 	EXPECT_EQ(1, self->m.counts.refused);
 	EXPECT_EQ(IDLE, unsent->at);
 	EXPECT_EQ(UNSENT, lost_one->at);
 	EXPECT_EQ(1, self->m.nr_unsent);
+}
+
+/* What a daemon that has died had may have been sent by it. */
+TEST_F(import, other_had_it)
+{
+	struct place *p = &self->places[0];
+
+	p->w.work.attempt = 2;
+	p->w.expire = 1;
+	set_times(&self->m, p);
+	end_late(&self->m, now_ns() + 2 * NSEC_PER_SEC);
+	EXPECT_EQ(UNSENT, p->at);
+	EXPECT_EQ(IDLE, self->places[1].at);
+}
+
+/* The clock of the day is set, for example soon after the host has started: no time has passed. */
+TEST_F(import, clock_is_set)
+{
+	uint64_t now = now_ns(), next;
+
+	self->places[0].w.expire = now + NSEC_PER_SEC / 2;
+	set_times(&self->m, &self->places[0]);
+	clock_step = 7200;
+	next = end_late(&self->m, now);
+	EXPECT_EQ(0, self->m.counts.refused);
+	EXPECT_EQ(now + NSEC_PER_SEC / 2, next);
+	end_late(&self->m, next);
+	EXPECT_EQ(IDLE, self->places[0].at);
+	EXPECT_EQ(UNSENT, self->places[1].at);
+	EXPECT_EQ(-ETIME, context.status);
 }
 
 /* Requests are sent in the order in which the context gave them, wherever their places are. */

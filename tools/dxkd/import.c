@@ -35,9 +35,9 @@ enum at { IDLE, UNSENT, SENT, CONFIRMED };
  * @turn: number of its publication: a confirm may come when the place has another request
  * @file: the sealed file that goes with its request, or -1
  * @payload: bytes of that
- * @begin_us: CLOCK_REALTIME before which it has to begin, 0: none
- * @expire_us: CLOCK_REALTIME at which it has to end, 0: never
- * @give_up: when it ends without its answer
+ * @begin: before which time it has to begin
+ * @expire: when it has to end
+ * @give_up: when it ends without its answer; all of CLOCK_MONOTONIC, %NEVER: there is no such time
  * @w: the request
  * @data: its data
  */
@@ -48,7 +48,7 @@ struct place {
 	uint64_t turn;
 	int file;
 	uint32_t payload;
-	uint64_t begin_us, expire_us, give_up;
+	uint64_t begin, expire, give_up;
 	struct dxk_work_more w;
 	char data[DATA_MAX];
 };
@@ -105,15 +105,27 @@ static void tell_of(struct import *m, const struct place *p, const char *what)
 	tell(m, &id, what);
 }
 
+static uint64_t within(uint32_t seconds)
+{
+	return seconds ? now_ns() + seconds * NSEC_PER_SEC : NEVER;
+}
+
+/* That it has not begun, which ETIME says, nobody knows any more. */
+static void may_have_begun(struct place *p)
+{
+	p->begin = p->expire = NEVER;
+}
+
 /* It has been fetched: from now on its times count. */
 static void set_times(struct import *m, struct place *p)
 {
-	const struct service *cfg = m->cfg;
-
-	p->begin_us = cfg->begin_within ? realtime_us() + cfg->begin_within * 1000000ULL : 0;
-	p->expire_us = p->w.expire ? realtime_of(p->w.expire) : 0;
+	p->begin = within(m->cfg->begin_within);
+	p->expire = p->w.expire ?: NEVER;
 	m->timed |= !!p->w.expire;
-	p->give_up = cfg->answer_within ? now_ns() + cfg->answer_within * NSEC_PER_SEC : NEVER;
+	p->give_up = within(m->cfg->answer_within);
+	/* A daemon that had it before has died. */
+	if (p->w.work.attempt > 1)
+		may_have_begun(p);
 }
 
 static void listen_to(struct import *m, struct place *p, bool on)
@@ -225,9 +237,9 @@ static void end_in_vain(struct import *m, struct place *p, int32_t status, const
 }
 
 /* Is the time over in which it may begin, which it has not? */
-static bool is_late(const struct place *p, uint64_t now_us)
+static bool is_late(const struct place *p, uint64_t now)
 {
-	return (p->begin_us && now_us > p->begin_us) || (p->expire_us && now_us > p->expire_us);
+	return now >= earlier(p->begin, p->expire);
 }
 
 /*
@@ -237,23 +249,22 @@ static bool is_late(const struct place *p, uint64_t now_us)
 static uint64_t end_late(struct import *m, uint64_t now)
 {
 	const struct service *cfg = m->cfg;
-	uint64_t next = NEVER, now_us;
+	uint64_t next = NEVER;
 	unsigned int i;
 
 	if (!cfg->begin_within && !cfg->answer_within && !m->timed)
 		return NEVER;
-	now_us = realtime_us();
 	for (i = 0; i < cfg->window; i++) {
 		struct place *p = &m->places[i];
 
-		if (p->at == UNSENT && is_late(p, now_us))
+		if (p->at == UNSENT && is_late(p, now))
 			end_in_vain(m, p, -ETIME, "was not sent in time: ETIME");
 		else if (p->at != IDLE && now >= p->give_up)
 			end_in_vain(m, p, -ETIMEDOUT, "was not answered in time: ETIMEDOUT");
 		if (p->at != IDLE)
 			next = earlier(next, p->give_up);
-		if (p->at == UNSENT && (p->begin_us || p->expire_us))
-			next = earlier(next, now + NSEC_PER_SEC / 10);
+		if (p->at == UNSENT)
+			next = earlier(next, earlier(p->begin, p->expire));
 	}
 	return next;
 }
@@ -273,6 +284,15 @@ static struct place *place_of(struct import *m, void *what)
 	return p && p->at == SENT && what_of(p) == what ? p : NULL;
 }
 
+/*
+ * Other hosts know CLOCK_REALTIME only. It may be set while a request is still here, so its time is
+ * asked for no earlier.
+ */
+static uint64_t sent_as(uint64_t time)
+{
+	return time == NEVER ? 0 : realtime_of(time);
+}
+
 static bool publish(struct import *m, struct place *p)
 {
 	const struct service *cfg = m->cfg;
@@ -281,8 +301,9 @@ static bool publish(struct import *m, struct place *p)
 		.op = p->w.work.executor, .param = p->w.work.param, .prio = p->w.work.prio,
 		.attrs = p->w.work.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.work.attrs),
 		.band = cfg->quorum ? -1 : band_of(p->w.work.prio, cfg->prio_low, cfg->prio_high),
-		.room = p->w.work.result_len, .attempt = 1, .deadline_us = p->begin_us,
-		.expire_us = p->expire_us, .has_payload = p->file >= 0, .payload = p->payload,
+		.room = p->w.work.result_len, .attempt = 1, .deadline_us = sent_as(p->begin),
+		.expire_us = sent_as(p->expire), .has_payload = p->file >= 0,
+		.payload = p->payload,
 	};
 	char lane[2] = { (char)('0' + r.lane) };
 	size_t len = p->w.work.data_len + r.payload;
@@ -338,8 +359,7 @@ static void message_lost(struct import *m, struct place *p)
 	case DO_AGAIN:
 		m->counts.republished++;
 		tell_of(m, p, "the broker may not have it: it is sent again");
-		/* It may have begun: that it has not, which ETIME says, nobody knows any more. */
-		p->begin_us = p->expire_us = 0;
+		may_have_begun(p);
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
