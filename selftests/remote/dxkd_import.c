@@ -54,6 +54,8 @@ static int stepped_clock(clockid_t clock, struct timespec *ts)
 #define clock_gettime stepped_clock
 #include "../tools/dxkd/import.c"
 
+#include <sys/mman.h>
+
 #include "kselftest_harness.h"
 
 const char *tool = "dxkd";
@@ -165,6 +167,34 @@ TEST_F(import, in_order)
 	EXPECT_EQ(&self->places[1], first_unsent(&self->m));
 	set_at(&self->m, &self->places[1], SENT);
 	EXPECT_EQ(&self->places[0], first_unsent(&self->m));
+}
+
+/* Which files can travel, and what arrives of them */
+TEST(payloads)
+{
+	static const char content[] = "content";
+	int files[2], unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char path[32], *body;
+	uint32_t len = 0;
+
+	ASSERT_LE(0, unsealed);
+	files[0] = payload_make(content, sizeof(content));
+	ASSERT_LE(0, files[0]);
+	EXPECT_EQ(0, payload_check(files[0], sizeof(content), &len));
+	EXPECT_EQ(sizeof(content), len);
+	ASSERT_EQ(0, payload_join("data", 4, files[0], len, &body));
+	EXPECT_EQ(0, memcmp(body, "datacontent", 4 + sizeof(content)));
+	free(body);
+	EXPECT_EQ(-EMSGSIZE, payload_check(files[0], sizeof(content) - 1, &len));
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(files[0], 0, &len));
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(unsealed, 100, &len));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", files[0]);
+	files[1] = open(path, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, files[1]);
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(files[1], 100, &len));
+	close(files[0]);
+	close(files[1]);
+	close(unsealed);
 }
 
 TEST_HARNESS_MAIN
