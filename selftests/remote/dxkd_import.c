@@ -19,6 +19,8 @@ static struct {
 	struct dxk_work_more work;	/* each of them */
 	unsigned int completed;
 	int32_t status;			/* of the last one */
+	struct dxk_policy policy;
+	bool runs;
 } context;
 
 static int next_of_context(int member, const struct dxk_done_more *dones, unsigned int nr_done,
@@ -39,6 +41,43 @@ static int next_of_context(int member, const struct dxk_done_more *dones, unsign
 	return nr_work && !nr_done ? -ETIMEDOUT : 0;
 }
 
+static int ctx_exists(int ctl, struct dxk_ctx_create *create)
+{
+	(void)ctl, (void)create;
+	return -EEXIST;
+}
+
+static int ctx_join(int ctl, struct dxk_ctx_join *join)
+{
+	(void)ctl, (void)join;
+	return 0;
+}
+
+static int policy_get(int ctx, struct dxk_policy *policy)
+{
+	(void)ctx;
+	*policy = context.policy;
+	return 0;
+}
+
+static int policy_set(int ctx, const struct dxk_policy *policy, unsigned int *bad)
+{
+	(void)ctx, (void)bad;
+	if (context.runs)
+		return -EBUSY;
+	context.policy = *policy;
+	return 0;
+}
+
+static int ctx_start(int ctx)
+{
+	(void)ctx;
+	if (context.runs)
+		return -EBUSY;
+	context.runs = true;
+	return 0;
+}
+
 static time_t clock_step;
 
 static int stepped_clock(clockid_t clock, struct timespec *ts)
@@ -51,6 +90,11 @@ static int stepped_clock(clockid_t clock, struct timespec *ts)
 }
 
 #define dxk_next_more next_of_context
+#define dxk_ctx_create_as ctx_exists
+#define dxk_ctx_join_as ctx_join
+#define dxk_policy_get policy_get
+#define dxk_policy_set policy_set
+#define dxk_ctx_start ctx_start
 #define clock_gettime stepped_clock
 #include "../tools/dxkd/import.c"
 
@@ -167,6 +211,27 @@ TEST_F(import, in_order)
 	EXPECT_EQ(&self->places[1], first_unsent(&self->m));
 	set_at(&self->m, &self->places[1], SENT);
 	EXPECT_EQ(&self->places[0], first_unsent(&self->m));
+}
+
+/*
+ * A context that somebody has made is run with the policy of the service, also where that has no
+ * word of its own. Of one that runs the workers must not have to wait.
+ */
+TEST_F(import, context_of_others)
+{
+	self->cfg.max_waiting = 9;
+	context.policy = (struct dxk_policy){
+		.rejoin_full = DXK_REJOIN_BLOCK_WORKER, .sched_mode = TPOOL_MODE_CMLS,
+	};
+	EXPECT_EQ(0, context_make(&self->m));
+	EXPECT_TRUE(context.runs);
+	EXPECT_EQ(2, context.policy.max_threads);
+	EXPECT_EQ(9, context.policy.max_waiting);
+	EXPECT_EQ(DXK_REJOIN_GROW, context.policy.rejoin_full);
+	EXPECT_EQ(0, context.policy.sched_mode);
+	EXPECT_EQ(0, context_make(&self->m));
+	context.policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	EXPECT_EQ(-EOPNOTSUPP, context_make(&self->m));
 }
 
 /* Which files can travel, and what arrives of them */

@@ -544,33 +544,45 @@ static int context_find(struct import *m)
 	return m->ctx;
 }
 
+static void policy_make(const struct service *cfg, struct dxk_policy *policy)
+{
+	unsigned int i;
+
+	policy->max_threads = cfg->window;
+	policy->kernel_threads = 0;
+	policy->data_size = cfg->data_size;
+	policy->max_waiting = cfg->max_waiting;
+	policy->prio_policy = PRIO_POLICY_AGERQS;
+	policy->rejoin_full = DXK_REJOIN_GROW;
+	policy->sched_mode = 0;
+	for (i = 0; i < LANES - 1; i++) {
+		policy->lane_pct[i] = cfg->lane_pct[i];
+		if (policy->lane_pct[i])
+			policy->sched_mode = TPOOL_MODE_CMLS;
+	}
+}
+
 /* A context that was left may run, or its daemon may have died before it had started it. */
 static int context_make(struct import *m)
 {
 	struct dxk_policy policy;
-	int i, rc = context_find(m);
+	int rc = context_find(m);
+	bool waits;
 
 	if (rc < 0)
 		return rc;
 	rc = dxk_policy_get(m->ctx, &policy);
 	if (rc)
 		return rc;
-	policy.max_threads = m->cfg->window;
-	policy.kernel_threads = 0;
-	policy.data_size = m->cfg->data_size;
-	policy.max_waiting = m->cfg->max_waiting;
-	policy.prio_policy = PRIO_POLICY_AGERQS;
-	for (i = 0; i < LANES - 1; i++) {
-		policy.lane_pct[i] = m->cfg->lane_pct[i];
-		if (policy.lane_pct[i])
-			policy.sched_mode = TPOOL_MODE_CMLS;
-	}
+	/* Workers would have to wait until their answers are taken, and none of ours can. */
+	waits = policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER;
+	policy_make(m->cfg, &policy);
 	rc = dxk_policy_set(m->ctx, &policy, NULL);
-	if (rc == -EBUSY)
+	if (rc && (rc != -EBUSY || waits))
+		return rc == -EBUSY ? -EOPNOTSUPP : rc;
+	if (rc && !m->said)
 		note("import %s: context %s runs, and keeps its policy", m->cfg->name,
 		     m->cfg->context);
-	else if (rc)
-		return rc;
 	rc = dxk_ctx_start(m->ctx);
 	return rc == -EBUSY ? 0 : rc;
 }
