@@ -45,6 +45,7 @@ FIXTURE_SETUP(export)
 	self->x.in.owner = self->x.out.owner = &self->x;
 	self->job = calloc(1, sizeof(*self->job));
 	strcpy(self->job->r.id, ID);
+	strcpy(self->job->r.user, "me");
 	self->job->file = -1;
 	remember(&self->x, self->job);
 	enlist(&self->x, self->job, SENT);
@@ -89,6 +90,15 @@ TEST_F(export, nobody_comes_back)
 	ASSERT_EQ(AWAY, self->job->state);
 	move(&self->x, self->job, SENT);
 	clock_now += SEND_FOR * NSEC_PER_SEC + 1;
+	on_returned(&self->x.out, &self->message);
+	on_confirmed(&self->x.out, self->job, true);
+	EXPECT_EQ(REMEMBERED, self->job->state);
+}
+
+/* Who may not post cannot keep the places of those who may. */
+TEST_F(export, not_a_client)
+{
+	strcpy(self->job->r.user, "they");
 	on_returned(&self->x.out, &self->message);
 	on_confirmed(&self->x.out, self->job, true);
 	EXPECT_EQ(REMEMBERED, self->job->state);

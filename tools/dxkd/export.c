@@ -325,7 +325,9 @@ static bool is_sent_again(struct export *x, struct job *job)
 		job->away = now;
 	/* Its importer may have been without the broker for as long as this exporter was. */
 	since = job->away > x->out.since ? job->away : x->out.since;
-	if (!job->copy && now - since > SEND_FOR * NSEC_PER_SEC) {
+	/* Until then it has a place of its lane, which is not for everybody. */
+	if (!job->copy && (now - since > SEND_FOR * NSEC_PER_SEC ||
+			   !users_have(&x->cfg->peers, job->r.user))) {
 		tell(x, job, "nobody is there to whom it could be sent", job->r.attempt);
 		return false;
 	}
