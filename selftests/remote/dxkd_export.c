@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the exporting side of dxkd does with an answer for which there is no queue. No broker, and no
- * context.
+ * What the exporting side of dxkd does with what comes late, or while it ends, and with an answer
+ * for which there is no queue. No broker, and no context.
  */
 /* link.c has another one */
 #define grow grow_array
@@ -9,6 +9,26 @@
 #undef grow
 #include "../tools/dxkd/judge.c"
 #include "../tools/dxkd/message.c"
+
+static uint64_t clock_now = 1000000000000;
+static uint64_t frames;		/* that the broker has sent, each in a microsecond */
+
+static int frame_of_broker(amqp_connection_state_t conn, amqp_frame_t *frame,
+			   const struct timeval *limit)
+{
+	static amqp_basic_ack_t ack;
+
+	(void)conn, (void)limit;
+	*frame = (amqp_frame_t){
+		.frame_type = AMQP_FRAME_METHOD,
+		.payload.method = { .id = AMQP_BASIC_ACK_METHOD, .decoded = &ack },
+	};
+	clock_now += 1000;
+	return ++frames < 10000000 ? AMQP_STATUS_OK : AMQP_STATUS_TIMEOUT;
+}
+
+#define amqp_simple_wait_frame_noblock frame_of_broker
+#define amqp_maybe_release_buffers(conn)
 #include "../tools/dxkd/link.c"
 #include "../tools/dxkd/payload.c"
 #include "../tools/dxkd/export.c"
@@ -19,7 +39,6 @@
 #define ID	UUID ".7.8"
 
 const char *tool = "dxkd";
-static uint64_t clock_now = 1000 * NSEC_PER_SEC;
 
 uint64_t now_ns(void)
 {
@@ -208,6 +227,23 @@ TEST_F(export, given_back)
 	ASSERT_EQ(1, self->x.lists[UNSENT].nr);
 	EXPECT_TRUE(self->x.lists[UNSENT].first->copy);
 	job_free(&self->x, self->x.lists[UNSENT].first);
+}
+
+/* A client that sends faster than it is rejected does not keep the daemon from the rest. */
+TEST_F(export, frames_without_end)
+{
+	int some;
+
+	self->broker.heartbeat = 10;
+	self->x.in.broker = &self->broker;
+	self->x.in.conn = (amqp_connection_state_t)&some;
+	EXPECT_GE(clock_now, link_run(&self->x.in, clock_now));
+	EXPECT_LT(0, frames);
+	EXPECT_GE(SLICE / 1000, frames);
+	EXPECT_TRUE(self->x.in.unread);
+	frames = 10000000;
+	EXPECT_LT(clock_now, link_run(&self->x.in, clock_now));
+	EXPECT_FALSE(self->x.in.unread);
 }
 
 TEST_HARNESS_MAIN

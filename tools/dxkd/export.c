@@ -838,7 +838,7 @@ static uint64_t wind_up(struct export *x, uint64_t now)
 		cancel(x);
 		return now;	/* what was on its way is still to be read */
 	}
-	if (!holds_nothing(x))
+	if (!holds_nothing(x) || x->in.unread)
 		return NEVER;
 	link_drop(&x->in);
 	context_close(x);

@@ -32,6 +32,7 @@
 #define ANSWER_S	5
 #define ROOM		64
 #define NOTES_MAX	20
+#define SLICE		(NSEC_PER_SEC / 10)	/* of one connection, while others wait */
 
 void note(const char *format, ...)
 {
@@ -239,7 +240,7 @@ static void drop(struct link *link)
 	link->conn = NULL;
 	memset(link->ring, 0, link->room * sizeof(*link->ring));
 	link->first = link->next = 1;
-	link->blocked = false;
+	link->blocked = link->unread = false;
 }
 
 bool link_is_refused(const struct link *link)
@@ -369,6 +370,7 @@ static bool frame(struct link *link, const amqp_frame_t *f)
 uint64_t link_run(struct link *link, uint64_t now)
 {
 	struct timeval none = { 0, 0 };
+	uint64_t until;
 	amqp_frame_t f;
 	int status;
 
@@ -378,10 +380,12 @@ uint64_t link_run(struct link *link, uint64_t now)
 	}
 	if (!link->conn)
 		return link->retry;
-	for (;;) {
+	until = now_ns() + SLICE;
+	do {
 		amqp_maybe_release_buffers(link->conn);
 		status = amqp_simple_wait_frame_noblock(link->conn, &f, &none);
-		if (status == AMQP_STATUS_TIMEOUT)
+		link->unread = status != AMQP_STATUS_TIMEOUT;
+		if (!link->unread)
 			return now + link->broker->heartbeat * NSEC_PER_SEC / 2;
 		if (status != AMQP_STATUS_OK)
 			bad(link, "the connection", status);
@@ -389,7 +393,8 @@ uint64_t link_run(struct link *link, uint64_t now)
 			lost(link, now);
 			return link->retry;
 		}
-	}
+	} while (now_ns() < until);
+	return now;
 }
 
 int link_fd(const struct link *link)

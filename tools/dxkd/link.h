@@ -42,6 +42,7 @@ struct link_ops {
  * @conn: the library's, NULL without a connection
  * @up: can be used
  * @blocked: the broker accepts no messages, because it lacks memory or disk
+ * @unread: more has come than link_run() has read
  * @node: which node is tried next
  * @epoch: how many connections there were: a delivery is acked only on its own connection
  * @since: when it came up
@@ -62,7 +63,7 @@ struct link {
 	void *owner;
 	char name[80];
 	amqp_connection_state_t conn;
-	bool up, blocked;
+	bool up, blocked, unread;
 	unsigned int node;
 	uint64_t epoch;
 	uint64_t since;
@@ -89,7 +90,7 @@ void link_close(struct link *link);
  * @now: CLOCK_MONOTONIC
  *
  * Nothing of it waits, except a connect, which takes as long as the broker does, up to 5 s for
- * each of its answers.
+ * each of its answers. It reads for a tenth of a second at most.
  *
  * Return: when to call it again if nothing is to be read earlier
  */
