@@ -61,6 +61,12 @@ static const struct {
 	{ "quorum, poison",
 	  { .quorum = true, .redelivered = true, .redo = true, .attempt = 1, .deliveries = 3 },
 	  DO_REFUSE, 4 },
+	{ "quorum, connection is new",
+	  { .quorum = true, .redelivered = true, .settling = true, .attempt = 1, .deliveries = 3 },
+	  DO_WAIT, 4 },
+	{ "quorum, connection is new, last delivery",
+	  { .quorum = true, .redelivered = true, .settling = true, .attempt = 1, .deliveries = 4 },
+	  DO_REFUSE, 5 },
 	{ "quorum, again and not counted",
 	  { .quorum = true, .redelivered = true, .attempt = 1 }, DO_REFUSE, 1 },
 	{ "quorum, more than a number holds",
@@ -129,6 +135,7 @@ TEST(all)
 		}
 		/* Nothing waits for ever. */
 		if (v == DO_WAIT) {
+			ASSERT_TRUE(!d.quorum || deliveries <= redo_max);
 			d.settling = false;
 			ASSERT_NE(DO_WAIT, judge_delivery(&d));
 		}

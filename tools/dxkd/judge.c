@@ -16,7 +16,8 @@ enum verdict judge_delivery(const struct delivery *d)
 		return DO_NOTE;
 	if (d->known == ANSWERED)
 		return DO_ANSWER;
-	if (d->redelivered && d->settling)
+	/* After redo_max + 1 deliveries its queue drops it: the last one has to be answered. */
+	if (d->redelivered && d->settling && !(d->quorum && d->deliveries > d->redo_max))
 		return DO_WAIT;
 	/* also a copy: who published it may have had other limits */
 	if (before && (!d->redo || d->late || attempt_of(d) > d->redo_max))
