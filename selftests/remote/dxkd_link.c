@@ -268,6 +268,16 @@ TEST_F(link, forged_user)
 	EXPECT_EQ(404, self->b.code);
 }
 
+/* So is a queue, and one that is there can be asked for. */
+TEST_F(link, no_queue)
+{
+	ASSERT_TRUE(until(&self->a, NULL, &state->ups, 1, 10));
+	EXPECT_TRUE(link_queue_exists(&self->a, self->queue));
+	ASSERT_TRUE(until(&self->b, NULL, &state->ups, 2, 10));
+	EXPECT_FALSE(link_queue_exists(&self->b, "dxk.none"));
+	EXPECT_EQ(404, self->b.code);
+}
+
 /* Nobody's port: tried again, ever later, with the next node in turn */
 TEST_F(link, backoff)
 {

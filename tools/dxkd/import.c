@@ -67,6 +67,7 @@ struct import {
 	bool nowhere;		/* nobody has ever served it */
 	bool can_reply;		/* there is a queue for answers */
 	bool timed;		/* a request had a time to expire */
+	uint64_t deaf;		/* since when it consumes no answers; 0: it does, or never has */
 	uint64_t turns;		/* publications */
 	struct rejects rejects;	/* answers */
 	struct notes notes;
@@ -447,6 +448,38 @@ static bool out_up(struct link *link)
 
 /* --- answers ----------------------------------------------------------------------- */
 
+/* Also while the host is suspended the broker's time passes. */
+static uint64_t boottime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * The broker has deleted the queue, as nobody has consumed from it for so long, with the answers in
+ * it: those who sent them have forgotten them by now. So requests that the broker had are lost as
+ * if it had never confirmed them. A queue that is gone earlier was lost in a crash: then answers
+ * are sent again.
+ */
+static bool have_expired(struct import *m, struct link *link)
+{
+	unsigned int i;
+
+	if (!m->deaf || boottime() - m->deaf < REPLIES_EXPIRE * (NSEC_PER_SEC / 1000) ||
+	    link_queue_exists(link, m->replies) || link->code != 404)
+		return false;
+	note("import %s: its answers at the broker have expired", m->cfg->name);
+	m->deaf = 0;
+	for (i = 0; m->places && i < m->cfg->window; i++)
+		if (m->places[i].at == CONFIRMED) {
+			set_at(m, &m->places[i], SENT);
+			message_lost(m, &m->places[i]);
+		}
+	return true;
+}
+
 static bool in_up(struct link *link)
 {
 	struct import *m = link->owner;
@@ -457,18 +490,22 @@ static bool in_up(struct link *link)
 		  { AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("quorum") } } },
 	};
 
-	if (!served(link, "dxk.reply") ||
+	/* If the queue is gone, so is the channel on which it was asked for. */
+	if (!served(link, "dxk.reply") || have_expired(m, link) ||
 	    !link_queue(link, m->replies, (amqp_table_t){ m->cfg->quorum ? 2 : 1, e }) ||
 	    !link_bind(link, m->replies, "dxk.reply", m->replies) ||
 	    !link_consume(link, m->replies, "replies", m->cfg->window))
 		return false;
 	m->can_reply = true;
+	m->deaf = 0;
 	return true;
 }
 
 static void in_down(struct link *link)
 {
-	(void)link;
+	struct import *m = link->owner;
+
+	m->deaf = boottime();
 }
 
 static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp_message_t *message)
@@ -633,6 +670,7 @@ static void make_instance(struct import *m)
 	snprintf(m->replies, sizeof(m->replies), "dxk.reply.%s.%s", m->cfg->broker->user,
 		 m->instance);
 	m->can_reply = false;
+	m->deaf = 0;
 }
 
 static void context_try(struct import *m, uint64_t now)

@@ -507,6 +507,13 @@ bool link_queue(struct link *link, const char *name, amqp_table_t arguments)
 	return done(link, name) || is_away(link);
 }
 
+bool link_queue_exists(struct link *link, const char *name)
+{
+	amqp_queue_declare(link->conn, CHANNEL, amqp_cstring_bytes(name), 1, 1, 0, 0,
+			   amqp_empty_table);
+	return done(link, name) || is_away(link);
+}
+
 bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key)
 {
 	amqp_queue_bind(link->conn, CHANNEL, amqp_cstring_bytes(queue),

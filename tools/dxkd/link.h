@@ -126,6 +126,7 @@ bool link_reject(struct link *link, uint64_t tag);
 bool link_exchange(struct link *link, const char *name, const char *type);
 bool link_exchange_exists(struct link *link, const char *name);
 bool link_queue(struct link *link, const char *name, amqp_table_t arguments);
+bool link_queue_exists(struct link *link, const char *name);
 bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key);
 /* At most @prefetch messages are delivered that are not acked. @consumer is its name for us. */
 bool link_consume(struct link *link, const char *queue, const char *consumer,
