@@ -227,7 +227,7 @@ static const char *read_address(const amqp_basic_properties_t *p, const struct r
 static const char *read_body(amqp_bytes_t body, const amqp_field_value_t *payload,
 			     struct request *r)
 {
-	r->data = body.bytes;
+	r->data = body.bytes ?: "";	/* the library's empty body is nowhere */
 	r->len = body.len;
 	if (payload) {
 		if (payload->value.i32 < 0 || payload->value.i32 > PAYLOAD_MAX)
