@@ -286,7 +286,7 @@ static void publish_all(struct export *x)
 			job_free(x, job);
 			continue;
 		}
-		if (!link_writable(&x->out))
+		if (!link_takes(&x->out, x->exchange, job->copy ? job->r.payload : 0))
 			return;
 		move(x, job, SENT);
 		if (!publish(x, job))

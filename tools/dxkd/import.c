@@ -346,10 +346,14 @@ static struct place *first_unsent(const struct import *m)
 
 static void publish_all(struct import *m)
 {
+	struct place *p;
+
 	/* where answers go has to be there first */
-	while (m->nr_unsent && m->can_reply && link_writable(&m->out))
-		if (!publish(m, first_unsent(m)))
+	while (m->nr_unsent && m->can_reply) {
+		p = first_unsent(m);
+		if (!link_takes(&m->out, m->exchange, p->payload) || !publish(m, p))
 			return;
+	}
 }
 
 static void message_lost(struct import *m, struct place *p)

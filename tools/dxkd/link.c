@@ -32,6 +32,7 @@
 #define ANSWER_S	5
 #define ROOM		64
 #define NOTES_MAX	20
+#define LARGE		8192	/* bytes; what is shorter fits */
 #define SLICE		(NSEC_PER_SEC / 10)	/* of one connection, while others wait */
 
 void note(const char *format, ...)
@@ -240,7 +241,8 @@ static void drop(struct link *link)
 	link->conn = NULL;
 	memset(link->ring, 0, link->room * sizeof(*link->ring));
 	link->first = link->next = 1;
-	link->blocked = link->unread = false;
+	link->blocked = link->unread = link->asked = false;
+	link->heard = 0;
 }
 
 bool link_is_refused(const struct link *link)
@@ -303,6 +305,8 @@ static void confirmed(struct link *link, uint64_t tag, bool multiple, bool taken
 	uint64_t i = multiple ? link->first : tag;
 	void *what;
 
+	link->heard = now_ns();
+	link->asked = false;
 	for (; i <= tag && i < link->next; i++) {
 		if (i < link->first)
 			continue;
@@ -460,6 +464,20 @@ bool link_publish(struct link *link, const char *exchange, const char *key, bool
 	return sent(link, amqp_basic_publish(link->conn, CHANNEL, amqp_cstring_bytes(exchange),
 					     amqp_cstring_bytes(key), mandatory, 0, p,
 					     (amqp_bytes_t){ len, (void *)data }));
+}
+
+bool link_takes(struct link *link, const char *exchange, size_t len)
+{
+	static const amqp_basic_properties_t nothing;
+
+	if (!link_writable(link))
+		return false;
+	if (len <= LARGE || (link->heard && now_ns() - link->heard < SLICE))
+		return true;
+	if (!link->asked)
+		link_publish(link, exchange, "", false, &nothing, NULL, 0, NULL);
+	link->asked = true;
+	return false;
 }
 
 bool link_ack(struct link *link, uint64_t tag)

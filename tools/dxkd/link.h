@@ -43,9 +43,11 @@ struct link_ops {
  * @up: can be used
  * @blocked: the broker accepts no messages, because it lacks memory or disk
  * @unread: more has come than link_run() has read
+ * @asked: link_takes() has sent something to be confirmed
  * @node: which node is tried next
  * @epoch: how many connections there were: a delivery is acked only on its own connection
  * @since: when it came up
+ * @heard: when it last confirmed something
  * @changed: when it came up or broke, in seconds since 1970
  * @retry: when to connect again
  * @backoff: ns until the try after that
@@ -63,10 +65,11 @@ struct link {
 	void *owner;
 	char name[80];
 	amqp_connection_state_t conn;
-	bool up, blocked, unread;
+	bool up, blocked, unread, asked;
 	unsigned int node;
 	uint64_t epoch;
 	uint64_t since;
+	uint64_t heard;
 	uint64_t changed;
 	uint64_t retry;
 	uint64_t backoff;
@@ -102,6 +105,20 @@ int link_fd(const struct link *link);
 
 /* Whether a message can be published without waiting for the broker. */
 bool link_writable(struct link *link);
+
+/**
+ * link_takes - whether a large message can be published
+ * @link: the link
+ * @exchange: to which, with no queue for an empty key
+ * @len: bytes of it
+ *
+ * A broker that lacks memory tells so when it gets a message, and reads no more of it: what does
+ * not fit between the two would then have to be waited for. So it has to have confirmed a message
+ * a moment ago, for which it is sent an empty one if necessary.
+ *
+ * Return: as link_writable(); if false it is to be asked again after link_run()
+ */
+bool link_takes(struct link *link, const char *exchange, size_t len);
 
 /**
  * link_publish - publish a persistent message
