@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the importing side of dxkd does with a request whose message may be lost, without a context:
- * the places are those of a window that has fetched. And what it does with the files of others. No
- * broker.
+ * What the importing side of dxkd does with a request whose message may be lost, without a broker,
+ * and without a context: the places are those of a window that has fetched.
  */
 /* link.c has another one */
 #define grow grow_array
@@ -13,9 +12,48 @@
 #include "../tools/dxkd/link.c"
 #include "../tools/dxkd/payload.c"
 #include "../tools/dxkd/closer.c"
+
+static bool link_ok(struct link *link, const char *name)
+{
+	(void)link, (void)name;
+	return true;
+}
+
+static bool queue_ok(struct link *link, const char *name, amqp_table_t arguments)
+{
+	(void)arguments;
+	return link_ok(link, name);
+}
+
+static bool queue_is_gone(struct link *link, const char *name)
+{
+	(void)name;
+	link->code = 404;
+	return false;
+}
+
+static time_t clock_step;
+
+static int stepped_clock(clockid_t clock, struct timespec *ts)
+{
+	int rc = clock_gettime(clock, ts);
+
+	if (clock == CLOCK_REALTIME || clock == CLOCK_BOOTTIME)
+		ts->tv_sec += clock_step;
+	return rc;
+}
+
+#define clock_gettime stepped_clock
+#define link_exchange_exists link_ok
+#define link_queue_exists queue_is_gone
+#define link_queue queue_ok
+#define link_bind(link, queue, exchange, key) link_ok(link, queue)
+#define link_consume(link, queue, consumer, prefetch) link_ok(link, queue)
 #include "../tools/dxkd/import.c"
 
-#include "lib/fuse.h"
+#include <sys/mman.h>
+
+#include "kselftest_harness.h"
 
 const char *tool = "dxkd";
 
@@ -69,13 +107,67 @@ TEST_F(import, lost_may_have_begun)
 	message_lost(&self->m, lost_one);
 	EXPECT_EQ(UNSENT, lost_one->at);
 	EXPECT_EQ(1, self->m.counts.republished);
-	unsent->begin_us = unsent->begin_us ? 1 : 0;
-	lost_one->begin_us = lost_one->begin_us ? 1 : 0;
-	EXPECT_EQ(NEVER, end_late(&self->m, now_ns()));
+	EXPECT_EQ(NEVER, end_late(&self->m, now_ns() + 2 * NSEC_PER_SEC));
 	EXPECT_EQ(1, self->m.counts.refused);
 	EXPECT_EQ(IDLE, unsent->at);
 	EXPECT_EQ(UNSENT, lost_one->at);
 	EXPECT_EQ(1, self->m.nr_unsent);
+}
+
+/* What a daemon that has died had may have been sent by it. */
+TEST_F(import, other_had_it)
+{
+	struct place *p = &self->places[0];
+
+	p->w.work.attempt = 2;
+	p->w.expire = 1;
+	set_times(&self->m, p);
+	end_late(&self->m, now_ns() + 2 * NSEC_PER_SEC);
+	EXPECT_EQ(UNSENT, p->at);
+	EXPECT_EQ(IDLE, self->places[1].at);
+}
+
+/*
+ * Who could not take answers for so long that the broker has deleted their queue does not wait for
+ * those that were in it.
+ */
+TEST_F(import, answers_expired)
+{
+	struct place *redo = &self->places[0], *once = &self->places[1];
+
+	self->m.in.owner = &self->m;
+	ASSERT_TRUE(in_up(&self->m.in));
+	once->w.work.attrs = 0;
+	set_at(&self->m, redo, CONFIRMED);
+	set_at(&self->m, once, CONFIRMED);
+	in_down(&self->m.in);
+	clock_step = 3599;
+	EXPECT_TRUE(in_up(&self->m.in));
+	EXPECT_EQ(CONFIRMED, redo->at);
+	in_down(&self->m.in);
+	clock_step += 3600;
+	EXPECT_FALSE(in_up(&self->m.in));
+	EXPECT_EQ(UNSENT, redo->at);
+	EXPECT_EQ(IDLE, once->at);
+	EXPECT_EQ(1, self->m.counts.dead);
+	EXPECT_TRUE(in_up(&self->m.in));
+}
+
+/* The clock of the day is set, for example soon after the host has started: no time has passed. */
+TEST_F(import, clock_is_set)
+{
+	uint64_t now = now_ns(), next;
+
+	self->places[0].w.expire = now + NSEC_PER_SEC / 2;
+	set_times(&self->m, &self->places[0]);
+	clock_step = 7200;
+	next = end_late(&self->m, now);
+	EXPECT_EQ(0, self->m.counts.refused);
+	EXPECT_EQ(now + NSEC_PER_SEC / 2, next);
+	end_late(&self->m, next);
+	EXPECT_EQ(IDLE, self->places[0].at);
+	EXPECT_EQ(UNSENT, self->places[1].at);
+	EXPECT_EQ(1, self->m.counts.refused);
 }
 
 /* Requests are sent in the order in which the context gave them, wherever their places are. */
@@ -88,84 +180,32 @@ TEST_F(import, in_order)
 	EXPECT_EQ(&self->places[0], first_unsent(&self->m));
 }
 
-FIXTURE(context) {
-	struct broker broker;
-	struct service cfg;
-	struct import *m;
-	struct fusefs *fs;
-	int ctl, ctx, me;
-};
-
-FIXTURE_SETUP(context)
+/* Which files can travel, and what arrives of them */
+TEST(payloads)
 {
-	self->ctl = self->ctx = self->me = -1;
-	self->cfg = (struct service){
-		.name = "test", .broker = &self->broker, .context = "dxkd-import-test",
-		.window = CLOSER_MAX + 2, .mode = 0600, .data_size = 64, .payload_max = 4096,
-	};
-	self->fs = fuse_up(false);
-	if (!self->fs)
-		SKIP(return, "this kernel has no FUSE");
-	self->m = (struct import *)import_new(&self->cfg);
-	context_try(self->m, now_ns());
-	ASSERT_NE(NULL, self->m->places) TH_LOG("%s", strerror(-self->m->said));
-	self->ctl = dxk_open();
-	self->ctx = dxk_ctx_join(self->ctl, self->cfg.context, DXK_ACCESS_WRITE, 0, NULL);
-	self->me = dxk_member_create(self->ctx, DXK_MEMBER_CLIENT, NULL);
-	ASSERT_LE(0, self->me);
-}
+	static const char content[] = "content";
+	int files[2], unsealed = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	char path[32], *body;
+	uint32_t len = 0;
 
-FIXTURE_TEARDOWN(context)
-{
-	int fds[] = { self->me, self->ctx, self->ctl };
-
-	if (self->fs)
-		fuse_down(self->fs);
-	for (unsigned int i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
-	if (self->m)
-		import_close(&self->m->task);
-}
-
-/*
- * Files that do not travel are refused, and who has passed them decides when their close returns:
- * dxkd goes on meanwhile, until there are too many, and then again.
- */
-TEST_F(context, refused_files)
-{
-	struct dxk_post_entry e = { .owner = 1, .attrs = PXR_REJOIN | PXR_FD };
-	struct import *m = self->m;
-	struct dxk_result result;
-	uint64_t now = now_ns();
-	unsigned int i, answer;
-
-	e.fd = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, e.fd);
-	self->fs->hang = FUSE_FLUSH;
-	for (i = 0; i < CLOSER_MAX + 1; i++)
-		ASSERT_EQ(1, dxk_post(self->me, &e, 1, 0, NULL));
-	fetch(m);
-	EXPECT_EQ(CLOSER_MAX, m->counts.refused);
-	for (i = 0; i < CLOSER_MAX; i++) {
-		ASSERT_EQ(1, dxk_rejoin(self->me, 1, &result, 1, 0, NULL, 0, 0, &answer));
-		EXPECT_EQ(-EOPNOTSUPP, result.status);
-	}
-	EXPECT_TRUE(held_up(m, now));
-	EXPECT_EQ(now + CLOSED_LATE, m->full);
-	EXPECT_TRUE(held_up(m, m->full));
-	EXPECT_EQ(NEVER, m->full);
-	fetch(m);
-	EXPECT_EQ(CLOSER_MAX, m->counts.refused);
-	EXPECT_TRUE(DXT_SOON(self->fs->hung == 1));
-
-	fuse_down(self->fs);
-	self->fs = NULL;
-	EXPECT_TRUE(DXT_SOON(!held_up(m, now)));
-	EXPECT_EQ(0, m->full);
-	fetch(m);
-	EXPECT_EQ(CLOSER_MAX + 1, m->counts.refused);
-	close(e.fd);
+	ASSERT_LE(0, unsealed);
+	files[0] = payload_make(content, sizeof(content));
+	ASSERT_LE(0, files[0]);
+	EXPECT_EQ(0, payload_check(files[0], sizeof(content), &len));
+	EXPECT_EQ(sizeof(content), len);
+	ASSERT_EQ(0, payload_join("data", 4, files[0], len, &body));
+	EXPECT_EQ(0, memcmp(body, "datacontent", 4 + sizeof(content)));
+	free(body);
+	EXPECT_EQ(-EMSGSIZE, payload_check(files[0], sizeof(content) - 1, &len));
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(files[0], 0, &len));
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(unsealed, 100, &len));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", files[0]);
+	files[1] = open(path, O_WRONLY | O_CLOEXEC);
+	ASSERT_LE(0, files[1]);
+	EXPECT_EQ(-EOPNOTSUPP, payload_check(files[1], 100, &len));
+	close(files[0]);
+	close(files[1]);
+	close(unsealed);
 }
 
 TEST_HARNESS_MAIN

@@ -27,7 +27,7 @@ static const struct {
 	{ "last copy", { .attempt = 3, .redo = true }, DO_POST, 3 },
 	{ "copy too many", { .attempt = 4, .redo = true }, DO_REFUSE, 4 },
 	{ "copy without REDO", { .attempt = 2 }, DO_REFUSE, 2 },
-	{ "copy, late", { .attempt = 2, .redo = true, .late = true }, DO_EXPIRE, 2 },
+	{ "copy, late", { .attempt = 2, .redo = true, .late = true }, DO_REFUSE, 2 },
 
 	/* a host died, or its connection */
 	{ "again, held", { .redelivered = true, .known = HELD, .attempt = 1 }, DO_NOTE, 2 },
@@ -39,7 +39,7 @@ static const struct {
 	  DO_REPUBLISH, 3 },
 	{ "poison", { .redelivered = true, .redo = true, .attempt = 3 }, DO_REFUSE, 4 },
 	{ "again, REDO, late", { .redelivered = true, .redo = true, .late = true, .attempt = 1 },
-	  DO_EXPIRE, 2 },
+	  DO_REFUSE, 2 },
 	{ "again, late", { .redelivered = true, .late = true, .attempt = 1 }, DO_REFUSE, 2 },
 	{ "again, connection is new", { .redelivered = true, .settling = true, .attempt = 1 },
 	  DO_WAIT, 2 },
@@ -61,6 +61,12 @@ static const struct {
 	{ "quorum, poison",
 	  { .quorum = true, .redelivered = true, .redo = true, .attempt = 1, .deliveries = 3 },
 	  DO_REFUSE, 4 },
+	{ "quorum, connection is new",
+	  { .quorum = true, .redelivered = true, .settling = true, .attempt = 1, .deliveries = 3 },
+	  DO_WAIT, 4 },
+	{ "quorum, connection is new, last delivery",
+	  { .quorum = true, .redelivered = true, .settling = true, .attempt = 1, .deliveries = 4 },
+	  DO_REFUSE, 5 },
 	{ "quorum, again and not counted",
 	  { .quorum = true, .redelivered = true, .attempt = 1 }, DO_REFUSE, 1 },
 	{ "quorum, more than a number holds",
@@ -119,12 +125,17 @@ TEST(all)
 		if (!before && known == UNKNOWN) {
 			ASSERT_EQ(d.late ? DO_EXPIRE : DO_POST, v);
 		}
+		/* What may have been begun does not end as if it had not. */
+		if (v == DO_EXPIRE) {
+			ASSERT_FALSE(before);
+		}
 		/* Each copy has one more attempt, so copies end. */
 		if (v == DO_REPUBLISH) {
 			ASSERT_TRUE(d.redelivered && !d.quorum && attempt_of(&d) == attempt + 1);
 		}
 		/* Nothing waits for ever. */
 		if (v == DO_WAIT) {
+			ASSERT_TRUE(!d.quorum || deliveries <= redo_max);
 			d.settling = false;
 			ASSERT_NE(DO_WAIT, judge_delivery(&d));
 		}

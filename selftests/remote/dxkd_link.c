@@ -268,6 +268,16 @@ TEST_F(link, forged_user)
 	EXPECT_EQ(404, self->b.code);
 }
 
+/* So is a queue, and one that is there can be asked for. */
+TEST_F(link, no_queue)
+{
+	ASSERT_TRUE(until(&self->a, NULL, &state->ups, 1, 10));
+	EXPECT_TRUE(link_queue_exists(&self->a, self->queue));
+	ASSERT_TRUE(until(&self->b, NULL, &state->ups, 2, 10));
+	EXPECT_FALSE(link_queue_exists(&self->b, "dxk.none"));
+	EXPECT_EQ(404, self->b.code);
+}
+
 /* Nobody's port: tried again, ever later, with the next node in turn */
 TEST_F(link, backoff)
 {
@@ -335,6 +345,35 @@ TEST_F(link, blocked)
 		idle(&self->a, 1);
 	EXPECT_TRUE(link_writable(&self->a));
 	EXPECT_EQ(0, state->downs);
+}
+
+/* What is too large to be sent at once is sent when the broker has just been heard of. */
+TEST_F(link, large)
+{
+	unsigned int i;
+
+	ASSERT_TRUE(until(&self->a, NULL, &state->ups, 1, 10));
+	EXPECT_TRUE(link_takes(&self->a, "dxk.test", 1000));
+	EXPECT_FALSE(link_takes(&self->a, "dxk.test", 1 << 20));
+	for (i = 0; i < 1000 && !link_takes(&self->a, "dxk.test", 1 << 20); i++) {
+		usleep(10000);
+		link_run(&self->a, now_ns());
+	}
+	EXPECT_GT(1000, i);
+	idle(&self->a, 1);
+	ASSERT_EQ(0, broker("ctl $DXKD_DIR set_vm_memory_high_watermark absolute 1MB"));
+	EXPECT_FALSE(link_takes(&self->a, "dxk.test", 1 << 20));
+	for (i = 0; i < 10 && !self->a.blocked; i++)
+		idle(&self->a, 1);
+	EXPECT_TRUE(self->a.blocked);
+	ASSERT_EQ(0, broker("ctl $DXKD_DIR set_vm_memory_high_watermark absolute 1GB"));
+	for (i = 0; i < 1000 && !link_takes(&self->a, "dxk.test", 1 << 20); i++) {
+		usleep(10000);
+		link_run(&self->a, now_ns());
+	}
+	EXPECT_GT(1000, i);
+	EXPECT_EQ(0, state->downs);
+	EXPECT_EQ(0, state->confirmed);
 }
 
 /* A broker that crashes has what it confirmed. */

@@ -207,6 +207,35 @@ TEST_F(message, an_hour)
 	EXPECT_EQ(1000003600ULL * 1000000, got.deadline_us);
 }
 
+/* An empty body is data, too: it is copied. */
+TEST_F(message, no_data)
+{
+	struct request r = valid(), got;
+	struct message m;
+	const char *why;
+
+	request_write(&r, "render", "me", 1000000000, &m);
+	ASSERT_EQ(0, request_read(over_the_wire(&self->pool, &m), amqp_cstring_bytes("2"),
+				  amqp_empty_bytes, &rules, &got, &why));
+	EXPECT_EQ(0, got.len);
+	EXPECT_NE(NULL, got.data);
+}
+
+/* One that is published once more long after its deadline is understood: it is late */
+TEST_F(message, long_late)
+{
+	struct request r = valid(), got;
+	struct message m;
+	const char *why;
+
+	request_write(&r, "render", "me", 1000086400, &m);
+	ASSERT_EQ(0, request_read(over_the_wire(&self->pool, &m), amqp_cstring_bytes("2"),
+				  body_of(&r), &rules, &got, &why)) {
+		TH_LOG("%s", why);
+	}
+	EXPECT_EQ((1000086400ULL - 3600) * 1000000, got.deadline_us);
+}
+
 TEST_F(message, reply)
 {
 	struct reply r = { .id = { UUID, 7, 8 }, .user = "you", .status = INT_MIN, .attempt = 3,

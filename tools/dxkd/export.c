@@ -210,8 +210,13 @@ static void answer(struct export *x, struct job *job, int32_t status, uint32_t l
 	move(x, job, UNSENT);
 }
 
+/* ETIME says that it was not begun, which nobody knows of what was begun elsewhere before. */
 static void answer_late(struct export *x, struct job *job)
 {
+	if (job->r.attempt > 1) {
+		answer(x, job, -EOWNERDEAD, 0);
+		return;
+	}
 	tell(x, job, "came too late, it is not begun: ETIME", job->r.attempt);
 	answer(x, job, -ETIME, 0);
 }
@@ -281,7 +286,7 @@ static void publish_all(struct export *x)
 			job_free(x, job);
 			continue;
 		}
-		if (!link_writable(&x->out))
+		if (!link_takes(&x->out, x->exchange, job->copy ? job->r.payload : 0))
 			return;
 		move(x, job, SENT);
 		if (!publish(x, job))
@@ -305,11 +310,12 @@ static void on_returned(struct link *link, const amqp_message_t *message)
 
 /*
  * A broker that has crashed may no longer know a queue, until its importer, or this exporter, has
- * declared it again: an answer that is sent before would be lost. Return: is it sent again?
+ * declared it again: an answer that is sent before would be lost. So would a copy, which somebody
+ * has to answer: the queue is of this exporter. Return: is it sent again?
  */
 static bool is_sent_again(struct export *x, struct job *job)
 {
-	uint64_t now = now_ns();
+	uint64_t now = now_ns(), since;
 	bool returned = job->returned;
 
 	job->returned = false;
@@ -317,7 +323,11 @@ static bool is_sent_again(struct export *x, struct job *job)
 		return false;
 	if (!job->away)
 		job->away = now;
-	if (now - job->away > SEND_FOR * NSEC_PER_SEC) {
+	/* Its importer may have been without the broker for as long as this exporter was. */
+	since = job->away > x->out.since ? job->away : x->out.since;
+	/* Until then it has a place of its lane, which is not for everybody. */
+	if (!job->copy && (now - since > SEND_FOR * NSEC_PER_SEC ||
+			   !users_have(&x->cfg->peers, job->r.user))) {
 		tell(x, job, "nobody is there to whom it could be sent", job->r.attempt);
 		return false;
 	}
@@ -485,14 +495,18 @@ static void context_try(struct export *x, uint64_t now)
 	x->said = rc;
 }
 
-/* What was not begun is for others, or for this host when the context is there again. */
+/*
+ * What was not begun is for others, or for this host when the context is there again. A copy of
+ * what waits would not say that it may have begun: the broker has the mark, and gives it to
+ * somebody by itself when the connection ends.
+ */
 static void give_back(struct export *x)
 {
 	struct job *job;
 
 	while ((job = x->lists[UNPOSTED].first) || (job = x->lists[WAITS].first)) {
 		if (job->state == WAITS)
-			job_free(x, job);	/* the broker does */
+			job_free(x, job);
 		else
 			publish_copy(x, job, job->r.attempt);
 	}
@@ -549,7 +563,7 @@ static void post_all(struct export *x)
 	struct job *job, *next;
 	int rc;
 
-	for (job = x->lists[UNPOSTED].first; job && !x->ended; job = next) {
+	for (job = x->lists[UNPOSTED].first; job && !x->ended && !x->leaving; job = next) {
 		next = job->next;
 		if (full[job->r.lane])
 			continue;
@@ -743,8 +757,6 @@ static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp
 	enlist(x, job, WAITS);
 	if (verdict)
 		answer(x, job, verdict, 0);
-	else if (x->ended || x->leaving)
-		publish_copy(x, job, r.attempt);
 	else
 		judge(x, job, x->ups > 1 &&
 			      now_ns() - link->since < x->cfg->grace * NSEC_PER_SEC);
@@ -826,7 +838,7 @@ static uint64_t wind_up(struct export *x, uint64_t now)
 		cancel(x);
 		return now;	/* what was on its way is still to be read */
 	}
-	if (!holds_nothing(x))
+	if (!holds_nothing(x) || x->in.unread)
 		return NEVER;
 	link_drop(&x->in);
 	context_close(x);

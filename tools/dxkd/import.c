@@ -38,9 +38,9 @@ enum at { IDLE, UNSENT, SENT, CONFIRMED };
  * @turn: number of its publication: a confirm may come when the place has another request
  * @file: the sealed file that goes with its request, or -1
  * @payload: bytes of that
- * @begin_us: CLOCK_REALTIME before which it has to begin, 0: none
- * @expire_us: CLOCK_REALTIME at which it has to end, 0: never
- * @give_up: when it ends without its answer
+ * @begin: before which time it has to begin
+ * @expire: when it has to end
+ * @give_up: when it ends without its answer; all of CLOCK_MONOTONIC, %NEVER: there is no such time
  * @w: the request
  * @data: its data
  */
@@ -51,7 +51,7 @@ struct place {
 	uint64_t turn;
 	int file;
 	uint32_t payload;
-	uint64_t begin_us, expire_us, give_up;
+	uint64_t begin, expire, give_up;
 	struct dxk_work_more w;
 	char data[DATA_MAX];
 };
@@ -72,6 +72,7 @@ struct import {
 	bool nowhere;		/* nobody has ever served it */
 	bool can_reply;		/* there is a queue for answers */
 	bool timed;		/* a request had a time to expire */
+	uint64_t deaf;		/* since when it consumes no answers; 0: it does, or never has */
 	uint64_t turns;		/* publications */
 	struct rejects rejects;	/* answers */
 	struct notes notes;
@@ -110,15 +111,27 @@ static void tell_of(struct import *m, const struct place *p, const char *what)
 	tell(m, &id, what);
 }
 
+static uint64_t within(uint32_t seconds)
+{
+	return seconds ? now_ns() + seconds * NSEC_PER_SEC : NEVER;
+}
+
+/* That it has not begun, which ETIME says, nobody knows any more. */
+static void may_have_begun(struct place *p)
+{
+	p->begin = p->expire = NEVER;
+}
+
 /* It has been fetched: from now on its times count. */
 static void set_times(struct import *m, struct place *p)
 {
-	const struct service *cfg = m->cfg;
-
-	p->begin_us = cfg->begin_within ? realtime_us() + cfg->begin_within * 1000000ULL : 0;
-	p->expire_us = p->w.expire ? realtime_of(p->w.expire) : 0;
+	p->begin = within(m->cfg->begin_within);
+	p->expire = p->w.expire ?: NEVER;
 	m->timed |= !!p->w.expire;
-	p->give_up = cfg->answer_within ? now_ns() + cfg->answer_within * NSEC_PER_SEC : NEVER;
+	p->give_up = within(m->cfg->answer_within);
+	/* A daemon that had it before has died. */
+	if (p->w.work.attempt > 1)
+		may_have_begun(p);
 }
 
 static void listen_to(struct import *m, struct place *p, bool on)
@@ -155,6 +168,7 @@ static void drop_file(struct place *p)
 
 /*
  * Complete a request, unless @done is NULL, and fetch. What cannot be sent is completed at once.
+ * After that nothing is fetched: who posts such requests all the time would keep the loop here.
  */
 static void turn(struct import *m, struct place *p, const struct dxk_done_more *done)
 {
@@ -165,7 +179,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done_more *
 	int n, status;
 
 	for (;;) {
-		want = !m->leaving && !closer_is_full(m->closer);
+		want = !m->leaving && done != &refused && !closer_is_full(m->closer);
 		taken = 0;
 		drop_file(p);
 		n = dxk_next_more(p->fd, done, !!done, &taken, want ? &p->w : NULL, want,
@@ -232,9 +246,9 @@ static void end_in_vain(struct import *m, struct place *p, int32_t status, const
 }
 
 /* Is the time over in which it may begin, which it has not? */
-static bool is_late(const struct place *p, uint64_t now_us)
+static bool is_late(const struct place *p, uint64_t now)
 {
-	return (p->begin_us && now_us > p->begin_us) || (p->expire_us && now_us > p->expire_us);
+	return now >= earlier(p->begin, p->expire);
 }
 
 /*
@@ -244,23 +258,22 @@ static bool is_late(const struct place *p, uint64_t now_us)
 static uint64_t end_late(struct import *m, uint64_t now)
 {
 	const struct service *cfg = m->cfg;
-	uint64_t next = NEVER, now_us;
+	uint64_t next = NEVER;
 	unsigned int i;
 
 	if (!cfg->begin_within && !cfg->answer_within && !m->timed)
 		return NEVER;
-	now_us = realtime_us();
 	for (i = 0; i < cfg->window; i++) {
 		struct place *p = &m->places[i];
 
-		if (p->at == UNSENT && is_late(p, now_us))
+		if (p->at == UNSENT && is_late(p, now))
 			end_in_vain(m, p, -ETIME, "was not sent in time: ETIME");
 		else if (p->at != IDLE && now >= p->give_up)
 			end_in_vain(m, p, -ETIMEDOUT, "was not answered in time: ETIMEDOUT");
 		if (p->at != IDLE)
 			next = earlier(next, p->give_up);
-		if (p->at == UNSENT && (p->begin_us || p->expire_us))
-			next = earlier(next, now + NSEC_PER_SEC / 10);
+		if (p->at == UNSENT)
+			next = earlier(next, earlier(p->begin, p->expire));
 	}
 	return next;
 }
@@ -280,6 +293,15 @@ static struct place *place_of(struct import *m, void *what)
 	return p && p->at == SENT && what_of(p) == what ? p : NULL;
 }
 
+/*
+ * Other hosts know CLOCK_REALTIME only. It may be set while a request is still here, so its time is
+ * asked for no earlier.
+ */
+static uint64_t sent_as(uint64_t time)
+{
+	return time == NEVER ? 0 : realtime_of(time);
+}
+
 static bool publish(struct import *m, struct place *p)
 {
 	const struct service *cfg = m->cfg;
@@ -288,8 +310,9 @@ static bool publish(struct import *m, struct place *p)
 		.op = p->w.work.executor, .param = p->w.work.param, .prio = p->w.work.prio,
 		.attrs = p->w.work.attrs & TRAVELS, .lane = (unsigned int)lane_of(p->w.work.attrs),
 		.band = cfg->quorum ? -1 : band_of(p->w.work.prio, cfg->prio_low, cfg->prio_high),
-		.room = p->w.work.result_len, .attempt = 1, .deadline_us = p->begin_us,
-		.expire_us = p->expire_us, .has_payload = p->file >= 0, .payload = p->payload,
+		.room = p->w.work.result_len, .attempt = 1, .deadline_us = sent_as(p->begin),
+		.expire_us = sent_as(p->expire), .has_payload = p->file >= 0,
+		.payload = p->payload,
 	};
 	char lane[2] = { (char)('0' + r.lane) };
 	size_t len = p->w.work.data_len + r.payload;
@@ -331,10 +354,14 @@ static struct place *first_unsent(const struct import *m)
 
 static void publish_all(struct import *m)
 {
+	struct place *p;
+
 	/* where answers go has to be there first */
-	while (m->nr_unsent && m->can_reply && link_writable(&m->out))
-		if (!publish(m, first_unsent(m)))
+	while (m->nr_unsent && m->can_reply) {
+		p = first_unsent(m);
+		if (!link_takes(&m->out, m->exchange, p->payload) || !publish(m, p))
 			return;
+	}
 }
 
 static void message_lost(struct import *m, struct place *p)
@@ -345,8 +372,7 @@ static void message_lost(struct import *m, struct place *p)
 	case DO_AGAIN:
 		m->counts.republished++;
 		tell_of(m, p, "the broker may not have it: it is sent again");
-		/* It may have begun: that it has not, which ETIME says, nobody knows any more. */
-		p->begin_us = p->expire_us = 0;
+		may_have_begun(p);
 		set_at(m, p, UNSENT);
 		break;
 	case DO_FAIL:
@@ -434,6 +460,38 @@ static bool out_up(struct link *link)
 
 /* --- answers ----------------------------------------------------------------------- */
 
+/* Also while the host is suspended the broker's time passes. */
+static uint64_t boottime(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * The broker has deleted the queue, as nobody has consumed from it for so long, with the answers in
+ * it: those who sent them have forgotten them by now. So requests that the broker had are lost as
+ * if it had never confirmed them. A queue that is gone earlier was lost in a crash: then answers
+ * are sent again.
+ */
+static bool have_expired(struct import *m, struct link *link)
+{
+	unsigned int i;
+
+	if (!m->deaf || boottime() - m->deaf < REPLIES_EXPIRE * (NSEC_PER_SEC / 1000) ||
+	    link_queue_exists(link, m->replies) || link->code != 404)
+		return false;
+	note("import %s: its answers at the broker have expired", m->cfg->name);
+	m->deaf = 0;
+	for (i = 0; m->places && i < m->cfg->window; i++)
+		if (m->places[i].at == CONFIRMED) {
+			set_at(m, &m->places[i], SENT);
+			message_lost(m, &m->places[i]);
+		}
+	return true;
+}
+
 static bool in_up(struct link *link)
 {
 	struct import *m = link->owner;
@@ -444,18 +502,22 @@ static bool in_up(struct link *link)
 		  { AMQP_FIELD_KIND_UTF8, { .bytes = amqp_cstring_bytes("quorum") } } },
 	};
 
-	if (!served(link, "dxk.reply") ||
+	/* If the queue is gone, so is the channel on which it was asked for. */
+	if (!served(link, "dxk.reply") || have_expired(m, link) ||
 	    !link_queue(link, m->replies, (amqp_table_t){ m->cfg->quorum ? 2 : 1, e }) ||
 	    !link_bind(link, m->replies, "dxk.reply", m->replies) ||
 	    !link_consume(link, m->replies, "replies", m->cfg->window))
 		return false;
 	m->can_reply = true;
+	m->deaf = 0;
 	return true;
 }
 
 static void in_down(struct link *link)
 {
-	(void)link;
+	struct import *m = link->owner;
+
+	m->deaf = boottime();
 }
 
 static void deliver(struct link *link, const amqp_basic_deliver_t *d, const amqp_message_t *message)
@@ -531,33 +593,45 @@ static int context_find(struct import *m)
 	return m->ctx;
 }
 
+static void policy_make(const struct service *cfg, struct dxk_policy *policy)
+{
+	unsigned int i;
+
+	policy->max_threads = cfg->window;
+	policy->kernel_threads = 0;
+	policy->data_size = cfg->data_size;
+	policy->max_waiting = cfg->max_waiting;
+	policy->prio_policy = PRIO_POLICY_AGERQS;
+	policy->rejoin_full = DXK_REJOIN_GROW;
+	policy->sched_mode = 0;
+	for (i = 0; i < LANES - 1; i++) {
+		policy->lane_pct[i] = cfg->lane_pct[i];
+		if (policy->lane_pct[i])
+			policy->sched_mode = TPOOL_MODE_CMLS;
+	}
+}
+
 /* A context that was left may run, or its daemon may have died before it had started it. */
 static int context_make(struct import *m)
 {
 	struct dxk_policy policy;
-	int i, rc = context_find(m);
+	int rc = context_find(m);
+	bool waits;
 
 	if (rc < 0)
 		return rc;
 	rc = dxk_policy_get(m->ctx, &policy);
 	if (rc)
 		return rc;
-	policy.max_threads = m->cfg->window;
-	policy.kernel_threads = 0;
-	policy.data_size = m->cfg->data_size;
-	policy.max_waiting = m->cfg->max_waiting;
-	policy.prio_policy = PRIO_POLICY_AGERQS;
-	for (i = 0; i < LANES - 1; i++) {
-		policy.lane_pct[i] = m->cfg->lane_pct[i];
-		if (policy.lane_pct[i])
-			policy.sched_mode = TPOOL_MODE_CMLS;
-	}
+	/* Workers would have to wait until their answers are taken, and none of ours can. */
+	waits = policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER;
+	policy_make(m->cfg, &policy);
 	rc = dxk_policy_set(m->ctx, &policy, NULL);
-	if (rc == -EBUSY)
+	if (rc && (rc != -EBUSY || waits))
+		return rc == -EBUSY ? -EOPNOTSUPP : rc;
+	if (rc && !m->said)
 		note("import %s: context %s runs, and keeps its policy", m->cfg->name,
 		     m->cfg->context);
-	else if (rc)
-		return rc;
 	rc = dxk_ctx_start(m->ctx);
 	return rc == -EBUSY ? 0 : rc;
 }
@@ -608,6 +682,7 @@ static void make_instance(struct import *m)
 	snprintf(m->replies, sizeof(m->replies), "dxk.reply.%s.%s", m->cfg->broker->user,
 		 m->instance);
 	m->can_reply = false;
+	m->deaf = 0;
 }
 
 static void context_try(struct import *m, uint64_t now)

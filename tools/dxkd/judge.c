@@ -10,14 +10,17 @@ uint32_t attempt_of(const struct delivery *d)
 
 enum verdict judge_delivery(const struct delivery *d)
 {
+	bool before = d->redelivered || attempt_of(d) > 1;
+
 	if (d->known == HELD)
 		return DO_NOTE;
 	if (d->known == ANSWERED)
 		return DO_ANSWER;
-	if (d->redelivered && d->settling)
+	/* After redo_max + 1 deliveries its queue drops it: the last one has to be answered. */
+	if (d->redelivered && d->settling && !(d->quorum && d->deliveries > d->redo_max))
 		return DO_WAIT;
 	/* also a copy: who published it may have had other limits */
-	if ((d->redelivered || attempt_of(d) > 1) && (!d->redo || attempt_of(d) > d->redo_max))
+	if (before && (!d->redo || d->late || attempt_of(d) > d->redo_max))
 		return DO_REFUSE;
 	if (d->late)
 		return DO_EXPIRE;

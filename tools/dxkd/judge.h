@@ -21,7 +21,7 @@ enum known {
  * @redelivered: it was delivered to somebody before, who did not ack it
  * @known: of its id
  * @redo: it has PXR_REDO
- * @late: its deadline is over
+ * @late: its deadline is over: it does not begin any more
  * @settling: the connection was made again so short a time ago that the broker may have
  *	restarted, and whoever had the request may still answer
  * @quorum: its queue counts deliveries

@@ -32,6 +32,8 @@
 #define ANSWER_S	5
 #define ROOM		64
 #define NOTES_MAX	20
+#define LARGE		8192	/* bytes; what is shorter fits */
+#define SLICE		(NSEC_PER_SEC / 10)	/* of one connection, while others wait */
 
 void note(const char *format, ...)
 {
@@ -239,7 +241,8 @@ static void drop(struct link *link)
 	link->conn = NULL;
 	memset(link->ring, 0, link->room * sizeof(*link->ring));
 	link->first = link->next = 1;
-	link->blocked = false;
+	link->blocked = link->unread = link->asked = false;
+	link->heard = 0;
 }
 
 bool link_is_refused(const struct link *link)
@@ -302,6 +305,8 @@ static void confirmed(struct link *link, uint64_t tag, bool multiple, bool taken
 	uint64_t i = multiple ? link->first : tag;
 	void *what;
 
+	link->heard = now_ns();
+	link->asked = false;
 	for (; i <= tag && i < link->next; i++) {
 		if (i < link->first)
 			continue;
@@ -369,6 +374,7 @@ static bool frame(struct link *link, const amqp_frame_t *f)
 uint64_t link_run(struct link *link, uint64_t now)
 {
 	struct timeval none = { 0, 0 };
+	uint64_t until;
 	amqp_frame_t f;
 	int status;
 
@@ -378,11 +384,13 @@ uint64_t link_run(struct link *link, uint64_t now)
 	}
 	if (!link->conn)
 		return link->retry;
-	for (;;) {
+	until = now_ns() + SLICE;
+	do {
 		amqp_maybe_release_buffers(link->conn);
 		status = amqp_simple_wait_frame_noblock(link->conn, &f, &none);
-		if (status == AMQP_STATUS_TIMEOUT)
-			/* ours is due after a whole one, and the broker's wakes us earlier */
+		link->unread = status != AMQP_STATUS_TIMEOUT;
+		/* ours is due after a whole one, and the broker's wakes us earlier */
+		if (!link->unread)
 			return now + link->broker->heartbeat * NSEC_PER_SEC * 3 / 4;
 		if (status != AMQP_STATUS_OK)
 			bad(link, "the connection", status);
@@ -390,7 +398,8 @@ uint64_t link_run(struct link *link, uint64_t now)
 			lost(link, now);
 			return link->retry;
 		}
-	}
+	} while (now_ns() < until);
+	return now;
 }
 
 int link_fd(const struct link *link)
@@ -458,6 +467,20 @@ bool link_publish(struct link *link, const char *exchange, const char *key, bool
 					     (amqp_bytes_t){ len, (void *)data }));
 }
 
+bool link_takes(struct link *link, const char *exchange, size_t len)
+{
+	static const amqp_basic_properties_t nothing;
+
+	if (!link_writable(link))
+		return false;
+	if (len <= LARGE || (link->heard && now_ns() - link->heard < SLICE))
+		return true;
+	if (!link->asked)
+		link_publish(link, exchange, "", false, &nothing, NULL, 0, NULL);
+	link->asked = true;
+	return false;
+}
+
 bool link_ack(struct link *link, uint64_t tag)
 {
 	return sent(link, amqp_basic_ack(link->conn, CHANNEL, tag, 0));
@@ -500,6 +523,13 @@ static bool is_away(struct link *link)
 bool link_queue(struct link *link, const char *name, amqp_table_t arguments)
 {
 	amqp_queue_declare(link->conn, CHANNEL, amqp_cstring_bytes(name), 0, 1, 0, 0, arguments);
+	return done(link, name) || is_away(link);
+}
+
+bool link_queue_exists(struct link *link, const char *name)
+{
+	amqp_queue_declare(link->conn, CHANNEL, amqp_cstring_bytes(name), 1, 1, 0, 0,
+			   amqp_empty_table);
 	return done(link, name) || is_away(link);
 }
 

@@ -42,9 +42,12 @@ struct link_ops {
  * @conn: the library's, NULL without a connection
  * @up: can be used
  * @blocked: the broker accepts no messages, because it lacks memory or disk
+ * @unread: more has come than link_run() has read
+ * @asked: link_takes() has sent something to be confirmed
  * @node: which node is tried next
  * @epoch: how many connections there were: a delivery is acked only on its own connection
  * @since: when it came up
+ * @heard: when it last confirmed something
  * @changed: when it came up or broke, in seconds since 1970
  * @retry: when to connect again
  * @backoff: ns until the try after that
@@ -62,10 +65,11 @@ struct link {
 	void *owner;
 	char name[80];
 	amqp_connection_state_t conn;
-	bool up, blocked;
+	bool up, blocked, unread, asked;
 	unsigned int node;
 	uint64_t epoch;
 	uint64_t since;
+	uint64_t heard;
 	uint64_t changed;
 	uint64_t retry;
 	uint64_t backoff;
@@ -89,7 +93,7 @@ void link_close(struct link *link);
  * @now: CLOCK_MONOTONIC
  *
  * Nothing of it waits, except a connect, which takes as long as the broker does, up to 5 s for
- * each of its answers.
+ * each of its answers. It reads for a tenth of a second at most.
  *
  * Return: when to call it again if nothing is to be read earlier
  */
@@ -101,6 +105,20 @@ int link_fd(const struct link *link);
 
 /* Whether a message can be published without waiting for the broker. */
 bool link_writable(struct link *link);
+
+/**
+ * link_takes - whether a large message can be published
+ * @link: the link
+ * @exchange: to which, with no queue for an empty key
+ * @len: bytes of it
+ *
+ * A broker that lacks memory tells so when it gets a message, and reads no more of it: what does
+ * not fit between the two would then have to be waited for. So it has to have confirmed a message
+ * a moment ago, for which it is sent an empty one if necessary.
+ *
+ * Return: as link_writable(); if false it is to be asked again after link_run()
+ */
+bool link_takes(struct link *link, const char *exchange, size_t len);
 
 /**
  * link_publish - publish a persistent message
@@ -125,6 +143,7 @@ bool link_reject(struct link *link, uint64_t tag);
 bool link_exchange(struct link *link, const char *name, const char *type);
 bool link_exchange_exists(struct link *link, const char *name);
 bool link_queue(struct link *link, const char *name, amqp_table_t arguments);
+bool link_queue_exists(struct link *link, const char *name);
 bool link_bind(struct link *link, const char *queue, const char *exchange, const char *key);
 /* At most @prefetch messages are delivered that are not acked. @consumer is its name for us. */
 bool link_consume(struct link *link, const char *queue, const char *consumer,

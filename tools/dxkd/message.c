@@ -227,7 +227,7 @@ static const char *read_address(const amqp_basic_properties_t *p, const struct r
 static const char *read_body(amqp_bytes_t body, const amqp_field_value_t *payload,
 			     struct request *r)
 {
-	r->data = body.bytes;
+	r->data = body.bytes ?: "";	/* the library's empty body is nowhere */
 	r->len = body.len;
 	if (payload) {
 		if (payload->value.i32 < 0 || payload->value.i32 > PAYLOAD_MAX)
@@ -365,6 +365,17 @@ static void add_i64(struct message *m, enum header h, int64_t value)
 	add(m, h)->value.value.i64 = value;
 }
 
+/*
+ * What is begun within an hour may have been fetched a part of a second later, and a request that
+ * is published once more may have begun long ago: its deadline is over, which is all that counts.
+ */
+static uint64_t near(uint64_t deadline, uint64_t now)
+{
+	if (deadline > now + HOUR_US)
+		return now + HOUR_US;
+	return deadline + HOUR_US < now ? now - HOUR_US : deadline;
+}
+
 void request_write(const struct request *r, const char *service, const char *user,
 		   uint64_t now, struct message *m)
 {
@@ -390,10 +401,8 @@ void request_write(const struct request *r, const char *service, const char *use
 	add_i32(m, ATTRS, (int32_t)(r->attrs & TRAVELS));
 	add_i32(m, ROOM, (int32_t)r->room);
 	add_i32(m, ATTEMPT, (int32_t)r->attempt);
-	/* What is begun within an hour may have been fetched a part of a second later. */
 	if (r->deadline_us)
-		add_i64(m, DEADLINE, (int64_t)(r->deadline_us > now * 1000000 + HOUR_US ?
-					       now * 1000000 + HOUR_US : r->deadline_us));
+		add_i64(m, DEADLINE, (int64_t)near(r->deadline_us, now * 1000000));
 	if (r->expire_us)
 		add_i64(m, EXPIRE, (int64_t)r->expire_us);
 	if (r->has_payload)

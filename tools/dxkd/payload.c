@@ -14,10 +14,10 @@
 
 int payload_check(int fd, uint32_t max, uint32_t *len)
 {
-	int seals = fcntl(fd, F_GET_SEALS);
+	int seals = fcntl(fd, F_GET_SEALS), mode = fcntl(fd, F_GETFL);
 	struct stat st;
 
-	if (!max || seals < 0 || (seals & FIXED) != FIXED)
+	if (!max || seals < 0 || (seals & FIXED) != FIXED || (mode & O_ACCMODE) == O_WRONLY)
 		return -EOPNOTSUPP;
 	if (fstat(fd, &st))
 		return -errno;

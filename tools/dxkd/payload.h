@@ -16,7 +16,7 @@
  * @max: bytes that it may have; 0: none may travel
  * @len: out, its bytes
  *
- * Return: 0; -EOPNOTSUPP, it is not sealed; -EMSGSIZE
+ * Return: 0; -EOPNOTSUPP, it is not sealed, or not open for reading; -EMSGSIZE
  */
 int payload_check(int fd, uint32_t max, uint32_t *len);
 
