@@ -105,10 +105,8 @@ static bool dxk_purge_members(struct dxk_engine *e, struct dxk_owner *owner,
  * @e: the engine, locked
  * @ended: gets the requests that end and that nobody collects
  * @wakes: of the hold; what it cannot afford is owed
- *
- * Return: is all done?
  */
-bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes)
+void dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes)
 {
 	struct dxk_owner *owner;
 	bool goes_on = true;
@@ -116,7 +114,7 @@ bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wa
 	lockdep_assert_held(&e->lock);
 
 	if (likely(list_empty(&e->purges.owners)))
-		return true;
+		return;
 	while (goes_on && (owner = dxk_purges_first(&e->purges))) {
 		switch (e->purges.part) {
 		case DXK_PURGE_BEGIN:
@@ -137,7 +135,6 @@ bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wa
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))
 		dxk_stop_workers(e, wakes);
-	return goes_on;
 }
 
 /* --- the call ------------------------------------------------------------------- */

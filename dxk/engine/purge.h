@@ -51,6 +51,6 @@ struct dxk_purge_op {
 
 dxk_op_fn dxk_purge_run;
 
-bool dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
+void dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wakes *wakes);
 
 #endif /* _DXK_ENGINE_PURGE_H */

@@ -293,6 +293,8 @@ static void full_batch(struct kunit *test)
 	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
 	EXPECT_IS(n->taken, 1);
 	EXPECT(ASLEEP(n));
+	/* in their order */
+	EXPECT_IS(list_first_entry(&n->done, struct dxk_rqe, link)->param, 1);
 	EXPECT_IS(ps->e->crew.asleep[DXK_USER], 1);
 	EXPECT_IS(puppet_poll(ps, 8), RJR_RETURNED);
 	EXPECT(!ASLEEP(n));

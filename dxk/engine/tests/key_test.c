@@ -483,6 +483,32 @@ static void key_notify(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-25: who was told, and who told, come before one that came back earlier */
+static void key_notify_first(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3, 8);
+	struct dxk_key_op *back, *told, *teller;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		post(ps, KEY, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE), 0);
+	puppet_work(ps, keyed_worker(ps, 1));
+	told = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_WAIT);
+	puppet_work(ps, keyed_worker(ps, 2));
+	back = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(told) && ASLEEP(back));
+	teller = puppet_key(ps, keyed_worker(ps, 2), DXK_KEY_NOTIFY);
+	EXPECT(!ASLEEP(told) && ASLEEP(teller) && ASLEEP(back));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(teller) && ASLEEP(back));
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(!ASLEEP(back));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* AG-23: its time over, it comes back before all others; a signal does so without the call */
 static void key_wait_ends(struct kunit *test)
 {
@@ -649,6 +675,28 @@ static void key_hold_order(struct kunit *test)
 	first = post(ps, KEY, 0);
 	keyed_is_held(ps, first);
 	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == first);
+	keyed_then(ps, keyed_worker(ps, 0), second);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/* The same of the keys of a space that ends */
+static void key_hold_order_of_space(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_space *space = dxk_space_new(ps->e);
+	struct dxk_rqe *first, *second;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
+	ps->main->space = space;
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, KEY, false), 0);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_hold_run, OTHER, false), 0);
+	second = post(ps, OTHER, 0);
+	first = post(ps, KEY, 0);
+	keyed_is_held(ps, first);
+	ps->main->space = &ps->e->home;
+	dxk_space_leave(ps->e, space);
 	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == first);
 	keyed_then(ps, keyed_worker(ps, 0), second);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
@@ -885,11 +933,13 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_wait_expires),
 	KUNIT_CASE(key_wait_times_out),
 	KUNIT_CASE(key_notify),
+	KUNIT_CASE(key_notify_first),
 	KUNIT_CASE(key_wait_ends),
 	KUNIT_CASE(key_wait_after_all),
 	KUNIT_CASE(key_told_then_stop),
 	KUNIT_CASE(key_hold),
 	KUNIT_CASE(key_hold_order),
+	KUNIT_CASE(key_hold_order_of_space),
 	KUNIT_CASE(key_hold_shares),
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),

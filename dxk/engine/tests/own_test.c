@@ -66,6 +66,45 @@ static void own_helps_only_own(struct kunit *test)
 	EXPECT_IS(puppet_work(ps, m)->cookie, 9);
 }
 
+/* It is called for the oldest one first, of however many. */
+static void own_in_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, false);
+	struct dxk_member *m = begun(ps);
+	u64 first = ps->params + 1;
+	u32 i;
+
+	puppet_post_nr(ps, m, 4, 8, PXR_REJOIN);
+	for (i = 0; i < 4; i++) {
+		EXPECT(puppet_rejoin(ps, m, 8, 4, 4)->helper.called);
+		EXPECT_IS(puppet_help(ps, m)->param, first + i);
+		puppet_end(ps, m, 0, 0);
+	}
+	EXPECT_IS(puppet_rejoin(ps, m, 8, 4, 4)->nr, 4);
+}
+
+/* Of several who wait for one owner the last one is called first, then the one before it. */
+static void own_helpers_in_order(struct kunit *test)
+{
+	struct puppets *ps = start(test, 5, false);
+	struct dxk_rejoin_op *r[4];
+	struct dxk_member *m[4];
+	u32 i;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN | PXR_KERNEL);
+	for (i = 0; i < 4; i++) {
+		m[i] = begun(ps);
+		r[i] = puppet_rejoin(ps, m[i], 8, 4, 4);
+		EXPECT(ASLEEP(r[i]));
+	}
+	for (i = 4; i--;) {
+		EXPECT(!r[i]->helper.called);
+		puppet_post(ps, 8, 0, PXR_REJOIN);
+		EXPECT(r[i]->helper.called);
+		EXPECT_IS(puppet_help(ps, m[i])->cookie, 8);
+	}
+}
+
 /* It is called when there is something, and of several who wait as many as there is. */
 static void own_is_called_later(struct kunit *test)
 {
@@ -310,6 +349,8 @@ static void own_of_a_run(struct kunit *test)
 
 static struct kunit_case own_cases[] = {
 	KUNIT_CASE(own_helps_only_own),
+	KUNIT_CASE(own_in_order),
+	KUNIT_CASE(own_helpers_in_order),
 	KUNIT_CASE(own_is_called_later),
 	KUNIT_CASE(own_not_for_room),
 	KUNIT_CASE(own_lanes),

@@ -194,6 +194,22 @@ static void pool_keeps_what_is_wanted(struct kunit *test)
 	EXPECT_IS(dxk_pool_keep(&policy), 5);
 }
 
+/* The Monitor comes back if either pool has what it may free later. */
+static void pool_of_either(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_engine *e = ps->e;
+
+	e->policy.prealloc_requests = 0;
+	EXPECT(!dxk_pools_review(e));
+	EXPECT_IS(dxk_pool_fill(&e->mores, 1), 0);
+	EXPECT(dxk_pools_review(e));
+	dxk_pool_trim(&e->mores, 0);
+	EXPECT(!dxk_pools_review(e));
+	EXPECT_IS(dxk_pool_fill(&e->pool, 1), 0);
+	EXPECT(dxk_pools_review(e));
+}
+
 /* What requests have more goes the same way: it is made once, and of what an earlier one left. */
 static void pool_of_mores(struct kunit *test)
 {
@@ -252,6 +268,7 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(pool_tells_the_monitor),
 	KUNIT_CASE(pool_is_closed),
 	KUNIT_CASE(pool_keeps_what_is_wanted),
+	KUNIT_CASE(pool_of_either),
 	KUNIT_CASE(pool_of_mores),
 	{ }
 };

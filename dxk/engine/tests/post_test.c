@@ -71,6 +71,24 @@ static void post_lane_child(struct kunit *test)
 	EXPECT_IS(post_child(ps, poster)->lane, 3);
 }
 
+/* DX-76: of several that a worker executes the newest one posts */
+static void post_lane_child_of_newest(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *poster = puppet_worker(ps);
+	struct dxk_post_op *p;
+
+	puppet_post(ps, 0, 0, PXR_LANE3);
+	EXPECT_IS(puppet_work(ps, poster)->lane, 3);
+	puppet_post(ps, 0, 0, PXR_LANE0);
+	EXPECT_IS(puppet_work(ps, poster)->lane, 0);
+	p = puppet_poster(ps, poster);
+	puppet_add(ps, p, 0, 0, PXR_LANE_CHILD);
+	EXPECT_IS(list_first_entry(&p->rqes, struct dxk_rqe, link)->lane, 1);
+	puppet_posts(ps, p);
+	puppet_taken(ps, p, 1);
+}
+
 /* DX-38, DX-46, DX-68, DX-69, DX-72: point 2, though entries are free */
 static void post_lane_full(struct kunit *test)
 {
@@ -427,6 +445,7 @@ static struct kunit_case post_cases[] = {
 	KUNIT_CASE(post_pool_full),
 	KUNIT_CASE(post_lane_full),
 	KUNIT_CASE(post_lane_child),
+	KUNIT_CASE(post_lane_child_of_newest),
 	KUNIT_CASE(post_usual),
 	KUNIT_CASE(post_unusual),
 	KUNIT_CASE(post_back_to_back),

@@ -306,6 +306,19 @@ struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 sta
 	return n;
 }
 
+/** puppet_end_all - a worker ends all that it executes at once, the oldest first */
+struct dxk_next_op *puppet_end_all(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_next_op *n = turn(ps, m, 0);
+	struct dxk_rqe *rqe;
+
+	list_splice_tail_init(&m->busy, &n->done);
+	list_for_each_entry(rqe, &n->done, link)
+		rqe->status = 0;
+	puppet_do(ps, &n->op, dxk_next_run);
+	return n;
+}
+
 /** puppet_parent - a worker executes a request of owner 1, and waits for one of @child */
 struct dxk_rejoin_op *puppet_parent(struct puppets *ps, struct dxk_member *m, u64 child)
 {

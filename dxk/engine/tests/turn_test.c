@@ -14,6 +14,27 @@ static void begin(struct dxk_rqe *rqe)
 	WRITE_ONCE(rqe->state, DXK_BUSY);
 }
 
+/* A post that is usual goes to the idle worker whose cache is the warmest, like any other. */
+static void turn_usual_post(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 2);
+	struct dxk_member *m[2] = { puppet_worker(ps), puppet_worker(ps) };
+	struct dxk_next_op *n[2] = { puppet_turn(ps, m[0], 1), puppet_turn(ps, m[1], 1) };
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe;
+
+	/* a member's first call is not usual */
+	EXPECT_IS(puppet_poll(ps, 2), RJR_NONE_EXIST);
+	puppet_add(ps, p, 2, 0, 0);
+	rqe = list_first_entry(&p->rqes, struct dxk_rqe, link);
+	EXPECT(dxk_post_usual(ps->main, rqe));
+	INIT_LIST_HEAD(&p->rqes);
+	p->w.done = true;
+	EXPECT(ASLEEP(n[0]) && !ASLEEP(n[1]));
+	EXPECT(puppet_fetch(n[1]) == rqe);
+	puppet_end(ps, m[1], 0, 0);
+}
+
 /* DX-77, DX-81, DX-82: one is completed and vanishes, or comes to its owner; one is taken */
 static void turn_usual(struct kunit *test)
 {
@@ -371,6 +392,7 @@ static void turn_unusual_key(struct kunit *test)
 
 static struct kunit_case turn_cases[] = {
 	KUNIT_CASE(turn_usual),
+	KUNIT_CASE(turn_usual_post),
 	KUNIT_CASE(turn_lets_a_poster_in),
 	KUNIT_CASE(turn_completes_only),
 	KUNIT_CASE(turn_unusual),

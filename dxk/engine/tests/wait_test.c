@@ -1520,6 +1520,25 @@ static void wait_leaves_data(struct kunit *test)
 	puppet_end(ps, worker(ps, 1), 0, 0);
 }
 
+/* A batch that begins with one that is to wait ends with one that ends. */
+static void wait_in_batch(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *waiting, *ending;
+
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	waiting = puppet_work(ps, m);
+	ending = puppet_work(ps, m);
+	EXPECT_IS(dxk_wait_set(m, waiting, &again), 0);
+	EXPECT_IS(puppet_end_all(ps, m)->taken, 2);
+	EXPECT_IS(ending->state, DXK_REJOIN);
+	comes(ps, m, waiting, DXK_WAKE_AGAIN);
+	puppet_end(ps, m, 0, 0);
+}
+
 /* A turn more than can be counted is one of a request that was begun. */
 static void wait_turns_overflow(struct kunit *test)
 {
@@ -1668,6 +1687,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_call_then_expire),
 	KUNIT_CASE(wait_blocked),
 	KUNIT_CASE(wait_is_refused),
+	KUNIT_CASE(wait_in_batch),
 	KUNIT_CASE(wait_leaves_data),
 	KUNIT_CASE(wait_turns_overflow),
 	KUNIT_CASE(wait_put_back),
