@@ -54,9 +54,14 @@ void dxk_nest_begin(struct dxk_engine *e, struct dxk_member *m, struct dxk_more 
  */
 void dxk_nest_undo(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes *wakes)
 {
+	struct dxk_key *key = more->key;
+
 	dxk_key_drop(e, more, wakes);
 	dxk_move(e, more->rqe, DXK_READY, DXK_WAITING);
 	dxk_key_hold(e, more->rqe, wakes);
-	/* The holder of the key may have gone meanwhile. */
-	dxk_key_pass(e, more->key, wakes);
+	/* The holder of the key may have gone meanwhile, and a less urgent request have it now. */
+	if (key->turn && key->turn->rqe->state == DXK_READY)
+		dxk_key_review(e, key, wakes);
+	else
+		dxk_key_pass(e, key, wakes);
 }

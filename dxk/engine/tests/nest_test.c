@@ -296,6 +296,35 @@ static void nest_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* The same, and whose turn it was nested in waits meanwhile: the more urgent one comes first. */
+static void nest_back_alone(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	const struct dxk_post_more p = { .key = 7, .reentry = DXK_REENTRY_SELF };
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *outer, *inner;
+	struct dxk_post_op *post;
+	struct dxk_next_op *n;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_SELF);
+	outer = puppet_work(ps, m);
+	post = puppet_poster(ps, m);
+	inner = keyed_add(ps, post, 3, 5, PXR_REJOIN | PXR_KEY, &p);
+	puppet_posts(ps, post);
+	EXPECT_IS(keyed_call(ps, m, 3, 1, true, false)->answer, RJR_HELP);
+	EXPECT_IS(dxk_wait_set(m, outer, &again), 0);
+	n = puppet_end(ps, m, 0, 1);
+	EXPECT_IS(n->nr, 1);
+	puppet_return(ps, n);
+	keyed_is_held(ps, outer);
+	EXPECT(puppet_work(ps, m) == inner);
+	puppet_end(ps, m, 0, 0);
+	EXPECT(puppet_work(ps, m) == outer);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
 /* DX-63: what is nested and was cancelled ages anew, as its intervals say */
 static void nest_cancelled(struct kunit *test)
 {
@@ -549,6 +578,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_again),
 	KUNIT_CASE(nest_redo),
 	KUNIT_CASE(nest_back),
+	KUNIT_CASE(nest_back_alone),
 	KUNIT_CASE(nest_owner_goes),
 	KUNIT_CASE(nest_outer_parks),
 	KUNIT_CASE(nest_back_closed),
