@@ -16,6 +16,8 @@
 
 #include "lib/fuse.h"
 
+#include <sys/resource.h>
+
 #define NAME	"dxkd-context-test"
 
 const char *tool = "dxkd";
@@ -134,6 +136,39 @@ TEST_F(context, refused_for_ever)
 		EXPECT_EQ(-EHOSTUNREACH, result.status);
 		EXPECT_EQ(0, dxk_rejoin(self->me, 1, &result, 1, 0, NULL, 0, 0, &answer));
 	}
+}
+
+/* Without a descriptor for a request's file the daemon waits a little, and does not spin. */
+TEST_F(context, no_descriptor)
+{
+	struct dxk_post_entry e = { .owner = 1, .attrs = PXR_REJOIN | PXR_FD };
+	struct task *task = &self->m->task;
+	struct pollfd fds[TASK_FDS];
+	struct rlimit few, all;
+	uint64_t now = now_ns();
+	int free_one;
+
+	ASSERT_EQ(0, context_up(self));
+	e.fd = payload_make("content", 7);
+	ASSERT_LE(0, e.fd);
+	ASSERT_EQ(1, dxk_post(self->me, &e, 1, 0, NULL));
+	free_one = dup(e.fd);
+	close(free_one);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &all));
+	few = all;
+	few.rlim_cur = (rlim_t)free_one;
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &few));
+	self->m->in.retry = self->m->out.retry = NEVER;
+	EXPECT_EQ(now + FETCH_AGAIN, import_run(task, now));
+	import_poll(task, fds);
+	EXPECT_EQ(-1, fds[2].fd);
+	EXPECT_EQ(0, self->m->nr_unsent);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &all));
+	import_run(task, now);
+	import_poll(task, fds);
+	EXPECT_EQ(self->m->epoll, fds[2].fd);
+	EXPECT_EQ(1, self->m->nr_unsent);
+	close(e.fd);
 }
 
 /*

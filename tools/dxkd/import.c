@@ -24,7 +24,7 @@
 
 #define EVENTS		16
 #define PUBLISH_AGAIN	(NSEC_PER_SEC / 100)
-#define CLOSED_AGAIN	(NSEC_PER_SEC / 10)
+#define FETCH_AGAIN	(NSEC_PER_SEC / 10)
 #define CLOSED_LATE	(10 * NSEC_PER_SEC)
 #define REPLIES_EXPIRE	3600000		/* ms without a consumer */
 
@@ -64,6 +64,7 @@ struct import {
 	struct place *places;
 	struct closer *closer;	/* of files that do not travel */
 	uint64_t full;		/* it takes no more, when that is to be told; 0: it does */
+	bool lacks;		/* descriptors or memory, as the last fetch said */
 	unsigned int nr_busy, nr_unsent;
 	int ctl, ctx, epoll;
 	uint64_t retry;		/* the context */
@@ -215,6 +216,7 @@ static void turn(struct import *m, struct place *p, const struct dxk_done_more *
 	set_at(m, p, IDLE);
 	if (!was)
 		listen_to(m, p, true);
+	m->lacks |= n == -EMFILE || n == -ENFILE || n == -ENOMEM;
 	if (n == -ESHUTDOWN)
 		context_ended(m);
 }
@@ -747,14 +749,13 @@ static uint64_t import_run(struct task *task, uint64_t now)
 	struct import *m = (struct import *)task;
 	uint64_t next;
 
+	m->lacks = false;
 	context_try(m, now);
 	next = link_run(&m->in, now);
 	next = earlier(next, link_run(&m->out, now));
 	if (!m->places)
 		return m->leaving ? next : earlier(next, m->retry);
-	if (held_up(m, now))
-		next = earlier(next, now + CLOSED_AGAIN);
-	else if (!m->leaving && !m->ended)
+	if (!held_up(m, now) && !m->leaving && !m->ended)
 		fetch(m);
 	next = earlier(next, end_late(m, now));
 	publish_all(m);
@@ -765,6 +766,8 @@ static uint64_t import_run(struct task *task, uint64_t now)
 		m->retry = now + RETRY_CONTEXT;
 		return now;
 	}
+	if (m->full || m->lacks)
+		next = earlier(next, now + FETCH_AGAIN);
 	return m->nr_unsent && m->out.up ? earlier(next, now + PUBLISH_AGAIN) : next;
 }
 
@@ -774,7 +777,9 @@ static void import_poll(struct task *task, struct pollfd fds[TASK_FDS])
 
 	fds[0] = (struct pollfd){ link_fd(&m->in), POLLIN, 0 };
 	fds[1] = (struct pollfd){ link_fd(&m->out), POLLIN, 0 };
-	fds[2] = (struct pollfd){ m->places && !m->leaving && !m->full ? m->epoll : -1, POLLIN, 0 };
+	/* Nothing is awaited that cannot be fetched. */
+	fds[2] = (struct pollfd){ m->places && !m->leaving && !m->full && !m->lacks ? m->epoll : -1,
+				  POLLIN, 0 };
 }
 
 static void import_leave(struct task *task)

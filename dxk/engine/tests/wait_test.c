@@ -784,6 +784,29 @@ static void wait_expire(struct kunit *test)
 	EXPECT(RB_EMPTY_ROOT(&ps->e->waits.alarms.rb_root));
 }
 
+/* What expires in a masked wait is told in the next one. */
+static void wait_expire_masked(struct kunit *test)
+{
+	struct dxk_wait masked = { .wait = DXK_WAIT_TIME | DXK_WAIT_MASKED, .deadline = LATE };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	ps->e->swept = true;
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 1);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &masked, 0);
+	dxk_sweep(ps->e, true);
+	is_waiting(ps, rqe);
+	ring(ps, rqe);
+	comes(ps, m, rqe, DXK_WAKE_TIME);
+	park(ps, m, &call, 0);
+	comes(ps, m, rqe, DXK_WAKE_EXPIRE);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(result(ps, OWNER), 0);
+}
+
 /* A worker dies: the same turn again, with the same reason, or the end. */
 static void wait_death(struct kunit *test)
 {
@@ -1713,6 +1736,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_cancel),
 	KUNIT_CASE(wait_cancel_begun),
 	KUNIT_CASE(wait_expire),
+	KUNIT_CASE(wait_expire_masked),
 	KUNIT_CASE(wait_death),
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
