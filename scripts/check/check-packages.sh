@@ -93,6 +93,8 @@ dkms_kernels() {
 	done
 	rm -rf "$work/headers"
 	mkdir -p "$work/headers/6.1.0-9-amd64/"{build,source/include/linux}
+	dkms_takes "$1" 6.1.0-9-amd64 || { echo "DKMS looks where no headers are"; return 1; }
+	touch "$work/headers/6.1.0-9-amd64/source/include/linux/module.h"
 	! dkms_takes "$1" 6.1.0-9-amd64 || { echo "DKMS builds without linux/cleanup.h"; return 1; }
 	touch "$work/headers/6.1.0-9-amd64/source/include/linux/cleanup.h"
 	dkms_takes "$1" 6.1.0-9-amd64 || { echo "DKMS does not see linux/cleanup.h"; return 1; }
@@ -241,6 +243,7 @@ unpack() {
 	for k in "${kernels[@]}"; do
 		mkdir -p "$work/root/lib/modules/$k"
 		ln -s "/usr/src/linux-headers-$k" "$work/root/lib/modules/$k/build"
+		ln -s "/usr/src/linux-headers-${k%-amd64}-common" "$work/root/lib/modules/$k/source"
 	done
 }
 
