@@ -545,13 +545,27 @@ static void rejoin_stop_wakes(struct kunit *test)
 	EXPECT_IS(ps->e->stats.rejoin_returned, returned);
 }
 
+/* A Stop wakes all @nr sleepers, in more than one hold. */
+static void stop_wakes(struct puppets *ps, struct dxk_rejoin_op *const *r, u32 nr)
+{
+	struct dxk_stop_op stop = { .gen = ps->e->run.gen };
+	u32 i, holds;
+
+	for (holds = 0; !holds || stop.more; holds++)
+		puppet_do(ps, &stop.op, dxk_stop_begin_run);
+	EXPECT(holds > 1);
+	for (i = 0; i < nr; i++) {
+		EXPECT(!ASLEEP(r[i]));
+		EXPECT_IS(r[i]->err, -ESHUTDOWN);
+	}
+}
+
 /* DX-107: more owners than a hold goes through: it is over when all of them were. */
 static void rejoin_stop_wakes_many(struct kunit *test)
 {
 	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_stop_op stop = { .gen = ps->e->run.gen };
 	struct dxk_rejoin_op *r[32];
-	u32 i, holds;
+	u32 i;
 
 	EXPECT(1U << ps->e->owners.bits > DXK_HOLD_BUDGET);
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
@@ -559,35 +573,22 @@ static void rejoin_stop_wakes_many(struct kunit *test)
 		r[i] = puppet_rejoin(ps, puppet_client(ps), 100 + i, 1, 1);
 		EXPECT(ASLEEP(r[i]));
 	}
-	for (holds = 0; !holds || stop.more; holds++)
-		puppet_do(ps, &stop.op, dxk_stop_begin_run);
-	EXPECT(holds > 1);
-	for (i = 0; i < ARRAY_SIZE(r); i++) {
-		EXPECT(!ASLEEP(r[i]));
-		EXPECT_IS(r[i]->err, -ESHUTDOWN);
-	}
+	stop_wakes(ps, r, ARRAY_SIZE(r));
 }
 
 /* DX-107: the same of sleepers for any owner. */
 static void rejoin_stop_wakes_many_any(struct kunit *test)
 {
 	struct puppets *ps = puppets_workers(test, 4);
-	struct dxk_stop_op stop = { .gen = ps->e->run.gen };
 	struct dxk_rejoin_op *r[DXK_HOLD_BUDGET + 10];
-	u32 i, holds;
+	u32 i;
 
 	puppet_post(ps, 8, 0, PXR_REJOIN);
 	for (i = 0; i < ARRAY_SIZE(r); i++) {
 		r[i] = any_of(ps, puppet_client(ps), 1, true);
 		EXPECT(ASLEEP(r[i]));
 	}
-	for (holds = 0; !holds || stop.more; holds++)
-		puppet_do(ps, &stop.op, dxk_stop_begin_run);
-	EXPECT(holds > 1);
-	for (i = 0; i < ARRAY_SIZE(r); i++) {
-		EXPECT(!ASLEEP(r[i]));
-		EXPECT_IS(r[i]->err, -ESHUTDOWN);
-	}
+	stop_wakes(ps, r, ARRAY_SIZE(r));
 }
 
 /* DX-107 of sleepers for any owner: every space is looked at, and wakes who slept when it began */
