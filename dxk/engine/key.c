@@ -123,7 +123,9 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	lockdep_assert_held(&e->lock);
 
 	trace_dxk_held(e->id, rqe, more->key->cookie, more->wake);
-	/* Any wait before this one is over. */
+	/* Any wait before this one is over, and what a dispatch in vain has set. */
+	rqe->prio = rqe->own_prio;
+	rqe->inspect = 0;
 	more->wait.wait = 0;
 	more->doubt = 0;
 	dxk_line_enter(e, rqe, wakes);

@@ -586,8 +586,6 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 	if (more->at_key != DXK_KEY_HAS || (more->key && !list_empty(&more->key->nested))) {
 		dxk_key_drop(e, more, wakes);
 		if (!dxk_key_take(e, rqe, wakes)) {
-			rqe->prio = rqe->own_prio;
-			rqe->inspect = 0;
 			dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
 			dxk_key_hold(e, rqe, wakes);
 			more->worker = NULL;

@@ -119,7 +119,7 @@ static void world_main(void *arg)
 	while (!READ_ONCE(c->stop)) {
 		if (nr_devices)
 			happens(&device[choose(nr_devices)]);
-		control_wait(c, sim_now + 1000 * choose(house.ending ? 5000 : 300));
+		control_wait(c, sim_now + 1000 * (1 + choose(house.ending ? 5000 : 300)));
 		control_take_kick(c);
 	}
 }

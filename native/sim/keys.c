@@ -116,6 +116,8 @@ void model_held(const struct dxk_rqe *rqe)
 	if (rq->state != DXK_WAITING || rq->held)
 		sim_fail("request %u is Held in state %u", (u32)rqe->param, rq->state);
 	rq->held = true;
+	rq->taken_prio = rqe->own_prio;
+	rq->taken_seen = 0;
 	/* Who had the key and gives it up again came when it came. */
 	if (rq->yields) {
 		rq->yields = false;
@@ -123,8 +125,7 @@ void model_held(const struct dxk_rqe *rqe)
 	}
 	rq->came = model.births++;
 	rq->plain = rqe->own_prio;
-	rq->taken_prio = rqe->prio;
-	rq->seen = rq->taken_seen = 0;
+	rq->seen = 0;
 }
 
 /** check_nested - a request is given to who waits for it, within the one that has its key */

@@ -296,6 +296,29 @@ static void nest_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* DX-36: one that ends without having begun has spent no intervals before its begin. */
+static void nest_back_and_end(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_rqe *inner;
+	struct dxk_next_op *n;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_SELF);
+	puppet_work(ps, keyed_worker(ps, 0));
+	inner = keyed_send(ps, keyed_worker(ps, 0), 7, 3, DXK_REENTRY_SELF);
+	dxk_ready_tick(&ps->e->ready, true, false, 0);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 3, 1, true, false)->answer, RJR_HELP);
+	n = puppet_turn(ps, keyed_worker(ps, 0), 1);
+	EXPECT_IS(inner->inspect, 1);
+	EXPECT_IS(inner->prio, inner->own_prio + 1);
+	puppet_return(ps, n);
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, 7, false), 1);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT_IS(inner->inspect, 0);
+	EXPECT_IS(inner->prio, inner->own_prio);
+	keyed_end(ps);
+}
+
 /* The same, and whose turn it was nested in waits meanwhile: the more urgent one comes first. */
 static void nest_back_alone(struct kunit *test)
 {
@@ -578,6 +601,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_again),
 	KUNIT_CASE(nest_redo),
 	KUNIT_CASE(nest_back),
+	KUNIT_CASE(nest_back_and_end),
 	KUNIT_CASE(nest_back_alone),
 	KUNIT_CASE(nest_owner_goes),
 	KUNIT_CASE(nest_outer_parks),
