@@ -53,7 +53,7 @@ import_() { printf '%s\n' "[import $1]" 'broker = farm' 'workers = worker' "${@:
 	import_ hash 'window = 16' 'mode = 777' 'data_size = 1024' 'max_waiting = 16'
 	import_ none 'window = 2'
 	import_ hashq 'queue = quorum' 'window = 16' 'mode = 777'
-	import_ sums 'window = 16'
+	import_ sums 'window = 16' 'payload_max = 2000000'
 	import_ late 'window = 4' 'begin_within = 4' 'answer_within = 6'
 	import_ tree 'window = 16' 'lanes = 0 0 50' 'mode = 777'
 } >import.conf
@@ -310,6 +310,9 @@ for ((i = 0; i < 600; i++)); do echo $((i % 60)); done >list
 host one; one=$pid
 host two; two=$pid
 soon status import sums '"served":true'
+got=$("$peer" one sums@farm sealed 1600000)
+[[ $got == 'status=-90 begun=1 no result' ]]
+ok "what the broker refuses for its size ends (EMSGSIZE)"
 "$dxfarm" -n sums@farm <list >result 2>>log & app=$!
 sleep 1.5
 kill -KILL "$two"

@@ -70,6 +70,7 @@ ssl_options.certfile = $DXKD_DIR/server.pem
 ssl_options.keyfile = $DXKD_DIR/server.key
 ssl_options.verify = verify_peer
 ssl_options.fail_if_no_peer_cert = true
+max_message_size = 1500000
 END
 start() { "$DXKD_BROKER" start "$DXKD_DIR" "$port"; }
 start

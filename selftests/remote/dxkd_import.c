@@ -170,6 +170,32 @@ TEST_F(import, clock_is_set)
 	EXPECT_EQ(1, self->m.counts.refused);
 }
 
+/* A message that the broker refuses for its size is not sent again, and the next one not at all. */
+TEST_F(import, too_large)
+{
+	struct place *large = &self->places[0], *small = &self->places[1];
+
+	self->m.out.owner = &self->m;
+	self->cfg.quorum = true;	/* no bands */
+	self->m.out.largest = 100;
+	small->w.work.data_len = 100;
+	large->w.work.data_len = 1;
+	large->payload = 100;
+	set_at(&self->m, large, SENT);
+	set_at(&self->m, small, SENT);
+	out_down(&self->m.out);
+	EXPECT_EQ(IDLE, large->at);
+	EXPECT_EQ(1, self->m.counts.refused);
+	EXPECT_EQ(UNSENT, small->at);
+	EXPECT_EQ(1, self->m.counts.republished);
+	large->w.work.data_len = 101;
+	set_at(&self->m, large, UNSENT);
+	EXPECT_TRUE(publish(&self->m, large));
+	EXPECT_EQ(IDLE, large->at);
+	EXPECT_EQ(2, self->m.counts.refused);
+	EXPECT_EQ(0, self->m.counts.requests[0]);
+}
+
 /* Requests are sent in the order in which the context gave them, wherever their places are. */
 TEST_F(import, in_order)
 {

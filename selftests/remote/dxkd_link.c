@@ -376,6 +376,28 @@ TEST_F(link, large)
 	EXPECT_EQ(0, state->confirmed);
 }
 
+/* What the broker refuses for its size is known by that, and keeps nobody from going on. */
+TEST_F(link, too_large)
+{
+	amqp_basic_properties_t p = { 0 };
+	size_t size = 1600000;
+	char *text = calloc(1, size);
+
+	ASSERT_NE(NULL, text);
+	ASSERT_TRUE(until(&self->a, NULL, &state->ups, 1, 10));
+	EXPECT_EQ(0, self->a.largest);
+	ASSERT_TRUE(link_publish(&self->a, "dxk.test", self->queue, true, &p, text, size, self));
+	free(text);
+	ASSERT_TRUE(until(&self->a, NULL, &state->downs, 1, 10));
+	EXPECT_EQ(1500000, self->a.largest) {
+		TH_LOG("%s", self->a.why);
+	}
+	EXPECT_FALSE(link_is_refused(&self->a));
+	ASSERT_TRUE(until(&self->a, NULL, &state->ups, 2, 10));
+	EXPECT_EQ(1500000, self->a.largest);
+	EXPECT_EQ(0, state->confirmed);
+}
+
 /* A broker that crashes has what it confirmed. */
 TEST_F_TIMEOUT(link, crash, 180)
 {

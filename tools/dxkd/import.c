@@ -304,6 +304,12 @@ static uint64_t sent_as(uint64_t time)
 	return time == NEVER ? 0 : realtime_of(time);
 }
 
+/* Has the broker refused messages of this size? */
+static bool is_too_large(const struct import *m, const struct place *p)
+{
+	return m->out.largest && p->w.work.data_len + p->payload > m->out.largest;
+}
+
 static bool publish(struct import *m, struct place *p)
 {
 	const struct service *cfg = m->cfg;
@@ -323,6 +329,10 @@ static bool publish(struct import *m, struct place *p)
 	bool up;
 	int err;
 
+	if (is_too_large(m, p)) {
+		refuse(m, p, -EMSGSIZE);
+		return true;
+	}
 	if (r.has_payload) {
 		err = payload_join(p->data, p->w.work.data_len, p->file, r.payload, &body);
 		if (err) {
@@ -399,11 +409,13 @@ static void on_confirmed(struct link *link, void *what, bool taken)
 static void out_down(struct link *link)
 {
 	struct import *m = link->owner;
-	unsigned int i;
+	struct place *p;
 
-	for (i = 0; m->places && i < m->cfg->window; i++)
-		if (m->places[i].at == SENT)
-			message_lost(m, &m->places[i]);
+	for (p = m->places; p && p < m->places + m->cfg->window; p++)
+		if (p->at == SENT && is_too_large(m, p))
+			refuse(m, p, -EMSGSIZE);
+		else if (p->at == SENT)
+			message_lost(m, p);
 }
 
 /* An answer's, or a returned request's place, if it still has that request */

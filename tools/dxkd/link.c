@@ -94,10 +94,22 @@ void link_init(struct link *link, const struct broker *broker, const char *name,
 
 /* --- errors ---------------------------------------------------------------- */
 
+/* The broker does not say how large a message may be, except when it refuses one that is larger. */
+static uint64_t largest(const struct link *link)
+{
+	const char *size = link->code == 406 ? strstr(link->why, "message size ") : NULL;
+	unsigned long long limit;
+
+	if (!size || sscanf(size, "message size %*u is larger than %*[a-z ] %llu", &limit) != 1)
+		return 0;
+	return limit;
+}
+
 static void broker_says(struct link *link, unsigned int code, amqp_bytes_t text)
 {
 	link->code = code;
 	snprintf(link->why, sizeof(link->why), "%.*s", (int)text.len, (char *)text.bytes);
+	link->largest = largest(link);
 }
 
 static bool bad(struct link *link, const char *what, int status)
@@ -247,7 +259,7 @@ static void drop(struct link *link)
 
 bool link_is_refused(const struct link *link)
 {
-	return link->code == 403 || link->code == 406 || link->code == 530;
+	return link->code == 403 || link->code == 530 || (link->code == 406 && !link->largest);
 }
 
 static void later(struct link *link, uint64_t now)

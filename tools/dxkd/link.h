@@ -52,6 +52,7 @@ struct link_ops {
  * @retry: when to connect again
  * @backoff: ns until the try after that
  * @code: of the last error that the broker reported, such as 404; 0 for other errors
+ * @largest: if that refused a message for its size, the bytes that one may have; else 0
  * @why: the last error in words
  * @said: the text that was logged of it
  * @ring: the subject of each unconfirmed message, by its number
@@ -74,6 +75,7 @@ struct link {
 	uint64_t retry;
 	uint64_t backoff;
 	unsigned int code;
+	uint64_t largest;
 	char why[320];
 	char said[320];
 	void **ring;
