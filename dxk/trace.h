@@ -67,8 +67,8 @@ TRACE_EVENT(dxk_move,
  * died, is followed by another one. What Stop cancels completes by worker 0.
  */
 TRACE_EVENT(dxk_post,
-	TP_PROTO(u32 ctx, const struct dxk_rqe *rqe, u32 member),
-	TP_ARGS(ctx, rqe, member),
+	TP_PROTO(const struct dxk_member *m, const struct dxk_rqe *rqe),
+	TP_ARGS(m, rqe),
 	TP_STRUCT__entry(
 		__field(u32, ctx)
 		__field(u64, seq)
@@ -81,14 +81,14 @@ TRACE_EVENT(dxk_post,
 		__field(u8, lane)
 	),
 	TP_fast_assign(
-		__entry->ctx = ctx;
+		__entry->ctx = m->engine->id;
 		__entry->seq = rqe->seq;
 		__entry->owner = rqe->cookie;
 		__entry->executor = rqe->executor;
 		__entry->param = rqe->param;
 		__entry->prio = rqe->prio;
 		__entry->attrs = rqe->attrs;
-		__entry->member = member;
+		__entry->member = m->id;
 		__entry->lane = rqe->lane;
 	),
 	TP_printk("ctx=%u seq=%llu member=%u lane=%u prio=%d attrs=%#x owner=%#llx executor=%#llx param=%#llx",

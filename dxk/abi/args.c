@@ -4,21 +4,6 @@
  */
 #include "abi/args.h"
 
-/* An element is small; a size far beyond is a mistake, not a newer program. */
-#define DXK_ELEM_MAX	1024
-
-int dxk_elem_check(u32 size, u32 first_size)
-{
-	if (size < first_size)
-		return -EINVAL;
-	return size > DXK_ELEM_MAX ? -E2BIG : 0;
-}
-
-int dxk_array_check(u32 nr, u32 size, u32 first_size)
-{
-	return nr && nr <= DXK_BATCH_MAX ? dxk_elem_check(size, first_size) : -EINVAL;
-}
-
 int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i)
 {
 	return copy_struct_from_user(elem, size, dxk_array_at(array, usize, i), usize);

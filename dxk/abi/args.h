@@ -124,9 +124,22 @@ static inline int dxk_ucall_reply(struct dxk_ucall *c, u32 size)
 	return copy_to_user(c->uptr, &c->args, min(c->usize, size)) ? -EFAULT : 0;
 }
 
+/* An element is small; a size far beyond is a mistake, not a newer program. */
+#define DXK_ELEM_MAX	1024
+
+static inline int dxk_elem_check(u32 size, u32 first_size)
+{
+	if (size < first_size)
+		return -EINVAL;
+	return size > DXK_ELEM_MAX ? -E2BIG : 0;
+}
+
 /* Arrays of the caller's, args.c */
-int dxk_elem_check(u32 size, u32 first_size);
-int dxk_array_check(u32 nr, u32 size, u32 first_size);
+static inline int dxk_array_check(u32 nr, u32 size, u32 first_size)
+{
+	return nr && nr <= DXK_BATCH_MAX ? dxk_elem_check(size, first_size) : -EINVAL;
+}
+
 int dxk_array_get_other(void *elem, size_t size, u64 array, u32 usize, u32 i);
 int dxk_array_put_other(const void *elem, size_t size, u64 array, u32 usize, u32 i);
 

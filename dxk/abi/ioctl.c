@@ -217,6 +217,19 @@ static bool dxk_member_is_mine(const struct dxk_member *m)
 	return dxk_thread_of(m)->user == current;
 }
 
+/* Copy it in. Those of the calls that are made most have sizes that the compiler knows. */
+static bool dxk_args_get(struct dxk_ucall *c, u32 size)
+{
+	static_assert(sizeof(struct dxk_rejoin) == sizeof(struct dxk_next));
+	if (size == sizeof(struct dxk_next))
+		return dxk_words_get(&c->args, c->uptr, sizeof(struct dxk_next));
+	if (size == sizeof(struct dxk_post))
+		return dxk_words_get(&c->args, c->uptr, sizeof(struct dxk_post));
+	if (size == sizeof(struct dxk_roundtrip))
+		return dxk_words_get(&c->args, c->uptr, sizeof(struct dxk_roundtrip));
+	return !copy_from_user(&c->args, c->uptr, size);
+}
+
 /*
  * Copy the argument in, from an older or a newer program. Most arguments have the current size.
  */
@@ -225,7 +238,7 @@ static int dxk_ucall_get(struct dxk_ucall *c, u32 min_size, u32 size)
 	if (get_user(c->usize, (u32 __user *)c->uptr))
 		return -EFAULT;
 	if (likely(c->usize == size))
-		return dxk_words_get(&c->args, c->uptr, size) ? 0 : -EFAULT;
+		return dxk_args_get(c, size) ? 0 : -EFAULT;
 	if (c->usize < min_size)
 		return -EINVAL;
 	if (c->usize > PAGE_SIZE)

@@ -95,24 +95,24 @@ static __always_inline bool dxk_entry_is_plain(const struct dxk_post_entry *e)
 
 /*
  * Requests are made straight from their entries, in one region of user access, in which nothing
- * is called, up to one that is not plain. They are still free objects of the stash, in the order
- * in which it returns them. Return: how many.
+ * is called, up to one that is not plain. Return: how many.
  */
-static u32 dxk_post_fill_plain(struct dxk_post_op *p, const struct dxk_post *a,
-			       const struct dxk_poster *who)
+static u32 dxk_post_plain(struct dxk_post_op *p, const struct dxk_post *a,
+			  const struct dxk_poster *who)
 {
 	const struct dxk_post_entry __user *from = u64_to_user_ptr(a->entries);
-	void **free = p->m->rqes.obj + p->m->rqes.nr;
-	u32 i;
+	struct dxk_stash *stash = &p->m->rqes;
+	struct list_head *last = p->rqes.prev;
+	u32 i, nr = stash->nr;
 
 	if (a->entry_size != sizeof(*from) || dxk_kind_closed(&p->m->engine->policy, DXK_USER))
 		return 0;
 	for (i = 0; OS_DEBUG && i < a->nr; i++)
-		dxk_rqe_foul(free[-1 - (int)i]);
+		dxk_rqe_foul(stash->obj[nr - 1 - i]);
 	if (!dxk_read_begin(from, a->nr * sizeof(*from)))
 		return 0;
 	for (i = 0; i < a->nr; i++, from++) {
-		struct dxk_rqe *rqe = *--free;
+		struct dxk_rqe *rqe = stash->obj[nr - 1 - i];
 		struct dxk_post_entry e;
 
 		unsafe_get_user(e.owner, &from->owner, out_end);
@@ -128,21 +128,16 @@ static u32 dxk_post_fill_plain(struct dxk_post_op *p, const struct dxk_post *a,
 			break;
 		dxk_rqe_fill(rqe, &e, NULL);
 		rqe->poster = *who;
+		rqe->link.prev = last;
+		last->next = &rqe->link;
+		last = &rqe->link;
 	}
 out_end:
 	user_read_access_end();
+	last->next = &p->rqes;
+	p->rqes.prev = last;
+	stash->nr = nr - i;
 	return i;
-}
-
-/* Return: how many requests of the post were made. */
-static u32 dxk_post_plain(struct dxk_post_op *p, const struct dxk_post *a,
-			  const struct dxk_poster *who)
-{
-	u32 i, nr = dxk_post_fill_plain(p, a, who);
-
-	for (i = 0; i < nr; i++)
-		dxk_rqe_join(dxk_stash_pop(&p->m->rqes), &p->rqes);
-	return nr;
 }
 
 static int dxk_post_entries(struct dxk_post_op *p, struct dxk_post *a)
@@ -528,6 +523,40 @@ static void dxk_count_stale(struct dxk_engine *e)
 }
 
 /*
+ * Completions go straight to their requests, in one region of user access, in which nothing is
+ * called, up to one with data, or in another order than that of the fetch. Return: how many.
+ */
+static u32 dxk_dones_get_plain(struct dxk_next_op *n, const struct dxk_next *a)
+{
+	const struct dxk_done __user *from = u64_to_user_ptr(a->done);
+	struct list_head *busy = &n->m->busy, *last = busy;
+	u32 i;
+
+	if (!a->nr_done || a->done_size != sizeof(*from) ||
+	    !dxk_read_begin(from, a->nr_done * sizeof(*from)))
+		return 0;
+	for (i = 0; i < a->nr_done && last->next != busy; i++, from++) {
+		struct dxk_rqe *rqe = list_entry(last->next, struct dxk_rqe, link);
+		struct dxk_done d;
+
+		unsafe_get_user(d.ticket, &from->ticket, out_end);
+		unsafe_get_user(d.data_len, &from->data_len, out_end);
+		unsafe_get_user(d.status, &from->status, out_end);
+		if (d.ticket != rqe->ticket || d.data_len)
+			break;
+		rqe->data_len = 0;
+		rqe->status = d.status;
+		if (unlikely(rqe->more))
+			rqe->more->parks = false;
+		last = &rqe->link;
+	}
+out_end:
+	user_read_access_end();
+	list_cut_position(&n->done, busy, last);
+	return i;
+}
+
+/*
  * Collect the completions. Those before one that is stale, or before a wait that is refused, are
  * accepted, and the call ends with them: *@cut. A malformed one refuses all.
  */
@@ -538,7 +567,7 @@ static int dxk_dones_get(struct dxk_next_op *n, const struct dxk_next *a, bool *
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < a->nr_done; i++) {
+	for (i = dxk_dones_get_plain(n, a); i < a->nr_done; i++) {
 		if (unlikely(a->done_size > sizeof(d))) {
 			cuts = false;
 			err = dxk_done_get_long(n, a, i, &cuts);
@@ -689,9 +718,10 @@ static void dxk_works_begin(struct dxk_member *m, struct list_head *works)
 static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 {
 	struct dxk_list_op back __uninitialized;
+	struct list_head *works = &n->work;
 	struct dxk_member *m = n->m;
 	struct dxk_rqe *rqe;
-	LIST_HEAD(works);
+	LIST_HEAD(some);
 	int err = 0;
 	int nr = 0;
 
@@ -709,11 +739,13 @@ static long dxk_works_put(struct dxk_next_op *n, const struct dxk_next *a)
 		rqe = list_next_entry(rqe, link);
 		nr++;
 	}
-	if (nr) {
-		list_cut_before(&works, &n->work, &rqe->link);
-		dxk_works_begin(m, &works);
+	if (unlikely(nr < (int)n->nr)) {
+		works = &some;
+		if (nr)
+			list_cut_before(works, &n->work, &rqe->link);
 	}
-	if (list_empty(&n->work))
+	dxk_works_begin(m, works);
+	if (likely(works != &some))
 		return nr;
 
 	back.m = m;

@@ -175,48 +175,49 @@ static bool dxk_post_waits(struct dxk_engine *e, const struct dxk_post_op *p, u3
 	       dxk_admit(e, p->m, rqe, &reason) == -EAGAIN;
 }
 
-/* @near: the owner of a request that is in the pool, or NULL: often it is the same. */
-static __always_inline void dxk_post_own(struct dxk_engine *e, struct dxk_post_op *p,
-					 struct dxk_rqe *rqe, struct dxk_owner *near)
+/*
+ * @share: that of the poster's user, or 0. @near: the owner of a request that is in the pool, or
+ * NULL: often it is the same. Return: the owner.
+ */
+static __always_inline struct dxk_owner *dxk_post_own(struct dxk_engine *e, struct dxk_post_op *p,
+						      struct dxk_rqe *rqe, u8 share,
+						      struct dxk_owner *near)
 {
-	dxk_rqe_leave(rqe);
-	rqe->share = p->m->share;
-	rqe->owner = near && near->cookie == rqe->cookie ? near :
-		     dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
+	if (!near || near->cookie != rqe->cookie)
+		near = dxk_owner_enter(&e->owners, p->m->space, rqe->cookie, &p->m->owners);
+	rqe->owner = near;
+	rqe->share = share;
+	return near;
 }
 
-static __always_inline struct dxk_owner *dxk_post_taken(struct dxk_engine *e,
-							struct dxk_post_op *p,
-							struct dxk_rqe *rqe)
+/* The request is in the pool. */
+static __always_inline void dxk_post_enter(struct dxk_engine *e, struct dxk_post_op *p,
+					   struct dxk_rqe *rqe, u8 share)
 {
 	if (dxk_rqe_rejoinable(rqe)) {
 		e->owners.reserved++;
-		if (unlikely(rqe->share))
-			e->shares.of[rqe->share].reserved++;
+		if (unlikely(share))
+			e->shares.of[share].reserved++;
 	}
-	e->stats.posts++;
-	trace_dxk_post(e->id, rqe, p->m->id);
-	p->taken++;
-	return rqe->owner;
+	trace_dxk_post(p->m, rqe);
 }
 
-static __always_inline struct dxk_owner *dxk_post_take(struct dxk_engine *e,
-						       struct dxk_post_op *p,
-						       struct dxk_rqe *rqe,
-						       struct dxk_owner *near)
+static void dxk_post_taken(struct dxk_engine *e, struct dxk_post_op *p, u32 nr)
 {
-	dxk_post_own(e, p, rqe, near);
+	e->stats.posts += nr;
+	p->taken += nr;
+}
+
+/* Where others sleep for room, or it is scarce: not inlined, as it has two callers. */
+static noinline struct dxk_owner *dxk_post_take(struct dxk_engine *e, struct dxk_post_op *p,
+						struct dxk_rqe *rqe, struct dxk_owner *near)
+{
+	dxk_rqe_leave(rqe);
+	near = dxk_post_own(e, p, rqe, p->m->share, near);
 	dxk_post_ready(e, rqe, false);
-	return dxk_post_taken(e, p, rqe);
-}
-
-/* The same where others sleep for room, or it is scarce: not inlined, as it has two callers. */
-static noinline struct dxk_owner *dxk_post_take_one(struct dxk_engine *e,
-						    struct dxk_post_op *p,
-						    struct dxk_rqe *rqe,
-						    struct dxk_owner *near)
-{
-	return dxk_post_take(e, p, rqe, near);
+	dxk_post_enter(e, p, rqe, rqe->share);
+	dxk_post_taken(e, p, 1);
+	return near;
 }
 
 static void dxk_post_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
@@ -231,7 +232,8 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 						     struct dxk_rqe *rqe,
 						     struct dxk_wakes *wakes)
 {
-	dxk_post_own(e, p, rqe, NULL);
+	dxk_rqe_leave(rqe);
+	dxk_post_own(e, p, rqe, p->m->share, NULL);
 	dxk_link_join(&rqe->more->sibling, &rqe->owner->mores);
 	if (rqe->more->named)
 		dxk_name_enter(e, rqe);
@@ -244,7 +246,9 @@ static noinline struct dxk_owner *dxk_post_take_more(struct dxk_engine *e,
 		dxk_post_ready(e, rqe, false);
 	else
 		dxk_post_hold(e, rqe, wakes);
-	return dxk_post_taken(e, p, rqe);
+	dxk_post_enter(e, p, rqe, rqe->share);
+	dxk_post_taken(e, p, 1);
+	return rqe->owner;
 }
 
 /* Do others wait for the room that is available to the request? */
@@ -299,7 +303,7 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 		}
 		if (!err) {
 			owner = unlikely(rqe->more) ? dxk_post_take_more(e, p, rqe, wakes) :
-						      dxk_post_take_one(e, p, rqe, owner);
+						      dxk_post_take(e, p, rqe, owner);
 			continue;
 		}
 		if (err != -EAGAIN || !(rqe->attrs & PXR_WAITIF_BUSY)) {
@@ -320,21 +324,30 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 	dxk_post_finish(p, 0, 0, wakes);
 }
 
-/* If nobody sleeps for room and there is some: take requests up to one that needs a look. */
+/*
+ * If nobody sleeps for room and there is some: take requests up to one that needs a look. They
+ * leave the poster's list together. Their poster's user has no share, else there is no such room.
+ */
 static void dxk_post_first(struct dxk_engine *e, struct dxk_post_op *p)
 {
 	u32 room = dxk_ready_has_posters(&e->ready) ? 0 : dxk_room(e, p->m);
 	struct dxk_owner *owner = NULL;
 	bool cmls = dxk_cmls(e);
+	struct dxk_rqe *rqe, *next;
+	u32 nr = 0;
 
-	for (; room && !list_empty(&p->rqes); room--) {
-		struct dxk_rqe *rqe = dxk_post_next(p);
-
-		if (unlikely(rqe->more || dxk_closed(e, rqe->kind, rqe->lane)) ||
+	list_for_each_entry_safe(rqe, next, &p->rqes, link) {
+		if (nr == room ||
+		    unlikely(rqe->more || dxk_closed(e, rqe->kind, rqe->lane)) ||
 		    (cmls && !dxk_lanes_admit(&e->ready.lanes, rqe->lane)))
-			return;
-		owner = dxk_post_take(e, p, rqe, owner);
+			break;
+		owner = dxk_post_own(e, p, rqe, 0, owner);
+		dxk_post_ready(e, rqe, false);
+		dxk_post_enter(e, p, rqe, 0);
+		nr++;
 	}
+	dxk_links_leave(&rqe->link, &p->rqes);
+	dxk_post_taken(e, p, nr);
 }
 
 /** dxk_post_run - a post, as far as there is room */

@@ -233,6 +233,13 @@ static inline void dxk_link_leave(struct list_head *link)
 	link->prev->next = link->next;
 }
 
+/* All before @link leave the list, whatever their links are by now. */
+static inline void dxk_links_leave(struct list_head *link, struct list_head *list)
+{
+	list->next = link;
+	link->prev = list;
+}
+
 static inline void dxk_rqe_join(struct dxk_rqe *rqe, struct list_head *list)
 {
 	dxk_link_join(&rqe->link, list);
@@ -275,18 +282,13 @@ static inline void *dxk_rqe_result(const struct dxk_rqe *rqe)
 /* Of %PXR_LANE_CHILD once dxk_post_descend() was there. */
 static inline int dxk_lane_of(u32 attrs)
 {
-	switch (attrs & PXR_LANES) {
-	case 0:
-		return 3;
-	case PXR_LANE0:
-		return 0;
-	case PXR_LANE1:
-		return 1;
-	case PXR_LANE2:
-		return 2;
-	default:
+	u32 bits = attrs & PXR_LANES;
+
+	static_assert(PXR_LANE1 == PXR_LANE0 << 1 && PXR_LANE2 == PXR_LANE0 << 2);
+	if (bits & (bits - 1))
 		return -EINVAL;
-	}
+	/* No bit is -1, the last lane. */
+	return (ffs(bits / PXR_LANE0) - 1) & (DXK_LANES - 1);
 }
 
 /** dxk_kind_closed - does the policy want no worker of the kind? */

@@ -164,7 +164,7 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
 	e->stats.posts++;
-	trace_dxk_post(e->id, rqe, m->id);
+	trace_dxk_post(m, rqe);
 	if (n)
 		dxk_hand_over(e, n, rqe, &wakes);
 	dxk_dispatch(e, &wakes);

@@ -7,6 +7,7 @@
 #ifndef _DXK_CHECKERS_H
 #define _DXK_CHECKERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "dxk.h"
@@ -16,6 +17,15 @@
 #  include <valgrind/memcheck.h>
 # endif
 #endif
+
+static inline bool dxk_on_valgrind(void)
+{
+#ifdef RUNNING_ON_VALGRIND
+	return RUNNING_ON_VALGRIND;
+#else
+	return false;
+#endif
+}
 
 /* The kernel has written @len bytes there. */
 static inline void dxk_written(const void *p, size_t len)

@@ -17,7 +17,7 @@ void model_held(const struct dxk_rqe *rqe);
 void model_block(u32 member, u8 state);
 
 #define trace_dxk_move(ctx, rqe, from, to)	model_move(rqe, from, to)
-#define trace_dxk_post(ctx, rqe, member)	model_post(rqe, member)
+#define trace_dxk_post(m, rqe)			model_post(rqe, (m)->id)
 #define trace_dxk_dispatch(ctx, rqe)		do { } while (0)
 #define trace_dxk_complete(ctx, rqe)		do { } while (0)
 #define trace_dxk_rejoin(ctx, rqe, member)	model_collect(rqe, member)

@@ -303,6 +303,16 @@ void dx_rejoin_element(RQElement *element, void *owner,
 		.RQEWorker = result->worker,
 		.RQEAttempts = result->attempts,
 		.RQEFd = -1,
+		/* see dx_execute() */
+		.RQEResultRoom = 0,
+		.RQEWake = 0,
+		.RQEEvents = 0,
+		.RQETurn = 0,
+		.RQEWaitState = 0,
+		.pName = NULL,
+		.RQEKey = 0,
+		.RQENested = 0,
+		.Reserved = 0,
 	};
 }
 

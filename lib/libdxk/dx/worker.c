@@ -68,8 +68,9 @@ void dx_execute(struct dx_worker *w, unsigned int i)
 
 	f->begun = i + 1;
 	f->waiting = false;
-	memset(done, 0, f->more ? sizeof(struct dxk_done_more) : sizeof(*done));
-	done->ticket = work->ticket;
+	if (f->more)
+		*(struct dxk_done_more *)done = (struct dxk_done_more){ };
+	*done = (struct dxk_done){ .ticket = work->ticket };
 	f->element = (RQElement){
 		.RQEState = RQE_BUSY,
 		.RQEAttrs = work->attrs,
@@ -84,6 +85,17 @@ void dx_execute(struct dx_worker *w, unsigned int i)
 		.RQEWorker = w->member ? w->member->id : 0,
 		.RQEAttempts = work->attempt,
 		.RQEFd = work->fd,
+		/* Named, so that the compiler does not clear the whole before. */
+		.RQEKernelExecutor = 0,
+		.RQEStatus = 0,
+		.RQEWake = 0,
+		.RQEEvents = 0,
+		.RQETurn = 0,
+		.RQEWaitState = 0,
+		.pName = NULL,
+		.RQEKey = 0,
+		.RQENested = 0,
+		.Reserved = 0,
 	};
 	if (f->more)
 		dx_turn_tell(&f->element, (const struct dxk_work_more *)work);
