@@ -309,6 +309,7 @@ for ((i = 0; i < 600; i++)); do echo $((i % 60)); done >list
 (cd files && sha256sum $(<../list)) >sums
 host one; one=$pid
 host two; two=$pid
+for name in one two; do soon status $name sums '"request_connection":{"state":"up"'; done
 soon status import sums '"served":true'
 got=$("$peer" one sums@farm sealed 1600000)
 [[ $got == 'status=-90 begun=1 no result' ]]
