@@ -102,17 +102,18 @@ static u32 dxk_post_plain(struct dxk_post_op *p, const struct dxk_post *a,
 {
 	const struct dxk_post_entry __user *from = u64_to_user_ptr(a->entries);
 	struct dxk_stash *stash = &p->m->rqes;
+	void **free = stash->obj + stash->nr;
 	struct list_head *last = p->rqes.prev;
-	u32 i, nr = stash->nr;
+	u32 i;
 
 	if (a->entry_size != sizeof(*from) || dxk_kind_closed(&p->m->engine->policy, DXK_USER))
 		return 0;
 	for (i = 0; OS_DEBUG && i < a->nr; i++)
-		dxk_rqe_foul(stash->obj[nr - 1 - i]);
+		dxk_rqe_foul(free[-1 - (int)i]);
 	if (!dxk_read_begin(from, a->nr * sizeof(*from)))
 		return 0;
 	for (i = 0; i < a->nr; i++, from++) {
-		struct dxk_rqe *rqe = stash->obj[nr - 1 - i];
+		struct dxk_rqe *rqe = *--free;
 		struct dxk_post_entry e;
 
 		unsafe_get_user(e.owner, &from->owner, out_end);
@@ -136,7 +137,7 @@ out_end:
 	user_read_access_end();
 	last->next = &p->rqes;
 	p->rqes.prev = last;
-	stash->nr = nr - i;
+	stash->nr -= i;
 	return i;
 }
 

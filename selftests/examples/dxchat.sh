@@ -4,6 +4,7 @@
 # examples/dxchat with socat as client (NI-15, NI-16).
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 type -P socat >/dev/null || skip_all "socat is not installed"
 bring_near "$build/examples/dxchat" "$(type -P socat)"

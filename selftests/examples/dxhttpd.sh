@@ -5,6 +5,7 @@
 # (NI-12..NI-18, NI-25): what arrives is compared with the files.
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 for tool in curl ab; do
 	type -P $tool >/dev/null || skip_all "$tool is not installed"

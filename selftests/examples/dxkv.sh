@@ -6,6 +6,7 @@
 # acknowledged is in the file after a kill.
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 for tool in redis-cli redis-benchmark sqlite3; do
 	type -P $tool >/dev/null || skip_all "$tool is not installed"

@@ -6,6 +6,7 @@
 # What arrives is compared with the file.
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 for tool in nbdinfo nbdcopy qemu-img qemu-io fio; do
 	type -P $tool >/dev/null || skip_all "$tool is not installed"

@@ -5,6 +5,7 @@
 # finds is what wget finds, it asks as politely as it says, and whatever a server does it ends.
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 type -P wget >/dev/null || skip_all "wget is not installed"
 bring_near "$build/examples/dxspider" "$build/examples/dxhttpd"

@@ -9,6 +9,7 @@
 # Thirteen have each kind of upset at least once.
 # shellcheck source=selftests/lib/test.bash
 . "${0%/*}/test.bash"
+needs_network
 
 command -v sqlite3 >/dev/null || skip_all "no sqlite3"
 bring_near "$build"/examples/{dxsum,dxpkg,dxcpp,dxserve,dxcall} "$build/tools/dxkctl" \

@@ -66,6 +66,7 @@ skip_all() {
 	echo "1..0 # SKIP $*"
 	exit 4
 }
+needs_network() { [[ -e /proc/net/tcp ]] || skip_all "this kernel has no TCP"; }
 plan() {
 	echo "1..$n"
 	exit $failed
