@@ -57,7 +57,7 @@ static int CountPiece(Runnable *self, void *request)
 
 	(void)self;
 	for (const char *c = p->from; c < p->to; last = *c++)
-		p->words += isspace(last) && !isspace(*c);
+		p->words += isspace((unsigned char)last) && !isspace((unsigned char)*c);
 	return 0;
 }
 

@@ -23,8 +23,12 @@ static char *read_value(const char *dir, const char *name)
 	FILE *f = fopen(path, "re");
 	size_t room = 0;
 
-	if (f && getline(&line, &room, f) > 0)
+	if (f && getline(&line, &room, f) > 0) {
 		line[strcspn(line, "\n")] = '\0';
+	} else {
+		free(line);
+		line = NULL;
+	}
 	if (f)
 		fclose(f);
 	free(path);

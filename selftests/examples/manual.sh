@@ -43,6 +43,8 @@ for p in "${!wanted[@]}"; do
 		ok "$p: request $nth is cancelled"
 	done
 done
+gives 2 nobody "$near/README" && [[ ! -s out ]] && has err '/dev/dxk: Permission denied'
+ok "a program without a right to the device says so"
 # A copy by a coroutine, and servers
 head -c 100000 /bin/bash >whole
 "$near/busybox" cat whole | "$near/dx.hpp.3-2" 2>err | "$near/busybox" cat >copy

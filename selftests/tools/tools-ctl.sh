@@ -122,8 +122,12 @@ run 0 dxkctl requests busy && has out '^STATE +LANE ' && ask hold 1 1 && ask pos
 	ask label $((0x1234)) 8 && run 0 dxkctl send busy show owners &&
 	has out '^0x1234 .*  job8$' &&
 	run 0 dxkctl requests busy && has out '^executes +1  user .* [1-4] .* 0x1234 .* job7$' &&
-	has out '^waits +3  user .* 0x9abc ' && has out '^ready +3  user +[0-9-]+ .* 0x1234 ' &&
-	has out '^\.\.\. +more of these$' && run 0 dxkctl requests --json busy &&
+	has out '^waits +3  user +- +[1-9][0-9]* .* 0x9abc ' && has out '^ready +3  user +[0-9-]+ .* 0x1234 ' &&
+	has out '^\.\.\. +more of these$' && run 0 dxkctl why busy &&
+	has out '^[0-9]+ Ready in lane 3: the lane has [1-3] of 4 user workers, and can have no more' &&
+	run 0 dxkctl why --json busy && json 'v["ready"][0]["kind"] == "user" and
+v["ready"][0]["lane"] == 3 and v["ready"][0]["workers"] == 4 and v["ready"][0]["waiters"] > 0' &&
+	run 0 dxkctl requests --json busy &&
 	json '{r.get("label") for r in v if r["state"] == "executes" and r["lane"] == 1} == {"job7"} and
 sum(r["state"] == "ready" for r in v) >= 64 and
 [r["lane"] for r in v if r["state"] == "waits"] == [3] and

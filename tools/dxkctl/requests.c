@@ -105,12 +105,13 @@ static void print_table(const struct requests *all, uint64_t now)
 	printf("%-8s  %4s  %-6s  %11s  %10s  %6s  %10s  %7s  %-18s  %-18s  %-18s  %s\n", "STATE", "LANE",
 	       "KIND", "PRIO", "AGE MS", "WORKER", "NUMBER", "PID", "OWNER", "EXECUTOR", "PARAM", "LABEL");
 	for (r = all->r; r < all->r + all->nr; r++) {
-		bool ready = r->state == DXK_REQUEST_READY;
+		bool ready = r->state == DXK_REQUEST_READY, aged;
 		const char *label = label_of(all->labels, r->executor, r->attrs);
 		char prio[24], age[24], worker[24], nr[24], pid[24];
 		uint64_t ns = 0;
 
-		number(age, sizeof(age), age_of(r, now, &ns), (long long)(ns / 1000000));
+		aged = age_of(r, now, &ns);
+		number(age, sizeof(age), aged, (long long)(ns / 1000000));
 		number(prio, sizeof(prio), ready, r->prio);
 		number(worker, sizeof(worker), r->worker, r->worker);
 		number(nr, sizeof(nr), ready, (long long)r->number);

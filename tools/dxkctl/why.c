@@ -55,6 +55,7 @@ struct node {
  * @stack: the nodes whose circle it does not know yet
  * @depth: their number
  * @circles: the number of circles found
+ * @ready: the Ready requests, per lane and kind of worker, as objects
  */
 struct graph {
 	struct node *node;
@@ -63,6 +64,7 @@ struct graph {
 	size_t *stack;
 	size_t depth;
 	size_t circles;
+	struct json_object *ready;
 };
 
 static const char *text_of(struct json_object *object, const char *key)
@@ -110,6 +112,49 @@ static void add_threads(struct graph *g, struct json_object *threads)
 		n = add(g, "thread", id, thread);
 		if (*awaits)
 			n->awaits = must(strdup(awaits));
+	}
+}
+
+static int workers_of(struct json_object *threads, const char *kind)
+{
+	char role[32];
+	int nr = 0;
+
+	snprintf(role, sizeof(role), "%s-worker", kind);
+	json_object_object_foreach(threads, id, thread) {
+		(void)id;
+		nr += !strcmp(text_of(thread, "role"), role);
+	}
+	return nr;
+}
+
+/* Lanes with Ready requests: what keeps these from a worker. */
+static void add_ready(struct graph *g, struct json_object *lanes, struct json_object *threads)
+{
+	static const char *const kinds[] = { "user", "kernel" };
+	static const char *const fields[] = { "waiters", "in_use", "limit" };
+	char name[40];
+	size_t i;
+	int k;
+
+	g->ready = json_object_new_array();
+	for (k = 0; k < 2 * DXK_LANES; k++) {
+		struct json_object *one = json_object_new_object();
+
+		json_object_object_add(one, "kind", json_object_new_string(kinds[k / DXK_LANES]));
+		json_object_object_add(one, "lane", json_object_new_int(k % DXK_LANES));
+		json_object_object_add(one, "workers",
+				       json_object_new_int(workers_of(threads, kinds[k / DXK_LANES])));
+		for (i = 0; i < 3; i++) {
+			snprintf(name, sizeof(name), "%s_lane%d_%s", kinds[k / DXK_LANES],
+				 k % DXK_LANES, fields[i]);
+			json_object_object_add(one, fields[i],
+					       json_object_new_int(atoi(text_of(lanes, name))));
+		}
+		if (json_object_get_int(json_object_object_get(one, "waiters")))
+			json_object_array_add(g->ready, one);
+		else
+			json_object_put(one);
 	}
 }
 
@@ -332,6 +377,7 @@ static void print_json(const struct graph *g)
 	json_object_object_add(all, "waits", waits);
 	json_object_object_add(all, "circles", circles);
 	json_object_object_add(all, "holders", holders);
+	json_object_object_add(all, "ready", json_object_get(g->ready));
 	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY |
 					    JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(all);
@@ -394,7 +440,7 @@ static void print_wait(const struct graph *g, const struct node *n)
 		       n->awaits);
 	for (i = 0; i < n->nr; i++)
 		printf("%s %s", i ? "," : "", g->node[n->on[i]].name);
-	puts(n->nr ? "" : " nobody has it, or what there is of it is Ready");
+	puts(n->nr ? "" : " no thread executes any of it");
 }
 
 static void print_holder(const struct node *n)
@@ -432,6 +478,20 @@ static void print_circle(const struct graph *g, size_t circle)
 	putchar('\n');
 }
 
+static void print_ready(struct json_object *r)
+{
+	int workers = atoi(text_of(r, "workers")), in_use = atoi(text_of(r, "in_use"));
+
+	printf("%s Ready in lane %s: ", text_of(r, "waiters"), text_of(r, "lane"));
+	if (!workers)
+		printf("the context has no %s worker\n", text_of(r, "kind"));
+	else if (in_use >= atoi(text_of(r, "limit")))
+		printf("the lane has %d of %d %s workers, and can have no more at the moment\n",
+		       in_use, workers, text_of(r, "kind"));
+	else
+		printf("a %s worker is about to take one\n", text_of(r, "kind"));
+}
+
 static void print_text(const struct graph *g)
 {
 	size_t i, waits = 0;
@@ -446,7 +506,9 @@ static void print_text(const struct graph *g)
 	for (i = 0; i < g->nr; i++)
 		if (is_holder(&g->node[i]))
 			print_holder(&g->node[i]);
-	if (!waits)
+	for (i = 0; i < json_object_array_length(g->ready); i++)
+		print_ready(json_object_array_get_idx(g->ready, i));
+	if (!waits && !json_object_array_length(g->ready))
 		puts("nobody waits for another one");
 }
 
@@ -462,6 +524,7 @@ static void free_graph(struct graph *g)
 	}
 	free(g->node);
 	free(g->stack);
+	json_object_put(g->ready);
 }
 
 int ctl_why(int argc, char **argv)
@@ -471,7 +534,7 @@ int ctl_why(int argc, char **argv)
 		{ "dot", no_argument, NULL, 'd' },
 		{ }
 	};
-	struct json_object *threads, *requests, *keys;
+	struct json_object *threads, *requests, *keys, *lanes;
 	void (*print)(const struct graph *g) = print_text;
 	struct graph g = { };
 	struct ctx ctx;
@@ -489,10 +552,13 @@ int ctl_why(int argc, char **argv)
 	threads = sysfs_dir(ctx.dir, "threads");
 	requests = listing(&ctx, "waiting");
 	keys = listing(&ctx, "keys");
+	/* none before it is started */
+	lanes = sysfs_dir(ctx.dir, "lanes");
 	if (threads && requests && keys) {
 		add_threads(&g, threads);
 		add_requests(&g, requests);
 		connect_all(&g, keys);
+		add_ready(&g, lanes, threads);
 		examine(&g);
 		print(&g);
 		free_graph(&g);
@@ -503,6 +569,7 @@ int ctl_why(int argc, char **argv)
 	json_object_put(threads);
 	json_object_put(requests);
 	json_object_put(keys);
+	json_object_put(lanes);
 	ctx_close(&ctx);
 	return status;
 }

@@ -113,7 +113,7 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 			   MTExecutiveError *error)
 {
 	struct dx_member *member;
-	char text[DXK_LOG_TEXT];
+	char text[DXK_LOG_TEXT] = "";
 	const char *step;
 	int rc, nr;
 
@@ -157,8 +157,10 @@ static int executive_start(MTExecutive *mte, const RunSettings *settings,
 	if (rc)
 		goto err_stop;
 
-	dx_log_own(mte, DX_LOG_INFO, "%s: context %u runs with %d workers in the process",
-		   settings->AppName, mte->id, nr);
+	if (policy && policy->TPMinThreads)
+		snprintf(text, sizeof(text), "%u to ", policy->TPMinThreads);
+	dx_log_own(mte, DX_LOG_INFO, "%s: context %u runs with %s%d workers in the process",
+		   settings->AppName, mte->id, text, nr);
 	dx_policy_tell_idle(mte, policy);
 	return 0;
 
@@ -169,6 +171,9 @@ err:
 	dx_error_set(error, rc, step, dx_field_of(step, rc, settings));
 err_told:
 	dx_log_stop(mte);
+	/* Not open so far, or it cannot be: then standard error gets the line. */
+	if (mte->env.log.fd < 0)
+		dx_log_init(&mte->env.log, mte->env.log.path ? NULL : settings->LogPath);
 	if (mte->env.log.fd >= 0)
 		dx_log_own(mte, DX_LOG_ERROR, "%s: %s", settings->AppName,
 			   MTExecutiveErrorText(error, text, sizeof(text)));
