@@ -23,9 +23,15 @@ next() {
 	[[ -z $phase ]] || echo "== $phase"
 }
 
-# Shows what a build prints only when it fails.
+# Shows what a build prints only when it fails; a dot for each ten lines of it.
 quiet() {
-	"$@" >"$build/demo.log" 2>&1 </dev/null 7>&- && return
+	local n=0
+	if "$@" 2>&1 </dev/null 7>&- | tee "$build/demo.log" |
+		while read -r _; do ((++n % 10)) || printf .; done; then
+		echo
+		return
+	fi
+	printf '\n'
 	tail -n 30 "$build/demo.log"
 	return 1
 }
