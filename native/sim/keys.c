@@ -31,7 +31,8 @@ static u8 at_key(const struct model_request *rq)
 /**
  * model_key_is_free - would nobody but the request itself stand before it?
  *
- * Those that the policy has closed end without the key, and nobody else has it before.
+ * Those that the policy has closed end without the key, and nobody else has it before. One that has
+ * just given it up to the request still had it when that came.
  */
 bool model_key_is_free(const struct dxk_rqe *rqe)
 {
@@ -41,6 +42,8 @@ bool model_key_is_free(const struct dxk_rqe *rqe)
 
 	if (!key)
 		return true;
+	if (model.displaced_key == key && model.displaced_hold == model.holds)
+		return false;
 	for (i = 0; i < MODEL_REQUESTS; i++) {
 		const struct model_request *rq = &model.rq[i];
 

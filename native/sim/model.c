@@ -777,6 +777,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 		model.displaced = !rq->turn && !rq->attempts;
 		model.displaced_share = rqe->share;
 		model.displaced_hold = model.holds;
+		model.displaced_key = rqe->more->key;
 	} else if (from == DXK_BUSY && to == DXK_WAITING && !rq->parks) {
 		if (rq->completed || !may_redo(rq) || !rqe->more->key)
 			sim_fail("a request waits, and its worker did not say so");

@@ -91,6 +91,7 @@ struct model {
 	/* One has given up its key for who is about to come, and was never begun. */
 	u32 displaced, displaced_share;
 	u64 displaced_hold;
+	const struct dxk_key *displaced_key;
 	/* It follows at once upon the last one that it waited for; there was no room for it. */
 	const struct model_request *eager;
 	bool crowded;
