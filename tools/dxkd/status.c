@@ -184,11 +184,53 @@ void status_open(struct status_file *file, const char *path)
 		abort();
 }
 
+static uint64_t mix(uint64_t sum, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	while (len--)
+		sum = (sum ^ *p++) * 0x100000001b3ULL;
+	return sum;
+}
+
+static uint64_t mix_link(uint64_t sum, const struct link *link)
+{
+	const unsigned int now[] = { link->up, link->blocked, link->node, link->code };
+
+	sum = mix(sum, now, sizeof(now));
+	sum = mix(sum, &link->changed, sizeof(link->changed));
+	return mix(sum, link->why, strlen(link->why));
+}
+
+/* Of all that the file tells of. */
+static uint64_t sum_of(struct task **tasks, unsigned int nr)
+{
+	uint64_t sum = 0xcbf29ce484222325ULL;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		struct status s = { 0 };
+
+		tasks[i]->status(tasks[i], &s);
+		const unsigned int now[] = { (unsigned int)s.context, s.served, s.in_flight,
+					     s.waiting, s.unconfirmed };
+
+		sum = mix(sum, now, sizeof(now));
+		sum = mix(sum, s.counts, sizeof(*s.counts));
+		sum = mix_link(mix_link(sum, s.requests), s.answers);
+	}
+	return sum;
+}
+
 uint64_t status_run(struct status_file *file, struct task **tasks, unsigned int nr, uint64_t now)
 {
-	/* A call before the due time may follow a change: look again at that time. */
-	if (now < file->due)
-		return file->due;
+	/* If a call before the due time follows a change, it is written at that time. */
+	if (now < file->due) {
+		file->differs = file->differs || sum_of(tasks, nr) != file->sum;
+		return file->differs ? file->due : NEVER;
+	}
+	file->sum = sum_of(tasks, nr);
+	file->differs = false;
 	look(file, tasks, nr);
 	file->due = now + NSEC_PER_SEC;
 	return NEVER;

@@ -60,7 +60,9 @@ struct status {
  * struct status_file - where it is written
  * @path: the file, NULL for none
  * @started: seconds since 1970
- * @due: when it is checked again
+ * @due: when it may be written again
+ * @sum: of what was looked at last
+ * @differs: that has changed since
  * @text: the last text written
  * @told: the last text sent to the service manager
  * @said: the last errno that was logged
@@ -69,6 +71,8 @@ struct status_file {
 	char *path;
 	uint64_t started;
 	uint64_t due;
+	uint64_t sum;
+	bool differs;
 	char *text;
 	char told[80];
 	int said;
