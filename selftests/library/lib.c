@@ -313,10 +313,11 @@ TEST(error_texts)
 	EXPECT_STREQ("log LogPath: No such file or directory", said(&settings, 8));
 	settings_init(&settings);
 	settings.ContextMode = 01000;
-	EXPECT_STREQ("context ContextMode" INVALID, said(&settings, 8));
+	EXPECT_STREQ("context ContextMode" INVALID "; it is at most 0777", said(&settings, 8));
 	settings.ContextMode = 0;
 	settings.ContextName = "";
-	EXPECT_STREQ("context ContextName" INVALID, said(&settings, 8));
+	EXPECT_STREQ("context ContextName" INVALID
+		     "; it has 1 to 31 visible ASCII characters, and no slash", said(&settings, 8));
 	settings.ContextName = "dxk-lib-test";
 	first = settings;
 	mte = MTExecutiveCreate(&first, NULL, &error);
@@ -458,7 +459,7 @@ TEST(post_error_texts)
 {
 	static const int reasons[] = {
 		PXR_POOL_FULL, PXR_LANE_FULL, PXR_LANE_CLOSED, PXR_REJOIN_FULL, PXR_NO_SPACE,
-		-ESHUTDOWN, -ENXIO, -EINVAL, -EDEADLK, 0, 77,
+		-ESHUTDOWN, -ENXIO, -EINVAL, -EDEADLK, -ENODEV, -EOPNOTSUPP, 0, 77,
 	};
 	unsigned int i, j;
 

@@ -64,6 +64,10 @@ static const char *advice_on(const MTExecutiveError *e)
 		return "another context has the name";
 	if (!strcmp(e->Step, "context") && e->Error == -EPERM)
 		return "the context is another user's";
+	if (!strcmp(e->Step, "context") && e->Error == -EINVAL && !strcmp(e->Field, "ContextMode"))
+		return "it is at most 0777";
+	if (!strcmp(e->Step, "context") && e->Error == -EINVAL && *e->Field)
+		return "it has 1 to 31 visible ASCII characters, and no slash";
 	if (!strcmp(e->Step, "message queue") && e->Error == -EEXIST)
 		return "another add-in has the name";
 	if (!strcmp(e->Step, "log writer") && *e->Field)
@@ -106,6 +110,10 @@ const char *PostErrorText(int rc)
 		return "there is no executive";
 	case -ESHUTDOWN:
 		return "the executive does not run";
+	case -ENODEV:
+		return "the policy has no workers of this kind";
+	case -EOPNOTSUPP:
+		return "an attribute that is not known, or needs TPMaxWaiting";
 	}
 	return rc < 0 ? strerror(-rc) : "unknown reason";
 }
