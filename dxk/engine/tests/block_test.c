@@ -330,6 +330,39 @@ static void block_waits(struct kunit *test)
 	end(ps);
 }
 
+/* FO-36: of many that wait for a spare a lock hold lets no more go on than it can afford */
+static void block_waits_of_many(struct kunit *test)
+{
+	struct dxk_key_op *k[DXK_HOLD_BUDGET / 2 + 5];
+	struct puppets *ps = start(test, ARRAY_SIZE(k), 0);
+	struct dxk_wakes wakes;
+	u32 i, asleep = 0;
+
+	puppet_manager(ps, true);
+	for (i = 0; i < ARRAY_SIZE(k); i++) {
+		works(ps, worker(ps, i));
+		k[i] = puppet_block(ps, worker(ps, i), false, true);
+		EXPECT(ASLEEP(k[i]));
+	}
+	/* what a hold leaves over is left to thread 700 */
+	ps->e->swept = true;
+	EXPECT(ASLEEP(puppet_turn(ps, spare(ps), 1)));
+	EXPECT_IS(crew(ps)->nr_askers[DXK_USER], ARRAY_SIZE(k));
+	dxk_wakes_init(&wakes);
+	spin_lock(&ps->e->lock);
+	dxk_mark_grant(ps->e, DXK_USER, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_wakes_flush(ps->e, &wakes);
+	for (i = 0; i < ARRAY_SIZE(k); i++)
+		asleep += ASLEEP(k[i]);
+	EXPECT_IS(asleep, 5);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(crew(ps)->nr_askers[DXK_USER], 0);
+	for (i = 0; i < ARRAY_SIZE(k); i++)
+		unblock(ps, worker(ps, i));
+	end(ps);
+}
+
 /* FO-41: Stop(cancel) does not wait until there is a spare, nor does anybody in it */
 static void block_waits_amid_stop(struct kunit *test)
 {
@@ -479,6 +512,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_key_of_ready),
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),
+	KUNIT_CASE(block_waits_of_many),
 	KUNIT_CASE(block_waits_amid_stop),
 	KUNIT_CASE(block_calls),
 	KUNIT_CASE(block_waits_for_the_last),

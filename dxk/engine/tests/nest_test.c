@@ -296,6 +296,34 @@ static void nest_back(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* The same for one of a chain: the outer request's thread may go on as if it had never begun. */
+static void nest_back_of_chain(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *outer;
+	struct dxk_rqe *inner;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_CHAIN);
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_send(ps, keyed_worker(ps, 0), 8, 2, DXK_REENTRY_CHAIN);
+	outer = keyed_call(ps, keyed_worker(ps, 0), 2, 1, true, false);
+	puppet_work(ps, keyed_worker(ps, 1));
+	inner = keyed_send(ps, keyed_worker(ps, 1), 7, 3, DXK_REENTRY_CHAIN);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 1), 3, 1, true, false)->answer, RJR_HELP);
+	EXPECT(inner->more->outer == keyed_worker(ps, 0));
+	puppet_return(ps, puppet_turn(ps, keyed_worker(ps, 1), 1));
+	EXPECT(!inner->more->outer);
+	EXPECT_IS(keyed_worker(ps, 0)->outer, 0);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 1), 3, 1, true, false)->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, keyed_worker(ps, 1)) == inner);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 1), 3, 1, true, false)->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(outer->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* DX-36: one that ends without having begun has spent no intervals before its begin. */
 static void nest_back_and_end(struct kunit *test)
 {
@@ -601,6 +629,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_again),
 	KUNIT_CASE(nest_redo),
 	KUNIT_CASE(nest_back),
+	KUNIT_CASE(nest_back_of_chain),
 	KUNIT_CASE(nest_back_and_end),
 	KUNIT_CASE(nest_back_alone),
 	KUNIT_CASE(nest_owner_goes),
