@@ -97,7 +97,8 @@ done
 run 0 --stats --kernel many/0 /proc/1/cmdline &&
 	[[ $(figure files) == $((${#first[@]} + 1)) ]] &&
 	[[ $(figure hashed_instead_of_kernel) == 1 ]] &&
-	has "$work/err" '^stats:' && has "$work/err" ' posts=[1-9]'
+	has "$work/err" '^stats:' && has "$work/err" ' posts=[1-9]' &&
+	! line "$work/err" ' (instruments|keys|labels)='
 ok "--stats prints the figures of the context"
 
 arguments=(many/0/1 many/0 many/0/ ./odd odd/link odd/link-to-dir odd/a0 odd/a0 missing odd/fifo
