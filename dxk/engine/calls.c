@@ -390,19 +390,25 @@ bool dxk_take_back(struct dxk_engine *e, struct dxk_rqe *rqe)
 
 /* --- members --------------------------------------------------------------- */
 
-/** dxk_member_do - perform an operation on a member until there is no more to do */
+/** dxk_list_do - perform an operation on @op->m until there is no more to do */
+void dxk_list_do(struct dxk_list_op *op, dxk_op_fn *run)
+{
+	INIT_LIST_HEAD(&op->ended);
+	for (;;) {
+		dxk_perform(op->m->engine, &op->op, run);
+		dxk_rqe_drop_all(NULL, &op->ended);
+		if (!op->more)
+			break;
+		os_yield();
+	}
+}
+
+/** dxk_member_do - dxk_list_do() for an operation that needs nothing but the member */
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run)
 {
 	struct dxk_list_op op = { .m = m };
 
-	INIT_LIST_HEAD(&op.ended);
-	for (;;) {
-		dxk_perform(m->engine, &op.op, run);
-		dxk_rqe_drop_all(NULL, &op.ended);
-		if (!op.more)
-			break;
-		os_yield();
-	}
+	dxk_list_do(&op, run);
 }
 
 /**

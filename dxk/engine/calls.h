@@ -35,6 +35,7 @@ void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr);
 int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states);
 
 void dxk_rest(struct dxk_member *m, bool rests);
+void dxk_list_do(struct dxk_list_op *op, dxk_op_fn *run);
 void dxk_member_do(struct dxk_member *m, dxk_op_fn *run);
 int dxk_crew_wait(struct dxk_engine *e, u64 deadline, u32 *workers, u32 *spares);
 

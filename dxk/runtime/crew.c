@@ -374,8 +374,7 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 
 	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
 		if (dxk_thread_is_dead(t)) {
-			dxk_log_add(&ctx->log, ctx->engine.policy.log_full,
-				    DXK_ID_MONITOR, "worker %lu is gone", id);
+			dxk_log_of(&ctx->log, &t->m, "worker %lu is gone", id);
 			dxk_thread_part(t);
 		}
 		dxk_thread_put(t);

@@ -86,18 +86,33 @@ struct dxk_thread *dxk_thread_next(struct dxk_ctx *ctx, unsigned long *id, u32 m
 	return t;
 }
 
+/* A thread goes, and what happens to the requests that it executed. */
+struct dxk_part_op {
+	struct dxk_list_op l;
+	u64 redone;
+	u64 dead;
+};
+
 /*
  * End its requests and give up its slot in one lock hold: a task that is notified may join at
- * once.
+ * once. The message is made before its user may lose the share.
  */
 static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
-	struct dxk_list_op *l = container_of(op, struct dxk_list_op, op);
-	struct dxk_thread *t = dxk_thread_of(l->m);
+	struct dxk_part_op *p = container_of(op, struct dxk_part_op, l.op);
+	struct dxk_thread *t = dxk_thread_of(p->l.m);
 
+	p->redone -= e->stats.redone;
+	p->dead -= e->stats.owner_dead;
 	dxk_died_run(e, op, wakes);
-	if (l->more || !t->slot)
+	p->redone += e->stats.redone;
+	p->dead += e->stats.owner_dead;
+	if (p->l.more || !t->slot)
 		return;
+	if (p->redone | p->dead)
+		dxk_log_of(&dxk_member_ctx(&t->m)->log, &t->m,
+			   "worker %u is gone: executed again: %llu, ended with EOWNERDEAD: %llu",
+			   t->m.id, p->redone, p->dead);
 	dxk_share_leave(e, &t->m);
 	dxk_slot_vacate(t);
 }
@@ -105,7 +120,9 @@ static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 /** dxk_thread_part - the thread has gone: answer its owners, free its id. May be repeated */
 void dxk_thread_part(struct dxk_thread *t)
 {
-	dxk_member_do(&t->m, dxk_part_run);
+	struct dxk_part_op p = { .l.m = &t->m };
+
+	dxk_list_do(&p.l, dxk_part_run);
 	dxk_slots_tidy(dxk_member_ctx(&t->m));
 }
 

@@ -217,9 +217,9 @@ void dxk_log_format(struct dxk_log_record *rec, const char *fmt, va_list args)
 	dxk_log_clean(rec);
 }
 
-/** dxk_log_vadd - dxk_log_add() with its arguments in a list */
-void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
-		  const char *fmt, va_list args)
+static __printf(5, 0)
+void dxk_log_put(struct dxk_log *log, enum dxk_log_full full, u32 thread, u32 share,
+		 const char *fmt, va_list args)
 {
 	struct dxk_log_record rec = { .thread = thread };
 	unsigned long flags;
@@ -227,10 +227,17 @@ void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 	dxk_log_format(&rec, fmt, args);
 	spin_lock_irqsave(&log->lock, flags);
 	if (log->ring.entry) {
-		dxk_log_enter(log, full, &rec, 0);
+		dxk_log_enter(log, full, &rec, share);
 		dxk_log_announce(log);
 	}
 	spin_unlock_irqrestore(&log->lock, flags);
+}
+
+/** dxk_log_vadd - dxk_log_add() with its arguments in a list */
+void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
+		  const char *fmt, va_list args)
+{
+	dxk_log_put(log, full, thread, 0, fmt, args);
 }
 
 /**
@@ -252,6 +259,24 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		full = DXK_LOG_DROP_NEW;
 	va_start(args, fmt);
 	dxk_log_vadd(log, full, thread, fmt, args);
+	va_end(args);
+}
+
+/**
+ * dxk_log_of - add a message of the module about a thread
+ * @log: the pool
+ * @m: the thread, to whose user it is charged: what a user does to threads drops no message of
+ *	others. Without room it is dropped itself
+ * @fmt: the message; cut to %DXK_LOG_TEXT
+ *
+ * Context: any.
+ */
+void dxk_log_of(struct dxk_log *log, const struct dxk_member *m, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	dxk_log_put(log, DXK_LOG_DROP_NEW, m->id, m->share, fmt, args);
 	va_end(args);
 }
 

@@ -184,6 +184,8 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 __printf(4, 0)
 void dxk_log_vadd(struct dxk_log *log, enum dxk_log_full full, u32 thread,
 		  const char *fmt, va_list args);
+__printf(3, 4)
+void dxk_log_of(struct dxk_log *log, const struct dxk_member *m, const char *fmt, ...);
 void dxk_log_enter(struct dxk_log *log, enum dxk_log_full full, struct dxk_log_record *rec,
 		   u32 share);
 void dxk_log_new_user(struct dxk_log *log, u32 share);

@@ -743,6 +743,57 @@ TEST_F(log, synchronous)
 }
 
 /*
+ * DX-25: a process is killed while its two workers execute: a line for each says what becomes
+ * of its request. Workers that leave without a request are not worth one.
+ */
+TEST_F(log, killed_workers)
+{
+	static const char again[] = "is gone: executed again: 1, ended with EOWNERDEAD: 0";
+	static const char ended[] = "is gone: executed again: 0, ended with EOWNERDEAD: 1";
+	struct dxt_gate *gate = dxt_gate_new();
+	unsigned int i, has_again = 0, has_ended = 0;
+	struct dxk_log_record r[4];
+	char begin[16];
+	pid_t pid;
+
+	ASSERT_NE(NULL, gate);
+	ASSERT_EQ(0, dxt_open(&self->t));
+	self->t.policy.log_entries = 16;
+	self->t.policy.max_threads = 2;
+	ASSERT_EQ(0, dxt_start(&self->t));
+	discard(&self->t);
+	pid = dxt_worker_process(&self->t, 2);
+	ASSERT_LT(0, pid);
+	EXPECT_EQ(1, dxt_post1(self->t.member, 1, DXT_GATE, (uintptr_t)gate, PXR_REDO, 0, NULL));
+	EXPECT_EQ(1, dxt_post1(self->t.member, 2, DXT_GATE, (uintptr_t)gate, PXR_REJOIN, 0,
+			       NULL));
+	EXPECT_TRUE(DXT_UNTIL(&self->t, gate->entered == 2));
+	kill(pid, SIGKILL);
+	dxt_reap(pid);
+	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, 2));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(1, read_log(&self->t, &r[i], 1, dxt_late_ns()));
+		snprintf(begin, sizeof(begin), "worker %u ", r[i].thread);
+		EXPECT_EQ(0, strncmp(begin, r[i].text, strlen(begin)));
+		has_again += !strcmp(again, r[i].text + strlen(begin));
+		has_ended += !strcmp(ended, r[i].text + strlen(begin));
+	}
+	EXPECT_EQ(1, has_again);
+	EXPECT_EQ(1, has_ended);
+	EXPECT_NE(r[0].thread, r[1].thread);
+	/* these end at their leisure */
+	dxt_gate_open(gate);
+	pid = dxt_worker_process(&self->t, 2);
+	ASSERT_LT(0, pid);
+	EXPECT_TRUE(DXT_UNTIL(&self->t, gate->left == 1 &&
+				       !dxt_num(&self->t, "pools/thread_busy")));
+	kill(pid, SIGKILL);
+	dxt_reap(pid);
+	EXPECT_EQ(0, read_log(&self->t, r, 4, 0));
+	dxt_gate_free(gate);
+}
+
+/*
  * DX-17, DX-103: a thread logs all the time while the context is started and
  * stopped again: every message that was accepted is in the file, once, in order.
  */
