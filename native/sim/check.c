@@ -420,7 +420,7 @@ static void check_waits(const struct dxk_engine *e, bool excused)
 	u32 i, waiting = 0, line, lines = 0;
 	const struct dxk_rqe *rqe;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		waiting += rq->state == DXK_WAITING;
@@ -482,7 +482,7 @@ static void check_managers(const struct dxk_engine *e, const struct crew *c)
 		return;
 	if (!p->min_threads || workers < p->min_threads)
 		sim_fail("a manager sleeps and there are places for workers");
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		ready += model.rq[i].state == DXK_READY && model.rq[i].kind == DXK_USER;
 	if (ready > c->coming[DXK_USER] && !c->idle[DXK_USER] && !e->cancelling)
 		sim_fail("a manager sleeps and %u requests are Ready, %u workers on their way",
@@ -493,7 +493,7 @@ static bool waiting_for_files(void)
 {
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		if (model.rq[i].state == DXK_WAITING &&
 		    model.rq[i].rqe->more->wait.wait & DXK_WAIT_FILE)
 			return true;

@@ -162,7 +162,7 @@ static bool is_kept(const struct device *d)
 {
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		if (model.rq[i].state == DXK_REJOIN && model.rq[i].rqe->more &&
 		    model.rq[i].rqe->more->watch == &d->w)
 			return true;

@@ -44,7 +44,7 @@ bool model_key_is_free(const struct dxk_rqe *rqe)
 		return true;
 	if (model.displaced_key == key && model.displaced_hold == model.holds)
 		return false;
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		if (rq->rqe == rqe || key_of(rq) != key)
@@ -84,7 +84,7 @@ bool model_key_is_next(const struct model_request *rq)
 	const struct dxk_key *key = rq->rqe->more->key;
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *other = &model.rq[i];
 
 		if (other != rq && key_of(other) == key && other->held &&
@@ -183,7 +183,7 @@ static void check_key(const struct dxk_engine *e, const struct dxk_key *key, boo
 	struct tally t = { };
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		if (key_of(rq) != key)
@@ -233,7 +233,7 @@ static void check_outers(void)
 
 	for_each_actor(a) {
 		nr = 0;
-		for (i = 0; i < MODEL_REQUESTS; i++) {
+		for (i = 0; i < model.top_request; i++) {
 			rq = &model.rq[i];
 			nr += key_of(rq) && at_key(rq) == DXK_KEY_NESTED &&
 			      rq->rqe->more->outer == &a->m;
@@ -250,7 +250,7 @@ void check_keys(const struct dxk_engine *e, bool excused)
 	bool nested = false;
 	u32 i, k, nr = 0;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 		const struct dxk_key *key = key_of(rq);
 
@@ -289,7 +289,7 @@ static bool few(const struct dxk_space *space, u64 cookie, u32 nr, const struct 
 
 	if (!o)
 		return false;
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		if (!lives(rq) || rq->owner != o || (m && rq->rqe->worker == m->id &&
@@ -348,11 +348,11 @@ static void find_dead(const struct dxk_member *caller)
 	bool again = true;
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		dead[i] = lives(&model.rq[i]);
 	while (again) {
 		again = false;
-		for (i = 0; i < MODEL_REQUESTS; i++) {
+		for (i = 0; i < model.top_request; i++) {
 			if (!dead[i] || request_is_dead(&model.rq[i], caller))
 				continue;
 			dead[i] = false;

@@ -39,6 +39,7 @@ struct model_request *model_new(void)
 	if (!model.nr_free)
 		return NULL;
 	rq = &model.rq[model.free[--model.nr_free]];
+	model.top_request = max(model.top_request, (u32)(rq - model.rq) + 1);
 	*rq = (struct model_request) { .state = DXK_POSTED };
 	return rq;
 }
@@ -185,7 +186,7 @@ u32 model_unbegun(void)
 {
 	u32 i, nr = model_holds();
 
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		nr += waits_unbegun(&model.rq[i]);
 	return nr;
 }
@@ -196,7 +197,7 @@ static bool share_admits(const struct dxk_rqe *rqe, u32 share)
 	u32 most = model.e->shares.of[share].most_ready;
 	u32 live = 0, ready = 0, reserved = 0, waiting = model_holds_of(share), i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		if (rq->state == DXK_FREE || rq->state == DXK_POSTED || rq->rqe->share != share)
@@ -252,7 +253,7 @@ bool model_inside(u32 member)
 {
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		const struct model_request *rq = &model.rq[i];
 
 		if ((rq->state == DXK_DISPATCHED || rq->state == DXK_BUSY) &&
@@ -447,7 +448,7 @@ void model_tick(void)
 	bool boost = p->prio_policy & PRIO_POLICY_BOOST;
 	u32 i;
 
-	for (i = 0; i < MODEL_REQUESTS; i++) {
+	for (i = 0; i < model.top_request; i++) {
 		struct model_request *rq = &model.rq[i];
 
 		/* One that was taken may come back as if it had never left. */

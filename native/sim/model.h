@@ -71,6 +71,7 @@ struct model_round {
 struct model {
 	struct dxk_engine *e;
 	u64 holds;
+	u32 top_request;	/* no higher one is in use */
 	struct model_request rq[MODEL_REQUESTS];
 	/* Requests without a use; those that are Ready. */
 	u16 free[MODEL_REQUESTS], ready[MODEL_REQUESTS];

@@ -224,7 +224,7 @@ static bool is_awaited(const struct actor *a)
 		if (b->post && actor_queued(&b->post->w) && b->sleep_queue == queue &&
 		    !model_shut(b->m.id))
 			return true;
-	for (i = 0; i < MODEL_REQUESTS; i++)
+	for (i = 0; i < model.top_request; i++)
 		if (model.rq[i].state == DXK_WAITING && model.rq[i].rqe->more->ripe &&
 		    model.rq[i].lane == a->wanted.lane)
 			return true;
