@@ -360,9 +360,12 @@ u64 dxk_sweep(struct dxk_engine *e, bool asked)
 	e->swept = true;
 	/* If it was called for Ready requests only, it looks at nothing else. */
 	all = !asked || e->owing;
+	/*
+	 * Who left work over may be about to ask. A thread that was woken for an event may be
+	 * about to look, too.
+	 */
+	told = asked || e->owing || !llist_empty(&e->waits.fired);
 	e->owing = false;
-	/* A thread that was woken for an event may be about to look, too. */
-	told = asked || !llist_empty(&e->waits.fired);
 	/* Events come before the times that have come meanwhile. */
 	dxk_fired_run(e, &wakes);
 	rang = dxk_alarms_ring(e, &ended, &wakes);
