@@ -5,13 +5,13 @@
 # behaviour sanitizers, and with the thread sanitizer, and runs its tests.
 #
 #   native.sh [suites] [threads] [simulator] [fuzz]    only these; fuzz only if it is named
-#     --steps N      of the simulator (20000000), a tenth of that with sanitizers
+#     --steps N      of the simulator (60000000), a tenth of that with sanitizers
 #     --seed N       its first one (1)
 #     --seconds N    of libFuzzer (60)
 set -euo pipefail
 
 cd "$(dirname "$0")/../.."
-steps=20000000 seed=1 seconds=60 what=''
+steps=60000000 seed=1 seconds=60 what=''
 while (($#)); do
 	case $1 in
 	--steps) steps=$(printf %.0f "$2"); shift ;;

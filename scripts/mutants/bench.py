@@ -35,9 +35,9 @@ class Judge:
 # native/Makefile, is left out.
 JUDGES = (
     Judge("suites", ["suites", "--brief"]),
-    Judge("simulator", ["sim", "--brief", "--steps", "5e6"]),
+    Judge("simulator", ["sim", "--brief", "--steps", "2e7"]),
     Judge("suites-asan", ["suites", "--brief"], "asan"),
-    Judge("simulator-asan", ["sim", "--brief", "--steps", "1e6"], "asan"),
+    Judge("simulator-asan", ["sim", "--brief", "--steps", "3e6"], "asan"),
     Judge("suites-tsan", ["suites", "--brief"], "tsan", barriers=True),
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
