@@ -130,22 +130,26 @@ static void dxk_worker_breathe(void)
 
 /*
  * Execute the request, then one after the other until a turn is not the usual one. The next call
- * of dxk_next() completes the last request, which may be @proxy.
+ * of dxk_next() completes the last request, which may be @proxy. A result that somebody may wait
+ * for comes before other tasks run. Without one they run first: the executor may have woken one
+ * that posts the next request.
  */
 static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n, struct dxk_rqe *proxy)
 {
 	struct dxk_rqe *rqe = dxk_worker_fetch(m, n);
 
-	for (;;) {
+	do {
 		struct dxk_rqe *done = dxk_worker_execute(m, rqe, proxy);
+		bool rejoinable = dxk_rqe_rejoinable(done);
 
+		if (!rejoinable)
+			dxk_worker_breathe();
 		rqe = dxk_turn(m, &done);
 		if (done)
 			dxk_rqe_change(done, &n->done);
-		if (!rqe)
-			return;
-		dxk_worker_breathe();
-	}
+		if (rejoinable)
+			dxk_worker_breathe();
+	} while (rqe);
 }
 
 static int dxk_worker_fn(void *arg)
@@ -172,7 +176,8 @@ static int dxk_worker_fn(void *arg)
 		/* There is none when the worker had to release a file first. */
 		if (n.nr)
 			dxk_worker_run(m, &n, &proxy);
-		dxk_worker_breathe();
+		else
+			dxk_worker_breathe();
 	}
 
 	dxk_private_files_close(&dxk_member_ctx(m)->handles, &dxk_thread_of(m)->files);
