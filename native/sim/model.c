@@ -800,6 +800,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 		if (rq->completed || !may_redo(rq))
 			sim_fail("a request is begun again, %u times", rq->attempts);
 		rq->prio = rq->taken_prio;
+		rq->plain = rq->taken_prio;
 		rq->seen = rq->taken_seen;
 		rq->round = model.level[rq->kind][rq->lane];
 	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {

@@ -204,8 +204,12 @@ static void move_counts_each(struct kunit *test)
 				e->ready.lanes.used[lane] = c.ready;
 				e->crew.lanes[kind].used[lane] = c.work;
 
+				e->steps = 0;
 				move(e, &rqe, i);
 				KUNIT_EXPECT_EQ(test, rqe.state, legal[i][1]);
+				/* a step of the hold; that to CANCELLED is one with the next */
+				KUNIT_EXPECT_EQ(test, e->steps,
+						OS_DEBUG && legal[i][1] != DXK_CANCELLED);
 				expect_counts(test, b, &rqe, counts_of(legal[i][1]), i);
 			}
 }
@@ -262,10 +266,31 @@ static void move_sum_is_live(struct kunit *test)
 	KUNIT_EXPECT_GT(test, most, 2);
 }
 
+/* An embedded request that is queued again is as it was at first, whatever its run did. */
+static void move_again(struct kunit *test)
+{
+	struct dxk_rqe rqe = {
+		.state = DXK_FREE, .own_prio = 5, .prio = 7, .inspect = 2, .ticket = 3,
+		.posted = 1, .attempts = 2, .worker = 4, .extra = true,
+	};
+
+	dxk_rqe_again(&rqe);
+	KUNIT_EXPECT_EQ(test, rqe.state, DXK_POSTED);
+	KUNIT_EXPECT_EQ(test, rqe.prio, 5);
+	KUNIT_EXPECT_EQ(test, rqe.inspect, 0);
+	KUNIT_EXPECT_EQ(test, rqe.ticket, 0);
+	/* its times are not accounted, unless they are taken */
+	KUNIT_EXPECT_EQ(test, rqe.posted, 0);
+	KUNIT_EXPECT_EQ(test, rqe.attempts, 0);
+	KUNIT_EXPECT_EQ(test, rqe.worker, 0);
+	KUNIT_EXPECT_FALSE(test, rqe.extra);
+}
+
 static struct kunit_case move_cases[] = {
 	KUNIT_CASE(move_table_is_the_list),
 	KUNIT_CASE(move_counts_each),
 	KUNIT_CASE(move_sum_is_live),
+	KUNIT_CASE(move_again),
 	{ }
 };
 
