@@ -693,7 +693,7 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, b
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
-		if (unlikely(!list_empty(&owner->pollers) || owner->joined))
+		if (unlikely(!list_empty(&owner->pollers) || !list_empty(&owner->joiners[true])))
 			dxk_owner_doubt(e, owner, wakes);
 	} else {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
