@@ -225,6 +225,33 @@ static void grow_and_shrink(struct kunit *test)
 		puppet_dies(ps, m[i]);
 }
 
+/* The Monitor looks for the surplus of either kind. */
+static void grow_surplus_of_each(struct kunit *test)
+{
+	u32 kind, i;
+
+	for (kind = 0; kind < DXK_KINDS; kind++) {
+		struct puppets *ps = crew_of(test, 4, 2, 1);
+		struct dxk_next_op *n[2];
+		struct dxk_member *m[2];
+
+		ps->e->policy.spare_idle_ms = 1;
+		for (i = 0; i < 2; i++) {
+			m[i] = puppet_member(ps, DXK_ROLE_WORKER, kind, false);
+			n[i] = puppet_turn(ps, m[i], 1);
+			EXPECT_IS(dxk_monitor_rest(ps->e, false), !i);
+		}
+		m[0]->since -= 2 * AGE;
+		dxk_retire(ps->e, AGE);
+		EXPECT_IS(n[0]->err, -ESHUTDOWN);
+		puppet_dies(ps, m[0]);
+		EXPECT(ASLEEP(n[1]));
+		EXPECT(dxk_monitor_rest(ps->e, false));
+		if (!kind)
+			puppets_end(test);
+	}
+}
+
 /* More leave than a lock hold may tell. */
 static void grow_shrink_many(struct kunit *test)
 {
@@ -302,6 +329,7 @@ static struct kunit_case grow_cases[] = {
 	KUNIT_CASE(grow_lost),
 	KUNIT_CASE(grow_not_for_lanes),
 	KUNIT_CASE(grow_and_shrink),
+	KUNIT_CASE(grow_surplus_of_each),
 	KUNIT_CASE(grow_shrink_many),
 	KUNIT_CASE(grow_in_stop),
 	KUNIT_CASE(grow_policy),
