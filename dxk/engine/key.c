@@ -9,6 +9,7 @@
 #include "engine/more.h"
 #include "engine/order.h"
 #include "engine/os.h"
+#include "engine/rejoin.h"
 #include "engine/state.h"
 #include "trace.h"
 
@@ -131,6 +132,7 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	dxk_line_enter(e, rqe, wakes);
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
+	dxk_owner_doubt(e, rqe->owner, wakes);
 	if (dxk_rqe_begun(rqe))
 		dxk_key_doubt(e, more, wakes);
 }

@@ -91,11 +91,43 @@ static void dxk_collect(struct dxk_engine *e, struct list_head *rqes,
 	e->stats.collected += nr;
 }
 
-/* Give the oldest results to the poller. */
+/* Is it certain that a poller does not wait for itself? Ready requests make progress. */
+static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
+{
+	return r->m->stuck != DXK_STUCK_OWNER || r->timed ||
+	       owner->nr[DXK_AT_READY] >= r->m->min;
+}
+
+/* The same of all pollers. Of several ones it need not be the first. */
+static bool dxk_pollers_go_on(const struct dxk_engine *e, const struct dxk_owner *owner)
+{
+	const struct list_head *pollers = &owner->pollers;
+
+	if (list_empty(pollers) || !(dxk_crew_asleep(&e->crew) | e->crew.dozing))
+		return true;
+	return list_is_singular(pollers) &&
+	       dxk_poller_goes_on(owner, list_first_entry(pollers, struct dxk_rejoin_op, w.link));
+}
+
+/* dxk_owner_doubt(), for an owner that somebody waits for */
+void dxk_owner_doubt_awaited(struct dxk_engine *e, const struct dxk_owner *owner,
+			     struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (!dxk_owner_coming(owner) ||
+	    (list_empty(&owner->joiners[true]) && dxk_pollers_go_on(e, owner)))
+		return;
+	WRITE_ONCE(e->waits.unsure, true);
+	dxk_call_control(e, DXK_MONITOR, wakes);
+}
+
+/* Give the oldest results to the poller, and end its sleep. */
 static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
-			    struct dxk_rejoin_op *r)
+			    struct dxk_rejoin_op *r, struct dxk_wakes *wakes)
 {
 	u32 nr = min(r->max, owner->nr_done), i;
+	bool free = r->free;
 
 	if (likely(nr == owner->nr_done))
 		list_splice_init(&owner->done, &r->rqes);
@@ -105,10 +137,14 @@ static void dxk_rejoin_take(struct dxk_engine *e, struct dxk_owner *owner,
 				       &r->rqes);
 	dxk_owner_sub_done(owner, nr);
 	r->nr = nr;
-	if (r->free)
+	if (free)
 		dxk_collect(e, &r->rqes, r->m);
 	else
 		dxk_step_by(e, nr);
+	dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
+	/* @r may be gone. What is copied out may come back. */
+	if (free)
+		dxk_owner_doubt(e, owner, wakes);
 }
 
 /*
@@ -134,8 +170,7 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 		min = 1;
 
 	if (owner->nr_done >= min || (owner->nr_done && (!r->wait || !hope))) {
-		dxk_rejoin_take(e, owner, r);
-		dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
+		dxk_rejoin_take(e, owner, r, wakes);
 		return true;
 	}
 	if (!dxk_owner_live(owner)) {
@@ -211,10 +246,9 @@ static bool dxk_any_answer(struct dxk_engine *e, struct dxk_rejoin_op *r, struct
 
 	if (owner) {
 		r->cookie = owner->cookie;
-		dxk_rejoin_take(e, owner, r);
+		dxk_rejoin_take(e, owner, r, wakes);
 		if (owner->nr_done)
 			list_move_tail(&owner->rich, &space->rich);
-		dxk_rejoin_finish(e, r, RJR_RETURNED, 0, wakes);
 	} else if (!space->nr_owners) {
 		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 	} else if (!r->wait) {
@@ -611,8 +645,10 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		list_move(&rqe->link, &owner->done);
 		dxk_owner_add_done(owner, 1);
 	}
-	if (owner)
-		dxk_owner_changed(e, owner, wakes);
+	if (!owner)
+		return;
+	dxk_owner_doubt(e, owner, wakes);
+	dxk_owner_changed(e, owner, wakes);
 }
 
 /*
@@ -648,35 +684,6 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 	more->file = NULL;
 }
 
-/* Is it certain that a poller does not wait for itself? Ready requests make progress. */
-static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
-{
-	return r->m->stuck != DXK_STUCK_OWNER || r->timed ||
-	       owner->nr[DXK_AT_READY] >= r->m->min;
-}
-
-/*
- * A request of an owner has vanished, and somebody waits for a result. If the remaining requests
- * wait for that waiter, it now waits for itself. As no new wait has closed this circle, the
- * Monitor looks for it.
- */
-static noinline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
-				     struct dxk_wakes *wakes)
-{
-	const struct list_head *pollers = &owner->pollers;
-
-	if (!dxk_owner_coming(owner))
-		return;
-	/* Of several pollers it need not be the first. */
-	if (list_empty(&owner->joiners[true]) &&
-	    (list_empty(pollers) || (list_is_singular(pollers) &&
-				     dxk_poller_goes_on(owner, list_first_entry(pollers,
-						struct dxk_rejoin_op, w.link)))))
-		return;
-	WRITE_ONCE(e->waits.unsure, true);
-	dxk_call_control(e, DXK_MONITOR, wakes);
-}
-
 /*
  * Let a request that will never run (again) reach its owner, or vanish. @tell: notify the
  * owner's waiters. Return: must the caller free it?
@@ -693,8 +700,7 @@ static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, b
 		if (dxk_rqe_rejoinable(rqe))
 			dxk_unreserve(e, rqe);
 		e->stats.vanished++;
-		if (unlikely(!list_empty(&owner->pollers) || !list_empty(&owner->joiners[true])))
-			dxk_owner_doubt(e, owner, wakes);
+		dxk_owner_doubt(e, owner, wakes);
 	} else {
 		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
 			e->stats.rejoin_overflow++;

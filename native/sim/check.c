@@ -756,6 +756,7 @@ void check_idle(void)
 	e->lock.holder = sim_self;
 	order_acquire(&e->lock);
 	check_all(e, false);
+	check_circles(e);
 	order_release(&e->lock);
 	e->lock.holder = NULL;
 }

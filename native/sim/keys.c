@@ -333,7 +333,8 @@ static bool request_is_dead(const struct model_request *rq, const struct dxk_mem
 	if (rq->state != DXK_WAITING)
 		return false;
 	if (rq->held)
-		return holder_is_dead(more->key);
+		return (dxk_rqe_begun(rq->rqe) || more->expire == DXK_FOREVER) &&
+		       holder_is_dead(more->key);
 	wait = &more->wait;
 	if (wait->wait & (DXK_WAIT_TIME | DXK_WAIT_CALL | DXK_WAIT_FILE) ||
 	    more->expire != DXK_FOREVER)
@@ -382,4 +383,33 @@ void check_circle(const struct dxk_link *links, u32 nr)
 				 id ? "worker" : "request",
 				 id ?: (u32)links[i].waiting.param);
 	}
+}
+
+/* Is it told of? What it executes on is, if it has a worker. */
+static bool is_told(const struct model_request *rq)
+{
+	const struct actor *a = actor_by_id(rq->rqe->worker);
+
+	return (rq->state == DXK_WAITING ? rq->rqe->more->doubt : a ? a->m.doubt : 0) &
+	       DXK_DOUBT_TOLD;
+}
+
+/** check_circles - nobody runs: of whom waits for itself is told, or the Monitor will look */
+void check_circles(const struct dxk_engine *e)
+{
+	const struct dxk_circles *c = &house.circles;
+	const struct actor *a;
+	u32 i;
+
+	/* Whoever sleeps again, and does not fetch what it was called for, is at fault itself. */
+	for_each_actor(a)
+		if (!list_empty(&a->m.called))
+			return;
+	if (e->state != DXK_CTX_RUNNING || e->waits.unsure || c->pass || c->tries ||
+	    !(e->crew.asleep[DXK_USER] + e->crew.asleep[DXK_KERNEL] + model.nr[DXK_AT_WAIT]))
+		return;
+	find_dead(NULL);
+	for (i = 0; i < model.top_request; i++)
+		if (dead[i] && !is_told(&model.rq[i]))
+			sim_fail("request %u waits for itself, and nobody doubts it", i);
 }

@@ -19,5 +19,6 @@ void check_nested(const struct model_request *rq, const struct dxk_rqe *rqe);
 void check_keys(const struct dxk_engine *e, bool excused);
 bool model_is_dead(const struct dxk_rejoin_op *r);
 void check_circle(const struct dxk_link *links, u32 nr);
+void check_circles(const struct dxk_engine *e);
 
 #endif /* _DXK_SIM_KEYS_H */

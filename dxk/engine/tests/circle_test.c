@@ -224,6 +224,81 @@ static void circle_or(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-2: the last of them waits for a result that another one copies out, and that may come back */
+static void circle_comes_back(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *copies;
+	u32 i;
+
+	chain(ps, r);
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, MANY));
+	puppet_end(ps, keyed_worker(ps, MANY), 0, 0);
+	copies = puppet_poller(ps, ps->main, 1, 1, 1);
+	copies->free = false;
+	puppet_do(ps, &copies->op, dxk_rejoin_run);
+	EXPECT_IS(copies->nr, 1);
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	ps->e->waits.unsure = true;
+	finds_none(ps);
+	/* it does not: now there is one */
+	puppet_settle(ps, copies, 1);
+	finds(ps, MANY, MANY);
+	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-1: the result that the last of them waits for goes to another one, which came before */
+static void circle_outrun(struct kunit *test)
+{
+	struct puppets *ps = start(test, MANY + 1);
+	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *first;
+	u32 i;
+
+	chain(ps, r);
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, MANY));
+	first = puppet_rejoin(ps, ps->main, 1, 1, 1);
+	EXPECT(ASLEEP(first));
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	ps->e->waits.unsure = true;
+	finds_none(ps);
+	puppet_end(ps, keyed_worker(ps, MANY), 0, 0);
+	EXPECT(!ASLEEP(first));
+	finds(ps, MANY, MANY);
+	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-1: a worker waits for two results, and the second request comes to be Held behind its own */
+static void circle_held(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_post(ps, 2, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, 1));
+	r = keyed_call(ps, keyed_worker(ps, 0), 2, 2, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(!ps->e->waits.unsure);
+	keyed_is_held(ps, keyed_send(ps, ps->main, 7, 2, DXK_REENTRY_NONE));
+	finds(ps, 2, 1);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 1);
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_end(ps);
+}
+
 /* Who wakes between two passes, or has a time limit, is no part of one */
 static void circle_wakes(struct kunit *test)
 {
@@ -401,6 +476,9 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_none),
 	KUNIT_CASE(circle_expires),
 	KUNIT_CASE(circle_or),
+	KUNIT_CASE(circle_comes_back),
+	KUNIT_CASE(circle_outrun),
+	KUNIT_CASE(circle_held),
 	KUNIT_CASE(circle_wakes),
 	KUNIT_CASE(circle_own),
 	KUNIT_CASE(circle_joins),
