@@ -16,6 +16,9 @@
  * A request that is about to be ended goes on as well: by a Stop(cancel), by a policy that closes
  * its lane, or by a cancel of all of its owner, which may take several lock holds.
  *
+ * A worker that sleeps while it executes several requests, as helpers do, is in the list of the
+ * last one's owner. Of the others those without a struct dxk_more count as ones that go on.
+ *
  * A request for which the search has no looks left counts as one that goes on; the search then
  * records in dxk_waits.unsure that it has given up, see circle.h.
  *

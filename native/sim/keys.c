@@ -278,6 +278,14 @@ void check_keys(const struct dxk_engine *e, bool excused)
 
 /* Which requests do not end before the caller goes on: as many as that can be said of. */
 static bool dead[MODEL_REQUESTS];
+/* Not those that the engine does not meet: of a helper only the last one's owner knows it. */
+static bool met_only;
+
+static bool is_beneath(const struct model_request *rq, const struct actor *a)
+{
+	return met_only && !rq->rqe->more && a && !list_empty(&a->m.busy) &&
+	       list_last_entry(&a->m.busy, struct dxk_rqe, link)->owner != rq->rqe->owner;
+}
 
 static bool actor_is_dead(const struct actor *a, const struct dxk_member *caller);
 
@@ -328,8 +336,11 @@ static bool request_is_dead(const struct model_request *rq, const struct dxk_mem
 	const struct dxk_more *more = rq->rqe->more;
 	const struct dxk_wait *wait;
 
-	if (rq->state == DXK_DISPATCHED || rq->state == DXK_BUSY)
-		return actor_is_dead(actor_by_id(rq->rqe->worker), caller);
+	if (rq->state == DXK_DISPATCHED || rq->state == DXK_BUSY) {
+		const struct actor *a = actor_by_id(rq->rqe->worker);
+
+		return !is_beneath(rq, a) && actor_is_dead(a, caller);
+	}
 	if (rq->state != DXK_WAITING)
 		return false;
 	if (rq->held)
@@ -408,7 +419,9 @@ void check_circles(const struct dxk_engine *e)
 	if (e->state != DXK_CTX_RUNNING || e->waits.unsure || c->pass || c->tries ||
 	    !(e->crew.asleep[DXK_USER] + e->crew.asleep[DXK_KERNEL] + model.nr[DXK_AT_WAIT]))
 		return;
+	met_only = true;
 	find_dead(NULL);
+	met_only = false;
 	for (i = 0; i < model.top_request; i++)
 		if (dead[i] && !is_told(&model.rq[i]))
 			sim_fail("request %u waits for itself, and nobody doubts it", i);

@@ -327,6 +327,19 @@ static void world_signals(struct kunit *test)
 	EXPECT_IS(dxk_run_halt(ps->e, DXK_STOP_DRAIN, false, DXK_FOREVER), -ERESTARTSYS);
 }
 
+/* The reason of a post that was taken is none, whatever was there. */
+static void world_reason(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_post_entry req = { .owner = 8 };
+	struct dxk_post_op p = { .m = ps->main, .reason = 7 };
+
+	ASSERT_IS(dxk_client_begin(&p, 1), 0);
+	list_add_tail(&dxk_rqe_make(&ps->main->rqes, &req, NULL)->link, &p.rqes);
+	EXPECT_IS(dxk_client_post(&p, 0), 1);
+	EXPECT_IS(p.reason, 0);
+}
+
 /* The Monitor, which rests, is kicked once for free requests that it has to look after. */
 static void world_kicks_for_the_pool(struct kunit *test)
 {
@@ -371,6 +384,7 @@ static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_rests),
 	KUNIT_CASE(world_rest_is_told),
 	KUNIT_CASE(world_signals),
+	KUNIT_CASE(world_reason),
 	KUNIT_CASE(world_kicks_for_the_pool),
 	{ }
 };

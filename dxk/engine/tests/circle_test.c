@@ -299,6 +299,31 @@ static void circle_held(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-2: a client, or who has a time limit, waits for no circle: nothing is doubted for them */
+static void circle_no_doubt(struct kunit *test)
+{
+	struct puppets *ps = start(test, 4);
+	struct dxk_rejoin_op *r[2];
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		puppet_post(ps, 1 + i / 2, 0, i & 1 ? PXR_REJOIN : 0);
+		puppet_work(ps, keyed_worker(ps, i));
+	}
+	/* one of its two vanishes */
+	r[0] = puppet_rejoin(ps, ps->main, 1, 1, 1);
+	r[1] = keyed_call(ps, keyed_worker(ps, 1), 2, 1, false, true);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(ASLEEP(r[0]) && !ps->e->waits.unsure);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	EXPECT(ASLEEP(r[1]) && !ps->e->waits.unsure);
+	EXPECT_IS(puppet_time_up(ps, &r[1]->w), -ETIMEDOUT);
+	EXPECT_IS(puppet_time_up(ps, &r[0]->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 3), 0, 0);
+	keyed_end(ps);
+}
+
 /* Who wakes between two passes, or has a time limit, is no part of one */
 static void circle_wakes(struct kunit *test)
 {
@@ -479,6 +504,7 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_comes_back),
 	KUNIT_CASE(circle_outrun),
 	KUNIT_CASE(circle_held),
+	KUNIT_CASE(circle_no_doubt),
 	KUNIT_CASE(circle_wakes),
 	KUNIT_CASE(circle_own),
 	KUNIT_CASE(circle_joins),

@@ -67,6 +67,45 @@ static void enforce_closes_lane(struct kunit *test)
 	EXPECT_IS(puppet_stop_wait(ps), 0);
 }
 
+/* One that waits in a closed lane ends, whichever lane it is; one in another lane does not. */
+static void enforce_closes_lane_of_a_wait(struct kunit *test)
+{
+	static const struct dxk_post_more for_2 = {
+		.wait = { .wait = DXK_WAIT_JOIN, .owner = 2 },
+	};
+	u32 lane;
+
+	for (lane = 0; lane < DXK_LANES - 1; lane++) {
+		struct dxk_policy p = puppet_policy(4);
+		struct dxk_post_op *post;
+		struct puppets *ps;
+		u32 i;
+
+		p.sched_mode = TPOOL_MODE_CMLS;
+		p.lane_pct[lane] = 25;
+		ps = keyed_start(test, &p, 1);
+		puppet_post(ps, 2, 0, PXR_REJOIN);
+		puppet_work(ps, keyed_worker(ps, 0));
+		for (i = 0; i < 2; i++) {
+			post = puppet_poster(ps, ps->main);
+			keyed_add(ps, post, 8 + i, 0, PXR_WAIT | PXR_REJOIN |
+				  (i ? PXR_LANE3 : PXR_LANE0 << lane), &for_2);
+			puppet_posts(ps, post);
+		}
+		EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 2);
+		p.lane_pct[lane] = 0;
+		dxk_enforce(ps->e, &p);
+		EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 1);
+		EXPECT_IS(status_of(ps, 8), -EPERM);
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		EXPECT(puppet_work(ps, keyed_worker(ps, 0)));
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		if (lane < DXK_LANES - 2)
+			puppets_end(test);
+	}
+	keyed_end(test->priv);
+}
+
 /* A Stop that comes between its lock holds is over with the last one. */
 static void enforce_meets_stop(struct kunit *test)
 {
@@ -222,6 +261,7 @@ static void enforce_meets_work(struct kunit *test)
 
 static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_closes_lane),
+	KUNIT_CASE(enforce_closes_lane_of_a_wait),
 	KUNIT_CASE(enforce_in_holds),
 	KUNIT_CASE(enforce_meets_stop),
 	KUNIT_CASE(enforce_meets_yield),

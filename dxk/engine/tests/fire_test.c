@@ -51,6 +51,8 @@ static struct dxk_rqe *add(struct puppets *ps, struct dxk_post_op *p, u32 attrs,
 	puppet_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_WAIT | attrs);
 	rqe = list_last_entry(&p->rqes, struct dxk_rqe, link);
 	KUNIT_ASSERT_NOT_NULL(ps->test, dxk_more_of(ps->main, rqe));
+	/* of its first turn */
+	EXPECT_IS(rqe->more->state, 0);
 	rqe->more->wait = for_file;
 	rqe->more->watch = w;
 	return rqe;
@@ -301,6 +303,21 @@ static void fire_caught(struct kunit *test)
 	ends(ps, worker(ps, 0), rqe);
 }
 
+/* So does a kernel worker, if no user worker sleeps for work. */
+static void fire_caught_by_kernel(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_watch *w = watch(ps);
+	struct dxk_rqe *rqe = post(ps, w);
+	struct dxk_member *kernel = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
+	struct dxk_next_op *idle = puppet_turn(ps, kernel, 1);
+
+	EXPECT(ps->e->waits.catcher == &idle->w);
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	comes(ps, worker(ps, 0), rqe, READABLE);
+	ends(ps, worker(ps, 0), rqe);
+}
+
 /* ... but where the crew can grow, what has happened is a reason to. */
 static void fire_grows(struct kunit *test)
 {
@@ -411,6 +428,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_is_hope),
 	KUNIT_CASE(fire_wanted),
 	KUNIT_CASE(fire_caught),
+	KUNIT_CASE(fire_caught_by_kernel),
 	KUNIT_CASE(fire_grows),
 	KUNIT_CASE(fire_swept),
 	KUNIT_CASE(fire_swept_last),
