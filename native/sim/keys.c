@@ -309,6 +309,12 @@ static bool few(const struct dxk_space *space, u64 cookie, u32 nr, const struct 
 	return nr > o->nr[DXK_AT_REJOIN] && alive < min(nr - o->nr[DXK_AT_REJOIN], coming);
 }
 
+/* Where results hold up workers any one of them is an answer. */
+static u32 least(const struct dxk_rejoin_op *r)
+{
+	return model.e->policy.rejoin_full == DXK_REJOIN_BLOCK_WORKER ? 1 : r->min;
+}
+
 static bool holder_is_dead(const struct dxk_key *key)
 {
 	const struct dxk_more *holder = dxk_key_holder(key);
@@ -328,7 +334,7 @@ static bool actor_is_dead(const struct actor *a, const struct dxk_member *caller
 	if (!r || r->timed || !(actor_queued(&r->w) ? a->m.stuck == DXK_STUCK_OWNER :
 				r->w.done && (!a->answered || a->told == model.holds)))
 		return false;
-	return few(a->m.space, r->cookie, r->min, &a->m);
+	return few(a->m.space, r->cookie, least(r), &a->m);
 }
 
 static bool request_is_dead(const struct model_request *rq, const struct dxk_member *caller)
@@ -377,7 +383,7 @@ static void find_dead(const struct dxk_member *caller)
 bool model_is_dead(const struct dxk_rejoin_op *r)
 {
 	find_dead(r->m);
-	return few(r->m->space, r->cookie, r->min, r->m);
+	return few(r->m->space, r->cookie, least(r), r->m);
 }
 
 /** check_circle - these are told to wait for each other, and nobody has posted meanwhile */
