@@ -214,9 +214,9 @@ static void check_key(const struct dxk_engine *e, const struct dxk_key *key, boo
 	if (t.has && t.turn->state == DXK_READY && !list_empty(&key->back) && !e->cancelling)
 		sim_fail("key %llu: one that comes back waits for one that has not begun",
 			 key->cookie);
-	if (excused || !t.first)
+	if (excused || !t.first || is_to_end(t.first))
 		return;
-	if (!t.has && !t.nested && !key->suspended && !is_to_end(t.first))
+	if (!t.has && !t.nested && !key->suspended)
 		sim_fail("key %llu is free, and request %u is Held", key->cookie,
 			 (u32)(t.first - model.rq));
 	if (t.has && t.turn->state == DXK_READY && !e->cancelling && !model_is_deferred(t.first) &&

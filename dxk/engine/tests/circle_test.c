@@ -294,8 +294,9 @@ static void circle_held(struct kunit *test)
 	finds(ps, 2, 1);
 	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
-	puppet_end(ps, keyed_worker(ps, 0), 0, 1);
-	keyed_drain(ps, keyed_worker(ps, 0));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	keyed_end(ps);
 }
 

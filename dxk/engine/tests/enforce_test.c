@@ -100,10 +100,10 @@ static void enforce_closes_lane_of_a_wait(struct kunit *test)
 		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 		EXPECT(puppet_work(ps, keyed_worker(ps, 0)));
 		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		keyed_end(ps);
 		if (lane < DXK_LANES - 2)
 			puppets_end(test);
 	}
-	keyed_end(test->priv);
 }
 
 /* A Stop that comes between its lock holds is over with the last one. */
