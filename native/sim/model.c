@@ -802,6 +802,9 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 		rq->prio = rq->taken_prio;
 		rq->plain = rq->taken_prio;
 		rq->seen = rq->taken_seen;
+		/* It had given up its key, and has taken it anew. */
+		if (rqe->more && rqe->more->arrival != rq->arrival)
+			rq->came = model.births++;
 		rq->round = model.level[rq->kind][rq->lane];
 	} else if (from == DXK_BUSY || from == DXK_CANCELLED) {
 		check_ended(rq, rqe, from, to);
@@ -825,6 +828,7 @@ void model_move(struct dxk_rqe *rqe, u8 from, u8 to)
 	if (rq->owner->nr[DXK_AT_REJOIN])
 		rq->owner->rich = model.holds;
 	rq->state = to;
+	rq->arrival = rqe->more ? rqe->more->arrival : 0;
 	/* What stood in for an item is no object that anybody drops. */
 	if (to == DXK_FREE && rqe->embedded == DXK_PROXY)
 		model_free(rq);

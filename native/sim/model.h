@@ -53,8 +53,10 @@ struct model_request {
 	s32 status;
 	/* It waits for its key; it had that and gives it up. */
 	bool held, yields;
-	/* When it came to its key, and what its priority would be without a boost. */
-	u64 came;
+	/* When it came to its key, as told here and as the engine counts; and what its priority
+	 * would be without a boost.
+	 */
+	u64 came, arrival;
 	s64 plain;
 	/* Index among those that are Ready. */
 	u32 ready;
