@@ -127,7 +127,8 @@ part=$part/$part/$part/$part/$part/$part/$part
 reference deep
 has "$work/ref.err" 'File name too long' && is_reference deep
 ok "paths longer than PATH_MAX"
-rm -rf deep
+# not that of busybox, which does not get there either
+"$(type -P rm)" -rf deep
 
 # --- what cannot be read ----------------------------------------------------
 

@@ -581,6 +581,16 @@ static void ended(Connection *c, void *arg, int status)
 
 static const ConnectionOps echo_ops = { opened, ended };
 
+static bool has_tcp(void)
+{
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (s < 0)
+		return errno != EAFNOSUPPORT;
+	close(s);
+	return true;
+}
+
 static int listens(struct sockaddr_in *a)
 {
 	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -648,6 +658,8 @@ TEST(acceptor)
 	int fd[8], s;
 	struct dxt t;
 
+	if (!has_tcp())
+		SKIP(return, "this kernel has no TCP");
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
@@ -749,6 +761,8 @@ TEST(receivers)
 	int fd[CLIENTS], s;
 	struct dxt t;
 
+	if (!has_tcp())
+		SKIP(return, "this kernel has no TCP");
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
@@ -794,6 +808,8 @@ TEST(receivers_and_most_connections)
 	struct dxt t;
 	int fd, s;
 
+	if (!has_tcp())
+		SKIP(return, "this kernel has no TCP");
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
