@@ -317,7 +317,7 @@ static void dxk_next_continue(struct dxk_engine *e, struct dxk_next_op *n,
 		if (dxk_rqe_awaited(rqe) && dxk_rejoin_blocks(e) && !parks &&
 		    (!rqe->extra || m->spare)) {
 			dxk_waiter_queue(&n->w, &e->owners.blocked, NULL,
-					 &e->crew.asleep[m->kind],
+					 dxk_crew_sleepers(&e->crew, m),
 					 &e->stats.complete_blocks,
 					 &e->stats.complete_block_ns);
 			dxk_member_set_state(m, DXK_M_COMPLETING);

@@ -407,6 +407,34 @@ static void block_calls(struct kunit *test)
 	end(ps);
 }
 
+/* So does one that waits for room for the result of what it executes between its marks. */
+static void block_completes_once(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 0);
+	struct dxk_next_op *n;
+
+	ps->e->policy.rejoin_full = DXK_REJOIN_BLOCK_WORKER;
+	ps->e->owners.entries = 1;
+	works(ps, worker(ps, 0));
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	works(ps, worker(ps, 0));
+	EXPECT_IS(puppet_block(ps, worker(ps, 0), true, false)->ret, 0);
+	works(ps, worker(ps, 0));
+	n = puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(ASLEEP(n));
+	EXPECT_IS(crew(ps)->asleep[DXK_USER], 1);
+	EXPECT_IS(crew(ps)->dozing, 1);
+	EXPECT_IS(puppet_poll(ps, OWNER), RJR_RETURNED);
+	EXPECT(!ASLEEP(n));
+	EXPECT_IS(crew(ps)->dozing, 0);
+	EXPECT_IS(puppet_poll(ps, OWNER), RJR_RETURNED);
+	dxk_member_set_state(worker(ps, 0), DXK_M_BLOCKED);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), 0);
+	EXPECT_IS(crew(ps)->asleep[DXK_USER], 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* One that is on its way is waited for, though it is the last that may be */
 static void block_waits_for_the_last(struct kunit *test)
 {
@@ -515,6 +543,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_waits_of_many),
 	KUNIT_CASE(block_waits_amid_stop),
 	KUNIT_CASE(block_calls),
+	KUNIT_CASE(block_completes_once),
 	KUNIT_CASE(block_waits_for_the_last),
 	KUNIT_CASE(block_spares_kept),
 	KUNIT_CASE(block_seen),
