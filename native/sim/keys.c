@@ -411,6 +411,9 @@ static bool is_told(const struct model_request *rq)
 	       DXK_DOUBT_TOLD;
 }
 
+/* Of more requests the check takes too long: it looks at all of them for each. */
+#define CIRCLES_AMONG	100
+
 /** check_circles - nobody runs: of whom waits for itself is told, or the Monitor will look */
 void check_circles(const struct dxk_engine *e)
 {
@@ -423,7 +426,8 @@ void check_circles(const struct dxk_engine *e)
 		if (!list_empty(&a->m.called))
 			return;
 	if (e->state != DXK_CTX_RUNNING || e->waits.unsure || c->pass || c->tries ||
-	    !(e->crew.asleep[DXK_USER] + e->crew.asleep[DXK_KERNEL] + model.nr[DXK_AT_WAIT]))
+	    model.top_request > CIRCLES_AMONG ||
+	    !(dxk_crew_asleep(&e->crew) + model.nr[DXK_AT_WAIT]))
 		return;
 	met_only = true;
 	find_dead(NULL);
