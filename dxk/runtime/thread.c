@@ -95,7 +95,7 @@ struct dxk_part_op {
 
 /*
  * End its requests and give up its slot in one lock hold: a task that is notified may join at
- * once. The message is made before its user may lose the share.
+ * once.
  */
 static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *wakes)
 {
@@ -109,10 +109,6 @@ static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 	p->dead += e->stats.owner_dead;
 	if (p->l.more || !t->slot)
 		return;
-	if (p->redone | p->dead)
-		dxk_log_of(&dxk_member_ctx(&t->m)->log, &t->m,
-			   "worker %u is gone: executed again: %llu, ended with EOWNERDEAD: %llu",
-			   t->m.id, p->redone, p->dead);
 	dxk_share_leave(e, &t->m);
 	dxk_slot_vacate(t);
 }
@@ -121,9 +117,15 @@ static void dxk_part_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wak
 void dxk_thread_part(struct dxk_thread *t)
 {
 	struct dxk_part_op p = { .l.m = &t->m };
+	struct dxk_ctx *ctx = dxk_member_ctx(&t->m);
 
 	dxk_list_do(&p.l, dxk_part_run);
-	dxk_slots_tidy(dxk_member_ctx(&t->m));
+	dxk_slots_tidy(ctx);
+	/* Without the engine's lock: a message wakes readers, of which users can have many. */
+	if (p.redone | p.dead)
+		dxk_log_of(&ctx->log, &t->m,
+			   "worker %u is gone: executed again: %llu, ended with EOWNERDEAD: %llu",
+			   t->m.id, p.redone, p.dead);
 }
 
 /**

@@ -266,10 +266,11 @@ void dxk_log_add(struct dxk_log *log, enum dxk_log_full full, u32 thread,
  * dxk_log_of - add a message of the module about a thread
  * @log: the pool
  * @m: the thread, to whose user it is charged: what a user does to threads drops no message of
- *	others. Without room it is dropped itself
+ *	others. Without room it is dropped itself. If the user has just left the context, it may
+ *	be charged to the next one with that share
  * @fmt: the message; cut to %DXK_LOG_TEXT
  *
- * Context: any.
+ * Context: any, without the engine's lock.
  */
 void dxk_log_of(struct dxk_log *log, const struct dxk_member *m, const char *fmt, ...)
 {
