@@ -509,6 +509,42 @@ static void nest_back_cancelled(struct kunit *test)
 }
 
 /*
+ * D-13: A calls B and C, for a time, and they both call A: when the one that is nested ends, the
+ * other one is.
+ */
+static void nest_next_of_another(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_rejoin_op *outer, *r;
+	struct dxk_rqe *inner[2];
+	u32 i;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_CHAIN);
+	puppet_work(ps, keyed_worker(ps, 0));
+	for (i = 0; i < 2; i++)
+		keyed_send(ps, keyed_worker(ps, 0), 8 + i, 2, DXK_REENTRY_CHAIN);
+	outer = keyed_call(ps, keyed_worker(ps, 0), 2, 2, false, true);
+	for (i = 0; i < 2; i++) {
+		puppet_work(ps, keyed_worker(ps, 1 + i));
+		inner[i] = keyed_send(ps, keyed_worker(ps, 1 + i), 7, 3 + i, DXK_REENTRY_CHAIN);
+		r = keyed_call(ps, keyed_worker(ps, 1 + i), 3 + i, 1, true, false);
+		EXPECT_IS(!ASLEEP(r), !i);
+	}
+	EXPECT(puppet_help(ps, keyed_worker(ps, 1)) == inner[0]);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(r));
+	EXPECT_IS(r->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, keyed_worker(ps, 2)) == inner[1]);
+	EXPECT(ASLEEP(outer));
+	for (i = 2; i; i--)
+		keyed_drain(ps, keyed_worker(ps, i));
+	EXPECT_IS(outer->answer, RJR_RETURNED);
+	EXPECT_IS(outer->nr, 2);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
+/*
  * D-12, DX-38: where workers wait for room in the Rejoin Pool one result ends a call for two.
  * So it is not dead, and nothing is nested, as long as one can come.
  */
@@ -637,6 +673,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_back_closed),
 	KUNIT_CASE(nest_back_cancelled),
 	KUNIT_CASE(nest_cancelled),
+	KUNIT_CASE(nest_next_of_another),
 	KUNIT_CASE(nest_one_is_enough),
 	KUNIT_CASE(nest_not_begun),
 	KUNIT_CASE(nest_many_outers),
