@@ -9,7 +9,7 @@
 #include "engine/more.h"
 #include "engine/order.h"
 #include "engine/os.h"
-#include "engine/rejoin.h"
+#include "engine/owner.h"
 #include "engine/state.h"
 #include "trace.h"
 

@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/os.h"
 #include "engine/owner.h"
+#include "engine/rejoin.h"
 
 static struct kmem_cache *dxk_owner_cache;
 
@@ -327,4 +328,37 @@ int dxk_owner_init(void)
 void dxk_owner_exit(void)
 {
 	kmem_cache_destroy(dxk_owner_cache);
+}
+
+/* --- who waits for one ------------------------------------------------------- */
+
+/* Is it certain that a poller does not wait for itself? Ready requests make progress. */
+static bool dxk_poller_goes_on(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
+{
+	return r->m->stuck != DXK_STUCK_OWNER || r->timed ||
+	       owner->nr[DXK_AT_READY] >= r->m->min;
+}
+
+/* The same of all pollers. Of several ones it need not be the first. */
+static bool dxk_pollers_go_on(const struct dxk_engine *e, const struct dxk_owner *owner)
+{
+	const struct list_head *pollers = &owner->pollers;
+
+	if (list_empty(pollers) || !(dxk_crew_asleep(&e->crew) | e->crew.dozing))
+		return true;
+	return list_is_singular(pollers) &&
+	       dxk_poller_goes_on(owner, list_first_entry(pollers, struct dxk_rejoin_op, w.link));
+}
+
+/* dxk_owner_doubt(), for an owner that somebody waits for */
+void dxk_owner_doubt_awaited(struct dxk_engine *e, const struct dxk_owner *owner,
+			     struct dxk_wakes *wakes)
+{
+	lockdep_assert_held(&e->lock);
+
+	if (!dxk_owner_coming(owner) ||
+	    (list_empty(&owner->joiners[true]) && dxk_pollers_go_on(e, owner)))
+		return;
+	WRITE_ONCE(e->waits.unsure, true);
+	dxk_call_control(e, DXK_MONITOR, wakes);
 }

@@ -312,4 +312,23 @@ static inline int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
 int dxk_owner_init(void);
 void dxk_owner_exit(void);
 
+void dxk_owner_doubt_awaited(struct dxk_engine *e, const struct dxk_owner *owner,
+			     struct dxk_wakes *wakes);
+
+/**
+ * dxk_owner_doubt - fewer requests of an owner than before will end by themselves
+ * @e: the engine, locked
+ * @owner: one of its requests has vanished or is Held, or the result of one has been collected
+ * @wakes: gets the Monitor's wake-up
+ *
+ * If the remaining requests wait for somebody who waits for results of the owner, that one now
+ * waits for itself. As no new wait has closed this circle, the Monitor looks for it.
+ */
+static inline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
+				   struct dxk_wakes *wakes)
+{
+	if (unlikely(!list_empty(&owner->pollers) || !list_empty(&owner->joiners[true])))
+		dxk_owner_doubt_awaited(e, owner, wakes);
+}
+
 #endif /* _DXK_ENGINE_OWNER_H */

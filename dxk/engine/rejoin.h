@@ -3,9 +3,9 @@
 #define _DXK_ENGINE_REJOIN_H
 
 #include "engine/os.h"
-#include "engine/owner.h"
 #include "engine/waiter.h"
 
+struct dxk_owner;
 struct dxk_rqe;
 struct dxk_stop_pollers;
 
@@ -73,25 +73,6 @@ struct dxk_settle_op {
 
 dxk_op_fn dxk_rejoin_run;
 dxk_op_fn dxk_settle_run;
-
-void dxk_owner_doubt_awaited(struct dxk_engine *e, const struct dxk_owner *owner,
-			     struct dxk_wakes *wakes);
-
-/**
- * dxk_owner_doubt - fewer requests of an owner than before will end by themselves
- * @e: the engine, locked
- * @owner: one of its requests has vanished or is Held, or the result of one has been collected
- * @wakes: gets the Monitor's wake-up
- *
- * If the remaining requests wait for somebody who waits for results of the owner, that one now
- * waits for itself. As no new wait has closed this circle, the Monitor looks for it.
- */
-static inline void dxk_owner_doubt(struct dxk_engine *e, const struct dxk_owner *owner,
-				   struct dxk_wakes *wakes)
-{
-	if (unlikely(!list_empty(&owner->pollers) || !list_empty(&owner->joiners[true])))
-		dxk_owner_doubt_awaited(e, owner, wakes);
-}
 
 bool dxk_complete(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
 		  struct dxk_wakes *wakes);
