@@ -332,9 +332,11 @@ static void world_reason(struct kunit *test)
 {
 	struct puppets *ps = puppets_entries(test, 1);
 	struct dxk_post_entry req = { .owner = 8 };
-	struct dxk_post_op p = { .m = ps->main, .reason = 7 };
+	struct dxk_post_op p = { .m = ps->main };
 
 	ASSERT_IS(dxk_client_begin(&p, 1), 0);
+	/* of an earlier post with the same */
+	p.reason = 7;
 	list_add_tail(&dxk_rqe_make(&ps->main->rqes, &req, NULL)->link, &p.rqes);
 	EXPECT_IS(dxk_client_post(&p, 0), 1);
 	EXPECT_IS(p.reason, 0);

@@ -202,6 +202,35 @@ static void circle_expires(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* A chain; a further worker executes a second request of the owner that the last one waits for. */
+static void chain_beside_another(struct puppets *ps, struct dxk_rejoin_op **r)
+{
+	chain(ps, r);
+	puppet_post(ps, 1, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, MANY));
+}
+
+/* The last one closes the chain, but is not known to. */
+static void closes(struct puppets *ps, struct dxk_rejoin_op **r)
+{
+	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r[MANY - 1]));
+	ps->e->waits.unsure = true;
+	finds_none(ps);
+}
+
+/* Now it is; then its sleep ends, and so do all. */
+static void is_closed(struct puppets *ps, struct dxk_rejoin_op **r)
+{
+	u32 i;
+
+	finds(ps, MANY, MANY);
+	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
+	for (i = MANY; i--;)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
 /* Y-2: another request of an owner executes, one that waits for any of its results goes on */
 static void circle_or(struct kunit *test)
 {
@@ -209,9 +238,7 @@ static void circle_or(struct kunit *test)
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *two;
 	u32 i;
 
-	chain(ps, r);
-	puppet_post(ps, 1, 0, PXR_REJOIN);
-	puppet_work(ps, keyed_worker(ps, MANY));
+	chain_beside_another(ps, r);
 	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
 	finds_none(ps);
 	/* and none that waits for both */
@@ -229,27 +256,17 @@ static void circle_comes_back(struct kunit *test)
 {
 	struct puppets *ps = start(test, MANY + 1);
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *copies;
-	u32 i;
 
-	chain(ps, r);
-	puppet_post(ps, 1, 0, PXR_REJOIN);
-	puppet_work(ps, keyed_worker(ps, MANY));
+	chain_beside_another(ps, r);
 	puppet_end(ps, keyed_worker(ps, MANY), 0, 0);
 	copies = puppet_poller(ps, ps->main, 1, 1, 1);
 	copies->free = false;
 	puppet_do(ps, &copies->op, dxk_rejoin_run);
 	EXPECT_IS(copies->nr, 1);
-	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
-	EXPECT(ASLEEP(r[MANY - 1]));
-	ps->e->waits.unsure = true;
-	finds_none(ps);
+	closes(ps, r);
 	/* it does not: now there is one */
 	puppet_settle(ps, copies, 1);
-	finds(ps, MANY, MANY);
-	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
-	for (i = MANY; i--;)
-		puppet_end(ps, keyed_worker(ps, i), 0, 0);
-	keyed_end(ps);
+	is_closed(ps, r);
 }
 
 /* Y-1: the result that the last of them waits for goes to another one, which came before */
@@ -257,24 +274,14 @@ static void circle_outrun(struct kunit *test)
 {
 	struct puppets *ps = start(test, MANY + 1);
 	struct dxk_rejoin_op **r = puppet_array(ps, MANY), *first;
-	u32 i;
 
-	chain(ps, r);
-	puppet_post(ps, 1, 0, PXR_REJOIN);
-	puppet_work(ps, keyed_worker(ps, MANY));
+	chain_beside_another(ps, r);
 	first = puppet_rejoin(ps, ps->main, 1, 1, 1);
 	EXPECT(ASLEEP(first));
-	r[MANY - 1] = keyed_call(ps, keyed_worker(ps, MANY - 1), 1, 1, false, false);
-	EXPECT(ASLEEP(r[MANY - 1]));
-	ps->e->waits.unsure = true;
-	finds_none(ps);
+	closes(ps, r);
 	puppet_end(ps, keyed_worker(ps, MANY), 0, 0);
 	EXPECT(!ASLEEP(first));
-	finds(ps, MANY, MANY);
-	EXPECT_IS(puppet_time_up(ps, &r[MANY - 1]->w), -ETIMEDOUT);
-	for (i = MANY; i--;)
-		puppet_end(ps, keyed_worker(ps, i), 0, 0);
-	keyed_end(ps);
+	is_closed(ps, r);
 }
 
 /* Y-1: a worker waits for two results, and the second request comes to be Held behind its own */
