@@ -330,10 +330,12 @@ static void world_signals(struct kunit *test)
 /* The reason of a post that was taken is none, whatever was there. */
 static void world_reason(struct kunit *test)
 {
-	struct puppets *ps = puppets_entries(test, 1);
+	struct puppets *ps = puppets_entries(test, 2);
 	struct dxk_post_entry req = { .owner = 8 };
 	struct dxk_post_op p = { .m = ps->main };
 
+	/* from its second post on a client's are usual */
+	puppet_post(ps, 8, 0, 0);
 	ASSERT_IS(dxk_client_begin(&p, 1), 0);
 	/* of an earlier post with the same */
 	p.reason = 7;
