@@ -243,6 +243,26 @@ static void autotune_kernel(struct kunit *test)
 	EXPECT(dxk_monitor_rest(e, false));
 }
 
+/* The end of a search is told once; an interval after it ends none. */
+static void autotune_settles(struct kunit *test)
+{
+	struct puppets *ps = crew_of(test, 1, 0);
+	struct dxk_tune_step step;
+
+	puppet_manager(ps, true);
+	look(ps, &step);
+	puppet_post_nr(ps, ps->main, 3, OWNER, 0);
+	joins(ps);
+	dxk_autotune_begin(ps->e);
+	EXPECT(passes(ps, 1000, &step));
+	EXPECT_IS(ps->e->autotune.tune.phase, DXK_TUNE_STAY);
+	EXPECT_IS(step.settled, true);
+	dxk_autotune_begin(ps->e);
+	EXPECT(passes(ps, 1000, &step));
+	EXPECT_IS(ps->e->autotune.tune.phase, DXK_TUNE_STAY);
+	EXPECT_IS(step.settled, false);
+}
+
 /* Other limits come into force while it runs, and the next run begins anew. */
 static void autotune_limits(struct kunit *test)
 {
@@ -272,6 +292,7 @@ static struct kunit_case autotune_cases[] = {
 	KUNIT_CASE(autotune_lull),
 	KUNIT_CASE(autotune_rounds),
 	KUNIT_CASE(autotune_kernel),
+	KUNIT_CASE(autotune_settles),
 	KUNIT_CASE(autotune_limits),
 	{ }
 };

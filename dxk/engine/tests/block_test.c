@@ -166,6 +166,31 @@ static void block_before_manager(struct kunit *test)
 	end(ps);
 }
 
+/* FO-36: the kernel makes its own: without a manager it is waited for as well */
+static void block_kernel(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(1);
+	struct puppets *ps;
+	struct dxk_member *m;
+	struct dxk_key_op *k;
+
+	p.kernel_threads = 1;
+	p.on_block = DXK_ON_BLOCK_SPARE;
+	p.max_spares = 1;
+	ps = puppets_start(test, &p);
+	m = puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, false);
+	puppet_post(ps, OWNER, 0, PXR_REJOIN | PXR_KERNEL);
+	puppet_work(ps, m);
+	k = puppet_block(ps, m, false, true);
+	EXPECT(ASLEEP(k));
+	EXPECT_IS(ps->kick & BIT(DXK_MONITOR), BIT(DXK_MONITOR));
+	puppet_turn(ps, puppet_member(ps, DXK_ROLE_WORKER, DXK_KERNEL, true), 1);
+	EXPECT(!ASLEEP(k));
+	EXPECT_IS(k->ret, 0);
+	EXPECT_IS(unblock(ps, m), 0);
+	puppet_end(ps, m, 0, 0);
+}
+
 /* FO-39: twice, and without; what else it may not do in between; the turn's end ends it */
 static void block_marks(struct kunit *test)
 {
@@ -535,6 +560,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_place),
 	KUNIT_CASE(block_refused),
 	KUNIT_CASE(block_before_manager),
+	KUNIT_CASE(block_kernel),
 	KUNIT_CASE(block_marks),
 	KUNIT_CASE(block_key),
 	KUNIT_CASE(block_key_of_ready),

@@ -8,10 +8,12 @@
 #include "engine/name.h"
 #include "engine/onblock.h"
 #include "engine/policy.h"
+#include "engine/rejoin.h"
 #include "engine/turn.h"
 #include "engine/tests/puppet.h"
 
 #define OWNER		1
+#define OTHER		2
 #define HOMES		4
 /* More entries than a lock hold moves */
 #define EACH		(DXK_HOLD_BUDGET + 10)
@@ -59,16 +61,17 @@ static void end(struct puppets *ps)
 
 static struct dxk_member *worker(struct puppets *ps, u8 home)
 {
-	return puppet_resident(ps, home);
+	return puppet_resident(ps, DXK_USER, home);
 }
 
-static struct dxk_rqe *post_by(struct puppets *ps, u32 home, s32 prio, u32 attrs, int err)
+static struct dxk_rqe *post_of(struct puppets *ps, u64 owner, u32 home, s32 prio, u32 attrs,
+			       int err)
 {
 	const struct dxk_post_more p = { .home = home };
 	struct dxk_post_op *post = puppet_poster(ps, ps->main);
 	struct dxk_rqe *rqe;
 
-	puppet_add(ps, post, OWNER, prio, PXR_REJOIN | PXR_HOME | attrs);
+	puppet_add(ps, post, owner, prio, PXR_REJOIN | PXR_HOME | attrs);
 	rqe = list_last_entry(&post->rqes, struct dxk_rqe, link);
 	EXPECT_IS(dxk_more_make(ps->main, rqe, &p), err);
 	if (!err)
@@ -76,6 +79,11 @@ static struct dxk_rqe *post_by(struct puppets *ps, u32 home, s32 prio, u32 attrs
 	else
 		post->w.done = true;
 	return rqe;
+}
+
+static struct dxk_rqe *post_by(struct puppets *ps, u32 home, s32 prio, u32 attrs, int err)
+{
+	return post_of(ps, OWNER, home, prio, attrs, err);
 }
 
 static struct dxk_rqe *post(struct puppets *ps, u32 home, s32 prio)
@@ -462,6 +470,34 @@ static void home_in_vain(struct kunit *test)
 	end(ps);
 }
 
+/* All requests of an owner are cancelled: those in homes too, of both kinds, and no others. */
+static void home_purge(struct kunit *test)
+{
+	struct puppets *ps = start(test, false);
+	struct dxk_member *m[DXK_KINDS] = {
+		[DXK_KERNEL] = puppet_resident(ps, DXK_KERNEL, 1), [DXK_USER] = worker(ps, 1),
+	};
+	const u32 attrs[DXK_KINDS] = { [DXK_KERNEL] = PXR_KERNEL };
+	struct dxk_rqe *others[DXK_KINDS], *rqe;
+	u32 nr[DXK_PLACES], i;
+
+	for (i = 0; i < DXK_KINDS; i++) {
+		others[i] = post_of(ps, OTHER, 1, 0, attrs[i], 0);
+		post_by(ps, 1, 0, attrs[i], 0);
+		EXPECT_IS(ps->e->ready.at_home[i], 1);
+	}
+	dxk_purge_owner(ps->main, OWNER, nr);
+	EXPECT_IS(nr[DXK_AT_READY], DXK_KINDS);
+	for (i = 0; i < DXK_KINDS; i++) {
+		rqe = puppet_result(puppet_rejoin(ps, ps->main, OWNER, 1, 0));
+		ASSERT_IS(!rqe, 0);
+		EXPECT_IS(rqe->status, -ECANCELED);
+		EXPECT(puppet_work(ps, m[i]) == others[i]);
+		puppet_end(ps, m[i], 0, 0);
+	}
+	end(ps);
+}
+
 static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_is_kept),
 	KUNIT_CASE(home_warmest),
@@ -477,6 +513,7 @@ static struct kunit_case home_cases[] = {
 	KUNIT_CASE(home_bad_input),
 	KUNIT_CASE(home_thieves),
 	KUNIT_CASE(home_in_vain),
+	KUNIT_CASE(home_purge),
 	{ }
 };
 

@@ -141,7 +141,9 @@ static void join_usual(struct kunit *test)
 static void join_cannot(struct kunit *test)
 {
 	struct puppets *ps = start(test, 0, true);
-	struct dxk_member *m[2] = { puppet_resident(ps, 1), puppet_resident(ps, 2) };
+	struct dxk_member *m[2] = {
+		puppet_resident(ps, DXK_USER, 1), puppet_resident(ps, DXK_USER, 2),
+	};
 	struct dxk_next_op *n;
 	struct dxk_rqe *rqe;
 

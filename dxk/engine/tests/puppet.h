@@ -87,7 +87,7 @@ void puppets_end(struct kunit *test);
 
 struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
 				 enum dxk_kind kind, bool spare);
-struct dxk_member *puppet_resident(struct puppets *ps, u8 home);
+struct dxk_member *puppet_resident(struct puppets *ps, enum dxk_kind kind, u8 home);
 struct dxk_member *puppet_client(struct puppets *ps);
 struct dxk_member *puppet_worker(struct puppets *ps);
 void puppet_dies(struct puppets *ps, struct dxk_member *m);

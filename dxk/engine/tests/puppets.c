@@ -82,10 +82,10 @@ struct dxk_member *puppet_member(struct puppets *ps, enum dxk_role role,
 	return puppet_new(ps, role, kind, spare, 0);
 }
 
-/** puppet_resident - a user worker that has a home, or none */
-struct dxk_member *puppet_resident(struct puppets *ps, u8 home)
+/** puppet_resident - a worker that has a home, or none */
+struct dxk_member *puppet_resident(struct puppets *ps, enum dxk_kind kind, u8 home)
 {
-	return puppet_new(ps, DXK_ROLE_WORKER, DXK_USER, false, home);
+	return puppet_new(ps, DXK_ROLE_WORKER, kind, false, home);
 }
 
 struct dxk_member *puppet_client(struct puppets *ps)

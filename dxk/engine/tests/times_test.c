@@ -3,7 +3,9 @@
  * What time does to requests: those that wait age, and while samples are taken it is
  * counted how long they waited and ran.
  */
+#include "engine/name.h"
 #include "engine/tests/puppet.h"
+#include "engine/wait.h"
 
 /* DX-36, DX-59, DX-60, DX-63, DX-65: what ticks add is what is told */
 static void times_ageing(struct kunit *test)
@@ -94,9 +96,43 @@ static void times_latencies(struct kunit *test)
 	EXPECT_IS(counted(ns[DXK_LATENCY_WAIT][3]) + counted(ns[DXK_LATENCY_RUN][3]), 0);
 }
 
+/* Who has begun with a wait waits for a worker only from its end on. */
+static void times_after_wait(struct kunit *test)
+{
+	struct dxk_policy p = puppet_policy(1);
+	struct puppets *ps;
+	struct dxk_member *worker;
+	u64 now;
+	u32 i;
+
+	p.max_waiting = 1;
+	ps = puppets_start(test, &p);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	worker = puppet_worker(ps);
+	for (i = 0; i < 2; i++) {
+		const struct dxk_wait wait = { .wait = DXK_WAIT_TIME, .deadline = 1 };
+		struct dxk_rqe *rqe;
+
+		ps->e->policy.sample_interval_ms = i;
+		puppet_post(ps, 0, 0, 0);
+		rqe = puppet_work(ps, worker);
+		EXPECT_IS(dxk_wait_set(worker, rqe, &wait), 0);
+		rqe->started = rqe->posted;
+		now = os_now();
+		puppet_end(ps, worker, 0, 0);
+		EXPECT(puppet_work(ps, worker) == rqe);
+		if (i)
+			EXPECT(rqe->posted >= now);
+		else
+			EXPECT_IS(rqe->posted, 0);
+		puppet_end(ps, worker, 0, 0);
+	}
+}
+
 static struct kunit_case times_cases[] = {
 	KUNIT_CASE(times_ageing),
 	KUNIT_CASE(times_latencies),
+	KUNIT_CASE(times_after_wait),
 	{ }
 };
 

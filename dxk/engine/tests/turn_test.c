@@ -8,6 +8,9 @@
 #include "engine/tests/keyed.h"
 #include "engine/turn.h"
 
+/* More idle workers than a lock hold wakes */
+#define MANY		64
+
 /* What a usual turn has brought is begun. */
 static void begin(struct dxk_rqe *rqe)
 {
@@ -33,6 +36,40 @@ static void turn_usual_post(struct kunit *test)
 	EXPECT(ASLEEP(n[0]) && !ASLEEP(n[1]));
 	EXPECT(puppet_fetch(n[1]) == rqe);
 	puppet_end(ps, m[1], 0, 0);
+}
+
+/*
+ * DX-55: a hold that could not wake all idle workers has left some requests to the next one. A
+ * usual post does not give its own to an idle worker before them.
+ */
+static void turn_usual_post_behind(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, MANY);
+	struct dxk_next_op **n = puppet_array(ps, MANY);
+	struct dxk_post_op *p;
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	EXPECT_IS(puppet_poll(ps, 2), RJR_NONE_EXIST);
+	for (i = 0; i < MANY; i++)
+		n[i] = puppet_turn(ps, puppet_worker(ps), 1);
+	ps->e->swept = true;
+	puppet_post_nr(ps, ps->main, MANY, 2, 0);
+	EXPECT(ps->e->nr[DXK_AT_READY] && ps->e->owing);
+	p = puppet_poster(ps, ps->main);
+	puppet_add(ps, p, 2, -1, 0);
+	rqe = list_first_entry(&p->rqes, struct dxk_rqe, link);
+	EXPECT(dxk_post_usual(ps->main, rqe));
+	INIT_LIST_HEAD(&p->rqes);
+	p->w.done = true;
+	EXPECT_IS(rqe->state, DXK_READY);
+	EXPECT_IS(ps->e->nr[DXK_AT_READY], 1);
+	dxk_sweep_end(ps->e);
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!ASLEEP(n[i]));
+		puppet_fetch(n[i]);
+		puppet_end(ps, n[i]->m, 0, 0);
+	}
 }
 
 /* DX-77, DX-81, DX-82: one is completed and vanishes, or comes to its owner; one is taken */
@@ -393,6 +430,7 @@ static void turn_unusual_key(struct kunit *test)
 static struct kunit_case turn_cases[] = {
 	KUNIT_CASE(turn_usual),
 	KUNIT_CASE(turn_usual_post),
+	KUNIT_CASE(turn_usual_post_behind),
 	KUNIT_CASE(turn_lets_a_poster_in),
 	KUNIT_CASE(turn_completes_only),
 	KUNIT_CASE(turn_unusual),

@@ -220,6 +220,36 @@ static void wait_check(struct kunit *test)
 				    row[i].err, "row %u", i);
 }
 
+/* What a post says without the attribute that makes it count is an error, not ignored. */
+static void wait_fields_need_attributes(struct kunit *test)
+{
+	static const struct { struct dxk_post_more p; u32 attrs; } row[] = {
+		{ { .name = NAME }, PXR_NAMED },
+		{ { .expire = 5 }, PXR_EXPIRE },
+		{ { .wait = { .wait = DXK_WAIT_TIME } }, PXR_WAIT },
+		{ { .wait = { .state = 5 } }, 0 },
+		{ { .key = 5 }, PXR_KEY },
+		{ { .home = 5 }, PXR_HOME },
+	};
+	struct puppets *ps = waits(test, 1);
+	u32 i, with;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		for (with = 0; with <= !!row[i].attrs; with++) {
+			struct dxk_post_op *p = puppet_poster(ps, ps->main);
+			u32 attrs = with ? row[i].attrs : PXR_EXPIRE ^ (row[i].attrs & PXR_EXPIRE);
+			struct dxk_rqe *rqe;
+
+			puppet_add(ps, p, OWNER, 0, PXR_REJOIN | attrs);
+			rqe = list_first_entry(&p->rqes, struct dxk_rqe, link);
+			KUNIT_EXPECT_EQ_MSG(test, dxk_more_make(ps->main, rqe, &row[i].p),
+					    with ? 0 : -EINVAL, "row %u", i);
+			EXPECT_IS(!rqe->more, !with);
+			p->w.done = true;
+		}
+	}
+}
+
 static void wait_posts_are_refused(struct kunit *test)
 {
 	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
@@ -1720,6 +1750,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_without_crew),
 	KUNIT_CASE(wait_enforce_and_stop),
 	KUNIT_CASE(wait_check),
+	KUNIT_CASE(wait_fields_need_attributes),
 	KUNIT_CASE(wait_posts_are_refused),
 	KUNIT_CASE(wait_of_another_run),
 	KUNIT_CASE(wait_shares),
