@@ -27,7 +27,8 @@
  */
 int dxk_client_prepare(struct dxk_member *m, u32 nr)
 {
-	return dxk_rqe_stash_fill(m, nr) ?: dxk_owner_stash_fill(&m->owners, nr);
+	return dxk_rqe_stash_fill(m, nr) ?:
+	       dxk_owner_stash_fill(&m->engine->owners, &m->owners, nr);
 }
 
 /**

@@ -19,11 +19,7 @@ void dxk_engine_init(struct dxk_engine *e)
 	dxk_rooms_init(&e->ready.rooms);
 	dxk_crew_init(&e->crew);
 	dxk_owns_init(&e->owns);
-	INIT_LIST_HEAD(&e->owners.blocked);
-	INIT_LIST_HEAD(&e->owners.owed);
-	INIT_LIST_HEAD(&e->owners.waited);
-	INIT_LIST_HEAD(&e->owners.owed_spaces);
-	INIT_LIST_HEAD(&e->owners.rest);
+	dxk_owners_init(&e->owners);
 	INIT_LIST_HEAD(&e->run.ended);
 	INIT_LIST_HEAD(&e->stoppers);
 	INIT_LIST_HEAD(&e->services);

@@ -8,7 +8,7 @@
 struct dxk_engine;
 
 /**
- * struct dxk_free_pool - the free requests of a context; or the free struct dxk_more
+ * struct dxk_free_pool - the free requests of a context; or struct dxk_more, or dxk_owner
  *
  * Members exchange them with their stashes, many at a time, so that in the long run a
  * request is neither allocated nor cleared nor charged. A member that finds too few here
@@ -17,7 +17,7 @@ struct dxk_engine;
  * freed.
  */
 struct dxk_free_pool {
-	/** @lock: protects all of it; nothing nests in it, and it nests in nothing */
+	/** @lock: protects all of it; nothing nests in it. That of owners nests in the engine's */
 	spinlock_t lock;
 	/** @cache: (C) where they come from, and go to */
 	struct kmem_cache *cache;

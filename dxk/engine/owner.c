@@ -205,7 +205,7 @@ static void dxk_owner_free(struct dxk_owners *owners, struct dxk_owner *owner)
 		owners->freed = true;
 	}
 	WARN_ON_ONCE(OS_DEBUG && !dxk_owner_is_blank(owner));
-	dxk_stash_push(&owners->spares, owner, dxk_owner_cache);
+	dxk_stash_give(e, &owners->kept, &owners->spares, owner);
 }
 
 /**
@@ -279,14 +279,26 @@ static void dxk_owner_construct(void *obj)
 }
 
 /** dxk_owner_stash_refill - dxk_owner_stash_fill(), where there are too few */
-int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr)
+int dxk_owner_stash_refill(struct dxk_owners *owners, struct dxk_stash *stash, u32 nr)
 {
-	return dxk_stash_fill(spares, dxk_owner_cache, GFP_KERNEL, nr);
+	dxk_pool_take(&owners->kept, stash, nr);
+	return dxk_stash_fill(stash, dxk_owner_cache, GFP_KERNEL, nr);
 }
 
-void dxk_owner_stash_free(struct dxk_stash *spares)
+void dxk_owner_stash_free(struct dxk_stash *stash)
 {
-	dxk_stash_empty(spares, dxk_owner_cache);
+	dxk_stash_empty(stash, dxk_owner_cache);
+}
+
+/** dxk_owners_init - initialize the owners of an engine that was not started */
+void dxk_owners_init(struct dxk_owners *owners)
+{
+	INIT_LIST_HEAD(&owners->blocked);
+	INIT_LIST_HEAD(&owners->owed);
+	INIT_LIST_HEAD(&owners->waited);
+	INIT_LIST_HEAD(&owners->owed_spaces);
+	INIT_LIST_HEAD(&owners->rest);
+	dxk_pool_init(&owners->kept, dxk_owner_cache);
 }
 
 /**
@@ -314,6 +326,7 @@ void dxk_owners_destroy(struct dxk_owners *owners)
 			os_yield();
 	}
 	dxk_owner_stash_free(&owners->spares);
+	dxk_pool_trim(&owners->kept, 0);
 	kvfree(owners->bucket);
 }
 

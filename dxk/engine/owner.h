@@ -2,6 +2,7 @@
 #ifndef _DXK_ENGINE_OWNER_H
 #define _DXK_ENGINE_OWNER_H
 
+#include "engine/free.h"
 #include "engine/os.h"
 #include "engine/request.h"
 
@@ -149,6 +150,8 @@ struct dxk_owners {
 	struct dxk_owner *recent;
 	/** @spares: (L) records for the next owners */
 	struct dxk_stash spares;
+	/** @kept: what is beyond @spares, for members that need some */
+	struct dxk_free_pool kept;
 	/**
 	 * @reserved: (L) Rejoin Pool entries promised to live requests (policy RESERVE)
 	 */
@@ -259,6 +262,7 @@ void dxk_space_join(struct dxk_engine *e, struct dxk_space *space);
 void dxk_space_put(struct dxk_engine *e, struct dxk_space *space);
 void dxk_space_waited(struct dxk_engine *e, struct dxk_space *space);
 
+void dxk_owners_init(struct dxk_owners *owners);
 int dxk_owners_start(struct dxk_engine *e);
 void dxk_owners_unstart(struct dxk_engine *e);
 void dxk_owners_destroy(struct dxk_owners *owners);
@@ -270,8 +274,8 @@ bool dxk_owner_is_blank(const struct dxk_owner *owner);
 void dxk_owner_leave(struct dxk_owners *owners, struct dxk_owner *owner);
 void dxk_owner_owe(struct dxk_engine *e, struct dxk_owner *owner);
 void dxk_owner_told(struct dxk_owners *owners, struct dxk_owner *owner);
-int dxk_owner_stash_refill(struct dxk_stash *spares, u32 nr);
-void dxk_owner_stash_free(struct dxk_stash *spares);
+int dxk_owner_stash_refill(struct dxk_owners *owners, struct dxk_stash *stash, u32 nr);
+void dxk_owner_stash_free(struct dxk_stash *stash);
 
 /** dxk_owner_find - the record of an owner, or NULL when no request of it is live */
 static inline struct dxk_owner *dxk_owner_find(const struct dxk_owners *owners,
@@ -304,9 +308,9 @@ static inline struct dxk_owner *dxk_owner_enter(struct dxk_owners *owners,
 }
 
 /** dxk_owner_stash_fill - provide @nr spare records, so that posts need no memory */
-static inline int dxk_owner_stash_fill(struct dxk_stash *spares, u32 nr)
+static inline int dxk_owner_stash_fill(struct dxk_owners *owners, struct dxk_stash *stash, u32 nr)
 {
-	return likely(spares->nr >= nr) ? 0 : dxk_owner_stash_refill(spares, nr);
+	return likely(stash->nr >= nr) ? 0 : dxk_owner_stash_refill(owners, stash, nr);
 }
 
 int dxk_owner_init(void);

@@ -24,6 +24,7 @@ void dxk_pools_open(struct dxk_engine *e)
 {
 	dxk_pool_open(&e->pool);
 	dxk_pool_open(&e->mores);
+	dxk_pool_open(&e->owners.kept);
 }
 
 /** dxk_pools_close - the Monitor has gone, or goes */
@@ -31,14 +32,15 @@ void dxk_pools_close(struct dxk_engine *e)
 {
 	dxk_pool_close(&e->pool);
 	dxk_pool_close(&e->mores);
+	dxk_pool_close(&e->owners.kept);
 }
 
 /** dxk_pools_review - dxk_pool_review() of each; the policy keeps requests only */
 bool dxk_pools_review(struct dxk_engine *e)
 {
-	bool more = dxk_pool_review(&e->mores, 0);
+	bool more = dxk_pool_review(&e->mores, 0) | dxk_pool_review(&e->owners.kept, 0);
 
-	return dxk_pool_review(&e->pool, dxk_pool_keep(&e->policy)) || more;
+	return dxk_pool_review(&e->pool, dxk_pool_keep(&e->policy)) | more;
 }
 
 /* --- with the stash of a member ---------------------------------------------- */

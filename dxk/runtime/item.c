@@ -82,7 +82,7 @@ static noinline int dxk_item_post_any(struct dxk_member *member, struct dxk_rqe 
 			break;
 		dxk_worker_help(member);
 		/* The requests executed meanwhile may have posted as this member, too. */
-		ret = dxk_owner_stash_fill(&member->owners, 1);
+		ret = dxk_owner_stash_fill(&member->engine->owners, &member->owners, 1);
 		if (ret)
 			break;
 	}
@@ -91,7 +91,7 @@ static noinline int dxk_item_post_any(struct dxk_member *member, struct dxk_rqe 
 
 static int dxk_item_post(struct dxk_member *member, struct dxk_rqe *rqe)
 {
-	int err = dxk_owner_stash_fill(&member->owners, 1);
+	int err = dxk_owner_stash_fill(&member->engine->owners, &member->owners, 1);
 
 	if (unlikely(err))
 		return err;

@@ -743,6 +743,7 @@ void check_idle(void)
 	}
 	check_pool(e, &e->pool);
 	check_pool(e, &e->mores);
+	check_pool(e, &e->owners.kept);
 	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
 	    !dxk_ready_empty(&e->ready))
 		sim_fail("requests wait, and nothing ages them");

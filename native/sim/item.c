@@ -83,7 +83,7 @@ static int item_post_any(struct actor *a, struct sim_item *item)
 		if (!p.helper.called)
 			return ret;
 		actor_help(a);
-		ret = dxk_owner_stash_fill(&a->m.owners, 1);
+		ret = dxk_owner_stash_fill(&house.e.owners, &a->m.owners, 1);
 		if (ret)
 			return ret;
 	}
@@ -91,7 +91,7 @@ static int item_post_any(struct actor *a, struct sim_item *item)
 
 static int item_post(struct actor *a, struct sim_item *item)
 {
-	int err = dxk_owner_stash_fill(&a->m.owners, 1);
+	int err = dxk_owner_stash_fill(&house.e.owners, &a->m.owners, 1);
 
 	if (err)
 		return err;

@@ -64,7 +64,7 @@ static void owner_enter_and_leave(struct kunit *test)
 	struct dxk_owner *own[5];
 	u32 round, i, longest, chains;
 
-	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 5), 0);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, &h->spares, 5), 0);
 	for (round = 0; round < 3; round++) {
 		for (i = 0; i < 5; i++) {
 			KUNIT_EXPECT_NULL(test, dxk_owner_find(&h->e.owners, &h->space,
@@ -96,19 +96,18 @@ static void owner_enter_and_leave(struct kunit *test)
 /* What is free is kept for the next posts; a stash that was emptied can be filled again. */
 static void owner_stash(struct kunit *test)
 {
-	struct dxk_stash *stash = kunit_kzalloc(test, sizeof(*stash), GFP_KERNEL);
+	struct hash *h = hash_make(test, 64);
+	struct dxk_stash *stash = &h->spares;
 	u32 round;
 
-	KUNIT_ASSERT_NOT_NULL(test, stash);
 	for (round = 0; round < 2; round++) {
-		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(stash, 3), 0);
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, stash, 3), 0);
 		KUNIT_EXPECT_EQ(test, stash->nr, 3);
-		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(stash, 2), 0);
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, stash, 2), 0);
 		KUNIT_EXPECT_EQ(test, stash->nr, 3);
 		dxk_owner_stash_free(stash);
 		KUNIT_ASSERT_EQ(test, stash->nr, 0);
 	}
-	dxk_owner_stash_free(stash);
 }
 
 /* A start that failed leaves no hash, but one with owners in it stays. */
@@ -117,7 +116,7 @@ static void owner_unstart(struct kunit *test)
 	struct hash *h = hash_make(test, 64);
 	struct dxk_owner *own;
 
-	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1), 0);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, &h->spares, 1), 0);
 	own = dxk_owner_enter(&h->e.owners, &h->space, 1, &h->spares);
 	dxk_owners_unstart(&h->e);
 	KUNIT_EXPECT_PTR_EQ(test, own, dxk_owner_find(&h->e.owners, &h->space, 1));
@@ -160,7 +159,8 @@ static void owner_many(struct kunit *test)
 	u32 i, longest, chains, wrong = 0;
 
 	for (i = 0; i < MANY; i++) {
-		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1 + i % DXK_STASH_MAX), 0);
+		KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, &h->spares,
+							   1 + i % DXK_STASH_MAX), 0);
 		wrong += dxk_owner_enter(&h->e.owners, &h->space, cookie_of(i),
 					 &h->spares)->cookie !=
 			 cookie_of(i);
@@ -193,6 +193,41 @@ static void owner_many(struct kunit *test)
 	/* what the next owners can need is kept, not what has once been */
 	KUNIT_EXPECT_GT(test, h->e.owners.spares.nr, 0);
 	KUNIT_EXPECT_LE(test, h->e.owners.spares.nr, DXK_STASH_MAX);
+}
+
+/* Records beyond those for the next owners are for whoever needs some, while the context runs. */
+static void owner_kept(struct kunit *test)
+{
+	struct hash *h = hash_make(test, 2 * DXK_STASH_MAX);
+	struct dxk_owners *owners = &h->e.owners;
+	struct dxk_owner *own[2 * DXK_STASH_MAX];
+	u32 i, k;
+
+	dxk_pools_open(&h->e);
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < ARRAY_SIZE(own); i++) {
+			KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(owners, &h->spares, 1), 0);
+			own[i] = dxk_owner_enter(owners, &h->space, i, &h->spares);
+			KUNIT_EXPECT_TRUE(test, dxk_owner_is_blank(own[i]));
+		}
+		KUNIT_EXPECT_EQ(test, owners->spares.nr + owners->kept.nr, 0);
+		for (i = 0; i < ARRAY_SIZE(own); i++)
+			dxk_owner_leave(owners, own[i]);
+		KUNIT_EXPECT_EQ(test, owners->spares.nr, DXK_STASH_MAX);
+		KUNIT_EXPECT_EQ(test, owners->kept.nr, DXK_STASH_MAX);
+	}
+	dxk_owner_stash_free(&h->spares);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(owners, &h->spares, 1), 0);
+	KUNIT_EXPECT_EQ(test, h->spares.nr, DXK_STASH_MAX / 2);
+	KUNIT_EXPECT_EQ(test, owners->kept.nr, DXK_STASH_MAX / 2);
+	/* the Monitor frees what nobody needs */
+	KUNIT_EXPECT_TRUE(test, dxk_pools_review(&h->e));
+	owners->kept.since = os_now() - 60 * NSEC_PER_SEC;
+	KUNIT_EXPECT_FALSE(test, dxk_pools_review(&h->e));
+	KUNIT_EXPECT_EQ(test, owners->kept.nr, 0);
+	KUNIT_ASSERT_EQ(test, dxk_pool_fill(&owners->kept, 1), 0);
+	dxk_pools_close(&h->e);
+	KUNIT_EXPECT_EQ(test, owners->kept.nr, 0);
 }
 
 /* --- answers ---------------------------------------------------------------- */
@@ -367,7 +402,7 @@ static void owner_is_blank(struct kunit *test)
 	LIST_HEAD(entry);
 	u32 kind, i;
 
-	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->spares, 1), 0);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(&h->e.owners, &h->spares, 1), 0);
 	own = h->spares.obj[0];
 	lists[0] = &own->done;
 	lists[1] = &own->joiners[false];
@@ -416,6 +451,7 @@ static struct kunit_case owner_cases[] = {
 	KUNIT_CASE(owner_is_blank),
 	KUNIT_CASE(owner_unstart),
 	KUNIT_CASE(owner_many),
+	KUNIT_CASE(owner_kept),
 	KUNIT_CASE(owner_answers_follow_a_model),
 	{ }
 };
