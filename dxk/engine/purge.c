@@ -52,6 +52,7 @@ static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
 	return true;
 }
 
+/* Those with a struct dxk_more, such as all at home, have ended already. */
 static bool dxk_purge_ready(struct dxk_engine *e, struct dxk_owner *owner,
 			    struct list_head *ended, struct dxk_wakes *wakes)
 {

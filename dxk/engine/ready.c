@@ -343,25 +343,17 @@ static struct dxk_rqe *dxk_queue_scan(const struct dxk_queue *q, u32 row, u64 up
 	return node ? rb_entry(node, struct dxk_rqe, node) : NULL;
 }
 
-static const struct dxk_queue *dxk_queue_of(const struct dxk_ready *ready, u32 slot)
-{
-	if (likely(slot < DXK_SLOT_HOME))
-		return &ready->queue[slot];
-	return &dxk_home_of(ready, slot)->queue[slot / 2 % DXK_KINDS];
-}
-
 static struct dxk_rqe *dxk_ready_scan_from(const struct dxk_ready *ready, u32 slot)
 {
-	u32 end = DXK_SLOT_HOME + (ready->home ? DXK_HOMES_MAX * DXK_HOME_SLOTS : 0);
 	struct dxk_rqe *rqe = NULL;
 
-	for (; !rqe && slot < end; slot += slot < DXK_SLOT_HOME ? 1 : 2)
-		rqe = dxk_queue_scan(dxk_queue_of(ready, slot), 0, ready->upto);
+	for (; !rqe && slot < ARRAY_SIZE(ready->queue); slot++)
+		rqe = dxk_queue_scan(&ready->queue[slot], 0, ready->upto);
 	return rqe;
 }
 
 /**
- * dxk_ready_scan - begin to look at each entry, except for those for their last turns
+ * dxk_ready_scan - begin to look at each entry, except for those at home or for their last turns
  * @ready: the pool
  * @upto: dxk_rqe.seq; newer ones are of no interest
  *
@@ -376,7 +368,7 @@ struct dxk_rqe *dxk_ready_scan(struct dxk_ready *ready, u64 upto)
 /** dxk_ready_next - the next entry, or NULL. In a row newer ones come last */
 struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_rqe *rqe)
 {
-	const struct dxk_queue *q = dxk_queue_of(ready, rqe->slot);
+	const struct dxk_queue *q = &ready->queue[rqe->slot];
 	struct rb_node *node;
 	struct dxk_rqe *next;
 
@@ -388,7 +380,7 @@ struct dxk_rqe *dxk_ready_next(const struct dxk_ready *ready, const struct dxk_r
 	} else {
 		next = dxk_queue_scan(q, dxk_row_of(rqe->key) + 1, ready->upto);
 	}
-	return next ?: dxk_ready_scan_from(ready, rqe->slot + (rqe->slot < DXK_SLOT_HOME ? 1 : 2));
+	return next ?: dxk_ready_scan_from(ready, rqe->slot + 1);
 }
 
 /* --- last turns --------------------------------------------------------------- */

@@ -55,23 +55,25 @@ static void cycle_crossed(struct kunit *test)
 }
 
 /*
- * D-14: who waits for what it executes itself is told at once, although somebody is still to be
- * notified of another result of the owner: that does not end it.
+ * D-14: the second of two that wait for each other is told at once, although somebody is still to be
+ * notified of another result of the first owner: that does not end it.
  */
-static void cycle_own_owed(struct kunit *test)
+static void cycle_crossed_owed(struct kunit *test)
 {
-	struct puppets *ps = start(test, 1);
+	struct puppets *ps = start(test, 2);
 	struct dxk_owner *owner;
 
 	post(ps, ps->main, 1);
+	post(ps, ps->main, 2);
 	owner = puppet_work(ps, keyed_worker(ps, 0))->owner;
+	puppet_work(ps, keyed_worker(ps, 1));
+	EXPECT(ASLEEP(keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false)));
 	list_add(&owner->owed, &ps->e->owners.owed);
-	ps->e->owners.nr_owed++;
-	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 1, 1, false, false)->err, -EDEADLK);
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false)->err, -EDEADLK);
 	EXPECT(!ps->e->waits.unsure);
 	list_del_init(&owner->owed);
-	ps->e->owners.nr_owed--;
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	keyed_end(ps);
 }
 
@@ -613,7 +615,7 @@ static void cycle_purged_link(struct kunit *test)
 
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
-	KUNIT_CASE(cycle_own_owed),
+	KUNIT_CASE(cycle_crossed_owed),
 	KUNIT_CASE(cycle_ring),
 	KUNIT_CASE(cycle_or),
 	KUNIT_CASE(cycle_min),
