@@ -504,6 +504,199 @@ static void circle_enters(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-1: likewise, if a request waits for all of that owner, and the worker for that request */
+static void circle_held_joined(struct kunit *test)
+{
+	static const struct dxk_post_more all_of_3 = {
+		.wait = { .wait = DXK_WAIT_JOIN, .owner = 3 },
+	};
+	struct puppets *ps = start(test, 2);
+	struct dxk_post_op *post;
+	struct dxk_rejoin_op *r;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_post(ps, 3, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, 1));
+	post = puppet_poster(ps, ps->main);
+	keyed_add(ps, post, 2, 0, PXR_REJOIN | PXR_WAIT, &all_of_3);
+	puppet_posts(ps, post);
+	r = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(!ps->e->waits.unsure);
+	keyed_is_held(ps, keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE));
+	finds(ps, 3, 1);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	keyed_drain(ps, keyed_worker(ps, 1));
+	keyed_drain(ps, keyed_worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_drain(ps, keyed_worker(ps, 0));
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_end(ps);
+}
+
+/* Y-1: a worker comes back to a key; who has it sleeps for a request that waits for that worker */
+static void enters_joined(struct kunit *test, u32 wait)
+{
+	const struct dxk_post_more of_90 = {
+		.wait = { .wait = wait, .owner = 90 },
+	};
+	struct puppets *ps = start(test, 2);
+	struct dxk_post_op *post;
+	struct dxk_rejoin_op *r;
+	struct dxk_key_op *k;
+
+	keyed_send(ps, ps->main, 7, 90, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 1));
+	EXPECT_IS(puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_LEAVE)->ret, 0);
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	post = puppet_poster(ps, ps->main);
+	keyed_add(ps, post, 2, 0, PXR_REJOIN | PXR_WAIT, &of_90);
+	puppet_posts(ps, post);
+	r = keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(!ps->e->waits.unsure);
+	k = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	finds(ps, 3, 2);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_drain(ps, keyed_worker(ps, 1));
+	keyed_end(ps);
+}
+
+static void circle_enters_joined(struct kunit *test)
+{
+	enters_joined(test, DXK_WAIT_JOIN);
+}
+
+static void circle_enters_result(struct kunit *test)
+{
+	enters_joined(test, DXK_WAIT_RESULT);
+}
+
+/* Y-1: a request without a call is given its key back, and its worker sleeps for who is Held */
+static void circle_given_back(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r;
+	struct dxk_key_op *k;
+
+	keyed_send(ps, ps->main, 7, 90, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 1));
+	k = puppet_key(ps, keyed_worker(ps, 1), DXK_KEY_WAIT);
+	keyed_send(ps, ps->main, 7, 91, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	k->why = -ERESTARTSYS;
+	puppet_do(ps, &k->op, dxk_key_awake_run);
+	EXPECT_IS(k->ret, -EINTR);
+	keyed_is_held(ps, keyed_send(ps, ps->main, 7, 92, DXK_REENTRY_NONE));
+	r = keyed_call(ps, keyed_worker(ps, 1), 92, 1, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(!ps->e->waits.unsure);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	finds(ps, 2, 1);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	keyed_drain(ps, keyed_worker(ps, 1));
+	puppet_work(ps, keyed_worker(ps, 0));
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_end(ps);
+}
+
+static u32 bucket_of(struct puppets *ps, u64 cookie)
+{
+	return os_hash(cookie, ps->main->space->id, ps->e->owners.seed) >>
+	       (32 - ps->e->owners.bits);
+}
+
+/* The first cookie whose bucket is behind another one's. */
+static u64 behind(struct puppets *ps, u64 cookie)
+{
+	u64 next = cookie + 1;
+
+	while (bucket_of(ps, next) <= bucket_of(ps, cookie))
+		next++;
+	return next;
+}
+
+static struct dxk_rqe *joins(struct puppets *ps, u64 owner, u64 other)
+{
+	const struct dxk_post_more p = {
+		.wait = { .wait = DXK_WAIT_JOIN, .owner = other },
+	};
+	struct dxk_post_op *post = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = keyed_add(ps, post, owner, 0, PXR_WAIT, &p);
+
+	puppet_posts(ps, post);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	return rqe;
+}
+
+/* Y-2: what ends between two holds of a pass hides from it what it would meet next: no circle */
+static void circle_hidden(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_circles c = { .round = 1, .pass = 2, .before = 4 };
+	struct dxk_rqe *rqe[4];
+	u64 owner[3];
+	u32 i;
+
+	for (owner[0] = 1000; bucket_of(ps, owner[0]) > 4; owner[0]++)
+		;
+	for (i = 1; i < 3; i++)
+		owner[i] = behind(ps, owner[i - 1]);
+	puppet_post(ps, 2, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_post(ps, 3, 0, 0);
+	puppet_work(ps, keyed_worker(ps, 1));
+	/* two of the same owner; one waits for the next, and so on, until one that executes */
+	rqe[3] = joins(ps, owner[2], 2);
+	rqe[2] = joins(ps, owner[1], owner[2]);
+	rqe[0] = joins(ps, owner[0], 3);
+	rqe[1] = joins(ps, owner[0], owner[1]);
+	/* a pass has met all, and the first hold of the next one has met the first */
+	for (i = 1; i < 4; i++)
+		rqe[i]->more->doubt = c.round;
+	c.bucket = bucket_of(ps, owner[0]);
+	c.nth = 1;
+	/* which ends then */
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == rqe[0]);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	keyed_drain(ps, keyed_worker(ps, 0));
+	keyed_end(ps);
+}
+
+/* Owners of which many requests wait for a time: a hold that looks at them has its bound */
+static void circle_bounded(struct kunit *test)
+{
+	const struct dxk_post_more p = {
+		.wait = { .wait = DXK_WAIT_TIME, .deadline = DXK_FOREVER - 1 },
+	};
+	struct puppets *ps = start(test, 1);
+	struct dxk_circles c = { .tries = 1 };
+	u32 i, j;
+
+	ps->e->policy.max_requests = 4096;
+	ps->e->policy.max_waiting = 4096;
+	for (i = 0; i < 64; i++)
+		for (j = 0; j < DXK_CIRCLE_LOOKS; j++) {
+			struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+			keyed_add(ps, post, 1 + i, 0, PXR_WAIT, &p);
+			puppet_posts(ps, post);
+			EXPECT_IS(post->err, 0);
+		}
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	EXPECT(ps->e->steps <= DXK_CIRCLE_HOLD);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	keyed_end(ps);
+}
+
 static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_ring),
 	KUNIT_CASE(circle_none),
@@ -520,6 +713,12 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_crowd),
 	KUNIT_CASE(circle_keys),
 	KUNIT_CASE(circle_enters),
+	KUNIT_CASE(circle_held_joined),
+	KUNIT_CASE(circle_enters_joined),
+	KUNIT_CASE(circle_enters_result),
+	KUNIT_CASE(circle_given_back),
+	KUNIT_CASE(circle_hidden),
+	KUNIT_CASE(circle_bounded),
 	{}
 };
 
