@@ -2,9 +2,10 @@
 /*
  * Circles of waits that were too long for the search when they closed, see cycle.h, or that no
  * wait has closed: a request that could still have come was discarded without a result, or is
- * Held behind the sleeper's own; or its result was collected by another member. Both a search
- * that gives up and such a change are recorded, see dxk_owner_doubt(). Once that state has lasted,
- * the Monitor looks, in many lock holds.
+ * Held behind the sleeper's own; or its result was collected by another member; or a worker comes
+ * back to a key whose holder sleeps. Both a search that gives up and such a change are recorded,
+ * see dxk_owner_doubt() and dxk_key_suspect(). Once that state has lasted, the Monitor looks, in
+ * many lock holds.
  *
  * In a first pass over all owners, every member or request that sleeps or waits for nothing but
  * others is doubted: a circle can only be among those. Each further pass clears the doubt of

@@ -112,6 +112,27 @@ void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more,
 }
 
 /**
+ * dxk_key_suspect - somebody waits for a key, or waits now for another holder of it
+ * @e: the engine, locked
+ * @key: the key
+ * @wakes: gets the Monitor's wake-up
+ *
+ * If the holder falls asleep later, its own search meets who waits. If it sleeps already, perhaps
+ * for one of these, no new wait has closed that circle, and the Monitor looks for it.
+ */
+void dxk_key_suspect(struct dxk_engine *e, const struct dxk_key *key, struct dxk_wakes *wakes)
+{
+	const struct dxk_more *holder = dxk_key_holder(key);
+
+	lockdep_assert_held(&e->lock);
+
+	if (likely(!holder || !holder->worker || holder->worker->stuck == DXK_STUCK_NOT))
+		return;
+	WRITE_ONCE(e->waits.unsure, true);
+	dxk_call_control(e, DXK_MONITOR, wakes);
+}
+
+/**
  * dxk_key_hold - let a request be Held
  * @e: the engine, locked
  * @rqe: WAITING, in no list, without its key
@@ -133,6 +154,8 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
 	dxk_owner_doubt(e, rqe->owner, wakes);
+	if (unlikely(!list_empty(&rqe->owner->joiners[false])))
+		dxk_key_suspect(e, more->key, wakes);
 	if (dxk_rqe_begun(rqe))
 		dxk_key_doubt(e, more, wakes);
 }
@@ -232,14 +255,18 @@ void dxk_key_give_up(struct dxk_more *more, struct dxk_wakes *wakes)
 	dxk_key_answer(more, -ECANCELED, wakes);
 }
 
-/* Give the key to a request that comes back: the call of its thread, or its next one, ends. */
-static void dxk_key_give_back(struct dxk_key *key, struct dxk_wakes *wakes)
+/*
+ * Give the key to a request that comes back: the call of its thread, or its next one, ends. Without
+ * such a call the thread may sleep for results.
+ */
+static void dxk_key_give_back(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = list_first_entry(&key->back, struct dxk_more, way);
 
 	list_del_init(&more->way);
 	dxk_key_give(key, more);
 	dxk_key_answer(more, 0, wakes);
+	dxk_key_suspect(e, key, wakes);
 }
 
 /* Give the key to a Held request: it is READY, in no queue of the pool. */
@@ -272,7 +299,7 @@ void dxk_key_pass(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *w
 	if (key->turn || !list_empty(&key->nested))
 		return;
 	if (unlikely(!list_empty(&key->back))) {
-		dxk_key_give_back(key, wakes);
+		dxk_key_give_back(e, key, wakes);
 		return;
 	}
 	more = key->suspended ? NULL : dxk_key_first(key);

@@ -132,6 +132,7 @@ struct dxk_rqe *dxk_key_next(struct dxk_engine *e, struct dxk_key *key,
 void dxk_key_unhold(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes);
 
 void dxk_key_doubt(struct dxk_engine *e, const struct dxk_more *more, struct dxk_wakes *wakes);
+void dxk_key_suspect(struct dxk_engine *e, const struct dxk_key *key, struct dxk_wakes *wakes);
 void dxk_held_stamp(struct dxk_engine *e, struct dxk_rqe *rqe);
 void dxk_key_rank(const struct dxk_engine *e, struct dxk_rqe *rqe, s32 prio);
 bool dxk_key_get(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);

@@ -31,6 +31,16 @@ bool dxk_key_is_off(const struct dxk_engine *e, const struct dxk_more *more)
 	return e->cancelling || more->cancelled;
 }
 
+/*
+ * May somebody else than the owner's pollers, who are looked at, wait for the worker: a request, or
+ * who waits for another request of it?
+ */
+static bool dxk_is_awaited_else(const struct dxk_member *m, const struct dxk_owner *owner)
+{
+	return m->held > 1 || !list_empty(&owner->joiners[false]) ||
+	       !list_empty(&owner->joiners[true]);
+}
+
 /* Sleep until the request has its key. */
 static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 			  struct dxk_wakes *wakes)
@@ -49,6 +59,8 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 		m->asks = more;
 		k->w.stuck = m;
 		dxk_key_doubt(e, more, wakes);
+		if (dxk_is_awaited_else(m, more->rqe->owner))
+			dxk_key_suspect(e, more->key, wakes);
 	}
 	m->awaits = more->key->cookie;
 	dxk_member_set_state(m, state);
