@@ -224,9 +224,13 @@ static bool dxk_tour_bucket(struct dxk_tour *w)
 	if (c->bucket % 8 == 0)
 		dxk_look(w);
 	hlist_for_each_entry(owner, &w->e->owners.bucket[c->bucket], hash) {
-		dxk_look(w);
+		/* On average a chain is short: what is behind its beginning is not far. */
 		if (n++ < c->chain)
 			continue;
+		/* What an owner has costs a look each even if none of it is met. */
+		if (w->left <= 2 * DXK_CIRCLE_LOOKS)
+			return false;
+		dxk_look(w);
 		if (!dxk_tour_owner(w, owner))
 			return false;
 		c->chain = n;
