@@ -35,9 +35,22 @@ static void dxk_look(struct dxk_tour *w)
 
 /* --- who goes on ------------------------------------------------------------------ */
 
-static bool dxk_is_doubted(const struct dxk_tour *w, u32 doubt)
+/* Has this pass met it, and left it doubted? */
+static bool dxk_was_met(const struct dxk_tour *w, u32 doubt)
 {
 	return (doubt & ~DXK_DOUBT_TOLD) == w->c->round;
+}
+
+/* Is it doubted in this round? If the pass before has missed it, nothing is certain yet. */
+static bool dxk_is_doubted(const struct dxk_tour *w, u32 doubt)
+{
+	struct dxk_circles *c = w->c;
+	u32 age = (c->round - doubt) & ~DXK_DOUBT_TOLD;
+
+	if (!(doubt & ~DXK_DOUBT_TOLD) || age >= c->pass)
+		return false;
+	c->missed |= age > 1;
+	return true;
 }
 
 static bool dxk_member_is_doubted(const struct dxk_tour *w, const struct dxk_member *m)
@@ -150,17 +163,18 @@ static bool dxk_meet(struct dxk_tour *w, struct dxk_member *m, struct dxk_more *
 	if (w->links ? w->nr == w->max : w->left <= 2 * DXK_CIRCLE_LOOKS)
 		return false;
 	dxk_look(w);
-	if (c->pass == 1) {
-		*doubt = (*doubt & DXK_DOUBT_TOLD) | c->round;
-		c->met++;
-	} else if (!dxk_is_doubted(w, *doubt)) {
-		return true;
-	} else if (!w->links) {
-		if (m ? dxk_member_waits_on(w, m) : dxk_request_waits_on(w, more))
+	if (!w->links) {
+		/* A change of the lists between two holds may bring back what was met. */
+		if (dxk_was_met(w, *doubt) || (c->pass > 1 && !dxk_is_doubted(w, *doubt)))
+			return true;
+		if (c->pass == 1 ||
+		    (m ? dxk_member_waits_on(w, m) : dxk_request_waits_on(w, more))) {
+			*doubt = (*doubt & DXK_DOUBT_TOLD) | c->round;
 			c->met++;
-		else
+		} else {
 			*doubt &= DXK_DOUBT_TOLD;
-	} else if (!(*doubt & DXK_DOUBT_TOLD)) {
+		}
+	} else if (dxk_was_met(w, *doubt) && !(*doubt & DXK_DOUBT_TOLD)) {
 		*doubt |= DXK_DOUBT_TOLD;
 		link = &w->links[w->nr++];
 		link->worker = m ? m->id : 0;
@@ -256,6 +270,14 @@ static bool dxk_tour(struct dxk_tour *w)
 	return true;
 }
 
+static void dxk_pass_begin(struct dxk_circles *c)
+{
+	c->pass++;
+	c->round = (c->round + 1) & ~DXK_DOUBT_TOLD ?: 1;
+	c->met = 0;
+	c->missed = false;
+}
+
 /* Begin a round if a search has given up, and that has lasted. Return: is there a round? */
 static bool dxk_round(struct dxk_engine *e, struct dxk_circles *c)
 {
@@ -274,20 +296,20 @@ static bool dxk_round(struct dxk_engine *e, struct dxk_circles *c)
 		c->tries = DXK_CIRCLE_TRIES;
 	}
 	c->tries--;
-	c->round = (c->round + 1) & ~DXK_DOUBT_TOLD ?: 1;
-	c->pass = 1;
-	c->met = 0;
+	dxk_pass_begin(c);
 	return true;
 }
 
 /* End a pass. Return: has it met the same ones as the one before? */
 static bool dxk_pass_over(struct dxk_circles *c)
 {
-	bool same = c->pass > 1 && c->met && c->met == c->before;
+	bool same = c->pass > 1 && c->met && c->met == c->before && !c->missed;
 
-	c->pass = c->met && !same ? 2 : 0;
 	c->before = c->met;
-	c->met = 0;
+	if (c->met && !same)
+		dxk_pass_begin(c);
+	else
+		c->pass = 0;
 	if (same)
 		c->tries = 0;
 	return same;

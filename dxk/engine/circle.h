@@ -11,7 +11,9 @@
  * others is doubted: a circle can only be among those. Each further pass clears the doubt of
  * those for which enough of the ones they wait for are not doubted. When two passes in a row have
  * met the same ones, these wait for each other: none of them woke in between, because a new sleep
- * is not doubted, and nobody else can wake them.
+ * is not doubted, and nobody else can wake them. The lists change between the holds of a pass: one
+ * that comes again is not counted, and a pass that depends on one that the pass before has missed
+ * is not the last.
  *
  * The doubted ones may include some that only stand behind a circle. It is not known whether
  * somebody waits outside who could post something that ends the circle. One that has more to look
@@ -41,7 +43,10 @@ struct dxk_engine;
 /* Lock holds of a look of the Monitor; its next look does the rest. */
 #define DXK_CIRCLE_HOLDS	4096
 
-/* In the doubt of one that sleeps or waits: it was reported. The rest is dxk_circles.round. */
+/*
+ * In the doubt of one that sleeps or waits: it was reported. The rest is the dxk_circles.round of
+ * the last pass that has met it and left it doubted.
+ */
 #define DXK_DOUBT_TOLD		BIT(31)
 
 /**
@@ -50,8 +55,10 @@ struct dxk_engine;
 struct dxk_circles {
 	/** @since: os_now() when it first saw that a search had given up, or 0 */
 	u64 since;
-	/** @round: the number of the look; those that it doubts have that number */
+	/** @round: the number of the pass; those that it has met and doubts have that number */
 	u32 round;
+	/** @missed: this pass depends on one that the pass before has missed */
+	bool missed;
 	/** @tries: rounds still to be made */
 	u32 tries;
 	/** @pass: the pass of the round, from 1 on; 0: none has begun */

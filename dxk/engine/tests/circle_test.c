@@ -349,7 +349,7 @@ static void circle_wakes(struct kunit *test)
 	/* the first pass of a round has met all */
 	for (i = 0; i < MANY; i++)
 		keyed_worker(ps, i)->doubt = 1;
-	c.round = 1;
+	c.round = 2;
 	c.pass = 2;
 	c.before = MANY;
 	EXPECT_IS(puppet_time_up(ps, &last->w), -ETIMEDOUT);
@@ -638,7 +638,7 @@ static struct dxk_rqe *joins(struct puppets *ps, u64 owner, u64 other)
 static void circle_hidden(struct kunit *test)
 {
 	struct puppets *ps = start(test, 2);
-	struct dxk_circles c = { .round = 1, .pass = 2, .before = 4 };
+	struct dxk_circles c = { .round = 2, .pass = 2, .before = 4 };
 	struct dxk_rqe *rqe[4];
 	u64 owner[3];
 	u32 i;
@@ -658,7 +658,7 @@ static void circle_hidden(struct kunit *test)
 	rqe[1] = joins(ps, owner[0], owner[1]);
 	/* a pass has met all, and the first hold of the next one has met the first */
 	for (i = 1; i < 4; i++)
-		rqe[i]->more->doubt = c.round;
+		rqe[i]->more->doubt = 1;
 	c.bucket = bucket_of(ps, owner[0]);
 	c.nth = 1;
 	/* which ends then */
