@@ -161,6 +161,7 @@ const struct workload workloads[] = {
 	{ 10, "owners", "post and rejoin one by one of 10^5 requests",
 	  "instructions per request", W(
 		OWNERS(1), OWNERS(100), OWNERS(10000), OWNERS(100000),
+		KERNEL("dxk-first@100000", "dxk_owners_first", 100000, .arg = 100000),
 	) },
 	{ 11, "death", "a worker process is killed with N requests",
 	  "instructions per request", W(
