@@ -130,9 +130,9 @@ static void dxk_worker_breathe(void)
 
 /*
  * Execute the request, then one after the other until a turn is not the usual one. The next call
- * of dxk_next() completes the last request, which may be @proxy. A result that somebody may wait
- * for comes before other tasks run. Without one they run first: the executor may have woken one
- * that posts the next request.
+ * of dxk_next() completes the last request, which may be @proxy. In a backlog a result that
+ * somebody may wait for comes before other tasks run. Without a result they run first: the executor
+ * may have woken one that posts the next request.
  */
 static void dxk_worker_run(struct dxk_member *m, struct dxk_next_op *n, struct dxk_rqe *proxy)
 {
