@@ -60,6 +60,13 @@ static inline void os_yield(void)
 	cond_resched();
 }
 
+static inline bool os_stack_is_low(void)
+{
+	unsigned long at = (unsigned long)__builtin_frame_address(0);
+
+	return at - (unsigned long)task_stack_page(current) < THREAD_SIZE / 4;
+}
+
 static inline u64 os_now(void)
 {
 	return ktime_get_ns();

@@ -209,6 +209,8 @@ static bool dxk_holder_is_dead(struct dxk_search *s, struct dxk_key *key)
 {
 	struct dxk_more *holder = dxk_key_holder(key);
 
+	if (os_stack_is_low())
+		s->steps = 0;
 	s->unsure |= !s->steps;
 	if (!holder || !s->steps)
 		return false;
@@ -223,13 +225,14 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 	/* So many that do not go on leave too few. Ready requests go on. */
 	u32 enough = need.coming - need.want + 1, nr = owner == s->home;
 	u32 left = need.coming - owner->nr[DXK_AT_READY];
+	bool deep = s->depth == DXK_CYCLE_DEPTH || os_stack_is_low();
 	struct dxk_member *m;
 	struct dxk_more *more;
 
 	/* Requests that its purge has not gone through are not met: see dxk_purge_some(). */
-	s->unsure |= s->depth == DXK_CYCLE_DEPTH || !list_empty(&owner->purge);
+	s->unsure |= deep || !list_empty(&owner->purge);
 	s->owed |= !list_empty(&owner->owed);
-	if (!need.want || s->depth == DXK_CYCLE_DEPTH)
+	if (!need.want || deep)
 		return false;
 	s->depth++;
 	if (s->m && s->m != need.m)

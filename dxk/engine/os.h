@@ -44,6 +44,9 @@ void os_await(const bool *done);
 /** os_yield - a good moment for others to run */
 static inline void os_yield(void);
 
+/** os_stack_is_low - is less than a quarter of the caller's stack left? Recursion ends then */
+static inline bool os_stack_is_low(void);
+
 /** os_now - CLOCK_MONOTONIC in ns */
 static inline u64 os_now(void);
 

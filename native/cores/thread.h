@@ -69,6 +69,11 @@ static inline void os_yield(void)
 {
 }
 
+static inline bool os_stack_is_low(void)
+{
+	return false;
+}
+
 static inline u64 os_now(void)
 {
 	struct timespec ts;

@@ -86,6 +86,11 @@ sim_inline void os_yield(void)
 	os_point();
 }
 
+sim_inline bool os_stack_is_low(void)
+{
+	return false;
+}
+
 sim_inline u64 os_now(void)
 {
 	return sim_now;

@@ -11,6 +11,7 @@ static __thread struct task_struct self = {
 };
 
 u32 os_failing, os_kicked;
+bool os_deep;
 void (*os_late)(void *arg), (*os_waking)(void *arg);
 void *os_late_arg;
 

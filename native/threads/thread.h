@@ -33,6 +33,8 @@ static inline void os_point_held(void)
 
 /* The how manieth allocation from now on fails; 0: none. For tests with one thread. */
 extern u32 os_failing;
+/* The stack is low. For tests with one thread. */
+extern bool os_deep;
 
 /* How many requests have given up what is around them: an executor, a file. */
 extern u32 os_released;
@@ -82,6 +84,11 @@ static inline void os_yield(void)
 
 	if (!(++offers % 32))
 		sched_yield();
+}
+
+static inline bool os_stack_is_low(void)
+{
+	return os_deep;
 }
 
 static inline u64 os_now(void)

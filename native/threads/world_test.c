@@ -10,7 +10,7 @@
 #include "engine/owner.h"
 #include "engine/pool.h"
 #include "engine/stop.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 
 /* The caches, without which nothing begins. */
 static void world_no_memory_for_caches(struct kunit *test)
@@ -373,6 +373,43 @@ static void world_kicks_for_the_pool(struct kunit *test)
 	EXPECT_IS(os_kicked, 0);
 }
 
+/* Y-2: a search for a circle that has too little stack gives up, and the Monitor is to look. */
+static void world_stack_is_low(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(2);
+	struct puppets *ps = keyed_start(test, &policy, 2);
+	struct dxk_rejoin_op *r;
+	u64 key;
+	u32 i;
+
+	/* by way of an owner, and of a key */
+	for (key = 0; key < 2; key++) {
+		keyed_send(ps, ps->main, 1, 2 * key + 1, 0);
+		puppet_work(ps, keyed_worker(ps, 0));
+		keyed_send(ps, ps->main, 2 - key, 2 * key + 2, 0);
+		if (!key) {
+			puppet_work(ps, keyed_worker(ps, 1));
+			r = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+			EXPECT(ASLEEP(r));
+		}
+		for (i = 0; i < 2; i++) {
+			os_deep = i;
+			r = keyed_call(ps, keyed_worker(ps, 0), 2 * key + 2, 1, false, false);
+			os_deep = false;
+			EXPECT_IS(ps->e->waits.unsure, i);
+			if (!i)
+				EXPECT_IS(r->err, -EDEADLK);
+		}
+		EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+		ps->e->waits.unsure = false;
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		if (key)
+			puppet_work(ps, keyed_worker(ps, 1));
+		puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	}
+	keyed_end(ps);
+}
+
 static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_no_memory_for_caches),
 	KUNIT_CASE(world_no_memory_for_start),
@@ -390,6 +427,7 @@ static struct kunit_case world_cases[] = {
 	KUNIT_CASE(world_signals),
 	KUNIT_CASE(world_reason),
 	KUNIT_CASE(world_kicks_for_the_pool),
+	KUNIT_CASE(world_stack_is_low),
 	{ }
 };
 
