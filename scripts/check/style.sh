@@ -39,8 +39,9 @@ kernel_style() {
 	[[ -z $found ]] || { echo "$found"; return 1; }
 }
 
+# The oldest one: newer ones ask for calls that older kernels lack.
 source=$(find "${DXK_CACHE:-/var/cache/dxk}" -maxdepth 1 -name 'source-*' -type d 2>/dev/null |
-	sort -V | tail -n 1)
+	sort -V | head -n 1)
 checkpatch=$source/scripts/checkpatch.pl
 
 if [[ ${1:-} == --self-test ]]; then
