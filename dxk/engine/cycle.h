@@ -20,8 +20,8 @@
  * last one's owner. Of the others those without a struct dxk_more count as ones that go on.
  *
  * A request for which the search has no looks left counts as one that goes on; the search then
- * records in dxk_waits.unsure that it has given up, see circle.h. So it does where the stack is low:
- * an owner takes some 200 bytes of it, a key 100, and a worker that helps has had half before.
+ * records in dxk_waits.unsure that it has given up, see circle.h. So it does where the stack is
+ * low: an owner takes some 200 bytes of it, a key 100, and a worker that helps has had half before.
  *
  * A sleeper that is met a second time does not go on because of itself, so it counts as one that
  * does not go on. No finding is kept: what holds on one path may be wrong on another.
