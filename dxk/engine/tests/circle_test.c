@@ -284,10 +284,9 @@ static void circle_outrun(struct kunit *test)
 	is_closed(ps, r);
 }
 
-/* Y-1: a worker waits for two results, and the second request comes to be Held behind its own */
-static void circle_held(struct kunit *test)
+/* A worker waits for results: one that another worker executes, and perhaps a second one. */
+static struct dxk_rejoin_op *waits_for_two(struct puppets *ps)
 {
-	struct puppets *ps = start(test, 2);
 	struct dxk_rejoin_op *r;
 
 	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
@@ -297,14 +296,92 @@ static void circle_held(struct kunit *test)
 	r = keyed_call(ps, keyed_worker(ps, 0), 2, 2, false, false);
 	EXPECT(ASLEEP(r));
 	EXPECT(!ps->e->waits.unsure);
-	keyed_is_held(ps, keyed_send(ps, ps->main, 7, 2, DXK_REENTRY_NONE));
-	finds(ps, 2, 1);
+	return r;
+}
+
+/* The second request comes to be Held behind its own. */
+static struct dxk_rqe *comes_behind(struct puppets *ps)
+{
+	struct dxk_rqe *rqe = keyed_send(ps, ps->main, 7, 2, DXK_REENTRY_NONE);
+
+	keyed_is_held(ps, rqe);
+	return rqe;
+}
+
+static void two_end(struct puppets *ps, struct dxk_rejoin_op *r)
+{
 	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	puppet_work(ps, keyed_worker(ps, 0));
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	keyed_end(ps);
+}
+
+/* Y-1: a worker waits for two results, and the second request comes to be Held behind its own */
+static void circle_held(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r = waits_for_two(ps);
+
+	comes_behind(ps);
+	finds(ps, 2, 1);
+	two_end(ps, r);
+}
+
+/* Y-2: a first pass finds nothing, whatever the last one before it has met */
+static void circle_first_pass(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r = waits_for_two(ps);
+	struct dxk_circles c = { .tries = 1, .before = 1 };
+
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	comes_behind(ps);
+	two_end(ps, r);
+}
+
+/* Who is met first in a second pass is not of this round: new, or doubted in an earlier round. */
+static void circle_earlier(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r = waits_for_two(ps);
+	struct dxk_rqe *rqe = comes_behind(ps);
+	struct dxk_circles c = { .round = 5, .pass = 2, .before = 2 };
+
+	ps->e->waits.unsure = false;
+	keyed_worker(ps, 0)->doubt = 3;
+	rqe->more->doubt = 3;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	EXPECT_IS(c.pass, 0);
+	/* the numbers have begun again */
+	c.round = 1;
+	c.pass = 2;
+	c.before = 2;
+	keyed_worker(ps, 0)->doubt = 0;
+	rqe->more->doubt = 0;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	EXPECT_IS(c.pass, 0);
+	/* and they do so without 0 */
+	c.round = DXK_DOUBT_TOLD - 1;
+	c.tries = 1;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
+	two_end(ps, r);
+}
+
+/* One that a pass has missed costs one more pass, and no more than that. */
+static void circle_missed(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r = waits_for_two(ps);
+	struct dxk_rqe *rqe = comes_behind(ps);
+	struct dxk_circles c = { .round = 5, .pass = 3, .before = 2 };
+
+	keyed_worker(ps, 0)->doubt = 3;
+	rqe->more->doubt = 4;
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(c.round, 6);
+	two_end(ps, r);
 }
 
 /* Y-2: a client, or who has a time limit, waits for no circle: nothing is doubted for them */
@@ -596,7 +673,9 @@ static void circle_given_back(struct kunit *test)
 	r = keyed_call(ps, keyed_worker(ps, 1), 92, 1, false, false);
 	EXPECT(ASLEEP(r));
 	EXPECT(!ps->e->waits.unsure);
+	ps->e->dormant[DXK_MONITOR] = true;
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(ps->kick & BIT(DXK_MONITOR));
 	finds(ps, 2, 1);
 	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
 	keyed_drain(ps, keyed_worker(ps, 1));
@@ -671,29 +750,112 @@ static void circle_hidden(struct kunit *test)
 	keyed_end(ps);
 }
 
-/* Owners of which many requests wait for a time: a hold that looks at them has its bound */
-static void circle_bounded(struct kunit *test)
+/* The first cookie from there on that is of the bucket. */
+static u64 in_bucket(struct puppets *ps, u32 bucket, u64 cookie)
+{
+	while (bucket_of(ps, cookie) != bucket)
+		cookie++;
+	return cookie;
+}
+
+/* So many requests of an owner wait for a time. */
+static void wait_for_time(struct puppets *ps, u64 owner, u32 nr)
 {
 	const struct dxk_post_more p = {
 		.wait = { .wait = DXK_WAIT_TIME, .deadline = DXK_FOREVER - 1 },
 	};
+
+	while (nr--) {
+		struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+		keyed_add(ps, post, owner, 0, PXR_WAIT, &p);
+		puppet_posts(ps, post);
+		EXPECT_IS(post->err, 0);
+	}
+}
+
+/* Owners of which many wait for a time: a hold that looks at them has its bound: dxk_hold_end() */
+static void circle_bounded(struct kunit *test)
+{
 	struct puppets *ps = start(test, 1);
 	struct dxk_circles c = { .tries = 1 };
-	u32 i, j;
+	u32 i;
 
 	ps->e->policy.max_requests = 4096;
 	ps->e->policy.max_waiting = 4096;
 	for (i = 0; i < 64; i++)
-		for (j = 0; j < DXK_CIRCLE_LOOKS; j++) {
-			struct dxk_post_op *post = puppet_poster(ps, ps->main);
-
-			keyed_add(ps, post, 1 + i, 0, PXR_WAIT, &p);
-			puppet_posts(ps, post);
-			EXPECT_IS(post->err, 0);
-		}
+		wait_for_time(ps, 1 + i, DXK_CIRCLE_LOOKS);
 	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
-	EXPECT(ps->e->steps <= DXK_CIRCLE_HOLD);
 	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	keyed_end(ps);
+}
+
+/*
+ * The same, with one owner of which as many sleep for a time as well, behind another one in its
+ * bucket, and where a hold has no look but for these. It would make more than it has in a row.
+ */
+static void circle_bounded_at_end(struct kunit *test)
+{
+	struct puppets *ps = start(test, DXK_CIRCLE_LOOKS + 1);
+	struct dxk_circles c = { .round = 1, .pass = 1, .bucket = 1 };
+	u32 left = DXK_CIRCLE_HOLD - 2 * DXK_CIRCLE_LOOKS, i;
+	u64 first = in_bucket(ps, 0, 1), owner = in_bucket(ps, 4, 1);
+
+	ps->e->policy.max_requests = 4096;
+	ps->e->policy.max_waiting = 4096;
+	puppet_post(ps, first, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, DXK_CIRCLE_LOOKS));
+	for (i = 0; i < DXK_CIRCLE_LOOKS; i++) {
+		puppet_post(ps, owner, 0, 0);
+		puppet_work(ps, keyed_worker(ps, i));
+		EXPECT(ASLEEP(keyed_call(ps, keyed_worker(ps, i), first, 1, false, true)));
+	}
+	wait_for_time(ps, owner, DXK_CIRCLE_LOOKS);
+	/* an owner costs a look, too, and the buckets before the eighth one none */
+	for (i = 1; i < 4; i++, left -= 1 + DXK_CIRCLE_LOOKS)
+		wait_for_time(ps, in_bucket(ps, i, 1), DXK_CIRCLE_LOOKS);
+	wait_for_time(ps, in_bucket(ps, 4, owner + 1), left - 1);
+	for (i = 5; i < 16; i++)
+		wait_for_time(ps, in_bucket(ps, i, 1), DXK_CIRCLE_LOOKS);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_AGAIN);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	for (i = 0; i <= DXK_CIRCLE_LOOKS; i++)
+		keyed_drain(ps, keyed_worker(ps, i));
+	keyed_end(ps);
+}
+
+/* More than a lock hold reports */
+#define LONG	140
+
+/* Y-1: all of a long circle are reported, in lock holds that keep to their bound */
+static void circle_reported(struct kunit *test)
+{
+	static const struct dxk_wait for_1 = { .wait = DXK_WAIT_JOIN, .owner = 1 };
+	struct dxk_link *links = kunit_kcalloc(test, LONG, sizeof(*links), GFP_KERNEL);
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_circles c = { .tries = 1 };
+	u32 i, nr, all = 0;
+	struct dxk_rqe *last;
+
+	KUNIT_ASSERT_NOT_NULL(test, links);
+	ps->e->policy.max_requests = 4096;
+	puppet_post(ps, LONG, 0, PXR_REJOIN);
+	last = puppet_work(ps, m);
+	for (i = LONG; --i;)
+		joins(ps, i, i + 1);
+	EXPECT_IS(dxk_wait_set(m, last, &for_1), 0);
+	puppet_end(ps, m, 0, 0);
+	EXPECT_IS(dxk_circles_look(ps->e, &c), DXK_CIRCLES_FOUND);
+	while ((nr = dxk_circle_links(ps->e, &c, links, LONG))) {
+		/* each costs a look, and its owner another one */
+		EXPECT(nr <= (DXK_CIRCLE_HOLD - 2 * DXK_CIRCLE_LOOKS) / 2);
+		all += nr;
+	}
+	EXPECT_IS(all, LONG);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT(puppet_work(ps, m) == last);
+	puppet_end(ps, m, 0, 0);
 	keyed_end(ps);
 }
 
@@ -705,6 +867,9 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_comes_back),
 	KUNIT_CASE(circle_outrun),
 	KUNIT_CASE(circle_held),
+	KUNIT_CASE(circle_first_pass),
+	KUNIT_CASE(circle_earlier),
+	KUNIT_CASE(circle_missed),
 	KUNIT_CASE(circle_no_doubt),
 	KUNIT_CASE(circle_wakes),
 	KUNIT_CASE(circle_own),
@@ -719,6 +884,8 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_given_back),
 	KUNIT_CASE(circle_hidden),
 	KUNIT_CASE(circle_bounded),
+	KUNIT_CASE(circle_bounded_at_end),
+	KUNIT_CASE(circle_reported),
 	{}
 };
 
