@@ -225,7 +225,12 @@ static void owner_kept(struct kunit *test)
 	owners->kept.since = os_now() - 60 * NSEC_PER_SEC;
 	KUNIT_EXPECT_FALSE(test, dxk_pools_review(&h->e));
 	KUNIT_EXPECT_EQ(test, owners->kept.nr, 0);
+	/* who has enough takes none */
+	dxk_owner_stash_free(&h->spares);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(owners, &h->spares, 1), 0);
 	KUNIT_ASSERT_EQ(test, dxk_pool_fill(&owners->kept, 1), 0);
+	KUNIT_ASSERT_EQ(test, dxk_owner_stash_fill(owners, &h->spares, 1), 0);
+	KUNIT_EXPECT_EQ(test, h->spares.nr, 1);
 	dxk_pools_close(&h->e);
 	KUNIT_EXPECT_EQ(test, owners->kept.nr, 0);
 }
