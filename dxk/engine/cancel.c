@@ -54,7 +54,7 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 	lockdep_assert_held(&e->lock);
 
 	if (!dxk_rqe_begun(rqe)) {
-		if (rqe->state == DXK_WAITING)
+		if (dxk_rqe_state(rqe) == DXK_WAITING)
 			dxk_end_waiting(e, rqe, status, ended, wakes);
 		else
 			dxk_end_ready(e, rqe, status, ended, wakes);
@@ -64,7 +64,7 @@ u32 dxk_tell(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason, struct list_h
 		more->cancelled = true;
 	else
 		more->expired = true;
-	switch (rqe->state) {
+	switch (dxk_rqe_state(rqe)) {
 	case DXK_WAITING:
 		if (dxk_is_held(more))
 			dxk_tell_ready(more);
@@ -159,7 +159,7 @@ static void dxk_cancel_wait(struct dxk_engine *e, struct dxk_rqe *rqe,
 		dxk_more_tell(rqe->more, DXK_WAKE_CANCEL);
 	else if (!(rqe->more->wait.wait & DXK_WAIT_MASKED))
 		dxk_resume(e, rqe, DXK_WAKE_CANCEL, wakes);
-	if (rqe->state == DXK_WAITING)
+	if (dxk_rqe_state(rqe) == DXK_WAITING)
 		dxk_rqe_change(rqe, &e->waits.line[DXK_LINE_KEPT + rqe->kind]);
 }
 
@@ -211,7 +211,7 @@ bool dxk_stop_waits(struct dxk_engine *e, struct dxk_wakes *wakes)
 			return false;
 		if (!(rqe->more->wait.wait & DXK_WAIT_MASKED))
 			dxk_resume(e, rqe, DXK_WAKE_STOP, wakes);
-		if (rqe->state != DXK_WAITING)
+		if (dxk_rqe_state(rqe) != DXK_WAITING)
 			continue;
 		dxk_rqe_change(rqe, &e->waits.line[dxk_rqe_begun(rqe) ?
 						   DXK_LINE_KEPT + rqe->kind : DXK_LINE_WORK]);

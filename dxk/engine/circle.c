@@ -60,7 +60,7 @@ static bool dxk_member_is_doubted(const struct dxk_tour *w, const struct dxk_mem
 
 static bool dxk_request_is_doubted(const struct dxk_tour *w, const struct dxk_more *more)
 {
-	switch (more->rqe->state) {
+	switch (dxk_rqe_state(more->rqe)) {
 	case DXK_DISPATCHED:
 	case DXK_BUSY:
 		return dxk_member_is_doubted(w, more->worker);
@@ -135,7 +135,7 @@ static bool dxk_request_waits_on(struct dxk_tour *w, const struct dxk_more *more
 /* Does a request wait, and for nothing but others? */
 static bool dxk_request_may_be(const struct dxk_more *more)
 {
-	if (more->rqe->state != DXK_WAITING || more->ripe)
+	if (dxk_rqe_state(more->rqe) != DXK_WAITING || more->ripe)
 		return false;
 	if (dxk_is_held(more))
 		return dxk_rqe_begun(more->rqe) || more->expire == DXK_FOREVER;

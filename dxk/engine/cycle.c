@@ -166,7 +166,7 @@ static bool dxk_request_is_dead(struct dxk_search *s, struct dxk_more *more)
 		s->met = true;
 		return true;
 	}
-	switch (rqe->state) {
+	switch (dxk_rqe_state(rqe)) {
 	case DXK_DISPATCHED:
 	case DXK_BUSY:
 		return more->worker && dxk_member_is_dead(s, more->worker);
@@ -251,7 +251,7 @@ static bool dxk_owner_is_dead(struct dxk_search *s, struct dxk_owner *owner,
 			break;
 		s->steps--;
 		dxk_step(s->e);
-		if (more->rqe->state == DXK_READY || (need.m && more->worker == need.m))
+		if (dxk_rqe_state(more->rqe) == DXK_READY || (need.m && more->worker == need.m))
 			continue;
 		if (dxk_request_is_dead(s, more))
 			nr++;

@@ -218,7 +218,7 @@ bool dxk_key_get(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wa
 	if (!dxk_key_is_free(key)) {
 		const struct dxk_more *turn = key->turn;
 
-		if (!turn || turn->rqe->state != DXK_READY || e->cancelling ||
+		if (!turn || dxk_rqe_state(turn->rqe) != DXK_READY || e->cancelling ||
 		    turn->rank >= more->rank)
 			return false;
 		dxk_key_yield(e, key, wakes);

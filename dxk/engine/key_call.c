@@ -79,7 +79,7 @@ static bool dxk_key_is_its_own(const struct dxk_key_op *k)
 /* A request that comes back precedes a READY holder, which may have no worker left to begin it. */
 static void dxk_key_make_way(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
-	if (!e->cancelling && key->turn && key->turn->rqe->state == DXK_READY)
+	if (!e->cancelling && key->turn && dxk_rqe_state(key->turn->rqe) == DXK_READY)
 		dxk_key_yield(e, key, wakes);
 }
 
@@ -312,7 +312,7 @@ void dxk_key_hold_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes 
 		key->share = k->m->share;
 		if (key->share)
 			e->shares.of[key->share].waiting++;
-		if (key->turn && key->turn->rqe->state == DXK_READY) {
+		if (key->turn && dxk_rqe_state(key->turn->rqe) == DXK_READY) {
 			dxk_key_yield(e, key, wakes);
 			/* A request that comes back may have it, and goes on. */
 			dxk_key_pass(e, key, wakes);
@@ -406,7 +406,7 @@ void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 		k->ret++;
 		dxk_key_give_up(more, wakes);
 	}
-	if (key && key->turn && key->turn->rqe->state == DXK_READY)
+	if (key && key->turn && dxk_rqe_state(key->turn->rqe) == DXK_READY)
 		dxk_key_tell(e, k, key->turn, wakes);
 	dxk_serve_posters(e, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))

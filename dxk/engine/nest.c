@@ -60,7 +60,7 @@ void dxk_nest_undo(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes
 	dxk_move(e, more->rqe, DXK_READY, DXK_WAITING);
 	dxk_key_hold(e, more->rqe, wakes);
 	/* The holder of the key may have gone meanwhile, and a less urgent request have it now. */
-	if (key->turn && key->turn->rqe->state == DXK_READY)
+	if (key->turn && dxk_rqe_state(key->turn->rqe) == DXK_READY)
 		dxk_key_review(e, key, wakes);
 	else
 		dxk_key_pass(e, key, wakes);

@@ -34,7 +34,7 @@ static noinline struct dxk_rqe *dxk_preferred(struct dxk_engine *e, struct dxk_n
 	struct dxk_rqe *rqe = n->prefer->rqe, *best;
 	struct dxk_key *key = n->prefer->key;
 
-	if (rqe->state != DXK_READY)
+	if (dxk_rqe_state(rqe) != DXK_READY)
 		return NULL;
 	best = dxk_ready_best(&e->ready, n->m->kind, lanes);
 	if (!best || rqe->kind != n->m->kind || rqe->slot >= DXK_SLOT_HOME ||
@@ -284,7 +284,7 @@ static struct dxk_key *dxk_awaited_key(const struct dxk_more *more)
 /* One of the requests that wait for the key may have it now. */
 static void dxk_next_prefer(struct dxk_next_op *n, struct dxk_key *key)
 {
-	if (key->turn && key->turn->rqe->state == DXK_READY)
+	if (key->turn && dxk_rqe_state(key->turn->rqe) == DXK_READY)
 		n->prefer = key->turn;
 }
 

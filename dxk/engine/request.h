@@ -179,7 +179,7 @@ struct dxk_rqe {
 	u16 attempts;
 	/** @worker: id of the thread that has or had it, 0 for none */
 	u16 worker;
-	/** @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself */
+	/** @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself: dxk_rqe_state() */
 	u8 state;
 	/** @kind: enum dxk_kind */
 	u8 kind;
@@ -255,6 +255,12 @@ static inline void dxk_rqe_change(struct dxk_rqe *rqe, struct list_head *list)
 {
 	dxk_rqe_leave(rqe);
 	dxk_rqe_join(rqe, list);
+}
+
+/** dxk_rqe_state - where a request is: the worker that has it may begin it now, without the lock */
+static inline u8 dxk_rqe_state(const struct dxk_rqe *rqe)
+{
+	return READ_ONCE(rqe->state);
 }
 
 static inline bool dxk_rqe_rejoinable(const struct dxk_rqe *rqe)

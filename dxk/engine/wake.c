@@ -26,7 +26,7 @@ void dxk_wake_names_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 			continue;
 		n->found++;
 		dxk_step(e);
-		if (rqe->state == DXK_WAITING && !rqe->more->ripe &&
+		if (dxk_rqe_state(rqe) == DXK_WAITING && !rqe->more->ripe &&
 		    rqe->more->wait.wait & DXK_WAIT_CALL)
 			dxk_resume(e, rqe, DXK_WAKE_CALL, wakes);
 		else
@@ -68,7 +68,7 @@ static void dxk_event_happens(struct dxk_engine *e, struct dxk_event *event,
 	/* A full barrier: a context that fires from here on enters the event in the list again. */
 	xchg(&event->pending, 0);
 	more = event->more;
-	if (!more || more->rqe->state != DXK_WAITING || more->ripe ||
+	if (!more || dxk_rqe_state(more->rqe) != DXK_WAITING || more->ripe ||
 	    !(more->wait.wait & DXK_WAIT_FILE) || !READ_ONCE(event->seen))
 		return;
 	more->events = xchg(&event->seen, 0);
@@ -106,14 +106,15 @@ void dxk_detach_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	struct dxk_detach_op *d = container_of(op, struct dxk_detach_op, op);
 	struct dxk_event *event = &d->watch->event;
 	struct dxk_more *more = event->more;
+	u8 state = more ? dxk_rqe_state(more->rqe) : DXK_POSTED;
 
 	d->done = false;
-	if (!more || (more->rqe->state != DXK_WAITING && more->rqe->state != DXK_READY))
+	if (state != DXK_WAITING && state != DXK_READY)
 		return;
 	d->done = true;
 	event->more = NULL;
 	more->watch = NULL;
-	if (more->rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_FILE) {
+	if (state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_FILE) {
 		more->events = d->seen;
 		dxk_resume(e, more->rqe, DXK_WAKE_FILE, wakes);
 	}
@@ -128,7 +129,7 @@ static void dxk_alarm_ring(struct dxk_engine *e, struct dxk_more *more, u64 now,
 	struct dxk_rqe *rqe = more->rqe;
 	u64 deadline = DXK_FOREVER;
 
-	if (rqe->state == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
+	if (dxk_rqe_state(rqe) == DXK_WAITING && !more->ripe && more->wait.wait & DXK_WAIT_TIME)
 		deadline = more->wait.deadline;
 	if (more->expire <= now) {
 		WRITE_ONCE(more->expire, DXK_FOREVER);
