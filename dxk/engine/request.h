@@ -179,7 +179,7 @@ struct dxk_rqe {
 	u16 attempts;
 	/** @worker: id of the thread that has or had it, 0 for none */
 	u16 worker;
-	/** @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY by itself: dxk_rqe_state() */
+	/** @state: enum dxk_state. (L), but a worker makes DISPATCHED BUSY: dxk_rqe_state() */
 	u8 state;
 	/** @kind: enum dxk_kind */
 	u8 kind;
