@@ -105,6 +105,7 @@ struct actor *actor_new(enum dxk_role role, enum dxk_kind kind,
 	if (kind == DXK_USER && chance(3))
 		actor_share(a);
 	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));
+	order_release(a);
 	return a;
 }
 

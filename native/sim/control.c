@@ -126,6 +126,7 @@ static void crew_shrink(enum dxk_kind kind, u32 places)
 			continue;
 		note("%u shall leave", a->m.id);
 		a->refs++;
+		order_acquire(a);
 		dxk_member_do(&a->m, dxk_leave_run);
 		a->refs--;
 	}
