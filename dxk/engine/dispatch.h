@@ -26,6 +26,15 @@ static inline bool dxk_kind_waits(const struct dxk_engine *e, enum dxk_kind kind
 	return e->ready.filled[kind] && e->crew.nr_idle[kind];
 }
 
+/* Something is Ready. Is there, or may there be, a worker for it? */
+static inline bool dxk_may_dispatch(const struct dxk_engine *e)
+{
+	if (likely(!(e->crew.nr_idle[DXK_USER] | e->crew.nr_idle[DXK_KERNEL] |
+		     dxk_may_relieve(e))))
+		return false;
+	return dxk_may_relieve(e) || dxk_kind_waits(e, DXK_USER) || dxk_kind_waits(e, DXK_KERNEL);
+}
+
 /* There are entries to age, to sweep and to poll for. */
 static inline void dxk_backlog(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
@@ -45,8 +54,7 @@ static inline void dxk_dispatch(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	bool some = !dxk_ready_empty(&e->ready);
 
-	if (e->owners.freed || (some && dxk_may_relieve(e)) ||
-	    dxk_kind_waits(e, DXK_USER) || dxk_kind_waits(e, DXK_KERNEL))
+	if (e->owners.freed || (some && dxk_may_dispatch(e)))
 		dxk_dispatch_all(e, wakes);
 	else if (some)
 		dxk_backlog(e, wakes);

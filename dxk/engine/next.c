@@ -208,9 +208,10 @@ bool dxk_give_idle(struct dxk_engine *e, enum dxk_kind kind, struct dxk_wakes *w
 /**
  * dxk_idle_for - the idle worker to which a posted request goes at once
  * @e: the engine, locked
- * @rqe: POSTED, admitted; its kind has an idle worker
+ * @rqe: POSTED, admitted; its kind has an idle worker, which may be one with a home
  *
- * Return: %NULL when the lanes do not admit it, or something else may come first.
+ * Return: %NULL when the lanes do not admit it, something else may come first, or all idle
+ * workers have homes.
  */
 struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
@@ -219,7 +220,7 @@ struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rq
 	if (e->ready.filled[rqe->kind] || e->owners.freed || e->policy.on_block ||
 	    !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
 		return NULL;
-	return list_first_entry(idle, struct dxk_next_op, w.link);
+	return list_first_entry_or_null(idle, struct dxk_next_op, w.link);
 }
 
 /*

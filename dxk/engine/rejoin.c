@@ -10,6 +10,7 @@
  */
 #include "engine/alarm.h"
 #include "engine/bin.h"
+#include "engine/complete.h"
 #include "engine/cycle.h"
 #include "engine/dispatch.h"
 #include "engine/key.h"
@@ -58,8 +59,8 @@ static void dxk_entries_freed(struct dxk_engine *e)
 			   e->ready.rooms.nr;
 }
 
-/* A request that was to have an entry of the Rejoin Pool no longer needs one. */
-static void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
+/** dxk_unreserve - a request that was to have an entry of the Rejoin Pool no longer needs one */
+void dxk_unreserve(struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	e->owners.reserved--;
 	if (unlikely(rqe->share))
@@ -162,15 +163,6 @@ static bool dxk_rejoin_answer(struct dxk_engine *e, struct dxk_owner *owner,
 static u32 dxk_poller_cost(const struct dxk_owner *owner, const struct dxk_rejoin_op *r)
 {
 	return 1 + min(r->max, owner->nr_done) / 2;
-}
-
-/* Is it certain that the poller continues to sleep? */
-static bool dxk_poller_is_early(const struct dxk_engine *e, const struct dxk_owner *owner,
-				const struct dxk_rejoin_op *r)
-{
-	return r->wait && owner->nr_done < r->min &&
-	       dxk_owner_coming(owner) > r->self_held &&
-	       e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER;
 }
 
 /* Notify the members whose poll(2) watches the owner. Return: was that all? */
@@ -328,12 +320,13 @@ static void dxk_owner_go(struct dxk_engine *e, struct dxk_owner *owner, struct d
 		dxk_any_tell(e, space, wakes);
 }
 
-/*
- * Notify all that wait for the owner, and free it when no request of it is left. Those that this
- * lock hold does not reach are owed a look.
+/**
+ * dxk_owner_tell - notify all that wait for an owner
+ * @e: the engine, locked
+ * @owner: something about it has changed; freed when no request of it is left
+ * @wakes: gets the wake-ups. Those that this lock hold does not reach are owed a look
  */
-static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owner,
-				    struct dxk_wakes *wakes)
+void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owner, struct dxk_wakes *wakes)
 {
 	struct dxk_rejoin_op *r, *next;
 	bool all = true;
@@ -359,36 +352,6 @@ static noinline void dxk_owner_tell(struct dxk_engine *e, struct dxk_owner *owne
 		dxk_any_tell(e, owner->space, wakes);
 	if (!dxk_owner_live(owner))
 		dxk_owner_go(e, owner, wakes);
-}
-
-/* Is it certain that none of the requests that wait for the owner is to be notified? */
-static bool dxk_joiners_are_early(const struct dxk_owner *owner)
-{
-	return dxk_owner_coming(owner) &&
-	       (!owner->nr_done || list_empty(&owner->joiners[true]));
-}
-
-/* Does nobody wait for the owner, or only one poller, which certainly continues to sleep? */
-static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
-					       const struct dxk_owner *owner)
-{
-	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner) ||
-	    unlikely(e->owners.nr_any))
-		return false;
-	if (unlikely(owner->joined) && !dxk_joiners_are_early(owner))
-		return false;
-	return list_empty(&owner->pollers) ||
-	       (list_is_singular(&owner->pollers) &&
-		dxk_poller_is_early(e, owner, list_first_entry(&owner->pollers,
-							       struct dxk_rejoin_op, w.link)));
-}
-
-/* Something about the owner has changed: mostly nobody waits for that. */
-static __always_inline void dxk_owner_changed(struct dxk_engine *e, struct dxk_owner *owner,
-					      struct dxk_wakes *wakes)
-{
-	if (!dxk_owner_is_quiet(e, owner))
-		dxk_owner_tell(e, owner, wakes);
 }
 
 /*
@@ -620,12 +583,16 @@ void dxk_settle_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 	dxk_owner_changed(e, owner, wakes);
 }
 
-/*
- * The request has ended: it no longer has a name or a time. If it was executed, its worker has
- * taken the file. After the burial the file is released by whoever frees the request.
+/**
+ * dxk_more_end - the request has ended: it no longer has a name or a time
+ * @e: the engine, locked
+ * @rqe: the request, with a struct dxk_more
+ * @wakes: gets the wake-ups
+ *
+ * If it was executed, its worker has taken the file. After the burial the file is released by
+ * whoever frees the request.
  */
-static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
-				  struct dxk_wakes *wakes)
+void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more = rqe->more;
 
@@ -651,49 +618,6 @@ static noinline void dxk_more_end(struct dxk_engine *e, struct dxk_rqe *rqe,
 		return;
 	dxk_bin_add(e, more->file, wakes);
 	more->file = NULL;
-}
-
-/*
- * Let a request that will never run (again) reach its owner, or vanish. @tell: notify the
- * owner's waiters. Return: must the caller free it?
- */
-static __always_inline bool dxk_end(struct dxk_engine *e, struct dxk_rqe *rqe, bool tell,
-				    struct dxk_wakes *wakes)
-{
-	struct dxk_owner *owner = rqe->owner;
-	bool vanishes = rqe->state != DXK_REJOIN;
-
-	if (unlikely(rqe->more))
-		dxk_more_end(e, rqe, wakes);
-	if (vanishes) {
-		if (dxk_rqe_rejoinable(rqe))
-			dxk_unreserve(e, rqe);
-		e->stats.vanished++;
-		dxk_owner_doubt(e, owner, wakes);
-	} else {
-		if (e->nr[DXK_AT_REJOIN] > e->owners.entries)
-			e->stats.rejoin_overflow++;
-		dxk_rqe_join(rqe, &owner->done);
-		dxk_owner_add_done(owner, 1);
-	}
-	if (tell)
-		dxk_owner_changed(e, owner, wakes);
-	return vanishes;
-}
-
-static __always_inline bool dxk_completed(struct dxk_engine *e, struct dxk_rqe *rqe, s32 status,
-					  bool tell, struct dxk_wakes *wakes)
-{
-	lockdep_assert_held(&e->lock);
-
-	rqe->status = status;
-	e->stats.completions++;
-	trace_dxk_complete(e->id, rqe);
-	if (dxk_rqe_awaited(rqe))
-		dxk_move(e, rqe, DXK_BUSY, DXK_REJOIN);
-	else
-		dxk_move(e, rqe, DXK_BUSY, DXK_FREE);
-	return dxk_end(e, rqe, tell, wakes);
 }
 
 /**

@@ -5,6 +5,7 @@
  * all turns, post.c all posts.
  */
 #include "engine/assign.h"
+#include "engine/complete.h"
 #include "engine/dispatch.h"
 #include "engine/key.h"
 #include "engine/next.h"
@@ -87,7 +88,7 @@ struct dxk_rqe *dxk_turn(struct dxk_member *m, struct dxk_rqe **done)
 	m->executed++;
 	m->held--;
 	key = likely(!rqe->more) ? NULL : dxk_key_end(rqe->more);
-	vanishes = dxk_complete(e, rqe, rqe->status, &wakes);
+	vanishes = dxk_completed(e, rqe, rqe->status, true, &wakes);
 	next = likely(list_empty(&e->waits.eager)) ? NULL : dxk_eager_take(e, m, &wakes);
 	if (likely(!next))
 		next = likely(!key) ?
@@ -159,7 +160,7 @@ bool dxk_post_usual(struct dxk_member *m, struct dxk_rqe *rqe)
 	dxk_hold_begin(e);
 	rqe->share = 0;
 	rqe->owner = dxk_owner_enter(&e->owners, m->space, rqe->cookie, &m->owners);
-	n = list_empty(&e->crew.idle[rqe->kind]) ? NULL : dxk_idle_for(e, rqe);
+	n = unlikely(e->crew.nr_idle[rqe->kind]) ? dxk_idle_for(e, rqe) : NULL;
 	dxk_post_ready(e, rqe, n);
 	if (dxk_rqe_rejoinable(rqe))
 		e->owners.reserved++;
