@@ -206,6 +206,32 @@ static void cycle_enter(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* Y-2: one that has its key again waits no more: who waits for its result is told nothing */
+static void cycle_entered(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2);
+	struct dxk_rejoin_op *r;
+	struct dxk_key_op *k;
+
+	keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	keyed_send(ps, ps->main, 7, 2, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 0));
+	EXPECT_IS(puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_LEAVE)->ret, 0);
+	puppet_work(ps, keyed_worker(ps, 1));
+	k = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
+	EXPECT(ASLEEP(k));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT(!ASLEEP(k));
+	post(ps, ps->main, 3);
+	puppet_work(ps, keyed_worker(ps, 1));
+	r = keyed_call(ps, keyed_worker(ps, 1), 1, 1, false, false);
+	EXPECT(ASLEEP(r));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT_IS(r->answer, RJR_RETURNED);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
 /* Y-1 through joins: a request that would wait for itself, posted or at the end of a turn */
 static void cycle_joins(struct kunit *test)
 {
@@ -229,6 +255,37 @@ static void cycle_joins(struct kunit *test)
 	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == a);
 	EXPECT_IS(a->more->wake, DXK_WAKE_JOIN);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_end(ps);
+}
+
+/* Y-1: the search ends with the first one that is enough: all waits of a hold share its looks */
+static void cycle_enough(struct kunit *test)
+{
+	static const struct dxk_wait for_2 = { .wait = DXK_WAIT_JOIN, .owner = 2 };
+	static const struct dxk_wait for_1 = { .wait = DXK_WAIT_JOIN, .owner = 1 };
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *last;
+	u32 i;
+
+	post(ps, ps->main, 2);
+	last = puppet_work(ps, m);
+	for (i = 0; i < 3; i++) {
+		post(ps, ps->main, 1);
+		EXPECT_IS(dxk_wait_set(m, puppet_work(ps, m), &for_2), 0);
+		puppet_end(ps, m, 0, 0);
+	}
+	EXPECT_IS(dxk_wait_set(m, last, &for_1), 0);
+	puppet_end(ps, m, 0, 0);
+	/* one of owner 1, and what that waits for */
+	EXPECT_IS(ps->e->waits.searches, DXK_WAIT_SEARCHES - 2);
+	EXPECT(puppet_work(ps, m) == last);
+	EXPECT_IS(last->more->wake, DXK_WAKE_DEADLOCK);
+	puppet_end(ps, m, 0, 0);
+	for (i = 0; i < 3; i++) {
+		puppet_work(ps, m);
+		puppet_end(ps, m, 0, 0);
+	}
 	keyed_end(ps);
 }
 
@@ -621,7 +678,9 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_min),
 	KUNIT_CASE(cycle_crossed_keys),
 	KUNIT_CASE(cycle_enter),
+	KUNIT_CASE(cycle_entered),
 	KUNIT_CASE(cycle_joins),
+	KUNIT_CASE(cycle_enough),
 	KUNIT_CASE(cycle_ripe),
 	KUNIT_CASE(cycle_expire),
 	KUNIT_CASE(cycle_stop),
