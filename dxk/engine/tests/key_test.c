@@ -226,6 +226,30 @@ static void key_wait_cancelled(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* AG-31: of one that sleeps until it is notified, and is cancelled itself, the call ends */
+static void key_waiter_cancelled(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 8);
+	struct dxk_rqe *a = post(ps, KEY, 0), *b = post(ps, KEY, 0);
+	struct dxk_wakes wakes = { };
+	struct dxk_key_op *w;
+	LIST_HEAD(ended);
+
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	EXPECT(ASLEEP(w));
+	spin_lock(&ps->e->lock);
+	EXPECT_IS(dxk_tell(ps->e, a, DXK_WAKE_CANCEL, &ended, &wakes), DXK_CANCEL_TOLD);
+	spin_unlock(&ps->e->lock);
+	dxk_wakes_flush(ps->e, &wakes);
+	EXPECT(!ASLEEP(w));
+	EXPECT_IS(w->ret, -ECANCELED);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 /* A key that is taken needs no room in the pool, and the next of it gets in whatever is there */
 static void key_without_room(struct kunit *test)
 {
@@ -761,6 +785,8 @@ static void key_cancel(struct kunit *test)
 	EXPECT_IS(w->ret, -ECANCELED);
 	keyed_is_held(ps, b);
 	EXPECT_IS(b->more->wake, DXK_WAKE_CANCEL);
+	/* who has been told is not counted again */
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), 0);
 	keyed_then(ps, keyed_worker(ps, 1), b);
 	w = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_ENTER);
 	EXPECT(ASLEEP(w));
@@ -924,6 +950,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_redo_is_back),
 	KUNIT_CASE(key_back_before_redo),
 	KUNIT_CASE(key_wait_cancelled),
+	KUNIT_CASE(key_waiter_cancelled),
 	KUNIT_CASE(key_without_room),
 	KUNIT_CASE(key_ways_out),
 	KUNIT_CASE(key_moves),

@@ -986,6 +986,26 @@ static void wait_stop_cancel(struct kunit *test)
 	EXPECT_IS(dxk_live(ps->e), 3);
 }
 
+/* Stop(cancel) meets one that was called, and is Ready: its turn is for the Stop. */
+static void wait_stop_ready(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_member *m = worker(ps, 0);
+	struct dxk_rqe *rqe;
+
+	post(ps, OWNER, PXR_REJOIN, NULL, NAME, 0);
+	rqe = puppet_work(ps, m);
+	park(ps, m, &call, 0);
+	EXPECT_IS(wake(ps, NAME), 1);
+	EXPECT_IS(rqe->state, DXK_READY);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	comes(ps, m, rqe, DXK_WAKE_CANCEL);
+	/* the call is kept */
+	EXPECT(rqe->more->latched);
+	puppet_end(ps, m, 0, 0);
+}
+
 /* There is room for many that wait for it: a hold lets in as many as it can afford. */
 static void wait_ripe_many(struct kunit *test)
 {
@@ -1221,6 +1241,55 @@ static void wait_space(struct kunit *test)
 	EXPECT_IS(ps->e->stats.cancelled, 2);
 	park(ps, m, &call, 0);
 	EXPECT_IS(dxk_live(ps->e), 0);
+}
+
+/* DX-113: a hold ends no more of them than it can afford. */
+static void wait_space_many(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	u32 i, nr = 2 * DXK_HOLD_BUDGET;
+	struct dxk_policy policy = puppet_policy(8);
+	struct dxk_close_op c = { };
+	struct puppets *ps;
+
+	policy.max_requests = policy.max_waiting = nr;
+	ps = puppets_start(test, &policy);
+	ASSERT_IS(dxk_names_start(ps->e), 0);
+	c.space = dxk_space_new(ps->e);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(c.space));
+	ps->main->space = c.space;
+	for (i = 0; i < nr; i++)
+		EXPECT_IS(post(ps, OWNER, 0, &call, 1 + i, 0)->err, 0);
+	ps->main->space = &ps->e->home;
+	INIT_LIST_HEAD(&c.ended);
+	puppet_do(ps, &c.op, dxk_space_close_run);
+	EXPECT(c.more);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], nr - DXK_HOLD_BUDGET);
+	dxk_rqe_drop_all(NULL, &c.ended);
+	dxk_space_leave(ps->e, c.space);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 0);
+}
+
+/* DX-113: with the last request of a drain, which was of the space, its workers go. */
+static void wait_space_drains(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	struct puppets *ps = waits(test, 1);
+	struct dxk_space *space = dxk_space_new(ps->e);
+	struct dxk_next_op *idle;
+	struct puppet_stop *stop;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(space));
+	ps->main->space = space;
+	post(ps, OWNER, 0, &call, NAME, 0);
+	ps->main->space = &ps->e->home;
+	idle = puppet_turn(ps, worker(ps, 0), 1);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	stop = puppet_stopper(ps);
+	EXPECT(ASLEEP(idle) && ASLEEP(stop));
+	dxk_space_leave(ps->e, space);
+	EXPECT(!ASLEEP(idle) && !ASLEEP(stop));
+	EXPECT_IS(idle->err, -ESHUTDOWN);
 }
 
 /* A policy closes the lane, or leaves no worker: what waits there ends, and what would. */
@@ -1771,6 +1840,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_death),
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
+	KUNIT_CASE(wait_stop_ready),
 	KUNIT_CASE(wait_ripe_many),
 	KUNIT_CASE(wait_ripe_in_order),
 	KUNIT_CASE(wait_join_in_order),
@@ -1781,6 +1851,8 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_stop_without_workers),
 	KUNIT_CASE(wait_stop_close),
 	KUNIT_CASE(wait_space),
+	KUNIT_CASE(wait_space_many),
+	KUNIT_CASE(wait_space_drains),
 	KUNIT_CASE(wait_enforce),
 	KUNIT_CASE(wait_enforce_one),
 	KUNIT_CASE(wait_stall),
