@@ -220,7 +220,7 @@ struct dxk_next_op *dxk_idle_for(const struct dxk_engine *e, const struct dxk_rq
 	if (e->ready.filled[rqe->kind] || e->owners.freed || e->policy.on_block ||
 	    !dxk_lanes_admit(&e->crew.lanes[rqe->kind], rqe->lane))
 		return NULL;
-	return list_first_entry_or_null(idle, struct dxk_next_op, w.link);
+	return list_empty(idle) ? NULL : list_first_entry(idle, struct dxk_next_op, w.link);
 }
 
 /*
