@@ -66,7 +66,7 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	t->task = task;
 	t->turn = control[who].turn;
 	os_may_wait(t->turn);
-	wake_up_process(task);
+	kthread_unpark(task);
 	wait_for_completion(&t->running);
 	return 0;
 }

@@ -27,7 +27,7 @@ static int dxk_kthread_move(struct task_struct *task, struct task_struct *lender
 }
 
 /**
- * dxk_kthread_new - make a kernel thread, which does not run yet
+ * dxk_kthread_new - make a kernel thread, which is parked
  * @ctx: its context
  * @fn: its function
  * @arg: argument of @fn
@@ -38,7 +38,11 @@ static int dxk_kthread_move(struct task_struct *task, struct task_struct *lender
  * Monitor. If these do not accept it, it stays in those of all kernel threads, and on the
  * caller's CPUs.
  *
- * Return: the task, referenced, to be passed to dxk_kthread_end(); or an error pointer.
+ * A kernel thread sets its own CPUs when it is woken for the first time (since Linux 6.14), so
+ * it has been woken when this returns: CPUs and cgroups that it gets while parked are kept.
+ *
+ * Return: the task, referenced, for kthread_unpark() and later dxk_kthread_end(); or an error
+ * pointer.
  */
 struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void *arg,
 				    const char *fmt, ...)
@@ -59,6 +63,8 @@ struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void
 		return task;
 	}
 	get_task_struct(task);
+	/* It runs in the cgroups of all kernel threads: the caller waits for nothing of a user's. */
+	kthread_park(task);
 	/* A caller for which the kernel itself starts a thread is not charged for it. */
 	if (ctx->who.ns && dxk_kthread_move(task, current))
 		set_cpus_allowed_ptr(task, &current->cpus_mask);

@@ -276,7 +276,7 @@ int dxk_worker_start(struct dxk_thread *t)
 	spin_lock(&ctx->engine.lock);
 	t->task = task;
 	spin_unlock(&ctx->engine.lock);
-	wake_up_process(task);
+	kthread_unpark(task);
 	return 0;
 }
 
