@@ -322,6 +322,27 @@ static void plant_inversion(struct sim *s)
 			s->h->event[i].prio = 7;
 }
 
+/* All the others become such as follow at once what they wait for, if that is why they start. */
+static void make_eager(struct history *h, uint32_t but, uint8_t wake)
+{
+	uint32_t i;
+
+	for (i = 0; i < h->nr_requests; i++) {
+		if (i == but)
+			continue;
+		h->request[i].attrs |= PXR_WAIT;
+		h->request[i].wait = DXK_WAIT_JOIN | DXK_WAIT_EAGER;
+	}
+	for (i = 0; i < h->nr_events; i++) {
+		struct history_event *e = &h->event[i];
+
+		if (e->kind == HIST_DONE && e->wait)
+			e->wait |= DXK_WAIT_EAGER;
+		if (e->kind == HIST_START)
+			e->wake = wake;
+	}
+}
+
 static bool fit_turn(struct sim *s, struct history_event *e)
 {
 	(void)s;
@@ -670,6 +691,31 @@ static const struct plant plants[] = {
 	{ "a name that is not found", HIST_WRONG_NAME, plant_not_found },
 	{ "a name of what has ended", HIST_WRONG_NAME, plant_found },
 };
+
+/* Who follows at once what it waited for has passed others rightly (CO-16). */
+TEST_F(history, eager_ones_pass)
+{
+	uint32_t passed = HIST_NOBODY, i;
+
+	do {
+		if (passed != HIST_NOBODY)
+			history_free(self->sim.h);
+		sim_run(&self->sim, self->seed++, true);
+		plant_inversion(&self->sim);
+		passed = 0;
+	} while (self->sim.missing);
+	for (i = 0; i < self->sim.h->nr_requests; i++)
+		if (self->sim.h->request[i].prio == 7)
+			passed = i;
+	make_eager(self->sim.h, passed, DXK_WAKE_JOIN);
+	history_check(self->sim.h, &self->r);
+	EXPECT_EQ(0, self->r.nr[HIST_INVERSION]) TH_LOG("%s", self->r.first[HIST_INVERSION]);
+	EXPECT_LT(0, self->r.pairs);
+	make_eager(self->sim.h, passed, DXK_WAKE_TIME);
+	history_check(self->sim.h, &self->r);
+	EXPECT_LT(0, self->r.nr[HIST_INVERSION]);
+	history_free(self->sim.h);
+}
 
 /* Each planted error is found, by its name, and each name has a plant. */
 TEST_F(history, planted_errors_are_found)

@@ -134,6 +134,24 @@ static uint64_t place(unsigned int lane, int32_t prio)
 }
 
 /*
+ * Has a worker taken it, ahead of all others, as it had ended what the request waited for
+ * (CO-16)? @before: the start before @e, of any request.
+ */
+static bool follows_at_once(const struct check *c, const struct history_event *e,
+			    const struct history_event *before)
+{
+	const struct history_request *r = &c->h->request[e->request];
+	const struct history_event *park;
+
+	if (e->wake != DXK_WAKE_JOIN)
+		return false;
+	if (!e->turn)
+		return r->wait & DXK_WAIT_EAGER;
+	park = before && before->request == e->request ? hist_done(c, before) : NULL;
+	return park && park->wait & DXK_WAIT_EAGER;
+}
+
+/*
  * Whatever admits a request of one lane admits one of a larger lane, so of those the
  * more urgent, or the equal and older, goes first (DX-57, DX-73). A request is surely
  * Ready from the end of its post until the call begins that brings it to a worker,
@@ -171,7 +189,8 @@ void hist_check_order(struct check *c)
 		const struct facts *f = &c->facts[e->request];
 		uint64_t own = place(lane_of(r->attrs), r->prio), from = e->begin;
 
-		if (!f->post || e->nested || windows_latest(&lost, 0, e->end) > e->begin)
+		if (!f->post || e->nested || windows_latest(&lost, 0, e->end) > e->begin ||
+		    follows_at_once(c, e, i ? c->start[i - 1] : NULL))
 			continue;
 		if (f->post->begin > from)
 			from = f->post->begin;
