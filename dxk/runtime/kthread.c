@@ -63,7 +63,7 @@ struct task_struct *dxk_kthread_new(struct dxk_ctx *ctx, int (*fn)(void *), void
 		return task;
 	}
 	get_task_struct(task);
-	/* It runs in the cgroups of all kernel threads: the caller waits for nothing of a user's. */
+	/* It is still in the cgroups of all kernel threads: no user's limits delay it. */
 	kthread_park(task);
 	/* A caller for which the kernel itself starts a thread is not charged for it. */
 	if (ctx->who.ns && dxk_kthread_move(task, current))

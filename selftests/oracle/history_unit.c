@@ -338,8 +338,11 @@ static void make_eager(struct history *h, uint32_t but, uint8_t wake)
 
 		if (e->kind == HIST_DONE && e->wait)
 			e->wait |= DXK_WAIT_EAGER;
-		if (e->kind == HIST_START)
-			e->wake = wake;
+		if (e->kind != HIST_START)
+			continue;
+		e->wake = wake;
+		/* One that is begun again follows nobody: not compared. */
+		e->nested |= e->attempt > 1;
 	}
 }
 
