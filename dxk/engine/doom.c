@@ -9,9 +9,8 @@
 void dxk_purges_init(struct dxk_purges *purges)
 {
 	INIT_LIST_HEAD(&purges->owners);
-	INIT_LIST_HEAD(&purges->mores);
 	INIT_LIST_HEAD(&purges->members);
-	purges->part = DXK_PURGE_BEGIN;
+	purges->part = DXK_PURGE_MORES;
 }
 
 /** dxk_purges_first - the owner whose purge is under way, or NULL */
@@ -23,10 +22,10 @@ struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
 /** dxk_purge_reset - put the first owner's purge back to its beginning */
 void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
 {
-	list_splice_tail_init(&e->purges.mores, &owner->mores);
+	list_splice_tail_init(&owner->doomed, &owner->mores);
 	list_splice_tail_init(&e->purges.members, &e->crew.members);
 	e->ready.cursor = NULL;
-	e->purges.part = DXK_PURGE_BEGIN;
+	e->purges.part = DXK_PURGE_MORES;
 }
 
 /**
@@ -45,6 +44,7 @@ void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
 		dxk_purge_reset(e, owner);
 	else if (list_empty(&owner->purge))
 		list_add_tail(&owner->purge, &e->purges.owners);
+	list_splice_tail_init(&owner->mores, &owner->doomed);
 }
 
 /** dxk_purge_leave - end the purge of an owner that has no live requests */

@@ -12,7 +12,6 @@ struct dxk_owner;
 
 /* What a purge looks at. */
 enum dxk_purge_part {
-	DXK_PURGE_BEGIN,
 	DXK_PURGE_MORES,
 	DXK_PURGE_READY,
 	DXK_PURGE_MEMBERS,
@@ -26,8 +25,6 @@ struct dxk_purges {
 	struct list_head owners;
 	/** @part: of the first one, enum dxk_purge_part */
 	u8 part;
-	/** @mores: of the first one: each struct dxk_more that is still to be looked at */
-	struct list_head mores;
 	/** @members: workers still to be looked at; they are back when the purge is over */
 	struct list_head members;
 };

@@ -101,6 +101,20 @@ struct dxk_more *dxk_more_of(struct dxk_member *m, struct dxk_rqe *rqe)
 }
 
 /**
+ * dxk_more_join - where a purge of its owner finds a request that got its dxk_more in a turn
+ * @more: of the request, BUSY; its engine is locked
+ *
+ * Return: it was not there yet. A purge that was ordered before does not look there.
+ */
+bool dxk_more_join(struct dxk_more *more)
+{
+	if (likely(!list_empty(&more->sibling)))
+		return false;
+	list_add_tail(&more->sibling, &more->rqe->owner->mores);
+	return true;
+}
+
+/**
  * dxk_more_data - room for the data that a turn leaves to the next
  * @rqe: BUSY, the caller's, its wait set
  * @len: of that data, 1 to its result_room

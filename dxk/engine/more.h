@@ -97,7 +97,7 @@ struct dxk_more {
 	struct dxk_key_op *key_call;
 	/** @outer: (L) %DXK_KEY_NESTED: whose request it is nested in, if another worker's */
 	struct dxk_member *outer;
-	/** @sibling: (L) from READY or WAITING until it ends: in dxk_owner.mores, see purge.h */
+	/** @sibling: (L) from READY or WAITING until it ends: in dxk_owner.mores or .doomed */
 	struct list_head sibling;
 	/** @worker: (L) DISPATCHED, BUSY: the member that has it */
 	struct dxk_member *worker;
@@ -210,6 +210,7 @@ static inline bool dxk_rqe_has_file(const struct dxk_rqe *rqe)
 }
 
 struct dxk_more *dxk_more_of(struct dxk_member *m, struct dxk_rqe *rqe);
+bool dxk_more_join(struct dxk_more *more);
 void *dxk_more_data(struct dxk_rqe *rqe, u32 len);
 void dxk_more_free(struct dxk_member *m, struct dxk_rqe *rqe);
 

@@ -584,6 +584,7 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 	struct dxk_more *more = rqe->more;
 
 	more->parks = false;
+	dxk_more_join(more);
 	if (more->at_key != DXK_KEY_HAS || (more->key && !list_empty(&more->key->nested))) {
 		dxk_key_drop(e, more, wakes);
 		if (!dxk_key_take(e, rqe, wakes)) {

@@ -185,7 +185,8 @@ bool dxk_owner_is_blank(const struct dxk_owner *owner)
 {
 	return list_empty(&owner->done) && list_empty(&owner->joiners[false]) &&
 	       list_empty(&owner->joiners[true]) && list_empty(&owner->owed) &&
-	       list_empty(&owner->mores) && list_empty(&owner->purge) &&
+	       list_empty(&owner->mores) && list_empty(&owner->doomed) &&
+	       list_empty(&owner->purge) &&
 	       list_empty(&owner->stuck) && list_empty(&owner->rich) &&
 	       !dxk_owner_has_own(owner, DXK_USER) && !dxk_owner_has_own(owner, DXK_KERNEL) &&
 	       !owner->helper[DXK_USER] && !owner->helper[DXK_KERNEL] &&
@@ -275,6 +276,7 @@ static void dxk_owner_construct(void *obj)
 	INIT_LIST_HEAD(&owner->watchers);
 	INIT_LIST_HEAD(&owner->owed);
 	INIT_LIST_HEAD(&owner->mores);
+	INIT_LIST_HEAD(&owner->doomed);
 	INIT_LIST_HEAD(&owner->purge);
 }
 

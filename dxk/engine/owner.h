@@ -124,8 +124,10 @@ struct dxk_owner {
 	struct list_head watchers;
 	/** @owed: in dxk_owners.owed; empty otherwise */
 	struct list_head owed;
-	/** @mores: struct dxk_more of its requests that have not ended, but see dxk_purges */
+	/** @mores: struct dxk_more of its requests that have not ended, but for @doomed */
 	struct list_head mores;
+	/** @doomed: those at which a purge that was ordered has still to look, see purge.h */
+	struct list_head doomed;
 	/** @purge: in dxk_purges.owners; empty otherwise */
 	struct list_head purge;
 	/** @doom: requests with dxk_rqe.seq below this less one are cancelled; 0: none are */

@@ -33,10 +33,8 @@ static void dxk_purge_done(struct dxk_engine *e, struct dxk_owner *owner)
 static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
 			    struct list_head *ended, struct dxk_wakes *wakes)
 {
-	struct list_head *mores = &e->purges.mores;
-
-	while (!list_empty(mores)) {
-		struct dxk_more *more = list_first_entry(mores, struct dxk_more, sibling);
+	while (!list_empty(&owner->doomed)) {
+		struct dxk_more *more = list_first_entry(&owner->doomed, struct dxk_more, sibling);
 
 		if (!dxk_afford_or_owe(e, wakes, 1))
 			return false;
@@ -118,10 +116,6 @@ void dxk_purge_some(struct dxk_engine *e, struct list_head *ended, struct dxk_wa
 		return;
 	while (goes_on && (owner = dxk_purges_first(&e->purges))) {
 		switch (e->purges.part) {
-		case DXK_PURGE_BEGIN:
-			list_splice_init(&owner->mores, &e->purges.mores);
-			e->purges.part = DXK_PURGE_MORES;
-			break;
 		case DXK_PURGE_MORES:
 			goes_on = dxk_purge_mores(e, owner, ended, wakes);
 			break;

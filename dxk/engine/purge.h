@@ -5,7 +5,7 @@
  *
  * There is no list of an owner's requests: the many that are posted and executed need none.
  * Therefore a purge has three parts, each of which takes as many lock holds as it needs:
- *   those that have a struct dxk_more, in dxk_owner.mores: as if cancelled by name
+ *   those that have a struct dxk_more, in dxk_owner.doomed: as if cancelled by name
  *   the Ready Pool, once from end to end: what was there when the purge began ends
  *   the workers: those that execute a request of the owner are notified
  * The order matters: a request that a worker takes from the pool before its place there is looked
@@ -14,7 +14,9 @@
  *
  * Invariants, under the lock:
  *   one purge is under way at a time, that of the first of dxk_purges.owners; only then
- *   dxk_purges.mores, dxk_purges.members and dxk_ready.cursor are of use
+ *   dxk_purges.members and dxk_ready.cursor are of use
+ *   what has a struct dxk_more and joins the owner after its purge was ordered is in
+ *   dxk_owner.mores: the purge does not look there
  *   dxk_ready.cursor is the entry that is looked at next: never one that has left the pool
  *   an owner without live requests is in no list here
  */

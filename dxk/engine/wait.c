@@ -362,10 +362,8 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	else
 		dxk_key_drop(e, more, wakes);
 	more->worker = NULL;
-	if (unlikely(list_empty(&more->sibling))) {
-		list_add_tail(&more->sibling, &rqe->owner->mores);
+	if (unlikely(dxk_more_join(more)))
 		more->cancelled = dxk_rqe_doomed(rqe);
-	}
 	more->turn++;
 	more->begun = true;
 	more->state = more->wait.state;

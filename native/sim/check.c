@@ -79,6 +79,9 @@ static void check_owner(const struct dxk_engine *e, const struct model_owner *o)
 
 	if (!owner)
 		sim_fail("owner %llu has requests and no record", o->cookie);
+	if (!list_empty(&owner->doomed) && list_empty(&owner->purge))
+		sim_fail("nothing of %llu is cancelled, and something is still looked at",
+			 o->cookie);
 	for (i = 0; i < DXK_PLACES; i++)
 		check_count("requests of an owner", owner->nr[i], o->nr[i]);
 	list_for_each_entry(rqe, &owner->done, link) {
@@ -427,6 +430,9 @@ static void check_waits(const struct dxk_engine *e, bool excused)
 		if (rq->state == DXK_FREE || rq->state == DXK_POSTED ||
 		    rq->state == DXK_REJOIN || !rq->rqe->more)
 			continue;
+		if ((rq->state == DXK_READY || rq->state == DXK_WAITING) &&
+		    list_empty(&rq->rqe->more->sibling))
+			sim_fail("a request that a purge of its owner would not find");
 		if (!(rq->state == DXK_WAITING && e->cancelling))
 			check_count("when the clock looks", rq->rqe->more->at,
 				    alarm_of(rq->rqe->more, rq->state));
@@ -600,7 +606,7 @@ static void check_purges(const struct dxk_engine *e)
 	list_for_each_entry(m, &e->crew.members, fellows)
 		nr++;
 	check_count("workers to be told", nr, e->crew.present);
-	if (e->ready.cursor || !list_empty(&e->purges.mores) || !list_empty(&e->purges.members))
+	if (e->ready.cursor || !list_empty(&e->purges.members))
 		sim_fail("no owner is cancelled, and something is still looked at");
 }
 

@@ -401,7 +401,7 @@ static void owner_answers_follow_a_model(struct kunit *test)
 static void owner_is_blank(struct kunit *test)
 {
 	struct hash *h = hash_make(test, 4);
-	struct list_head *lists[8];
+	struct list_head *lists[9];
 	struct dxk_helper helper;
 	struct dxk_owner *own;
 	LIST_HEAD(entry);
@@ -417,6 +417,7 @@ static void owner_is_blank(struct kunit *test)
 	lists[5] = &own->owed;
 	lists[6] = &own->mores;
 	lists[7] = &own->purge;
+	lists[8] = &own->doomed;
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		KUNIT_EXPECT_TRUE(test, dxk_owner_is_blank(own));
 		list_add(&entry, lists[i]);

@@ -300,6 +300,60 @@ static void purge_before_wait(struct kunit *test)
 	puppet_end(ps, worker(ps, 0), 0, 0);
 }
 
+/* Its worker has died as its first wait was to begin: it is told, however late it is cancelled. */
+static void purge_redo_before_wait(struct kunit *test)
+{
+	static const struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = 1ULL << 62 };
+	struct puppets *ps = start(test, 2);
+	u32 nr[DXK_PLACES];
+	struct dxk_rqe *rqe;
+
+	ps->e->policy.redo_max = 2;
+	puppet_post(ps, OWNER, 0, PXR_REJOIN | PXR_REDO);
+	rqe = puppet_work(ps, worker(ps, 0));
+	EXPECT_IS(dxk_wait_set(worker(ps, 0), rqe, &late), 0);
+	puppet_dies(ps, worker(ps, 0));
+	EXPECT_IS(rqe->state, DXK_READY);
+	purge(ps, OWNER, nr);
+	EXPECT_IS(rqe->more->wake, DXK_WAKE_CANCEL);
+	EXPECT(puppet_work(ps, worker(ps, 1)) == rqe);
+	EXPECT(worker(ps, 1)->told);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	EXPECT_IS(results(ps, OWNER, 0), 1);
+}
+
+/* Only those that are there when the order is given end, also if it is carried out later. */
+static void purge_as_ordered(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_rqe *before, *after;
+	struct dxk_owner *owner;
+
+	before = post_more(ps, OWNER, PXR_REJOIN, NULL);
+	owner = before->owner;
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, owner);
+	spin_unlock(&ps->e->lock);
+	after = post_more(ps, OWNER, PXR_REJOIN, NULL);
+	EXPECT_IS(before->state, DXK_READY);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(results(ps, OWNER, -ECANCELED), 1);
+	EXPECT_IS(after->state, DXK_READY);
+	EXPECT(list_empty(&owner->doomed));
+	/* a second order, before the first was carried out, is for all of them */
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, owner);
+	spin_unlock(&ps->e->lock);
+	post_more(ps, OWNER, PXR_REJOIN, NULL);
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, owner);
+	spin_unlock(&ps->e->lock);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	EXPECT_IS(results(ps, OWNER, -ECANCELED), 2);
+}
+
 /* The first that fails takes the others along, without anybody's call. */
 static void purge_fail_fast(struct kunit *test)
 {
@@ -358,6 +412,8 @@ static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_amid_another),
 	KUNIT_CASE(purge_put_back),
 	KUNIT_CASE(purge_before_wait),
+	KUNIT_CASE(purge_redo_before_wait),
+	KUNIT_CASE(purge_as_ordered),
 	KUNIT_CASE(purge_fail_fast),
 	KUNIT_CASE(purge_fail_fast_death),
 	{ }
