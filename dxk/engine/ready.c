@@ -308,7 +308,7 @@ struct dxk_rqe *dxk_ready_first_of(const struct dxk_ready *ready, enum dxk_kind 
 {
 	const struct dxk_queue *q = &ready->queue[kind * DXK_SLOTS + lane * DXK_CLASSES];
 
-	if (q->first || q[1].first || lane != DXK_LANES - 1 || !ready->at_home[kind])
+	if (q->first || q[1].first)
 		return q->first ?: q[1].first;
 	return ready->home[__ffs64(ready->at_home[kind])].queue[kind].first;
 }

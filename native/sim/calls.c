@@ -594,6 +594,16 @@ static void end_turn(struct actor *a, struct dxk_rqe *rqe)
 	rq->completed = true;
 }
 
+/* What was not completed after all goes on. */
+static void done_back(struct actor *a, struct dxk_next_op *n)
+{
+	struct dxk_rqe *rqe;
+
+	list_for_each_entry(rqe, &n->done, link)
+		model_of(rqe)->completed = model_of(rqe)->parks = false;
+	list_splice_init(&n->done, &a->m.busy);
+}
+
 /* @done: so many of those that execute are completed, the last one first. */
 int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 {
@@ -607,6 +617,11 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 		end_turn(a, rqe);
 		list_move_tail(&rqe->link, &n.done);
 	}
+	if (max && a->m.kind == DXK_USER && !list_empty(&n.done) && chance(16)) {
+		note("%u faults as it completes %u", a->m.id, list_length(&n.done));
+		done_back(a, &n);
+		return -EFAULT;
+	}
 	note("%u completes %u and takes %u", a->m.id, list_length(&n.done), max);
 	a->blocked = false;
 	a->next = &n;
@@ -616,9 +631,7 @@ int actor_next(struct actor *a, u32 done, u32 max, u64 deadline)
 	if (err && !list_empty(&n.work))
 		sim_fail("%u is given work with error %d", a->m.id, err);
 	dxk_rqe_drop_all(&a->m, &n.ended);
-	list_for_each_entry(rqe, &n.done, link)
-		model_of(rqe)->completed = model_of(rqe)->parks = false;
-	list_splice_init(&n.done, &a->m.busy);
+	done_back(a, &n);
 	if (!err)
 		works_put(a, &n);
 	dxk_member_set_state(&a->m, dxk_member_home_state(&a->m));

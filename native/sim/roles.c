@@ -112,7 +112,8 @@ static void user_main(void *arg)
 		err = choose(4) && actor_turn(a) ? 0 :
 		      actor_next(a, chance(4) ? choose(held + 1) : held,
 				 held < 8 ? max ?: !held : 0, draw_deadline());
-		if (interrupted(a) || (err == -ESHUTDOWN && (house.ending || chance(2))))
+		if (interrupted(a) || (err == -ESHUTDOWN && (house.ending || chance(2))) ||
+		    (err == -EFAULT && choose(4)))
 			break;
 		if (err == -ESHUTDOWN)
 			sim_nap(NSEC_PER_MSEC * (1 + choose(20)));
