@@ -701,7 +701,8 @@ TEST(start_fails)
 		ASSERT_TRUE(descriptors_limit(i / 2, &old));
 		EXPECT_EQ(-EMFILE, MTExecutiveStart(mte, &error));
 		ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &old));
-		EXPECT_STREQ(step[i / 2], error.Step);
+		EXPECT_STREQ(step[i / 2], error.Step)
+			TH_LOG("Start %u, %u descriptors", i, i / 2);
 		EXPECT_TRUE(dxt_text(&t, state, sizeof(state), "state"));
 		EXPECT_STREQ("stopped", state);
 		EXPECT_EQ(-ESHUTDOWN, PostARequest(&h, &h.base, &h, 0, PXR_REJOIN));
