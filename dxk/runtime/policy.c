@@ -14,6 +14,7 @@
 #include "engine/life.h"
 #include "runtime/context.h"
 #include "runtime/policy.h"
+#include "runtime/slot.h"
 
 /**
  * dxk_policy_init - get the default policy
@@ -142,9 +143,13 @@ bool dxk_policy_review(struct dxk_ctx *ctx)
 		changed = true;
 	}
 	spin_unlock(&ctx->engine.lock);
-	if (changed)
-		dxk_enforce(&ctx->engine, &policy);
-	return changed;
+	if (!changed)
+		return false;
+	/* Whoever sees that there are more places finds slots for them; see dxk_crew_review(). */
+	if (policy.max_threads >= ctx->nr_slots)
+		dxk_slots_open(ctx, policy.max_threads);
+	dxk_enforce(&ctx->engine, &policy);
+	return true;
 }
 
 /** dxk_policy_get - get the policy in force, or that of the next Start if there is no run */

@@ -141,6 +141,8 @@ bool dxt_text(const struct dxt *t, char *text, size_t room, const char *path, ..
 /* Writes to a file of sysfs; 0 or a negative errno. */
 int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
+/* The kernel's count of those of this process: who reads the directory may miss one that lives. */
+unsigned int dxt_threads(void);
 unsigned int dxt_contexts(void);
 /*
  * Kernel threads of this context ("dxk<id>/"), of any for NULL. One that was waited for

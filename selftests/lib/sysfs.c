@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool read_text(unsigned int id, const char *path, char *text, size_t room)
@@ -82,6 +83,13 @@ bool dxt_exists(const struct dxt *t, const char *path)
 
 	snprintf(name, sizeof(name), "/sys/kernel/dxk/%u/%s", t->id, path);
 	return !access(name, F_OK);
+}
+
+unsigned int dxt_threads(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/task", &st) ? 0 : (unsigned int)st.st_nlink - 2;
 }
 
 uint64_t dxt_progress(const struct dxt *t)

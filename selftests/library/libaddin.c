@@ -206,7 +206,7 @@ static int replies(void)
 
 TEST(a_reply)
 {
-	unsigned int threads = entries("/proc/self/task");
+	unsigned int threads = dxt_threads();
 	struct handler *h;
 	MTExecutive *mte;
 	pid_t pid;
@@ -224,7 +224,7 @@ TEST(a_reply)
 	EXPECT_EQ(0, dxt_reap(pid));
 	EXPECT_TRUE(DXT_SOON(h->counted == 2));
 	EXPECT_EQ(0, end(mte));
-	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == threads));
+	EXPECT_TRUE(DXT_SOON(dxt_threads() == threads));
 	handler_free(h);
 }
 

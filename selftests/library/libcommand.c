@@ -267,9 +267,9 @@ TEST(handler)
 	struct handler *h = handler_new(mte, "one");
 
 	ASSERT_NE(NULL, mte);
-	threads = entries("/proc/self/task");
+	threads = dxt_threads();
 	EXPECT_EQ(0, AttachCommandHandler(&h->base));
-	EXPECT_EQ(threads + 1, entries("/proc/self/task"));
+	EXPECT_EQ(threads + 1, dxt_threads());
 	EXPECT_TRUE(DXT_SOON(h->ticks >= 3));
 	EXPECT_EQ(3, SendCommand("who", reply, sizeof(reply), STALL));
 	EXPECT_STREQ("one", reply);
@@ -294,7 +294,7 @@ TEST(handler)
 
 	EXPECT_EQ(0, AttachCommandHandler(NULL));
 	h->gone = 1;
-	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == threads));
+	EXPECT_TRUE(DXT_SOON(dxt_threads() == threads));
 	EXPECT_EQ(-ENOENT, SendCommand("who", reply, sizeof(reply), STALL));
 	h->gone = 0;
 	EXPECT_EQ(0, AttachCommandHandlerOf(mte, &h->base));

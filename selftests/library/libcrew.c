@@ -47,6 +47,8 @@ static MTExecutive *executive(unsigned int threads)
 	return made(&policy);
 }
 
+#define MANY_THREADS	200
+
 static int resize(MTExecutive *mte, unsigned int threads)
 {
 	ThreadManagerPolicy policy;
@@ -429,6 +431,22 @@ static unsigned int entries(const char *path)
 	return nr;
 }
 
+/* DX-9: there are places for all as soon as anybody can know that there are to be some. */
+TEST(grows_at_once)
+{
+	MTExecutive *mte = executive(2);
+	struct dxt t = { 0 };
+	unsigned int i;
+
+	ASSERT_NE(NULL, mte);
+	t.id = (unsigned int)MTExecutiveContextId(mte);
+	for (i = 3; i <= MANY_THREADS; i++) {
+		EXPECT_EQ(0, resize(mte, i));
+		EXPECT_EQ(i, dxt_num(&t, "pools/thread_use"));
+	}
+	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
+}
+
 /*
  * DX-25: a thread that ends by a bare system call, so that neither the library nor
  * the C library notices: the module does, another one takes the place, and what it
@@ -529,7 +547,7 @@ TEST(no_worker_to_be_had)
  */
 TEST(nobody_to_manage)
 {
-	unsigned int before = entries("/proc/self/task");
+	unsigned int before = dxt_threads();
 	struct hold h = { { hold }, dxt_gate_new() };
 	ThreadManagerPolicy policy = policy_of(2, 2);
 	struct dxt t = { 0 };
@@ -539,18 +557,18 @@ TEST(nobody_to_manage)
 	ASSERT_NE(NULL, mte);
 	t.id = (unsigned int)MTExecutiveContextId(mte);
 	/* the log's, and the one that starts workers */
-	EXPECT_EQ(before + 2, entries("/proc/self/task"));
+	EXPECT_EQ(before + 2, dxt_threads());
 	ASSERT_EQ(0, dxt_store(&t, "policy/max_threads", "4"));
 	EXPECT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 4));
 	EXPECT_TRUE(fills(&h, &t, 2));
-	EXPECT_EQ(before + 4, entries("/proc/self/task"));
+	EXPECT_EQ(before + 4, dxt_threads());
 	EXPECT_EQ(0, resize(mte, 5));
 	/* so may one for which there was no place any more */
-	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == before + 5));
+	EXPECT_TRUE(DXT_SOON(dxt_threads() == before + 5));
 	EXPECT_TRUE(fills(&h, &t, 3));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	/* one that was joined may be shown a little longer */
-	EXPECT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+	EXPECT_TRUE(DXT_SOON(dxt_threads() == before));
 	dxt_gate_free(h.gate);
 }
 
@@ -610,7 +628,7 @@ TEST(files_of_the_dead)
 /* Another process stops the context and starts it: the library's threads are gone. */
 TEST(restarted_by_others)
 {
-	unsigned int before = entries("/proc/self/task"), i;
+	unsigned int before = dxt_threads(), i;
 	struct hold h = { { hold }, dxt_gate_new() };
 	ThreadManagerPolicy policy = policy_of(2, 0);
 	struct dxt t = { 0 };
@@ -623,7 +641,7 @@ TEST(restarted_by_others)
 	t.ctx = MTExecutiveContextFd(mte);
 	for (i = 0; i < 3; i++) {
 		ASSERT_EQ(0, dxk_ctx_stop(t.ctx, DXK_STOP_DRAIN, -1));
-		ASSERT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+		ASSERT_TRUE(DXT_SOON(dxt_threads() == before));
 		ASSERT_EQ(0, dxk_ctx_start(t.ctx));
 		/* who logs does not wait for somebody who is not there */
 		EXPECT_TRUE(DXT_SOON(LogMessage("to nobody") == -ETIMEDOUT));
@@ -679,7 +697,7 @@ TEST(start_fails)
 {
 	static CommandHandler handler = { .HandleCommand = answer };
 	static const char *const step[] = { "workers", "workers", "command handler" };
-	unsigned int before = entries("/proc/self/task"), i;
+	unsigned int before = dxt_threads(), i;
 	struct hold h = { { hold }, dxt_gate_new() };
 	MTExecutive *mte = executive(2);
 	MTExecutiveError error;
@@ -695,7 +713,7 @@ TEST(start_fails)
 		ASSERT_TRUE(answers());
 		ASSERT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, -1));
 		/* each thread closes its descriptors before it ends */
-		ASSERT_TRUE(DXT_SOON(entries("/proc/self/task") == before));
+		ASSERT_TRUE(DXT_SOON(dxt_threads() == before));
 		if (i & 1)
 			ASSERT_EQ(0, dxk_ctx_start(t.ctx));
 		ASSERT_TRUE(descriptors_limit(i / 2, &old));
