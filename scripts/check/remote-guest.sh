@@ -314,7 +314,12 @@ soon status import sums '"served":true'
 got=$("$peer" one sums@farm sealed 1600000)
 [[ $got == 'status=-90 begun=1 no result' ]]
 ok "what the broker refuses for its size ends (EMSGSIZE)"
-"$dxfarm" -n sums@farm <list >result 2>>log & app=$!
+# The last hundred are for whoever is there then, however soon the others are done.
+{
+	head -n 500 list
+	soon status three sums '"request_connection":{"state":"up"' >&2
+	tail -n +501 list
+} | "$dxfarm" -n sums@farm >result 2>>log & app=$!
 sleep 1.5
 kill -KILL "$two"
 wait "$two" 2>/dev/null
