@@ -25,7 +25,6 @@
 #include "runtime/thread.h"
 #include "runtime/worker.h"
 #include "services/command.h"
-#include "services/log.h"
 
 /* --- joining ------------------------------------------------------------------ */
 
@@ -373,10 +372,8 @@ void dxk_crew_bury(struct dxk_ctx *ctx)
 	unsigned long id;
 
 	for (id = 1; (t = dxk_thread_next(ctx, &id, DXK_ID_WORKER_MAX)); id++) {
-		if (dxk_thread_is_dead(t)) {
-			dxk_log_of(&ctx->log, &t->m, "worker %lu is gone", id);
+		if (dxk_thread_is_dead(t))
 			dxk_thread_part(t);
-		}
 		dxk_thread_put(t);
 	}
 }

@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* --- puppets that log -------------------------------------------------------- */
@@ -742,6 +743,21 @@ TEST_F(log, synchronous)
 	close(member);
 }
 
+struct deserter {
+	const struct dxt *t;
+	_Atomic int fd;
+};
+
+/* Becomes a worker, and ends without closing it. */
+static void *desert(void *arg)
+{
+	struct deserter *d = arg;
+
+	d->fd = dxk_member_create(d->t->ctx, DXK_MEMBER_WORKER, NULL);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
 /*
  * DX-25: a process is killed while its two workers execute: a line for each says what becomes
  * of its request. Workers that leave without a request are not worth one.
@@ -752,7 +768,9 @@ TEST_F(log, killed_workers)
 	static const char ended[] = "is gone: executed again: 0, ended with EOWNERDEAD: 1";
 	struct dxt_gate *gate = dxt_gate_new();
 	unsigned int i, has_again = 0, has_ended = 0;
+	struct deserter d = { .t = &self->t };
 	struct dxk_log_record r[4];
+	pthread_t thread;
 	char begin[16];
 	pid_t pid;
 
@@ -760,6 +778,7 @@ TEST_F(log, killed_workers)
 	ASSERT_EQ(0, dxt_open(&self->t));
 	self->t.policy.log_entries = 16;
 	self->t.policy.max_threads = 2;
+	self->t.policy.monitor_interval_ms = 20;
 	ASSERT_EQ(0, dxt_start(&self->t));
 	discard(&self->t);
 	pid = dxt_worker_process(&self->t, 2);
@@ -789,7 +808,14 @@ TEST_F(log, killed_workers)
 				       !dxt_num(&self->t, "pools/thread_busy")));
 	kill(pid, SIGKILL);
 	dxt_reap(pid);
+	/* nor is a thread that the Monitor finds dead, whether its process lives or dies too */
+	EXPECT_TRUE(DXT_UNTIL(&self->t, !dxt_num(&self->t, "pools/thread_use")));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, desert, &d));
+	EXPECT_TRUE(DXT_UNTIL(&self->t, d.fd));
+	EXPECT_LT(0, d.fd);
+	EXPECT_TRUE(DXT_UNTIL(&self->t, !dxt_num(&self->t, "pools/thread_use")));
 	EXPECT_EQ(0, read_log(&self->t, r, 4, 0));
+	close(d.fd);
 	dxt_gate_free(gate);
 }
 
