@@ -31,13 +31,13 @@ class Judge:
                             self.command[0])
 
 
-# In the order in which they are asked. One whose program is not built, and has no rule in
+# In the order in which they are asked, with as many steps as the check (native.sh). One whose program is not built, and has no rule in
 # native/Makefile, is left out.
 JUDGES = (
     Judge("suites", ["suites", "--brief"]),
-    Judge("simulator", ["sim", "--brief", "--steps", "2e7"]),
+    Judge("simulator", ["sim", "--brief", "--steps", "6e7"]),
     Judge("suites-asan", ["suites", "--brief"], "asan"),
-    Judge("simulator-asan", ["sim", "--brief", "--steps", "3e6"], "asan"),
+    Judge("simulator-asan", ["sim", "--brief", "--steps", "6e6"], "asan"),
     Judge("suites-tsan", ["suites", "--brief"], "tsan", barriers=True),
     Judge("simulator-tsan", ["sim", "--brief", "--steps", "1e6"], "tsan", barriers=True),
 )
