@@ -143,6 +143,8 @@ int dxt_store(const struct dxt *t, const char *path, const char *value);
 bool dxt_exists(const struct dxt *t, const char *path);
 /* The kernel's count of those of this process: who reads the directory may miss one that lives. */
 unsigned int dxt_threads(void);
+/* Open descriptors of this process, and a few that are always the same. */
+unsigned int dxt_fds(void);
 unsigned int dxt_contexts(void);
 /*
  * Kernel threads of this context ("dxk<id>/"), of any for NULL. One that was waited for
@@ -150,6 +152,8 @@ unsigned int dxt_contexts(void);
  */
 int dxt_kthreads(const struct dxt *t);
 int dxt_kthread_pids(const struct dxt *t, int *pid, int room);
+/* The pid of the context's kernel thread of that name, or 0. */
+int dxt_kthread(const struct dxt *t, const char *name);
 /* How often the context's kernel thread of that name went to sleep; -1: none there. */
 long dxt_sleeps(const struct dxt *t, const char *name);
 /*
@@ -222,6 +226,9 @@ int dxt_drain(const struct dxt *t, int member, uint64_t owner);
  */
 bool dxt_faults(void);
 void dxt_fail_nth(unsigned int n);
+/* The same of another thread; true from the fault, if @n, until it is set again. */
+void dxt_fail_nth_of(int pid, unsigned int n);
+bool dxt_fail_hit_of(int pid);
 /*
  * Count only what the kernel does within a function of its own, not a module's; NULL
  * for no such limit. False when it cannot.

@@ -92,6 +92,18 @@ unsigned int dxt_threads(void)
 	return stat("/proc/self/task", &st) ? 0 : (unsigned int)st.st_nlink - 2;
 }
 
+unsigned int dxt_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
 uint64_t dxt_progress(const struct dxt *t)
 {
 	static const char *const moves[] = {
@@ -188,6 +200,31 @@ bool dxt_member_is(const struct dxt *t, unsigned int id, const char *state)
 	       !strcmp(text, state);
 }
 
+int dxt_kthread(const struct dxt *t, const char *name)
+{
+	char path[300], line[32] = "", comm[32];
+	DIR *proc = opendir("/proc");
+	struct dirent *e;
+	int pid = 0;
+	FILE *f;
+
+	snprintf(comm, sizeof(comm), "dxk%u/%s\n", t->id, name);
+	while (proc && !pid && (e = readdir(proc))) {
+		if (e->d_name[0] < '0' || e->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
+		f = fopen(path, "r");
+		if (!f)
+			continue;
+		if (fgets(line, sizeof(line), f) && !strcmp(line, comm))
+			pid = atoi(e->d_name);
+		fclose(f);
+	}
+	if (proc)
+		closedir(proc);
+	return pid;
+}
+
 int dxt_kthread_pids(const struct dxt *t, int *pid, int room)
 {
 	char prefix[32] = "dxk", path[300], comm[32];
@@ -230,33 +267,16 @@ int dxt_kthreads(const struct dxt *t)
 
 long dxt_sleeps(const struct dxt *t, const char *name)
 {
-	char path[300], line[128], comm[32];
-	DIR *proc = opendir("/proc");
-	struct dirent *e;
+	char path[32], line[128];
 	long nr = -1;
 	FILE *f;
 
-	snprintf(comm, sizeof(comm), "dxk%u/%s\n", t->id, name);
-	while (proc && nr < 0 && (e = readdir(proc))) {
-		if (e->d_name[0] < '0' || e->d_name[0] > '9')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", e->d_name);
-		f = fopen(path, "r");
-		if (!f)
-			continue;
-		*line = '\0';
-		if (fgets(line, sizeof(line), f) && !strcmp(line, comm)) {
-			fclose(f);
-			snprintf(path, sizeof(path), "/proc/%s/status", e->d_name);
-			f = fopen(path, "r");
-			while (f && fgets(line, sizeof(line), f))
-				sscanf(line, "voluntary_ctxt_switches: %ld", &nr);
-		}
-		if (f)
-			fclose(f);
-	}
-	if (proc)
-		closedir(proc);
+	snprintf(path, sizeof(path), "/proc/%d/status", dxt_kthread(t, name));
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "voluntary_ctxt_switches: %ld", &nr);
+	if (f)
+		fclose(f);
 	return nr;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "lib/dxt.h"
 
-#include <dirent.h>
 #include <dx.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -55,24 +54,12 @@ static MTExecutive *executive(unsigned int threads)
 	return mte;
 }
 
-static unsigned int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int nr = 0;
-
-	while (dir && readdir(dir))
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr;
-}
-
 /* --- construction ------------------------------------------------------------ */
 
 /* DX-1, DX-22, DX-23: who is who after construction. */
 TEST(construction)
 {
-	unsigned int fds = descriptors(), before = dxt_contexts();
+	unsigned int fds = dxt_fds(), before = dxt_contexts();
 	ThreadManagerPolicy policy;
 	MTExecutive *mte;
 	struct dxt t = { 0 };
@@ -96,7 +83,7 @@ TEST(construction)
 	EXPECT_EQ(1024, policy.TPReadyEntries);
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_POLICY, -1));
 	EXPECT_TRUE(DXT_SOON(dxt_contexts() == before));
-	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(fds, dxt_fds());
 	EXPECT_EQ(-ENXIO, MTExecutiveThreadId(NULL));
 	EXPECT_EQ(0, MTExecutiveDestroy(NULL, DXK_STOP_POLICY, -1));
 }
@@ -140,7 +127,7 @@ TEST(state)
  */
 TEST(construction_order)
 {
-	unsigned int fds = descriptors(), before = dxt_contexts();
+	unsigned int fds = dxt_fds(), before = dxt_contexts();
 	struct rlimit old, none;
 	ThreadManagerPolicy policy;
 	MTExecutiveError error;
@@ -174,7 +161,7 @@ TEST(construction_order)
 	EXPECT_STREQ("policy", error.Step);
 	EXPECT_STREQ("TPReadyEntries", error.Field);
 	EXPECT_EQ(-EINVAL, error.Error);
-	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(fds, dxt_fds());
 	EXPECT_TRUE(DXT_SOON(dxt_contexts() == before));
 	EXPECT_EQ(-ENXIO, MTExecutiveThreadId(NULL));
 }
@@ -220,7 +207,7 @@ TEST(bad_fields)
 		BAD(TPFetchMax, 65, EINVAL),
 #undef BAD
 	};
-	unsigned int fds = descriptors(), before = dxt_contexts(), i;
+	unsigned int fds = dxt_fds(), before = dxt_contexts(), i;
 	ThreadManagerPolicy policy;
 	MTExecutiveError error;
 	RunSettings settings;
@@ -236,7 +223,7 @@ TEST(bad_fields)
 		/* in words, too (DX-5) */
 		EXPECT_NE('\0', *error.Reason) TH_LOG("%s", bad[i].name);
 	}
-	EXPECT_EQ(fds, descriptors());
+	EXPECT_EQ(fds, dxt_fds());
 	EXPECT_TRUE(DXT_SOON(dxt_contexts() == before));
 }
 
@@ -665,7 +652,7 @@ static int start_again(unsigned int writer)
 	if (policy_init(&policy, 2))
 		return __LINE__;
 	policy.TPLogWriter = writer;
-	fds = descriptors();
+	fds = dxt_fds();
 	mte = MTExecutiveCreate(&settings, &policy, &error);
 	if (!mte || AttachCommandHandler(&handler))
 		return __LINE__;
@@ -702,7 +689,7 @@ static int start_again(unsigned int writer)
 		return __LINE__;
 	if (numbered() <= lines)
 		return __LINE__;
-	return descriptors() == fds ? 0 : __LINE__;
+	return dxt_fds() == fds ? 0 : __LINE__;
 }
 
 TEST(start_after_stop)

@@ -6,7 +6,6 @@
  */
 #include "lib/dxt.h"
 
-#include <dirent.h>
 #include <dx.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,18 +24,6 @@
 #define PATH	DIR_ "/" NAME
 #define STALL	dxt_late_ns()
 #define USER	4205
-
-static unsigned int entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int nr = 0;
-
-	while (dir && readdir(dir))
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr;
-}
 
 static bool there(const char *path)
 {
@@ -154,7 +141,7 @@ static bool answers(const char *name, const char *with)
 /* DX-2: an add-in hears that it shall quit. It can start again, and leaves nothing. */
 TEST(quit)
 {
-	unsigned int fds = entries("/proc/self/fd");
+	unsigned int fds = dxt_fds();
 	MTExecutiveError error;
 	struct handler *h;
 	MTExecutive *mte;
@@ -179,7 +166,7 @@ TEST(quit)
 	EXPECT_EQ(0, end(mte));
 	EXPECT_FALSE(there(PATH));
 	EXPECT_EQ(-ENXIO, tell("who"));
-	EXPECT_EQ(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(fds, dxt_fds());
 	handler_free(h);
 }
 
@@ -256,7 +243,7 @@ TEST(names)
 		"12345678901234567890123456789012",
 	};
 	static const char longest[] = "1234567890123456789012345678901";
-	unsigned int fds = entries("/proc/self/fd"), contexts = dxt_contexts();
+	unsigned int fds = dxt_fds(), contexts = dxt_contexts();
 	MTExecutiveError error;
 	RunSettings settings;
 	struct handler *h;
@@ -303,7 +290,7 @@ TEST(names)
 	EXPECT_STREQ("settings", error.Step);
 	EXPECT_EQ(-EINVAL, error.Error);
 	EXPECT_FALSE(there(PATH));
-	EXPECT_EQ(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(fds, dxt_fds());
 	EXPECT_TRUE(DXT_SOON(dxt_contexts() == contexts));
 }
 
@@ -697,7 +684,7 @@ static void *crowd_thread(void *arg)
 /* Constructions, Stops and Destroys while messages come, and forks beside them. */
 TEST(destroy)
 {
-	unsigned int fds = entries("/proc/self/fd");
+	unsigned int fds = dxt_fds();
 	struct crowd c = { 0 };
 	pthread_t thread[6];
 	struct handler *h;
@@ -728,7 +715,7 @@ TEST(destroy)
 		pthread_join(thread[i], NULL);
 	EXPECT_EQ(0, c.wrong);
 	EXPECT_LT(0, c.ended);
-	EXPECT_EQ(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(fds, dxt_fds());
 }
 
 TEST_HARNESS_MAIN

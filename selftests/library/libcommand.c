@@ -6,7 +6,6 @@
  */
 #include "lib/command.h"
 
-#include <dirent.h>
 #include <dx.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,18 +14,6 @@
 
 #define LOG	"/tmp/dxk-libcommand-test.log"
 #define STALL	dxt_late_ns()
-
-static unsigned int entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int nr = 0;
-
-	while (dir && readdir(dir))
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr;
-}
 
 static MTExecutive *executive(unsigned int tick_ms)
 {
@@ -152,7 +139,7 @@ static void handler_free(struct handler *h)
 TEST(send)
 {
 	char reply[DXK_COMMAND_MAX + 1], text[DXK_COMMAND_MAX + 2];
-	unsigned int fds = entries("/proc/self/fd");
+	unsigned int fds = dxt_fds();
 	MTExecutive *mte;
 	int len;
 
@@ -193,7 +180,7 @@ TEST(send)
 	EXPECT_EQ(0, MTExecutiveStop(mte, DXK_STOP_DRAIN, -1));
 	EXPECT_EQ(-ESHUTDOWN, SendCommand("show pools", reply, sizeof(reply), STALL));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
-	EXPECT_EQ(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(fds, dxt_fds());
 }
 
 /* Has the file a line that ends with @text? */
@@ -261,7 +248,7 @@ TEST(log_rotate)
 /* DX-29, DX-30: one thread of the library, there while a handler is */
 TEST(handler)
 {
-	unsigned int fds = entries("/proc/self/fd"), threads;
+	unsigned int fds = dxt_fds(), threads;
 	char reply[DXK_COMMAND_MAX + 1];
 	MTExecutive *mte = executive(5);
 	struct handler *h = handler_new(mte, "one");
@@ -302,7 +289,7 @@ TEST(handler)
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	EXPECT_EQ(0, h->wrong);
 	handler_free(h);
-	EXPECT_EQ(fds, entries("/proc/self/fd"));
+	EXPECT_EQ(fds, dxt_fds());
 }
 
 /* A handler without call-backs; one that comes after Stop */

@@ -6,7 +6,6 @@
  */
 #include "lib/dxt.h"
 
-#include <dirent.h>
 #include <dx.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -419,18 +418,6 @@ static int vanish(Runnable *self, void *request)
 	return 0;
 }
 
-static unsigned int entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int nr = 0;
-
-	while (dir && readdir(dir))
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr;
-}
-
 /* DX-9: there are places for all as soon as anybody can know that there are to be some. */
 TEST(grows_at_once)
 {
@@ -470,10 +457,10 @@ TEST(vanished)
 		EXPECT_EQ(-EOWNERDEAD, e.RQEStatus);
 		EXPECT_TRUE(fills(&h, &t, 2));
 		if (i == 1)
-			fds = entries("/proc/self/fd");
+			fds = dxt_fds();
 	}
 	/* the last of them leaves its descriptor until somebody looks again, now or then */
-	EXPECT_TRUE(DXT_UNTIL(&t, entries("/proc/self/fd") <= fds + 1));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_fds() <= fds + 1));
 	EXPECT_EQ(5, dxt_num(&t, "stats/owner_dead"));
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	dxt_gate_free(h.gate);
@@ -613,13 +600,13 @@ TEST(files_of_the_dead)
 	t.id = (unsigned int)MTExecutiveContextId(mte);
 	for (i = 0; i < ARRAY_SIZE(leavers); i++) {
 		EXPECT_TRUE(fills(&h, &t, 2));
-		fds = entries("/proc/self/fd");
+		fds = dxt_fds();
 		EXPECT_TRUE(takes_files(&leavers[i], 20));
 		/* one alone would fetch both */
 		EXPECT_TRUE(DXT_SOON(dxt_num(&t, "pools/thread_use") == 2));
 		EXPECT_TRUE(fills(&h, &t, 2));
 		/* one that vanished leaves what it had until somebody looks again */
-		EXPECT_TRUE(DXT_SOON(entries("/proc/self/fd") <= fds + 5));
+		EXPECT_TRUE(DXT_SOON(dxt_fds() <= fds + 5));
 	}
 	EXPECT_EQ(0, MTExecutiveDestroy(mte, DXK_STOP_DRAIN, -1));
 	dxt_gate_free(h.gate);

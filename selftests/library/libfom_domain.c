@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #include "library/libfom.h"
 
-#include <dirent.h>
 
 FIXTURE(places) {
 	struct place p;
@@ -525,18 +524,6 @@ TEST(hung_in_log)
 
 /* --- many ---------------------------------------------------------------------------------------- */
 
-static unsigned int nr_threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned int nr = 0;
-
-	while (dir && readdir(dir))
-		nr++;
-	if (dir)
-		closedir(dir);
-	return nr;
-}
-
 /* Where each turn takes a thread of its own to be dispatched, a tenth of them will do. */
 #define MANY	(dxt_mode() == DXK_DISPATCH_THREAD ? 10000U : 100000U)
 
@@ -557,11 +544,11 @@ TEST(many)
 		t[i].home = i;
 		ASSERT_EQ(0, fom_queue_wait(&t[i].fom, -1));
 		if (i == 10)
-			threads = nr_threads();
+			threads = dxt_threads();
 		dxt_tell("%u foms wait", i);
 	}
 	EXPECT_TRUE(DXT_UNTIL(&p.t, dxt_num(&p.t, "pools/wait_use") == many));
-	EXPECT_EQ(threads, nr_threads());
+	EXPECT_EQ(threads, dxt_threads());
 	for (unsigned int i = 0; i < many; i++) {
 		waiting += fom_state(&t[i].fom) == FOM_WAITING;
 		ASSERT_EQ(0, goes(&t[i]));
@@ -569,7 +556,7 @@ TEST(many)
 	}
 	EXPECT_EQ(many, waiting);
 	EXPECT_EQ(0, fom_service_idle_wait(&p.s, FOM_FOREVER));
-	EXPECT_EQ(threads, nr_threads());
+	EXPECT_EQ(threads, dxt_threads());
 	for (unsigned int i = 0; i < many; i++)
 		ended += t[i].finis == 1 && t[i].ticks == 2 && !t[i].wrong;
 	EXPECT_EQ(many, ended);

@@ -125,16 +125,6 @@ static int chain_begin(struct chain *c, unsigned int links)
 	return PostRequests(&post, 1, 0, NULL) == 1 ? 0 : -1;
 }
 
-static unsigned int descriptors(void)
-{
-	unsigned int nr = 0;
-	int fd;
-
-	for (fd = 0; fd < 1024; fd++)
-		nr += fcntl(fd, F_GETFD) >= 0;
-	return nr;
-}
-
 /*
  * One worker, in all links of a chain at once, as deep as help_depth allows and no
  * deeper: DX-80, DX-82, DX-85 for each of them.
@@ -154,7 +144,7 @@ TEST(nested)
 	ASSERT_NE(NULL, mte);
 	c.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	ASSERT_LE(0, c.fd);
-	fds = descriptors();
+	fds = dxt_fds();
 
 	/* again and again, for what a run leaves behind */
 	for (i = 0; i < 3; i++) {
@@ -171,7 +161,7 @@ TEST(nested)
 	}
 	EXPECT_EQ(15, dxt_num(&t, "stats/helps"));
 	/* other threads of the library may have one for a moment, now and before */
-	EXPECT_TRUE(DXT_UNTIL(&t, descriptors() <= fds));
+	EXPECT_TRUE(DXT_UNTIL(&t, dxt_fds() <= fds));
 	EXPECT_EQ(0, dxt_num(&t, "stats/stalls"));
 
 	/* one more than that: it stops there, which is told, and Stop ends it */

@@ -3,6 +3,7 @@
  * The reactor: dispatcher, channels, acceptors (NI-1 .. NI-25, R-7, R-8, D-21).
  */
 #define _GNU_SOURCE
+#include "lib/tcp.h"
 #include "library/libwait.h"
 
 #include <arpa/inet.h>
@@ -264,37 +265,6 @@ static void unmake(InputHandlerFactory *self, InputHandler *handler)
 {
 	((struct factory *)self)->deleted++;
 	free(handler);
-}
-
-static int listens(struct sockaddr_in *a)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof(*a);
-
-	*a = (struct sockaddr_in){ .sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	if (s < 0 || bind(s, (void *)a, len) || listen(s, 256) || getsockname(s, (void *)a, &len))
-		return -1;
-	return s;
-}
-
-/* In a test: @_s is a listening socket, unless the kernel has no TCP. */
-#define LISTENS(_s, _a) do {						\
-	_s = listens(_a);						\
-	if (_s < 0 && errno == EAFNOSUPPORT)				\
-		SKIP(return, "this kernel has no TCP");			\
-	ASSERT_LE(0, _s);						\
-} while (0)
-
-static int connects(const struct sockaddr_in *a)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(s, (const void *)a, sizeof(*a))) {
-		close(s);
-		return -1;
-	}
-	return s;
 }
 
 /* --- one channel ------------------------------------------------------------------ */
@@ -770,7 +740,7 @@ TEST_F(reactor, keeps_its_handler)
 	close(fd[1]);
 	EXPECT_TRUE(DXT_SOON(is_over(&e)));
 
-	LISTENS(s, &a);
+	TCP_LISTEN(s, &a);
 	ASSERT_EQ(0, StandardAcceptor_create(self->d, s, &factory.base, &f));
 	EXPECT_EQ(-EINVAL, ChannelFacade_setHandler(f, &none.base));
 	ChannelFacade_release(f);
@@ -1200,8 +1170,8 @@ TEST(lingers)
 		int s, c, fd;
 
 		ASSERT_EQ(0, begin(&t, &mte, &d, &thread, &o));
-		LISTENS(s, &a);
-		c = connects(&a);
+		TCP_LISTEN(s, &a);
+		c = tcp_connect(&a);
 		ASSERT_LE(0, c);
 		fd = accept4(s, NULL, NULL, SOCK_CLOEXEC);
 		close(s);
@@ -1282,12 +1252,12 @@ TEST_F(reactor, accepts)
 	ChannelFacade *f;
 	int c[100], i, s;
 
-	LISTENS(s, &a);
+	TCP_LISTEN(s, &a);
 	EXPECT_EQ(-EINVAL, StandardAcceptor_create(self->d, s, NULL, &f));
 	ASSERT_EQ(0, StandardAcceptor_create(self->d, s, &factory.base, &f));
 	EXPECT_EQ(OP_ACCEPT, ChannelFacade_getInterestOps(f));
 	for (i = 0; i < 100; i++) {
-		c[i] = connects(&a);
+		c[i] = tcp_connect(&a);
 		ASSERT_LE(0, c[i]);
 	}
 	for (i = 0; i < 100; i++) {
@@ -1298,7 +1268,7 @@ TEST_F(reactor, accepts)
 
 	/* Not now */
 	ChannelFacade_modifyInterestOps(f, 0, OP_ACCEPT);
-	c[0] = connects(&a);
+	c[0] = tcp_connect(&a);
 	EXPECT_TRUE(says(c[0], "hello\n"));
 	dxt_sleep_ms(30);
 	EXPECT_EQ(100, factory.made);
@@ -1321,7 +1291,7 @@ TEST_F(reactor, accepts)
 	close(c[0]);
 
 	factory.refuse = 1;
-	c[0] = connects(&a);
+	c[0] = tcp_connect(&a);
 	EXPECT_TRUE(ends(c[0]));
 	close(c[0]);
 	factory.refuse = 0;
@@ -1402,18 +1372,18 @@ TEST(no_request_is_left)
 	d = Dispatcher_create(mte, NULL);
 	ASSERT_NE(NULL, d);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, dispatch, d));
-	LISTENS(s, &a);
+	TCP_LISTEN(s, &a);
 	ASSERT_EQ(0, StandardAcceptor_create(d, s, &factory.base, NULL));
 	/* One by one: a busy machine may bring them to the socket in another order. */
 	for (i = 0; i < 2; i++) {
-		c[i] = connects(&a);
+		c[i] = tcp_connect(&a);
 		ASSERT_LE(0, c[i]);
 		EXPECT_TRUE(answers(c[i], "one\n"));
 	}
-	c[2] = connects(&a);
+	c[2] = tcp_connect(&a);
 	EXPECT_TRUE(says(c[2], "three\n"));
 	EXPECT_TRUE(DXT_SOON(pauses(d)));
-	c[3] = connects(&a);
+	c[3] = tcp_connect(&a);
 	ASSERT_LE(0, c[3]);
 	ASSERT_EQ(0, pair(fd));
 	EXPECT_EQ(-ENOSPC, Dispatcher_registerChannel(d, fd[0], &e.base, NULL));
@@ -1428,7 +1398,7 @@ TEST(no_request_is_left)
 	EXPECT_TRUE(answers(c[3], "four\n"));
 	EXPECT_EQ(0, refused_by(d));
 	/* ... and what is kept goes with the acceptor. */
-	c[0] = connects(&a);
+	c[0] = tcp_connect(&a);
 	before = pauses(d);
 	EXPECT_TRUE(DXT_SOON(pauses(d) > before));
 	EXPECT_EQ(0, end(&t, mte, d, thread));
@@ -1467,13 +1437,13 @@ TEST(quality_of_service)
 		struct dxt t;
 
 		ASSERT_EQ(0, begin(&t, &mte, &d, &thread, &o));
-		LISTENS(s, &a);
+		TCP_LISTEN(s, &a);
 		ASSERT_EQ(0, StandardAcceptor_create(d, s, &factory.base, NULL));
 		for (i = 0; i < NR; i++) {
-			c[i] = connects(&a);
+			c[i] = tcp_connect(&a);
 			ASSERT_TRUE(answers(c[i], "in\n"));
 		}
-		c[NR] = connects(&a);
+		c[NR] = tcp_connect(&a);
 		switch (policy) {
 		case OVERLOAD_NOTHING:
 		case OVERLOAD_PRIORITIZE:
@@ -1526,9 +1496,9 @@ TEST(queued_bytes_are_load)
 	ASSERT_EQ(0, pair(fd));
 	ASSERT_EQ(0, Dispatcher_registerChannel(d, fd[0], &e.base, &f));
 	ASSERT_TRUE(OutputQueue_enqueue(ChannelFacade_outputQueue(f), text, sizeof(text)));
-	LISTENS(s, &a);
+	TCP_LISTEN(s, &a);
 	ASSERT_EQ(0, StandardAcceptor_create(d, s, &factory.base, NULL));
-	c = connects(&a);
+	c = tcp_connect(&a);
 	EXPECT_TRUE(says(c, "in\n"));
 	dxt_sleep_ms(30);
 	EXPECT_EQ(0, factory.made);
@@ -1559,13 +1529,13 @@ TEST_F(reactor, slow_clients)
 	unsigned int i;
 
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
-	LISTENS(s, &a);
+	TCP_LISTEN(s, &a);
 	ASSERT_EQ(0, StandardAcceptor_create(self->d, s, &factory.base, NULL));
 	for (i = 0; i < nr; i++) {
-		c[i] = connects(&a);
+		c[i] = tcp_connect(&a);
 		ASSERT_LE(0, c[i]);
 	}
-	good = connects(&a);
+	good = tcp_connect(&a);
 	for (k = 0; k < 5; k++) {
 		for (i = 0; i < nr; i++)
 			ASSERT_EQ(1, write(c[i], "s", 1));

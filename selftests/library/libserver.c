@@ -4,6 +4,7 @@
  * CO-14).
  */
 #define _GNU_SOURCE
+#include "lib/tcp.h"
 #include "library/libwait.h"
 
 #include <arpa/inet.h>
@@ -581,42 +582,9 @@ static void ended(Connection *c, void *arg, int status)
 
 static const ConnectionOps echo_ops = { opened, ended };
 
-static bool has_tcp(void)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (s < 0)
-		return errno != EAFNOSUPPORT;
-	close(s);
-	return true;
-}
-
-static int listens(struct sockaddr_in *a)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t len = sizeof(*a);
-
-	*a = (struct sockaddr_in){ .sin_family = AF_INET,
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	if (s < 0 || bind(s, (void *)a, len) || listen(s, 256) || getsockname(s, (void *)a, &len))
-		return -1;
-	return s;
-}
-
-static int connects(const struct sockaddr_in *a)
-{
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (connect(s, (const void *)a, sizeof(*a))) {
-		close(s);
-		return -1;
-	}
-	return s;
-}
-
 static bool refuses(const struct sockaddr_in *a)
 {
-	int s = connects(a);
+	int s = tcp_connect(a);
 
 	if (s >= 0)
 		close(s);
@@ -658,21 +626,18 @@ TEST(acceptor)
 	int fd[8], s;
 	struct dxt t;
 
-	if (!has_tcp())
-		SKIP(return, "this kernel has no TCP");
+	TCP_LISTEN(s, &a);
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
-	s = listens(&a);
-	ASSERT_LE(0, s);
 	EXPECT_EQ(-EINVAL, Acceptor_create(pool, s, NULL, NULL, NULL));
 	EXPECT_EQ(0, Acceptor_create(pool, s, &echo_ops, NULL, &acceptor));
 	EXPECT_EQ(-EINVAL, Connection_observe(acceptor, &(DataObserver){ .Length = 1, .Run = &echoing }));
 	for (int i = 0; i < 5; i++)
-		ASSERT_LE(0, fd[i] = connects(&a));
+		ASSERT_LE(0, fd[i] = tcp_connect(&a));
 	/* Only then: a busy machine may bring them to the socket in another order. */
 	EXPECT_TRUE(DXT_SOON(echoes.opened == 5));
-	ASSERT_LE(0, fd[5] = connects(&a));
+	ASSERT_LE(0, fd[5] = tcp_connect(&a));
 	EXPECT_EQ(0, silent(fd, 5, 3));
 	EXPECT_EQ(5, echoes.opened);
 	EXPECT_EQ(6, status(pool).Connections);
@@ -683,7 +648,7 @@ TEST(acceptor)
 	EXPECT_TRUE(DXT_SOON(echoes.ended == 1));
 	EXPECT_EQ(6, echoes.opened);
 	for (int i = 6; i < 8; i++)
-		ASSERT_LE(0, fd[i] = connects(&a));
+		ASSERT_LE(0, fd[i] = tcp_connect(&a));
 	for (int i = 1; i < 6; i++)
 		close(fd[i]);
 	EXPECT_EQ(0, silent(&fd[6], 2, 1));
@@ -694,7 +659,7 @@ TEST(acceptor)
 	for (unsigned int i = 0; i < 3; i++) {
 		echoes.refusal = i == 0 ? -EACCES : i == 1 ? -ENOSPC : -ENOMEM;
 		echoes.refuse = 1;
-		ASSERT_LE(0, fd[0] = connects(&a));
+		ASSERT_LE(0, fd[0] = tcp_connect(&a));
 		EXPECT_TRUE(ends(fd[0]));
 		EXPECT_TRUE(DXT_SOON(status(pool).Refused == 1 + i));
 		close(fd[0]);
@@ -761,8 +726,7 @@ TEST(receivers)
 	int fd[CLIENTS], s;
 	struct dxt t;
 
-	if (!has_tcp())
-		SKIP(return, "this kernel has no TCP");
+	TCP_LISTEN(s, &a);
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
@@ -774,10 +738,9 @@ TEST(receivers)
 		r[i] = (struct receiver){ .pool = pool };
 		ASSERT_EQ(0, pthread_create(&r[i].thread, NULL, receives, &r[i]));
 	}
-	s = listens(&a);
 	ASSERT_EQ(0, Acceptor_create(pool, s, &echo_ops, NULL, NULL));
 	for (int i = 0; i < CLIENTS; i++)
-		ASSERT_LE(0, fd[i] = connects(&a));
+		ASSERT_LE(0, fd[i] = tcp_connect(&a));
 	EXPECT_EQ(0, silent(fd, CLIENTS, 10));
 	EXPECT_EQ(CLIENTS, echoes.opened);
 	EXPECT_TRUE(DXT_SOON(echoes.echoed == 10 * CLIENTS));
@@ -808,20 +771,18 @@ TEST(receivers_and_most_connections)
 	struct dxt t;
 	int fd, s;
 
-	if (!has_tcp())
-		SKIP(return, "this kernel has no TCP");
+	TCP_LISTEN(s, &a);
 	memset(&echoes, 0, sizeof(echoes));
 	Task_init(&echoing, echo);
 	ASSERT_EQ(0, begin(&t, &mte, &queue, &pool, &thread, &o));
 	r = (struct receiver){ .pool = pool };
 	ASSERT_EQ(0, pthread_create(&r.thread, NULL, receives, &r));
-	s = listens(&a);
 	ASSERT_EQ(0, Acceptor_create(pool, s, &echo_ops, NULL, NULL));
 	for (unsigned int i = 1; i <= 3; i++) {
-		ASSERT_LE(0, fd = connects(&a));
+		ASSERT_LE(0, fd = tcp_connect(&a));
 		EXPECT_EQ(0, silent(&fd, 1, 1));
 		/* The next one comes while this is there. */
-		s = connects(&a);
+		s = tcp_connect(&a);
 		ASSERT_LE(0, s);
 		ASSERT_TRUE(says(s, "12345678"));
 		close(fd);
