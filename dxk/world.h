@@ -61,6 +61,11 @@ static inline void os_yield(void)
 	cond_resched();
 }
 
+static inline bool os_killed(void)
+{
+	return fatal_signal_pending(current);
+}
+
 static inline bool os_stack_is_low(void)
 {
 	unsigned long at = (unsigned long)__builtin_frame_address(0);

@@ -19,6 +19,7 @@ static inline void dxk_member_note(struct dxk_member *m, const struct dxk_rqe *r
 	m->work.param = rqe->param;
 	m->work.attrs = rqe->attrs;
 	m->work_ticket = rqe->ticket;
+	m->work_seq = rqe->seq;
 	m->since = os_clock();
 	m->told = unlikely(rqe->more) && (rqe->more->cancelled || rqe->more->expired);
 }

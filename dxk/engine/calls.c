@@ -323,6 +323,9 @@ int dxk_cancel_names(struct dxk_member *m, const u64 *names, u32 nr, u32 *states
  * @m: the member; the owner is one of its space
  * @owner: the owner
  * @nr: out, how many there were when the call began, by enum dxk_place
+ *
+ * Returns when all have ended or are told; each further order for the owner, also by a request
+ * that fails, begins anew. A caller that is killed does not wait for that.
  */
 void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
 {
@@ -332,7 +335,7 @@ void dxk_purge_owner(struct dxk_member *m, u64 owner, u32 *nr)
 	for (;;) {
 		dxk_perform(m->engine, &p.op, dxk_purge_run);
 		dxk_rqe_drop_all(m, &p.ended);
-		if (likely(!p.more))
+		if (likely(!p.more) || os_killed())
 			break;
 		os_yield();
 	}

@@ -209,6 +209,9 @@ static bool dxk_tour_owner(struct dxk_tour *w, struct dxk_owner *owner)
 	struct dxk_member *m;
 	struct dxk_more *more;
 
+	/* What its purge is still to look at is not met: one more round follows later. */
+	if (unlikely(!list_empty(&owner->doomed)))
+		WRITE_ONCE(w->e->waits.unsure, true);
 	list_for_each_entry(m, &owner->stuck, stuck_link) {
 		if (!looks--)
 			break;

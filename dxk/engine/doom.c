@@ -22,7 +22,6 @@ struct dxk_owner *dxk_purges_first(struct dxk_purges *purges)
 /** dxk_purge_reset - put the first owner's purge back to its beginning */
 void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
 {
-	list_splice_tail_init(&owner->doomed, &owner->mores);
 	list_splice_tail_init(&e->purges.members, &e->crew.members);
 	e->ready.cursor = NULL;
 	e->purges.part = DXK_PURGE_MORES;
@@ -33,16 +32,19 @@ void dxk_purge_reset(struct dxk_engine *e, struct dxk_owner *owner)
  * @e: the engine, locked
  * @owner: the owner
  *
- * dxk_purge_some() does it. A purge of the owner that is under way begins anew.
+ * dxk_purge_some() does it. A purge of the owner that is under way begins anew, as the last.
  */
 void dxk_purge_begin(struct dxk_engine *e, struct dxk_owner *owner)
 {
 	lockdep_assert_held(&e->lock);
 
 	owner->doom = e->ready.seq + 1;
-	if (dxk_purges_first(&e->purges) == owner)
+	if (dxk_purges_first(&e->purges) == owner) {
 		dxk_purge_reset(e, owner);
-	else if (list_empty(&owner->purge))
+		/* One that begins anew again and again holds up no other one. */
+		list_del_init(&owner->purge);
+	}
+	if (list_empty(&owner->purge))
 		list_add_tail(&owner->purge, &e->purges.owners);
 	list_splice_tail_init(&owner->mores, &owner->doomed);
 }

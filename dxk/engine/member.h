@@ -161,6 +161,8 @@ struct dxk_member {
 	struct dxk_rqe *blocks;
 	/** @work_ticket: (L) the ticket of that */
 	u64 work_ticket;
+	/** @work_seq: (L) its dxk_rqe.seq */
+	u64 work_seq;
 	/** @busy: (T) requests that it executes: BUSY */
 	struct list_head busy;
 	/**

@@ -250,6 +250,18 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 	dxk_member_set_state(m, DXK_M_AVAILABLE);
 }
 
+/* A helper returns to the request that waits: if that is cancelled with its owner, it is told. */
+static void dxk_helper_returns(struct dxk_member *m)
+{
+	const struct dxk_rqe *rqe;
+
+	if (m->spare || list_empty(&m->busy))
+		return;
+	rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
+	dxk_member_note(m, rqe);
+	m->told |= dxk_rqe_doomed(rqe);
+}
+
 /* An extra request is completed; a helper returns to the request that waits for it. */
 static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 			   struct dxk_rqe *rqe)
@@ -260,8 +272,7 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 		return;
 	}
 	e->stats.helps++;
-	if (!list_empty(&m->busy))
-		dxk_member_note(m, list_last_entry(&m->busy, struct dxk_rqe, link));
+	dxk_helper_returns(m);
 }
 
 /* The request has ended, and the worker is to release its file. */
@@ -515,8 +526,10 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	rqe->worker = 0;
 	rqe->attempts--;
 	m->held--;
-	if (rqe->extra)
+	if (rqe->extra) {
 		dxk_extra_end(e, m, rqe);
+		dxk_helper_returns(m);
+	}
 	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
 	e->stats.put_back++;
 	if (unlikely(rqe->more))
@@ -557,13 +570,14 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /*
  * May a request whose worker died be run again? Not if it was begun too often: it may be
- * the cause of the deaths. Not if it is cancelled with all requests of its owner. Not once
- * Ready requests are cancelled, and not if the policy no longer has a worker for it.
+ * the cause of the deaths. Not if it is cancelled. Not once Ready requests are cancelled, and
+ * not if the policy no longer has a worker for it.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	return rqe->attrs & PXR_REDO && rqe->attempts < e->policy.redo_max &&
-	       !(dxk_rqe_doomed(rqe) && !dxk_rqe_parked(rqe)) &&
+	       !((dxk_rqe_doomed(rqe) || (rqe->more && rqe->more->cancelled)) &&
+		 !dxk_rqe_parked(rqe)) &&
 	       !e->cancelling && !dxk_closed(e, rqe->kind, rqe->lane) &&
 	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);
 }

@@ -44,6 +44,9 @@ void os_await(const bool *done);
 /** os_yield - a good moment for others to run */
 static inline void os_yield(void);
 
+/** os_killed - is the caller to end at once? Whatever it waits for is of no use to it */
+static inline bool os_killed(void);
+
 /** os_stack_is_low - is less than a quarter of the caller's stack left? Recursion ends then */
 static inline bool os_stack_is_low(void);
 

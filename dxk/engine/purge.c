@@ -89,7 +89,7 @@ static bool dxk_purge_members(struct dxk_engine *e, struct dxk_owner *owner,
 		dxk_step(e);
 		list_move_tail(&m->fellows, &e->crew.members);
 		if (!m->held || m->work.owner != owner->cookie ||
-		    m->work_space != owner->space->id)
+		    m->work_space != owner->space->id || m->work_seq + 1 >= owner->doom)
 			continue;
 		WRITE_ONCE(m->told, true);
 		if (m->should)

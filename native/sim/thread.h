@@ -86,6 +86,11 @@ sim_inline void os_yield(void)
 	os_point();
 }
 
+sim_inline bool os_killed(void)
+{
+	return false;
+}
+
 sim_inline bool os_stack_is_low(void)
 {
 	return false;

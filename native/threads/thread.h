@@ -86,6 +86,11 @@ static inline void os_yield(void)
 		sched_yield();
 }
 
+static inline bool os_killed(void)
+{
+	return false;
+}
+
 static inline bool os_stack_is_low(void)
 {
 	return os_deep;

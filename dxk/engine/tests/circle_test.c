@@ -4,6 +4,8 @@
  */
 #include "engine/circle.h"
 #include "engine/cycle.h"
+#include "engine/doom.h"
+#include "engine/purge.h"
 #include "engine/key.h"
 #include "engine/more.h"
 #include "engine/rejoin.h"
@@ -859,6 +861,45 @@ static void circle_reported(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* the looks meet a purge that has still to look at one of the circle: one more look follows */
+static void circle_amid_purge(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 2);
+	struct dxk_circles c = { };
+	struct dxk_rqe *a, *b;
+	struct dxk_rejoin_op *r;
+	u32 nr[DXK_PLACES], i;
+
+	b = keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == b);
+	a = keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), b, &again), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_is_held(ps, b);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == a);
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, b->owner);
+	spin_unlock(&ps->e->lock);
+	r = keyed_call(ps, keyed_worker(ps, 0), 3, 1, false, false);
+	EXPECT(ASLEEP(r));
+	EXPECT(ps->e->waits.unsure);
+	c.since = 1;
+	for (i = 0; i < 10; i++)
+		dxk_circles_look(ps->e, &c);
+	/* the purge is over, and what it has told still waits */
+	dxk_purge_owner(ps->main, 3, nr);
+	keyed_is_held(ps, b);
+	EXPECT(ASLEEP(r));
+	EXPECT_IS(look(ps, &c), DXK_CIRCLES_FOUND);
+	EXPECT_IS(told(ps, &c, nr), 2);
+	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 0)) == b);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_ring),
 	KUNIT_CASE(circle_none),
@@ -886,6 +927,7 @@ static struct kunit_case circle_cases[] = {
 	KUNIT_CASE(circle_bounded),
 	KUNIT_CASE(circle_bounded_at_end),
 	KUNIT_CASE(circle_reported),
+	KUNIT_CASE(circle_amid_purge),
 	{}
 };
 

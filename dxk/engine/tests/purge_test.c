@@ -403,6 +403,175 @@ static void purge_fail_fast_death(struct kunit *test)
 	EXPECT(list_empty(&ps->e->purges.owners));
 }
 
+/* posted after the order and executed before it is carried out: its worker is not told */
+static void purge_not_later_work(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		post_more(ps, OWNER, PXR_REJOIN | PXR_FAIL_FAST, NULL);
+	puppet_work(ps, worker(ps, 0));
+	puppet_work(ps, worker(ps, 1));
+	ps->e->swept = true;
+	puppet_end(ps, worker(ps, 0), -EIO, 0);
+	EXPECT(!list_empty(&ps->e->purges.owners));
+	/* the retry */
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	puppet_work(ps, worker(ps, 2));
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	EXPECT(worker(ps, 1)->told);
+	EXPECT(!worker(ps, 2)->told);
+	dxk_sweep_end(ps->e);
+}
+
+/* told before it helps, or while it does: it is told when it is back */
+static void purge_helper(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+	u32 nr[DXK_PLACES], i;
+
+	for (i = 0; i < 2; i++) {
+		puppet_post(ps, OWNER, 0, PXR_REJOIN);
+		puppet_work(ps, m);
+		if (!i) {
+			purge(ps, OWNER, nr);
+			EXPECT(m->told);
+		}
+		r = puppet_poller(ps, m, OTHER, 1, 1);
+		puppet_post(ps, OTHER, 0, PXR_REJOIN);
+		r->help = true;
+		r->wait = true;
+		puppet_do(ps, &r->op, dxk_rejoin_run);
+		EXPECT(r->helper.called);
+		puppet_help(ps, m);
+		if (i)
+			purge(ps, OWNER, nr);
+		puppet_end(ps, m, 0, 0);
+		EXPECT_IS(m->held, 1);
+		EXPECT_IS(m->work.owner, OWNER);
+		EXPECT(m->told);
+		puppet_end(ps, m, 0, 0);
+		EXPECT_IS(results(ps, OWNER, 0), 1);
+		EXPECT_IS(results(ps, OTHER, 0), 1);
+	}
+}
+
+/* an order that is given again and again keeps no other one from its end */
+static void purge_again_and_again(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1);
+	struct dxk_owner *owner[2];
+	u32 i;
+
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	owner[0] = puppet_work(ps, worker(ps, 0))->owner;
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	owner[1] = dxk_owner_find(&ps->e->owners, ps->main->space, OTHER);
+	for (i = 0; i < MANY; i++)
+		puppet_post(ps, 10 + i % 2, 0, 0);
+	puppet_post(ps, OWNER, -5, PXR_REJOIN);
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, owner[0]);
+	dxk_purge_begin(ps->e, owner[1]);
+	for (i = 0; i < 100 && !list_empty(&owner[1]->purge); i++) {
+		struct dxk_wakes wakes = { .spent = DXK_HOLD_BUDGET - 4 };
+		LIST_HEAD(ended);
+
+		dxk_purge_some(ps->e, &ended, &wakes);
+		EXPECT(list_empty(&ended));
+		dxk_purge_begin(ps->e, owner[0]);
+	}
+	EXPECT(list_empty(&owner[1]->purge));
+	spin_unlock(&ps->e->lock);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+}
+
+/* further orders do not change the order of the ends */
+static void purge_ordered_twice(struct kunit *test)
+{
+	static const struct dxk_wait late = { .wait = DXK_WAIT_TIME, .deadline = 1ULL << 62 };
+	struct puppets *ps = start(test, 0);
+	u64 first = ps->params + 1;
+	struct dxk_rejoin_op *r;
+	struct dxk_owner *owner;
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		owner = post_more(ps, OWNER, PXR_REJOIN, &late)->owner;
+		spin_lock(&ps->e->lock);
+		dxk_purge_begin(ps->e, owner);
+		spin_unlock(&ps->e->lock);
+	}
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	r = puppet_rejoin(ps, ps->main, OWNER, 3, 0);
+	EXPECT_IS(r->nr, 3);
+	list_for_each_entry(rqe, &r->rqes, link)
+		EXPECT_IS(rqe->param, first++);
+}
+
+/* Ready only after the order, told, and its worker dies: it is not begun again */
+static void purge_redo_late(struct kunit *test)
+{
+	struct dxk_wait join = { .wait = DXK_WAIT_JOIN, .owner = OTHER };
+	struct puppets *ps = start(test, 2);
+	struct dxk_rqe *rqe;
+
+	ps->e->policy.redo_max = 2;
+	puppet_post(ps, OTHER, 0, 0);
+	puppet_work(ps, worker(ps, 0));
+	rqe = post_more(ps, OWNER, PXR_REJOIN | PXR_REDO, &join);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	ps->e->swept = true;
+	spin_lock(&ps->e->lock);
+	dxk_purge_begin(ps->e, rqe->owner);
+	spin_unlock(&ps->e->lock);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	EXPECT(puppet_work(ps, worker(ps, 0)) == rqe);
+	while (!list_empty(&ps->e->purges.owners))
+		dxk_sweep(ps->e, true);
+	EXPECT(worker(ps, 0)->told);
+	EXPECT(rqe->more->cancelled);
+	puppet_dies(ps, worker(ps, 0));
+	EXPECT_IS(rqe->state, DXK_REJOIN);
+	if (rqe->state == DXK_READY) {
+		EXPECT(puppet_work(ps, worker(ps, 1)) == rqe);
+		puppet_end(ps, worker(ps, 1), 0, 0);
+	}
+	dxk_sweep_end(ps->e);
+}
+
+/* a helper that puts back what it was called for is told of what it executes */
+static void purge_helper_puts_back(struct kunit *test)
+{
+	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_rejoin_op *r;
+	u32 nr[DXK_PLACES];
+
+	puppet_post(ps, OWNER, 0, PXR_REJOIN);
+	puppet_work(ps, m);
+	r = puppet_poller(ps, m, OTHER, 1, 1);
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	r->help = true;
+	r->wait = true;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	EXPECT(r->helper.called);
+	puppet_return(ps, puppet_turn(ps, m, 1));
+	EXPECT_IS(m->held, 1);
+	EXPECT_IS(m->work.owner, OWNER);
+	purge(ps, OWNER, nr);
+	EXPECT_IS(nr[DXK_AT_WORK], 1);
+	EXPECT(m->told);
+	puppet_end(ps, m, 0, 0);
+}
+
 static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_all),
 	KUNIT_CASE(purge_waiting),
@@ -414,6 +583,12 @@ static struct kunit_case purge_cases[] = {
 	KUNIT_CASE(purge_before_wait),
 	KUNIT_CASE(purge_redo_before_wait),
 	KUNIT_CASE(purge_as_ordered),
+	KUNIT_CASE(purge_helper_puts_back),
+	KUNIT_CASE(purge_redo_late),
+	KUNIT_CASE(purge_not_later_work),
+	KUNIT_CASE(purge_helper),
+	KUNIT_CASE(purge_again_and_again),
+	KUNIT_CASE(purge_ordered_twice),
 	KUNIT_CASE(purge_fail_fast),
 	KUNIT_CASE(purge_fail_fast_death),
 	{ }

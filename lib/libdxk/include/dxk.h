@@ -648,7 +648,8 @@ int dxk_key(int member, unsigned int what, uint64_t key, uint64_t ticket, unsign
  *
  * A service request of lane 0 should end from the start of any Stop on, another
  * request from the start of Stop(cancel) on, a member that executes nothing like a
- * service.
+ * service. So should a request that is cancelled or has expired; of several that were fetched
+ * at once only the last is asked about.
  *
  * Return: 1 yes, 0 not so far; -EINTR.
  */
