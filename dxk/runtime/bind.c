@@ -11,19 +11,17 @@
 /** dxk_bound_init - prepare for a new thread that dxk_bound_review() will look after */
 int dxk_bound_init(struct dxk_bound *b)
 {
-	if (!zalloc_cpumask_var(&b->may, GFP_KERNEL_ACCOUNT))
+	b->may = kzalloc(2 * cpumask_size(), GFP_KERNEL_ACCOUNT);
+	if (!b->may)
 		return -ENOMEM;
-	if (zalloc_cpumask_var(&b->is, GFP_KERNEL_ACCOUNT))
-		return 0;
-	dxk_bound_free(b);
-	return -ENOMEM;
+	b->is = (void *)b->may + cpumask_size();
+	return 0;
 }
 
 /** dxk_bound_free - free what dxk_bound_init() has allocated, if it was called */
 void dxk_bound_free(struct dxk_bound *b)
 {
-	free_cpumask_var(b->may);
-	free_cpumask_var(b->is);
+	kfree(b->may);
 }
 
 /* Reduce a set of CPUs to those of a home, if it contains any of them (FO-1). */

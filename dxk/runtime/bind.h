@@ -22,9 +22,9 @@ struct task_struct;
  */
 struct dxk_bound {
 	/** @may: CPUs on which it may run: those of its cpuset, or the mask set since */
-	cpumask_var_t may;
-	/** @is: CPUs to which it was bound last */
-	cpumask_var_t is;
+	struct cpumask *may;
+	/** @is: CPUs to which it was bound last; behind @may in one allocation */
+	struct cpumask *is;
 };
 
 int dxk_bound_init(struct dxk_bound *b);

@@ -50,18 +50,16 @@ int dxk_control_start(struct dxk_ctx *ctx, enum dxk_control_id who, int (*fn)(vo
 	slot = dxk_slot_add(ctx, control[who].id);
 	if (IS_ERR(slot))
 		return PTR_ERR(slot);
-	if (dxk_bound_init(&bound)) {
-		dxk_slot_remove(slot);
-		return -ENOMEM;
-	}
-	task = dxk_kthread_new(ctx, fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
+	task = ERR_PTR(dxk_bound_init(&bound));
+	if (!task)
+		task = dxk_kthread_new(ctx, fn, ctx, "dxk%u/%s", ctx->id, control[who].name);
+	if (!IS_ERR(task))
+		dxk_bound_set(ctx, &bound, task, 0);
+	dxk_bound_free(&bound);
 	if (IS_ERR(task)) {
-		dxk_bound_free(&bound);
 		dxk_slot_remove(slot);
 		return PTR_ERR(task);
 	}
-	dxk_bound_set(ctx, &bound, task, 0);
-	dxk_bound_free(&bound);
 	t->slot = slot;
 	t->task = task;
 	t->turn = control[who].turn;

@@ -120,6 +120,18 @@ static int dxk_join(struct dxk_thread *t, struct dxk_slot *slot,
 	return j.err;
 }
 
+/* Without spares all ids are the crew's: then no spare has one, not even for a moment. */
+static int dxk_join_spare(struct dxk_ctx *ctx, struct dxk_thread *t)
+{
+	const struct dxk_join_op j = { .l.m = &t->m, .kind = DXK_MEMBER_SPARE };
+	int err;
+
+	spin_lock(&ctx->engine.lock);
+	err = dxk_join_check(&ctx->engine, &j);
+	spin_unlock(&ctx->engine.lock);
+	return err ?: dxk_join(t, dxk_slot_add_spare(ctx), DXK_MEMBER_SPARE);
+}
+
 static int dxk_join_client(struct dxk_ctx *ctx, struct dxk_thread *t, bool main)
 {
 	struct dxk_slot *slot;
@@ -142,7 +154,7 @@ static int dxk_join_as(struct dxk_ctx *ctx, struct dxk_thread *t,
 	case DXK_MEMBER_WORKER:
 		return dxk_join(t, NULL, kind);
 	case DXK_MEMBER_SPARE:
-		return dxk_join(t, dxk_slot_add_spare(ctx), kind);
+		return dxk_join_spare(ctx, t);
 	default:
 		return dxk_join_client(ctx, t, !s || s->creator);
 	}
@@ -205,16 +217,13 @@ void dxk_member_release(struct dxk_member *m)
 static int dxk_crew_add(struct dxk_ctx *ctx, enum dxk_member_kind kind)
 {
 	struct dxk_thread *t = dxk_thread_new(ctx, DXK_ROLE_WORKER, DXK_KERNEL);
-	struct dxk_slot *slot = NULL;
 	int err;
 
 	if (IS_ERR(t))
 		return PTR_ERR(t);
-	if (kind == DXK_MEMBER_SPARE)
-		slot = dxk_slot_add_spare(ctx);
-	else
+	if (kind == DXK_MEMBER_WORKER)
 		t->m.home = DXK_HOME_DEALT;
-	err = dxk_join(t, slot, kind);
+	err = dxk_join_as(ctx, t, NULL, kind);
 	if (err) {
 		dxk_thread_put(t);
 		return err == -ENOSPC ? -EAGAIN : err;
@@ -281,7 +290,7 @@ int dxk_crew_review(struct dxk_ctx *ctx)
 	const struct dxk_engine *e = &ctx->engine;
 	u32 kernel = dxk_crew_most(&e->crew, &e->policy, DXK_KERNEL);
 	u32 user = dxk_crew_most(&e->crew, &e->policy, DXK_USER);
-	bool new = ctx->nr_slots != e->policy.max_threads + 1;
+	bool new = READ_ONCE(ctx->nr_slots) != e->policy.max_threads + 1;
 	int err = 0;
 
 	dxk_crew_reap(ctx);

@@ -29,24 +29,27 @@ static void dxk_monitor_review(struct dxk_ctx *ctx)
 	dxk_control_kick(&ctx->control[DXK_SCHEDULER]);
 }
 
-static void dxk_monitor_crew(struct dxk_ctx *ctx)
+/* Return: false if it is to be tried again at the next turn. */
+static bool dxk_monitor_crew(struct dxk_ctx *ctx)
 {
 	int err = dxk_crew_review(ctx);
 
-	if (err && err != -EAGAIN && err != -ESHUTDOWN)
-		dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
-			    "cannot start a worker: error %d", err);
+	if (!err || err == -EAGAIN || err == -ESHUTDOWN)
+		return true;
+	dxk_log_add(&ctx->log, ctx->engine.policy.log_full, DXK_ID_MONITOR,
+		    "cannot start a worker: error %d", err);
+	return false;
 }
 
 /* The work of each turn while requests are executed. Return: ms to the next turn. */
 static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 {
-	bool circles = dxk_circle_check(ctx);
+	bool circles = dxk_circle_check(ctx), complete;
 	u32 ms;
 
 	dxk_crew_look(ctx);
 	dxk_autotune_check(ctx);
-	dxk_monitor_crew(ctx);
+	complete = dxk_monitor_crew(ctx);
 	ms = dxk_autotune_begin(&ctx->engine);
 	if (dxk_sleepers_are_seen(&ctx->engine.policy))
 		ms = min(ms, ctx->engine.policy.spare_after_ms);
@@ -61,7 +64,7 @@ static u32 dxk_monitor_watch(struct dxk_ctx *ctx, bool asked)
 	}
 	if (dxk_stall_check(ctx) || circles)
 		return min_t(u32, ms, DXK_STALL_MS);
-	if (dxk_pools_review(&ctx->engine))
+	if (dxk_pools_review(&ctx->engine) || !complete)
 		return ms;
 	return dxk_monitor_rest(&ctx->engine, asked) ? DXK_DORMANT : ms;
 }

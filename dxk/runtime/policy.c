@@ -146,7 +146,7 @@ bool dxk_policy_review(struct dxk_ctx *ctx)
 	if (!changed)
 		return false;
 	/* Whoever sees that there are more places finds slots for them; see dxk_crew_review(). */
-	if (policy.max_threads >= ctx->nr_slots)
+	if (policy.max_threads >= READ_ONCE(ctx->nr_slots))
 		dxk_slots_open(ctx, policy.max_threads);
 	dxk_enforce(&ctx->engine, &policy);
 	return true;

@@ -174,6 +174,16 @@ void dxk_slot_vacate(struct dxk_thread *t)
 
 /* --- making and removing ------------------------------------------------------- */
 
+/* Free an id. If a slot with it is to stay, the Monitor makes one at its next turn. */
+static void dxk_slot_free_id(struct dxk_ctx *ctx, u32 id)
+{
+	spin_lock(&ctx->engine.lock);
+	xa_erase(&ctx->slots, id);
+	if (id < ctx->nr_slots)
+		WRITE_ONCE(ctx->nr_slots, id);
+	spin_unlock(&ctx->engine.lock);
+}
+
 /* @id: reserved in dxk_ctx.slots */
 static struct dxk_slot *dxk_slot_make(struct dxk_ctx *ctx, u32 id)
 {
@@ -181,7 +191,7 @@ static struct dxk_slot *dxk_slot_make(struct dxk_ctx *ctx, u32 id)
 	int err;
 
 	if (!slot) {
-		xa_release(&ctx->slots, id);
+		dxk_slot_free_id(ctx, id);
 		return ERR_PTR(-ENOMEM);
 	}
 	slot->ctx = ctx;
@@ -197,7 +207,7 @@ static struct dxk_slot *dxk_slot_make(struct dxk_ctx *ctx, u32 id)
 			return slot;
 		kobject_del(&slot->kobj);
 	}
-	xa_release(&ctx->slots, id);
+	dxk_slot_free_id(ctx, id);
 	kobject_put(&slot->kobj);
 	return ERR_PTR(err);
 }
@@ -241,12 +251,8 @@ struct dxk_slot *dxk_slot_add_spare(struct dxk_ctx *ctx)
 /** dxk_slot_remove - remove a slot that nobody has or will take */
 void dxk_slot_remove(struct dxk_slot *slot)
 {
-	struct dxk_ctx *ctx = slot->ctx;
-
 	kobject_del(&slot->kobj);
-	spin_lock(&ctx->engine.lock);
-	xa_erase(&ctx->slots, slot->id);
-	spin_unlock(&ctx->engine.lock);
+	dxk_slot_free_id(slot->ctx, slot->id);
 	kobject_put(&slot->kobj);
 }
 
@@ -330,7 +336,7 @@ static void dxk_slots_trim(struct dxk_ctx *ctx, u32 nr)
 	struct dxk_slot *slot;
 
 	spin_lock(&ctx->engine.lock);
-	ctx->nr_slots = nr;
+	WRITE_ONCE(ctx->nr_slots, nr);
 	spin_unlock(&ctx->engine.lock);
 	while ((slot = dxk_slot_withdraw(ctx, nr)))
 		dxk_slot_remove(slot);
@@ -356,14 +362,14 @@ int dxk_slots_open(struct dxk_ctx *ctx, u32 max)
 		slot = dxk_slot_add(ctx, id);
 		if (slot == ERR_PTR(-EBUSY))
 			continue;
-		spin_lock(&ctx->engine.lock);
-		if (IS_ERR(slot))
-			ctx->nr_slots = id;	/* reached so far: to be retried */
-		else
-			dxk_slot_fall_vacant(slot);
-		spin_unlock(&ctx->engine.lock);
-		if (IS_ERR(slot))
+		if (IS_ERR(slot)) {
+			/* reached so far: to be retried */
+			dxk_slots_trim(ctx, id);
 			return PTR_ERR(slot);
+		}
+		spin_lock(&ctx->engine.lock);
+		dxk_slot_fall_vacant(slot);
+		spin_unlock(&ctx->engine.lock);
 	}
 	return 0;
 }

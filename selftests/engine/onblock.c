@@ -634,6 +634,49 @@ TEST(spare_places)
 	dxt_down(&t);
 }
 
+static _Atomic bool joins;
+
+/* Tries to become a spare where there are to be none. */
+static void *join_in_vain(void *arg)
+{
+	const struct dxt *t = arg;
+	unsigned long bad = 0;
+
+	while (joins)
+		bad += dxk_member_create(t->ctx, DXK_MEMBER_SPARE, NULL) != -ENODEV;
+	return (void *)bad;
+}
+
+/* Spares that are refused keep no id from the crew, not even for a moment. */
+TEST(spare_refused)
+{
+	pthread_t thread;
+	unsigned int i;
+	struct dxt t;
+	void *bad;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 498;
+	ASSERT_EQ(0, dxt_start(&t));
+	for (i = 0; i < 100; i++) {
+		joins = true;
+		ASSERT_EQ(0, pthread_create(&thread, NULL, join_in_vain, &t));
+		t.policy.max_threads = 499 - i % 2;
+		ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+		ASSERT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "policy/max_threads") ==
+					  t.policy.max_threads));
+		joins = false;
+		ASSERT_EQ(0, pthread_join(thread, &bad));
+		EXPECT_EQ(NULL, bad);
+		if (i % 2) {
+			ASSERT_TRUE(DXT_UNTIL(&t, !dxt_exists(&t, "threads/499")));
+		} else {
+			ASSERT_TRUE(dxt_exists(&t, "threads/499")) TH_LOG("turn %u", i);
+		}
+	}
+	dxt_down(&t);
+}
+
 /* A sleeping worker is replaced by one spare, which goes when it is awake again. */
 TEST(spare_in_place)
 {

@@ -140,6 +140,34 @@ bool dxt_fail_hit(void)
 	return hit;
 }
 
+static const char *fail_nth_path(int pid)
+{
+	static _Thread_local char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fail-nth", pid);
+	return path;
+}
+
+void dxt_fail_nth_of(int pid, unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	if (dxt_write(fail_nth_path(pid), text))
+		abort();
+}
+
+bool dxt_fail_hit_of(int pid)
+{
+	FILE *f = fopen(fail_nth_path(pid), "re");
+	unsigned int left = 1;
+
+	if (!f || fscanf(f, "%u", &left) != 1)
+		abort();
+	fclose(f);
+	return !left;
+}
+
 /* --- the kernel's log -------------------------------------------------------- */
 
 #define LOG_CLEAR	5	/* syslog(2) */

@@ -385,4 +385,50 @@ TEST_F(services, stop_report)
 	close(other);
 }
 
+/*
+ * DX-9: each allocation of the Monitor fails in turn, up to three times in a row, as it
+ * makes slots and workers: it goes on at its next turn, and the crew is complete.
+ */
+TEST(monitor)
+{
+	unsigned int n, i, faults = 0;
+	bool hit = true;
+	struct dxt t;
+	int pid;
+
+	ASSERT_EQ(0, dxt_open(&t));
+	t.policy.max_threads = 1;
+	t.policy.monitor_interval_ms = 20;
+	ASSERT_EQ(0, dxt_start(&t));
+	if (!dxt_faults())
+		SKIP(return, "this kernel cannot make allocations and copies fail");
+	pid = dxt_kthread(&t, "monitor");
+	ASSERT_LT(0, pid);
+	for (n = 1; hit && n < NR_MAX; n++) {
+		hit = false;
+		t.policy.max_threads = 4;
+		t.policy.kernel_threads = 3;
+		for (i = 0; i < 3; i++) {
+			dxt_fail_nth_of(pid, n);
+			if (!i)
+				ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+			ASSERT_TRUE(DXT_UNTIL(&t, dxt_fail_hit_of(pid) ||
+						  dxt_num(&t, "pools/thread_use") == 3));
+			hit |= dxt_fail_hit_of(pid);
+			faults += dxt_fail_hit_of(pid);
+		}
+		ASSERT_TRUE(DXT_UNTIL(&t, dxt_num(&t, "pools/thread_use") == 3));
+		dxt_fail_nth_of(pid, 0);
+		EXPECT_TRUE(dxt_exists(&t, "threads/4"));
+		t.policy.max_threads = 1;
+		t.policy.kernel_threads = 0;
+		ASSERT_EQ(0, dxk_policy_set(t.ctx, &t.policy, NULL));
+		ASSERT_TRUE(DXT_UNTIL(&t, !dxt_num(&t, "pools/thread_use") &&
+					  !dxt_exists(&t, "threads/4")));
+	}
+	EXPECT_FALSE(hit);
+	EXPECT_LE(10, faults);
+	dxt_down(&t);
+}
+
 TEST_HARNESS_MAIN
