@@ -120,7 +120,6 @@ static void dxk_autotune_run(struct dxk_engine *e, struct dxk_op *op, struct dxk
 	u32 base;
 	u8 phase;
 
-	o->over = false;
 	if (!a->on) {
 		a->on = true;
 		dxk_tune_init(&a->tune, least, most);

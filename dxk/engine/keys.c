@@ -33,15 +33,21 @@ static u32 dxk_keys_hold(struct dxk_engine *e, u32 *bucket, u32 *size, struct dx
 			 u32 nr, u32 max)
 {
 	const struct dxk_waits *waits = &e->waits;
+	struct dxk_wakes wakes __uninitialized;
 	const struct dxk_key *key;
 	u32 end;
 
+	dxk_wakes_init(&wakes);
 	spin_lock(&e->lock);
+	dxk_hold_begin(e);
 	*size = waits->bucket ? 1U << waits->bits : 0;
-	for (end = min(*bucket + DXK_KEY_BUCKETS, *size); *bucket < end; ++*bucket)
+	for (end = min(*bucket + DXK_KEY_BUCKETS, *size); *bucket < end; ++*bucket) {
+		dxk_step(e);
 		hlist_for_each_entry(key, &waits->bucket[*size + *bucket], hash)
 			if (nr < max)
 				dxk_key_copy(key, &seen[nr++]);
+	}
+	dxk_hold_end(e, &wakes);
 	spin_unlock(&e->lock);
 	os_yield();
 	return nr;

@@ -92,10 +92,7 @@ static int dxk_admit_more(struct dxk_engine *e, const struct dxk_member *m,
 		return 0;
 	}
 	*reason = PXR_NO_SPACE;
-	err = dxk_share_may_wait(e, m);
-	if (!err)
-		*reason = 0;
-	return err;
+	return dxk_share_may_wait(e, m);
 }
 
 /* Is there room for the request? The first tests are those whose failure no wait could cure. */

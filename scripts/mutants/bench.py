@@ -31,8 +31,8 @@ class Judge:
                             self.command[0])
 
 
-# In the order in which they are asked, with as many steps as the check (native.sh). One whose program is not built, and has no rule in
-# native/Makefile, is left out.
+# In the order in which they are asked; the simulator takes as many steps as in the check
+# (native.sh). One whose program is not built, and has no rule in native/Makefile, is left out.
 JUDGES = (
     Judge("suites", ["suites", "--brief"]),
     Judge("simulator", ["sim", "--brief", "--steps", "6e7"]),

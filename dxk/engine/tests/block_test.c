@@ -267,6 +267,47 @@ static void block_key(struct kunit *test)
 	end(ps);
 }
 
+/*
+ * FO-38, FO-39: cancelled after a signal has ended its way back, it says once more that it goes on,
+ * and does so without its key. Who has left the key otherwise, and is not to end, may not say so.
+ */
+static void block_key_signal_then_cancel(struct kunit *test)
+{
+	struct puppets *ps = start(test, 2, 0);
+	struct dxk_rqe *a = post_key(ps, 0), *b = post_key(ps, 0);
+	struct dxk_next_op *n;
+	struct dxk_key_op *k;
+	u32 nr[DXK_PLACES];
+
+	EXPECT(puppet_work(ps, worker(ps, 0)) == a);
+	n = puppet_turn(ps, worker(ps, 1), 1);
+	EXPECT_IS(block(ps, worker(ps, 0)), 0);
+	EXPECT(puppet_fetch(n) == b);
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_UNBLOCK);
+	EXPECT(ASLEEP(k));
+	awake(ps, k, -ERESTARTSYS);
+	EXPECT_IS(k->ret, -ERESTARTSYS);
+	EXPECT_IS(puppet_key(ps, worker(ps, 1), DXK_KEY_LEAVE)->ret, 0);
+	EXPECT_IS(a->more->at_key, DXK_KEY_HAS);
+	EXPECT_IS(unblock(ps, worker(ps, 1)), -EPERM);
+	EXPECT_IS(b->more->at_key, DXK_KEY_OUT);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), 0);
+	/* the same again, and it is cancelled before it comes back */
+	EXPECT_IS(puppet_block(ps, worker(ps, 0), true, false)->ret, 0);
+	EXPECT_IS(puppet_key(ps, worker(ps, 1), DXK_KEY_ENTER)->ret, 0);
+	k = puppet_key(ps, worker(ps, 0), DXK_KEY_UNBLOCK);
+	EXPECT(ASLEEP(k));
+	awake(ps, k, -ERESTARTSYS);
+	dxk_purge_owner(ps->main, OWNER, nr);
+	EXPECT_IS(a->more->at_key, DXK_KEY_OUT);
+	EXPECT_IS(unblock(ps, worker(ps, 0)), -ECANCELED);
+	EXPECT_IS(crew(ps)->marked, 0);
+	EXPECT_IS(b->more->at_key, DXK_KEY_HAS);
+	puppet_end(ps, worker(ps, 1), 0, 0);
+	puppet_end(ps, worker(ps, 0), 0, 0);
+	end(ps);
+}
+
 /* Nobody else is there: what has its key, and has not begun, gives it back. */
 static void block_key_of_ready(struct kunit *test)
 {
@@ -563,6 +604,7 @@ static struct kunit_case block_cases[] = {
 	KUNIT_CASE(block_kernel),
 	KUNIT_CASE(block_marks),
 	KUNIT_CASE(block_key),
+	KUNIT_CASE(block_key_signal_then_cancel),
 	KUNIT_CASE(block_key_of_ready),
 	KUNIT_CASE(block_counts_once),
 	KUNIT_CASE(block_waits),

@@ -381,6 +381,31 @@ static void cycle_stop(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * Y-1: one that is Held, and was begun, has its last turn with its key, also in a Stop(cancel): who
+ * has the key, and would sleep for its result, is told.
+ */
+static void cycle_stop_begun(struct kunit *test)
+{
+	static const struct dxk_wait again = { .wait = DXK_WAIT_AGAIN };
+	struct puppets *ps = start(test, 1);
+	struct dxk_member *m = keyed_worker(ps, 0);
+	struct dxk_rqe *begun, *has;
+
+	begun = keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	EXPECT(puppet_work(ps, m) == begun);
+	has = keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_NONE);
+	EXPECT_IS(dxk_wait_set(m, begun, &again), 0);
+	keyed_then(ps, m, has);
+	keyed_is_held(ps, begun);
+	dxk_stop_begin(ps->e, ps->e->run.gen, true, false);
+	EXPECT_IS(keyed_call(ps, m, 3, 1, false, false)->err, -EDEADLK);
+	keyed_is_held(ps, begun);
+	keyed_then(ps, m, begun);
+	puppet_end(ps, m, 0, 0);
+	keyed_end(ps);
+}
+
 /* The same of a cancel of all of its owner */
 static void cycle_purge(struct kunit *test)
 {
@@ -684,6 +709,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_ripe),
 	KUNIT_CASE(cycle_expire),
 	KUNIT_CASE(cycle_stop),
+	KUNIT_CASE(cycle_stop_begun),
 	KUNIT_CASE(cycle_purge),
 	KUNIT_CASE(cycle_closed),
 	KUNIT_CASE(cycle_behind),

@@ -83,9 +83,27 @@ static void keys_many(struct kunit *test)
 	all_end(ps, keyed_worker(ps, 0));
 }
 
+/* The hash has many buckets: so many are looked at in each of many lock holds, and all of them. */
+static void keys_of_many_buckets(struct kunit *test)
+{
+	struct dxk_policy policy = puppet_policy(8);
+	struct puppets *ps = keyed_start(test, &policy, 1);
+	struct dxk_key_seen key[16];
+	u32 i;
+
+	EXPECT(1U << ps->e->waits.bits > DXK_HOLD_STEPS);
+	for (i = 0; i < ARRAY_SIZE(key) - 1; i++)
+		keyed_send(ps, ps->main, KEY + i, OWNER, 0);
+	EXPECT_IS(dxk_keys_look(ps->e, key, ARRAY_SIZE(key)), ARRAY_SIZE(key) - 1);
+	/* those of the last hold */
+	EXPECT_IS(ps->e->steps, OS_DEBUG ? 128 : 0);
+	all_end(ps, keyed_worker(ps, 0));
+}
+
 static struct kunit_case keys_cases[] = {
 	KUNIT_CASE(keys_seen),
 	KUNIT_CASE(keys_many),
+	KUNIT_CASE(keys_of_many_buckets),
 	{}
 };
 

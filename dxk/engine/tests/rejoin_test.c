@@ -591,6 +591,36 @@ static void rejoin_stop_wakes_many_any(struct kunit *test)
 	stop_wakes(ps, r, ARRAY_SIZE(r));
 }
 
+/*
+ * DX-107: no owner is left, and not all sleepers for any have been told so yet: the Stop wakes the
+ * others, in as many holds as it takes, before it is over.
+ */
+static void rejoin_stop_wakes_many_owed(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 4);
+	const u32 nr = 2 * DXK_HOLD_BUDGET + 10;
+	struct dxk_rejoin_op **r = puppet_array(ps, nr);
+	struct dxk_member *worker = puppet_worker(ps);
+	u32 i, told = 0;
+
+	ps->e->swept = true;
+	puppet_post(ps, 8, 0, 0);
+	puppet_work(ps, worker);
+	for (i = 0; i < nr; i++) {
+		r[i] = any_of(ps, puppet_client(ps), 1, true);
+		EXPECT(ASLEEP(r[i]));
+	}
+	puppet_end(ps, worker, 0, 0);
+	EXPECT_IS(ps->e->owners.nr, 0);
+	while (told < nr && !ASLEEP(r[told]))
+		answered(ps, r[told++], RJR_NONE_EXIST, 0);
+	/* a hold of the Stop cannot wake all others */
+	EXPECT(told && nr - told > DXK_HOLD_BUDGET);
+	stop_wakes(ps, r + told, nr - told);
+	dxk_sweep(ps->e, true);
+	dxk_sweep_end(ps->e);
+}
+
 /* DX-107 of sleepers for any owner: every space is looked at, and wakes who slept when it began */
 static void rejoin_stop_wakes_any(struct kunit *test)
 {
@@ -658,6 +688,7 @@ static struct kunit_case rejoin_cases[] = {
 	KUNIT_CASE(rejoin_stop_wakes),
 	KUNIT_CASE(rejoin_stop_wakes_many),
 	KUNIT_CASE(rejoin_stop_wakes_many_any),
+	KUNIT_CASE(rejoin_stop_wakes_many_owed),
 	KUNIT_CASE(rejoin_stop_wakes_any),
 	{ }
 };

@@ -350,6 +350,24 @@ static void tune_hysteresis(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t.base, 2);
 }
 
+/* From the size up and down: first by a quarter of it, then by an eighth; then it stays. */
+static void tune_steps(struct kunit *test)
+{
+	static const u32 targets[] = { 80, 64, 48, 64, 72, 64, 56, 64 };
+	struct load l = begin(flat, 0, 64, 128);
+	u32 i;
+
+	dxk_tune_bound(&l.t, 1, 128);
+	for (i = 0; i < ARRAY_SIZE(targets); i++) {
+		KUNIT_EXPECT_NE(test, l.t.phase, DXK_TUNE_STAY);
+		pass(test, &l, DXK_TUNE_WHOLE);
+		KUNIT_EXPECT_EQ_MSG(test, l.t.target, targets[i], "interval %u", i);
+	}
+	pass(test, &l, DXK_TUNE_WHOLE);
+	KUNIT_EXPECT_EQ(test, l.t.phase, DXK_TUNE_STAY);
+	KUNIT_EXPECT_EQ(test, l.t.target, 64);
+}
+
 /* Without a backlog nothing is learned: no step, and a probe goes back. */
 static void tune_lull(struct kunit *test)
 {
@@ -429,6 +447,7 @@ static struct kunit_case tune_cases[] = {
 	KUNIT_CASE(tune_rests),
 	KUNIT_CASE(tune_upset),
 	KUNIT_CASE(tune_hysteresis),
+	KUNIT_CASE(tune_steps),
 	KUNIT_CASE(tune_lull),
 	KUNIT_CASE(tune_short),
 	KUNIT_CASE(tune_bound),
