@@ -492,8 +492,9 @@ int MTExecutiveGetPolicy(MTExecutive *mte, ThreadManagerPolicy *policy);
  * @error: out on failure, its Field names what was refused; may be %NULL
  *
  * If the numbers of threads change, the crew grows before the call returns, and shrinks as
- * workers complete their requests: no worker is interrupted. The command "set
- * max_threads" of another process and the field's file in sysfs soon have the same effect.
+ * workers complete their requests: no worker is interrupted. If it grows while such workers are
+ * still to leave, their places are filled when they have left. The command "set max_threads" of
+ * another process and the field's file in sysfs soon have the same effect.
  *
  * Return: 0; -EBUSY for a field that is not dynamic, -EINVAL, -EOPNOTSUPP; the
  * error of a worker thread that could not be started (Step "workers"): the policy
