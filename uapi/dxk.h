@@ -1330,7 +1330,7 @@ struct dxk_should_stop {
 /* The effect of a cancel on a request (dxk_names.states) */
 #define DXK_CANCEL_NONE		0	/* there is none of that name, or it has ended */
 #define DXK_CANCEL_ENDED	1	/* no worker was given it: it ends with -ECANCELED */
-#define DXK_CANCEL_TOLD		2	/* it is asked to end: see %DXK_WAKE_CANCEL; no %PXR_REDO */
+#define DXK_CANCEL_TOLD		2	/* it is asked to end: see %DXK_WAKE_CANCEL */
 
 /**
  * struct dxk_names - requests of the descriptor's space by their names (DXK_IOC_WAKE,
@@ -1453,11 +1453,10 @@ struct dxk_key_call {
  *
  * Cancels all requests that exist when the call begins, as if each had a name and
  * %DXK_IOC_CANCEL were called for it: a request that was not given to a worker ends with
- * -ECANCELED, another one is asked to end, and not run again if its worker dies. A request
- * that is posted while the call lasts is no part of this. Requests of kernel modules that are
- * part of other objects (struct dxk_item) are cancelled like all others. ENOENT: the owner has no
- * requests, and the fields are 0; EFAULT: the fields cannot be written, and all requests are
- * cancelled.
+ * -ECANCELED, another one is asked to end, and is not run again if its worker dies. A request that
+ * is posted while the call lasts is no part of this. Requests of kernel modules that are part of
+ * other objects (struct dxk_item) are cancelled like all others. ENOENT: the owner has no requests,
+ * and the fields are 0; EFAULT: the fields cannot be written, and all requests are cancelled.
  */
 struct dxk_cancel_owner {
 	__u32 size;

@@ -25,21 +25,17 @@ static inline bool dxk_poller_is_early(const struct dxk_engine *e, const struct 
 	       e->policy.rejoin_full != DXK_REJOIN_BLOCK_WORKER;
 }
 
-/* Is it certain that none of the requests that wait for the owner is to be notified? */
-static inline bool dxk_joiners_are_early(const struct dxk_owner *owner)
-{
-	return dxk_owner_coming(owner) &&
-	       (!owner->nr_done || list_empty(&owner->joiners[true]));
-}
-
 /* Does nobody wait for the owner, or only one poller, which certainly continues to sleep? */
 static __always_inline bool dxk_owner_is_quiet(const struct dxk_engine *e,
 					       const struct dxk_owner *owner)
 {
-	if (!list_empty(&owner->watchers) || !dxk_owner_live(owner) ||
-	    unlikely(e->owners.nr_any))
+	if (!list_empty(&owner->watchers) || unlikely(e->owners.nr_any))
 		return false;
-	if (unlikely(owner->joined) && !dxk_joiners_are_early(owner))
+	/* The last one ends the waits for all, and a result those for any. */
+	if (!dxk_owner_coming(owner) && (owner->joined || !dxk_owner_live(owner)))
+		return false;
+	if (unlikely(owner->joined & DXK_JOINED_RESULT) && owner->nr_done &&
+	    !list_empty(&owner->joiners[true]))
 		return false;
 	return list_empty(&owner->pollers) ||
 	       (list_is_singular(&owner->pollers) &&

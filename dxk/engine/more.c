@@ -66,6 +66,7 @@ static void dxk_more_fill(struct dxk_more *more, struct dxk_rqe *rqe)
 	more->swaps = false;
 	more->latched = false;
 	more->cancelled = false;
+	more->doomed = false;
 	more->expired = false;
 	more->ripe = false;
 	more->keyed = false;

@@ -125,6 +125,8 @@ struct dxk_more {
 	bool latched;
 	/** @cancelled: (L) it was begun, and is to end: only a masked wait still delays it */
 	bool cancelled;
+	/** @doomed: (L) it is cancelled with all requests of its owner: see dxk_redo() */
+	bool doomed;
 	/** @expired: (L) its time is up: its next wait, unless masked, is over at once */
 	bool expired;
 	/** @ripe: (L) WAITING: for room in the Ready Pool only; @wake is known */

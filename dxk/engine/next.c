@@ -570,13 +570,13 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 /*
  * May a request whose worker died be run again? Not if it was begun too often: it may be
- * the cause of the deaths. Not if it is cancelled. Not once Ready requests are cancelled, and
- * not if the policy no longer has a worker for it.
+ * the cause of the deaths. Not if it is cancelled with all requests of its owner. Not once
+ * Ready requests are cancelled, and not if the policy no longer has a worker for it.
  */
 static bool dxk_redo(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 {
 	return rqe->attrs & PXR_REDO && rqe->attempts < e->policy.redo_max &&
-	       !((dxk_rqe_doomed(rqe) || (rqe->more && rqe->more->cancelled)) &&
+	       !((dxk_rqe_doomed(rqe) || (rqe->more && rqe->more->doomed)) &&
 		 !dxk_rqe_parked(rqe)) &&
 	       !e->cancelling && !dxk_closed(e, rqe->kind, rqe->lane) &&
 	       (e->state == DXK_CTX_RUNNING || e->state == DXK_CTX_STOPPING);

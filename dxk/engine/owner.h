@@ -70,6 +70,10 @@ struct dxk_space {
 	struct list_head owed;
 };
 
+/* How requests wait for an owner (dxk_owner.joined). */
+#define DXK_JOINED_ALL		1	/* until it has nothing to come */
+#define DXK_JOINED_RESULT	2	/* or until it has a result */
+
 /**
  * struct dxk_owner - all that lives for one owner cookie
  *
@@ -93,7 +97,7 @@ struct dxk_owner {
 	u32 nr[DXK_PLACES];
 	/** @nr_done: requests in @done, see dxk_owner_add_done() */
 	u32 nr_done;
-	/** @joined: a request waits for it, or has: see @joiners */
+	/** @joined: DXK_JOINED_*: a request waits for it, or has: see @joiners */
 	u32 joined;
 	/** @done: completed requests, oldest first */
 	struct list_head done;

@@ -40,6 +40,7 @@ static bool dxk_purge_mores(struct dxk_engine *e, struct dxk_owner *owner,
 			return false;
 		dxk_step(e);
 		list_move_tail(&more->sibling, &owner->mores);
+		more->doomed = true;
 		dxk_tell(e, more->rqe, DXK_WAKE_CANCEL, ended, wakes);
 		if (dxk_purges_first(&e->purges) != owner)
 			return true;

@@ -192,6 +192,16 @@ static u8 dxk_wait_told(const struct dxk_engine *e, const struct dxk_rqe *rqe)
 	return !rqe->lane && e->state >= DXK_CTX_STOPPING ? DXK_WAKE_STOP : DXK_WAKE_NONE;
 }
 
+/*
+ * Is a search for a circle of use? What is not stuck, has no struct dxk_more and is not about to be
+ * ended goes on by itself.
+ */
+static bool dxk_owner_may_be_dead(const struct dxk_owner *owner)
+{
+	return !list_empty(&owner->stuck) || !list_empty(&owner->mores) ||
+	       !list_empty(&owner->purge) || !list_empty(&owner->owed);
+}
+
 /* The request itself is still to complete: waiting for its own owner would never end. */
 static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 			     const struct dxk_space *space)
@@ -207,7 +217,7 @@ static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 		return wait->wait & DXK_WAIT_RESULT ? DXK_WAKE_RESULT : DXK_WAKE_JOIN;
 	if (wait->wait & DXK_WAIT_RESULT && owner->nr_done)
 		return DXK_WAKE_RESULT;
-	if (!dxk_wait_is_for_owner_only(rqe->more))
+	if (likely(!dxk_owner_may_be_dead(owner)) || !dxk_wait_is_for_owner_only(rqe->more))
 		return DXK_WAKE_NONE;
 	if (rqe->state == DXK_POSTED)
 		home = dxk_owner_find(&e->owners, space, rqe->cookie);
@@ -257,7 +267,7 @@ static void dxk_wait_enter(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk
 		list_add_tail(&more->kin, &space->waiting);
 	if (wait->wait & DXK_WAIT_OWNER) {
 		owner = dxk_owner_find(&e->owners, space, wait->owner);
-		owner->joined = true;
+		owner->joined |= wait->wait & DXK_WAIT_RESULT ? DXK_JOINED_RESULT : DXK_JOINED_ALL;
 		if (wait->wait & DXK_WAIT_EAGER)
 			list_add(&more->joiner, &owner->joiners[false]);
 		else
@@ -548,7 +558,8 @@ void dxk_owner_join(struct dxk_engine *e, struct dxk_owner *owner)
 		dxk_owner_join_eager(waits, &owner->joiners[false]);
 		list_splice_tail_init(&owner->joiners[false], &waits->joined);
 	}
-	owner->joined = !over;
+	if (over)
+		owner->joined = 0;
 	/* Each dispatch looks at this flag, and this is one more reason to set it. */
 	e->owners.freed |= !list_empty(&waits->joined) || !list_empty(&waits->eager);
 }

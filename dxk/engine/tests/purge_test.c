@@ -538,6 +538,7 @@ static void purge_redo_late(struct kunit *test)
 		dxk_sweep(ps->e, true);
 	EXPECT(worker(ps, 0)->told);
 	EXPECT(rqe->more->cancelled);
+	EXPECT(rqe->more->doomed);
 	puppet_dies(ps, worker(ps, 0));
 	EXPECT_IS(rqe->state, DXK_REJOIN);
 	if (rqe->state == DXK_READY) {
