@@ -104,8 +104,12 @@ counts thread
 ok "dxcpp, threads"
 calls thread
 ok "dxserve and dxcall, threads"
-links thread
-ok "dxspider, threads"
+if has_network; then
+	links thread
+	ok "dxspider, threads"
+else
+	skip "dxspider, threads: this kernel has no TCP"
+fi
 
 page memory dx.hpp.3
 ok "dx.hpp.3, memory"
