@@ -17,11 +17,17 @@
 #include "engine/post.h"
 #include "engine/rejoin.h"
 
-/* Any Ready request that no worker will ever run, or NULL. */
+/*
+ * Any Ready request that no worker will ever run, or NULL. A Stop(cancel) ends those itself, or
+ * has them Ready for their last turns, which a closed lane does not hold up; if no worker is left
+ * for these, the last one that goes ends them.
+ */
 static struct dxk_rqe *dxk_first_closed(const struct dxk_engine *e)
 {
 	u32 kind, lane;
 
+	if (e->cancelling)
+		return NULL;
 	for (kind = 0; kind < DXK_KINDS; kind++)
 		for (lane = 0; lane < DXK_LANES; lane++)
 			if (e->ready.nr[kind][lane] && dxk_closed(e, kind, lane))

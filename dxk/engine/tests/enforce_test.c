@@ -4,6 +4,7 @@
  * run any more ends (DX-9, DX-46, DX-108).
  */
 #include "engine/enforce.h"
+#include "engine/more.h"
 #include "engine/tests/keyed.h"
 
 #define MANY	(2 * DXK_BATCH_MAX + 6)
@@ -259,6 +260,45 @@ static void enforce_meets_work(struct kunit *test)
 	EXPECT_IS(status_of(ps, 10), -EPERM);
 }
 
+/* What is Ready for its last turn in a Stop(cancel) has it, though its lane, or its kind, is closed. */
+static void enforce_meets_last_turn(struct kunit *test)
+{
+	static const struct dxk_wait for_2 = { .wait = DXK_WAIT_JOIN, .owner = 2 };
+	u32 kind;
+
+	for (kind = 0; kind < 2; kind++) {
+		struct dxk_policy p = puppet_policy(4);
+		struct dxk_member *m;
+		struct puppets *ps;
+		struct dxk_rqe *rqe;
+
+		p.sched_mode = TPOOL_MODE_CMLS;
+		p.lane_pct[1] = 25;
+		ps = keyed_start(test, &p, 1);
+		m = keyed_worker(ps, 0);
+		puppet_post(ps, 8, 0, PXR_REJOIN | PXR_LANE1);
+		rqe = puppet_work(ps, m);
+		puppet_post(ps, 2, 0, 0);
+		EXPECT_IS(dxk_wait_set(m, rqe, &for_2), 0);
+		puppet_end(ps, m, 0, 0);
+		EXPECT_IS(rqe->state, DXK_WAITING);
+		dxk_stop_begin(ps->e, 0, true, false);
+		EXPECT_IS(rqe->state, DXK_READY);
+		if (kind)
+			p.kernel_threads = p.max_threads;
+		else
+			p.lane_pct[1] = 0;
+		dxk_enforce(ps->e, &p);
+		EXPECT(puppet_work(ps, m) == rqe);
+		EXPECT_IS(rqe->more->wake, DXK_WAKE_CANCEL);
+		puppet_end(ps, m, 5, 0);
+		EXPECT_IS(status_of(ps, 8), 5);
+		keyed_end(ps);
+		puppets_end(test);
+	}
+	test->priv = NULL;
+}
+
 static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_closes_lane),
 	KUNIT_CASE(enforce_closes_lane_of_a_wait),
@@ -267,6 +307,7 @@ static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_meets_yield),
 	KUNIT_CASE(enforce_closes_kind),
 	KUNIT_CASE(enforce_meets_work),
+	KUNIT_CASE(enforce_meets_last_turn),
 	{ }
 };
 
