@@ -48,19 +48,23 @@ static bool dxk_any_closed(const struct dxk_engine *e)
 
 /*
  * End waiting requests that no worker will ever run. Each one is looked at once: it moves to the
- * end of its line. So do requests that begin to wait meanwhile, which were checked then.
+ * end of its line, until the first one that has done so stands in front again, and thus all are in
+ * their order, see age.h. Requests that begin to wait meanwhile were checked then.
  * As far as the lock hold can afford. Return: was that all?
  */
 static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
 			      struct dxk_wakes *wakes)
 {
-	for (; p->line < DXK_LINES; p->line++, p->left = e->nr[DXK_AT_WAIT]) {
+	for (; p->line < DXK_LINES;
+	     p->line++, p->left = e->nr[DXK_AT_WAIT], p->first = NULL) {
 		struct list_head *waits = &e->waits.line[p->line];
 
 		for (; p->left && !list_empty(waits); p->left--) {
 			struct dxk_rqe *rqe = list_first_entry(waits, struct dxk_rqe, link);
 			int closed = dxk_closed(e, rqe->kind, rqe->lane);
 
+			if (rqe == p->first)
+				break;
 			if (!dxk_afford(wakes, 1))
 				return false;
 			dxk_step(e);
@@ -68,6 +72,8 @@ static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
 				dxk_end_waiting(e, rqe, closed, &p->ended, wakes);
 			else
 				dxk_rqe_change(rqe, waits);
+			if (!closed && !p->first)
+				p->first = rqe;
 		}
 	}
 	return true;

@@ -5,6 +5,7 @@
 #include "engine/waiter.h"
 
 struct dxk_policy;
+struct dxk_rqe;
 
 /**
  * struct dxk_enforce_op - a policy comes into force
@@ -18,6 +19,11 @@ struct dxk_enforce_op {
 	u32 line;
 	/** @left: how many of @line, at most, are still to be looked at */
 	u32 left;
+	/**
+	 * @first: the first request of @line that was looked at and stays, or NULL. It may have
+	 * gone, so it is only compared
+	 */
+	const struct dxk_rqe *first;
 	/** @ended: requests that it has ended and nobody collects; the caller frees them */
 	struct list_head ended;
 	/** @more: the operation must be performed again */

@@ -178,11 +178,34 @@ static void age_monitor_looks(struct kunit *test)
 	leave(ps, 8);
 }
 
+/* A policy that closes a lane looks at all that wait; those that stay are told of in their order. */
+static void age_after_a_policy(struct kunit *test)
+{
+	struct puppets *ps = room(test);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_waiting due[4];
+	bool more;
+	u64 name;
+
+	other(ps);
+	for (name = 1; name <= 3; name++)
+		waits(ps, name, PXR_LANE0, name == 1 ? 2 * AGE : 0);
+	for (; name <= 7; name++)
+		waits(ps, name, 0, name == 4 ? 2 * AGE : 0);
+	p.kernel_threads = 0;
+	dxk_enforce(ps->e, &p);
+	EXPECT_IS(ps->e->nr[DXK_AT_WAIT], 7);
+	EXPECT_IS(dxk_waiting_due(ps->e, AGE, due, 4, &more), 2);
+	for (name = 1; name <= 7; name++)
+		leave(ps, name);
+}
+
 static struct kunit_case age_cases[] = {
 	KUNIT_CASE(age_once_in_its_time),
 	KUNIT_CASE(age_looks_are_bounded),
 	KUNIT_CASE(age_seen),
 	KUNIT_CASE(age_monitor_looks),
+	KUNIT_CASE(age_after_a_policy),
 	{ }
 };
 
