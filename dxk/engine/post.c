@@ -307,6 +307,8 @@ static __always_inline void dxk_post_continue(struct dxk_engine *e, struct dxk_p
 			if (err == -EAGAIN) {
 				e->stats.post_busy++;
 				dxk_room_refused(e, p->m, rqe);
+			} else if (unlikely(err == -EDEADLK)) {
+				dxk_wait_refused(e, rqe);
 			}
 			dxk_post_finish(p, err, reason, wakes);
 			return;

@@ -221,10 +221,7 @@ static u8 dxk_wait_for_owner(struct dxk_engine *e, const struct dxk_rqe *rqe,
 		return DXK_WAKE_NONE;
 	if (rqe->state == DXK_POSTED)
 		home = dxk_owner_find(&e->owners, space, rqe->cookie);
-	if (!dxk_wait_is_dead(e, rqe, owner, home))
-		return DXK_WAKE_NONE;
-	e->stats.deadlocks++;
-	return DXK_WAKE_DEADLOCK;
+	return dxk_wait_is_dead(e, rqe, owner, home) ? DXK_WAKE_DEADLOCK : DXK_WAKE_NONE;
 }
 
 /* The reason why the wait is over as it begins, or %DXK_WAKE_NONE. */
@@ -298,6 +295,18 @@ int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_sp
 	if (rqe->more->wake == DXK_WAKE_FILE)
 		rqe->more->events = READ_ONCE(rqe->more->watch->event.seen);
 	return rqe->more->wake == DXK_WAKE_DEADLOCK ? -EDEADLK : 0;
+}
+
+/**
+ * dxk_wait_refused - a request is told %DXK_WAKE_DEADLOCK: count it, unless it names itself
+ * @e: the engine, locked
+ * @rqe: the request
+ *
+ * Not with the finding: whoever looks at one that sleeps for room finds it each time.
+ */
+void dxk_wait_refused(struct dxk_engine *e, const struct dxk_rqe *rqe)
+{
+	e->stats.deadlocks += rqe->more->wait.owner != rqe->cookie;
 }
 
 /**
@@ -393,6 +402,8 @@ int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 	if (reason) {
 		e->stats.waits++;
 		e->stats.timeouts += reason == DXK_WAKE_TIME;
+		if (unlikely(reason == DXK_WAKE_DEADLOCK))
+			dxk_wait_refused(e, rqe);
 		dxk_wait_ready(e, rqe, DXK_BUSY, reason, wakes);
 	} else {
 		dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);

@@ -134,6 +134,7 @@ int dxk_wait_check(const struct dxk_wait *wait, bool named);
 
 void dxk_waits_init(struct dxk_waits *waits);
 int dxk_post_wait(struct dxk_engine *e, struct dxk_rqe *rqe, const struct dxk_space *space);
+void dxk_wait_refused(struct dxk_engine *e, const struct dxk_rqe *rqe);
 void dxk_wait_post(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 int dxk_park(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes);
 void dxk_resume(struct dxk_engine *e, struct dxk_rqe *rqe, u8 reason,

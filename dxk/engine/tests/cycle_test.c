@@ -695,8 +695,40 @@ static void cycle_purged_link(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* One that sleeps for room, and would wait for itself by then, is refused once, and counted once. */
+static void cycle_of_a_sleeper(struct kunit *test)
+{
+	static const struct dxk_post_more for_1 = { .wait = { .wait = DXK_WAIT_JOIN, .owner = 1 } };
+	static const struct dxk_post_more for_2 = { .wait = { .wait = DXK_WAIT_JOIN, .owner = 2 } };
+	struct dxk_policy policy = puppet_policy(1);
+	struct dxk_post_op *sleeper, *p;
+	struct puppets *ps;
+
+	policy.ready_entries = 1;
+	ps = keyed_start(test, &policy, 1);
+	puppet_post(ps, 1, 0, 0);
+	/* nothing of 2 is to come, so it needs room only */
+	sleeper = puppet_poster(ps, puppet_client(ps));
+	keyed_add(ps, sleeper, 1, 0, PXR_WAIT | PXR_WAITIF_BUSY, &for_2);
+	puppet_posts(ps, sleeper);
+	EXPECT(ASLEEP(sleeper));
+	p = puppet_poster(ps, ps->main);
+	keyed_add(ps, p, 2, 0, PXR_WAIT, &for_1);
+	puppet_posts(ps, p);
+	EXPECT_IS(p->err, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	EXPECT(!ASLEEP(sleeper));
+	EXPECT_IS(sleeper->err, -EDEADLK);
+	EXPECT_IS(ps->e->stats.deadlocks, 1);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	puppet_work(ps, keyed_worker(ps, 0));
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
+	KUNIT_CASE(cycle_of_a_sleeper),
 	KUNIT_CASE(cycle_crossed_owed),
 	KUNIT_CASE(cycle_ring),
 	KUNIT_CASE(cycle_or),
