@@ -93,8 +93,8 @@ struct dxk_home {
 
 /* By lane: an entry of the Ready Pool; that and one of the Rejoin Pool. Or the latter alone. */
 #define DXK_NEEDS		(2 * DXK_LANES + 1)
-/* Rooms: by whether posters are inside or outside, by their share, by what they need. */
-#define DXK_ROOMS		(2 * DXK_SHARES * DXK_NEEDS)
+/* Rooms: by whether posters are inside or outside, by their share, by kind, by what they need. */
+#define DXK_ROOMS		(2 * DXK_SHARES * DXK_KINDS * DXK_NEEDS)
 
 /**
  * struct dxk_rooms - members that watch for room, see room.h

@@ -50,7 +50,7 @@ static u32 dxk_room_of(const struct dxk_need *need, bool inside)
 {
 	u32 what = !need->entry ? 2 * DXK_LANES : need->lane + (need->rejoin ? DXK_LANES : 0);
 
-	return (need->share * 2 + inside) * DXK_NEEDS + what;
+	return ((need->kind * DXK_SHARES + need->share) * 2 + inside) * DXK_NEEDS + what;
 }
 
 static struct dxk_need dxk_room_need(u32 room)
@@ -58,7 +58,8 @@ static struct dxk_need dxk_room_need(u32 room)
 	u32 what = room % DXK_NEEDS;
 
 	return (struct dxk_need) {
-		.share = room / (2 * DXK_NEEDS),
+		.kind = room / (2 * DXK_NEEDS * DXK_SHARES),
+		.share = room / (2 * DXK_NEEDS) % DXK_SHARES,
 		/* without an entry the lane is irrelevant, but no policy closes the last one */
 		.lane = what < 2 * DXK_LANES ? what % DXK_LANES : DXK_LANES - 1,
 		.entry = what < 2 * DXK_LANES, .rejoin = what >= DXK_LANES,
@@ -81,7 +82,7 @@ static bool dxk_room_is_full(struct dxk_engine *e, u32 room)
 
 	if (e->state != DXK_CTX_RUNNING && !(inside && dxk_draining(e)))
 		return false;
-	if (dxk_lanes_closed(&e->ready.lanes, need.lane) || dxk_live(e) >= e->policy.max_requests)
+	if (dxk_closed(e, need.kind, need.lane) || dxk_live(e) >= e->policy.max_requests)
 		return false;
 	err = dxk_need_admit(e, &need, &reason);
 	return err == -EAGAIN || (!err && dxk_need_is_awaited(e, &need));

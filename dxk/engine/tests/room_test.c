@@ -339,8 +339,24 @@ static void room_after_a_fault(struct kunit *test)
 	EXPECT(writable(ps, m));
 }
 
+/* There is no room, but waiting for it is in vain: no worker of the kind is wanted any more */
+static void room_of_a_closed_kind(struct kunit *test)
+{
+	struct puppets *ps = puppets_entries(test, 1);
+	struct dxk_policy p = ps->e->policy;
+	struct dxk_member *m = puppet_client(ps);
+
+	puppet_post(ps, 0, 0, 0);
+	refused(ps, m, PXR_KERNEL, PXR_POOL_FULL);
+	p.kernel_threads = 0;
+	dxk_enforce(ps->e, &p);
+	EXPECT_IS(puppet_post_nr(ps, m, 1, 0, PXR_KERNEL)->err, -ENODEV);
+	EXPECT(writable(ps, m));
+}
+
 static struct kunit_case room_cases[] = {
 	KUNIT_CASE(room_becomes_writable),
+	KUNIT_CASE(room_of_a_closed_kind),
 	KUNIT_CASE(room_of_a_lane),
 	KUNIT_CASE(room_to_rejoin),
 	KUNIT_CASE(room_behind_a_sleeper),
