@@ -111,6 +111,7 @@ int dxk_client_rejoin(struct dxk_rejoin_op *r, u64 deadline)
 	list_for_each_entry(rqe, &m->busy, link)
 		r->self_held += rqe->cookie == r->cookie && rqe->owner->space == m->space;
 	r->timed = deadline != DXK_FOREVER;
+	r->again = false;
 	dxk_perform(m->engine, &r->op, dxk_rejoin_run);
 	err = dxk_waiter_sleep(m->engine, &r->w, deadline);
 	if (err == -ETIMEDOUT) {

@@ -507,8 +507,9 @@ void dxk_rejoin_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 		dxk_rejoin_sleep(e, r, &e->waits.outers, wakes);
 		return;
 	}
-	if (r->self_held)
+	if (r->self_held && !r->again)
 		e->stats.self_poll++;
+	r->again = true;
 	if (!owner) {
 		dxk_rejoin_finish(e, r, RJR_NONE_EXIST, 0, wakes);
 		return;

@@ -35,6 +35,8 @@ struct dxk_rejoin_op {
 	bool wait;
 	/** @timed: a time limit ends the sleep as well; dxk_client_rejoin() knows it */
 	bool timed;
+	/** @again: it was performed before; it still is one call */
+	bool again;
 	/** @nest: the poller can execute a request that its own call waits for, see nest.h */
 	bool nest;
 	/**

@@ -98,6 +98,7 @@ static void rejoin_own_owner(struct kunit *test)
 	struct puppets *ps = puppets_workers(test, 4);
 	struct dxk_member *worker = puppet_worker(ps);
 	struct dxk_rejoin_op *r, call = { .m = worker, .cookie = 8, .max = 1, .min = 1 };
+	u64 polls;
 	u32 i;
 
 	puppet_post(ps, 8, 0, PXR_REJOIN);
@@ -123,6 +124,12 @@ static void rejoin_own_owner(struct kunit *test)
 	r = puppet_rejoin(ps, worker, 8, 2, 2);
 	EXPECT(ASLEEP(r));
 	EXPECT_IS(puppet_time_up(ps, &r->w), -ETIMEDOUT);
+	/* one that waits, and asks again at its deadline, is one call */
+	polls = ps->e->stats.self_poll;
+	call.min = 2;
+	EXPECT_IS(dxk_client_rejoin(&call, 0), 0);
+	EXPECT_IS(call.answer, RJR_NONE_READY);
+	EXPECT_IS(ps->e->stats.self_poll, polls + 1);
 	complete_one(ps, puppet_worker(ps), 8);
 	answered(ps, puppet_rejoin(ps, ps->main, 8, 1, 1), RJR_RETURNED, 1);
 }
