@@ -250,7 +250,10 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
 	dxk_member_set_state(m, DXK_M_AVAILABLE);
 }
 
-/* A helper returns to the request that waits: if that is cancelled with its owner, it is told. */
+/*
+ * A helper returns to the request that waits, or a worker has only the first ones of those it was
+ * given: if the newest one that it executes is cancelled with its owner, it is told.
+ */
 static void dxk_helper_returns(struct dxk_member *m)
 {
 	const struct dxk_rqe *rqe;
@@ -562,6 +565,7 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 	list_for_each_entry_safe(rqe, next, &l->rqes, link)
 		dxk_put_back(e, l->m, rqe, &l->ended, wakes);
+	dxk_helper_returns(l->m);
 	if (unlikely(l->m->refused) && !l->m->held)
 		dxk_room_outside(e, l->m, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))

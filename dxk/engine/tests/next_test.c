@@ -402,7 +402,39 @@ static void next_began(struct kunit *test)
 	EXPECT_IS(worker->began, 1);
 }
 
+/* Of two requests the second could not be fetched: what is told of it is not for the first. */
+static void next_partly_returned(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_member *m = puppet_worker(ps);
+	struct dxk_should_op *asks;
+	u32 nr[DXK_PLACES];
+	struct dxk_next_op *n;
+	struct dxk_rqe *rqe;
+
+	puppet_post(ps, 8, 1, 0);
+	puppet_post(ps, 9, 0, 0);
+	n = puppet_turn(ps, m, 2);
+	EXPECT_IS(n->nr, 2);
+	rqe = list_first_entry(&n->work, struct dxk_rqe, link);
+	WRITE_ONCE(rqe->state, DXK_BUSY);
+	list_move_tail(&rqe->link, &m->busy);
+	puppet_return(ps, n);
+	EXPECT_IS(m->held, 1);
+	EXPECT_IS(m->work.owner, 8);
+	asks = puppet_asks(ps, m, true);
+	EXPECT(ASLEEP(asks));
+	dxk_purge_owner(ps->main, 9, nr);
+	EXPECT(ASLEEP(asks));
+	dxk_purge_owner(ps->main, 8, nr);
+	EXPECT(!ASLEEP(asks));
+	EXPECT(dxk_member_is_to_end(m));
+	puppet_end(ps, m, 0, 0);
+	EXPECT(!ps->e->nr[DXK_AT_READY]);
+}
+
 static struct kunit_case next_cases[] = {
+	KUNIT_CASE(next_partly_returned),
 	KUNIT_CASE(next_idle),
 	KUNIT_CASE(next_notes_the_executor),
 	KUNIT_CASE(next_priority_order),
