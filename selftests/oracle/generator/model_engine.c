@@ -365,6 +365,8 @@ void engine_post_continue(struct ctx *c, struct member *m, bool head)
 		if (error) {
 			if (error != -EAGAIN || !(r->attrs & PXR_WAITIF_BUSY)) {
 				c->stat[ST_POST_BUSY] += error == -EAGAIN;
+				c->stat[ST_DEADLOCKS] += error == -EDEADLK &&
+							 r->wait.owner != r->owner;
 				engine_post_end(c, m, error, reason);
 			} else if (r->lane != lane) {
 				engine_fall_asleep(c, m, S_POST);

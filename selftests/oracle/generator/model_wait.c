@@ -51,10 +51,8 @@ uint32_t engine_wait_over(struct ctx *c, const struct req *r, bool posted)
 	if (w->wait & DXK_WAIT_JOIN && !coming)
 		return DXK_WAKE_JOIN;
 	if (w->wait & WAIT_OWNER && !(w->wait & (DXK_WAIT_TIME | DXK_WAIT_CALL)) &&
-	    r->expire == DXK_FOREVER && engine_wait_is_dead(c, r, posted)) {
-		c->stat[ST_DEADLOCKS]++;
+	    r->expire == DXK_FOREVER && engine_wait_is_dead(c, r, posted))
 		return DXK_WAKE_DEADLOCK;
-	}
 	return w->wait & DXK_WAIT_TIME && w->deadline <= c->now ? DXK_WAKE_TIME :
 								 DXK_WAKE_NONE;
 }
@@ -293,6 +291,7 @@ int engine_park(struct ctx *c, struct req *r)
 	}
 	c->stat[ST_WAITS]++;
 	c->stat[ST_TIMEOUTS] += reason == DXK_WAKE_TIME;
+	c->stat[ST_DEADLOCKS] += reason == DXK_WAKE_DEADLOCK && r->wait.owner != r->owner;
 	wait_ready(c, r, reason);
 	return 0;
 }

@@ -350,6 +350,8 @@ void engine_timeout(struct ctx *c, struct member *m, long error)
 		engine_serve_posters(c);
 		engine_dispatch(c);
 		engine_rejoin(c, m);
+		/* it still is the same call */
+		c->stat[ST_SELF_POLL] -= !!m->mine;
 		return;
 	}
 	if (slept == S_POST) {
