@@ -254,7 +254,7 @@ static void dxk_fall_idle(struct dxk_engine *e, struct dxk_next_op *n)
  * A helper returns to the request that waits, or a worker has only the first ones of those it was
  * given: if the newest one that it executes is cancelled with its owner, it is told.
  */
-static void dxk_helper_returns(struct dxk_member *m)
+static void dxk_member_note_newest(struct dxk_member *m)
 {
 	const struct dxk_rqe *rqe;
 
@@ -275,7 +275,7 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 		return;
 	}
 	e->stats.helps++;
-	dxk_helper_returns(m);
+	dxk_member_note_newest(m);
 }
 
 /* The request has ended, and the worker is to release its file. */
@@ -529,10 +529,8 @@ static void dxk_put_back(struct dxk_engine *e, struct dxk_member *m, struct dxk_
 	rqe->worker = 0;
 	rqe->attempts--;
 	m->held--;
-	if (rqe->extra) {
+	if (rqe->extra)
 		dxk_extra_end(e, m, rqe);
-		dxk_helper_returns(m);
-	}
 	dxk_move(e, rqe, DXK_DISPATCHED, DXK_READY);
 	e->stats.put_back++;
 	if (unlikely(rqe->more))
@@ -565,7 +563,7 @@ void dxk_return_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *w
 
 	list_for_each_entry_safe(rqe, next, &l->rqes, link)
 		dxk_put_back(e, l->m, rqe, &l->ended, wakes);
-	dxk_helper_returns(l->m);
+	dxk_member_note_newest(l->m);
 	if (unlikely(l->m->refused) && !l->m->held)
 		dxk_room_outside(e, l->m, wakes);
 	if (unlikely(e->state == DXK_CTX_STOPPING))

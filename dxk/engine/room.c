@@ -46,11 +46,12 @@ int dxk_share_admit(const struct dxk_engine *e, const struct dxk_need *need, u32
 
 /* --- rooms by number ------------------------------------------------------------- */
 
-static u32 dxk_room_of(const struct dxk_need *need, bool inside)
+/* @kind: all kinds need the same room, but the policy may have closed one */
+static u32 dxk_room_of(const struct dxk_need *need, enum dxk_kind kind, bool inside)
 {
 	u32 what = !need->entry ? 2 * DXK_LANES : need->lane + (need->rejoin ? DXK_LANES : 0);
 
-	return ((need->kind * DXK_SHARES + need->share) * 2 + inside) * DXK_NEEDS + what;
+	return ((kind * DXK_SHARES + need->share) * 2 + inside) * DXK_NEEDS + what;
 }
 
 static struct dxk_need dxk_room_need(u32 room)
@@ -58,12 +59,16 @@ static struct dxk_need dxk_room_need(u32 room)
 	u32 what = room % DXK_NEEDS;
 
 	return (struct dxk_need) {
-		.kind = room / (2 * DXK_NEEDS * DXK_SHARES),
 		.share = room / (2 * DXK_NEEDS) % DXK_SHARES,
 		/* without an entry the lane is irrelevant, but no policy closes the last one */
 		.lane = what < 2 * DXK_LANES ? what % DXK_LANES : DXK_LANES - 1,
 		.entry = what < 2 * DXK_LANES, .rejoin = what >= DXK_LANES,
 	};
+}
+
+static enum dxk_kind dxk_room_kind(u32 room)
+{
+	return room / (2 * DXK_NEEDS * DXK_SHARES);
 }
 
 /* Is it a room of members that execute a request? That of others is %DXK_NEEDS before it. */
@@ -82,7 +87,7 @@ static bool dxk_room_is_full(struct dxk_engine *e, u32 room)
 
 	if (e->state != DXK_CTX_RUNNING && !(inside && dxk_draining(e)))
 		return false;
-	if (dxk_closed(e, need.kind, need.lane) || dxk_live(e) >= e->policy.max_requests)
+	if (dxk_closed(e, dxk_room_kind(room), need.lane) || dxk_live(e) >= e->policy.max_requests)
 		return false;
 	err = dxk_need_admit(e, &need, &reason);
 	return err == -EAGAIN || (!err && dxk_need_is_awaited(e, &need));
@@ -134,7 +139,7 @@ void dxk_room_refused(struct dxk_engine *e, struct dxk_member *m, const struct d
 	struct dxk_need need = dxk_need_of(m, rqe);
 
 	dxk_room_leave(&e->ready.rooms, m);
-	m->refused = dxk_room_of(&need, dxk_is_inside(m)) + 1;
+	m->refused = dxk_room_of(&need, rqe->kind, dxk_is_inside(m)) + 1;
 	if (m->asks_room)
 		dxk_room_enter(&e->ready.rooms, m);
 }

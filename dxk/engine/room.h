@@ -7,8 +7,8 @@
  * is another reason to refuse the post. Therefore an event loop posts without sleeping, and after
  * a refusal waits as it does for a socket.
  *
- * Requests of one share, kind and lane that need the same entries, posted from inside or outside, all
- * have room or none has: each such group is a room. All members that watch a room are notified
+ * Requests of one share, kind and lane that need the same entries, posted from inside or outside,
+ * all have room or none has: each such group is a room. All members that watch a room are notified
  * together. Therefore the lock hold that frees an entry tests each watched room once, however
  * many members watch it, and touches members only to notify them.
  *
@@ -31,8 +31,6 @@
 struct dxk_need {
 	/** @share: of its poster */
 	u32 share;
-	/** @kind: of the request; all kinds need the same room, but one may be closed */
-	u32 kind;
 	/** @lane: of the request */
 	u32 lane;
 	/** @entry: an entry of the Ready Pool, in its lane */
@@ -52,7 +50,7 @@ static inline bool dxk_needs_entry(const struct dxk_rqe *rqe)
 static inline struct dxk_need dxk_need_of(const struct dxk_member *m, const struct dxk_rqe *rqe)
 {
 	return (struct dxk_need) {
-		.share = m->share, .kind = rqe->kind, .lane = rqe->lane,
+		.share = m->share, .lane = rqe->lane,
 		.entry = dxk_needs_entry(rqe), .rejoin = dxk_rqe_rejoinable(rqe),
 	};
 }

@@ -347,14 +347,19 @@ static void check_workers(const struct dxk_engine *e, const struct crew *c)
 		sim_fail("a worker waits for an entry of the Rejoin Pool");
 }
 
-/* What is Ready can run, once somebody has the time. */
-static void check_ready(void)
+/*
+ * What is Ready can run, once somebody has the time. Last turns are taken as long as there is a
+ * worker, whatever the policy has become.
+ */
+static void check_ready(const struct dxk_engine *e)
 {
 	u32 i;
 
 	for (i = 0; i < model.nr_ready; i++) {
 		const struct model_request *rq = &model.rq[model.ready[i]];
 
+		if (e->cancelling && rq->turn && dxk_has_crew(e, rq->kind))
+			continue;
 		if (model_closed(rq->kind, rq->lane))
 			sim_fail("request %u is Ready, and no worker will ever run it",
 				 model.ready[i]);
@@ -630,7 +635,7 @@ static void check_all(const struct dxk_engine *e, bool excused)
 		return;
 	check_workers(e, &c);
 	if (!house.enforcing)
-		check_ready();
+		check_ready(e);
 	check_stop(e, &c);
 	check_managers(e, &c);
 }
