@@ -49,7 +49,8 @@ static bool dxk_any_closed(const struct dxk_engine *e)
 /*
  * End waiting requests that no worker will ever run. Each one is looked at once: it moves to the
  * end of its line, until the first one that has done so stands in front again, and thus all are in
- * their order, see age.h. Requests that begin to wait meanwhile were checked then.
+ * their order, see age.h. Requests that begin to wait meanwhile were checked then; those whose wait
+ * ends meanwhile while another one has their key are met by one more pass.
  * As far as the lock hold can afford. Return: was that all?
  */
 static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,
@@ -90,6 +91,8 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 		p->policy = NULL;
 		p->line = dxk_any_closed(e) ? 0 : DXK_LINES;
 		p->left = U32_MAX;
+		p->first = NULL;
+		e->waits.shut = false;
 	}
 	while ((rqe = dxk_first_closed(e)) && dxk_afford(wakes, 1))
 		dxk_end_ready(e, rqe, dxk_closed(e, rqe->kind, rqe->lane), &p->ended, wakes);
@@ -97,6 +100,12 @@ void dxk_enforce_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	if (!rqe)
 		p->left = min(p->left, e->nr[DXK_AT_WAIT]);
 	p->more = rqe || !dxk_enforce_waits(e, p, wakes);
+	if (!p->more && unlikely(e->waits.shut)) {
+		e->waits.shut = false;
+		p->line = 0;
+		p->left = e->nr[DXK_AT_WAIT];
+		p->more = true;
+	}
 	dxk_serve_posters(e, wakes);
 	dxk_tell_managers(e, wakes);
 	dxk_stop_workers(e, wakes);

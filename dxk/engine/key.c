@@ -153,6 +153,9 @@ void dxk_key_hold(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *w
 	dxk_line_enter(e, rqe, wakes);
 	dxk_held_enter(more->key, more);
 	e->stats.held++;
+	/* It is the last of its line now, behind those that were looked at. */
+	if (unlikely(dxk_closed(e, rqe->kind, rqe->lane)))
+		e->waits.shut = true;
 	dxk_owner_doubt(e, rqe->owner, wakes);
 	if (unlikely(!list_empty(&rqe->owner->joiners[false])))
 		dxk_key_suspect(e, more->key, wakes);

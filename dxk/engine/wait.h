@@ -99,6 +99,8 @@ struct dxk_waits {
 	struct hlist_head *bucket;
 	/** @bits: (L) log2 of the number of buckets of each */
 	u32 bits;
+	/** @shut: (L) one became Held that the policy has closed, see enforce.h */
+	bool shut;
 	/** @searches: (L) looks for circles that the waits of this hold may still take */
 	u32 searches;
 	/** @unsure: (A) a search for a circle has given up, see circle.h */

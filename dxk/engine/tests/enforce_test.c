@@ -191,6 +191,69 @@ static void enforce_meets_yield(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * One that waits becomes Held between two holds, behind those that were looked at: it ends as well,
+ * and does not hold up its key.
+ */
+static void enforce_meets_held(struct kunit *test)
+{
+	static const struct dxk_post_more for_2 = {
+		.wait = { .wait = DXK_WAIT_JOIN, .owner = 2 },
+	}, named = { .name = 77, .key = 7 }, key_7 = { .key = 7 };
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	const u64 name = 77;
+	struct dxk_policy p = puppet_policy(4);
+	struct dxk_enforce_op op = { .policy = &p };
+	struct dxk_names_op n = { .names = &name, .nr = 1 };
+	struct dxk_rqe *held, *next;
+	struct dxk_post_op *post;
+	struct puppets *ps;
+	u32 i;
+
+	p.sched_mode = TPOOL_MODE_CMLS;
+	p.lane_pct[1] = 50;
+	ps = keyed_start(test, &p, 2);
+	INIT_LIST_HEAD(&op.ended);
+	INIT_LIST_HEAD(&n.ended);
+	n.m = ps->main;
+	puppet_post(ps, 2, 0, PXR_REJOIN);
+	puppet_work(ps, keyed_worker(ps, 0));
+	for (i = 0; i < 80; i++) {
+		post = puppet_poster(ps, ps->main);
+		keyed_add(ps, post, 8, 0, PXR_WAIT, &for_2);
+		puppet_posts(ps, post);
+	}
+	post = puppet_poster(ps, ps->main);
+	held = keyed_add(ps, post, 9, 0, PXR_REJOIN | PXR_KEY | PXR_NAMED | PXR_LANE1, &named);
+	puppet_posts(ps, post);
+	EXPECT(puppet_work(ps, keyed_worker(ps, 1)) == held);
+	EXPECT_IS(dxk_wait_set(keyed_worker(ps, 1), held, &call), 0);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 1));
+	p.lane_pct[1] = 0;
+	puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT(op.more);
+	puppet_do(ps, &n.op, dxk_wake_names_run);
+	keyed_is_held(ps, held);
+	post = puppet_poster(ps, ps->main);
+	next = keyed_add(ps, post, 10, 0, PXR_KEY, &key_7);
+	puppet_posts(ps, post);
+	for (i = 0; op.more && i < 20; i++)
+		puppet_do(ps, &op.op, dxk_enforce_run);
+	EXPECT(!op.more);
+	EXPECT_IS(status_of(ps, 9), -EPERM);
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	EXPECT_IS(next->state, DXK_READY);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	for (i = 0; i < 81; i++) {
+		puppet_work(ps, keyed_worker(ps, 0));
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	}
+	dxk_rqe_drop_all(NULL, &op.ended);
+	keyed_end(ps);
+}
+
 /* The last worker of a kind is not wanted any more, be it of the one or the other. */
 static void enforce_closes_kind(struct kunit *test)
 {
@@ -305,6 +368,7 @@ static struct kunit_case enforce_cases[] = {
 	KUNIT_CASE(enforce_in_holds),
 	KUNIT_CASE(enforce_meets_stop),
 	KUNIT_CASE(enforce_meets_yield),
+	KUNIT_CASE(enforce_meets_held),
 	KUNIT_CASE(enforce_closes_kind),
 	KUNIT_CASE(enforce_meets_work),
 	KUNIT_CASE(enforce_meets_last_turn),
