@@ -369,12 +369,13 @@ static void dxk_nest_leave(struct dxk_engine *e, struct dxk_more *more,
 	dxk_owe(e, wakes);
 }
 
-/* How many of the first Held requests may be nested after another one that was. */
+/* How many of the first ones of the queue, and of the tree, may be nested after one that was. */
 #define DXK_DOUBTS	8
 
 static void dxk_nest_next(struct dxk_engine *e, struct dxk_key *key, struct dxk_wakes *wakes)
 {
 	struct dxk_more *more;
+	struct rb_node *node;
 	u32 nr = 0;
 
 	if (!key->turn)
@@ -384,6 +385,11 @@ static void dxk_nest_next(struct dxk_engine *e, struct dxk_key *key, struct dxk_
 			break;
 		dxk_step(e);
 		dxk_key_doubt(e, more, wakes);
+	}
+	nr = 0;
+	for (node = rb_first_cached(&key->tree); node && nr++ < DXK_DOUBTS; node = rb_next(node)) {
+		dxk_step(e);
+		dxk_key_doubt(e, rb_entry(node, struct dxk_more, order), wakes);
 	}
 }
 
@@ -418,9 +424,10 @@ void dxk_key_lose(struct dxk_engine *e, struct dxk_more *more, struct dxk_wakes 
 		dxk_nest_orphan(key, more->worker);
 		break;
 	case DXK_KEY_NESTED:
+		/* First, so that the outer thread is not refused what a caller can execute. */
+		dxk_nest_next(e, key, wakes);
 		dxk_nest_leave(e, more, wakes);
 		dxk_nest_orphan(key, more->worker);
-		dxk_nest_next(e, key, wakes);
 		break;
 	case DXK_KEY_BACK:
 	case DXK_KEY_WAITS:

@@ -231,17 +231,72 @@ static void nest_again(struct kunit *test)
 	second = keyed_call(ps, keyed_worker(ps, 2), 31, 1, true, false);
 	EXPECT(ASLEEP(second));
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
-	/* whoever of the chain is looked at first executes it: here the one that has the key */
-	EXPECT(ASLEEP(second));
-	EXPECT_IS(outer->answer, RJR_HELP);
-	EXPECT(puppet_help(ps, keyed_worker(ps, 0)) == inner[1]);
-	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
-	EXPECT_IS(second->answer, RJR_RETURNED);
+	/* whoever of the chain is looked at first executes it: here its caller */
+	EXPECT(ASLEEP(outer));
+	EXPECT_IS(second->answer, RJR_HELP);
+	EXPECT(puppet_help(ps, keyed_worker(ps, 2)) == inner[1]);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
 	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
 	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
-	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 2, 2, true, false)->answer, RJR_RETURNED);
+	EXPECT_IS(outer->answer, RJR_RETURNED);
 	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
 	keyed_end(ps);
+}
+
+/*
+ * AG-2, AG-20: the same if the outer one cannot execute a request while it waits: the caller of the
+ * second one does, wherever that stands among those that are Held. Nobody is refused.
+ */
+static void nest_again_by_caller(struct kunit *test)
+{
+	static const struct dxk_post_more key_7 = { .key = 7 };
+	u32 among;
+
+	for (among = 0; among < 2; among++) {
+		struct puppets *ps = start(test, 3);
+		struct dxk_rejoin_op *outer, *second;
+		struct dxk_rqe *inner[2];
+		u32 i;
+
+		keyed_send(ps, ps->main, 7, 1, DXK_REENTRY_CHAIN);
+		puppet_work(ps, keyed_worker(ps, 0));
+		for (i = 0; among && i < 2; i++) {
+			struct dxk_post_op *post = puppet_poster(ps, ps->main);
+
+			keyed_add(ps, post, 4, i ? -9 : 9, PXR_KEY, &key_7);
+			puppet_posts(ps, post);
+		}
+		keyed_send(ps, keyed_worker(ps, 0), 8, 2, DXK_REENTRY_CHAIN);
+		keyed_send(ps, keyed_worker(ps, 0), 9, 2, DXK_REENTRY_CHAIN);
+		outer = keyed_call(ps, keyed_worker(ps, 0), 2, 2, false, false);
+		for (i = 0; i < 2; i++) {
+			puppet_work(ps, keyed_worker(ps, 1 + i));
+			inner[i] = keyed_send(ps, keyed_worker(ps, 1 + i), 7, 30 + i,
+					      DXK_REENTRY_CHAIN);
+		}
+		EXPECT_IS(keyed_call(ps, keyed_worker(ps, 1), 30, 1, true, false)->answer,
+			  RJR_HELP);
+		EXPECT(puppet_help(ps, keyed_worker(ps, 1)) == inner[0]);
+		second = keyed_call(ps, keyed_worker(ps, 2), 31, 1, true, false);
+		EXPECT(ASLEEP(second));
+		puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+		EXPECT(ASLEEP(outer));
+		EXPECT(!ASLEEP(second));
+		EXPECT_IS(second->answer, RJR_HELP);
+		EXPECT(puppet_help(ps, keyed_worker(ps, 2)) == inner[1]);
+		puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+		puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+		puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+		EXPECT_IS(outer->answer, RJR_RETURNED);
+		puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		for (i = 0; among && i < 2; i++) {
+			puppet_work(ps, keyed_worker(ps, 0));
+			puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+		}
+		keyed_end(ps);
+		if (!among)
+			puppets_end(test);
+	}
 }
 
 /* K-4: run again, it comes to its key only after what is nested in it */
@@ -663,6 +718,7 @@ static struct kunit_case nest_cases[] = {
 	KUNIT_CASE(nest_chain),
 	KUNIT_CASE(nest_death),
 	KUNIT_CASE(nest_again),
+	KUNIT_CASE(nest_again_by_caller),
 	KUNIT_CASE(nest_redo),
 	KUNIT_CASE(nest_back),
 	KUNIT_CASE(nest_back_of_chain),
