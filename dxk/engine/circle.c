@@ -150,7 +150,8 @@ static struct dxk_member *dxk_caller_of(const struct dxk_more *more)
 {
 	struct dxk_member *m = more->worker;
 
-	return m && m->stuck == DXK_STUCK_KEY && m->asks == more ? m : NULL;
+	return m && m->stuck == DXK_STUCK_KEY && m->asks == more && !dxk_key_is_waiting(more) ?
+	       m : NULL;
 }
 
 /* Meet a member or a request. Return: false: the hold has no looks left for it, or no room. */

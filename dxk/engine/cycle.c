@@ -144,7 +144,8 @@ static bool dxk_member_is_dead(struct dxk_search *s, struct dxk_member *m)
 	if (m->stuck == DXK_STUCK_KEY) {
 		/* This is no chain of calls, so nothing is nested on it. Stop(cancel) ends it. */
 		s->keys += 2;
-		dead = !s->e->cancelling && dxk_holder_is_dead(s, m->asks->key);
+		dead = !s->e->cancelling && !dxk_key_is_waiting(m->asks) &&
+		       dxk_holder_is_dead(s, m->asks->key);
 		s->keys -= 2;
 	} else if (m->stuck == DXK_STUCK_OWNER && (s->timed || !m->timed)) {
 		owner = dxk_owner_find(&s->e->owners, m->space, m->awaits);

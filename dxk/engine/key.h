@@ -100,6 +100,12 @@ static inline bool dxk_key_is_free(const struct dxk_key *key)
 	return dxk_key_is_vacant(key) && !key->suspended;
 }
 
+/* Does the request still wait to be notified? */
+static inline bool dxk_key_is_waiting(const struct dxk_more *more)
+{
+	return more->at_key == DXK_KEY_WAITS && more->arrival >= more->key->told;
+}
+
 /**
  * dxk_key_is_usual - has the request its key, and do only those wait for it that are Held?
  * @more: of the request; its engine is locked

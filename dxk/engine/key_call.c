@@ -52,12 +52,15 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 	more->away = true;
 	dxk_waiter_queue(&k->w, &e->waits.callers, NULL, dxk_crew_sleepers(&e->crew, m),
 			 &e->stats.key_blocks, &e->stats.key_block_ns);
-	/* Any request of the key may notify one that waits for that: it is no link of a circle. */
+	m->stuck = DXK_STUCK_KEY;
+	m->doubt = 0;
+	m->asks = more;
+	k->w.stuck = m;
+	/*
+	 * Any request of the key may notify one that waits for that: it is no link of a circle, until
+	 * all are notified together.
+	 */
 	if (state == DXK_M_ENTERING) {
-		m->stuck = DXK_STUCK_KEY;
-		m->doubt = 0;
-		m->asks = more;
-		k->w.stuck = m;
 		dxk_key_doubt(e, more, wakes);
 		if (dxk_is_awaited_else(m, more->rqe->owner))
 			dxk_key_suspect(e, more->key, wakes);
@@ -219,12 +222,6 @@ void dxk_key_ask_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wakes *
 	default:
 		dxk_key_notify(e, k, wakes);
 	}
-}
-
-/* Does the request still wait to be notified? */
-static bool dxk_key_is_waiting(const struct dxk_more *more)
-{
-	return more->at_key == DXK_KEY_WAITS && more->arrival >= more->key->told;
 }
 
 /*

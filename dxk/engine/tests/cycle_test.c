@@ -726,6 +726,38 @@ static void cycle_of_a_sleeper(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * D-14, AG-25: of those that are notified together the first has the key, and the others sleep until
+ * it is theirs: the first may not wait for one of them.
+ */
+static void cycle_notified(struct kunit *test)
+{
+	struct puppets *ps = start(test, 3);
+	struct dxk_key_op *k[2];
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		keyed_send(ps, ps->main, 7, 1 + i, DXK_REENTRY_NONE);
+		puppet_work(ps, keyed_worker(ps, i));
+		k[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_WAIT);
+		EXPECT(ASLEEP(k[i]));
+	}
+	keyed_send(ps, ps->main, 7, 3, DXK_REENTRY_NONE);
+	puppet_work(ps, keyed_worker(ps, 2));
+	/* somebody may yet notify the first one */
+	EXPECT(ASLEEP(keyed_call(ps, keyed_worker(ps, 2), 1, 1, false, true)));
+	EXPECT_IS(puppet_time_up(ps, ps->calls->w), -ETIMEDOUT);
+	puppet_key(ps, keyed_worker(ps, 2), DXK_KEY_NOTIFY_ALL);
+	EXPECT(!ASLEEP(k[0]));
+	EXPECT(ASLEEP(k[1]));
+	EXPECT_IS(keyed_call(ps, keyed_worker(ps, 0), 2, 1, false, false)->err, -EDEADLK);
+	puppet_end(ps, keyed_worker(ps, 0), 0, 0);
+	EXPECT(!ASLEEP(k[1]));
+	puppet_end(ps, keyed_worker(ps, 1), 0, 0);
+	puppet_end(ps, keyed_worker(ps, 2), 0, 0);
+	keyed_end(ps);
+}
+
 static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_crossed),
 	KUNIT_CASE(cycle_of_a_sleeper),
@@ -751,6 +783,7 @@ static struct kunit_case cycle_cases[] = {
 	KUNIT_CASE(cycle_vanished_of_a_wait),
 	KUNIT_CASE(cycle_ring_stopped),
 	KUNIT_CASE(cycle_purged_link),
+	KUNIT_CASE(cycle_notified),
 	{}
 };
 
