@@ -206,7 +206,14 @@ int dxk_key_release(struct dxk_member *m, u64 key)
 	return k.ret;
 }
 
-/** dxk_key_cancel - cancel the requests that wait for a key. Return: how many, or -ENOENT */
+/**
+ * dxk_key_cancel - cancel the requests that wait for a key
+ * @m: the member; the key is one of its space
+ * @key: the key
+ *
+ * More urgent ones that others post meanwhile come before those that are still to be cancelled,
+ * so a caller that is killed does not wait for these. Return: how many, or -ENOENT.
+ */
 int dxk_key_cancel(struct dxk_member *m, u64 key)
 {
 	struct dxk_key_op k = { .m = m, .cookie = key };
@@ -215,7 +222,7 @@ int dxk_key_cancel(struct dxk_member *m, u64 key)
 	for (;;) {
 		dxk_perform(m->engine, &k.op, dxk_key_cancel_run);
 		dxk_rqe_drop_all(m, &k.ended);
-		if (likely(!k.more))
+		if (likely(!k.more) || os_killed())
 			break;
 		os_yield();
 	}

@@ -397,6 +397,9 @@ void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 	}
 	while (key && !list_empty(&key->waiters)) {
 		more = list_first_entry(&key->waiters, struct dxk_more, way);
+		/* They stand in the order in which they came. */
+		if (more->arrival >= k->came)
+			break;
 		k->more = !dxk_afford(wakes, 1);
 		if (k->more)
 			return;

@@ -824,6 +824,39 @@ static void key_cancel_amid_posts(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* The waiters of a key are told that were there when the cancel began, and no later ones. */
+static void key_cancel_of_waiters(struct kunit *test)
+{
+	struct puppets *ps = start(test, 80, 8);
+	struct dxk_key_op k = { .m = ps->main, .cookie = KEY }, *w[81];
+	struct dxk_rqe *rqe;
+	u32 i;
+
+	for (i = 0; i < 80; i++) {
+		rqe = post(ps, KEY, 0);
+		EXPECT(puppet_work(ps, keyed_worker(ps, i)) == rqe);
+		w[i] = puppet_key(ps, keyed_worker(ps, i), DXK_KEY_WAIT);
+		EXPECT(ASLEEP(w[i]));
+	}
+	INIT_LIST_HEAD(&k.ended);
+	puppet_do(ps, &k.op, dxk_key_cancel_run);
+	EXPECT(k.more);
+	EXPECT_IS(w[0]->ret, -ECANCELED);
+	EXPECT(ASLEEP(w[79]));
+	EXPECT_IS(answer(ps, keyed_worker(ps, 0), DXK_KEY_ENTER), 0);
+	w[80] = puppet_key(ps, keyed_worker(ps, 0), DXK_KEY_WAIT);
+	EXPECT(ASLEEP(w[80]));
+	while (k.more)
+		puppet_do(ps, &k.op, dxk_key_cancel_run);
+	EXPECT_IS(k.ret, 80);
+	EXPECT_IS(w[79]->ret, -ECANCELED);
+	EXPECT(ASLEEP(w[80]));
+	EXPECT_IS(dxk_key_cancel(ps->main, KEY), 1);
+	for (i = 0; i < 80; i++)
+		puppet_end(ps, keyed_worker(ps, i), 0, 0);
+	keyed_end(ps);
+}
+
 /* Stop(cancel): nobody sleeps for a key, what was begun has its last turn, one at a time */
 static void key_stop_cancel(struct kunit *test)
 {
@@ -972,6 +1005,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),
 	KUNIT_CASE(key_cancel_amid_posts),
+	KUNIT_CASE(key_cancel_of_waiters),
 	KUNIT_CASE(key_stop_cancel),
 	KUNIT_CASE(key_stop_after_signal),
 	KUNIT_CASE(key_order_at_random),
