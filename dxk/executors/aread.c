@@ -87,6 +87,9 @@ static s32 aread_begin(struct dxk_call *call)
 		return -EBADF;
 	if (!(call->file->f_mode & FMODE_READ))
 		return -EBADF;
+	/* Whoever has its other end would keep the worker, and no cancel or Stop would end that. */
+	if (S_ISFIFO(file_inode(call->file)->i_mode))
+		return -EOPNOTSUPP;
 	if (!call->file->f_op->read_iter || (s64)call->param < 0)
 		return -EINVAL;
 	job = aread_make(call);
@@ -130,7 +133,7 @@ static s32 aread_begin(struct dxk_call *call)
  * O_DIRECT, and then wants what is asked for to begin and end with a sector.
  *
  * Return: 0, with the bytes as the result, fewer at the file's end; -ECANCELED, -EBADF,
- * -EINVAL, -ENOMEM, -EOPNOTSUPP: the policy's max_waiting is 0, or what the file says.
+ * -EINVAL, -ENOMEM, -EOPNOTSUPP: a pipe, or the policy's max_waiting is 0; or what the file says.
  */
 s32 exe_aread(struct dxk_call *call)
 {

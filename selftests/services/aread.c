@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DISK	"/dev/nullb0"
 #define PARAMS	"/sys/module/null_blk"
@@ -179,6 +180,19 @@ TEST_F(aread, from_a_file)
 	EXPECT_EQ(-EBADF, collect(&self->t, got, NULL, NULL));
 	close(wo);
 	close(fd);
+}
+
+/* A pipe would keep the worker for as long as the poster likes. */
+TEST_F(aread, from_a_pipe)
+{
+	unsigned char got[4096];
+	int end[2];
+
+	ASSERT_EQ(0, pipe2(end, O_CLOEXEC));
+	ASSERT_EQ(1, post_read(&self->t, self->exec, end[0], 0, 1, 0));
+	EXPECT_EQ(-EOPNOTSUPP, collect(&self->t, got, NULL, NULL));
+	close(end[0]);
+	close(end[1]);
 }
 
 /* A policy without waits */
