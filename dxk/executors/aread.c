@@ -39,11 +39,12 @@ struct aread_job {
 	long result;
 };
 
+/* By a kernel thread: fput() would leave the release to a list of the whole system, see os.c. */
 static void aread_free(void *data)
 {
 	struct aread_job *job = data;
 
-	fput(job->file);
+	__fput_sync(job->file);
 	__free_page(job->page);
 	kfree(job);
 }

@@ -8,6 +8,8 @@
 #include "lib/log.h"
 
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 FIXTURE(stuck) {
@@ -311,6 +313,79 @@ TEST_F(stuck, release)
 	dxt_down(&t);
 	close(end[0]);
 	/* the file system ends, and what is written with it */
+	kill(self->fs->pid, SIGKILL);
+	close(other);
+}
+
+#define AREADS	8
+#define DISK	"/tmp/dxk-disk"
+
+static int hold_key(int member, uint32_t what)
+{
+	struct dxk_key_call c = { .size = sizeof(c), .what = what, .key = 1 };
+
+	return dxt_ioctl(member, DXK_IOC_KEY, &c);
+}
+
+/* Posts reads of the file, each of an open file of its own, which this has open no more. */
+static bool post_reads(const struct dxt *t, uint64_t exec, const char *path)
+{
+	struct dxk_post_more e = {
+		.post = dxt_entry(1, exec, 0, PXR_REJOIN | PXR_KERNEL | PXR_FD | PXR_KEY), .key = 1,
+	};
+	unsigned int i;
+	bool posted;
+
+	e.post.result_len = 4;
+	for (i = 0; i < AREADS; i++) {
+		e.post.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		posted = dxk_post_more(t->member, &e, 1, 0, NULL) == 1;
+		close(e.post.fd);
+		if (!posted)
+			return false;
+	}
+	return true;
+}
+
+static int start_areads(struct dxt *t, uint64_t *exec)
+{
+	int err = dxt_open(t);
+
+	t->policy.kernel_threads = t->policy.max_threads = AREADS;
+	t->policy.max_waiting = 2 * AREADS;
+	return err ? err : dxt_start(t) ?: dxk_executor_find(t->ctl, "aread", exec);
+}
+
+/* The last reference to a file may be that of aread: its release holds up that of no other file. */
+TEST_F(stuck, release_of_aread)
+{
+	uint64_t exec;
+	struct dxt t;
+	int other;
+
+	fuse_down(self->fs);
+	self->fs = fuse_up(true);
+	ASSERT_NE(NULL, self->fs);
+	ASSERT_EQ(0, start_areads(&self->t, &exec));
+	other = open(FUSE_FILE, O_RDWR | O_CLOEXEC);
+	ASSERT_LE(0, other);
+	ASSERT_EQ(5, write(other, "clean", 5));
+	ASSERT_EQ(0, hold_key(self->t.member, DXK_KEY_HOLD));
+	ASSERT_TRUE(post_reads(&self->t, exec, FUSE_FILE));
+	self->fs->hang = FUSE_WRITE;
+	ASSERT_EQ(5, write(other, "dirty", 5));
+	ASSERT_EQ(0, hold_key(self->t.member, DXK_KEY_RELEASE));
+	EXPECT_TRUE(DXT_SOON(self->fs->hung));
+	EXPECT_EQ(AREADS, dxt_drain(&self->t, self->t.member, 1));
+
+	mkdir(DISK, 0700);
+	ASSERT_EQ(0, mount("dxk", DISK, "tmpfs", 0, NULL));
+	EXPECT_EQ(0, start_areads(&t, &exec));
+	EXPECT_TRUE(post_reads(&t, exec, DISK "/file"));
+	EXPECT_EQ(AREADS, dxt_drain(&t, t.member, 1));
+	dxt_down(&t);
+	EXPECT_TRUE(DXT_SOON(!umount(DISK)));
+	rmdir(DISK);
 	kill(self->fs->pid, SIGKILL);
 	close(other);
 }
