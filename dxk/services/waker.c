@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/fire.h"
 #include "engine/more.h"
+#include "services/file.h"
 #include "services/files.h"
 #include "services/waker.h"
 
@@ -36,6 +37,12 @@ struct dxk_waker {
 	void (*release)(void *data);
 	/** @data: (C) for @release */
 	void *data;
+	/** @paid: (C) the request's file counts for a user, in the kernel's numbers @payer */
+	bool paid;
+	/** @charged: set by whoever releases it for the request: it counts for that user, too */
+	bool charged;
+	/** @payer: (C) which */
+	u32 payer;
 	/** @work: releases it */
 	struct work_struct work;
 };
@@ -49,6 +56,8 @@ static void dxk_waker_release(struct work_struct *work)
 
 	if (w->release)
 		w->release(w->data);
+	if (w->charged)
+		dxk_file_uncharge(KUIDT_INIT(w->payer));
 	module_put(w->owner);
 	kfree(w);
 }
@@ -90,9 +99,26 @@ struct dxk_waker *dxk_waker_make(struct dxk_engine *e, struct dxk_files *files,
 	w->owner = owner;
 	w->release = release;
 	w->data = data;
+	if (more->file) {
+		w->paid = more->file->paid;
+		w->payer = more->file->payer;
+	}
 	INIT_WORK(&w->work, dxk_waker_release);
 	more->watch = &w->watch;
 	return w;
+}
+
+/*
+ * The request has ended, but not what it has begun, such as an I/O, which may never end. It still
+ * has the file, and memory: it counts for the user as the file did, otherwise there would be no
+ * limit to what a user can leave behind by requests that are cancelled. This is never refused, but
+ * the user's next files are.
+ */
+static bool dxk_waker_charge(const struct dxk_waker *w)
+{
+	const struct dxk_payer payer = { .uid = KUIDT_INIT(w->payer), .limit = ULONG_MAX };
+
+	return w->paid && refcount_read(&w->refs) > 1 && !dxk_file_charge(&payer);
 }
 
 /**
@@ -108,6 +134,7 @@ void dxk_waker_let_go(struct dxk_watch *watch)
 	w->engine = NULL;
 	raw_spin_unlock_irq(&w->lock);
 	dxk_fired_flush(e, &w->watch.event);
+	w->charged = dxk_waker_charge(w);
 	dxk_waker_put(w);
 }
 

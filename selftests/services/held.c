@@ -4,6 +4,7 @@
  * RLIMIT_NOFILE says, besides those that the user's processes have open themselves.
  */
 #include "runtime/join.h"
+#include "services/disk.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -121,6 +122,55 @@ static int handles(struct dxt *unused)
 	return 0;
 }
 
+/*
+ * An I/O goes on when its request has been cancelled, and has the file: that counts until the I/O
+ * ends.
+ */
+#define DISK_NS	(2 * DXT_SEC)
+
+static int slow_disk;
+
+static int reads(struct dxt *unused)
+{
+	struct dxk_post_more e = {
+		.post = dxt_entry(2, 0, 0, PXR_REJOIN | PXR_KERNEL | PXR_FD | PXR_NAMED),
+	};
+	uint64_t name[FILES / 2], exec, begin;
+	unsigned int state[FILES / 2], i;
+	struct dxt t;
+	int fd, nr;
+
+	(void)unused;
+	if (dxt_open(&t))
+		return 1;
+	t.policy.kernel_threads = 1;
+	t.policy.max_waiting = FILES;
+	if (dxk_executor_find(t.ctl, "aread", &exec) || dxt_start(&t))
+		return 2;
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	limit(FILES);
+	e.post.executor = exec;
+	e.post.fd = slow_disk;
+	e.post.result_len = 512;
+	begin = dxt_now();
+	for (i = 0; i < FILES / 2; i++) {
+		e.name = name[i] = 1 + i;
+		if (dxk_post_more(t.member, &e, 1, 0, NULL) != 1)
+			return 3;
+	}
+	if (!DXT_SOON(dxt_num(&t, "pools/wait_use") == FILES / 2))
+		return 4;
+	if (dxk_cancel(t.member, name, FILES / 2, state) != FILES / 2 ||
+	    dxt_drain(&t, t.member, 2) != FILES / 2)
+		return 5;
+	/* the requests' own files are let go meanwhile */
+	dxt_sleep_ms(300);
+	nr = posts(&t, fd);
+	if (nr != FILES / 2 && dxt_now() - begin < DISK_NS)
+		return 6;
+	return soon_posts(&t, fd, FILES - nr) ? 0 : 7;
+}
+
 static int root_posts(struct dxt *t)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -154,6 +204,21 @@ TEST(by_requests)
 	EXPECT_EQ(0, as(OTHER, GID, 0, requests, NULL));
 	EXPECT_EQ(0, as(0, 0, 0, root, NULL));
 	device(st.st_mode & 0777);
+}
+
+TEST(by_reads)
+{
+	struct stat st;
+
+	slow_disk = disk(DISK_NS);
+	if (slow_disk < 0)
+		SKIP(return, "no null_blk");
+	ASSERT_EQ(0, stat("/dev/dxk", &st));
+	ASSERT_EQ(0, device(0666));
+	EXPECT_EQ(0, as(UID, GID, 0, reads, NULL));
+	device(st.st_mode & 0777);
+	close(slow_disk);
+	EXPECT_TRUE(DXT_SOON(!system("rmmod null_blk 2>/dev/null")));
 }
 
 TEST(by_handles)
