@@ -260,6 +260,59 @@ TEST_F(key, bounded)
 	EXPECT_EQ(0, key_call(self->t.member, DXK_KEY_RELEASE, KEY, 0, 0));
 }
 
+/* Posts without an end what comes before all else of the key. */
+static void urge(const struct dxt *t)
+{
+	int m = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+	struct dxk_post_more e[DXK_BATCH_MAX];
+	unsigned int i;
+
+	for (i = 0; i < DXK_BATCH_MAX; i++) {
+		e[i] = (struct dxk_post_more){ .post = dxt_entry(OWNER, 9, 0, PXR_KEY), .key = KEY };
+		e[i].post.prio = 1000;
+	}
+	for (;;)
+		dxk_post_more(m, e, DXK_BATCH_MAX, 0, NULL);
+}
+
+static void cancel_always(const struct dxt *t)
+{
+	int m = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+
+	for (;;)
+		key_call(m, DXK_KEY_CANCEL, KEY, 0, 0);
+}
+
+/* Others post what is more urgent as fast as it is cancelled: who cancels can be killed */
+TEST_F(key, cancel_is_killed)
+{
+	pid_t poster[3], canceller;
+	unsigned int i;
+
+	ASSERT_EQ(0, key_call(self->t.member, DXK_KEY_HOLD, KEY, 0, 0));
+	ASSERT_EQ(1, send(self->t.member, KEY, OTHER, 0, 0));
+	for (i = 0; i < ARRAY_SIZE(poster); i++) {
+		poster[i] = dxt_fork();
+		if (!poster[i])
+			urge(&self->t);
+	}
+	EXPECT_TRUE(DXT_SOON(dxt_num(&self->t, "pools/wait_use") > 10 * DXK_BATCH_MAX));
+	canceller = dxt_fork();
+	if (!canceller)
+		cancel_always(&self->t);
+	EXPECT_TRUE(DXT_SOON(dxt_num(&self->t, "stats/cancelled") > 20 * 1024));
+	kill(canceller, SIGKILL);
+	EXPECT_TRUE(DXT_WITHIN(dxt_stall_ns(), dxt_gone(canceller)));
+	for (i = 0; i < ARRAY_SIZE(poster); i++)
+		kill(poster[i], SIGKILL);
+	for (i = 0; i < ARRAY_SIZE(poster); i++)
+		dxt_reap(poster[i]);
+	dxt_reap(canceller);
+	key_call(self->t.member, DXK_KEY_CANCEL, KEY, 0, 0);
+	EXPECT_EQ(0, key_call(self->t.member, DXK_KEY_RELEASE, KEY, 0, 0));
+	EXPECT_EQ(1, dxt_drain(&self->t, self->t.member, OTHER));
+}
+
 /* A process dies that has held a key back: that is of the descriptor, which others have */
 TEST_F(key, process_dies)
 {
