@@ -57,8 +57,8 @@ static void dxk_key_sleep(struct dxk_engine *e, struct dxk_key_op *k, u8 state,
 	m->asks = more;
 	k->w.stuck = m;
 	/*
-	 * Any request of the key may notify one that waits for that: it is no link of a circle, until
-	 * all are notified together.
+	 * Any request of the key may notify one that waits for that: it is no link of a circle,
+	 * until all are notified together.
 	 */
 	if (state == DXK_M_ENTERING) {
 		dxk_key_doubt(e, more, wakes);
