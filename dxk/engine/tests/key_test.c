@@ -762,6 +762,22 @@ static void key_held_since(struct kunit *test)
 	keyed_end(ps);
 }
 
+/* DX-107: if a cancel ends all that there is, a Stop(drain) goes on */
+static void key_cancel_amid_drain(struct kunit *test)
+{
+	struct puppets *ps = start(test, 1, 8);
+	struct puppet_stop *stop;
+
+	post(ps, KEY, 0);
+	post(ps, KEY, 0);
+	dxk_stop_begin(ps->e, ps->e->run.gen, false, false);
+	stop = puppet_stopper(ps);
+	EXPECT(ASLEEP(stop));
+	EXPECT_IS(keyed_anybody(ps, dxk_key_cancel_run, KEY, false), 2);
+	EXPECT(!ASLEEP(stop));
+	keyed_end(ps);
+}
+
 /* AG-31: all that waits is cancelled, who was begun is told, who waits to be notified, too */
 static void key_cancel(struct kunit *test)
 {
@@ -1004,6 +1020,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_hold_and_enter),
 	KUNIT_CASE(key_held_since),
 	KUNIT_CASE(key_cancel),
+	KUNIT_CASE(key_cancel_amid_drain),
 	KUNIT_CASE(key_cancel_amid_posts),
 	KUNIT_CASE(key_cancel_of_waiters),
 	KUNIT_CASE(key_stop_cancel),
