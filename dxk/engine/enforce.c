@@ -49,8 +49,9 @@ static bool dxk_any_closed(const struct dxk_engine *e)
 /*
  * End waiting requests that no worker will ever run. Each one is looked at once: it moves to the
  * end of its line, until the first one that has done so stands in front again, and thus all are in
- * their order, see age.h. Requests that begin to wait meanwhile were checked then; those whose wait
- * ends meanwhile while another one has their key are met by one more pass.
+ * their order, see age.h, but for those that begin to wait, or end, between two lock holds.
+ * Requests that begin to wait meanwhile were checked then; those whose wait ends meanwhile while
+ * another one has their key are met by one more pass.
  * As far as the lock hold can afford. Return: was that all?
  */
 static bool dxk_enforce_waits(struct dxk_engine *e, struct dxk_enforce_op *p,

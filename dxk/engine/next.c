@@ -258,7 +258,7 @@ static void dxk_member_note_newest(struct dxk_member *m)
 {
 	const struct dxk_rqe *rqe;
 
-	if (m->spare || list_empty(&m->busy))
+	if (list_empty(&m->busy))
 		return;
 	rqe = list_last_entry(&m->busy, struct dxk_rqe, link);
 	dxk_member_note(m, rqe);
@@ -270,11 +270,10 @@ static void dxk_extra_done(struct dxk_engine *e, struct dxk_member *m,
 			   struct dxk_rqe *rqe)
 {
 	dxk_extra_end(e, m, rqe);
-	if (m->spare) {
+	if (m->spare)
 		e->stats.spare_runs++;
-		return;
-	}
-	e->stats.helps++;
+	else
+		e->stats.helps++;
 	dxk_member_note_newest(m);
 }
 

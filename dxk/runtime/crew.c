@@ -115,8 +115,8 @@ static int dxk_join(struct dxk_thread *t, struct dxk_slot *slot,
 		return PTR_ERR(slot);
 	t->m.spare = kind == DXK_MEMBER_SPARE;
 	dxk_perform(t->m.engine, &j.l.op, dxk_join_run);
-	if (j.err && slot)
-		dxk_slot_remove(slot);
+	if (j.err && slot && dxk_slot_give_back(slot))
+		dxk_control_kick(&dxk_member_ctx(&t->m)->control[DXK_MONITOR]);
 	return j.err;
 }
 

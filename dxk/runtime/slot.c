@@ -174,14 +174,21 @@ void dxk_slot_vacate(struct dxk_thread *t)
 
 /* --- making and removing ------------------------------------------------------- */
 
-/* Free an id. If a slot with it is to stay, the Monitor makes one at its next turn. */
-static void dxk_slot_free_id(struct dxk_ctx *ctx, u32 id)
+/*
+ * Free an id that nobody has taken. Return: is a slot with it to stay by now? The Monitor makes it
+ * at its next turn.
+ */
+static bool dxk_slot_free_id(struct dxk_ctx *ctx, u32 id)
 {
+	bool stays;
+
 	spin_lock(&ctx->engine.lock);
 	xa_erase(&ctx->slots, id);
-	if (id < ctx->nr_slots)
+	stays = id < ctx->nr_slots;
+	if (stays)
 		WRITE_ONCE(ctx->nr_slots, id);
 	spin_unlock(&ctx->engine.lock);
+	return stays;
 }
 
 /* @id: reserved in dxk_ctx.slots */
@@ -251,9 +258,29 @@ struct dxk_slot *dxk_slot_add_spare(struct dxk_ctx *ctx)
 /** dxk_slot_remove - remove a slot that nobody has or will take */
 void dxk_slot_remove(struct dxk_slot *slot)
 {
+	struct dxk_ctx *ctx = slot->ctx;
+
 	kobject_del(&slot->kobj);
-	dxk_slot_free_id(slot->ctx, slot->id);
+	spin_lock(&ctx->engine.lock);
+	xa_erase(&ctx->slots, slot->id);
+	spin_unlock(&ctx->engine.lock);
 	kobject_put(&slot->kobj);
+}
+
+/**
+ * dxk_slot_give_back - remove a slot that was made for a thread which did not join
+ * @slot: the slot
+ *
+ * Return: is the Monitor to make one that stays?
+ */
+bool dxk_slot_give_back(struct dxk_slot *slot)
+{
+	bool stays;
+
+	kobject_del(&slot->kobj);
+	stays = dxk_slot_free_id(slot->ctx, slot->id);
+	kobject_put(&slot->kobj);
+	return stays;
 }
 
 /** dxk_slots_tidy - have unused slots removed, if there are any */

@@ -70,6 +70,7 @@ struct dxk_slot *dxk_slot_add(struct dxk_ctx *ctx, u32 id);
 struct dxk_slot *dxk_slot_add_client(struct dxk_ctx *ctx);
 struct dxk_slot *dxk_slot_add_spare(struct dxk_ctx *ctx);
 void dxk_slot_remove(struct dxk_slot *slot);
+bool dxk_slot_give_back(struct dxk_slot *slot);
 void dxk_slot_occupy(struct dxk_slot *slot, struct dxk_thread *t);
 void dxk_slot_vacate(struct dxk_thread *t);
 

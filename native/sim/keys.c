@@ -328,8 +328,9 @@ static bool actor_is_dead(const struct actor *a, const struct dxk_member *caller
 
 	if (&a->m == caller)
 		return true;
+	/* Anybody may still notify one that waits for that. */
 	if (a->key_op && actor_queued(&a->key_op->w) && a->m.stuck == DXK_STUCK_KEY)
-		return holder_is_dead(a->m.asks->key);
+		return !dxk_key_is_waiting(a->m.asks) && holder_is_dead(a->m.asks->key);
 	/* Whoever was told in the same hold slept when the other one was: of a circle, in a Stop. */
 	if (!r || r->timed || !(actor_queued(&r->w) ? a->m.stuck == DXK_STUCK_OWNER :
 				r->w.done && (!a->answered || a->told == model.holds)))
