@@ -426,12 +426,23 @@ static void purge_not_later_work(struct kunit *test)
 	dxk_sweep_end(ps->e);
 }
 
+/* The worker waits for another owner's result, and is called for the request that gives it. */
+static void calls_for_help(struct puppets *ps, struct dxk_member *m)
+{
+	struct dxk_rejoin_op *r = puppet_poller(ps, m, OTHER, 1, 1);
+
+	puppet_post(ps, OTHER, 0, PXR_REJOIN);
+	r->help = true;
+	r->wait = true;
+	puppet_do(ps, &r->op, dxk_rejoin_run);
+	EXPECT(r->helper.called);
+}
+
 /* told before it helps, or while it does: it is told when it is back */
 static void purge_helper(struct kunit *test)
 {
 	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
 	struct dxk_member *m = puppet_worker(ps);
-	struct dxk_rejoin_op *r;
 	u32 nr[DXK_PLACES], i;
 
 	for (i = 0; i < 2; i++) {
@@ -441,12 +452,7 @@ static void purge_helper(struct kunit *test)
 			purge(ps, OWNER, nr);
 			EXPECT(m->told);
 		}
-		r = puppet_poller(ps, m, OTHER, 1, 1);
-		puppet_post(ps, OTHER, 0, PXR_REJOIN);
-		r->help = true;
-		r->wait = true;
-		puppet_do(ps, &r->op, dxk_rejoin_run);
-		EXPECT(r->helper.called);
+		calls_for_help(ps, m);
 		puppet_help(ps, m);
 		if (i)
 			purge(ps, OWNER, nr);
@@ -553,17 +559,11 @@ static void purge_helper_puts_back(struct kunit *test)
 {
 	struct puppets *ps = puppets_on_block(test, DXK_ON_BLOCK_HELP, 1, false);
 	struct dxk_member *m = puppet_worker(ps);
-	struct dxk_rejoin_op *r;
 	u32 nr[DXK_PLACES];
 
 	puppet_post(ps, OWNER, 0, PXR_REJOIN);
 	puppet_work(ps, m);
-	r = puppet_poller(ps, m, OTHER, 1, 1);
-	puppet_post(ps, OTHER, 0, PXR_REJOIN);
-	r->help = true;
-	r->wait = true;
-	puppet_do(ps, &r->op, dxk_rejoin_run);
-	EXPECT(r->helper.called);
+	calls_for_help(ps, m);
 	puppet_return(ps, puppet_turn(ps, m, 1));
 	EXPECT_IS(m->held, 1);
 	EXPECT_IS(m->work.owner, OWNER);
