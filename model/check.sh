@@ -95,6 +95,8 @@ good=(
 	'fire fire CHANGES=2'
 	'thread thread'
 	'thread-publish thread PUBLISH'
+	'thread-late thread PUBLISH LATE'
+	'thread-late-stays thread PUBLISH LATE STAYS'
 	'three-three-two engine NW=3 NREQ=3 NOWN=2'
 	"pollers engine $pollers"
 	"posters engine NW=1 $three ENTRIES=1 SIGNALS=1"
@@ -182,6 +184,7 @@ bad=(
 	'STOP_RCU thread PUBLISH'	# no synchronize_rcu()
 	'LAST_INBOX thread PUBLISH'	# the thread ends without a last look
 	'RAN_WAKE thread PUBLISH'	# no wake-up of the caller
+	'TAKER_KICK thread PUBLISH LATE STAYS'	# who takes over does not say what it leaves
 	"SLEEP_BARRIER engine $alone"
 	"SLEEP_RECHECK engine $alone"
 	'SIGNAL_LEAVE engine NW=1 NREQ=2 ENTRIES=1 OWNER(r)=r SIGNALS=1'

@@ -7,11 +7,18 @@
  *
  * Without PUBLISH callers are dispatchers themselves: one may hand over the rest of its
  * work, the other leaves a backlog. With PUBLISH (policy dispatch=thread) both hand
- * over an operation, while the thread is being stopped.
+ * over an operation, while the thread is being stopped, or with STAYS is not. With LATE the
+ * first of them may take the role after all, as who waits for long does, and thread 700 is to
+ * run what that one leaves; where it has ended meanwhile, the other one waits for long, too.
  */
 
 #define CALLERS	2
 #define bit(c)	(1 << (c))
+#ifdef LATE
+#define takes_over(c)	(c == 0 || (ended && took_over))
+#else
+#define takes_over(c)	false
+#endif
 
 bool lock;			/* dxk_ctx.lock */
 bool rest;			/* a dispatch that a caller had no budget for */
@@ -29,12 +36,12 @@ bool direct = true;
 #endif
 bool b_direct;
 bool reading[CALLERS];		/* RCU */
-byte inbox;			/* bits of callers */
+byte inbox, taken;		/* bits of callers */
 bool ran[CALLERS], b_ran[CALLERS];
 bool csleep[CALLERS];		/* a caller's task state */
 bool cgone[CALLERS];
 byte runs[CALLERS];
-bool should_stop, ended;
+bool should_stop, ended, took_over;
 
 #define LOCK	atomic { !lock -> lock = true }
 #define UNLOCK	lock = false
@@ -61,9 +68,35 @@ inline kick(c)
 	fi
 }
 
+/* Run one operation, if there is one, and wake its caller. */
+inline inbox_hold(c)
+{
+	LOCK;
+	if
+	:: !taken -> atomic { mine = inbox; inbox = 0 }; taken = mine; mine = 0
+	:: else
+	fi;
+	if
+	:: taken ->
+		c = (taken & bit(0) -> 0 : 1);
+		taken = taken & ~bit(c);
+		runs[c]++;
+		/* a reference to its task is taken */
+		assert(!cgone[c]);
+		b_ran[c] = true;
+		!b_ran[c];
+		UNLOCK;
+#ifndef MUT_RAN_WAKE
+		atomic { !b_ran[c] -> csleep[c] = false }
+#endif
+	:: else -> UNLOCK
+	fi
+}
+
 proctype caller(byte c)
 {
 	bool saw;
+	byte mine, d;
 
 	/* rcu_read_lock() */
 	reading[c] = true;
@@ -86,9 +119,24 @@ proctype caller(byte c)
 		:: saw -> break
 		:: else
 		fi;
-		!csleep[c]
+		if
+		:: !csleep[c]
+		:: takes_over(c) -> goto late
+		fi
 	od;
 	csleep[c] = false;
+	goto over;
+
+late:
+	csleep[c] = false;
+	took_over = true;
+	do
+	:: ran[c] -> break
+	:: else -> inbox_hold(d)
+	od;
+#ifndef MUT_TAKER_KICK
+	kick(c);
+#endif
 	goto over;
 
 perform:
@@ -121,22 +169,9 @@ over:
 
 inline inbox_run()
 {
-	atomic { mine = inbox; inbox = 0 };
-	c = 0;
 	do
-	:: c < CALLERS && (mine & bit(c)) ->
-		LOCK;
-		runs[c]++;
-		UNLOCK;
-		/* the wake-up's reference is taken before */
-		assert(!cgone[c]);
-		b_ran[c] = true;
-#ifndef MUT_RAN_WAKE
-		atomic { !b_ran[c] -> csleep[c] = false };
-#endif
-		c++
-	:: c < CALLERS && !(mine & bit(c)) -> c++
-	:: c == CALLERS -> break
+	:: inbox || taken -> inbox_hold(c)
+	:: else -> break
 	od
 }
 
@@ -194,6 +229,7 @@ proctype dispatcher()
 }
 
 #ifdef PUBLISH
+#ifndef STAYS
 /* dxk_dispatcher_stop() */
 proctype stopper()
 {
@@ -209,6 +245,7 @@ proctype stopper()
 	asleep = false;
 	ended
 }
+#endif
 #endif
 
 proctype memory()
@@ -233,7 +270,9 @@ proctype judge()
 	assert(!rest);
 	assert(!(backlog && will_park));
 #ifdef PUBLISH
+#ifndef STAYS
 	assert(ended);
+#endif
 #endif
 	atomic { should_stop = true; asleep = false }
 }
@@ -246,7 +285,9 @@ init
 		run caller(0);
 		run caller(1);
 #ifdef PUBLISH
+#ifndef STAYS
 		run stopper();
+#endif
 #endif
 		run judge()
 	}

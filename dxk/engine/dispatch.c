@@ -3,7 +3,10 @@
  * The dispatcher is a role: the holder of the engine's lock makes the move that it
  * came for, and then gives Ready requests to idle workers. Thread 700 is the fallback:
  * it takes over where a caller's share of work ends, sweeps periodically while
- * requests are Ready, and under policy dispatch=thread makes every move.
+ * requests are Ready, and under policy dispatch=thread makes every move: callers publish
+ * operations in the inbox. What it takes out stays in the engine until it has run, and a caller
+ * learns of it before the lock is released. So when thread 700 does not get the CPU, which its
+ * cgroup may deny it for long, any caller can go on in its place, at any time.
  */
 #include "engine/alarm.h"
 #include "engine/block.h"
@@ -19,7 +22,7 @@
 #include "engine/rejoin.h"
 #include "engine/wake.h"
 
-/* Most published operations that thread 700 runs in one lock hold. */
+/* Most published operations that run in one lock hold. */
 #define DXK_INBOX_BUDGET	16
 
 /* --- the end of a lock hold ------------------------------------------------ */
@@ -254,13 +257,90 @@ void dxk_dispatch_all(struct dxk_engine *e, struct dxk_wakes *wakes)
 	dxk_backlog(e, wakes);
 }
 
+static u64 dxk_moves_so_far(const struct dxk_engine *e)
+{
+	return e->stats.posts + e->stats.dispatches + e->stats.completions +
+	       e->stats.collected + e->stats.cancelled + e->stats.put_back +
+	       e->stats.waits;
+}
+
+/* Take the oldest published operation. Return: it, or NULL. */
+static struct dxk_op *dxk_inbox_take(struct dxk_engine *e)
+{
+	struct llist_node *node;
+
+	lockdep_assert_held(&e->lock);
+
+	if (!e->taken)
+		WRITE_ONCE(e->taken, llist_reverse_order(llist_del_all(&e->inbox)));
+	node = e->taken;
+	if (!node)
+		return NULL;
+	WRITE_ONCE(e->taken, node->next);
+	return llist_entry(node, struct dxk_op, inbox);
+}
+
+/* Run published operations in their order, as many as one lock hold may. */
+static noinline void dxk_inbox_hold(struct dxk_engine *e)
+{
+	struct task_struct *caller[DXK_INBOX_BUDGET];
+	struct dxk_op *batch[DXK_INBOX_BUDGET];
+	struct dxk_wakes wakes __uninitialized;
+	u64 moves, before;
+	u32 i, nr = 0;
+
+	dxk_wakes_init(&wakes);
+	spin_lock(&e->lock);
+	dxk_hold_begin(e);
+	dxk_events_begin(e, &wakes);
+	moves = dxk_moves_so_far(e);
+	while (nr < DXK_INBOX_BUDGET && (!nr || wakes.spent < DXK_HOLD_BUDGET) &&
+	       (batch[nr] = dxk_inbox_take(e))) {
+		before = moves;
+		batch[nr]->run(e, batch[nr], &wakes);
+		nr++;
+		/* Charge its own moves, and the wake-up of its caller. */
+		moves = dxk_moves_so_far(e);
+		wakes.spent += (moves - before) / 2 + 1;
+	}
+	dxk_dispatch(e, &wakes);
+	dxk_events_end(e, &wakes);
+	/* A caller whose operation has run waits for nobody, not even for who has run it. */
+	for (i = 0; i < nr; i++) {
+		caller[i] = batch[i]->caller;
+		os_hold(caller[i]);
+		/* pairs with the loads in os_await() and dxk_publish() */
+		smp_store_release(&batch[i]->ran, true);
+	}
+	dxk_hold_end(e, &wakes);
+	spin_unlock(&e->lock);
+
+	for (i = 0; i < nr; i++)
+		os_wake_held(caller[i]);
+	dxk_wakes_flush(e, &wakes);
+	os_yield();
+}
+
+/**
+ * dxk_inbox_run - run published operations
+ * @e: the engine
+ *
+ * For thread 700. Of those that a caller runs meanwhile, see dxk_publish(), it may miss some.
+ */
+void dxk_inbox_run(struct dxk_engine *e)
+{
+	while (!llist_empty(&e->inbox) || READ_ONCE(e->taken))
+		dxk_inbox_hold(e);
+}
+
 /**
  * dxk_publish - hand an operation to thread 700 and wait until it has run
  * @e: the engine
  * @op: the operation
  * @run: its function
  *
- * The wait is bounded by the dispatcher's latency, so no signal ends it.
+ * No signal ends the wait. But when thread 700 does not come for as long as os_await() waits, the
+ * caller takes the role, for the operations before its own as well.
  * Return: false if callers take the role themselves by now.
  */
 bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
@@ -283,60 +363,14 @@ bool dxk_publish(struct dxk_engine *e, struct dxk_op *op, dxk_op_fn *run)
 	os_kick(e, DXK_DISPATCHER);
 
 	os_may_wait(OS_DISPATCHER);
-	os_await(&op->ran);
+	if (os_await(&op->ran))
+		return true;
+	/* pairs with the release in dxk_inbox_hold() */
+	while (!smp_load_acquire(&op->ran))
+		dxk_inbox_hold(e);
+	/* It may have looked for others while the caller took them out. */
+	os_kick(e, DXK_DISPATCHER);
 	return true;
-}
-
-static u64 dxk_moves_so_far(const struct dxk_engine *e)
-{
-	return e->stats.posts + e->stats.dispatches + e->stats.completions +
-	       e->stats.collected + e->stats.cancelled + e->stats.put_back +
-	       e->stats.waits;
-}
-
-/** dxk_inbox_run - run published operations in their order, some per lock hold */
-void dxk_inbox_run(struct dxk_engine *e)
-{
-	struct llist_node *node = llist_reverse_order(llist_del_all(&e->inbox));
-	struct dxk_op *batch[DXK_INBOX_BUDGET];
-	struct dxk_wakes wakes __uninitialized;
-	u64 moves;
-	u32 i, nr;
-
-	while (node) {
-		nr = 0;
-		dxk_wakes_init(&wakes);
-		spin_lock(&e->lock);
-		dxk_hold_begin(e);
-		dxk_events_begin(e, &wakes);
-		moves = dxk_moves_so_far(e);
-		while (node && nr < DXK_INBOX_BUDGET && wakes.spent < DXK_HOLD_BUDGET) {
-			struct dxk_op *op = llist_entry(node, struct dxk_op, inbox);
-			u64 before = moves;
-
-			node = node->next;
-			op->run(e, op, &wakes);
-			batch[nr++] = op;
-			/* Charge its own moves, and the wake-up of its caller. */
-			moves = dxk_moves_so_far(e);
-			wakes.spent += (moves - before) / 2 + 1;
-		}
-		dxk_dispatch(e, &wakes);
-		dxk_events_end(e, &wakes);
-		dxk_hold_end(e, &wakes);
-		spin_unlock(&e->lock);
-
-		for (i = 0; i < nr; i++) {
-			struct task_struct *caller = batch[i]->caller;
-
-			os_hold(caller);
-			/* pairs with the load in os_await() */
-			smp_store_release(&batch[i]->ran, true);
-			os_wake_held(caller);
-		}
-		dxk_wakes_flush(e, &wakes);
-		os_yield();
-	}
 }
 
 /**

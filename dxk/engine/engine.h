@@ -113,6 +113,8 @@ struct dxk_engine {
 	struct dxk_stats stats;
 	/** @inbox: (A) operations for thread 700 */
 	struct llist_head inbox;
+	/** @taken: (L) those that were taken out and have not run yet, in their order */
+	struct llist_node *taken;
 	/** @policy: (S), dynamic fields (L) */
 	struct dxk_policy policy;
 	/** @run: the run, and how it ends */

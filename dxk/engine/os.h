@@ -39,7 +39,14 @@ static inline void os_wake_held(struct task_struct *task);
 static inline void os_wake(struct task_struct *task);
 
 int os_doze(const bool *done, const struct llist_head *events, u64 deadline);
-void os_await(const bool *done);
+
+/**
+ * os_await - sleep until a short operation is done; no signal ends the sleep
+ * @done: set, with a release, by the task that then wakes the caller
+ *
+ * Return: is it done? If not, it has taken longer than a thread that runs needs.
+ */
+bool os_await(const bool *done);
 
 /** os_yield - a good moment for others to run */
 static inline void os_yield(void);

@@ -63,18 +63,23 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	return smp_load_acquire(done) ? 0 : err;
 }
 
-/** os_await - sleep until a short operation is done; no signal ends the sleep */
-void os_await(const bool *done)
+/* How long thread 700 may take. */
+#define OS_PATIENCE	(HZ / 10)
+
+bool os_await(const bool *done)
 {
+	long left = OS_PATIENCE;
+
 	for (;;) {
 		set_current_state(current->flags & PF_KTHREAD ?
 				  TASK_IDLE : TASK_UNINTERRUPTIBLE);
-		/* pairs with the release in dxk_inbox_run() */
-		if (smp_load_acquire(done))
+		/* pairs with the release in dxk_inbox_hold() */
+		if (smp_load_acquire(done) || !left)
 			break;
-		schedule();
+		left = schedule_timeout(left);
 	}
 	__set_current_state(TASK_RUNNING);
+	return smp_load_acquire(done);
 }
 
 /* --- members --------------------------------------------------------------- */

@@ -430,7 +430,8 @@ u32 actor_rejoin(struct actor *a, u64 cookie, u32 max, u64 deadline)
 		note("%u rejoins %llu, %u to %u, %s", a->m.id, cookie, r.min, r.max,
 		     !deadline ? "polls" : deadline == DXK_FOREVER ? "for ever" : "for a time");
 		a->answered = false;
-		a->called = model.holds;
+		/* A hold that has begun may still take it out of the inbox. */
+		a->called = model.holds - !!house.e.lock.holder;
 		a->rejoin = &r;
 		err = dxk_client_rejoin(&r, deadline);
 		a->rejoin = NULL;

@@ -758,7 +758,7 @@ void check_idle(void)
 	if (e->state == DXK_CTX_RUNNING && e->dormant[DXK_SCHEDULER] &&
 	    !dxk_ready_empty(&e->ready))
 		sim_fail("requests wait, and nothing ages them");
-	if (e->inbox.first)
+	if (e->inbox.first || e->taken)
 		sim_fail("an operation lies in the inbox");
 	check_clock(e);
 	items_check(true);

@@ -17,6 +17,7 @@
 
 struct house house;
 u32 sim_readers;
+bool sim_hasty;
 
 /* --- the policy -------------------------------------------------------------- */
 
@@ -220,6 +221,7 @@ static int step_up(enum house_step step)
 		return 0;
 	case STEP_DISPATCHER:
 		control_up(DXK_DISPATCHER);
+		sim_hasty = e->policy.dispatch == DXK_DISPATCH_THREAD && choose(2);
 		WRITE_ONCE(e->direct, e->policy.dispatch == DXK_DISPATCH_DIRECT);
 		return 0;
 	case STEP_WORKERS:

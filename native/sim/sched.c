@@ -275,21 +275,25 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	return 0;
 }
 
-void os_await(const bool *done)
+bool os_await(const bool *done)
 {
 	struct task_struct *self = sim_self;
+	bool late = sim_hasty && chance(4);
 
 	self->done = done;
 	for (;;) {
 		sim_doze_begin();
 		os_point();
-		if (__atomic_load_n(done, __ATOMIC_ACQUIRE))
+		if (late || __atomic_load_n(done, __ATOMIC_ACQUIRE))
 			break;
 		sim_sleep(DXK_FOREVER);
 	}
 	sim_doze_end();
 	self->done = NULL;
+	if (!__atomic_load_n(done, __ATOMIC_ACQUIRE))
+		return false;
 	order_acquire(done);
+	return true;
 }
 
 /** sim_signal - a signal comes, which ends sleeps; @kill: and after them the thread */

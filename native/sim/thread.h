@@ -33,6 +33,8 @@ extern struct task_struct *sim_self;
 extern u64 sim_now;
 /* Who is about to publish an operation. */
 extern u32 sim_readers;
+/* Thread 700 does not get the CPU in time, and callers take over from it. */
+extern bool sim_hasty;
 /* Points until another thread may run; whether one holds the lock. */
 extern long sim_left;
 extern bool sim_holding;

@@ -80,9 +80,9 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	return err;
 }
 
-void os_await(const bool *done)
+bool os_await(const bool *done)
 {
-	os_doze(done, NULL, DXK_FOREVER);
+	return !os_doze(done, NULL, os_now() + NSEC_PER_SEC / 10);
 }
 
 void os_member_get(struct dxk_member *m)

@@ -359,6 +359,79 @@ TEST_F(group, started_elsewhere)
 	EXPECT_EQ(2, all_run_on(t));
 }
 
+/* A process in the group that uses all the time the group gets. */
+static pid_t burner(void)
+{
+	pid_t pid = dxt_fork();
+
+	if (!pid) {
+		if (enter(GROUP))
+			_exit(1);
+		for (;;)
+			;
+	}
+	return pid;
+}
+
+static void quota(const char *max)
+{
+	dxt_write(GROUP "/cpu.max", max);
+}
+
+static bool quota_was_used_up(void)
+{
+	FILE *f = fopen(GROUP "/cpu.stat", "re");
+	unsigned long nr = 0;
+	char line[64];
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "nr_throttled %lu", &nr);
+	if (f)
+		fclose(f);
+	return nr;
+}
+
+/*
+ * dispatch=thread: where the group of thread 700 leaves it a ms of CPU time in a second, the calls
+ * and the closes of others go on without it, and so does who is killed in one.
+ */
+TEST_F(group, without_time)
+{
+	struct dxt *t = &self->t;
+	struct dxk_result r;
+	uint64_t begun;
+	pid_t burns, caller;
+	int i, member;
+
+	if (access(GROUP "/cpu.max", W_OK))
+		SKIP(return, "no quotas of CPU time");
+	t->policy.dispatch = DXK_DISPATCH_THREAD;
+	ASSERT_EQ(0, dxt_start(t));
+	ASSERT_EQ(0, enter(ROOT));
+	burns = burner();
+	quota("1000 1000000");
+	caller = dxt_fork();
+	if (!caller)
+		for (;;)
+			dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL);
+	EXPECT_TRUE(DXT_SOON(quota_was_used_up()));
+	begun = dxt_now();
+	for (i = 0; i < 4; i++) {
+		EXPECT_EQ(0, dxt_rejoin(t->member, 1, &r, 1, 1, 0, NULL));
+		member = dxk_member_create(t->ctx, DXK_MEMBER_CLIENT, NULL);
+		EXPECT_LE(0, member);
+		EXPECT_EQ(0, close(member));
+	}
+	EXPECT_GT(begun + 4 * DXT_SEC, dxt_now());
+	begun = dxt_now();
+	kill(caller, SIGKILL);
+	dxt_reap(caller);
+	EXPECT_GT(begun + DXT_SEC, dxt_now());
+	quota("max 100000");
+	kill(burns, SIGKILL);
+	dxt_reap(burns);
+}
+
 /* --- under load ---------------------------------------------------------------------- */
 
 #define BATCH	8

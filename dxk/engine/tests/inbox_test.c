@@ -165,10 +165,33 @@ static void inbox_budget(struct kunit *test)
 	}
 }
 
+/* dispatch=thread: where thread 700 does not come, a caller runs what was published until then. */
+static void inbox_late(struct kunit *test)
+{
+	struct puppets *ps = puppets_workers(test, 1);
+	struct dxk_rejoin_op *r = puppet_poller(ps, ps->main, 8, 1, 0);
+	struct dxk_post_op *p[SOME];
+	u32 i;
+
+	ps->e->direct = false;
+	for (i = 0; i < SOME; i++) {
+		p[i] = puppet_poster(ps, ps->main);
+		puppet_add(ps, p[i], 8, 0, PXR_REJOIN);
+		puppet_publish(ps, &p[i]->op, dxk_post_run);
+	}
+	EXPECT(dxk_publish(ps->e, &r->op, dxk_rejoin_run));
+	ps->e->direct = true;
+	for (i = 0; i < SOME; i++)
+		EXPECT(p[i]->op.ran);
+	EXPECT_IS(r->answer, RJR_NONE_READY);
+	EXPECT(!ps->e->inbox.first && !ps->e->taken);
+}
+
 static struct kunit_case inbox_cases[] = {
 	KUNIT_CASE(inbox_order),
 	KUNIT_CASE(inbox_goes_on),
 	KUNIT_CASE(inbox_budget),
+	KUNIT_CASE(inbox_late),
 	{ }
 };
 
