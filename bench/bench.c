@@ -283,6 +283,10 @@ static struct json_object *measure(const struct workload *w, const char *only)
 			sub(j[nr], "skipped", text(why));
 		}
 	}
+	if (!json_object_object_length(variants)) {
+		fprintf(stderr, "bench: %s has no variant %s\n", w->name, only);
+		exit(2);
+	}
 	for (round = -1; round < rounds; round++)
 		for (int i = 0; i < nr; i++) {
 			int at = round % 2 ? nr - 1 - i : i;
