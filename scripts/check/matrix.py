@@ -60,4 +60,4 @@ for guest, reasons in why.items():
         print(f"skipped on {guest}: {reason}: {', '.join(sorted(programs))}")
 for text in bad:
     print(f"matrix: {text}")
-sys.exit(bool(bad) or len(guests) < 2)
+sys.exit(bool(bad) or not guests)
