@@ -382,6 +382,7 @@ void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 		k->ret = key ? 0 : -ENOENT;
 		k->left = key ? key->nr_held : 0;
 		k->came = e->waits.arrivals;
+		k->turn = key && key->turn ? key->turn->arrival : k->came;
 	}
 	k->more = false;
 	while (k->left && key && key->nr_held) {
@@ -391,7 +392,7 @@ void dxk_key_cancel_run(struct dxk_engine *e, struct dxk_op *op, struct dxk_wake
 		k->more = !dxk_afford(wakes, 1);
 		if (k->more)
 			return;
-		k->left -= more->arrival < k->came;
+		k->left -= more->arrival < k->came && more->arrival != k->turn;
 		dxk_key_tell(e, k, more, wakes);
 		key = dxk_key_find(e, k->m->space, k->cookie);
 	}

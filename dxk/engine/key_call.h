@@ -48,6 +48,8 @@ struct dxk_key_op {
 	u32 left;
 	/** @came: and these are the ones whose dxk_more.arrival is below this */
 	u64 came;
+	/** @turn: but for that of the one that had the key then: it may be Held meanwhile */
+	u64 turn;
 	/** @why: -ERESTARTSYS or -ETIMEDOUT: why the sleep has ended */
 	int why;
 	/** @ret: what the call returns */

@@ -840,6 +840,36 @@ static void key_cancel_amid_posts(struct kunit *test)
 	keyed_end(ps);
 }
 
+/*
+ * AG-31: who has the key and gives it up to a more urgent one in the middle of that is Held then,
+ * and is none of those that were Held at its begin: all of these are cancelled.
+ */
+static void key_cancel_amid_yield(struct kunit *test)
+{
+	struct dxk_key_op k = { .cookie = KEY };
+	struct puppets *ps = start(test, 1, 8);
+	struct dxk_rqe *first, *last = NULL;
+	u32 i;
+
+	k.m = ps->main;
+	first = post(ps, KEY, 5);
+	for (i = 0; i < 80; i++)
+		last = post(ps, KEY, 0);
+	INIT_LIST_HEAD(&k.ended);
+	puppet_do(ps, &k.op, dxk_key_cancel_run);
+	EXPECT(k.more);
+	EXPECT_IS(first->state, DXK_READY);
+	keyed_is_held(ps, last);
+	post(ps, KEY, 9);
+	keyed_is_held(ps, first);
+	while (k.more)
+		puppet_do(ps, &k.op, dxk_key_cancel_run);
+	EXPECT_IS(last->state, DXK_REJOIN);
+	EXPECT_IS(k.ret, 82);
+	EXPECT(!is_known(ps, KEY));
+	keyed_end(ps);
+}
+
 /* The waiters of a key are told that were there when the cancel began, and no later ones. */
 static void key_cancel_of_waiters(struct kunit *test)
 {
@@ -1022,6 +1052,7 @@ static struct kunit_case key_cases[] = {
 	KUNIT_CASE(key_cancel),
 	KUNIT_CASE(key_cancel_amid_drain),
 	KUNIT_CASE(key_cancel_amid_posts),
+	KUNIT_CASE(key_cancel_amid_yield),
 	KUNIT_CASE(key_cancel_of_waiters),
 	KUNIT_CASE(key_stop_cancel),
 	KUNIT_CASE(key_stop_after_signal),
