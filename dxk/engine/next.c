@@ -592,7 +592,7 @@ static void dxk_redo_ready(struct dxk_engine *e, struct dxk_rqe *rqe)
 /*
  * The same for a request with a struct dxk_more. It keeps the key that it has. It must take
  * the key anew if it had given it up, if it only ran within another request's turn, or if
- * another one still runs within its own.
+ * another one still runs within its own. If it was told to end, that is the reason of the turn.
  */
 static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_wakes *wakes)
 {
@@ -605,11 +605,11 @@ static void dxk_redo_more(struct dxk_engine *e, struct dxk_rqe *rqe, struct dxk_
 		if (!dxk_key_take(e, rqe, wakes)) {
 			dxk_move(e, rqe, DXK_BUSY, DXK_WAITING);
 			dxk_key_hold(e, rqe, wakes);
-			more->worker = NULL;
+			dxk_tell_back(rqe);
 			return;
 		}
 	}
-	more->worker = NULL;
+	dxk_tell_back(rqe);
 	/* The sleeper for the key is gone: the next worker gets a request that has the key. */
 	more->away = false;
 	dxk_redo_ready(e, rqe);

@@ -11,7 +11,7 @@
 #include "engine/space.h"
 #include "engine/share.h"
 #include "engine/stop.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 #include "engine/wake.h"
 
 #define OWNER		1
@@ -865,6 +865,48 @@ static void wait_death(struct kunit *test)
 	EXPECT_IS(rqe->attempts, 1);
 	puppet_end(ps, m, 0, 0);
 	EXPECT_IS(result(ps, OWNER), 0);
+}
+
+/* ... but one that was told to end knows it when it begins again, with its key or Held for it. */
+static void wait_death_of_told(struct kunit *test)
+{
+	static const struct dxk_wait call = { .wait = DXK_WAIT_CALL };
+	u32 held;
+
+	for (held = 0; held < 2; held++) {
+		static const struct dxk_post_more key = { .name = NAME, .key = 5 };
+		struct puppets *ps = waits(test, 3);
+		struct dxk_post_op *p = puppet_poster(ps, ps->main);
+		struct dxk_member *m = worker(ps, 0), *other = worker(ps, 1);
+		struct dxk_rqe *rqe;
+
+		rqe = keyed_add(ps, p, OWNER, 0, PXR_REJOIN | PXR_REDO | PXR_NAMED | PXR_KEY, &key);
+		puppet_posts(ps, p);
+		EXPECT(puppet_work(ps, m) == rqe);
+		park(ps, m, &call, 0);
+		wake(ps, NAME);
+		comes(ps, m, rqe, DXK_WAKE_CALL);
+		if (held) {
+			puppet_key(ps, m, DXK_KEY_LEAVE);
+			keyed_send(ps, ps->main, 5, OWNER + 1, DXK_REENTRY_NONE);
+			puppet_work(ps, other);
+		}
+		EXPECT_IS(cancel(ps, NAME), DXK_CANCEL_TOLD);
+		puppet_dies(ps, m);
+		EXPECT_IS(rqe->state, held ? DXK_WAITING : DXK_READY);
+		EXPECT_IS(rqe->more->wake, DXK_WAKE_CANCEL);
+		EXPECT(!rqe->more->worker);
+		/* the call is not lost */
+		EXPECT(rqe->more->latched);
+		if (held)
+			puppet_end(ps, other, 0, 0);
+		comes(ps, other, rqe, DXK_WAKE_CANCEL);
+		EXPECT(other->told);
+		puppet_end(ps, other, 0, 0);
+		EXPECT_IS(result(ps, OWNER), 0);
+		if (!held)
+			puppets_end(test);
+	}
 }
 
 /* --- Stop -------------------------------------------------------------------------------- */
@@ -1838,6 +1880,7 @@ static struct kunit_case wait_cases[] = {
 	KUNIT_CASE(wait_expire),
 	KUNIT_CASE(wait_expire_masked),
 	KUNIT_CASE(wait_death),
+	KUNIT_CASE(wait_death_of_told),
 	KUNIT_CASE(wait_drain),
 	KUNIT_CASE(wait_stop_cancel),
 	KUNIT_CASE(wait_stop_ready),
