@@ -4,7 +4,8 @@
  *
  * The firing context may be an interrupt, and takes no lock. The event records what has happened
  * (@seen), and enters a list. The next lock hold empties this list before all else, in the order
- * of the events, as far as it can afford. A rest is older than new events, and stays before them.
+ * of the events, as far as a part of its budget goes. A rest is older than new events, and stays
+ * before them.
  * If it is not enough to wait for the next hold, somebody is woken for it: the worker that would
  * be given the request, if one sleeps for work, because that worker continues; else thread 700.
  * While all workers run, none of them can have the request before it comes to the lock.

@@ -75,14 +75,21 @@ static void dxk_event_happens(struct dxk_engine *e, struct dxk_event *event,
 	dxk_resume(e, more->rqe, DXK_WAKE_FILE, wakes);
 }
 
+/*
+ * Most events that one lock hold looks at. However many fire without end, the rest of its budget is
+ * for what else it does, such as the move that it was taken for, and times that have come.
+ */
+#define DXK_FIRED_MAX	(DXK_HOLD_BUDGET / 3)
+
 /**
  * dxk_fired_run - end the waits of requests for events that have fired
  * @e: the engine, locked
- * @wakes: of the hold; what it cannot afford is owed
+ * @wakes: of the hold; what it cannot afford, or is too much, is owed
  */
 void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes)
 {
 	struct llist_node *node;
+	u32 nr = 0;
 
 	lockdep_assert_held(&e->lock);
 
@@ -92,7 +99,13 @@ void dxk_fired_run(struct dxk_engine *e, struct dxk_wakes *wakes)
 		if (!e->waits.firing)
 			e->waits.firing = llist_reverse_order(llist_del_all(&e->waits.fired));
 		node = e->waits.firing;
-		if (!node || !dxk_afford_or_owe(e, wakes, 1))
+		if (!node)
+			return;
+		if (nr++ == DXK_FIRED_MAX) {
+			dxk_owe(e, wakes);
+			return;
+		}
+		if (!dxk_afford_or_owe(e, wakes, 1))
 			return;
 		e->waits.firing = node->next;
 		dxk_step(e);

@@ -3,14 +3,17 @@
  * Events from any context: none is lost, whenever it comes; each wakes once, in their order
  * (R-7, D-21, FO-21).
  */
+#include "engine/alarm.h"
 #include "engine/fire.h"
 #include "engine/more.h"
 #include "engine/name.h"
-#include "engine/tests/puppet.h"
+#include "engine/tests/keyed.h"
 #include "engine/turn.h"
 
 #define OWNER	1
 #define READABLE	1
+/* more than a hold can afford */
+#define MANY	(2 * DXK_HOLD_BUDGET)
 
 static const struct dxk_wait for_file = { .wait = DXK_WAIT_FILE, .events = READABLE };
 
@@ -156,6 +159,65 @@ static void fire_many(struct kunit *test)
 	}
 	while (ps->e->owing)
 		dxk_sweep(ps->e, true);
+}
+
+static struct dxk_rqe *waits_too(struct puppets *ps, u32 attrs, const struct dxk_post_more *more)
+{
+	struct dxk_post_op *p = puppet_poster(ps, ps->main);
+	struct dxk_rqe *rqe = keyed_add(ps, p, OWNER, 0, attrs, more);
+
+	puppet_posts(ps, p);
+	EXPECT_IS(rqe->state, DXK_WAITING);
+	return rqe;
+}
+
+/* However many have fired, a hold has budget left for what it is for, and a sweep for the time. */
+static void fire_leaves_budget(struct kunit *test)
+{
+	static const struct dxk_post_more call = { .name = 7, .wait = { .wait = DXK_WAIT_CALL } };
+	static const struct dxk_post_more time = {
+		.wait = { .wait = DXK_WAIT_TIME, .deadline = DXK_FOREVER - 1 },
+	};
+	struct puppets *ps = start(test, 1);
+	struct dxk_names_op n = { .m = ps->main, .names = &call.name, .nr = 1 };
+	struct dxk_rqe *called, *timed, **rqe = puppet_array(ps, MANY);
+	struct dxk_wakes wakes = { };
+	struct dxk_watch **w = puppet_array(ps, MANY);
+	u32 i;
+
+	called = waits_too(ps, PXR_WAIT | PXR_NAMED, &call);
+	timed = waits_too(ps, PXR_WAIT, &time);
+	for (i = 0; i < MANY; i++) {
+		w[i] = watch(ps);
+		rqe[i] = post(ps, w[i]);
+	}
+	for (i = 0; i < MANY; i++)
+		dxk_event_fire(ps->e, &w[i]->event, READABLE);
+	INIT_LIST_HEAD(&n.ended);
+	dxk_hold(ps->e, &n.op, dxk_wake_names_run, &wakes);
+	EXPECT(!n.more);
+	EXPECT_IS(called->state, DXK_READY);
+	EXPECT_IS(rqe[MANY - 1]->state, DXK_WAITING);
+	EXPECT(ps->e->owing);
+	spin_lock(&ps->e->lock);
+	dxk_alarm_set(ps->e, timed->more, 0, &wakes);
+	spin_unlock(&ps->e->lock);
+	dxk_sweep(ps->e, true);
+	EXPECT_IS(timed->state, DXK_READY);
+	EXPECT_IS(rqe[MANY - 1]->state, DXK_WAITING);
+	EXPECT(ps->e->owing);
+	while (ps->e->owing)
+		dxk_sweep(ps->e, true);
+	for (i = 0; i < MANY; i++)
+		EXPECT_IS(rqe[i]->state, DXK_READY);
+	for (i = 0; i < MANY + 2; i++) {
+		struct dxk_rqe *next = puppet_work(ps, worker(ps, 0));
+
+		if (next == called || next == timed)
+			puppet_end(ps, worker(ps, 0), 0, 0);
+		else
+			ends(ps, worker(ps, 0), next);
+	}
 }
 
 /* What it was of is no more: who waits is told, who executes is left alone. */
@@ -423,6 +485,7 @@ static void fire_amid_backlog(struct kunit *test)
 static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_any_time),
 	KUNIT_CASE(fire_many),
+	KUNIT_CASE(fire_leaves_budget),
 	KUNIT_CASE(fire_detach),
 	KUNIT_CASE(fire_flush),
 	KUNIT_CASE(fire_is_hope),
