@@ -30,7 +30,8 @@
  * @deadline: on CLOCK_MONOTONIC
  *
  * The deadline takes precedence over signals: a call that is not to sleep never returns
- * -ERESTARTSYS, and a wait that signals restart again and again still ends in time.
+ * -ERESTARTSYS, and a wait that signals restart again and again still ends in time. Both take
+ * precedence over events: whoever fires them without end does not keep the caller from ending.
  * Return: 0 when it is done, or there are events, otherwise -ERESTARTSYS or -ETIMEDOUT.
  */
 int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
@@ -48,10 +49,14 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 		/* pairs with the release in dxk_waiter_finish() */
 		if (smp_load_acquire(done))
 			break;
-		if (err || (events && !llist_empty(events)))
+		if (err)
 			break;
 		if (signal_pending_state(state, current)) {
 			err = ktime_get_ns() < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+			break;
+		}
+		if (events && !llist_empty(events)) {
+			err = ktime_get_ns() < deadline ? 0 : -ETIMEDOUT;
 			break;
 		}
 		if (!schedule_hrtimeout_range(deadline == DXK_FOREVER ? NULL : &until,

@@ -62,8 +62,10 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	for (;;) {
 		u32 wakes = smp_load_acquire(&task->wakes);
 
-		if (smp_load_acquire(done) || (events && !llist_empty(events)))
+		if (smp_load_acquire(done))
 			return 0;
+		if (events && !llist_empty(events))
+			return os_now() < deadline ? 0 : -ETIMEDOUT;
 		if (syscall(SYS_futex, &task->wakes, FUTEX_WAIT_BITSET_PRIVATE, wakes,
 			    deadline == DXK_FOREVER ? NULL : &until, NULL,
 			    FUTEX_BITSET_MATCH_ANY) && errno == ETIMEDOUT)

@@ -257,10 +257,12 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 		os_point();
 		if (__atomic_load_n(done, __ATOMIC_ACQUIRE) || err)
 			break;
-		if (events && !llist_empty(events))
-			break;
 		if (self->signalled) {
 			err = sim_now < deadline ? -ERESTARTSYS : -ETIMEDOUT;
+			break;
+		}
+		if (events && !llist_empty(events)) {
+			err = sim_now < deadline ? 0 : -ETIMEDOUT;
 			break;
 		}
 		if (!sim_sleep(deadline))

@@ -71,8 +71,13 @@ int os_doze(const bool *done, const struct llist_head *events, u64 deadline)
 	int err = 0;
 
 	pthread_mutex_lock(&task->lock);
-	while (!smp_load_acquire(done) && !(events && !llist_empty(events)) && !err)
+	while (!smp_load_acquire(done) && !err) {
+		if (events && !llist_empty(events) && !task->interrupted) {
+			err = os_now() < deadline ? 0 : -ETIMEDOUT;
+			break;
+		}
 		err = sleep_until(task, deadline);
+	}
 	pthread_mutex_unlock(&task->lock);
 	if (!err || smp_load_acquire(done))
 		return 0;

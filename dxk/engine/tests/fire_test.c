@@ -482,6 +482,22 @@ static void fire_amid_backlog(struct kunit *test)
 	ends(ps, m, rqe);
 }
 
+/* What happens again and again does not hold up a deadline that has come. */
+static void fire_at_deadline(struct kunit *test)
+{
+	struct puppets *ps = start(test, 0);
+	struct dxk_watch *w = watch(ps);
+	bool done = false;
+
+	dxk_event_fire(ps->e, &w->event, READABLE);
+	EXPECT_IS(os_doze(&done, &ps->e->waits.fired, DXK_FOREVER), 0);
+	EXPECT_IS(os_doze(&done, &ps->e->waits.fired, 0), -ETIMEDOUT);
+	done = true;
+	EXPECT_IS(os_doze(&done, &ps->e->waits.fired, 0), 0);
+	dxk_sweep(ps->e, true);
+	EXPECT(!w->event.pending);
+}
+
 static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_any_time),
 	KUNIT_CASE(fire_many),
@@ -496,6 +512,7 @@ static struct kunit_case fire_cases[] = {
 	KUNIT_CASE(fire_swept),
 	KUNIT_CASE(fire_swept_last),
 	KUNIT_CASE(fire_amid_backlog),
+	KUNIT_CASE(fire_at_deadline),
 	{ }
 };
 
